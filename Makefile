@@ -1,0 +1,231 @@
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# Builds everything out of tree: build/<mpi>/ holds objects, build/<mpi>/bin the programs and
+# build/<mpi>/tests the test programs. The two MPI families have different ABIs, hence one folder
+# for each. `make help` lists what can be asked for; docs/build.md explains it.
+
+MAKEFLAGS += --no-builtin-rules --no-print-directory
+.SUFFIXES:
+.DELETE_ON_ERROR:
+.DEFAULT_GOAL := all
+.PHONY: all tests run test check lint asan tsan install clean help FORCE
+
+# Programs: the sources in these folders that hold a main(). Every other source there belongs to
+# the library. tests/lint compares this list with the files.
+PROGRAMS := \
+	collectives/all_gather \
+	collectives/all_reduce \
+	collectives/all_to_all \
+	collectives/all_to_all_v \
+	collectives/barrier \
+	collectives/broadcast \
+	collectives/gather \
+	collectives/reduce \
+	collectives/reduce_scatter \
+	collectives/scatter \
+	collectives/send_recv \
+	# EOL
+
+FOLDERS := common collectives p2p overlap kvtransfer
+
+# --- what the user may set -----------------------------------------------------------------------
+
+MPI ?= $(shell . scripts/lib.sh && fb_mpi_default)
+MPICC ?= $(shell . scripts/lib.sh && fb_mpi_tool mpicc '$(MPI)')
+CFLAGS ?= -O2 -g
+PREFIX ?= /usr/local
+WERROR ?= 0
+SANITIZE ?=
+V ?= 0
+
+# Each := runs its shell command once instead of at every use.
+MPI := $(MPI)
+MPICC := $(MPICC)
+
+ifneq ($(filter-out openmpi mpich,$(MPI)),)
+$(error MPI=$(MPI): accepted are openmpi and mpich)
+endif
+ifneq ($(filter-out asan tsan,$(SANITIZE)),)
+$(error SANITIZE=$(SANITIZE): accepted are asan and tsan)
+endif
+ifneq ($(filter-out 0 1,$(WERROR)),)
+$(error WERROR=$(WERROR): accepted are 0 and 1)
+endif
+
+# The wrappers bring their own compiler; a CC chosen by the user goes before it.
+ifneq ($(origin CC),default)
+export OMPI_CC := $(CC)
+export MPICH_CC := $(CC)
+endif
+
+# --- flags ---------------------------------------------------------------------------------------
+
+B := build/$(or $(MPI),none)$(addprefix -,$(SANITIZE))
+
+WARNINGS := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith \
+	-Wcast-qual -Wwrite-strings -Wvla -Wundef -Wformat=2 -Wdouble-promotion -Wconversion \
+	$(if $(filter 1,$(WERROR)),-Werror)
+
+SANITIZE_asan := -O1 -fno-omit-frame-pointer -fsanitize=address,undefined \
+	-fno-sanitize-recover=undefined
+SANITIZE_tsan := -O1 -fno-omit-frame-pointer -fsanitize=thread
+SANITIZER := $(SANITIZE_$(SANITIZE))
+
+COMPILE_FLAGS := -std=gnu11 -I. -I$(B) -D_GNU_SOURCE $(CPPFLAGS) $(WARNINGS) $(CFLAGS) $(SANITIZER)
+LINK_FLAGS := $(CFLAGS) $(SANITIZER) $(if $(SANITIZER),-rdynamic) $(LDFLAGS)
+LIBRARIES := $(LDLIBS) -lm -lpthread -ldl -lrt
+
+# The reduction kernels live by auto-vectorisation, which gcc < 12 does only at -O3.
+$(B)/common/combine.o: OPTIMISE := $(if $(SANITIZER),,-O3)
+
+# Only version.c includes build_info.h, which changes with every commit.
+GIT := git -c safe.directory='$(CURDIR)'
+REVISION := $(if $(wildcard .git),$(shell $(GIT) describe --always --dirty 2>/dev/null))
+define BUILD_INFO
+#define FB_GIT_REVISION "$(or $(REVISION),unknown)"
+#define FB_BUILD_COMPILER "$(MPICC)"
+#define FB_BUILD_CFLAGS "$(strip $(CFLAGS) $(SANITIZER))"
+endef
+$(B)/common/version.o: $(B)/build_info.h
+
+# --- sources -------------------------------------------------------------------------------------
+
+ALL_SRC := $(sort $(wildcard $(FOLDERS:=/*.c) $(FOLDERS:=/*/*.c)))
+PROGRAM_SRC := $(filter $(PROGRAMS:=.c),$(ALL_SRC))
+LIB_SRC := $(filter-out $(PROGRAM_SRC),$(ALL_SRC))
+UNIT_SRC := $(sort $(wildcard tests/unit/test_*.c))
+MPITEST_SRC := $(sort $(wildcard tests/mpi/*.c))
+TOOL_SRC := $(sort $(wildcard scripts/tools/*.c))
+TOOLLIB_SRC := $(sort $(wildcard scripts/tools/*/*.c))
+
+# libcsv reads result files in the analysis tools; nothing else needs it.
+ifneq ($(TOOL_SRC)$(TOOLLIB_SRC),)
+HAVE_CSV := $(shell printf '\#include <csv.h>\n' | $(CC) $(CPPFLAGS) -E - >/dev/null 2>&1 && \
+	echo yes)
+ifeq ($(HAVE_CSV),yes)
+TOOL_LIBRARIES := -lcsv
+else
+CSV_SRC := $(shell grep -l 'include <csv.h>' $(TOOL_SRC) $(TOOLLIB_SRC))
+BUILDS := $(filter-out help clean run test lint,$(or $(MAKECMDGOALS),all))
+$(if $(CSV_SRC),$(if $(BUILDS),$(info fabricbench: no csv.h (libcsv): not built: $(CSV_SRC))))
+TOOL_SRC := $(filter-out $(CSV_SRC),$(TOOL_SRC))
+TOOLLIB_SRC := $(filter-out $(CSV_SRC),$(TOOLLIB_SRC))
+endif
+endif
+
+# Open MPI unloads its plugins before the leak check, which then cannot name their frames.
+SANITIZE_SRC := $(if $(SANITIZER),tests/sanitize/nodlclose.c)
+
+object = $(1:%.c=$(B)/%.o)
+LIB := $(B)/libfabricbench.a
+TOOLLIB := $(if $(TOOLLIB_SRC),$(B)/libfabricbench-tools.a)
+BIN := $(addprefix $(B)/bin/,$(notdir $(PROGRAM_SRC:.c=)))
+TOOLS := $(addprefix $(B)/bin/,$(notdir $(TOOL_SRC:.c=)))
+UNIT := $(addprefix $(B)/tests/,$(notdir $(UNIT_SRC:.c=)))
+MPITESTS := $(addprefix $(B)/tests/,$(notdir $(MPITEST_SRC:.c=)))
+EVERY_SRC := $(ALL_SRC) $(UNIT_SRC) $(MPITEST_SRC) $(TOOL_SRC) $(TOOLLIB_SRC) $(SANITIZE_SRC)
+
+# --- rules ---------------------------------------------------------------------------------------
+
+ifeq ($(V),0)
+Q := @
+say = @printf '  %-5s %s\n' $1 '$2'
+endif
+
+all: $(BIN) $(TOOLS) $(LIB) ## build all programs and tools
+all: $(if $(SANITIZER),,compile_commands.json)
+
+tests: all $(UNIT) $(MPITESTS) ## build the test programs too
+
+$(B)/%.o: %.c $(B)/flags
+	$(call say,CC,$<)
+	@mkdir -p $(@D)
+	$(Q)$(MPICC) $(COMPILE_FLAGS) $(OPTIMISE) -MMD -MP -c $< -o $@
+
+# The tools run where there is no MPI, so they are compiled and linked without it.
+$(call object,$(TOOL_SRC) $(TOOLLIB_SRC)): $(B)/%.o: %.c $(B)/flags
+	$(call say,CC,$<)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(COMPILE_FLAGS) -MMD -MP -c $< -o $@
+
+$(LIB): $(call object,$(LIB_SRC)) $(B)/sources
+$(TOOLLIB): $(call object,$(TOOLLIB_SRC)) $(B)/sources
+$(LIB) $(TOOLLIB):
+	$(call say,AR,$@)
+	$(Q)rm -f $@ && $(AR) rcs $@ $(filter %.o,$^)
+
+# $1: program, $2: its source, $3: linker
+define link_rule
+$1: $(call object,$2 $(SANITIZE_SRC)) $(if $(filter scripts/% tests/%,$2),$(TOOLLIB)) $(LIB)
+	$$(call say,LINK,$$@)
+	@mkdir -p $$(@D)
+	$$(Q)$3 $$(LINK_FLAGS) -o $$@ $$(filter %.o %.a,$$^) $$(LIBRARIES)
+endef
+link = $(foreach s,$2,$(eval $(call link_rule,$(B)/$1/$(notdir $(s:.c=)),$s,$3)))
+$(call link,bin,$(PROGRAM_SRC),$(MPICC))
+$(call link,bin,$(TOOL_SRC),$(CC))
+$(call link,tests,$(UNIT_SRC) $(MPITEST_SRC),$(MPICC))
+$(TOOLS) $(UNIT): LIBRARIES += $(TOOL_LIBRARIES)
+
+# Files that are rewritten only when their text changes, so that what depends on them is rebuilt
+# exactly then. make expands a whole recipe before it runs any of it, hence the early mkdir.
+define write_if_changed
+	$(shell mkdir -p $(@D))$(file >$@.new,$1)
+	@cmp -s $@.new $@ && rm $@.new || mv $@.new $@
+endef
+
+NO_MPI = no MPI compiler found ($(or $(MPI),mpicc)): run `scripts/setup build`, or set MPICC=
+
+# -Werror changes no object, so that `make run` and `make test` can share them.
+$(B)/flags: FORCE
+	$(if $(MPICC),,$(error $(NO_MPI)))
+	$(call write_if_changed,$(filter-out -Werror,$(CC) $(MPICC) $(COMPILE_FLAGS) $(LINK_FLAGS)))
+$(B)/sources: FORCE
+	$(call write_if_changed,$(EVERY_SRC))
+$(B)/build_info.h: FORCE
+	$(call write_if_changed,$(BUILD_INFO))
+
+# For editors and clang-tidy. The wrapper's include folders are written out: tools that read this
+# file do not ask the wrapper.
+compile_commands.json: $(B)/flags $(B)/sources
+	$(call say,GEN,$@)
+	@flags='$(filter -I%,$(shell $(MPICC) -show)) $(COMPILE_FLAGS)'; sep='['; \
+	for f in $(EVERY_SRC); do \
+		printf '%s\n{"directory": "%s", "file": "%s", "command": "%s -c %s"}' "$$sep" \
+			'$(CURDIR)' "$$f" "$(CC) $$flags" "$$f"; sep=','; \
+	done >$@.new; printf '\n]\n' >>$@.new; mv $@.new $@
+
+run: ## set up, build and run the quick study (NP=4 ranks)
+	@scripts/run
+
+test: ## set up, build with both MPIs, run all tests and lint
+	@scripts/setup test
+	@tests/run
+
+check: tests ## build and run the unit tests only
+	@tests/run --unit --no-build
+
+lint: compile_commands.json ## static analysis and the rules of the code base
+	@tests/lint
+
+asan tsan: ## build everything with sanitizers into build/<mpi>-asan or -tsan
+	@$(MAKE) SANITIZE=$@ tests
+
+DATADIR = $(DESTDIR)$(PREFIX)/share/fabricbench
+LIBEXECDIR = $(DESTDIR)$(PREFIX)/libexec/fabricbench
+
+install: all ## install below PREFIX=/usr/local (DESTDIR= for packages)
+	install -d $(DESTDIR)$(PREFIX)/bin $(LIBEXECDIR) $(DATADIR)
+	install -m 755 $(BIN) $(TOOLS) $(LIBEXECDIR)
+	install -m 755 scripts/fabricbench $(DESTDIR)$(PREFIX)/bin
+	install -m 644 LICENSE $(wildcard README.md) $(DATADIR)
+
+clean: ## remove everything that was built
+	rm -rf build compile_commands.json
+
+help: ## this list
+	@echo 'make [MPI=openmpi|mpich] [CC=] [CFLAGS=] [WERROR=1] [V=1] TARGET'
+	@sed -n 's/^\([a-z][a-z ]*\):.*## \(.*\)/  \1|\2/p' $(firstword $(MAKEFILE_LIST)) | \
+		awk -F'|' '{ printf "%-12s %s\n", $$1, $$2 }'
+
+-include $(patsubst %.o,%.d,$(call object,$(EVERY_SRC)))

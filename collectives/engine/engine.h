@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * An engine executes collective operations: the project's own plans on the host ("host"), or a
+ * library's calls ("mpi"). Programs see only this interface, so that all engines are prepared,
+ * timed and verified in the same way.
+ */
+#ifndef FB_COLLECTIVES_ENGINE_ENGINE_H
+#define FB_COLLECTIVES_ENGINE_ENGINE_H
+
+#include "common/plan/collective.h"
+#include "common/program.h"
+#include "common/segment.h"
+
+/* Elements that each rank sends to each, for all_to_all_v. */
+struct fb_counts {
+	int nranks;
+	uint64_t *elements; /* [from * nranks + to] */
+	uint64_t max;       /* largest of them */
+};
+
+/* One operation on given buffers. All members are equal on all ranks. */
+struct fb_operation {
+	enum fb_collective collective;
+	enum fb_datatype datatype;
+	enum fb_redop redop;   /* FB_SUM where nothing is reduced */
+	int root;              /* 0 where there is none */
+	bool in_place;
+	uint64_t count;        /* elements per block */
+	const struct fb_counts *counts; /* all_to_all_v; NULL elsewhere */
+	/*
+	 * Buffers lie in the segment at the same offset in every rank's part. In place, the
+	 * offsets follow the rule of plan.h (fb_plan_canonical): all_gather's input begins at
+	 * the rank's own block of the output, and so on.
+	 */
+	const struct fb_segment *segment;
+	size_t in_offset, out_offset; /* of block 0 of the (canonical) buffers */
+};
+
+/* First byte of a rank's input or output; NULL where the rank is on another host. */
+void *fb_operation_in(const struct fb_operation *op, int rank);
+void *fb_operation_out(const struct fb_operation *op, int rank);
+
+struct fb_engine;
+
+/* A prepared operation: started and completed any number of times. */
+struct fb_request;
+
+struct fb_engine_ops {
+	const char *name;    /* "host" */
+	const char *summary; /* one line */
+	bool planned;        /* algorithms and protocols are the project's own */
+
+	/* Collective. */
+	int (*open)(struct fb_engine **engine, struct fb_run *run);
+	void (*close)(struct fb_engine *engine);
+
+	/* Pure and equal on all ranks: can it do the case? Writes the reason otherwise. */
+	bool (*can)(const struct fb_engine *engine, const struct fb_case *c,
+		    const struct fb_operation *op, char reason[FB_REASON_CHARS]);
+
+	/* Collective. op and what it points to must outlive the request. */
+	int (*prepare)(struct fb_engine *engine, const struct fb_case *c,
+		       const struct fb_operation *op, struct fb_request **request);
+
+	/* Begins the operation. Local; one start at a time per request. */
+	int (*start)(struct fb_request *request);
+	/* Moves it on without waiting; *done when complete. */
+	int (*test)(struct fb_request *request, bool *done);
+	/* Completes it. */
+	int (*wait)(struct fb_request *request);
+
+	/* path, channels and flags of the row. */
+	void (*describe)(struct fb_request *request, struct fb_traits *traits);
+
+	/* Collective. */
+	void (*release)(struct fb_request *request);
+
+	/* Proves the case's plan (--check-plan); NULL: the engine has no plans. */
+	int (*check_plan)(struct fb_engine *engine, const struct fb_case *c,
+			  const struct fb_operation *op, FILE *report);
+};
+
+/* Every engine structure begins with this. */
+struct fb_engine {
+	const struct fb_engine_ops *ops;
+	struct fb_run *run;
+};
+
+struct fb_request {
+	struct fb_engine *engine;
+};
+
+extern const struct fb_engine_ops fb_engine_host, fb_engine_mpi;
+
+/* All engines, ending in NULL. */
+extern const struct fb_engine_ops *const fb_engines[];
+
+#endif

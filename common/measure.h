@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * One measurement: first call, verification, warm-up, repetitions, verification again.
+ *
+ * A sample is the maximum over ranks of one repetition, for a collective is over when its last
+ * rank is; the row's time is the median of samples. Nothing but the operation happens between
+ * the two readings of the clock. Rank 0 decides how often to run and tells the others, so all
+ * ranks always do the same. The last repetition runs on freshly written data and is what the
+ * final check looks at, so the code that was timed is the code that was checked.
+ */
+#ifndef FB_COMMON_MEASURE_H
+#define FB_COMMON_MEASURE_H
+
+#include "common/barrier.h"
+#include "common/clock.h"
+#include "common/program.h"
+#include "common/sampler.h"
+#include "common/watchdog.h"
+
+/* What all measurements of a run share. */
+struct fb_meter {
+	const struct fb_world *world;
+	const struct fb_clock *clock;
+	struct fb_barrier *barrier;
+	struct fb_watchdog *watchdog;
+	const struct fb_settings *settings;
+	double timer_us;       /* reading the clock twice; from the self test */
+	double barrier_p95_us; /* how far apart ranks leave the barrier; from the self test */
+
+	/* Below: the meter's own. */
+	MPI_Datatype sample_type; /* struct fb_sample */
+	MPI_Op sample_op;         /* maximum, minimum, sum, by member */
+	struct fb_sample *block, *reduced; /* one block's repetitions: own, over ranks */
+	struct fb_sampler sampler;         /* filled on rank 0 */
+	double work_s; /* spent in operations, barriers before them and verification */
+};
+
+enum {
+	FB_FLAG_DRIFT = 1,        /* samples still move after a third was dropped */
+	FB_FLAG_DROPPED = 2,      /* the first third was dropped */
+	FB_FLAG_FEW = 4,          /* fewer than min_samples */
+	FB_FLAG_SINGLE_CHECK = 8, /* checked after a call of its own, not after a timed batch */
+	FB_FLAG_SKEW = 16,        /* ranks leave the barrier more than 10% of the median apart */
+	FB_FLAG_TIMER = 32,       /* the clock costs more than 5% of the median */
+};
+
+/* What came out. Times are valid on rank 0 only; status, errors and reason on all ranks. */
+struct fb_measurement {
+	enum fb_status status; /* OK, WRONG or FEW */
+	char reason[FB_REASON_CHARS];
+	uint64_t errors;
+	double first_us;
+	bool timed;                /* false: wrong before timing, nothing below is valid */
+	int calls;                 /* in a sample (1 unless streaming) */
+	struct fb_summary summary; /* us; samples themselves: meter->sampler.max_us */
+	double rank_mean_us, rank_min_us;
+	enum fb_stop stop;
+	unsigned flags; /* FB_FLAG_* */
+};
+
+/*
+ * Collective. The caller fills the first part of *meter before. Returns the same value on all
+ * ranks: 0 or FB_ENOMEM (printed).
+ */
+int fb_meter_open(struct fb_meter *meter);
+void fb_meter_close(struct fb_meter *meter);
+
+/*
+ * Collective. Measures an instance that the program has set up. Where the program's functions
+ * fail the job ends (fb_watchdog_fail), since other ranks may be inside of the operation.
+ */
+void fb_measure(struct fb_meter *meter, const struct fb_program *program, void *instance,
+		const struct fb_case *c, struct fb_measurement *out);
+
+/* Writes the flags' names, sorted, with ';' between them, merged with the program's own. */
+void fb_measure_flags(unsigned flags, const char *own, char *text, size_t n);
+
+#endif

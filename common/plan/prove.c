@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Builds the plans of all ranks of an algorithm, and checks them. */
+#include <stdlib.h>
+
+#include "common/error.h"
+#include "common/plan/check.h"
+
+static bool always(int rank, int peer, const void *arg)
+{
+	(void)rank;
+	(void)peer;
+	(void)arg;
+	return true;
+}
+
+int fb_build_all(const struct fb_algorithm *algorithm, const struct fb_shape *shape, bool direct,
+		 int slots, struct fb_plan **plans)
+{
+	struct fb_build_options options = {.slots = slots, .direct_with = direct ? always : NULL};
+	int err = FB_OK;
+
+	for (int r = 0; r < shape->nranks; r++)
+		plans[r] = NULL;
+	for (int r = 0; r < shape->nranks && !err; r++)
+		err = fb_plan_build(algorithm, shape, r, &options, &plans[r]);
+	for (int r = 0; r < shape->nranks && err; r++) {
+		fb_plan_free(plans[r]);
+		plans[r] = NULL;
+	}
+	return err;
+}
+
+int fb_check(const struct fb_algorithm *algorithm, const struct fb_shape *shape, bool direct,
+	     const struct fb_check_options *options, struct fb_check_report *report)
+{
+	struct fb_plan **plans = calloc((size_t)shape->nranks, sizeof(*plans));
+	int err;
+
+	*report = (struct fb_check_report){.why = "the plan could not be built"};
+	if (!plans)
+		return FB_ENOMEM;
+	err = fb_build_all(algorithm, shape, direct, options->slots, plans);
+	if (!err)
+		err = fb_check_plans(plans, shape->nranks, options, report);
+	for (int r = 0; r < shape->nranks; r++)
+		fb_plan_free(plans[r]);
+	free(plans);
+	return err;
+}

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The run's facts, gathered from all ranks into environment.csv; see run.h, environment.h. */
+#include "common/run.h"
+#include "common/error.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void add_option(void *arg, const char *name, const char *value)
+{
+	struct fb_facts *facts = arg;
+	char key[96];
+
+	snprintf(key, sizeof(key), "option.%s", name);
+	fb_facts_add(facts, key, "%s", value);
+}
+
+void fb_run_facts(struct fb_run *run)
+{
+	struct fb_facts *facts = &run->facts;
+	char name[FB_RUN_CHARS] = "";
+
+	if (run->world.rank == 0)
+		snprintf(name, sizeof(name), "%s", run->recorder.run);
+	MPI_Bcast(name, sizeof(name), MPI_CHAR, 0, run->world.comm);
+	fb_environment_collect(facts, "");
+	fb_facts_add(facts, "run.name", "%s", name);
+	fb_facts_add(facts, "run.program", "%s", run->program->name);
+	fb_facts_add(facts, "run.cases", "%zu", run->count);
+	fb_facts_add(facts, "run.ranks", "%d", run->world.nranks);
+	fb_facts_add(facts, "run.nodes", "%d", run->world.nnodes);
+	fb_facts_add(facts, "run.cpus", "%d", run->world.cpus);
+	fb_facts_add(facts, "run.oversubscribed", "%s", run->world.oversubscribed ? "yes" : "no");
+	fb_facts_add(facts, "mpi.library", "%s", run->world.library);
+	fb_option_list(run->chain, add_option, facts);
+	fb_selftest_facts(&run->test, &run->clock, facts);
+}
+
+/* Rank 0: splits the gathered bytes and writes the file. */
+static int write_file(const struct fb_run *run, const char *bytes, const int *length)
+{
+	size_t n = (size_t)run->world.nranks, at = 0, chars = strlen(run->settings.csv) + 32;
+	const char **packed = calloc(n, sizeof(*packed));
+	size_t *lengths = calloc(n, sizeof(*lengths));
+	char *path = malloc(chars);
+	int err = FB_ENOMEM;
+
+	if (!packed || !lengths || !path) {
+		fb_error(err, "out of memory for environment.csv");
+		goto free_lists;
+	}
+	for (size_t r = 0; r < n; r++) {
+		packed[r] = bytes + at;
+		lengths[r] = (size_t)length[r];
+		at += lengths[r];
+	}
+	snprintf(path, chars, "%s/environment.csv", run->settings.csv);
+	err = fb_environment_write(path, packed, lengths, n);
+free_lists:
+	free(path);
+	free(lengths);
+	free(packed);
+	return err;
+}
+
+/* Rank 0: room for all, and where each rank's part starts. */
+static int place(const struct fb_world *world, const int *length, int *start, char **all)
+{
+	size_t total = 0;
+
+	for (int r = 0; r < world->nranks; r++) {
+		if (total > INT_MAX)
+			return fb_error(FB_ENOMEM, "the facts of %d ranks exceed 2 GiB",
+					world->nranks);
+		start[r] = (int)total;
+		total += (size_t)length[r];
+	}
+	*all = malloc(total ? total : 1);
+	return *all ? FB_OK : fb_error(FB_ENOMEM, "out of memory for %zu bytes of facts", total);
+}
+
+int fb_run_write_facts(struct fb_run *run)
+{
+	const struct fb_world *world = &run->world;
+	int *length = calloc(2 * (size_t)world->nranks, sizeof(*length));
+	char *mine = NULL, *all = NULL;
+	size_t bytes = 0;
+	int own, err = FB_ENOMEM;
+
+	if (!length)
+		fb_error(err, "out of memory for the lengths of %d ranks' facts", world->nranks);
+	else
+		err = fb_facts_pack(&run->facts, &mine, &bytes);
+	err = fb_world_agree(world, err);
+	if (err)
+		goto free_parts;
+	own = (int)bytes;
+	MPI_Gather(&own, 1, MPI_INT, length, 1, MPI_INT, 0, world->comm);
+	if (world->rank == 0)
+		err = place(world, length, length + world->nranks, &all);
+	err = fb_world_agree(world, err);
+	if (err)
+		goto free_parts;
+	MPI_Gatherv(mine, own, MPI_CHAR, all, length, length + world->nranks, MPI_CHAR, 0,
+		    world->comm);
+	if (world->rank == 0)
+		err = write_file(run, all, length);
+	err = fb_world_agree(world, err);
+free_parts:
+	free(all);
+	free(mine);
+	free(length);
+	return err;
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Memory in which the ranks of one host hold their buffers and message slots: every rank has a
+ * part of its own, and all ranks of the host can read and write all parts.
+ *
+ * An anonymous memory file, opened by the other ranks through /proc, so that neither the size
+ * limit of /dev/shm (64 MiB in many containers) nor a left-over name matters; /dev/shm where
+ * /proc does not allow it. Pages belong to the rank that touches them first.
+ */
+#ifndef FB_COMMON_SEGMENT_H
+#define FB_COMMON_SEGMENT_H
+
+#include <stddef.h>
+
+#include "common/world.h"
+
+struct fb_segment {
+	char *base;
+	size_t part_bytes; /* of each rank, a multiple of 2 MiB if huge, else of 4 KiB */
+	int nparts;        /* ranks of this host */
+	int *part_of;      /* [nranks]: index of the rank's part, -1 on other hosts */
+};
+
+/*
+ * Collective over the world: a part of at least `part_bytes` bytes (the largest any rank asks
+ * for) per rank, zeroed. `huge` asks for huge pages where the system gives them. Returns the same
+ * value on all ranks: FB_OK, FB_ESYS or FB_ENOMEM (printed), *segment untouched.
+ */
+int fb_segment_open(struct fb_segment *segment, const struct fb_world *world, size_t part_bytes,
+		    bool huge);
+
+/* Local. Safe on a zeroed structure. */
+void fb_segment_close(struct fb_segment *segment);
+
+/* This process's address of a rank's part; NULL on another host. */
+static inline char *fb_segment_part(const struct fb_segment *segment, int rank)
+{
+	int part = segment->part_of[rank];
+
+	return part < 0 ? NULL : segment->base + (size_t)part * segment->part_bytes;
+}
+
+#endif

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The options that every program has, and their values.
+ *
+ * Lists (engine, bytes, ...) stay text here: what they may name depends on the program and the
+ * world, so axes.h resolves them when cases are made. What can be judged without a program is
+ * judged when the command line is parsed.
+ */
+#ifndef FB_COMMON_SETTINGS_H
+#define FB_COMMON_SETTINGS_H
+
+#include "common/option.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* What --verify asks for: check before and after timing, before only, or not at all. */
+enum fb_verify { FB_VERIFY_YES, FB_VERIFY_FIRST, FB_VERIFY_NO };
+
+struct fb_settings {
+	/* Axes: lists, see axes.h. */
+	const char *bytes, *engine, *algorithm, *protocol, *transport, *memory, *datatype, *redop;
+	const char *root, *in_place, *cadence, *launch;
+	uint64_t slots, slot_bytes, channels; /* slot_bytes, channels: 0 = the engine chooses */
+	/* Measurement. */
+	double ci, max_time_s, timeout_s;
+	uint64_t min_samples, max_samples, seed, launch_index;
+	int nodes_as; /* 0: the real nodes */
+	int verify;   /* enum fb_verify */
+	/* Output. */
+	const char *csv; /* folder; NULL: rows go to stdout */
+	const char *run; /* the study's name; NULL: made from the folder or host and time */
+	bool raw, resume, list, check_plan, dry_run, version, help, man, quiet;
+};
+
+/* A program's own default for a common option, as it would be typed: {"bytes", "8:1G:2"}. */
+struct fb_default {
+	const char *option; /* without dashes; NULL ends the list */
+	const char *value;
+};
+
+/*
+ * The common table with the defaults replaced (NULL: none are), malloced, ending in
+ * FB_OPTION_END; the caller frees it. NULL where memory is out or a name is unknown (printed).
+ */
+struct fb_option *fb_settings_table(const struct fb_default *defaults);
+
+/*
+ * What single ranges cannot judge: fewer max than min samples, --raw or --resume without --csv.
+ * Returns 0 or FB_EINPUT after one line to `errors` (may be NULL).
+ */
+int fb_settings_check(const struct fb_settings *settings, FILE *errors);
+
+#endif

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Polite busy waiting.
+ *
+ * With a processor per rank, waiting spins: giving the processor away costs more than the wait.
+ * With more ranks than processors the rank waited for may need this very processor, so waiting
+ * gives it away after a few looks. Either way a wait looks up now and then, so that whoever
+ * bounds it (the watchdog) is heard.
+ */
+#ifndef FB_COMMON_SPIN_H
+#define FB_COMMON_SPIN_H
+
+#include <sched.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+struct fb_spin {
+	uint32_t looks;
+	bool yields; /* more ranks than processors */
+};
+
+enum {
+	FB_SPIN_BEFORE_YIELD = 16,     /* about 0.3 us of pauses */
+	FB_SPIN_LOOKS_PER_CALL = 1 << 14,
+};
+
+static inline void fb_pause(void)
+{
+#if defined(__x86_64__)
+	__builtin_ia32_pause();
+#elif defined(__aarch64__)
+	__asm__ volatile("isb" ::: "memory");
+#endif
+}
+
+/* One more look was in vain. Returns true about every 16,000 looks: time to look up. */
+static inline bool fb_spin_again(struct fb_spin *spin)
+{
+	spin->looks++;
+	if (spin->yields && spin->looks > FB_SPIN_BEFORE_YIELD)
+		sched_yield();
+	else
+		fb_pause();
+	return spin->looks % FB_SPIN_LOOKS_PER_CALL == 0;
+}
+
+#endif

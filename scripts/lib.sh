@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# shellcheck shell=sh
+#
+# What the Makefile and all scripts must agree on: which MPI is meant, how its tools are called,
+# and how a program is started on N ranks of this host. POSIX sh, to be sourced; defines functions
+# and does nothing else.
+
+# Whether a command can be found.
+fb_have() {
+	command -v "$1" >/dev/null 2>&1
+}
+
+# Prints the family of an MPI compiler wrapper: openmpi or mpich. MPICH's relatives (MVAPICH,
+# Intel MPI, Cray MPT) share its ABI and its `-show`.
+fb_mpi_family() {
+	case $("$1" --showme:version 2>/dev/null) in
+	*"Open MPI"*) echo openmpi ;;
+	*) "$1" -show >/dev/null 2>&1 && echo mpich ;;
+	esac
+}
+
+# Prints the MPI family to use where none was asked for: that of mpicc, else Open MPI, else MPICH;
+# nothing where there is none.
+fb_mpi_default() {
+	if fb_have mpicc; then
+		fb_mpi_family mpicc
+	elif fb_have mpicc.openmpi; then
+		echo openmpi
+	elif fb_have mpicc.mpich; then
+		echo mpich
+	fi
+}
+
+# fb_mpi_tool TOOL FAMILY: prints the command of that family. Debian gives each family its own
+# name (mpicc.mpich); elsewhere there is one plain mpicc, which counts if it is of that family.
+fb_mpi_tool() {
+	if [ -z "$2" ]; then
+		return 1
+	elif fb_have "$1.$2"; then
+		echo "$1.$2"
+	elif fb_have "$1" && [ "$(fb_mpi_family mpicc)" = "$2" ]; then
+		echo "$1"
+	else
+		return 1
+	fi
+}
+
+# Prints the number of processors this process may use.
+fb_cores() {
+	nproc 2>/dev/null || echo 1
+}
+
+# fb_mpi_env FAMILY: exports what a run of that family on this host needs. Whatever the user has
+# set stays; inside a batch job nothing is narrowed down to one host.
+fb_mpi_env() {
+	if [ "$1" = openmpi ]; then
+		# mpirun refuses root, which in a container is the only user (PRTE is Open MPI 5).
+		if [ "$(id -u)" -eq 0 ]; then
+			export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+			export PRTE_ALLOW_RUN_AS_ROOT=1 PRTE_ALLOW_RUN_AS_ROOT_CONFIRM=1
+		fi
+		fb_in_job && return
+		# Probing UCX and libfabric costs 0.2 s a start, and the TCP transport picks an
+		# interface that in a container may lead nowhere.
+		if [ -z "${OMPI_MCA_pml-}${OMPI_MCA_btl-}" ]; then
+			export OMPI_MCA_pml=ob1 OMPI_MCA_btl=self,vader
+		fi
+		# Without ssh the launcher of remote daemons fails even where none is needed.
+		fb_have ssh || fb_have rsh || export OMPI_MCA_plm="${OMPI_MCA_plm-isolated}"
+	elif ! fb_in_job; then
+		# UCX takes 30 s to start on a host with a software RDMA device.
+		export UCX_TLS="${UCX_TLS-self,sm,tcp}"
+	fi
+}
+
+# Whether a batch system has given this shell its hosts.
+fb_in_job() {
+	[ -n "${SLURM_JOB_ID-}${PBS_JOBID-}${LSB_JOBID-}${OAR_JOB_ID-}" ]
+}
+
+# launch RANKS PROGRAM [argument...]: runs a program on that many ranks under the MPI family $MPI,
+# also with more ranks than cores. MPIRUN replaces the command ("srun --mpi=pmix"), MPIRUN_FLAGS
+# adds to it. A subshell that execs: $! of `launch ... &` is mpirun itself.
+launch() (
+	ranks=$1
+	shift
+	if [ -n "${MPIRUN-}" ]; then
+		# shellcheck disable=SC2086 # both hold several words
+		exec $MPIRUN ${MPIRUN_FLAGS-} -n "$ranks" "$@"
+	fi
+	if ! mpirun=$(fb_mpi_tool mpirun "$MPI"); then
+		echo "fabricbench: no mpirun of $MPI: set MPIRUN=, or run scripts/setup run" >&2
+		exit 3
+	fi
+	fb_mpi_env "$MPI"
+	if [ "$MPI" = openmpi ]; then
+		set -- --oversubscribe --bind-to none -n "$ranks" "$@"
+	else
+		set -- -n "$ranks" "$@"
+	fi
+	# shellcheck disable=SC2086
+	exec "$mpirun" ${MPIRUN_FLAGS-} "$@"
+)

@@ -68,9 +68,9 @@ static int write_whole(struct fb_append *file, const char *text, size_t bytes)
 	/* A short write names no reason; the disk being full is the one that it has. */
 	why = written < 0 ? errno : ENOSPC;
 	file->broken = written > 0 && ftruncate(file->fd, before) != 0;
-	return fb_error(FB_EIO, "cannot append %zu bytes to '%s': %s; %s", bytes, file->path,
-			strerror(why), file->broken ? "its last line is torn"
-						    : "all that was written before is whole");
+	return fb_error(
+		FB_EIO, "cannot append %zu bytes to '%s': %s; %s", bytes, file->path, strerror(why),
+		file->broken ? "its last line is torn" : "all that was written before is whole");
 }
 
 /* Where the last whole line of the file ends, or -1. */
@@ -127,7 +127,8 @@ static int check_header(struct fb_append *file, const char *header, off_t size)
 	if (got < 0)
 		return io_error(file, "read");
 	if (!same)
-		return fb_error(FB_EINPUT, "'%s' has other columns than this program writes: "
+		return fb_error(FB_EINPUT,
+				"'%s' has other columns than this program writes: "
 				"expected a file of the same program and version, or none",
 				file->path);
 	ret = cut_torn_line(file, size);
@@ -156,7 +157,7 @@ static int prepare(struct fb_append *file, const char *header)
 int fb_append_open(struct fb_append *file, const char *dir, const char *name, const char *header,
 		   bool sync)
 {
-	struct fb_append opened = { .fd = -1, .sync = sync };
+	struct fb_append opened = {.fd = -1, .sync = sync};
 	int ret = fb_make_folder(dir);
 
 	if (ret)
@@ -206,6 +207,6 @@ int fb_append_close(struct fb_append *file)
 	if (close(file->fd) && !ret)
 		ret = io_error(file, "close");
 	free(file->path);
-	*file = (struct fb_append){ .fd = -1 };
+	*file = (struct fb_append){.fd = -1};
 	return ret;
 }

@@ -201,8 +201,8 @@ static int open_names(struct fb_axis axes[AXES], const struct fb_settings *s,
 		      const struct fb_axes_choices *choices, const struct fb_world *world,
 		      FILE *errors)
 {
-	const char *transport = strcmp(s->transport, "auto") ? s->transport
-							     : fb_axes_transport(world);
+	const char *transport =
+		strcmp(s->transport, "auto") ? s->transport : fb_axes_transport(world);
 	const struct {
 		enum axis axis;
 		const char *option, *list;

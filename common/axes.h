@@ -15,9 +15,9 @@
 #include <stdio.h>
 
 struct fb_axis {
-	size_t count;  /* at least 1 after fb_axis_open */
-	char **value;  /* [count], owned */
-	int *index;    /* [count] position of the value in the choices; -1 without choices */
+	size_t count; /* at least 1 after fb_axis_open */
+	char **value; /* [count], owned */
+	int *index;   /* [count] position of the value in the choices; -1 without choices */
 };
 
 /*

@@ -18,10 +18,10 @@
 
 struct fb_barrier {
 	struct fb_node_memory memory; /* flags[rank][round], or nothing where MPI is used */
-	MPI_Comm comm;                /* MPI_COMM_NULL where memory is used */
+	MPI_Comm comm;		      /* MPI_COMM_NULL where memory is used */
 	int rank, nranks, rounds;
 	uint64_t epoch; /* barriers entered so far; the value that flags must reach */
-	bool yields;    /* more ranks than processors: give the processor away soon */
+	bool yields;	/* more ranks than processors: give the processor away soon */
 };
 
 /*

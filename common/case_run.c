@@ -79,8 +79,8 @@ static int record(struct fb_run *run, const struct fb_case *c, const struct fb_m
 	fb_measure_flags(m->flags, traits->flags, flags, sizeof(flags));
 	row.flags = flags;
 	fb_progress_clear(&run->progress);
-	return fb_recorder_put(&run->recorder, &row,
-			       m->timed ? run->meter.sampler.max_us : NULL, m->summary.n);
+	return fb_recorder_put(&run->recorder, &row, m->timed ? run->meter.sampler.max_us : NULL,
+			       m->summary.n);
 }
 
 /*
@@ -124,8 +124,8 @@ static int run_valid(struct fb_run *run, const struct fb_case *c)
 	start = fb_clock_ticks(&run->clock);
 	err = set_up(run, c, &instance, &setup_us);
 	if (err)
-		return record_plain(run, c, err == FB_EUNSUPPORTED ? FB_STATUS_SKIPPED
-								   : FB_STATUS_FAULT,
+		return record_plain(run, c,
+				    err == FB_EUNSUPPORTED ? FB_STATUS_SKIPPED : FB_STATUS_FAULT,
 				    fb_strerror(err));
 	spent = fb_clock_ticks(&run->clock) - start;
 	fb_measure(&run->meter, run->program, instance, c, &m);

@@ -41,8 +41,7 @@ static bool trusted(void)
 	while (getline(&line, &size, file) > 0) {
 		if (strncmp(line, "flags", 5))
 			continue;
-		flags = has_word(line, "constant_tsc") && has_word(line, "nonstop_tsc") &&
-			has_word(line, "rdtscp");
+		flags = has_word(line, "constant_tsc") && has_word(line, "nonstop_tsc");
 		break;
 	}
 	free(line);
@@ -60,8 +59,8 @@ static bool trusted(void)
  * One moment on both clocks: the counter is read between two readings of the kernel's clock,
  * and the closest of some tries is taken, so that a preemption between them does no harm.
  */
-static void read_both(const struct fb_clock *counter, const struct fb_clock *kernel,
-		      double *ticks, double *ns)
+static void read_both(const struct fb_clock *counter, const struct fb_clock *kernel, double *ticks,
+		      double *ns)
 {
 	uint64_t closest = UINT64_MAX;
 

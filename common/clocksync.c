@@ -13,20 +13,48 @@ enum { TAG = 2, CHECK_EXCHANGES = 50 };
 /* An offset takes at most this long, however slowly messages travel (ranks without processors). */
 static const double longest_offset_s = 0.05;
 
+/*
+ * How wide a point's bounds may be to be believed. Wide ones had a preemption or a queue in every
+ * one of their exchanges; the tightest quarter at least is kept.
+ */
+static double width_limit(const struct fb_clock_offset *point, size_t n)
+{
+	double limit = HUGE_VAL;
+	size_t kept = 0;
+
+	for (size_t i = 0; i < n; i++)
+		limit = fmin(limit, point[i].high - point[i].low);
+	for (limit = fmax(limit, 1e-9); kept < (n + 3) / 4; limit *= 2) {
+		kept = 0;
+		for (size_t i = 0; i < n; i++)
+			kept += point[i].high - point[i].low <= 2 * limit ? 1 : 0;
+	}
+	return limit;
+}
+
 struct fb_clock_line fb_clocksync_fit(const struct fb_clock_offset *point, size_t n)
 {
 	struct fb_clock_line line = {0, 0, 0};
-	double mean_t = 0, mean_offset = 0, tt = 0, to = 0;
+	double limit, mean_t = 0, mean_offset = 0, tt = 0, to = 0;
+	size_t kept = 0;
 
 	if (n == 0)
 		return line;
+	limit = width_limit(point, n);
 	for (size_t i = 0; i < n; i++) {
-		mean_t += (point[i].t - point[0].t) / (double)n;
-		mean_offset -= (point[i].low + point[i].high) / 2 / (double)n;
+		if (point[i].high - point[i].low > limit)
+			continue;
+		mean_t += point[i].t - point[0].t;
+		mean_offset -= (point[i].low + point[i].high) / 2;
+		kept++;
 	}
+	mean_t /= (double)kept;
+	mean_offset /= (double)kept;
 	for (size_t i = 0; i < n; i++) {
 		double t = point[i].t - point[0].t - mean_t;
 
+		if (point[i].high - point[i].low > limit)
+			continue;
 		tt += t * t;
 		to += t * (-(point[i].low + point[i].high) / 2 - mean_offset);
 	}
@@ -150,8 +178,7 @@ static void check_all(MPI_Comm comm, const struct fb_time_source *source,
 		if (rank == 0)
 			serve(comm, r, source, line);
 		if (rank == r) {
-			struct fb_clock_offset o =
-				exchange(comm, 0, source, line, CHECK_EXCHANGES);
+			struct fb_clock_offset o = exchange(comm, 0, source, line, CHECK_EXCHANGES);
 
 			stop_serving(comm, 0);
 			worst[0] = fmax(fabs(o.low), fabs(o.high));
@@ -188,9 +215,9 @@ int fb_clocksync_run(const struct fb_world *world, const struct fb_time_source *
 	if (err)
 		return err;
 	if (split) {
-		double shared[6] = {result.line.epoch,  result.line.intercept, result.line.slope,
-				    result.bound_us,    result.residual_us,
-				    result.agrees ? 1 : 0};
+		double shared[6] = {result.line.epoch,	result.line.intercept,
+				    result.line.slope,	result.bound_us,
+				    result.residual_us, result.agrees ? 1 : 0};
 
 		MPI_Bcast(shared, 6, MPI_DOUBLE, 0, world->node_comm);
 		result = (struct fb_clocksync){

@@ -31,9 +31,9 @@ struct fb_time_source {
 struct fb_clocksync_config {
 	unsigned points;    /* offsets per line, at least 2; 100 is good */
 	unsigned exchanges; /* ping-pongs per offset, at least 1; 20 is good */
-	double span_s;      /* time over which the points are spread: longer, better slope */
-	bool each_rank;     /* learn a line for every rank, not for every host */
-	bool keep_zero;     /* one host: only prove that the offset can be zero */
+	double span_s;	    /* time over which the points are spread: longer, better slope */
+	bool each_rank;	    /* learn a line for every rank, not for every host */
+	bool keep_zero;	    /* one host: only prove that the offset can be zero */
 };
 
 /* This rank's line. */
@@ -45,7 +45,7 @@ struct fb_clocksync {
 	struct fb_clock_line line;
 	double bound_us;    /* over all ranks: how far a corrected clock may be from rank 0's */
 	double residual_us; /* over all ranks: the largest offset seen in the final check */
-	bool agrees;        /* keep_zero: on all ranks zero lies within the bounds */
+	bool agrees;	    /* keep_zero: on all ranks zero lies within the bounds */
 };
 
 /* Bounds of (rank 0's or the parent's clock - this rank's clock) at local time t. */
@@ -54,8 +54,9 @@ struct fb_clock_offset {
 };
 
 /*
- * Pure. Least squares over points (middle of each one's bounds). At least 2 points at different
- * times, else the slope is 0. The line predicts offset = own clock - reference clock.
+ * Pure. Least squares over points (middle of each one's bounds), but for those whose bounds are
+ * much wider than the tightest quarter's. At least 2 points at different times, else the slope
+ * is 0. The line predicts offset = own clock - reference clock.
  */
 struct fb_clock_line fb_clocksync_fit(const struct fb_clock_offset *point, size_t n);
 

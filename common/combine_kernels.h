@@ -27,6 +27,9 @@
 		}                                                                                  \
 	}
 
+/* In a macro's argument `x * y` would be laid out like a declaration. */
+/* clang-format off */
+
 /* Signed sums and products are the unsigned ones, bit for bit, and wrap without overflow. */
 KERNEL(sum_u8, uint8_t, x + y)
 KERNEL(sum_u32, uint32_t, x + y)
@@ -34,11 +37,11 @@ KERNEL(sum_u64, uint64_t, x + y)
 KERNEL(sum_f32, float, x + y)
 KERNEL(sum_f64, double, x + y)
 
-KERNEL(prod_u8, uint8_t, x *y)
-KERNEL(prod_u32, uint32_t, x *y)
-KERNEL(prod_u64, uint64_t, x *y)
-KERNEL(prod_f32, float, x *y)
-KERNEL(prod_f64, double, x *y)
+KERNEL(prod_u8, uint8_t, x * y)
+KERNEL(prod_u32, uint32_t, x * y)
+KERNEL(prod_u64, uint64_t, x * y)
+KERNEL(prod_f32, float, x * y)
+KERNEL(prod_f64, double, x * y)
 
 KERNEL(min_i8, int8_t, x < y ? x : y)
 KERNEL(min_u8, uint8_t, x < y ? x : y)
@@ -89,7 +92,7 @@ KERNEL(max_bf16, uint16_t, fb_widen_bf16(x) > fb_widen_bf16(y) ? x : y)
 	}
 
 KERNEL_F16(sum_f16, _mm256_add_ps, x + y)
-KERNEL_F16(prod_f16, _mm256_mul_ps, x *y)
+KERNEL_F16(prod_f16, _mm256_mul_ps, x * y)
 KERNEL_F16(min_f16, _mm256_min_ps, x < y ? x : y)
 KERNEL_F16(max_f16, _mm256_max_ps, x > y ? x : y)
 
@@ -103,6 +106,8 @@ KERNEL(min_f16, uint16_t, WIDEN_F16(x) < WIDEN_F16(y) ? x : y)
 KERNEL(max_f16, uint16_t, WIDEN_F16(x) > WIDEN_F16(y) ? x : y)
 
 #endif
+
+/* clang-format on */
 
 #undef KERNEL
 

@@ -56,7 +56,7 @@ char *fb_csv_header(const struct fb_column *extra, size_t nextra)
 int fb_csv_open(struct fb_csv *csv, const char *dir, const char *program,
 		const struct fb_column *extra, size_t nextra, bool sync_rows)
 {
-	struct fb_csv opened = { .extra = extra, .nextra = nextra };
+	struct fb_csv opened = {.extra = extra, .nextra = nextra};
 	char *header = fb_csv_header(extra, nextra), *name = NULL;
 	int ret;
 

@@ -16,17 +16,17 @@ enum { MESSAGES_MAX = 100, COLUMNS_MAX = 128 };
 
 /* The files beside the result files: plain tables without keys. */
 static const struct fb_column samples_columns[] = {
-	{ .name = "run", .type = FB_COLUMN_TEXT },
-	{ .name = "launch_index", .type = FB_COLUMN_U64 },
-	{ .name = "program", .type = FB_COLUMN_TEXT },
-	{ .name = "row", .type = FB_COLUMN_U64 },
-	{ .name = "repetition", .type = FB_COLUMN_U64 },
-	{ .name = "time_us", .type = FB_COLUMN_TIME_US },
+	{.name = "run", .type = FB_COLUMN_TEXT},
+	{.name = "launch_index", .type = FB_COLUMN_U64},
+	{.name = "program", .type = FB_COLUMN_TEXT},
+	{.name = "row", .type = FB_COLUMN_U64},
+	{.name = "repetition", .type = FB_COLUMN_U64},
+	{.name = "time_us", .type = FB_COLUMN_TIME_US},
 };
 static const struct fb_column environment_columns[] = {
-	{ .name = "scope", .type = FB_COLUMN_TEXT }, { .name = "host", .type = FB_COLUMN_TEXT },
-	{ .name = "rank", .type = FB_COLUMN_TEXT },  { .name = "key", .type = FB_COLUMN_TEXT },
-	{ .name = "value", .type = FB_COLUMN_TEXT },
+	{.name = "scope", .type = FB_COLUMN_TEXT}, {.name = "host", .type = FB_COLUMN_TEXT},
+	{.name = "rank", .type = FB_COLUMN_TEXT},  {.name = "key", .type = FB_COLUMN_TEXT},
+	{.name = "value", .type = FB_COLUMN_TEXT},
 };
 
 void fb_csv_problem(struct fb_csv_check *check, const struct fb_csv_reader *reader,
@@ -67,7 +67,7 @@ static bool check_field(struct fb_csv_check *check, const struct fb_csv_reader *
 	bool whole = column->type == FB_COLUMN_U64 || column->type == FB_COLUMN_I64;
 	bool negative = column->type == FB_COLUMN_I64 || column->type == FB_COLUMN_F64;
 
-	*value = NAN;
+	*value = (double)NAN;
 	if (column->type == FB_COLUMN_TEXT || (!*text && !whole))
 		return true;
 	if (is_number(text, whole, negative, value))
@@ -94,7 +94,7 @@ static void check_extra_names(struct fb_csv_check *check, const struct fb_csv_re
 		const char *name = r->fields[i];
 
 		if (!islower((unsigned char)*name))
-			fb_csv_problem(check, r, name, "a column's name begins with a lower case letter");
+			fb_csv_problem(check, r, name, "begins with no lower case letter");
 		for (const char *c = name; *c; c++)
 			if (!isalnum((unsigned char)*c) && *c != '_') {
 				fb_csv_problem(check, r, name, "'%c' in a column's name", *c);
@@ -102,7 +102,8 @@ static void check_extra_names(struct fb_csv_check *check, const struct fb_csv_re
 			}
 		for (size_t j = 0; j < i; j++)
 			if (!strcmp(name, r->fields[j]))
-				fb_csv_problem(check, r, name, "there are two columns of this name");
+				fb_csv_problem(check, r, name,
+					       "there are two columns of this name");
 	}
 }
 
@@ -140,7 +141,7 @@ struct sheet {
 static int check_record(struct fb_csv_check *check, const struct fb_csv_reader *r,
 			const struct sheet *sheet, struct fb_finished *seen)
 {
-	static const struct fb_column extra = { .name = "", .type = FB_COLUMN_F64 };
+	static const struct fb_column extra = {.name = "", .type = FB_COLUMN_F64};
 	double value[COLUMNS_MAX], number;
 	bool good = true;
 
@@ -183,14 +184,16 @@ static int find_sheet(struct fb_csv_check *check, const struct fb_csv_reader *r,
 				check_extra_names(check, r);
 			return FB_OK;
 		}
-	return fb_error(FB_EINPUT, "'%s' has no header of schema %d: expected the columns of "
-			"docs/csv.md", r->path, FB_SCHEMA_VERSION);
+	return fb_error(FB_EINPUT,
+			"'%s' has no header of schema %d: expected the columns of "
+			"docs/csv.md",
+			r->path, FB_SCHEMA_VERSION);
 }
 
 static int check_records(struct fb_csv_check *check, struct fb_csv_reader *r)
 {
-	struct fb_finished seen = { .slots = NULL };
-	struct sheet sheet = { .columns = NULL };
+	struct fb_finished seen = {.slots = NULL};
+	struct sheet sheet = {.columns = NULL};
 	int more = fb_csv_reader_next(r), ret = FB_OK;
 
 	if (more == 0 || more == FB_EDATA)
@@ -211,7 +214,7 @@ static int check_records(struct fb_csv_check *check, struct fb_csv_reader *r)
 
 int fb_csv_check_file(struct fb_csv_check *check, const char *path)
 {
-	struct fb_csv_reader reader = { .file = NULL };
+	struct fb_csv_reader reader = {.file = NULL};
 	int ret = fb_csv_reader_open(&reader, path);
 
 	if (!ret)

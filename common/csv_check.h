@@ -16,8 +16,8 @@
 #include <stdio.h>
 
 struct fb_csv_check {
-	FILE *out;        /* problems go here, "file:line: column: message"; NULL: nowhere */
-	uint64_t rows;    /* records after the header */
+	FILE *out;     /* problems go here, "file:line: column: message"; NULL: nowhere */
+	uint64_t rows; /* records after the header */
 	uint64_t problems;
 };
 
@@ -31,8 +31,7 @@ int fb_csv_check_file(struct fb_csv_check *check, const char *path);
 
 /* Reports one problem of the current record. For the checker's own files. */
 void fb_csv_problem(struct fb_csv_check *check, const struct fb_csv_reader *reader,
-		    const char *column, const char *fmt, ...)
-	__attribute__((format(printf, 4, 5)));
+		    const char *column, const char *fmt, ...) __attribute__((format(printf, 4, 5)));
 
 /*
  * The rules for a whole row, once every field has been found to be of its type. value[i] is the

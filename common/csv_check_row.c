@@ -92,16 +92,15 @@ static bool good_variant(const char *variant)
 
 	while (*variant) {
 		size_t length = strcspn(variant, ";"), key = strcspn(variant, "=");
-		int order = 1;
 
 		if (key == 0 || key >= length)
 			return false;
 		if (last) {
-			order = strncmp(variant, last, key < last_length ? key : last_length);
-			order = order ? order : (key > last_length) - (key < last_length);
+			int order = strncmp(variant, last, key < last_length ? key : last_length);
+
+			if (order < 0 || (order == 0 && key <= last_length))
+				return false;
 		}
-		if (order <= 0)
-			return false;
 		last = variant;
 		last_length = key;
 		if (variant[length] && !variant[length + 1])
@@ -142,13 +141,20 @@ static void check_texts(const struct context *c)
 
 /* Pairs of which the first may not be greater. Both are rounded in the same way. */
 static const char *const orders[][2] = {
-	{"median_low_us", "median_us"}, {"median_us", "median_high_us"},
-	{"min_us", "median_low_us"},    {"median_high_us", "max_us"},
-	{"min_us", "median_us"},        {"median_us", "max_us"},
-	{"min_us", "p05_us"},           {"p05_us", "median_us"},
-	{"median_us", "p95_us"},        {"p95_us", "p99_us"},
-	{"p99_us", "max_us"},           {"rank_min_us", "rank_mean_us"},
-	{"rank_mean_us", "median_us"},  {"outliers", "samples"},
+	{"median_low_us", "median_us"},
+	{"median_us", "median_high_us"},
+	{"min_us", "median_low_us"},
+	{"median_high_us", "max_us"},
+	{"min_us", "median_us"},
+	{"median_us", "max_us"},
+	{"min_us", "p05_us"},
+	{"p05_us", "median_us"},
+	{"median_us", "p95_us"},
+	{"p95_us", "p99_us"},
+	{"p99_us", "max_us"},
+	{"rank_min_us", "rank_mean_us"},
+	{"rank_mean_us", "median_us"},
+	{"outliers", "samples"},
 	{"nodes", "ranks"},
 };
 
@@ -199,8 +205,9 @@ static void check_numbers(const struct context *c)
 	if (number(c, "nodes") < 1)
 		fb_csv_problem(c->check, c->reader, "nodes", "is 0");
 	if (number(c, "root") < -1 || number(c, "root") >= number(c, "ranks"))
-		fb_csv_problem(c->check, c->reader, "root", "%.0f: expected -1, or one of %.0f ranks",
-			       number(c, "root"), number(c, "ranks"));
+		fb_csv_problem(c->check, c->reader, "root",
+			       "%.0f: expected -1, or one of %.0f ranks", number(c, "root"),
+			       number(c, "ranks"));
 	if (isfinite(efficiency) && !(isfinite(bound) && isfinite(median)))
 		fb_csv_problem(c->check, c->reader, "efficiency", "without bound_us and median_us");
 	if (bound > 0 && median > 0 && !(fabs(efficiency - expected) <= off))
@@ -217,11 +224,11 @@ static void check_numbers(const struct context *c)
 static const struct {
 	bool reason, samples, no_samples, no_errors;
 } demands[] = {
-	[FB_STATUS_OK] = { .samples = true, .no_errors = true },
-	[FB_STATUS_WRONG] = { .reason = true },
-	[FB_STATUS_SKIPPED] = { .reason = true, .no_samples = true, .no_errors = true },
-	[FB_STATUS_FEW] = { .reason = true, .samples = true, .no_errors = true },
-	[FB_STATUS_FAULT] = { .reason = true },
+	[FB_STATUS_OK] = {.samples = true, .no_errors = true},
+	[FB_STATUS_WRONG] = {.reason = true},
+	[FB_STATUS_SKIPPED] = {.reason = true, .no_samples = true, .no_errors = true},
+	[FB_STATUS_FEW] = {.reason = true, .samples = true, .no_errors = true},
+	[FB_STATUS_FAULT] = {.reason = true},
 };
 
 static void check_status(const struct context *c)
@@ -250,7 +257,7 @@ static void check_status(const struct context *c)
 void fb_csv_check_row(struct fb_csv_check *check, const struct fb_csv_reader *reader,
 		      const double *value)
 {
-	struct context c = { .check = check, .reader = reader, .value = value };
+	struct context c = {.check = check, .reader = reader, .value = value};
 
 	c.status = fb_status_parse(text(&c, "status"));
 	check_texts(&c);

@@ -75,7 +75,7 @@ void fb_finished_free(struct fb_finished *set)
 	for (size_t i = 0; i < set->capacity; i++)
 		free(set->slots[i]);
 	free(set->slots);
-	*set = (struct fb_finished){ .slots = NULL };
+	*set = (struct fb_finished){.slots = NULL};
 }
 
 char *fb_csv_key(const struct fb_row *row, char *const *fields)
@@ -89,8 +89,9 @@ char *fb_csv_key(const struct fb_row *row, char *const *fields)
 	for (size_t i = 0; i < fb_columns_count; i++) {
 		if (fb_columns[i].kind != FB_COLUMN_KEY)
 			continue;
-		fputs(fields ? fields[i] : fb_column_text(&fb_columns[i], row, 0, field,
-							  sizeof(field)), out);
+		fputs(fields ? fields[i]
+			     : fb_column_text(&fb_columns[i], row, 0, field, sizeof(field)),
+		      out);
 		fputc(SEPARATOR, out);
 	}
 	if (fclose(out)) {
@@ -126,8 +127,7 @@ static bool has_schema(const struct fb_csv_reader *r)
 }
 
 /* Adds the current record's key where it belongs to the launch and needs no second run. */
-static int add_record(struct fb_finished *set, const struct fb_csv_reader *r,
-		      uint64_t launch_index)
+static int add_record(struct fb_finished *set, const struct fb_csv_reader *r, uint64_t launch_index)
 {
 	int launch = fb_column_find("launch_index"), state = fb_column_find("status");
 	int status = fb_status_parse(r->fields[state]);
@@ -153,15 +153,17 @@ static int read_records(struct fb_finished *set, struct fb_csv_reader *r, uint64
 	if (more == 0 || (more == 1 && r->torn))
 		return FB_OK; /* empty, or killed while the header was written */
 	if (more == 1 && !has_schema(r))
-		return fb_error(FB_EINPUT, "'%s' is not a result file of schema %d: cannot resume it",
-				r->path, FB_SCHEMA_VERSION);
+		return fb_error(FB_EINPUT,
+				"'%s' is not a result file of schema %d: cannot resume it", r->path,
+				FB_SCHEMA_VERSION);
 	while (more == 1 && (more = fb_csv_reader_next(r)) == 1) {
 		int ret;
 
 		if (r->torn)
 			return FB_OK;
 		if (r->nfields != nfields)
-			return fb_error(FB_EINPUT, "%s:%" PRIu64 ": %zu fields where the header has %zu",
+			return fb_error(FB_EINPUT,
+					"%s:%" PRIu64 ": %zu fields where the header has %zu",
 					r->path, r->line, r->nfields, nfields);
 		ret = add_record(set, r, launch_index);
 		if (ret)
@@ -175,11 +177,11 @@ static int read_records(struct fb_finished *set, struct fb_csv_reader *r, uint64
 int fb_csv_finished(struct fb_finished *set, const char *dir, const char *program,
 		    uint64_t launch_index)
 {
-	struct fb_csv_reader reader = { .file = NULL };
+	struct fb_csv_reader reader = {.file = NULL};
 	char *path;
 	int ret;
 
-	*set = (struct fb_finished){ .slots = NULL };
+	*set = (struct fb_finished){.slots = NULL};
 	if (asprintf(&path, "%s/%s.csv", dir, program) < 0)
 		return fb_error(FB_ENOMEM, "no memory for a path");
 	if (access(path, F_OK) && errno == ENOENT) {

@@ -13,16 +13,16 @@
 
 /* Where in a field the next character stands. */
 enum state {
-	AT_START,  /* nothing of the field was read yet */
-	PLAIN,     /* inside an unquoted field */
-	QUOTED,    /* inside quotes */
-	AFTER,     /* behind a quote that either ends the field or is doubled */
-	CR,        /* behind a carriage return that must be followed by a newline */
+	AT_START, /* nothing of the field was read yet */
+	PLAIN,	  /* inside an unquoted field */
+	QUOTED,	  /* inside quotes */
+	AFTER,	  /* behind a quote that either ends the field or is doubled */
+	CR,	  /* behind a carriage return that must be followed by a newline */
 };
 
 int fb_csv_reader_open(struct fb_csv_reader *reader, const char *path)
 {
-	struct fb_csv_reader opened = { .next_line = 1 };
+	struct fb_csv_reader opened = {.next_line = 1};
 
 	opened.path = strdup(path);
 	opened.fields = malloc(FB_CSV_FIELDS_MAX * sizeof(opened.fields[0]));
@@ -46,7 +46,7 @@ void fb_csv_reader_close(struct fb_csv_reader *reader)
 	free(reader->path);
 	free(reader->text);
 	free(reader->fields);
-	*reader = (struct fb_csv_reader){ .file = NULL };
+	*reader = (struct fb_csv_reader){.file = NULL};
 }
 
 static int problem(struct fb_csv_reader *r, const char *what)

@@ -18,13 +18,13 @@ enum { FB_CSV_RECORD_MAX = 1 << 20, FB_CSV_FIELDS_MAX = 1024 };
 struct fb_csv_reader {
 	FILE *file;
 	char *path;
-	uint64_t line;      /* the line on which the current record starts, from 1 */
+	uint64_t line;	    /* the line on which the current record starts, from 1 */
 	uint64_t next_line; /* the line on which the next one starts */
-	char *text;         /* the record's unquoted fields, each ended by NUL */
+	char *text;	    /* the record's unquoted fields, each ended by NUL */
 	size_t bytes, capacity;
 	char **fields; /* fields[0..nfields), valid until the next call */
 	size_t nfields;
-	bool torn;         /* the last record ended with the file, not with a newline */
+	bool torn;	   /* the last record ended with the file, not with a newline */
 	char problem[128]; /* why fb_csv_reader_next returned FB_EDATA */
 };
 

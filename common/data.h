@@ -5,7 +5,7 @@
  * Every value is a pure function of (seed, rank, index), so any rank can name the expected
  * content of any other without communication. Values are chosen such that the result of every
  * reduction is exact in every datatype and in any order of combination (for the number of ranks
- * given at initialisation), that two different ranks or two different indices practically never
+ * given in struct fb_data), that two different ranks or two different indices practically never
  * agree over a run of 64 elements, and that one expected element costs O(16) at most, however
  * many ranks there are.
  */
@@ -44,9 +44,10 @@ void fb_data_check_reduced(const struct fb_data *data, uint64_t first, const voi
 			   size_t count, struct fb_mismatch *bad);
 
 /*
- * Fills with a pattern that is never a right answer (a repeated byte derived from `salt`), so
- * that an element nobody wrote is found. fb_data_check and fb_data_check_reduced treat it as
- * any other wrong value.
+ * Fills with a pattern that is not a right answer (a repeated byte derived from `salt`), so that
+ * an element nobody wrote is found. fb_data_check and fb_data_check_reduced treat it as any
+ * other wrong value. No reduction of floats can give it; values that may be any bit pattern can,
+ * by chance: one in 256 for 1-byte types, one in 65536 for 2-byte movement, and so on.
  */
 void fb_data_poison(void *dst, size_t bytes, unsigned salt);
 

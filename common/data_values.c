@@ -2,6 +2,7 @@
 /* Test values in blocks; see data_values.h for how they are chosen and why they are exact. */
 #include "common/data_values.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "common/float16.h"
@@ -122,6 +123,7 @@ static void full_terms(uint64_t seed, uint32_t first_key, struct fb_data_terms *
  */
 static void sparse_terms(uint64_t budget, uint32_t n, struct fb_data_terms *out)
 {
+	assert(budget > 0);
 	uint64_t period = (2 * (uint64_t)n + budget - 1) / budget;
 
 	*out = (struct fb_data_terms){.sparse = true};
@@ -130,7 +132,7 @@ static void sparse_terms(uint64_t budget, uint32_t n, struct fb_data_terms *out)
 	for (size_t g = 0; g < FB_DATA_PERIODS; g++, period++) {
 		while (!is_prime((uint32_t)period))
 			period++;
-		uint64_t ranks = (n + period - 1) / period;
+		uint64_t ranks = 1 + (n - 1) / period;
 		uint64_t slots = 2 * (budget / ranks);
 
 		if (slots > FB_DATA_MAX_SLOTS)

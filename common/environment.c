@@ -50,7 +50,7 @@ static struct fb_fact *append(struct fb_facts *facts, const char *key)
 	copy = strdup(key);
 	if (!copy)
 		return NULL;
-	facts->item[facts->count] = (struct fb_fact){ .key = copy };
+	facts->item[facts->count] = (struct fb_fact){.key = copy};
 	return &facts->item[facts->count++];
 }
 
@@ -100,7 +100,7 @@ void fb_facts_free(struct fb_facts *facts)
 		free(facts->item[i].value);
 	}
 	free(facts->item);
-	*facts = (struct fb_facts){ .item = NULL };
+	*facts = (struct fb_facts){.item = NULL};
 }
 
 int fb_facts_pack(const struct fb_facts *facts, char **bytes, size_t *length)

@@ -75,8 +75,8 @@ bool fb_environment_secret(const char *name, const char *value);
  * put on hosts by their fact "hostname". A fact that all ranks agree on is written once with
  * scope run, one that the ranks of each host agree on once a host with scope node, any other
  * once a rank. Keys that begin with "host." are of a moment (load, free memory): there the
- * lowest rank of each host speaks for it. Sorted by key. Pure but for the file. Returns 0, FB_EDATA (a block is
- * malformed), FB_ENOMEM, FB_EIO (all printed).
+ * lowest rank of each host speaks for it. Sorted by key. Pure but for the file. Returns 0,
+ * FB_EDATA (a block is malformed), FB_ENOMEM, FB_EIO (all printed).
  */
 int fb_environment_write(const char *path, const char *const packed[], const size_t length[],
 			 size_t nranks);

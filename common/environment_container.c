@@ -38,8 +38,8 @@ static const char *container(const char *root)
 }
 
 /* The group's own folder in the unified hierarchy, or the hierarchy's root in a container. */
-static void add_limit(struct fb_facts *facts, const char *root, const char *group,
-		      const char *file, const char *key)
+static void add_limit(struct fb_facts *facts, const char *root, const char *group, const char *file,
+		      const char *key)
 {
 	fb_facts_add_file(facts, key, root, "/sys/fs/cgroup/%s", file);
 	if (group[0])
@@ -56,5 +56,6 @@ void fb_environment_container(struct fb_facts *facts, const char *root)
 	add_limit(facts, root, group, "cpu.max", "cgroup.cpu_max");
 	add_limit(facts, root, group, "memory.max", "cgroup.memory_max");
 	add_limit(facts, root, group, "cpuset.cpus.effective", "cgroup.cpus");
-	fb_facts_add_file(facts, "cgroup.cpu_quota_us", root, "/sys/fs/cgroup/cpu/cpu.cfs_quota_us");
+	fb_facts_add_file(facts, "cgroup.cpu_quota_us", root,
+			  "/sys/fs/cgroup/cpu/cpu.cfs_quota_us");
 }

@@ -23,8 +23,7 @@ static void add_model(struct fb_facts *facts, const char *root)
 		fb_facts_add(facts, "cpu.microcode", "%s", text);
 }
 
-static void add_node(struct fb_facts *facts, const char *root, const char *path,
-		     const char *name)
+static void add_node(struct fb_facts *facts, const char *root, const char *path, const char *name)
 {
 	char key[64];
 

@@ -25,8 +25,7 @@ static void add_attributes(struct fb_facts *facts, const char *root, const char 
 }
 
 /* path is ".../DEVICE/ports", name a port's number. */
-static void add_port(struct fb_facts *facts, const char *root, const char *path,
-		     const char *name)
+static void add_port(struct fb_facts *facts, const char *root, const char *path, const char *name)
 {
 	static const struct attribute attributes[] = {
 		{"rate", "rate"},

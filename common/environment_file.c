@@ -92,8 +92,8 @@ bool fb_path_exists(const char *root, const char *path)
 	       access(full, F_OK) == 0;
 }
 
-void fb_facts_add_file(struct fb_facts *facts, const char *key, const char *root,
-		       const char *fmt, ...)
+void fb_facts_add_file(struct fb_facts *facts, const char *key, const char *root, const char *fmt,
+		       ...)
 {
 	char path[PATH_MAX], line[FB_LINE_CHARS];
 	va_list args;
@@ -111,8 +111,7 @@ static int no_dot_files(const struct dirent *entry)
 	return entry->d_name[0] != '.';
 }
 
-void fb_visit_folder(struct fb_facts *facts, const char *root, const char *path,
-		     fb_visit_fn visit)
+void fb_visit_folder(struct fb_facts *facts, const char *root, const char *path, fb_visit_fn visit)
 {
 	char full[PATH_MAX];
 	struct dirent **entries;

@@ -31,13 +31,12 @@ bool fb_read_tagged(const char *root, const char *path, const char *tag, char *b
 bool fb_path_exists(const char *root, const char *path);
 
 /* Adds the first line of the file as a fact, where it can be read. */
-void fb_facts_add_file(struct fb_facts *facts, const char *key, const char *root,
-		       const char *fmt, ...) __attribute__((format(printf, 4, 5)));
+void fb_facts_add_file(struct fb_facts *facts, const char *key, const char *root, const char *fmt,
+		       ...) __attribute__((format(printf, 4, 5)));
 
 /* Calls visit for each entry of root/path (no dot files), sorted by name. */
 typedef void (*fb_visit_fn)(struct fb_facts *facts, const char *root, const char *path,
 			    const char *name);
-void fb_visit_folder(struct fb_facts *facts, const char *root, const char *path,
-		     fb_visit_fn visit);
+void fb_visit_folder(struct fb_facts *facts, const char *root, const char *path, fb_visit_fn visit);
 
 #endif

@@ -27,7 +27,7 @@ static const struct {
 	{"libc", false},      {"libcuda", false},     {"libcudart", false}, {"libfabric", true},
 	{"libhwloc", true},   {"libibverbs", false},  {"libmlx5", false},   {"libmpi", true},
 	{"libnccl", true},    {"libnixl", true},      {"libnuma", false},   {"libnvidia-ml", false},
-	{"libnvshmem", true}, {"libopen-pal", false}, {"libpmi", true},     {"librdmacm", false},
+	{"libnvshmem", true}, {"libopen-pal", false}, {"libpmi", true},	    {"librdmacm", false},
 	{"libucp", true},     {"libucs", false},      {"libuct", true},
 };
 

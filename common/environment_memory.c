@@ -9,8 +9,7 @@
 #include <sys/statvfs.h>
 
 /* What the kernel chose is in brackets: "always [madvise] never". */
-static void add_chosen(struct fb_facts *facts, const char *key, const char *root,
-		       const char *path)
+static void add_chosen(struct fb_facts *facts, const char *key, const char *root, const char *path)
 {
 	char text[FB_LINE_CHARS], *open, *close;
 

@@ -32,8 +32,8 @@ struct table {
 	size_t count, capacity;
 	size_t nranks;
 	const char **hostname; /* [nranks] */
-	size_t *host;          /* [nranks] lowest rank on the same host */
-	size_t *size;          /* [nranks] ranks on the host whose lowest rank this is, else 0 */
+	size_t *host;	       /* [nranks] lowest rank on the same host */
+	size_t *size;	       /* [nranks] ranks on the host whose lowest rank this is, else 0 */
 	size_t nhosts;
 };
 
@@ -71,7 +71,7 @@ static int unpack(struct table *t, size_t rank, const char *block, size_t length
 
 	t->hostname[rank] = "unknown";
 	while (at < end) {
-		struct entry entry = { .rank = rank };
+		struct entry entry = {.rank = rank};
 		int ret;
 
 		entry.key = next_string(&at, end);
@@ -253,7 +253,7 @@ failed:
 int fb_environment_write(const char *path, const char *const packed[], const size_t length[],
 			 size_t nranks)
 {
-	struct table t = { .nranks = nranks };
+	struct table t = {.nranks = nranks};
 	int ret = FB_OK;
 
 	t.hostname = calloc(nranks, sizeof(t.hostname[0]));

@@ -14,23 +14,17 @@ enum { KEY_CHARS = 256 };
 
 /* Names that begin so are recorded ... */
 static const char *const listed[] = {
-	"CUDA_",          "FB_",         "FI_",          "GOMP_",        "KMP_",
-	"LD_LIBRARY_PATH", "LD_PRELOAD", "MPICH_",       "MPIR_CVAR_",   "NCCL_",
-	"NIXL_",          "NVSHMEM_",    "OMPI_MCA_",    "OMP_",         "SLURM_CPUS",
-	"SLURM_JOB_",     "SLURM_NNODES", "SLURM_NTASKS", "UCX_",
+	"CUDA_",	   "FB_",	   "FI_",	   "GOMP_",	 "KMP_",
+	"LD_LIBRARY_PATH", "LD_PRELOAD",   "MPICH_",	   "MPIR_CVAR_", "NCCL_",
+	"NIXL_",	   "NVSHMEM_",	   "OMPI_MCA_",	   "OMP_",	 "SLURM_CPUS",
+	"SLURM_JOB_",	   "SLURM_NNODES", "SLURM_NTASKS", "UCX_",
 };
 
 /* ... but for these: a launcher's own state, and who started the job. */
 static const char *const unlisted[] = {
-	"OMPI_MCA_ess",
-	"OMPI_MCA_initial_wdir",
-	"OMPI_MCA_orte_",
-	"OMPI_MCA_prte",
-	"OMPI_MCA_shmem_RUNTIME_",
-	"SLURM_JOB_ACCOUNT",
-	"SLURM_JOB_GID",
-	"SLURM_JOB_GROUP",
-	"SLURM_JOB_UID",
+	"OMPI_MCA_ess",	  "OMPI_MCA_initial_wdir",   "OMPI_MCA_orte_",
+	"OMPI_MCA_prte",  "OMPI_MCA_shmem_RUNTIME_", "SLURM_JOB_ACCOUNT",
+	"SLURM_JOB_GID",  "SLURM_JOB_GROUP",	     "SLURM_JOB_UID",
 	"SLURM_JOB_USER",
 };
 

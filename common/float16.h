@@ -36,7 +36,7 @@ static inline float fb_bits_float(uint32_t bits)
  */
 static inline uint32_t fb_select_below(uint32_t a, uint32_t b, uint32_t yes, uint32_t no)
 {
-	uint32_t mask = (uint32_t)((int32_t)(a - b) >> 31);
+	uint32_t mask = 0 - ((a - b) >> 31);
 
 	return (yes & mask) | (no & ~mask);
 }

@@ -9,8 +9,7 @@
 /* A row's warm-up and repetitions, in seconds, without setup and verification. */
 static const double quickest_row_s = 0.03;
 
-static bool valid(const struct fb_run *run, const struct fb_case *c,
-		  char reason[FB_REASON_CHARS])
+static bool valid(const struct fb_run *run, const struct fb_case *c, char reason[FB_REASON_CHARS])
 {
 	reason[0] = '\0';
 	return !run->program->can || run->program->can(run->state, c, reason);
@@ -27,8 +26,8 @@ int fb_list_cases(struct fb_run *run)
 		bool good = valid(run, &run->cases[i], reason);
 
 		skipped += good ? 0 : 1;
-		printf("%s%s%s\n", fb_case_text(&run->cases[i], text), good ? "" : "  skipped: ",
-		       reason);
+		printf("%s%s%s\n", fb_case_text(&run->cases[i], text),
+		       good ? "" : "  skipped: ", reason);
 	}
 	printf("%zu cases, of which %zu would be skipped\n", run->count, skipped);
 	return FB_OK;
@@ -109,7 +108,7 @@ int fb_check_plans(struct fb_run *run)
 	}
 	MPI_Allreduce(MPI_IN_PLACE, counts, 3, MPI_LONG_LONG, MPI_SUM, run->world.comm);
 	if (run->world.rank == 0)
-		printf("%lld plans checked, %lld wrong, %lld cases skipped\n", counts[0],
-		       counts[2], counts[1]);
+		printf("%lld plans checked, %lld wrong, %lld cases skipped\n", counts[0], counts[2],
+		       counts[1]);
 	return fb_world_agree(&run->world, worst);
 }

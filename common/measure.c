@@ -158,12 +158,15 @@ static size_t share(const struct fb_world *world, size_t decision)
 	return (size_t)number;
 }
 
-/* Returns what a call takes in the end, on rank 0 (elsewhere: without meaning). */
+/*
+ * Returns what a call takes once warm, on rank 0 (elsewhere: without meaning): the best batch,
+ * since a preemption would spoil the last one.
+ */
 static double warm_up(const struct subject *s, double first_s)
 {
 	struct fb_meter *m = s->meter;
 	bool streaming = s->key->cadence == FB_STREAMING;
-	double elapsed_s = 0, each_s = first_s;
+	double elapsed_s = 0, each_s = HUGE_VAL;
 	size_t calls = 0;
 
 	for (;;) {
@@ -173,7 +176,7 @@ static double warm_up(const struct subject *s, double first_s)
 		double batch_s;
 
 		if (next == 0)
-			return each_s;
+			return calls ? each_s : first_s;
 		if (streaming) {
 			/* Batches of at most 1000, so that a step stays short. */
 			for (size_t left = next; left;) {
@@ -189,7 +192,7 @@ static double warm_up(const struct subject *s, double first_s)
 		batch_s = fb_clock_seconds(m->clock, fb_clock_ticks(m->clock) - start);
 		elapsed_s += batch_s;
 		calls += next;
-		each_s = batch_s / (double)next;
+		each_s = fmin(each_s, batch_s / (double)next);
 	}
 }
 
@@ -297,13 +300,14 @@ void fb_measure(struct fb_meter *meter, const struct fb_program *program, void *
 	*out = (struct fb_measurement){.status = FB_STATUS_OK, .calls = 1};
 	fb_watchdog_step(meter->watchdog, FB_PHASE_FIRST);
 	prime(&s);
-	out->first_us = check(&s, time_run(&s, FB_PHASE_FIRST, 1), 1, verify != FB_VERIFY_NO,
-			      out).max;
+	out->first_us =
+		check(&s, time_run(&s, FB_PHASE_FIRST, 1), 1, verify != FB_VERIFY_NO, out).max;
 	if (out->status == FB_STATUS_OK) {
 		each_s = warm_up(&s, out->first_us * 1e-6);
 		if (c->cadence == FB_STREAMING)
-			out->calls = (int)share(meter->world, (size_t)fb_streaming_calls(
-							each_s, meter->timer_us * 1e-6));
+			out->calls = (int)share(
+				meter->world,
+				(size_t)fb_streaming_calls(each_s, meter->timer_us * 1e-6));
 	}
 	meter->work_s += fb_clock_seconds(meter->clock, fb_clock_ticks(meter->clock) - start);
 	if (out->status != FB_STATUS_OK)
@@ -324,12 +328,9 @@ void fb_measure_flags(unsigned flags, const char *own, char *text, size_t n)
 		unsigned flag;
 		const char *name;
 	} names[] = {
-		{FB_FLAG_DRIFT, "drift"},
-		{FB_FLAG_DROPPED, "dropped"},
-		{FB_FLAG_FEW, "few"},
-		{FB_FLAG_SINGLE_CHECK, "single-check"},
-		{FB_FLAG_SKEW, "skew"},
-		{FB_FLAG_TIMER, "timer"},
+		{FB_FLAG_DRIFT, "drift"}, {FB_FLAG_DROPPED, "dropped"},
+		{FB_FLAG_FEW, "few"},	  {FB_FLAG_SINGLE_CHECK, "single-check"},
+		{FB_FLAG_SKEW, "skew"},	  {FB_FLAG_TIMER, "timer"},
 	};
 	size_t i = 0, used = 0;
 

@@ -28,20 +28,20 @@ struct fb_meter {
 	double barrier_p95_us; /* how far apart ranks leave the barrier; from the self test */
 
 	/* Below: the meter's own. */
-	MPI_Datatype sample_type; /* struct fb_sample */
-	MPI_Op sample_op;         /* maximum, minimum, sum, by member */
+	MPI_Datatype sample_type;	   /* struct fb_sample */
+	MPI_Op sample_op;		   /* maximum, minimum, sum, by member */
 	struct fb_sample *block, *reduced; /* one block's repetitions: own, over ranks */
-	struct fb_sampler sampler;         /* filled on rank 0 */
+	struct fb_sampler sampler;	   /* filled on rank 0 */
 	double work_s; /* spent in operations, barriers before them and verification */
 };
 
 enum {
-	FB_FLAG_DRIFT = 1,        /* samples still move after a third was dropped */
-	FB_FLAG_DROPPED = 2,      /* the first third was dropped */
-	FB_FLAG_FEW = 4,          /* fewer than min_samples */
+	FB_FLAG_DRIFT = 1,	  /* samples still move after a third was dropped */
+	FB_FLAG_DROPPED = 2,	  /* the first third was dropped */
+	FB_FLAG_FEW = 4,	  /* fewer than min_samples */
 	FB_FLAG_SINGLE_CHECK = 8, /* checked after a call of its own, not after a timed batch */
-	FB_FLAG_SKEW = 16,        /* ranks leave the barrier more than 10% of the median apart */
-	FB_FLAG_TIMER = 32,       /* the clock costs more than 5% of the median */
+	FB_FLAG_SKEW = 16,	  /* ranks leave the barrier more than 10% of the median apart */
+	FB_FLAG_TIMER = 32,	  /* the clock costs more than 5% of the median */
 };
 
 /* What came out. Times are valid on rank 0 only; status, errors and reason on all ranks. */
@@ -50,8 +50,8 @@ struct fb_measurement {
 	char reason[FB_REASON_CHARS];
 	uint64_t errors;
 	double first_us;
-	bool timed;                /* false: wrong before timing, nothing below is valid */
-	int calls;                 /* in a sample (1 unless streaming) */
+	bool timed;		   /* false: wrong before timing, nothing below is valid */
+	int calls;		   /* in a sample (1 unless streaming) */
 	struct fb_summary summary; /* us; samples themselves: meter->sampler.max_us */
 	double rank_mean_us, rank_min_us;
 	enum fb_stop stop;

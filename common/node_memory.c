@@ -54,8 +54,10 @@ int fb_node_memory_open(struct fb_node_memory *memory, const struct fb_world *wo
 	if (local != 0 && name[0]) {
 		fd = shm_open(name, O_RDWR, 0600);
 		if (fd < 0)
-			fb_error(FB_ESYS, "rank %d: shm_open(%s): %s (is /dev/shm shared by the "
-				 "ranks of this host?)", world->rank, name, strerror(errno));
+			fb_error(FB_ESYS,
+				 "rank %d: shm_open(%s): %s (is /dev/shm shared by the "
+				 "ranks of this host?)",
+				 world->rank, name, strerror(errno));
 	}
 	if (fd >= 0) {
 		base = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);

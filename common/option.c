@@ -76,7 +76,8 @@ static int add_entry(struct parser *p, const struct fb_option *option, void *val
 		const struct fb_option *other = p->entries[i].option;
 
 		if (!strcmp(other->name, option->name))
-			return complain(p->errors, "option table: --%s is there twice", option->name);
+			return complain(p->errors, "option table: --%s is there twice",
+					option->name);
 		if (option->short_name && other->short_name == option->short_name)
 			return complain(p->errors, "option table: -%c is --%s and --%s",
 					option->short_name, other->name, option->name);
@@ -90,11 +91,11 @@ static int add_entry(struct parser *p, const struct fb_option *option, void *val
 static size_t type_bytes(enum fb_option_type type)
 {
 	static const size_t bytes[] = {
-		[FB_OPT_FLAG] = sizeof(bool),       [FB_OPT_INT] = sizeof(int),
-		[FB_OPT_U64] = sizeof(uint64_t),    [FB_OPT_DOUBLE] = sizeof(double),
-		[FB_OPT_RATIO] = sizeof(double),    [FB_OPT_TIME] = sizeof(double),
-		[FB_OPT_CHOICE] = sizeof(int),      [FB_OPT_CHOICES] = sizeof(uint64_t),
-		[FB_OPT_STRING] = sizeof(char *),   [FB_OPT_SIZES] = sizeof(struct fb_sizes),
+		[FB_OPT_FLAG] = sizeof(bool),	  [FB_OPT_INT] = sizeof(int),
+		[FB_OPT_U64] = sizeof(uint64_t),  [FB_OPT_DOUBLE] = sizeof(double),
+		[FB_OPT_RATIO] = sizeof(double),  [FB_OPT_TIME] = sizeof(double),
+		[FB_OPT_CHOICE] = sizeof(int),	  [FB_OPT_CHOICES] = sizeof(uint64_t),
+		[FB_OPT_STRING] = sizeof(char *), [FB_OPT_SIZES] = sizeof(struct fb_sizes),
 	};
 
 	return bytes[type];
@@ -197,8 +198,10 @@ static int complain_unknown(struct parser *p, const char *name, size_t length)
 		}
 	}
 	if (nearest && best <= (length < 6 ? 2 : 1 + length / 3) && best < length)
-		return complain(p->errors, "unknown option --%.*s: did you mean --%s? (--help lists "
-				"what is accepted)", (int)length, name, nearest);
+		return complain(p->errors,
+				"unknown option --%.*s: did you mean --%s? (--help lists "
+				"what is accepted)",
+				(int)length, name, nearest);
 	return complain(p->errors, "unknown option --%.*s%s: --help lists what is accepted",
 			length > SHOWN_CHARS ? SHOWN_CHARS : (int)length, name,
 			length > SHOWN_CHARS ? "..." : "");
@@ -214,9 +217,10 @@ static int give(struct parser *p, struct entry *entry, const char *value)
 		return complain_value(p->errors, option->name, value, why, accepted);
 	}
 	if (entry->given && strcmp(entry->given, value))
-		return complain(p->errors, "option --%s: given twice, as '%.*s' and as '%.*s': "
-				"expected once", option->name, SHOWN_CHARS, entry->given,
-				SHOWN_CHARS, value);
+		return complain(p->errors,
+				"option --%s: given twice, as '%.*s' and as '%.*s': "
+				"expected once",
+				option->name, SHOWN_CHARS, entry->given, SHOWN_CHARS, value);
 	entry->given = value;
 	return FB_OK;
 }
@@ -268,14 +272,15 @@ static int parse_short(struct parser *p, int argc, char *const argv[], int *i)
 
 static int complain_argument(struct parser *p, const char *argument)
 {
-	return complain(p->errors, "argument '%.*s' is not accepted: expected options only, as "
-			"--help lists them", SHOWN_CHARS, argument);
+	return complain(p->errors,
+			"argument '%.*s' is not accepted: expected options only, as "
+			"--help lists them",
+			SHOWN_CHARS, argument);
 }
 
-int fb_option_parse(const struct fb_option_chain *chain, int argc, char *const argv[],
-		    FILE *errors)
+int fb_option_parse(const struct fb_option_chain *chain, int argc, char *const argv[], FILE *errors)
 {
-	struct parser p = { .errors = errors };
+	struct parser p = {.errors = errors};
 	int ret = set_up(&p, chain);
 
 	for (int i = 1; !ret && i < argc; i++) {
@@ -298,6 +303,6 @@ void fb_option_list(const struct fb_option_chain *chain, fb_option_emit_fn emit,
 	for (; chain; chain = chain->next)
 		for (const struct fb_option *o = chain->table; o->type != FB_OPT_END; o++)
 			if (is_option(o))
-				emit(arg, o->name, fb_option_text(o, chain->values, text,
-								  sizeof(text)));
+				emit(arg, o->name,
+				     fb_option_text(o, chain->values, text, sizeof(text)));
 }

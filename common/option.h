@@ -33,18 +33,18 @@
 #include <stdio.h>
 
 enum fb_option_type {
-	FB_OPT_END,     /* closes a table */
-	FB_OPT_GROUP,   /* a heading in --help and in the man page */
-	FB_OPT_FLAG,    /* bool */
-	FB_OPT_INT,     /* int */
-	FB_OPT_U64,     /* uint64_t; suffixes K, M, G, T */
-	FB_OPT_DOUBLE,  /* double */
-	FB_OPT_RATIO,   /* double; "1%" and "0.01" are the same */
-	FB_OPT_TIME,    /* double, in seconds; "1.5s", "500ms", "20us", "7ns", "2min", "1h", "3" (s) */
-	FB_OPT_CHOICE,  /* int: the index of one of `names` */
+	FB_OPT_END,	/* closes a table */
+	FB_OPT_GROUP,	/* a heading in --help and in the man page */
+	FB_OPT_FLAG,	/* bool */
+	FB_OPT_INT,	/* int */
+	FB_OPT_U64,	/* uint64_t; suffixes K, M, G, T */
+	FB_OPT_DOUBLE,	/* double */
+	FB_OPT_RATIO,	/* double; "1%" and "0.01" are the same */
+	FB_OPT_TIME,	/* double, in seconds; "500ms", "20us", "7ns", "2min", "1h", "3" (s) */
+	FB_OPT_CHOICE,	/* int: the index of one of `names` */
 	FB_OPT_CHOICES, /* uint64_t: bit i for names[i]; a comma-separated list, or "all" */
-	FB_OPT_STRING,  /* const char *, borrowed from argv or the table; NULL where no default */
-	FB_OPT_SIZES,   /* struct fb_sizes */
+	FB_OPT_STRING,	/* const char *, borrowed from argv or the table; NULL where no default */
+	FB_OPT_SIZES,	/* struct fb_sizes */
 };
 
 /*
@@ -56,12 +56,12 @@ typedef int (*fb_option_check_fn)(const char *value, char *accepted, size_t n);
 
 struct fb_option {
 	enum fb_option_type type;
-	char short_name;         /* 0 for none */
-	const char *name;        /* without dashes; the title of a group */
+	char short_name;	 /* 0 for none */
+	const char *name;	 /* without dashes; the title of a group */
 	const char *placeholder; /* "N", "SIZE", "DIR"; NULL for flags */
-	const char *fallback;    /* default as it would be typed; NULL: false, 0, NULL string */
-	const char *help;        /* one phrase or sentence, no full stop */
-	size_t offset;           /* into the values structure */
+	const char *fallback;	 /* default as it would be typed; NULL: false, 0, NULL string */
+	const char *help;	 /* one phrase or sentence, no full stop */
+	size_t offset;		 /* into the values structure */
 	union {
 		struct {
 			long long low, high;
@@ -80,16 +80,16 @@ struct fb_option {
 /* A table and where its values go; chains join the common table with a program's own. */
 struct fb_option_chain {
 	const struct fb_option *table; /* ends in FB_OPTION_END */
-	void *values;                  /* the structure that the offsets are of */
+	void *values;		       /* the structure that the offsets are of */
 	const struct fb_option_chain *next;
 };
 
 /* What --help and the man page say around the table. Texts are one line, or paragraphs. */
 struct fb_option_about {
-	const char *program;     /* "all_reduce" */
-	const char *summary;     /* one phrase */
+	const char *program;	 /* "all_reduce" */
+	const char *summary;	 /* one phrase */
 	const char *description; /* paragraphs separated by an empty line; may be NULL */
-	const char *version;     /* "1.0" */
+	const char *version;	 /* "1.0" */
 };
 
 /*
@@ -114,8 +114,7 @@ typedef void (*fb_option_emit_fn)(void *arg, const char *name, const char *value
 void fb_option_list(const struct fb_option_chain *chain, fb_option_emit_fn emit, void *arg);
 
 /* The effective value of one option as text ("8:64M:2", "host,mpi", "500ms"). Returns buf. */
-const char *fb_option_text(const struct fb_option *option, const void *values, char *buf,
-			   size_t n);
+const char *fb_option_text(const struct fb_option *option, const void *values, char *buf, size_t n);
 
 /* Writes the --help text: grouped, aligned, at most 100 columns. */
 void fb_option_help(const struct fb_option_chain *chain, const struct fb_option_about *about,
@@ -141,59 +140,87 @@ int fb_option_set(const struct fb_option *option, const char *text, void *values
  */
 int fb_option_next_item(const char **cursor, char *item, size_t n);
 
-#define FB_OPTION_END { .type = FB_OPT_END }
+#define FB_OPTION_END                                                                              \
+	{                                                                                          \
+		.type = FB_OPT_END                                                                 \
+	}
 
-#define FB_OPTION_GROUP(title) { .type = FB_OPT_GROUP, .name = (title) }
+#define FB_OPTION_GROUP(title)                                                                     \
+	{                                                                                          \
+		.type = FB_OPT_GROUP, .name = (title)                                              \
+	}
 
-#define FB_OPTION_FLAG(s, field, short_, name_, help_)                                            \
-	{ .type = FB_OPT_FLAG, .short_name = (short_), .name = (name_), .fallback = "no",          \
-	  .help = (help_), .offset = offsetof(s, field) }
+#define FB_OPTION_FLAG(s, field, short_, name_, help_)                                             \
+	{                                                                                          \
+		.type = FB_OPT_FLAG, .short_name = (short_), .name = (name_), .fallback = "no",    \
+		.help = (help_), .offset = offsetof(s, field)                                      \
+	}
 
 #define FB_OPTION_INT(s, field, short_, name_, placeholder_, default_, low_, high_, help_)         \
-	{ .type = FB_OPT_INT, .short_name = (short_), .name = (name_),                             \
-	  .placeholder = (placeholder_), .fallback = (default_), .help = (help_),                  \
-	  .offset = offsetof(s, field), .range.integer = { (low_), (high_) } }
+	{                                                                                          \
+		.type = FB_OPT_INT, .short_name = (short_), .name = (name_),                       \
+		.placeholder = (placeholder_), .fallback = (default_), .help = (help_),            \
+		.offset = offsetof(s, field), .range.integer.low = (low_),                         \
+		.range.integer.high = (high_)                                                      \
+	}
 
 #define FB_OPTION_U64(s, field, short_, name_, placeholder_, default_, low_, high_, help_)         \
-	{ .type = FB_OPT_U64, .short_name = (short_), .name = (name_),                             \
-	  .placeholder = (placeholder_), .fallback = (default_), .help = (help_),                  \
-	  .offset = offsetof(s, field), .range.u64 = { (low_), (high_) } }
+	{                                                                                          \
+		.type = FB_OPT_U64, .short_name = (short_), .name = (name_),                       \
+		.placeholder = (placeholder_), .fallback = (default_), .help = (help_),            \
+		.offset = offsetof(s, field), .range.u64.low = (low_), .range.u64.high = (high_)   \
+	}
 
 #define FB_OPTION_DOUBLE(s, field, short_, name_, placeholder_, default_, low_, high_, help_)      \
-	{ .type = FB_OPT_DOUBLE, .short_name = (short_), .name = (name_),                          \
-	  .placeholder = (placeholder_), .fallback = (default_), .help = (help_),                  \
-	  .offset = offsetof(s, field), .range.real = { (low_), (high_) } }
+	{                                                                                          \
+		.type = FB_OPT_DOUBLE, .short_name = (short_), .name = (name_),                    \
+		.placeholder = (placeholder_), .fallback = (default_), .help = (help_),            \
+		.offset = offsetof(s, field), .range.real.low = (low_), .range.real.high = (high_) \
+	}
 
 #define FB_OPTION_RATIO(s, field, short_, name_, default_, low_, high_, help_)                     \
-	{ .type = FB_OPT_RATIO, .short_name = (short_), .name = (name_), .placeholder = "RATIO",   \
-	  .fallback = (default_), .help = (help_), .offset = offsetof(s, field),                   \
-	  .range.real = { (low_), (high_) } }
+	{                                                                                          \
+		.type = FB_OPT_RATIO, .short_name = (short_), .name = (name_),                     \
+		.placeholder = "RATIO", .fallback = (default_), .help = (help_),                   \
+		.offset = offsetof(s, field), .range.real.low = (low_), .range.real.high = (high_) \
+	}
 
 #define FB_OPTION_TIME(s, field, short_, name_, default_, low_, high_, help_)                      \
-	{ .type = FB_OPT_TIME, .short_name = (short_), .name = (name_), .placeholder = "TIME",     \
-	  .fallback = (default_), .help = (help_), .offset = offsetof(s, field),                   \
-	  .range.real = { (low_), (high_) } }
+	{                                                                                          \
+		.type = FB_OPT_TIME, .short_name = (short_), .name = (name_),                      \
+		.placeholder = "TIME", .fallback = (default_), .help = (help_),                    \
+		.offset = offsetof(s, field), .range.real.low = (low_), .range.real.high = (high_) \
+	}
 
 #define FB_OPTION_CHOICE(s, field, short_, name_, default_, names_, help_)                         \
-	{ .type = FB_OPT_CHOICE, .short_name = (short_), .name = (name_), .placeholder = "NAME",   \
-	  .fallback = (default_), .help = (help_), .offset = offsetof(s, field),                   \
-	  .names = (names_) }
+	{                                                                                          \
+		.type = FB_OPT_CHOICE, .short_name = (short_), .name = (name_),                    \
+		.placeholder = "NAME", .fallback = (default_), .help = (help_),                    \
+		.offset = offsetof(s, field), .names = (names_)                                    \
+	}
 
 #define FB_OPTION_CHOICES(s, field, short_, name_, default_, names_, help_)                        \
-	{ .type = FB_OPT_CHOICES, .short_name = (short_), .name = (name_), .placeholder = "LIST",  \
-	  .fallback = (default_), .help = (help_), .offset = offsetof(s, field),                   \
-	  .names = (names_) }
+	{                                                                                          \
+		.type = FB_OPT_CHOICES, .short_name = (short_), .name = (name_),                   \
+		.placeholder = "LIST", .fallback = (default_), .help = (help_),                    \
+		.offset = offsetof(s, field), .names = (names_)                                    \
+	}
 
 /* check_ may be NULL; the empty string is never accepted. */
 #define FB_OPTION_STRING(s, field, short_, name_, placeholder_, default_, check_, help_)           \
-	{ .type = FB_OPT_STRING, .short_name = (short_), .name = (name_),                          \
-	  .placeholder = (placeholder_), .fallback = (default_), .help = (help_),                  \
-	  .offset = offsetof(s, field), .range.u64 = { 1, 4095 }, .check = (check_) }
+	{                                                                                          \
+		.type = FB_OPT_STRING, .short_name = (short_), .name = (name_),                    \
+		.placeholder = (placeholder_), .fallback = (default_), .help = (help_),            \
+		.offset = offsetof(s, field), .range.u64 = {1, 4095}, .check = (check_)            \
+	}
 
 /* Every size of the sweep lies between 0 and 1T; write the entry by hand for another range. */
 #define FB_OPTION_SIZES(s, field, short_, name_, default_, help_)                                  \
-	{ .type = FB_OPT_SIZES, .short_name = (short_), .name = (name_), .placeholder = "SIZES",   \
-	  .fallback = (default_), .help = (help_), .offset = offsetof(s, field),                   \
-	  .range.u64 = { 0, UINT64_C(1) << 40 } }
+	{                                                                                          \
+		.type = FB_OPT_SIZES, .short_name = (short_), .name = (name_),                     \
+		.placeholder = "SIZES", .fallback = (default_), .help = (help_),                   \
+		.offset = offsetof(s, field), .range.u64.low = (0),                                \
+		.range.u64.high = (UINT64_C(1) << 40)                                              \
+	}
 
 #endif

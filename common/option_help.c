@@ -44,8 +44,8 @@ static void wrap(FILE *out, const char *text, int at, int indent)
 /* "help (accepted; default X)": the parts that there are. */
 static void explain(const struct fb_option *option, char *buf, size_t n)
 {
-	bool describes = option->type != FB_OPT_FLAG &&
-			 (option->type != FB_OPT_STRING || option->check);
+	bool describes =
+		option->type != FB_OPT_FLAG && (option->type != FB_OPT_STRING || option->check);
 	bool defaults = option->type != FB_OPT_FLAG && option->fallback;
 	char accepted[PHRASE_CHARS / 2] = "";
 

@@ -135,9 +135,9 @@ static void accepted_u64(const struct fb_option *option, char *buf, size_t n)
 {
 	char low[FB_SIZE_CHARS], high[FB_SIZE_CHARS];
 
-	snprintf(buf, n, "a whole number from %s to %s; K, M, G, T are powers of 1024",
-		 fb_size_text(option->range.u64.low, low),
-		 fb_size_text(option->range.u64.high, high));
+	snprintf(buf, n, "a whole number from %s to %s%s", fb_size_text(option->range.u64.low, low),
+		 fb_size_text(option->range.u64.high, high),
+		 option->range.u64.high >= 1024 ? ", also with K, M, G or T" : "");
 }
 
 const struct fb_option_ops fb_option_u64 = {
@@ -222,7 +222,7 @@ static const struct {
 	bool written; /* "" is read, but not written */
 } units[] = {
 	{"h", 3600, true, true},   {"min", 60, true, true},   {"s", 1, false, true},
-	{"", 1, false, false},     {"ms", 1e-3, false, true}, {"us", 1e-6, false, true},
+	{"", 1, false, false},	   {"ms", 1e-3, false, true}, {"us", 1e-6, false, true},
 	{"ns", 1e-9, false, true},
 };
 
@@ -276,7 +276,7 @@ static void accepted_time(const struct fb_option *option, char *buf, size_t n)
 {
 	char low[32], high[32];
 
-	snprintf(buf, n, "a time from %s to %s; units ns, us, ms, s, min, h, without one s",
+	snprintf(buf, n, "a time from %s to %s in ns, us, ms, s, min or h",
 		 time_text(option->range.real.low, low, sizeof(low)),
 		 time_text(option->range.real.high, high, sizeof(high)));
 }

@@ -4,7 +4,7 @@
 
 static const struct fb_option_ops *const types[] = {
 	[FB_OPT_FLAG] = &fb_option_flag,     [FB_OPT_INT] = &fb_option_int,
-	[FB_OPT_U64] = &fb_option_u64,       [FB_OPT_DOUBLE] = &fb_option_double,
+	[FB_OPT_U64] = &fb_option_u64,	     [FB_OPT_DOUBLE] = &fb_option_double,
 	[FB_OPT_RATIO] = &fb_option_ratio,   [FB_OPT_TIME] = &fb_option_time,
 	[FB_OPT_CHOICE] = &fb_option_choice, [FB_OPT_CHOICES] = &fb_option_choices,
 	[FB_OPT_STRING] = &fb_option_string, [FB_OPT_SIZES] = &fb_option_sizes,
@@ -17,8 +17,7 @@ int fb_option_set(const struct fb_option *option, const char *text, void *values
 	return types[option->type]->parse(option, text, (char *)values + option->offset, why, n);
 }
 
-const char *fb_option_text(const struct fb_option *option, const void *values, char *buf,
-			   size_t n)
+const char *fb_option_text(const struct fb_option *option, const void *values, char *buf, size_t n)
 {
 	types[option->type]->text(option, (const char *)values + option->offset, buf, n);
 	return buf;

@@ -67,8 +67,8 @@ static int make_chain(struct fb_run *run)
 	run->chain[0] = (struct fb_option_chain){.table = run->table, .values = &run->settings};
 	if (program->options) {
 		run->chain[0].next = &run->chain[1];
-		run->chain[1] = (struct fb_option_chain){
-			.table = program->options, .values = program->option_values};
+		run->chain[1] = (struct fb_option_chain){.table = program->options,
+							 .values = program->option_values};
 	}
 	return FB_OK;
 }
@@ -102,7 +102,9 @@ static int make_cases(struct fb_run *run)
 		return err;
 	fb_watchdog_step(run->watchdog, FB_PHASE_EXPAND);
 	err = fb_world_agree(&run->world, program->expand(run, run->state));
-	return err ? err : fb_run_shuffle(run);
+	if (err || run->settings.list)
+		return err;
+	return fb_run_shuffle(run);
 }
 
 /* Clock, barrier, self test: what measuring needs and does not depend on a case. */
@@ -169,8 +171,9 @@ static int run_cases(struct fb_run *run)
 	for (size_t i = 0; !err && i < run->count; i++) {
 		err = fb_case_run(run, i);
 		if (run->world.rank == 0)
-			fb_progress_done(&run->progress, i + 1 < run->count ?
-					 fb_case_text(&run->cases[i + 1], text) : NULL);
+			fb_progress_done(&run->progress,
+					 i + 1 < run->count ? fb_case_text(&run->cases[i + 1], text)
+							    : NULL);
 	}
 	fb_watchdog_case(run->watchdog, -1, "");
 	run->rows_s = fb_clock_seconds(&run->clock, fb_clock_ticks(&run->clock) - start);

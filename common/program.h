@@ -23,25 +23,25 @@ enum { FB_EXTRA_COLUMNS = 16 };
 /* What a program adds to a row beside the times. */
 struct fb_traits {
 	double algorithm_bytes; /* S of algbw = S / t */
-	double bus_factor;      /* busbw = algbw * bus_factor */
-	double bound_us;        /* lower bound of the time on this path; NAN or 0: unknown */
+	double bus_factor;	/* busbw = algbw * bus_factor */
+	double bound_us;	/* lower bound of the time on this path; NAN or 0: unknown */
 	int channels;
 	char path[FB_PATH_CHARS]; /* what really carried the bytes, on this rank */
-	char flags[64];           /* program's flags, sorted, ';' between; harness adds its own */
+	char flags[64];		  /* program's flags, sorted, ';' between; harness adds its own */
 	double extra[FB_EXTRA_COLUMNS]; /* values of fb_program.columns; NAN at first */
 };
 
 struct fb_run; /* the harness's state; programs only pass it on */
 
 struct fb_program {
-	const char *name;    /* "all_reduce" */
-	const char *summary; /* one line for --help and the man page */
+	const char *name;	 /* "all_reduce" */
+	const char *summary;	 /* one line for --help and the man page */
 	const char *description; /* paragraphs for both, separated by an empty line; or NULL */
-	const struct fb_option *options; /* the program's own, ending in FB_OPTION_END; or NULL */
-	void *option_values;             /* what `options` writes into; or NULL */
+	const struct fb_option *options;   /* the program's own, ending in FB_OPTION_END; or NULL */
+	void *option_values;		   /* what `options` writes into; or NULL */
 	const struct fb_default *defaults; /* differences from the common defaults; or NULL */
 	const struct fb_column *columns;   /* its own CSV columns, [ncolumns]; or NULL */
-	size_t ncolumns;                   /* at most FB_EXTRA_COLUMNS */
+	size_t ncolumns;		   /* at most FB_EXTRA_COLUMNS */
 
 	/*
 	 * Checks options against each other and the world; allocates what outlives a case.

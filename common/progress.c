@@ -56,12 +56,11 @@ void fb_progress_done(struct fb_progress *progress, const char *next)
 		return;
 	tenth = (int)(progress->done * 10 / progress->total);
 	/* Rows are in random order, so the mean of those done is a fair guess for the rest. */
-	fb_duration_text(used / (double)progress->done *
-			 (double)(progress->total - progress->done), left, sizeof(left));
+	fb_duration_text(used / (double)progress->done * (double)(progress->total - progress->done),
+			 left, sizeof(left));
 	if (progress->terminal) {
 		snprintf(line, sizeof(line), "%s: %zu of %zu, %s left%s%.60s", progress->name,
-			 progress->done, progress->total, left, next ? ": " : "",
-			 next ? next : "");
+			 progress->done, progress->total, left, next ? ": " : "", next ? next : "");
 		fprintf(stderr, "\r\033[K%s", line);
 		if (progress->done == progress->total)
 			fputs("\r\033[K", stderr);

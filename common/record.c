@@ -132,15 +132,17 @@ static void print_table(struct fb_recorder *r, const struct fb_row *row)
 		       "operation", "engine", "algorithm", "protocol", "transport", "type", "op",
 		       "bytes", "median_us", "+-", "n", "busbw", "remarks");
 	r->table_begun = true;
-	printf("%-14s %-7s %-18s %-9s %-9s %-7s %-5s %12llu", c->operation, c->engine,
-	       c->algorithm, c->protocol, c->transport, fb_datatype_name(c->datatype),
+	printf("%-14s %-7s %-18s %-9s %-9s %-7s %-5s %12llu", c->operation, c->engine, c->algorithm,
+	       c->protocol, c->transport, fb_datatype_name(c->datatype),
 	       c->redop >= 0 ? fb_redop_name((enum fb_redop)c->redop) : "-",
 	       (unsigned long long)c->bytes);
 	if (isfinite(row->median_us)) {
 		if (isfinite(row->median_high_us))
 			snprintf(half, sizeof(half), "%.1f%%",
-				 100 * fmax(row->median_high_us - row->median_us,
-					    row->median_us - row->median_low_us) / row->median_us);
+				 100 *
+					 fmax(row->median_high_us - row->median_us,
+					      row->median_us - row->median_low_us) /
+					 row->median_us);
 		printf(" %12.3f %7s %6llu", row->median_us, half, (unsigned long long)row->samples);
 		if (isfinite(row->busbw_GBps))
 			printf(" %9.4f", row->busbw_GBps);

@@ -19,8 +19,8 @@
 enum { FB_RUN_CHARS = 192 };
 
 struct fb_recorder {
-	_Atomic bool open; /* also read by the watchdog's thread */
-	struct fb_csv csv;         /* unused without --csv */
+	_Atomic bool open;	   /* also read by the watchdog's thread */
+	struct fb_csv csv;	   /* unused without --csv */
 	struct fb_samples samples; /* used with --raw */
 	bool to_files, raw, table, table_begun;
 	char run[FB_RUN_CHARS];

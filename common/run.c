@@ -38,9 +38,8 @@ const char *fb_case_text(const struct fb_case *c, char buf[FB_CASE_CHARS])
 		 c->engine, c->algorithm, c->protocol, c->transport, c->memory,
 		 fb_datatype_name(c->datatype),
 		 c->redop >= 0 ? fb_redop_name((enum fb_redop)c->redop) : "-", root,
-		 c->in_place ? " in place" : "",
-		 c->cadence == FB_STREAMING ? " streaming" : "", (unsigned long long)c->bytes,
-		 strcmp(c->launch, "blocking") ? " " : "",
+		 c->in_place ? " in place" : "", c->cadence == FB_STREAMING ? " streaming" : "",
+		 (unsigned long long)c->bytes, strcmp(c->launch, "blocking") ? " " : "",
 		 strcmp(c->launch, "blocking") ? c->launch : "", c->variant[0] ? " " : "");
 	if (c->variant[0]) {
 		size_t used = strlen(buf);
@@ -73,10 +72,9 @@ static const char *intern(struct fb_run *run, const char *text)
 
 static uint64_t hash_case(const struct fb_case *c)
 {
-	const char *const texts[] = {c->program,      c->operation, c->engine,
-				     c->algorithm,    c->protocol,  c->transport,
-				     c->memory,	      c->registration, c->launch,
-				     c->variant};
+	const char *const texts[] = {c->program,  c->operation, c->engine, c->algorithm,
+				     c->protocol, c->transport, c->memory, c->registration,
+				     c->launch,	  c->variant};
 	uint64_t hash = fb_mix64(c->bytes);
 
 	hash = fb_mix64(hash + (uint64_t)c->cadence);
@@ -112,8 +110,8 @@ static int reserve(struct fb_run *run)
 int fb_run_add(struct fb_run *run, const struct fb_case *c)
 {
 	struct fb_case copy = *c;
-	const char **const texts[] = {&copy.operation, &copy.engine,	   &copy.algorithm,
-				      &copy.protocol,  &copy.transport,	   &copy.memory,
+	const char **const texts[] = {&copy.operation,	  &copy.engine,	   &copy.algorithm,
+				      &copy.protocol,	  &copy.transport, &copy.memory,
 				      &copy.registration, &copy.launch};
 	uint64_t hash;
 
@@ -180,9 +178,10 @@ static int read_finished(struct fb_run *run)
 	fb_finished_free(&set);
 	if (found == 0 || s->resume)
 		return FB_OK;
-	return fb_error(FB_EINPUT, "--csv %s: the folder has %zu of the %zu rows of launch %llu "
-			"already: use --resume, another --launch-index or another folder", s->csv,
-			found, run->count, (unsigned long long)s->launch_index);
+	return fb_error(FB_EINPUT,
+			"--csv %s: the folder has %zu of the %zu rows of launch %llu "
+			"already: use --resume, another --launch-index or another folder",
+			s->csv, found, run->count, (unsigned long long)s->launch_index);
 }
 
 int fb_run_resume(struct fb_run *run)
@@ -192,10 +191,10 @@ int fb_run_resume(struct fb_run *run)
 	run->finished = calloc(run->count + 1, sizeof(*run->finished));
 	if (!run->finished)
 		err = fb_error(FB_ENOMEM, "out of memory for %zu cases", run->count);
-	if (!err && run->world.rank == 0)
+	else if (run->world.rank == 0)
 		err = read_finished(run);
 	err = fb_world_agree(&run->world, err);
-	if (!err)
+	if (!err && run->finished)
 		MPI_Bcast(run->finished, (int)(run->count * sizeof(*run->finished)), MPI_BYTE, 0,
 			  run->world.comm);
 	return err;

@@ -17,7 +17,7 @@ enum { FB_CASE_CHARS = 256 };
 struct fb_run {
 	const struct fb_program *program;
 	struct fb_settings settings;
-	struct fb_option *table;         /* the common options with the program's defaults */
+	struct fb_option *table;	 /* the common options with the program's defaults */
 	struct fb_option_chain chain[2]; /* common, own */
 
 	struct fb_world world;
@@ -32,15 +32,15 @@ struct fb_run {
 
 	struct fb_case *cases; /* in running order once shuffled */
 	uint64_t *hashes;      /* [count], of cases, in the order of fb_run_add */
-	char **texts;          /* [ntexts], the cases' texts */
-	bool *finished;        /* [count], by --resume; NULL: none */
+	char **texts;	       /* [ntexts], the cases' texts */
+	bool *finished;	       /* [count], by --resume; NULL: none */
 	size_t count, capacity, ntexts;
 
 	struct fb_recorder recorder; /* rank 0 */
 	struct fb_progress progress; /* rank 0 */
-	struct fb_facts facts;       /* this rank's */
+	struct fb_facts facts;	     /* this rank's */
 	double rows_s, program_s;    /* in the loop over cases; of it in setup and teardown */
-	int exit_code;               /* worst so far; equal on all ranks at the end */
+	int exit_code;		     /* worst so far; equal on all ranks at the end */
 };
 
 /* A case in one line: "all_reduce host ring simple shm f32 sum 1024 B". Returns buf. */

@@ -93,7 +93,7 @@ int fb_run_write_facts(struct fb_run *run)
 	else
 		err = fb_facts_pack(&run->facts, &mine, &bytes);
 	err = fb_world_agree(world, err);
-	if (err)
+	if (err || !length)
 		goto free_parts;
 	own = (int)bytes;
 	MPI_Gather(&own, 1, MPI_INT, length, 1, MPI_INT, 0, world->comm);

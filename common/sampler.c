@@ -157,7 +157,7 @@ size_t fb_warm_up_next(size_t calls, double elapsed_s, double first_s, double li
 int fb_streaming_calls(double call_s, double timer_s)
 {
 	double target = fmax(BATCH_TIMERS * timer_s, batch_s);
-	double calls = ceil(target / fmax(call_s, 1e-9));
+	double calls = ceil(target / fmax(call_s, 1e-9) - 1e-6);
 
 	return (int)fmin(fmax(calls, BATCH_MIN), BATCH_MAX);
 }

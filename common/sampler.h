@@ -35,10 +35,10 @@ struct fb_sample {
 struct fb_sampler {
 	struct fb_sampler_config config;
 	double *max_us, *min_us, *mean_us; /* [capacity], in order of measurement */
-	double *scratch;                   /* [2 * capacity] */
+	double *scratch;		   /* [2 * capacity] */
 	size_t capacity, n;
 	size_t next_check; /* the rule is applied when n reaches it */
-	size_t taken;      /* repetitions run, dropped ones included */
+	size_t taken;	   /* repetitions run, dropped ones included */
 	double estimate_s; /* one repetition with all that belongs to it */
 	enum fb_stop stop; /* FB_STOP_NONE while sampling goes on */
 	bool dropped, drifts;

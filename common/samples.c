@@ -25,8 +25,7 @@ int fb_samples_open(struct fb_samples *samples, const char *dir, const char *run
 	return ret;
 }
 
-int fb_samples_append(struct fb_samples *samples, uint64_t row, const double *time_us,
-		      size_t count)
+int fb_samples_append(struct fb_samples *samples, uint64_t row, const double *time_us, size_t count)
 {
 	char *text = NULL;
 	size_t bytes = 0;

@@ -8,12 +8,18 @@
 
 /* One line per column: name, kind, type, unit, where it is, meaning. */
 #define IDENTITY(name, type, unit, field, offset, help)                                            \
-	{ name, FB_COLUMN_IDENTITY, FB_COLUMN_##type, unit, help, FB_FIELD_##field, offset }
+	{                                                                                          \
+		name, FB_COLUMN_IDENTITY, FB_COLUMN_##type, unit, help, FB_FIELD_##field, offset   \
+	}
 #define KEY(name, type, unit, field, offset, help)                                                 \
-	{ name, FB_COLUMN_KEY, FB_COLUMN_##type, unit, help, FB_FIELD_##field, offset }
+	{                                                                                          \
+		name, FB_COLUMN_KEY, FB_COLUMN_##type, unit, help, FB_FIELD_##field, offset        \
+	}
 #define VALUE(name, type, unit, field, offset, help)                                               \
-	{ name, FB_COLUMN_VALUE, FB_COLUMN_##type, unit, help, FB_FIELD_##field, offset }
-#define ROW(member) offsetof(struct fb_row, member)
+	{                                                                                          \
+		name, FB_COLUMN_VALUE, FB_COLUMN_##type, unit, help, FB_FIELD_##field, offset      \
+	}
+#define ROW(member)  offsetof(struct fb_row, member)
 #define CASE(member) offsetof(struct fb_case, member)
 
 const struct fb_column fb_columns[] = {
@@ -160,25 +166,27 @@ int fb_column_find(const char *name)
 
 struct fb_row fb_row_empty(const struct fb_case *key)
 {
+	const double none = (double)NAN;
+
 	return (struct fb_row){
 		.key = key,
-		.setup_us = NAN,
-		.first_us = NAN,
-		.median_us = NAN,
-		.median_low_us = NAN,
-		.median_high_us = NAN,
-		.min_us = NAN,
-		.p05_us = NAN,
-		.p95_us = NAN,
-		.p99_us = NAN,
-		.max_us = NAN,
-		.mad_us = NAN,
-		.rank_mean_us = NAN,
-		.rank_min_us = NAN,
-		.skew_us = NAN,
-		.algbw_GBps = NAN,
-		.busbw_GBps = NAN,
-		.bound_us = NAN,
-		.efficiency = NAN,
+		.setup_us = none,
+		.first_us = none,
+		.median_us = none,
+		.median_low_us = none,
+		.median_high_us = none,
+		.min_us = none,
+		.p05_us = none,
+		.p95_us = none,
+		.p99_us = none,
+		.max_us = none,
+		.mad_us = none,
+		.rank_mean_us = none,
+		.rank_min_us = none,
+		.skew_us = none,
+		.algbw_GBps = none,
+		.busbw_GBps = none,
+		.bound_us = none,
+		.efficiency = none,
 	};
 }

@@ -20,7 +20,7 @@ enum fb_status {
 	FB_STATUS_OK,
 	FB_STATUS_WRONG,   /* data differed from the expected; the times are kept */
 	FB_STATUS_SKIPPED, /* not run; `reason` says why */
-	FB_STATUS_FEW,     /* right data, but too few samples for the confidence asked for */
+	FB_STATUS_FEW,	   /* right data, but too few samples for the confidence asked for */
 	FB_STATUS_FAULT,   /* a rank died, a timeout, a device error; not finished */
 	FB_STATUSES,
 };
@@ -72,7 +72,7 @@ enum fb_column_type {
 	FB_COLUMN_TEXT,
 	FB_COLUMN_U64,
 	FB_COLUMN_I64,
-	FB_COLUMN_F64,     /* %.6g */
+	FB_COLUMN_F64,	   /* %.6g */
 	FB_COLUMN_TIME_US, /* %.4f */
 };
 
@@ -118,8 +118,8 @@ int fb_column_find(const char *name);
 
 const char *fb_column_kind_name(enum fb_column_kind kind); /* "identity", "key", "value" */
 const char *fb_column_type_name(enum fb_column_type type); /* "text", "u64", ... "time_us" */
-const char *fb_cadence_name(enum fb_cadence cadence);      /* "isolated", "streaming" */
-int fb_cadence_parse(const char *name);                    /* the cadence, or -1 */
+const char *fb_cadence_name(enum fb_cadence cadence);	   /* "isolated", "streaming" */
+int fb_cadence_parse(const char *name);			   /* the cadence, or -1 */
 
 /*
  * The field's text, unquoted, in buf of n characters (FB_FIELD_CHARS is enough for every

@@ -106,7 +106,7 @@ static void text_redop(const struct fb_column *column, const void *at, char *buf
 	const int *op = at;
 
 	(void)column;
-	snprintf(buf, n, "%s", *op < 0 ? "-" : fb_redop_name((enum fb_redop)*op));
+	snprintf(buf, n, "%s", *op < 0 ? "-" : fb_redop_name((enum fb_redop) * op));
 }
 
 static const struct {
@@ -134,8 +134,8 @@ static const struct {
 const char *fb_column_text(const struct fb_column *column, const struct fb_row *row, size_t extra,
 			   char *buf, size_t n)
 {
-	const char *base = fields[column->field].in_case ? (const char *)row->key
-							 : (const char *)row;
+	const char *base =
+		fields[column->field].in_case ? (const char *)row->key : (const char *)row;
 
 	if (column->field != FB_FIELD_EXTRA)
 		fields[column->field].text(column, base + column->offset, buf, n);

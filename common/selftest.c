@@ -43,7 +43,7 @@ static int measure_skew(const struct fb_world *world, const struct fb_clock *clo
 	unsigned n = SKEW_FIRST;
 
 	err = fb_world_agree(world, err);
-	if (err)
+	if (err || !ends)
 		goto free_ends;
 	/* Rank 0's epoch for all, so that the differences keep their digits. */
 	epoch = fb_clocksync_to_global(&test->sync.line, epoch);
@@ -85,8 +85,7 @@ static void warn_of_limits(const struct fb_world *world, const struct fb_selftes
 	if (test->one_host && !test->sync.agrees)
 		fb_warn("the ranks' clocks differ by up to %.3f us although they share a host",
 			test->sync.bound_us);
-	else if (!world->oversubscribed && test->sync.bound_us > bound_limit_us &&
-		 !test->one_host)
+	else if (!world->oversubscribed && test->sync.bound_us > bound_limit_us && !test->one_host)
 		fb_warn("clocks of different hosts agree to %.1f us only", test->sync.bound_us);
 }
 

@@ -20,8 +20,10 @@ static int check_bytes(const char *value, char *accepted, size_t n)
 		return FB_ENOMEM;
 	err = fb_sizes_parse(value, sizes, why, sizeof(why));
 	free(sizes);
+	/* Of the empty value only what is accepted in general is asked, for --help. */
 	if (err)
-		snprintf(accepted, n, "sizes like 8:64M:2 or 0,1,8,1K: %s", why);
+		snprintf(accepted, n, "sizes like 8:64M:2 or 0,1,8,1K%s%s", *value ? ": " : "",
+			 *value ? why : "");
 	return err;
 }
 
@@ -156,7 +158,8 @@ static const char *const verify_names[] = {"yes", "first", "no", NULL};
 	FB_OPTION_U64(struct fb_settings, field, 0, name, place, fallback, low, high, help)
 #define TIME(field, name, fallback, low, high, help)                                               \
 	FB_OPTION_TIME(struct fb_settings, field, 0, name, fallback, low, high, help)
-#define FLAG(field, short_, name, help) FB_OPTION_FLAG(struct fb_settings, field, short_, name, help)
+#define FLAG(field, short_, name, help)                                                            \
+	FB_OPTION_FLAG(struct fb_settings, field, short_, name, help)
 
 static const struct fb_option table[] = {
 	FB_OPTION_GROUP("What to run"),

@@ -62,7 +62,8 @@ const char *fb_size_text(uint64_t value, char buf[FB_SIZE_CHARS])
 	for (size_t s = 0; s < SUFFIXES && value; s++)
 		if (!(value & ((UINT64_C(1) << suffixes[s].shift) - 1))) {
 			snprintf(buf, FB_SIZE_CHARS, "%llu%c",
-				 (unsigned long long)(value >> suffixes[s].shift), suffixes[s].upper);
+				 (unsigned long long)(value >> suffixes[s].shift),
+				 suffixes[s].upper);
 			return buf;
 		}
 	snprintf(buf, FB_SIZE_CHARS, "%llu", (unsigned long long)value);
@@ -148,7 +149,7 @@ static void sort_unique(struct fb_sizes *sizes)
 
 int fb_sizes_parse(const char *text, struct fb_sizes *sizes, char *why, size_t n)
 {
-	struct fb_sizes parsed = { .count = 0, .text = text };
+	struct fb_sizes parsed = {.count = 0, .text = text};
 	const char *item = text;
 
 	for (;;) {

@@ -3,9 +3,10 @@
  * Polite busy waiting.
  *
  * With a processor per rank, waiting spins: giving the processor away costs more than the wait.
- * With more ranks than processors the rank waited for may need this very processor, so waiting
- * gives it away after a few looks. Either way a wait looks up now and then, so that whoever
- * bounds it (the watchdog) is heard.
+ * Only after about 0.2 ms does it begin to yield, when something else must be running where the
+ * peer should. With more ranks than processors the rank waited for may need this very processor,
+ * so waiting gives it away after a few looks. Either way a wait looks up now and then, so that
+ * whoever bounds it (the watchdog) is heard.
  */
 #ifndef FB_COMMON_SPIN_H
 #define FB_COMMON_SPIN_H
@@ -15,12 +16,13 @@
 #include <stdint.h>
 
 struct fb_spin {
-	uint32_t looks;
+	unsigned looks;
 	bool yields; /* more ranks than processors */
 };
 
 enum {
-	FB_SPIN_BEFORE_YIELD = 16,     /* about 0.3 us of pauses */
+	FB_SPIN_CROWDED = 16,         /* looks before yielding, about 0.3 us */
+	FB_SPIN_ALONE = 8192,
 	FB_SPIN_LOOKS_PER_CALL = 1 << 14,
 };
 
@@ -37,7 +39,7 @@ static inline void fb_pause(void)
 static inline bool fb_spin_again(struct fb_spin *spin)
 {
 	spin->looks++;
-	if (spin->yields && spin->looks > FB_SPIN_BEFORE_YIELD)
+	if (spin->looks > (spin->yields ? FB_SPIN_CROWDED : FB_SPIN_ALONE))
 		sched_yield();
 	else
 		fb_pause();

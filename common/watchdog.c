@@ -64,7 +64,8 @@ static _Noreturn void end_job(struct fb_watchdog *w)
 	char reason[FB_REPORT_CHARS];
 
 	for (int i = 0; i < 100 && atomic_load_explicit(&w->host->ending, memory_order_acquire) !=
-					   FB_ENDING_SAID; i++)
+					   FB_ENDING_SAID;
+	     i++)
 		pause_for(0.01);
 	snprintf(reason, sizeof(reason), "%s", w->host->reason);
 	if (w->rank == 0) {
@@ -91,6 +92,9 @@ static void told_to_end(struct fb_watchdog *w, int signal)
 {
 	char reason[FB_REPORT_CHARS];
 
+	/* When one rank has ended with an error, launchers tell the rest; it is on its way. */
+	if (atomic_load(&w->slot->phase) == FB_PHASE_FINALIZE)
+		return;
 	snprintf(reason, sizeof(reason), "rank %d on %s was told to end by %s", w->rank,
 		 w->world->host, signal == SIGINT ? "SIGINT" : "SIGTERM");
 	end_with(w, reason, true);
@@ -134,10 +138,10 @@ static void *watch(void *arg)
 			return NULL;
 		atomic_store_explicit(&w->slot->beat_ms, (uint64_t)(now * 1e3),
 				      memory_order_relaxed);
-		if (signal > 0)
-			told_to_end(w, signal);
 		if (atomic_load(&w->host->ending) != FB_ENDING_NONE)
 			end_job(w);
+		if (signal > 0)
+			told_to_end(w, signal);
 		/* A thread that was asleep itself (a suspended job) cannot blame the others. */
 		if (seen != step || now - last > 5 * wait + 1) {
 			step = seen;
@@ -177,7 +181,7 @@ int fb_watchdog_open(struct fb_watchdog **watchdog, const struct fb_world *world
 	struct fb_watchdog *w = calloc(1, sizeof(*w));
 	int err = fb_world_agree(world, w ? FB_OK : FB_ENOMEM), mine;
 
-	if (err) {
+	if (err || !w) {
 		free(w);
 		return world->rank ? err : fb_error(err, "out of memory for the watchdog");
 	}
@@ -187,8 +191,8 @@ int fb_watchdog_open(struct fb_watchdog **watchdog, const struct fb_world *world
 	pthread_mutex_init(&w->lock, NULL);
 	MPI_Comm_rank(world->node_comm, &w->local);
 	MPI_Comm_size(world->node_comm, &w->nlocal);
-	err = fb_node_memory_open(&w->memory, world, sizeof(*w->host) +
-				  (size_t)w->nlocal * sizeof(w->host->slot[0]));
+	err = fb_node_memory_open(&w->memory, world,
+				  sizeof(*w->host) + (size_t)w->nlocal * sizeof(w->host->slot[0]));
 	if (err)
 		goto free_watchdog;
 	w->host = w->memory.base;
@@ -240,10 +244,22 @@ int fb_watchdog_alive(struct fb_watchdog *watchdog, const char *doing)
 	return atomic_load(&watchdog->host->ending) == FB_ENDING_NONE ? FB_OK : FB_ETIMEOUT;
 }
 
+/*
+ * Ends the thread's sleep by a signal that it waits for and nobody else gets. It looks first
+ * whether it is to close or the end is claimed, so this is not taken for a wish from outside.
+ */
+static void wake(struct fb_watchdog *w)
+{
+	const union sigval none = {.sival_int = 0};
+
+	pthread_sigqueue(w->thread, SIGTERM, none);
+}
+
 _Noreturn void fb_watchdog_fail(struct fb_watchdog *watchdog, const char *reason)
 {
 	if (claim(watchdog))
 		say(watchdog, reason, false);
+	wake(watchdog);
 	for (;;)
 		pause_for(1);
 }
@@ -254,8 +270,7 @@ void fb_watchdog_close(struct fb_watchdog *watchdog)
 		return;
 	atomic_store(&watchdog->slot->pid, 0);
 	atomic_store(&watchdog->closing, true);
-	/* To the thread alone, to wake it from its sleep; it sees `closing` first. */
-	pthread_kill(watchdog->thread, SIGTERM);
+	wake(watchdog);
 	pthread_join(watchdog->thread, NULL);
 	fb_node_memory_close(&watchdog->memory);
 	pthread_mutex_destroy(&watchdog->lock);

@@ -35,9 +35,10 @@ __attribute__((format(printf, 3, 4))) static void append(char *text, size_t n, c
 	size_t used = strlen(text);
 	va_list args;
 
+	if (used + 1 >= n)
+		return;
 	va_start(args, fmt);
-	if (used + 1 < n)
-		vsnprintf(text + used, n - used, fmt, args);
+	vsnprintf(text + used, n - used, fmt, args);
 	va_end(args);
 }
 
@@ -73,7 +74,7 @@ void fb_watchdog_where(struct fb_watchdog *watchdog, const struct fb_watchdog_sl
 	int index = atomic_load_explicit(&slot->case_index, memory_order_relaxed);
 	int mine = atomic_load_explicit(&watchdog->slot->case_index, memory_order_relaxed);
 	int phase = atomic_load_explicit(&slot->phase, memory_order_relaxed);
-	uint64_t word[FB_DOING_CHARS / 8];
+	uint64_t word[FB_DOING_CHARS / 8] = {0};
 
 	append(text, n, ", %s", fb_phase_name((enum fb_phase)phase));
 	for (size_t i = 0; i < sizeof(word) / sizeof(word[0]); i++)
@@ -100,8 +101,7 @@ static void append_ranks(struct fb_watchdog *w, uint64_t step, char *text, size_
 
 		if (atomic_load(&w->host->slot[i].step) != step)
 			continue;
-		while (last + 1 < w->nlocal &&
-		       atomic_load(&w->host->slot[last + 1].step) == step &&
+		while (last + 1 < w->nlocal && atomic_load(&w->host->slot[last + 1].step) == step &&
 		       w->host->slot[last + 1].rank == w->host->slot[last].rank + 1)
 			last++;
 		append(text, n, "%s%d", separator, w->host->slot[i].rank);
@@ -162,7 +162,8 @@ void fb_watchdog_report(struct fb_watchdog *watchdog, double now, char *text, si
 		append(text, n, "; and %d more", missing - 4);
 	if (missing)
 		return;
-	append(text, n, w->nlocal < w->world->nranks ?
-		"; no rank of this host is missing: look at the other hosts" :
-		"; none is missing: the operation itself does not end");
+	append(text, n,
+	       w->nlocal < w->world->nranks
+		       ? "; no rank of this host is missing: look at the other hosts"
+		       : "; none is missing: the operation itself does not end");
 }

@@ -25,13 +25,13 @@ struct fb_watchdog_slot {
 	_Atomic int phase, case_index;
 	_Atomic uint64_t doing[FB_DOING_CHARS / 8];
 	alignas(128) _Atomic uint64_t beat_ms; /* the thread's last sign of life */
-	_Atomic int pid;                       /* 0: not here yet, or left in order */
+	_Atomic int pid;		       /* 0: not here yet, or left in order */
 	int rank;
 };
 
 struct fb_watchdog_host {
 	_Atomic int ending; /* FB_ENDING_* */
-	bool asked; /* by a signal; written before FB_ENDING_SAID, like reason */
+	bool asked;	    /* by a signal; written before FB_ENDING_SAID, like reason */
 	char reason[FB_REPORT_CHARS];
 	struct fb_watchdog_slot slot[]; /* by rank in node_comm */
 };

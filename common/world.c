@@ -96,7 +96,7 @@ int fb_world_group(struct fb_world *world, int pretend_nodes)
 	int share;
 
 	err = fb_world_agree(world, err);
-	if (err)
+	if (err || !first_of)
 		goto free_first;
 	MPI_Allreduce(MPI_IN_PLACE, &first, 1, MPI_INT, MPI_MIN, world->node_comm);
 	MPI_Allgather(&first, 1, MPI_INT, first_of, 1, MPI_INT, world->comm);
@@ -147,8 +147,8 @@ static void name_library(struct fb_world *world)
 		if (*p == '\t')
 			*p = ' ';
 	text[strcspn(text, "\r\n")] = '\0';
-	snprintf(world->library, sizeof(world->library), "%.*s",
-		 (int)sizeof(world->library) - 1, text);
+	snprintf(world->library, sizeof(world->library), "%.*s", (int)sizeof(world->library) - 1,
+		 text);
 }
 
 int fb_world_open(struct fb_world *world, int *argc, char ***argv)
@@ -228,6 +228,13 @@ _Noreturn void fb_world_abort(const struct fb_world *world, int exit_code)
 	pthread_t thread;
 
 	fflush(stdout);
+	/*
+	 * Open MPI's abort only writes to its daemon. MPICH's drives the network, which the main
+	 * thread may be driving too: UCX then dies of an assertion, with its own exit code. But
+	 * MPICH's launchers end a job whose process is gone without MPI_Finalize.
+	 */
+	if (strncmp(world->library, "Open MPI", 8))
+		_exit(exit_code);
 	if (pthread_create(&thread, NULL, end_process, (void *)(intptr_t)exit_code))
 		_exit(exit_code);
 	MPI_Abort(world->comm, exit_code);

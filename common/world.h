@@ -10,17 +10,17 @@
 #include <stdbool.h>
 
 struct fb_world {
-	MPI_Comm comm;      /* all ranks; private to the harness, never handed to an engine */
+	MPI_Comm comm;	    /* all ranks; private to the harness, never handed to an engine */
 	MPI_Comm node_comm; /* ranks that can share memory with this one */
 	int rank, nranks;
-	int node, nnodes;   /* nodes are numbered by their lowest rank */
+	int node, nnodes; /* nodes are numbered by their lowest rank */
 	int local_rank, local_ranks;
-	int *node_of;       /* [nranks] */
-	int *local_rank_of; /* [nranks] */
-	int cpus;           /* processors the ranks of this node may use, all together */
+	int *node_of;	     /* [nranks] */
+	int *local_rank_of;  /* [nranks] */
+	int cpus;	     /* processors the ranks of this node may use, all together */
 	bool oversubscribed; /* on some node: more ranks than processors, so waiting must yield */
 	char host[64];
-	char library[128];  /* first line of the MPI library's own version text */
+	char library[128]; /* first line of the MPI library's own version text */
 };
 
 /*
@@ -51,7 +51,8 @@ int fb_world_agree(const struct fb_world *world, int err);
 /*
  * Ends the job at once from one rank: used only where others may wait in a collective. Prints
  * nothing; the finder has printed. Does not return, even where MPI_Abort hangs: the process
- * then ends by itself within a second. May be called from any thread.
+ * then ends by itself within a second. May be called from any thread, while the main thread is
+ * anywhere. mpirun returns exit_code.
  */
 _Noreturn void fb_world_abort(const struct fb_world *world, int exit_code);
 

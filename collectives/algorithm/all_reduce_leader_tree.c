@@ -4,11 +4,10 @@
  * along a double binary tree, every leader broadcasts inside its node. Any number of ranks per
  * node.
  *
- * Depth of the node's chain and of the tree, twice; a node's network carries each block once in
- * and once out of a rank at most three times, whatever its number of ranks. Sums go up on lane 0,
- * the result comes down on lane 1. Channels have different leaders, so that all network cards of
- * a node take part. Stages are reduce+all_reduce+broadcast, by default
- * chain+double_binary_tree+chain.
+ * Twice the depth of the longest chain and of the tree. Between nodes a leader sends two blocks,
+ * taken over both trees, however many ranks its node has. Sums go up on lane 0, the result comes
+ * down on lane 1. Channels have different leaders, so that all network cards of a node take part.
+ * Stages are reduce+all_reduce+broadcast, by default chain+double_binary_tree+chain.
  */
 #include <stdio.h>
 #include <stdlib.h>

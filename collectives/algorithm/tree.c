@@ -147,7 +147,7 @@ static void reduce_at(struct fb_builder *b, const struct fb_tree *tree, int rank
 void fb_tree_reduce(struct fb_builder *b, const struct fb_tree *tree, enum fb_buffer partial,
 		    uint32_t unit, uint32_t count)
 {
-	struct fb_tree_place self, up;
+	struct fb_tree_place self, up = {.parent = -1};
 	int rank = fb_self(b);
 
 	if (rank < 0)

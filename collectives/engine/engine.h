@@ -8,15 +8,9 @@
 #define FB_COLLECTIVES_ENGINE_ENGINE_H
 
 #include "common/plan/collective.h"
+#include "common/plan/geometry.h"
 #include "common/program.h"
 #include "common/segment.h"
-
-/* Elements that each rank sends to each, for all_to_all_v. */
-struct fb_counts {
-	int nranks;
-	uint64_t *elements; /* [from * nranks + to] */
-	uint64_t max;       /* largest of them */
-};
 
 /* One operation on given buffers. All members are equal on all ranks. */
 struct fb_operation {

@@ -43,7 +43,7 @@ struct fb_check_report {
  * Checks plans[0..nranks) together. Returns FB_OK, FB_EPLAN with report->why, or FB_ENOMEM. The
  * report's figures are valid on FB_OK.
  */
-int fb_check_plans(struct fb_plan *const *plans, int nranks,
+int fb_plans_check(struct fb_plan *const *plans, int nranks,
 		   const struct fb_check_options *options, struct fb_check_report *report);
 
 /* Builds all ranks' plans and checks them; `direct`: all links are direct. */

@@ -11,7 +11,8 @@
 /* A destination other than the chunk the step produces. */
 struct fb_sink {
 	struct fb_end end;
-	int32_t next; /* index of the next sink of the same step, -1 at the end */
+	uint32_t round; /* of the operation, which may be later than the step's */
+	int32_t next;   /* index of the next sink of the same step, -1 at the end */
 };
 
 struct fb_draft {
@@ -31,6 +32,7 @@ struct fb_draft {
 /* Per unit of a buffer: draft index + 1 of the last one that wrote, touched, or copied from it. */
 struct fb_history {
 	uint32_t *wrote, *touched, *copied;
+	bool *exposed; /* a peer pulls it at some time */
 	uint32_t units;
 };
 
@@ -51,6 +53,22 @@ struct fb_drafts {
 };
 
 enum { FB_LINK_IN, FB_LINK_OUT };
+
+/* A credit: `draft` waits for a push on in-link `link`. */
+struct fb_credit {
+	uint32_t draft;
+	uint16_t link;
+	int32_t next; /* to be given at the same place, -1 at the end */
+};
+
+struct fb_credits {
+	struct fb_credit *credits;
+	size_t n, room;
+	int32_t *first, *last; /* [drafts + 1]: those to be given before the draft, or -1 */
+};
+
+/* Finds the place of every credit (credits.c); first and last are filled with -1 before. */
+int fb_place_credits(const struct fb_drafts *d, struct fb_credits *credits);
 
 /* Writes the drafts out as *plan, adding what direct links and several lanes need (emit.c). */
 int fb_emit(const struct fb_drafts *d, struct fb_plan *plan);

@@ -2,12 +2,7 @@
 /*
  * Writes draft steps out as a plan, adding what lowering left implicit: dependencies between
  * lanes, and for direct links the credits that allow a peer to push and the drains that wait
- * until a peer has pulled.
- *
- * A credit is given as early as possible, right after the last step that touches the chunk (at
- * the start, if none does), so that the peer need not wait for it; but directly before the
- * waiting step when other lanes or pulling peers use the chunk too, whose end a lane's order
- * does not show.
+ * until a peer has pulled (credits.c says where they go).
  */
 #include <stdlib.h>
 #include <string.h>
@@ -29,13 +24,6 @@ struct usage {
 	uint8_t *write_lane;
 };
 
-/* A credit to be given before draft `at`. */
-struct credit {
-	uint32_t draft; /* the one that waits */
-	uint16_t link;
-	int32_t next;
-};
-
 struct emitter {
 	const struct fb_drafts *d;
 	struct fb_plan *plan;
@@ -43,9 +31,7 @@ struct emitter {
 	struct exposure *exposed;
 	size_t nexposed, exposed_room;
 	struct usage usage[FB_BUFFERS];
-	struct credit *credits;
-	size_t ncredits, credits_room;
-	int32_t *first_credit, *last_credit; /* per draft */
+	struct fb_credits credits;
 };
 
 static const struct fb_end *source(const struct emitter *e, const struct fb_draft *t, uint32_t i)
@@ -57,75 +43,6 @@ static const struct fb_end *source(const struct emitter *e, const struct fb_draf
 static bool overlaps(uint8_t b1, uint32_t i1, uint32_t n1, uint8_t b2, uint32_t i2, uint32_t n2)
 {
 	return b1 == b2 && i1 < i2 + n2 && i2 < i1 + n1;
-}
-
-static int add_credit(struct emitter *e, uint32_t at, uint32_t draft, uint16_t link)
-{
-	if (fb_grow(&e->credits, e->ncredits, &e->credits_room, sizeof(*e->credits)))
-		return FB_ENOMEM;
-	e->credits[e->ncredits] = (struct credit){.draft = draft, .link = link, .next = -1};
-	if (e->last_credit[at] >= 0)
-		e->credits[e->last_credit[at]].next = (int32_t)e->ncredits;
-	else
-		e->first_credit[at] = (int32_t)e->ncredits;
-	e->last_credit[at] = (int32_t)e->ncredits++;
-	return FB_OK;
-}
-
-static void note(uint32_t *last, uint32_t index, uint32_t count, uint32_t mark)
-{
-	for (uint32_t u = index; u < index + count; u++)
-		last[u] = mark;
-}
-
-/* Chooses the place of every credit; see the comment at the top of the file. */
-static int place_credits(struct emitter *e)
-{
-	const struct fb_drafts *d = e->d;
-	size_t nlinks = d->nlinks[FB_LINK_IN];
-	uint32_t *last[FB_BUFFERS] = {NULL, NULL, NULL}; /* last toucher + 1, top bit: exposed */
-	uint32_t *after = calloc(nlinks + 1, sizeof(*after)); /* credits stay in link order */
-	const uint32_t exposed = 1u << 31;
-	int err = after ? FB_OK : FB_ENOMEM;
-
-	for (int b = 0; b < FB_BUFFERS && !err; b++) {
-		last[b] = calloc((size_t)d->history[b].units + 1, sizeof(uint32_t));
-		err = last[b] ? FB_OK : FB_ENOMEM;
-	}
-	for (uint32_t i = 0; i < d->n && !err; i++) {
-		const struct fb_draft *t = &d->drafts[i];
-
-		for (uint32_t s = 0; s < t->nsrc && !err; s++) {
-			const struct fb_end *end = source(e, t, s);
-			uint32_t at = after[end->link];
-
-			if (end->kind == FB_LOCAL)
-				note(last[end->buffer], end->index, t->count,
-				     (i + 1) | (t->exposes ? exposed : 0));
-			if (end->kind != FB_ARRIVE)
-				continue;
-			for (uint32_t u = 0; u < t->count; u++) {
-				uint32_t mark = last[end->buffer][end->index + u];
-
-				if (mark & exposed || e->plan->nlanes > 1)
-					mark = i;
-				at = mark > at ? mark : at;
-			}
-			after[end->link] = at;
-			err = add_credit(e, at, i, end->link);
-		}
-		if (t->has_result)
-			note(last[t->result_buffer], t->result_index, t->count,
-			     (i + 1) | (t->exposes ? exposed : 0));
-		for (int32_t k = t->first_sink; k >= 0; k = d->sinks[k].next)
-			if (d->sinks[k].end.kind == FB_LOCAL)
-				note(last[d->sinks[k].end.buffer], d->sinks[k].end.index,
-				     t->count, i + 1);
-	}
-	for (int b = 0; b < FB_BUFFERS; b++)
-		free(last[b]);
-	free(after);
-	return err;
 }
 
 static int add_step(struct emitter *e, int lane, struct fb_step step)
@@ -229,9 +146,9 @@ static int add_deps(struct emitter *e, const uint32_t *wanted, struct fb_step *s
 
 static int emit_credits(struct emitter *e, uint32_t at)
 {
-	for (int32_t c = e->first_credit[at]; c >= 0; c = e->credits[c].next) {
-		const struct fb_draft *t = &e->d->drafts[e->credits[c].draft];
-		struct fb_step step = {.kind = FB_CREDIT, .link = e->credits[c].link};
+	for (int32_t c = e->credits.first[at]; c >= 0; c = e->credits.credits[c].next) {
+		const struct fb_draft *t = &e->d->drafts[e->credits.credits[c].draft];
+		struct fb_step step = {.kind = FB_CREDIT, .link = e->credits.credits[c].link};
 		uint32_t wanted[FB_MAX_LANES] = {0};
 
 		if (drain_chunk(e, t->lane, t->result_buffer, t->result_index, t->count))
@@ -291,7 +208,7 @@ static void count_uses(struct emitter *e, const struct fb_draft *t, uint32_t *wa
 	for (uint32_t s = 0; s < t->nsrc; s++)
 		if (source(e, t, s)->kind == FB_LOCAL || source(e, t, s)->kind == FB_ARRIVE)
 			use(e, t->lane, wanted, source(e, t, s)->buffer, source(e, t, s)->index,
-			    t->count, false);
+			    t->count, source(e, t, s)->kind == FB_ARRIVE);
 	for (int32_t k = t->first_sink; k >= 0; k = e->d->sinks[k].next)
 		if (e->d->sinks[k].end.kind == FB_LOCAL)
 			use(e, t->lane, wanted, e->d->sinks[k].end.buffer,
@@ -360,12 +277,12 @@ static int open_emitter(struct emitter *e, const struct fb_drafts *d, struct fb_
 			       d->nlinks[out] * sizeof(struct fb_link));
 		*counts[out] = (uint16_t)d->nlinks[out];
 	}
-	e->first_credit = malloc((d->n + 1) * sizeof(int32_t));
-	e->last_credit = malloc((d->n + 1) * sizeof(int32_t));
-	if (!e->first_credit || !e->last_credit)
+	e->credits.first = malloc((d->n + 1) * sizeof(int32_t));
+	e->credits.last = malloc((d->n + 1) * sizeof(int32_t));
+	if (!e->credits.first || !e->credits.last)
 		return FB_ENOMEM;
-	memset(e->first_credit, 0xff, (d->n + 1) * sizeof(int32_t));
-	memset(e->last_credit, 0xff, (d->n + 1) * sizeof(int32_t));
+	memset(e->credits.first, 0xff, (d->n + 1) * sizeof(int32_t));
+	memset(e->credits.last, 0xff, (d->n + 1) * sizeof(int32_t));
 	for (int b = 0; b < FB_BUFFERS && plan->nlanes > 1; b++) {
 		size_t n = (size_t)d->history[b].units + 1;
 
@@ -384,7 +301,7 @@ int fb_emit(const struct fb_drafts *d, struct fb_plan *plan)
 	int err = open_emitter(&e, d, plan);
 
 	if (!err)
-		err = place_credits(&e);
+		err = fb_place_credits(d, &e.credits);
 	for (uint32_t i = 0; !err && i < d->n; i++)
 		err = emit_step(&e, i);
 	while (!err && e.nexposed) {
@@ -401,8 +318,8 @@ int fb_emit(const struct fb_drafts *d, struct fb_plan *plan)
 		free(e.usage[b].write_lane);
 	}
 	free(e.exposed);
-	free(e.credits);
-	free(e.first_credit);
-	free(e.last_credit);
+	free(e.credits.credits);
+	free(e.credits.first);
+	free(e.credits.last);
 	return err;
 }

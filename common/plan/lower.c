@@ -73,13 +73,14 @@ static int add_end(struct fb_drafts *d, struct fb_draft *draft, struct fb_end en
 	return FB_OK;
 }
 
-static int add_sink(struct fb_drafts *d, struct fb_draft *draft, struct fb_end end)
+static int add_sink(struct fb_drafts *d, struct fb_draft *draft, struct fb_end end,
+		    uint32_t round)
 {
 	int32_t at = (int32_t)d->nsinks;
 
 	if (fb_grow(&d->sinks, d->nsinks, &d->sinks_room, sizeof(*d->sinks)))
 		return FB_ENOMEM;
-	d->sinks[d->nsinks++] = (struct fb_sink){.end = end, .next = -1};
+	d->sinks[d->nsinks++] = (struct fb_sink){.end = end, .round = round, .next = -1};
 	if (draft->last_sink >= 0)
 		d->sinks[draft->last_sink].next = at;
 	else
@@ -140,11 +141,34 @@ static struct fb_end local_end(const struct fb_place *p)
 	return (struct fb_end){.kind = FB_LOCAL, .buffer = p->buffer, .index = p->index};
 }
 
+/*
+ * Whether a direct send must not join draft t. A push into the very memory that t pulls from that
+ * peer, or one that joins a local copy made to get data out of the way, would wait for a credit
+ * that the peer gives only after it got what t is to deliver.
+ */
+static bool would_wait(const struct fb_drafts *d, const struct fb_op *op, const struct fb_draft *t)
+{
+	if (!op->copies)
+		return false;
+	if (t->has_result && !t->receives)
+		return true;
+	for (uint32_t i = 0; i < t->nsrc; i++) {
+		const struct fb_end *e = &d->srcs[t->first_src + i];
+
+		if (e->kind == FB_PULL && d->links[FB_LINK_IN][e->link].peer == op->dst.peer &&
+		    e->buffer == op->dst.buffer && e->index < op->dst.index + op->count &&
+		    op->dst.index < e->index + op->count)
+			return true;
+	}
+	return false;
+}
+
 static int lower_send(struct fb_drafts *d, const struct fb_op *op)
 {
 	const struct fb_place *src = &d->ops->srcs[op->first_src];
 	struct fb_draft *t, *made = NULL;
-	struct fb_end end;
+	struct fb_end end = {.kind = FB_LINK};
+	bool direct;
 	size_t at;
 	int err;
 
@@ -152,11 +176,14 @@ static int lower_send(struct fb_drafts *d, const struct fb_op *op)
 	if (err)
 		return err;
 	t = producer(d, src, op->count);
-	if (t && (t->lane != op->lane || (t->receives && d->ops->options->slots == 1)))
+	if (t && (t->lane != op->lane ||
+		  (t->round != op->round && d->ops->options->slots == 1)))
 		t = NULL;
 	if (!t)
 		t = copier(d, op, src);
-	if (t && d->last_on_link[end.link] > (uint32_t)(t - d->drafts))
+	direct = d->links[FB_LINK_OUT][end.link].mode == FB_LINK_DIRECT;
+	if (t && (d->last_on_link[end.link] > (uint32_t)(t - d->drafts) ||
+		  (direct && would_wait(d, op, t))))
 		t = NULL;
 	if (!t) {
 		err = new_draft(d, op, &made);
@@ -172,19 +199,25 @@ static int lower_send(struct fb_drafts *d, const struct fb_op *op)
 	end.kind = FB_LINK;
 	end.buffer = 0;
 	end.index = 0;
-	if (d->links[FB_LINK_OUT][end.link].mode == FB_LINK_DIRECT) {
+	if (direct) {
 		end.kind = op->copies ? FB_PUSH : FB_EXPOSE;
 		end.buffer = op->copies ? op->dst.buffer : src->buffer;
 		end.index = op->copies ? op->dst.index : src->index;
-		if (!op->copies)
+		if (!op->copies) {
 			t->exposes = true;
+			memset(history(d, src->buffer)->exposed + src->index, 1, op->count);
+		}
 	}
 	touch(d, src->buffer, src->index, op->count, at, false);
 	d->last_on_link[end.link] = (uint32_t)at + 1;
-	return add_sink(d, t, end);
+	return add_sink(d, t, end, op->round);
 }
 
-/* A local copy may ride on a send of the same chunk: the source is then read once. */
+/*
+ * A local copy may ride on a send of the same chunk, which is then read once, or on the step
+ * that produced it, which need not store it then. Not if the destination is pulled by a peer:
+ * the step would have to wait for the peer, which may be waiting for the step.
+ */
 static bool join_copy(struct fb_drafts *d, const struct fb_op *op, int *err)
 {
 	const struct fb_place *src = &d->ops->srcs[op->first_src];
@@ -196,13 +229,15 @@ static bool join_copy(struct fb_drafts *d, const struct fb_op *op, int *err)
 		return false;
 	t = copier(d, op, src);
 	if (!t)
+		t = producer(d, src, op->count);
+	if (!t || t->lane != op->lane)
 		return false;
 	mark = (uint32_t)(t - d->drafts) + 1;
 	for (uint32_t u = 0; u < op->count; u++)
-		if (h->touched[op->dst.index + u] >= mark)
+		if (h->touched[op->dst.index + u] >= mark || h->exposed[op->dst.index + u])
 			return false;
 	touch(d, op->dst.buffer, op->dst.index, op->count, mark - 1, true);
-	*err = add_sink(d, t, local_end(&op->dst));
+	*err = add_sink(d, t, local_end(&op->dst), op->round);
 	return true;
 }
 
@@ -315,7 +350,8 @@ static int open_drafts(struct fb_drafts *d, const struct fb_ops *ops)
 		h->wrote = calloc((size_t)h->units + 1, sizeof(uint32_t));
 		h->touched = calloc((size_t)h->units + 1, sizeof(uint32_t));
 		h->copied = calloc((size_t)h->units + 1, sizeof(uint32_t));
-		if (!h->wrote || !h->touched || !h->copied)
+		h->exposed = calloc((size_t)h->units + 1, sizeof(bool));
+		if (!h->wrote || !h->touched || !h->copied || !h->exposed)
 			return FB_ENOMEM;
 	}
 	return FB_OK;
@@ -327,6 +363,7 @@ static void close_drafts(struct fb_drafts *d)
 		free(d->history[b].wrote);
 		free(d->history[b].touched);
 		free(d->history[b].copied);
+		free(d->history[b].exposed);
 	}
 	for (int out = 0; out < 2; out++) {
 		free(d->links[out]);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The checker's machine: symbolic memory with vector clocks, links with symbolic messages.
- * Internal to common/plan (model.c: state, check.c: execution and proof).
+ * Internal to common/plan (model.c: state, model_step.c: one step, check.c: all).
  */
 #ifndef FB_COMMON_PLAN_MODEL_H
 #define FB_COMMON_PLAN_MODEL_H
@@ -104,6 +104,11 @@ void fb_model_join_clock(const struct fb_model *m, uint32_t *clock, const uint32
 
 /* Sets IN to fresh input and everything else to nothing, as rank's user would. */
 int fb_model_reset_rank(struct fb_model *m, int rank);
+
+enum { FB_BLOCKED = 1 };
+
+/* Thread t's next step (model_step.c): FB_OK, FB_BLOCKED or an error. */
+int fb_model_execute(struct fb_model *m, struct fb_thread *t);
 
 /* Proves the rank's output. */
 int fb_model_check_output(struct fb_model *m, int rank);

@@ -41,7 +41,7 @@ int fb_check(const struct fb_algorithm *algorithm, const struct fb_shape *shape,
 		return FB_ENOMEM;
 	err = fb_build_all(algorithm, shape, direct, options->slots, plans);
 	if (!err)
-		err = fb_check_plans(plans, shape->nranks, options, report);
+		err = fb_plans_check(plans, shape->nranks, options, report);
 	for (int r = 0; r < shape->nranks; r++)
 		fb_plan_free(plans[r]);
 	free(plans);

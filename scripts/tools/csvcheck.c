@@ -16,14 +16,14 @@ static int usage(FILE *out, int code)
 	fputs("Usage: csvcheck FILE...\n"
 	      "Checks result files (PROGRAM.csv, samples.csv, environment.csv) against the schema\n"
 	      "of docs/csv.md and prints what is wrong as FILE:LINE: COLUMN: MESSAGE.\n"
-	      "Exit code: 0 all good, 2 a file breaks a rule, 3 a file cannot be read or is none.\n",
+	      "Exit code: 0 all good, 2 a rule is broken, 3 a file is unreadable or of no kind.\n",
 	      out);
 	return code;
 }
 
 int main(int argc, char **argv)
 {
-	struct fb_csv_check check = { .out = stdout };
+	struct fb_csv_check check = {.out = stdout};
 	int unusable = 0;
 
 	if (argc == 2 && (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h")))
@@ -32,15 +32,17 @@ int main(int argc, char **argv)
 		return usage(stderr, FB_EXIT_INPUT);
 	for (int i = 1; i < argc; i++) {
 		if (argv[i][0] == '-') {
-			fb_error(FB_EINPUT, "unknown option %s: csvcheck takes files only, as --help "
-				 "says", argv[i]);
+			fb_error(FB_EINPUT,
+				 "unknown option %s: csvcheck takes files only, as --help "
+				 "says",
+				 argv[i]);
 			return FB_EXIT_INPUT;
 		}
 	}
 	for (int i = 1; i < argc; i++)
 		unusable += fb_csv_check_file(&check, argv[i]) != FB_OK;
-	printf("%d files, %" PRIu64 " rows, %" PRIu64 " problems\n", argc - 1 - unusable, check.rows,
-	       check.problems);
+	printf("%d files, %" PRIu64 " rows, %" PRIu64 " problems\n", argc - 1 - unusable,
+	       check.rows, check.problems);
 	if (unusable)
 		return FB_EXIT_INPUT;
 	return check.problems ? FB_EXIT_WRONG : FB_EXIT_OK;

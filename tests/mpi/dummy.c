@@ -16,27 +16,38 @@
 #include <unistd.h>
 
 enum behaviour {
-	COPY,        /* good */
-	SLEEP,       /* good, and takes 1 ms */
-	SLOW,        /* good, and takes 300 ms: few samples */
+	COPY,	     /* good */
+	SLEEP,	     /* good, and takes 1 ms */
+	SLOW,	     /* good, and takes 300 ms: few samples */
 	SPEEDING_UP, /* the first calls take longer: drift */
-	WRONG,       /* wrong data from the start, on the last rank */
-	STALE,       /* good at first, wrong data in the last repetition */
-	SKIP,        /* `can` says no */
+	WRONG,	     /* wrong data from the start, on the last rank */
+	STALE,	     /* good at first, wrong data in the last repetition */
+	SKIP,	     /* `can` says no */
 	UNSUPPORTED, /* setup says no, on all ranks */
-	BROKEN,      /* setup fails on all ranks */
+	BROKEN,	     /* setup fails on all ranks */
 	LOPSIDED,    /* setup fails on the last rank only */
 	FAILING,     /* the operation fails on the last rank */
 	HANGING,     /* the last rank does not come back from the operation */
 	STOPPED,     /* the last rank is stopped */
-	KILLED,      /* the last rank dies */
+	KILLED,	     /* the last rank dies */
 };
 
 static const char *const algorithms[] = {
-	[COPY] = "copy", [SLEEP] = "sleep", [SLOW] = "slow", [SPEEDING_UP] = "speeding-up",
-	[WRONG] = "wrong", [STALE] = "stale", [SKIP] = "skip", [UNSUPPORTED] = "unsupported",
-	[BROKEN] = "broken", [LOPSIDED] = "lopsided", [FAILING] = "failing",
-	[HANGING] = "hanging", [STOPPED] = "stopped", [KILLED] = "killed", NULL,
+	[COPY] = "copy",
+	[SLEEP] = "sleep",
+	[SLOW] = "slow",
+	[SPEEDING_UP] = "speeding-up",
+	[WRONG] = "wrong",
+	[STALE] = "stale",
+	[SKIP] = "skip",
+	[UNSUPPORTED] = "unsupported",
+	[BROKEN] = "broken",
+	[LOPSIDED] = "lopsided",
+	[FAILING] = "failing",
+	[HANGING] = "hanging",
+	[STOPPED] = "stopped",
+	[KILLED] = "killed",
+	NULL,
 };
 
 static const char *const engines[] = {"dummy", NULL};
@@ -70,10 +81,16 @@ static int open_state(struct fb_run *run, void **state)
 
 static int expand(struct fb_run *run, void *state)
 {
-	const struct fb_case base = {.operation = "dummy", .protocol = "-", .transport = "-",
-				     .memory = "-", .registration = "-", .launch = "-"};
-	const struct fb_axes_choices choices = {.engines = engines, .algorithms = algorithms,
-						.has_redop = true, .has_in_place = true};
+	const struct fb_case base = {.operation = "dummy",
+				     .protocol = "-",
+				     .transport = "-",
+				     .memory = "-",
+				     .registration = "-",
+				     .launch = "-"};
+	const struct fb_axes_choices choices = {.engines = engines,
+						.algorithms = algorithms,
+						.has_redop = true,
+						.has_in_place = true};
 
 	(void)state;
 	return fb_axes_expand(run, &base, &choices, NULL, NULL);
@@ -102,8 +119,10 @@ static int setup(void *state, const struct fb_case *c, void **instance)
 	i->rank = world->rank;
 	i->last = world->rank == world->nranks - 1;
 	i->count = c->bytes / sizeof(float);
-	i->data = (struct fb_data){.seed = fb_run_settings(s->run)->seed, .type = FB_F32,
-				   .op = FB_SUM, .nranks = world->nranks};
+	i->data = (struct fb_data){.seed = fb_run_settings(s->run)->seed,
+				   .type = FB_F32,
+				   .op = FB_SUM,
+				   .nranks = world->nranks};
 	i->from = calloc(2 * i->count + 1, sizeof(float));
 	i->to = i->from + i->count;
 	if (i->behaviour == UNSUPPORTED)
@@ -159,11 +178,11 @@ static int call(struct instance *i)
 	if (i->behaviour == SLOW)
 		sleep_us(300000);
 	if (i->behaviour == SPEEDING_UP)
-		sleep_us(i->calls < 60 ? 3000 : 1000);
+		sleep_us(i->calls < 25 ? 3000 : 1000);
 	memcpy(i->to, i->from, i->count * sizeof(float));
-	if (i->last && i->count && (i->behaviour == WRONG || (i->behaviour == STALE &&
-							       i->primes > 1)))
-		i->to[i->count / 2] += 1;
+	if (i->last && i->count &&
+	    (i->behaviour == WRONG || (i->behaviour == STALE && i->primes > 1)))
+		((unsigned char *)&i->to[i->count / 2])[0] ^= 1;
 	return i->last && i->calls == TROUBLE_CALL ? trouble(i->behaviour) : FB_OK;
 }
 
@@ -215,12 +234,18 @@ static int check_plan(void *state, const struct fb_case *c, FILE *report)
 }
 
 static const struct fb_column columns[] = {
-	{.name = "calls", .kind = FB_COLUMN_VALUE, .type = FB_COLUMN_U64, .unit = "",
+	{.name = "calls",
+	 .kind = FB_COLUMN_VALUE,
+	 .type = FB_COLUMN_U64,
+	 .unit = "",
 	 .help = "calls of the operation on rank 0"},
 };
 
 static const struct fb_default defaults[] = {
-	{"algorithm", "copy,sleep"}, {"bytes", "0,8,4K"}, {"max-time", "200ms"}, {NULL, NULL},
+	{"algorithm", "copy,sleep"},
+	{"bytes", "0,8,4K"},
+	{"max-time", "200ms"},
+	{NULL, NULL},
 };
 
 static const struct fb_program program = {

@@ -41,16 +41,18 @@ static const struct fb_option common[] = {
 	FB_OPTION_CHOICE(struct values, engine, 0, "engine", "mpi", engines, "the one engine"),
 	FB_OPTION_INT(struct values, root, 'r', "root", "RANK", "0", -1, 100, "root rank"),
 	FB_OPTION_GROUP("Measurement"),
-	FB_OPTION_U64(struct values, samples, 'n', "max-samples", "N", "2000", 5, 1048576,
-		      "stop after so many repetitions, whatever the confidence interval is by then, "
-		      "as a row has to end at some point"),
+	FB_OPTION_U64(
+		struct values, samples, 'n', "max-samples", "N", "2000", 5, 1048576,
+		"stop after so many repetitions, whatever the confidence interval is by then, "
+		"as a row has to end at some point"),
 	FB_OPTION_DOUBLE(struct values, factor, 0, "factor", "X", "1.5", 0.5, 8, "growth factor"),
 	FB_OPTION_RATIO(struct values, ci, 0, "ci", "1%", 1e-4, 0.5, "confidence wanted"),
 	FB_OPTION_TIME(struct values, max_time_s, 0, "max-time", "1s", 1e-3, 3600, "time of a row"),
 	FB_OPTION_FLAG(struct values, raw, 0, "raw", "write every repetition"),
 	FB_OPTION_FLAG(struct values, quiet, 'q', "quiet", "say nothing"),
 	FB_OPTION_STRING(struct values, csv, 0, "csv", "DIR", NULL, NULL, "folder for results"),
-	FB_OPTION_STRING(struct values, even, 0, "even", "TEXT", "ab", check_even, "a checked text"),
+	FB_OPTION_STRING(struct values, even, 0, "even", "TEXT", "ab", check_even,
+			 "a checked text"),
 	FB_OPTION_END,
 };
 

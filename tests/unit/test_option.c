@@ -34,14 +34,14 @@ static void test_values(const struct fb_option_chain *chain, const struct values
 		const char *text;
 		double seconds;
 	} times[] = {
-		{"1", 1},       {"1.5s", 1.5},   {"500ms", 0.5},    {"20000us", 0.02},
-		{"2min", 120},  {"1h", 3600},    {"1e6ns", 1e-3},   {"0.001", 1e-3},
-		{".5", 0.5},    {"1e1s", 10},
+		{"1", 1},     {"1.5s", 1.5},   {"500ms", 0.5},	{"20000us", 0.02}, {"2min", 120},
+		{"1h", 3600}, {"1e6ns", 1e-3}, {"0.001", 1e-3}, {".5", 0.5},	   {"1e1s", 10},
 	};
 	char text[1024], line[64];
 
 	CHECK_INT(parse(chain, "--bytes=1K --engines nccl,host -r -1 -n4K --factor=2.5", text,
-			sizeof(text)), FB_OK);
+			sizeof(text)),
+		  FB_OK);
 	CHECK_INT(v->bytes.count, 1);
 	CHECK_INT(v->bytes.value[0], 1024);
 	CHECK_INT(v->engines, 5);
@@ -49,7 +49,8 @@ static void test_values(const struct fb_option_chain *chain, const struct values
 	CHECK_INT(v->samples, 4096);
 	CHECK_NEAR(v->factor, 2.5, 0);
 	CHECK_INT(parse(chain, "--ci 2% --raw -q --csv out --engine=nccl -d 64 --", text,
-			sizeof(text)), FB_OK);
+			sizeof(text)),
+		  FB_OK);
 	CHECK_NEAR(v->ci, 0.02, 1e-15);
 	CHECK(v->raw && v->quiet);
 	CHECK_STR(v->csv, "out");
@@ -57,7 +58,8 @@ static void test_values(const struct fb_option_chain *chain, const struct values
 	CHECK_INT(o->depth, 64);
 	CHECK_INT(v->samples, 2000);
 	CHECK_INT(parse(chain, "--ci=0.25 --raw=no --quiet=yes --engines host,host", text,
-			sizeof(text)), FB_OK);
+			sizeof(text)),
+		  FB_OK);
 	CHECK_NEAR(v->ci, 0.25, 0);
 	CHECK(!v->raw && v->quiet);
 	CHECK_INT(v->engines, 1);
@@ -145,9 +147,9 @@ static const struct {
 	{"--max-time=0", "option --max-time: '0'", "from 1ms to 1h"},
 	{"--max-time=500us", "option --max-time: '500us'", "from 1ms to 1h"},
 	{"--max-time=2h", "option --max-time: '2h'", "from 1ms to 1h"},
-	{"--max-time=1m", "option --max-time: '1m'", "units ns, us, ms, s, min, h"},
-	{"--max-time=1S", "option --max-time: '1S'", "units"},
-	{"--max-time=s", "option --max-time: 's'", "units"},
+	{"--max-time=1m", "option --max-time: '1m'", "in ns, us, ms, s, min or h"},
+	{"--max-time=1S", "option --max-time: '1S'", "in ns, us"},
+	{"--max-time=s", "option --max-time: 's'", "in ns, us"},
 	{"--max-time=-1s", "option --max-time: '-1s'", "from 1ms"},
 	{"--engine=cuda", "option --engine: 'cuda'", "one of host, mpi, nccl"},
 	{"--engine=all", "option --engine: 'all'", "one of host, mpi, nccl"},
@@ -183,9 +185,10 @@ static void test_bad(const struct fb_option_chain *chain)
 static void test_hostile(const struct fb_option_chain *chain)
 {
 	char program[] = "p", text[4096], *longest = malloc(100000);
-	char newline[] = "--csv=a\nb", escape[] = "--ra\nw\033[1m", *argv[] = {program, newline, escape};
+	char newline[] = "--csv=a\nb", escape[] = "--ra\nw\033[1m",
+	     *argv[] = {program, newline, escape};
 	FILE *errors = fmemopen(text, sizeof(text), "w");
-	struct fb_option_chain once = { .table = chain->table, .values = chain->values };
+	struct fb_option_chain once = {.table = chain->table, .values = chain->values};
 
 	text[0] = '\0';
 	CHECK_INT(fb_option_parse(chain, 3, argv, errors), FB_EINPUT);
@@ -235,8 +238,8 @@ static void test_tables(struct values *v)
 	char text[1024];
 
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
-		struct fb_option_chain second = { wrong[i].table, &o, NULL };
-		struct fb_option_chain first = { common, v, &second };
+		struct fb_option_chain second = {wrong[i].table, &o, NULL};
+		struct fb_option_chain first = {common, v, &second};
 
 		CHECK_INT(parse(&first, "", text, sizeof(text)), FB_EINPUT);
 		CHECK(strstr(text, wrong[i].says));
@@ -277,8 +280,8 @@ int main(void)
 {
 	static struct values v;
 	static struct own o;
-	const struct fb_option_chain second = { own, &o, NULL };
-	const struct fb_option_chain chain = { common, &v, &second };
+	const struct fb_option_chain second = {own, &o, NULL};
+	const struct fb_option_chain chain = {common, &v, &second};
 
 	test_defaults(&chain, &v, &o);
 	test_values(&chain, &v, &o);

@@ -27,7 +27,8 @@ static void test_list(const struct fb_option_chain *chain)
 	FILE *out;
 
 	CHECK_INT(parse(chain, "--max-time=1500us --ci=0.015 --engines=nccl,host -n 64K -q", text,
-			sizeof(text)), FB_OK);
+			sizeof(text)),
+		  FB_OK);
 	out = fmemopen(text, sizeof(text), "w");
 	fb_option_list(chain, collect, out);
 	fclose(out);
@@ -42,10 +43,11 @@ static void test_help(const struct fb_option_chain *chain)
 		"Usage: all_reduce [OPTION]...\n",
 		"all_reduce: times all_reduce.\n",
 		"First paragraph of it.\n\n.second paragraph",
-		"\nSweep:\n  -b, --bytes=SIZES             message sizes (sizes from 0 to 1T: a list",
-		"\nThis program:\n  -d, --depth=N                 messages in flight (a whole number from 1 "
-		"to 64; default 4)\n",
-		"\n      --a-name-that-is-rather-long=TEXT\n                                an option",
+		"\nSweep:\n  -b, --bytes=SIZES             message sizes (sizes from 0",
+		"\nThis program:\n  -d, --depth=N                 messages in flight (a whole "
+		"number from 1 to 64; default 4)\n",
+		"\n      --a-name-that-is-rather-long=TEXT\n"
+		"                                an option",
 		"      --raw                     write every repetition\n",
 		"folder for results\n",
 		"a checked text (an even number of characters; default ab)\n",
@@ -94,8 +96,8 @@ int main(void)
 {
 	static struct values v;
 	static struct own o;
-	const struct fb_option_chain second = { own, &o, NULL };
-	const struct fb_option_chain chain = { common, &v, &second };
+	const struct fb_option_chain second = {own, &o, NULL};
+	const struct fb_option_chain chain = {common, &v, &second};
 
 	test_list(&chain);
 	test_help(&chain);

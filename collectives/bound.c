@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Measures what bounds collectives in shared memory; see bound.h.
+ *
+ * Ranks synchronise through the harness's barrier and leave their times in shared memory, so
+ * that even with more ranks than processors no MPI library's waiting gets in the way.
+ */
+#include "collectives/bound.h"
+
+#include <math.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <time.h>
+
+#include "common/barrier.h"
+#include "common/segment.h"
+#include "common/spin.h"
+
+enum {
+	HEAD_BYTES = 4096,         /* struct head; then the source, then the destination */
+	LARGEST_BYTES = 4 << 20,
+	LEAST_LARGEST_BYTES = 1 << 20,
+	ALL_RANKS_BYTES = 64 << 20, /* the largest size is less where there are many ranks */
+	BYTES_PER_TRY = 2 << 20,   /* small sizes repeat until a try has moved as much */
+	TRIES = 3,
+	ROUND_TRIPS = 32,
+	PING_TRIES = 3,
+	PING_PEERS = 8,
+};
+
+/* Begin of each rank's part. */
+struct head {
+	_Alignas(64) _Atomic uint64_t ping; /* written by the peer: trips so far, ever growing */
+	_Alignas(64) double start_us, end_us;
+};
+
+struct probe {
+	const struct fb_world *world;
+	struct fb_segment segment;
+	struct fb_barrier barrier;
+	size_t largest;
+};
+
+static double now_us(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (double)now.tv_sec * 1e6 + (double)now.tv_nsec * 1e-3;
+}
+
+static struct head *head_of(const struct probe *p, int rank)
+{
+	return (struct head *)(void *)fb_segment_part(&p->segment, rank);
+}
+
+static char *source_of(const struct probe *p, int rank)
+{
+	return fb_segment_part(&p->segment, rank) + HEAD_BYTES;
+}
+
+/* Acquire: as a message's receiver would read data after it. */
+static void await(const struct probe *p, const _Atomic uint64_t *flag, uint64_t value)
+{
+	struct fb_spin spin = {.yields = p->world->oversubscribed};
+
+	while (atomic_load_explicit(flag, memory_order_acquire) < value)
+		(void)fb_spin_again(&spin);
+}
+
+/* Half of the least round trip of 8 bytes between ranks 0 and `peer`; on others infinite. */
+static double ping(const struct probe *p, int peer)
+{
+	int self = p->world->rank, other = self ? 0 : peer;
+	uint64_t n = (uint64_t)peer * PING_TRIES * ROUND_TRIPS;
+	double least = INFINITY;
+
+	for (int i = 0; i < PING_TRIES && (self == 0 || self == peer); i++) {
+		double start = now_us();
+
+		for (int trip = 0; trip < ROUND_TRIPS; trip++) {
+			n++;
+			if (self == peer)
+				await(p, &head_of(p, self)->ping, n);
+			atomic_store_explicit(&head_of(p, other)->ping, n, memory_order_release);
+			if (self == 0)
+				await(p, &head_of(p, self)->ping, n);
+		}
+		least = fmin(least, (now_us() - start) / (2 * ROUND_TRIPS));
+	}
+	return least;
+}
+
+/* The nearest of rank 0's peers need not be rank 1: ranks may go round sockets or processors. */
+static double measure_alpha(struct probe *p)
+{
+	double least = INFINITY;
+
+	for (int peer = 1; peer < p->world->nranks && peer <= PING_PEERS; peer++) {
+		least = fmin(least, ping(p, peer));
+		fb_barrier_wait(&p->barrier);
+	}
+	return least;
+}
+
+/* Takes `bytes` from the next rank's memory, often enough. */
+static void move(const struct probe *p, size_t bytes, bool copies)
+{
+	const struct fb_world *w = p->world;
+	const char *from = source_of(p, (w->rank + 1) % w->nranks);
+	char *own = source_of(p, w->rank), *to = own + p->largest;
+
+	for (size_t done = 0; done < BYTES_PER_TRY; done += bytes) {
+		/* All sources are equal, so comparing reads them to the end. */
+		if (copies)
+			memcpy(to, from, bytes);
+		else if (memcmp(own, from, bytes) != 0)
+			return;
+		/* Memory may have changed, as far as the compiler knows: do it again. */
+		__asm__ volatile("" ::: "memory");
+	}
+}
+
+/*
+ * One try, in us: from the first rank's begin to the last one's end. Where ranks outnumber
+ * processors they cannot all move at once, and waiting for each other would measure the
+ * scheduler: then it is this rank's own time, of which the least is that of a free processor.
+ */
+static double try_once(struct probe *p, size_t bytes, bool copies)
+{
+	const struct fb_world *w = p->world;
+	struct head *head = head_of(p, w->rank);
+	double start, end;
+
+	if (w->oversubscribed) {
+		start = now_us();
+		move(p, bytes, copies);
+		return now_us() - start;
+	}
+	fb_barrier_wait(&p->barrier);
+	head->start_us = now_us();
+	move(p, bytes, copies);
+	head->end_us = now_us();
+	fb_barrier_wait(&p->barrier);
+	start = INFINITY;
+	end = 0;
+	for (int r = 0; r < w->nranks; r++) {
+		start = fmin(start, head_of(p, r)->start_us);
+		end = fmax(end, head_of(p, r)->end_us);
+	}
+	/* The next try writes the heads again. */
+	fb_barrier_wait(&p->barrier);
+	return end - start;
+}
+
+static double least_us(struct probe *p, size_t bytes, bool copies)
+{
+	double least = INFINITY;
+
+	for (int i = 0; i < TRIES; i++)
+		least = fmin(least, try_once(p, bytes, copies));
+	return least;
+}
+
+static void measure(struct probe *p, struct fb_bound *bound)
+{
+	const size_t bytes[FB_BOUND_SIZES] = {16 << 10, 256 << 10, p->largest};
+	const struct fb_world *w = p->world;
+	double us[1 + 2 * FB_BOUND_SIZES], share = 1;
+
+	memset(source_of(p, w->rank), 1, 2 * p->largest);
+	fb_barrier_wait(&p->barrier);
+	us[0] = measure_alpha(p);
+	for (int i = 0; i < FB_BOUND_SIZES; i++) {
+		us[1 + 2 * i] = least_us(p, bytes[i], true);
+		us[2 + 2 * i] = least_us(p, bytes[i], false);
+	}
+	MPI_Allreduce(MPI_IN_PLACE, us, 1 + 2 * FB_BOUND_SIZES, MPI_DOUBLE, MPI_MIN, w->comm);
+	if (w->oversubscribed)
+		share = (double)w->cpus / w->nranks;
+	*bound = (struct fb_bound){.known = true, .alpha_us = us[0]};
+	for (int i = 0; i < FB_BOUND_SIZES; i++) {
+		size_t repeats = (BYTES_PER_TRY + bytes[i] - 1) / bytes[i];
+		double moved = (double)(bytes[i] * repeats) * share;
+
+		bound->bytes[i] = bytes[i];
+		/* Comparing reads two streams, as combining does. */
+		bound->copy_per_us[i] = moved / us[1 + 2 * i];
+		bound->read_per_us[i] = 2 * moved / us[2 + 2 * i];
+		bound->known &= us[1 + 2 * i] > 0 && us[2 + 2 * i] > 0;
+	}
+}
+
+int fb_bound_measure(struct fb_bound *bound, const struct fb_world *world)
+{
+	struct probe p = {.world = world};
+	size_t share = ALL_RANKS_BYTES / (size_t)world->nranks;
+	int err;
+
+	*bound = (struct fb_bound){.known = false};
+	if (world->nranks < 2 || !fb_world_one_host(world))
+		return 0;
+	p.largest = share > LARGEST_BYTES ? LARGEST_BYTES : share;
+	p.largest = p.largest < LEAST_LARGEST_BYTES ? LEAST_LARGEST_BYTES : p.largest;
+	p.largest &= ~(size_t)4095;
+	err = fb_segment_open(&p.segment, world, HEAD_BYTES + 2 * p.largest, false);
+	if (err)
+		return err;
+	err = fb_barrier_open(&p.barrier, world, false);
+	if (!err)
+		measure(&p, bound);
+	fb_barrier_close(&p.barrier);
+	fb_segment_close(&p.segment);
+	return err;
+}
+
+/* How much of what is moved is combined with the rank's own, not stored as it comes. */
+static double combined_share(enum fb_collective collective)
+{
+	/* An all_reduce combines on the way in and copies on the way out. */
+	if (collective == FB_ALL_REDUCE)
+		return 0.5;
+	return fb_collective_info(collective)->reduces ? 1.0 : 0.0;
+}
+
+double fb_bound_us(const struct fb_bound *bound, enum fb_collective collective, uint64_t bytes,
+		   double moved)
+{
+	double combined = moved * combined_share(collective), us;
+	int i = 0;
+
+	if (!bound->known || (bytes == 0 && collective != FB_BARRIER))
+		return NAN;
+	/* The rate of the largest size measured that is not larger: no faster than the truth. */
+	while (i + 1 < FB_BOUND_SIZES && bound->bytes[i + 1] <= bytes)
+		i++;
+	us = (moved - combined) / bound->copy_per_us[i] + combined / bound->read_per_us[i];
+	return fmax(bound->alpha_us, us);
+}

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Layout, contents and verification of the buffers; see buffers.h. */
+#include "collectives/buffers.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { PAGE_BYTES = 4096, CANARY = 0xa5 };
+
+static size_t page_up(uint64_t bytes)
+{
+	return (size_t)((bytes + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES);
+}
+
+uint64_t fb_buffers_first(const struct fb_operation *op, bool out, int rank, int block)
+{
+	const struct fb_counts *c = op->counts;
+	size_t n = c ? (size_t)c->nranks : 0;
+	uint64_t first = 0;
+
+	if (!c)
+		return op->count * (uint64_t)block;
+	for (size_t b = 0; b < (size_t)block; b++)
+		first += out ? c->elements[b * n + (size_t)rank] : c->elements[(size_t)rank * n + b];
+	return first;
+}
+
+uint64_t fb_buffers_elements(const struct fb_operation *op, bool out, int rank, int nranks)
+{
+	int blocks = fb_collective_blocks(op->collective, out, rank, nranks, op->root);
+
+	return fb_buffers_first(op, out, rank, blocks);
+}
+
+/* The longest input or output of any rank, in bytes. */
+static uint64_t longest(const struct fb_operation *op, bool out, int nranks)
+{
+	uint64_t most = 0;
+
+	for (int r = 0; r < nranks; r++) {
+		uint64_t n = fb_buffers_elements(op, out, r, nranks);
+
+		most = n > most ? n : most;
+	}
+	return most * fb_datatype_size(op->datatype);
+}
+
+size_t fb_buffers_layout(struct fb_operation *op, int nranks)
+{
+	uint64_t in = longest(op, false, nranks), out = longest(op, true, nranks);
+
+	op->in_offset = PAGE_BYTES;
+	if (op->in_place) {
+		op->out_offset = op->in_offset;
+		return page_up(op->in_offset + (in > out ? in : out) + FB_CANARY_BYTES);
+	}
+	op->out_offset = page_up(op->in_offset + in + 2 * FB_CANARY_BYTES);
+	return page_up(op->out_offset + out + FB_CANARY_BYTES);
+}
+
+/* A buffer of this rank with a canary on either side. */
+struct region {
+	unsigned char *base;
+	uint64_t elements;
+	size_t bytes;
+};
+
+/* The rank's regions: input and output, or one for both in place. Returns how many. */
+static int regions(const struct fb_operation *op, int rank, int nranks, struct region region[2])
+{
+	unsigned char *part = (unsigned char *)fb_segment_part(op->segment, rank);
+	size_t size = fb_datatype_size(op->datatype);
+	uint64_t in = fb_buffers_elements(op, false, rank, nranks);
+	uint64_t out = fb_buffers_elements(op, true, rank, nranks);
+
+	if (op->in_place) {
+		uint64_t both = in > out ? in : out;
+
+		region[0] = (struct region){part + op->out_offset, both, (size_t)(both * size)};
+		return 1;
+	}
+	region[0] = (struct region){part + op->in_offset, in, (size_t)(in * size)};
+	region[1] = (struct region){part + op->out_offset, out, (size_t)(out * size)};
+	return 2;
+}
+
+void fb_buffers_prime(const struct fb_operation *op, const struct fb_data *data, int rank)
+{
+	size_t size = fb_datatype_size(op->datatype);
+	struct region region[2];
+	int n = regions(op, rank, data->nranks, region);
+	uint64_t in = fb_buffers_elements(op, false, rank, data->nranks);
+
+	for (int i = 0; i < n; i++) {
+		memset(region[i].base - FB_CANARY_BYTES, CANARY, FB_CANARY_BYTES);
+		memset(region[i].base + region[i].bytes, CANARY, FB_CANARY_BYTES);
+	}
+	/* The output first: in place the input lies on it, or on a part of it. */
+	fb_data_poison(region[n - 1].base, region[n - 1].bytes, (unsigned)rank);
+	if (in * size > 0)
+		fb_data_fill(data, rank, 0, fb_operation_in(op, rank), (size_t)in);
+}
+
+/* Reports the canary's first damaged byte as element `index`. */
+static void check_canary(const unsigned char *canary, uint64_t index, struct fb_mismatch *bad)
+{
+	for (int i = 0; i < FB_CANARY_BYTES; i++) {
+		if (canary[i] == CANARY)
+			continue;
+		if (bad->errors++ == 0) {
+			bad->index = index;
+			snprintf(bad->got, sizeof(bad->got), "0x%02x", canary[i]);
+			snprintf(bad->expected, sizeof(bad->expected), "canary");
+		}
+		return;
+	}
+}
+
+/* Adds `found`, whose index counts from `first`, as elements from `base` on. */
+static void merge(struct fb_mismatch *bad, const struct fb_mismatch *found, uint64_t first,
+		  uint64_t base)
+{
+	uint64_t before = bad->errors;
+
+	if (found->errors == 0)
+		return;
+	if (before == 0) {
+		*bad = *found;
+		bad->index = found->index - first + base;
+	}
+	bad->errors = before + found->errors;
+}
+
+/* Where an output block comes from: element `first` on of a rank's input, or of the reduction. */
+struct source {
+	bool reduced;
+	int rank;
+	uint64_t first;
+};
+
+static struct source source_of(const struct fb_operation *op, int rank, int nranks, int block,
+			       int calls)
+{
+	int shift = op->in_place ? calls % nranks : 1;
+
+	switch (op->collective) {
+	case FB_REDUCE_SCATTER:
+		return (struct source){true, -1, fb_buffers_first(op, false, rank, rank)};
+	case FB_ALL_GATHER:
+	case FB_GATHER:
+		return (struct source){false, block, 0};
+	case FB_BROADCAST:
+		return (struct source){false, op->root, 0};
+	case FB_SCATTER:
+		return (struct source){false, op->root, op->count * (uint64_t)rank};
+	case FB_ALL_TO_ALL:
+	case FB_ALL_TO_ALL_V:
+		/* It transposes, so in place every second call undoes the one before. */
+		if (op->in_place && calls % 2 == 0)
+			return (struct source){false, rank, op->count * (uint64_t)block};
+		return (struct source){false, block, fb_buffers_first(op, false, block, rank)};
+	case FB_SEND_RECV:
+		return (struct source){false, (rank - shift + nranks) % nranks, 0};
+	default:
+		return (struct source){true, -1, 0};
+	}
+}
+
+static void check_output(const struct fb_operation *op, const struct fb_data *data, int rank,
+			 int calls, struct fb_mismatch *bad)
+{
+	int nranks = data->nranks;
+	int blocks = fb_collective_blocks(op->collective, true, rank, nranks, op->root);
+	const unsigned char *out = fb_operation_out(op, rank);
+	size_t size = fb_datatype_size(op->datatype);
+
+	for (int b = 0; b < blocks; b++) {
+		struct source from = source_of(op, rank, nranks, b, calls);
+		uint64_t base = fb_buffers_first(op, true, rank, b);
+		size_t count = (size_t)(fb_buffers_first(op, true, rank, b + 1) - base);
+		struct fb_mismatch found = {0};
+
+		if (from.reduced)
+			fb_data_check_reduced(data, from.first, out + base * size, count, &found);
+		else
+			fb_data_check(data, from.rank, from.first, out + base * size, count,
+				      &found);
+		merge(bad, &found, from.first, base);
+	}
+}
+
+void fb_buffers_check(const struct fb_operation *op, const struct fb_data *data, int rank,
+		      int calls, struct fb_mismatch *bad)
+{
+	struct region region[2];
+	int n = regions(op, rank, data->nranks, region);
+	struct fb_mismatch found = {0};
+
+	for (int i = 0; i < n; i++) {
+		check_canary(region[i].base - FB_CANARY_BYTES, 0, bad);
+		check_canary(region[i].base + region[i].bytes, region[i].elements, bad);
+	}
+	check_output(op, data, rank, calls, bad);
+	if (op->in_place)
+		return;
+	fb_data_check(data, rank, 0, region[0].base, (size_t)region[0].elements, &found);
+	merge(bad, &found, 0, 0);
+}

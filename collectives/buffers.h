@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The buffers of a collective: where they lie, what they hold before, what they must hold after.
+ *
+ * A rank's part of the segment is, from its start:
+ *
+ *	flag page   64 bytes of flag for the check of barriers, rest unused but for
+ *	            the canary that ends it
+ *	input       page-aligned, canary right behind the last byte
+ *	output      the same; absent in place
+ *
+ * Canaries are 64 bytes in front of and behind each buffer; whoever writes past an end damages
+ * one. All ranks have their buffers at the same offsets. Only the owner writes to its part
+ * outside of the operation, so pages are the owner's by first touch.
+ *
+ * In all_to_all_v blocks lie one behind the other without gaps, in rank order, in the input as
+ * in the output (as MPI_Alltoallv's displacements would have it by default).
+ */
+#ifndef FB_COLLECTIVES_BUFFERS_H
+#define FB_COLLECTIVES_BUFFERS_H
+
+#include "collectives/engine/engine.h"
+
+enum { FB_CANARY_BYTES = 64 };
+
+/*
+ * Sets op->in_offset and op->out_offset from the other members. Returns the bytes that a part
+ * must have, the same for all ranks.
+ */
+size_t fb_buffers_layout(struct fb_operation *op, int nranks);
+
+/* Elements of a rank's input or output (`out`); 0 where it has none. */
+uint64_t fb_buffers_elements(const struct fb_operation *op, bool out, int rank, int nranks);
+
+/* First element of block `block` of a rank's input or output. */
+uint64_t fb_buffers_first(const struct fb_operation *op, bool out, int rank, int block);
+
+/* Local: input from `data`, output poisoned, canaries whole. */
+void fb_buffers_prime(const struct fb_operation *op, const struct fb_data *data, int rank);
+
+/*
+ * Local: canaries, every element of the rank's output after `calls` calls, and that an input of
+ * its own is as it was. Adds to *bad; the index is that in the rank's whole output (or input),
+ * and its length for the canary behind it. In place, what more than one call of a reduction
+ * leaves behind cannot be told; the caller sees to it that calls is 1.
+ */
+void fb_buffers_check(const struct fb_operation *op, const struct fb_data *data, int rank,
+		      int calls, struct fb_mismatch *bad);
+
+#endif

@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * From axis values to cases, and from a case to an operation.
+ *
+ * Planned engines take the product of algorithms, protocols and transports. A library chooses
+ * all three itself, so there they are "library" and it has one case, whatever was asked of the
+ * others: --algorithm ring compares ring with the library's own, and --engine leaves it out.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "collectives/algorithm/algorithm.h"
+#include "collectives/buffers.h"
+#include "collectives/state.h"
+#include "common/axes.h"
+#include "common/error.h"
+
+enum { ALGORITHM_CHARS = 128 };
+
+const char *const fb_memories[] = {
+	[FB_MEMORY_HOST] = "host", [FB_MEMORY_HUGE] = "hugepage", [FB_MEMORY_KINDS] = NULL};
+
+static const char *const protocols[] = {"simple", "ll", "ll128", "direct", NULL};
+static const char *const transports[] = {"shm", "tcp", "shm+tcp", NULL};
+static const char *const launches[] = {"blocking", "nonblocking", "persistent", NULL};
+static const char library[] = "library";
+
+static enum fb_memory_kind memory_of(const struct fb_case *c)
+{
+	return strcmp(c->memory, fb_memories[FB_MEMORY_HUGE]) ? FB_MEMORY_HOST : FB_MEMORY_HUGE;
+}
+
+size_t fb_engine_index(const char *name)
+{
+	size_t i = 0;
+
+	while (fb_engines[i] && strcmp(fb_engines[i]->name, name))
+		i++;
+	return i;
+}
+
+/* Whether a rank's larger buffer has one block for each rank, not just one. */
+static bool has_block_per_rank(const struct fb_collective_info *info)
+{
+	return info->in == FB_BLOCK_PER_RANK || info->out == FB_BLOCK_PER_RANK ||
+	       info->in == FB_PER_RANK_AT_ROOT || info->out == FB_PER_RANK_AT_ROOT;
+}
+
+int fb_instance_fill(struct fb_collective_instance *i, struct fb_collective_state *state,
+		     const struct fb_case *c)
+{
+	uint64_t size = fb_datatype_size(c->datatype), n = (uint64_t)state->world->nranks;
+	uint64_t whole = c->bytes / size;
+	bool per_rank = has_block_per_rank(state->info);
+	int err;
+
+	i->state = state;
+	i->key = c;
+	i->ops = fb_engines[fb_engine_index(c->engine)];
+	i->op = (struct fb_operation){
+		.collective = state->collective,
+		.datatype = c->datatype,
+		.redop = c->redop >= 0 ? (enum fb_redop)c->redop : FB_SUM,
+		.root = c->root >= 0 ? c->root : 0,
+		.in_place = c->in_place,
+		.count = per_rank ? (c->bytes + size * n - 1) / (size * n) : whole,
+		.segment = &state->segment[memory_of(c)],
+	};
+	i->bytes = i->op.count * size * (per_rank ? n : 1);
+	i->data = (struct fb_data){.seed = state->settings->seed, .type = c->datatype,
+				   .op = i->op.redop, .reduces = state->info->reduces,
+				   .nranks = state->world->nranks};
+	if (state->collective != FB_ALL_TO_ALL_V)
+		return FB_OK;
+	err = fb_traffic_counts(&state->traffic, whole, &i->counts);
+	if (err)
+		return err;
+	i->op.counts = &i->counts;
+	i->op.count = i->counts.max;
+	i->bytes = whole * size;
+	return FB_OK;
+}
+
+void fb_instance_free(struct fb_collective_instance *instance)
+{
+	free(instance->counts.elements);
+	instance->counts.elements = NULL;
+}
+
+static bool reduction_exists(const struct fb_case *c, char *reason)
+{
+	if (c->redop < 0 || fb_can_reduce(c->datatype, (enum fb_redop)c->redop))
+		return true;
+	snprintf(reason, FB_REASON_CHARS, "no %s of %s", fb_redop_name((enum fb_redop)c->redop),
+		 fb_datatype_name(c->datatype));
+	return false;
+}
+
+/* Whether buffers of that size and kind can be had; part_bytes is what a rank would need. */
+static bool memory_exists(const struct fb_collective_state *state, const struct fb_case *c,
+			  uint64_t part_bytes, char *reason)
+{
+	char asked[FB_SIZE_CHARS], limit[FB_SIZE_CHARS];
+
+	if (memory_of(c) == FB_MEMORY_HUGE && !state->huge_pages) {
+		snprintf(reason, FB_REASON_CHARS, "no huge pages for shared memory: "
+			 "/sys/kernel/mm/transparent_hugepage/shmem_enabled");
+		return false;
+	}
+	if (part_bytes <= state->memory_limit)
+		return true;
+	snprintf(reason, FB_REASON_CHARS, "%s a rank is more than the memory for its buffers, %s",
+		 fb_size_text(c->bytes, asked), fb_size_text(state->memory_limit, limit));
+	return false;
+}
+
+/* can(), and what the case needs of the segment where it can. */
+static bool judge(struct fb_collective_state *state, const struct fb_case *c,
+		  size_t *part_bytes, char reason[FB_REASON_CHARS])
+{
+	const struct fb_engine *engine = state->engines[fb_engine_index(c->engine)];
+	struct fb_collective_instance i = {0};
+	bool can = false;
+
+	if (!engine) {
+		snprintf(reason, FB_REASON_CHARS, "engine %s is not available here", c->engine);
+		return false;
+	}
+	/* The size alone first: what follows may add such sizes up. */
+	if (!reduction_exists(c, reason) || !memory_exists(state, c, c->bytes, reason))
+		return false;
+	if (fb_instance_fill(&i, state, c)) {
+		snprintf(reason, FB_REASON_CHARS, "out of memory for the sizes of all blocks");
+		return false;
+	}
+	*part_bytes = fb_buffers_layout(&i.op, state->world->nranks);
+	can = memory_exists(state, c, *part_bytes, reason) &&
+	      engine->ops->can(engine, c, &i.op, reason);
+	fb_instance_free(&i);
+	return can;
+}
+
+bool fb_collective_can(void *state, const struct fb_case *c, char reason[FB_REASON_CHARS])
+{
+	size_t ignored;
+
+	return judge(state, c, &ignored, reason);
+}
+
+/* fb_axes_adjust_fn: also notes how large the segments have to be. */
+static bool adjust(void *arg, struct fb_case *c)
+{
+	struct fb_collective_state *state = arg;
+	size_t *most, part_bytes;
+	char ignored[FB_REASON_CHARS];
+
+	if (!fb_engines[fb_engine_index(c->engine)]->planned)
+		c->algorithm = c->protocol = c->transport = library;
+	else if (!strcmp(c->algorithm, library) || !strcmp(c->launch, "persistent"))
+		return false; /* plans are prepared once anyway: all of their starts are that */
+	if (state->collective == FB_BARRIER) {
+		c->bytes = 0;
+		c->datatype = FB_U8;
+		c->memory = fb_memories[FB_MEMORY_HOST];
+	}
+	most = &state->part_bytes[memory_of(c)];
+	if (judge(state, c, &part_bytes, ignored) && part_bytes > *most)
+		*most = part_bytes;
+	return true;
+}
+
+/*
+ * The names --algorithm accepts: the registry's, "library", and composed ones of the user's own
+ * ("hierarchical:ring+tree+ring", kept in `composed`) whose first part is the registry's.
+ */
+static void list_algorithms(const struct fb_collective_state *state, const char **names,
+			    char (*composed)[ALGORITHM_CHARS])
+{
+	const char *cursor = state->settings->algorithm;
+	char *item = *composed;
+
+	for (int i = 0; i < fb_algorithm_count; i++)
+		if (fb_algorithms[i]->collective == state->collective)
+			*names++ = fb_algorithms[i]->name;
+	*names++ = library;
+	while (fb_option_next_item(&cursor, item, ALGORITHM_CHARS) > 0) {
+		char *colon = strchr(item, ':');
+
+		if (!colon)
+			continue;
+		*colon = '\0';
+		if (!fb_algorithm_find(state->collective, item))
+			continue;
+		*colon = ':';
+		*names++ = item;
+		item = *++composed;
+	}
+	*names = NULL;
+}
+
+/* Items of a list, at most. */
+static size_t items(const char *list)
+{
+	size_t n = 1;
+
+	for (; *list; list++)
+		n += *list == ',';
+	return n;
+}
+
+int fb_collective_expand(struct fb_run *run, void *arg)
+{
+	struct fb_collective_state *state = arg;
+	size_t own = items(state->settings->algorithm), engines = 0;
+	size_t known = (size_t)fb_algorithm_count + 2;
+	const char **names = calloc(known + own, sizeof(*names));
+	const char **engine_names;
+	char (*composed)[ALGORITHM_CHARS] = calloc(own + 1, sizeof(*composed));
+	struct fb_case base = {.operation = state->info->name, .registration = "registered"};
+	struct fb_axes_choices choices = {
+		.algorithms = names, .protocols = protocols, .transports = transports,
+		.memories = fb_memories, .launches = launches,
+		.has_redop = state->info->reduces && state->collective != FB_BARRIER,
+		.has_root = state->info->has_root,
+		.has_in_place = state->info->in_place,
+	};
+	int err = FB_ENOMEM;
+
+	while (fb_engines[engines])
+		engines++;
+	engine_names = calloc(engines + 1, sizeof(*engine_names));
+	if (!names || !composed || !engine_names) {
+		fb_error(err, "out of memory for the names of algorithms");
+		goto free_names;
+	}
+	for (size_t i = 0; i < engines; i++)
+		engine_names[i] = fb_engines[i]->name;
+	choices.engines = engine_names;
+	list_algorithms(state, names, composed);
+	snprintf(base.variant, sizeof(base.variant), "%s", state->traffic.variant);
+	err = fb_axes_expand(run, &base, &choices, adjust, state);
+free_names:
+	free(engine_names);
+	free(composed);
+	free(names);
+	return err;
+}

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The host engine: runs any plan between ranks on processors, over shared memory inside a node
+ * and over the network between nodes. See host_setup.c and host_run.c.
+ */
+#include "collectives/engine/host.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/error.h"
+#include "common/plan/check.h"
+#include "common/spin.h"
+
+static int host_open(struct fb_engine **engine, struct fb_run *run)
+{
+	struct host_engine *e = calloc(1, sizeof(*e));
+
+	if (!e)
+		return FB_ENOMEM;
+	e->engine.ops = &fb_engine_host;
+	e->engine.run = run;
+	e->world = fb_run_world(run);
+	e->settings = fb_run_settings(run);
+	e->topology = (struct fb_topology){
+		.nranks = e->world->nranks, .nnodes = e->world->nnodes,
+		.node_of = e->world->node_of, .local_rank_of = e->world->local_rank_of,
+	};
+	*engine = &e->engine;
+	return FB_OK;
+}
+
+static void host_close(struct fb_engine *engine)
+{
+	struct host_engine *e = (struct host_engine *)engine;
+
+	if (e->shm)
+		e->shm->ops->close(e->shm);
+	if (e->tcp)
+		e->tcp->ops->close(e->tcp);
+	free(e);
+}
+
+static bool can_transport(const struct host_engine *e, const struct fb_case *c, char *reason)
+{
+	bool tcp_only = !strcmp(c->transport, "tcp"), both = !strcmp(c->transport, "shm+tcp");
+
+	if (!strcmp(c->transport, "shm") && e->world->nnodes > 1)
+		snprintf(reason, FB_REASON_CHARS, "shm does not reach the other %d nodes",
+			 e->world->nnodes - 1);
+	else if (both && e->world->nnodes == 1)
+		snprintf(reason, FB_REASON_CHARS, "one node: shm+tcp would be shm");
+	else if (tcp_only && strcmp(c->protocol, "simple"))
+		snprintf(reason, FB_REASON_CHARS, "tcp has no protocol %s", c->protocol);
+	else
+		return true;
+	return false;
+}
+
+static bool host_can(const struct fb_engine *engine, const struct fb_case *c,
+		     const struct fb_operation *op, char reason[FB_REASON_CHARS])
+{
+	const struct host_engine *e = (const struct host_engine *)engine;
+	const struct fb_algorithm *a = fb_algorithm_find(op->collective, c->algorithm);
+	const struct fb_collective_info *info = fb_collective_info(op->collective);
+	bool direct = !strcmp(c->protocol, "direct");
+	struct fb_shape shape;
+	unsigned wanted = direct ? FB_DIRECT_PROTOCOL : FB_FIFO_PROTOCOLS;
+
+	if (!a) {
+		snprintf(reason, FB_REASON_CHARS, "%s has no algorithm %s", info->name,
+			 c->algorithm);
+		return false;
+	}
+	shape = fb_host_shape(e, op, 0, fb_host_channels(e, a));
+	if (!fb_algorithm_can(a, &shape, reason, FB_REASON_CHARS))
+		return false;
+	if (a->protocols && !(a->protocols & wanted)) {
+		snprintf(reason, FB_REASON_CHARS, "%s does not work over %s links", a->name,
+			 direct ? "direct" : "slotted");
+		return false;
+	}
+	if (info->reduces && op->collective != FB_BARRIER &&
+	    !fb_can_reduce(op->datatype, op->redop)) {
+		snprintf(reason, FB_REASON_CHARS, "no %s of %s", fb_redop_name(op->redop),
+			 fb_datatype_name(op->datatype));
+		return false;
+	}
+	return can_transport(e, c, reason);
+}
+
+static int host_prepare(struct fb_engine *engine, const struct fb_case *c,
+			const struct fb_operation *op, struct fb_request **request)
+{
+	struct host_request *r = calloc(1, sizeof(*r));
+	int err;
+
+	if (!r)
+		return FB_ENOMEM;
+	r->request.engine = engine;
+	r->engine = (struct host_engine *)engine;
+	r->op = op;
+	r->algorithm = fb_algorithm_find(op->collective, c->algorithm);
+	r->nchannels = fb_host_channels(r->engine, r->algorithm);
+	err = fb_host_setup(r, c);
+	if (err) {
+		fb_host_teardown(r);
+		return err;
+	}
+	*request = &r->request;
+	return FB_OK;
+}
+
+static int host_start(struct fb_request *request)
+{
+	struct host_request *r = (struct host_request *)request;
+
+	fb_host_start(r);
+	return fb_host_progress(r);
+}
+
+static int host_test(struct fb_request *request, bool *done)
+{
+	struct host_request *r = (struct host_request *)request;
+	int err = r->running ? fb_host_progress(r) : FB_OK;
+
+	*done = !r->running;
+	return err;
+}
+
+static int host_wait(struct fb_request *request)
+{
+	struct host_request *r = (struct host_request *)request;
+	struct fb_spin spin = {.yields = r->engine->world->oversubscribed};
+	int err = FB_OK;
+
+	while (r->running && !err) {
+		err = fb_host_progress(r);
+		if (r->running && !err && fb_spin_again(&spin))
+			err = fb_run_alive(request->engine->run, "waiting for peers' messages");
+	}
+	return err;
+}
+
+static void host_describe(struct fb_request *request, struct fb_traits *traits)
+{
+	struct host_request *r = (struct host_request *)request;
+	const struct fb_world *w = r->engine->world;
+	char tcp[FB_PATH_CHARS / 2] = "";
+
+	traits->channels = r->nchannels;
+	for (int rank = 0; rank < w->nranks && r->n_tcp && !tcp[0]; rank++)
+		if (w->node_of[rank] != w->node || !r->n_shm)
+			r->engine->tcp->ops->describe(r->engine->tcp, rank, tcp, sizeof(tcp));
+	snprintf(traits->path, sizeof(traits->path), "%s%s%s", r->n_shm ? "shm" : "",
+		 r->n_shm && r->n_tcp ? "+" : "", tcp);
+}
+
+static void host_release(struct fb_request *request)
+{
+	fb_host_teardown((struct host_request *)request);
+}
+
+static int host_check_plan(struct fb_engine *engine, const struct fb_case *c,
+			   const struct fb_operation *op, FILE *report)
+{
+	const struct host_engine *e = (const struct host_engine *)engine;
+	const struct fb_algorithm *a = fb_algorithm_find(op->collective, c->algorithm);
+	struct fb_check_options options = {.slots = (int)e->settings->slots, .slices = 2,
+					   .runs = 2};
+	struct fb_check_report result;
+	int nchannels = fb_host_channels(e, a), err = FB_OK;
+
+	for (int i = 0; i < nchannels && !err; i++) {
+		struct fb_shape shape = fb_host_shape(e, op, i, nchannels);
+
+		err = fb_check(a, &shape, !strcmp(c->protocol, "direct"), &options, &result);
+		if (err)
+			fprintf(report, "%s %s %s, channel %d: NOT correct: %s\n", c->operation,
+				c->algorithm, c->protocol, i, result.why);
+		else
+			fprintf(report, "%s %s %s, channel %d: correct; %u messages deep, rank "
+				"sends %.3g blocks, link carries %.3g blocks\n", c->operation,
+				c->algorithm, c->protocol, i, result.depth,
+				(double)result.max_rank_units / (a->split ? a->split(&shape) : 1),
+				(double)result.max_link_units / (a->split ? a->split(&shape) : 1));
+	}
+	return err;
+}
+
+const struct fb_engine_ops fb_engine_host = {
+	.name = "host",
+	.summary = "the project's plans between processors, over shared memory and tcp",
+	.planned = true,
+	.open = host_open,
+	.close = host_close,
+	.can = host_can,
+	.prepare = host_prepare,
+	.start = host_start,
+	.test = host_test,
+	.wait = host_wait,
+	.describe = host_describe,
+	.release = host_release,
+	.check_plan = host_check_plan,
+};

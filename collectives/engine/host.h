@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The host engine's own structures: a request is a set of plans (one per channel), the ports of
+ * their links, and for each lane where it stands. Internal to collectives/engine/host*.c.
+ */
+#ifndef FB_COLLECTIVES_ENGINE_HOST_H
+#define FB_COLLECTIVES_ENGINE_HOST_H
+
+#include "collectives/algorithm/algorithm.h"
+#include "collectives/engine/engine.h"
+#include "common/copy.h"
+#include "common/transport/shm.h"
+
+struct host_engine {
+	struct fb_engine engine;
+	const struct fb_world *world;
+	const struct fb_settings *settings;
+	struct fb_topology topology;
+	struct fb_transport *shm, *tcp; /* NULL until first needed */
+};
+
+/* Where a lane stands in the operation under way. */
+struct host_lane {
+	const struct fb_step *steps;
+	uint32_t nsteps, step;
+	uint64_t slice, completed; /* completed: steps since start, over all slices */
+	uint16_t scan;             /* ends of the step already found ready */
+	const char **src;          /* what the step's sources and destinations are */
+	char **dst;
+	bool *stream;
+};
+
+struct host_channel {
+	struct fb_plan *plan;
+	struct fb_port **in, **out; /* ports by link index */
+	uint64_t *drain_base;       /* [n_out_links] pulls before the operation under way */
+	char **address;             /* [nends] with one slice: memory of each end, else NULL */
+	size_t *bytes;              /* [lane][step] with one slice; indexed by first_end */
+	struct host_lane lanes[FB_MAX_LANES];
+	int nlanes;
+};
+
+struct host_request {
+	struct fb_request request;
+	struct host_engine *engine;
+	const struct fb_operation *op;
+	const struct fb_algorithm *algorithm;
+	struct fb_geometry geometry;
+	struct fb_move move;
+	struct fb_segment scratch;
+	bool streams; /* large destinations are written past the cache */
+	uint64_t slices; /* per channel */
+	int nchannels, running; /* running: lanes not finished yet */
+	struct host_channel *channels;
+	struct fb_port **shm_ports, **tcp_ports;
+	int n_shm, n_tcp;
+	size_t slot_bytes;
+};
+
+/* Executor (host_run.c). */
+void fb_host_start(struct host_request *r);
+/* Moves every lane as far as it goes. 0 or an error. */
+int fb_host_progress(struct host_request *r);
+
+/* Bytes that a step of the channel moves per end, for slice `part`. */
+size_t fb_host_step_bytes(const struct host_request *r, const struct host_channel *ch,
+			  const struct fb_step *s, uint64_t part);
+
+/* Memory of a rank's buffer; NULL on another host. (host_setup.c) */
+char *fb_host_base(const struct host_request *r, int rank, uint8_t buffer);
+
+/* Plans, ports and memory of a request (host_setup.c). Collective. */
+int fb_host_setup(struct host_request *r, const struct fb_case *c);
+void fb_host_teardown(struct host_request *r);
+
+/* The shape a case asks the algorithm for. */
+struct fb_shape fb_host_shape(const struct host_engine *e, const struct fb_operation *op,
+			      int channel, int nchannels);
+int fb_host_channels(const struct host_engine *e, const struct fb_algorithm *algorithm);
+
+#endif

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Where an operation's buffers lie. The rule for operating in place is the one that plans are
+ * built and proved with (fb_plan_canonical), taken with one unit per block.
+ */
+#include "collectives/engine/engine.h"
+#include "common/plan/plan.h"
+
+static void *buffer_of(const struct fb_operation *op, int rank, uint8_t buffer)
+{
+	const struct fb_shape shape = {
+		.collective = op->collective, .root = op->root, .in_place = op->in_place};
+	char *part = fb_segment_part(op->segment, rank);
+	uint32_t block = 0;
+	size_t offset;
+
+	if (!part)
+		return NULL;
+	fb_plan_canonical(&shape, rank, 1, &buffer, &block);
+	offset = buffer == FB_IN ? op->in_offset : op->out_offset;
+	return part + offset + (size_t)(block * op->count) * fb_datatype_size(op->datatype);
+}
+
+void *fb_operation_in(const struct fb_operation *op, int rank)
+{
+	return buffer_of(op, rank, FB_IN);
+}
+
+void *fb_operation_out(const struct fb_operation *op, int rank)
+{
+	return buffer_of(op, rank, FB_OUT);
+}

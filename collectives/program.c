@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The functions that make a collective a program of the harness; see program.h. */
+#include "collectives/program.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "collectives/barrier_check.h"
+#include "collectives/buffers.h"
+#include "collectives/memory.h"
+#include "collectives/state.h"
+#include "common/axes.h"
+#include "common/error.h"
+#include "common/run.h" /* fb_run.program, which says which collective this is */
+#include "common/spin.h"
+
+static void close_engines(struct fb_collective_state *state)
+{
+	for (size_t i = 0; state->engines && fb_engines[i]; i++)
+		if (state->engines[i])
+			fb_engines[i]->close(state->engines[i]);
+	free(state->engines);
+}
+
+static void close_program(void *arg)
+{
+	struct fb_collective_state *state = arg;
+
+	close_engines(state);
+	for (int i = 0; i < FB_MEMORY_KINDS; i++)
+		fb_segment_close(&state->segment[i]);
+	fb_traffic_close(&state->traffic);
+	free(state);
+}
+
+/* Whether --engine names the engine; what it names wrongly is found when cases are made. */
+static bool is_wanted(const char *list, const char *name)
+{
+	char item[64];
+
+	if (!strcmp(list, "all"))
+		return true;
+	while (fb_option_next_item(&list, item, sizeof(item)) > 0)
+		if (!strcmp(item, name))
+			return true;
+	return false;
+}
+
+/* An engine that does not exist on this machine is no error: its rows say so. */
+static int open_engines(struct fb_collective_state *state)
+{
+	size_t n = 0;
+	int err;
+
+	while (fb_engines[n])
+		n++;
+	state->engines = calloc(n + 1, sizeof(*state->engines));
+	err = fb_world_agree(state->world, state->engines ? FB_OK : FB_ENOMEM);
+	for (size_t i = 0; i < n && !err; i++) {
+		if (!is_wanted(state->settings->engine, fb_engines[i]->name))
+			continue;
+		err = fb_engines[i]->open(&state->engines[i], state->run);
+		err = fb_world_agree(state->world, err == FB_EUNSUPPORTED ? FB_OK : err);
+	}
+	return err;
+}
+
+static int open_program(struct fb_run *run, void **result)
+{
+	const struct fb_settings *settings = fb_run_settings(run);
+	struct fb_collective_state *state = calloc(1, sizeof(*state));
+	bool measures = !settings->list && !settings->dry_run && !settings->check_plan;
+	int err = fb_world_agree(fb_run_world(run), state ? FB_OK : FB_ENOMEM);
+
+	if (err) {
+		free(state);
+		return fb_error(err, "out of memory");
+	}
+	state->run = run;
+	state->world = fb_run_world(run);
+	state->settings = settings;
+	state->collective = (enum fb_collective)fb_collective_parse(run->program->name);
+	state->info = fb_collective_info(state->collective);
+	fb_memory_survey(state->world, &state->memory_limit, &state->huge_pages);
+	if (state->collective == FB_ALL_TO_ALL_V)
+		err = fb_traffic_open(&state->traffic, run->program->option_values, state->world);
+	if (!err && measures)
+		err = fb_bound_measure(&state->bound, state->world);
+	if (!err)
+		err = open_engines(state);
+	if (err) {
+		close_program(state);
+		return err;
+	}
+	*result = state;
+	return FB_OK;
+}
+
+/* Opens the case's segment when it is the first to need it; large enough for all that follow. */
+static int open_segment(struct fb_collective_state *state, const struct fb_operation *op)
+{
+	size_t kind = (size_t)(op->segment - state->segment);
+
+	if (op->segment->base)
+		return FB_OK;
+	return fb_segment_open(&state->segment[kind], state->world, state->part_bytes[kind],
+			       kind == FB_MEMORY_HUGE);
+}
+
+static int set_up(void *state, const struct fb_case *c, void **result)
+{
+	struct fb_collective_state *s = state;
+	struct fb_collective_instance *i = calloc(1, sizeof(*i));
+	int err = i ? fb_instance_fill(i, s, c) : FB_ENOMEM;
+
+	err = fb_world_agree(s->world, err);
+	if (err)
+		goto free_instance;
+	fb_buffers_layout(&i->op, s->world->nranks);
+	err = open_segment(s, &i->op);
+	if (err)
+		goto free_instance;
+	err = i->ops->prepare(s->engines[fb_engine_index(c->engine)], c, &i->op, &i->request);
+	if (err)
+		goto free_instance;
+	*result = i;
+	return FB_OK;
+free_instance:
+	if (i)
+		fb_instance_free(i);
+	free(i);
+	return err;
+}
+
+static void tear_down(void *instance)
+{
+	struct fb_collective_instance *i = instance;
+
+	i->ops->release(i->request);
+	fb_instance_free(i);
+	free(i);
+}
+
+static int prime(void *instance)
+{
+	const struct fb_collective_instance *i = instance;
+
+	fb_buffers_prime(&i->op, &i->data, i->state->world->rank);
+	return FB_OK;
+}
+
+/* Started, then asked until it is done, as a program would that has other work in between. */
+static int run_nonblocking(struct fb_collective_instance *i)
+{
+	struct fb_spin spin = {.yields = i->state->world->oversubscribed};
+	int err = i->ops->start(i->request);
+	bool done = false;
+
+	while (!err) {
+		err = i->ops->test(i->request, &done);
+		if (done || err)
+			break;
+		if (fb_spin_again(&spin))
+			err = fb_run_alive(i->state->run, "testing for completion");
+	}
+	return err;
+}
+
+static int run(void *instance, int calls)
+{
+	struct fb_collective_instance *i = instance;
+	bool tests = !strcmp(i->key->launch, "nonblocking");
+	int err = FB_OK;
+
+	for (int call = 0; call < calls && !err; call++) {
+		if (tests) {
+			err = run_nonblocking(i);
+			continue;
+		}
+		err = i->ops->start(i->request);
+		if (!err)
+			err = i->ops->wait(i->request);
+	}
+	return err;
+}
+
+static int check(void *instance, int calls, struct fb_mismatch *bad)
+{
+	struct fb_collective_instance *i = instance;
+
+	fb_buffers_check(&i->op, &i->data, i->state->world->rank, calls, bad);
+	if (i->op.collective == FB_BARRIER)
+		return fb_barrier_check(i, bad);
+	return FB_OK;
+}
+
+/* Adds a name to the engine's own flags, which are sorted; there is room for it. */
+static void add_flag(char *flags, size_t n, const char *name)
+{
+	size_t at = 0, used = strlen(flags), length = strlen(name);
+
+	while (flags[at] && strncmp(flags + at, name, length) < 0) {
+		at += strcspn(flags + at, ";");
+		at += flags[at] == ';';
+	}
+	if (used + length + 2 > n)
+		return;
+	if (at == used) {
+		snprintf(flags + used, n - used, "%s%s", used ? ";" : "", name);
+		return;
+	}
+	memmove(flags + at + length + 1, flags + at, used - at + 1);
+	memcpy(flags + at, name, length);
+	flags[at + length] = ';';
+}
+
+/* NAN where the bytes do not go through the memory that was measured. */
+static double bound_us(const struct fb_collective_instance *i)
+{
+	const struct fb_collective_state *s = i->state;
+	double least = fb_collective_least_traffic(i->op.collective, s->world->nranks);
+	double moved = least * (double)i->bytes;
+
+	if (s->world->nnodes > 1 ||
+	    (strcmp(i->key->transport, "shm") && strcmp(i->key->transport, "library")))
+		return NAN;
+	if (i->op.counts)
+		moved = (double)(fb_traffic_busiest(i->op.counts) *
+				 fb_datatype_size(i->op.datatype));
+	return fb_bound_us(&s->bound, i->op.collective, i->bytes, moved);
+}
+
+static void describe(void *instance, struct fb_traits *traits)
+{
+	struct fb_collective_instance *i = instance;
+
+	i->ops->describe(i->request, traits);
+	traits->algorithm_bytes = (double)i->bytes;
+	traits->bus_factor = fb_collective_bus_factor(i->op.collective, i->state->world->nranks);
+	traits->bound_us = bound_us(i);
+	if (i->bytes != i->key->bytes)
+		add_flag(traits->flags, sizeof(traits->flags), "rounded");
+}
+
+static int check_plan(void *state, const struct fb_case *c, FILE *report)
+{
+	struct fb_collective_state *s = state;
+	struct fb_collective_instance i = {0};
+	int err = fb_instance_fill(&i, s, c);
+
+	if (!err && i.ops->check_plan)
+		err = i.ops->check_plan(s->engines[fb_engine_index(c->engine)], c, &i.op, report);
+	fb_instance_free(&i);
+	return err;
+}
+
+struct fb_program fb_collective_describe(const struct fb_collective_program *program,
+					 struct fb_traffic_settings *traffic)
+{
+	return (struct fb_program){
+		.name = fb_collective_info(program->collective)->name,
+		.summary = program->summary,
+		.description = program->description,
+		.options = program->options,
+		.option_values = traffic,
+		.defaults = program->defaults,
+		.open = open_program,
+		.close = close_program,
+		.expand = fb_collective_expand,
+		.can = fb_collective_can,
+		.setup = set_up,
+		.prime = prime,
+		.run = run,
+		.check = check,
+		.describe = describe,
+		.teardown = tear_down,
+		.check_plan = check_plan,
+	};
+}
+
+int fb_collective_main(const struct fb_collective_program *program, int argc, char **argv)
+{
+	struct fb_traffic_settings traffic = {0};
+	const struct fb_program described = fb_collective_describe(program, &traffic);
+
+	return fb_program_main(&described, argc, argv);
+}

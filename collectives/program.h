@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What all collective programs share: everything but a name and a text.
+ *
+ * A program is a struct fb_collective_program and one call. Cases, buffers, data, verification
+ * and the lower bound are the same for all engines, so that rows differ by engine and algorithm
+ * and by nothing else.
+ *
+ * What `bytes` counts is what nccl-tests counts: the larger of a rank's two whole buffers.
+ *
+ *	all_reduce, broadcast, reduce, send_recv   the one block
+ *	all_gather, gather                         the whole output, one block per rank
+ *	reduce_scatter, scatter                    the whole input, one block per rank
+ *	all_to_all                                 the whole input, one block per rank
+ *	all_to_all_v                               the whole input, averaged over ranks
+ *	barrier                                    nothing: 0
+ *
+ * One block holds floor(bytes / element) elements; where there is one per rank, each holds
+ * ceil(bytes / element / ranks), so that small sizes still move something. Where that makes
+ * another number of bytes than was asked for, the row has the flag "rounded", and rates are
+ * those of the real number.
+ */
+#ifndef FB_COLLECTIVES_PROGRAM_H
+#define FB_COLLECTIVES_PROGRAM_H
+
+#include "collectives/traffic.h"
+#include "common/plan/collective.h"
+#include "common/program.h"
+
+struct fb_collective_program {
+	enum fb_collective collective;     /* gives the name too */
+	const char *summary;               /* one line, for --help and the man page */
+	const char *description;           /* paragraphs for both */
+	const struct fb_default *defaults; /* of common options; NULL: none differ */
+	const struct fb_option *options;   /* fb_traffic_options, or NULL */
+};
+
+/* The whole of main(): runs the program from start to end, returns the exit code. */
+int fb_collective_main(const struct fb_collective_program *program, int argc, char **argv);
+
+/*
+ * The program as the harness sees it; `traffic` is what its own options are written to, and
+ * must live as long as the result. For fb_collective_main and tests.
+ */
+struct fb_program fb_collective_describe(const struct fb_collective_program *program,
+					 struct fb_traffic_settings *traffic);
+
+#endif

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What the parts of the collective programs share: the state of a run and of a case. */
+#ifndef FB_COLLECTIVES_STATE_H
+#define FB_COLLECTIVES_STATE_H
+
+#include "collectives/bound.h"
+#include "collectives/engine/engine.h"
+#include "collectives/traffic.h"
+
+/* Kinds of memory, in the order of fb_memories[]. */
+enum fb_memory_kind { FB_MEMORY_HOST, FB_MEMORY_HUGE, FB_MEMORY_KINDS };
+
+/* "host", "hugepage", NULL. */
+extern const char *const fb_memories[];
+
+/* Lives as long as the run. Members are equal on all ranks but for pointers. */
+struct fb_collective_state {
+	struct fb_run *run;
+	const struct fb_world *world;
+	const struct fb_settings *settings;
+	enum fb_collective collective;
+	const struct fb_collective_info *info;
+	struct fb_traffic traffic;  /* all_to_all_v only */
+	struct fb_engine **engines; /* as in fb_engines; NULL: not asked for, or not possible */
+	struct fb_segment segment[FB_MEMORY_KINDS]; /* opened by the first case that needs it */
+	size_t part_bytes[FB_MEMORY_KINDS];         /* enough for every case of the run */
+	uint64_t memory_limit;                      /* most bytes that a rank's part may have */
+	bool huge_pages;                            /* the system gives them for shared memory */
+	struct fb_bound bound;
+	uint64_t barriers;                          /* entered by checks so far */
+};
+
+/* One case, from setup to teardown. */
+struct fb_collective_instance {
+	struct fb_collective_state *state;
+	const struct fb_case *key;
+	const struct fb_engine_ops *ops;
+	struct fb_request *request;
+	struct fb_operation op;
+	struct fb_counts counts; /* op.counts points here for all_to_all_v */
+	struct fb_data data;
+	uint64_t bytes; /* that the operation really has */
+};
+
+/* --- cases.c: from axis values to operations; all pure ------------------------------------- */
+
+/* Index in fb_engines of the engine of that name; the name is one of them. */
+size_t fb_engine_index(const char *name);
+
+/* fb_program.expand and fb_program.can */
+int fb_collective_expand(struct fb_run *run, void *state);
+bool fb_collective_can(void *state, const struct fb_case *c, char reason[FB_REASON_CHARS]);
+
+/*
+ * Fills key, ops, op, counts, data and bytes of an instance zeroed before; op.segment points to
+ * the state's, open or not. Frees nothing; fb_instance_free afterwards, also after an error.
+ * Returns 0 or FB_ENOMEM (not printed).
+ */
+int fb_instance_fill(struct fb_collective_instance *instance, struct fb_collective_state *state,
+		     const struct fb_case *c);
+void fb_instance_free(struct fb_collective_instance *instance);
+
+#endif

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The traffic of all_to_all_v; see traffic.h. */
+#include "collectives/traffic.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/error.h"
+
+const struct fb_option fb_traffic_options[] = {
+	FB_OPTION_GROUP("Traffic"),
+	FB_OPTION_DOUBLE(struct fb_traffic_settings, skew, 0, "skew", "S", "0", 0.0, 16.0,
+			 "rank i sends rank i + k a share of 1 / (k + 1)^S; 0: equal shares"),
+	FB_OPTION_STRING(struct fb_traffic_settings, matrix, 0, "matrix", "FILE", NULL, NULL,
+			 "who sends how much to whom, instead of --skew: a line for each sender, "
+			 "in it a number for each receiver; only proportions matter"),
+	FB_OPTION_END,
+};
+
+/* "matrix=NAME" of the file's name, without what would break the column's form. */
+static void name_matrix(const char *path, char variant[FB_VARIANT_CHARS])
+{
+	const char *slash = strrchr(path, '/');
+
+	snprintf(variant, FB_VARIANT_CHARS, "matrix=%s", slash ? slash + 1 : path);
+	for (char *p = variant + strlen("matrix="); *p; p++)
+		if (!isalnum((unsigned char)*p) && !strchr("_-.", *p))
+			*p = '_';
+}
+
+static int make_weights(double *weights, const struct fb_traffic_settings *settings, int nranks)
+{
+	if (settings->matrix)
+		return fb_traffic_read(settings->matrix, nranks, weights);
+	for (int k = 0; k < nranks; k++)
+		weights[k] = pow(k + 1, -settings->skew);
+	return FB_OK;
+}
+
+int fb_traffic_open(struct fb_traffic *traffic, const struct fb_traffic_settings *settings,
+		    const struct fb_world *world)
+{
+	size_t n = (size_t)world->nranks, rows = settings->matrix ? n : 1;
+	struct fb_traffic made = {.nranks = world->nranks, .matrix = settings->matrix != NULL};
+	int err;
+
+	if (settings->matrix && settings->skew > 0) {
+		FILE *errors = world->rank == 0 ? stderr : NULL;
+
+		return fb_option_reject(errors, "matrix", settings->matrix,
+					"no --skew beside it: the file says all");
+	}
+	made.weights = malloc(n * rows * sizeof(*made.weights));
+	err = fb_world_agree(world, made.weights ? FB_OK : FB_ENOMEM);
+	if (err)
+		goto free_weights;
+	if (world->rank == 0)
+		err = make_weights(made.weights, settings, world->nranks);
+	err = fb_world_agree(world, err);
+	if (err)
+		goto free_weights;
+	for (size_t row = 0; row < rows; row++)
+		MPI_Bcast(made.weights + row * n, world->nranks, MPI_DOUBLE, 0, world->comm);
+	if (settings->matrix)
+		name_matrix(settings->matrix, made.variant);
+	else
+		snprintf(made.variant, sizeof(made.variant), "skew=%g", settings->skew);
+	*traffic = made;
+	return FB_OK;
+free_weights:
+	free(made.weights);
+	return err;
+}
+
+void fb_traffic_close(struct fb_traffic *traffic)
+{
+	free(traffic->weights);
+	*traffic = (struct fb_traffic){0};
+}
+
+/*
+ * Shares `total` out by weight: entry i ends where the exact running sum, rounded down, ends.
+ * So the parts add up to the total, and errors do not. Not all weights are 0.
+ */
+static void share_out(const double *weights, size_t n, uint64_t total, uint64_t *shares)
+{
+	double sum = 0, upto = 0;
+	uint64_t given = 0;
+	size_t last = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		sum += weights[i];
+		last = weights[i] > 0 ? i : last;
+	}
+	for (size_t i = 0; i < n; i++) {
+		uint64_t end;
+
+		upto += weights[i];
+		/* From the last share on it is all given: the quotient may miss that by a bit. */
+		end = i < last ? (uint64_t)((double)total * upto / sum) : total;
+		end = end < total ? end : total;
+		shares[i] = end - given;
+		given = end;
+	}
+}
+
+/* The same row for all senders, turned so that it begins at the sender. */
+static void share_by_distance(const struct fb_traffic *traffic, uint64_t average,
+			      uint64_t *elements)
+{
+	size_t n = (size_t)traffic->nranks;
+
+	/* Into row 0, which is rank 0's; the others are copies of it. */
+	share_out(traffic->weights, n, average, elements);
+	for (size_t from = 1; from < n; from++)
+		for (size_t k = 0; k < n; k++)
+			elements[from * n + (from + k) % n] = elements[k];
+}
+
+int fb_traffic_counts(const struct fb_traffic *traffic, uint64_t average,
+		      struct fb_counts *counts)
+{
+	size_t n = (size_t)traffic->nranks;
+	struct fb_counts made = {.nranks = traffic->nranks};
+
+	made.elements = malloc(n * n * sizeof(*made.elements));
+	if (!made.elements)
+		return FB_ENOMEM;
+	if (traffic->matrix)
+		share_out(traffic->weights, n * n, average * n, made.elements);
+	else
+		share_by_distance(traffic, average, made.elements);
+	for (size_t i = 0; i < n * n; i++)
+		made.max = made.elements[i] > made.max ? made.elements[i] : made.max;
+	*counts = made;
+	return FB_OK;
+}
+
+uint64_t fb_traffic_busiest(const struct fb_counts *counts)
+{
+	size_t n = (size_t)counts->nranks;
+	uint64_t most = 0;
+
+	for (size_t rank = 0; rank < n; rank++) {
+		uint64_t sent = 0, received = 0;
+
+		for (size_t peer = 0; peer < n; peer++) {
+			if (peer == rank)
+				continue;
+			sent += counts->elements[rank * n + peer];
+			received += counts->elements[peer * n + rank];
+		}
+		most = sent > most ? sent : most;
+		most = received > most ? received : most;
+	}
+	return most;
+}

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Where chunks lie; see geometry.h. */
+#include "common/plan/geometry.h"
+
+#include "common/plan/builder.h"
+
+enum { GRANULE_BYTES = 64 };
+
+static uint64_t granule(const struct fb_geometry *g)
+{
+	return GRANULE_BYTES / g->element_bytes;
+}
+
+uint64_t fb_block_elements(const struct fb_geometry *g, int rank, uint8_t buffer, uint32_t block)
+{
+	uint64_t n = (uint64_t)g->nranks;
+
+	if (!g->counts || buffer == FB_SCRATCH)
+		return g->count;
+	return buffer == FB_IN ? g->counts->elements[(uint64_t)rank * n + block]
+			       : g->counts->elements[block * n + (uint64_t)rank];
+}
+
+size_t fb_block_offset(const struct fb_geometry *g, int rank, uint8_t buffer, uint32_t block)
+{
+	size_t elements = 0;
+
+	if (!g->counts || buffer == FB_SCRATCH)
+		return block * (size_t)g->count * g->element_bytes;
+	for (uint32_t b = 0; b < block; b++)
+		elements += fb_block_elements(g, rank, buffer, b);
+	return elements * g->element_bytes;
+}
+
+uint32_t fb_chunk_pieces(const struct fb_geometry *g, uint32_t unit, uint32_t count)
+{
+	uint32_t first = unit / g->split, last = (unit + count - 1) / g->split;
+
+	/* Whole blocks in one slice follow each other in memory. */
+	if (g->parts == 1 && unit % g->split == 0 && count % g->split == 0)
+		return 1;
+	return last - first + 1;
+}
+
+/* Elements of the slice `part` before unit `sub` of a block of n elements. */
+static uint64_t unit_begin(const struct fb_geometry *g, uint64_t n, uint64_t part, uint32_t sub)
+{
+	uint64_t first, length, at, ignored;
+
+	fb_share(n, g->parts, part, granule(g), &first, &length);
+	if (sub == g->split)
+		return first + length;
+	fb_share(length, g->split, sub, granule(g), &at, &ignored);
+	return first + at;
+}
+
+struct fb_piece fb_chunk_piece(const struct fb_geometry *g, int rank, uint8_t buffer,
+			       uint32_t unit, uint32_t count, uint64_t part, uint32_t i)
+{
+	uint32_t block = unit / g->split + i, last = (unit + count - 1) / g->split;
+	uint32_t begin = i ? 0 : unit % g->split, end = g->split;
+	uint64_t n = fb_block_elements(g, rank, buffer, block), from, to;
+	size_t base = fb_block_offset(g, rank, buffer, block);
+
+	if (g->parts == 1 && unit % g->split == 0 && count % g->split == 0)
+		return (struct fb_piece){.offset = base, .bytes = count / g->split * (size_t)n *
+							  g->element_bytes};
+	if (block == last)
+		end = (unit + count - 1) % g->split + 1;
+	from = unit_begin(g, n, part, begin);
+	to = unit_begin(g, n, part, end);
+	return (struct fb_piece){.offset = base + (size_t)from * g->element_bytes,
+				 .bytes = (size_t)(to - from) * g->element_bytes};
+}
+
+size_t fb_message_bound(const struct fb_geometry *g, uint32_t units)
+{
+	uint64_t granules = (g->count + granule(g) - 1) / granule(g);
+	uint64_t slice = (granules + g->parts - 1) / g->parts;
+	uint64_t whole = units / g->split * slice;
+	uint64_t rest = (units % g->split * slice + g->split - 1) / g->split;
+
+	/* A run of units that crosses blocks rounds once at each end. */
+	return (size_t)(whole + rest + (units % g->split ? 2 : 0)) * GRANULE_BYTES;
+}
+
+uint64_t fb_slices_for(const struct fb_geometry *g, uint32_t units, uint64_t channels,
+		       size_t limit)
+{
+	struct fb_geometry t = *g;
+	uint64_t granules = (g->count + granule(g) - 1) / granule(g);
+	uint64_t low = 1, high = granules / channels + 1;
+
+	/* The bound falls with the number of slices: the least that fits, by bisection. */
+	while (low < high) {
+		uint64_t middle = (low + high) / 2;
+
+		t.parts = middle * channels;
+		if (fb_message_bound(&t, units) <= limit)
+			high = middle;
+		else
+			low = middle + 1;
+	}
+	return low;
+}

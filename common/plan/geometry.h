@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * From units to bytes: where the chunks of a plan lie for a given operation and slice.
+ *
+ * Every block is cut into `parts` slices, and the plan's units are shares of a slice (plan.h).
+ * Boundaries fall on multiples of 64 bytes, so that slices start on cache lines.
+ */
+#ifndef FB_COMMON_PLAN_GEOMETRY_H
+#define FB_COMMON_PLAN_GEOMETRY_H
+
+#include "common/plan/plan.h"
+
+/* Elements that each rank sends to each, for all_to_all_v. */
+struct fb_counts {
+	int nranks;
+	uint64_t *elements; /* [from * nranks + to] */
+	uint64_t max;       /* largest of them */
+};
+
+struct fb_geometry {
+	enum fb_collective collective;
+	int nranks;
+	uint32_t split;
+	size_t element_bytes;
+	uint64_t count;  /* elements per block; all_to_all_v: the largest block */
+	uint64_t parts;  /* slices per block, over all channels */
+	const struct fb_counts *counts; /* all_to_all_v only */
+};
+
+/* A contiguous piece of a chunk. */
+struct fb_piece {
+	size_t offset; /* bytes from the begin of the buffer */
+	size_t bytes;
+};
+
+/* Elements of a block of a rank's buffer (canonical name). */
+uint64_t fb_block_elements(const struct fb_geometry *g, int rank, uint8_t buffer, uint32_t block);
+
+/* Bytes from the begin of the buffer to the block. */
+size_t fb_block_offset(const struct fb_geometry *g, int rank, uint8_t buffer, uint32_t block);
+
+/* How many pieces a chunk of `count` units from `unit` has: blocks it touches, or 1 if whole. */
+uint32_t fb_chunk_pieces(const struct fb_geometry *g, uint32_t unit, uint32_t count);
+
+/* Piece `i` of that chunk, for slice `part` of [0, parts). */
+struct fb_piece fb_chunk_piece(const struct fb_geometry *g, int rank, uint8_t buffer,
+			       uint32_t unit, uint32_t count, uint64_t part, uint32_t i);
+
+/* Bytes that no message of `units` units can exceed in any slice. */
+size_t fb_message_bound(const struct fb_geometry *g, uint32_t units);
+
+/* Least number of slices per channel such that messages of `units` units fit `limit` bytes. */
+uint64_t fb_slices_for(const struct fb_geometry *g, uint32_t units, uint64_t channels,
+		       size_t limit);
+
+#endif

@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The tcp transport: what it offers to all ranks together. How it works inside is in tcp.h.
+ *
+ * Sockets are made when the first link to a peer is, and kept until the end, because links come
+ * and go with every case that is measured.
+ */
+#include "common/transport/tcp.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "common/error.h"
+
+static void tcp_close(struct fb_transport *transport)
+{
+	struct fb_tcp *tcp = (struct fb_tcp *)transport;
+
+	for (uint32_t i = 0; i < tcp->nlinks; i++)
+		if (tcp->links[i])
+			fb_tcp_link_free(tcp, tcp->links[i]);
+	for (int r = 0; tcp->sockets && r < transport->world->nranks; r++)
+		if (tcp->sockets[r]) {
+			close(tcp->sockets[r]->fd);
+			free(tcp->sockets[r]);
+		}
+	if (tcp->epoll >= 0)
+		close(tcp->epoll);
+	if (tcp->listener >= 0)
+		close(tcp->listener);
+	free(tcp->links);
+	free(tcp->work);
+	free(tcp->sockets);
+	free(tcp->identity);
+	free(tcp);
+}
+
+/* Allocates the tables of a rank and starts to listen. */
+static int prepare(struct fb_tcp *tcp)
+{
+	const struct fb_world *world = tcp->transport.world;
+	size_t nranks = (size_t)world->nranks;
+	struct fb_tcp_identity *own;
+	uint32_t port;
+	bool ipv6;
+	int err;
+
+	tcp->identity = calloc(nranks, sizeof(*tcp->identity));
+	tcp->sockets = calloc(nranks, sizeof(struct fb_tcp_socket *));
+	tcp->work = calloc(nranks, sizeof(struct fb_tcp_socket *));
+	if (!tcp->identity || !tcp->sockets || !tcp->work)
+		return fb_error(FB_ENOMEM, "tcp: out of memory for %zu ranks", nranks);
+	tcp->listener = fb_tcp_listen(&port, &ipv6);
+	if (tcp->listener < 0)
+		return tcp->listener;
+	own = &tcp->identity[world->rank];
+	err = fb_tcp_identify(own, world->host, NULL, ipv6);
+	if (err)
+		return err;
+	own->port = port;
+	if (world->rank == 0 &&
+	    getrandom(&tcp->key, sizeof(tcp->key), 0) != (ssize_t)sizeof(tcp->key))
+		return fb_error(FB_ESYS, "tcp: no random number: %s", strerror(errno));
+	return FB_OK;
+}
+
+static int tcp_open(struct fb_transport **transport, const struct fb_world *world)
+{
+	struct fb_tcp *tcp = calloc(1, sizeof(*tcp));
+	int err = FB_ENOMEM;
+
+	if (tcp) {
+		tcp->transport.ops = &fb_transport_tcp;
+		tcp->transport.world = world;
+		tcp->listener = -1;
+		tcp->epoll = -1;
+		tcp->few = FB_TCP_FEW;
+		tcp->timeout_ms = FB_TCP_TIMEOUT_MS;
+		err = prepare(tcp);
+	}
+	err = fb_world_agree(world, err);
+	if (err) {
+		if (tcp)
+			tcp_close(&tcp->transport);
+		return err;
+	}
+	MPI_Allgather(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, tcp->identity,
+		      (int)sizeof(*tcp->identity), MPI_BYTE, world->comm);
+	MPI_Bcast(&tcp->key, 1, MPI_UINT64_T, 0, world->comm);
+	*transport = &tcp->transport;
+	return FB_OK;
+}
+
+static bool tcp_reaches(const struct fb_transport *transport, int rank)
+{
+	const struct fb_tcp *tcp = (const struct fb_tcp *)transport;
+	int own = transport->world->rank;
+	struct fb_tcp_candidate ways[FB_TCP_CANDIDATES];
+
+	return rank != own &&
+	       fb_tcp_candidates(&tcp->identity[own], &tcp->identity[rank], ways) > 0;
+}
+
+static bool tcp_speaks(const struct fb_transport *transport, const char *protocol)
+{
+	(void)transport;
+	return !strcmp(protocol, "simple");
+}
+
+/* Makes sure that there is a socket, maybe not yet connected, for the peer. */
+static int need_socket(struct fb_tcp *tcp, int peer, struct fb_tcp_socket **added, int *nadded)
+{
+	struct fb_tcp_socket *socket = tcp->sockets[peer];
+
+	if (socket && socket->broken)
+		return fb_error(FB_EPEER, "tcp: the connection to rank %d on host %s is gone",
+				peer, tcp->identity[peer].host);
+	if (socket)
+		return FB_OK;
+	socket = calloc(1, sizeof(*socket));
+	if (!socket)
+		return fb_error(FB_ENOMEM, "tcp: out of memory for a socket to rank %d", peer);
+	socket->tcp = tcp;
+	socket->fd = -1;
+	socket->peer = peer;
+	tcp->sockets[peer] = socket;
+	tcp->nsockets++;
+	added[(*nadded)++] = socket;
+	return FB_OK;
+}
+
+/* Closes sockets of a connect() that failed. No link uses them any more. */
+static void drop_sockets(struct fb_tcp *tcp, struct fb_tcp_socket **sockets, int n)
+{
+	for (int i = 0; i < n; i++) {
+		if (sockets[i]->fd >= 0)
+			close(sockets[i]->fd); /* epoll forgets it by itself */
+		tcp->sockets[sockets[i]->peer] = NULL;
+		tcp->nsockets--;
+		free(sockets[i]);
+	}
+}
+
+/* Connects the added sockets and makes them ready for use. */
+static int bring_up(struct fb_tcp *tcp, struct fb_tcp_socket **added, int n)
+{
+	int err = fb_tcp_join(tcp, added, n);
+
+	for (int i = 0; i < n && !err; i++)
+		err = fb_tcp_configure(added[i]);
+	return err ? err : fb_tcp_watch(tcp, added, n);
+}
+
+static int tcp_connect(struct fb_transport *transport, const struct fb_link_request *requests,
+		       int n, struct fb_port **ports)
+{
+	struct fb_tcp *tcp = (struct fb_tcp *)transport;
+	const struct fb_world *world = transport->world;
+	struct fb_tcp_link **links = calloc((size_t)n + 1, sizeof(struct fb_tcp_link *));
+	struct fb_tcp_socket **added = calloc((size_t)n + 1, sizeof(struct fb_tcp_socket *));
+	int nlinks = 0, nadded = 0, err = FB_OK;
+
+	if (!links || !added)
+		err = fb_error(FB_ENOMEM, "tcp: out of memory for %d links", n);
+	tcp->epoch++;
+	for (int i = 0; i < n && !err; i++) {
+		err = need_socket(tcp, requests[i].peer, added, &nadded);
+		if (!err)
+			err = fb_tcp_link_new(tcp, &requests[i], &links[i]);
+		if (!err)
+			nlinks++;
+	}
+	err = fb_world_agree(world, err);
+	if (!err)
+		err = fb_world_agree(world, fb_tcp_link_match(tcp, links, n));
+	if (!err)
+		err = fb_world_agree(world, bring_up(tcp, added, nadded));
+	if (err) {
+		for (int i = 0; i < nlinks; i++)
+			fb_tcp_link_free(tcp, links[i]);
+		drop_sockets(tcp, added, nadded);
+	} else {
+		for (int i = 0; i < n; i++)
+			ports[i] = &links[i]->port;
+	}
+	free(added);
+	free(links);
+	return err;
+}
+
+bool fb_tcp_idle(const struct fb_transport *transport)
+{
+	const struct fb_tcp *tcp = (const struct fb_tcp *)transport;
+
+	for (int i = 0; i < tcp->nwork; i++)
+		if (tcp->work[i]->sending.head || tcp->work[i]->held)
+			return false;
+	return true;
+}
+
+static void tcp_disconnect(struct fb_transport *transport, struct fb_port **ports, int n)
+{
+	struct fb_tcp *tcp = (struct fb_tcp *)transport;
+	time_t end = time(NULL) + FB_TCP_TIMEOUT_MS / 1000;
+
+	/* Only credits can be left, unless the caller gave up in the middle. */
+	while (!fb_tcp_idle(transport) && !fb_tcp_progress(transport) && time(NULL) < end)
+		;
+	/* A peer that still uses its links must not see this end go. */
+	fb_world_agree(transport->world, FB_OK);
+	for (int i = 0; i < n; i++)
+		fb_tcp_link_free(tcp, fb_tcp_link(ports[i]));
+}
+
+static void tcp_describe(const struct fb_transport *transport, int rank, char *text, size_t n)
+{
+	const struct fb_tcp *tcp = (const struct fb_tcp *)transport;
+	const struct fb_tcp_socket *socket = tcp->sockets[rank];
+	struct fb_tcp_candidate ways[FB_TCP_CANDIDATES];
+	char address[FB_TCP_TEXT];
+
+	if (rank == transport->world->rank) {
+		snprintf(text, n, "%s", "");
+	} else if (socket) {
+		snprintf(text, n, "tcp %s %s", socket->interface, socket->address);
+	} else if (fb_tcp_candidates(&tcp->identity[transport->world->rank],
+				     &tcp->identity[rank], ways) > 0) {
+		fb_tcp_address_text(&ways[0].address, address);
+		snprintf(text, n, "tcp %s %s", ways[0].address.interface, address);
+	} else {
+		snprintf(text, n, "tcp");
+	}
+}
+
+const struct fb_transport_ops fb_transport_tcp = {
+	.name = "tcp",
+	.open = tcp_open,
+	.close = tcp_close,
+	.reaches = tcp_reaches,
+	.speaks = tcp_speaks,
+	.connect = tcp_connect,
+	.disconnect = tcp_disconnect,
+	.progress = fb_tcp_progress,
+	.describe = tcp_describe,
+};

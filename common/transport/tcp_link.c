@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Makes, matches and frees the ends of tcp links; see tcp.h. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/error.h"
+#include "common/transport/tcp.h"
+
+enum { NOT_MATCHED = UINT32_MAX };
+
+static const struct fb_port_ops port_ops = {
+	.acquire = fb_tcp_acquire,
+	.commit = fb_tcp_commit,
+	.peek = fb_tcp_peek,
+	.release = fb_tcp_release,
+};
+
+/* What one end tells the other about a link. No padding: sent as bytes. */
+struct offer {
+	uint32_t id, index;
+	uint32_t sends, slots;
+	uint64_t slot_bytes;
+};
+
+/* Finds a free place in tcp->links, which grows as needed. */
+static int find_index(struct fb_tcp *tcp, uint32_t *index)
+{
+	uint32_t more = tcp->max_links ? tcp->max_links * 2 : 64;
+	struct fb_tcp_link **links;
+
+	for (uint32_t i = 0; i < tcp->nlinks; i++)
+		if (!tcp->links[i]) {
+			*index = i;
+			return FB_OK;
+		}
+	if (tcp->nlinks == tcp->max_links) {
+		links = realloc(tcp->links, more * sizeof(struct fb_tcp_link *));
+		if (!links)
+			return FB_ENOMEM;
+		tcp->links = links;
+		tcp->max_links = more;
+	}
+	*index = tcp->nlinks++;
+	return FB_OK;
+}
+
+/* Allocates the link's buffers and puts all into its list of unused ones. */
+static int make_buffers(struct fb_tcp_link *link)
+{
+	size_t bytes = (link->slot_bytes + FB_TCP_HEAD - 1) / FB_TCP_HEAD * FB_TCP_HEAD;
+	size_t total;
+
+	if (bytes < link->slot_bytes || __builtin_add_overflow(bytes, FB_TCP_HEAD, &bytes) ||
+	    __builtin_mul_overflow(bytes, link->slots, &total))
+		return FB_ENOMEM;
+	link->memory = aligned_alloc(FB_TCP_HEAD, total);
+	if (!link->memory)
+		return FB_ENOMEM;
+	for (uint32_t i = link->slots; i-- > 0;) {
+		void *memory = link->memory + i * bytes;
+		struct fb_tcp_message *message = memory;
+
+		memset(message, 0, sizeof(*message));
+		message->link = link;
+		fb_tcp_recycle(message);
+	}
+	return FB_OK;
+}
+
+int fb_tcp_link_new(struct fb_tcp *tcp, const struct fb_link_request *request,
+		    struct fb_tcp_link **link)
+{
+	struct fb_tcp_socket *socket = tcp->sockets[request->peer];
+	struct fb_tcp_link *made = calloc(1, sizeof(*made));
+
+	if (!made)
+		goto out_of_memory;
+	made->port.ops = &port_ops;
+	made->port.peer = request->peer;
+	made->socket = socket;
+	made->id = request->id;
+	made->remote = NOT_MATCHED;
+	made->epoch = tcp->epoch;
+	made->sends = request->sends;
+	made->slots = request->slots;
+	made->slot_bytes = request->slot_bytes;
+	if (make_buffers(made) || find_index(tcp, &made->index))
+		goto free_link;
+	tcp->links[made->index] = made;
+	socket->nlinks++;
+	*link = made;
+	return FB_OK;
+free_link:
+	free(made->memory);
+	free(made);
+out_of_memory:
+	return fb_error(FB_ENOMEM, "tcp: out of memory for %u slots of %zu bytes to rank %d",
+			(unsigned)request->slots, request->slot_bytes, request->peer);
+}
+
+void fb_tcp_link_free(struct fb_tcp *tcp, struct fb_tcp_link *link)
+{
+	struct fb_tcp_socket *socket = link->socket;
+
+	for (struct fb_tcp_link **at = &socket->owed; *at; at = &(*at)->next_owed)
+		if (*at == link) {
+			*at = link->next_owed;
+			break;
+		}
+	if (!socket->owed)
+		socket->due = false;
+	if (socket->filling && socket->filling->link == link) {
+		socket->filling = NULL;
+		socket->broken = true;
+	}
+	for (struct fb_tcp_message *m = socket->sending.head; m; m = m->next)
+		if (m->link == link) {
+			socket->sending.head = NULL;
+			socket->broken = true;
+			break;
+		}
+	socket->nlinks--;
+	tcp->links[link->index] = NULL;
+	free(link->memory);
+	free(link);
+}
+
+/* Finds the own link that the peer's offer is the other end of, and checks it. */
+static int match_offer(struct fb_tcp_link **links, int n, int own, int peer,
+		       const struct offer *offer)
+{
+	for (int i = 0; i < n; i++) {
+		struct fb_tcp_link *link = links[i];
+
+		if (link->port.peer != peer || link->id != offer->id ||
+		    link->sends == (offer->sends != 0) || link->remote != NOT_MATCHED)
+			continue;
+		if (link->slots != offer->slots || link->slot_bytes != offer->slot_bytes)
+			return fb_error(FB_EPLAN,
+					"tcp: link %u: rank %d asks for %u slots of %zu bytes, "
+					"rank %d for %u of %llu",
+					(unsigned)link->id, own, (unsigned)link->slots,
+					link->slot_bytes, peer, (unsigned)offer->slots,
+					(unsigned long long)offer->slot_bytes);
+		link->remote = offer->index;
+		return FB_OK;
+	}
+	return fb_error(FB_EPLAN, "tcp: link %u: rank %d asks rank %d for it, but not the reverse",
+			(unsigned)offer->id, peer, own);
+}
+
+/* Turns counts into displacements and the sum. */
+static int displace(const int *counts, int *at, int n)
+{
+	int sum = 0;
+
+	for (int r = 0; r < n; r++) {
+		at[r] = sum;
+		sum += counts[r];
+	}
+	return sum;
+}
+
+/* tables: [5][nranks] counts and places of what is sent and received, and places to fill. */
+static int exchange(struct fb_tcp *tcp, struct fb_tcp_link **links, int n, int *tables)
+{
+	const struct fb_world *world = tcp->transport.world;
+	int nranks = world->nranks, err, total;
+	int *send_n = tables, *send_at = send_n + nranks, *fill = send_at + nranks;
+	int *receive_n = fill + nranks, *receive_at = receive_n + nranks;
+	struct offer *sent, *received = NULL;
+	MPI_Datatype type;
+
+	for (int i = 0; i < n; i++)
+		send_n[links[i]->port.peer]++;
+	displace(send_n, send_at, nranks);
+	memcpy(fill, send_at, (size_t)nranks * sizeof(*fill));
+	MPI_Alltoall(send_n, 1, MPI_INT, receive_n, 1, MPI_INT, world->comm);
+	total = displace(receive_n, receive_at, nranks);
+	sent = calloc((size_t)n + 1, sizeof(*sent));
+	received = calloc((size_t)total + 1, sizeof(*received));
+	err = fb_world_agree(world, sent && received ? FB_OK : FB_ENOMEM);
+	if (err)
+		goto free_offers;
+	for (int i = 0; i < n; i++)
+		sent[fill[links[i]->port.peer]++] = (struct offer){
+			.id = links[i]->id,
+			.index = links[i]->index,
+			.sends = links[i]->sends,
+			.slots = links[i]->slots,
+			.slot_bytes = links[i]->slot_bytes,
+		};
+	MPI_Type_contiguous((int)sizeof(*sent), MPI_BYTE, &type);
+	MPI_Type_commit(&type);
+	MPI_Alltoallv(sent, send_n, send_at, type, received, receive_n, receive_at, type,
+		      world->comm);
+	MPI_Type_free(&type);
+	for (int r = 0; r < nranks; r++)
+		for (int i = 0; i < receive_n[r] && !err; i++)
+			err = match_offer(links, n, world->rank, r, &received[receive_at[r] + i]);
+	for (int i = 0; i < n && !err; i++)
+		if (links[i]->remote == NOT_MATCHED)
+			err = fb_error(FB_EPLAN,
+				       "tcp: link %u: rank %d asks rank %d for it, but not the "
+				       "reverse",
+				       (unsigned)links[i]->id, world->rank, links[i]->port.peer);
+free_offers:
+	free(received);
+	free(sent);
+	return err;
+}
+
+int fb_tcp_link_match(struct fb_tcp *tcp, struct fb_tcp_link **links, int n)
+{
+	size_t nranks = (size_t)tcp->transport.world->nranks;
+	int *tables = calloc(5 * nranks, sizeof(*tables));
+	int err = tables ? FB_OK : fb_error(FB_ENOMEM, "tcp: out of memory for %zu ranks", nranks);
+
+	err = fb_world_agree(tcp->transport.world, err);
+	if (!err)
+		err = exchange(tcp, links, n, tables);
+	free(tables);
+	return err;
+}

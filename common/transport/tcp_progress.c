@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Looks after the tcp sockets that have something to do; see tcp.h.
+ *
+ * A few sockets are simply tried: a receive in vain costs less than to ask epoll first. Of many
+ * sockets most have nothing, and then one call tells which have. epoll is asked level-triggered,
+ * so nothing is lost by mixing both ways from call to call.
+ */
+#include <errno.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include "common/error.h"
+#include "common/transport/tcp.h"
+
+enum { EVENTS = 64 };
+
+void fb_tcp_wake(struct fb_tcp_socket *socket)
+{
+	if (socket->working)
+		return;
+	socket->working = true;
+	socket->tcp->work[socket->tcp->nwork++] = socket;
+}
+
+static int control(struct fb_tcp_socket *socket, int operation)
+{
+	struct epoll_event event = {
+		.events = socket->armed ? EPOLLIN | EPOLLOUT : EPOLLIN,
+		.data.ptr = socket,
+	};
+
+	if (epoll_ctl(socket->tcp->epoll, operation, socket->fd, &event))
+		return fb_error(FB_ESYS, "tcp: epoll_ctl: %s", strerror(errno));
+	return FB_OK;
+}
+
+int fb_tcp_watch(struct fb_tcp *tcp, struct fb_tcp_socket **added, int n)
+{
+	int err = FB_OK;
+
+	if (tcp->epoll < 0 && tcp->nsockets <= tcp->few)
+		return FB_OK;
+	if (tcp->epoll >= 0) {
+		for (int i = 0; i < n && !err; i++)
+			err = control(added[i], EPOLL_CTL_ADD);
+		return err;
+	}
+	tcp->epoll = epoll_create1(EPOLL_CLOEXEC);
+	if (tcp->epoll < 0)
+		return fb_error(FB_ESYS, "tcp: epoll_create1: %s", strerror(errno));
+	/* The first moment with many sockets: those that came before are watched from now on. */
+	for (int r = 0; r < tcp->transport.world->nranks && !err; r++) {
+		struct fb_tcp_socket *socket = tcp->sockets[r];
+
+		if (!socket || socket->broken)
+			continue;
+		socket->armed = socket->sending.head != NULL;
+		err = control(socket, EPOLL_CTL_ADD);
+	}
+	return err;
+}
+
+void fb_tcp_arm(struct fb_tcp_socket *socket, bool armed)
+{
+	if (socket->tcp->epoll < 0 || socket->armed == armed || socket->broken)
+		return;
+	socket->armed = armed;
+	if (control(socket, EPOLL_CTL_MOD))
+		fb_tcp_fail(socket, FB_ESYS, "cannot be watched");
+}
+
+void fb_tcp_fail(struct fb_tcp_socket *socket, int err, const char *what)
+{
+	struct fb_tcp *tcp = socket->tcp;
+
+	if (socket->broken)
+		return;
+	socket->broken = true;
+	/* It would report the end for ever. */
+	if (tcp->epoll >= 0)
+		(void)epoll_ctl(tcp->epoll, EPOLL_CTL_DEL, socket->fd, NULL);
+	if (socket->nlinks == 0)
+		return;
+	fb_error(err, "tcp: rank %d on host %s (%s): %s", socket->peer,
+		 tcp->identity[socket->peer].host, socket->address, what);
+	if (!tcp->err)
+		tcp->err = err;
+}
+
+/*
+ * Tries the socket. While something cannot be sent it is received as well: if both ends only
+ * sent, both would wait for ever.
+ */
+static void attend(struct fb_tcp_socket *socket)
+{
+	if (socket->due || socket->held || socket->sending.head)
+		fb_tcp_flush(socket);
+	if (!socket->broken && (socket->asked || socket->sending.head))
+		fb_tcp_receive(socket);
+}
+
+static void attend_ready(struct fb_tcp *tcp)
+{
+	struct epoll_event events[EVENTS];
+	int n;
+
+	for (int i = 0; i < tcp->nwork; i++)
+		if ((tcp->work[i]->due || tcp->work[i]->held) && !tcp->work[i]->armed)
+			fb_tcp_flush(tcp->work[i]);
+	n = epoll_wait(tcp->epoll, events, EVENTS, 0);
+	for (int i = 0; i < n; i++) {
+		struct fb_tcp_socket *socket = events[i].data.ptr;
+
+		if ((events[i].events & EPOLLOUT) && !socket->broken)
+			fb_tcp_flush(socket);
+		if ((events[i].events & (EPOLLIN | EPOLLERR | EPOLLHUP)) && !socket->broken)
+			fb_tcp_receive(socket);
+	}
+}
+
+int fb_tcp_progress(struct fb_transport *transport)
+{
+	struct fb_tcp *tcp = (struct fb_tcp *)transport;
+	int kept = 0;
+
+	if (tcp->err || tcp->nwork == 0)
+		return tcp->err;
+	if (tcp->nwork > tcp->few) {
+		attend_ready(tcp);
+	} else {
+		for (int i = 0; i < tcp->nwork; i++)
+			attend(tcp->work[i]);
+	}
+	/* Who asked will ask again if it was in vain. */
+	for (int i = 0; i < tcp->nwork; i++) {
+		struct fb_tcp_socket *socket = tcp->work[i];
+
+		socket->asked = false;
+		socket->working = !socket->broken &&
+				  (socket->due || socket->held || socket->sending.head);
+		if (socket->working)
+			tcp->work[kept++] = socket;
+	}
+	tcp->nwork = kept;
+	return tcp->err;
+}

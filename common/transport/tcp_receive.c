@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The receiving half of a tcp link; see tcp.h.
+ *
+ * Headers and small messages go through the socket's buffer, many with one call. The rest of a
+ * payload that is not complete there is received into the message's own buffer, together with
+ * the next headers behind it. After a large message another one is likely, so then only a few
+ * headers' worth is read ahead and the large payload is hardly ever copied.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "common/error.h"
+#include "common/transport/tcp.h"
+
+/* Calls for one socket at a time: more would let the others wait. */
+enum { ROUNDS = 4 };
+
+/* Writes the reason and gives the socket up: after this the bytes have no meaning. */
+static void nonsense(struct fb_tcp_socket *socket, const struct fb_tcp_frame *frame)
+{
+	char what[128];
+
+	snprintf(what, sizeof(what), "sent what does not fit (link %u, kind %u, %llu bytes)",
+		 (unsigned)frame->link, (unsigned)frame->kind, (unsigned long long)frame->bytes);
+	fb_tcp_fail(socket, FB_EPEER, what);
+}
+
+static struct fb_tcp_link *find_link(const struct fb_tcp_socket *socket,
+				     const struct fb_tcp_frame *frame)
+{
+	struct fb_tcp_link *link;
+
+	if (frame->link >= socket->tcp->nlinks)
+		return NULL;
+	link = socket->tcp->links[frame->link];
+	return link && link->socket == socket && link->epoch == frame->epoch ? link : NULL;
+}
+
+/* A credit for a link that is gone is late, not wrong. Returns whether it makes sense. */
+static bool take_credit(struct fb_tcp_link *link, const struct fb_tcp_frame *frame)
+{
+	if (!link)
+		return true;
+	if (!link->sends || frame->bytes > link->unreleased)
+		return false;
+	link->unreleased -= (uint32_t)frame->bytes;
+	return true;
+}
+
+/* Begins a message. Returns whether it makes sense. */
+static bool take_data(struct fb_tcp_socket *socket, struct fb_tcp_link *link,
+		      const struct fb_tcp_frame *frame)
+{
+	struct fb_tcp_message *message;
+
+	if (!link || link->sends || !link->unused || frame->bytes > link->slot_bytes)
+		return false;
+	message = link->unused;
+	link->unused = message->next;
+	message->bytes = frame->bytes;
+	socket->last_bytes = frame->bytes;
+	socket->filling = message;
+	socket->fill_at = fb_tcp_payload(message);
+	socket->fill_left = frame->bytes;
+	return true;
+}
+
+/* So many more bytes of the payload are in their place. */
+static void filled(struct fb_tcp_socket *socket, size_t bytes)
+{
+	socket->fill_at += bytes;
+	socket->fill_left -= bytes;
+	if (socket->fill_left == 0) {
+		fb_tcp_push(&socket->filling->link->received, socket->filling);
+		socket->filling = NULL;
+	}
+}
+
+/* Takes the frames out of the buffer. */
+static void parse(struct fb_tcp_socket *socket)
+{
+	for (;;) {
+		size_t have = socket->end - socket->begin;
+		struct fb_tcp_frame frame;
+		struct fb_tcp_link *link;
+		bool fits = false;
+
+		if (socket->filling) {
+			if (have > socket->fill_left)
+				have = socket->fill_left;
+			memcpy(socket->fill_at, socket->buffer + socket->begin, have);
+			socket->begin += have;
+			filled(socket, have);
+			if (socket->filling)
+				break;
+			continue;
+		}
+		if (have < sizeof(frame))
+			break;
+		memcpy(&frame, socket->buffer + socket->begin, sizeof(frame));
+		socket->begin += sizeof(frame);
+		link = find_link(socket, &frame);
+		if (frame.kind == FB_TCP_DATA)
+			fits = take_data(socket, link, &frame);
+		else if (frame.kind == FB_TCP_CREDIT)
+			fits = take_credit(link, &frame);
+		if (!fits) {
+			nonsense(socket, &frame);
+			return;
+		}
+	}
+	/* Less than a frame is left. */
+	memmove(socket->buffer, socket->buffer + socket->begin, socket->end - socket->begin);
+	socket->end -= socket->begin;
+	socket->begin = 0;
+}
+
+/* One call. Returns whether there may be more. */
+static bool receive_once(struct fb_tcp_socket *socket)
+{
+	size_t ahead = socket->last_bytes >= FB_TCP_LARGE ? FB_TCP_AHEAD : FB_TCP_BUFFER;
+	size_t wanted = socket->filling ? socket->fill_left : 0, taken;
+	struct iovec parts[2] = {
+		{.iov_base = socket->fill_at, .iov_len = wanted},
+		{.iov_base = socket->buffer + socket->end},
+	};
+	ssize_t got;
+
+	if (ahead > FB_TCP_BUFFER - socket->end)
+		ahead = FB_TCP_BUFFER - socket->end;
+	parts[1].iov_len = ahead;
+	if (wanted)
+		got = readv(socket->fd, parts, 2);
+	else
+		got = read(socket->fd, parts[1].iov_base, ahead);
+	if (got == 0) {
+		fb_tcp_fail(socket, FB_EPEER, "closed its connection");
+		return false;
+	}
+	if (got < 0) {
+		if (errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR)
+			fb_tcp_fail(socket, FB_EPEER, strerror(errno));
+		return false;
+	}
+	taken = (size_t)got < wanted ? (size_t)got : wanted;
+	if (taken)
+		filled(socket, taken);
+	socket->end += (size_t)got - taken;
+	if (socket->end)
+		parse(socket);
+	return (size_t)got == wanted + ahead;
+}
+
+void fb_tcp_receive(struct fb_tcp_socket *socket)
+{
+	for (int i = 0; i < ROUNDS && !socket->broken; i++)
+		if (!receive_once(socket))
+			break;
+}
+
+const void *fb_tcp_peek(struct fb_port *port, size_t bytes)
+{
+	struct fb_tcp_link *link = fb_tcp_link(port);
+	struct fb_tcp_message *message = link->received.head;
+	char what[128];
+
+	if (message && message->bytes == bytes)
+		return fb_tcp_payload(message);
+	if (message && !link->socket->broken) {
+		snprintf(what, sizeof(what), "sent %zu bytes on link %u where %zu were expected",
+			 message->bytes, (unsigned)link->id, bytes);
+		fb_tcp_fail(link->socket, FB_EPEER, what);
+	}
+	link->socket->asked = true;
+	fb_tcp_wake(link->socket);
+	return NULL;
+}
+
+void fb_tcp_release(struct fb_port *port)
+{
+	struct fb_tcp_link *link = fb_tcp_link(port);
+	struct fb_tcp_socket *socket = link->socket;
+
+	fb_tcp_recycle(fb_tcp_pop(&link->received));
+	if (link->owed++ == 0) {
+		link->next_owed = socket->owed;
+		socket->owed = link;
+	}
+	/*
+	 * With at least half of the slots free the sender never waits for a credit, so until
+	 * then they can wait for data to travel with. Not sent at once even then: often the
+	 * next thing that the caller does is to send.
+	 */
+	if (link->owed >= link->slots - link->slots / 2) {
+		socket->due = true;
+		fb_tcp_wake(socket);
+	}
+}

@@ -1,0 +1,255 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# timeout: 300
+#
+# The harness from outside: exit codes, what is written, what is said, and what is left when
+# ranks fail, hang, are stopped or killed. Runs tests/mpi/dummy.c, whose "algorithms" misbehave.
+
+set -u
+export LC_ALL=C
+. scripts/lib.sh
+dir=$FB_TMP
+bad=0
+statuses='ok|wrong|skipped|few|fault'
+
+# expect NAME WHAT GOT WANT: one comparison.
+expect() {
+	if [ "$3" != "$4" ]; then
+		echo "  $1: $2: got '$3', want '$4'"
+		failures=$((failures + 1))
+	fi
+}
+
+# holds NAME FILE PATTERN: whether a file has a line like this.
+holds() {
+	grep -Eq -- "$3" "$2" 2>/dev/null && return
+	echo "  $1: no line like '$3' in:"
+	sed 's/^/    /' "$2" | head -n 20
+	failures=$((failures + 1))
+}
+
+# run RANKS ARGUMENT...: runs the program; sets rc, leaves $dir/out and $dir/err.
+run() {
+	local ranks=$1
+
+	shift
+	launch "$ranks" "$program" "$@" >"$dir/out" 2>"$dir/err"
+	rc=$?
+}
+
+# column NAME of a result file, without the header; text fields with commas come last in `reason`.
+column() {
+	awk -F, -v name="$1" 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == name) at = i; next }
+		{ print $at }' "$2"
+}
+
+# whole NAME FILE: whether every line is a whole row.
+whole() {
+	expect "$1" "last character" "$(tail -c 1 "$2" | od -An -c | tr -d ' ')" '\n'
+	expect "$1" "lines that are no rows" "$(tail -n +2 "$2" |
+		grep -cvE "^1,.*,dummy,dummy,dummy,.*,($statuses),")" 0
+}
+
+verdict() {
+	if [ "$failures" -eq 0 ]; then
+		echo "PASS $1"
+	else
+		echo "FAIL $1"
+		bad=1
+	fi
+}
+
+test_about() {
+	failures=0
+	for option in --help --version --man; do
+		"$program" $option >"$dir/out" 2>"$dir/err"
+		expect "$option" "exit code" $? 0
+		holds "$option" "$dir/out" dummy
+		expect "$option" "bytes on stderr" "$(wc -c <"$dir/err")" 0
+		cp "$dir/out" "$dir/alone"
+		run 2 $option
+		expect "$option, 2 ranks" "exit code" "$rc" 0
+		expect "$option, 2 ranks" "difference" "$(cmp "$dir/alone" "$dir/out" 2>&1)" ""
+	done
+	verdict "harness/about ($MPI)"
+}
+
+test_bad_input() {
+	failures=0
+	while read -r option value; do
+		run 2 --csv "$dir/none" "$option" "$value"
+		expect "$option $value" "exit code" "$rc" 3
+		expect "$option $value" "lines" "$(grep -c '^fabricbench: ' "$dir/err")" 1
+		holds "$option $value" "$dir/err" "^fabricbench: .*$option"
+		[ -e "$dir/none" ] && expect "$option $value" "folder" made none
+	done <<-'END'
+		--bytes 8:x
+		--engine nowhere
+		--algorithm copy,copy
+		--datatype f33
+		--root -1
+		--in-place maybe
+		--cadence often
+		--ci 0
+		--max-samples 10
+		--timeout never
+		--nodes-as 3
+		--nonsense 1
+	END
+	run 2 --raw
+	expect "--raw" "exit code" "$rc" 3
+	run 2 --csv /proc/none
+	expect "--csv /proc/none" "exit code" "$rc" 3
+	verdict "harness/bad input ($MPI)"
+}
+
+test_statuses() {
+	local csv=$dir/statuses
+
+	failures=0
+	run 2 --csv "$csv" --bytes 8 --algorithm copy,skip,unsupported
+	expect good "exit code" "$rc" 0
+	run 2 --csv "$csv" --bytes 8 --algorithm wrong,stale,copy --resume
+	expect wrong "exit code" "$rc" 2
+	run 2 --csv "$csv" --bytes 8 --algorithm broken,wrong --resume
+	expect fault "exit code" "$rc" 5
+	whole statuses "$csv/dummy.csv"
+	while read -r algorithm status; do
+		expect "$algorithm" status "$(grep ",dummy,$algorithm," "$csv/dummy.csv" |
+			grep -Eo ",($statuses)," | tail -n 1 | tr -d ,)" "$status"
+	done <<-'END'
+		copy ok
+		skip skipped
+		unsupported skipped
+		wrong wrong
+		stale wrong
+		broken fault
+	END
+	holds wrong "$csv/dummy.csv" '1 wrong elements; first: rank 1 element 1 is'
+	expect rows number "$(tail -n +2 "$csv/dummy.csv" | wc -l)" 6
+	holds environment "$csv/environment.csv" '^run,,,run.harness_share,'
+	holds environment "$csv/environment.csv" '^run,,,selftest.timer_median_ns,'
+	run 2 --csv "$csv" --bytes 8 --algorithm copy
+	expect "again without --resume" "exit code" "$rc" 3
+	verdict "harness/statuses ($MPI)"
+}
+
+test_order() {
+	failures=0
+	run 2 --dry-run --seed 5
+	cp "$dir/out" "$dir/first"
+	run 2 --dry-run --seed 5
+	expect "same seed" difference "$(cmp "$dir/first" "$dir/out" 2>&1)" ""
+	run 2 --dry-run --seed 5 --launch-index 1
+	cmp -s "$dir/first" "$dir/out" && expect "other launch" order same other
+	expect "other launch" cases "$(grep -c ' B ' "$dir/out")" "$(grep -c ' B ' "$dir/first")"
+	run 2 --list --algorithm copy,skip
+	holds list "$dir/out" 'skip .*skipped: asked to be skipped'
+	run 2 --check-plan --bytes 8 --algorithm copy,wrong
+	expect check-plan "exit code" "$rc" 5
+	holds check-plan "$dir/err" 'reads what nobody wrote'
+	verdict "harness/order and lists ($MPI)"
+}
+
+# A rank misbehaves in the case after a good one: exit 5, a row that says so, the good row kept.
+test_faults() {
+	failures=0
+	while read -r algorithm text; do
+		local csv=$dir/$algorithm
+
+		run 2 --csv "$csv" --bytes 8 --algorithm "copy,$algorithm" --timeout 1s
+		expect "$algorithm" "exit code" "$rc" 5
+		holds "$algorithm" "$dir/err" "$text"
+		whole "$algorithm" "$csv/dummy.csv"
+		holds "$algorithm" "$csv/dummy.csv" ",$algorithm,.*,fault,"
+		holds "$algorithm" "$dir/err" 'rows are safe in'
+	done <<-'END'
+		lopsided rank 1 on .*: setup failed
+		failing rank 1 on .*: the operation failed
+		hanging missing: rank 1 on .*of case
+		stopped missing: rank 1 on .* is stopped
+	END
+	verdict "harness/faults ($MPI)"
+}
+
+# Launchers end the job by themselves when a rank is killed, and choose the exit code.
+test_killed() {
+	local csv=$dir/killed pid
+
+	failures=0
+	for i in 1 2 3; do
+		launch 2 "$program" --csv "$csv" --resume -q --algorithm sleep --bytes 8:256:+8 \
+			>"$dir/out" 2>"$dir/err" &
+		job=$!
+		sleep "1.$i"
+		pid=$(pgrep -f "^$program --csv $csv " | sed -n "$((i % 2 + 1))p")
+		kill -KILL "$pid"
+		wait $job && expect killed "exit code" 0 "not 0"
+		whole killed "$csv/dummy.csv"
+	done
+	verdict "harness/killed ranks ($MPI)"
+}
+
+test_terminated() {
+	local csv=$dir/terminated
+
+	failures=0
+	launch 2 "$program" --csv "$csv" -q --algorithm sleep --bytes 8:128:+8 \
+		>"$dir/out" 2>"$dir/err" &
+	job=$!
+	sleep 1
+	kill -TERM "$(pgrep -f "^$program --csv $csv " | tail -n 1)"
+	wait $job
+	expect terminated "exit code" $? 5
+	holds terminated "$dir/err" 'told to end by SIGTERM'
+	whole terminated "$csv/dummy.csv"
+	expect terminated "fault rows" "$(grep -c ,fault, "$csv/dummy.csv")" 0
+	run 2 --csv "$csv" -q --algorithm sleep --bytes 8:128:+8 --resume
+	expect resumed "exit code" "$rc" 0
+	expect resumed rows "$(column bytes "$csv/dummy.csv" | wc -l)" 16
+	expect resumed "different rows" "$(column bytes "$csv/dummy.csv" | sort -u | wc -l)" 16
+	verdict "harness/SIGTERM and --resume ($MPI)"
+}
+
+# A file system of 24 KiB, in a mount name space of its own.
+test_full_disk() {
+	local csv=$dir/full
+
+	failures=0
+	mkdir -p "$csv"
+	if ! unshare -rm mount -t tmpfs -o size=24k none "$csv" 2>/dev/null; then
+		echo "SKIP harness/full disk ($MPI): no mount name space"
+		return
+	fi
+	export MPI program csv
+	# shellcheck disable=SC2016 # expanded by the inner shell
+	unshare -rm bash -c 'mount -t tmpfs -o size=24k none "$csv" || exit 1
+		. scripts/lib.sh
+		launch 2 "$program" --csv "$csv" -q --algorithm copy --bytes 8:2K:+8
+		rc=$?
+		cp "$csv/dummy.csv" "$csv.csv"
+		exit $rc' >"$dir/out" 2>"$dir/err"
+	expect "full disk" "exit code" $? 5
+	whole "full disk" "$csv.csv"
+	expect "full disk" "more than 5 rows" "$(($(wc -l <"$csv.csv") > 5))" 1
+	holds "full disk" "$dir/err" '^fabricbench: .*dummy.csv.*No space left'
+	verdict "harness/full disk ($MPI)"
+}
+
+for MPI in $FB_MPIS; do
+	program=${FB_BUILD%/*}/$MPI/tests/dummy
+	dir=$FB_TMP/$MPI
+	mkdir -p "$dir"
+	test_about
+	test_bad_input
+	test_statuses
+	test_order
+	test_faults
+	test_killed
+	test_terminated
+	test_full_disk
+done
+failures=0
+expect "shared memory" "names left" "$(find /dev/shm -name 'fabricbench-*' 2>/dev/null)" ""
+verdict "harness/nothing left behind"
+exit $bad

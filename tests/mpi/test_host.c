@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The host engine against the serial oracle: every algorithm, protocol and datatype, sizes around
+ * every boundary, in place and not, canaries around the buffers, many calls back to back.
+ * ranks: 1 2 3 5 8
+ * timeout: 240
+ *
+ *	test_host [COLLECTIVE [ALGORITHM [PROTOCOL]]]
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "collectives/engine/host.h"
+#include "common/data.h"
+#include "common/error.h"
+#include "common/run.h"
+#include "tests/unit/check.h"
+
+enum { CANARY = 64, CANARY_BYTE = 0x5c, LARGEST = 300000 };
+
+struct bench {
+	struct fb_run run;
+	struct fb_engine *engine;
+	struct fb_segment segment;
+	struct fb_counts counts;
+	size_t in_offset, out_offset, room; /* room: bytes of each buffer */
+	uint64_t cases;
+};
+
+static char *own(const struct bench *b, size_t offset)
+{
+	return fb_segment_part(&b->segment, b->run.world.rank) + offset;
+}
+
+/* Where rank's input and output begin, in place or not, and how many elements they have. */
+struct layout {
+	size_t in, out;             /* offsets in the part */
+	uint64_t in_count, out_count; /* elements; 0: no such buffer */
+};
+
+static uint64_t elements_of(const struct fb_operation *op, const struct fb_world *w, bool out)
+{
+	int blocks = fb_collective_blocks(op->collective, out, w->rank, w->nranks, op->root);
+	uint64_t n = 0;
+
+	for (int p = 0; op->counts && p < w->nranks; p++)
+		n += op->counts->elements[out ? p * w->nranks + w->rank
+					      : w->rank * w->nranks + p];
+	return op->counts ? n : (uint64_t)blocks * op->count;
+}
+
+static struct layout lay_out(const struct fb_operation *op, const struct fb_world *w)
+{
+	struct layout l = {.in = op->in_offset, .out = op->out_offset,
+			   .in_count = elements_of(op, w, false),
+			   .out_count = elements_of(op, w, true)};
+	size_t block = op->count * fb_datatype_size(op->datatype);
+	uint8_t buffer = FB_IN;
+	uint32_t unit = 0;
+	struct fb_shape shape = {.collective = op->collective, .nranks = w->nranks,
+				 .root = op->root, .in_place = op->in_place};
+
+	fb_plan_canonical(&shape, w->rank, 1, &buffer, &unit);
+	if (buffer == FB_OUT)
+		l.in = op->out_offset + unit * block;
+	buffer = FB_OUT;
+	unit = 0;
+	fb_plan_canonical(&shape, w->rank, 1, &buffer, &unit);
+	if (buffer == FB_IN)
+		l.out = op->in_offset + unit * block;
+	return l;
+}
+
+static void prime(const struct bench *b, const struct fb_operation *op, const struct layout *l,
+		  const struct fb_data *data)
+{
+	size_t size = fb_datatype_size(op->datatype);
+
+	memset(own(b, b->in_offset - CANARY), CANARY_BYTE, b->room + 2 * CANARY);
+	memset(own(b, b->out_offset - CANARY), CANARY_BYTE, b->room + 2 * CANARY);
+	if (!op->in_place && l->out_count)
+		fb_data_poison(own(b, l->out), l->out_count * size, 7);
+	if (l->in_count)
+		fb_data_fill(data, b->run.world.rank, 0, own(b, l->in), l->in_count);
+}
+
+static void check_blocks(const struct fb_operation *op, const struct fb_world *w,
+			 const struct fb_data *data, const char *out, struct fb_mismatch *bad)
+{
+	size_t size = fb_datatype_size(op->datatype);
+	uint64_t n = op->count, skip = (uint64_t)w->rank * n;
+	int left = (w->rank + w->nranks - 1) % w->nranks;
+
+	switch (op->collective) {
+	case FB_ALL_REDUCE:
+	case FB_REDUCE:
+		fb_data_check_reduced(data, 0, out, n, bad);
+		break;
+	case FB_REDUCE_SCATTER:
+		fb_data_check_reduced(data, skip, out, n, bad);
+		break;
+	case FB_BROADCAST:
+		fb_data_check(data, op->root, 0, out, n, bad);
+		break;
+	case FB_SCATTER:
+		fb_data_check(data, op->root, skip, out, n, bad);
+		break;
+	case FB_SEND_RECV:
+		fb_data_check(data, left, 0, out, n, bad);
+		break;
+	case FB_ALL_TO_ALL_V:
+		for (int p = 0; p < w->nranks; p++) {
+			uint64_t at = 0, m = op->counts->elements[p * w->nranks + w->rank];
+
+			for (int q = 0; q < w->rank; q++)
+				at += op->counts->elements[p * w->nranks + q];
+			fb_data_check(data, p, at, out, m, bad);
+			out += m * size;
+		}
+		break;
+	default:
+		for (int p = 0; p < w->nranks; p++)
+			fb_data_check(data, p, op->collective == FB_ALL_TO_ALL ? skip : 0,
+				      out + (size_t)p * n * size, n, bad);
+	}
+}
+
+/* Bytes outside of the buffers must be as before. */
+static bool canaries_whole(const struct bench *b, const struct layout *l, size_t size)
+{
+	const size_t begin[2] = {b->in_offset - CANARY, b->out_offset - CANARY};
+	bool whole = true;
+
+	for (int i = 0; i < 2; i++)
+		for (size_t k = 0; k < b->room + 2 * CANARY; k++) {
+			size_t at = begin[i] + k;
+			bool inside = (at >= l->in && at < l->in + l->in_count * size) ||
+				      (at >= l->out && at < l->out + l->out_count * size);
+
+			/* In place, the blocks around an aliased one belong to the user too. */
+			whole &= inside || *(unsigned char *)own(b, at) == CANARY_BYTE;
+		}
+	return whole;
+}
+
+static void run_case(struct bench *b, const struct fb_case *c, const struct fb_operation *op)
+{
+	const struct fb_world *w = &b->run.world;
+	struct fb_data data = {.seed = 99 + b->cases, .type = op->datatype, .op = op->redop,
+			       .reduces = fb_collective_info(op->collective)->reduces,
+			       .nranks = w->nranks};
+	struct layout l = lay_out(op, w);
+	struct fb_mismatch bad = {.errors = 0};
+	struct fb_request *request;
+	int err = fb_engine_host.prepare(b->engine, c, op, &request);
+
+	b->cases++;
+	if (!CHECK_INT(err, 0))
+		return;
+	for (int call = 0; call < 3 && !err; call++) {
+		prime(b, op, &l, &data);
+		MPI_Barrier(w->comm);
+		err = fb_engine_host.start(request);
+		if (!err)
+			err = fb_engine_host.wait(request);
+		CHECK_INT(err, 0);
+		if (l.out_count && op->collective != FB_BARRIER)
+			check_blocks(op, w, &data, own(b, l.out), &bad);
+		if (!check_that(!bad.errors && canaries_whole(b, &l, fb_datatype_size(op->datatype)),
+				"data and canaries", __FILE__, __LINE__))
+			printf("\trank %d of %d: %s %s %s %s count %lu in_place %d root %d: %lu "
+			       "errors, first at %lu: got %s, expected %s\n", w->rank, w->nranks,
+			       c->operation, c->algorithm, c->protocol,
+			       fb_datatype_name(op->datatype), (unsigned long)op->count,
+			       op->in_place, op->root, (unsigned long)bad.errors,
+			       (unsigned long)bad.index, bad.got, bad.expected);
+		MPI_Barrier(w->comm);
+	}
+	for (int call = 0; call < 50 && !err && !op->in_place; call++) {
+		err = fb_engine_host.start(request);
+		if (!err)
+			err = fb_engine_host.wait(request);
+	}
+	MPI_Barrier(w->comm);
+	if (l.out_count && op->collective != FB_BARRIER && !op->in_place)
+		check_blocks(op, w, &data, own(b, l.out), &bad);
+	CHECK_INT(bad.errors, 0);
+	MPI_Barrier(w->comm);
+	fb_engine_host.release(request);
+}
+
+static void fill_counts(struct bench *b, uint64_t count)
+{
+	int n = b->run.world.nranks;
+
+	b->counts.max = 0;
+	for (int i = 0; i < n * n; i++) {
+		uint64_t m = (uint64_t)(i * 7 % 5) * count / 4;
+
+		b->counts.elements[i] = m;
+		b->counts.max = m > b->counts.max ? m : b->counts.max;
+	}
+}
+
+static void sweep(struct bench *b, const struct fb_algorithm *a, struct fb_case *c)
+{
+	static const enum fb_datatype types[] = {FB_F32, FB_BF16, FB_I8, FB_F64};
+	const struct fb_collective_info *info = fb_collective_info(a->collective);
+	int n = b->run.world.nranks;
+	const uint64_t counts[] = {0, 1, 2, 3, (uint64_t)n + 1, 17, 1023, 4096,
+				   LARGEST / (uint64_t)n};
+	uint64_t pick = 0;
+	char reason[FB_REASON_CHARS];
+
+	for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++)
+		for (int in_place = 0; in_place <= info->in_place; in_place++) {
+			struct fb_operation op = {
+				.collective = a->collective, .datatype = types[pick % 4],
+				.redop = (enum fb_redop)(pick % FB_REDOPS),
+				.root = info->has_root ? (int)(pick % (uint64_t)n) : 0,
+				.in_place = in_place, .count = counts[i],
+				.segment = &b->segment, .in_offset = b->in_offset,
+				.out_offset = b->out_offset,
+			};
+
+			pick++;
+			if (a->collective == FB_BARRIER && (i || in_place))
+				continue;
+			if (op.count * fb_datatype_size(op.datatype) * (uint64_t)n > b->room)
+				op.count = b->room / fb_datatype_size(op.datatype) / (uint64_t)n;
+			if (a->collective == FB_ALL_TO_ALL_V) {
+				fill_counts(b, op.count);
+				op.counts = &b->counts;
+			}
+			c->datatype = op.datatype;
+			if (fb_engine_host.can(b->engine, c, &op, reason))
+				run_case(b, c, &op);
+		}
+}
+
+static void open_bench(struct bench *b, int *argc, char ***argv)
+{
+	size_t page = 4096;
+
+	b->run.settings = (struct fb_settings){.slots = 8};
+	if (fb_world_open(&b->run.world, argc, argv))
+		exit(1);
+	b->room = ((size_t)LARGEST * 8 + page) / page * page;
+	b->in_offset = page;
+	b->out_offset = b->in_offset + b->room + page;
+	if (fb_segment_open(&b->segment, &b->run.world, b->out_offset + b->room + page, false) ||
+	    fb_engine_host.open(&b->engine, &b->run))
+		exit(1);
+	b->counts.nranks = b->run.world.nranks;
+	b->counts.elements = calloc((size_t)b->counts.nranks * (size_t)b->counts.nranks, 8);
+}
+
+int main(int argc, char **argv)
+{
+	static const char *const protocols[] = {"simple", "ll", "ll128", "direct"};
+	struct bench b = {.cases = 0};
+	int failed, result;
+
+	open_bench(&b, &argc, &argv);
+	for (int i = 0; i < fb_algorithm_count; i++)
+		for (int p = 0; p < 4; p++) {
+			const struct fb_algorithm *a = fb_algorithms[i];
+			struct fb_case c = {
+				.operation = fb_collective_info(a->collective)->name,
+				.algorithm = a->name, .protocol = protocols[p], .engine = "host",
+				.transport = "shm", .launch = "blocking",
+			};
+			double before = MPI_Wtime();
+
+			if ((argc > 1 && strcmp(argv[1], c.operation)) ||
+			    (argc > 2 && strcmp(argv[2], c.algorithm)) ||
+			    (argc > 3 && strcmp(argv[3], c.protocol)))
+				continue;
+			sweep(&b, a, &c);
+			if (getenv("VERBOSE") && !b.run.world.rank)
+				printf("%s %s %s %.1f ms\n", c.operation, c.algorithm, c.protocol,
+				       (MPI_Wtime() - before) * 1e3);
+		}
+	fb_engine_host.close(b.engine);
+	failed = check_failures;
+	MPI_Allreduce(MPI_IN_PLACE, &failed, 1, MPI_INT, MPI_SUM, b.run.world.comm);
+	result = failed != 0;
+	if (!b.run.world.rank || check_failures)
+		result |= check_done("host engine");
+	fb_segment_close(&b.segment);
+	free(b.counts.elements);
+	fb_world_close(&b.run.world);
+	return result;
+}

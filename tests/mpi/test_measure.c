@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * ranks: 1 2 3
+ *
+ * One measurement of operations whose times and results are known: that the sample is the
+ * slowest rank's, that a batch is divided by its calls, that wrong data is found before and after
+ * timing and named, and that the flags tell what they should.
+ */
+#include "common/error.h"
+#include "common/measure.h"
+#include "tests/unit/check.h"
+
+#include <time.h>
+
+struct operation {
+	const struct fb_clock *clock;
+	double call_s;				/* what a call takes on this rank */
+	int rank, wrong_rank, wrong_from_prime; /* -1: never */
+	int primes, calls, last_calls, batches;
+};
+
+static int prime(void *instance)
+{
+	struct operation *op = instance;
+
+	op->primes++;
+	return FB_OK;
+}
+
+static int run(void *instance, int calls)
+{
+	struct operation *op = instance;
+	double end = fb_clock_now(op->clock) + op->call_s * calls;
+
+	op->calls += calls;
+	op->batches++;
+	op->last_calls = calls;
+	while (fb_clock_now(op->clock) < end)
+		;
+	return FB_OK;
+}
+
+static int check(void *instance, int calls, struct fb_mismatch *bad)
+{
+	struct operation *op = instance;
+
+	CHECK_INT(calls, op->last_calls);
+	if (op->rank != op->wrong_rank || op->wrong_from_prime < 0 ||
+	    op->primes < op->wrong_from_prime)
+		return FB_OK;
+	*bad = (struct fb_mismatch){.errors = 3, .index = 17, .got = "1", .expected = "2"};
+	return FB_OK;
+}
+
+static const struct fb_program program = {
+	.name = "measure", .prime = prime, .run = run, .check = check};
+
+static struct operation op_of(const struct fb_meter *m, double call_s)
+{
+	return (struct operation){.clock = m->clock,
+				  .call_s = call_s,
+				  .rank = m->world->rank,
+				  .wrong_rank = -1,
+				  .wrong_from_prime = -1};
+}
+
+static void test_times(struct fb_meter *m)
+{
+	const struct fb_case isolated = {.cadence = FB_ISOLATED, .redop = -1};
+	const struct fb_case streaming = {.cadence = FB_STREAMING, .redop = -1};
+	bool root = m->world->rank == 0;
+	struct fb_measurement out;
+	/* The last rank is the slow one: 200 us, the others 100 us. */
+	bool slow = m->world->rank == m->world->nranks - 1;
+	struct operation op = op_of(m, slow ? 200e-6 : 100e-6);
+	double mean = (200 + 100.0 * (m->world->nranks - 1)) / m->world->nranks;
+
+	fb_measure(m, &program, &op, &isolated, &out);
+	CHECK_INT(out.status, FB_STATUS_OK);
+	CHECK_INT(op.primes, 2);
+	CHECK_INT(op.calls, op.batches);
+	CHECK_INT(out.calls, 1);
+	CHECK(out.first_us >= 200);
+	if (root) {
+		CHECK(out.summary.n >= 50);
+		CHECK(out.stop == FB_STOP_CI || out.stop == FB_STOP_TIME ||
+		      out.stop == FB_STOP_NMAX);
+		CHECK(out.summary.min >= 199.9);
+		CHECK_NEAR(out.summary.median, 200, m->world->oversubscribed ? 1e6 : 5);
+		if (!m->world->oversubscribed) {
+			CHECK_NEAR(out.rank_mean_us, mean, 5);
+			CHECK_NEAR(out.rank_min_us, m->world->nranks > 1 ? 100 : 200, 5);
+		}
+		CHECK(!(out.flags & FB_FLAG_TIMER));
+	}
+	op = op_of(m, 2e-6);
+	fb_measure(m, &program, &op, &streaming, &out);
+	CHECK_INT(out.status, FB_STATUS_OK);
+	CHECK(out.calls >= 2 && out.calls <= 1000);
+	CHECK_INT(op.last_calls, out.calls); /* the checked batch is a timed one */
+	if (root && !m->world->oversubscribed) {
+		CHECK(out.calls > 30 && out.calls < 150); /* 200 us of 2 us each */
+		CHECK_NEAR(out.summary.median, 2, 0.2);
+	}
+}
+
+static void test_flags(struct fb_meter *m)
+{
+	const struct fb_case isolated = {.cadence = FB_ISOLATED, .redop = -1};
+	const struct fb_case in_place = {
+		.cadence = FB_STREAMING, .redop = FB_SUM, .in_place = true};
+	struct operation op = op_of(m, 0);
+	struct fb_measurement out;
+
+	fb_measure(m, &program, &op, &isolated, &out);
+	if (m->world->rank == 0 && !m->world->oversubscribed)
+		CHECK(out.flags & FB_FLAG_TIMER);
+	op = op_of(m, 5e-6);
+	fb_measure(m, &program, &op, &in_place, &out);
+	CHECK(out.flags & FB_FLAG_SINGLE_CHECK);
+	CHECK_INT(op.last_calls, 1);
+	CHECK(out.calls > 1);
+	/* Three samples in 0.3 s are too few. */
+	op = op_of(m, 0.1);
+	fb_measure(m, &program, &op, &isolated, &out);
+	if (m->world->rank == 0) {
+		CHECK_INT(out.status, FB_STATUS_FEW);
+		CHECK_INT(out.stop, FB_STOP_TIME);
+		CHECK(out.summary.n >= 2 && out.summary.n < 5);
+		CHECK(out.flags & FB_FLAG_FEW);
+		CHECK(out.reason[0]);
+	}
+}
+
+static void test_wrong(struct fb_meter *m)
+{
+	const struct fb_case isolated = {.cadence = FB_ISOLATED, .redop = -1};
+	int last = m->world->nranks - 1;
+	struct operation op = op_of(m, 10e-6);
+	struct fb_measurement out;
+	char reason[64];
+
+	op.wrong_rank = last;
+	op.wrong_from_prime = 1;
+	fb_measure(m, &program, &op, &isolated, &out);
+	CHECK_INT(out.status, FB_STATUS_WRONG); /* on all ranks */
+	CHECK(!out.timed);
+	CHECK_INT(op.calls, 1); /* never timed */
+	CHECK_INT(out.errors, 3);
+	snprintf(reason, sizeof(reason), "rank %d element 17 is 1, expected 2", last);
+	CHECK(strstr(out.reason, reason) != NULL);
+	op = op_of(m, 10e-6);
+	op.wrong_rank = last;
+	op.wrong_from_prime = 2;
+	fb_measure(m, &program, &op, &isolated, &out);
+	CHECK_INT(out.status, FB_STATUS_WRONG);
+	CHECK(out.timed);
+	CHECK(op.calls > 50);
+	CHECK_INT(out.errors, 3);
+}
+
+/* verify=first does not look at the last repetition, verify=no not even at the first. */
+static void test_verify(struct fb_meter *m, struct fb_settings *settings)
+{
+	const struct fb_case isolated = {.cadence = FB_ISOLATED, .redop = -1};
+	struct operation op = op_of(m, 10e-6);
+	struct fb_measurement out;
+
+	settings->verify = FB_VERIFY_FIRST;
+	op.wrong_rank = 0;
+	op.wrong_from_prime = 2;
+	fb_measure(m, &program, &op, &isolated, &out);
+	CHECK_INT(out.status, FB_STATUS_OK);
+	CHECK_INT(op.primes, 1);
+	op.wrong_from_prime = 1;
+	settings->verify = FB_VERIFY_NO;
+	fb_measure(m, &program, &op, &isolated, &out);
+	CHECK_INT(out.status, FB_STATUS_OK);
+	settings->verify = FB_VERIFY_YES;
+}
+
+static void test_flag_names(void)
+{
+	char text[64];
+
+	fb_measure_flags(FB_FLAG_TIMER | FB_FLAG_DRIFT, "", text, sizeof(text));
+	CHECK_STR(text, "drift;timer");
+	fb_measure_flags(FB_FLAG_SKEW | FB_FLAG_FEW, "alpha;hot;zeta", text, sizeof(text));
+	CHECK_STR(text, "alpha;few;hot;skew;zeta");
+	fb_measure_flags(0, "", text, sizeof(text));
+	CHECK_STR(text, "");
+	fb_measure_flags(0, "own", text, sizeof(text));
+	CHECK_STR(text, "own");
+}
+
+int main(int argc, char **argv)
+{
+	struct fb_settings settings = {.ci = 0.01,
+				       .min_samples = 50,
+				       .max_samples = 200,
+				       .max_time_s = 0.3,
+				       .timeout_s = 30};
+	const struct fb_watchdog_config config = {.timeout_s = 30};
+	struct fb_watchdog *watchdog = NULL;
+	struct fb_barrier barrier = {0};
+	struct fb_clock clock;
+	struct fb_world world;
+	struct fb_meter meter = {.world = &world,
+				 .clock = &clock,
+				 .barrier = &barrier,
+				 .settings = &settings,
+				 .timer_us = 0.04};
+	int failed;
+
+	if (fb_world_open(&world, &argc, &argv))
+		return 1;
+	CHECK_INT(fb_watchdog_open(&watchdog, &world, &config), FB_OK);
+	CHECK_INT(fb_clock_open(&clock), FB_OK);
+	CHECK_INT(fb_barrier_open(&barrier, &world, false), FB_OK);
+	meter.watchdog = watchdog;
+	CHECK_INT(fb_meter_open(&meter), FB_OK);
+	test_times(&meter);
+	test_flags(&meter);
+	test_wrong(&meter);
+	test_verify(&meter, &settings);
+	test_flag_names();
+	CHECK(meter.work_s > 0);
+	fb_meter_close(&meter);
+	fb_barrier_close(&barrier);
+	failed = fb_world_agree(&world, check_failures ? -1 : 0);
+	if (world.rank == 0 || check_failures)
+		check_done("measure");
+	fb_watchdog_step(watchdog, FB_PHASE_FINALIZE);
+	fb_world_close(&world);
+	fb_watchdog_close(watchdog);
+	return failed ? 1 : 0;
+}

@@ -1,0 +1,106 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# Ranks on two hosts: the tcp transport by itself, and all_reduce with shared memory inside the
+# hosts and tcp between them. Open MPI only: MPICH's UCX hangs in MPI_Finalize between name spaces.
+# timeout: 240
+
+set -u
+. scripts/lib.sh
+
+name=netns/test_tcp_hosts
+hosts=$PWD/tests/netns/hosts
+build=$(dirname "$FB_BUILD")/openmpi
+
+skip() {
+	echo "SKIP $name: $*"
+	exit 0
+}
+
+[ "$(id -u)" -eq 0 ] || skip "needs root"
+for tool in ip nsenter unshare setsid; do
+	fb_have "$tool" || skip "no command $tool"
+done
+mpirun=$(fb_mpi_tool mpirun openmpi) || skip "no Open MPI"
+[ -x "$build/tests/test_tcp" ] || skip "$build/tests/test_tcp has not been built"
+
+FB_HOSTS=$(mktemp -d "${FB_TMP:-/tmp}/hosts.XXXXXX") || exit 1
+export FB_HOSTS
+end() {
+	"$hosts" down
+	rm -rf "$FB_HOSTS"
+}
+trap end EXIT
+trap 'exit 130' INT TERM
+before=$(ip -o link)
+"$hosts" up 3 2>"$FB_HOSTS/why" || skip "$(tail -n 1 "$FB_HOSTS/why")"
+
+fb_mpi_env openmpi
+# Each host believes that all processors are its own and would spin. 10 s: these are small runs.
+export OMPI_MCA_plm=rsh OMPI_MCA_plm_rsh_agent=$FB_HOSTS/rsh OMPI_MCA_mpi_yield_when_idle=1 \
+	OMPI_MCA_btl=self,vader,tcp OMPI_MCA_pml=ob1 \
+	OMPI_MCA_btl_tcp_if_include=eth0 OMPI_MCA_oob_tcp_if_include=eth0
+
+# across HOSTS RANKS PROGRAM...: HOSTS as h0:2,h1:2.
+across() {
+	local where=$1 ranks=$2
+
+	shift 2
+	timeout -k 5 60 "$hosts" sh h0 "$mpirun" --bind-to none -host "$where" -n "$ranks" "$@"
+}
+
+# verdict NAME RC LOG
+verdict() {
+	if [ "$2" -eq 0 ]; then
+		echo "PASS $name-$1"
+	else
+		sed 's/^\(PASS\|FAIL\|SKIP\) /  &/' "$3" | tail -n 20
+		echo "FAIL $name-$1: exit code $2"
+	fi
+}
+
+log=$FB_HOSTS/log
+across h0:2,h1:2 4 "$build/tests/test_tcp" >"$log" 2>&1
+rc=$?
+# It says which way it took: both ranks of the own host, both of the other.
+if [ $rc -eq 0 ] && { [ "$(grep -c 'tcp lo 127.0.0.1$' "$log")" -ne 4 ] ||
+	[ "$(grep -c 'tcp eth0 10.77.0.11$' "$log")" -ne 8 ]; }; then
+	rc="0, but the ways taken are not the expected ones"
+	sed 's/^\(PASS\|FAIL\|SKIP\) /  &/' "$log"
+	echo "FAIL $name-links: exit code $rc"
+else
+	verdict links "$rc" "$log"
+fi
+across h0:1,h1:1,h2:1 3 "$build/tests/test_tcp" >"$log" 2>&1
+verdict three-hosts $? "$log"
+
+# Interfaces that look as good as eth0, come before it and lead nowhere, as bridges of containers do.
+for i in 0 1; do
+	"$hosts" sh h$i ip link add x0 index 50 type veth peer name x1 &&
+		"$hosts" sh h$i ip addr add 172.17.0.$((i + 1))/16 dev x0 &&
+		"$hosts" sh h$i ip link set x0 up && "$hosts" sh h$i ip link set x1 up
+done >"$log" 2>&1
+across h0:1,h1:1 2 "$build/tests/test_tcp" >>"$log" 2>&1
+rc=$?
+[ $rc -ne 0 ] || grep -q 'tcp x0 172' "$log" || rc=1
+verdict dead-end $rc "$log"
+
+if [ -x "$build/bin/all_reduce" ]; then
+	across h0:2,h1:2 4 "$build/bin/all_reduce" --engine host --transport auto --verify yes \
+		--bytes 8,4096,1000000 --max-time 0.05s --csv "$FB_HOSTS/csv" >"$log" 2>&1
+	rc=$?
+	# All rows are good and some really went over tcp.
+	[ $rc -ne 0 ] || awk -F, '
+		FNR == 1 { for (i = 1; i <= NF; i++) column[$i] = i; next }
+		$column["status"] == "wrong" || $column["status"] == "fault" { bad++ }
+		$column["status"] == "ok" && $column["transport"] ~ /tcp/ { good++ }
+		END { exit bad || !good }' "$FB_HOSTS"/csv/*all_reduce*.csv >>"$log" 2>&1 || rc=1
+	verdict all_reduce "$rc" "$log"
+else
+	echo "SKIP $name-all_reduce: $build/bin/all_reduce has not been built"
+fi
+if [ "$before" = "$(ip -o link)" ]; then
+	echo "PASS $name-nothing-left"
+else
+	echo "FAIL $name-nothing-left: the machine's own interfaces have changed"
+fi

@@ -100,7 +100,9 @@ TOOLLIB_SRC := $(sort $(wildcard scripts/tools/*/*.c))
 
 # libcsv reads result files in the analysis tools; nothing else needs it.
 ifneq ($(TOOL_SRC)$(TOOLLIB_SRC),)
-HAVE_CSV := $(shell printf '\#include <csv.h>\n' | $(CC) $(CPPFLAGS) -E - >/dev/null 2>&1 && \
+# The hash by a variable: inside of a function, make 4.3 keeps the backslash of an escaped one.
+HASH := \#
+HAVE_CSV := $(shell echo '$(HASH)include <csv.h>' | $(CC) $(CPPFLAGS) -E - >/dev/null 2>&1 && \
 	echo yes)
 ifeq ($(HAVE_CSV),yes)
 TOOL_LIBRARIES := -lcsv

@@ -8,7 +8,8 @@ static const struct fb_collective_program program = {
 	.description =
 		"Times all_to_all, which redistributes data that is split one way to be split "
 		"another, as sequence parallelism and balanced expert parallelism do. Each of "
-		"the project's algorithms runs beside the MPI library's own, on the same buffers.\n\n"
+		"the project's algorithms runs beside the MPI library's own, on the same "
+		"buffers.\n\n"
 		"BYTES is the size of a rank's whole input; a block is one n-th of it, n being "
 		"the number of ranks, rounded up to whole elements. busbw is algbw * (n - 1) / n.",
 };

@@ -23,14 +23,19 @@ enum {
 	ALL_RANKS_BYTES = 64 << 20, /* the largest size is less where there are many ranks */
 	BYTES_PER_TRY = 2 << 20,   /* small sizes repeat until a try has moved as much */
 	TRIES = 3,
-	ROUND_TRIPS = 32,
-	PING_TRIES = 3,
+	ROUND_TRIPS = 8,
 	PING_PEERS = 8,
+	PING_US = 1000,            /* per peer */
+	MOST_PING_US = 10000,
+	SLOW_PING_US = 2,          /* two processors of one host are nearer than that */
 };
+
+/* Ends a peer's answers. */
+#define STOP UINT64_MAX
 
 /* Begin of each rank's part. */
 struct head {
-	_Alignas(64) _Atomic uint64_t ping; /* written by the peer: trips so far, ever growing */
+	_Alignas(64) _Atomic uint64_t ping; /* written by the other side */
 	_Alignas(64) double start_us, end_us;
 };
 
@@ -59,45 +64,76 @@ static char *source_of(const struct probe *p, int rank)
 	return fb_segment_part(&p->segment, rank) + HEAD_BYTES;
 }
 
-/* Acquire: as a message's receiver would read data after it. */
-static void await(const struct probe *p, const _Atomic uint64_t *flag, uint64_t value)
+/*
+ * Waits until the flag is `value` or more, and returns it. Acquire: as a message's receiver would
+ * read data after it.
+ */
+static uint64_t await(const struct probe *p, const _Atomic uint64_t *flag, uint64_t value)
 {
 	struct fb_spin spin = {.yields = p->world->oversubscribed};
+	uint64_t seen;
 
-	while (atomic_load_explicit(flag, memory_order_acquire) < value)
+	while ((seen = atomic_load_explicit(flag, memory_order_acquire)) < value)
 		(void)fb_spin_again(&spin);
+	return seen;
 }
 
-/* Half of the least round trip of 8 bytes between ranks 0 and `peer`; on others infinite. */
-static double ping(const struct probe *p, int peer)
+static void tell(_Atomic uint64_t *flag, uint64_t value)
 {
-	int self = p->world->rank, other = self ? 0 : peer;
-	uint64_t n = (uint64_t)peer * PING_TRIES * ROUND_TRIPS;
-	double least = INFINITY;
+	atomic_store_explicit(flag, value, memory_order_release);
+}
 
-	for (int i = 0; i < PING_TRIES && (self == 0 || self == peer); i++) {
+/* The peer's side: sends every number back until told to stop. */
+static void answer(const struct probe *p)
+{
+	struct head *own = head_of(p, p->world->rank), *asker = head_of(p, 0);
+	uint64_t seen = 0;
+
+	while (seen != STOP) {
+		seen = await(p, &own->ping, seen + 1);
+		if (seen != STOP)
+			tell(&asker->ping, seen);
+	}
+}
+
+/*
+ * Rank 0's side: half of the least round trip, as the mean of a few in a row. It goes on for a
+ * while, and for longer where no trip was quick: somebody else may have had the processor.
+ */
+static double ask(const struct probe *p, int peer)
+{
+	struct head *own = head_of(p, 0), *other = head_of(p, peer);
+	double begin = now_us(), now = begin, least = HUGE_VAL;
+	uint64_t n = 0;
+
+	while (now - begin < PING_US || (least > SLOW_PING_US && now - begin < MOST_PING_US)) {
 		double start = now_us();
 
 		for (int trip = 0; trip < ROUND_TRIPS; trip++) {
-			n++;
-			if (self == peer)
-				await(p, &head_of(p, self)->ping, n);
-			atomic_store_explicit(&head_of(p, other)->ping, n, memory_order_release);
-			if (self == 0)
-				await(p, &head_of(p, self)->ping, n);
+			tell(&other->ping, ++n);
+			(void)await(p, &own->ping, n);
 		}
-		least = fmin(least, (now_us() - start) / (2 * ROUND_TRIPS));
+		now = now_us();
+		least = fmin(least, (now - start) / (2 * ROUND_TRIPS));
 	}
+	tell(&own->ping, 0);
+	tell(&other->ping, STOP);
 	return least;
 }
 
-/* The nearest of rank 0's peers need not be rank 1: ranks may go round sockets or processors. */
+/*
+ * Rank 0 with ranks 1, 2, 4 and 8: the nearest of its peers need not be rank 1, as ranks may go
+ * round sockets or processors. On other ranks than 0 infinite.
+ */
 static double measure_alpha(struct probe *p)
 {
-	double least = INFINITY;
+	double least = HUGE_VAL;
 
-	for (int peer = 1; peer < p->world->nranks && peer <= PING_PEERS; peer++) {
-		least = fmin(least, ping(p, peer));
+	for (int peer = 1; peer < p->world->nranks && peer <= PING_PEERS; peer *= 2) {
+		if (p->world->rank == 0)
+			least = fmin(least, ask(p, peer));
+		else if (p->world->rank == peer)
+			answer(p);
 		fb_barrier_wait(&p->barrier);
 	}
 	return least;
@@ -142,7 +178,7 @@ static double try_once(struct probe *p, size_t bytes, bool copies)
 	move(p, bytes, copies);
 	head->end_us = now_us();
 	fb_barrier_wait(&p->barrier);
-	start = INFINITY;
+	start = HUGE_VAL;
 	end = 0;
 	for (int r = 0; r < w->nranks; r++) {
 		start = fmin(start, head_of(p, r)->start_us);
@@ -155,7 +191,7 @@ static double try_once(struct probe *p, size_t bytes, bool copies)
 
 static double least_us(struct probe *p, size_t bytes, bool copies)
 {
-	double least = INFINITY;
+	double least = HUGE_VAL;
 
 	for (int i = 0; i < TRIES; i++)
 		least = fmin(least, try_once(p, bytes, copies));
@@ -230,7 +266,7 @@ double fb_bound_us(const struct fb_bound *bound, enum fb_collective collective, 
 	int i = 0;
 
 	if (!bound->known || (bytes == 0 && collective != FB_BARRIER))
-		return NAN;
+		return nan("");
 	/* The rate of the largest size measured that is not larger: no faster than the truth. */
 	while (i + 1 < FB_BOUND_SIZES && bound->bytes[i + 1] <= bytes)
 		i++;

@@ -21,7 +21,7 @@ uint64_t fb_buffers_first(const struct fb_operation *op, bool out, int rank, int
 	if (!c)
 		return op->count * (uint64_t)block;
 	for (size_t b = 0; b < (size_t)block; b++)
-		first += out ? c->elements[b * n + (size_t)rank] : c->elements[(size_t)rank * n + b];
+		first += c->elements[out ? b * n + (size_t)rank : (size_t)rank * n + b];
 	return first;
 }
 
@@ -68,7 +68,9 @@ struct region {
 /* The rank's regions: input and output, or one for both in place. Returns how many. */
 static int regions(const struct fb_operation *op, int rank, int nranks, struct region region[2])
 {
-	unsigned char *part = (unsigned char *)fb_segment_part(op->segment, rank);
+	/* Its own part a rank always has. */
+	size_t at = (size_t)op->segment->part_of[rank] * op->segment->part_bytes;
+	unsigned char *part = (unsigned char *)op->segment->base + at;
 	size_t size = fb_datatype_size(op->datatype);
 	uint64_t in = fb_buffers_elements(op, false, rank, nranks);
 	uint64_t out = fb_buffers_elements(op, true, rank, nranks);

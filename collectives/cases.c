@@ -59,6 +59,7 @@ int fb_instance_fill(struct fb_collective_instance *i, struct fb_collective_stat
 	i->state = state;
 	i->key = c;
 	i->ops = fb_engines[fb_engine_index(c->engine)];
+	i->tests = !strcmp(c->launch, "nonblocking");
 	i->op = (struct fb_operation){
 		.collective = state->collective,
 		.datatype = c->datatype,

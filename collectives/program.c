@@ -74,7 +74,7 @@ static int open_program(struct fb_run *run, void **result)
 	bool measures = !settings->list && !settings->dry_run && !settings->check_plan;
 	int err = fb_world_agree(fb_run_world(run), state ? FB_OK : FB_ENOMEM);
 
-	if (err) {
+	if (err || !state) {
 		free(state);
 		return fb_error(err, "out of memory");
 	}
@@ -99,11 +99,11 @@ static int open_program(struct fb_run *run, void **result)
 }
 
 /* Opens the case's segment when it is the first to need it; large enough for all that follow. */
-static int open_segment(struct fb_collective_state *state, const struct fb_operation *op)
+static int open_segment(struct fb_collective_state *state, const struct fb_segment *segment)
 {
-	size_t kind = (size_t)(op->segment - state->segment);
+	size_t kind = (size_t)(segment - state->segment);
 
-	if (op->segment->base)
+	if (segment->base)
 		return FB_OK;
 	return fb_segment_open(&state->segment[kind], state->world, state->part_bytes[kind],
 			       kind == FB_MEMORY_HUGE);
@@ -116,10 +116,10 @@ static int set_up(void *state, const struct fb_case *c, void **result)
 	int err = i ? fb_instance_fill(i, s, c) : FB_ENOMEM;
 
 	err = fb_world_agree(s->world, err);
-	if (err)
+	if (err || !i)
 		goto free_instance;
 	fb_buffers_layout(&i->op, s->world->nranks);
-	err = open_segment(s, &i->op);
+	err = open_segment(s, i->op.segment);
 	if (err)
 		goto free_instance;
 	err = i->ops->prepare(s->engines[fb_engine_index(c->engine)], c, &i->op, &i->request);
@@ -171,11 +171,10 @@ static int run_nonblocking(struct fb_collective_instance *i)
 static int run(void *instance, int calls)
 {
 	struct fb_collective_instance *i = instance;
-	bool tests = !strcmp(i->key->launch, "nonblocking");
 	int err = FB_OK;
 
 	for (int call = 0; call < calls && !err; call++) {
-		if (tests) {
+		if (i->tests) {
 			err = run_nonblocking(i);
 			continue;
 		}
@@ -225,7 +224,7 @@ static double bound_us(const struct fb_collective_instance *i)
 
 	if (s->world->nnodes > 1 ||
 	    (strcmp(i->key->transport, "shm") && strcmp(i->key->transport, "library")))
-		return NAN;
+		return nan("");
 	if (i->op.counts)
 		moved = (double)(fb_traffic_busiest(i->op.counts) *
 				 fb_datatype_size(i->op.datatype));

@@ -36,6 +36,7 @@ struct fb_collective_instance {
 	const struct fb_case *key;
 	const struct fb_engine_ops *ops;
 	struct fb_request *request;
+	bool tests; /* launch nonblocking: asks for completion instead of waiting */
 	struct fb_operation op;
 	struct fb_counts counts; /* op.counts points here for all_to_all_v */
 	struct fb_data data;
@@ -52,9 +53,9 @@ int fb_collective_expand(struct fb_run *run, void *state);
 bool fb_collective_can(void *state, const struct fb_case *c, char reason[FB_REASON_CHARS]);
 
 /*
- * Fills key, ops, op, counts, data and bytes of an instance zeroed before; op.segment points to
- * the state's, open or not. Frees nothing; fb_instance_free afterwards, also after an error.
- * Returns 0 or FB_ENOMEM (not printed).
+ * Fills key, ops, tests, op, counts, data and bytes of an instance zeroed before; op.segment
+ * points to the state's, open or not. Whoever calls it calls fb_instance_free afterwards, also
+ * after an error. Returns 0 or FB_ENOMEM (not printed).
  */
 int fb_instance_fill(struct fb_collective_instance *instance, struct fb_collective_state *state,
 		     const struct fb_case *c);

@@ -55,7 +55,7 @@ int fb_traffic_open(struct fb_traffic *traffic, const struct fb_traffic_settings
 	}
 	made.weights = malloc(n * rows * sizeof(*made.weights));
 	err = fb_world_agree(world, made.weights ? FB_OK : FB_ENOMEM);
-	if (err)
+	if (err || !made.weights)
 		goto free_weights;
 	if (world->rank == 0)
 		err = make_weights(made.weights, settings, world->nranks);
@@ -126,7 +126,7 @@ int fb_traffic_counts(const struct fb_traffic *traffic, uint64_t average,
 	size_t n = (size_t)traffic->nranks;
 	struct fb_counts made = {.nranks = traffic->nranks};
 
-	made.elements = malloc(n * n * sizeof(*made.elements));
+	made.elements = calloc(n * n, sizeof(*made.elements));
 	if (!made.elements)
 		return FB_ENOMEM;
 	if (traffic->matrix)

@@ -123,9 +123,9 @@ static int host_start(struct fb_request *request)
 static int host_test(struct fb_request *request, bool *done)
 {
 	struct host_request *r = (struct host_request *)request;
-	int err = r->running ? fb_host_progress(r) : FB_OK;
+	int err = fb_host_done(r) ? FB_OK : fb_host_progress(r);
 
-	*done = !r->running;
+	*done = fb_host_done(r);
 	return err;
 }
 
@@ -135,9 +135,9 @@ static int host_wait(struct fb_request *request)
 	struct fb_spin spin = {.yields = r->engine->world->oversubscribed};
 	int err = FB_OK;
 
-	while (r->running && !err) {
+	while (!err && !fb_host_done(r)) {
 		err = fb_host_progress(r);
-		if (r->running && !err && fb_spin_again(&spin))
+		if (!err && !fb_host_done(r) && fb_spin_again(&spin))
 			err = fb_run_alive(request->engine->run, "waiting for peers' messages");
 	}
 	return err;

@@ -62,6 +62,9 @@ void fb_host_start(struct host_request *r);
 /* Moves every lane as far as it goes. 0 or an error. */
 int fb_host_progress(struct host_request *r);
 
+/* Whether every lane is through and all that was sent has left this rank. */
+bool fb_host_done(const struct host_request *r);
+
 /* Bytes that a step of the channel moves per end, for slice `part`. */
 size_t fb_host_step_bytes(const struct host_request *r, const struct host_channel *ch,
 			  const struct fb_step *s, uint64_t part);

@@ -284,6 +284,12 @@ static void finish_lane(struct host_request *r, struct host_channel *ch)
 		ch->drain_base[i] += r->slices * ch->plan->out_links[i].pulls;
 }
 
+bool fb_host_done(const struct host_request *r)
+{
+	return !r->running &&
+	       (!r->tcp_ports || r->engine->tcp->ops->idle(r->engine->tcp));
+}
+
 int fb_host_progress(struct host_request *r)
 {
 	for (int c = 0; c < r->nchannels; c++) {
@@ -306,7 +312,7 @@ int fb_host_progress(struct host_request *r)
 			}
 		}
 	}
-	if (r->tcp_ports && r->engine->tcp->ops->progress)
+	if (r->tcp_ports)
 		return r->engine->tcp->ops->progress(r->engine->tcp);
 	return FB_OK;
 }

@@ -13,6 +13,7 @@ enum {
 	DEFAULT_SLOT = 64 << 10,     /* simple: half a megabyte in flight stays in a 1 MiB L2 */
 	DEFAULT_LL_SLOT = 8 << 10,   /* ll moves every byte twice: larger messages want simple */
 	DEFAULT_LL128_SLOT = 32 << 10,
+	DEFAULT_TCP_SLOT = 128 << 10, /* loopback's packets are just under 64 KiB */
 	DIRECT_SLICE = 128 << 10,    /* a forwarded piece: still in L2 when it is passed on */
 	LEAST_SLICE = 4 << 10,       /* smaller pieces cost more in flags than they overlap */
 	STAGES = 8,                  /* pieces that a forwarding plan is cut into, if large enough */
@@ -88,7 +89,7 @@ static size_t slot_limit(const struct host_request *r, const struct fb_case *c)
 		return DEFAULT_LL_SLOT;
 	if (!strcmp(c->protocol, "ll128"))
 		return DEFAULT_LL128_SLOT;
-	return DEFAULT_SLOT;
+	return strcmp(c->transport, "shm") ? DEFAULT_TCP_SLOT : DEFAULT_SLOT;
 }
 
 /* Slices and slot size; the plans' needs are the largest of all ranks. */

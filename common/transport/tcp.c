@@ -84,7 +84,7 @@ static int tcp_open(struct fb_transport **transport, const struct fb_world *worl
 		err = prepare(tcp);
 	}
 	err = fb_world_agree(world, err);
-	if (err) {
+	if (err || !tcp) {
 		if (tcp)
 			tcp_close(&tcp->transport);
 		return err;
@@ -156,37 +156,44 @@ static int bring_up(struct fb_tcp *tcp, struct fb_tcp_socket **added, int n)
 	return err ? err : fb_tcp_watch(tcp, added, n);
 }
 
+/* Collective: the rest of connect(), after all ranks have made their own ends. */
+static int meet(struct fb_tcp *tcp, struct fb_tcp_link **links, int n,
+		struct fb_tcp_socket **added, int nadded)
+{
+	const struct fb_world *world = tcp->transport.world;
+	int err = fb_world_agree(world, fb_tcp_link_match(tcp, links, n));
+
+	return err ? err : fb_world_agree(world, bring_up(tcp, added, nadded));
+}
+
 static int tcp_connect(struct fb_transport *transport, const struct fb_link_request *requests,
 		       int n, struct fb_port **ports)
 {
 	struct fb_tcp *tcp = (struct fb_tcp *)transport;
-	const struct fb_world *world = transport->world;
 	struct fb_tcp_link **links = calloc((size_t)n + 1, sizeof(struct fb_tcp_link *));
 	struct fb_tcp_socket **added = calloc((size_t)n + 1, sizeof(struct fb_tcp_socket *));
 	int nlinks = 0, nadded = 0, err = FB_OK;
 
+	tcp->epoch++;
 	if (!links || !added)
 		err = fb_error(FB_ENOMEM, "tcp: out of memory for %d links", n);
-	tcp->epoch++;
-	for (int i = 0; i < n && !err; i++) {
-		err = need_socket(tcp, requests[i].peer, added, &nadded);
+	for (; links && added && nlinks < n && !err; nlinks += !err) {
+		err = need_socket(tcp, requests[nlinks].peer, added, &nadded);
 		if (!err)
-			err = fb_tcp_link_new(tcp, &requests[i], &links[i]);
-		if (!err)
-			nlinks++;
+			err = fb_tcp_link_new(tcp, &requests[nlinks], &links[nlinks]);
 	}
-	err = fb_world_agree(world, err);
-	if (!err)
-		err = fb_world_agree(world, fb_tcp_link_match(tcp, links, n));
-	if (!err)
-		err = fb_world_agree(world, bring_up(tcp, added, nadded));
-	if (err) {
-		for (int i = 0; i < nlinks; i++)
-			fb_tcp_link_free(tcp, links[i]);
-		drop_sockets(tcp, added, nadded);
-	} else {
-		for (int i = 0; i < n; i++)
-			ports[i] = &links[i]->port;
+	err = fb_world_agree(transport->world, err);
+	if (links && added) {
+		if (!err)
+			err = meet(tcp, links, n, added, nadded);
+		for (int i = 0; i < nlinks; i++) {
+			if (err)
+				fb_tcp_link_free(tcp, links[i]);
+			else
+				ports[i] = &links[i]->port;
+		}
+		if (err)
+			drop_sockets(tcp, added, nadded);
 	}
 	free(added);
 	free(links);
@@ -246,5 +253,6 @@ const struct fb_transport_ops fb_transport_tcp = {
 	.connect = tcp_connect,
 	.disconnect = tcp_disconnect,
 	.progress = fb_tcp_progress,
+	.idle = fb_tcp_idle,
 	.describe = tcp_describe,
 };

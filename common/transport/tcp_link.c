@@ -180,7 +180,7 @@ static int exchange(struct fb_tcp *tcp, struct fb_tcp_link **links, int n, int *
 	sent = calloc((size_t)n + 1, sizeof(*sent));
 	received = calloc((size_t)total + 1, sizeof(*received));
 	err = fb_world_agree(world, sent && received ? FB_OK : FB_ENOMEM);
-	if (err)
+	if (err || !sent || !received)
 		goto free_offers;
 	for (int i = 0; i < n; i++)
 		sent[fill[links[i]->port.peer]++] = (struct offer){
@@ -217,7 +217,7 @@ int fb_tcp_link_match(struct fb_tcp *tcp, struct fb_tcp_link **links, int n)
 	int err = tables ? FB_OK : fb_error(FB_ENOMEM, "tcp: out of memory for %zu ranks", nranks);
 
 	err = fb_world_agree(tcp->transport.world, err);
-	if (!err)
+	if (!err && tables)
 		err = exchange(tcp, links, n, tables);
 	free(tables);
 	return err;

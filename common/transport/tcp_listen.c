@@ -15,7 +15,7 @@ enum { BACKLOG = 4096 };
 /* The socket's own port, host order, or 0. */
 static uint32_t port_of(int fd)
 {
-	struct sockaddr_storage at;
+	struct sockaddr_storage at = {.ss_family = AF_INET};
 	socklen_t n = sizeof(at);
 	struct sockaddr_in v4;
 	struct sockaddr_in6 v6;

@@ -182,7 +182,7 @@ static bool move(struct fb_transport *t, const struct traffic *traffic, struct e
 static struct end *new_ends(const struct fb_world *world, const struct traffic *traffic,
 			    struct fb_port ***ports)
 {
-	size_t n = (size_t)(2 * traffic->links * world->nranks);
+	size_t n = 2 * (size_t)traffic->links * (size_t)world->nranks;
 
 	*ports = calloc(n, sizeof(struct fb_port *));
 	return calloc(n, sizeof(struct end));

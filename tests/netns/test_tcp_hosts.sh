@@ -18,7 +18,7 @@ skip() {
 }
 
 [ "$(id -u)" -eq 0 ] || skip "needs root"
-for tool in ip nsenter unshare setsid; do
+for tool in ip nsenter unshare setsid taskset; do
 	fb_have "$tool" || skip "no command $tool"
 done
 mpirun=$(fb_mpi_tool mpirun openmpi) || skip "no Open MPI"
@@ -36,17 +36,19 @@ before=$(ip -o link)
 "$hosts" up 3 2>"$FB_HOSTS/why" || skip "$(tail -n 1 "$FB_HOSTS/why")"
 
 fb_mpi_env openmpi
-# Each host believes that all processors are its own and would spin. 10 s: these are small runs.
+# MPI must not take the dead ends that are made below, nor spin where a rank waits for another.
 export OMPI_MCA_plm=rsh OMPI_MCA_plm_rsh_agent=$FB_HOSTS/rsh OMPI_MCA_mpi_yield_when_idle=1 \
 	OMPI_MCA_btl=self,vader,tcp OMPI_MCA_pml=ob1 \
 	OMPI_MCA_btl_tcp_if_include=eth0 OMPI_MCA_oob_tcp_if_include=eth0
 
-# across HOSTS RANKS PROGRAM...: HOSTS as h0:2,h1:2.
+# across HOSTS RANKS PROGRAM...: HOSTS as h0:2,h1:2. In the background, because bash runs a trap
+# only between commands or while it waits.
 across() {
 	local where=$1 ranks=$2
 
 	shift 2
-	timeout -k 5 60 "$hosts" sh h0 "$mpirun" --bind-to none -host "$where" -n "$ranks" "$@"
+	timeout -k 5 60 "$hosts" sh h0 "$mpirun" --bind-to none -host "$where" -n "$ranks" "$@" &
+	wait $!
 }
 
 # verdict NAME RC LOG
@@ -73,8 +75,10 @@ else
 fi
 across h0:1,h1:1,h2:1 3 "$build/tests/test_tcp" >"$log" 2>&1
 verdict three-hosts $? "$log"
+across h0:1,h1:1,h2:1 3 "$build/tests/test_tcp_faults" >"$log" 2>&1
+verdict faults $? "$log"
 
-# Interfaces that look as good as eth0, come before it and lead nowhere, as bridges of containers do.
+# Interfaces that look as good as eth0, come first and lead nowhere, as bridges of containers do.
 for i in 0 1; do
 	"$hosts" sh h$i ip link add x0 index 50 type veth peer name x1 &&
 		"$hosts" sh h$i ip addr add 172.17.0.$((i + 1))/16 dev x0 &&
@@ -87,13 +91,14 @@ verdict dead-end $rc "$log"
 
 if [ -x "$build/bin/all_reduce" ]; then
 	across h0:2,h1:2 4 "$build/bin/all_reduce" --engine host --transport auto --verify yes \
-		--bytes 8,4096,1000000 --max-time 0.05s --csv "$FB_HOSTS/csv" >"$log" 2>&1
+		--algorithm ring,tree,halving_doubling,hierarchical --bytes 8,4096,1000000 \
+		--min-samples 3 --max-samples 10 --max-time 0.2s --csv "$FB_HOSTS/csv" >"$log" 2>&1
 	rc=$?
 	# All rows are good and some really went over tcp.
 	[ $rc -ne 0 ] || awk -F, '
 		FNR == 1 { for (i = 1; i <= NF; i++) column[$i] = i; next }
 		$column["status"] == "wrong" || $column["status"] == "fault" { bad++ }
-		$column["status"] == "ok" && $column["transport"] ~ /tcp/ { good++ }
+		$column["status"] ~ /ok|few/ && $column["transport"] ~ /tcp/ { good++ }
 		END { exit bad || !good }' "$FB_HOSTS"/csv/*all_reduce*.csv >>"$log" 2>&1 || rc=1
 	verdict all_reduce "$rc" "$log"
 else

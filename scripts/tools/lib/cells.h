@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Rows of several launches joined to cells, and cells put into sections.
+ *
+ * A cell is all launches of one experiment: rows with equal keys. A section is what may be
+ * compared: cells that differ only in who carried the operation out (engine, algorithm,
+ * protocol, transport) and in the number of bytes. Everything else that differs (a data type, a
+ * cadence, the number of ranks) makes another section, so that a table never mixes it.
+ */
+#ifndef FB_SCRIPTS_TOOLS_LIB_CELLS_H
+#define FB_SCRIPTS_TOOLS_LIB_CELLS_H
+
+#include "scripts/tools/lib/results.h"
+
+#include <stdbool.h>
+
+struct fb_cell {
+	const struct fb_result *row; /* one of its rows: for the key. Borrowed */
+	uint64_t bytes;
+	size_t launches;	/* with a time */
+	enum fb_status status;	/* the worst of its launches */
+	const char *reason;	/* of the launch with that status */
+	double us;		/* median over launches of the row's median; NAN: no time */
+	double low_us, high_us; /* see fb_cells_make */
+	double busbw_GBps;	/* that belongs to `us`; NAN: nothing is counted */
+	double bound_us;	/* median over launches; NAN: unknown */
+	const char *flags;	/* of the first launch */
+};
+
+struct fb_section {
+	struct fb_cell *cell; /* [count], by bytes; of equal bytes the quickest first */
+	size_t count;
+};
+
+struct fb_cells {
+	struct fb_cell *cell; /* [count], by section */
+	size_t count;
+	struct fb_section *section; /* [nsections] */
+	size_t nsections;
+};
+
+/*
+ * Makes cells of rows, which must outlive them. The interval low_us .. high_us is, for one
+ * launch, the 95% interval of the median within it; for six and more, the 95% interval of the
+ * median over launches; between these no such interval exists, and it is the least and the
+ * greatest launch. Of two rows of the same launch the later one counts (a repeated fault).
+ * Returns 0 or FB_ENOMEM (printed).
+ */
+int fb_cells_make(struct fb_cells *cells, const struct fb_results *results);
+void fb_cells_free(struct fb_cells *cells);
+
+/* The cell's field of that name of the schema. Borrowed. */
+const char *fb_cell_text(const struct fb_cell *cell, const char *column);
+
+/* Whether a library carried it out, as opposed to an algorithm of the project's. */
+bool fb_cell_is_library(const struct fb_cell *cell);
+
+/* Whether its time may be compared: status ok or few. */
+bool fb_cell_has_time(const struct fb_cell *cell);
+
+/* The quickest usable cell of cell[0 .. n): of a library, or of the project's own; or NULL. */
+const struct fb_cell *fb_cells_best(const struct fb_cell *cell, size_t n, bool library);
+
+/* How many of the section's cells from `first` on have the same number of bytes. */
+size_t fb_section_same_bytes(const struct fb_section *section, size_t first);
+
+/*
+ * What the section is, for people: "all_reduce, f32 sum, 4 ranks on 1 node"; what is usual
+ * (host memory, isolated, blocking, out of place, root 0) is left out. Returns buf.
+ */
+const char *fb_section_title(const struct fb_section *section, char *buf, size_t n);
+
+#endif

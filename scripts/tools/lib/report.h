@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What `summary` prints: a table for people, CSV for programs, or data for gnuplot. */
+#ifndef FB_SCRIPTS_TOOLS_LIB_REPORT_H
+#define FB_SCRIPTS_TOOLS_LIB_REPORT_H
+
+#include "scripts/tools/lib/cells.h"
+
+#include <stdio.h>
+
+enum fb_metric { FB_METRIC_TIME, FB_METRIC_BUSBW };
+
+enum { FB_LABEL_CHARS = 96, FB_TITLE_CHARS = 256, FB_PLOT_SERIES = 6 };
+
+struct fb_report {
+	const struct fb_cells *cells;
+	const struct fb_results *results; /* for the facts */
+	enum fb_metric metric;
+	bool all; /* every algorithm, not only the best of each size */
+	FILE *out;
+};
+
+/* How many cells have each status. */
+struct fb_tally {
+	size_t status[FB_STATUSES];
+};
+struct fb_tally fb_report_tally(const struct fb_cells *cells);
+
+/* Who carried a cell out: "ring ll"; engine and transport only where not host and shm. */
+const char *fb_cell_label(const struct fb_cell *cell, char buf[FB_LABEL_CHARS]);
+
+/*
+ * Time of `other` by time of `cell` with the interval that follows from both of theirs, all NAN
+ * where either has no time (`other` may be NULL). Above 1: `cell` is quicker.
+ */
+struct fb_ratio {
+	double value, low, high;
+};
+struct fb_ratio fb_cell_ratio(const struct fb_cell *other, const struct fb_cell *cell);
+
+/* A table of at most 100 columns per section, and what went wrong at the end. */
+void fb_report_text(const struct fb_report *report);
+
+/* A line per section and size (with `all`: per cell), keys first; see docs/measurement.md. */
+void fb_report_csv(const struct fb_report *report);
+
+/*
+ * A section as commands for gnuplot's `load`: TITLE, HOST, SIZES (whether there are any), OWN
+ * (number of series), LIBRARY and BOUND (whether there are such), NAME[], and the datablock
+ * $DATA with a block for each series: own ones first, then the library's, then the bound. Each
+ * line is bytes, us, low, high, busbw, ratio, low, high. Of the project's algorithms each has
+ * one series, its quickest protocol at each size; at most FB_PLOT_SERIES, those first that are
+ * the best at most sizes. Returns 0, or FB_ENOMEM (printed).
+ */
+int fb_report_plot(const struct fb_report *report, const struct fb_section *section);
+
+#endif

@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A section as data for gnuplot; see report.h.
+ *
+ * gnuplot finds CSV columns by their number and cannot join rows, so it is given a small table
+ * made here, where columns are found by name.
+ */
+#include "common/error.h"
+#include "scripts/tools/lib/report.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SERIES_MAX = 64, NAME_CHARS = 96 };
+
+/* An algorithm of the project's on one engine and transport, whatever the protocol. */
+struct series {
+	const struct fb_cell *first; /* for the name */
+	size_t sizes, wins;	     /* with a time; at which it is the best */
+	double log_sum;		     /* of its time by the best one's */
+};
+
+static bool same_series(const struct fb_cell *a, const struct fb_cell *b)
+{
+	static const char *const columns[] = {"engine", "algorithm", "transport"};
+
+	for (size_t i = 0; i < sizeof(columns) / sizeof(columns[0]); i++)
+		if (strcmp(fb_cell_text(a, columns[i]), fb_cell_text(b, columns[i])))
+			return false;
+	return true;
+}
+
+/* The quickest protocol of a series among the cells of one size, or NULL. */
+static const struct fb_cell *quickest(const struct fb_cell *cell, size_t n,
+				      const struct fb_cell *series)
+{
+	for (size_t i = 0; i < n; i++)
+		if (fb_cell_has_time(&cell[i]) && same_series(&cell[i], series))
+			return &cell[i]; /* they are sorted by time */
+	return NULL;
+}
+
+static void add_cells(struct series *series, size_t *count, const struct fb_cell *cell, size_t n)
+{
+	const struct fb_cell *best = fb_cells_best(cell, n, false);
+
+	for (size_t i = 0; i < n; i++) {
+		size_t s = 0;
+
+		if (fb_cell_is_library(&cell[i]) || !fb_cell_has_time(&cell[i]))
+			continue;
+		while (s < *count && !same_series(series[s].first, &cell[i]))
+			s++;
+		if (s == SERIES_MAX)
+			continue;
+		if (s == *count)
+			series[(*count)++] = (struct series){.first = &cell[i]};
+		if (quickest(cell, n, &cell[i]) != &cell[i])
+			continue;
+		series[s].sizes++;
+		series[s].wins += &cell[i] == best ? 1 : 0;
+		series[s].log_sum += log(cell[i].us / best->us);
+	}
+}
+
+/* The best at most sizes first, then by the mean distance to the best. */
+static int compare_series(const void *x, const void *y)
+{
+	const struct series *a = x, *b = y;
+	double da = a->log_sum / (double)a->sizes, db = b->log_sum / (double)b->sizes;
+
+	if (a->wins != b->wins)
+		return a->wins > b->wins ? -1 : 1;
+	return da < db ? -1 : da > db;
+}
+
+/* gnuplot's single quotes take everything but themselves, which is doubled. */
+static void put_quoted(FILE *out, const char *text)
+{
+	fputc('\'', out);
+	for (; *text; text++) {
+		if (*text == '\'')
+			fputc('\'', out);
+		fputc(*text, out);
+	}
+	fputc('\'', out);
+}
+
+static void put_text(FILE *out, const char *name, const char *text)
+{
+	fprintf(out, "%s = ", name);
+	put_quoted(out, text);
+	fputc('\n', out);
+}
+
+static void series_name(const struct fb_cell *cell, char name[NAME_CHARS])
+{
+	const char *engine = fb_cell_text(cell, "engine");
+	const char *transport = fb_cell_text(cell, "transport");
+	bool host = !strcmp(engine, "host"), shm = !strcmp(transport, "shm");
+
+	snprintf(name, NAME_CHARS, "%s%s%s%s%s", host ? "" : engine, host ? "" : " ",
+		 fb_cell_text(cell, "algorithm"), shm ? "" : " ", shm ? "" : transport);
+}
+
+static void put_value(FILE *out, double x)
+{
+	if (isfinite(x))
+		fprintf(out, " %.6g", x);
+	else
+		fputs(" NaN", out);
+}
+
+/* Where there is no interval the point itself stands for it. */
+static void put_line(FILE *out, const struct fb_cell *cell, const struct fb_cell *library)
+{
+	struct fb_ratio ratio = fb_cell_ratio(library, cell);
+	const double values[] = {
+		cell->us,
+		isfinite(cell->low_us) ? cell->low_us : cell->us,
+		isfinite(cell->high_us) ? cell->high_us : cell->us,
+		cell->busbw_GBps,
+		ratio.value,
+		isfinite(ratio.low) ? ratio.low : ratio.value,
+		isfinite(ratio.high) ? ratio.high : ratio.value,
+	};
+
+	fprintf(out, "%llu", (unsigned long long)cell->bytes);
+	for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++)
+		put_value(out, values[i]);
+	fputc('\n', out);
+}
+
+/* A block of the datablock: of one series, of the library (NULL), with the sizes it has. */
+static void put_series(FILE *out, const struct fb_section *section, const struct series *series)
+{
+	size_t n;
+
+	for (size_t i = 0; i < section->count; i += n) {
+		const struct fb_cell *cell = &section->cell[i], *library, *shown;
+
+		n = fb_section_same_bytes(section, i);
+		library = fb_cells_best(cell, n, true);
+		shown = series ? quickest(cell, n, series->first) : library;
+		if (shown)
+			put_line(out, shown, library);
+	}
+	fputs("\n\n", out);
+}
+
+/* The least possible time at each size, as the best cell knows it. */
+static void put_bound(FILE *out, const struct fb_section *section)
+{
+	size_t n;
+
+	for (size_t i = 0; i < section->count; i += n) {
+		const struct fb_cell *best;
+
+		n = fb_section_same_bytes(section, i);
+		best = fb_cells_best(&section->cell[i], n, false);
+		if (!best || !isfinite(best->bound_us))
+			continue;
+		fprintf(out, "%llu", (unsigned long long)best->bytes);
+		put_value(out, best->bound_us);
+		put_value(out, best->bound_us);
+		put_value(out, best->bound_us);
+		put_value(out, best->busbw_GBps * best->us / best->bound_us);
+		fputs(" NaN NaN NaN\n", out);
+	}
+	fputs("\n\n", out);
+}
+
+static void put_names(FILE *out, const struct series *series, size_t shown)
+{
+	char name[NAME_CHARS];
+
+	/* One more, as gnuplot has no empty arrays. */
+	fprintf(out, "array NAME[%zu]\n", shown + 1);
+	for (size_t i = 0; i < shown; i++) {
+		series_name(series[i].first, name);
+		fprintf(out, "NAME[%zu] = ", i + 1);
+		put_quoted(out, name);
+		fputc('\n', out);
+	}
+}
+
+int fb_report_plot(const struct fb_report *report, const struct fb_section *section)
+{
+	struct series *series = calloc(SERIES_MAX, sizeof(*series));
+	const char *host = fb_results_fact(report->results, "hostname");
+	size_t count = 0, shown, n, library = 0, bound = 0, sizes = 0;
+	char title[FB_TITLE_CHARS];
+
+	if (!series)
+		return fb_error(FB_ENOMEM, "out of memory for a plot");
+	for (size_t i = 0; i < section->count; i += n) {
+		const struct fb_cell *best;
+
+		n = fb_section_same_bytes(section, i);
+		best = fb_cells_best(&section->cell[i], n, false);
+		add_cells(series, &count, &section->cell[i], n);
+		library += fb_cells_best(&section->cell[i], n, true) ? 1 : 0;
+		bound += best && isfinite(best->bound_us) ? 1 : 0;
+		sizes += section->cell[i].bytes > 0 ? 1 : 0;
+	}
+	qsort(series, count, sizeof(*series), compare_series);
+	shown = count < FB_PLOT_SERIES ? count : FB_PLOT_SERIES;
+	put_text(report->out, "TITLE", fb_section_title(section, title, sizeof(title)));
+	put_text(report->out, "HOST", host ? host : "");
+	fprintf(report->out, "SIZES = %zu\nOWN = %zu\nHIDDEN = %zu\nLIBRARY = %d\nBOUND = %d\n",
+		sizes, shown, count - shown, library > 0, bound > 0);
+	put_names(report->out, series, shown);
+	fputs("$DATA << EOD\n", report->out);
+	for (size_t i = 0; i < shown; i++)
+		put_series(report->out, section, &series[i]);
+	if (library)
+		put_series(report->out, section, NULL);
+	if (bound)
+		put_bound(report->out, section);
+	fputs("EOD\n", report->out);
+	free(series);
+	return FB_OK;
+}

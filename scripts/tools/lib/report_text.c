@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The table for people; see report.h. */
+#include "scripts/tools/lib/report.h"
+#include "common/sizes.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { NUMBER_CHARS = 16, LABEL_WIDTH = 30 };
+
+/* Ratios of one operation, or of all. */
+struct ratios {
+	double log_sum, worst;
+	size_t n, slower; /* slower: own is, and the intervals do not overlap */
+	const struct fb_cell *worst_cell;
+};
+
+struct fb_tally fb_report_tally(const struct fb_cells *cells)
+{
+	struct fb_tally tally = {{0}};
+
+	for (size_t i = 0; i < cells->count; i++)
+		tally.status[cells->cell[i].status]++;
+	return tally;
+}
+
+const char *fb_cell_label(const struct fb_cell *cell, char buf[FB_LABEL_CHARS])
+{
+	const char *engine = fb_cell_text(cell, "engine");
+	const char *transport = fb_cell_text(cell, "transport");
+	bool usual = !strcmp(engine, "host"), shm = !strcmp(transport, "shm");
+
+	if (fb_cell_is_library(cell))
+		snprintf(buf, FB_LABEL_CHARS, "%s library", engine);
+	else
+		snprintf(buf, FB_LABEL_CHARS, "%s%s%s %s%s%s", usual ? "" : engine,
+			 usual ? "" : " ", fb_cell_text(cell, "algorithm"),
+			 fb_cell_text(cell, "protocol"), shm ? "" : " ", shm ? "" : transport);
+	return buf;
+}
+
+struct fb_ratio fb_cell_ratio(const struct fb_cell *other, const struct fb_cell *cell)
+{
+	const double none = (double)NAN;
+
+	if (!other || !cell || !fb_cell_has_time(other) || !fb_cell_has_time(cell))
+		return (struct fb_ratio){none, none, none};
+	return (struct fb_ratio){
+		.value = other->us / cell->us,
+		.low = other->low_us / cell->high_us,
+		.high = other->high_us / cell->low_us,
+	};
+}
+
+/* Four significant digits, no exponent; "-" for NAN. */
+static const char *number(double x, char buf[NUMBER_CHARS])
+{
+	int decimals = x < 9.9995 ? 3 : x < 99.995 ? 2 : x < 999.95 ? 1 : 0;
+
+	if (!isfinite(x))
+		return strcpy(buf, "-");
+	snprintf(buf, NUMBER_CHARS, "%.*f", decimals, x);
+	return buf;
+}
+
+static const char *percent(double x, char buf[NUMBER_CHARS])
+{
+	if (!isfinite(x))
+		return strcpy(buf, "-");
+	if (x >= 9.995)
+		return strcpy(buf, ">999%");
+	snprintf(buf, NUMBER_CHARS, "%.*f%%", x < 0.0995 ? 1 : 0, 100 * x);
+	return buf;
+}
+
+static double value_of(const struct fb_report *report, const struct fb_cell *cell)
+{
+	if (!cell)
+		return (double)NAN;
+	return report->metric == FB_METRIC_TIME ? cell->us : cell->busbw_GBps;
+}
+
+static double half_width(const struct fb_cell *cell)
+{
+	return fmax(cell->high_us - cell->us, cell->us - cell->low_us) / cell->us;
+}
+
+/* Of the harness's flags only what makes the number doubtful beyond its interval. */
+static const char *remark(const struct fb_cell *cell)
+{
+	if (cell->status == FB_STATUS_FEW)
+		return " few";
+	return strstr(cell->flags, "drift") ? " drift" : "";
+}
+
+static void print_cell(const struct fb_report *report, const struct fb_cell *cell,
+		       const struct fb_cell *library)
+{
+	struct fb_ratio ratio = fb_cell_ratio(library, cell);
+	char label[FB_LABEL_CHARS], size[FB_SIZE_CHARS], mark = ' ';
+	char us[NUMBER_CHARS], half[NUMBER_CHARS], bound[NUMBER_CHARS], other[NUMBER_CHARS];
+	char times[NUMBER_CHARS];
+
+	if (ratio.low <= 1 && ratio.high >= 1)
+		mark = '~';
+	fprintf(report->out, "%10s  %-*.*s %10s %7s %7s %10s %8s%c%s\n",
+		fb_size_text(cell->bytes, size), LABEL_WIDTH, LABEL_WIDTH,
+		fb_cell_label(cell, label), number(value_of(report, cell), us),
+		percent(half_width(cell), half), percent(cell->bound_us / cell->us, bound),
+		number(value_of(report, library), other),
+		isfinite(ratio.value) ? (snprintf(times, sizeof(times), "%.2f", ratio.value), times)
+				      : "-",
+		mark, remark(cell));
+}
+
+static void print_problem(const struct fb_report *report, const struct fb_cell *cell)
+{
+	char label[FB_LABEL_CHARS], size[FB_SIZE_CHARS];
+
+	fprintf(report->out, "%10s  %-*.*s %s%s%s\n", fb_size_text(cell->bytes, size), LABEL_WIDTH,
+		LABEL_WIDTH, fb_cell_label(cell, label), fb_status_name(cell->status),
+		*cell->reason ? ": " : "", cell->reason);
+}
+
+static void add_ratio(struct ratios *ratios, const struct fb_cell *library,
+		      const struct fb_cell *own)
+{
+	struct fb_ratio ratio = fb_cell_ratio(library, own);
+
+	if (!isfinite(ratio.value))
+		return;
+	ratios->log_sum += log(ratio.value);
+	ratios->slower += ratio.high < 1 ? 1 : 0;
+	if (ratios->n++ == 0 || ratio.value < ratios->worst) {
+		ratios->worst = ratio.value;
+		ratios->worst_cell = own;
+	}
+}
+
+/* The cells of one size. */
+static void print_size(const struct fb_report *report, const struct fb_cell *cell, size_t n,
+		       struct ratios *ratios)
+{
+	const struct fb_cell *own = fb_cells_best(cell, n, false);
+	const struct fb_cell *library = fb_cells_best(cell, n, true);
+
+	if (own)
+		add_ratio(ratios, library, own);
+	for (size_t i = 0; i < n && report->all; i++)
+		if (fb_cell_has_time(&cell[i]))
+			print_cell(report, &cell[i], library);
+		else
+			print_problem(report, &cell[i]);
+	if (report->all)
+		return;
+	if (own || library)
+		print_cell(report, own ? own : library, library);
+}
+
+static const char *library_name(const struct fb_section *section)
+{
+	for (size_t i = 0; i < section->count; i++)
+		if (fb_cell_is_library(&section->cell[i]))
+			return strcmp(fb_cell_text(&section->cell[i], "engine"), "mpi") ? "library"
+											: "MPI";
+	return "library";
+}
+
+static void print_section(const struct fb_report *report, const struct fb_section *section,
+			  struct ratios *ratios)
+{
+	const char *library = library_name(section);
+	const char *unit = report->metric == FB_METRIC_TIME ? "us" : "GB/s";
+	char title[FB_TITLE_CHARS], other[32], times[32];
+	size_t n;
+
+	snprintf(other, sizeof(other), "%s %s", library, unit);
+	snprintf(times, sizeof(times), "%s/own", library);
+	fprintf(report->out, "\n%s\n", fb_section_title(section, title, sizeof(title)));
+	fprintf(report->out, "%10s  %-*s %10s %7s %7s %10s %8s\n", "bytes", LABEL_WIDTH,
+		report->all ? "algorithm" : "best of own", unit, "+-", "bound", other, times);
+	for (size_t i = 0; i < section->count; i += n) {
+		n = fb_section_same_bytes(section, i);
+		print_size(report, &section->cell[i], n, ratios);
+	}
+}
+
+static void print_facts(const struct fb_report *report)
+{
+	static const struct {
+		const char *key, *before, *after;
+	} facts[] = {
+		{"run.name", "", ""},
+		{"hostname", " on ", ""},
+		{"cpu.model", ", ", ""},
+		{"cpu.count", ", ", " cpus"},
+		{"run.ranks", ", ", " ranks"},
+		{"mpi.library", "\n", ""},
+		{"build.version", "\nfabricbench ", ""},
+		{"build.revision", " ", ""},
+	};
+
+	for (size_t i = 0; i < sizeof(facts) / sizeof(facts[0]); i++) {
+		const char *value = fb_results_fact(report->results, facts[i].key);
+
+		if (value)
+			fprintf(report->out, "%s%.95s%s", facts[i].before, value, facts[i].after);
+	}
+	if (report->results->nfacts)
+		fputc('\n', report->out);
+}
+
+static void print_ratios(const struct fb_report *report, const struct ratios *r)
+{
+	char size[FB_SIZE_CHARS];
+
+	if (r->n == 0)
+		return;
+	fprintf(report->out,
+		"\nlibrary/own over %zu sizes: geometric mean %.2f; least %.2f (%s, %s); "
+		"own slower at %zu\n",
+		r->n, exp(r->log_sum / (double)r->n), r->worst,
+		fb_cell_text(r->worst_cell, "program"), fb_size_text(r->worst_cell->bytes, size),
+		r->slower);
+}
+
+/* Every reason why rows were skipped, once, with how many. */
+static void print_skipped(const struct fb_report *report)
+{
+	const struct fb_cells *cells = report->cells;
+
+	for (size_t i = 0; i < cells->count; i++) {
+		const char *reason = cells->cell[i].reason;
+		size_t same = 0, before = 0;
+
+		if (cells->cell[i].status != FB_STATUS_SKIPPED)
+			continue;
+		for (size_t j = 0; j < cells->count; j++) {
+			if (cells->cell[j].status != FB_STATUS_SKIPPED ||
+			    strcmp(cells->cell[j].reason, reason))
+				continue;
+			same++;
+			before += j < i ? 1 : 0;
+		}
+		if (before == 0)
+			fprintf(report->out, "  skipped: %zu: %s\n", same, reason);
+	}
+}
+
+static void print_bad(const struct fb_report *report, enum fb_status status, size_t count,
+		      const char *what)
+{
+	if (count == 0)
+		return;
+	fprintf(report->out, "\n*** %s: %zu ***\n", what, count);
+	for (size_t i = 0; i < report->cells->count; i++) {
+		const struct fb_cell *cell = &report->cells->cell[i];
+
+		if (cell->status != status)
+			continue;
+		fprintf(report->out, "%s:\n", fb_cell_text(cell, "program"));
+		print_problem(report, cell);
+	}
+}
+
+void fb_report_text(const struct fb_report *report)
+{
+	struct fb_tally tally = fb_report_tally(report->cells);
+	struct ratios ratios = {0};
+
+	print_facts(report);
+	for (size_t i = 0; i < report->cells->nsections; i++)
+		print_section(report, &report->cells->section[i], &ratios);
+	print_ratios(report, &ratios);
+	fputs("\n"
+	      "us     median over repetitions of the slowest rank; +- its 95% interval\n"
+	      "bound  least possible time on this memory by the time measured\n"
+	      "~      the two intervals overlap: no difference was seen\n",
+	      report->out);
+	fprintf(report->out, "\nrows: %zu ok, %zu few, %zu skipped, %zu wrong, %zu fault\n",
+		tally.status[FB_STATUS_OK], tally.status[FB_STATUS_FEW],
+		tally.status[FB_STATUS_SKIPPED], tally.status[FB_STATUS_WRONG],
+		tally.status[FB_STATUS_FAULT]);
+	print_skipped(report);
+	print_bad(report, FB_STATUS_WRONG, tally.status[FB_STATUS_WRONG], "WRONG DATA");
+	print_bad(report, FB_STATUS_FAULT, tally.status[FB_STATUS_FAULT], "FAULTS");
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Result files as the analysis tools see them: rows whose fields are found by the name of their
+ * column, in the order of common/schema.h, and the facts of environment.csv. Read with libcsv.
+ */
+#ifndef FB_SCRIPTS_TOOLS_LIB_RESULTS_H
+#define FB_SCRIPTS_TOOLS_LIB_RESULTS_H
+
+#include "common/schema.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* One row. All of it is one allocation, owned by the struct fb_results it is in. */
+struct fb_result {
+	char **field; /* [fb_columns_count]; "" where the file has no such column; never NULL */
+};
+
+struct fb_fact {
+	char *key, *value;
+};
+
+struct fb_results {
+	struct fb_result *row; /* [count], in the order of the files */
+	size_t count, capacity;
+	struct fb_fact *fact; /* [nfacts]: what environment.csv says of scope `run` */
+	size_t nfacts;
+};
+
+/*
+ * Adds the rows of a file, or of all result files of a folder, and the facts of the
+ * environment.csv there (samples and other files are passed over). A last line without its end is ignored: its writer is at
+ * work or died. Returns 0, FB_EINPUT (not there, no result file, a malformed line, a key column
+ * missing, an unknown status; printed) or FB_ENOMEM (printed). What was read so far stays.
+ */
+int fb_results_read(struct fb_results *results, const char *path);
+
+/* The value of a fact, or NULL. Borrowed. */
+const char *fb_results_fact(const struct fb_results *results, const char *key);
+
+/* A field as a number: NAN where it is empty or no number. `column` is a name of the schema. */
+double fb_result_number(const struct fb_result *result, const char *column);
+
+/* A field as text. `column` is a name of the schema. Borrowed. */
+const char *fb_result_text(const struct fb_result *result, const char *column);
+
+/* Safe on a zeroed structure. */
+void fb_results_free(struct fb_results *results);
+
+#endif

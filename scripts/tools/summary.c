@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * summary: what a results folder says, for people: for each operation and size the best of the
+ * project's algorithms beside the library's own call.
+ *
+ * It compares within one set of launches and gives no verdict. `--plot` feeds plots/<name>.gp,
+ * which is why the joining of rows is here and not in gnuplot.
+ */
+#include "common/error.h"
+#include "common/option.h"
+#include "common/version.h"
+#include "scripts/tools/lib/arguments.h"
+#include "scripts/tools/lib/report.h"
+
+#include <csv.h>
+#include <stdlib.h>
+
+struct settings {
+	int metric;
+	bool all, csv, plot, sections, help, version;
+	uint64_t section;
+};
+
+static const char *const metrics[] = {"time", "busbw", NULL};
+
+#define FLAG(field, short_, name, help)                                                            \
+	FB_OPTION_FLAG(struct settings, field, short_, name, help)
+
+static const struct fb_option table[] = {
+	FB_OPTION_GROUP("What to show"),
+	FB_OPTION_CHOICE(struct settings, metric, 'm', "metric", "time", metrics,
+			 "what the table shows: median time, or bus bandwidth"),
+	FLAG(all, 'a', "all", "every algorithm and protocol of each size, not only the best"),
+	FLAG(csv, 0, "csv", "CSV instead of a table"),
+	FLAG(plot, 0, "plot", "gnuplot commands and data, of one section"),
+	FB_OPTION_U64(struct settings, section, 0, "section", "N", "1", 1, 1000000,
+		      "which section --plot is of"),
+	FLAG(sections, 0, "sections", "how many sections there are"),
+	FB_OPTION_GROUP("Other"),
+	FLAG(help, 'h', "help", "this text"),
+	FLAG(version, 'V', "version", "version and revision"),
+	FB_OPTION_END,
+};
+
+static const char description[] =
+	"summary [option...] DIR|FILE...\n\n"
+	"Reads the result files of folders, or single files, joins rows of several launches, "
+	"and shows for each operation and size the best of the project's algorithms, its "
+	"time, how near the bound it is, the library's own time, and the ratio of the two.\n\n"
+	"Exit code: 0 good; 2 a row had wrong data; 3 the input cannot be used; 5 a row ended "
+	"in a fault. --csv, --plot and --sections ignore bad rows.";
+
+static int print(const struct fb_report *report, const struct settings *settings)
+{
+	struct fb_tally tally = fb_report_tally(report->cells);
+	size_t sections = report->cells->nsections;
+
+	if (settings->sections) {
+		fprintf(report->out, "%zu\n", sections);
+	} else if (settings->plot && settings->section > sections) {
+		fb_error(FB_EINPUT, "--section %llu: there are %zu sections",
+			 (unsigned long long)settings->section, sections);
+		return FB_EXIT_INPUT;
+	} else if (settings->plot) {
+		return fb_exit_code(fb_report_plot(
+			report, &report->cells->section[settings->section - 1]));
+	} else if (settings->csv) {
+		fb_report_csv(report);
+	} else {
+		fb_report_text(report);
+		if (tally.status[FB_STATUS_FAULT])
+			return FB_EXIT_FAULT;
+		if (tally.status[FB_STATUS_WRONG])
+			return FB_EXIT_WRONG;
+	}
+	return FB_EXIT_OK;
+}
+
+static int summarise(const struct settings *settings, char *const *paths, size_t count)
+{
+	struct fb_results results = {0};
+	struct fb_cells cells = {0};
+	struct fb_report report = {
+		.cells = &cells,
+		.results = &results,
+		.metric = (enum fb_metric)settings->metric,
+		.all = settings->all,
+		.out = stdout,
+	};
+	int err = FB_OK, code;
+
+	for (size_t i = 0; i < count && !err; i++)
+		err = fb_results_read(&results, paths[i]);
+	if (!err)
+		err = fb_cells_make(&cells, &results);
+	code = err ? fb_exit_code(err) : print(&report, settings);
+	if (!err && (fflush(stdout) || ferror(stdout)))
+		code = FB_EXIT_FAULT;
+	fb_cells_free(&cells);
+	fb_results_free(&results);
+	return code;
+}
+
+int main(int argc, char **argv)
+{
+	struct settings settings = {0};
+	const struct fb_option_chain chain = {.table = table, .values = &settings};
+	const struct fb_option_about about = {
+		.program = "summary",
+		.summary = "what a results folder says",
+		.description = description,
+		.version = fb_version_text(),
+	};
+	size_t count = fb_arguments_split(table, argc, argv);
+	char **paths = argv + argc - count;
+
+	if (fb_option_parse(&chain, argc - (int)count, argv, stderr))
+		return FB_EXIT_INPUT;
+	if (settings.help) {
+		fb_option_help(&chain, &about, stdout);
+		return FB_EXIT_OK;
+	}
+	if (settings.version) {
+		printf("summary (fabricbench) %s, revision %s, libcsv %d.%d\n", fb_version_text(),
+		       fb_version_revision(), CSV_MAJOR, CSV_MINOR);
+		return FB_EXIT_OK;
+	}
+	if (count == 0) {
+		fb_error(FB_EINPUT, "no input: expected result folders or files; see --help");
+		return FB_EXIT_INPUT;
+	}
+	return summarise(&settings, paths, count);
+}

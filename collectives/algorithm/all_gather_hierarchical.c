@@ -85,6 +85,7 @@ const struct fb_algorithm fb_all_gather_hierarchical = {
 	.collective = FB_ALL_GATHER,
 	.source = "Traeff 2006; BlueConnect (Cho et al. 2019)",
 	.in_place = true,
+	.stages = STAGES,
 	.can = can,
 	.scratch = scratch,
 	.build = build,

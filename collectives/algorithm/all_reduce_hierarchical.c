@@ -139,6 +139,7 @@ const struct fb_algorithm fb_all_reduce_hierarchical = {
 	.collective = FB_ALL_REDUCE,
 	.source = "BlueConnect (Cho et al. 2019)",
 	.in_place = true,
+	.stages = STAGES,
 	.can = can,
 	.split = split,
 	.scratch = scratch,

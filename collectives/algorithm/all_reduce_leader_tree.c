@@ -133,6 +133,7 @@ const struct fb_algorithm fb_all_reduce_leader_tree = {
 	.source = "CollTree; NCCL's tree across nodes with chains inside",
 	.in_place = true,
 	.channels = 2,
+	.stages = STAGES,
 	.can = can,
 	.split = split,
 	.scratch = scratch,

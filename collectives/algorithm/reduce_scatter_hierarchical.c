@@ -103,6 +103,7 @@ const struct fb_algorithm fb_reduce_scatter_hierarchical = {
 	.collective = FB_REDUCE_SCATTER,
 	.source = "BlueConnect (Cho et al. 2019)",
 	.in_place = true,
+	.stages = STAGES,
 	.can = can,
 	.scratch = scratch,
 	.build = build,

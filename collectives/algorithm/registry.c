@@ -52,5 +52,10 @@ bool fb_algorithm_can(const struct fb_algorithm *algorithm, const struct fb_shap
 			 algorithm->channels, shape->nchannels);
 		return false;
 	}
+	if (shape->stages && !algorithm->stages) {
+		snprintf(why, n, "%s is not composed of parts like %s", algorithm->name,
+			 shape->stages);
+		return false;
+	}
 	return !algorithm->can || algorithm->can(shape, why, n);
 }

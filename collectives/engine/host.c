@@ -42,6 +42,19 @@ static void host_close(struct fb_engine *engine)
 	free(e);
 }
 
+/* "hierarchical:ring+tree+ring" names an algorithm and its parts; *stages is NULL without them. */
+static const struct fb_algorithm *find_algorithm(const struct fb_operation *op,
+						 const struct fb_case *c, const char **stages)
+{
+	const char *colon = strchr(c->algorithm, ':');
+	char name[64];
+
+	*stages = colon ? colon + 1 : NULL;
+	snprintf(name, sizeof(name), "%.*s",
+		 colon ? (int)(colon - c->algorithm) : (int)strlen(c->algorithm), c->algorithm);
+	return fb_algorithm_find(op->collective, name);
+}
+
 static bool can_transport(const struct host_engine *e, const struct fb_case *c, char *reason)
 {
 	bool tcp_only = !strcmp(c->transport, "tcp"), both = !strcmp(c->transport, "shm+tcp");
@@ -62,7 +75,8 @@ static bool host_can(const struct fb_engine *engine, const struct fb_case *c,
 		     const struct fb_operation *op, char reason[FB_REASON_CHARS])
 {
 	const struct host_engine *e = (const struct host_engine *)engine;
-	const struct fb_algorithm *a = fb_algorithm_find(op->collective, c->algorithm);
+	const char *stages;
+	const struct fb_algorithm *a = find_algorithm(op, c, &stages);
 	const struct fb_collective_info *info = fb_collective_info(op->collective);
 	bool direct = !strcmp(c->protocol, "direct");
 	struct fb_shape shape;
@@ -73,7 +87,7 @@ static bool host_can(const struct fb_engine *engine, const struct fb_case *c,
 			 c->algorithm);
 		return false;
 	}
-	shape = fb_host_shape(e, op, 0, fb_host_channels(e, a));
+	shape = fb_host_shape(e, op, stages, 0, fb_host_channels(e, a));
 	if (!fb_algorithm_can(a, &shape, reason, FB_REASON_CHARS))
 		return false;
 	if (a->protocols && !(a->protocols & wanted)) {
@@ -101,7 +115,7 @@ static int host_prepare(struct fb_engine *engine, const struct fb_case *c,
 	r->request.engine = engine;
 	r->engine = (struct host_engine *)engine;
 	r->op = op;
-	r->algorithm = fb_algorithm_find(op->collective, c->algorithm);
+	r->algorithm = find_algorithm(op, c, &r->stages);
 	r->nchannels = fb_host_channels(r->engine, r->algorithm);
 	err = fb_host_setup(r, c);
 	if (err) {
@@ -166,14 +180,15 @@ static int host_check_plan(struct fb_engine *engine, const struct fb_case *c,
 			   const struct fb_operation *op, FILE *report)
 {
 	const struct host_engine *e = (const struct host_engine *)engine;
-	const struct fb_algorithm *a = fb_algorithm_find(op->collective, c->algorithm);
+	const char *stages;
+	const struct fb_algorithm *a = find_algorithm(op, c, &stages);
 	struct fb_check_options options = {.slots = (int)e->settings->slots, .slices = 2,
 					   .runs = 2};
 	struct fb_check_report result;
 	int nchannels = fb_host_channels(e, a), err = FB_OK;
 
 	for (int i = 0; i < nchannels && !err; i++) {
-		struct fb_shape shape = fb_host_shape(e, op, i, nchannels);
+		struct fb_shape shape = fb_host_shape(e, op, stages, i, nchannels);
 
 		err = fb_check(a, &shape, !strcmp(c->protocol, "direct"), &options, &result);
 		if (err)

@@ -45,6 +45,7 @@ struct host_request {
 	struct host_engine *engine;
 	const struct fb_operation *op;
 	const struct fb_algorithm *algorithm;
+	const char *stages; /* of a composed algorithm, in the case's text; NULL: its default */
 	struct fb_geometry geometry;
 	struct fb_move move;
 	struct fb_segment scratch;
@@ -76,9 +77,9 @@ char *fb_host_base(const struct host_request *r, int rank, uint8_t buffer);
 int fb_host_setup(struct host_request *r, const struct fb_case *c);
 void fb_host_teardown(struct host_request *r);
 
-/* The shape a case asks the algorithm for. */
+/* The shape a case asks the algorithm for; stages as in fb_shape. */
 struct fb_shape fb_host_shape(const struct host_engine *e, const struct fb_operation *op,
-			      int channel, int nchannels);
+			      const char *stages, int channel, int nchannels);
 int fb_host_channels(const struct host_engine *e, const struct fb_algorithm *algorithm);
 
 #endif

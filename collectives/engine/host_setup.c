@@ -28,12 +28,12 @@ char *fb_host_base(const struct host_request *r, int rank, uint8_t buffer)
 }
 
 struct fb_shape fb_host_shape(const struct host_engine *e, const struct fb_operation *op,
-			      int channel, int nchannels)
+			      const char *stages, int channel, int nchannels)
 {
 	return (struct fb_shape){
 		.collective = op->collective, .nranks = e->world->nranks, .root = op->root,
 		.in_place = op->in_place, .channel = channel, .nchannels = nchannels,
-		.topology = &e->topology,
+		.topology = &e->topology, .stages = stages,
 	};
 }
 
@@ -73,7 +73,8 @@ static int build_plans(struct host_request *r, const struct fb_case *c)
 	int err = FB_OK;
 
 	for (int i = 0; i < r->nchannels && !err; i++) {
-		struct fb_shape shape = fb_host_shape(r->engine, r->op, i, r->nchannels);
+		struct fb_shape shape = fb_host_shape(r->engine, r->op, r->stages, i,
+						      r->nchannels);
 
 		err = fb_plan_build(r->algorithm, &shape, r->engine->world->rank, &options,
 				    &r->channels[i].plan);

@@ -44,6 +44,7 @@ struct fb_algorithm {
 	unsigned protocols; /* bits of enum fb_protocol_bit it is meant for; 0: all */
 	bool in_place;      /* has an in-place form */
 	int channels;       /* the number of channels must be a multiple of this; 0: any */
+	int stages;         /* parts that shape->stages may name; 0: not composed */
 	/* Whether it works for the shape; writes a reason otherwise. NULL: always. */
 	bool (*can)(const struct fb_shape *shape, char *why, size_t n);
 	/* Units per block, and blocks of scratch per rank. NULL: 1, and none. */

@@ -173,8 +173,31 @@ static bool adjust(void *arg, struct fb_case *c)
 }
 
 /*
+ * Whether the parts of a composed algorithm exist and fit together: four nodes of four ranks
+ * suit all of them, so what is refused there is refused for the parts.
+ */
+static bool parts_fit(const struct fb_algorithm *algorithm, const char *stages)
+{
+	enum { NODES = 4, PER_NODE = 4, RANKS = NODES * PER_NODE };
+	int node_of[RANKS], local_rank_of[RANKS];
+	const struct fb_topology topology = {.nranks = RANKS, .nnodes = NODES,
+					     .node_of = node_of, .local_rank_of = local_rank_of};
+	const struct fb_shape shape = {
+		.collective = algorithm->collective, .nranks = RANKS, .topology = &topology,
+		.nchannels = algorithm->channels ? algorithm->channels : 1, .stages = stages,
+	};
+	char ignored[FB_REASON_CHARS];
+
+	for (int i = 0; i < RANKS; i++) {
+		node_of[i] = i / PER_NODE;
+		local_rank_of[i] = i % PER_NODE;
+	}
+	return *stages && fb_algorithm_can(algorithm, &shape, ignored, sizeof(ignored));
+}
+
+/*
  * The names --algorithm accepts: the registry's, "library", and composed ones of the user's own
- * ("hierarchical:ring+tree+ring", kept in `composed`) whose first part is the registry's.
+ * ("hierarchical:ring+tree+ring", kept in `composed`) if the registry has all their parts.
  */
 static void list_algorithms(const struct fb_collective_state *state, const char **names,
 			    char (*composed)[ALGORITHM_CHARS])
@@ -188,11 +211,13 @@ static void list_algorithms(const struct fb_collective_state *state, const char 
 	*names++ = library;
 	while (fb_option_next_item(&cursor, item, ALGORITHM_CHARS) > 0) {
 		char *colon = strchr(item, ':');
+		const struct fb_algorithm *algorithm;
 
 		if (!colon)
 			continue;
 		*colon = '\0';
-		if (!fb_algorithm_find(state->collective, item))
+		algorithm = fb_algorithm_find(state->collective, item);
+		if (!algorithm || !parts_fit(algorithm, colon + 1))
 			continue;
 		*colon = ':';
 		*names++ = item;

@@ -309,7 +309,10 @@ int fb_axes_expand(struct fb_run *run, const struct fb_case *base,
 	if (!err && added == 0) {
 		err = FB_EINPUT;
 		if (errors)
-			fb_error(err, "no case is left: the options given exclude each other");
+			fb_error(err,
+				 "no case is left of --engine %s --algorithm %s --protocol %s "
+				 "--transport %s --launch %s: expected some that go together",
+				 s->engine, s->algorithm, s->protocol, s->transport, s->launch);
 	}
 close_axes:
 	for (int i = 0; i < AXES; i++)

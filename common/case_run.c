@@ -32,13 +32,13 @@ static void add_rates(struct fb_row *row, const struct fb_traits *traits)
 		row->algbw_GBps = traits->algorithm_bytes / seconds * 1e-9;
 		row->busbw_GBps = row->algbw_GBps * traits->bus_factor;
 	}
-	if (traits->bound_us > 0) {
+	if (traits->bound_us > 0 && row->median_us > 0) {
 		row->bound_us = traits->bound_us;
 		row->efficiency = traits->bound_us / row->median_us;
 	}
 }
 
-static void add_times(struct fb_row *row, const struct fb_measurement *m, double skew_us)
+static void add_times(struct fb_row *row, const struct fb_measurement *m)
 {
 	row->samples = m->summary.n;
 	row->stop = m->stop;
@@ -54,7 +54,7 @@ static void add_times(struct fb_row *row, const struct fb_measurement *m, double
 	row->mad_us = m->summary.mad;
 	row->rank_mean_us = m->rank_mean_us;
 	row->rank_min_us = m->rank_min_us;
-	row->skew_us = skew_us;
+	row->skew_us = m->skew_us;
 	row->outliers = m->summary.outliers;
 }
 
@@ -70,7 +70,7 @@ static int record(struct fb_run *run, const struct fb_case *c, const struct fb_m
 	row.errors = m->errors;
 	row.setup_us = setup_us;
 	if (m->timed) {
-		add_times(&row, m, run->test.skew_p95_us);
+		add_times(&row, m);
 		add_rates(&row, traits);
 	}
 	row.path = traits->path;
@@ -131,6 +131,8 @@ static int run_valid(struct fb_run *run, const struct fb_case *c)
 	fb_measure(&run->meter, run->program, instance, c, &m);
 	if (m.status == FB_STATUS_WRONG)
 		fb_run_worsen(run, FB_EXIT_WRONG);
+	if (m.status == FB_STATUS_FAULT)
+		fb_run_worsen(run, FB_EXIT_FAULT);
 	fb_watchdog_step(run->watchdog, FB_PHASE_RECORD);
 	if (run->program->describe)
 		run->program->describe(instance, &traits);
@@ -151,8 +153,6 @@ int fb_case_run(struct fb_run *run, size_t index)
 	char reason[FB_REASON_CHARS] = "", text[FB_CASE_CHARS];
 	int err;
 
-	if (run->finished && run->finished[index])
-		return FB_OK;
 	fb_watchdog_case(run->watchdog, (int)index, fb_case_text(c, text));
 	if (run->world.rank == 0)
 		fb_recorder_begin(&run->recorder, c);

@@ -142,10 +142,21 @@ static int compare(const void *left, const void *right)
 	return a < b ? -1 : a > b;
 }
 
+static uint64_t common_divisor(uint64_t a, uint64_t b)
+{
+	while (b) {
+		uint64_t rest = a % b;
+
+		a = b;
+		b = rest;
+	}
+	return a;
+}
+
 struct fb_clock_cost fb_clock_measure(const struct fb_clock *clock, unsigned pairs)
 {
-	struct fb_clock_cost cost = {0, 0};
-	uint64_t *sample = calloc(pairs, sizeof(*sample)), total;
+	struct fb_clock_cost cost = {0, 0, 0};
+	uint64_t *sample = calloc(pairs, sizeof(*sample)), total, step = 0;
 	double share;
 
 	if (!sample)
@@ -161,6 +172,8 @@ struct fb_clock_cost fb_clock_measure(const struct fb_clock *clock, unsigned pai
 		sample[i] = fb_clock_ticks(clock) - start;
 	}
 	total = fb_clock_ticks(clock) - total;
+	for (unsigned i = 0; i < pairs; i++)
+		step = common_divisor(sample[i], step);
 	qsort(sample, pairs, sizeof(*sample), compare);
 	share = fb_clock_seconds(clock, total) * 1e9 / pairs;
 	cost.median_ns = 2e9 * fb_clock_seconds(clock, sample[pairs / 2]);
@@ -168,6 +181,7 @@ struct fb_clock_cost fb_clock_measure(const struct fb_clock *clock, unsigned pai
 	if (cost.median_ns < share / 4 || cost.median_ns > share)
 		cost.median_ns = share;
 	cost.p99_ns = 2e9 * fb_clock_seconds(clock, sample[(uint64_t)pairs * 99 / 100]);
+	cost.step_ns = 1e9 * fb_clock_seconds(clock, step);
 	free(sample);
 	return cost;
 }

@@ -135,7 +135,10 @@ static int add_record(struct fb_finished *set, const struct fb_csv_reader *r, ui
 	int ret;
 
 	snprintf(expected, sizeof(expected), "%" PRIu64, launch_index);
-	if (strcmp(r->fields[launch], expected) || status < 0 || status == FB_STATUS_FAULT)
+	if (strcmp(r->fields[launch], expected))
+		return FB_OK;
+	set->rows++;
+	if (status < 0 || status == FB_STATUS_FAULT)
 		return FB_OK;
 	key = fb_csv_key(NULL, r->fields);
 	if (!key)
@@ -154,8 +157,9 @@ static int read_records(struct fb_finished *set, struct fb_csv_reader *r, uint64
 		return FB_OK; /* empty, or killed while the header was written */
 	if (more == 1 && !has_schema(r))
 		return fb_error(FB_EINPUT,
-				"'%s' is not a result file of schema %d: cannot resume it", r->path,
-				FB_SCHEMA_VERSION);
+				"option --csv: '%s' is not a result file of schema %d: expected "
+				"another folder",
+				r->path, FB_SCHEMA_VERSION);
 	while (more == 1 && (more = fb_csv_reader_next(r)) == 1) {
 		int ret;
 
@@ -184,9 +188,14 @@ int fb_csv_finished(struct fb_finished *set, const char *dir, const char *progra
 	*set = (struct fb_finished){.slots = NULL};
 	if (asprintf(&path, "%s/%s.csv", dir, program) < 0)
 		return fb_error(FB_ENOMEM, "no memory for a path");
-	if (access(path, F_OK) && errno == ENOENT) {
+	if (access(path, F_OK) && (errno == ENOENT || errno == ENOTDIR)) {
+		ret = errno == ENOENT ? FB_OK
+				      : fb_error(FB_EINPUT,
+						 "option --csv: '%s' is not accepted: expected a "
+						 "folder, or the name of a new one",
+						 dir);
 		free(path);
-		return FB_OK;
+		return ret;
 	}
 	ret = fb_csv_reader_open(&reader, path);
 	if (!ret)

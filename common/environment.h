@@ -12,6 +12,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+/* Keys that begin with this survive a rewrite of the file; see fb_environment_write. */
+#define FB_FACTS_KEPT "program."
+
 struct fb_fact {
 	char *key;   /* "cpu.model": lower case, dots between levels */
 	char *value; /* one line */
@@ -75,10 +78,12 @@ bool fb_environment_secret(const char *name, const char *value);
  * put on hosts by their fact "hostname". A fact that all ranks agree on is written once with
  * scope run, one that the ranks of each host agree on once a host with scope node, any other
  * once a rank. Keys that begin with "host." are of a moment (load, free memory): there the
- * lowest rank of each host speaks for it. Sorted by key. Pure but for the file. Returns 0,
- * FB_EDATA (a block is malformed), FB_ENOMEM, FB_EIO (all printed).
+ * lowest rank of each host speaks for it. Rows of an earlier file whose key begins with
+ * FB_FACTS_KEPT, but not with `own` (NULL: nothing), are kept: they are other programs' and
+ * launches'. What cannot be read of that file is lost. Sorted by key. One writer at a time. Pure
+ * but for the file. Returns 0, FB_EDATA (a block is malformed), FB_ENOMEM, FB_EIO (all printed).
  */
-int fb_environment_write(const char *path, const char *const packed[], const size_t length[],
-			 size_t nranks);
+int fb_environment_write(const char *path, const char *own, const char *const packed[],
+			 const size_t length[], size_t nranks);
 
 #endif

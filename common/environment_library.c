@@ -86,14 +86,14 @@ static bool build_id(const struct dl_phdr_info *info, char id[BUILD_ID_CHARS])
 /* "library.libnccl", or "library.libnccl.2" where one of that name is there already. */
 static void make_prefix(const struct fb_facts *facts, const char *stem, char *prefix, size_t n)
 {
-	char key[STEM_CHARS + 32];
+	char key[STEM_CHARS + 64];
 
 	snprintf(prefix, n, "library.%s", stem);
 	for (int i = 2; i < 100; i++) {
 		snprintf(key, sizeof(key), "%s.path", prefix);
 		if (!fb_facts_get(facts, key))
 			return;
-		snprintf(prefix, n, "library.%s.%d", stem, i);
+		snprintf(prefix, n, "library.%.50s.%d", stem, i);
 	}
 }
 

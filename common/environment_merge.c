@@ -6,6 +6,7 @@
  * one walk over it decides its scope. O(n log n) for n entries, so thousands of ranks are fine.
  */
 #include "common/csv.h"
+#include "common/csv_read.h"
 #include "common/environment.h"
 #include "common/error.h"
 
@@ -20,6 +21,8 @@
 
 /* Facts under this prefix describe a host at one moment: its lowest rank speaks for all. */
 static const char momentary[] = "host.";
+
+enum { FIELD_KEY = 3, FIELDS = 5 }; /* of a row: scope, host, rank, key, value */
 
 struct entry {
 	const char *key, *value;
@@ -202,22 +205,57 @@ static void put_key(FILE *out, const struct table *t, struct entry *entries, siz
 	}
 }
 
-static void put_table(FILE *out, const struct table *t)
+static void put_kept(FILE *out, char *const fields[FIELDS])
 {
+	for (int i = 0; i < FIELDS; i++) {
+		if (i)
+			fputc(',', out);
+		fb_csv_put_field(out, fields[i]);
+	}
+	fputc('\n', out);
+}
+
+/*
+ * The next row of the earlier file that is to be kept, or false at its end. A file that is not
+ * whole ends where it stops to be readable.
+ */
+static bool next_kept(struct fb_csv_reader *old, const char *own)
+{
+	while (old->file && fb_csv_reader_next(old) == 1 && !old->torn &&
+	       old->nfields == FIELDS) {
+		const char *key = old->fields[FIELD_KEY];
+
+		if (!strncmp(key, FB_FACTS_KEPT, strlen(FB_FACTS_KEPT)) &&
+		    (!own || strncmp(key, own, strlen(own))))
+			return true;
+	}
+	return false;
+}
+
+/* Both are sorted by key: merges them. */
+static void put_table(FILE *out, const struct table *t, struct fb_csv_reader *old, const char *own)
+{
+	bool more = next_kept(old, own);
 	size_t n;
 
 	fputs("scope,host,rank,key,value\n", out);
 	for (size_t i = 0; i < t->count; i += n) {
+		for (; more && strcmp(old->fields[FIELD_KEY], t->entries[i].key) < 0;
+		     more = next_kept(old, own))
+			put_kept(out, old->fields);
 		n = 1;
 		while (i + n < t->count && !strcmp(t->entries[i].key, t->entries[i + n].key))
 			n++;
 		put_key(out, t, t->entries + i, n);
 	}
+	for (; more; more = next_kept(old, own))
+		put_kept(out, old->fields);
 }
 
 /* Through a temporary file that takes the name at the end: readers never see half of it. */
-static int write_file(const char *path, const struct table *t)
+static int write_file(const char *path, const struct table *t, const char *own)
 {
+	struct fb_csv_reader old = {.file = NULL};
 	char *temporary;
 	FILE *out;
 	int fd, why;
@@ -228,7 +266,10 @@ static int write_file(const char *path, const struct table *t)
 	out = fd < 0 ? NULL : fdopen(fd, "w");
 	if (!out)
 		goto failed;
-	put_table(out, t);
+	if (access(path, R_OK) == 0 && fb_csv_reader_open(&old, path))
+		fb_warn("facts of earlier programs are lost");
+	put_table(out, t, &old, own);
+	fb_csv_reader_close(&old);
 	if (fflush(out) || fdatasync(fd) || ferror(out))
 		goto failed;
 	fd = -1;
@@ -250,8 +291,8 @@ failed:
 	return fb_error(FB_EIO, "cannot write '%s': %s", path, strerror(why));
 }
 
-int fb_environment_write(const char *path, const char *const packed[], const size_t length[],
-			 size_t nranks)
+int fb_environment_write(const char *path, const char *own, const char *const packed[],
+			 const size_t length[], size_t nranks)
 {
 	struct table t = {.nranks = nranks};
 	int ret = FB_OK;
@@ -268,7 +309,7 @@ int fb_environment_write(const char *path, const char *const packed[], const siz
 	if (!ret) {
 		if (t.count)
 			qsort(t.entries, t.count, sizeof(t.entries[0]), by_key);
-		ret = write_file(path, &t);
+		ret = write_file(path, &t, own);
 	}
 	free(t.entries);
 	free(t.hostname);

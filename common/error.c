@@ -57,14 +57,13 @@ __attribute__((format(printf, 2, 0))) static void print_line(const char *prefix,
 		return;
 }
 
-int fb_error(int err, const char *fmt, ...)
+void fb_error_print(const char *fmt, ...)
 {
 	va_list args;
 
 	va_start(args, fmt);
 	print_line("fabricbench: ", fmt, args);
 	va_end(args);
-	return err;
 }
 
 void fb_warn(const char *fmt, ...)

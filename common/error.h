@@ -41,10 +41,18 @@ const char *fb_strerror(int err);
 int fb_exit_code(int err);
 
 /*
- * Prints "fabricbench: " and the message as one line on stderr in one write, so that lines of
- * several ranks do not mix, and returns err for `return fb_error(...)`.
+ * fb_error(err, format, ...): prints "fabricbench: " and the message as one line on stderr in one
+ * write, so that lines of several ranks do not mix, and has the value err, for
+ * `return fb_error(...)`. A macro, so that compilers and analysers see the value.
  */
-int fb_error(int err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+#define fb_error(err, ...) fb_error_value((fb_error_print(__VA_ARGS__), (err)))
+
+void fb_error_print(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+static inline int fb_error_value(int err)
+{
+	return err;
+}
 
 /* The same for a remark that changes no result. */
 void fb_warn(const char *fmt, ...) __attribute__((format(printf, 1, 2)));

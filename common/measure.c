@@ -9,7 +9,10 @@
 
 enum { BLOCK_MAX = 128 };
 
-/* Timer and barrier may cost this share of the median before the row is flagged. */
+/*
+ * Timer and barrier may cost this share of the median before the row is flagged. Ranks that begin
+ * apart lengthen a repetition by up to that, hence the median by about the median of it.
+ */
 static const double timer_share = 0.05, skew_share = 0.10;
 
 /* The instance under measurement; passed down instead of five arguments. */
@@ -20,18 +23,30 @@ struct subject {
 	const struct fb_case *key;
 };
 
-/* MPI_User_function: element by element, maximum, minimum and sum. */
-static void combine_samples(void *in, void *inout, int *count, MPI_Datatype *type)
+/* MPI_User_function: see struct fb_times. */
+static void combine_times(void *in, void *inout, int *count, MPI_Datatype *type)
 {
-	const struct fb_sample *a = in;
-	struct fb_sample *b = inout;
+	const struct fb_times *a = in;
+	struct fb_times *b = inout;
 
 	(void)type;
 	for (int i = 0; i < *count; i++) {
 		b[i].max = fmax(a[i].max, b[i].max);
 		b[i].min = fmin(a[i].min, b[i].min);
-		b[i].mean += a[i].mean;
+		b[i].sum += a[i].sum;
+		b[i].last_start = fmax(a[i].last_start, b[i].last_start);
+		b[i].first_start = fmin(a[i].first_start, b[i].first_start);
 	}
+}
+
+static struct fb_sample to_sample(const struct fb_world *world, const struct fb_times *all)
+{
+	return (struct fb_sample){
+		.max = all->max,
+		.min = all->min,
+		.mean = all->sum / world->nranks,
+		.skew = all->last_start - all->first_start,
+	};
 }
 
 int fb_meter_open(struct fb_meter *meter)
@@ -57,9 +72,13 @@ int fb_meter_open(struct fb_meter *meter)
 	}
 	meter->reduced = meter->block + BLOCK_MAX;
 	meter->work_s = 0;
-	MPI_Type_contiguous(3, MPI_DOUBLE, &meter->sample_type);
-	MPI_Type_commit(&meter->sample_type);
-	MPI_Op_create(combine_samples, 1, &meter->sample_op);
+	/* One for all, and recent, so that starts in us keep their digits. */
+	meter->epoch = fb_clock_ticks(meter->clock);
+	if (meter->one_clock)
+		MPI_Bcast(&meter->epoch, 1, MPI_UINT64_T, 0, meter->world->comm);
+	MPI_Type_contiguous(5, MPI_DOUBLE, &meter->times_type);
+	MPI_Type_commit(&meter->times_type);
+	MPI_Op_create(combine_times, 1, &meter->times_op);
 	return FB_OK;
 }
 
@@ -67,8 +86,8 @@ void fb_meter_close(struct fb_meter *meter)
 {
 	if (!meter->block)
 		return;
-	MPI_Op_free(&meter->sample_op);
-	MPI_Type_free(&meter->sample_type);
+	MPI_Op_free(&meter->times_op);
+	MPI_Type_free(&meter->times_type);
 	fb_sampler_close(&meter->sampler);
 	free(meter->block);
 	meter->block = NULL;
@@ -84,12 +103,13 @@ static _Noreturn void fail(const struct subject *s, const char *what, int err)
 	fb_watchdog_fail(s->meter->watchdog, reason);
 }
 
-/* Seconds of one repetition: synchronise, then time `calls` calls. No MPI, I/O or malloc inside. */
-static double time_run(const struct subject *s, enum fb_phase phase, int calls)
+/* One repetition, per call: synchronise, then time `calls` calls. No MPI, I/O or malloc inside. */
+static struct fb_times time_run(const struct subject *s, enum fb_phase phase, int calls)
 {
 	struct fb_meter *m = s->meter;
 	int (*run)(void *instance, int calls) = s->program->run;
 	uint64_t start, end;
+	double us, start_us;
 	int err;
 
 	fb_watchdog_step(m->watchdog, phase);
@@ -99,7 +119,10 @@ static double time_run(const struct subject *s, enum fb_phase phase, int calls)
 	end = fb_clock_ticks(m->clock);
 	if (err)
 		fail(s, "the operation", err);
-	return fb_clock_seconds(m->clock, end - start);
+	us = fb_clock_seconds(m->clock, end - start) * 1e6 / calls;
+	/* The difference is signed where clocks are not one; it is not used then. */
+	start_us = (double)(int64_t)(start - m->epoch) * m->clock->seconds_per_tick * 1e6;
+	return (struct fb_times){us, us, us, start_us, start_us};
 }
 
 static void prime(const struct subject *s)
@@ -112,15 +135,16 @@ static void prime(const struct subject *s)
 
 /*
  * Checks this rank's buffers and combines time and errors of all ranks in one reduction:
- * element 0 is the repetition's times in us; element 1 counts wrong elements (sum) and finds the
- * first rank that has any (minimum).
+ * element 0 is the repetition; element 1 counts wrong elements (sum) and finds the first rank
+ * that has any (minimum).
  */
-static struct fb_sample check(const struct subject *s, double seconds, int calls, bool verify,
+static struct fb_sample check(const struct subject *s, struct fb_times own, int calls, bool verify,
 			      struct fb_measurement *out)
 {
 	const struct fb_world *world = s->meter->world;
 	struct fb_mismatch bad = {0};
-	struct fb_sample pair[2] = {{seconds * 1e6, seconds * 1e6, seconds * 1e6}};
+	struct fb_times pair[2] = {own};
+	struct fb_sample sample;
 	int err = FB_OK, first;
 
 	if (verify) {
@@ -132,21 +156,20 @@ static struct fb_sample check(const struct subject *s, double seconds, int calls
 	if (err == FB_EDATA && !bad.errors)
 		bad.errors = 1;
 	pair[1].min = bad.errors ? world->rank : world->nranks;
-	pair[1].mean = (double)bad.errors;
-	MPI_Allreduce(MPI_IN_PLACE, pair, 2, s->meter->sample_type, s->meter->sample_op,
-		      world->comm);
-	pair[0].mean /= world->nranks;
-	if (!(pair[1].mean > 0))
-		return pair[0];
+	pair[1].sum = (double)bad.errors;
+	MPI_Allreduce(MPI_IN_PLACE, pair, 2, s->meter->times_type, s->meter->times_op, world->comm);
+	sample = to_sample(world, &pair[0]);
+	if (!(pair[1].sum > 0))
+		return sample;
 	first = (int)pair[1].min;
 	MPI_Bcast(&bad, sizeof(bad), MPI_BYTE, first, world->comm);
 	out->status = FB_STATUS_WRONG;
-	out->errors = (uint64_t)pair[1].mean;
+	out->errors = (uint64_t)pair[1].sum;
 	snprintf(out->reason, sizeof(out->reason),
 		 "%llu wrong elements; first: rank %d element %llu is %.31s, expected %.31s",
 		 (unsigned long long)out->errors, first, (unsigned long long)bad.index, bad.got,
 		 bad.expected);
-	return pair[0];
+	return sample;
 }
 
 /* What rank 0 decides, as all ranks get it. */
@@ -205,7 +228,7 @@ static void repeat(const struct subject *s, double estimate_s, int calls, size_t
 	uint64_t work = 0, from;
 
 	if (root)
-		fb_sampler_begin(&m->sampler, estimate_s, reserve);
+		fb_sampler_begin(&m->sampler, estimate_s, reserve, m->step_us / calls);
 	for (;;) {
 		double elapsed = fb_clock_seconds(m->clock, fb_clock_ticks(m->clock) - start);
 		size_t reps = share(m->world, root ? fb_sampler_next(&m->sampler, elapsed) : 0);
@@ -213,18 +236,16 @@ static void repeat(const struct subject *s, double estimate_s, int calls, size_t
 		if (reps == 0)
 			break;
 		from = fb_clock_ticks(m->clock);
-		for (size_t i = 0; i < reps; i++) {
-			double us = time_run(s, FB_PHASE_REPEAT, calls) * 1e6 / calls;
-
-			m->block[i] = (struct fb_sample){us, us, us};
-		}
-		work += fb_clock_ticks(m->clock) - from;
-		MPI_Reduce(m->block, m->reduced, (int)reps, m->sample_type, m->sample_op, 0,
-			   m->world->comm);
 		for (size_t i = 0; i < reps; i++)
-			m->reduced[i].mean /= m->world->nranks;
-		if (root)
-			fb_sampler_add(&m->sampler, m->reduced, reps);
+			m->block[i] = time_run(s, FB_PHASE_REPEAT, calls);
+		work += fb_clock_ticks(m->clock) - from;
+		MPI_Reduce(m->block, m->reduced, (int)reps, m->times_type, m->times_op, 0,
+			   m->world->comm);
+		for (size_t i = 0; root && i < reps; i++) {
+			struct fb_sample sample = to_sample(m->world, &m->reduced[i]);
+
+			fb_sampler_add(&m->sampler, &sample, 1);
+		}
 	}
 	m->work_s += fb_clock_seconds(m->clock, work);
 }
@@ -244,10 +265,13 @@ static void summarise(const struct subject *s, struct fb_measurement *out)
 	out->stop = sampler->stop;
 	out->rank_mean_us = fb_median(sampler->mean_us, sampler->n, sampler->scratch);
 	out->rank_min_us = fb_median(sampler->min_us, sampler->n, sampler->scratch);
+	out->skew_us = m->one_clock
+			       ? fb_median(sampler->skew_us, sampler->n, sampler->scratch)
+			       : m->skew_us;
 	batch_us = out->summary.median * out->calls;
 	if (batch_us * timer_share < m->timer_us)
 		out->flags |= FB_FLAG_TIMER;
-	if (batch_us * skew_share < m->barrier_p95_us && m->world->nranks > 1)
+	if (batch_us * skew_share < out->skew_us)
 		out->flags |= FB_FLAG_SKEW;
 	if (sampler->dropped)
 		out->flags |= FB_FLAG_DROPPED;
@@ -281,7 +305,7 @@ static void final_check(const struct subject *s, struct fb_measurement *out)
 	struct fb_sample sample;
 
 	prime(s);
-	sample = check(s, time_run(s, FB_PHASE_REPEAT, calls) / calls, calls, true, out);
+	sample = check(s, time_run(s, FB_PHASE_REPEAT, calls), calls, true, out);
 	if (single)
 		out->flags |= FB_FLAG_SINGLE_CHECK;
 	else if (m->world->rank == 0)

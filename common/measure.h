@@ -17,6 +17,15 @@
 #include "common/sampler.h"
 #include "common/watchdog.h"
 
+/*
+ * One repetition in us. Own: all times are alike. Over ranks: maximum, minimum and sum of times,
+ * and when the last and the first rank began.
+ */
+struct fb_times {
+	double max, min, sum;
+	double last_start, first_start; /* since the meter's epoch */
+};
+
 /* What all measurements of a run share. */
 struct fb_meter {
 	const struct fb_world *world;
@@ -24,14 +33,16 @@ struct fb_meter {
 	struct fb_barrier *barrier;
 	struct fb_watchdog *watchdog;
 	const struct fb_settings *settings;
-	double timer_us;       /* reading the clock twice; from the self test */
-	double barrier_p95_us; /* how far apart ranks leave the barrier; from the self test */
+	double timer_us, step_us; /* reading the clock twice, and its step; from the self test */
+	bool one_clock;		  /* all ranks read the same clock: rows measure their skew */
+	double skew_us;		  /* where not: the self test's median of it */
 
 	/* Below: the meter's own. */
-	MPI_Datatype sample_type;	   /* struct fb_sample */
-	MPI_Op sample_op;		   /* maximum, minimum, sum, by member */
-	struct fb_sample *block, *reduced; /* one block's repetitions: own, over ranks */
-	struct fb_sampler sampler;	   /* filled on rank 0 */
+	MPI_Datatype times_type;	 /* struct fb_times */
+	MPI_Op times_op;		 /* over ranks, as its members say */
+	struct fb_times *block, *reduced; /* one block's repetitions: own, over ranks */
+	uint64_t epoch;			 /* ticks; same on all ranks if one_clock */
+	struct fb_sampler sampler;	 /* filled on rank 0 */
 	double work_s; /* spent in operations, barriers before them and verification */
 };
 
@@ -40,7 +51,7 @@ enum {
 	FB_FLAG_DROPPED = 2,	  /* the first third was dropped */
 	FB_FLAG_FEW = 4,	  /* fewer than min_samples */
 	FB_FLAG_SINGLE_CHECK = 8, /* checked after a call of its own, not after a timed batch */
-	FB_FLAG_SKEW = 16,	  /* ranks leave the barrier more than 10% of the median apart */
+	FB_FLAG_SKEW = 16,	  /* ranks begin more than 10% of the median apart, in median */
 	FB_FLAG_TIMER = 32,	  /* the clock costs more than 5% of the median */
 };
 
@@ -53,7 +64,7 @@ struct fb_measurement {
 	bool timed;		   /* false: wrong before timing, nothing below is valid */
 	int calls;		   /* in a sample (1 unless streaming) */
 	struct fb_summary summary; /* us; samples themselves: meter->sampler.max_us */
-	double rank_mean_us, rank_min_us;
+	double rank_mean_us, rank_min_us, skew_us;
 	enum fb_stop stop;
 	unsigned flags; /* FB_FLAG_* */
 };

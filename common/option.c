@@ -192,7 +192,7 @@ static int complain_unknown(struct parser *p, const char *name, size_t length)
 		/* An abbreviation is a likelier slip than its distance says. */
 		if (length >= 2 && !strncmp(own, name, length))
 			far = 1;
-		if (far < best || (far == best && strlen(own) < strlen(nearest))) {
+		if (far < best || (far == best && nearest && strlen(own) < strlen(nearest))) {
 			best = far;
 			nearest = own;
 		}

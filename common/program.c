@@ -130,7 +130,9 @@ static int open_tools(struct fb_run *run)
 		.watchdog = run->watchdog,
 		.settings = &run->settings,
 		.timer_us = run->test.timer.median_ns * 1e-3,
-		.barrier_p95_us = run->test.skew_p95_us,
+		.step_us = run->test.timer.step_ns * 1e-3,
+		.one_clock = run->test.one_host && run->test.sync.agrees,
+		.skew_us = run->test.skew_median_us,
 	};
 	return fb_meter_open(&run->meter);
 }
@@ -150,12 +152,14 @@ static int write_last_facts(struct fb_run *run)
 		return FB_OK;
 	MPI_Bcast(used, 3, MPI_DOUBLE, 0, run->world.comm);
 	harness = used[0] - used[1] - used[2];
-	fb_facts_add(&run->facts, "run.rows_s", "%.3f", used[0]);
-	fb_facts_add(&run->facts, "run.setup_s", "%.3f", used[1]);
-	fb_facts_add(&run->facts, "run.measuring_s", "%.3f", used[2]);
-	fb_facts_add(&run->facts, "run.harness_share", "%.4f",
-		     used[0] > 0 ? harness / used[0] : 0.0);
-	fb_facts_add(&run->facts, "run.exit_code", "%d", run->exit_code);
+	fb_run_fact(run, "rows_s", "%.3f", used[0]);
+	fb_run_fact(run, "setup_s", "%.3f", used[1]);
+	fb_run_fact(run, "measuring_s", "%.3f", used[2]);
+	fb_run_fact(run, "harness_share", "%.4f", used[0] > 0 ? harness / used[0] : 0.0);
+	/* The same with setup and teardown, which are the program's and not the harness's. */
+	fb_run_fact(run, "unmeasured_share", "%.4f",
+		    used[0] > 0 ? (harness + used[1]) / used[0] : 0.0);
+	fb_run_fact(run, "exit_code", "%d", run->exit_code);
 	return write_facts(run);
 }
 
@@ -163,12 +167,17 @@ static int run_cases(struct fb_run *run)
 {
 	uint64_t start = fb_clock_ticks(&run->clock);
 	char text[FB_CASE_CHARS];
+	size_t finished = 0;
 	int err = FB_OK;
 
+	for (size_t i = 0; run->finished && i < run->count; i++)
+		finished += run->finished[i] ? 1 : 0;
 	if (run->world.rank == 0)
-		fb_progress_begin(&run->progress, run->program->name, run->count,
+		fb_progress_begin(&run->progress, run->program->name, run->count - finished,
 				  run->settings.quiet);
 	for (size_t i = 0; !err && i < run->count; i++) {
+		if (run->finished && run->finished[i])
+			continue;
 		err = fb_case_run(run, i);
 		if (run->world.rank == 0)
 			fb_progress_done(&run->progress,
@@ -189,7 +198,8 @@ static int measure(struct fb_run *run)
 	if (err)
 		return err;
 	if (run->world.rank == 0)
-		err = fb_recorder_open(&run->recorder, run->program, &run->settings, &run->world);
+		err = fb_recorder_open(&run->recorder, run->program, &run->settings, &run->world,
+				       run->rows_before);
 	err = fb_world_agree(&run->world, err);
 	if (err)
 		return err;

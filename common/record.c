@@ -49,6 +49,14 @@ static int open_files(struct fb_recorder *r)
 	return err;
 }
 
+/* MPI libraries may leave stdout unbuffered: then what failed was written long before. */
+static int flush_output(void)
+{
+	return fflush(stdout) || ferror(stdout)
+		       ? fb_error(FB_EIO, "standard output: %s", strerror(errno))
+		       : FB_OK;
+}
+
 static int print_header(const struct fb_recorder *r)
 {
 	char *header = fb_csv_header(r->program->columns, r->program->ncolumns);
@@ -57,11 +65,12 @@ static int print_header(const struct fb_recorder *r)
 		return fb_error(FB_ENOMEM, "out of memory for the CSV header");
 	fputs(header, stdout);
 	free(header);
-	return fflush(stdout) ? fb_error(FB_EIO, "standard output: %s", strerror(errno)) : FB_OK;
+	return flush_output();
 }
 
 int fb_recorder_open(struct fb_recorder *recorder, const struct fb_program *program,
-		     const struct fb_settings *settings, const struct fb_world *world)
+		     const struct fb_settings *settings, const struct fb_world *world,
+		     uint64_t rows)
 {
 	int err;
 
@@ -73,6 +82,7 @@ int fb_recorder_open(struct fb_recorder *recorder, const struct fb_program *prog
 		.program = program,
 		.ranks = (uint64_t)world->nranks,
 		.nodes = (uint64_t)world->nnodes,
+		.rows = rows,
 	};
 	name_run(recorder, world);
 	err = recorder->to_files ? open_files(recorder) : print_header(recorder);
@@ -118,7 +128,7 @@ static int print_csv(const struct fb_recorder *r, const struct fb_row *row)
 							text, sizeof(text)));
 	}
 	putchar('\n');
-	return fflush(stdout) ? fb_error(FB_EIO, "standard output: %s", strerror(errno)) : FB_OK;
+	return flush_output();
 }
 
 /* The row for people: what differs within a run, the time, and what is to be noted. */

@@ -27,16 +27,18 @@ struct fb_recorder {
 	const struct fb_settings *settings;
 	const struct fb_program *program;
 	const struct fb_case *current; /* under way, has no row yet; NULL: none */
-	uint64_t ranks, nodes, rows;
+	uint64_t ranks, nodes;
+	uint64_t rows; /* of this launch so far, those of an earlier start included */
 	pthread_mutex_t lock;
 };
 
 /*
- * Opens the files (or, without --csv, prints the CSV header). Returns 0, or FB_EINPUT,
- * FB_ENOMEM, FB_EIO (printed).
+ * Opens the files (or, without --csv, prints the CSV header). rows: how many the launch has in
+ * the file already. Returns 0, or FB_EINPUT, FB_ENOMEM, FB_EIO (printed).
  */
 int fb_recorder_open(struct fb_recorder *recorder, const struct fb_program *program,
-		     const struct fb_settings *settings, const struct fb_world *world);
+		     const struct fb_settings *settings, const struct fb_world *world,
+		     uint64_t rows);
 
 /* A row with the case, the run's name and the world filled in. Pure. */
 struct fb_row fb_recorder_row(const struct fb_recorder *recorder, const struct fb_case *c);

@@ -175,6 +175,7 @@ static int read_finished(struct fb_run *run)
 		run->finished[i] = fb_finished_has(&set, &row);
 		found += run->finished[i] ? 1 : 0;
 	}
+	run->rows_before = set.rows;
 	fb_finished_free(&set);
 	if (found == 0 || s->resume)
 		return FB_OK;

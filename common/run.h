@@ -34,6 +34,7 @@ struct fb_run {
 	uint64_t *hashes;      /* [count], of cases, in the order of fb_run_add */
 	char **texts;	       /* [ntexts], the cases' texts */
 	bool *finished;	       /* [count], by --resume; NULL: none */
+	uint64_t rows_before;  /* rank 0: rows of this launch that the file has */
 	size_t count, capacity, ntexts;
 
 	struct fb_recorder recorder; /* rank 0 */
@@ -58,11 +59,21 @@ int fb_run_resume(struct fb_run *run);
 /* Frees the cases. */
 void fb_run_free(struct fb_run *run);
 
-/* Collective. One case from `can` to `teardown`. Returns 0, or an error that ends the run. */
+/*
+ * Collective. One case from `can` to `teardown`, one that is not finished. Returns 0, or an error
+ * that ends the run.
+ */
 int fb_case_run(struct fb_run *run, size_t index);
 
 /* Collective: facts that the harness knows, and those of the machine. */
 void fb_run_facts(struct fb_run *run);
+
+/*
+ * Adds a fact about this program's launch, under "program.NAME.LAUNCH.": such facts stay in
+ * environment.csv when other programs or launches write it.
+ */
+void fb_run_fact(struct fb_run *run, const char *key, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
 
 /* Collective: gathers all ranks' facts and writes environment.csv. Same value on all ranks. */
 int fb_run_write_facts(struct fb_run *run);

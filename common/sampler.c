@@ -19,7 +19,7 @@ enum { BATCH_TIMERS = 50, BATCH_MIN = 2, BATCH_MAX = 1000 };
 int fb_sampler_open(struct fb_sampler *sampler, const struct fb_sampler_config *config)
 {
 	size_t capacity = config->max_samples + 1;
-	double *memory = malloc(5 * capacity * sizeof(*memory));
+	double *memory = malloc(6 * capacity * sizeof(*memory));
 
 	if (!memory)
 		return fb_error(FB_ENOMEM, "out of memory for %zu samples", capacity);
@@ -29,10 +29,11 @@ int fb_sampler_open(struct fb_sampler *sampler, const struct fb_sampler_config *
 		.max_us = memory,
 		.min_us = memory + capacity,
 		.mean_us = memory + 2 * capacity,
-		.scratch = memory + 3 * capacity,
+		.skew_us = memory + 3 * capacity,
+		.scratch = memory + 4 * capacity,
 	};
 	/* First touched here, not while measuring. */
-	memset(memory, 0, 5 * capacity * sizeof(*memory));
+	memset(memory, 0, 6 * capacity * sizeof(*memory));
 	return FB_OK;
 }
 
@@ -42,13 +43,15 @@ void fb_sampler_close(struct fb_sampler *sampler)
 	memset(sampler, 0, sizeof(*sampler));
 }
 
-void fb_sampler_begin(struct fb_sampler *sampler, double estimate_s, size_t reserve)
+void fb_sampler_begin(struct fb_sampler *sampler, double estimate_s, size_t reserve,
+		      double step_us)
 {
 	sampler->config.reserve = reserve;
 	sampler->n = 0;
 	sampler->taken = 0;
 	sampler->next_check = sampler->config.min_samples;
 	sampler->estimate_s = fmax(estimate_s, 1e-9);
+	sampler->step_us = step_us;
 	sampler->stop = FB_STOP_NONE;
 	sampler->dropped = false;
 	sampler->drifts = false;
@@ -60,6 +63,7 @@ void fb_sampler_add(struct fb_sampler *sampler, const struct fb_sample *sample, 
 		sampler->max_us[sampler->n] = sample[i].max;
 		sampler->min_us[sampler->n] = sample[i].min;
 		sampler->mean_us[sampler->n] = sample[i].mean;
+		sampler->skew_us[sampler->n] = sample[i].skew;
 		sampler->n++;
 		sampler->taken++;
 	}
@@ -72,13 +76,20 @@ static size_t limit(const struct fb_sampler *sampler)
 	return c->max_samples > c->reserve ? c->max_samples - c->reserve : 0;
 }
 
+/*
+ * Where a clock of coarse steps gives few different values the interval is a whole number of
+ * steps wide. The factor is for rounding.
+ */
 static bool tight(const struct fb_sampler *sampler)
 {
 	struct fb_summary summary;
+	double half;
 
 	if (fb_summarise(sampler->max_us, sampler->n, sampler->scratch, &summary))
 		return false;
-	return fb_ci_half_width(&summary) <= sampler->config.ci;
+	half = fb_ci_half_width(&summary);
+	return half <= sampler->config.ci ||
+	       half * fabs(summary.median) <= sampler->step_us * 1.001;
 }
 
 static void drop_third(struct fb_sampler *sampler)
@@ -88,6 +99,7 @@ static void drop_third(struct fb_sampler *sampler)
 	memmove(sampler->max_us, sampler->max_us + drop, keep * sizeof(double));
 	memmove(sampler->min_us, sampler->min_us + drop, keep * sizeof(double));
 	memmove(sampler->mean_us, sampler->mean_us + drop, keep * sizeof(double));
+	memmove(sampler->skew_us, sampler->skew_us + drop, keep * sizeof(double));
 	sampler->n = keep;
 	sampler->dropped = true;
 	/* Back to the checkpoint that the remaining samples have not reached yet. */
@@ -99,15 +111,20 @@ static void drop_third(struct fb_sampler *sampler)
 /* Why sampling is over at this point, or FB_STOP_NONE. */
 static enum fb_stop reached(struct fb_sampler *sampler, double elapsed_s)
 {
+	const struct fb_sampler_config *c = &sampler->config;
+	enum fb_stop end = sampler->n >= limit(sampler)	 ? FB_STOP_NMAX
+			   : elapsed_s >= c->max_time_s ? FB_STOP_TIME
+							: FB_STOP_NONE;
 	bool check = sampler->n >= sampler->next_check;
 
+	/* Sampling ends anyway: looking once more favours no lucky moment. */
+	if (end != FB_STOP_NONE && sampler->n + c->reserve >= c->min_samples)
+		check = true;
 	if (check && tight(sampler))
 		return FB_STOP_CI;
 	while (check && sampler->next_check <= sampler->n)
 		sampler->next_check *= 2;
-	if (sampler->n >= limit(sampler))
-		return FB_STOP_NMAX;
-	return elapsed_s >= sampler->config.max_time_s ? FB_STOP_TIME : FB_STOP_NONE;
+	return end;
 }
 
 size_t fb_sampler_next(struct fb_sampler *sampler, double elapsed_s)

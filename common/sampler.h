@@ -6,8 +6,9 @@
  * Repetitions come in blocks of about 5 ms (5 to 100), and the rule is applied at min_samples
  * samples and at each doubling: looking rarely keeps the interval's coverage near 95%, where
  * looking after every sample would stop at lucky moments. Sampling ends when the half width of
- * the 95% interval of the median is at most `ci` of it, or at max_samples, or when the time is
- * up. If the samples then drift, the first third is dropped, once, and sampling goes on.
+ * the 95% interval of the median is at most `ci` of it, or one step of the clock, which more
+ * samples could not resolve; or at max_samples, or when the time is up. The reason is `ci`
+ * wherever the interval is tight at the end. If the samples then drift, the first third is dropped, once, and sampling goes on.
  */
 #ifndef FB_COMMON_SAMPLER_H
 #define FB_COMMON_SAMPLER_H
@@ -27,19 +28,20 @@ struct fb_sampler_config {
 	size_t reserve; /* samples that the caller adds after the last block (0 or 1) */
 };
 
-/* Times of one repetition over ranks, in us. */
+/* One repetition over ranks, in us: times, and how far apart the ranks began. */
 struct fb_sample {
-	double max, min, mean;
+	double max, min, mean, skew;
 };
 
 struct fb_sampler {
 	struct fb_sampler_config config;
-	double *max_us, *min_us, *mean_us; /* [capacity], in order of measurement */
-	double *scratch;		   /* [2 * capacity] */
+	double *max_us, *min_us, *mean_us, *skew_us; /* [capacity], in order of measurement */
+	double *scratch;			     /* [2 * capacity] */
 	size_t capacity, n;
 	size_t next_check; /* the rule is applied when n reaches it */
 	size_t taken;	   /* repetitions run, dropped ones included */
 	double estimate_s; /* one repetition with all that belongs to it */
+	double step_us;	   /* of the clock, as it shows in a sample */
 	enum fb_stop stop; /* FB_STOP_NONE while sampling goes on */
 	bool dropped, drifts;
 };
@@ -48,8 +50,12 @@ struct fb_sampler {
 int fb_sampler_open(struct fb_sampler *sampler, const struct fb_sampler_config *config);
 void fb_sampler_close(struct fb_sampler *sampler);
 
-/* Forgets all samples. estimate_s: what a repetition seems to take, from the warm-up. */
-void fb_sampler_begin(struct fb_sampler *sampler, double estimate_s, size_t reserve);
+/*
+ * Forgets all samples. estimate_s: what a repetition seems to take, from the warm-up. step_us:
+ * by how much samples differ at least if they differ, 0 for any.
+ */
+void fb_sampler_begin(struct fb_sampler *sampler, double estimate_s, size_t reserve,
+		      double step_us);
 
 /*
  * Applies the rule, given the time since begin; returns the repetitions of the next block, or 0

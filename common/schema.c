@@ -83,7 +83,7 @@ const struct fb_column fb_columns[] = {
 	VALUE("rank_min_us", TIME_US, "us", ROW_F64, ROW(rank_min_us),
 	      "median over repetitions of the minimum over ranks"),
 	VALUE("skew_us", TIME_US, "us", ROW_F64, ROW(skew_us),
-	      "how far apart ranks start, as the program measured it"),
+	      "how far apart ranks began: median over repetitions; several hosts: self test's"),
 	VALUE("outliers", U64, "", ROW_U64, ROW(outliers),
 	      "repetitions beyond 5 * 1.4826 * mad from the median; counted, never dropped"),
 	VALUE("algbw_GBps", F64, "GB/s", ROW_F64, ROW(algbw_GBps),

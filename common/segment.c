@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "common/error.h"
@@ -19,17 +21,20 @@ enum { NAME_CHARS = 64 };
 struct address {
 	int pid, fd;           /* /proc/<pid>/fd/<fd> */
 	char name[NAME_CHARS]; /* or this name in /dev/shm, when not empty */
+	uint64_t device, inode; /* of the file: in another pid namespace the path names another */
 };
 
 static int part_indices(const struct fb_world *world, int *part_of, int *nparts)
 {
-	int local, *members;
+	int *members, err;
 
-	MPI_Comm_rank(world->node_comm, &local);
 	MPI_Comm_size(world->node_comm, nparts);
 	members = malloc((size_t)*nparts * sizeof(*members));
-	if (!members)
-		return FB_ENOMEM;
+	err = fb_world_agree(world, part_of && members ? FB_OK : FB_ENOMEM);
+	if (err || !part_of || !members) {
+		free(members);
+		return err;
+	}
 	MPI_Allgather(&world->rank, 1, MPI_INT, members, 1, MPI_INT, world->node_comm);
 	for (int r = 0; r < world->nranks; r++)
 		part_of[r] = -1;
@@ -39,15 +44,48 @@ static int part_indices(const struct fb_world *world, int *part_of, int *nparts)
 	return FB_OK;
 }
 
+/*
+ * Makes the file, of `bytes` bytes, and fills in its address; a->fd is -1 if that fails. /dev/shm
+ * has a limit, beyond which a touch, long after this, would end the process.
+ */
+static int make_file(struct address *a, size_t bytes, bool named)
+{
+	struct statvfs room;
+	struct stat is;
+	int fd;
+
+	if (named) {
+		snprintf(a->name, sizeof(a->name), "/fabricbench.%d", a->pid);
+		shm_unlink(a->name);
+		fd = shm_open(a->name, O_CREAT | O_EXCL | O_RDWR, 0600);
+	} else {
+		fd = memfd_create("fabricbench", MFD_CLOEXEC);
+	}
+	if (fd < 0)
+		return -1;
+	if (ftruncate(fd, (off_t)bytes) || fstat(fd, &is) || fstatvfs(fd, &room) ||
+	    (named && room.f_blocks && bytes / room.f_frsize >= room.f_bavail)) {
+		close(fd);
+		return -1;
+	}
+	a->fd = fd;
+	a->device = is.st_dev;
+	a->inode = is.st_ino;
+	return fd;
+}
+
 static int open_file(const struct address *a)
 {
+	struct stat is;
 	char path[64];
 	int fd;
 
-	if (a->name[0])
-		return shm_open(a->name, O_RDWR, 0600);
 	snprintf(path, sizeof(path), "/proc/%d/fd/%d", a->pid, a->fd);
-	fd = open(path, O_RDWR | O_CLOEXEC);
+	fd = a->name[0] ? shm_open(a->name, O_RDWR, 0600) : open(path, O_RDWR | O_CLOEXEC);
+	if (fd >= 0 && (fstat(fd, &is) || is.st_dev != a->device || is.st_ino != a->inode)) {
+		close(fd);
+		return -1;
+	}
 	return fd;
 }
 
@@ -66,19 +104,8 @@ static char *map_together(const struct fb_world *world, size_t bytes, bool named
 	int local, ok, fd = -1;
 
 	MPI_Comm_rank(world->node_comm, &local);
-	if (local == 0 && named) {
-		snprintf(a.name, sizeof(a.name), "/fabricbench.%d", a.pid);
-		shm_unlink(a.name);
-		fd = shm_open(a.name, O_CREAT | O_EXCL | O_RDWR, 0600);
-	} else if (local == 0) {
-		fd = memfd_create("fabricbench", MFD_CLOEXEC);
-	}
-	a.fd = fd;
-	if (fd >= 0 && ftruncate(fd, (off_t)bytes)) {
-		close(fd);
-		fd = -1;
-		a.fd = -1;
-	}
+	if (local == 0)
+		fd = make_file(&a, bytes, named);
 	MPI_Bcast(&a, sizeof(a), MPI_BYTE, 0, world->node_comm);
 	if (local != 0 && a.fd >= 0)
 		fd = open_file(&a);
@@ -107,8 +134,7 @@ int fb_segment_open(struct fb_segment *segment, const struct fb_world *world, si
 
 	MPI_Allreduce(MPI_IN_PLACE, &wanted, 1, MPI_UINT64_T, MPI_MAX, world->comm);
 	s.part_of = malloc((size_t)world->nranks * sizeof(*s.part_of));
-	err = s.part_of ? part_indices(world, s.part_of, &s.nparts) : FB_ENOMEM;
-	err = fb_world_agree(world, err);
+	err = part_indices(world, s.part_of, &s.nparts);
 	if (err)
 		goto free_parts;
 	s.part_bytes = ((size_t)wanted + page - 1) / page * page;

@@ -98,15 +98,16 @@ int fb_selftest_run(const struct fb_world *world, const struct fb_clock *clock,
 	struct fb_selftest result = {.one_host = fb_world_one_host(world)};
 	const struct fb_clocksync_config config = {
 		.points = 100, .exchanges = 20, .span_s = 0.5, .keep_zero = result.one_host};
-	double cost[2];
+	double cost[3];
 	int err;
 
 	fb_watchdog_step(watchdog, FB_PHASE_SELF_TEST);
 	result.timer = fb_clock_measure(clock, TIMER_PAIRS);
 	cost[0] = result.timer.median_ns;
 	cost[1] = result.timer.p99_ns;
-	MPI_Allreduce(MPI_IN_PLACE, cost, 2, MPI_DOUBLE, MPI_MAX, world->comm);
-	result.timer = (struct fb_clock_cost){cost[0], cost[1]};
+	cost[2] = result.timer.step_ns;
+	MPI_Allreduce(MPI_IN_PLACE, cost, 3, MPI_DOUBLE, MPI_MAX, world->comm);
+	result.timer = (struct fb_clock_cost){cost[0], cost[1], cost[2]};
 	fb_watchdog_step(watchdog, FB_PHASE_SELF_TEST);
 	err = fb_clocksync_run(world, &source, &config, &result.sync);
 	if (!err)
@@ -124,6 +125,7 @@ void fb_selftest_facts(const struct fb_selftest *test, const struct fb_clock *cl
 	fb_facts_add(facts, "selftest.clock", "%s", clock->name);
 	fb_facts_add(facts, "selftest.timer_median_ns", "%.1f", test->timer.median_ns);
 	fb_facts_add(facts, "selftest.timer_p99_ns", "%.1f", test->timer.p99_ns);
+	fb_facts_add(facts, "selftest.clock_step_ns", "%.1f", test->timer.step_ns);
 	fb_facts_add(facts, "selftest.barrier_skew_median_us", "%.4f", test->skew_median_us);
 	fb_facts_add(facts, "selftest.barrier_skew_p95_us", "%.4f", test->skew_p95_us);
 	fb_facts_add(facts, "selftest.barrier_skew_samples", "%u", test->skew_samples);

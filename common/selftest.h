@@ -3,7 +3,8 @@
  * What the harness finds out about itself before it measures anything: the cost of its clock,
  * how far apart ranks leave its barrier, and how well the ranks' clocks agree.
  *
- * These go into environment.csv and decide the flags `timer` and `skew` of each row.
+ * These go into environment.csv and decide the flag `timer` of each row, and `skew` where a row
+ * cannot measure that itself (several hosts).
  */
 #ifndef FB_COMMON_SELFTEST_H
 #define FB_COMMON_SELFTEST_H

@@ -58,6 +58,18 @@ static void say(struct fb_watchdog *w, const char *reason, bool asked)
 	atomic_store_explicit(&w->host->ending, FB_ENDING_SAID, memory_order_release);
 }
 
+/* Leaves rank 0 the time to save its rows, unless it is known to be dead. */
+static void wait_for_rank_0(const struct fb_watchdog *w)
+{
+	const struct fb_watchdog_slot *lowest = &w->host->slot[0];
+
+	for (int i = 0; i < GRACE_S * 50; i++) {
+		if (lowest->rank == 0 && fb_watchdog_state(lowest) == 'Z')
+			return;
+		pause_for(0.02);
+	}
+}
+
 /* Thread: the job ends here, rank 0 first. */
 static _Noreturn void end_job(struct fb_watchdog *w)
 {
@@ -72,7 +84,7 @@ static _Noreturn void end_job(struct fb_watchdog *w)
 		if (w->config.ending)
 			w->config.ending(w->config.arg, reason, w->host->asked);
 	} else {
-		pause_for(GRACE_S);
+		wait_for_rank_0(w);
 	}
 	if (atomic_load(&w->slot->phase) == FB_PHASE_FINALIZE)
 		_exit(FB_EXIT_FAULT);

@@ -105,7 +105,9 @@ int fb_world_group(struct fb_world *world, int pretend_nodes)
 		share = world->nranks / pretend_nodes;
 		if (share == 0 || world->nranks % pretend_nodes) {
 			if (world->rank == 0)
-				fb_error(err, "--nodes-as %d: the %d ranks do not divide evenly",
+				fb_error(err,
+					 "option --nodes-as: '%d' is not accepted: expected a "
+					 "number by which the %d ranks divide evenly, or 0",
 					 pretend_nodes, world->nranks);
 			goto free_first;
 		}

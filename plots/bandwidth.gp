@@ -13,16 +13,17 @@ set key outside right top
 
 # The bound is drawn where it is near enough not to flatten everything else.
 stats $DATA index 0 : OWN + LIBRARY - 1 using 5 name "Y" nooutput
-if (Y_max > 0) set yrange [0 : Y_max * 1.15]
+top = Y_max
 if (BOUND) {
 	stats $DATA index OWN + LIBRARY using ($1 == X_max ? $5 : NaN) name "B" nooutput
-	if (B_max < 4 * Y_max) {
-		set yrange [0 : (B_max > Y_max ? B_max : Y_max) * 1.15]
+	if (B_max < 2 * Y_max) {
+		top = B_max > Y_max ? B_max : Y_max
 	} else {
 		BOUND = 0
 		set label 1 note.sprintf("; most possible at the largest size: %.3g GB/s", B_max)
 	}
 }
+if (top > 0) set yrange [0 : top * 1.15]
 
 draw = "plot for [i = 1 : OWN] $DATA index i - 1 using (at($1, i)):5 with linespoints \
 	linestyle i title NAME[i]"

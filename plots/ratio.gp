@@ -8,6 +8,7 @@ folder = ARG0[1 : strstrt(ARG0, "ratio.gp") - 1]
 load folder."lib/common.gp"
 if (!LIBRARY || OWN == 0) exit
 
+if (SIZES == 0) set xrange [-0.6 : OWN - 0.4]
 set ylabel "time of the MPI library / own time"
 set logscale y 2
 set format y "%g"

@@ -16,9 +16,12 @@
 static int host_open(struct fb_engine **engine, struct fb_run *run)
 {
 	struct host_engine *e = calloc(1, sizeof(*e));
+	int err = fb_world_agree(fb_run_world(run), e ? FB_OK : FB_ENOMEM);
 
-	if (!e)
-		return FB_ENOMEM;
+	if (err || !e) {
+		free(e);
+		return err;
+	}
 	e->engine.ops = &fb_engine_host;
 	e->engine.run = run;
 	e->world = fb_run_world(run);
@@ -107,11 +110,14 @@ static bool host_can(const struct fb_engine *engine, const struct fb_case *c,
 static int host_prepare(struct fb_engine *engine, const struct fb_case *c,
 			const struct fb_operation *op, struct fb_request **request)
 {
+	const struct fb_world *world = ((struct host_engine *)engine)->world;
 	struct host_request *r = calloc(1, sizeof(*r));
-	int err;
+	int err = fb_world_agree(world, r ? FB_OK : FB_ENOMEM);
 
-	if (!r)
-		return FB_ENOMEM;
+	if (err || !r) {
+		free(r);
+		return err;
+	}
 	r->request.engine = engine;
 	r->engine = (struct host_engine *)engine;
 	r->op = op;
@@ -150,8 +156,12 @@ static int host_wait(struct fb_request *request)
 	int err = FB_OK;
 
 	while (!err && !fb_host_done(r)) {
+		uint64_t before = r->steps;
+
 		err = fb_host_progress(r);
-		if (!err && !fb_host_done(r) && fb_spin_again(&spin))
+		if (r->steps != before)
+			spin.looks = 0;
+		else if (!err && fb_spin_again(&spin))
 			err = fb_run_alive(request->engine->run, "waiting for peers' messages");
 	}
 	return err;
@@ -185,12 +195,14 @@ static int host_check_plan(struct fb_engine *engine, const struct fb_case *c,
 	struct fb_check_options options = {.slots = (int)e->settings->slots, .slices = 2,
 					   .runs = 2};
 	struct fb_check_report result;
+	enum fb_direct_links direct = strcmp(c->protocol, "direct") ? FB_NO_DIRECT_LINKS
+								   : FB_NODE_DIRECT_LINKS;
 	int nchannels = fb_host_channels(e, a), err = FB_OK;
 
 	for (int i = 0; i < nchannels && !err; i++) {
 		struct fb_shape shape = fb_host_shape(e, op, stages, i, nchannels);
 
-		err = fb_check(a, &shape, !strcmp(c->protocol, "direct"), &options, &result);
+		err = fb_check(a, &shape, direct, &options, &result);
 		if (err)
 			fprintf(report, "%s %s %s, channel %d: NOT correct: %s\n", c->operation,
 				c->algorithm, c->protocol, i, result.why);

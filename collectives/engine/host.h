@@ -52,6 +52,7 @@ struct host_request {
 	bool streams; /* large destinations are written past the cache */
 	uint64_t slices; /* per channel */
 	int nchannels, running; /* running: lanes not finished yet */
+	uint64_t steps;         /* executed, over all operations */
 	struct host_channel *channels;
 	struct fb_port **shm_ports, **tcp_ports;
 	int n_shm, n_tcp;

@@ -11,6 +11,7 @@
 
 #include "collectives/engine/host.h"
 #include "common/error.h"
+#include "common/transport/tcp.h"
 
 void fb_host_start(struct host_request *r)
 {
@@ -284,10 +285,22 @@ static void finish_lane(struct host_request *r, struct host_channel *ch)
 		ch->drain_base[i] += r->slices * ch->plan->out_links[i].pulls;
 }
 
+/*
+ * Only the request's own messages count: those of another request in flight may not move before
+ * the peer, which this rank is about to meet elsewhere, waits for them.
+ */
 bool fb_host_done(const struct host_request *r)
 {
-	return !r->running &&
-	       (!r->tcp_ports || r->engine->tcp->ops->idle(r->engine->tcp));
+	if (r->running)
+		return false;
+	for (int i = 0; i < r->n_tcp; i++) {
+		const struct fb_tcp_link *link = fb_tcp_link(r->tcp_ports[i]);
+
+		for (const struct fb_tcp_message *m = link->socket->sending.head; m; m = m->next)
+			if (m->link == link)
+				return false;
+	}
+	return true;
 }
 
 int fb_host_progress(struct host_request *r)
@@ -304,6 +317,7 @@ int fb_host_progress(struct host_request *r)
 				if (!execute(r, ch, lane, part))
 					break;
 				lane->completed++;
+				r->steps++;
 				if (++lane->step < lane->nsteps)
 					continue;
 				lane->step = 0;

@@ -10,13 +10,15 @@
 #include "common/error.h"
 
 enum {
-	DEFAULT_SLOT = 64 << 10,     /* simple: half a megabyte in flight stays in a 1 MiB L2 */
-	DEFAULT_LL_SLOT = 8 << 10,   /* ll moves every byte twice: larger messages want simple */
+	DEFAULT_SLOT = 64 << 10, /* simple: half a megabyte in flight stays in a 1 MiB L2 */
+	DEFAULT_LL_SLOT = 8 << 10, /* ll moves every byte twice: larger messages want simple */
 	DEFAULT_LL128_SLOT = 32 << 10,
 	DEFAULT_TCP_SLOT = 128 << 10, /* loopback's packets are just under 64 KiB */
-	DIRECT_SLICE = 128 << 10,    /* a forwarded piece: still in L2 when it is passed on */
-	LEAST_SLICE = 4 << 10,       /* smaller pieces cost more in flags than they overlap */
-	STAGES = 8,                  /* pieces that a forwarding plan is cut into, if large enough */
+	DIRECT_SLICE = 128 << 10, /* a forwarded piece: still in L2 when it is passed on */
+	LEAST_SLICE = 4 << 10, /* smaller pieces cost more in flags than they overlap */
+	MOST_SLICES = 4096,
+	MOST_SLOT = 16 << 20,
+	STAGES = 8, /* pieces that a forwarding plan is cut into, if large enough */
 };
 
 char *fb_host_base(const struct host_request *r, int rank, uint8_t buffer)
@@ -100,11 +102,12 @@ static int choose_slices(struct host_request *r, const struct fb_case *c)
 	uint64_t facts[FACTS] = {0};
 	struct fb_geometry *g = &r->geometry;
 	size_t limit = slot_limit(r, c), total, piece;
-	uint32_t units;
+	uint32_t units, split = 1;
 
 	for (int i = 0; i < r->nchannels; i++) {
 		const struct fb_plan *p = r->channels[i].plan;
 
+		split = p->split;
 		facts[UNITS] = p->max_units > facts[UNITS] ? p->max_units : facts[UNITS];
 		facts[PIPELINED] |= p->pipelined;
 		facts[SCRATCH] = p->scratch_blocks > facts[SCRATCH] ? p->scratch_blocks
@@ -114,7 +117,7 @@ static int choose_slices(struct host_request *r, const struct fb_case *c)
 	units = (uint32_t)facts[UNITS];
 	*g = (struct fb_geometry){
 		.collective = r->op->collective, .nranks = r->engine->world->nranks,
-		.split = r->channels[0].plan->split, .counts = r->op->counts, .parts = 1,
+		.split = split, .counts = r->op->counts, .parts = 1,
 		.count = r->op->counts ? r->op->counts->max : r->op->count,
 		.element_bytes = fb_datatype_size(r->op->datatype),
 	};
@@ -128,6 +131,9 @@ static int choose_slices(struct host_request *r, const struct fb_case *c)
 	}
 	r->slices = 1;
 	if (units || facts[PIPELINED])
+		r->slices = fb_slices_for(g, units ? units : 1, (uint64_t)r->nchannels, limit);
+	/* Messages of very many blocks want larger slots rather than slices of a few bytes. */
+	for (; r->slices > MOST_SLICES && limit < MOST_SLOT; limit *= 2)
 		r->slices = fb_slices_for(g, units ? units : 1, (uint64_t)r->nchannels, limit);
 	g->parts = r->slices * (uint64_t)r->nchannels;
 	r->slot_bytes = fb_message_bound(g, units);
@@ -187,7 +193,7 @@ static int connect_transport(struct host_request *r, const struct fb_case *c, bo
 {
 	struct fb_transport **t = tcp ? &r->engine->tcp : &r->engine->shm;
 	struct fb_link_request *requests = NULL;
-	int n = 0, at = 0, err = FB_OK;
+	int n = 0, at = 0, err = FB_OK, own;
 
 	if (!*t)
 		err = (tcp ? &fb_transport_tcp : &fb_transport_shm)->open(t, r->engine->world);
@@ -197,13 +203,14 @@ static int connect_transport(struct host_request *r, const struct fb_case *c, bo
 		n = add_requests(r, c, i, tcp, NULL, n);
 	requests = calloc((size_t)n + 1, sizeof(*requests));
 	*ports = calloc((size_t)n + 1, sizeof(**ports));
-	err = fb_world_agree(r->engine->world, requests && *ports ? FB_OK : FB_ENOMEM);
-	for (int i = 0; i < r->nchannels && !err; i++)
+	own = requests && *ports ? FB_OK : FB_ENOMEM;
+	err = fb_world_agree(r->engine->world, own);
+	for (int i = 0; i < r->nchannels && !err && !own; i++)
 		at = add_requests(r, c, i, tcp, requests, at);
-	if (!err)
+	if (!err && !own)
 		err = (*t)->ops->connect(*t, requests, n, *ports);
 	free(requests);
-	if (err) {
+	if (err || own) {
 		free(*ports);
 		*ports = NULL;
 		return err;
@@ -302,7 +309,7 @@ static bool should_stream(const struct host_request *r)
 int fb_host_setup(struct host_request *r, const struct fb_case *c)
 {
 	bool uses_shm = strcmp(c->transport, "tcp"), uses_tcp = strcmp(c->transport, "shm");
-	int err;
+	int err, agreed;
 
 	r->channels = calloc((size_t)r->nchannels, sizeof(*r->channels));
 	r->move.block = aligned_alloc(64, FB_COPY_BLOCK);
@@ -314,9 +321,10 @@ int fb_host_setup(struct host_request *r, const struct fb_case *c)
 		ch->out = calloc((size_t)ch->plan->n_out_links + 1, sizeof(*ch->out));
 		err = ch->in && ch->out ? FB_OK : FB_ENOMEM;
 	}
-	err = fb_world_agree(r->engine->world, err);
-	if (!err)
-		err = choose_slices(r, c);
+	agreed = fb_world_agree(r->engine->world, err);
+	if (err || agreed)
+		return agreed;
+	err = choose_slices(r, c);
 	if (!err && uses_shm)
 		err = connect_transport(r, c, false, &r->shm_ports, &r->n_shm);
 	if (!err && uses_tcp)

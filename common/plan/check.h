@@ -12,8 +12,9 @@
  * Proved: every output unit holds exactly the contributions it should, each once; nothing is
  * read before it is written; conflicting accesses are ordered; the i-th message sent on a link is
  * the i-th received, of equal extent; no deadlock with the given number of slots; chunks are
- * inside their buffers; user input is not written; every rank may touch its buffers again once
- * its own part has returned.
+ * inside their buffers; user input is not written; no step writes across what it reads or uses a
+ * link twice, which this machine could do but engines cannot; every rank may touch its buffers
+ * again once its own part has returned.
  */
 #ifndef FB_COMMON_PLAN_CHECK_H
 #define FB_COMMON_PLAN_CHECK_H
@@ -46,12 +47,19 @@ struct fb_check_report {
 int fb_plans_check(struct fb_plan *const *plans, int nranks,
 		   const struct fb_check_options *options, struct fb_check_report *report);
 
-/* Builds all ranks' plans and checks them; `direct`: all links are direct. */
-int fb_check(const struct fb_algorithm *algorithm, const struct fb_shape *shape, bool direct,
-	     const struct fb_check_options *options, struct fb_check_report *report);
+/* Which links of a job are direct. */
+enum fb_direct_links {
+	FB_NO_DIRECT_LINKS,
+	FB_ALL_DIRECT_LINKS,
+	FB_NODE_DIRECT_LINKS, /* those between ranks of one node of shape->topology */
+};
+
+/* Builds all ranks' plans and checks them. */
+int fb_check(const struct fb_algorithm *algorithm, const struct fb_shape *shape,
+	     enum fb_direct_links direct, const struct fb_check_options *options, struct fb_check_report *report);
 
 /* Builds all ranks' plans into plans[nranks]; frees what it made on error. */
-int fb_build_all(const struct fb_algorithm *algorithm, const struct fb_shape *shape, bool direct,
-		 int slots, struct fb_plan **plans);
+int fb_build_all(const struct fb_algorithm *algorithm, const struct fb_shape *shape,
+		 enum fb_direct_links direct, int slots, struct fb_plan **plans);
 
 #endif

@@ -191,11 +191,11 @@ static int write_destinations(struct fb_model *m, struct fb_thread *t, const str
 	for (int i = 0; i < s->ndst && !err; i++, e++) {
 		struct fb_wire *w;
 
-		if (e->kind == FB_LOCAL) {
-			if (e->buffer == FB_IN && !m->plans[0]->shape.in_place)
-				return fb_model_fail(m, t, "writes user input");
+		if ((e->kind == FB_LOCAL || e->kind == FB_PUSH) && e->buffer == FB_IN &&
+		    !m->plans[0]->shape.in_place)
+			return fb_model_fail(m, t, "writes user input");
+		if (e->kind == FB_LOCAL)
 			err = store(m, t, t->rank, e, s->count, v);
-		}
 		if (e->kind != FB_PUSH)
 			continue;
 		w = wire_of(m, t, e, false);
@@ -261,12 +261,58 @@ static double step_time(const struct fb_model *m, const struct fb_plan *plan,
 	return moving * (double)s->count * m->options->unit_us;
 }
 
+/* The rank in whose memory the end lies, or -1. */
+static int rank_of(const struct fb_plan *plan, const struct fb_end *e)
+{
+	switch (e->kind) {
+	case FB_LOCAL:
+	case FB_ARRIVE:
+		return plan->rank;
+	case FB_PULL:
+		return plan->in_links[e->link].peer;
+	case FB_PUSH:
+		return plan->out_links[e->link].peer;
+	default:
+		return -1;
+	}
+}
+
+/*
+ * This machine loads all sources before it stores, and takes messages one after the other; engines
+ * move piece by piece, and find all ends ready before they take any. So a chunk that is written
+ * must not lie across another of the step (being the same as a source is fine), and a link can
+ * take part only once.
+ */
+static int check_ends(struct fb_model *m, const struct fb_thread *t, const struct fb_step *s)
+{
+	const struct fb_plan *plan = m->plans[t->rank];
+	const struct fb_end *ends = plan->ends + s->first_end;
+
+	for (int i = 1; i < s->nsrc + s->ndst; i++)
+		for (int k = 0; k < i; k++) {
+			const struct fb_end *a = &ends[i], *b = &ends[k];
+			bool written = i >= s->nsrc, both = k >= s->nsrc;
+
+			if (written == both && a->link == b->link && a->kind != FB_LOCAL &&
+			    b->kind != FB_LOCAL)
+				return fb_model_fail(m, t, "uses a link twice");
+			if (!written || a->buffer != b->buffer || rank_of(plan, a) < 0 ||
+			    rank_of(plan, a) != rank_of(plan, b) ||
+			    a->index >= b->index + s->count || b->index >= a->index + s->count)
+				continue;
+			if (both || a->index != b->index)
+				return fb_model_fail(m, t, "writes across its own ends %d and %d",
+						     k, i);
+		}
+	return FB_OK;
+}
+
 static int execute_run(struct fb_model *m, struct fb_thread *t, const struct fb_step *s)
 {
 	const struct fb_plan *plan = m->plans[t->rank];
 	const struct fb_end *e = plan->ends + s->first_end;
 	struct value v, x;
-	int err = FB_ENOMEM;
+	int err;
 
 	for (int i = 0; i < s->nsrc; i++, e++)
 		if (!source_ready(m, t, e))
@@ -274,6 +320,10 @@ static int execute_run(struct fb_model *m, struct fb_thread *t, const struct fb_
 	for (int i = 0; i < s->ndst; i++, e++)
 		if (!destination_ready(m, t, e))
 			return FB_BLOCKED;
+	err = t->run + t->slice ? FB_OK : check_ends(m, t, s);
+	if (err)
+		return err;
+	err = FB_ENOMEM;
 	deps_done(m, t, s, true);
 	v.symbols = calloc((size_t)s->count * 2 + 1, sizeof(*v.symbols));
 	v.sets = calloc((size_t)s->count * 2 * m->words + 1, sizeof(*v.sets));

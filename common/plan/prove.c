@@ -13,12 +13,21 @@ static bool always(int rank, int peer, const void *arg)
 	return true;
 }
 
-int fb_build_all(const struct fb_algorithm *algorithm, const struct fb_shape *shape, bool direct,
-		 int slots, struct fb_plan **plans)
+static bool same_node(int rank, int peer, const void *arg)
 {
-	struct fb_build_options options = {.slots = slots, .direct_with = direct ? always : NULL};
+	const struct fb_topology *topology = arg;
+
+	return !topology || topology->node_of[rank] == topology->node_of[peer];
+}
+
+int fb_build_all(const struct fb_algorithm *algorithm, const struct fb_shape *shape,
+		 enum fb_direct_links direct, int slots, struct fb_plan **plans)
+{
+	struct fb_build_options options = {.slots = slots, .arg = shape->topology};
 	int err = FB_OK;
 
+	if (direct != FB_NO_DIRECT_LINKS)
+		options.direct_with = direct == FB_ALL_DIRECT_LINKS ? always : same_node;
 	for (int r = 0; r < shape->nranks; r++)
 		plans[r] = NULL;
 	for (int r = 0; r < shape->nranks && !err; r++)
@@ -30,8 +39,8 @@ int fb_build_all(const struct fb_algorithm *algorithm, const struct fb_shape *sh
 	return err;
 }
 
-int fb_check(const struct fb_algorithm *algorithm, const struct fb_shape *shape, bool direct,
-	     const struct fb_check_options *options, struct fb_check_report *report)
+int fb_check(const struct fb_algorithm *algorithm, const struct fb_shape *shape,
+	     enum fb_direct_links direct, const struct fb_check_options *options, struct fb_check_report *report)
 {
 	struct fb_plan **plans = calloc((size_t)shape->nranks, sizeof(*plans));
 	int err;

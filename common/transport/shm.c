@@ -75,10 +75,12 @@ static int shm_open_transport(struct fb_transport **transport, const struct fb_w
 {
 	struct shm *t = calloc(1, sizeof(*t));
 	struct fb_segment probe;
-	int err;
+	int err = fb_world_agree(world, t ? FB_OK : FB_ENOMEM);
 
-	if (!t)
-		return FB_ENOMEM;
+	if (err || !t) {
+		free(t);
+		return err;
+	}
 	/* A small segment tells which ranks share memory, and that they really can. */
 	err = fb_segment_open(&probe, world, 1, false);
 	if (err) {
@@ -173,8 +175,8 @@ static int fill_port(const struct group *g, int self, const struct fb_link_reque
 	char *mine = fb_segment_part(&g->segment, self);
 	char *theirs = fb_segment_part(&g->segment, r->peer);
 	const struct entry *own = &((const struct directory *)(void *)mine)->entries[i];
-	const struct entry *other = find_entry((const struct directory *)(void *)theirs, self,
-					       r->id, !r->sends);
+	const struct entry *other = theirs ? find_entry((const struct directory *)(void *)theirs,
+							self, r->id, !r->sends) : NULL;
 	struct fb_shm_port *p = &g->ports[i];
 
 	if (!other)

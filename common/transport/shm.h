@@ -31,6 +31,9 @@
 
 #include "common/transport/transport.h"
 
+/* Locks would lie in the process's own memory: useless between processes. */
+_Static_assert(ATOMIC_LLONG_LOCK_FREE == 2, "64-bit atomics need locks here");
+
 enum { FB_LINE = 128 }; /* two cache lines: processors prefetch them in pairs */
 
 struct fb_shm_receiver_block {

@@ -112,7 +112,9 @@ static void ll_commit(struct fb_port *port, size_t bytes)
 	uint32_t data = 0;
 
 	if (p->flag <= p->nslots) {
-		memset(slot_memory(p), 0, p->slot_stride);
+		/* Word by word, and not word 0: the receiver looks at it all the time. */
+		for (size_t i = 1; i < p->slot_stride / sizeof(*word); i++)
+			atomic_store_explicit(word + i, 0, memory_order_relaxed);
 		atomic_thread_fence(memory_order_release);
 	}
 	for (; bytes >= LL_DATA; bytes -= LL_DATA, from += LL_DATA) {

@@ -40,7 +40,7 @@ set grid xtics ytics linestyle 12
 set key outside right top Left reverse spacing 1.3 samplen 2 noenhanced
 set title TITLE.(strlen(HOST) ? ", host ".HOST : "") noenhanced
 
-note = "each algorithm with its quickest protocol at each size"
+note = "each algorithm with its quickest protocol".(SIZES > 0 ? " at each size" : "")
 if (HIDDEN > 0) note = note.sprintf("; %d more algorithms are not shown", HIDDEN)
 set bmargin 6
 set label 1 note at screen 0.01, screen 0.03 left font ",9" textcolor rgb "#555555" noenhanced

@@ -39,13 +39,15 @@ static const char bytes[] =
 	"\n"
 	"## What `bytes` counts\n"
 	"\n"
-	"`bytes` is the size of one block as `common/plan/collective.c` defines blocks: the\n"
-	"whole vector of an all_reduce, what one rank contributes to an all_gather, what one\n"
-	"rank sends to one other in an all_to_all (on average in an all_to_all_v).\n"
-	"`algbw_GBps` counts the larger of a rank's two buffers, and `busbw_GBps` is that\n"
-	"times the factor, which makes it comparable with the rate of a link (n is `ranks`).\n"
+	"`bytes` is the size of the larger of a rank's two whole buffers, as nccl-tests counts.\n"
+	"Where a buffer has a block for each of the n ranks, a block is one n-th of it, rounded\n"
+	"up to whole elements; where there is one block, it is rounded down. If that moves\n"
+	"another number of bytes than was asked for, the row has the flag `rounded`, and its\n"
+	"rates are those of the real number. `algbw_GBps` is that number by the time, and\n"
+	"`busbw_GBps` is algbw times the factor, which makes it comparable with the rate of a\n"
+	"link.\n"
 	"\n"
-	"| operation | input blocks | output blocks | algbw counts | busbw factor, n = 8 |\n"
+	"| operation | input blocks | output blocks | `bytes` is | busbw factor, n = 8 |\n"
 	"|---|---|---|---|---|\n";
 
 static const char extra[] =
@@ -63,7 +65,7 @@ static const char extra[] =
 	"| `ok` | right data, enough samples | empty | > 0 |\n"
 	"| `wrong` | `errors` elements differed from the expected | the first one | any |\n"
 	"| `skipped` | not run | why | 0 |\n"
-	"| `few` | right data, but fewer samples than the least asked for | why | > 0 |\n"
+	"| `few` | right data, but fewer than 5 samples | why | > 0 |\n"
 	"| `fault` | a rank died, a timeout, a device error | what happened | any |\n"
 	"\n"
 	"`--resume` runs again only what is missing or `fault`.\n"
@@ -78,7 +80,9 @@ static const char extra[] =
 	"`scope,host,rank,key,value`. A fact that all ranks agree on is there once with scope\n"
 	"`run`; one that the ranks of each host agree on once per host with scope `node`; any\n"
 	"other once per rank with scope `rank`. Facts whose key begins with `host.` are of\n"
-	"the moment at which the job began. Values of variables that look like secrets are\n"
+	"the moment at which the job began. The file is written anew by each program, but facts\n"
+	"under `program.NAME.LAUNCH.` (options, self-test, where the time went) stay beside\n"
+	"those of other programs and launches. Values of variables that look like secrets are\n"
 	"written as `(withheld)`.\n";
 
 static void table(enum fb_column_kind kind, const char *title)
@@ -105,19 +109,34 @@ static const char *blocks(enum fb_blocks count)
 	return names[count];
 }
 
+static bool is_per_rank(enum fb_blocks count)
+{
+	return count == FB_BLOCK_PER_RANK || count == FB_PER_RANK_AT_ROOT;
+}
+
+/* The same rule as collectives/cases.c, in words. */
+static const char *counted(enum fb_collective collective)
+{
+	const struct fb_collective_info *info = fb_collective_info(collective);
+
+	if (collective == FB_BARRIER)
+		return "0";
+	if (collective == FB_ALL_TO_ALL_V)
+		return "the whole input, averaged over ranks";
+	if (is_per_rank(info->in))
+		return "the whole input";
+	return is_per_rank(info->out) ? "the whole output" : "the one block";
+}
+
 static void operations(void)
 {
 	for (int i = 0; i < FB_COLLECTIVES; i++) {
-		const struct fb_collective_info *info = fb_collective_info((enum fb_collective)i);
-		bool many = info->in == FB_BLOCK_PER_RANK || info->in == FB_PER_RANK_AT_ROOT ||
-			    info->out == FB_BLOCK_PER_RANK || info->out == FB_PER_RANK_AT_ROOT;
+		enum fb_collective collective = (enum fb_collective)i;
+		const struct fb_collective_info *info = fb_collective_info(collective);
 
 		printf("| %s | %s | %s | %s | %.4g |\n", info->name, blocks(info->in),
-		       blocks(info->out),
-		       info->bus_n == 0 && info->bus_1 == 0 ? "nothing"
-		       : many				    ? "n * `bytes`"
-							    : "`bytes`",
-		       fb_collective_bus_factor((enum fb_collective)i, 8));
+		       blocks(info->out), counted(collective),
+		       fb_collective_bus_factor(collective, 8));
 	}
 }
 

@@ -127,11 +127,28 @@ test_statuses() {
 	END
 	holds wrong "$csv/dummy.csv" '1 wrong elements; first: rank 1 element 1 is'
 	expect rows number "$(tail -n +2 "$csv/dummy.csv" | wc -l)" 6
-	holds environment "$csv/environment.csv" '^run,,,run.harness_share,'
-	holds environment "$csv/environment.csv" '^run,,,selftest.timer_median_ns,'
+	holds environment "$csv/environment.csv" '^run,,,program.dummy.0.harness_share,'
+	holds environment "$csv/environment.csv" '^run,,,program.dummy.0.selftest.timer_median_ns,'
 	run 2 --csv "$csv" --bytes 8 --algorithm copy
 	expect "again without --resume" "exit code" "$rc" 3
 	verdict "harness/statuses ($MPI)"
+}
+
+# Samples belong to the launch's rows in the order of the file, however often it was resumed.
+test_raw() {
+	local csv=$dir/raw
+
+	failures=0
+	run 2 --csv "$csv" --raw --bytes 8,16 --algorithm copy,skip
+	expect first "exit code" "$rc" 0
+	run 2 --csv "$csv" --raw --bytes 8,16,24 --algorithm copy,skip --resume
+	expect resumed "exit code" "$rc" 0
+	expect "samples.csv" "samples of each row" \
+		"$(tail -n +2 "$csv/samples.csv" | cut -d, -f4 | uniq -c | awk '{ print $2, $1 }')" \
+		"$(column samples "$csv/dummy.csv" | awk '$1 { print NR - 1, $1 }')"
+	expect "samples.csv" "rows with samples" \
+		"$(tail -n +2 "$csv/samples.csv" | cut -d, -f4 | sort -u | wc -l)" 3
+	verdict "harness/samples and resume ($MPI)"
 }
 
 test_order() {
@@ -243,6 +260,7 @@ for MPI in $FB_MPIS; do
 	test_about
 	test_bad_input
 	test_statuses
+	test_raw
 	test_order
 	test_faults
 	test_killed

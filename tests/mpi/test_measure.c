@@ -8,6 +8,7 @@
  */
 #include "common/error.h"
 #include "common/measure.h"
+#include "common/selftest.h"
 #include "tests/unit/check.h"
 
 #include <time.h>
@@ -132,6 +133,30 @@ static void test_flags(struct fb_meter *m)
 	}
 }
 
+/* One clock: the row's own, small beside 200 us; else what the self test found, and its flag. */
+static void test_skew(struct fb_meter *m)
+{
+	const struct fb_case isolated = {.cadence = FB_ISOLATED, .redop = -1};
+	const double skews[] = {5, 60}; /* 10% of 200 us lies between them */
+	struct fb_measurement out;
+
+	for (int i = 0; i < 2; i++) {
+		struct operation op = op_of(m, 200e-6);
+
+		m->skew_us = skews[i];
+		fb_measure(m, &program, &op, &isolated, &out);
+		if (m->world->rank == 0 && m->one_clock) {
+			CHECK(out.skew_us >= 0);
+			CHECK(m->world->nranks > 1 ? out.skew_us > 0 : out.skew_us == 0.0);
+			CHECK(m->world->oversubscribed || out.skew_us < 20);
+			CHECK(m->world->oversubscribed || !(out.flags & FB_FLAG_SKEW));
+		} else if (m->world->rank == 0) {
+			CHECK_NEAR(out.skew_us, skews[i], 0);
+			CHECK(m->world->oversubscribed || !(out.flags & FB_FLAG_SKEW) == !i);
+		}
+	}
+}
+
 static void test_wrong(struct fb_meter *m)
 {
 	const struct fb_case isolated = {.cadence = FB_ISOLATED, .redop = -1};
@@ -221,10 +246,17 @@ int main(int argc, char **argv)
 	CHECK_INT(fb_meter_open(&meter), FB_OK);
 	test_times(&meter);
 	test_flags(&meter);
+	test_skew(&meter);
 	test_wrong(&meter);
 	test_verify(&meter, &settings);
 	test_flag_names();
 	CHECK(meter.work_s > 0);
+	fb_meter_close(&meter);
+	/* Again with one clock for all, which the ranks of this test have. */
+	fb_selftest_share_clock(&world, &clock);
+	meter.one_clock = true;
+	CHECK_INT(fb_meter_open(&meter), FB_OK);
+	test_skew(&meter);
 	fb_meter_close(&meter);
 	fb_barrier_close(&barrier);
 	failed = fb_world_agree(&world, check_failures ? -1 : 0);

@@ -98,7 +98,7 @@ static void test_known(const char *dir)
 			packed[nranks] = bytes[nranks];
 			nranks++;
 		}
-		CHECK_INT(fb_environment_write(path, packed, length, nranks), FB_OK);
+		CHECK_INT(fb_environment_write(path, NULL, packed, length, nranks), FB_OK);
 		snprintf(expected, sizeof(expected), "scope,host,rank,key,value\n%s",
 			 known[i].rows);
 		CHECK_STR(example_read(path), expected);
@@ -114,10 +114,56 @@ static void test_damaged(const char *dir)
 	const char *path = example_path(dir, "damaged.csv");
 
 	for (size_t i = 0; i < 4; i++)
-		CHECK_INT(fb_environment_write(path, &blocks[i], &lengths[i], 1), FB_EDATA);
+		CHECK_INT(fb_environment_write(path, NULL, &blocks[i], &lengths[i], 1), FB_EDATA);
 	CHECK(access(path, F_OK) != 0);
-	CHECK_INT(fb_environment_write("/nowhere/environment.csv", blocks, (size_t[]){0}, 1),
+	CHECK_INT(fb_environment_write("/nowhere/environment.csv", NULL, blocks, (size_t[]){0}, 1),
 		  FB_EIO);
+}
+
+/* One rank's facts written by the owner of `own`; returns the file's rows. */
+static const char *rewrite(const char *path, const char *own, const char *const facts[FACTS_MAX][2])
+{
+	const char *header = "scope,host,rank,key,value\n", *text;
+	char *bytes = NULL;
+	size_t length = 0;
+
+	CHECK_INT(pack(facts, &bytes, &length), FB_OK);
+	CHECK_INT(fb_environment_write(path, own, (const char *const[]){bytes}, &length, 1), FB_OK);
+	free(bytes);
+	text = example_read(path);
+	CHECK(!strncmp(text, header, strlen(header)));
+	return text + strlen(header);
+}
+
+/* What other programs and launches found stays, in order; one's own and the common are replaced. */
+static void test_kept(const char *dir)
+{
+	static const char *const first[FACTS_MAX][2] = {
+		{"cpu", "old"}, {"program.b.0.x", "1,1"}, {"program.b.0.gone", "1"}};
+	static const char *const other[FACTS_MAX][2] = {
+		{"cpu", "new"}, {"program.a.0.x", "2"}, {"zone", "z"}};
+	static const char *const launch[FACTS_MAX][2] = {{"program.b.1.x", "3"}};
+	static const char *const again[FACTS_MAX][2] = {{"program.b.0.x", "4"}};
+	const char *path = example_path(dir, "kept.csv");
+	FILE *file;
+
+	rewrite(path, "program.b.0.", first);
+	CHECK_STR(rewrite(path, "program.a.0.", other),
+		  "run,,,cpu,new\nrun,,,program.a.0.x,2\nrun,,,program.b.0.gone,1\n"
+		  "run,,,program.b.0.x,\"1,1\"\nrun,,,zone,z\n");
+	rewrite(path, "program.b.1.", launch);
+	CHECK_STR(rewrite(path, "program.b.0.", again),
+		  "run,,,program.a.0.x,2\nrun,,,program.b.0.x,4\nrun,,,program.b.1.x,3\n");
+	/* A torn file by whomever: its whole rows are kept. */
+	file = fopen(path, "a");
+	CHECK(file != NULL);
+	if (file) {
+		fputs("run,,,program.c.0.x,5\nrun,,,program.d.0.x,6", file);
+		fclose(file);
+	}
+	CHECK_STR(rewrite(path, "program.b.0.", again),
+		  "run,,,program.a.0.x,2\nrun,,,program.b.0.x,4\nrun,,,program.b.1.x,3\n"
+		  "run,,,program.c.0.x,5\n");
 }
 
 /* Many ranks: still each common fact once, and in no time. */
@@ -142,7 +188,7 @@ static void test_many(const char *dir)
 		fb_facts_free(&list);
 	}
 	start = clock();
-	CHECK_INT(fb_environment_write(path, (const char *const *)bytes, length, MANY), FB_OK);
+	CHECK_INT(fb_environment_write(path, NULL, (const char *const *)bytes, length, MANY), FB_OK);
 	CHECK((double)(clock() - start) / CLOCKS_PER_SEC < 5);
 	text = example_read(path);
 	for (const char *c = text; *c; c++)
@@ -164,6 +210,7 @@ int main(void)
 	}
 	test_known(dir);
 	test_damaged(dir);
+	test_kept(dir);
 	test_many(dir);
 	example_remove(dir);
 	return check_done("environment_merge");

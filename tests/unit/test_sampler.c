@@ -8,6 +8,7 @@
 struct feed {
 	struct fb_sampler sampler;
 	double elapsed_s, rep_s; /* rep_s: real time of a repetition */
+	double step_us;		 /* of the clock */
 	struct fb_rng rng;
 	size_t blocks, largest;
 };
@@ -23,7 +24,7 @@ static void sample_all(struct feed *f, const struct fb_sampler_config *config, d
 
 	CHECK_INT(fb_sampler_open(&f->sampler, config), FB_OK);
 	fb_rng_seed(&f->rng, 7);
-	fb_sampler_begin(&f->sampler, rep_s, reserve);
+	fb_sampler_begin(&f->sampler, rep_s, reserve, f->step_us);
 	f->elapsed_s = 0;
 	f->rep_s = rep_s;
 	f->blocks = 0;
@@ -35,7 +36,7 @@ static void sample_all(struct feed *f, const struct fb_sampler_config *config, d
 		f->largest = reps > f->largest ? reps : f->largest;
 		for (size_t i = 0; i < reps; i++) {
 			double us = value(f, f->sampler.taken);
-			const struct fb_sample s = {us, us / 2, us * 0.75};
+			const struct fb_sample s = {us, us / 2, us * 0.75, us / 10};
 
 			fb_sampler_add(&f->sampler, &s, 1);
 		}
@@ -74,7 +75,7 @@ static double rising(struct feed *f, size_t i)
 
 static void test_stops(void)
 {
-	struct feed f;
+	struct feed f = {.step_us = 0};
 	struct fb_sampler_config config = usual;
 
 	sample_all(&f, &config, 1e-6, 1, steady);
@@ -109,10 +110,54 @@ static void test_stops(void)
 	fb_sampler_close(&f.sampler);
 }
 
+/* 0.60 or 0.61: a step of 10 ns is 1.6% of it, so that no number of samples gets below 1%. */
+static double coarse(struct feed *f, size_t i)
+{
+	(void)i;
+	return fb_rng_unit(&f->rng) < 0.5 ? 0.60 : 0.61;
+}
+
+/* The interval may be one step of the clock wide, not two. */
+static void test_clock_steps(void)
+{
+	struct feed f = {.step_us = 0};
+
+	sample_all(&f, &usual, 1e-6, 1, coarse);
+	CHECK_INT(f.sampler.stop, FB_STOP_NMAX);
+	fb_sampler_close(&f.sampler);
+	f.step_us = 0.01;
+	sample_all(&f, &usual, 1e-6, 1, coarse);
+	CHECK_INT(f.sampler.stop, FB_STOP_CI);
+	CHECK_INT(f.sampler.n, 50);
+	fb_sampler_close(&f.sampler);
+	f.step_us = 0.005;
+	sample_all(&f, &usual, 1e-6, 1, coarse);
+	CHECK_INT(f.sampler.stop, FB_STOP_NMAX);
+	fb_sampler_close(&f.sampler);
+}
+
+/* The count or the time ends it before the next look at the interval: that is tight all the same. */
+static void test_tight_at_the_end(void)
+{
+	struct fb_sampler_config config = usual;
+	struct feed f = {.step_us = 0};
+
+	config.max_samples = 50; /* 49 and the reserved one: the look at 50 never comes */
+	sample_all(&f, &config, 1e-6, 1, steady);
+	CHECK_INT(f.sampler.n, 49);
+	CHECK_INT(f.sampler.stop, FB_STOP_CI);
+	fb_sampler_close(&f.sampler);
+	config.max_samples = 2000;
+	config.min_samples = 1000;
+	sample_all(&f, &config, 0.01, 1, steady); /* tight, but a tenth of what was asked for */
+	CHECK_INT(f.sampler.stop, FB_STOP_TIME);
+	fb_sampler_close(&f.sampler);
+}
+
 static void test_drift(void)
 {
 	struct fb_sampler_config config = usual;
-	struct feed f;
+	struct feed f = {.step_us = 0};
 
 	config.max_samples = 50;
 	sample_all(&f, &config, 1e-3, 0, settling);
@@ -122,6 +167,8 @@ static void test_drift(void)
 	CHECK_INT(f.sampler.taken, f.sampler.n + 16);
 	CHECK(f.sampler.max_us[0] < 11); /* all slow ones are gone, in all three lists */
 	CHECK(f.sampler.min_us[0] < 6);
+	CHECK(f.sampler.mean_us[0] < 8);
+	CHECK(f.sampler.skew_us[0] < 2);
 	fb_sampler_close(&f.sampler);
 
 	sample_all(&f, &usual, 1e-4, 0, rising);
@@ -171,6 +218,8 @@ static void test_batches(void)
 int main(void)
 {
 	test_stops();
+	test_clock_steps();
+	test_tight_at_the_end();
 	test_drift();
 	test_warm_up();
 	test_batches();

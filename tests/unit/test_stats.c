@@ -28,7 +28,7 @@ static int compare_doubles(const void *a, const void *b)
 
 static void test_sort(void)
 {
-	double x[300], want[300], tmp[300];
+	double x[300] = {0}, want[300] = {0}, tmp[300];
 	struct fb_rng rng;
 
 	fb_rng_seed(&rng, 1);

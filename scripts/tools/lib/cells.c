@@ -149,6 +149,15 @@ static struct fb_cell make_cell(const struct fb_result *const *row, size_t n, do
 	return cell;
 }
 
+/*
+ * What cells are ranked by: where the interval ends, which is the median for those that are known
+ * well. By the median alone the best of many would be the luckiest.
+ */
+static double rank_us(const struct fb_cell *cell)
+{
+	return isfinite(cell->high_us) ? cell->high_us : cell->us;
+}
+
 /* Inside of a section: by bytes, and by time; cells without a time last. */
 static int compare_cells(const void *x, const void *y)
 {
@@ -160,7 +169,7 @@ static int compare_cells(const void *x, const void *y)
 	if (!order)
 		order = fb_cell_has_time(b) - fb_cell_has_time(a);
 	if (!order && fb_cell_has_time(a))
-		order = (a->us > b->us) - (a->us < b->us);
+		order = (rank_us(a) > rank_us(b)) - (rank_us(a) < rank_us(b));
 	return order ? order : compare_keys(a->row, b->row, true);
 }
 
@@ -235,7 +244,7 @@ const struct fb_cell *fb_cells_best(const struct fb_cell *cell, size_t n, bool l
 
 	for (size_t i = 0; i < n; i++)
 		if (fb_cell_is_library(&cell[i]) == library && fb_cell_has_time(&cell[i]) &&
-		    (!best || cell[i].us < best->us))
+		    (!best || rank_us(&cell[i]) < rank_us(best)))
 			best = &cell[i];
 	return best;
 }
@@ -279,6 +288,9 @@ const char *fb_section_title(const struct fb_section *section, char *buf, size_t
 		const char *text = fb_cell_text(cell, rest[i].column);
 
 		used = strlen(buf);
+		/* MPI knows broadcast with one buffer only, so that is usual there. */
+		if (!strcmp(rest[i].column, "in_place") && !strcmp(operation, "broadcast"))
+			continue;
 		if (strcmp(text, rest[i].usual) && strcmp(text, "-") && strcmp(text, "-1") &&
 		    *text && used < n)
 			snprintf(buf + used, n - used, ", %s%s", rest[i].before, text);

@@ -28,7 +28,7 @@ struct fb_cell {
 };
 
 struct fb_section {
-	struct fb_cell *cell; /* [count], by bytes; of equal bytes the quickest first */
+	struct fb_cell *cell; /* [count], by bytes; of equal bytes in the order of fb_cells_best */
 	size_t count;
 };
 
@@ -58,7 +58,10 @@ bool fb_cell_is_library(const struct fb_cell *cell);
 /* Whether its time may be compared: status ok or few. */
 bool fb_cell_has_time(const struct fb_cell *cell);
 
-/* The quickest usable cell of cell[0 .. n): of a library, or of the project's own; or NULL. */
+/*
+ * The best usable cell of cell[0 .. n), of a library or of the project's own, or NULL: the one
+ * whose interval ends first, so that a lucky median with a wide interval does not win.
+ */
 const struct fb_cell *fb_cells_best(const struct fb_cell *cell, size_t n, bool library);
 
 /* How many of the section's cells from `first` on have the same number of bytes. */

@@ -45,7 +45,10 @@ static void add_cells(struct series *series, size_t *count, const struct fb_cell
 {
 	const struct fb_cell *best = fb_cells_best(cell, n, false);
 
+	if (!best)
+		return; /* none has a time */
 	for (size_t i = 0; i < n; i++) {
+		const struct fb_cell *first;
 		size_t s = 0;
 
 		if (fb_cell_is_library(&cell[i]) || !fb_cell_has_time(&cell[i]))
@@ -56,7 +59,8 @@ static void add_cells(struct series *series, size_t *count, const struct fb_cell
 			continue;
 		if (s == *count)
 			series[(*count)++] = (struct series){.first = &cell[i]};
-		if (quickest(cell, n, &cell[i]) != &cell[i])
+		first = quickest(cell, n, &cell[i]);
+		if (!first || first != &cell[i])
 			continue;
 		series[s].sizes++;
 		series[s].wins += &cell[i] == best ? 1 : 0;

@@ -4,7 +4,6 @@
 #include "common/sizes.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { NUMBER_CHARS = 16, LABEL_WIDTH = 30 };
@@ -56,21 +55,23 @@ struct fb_ratio fb_cell_ratio(const struct fb_cell *other, const struct fb_cell 
 /* Four significant digits, no exponent; "-" for NAN. */
 static const char *number(double x, char buf[NUMBER_CHARS])
 {
-	int decimals = x < 9.9995 ? 3 : x < 99.995 ? 2 : x < 999.95 ? 1 : 0;
+	int decimals = x < 0.99995 ? 4 : x < 9.9995 ? 3 : x < 99.995 ? 2 : x < 999.95 ? 1 : 0;
 
 	if (!isfinite(x))
-		return strcpy(buf, "-");
-	snprintf(buf, NUMBER_CHARS, "%.*f", decimals, x);
+		snprintf(buf, NUMBER_CHARS, "-");
+	else
+		snprintf(buf, NUMBER_CHARS, "%.*f", decimals, x);
 	return buf;
 }
 
 static const char *percent(double x, char buf[NUMBER_CHARS])
 {
 	if (!isfinite(x))
-		return strcpy(buf, "-");
-	if (x >= 9.995)
-		return strcpy(buf, ">999%");
-	snprintf(buf, NUMBER_CHARS, "%.*f%%", x < 0.0995 ? 1 : 0, 100 * x);
+		snprintf(buf, NUMBER_CHARS, "-");
+	else if (x >= 9.995)
+		snprintf(buf, NUMBER_CHARS, ">999%%");
+	else
+		snprintf(buf, NUMBER_CHARS, "%.*f%%", x < 0.0995 ? 1 : 0, 100 * x);
 	return buf;
 }
 
@@ -97,7 +98,7 @@ static const char *remark(const struct fb_cell *cell)
 static void print_cell(const struct fb_report *report, const struct fb_cell *cell,
 		       const struct fb_cell *library)
 {
-	struct fb_ratio ratio = fb_cell_ratio(library, cell);
+	struct fb_ratio ratio = fb_cell_ratio(library == cell ? NULL : library, cell);
 	char label[FB_LABEL_CHARS], size[FB_SIZE_CHARS], mark = ' ';
 	char us[NUMBER_CHARS], half[NUMBER_CHARS], bound[NUMBER_CHARS], other[NUMBER_CHARS];
 	char times[NUMBER_CHARS];
@@ -273,11 +274,14 @@ void fb_report_text(const struct fb_report *report)
 	for (size_t i = 0; i < report->cells->nsections; i++)
 		print_section(report, &report->cells->section[i], &ratios);
 	print_ratios(report, &ratios);
-	fputs("\n"
-	      "us     median over repetitions of the slowest rank; +- its 95% interval\n"
-	      "bound  least possible time on this memory by the time measured\n"
-	      "~      the two intervals overlap: no difference was seen\n",
-	      report->out);
+	fprintf(report->out,
+		"\n%s\n"
+		"+-     half of the 95%% interval, by the value\n"
+		"bound  least possible time on this memory, by the time measured\n"
+		"~      the two intervals overlap: no difference was seen\n",
+		report->metric == FB_METRIC_TIME
+			? "us     median over repetitions of the slowest rank's time"
+			: "GB/s   bus bandwidth, 1e9 bytes per second, of the median time");
 	fprintf(report->out, "\nrows: %zu ok, %zu few, %zu skipped, %zu wrong, %zu fault\n",
 		tally.status[FB_STATUS_OK], tally.status[FB_STATUS_FEW],
 		tally.status[FB_STATUS_SKIPPED], tally.status[FB_STATUS_WRONG],

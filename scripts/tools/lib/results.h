@@ -29,9 +29,10 @@ struct fb_results {
 
 /*
  * Adds the rows of a file, or of all result files of a folder, and the facts of the
- * environment.csv there (samples and other files are passed over). A last line without its end is ignored: its writer is at
- * work or died. Returns 0, FB_EINPUT (not there, no result file, a malformed line, a key column
- * missing, an unknown status; printed) or FB_ENOMEM (printed). What was read so far stays.
+ * environment.csv there (samples and other files are passed over). A last line without its end
+ * is ignored: its writer is at work or died. Returns 0, FB_EINPUT (not there, no result file, a
+ * malformed line, a key column missing, an unknown status; printed) or FB_ENOMEM (printed). What
+ * was read so far stays.
  */
 int fb_results_read(struct fb_results *results, const char *path);
 

@@ -1,0 +1,83 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# timeout: 240
+#
+# kill -9 of one rank at a random moment, 20 times: the job ends as a fault, no rank outlives it
+# by more than the timeout, every row that was written is whole, and --resume goes on from there.
+# Rank and moment come from a seed, the moment from before MPI is up until shortly before the end.
+
+set -u
+export LC_ALL=C
+. tests/faults/lib.sh
+
+TIMES=${TIMES:-20}
+RANDOM=${SEED:-1}
+timeout_s=2
+# Rows of 50 ms each, whatever the machine: they never have enough samples.
+options=(--engine host --algorithm ring,tree --protocol simple,ll --bytes 8:512:2 -q
+	--min-samples 1000000 --max-samples 1000000 --max-time 50ms --timeout ${timeout_s}s)
+cases=28
+
+# round INDEX: even ones begin a folder, odd ones go on with it.
+round() {
+	local csv=$dir/csv$(($1 / 2)) what="$MPI round $1" ranks=$((2 + RANDOM % 2))
+	local delay victim seconds
+
+	delay=$(printf '0.%03d' $((RANDOM % 600)))
+	start "$ranks" --csv "$csv" --resume "${options[@]}"
+	await_ranks "$csv" "$ranks" || expect "$what" ranks "${#pids[@]}" "$ranks"
+	sleep "$delay"
+	victim=$((RANDOM % ranks))
+	what="$what: rank process $victim of $ranks killed after $delay s"
+	kill -KILL "${pids[victim]}" 2>/dev/null || expect "$what" "rank to kill" gone there
+	seconds=$(seconds_until_gone "$csv")
+	finish
+	# While MPI starts there is no watchdog yet, and mpirun ends the others, as slowly as it does:
+	# Open MPI's tells them after a second and kills them after another.
+	grep -q '^fabricbench: rank' "$dir/err" || seconds=$(awk "BEGIN { print $seconds - 1 }")
+	at_most "$what" "seconds until all ranks are gone" "$seconds" $timeout_s
+	expect "$what" "exit code" "$rc" 5
+	holds "$what" "$dir/err" '^fabricbench: .*has died|the launcher ended with [0-9]+'
+	if [ -e "$csv/all_reduce.csv" ]; then
+		whole "$what" "$csv/all_reduce.csv"
+		expect "$what" "wrong rows" "$(rows "$csv/all_reduce.csv" wrong)" 0
+	fi
+}
+
+# resume INDEX: ends what was killed in that round; nothing is measured twice.
+resume() {
+	local csv=$dir/csv$(($1 / 2)) what="$MPI resume after round $1" before
+
+	before=$(rows "$csv/all_reduce.csv" 'ok|few' 2>/dev/null)
+	# 3 ranks where 2 had begun would be other rows: 2 ranks count.
+	run 2 --csv "$csv" --resume "${options[@]}"
+	expect "$what" "exit code" "$rc" 0
+	whole "$what" "$csv/all_reduce.csv"
+	expect "$what" "good rows of 2 ranks" \
+		"$(awk -F, -v OFS=, 'NR > 1 && $20 == 2 && $23 ~ /^(ok|few)$/ {
+			$4 = ""; print $8, $9, $19 }' "$csv/all_reduce.csv" | sort -u | wc -l)" $cases
+	expect "$what" "rows measured twice" \
+		"$(awk -F, 'NR > 1 && $23 ~ /^(ok|few)$/ { print $8, $9, $19, $20 }' \
+			"$csv/all_reduce.csv" | sort | uniq -d | wc -l)" 0
+	[ "${before:-0}" -gt 0 ] && kept=$((kept + 1))
+}
+
+read -ra families <<<"$FB_MPIS"
+kept=0
+for ((family = 0; family < ${#families[@]}; family++)); do
+	use "${families[family]}" all_reduce
+	failures=0
+	share=$((TIMES / ${#families[@]}))
+	for ((i = 0; i < share; i++)); do
+		round $i
+	done
+	for ((i = 1; i < share; i += 6)); do
+		resume $i
+	done
+	expect "$MPI" "kills that left something to go on from" "$((kept > 0))" 1
+	verdict "faults/kill -9 of a rank, $share times ($MPI)"
+done
+failures=0
+expect "shared memory" "names left" "$(find /dev/shm -name 'fabricbench-*' 2>/dev/null)" ""
+verdict "faults/no shared memory left behind"
+exit $bad

@@ -1,0 +1,53 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# timeout: 120
+#
+# Engines and protocols with one mistake each (tests/mpi/mutant_engine.c) must not get past
+# verification: every row of theirs says `wrong` and names an element, the exit code is 2, and the
+# rows of the right engine beside them are good.
+
+set -u
+export LC_ALL=C
+. tests/faults/lib.sh
+
+# One slot of 4 KiB: with more or larger ones a sender seldom catches up with the receiver.
+options=(-q --slots 1 --slot-bytes 4K --max-samples 20 --min-samples 10 --timeout 5s)
+element='^"?[0-9]+ wrong elements; first: rank [0-9]+ element [0-9]+ is [^,]+'
+
+# caught NAME FILE: all rows of mutants are wrong, those of the host engine are good.
+caught() {
+	expect "$1" "exit code" "$rc" 2
+	whole "$1" "$2"
+	expect "$1" "rows of mutants that were not caught" "$(awk -F, -v element="$element" '
+		NR > 1 && $7 != "host" && $23 != "skipped" &&
+			($23 != "wrong" || $24 !~ element) { print $7, $8, $9, $19, $23, $24 }' "$2")" ""
+	expect "$1" "rows of the right engine that are wrong" "$(awk -F, '
+		NR > 1 && $7 == "host" && $23 !~ /^(ok|few)$/ { print $8, $9, $19, $23 }' "$2")" ""
+}
+
+# mutants NAME RANKS ENGINES ROWS ARGUMENT...: at least so many rows of mutants, all of them wrong.
+mutants() {
+	local csv=$dir/${1//[^a-z]/}
+
+	failures=0
+	run "$2" --csv "$csv" --engine "host,$3" "${options[@]}" "${@:5}"
+	caught "$1" "$csv/all_reduce.csv"
+	at_most "$1" "fewest wrong rows" "$4" "$(rows "$csv/all_reduce.csv" wrong)"
+	verdict "mutants/$1 ($MPI)"
+}
+
+for family in $FB_MPIS; do
+	use "$family" mutant_engine
+	mutants "element left out, bit flipped, last repetition not done" 2 drop,bit,stale 48 \
+		--bytes 8,64K
+	mutants "chunks swapped" 2 swap 8 --bytes 64K
+	mutants "streaming" 2 drop,bit,swap,stale 16 --bytes 64K --cadence streaming \
+		--algorithm ring
+	mutants "flag not waited for, or raised before the data" 2 blind,early 24 --bytes 8,64K \
+		--protocol simple,ll,ll128
+	mutants "slot overwritten before it was read" 2 greedy 2 --bytes 64K --protocol simple
+	# Of two ranks each has the other's data in the end; of three one forwards what is not there.
+	mutants "announcement not waited for" 3 blind 1 --bytes 64K --protocol direct \
+		--algorithm ring
+done
+exit $bad

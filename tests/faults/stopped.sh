@@ -1,0 +1,119 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# timeout: 180
+#
+# Ranks that are stopped, and jobs that are told to end: the watchdog names the rank that is
+# stopped and bounds the time; SIGTERM to a rank, to mpirun, to the script around it or, as a time
+# limit does it, to everything at once leaves whole rows that --resume goes on from.
+
+set -u
+export LC_ALL=C
+. tests/faults/lib.sh
+
+timeout_s=1
+# Rows of 60 ms each, whatever the machine: they never have enough samples.
+options=(--engine host --algorithm ring --bytes 8:512:2 -q --min-samples 1000000
+	--max-samples 1000000 --max-time 60ms --timeout ${timeout_s}s)
+cases=28
+
+# stop RANK RANKS: the job with that rank stopped in the middle.
+stop() {
+	local csv=$dir/stopped-$1-$2 what="$MPI: rank $1 of $2 stopped" since victim
+
+	start "$2" --csv "$csv" "${options[@]}"
+	await_ranks "$csv" "$2" || expect "$what" ranks "${#pids[@]}" "$2"
+	await_rows "$csv/all_reduce.csv" 2 || expect "$what" "rows after 20 s" "fewer than 2" 2
+	for victim in "${pids[@]}"; do
+		[ "$(rank_of "$victim")" = "$1" ] && break
+	done
+	kill -STOP "$victim"
+	since=$EPOCHREALTIME
+	finish
+	# Looking every tenth of the timeout, two seconds of grace for rank 0, mpirun's second.
+	at_most "$what" seconds "$(awk "BEGIN { print $EPOCHREALTIME - $since }")" \
+		$((timeout_s + 5))
+	expect "$what" "exit code" "$rc" 5
+	holds "$what" "$dir/err" "^fabricbench: .*missing: rank $1 on .*is stopped"
+	expect "$what" "reports" "$(grep -c 'missing: rank' "$dir/err")" 1
+	expect "$what" "ranks left" "$(ranks_of "$csv" | wc -l)" 0
+	whole "$what" "$csv/all_reduce.csv"
+	# Rank 0 writes the row of the fault; if it is the one that is stopped, then only if mpirun
+	# wakes it up before it kills it.
+	[ "$1" -eq 0 ] ||
+		expect "$what" "rows of the fault" "$(rows "$csv/all_reduce.csv" fault)" 1
+}
+
+# rank_of PID: from what the launcher told it.
+rank_of() {
+	tr '\0' '\n' <"/proc/$1/environ" | sed -n 's/^\(OMPI_COMM_WORLD_RANK\|PMI_RANK\)=//p' |
+		head -n 1
+}
+
+test_stopped() {
+	failures=0
+	stop 1 2
+	stop 0 2
+	stop 2 3
+	verdict "faults/SIGSTOP of a rank ($MPI)"
+}
+
+# ended NAME CSV: what holds of every job that was told to end, and of its continuation.
+ended() {
+	expect "$1" "ranks left" "$(seconds_until_gone "$2" >/dev/null; ranks_of "$2" | wc -l)" 0
+	whole "$1" "$2/all_reduce.csv"
+	expect "$1" "rows of a fault" "$(rows "$2/all_reduce.csv" fault)" 0
+	run 2 --csv "$2" --resume "${options[@]}"
+	expect "$1, resumed" "exit code" "$rc" 0
+	whole "$1, resumed" "$2/all_reduce.csv"
+	expect "$1, resumed" rows "$(rows "$2/all_reduce.csv" 'ok|few')" $cases
+}
+
+# tell WHOM SIGNAL: rank, mpirun or script.
+tell() {
+	local csv=$dir/$1-$2 what="$MPI: $2 to $1" pid
+
+	start 2 --csv "$csv" "${options[@]}"
+	await_rows "$csv/all_reduce.csv" 2 || expect "$what" "rows after 20 s" "fewer than 2" 2
+	case $1 in
+	rank) pid=$(ranks_of "$csv" | tail -n 1) ;;
+	mpirun) pid=$(pgrep -P "$job") ;;
+	script) pid=$job ;;
+	esac
+	kill "-$2" "$pid"
+	finish
+	holds "$what" "$dir/err" 'told to end by SIG'
+	# MPICH's mpirun, when it is told itself, may end with 0 whatever its ranks ended with.
+	[ "$MPI $1 $rc" = "mpich mpirun 0" ] || expect "$what" "exit code" "$rc" 5
+	ended "$what" "$csv"
+}
+
+# The way of a batch system: SIGTERM to all processes, SIGKILL to what is left after a while.
+test_limit() {
+	local csv=$dir/limit
+
+	failures=0
+	timeout --preserve-status -k 8 1.5 scripts/launch 2 "$program" --csv "$csv" "${options[@]}" \
+		</dev/null >"$dir/out" 2>"$dir/err"
+	rc=$?
+	holds "$MPI: limit" "$dir/err" 'told to end by SIGTERM'
+	expect "$MPI: limit" "exit code" "$rc" 5
+	ended "$MPI: limit" "$csv"
+	verdict "faults/a time limit ($MPI)"
+}
+
+test_told() {
+	failures=0
+	tell rank TERM
+	tell mpirun TERM
+	tell script TERM
+	verdict "faults/SIGTERM to a rank, mpirun, the launcher ($MPI)"
+}
+
+for family in $FB_MPIS; do
+	use "$family" all_reduce
+	cases=$("$program" --dry-run "${options[@]}" | grep -c ' B$')
+	test_stopped
+	test_told
+	test_limit
+done
+exit $bad

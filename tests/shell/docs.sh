@@ -1,0 +1,77 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# timeout: 60
+#
+# Documents say what the programs do: docs/csv.md is what csvdoc writes, --help and --man of every
+# program are whole, and every option, file, program and make target named in a document exists.
+
+set -u
+export LC_ALL=C
+. scripts/lib.sh
+. tests/shell/lib.sh
+bin=$FB_BUILD/bin
+documents=(README.md results/README.md docs/*.md)
+
+"$bin/csvdoc" >"$FB_TMP/csv.md"
+diff -u docs/csv.md "$FB_TMP/csv.md" || fail "docs/csv.md: run csvdoc >docs/csv.md"
+verdict docs_csv
+
+mapfile -t programs < <(sed -n '/^PROGRAMS :=/,/EOL/s|^\t[a-z0-9_/]*/\([a-z0-9_]*\) \\$|\1|p' \
+	Makefile)
+[ ${#programs[@]} -ge 11 ] || fail "only ${#programs[@]} programs in the Makefile"
+for program in "${programs[@]}"; do
+	"$bin/$program" --help >"$FB_TMP/help" 2>"$FB_TMP/err" || fail "$program --help fails"
+	holds "$FB_TMP/help" "$program"
+	holds "$FB_TMP/help" '--bytes=SIZES'
+	[ "$(wc -L <"$FB_TMP/help")" -le 100 ] || fail "$program --help is wider than 100 columns"
+	expect "stderr of $program --help" "$(cat "$FB_TMP/err")" ''
+	grep -oE -- '--[a-z][a-z-]+' "$FB_TMP/help" >>"$FB_TMP/options"
+done
+verdict docs_help
+
+for program in "${programs[@]}"; do
+	"$bin/$program" --man >"$FB_TMP/man" || fail "$program --man fails"
+	expect "title of $program --man" "$(grep -c "^\.TH" "$FB_TMP/man")" 1
+	for section in NAME SYNOPSIS DESCRIPTION OPTIONS; do
+		holds "$FB_TMP/man" "^\.SH \"?$section"
+	done
+	fb_have groff || continue
+	groff -man -Tutf8 -ww "$FB_TMP/man" >"$FB_TMP/page" 2>"$FB_TMP/err"
+	expect "groff on $program --man" "$(cat "$FB_TMP/err")" ''
+done
+verdict docs_man
+
+# Options of scripts and tools, whose --help says them as well, and of MPI launchers.
+[ -x "$bin/summary" ] && "$bin/summary" --help | grep -oE -- '--[a-z][a-z-]+' >>"$FB_TMP/options"
+tests/run --help | grep -oE -- '--[a-z][a-z-]+' >>"$FB_TMP/options"
+printf '%s\n' --mpi --oversubscribe --ntasks-per-node --nodes >>"$FB_TMP/options"
+sort -u "$FB_TMP/options" >"$FB_TMP/known"
+grep -ohE '(^|[^-[:alnum:]])--[a-z][a-z-]+' "${documents[@]}" | grep -oE -- '--[a-z-]+' |
+	sort -u >"$FB_TMP/named"
+while read -r option; do
+	fail "a document names $option, which no program has: $(grep -lFe "$option" \
+		"${documents[@]}" | tr '\n' ' ')"
+done < <(comm -13 "$FB_TMP/known" "$FB_TMP/named")
+[ "$(wc -l <"$FB_TMP/named")" -ge 5 ] || fail "documents name hardly any option"
+verdict docs_options
+
+# Paths in backquotes that begin with a folder of the project. <...>, * and x stand for something,
+# and results/reference/ need not hold anything yet.
+while read -r path; do
+	case $path in
+	build/* | results/* | */x.c | *'<'* | *\**) continue ;;
+	esac
+	[ -e "${path%%:*}" ] || fail "a document names $path, which does not exist"
+done < <(grep -ohE '`(common|collectives|scripts|plots|results|tests|docs|\.ci)/[^` ]*' \
+	"${documents[@]}" | tr -d '`' | sort -u)
+while read -r link; do
+	[ -e "$link" ] || fail "README.md links to $link, which does not exist"
+done < <(grep -oE '\]\([a-z][^):]*\)' README.md | sed 's/^](//; s/)$//; s/#.*//')
+while read -r target; do
+	grep -qE "^([a-z ]* )?$target( [a-z ]*)?:" Makefile || fail "no make target '$target'"
+done < <(grep -ohE '`make [a-z]+' "${documents[@]}" | sed 's/.* //' | sort -u)
+for program in "${programs[@]}"; do
+	grep -qF "\`$program\`" README.md || fail "README.md does not name $program"
+done
+verdict docs_names
+exit "$bad"

@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# shellcheck shell=bash
+#
+# What the shell tests share: comparing, and one line PASS or FAIL for each group of comparisons.
+# `bad` is what a test exits with.
+
+# shellcheck disable=SC2034
+bad=0
+failures=0
+
+# fail TEXT: something in the current group is not as it should be.
+fail() {
+	echo "  $*"
+	failures=$((failures + 1))
+}
+
+# expect WHAT GOT WANT
+expect() {
+	[ "$2" = "$3" ] || fail "$1: got '$2', want '$3'"
+}
+
+# holds FILE PATTERN: whether a line matches the extended regular expression.
+holds() {
+	grep -Eq -- "$2" "$1" && return
+	fail "no line like '$2' in $1:"
+	head -n 20 "$1" | sed 's/^/    /'
+}
+
+# verdict NAME: ends the group.
+verdict() {
+	if [ "$failures" -eq 0 ]; then
+		echo "PASS $1"
+	else
+		echo "FAIL $1"
+		bad=1
+	fi
+	failures=0
+}

@@ -1,0 +1,92 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# timeout: 60
+#
+# summary: result files in, text out. tests/golden/summary/ holds rows made by hand whose answers
+# are known: the best by its interval, a tie, a slower one, wrong data, a fault that was repeated,
+# a torn last line, quoted commas, columns in another order, six launches.
+
+set -u
+export LC_ALL=C
+. tests/shell/lib.sh
+golden=$PWD/tests/golden/summary
+summary=$FB_BUILD/bin/summary
+[ -x "$summary" ] || { echo "SKIP summary: not built (no libcsv)"; exit 0; }
+
+# same NAME EXIT_CODE ARGUMENT...: its output is golden/NAME. FB_GOLDEN=update writes it instead.
+same() {
+	local name=$1 want=$2
+
+	shift 2
+	(cd "$golden" && "$summary" "$@") >"$FB_TMP/out" 2>"$FB_TMP/err"
+	expect "exit code of $*" $? "$want"
+	expect "stderr of $*" "$(cat "$FB_TMP/err")" ''
+	[ "${FB_GOLDEN-}" = update ] && cp "$FB_TMP/out" "$golden/$name"
+	diff -u "$golden/$name" "$FB_TMP/out" || fail "$* differs from $name"
+}
+
+# refuses PATTERN ARGUMENT...: one line on stderr, exit code 3, nothing on stdout.
+refuses() {
+	local pattern=$1
+
+	shift
+	"$summary" "$@" >"$FB_TMP/out" 2>"$FB_TMP/err"
+	expect "exit code of $*" $? 3
+	expect "stdout of $*" "$(cat "$FB_TMP/out")" ''
+	expect "lines on stderr of $*" "$(wc -l <"$FB_TMP/err")" 1
+	holds "$FB_TMP/err" "$pattern"
+}
+
+same one.txt 2 one
+same one-all.txt 2 --all one
+same one-busbw.txt 2 --metric busbw one
+same six.txt 0 six
+same fault.txt 5 fault
+width=$(grep -hvE 'wrong|fault' "$golden"/*.txt | wc -L)
+[ "$width" -le 100 ] || fail "a table is $width columns wide"
+verdict summary_text
+
+same one-six.csv 0 --csv --all one six
+same one-plot.txt 0 --plot one
+expect "sections" "$("$summary" --sections "$golden/one")" 2
+expect "sections of a file" "$("$summary" --sections "$golden/one/barrier.csv")" 1
+verdict summary_data
+
+# A file knows the facts beside it; options may follow files; -- ends options.
+"$summary" "$golden/one/barrier.csv" --all >"$FB_TMP/out"
+holds "$FB_TMP/out" '^golden on example, Example CPU, 2 cpus, 4 ranks$'
+holds "$FB_TMP/out" 'tree ll +9.000'
+(cd "$golden" && "$summary" --csv -- one six) >"$FB_TMP/out"
+expect "rows after --" "$(wc -l <"$FB_TMP/out")" 6
+"$summary" --help >"$FB_TMP/out"
+expect "exit code of --help" $? 0
+holds "$FB_TMP/out" '--metric'
+verdict summary_arguments
+
+head -n 1 "$golden/one/barrier.csv" >"$FB_TMP/header.csv"
+sed 's/,ok,/,good,/' "$golden/one/barrier.csv" >"$FB_TMP/status.csv"
+sed 's/,12.0000,.*//' "$golden/one/barrier.csv" >"$FB_TMP/short.csv"
+sed 's/,bytes,/,size,/' "$golden/one/barrier.csv" >"$FB_TMP/column.csv"
+sed '2s/tree/"tr"ee/' "$golden/one/barrier.csv" >"$FB_TMP/quote.csv"
+: >"$FB_TMP/empty.csv"
+mkdir "$FB_TMP/none"
+refuses 'no input' --all
+refuses 'unknown option --bogus' --bogus "$golden/one"
+refuses '--metric.*time, busbw' --metric x "$golden/one"
+refuses 'there are 2 sections' --plot --section 3 "$golden/one"
+refuses 'No such file' "$FB_TMP/missing"
+refuses 'no result file' "$FB_TMP/none"
+refuses 'not a result file' "$PWD/LICENSE"
+refuses 'not a result file' "$FB_TMP/empty.csv"
+refuses "record 2: unknown status 'good'" "$FB_TMP/status.csv"
+refuses 'record 4 has [0-9]+ fields' "$FB_TMP/short.csv"
+refuses 'no column bytes' "$FB_TMP/column.csv"
+refuses 'record 2' "$FB_TMP/quote.csv"
+verdict summary_bad_input
+
+# No row at all is no mistake: the job has only just begun.
+"$summary" "$FB_TMP/header.csv" >"$FB_TMP/out"
+expect "exit code for a header alone" $? 0
+holds "$FB_TMP/out" '^rows: 0 ok'
+verdict summary_empty
+exit "$bad"

@@ -2,6 +2,7 @@
 /* Choice, calibration and cost of the clock; see clock.h. */
 #include "common/clock.h"
 #include "common/error.h"
+#include "common/stats.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -135,6 +136,8 @@ int fb_clock_open(struct fb_clock *clock)
 	return FB_OK;
 }
 
+enum { BATCHES = 100 };
+
 static int compare(const void *left, const void *right)
 {
 	uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
@@ -156,30 +159,35 @@ static uint64_t common_divisor(uint64_t a, uint64_t b)
 struct fb_clock_cost fb_clock_measure(const struct fb_clock *clock, unsigned pairs)
 {
 	struct fb_clock_cost cost = {0, 0, 0};
-	uint64_t *sample = calloc(pairs, sizeof(*sample)), total, step = 0;
-	double share;
+	uint64_t *sample = calloc(pairs, sizeof(*sample)), step = 0;
+	double share[BATCHES], scratch[2 * BATCHES];
+	size_t batches = 0;
 
 	if (!sample)
 		return cost;
 	/*
 	 * A pair's own difference is the cost of one reading only, and coarse where the clock
-	 * ticks slowly; so the whole loop gives the scale and the differences the tail.
+	 * moves in long steps; so batches of pairs give the cost and the differences the tail.
+	 * The median of batches, because on a busy machine some hold a preemption.
 	 */
-	total = fb_clock_ticks(clock);
-	for (unsigned i = 0; i < pairs; i++) {
-		uint64_t start = fb_clock_ticks(clock);
+	for (unsigned b = 0; b < BATCHES; b++) {
+		unsigned from = (unsigned)((uint64_t)pairs * b / BATCHES);
+		unsigned to = (unsigned)((uint64_t)pairs * (b + 1) / BATCHES);
+		uint64_t begin = fb_clock_ticks(clock);
 
-		sample[i] = fb_clock_ticks(clock) - start;
+		for (unsigned i = from; i < to; i++) {
+			uint64_t start = fb_clock_ticks(clock);
+
+			sample[i] = fb_clock_ticks(clock) - start;
+		}
+		begin = fb_clock_ticks(clock) - begin;
+		if (to > from)
+			share[batches++] = fb_clock_seconds(clock, begin) / (to - from);
 	}
-	total = fb_clock_ticks(clock) - total;
 	for (unsigned i = 0; i < pairs; i++)
 		step = common_divisor(sample[i], step);
 	qsort(sample, pairs, sizeof(*sample), compare);
-	share = fb_clock_seconds(clock, total) * 1e9 / pairs;
-	cost.median_ns = 2e9 * fb_clock_seconds(clock, sample[pairs / 2]);
-	/* The mean of the loop is an upper bound that a single preemption can spoil. */
-	if (cost.median_ns < share / 4 || cost.median_ns > share)
-		cost.median_ns = share;
+	cost.median_ns = 1e9 * fb_median(share, batches, scratch);
 	cost.p99_ns = 2e9 * fb_clock_seconds(clock, sample[(uint64_t)pairs * 99 / 100]);
 	cost.step_ns = 1e9 * fb_clock_seconds(clock, step);
 	free(sample);

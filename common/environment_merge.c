@@ -221,8 +221,7 @@ static void put_kept(FILE *out, char *const fields[FIELDS])
  */
 static bool next_kept(struct fb_csv_reader *old, const char *own)
 {
-	while (old->file && fb_csv_reader_next(old) == 1 && !old->torn &&
-	       old->nfields == FIELDS) {
+	while (old->file && fb_csv_reader_next(old) == 1 && !old->torn && old->nfields == FIELDS) {
 		const char *key = old->fields[FIELD_KEY];
 
 		if (!strncmp(key, FB_FACTS_KEPT, strlen(FB_FACTS_KEPT)) &&

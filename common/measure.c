@@ -265,9 +265,8 @@ static void summarise(const struct subject *s, struct fb_measurement *out)
 	out->stop = sampler->stop;
 	out->rank_mean_us = fb_median(sampler->mean_us, sampler->n, sampler->scratch);
 	out->rank_min_us = fb_median(sampler->min_us, sampler->n, sampler->scratch);
-	out->skew_us = m->one_clock
-			       ? fb_median(sampler->skew_us, sampler->n, sampler->scratch)
-			       : m->skew_us;
+	out->skew_us = m->one_clock ? fb_median(sampler->skew_us, sampler->n, sampler->scratch)
+				    : m->skew_us;
 	batch_us = out->summary.median * out->calls;
 	if (batch_us * timer_share < m->timer_us)
 		out->flags |= FB_FLAG_TIMER;

@@ -38,11 +38,11 @@ struct fb_meter {
 	double skew_us;		  /* where not: the self test's median of it */
 
 	/* Below: the meter's own. */
-	MPI_Datatype times_type;	 /* struct fb_times */
-	MPI_Op times_op;		 /* over ranks, as its members say */
+	MPI_Datatype times_type;	  /* struct fb_times */
+	MPI_Op times_op;		  /* over ranks, as its members say */
 	struct fb_times *block, *reduced; /* one block's repetitions: own, over ranks */
-	uint64_t epoch;			 /* ticks; same on all ranks if one_clock */
-	struct fb_sampler sampler;	 /* filled on rank 0 */
+	uint64_t epoch;			  /* ticks; same on all ranks if one_clock */
+	struct fb_sampler sampler;	  /* filled on rank 0 */
 	double work_s; /* spent in operations, barriers before them and verification */
 };
 

@@ -43,8 +43,7 @@ void fb_sampler_close(struct fb_sampler *sampler)
 	memset(sampler, 0, sizeof(*sampler));
 }
 
-void fb_sampler_begin(struct fb_sampler *sampler, double estimate_s, size_t reserve,
-		      double step_us)
+void fb_sampler_begin(struct fb_sampler *sampler, double estimate_s, size_t reserve, double step_us)
 {
 	sampler->config.reserve = reserve;
 	sampler->n = 0;
@@ -77,19 +76,31 @@ static size_t limit(const struct fb_sampler *sampler)
 }
 
 /*
- * Where a clock of coarse steps gives few different values the interval is a whole number of
- * steps wide. The factor is for rounding.
+ * How far from the median is near enough, as a ratio: where a clock of coarse steps gives few
+ * different values, all distances are whole numbers of steps. The factor is for rounding.
  */
+static double tolerance(const struct fb_sampler *sampler, double median)
+{
+	double ci = sampler->config.ci;
+
+	return median > 0 ? fmax(ci, sampler->step_us * 1.001 / median) : ci;
+}
+
 static bool tight(const struct fb_sampler *sampler)
 {
 	struct fb_summary summary;
-	double half;
 
 	if (fb_summarise(sampler->max_us, sampler->n, sampler->scratch, &summary))
 		return false;
-	half = fb_ci_half_width(&summary);
-	return half <= sampler->config.ci ||
-	       half * fabs(summary.median) <= sampler->step_us * 1.001;
+	return fb_ci_half_width(&summary) <= tolerance(sampler, summary.median);
+}
+
+static bool drifting(const struct fb_sampler *sampler)
+{
+	double median = fb_median(sampler->max_us, sampler->n, sampler->scratch);
+
+	return fb_drift(sampler->max_us, sampler->n, tolerance(sampler, median),
+			sampler->scratch) == 1;
 }
 
 static void drop_third(struct fb_sampler *sampler)
@@ -112,7 +123,7 @@ static void drop_third(struct fb_sampler *sampler)
 static enum fb_stop reached(struct fb_sampler *sampler, double elapsed_s)
 {
 	const struct fb_sampler_config *c = &sampler->config;
-	enum fb_stop end = sampler->n >= limit(sampler)	 ? FB_STOP_NMAX
+	enum fb_stop end = sampler->n >= limit(sampler) ? FB_STOP_NMAX
 			   : elapsed_s >= c->max_time_s ? FB_STOP_TIME
 							: FB_STOP_NONE;
 	bool check = sampler->n >= sampler->next_check;
@@ -137,7 +148,7 @@ size_t fb_sampler_next(struct fb_sampler *sampler, double elapsed_s)
 	if (sampler->taken)
 		sampler->estimate_s = fmax(elapsed_s / (double)sampler->taken, 1e-9);
 	if (stop != FB_STOP_NONE) {
-		bool drifts = fb_drift(sampler->max_us, sampler->n, c->ci, sampler->scratch) == 1;
+		bool drifts = drifting(sampler);
 
 		if (!drifts || sampler->dropped || left <= 0) {
 			sampler->drifts = drifts;

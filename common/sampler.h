@@ -8,7 +8,8 @@
  * looking after every sample would stop at lucky moments. Sampling ends when the half width of
  * the 95% interval of the median is at most `ci` of it, or one step of the clock, which more
  * samples could not resolve; or at max_samples, or when the time is up. The reason is `ci`
- * wherever the interval is tight at the end. If the samples then drift, the first third is dropped, once, and sampling goes on.
+ * wherever the interval is tight at the end. If the samples then drift, the first third is
+ * dropped, once, and sampling goes on.
  */
 #ifndef FB_COMMON_SAMPLER_H
 #define FB_COMMON_SAMPLER_H

@@ -54,6 +54,10 @@ struct fb_drafts {
 
 enum { FB_LINK_IN, FB_LINK_OUT };
 
+/* Makes room for lowering `ops`. On error close it all the same. 0 or FB_ENOMEM. */
+int fb_open_drafts(struct fb_drafts *d, const struct fb_ops *ops);
+void fb_close_drafts(struct fb_drafts *d);
+
 /* A credit: `draft` waits for a push on in-link `link`. */
 struct fb_credit {
 	uint32_t draft;

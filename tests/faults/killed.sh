@@ -14,8 +14,8 @@ TIMES=${TIMES:-20}
 RANDOM=${SEED:-1}
 timeout_s=2
 # Rows of 50 ms each, whatever the machine: they never have enough samples.
-options=(--engine host --algorithm ring,tree --protocol simple,ll --bytes 8:512:2 -q
-	--min-samples 1000000 --max-samples 1000000 --max-time 50ms --timeout ${timeout_s}s)
+options=(--engine host --algorithm "ring,tree" --protocol "simple,ll" --bytes 8:512:2 -q
+	--min-samples 1000000 --max-samples 1000000 --max-time 50ms --timeout "${timeout_s}s")
 cases=28
 
 # round INDEX: even ones begin a folder, odd ones go on with it.

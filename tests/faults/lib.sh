@@ -69,6 +69,7 @@ start() {
 # finish: waits for the job; sets rc.
 finish() {
 	wait "$job"
+	# shellcheck disable=SC2034 # for whoever sources this
 	rc=$?
 }
 

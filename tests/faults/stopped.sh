@@ -13,7 +13,7 @@ export LC_ALL=C
 timeout_s=1
 # Rows of 60 ms each, whatever the machine: they never have enough samples.
 options=(--engine host --algorithm ring --bytes 8:512:2 -q --min-samples 1000000
-	--max-samples 1000000 --max-time 60ms --timeout ${timeout_s}s)
+	--max-samples 1000000 --max-time 60ms --timeout "${timeout_s}s")
 cases=28
 
 # stop RANK RANKS: the job with that rank stopped in the middle.

@@ -3,60 +3,18 @@
 # timeout: 300
 #
 # The harness from outside: exit codes, what is written, what is said, and what is left when
-# ranks fail, hang, are stopped or killed. Runs tests/mpi/dummy.c, whose "algorithms" misbehave.
+# ranks fail, hang or are stopped. Runs tests/mpi/dummy.c, whose "algorithms" misbehave. What comes
+# from outside, signals and full disks, is in tests/faults, with a real program.
 
 set -u
 export LC_ALL=C
-. scripts/lib.sh
-dir=$FB_TMP
-bad=0
+. tests/faults/lib.sh
 statuses='ok|wrong|skipped|few|fault'
-
-# expect NAME WHAT GOT WANT: one comparison.
-expect() {
-	if [ "$3" != "$4" ]; then
-		echo "  $1: $2: got '$3', want '$4'"
-		failures=$((failures + 1))
-	fi
-}
-
-# holds NAME FILE PATTERN: whether a file has a line like this.
-holds() {
-	grep -Eq -- "$3" "$2" 2>/dev/null && return
-	echo "  $1: no line like '$3' in:"
-	sed 's/^/    /' "$2" | head -n 20
-	failures=$((failures + 1))
-}
-
-# run RANKS ARGUMENT...: runs the program; sets rc, leaves $dir/out and $dir/err.
-run() {
-	local ranks=$1
-
-	shift
-	launch "$ranks" "$program" "$@" >"$dir/out" 2>"$dir/err"
-	rc=$?
-}
 
 # column NAME of a result file, without the header; text fields with commas come last in `reason`.
 column() {
 	awk -F, -v name="$1" 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == name) at = i; next }
 		{ print $at }' "$2"
-}
-
-# whole NAME FILE: whether every line is a whole row.
-whole() {
-	expect "$1" "last character" "$(tail -c 1 "$2" | od -An -c | tr -d ' ')" '\n'
-	expect "$1" "lines that are no rows" "$(tail -n +2 "$2" |
-		grep -cvE "^1,.*,dummy,dummy,dummy,.*,($statuses),")" 0
-}
-
-verdict() {
-	if [ "$failures" -eq 0 ]; then
-		echo "PASS $1"
-	else
-		echo "FAIL $1"
-		bad=1
-	fi
 }
 
 test_about() {
@@ -144,8 +102,9 @@ test_raw() {
 	run 2 --csv "$csv" --raw --bytes 8,16,24 --algorithm copy,skip --resume
 	expect resumed "exit code" "$rc" 0
 	expect "samples.csv" "samples of each row" \
-		"$(tail -n +2 "$csv/samples.csv" | cut -d, -f4 | uniq -c | awk '{ print $2, $1 }')" \
-		"$(column samples "$csv/dummy.csv" | awk '$1 { print NR - 1, $1 }')"
+		"$(cut -d, -f4 "$csv/samples.csv" | tail -n +2 | uniq -c |
+			awk '{ print $2, $1 }')" \
+		"$(column samples "$csv/dummy.csv" | awk '$1 + 0 { print NR - 1, $1 }')"
 	expect "samples.csv" "rows with samples" \
 		"$(tail -n +2 "$csv/samples.csv" | cut -d, -f4 | sort -u | wc -l)" 3
 	verdict "harness/samples and resume ($MPI)"
@@ -189,83 +148,14 @@ test_faults() {
 	verdict "harness/faults ($MPI)"
 }
 
-# Launchers end the job by themselves when a rank is killed, and choose the exit code.
-test_killed() {
-	local csv=$dir/killed pid
-
-	failures=0
-	for i in 1 2 3; do
-		launch 2 "$program" --csv "$csv" --resume -q --algorithm sleep --bytes 8:256:+8 \
-			>"$dir/out" 2>"$dir/err" &
-		job=$!
-		sleep "1.$i"
-		pid=$(pgrep -f "^$program --csv $csv " | sed -n "$((i % 2 + 1))p")
-		kill -KILL "$pid"
-		wait $job && expect killed "exit code" 0 "not 0"
-		whole killed "$csv/dummy.csv"
-	done
-	verdict "harness/killed ranks ($MPI)"
-}
-
-test_terminated() {
-	local csv=$dir/terminated
-
-	failures=0
-	launch 2 "$program" --csv "$csv" -q --algorithm sleep --bytes 8:128:+8 \
-		>"$dir/out" 2>"$dir/err" &
-	job=$!
-	sleep 1
-	kill -TERM "$(pgrep -f "^$program --csv $csv " | tail -n 1)"
-	wait $job
-	expect terminated "exit code" $? 5
-	holds terminated "$dir/err" 'told to end by SIGTERM'
-	whole terminated "$csv/dummy.csv"
-	expect terminated "fault rows" "$(grep -c ,fault, "$csv/dummy.csv")" 0
-	run 2 --csv "$csv" -q --algorithm sleep --bytes 8:128:+8 --resume
-	expect resumed "exit code" "$rc" 0
-	expect resumed rows "$(column bytes "$csv/dummy.csv" | wc -l)" 16
-	expect resumed "different rows" "$(column bytes "$csv/dummy.csv" | sort -u | wc -l)" 16
-	verdict "harness/SIGTERM and --resume ($MPI)"
-}
-
-# A file system of 24 KiB, in a mount name space of its own.
-test_full_disk() {
-	local csv=$dir/full
-
-	failures=0
-	mkdir -p "$csv"
-	if ! unshare -rm mount -t tmpfs -o size=24k none "$csv" 2>/dev/null; then
-		echo "SKIP harness/full disk ($MPI): no mount name space"
-		return
-	fi
-	export MPI program csv
-	# shellcheck disable=SC2016 # expanded by the inner shell
-	unshare -rm bash -c 'mount -t tmpfs -o size=24k none "$csv" || exit 1
-		. scripts/lib.sh
-		launch 2 "$program" --csv "$csv" -q --algorithm copy --bytes 8:2K:+8
-		rc=$?
-		cp "$csv/dummy.csv" "$csv.csv"
-		exit $rc' >"$dir/out" 2>"$dir/err"
-	expect "full disk" "exit code" $? 5
-	whole "full disk" "$csv.csv"
-	expect "full disk" "more than 5 rows" "$(($(wc -l <"$csv.csv") > 5))" 1
-	holds "full disk" "$dir/err" '^fabricbench: .*dummy.csv.*No space left'
-	verdict "harness/full disk ($MPI)"
-}
-
-for MPI in $FB_MPIS; do
-	program=${FB_BUILD%/*}/$MPI/tests/dummy
-	dir=$FB_TMP/$MPI
-	mkdir -p "$dir"
+for family in $FB_MPIS; do
+	use "$family" dummy
 	test_about
 	test_bad_input
 	test_statuses
 	test_raw
 	test_order
 	test_faults
-	test_killed
-	test_terminated
-	test_full_disk
 done
 failures=0
 expect "shared memory" "names left" "$(find /dev/shm -name 'fabricbench-*' 2>/dev/null)" ""

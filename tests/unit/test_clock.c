@@ -10,13 +10,16 @@
 static void test_clock(const struct fb_clock *clock)
 {
 	const struct fb_clock kernel = {.seconds_per_tick = 1e-9, .name = "monotonic_raw"};
-	struct fb_clock_cost cost = fb_clock_measure(clock, 100000);
+	struct fb_clock_cost cost = fb_clock_measure(clock, 100000),
+			     few = fb_clock_measure(clock, 1);
 	uint64_t start = fb_clock_ticks(clock), ns = fb_clock_ticks(&kernel), last = start;
 	double steps, worst = 0;
 
 	printf("%s: read twice %.1f ns, p99 %.1f ns, step %.3f ns\n", clock->name, cost.median_ns,
 	       cost.p99_ns, cost.step_ns);
 	CHECK(cost.median_ns > 0 && cost.median_ns < 10000);
+	CHECK(cost.median_ns < 2 * cost.p99_ns); /* preemptions do not get in */
+	CHECK(few.median_ns >= 0 && few.p99_ns >= 0);
 	CHECK(cost.step_ns > 0 && cost.step_ns <= 1000);
 	for (int i = 0; i < 100000; i++) {
 		uint64_t now = fb_clock_ticks(clock);

@@ -188,7 +188,8 @@ static void test_many(const char *dir)
 		fb_facts_free(&list);
 	}
 	start = clock();
-	CHECK_INT(fb_environment_write(path, NULL, (const char *const *)bytes, length, MANY), FB_OK);
+	CHECK_INT(fb_environment_write(path, NULL, (const char *const *)bytes, length, MANY),
+		  FB_OK);
 	CHECK((double)(clock() - start) / CLOCKS_PER_SEC < 5);
 	text = example_read(path);
 	for (const char *c = text; *c; c++)

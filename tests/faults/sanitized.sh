@@ -1,0 +1,41 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# timeout: 240
+#
+# Every program on two ranks with the address and undefined behaviour sanitizers: all algorithms,
+# protocols and transports, sizes 0, less than an element, odd and more than a slot.
+
+set -u
+export LC_ALL=C
+. tests/faults/lib.sh
+
+options=(-q --min-samples 3 --max-samples 3 --max-time 2ms --timeout 60s --in-place both)
+
+# clean NAME ARGUMENT...
+clean() {
+	local csv=$dir/${1//[^a-z_]/}
+
+	run 2 --csv "$csv" "${options[@]}" "${@:2}"
+	expect "$1" "exit code" "$rc" 0
+	expect "$1" "findings" "$(grep -aE 'ERROR: |runtime error: |LeakSanitizer' "$dir/err" |
+		head -n 3)" ""
+	whole "$1" "$csv/${program##*/}.csv"
+	expect "$1" "wrong or faulty rows" "$(rows "$csv/${program##*/}.csv" 'wrong|fault')" 0
+}
+
+use "$MPI" all_reduce
+build=$FB_BUILD-asan/bin
+if [ ! -x "$build/all_reduce" ]; then
+	echo "SKIP faults/sanitizers: no $build (make asan)"
+	exit 0
+fi
+failures=0
+for program in "$build"/*; do
+	# The tools run alone, under their own tests.
+	"$program" --help 2>/dev/null | grep -q -- --check-plan || continue
+	clean "${program##*/}" --bytes 0,1,13,4K --raw --datatype f32,f8e4m3
+	clean "${program##*/} tcp" --engine host --protocol simple --bytes 0,13,200K \
+		--nodes-as 2 --transport tcp,shm+tcp
+done
+verdict "faults/sanitizers, all programs ($MPI)"
+exit $bad

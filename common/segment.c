@@ -143,7 +143,8 @@ int fb_segment_open(struct fb_segment *segment, const struct fb_world *world, si
 	if (!s.base)
 		s.base = map_together(world, total, true);
 	if (!s.base)
-		err = fb_error(FB_ESYS, "rank %d: the ranks of %s cannot share %zu bytes of memory: "
+		err = fb_error(FB_ESYS,
+			       "rank %d: the ranks of %s cannot share %zu bytes of memory: "
 			       "%s", world->rank, world->host, total, strerror(errno));
 	err = fb_world_agree(world, err);
 	if (err)

@@ -176,7 +176,7 @@ double fb_autocorrelation(const double *x, size_t n)
  */
 static double deviation_median(const double *sorted, size_t n, double median, double *tmp)
 {
-	size_t left = n / 2, right = n / 2; /* left: how many are left; right: the next one */
+	size_t left = n / 2, right = left; /* left: how many are left; right: the next one */
 
 	for (size_t i = 0; i <= n / 2; i++) {
 		double below = left > 0 ? median - sorted[left - 1] : (double)INFINITY;

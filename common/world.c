@@ -207,7 +207,7 @@ void fb_world_close(struct fb_world *world)
 	memset(world, 0, sizeof(*world));
 }
 
-int fb_world_agree(const struct fb_world *world, int err)
+int fb_world_worst(const struct fb_world *world, int err)
 {
 	int worst = err;
 

@@ -46,7 +46,15 @@ bool fb_world_one_host(const struct fb_world *world);
 void fb_world_close(struct fb_world *world);
 
 /* Collective: the worst (lowest) of all ranks' values, so that every rank takes the same way. */
-int fb_world_agree(const struct fb_world *world, int err);
+int fb_world_worst(const struct fb_world *world, int err);
+
+/* The same, such that compilers and analysers see that an own error remains one. */
+static inline int fb_world_agree(const struct fb_world *world, int err)
+{
+	int worst = fb_world_worst(world, err);
+
+	return worst ? worst : err;
+}
 
 /*
  * Ends the job at once from one rank: used only where others may wait in a collective. Prints

@@ -56,7 +56,8 @@ enum fb_direct_links {
 
 /* Builds all ranks' plans and checks them. */
 int fb_check(const struct fb_algorithm *algorithm, const struct fb_shape *shape,
-	     enum fb_direct_links direct, const struct fb_check_options *options, struct fb_check_report *report);
+	     enum fb_direct_links direct, const struct fb_check_options *options,
+	     struct fb_check_report *report);
 
 /* Builds all ranks' plans into plans[nranks]; frees what it made on error. */
 int fb_build_all(const struct fb_algorithm *algorithm, const struct fb_shape *shape,

@@ -40,7 +40,8 @@ int fb_build_all(const struct fb_algorithm *algorithm, const struct fb_shape *sh
 }
 
 int fb_check(const struct fb_algorithm *algorithm, const struct fb_shape *shape,
-	     enum fb_direct_links direct, const struct fb_check_options *options, struct fb_check_report *report)
+	     enum fb_direct_links direct, const struct fb_check_options *options,
+	     struct fb_check_report *report)
 {
 	struct fb_plan **plans = calloc((size_t)shape->nranks, sizeof(*plans));
 	int err;

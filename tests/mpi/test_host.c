@@ -158,6 +158,7 @@ static void run_case(struct bench *b, const struct fb_case *c, const struct fb_o
 	struct layout l = lay_out(op, w);
 	struct fb_mismatch bad = {.errors = 0};
 	struct fb_request *request;
+	bool whole;
 	int err = fb_engine_host.prepare(b->engine, c, op, &request);
 
 	b->cases++;
@@ -172,8 +173,8 @@ static void run_case(struct bench *b, const struct fb_case *c, const struct fb_o
 		CHECK_INT(err, 0);
 		if (l.out_count && op->collective != FB_BARRIER)
 			check_blocks(op, w, &data, own(b, l.out), &bad);
-		if (!check_that(!bad.errors && canaries_whole(b, &l, fb_datatype_size(op->datatype)),
-				"data and canaries", __FILE__, __LINE__))
+		whole = canaries_whole(b, &l, fb_datatype_size(op->datatype));
+		if (!check_that(!bad.errors && whole, "data and canaries", __FILE__, __LINE__))
 			printf("\trank %d of %d: %s %s %s %s count %lu in_place %d root %d: %lu "
 			       "errors, first at %lu: got %s, expected %s\n", w->rank, w->nranks,
 			       c->operation, c->algorithm, c->protocol,

@@ -95,7 +95,7 @@ static void test_times(struct fb_meter *m)
 		}
 		CHECK(!(out.flags & FB_FLAG_TIMER));
 	}
-	/* Preemptions in all batches of a warm-up make calls look slow: the next has better luck. */
+	/* Preemptions in all batches of a warm-up make calls look slow: try again. */
 	do {
 		op = op_of(m, 2e-6);
 		fb_measure(m, &program, &op, &streaming, &out);

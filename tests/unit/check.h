@@ -15,7 +15,8 @@ enum { CHECK_SKIP = 77 };
 static int check_count, check_failures;
 
 #define CHECK(cond) check_that((cond) ? 1 : 0, #cond, __FILE__, __LINE__)
-#define CHECK_INT(got, want) check_int((long long)(got), (long long)(want), #got, __FILE__, __LINE__)
+#define CHECK_INT(got, want) \
+	check_int((long long)(got), (long long)(want), #got, __FILE__, __LINE__)
 #define CHECK_STR(got, want) check_str((got), (want), #got, __FILE__, __LINE__)
 #define CHECK_NEAR(got, want, tol) check_near((got), (want), (tol), #got, __FILE__, __LINE__)
 

@@ -343,7 +343,7 @@ static void show_speed(void)
 int main(int argc, char **argv)
 {
 	unsigned char *inputs = malloc((size_t)MAX_RANKS * COUNT * ELEMENT);
-	int *order = malloc(MAX_RANKS * sizeof(*order));
+	int *order = calloc(MAX_RANKS, sizeof(*order));
 
 	if (CHECK(inputs && order)) {
 		test_reductions(inputs, order);

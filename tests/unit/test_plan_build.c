@@ -100,8 +100,11 @@ int main(void)
 {
 	int *node_of = malloc(LARGEST * sizeof(int)), *local = malloc(LARGEST * sizeof(int));
 
-	if (!node_of || !local)
+	if (!node_of || !local) {
+		free(node_of);
+		free(local);
 		return 1;
+	}
 	for (int r = 0; r < LARGEST; r++) {
 		node_of[r] = r / PER_NODE;
 		local[r] = r % PER_NODE;

@@ -60,7 +60,8 @@ test_resume() {
 	whole "resume" "$csv/all_reduce.csv"
 	expect "resume" "rows before" "$((before > 0))" 1
 	expect "resume" "rows of the same key" \
-		"$(awk -F, 'NR > 1 { print $9, $19 }' "$csv/all_reduce.csv" | sort | uniq -d | wc -l)" 0
+		"$(awk -F, 'NR > 1 { print $9, $19 }' "$csv/all_reduce.csv" |
+			sort | uniq -d | wc -l)" 0
 	expect "resume" "sizes" \
 		"$(awk -F, 'NR > 1 && $19 <= 512 { print $19 }' "$csv/all_reduce.csv" |
 			sort -u | wc -l)" 64

@@ -20,7 +20,8 @@ caught() {
 	whole "$1" "$2"
 	expect "$1" "rows of mutants that were not caught" "$(awk -F, -v element="$element" '
 		NR > 1 && $7 != "host" && $23 != "skipped" &&
-			($23 != "wrong" || $24 !~ element) { print $7, $8, $9, $19, $23, $24 }' "$2")" ""
+			($23 != "wrong" || $24 !~ element) {
+				print $7, $8, $9, $19, $23, $24 }' "$2")" ""
 	expect "$1" "rows of the right engine that are wrong" "$(awk -F, '
 		NR > 1 && $7 == "host" && $23 !~ /^(ok|few)$/ { print $8, $9, $19, $23 }' "$2")" ""
 }

@@ -92,8 +92,8 @@ test_limit() {
 	local csv=$dir/limit
 
 	failures=0
-	timeout --preserve-status -k 8 1.2 scripts/launch 2 "$program" --csv "$csv" "${options[@]}" \
-		</dev/null >"$dir/out" 2>"$dir/err"
+	timeout --preserve-status -k 8 1.2 scripts/launch 2 "$program" --csv "$csv" \
+		"${options[@]}" </dev/null >"$dir/out" 2>"$dir/err"
 	rc=$?
 	holds "$MPI: limit" "$dir/err" 'told to end by SIGTERM'
 	expect "$MPI: limit" "exit code" "$rc" 5

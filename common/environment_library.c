@@ -109,6 +109,17 @@ static void add_object(struct fb_facts *facts, const char *prefix, const char *p
 		fb_facts_add(facts, key, "%s", id);
 }
 
+/* The program itself by name and build id: the folder is its user's business, not a result's. */
+static void add_program(struct fb_facts *facts, const struct dl_phdr_info *info)
+{
+	char real[PATH_MAX], id[BUILD_ID_CHARS];
+	const char *slash = realpath("/proc/self/exe", real) ? strrchr(real, '/') : NULL;
+
+	fb_facts_add(facts, "program.file", "%s", slash ? slash + 1 : "unknown");
+	if (build_id(info, id))
+		fb_facts_add(facts, "program.build_id", "%s", id);
+}
+
 static int visit(struct dl_phdr_info *info, size_t size, void *arg)
 {
 	struct fb_facts *facts = arg;
@@ -117,8 +128,8 @@ static int visit(struct dl_phdr_info *info, size_t size, void *arg)
 	char stem[STEM_CHARS], prefix[STEM_CHARS + 16];
 
 	(void)size;
-	if (!*path && !fb_facts_get(facts, "program.path"))
-		add_object(facts, "program", "/proc/self/exe", info);
+	if (!*path && !fb_facts_get(facts, "program.file"))
+		add_program(facts, info);
 	if (!suffix || (size_t)(suffix - file) >= sizeof(stem))
 		return 0;
 	snprintf(stem, sizeof(stem), "%.*s", (int)(suffix - file), file);

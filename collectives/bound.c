@@ -162,7 +162,7 @@ static void move(const struct probe *p, size_t bytes, bool copies)
  * processors they cannot all move at once, and waiting for each other would measure the
  * scheduler: then it is this rank's own time, of which the least is that of a free processor.
  */
-static double try_once(struct probe *p, size_t bytes, bool copies)
+static double try_once(struct probe *p, size_t bytes, bool copies, bool alone)
 {
 	const struct fb_world *w = p->world;
 	struct head *head = head_of(p, w->rank);
@@ -174,9 +174,10 @@ static double try_once(struct probe *p, size_t bytes, bool copies)
 		return now_us() - start;
 	}
 	fb_barrier_wait(&p->barrier);
-	head->start_us = now_us();
-	move(p, bytes, copies);
-	head->end_us = now_us();
+	head->start_us = alone && w->rank ? HUGE_VAL : now_us();
+	if (!alone || !w->rank)
+		move(p, bytes, copies);
+	head->end_us = alone && w->rank ? 0 : now_us();
 	fb_barrier_wait(&p->barrier);
 	start = HUGE_VAL;
 	end = 0;
@@ -189,41 +190,47 @@ static double try_once(struct probe *p, size_t bytes, bool copies)
 	return end - start;
 }
 
-static double least_us(struct probe *p, size_t bytes, bool copies)
+static double least_us(struct probe *p, size_t bytes, bool copies, bool alone)
 {
 	double least = HUGE_VAL;
 
 	for (int i = 0; i < TRIES; i++)
-		least = fmin(least, try_once(p, bytes, copies));
+		least = fmin(least, try_once(p, bytes, copies, alone));
 	return least;
 }
 
 static void measure(struct probe *p, struct fb_bound *bound)
 {
+	enum { ALPHA, COPY, READ = COPY + 2 * FB_BOUND_SIZES, FIGURES = READ + 2 * FB_BOUND_SIZES };
 	const size_t bytes[FB_BOUND_SIZES] = {16 << 10, 256 << 10, p->largest};
 	const struct fb_world *w = p->world;
-	double us[1 + 2 * FB_BOUND_SIZES], share = 1;
+	double us[FIGURES];
 
 	memset(source_of(p, w->rank), 1, 2 * p->largest);
 	fb_barrier_wait(&p->barrier);
-	us[0] = measure_alpha(p);
-	for (int i = 0; i < FB_BOUND_SIZES; i++) {
-		us[1 + 2 * i] = least_us(p, bytes[i], true);
-		us[2 + 2 * i] = least_us(p, bytes[i], false);
-	}
-	MPI_Allreduce(MPI_IN_PLACE, us, 1 + 2 * FB_BOUND_SIZES, MPI_DOUBLE, MPI_MIN, w->comm);
-	if (w->oversubscribed)
-		share = (double)w->cpus / w->nranks;
-	*bound = (struct fb_bound){.known = true, .alpha_us = us[0]};
-	for (int i = 0; i < FB_BOUND_SIZES; i++) {
-		size_t repeats = (BYTES_PER_TRY + bytes[i] - 1) / bytes[i];
-		double moved = (double)(bytes[i] * repeats) * share;
+	us[ALPHA] = measure_alpha(p);
+	for (int k = 0; k < 2 * FB_BOUND_SIZES; k++) {
+		size_t size = bytes[k % FB_BOUND_SIZES];
+		bool alone = k >= FB_BOUND_SIZES;
 
+		us[COPY + k] = least_us(p, size, true, alone);
+		us[READ + k] = least_us(p, size, false, alone);
+	}
+	MPI_Allreduce(MPI_IN_PLACE, us, FIGURES, MPI_DOUBLE, MPI_MIN, w->comm);
+	*bound = (struct fb_bound){.known = true, .alpha_us = us[ALPHA]};
+	for (int k = 0; k < 2 * FB_BOUND_SIZES; k++) {
+		int alone = k / FB_BOUND_SIZES, i = k % FB_BOUND_SIZES;
+		size_t repeats = (BYTES_PER_TRY + bytes[i] - 1) / bytes[i];
+		double moved = (double)(bytes[i] * repeats);
+
+		/* All ranks at once have only their share of too few processors. */
+		if (w->oversubscribed && !alone)
+			moved *= (double)w->cpus / w->nranks;
 		bound->bytes[i] = bytes[i];
 		/* Comparing reads two streams, as combining does. */
-		bound->copy_per_us[i] = moved / us[1 + 2 * i];
-		bound->read_per_us[i] = 2 * moved / us[2 + 2 * i];
-		bound->known &= us[1 + 2 * i] > 0 && us[2 + 2 * i] > 0;
+		bound->copy_per_us[alone][i] = moved / us[COPY + k];
+		bound->read_per_us[alone][i] = 2 * moved / us[READ + k];
+		bound->known &= us[COPY + k] > 0 && us[READ + k] > 0;
 	}
 }
 
@@ -263,13 +270,14 @@ double fb_bound_us(const struct fb_bound *bound, enum fb_collective collective, 
 		   double moved)
 {
 	double combined = moved * combined_share(collective), us;
-	int i = 0;
+	int alone = fb_collective_info(collective)->has_root, i = 0;
 
 	if (!bound->known || (bytes == 0 && collective != FB_BARRIER))
 		return nan("");
 	/* The rate of the largest size measured that is not larger: no faster than the truth. */
 	while (i + 1 < FB_BOUND_SIZES && bound->bytes[i + 1] <= bytes)
 		i++;
-	us = (moved - combined) / bound->copy_per_us[i] + combined / bound->read_per_us[i];
+	us = (moved - combined) / bound->copy_per_us[alone][i] +
+	     combined / bound->read_per_us[alone][i];
 	return fmax(bound->alpha_us, us);
 }

@@ -4,9 +4,10 @@
  *
  * It is max(alpha, bytes that the busiest rank must copy / copy rate + bytes it must read and
  * combine / read rate). alpha is the least time for 8 bytes to become visible to another rank, of
- * rank 0 and its first peers; the rates are measured with all ranks copying, or reading, from
- * each other's memory at the same time, for data that fits in the inner caches and for data that
- * does not.
+ * rank 0 and its first peers; the rates are measured with ranks copying, or reading, from each
+ * other's memory, for data that fits in the inner caches and for data that does not: all ranks at
+ * the same time, and, for operations with a root, in which others may have little to do, one
+ * rank alone.
  *
  * It says how far an algorithm is from what this memory can do. It is not a model of any
  * algorithm: it knows neither steps nor contention nor the distance between caches. Writing is
@@ -28,8 +29,9 @@ struct fb_bound {
 	bool known;
 	double alpha_us;
 	size_t bytes[FB_BOUND_SIZES];          /* per rank at which the rates were measured */
-	double copy_per_us[FB_BOUND_SIZES];    /* bytes per us and rank */
-	double read_per_us[FB_BOUND_SIZES];
+	/* Bytes per us and rank: [0] all ranks at once, [1] one alone. */
+	double copy_per_us[2][FB_BOUND_SIZES];
+	double read_per_us[2][FB_BOUND_SIZES];
 };
 
 /*

@@ -155,9 +155,10 @@ limit_of() {
 	esac
 }
 
-# run_unit BUILD LABEL
+# run_unit BUILD LABEL. Without MPI's threads and plugins the quick unwinder finds every frame; it
+# makes tests that allocate much five times as fast.
 run_unit() {
-	local source name
+	local source name ASAN_OPTIONS=$ASAN_OPTIONS:fast_unwind_on_malloc=1
 
 	for source in tests/unit/test_*.c; do
 		[ -e "$source" ] || continue

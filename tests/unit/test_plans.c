@@ -5,6 +5,8 @@
  * one node and on several, on the first and the last of several channels.
  *
  *	test_plans [COLLECTIVE [ALGORITHM]]
+ *
+ * timeout: 300
  */
 #include <stdlib.h>
 

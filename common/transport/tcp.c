@@ -253,6 +253,5 @@ const struct fb_transport_ops fb_transport_tcp = {
 	.connect = tcp_connect,
 	.disconnect = tcp_disconnect,
 	.progress = fb_tcp_progress,
-	.idle = fb_tcp_idle,
 	.describe = tcp_describe,
 };

@@ -84,12 +84,6 @@ struct fb_transport_ops {
 	/* Moves bytes; NULL where committing moves them already. 0 or FB_EPEER, FB_ESYS. */
 	int (*progress)(struct fb_transport *transport);
 
-	/*
-	 * Whether all that was committed has left this rank; NULL where commit() delivers. A rank
-	 * that stops calling progress() before may leave its peers waiting.
-	 */
-	bool (*idle)(const struct fb_transport *transport);
-
 	/* What carries the bytes to the rank, for the row: "shm", "tcp eth0 10.0.0.1". */
 	void (*describe)(const struct fb_transport *transport, int rank, char *text, size_t n);
 };

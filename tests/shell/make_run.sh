@@ -118,6 +118,7 @@ rm -rf build
 ONLY=barrier PATH=$tools CPPFLAGS=-I$FB_TMP/headers CFLAGS=-O0 go "$small" scripts/run
 expect "exit code without libcsv" "$rc" 0
 expect "remarks on libcsv" "$(grep -c '^no libcsv: no table and no plots' "$FB_TMP/out")" 1
-holds "$dir/summary.txt" '^barrier.csv .* ok'
+# On a busy machine all rows may have too few samples for an interval.
+holds "$dir/summary.txt" '^barrier.csv .* [0-9]+ (ok|few)'
 verdict make_run_without_libcsv
 exit "$bad"

@@ -24,6 +24,11 @@ PROGRAMS := \
 	collectives/reduce_scatter \
 	collectives/scatter \
 	collectives/send_recv \
+	p2p/all_pairs \
+	p2p/bandwidth \
+	p2p/incast \
+	p2p/latency \
+	p2p/multi_pair \
 	# EOL
 
 FOLDERS := common collectives p2p overlap kvtransfer

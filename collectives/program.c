@@ -9,7 +9,7 @@
 
 #include "collectives/barrier_check.h"
 #include "collectives/buffers.h"
-#include "collectives/memory.h"
+#include "common/memory.h"
 #include "collectives/state.h"
 #include "common/axes.h"
 #include "common/error.h"

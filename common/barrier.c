@@ -11,7 +11,7 @@
  * 128 bytes: two cache lines, since processors prefetch lines in pairs, and some AArch64
  * processors have lines of that length.
  */
-enum { FLAG_BYTES = 128, SPINS_BEFORE_YIELD = 64, TAG = 1 };
+enum { FLAG_BYTES = 128, SPINS_BEFORE_YIELD = 64, SPINS_PER_PROGRESS = 512, TAG = 1 };
 
 struct flag {
 	_Atomic uint64_t epoch;
@@ -52,6 +52,18 @@ static inline void pause_once(void)
 #endif
 }
 
+/*
+ * MPI libraries may leave work of a completed call for the next one (that a message was fetched
+ * has yet to be told to its sender, say). A rank that waits here makes no next one, while those
+ * it waits for may wait for that; so it looks in now and then, about every 20 us.
+ */
+static void let_mpi_work(void)
+{
+	int flag;
+
+	MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_SELF, &flag, MPI_STATUS_IGNORE);
+}
+
 static void wait_memory(struct fb_barrier *b)
 {
 	struct flag *flags = b->memory.base;
@@ -72,8 +84,10 @@ static void wait_memory(struct fb_barrier *b)
 				      memory_order_release);
 		while (atomic_load_explicit(&mine->epoch, memory_order_acquire) < epoch) {
 			pause_once();
-			if (b->yields && ++spins >= SPINS_BEFORE_YIELD)
+			if (++spins >= SPINS_BEFORE_YIELD && b->yields)
 				sched_yield();
+			if (spins % SPINS_PER_PROGRESS == 0)
+				let_mpi_work();
 		}
 	}
 }

@@ -38,22 +38,23 @@ static void add_rates(struct fb_row *row, const struct fb_traits *traits)
 	}
 }
 
-static void add_times(struct fb_row *row, const struct fb_measurement *m)
+/* Of `operations` that one call does, each has its share of the times, but not of the skew. */
+static void add_times(struct fb_row *row, const struct fb_measurement *m, int operations)
 {
 	row->samples = m->summary.n;
 	row->stop = m->stop;
-	row->first_us = m->first_us;
-	row->median_us = m->summary.median;
-	row->median_low_us = m->summary.median_low;
-	row->median_high_us = m->summary.median_high;
-	row->min_us = m->summary.min;
-	row->p05_us = m->summary.p05;
-	row->p95_us = m->summary.p95;
-	row->p99_us = m->summary.p99;
-	row->max_us = m->summary.max;
-	row->mad_us = m->summary.mad;
-	row->rank_mean_us = m->rank_mean_us;
-	row->rank_min_us = m->rank_min_us;
+	row->first_us = m->first_us / operations;
+	row->median_us = m->summary.median / operations;
+	row->median_low_us = m->summary.median_low / operations;
+	row->median_high_us = m->summary.median_high / operations;
+	row->min_us = m->summary.min / operations;
+	row->p05_us = m->summary.p05 / operations;
+	row->p95_us = m->summary.p95 / operations;
+	row->p99_us = m->summary.p99 / operations;
+	row->max_us = m->summary.max / operations;
+	row->mad_us = m->summary.mad / operations;
+	row->rank_mean_us = m->rank_mean_us / operations;
+	row->rank_min_us = m->rank_min_us / operations;
 	row->skew_us = m->skew_us;
 	row->outliers = m->summary.outliers;
 }
@@ -63,6 +64,8 @@ static int record(struct fb_run *run, const struct fb_case *c, const struct fb_m
 		  const struct fb_traits *traits, double setup_us)
 {
 	struct fb_row row = fb_recorder_row(&run->recorder, c);
+	int operations = traits->operations > 0 ? traits->operations : 1;
+	double *samples_us = m->timed ? run->meter.sampler.max_us : NULL;
 	char flags[160];
 
 	row.status = m->status;
@@ -70,8 +73,10 @@ static int record(struct fb_run *run, const struct fb_case *c, const struct fb_m
 	row.errors = m->errors;
 	row.setup_us = setup_us;
 	if (m->timed) {
-		add_times(&row, m);
+		add_times(&row, m, operations);
 		add_rates(&row, traits);
+		for (uint64_t i = 0; operations > 1 && i < m->summary.n; i++)
+			samples_us[i] /= operations;
 	}
 	row.path = traits->path;
 	row.channels = traits->channels > 0 ? (uint64_t)traits->channels : 0;
@@ -79,8 +84,7 @@ static int record(struct fb_run *run, const struct fb_case *c, const struct fb_m
 	fb_measure_flags(m->flags, traits->flags, flags, sizeof(flags));
 	row.flags = flags;
 	fb_progress_clear(&run->progress);
-	return fb_recorder_put(&run->recorder, &row, m->timed ? run->meter.sampler.max_us : NULL,
-			       m->summary.n);
+	return fb_recorder_put(&run->recorder, &row, samples_us, m->summary.n);
 }
 
 /*

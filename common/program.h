@@ -22,7 +22,8 @@ enum { FB_EXTRA_COLUMNS = 16 };
 
 /* What a program adds to a row beside the times. */
 struct fb_traits {
-	double algorithm_bytes; /* S of algbw = S / t */
+	int operations;		/* in one call of run(), 0: one; the row's times are of one */
+	double algorithm_bytes; /* S of algbw = S / t, per operation */
 	double bus_factor;	/* busbw = algbw * bus_factor */
 	double bound_us;	/* lower bound of the time on this path; NAN or 0: unknown */
 	int channels;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What memory a host has; see memory.h. */
-#include "collectives/memory.h"
+#include "common/memory.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -5,8 +5,8 @@
  * Shared memory is promised freely and taken away by the kernel's out-of-memory killer, so a
  * size that cannot work has to be refused beforehand.
  */
-#ifndef FB_COLLECTIVES_MEMORY_H
-#define FB_COLLECTIVES_MEMORY_H
+#ifndef FB_COMMON_MEMORY_H
+#define FB_COMMON_MEMORY_H
 
 #include <stdint.h>
 

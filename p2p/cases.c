@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * From axis values to cases, and from a case to a job.
+ *
+ * The column `operation` is the pattern and `algorithm` the verb. Which ranks take part, and how
+ * many messages are under way at once, are keys of the variant. A library chooses protocol and
+ * transport itself: there they are "library".
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/axes.h"
+#include "common/error.h"
+#include "common/sizes.h"
+#include "p2p/program.h"
+
+enum {
+	WINDOW_MOST = 64,	 /* messages under way, as the other suites have it */
+	WINDOW_LEAST = 4,
+	WINDOW_BYTES = 32 << 20, /* of a flow, in a call */
+};
+
+const char *const fb_p2p_memories[] = {
+	[FB_P2P_HOST] = "host", [FB_P2P_HUGE] = "hugepage", [FB_P2P_MEMORIES] = NULL};
+
+static const char *const protocols[] = {"simple", "ll", "ll128", "direct", "split", NULL};
+static const char *const transports[] = {"shm", "tcp", "shm+tcp", NULL};
+static const char *const launches[] = {"blocking", NULL};
+static const char library[] = "library";
+
+size_t fb_p2p_engine_index(const char *name)
+{
+	size_t i = 0;
+
+	while (fb_p2p_engines[i] && strcmp(fb_p2p_engines[i]->name, name))
+		i++;
+	return i;
+}
+
+enum fb_p2p_memory fb_p2p_memory_of(const struct fb_case *c)
+{
+	return strcmp(c->memory, fb_p2p_memories[FB_P2P_HUGE]) ? FB_P2P_HOST : FB_P2P_HUGE;
+}
+
+int fb_p2p_key(const char *variant, const char *key, int fallback)
+{
+	size_t length = strlen(key);
+
+	for (const char *at = variant; *at; at += *at == ';') {
+		if (!strncmp(at, key, length) && at[length] == '=')
+			return atoi(at + length + 1);
+		at += strcspn(at, ";");
+	}
+	return fallback;
+}
+
+static int index_of(const char *const *names, const char *name)
+{
+	int i = 0;
+
+	while (names[i] && strcmp(names[i], name))
+		i++;
+	return i;
+}
+
+static int window_of(const struct fb_p2p_state *state, uint64_t bytes)
+{
+	uint64_t window = state->own->window;
+
+	if (window)
+		return (int)window;
+	window = WINDOW_BYTES / (bytes ? bytes : 1);
+	if (window > WINDOW_MOST)
+		window = WINDOW_MOST;
+	return window < WINDOW_LEAST ? WINDOW_LEAST : (int)window;
+}
+
+static void add_flow(struct fb_job *job, int src, int dst)
+{
+	job->flows[job->nflows++] = (struct fb_flow){.src = src, .dst = dst};
+}
+
+/* The job's flows; there is room for them. */
+static void make_flows(const struct fb_p2p_state *state, const struct fb_case *c,
+		       struct fb_job *job)
+{
+	int pairs = fb_p2p_key(c->variant, "pairs", 0);
+	int degree = fb_p2p_key(c->variant, "degree", 0), n = state->world->nranks;
+	bool back = job->pattern == FB_PING_PONG || job->pattern == FB_TWO_WAY;
+
+	for (int i = 1; i <= degree; i++) {
+		int other = (c->root + i) % n;
+
+		if (job->pattern == FB_FAN_IN)
+			add_flow(job, other, c->root);
+		else
+			add_flow(job, c->root, other);
+	}
+	for (int i = 0; i < (pairs ? pairs : 1) && !degree; i++) {
+		int src = pairs ? state->pairs.item[i].src : fb_p2p_key(c->variant, "src", 0);
+		int dst = pairs ? state->pairs.item[i].dst : fb_p2p_key(c->variant, "dst", 1);
+
+		add_flow(job, src, dst);
+		if (back)
+			add_flow(job, dst, src);
+	}
+}
+
+size_t fb_p2p_job(const struct fb_p2p_state *state, const struct fb_case *c, struct fb_job *job)
+{
+	size_t most = 2 * (size_t)state->world->nranks + (size_t)state->pairs.count * 2;
+
+	*job = (struct fb_job){
+		.pattern = (enum fb_pattern)index_of(fb_patterns, c->operation),
+		.verb = (enum fb_verb)index_of(fb_verbs, c->algorithm),
+		.window = fb_p2p_key(c->variant, "window", 1),
+		.bytes = c->bytes,
+		.segment = &state->segment[fb_p2p_memory_of(c)],
+	};
+	job->flows = calloc(most, sizeof(*job->flows));
+	if (!job->flows)
+		return 0;
+	make_flows(state, c, job);
+	return fb_job_layout(job);
+}
+
+/* can(), and what the case needs of the segment where it can. */
+static bool judge(const struct fb_p2p_state *state, const struct fb_case *c, size_t *part_bytes,
+		  char reason[FB_REASON_CHARS])
+{
+	const struct fb_p2p_engine *engine = state->engines[fb_p2p_engine_index(c->engine)];
+	char asked[FB_SIZE_CHARS], limit[FB_SIZE_CHARS];
+	struct fb_job job;
+	bool can = false;
+
+	if (!engine)
+		snprintf(reason, FB_REASON_CHARS, "engine %s is not available here", c->engine);
+	else if (!c->bytes)
+		snprintf(reason, FB_REASON_CHARS, "no message without bytes");
+	else if (c->bytes % fb_datatype_size(c->datatype))
+		snprintf(reason, FB_REASON_CHARS, "%s is no whole number of %s",
+			 fb_size_text(c->bytes, asked), fb_datatype_name(c->datatype));
+	else if (fb_p2p_memory_of(c) == FB_P2P_HUGE && !state->huge_pages)
+		snprintf(reason, FB_REASON_CHARS, "no huge pages for shared memory: "
+			 "/sys/kernel/mm/transparent_hugepage/shmem_enabled");
+	else
+		can = c->bytes <= state->memory_limit;
+	if (!can) {
+		if (!reason[0])
+			snprintf(reason, FB_REASON_CHARS,
+				 "%s is more than the memory for its buffers, %s",
+				 fb_size_text(c->bytes, asked),
+				 fb_size_text(state->memory_limit, limit));
+		return false;
+	}
+	*part_bytes = fb_p2p_job(state, c, &job);
+	can = *part_bytes && *part_bytes <= state->memory_limit;
+	if (!can)
+		snprintf(reason, FB_REASON_CHARS, "%s a message are more than the memory, %s",
+			 fb_size_text(c->bytes, asked), fb_size_text(state->memory_limit, limit));
+	else
+		can = engine->ops->can(engine, c, &job, reason);
+	free(job.flows);
+	return can;
+}
+
+bool fb_p2p_can(void *state, const struct fb_case *c, char reason[FB_REASON_CHARS])
+{
+	size_t ignored;
+
+	return judge(state, c, &ignored, reason);
+}
+
+/* fb_axes_adjust_fn: also notes how large the segments have to be. */
+static bool adjust(void *arg, struct fb_case *c)
+{
+	struct fb_p2p_state *state = arg;
+	bool one_sided = strcmp(c->algorithm, fb_verbs[FB_SEND]) != 0;
+	size_t used = strlen(c->variant), part_bytes, *most;
+	char ignored[FB_REASON_CHARS] = "";
+
+	if (!fb_p2p_engines[fb_p2p_engine_index(c->engine)]->own)
+		c->protocol = c->transport = library;
+	else if (one_sided)
+		c->protocol = "direct"; /* there is no other way to write to, or read, memory */
+	if (!strcmp(c->operation, fb_patterns[FB_PING_PONG])) {
+		/* Nobody answers what is read or written: the time of one is the latency. */
+		if (one_sided)
+			c->operation = fb_patterns[FB_ONE_WAY];
+		snprintf(c->variant + used, sizeof(c->variant) - used, ";window=1");
+	} else {
+		snprintf(c->variant + used, sizeof(c->variant) - used, ";window=%d",
+			 window_of(state, c->bytes));
+	}
+	most = &state->part_bytes[fb_p2p_memory_of(c)];
+	if (judge(state, c, &part_bytes, ignored) && part_bytes > *most)
+		*most = part_bytes;
+	return true;
+}
+
+struct expansion {
+	struct fb_p2p_state *state;
+	struct fb_axes_choices choices;
+	const char *pattern;
+};
+
+static int expand_variant(const struct expansion *e, const char *variant)
+{
+	struct fb_case base = {.operation = e->pattern, .registration = "registered"};
+
+	snprintf(base.variant, sizeof(base.variant), "%s", variant);
+	return fb_axes_expand(e->state->run, &base, &e->choices, adjust, e->state);
+}
+
+/* 1, 2, 4, ... and `most` itself. */
+static int expand_counts(const struct expansion *e, const char *key, int most)
+{
+	char variant[64];
+	int err = FB_OK;
+
+	for (int n = 1; n <= most && !err; n = n < most && 2 * n > most ? most : 2 * n) {
+		snprintf(variant, sizeof(variant), "%s=%d", key, n);
+		err = expand_variant(e, variant);
+	}
+	return err;
+}
+
+static int expand_pairs(const struct expansion *e)
+{
+	bool both_ways = strcmp(e->pattern, fb_patterns[FB_ONE_WAY]) != 0;
+	const struct fb_pairs *pairs = &e->state->pairs;
+	char variant[64];
+	int err = FB_OK;
+
+	for (int i = 0; i < pairs->count && !err; i++) {
+		const struct fb_pair *p = &pairs->item[i];
+		bool again = false;
+
+		/* 1-0 is the same as 0-1 where messages go both ways. */
+		for (int k = 0; k < i && both_ways; k++)
+			again |= pairs->item[k].src == p->dst && pairs->item[k].dst == p->src;
+		if (again)
+			continue;
+		snprintf(variant, sizeof(variant), "dst=%d;src=%d", p->dst, p->src);
+		err = expand_variant(e, variant);
+	}
+	return err;
+}
+
+int fb_p2p_expand(struct fb_run *run, void *arg)
+{
+	enum { ENGINES = 16 };
+	struct fb_p2p_state *state = arg;
+	const char *engines[ENGINES] = {NULL};
+	struct expansion e = {
+		.state = state,
+		.choices = {
+			.engines = engines, .algorithms = fb_verbs, .protocols = protocols,
+			.transports = transports, .memories = fb_p2p_memories,
+			.launches = launches,
+			.has_root = state->program->grouping == FB_AROUND_ROOT,
+		},
+	};
+	int err = FB_OK;
+
+	(void)run;
+	for (size_t i = 0; fb_p2p_engines[i] && i + 1 < ENGINES; i++)
+		engines[i] = fb_p2p_engines[i]->name;
+	for (const enum fb_pattern *p = state->program->patterns; *p != FB_PATTERNS && !err; p++) {
+		e.pattern = fb_patterns[*p];
+		if (state->program->grouping == FB_ONE_BY_ONE)
+			err = expand_pairs(&e);
+		else if (state->program->grouping == FB_AT_ONCE)
+			err = expand_counts(&e, "pairs", fb_pairs_disjoint(&state->pairs));
+		else
+			err = expand_counts(&e, "degree", state->world->nranks - 1);
+	}
+	return err;
+}

@@ -1,0 +1,369 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The host engine: messages between processors through the project's own transports, shared
+ * memory inside a node and the network between nodes.
+ *
+ * Protocols: simple, ll and ll128 go through slots; direct writes into the receiver's buffer;
+ * split has both ends copy a half each. put and get are plain copies by one end.
+ */
+#include "p2p/engine/host.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/error.h"
+#include "common/spin.h"
+#include "common/transport/tcp.h"
+
+enum {
+	DEFAULT_SLOT = 16 << 10, /* simple: both ends copy at once, and the first level holds it */
+	DEFAULT_LL_SLOT = 8 << 10,
+	DEFAULT_LL128_SLOT = 16 << 10,
+	DEFAULT_TCP_SLOT = 128 << 10, /* loopback's packets are just under 64 KiB */
+};
+
+static int host_open(struct fb_p2p_engine **engine, struct fb_run *run)
+{
+	struct fb_host_p2p *e = calloc(1, sizeof(*e));
+	int err = fb_world_agree(fb_run_world(run), e ? FB_OK : FB_ENOMEM);
+
+	if (err || !e) {
+		free(e);
+		return err;
+	}
+	e->engine = (struct fb_p2p_engine){.ops = &fb_p2p_host, .run = run};
+	e->world = fb_run_world(run);
+	e->settings = fb_run_settings(run);
+	*engine = &e->engine;
+	return FB_OK;
+}
+
+static void host_close(struct fb_p2p_engine *engine)
+{
+	struct fb_host_p2p *e = (struct fb_host_p2p *)engine;
+
+	if (e->shm)
+		e->shm->ops->close(e->shm);
+	if (e->tcp)
+		e->tcp->ops->close(e->tcp);
+	free(e);
+}
+
+/* Whether the flow goes through shared memory. */
+static bool near(const struct fb_host_p2p *e, const struct fb_case *c, const struct fb_flow *flow)
+{
+	return strcmp(c->transport, "tcp") &&
+	       e->world->node_of[flow->src] == e->world->node_of[flow->dst];
+}
+
+static bool is_direct(const struct fb_case *c)
+{
+	return !strcmp(c->protocol, "direct") || !strcmp(c->protocol, "split");
+}
+
+static bool host_can(const struct fb_p2p_engine *engine, const struct fb_case *c,
+		     const struct fb_job *job, char reason[FB_REASON_CHARS])
+{
+	const struct fb_host_p2p *e = (const struct fb_host_p2p *)engine;
+	bool shm = !strcmp(c->transport, "shm"), one_sided = job->verb != FB_SEND;
+	bool far = false;
+
+	for (int f = 0; f < job->nflows; f++)
+		far |= !near(e, c, &job->flows[f]);
+	if (shm && far)
+		snprintf(reason, FB_REASON_CHARS, "shm does not reach the other node");
+	else if (!strcmp(c->transport, "shm+tcp") && e->world->nnodes == 1)
+		snprintf(reason, FB_REASON_CHARS, "one node: shm+tcp would be shm");
+	else if (far && one_sided)
+		snprintf(reason, FB_REASON_CHARS, "tcp has no %s", fb_verbs[job->verb]);
+	else if (far && strcmp(c->protocol, "simple"))
+		snprintf(reason, FB_REASON_CHARS, "tcp has no protocol %s", c->protocol);
+	else
+		return true;
+	return false;
+}
+
+static size_t slot_limit(const struct fb_host_p2p *e, const struct fb_case *c, bool tcp)
+{
+	if (e->settings->slot_bytes)
+		return e->settings->slot_bytes;
+	if (tcp)
+		return DEFAULT_TCP_SLOT;
+	if (!strcmp(c->protocol, "ll"))
+		return DEFAULT_LL_SLOT;
+	return strcmp(c->protocol, "ll128") ? DEFAULT_SLOT : DEFAULT_LL128_SLOT;
+}
+
+/* The function that moves an end of the flow; NULL for a passive end. */
+static bool (*step_for(const struct fb_case *c, const struct fb_job *job, bool sends))(
+	struct fb_host_end *)
+{
+	if (job->verb == FB_PUT)
+		return sends ? fb_host_put : NULL;
+	if (job->verb == FB_GET)
+		return sends ? NULL : fb_host_get;
+	if (!strcmp(c->protocol, "direct"))
+		return sends ? fb_host_push : fb_host_pushed;
+	if (!strcmp(c->protocol, "split"))
+		return sends ? fb_host_push_half : fb_host_pull_half;
+	return sends ? fb_host_send : fb_host_receive;
+}
+
+/* Enters this rank's ends of the flows. */
+static void list_ends(struct fb_host_p2p_request *r, const struct fb_case *c)
+{
+	int self = r->engine->world->rank;
+
+	for (int f = 0; f < r->job->nflows; f++) {
+		const struct fb_flow *flow = &r->job->flows[f];
+		bool tcp = !near(r->engine, c, flow);
+		size_t limit = slot_limit(r->engine, c, tcp);
+
+		if (flow->src != self && flow->dst != self)
+			continue;
+		r->ends[r->nends++] = (struct fb_host_end){
+			.job = r->job, .flow = flow, .sends = flow->src == self, .tcp = tcp,
+			.piece = r->job->bytes < limit ? (size_t)r->job->bytes : limit,
+			.step = step_for(c, r->job, flow->src == self),
+		};
+	}
+}
+
+/* Connects the ends that go through one of the transports. */
+static int connect_ends(struct fb_host_p2p_request *r, const struct fb_case *c, bool tcp)
+{
+	struct fb_transport **t = tcp ? &r->engine->tcp : &r->engine->shm;
+	struct fb_link_request *requests = calloc((size_t)r->nends + 1, sizeof(*requests));
+	struct fb_port **ports = calloc((size_t)r->nends + 1, sizeof(struct fb_port *));
+	int n = 0, err = fb_world_agree(r->engine->world, requests && ports ? FB_OK : FB_ENOMEM);
+
+	if (!err && !*t)
+		err = (tcp ? &fb_transport_tcp : &fb_transport_shm)->open(t, r->engine->world);
+	for (int i = 0; i < r->nends && !err && requests; i++) {
+		const struct fb_host_end *end = &r->ends[i];
+
+		if (end->tcp != tcp)
+			continue;
+		requests[n++] = (struct fb_link_request){
+			.peer = end->sends ? end->flow->dst : end->flow->src,
+			.id = (uint32_t)(end->flow - r->job->flows), .sends = end->sends,
+			.slots = (uint32_t)r->engine->settings->slots, .slot_bytes = end->piece,
+			.protocol = tcp ? "simple" : is_direct(c) ? "direct" : c->protocol,
+		};
+	}
+	if (!err)
+		err = (*t)->ops->connect(*t, requests, n, ports);
+	free(requests);
+	if (err) {
+		free(ports);
+		return err;
+	}
+	n = 0;
+	for (int i = 0; i < r->nends && ports; i++)
+		if (r->ends[i].tcp == tcp)
+			r->ends[i].port = ports[n++];
+	*(tcp ? &r->tcp_ports : &r->shm_ports) = ports;
+	*(tcp ? &r->n_tcp : &r->n_shm) = n;
+	return FB_OK;
+}
+
+static void host_release(struct fb_p2p_request *request)
+{
+	struct fb_host_p2p_request *r = (struct fb_host_p2p_request *)request;
+
+	if (r->shm_ports)
+		r->engine->shm->ops->disconnect(r->engine->shm, r->shm_ports, r->n_shm);
+	if (r->tcp_ports)
+		r->engine->tcp->ops->disconnect(r->engine->tcp, r->tcp_ports, r->n_tcp);
+	free(r->shm_ports);
+	free(r->tcp_ports);
+	free(r->ends);
+	free(r);
+}
+
+static int host_prepare(struct fb_p2p_engine *engine, const struct fb_case *c,
+			const struct fb_job *job, struct fb_p2p_request **request)
+{
+	struct fb_host_p2p *e = (struct fb_host_p2p *)engine;
+	struct fb_host_p2p_request *r = calloc(1, sizeof(*r));
+	int err;
+
+	if (r)
+		r->ends = calloc((size_t)job->nflows, sizeof(*r->ends));
+	err = fb_world_agree(e->world, r && r->ends ? FB_OK : FB_ENOMEM);
+	if (err || !r || !r->ends)
+		goto free_request;
+	r->request.engine = engine;
+	r->engine = e;
+	r->job = job;
+	list_ends(r, c);
+	if (job->verb == FB_SEND && strcmp(c->transport, "tcp"))
+		err = connect_ends(r, c, false);
+	if (!err && job->verb == FB_SEND && strcmp(c->transport, "shm"))
+		err = connect_ends(r, c, true);
+	if (err) {
+		host_release(&r->request);
+		return err;
+	}
+	if (job->verb != FB_SEND) {
+		atomic_store(fb_job_completed(job, e->world->rank), 0);
+		MPI_Barrier(e->world->comm);
+	}
+	*request = &r->request;
+	return FB_OK;
+free_request:
+	if (r)
+		free(r->ends);
+	free(r);
+	return err;
+}
+
+/* Whether all that the end has sent has left this rank: only then it may stop progressing. */
+static bool has_left(const struct fb_host_end *end)
+{
+	const struct fb_tcp_link *link;
+
+	if (!end->sends || !end->tcp)
+		return true;
+	link = fb_tcp_link(end->port);
+	for (const struct fb_tcp_message *m = link->socket->sending.head; m; m = m->next)
+		if (m->link == link)
+			return false;
+	return true;
+}
+
+/* Moves the n ends until all of their messages are through. */
+static int drive(struct fb_host_p2p_request *r, struct fb_host_end *ends, int n)
+{
+	struct fb_spin spin = {.yields = r->engine->world->oversubscribed};
+	int err = FB_OK;
+
+	for (;;) {
+		bool moved = false, pending = false;
+
+		for (int i = 0; i < n; i++) {
+			struct fb_host_end *end = &ends[i];
+
+			while (end->done < end->target && end->step(end))
+				moved = true;
+			pending |= end->done < end->target;
+		}
+		if (r->tcp_ports) {
+			err = r->engine->tcp->ops->progress(r->engine->tcp);
+			for (int i = 0; i < n && !pending && !err; i++)
+				pending = !has_left(&ends[i]);
+		}
+		if (err || !pending)
+			return err;
+		if (moved)
+			spin.looks = 0;
+		else if (fb_spin_again(&spin))
+			err = fb_run_alive(r->request.engine->run, "waiting for messages");
+		if (err)
+			return err;
+	}
+}
+
+/* The receivers of direct messages say that they may be written, as if they had posted them. */
+static void raise_targets(struct fb_host_p2p_request *r, uint64_t messages)
+{
+	for (int i = 0; i < r->nends; i++) {
+		struct fb_host_end *end = &r->ends[i];
+
+		end->target += messages;
+		if (end->step == fb_host_pushed || end->step == fb_host_pull_half)
+			fb_host_post(end);
+	}
+}
+
+/* ends[0] is of the flow there and ends[1] of the one back, on both of the ranks. */
+static int ping_pong(struct fb_host_p2p_request *r, int calls)
+{
+	int err = FB_OK;
+
+	if (!r->nends)
+		return FB_OK;
+	for (int call = 0; call < calls && !err; call++) {
+		raise_targets(r, 1);
+		err = drive(r, &r->ends[0], 1);
+		if (!err)
+			err = drive(r, &r->ends[1], 1);
+	}
+	return err;
+}
+
+/*
+ * All copies of this rank; then it tells the passive ends, and waits to be told itself: they must
+ * neither look at what is not there yet nor change what is still read. Copies are visible before
+ * the counter is, by its release order; glibc fences the stores of large ones itself.
+ */
+static int one_sided(struct fb_host_p2p_request *r, uint64_t messages)
+{
+	struct fb_spin spin = {.yields = r->engine->world->oversubscribed};
+	_Atomic uint64_t *own = fb_job_completed(r->job, r->engine->world->rank);
+	int err = FB_OK;
+
+	for (uint64_t k = 0; k < messages; k++)
+		for (int i = 0; i < r->nends; i++)
+			if (r->ends[i].step)
+				r->ends[i].step(&r->ends[i]);
+	for (int i = 0; i < r->nends; i++) {
+		if (r->ends[i].step)
+			atomic_fetch_add_explicit(
+				fb_job_completed(r->job, fb_job_passive(r->job, r->ends[i].flow)),
+				1, memory_order_release);
+		else
+			r->completions++;
+	}
+	while (!err && atomic_load_explicit(own, memory_order_acquire) < r->completions)
+		if (fb_spin_again(&spin))
+			err = fb_run_alive(r->request.engine->run,
+					   "waiting for one-sided operations");
+	return err;
+}
+
+static int host_run(struct fb_p2p_request *request, int calls)
+{
+	struct fb_host_p2p_request *r = (struct fb_host_p2p_request *)request;
+
+	if (r->job->verb != FB_SEND)
+		return one_sided(r, (uint64_t)calls * (uint64_t)r->job->window);
+	if (r->job->pattern == FB_PING_PONG)
+		return ping_pong(r, calls);
+	raise_targets(r, (uint64_t)calls * (uint64_t)r->job->window);
+	return drive(r, r->ends, r->nends);
+}
+
+static void host_describe(struct fb_p2p_request *request, struct fb_traits *traits)
+{
+	struct fb_host_p2p_request *r = (struct fb_host_p2p_request *)request;
+	bool shm = false;
+	char tcp[FB_PATH_CHARS / 2] = "";
+
+	for (int i = 0; i < r->nends; i++) {
+		const struct fb_host_end *end = &r->ends[i];
+		int peer = end->sends ? end->flow->dst : end->flow->src;
+
+		if (!end->tcp)
+			shm = true;
+		else if (!tcp[0])
+			r->engine->tcp->ops->describe(r->engine->tcp, peer, tcp, sizeof(tcp));
+	}
+	snprintf(traits->path, sizeof(traits->path), "%s%s%s", shm ? "shm" : "",
+		 shm && tcp[0] ? "+" : "", tcp);
+	traits->channels = 1;
+}
+
+const struct fb_p2p_engine_ops fb_p2p_host = {
+	.name = "host",
+	.summary = "the project's transports between processors",
+	.own = true,
+	.open = host_open,
+	.close = host_close,
+	.can = host_can,
+	.prepare = host_prepare,
+	.run = host_run,
+	.describe = host_describe,
+	.release = host_release,
+};

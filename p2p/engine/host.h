@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The host engine's own structures: a request is the ends of the job's flows that this rank has,
+ * each with a function that moves its next piece. Internal to p2p/engine/host*.c.
+ */
+#ifndef FB_P2P_ENGINE_HOST_H
+#define FB_P2P_ENGINE_HOST_H
+
+#include "common/transport/shm.h"
+#include "p2p/engine/engine.h"
+
+struct fb_host_p2p {
+	struct fb_p2p_engine engine;
+	const struct fb_world *world;
+	const struct fb_settings *settings;
+	struct fb_transport *shm, *tcp; /* NULL until first needed */
+};
+
+/* One end of a flow. */
+struct fb_host_end {
+	const struct fb_job *job;
+	const struct fb_flow *flow;
+	bool sends, tcp;
+	struct fb_port *port;	/* NULL: the verb needs none */
+	uint64_t target, done;	/* messages to be moved, and moved, since prepare */
+	uint64_t posted;	/* direct, receiver: messages that may be written */
+	uint64_t pulls;		/* split, sender: pulls by the receiver that must be done */
+	size_t piece, offset;	/* bytes a slot takes; bytes of the message under way moved */
+	int phase;		/* split: which part of the message comes next */
+
+	/*
+	 * Moves what can be moved now; false: nothing. A message done counts in `done`. NULL:
+	 * the passive end of a one-sided operation.
+	 */
+	bool (*step)(struct fb_host_end *end);
+};
+
+struct fb_host_p2p_request {
+	struct fb_p2p_request request;
+	struct fb_host_p2p *engine;
+	const struct fb_job *job;
+	struct fb_host_end *ends; /* [nends], in the order of the flows */
+	int nends;
+	struct fb_port **shm_ports, **tcp_ports;
+	int n_shm, n_tcp;
+	uint64_t completions; /* one-sided: of passive ends, that have to have come so far */
+};
+
+/* The functions for fb_host_end.step. (host_step.c) */
+bool fb_host_send(struct fb_host_end *end);	    /* through slots */
+bool fb_host_receive(struct fb_host_end *end);
+bool fb_host_push(struct fb_host_end *end);	    /* direct */
+bool fb_host_pushed(struct fb_host_end *end);
+bool fb_host_push_half(struct fb_host_end *end);    /* split */
+bool fb_host_pull_half(struct fb_host_end *end);
+bool fb_host_put(struct fb_host_end *end);	    /* one-sided */
+bool fb_host_get(struct fb_host_end *end);
+
+/* Direct and split, receiver: lets the sender write all messages up to `target`. */
+void fb_host_post(struct fb_host_end *end);
+
+#endif

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * How an end of a flow moves its next piece, for each protocol and verb; see host.h. None of
+ * these waits, so that a rank serves many flows in turn.
+ */
+#include <string.h>
+
+#include "common/copy.h"
+#include "p2p/engine/host.h"
+
+/* The bytes of the message under way that the next slot takes. */
+static size_t next_piece(const struct fb_host_end *end)
+{
+	size_t left = (size_t)end->job->bytes - end->offset;
+
+	return left < end->piece ? left : end->piece;
+}
+
+static void piece_done(struct fb_host_end *end, size_t n)
+{
+	end->offset += n;
+	if (end->offset < end->job->bytes)
+		return;
+	end->offset = 0;
+	end->done++;
+}
+
+bool fb_host_send(struct fb_host_end *end)
+{
+	size_t n = next_piece(end);
+	void *slot = end->port->ops->acquire(end->port, n);
+
+	if (!slot)
+		return false;
+	memcpy(slot, fb_job_source(end->job, end->flow, end->done) + end->offset, n);
+	end->port->ops->commit(end->port, n);
+	piece_done(end, n);
+	return true;
+}
+
+bool fb_host_receive(struct fb_host_end *end)
+{
+	size_t n = next_piece(end);
+	const void *slot = end->port->ops->peek(end->port, n);
+
+	if (!slot)
+		return false;
+	memcpy(fb_job_target(end->job, end->flow, end->done) + end->offset, slot, n);
+	end->port->ops->release(end->port);
+	piece_done(end, n);
+	return true;
+}
+
+void fb_host_post(struct fb_host_end *end)
+{
+	for (; end->posted < end->target; end->posted++)
+		fb_direct_credit(fb_shm_port(end->port));
+}
+
+bool fb_host_push(struct fb_host_end *end)
+{
+	struct fb_shm_port *port = fb_shm_port(end->port);
+
+	if (!fb_direct_may_push(port))
+		return false;
+	memcpy(fb_job_target(end->job, end->flow, end->done),
+	       fb_job_source(end->job, end->flow, end->done), (size_t)end->job->bytes);
+	/* glibc ends large copies, which bypass the cache, with a fence of its own. */
+	fb_direct_announce(port, true);
+	end->done++;
+	return true;
+}
+
+bool fb_host_pushed(struct fb_host_end *end)
+{
+	struct fb_shm_port *port = fb_shm_port(end->port);
+
+	if (!fb_direct_announced(port))
+		return false;
+	fb_direct_done(port, false);
+	end->done++;
+	return true;
+}
+
+/*
+ * Split: the sender writes the first half of a message and the receiver reads the second one, at
+ * the same time, since a copy by one processor leaves the memory half idle. A message is two
+ * announcements: "you may pull", before anything, and "my half is written". The sender is done
+ * when the receiver has pulled, the receiver when the sender's half is there.
+ */
+static size_t first_half(const struct fb_job *job)
+{
+	return (size_t)job->bytes / 2 / 64 * 64;
+}
+
+enum { OFFER, HALF, FINISH };
+
+bool fb_host_push_half(struct fb_host_end *end)
+{
+	struct fb_shm_port *port = fb_shm_port(end->port);
+
+	if (end->phase == OFFER) {
+		fb_direct_announce(port, false);
+		end->pulls++;
+		end->phase = HALF;
+	}
+	if (end->phase == HALF) {
+		if (!fb_direct_may_push(port))
+			return false;
+		memcpy(fb_job_target(end->job, end->flow, end->done),
+		       fb_job_source(end->job, end->flow, end->done), first_half(end->job));
+		fb_direct_announce(port, true);
+		end->phase = FINISH;
+	}
+	if (!fb_direct_drained(port, end->pulls))
+		return false;
+	end->phase = OFFER;
+	end->done++;
+	return true;
+}
+
+bool fb_host_pull_half(struct fb_host_end *end)
+{
+	struct fb_shm_port *port = fb_shm_port(end->port);
+	size_t half = first_half(end->job);
+
+	if (!fb_direct_announced(port))
+		return false;
+	if (end->phase == OFFER) {
+		memcpy(fb_job_target(end->job, end->flow, end->done) + half,
+		       fb_job_source(end->job, end->flow, end->done) + half,
+		       (size_t)end->job->bytes - half);
+		fb_direct_done(port, true);
+		end->phase = HALF;
+		return true;
+	}
+	fb_direct_done(port, false);
+	end->phase = OFFER;
+	end->done++;
+	return true;
+}
+
+bool fb_host_put(struct fb_host_end *end)
+{
+	memcpy(fb_job_target(end->job, end->flow, end->done),
+	       fb_job_source(end->job, end->flow, end->done), (size_t)end->job->bytes);
+	end->done++;
+	return true;
+}
+
+bool fb_host_get(struct fb_host_end *end)
+{
+	memcpy(fb_job_target(end->job, end->flow, end->done),
+	       fb_job_source(end->job, end->flow, end->done), (size_t)end->job->bytes);
+	end->done++;
+	return true;
+}

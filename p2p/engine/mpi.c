@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The MPI engine: the library's own messages (MPI_Send and its kin) and one-sided calls, as the
+ * yardstick for the project's transports, on the same buffers.
+ *
+ * One-sided: a window over the segment's part, locked for all from setup on. A put is complete
+ * when MPI_Win_flush returns, a get likewise. Some libraries move bytes only while the target is
+ * inside of MPI too; hence a target stays there, looking for messages, until it is told that the
+ * last operation is complete: by a counter in shared memory, else by an empty message.
+ */
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/error.h"
+#include "common/spin.h"
+#include "p2p/engine/engine.h"
+
+enum { TAG = 7, TAG_COMPLETE = 8, LOOKS_PER_PROBE = 16 };
+
+struct mpi_p2p {
+	struct fb_p2p_engine engine;
+	const struct fb_world *world;
+	MPI_Comm comm;
+};
+
+struct mpi_p2p_request {
+	struct fb_p2p_request request;
+	struct mpi_p2p *engine;
+	const struct fb_job *job;
+	MPI_Request *pending; /* [npending] */
+	int npending;
+	MPI_Win window; /* one-sided verbs */
+	uint64_t operations; /* one-sided: calls that were started, on all ranks alike */
+};
+
+static int mpi_open(struct fb_p2p_engine **engine, struct fb_run *run)
+{
+	struct mpi_p2p *e = calloc(1, sizeof(*e));
+	int err = fb_world_agree(fb_run_world(run), e ? FB_OK : FB_ENOMEM);
+
+	if (err || !e) {
+		free(e);
+		return err;
+	}
+	e->engine = (struct fb_p2p_engine){.ops = &fb_p2p_mpi, .run = run};
+	e->world = fb_run_world(run);
+	MPI_Comm_dup(e->world->comm, &e->comm);
+	*engine = &e->engine;
+	return FB_OK;
+}
+
+static void mpi_close(struct fb_p2p_engine *engine)
+{
+	struct mpi_p2p *e = (struct mpi_p2p *)engine;
+
+	MPI_Comm_free(&e->comm);
+	free(e);
+}
+
+static bool mpi_can(const struct fb_p2p_engine *engine, const struct fb_case *c,
+		    const struct fb_job *job, char reason[FB_REASON_CHARS])
+{
+	(void)engine;
+	(void)c;
+	if (job->bytes > INT_MAX) {
+		snprintf(reason, FB_REASON_CHARS, "MPI counts bytes with an int");
+		return false;
+	}
+	return true;
+}
+
+static int mpi_prepare(struct fb_p2p_engine *engine, const struct fb_case *c,
+		       const struct fb_job *job, struct fb_p2p_request **request)
+{
+	struct mpi_p2p *e = (struct mpi_p2p *)engine;
+	struct mpi_p2p_request *r = calloc(1, sizeof(*r));
+	size_t most = (size_t)job->nflows * (size_t)job->window;
+	int err;
+
+	(void)c;
+	if (r)
+		r->pending = calloc(most + 1, sizeof(*r->pending));
+	err = fb_world_agree(e->world, r && r->pending ? FB_OK : FB_ENOMEM);
+	if (err || !r || !r->pending) {
+		if (r)
+			free(r->pending);
+		free(r);
+		return err;
+	}
+	r->request.engine = engine;
+	r->engine = e;
+	r->job = job;
+	r->window = MPI_WIN_NULL;
+	if (job->verb != FB_SEND) {
+		atomic_store(fb_job_completed(job, e->world->rank), 0);
+		MPI_Win_create(fb_segment_part(job->segment, e->world->rank),
+			       (MPI_Aint)job->segment->part_bytes, 1, MPI_INFO_NULL, e->comm,
+			       &r->window);
+		MPI_Win_lock_all(MPI_MODE_NOCHECK, r->window);
+		MPI_Barrier(e->comm);
+	}
+	*request = &r->request;
+	return FB_OK;
+}
+
+static void mpi_release(struct fb_p2p_request *request)
+{
+	struct mpi_p2p_request *r = (struct mpi_p2p_request *)request;
+
+	if (r->window != MPI_WIN_NULL) {
+		MPI_Win_unlock_all(r->window);
+		MPI_Win_free(&r->window);
+	}
+	free(r->pending);
+	free(r);
+}
+
+/* NOLINTBEGIN(clang-analyzer-optin.mpi.MPI-Checker): what is waited for began elsewhere. */
+
+static int ping_pong(struct mpi_p2p_request *r)
+{
+	const struct fb_job *job = r->job;
+	const struct fb_flow *there = &job->flows[0], *back = &job->flows[1];
+	int rank = r->engine->world->rank, bytes = (int)job->bytes, err = MPI_SUCCESS;
+	MPI_Comm comm = r->engine->comm;
+
+	if (rank == there->src) {
+		err = MPI_Send(fb_job_source(job, there, 0), bytes, MPI_BYTE, there->dst, TAG, comm);
+		if (err == MPI_SUCCESS)
+			err = MPI_Recv(fb_job_target(job, back, 0), bytes, MPI_BYTE, back->src, TAG,
+				       comm, MPI_STATUS_IGNORE);
+	} else if (rank == there->dst) {
+		err = MPI_Recv(fb_job_target(job, there, 0), bytes, MPI_BYTE, there->src, TAG, comm,
+			       MPI_STATUS_IGNORE);
+		if (err == MPI_SUCCESS)
+			err = MPI_Send(fb_job_source(job, back, 0), bytes, MPI_BYTE, back->dst, TAG,
+				       comm);
+	}
+	return err;
+}
+
+/* All messages of all flows under way at once; receives first, so that none comes unexpected. */
+static int stream(struct mpi_p2p_request *r)
+{
+	const struct fb_job *job = r->job;
+	int rank = r->engine->world->rank, bytes = (int)job->bytes, err = MPI_SUCCESS;
+
+	r->npending = 0;
+	for (int sends = 0; sends < 2; sends++)
+		for (int k = 0; k < job->window; k++)
+			for (int f = 0; f < job->nflows && err == MPI_SUCCESS; f++) {
+				const struct fb_flow *flow = &job->flows[f];
+				MPI_Request *pending = &r->pending[r->npending];
+
+				if ((sends ? flow->src : flow->dst) != rank)
+					continue;
+				r->npending++;
+				err = sends ? MPI_Isend(fb_job_source(job, flow, (uint64_t)k), bytes,
+							MPI_BYTE, flow->dst, TAG, r->engine->comm,
+							pending)
+					    : MPI_Irecv(fb_job_target(job, flow, (uint64_t)k), bytes,
+							MPI_BYTE, flow->src, TAG, r->engine->comm,
+							pending);
+			}
+	if (err == MPI_SUCCESS)
+		err = MPI_Waitall(r->npending, r->pending, MPI_STATUSES_IGNORE);
+	return err;
+}
+
+/* NOLINTEND(clang-analyzer-optin.mpi.MPI-Checker) */
+
+/* The flows that this rank carries out: those it puts, or those it gets. */
+static int origins(struct mpi_p2p_request *r)
+{
+	const struct fb_job *job = r->job;
+	int rank = r->engine->world->rank, bytes = (int)job->bytes, err = MPI_SUCCESS;
+	bool put = job->verb == FB_PUT;
+
+	for (int k = 0; k < job->window; k++)
+		for (int f = 0; f < job->nflows && err == MPI_SUCCESS; f++) {
+			const struct fb_flow *flow = &job->flows[f];
+			size_t at = (size_t)(k % job->regions) * job->stride;
+
+			if (fb_job_origin(job, flow) != rank)
+				continue;
+			err = put ? MPI_Put(fb_job_source(job, flow, (uint64_t)k), bytes, MPI_BYTE,
+					    flow->dst, (MPI_Aint)(flow->receive_offset + at), bytes,
+					    MPI_BYTE, r->window)
+				  : MPI_Get(fb_job_target(job, flow, (uint64_t)k), bytes, MPI_BYTE,
+					    flow->src, (MPI_Aint)(flow->send_offset + at), bytes,
+					    MPI_BYTE, r->window);
+		}
+	for (int f = 0; f < job->nflows && err == MPI_SUCCESS; f++) {
+		const struct fb_flow *flow = &job->flows[f];
+		int peer = fb_job_passive(job, flow);
+		_Atomic uint64_t *counter = fb_job_completed(job, peer);
+
+		if (fb_job_origin(job, flow) != rank)
+			continue;
+		err = MPI_Win_flush(peer, r->window);
+		if (err != MPI_SUCCESS)
+			break;
+		if (counter)
+			atomic_fetch_add_explicit(counter, 1, memory_order_release);
+		else
+			err = MPI_Send(NULL, 0, MPI_BYTE, peer, TAG_COMPLETE, r->engine->comm);
+	}
+	return err;
+}
+
+/* Stays in MPI until the origins of all flows that concern this rank have completed theirs. */
+static int targets(struct mpi_p2p_request *r)
+{
+	const struct fb_job *job = r->job;
+	struct fb_spin spin = {.yields = r->engine->world->oversubscribed};
+	int rank = r->engine->world->rank, near = 0, err = MPI_SUCCESS;
+	_Atomic uint64_t *own = fb_job_completed(job, rank);
+
+	for (int f = 0; f < job->nflows && err == MPI_SUCCESS; f++) {
+		int origin = fb_job_origin(job, &job->flows[f]);
+
+		if (fb_job_passive(job, &job->flows[f]) != rank)
+			continue;
+		if (fb_segment_part(job->segment, origin))
+			near++;
+		else
+			err = MPI_Recv(NULL, 0, MPI_BYTE, origin, TAG_COMPLETE, r->engine->comm,
+				       MPI_STATUS_IGNORE);
+	}
+	while (near && err == MPI_SUCCESS &&
+	       atomic_load_explicit(own, memory_order_acquire) < r->operations * (uint64_t)near) {
+		int flag;
+
+		if (spin.looks % LOOKS_PER_PROBE == 0)
+			err = MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, r->engine->comm, &flag,
+					 MPI_STATUS_IGNORE);
+		if (fb_spin_again(&spin) &&
+		    fb_run_alive(r->request.engine->run, "waiting for one-sided operations"))
+			return MPI_ERR_OTHER;
+	}
+	if (near && err == MPI_SUCCESS)
+		err = MPI_Win_sync(r->window);
+	return err;
+}
+
+static int mpi_run(struct fb_p2p_request *request, int calls)
+{
+	struct mpi_p2p_request *r = (struct mpi_p2p_request *)request;
+	int err = MPI_SUCCESS;
+
+	for (int call = 0; call < calls && err == MPI_SUCCESS; call++) {
+		if (r->job->verb == FB_SEND) {
+			err = r->job->pattern == FB_PING_PONG ? ping_pong(r) : stream(r);
+			continue;
+		}
+		r->operations++;
+		err = origins(r);
+		if (err == MPI_SUCCESS)
+			err = targets(r);
+	}
+	return err == MPI_SUCCESS ? FB_OK : FB_EMPI;
+}
+
+static void mpi_describe(struct fb_p2p_request *request, struct fb_traits *traits)
+{
+	const struct mpi_p2p *e = (const struct mpi_p2p *)request->engine;
+
+	/* Which of its transports carried the bytes MPI has no call to ask. */
+	snprintf(traits->path, sizeof(traits->path), "%.*s",
+		 (int)strcspn(e->world->library, ","), e->world->library);
+}
+
+const struct fb_p2p_engine_ops fb_p2p_mpi = {
+	.name = "mpi",
+	.summary = "the MPI library's own messages and one-sided calls",
+	.open = mpi_open,
+	.close = mpi_close,
+	.can = mpi_can,
+	.prepare = mpi_prepare,
+	.run = mpi_run,
+	.describe = mpi_describe,
+	.release = mpi_release,
+};

@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The list of engines: a new one is a file in this folder and a line here. */
+#include "p2p/engine/engine.h"
+
+const struct fb_p2p_engine_ops *const fb_p2p_engines[] = {
+	&fb_p2p_host,
+	&fb_p2p_mpi,
+	NULL,
+};

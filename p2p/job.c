@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The buffers of a job; see job.h. */
+#include "p2p/job.h"
+
+#include <string.h>
+
+enum {
+	ALIGN = 4096,
+	FLOW_BYTES = 4 << 20, /* of a flow at each end: beyond that messages share regions */
+	GUARD = 64,	      /* bytes after a region that nobody may write to */
+	GUARD_BYTE = 0xc7,
+};
+
+const char *const fb_patterns[] = {
+	[FB_PING_PONG] = "ping_pong", [FB_ONE_WAY] = "one_way", [FB_TWO_WAY] = "two_way",
+	[FB_FAN_IN] = "fan_in",	      [FB_FAN_OUT] = "fan_out", [FB_PATTERNS] = NULL,
+};
+
+const char *const fb_verbs[] = {
+	[FB_SEND] = "send", [FB_PUT] = "put", [FB_GET] = "get", [FB_VERBS] = NULL,
+};
+
+/* Where the next buffer of `rank` begins, all flows before `upto` having theirs. */
+static size_t used_by(const struct fb_job *job, int rank, int upto)
+{
+	size_t used = FB_JOB_HEADER, flow_bytes = job->stride * (size_t)job->regions;
+
+	for (int f = 0; f < upto; f++)
+		if (job->flows[f].src == rank || job->flows[f].dst == rank)
+			used += flow_bytes;
+	return used;
+}
+
+size_t fb_job_layout(struct fb_job *job)
+{
+	size_t most = FB_JOB_HEADER;
+
+	job->stride = ((size_t)job->bytes + GUARD + ALIGN - 1) / ALIGN * ALIGN;
+	job->regions = job->stride < FLOW_BYTES ? (int)(FLOW_BYTES / job->stride) : 1;
+	if (job->regions > job->window)
+		job->regions = job->window;
+	for (int f = 0; f < job->nflows; f++) {
+		struct fb_flow *flow = &job->flows[f];
+		size_t flow_bytes = job->stride * (size_t)job->regions;
+
+		flow->send_offset = used_by(job, flow->src, f);
+		flow->receive_offset = used_by(job, flow->dst, f);
+		if (flow->send_offset + flow_bytes > most)
+			most = flow->send_offset + flow_bytes;
+		if (flow->receive_offset + flow_bytes > most)
+			most = flow->receive_offset + flow_bytes;
+	}
+	return most;
+}
+
+static char *region(const struct fb_job *job, int rank, size_t offset, uint64_t k)
+{
+	char *part = fb_segment_part(job->segment, rank);
+
+	return part ? part + offset + k % (uint64_t)job->regions * job->stride : NULL;
+}
+
+char *fb_job_source(const struct fb_job *job, const struct fb_flow *flow, uint64_t k)
+{
+	return region(job, flow->src, flow->send_offset, k);
+}
+
+char *fb_job_target(const struct fb_job *job, const struct fb_flow *flow, uint64_t k)
+{
+	return region(job, flow->dst, flow->receive_offset, k);
+}
+
+/* Which elements of its sender's data message k of the flow holds: those of no other message. */
+static uint64_t first_of(const struct fb_job *job, int f, int k, uint64_t elements)
+{
+	return ((uint64_t)f * (uint64_t)job->regions + (uint64_t)k) * elements;
+}
+
+void fb_job_prime(const struct fb_job *job, const struct fb_data *data, int rank)
+{
+	size_t elements = (size_t)job->bytes / fb_datatype_size(data->type);
+
+	for (int f = 0; f < job->nflows; f++)
+		for (int k = 0; k < job->regions; k++) {
+			const struct fb_flow *flow = &job->flows[f];
+
+			if (flow->src == rank)
+				fb_data_fill(data, rank, first_of(job, f, k, elements),
+					     fb_job_source(job, flow, (uint64_t)k), elements);
+			if (flow->dst == rank) {
+				char *target = fb_job_target(job, flow, (uint64_t)k);
+
+				fb_data_poison(target, (size_t)job->bytes, (unsigned)rank);
+				memset(target + job->bytes, GUARD_BYTE, GUARD);
+			}
+		}
+}
+
+static void check_guard(const char *guard, uint64_t index, struct fb_mismatch *bad)
+{
+	for (int i = 0; i < GUARD; i++) {
+		if ((unsigned char)guard[i] == GUARD_BYTE)
+			continue;
+		if (bad->errors++ == 0) {
+			bad->index = index;
+			strcpy(bad->got, "overwritten");
+			strcpy(bad->expected, "memory behind the message");
+		}
+		return;
+	}
+}
+
+void fb_job_check(const struct fb_job *job, const struct fb_data *data, int rank,
+		  struct fb_mismatch *bad)
+{
+	size_t elements = (size_t)job->bytes / fb_datatype_size(data->type);
+
+	for (int f = 0; f < job->nflows; f++)
+		for (int k = 0; k < job->regions; k++) {
+			const struct fb_flow *flow = &job->flows[f];
+			const char *target;
+
+			if (flow->dst != rank)
+				continue;
+			target = fb_job_target(job, flow, (uint64_t)k);
+			fb_data_check(data, flow->src, first_of(job, f, k, elements), target,
+				      elements, bad);
+			check_guard(target + job->bytes, elements, bad);
+		}
+}

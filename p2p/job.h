@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A job: which ranks send how many messages to which, and where these lie. It is what a case of
+ * a point-to-point program comes down to, whatever carries it out.
+ *
+ * A flow is a sender and a receiver. In a call every flow carries `window` messages; message k
+ * goes from region k % regions of the sender's to that of the receiver's buffer. Every flow has
+ * buffers of its own, so that each byte that arrives can be told from all others.
+ */
+#ifndef FB_P2P_JOB_H
+#define FB_P2P_JOB_H
+
+#include <stdatomic.h>
+
+#include "common/data.h"
+#include "common/segment.h"
+
+enum fb_pattern {
+	FB_PING_PONG, /* flow 0, and when its message is there flow 1, back */
+	FB_ONE_WAY,   /* all flows at once */
+	FB_TWO_WAY,   /* the same, with a flow in each direction */
+	FB_FAN_IN,    /* many senders, one receiver */
+	FB_FAN_OUT,   /* one sender, many receivers */
+	FB_PATTERNS,
+};
+
+/* Who does what. The bytes go from the flow's sender to its receiver in any case. */
+enum fb_verb {
+	FB_SEND, /* both ends take part */
+	FB_PUT,  /* the sender writes to the receiver's memory */
+	FB_GET,  /* the receiver reads from the sender's memory */
+	FB_VERBS,
+};
+
+/* "ping_pong", ...; "send", ...; both end in NULL. */
+extern const char *const fb_patterns[], *const fb_verbs[];
+
+struct fb_flow {
+	int src, dst; /* ranks, never equal */
+	size_t send_offset, receive_offset; /* of region 0 in the rank's part of the segment */
+};
+
+/* All members are equal on all ranks, but for the segment's addresses. */
+struct fb_job {
+	enum fb_pattern pattern;
+	enum fb_verb verb;
+	struct fb_flow *flows; /* [nflows], owned */
+	int nflows;
+	int window, regions;
+	uint64_t bytes;  /* of a message, at least 1 */
+	size_t stride;   /* from one region to the next */
+	const struct fb_segment *segment;
+};
+
+/* Before the buffers of each rank's part: what ends of one-sided operations tell each other. */
+enum { FB_JOB_HEADER = 4096 };
+
+/*
+ * How many flows that others carry out for this rank, as the passive end, are complete, summed
+ * over all calls since the engine set it to 0. Added to with release order by the active ends.
+ * NULL where the rank is on another host.
+ */
+static inline _Atomic uint64_t *fb_job_completed(const struct fb_job *job, int rank)
+{
+	return (_Atomic uint64_t *)(void *)fb_segment_part(job->segment, rank);
+}
+
+/* The end of a flow that carries a one-sided operation out, and the passive one. */
+static inline int fb_job_origin(const struct fb_job *job, const struct fb_flow *flow)
+{
+	return job->verb == FB_PUT ? flow->src : flow->dst;
+}
+
+static inline int fb_job_passive(const struct fb_job *job, const struct fb_flow *flow)
+{
+	return job->verb == FB_PUT ? flow->dst : flow->src;
+}
+
+/*
+ * Gives the flows their buffers and sets regions and stride; flows (src and dst), nflows, window
+ * and bytes are set. Pure. Returns the bytes that a part of the segment has to have.
+ */
+size_t fb_job_layout(struct fb_job *job);
+
+/* First byte of message k at its sender or receiver; NULL where the rank is on another host. */
+char *fb_job_source(const struct fb_job *job, const struct fb_flow *flow, uint64_t k);
+char *fb_job_target(const struct fb_job *job, const struct fb_flow *flow, uint64_t k);
+
+/* Local: fills what `rank` sends, and poisons where it receives. */
+void fb_job_prime(const struct fb_job *job, const struct fb_data *data, int rank);
+
+/* Local: checks every element that `rank` has received. */
+void fb_job_check(const struct fb_job *job, const struct fb_data *data, int rank,
+		  struct fb_mismatch *bad);
+
+#endif

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A point-to-point program is a description: which patterns it measures, between which ranks,
+ * with how many messages at once. Everything else these programs share.
+ *
+ * Times and rates in the rows. A row's times are of one message: half a round trip for
+ * ping_pong, the time of a call divided by its window of messages elsewhere. algbw counts the
+ * bytes of all flows (both directions of two_way, every pair at once); busbw is the share of
+ * one flow, or for fan_in and fan_out what passes the one rank in the middle.
+ */
+#ifndef FB_P2P_PROGRAM_H
+#define FB_P2P_PROGRAM_H
+
+#include "p2p/engine/engine.h"
+#include "p2p/pairs.h"
+
+/* How a program's pairs become rows. */
+enum fb_p2p_grouping {
+	FB_ONE_BY_ONE, /* a row for each pair, all other ranks idle: dst=1;src=0 */
+	FB_AT_ONCE,    /* a row for 1, 2, 4, ... pairs at once: pairs=2 */
+	FB_AROUND_ROOT,	/* a row for 1, 2, 4, ... ranks around the root: degree=3 */
+};
+
+struct fb_p2p_program {
+	const char *name;	       /* as in the CSV */
+	const char *summary;	       /* one line, for --help and the man page */
+	const char *description;       /* paragraphs for both */
+	const enum fb_pattern *patterns; /* ending in FB_PATTERNS */
+	enum fb_p2p_grouping grouping;
+	const char *pairs;	       /* default of --pairs */
+	const struct fb_default *defaults; /* of common options; NULL: none differ */
+};
+
+/* The whole of main(): runs the program from start to end, returns the exit code. */
+int fb_p2p_main(const struct fb_p2p_program *program, int argc, char **argv);
+
+/* --- between program.c and cases.c -------------------------------------------------------- */
+
+enum fb_p2p_memory { FB_P2P_HOST, FB_P2P_HUGE, FB_P2P_MEMORIES };
+
+extern const char *const fb_p2p_memories[];
+
+/* The values of the programs' own options. */
+struct fb_p2p_settings {
+	const char *pairs;
+	uint64_t window; /* 0: by size */
+};
+
+/* Lives as long as the run. Members are equal on all ranks but for pointers. */
+struct fb_p2p_state {
+	struct fb_run *run;
+	const struct fb_p2p_program *program;
+	const struct fb_world *world;
+	const struct fb_settings *settings;
+	const struct fb_p2p_settings *own;
+	struct fb_pairs pairs;
+	struct fb_p2p_engine **engines; /* as in fb_p2p_engines; NULL: not to be had */
+	struct fb_segment segment[FB_P2P_MEMORIES];
+	size_t part_bytes[FB_P2P_MEMORIES]; /* enough for every case of the run */
+	uint64_t memory_limit;
+	bool huge_pages;
+};
+
+/* Index in fb_p2p_engines of the engine of that name; the name is one of them. */
+size_t fb_p2p_engine_index(const char *name);
+
+/* The value of a key of a variant ("dst=1;src=0"), or `fallback`. */
+int fb_p2p_key(const char *variant, const char *key, int fallback);
+
+/*
+ * The job of a case. The caller frees job->flows. Pure. Returns the bytes a part needs, or 0 where
+ * memory is out.
+ */
+size_t fb_p2p_job(const struct fb_p2p_state *state, const struct fb_case *c, struct fb_job *job);
+
+/* Which memory a case's buffers lie in. */
+enum fb_p2p_memory fb_p2p_memory_of(const struct fb_case *c);
+
+/* fb_program.expand and fb_program.can */
+int fb_p2p_expand(struct fb_run *run, void *state);
+bool fb_p2p_can(void *state, const struct fb_case *c, char reason[FB_REASON_CHARS]);
+
+#endif

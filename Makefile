@@ -28,7 +28,9 @@ PROGRAMS := \
 	p2p/bandwidth \
 	p2p/incast \
 	p2p/latency \
+	p2p/loaded_latency \
 	p2p/multi_pair \
+	p2p/steady \
 	# EOL
 
 FOLDERS := common collectives p2p overlap kvtransfer

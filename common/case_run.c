@@ -140,6 +140,8 @@ static int run_valid(struct fb_run *run, const struct fb_case *c)
 	fb_watchdog_step(run->watchdog, FB_PHASE_RECORD);
 	if (run->program->describe)
 		run->program->describe(instance, &traits);
+	if (run->world.rank == 0 && run->program->summarise && m.timed)
+		run->program->summarise(instance, run->meter.sampler.max_us, m.summary.n, &traits);
 	if (run->world.rank == 0)
 		err = record(run, c, &m, &traits, setup_us);
 	fb_watchdog_step(run->watchdog, FB_PHASE_TEARDOWN);

@@ -21,6 +21,7 @@ struct subject {
 	const struct fb_program *program;
 	void *instance;
 	const struct fb_case *key;
+	bool counts; /* this rank's times count; see fb_program.counts */
 };
 
 /* MPI_User_function: see struct fb_times. */
@@ -34,17 +35,18 @@ static void combine_times(void *in, void *inout, int *count, MPI_Datatype *type)
 		b[i].max = fmax(a[i].max, b[i].max);
 		b[i].min = fmin(a[i].min, b[i].min);
 		b[i].sum += a[i].sum;
+		b[i].ranks += a[i].ranks;
 		b[i].last_start = fmax(a[i].last_start, b[i].last_start);
 		b[i].first_start = fmin(a[i].first_start, b[i].first_start);
 	}
 }
 
-static struct fb_sample to_sample(const struct fb_world *world, const struct fb_times *all)
+static struct fb_sample to_sample(const struct fb_times *all)
 {
 	return (struct fb_sample){
 		.max = all->max,
 		.min = all->min,
-		.mean = all->sum / world->nranks,
+		.mean = all->sum / all->ranks,
 		.skew = all->last_start - all->first_start,
 	};
 }
@@ -56,6 +58,7 @@ int fb_meter_open(struct fb_meter *meter)
 		.min_samples = meter->settings->min_samples,
 		.max_samples = meter->settings->max_samples,
 		.max_time_s = meter->settings->max_time_s,
+		.whole_time = meter->settings->whole_time,
 	};
 	int err = FB_OK;
 
@@ -76,7 +79,8 @@ int fb_meter_open(struct fb_meter *meter)
 	meter->epoch = fb_clock_ticks(meter->clock);
 	if (meter->one_clock)
 		MPI_Bcast(&meter->epoch, 1, MPI_UINT64_T, 0, meter->world->comm);
-	MPI_Type_contiguous(5, MPI_DOUBLE, &meter->times_type);
+	MPI_Type_contiguous(sizeof(struct fb_times) / sizeof(double), MPI_DOUBLE,
+			    &meter->times_type);
 	MPI_Type_commit(&meter->times_type);
 	MPI_Op_create(combine_times, 1, &meter->times_op);
 	return FB_OK;
@@ -122,7 +126,9 @@ static struct fb_times time_run(const struct subject *s, enum fb_phase phase, in
 	us = fb_clock_seconds(m->clock, end - start) * 1e6 / calls;
 	/* The difference is signed where clocks are not one; it is not used then. */
 	start_us = (double)(int64_t)(start - m->epoch) * m->clock->seconds_per_tick * 1e6;
-	return (struct fb_times){us, us, us, start_us, start_us};
+	if (!s->counts)
+		return (struct fb_times){-HUGE_VAL, HUGE_VAL, 0, 0, -HUGE_VAL, HUGE_VAL};
+	return (struct fb_times){us, us, us, 1, start_us, start_us};
 }
 
 static void prime(const struct subject *s)
@@ -158,7 +164,7 @@ static struct fb_sample check(const struct subject *s, struct fb_times own, int 
 	pair[1].min = bad.errors ? world->rank : world->nranks;
 	pair[1].sum = (double)bad.errors;
 	MPI_Allreduce(MPI_IN_PLACE, pair, 2, s->meter->times_type, s->meter->times_op, world->comm);
-	sample = to_sample(world, &pair[0]);
+	sample = to_sample(&pair[0]);
 	if (!(pair[1].sum > 0))
 		return sample;
 	first = (int)pair[1].min;
@@ -242,7 +248,7 @@ static void repeat(const struct subject *s, double estimate_s, int calls, size_t
 		MPI_Reduce(m->block, m->reduced, (int)reps, m->times_type, m->times_op, 0,
 			   m->world->comm);
 		for (size_t i = 0; root && i < reps; i++) {
-			struct fb_sample sample = to_sample(m->world, &m->reduced[i]);
+			struct fb_sample sample = to_sample(&m->reduced[i]);
 
 			fb_sampler_add(&m->sampler, &sample, 1);
 		}
@@ -314,7 +320,8 @@ static void final_check(const struct subject *s, struct fb_measurement *out)
 void fb_measure(struct fb_meter *meter, const struct fb_program *program, void *instance,
 		const struct fb_case *c, struct fb_measurement *out)
 {
-	const struct subject s = {meter, program, instance, c};
+	const struct subject s = {meter, program, instance, c,
+				  !program->counts || program->counts(instance)};
 	int verify = program->check ? meter->settings->verify : FB_VERIFY_NO;
 	bool again = verify == FB_VERIFY_YES;
 	uint64_t start = fb_clock_ticks(meter->clock);

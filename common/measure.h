@@ -18,11 +18,11 @@
 #include "common/watchdog.h"
 
 /*
- * One repetition in us. Own: all times are alike. Over ranks: maximum, minimum and sum of times,
- * and when the last and the first rank began.
+ * One repetition in us. Own: all times are alike. Over the ranks whose times count: maximum,
+ * minimum and sum of times, how many they are, and when the last and the first of them began.
  */
 struct fb_times {
-	double max, min, sum;
+	double max, min, sum, ranks;
 	double last_start, first_start; /* since the meter's epoch */
 };
 

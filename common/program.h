@@ -83,6 +83,19 @@ struct fb_program {
 	 */
 	int (*check)(void *instance, int calls, struct fb_mismatch *bad);
 
+	/*
+	 * Local: whether this rank's times count; ranks that have no part in the operation, or
+	 * are its background, say no. At least one rank's do. NULL: all count.
+	 */
+	bool (*counts)(void *instance);
+
+	/*
+	 * Local, rank 0, after describe: fills traits->extra from the n samples, in order, of
+	 * one call each. NULL: no column needs them.
+	 */
+	void (*summarise)(void *instance, const double *samples_us, size_t n,
+			  struct fb_traits *traits);
+
 	/* Local, equal on all ranks except path: fills *traits (zeroed) for the row. */
 	void (*describe)(void *instance, struct fb_traits *traits);
 

@@ -131,7 +131,7 @@ static enum fb_stop reached(struct fb_sampler *sampler, double elapsed_s)
 	/* Sampling ends anyway: looking once more favours no lucky moment. */
 	if (end != FB_STOP_NONE && sampler->n + c->reserve >= c->min_samples)
 		check = true;
-	if (check && tight(sampler))
+	if (check && !c->whole_time && tight(sampler))
 		return FB_STOP_CI;
 	while (check && sampler->next_check <= sampler->n)
 		sampler->next_check *= 2;
@@ -150,7 +150,7 @@ size_t fb_sampler_next(struct fb_sampler *sampler, double elapsed_s)
 	if (stop != FB_STOP_NONE) {
 		bool drifts = drifting(sampler);
 
-		if (!drifts || sampler->dropped || left <= 0) {
+		if (!drifts || sampler->dropped || left <= 0 || c->whole_time) {
 			sampler->drifts = drifts;
 			sampler->stop = stop;
 			return 0;

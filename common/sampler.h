@@ -26,6 +26,7 @@ struct fb_sampler_config {
 	double ci;
 	size_t min_samples, max_samples;
 	double max_time_s;
+	bool whole_time; /* until the time is up, however tight the interval; nothing is dropped */
 	size_t reserve; /* samples that the caller adds after the last block (0 or 1) */
 };
 

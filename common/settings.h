@@ -27,6 +27,7 @@ struct fb_settings {
 	uint64_t min_samples, max_samples, seed, launch_index;
 	int nodes_as; /* 0: the real nodes */
 	int verify;   /* enum fb_verify */
+	bool whole_time;
 	/* Output. */
 	const char *csv; /* folder; NULL: rows go to stdout */
 	const char *run; /* the study's name; NULL: made from the folder or host and time */

@@ -13,8 +13,8 @@ static const struct fb_p2p_program program = {
 	.summary = "how much passes between two ranks, one way and both ways",
 	.description =
 		"A window of messages is under way at once; a row's time is that of one message, "
-		"and message rates are its inverse. two_way sends a window in each direction at the "
-		"same time: algbw counts both, busbw one.\n\n"
+		"and message rates are its inverse. two_way sends a window in each direction at "
+		"the same time: algbw counts both, busbw one.\n\n"
 		"Pairs are measured one after the other, with all other ranks idle.",
 	.patterns = patterns,
 	.grouping = FB_ONE_BY_ONE,

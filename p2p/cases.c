@@ -107,7 +107,22 @@ static void make_flows(const struct fb_p2p_state *state, const struct fb_case *c
 	}
 }
 
-size_t fb_p2p_job(const struct fb_p2p_state *state, const struct fb_case *c, struct fb_job *job)
+/* The load: streams between the pairs after the first, which is the one that is measured. */
+static void make_load(const struct fb_p2p_state *state, const struct fb_case *c,
+		      struct fb_job *load)
+{
+	int pairs = fb_p2p_key(c->variant, "load", 0);
+
+	load->pattern = FB_ONE_WAY;
+	load->verb = FB_SEND;
+	load->bytes = state->own->load_bytes;
+	load->window = window_of(state, load->bytes);
+	for (int i = 1; i <= pairs; i++)
+		add_flow(load, state->pairs.item[i].src, state->pairs.item[i].dst);
+}
+
+size_t fb_p2p_jobs(const struct fb_p2p_state *state, const struct fb_case *c, struct fb_job *job,
+		   struct fb_job *load)
 {
 	size_t most = 2 * (size_t)state->world->nranks + (size_t)state->pairs.count * 2;
 
@@ -116,13 +131,20 @@ size_t fb_p2p_job(const struct fb_p2p_state *state, const struct fb_case *c, str
 		.verb = (enum fb_verb)index_of(fb_verbs, c->algorithm),
 		.window = fb_p2p_key(c->variant, "window", 1),
 		.bytes = c->bytes,
+		.base = FB_JOB_HEADER,
 		.segment = &state->segment[fb_p2p_memory_of(c)],
 	};
+	*load = (struct fb_job){.segment = job->segment};
 	job->flows = calloc(most, sizeof(*job->flows));
-	if (!job->flows)
+	load->flows = calloc(most, sizeof(*load->flows));
+	if (!job->flows || !load->flows)
 		return 0;
 	make_flows(state, c, job);
-	return fb_job_layout(job);
+	load->base = fb_job_layout(job);
+	if (fb_p2p_key(c->variant, "load", 0) == 0)
+		return load->base;
+	make_load(state, c, load);
+	return fb_job_layout(load);
 }
 
 /* can(), and what the case needs of the segment where it can. */
@@ -131,10 +153,12 @@ static bool judge(const struct fb_p2p_state *state, const struct fb_case *c, siz
 {
 	const struct fb_p2p_engine *engine = state->engines[fb_p2p_engine_index(c->engine)];
 	char asked[FB_SIZE_CHARS], limit[FB_SIZE_CHARS];
-	struct fb_job job;
+	struct fb_job job, load;
 	bool can = false;
 
-	if (!engine)
+	if (state->world->nranks < 2)
+		snprintf(reason, FB_REASON_CHARS, "a message needs two ranks");
+	else if (!engine)
 		snprintf(reason, FB_REASON_CHARS, "engine %s is not available here", c->engine);
 	else if (!c->bytes)
 		snprintf(reason, FB_REASON_CHARS, "no message without bytes");
@@ -154,14 +178,16 @@ static bool judge(const struct fb_p2p_state *state, const struct fb_case *c, siz
 				 fb_size_text(state->memory_limit, limit));
 		return false;
 	}
-	*part_bytes = fb_p2p_job(state, c, &job);
+	*part_bytes = fb_p2p_jobs(state, c, &job, &load);
 	can = *part_bytes && *part_bytes <= state->memory_limit;
 	if (!can)
 		snprintf(reason, FB_REASON_CHARS, "%s a message are more than the memory, %s",
 			 fb_size_text(c->bytes, asked), fb_size_text(state->memory_limit, limit));
 	else
-		can = engine->ops->can(engine, c, &job, reason);
+		can = engine->ops->can(engine, c, &job, reason) &&
+		      (!load.nflows || engine->ops->can(engine, c, &load, reason));
 	free(job.flows);
+	free(load.flows);
 	return can;
 }
 
@@ -248,6 +274,22 @@ static int expand_pairs(const struct expansion *e)
 	return err;
 }
 
+/* 0, 1, 2, 4, ... of the pairs that share no rank with each other or with the first. */
+static int expand_load(const struct expansion *e)
+{
+	int most = fb_pairs_disjoint(&e->state->pairs) - 1, err = FB_OK;
+	const struct fb_pair *probe = &e->state->pairs.item[0];
+	char variant[96];
+
+	for (int n = 0, next; n <= most && !err; n = next) {
+		next = n == 0 ? 1 : n < most && 2 * n > most ? most : 2 * n;
+		snprintf(variant, sizeof(variant), "dst=%d;load=%d;load_bytes=%llu;src=%d",
+			 probe->dst, n, (unsigned long long)e->state->own->load_bytes, probe->src);
+		err = expand_variant(e, variant);
+	}
+	return err;
+}
+
 int fb_p2p_expand(struct fb_run *run, void *arg)
 {
 	enum { ENGINES = 16 };
@@ -262,7 +304,7 @@ int fb_p2p_expand(struct fb_run *run, void *arg)
 			.has_root = state->program->grouping == FB_AROUND_ROOT,
 		},
 	};
-	int err = FB_OK;
+	int err = FB_OK, others = state->world->nranks - 1;
 
 	(void)run;
 	for (size_t i = 0; fb_p2p_engines[i] && i + 1 < ENGINES; i++)
@@ -273,8 +315,10 @@ int fb_p2p_expand(struct fb_run *run, void *arg)
 			err = expand_pairs(&e);
 		else if (state->program->grouping == FB_AT_ONCE)
 			err = expand_counts(&e, "pairs", fb_pairs_disjoint(&state->pairs));
+		else if (state->program->grouping == FB_AROUND_ROOT)
+			err = expand_counts(&e, "degree", others ? others : 1);
 		else
-			err = expand_counts(&e, "degree", state->world->nranks - 1);
+			err = expand_load(&e);
 	}
 	return err;
 }

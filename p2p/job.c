@@ -23,7 +23,7 @@ const char *const fb_verbs[] = {
 /* Where the next buffer of `rank` begins, all flows before `upto` having theirs. */
 static size_t used_by(const struct fb_job *job, int rank, int upto)
 {
-	size_t used = FB_JOB_HEADER, flow_bytes = job->stride * (size_t)job->regions;
+	size_t used = job->base, flow_bytes = job->stride * (size_t)job->regions;
 
 	for (int f = 0; f < upto; f++)
 		if (job->flows[f].src == rank || job->flows[f].dst == rank)
@@ -33,7 +33,7 @@ static size_t used_by(const struct fb_job *job, int rank, int upto)
 
 size_t fb_job_layout(struct fb_job *job)
 {
-	size_t most = FB_JOB_HEADER;
+	size_t most = job->base;
 
 	job->stride = ((size_t)job->bytes + GUARD + ALIGN - 1) / ALIGN * ALIGN;
 	job->regions = job->stride < FLOW_BYTES ? (int)(FLOW_BYTES / job->stride) : 1;

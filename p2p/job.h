@@ -49,6 +49,7 @@ struct fb_job {
 	int window, regions;
 	uint64_t bytes;  /* of a message, at least 1 */
 	size_t stride;   /* from one region to the next */
+	size_t base;	 /* of each part, that is not this job's; at least FB_JOB_HEADER */
 	const struct fb_segment *segment;
 };
 
@@ -77,8 +78,8 @@ static inline int fb_job_passive(const struct fb_job *job, const struct fb_flow 
 }
 
 /*
- * Gives the flows their buffers and sets regions and stride; flows (src and dst), nflows, window
- * and bytes are set. Pure. Returns the bytes that a part of the segment has to have.
+ * Gives the flows their buffers and sets regions and stride; flows (src and dst), nflows, window,
+ * bytes and base are set. Pure. Returns the bytes that a part of the segment has to have.
  */
 size_t fb_job_layout(struct fb_job *job);
 

@@ -14,8 +14,8 @@ static const struct fb_p2p_program program = {
 	.description =
 		"1, 2, 4, ... pairs of ranks send at the same time, which shows where they share "
 		"something: a link, a network card, memory. algbw is that of all pairs together, "
-		"busbw one flow's share. All pairs together send flows / median_us million messages "
-		"a second.\n\n"
+		"busbw one flow's share. All pairs together send flows / median_us million "
+		"messages a second.\n\n"
 		"No rank may be in two pairs: the list is used up to the first that is.",
 	.patterns = patterns,
 	.grouping = FB_AT_ONCE,

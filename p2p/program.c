@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/audit.h"
 #include "common/error.h"
 #include "common/memory.h"
 #include "common/run.h" /* fb_run.program, for its own options' values */
@@ -16,10 +17,17 @@ struct instance {
 	struct fb_p2p_state *state;
 	const struct fb_p2p_engine_ops *ops;
 	struct fb_p2p_request *request;
-	struct fb_job job;
+	struct fb_p2p_request *load_request; /* NULL: nothing but the job */
+	struct fb_job job, load;
 	struct fb_data data;
 	char path[FB_PATH_CHARS]; /* of the first flow, on all ranks */
+	struct fb_audit before;   /* rank 0 */
+	double moved;		  /* bytes between ranks since then, where all is known */
+	double *probe_us;	  /* under load, first rank: [PROBES_KEPT] */
+	size_t probes;
 };
+
+enum { TAG_STOP = 1, TAG_MORE = 2, PROBES_KEPT = 1 << 20 };
 
 static void close_program(void *arg)
 {
@@ -32,6 +40,8 @@ static void close_program(void *arg)
 	for (int i = 0; i < FB_P2P_MEMORIES; i++)
 		fb_segment_close(&state->segment[i]);
 	fb_pairs_free(&state->pairs);
+	if (state->control != MPI_COMM_NULL)
+		MPI_Comm_free(&state->control);
 	free(state);
 }
 
@@ -62,7 +72,7 @@ static int open_program(struct fb_run *run, void **result)
 {
 	const struct described *described = run->program->option_values;
 	struct fb_p2p_state *state = calloc(1, sizeof(*state));
-	int err = fb_world_agree(fb_run_world(run), state ? FB_OK : FB_ENOMEM);
+	int err = fb_world_agree(fb_run_world(run), state ? FB_OK : FB_ENOMEM), nranks;
 
 	if (err || !state) {
 		free(state);
@@ -73,17 +83,11 @@ static int open_program(struct fb_run *run, void **result)
 	state->world = fb_run_world(run);
 	state->settings = fb_run_settings(run);
 	state->own = &described->settings;
-	if (state->world->nranks < 2) {
-		err = FB_EINPUT;
-		if (state->world->rank == 0)
-			fb_error(err, "ranks '%d': accepted are 2 or more: a message needs two ends",
-				 state->world->nranks);
-	}
-	if (!err)
-		err = fb_world_agree(state->world,
-				     fb_pairs_read(&state->pairs, state->own->pairs,
-						   state->world->nranks,
-						   state->world->rank ? NULL : stderr));
+	MPI_Comm_dup(state->world->comm, &state->control);
+	/* A single rank has no pair; its rows say so, and a wrong list is wrong there too. */
+	nranks = state->world->nranks < 2 ? 2 : state->world->nranks;
+	err = fb_world_agree(state->world, fb_pairs_read(&state->pairs, state->own->pairs, nranks,
+							 state->world->rank ? NULL : stderr));
 	if (!err) {
 		fb_memory_survey(state->world, &state->memory_limit, &state->huge_pages);
 		err = open_engines(state);
@@ -105,36 +109,69 @@ static int open_segment(struct fb_p2p_state *state, enum fb_p2p_memory kind)
 			       kind == FB_P2P_HUGE);
 }
 
-static int set_up(void *state, const struct fb_case *c, void **result)
+static void free_instance(struct instance *i)
 {
-	struct fb_p2p_state *s = state;
-	struct instance *i = calloc(1, sizeof(*i));
-	struct fb_traits traits = {0};
-	int err = i && fb_p2p_job(s, c, &i->job) ? FB_OK : FB_ENOMEM;
+	if (!i)
+		return;
+	free(i->job.flows);
+	free(i->load.flows);
+	free(i->probe_us);
+	free(i);
+}
 
+static int make_instance(struct fb_p2p_state *s, const struct fb_case *c, struct instance **made)
+{
+	struct instance *i = calloc(1, sizeof(*i));
+	int err = i && fb_p2p_jobs(s, c, &i->job, &i->load) ? FB_OK : FB_ENOMEM;
+
+	if (!err && i && s->program->grouping == FB_UNDER_LOAD && s->world->rank == 0) {
+		i->probe_us = malloc(PROBES_KEPT * sizeof(*i->probe_us));
+		err = i->probe_us ? FB_OK : FB_ENOMEM;
+	}
 	err = fb_world_agree(s->world, err);
-	if (err || !i)
-		goto free_instance;
+	if (err || !i) {
+		free_instance(i);
+		return err;
+	}
 	i->state = s;
 	i->ops = fb_p2p_engines[fb_p2p_engine_index(c->engine)];
 	i->data = (struct fb_data){.seed = s->settings->seed, .type = c->datatype, .op = FB_SUM,
 				   .nranks = s->world->nranks};
+	*made = i;
+	return FB_OK;
+}
+
+static int set_up(void *state, const struct fb_case *c, void **result)
+{
+	struct fb_p2p_state *s = state;
+	struct fb_p2p_engine *engine = s->engines[fb_p2p_engine_index(c->engine)];
+	struct fb_traits traits = {0};
+	struct instance *i = NULL;
+	int err = make_instance(s, c, &i);
+
+	if (err)
+		return err;
 	err = open_segment(s, fb_p2p_memory_of(c));
 	if (!err)
-		err = i->ops->prepare(s->engines[fb_p2p_engine_index(c->engine)], c, &i->job,
-				      &i->request);
+		err = i->ops->prepare(engine, c, &i->job, &i->request);
 	if (err)
 		goto free_instance;
+	if (i->load.nflows)
+		err = i->ops->prepare(engine, c, &i->load, &i->load_request);
+	if (err)
+		goto release_request;
 	/* Rank 0 writes the row, and may have no part in the job. */
 	i->ops->describe(i->request, &traits);
 	memcpy(i->path, traits.path, sizeof(i->path));
 	MPI_Bcast(i->path, sizeof(i->path), MPI_CHAR, i->job.flows[0].src, s->world->comm);
+	if (s->world->rank == 0)
+		fb_audit_read(&i->before, "");
 	*result = i;
 	return FB_OK;
+release_request:
+	i->ops->release(i->request);
 free_instance:
-	if (i)
-		free(i->job.flows);
-	free(i);
+	free_instance(i);
 	return err;
 }
 
@@ -142,9 +179,10 @@ static void tear_down(void *instance)
 {
 	struct instance *i = instance;
 
+	if (i->load_request)
+		i->ops->release(i->load_request);
 	i->ops->release(i->request);
-	free(i->job.flows);
-	free(i);
+	free_instance(i);
 }
 
 static int prime(void *instance)
@@ -152,14 +190,90 @@ static int prime(void *instance)
 	const struct instance *i = instance;
 
 	fb_job_prime(&i->job, &i->data, i->state->world->rank);
+	fb_job_prime(&i->load, &i->data, i->state->world->rank);
 	return FB_OK;
+}
+
+/* The flow of a job that a rank has a part in; NULL: it has none. */
+static const struct fb_flow *flow_of(const struct fb_job *job, int rank)
+{
+	for (int f = 0; f < job->nflows; f++)
+		if (job->flows[f].src == rank || job->flows[f].dst == rank)
+			return &job->flows[f];
+	return NULL;
+}
+
+/*
+ * A rank of the load: windows of messages until the first rank says that its probes are through.
+ * The sender hears it and tells its receiver before each window whether it comes.
+ */
+static int run_load(struct instance *i, const struct fb_flow *flow)
+{
+	const struct fb_p2p_state *s = i->state;
+	bool sends = flow->src == s->world->rank;
+	int err = FB_OK;
+
+	for (;;) {
+		int stop = 0;
+
+		if (sends)
+			MPI_Iprobe(i->job.flows[0].src, TAG_STOP, s->control, &stop,
+				   MPI_STATUS_IGNORE);
+		if (stop)
+			MPI_Recv(NULL, 0, MPI_BYTE, i->job.flows[0].src, TAG_STOP, s->control,
+				 MPI_STATUS_IGNORE);
+		if (sends)
+			MPI_Send(&stop, 1, MPI_INT, flow->dst, TAG_MORE, s->control);
+		else
+			MPI_Recv(&stop, 1, MPI_INT, flow->src, TAG_MORE, s->control,
+				 MPI_STATUS_IGNORE);
+		if (stop)
+			return FB_OK;
+		err = i->ops->run(i->load_request, 1);
+		if (err)
+			return err;
+	}
+}
+
+/* The probes, each timed by the first rank; then it ends the load. */
+static int run_probes(struct instance *i, int calls)
+{
+	const struct fb_p2p_state *s = i->state;
+	const struct fb_clock *clock = &s->run->clock;
+	int err = FB_OK;
+
+	for (uint64_t k = 0; k < (uint64_t)calls * s->own->probes && !err; k++) {
+		uint64_t start = fb_clock_ticks(clock);
+
+		err = i->ops->run(i->request, 1);
+		if (i->probe_us)
+			i->probe_us[i->probes++ % PROBES_KEPT] =
+				fb_clock_seconds(clock, fb_clock_ticks(clock) - start) * 1e6 / 2;
+	}
+	for (int f = 0; f < i->load.nflows && s->world->rank == i->job.flows[0].src; f++)
+		MPI_Send(NULL, 0, MPI_BYTE, i->load.flows[f].src, TAG_STOP, s->control);
+	return err;
 }
 
 static int run(void *instance, int calls)
 {
 	struct instance *i = instance;
+	const struct fb_flow *load = flow_of(&i->load, i->state->world->rank);
 
+	i->moved += (double)i->job.bytes * i->job.window * i->job.nflows * calls;
+	if (load)
+		return run_load(i, load);
+	if (i->state->program->grouping == FB_UNDER_LOAD)
+		return run_probes(i, calls);
 	return i->ops->run(i->request, calls);
+}
+
+/* Idle ranks and the load do not delay a message. */
+static bool counts(void *instance)
+{
+	const struct instance *i = instance;
+
+	return flow_of(&i->job, i->state->world->rank) != NULL;
 }
 
 static int check(void *instance, int calls, struct fb_mismatch *bad)
@@ -168,7 +282,25 @@ static int check(void *instance, int calls, struct fb_mismatch *bad)
 
 	(void)calls;
 	fb_job_check(&i->job, &i->data, i->state->world->rank, bad);
+	fb_job_check(&i->load, &i->data, i->state->world->rank, bad);
 	return FB_OK;
+}
+
+/* "shm", or "Open MPI v4.1.4 (lo 2.00)": the interfaces that the bytes have passed. */
+static void describe_path(const struct instance *i, struct fb_traits *traits)
+{
+	struct fb_audit after;
+	char carried[FB_PATH_CHARS / 2] = "";
+
+	memcpy(traits->path, i->path, sizeof(i->path));
+	if (i->state->world->rank != 0 || i->load.nflows)
+		return;
+	fb_audit_read(&after, "");
+	if (fb_audit_text(&i->before, &after, i->moved, carried, sizeof(carried)) == 0)
+		return;
+	snprintf(traits->path, sizeof(traits->path), "%.90s (%s)", i->path, carried);
+	if (!strcmp(i->path, "shm"))
+		snprintf(traits->flags, sizeof(traits->flags), "stray-traffic");
 }
 
 static void describe(void *instance, struct fb_traits *traits)
@@ -180,11 +312,26 @@ static void describe(void *instance, struct fb_traits *traits)
 	int pairs = job->nflows / (ping_pong || job->pattern == FB_TWO_WAY ? 2 : 1);
 
 	i->ops->describe(i->request, traits);
-	memcpy(traits->path, i->path, sizeof(i->path));
+	describe_path(i, traits);
 	traits->operations = ping_pong ? 2 : job->window;
+	if (i->state->program->grouping == FB_UNDER_LOAD)
+		traits->operations *= (int)i->state->own->probes;
 	traits->algorithm_bytes = (double)job->bytes * (ping_pong ? pairs : job->nflows);
 	traits->bus_factor = central ? 1 : 1.0 / (ping_pong ? pairs : job->nflows);
 	traits->bound_us = nan("");
+}
+
+static void summarise(void *instance, const double *samples_us, size_t n,
+		      struct fb_traits *traits)
+{
+	const struct instance *i = instance;
+	void (*of_program)(const double *us, size_t n, struct fb_traits *traits) =
+		i->state->program->summarise;
+
+	if (of_program && i->probe_us)
+		of_program(i->probe_us, i->probes < PROBES_KEPT ? i->probes : PROBES_KEPT, traits);
+	else if (of_program)
+		of_program(samples_us, n, traits);
 }
 
 static const struct fb_option *own_options(const char *pairs, struct fb_option *table, size_t n)
@@ -196,6 +343,10 @@ static const struct fb_option *own_options(const char *pairs, struct fb_option *
 				 "list as 0-1,2-3 from sender to receiver"),
 		FB_OPTION_U64(struct described, settings.window, 0, "window", "N", "0", 0, 4096,
 			      "messages of a flow in a call; 0: 64, less for large ones"),
+		FB_OPTION_U64(struct described, settings.load_bytes, 0, "load-bytes", "SIZE", "1M",
+			      1, UINT64_C(1) << 30, "loaded_latency: of the load's messages"),
+		FB_OPTION_U64(struct described, settings.probes, 0, "probes", "N", "1000", 1,
+			      100000, "loaded_latency: round trips in a call"),
 		FB_OPTION_END,
 	};
 
@@ -223,8 +374,12 @@ int fb_p2p_main(const struct fb_p2p_program *program, int argc, char **argv)
 		.expand = fb_p2p_expand,
 		.can = fb_p2p_can,
 		.setup = set_up,
+		.columns = program->columns,
+		.ncolumns = program->ncolumns,
 		.prime = prime,
 		.run = run,
+		.counts = counts,
+		.summarise = summarise,
 		.check = check,
 		.describe = describe,
 		.teardown = tear_down,

@@ -19,6 +19,7 @@ enum fb_p2p_grouping {
 	FB_ONE_BY_ONE, /* a row for each pair, all other ranks idle: dst=1;src=0 */
 	FB_AT_ONCE,    /* a row for 1, 2, 4, ... pairs at once: pairs=2 */
 	FB_AROUND_ROOT,	/* a row for 1, 2, 4, ... ranks around the root: degree=3 */
+	FB_UNDER_LOAD,	/* the first pair, while 0, 1, 2, ... others stream: dst=1;load=2;src=0 */
 };
 
 struct fb_p2p_program {
@@ -29,6 +30,10 @@ struct fb_p2p_program {
 	enum fb_p2p_grouping grouping;
 	const char *pairs;	       /* default of --pairs */
 	const struct fb_default *defaults; /* of common options; NULL: none differ */
+	const struct fb_column *columns;   /* its own CSV columns, [ncolumns]; or NULL */
+	size_t ncolumns;
+	/* Fills traits->extra from a row's samples or its probes (under load); or NULL. */
+	void (*summarise)(const double *us, size_t n, struct fb_traits *traits);
 };
 
 /* The whole of main(): runs the program from start to end, returns the exit code. */
@@ -44,6 +49,7 @@ extern const char *const fb_p2p_memories[];
 struct fb_p2p_settings {
 	const char *pairs;
 	uint64_t window; /* 0: by size */
+	uint64_t load_bytes, probes;
 };
 
 /* Lives as long as the run. Members are equal on all ranks but for pointers. */
@@ -59,6 +65,7 @@ struct fb_p2p_state {
 	size_t part_bytes[FB_P2P_MEMORIES]; /* enough for every case of the run */
 	uint64_t memory_limit;
 	bool huge_pages;
+	MPI_Comm control; /* tells the load when to end */
 };
 
 /* Index in fb_p2p_engines of the engine of that name; the name is one of them. */
@@ -68,10 +75,12 @@ size_t fb_p2p_engine_index(const char *name);
 int fb_p2p_key(const char *variant, const char *key, int fallback);
 
 /*
- * The job of a case. The caller frees job->flows. Pure. Returns the bytes a part needs, or 0 where
- * memory is out.
+ * The job of a case, and that of its load (without flows where it has none). The caller frees
+ * their flows, also after an error. Pure. Returns the bytes a part needs, or 0 where memory is
+ * out.
  */
-size_t fb_p2p_job(const struct fb_p2p_state *state, const struct fb_case *c, struct fb_job *job);
+size_t fb_p2p_jobs(const struct fb_p2p_state *state, const struct fb_case *c, struct fb_job *job,
+		   struct fb_job *load);
 
 /* Which memory a case's buffers lie in. */
 enum fb_p2p_memory fb_p2p_memory_of(const struct fb_case *c);

@@ -30,6 +30,7 @@ struct mpi_p2p_request {
 	struct mpi_p2p *engine;
 	const struct fb_job *job;
 	MPI_Request *pending; /* [npending] */
+	MPI_Status *status;   /* as many; MPICH's MPI_STATUSES_IGNORE upsets gcc */
 	int npending;
 	MPI_Win window; /* one-sided verbs */
 	uint64_t operations; /* one-sided: calls that were started, on all ranks alike */
@@ -71,6 +72,15 @@ static bool mpi_can(const struct fb_p2p_engine *engine, const struct fb_case *c,
 	return true;
 }
 
+static void free_request(struct mpi_p2p_request *r)
+{
+	if (!r)
+		return;
+	free(r->pending);
+	free(r->status);
+	free(r);
+}
+
 static int mpi_prepare(struct fb_p2p_engine *engine, const struct fb_case *c,
 		       const struct fb_job *job, struct fb_p2p_request **request)
 {
@@ -80,13 +90,13 @@ static int mpi_prepare(struct fb_p2p_engine *engine, const struct fb_case *c,
 	int err;
 
 	(void)c;
-	if (r)
+	if (r) {
 		r->pending = calloc(most + 1, sizeof(*r->pending));
-	err = fb_world_agree(e->world, r && r->pending ? FB_OK : FB_ENOMEM);
-	if (err || !r || !r->pending) {
-		if (r)
-			free(r->pending);
-		free(r);
+		r->status = calloc(most + 1, sizeof(*r->status));
+	}
+	err = fb_world_agree(e->world, r && r->pending && r->status ? FB_OK : FB_ENOMEM);
+	if (err || !r) {
+		free_request(r);
 		return err;
 	}
 	r->request.engine = engine;
@@ -113,8 +123,7 @@ static void mpi_release(struct fb_p2p_request *request)
 		MPI_Win_unlock_all(r->window);
 		MPI_Win_free(&r->window);
 	}
-	free(r->pending);
-	free(r);
+	free_request(r);
 }
 
 /* NOLINTBEGIN(clang-analyzer-optin.mpi.MPI-Checker): what is waited for began elsewhere. */
@@ -127,7 +136,8 @@ static int ping_pong(struct mpi_p2p_request *r)
 	MPI_Comm comm = r->engine->comm;
 
 	if (rank == there->src) {
-		err = MPI_Send(fb_job_source(job, there, 0), bytes, MPI_BYTE, there->dst, TAG, comm);
+		err = MPI_Send(fb_job_source(job, there, 0), bytes, MPI_BYTE, there->dst, TAG,
+			       comm);
 		if (err == MPI_SUCCESS)
 			err = MPI_Recv(fb_job_target(job, back, 0), bytes, MPI_BYTE, back->src, TAG,
 				       comm, MPI_STATUS_IGNORE);
@@ -157,15 +167,15 @@ static int stream(struct mpi_p2p_request *r)
 				if ((sends ? flow->src : flow->dst) != rank)
 					continue;
 				r->npending++;
-				err = sends ? MPI_Isend(fb_job_source(job, flow, (uint64_t)k), bytes,
-							MPI_BYTE, flow->dst, TAG, r->engine->comm,
-							pending)
-					    : MPI_Irecv(fb_job_target(job, flow, (uint64_t)k), bytes,
-							MPI_BYTE, flow->src, TAG, r->engine->comm,
-							pending);
+				err = sends ? MPI_Isend(fb_job_source(job, flow, (uint64_t)k),
+							bytes, MPI_BYTE, flow->dst, TAG,
+							r->engine->comm, pending)
+					    : MPI_Irecv(fb_job_target(job, flow, (uint64_t)k),
+							bytes, MPI_BYTE, flow->src, TAG,
+							r->engine->comm, pending);
 			}
 	if (err == MPI_SUCCESS)
-		err = MPI_Waitall(r->npending, r->pending, MPI_STATUSES_IGNORE);
+		err = MPI_Waitall(r->npending, r->pending, r->status);
 	return err;
 }
 

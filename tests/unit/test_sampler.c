@@ -110,6 +110,24 @@ static void test_stops(void)
 	fb_sampler_close(&f.sampler);
 }
 
+/* A soak goes on until the time is up, though the interval is tight, and keeps what drifts. */
+static void test_whole_time(void)
+{
+	struct feed f = {.step_us = 0};
+	struct fb_sampler_config config = usual;
+
+	config.whole_time = true;
+	sample_all(&f, &config, 1e-2, 1, steady);
+	CHECK_INT(f.sampler.stop, FB_STOP_TIME);
+	CHECK(f.sampler.n >= 99 && f.sampler.n <= 101);
+	fb_sampler_close(&f.sampler);
+
+	sample_all(&f, &config, 1e-2, 1, rising);
+	CHECK(f.sampler.drifts && !f.sampler.dropped);
+	CHECK(f.sampler.n >= 99 && f.sampler.n <= 101);
+	fb_sampler_close(&f.sampler);
+}
+
 /* 0.60 or 0.61: a step of 10 ns is 1.6% of it, so that no number of samples gets below 1%. */
 static double coarse(struct feed *f, size_t i)
 {
@@ -233,6 +251,7 @@ static void test_batches(void)
 int main(void)
 {
 	test_stops();
+	test_whole_time();
 	test_clock_steps();
 	test_tight_at_the_end();
 	test_drift();

@@ -1,0 +1,86 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# timeout: 300
+#
+# Every point-to-point program with every engine, verb, protocol and transport it has, on two to
+# four ranks of each MPI: all data right, every row there, its keys those that were asked for.
+
+set -u
+export LC_ALL=C
+. tests/shell/lib.sh
+
+small=(--quiet --max-samples 30 --min-samples 5 --ci 50% --timeout 60s)
+time=5ms
+
+# go FAMILY RANKS PROGRAM OPTION...: runs into a new file; sets rc and csv.
+go() {
+	local family=$1 ranks=$2 program=$3
+
+	shift 3
+	csv=$FB_TMP/$family-$ranks-$program-$((++runs))
+	scripts/launch "$ranks" "build/$family/bin/$program" --csv "$csv" --run t "${small[@]}" \
+		--max-time "$time" "$@" >"$FB_TMP/out" 2>&1 </dev/null
+	rc=$?
+	csv=$csv/$program.csv
+	[ "$rc" -eq 0 ] && return
+	fail "$program on $ranks ranks ($family): exit code $rc"
+	tail -n 5 "$FB_TMP/out"
+}
+
+# rows CSV PATTERN: how many rows match.
+rows() {
+	tail -n +2 "$1" | grep -cE -- "$2"
+}
+
+runs=0
+for family in $FB_MPIS; do
+	ranks=4
+	[ "$family" = mpich ] && ranks=2
+	go "$family" 2 latency --bytes 1,8,100001 --algorithm all
+	# 3 sizes: send by 5 protocols, put, get; and the library's three verbs.
+	expect "rows of latency" "$(rows "$csv" ',(ok|few),')" $((3 * (5 + 2 + 3)))
+	expect "rows of ping_pong" "$(rows "$csv" ',ping_pong,')" $((3 * (5 + 1)))
+	expect "one-sided rows of latency" "$(rows "$csv" ',one_way,.*,(put|get),')" $((3 * 4))
+	build/"$family"/bin/csvcheck "$csv" >"$FB_TMP/check" || fail "$(cat "$FB_TMP/check")"
+	go "$family" 2 bandwidth --bytes 8,200000 --algorithm all
+	expect "rows of bandwidth" "$(rows "$csv" ',(ok|few),')" $((2 * 2 * (5 + 2 + 3)))
+	go "$family" 2 latency --bytes 8,300000 --transport tcp --engine host
+	expect "rows over tcp" "$(rows "$csv" ',(ok|few),.*,tcp lo[^,]*,')" 2
+	expect "rows that tcp cannot do" "$(rows "$csv" ',skipped,tcp has no protocol')" 8
+	time=50ms go "$family" 2 steady --transport shm,tcp
+	expect "rows of steady" "$(rows "$csv" ',(ok|few),.*,time,')" 3
+	go "$family" "$ranks" all_pairs --bytes 64 --protocol ll
+	# One way between ordered pairs; there and back once for both directions.
+	expect "rows of all_pairs" "$(rows "$csv" ',(ok|few),')" \
+		$((2 * (ranks * (ranks - 1) * 3 / 2)))
+	verdict "p2p_pairs_$family"
+
+	go "$family" "$ranks" multi_pair --bytes 8,100000 --algorithm all
+	counts=$((ranks / 2))
+	expect "rows of multi_pair" "$(rows "$csv" ',(ok|few),')" $((2 * 2 * counts * (5 + 2 + 3)))
+	go "$family" "$ranks" incast --bytes 8,100000 --algorithm all --root 1
+	counts=$((ranks == 4 ? 3 : 1))
+	expect "rows of incast" "$(rows "$csv" ',(ok|few),')" $((2 * 2 * counts * (5 + 2 + 3)))
+	go "$family" "$ranks" incast --bytes 100000 --transport tcp --protocol simple
+	go "$family" "$ranks" loaded_latency --probes 5 --load-bytes 50000 --transport shm,tcp
+	expect "loads of loaded_latency" \
+		"$(tail -n +2 "$csv" | grep -oE ';load=[0-9]+' | sort -u | tr -d '\n')" \
+		"$([ "$ranks" = 4 ] && echo ';load=0;load=1' || echo ';load=0')"
+	verdict "p2p_many_$family"
+done
+
+# Pretended nodes: shared memory inside, sockets between, in one job.
+family=${FB_MPIS%% *}
+go "$family" 4 multi_pair --bytes 100000 --nodes-as 2 --engine host --protocol simple,direct
+holds "$csv" ',shm\+tcp,.*,pairs=2;window=[0-9]+,(ok|few),'
+holds "$csv" ',skipped,tcp has no protocol direct,'
+go "$family" 4 all_pairs --bytes 64 --nodes-as 2 --engine host --protocol simple
+holds "$csv" ',dst=1;src=0;window=[0-9]+,(ok|few),.*,shm,'
+holds "$csv" ',dst=2;src=0;window=[0-9]+,(ok|few),.*,tcp lo'
+verdict p2p_nodes
+
+# What carried the bytes is in the path: all of them twice through lo, there and back.
+go "$family" 2 bandwidth --bytes 1M --transport tcp --protocol simple --engine host --window 16
+holds "$csv" ',one_way,.*,"?tcp lo [^,]*\(lo 2\.[0-9]+\)'
+verdict p2p_path
+exit "$bad"

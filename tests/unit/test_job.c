@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The buffers of a job: nobody's overlap, and a wrong byte anywhere is found. */
+#include "p2p/job.h"
+
+#include <stdlib.h>
+
+#include "tests/unit/check.h"
+
+enum { RANKS = 4, FLOWS = 6 };
+
+static int part_of[RANKS] = {0, 1, 2, 3};
+static const struct fb_data data = {.seed = 3, .type = FB_U8, .op = FB_SUM, .nranks = RANKS};
+
+/* A star around rank 0 and a pair in both directions, in a segment of its own. */
+static int open_job(struct fb_job *job, struct fb_flow *flows, struct fb_segment *segment,
+		    uint64_t bytes, int window)
+{
+	static const int ends[FLOWS][2] = {{1, 0}, {2, 0}, {3, 0}, {0, 1}, {2, 3}, {3, 2}};
+
+	*job = (struct fb_job){.pattern = FB_ONE_WAY, .verb = FB_SEND, .flows = flows,
+			       .nflows = FLOWS, .window = window, .bytes = bytes,
+			       .base = FB_JOB_HEADER, .segment = segment};
+	for (int f = 0; f < FLOWS; f++)
+		flows[f] = (struct fb_flow){.src = ends[f][0], .dst = ends[f][1]};
+	*segment = (struct fb_segment){.nparts = RANKS, .part_of = part_of};
+	segment->part_bytes = fb_job_layout(job);
+	segment->base = calloc(RANKS, segment->part_bytes);
+	return CHECK(segment->base) ? 0 : -1;
+}
+
+/* What a correct transport does. */
+static void deliver(const struct fb_job *job)
+{
+	for (int f = 0; f < job->nflows; f++)
+		for (uint64_t k = 0; k < (uint64_t)job->window; k++)
+			memcpy(fb_job_target(job, &job->flows[f], k),
+			       fb_job_source(job, &job->flows[f], k), (size_t)job->bytes);
+}
+
+static uint64_t errors_of(const struct fb_job *job)
+{
+	struct fb_mismatch bad = {0};
+
+	for (int rank = 0; rank < RANKS; rank++)
+		fb_job_check(job, &data, rank, &bad);
+	return bad.errors;
+}
+
+static void test_delivery(uint64_t bytes, int window)
+{
+	struct fb_flow flows[FLOWS];
+	struct fb_segment segment;
+	struct fb_job job;
+
+	if (open_job(&job, flows, &segment, bytes, window))
+		return;
+	for (int rank = 0; rank < RANKS; rank++)
+		fb_job_prime(&job, &data, rank);
+	/* A byte may be right by chance, but not all of them. */
+	CHECK(errors_of(&job) > 0);
+	deliver(&job);
+	CHECK_INT(errors_of(&job), 0);
+
+	/* A byte of the last message of each flow, the byte behind it, and a message astray. */
+	for (int f = 0; f < FLOWS; f++) {
+		char *last = fb_job_target(&job, &flows[f], (uint64_t)job.regions - 1);
+
+		last[bytes - 1] ^= 1;
+		CHECK_INT(errors_of(&job), 1);
+		last[bytes - 1] ^= 1;
+		last[bytes] ^= 1;
+		CHECK_INT(errors_of(&job), 1);
+		last[bytes] ^= 1;
+	}
+	if (bytes >= 64) {
+		memcpy(fb_job_target(&job, &flows[0], 0), fb_job_source(&job, &flows[1], 0),
+		       (size_t)bytes);
+		CHECK(errors_of(&job) > bytes / 2);
+	}
+	free(segment.base);
+}
+
+static void test_layout(void)
+{
+	struct fb_flow flows[FLOWS];
+	struct fb_segment segment;
+	struct fb_job job;
+
+	if (open_job(&job, flows, &segment, 1 << 20, 64))
+		return;
+	CHECK_INT(job.regions, 3); /* 4 MiB hold three messages with their guards */
+	free(segment.base);
+	if (open_job(&job, flows, &segment, 8 << 20, 64))
+		return;
+	CHECK_INT(job.regions, 1);
+	free(segment.base);
+	if (open_job(&job, flows, &segment, 8, 4))
+		return;
+	CHECK_INT(job.regions, 4);
+	/* Rank 0 has the first four flows, one after the other. */
+	CHECK_INT(flows[0].receive_offset, FB_JOB_HEADER);
+	CHECK_INT(flows[1].receive_offset, FB_JOB_HEADER + 4 * 4096);
+	CHECK_INT(flows[3].send_offset, FB_JOB_HEADER + 3 * 4 * 4096);
+	CHECK_INT(flows[3].receive_offset, FB_JOB_HEADER + 4 * 4096);
+	free(segment.base);
+}
+
+int main(void)
+{
+	test_layout();
+	test_delivery(1, 1);
+	test_delivery(8, 5);
+	test_delivery(4096, 64);
+	test_delivery(100001, 7);
+	return check_done("job");
+}

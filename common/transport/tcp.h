@@ -18,6 +18,10 @@
  * memory does it all. Buffers in use are few as long as the other side keeps up, because the
  * last one freed, which the caches still hold, is taken first.
  *
+ * A link may be `posted`: then messages are sent from the caller's memory and received into it,
+ * which saves a copy at each end. The receiver says beforehand where the next messages go, and
+ * only then gets the sender a credit for each, so nothing ever arrives that has no place.
+ *
  * One rank's ports share sockets, so all of them and progress() belong to one thread.
  */
 #ifndef FB_COMMON_TRANSPORT_TCP_H
@@ -58,6 +62,8 @@ struct fb_tcp_message {
 	const char *at;           /* to be sent from here on */
 	size_t left;              /* so many bytes */
 	size_t bytes;             /* of the payload */
+	char *user;               /* posted: where the payload is, or goes; else NULL */
+	size_t user_left;         /* posted: bytes to be sent from there, after `at` */
 };
 
 struct fb_tcp_queue {
@@ -69,7 +75,7 @@ struct fb_tcp_link {
 	struct fb_tcp_socket *socket;
 	uint32_t id, index, remote; /* remote: the peer's index */
 	uint16_t epoch;
-	bool sends;
+	bool sends, posted;
 	uint32_t slots;
 	size_t slot_bytes;
 	char *memory;                  /* [slots] buffers */
@@ -77,6 +83,7 @@ struct fb_tcp_link {
 	struct fb_tcp_message *staged; /* sender: acquired, not committed */
 	uint32_t unreleased;           /* sender: committed, no credit yet */
 	struct fb_tcp_queue received;  /* receiver: complete messages */
+	struct fb_tcp_queue places;    /* posted, receiver: where the next messages go */
 	uint32_t owed;                 /* receiver: released, credit not sent */
 	struct fb_tcp_link *next_owed;
 };
@@ -128,9 +135,15 @@ static inline struct fb_tcp_link *fb_tcp_link(struct fb_port *port)
 	return (struct fb_tcp_link *)port;
 }
 
-static inline char *fb_tcp_payload(struct fb_tcp_message *message)
+/* The payload's place in the message's own buffer. */
+static inline char *fb_tcp_body(struct fb_tcp_message *message)
 {
 	return (char *)message + FB_TCP_HEAD;
+}
+
+static inline char *fb_tcp_payload(struct fb_tcp_message *message)
+{
+	return message->user ? message->user : fb_tcp_body(message);
 }
 
 static inline void fb_tcp_push(struct fb_tcp_queue *queue, struct fb_tcp_message *message)
@@ -211,6 +224,12 @@ void *fb_tcp_acquire(struct fb_port *port, size_t bytes);
 void fb_tcp_commit(struct fb_port *port, size_t bytes);
 
 /*
+ * Posted links, sender: instead of commit(), after acquire() has returned something: sends
+ * `bytes` bytes at `data`, which stays as it is until they have left (fb_tcp_idle).
+ */
+void fb_tcp_commit_user(struct fb_port *port, const void *data, size_t bytes);
+
+/*
  * Sends what is queued and the credits that are due, as far as the kernel takes it, and nothing
  * is held back any more.
  */
@@ -220,6 +239,12 @@ void fb_tcp_flush(struct fb_tcp_socket *socket);
 
 const void *fb_tcp_peek(struct fb_port *port, size_t bytes);
 void fb_tcp_release(struct fb_port *port);
+
+/*
+ * Posted links, receiver: the next message without a place goes to `buffer`. Returns false where
+ * as many as the link has slots wait already.
+ */
+bool fb_tcp_post(struct fb_port *port, void *buffer);
 
 /* Takes what has arrived, as far as it is worth while at once. */
 void fb_tcp_receive(struct fb_tcp_socket *socket);

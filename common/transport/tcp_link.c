@@ -47,10 +47,11 @@ static int find_index(struct fb_tcp *tcp, uint32_t *index)
 /* Allocates the link's buffers and puts all into its list of unused ones. */
 static int make_buffers(struct fb_tcp_link *link)
 {
-	size_t bytes = (link->slot_bytes + FB_TCP_HEAD - 1) / FB_TCP_HEAD * FB_TCP_HEAD;
+	size_t body = link->posted ? 0 : link->slot_bytes;
+	size_t bytes = (body + FB_TCP_HEAD - 1) / FB_TCP_HEAD * FB_TCP_HEAD;
 	size_t total;
 
-	if (bytes < link->slot_bytes || __builtin_add_overflow(bytes, FB_TCP_HEAD, &bytes) ||
+	if (bytes < body || __builtin_add_overflow(bytes, FB_TCP_HEAD, &bytes) ||
 	    __builtin_mul_overflow(bytes, link->slots, &total))
 		return FB_ENOMEM;
 	link->memory = aligned_alloc(FB_TCP_HEAD, total);
@@ -84,6 +85,9 @@ int fb_tcp_link_new(struct fb_tcp *tcp, const struct fb_link_request *request,
 	made->sends = request->sends;
 	made->slots = request->slots;
 	made->slot_bytes = request->slot_bytes;
+	made->posted = request->posted;
+	if (made->posted && made->sends)
+		made->unreleased = made->slots; /* no place has been posted yet */
 	if (make_buffers(made) || find_index(tcp, &made->index))
 		goto free_link;
 	tcp->links[made->index] = made;

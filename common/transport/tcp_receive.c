@@ -57,10 +57,18 @@ static bool take_data(struct fb_tcp_socket *socket, struct fb_tcp_link *link,
 {
 	struct fb_tcp_message *message;
 
-	if (!link || link->sends || !link->unused || frame->bytes > link->slot_bytes)
+	if (!link || link->sends || frame->bytes > link->slot_bytes)
 		return false;
-	message = link->unused;
-	link->unused = message->next;
+	if (link->posted) {
+		if (!link->places.head)
+			return false;
+		message = fb_tcp_pop(&link->places);
+	} else {
+		if (!link->unused)
+			return false;
+		message = link->unused;
+		link->unused = message->next;
+	}
 	message->bytes = frame->bytes;
 	socket->last_bytes = frame->bytes;
 	socket->filling = message;
@@ -180,16 +188,43 @@ const void *fb_tcp_peek(struct fb_port *port, size_t bytes)
 	return NULL;
 }
 
+/* The sender may send one more message on the link, and has to be told. */
+static void owe(struct fb_tcp_link *link)
+{
+	struct fb_tcp_socket *socket = link->socket;
+
+	if (link->owed++ == 0) {
+		link->next_owed = socket->owed;
+		socket->owed = link;
+	}
+}
+
+bool fb_tcp_post(struct fb_port *port, void *buffer)
+{
+	struct fb_tcp_link *link = fb_tcp_link(port);
+	struct fb_tcp_message *message = link->unused;
+
+	if (!message)
+		return false;
+	link->unused = message->next;
+	message->user = buffer;
+	fb_tcp_push(&link->places, message);
+	owe(link);
+	/* The sender may have nothing to do but to wait for this. */
+	link->socket->due = true;
+	fb_tcp_wake(link->socket);
+	return true;
+}
+
 void fb_tcp_release(struct fb_port *port)
 {
 	struct fb_tcp_link *link = fb_tcp_link(port);
 	struct fb_tcp_socket *socket = link->socket;
 
 	fb_tcp_recycle(fb_tcp_pop(&link->received));
-	if (link->owed++ == 0) {
-		link->next_owed = socket->owed;
-		socket->owed = link;
-	}
+	if (link->posted)
+		return;
+	owe(link);
 	/*
 	 * With at least half of the slots free the sender never waits for a credit, so until
 	 * then they can wait for data to travel with. Not sent at once even then: often the

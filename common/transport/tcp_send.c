@@ -69,6 +69,13 @@ static void account(struct fb_tcp_socket *socket, size_t sent)
 		}
 		sent -= message->left;
 		message->left = 0;
+		if (sent < message->user_left) {
+			message->user += sent;
+			message->user_left -= sent;
+			return;
+		}
+		sent -= message->user_left;
+		message->user_left = 0;
 		fb_tcp_pop(&socket->sending);
 		if (message->link)
 			fb_tcp_recycle(message);
@@ -95,6 +102,21 @@ static void push(struct fb_tcp_socket *socket)
 		lost(socket);
 }
 
+/* What of the message is left to be sent. Returns how many parts, at most 2. */
+static size_t gather(const struct fb_tcp_message *message, struct iovec *parts)
+{
+	size_t n = 0;
+
+	/* The kernel only reads, but struct iovec has no const. */
+	if (message->left)
+		parts[n++] = (struct iovec){.iov_base = (void *)(uintptr_t)message->at,
+					    .iov_len = message->left};
+	if (message->user_left)
+		parts[n++] = (struct iovec){.iov_base = message->user,
+					    .iov_len = message->user_left};
+	return n;
+}
+
 void fb_tcp_flush(struct fb_tcp_socket *socket)
 {
 	if (socket->due && !socket->broken)
@@ -109,11 +131,9 @@ void fb_tcp_flush(struct fb_tcp_socket *socket)
 		ssize_t sent;
 
 		for (struct fb_tcp_message *m = socket->sending.head;
-		     m && header.msg_iovlen < GATHER; m = m->next) {
-			/* The kernel only reads, but struct iovec has no const. */
-			parts[header.msg_iovlen++] = (struct iovec){
-				.iov_base = (void *)(uintptr_t)m->at, .iov_len = m->left};
-			bytes += m->left;
+		     m && header.msg_iovlen + 1 < GATHER; m = m->next) {
+			header.msg_iovlen += gather(m, parts + header.msg_iovlen);
+			bytes += m->left + m->user_left;
 		}
 		sent = sendmsg(socket->fd, &header, MSG_NOSIGNAL);
 		if (sent < 0 && !no_room()) {
@@ -133,7 +153,7 @@ void *fb_tcp_acquire(struct fb_port *port, size_t bytes)
 
 	(void)bytes;
 	if (link->staged)
-		return fb_tcp_payload(link->staged);
+		return fb_tcp_body(link->staged);
 	if (link->unreleased == link->slots) {
 		link->socket->asked = true;
 		fb_tcp_wake(link->socket);
@@ -145,17 +165,42 @@ void *fb_tcp_acquire(struct fb_port *port, size_t bytes)
 	 */
 	link->staged = link->unused;
 	link->unused = link->unused->next;
-	return fb_tcp_payload(link->staged);
+	return fb_tcp_body(link->staged);
 }
 
-void fb_tcp_commit(struct fb_port *port, size_t bytes)
+/* Sends the message now, as the first one in its queue. */
+static void send_first(struct fb_tcp_socket *socket, const struct fb_tcp_message *message)
+{
+	int flags = socket->held ? MSG_NOSIGNAL | MSG_MORE : MSG_NOSIGNAL;
+	struct iovec parts[2];
+	struct msghdr header = {.msg_iov = parts};
+	ssize_t sent;
+
+	if (message->user_left) {
+		header.msg_iovlen = gather(message, parts);
+		sent = sendmsg(socket->fd, &header, flags);
+	} else {
+		sent = send(socket->fd, message->at, message->left, flags);
+	}
+	if (sent < 0 && !no_room()) {
+		lost(socket);
+		return;
+	}
+	account(socket, sent < 0 ? 0 : (size_t)sent);
+	if (socket->sending.head)
+		fb_tcp_arm(socket, true);
+	if (socket->sending.head || socket->held)
+		fb_tcp_wake(socket);
+}
+
+/* `data`: the payload, or NULL where it is in the message's own buffer. */
+static void commit(struct fb_port *port, const void *data, size_t bytes)
 {
 	struct fb_tcp_link *link = fb_tcp_link(port);
 	struct fb_tcp_socket *socket = link->socket;
 	struct fb_tcp_message *message = link->staged;
-	struct fb_tcp_frame *end = (struct fb_tcp_frame *)(void *)fb_tcp_payload(message);
+	struct fb_tcp_frame *end = (struct fb_tcp_frame *)(void *)fb_tcp_body(message);
 	struct fb_tcp_frame *frame = end - 1;
-	ssize_t sent;
 
 	link->staged = NULL;
 	link->unreleased++;
@@ -168,8 +213,10 @@ void fb_tcp_commit(struct fb_port *port, size_t bytes)
 	while (socket->owed && (char *)(frame - 1) >= (char *)(message + 1))
 		take_credit(socket, --frame);
 	message->at = (const char *)frame;
-	message->left = (size_t)((char *)end - (char *)frame) + bytes;
+	message->left = (size_t)((char *)end - (char *)frame) + (data ? 0 : bytes);
 	message->bytes = bytes;
+	message->user = (char *)(uintptr_t)data; /* only read */
+	message->user_left = data ? bytes : 0;
 	fb_tcp_push(&socket->sending, message);
 	/* Behind others the kernel had no room a moment ago: progress() tries them all at once. */
 	if (socket->sending.head != message || socket->broken) {
@@ -177,15 +224,15 @@ void fb_tcp_commit(struct fb_port *port, size_t bytes)
 		return;
 	}
 	socket->held = bytes >= FB_TCP_LARGE && bytes <= FB_TCP_HOLD;
-	sent = send(socket->fd, message->at, message->left,
-		    socket->held ? MSG_NOSIGNAL | MSG_MORE : MSG_NOSIGNAL);
-	if (sent < 0 && !no_room()) {
-		lost(socket);
-		return;
-	}
-	account(socket, sent < 0 ? 0 : (size_t)sent);
-	if (socket->sending.head)
-		fb_tcp_arm(socket, true);
-	if (socket->sending.head || socket->held)
-		fb_tcp_wake(socket);
+	send_first(socket, message);
+}
+
+void fb_tcp_commit(struct fb_port *port, size_t bytes)
+{
+	commit(port, NULL, bytes);
+}
+
+void fb_tcp_commit_user(struct fb_port *port, const void *data, size_t bytes)
+{
+	commit(port, data, bytes);
 }

@@ -52,6 +52,7 @@ struct fb_link_request {
 	uint32_t slots;    /* messages in flight, at least 1 */
 	size_t slot_bytes; /* of the longest message */
 	const char *protocol; /* "simple", "ll", "ll128", "direct" */
+	bool posted;          /* tcp: messages lie in the callers' own memory, see tcp.h */
 	uint32_t first_flag;  /* 0: 1. Where wrapping counters start; tests set it high. */
 };
 

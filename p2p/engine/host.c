@@ -3,8 +3,9 @@
  * The host engine: messages between processors through the project's own transports, shared
  * memory inside a node and the network between nodes.
  *
- * Protocols: simple, ll and ll128 go through slots; direct writes into the receiver's buffer;
- * split has both ends copy a half each. put and get are plain copies by one end.
+ * Protocols: simple, ll and ll128 go through slots; direct writes into the receiver's buffer,
+ * over tcp by the kernel, from and to the users' memory; split has both ends copy a half each.
+ * put and get are plain copies by one end.
  */
 #include "p2p/engine/host.h"
 
@@ -77,7 +78,7 @@ static bool host_can(const struct fb_p2p_engine *engine, const struct fb_case *c
 		snprintf(reason, FB_REASON_CHARS, "one node: shm+tcp would be shm");
 	else if (far && one_sided)
 		snprintf(reason, FB_REASON_CHARS, "tcp has no %s", fb_verbs[job->verb]);
-	else if (far && strcmp(c->protocol, "simple"))
+	else if (far && strcmp(c->protocol, "simple") && strcmp(c->protocol, "direct"))
 		snprintf(reason, FB_REASON_CHARS, "tcp has no protocol %s", c->protocol);
 	else
 		return true;
@@ -96,13 +97,15 @@ static size_t slot_limit(const struct fb_host_p2p *e, const struct fb_case *c, b
 }
 
 /* The function that moves an end of the flow; NULL for a passive end. */
-static bool (*step_for(const struct fb_case *c, const struct fb_job *job, bool sends))(
-	struct fb_host_end *)
+static bool (*step_for(const struct fb_case *c, const struct fb_job *job, bool sends,
+		       bool tcp))(struct fb_host_end *)
 {
 	if (job->verb == FB_PUT)
 		return sends ? fb_host_put : NULL;
 	if (job->verb == FB_GET)
 		return sends ? NULL : fb_host_get;
+	if (tcp && !strcmp(c->protocol, "direct"))
+		return sends ? fb_host_send_user : fb_host_receive_user;
 	if (!strcmp(c->protocol, "direct"))
 		return sends ? fb_host_push : fb_host_pushed;
 	if (!strcmp(c->protocol, "split"))
@@ -125,7 +128,7 @@ static void list_ends(struct fb_host_p2p_request *r, const struct fb_case *c)
 		r->ends[r->nends++] = (struct fb_host_end){
 			.job = r->job, .flow = flow, .sends = flow->src == self, .tcp = tcp,
 			.piece = r->job->bytes < limit ? (size_t)r->job->bytes : limit,
-			.step = step_for(c, r->job, flow->src == self),
+			.step = step_for(c, r->job, flow->src == self, tcp),
 		};
 	}
 }
@@ -148,7 +151,9 @@ static int connect_ends(struct fb_host_p2p_request *r, const struct fb_case *c, 
 		requests[n++] = (struct fb_link_request){
 			.peer = end->sends ? end->flow->dst : end->flow->src,
 			.id = (uint32_t)(end->flow - r->job->flows), .sends = end->sends,
-			.slots = (uint32_t)r->engine->settings->slots, .slot_bytes = end->piece,
+			.slots = (uint32_t)r->engine->settings->slots,
+			.slot_bytes = is_direct(c) ? (size_t)r->job->bytes : end->piece,
+			.posted = tcp && is_direct(c),
 			.protocol = tcp ? "simple" : is_direct(c) ? "direct" : c->protocol,
 		};
 	}
@@ -272,7 +277,8 @@ static void raise_targets(struct fb_host_p2p_request *r, uint64_t messages)
 		struct fb_host_end *end = &r->ends[i];
 
 		end->target += messages;
-		if (end->step == fb_host_pushed || end->step == fb_host_pull_half)
+		if (end->step == fb_host_pushed || end->step == fb_host_pull_half ||
+		    end->step == fb_host_receive_user)
 			fb_host_post(end);
 	}
 }

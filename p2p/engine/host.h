@@ -49,14 +49,16 @@ struct fb_host_p2p_request {
 /* The functions for fb_host_end.step. (host_step.c) */
 bool fb_host_send(struct fb_host_end *end);	    /* through slots */
 bool fb_host_receive(struct fb_host_end *end);
-bool fb_host_push(struct fb_host_end *end);	    /* direct */
+bool fb_host_send_user(struct fb_host_end *end);    /* direct over tcp */
+bool fb_host_receive_user(struct fb_host_end *end);
+bool fb_host_push(struct fb_host_end *end);	    /* direct in shared memory */
 bool fb_host_pushed(struct fb_host_end *end);
 bool fb_host_push_half(struct fb_host_end *end);    /* split */
 bool fb_host_pull_half(struct fb_host_end *end);
 bool fb_host_put(struct fb_host_end *end);	    /* one-sided */
 bool fb_host_get(struct fb_host_end *end);
 
-/* Direct and split, receiver: lets the sender write all messages up to `target`. */
+/* Direct and split, receiver: lets the sender send messages up to `target`. */
 void fb_host_post(struct fb_host_end *end);
 
 #endif

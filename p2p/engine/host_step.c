@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "common/copy.h"
+#include "common/transport/tcp.h"
 #include "p2p/engine/host.h"
 
 /* The bytes of the message under way that the next slot takes. */
@@ -51,8 +52,35 @@ bool fb_host_receive(struct fb_host_end *end)
 	return true;
 }
 
+bool fb_host_send_user(struct fb_host_end *end)
+{
+	size_t bytes = (size_t)end->job->bytes;
+
+	if (!end->port->ops->acquire(end->port, bytes))
+		return false;
+	fb_tcp_commit_user(end->port, fb_job_source(end->job, end->flow, end->done), bytes);
+	end->done++;
+	return true;
+}
+
+bool fb_host_receive_user(struct fb_host_end *end)
+{
+	if (!end->port->ops->peek(end->port, (size_t)end->job->bytes))
+		return false;
+	end->port->ops->release(end->port);
+	end->done++;
+	fb_host_post(end);
+	return true;
+}
+
 void fb_host_post(struct fb_host_end *end)
 {
+	if (end->tcp) {
+		while (end->posted < end->target &&
+		       fb_tcp_post(end->port, fb_job_target(end->job, end->flow, end->posted)))
+			end->posted++;
+		return;
+	}
 	for (; end->posted < end->target; end->posted++)
 		fb_direct_credit(fb_shm_port(end->port));
 }

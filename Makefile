@@ -26,10 +26,12 @@ PROGRAMS := \
 	collectives/send_recv \
 	p2p/all_pairs \
 	p2p/bandwidth \
+	p2p/connection \
 	p2p/incast \
 	p2p/latency \
 	p2p/loaded_latency \
 	p2p/multi_pair \
+	p2p/registration \
 	p2p/steady \
 	# EOL
 

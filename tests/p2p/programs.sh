@@ -69,6 +69,15 @@ for family in $FB_MPIS; do
 		"$(tail -n +2 "$csv" | grep -oE ';load=[0-9]+' | sort -u | tr -d '\n')" \
 		"$([ "$ranks" = 4 ] && echo ';load=0;load=1' || echo ';load=0')"
 	verdict "p2p_many_$family"
+
+	go "$family" "$ranks" registration --bytes 1,5000,1M
+	# Pinning may be limited; everything else works everywhere.
+	expect "rows of registration" "$(rows "$csv" ',(ok|few),|,lock,.*,skipped,')" 15
+	go "$family" "$ranks" connection
+	expect "rows of connection" "$(rows "$csv" ',(ok|few),')" 3
+	go "$family" 1 connection
+	expect "rows of connection on one rank" "$(rows "$csv" ',skipped,a connection')" 2
+	verdict "p2p_costs_$family"
 done
 
 # Pretended nodes: shared memory inside, sockets between, in one job.

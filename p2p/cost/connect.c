@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What it costs to connect: every rank with every other, until each has had a message from each,
+ * and to disconnect again.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/error.h"
+#include "common/spin.h"
+#include "common/transport/tcp.h"
+#include "p2p/cost/cost.h"
+
+enum { SLOTS = 8, SLOT_BYTES = 64 << 10, MESSAGE = 8 };
+
+static bool can_connect(const struct fb_cost_context *context, char reason[FB_REASON_CHARS])
+{
+	if (context->world->nranks > 1)
+		return true;
+	snprintf(reason, FB_REASON_CHARS, "a connection needs two ranks");
+	return false;
+}
+
+static bool can_share(const struct fb_cost_context *context, char reason[FB_REASON_CHARS])
+{
+	if (!can_connect(context, reason))
+		return false;
+	if (context->world->nnodes == 1)
+		return true;
+	snprintf(reason, FB_REASON_CHARS, "shm does not reach the other node");
+	return false;
+}
+
+/* The first message of every port that sends; there is always a slot for it. */
+static void say_hello(const struct fb_world *world, struct fb_port *const *ports, int n)
+{
+	for (int i = 0; i < n; i += 2) {
+		void *slot = ports[i]->ops->acquire(ports[i], MESSAGE);
+
+		memset(slot, world->rank & 0xff, MESSAGE);
+		ports[i]->ops->commit(ports[i], MESSAGE);
+	}
+}
+
+/* Takes what has come; *left counts the ports that have not heard yet, which become NULL. */
+static int hear(struct fb_port **ports, int n, int *left)
+{
+	for (int i = 1; i < n; i += 2) {
+		const unsigned char *slot = NULL;
+
+		if (ports[i])
+			slot = ports[i]->ops->peek(ports[i], MESSAGE);
+		if (!slot)
+			continue;
+		if (*slot != (ports[i]->peer & 0xff))
+			return fb_error(FB_EDATA, "rank %d answers for rank %d", *slot,
+					ports[i]->peer);
+		ports[i]->ops->release(ports[i]);
+		ports[i] = NULL;
+		(*left)--;
+	}
+	return FB_OK;
+}
+
+/* ports: one that sends and one that receives for each peer; the latter are NULL afterwards. */
+static int exchange(struct fb_cost_context *context, struct fb_transport *transport,
+		    struct fb_port **ports, int n)
+{
+	struct fb_spin spin = {.yields = context->world->oversubscribed};
+	int err = FB_OK, left = n / 2;
+
+	say_hello(context->world, ports, n);
+	while (left && !err) {
+		int before = left;
+
+		err = hear(ports, n, &left);
+		if (!err && transport->ops->progress)
+			err = transport->ops->progress(transport);
+		if (left == before && !err && fb_spin_again(&spin))
+			err = fb_run_alive(context->run, "waiting for the first messages");
+	}
+	return err;
+}
+
+/* Everything from nothing: listening, too. */
+static int connect_by(struct fb_cost_context *context, const struct fb_transport_ops *ops)
+{
+	const struct fb_world *world = context->world;
+	int n = 2 * (world->nranks - 1), err, at = 0;
+	struct fb_link_request *requests = calloc((size_t)n + 1, sizeof(*requests));
+	struct fb_port **ports = calloc((size_t)n + 1, sizeof(*ports));
+	struct fb_port **heard = calloc((size_t)n + 1, sizeof(*heard));
+	struct fb_transport *transport = NULL;
+
+	err = fb_world_agree(world, requests && ports && heard ? FB_OK : FB_ENOMEM);
+	for (int peer = 0; peer < world->nranks && !err && requests; peer++)
+		for (int receives = 0; receives < 2 && peer != world->rank; receives++)
+			requests[at++] = (struct fb_link_request){
+				.peer = peer, .sends = !receives, .slots = SLOTS,
+				.slot_bytes = SLOT_BYTES, .protocol = "simple"};
+	if (!err)
+		err = ops->open(&transport, world);
+	if (!err)
+		err = ops->connect(transport, requests, n, ports);
+	if (!err && heard && ports) {
+		memcpy(heard, ports, (size_t)n * sizeof(*heard));
+		err = exchange(context, transport, heard, n);
+		/* Nobody goes while others still want to hear from it. */
+		MPI_Barrier(world->comm);
+		ops->disconnect(transport, ports, n);
+	}
+	if (transport)
+		ops->close(transport);
+	free(heard);
+	free(ports);
+	free(requests);
+	return err;
+}
+
+static int connect_shm(struct fb_cost_context *context)
+{
+	return connect_by(context, &fb_transport_shm);
+}
+
+static int connect_tcp(struct fb_cost_context *context)
+{
+	return connect_by(context, &fb_transport_tcp);
+}
+
+/* A new communicator, and a message to and from everybody in it. */
+static int make_communicator(struct fb_cost_context *context)
+{
+	MPI_Comm comm;
+	int n = context->world->nranks, err;
+	unsigned char *bytes = malloc(2 * (size_t)n);
+
+	if (!bytes)
+		return FB_ENOMEM;
+	memset(bytes, context->world->rank & 0xff, (size_t)n);
+	err = MPI_Comm_dup(context->world->comm, &comm);
+	if (err == MPI_SUCCESS)
+		err = MPI_Alltoall(bytes, 1, MPI_BYTE, bytes + n, 1, MPI_BYTE, comm);
+	for (int i = 0; i < n && err == MPI_SUCCESS; i++)
+		if (bytes[n + i] != (i & 0xff))
+			err = MPI_ERR_OTHER;
+	if (err == MPI_SUCCESS)
+		err = MPI_Comm_free(&comm);
+	free(bytes);
+	return err == MPI_SUCCESS ? FB_OK : FB_EMPI;
+}
+
+const struct fb_cost fb_connection_costs[] = {
+	{.engine = "host", .operation = "connect_shm", .transport = "shm", .can = can_share,
+	 .act = connect_shm},
+	{.engine = "host", .operation = "connect_tcp", .transport = "tcp", .can = can_connect,
+	 .act = connect_tcp},
+	{.engine = "mpi", .operation = "communicator", .transport = "library",
+	 .act = make_communicator},
+	{.operation = NULL},
+};

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The program registration; its costs are in cost/memory.c. */
+#include "p2p/cost/cost.h"
+
+static const struct fb_default defaults[] = {
+	{"bytes", "4K:256M:16"}, {"max-time", "300ms"}, {NULL, NULL},
+};
+
+static const struct fb_cost_program program = {
+	.name = "registration",
+	.summary = "what it costs to get memory, to pin it and to share it",
+	.description =
+		"Each row is an action and its reverse, on all ranks at once: fresh pages mapped "
+		"and touched (map), pages pinned as for a device (lock), memory that all ranks of "
+		"the host reach (share), and the MPI library's windows and allocations. algbw is "
+		"bytes a second.",
+	.costs = fb_memory_costs,
+	.defaults = defaults,
+};
+
+int main(int argc, char **argv)
+{
+	return fb_cost_main(&program, argc, argv);
+}

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * merge: joins results of several folders, above all of the parts of a job array, into one.
+ *
+ * A launch is the unit of replication, so the worst that merging could do is to make two launches
+ * out of one copied twice, or one out of two. Hence it drops only rows that are the same in every
+ * column, and refuses rows that have one key and launch but differ, unless it is told that they
+ * are different launches.
+ */
+#include "common/error.h"
+#include "common/option.h"
+#include "common/version.h"
+#include "scripts/tools/lib/arguments.h"
+#include "scripts/tools/merge/merge.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct settings {
+	const char *csv;
+	bool renumber, help, version;
+};
+
+static const struct fb_option table[] = {
+	FB_OPTION_GROUP("What to write"),
+	FB_OPTION_STRING(struct settings, csv, 'c', "csv", "DIR", NULL, NULL,
+			 "the joined folder; it must not exist yet, or be empty"),
+	FB_OPTION_FLAG(struct settings, renumber, 0, "renumber",
+		       "a launch that contradicts another path's of the same number is another "
+		       "launch and gets the next free number"),
+	FB_OPTION_GROUP("Other"),
+	FB_OPTION_FLAG(struct settings, help, 'h', "help", "this text"),
+	FB_OPTION_FLAG(struct settings, version, 'V', "version", "version and revision"),
+	FB_OPTION_END,
+};
+
+static const char description[] =
+	"merge --csv DIR DIR|FILE...\n\n"
+	"Joins result folders, or single files, of one or of several programs. Rows of a program "
+	"go to one file, with the further columns of all; rows that are there twice are kept "
+	"once; environments are joined such that each fact can be told which launch it belongs "
+	"to (docs/csv.md). The result is held to the schema before it gets its name.\n\n"
+	"Exit code: 0 good; 3 the input cannot be used; 5 the folder could not be written. "
+	"Unless it is 0, nothing is left.";
+
+/* Said before much is read; rename(2) is what really keeps a folder from being written over. */
+static int check_folder(const char *folder)
+{
+	DIR *dir = opendir(folder);
+	const struct dirent *entry;
+	int err = FB_OK;
+
+	if (!dir)
+		return errno == ENOENT ? FB_OK
+				       : fb_error(FB_EINPUT, "--csv %s: %s", folder,
+						  strerror(errno));
+	while (!err && (entry = readdir(dir)))
+		if (strcmp(entry->d_name, ".") && strcmp(entry->d_name, ".."))
+			err = fb_error(FB_EINPUT, "--csv %s: expected a new folder, or an empty "
+				       "one", folder);
+	closedir(dir);
+	return err;
+}
+
+static int merge_paths(const struct settings *settings, char *const *paths, size_t count)
+{
+	struct fb_sheets sheets = {.sheet = NULL};
+	struct fb_merge merge = {.sheets = &sheets, .paths = paths, .nsources = count};
+	int err = check_folder(settings->csv);
+
+	if (!err)
+		err = fb_sheets_read(&sheets, paths, count);
+	if (!err)
+		err = fb_merge_collect(&merge, settings->renumber);
+	if (!err)
+		err = fb_merge_write(&merge, settings->csv);
+	fb_merge_free(&merge);
+	fb_sheets_free(&sheets);
+	return fb_exit_code(err);
+}
+
+int main(int argc, char **argv)
+{
+	struct settings settings = {0};
+	const struct fb_option_chain chain = {.table = table, .values = &settings};
+	const struct fb_option_about about = {
+		.program = "merge",
+		.summary = "joins results of several folders",
+		.description = description,
+		.version = fb_version_text(),
+	};
+	size_t count = fb_arguments_split(table, argc, argv);
+
+	if (fb_option_parse(&chain, argc - (int)count, argv, stderr))
+		return FB_EXIT_INPUT;
+	if (settings.help) {
+		fb_option_help(&chain, &about, stdout);
+		return FB_EXIT_OK;
+	}
+	if (settings.version) {
+		printf("merge (fabricbench) %s, revision %s\n", fb_version_text(),
+		       fb_version_revision());
+		return FB_EXIT_OK;
+	}
+	if (!settings.csv || count == 0) {
+		fb_error(FB_EINPUT, settings.csv
+					    ? "no input: expected result folders or files; see --help"
+					    : "no --csv DIR: expected the folder to write to");
+		return FB_EXIT_INPUT;
+	}
+	return merge_paths(&settings, argv + argc - count, count);
+}

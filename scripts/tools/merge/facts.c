@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Joining environments without losing which launch a fact belongs to; see merge.h. */
+#include "scripts/tools/merge/merge.h"
+#include "common/csv.h"
+#include "common/environment.h"
+#include "common/error.h"
+
+#include <inttypes.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SCOPE, HOST, RANK, KEY, VALUE, FIELDS };
+
+struct fact {
+	const char *field[FIELDS]; /* borrowed, but for the key */
+	char *key;                 /* field[KEY] */
+	size_t source, order;
+	bool launch; /* a launch's own */
+};
+
+struct facts {
+	struct fact *fact;
+	size_t count, capacity;
+};
+
+static int no_memory(void)
+{
+	return fb_error(FB_ENOMEM, "no memory to merge the facts");
+}
+
+/* Takes the key. */
+static int push(struct facts *facts, const struct fact *model, char *key, bool launch)
+{
+	if (key && facts->count == facts->capacity) {
+		size_t larger = facts->capacity ? 2 * facts->capacity : 1024;
+		struct fact *list = realloc(facts->fact, larger * sizeof(*list));
+
+		if (list) {
+			facts->fact = list;
+			facts->capacity = larger;
+		}
+	}
+	if (!key || facts->count == facts->capacity) {
+		free(key);
+		return no_memory();
+	}
+	facts->fact[facts->count] = *model;
+	facts->fact[facts->count].key = key;
+	facts->fact[facts->count].field[KEY] = key;
+	facts->fact[facts->count].launch = launch;
+	facts->fact[facts->count].order = facts->count;
+	facts->count++;
+	return FB_OK;
+}
+
+/*
+ * Whether a key is program.NAME.LAUNCH.REST, a launch's own fact; NAME may hold dots. Sets *rest
+ * and, unless the source has no rows of it, *launch.
+ */
+static bool is_of_launch(const struct fb_merge *merge, size_t source, const char *key,
+			 const struct fb_merge_launch **launch, const char **rest)
+{
+	const char *name = key + strlen(FB_FACTS_KEPT), *dot = name;
+	bool found = false;
+
+	if (strncmp(key, FB_FACTS_KEPT, strlen(FB_FACTS_KEPT)))
+		return false;
+	while (!*launch && (dot = strchr(dot, '.'))) {
+		const char *end = strchr(++dot, '.');
+		char program[256], number[24];
+		uint64_t before;
+
+		snprintf(program, sizeof(program), "%.*s", (int)(dot - 1 - name), name);
+		snprintf(number, sizeof(number), "%.*s", end ? (int)(end - dot) : 0, dot);
+		if (!fb_merge_index(number, &before))
+			continue;
+		*launch = fb_merge_find_launch(merge, source, program, before);
+		*rest = end + 1;
+		found = true;
+	}
+	return found;
+}
+
+static char *launch_key(const struct fb_merge_launch *launch, const char *what, const char *rest)
+{
+	char *key = NULL;
+
+	if (asprintf(&key, FB_FACTS_KEPT "%s.%" PRIu64 ".%s%s", launch->program, launch->after,
+		     what, rest) < 0)
+		return NULL;
+	return key;
+}
+
+/* All facts of all sources, those of launches with their new numbers. */
+static int collect(const struct fb_merge *merge, struct facts *facts)
+{
+	for (size_t s = 0; s < merge->sheets->count; s++) {
+		const struct fb_sheet *sheet = &merge->sheets->sheet[s];
+
+		for (size_t i = 0; sheet->kind == FB_SHEET_FACTS && i < sheet->nrows; i++) {
+			struct fact fact = {.source = merge->sheets->source[s]};
+			const struct fb_merge_launch *launch = NULL;
+			const char *rest = NULL;
+			bool own;
+			int err;
+
+			memcpy(fact.field, sheet->row[i].cell, sizeof(fact.field));
+			own = is_of_launch(merge, fact.source, fact.field[KEY], &launch, &rest);
+			err = push(facts, &fact, launch ? launch_key(launch, "", rest)
+							: strdup(fact.field[KEY]), own);
+			if (err)
+				return err;
+		}
+	}
+	return FB_OK;
+}
+
+/* By what a fact is about, then by source. */
+static int by_subject(const void *a, const void *b)
+{
+	static const int order[] = {KEY, SCOPE, HOST};
+	const struct fact *x = a, *y = b;
+
+	for (size_t i = 0; i < sizeof(order) / sizeof(order[0]); i++) {
+		int less = strcmp(x->field[order[i]], y->field[order[i]]);
+
+		if (less)
+			return less;
+	}
+	if (strcmp(x->field[RANK], y->field[RANK])) {
+		long long left = atoll(x->field[RANK]), right = atoll(y->field[RANK]);
+
+		return left < right ? -1 : left > right ? 1
+							: strcmp(x->field[RANK], y->field[RANK]);
+	}
+	return x->order < y->order ? -1 : x->order > y->order;
+}
+
+static bool same_subject(const struct fact *a, const struct fact *b)
+{
+	return !strcmp(a->field[KEY], b->field[KEY]) && !strcmp(a->field[SCOPE], b->field[SCOPE]) &&
+	       !strcmp(a->field[HOST], b->field[HOST]) && !strcmp(a->field[RANK], b->field[RANK]);
+}
+
+static size_t subject_length(const struct facts *facts, size_t first)
+{
+	size_t n = 1;
+
+	while (first + n < facts->count && same_subject(&facts->fact[first], &facts->fact[first + n]))
+		n++;
+	return n;
+}
+
+/* fact[0 .. n) are about one thing: whether every source says what fact[i] says. */
+static bool all_say(const struct fb_merge *merge, const struct fact *fact, size_t n, size_t i)
+{
+	size_t sources = 0, last = SIZE_MAX;
+
+	for (size_t j = 0; j < n; j++) {
+		if (strcmp(fact[j].field[VALUE], fact[i].field[VALUE]) || fact[j].source == last)
+			continue;
+		last = fact[j].source;
+		sources++;
+	}
+	return sources == merge->nsources;
+}
+
+/* What not all sources say becomes a fact of each launch of the source. */
+static int spread(const struct fb_merge *merge, struct facts *joined, const struct fact *fact)
+{
+	for (size_t i = 0; i < merge->nlaunches; i++) {
+		const struct fb_merge_launch *launch = &merge->launch[i];
+		int err;
+
+		if (launch->source != fact->source)
+			continue;
+		err = push(joined, fact, launch_key(launch, "env.", fact->field[KEY]), true);
+		if (err)
+			return err;
+	}
+	return FB_OK;
+}
+
+static int join(const struct fb_merge *merge, const struct facts *facts, struct facts *joined)
+{
+	size_t n;
+	int err = FB_OK;
+
+	for (size_t i = 0; i < facts->count && !err; i += n) {
+		const struct fact *fact = &facts->fact[i];
+
+		n = subject_length(facts, i);
+		for (size_t j = 0; j < n && !err; j++) {
+			if (fact[j].launch || (all_say(merge, fact, n, j) &&
+					       fact[j].source == fact[0].source))
+				err = push(joined, &fact[j], strdup(fact[j].key), fact[j].launch);
+			else if (!all_say(merge, fact, n, j))
+				err = spread(merge, joined, &fact[j]);
+		}
+	}
+	return err;
+}
+
+static void put(FILE *out, const struct fact *fact, const char *key)
+{
+	for (int i = 0; i < FIELDS; i++) {
+		if (i)
+			fputc(',', out);
+		fb_csv_put_field(out, i == KEY ? key : fact->field[i]);
+	}
+	fputc('\n', out);
+}
+
+/* Behind program.NAME.LAUNCH. of a launch's key. */
+static const char *rest_of(const struct fb_merge *merge, const struct fact *fact)
+{
+	for (size_t i = 0; i < merge->nlaunches; i++) {
+		const struct fb_merge_launch *launch = &merge->launch[i];
+		char begin[320];
+		int n = snprintf(begin, sizeof(begin), FB_FACTS_KEPT "%s.%" PRIu64 ".",
+				 launch->program, launch->after);
+
+		if (launch->source == fact->source && !strncmp(fact->key, begin, (size_t)n))
+			return fact->key + n;
+	}
+	return fact->key;
+}
+
+/* fact[0 .. n) are about one thing: each value once, other sources' than the first's marked. */
+static int put_subject(const struct fb_merge *merge, FILE *out, const struct fact *fact, size_t n)
+{
+	put(out, &fact[0], fact[0].key);
+	for (size_t i = 1; i < n; i++) {
+		const char *rest = rest_of(merge, &fact[i]);
+		char *key = NULL;
+		bool said = false;
+
+		for (size_t j = 0; j < i; j++)
+			said |= !strcmp(fact[i].field[VALUE], fact[j].field[VALUE]);
+		if (said)
+			continue;
+		if (fact[i].source == fact[0].source) {
+			put(out, &fact[i], fact[i].key);
+			continue;
+		}
+		if (asprintf(&key, "%.*spart%zu.%s", (int)(rest - fact[i].key), fact[i].key,
+			     fact[i].source + 1, rest) < 0)
+			return no_memory();
+		put(out, &fact[i], key);
+		free(key);
+	}
+	return FB_OK;
+}
+
+static void free_facts(struct facts *facts)
+{
+	for (size_t i = 0; i < facts->count; i++)
+		free(facts->fact[i].key);
+	free(facts->fact);
+}
+
+int fb_merge_put_facts(const struct fb_merge *merge, FILE *out)
+{
+	struct facts facts = {.count = 0}, joined = {.count = 0};
+	int err = collect(merge, &facts);
+	size_t n;
+
+	if (!err && facts.count)
+		qsort(facts.fact, facts.count, sizeof(*facts.fact), by_subject);
+	if (!err)
+		err = join(merge, &facts, &joined);
+	if (!err && joined.count)
+		qsort(joined.fact, joined.count, sizeof(*joined.fact), by_subject);
+	fputs("scope,host,rank,key,value\n", out);
+	for (size_t i = 0; i < joined.count && !err; i += n) {
+		n = subject_length(&joined, i);
+		err = put_subject(merge, out, &joined.fact[i], n);
+	}
+	free_facts(&joined);
+	free_facts(&facts);
+	return err;
+}

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Joining results: which rows are there twice, which launches get new numbers, and which launch
+ * each fact of the environments belongs to. Private to the merge tool.
+ *
+ * A source is one path of the command line. A launch is a (program, launch_index); as several
+ * sources may hold parts of one launch (a job array that splits a study by size), launches are
+ * joined unless their rows contradict each other.
+ */
+#ifndef FB_SCRIPTS_TOOLS_MERGE_MERGE_H
+#define FB_SCRIPTS_TOOLS_MERGE_MERGE_H
+
+#include "scripts/tools/lib/sheet.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+
+/* One program's launch as one source has it. */
+struct fb_merge_launch {
+	const char *program; /* borrowed from the first row */
+	size_t source;
+	uint64_t before, after; /* launch_index as read and as written */
+	bool contradicts;       /* a row differs from an earlier source's row of equal key */
+};
+
+struct fb_merge_item {
+	const struct fb_sheet *sheet;
+	const struct fb_sheet_row *row;
+	size_t launch; /* index into the launches */
+	bool dropped;  /* an earlier item says the very same */
+};
+
+struct fb_merge_items {
+	struct fb_merge_item *item; /* [count], in the order of the sources */
+	size_t count, capacity;
+	size_t dropped;
+};
+
+struct fb_merge {
+	const struct fb_sheets *sheets; /* borrowed */
+	char *const *paths;             /* [nsources] borrowed */
+	size_t nsources;
+	struct fb_merge_items rows, samples;
+	struct fb_merge_launch *launch; /* [nlaunches] */
+	size_t nlaunches;
+};
+
+/*
+ * Collects rows and samples, drops those that are there twice, and numbers the launches: with
+ * `renumber` one that contradicts an earlier source gets the next free launch_index of its
+ * program, else that is FB_EINPUT. What was done is said on stdout. Returns 0, FB_EINPUT
+ * (printed, with both places) or FB_ENOMEM. fb_merge_free in any case.
+ */
+int fb_merge_collect(struct fb_merge *merge, bool renumber);
+void fb_merge_free(struct fb_merge *merge);
+
+/* The cell of a row in the column of that name, "" where the sheet has none. Borrowed. */
+const char *fb_merge_cell(const struct fb_merge_item *item, const char *column);
+
+/* The launch of that name and number in that source, or NULL. */
+const struct fb_merge_launch *fb_merge_find_launch(const struct fb_merge *merge, size_t source,
+						   const char *program, uint64_t before);
+
+/* Parses a launch_index: digits only. Returns whether it is one. */
+bool fb_merge_index(const char *text, uint64_t *index);
+
+/*
+ * Writes the joined facts. What all sources say alike is written once. Any other fact is
+ * written for each launch of the sources that say it, as program.NAME.LAUNCH.env.KEY with its
+ * own scope, host and rank. Facts that were a launch's already follow its new number; where
+ * parts of one launch differ in one, the later ones are kept as program.NAME.LAUNCH.partN.KEY.
+ * Returns 0 or FB_ENOMEM (printed). Write errors are the caller's to look for.
+ */
+int fb_merge_put_facts(const struct fb_merge *merge, FILE *out);
+
+/*
+ * Writes PROGRAM.csv for each program, samples.csv and environment.csv where there are such,
+ * to a new folder beside `folder`, holds them to the schema, and gives it the name `folder`,
+ * which must not exist or be empty. Returns 0, FB_EINPUT, FB_EIO or FB_ENOMEM (printed); then
+ * nothing is left.
+ */
+int fb_merge_write(const struct fb_merge *merge, const char *folder);
+
+#endif

@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Rows that are there twice, and numbers of launches; see merge.h. */
+#include "scripts/tools/merge/merge.h"
+#include "common/error.h"
+#include "common/schema.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* An item by what must be unique in the result. */
+struct identity {
+	char *text;
+	size_t item;
+};
+
+static const char *const samples_key[] = {"row", "repetition"};
+
+static int no_memory(void)
+{
+	return fb_error(FB_ENOMEM, "no memory to merge");
+}
+
+const char *fb_merge_cell(const struct fb_merge_item *item, const char *column)
+{
+	int at = fb_sheet_column(item->sheet, column);
+
+	return at < 0 ? "" : item->row->cell[at];
+}
+
+bool fb_merge_index(const char *text, uint64_t *index)
+{
+	char *end;
+
+	if (!isdigit((unsigned char)*text) || strlen(text) > 18)
+		return false;
+	*index = strtoull(text, &end, 10);
+	return !*end;
+}
+
+const struct fb_merge_launch *fb_merge_find_launch(const struct fb_merge *merge, size_t source,
+						   const char *program, uint64_t before)
+{
+	for (size_t i = merge->nlaunches; i-- > 0;) {
+		const struct fb_merge_launch *launch = &merge->launch[i];
+
+		if (launch->source == source && launch->before == before &&
+		    !strcmp(launch->program, program))
+			return launch;
+	}
+	return NULL;
+}
+
+/* Names of files are made of names of programs. */
+static bool good_program(const char *name)
+{
+	size_t n = strlen(name);
+
+	return n > 0 && n < 200 && *name != '.' && strcmp(name, "samples") &&
+	       strcmp(name, "environment") &&
+	       strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+			    "0123456789_.+-") == n;
+}
+
+/* Finds or adds the launch of an item; sets item->launch. */
+static int find_launch(struct fb_merge *merge, struct fb_merge_item *item, size_t source)
+{
+	const char *program = fb_merge_cell(item, "program");
+	const char *text = fb_merge_cell(item, "launch_index");
+	const struct fb_merge_launch *found;
+	struct fb_merge_launch *list;
+	uint64_t before;
+
+	if (!fb_merge_index(text, &before))
+		return fb_error(FB_EINPUT, "%s:%" PRIu64 ": launch_index '%s' is no whole number",
+				item->sheet->path, item->row->line, text);
+	if (!good_program(program))
+		return fb_error(FB_EINPUT, "%s:%" PRIu64 ": program '%s' cannot name a file",
+				item->sheet->path, item->row->line, program);
+	found = fb_merge_find_launch(merge, source, program, before);
+	if (found) {
+		item->launch = (size_t)(found - merge->launch);
+		return FB_OK;
+	}
+	list = realloc(merge->launch, (merge->nlaunches + 1) * sizeof(*list));
+	if (!list)
+		return no_memory();
+	merge->launch = list;
+	item->launch = merge->nlaunches;
+	list[merge->nlaunches++] = (struct fb_merge_launch){
+		.program = program, .source = source, .before = before, .after = before};
+	return FB_OK;
+}
+
+static int push(struct fb_merge_items *items, const struct fb_merge_item *item)
+{
+	if (items->count == items->capacity) {
+		size_t larger = items->capacity ? 2 * items->capacity : 1024;
+		struct fb_merge_item *list = realloc(items->item, larger * sizeof(*list));
+
+		if (!list)
+			return no_memory();
+		items->item = list;
+		items->capacity = larger;
+	}
+	items->item[items->count++] = *item;
+	return FB_OK;
+}
+
+static int collect(struct fb_merge *merge)
+{
+	for (size_t s = 0; s < merge->sheets->count; s++) {
+		const struct fb_sheet *sheet = &merge->sheets->sheet[s];
+		bool samples = sheet->kind == FB_SHEET_SAMPLES;
+
+		if (!samples && sheet->kind != FB_SHEET_RESULTS)
+			continue;
+		for (size_t i = 0; i < sheet->nrows; i++) {
+			struct fb_merge_item item = {.sheet = sheet, .row = &sheet->row[i]};
+			int err = find_launch(merge, &item, merge->sheets->source[s]);
+
+			if (!err)
+				err = push(samples ? &merge->samples : &merge->rows, &item);
+			if (err)
+				return err;
+		}
+	}
+	return FB_OK;
+}
+
+/* Launch as read, and every key. Malloced; NULL where memory is out. */
+static char *identity_text(const struct fb_merge_item *item, bool samples)
+{
+	char *text = NULL;
+	size_t bytes;
+	FILE *out = open_memstream(&text, &bytes);
+
+	if (!out)
+		return NULL;
+	fprintf(out, "%s\x1f%s", fb_merge_cell(item, "program"),
+		fb_merge_cell(item, "launch_index"));
+	for (size_t i = 0; !samples && i < fb_columns_count; i++)
+		if (fb_columns[i].kind == FB_COLUMN_KEY)
+			fprintf(out, "\x1f%s", fb_merge_cell(item, fb_columns[i].name));
+	for (size_t i = 0; samples && i < sizeof(samples_key) / sizeof(samples_key[0]); i++)
+		fprintf(out, "\x1f%s", fb_merge_cell(item, samples_key[i]));
+	if (fclose(out)) {
+		free(text);
+		return NULL;
+	}
+	return text;
+}
+
+static int by_text(const void *a, const void *b)
+{
+	const struct identity *x = a, *y = b;
+	int order = strcmp(x->text, y->text);
+
+	return order ? order : x->item < y->item ? -1 : x->item > y->item;
+}
+
+/* Whether every column that either has says the same; one that a file lacks is empty. */
+static bool same_row(const struct fb_merge_item *a, const struct fb_merge_item *b)
+{
+	for (size_t i = 0; i < a->sheet->ncolumns; i++)
+		if (strcmp(a->row->cell[i], fb_merge_cell(b, a->sheet->column[i])))
+			return false;
+	for (size_t i = 0; a->sheet != b->sheet && i < b->sheet->ncolumns; i++)
+		if (strcmp(b->row->cell[i], fb_merge_cell(a, b->sheet->column[i])))
+			return false;
+	return true;
+}
+
+static bool is_fault(const struct fb_merge_item *item)
+{
+	return !strcmp(fb_merge_cell(item, "status"), fb_status_name(FB_STATUS_FAULT));
+}
+
+/* Two items of one identity that differ. A fault may be followed by another attempt. */
+static int contradiction(struct fb_merge *merge, const struct fb_merge_item *first,
+			 const struct fb_merge_item *second, bool renumber)
+{
+	size_t source = merge->launch[second->launch].source;
+	bool same_source = merge->launch[first->launch].source == source;
+
+	if (is_fault(first) || is_fault(second))
+		return FB_OK;
+	if (renumber && !same_source) {
+		merge->launch[second->launch].contradicts = true;
+		return FB_OK;
+	}
+	return fb_error(FB_EINPUT,
+			"%s:%" PRIu64 " and %s:%" PRIu64 " differ, but have the same key and "
+			"launch_index %s%s",
+			first->sheet->path, first->row->line, second->sheet->path,
+			second->row->line, fb_merge_cell(second, "launch_index"),
+			same_source ? "" : "; --renumber makes them different launches");
+}
+
+/* group[0 .. n) have one identity, in the order of the sources. */
+static int judge_group(struct fb_merge *merge, struct fb_merge_items *items,
+		       const struct identity *group, size_t n, bool renumber)
+{
+	for (size_t i = 1; i < n; i++) {
+		struct fb_merge_item *item = &items->item[group[i].item];
+		int err = FB_OK;
+
+		for (size_t j = 0; j < i && !item->dropped; j++)
+			item->dropped = same_row(&items->item[group[j].item], item);
+		for (size_t j = 0; j < i && !item->dropped && !err; j++)
+			err = contradiction(merge, &items->item[group[j].item], item, renumber);
+		if (err)
+			return err;
+	}
+	return FB_OK;
+}
+
+static int find_twice(struct fb_merge *merge, struct fb_merge_items *items, bool samples,
+		      bool renumber)
+{
+	struct identity *list = calloc(items->count + 1, sizeof(*list));
+	size_t n, i;
+	int err = list ? FB_OK : no_memory();
+
+	for (i = 0; i < items->count && !err; i++) {
+		list[i] = (struct identity){identity_text(&items->item[i], samples), i};
+		err = list[i].text ? FB_OK : no_memory();
+	}
+	if (!err && items->count)
+		qsort(list, items->count, sizeof(*list), by_text);
+	for (i = 0; i < items->count && !err; i += n) {
+		n = 1;
+		while (i + n < items->count && !strcmp(list[i].text, list[i + n].text))
+			n++;
+		err = judge_group(merge, items, list + i, n, renumber);
+	}
+	for (i = 0; list && i < items->count; i++)
+		free(list[i].text);
+	free(list);
+	return err;
+}
+
+/* A launch that contradicts an earlier one is another launch, with all of its rows. */
+static void number_launches(struct fb_merge *merge)
+{
+	for (size_t i = 0; i < merge->nlaunches; i++) {
+		struct fb_merge_launch *launch = &merge->launch[i];
+		uint64_t greatest = 0;
+
+		if (!launch->contradicts)
+			continue;
+		for (size_t j = 0; j < merge->nlaunches; j++)
+			if (!strcmp(merge->launch[j].program, launch->program) &&
+			    greatest < merge->launch[j].after)
+				greatest = merge->launch[j].after;
+		launch->after = greatest + 1;
+		printf("%s: launch %" PRIu64 " of %s is now launch %" PRIu64 "\n", launch->program,
+		       launch->before, merge->paths[launch->source], launch->after);
+	}
+}
+
+static void count_dropped(const struct fb_merge *merge, struct fb_merge_items *items,
+			  const char *what)
+{
+	for (size_t i = 0; i < items->count; i++) {
+		struct fb_merge_item *item = &items->item[i];
+
+		item->dropped &= !merge->launch[item->launch].contradicts;
+		items->dropped += item->dropped ? 1 : 0;
+	}
+	if (items->dropped)
+		printf("%zu %s that were there twice, the same in all columns: kept once\n",
+		       items->dropped, what);
+}
+
+int fb_merge_collect(struct fb_merge *merge, bool renumber)
+{
+	int err = collect(merge);
+
+	if (!err)
+		err = find_twice(merge, &merge->rows, false, renumber);
+	if (!err)
+		err = find_twice(merge, &merge->samples, true, renumber);
+	if (err)
+		return err;
+	number_launches(merge);
+	count_dropped(merge, &merge->rows, "rows");
+	count_dropped(merge, &merge->samples, "samples");
+	return FB_OK;
+}
+
+void fb_merge_free(struct fb_merge *merge)
+{
+	free(merge->rows.item);
+	free(merge->samples.item);
+	free(merge->launch);
+}

@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The joined folder; see merge.h. It is made under another name and gets its own when it is whole
+ * and has been checked, so that a job that is killed while it merges leaves no half of a result.
+ */
+#include "scripts/tools/merge/merge.h"
+#include "common/append.h"
+#include "common/csv.h"
+#include "common/csv_check.h"
+#include "common/error.h"
+#include "common/schema.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* A file that is being written. */
+struct target {
+	const char *folder;
+	char *path;
+	FILE *out;
+};
+
+static int open_target(struct target *target, const char *folder, const char *name)
+{
+	*target = (struct target){.folder = folder};
+	if (asprintf(&target->path, "%s/%s.csv", folder, name) < 0) {
+		target->path = NULL;
+		return fb_error(FB_ENOMEM, "no memory for a path");
+	}
+	target->out = fopen(target->path, "we");
+	if (!target->out)
+		return fb_error(FB_EIO, "cannot write '%s': %s", target->path, strerror(errno));
+	return FB_OK;
+}
+
+/* Closes the file and holds it to the schema. `err` is what happened before. */
+static int close_target(struct target *target, int err)
+{
+	struct fb_csv_check check = {.out = stderr};
+	bool bad = false;
+
+	if (target->out) {
+		bad = ferror(target->out) != 0;
+		bad |= fclose(target->out) != 0;
+	}
+	if (!err && bad)
+		err = fb_error(FB_EIO, "cannot write '%s': %s", target->path, strerror(errno));
+	if (!err)
+		err = fb_csv_check_file(&check, target->path);
+	if (!err && check.problems)
+		err = fb_error(FB_EINPUT, "%" PRIu64 " problems in the joined rows: the input "
+			       "breaks the rules of the schema", check.problems);
+	free(target->path);
+	return err;
+}
+
+/* The columns of a program that are not fixed ones, each once. Malloced; the names are borrowed. */
+static const char **extra_columns(const struct fb_merge *merge, const char *program, size_t *count)
+{
+	const char **names = NULL;
+	const struct fb_sheet *last = NULL;
+	size_t n = 0;
+
+	for (size_t i = 0; i < merge->rows.count; i++) {
+		const struct fb_merge_item *item = &merge->rows.item[i];
+
+		if (item->sheet == last || strcmp(fb_merge_cell(item, "program"), program))
+			continue;
+		last = item->sheet;
+		for (size_t c = 0; c < last->ncolumns; c++) {
+			const char **more;
+			bool known = fb_column_find(last->column[c]) >= 0;
+
+			for (size_t k = 0; k < n && !known; k++)
+				known = !strcmp(names[k], last->column[c]);
+			if (known)
+				continue;
+			more = realloc(names, (n + 1) * sizeof(*names));
+			if (!more)
+				goto free_names;
+			names = more;
+			names[n++] = last->column[c];
+		}
+	}
+	*count = n;
+	return names ? names : calloc(1, sizeof(*names));
+
+free_names:
+	free(names);
+	return NULL;
+}
+
+static void put_cell(const struct fb_merge *merge, const struct fb_merge_item *item,
+		     const char *column, FILE *out)
+{
+	if (!strcmp(column, "launch_index"))
+		fprintf(out, "%" PRIu64, merge->launch[item->launch].after);
+	else
+		fb_csv_put_field(out, fb_merge_cell(item, column));
+}
+
+static void put_row(const struct fb_merge *merge, const struct fb_merge_item *item,
+		    const char *const *extra, size_t nextra, FILE *out)
+{
+	for (size_t i = 0; i < fb_columns_count + nextra; i++) {
+		if (i)
+			fputc(',', out);
+		put_cell(merge, item,
+			 i < fb_columns_count ? fb_columns[i].name : extra[i - fb_columns_count],
+			 out);
+	}
+	fputc('\n', out);
+}
+
+/*
+ * By launch, then by time of writing: of a fault and its repetition the later one counts for
+ * every reader, whichever source had it.
+ */
+static int by_launch_and_time(const void *a, const void *b, void *arg)
+{
+	const struct fb_merge *merge = arg;
+	const struct fb_merge_item *const *x = a, *const *y = b;
+	uint64_t left = merge->launch[(*x)->launch].after;
+	uint64_t right = merge->launch[(*y)->launch].after;
+	int order;
+
+	if (left != right)
+		return left < right ? -1 : 1;
+	order = strcmp(fb_merge_cell(*x, "utc"), fb_merge_cell(*y, "utc"));
+	return order ? order : *x < *y ? -1 : *x > *y;
+}
+
+static size_t count_launches(const struct fb_merge *merge, const struct fb_merge_item **item,
+			     size_t n)
+{
+	size_t launches = 0;
+
+	for (size_t i = 0; i < n; i++)
+		launches += i == 0 || merge->launch[item[i]->launch].after !=
+					      merge->launch[item[i - 1]->launch].after;
+	return launches;
+}
+
+static int put_program(const struct fb_merge *merge, const char *program, FILE *out)
+{
+	const struct fb_merge_item **item = malloc((merge->rows.count + 1) * sizeof(*item));
+	size_t nextra = 0, n = 0;
+	const char **extra = extra_columns(merge, program, &nextra);
+	char *header = fb_csv_header(NULL, 0);
+
+	if (!item || !extra || !header) {
+		free(item);
+		free(extra);
+		free(header);
+		return fb_error(FB_ENOMEM, "no memory to write %s.csv", program);
+	}
+	for (size_t i = 0; i < merge->rows.count; i++)
+		if (!merge->rows.item[i].dropped &&
+		    !strcmp(fb_merge_cell(&merge->rows.item[i], "program"), program))
+			item[n++] = &merge->rows.item[i];
+	qsort_r(item, n, sizeof(*item), by_launch_and_time, (void *)(uintptr_t)merge);
+	fprintf(out, "%.*s", (int)strcspn(header, "\n"), header);
+	for (size_t i = 0; i < nextra; i++) {
+		fputc(',', out);
+		fb_csv_put_field(out, extra[i]);
+	}
+	fputc('\n', out);
+	for (size_t i = 0; i < n; i++)
+		put_row(merge, item[i], extra, nextra, out);
+	printf("%s.csv: %zu rows of %zu launches\n", program, n, count_launches(merge, item, n));
+	free(item);
+	free(extra);
+	free(header);
+	return FB_OK;
+}
+
+static int write_programs(const struct fb_merge *merge, const char *folder)
+{
+	for (size_t i = 0; i < merge->nlaunches; i++) {
+		const char *program = merge->launch[i].program;
+		struct target target;
+		bool done = false;
+		int err;
+
+		for (size_t j = 0; j < i; j++)
+			done |= !strcmp(merge->launch[j].program, program);
+		if (done)
+			continue;
+		err = open_target(&target, folder, program);
+		if (!err)
+			err = put_program(merge, program, target.out);
+		err = close_target(&target, err);
+		if (err)
+			return err;
+	}
+	return FB_OK;
+}
+
+static int write_samples(const struct fb_merge *merge, const char *folder)
+{
+	const struct fb_sheet *sheet;
+	struct target target;
+	int err;
+
+	if (merge->samples.count == 0)
+		return FB_OK;
+	err = open_target(&target, folder, "samples");
+	sheet = merge->samples.item[0].sheet;
+	for (size_t c = 0; c < sheet->ncolumns && !err; c++)
+		fprintf(target.out, "%s%s", c ? "," : "", sheet->column[c]);
+	for (size_t i = 0; i < merge->samples.count && !err; i++) {
+		const struct fb_merge_item *item = &merge->samples.item[i];
+
+		for (size_t c = 0; c < sheet->ncolumns && !item->dropped; c++) {
+			fputc(c ? ',' : '\n', target.out);
+			put_cell(merge, item, sheet->column[c], target.out);
+		}
+	}
+	if (!err)
+		fputc('\n', target.out);
+	return close_target(&target, err);
+}
+
+static int write_facts(const struct fb_merge *merge, const char *folder)
+{
+	struct target target;
+	bool any = false;
+	int err;
+
+	for (size_t i = 0; i < merge->sheets->count; i++)
+		any |= merge->sheets->sheet[i].kind == FB_SHEET_FACTS;
+	if (!any)
+		return FB_OK;
+	err = open_target(&target, folder, "environment");
+	if (!err)
+		err = fb_merge_put_facts(merge, target.out);
+	return close_target(&target, err);
+}
+
+static void remove_folder(const char *folder)
+{
+	DIR *dir = opendir(folder);
+	const struct dirent *entry;
+
+	while (dir && (entry = readdir(dir)))
+		if (entry->d_name[0] != '.')
+			unlinkat(dirfd(dir), entry->d_name, 0);
+	if (dir)
+		closedir(dir);
+	rmdir(folder);
+}
+
+int fb_merge_write(const struct fb_merge *merge, const char *folder)
+{
+	size_t length = strlen(folder);
+	char *temporary;
+	int err;
+
+	while (length > 1 && folder[length - 1] == '/')
+		length--;
+	if (asprintf(&temporary, "%.*s.%ld.tmp", (int)length, folder, (long)getpid()) < 0)
+		return fb_error(FB_ENOMEM, "no memory for a path");
+	err = fb_make_folder(temporary);
+	if (!err)
+		err = write_programs(merge, temporary);
+	if (!err)
+		err = write_samples(merge, temporary);
+	if (!err)
+		err = write_facts(merge, temporary);
+	if (!err && rename(temporary, folder))
+		err = fb_error(errno == ENOTEMPTY || errno == EEXIST ? FB_EINPUT : FB_EIO,
+			       "cannot make the folder '%s': %s", folder, strerror(errno));
+	if (err)
+		remove_folder(temporary);
+	free(temporary);
+	return err;
+}

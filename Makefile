@@ -107,22 +107,25 @@ MPITEST_SRC := $(sort $(wildcard tests/mpi/*.c))
 TOOL_SRC := $(sort $(wildcard scripts/tools/*.c))
 TOOLLIB_SRC := $(sort $(wildcard scripts/tools/*/*.c))
 
-# libcsv reads result files in the analysis tools; nothing else needs it.
-ifneq ($(TOOL_SRC)$(TOOLLIB_SRC),)
-# The hash by a variable: inside of a function, make 4.3 keeps the backslash of an escaped one.
+# Analysis tools use libcsv for result files, and jansson for the JSON of other programs; nothing
+# else needs them. Sources that include the header of one that is missing are not built.
+# $1: header, $2: library. The hash by a variable: inside of a function, make 4.3 keeps the
+# backslash of an escaped one.
 HASH := \#
-HAVE_CSV := $(shell echo '$(HASH)include <csv.h>' | $(CC) $(CPPFLAGS) -E - >/dev/null 2>&1 && \
-	echo yes)
-ifeq ($(HAVE_CSV),yes)
-TOOL_LIBRARIES := -lcsv
-else
-CSV_SRC := $(shell grep -l 'include <csv.h>' $(TOOL_SRC) $(TOOLLIB_SRC))
 BUILDS := $(filter-out help clean run test lint,$(or $(MAKECMDGOALS),all))
-$(if $(CSV_SRC),$(if $(BUILDS),$(info fabricbench: no csv.h (libcsv): not built: $(CSV_SRC))))
-TOOL_SRC := $(filter-out $(CSV_SRC),$(TOOL_SRC))
-TOOLLIB_SRC := $(filter-out $(CSV_SRC),$(TOOLLIB_SRC))
+define use_library
+ifneq ($(shell echo '$(HASH)include <$1>' | $(CC) $(CPPFLAGS) -E - >/dev/null 2>&1 && echo yes),)
+TOOL_LIBRARIES += -l$2
+else
+WITHOUT := $(shell grep -l 'include <$1>' /dev/null $(TOOL_SRC) $(TOOLLIB_SRC))
+$$(if $$(WITHOUT),$$(if $(BUILDS),$$(info fabricbench: no $1 (lib$2): not built: $$(WITHOUT))))
+TOOL_SRC := $$(filter-out $$(WITHOUT),$$(TOOL_SRC))
+TOOLLIB_SRC := $$(filter-out $$(WITHOUT),$$(TOOLLIB_SRC))
 endif
-endif
+endef
+TOOL_LIBRARIES :=
+$(eval $(call use_library,csv.h,csv))
+$(eval $(call use_library,jansson.h,jansson))
 
 # Open MPI unloads its plugins before the leak check, which then cannot name their frames.
 SANITIZE_SRC := $(if $(SANITIZER),tests/sanitize/nodlclose.c)

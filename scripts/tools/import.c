@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * import: turns the output of other people's benchmarks into result files, so that they can be
+ * compared, plotted and merged like ours. docs/import.md says what becomes of each format.
+ *
+ * All files are read before anything is written: a mistake in the last one leaves no half of the
+ * import behind, which a second try would then take for launches of its own.
+ */
+#include "common/error.h"
+#include "common/option.h"
+#include "common/version.h"
+#include "scripts/tools/import/import.h"
+#include "scripts/tools/lib/arguments.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct settings {
+	const char *csv, *run, *format, *operation;
+	uint64_t ranks, nodes, bytes;
+	int launch_index;
+	bool help, version;
+};
+
+#define STRING(field, short_, name, placeholder, help)                                             \
+	FB_OPTION_STRING(struct settings, field, short_, name, placeholder, NULL, NULL, help)
+#define U64(field, name, help)                                                                     \
+	FB_OPTION_U64(struct settings, field, 0, name, "N", NULL, 0, UINT64_C(1000000000), help)
+
+static const struct fb_option table[] = {
+	FB_OPTION_GROUP("What to read"),
+	STRING(format, 'f', "format", "NAME", "do not detect the format (list below)"),
+	STRING(operation, 0, "operation", "NAME",
+	       "what nccl-tests before 2.17 ran, which its text does not say"),
+	U64(ranks, "ranks", "ranks that took part, where the files do not say"),
+	U64(nodes, "nodes", "hosts that they ran on, where the files do not say"),
+	FB_OPTION_U64(struct settings, bytes, 0, "bytes", "SIZE", NULL, 0, UINT64_C(1) << 50,
+		      "buffer size of nvbandwidth; by default that of its version"),
+	FB_OPTION_GROUP("What to write"),
+	STRING(csv, 'c', "csv", "DIR", "folder of the result files; rows are added to those there"),
+	STRING(run, 0, "run", "NAME", "name of the study; by default the folder's"),
+	FB_OPTION_INT(struct settings, launch_index, 0, "launch-index", "N", "-1", -1, 1000000,
+		      "number of the first launch; -1: behind those that are there"),
+	FB_OPTION_GROUP("Other"),
+	FB_OPTION_FLAG(struct settings, help, 'h', "help", "this text"),
+	FB_OPTION_FLAG(struct settings, version, 'V', "version", "version and revision"),
+	FB_OPTION_END,
+};
+
+static const char description[] =
+	"import --csv DIR FILE...\n\n"
+	"Turns output of other benchmarks into result files: one PROGRAM.csv for each of their "
+	"programs, and environment.csv. Each run of a program in a file is a launch. What a tool "
+	"does not say stays empty; a mean over many iterations is one sample, and the row few.\n\n"
+	"Exit code: 0 good; 3 a file cannot be used (nothing is written); 5 the folder could not "
+	"be written.";
+
+static int show_help(const struct fb_option_chain *chain, const struct fb_option_about *about)
+{
+	fb_option_help(chain, about, stdout);
+	printf("\nFormats:\n");
+	for (size_t i = 0; i < fb_import_formats_count; i++)
+		printf("  %-18s %s%s\n", fb_import_formats[i].name, fb_import_formats[i].what,
+		       fb_import_formats[i].read ? "" : " (built without: no libjansson)");
+	return FB_EXIT_OK;
+}
+
+static int check_format(const char *name)
+{
+	char names[256] = "";
+
+	for (size_t i = 0; i < fb_import_formats_count; i++) {
+		size_t used = strlen(names);
+
+		if (!name || !strcmp(name, fb_import_formats[i].name))
+			return FB_OK;
+		snprintf(names + used, sizeof(names) - used, "%s%s", used ? ", " : "",
+			 fb_import_formats[i].name);
+	}
+	return fb_option_reject(stderr, "format", name, names);
+}
+
+/* The folder's last part; that of "." and the like has no name. */
+static const char *name_of(const char *folder, char *buf, size_t n)
+{
+	size_t end = strlen(folder), start;
+
+	while (end > 1 && folder[end - 1] == '/')
+		end--;
+	for (start = end; start > 0 && folder[start - 1] != '/';)
+		start--;
+	snprintf(buf, n, "%.*s", (int)(end - start), folder + start);
+	return *buf && *buf != '.' && *buf != '/' ? buf : "import";
+}
+
+static int import_files(const struct settings *settings, char *const *paths, size_t count)
+{
+	struct fb_import import = {
+		.hints = {
+			.operation = settings->operation,
+			.ranks = settings->ranks,
+			.nodes = settings->nodes,
+			.bytes = settings->bytes,
+		},
+	};
+	bool numbered = settings->launch_index >= 0;
+	char name[128];
+	int err = FB_OK;
+
+	for (size_t i = 0; i < count && !err; i++)
+		err = fb_import_file(&import, paths[i], settings->format);
+	if (!err)
+		err = fb_import_write(&import, settings->csv,
+				      settings->run ? settings->run
+						    : name_of(settings->csv, name, sizeof(name)),
+				      numbered, numbered ? (uint64_t)settings->launch_index : 0);
+	fb_import_free(&import);
+	return fb_exit_code(err);
+}
+
+int main(int argc, char **argv)
+{
+	struct settings settings = {0};
+	const struct fb_option_chain chain = {.table = table, .values = &settings};
+	const struct fb_option_about about = {
+		.program = "import",
+		.summary = "other benchmarks' output as result files",
+		.description = description,
+		.version = fb_version_text(),
+	};
+	size_t count = fb_arguments_split(table, argc, argv);
+
+	if (fb_option_parse(&chain, argc - (int)count, argv, stderr) ||
+	    check_format(settings.format))
+		return FB_EXIT_INPUT;
+	if (settings.help)
+		return show_help(&chain, &about);
+	if (settings.version) {
+		printf("import (fabricbench) %s, revision %s\n", fb_version_text(),
+		       fb_version_revision());
+		return FB_EXIT_OK;
+	}
+	if (!settings.csv || count == 0) {
+		fb_error_print(settings.csv ? "no input: expected files; see --help"
+					    : "no --csv DIR: expected the folder to write to");
+		return FB_EXIT_INPUT;
+	}
+	return import_files(&settings, argv + argc - count, count);
+}

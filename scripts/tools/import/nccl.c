@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Rows of nccl-tests; see nccl.h. Its headline is the mean over a loop of calls, taken with the
+ * host's clock and averaged over ranks unless -a says otherwise; sizes count as ours do.
+ */
+#include "scripts/tools/import/nccl.h"
+#include "common/error.h"
+#include "common/plan/collective.h"
+
+#include <math.h>
+#include <string.h>
+
+static const struct {
+	const char *program, *operation;
+	int collective; /* -1: none of ours */
+} programs[] = {
+	{"all_reduce_perf", "all_reduce", FB_ALL_REDUCE},
+	{"all_gather_perf", "all_gather", FB_ALL_GATHER},
+	{"reduce_scatter_perf", "reduce_scatter", FB_REDUCE_SCATTER},
+	{"broadcast_perf", "broadcast", FB_BROADCAST},
+	{"reduce_perf", "reduce", FB_REDUCE},
+	{"alltoallv_perf", "all_to_all_v", FB_ALL_TO_ALL_V},
+	{"alltoall_perf", "all_to_all", FB_ALL_TO_ALL},
+	{"gather_perf", "gather", FB_GATHER},
+	{"scatter_perf", "scatter", FB_SCATTER},
+	{"sendrecv_perf", "send_recv", FB_SEND_RECV},
+	{"hypercube_perf", "hypercube", -1},
+};
+
+enum { PROGRAMS = sizeof(programs) / sizeof(programs[0]) };
+
+static const struct {
+	const char *name;
+	enum fb_datatype type;
+} types[] = {
+	{"int8", FB_I8},	{"char", FB_I8},       {"uint8", FB_U8},
+	{"int32", FB_I32},	{"int", FB_I32},       {"uint32", FB_U32},
+	{"int64", FB_I64},	{"uint64", FB_U64},    {"half", FB_F16},
+	{"float", FB_F32},	{"double", FB_F64},    {"bfloat16", FB_BF16},
+	{"f8e4m3", FB_F8E4M3},	{"f8e5m2", FB_F8E5M2}, {"fp8_e4m3", FB_F8E4M3},
+	{"fp8_e5m2", FB_F8E5M2},
+};
+
+const char *fb_nccl_program(const char *name)
+{
+	for (size_t i = 0; i < PROGRAMS; i++) {
+		size_t n = strlen(programs[i].program) - strlen("_perf");
+
+		if (!strcmp(name, programs[i].program) || !strcmp(name, programs[i].operation) ||
+		    (strlen(name) == n && !strncmp(name, programs[i].program, n)))
+			return programs[i].program;
+	}
+	return NULL;
+}
+
+const char *fb_nccl_program_at(size_t index)
+{
+	return index < PROGRAMS ? programs[index].program : NULL;
+}
+
+static size_t find_program(const char *name)
+{
+	size_t i = 0;
+
+	while (i < PROGRAMS && strcmp(programs[i].program, name))
+		i++;
+	return i;
+}
+
+int fb_nccl_begin(struct fb_import *import, const struct fb_text *text, size_t line,
+		  const struct fb_nccl_run *run)
+{
+	char path[128];
+	int err;
+
+	snprintf(path, sizeof(path), "nccl-tests%s%s%s%s", *run->version ? " " : "", run->version,
+		 *run->library ? ", NCCL " : "", run->library);
+	err = fb_import_begin(import, text, run->program, path);
+	if (!err)
+		err = fb_import_size(import, text, line, run->ranks, run->nodes, 1);
+	if (err)
+		return err;
+	fb_import_fact(import, "nccl_tests.version", run->version);
+	fb_import_fact(import, "nccl.version", run->library);
+	fb_import_fact(import, "gpu.name", run->gpu);
+	return FB_OK;
+}
+
+/* Keys in the order of the alphabet. */
+static void add_variants(struct fb_import_record *record, const struct fb_nccl_run *run,
+			 const struct fb_nccl_cell *cell, const char *timing)
+{
+	if (run->aggregated > 1)
+		fb_import_variant(record, "aggregated", "%llu", (unsigned long long)run->aggregated);
+	if (run->blocking > 1)
+		fb_import_variant(record, "blocking", "%llu", (unsigned long long)run->blocking);
+	if (run->groups > 1)
+		fb_import_variant(record, "groups", "%llu", (unsigned long long)run->groups);
+	if (*cell->redop && strcmp(cell->redop, "none") && record->key.redop < 0)
+		fb_import_variant(record, "redop", "%.32s", cell->redop);
+	if (*timing)
+		fb_import_variant(record, "timing", "%s", timing);
+	if (record->key.datatype == FB_DATATYPES)
+		fb_import_variant(record, "type", "%.32s", cell->type);
+	if (run->unalign > 0)
+		fb_import_variant(record, "unalign", "%llu", (unsigned long long)run->unalign);
+}
+
+struct fb_import_record *fb_nccl_add(struct fb_import *import, size_t line,
+				     const struct fb_nccl_run *run,
+				     const struct fb_nccl_cell *cell, const char *timing)
+{
+	struct fb_import_record *record = fb_import_add(import, line);
+	size_t program = find_program(run->program);
+	int ranks;
+
+	if (!record)
+		return NULL;
+	ranks = record->row.ranks > 1000000000 ? 1000000000 : (int)record->row.ranks;
+	snprintf(record->operation, sizeof(record->operation), "%s",
+		 program < PROGRAMS ? programs[program].operation : run->program);
+	record->key.engine = "nccl";
+	record->key.memory = "device";
+	record->key.launch = run->graph ? "graph" : "stream";
+	record->key.cadence = run->blocking == 1 || run->blocking == 3 ? FB_ISOLATED : FB_STREAMING;
+	record->key.registration = run->registered < 0    ? "-"
+				   : run->registered == 0 ? "none"
+				   : run->registered == 1 ? "registered"
+							  : "symmetric";
+	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
+		if (!strcmp(types[i].name, cell->type))
+			record->key.datatype = types[i].type;
+	record->key.redop = fb_redop_parse(cell->redop);
+	record->key.root = cell->root < 0 || cell->root >= ranks ? -1 : (int)cell->root;
+	record->key.in_place = cell->in_place;
+	record->key.bytes = cell->bytes;
+	add_variants(record, run, cell, timing);
+	if (cell->wrong > 0) {
+		record->row.status = FB_STATUS_WRONG;
+		record->row.errors = cell->wrong < 1e18 ? (uint64_t)cell->wrong : 0;
+	} else if (!isfinite(cell->wrong)) {
+		fb_import_flag(record, "unverified");
+	}
+	record->counted_bytes = (double)cell->bytes;
+	if (program < PROGRAMS && programs[program].collective >= 0)
+		record->bus_factor = fb_collective_bus_factor(
+			(enum fb_collective)programs[program].collective, ranks);
+	return record;
+}
+
+int fb_nccl_add_mean(struct fb_import *import, size_t line, const struct fb_nccl_run *run,
+		     const struct fb_nccl_cell *cell)
+{
+	struct fb_import_record *record = fb_nccl_add(import, line, run, cell, "");
+
+	if (!record)
+		return FB_ENOMEM;
+	fb_import_flag(record, "mean");
+	record->extra[FB_EXTRA_REPORTED_MIN_US] = cell->min_us;
+	record->extra[FB_EXTRA_REPORTED_MAX_US] = cell->max_us;
+	record->extra[FB_EXTRA_REPORTED_P99_US] = cell->p99_us;
+	return fb_import_mean(record, cell->us, run->iterations, record->counted_bytes,
+			      record->bus_factor);
+}
+
+const char *fb_nccl_version(uint64_t code, char *buf, size_t n)
+{
+	/* Before 2.9 the code was 2804 for 2.8.4. */
+	unsigned long long major = code / 10000, minor = code % 10000 / 100;
+
+	if (code < 10000) {
+		major = code / 1000;
+		minor = code % 1000 / 100;
+	}
+	snprintf(buf, n, "%llu.%llu.%llu", major, minor, (unsigned long long)(code % 100));
+	return buf;
+}

@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What nccl-tests prints. Columns are found by the names in the header line, because they came
+ * one by one: redop and root are missing in old versions, -I adds four to each half, -S a time.
+ */
+#include "scripts/tools/import/nccl.h"
+#include "common/error.h"
+#include "common/option.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { HOSTS_MAX = 4096 };
+
+struct state {
+	struct fb_import *import;
+	const struct fb_text *text;
+	struct fb_nccl_run run;
+	struct fb_words header;	     /* of the table; word[0] is "#" */
+	bool in_table;
+	uint64_t ranks, groups;      /* greatest of the device lines, and one */
+	uint64_t hosts[HOSTS_MAX];   /* hashes of their names */
+	size_t nhosts;
+	double loop, aggregated;
+};
+
+bool fb_nccl_text_detect(const struct fb_text *text)
+{
+	return fb_text_holds(text, "out-of-place") && fb_text_holds(text, "# nThread ");
+}
+
+static int fail(const struct state *s, size_t at, const char *what)
+{
+	return fb_error(FB_EINPUT, "%s:%zu: %s", s->text->path, at + 1, what);
+}
+
+/* "#  Rank  0 Group  0 Pid 1234 on  node1 device  0 [0000:04:00] NVIDIA H100" */
+static void take_device(struct state *s, const char *line)
+{
+	const char *host = fb_text_find(line, " on ");
+	double rank = fb_text_number(line, " Rank", 0), group = fb_text_number(line, " Group", 0);
+	const char *gpu = fb_text_find(line, "] ");
+	uint64_t hash = 5381;
+	size_t i = 0;
+
+	if (rank >= 0 && rank < 1e9 && s->ranks < (uint64_t)rank + 1)
+		s->ranks = (uint64_t)rank + 1;
+	if (group >= 0 && group < 1e9 && s->groups < (uint64_t)group + 1)
+		s->groups = (uint64_t)group + 1;
+	if (gpu && !*s->run.gpu)
+		fb_text_copy(gpu, "", s->run.gpu, sizeof(s->run.gpu));
+	if (!host)
+		return;
+	for (host += strspn(host, " "); *host && *host != ' '; host++)
+		hash = hash * 33 + (unsigned char)*host;
+	while (i < s->nhosts && s->hosts[i] != hash)
+		i++;
+	if (i == s->nhosts && i < HOSTS_MAX)
+		s->hosts[s->nhosts++] = hash;
+}
+
+/* "# nThread 1 nGpus 8 minBytes 8 maxBytes 128 step: 2(factor) ... iters: 20 agg iters: 1 ..." */
+static void take_settings(struct state *s, const char *line)
+{
+	const char *iterations = fb_text_find(line, "warmup iters:");
+	struct fb_nccl_run run = {.registered = -1};
+
+	/* What was said before this line is kept: the name and the versions come first. */
+	memcpy(run.program, s->run.program, sizeof(run.program));
+	memcpy(run.version, s->run.version, sizeof(run.version));
+	memcpy(run.library, s->run.library, sizeof(run.library));
+	s->run = run;
+	s->ranks = s->groups = 0;
+	s->nhosts = 0;
+	s->loop = iterations ? fb_text_number(iterations, " iters:", (double)NAN) : (double)NAN;
+	s->aggregated = fb_text_number(line, "agg iters:", 1);
+	s->run.aggregated = s->aggregated < 1e9 ? (uint64_t)s->aggregated : 1;
+	s->run.graph = fb_text_number(line, "graph:", 0) > 0;
+	s->run.unalign = (uint64_t)fmin(fb_text_number(line, "unalign:", 0), 1e9);
+}
+
+static void take_blocking(struct state *s, const char *line)
+{
+	if (strstr(line, "no barrier"))
+		s->run.blocking = 2;
+	else if (strstr(line, "time excludes barrier"))
+		s->run.blocking = 3;
+	else
+		s->run.blocking = 1;
+}
+
+/* Lines that say what is measured. Returns whether this is one. */
+static bool take_comment(struct state *s, const char *line)
+{
+	const char *at;
+
+	if ((at = fb_text_after(line, "# nThread "))) {
+		take_settings(s, line);
+	} else if ((at = fb_text_after(line, "# Collective test starting:"))) {
+		fb_text_copy(at, "", s->run.program, sizeof(s->run.program));
+	} else if ((at = fb_text_after(line, "# nccl-tests version"))) {
+		double library = fb_text_number(line, "nccl-library=", 0);
+
+		fb_text_copy(at + strspn(at, " "), " ", s->run.version, sizeof(s->run.version));
+		if (library > 0 && library < 1e9)
+			fb_nccl_version((uint64_t)library, s->run.library, sizeof(s->run.library));
+	} else if (fb_text_after(line, "# Blocking Enabled")) {
+		take_blocking(s, line);
+	} else if (*line == '#' && strstr(line, " Rank ") && strstr(line, " device ")) {
+		take_device(s, line);
+	} else if ((at = fb_text_find(line, "NCCL version ")) && !*s->run.library) {
+		fb_text_copy(at, " +", s->run.library, sizeof(s->run.library));
+	} else {
+		return false;
+	}
+	return true;
+}
+
+/* Text before 2.17 does not say what ran: the user, the command in the log, the file's name. */
+static int find_program(struct state *s, size_t at)
+{
+	const char *said = s->import->hints.operation, *found = NULL, *name;
+
+	if (*s->run.program)
+		return FB_OK;
+	if (said && !(found = fb_nccl_program(said)))
+		return fb_option_reject(stderr, "operation", said,
+					"one of nccl-tests' programs, as all_reduce_perf");
+	for (size_t line = at; line-- > 0 && !found;)
+		for (size_t i = 0; (name = fb_nccl_program_at(i)) && !found; i++)
+			if (strstr(s->text->line[line], name))
+				found = name;
+	for (size_t i = 0; (name = fb_nccl_program_at(i)) && !found; i++)
+		if (strstr(s->text->path, name))
+			found = name;
+	if (!found)
+		return fail(s, at, "this version of nccl-tests does not say which of its programs "
+				   "ran: give --operation NAME");
+	snprintf(s->run.program, sizeof(s->run.program), "%s", found);
+	return FB_OK;
+}
+
+static int begin_table(struct state *s, size_t at)
+{
+	int err = find_program(s, at);
+
+	fb_words_free(&s->header);
+	if (!err)
+		err = fb_words_split(&s->header, s->text->line[at]);
+	if (err)
+		return err;
+	s->run.groups = s->groups;
+	s->run.ranks = s->groups > 1 ? s->ranks / s->groups : s->ranks;
+	s->run.nodes = s->nhosts < s->run.ranks ? s->nhosts : s->run.ranks;
+	s->run.iterations = s->loop * s->aggregated;
+	s->in_table = true;
+	return fb_nccl_begin(s->import, s->text, at + 1, &s->run);
+}
+
+/* The n-th column of that name (0: out of place, 1: in place): its word in the row, or NULL. */
+static const char *cell_of(const struct state *s, const struct fb_words *row, const char *name,
+			   size_t n)
+{
+	for (size_t i = 1; i < s->header.count && i <= row->count; i++)
+		if (!strcmp(s->header.word[i], name) && n-- == 0)
+			return row->word[i - 1];
+	return NULL;
+}
+
+/* A number; N/A and a missing column are NAN. */
+static bool number_of(const struct state *s, const struct fb_words *row, const char *name, size_t n,
+		      double *value)
+{
+	const char *word = cell_of(s, row, name, n);
+
+	*value = (double)NAN;
+	return !word || !strcmp(word, "N/A") || fb_word_number(word, value);
+}
+
+static int take_half(struct state *s, size_t at, const struct fb_words *row, size_t half,
+		     struct fb_nccl_cell cell)
+{
+	const char *time = cell_of(s, row, "time", half) ? "time" : "cputime";
+	bool good = number_of(s, row, time, half, &cell.us) &&
+		    number_of(s, row, "algbw", half, &cell.algbw_GBps) &&
+		    number_of(s, row, "#wrong", half, &cell.wrong) &&
+		    number_of(s, row, "i_min", half, &cell.min_us) &&
+		    number_of(s, row, "i_max", half, &cell.max_us) &&
+		    number_of(s, row, "i_p99", half, &cell.p99_us);
+
+	cell.in_place = half == 1;
+	if (!good)
+		return fail(s, at, "a time, rate or count of this row is no number");
+	if (!isfinite(cell.us))
+		return FB_OK;
+	return fb_nccl_add_mean(s->import, at + 1, &s->run, &cell);
+}
+
+static int take_row(struct state *s, size_t at, const struct fb_words *row)
+{
+	struct fb_nccl_cell cell = {.redop = "", .root = -1};
+	size_t columns = s->header.count - 1;
+	const char *word;
+	int err;
+
+	if (columns && !strcmp(s->header.word[columns], "timestamp"))
+		columns--;
+	if (row->count < columns)
+		return fail(s, at, "the row is cut short");
+	word = cell_of(s, row, "size", 0);
+	if (!word || !fb_word_u64(word, &cell.bytes))
+		return fail(s, at, "the size of this row is no whole number");
+	cell.type = cell_of(s, row, "type", 0);
+	if (!cell.type)
+		return fail(s, at, "the table has no column 'type'");
+	word = cell_of(s, row, "redop", 0);
+	cell.redop = word ? word : "";
+	word = cell_of(s, row, "root", 0);
+	cell.root = word ? strtoll(word, NULL, 10) : -1;
+	err = take_half(s, at, row, 0, cell);
+	return err ? err : take_half(s, at, row, 1, cell);
+}
+
+static bool is_row(const struct fb_words *words)
+{
+	uint64_t bytes, count;
+
+	return words->count > 0 && fb_word_u64(words->word[0], &bytes) &&
+	       (words->count < 2 || fb_word_u64(words->word[1], &count));
+}
+
+static int take_line(struct state *s, size_t at)
+{
+	const char *line = s->text->line[at];
+	struct fb_words words;
+	int err;
+
+	if (fb_text_after(line, "# Out of bounds")) {
+		/* Another run in the same log says anew what it is. */
+		s->in_table = false;
+		s->run.program[0] = s->run.version[0] = s->run.library[0] = '\0';
+	}
+	if (take_comment(s, line) || (*line != '#' && !s->in_table))
+		return FB_OK;
+	err = fb_words_split(&words, line);
+	if (err)
+		return err;
+	if (words.count > 4 && !strcmp(words.word[0], "#") && !strcmp(words.word[1], "size"))
+		err = begin_table(s, at);
+	else if (s->in_table && is_row(&words) && at + 1 == s->text->count && s->text->torn)
+		fb_warn("%s:%zu: the last line has no end and is left out", s->text->path, at + 1);
+	else if (s->in_table && is_row(&words))
+		err = take_row(s, at, &words);
+	fb_words_free(&words);
+	return err;
+}
+
+int fb_nccl_text_read(struct fb_import *import, const struct fb_text *text)
+{
+	struct state *s = calloc(1, sizeof(*s));
+	int err = FB_OK;
+
+	if (!s)
+		return fb_error(FB_ENOMEM, "no memory to read '%s'", text->path);
+	s->import = import;
+	s->text = text;
+	s->run.registered = -1;
+	s->loop = (double)NAN;
+	for (size_t at = 0; at < text->count && !err; at++)
+		err = take_line(s, at);
+	fb_words_free(&s->header);
+	free(s);
+	return err;
+}

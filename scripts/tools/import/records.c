@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Sections and records as the formats fill them; see import.h. */
+#include "scripts/tools/import/import.h"
+#include "common/error.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define EXTRA(name_, unit_, help_)                                                                 \
+	{                                                                                          \
+		.name = (name_), .kind = FB_COLUMN_VALUE, .type = FB_COLUMN_F64, .unit = (unit_),  \
+		.help = (help_)                                                                    \
+	}
+
+const struct fb_column fb_import_extras[FB_EXTRAS] = {
+	[FB_EXTRA_ITERATIONS] = EXTRA("iterations", "", "calls behind the tool's figure"),
+	[FB_EXTRA_MEAN_US] = EXTRA("mean_us", "us", "mean over calls"),
+	[FB_EXTRA_RANK_MAX_US] = EXTRA("rank_max_us", "us", "slowest rank's mean"),
+	[FB_EXTRA_STDEV_US] = EXTRA("stdev_us", "us", "as the tool says"),
+	[FB_EXTRA_REPORTED_MIN_US] = EXTRA("reported_min_us", "us", "as the tool says"),
+	[FB_EXTRA_REPORTED_MAX_US] = EXTRA("reported_max_us", "us", "as the tool says"),
+	[FB_EXTRA_REPORTED_P95_US] = EXTRA("reported_p95_us", "us", "as the tool says"),
+	[FB_EXTRA_REPORTED_P99_US] = EXTRA("reported_p99_us", "us", "as the tool says"),
+	[FB_EXTRA_REPORTED_P999_US] = EXTRA("reported_p999_us", "us", "as the tool says"),
+	[FB_EXTRA_PEAK_GBPS] = EXTRA("peak_GBps", "GB/s", "greatest rate of a stretch of calls"),
+	[FB_EXTRA_RATE_MPS] = EXTRA("rate_Mps", "M/s", "messages, in millions per second"),
+	[FB_EXTRA_OVERLAP_PERCENT] = EXTRA("overlap_percent", "%", "as the tool says"),
+	[FB_EXTRA_CPU_PERCENT] = EXTRA("cpu_percent", "%", "as the tool says"),
+};
+
+static struct fb_import_section *current(struct fb_import *import)
+{
+	return &import->section[import->nsections - 1];
+}
+
+/* Names of files are made of names of programs. */
+static bool good_program(const char *name)
+{
+	size_t n = strlen(name);
+
+	return n > 0 && n < sizeof(((struct fb_import_section *)0)->program) && *name != '.' &&
+	       strcmp(name, "samples") && strcmp(name, "environment") &&
+	       strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+			    "0123456789_.+-") == n;
+}
+
+int fb_import_begin(struct fb_import *import, const struct fb_text *text, const char *program,
+		    const char *path)
+{
+	struct fb_import_section *list, *section;
+
+	if (!good_program(program))
+		return fb_error(FB_EINPUT, "%s: program '%.80s' cannot name a file", text->path,
+				program);
+	list = realloc(import->section, (import->nsections + 1) * sizeof(*list));
+	if (!list)
+		return fb_error(FB_ENOMEM, "no memory for what '%s' holds", text->path);
+	import->section = list;
+	section = &list[import->nsections++];
+	*section = (struct fb_import_section){.file = text->path, .hash = text->hash};
+	snprintf(section->program, sizeof(section->program), "%s", program);
+	snprintf(section->path, sizeof(section->path), "%s", path);
+	memcpy(section->utc, text->utc, sizeof(section->utc));
+	return FB_OK;
+}
+
+int fb_import_size(struct fb_import *import, const struct fb_text *text, size_t line,
+		   uint64_t ranks, uint64_t nodes, uint64_t usual)
+{
+	struct fb_import_section *section = current(import);
+
+	section->ranks = ranks ? ranks : import->hints.ranks;
+	section->nodes = nodes ? nodes : import->hints.nodes;
+	if (!section->ranks)
+		return fb_error(FB_EINPUT,
+				"%s:%zu: %s does not say how many ranks took part: give --ranks N",
+				text->path, line, section->program);
+	if (!section->nodes) {
+		section->nodes = usual < section->ranks ? usual : section->ranks;
+		section->nodes_assumed = true;
+	}
+	if (section->nodes > section->ranks)
+		return fb_error(FB_EINPUT, "%s:%zu: %llu nodes for %llu ranks of %s", text->path,
+				line, (unsigned long long)section->nodes,
+				(unsigned long long)section->ranks, section->program);
+	return FB_OK;
+}
+
+void fb_import_fact(struct fb_import *import, const char *key, const char *value)
+{
+	fb_facts_add(&current(import)->facts, key, "%s", value);
+}
+
+struct fb_import_record *fb_import_add(struct fb_import *import, size_t line)
+{
+	struct fb_import_section *section = current(import);
+	struct fb_import_record **list =
+		realloc(import->record, (import->nrecords + 1) * sizeof(struct fb_import_record *));
+	struct fb_import_record *record = calloc(1, sizeof(*record));
+
+	if (list)
+		import->record = list;
+	if (!list || !record) {
+		free(record);
+		fb_error_print("no memory for what '%s' holds", section->file);
+		return NULL;
+	}
+	import->record[import->nrecords++] = record;
+	record->key = (struct fb_case){
+		.operation = record->operation,
+		.engine = "-",
+		.algorithm = "library",
+		.protocol = "library",
+		.transport = "library",
+		.memory = "-",
+		.registration = "-",
+		.launch = "-",
+		.cadence = FB_STREAMING,
+		.datatype = FB_DATATYPES,
+		.redop = -1,
+		.root = -1,
+	};
+	record->row = fb_row_empty(&record->key);
+	record->row.status = FB_STATUS_FEW;
+	record->row.ranks = section->ranks;
+	record->row.nodes = section->nodes;
+	for (size_t i = 0; i < FB_EXTRAS; i++)
+		record->extra[i] = (double)NAN;
+	record->counted_bytes = record->bus_factor = (double)NAN;
+	record->section = import->nsections - 1;
+	record->line = line;
+	if (section->nodes_assumed)
+		fb_import_flag(record, "nodes_assumed");
+	return record;
+}
+
+int fb_import_sample(struct fb_import_record *record, double us)
+{
+	double *list = realloc(record->sample, (record->nsamples + 1) * sizeof(*list));
+
+	if (!list)
+		return fb_error(FB_ENOMEM, "no memory for a sample");
+	record->sample = list;
+	list[record->nsamples++] = us;
+	return FB_OK;
+}
+
+int fb_import_mean(struct fb_import_record *record, double us, double iterations,
+		   double counted_bytes, double bus_factor)
+{
+	record->extra[FB_EXTRA_ITERATIONS] = iterations;
+	record->counted_bytes = counted_bytes;
+	record->bus_factor = bus_factor;
+	if (*record->reason)
+		return fb_import_sample(record, us);
+	if (isfinite(iterations))
+		snprintf(record->reason, sizeof(record->reason), "one mean of %.0f iterations",
+			 iterations);
+	else
+		snprintf(record->reason, sizeof(record->reason),
+			 "one mean of an unknown number of iterations");
+	return fb_import_sample(record, us);
+}
+
+void fb_import_flag(struct fb_import_record *record, const char *flag)
+{
+	size_t used = strlen(record->flags);
+
+	snprintf(record->flags + used, sizeof(record->flags) - used, "%s%s", used ? ";" : "", flag);
+}
+
+void fb_import_variant(struct fb_import_record *record, const char *key, const char *fmt, ...)
+{
+	size_t used = strlen(record->key.variant);
+	char *value = record->key.variant + used;
+	size_t room = sizeof(record->key.variant) - used;
+	va_list args;
+	int n = snprintf(value, room, "%s%s=", used ? ";" : "", key);
+
+	if (n < 0 || (size_t)n >= room)
+		return;
+	va_start(args, fmt);
+	vsnprintf(value + n, room - (size_t)n, fmt, args);
+	va_end(args);
+	for (char *c = value + n; *c; c++)
+		if (*c == ';' || *c == '=')
+			*c = '_';
+}
+
+void fb_import_free(struct fb_import *import)
+{
+	for (size_t i = 0; i < import->nrecords; i++) {
+		free(import->record[i]->sample);
+		free(import->record[i]);
+	}
+	for (size_t i = 0; i < import->nsections; i++)
+		fb_facts_free(&import->section[i].facts);
+	free(import->record);
+	free(import->section);
+	*import = (struct fb_import){.nsections = 0};
+}

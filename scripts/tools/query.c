@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * query: rows of result files that match, as a table for people or as CSV for programs; and one
+ * row of many, by median, least, greatest or geometric mean. It changes no number and compares
+ * nothing: that is the business of summary and compare.
+ */
+#include "common/error.h"
+#include "common/option.h"
+#include "common/version.h"
+#include "scripts/tools/lib/arguments.h"
+#include "scripts/tools/query/query.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct settings {
+	const char *columns, *sort, *group;
+	int aggregate;
+	bool csv, help, version;
+};
+
+static const char *const aggregates[] = {"median", "min", "max", "geomean", NULL};
+
+static const struct fb_option table_of_options[] = {
+	FB_OPTION_GROUP("What to show"),
+	FB_OPTION_STRING(struct settings, columns, 0, "columns", "LIST", NULL, NULL,
+			 "columns, in this order; by default keys that differ, and the time"),
+	FB_OPTION_STRING(struct settings, sort, 's', "sort", "COLUMN", NULL, NULL,
+			 "order of the rows; -COLUMN for the greatest first"),
+	FB_OPTION_STRING(struct settings, group, 'g', "group", "LIST", NULL, NULL,
+			 "one row for all that are equal in these columns"),
+	FB_OPTION_CHOICE(struct settings, aggregate, 'a', "aggregate", "median", aggregates,
+			 "what --group shows of --columns (by default median_us,busbw_GBps)"),
+	FB_OPTION_FLAG(struct settings, csv, 0, "csv", "CSV instead of a table"),
+	FB_OPTION_GROUP("Other"),
+	FB_OPTION_FLAG(struct settings, help, 'h', "help", "this text"),
+	FB_OPTION_FLAG(struct settings, version, 'V', "version", "version and revision"),
+	FB_OPTION_END,
+};
+
+static const char description[] =
+	"query DIR|FILE... [COLUMN=VALUE[,VALUE]...] [COLUMN>NUMBER]...\n\n"
+	"Prints the rows of result files that match all conditions. = and != take texts (with * "
+	"and ?), numbers, sizes as 64K, and ranges as 1K:1M; <, <=, > and >= take a number. Keys "
+	"of the column variant can be named like columns. Groups are made of rows with status ok "
+	"or few.\n\n"
+	"Exit code: 0 good, also where no row matches; 3 the input cannot be used.";
+
+static int show(struct fb_query_table *table, const struct settings *settings)
+{
+	size_t *list = NULL, count = 0, column;
+	int err = FB_OK;
+
+	if (settings->sort) {
+		bool descending = *settings->sort == '-';
+
+		err = fb_query_find(table, settings->sort + (descending ? 1 : 0), &column);
+		if (!err)
+			fb_query_sort(table, column, descending);
+	}
+	if (!err && settings->group) {
+		count = table->ncolumns;
+		list = calloc(count + 1, sizeof(*list));
+		err = list ? FB_OK : fb_error(FB_ENOMEM, "no memory for the columns");
+		for (size_t i = 0; i < count && !err; i++)
+			list[i] = i;
+	} else if (!err && settings->columns) {
+		err = fb_query_list(table, settings->columns, &list, &count);
+	} else if (!err) {
+		err = fb_query_usual(table, &list, &count);
+	}
+	if (!err)
+		fb_query_print(table, list, count, settings->csv, stdout);
+	free(list);
+	if (!err && (fflush(stdout) || ferror(stdout)))
+		err = fb_error(FB_EIO, "cannot write to standard output");
+	return err;
+}
+
+static int group(struct fb_query_table *table, const struct settings *settings)
+{
+	size_t *keys = NULL, *values = NULL, nkeys, nvalues, left_out = 0;
+	int err = fb_query_list(table, settings->group, &keys, &nkeys);
+
+	if (!err)
+		err = fb_query_list(table,
+				    settings->columns ? settings->columns : "median_us,busbw_GBps",
+				    &values, &nvalues);
+	for (size_t i = 0; !err && i < nvalues; i++)
+		if (!table->number[values[i]])
+			err = fb_option_reject(stderr, "columns", table->column[values[i]],
+					       "columns of numbers with --group");
+	if (!err)
+		err = fb_query_group(table, keys, nkeys, values, nvalues,
+				     (enum fb_query_aggregate)settings->aggregate, &left_out);
+	if (!err && left_out)
+		fb_warn("%zu rows with a status other than ok and few are left out", left_out);
+	free(keys);
+	free(values);
+	return err;
+}
+
+/* Splits what is no option: conditions go to the end, in their order. Returns how many paths. */
+static size_t split(char **words, size_t count)
+{
+	size_t paths = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		char *word = words[i];
+
+		if (fb_query_is_filter(word) && access(word, F_OK))
+			continue;
+		memmove(words + paths + 1, words + paths, (i - paths) * sizeof(*words));
+		words[paths++] = word;
+	}
+	return paths;
+}
+
+static int query(const struct settings *settings, char **words, size_t count)
+{
+	struct fb_sheets sheets = {.sheet = NULL};
+	struct fb_query_table table = {.nrows = 0};
+	size_t paths = split(words, count);
+	int err = FB_OK;
+
+	if (paths == 0)
+		err = fb_error(FB_EINPUT,
+			       "no input: expected result folders or files; see --help");
+	if (!err)
+		err = fb_sheets_read(&sheets, words, paths);
+	if (!err)
+		err = fb_query_load(&table, &sheets);
+	for (size_t i = paths; i < count && !err; i++)
+		err = fb_query_filter(&table, words[i]);
+	if (!err && settings->group)
+		err = group(&table, settings);
+	if (!err)
+		err = show(&table, settings);
+	fb_query_free(&table);
+	fb_sheets_free(&sheets);
+	return fb_exit_code(err);
+}
+
+int main(int argc, char **argv)
+{
+	struct settings settings = {0};
+	const struct fb_option_chain chain = {.table = table_of_options, .values = &settings};
+	const struct fb_option_about about = {
+		.program = "query",
+		.summary = "rows of result files that match",
+		.description = description,
+		.version = fb_version_text(),
+	};
+	size_t count = fb_arguments_split(table_of_options, argc, argv);
+
+	if (fb_option_parse(&chain, argc - (int)count, argv, stderr))
+		return FB_EXIT_INPUT;
+	if (settings.help) {
+		fb_option_help(&chain, &about, stdout);
+		return FB_EXIT_OK;
+	}
+	if (settings.version) {
+		printf("query (fabricbench) %s, revision %s\n", fb_version_text(),
+		       fb_version_revision());
+		return FB_EXIT_OK;
+	}
+	return query(&settings, argv + argc - count, count);
+}

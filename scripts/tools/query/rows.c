@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Choosing and sorting rows; see query.h. */
+#include "scripts/tools/query/query.h"
+#include "common/error.h"
+#include "common/sizes.h"
+
+#include <ctype.h>
+#include <fnmatch.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { TEXT_CHARS = 256 };
+
+/* Longer ones first, because each begins with a shorter one. */
+static const char *const operators[] = {"!=", "<=", ">=", "=", "<", ">"};
+enum { NOT_EQUAL, AT_MOST, AT_LEAST, EQUAL, LESS, GREATER, OPERATORS };
+
+struct filter {
+	size_t column;
+	int operator_;
+	const char *value;
+	double number; /* of the comparisons by size */
+};
+
+bool fb_query_number(const char *text, double *value)
+{
+	uint64_t bytes;
+	char *end;
+
+	if (!fb_size_parse(text, &bytes)) {
+		*value = (double)bytes;
+		return true;
+	}
+	if (!*text || isspace((unsigned char)*text))
+		return false;
+	*value = strtod(text, &end);
+	return !*end && isfinite(*value);
+}
+
+static size_t name_length(const char *argument)
+{
+	size_t n = 0;
+
+	while (isalnum((unsigned char)argument[n]) || argument[n] == '_')
+		n++;
+	return n;
+}
+
+static int find_operator(const char *text)
+{
+	int i = 0;
+
+	while (i < OPERATORS && strncmp(text, operators[i], strlen(operators[i])))
+		i++;
+	return i;
+}
+
+bool fb_query_is_filter(const char *argument)
+{
+	size_t n = name_length(argument);
+
+	return n > 0 && find_operator(argument + n) < OPERATORS;
+}
+
+/* One item of a list: sets whether it is a range, and its ends. */
+static bool as_range(const char *item, double *low, double *high)
+{
+	const char *colon = strchr(item, ':');
+	char begin[TEXT_CHARS];
+
+	if (!colon)
+		return false;
+	snprintf(begin, sizeof(begin), "%.*s", (int)(colon - item), item);
+	*low = -INFINITY;
+	*high = INFINITY;
+	return (!*begin || fb_query_number(begin, low)) &&
+	       (!colon[1] || fb_query_number(colon + 1, high));
+}
+
+static bool matches_item(const char *cell, const char *item)
+{
+	double number, low, high;
+	bool numeric = fb_query_number(cell, &number);
+
+	if (numeric && fb_query_number(item, &low))
+		return !(number < low) && !(number > low);
+	if (numeric && as_range(item, &low, &high))
+		return number >= low && number <= high;
+	return fnmatch(item, cell, 0) == 0;
+}
+
+static bool matches_list(const char *cell, const char *list)
+{
+	for (;;) {
+		char item[TEXT_CHARS];
+		size_t n = strcspn(list, ",");
+
+		snprintf(item, sizeof(item), "%.*s", (int)n, list);
+		if (matches_item(cell, item))
+			return true;
+		if (!list[n])
+			return false;
+		list += n + 1;
+	}
+}
+
+static bool matches(const struct filter *filter, const char *cell)
+{
+	double number;
+
+	if (filter->operator_ == EQUAL || filter->operator_ == NOT_EQUAL)
+		return matches_list(cell, filter->value) == (filter->operator_ == EQUAL);
+	if (!fb_query_number(cell, &number))
+		return false;
+	switch (filter->operator_) {
+	case LESS:
+		return number < filter->number;
+	case AT_MOST:
+		return number <= filter->number;
+	case GREATER:
+		return number > filter->number;
+	default:
+		return number >= filter->number;
+	}
+}
+
+/* What a column of numbers can be asked for: numbers, ranges, patterns, nothing. */
+static int check_list(const char *argument, const char *list)
+{
+	for (;;) {
+		char item[TEXT_CHARS];
+		size_t n = strcspn(list, ",");
+		double low, high;
+
+		if (n >= sizeof(item))
+			return fb_error(FB_EINPUT, "'%.40s...': a value is too long", argument);
+		snprintf(item, sizeof(item), "%.*s", (int)n, list);
+		if (*item && !strpbrk(item, "*?[") && !fb_query_number(item, &low) &&
+		    !as_range(item, &low, &high))
+			return fb_error(FB_EINPUT,
+					"'%.80s': '%.40s' is not accepted: expected numbers, as "
+					"64K or 1.5, and ranges, as 1K:1M", argument, item);
+		if (!list[n])
+			return FB_OK;
+		list += n + 1;
+	}
+}
+
+int fb_query_filter(struct fb_query_table *table, const char *argument)
+{
+	size_t n = name_length(argument), kept = 0;
+	struct filter filter = {.operator_ = find_operator(argument + n)};
+	char name[TEXT_CHARS];
+	int err;
+
+	snprintf(name, sizeof(name), "%.*s", (int)n, argument);
+	err = fb_query_find(table, name, &filter.column);
+	if (err)
+		return err;
+	filter.value = argument + n + strlen(operators[filter.operator_]);
+	if (filter.operator_ != EQUAL && filter.operator_ != NOT_EQUAL) {
+		if (!fb_query_number(filter.value, &filter.number))
+			return fb_error(FB_EINPUT, "'%.80s': expected a number behind '%s'",
+					argument, operators[filter.operator_]);
+	} else if (table->number[filter.column]) {
+		err = check_list(argument, filter.value);
+	}
+	for (size_t i = 0; i < table->nrows && !err; i++) {
+		if (matches(&filter, table->row[i][filter.column]))
+			table->row[kept++] = table->row[i];
+		else
+			free(table->row[i]);
+	}
+	if (!err)
+		table->nrows = kept;
+	return err;
+}
+
+struct order {
+	size_t column;
+	bool descending;
+};
+
+/* A row with its place, so that the sort is stable. */
+struct placed {
+	const char **row;
+	size_t place;
+};
+
+static int by_column(const void *a, const void *b, void *arg)
+{
+	const struct order *order = arg;
+	const struct placed *x = a, *y = b;
+	const char *left = x->row[order->column], *right = y->row[order->column];
+	double first, second;
+	int less;
+
+	if (fb_query_number(left, &first) && fb_query_number(right, &second))
+		less = first < second ? -1 : first > second;
+	else
+		less = strcmp(left, right);
+	if (less)
+		return order->descending ? -less : less;
+	return x->place < y->place ? -1 : x->place > y->place;
+}
+
+void fb_query_sort(struct fb_query_table *table, size_t column, bool descending)
+{
+	struct order order = {column, descending};
+	struct placed *list = malloc((table->nrows + 1) * sizeof(*list));
+
+	if (!list) {
+		fb_warn("no memory to sort: the rows are as they came");
+		return;
+	}
+	for (size_t i = 0; i < table->nrows; i++)
+		list[i] = (struct placed){table->row[i], i};
+	qsort_r(list, table->nrows, sizeof(*list), by_column, &order);
+	for (size_t i = 0; i < table->nrows; i++)
+		table->row[i] = list[i].row;
+	free(list);
+}

@@ -149,6 +149,7 @@ static void set_key(const struct state *s, struct fb_import_record *record, uint
 	const struct benchmark *b = s->benchmark;
 	const struct fb_collective_info *info =
 		b->collective < 0 ? NULL : fb_collective_info((enum fb_collective)b->collective);
+	int ranks = (int)fmin((double)record->row.ranks, 1e9);
 
 	snprintf(record->operation, sizeof(record->operation), "%s", b->operation);
 	record->key.engine = "mpi";
@@ -169,10 +170,14 @@ static void set_key(const struct state *s, struct fb_import_record *record, uint
 	if (s->groups > 0)
 		fb_import_variant(record, "groups", "%.0f", s->groups);
 	record->counted_bytes = info ? (double)record->key.bytes : (double)size * b->counted;
-	record->bus_factor =
-		info ? fb_collective_bus_factor((enum fb_collective)b->collective,
-						(int)fmin((double)record->row.ranks, 1e9))
-		     : 1;
+	/* Pairs share the rate of Uniband and Biband, both directions that of the latter. */
+	if (info)
+		record->bus_factor =
+			fb_collective_bus_factor((enum fb_collective)b->collective, ranks);
+	else if (!strcmp(b->name, "Uniband") || !strcmp(b->name, "Biband"))
+		record->bus_factor = (*b->name == 'U' ? 2.0 : 1.0) / ranks;
+	else if (b->counted < 2)
+		record->bus_factor = 1;
 }
 
 /* "out-of-mem.", "int-overflow", "time-out." instead of a time. */

@@ -2,6 +2,7 @@
 /* Lines and words; see text.h. */
 #include "scripts/tools/import/text.h"
 #include "common/error.h"
+#include "common/rng.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -79,16 +80,6 @@ static int split_lines(struct fb_text *text)
 	return FB_OK;
 }
 
-/* FNV-1a, 64 bits (Fowler, Noll, Vo): tells whether a file was imported before. */
-static uint64_t hash_of(const char *bytes, size_t n)
-{
-	uint64_t hash = UINT64_C(0xcbf29ce484222325);
-
-	for (size_t i = 0; i < n; i++)
-		hash = (hash ^ (unsigned char)bytes[i]) * UINT64_C(0x100000001b3);
-	return hash;
-}
-
 static int check_bytes(const struct fb_text *text)
 {
 	size_t line = 1, nul = strlen(text->bytes);
@@ -125,7 +116,7 @@ int fb_text_read(struct fb_text *text, const char *path)
 		err = split_lines(text);
 	if (err)
 		return err;
-	text->hash = hash_of(text->bytes, text->length);
+	text->hash = fb_hash64(text->bytes, text->length, 0);
 	if (!gmtime_r(&st.st_mtime, &parts) ||
 	    !strftime(text->utc, sizeof(text->utc), "%Y-%m-%dT%H:%M:%SZ", &parts))
 		snprintf(text->utc, sizeof(text->utc), "1970-01-01T00:00:00Z");

@@ -36,23 +36,19 @@ static bool usable(const struct grouping *g, const char *const *row)
 static double aggregate_of(enum fb_query_aggregate aggregate, const double *x, size_t n,
 			   double *scratch)
 {
-	double low = INFINITY, high = -INFINITY, sum = 0;
+	double low = INFINITY, high = -INFINITY, logarithms = 0;
 
 	for (size_t i = 0; i < n; i++) {
 		low = fmin(low, x[i]);
 		high = fmax(high, x[i]);
-		sum += log(x[i]);
+		logarithms += x[i] > 0 ? log(x[i]) : 0;
 	}
-	switch (aggregate) {
-	case FB_QUERY_MIN:
-		return low;
-	case FB_QUERY_MAX:
-		return high;
-	case FB_QUERY_GEOMEAN:
-		return low > 0 ? exp(sum / (double)n) : (double)NAN;
-	default:
-		return fb_median(x, n, scratch);
-	}
+	return ((const double[]){
+		[FB_QUERY_MEDIAN] = fb_median(x, n, scratch),
+		[FB_QUERY_MIN] = low,
+		[FB_QUERY_MAX] = high,
+		[FB_QUERY_GEOMEAN] = low > 0 ? exp(logarithms / (double)n) : (double)NAN,
+	})[aggregate];
 }
 
 /* A text that the result owns; NULL where memory is out. */

@@ -107,22 +107,20 @@ static bool matches_list(const char *cell, const char *list)
 
 static bool matches(const struct filter *filter, const char *cell)
 {
+	/* By what the cell may be: less than the number, equal to it, greater. */
+	static const bool accepted[OPERATORS][3] = {
+		[LESS] = {true, false, false},
+		[AT_MOST] = {true, true, false},
+		[AT_LEAST] = {false, true, true},
+		[GREATER] = {false, false, true},
+	};
 	double number;
 
 	if (filter->operator_ == EQUAL || filter->operator_ == NOT_EQUAL)
 		return matches_list(cell, filter->value) == (filter->operator_ == EQUAL);
 	if (!fb_query_number(cell, &number))
 		return false;
-	switch (filter->operator_) {
-	case LESS:
-		return number < filter->number;
-	case AT_MOST:
-		return number <= filter->number;
-	case GREATER:
-		return number > filter->number;
-	default:
-		return number >= filter->number;
-	}
+	return accepted[filter->operator_][(number >= filter->number) + (number > filter->number)];
 }
 
 /* What a column of numbers can be asked for: numbers, ranges, patterns, nothing. */

@@ -8,22 +8,24 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define EXTRA(name_, unit_, help_)                                                                 \
+#define COLUMN(name_, type_, unit_, help_)                                                         \
 	{                                                                                          \
-		.name = (name_), .kind = FB_COLUMN_VALUE, .type = FB_COLUMN_F64, .unit = (unit_),  \
+		.name = (name_), .kind = FB_COLUMN_VALUE, .type = (type_), .unit = (unit_),        \
 		.help = (help_)                                                                    \
 	}
+#define EXTRA(name, unit, help) COLUMN(name, FB_COLUMN_F64, unit, help)
+#define TIME(name, help)	COLUMN(name, FB_COLUMN_TIME_US, "us", help)
 
 const struct fb_column fb_import_extras[FB_EXTRAS] = {
 	[FB_EXTRA_ITERATIONS] = EXTRA("iterations", "", "calls behind the tool's figure"),
-	[FB_EXTRA_MEAN_US] = EXTRA("mean_us", "us", "mean over calls"),
-	[FB_EXTRA_RANK_MAX_US] = EXTRA("rank_max_us", "us", "slowest rank's mean"),
-	[FB_EXTRA_STDEV_US] = EXTRA("stdev_us", "us", "as the tool says"),
-	[FB_EXTRA_REPORTED_MIN_US] = EXTRA("reported_min_us", "us", "as the tool says"),
-	[FB_EXTRA_REPORTED_MAX_US] = EXTRA("reported_max_us", "us", "as the tool says"),
-	[FB_EXTRA_REPORTED_P95_US] = EXTRA("reported_p95_us", "us", "as the tool says"),
-	[FB_EXTRA_REPORTED_P99_US] = EXTRA("reported_p99_us", "us", "as the tool says"),
-	[FB_EXTRA_REPORTED_P999_US] = EXTRA("reported_p999_us", "us", "as the tool says"),
+	[FB_EXTRA_MEAN_US] = TIME("mean_us", "mean over calls"),
+	[FB_EXTRA_RANK_MAX_US] = TIME("rank_max_us", "slowest rank's mean"),
+	[FB_EXTRA_STDEV_US] = TIME("stdev_us", "as the tool says"),
+	[FB_EXTRA_REPORTED_MIN_US] = TIME("reported_min_us", "as the tool says"),
+	[FB_EXTRA_REPORTED_MAX_US] = TIME("reported_max_us", "as the tool says"),
+	[FB_EXTRA_REPORTED_P95_US] = TIME("reported_p95_us", "as the tool says"),
+	[FB_EXTRA_REPORTED_P99_US] = TIME("reported_p99_us", "as the tool says"),
+	[FB_EXTRA_REPORTED_P999_US] = TIME("reported_p999_us", "as the tool says"),
 	[FB_EXTRA_PEAK_GBPS] = EXTRA("peak_GBps", "GB/s", "greatest rate of a stretch of calls"),
 	[FB_EXTRA_RATE_MPS] = EXTRA("rate_Mps", "M/s", "messages, in millions per second"),
 	[FB_EXTRA_OVERLAP_PERCENT] = EXTRA("overlap_percent", "%", "as the tool says"),

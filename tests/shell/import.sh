@@ -1,0 +1,167 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# timeout: 120
+#
+# import: other benchmarks' output in, result files out. Inputs in tests/golden/import/ are of the
+# real formats (those of OSU and IMB were printed by them); expected/ holds what becomes of them.
+# JSON is skipped where import was built without jansson.
+
+set -u
+export LC_ALL=C
+. tests/shell/lib.sh
+golden=$PWD/tests/golden/import
+import=$FB_BUILD/bin/import
+csvcheck=$FB_BUILD/bin/csvcheck
+query=$FB_BUILD/bin/query
+with_json=yes
+"$import" --help | grep -q 'no libjansson' && with_json=no
+
+# Inputs with a time of change of their own: it becomes the column utc.
+mkdir "$FB_TMP/in"
+cp "$golden"/*.txt "$golden"/*.json "$FB_TMP/in"
+touch -d 2026-01-02T03:04:05Z "$FB_TMP/in"/*
+cd "$FB_TMP/in" || exit 1
+
+# value ROWS COLUMN CONDITION...: the column of those rows.
+value() {
+	"$query" "$1" --csv --columns "$2" "${@:3}" | tail -n +2
+}
+
+for input in *.txt *.json; do
+	[ "$with_json" = no ] && [ "${input##*.}" = json ] && continue
+	options=(--ranks 4)
+	[ "$input" = nccl-2.9.txt ] && options+=(--operation all_reduce)
+	out=$FB_TMP/out/$input
+	"$import" --csv "$out" --run golden "${options[@]}" "$input" >/dev/null 2>"$FB_TMP/err"
+	expect "exit code for $input" $? 0
+	expect "stderr for $input" "$(cat "$FB_TMP/err")" ''
+	"$csvcheck" "$out"/*.csv >"$FB_TMP/check" || fail "$input: $(head -n 3 "$FB_TMP/check")"
+	(cd "$out" && tail -n +1 ./*.csv ./nothing 2>/dev/null) >"$FB_TMP/got"
+	expected=$golden/expected/$input.txt
+	[ "${FB_GOLDEN-}" = update ] && cp "$FB_TMP/got" "$expected"
+	diff -u "$expected" "$FB_TMP/got" || fail "$input: not as expected"
+done
+verdict import_golden
+
+# Answers computed by hand from the inputs.
+out=$FB_TMP/out
+expect "8 MiB out of place" "$(value "$out/nccl-2.19.txt" median_us,samples,status,iterations \
+	bytes=8M in_place=no)" 66.2200,1,few,20
+expect "its bus bandwidth" "$(value "$out/nccl-2.19.txt" busbw_GBps bytes=8M in_place=no)" 221.686
+expect "wrong elements" "$(value "$out/nccl-2.19.txt" status,errors,bytes errors\>0)" wrong,3,2048
+expect "ranks and nodes" "$(value "$out/nccl-2.19.txt" ranks,nodes bytes=8 in_place=no)" 8,2
+expect "program of old text" "$(value "$out/nccl-2.13.txt" program,cadence,datatype bytes=1M \
+	in_place=yes)" all_gather_perf,isolated,f32
+expect "OSU counts a rank's block" "$(value "$out/osu_allgather-full.txt" \
+	memory,median_us,rank_min_us,rank_max_us bytes=4K)" device,8.4600,7.3600,9.9000
+expect "OSU's wrong data" "$(value "$out/osu_allgather-full.txt" status bytes=256K)" wrong
+# 90.4 GB/s both ways: 64 KiB in 2 * 65536 / 90.4e9 s.
+expect "two directions" "$(value "$out/ib_send_bw-bidirectional.txt" \
+	median_us,algbw_GBps,busbw_GBps)" 1.4499,90.4,45.2
+expect "a median of perftest" "$(value "$out/ib_read_lat.txt" \
+	status,samples,median_us,min_us,p99_us,reported_p99_us bytes=2)" ok,997,1.6200,1.5700,,1.7800
+expect "its p99 of enough samples" "$(value "$out/ib_write_lat.txt" p99_us program=ib_write_lat)" \
+	0.9700
+expect "a mean is no median" "$(value "$out/ib_write_lat.txt" variant program=ib_send_lat)" \
+	'connection=RC;qps=1;time=mean'
+expect "a matrix" "$(value "$out/nvbandwidth.txt" algbw_GBps,busbw_GBps,bytes row=1 column=0 \
+	matrix=Total)" 776.1,,536870912
+expect "a failed case" "$(value "$out/nvbandwidth.txt" reason status=fault)" 'no such device'
+verdict import_known
+
+if [ "$with_json" = yes ]; then
+	expect "samples" "$(value "$out/nccl.json" samples,status variant=timing* bytes=1M \
+		in_place=no)" 19,ok
+	for file in ib_write_bw ib_write_bw-mib; do
+		expect "$file: the unit" "$(value "$out/$file.json" algbw_GBps)" 46.9
+	done
+	# The same figures as text and as JSON have the same keys.
+	columns=operation,bytes,variant,algbw_GBps
+	value "$out/nvbandwidth.txt" $columns bytes\>0 >"$FB_TMP/a"
+	value "$out/nvbandwidth.json" $columns bytes\>0 status=few >"$FB_TMP/b"
+	cut -d, -f1-3 "$FB_TMP/a" | cmp -s - <(cut -d, -f1-3 "$FB_TMP/b") ||
+		fail "text and JSON of nvbandwidth have different keys"
+	expect "rows of both" "$(wc -l <"$FB_TMP/a")" 8
+	verdict import_json
+else
+	"$import" --csv "$FB_TMP/no" nccl.json >"$FB_TMP/got" 2>"$FB_TMP/err"
+	expect "exit code without jansson" $? 3
+	holds "$FB_TMP/err" libjansson-dev
+	echo "SKIP import_json: built without jansson"
+fi
+
+# A file a launch, behind those that are there; never the same file twice.
+both=$FB_TMP/both
+"$import" --csv "$both" osu_latency.txt >/dev/null
+sed 's/0.14$/0.24/' osu_latency.txt >second.txt
+"$import" --csv "$both" second.txt >/dev/null
+expect "launches" "$(value "$both" launch_index bytes=2 | tr '\n' ' ')" '0 1 '
+grep -c 'program.osu_latency.[01].import.hash' "$both/environment.csv" >"$FB_TMP/got"
+expect "facts of both launches" "$(cat "$FB_TMP/got")" 2
+"$import" --csv "$both" second.txt >/dev/null 2>"$FB_TMP/err"
+expect "exit code for a file that was imported" $? 3
+holds "$FB_TMP/err" 'once more it would count'
+"$import" --csv "$both" --launch-index 1 nccl-2.13.txt osu_latency.txt >/dev/null 2>"$FB_TMP/err"
+expect "exit code for a launch that is there" $? 3
+[ -e "$both/all_gather_perf.csv" ] && fail "a refused import has written a file"
+# Cycles of nccl-tests (-N) are samples of one launch.
+rows=$(grep -E '^ +[0-9]+ +[0-9]+ ' nccl-2.19.txt)
+awk -v rows="$rows" '/Out of bounds/ { for (i = 0; i < 4; i++) print rows } { print }' \
+	nccl-2.19.txt >cycles.txt
+"$import" --csv "$FB_TMP/cycles" cycles.txt >/dev/null
+expect "cycles" "$(value "$FB_TMP/cycles" samples,status,median_us,min_us bytes=8M in_place=no)" \
+	5,ok,66.2200,66.2200
+verdict import_launches
+
+# refuses PATTERN ARGUMENT...: one line on stderr, exit code 3, nothing on stdout, no folder.
+refuses() {
+	local pattern=$1
+
+	shift
+	"$import" --csv "$FB_TMP/refused" "$@" >"$FB_TMP/got" 2>"$FB_TMP/err"
+	expect "exit code of $*" $? 3
+	expect "stdout of $*" "$(cat "$FB_TMP/got")" ''
+	expect "lines on stderr of $*" "$(wc -l <"$FB_TMP/err")" 1
+	holds "$FB_TMP/err" "$pattern"
+	[ -e "$FB_TMP/refused" ] && fail "$*: a folder was made"
+}
+
+sed '18s/22.32/22.3x/' nccl-2.19.txt >number.txt
+sed '19s/ 22.38 .*//' nccl-2.19.txt >short.txt
+sed 's/^ 64 .*/ 64      5000/' ib_write_bw.txt >perftest.txt
+printf 'nothing of interest\n' >other.txt
+printf 'a\0b\n' >nul.txt
+: >empty.txt
+head -n 4 osu_bw.txt >header.txt
+sed 's/^0: //; /srun/d' nccl-2.13.txt >nameless.txt
+printf '{"nccl_version": 22907,\n"results": [\n' >open.json
+refuses 'number.txt:18: .*no number' number.txt
+refuses 'short.txt:19: the row is cut short' short.txt
+refuses 'perftest.txt:[0-9]+: the row is cut short' perftest.txt
+refuses 'other.txt: in no format' other.txt
+refuses 'nul.txt:1: .*NUL' nul.txt
+refuses 'empty.txt: is empty' empty.txt
+refuses 'header.txt:4: ends without a single result' header.txt
+refuses 'give --ranks' osu_allreduce-5.6.txt
+refuses 'give --operation' nameless.txt
+refuses '--operation.*all_reduce_perf' --operation bogus nccl-2.9.txt
+refuses '--format.*nccl-text, nccl-json' --format bogus osu_bw.txt
+refuses 'ends without' --format imb osu_bw.txt
+refuses 'No such file' missing.txt
+refuses '5 nodes for 4 ranks' --ranks 4 --nodes 5 osu_allreduce-5.6.txt
+refuses 'the command line has this very file' osu_bw.txt osu_bw.txt
+refuses 'second.txt|No such' osu_bw.txt missing.txt
+[ "$with_json" = yes ] && refuses 'open.json:3: not JSON' open.json
+"$import" osu_bw.txt 2>"$FB_TMP/err"
+expect "exit code without --csv" $? 3
+holds "$FB_TMP/err" 'no --csv DIR'
+verdict import_bad_input
+
+# A row that its writer did not finish is left out, as in files of ours.
+head -c -20 ib_read_lat.txt | head -n -1 | head -c -10 >torn.txt
+"$import" --csv "$FB_TMP/torn" torn.txt >/dev/null 2>"$FB_TMP/err"
+expect "exit code for a torn file" $? 0
+holds "$FB_TMP/err" 'no end and is left out'
+expect "rows of a torn file" "$(value "$FB_TMP/torn" bytes | tr '\n' ' ')" '2 4 '
+verdict import_torn
+exit "$bad"

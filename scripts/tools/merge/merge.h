@@ -21,13 +21,16 @@ struct fb_merge_launch {
 	size_t source;
 	uint64_t before, after; /* launch_index as read and as written */
 	bool contradicts;       /* a row differs from an earlier source's row of equal key */
+	size_t rows, dropped;
+	uint64_t copied; /* the latest launch (as written) that a dropped row is in */
 };
 
 struct fb_merge_item {
 	const struct fb_sheet *sheet;
 	const struct fb_sheet_row *row;
 	size_t launch; /* index into the launches */
-	bool dropped;  /* an earlier item says the very same */
+	bool dropped;  /* an earlier item says the very same: */
+	size_t twin;   /* this one */
 };
 
 struct fb_merge_items {

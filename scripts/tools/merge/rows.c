@@ -206,8 +206,10 @@ static int judge_group(struct fb_merge *merge, struct fb_merge_items *items,
 		struct fb_merge_item *item = &items->item[group[i].item];
 		int err = FB_OK;
 
-		for (size_t j = 0; j < i && !item->dropped; j++)
-			item->dropped = same_row(&items->item[group[j].item], item);
+		for (size_t j = 0; j < i && !item->dropped; j++) {
+			item->twin = group[j].item;
+			item->dropped = same_row(&items->item[item->twin], item);
+		}
 		for (size_t j = 0; j < i && !item->dropped && !err; j++)
 			err = contradiction(merge, &items->item[group[j].item], item, renumber);
 		if (err)
@@ -274,6 +276,29 @@ static void count_dropped(const struct fb_merge *merge, struct fb_merge_items *i
 		       items->dropped, what);
 }
 
+/*
+ * A launch of which no row is left is a copy, and what else is known of it belongs to the launch
+ * that it is a copy of: the latest, as a launch may share rows with several.
+ */
+static void number_copies(struct fb_merge *merge)
+{
+	for (size_t i = 0; i < merge->rows.count; i++) {
+		const struct fb_merge_item *item = &merge->rows.item[i];
+		const struct fb_merge_item *twin = &merge->rows.item[item->twin];
+		struct fb_merge_launch *launch = &merge->launch[item->launch];
+
+		launch->rows++;
+		if (!item->dropped)
+			continue;
+		launch->dropped++;
+		if (launch->copied < merge->launch[twin->launch].after)
+			launch->copied = merge->launch[twin->launch].after;
+	}
+	for (size_t i = 0; i < merge->nlaunches; i++)
+		if (merge->launch[i].rows && merge->launch[i].dropped == merge->launch[i].rows)
+			merge->launch[i].after = merge->launch[i].copied;
+}
+
 int fb_merge_collect(struct fb_merge *merge, bool renumber)
 {
 	int err = collect(merge);
@@ -287,6 +312,7 @@ int fb_merge_collect(struct fb_merge *merge, bool renumber)
 	number_launches(merge);
 	count_dropped(merge, &merge->rows, "rows");
 	count_dropped(merge, &merge->samples, "samples");
+	number_copies(merge);
 	return FB_OK;
 }
 

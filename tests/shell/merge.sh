@@ -1,0 +1,157 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# timeout: 60
+#
+# merge: parts of a job array in, one folder out. The parts are made here of few rows, so that what
+# must become of each is plain; golden files hold the joined ones.
+
+set -u
+export LC_ALL=C
+. tests/shell/lib.sh
+golden=$PWD/tests/golden/merge
+merge=$FB_BUILD/bin/merge
+csvcheck=$FB_BUILD/bin/csvcheck
+header=$(head -n 1 tests/golden/summary/one/barrier.csv)
+cd "$FB_TMP" || exit 1
+
+# row PROGRAM LAUNCH BYTES MEDIAN [STATUS] [SECOND]: a row; a fault has no time.
+row() {
+	local rest="ok,,100,ci,,,$4,,,,,,,,,,,,0,,,,,0,shm,1,"
+
+	[ "${5-ok}" = fault ] && rest="fault,rank 1 died,0,,,,,,,,,,,,,,,,0,,,,,0,shm,1,"
+	echo "1,study,$2,2026-01-02T03:04:${6-05}Z,$1,$1,host,ring,ll,shm,host,registered,blocking$(
+	)isolated,f32,sum,-1,no,$3,4,1,,$rest" | sed 's/blockingisolated/blocking,isolated/'
+}
+
+# part NAME FACT...: a folder with an environment of these facts (KEY=VALUE).
+part() {
+	local fact
+
+	mkdir -p "$1"
+	echo scope,host,rank,key,value >"$1/environment.csv"
+	for fact in "${@:2}"; do
+		echo "run,,,${fact%%=*},${fact#*=}"
+	done | sort -t, -k4 >>"$1/environment.csv"
+}
+
+# same NAME: the folder joined is golden/NAME.txt.
+same() {
+	"$csvcheck" joined/*.csv >check || fail "$1: $(head -n 3 check)"
+	(cd joined && tail -n +1 ./*.csv ./nothing 2>/dev/null) >got
+	[ "${FB_GOLDEN-}" = update ] && cp got "$golden/$1.txt"
+	diff -u "$golden/$1.txt" got || fail "$1: not as expected"
+}
+
+# joins PATTERN ARGUMENT...: into joined, exit code 0, a line like PATTERN on stdout.
+joins() {
+	local pattern=$1
+
+	shift
+	rm -rf joined
+	"$merge" --csv joined "$@" >out 2>err
+	expect "exit code of $*" $? 0
+	expect "stderr of $*" "$(cat err)" ''
+	holds out "$pattern"
+}
+
+# refuses PATTERN ARGUMENT...: exit code 3, one line on stderr, nothing left.
+refuses() {
+	local pattern=$1
+
+	shift
+	rm -rf joined
+	"$merge" --csv joined "$@" >out 2>err
+	expect "exit code of $*" $? 3
+	expect "lines on stderr of $*" "$(wc -l <err)" 1
+	holds err "$pattern"
+	[ -z "$(find . -maxdepth 1 -name 'joined*')" ] || fail "$*: something was left"
+}
+
+# Parts of one launch by size, and another launch on another host; one has a column of its own.
+part a cpu.model=X hostname=h1 program.all_reduce.0.cases=2 program.all_reduce.0.seed=7
+{ echo "$header"; row all_reduce 0 8 1.0000; row all_reduce 0 64 2.0000; } >a/all_reduce.csv
+part b cpu.model=X hostname=h2 program.all_reduce.0.cases=1 program.all_reduce.0.seed=7
+{ echo "$header,own_us"; row all_reduce 0 512 3.0000 | sed 's/$/,0.5/'; } >b/all_reduce.csv
+{ echo "$header"; row barrier 0 0 9.0000; } >b/barrier.csv
+part c cpu.model=X hostname=h1 program.all_reduce.1.cases=1
+{ echo "$header"; row all_reduce 1 8 1.5000; } >c/all_reduce.csv
+joins '^all_reduce.csv: 4 rows of 2 launches$' a b c
+same parts
+verdict merge_parts
+
+# The very same row twice is one; the same folder twice is one.
+cp -r a copy
+joins '^2 rows that were there twice' a copy
+expect "a folder and its copy" "$(cat joined/all_reduce.csv)" "$(cat a/all_reduce.csv)"
+expect "its facts" "$(cat joined/environment.csv)" "$(cat a/environment.csv)"
+joins 'all_reduce.csv: 2 rows of 1 launches' a/all_reduce.csv
+expect "the facts beside a file" "$(cat joined/environment.csv)" "$(cat a/environment.csv)"
+verdict merge_twice
+
+# Another launch of the same number: its row and its facts follow its new number.
+part d cpu.model=Y hostname=h1 program.all_reduce.0.seed=8
+{ echo "$header"; row all_reduce 0 8 1.2500; row all_reduce 0 64 2.0000; } >d/all_reduce.csv
+refuses 'a/all_reduce.csv:2 and d/all_reduce.csv:2 differ.*--renumber' a d
+joins 'all_reduce: launch 0 of d is now launch 2' --renumber c a d d
+same renumbered
+verdict merge_renumber
+
+# Repetitions (--raw) follow their launch.
+raw=run,launch_index,program,row,repetition,time_us
+printf '%s\nstudy,0,all_reduce,0,0,1.0\nstudy,0,all_reduce,0,1,1.1\n' $raw >a/samples.csv
+printf '%s\nstudy,0,all_reduce,0,0,1.3\n' $raw >d/samples.csv
+joins 'all_reduce.csv: 4 rows of 2' --renumber a d
+expect "samples" "$(tail -n +2 joined/samples.csv | cut -d, -f2,6 | tr '\n' ' ')" '0,1.0 0,1.1 1,1.3 '
+verdict merge_samples
+
+# Of a fault and its repetition the later one stands last, whichever part had it.
+part e
+{ echo "$header"; row all_reduce 0 8 1.0000 ok 30; } >e/all_reduce.csv
+part f
+{ echo "$header"; row all_reduce 0 8 1.0000 fault 10; } >f/all_reduce.csv
+joins '2 rows of 1 launches' e f
+expect "a fault and its repetition" \
+	"$(tail -n +2 joined/all_reduce.csv | cut -d, -f23 | tr '\n' ' ')" 'fault ok '
+verdict merge_fault
+
+# What cannot be used.
+part g
+{ echo "$header"; row all_reduce 0 8 1.0000 | sed 's/^1,/2,/'; } >g/all_reduce.csv
+refuses "g/all_reduce.csv:2: schema '2': accepted is 1" a g
+{ echo "$header" | sed 's/,bytes,/,size,/'; row all_reduce 0 8 1; } >g/all_reduce.csv
+refuses 'g/all_reduce.csv:1: no column bytes' g
+{ echo "$header"; row all_reduce 0 8 1.0000 | sed 's/,1,$//'; } >g/all_reduce.csv
+refuses 'g/all_reduce.csv:2: [0-9]+ fields where' g
+{ echo "$header"; row all_reduce x 8 1.0000; } >g/all_reduce.csv
+refuses "g/all_reduce.csv:2: launch_index 'x'" g
+{ echo "$header"; row ../x 0 8 1.0000; } >g/all_reduce.csv
+refuses "program '../x' cannot name a file" g
+{ echo "$header"; row all_reduce 0 8 1; row all_reduce 0 8 2; } >g/all_reduce.csv
+refuses 'differ, but have the same key and launch_index 0$' --renumber g
+{ echo "$header"; printf '1,"a'; } >g/all_reduce.csv
+mkdir empty
+refuses 'no result file in this folder' a empty
+refuses 'No such file' a missing
+refuses 'not a result file' a "$golden/parts.txt"
+"$merge" --csv a c >out 2>err
+expect "exit code for a folder that is not empty" $? 3
+holds err 'expected a new folder, or an empty one'
+"$merge" a >out 2>err
+expect "exit code without --csv" $? 3
+{ echo "$header"; row all_reduce 0 8 xyz; } >g/all_reduce.csv
+"$merge" --csv joined g >out 2>err
+expect "exit code for a row that breaks a rule" $? 3
+holds err "median_us: 'xyz' is not of type"
+[ -e joined ] && fail "a folder that breaks rules was written"
+verdict merge_bad_input
+
+# A row that its writer did not finish is left out, and said.
+{ echo "$header"; row all_reduce 0 8 1.0000; row all_reduce 0 64 1.0000 | head -c 60; } \
+	>g/all_reduce.csv
+mkdir joined
+"$merge" --csv joined/ g >out 2>err
+expect "exit code for a torn row" $? 0
+holds err 'g/all_reduce.csv:3: the last line has no end'
+expect "rows" "$(wc -l <joined/all_reduce.csv)" 2
+verdict merge_torn
+exit "$bad"

@@ -83,7 +83,11 @@ static const char extra[] =
 	"the moment at which the job began. The file is written anew by each program, but facts\n"
 	"under `program.NAME.LAUNCH.` (options, self-test, where the time went) stay beside\n"
 	"those of other programs and launches. Values of variables that look like secrets are\n"
-	"written as `(withheld)`.\n";
+	"written as `(withheld)`.\n"
+	"\n"
+	"In a folder that `merge` made, facts that not all of its sources agree on are there for\n"
+	"each launch of those that state them, as `program.NAME.LAUNCH.env.KEY`. Where parts of\n"
+	"one launch differ in a fact, that of the N-th source is `program.NAME.LAUNCH.partN.KEY`.\n";
 
 static void table(enum fb_column_kind kind, const char *title)
 {

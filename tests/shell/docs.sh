@@ -42,7 +42,9 @@ done
 verdict docs_man
 
 # Options of scripts and tools, whose --help says them as well, and of MPI launchers.
-[ -x "$bin/summary" ] && "$bin/summary" --help | grep -oE -- '--[a-z][a-z-]+' >>"$FB_TMP/options"
+for tool in summary merge query import; do
+	[ -x "$bin/$tool" ] && "$bin/$tool" --help | grep -oE -- '--[a-z][a-z-]+' >>"$FB_TMP/options"
+done
 tests/run --help | grep -oE -- '--[a-z][a-z-]+' >>"$FB_TMP/options"
 printf '%s\n' --mpi --oversubscribe --ntasks-per-node --nodes >>"$FB_TMP/options"
 sort -u "$FB_TMP/options" >"$FB_TMP/known"

@@ -86,8 +86,8 @@ static const char extra[] =
 	"written as `(withheld)`.\n"
 	"\n"
 	"In a folder that `merge` made, facts that not all of its sources agree on are there for\n"
-	"each launch of those that state them, as `program.NAME.LAUNCH.env.KEY`. Where parts of\n"
-	"one launch differ in a fact, that of the N-th source is `program.NAME.LAUNCH.partN.KEY`.\n";
+	"each launch of those that state them, as `program.NAME.LAUNCH.env.KEY`. Where parts\n"
+	"of a launch differ in a fact, the N-th source's is `program.NAME.LAUNCH.partN.KEY`.\n";
 
 static void table(enum fb_column_kind kind, const char *title)
 {

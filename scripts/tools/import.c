@@ -96,12 +96,13 @@ static const char *name_of(const char *folder, char *buf, size_t n)
 static int import_files(const struct settings *settings, char *const *paths, size_t count)
 {
 	struct fb_import import = {
-		.hints = {
-			.operation = settings->operation,
-			.ranks = settings->ranks,
-			.nodes = settings->nodes,
-			.bytes = settings->bytes,
-		},
+		.hints =
+			{
+				.operation = settings->operation,
+				.ranks = settings->ranks,
+				.nodes = settings->nodes,
+				.bytes = settings->bytes,
+			},
 	};
 	bool numbered = settings->launch_index >= 0;
 	char name[128];

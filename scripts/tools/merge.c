@@ -53,13 +53,15 @@ static int check_folder(const char *folder)
 	int err = FB_OK;
 
 	if (!dir)
-		return errno == ENOENT ? FB_OK
-				       : fb_error(FB_EINPUT, "--csv %s: %s", folder,
-						  strerror(errno));
+		return errno == ENOENT
+			       ? FB_OK
+			       : fb_error(FB_EINPUT, "--csv %s: %s", folder, strerror(errno));
 	while (!err && (entry = readdir(dir)))
 		if (strcmp(entry->d_name, ".") && strcmp(entry->d_name, ".."))
-			err = fb_error(FB_EINPUT, "--csv %s: expected a new folder, or an empty "
-				       "one", folder);
+			err = fb_error(FB_EINPUT,
+				       "--csv %s: expected a new folder, or an empty "
+				       "one",
+				       folder);
 	closedir(dir);
 	return err;
 }
@@ -105,9 +107,9 @@ int main(int argc, char **argv)
 		return FB_EXIT_OK;
 	}
 	if (!settings.csv || count == 0) {
-		fb_error(FB_EINPUT, settings.csv
-					    ? "no input: expected result folders or files; see --help"
-					    : "no --csv DIR: expected the folder to write to");
+		fb_error(FB_EINPUT,
+			 settings.csv ? "no input: expected result folders or files; see --help"
+				      : "no --csv DIR: expected the folder to write to");
 		return FB_EXIT_INPUT;
 	}
 	return merge_paths(&settings, argv + argc - count, count);

@@ -125,8 +125,7 @@ static int query(const struct settings *settings, char **words, size_t count)
 	int err = FB_OK;
 
 	if (paths == 0)
-		err = fb_error(FB_EINPUT,
-			       "no input: expected result folders or files; see --help");
+		err = fb_error(FB_EINPUT, "no input: expected result folders or files; see --help");
 	if (!err)
 		err = fb_sheets_read(&sheets, words, paths);
 	if (!err)

@@ -43,7 +43,8 @@ verdict docs_man
 
 # Options of scripts and tools, whose --help says them as well, and of MPI launchers.
 for tool in summary merge query import; do
-	[ -x "$bin/$tool" ] && "$bin/$tool" --help | grep -oE -- '--[a-z][a-z-]+' >>"$FB_TMP/options"
+	[ -x "$bin/$tool" ] && "$bin/$tool" --help |
+		grep -oE -- '--[a-z][a-z-]+' >>"$FB_TMP/options"
 done
 tests/run --help | grep -oE -- '--[a-z][a-z-]+' >>"$FB_TMP/options"
 printf '%s\n' --mpi --oversubscribe --ntasks-per-node --nodes >>"$FB_TMP/options"

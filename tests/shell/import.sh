@@ -59,7 +59,8 @@ expect "OSU's wrong data" "$(value "$out/osu_allgather-full.txt" status bytes=25
 expect "two directions" "$(value "$out/ib_send_bw-bidirectional.txt" \
 	median_us,algbw_GBps,busbw_GBps)" 1.4499,90.4,45.2
 expect "a median of perftest" "$(value "$out/ib_read_lat.txt" \
-	status,samples,median_us,min_us,p99_us,reported_p99_us bytes=2)" ok,997,1.6200,1.5700,,1.7800
+	status,samples,median_us,min_us,p99_us,reported_p99_us bytes=2)" \
+	ok,997,1.6200,1.5700,,1.7800
 expect "its p99 of enough samples" "$(value "$out/ib_write_lat.txt" p99_us program=ib_write_lat)" \
 	0.9700
 expect "a mean is no median" "$(value "$out/ib_write_lat.txt" variant program=ib_send_lat)" \

@@ -101,7 +101,8 @@ raw=run,launch_index,program,row,repetition,time_us
 printf '%s\nstudy,0,all_reduce,0,0,1.0\nstudy,0,all_reduce,0,1,1.1\n' $raw >a/samples.csv
 printf '%s\nstudy,0,all_reduce,0,0,1.3\n' $raw >d/samples.csv
 joins 'all_reduce.csv: 4 rows of 2' --renumber a d
-expect "samples" "$(tail -n +2 joined/samples.csv | cut -d, -f2,6 | tr '\n' ' ')" '0,1.0 0,1.1 1,1.3 '
+expect "samples" "$(tail -n +2 joined/samples.csv | cut -d, -f2,6 | tr '\n' ' ')" \
+	'0,1.0 0,1.1 1,1.3 '
 verdict merge_samples
 
 # Of a fault and its repetition the later one stands last, whichever part had it.

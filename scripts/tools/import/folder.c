@@ -248,7 +248,8 @@ int fb_import_write_facts(const struct fb_import *import, const char *folder, co
 	for (size_t i = 0; i < import->nsections && !err; i++)
 		err = add_section(&lines, &import->section[i]);
 	if (!err) {
-		qsort(lines.line, lines.count, sizeof(*lines.line), by_key);
+		if (lines.count)
+			qsort(lines.line, lines.count, sizeof(*lines.line), by_key);
 		err = put_lines(&lines, folder);
 	}
 	for (size_t i = 0; i < lines.count; i++)

@@ -13,8 +13,7 @@
 #endif
 
 const struct fb_import_format fb_import_formats[] = {
-	{"nccl-text", "nccl-tests, what it prints", false, fb_nccl_text_detect,
-	 fb_nccl_text_read},
+	{"nccl-text", "nccl-tests, what it prints", false, fb_nccl_text_detect, fb_nccl_text_read},
 	{"nccl-json", "nccl-tests, -J FILE", true, fb_nccl_json_detect, JSON(fb_nccl_json_read)},
 	{"osu", "OSU micro-benchmarks", false, fb_osu_detect, fb_osu_read},
 	{"imb", "Intel MPI Benchmarks, IMB-MPI1", false, fb_imb_detect, fb_imb_read},

@@ -99,9 +99,9 @@ static void take_benchmark(struct state *s, size_t at, const char *name)
 
 static bool is_header(const struct fb_words *words)
 {
-	return words->count > 1 && (!strcmp(words->word[0], "#bytes") ||
-				    !strcmp(words->word[0], "#repetitions") ||
-				    !strcmp(words->word[0], "Group"));
+	return words->count > 1 &&
+	       (!strcmp(words->word[0], "#bytes") || !strcmp(words->word[0], "#repetitions") ||
+		!strcmp(words->word[0], "Group"));
 }
 
 /* All benchmarks of a run make one section, whatever the number of processes of each. */
@@ -123,8 +123,8 @@ static int begin_table(struct state *s, size_t at, struct fb_words *words)
 		s->begun = true;
 	}
 	if (!err)
-		err = fb_import_size(s->import, s->text, at + 1,
-				     (uint64_t)fmin(s->processes, 1e9), 0, 1);
+		err = fb_import_size(s->import, s->text, at + 1, (uint64_t)fmin(s->processes, 1e9),
+				     0, 1);
 	return err;
 }
 

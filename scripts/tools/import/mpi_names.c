@@ -8,10 +8,10 @@ static const struct {
 	const char *name;
 	enum fb_datatype type;
 } types[] = {
-	{"MPI_CHAR", FB_I8},	     {"MPI_SIGNED_CHAR", FB_I8}, {"MPI_INT8_T", FB_I8},
-	{"MPI_BYTE", FB_U8},	     {"MPI_UNSIGNED_CHAR", FB_U8}, {"MPI_INT", FB_I32},
-	{"MPI_UNSIGNED", FB_U32},    {"MPI_LONG", FB_I64},	 {"MPI_UNSIGNED_LONG", FB_U64},
-	{"MPI_FLOAT", FB_F32},	     {"MPI_DOUBLE", FB_F64},
+	{"MPI_CHAR", FB_I8},	  {"MPI_SIGNED_CHAR", FB_I8},	{"MPI_INT8_T", FB_I8},
+	{"MPI_BYTE", FB_U8},	  {"MPI_UNSIGNED_CHAR", FB_U8}, {"MPI_INT", FB_I32},
+	{"MPI_UNSIGNED", FB_U32}, {"MPI_LONG", FB_I64},		{"MPI_UNSIGNED_LONG", FB_U64},
+	{"MPI_FLOAT", FB_F32},	  {"MPI_DOUBLE", FB_F64},
 };
 
 enum fb_datatype fb_mpi_datatype(const char *name)

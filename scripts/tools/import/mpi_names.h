@@ -10,8 +10,8 @@ enum fb_datatype fb_mpi_datatype(const char *name);
 
 /* What a benchmark of a collective counts as size, in our terms. */
 enum fb_size_rule {
-	FB_SIZE_WHOLE,	   /* the larger of the two buffers, as ours */
-	FB_SIZE_PER_RANK,  /* one rank's block of the larger buffer */
+	FB_SIZE_WHOLE,	  /* the larger of the two buffers, as ours */
+	FB_SIZE_PER_RANK, /* one rank's block of the larger buffer */
 };
 
 #endif

@@ -33,11 +33,11 @@ static const struct {
 	const char *name;
 	enum fb_datatype type;
 } types[] = {
-	{"int8", FB_I8},	{"char", FB_I8},       {"uint8", FB_U8},
-	{"int32", FB_I32},	{"int", FB_I32},       {"uint32", FB_U32},
-	{"int64", FB_I64},	{"uint64", FB_U64},    {"half", FB_F16},
-	{"float", FB_F32},	{"double", FB_F64},    {"bfloat16", FB_BF16},
-	{"f8e4m3", FB_F8E4M3},	{"f8e5m2", FB_F8E5M2}, {"fp8_e4m3", FB_F8E4M3},
+	{"int8", FB_I8},	 {"char", FB_I8},	{"uint8", FB_U8},
+	{"int32", FB_I32},	 {"int", FB_I32},	{"uint32", FB_U32},
+	{"int64", FB_I64},	 {"uint64", FB_U64},	{"half", FB_F16},
+	{"float", FB_F32},	 {"double", FB_F64},	{"bfloat16", FB_BF16},
+	{"f8e4m3", FB_F8E4M3},	 {"f8e5m2", FB_F8E5M2}, {"fp8_e4m3", FB_F8E4M3},
 	{"fp8_e5m2", FB_F8E5M2},
 };
 
@@ -91,7 +91,8 @@ static void add_variants(struct fb_import_record *record, const struct fb_nccl_r
 			 const struct fb_nccl_cell *cell, const char *timing)
 {
 	if (run->aggregated > 1)
-		fb_import_variant(record, "aggregated", "%llu", (unsigned long long)run->aggregated);
+		fb_import_variant(record, "aggregated", "%llu",
+				  (unsigned long long)run->aggregated);
 	if (run->blocking > 1)
 		fb_import_variant(record, "blocking", "%llu", (unsigned long long)run->blocking);
 	if (run->groups > 1)
@@ -107,8 +108,8 @@ static void add_variants(struct fb_import_record *record, const struct fb_nccl_r
 }
 
 struct fb_import_record *fb_nccl_add(struct fb_import *import, size_t line,
-				     const struct fb_nccl_run *run,
-				     const struct fb_nccl_cell *cell, const char *timing)
+				     const struct fb_nccl_run *run, const struct fb_nccl_cell *cell,
+				     const char *timing)
 {
 	struct fb_import_record *record = fb_import_add(import, line);
 	size_t program = find_program(run->program);
@@ -123,7 +124,7 @@ struct fb_import_record *fb_nccl_add(struct fb_import *import, size_t line,
 	record->key.memory = "device";
 	record->key.launch = run->graph ? "graph" : "stream";
 	record->key.cadence = run->blocking == 1 || run->blocking == 3 ? FB_ISOLATED : FB_STREAMING;
-	record->key.registration = run->registered < 0    ? "-"
+	record->key.registration = run->registered < 0	  ? "-"
 				   : run->registered == 0 ? "none"
 				   : run->registered == 1 ? "registered"
 							  : "symmetric";

@@ -7,14 +7,14 @@
 
 /* One run of one of its programs, as far as it is known. */
 struct fb_nccl_run {
-	char program[64];	/* "all_reduce_perf"; "": not known */
-	char version[32];	/* of nccl-tests; "": not known */
-	char library[32];	/* of NCCL; "": not known */
-	char gpu[64];		/* of rank 0 */
-	double iterations;	/* calls behind a mean; NAN: not known */
-	uint64_t ranks, nodes;	/* of a communicator; 0: not known */
-	uint64_t groups;	/* communicators at work at once; 0 and 1 are the same */
-	uint64_t aggregated;	/* calls in one group; 0 and 1 are the same */
+	char program[64];	    /* "all_reduce_perf"; "": not known */
+	char version[32];	    /* of nccl-tests; "": not known */
+	char library[32];	    /* of NCCL; "": not known */
+	char gpu[64];		    /* of rank 0 */
+	double iterations;	    /* calls behind a mean; NAN: not known */
+	uint64_t ranks, nodes;	    /* of a communicator; 0: not known */
+	uint64_t groups;	    /* communicators at work at once; 0 and 1 are the same */
+	uint64_t aggregated;	    /* calls in one group; 0 and 1 are the same */
 	uint64_t blocking, unalign; /* -z, -u */
 	bool graph;
 	int registered; /* -R; -1: not known */
@@ -26,8 +26,8 @@ struct fb_nccl_cell {
 	const char *type, *redop; /* nccl-tests' names; redop may be "" */
 	int64_t root;
 	bool in_place;
-	double us, algbw_GBps; /* as reported */
-	double wrong;	       /* elements; NAN: not checked */
+	double us, algbw_GBps;	       /* as reported */
+	double wrong;		       /* elements; NAN: not checked */
 	double min_us, max_us, p99_us; /* of -I; NAN: none */
 };
 
@@ -46,8 +46,8 @@ int fb_nccl_begin(struct fb_import *import, const struct fb_text *text, size_t l
  * number is beyond its range (printed).
  */
 struct fb_import_record *fb_nccl_add(struct fb_import *import, size_t line,
-				     const struct fb_nccl_run *run,
-				     const struct fb_nccl_cell *cell, const char *timing);
+				     const struct fb_nccl_run *run, const struct fb_nccl_cell *cell,
+				     const char *timing);
 
 /* Adds a record with the mean of the host's clock. Returns 0 or FB_ENOMEM (printed). */
 int fb_nccl_add_mean(struct fb_import *import, size_t line, const struct fb_nccl_run *run,

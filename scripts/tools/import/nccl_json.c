@@ -44,7 +44,8 @@ static double option_of(const json_t *arguments, char letter)
 
 		if (!word || word[0] != '-' || word[1] != letter)
 			continue;
-		if (word[2] ? fb_word_number(word + 2, &value) : next && fb_word_number(next, &value))
+		if (word[2] ? fb_word_number(word + 2, &value)
+			    : next && fb_word_number(next, &value))
 			return value;
 	}
 	return (double)NAN;
@@ -87,7 +88,8 @@ static void take_config(struct state *s, const json_t *document)
 	if (library > 0 && library < 1e9)
 		fb_nccl_version((uint64_t)library, s->run.library, sizeof(s->run.library));
 	s->run.aggregated = whole(aggregated, 1);
-	s->run.iterations = fb_json_number(config, "iterations") * (aggregated > 0 ? aggregated : 1);
+	s->run.iterations =
+		fb_json_number(config, "iterations") * (aggregated > 0 ? aggregated : 1);
 	s->run.graph = fb_json_number(config, "graph") > 0;
 	s->run.blocking = whole(option_of(arguments, 'z'), 0);
 	s->run.unalign = whole(option_of(arguments, 'u'), 0);

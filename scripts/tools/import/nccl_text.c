@@ -17,10 +17,10 @@ struct state {
 	struct fb_import *import;
 	const struct fb_text *text;
 	struct fb_nccl_run run;
-	struct fb_words header;	     /* of the table; word[0] is "#" */
+	struct fb_words header; /* of the table; word[0] is "#" */
 	bool in_table;
-	uint64_t ranks, groups;      /* greatest of the device lines, and one */
-	uint64_t hosts[HOSTS_MAX];   /* hashes of their names */
+	uint64_t ranks, groups;	   /* greatest of the device lines, and one */
+	uint64_t hosts[HOSTS_MAX]; /* hashes of their names */
 	size_t nhosts;
 	double loop, aggregated;
 };
@@ -95,7 +95,7 @@ static bool take_comment(struct state *s, const char *line)
 {
 	const char *at;
 
-	if ((at = fb_text_after(line, "# nThread "))) {
+	if (fb_text_after(line, "# nThread ")) {
 		take_settings(s, line);
 	} else if ((at = fb_text_after(line, "# Collective test starting:"))) {
 		fb_text_copy(at, "", s->run.program, sizeof(s->run.program));
@@ -135,8 +135,9 @@ static int find_program(struct state *s, size_t at)
 		if (strstr(s->text->path, name))
 			found = name;
 	if (!found)
-		return fail(s, at, "this version of nccl-tests does not say which of its programs "
-				   "ran: give --operation NAME");
+		return fail(s, at,
+			    "this version of nccl-tests does not say which of its programs "
+			    "ran: give --operation NAME");
 	snprintf(s->run.program, sizeof(s->run.program), "%s", found);
 	return FB_OK;
 }

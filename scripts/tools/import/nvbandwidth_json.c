@@ -14,8 +14,8 @@
 
 static void take_run(const json_t *root, struct fb_nvbandwidth_run *run)
 {
-	const char *device = json_string_value(json_array_get(json_object_get(root,
-						"GPU Device list"), 0));
+	const char *device =
+		json_string_value(json_array_get(json_object_get(root, "GPU Device list"), 0));
 	double cuda = fb_json_number(root, "CUDA Runtime Version");
 
 	*run = (struct fb_nvbandwidth_run){.processes = 0};
@@ -33,12 +33,13 @@ static void name_matrix(size_t row, size_t columns, size_t rows, const char *des
 			struct fb_nvbandwidth_cell *cell)
 {
 	bool read = strstr(cell->testcase, "read") != NULL;
+	bool several = columns > 0 && rows == 3 * columns;
 
 	fb_nvbandwidth_matrix(description, cell->matrix, sizeof(cell->matrix));
-	if (*cell->matrix && rows == 3 * columns && row < 2 * columns)
+	if (*cell->matrix && several && row < 2 * columns)
 		snprintf(cell->matrix, sizeof(cell->matrix), "%s%d", read ? "Read" : "Write",
 			 row < columns ? 1 : 2);
-	snprintf(cell->row, sizeof(cell->row), "%zu", rows == 3 * columns ? row % columns : row);
+	snprintf(cell->row, sizeof(cell->row), "%zu", several ? row % columns : row);
 }
 
 static int take_matrix(struct fb_import *import, const struct fb_text *text,
@@ -64,10 +65,11 @@ static int take_matrix(struct fb_import *import, const struct fb_text *text,
 			snprintf(cell.column, sizeof(cell.column), "%zu", c);
 			if (isfinite(value))
 				err = fb_nvbandwidth_add(import, index + 1, run, &cell, value);
-			else if (!json_is_string(entry) ||
-				 strcmp(json_string_value(entry), "N/A"))
-				return fb_error(FB_EINPUT, "%s: test case %s, row %zu, column %zu: "
-						"no number", text->path, cell.testcase, r, c);
+			else if (!json_is_string(entry) || strcmp(json_string_value(entry), "N/A"))
+				return fb_error(FB_EINPUT,
+						"%s: test case %s, row %zu, column %zu: "
+						"no number",
+						text->path, cell.testcase, r, c);
 		}
 		if (err)
 			return err;

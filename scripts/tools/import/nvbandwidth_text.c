@@ -20,7 +20,8 @@ struct state {
 
 bool fb_nvbandwidth_text_detect(const struct fb_text *text)
 {
-	return fb_text_holds(text, "nvbandwidth Version:") && !fb_text_holds(text, "\"nvbandwidth\"");
+	return fb_text_holds(text, "nvbandwidth Version:") &&
+	       !fb_text_holds(text, "\"nvbandwidth\"");
 }
 
 /* "Process  0 (host1): device 0: NVIDIA GB200 (00000008:01:00)" */
@@ -81,8 +82,9 @@ static int take_testcase(struct state *s, size_t at, bool *taken)
 		if (fb_text_after(line, "Running "))
 			return FB_OK;
 		err = begin(s);
-		return err ? err : fb_nvbandwidth_add_none(s->import, at + 1, s->testcase, false,
-							   "waived");
+		return err ? err
+			   : fb_nvbandwidth_add_none(s->import, at + 1, s->testcase, false,
+						     "waived");
 	}
 	name = fb_text_after(line, "ERROR:");
 	if (!name)

@@ -16,15 +16,15 @@
 /* The first title that a line holds counts, so longer ones come first. */
 static const struct title {
 	const char *title, *program, *operation;
-	int collective;	    /* -1: none of ours */
+	int collective; /* -1: none of ours */
 	enum fb_size_rule size;
-	uint64_t ranks;	    /* 0: not said */
-	bool both;	    /* the rate is that of both directions together */
+	uint64_t ranks; /* 0: not said */
+	bool both;	/* the rate is that of both directions together */
 } titles[] = {
 	{"Reduce_scatter_block", "osu_reduce_scatter_block", "reduce_scatter", FB_REDUCE_SCATTER,
 	 FB_SIZE_WHOLE, 0, false},
-	{"Reduce_scatter", "osu_reduce_scatter", "reduce_scatter", FB_REDUCE_SCATTER,
-	 FB_SIZE_WHOLE, 0, false},
+	{"Reduce_scatter", "osu_reduce_scatter", "reduce_scatter", FB_REDUCE_SCATTER, FB_SIZE_WHOLE,
+	 0, false},
 	{"Allreduce", "osu_allreduce", "all_reduce", FB_ALL_REDUCE, FB_SIZE_WHOLE, 0, false},
 	{"Allgatherv", "osu_allgatherv", "all_gather_v", -1, FB_SIZE_PER_RANK, 0, false},
 	{"Allgather", "osu_allgather", "all_gather", FB_ALL_GATHER, FB_SIZE_PER_RANK, 0, false},
@@ -47,8 +47,8 @@ static const struct title {
 	{"Accumulate", "osu_acc_latency", "accumulate", -1, FB_SIZE_WHOLE, 2, false},
 	{"Compare_and_swap", "osu_cas_latency", "compare_and_swap", -1, FB_SIZE_WHOLE, 2, false},
 	{"Fetch_and_op", "osu_fop_latency", "fetch_and_op", -1, FB_SIZE_WHOLE, 2, false},
-	{"Put Bi-directional Bandwidth", "osu_put_bibw", "put_bidirectional", -1, FB_SIZE_WHOLE,
-	 2, true},
+	{"Put Bi-directional Bandwidth", "osu_put_bibw", "put_bidirectional", -1, FB_SIZE_WHOLE, 2,
+	 true},
 	{"Put Bandwidth", "osu_put_bw", "put", -1, FB_SIZE_WHOLE, 2, false},
 	{"Get Bandwidth", "osu_get_bw", "get", -1, FB_SIZE_WHOLE, 2, false},
 	{"Put Latency", "osu_put_latency", "put", -1, FB_SIZE_WHOLE, 2, false},
@@ -133,7 +133,7 @@ static int fail(const struct state *s, size_t at, const char *what)
 static const struct {
 	const char *mark, *memory;
 } accelerators[] = {
-	{"-CUDA", "device"},	 {"-ROCM", "device"},  {"-OPENACC", "device"},
+	{"-CUDA", "device"},	 {"-ROCM", "device"}, {"-OPENACC", "device"},
 	{"-MANAGED", "managed"}, {"-CXL", "cxl"},
 };
 
@@ -173,7 +173,8 @@ static void take_title(struct state *s, size_t at)
 		    !strcasestr(line, "neighborhood"))
 			s->title = &titles[i];
 	if (!s->title) {
-		fb_warn("%s:%zu: this test of OSU is not known and left out", s->text->path, at + 1);
+		fb_warn("%s:%zu: this test of OSU is not known and left out", s->text->path,
+			at + 1);
 		return;
 	}
 	version = strstr(line, " v");
@@ -343,8 +344,8 @@ static int take_line(struct state *s, size_t at)
 	if (!s->title)
 		return FB_OK;
 	if (fb_text_after(line, "# Datatype:"))
-		s->datatype = fb_mpi_datatype(strchr(line, ':') + 1 +
-					      strspn(strchr(line, ':') + 1, " "));
+		s->datatype =
+			fb_mpi_datatype(strchr(line, ':') + 1 + strspn(strchr(line, ':') + 1, " "));
 	if (fb_text_find(line, "[ pairs:"))
 		s->pairs = fb_text_number(line, "[ pairs:", 0);
 	if (*line == '#' && (strstr(line, "(us)") || strstr(line, "MB/s")))

@@ -184,7 +184,7 @@ int fb_perftest_add(struct fb_import *import, const struct fb_text *text, size_t
 	}
 	fb_import_flag(record, "mean");
 	if (isfinite(row->average_us))
-		return fb_import_mean(record, row->average_us, row->iterations,
-				      (double)row->bytes, 1);
+		return fb_import_mean(record, row->average_us, row->iterations, (double)row->bytes,
+				      1);
 	return fb_import_mean(record, counted / rate * 1e-3, row->iterations, counted, 1 / ways);
 }

@@ -7,7 +7,7 @@
 
 /* What ran, as its header says. */
 struct fb_perftest_run {
-	char test[80];	     /* "RDMA_Write BW Test"; blanks or underscores between the words */
+	char test[80]; /* "RDMA_Write BW Test"; blanks or underscores between the words */
 	char device[64], connection[16], link[32], transport[32];
 	double qps, post_list, mtu; /* NAN: not said */
 	bool on_gpu;

@@ -50,8 +50,10 @@ static int take_results(struct fb_import *import, const struct fb_text *text,
 	double size = fb_json_number(results, "MsgSize"), unit;
 
 	if (!(size >= 0 && size < 1e15))
-		return fb_error(FB_EINPUT, "%s: \"results\" has no MsgSize: expected the output of "
-				"a full run", text->path);
+		return fb_error(FB_EINPUT,
+				"%s: \"results\" has no MsgSize: expected the output of "
+				"a full run",
+				text->path);
 	row.bytes = (uint64_t)size;
 	row.iterations = fb_json_number(results, "n_iterations");
 	row.rate_Mps = fb_json_number(results, "MsgRate");

@@ -79,8 +79,10 @@ static int begin_table(struct state *s, size_t at)
 	const char *line = s->text->line[at];
 
 	if (!*s->run.test)
-		return fb_error(FB_EINPUT, "%s:%zu: a table without the title of its test: which "
-				"of perftest's programs was it?", s->text->path, at + 1);
+		return fb_error(FB_EINPUT,
+				"%s:%zu: a table without the title of its test: which "
+				"of perftest's programs was it?",
+				s->text->path, at + 1);
 	s->latency = strstr(line, "t_typical") != NULL;
 	s->duration = strstr(line, "tps average") != NULL;
 	s->by_level = strstr(line, "#sl") != NULL;
@@ -98,12 +100,13 @@ static bool take_numbers(const struct state *s, const struct fb_words *words,
 					    &row->rate_Mps};
 	double *const levels[] = {&level, &row->iterations, &row->peak_GBps, &row->average_GBps,
 				  &row->rate_Mps};
-	double *const latency[] = {&row->iterations, &row->min_us,  &row->max_us, &row->typical_us,
+	double *const latency[] = {&row->iterations, &row->min_us,   &row->max_us, &row->typical_us,
 				   &row->average_us, &row->stdev_us, &row->p99_us, &row->p999_us};
 	double *const duration[] = {&row->iterations, &row->average_us, &level};
-	double *const *to = s->latency ? latency : s->duration ? duration
-					      : s->by_level  ? levels
-							     : bandwidth;
+	double *const *to = s->latency	  ? latency
+			    : s->duration ? duration
+			    : s->by_level ? levels
+					  : bandwidth;
 	size_t n = s->latency ? 8 : s->duration ? 3 : s->by_level ? 5 : 4;
 
 	if (words->count < 1 + n + (s->cpu ? 1 : 0) || !fb_word_u64(words->word[0], &row->bytes))
@@ -129,7 +132,8 @@ static int take_row(struct state *s, size_t at, const struct fb_words *words)
 		return FB_OK;
 	}
 	if (!take_numbers(s, words, &row))
-		return fb_error(FB_EINPUT, "%s:%zu: the row is cut short or holds what is no number",
+		return fb_error(FB_EINPUT,
+				"%s:%zu: the row is cut short or holds what is no number",
 				s->text->path, at + 1);
 	return fb_perftest_add(s->import, s->text, at + 1, &s->run, &row);
 }

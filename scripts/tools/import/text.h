@@ -11,11 +11,11 @@ enum { FB_WORDS_MAX = 256 };
 
 struct fb_text {
 	const char *path; /* borrowed */
-	char *bytes;      /* as read, ended by NUL */
+	char *bytes;	  /* as read, ended by NUL */
 	size_t length;
 	char **line; /* [count] without newline, return and the launcher's prefix */
 	size_t count;
-	bool torn; /* the last line has no newline: its writer was stopped in it */
+	bool torn;  /* the last line has no newline: its writer was stopped in it */
 	char *copy; /* what the lines point into */
 	uint64_t hash;
 	char utc[24]; /* of the last change of the file */

@@ -93,8 +93,8 @@ static void set_reason(struct fb_import_record *record)
 	struct fb_row *row = &record->row;
 
 	if (row->status == FB_STATUS_WRONG && !strstr(record->reason, "wrong"))
-		snprintf(record->reason, sizeof(record->reason), "%llu wrong elements, says the tool",
-			 (unsigned long long)row->errors);
+		snprintf(record->reason, sizeof(record->reason),
+			 "%llu wrong elements, says the tool", (unsigned long long)row->errors);
 	else if (row->status == FB_STATUS_FEW && record->nsamples > 1)
 		snprintf(record->reason, sizeof(record->reason), "%zu means of iterations",
 			 record->nsamples);

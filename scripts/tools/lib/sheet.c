@@ -70,8 +70,8 @@ static int check_columns(const struct fb_sheet *sheet)
 					sheet->path, fb_columns[i].name, FB_SCHEMA_VERSION);
 	for (size_t i = 0; i < sheet->ncolumns; i++)
 		if ((size_t)fb_sheet_column(sheet, sheet->column[i]) != i)
-			return fb_error(FB_EINPUT, "%s:1: two columns are called '%s'",
-					sheet->path, sheet->column[i]);
+			return fb_error(FB_EINPUT, "%s:1: two columns are called '%s'", sheet->path,
+					sheet->column[i]);
 	return FB_OK;
 }
 

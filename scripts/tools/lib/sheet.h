@@ -37,7 +37,7 @@ struct fb_sheet {
 /* The files of folders, or single files, in the order given; within a folder by name. */
 struct fb_sheets {
 	struct fb_sheet *sheet; /* [count] */
-	size_t *source;         /* [count] index of the path that the sheet belongs to */
+	size_t *source;		/* [count] index of the path that the sheet belongs to */
 	size_t count;
 };
 

@@ -35,8 +35,10 @@ static int add_file(struct fb_sheets *sheets, const char *path, size_t source, b
 	int err = fb_sheet_read(&sheet, path);
 
 	if (!err && sheet.kind == FB_SHEET_OTHER && named)
-		err = fb_error(FB_EINPUT, "%s:1: not a result file: its first line should begin "
-			       "with schema,run", path);
+		err = fb_error(FB_EINPUT,
+			       "%s:1: not a result file: its first line should begin "
+			       "with schema,run",
+			       path);
 	if (!err && sheet.kind != FB_SHEET_OTHER)
 		err = push(sheets, &sheet, source);
 	if (err || sheet.kind == FB_SHEET_OTHER)

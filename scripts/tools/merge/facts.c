@@ -14,7 +14,7 @@ enum { SCOPE, HOST, RANK, KEY, VALUE, FIELDS };
 
 struct fact {
 	const char *field[FIELDS]; /* borrowed, but for the key */
-	char *key;                 /* field[KEY] */
+	char *key;		   /* field[KEY] */
 	size_t source, order;
 	bool launch; /* a launch's own */
 };
@@ -107,8 +107,9 @@ static int collect(const struct fb_merge *merge, struct facts *facts)
 
 			memcpy(fact.field, sheet->row[i].cell, sizeof(fact.field));
 			own = is_of_launch(merge, fact.source, fact.field[KEY], &launch, &rest);
-			err = push(facts, &fact, launch ? launch_key(launch, "", rest)
-							: strdup(fact.field[KEY]), own);
+			err = push(facts, &fact,
+				   launch ? launch_key(launch, "", rest) : strdup(fact.field[KEY]),
+				   own);
 			if (err)
 				return err;
 		}
@@ -131,8 +132,9 @@ static int by_subject(const void *a, const void *b)
 	if (strcmp(x->field[RANK], y->field[RANK])) {
 		long long left = atoll(x->field[RANK]), right = atoll(y->field[RANK]);
 
-		return left < right ? -1 : left > right ? 1
-							: strcmp(x->field[RANK], y->field[RANK]);
+		return left < right   ? -1
+		       : left > right ? 1
+				      : strcmp(x->field[RANK], y->field[RANK]);
 	}
 	return x->order < y->order ? -1 : x->order > y->order;
 }
@@ -147,7 +149,8 @@ static size_t subject_length(const struct facts *facts, size_t first)
 {
 	size_t n = 1;
 
-	while (first + n < facts->count && same_subject(&facts->fact[first], &facts->fact[first + n]))
+	while (first + n < facts->count &&
+	       same_subject(&facts->fact[first], &facts->fact[first + n]))
 		n++;
 	return n;
 }
@@ -192,8 +195,8 @@ static int join(const struct fb_merge *merge, const struct facts *facts, struct 
 
 		n = subject_length(facts, i);
 		for (size_t j = 0; j < n && !err; j++) {
-			if (fact[j].launch || (all_say(merge, fact, n, j) &&
-					       fact[j].source == fact[0].source))
+			if (fact[j].launch ||
+			    (all_say(merge, fact, n, j) && fact[j].source == fact[0].source))
 				err = push(joined, &fact[j], strdup(fact[j].key), fact[j].launch);
 			else if (!all_say(merge, fact, n, j))
 				err = spread(merge, joined, &fact[j]);

@@ -20,7 +20,7 @@ struct fb_merge_launch {
 	const char *program; /* borrowed from the first row */
 	size_t source;
 	uint64_t before, after; /* launch_index as read and as written */
-	bool contradicts;       /* a row differs from an earlier source's row of equal key */
+	bool contradicts;	/* a row differs from an earlier source's row of equal key */
 	size_t rows, dropped;
 	uint64_t copied; /* the latest launch (as written) that a dropped row is in */
 };
@@ -41,7 +41,7 @@ struct fb_merge_items {
 
 struct fb_merge {
 	const struct fb_sheets *sheets; /* borrowed */
-	char *const *paths;             /* [nsources] borrowed */
+	char *const *paths;		/* [nsources] borrowed */
 	size_t nsources;
 	struct fb_merge_items rows, samples;
 	struct fb_merge_launch *launch; /* [nlaunches] */

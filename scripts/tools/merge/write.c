@@ -52,8 +52,10 @@ static int close_target(struct target *target, int err)
 	if (!err)
 		err = fb_csv_check_file(&check, target->path);
 	if (!err && check.problems)
-		err = fb_error(FB_EINPUT, "%" PRIu64 " problems in the joined rows: the input "
-			       "breaks the rules of the schema", check.problems);
+		err = fb_error(FB_EINPUT,
+			       "%" PRIu64 " problems in the joined rows: the input "
+			       "breaks the rules of the schema",
+			       check.problems);
 	free(target->path);
 	return err;
 }

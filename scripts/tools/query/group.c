@@ -59,8 +59,8 @@ static const char *own_number(struct fb_query_table *out, double value)
 
 	if (texts)
 		out->text = texts;
-	if (!texts || (isfinite(value) ? asprintf(&copy, "%.6g", value)
-				       : asprintf(&copy, "%s", "")) < 0)
+	if (!texts ||
+	    (isfinite(value) ? asprintf(&copy, "%.6g", value) : asprintf(&copy, "%s", "")) < 0)
 		return NULL;
 	out->text[out->ntexts++] = copy;
 	return copy;
@@ -85,8 +85,7 @@ static const char **make_row(struct grouping *g, const char ***rows, size_t n)
 		size_t count = 0;
 
 		for (size_t i = 0; i < n; i++)
-			if (usable(g, rows[i]) &&
-			    fb_query_number(rows[i][g->values[v]], &x[count]))
+			if (usable(g, rows[i]) && fb_query_number(rows[i][g->values[v]], &x[count]))
 				count++;
 		if (count)
 			result = aggregate_of(g->aggregate, x, count, x + n + 1);
@@ -111,8 +110,9 @@ static int make_columns(struct grouping *g)
 		return FB_ENOMEM;
 	g->out.ncolumns = n;
 	for (size_t i = 0; i < n; i++) {
-		size_t from = i < g->nkeys ? g->keys[i] : i > g->nkeys ? g->values[i - g->nkeys - 1]
-								       : 0;
+		size_t from = i < g->nkeys   ? g->keys[i]
+			      : i > g->nkeys ? g->values[i - g->nkeys - 1]
+					     : 0;
 
 		g->out.column[i] = i == g->nkeys ? "rows" : g->table->column[from];
 		g->out.number[i] = i == g->nkeys || g->table->number[from];

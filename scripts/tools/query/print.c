@@ -122,7 +122,7 @@ void fb_query_print(const struct fb_query_table *table, const size_t *list, size
 		print_cell(table, list[c], width[c], c + 1 == count, table->column[list[c]], out);
 	for (size_t i = 0; i < table->nrows; i++)
 		for (size_t c = 0; c < count; c++)
-			print_cell(table, list[c], width[c], c + 1 == count,
-				   table->row[i][list[c]], out);
+			print_cell(table, list[c], width[c], c + 1 == count, table->row[i][list[c]],
+				   out);
 	free(width);
 }

@@ -13,7 +13,7 @@
 
 struct fb_query_table {
 	const char **column; /* [ncolumns] names */
-	bool *number;        /* [ncolumns] whether it holds numbers */
+	bool *number;	     /* [ncolumns] whether it holds numbers */
 	size_t ncolumns;
 	const char ***row; /* [nrows][ncolumns], never NULL */
 	size_t nrows;

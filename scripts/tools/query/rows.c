@@ -138,7 +138,8 @@ static int check_list(const char *argument, const char *list)
 		    !as_range(item, &low, &high))
 			return fb_error(FB_EINPUT,
 					"'%.80s': '%.40s' is not accepted: expected numbers, as "
-					"64K or 1.5, and ranges, as 1K:1M", argument, item);
+					"64K or 1.5, and ranges, as 1K:1M",
+					argument, item);
 		if (!list[n])
 			return FB_OK;
 		list += n + 1;

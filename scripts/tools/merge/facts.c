@@ -192,13 +192,19 @@ static int join(const struct fb_merge *merge, const struct facts *facts, struct 
 
 	for (size_t i = 0; i < facts->count && !err; i += n) {
 		const struct fact *fact = &facts->fact[i];
+		bool common = false;
 
 		n = subject_length(facts, i);
 		for (size_t j = 0; j < n && !err; j++) {
-			if (fact[j].launch ||
-			    (all_say(merge, fact, n, j) && fact[j].source == fact[0].source))
+			/* Most facts are alike everywhere: asking once is enough for those. */
+			bool same =
+				j > 0 && !strcmp(fact[j].field[VALUE], fact[j - 1].field[VALUE]);
+
+			if (!fact[j].launch && !same)
+				common = all_say(merge, fact, n, j);
+			if (fact[j].launch || (common && fact[j].source == fact[0].source))
 				err = push(joined, &fact[j], strdup(fact[j].key), fact[j].launch);
-			else if (!all_say(merge, fact, n, j))
+			else if (!common)
 				err = spread(merge, joined, &fact[j]);
 		}
 	}
@@ -239,8 +245,8 @@ static int put_subject(const struct fb_merge *merge, FILE *out, const struct fac
 		char *key = NULL;
 		bool said = false;
 
-		for (size_t j = 0; j < i; j++)
-			said |= !strcmp(fact[i].field[VALUE], fact[j].field[VALUE]);
+		for (size_t j = 0; j < i && !said; j++)
+			said = !strcmp(fact[i].field[VALUE], fact[j].field[VALUE]);
 		if (said)
 			continue;
 		if (fact[i].source == fact[0].source) {

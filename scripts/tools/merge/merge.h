@@ -60,6 +60,9 @@ void fb_merge_free(struct fb_merge *merge);
 /* The cell of a row in the column of that name, "" where the sheet has none. Borrowed. */
 const char *fb_merge_cell(const struct fb_merge_item *item, const char *column);
 
+/* The same for the fixed column of that index in the schema; quick where files have its order. */
+const char *fb_merge_fixed(const struct fb_merge_item *item, size_t index);
+
 /* The launch of that name and number in that source, or NULL. */
 const struct fb_merge_launch *fb_merge_find_launch(const struct fb_merge *merge, size_t source,
 						   const char *program, uint64_t before);

@@ -29,6 +29,15 @@ const char *fb_merge_cell(const struct fb_merge_item *item, const char *column)
 	return at < 0 ? "" : item->row->cell[at];
 }
 
+const char *fb_merge_fixed(const struct fb_merge_item *item, size_t index)
+{
+	const struct fb_sheet *sheet = item->sheet;
+
+	if (index < sheet->ncolumns && !strcmp(sheet->column[index], fb_columns[index].name))
+		return item->row->cell[index];
+	return fb_merge_cell(item, fb_columns[index].name);
+}
+
 bool fb_merge_index(const char *text, uint64_t *index)
 {
 	char *end;
@@ -142,7 +151,7 @@ static char *identity_text(const struct fb_merge_item *item, bool samples)
 		fb_merge_cell(item, "launch_index"));
 	for (size_t i = 0; !samples && i < fb_columns_count; i++)
 		if (fb_columns[i].kind == FB_COLUMN_KEY)
-			fprintf(out, "\x1f%s", fb_merge_cell(item, fb_columns[i].name));
+			fprintf(out, "\x1f%s", fb_merge_fixed(item, i));
 	for (size_t i = 0; samples && i < sizeof(samples_key) / sizeof(samples_key[0]); i++)
 		fprintf(out, "\x1f%s", fb_merge_cell(item, samples_key[i]));
 	if (fclose(out)) {

@@ -108,12 +108,19 @@ static void put_cell(const struct fb_merge *merge, const struct fb_merge_item *i
 static void put_row(const struct fb_merge *merge, const struct fb_merge_item *item,
 		    const char *const *extra, size_t nextra, FILE *out)
 {
-	for (size_t i = 0; i < fb_columns_count + nextra; i++) {
+	size_t launch = (size_t)fb_column_find("launch_index");
+
+	for (size_t i = 0; i < fb_columns_count; i++) {
 		if (i)
 			fputc(',', out);
-		put_cell(merge, item,
-			 i < fb_columns_count ? fb_columns[i].name : extra[i - fb_columns_count],
-			 out);
+		if (i == launch)
+			fprintf(out, "%" PRIu64, merge->launch[item->launch].after);
+		else
+			fb_csv_put_field(out, fb_merge_fixed(item, i));
+	}
+	for (size_t i = 0; i < nextra; i++) {
+		fputc(',', out);
+		fb_csv_put_field(out, fb_merge_cell(item, extra[i]));
 	}
 	fputc('\n', out);
 }

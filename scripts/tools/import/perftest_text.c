@@ -96,8 +96,8 @@ static int begin_table(struct state *s, size_t at)
 static bool take_numbers(const struct state *s, const struct fb_words *words,
 			 struct fb_perftest_row *row)
 {
-	double level = 0, *const bandwidth[] = {&row->iterations, &row->peak_GBps, &row->average_GBps,
-					    &row->rate_Mps};
+	double level = 0, *const bandwidth[] = {&row->iterations, &row->peak_GBps,
+						&row->average_GBps, &row->rate_Mps};
 	double *const levels[] = {&level, &row->iterations, &row->peak_GBps, &row->average_GBps,
 				  &row->rate_Mps};
 	double *const latency[] = {&row->iterations, &row->min_us,   &row->max_us, &row->typical_us,

@@ -12,6 +12,7 @@ golden=$PWD/tests/golden/query
 query=$FB_BUILD/bin/query
 import=$FB_BUILD/bin/import
 inputs=$PWD/tests/golden/import
+scripts=$PWD/scripts
 cp -r tests/golden/summary/one "$FB_TMP"
 cd "$FB_TMP" || exit 1
 "$query" one bytes=0 >out 2>err
@@ -19,6 +20,17 @@ expect "rows before a torn one" "$(wc -l <out)" 4
 holds err 'one/all_reduce.csv:16: the last line has no end and is left out$'
 sed -i '$d' one/all_reduce.csv
 verdict query_torn
+
+# Every tool can be started from any folder, and what is no tool says so.
+for tool in csvcheck import merge query summary; do
+	[ -x "$FB_BUILD/bin/$tool" ] || continue
+	"$scripts/$tool" --help >out 2>err || fail "scripts/$tool --help: $(cat err)"
+	grep -q "$tool" out || fail "scripts/$tool --help does not name $tool"
+done
+"$scripts/fabricbench" bogus >out 2>err
+expect "exit code of a tool that is none" $? 3
+holds err "no program 'bogus'; accepted: .*query"
+verdict query_wrappers
 
 # same NAME ARGUMENT...: its output is golden/NAME. FB_GOLDEN=update writes it instead.
 same() {

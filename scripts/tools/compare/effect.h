@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * One row by itself: how much slower B is, how sure that is, and how much the row varies between
+ * launches.
+ *
+ * The ratio is the Hodges-Lehmann estimate: the exponential of the median over all pairs of
+ * launches of y_B - y_A. Its interval inverts the exact distribution of Mann-Whitney's U, so it
+ * holds whatever the distribution of launches is, as long as B's is A's moved. With blocks both
+ * come from the differences of the blocks: medians of their Walsh averages and the exact
+ * distribution of Wilcoxon's signed rank sum.
+ *
+ * The p here is of this row alone and is shown, never judged by: of many rows some are below
+ * 0.05 by chance. What the verdict asks is fb_family_test().
+ */
+#ifndef FB_SCRIPTS_TOOLS_COMPARE_EFFECT_H
+#define FB_SCRIPTS_TOOLS_COMPARE_EFFECT_H
+
+#include "scripts/tools/compare/design.h"
+
+struct fb_effect {
+	size_t na, nb;	   /* launches of A and B that have a value */
+	size_t blocks;	   /* blocks that have values of both sides; 0 without blocks */
+	double a_us, b_us; /* geometric means over a side's launches; NAN: no launch */
+	double ratio;	   /* time of B / time of A; NAN: a side (or every block) is missing */
+	double low, high;  /* 95% confidence interval of the ratio; both NAN: none is finite,
+			      * which is so below 4 launches a side or 6 blocks */
+	double p;	   /* two-sided, of this row alone; NAN like ratio */
+	bool p_exact;	   /* by counting; false: normal approximation (ties or > 200 launches) */
+	/*
+	 * Standard deviation of y between launches, pooled over the sides (with blocks: of a
+	 * difference, divided by the square root of 2): 0.03 is about 3% of the time. NAN: too few
+	 * launches to tell.
+	 */
+	double noise;
+	double noise_a, noise_b; /* of each side; NAN below 2 launches */
+};
+
+/*
+ * The effect of one row; y[design->launches]. Returns FB_EINPUT (a bad design, an infinite value)
+ * or FB_ENOMEM with *out unchanged.
+ */
+int fb_effect(const struct fb_design *design, const double *y, struct fb_effect *out);
+
+/*
+ * Wilcoxon's signed rank test of d[0 .. n): zero differences keep their rank and count half (as
+ * a mid-rank of both signs), equal ones share mid-ranks, and p is the exact share of the 2^n
+ * choices of signs whose rank sum is at least as far from its mean; up to n = 200, the normal
+ * approximation beyond. n >= 1; values finite. Returns FB_ENOMEM or FB_EINPUT.
+ */
+int fb_signed_rank(const double *d, size_t n, double *p);
+
+/*
+ * The k-th smallest and k-th largest Walsh average bound the median with confidence 1 - alpha;
+ * k is the largest with P(W <= k - 1) <= alpha / 2. 0: no finite interval.
+ */
+size_t fb_walsh_ci_rank(size_t n, double alpha);
+
+#endif

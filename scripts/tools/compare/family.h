@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * All rows together: p-values of which, when nothing changed, only 5% of whole comparisons have
+ * even one below 0.05, however many rows there are and however rows move together.
+ *
+ * Westfall and Young's max-T (1993), step-down. A row's statistic is Student's t with pooled
+ * variance on launches' y. Which launches are A is drawn anew, for all rows at once (a launch is
+ * exchangeable only as a whole, which keeps the correlation between rows), and the largest t of
+ * all rows is noted; a row's adjusted p is the share of draws whose largest t reaches the row's
+ * own. Step-down: the k-th row in order is compared with the largest among itself and the rows
+ * after it, and no p is less than that of a row before it. All assignments are gone through when
+ * these are at most FB_FAMILY_EXHAUSTIVE (up to 8 launches a side), otherwise a number of them
+ * is drawn by a fixed seed. With blocks the signs of the blocks' differences are what is drawn.
+ *
+ * Rows that lack a launch cannot take part in that. They are judged by their own exact p
+ * (Mann-Whitney, or signed ranks with blocks), Holm-adjusted. The two lists share the 5% in
+ * proportion to their rows: each p is multiplied by (all rows) / (rows of its list).
+ */
+#ifndef FB_SCRIPTS_TOOLS_COMPARE_FAMILY_H
+#define FB_SCRIPTS_TOOLS_COMPARE_FAMILY_H
+
+#include "scripts/tools/compare/design.h"
+
+#include <stdint.h>
+
+enum {
+	FB_FAMILY_EXHAUSTIVE = 20000, /* most assignments that are all gone through */
+	FB_FAMILY_DRAWS = 9999,	      /* otherwise this many are drawn */
+};
+
+/* The seed that gives the same verdicts for the same data everywhere; print it. */
+#define FB_FAMILY_SEED UINT64_C(20150815)
+
+/*
+ * The least standard deviation of y between launches that a statistic assumes: 0.01%, about what
+ * rounding of times in files gives. So rows of equal values do not divide by 0.
+ */
+#define FB_FAMILY_LEAST_SD 1e-4
+
+enum fb_family_list {
+	FB_LIST_MAX_T,	  /* complete: max-T */
+	FB_LIST_HOLM,	  /* lacks a launch: own exact p, Holm */
+	FB_LIST_UNTESTED, /* a side (or every block) has no value */
+};
+
+struct fb_family_row {
+	enum fb_family_list list;
+	double t; /* Student's t, positive where B is slower; NAN: not FB_LIST_MAX_T */
+	double p; /* adjusted for all rows; 1 when untested */
+};
+
+struct fb_family {
+	size_t complete, incomplete, untested; /* rows of each list */
+	uint64_t assignments; /* how many were gone through, the real one included */
+	bool exhaustive;      /* these are all there are */
+	double least_p;	      /* the least p that a complete row could have got */
+	/*
+	 * The |t| that a row of the full family has to reach for p <= 0.05; INFINITY: none is
+	 * enough; NAN: no complete row. It tells what could have been detected (power.h).
+	 */
+	double critical_t;
+	double degrees; /* of freedom of t: launches - 2, or blocks - 1 */
+};
+
+struct fb_family_options {
+	uint64_t seed;	  /* FB_FAMILY_SEED */
+	size_t draws;	  /* 0: FB_FAMILY_DRAWS */
+	double alpha;	  /* family-wise level that critical_t is for; 0: 0.05 */
+	bool single_step; /* not step-down; for tests of the difference */
+};
+
+/*
+ * Tests rows of y[rows][design->launches]; out[rows]. `options` may be NULL (all defaults). Rows
+ * may be 0. Deterministic for given arguments. Returns FB_EINPUT (bad design, infinite value) or
+ * FB_ENOMEM; then nothing is set. Cost: rows * assignments * launches / 4 additions (100,000 rows
+ * of 20 launches: some seconds), and 8 * rows * launches bytes.
+ */
+int fb_family_test(const struct fb_design *design, const double *y, size_t rows,
+		   const struct fb_family_options *options, struct fb_family_row *out,
+		   struct fb_family *family);
+
+/*
+ * Holm's adjustment of p[0 .. n) in place: the k-th smallest times (n - k + 1), made monotone,
+ * at most 1. Returns FB_ENOMEM.
+ */
+int fb_holm(double *p, size_t n);
+
+#endif

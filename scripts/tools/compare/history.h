@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Change points of one row over many nights.
+ *
+ * E-divisive (Matteson and James, 2014) on ranks: the split of a stretch of nights that maximises
+ * the energy distance between the two parts is accepted when at most max_p of random orders of
+ * the same nights have a split as good; then both parts are searched. At last, points whose two
+ * sides differ by less than theta are taken back, the weakest first. Ranks make single wild nights
+ * harmless and the test indifferent to the noise's distribution.
+ *
+ * Nights must be exchangeable between changes; a row that wanders has change points everywhere.
+ */
+#ifndef FB_SCRIPTS_TOOLS_COMPARE_HISTORY_H
+#define FB_SCRIPTS_TOOLS_COMPARE_HISTORY_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct fb_history_options {
+	double max_p;	   /* 0: 0.001 */
+	double theta;	   /* least change of the median, as a ratio - 1; 0: every size counts */
+	size_t least_part; /* fewest nights between two points; 0: 5. At least 2 */
+	size_t draws;	   /* random orders; 0: enough for max_p (999 for 0.001) */
+	uint64_t seed;
+};
+
+struct fb_change {
+	size_t first; /* index of the first night after the change */
+	double ratio; /* median after / median before, up to the neighbouring points */
+	double before_us, after_us; /* these medians */
+	double p;		    /* of its split: (1 + as good) / (1 + draws) */
+};
+
+/*
+ * The change points of y[0 .. n) = ln(us), one a night in order of time, none missing. Points go to
+ * out[0 .. *count) in order of time; room is needed for n / least_part. Returns FB_EINPUT (a value
+ * that is not finite, max_p outside (0, 1), theta < 0, least_part 1) or FB_ENOMEM; then nothing is
+ * set. Cost: n^2 for each of draws where there is a change, much less where there is none.
+ */
+int fb_history(const double *y, size_t n, const struct fb_history_options *options,
+	       struct fb_change *out, size_t *count);
+
+#endif

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Whether the machine moved while launches were made. A drift looks like a change where B ran
+ * after A, and like noise where sides were interleaved.
+ */
+#ifndef FB_SCRIPTS_TOOLS_COMPARE_ORDER_H
+#define FB_SCRIPTS_TOOLS_COMPARE_ORDER_H
+
+#include "scripts/tools/compare/design.h"
+
+/* A row drifts when |rho| is above the first; the experiment does when this share of rows does. */
+#define FB_DRIFT_RHO   0.7
+#define FB_DRIFT_SHARE 0.2
+
+struct fb_order {
+	size_t rows;	 /* with at least 8 launches that have a value, and not all equal */
+	size_t drifting; /* of these, with |rho| > 0.7 */
+	bool drift;	 /* more than 20% of them: verdicts are to be demoted to UNSURE */
+	/*
+	 * How far sides were run apart: 0 interleaved evenly, 1 all of one side before the other
+	 * (then no drift check can tell a drift from a change).
+	 */
+	double separation;
+};
+
+/*
+ * Spearman's rho of y with time[launch] (any unit and origin), inside of each side (a real change
+ * between sides is no drift), weighted by the sides' launches. rho[rows] may be NULL; rows
+ * that tell nothing get NAN. Returns FB_EINPUT (bad design, infinite value, NaN time) or FB_ENOMEM.
+ */
+int fb_order_check(const struct fb_design *design, const double *time, const double *y, size_t rows,
+		   double *rho, struct fb_order *out);
+
+/*
+ * Spearman's rank correlation of two sets of n finite values, mid-ranks for equal ones; NAN for
+ * n < 2 or a constant set. room: 6 * n doubles.
+ */
+double fb_spearman(const double *x, const double *y, size_t n, double *room);
+
+#endif

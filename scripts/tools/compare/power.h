@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What a comparison could have found: the least change it detects, and the launches that a change
+ * of given size needs. Said with every UNSURE, so that it does not pass for "unchanged".
+ *
+ * noise is the standard deviation of y between launches (fb_effect.noise). Changes are on the
+ * logarithmic scale: exp(change) is the ratio.
+ */
+#ifndef FB_SCRIPTS_TOOLS_COMPARE_POWER_H
+#define FB_SCRIPTS_TOOLS_COMPARE_POWER_H
+
+#include <stddef.h>
+
+/* The usual: 5% false alarms, 80% of real changes found. */
+#define FB_ALPHA 0.05
+#define FB_POWER 0.8
+
+/*
+ * For one row judged alone by Mann-Whitney's test, whose efficiency is 3 / pi of Student's t for
+ * normal noise: (z[1 - alpha/2] + z[power]) * noise * sqrt((1/na + 1/nb) / 0.955). NAN for bad
+ * arguments (a count of 0, noise negative or not finite, alpha or power outside (0, 1)).
+ */
+double fb_least_change(double noise, size_t na, size_t nb, double alpha, double power);
+
+/*
+ * Launches a side that a change of ratio 1 + theta needs by the same formula; at least 4, where
+ * the first finite interval is. 0 for bad arguments (theta <= 0 too).
+ */
+size_t fb_launches_needed(double noise, double theta, double alpha, double power);
+
+/*
+ * For a row among a family: the change that is found with the given power when |t| has to reach
+ * critical_t (fb_family) with the given degrees of freedom; `scale` is the standard error of the
+ * difference in units of noise, sqrt(1/na + 1/nb), or sqrt(2/blocks) with blocks. By a normal
+ * approximation of the noncentral t. INFINITY where critical_t is; NAN for bad arguments.
+ */
+double fb_family_least_change(double noise, double scale, double critical_t, double degrees,
+			      double power);
+
+/*
+ * Launches a side with which a row of ratio 1 + theta is found in that family. Rows moving
+ * together are taken as the number of independent rows that has the same critical_t now; where
+ * critical_t is infinite, `rows` is that number. At most 100000, at least 4; 0 for bad arguments.
+ */
+size_t fb_family_launches_needed(double noise, double theta, double critical_t, double degrees,
+				 size_t rows, double power);
+
+/* The least two-sided p of Mann-Whitney's test: 2 / C(na + nb, na), at most 1. */
+double fb_least_p(size_t na, size_t nb);
+
+/* P(|T| > t) of Student's t with a whole number of degrees of freedom >= 1; t >= 0. */
+double fb_student_p(double t, size_t degrees);
+
+/* The z with P(Z > z) = p for 0 < p < 1; NAN otherwise. */
+double fb_normal_upper(double p);
+
+#endif

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What is said about a row. Three answers, not two: a row is only called the same when that has
+ * been shown; what is neither shown the same nor shown changed is UNSURE.
+ *
+ *   REGRESSED  family p <= 0.05, ratio >= 1 + theta, and the whole interval above 1
+ *   IMPROVED   the mirror image: ratio <= 1 / (1 + theta), the whole interval below 1
+ *   SAME       the whole interval inside [1 / (1 + theta), 1 + theta]
+ *   UNSURE     anything else
+ *
+ * theta is the least change that matters in practice.
+ */
+#ifndef FB_SCRIPTS_TOOLS_COMPARE_VERDICT_H
+#define FB_SCRIPTS_TOOLS_COMPARE_VERDICT_H
+
+#include "scripts/tools/compare/effect.h"
+
+enum fb_verdict { FB_SAME, FB_IMPROVED, FB_REGRESSED, FB_UNSURE, FB_VERDICTS };
+
+/* "SAME", "IMPROVED", "REGRESSED", "UNSURE". Static storage. */
+const char *fb_verdict_name(enum fb_verdict verdict);
+
+/* 5%, and three standard deviations of the row's own noise. */
+#define FB_LEAST_THETA	0.05
+#define FB_THETA_NOISES 3.0
+
+/* Where a row's theta comes from; 0 or NAN in a field: that does not count. */
+struct fb_threshold {
+	double least;	 /* FB_LEAST_THETA, or what the user says for all rows or for this one */
+	double noise;	 /* A/A standard deviation of y of this row (self_test.h) */
+	double floor_us; /* no change below this is of interest: 2 x timer overhead + barrier skew */
+	double base_us;	 /* time of A, which floor_us is compared with */
+};
+
+/*
+ * theta = max(least, 3 * noise, floor_us / base_us). A row whose noise is unknown has the first
+ * and the last.
+ */
+double fb_theta(const struct fb_threshold *threshold);
+
+/* The verdict. p is the adjusted one of fb_family_row. NAN anywhere makes UNSURE. */
+enum fb_verdict fb_verdict(const struct fb_effect *effect, double p, double theta);
+
+#endif

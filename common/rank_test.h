@@ -12,8 +12,11 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Up to this many values on each side the distribution is exact, ties included. */
-enum { FB_RANK_EXACT = 20 };
+/*
+ * Up to this many values on each side the distribution is exact: for p with ties, for p without
+ * any, for the interval. Counting takes the cube of it, and p is asked for while ranks wait.
+ */
+enum { FB_RANK_EXACT = 20, FB_RANK_EXACT_UNTIED = 50, FB_RANK_EXACT_CI = 200 };
 
 struct fb_mann_whitney {
 	double u;   /* pairs (a, b) with a > b, plus half of the pairs that are equal */
@@ -23,8 +26,9 @@ struct fb_mann_whitney {
 
 /*
  * Mann-Whitney's (Wilcoxon's rank sum) test of a[0 .. na) against b[0 .. nb), na, nb >= 1. Equal
- * values share mid-ranks; with at most FB_RANK_EXACT values a side p is the exact share of
- * assignments whose rank sum is at least as far from its mean. Returns FB_EINPUT (empty set or
+ * values share mid-ranks; with at most FB_RANK_EXACT values a side (FB_RANK_EXACT_UNTIED where no
+ * two are equal) p is the exact share of assignments whose rank sum is at least as far from its
+ * mean. Returns FB_EINPUT (empty set or
  * NaN) or FB_ENOMEM with *out unchanged.
  */
 int fb_mann_whitney(const double *a, size_t na, const double *b, size_t nb,
@@ -37,7 +41,7 @@ struct fb_shift {
 
 /*
  * Hodges-Lehmann estimate of how far b lies above a, with a two-sided confidence interval of
- * level 1 - alpha from the exact distribution (normal approximation beyond FB_RANK_EXACT).
+ * level 1 - alpha from the exact distribution (normal beyond FB_RANK_EXACT_CI values).
  * Returns FB_EINPUT (empty set, NaN, or alpha outside (0, 1)) or FB_ENOMEM with *out unchanged.
  * Cost: na * nb doubles for the duration of the call.
  */
@@ -46,7 +50,8 @@ int fb_hodges_lehmann(const double *a, size_t na, const double *b, size_t nb, do
 
 /*
  * The largest k with P(U <= k - 1) <= alpha / 2 under no difference: the k-th smallest and the
- * k-th largest of the na * nb differences bound the shift. 0: no finite interval exists.
+ * k-th largest of the na * nb differences bound the shift. 0: no finite interval exists. Needs
+ * 160 KB of stack.
  */
 size_t fb_shift_ci_rank(size_t na, size_t nb, double alpha);
 

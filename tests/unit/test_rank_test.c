@@ -85,18 +85,23 @@ static void test_mann_whitney_exact(void)
 
 static void test_mann_whitney_normal(void)
 {
-	double a[40], b[40];
+	double a[60], b[60];
 	struct fb_mann_whitney t, exact;
 	int alarms = 0;
 	struct fb_rng rng;
 
-	for (int i = 0; i < 21; i++) {
+	for (int i = 0; i < 51; i++) {
 		a[i] = i;
-		b[i] = i + 100;
+		b[i] = i + 10.5;
 	}
-	CHECK_INT(fb_mann_whitney(a, 21, b, 21, &t), FB_OK);
+	CHECK_INT(fb_mann_whitney(a, 51, b, 51, &t), FB_OK);
 	CHECK(!t.exact);
-	CHECK_NEAR(t.p, erfc(220 / sqrt(2 * 21. * 21. * 43. / 12)), 1e-15);
+	/* 40 of the values of a exceed 40 + 39 + ... + 1 of b. */
+	CHECK_NEAR(t.u, 820, 0);
+	CHECK_NEAR(t.p, erfc((1300.5 - 820.5) / sqrt(2 * 51. * 51. * 103. / 12)), 1e-15);
+	CHECK_INT(fb_mann_whitney(a, 50, b, 50, &t), FB_OK);
+	CHECK(t.exact);
+	CHECK_NEAR(t.p, erfc((1250 - 780.5) / sqrt(2 * 50. * 50. * 101. / 12)), 1e-4);
 	/* All values equal, and the tie correction: three groups of 14. */
 	for (int i = 0; i < 21; i++) {
 		a[i] = i < 14;
@@ -119,12 +124,54 @@ static void test_mann_whitney_normal(void)
 		/* One value more on a side takes the other path and must not matter much. */
 		if (trial < 20) {
 			fb_mann_whitney(a, 20, a + 20, 20, &exact);
-			a[39] = (a[0] + a[1]) / 2;
-			fb_mann_whitney(a, 21, a + 20, 19, &t);
+			a[40] = a[39]; /* a tie among more than 20 */
+			fb_mann_whitney(a, 20, a + 20, 21, &t);
 			CHECK(exact.exact && !t.exact && fabs(t.p - exact.p) < 0.25);
 		}
 	}
 	CHECK_NEAR(alarms / 2000., 0.045, 0.015);
+}
+
+/*
+ * Beyond what integers hold the ranks are compared with the distribution of U by the recurrence
+ * P(a, b, u) = (a P(a - 1, b, u - b) + b P(a, b - 1, u)) / (a + b), which only adds.
+ */
+static void test_ci_rank_large(void)
+{
+	enum { A = 60, B = 70, PAIRS = A * B };
+	static double p[B + 1][PAIRS + 1], row[PAIRS + 1]; /* p[b] of a - 1, then of a */
+	double below = 0, alphas[] = {0.2, 0.05, 0.01, 1e-6};
+	size_t k = 0;
+
+	for (int b = 0; b <= B; b++)
+		p[b][0] = 1;
+	for (int a = 1; a <= A; a++) {
+		for (int b = 0; b <= B; b++) {
+			for (int u = 0; u <= PAIRS; u++)
+				row[u] = ((u >= b ? a * p[b][u - b] : 0) +
+					  (b > 0 ? b * p[b - 1][u] : 0)) /
+					 (a + b);
+			memcpy(p[b], row, sizeof(row));
+		}
+	}
+	for (int i = 3; i >= 0; i--) {
+		while (below + p[B][k] <= alphas[i] / 2)
+			below += p[B][k++];
+		CHECK_INT(fb_shift_ci_rank(A, B, alphas[i]), k);
+	}
+	/* The normal rank beyond 200 a side goes on where the exact one ends. */
+	for (size_t n = 200; n <= 201; n++) {
+		double count = (double)n, spread = sqrt(count * count * (2 * count + 1) / 12);
+		double rank = count * count / 2 + 0.5 - 1.959964 * spread;
+
+		CHECK_NEAR((double)fb_shift_ci_rank(n, n, 0.05), rank, 1.5);
+		CHECK_NEAR((double)fb_shift_ci_rank(n, n / 2, 0.05),
+			   (double)fb_shift_ci_rank(n / 2, n, 0.05), 0);
+	}
+	CHECK_NEAR((double)fb_shift_ci_rank(201, 50, 0.05),
+		   2 * (double)fb_shift_ci_rank(200, 50, 0.05) -
+			   (double)fb_shift_ci_rank(199, 50, 0.05),
+		   2.5);
 }
 
 static void test_hodges_lehmann(void)
@@ -138,8 +185,9 @@ static void test_hodges_lehmann(void)
 
 	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
 		CHECK_INT(fb_shift_ci_rank(known[i][0], known[i][0], 0.05), known[i][1]);
-	/* The normal rank beyond 20 a side lies close to where the exact one is heading. */
-	CHECK_NEAR((double)fb_shift_ci_rank(21, 21, 0.05), 220.5 - 1.96 * 39.75, 1.5);
+	CHECK_INT(fb_shift_ci_rank(0, 5, 0.05), 0);
+	CHECK_INT(fb_shift_ci_rank(3, 20, 0.05), fb_shift_ci_rank(20, 3, 0.05));
+	test_ci_rank_large();
 
 	a[0] = 0;
 	b[0] = 2.5;

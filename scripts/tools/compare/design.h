@@ -60,7 +60,7 @@ struct fb_row_values {
 };
 
 /*
- * Takes one row apart; y[launches]. `room` is for design->launches * 3 doubles and owns what *out
+ * Takes one row apart; y[launches]. `room` is for 2 * design->launches doubles and owns what *out
  * points to; design must be valid. Returns FB_EINPUT for an infinite value.
  */
 int fb_row_values(const struct fb_design *design, const double *y, double *room,

@@ -41,18 +41,4 @@ struct fb_effect {
  */
 int fb_effect(const struct fb_design *design, const double *y, struct fb_effect *out);
 
-/*
- * Wilcoxon's signed rank test of d[0 .. n): zero differences keep their rank and count half (as
- * a mid-rank of both signs), equal ones share mid-ranks, and p is the exact share of the 2^n
- * choices of signs whose rank sum is at least as far from its mean; up to n = 200, the normal
- * approximation beyond. n >= 1; values finite. Returns FB_ENOMEM or FB_EINPUT.
- */
-int fb_signed_rank(const double *d, size_t n, double *p);
-
-/*
- * The k-th smallest and k-th largest Walsh average bound the median with confidence 1 - alpha;
- * k is the largest with P(W <= k - 1) <= alpha / 2. 0: no finite interval.
- */
-size_t fb_walsh_ci_rank(size_t n, double alpha);
-
 #endif

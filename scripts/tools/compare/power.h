@@ -9,6 +9,7 @@
 #ifndef FB_SCRIPTS_TOOLS_COMPARE_POWER_H
 #define FB_SCRIPTS_TOOLS_COMPARE_POWER_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /* The usual: 5% false alarms, 80% of real changes found. */
@@ -24,26 +25,35 @@ double fb_least_change(double noise, size_t na, size_t nb, double alpha, double 
 
 /*
  * Launches a side that a change of ratio 1 + theta needs by the same formula; at least 4, where
- * the first finite interval is. 0 for bad arguments (theta <= 0 too).
+ * the first finite interval is, at most FB_MOST_LAUNCHES. 0 for bad arguments (theta <= 0 too).
  */
 size_t fb_launches_needed(double noise, double theta, double alpha, double power);
 
-/*
- * For a row among a family: the change that is found with the given power when |t| has to reach
- * critical_t (fb_family) with the given degrees of freedom; `scale` is the standard error of the
- * difference in units of noise, sqrt(1/na + 1/nb), or sqrt(2/blocks) with blocks. By a normal
- * approximation of the noncentral t. INFINITY where critical_t is; NAN for bad arguments.
- */
-double fb_family_least_change(double noise, double scale, double critical_t, double degrees,
-			      double power);
+/* How hard it is to stand out in a family of rows; from struct fb_family. */
+struct fb_family_power {
+	double critical_t, degrees;
+	size_t rows; /* of the family */
+	bool blocks; /* launches form blocks: `degrees` is their number - 1 */
+	double power;
+};
 
 /*
- * Launches a side with which a row of ratio 1 + theta is found in that family. Rows moving
- * together are taken as the number of independent rows that has the same critical_t now; where
- * critical_t is infinite, `rows` is that number. At most 100000, at least 4; 0 for bad arguments.
+ * The change of a row that is found with that power when |t| has to reach critical_t; `scale` is
+ * the standard error of the difference in units of noise: sqrt(1/na + 1/nb), with blocks
+ * sqrt(2/blocks). By a normal approximation of the noncentral t. INFINITY where critical_t is;
+ * NAN for bad arguments.
  */
-size_t fb_family_launches_needed(double noise, double theta, double critical_t, double degrees,
-				 size_t rows, double power);
+double fb_family_least_change(const struct fb_family_power *family, double noise, double scale);
+
+/*
+ * Launches a side (with blocks: blocks) with which a row of ratio 1 + theta is found in that
+ * family. Rows that move together are taken for as many independent rows as have the same
+ * critical_t now; where that is infinite or NAN, for `rows`. At least 4 (with blocks 6), where the
+ * first finite interval is; at most FB_MOST_LAUNCHES. 0 for bad arguments.
+ */
+enum { FB_MOST_LAUNCHES = 100000 };
+
+size_t fb_family_launches_needed(const struct fb_family_power *family, double noise, double theta);
 
 /* The least two-sided p of Mann-Whitney's test: 2 / C(na + nb, na), at most 1. */
 double fb_least_p(size_t na, size_t nb);

@@ -29,12 +29,13 @@ struct fb_threshold {
 	double least;	 /* FB_LEAST_THETA, or what the user says for all rows or for this one */
 	double noise;	 /* A/A standard deviation of y of this row (self_test.h) */
 	double floor_us; /* no change below this is of interest: 2 x timer overhead + barrier skew */
-	double base_us;	 /* time of A, which floor_us is compared with */
+	double time_us;	 /* what floor_us is compared with: the lesser of both sides' times */
 };
 
 /*
- * theta = max(least, 3 * noise, floor_us / base_us). A row whose noise is unknown has the first
- * and the last.
+ * theta = max(least, 3 * noise, floor_us / time_us). A row whose noise is unknown has the first
+ * and the last. Taking the lesser time makes |time of B - time of A| reach the floor in either
+ * direction.
  */
 double fb_theta(const struct fb_threshold *threshold);
 

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* One row by itself; see effect.h. */
+#include "scripts/tools/compare/effect.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "common/error.h"
+#include "common/rank_test.h"
+#include "scripts/tools/compare/power.h"
+#include "scripts/tools/compare/signed_rank.h"
+
+struct moments {
+	double count, mean, squares; /* squares: sum of squared distances to the mean */
+};
+
+static struct moments moments(const double *x, size_t n)
+{
+	struct moments m = {.count = (double)n};
+
+	/* From the first value, so that equal values have no spread, not even a rounding error. */
+	for (size_t i = 0; i < n; i++)
+		m.mean += (x[i] - x[0]) / m.count;
+	for (size_t i = 0; i < n; i++)
+		m.squares += (x[i] - x[0] - m.mean) * (x[i] - x[0] - m.mean);
+	m.mean = n > 0 ? x[0] + m.mean : (double)NAN;
+	return m;
+}
+
+static double deviation(double squares, double degrees)
+{
+	return degrees > 0 ? sqrt(squares / degrees) : (double)NAN;
+}
+
+/* Time, launches and noise of both sides. Blocks do not matter here. */
+static void describe_sides(const struct fb_row_values *sides, struct fb_effect *out)
+{
+	struct moments a = moments(sides->a, sides->na), b = moments(sides->b, sides->nb);
+
+	out->na = sides->na;
+	out->nb = sides->nb;
+	out->a_us = exp(a.mean);
+	out->b_us = exp(b.mean);
+	out->noise_a = deviation(a.squares, a.count - 1);
+	out->noise_b = deviation(b.squares, b.count - 1);
+	out->noise = deviation(a.squares + b.squares, a.count + b.count - 2);
+}
+
+static int compare_sides(const struct fb_row_values *sides, struct fb_effect *out,
+			 struct fb_shift *shift)
+{
+	struct fb_mann_whitney test;
+	int ret = fb_hodges_lehmann(sides->a, sides->na, sides->b, sides->nb, FB_ALPHA, shift);
+
+	if (!ret)
+		ret = fb_mann_whitney(sides->a, sides->na, sides->b, sides->nb, &test);
+	if (ret)
+		return ret;
+	out->p = test.p;
+	out->p_exact = test.exact;
+	return FB_OK;
+}
+
+static int compare_blocks(const struct fb_row_values *blocks, struct fb_effect *out,
+			  struct fb_shift *shift)
+{
+	struct moments d = moments(blocks->b, blocks->nb);
+	int ret = fb_walsh_shift(blocks->b, blocks->nb, FB_ALPHA, shift);
+
+	out->noise = deviation(d.squares / 2, d.count - 1);
+	if (!ret)
+		ret = fb_signed_rank(blocks->b, blocks->nb, &out->p, &out->p_exact);
+	return ret;
+}
+
+static int effect(const struct fb_design *design, const double *y, double *room,
+		  struct fb_effect *out)
+{
+	const struct fb_design unpaired = {.launches = design->launches, .side = design->side};
+	struct fb_row_values sides, blocks;
+	struct fb_shift shift;
+	bool comparable;
+	int ret = fb_row_values(&unpaired, y, room, &sides);
+
+	if (ret)
+		return ret;
+	describe_sides(&sides, out);
+	comparable = sides.na > 0 && sides.nb > 0;
+	if (design->block) {
+		ret = fb_row_values(design, y, room, &blocks);
+		if (ret)
+			return ret;
+		out->blocks = blocks.nb;
+		comparable = blocks.nb > 0;
+	}
+	if (!comparable)
+		return FB_OK;
+	ret = design->block ? compare_blocks(&blocks, out, &shift)
+			    : compare_sides(&sides, out, &shift);
+	if (ret)
+		return ret;
+	out->ratio = exp(shift.shift);
+	if (isfinite(shift.low) && isfinite(shift.high)) {
+		out->low = exp(shift.low);
+		out->high = exp(shift.high);
+	}
+	return FB_OK;
+}
+
+int fb_effect(const struct fb_design *design, const double *y, struct fb_effect *out)
+{
+	const double none = (double)NAN;
+	struct fb_effect result = {
+		.a_us = none,
+		.b_us = none,
+		.ratio = none,
+		.low = none,
+		.high = none,
+		.p = none,
+		.noise = none,
+		.noise_a = none,
+		.noise_b = none,
+	};
+	struct fb_design_size size;
+	int ret = fb_design_check(design, &size);
+
+	if (ret)
+		return ret;
+	double *room = malloc(2 * design->launches * sizeof(*room));
+
+	if (!room)
+		return fb_error(FB_ENOMEM, "no memory for %zu launches", design->launches);
+	ret = effect(design, y, room, &result);
+	free(room);
+	if (!ret)
+		*out = result;
+	return ret;
+}

@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Westfall and Young's max-T and Holm's adjustment; see family.h. */
+#include "scripts/tools/compare/family.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/error.h"
+#include "common/stats.h"
+#include "scripts/tools/compare/effect.h"
+#include "scripts/tools/compare/max_t.h"
+#include "scripts/tools/compare/power.h"
+
+/* Indices of rows by list, and what belongs to the complete ones. */
+struct lists {
+	size_t *complete, *incomplete;
+	size_t ncomplete, nincomplete, untested;
+};
+
+/* A number with its place, for sorting one by the other. */
+struct ranked {
+	double value;
+	size_t index;
+};
+
+static int compare_ranked(const void *a, const void *b)
+{
+	const struct ranked *x = a, *y = b;
+
+	if (x->value != y->value)
+		return x->value < y->value ? -1 : 1;
+	return x->index < y->index ? -1 : x->index > y->index;
+}
+
+int fb_holm(double *p, size_t n)
+{
+	struct ranked *order = malloc((n + 1) * sizeof(*order));
+	double least = 0;
+
+	if (!order)
+		return fb_error(FB_ENOMEM, "no memory to order %zu rows", n);
+	for (size_t i = 0; i < n; i++)
+		order[i] = (struct ranked){.value = p[i], .index = i};
+	qsort(order, n, sizeof(*order), compare_ranked);
+	for (size_t i = 0; i < n; i++) {
+		least = fmax(least, fmin(1, order[i].value * (double)(n - i)));
+		p[order[i].index] = least;
+	}
+	free(order);
+	return FB_OK;
+}
+
+static int classify(const struct fb_design *design, const double *y, size_t rows,
+		    struct fb_family_row *out, struct lists *lists)
+{
+	double *room = malloc(2 * design->launches * sizeof(*room));
+	int ret = room ? FB_OK : fb_error(FB_ENOMEM, "no memory for a row");
+
+	for (size_t i = 0; i < rows && !ret; i++) {
+		struct fb_row_values v;
+
+		ret = fb_row_values(design, y + i * design->launches, room, &v);
+		if (ret)
+			break;
+		out[i] = (struct fb_family_row){.list = FB_LIST_UNTESTED, .t = (double)NAN, .p = 1};
+		if (v.complete) {
+			out[i].list = FB_LIST_MAX_T;
+			lists->complete[lists->ncomplete++] = i;
+		} else if (v.nb > 0 && (v.na > 0 || design->block)) {
+			out[i].list = FB_LIST_HOLM;
+			lists->incomplete[lists->nincomplete++] = i;
+		} else {
+			lists->untested++;
+		}
+	}
+	free(room);
+	return ret;
+}
+
+static int test_incomplete(const struct fb_design *design, const double *y,
+			   const struct lists *lists, struct fb_family_row *out)
+{
+	size_t n = lists->nincomplete;
+	double *p = malloc((n + 1) * sizeof(*p));
+	double share = (double)(lists->ncomplete + n) / (double)n;
+	int ret = p ? FB_OK : fb_error(FB_ENOMEM, "no memory for %zu rows", n);
+
+	for (size_t i = 0; i < n && !ret; i++) {
+		struct fb_effect effect;
+
+		ret = fb_effect(design, y + lists->incomplete[i] * design->launches, &effect);
+		if (!ret)
+			p[i] = effect.p;
+	}
+	if (!ret)
+		ret = fb_holm(p, n);
+	for (size_t i = 0; i < n && !ret; i++)
+		out[lists->incomplete[i]].p = fmin(1, p[i] * share);
+	free(p);
+	return ret;
+}
+
+/* The smallest |t| that would have had p <= alpha: what at most that share of maxima exceed. */
+static double critical_t(const double *sorted, size_t n, double alpha, double degrees)
+{
+	size_t allowed = (size_t)(alpha * (double)n * (1 + 1e-12));
+	double r;
+
+	if (allowed == 0)
+		return (double)INFINITY;
+	if (allowed >= n)
+		return 0;
+	r = sorted[n - 1 - allowed];
+	return r >= 1 - FB_R_ROUNDING ? (double)INFINITY : fb_t_of_r(r, degrees, 0);
+}
+
+/* How many of sorted[0 .. n) are at least x. */
+static size_t count_reaching(const double *sorted, size_t n, double x)
+{
+	size_t low = 0, high = n;
+
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+
+		if (sorted[middle] >= x)
+			high = middle;
+		else
+			low = middle + 1;
+	}
+	return n - low;
+}
+
+/* What the test of complete rows works with; one allocation each, freed together. */
+struct work {
+	struct fb_ready_rows rows;
+	struct fb_assignments assignments;
+	struct ranked *by_r;
+	size_t *order;
+	double *threshold, *maximum;
+	uint32_t *reached;
+};
+
+static void free_work(struct work *w)
+{
+	fb_ready_rows_free(&w->rows);
+	fb_assignments_free(&w->assignments);
+	free(w->by_r);
+	free(w->order);
+	free(w->threshold);
+	free(w->maximum);
+	free(w->reached);
+}
+
+static int make_work(const struct fb_design *design, const struct fb_design_size *size,
+		     const double *y, const struct lists *lists,
+		     const struct fb_family_options *options, struct work *w)
+{
+	const struct fb_assign_options assign = {
+		.most = FB_FAMILY_EXHAUSTIVE,
+		.draws = options->draws,
+		.seed = options->seed,
+		.mirrored_once = true,
+	};
+	size_t n = lists->ncomplete;
+	int ret = fb_ready_rows_make(design, size, y, lists->complete, n, &w->rows);
+
+	if (!ret)
+		ret = fb_assignments_make(design, size, &assign, &w->assignments);
+	if (ret)
+		return ret;
+	w->by_r = malloc(n * sizeof(*w->by_r));
+	w->order = malloc(n * sizeof(*w->order));
+	w->threshold = malloc(n * sizeof(*w->threshold));
+	w->reached = malloc(n * sizeof(*w->reached));
+	w->maximum = malloc(2 * w->assignments.count * sizeof(*w->maximum));
+	if (!w->by_r || !w->order || !w->threshold || !w->reached || !w->maximum)
+		return fb_error(FB_ENOMEM, "no memory to test %zu rows", n);
+	return FB_OK;
+}
+
+/* Rows in ascending order of |r|, with these as thresholds; out[].t by the way. */
+static int order_rows(const struct fb_design *design, const struct lists *lists, struct work *w,
+		      struct fb_family_row *out)
+{
+	size_t units = w->assignments.units;
+	unsigned char *label = malloc(units), *real = malloc(w->assignments.groups);
+
+	if (!label || !real) {
+		free(label);
+		free(real);
+		return fb_error(FB_ENOMEM, "no memory for %zu launches", units);
+	}
+	for (size_t u = 0; u < units; u++)
+		label[u] = design->block ? 1 : design->side[u] == FB_SIDE_B;
+	fb_assignment_pack(label, units, real);
+	for (size_t i = 0; i < lists->ncomplete; i++) {
+		double r = fb_ready_r(&w->rows, i, real);
+
+		w->by_r[i] = (struct ranked){.value = fabs(r), .index = i};
+		out[lists->complete[i]].t = fb_t_of_r(r, w->rows.degrees, w->rows.floor[i]);
+	}
+	qsort(w->by_r, lists->ncomplete, sizeof(*w->by_r), compare_ranked);
+	for (size_t i = 0; i < lists->ncomplete; i++) {
+		w->order[i] = w->by_r[i].index;
+		w->threshold[i] = w->by_r[i].value - FB_R_ROUNDING;
+	}
+	free(label);
+	free(real);
+	return FB_OK;
+}
+
+static void take_p(const struct lists *lists, const struct work *w, bool single_step,
+		   struct fb_family_row *out)
+{
+	size_t n = lists->ncomplete, all = w->assignments.count;
+	double share = (double)(n + lists->nincomplete) / (double)n, most = 0;
+
+	for (size_t i = n; i-- > 0;) {
+		size_t reached = single_step ? count_reaching(w->maximum, all, w->threshold[i])
+					     : w->reached[i];
+
+		most = fmax(most, (double)reached / (double)all);
+		out[lists->complete[w->order[i]]].p = fmin(1, most * share);
+	}
+}
+
+static int test_complete(const struct fb_design *design, const struct fb_design_size *size,
+			 const double *y, const struct lists *lists,
+			 const struct fb_family_options *options, struct fb_family_row *out,
+			 struct fb_family *family)
+{
+	struct work w = {0};
+	int ret = make_work(design, size, y, lists, options, &w);
+
+	if (!ret)
+		ret = order_rows(design, lists, &w, out);
+	if (!ret)
+		ret = fb_scan(&(struct fb_scan){
+			.rows = &w.rows,
+			.assignments = &w.assignments,
+			.order = w.order,
+			.threshold = w.threshold,
+			.reached = w.reached,
+			.maximum = w.maximum,
+		});
+	if (!ret) {
+		size_t n = w.assignments.count;
+		double share =
+			(double)(lists->ncomplete + lists->nincomplete) / (double)lists->ncomplete;
+
+		fb_sort(w.maximum, n, w.maximum + n);
+		take_p(lists, &w, options->single_step, out);
+		family->assignments = n;
+		family->exhaustive = w.assignments.exhaustive;
+		family->least_p = fmin(1, share / (double)n);
+		family->degrees = w.rows.degrees;
+		family->critical_t =
+			critical_t(w.maximum, n, options->alpha / share, w.rows.degrees);
+	}
+	free_work(&w);
+	return ret;
+}
+
+int fb_family_test(const struct fb_design *design, const double *y, size_t rows,
+		   const struct fb_family_options *options, struct fb_family_row *out,
+		   struct fb_family *family)
+{
+	struct fb_family_options chosen = {.seed = FB_FAMILY_SEED};
+	struct fb_family result = {.critical_t = (double)NAN, .least_p = 1};
+	struct fb_design_size size;
+	struct lists lists = {0};
+	int ret = fb_design_check(design, &size);
+
+	if (ret)
+		return ret;
+	if (options)
+		chosen = *options;
+	if (chosen.draws == 0)
+		chosen.draws = FB_FAMILY_DRAWS;
+	if (!(chosen.alpha > 0))
+		chosen.alpha = FB_ALPHA;
+	lists.complete = malloc((rows + 1) * sizeof(*lists.complete));
+	lists.incomplete = malloc((rows + 1) * sizeof(*lists.incomplete));
+	struct fb_family_row *made = malloc((rows + 1) * sizeof(*made));
+
+	if (!lists.complete || !lists.incomplete || !made)
+		ret = fb_error(FB_ENOMEM, "no memory to test %zu rows", rows);
+	if (!ret)
+		ret = classify(design, y, rows, made, &lists);
+	if (!ret && lists.nincomplete > 0)
+		ret = test_incomplete(design, y, &lists, made);
+	if (!ret && lists.ncomplete > 0)
+		ret = test_complete(design, &size, y, &lists, &chosen, made, &result);
+	if (!ret) {
+		result.complete = lists.ncomplete;
+		result.incomplete = lists.nincomplete;
+		result.untested = lists.untested;
+		memcpy(out, made, rows * sizeof(*made));
+		*family = result;
+	}
+	free(lists.complete);
+	free(lists.incomplete);
+	free(made);
+	return ret;
+}

@@ -20,7 +20,7 @@ struct fb_history_options {
 	double max_p;	   /* 0: 0.001 */
 	double theta;	   /* least change of the median, as a ratio - 1; 0: every size counts */
 	size_t least_part; /* fewest nights between two points; 0: 5. At least 2 */
-	size_t draws;	   /* random orders; 0: enough for max_p (999 for 0.001) */
+	size_t draws;	   /* random orders; 0: enough for max_p, at least 999 */
 	uint64_t seed;
 };
 

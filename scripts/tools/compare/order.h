@@ -13,7 +13,7 @@
 #define FB_DRIFT_SHARE 0.2
 
 struct fb_order {
-	size_t rows;	 /* with at least 8 launches that have a value, and not all equal */
+	size_t rows;	 /* with at least 8 launches that tell something: 3 a side, not all equal */
 	size_t drifting; /* of these, with |rho| > 0.7 */
 	bool drift;	 /* more than 20% of them: verdicts are to be demoted to UNSURE */
 	/*
@@ -33,7 +33,7 @@ int fb_order_check(const struct fb_design *design, const double *time, const dou
 
 /*
  * Spearman's rank correlation of two sets of n finite values, mid-ranks for equal ones; NAN for
- * n < 2 or a constant set. room: 6 * n doubles.
+ * n < 2 or a constant set. room: 4 * n doubles.
  */
 double fb_spearman(const double *x, const double *y, size_t n, double *room);
 

@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Change points; see history.h.
+ *
+ * All sums are of differences of doubled ranks: whole numbers, so that equal splits are equal.
+ * With before(i) the sum of |x_i - x_j| over j < i and total(i) that over all j, the sums inside
+ * of both parts and across follow for every split in one pass; a Fenwick tree of counts and sums
+ * by rank gives before(i), so a stretch of n nights costs n log n.
+ */
+#include "scripts/tools/compare/history.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/error.h"
+#include "common/rng.h"
+#include "common/stats.h"
+
+static const double default_max_p = 0.001;
+enum { DEFAULT_PART = 5, LEAST_DRAWS = 999 };
+
+/* A night of the stretch that is looked at. */
+struct night {
+	int64_t rank2; /* doubled mid-rank in the stretch */
+	int64_t total; /* sum of |rank2 - that of another| over all others */
+	size_t place;  /* in the tree: 1 .. n, equal ranks alike */
+};
+
+/* The stretches still to be looked at are on the stack of calls; arrays have room for all nights. */
+struct search {
+	const double *y;
+	size_t least_part, draws;
+	size_t allowed; /* as many random orders may be as good as the real one */
+	struct fb_rng rng;
+	double *sorted;	      /* [2n]: the second half is room for sorting */
+	struct night *nights; /* [n] */
+	int64_t *count, *sum; /* [n + 1] each: the Fenwick tree */
+	struct fb_change *change;
+	size_t changes;
+};
+
+static void tree_add(struct search *s, size_t n, size_t place, int64_t value)
+{
+	for (; place <= n; place += place & -place) {
+		s->count[place]++;
+		s->sum[place] += value;
+	}
+}
+
+/* The sum of |value - v| over all v in the tree, of which there are `added`, `all` in sum. */
+static int64_t tree_distance(const struct search *s, size_t place, int64_t value, int64_t added,
+			     int64_t all)
+{
+	int64_t count = 0, sum = 0;
+
+	for (; place > 0; place -= place & -place) {
+		count += s->count[place];
+		sum += s->sum[place];
+	}
+	return value * count - sum + (all - sum) - value * (added - count);
+}
+
+struct split {
+	size_t at;    /* nights in the first part; 0: too few nights to split */
+	double score; /* energy distance of the parts, weighted by their lengths */
+};
+
+/* The best split of the first n nights in the order they are in. */
+static struct split best_split(struct search *s, size_t n)
+{
+	struct split best = {.score = -(double)INFINITY};
+	int64_t inside = 0, across = 0, added_sum = 0, pairs = 0;
+
+	memset(s->count, 0, (n + 1) * sizeof(*s->count));
+	memset(s->sum, 0, (n + 1) * sizeof(*s->sum));
+	for (size_t i = 0; i < n; i++)
+		pairs += s->nights[i].total;
+	pairs /= 2;
+	for (size_t i = 0; i + s->least_part < n; i++) {
+		const struct night *night = &s->nights[i];
+		int64_t before =
+			tree_distance(s, night->place, night->rank2, (int64_t)i, added_sum);
+		double a = (double)(i + 1), b = (double)(n - i - 1);
+
+		tree_add(s, n, night->place, night->rank2);
+		added_sum += night->rank2;
+		inside += before;
+		across += night->total - 2 * before;
+		if (i + 1 < s->least_part)
+			continue;
+		double rest = (double)(pairs - inside - across);
+		double energy = 2 * (double)across / (a * b) - 2 * (double)inside / (a * (a - 1)) -
+				2 * rest / (b * (b - 1));
+
+		if (a * b / (a + b) * energy > best.score)
+			best = (struct split){.at = i + 1, .score = a * b / (a + b) * energy};
+	}
+	return best;
+}
+
+static void rank_nights(struct search *s, size_t first, size_t n)
+{
+	memcpy(s->sorted, s->y + first, n * sizeof(*s->sorted));
+	fb_sort(s->sorted, n, s->sorted + n);
+	for (size_t i = 0, next; i < n; i = next) {
+		next = i + 1;
+		while (next < n && s->sorted[next] == s->sorted[i])
+			next++;
+		for (size_t j = 0; j < n; j++)
+			if (s->y[first + j] == s->sorted[i])
+				s->nights[j] = (struct night){.rank2 = (int64_t)(i + next + 1),
+							      .place = i + 1};
+	}
+	for (size_t i = 0; i < n; i++)
+		for (size_t j = 0; j < n; j++)
+			s->nights[i].total += llabs(s->nights[i].rank2 - s->nights[j].rank2);
+}
+
+/*
+ * Finds the points of nights first .. first + n - 1. Most stretches have none, and then a few
+ * random orders are enough to see it.
+ */
+static void search(struct search *s, size_t first, size_t n)
+{
+	size_t as_good = 0;
+	struct split real;
+
+	if (n < 2 * s->least_part)
+		return;
+	rank_nights(s, first, n);
+	real = best_split(s, n);
+	for (size_t i = 0; i < s->draws && as_good <= s->allowed; i++) {
+		fb_shuffle(s->nights, n, sizeof(*s->nights), &s->rng);
+		as_good += best_split(s, n).score >= real.score - 1e-9 * fabs(real.score);
+	}
+	if (as_good > s->allowed)
+		return;
+	search(s, first, real.at);
+	s->change[s->changes++] = (struct fb_change){
+		.first = first + real.at,
+		.p = (double)(1 + as_good) / (double)(1 + s->draws),
+	};
+	search(s, first + real.at, n - real.at);
+}
+
+/* The median of nights from .. to - 1. */
+static double median_between(struct search *s, size_t from, size_t to)
+{
+	memcpy(s->sorted, s->y + from, (to - from) * sizeof(*s->sorted));
+	fb_sort(s->sorted, to - from, s->sorted + (to - from));
+	return fb_sorted_median(s->sorted, to - from);
+}
+
+/* What every point changes, given its neighbours. */
+static void measure_changes(struct search *s, size_t n)
+{
+	for (size_t i = 0; i < s->changes; i++) {
+		struct fb_change *change = &s->change[i];
+		size_t from = i > 0 ? change[-1].first : 0;
+		size_t to = i + 1 < s->changes ? change[1].first : n;
+		double before = median_between(s, from, change->first);
+		double after = median_between(s, change->first, to);
+
+		change->before_us = exp(before);
+		change->after_us = exp(after);
+		change->ratio = exp(after - before);
+	}
+}
+
+/* Takes back the weakest point until all are of some size. */
+static void drop_small(struct search *s, size_t n, double theta)
+{
+	for (;;) {
+		size_t weakest = 0;
+		double least = (double)INFINITY;
+
+		measure_changes(s, n);
+		for (size_t i = 0; i < s->changes; i++) {
+			double size = fabs(log(s->change[i].ratio));
+
+			if (size < least) {
+				least = size;
+				weakest = i;
+			}
+		}
+		if (!(least < log1p(theta)))
+			return;
+		s->changes--;
+		memmove(s->change + weakest, s->change + weakest + 1,
+			(s->changes - weakest) * sizeof(*s->change));
+	}
+}
+
+static int check_input(const double *y, size_t n, const struct fb_history_options *o)
+{
+	if (!(o->max_p > 0 && o->max_p < 1))
+		return fb_error(FB_EINPUT,
+				"the largest p is %g, accepted is more than 0 and less "
+				"than 1",
+				o->max_p);
+	if (!(o->theta >= 0))
+		return fb_error(FB_EINPUT, "the least change is %g, accepted is 0 or more",
+				o->theta);
+	if (o->least_part < 2)
+		return fb_error(FB_EINPUT, "a part has at least 2 nights, not %zu", o->least_part);
+	for (size_t i = 0; i < n; i++)
+		if (!isfinite(y[i]))
+			return fb_error(FB_EINPUT, "the value of night %zu is %g", i, y[i]);
+	return FB_OK;
+}
+
+/* Draws so that the least p they can give is no more than max_p. */
+static size_t enough_draws(double max_p)
+{
+	double draws = ceil(1 / max_p * (1 - 1e-12)) - 1;
+
+	return draws < LEAST_DRAWS ? LEAST_DRAWS : (size_t)draws;
+}
+
+int fb_history(const double *y, size_t n, const struct fb_history_options *options,
+	       struct fb_change *out, size_t *count)
+{
+	struct fb_history_options o = *options;
+	struct search s = {.y = y};
+	int ret;
+
+	if (o.max_p == 0)
+		o.max_p = default_max_p;
+	if (o.least_part == 0)
+		o.least_part = DEFAULT_PART;
+	ret = check_input(y, n, &o);
+	if (ret)
+		return ret;
+	s.least_part = o.least_part;
+	s.draws = o.draws > 0 ? o.draws : enough_draws(o.max_p);
+	double accepted = floor(o.max_p * (double)(s.draws + 1) * (1 + 1e-12));
+
+	if (accepted < 1)
+		return fb_error(FB_EINPUT, "%zu draws cannot give a p of %g", s.draws, o.max_p);
+	s.allowed = (size_t)accepted - 1;
+	fb_rng_seed(&s.rng, o.seed);
+	s.sorted = malloc((2 * n + 1) * sizeof(*s.sorted));
+	s.nights = malloc((n + 1) * sizeof(*s.nights));
+	s.count = malloc((n + 1) * sizeof(*s.count));
+	s.sum = malloc((n + 1) * sizeof(*s.sum));
+	s.change = malloc((n / o.least_part + 1) * sizeof(*s.change));
+	if (!s.sorted || !s.nights || !s.count || !s.sum || !s.change) {
+		ret = fb_error(FB_ENOMEM, "no memory for %zu nights", n);
+	} else {
+		search(&s, 0, n);
+		drop_small(&s, n, o.theta);
+		memcpy(out, s.change, s.changes * sizeof(*out));
+		*count = s.changes;
+	}
+	free(s.sorted);
+	free(s.nights);
+	free(s.count);
+	free(s.sum);
+	free(s.change);
+	return ret;
+}

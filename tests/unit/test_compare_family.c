@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Max-T and Holm: known answers, all assignments gone through by a plain second implementation,
+ * and what must not matter (the order of rows, units, which side is called A).
+ */
+#include "common/error.h"
+#include "scripts/tools/compare/family.h"
+#include "scripts/tools/compare/power.h"
+#include "tests/unit/check.h"
+#include "tests/unit/compare_example.h"
+
+enum { MOST_ROWS = 64, MOST_SETS = 1 << 14 };
+
+/* Pooled t of one row when `set` says which launches are B; the textbook's way. */
+static double t_of_set(const double *y, size_t n, unsigned set)
+{
+	double sum[2] = {0}, count[2] = {0}, squares = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		sum[set >> i & 1] += y[i];
+		count[set >> i & 1]++;
+	}
+	for (size_t i = 0; i < n; i++) {
+		unsigned side = set >> i & 1;
+
+		squares += pow(y[i] - sum[side] / count[side], 2);
+	}
+	double sd = fmax(sqrt(squares / ((double)n - 2)), FB_FAMILY_LEAST_SD);
+
+	return (sum[1] / count[1] - sum[0] / count[0]) / (sd * sqrt(1 / count[0] + 1 / count[1]));
+}
+
+/* One-sample t of the differences d when `set` says which keep their sign. */
+static double t_of_signs(const double *d, size_t n, unsigned set)
+{
+	double mean = 0, squares = 0;
+
+	for (size_t i = 0; i < n; i++)
+		mean += (set >> i & 1 ? d[i] : -d[i]) / (double)n;
+	for (size_t i = 0; i < n; i++)
+		squares += pow((set >> i & 1 ? d[i] : -d[i]) - mean, 2);
+	return mean / sqrt(squares / ((double)n - 1) / (double)n);
+}
+
+static int ones(unsigned set)
+{
+	int n = 0;
+
+	for (; set; set &= set - 1)
+		n++;
+	return n;
+}
+
+typedef double statistic(const double *row, size_t n, unsigned set);
+
+/* y[rows][n]; adjusted p by the definition, going through all sets of as many launches as `real`. */
+static void brute_force(const double *y, size_t rows, size_t n, unsigned real, statistic *t,
+			int step_down, double *p)
+{
+	static double all[MOST_ROWS][MOST_SETS];
+	double own[MOST_ROWS], plain[MOST_ROWS];
+	size_t sets = 0;
+
+	for (unsigned set = 0; set < 1u << n; set++) {
+		if (t == t_of_set && ones(set) != ones(real))
+			continue;
+		for (size_t r = 0; r < rows; r++)
+			all[r][sets] = fabs(t(y + r * n, n, set));
+		sets++;
+	}
+	for (size_t r = 0; r < rows; r++)
+		own[r] = fabs(t(y + r * n, n, real));
+	for (size_t r = 0; r < rows; r++) {
+		size_t reached = 0;
+
+		for (size_t s = 0; s < sets; s++) {
+			double most = 0;
+
+			for (size_t q = 0; q < rows; q++)
+				if (!step_down || own[q] <= own[r])
+					most = fmax(most, all[q][s]);
+			reached += most >= own[r] * (1 - 1e-9);
+		}
+		plain[r] = (double)reached / (double)sets;
+	}
+	/* No p is less than that of a row with a larger t. */
+	for (size_t r = 0; r < rows; r++) {
+		p[r] = plain[r];
+		for (size_t q = 0; q < rows; q++)
+			if (own[q] >= own[r])
+				p[r] = fmax(p[r], plain[q]);
+	}
+}
+
+/* Rows of noise, half of which B is slower in, sharing a launch effect. */
+static void make_rows(double *y, size_t rows, const struct example *e, uint64_t seed)
+{
+	size_t n = e->design.launches;
+	struct fb_rng rng;
+
+	fb_rng_seed(&rng, seed);
+	for (size_t i = 0; i < n; i++) {
+		double launch = 0.02 * example_normal(&rng);
+
+		for (size_t r = 0; r < rows; r++)
+			y[r * n + i] = 3 + launch + 0.03 * example_normal(&rng) +
+				       (e->side[i] && r % 2 ? 0.01 * (double)r : 0);
+	}
+}
+
+static void test_brute_force(void)
+{
+	static const size_t sizes[][2] = {{2, 2}, {3, 3}, {4, 3}, {2, 5}, {5, 5}, {1, 4}, {6, 6}};
+	struct fb_family_row out[7];
+	struct fb_family family;
+	double y[7 * 12], p[7];
+	struct example e;
+
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		size_t a = sizes[i][0], b = sizes[i][1], n = a + b;
+		unsigned real = ((1u << b) - 1) << a;
+
+		example_halves(&e, a, b);
+		make_rows(y, 7, &e, 40 + i);
+		for (int step = 0; step <= 1; step++) {
+			struct fb_family_options o = {.single_step = !step};
+
+			CHECK_INT(fb_family_test(&e.design, y, 7, &o, out, &family), FB_OK);
+			brute_force(y, 7, n, real, t_of_set, step, p);
+			for (size_t r = 0; r < 7; r++) {
+				CHECK_NEAR(out[r].p, p[r], 1e-12);
+				CHECK_NEAR(out[r].t, t_of_set(y + r * n, n, real),
+					   1e-9 * fabs(out[r].t));
+			}
+			CHECK(family.exhaustive);
+			CHECK_NEAR(family.degrees, (double)n - 2, 0);
+			CHECK_NEAR(family.least_p * (double)family.assignments, 1, 1e-12);
+		}
+	}
+}
+
+/* Blocks of two launches; the test sees their differences. */
+static void test_brute_force_blocks(void)
+{
+	struct fb_family_row out[7];
+	struct fb_family family;
+	double y[7 * 20], d[7 * 10], p[7];
+	struct example e;
+
+	for (size_t blocks = 2; blocks <= 10; blocks += 4) {
+		size_t n = 2 * blocks;
+
+		example_interleave(&e, n);
+		e.design.block = e.block;
+		make_rows(y, 7, &e, blocks);
+		for (size_t r = 0; r < 7; r++)
+			for (size_t k = 0; k < blocks; k++) {
+				const double *two = y + r * n + 2 * k;
+
+				d[r * blocks + k] = (two[1] - two[0]) * (e.side[2 * k] ? -1 : 1);
+			}
+		CHECK_INT(fb_family_test(&e.design, y, 7, NULL, out, &family), FB_OK);
+		brute_force(d, 7, blocks, (1u << blocks) - 1, t_of_signs, 1, p);
+		for (size_t r = 0; r < 7; r++) {
+			CHECK_NEAR(out[r].p, p[r], 1e-12);
+			CHECK_NEAR(out[r].t, t_of_signs(d + r * blocks, blocks, (1u << blocks) - 1),
+				   1e-9 * fabs(out[r].t));
+		}
+		CHECK(family.exhaustive);
+		CHECK_INT(family.assignments, 1u << (blocks - 1));
+	}
+}
+
+/* The least p that R launches a side can give, for a row and for Holm over rows; F3's table. */
+static void test_least_p(void)
+{
+	static const struct {
+		size_t launches, holm_rows;
+		double p;
+	} known[] = {{4, 1, 2 / 70.},	     {5, 6, 2 / 252.},	   {6, 23, 2 / 924.},
+		     {7, 85, 2 / 3432.},     {8, 321, 2 / 12870.}, {9, 1215, 2 / 48620.},
+		     {10, 4618, 2 / 184756.}};
+	struct fb_family_row out;
+	struct fb_family family;
+	double y[20];
+	struct example e;
+
+	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+		size_t n = known[i].launches;
+
+		CHECK_NEAR(fb_least_p(n, n), known[i].p, 1e-15);
+		CHECK_INT((size_t)(0.05 / fb_least_p(n, n)), known[i].holm_rows);
+		example_halves(&e, n, n);
+		for (size_t u = 0; u < 2 * n; u++)
+			y[u] = (double)u;
+		CHECK_INT(fb_family_test(&e.design, y, 1, NULL, &out, &family), FB_OK);
+		/* All assignments up to 8 launches a side, then 9999 draws and the real one. */
+		CHECK_NEAR(family.least_p, n <= 8 ? known[i].p : 1e-4, 1e-15);
+		CHECK_INT(family.exhaustive, n <= 8);
+		CHECK(out.p >= family.least_p && out.p <= family.least_p + 2e-4);
+	}
+	CHECK_NEAR(fb_least_p(1, 1), 1, 0);
+	CHECK_NEAR(fb_least_p(3, 5), 2 / 56., 1e-15);
+}
+
+/* What does not change what is known must not change what is said. */
+static void test_invariance(void)
+{
+	enum { ROWS = 40, N = 20 };
+	struct fb_family_row out[ROWS], other[ROWS];
+	struct fb_family family, again;
+	double y[ROWS * N], moved[ROWS * N];
+	struct example e, swapped;
+
+	example_interleave(&e, N);
+	make_rows(y, ROWS, &e, 3);
+	CHECK_INT(fb_family_test(&e.design, y, ROWS, NULL, out, &family), FB_OK);
+	CHECK_INT(family.assignments, FB_FAMILY_DRAWS + 1);
+	CHECK(!family.exhaustive);
+	CHECK(out[ROWS - 1].p <= 0.001 && out[0].p > 0.5);
+	CHECK_INT(fb_family_test(&e.design, y, ROWS, NULL, other, &again), FB_OK);
+	for (size_t r = 0; r < ROWS; r++)
+		CHECK(other[r].p == out[r].p && other[r].t == out[r].t);
+	/* Another unit for each row, and rows backwards. */
+	for (size_t r = 0; r < ROWS; r++)
+		for (size_t u = 0; u < N; u++)
+			moved[r * N + u] = 4 * y[(ROWS - 1 - r) * N + u] + (double)(r % 7) - 2;
+	CHECK_INT(fb_family_test(&e.design, moved, ROWS, NULL, other, &again), FB_OK);
+	for (size_t r = 0; r < ROWS; r++) {
+		CHECK_NEAR(other[ROWS - 1 - r].p, out[r].p, 0);
+		CHECK_NEAR(other[ROWS - 1 - r].t, out[r].t, 1e-9 * fabs(out[r].t));
+	}
+	CHECK_NEAR(again.critical_t, family.critical_t, 1e-9);
+	/* The sides' names: other draws, so nearly the same p; t turns round. */
+	example_interleave(&swapped, N);
+	for (size_t u = 0; u < N; u++)
+		swapped.side[u] = !swapped.side[u];
+	CHECK_INT(fb_family_test(&swapped.design, y, ROWS, NULL, other, &again), FB_OK);
+	for (size_t r = 0; r < ROWS; r++) {
+		CHECK_NEAR(other[r].p, out[r].p, 0.02);
+		CHECK_NEAR(other[r].t, -out[r].t, 1e-9 * fabs(out[r].t));
+	}
+	CHECK_NEAR(again.critical_t, family.critical_t, 0.15);
+	/* A row of the family is not judged more mildly than alone. */
+	for (size_t r = 0; r < ROWS; r++) {
+		CHECK_INT(fb_family_test(&e.design, y + r * N, 1, NULL, other, &again), FB_OK);
+		CHECK(other[0].p <= out[r].p);
+	}
+}
+
+/* p <= 0.05 is |t| reaching critical_t. */
+static void test_critical(void)
+{
+	enum { ROWS = 60, N = 20 };
+	struct fb_family_options single = {.single_step = true};
+	struct fb_family_row out[ROWS];
+	struct fb_family family;
+	double y[ROWS * N];
+	struct example e;
+	int significant = 0;
+
+	example_interleave(&e, N);
+	make_rows(y, ROWS, &e, 5);
+	CHECK_INT(fb_family_test(&e.design, y, ROWS, &single, out, &family), FB_OK);
+	for (size_t r = 0; r < ROWS; r++) {
+		CHECK_INT(out[r].p <= 0.05, fabs(out[r].t) > family.critical_t);
+		significant += out[r].p <= 0.05;
+	}
+	CHECK(significant > 5 && significant < 30);
+	/* Three launches a side: no row can reach 0.05. */
+	example_halves(&e, 3, 3);
+	CHECK_INT(fb_family_test(&e.design, y, ROWS, NULL, out, &family), FB_OK);
+	CHECK(isinf(family.critical_t) && family.least_p > 0.05);
+}
+
+int main(void)
+{
+	test_brute_force();
+	test_brute_force_blocks();
+	test_least_p();
+	test_invariance();
+	test_critical();
+	return check_done("compare_family");
+}

@@ -8,7 +8,7 @@
  * shift at which it would be as likely as what was seen (the difference of the means of those that
  * change sides), and the interval ends at order statistics of these (Tritchler 1984, Garthwaite
  * 1996). With blocks they are means of random subsets of the differences (Hartigan 1969).
- * The percentile bootstrap is too narrow for 10 launches: it holds 91% instead of 95%.
+ * The percentile bootstrap is too narrow for 10 launches: it holds 92% instead of 95%.
  */
 #ifndef FB_SCRIPTS_TOOLS_COMPARE_GROUP_H
 #define FB_SCRIPTS_TOOLS_COMPARE_GROUP_H

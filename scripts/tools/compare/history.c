@@ -5,11 +5,16 @@
  * All sums are of differences of doubled ranks: whole numbers, so that equal splits are equal.
  * With before(i) the sum of |x_i - x_j| over j < i and total(i) that over all j, the sums inside
  * of both parts and across follow for every split in one pass; a Fenwick tree of counts and sums
- * by rank gives before(i), so a stretch of n nights costs n log n.
+ * by rank gives both, so a stretch of n nights costs n log n.
+ *
+ * A stretch that goes up and comes down again has no single split that explains it, so the end of
+ * the second part is searched for as well (as in the paper), on a grid. Points found while others
+ * were still unknown are moved to where they fit best between their neighbours.
  */
 #include "scripts/tools/compare/history.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,12 +23,11 @@
 #include "common/stats.h"
 
 static const double default_max_p = 0.001;
-enum { DEFAULT_PART = 5, LEAST_DRAWS = 999 };
+enum { DEFAULT_PART = 5, LEAST_DRAWS = 999, ENDS = 16, REFINEMENTS = 3 };
 
 /* A night of the stretch that is looked at. */
 struct night {
 	int64_t rank2; /* doubled mid-rank in the stretch */
-	int64_t total; /* sum of |rank2 - that of another| over all others */
 	size_t place;  /* in the tree: 1 .. n, equal ranks alike */
 };
 
@@ -36,6 +40,7 @@ struct search {
 	double *sorted;	      /* [2n]: the second half is room for sorting */
 	struct night *nights; /* [n] */
 	int64_t *count, *sum; /* [n + 1] each: the Fenwick tree */
+	int64_t *total;	      /* [n]: sum of |rank2 - that of another| over the nights in sight */
 	struct fb_change *change;
 	size_t changes;
 };
@@ -66,27 +71,47 @@ struct split {
 	double score; /* energy distance of the parts, weighted by their lengths */
 };
 
-/* The best split of the first n nights in the order they are in. */
-static struct split best_split(struct search *s, size_t n)
+static void clear_tree(struct search *s, size_t places)
+{
+	memset(s->count, 0, (places + 1) * sizeof(*s->count));
+	memset(s->sum, 0, (places + 1) * sizeof(*s->sum));
+}
+
+/* Sets total[0 .. n) for the first n nights, of a stretch with so many places; returns their sum. */
+static int64_t sum_distances(struct search *s, size_t n, size_t places)
+{
+	int64_t all = 0, twice = 0;
+
+	clear_tree(s, places);
+	for (size_t i = 0; i < n; i++) {
+		tree_add(s, places, s->nights[i].place, s->nights[i].rank2);
+		all += s->nights[i].rank2;
+	}
+	for (size_t i = 0; i < n; i++) {
+		const struct night *night = &s->nights[i];
+
+		s->total[i] = tree_distance(s, night->place, night->rank2, (int64_t)n, all);
+		twice += s->total[i];
+	}
+	return twice / 2;
+}
+
+/* The best split of the first n nights of a stretch with so many places. */
+static struct split split_first(struct search *s, size_t n, size_t places)
 {
 	struct split best = {.score = -(double)INFINITY};
-	int64_t inside = 0, across = 0, added_sum = 0, pairs = 0;
+	int64_t pairs = sum_distances(s, n, places), inside = 0, across = 0, all = 0;
 
-	memset(s->count, 0, (n + 1) * sizeof(*s->count));
-	memset(s->sum, 0, (n + 1) * sizeof(*s->sum));
-	for (size_t i = 0; i < n; i++)
-		pairs += s->nights[i].total;
-	pairs /= 2;
+	clear_tree(s, places);
 	for (size_t i = 0; i + s->least_part < n; i++) {
 		const struct night *night = &s->nights[i];
-		int64_t before =
-			tree_distance(s, night->place, night->rank2, (int64_t)i, added_sum);
+		int64_t before = tree_distance(s, night->place, night->rank2, (int64_t)i, all);
 		double a = (double)(i + 1), b = (double)(n - i - 1);
 
-		tree_add(s, n, night->place, night->rank2);
-		added_sum += night->rank2;
+		tree_add(s, places, night->place, night->rank2);
+		all += night->rank2;
 		inside += before;
-		across += night->total - 2 * before;
+		across += s->total[i] - 2 * before;
 		if (i + 1 < s->least_part)
 			continue;
 		double rest = (double)(pairs - inside - across);
@@ -95,6 +120,21 @@ static struct split best_split(struct search *s, size_t n)
 
 		if (a * b / (a + b) * energy > best.score)
 			best = (struct split){.at = i + 1, .score = a * b / (a + b) * energy};
+	}
+	return best;
+}
+
+/* The best split over all ends of the second part. */
+static struct split best_split(struct search *s, size_t n)
+{
+	struct split best = split_first(s, n, n);
+	size_t step = n / ENDS > 0 ? n / ENDS : 1;
+
+	for (size_t end = n - step; end >= 2 * s->least_part && end > step; end -= step) {
+		struct split split = split_first(s, end, n);
+
+		if (split.score > best.score)
+			best = split;
 	}
 	return best;
 }
@@ -112,9 +152,6 @@ static void rank_nights(struct search *s, size_t first, size_t n)
 				s->nights[j] = (struct night){.rank2 = (int64_t)(i + next + 1),
 							      .place = i + 1};
 	}
-	for (size_t i = 0; i < n; i++)
-		for (size_t j = 0; j < n; j++)
-			s->nights[i].total += llabs(s->nights[i].rank2 - s->nights[j].rank2);
 }
 
 /*
@@ -168,6 +205,26 @@ static void measure_changes(struct search *s, size_t n)
 	}
 }
 
+/* Moves every point to the best split between its neighbours, until none moves. */
+static void refine(struct search *s, size_t n)
+{
+	bool moved = true;
+
+	for (int i = 0; i < REFINEMENTS && moved; i++) {
+		moved = false;
+		for (size_t k = 0; k < s->changes; k++) {
+			size_t from = k > 0 ? s->change[k - 1].first : 0;
+			size_t to = k + 1 < s->changes ? s->change[k + 1].first : n;
+
+			rank_nights(s, from, to - from);
+			size_t first = from + split_first(s, to - from, to - from).at;
+
+			moved = moved || first != s->change[k].first;
+			s->change[k].first = first;
+		}
+	}
+}
+
 /* Takes back the weakest point until all are of some size. */
 static void drop_small(struct search *s, size_t n, double theta)
 {
@@ -175,6 +232,7 @@ static void drop_small(struct search *s, size_t n, double theta)
 		size_t weakest = 0;
 		double least = (double)INFINITY;
 
+		refine(s, n);
 		measure_changes(s, n);
 		for (size_t i = 0; i < s->changes; i++) {
 			double size = fabs(log(s->change[i].ratio));
@@ -244,8 +302,9 @@ int fb_history(const double *y, size_t n, const struct fb_history_options *optio
 	s.nights = malloc((n + 1) * sizeof(*s.nights));
 	s.count = malloc((n + 1) * sizeof(*s.count));
 	s.sum = malloc((n + 1) * sizeof(*s.sum));
+	s.total = malloc((n + 1) * sizeof(*s.total));
 	s.change = malloc((n / o.least_part + 1) * sizeof(*s.change));
-	if (!s.sorted || !s.nights || !s.count || !s.sum || !s.change) {
+	if (!s.sorted || !s.nights || !s.count || !s.sum || !s.total || !s.change) {
 		ret = fb_error(FB_ENOMEM, "no memory for %zu nights", n);
 	} else {
 		search(&s, 0, n);
@@ -257,6 +316,7 @@ int fb_history(const double *y, size_t n, const struct fb_history_options *optio
 	free(s.nights);
 	free(s.count);
 	free(s.sum);
+	free(s.total);
 	free(s.change);
 	return ret;
 }

@@ -3,12 +3,15 @@
  * Change points of one row over many nights.
  *
  * E-divisive (Matteson and James, 2014) on ranks: the split of a stretch of nights that maximises
- * the energy distance between the two parts is accepted when at most max_p of random orders of
- * the same nights have a split as good; then both parts are searched. At last, points whose two
- * sides differ by less than theta are taken back, the weakest first. Ranks make single wild nights
- * harmless and the test indifferent to the noise's distribution.
+ * the energy distance between the nights before and those after it (up to an end that is searched
+ * for too) is accepted when at most max_p of random orders of the same nights have one as
+ * good; then both parts are searched. Points are then moved to the best split between their
+ * neighbours, and those whose two sides differ by less than theta are taken back, the weakest
+ * first. Ranks make single wild nights harmless and the test indifferent to the noise's
+ * distribution. At max_p 0.001 it takes about 10 nights on either side to see any change.
  *
  * Nights must be exchangeable between changes; a row that wanders has change points everywhere.
+ * max_p is for each stretch of one row: for many rows divide it by their number.
  */
 #ifndef FB_SCRIPTS_TOOLS_COMPARE_HISTORY_H
 #define FB_SCRIPTS_TOOLS_COMPARE_HISTORY_H
@@ -35,7 +38,8 @@ struct fb_change {
  * The change points of y[0 .. n) = ln(us), one a night in order of time, none missing. Points go to
  * out[0 .. *count) in order of time; room is needed for n / least_part. Returns FB_EINPUT (a value
  * that is not finite, max_p outside (0, 1), theta < 0, least_part 1) or FB_ENOMEM; then nothing is
- * set. Cost: n^2 for each of draws where there is a change, much less where there is none.
+ * set. Cost: 16 n log n for each draw where there is a change (200 nights: 25 ms a point), little
+ * where there is none.
  */
 int fb_history(const double *y, size_t n, const struct fb_history_options *options,
 	       struct fb_change *out, size_t *count);

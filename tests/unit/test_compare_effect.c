@@ -33,6 +33,7 @@ static void test_known(void)
 	CHECK_NEAR(f.noise_a, f.noise, 1e-12);
 	CHECK_NEAR(f.noise_b, f.noise, 1e-12);
 	CHECK_INT(f.na + f.nb + f.blocks, 10);
+	CHECK_NEAR(f.noise_p, 1, 1e-12);
 	CHECK(f.p_exact);
 	/* Two of the 10 launches of each side are missing; then all of B. */
 	y[1] = y[7] = none;
@@ -40,6 +41,7 @@ static void test_known(void)
 	CHECK_INT(f.na, 4);
 	CHECK_INT(f.nb, 4);
 	CHECK_NEAR(f.low, 3 / 16., 1e-12);
+	CHECK(isfinite(f.noise_p));
 	CHECK_NEAR(f.high, 48, 1e-11);
 	for (int i = 5; i < 10; i++)
 		y[i] = none;
@@ -193,13 +195,13 @@ static void test_walsh(void)
 	example_interleave(&e, 20);
 	e.design.block = e.block;
 	for (size_t u = 0; u < 20; u++)
-		y[u] = (double)(u / 2) + (e.side[u] ? log(2) + 1e-3 * (double)u : 0);
+		y[u] = floor((double)u / 2) + (e.side[u] ? log(2) + 1e-3 * (double)u : 0);
 	CHECK_INT(fb_effect(&e.design, y, &f), FB_OK);
 	CHECK_INT(f.blocks, 10);
 	CHECK_NEAR(f.ratio, 2, 0.03);
 	CHECK(f.low > 2 && f.high < 2.05);
 	CHECK_NEAR(f.p, 2 / 1024., 1e-15);
-	CHECK(f.noise < 0.01 && f.noise_a > 2);
+	CHECK(f.noise < 0.01 && f.noise_a > 2 && isnan(f.noise_p));
 	y[3] = (double)NAN;
 	CHECK_INT(fb_effect(&e.design, y, &f), FB_OK);
 	CHECK_INT(f.blocks, 9);
@@ -230,7 +232,7 @@ static void test_coverage(void)
 				if (kind == 1)
 					noise = exp(noise);
 				if (kind == 2)
-					noise += (double)(u / 2);
+					noise += floor((double)u / 2);
 				y[u] = 0.03 * noise + (e.side[u] ? log(1.2) : 0);
 			}
 			if (fb_effect(&e.design, y, &f))
@@ -242,6 +244,40 @@ static void test_coverage(void)
 	       held[2] / 30);
 	for (size_t kind = 0; kind < 3; kind++)
 		CHECK(held[kind] / 3000 > 0.945 && held[kind] / 3000 < 0.97);
+}
+
+/* A noise that is three times as large is mostly seen, an equal one is not. */
+static void test_noise(void)
+{
+	/* scipy 1.17: levene(..., center='median') */
+	static const double known[] = {1, 2, 4, 8, 16.5, 3, 2, 2.5, 3, 3.1, 2.9};
+	int seen = 0, alarms = 0;
+	struct fb_effect f;
+	struct example e;
+	struct fb_rng rng;
+	double y[20];
+
+	example_halves(&e, 6, 5);
+	CHECK_INT(fb_effect(&e.design, known, &f), FB_OK);
+	CHECK_NEAR(f.noise_p, 0.14654389531298948, 1e-14);
+	example_interleave(&e, 20);
+	fb_rng_seed(&rng, 12);
+	for (int trial = 0; trial < 1000; trial++) {
+		for (size_t u = 0; u < 20; u++)
+			y[u] = example_normal(&rng) + (e.side[u] ? 3 : 0);
+		if (fb_effect(&e.design, y, &f))
+			return;
+		alarms += f.noise_p <= 0.05;
+		for (size_t u = 0; u < 20; u++)
+			y[u] *= e.side[u] ? 3 : 1;
+		if (fb_effect(&e.design, y, &f))
+			return;
+		seen += f.noise_p <= 0.05;
+	}
+	printf("noise 3 times as large seen in %.1f%%, equal noise in %.1f%%\n", seen / 10.,
+	       alarms / 10.);
+	CHECK_NEAR(alarms / 1000., 0.05, 0.03);
+	CHECK(seen > 600);
 }
 
 static void test_theta(void)
@@ -309,6 +345,7 @@ int main(void)
 	test_signed_rank();
 	test_walsh();
 	test_coverage();
+	test_noise();
 	test_theta();
 	test_verdict();
 	return check_done("compare_effect");

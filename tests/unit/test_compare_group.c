@@ -54,7 +54,7 @@ static void test_known(void)
 	example_interleave(&e, 12);
 	e.design.block = e.block;
 	for (size_t u = 0; u < 12; u++)
-		y[u] = 7 * (double)(u / 2) + (e.side[u] ? (double)(1 << u / 2) : 0);
+		y[u] = 7 * floor((double)u / 2) + (e.side[u] ? (double)(1 << u / 2) : 0);
 	CHECK_INT(fb_group_ratio(&e.design, y, first_rows, 1, 1, &g), FB_OK);
 	CHECK_NEAR(log(g.ratio), 63 / 6., 1e-12);
 	CHECK_NEAR(log(g.low), 1, 1e-12);

@@ -76,7 +76,7 @@ static void test_incomplete(void)
 
 	example_halves(&e, 8, 8);
 	for (size_t i = 0; i < (size_t)ROWS * N; i++)
-		y[i] = (double)(i * 7 % 11) + (i % N >= 8 ? (double)(i / N) * 2 : 0);
+		y[i] = (double)(i * 7 % 11) + (i % N >= 8 ? floor((double)i / N) * 2 : 0);
 	CHECK_INT(fb_family_test(&e.design, y, 5, NULL, all, &whole), FB_OK);
 	for (size_t u = 0; u < N; u++) {
 		y[5 * N + u] = u == 0 ? none : (double)u; /* 7 v 8, all of A below all of B */

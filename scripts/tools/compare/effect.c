@@ -7,8 +7,11 @@
 
 #include "common/error.h"
 #include "common/rank_test.h"
+#include "common/stats.h"
 #include "scripts/tools/compare/power.h"
 #include "scripts/tools/compare/signed_rank.h"
+
+enum { LEAST_FOR_NOISE = 4 };
 
 struct moments {
 	double count, mean, squares; /* squares: sum of squared distances to the mean */
@@ -44,6 +47,33 @@ static void describe_sides(const struct fb_row_values *sides, struct fb_effect *
 	out->noise_a = deviation(a.squares, a.count - 1);
 	out->noise_b = deviation(b.squares, b.count - 1);
 	out->noise = deviation(a.squares + b.squares, a.count + b.count - 2);
+}
+
+/* Replaces x[0 .. n) by the distances to their median; the scratch is for 2 * n. */
+static void take_distances(double *x, size_t n, double *scratch)
+{
+	double median = fb_median(x, n, scratch);
+
+	for (size_t i = 0; i < n; i++)
+		x[i] = fabs(x[i] - median);
+}
+
+/* Brown and Forsythe's test of equal variation. The sides' values are lost. */
+static double noise_p(const struct fb_row_values *sides, double *scratch)
+{
+	double na = (double)sides->na, nb = (double)sides->nb, difference, error;
+
+	if (sides->na < LEAST_FOR_NOISE || sides->nb < LEAST_FOR_NOISE)
+		return (double)NAN;
+	take_distances(sides->a, sides->na, scratch);
+	take_distances(sides->b, sides->nb, scratch);
+	struct moments a = moments(sides->a, sides->na), b = moments(sides->b, sides->nb);
+
+	difference = fabs(a.mean - b.mean);
+	error = sqrt((a.squares + b.squares) / (na + nb - 2) * (1 / na + 1 / nb));
+	if (!(difference > 0))
+		return 1;
+	return error > 0 ? fb_student_p(difference / error, sides->na + sides->nb - 2) : 0;
 }
 
 static int compare_sides(const struct fb_row_values *sides, struct fb_effect *out,
@@ -99,6 +129,8 @@ static int effect(const struct fb_design *design, const double *y, double *room,
 			    : compare_sides(&sides, out, &shift);
 	if (ret)
 		return ret;
+	if (!design->block)
+		out->noise_p = noise_p(&sides, room + 2 * design->launches);
 	out->ratio = exp(shift.shift);
 	if (isfinite(shift.low) && isfinite(shift.high)) {
 		out->low = exp(shift.low);
@@ -120,13 +152,14 @@ int fb_effect(const struct fb_design *design, const double *y, struct fb_effect 
 		.noise = none,
 		.noise_a = none,
 		.noise_b = none,
+		.noise_p = none,
 	};
 	struct fb_design_size size;
 	int ret = fb_design_check(design, &size);
 
 	if (ret)
 		return ret;
-	double *room = malloc(2 * design->launches * sizeof(*room));
+	double *room = malloc(4 * design->launches * sizeof(*room));
 
 	if (!room)
 		return fb_error(FB_ENOMEM, "no memory for %zu launches", design->launches);

@@ -105,14 +105,14 @@ static int test_incomplete(const struct fb_design *design, const double *y,
 static double critical_t(const double *sorted, size_t n, double alpha, double degrees)
 {
 	size_t allowed = (size_t)(alpha * (double)n * (1 + 1e-12));
-	double r;
+	double r2;
 
 	if (allowed == 0)
 		return (double)INFINITY;
 	if (allowed >= n)
 		return 0;
-	r = sorted[n - 1 - allowed];
-	return r >= 1 - FB_R_ROUNDING ? (double)INFINITY : fb_t_of_r(r, degrees, 0);
+	r2 = sorted[n - 1 - allowed];
+	return r2 >= 1 - FB_R_ROUNDING ? (double)INFINITY : fb_t_of_r(sqrt(r2), degrees, 0);
 }
 
 /* How many of sorted[0 .. n) are at least x. */
@@ -135,7 +135,7 @@ static size_t count_reaching(const double *sorted, size_t n, double x)
 struct work {
 	struct fb_ready_rows rows;
 	struct fb_assignments assignments;
-	struct ranked *by_r;
+	struct ranked *by_r2;
 	size_t *order;
 	double *threshold, *maximum;
 	uint32_t *reached;
@@ -145,7 +145,7 @@ static void free_work(struct work *w)
 {
 	fb_ready_rows_free(&w->rows);
 	fb_assignments_free(&w->assignments);
-	free(w->by_r);
+	free(w->by_r2);
 	free(w->order);
 	free(w->threshold);
 	free(w->maximum);
@@ -169,17 +169,17 @@ static int make_work(const struct fb_design *design, const struct fb_design_size
 		ret = fb_assignments_make(design, size, &assign, &w->assignments);
 	if (ret)
 		return ret;
-	w->by_r = malloc(n * sizeof(*w->by_r));
+	w->by_r2 = malloc(n * sizeof(*w->by_r2));
 	w->order = malloc(n * sizeof(*w->order));
 	w->threshold = malloc(n * sizeof(*w->threshold));
 	w->reached = malloc(n * sizeof(*w->reached));
 	w->maximum = malloc(2 * w->assignments.count * sizeof(*w->maximum));
-	if (!w->by_r || !w->order || !w->threshold || !w->reached || !w->maximum)
+	if (!w->by_r2 || !w->order || !w->threshold || !w->reached || !w->maximum)
 		return fb_error(FB_ENOMEM, "no memory to test %zu rows", n);
 	return FB_OK;
 }
 
-/* Rows in ascending order of |r|, with these as thresholds; out[].t by the way. */
+/* Rows in ascending order of r^2, with these as thresholds; out[].t by the way. */
 static int order_rows(const struct fb_design *design, const struct lists *lists, struct work *w,
 		      struct fb_family_row *out)
 {
@@ -197,13 +197,13 @@ static int order_rows(const struct fb_design *design, const struct lists *lists,
 	for (size_t i = 0; i < lists->ncomplete; i++) {
 		double r = fb_ready_r(&w->rows, i, real);
 
-		w->by_r[i] = (struct ranked){.value = fabs(r), .index = i};
+		w->by_r2[i] = (struct ranked){.value = r * r, .index = i};
 		out[lists->complete[i]].t = fb_t_of_r(r, w->rows.degrees, w->rows.floor[i]);
 	}
-	qsort(w->by_r, lists->ncomplete, sizeof(*w->by_r), compare_ranked);
+	qsort(w->by_r2, lists->ncomplete, sizeof(*w->by_r2), compare_ranked);
 	for (size_t i = 0; i < lists->ncomplete; i++) {
-		w->order[i] = w->by_r[i].index;
-		w->threshold[i] = w->by_r[i].value - FB_R_ROUNDING;
+		w->order[i] = w->by_r2[i].index;
+		w->threshold[i] = w->by_r2[i].value - FB_R_ROUNDING;
 	}
 	free(label);
 	free(real);

@@ -21,59 +21,98 @@ enum { TILE = 16, LANES = 2, VECTORS = TILE / LANES, CACHE_LINE = 64 };
 typedef double pair __attribute__((vector_size(16)));
 typedef int64_t pair_bits __attribute__((vector_size(16)));
 
+/* A number for each row of a tile. */
 struct tile {
-	pair sum[VECTORS];
+	pair of[VECTORS];
+};
+
+/* The fewest launches of a side whose own variance is worth more than the pooled one. */
+enum { WELCH_LAUNCHES = 4 };
+
+/* What is the same for all rows. */
+struct scale {
+	double factor;	/* of squares of sums, so that they are shares */
+	double degrees; /* of freedom of t */
+	double weight[2];
+	bool welch;
+};
+
+/*
+ * With S the sum of (centred) values of B, Q[side] the sums of squares of the sides, n launches of
+ * either side and w = 1 / (n (n - 1)), Welch's t^2 is
+ * (S (1/nA + 1/nB))^2 / (wA Q[A] + wB Q[B] - S^2 (wA / nA + wB / nB)).
+ */
+static struct scale scale_of(const struct fb_design *design, const struct fb_design_size *size)
+{
+	double a = (double)size->a, b = (double)size->b, blocks = (double)size->blocks;
+	double inverse = 1 / a + 1 / b;
+
+	if (design->block)
+		return (struct scale){.factor = 1 / blocks, .degrees = blocks - 1};
+	if (size->a == size->b || size->a < WELCH_LAUNCHES || size->b < WELCH_LAUNCHES)
+		return (struct scale){.factor = inverse, .degrees = a + b - 2};
+	double wa = 1 / (a * (a - 1)), wb = 1 / (b * (b - 1)), factor = wa / a + wb / b;
+
+	return (struct scale){
+		.factor = factor,
+		.degrees = inverse * inverse / factor,
+		.weight = {[FB_SIDE_A] = wa, [FB_SIDE_B] = wb},
+		.welch = true,
+	};
+}
+
+/* The constant parts of one row. */
+struct row_parts {
+	double *value, *floor, *pad;
 };
 
 /*
  * Divides value[0 .. n) so that r comes out, taking the variation for at least what the least
- * standard deviation gives. Returns the latter's share of the variation.
+ * standard deviation gives: what is short of it counts as noise of the side that weighs more.
  */
-static double normalise(double *value, size_t n, double factor, double degrees)
+static void normalise(const struct scale *scale, size_t n, struct row_parts row)
 {
-	double squares = 0, least = fmax(degrees, 1) * FB_FAMILY_LEAST_SD * FB_FAMILY_LEAST_SD;
+	double squares = 0, most = fmax(scale->weight[0], scale->weight[1]);
+	double least = fmax(scale->degrees, 1) * FB_FAMILY_LEAST_SD * FB_FAMILY_LEAST_SD;
+	double variation;
 
 	for (size_t u = 0; u < n; u++)
-		squares += value[u] * value[u];
-	squares = fmax(squares, least);
+		squares += row.value[u] * row.value[u];
+	variation = fmax(squares, least);
 	for (size_t u = 0; u < n; u++)
-		value[u] *= sqrt(factor / squares);
-	return least / squares;
+		row.value[u] *= sqrt(scale->factor / variation);
+	*row.floor = least / variation;
+	*row.pad = most * (1 - squares / variation);
 }
 
 /* Launches in their own order, centred. */
-static double ready_sides(const struct fb_design *design, const struct fb_design_size *size,
-			  const double *y, double *value)
+static void centre(const double *y, size_t n, double *value)
 {
-	size_t n = design->launches;
-	double factor = 1 / (double)size->a + 1 / (double)size->b, mean = 0;
+	double mean = 0;
 
 	/* From the first value: equal ones leave 0. */
 	for (size_t u = 0; u < n; u++)
 		mean += (y[u] - y[0]) / (double)n;
 	for (size_t u = 0; u < n; u++)
 		value[u] = y[u] - y[0] - mean;
-	return normalise(value, n, factor, (double)n - 2);
 }
 
-/*
- * One row, which must be complete. Returns its floor of 1 - r^2 through `floor`. What is checked
- * first is that no value is infinite.
- */
-static int ready_row(const struct fb_design *design, const struct fb_design_size *size,
-		     const double *y, double *room, double *value, double *floor)
+/* One row, which must be complete. */
+static int ready_row(const struct fb_design *design, const struct scale *scale, const double *y,
+		     double *room, struct row_parts row)
 {
 	struct fb_row_values values;
 	int ret = fb_row_values(design, y, room, &values);
 
 	if (ret)
 		return ret;
-	if (!design->block) {
-		*floor = ready_sides(design, size, y, value);
-		return FB_OK;
+	if (design->block) {
+		memcpy(row.value, values.b, values.nb * sizeof(*row.value));
+		normalise(scale, values.nb, row);
+	} else {
+		centre(y, design->launches, row.value);
+		normalise(scale, design->launches, row);
 	}
-	memcpy(value, values.b, values.nb * sizeof(*value));
-	*floor = normalise(value, values.nb, 1 / (double)values.nb, (double)values.nb - 1);
 	return FB_OK;
 }
 
@@ -81,6 +120,7 @@ void fb_ready_rows_free(struct fb_ready_rows *rows)
 {
 	free(rows->value);
 	free(rows->floor);
+	free(rows->pad);
 	*rows = (struct fb_ready_rows){0};
 }
 
@@ -89,22 +129,33 @@ int fb_ready_rows_make(const struct fb_design *design, const struct fb_design_si
 {
 	size_t units = design->block ? size->blocks : design->launches;
 	size_t groups = (units + FB_NIBBLE - 1) / FB_NIBBLE;
+	struct scale scale = scale_of(design, size);
 	struct fb_ready_rows ready = {
 		.rows = rows,
 		.groups = groups,
 		.signs = design->block != NULL,
-		.degrees = (double)(design->block ? units - 1 : units - 2),
+		.degrees = scale.degrees,
 		.value = calloc(rows * groups * FB_NIBBLE + 1, sizeof(double)),
 		.floor = malloc((rows + 1) * sizeof(double)),
+		.welch = scale.welch,
+		/* Squares of the values that are stored contain the factor. */
+		.weight = {scale.weight[0] / scale.factor, scale.weight[1] / scale.factor},
+		.pad = malloc((rows + 1) * sizeof(double)),
 	};
 	double *room = malloc(2 * design->launches * sizeof(*room));
 	int ret = FB_OK;
 
-	if (!ready.value || !ready.floor || !room)
+	if (!ready.value || !ready.floor || !ready.pad || !room)
 		ret = fb_error(FB_ENOMEM, "no memory for %zu rows", rows);
-	for (size_t i = 0; i < rows && !ret; i++)
-		ret = ready_row(design, size, y + index[i] * design->launches, room,
-				ready.value + i * groups * FB_NIBBLE, ready.floor + i);
+	for (size_t i = 0; i < rows && !ret; i++) {
+		struct row_parts row = {
+			.value = ready.value + i * groups * FB_NIBBLE,
+			.floor = ready.floor + i,
+			.pad = ready.pad + i,
+		};
+
+		ret = ready_row(design, &scale, y + index[i] * design->launches, room, row);
+	}
 	free(room);
 	if (ret)
 		fb_ready_rows_free(&ready);
@@ -117,15 +168,15 @@ double fb_ready_r(const struct fb_ready_rows *rows, size_t row, const unsigned c
 {
 	size_t units = rows->groups * FB_NIBBLE;
 	const double *value = rows->value + row * units;
-	double r = 0;
+	double r = 0, divisor = rows->pad[row];
 
 	for (size_t u = 0; u < units; u++) {
-		if (fb_assignment_bit(nibble, u))
-			r += value[u];
-		else if (rows->signs)
-			r -= value[u];
+		unsigned bit = fb_assignment_bit(nibble, u);
+
+		r += bit ? value[u] : rows->signs ? -value[u] : 0;
+		divisor += rows->weight[bit] * value[u] * value[u];
 	}
-	return r;
+	return rows->welch ? r / sqrt(divisor) : r;
 }
 
 double fb_t_of_r(double r, double degrees, double least)
@@ -133,45 +184,76 @@ double fb_t_of_r(double r, double degrees, double least)
 	return r * sqrt(fmax(degrees, 1) / fmax(1 - r * r, least));
 }
 
-/* table[group * 16 + nibble]: what the four units add to r, for each row of the tile. */
-static void fill_table(const struct fb_scan *scan, size_t first, struct tile *table)
+/* table[group * 16 + nibble]: what the four units add, for each row of the tile. */
+struct tables {
+	struct tile *sum;     /* to r */
+	struct tile *divisor; /* to what r^2 is divided by; NULL: 1 */
+};
+
+static void fill_row(const struct fb_ready_rows *rows, size_t row, size_t place,
+		     const struct tables *tables)
 {
-	const struct fb_ready_rows *rows = scan->rows;
-	size_t left = rows->rows - first, n = left < TILE ? left : TILE;
+	for (size_t g = 0; g < rows->groups; g++) {
+		const double *v = rows->value + (row * rows->groups + g) * FB_NIBBLE;
 
-	memset(table, 0, rows->groups * FB_NIBBLES * sizeof(*table));
-	for (size_t i = 0; i < n; i++) {
-		size_t row = scan->order ? scan->order[first + i] : first + i;
+		for (unsigned nibble = 0; nibble < FB_NIBBLES; nibble++) {
+			size_t at = g * FB_NIBBLES + nibble;
+			double sum = 0, divisor = g == 0 ? rows->pad[row] : 0;
 
-		for (size_t g = 0; g < rows->groups; g++) {
-			const double *v = rows->value + (row * rows->groups + g) * FB_NIBBLE;
+			for (unsigned u = 0; u < FB_NIBBLE; u++) {
+				unsigned bit = nibble >> u & 1;
 
-			for (unsigned nibble = 0; nibble < FB_NIBBLES; nibble++) {
-				double sum = 0;
-
-				for (unsigned u = 0; u < FB_NIBBLE; u++)
-					sum += nibble >> u & 1 ? v[u] : rows->signs ? -v[u] : 0;
-				table[g * FB_NIBBLES + nibble].sum[i / LANES][i % LANES] = sum;
+				sum += bit ? v[u] : rows->signs ? -v[u] : 0;
+				divisor += rows->weight[bit] * v[u] * v[u];
 			}
+			tables->sum[at].of[place / LANES][place % LANES] = sum;
+			if (tables->divisor)
+				tables->divisor[at].of[place / LANES][place % LANES] = divisor;
 		}
 	}
 }
 
-/* |r| of all rows of the tile. */
-static void tile_r(const struct tile *table, const unsigned char *nibble, size_t groups,
-		   struct tile *out)
+static void fill_tables(const struct fb_scan *scan, size_t first, const struct tables *tables)
 {
-	const pair_bits no_sign = {INT64_MAX, INT64_MAX};
+	const struct fb_ready_rows *rows = scan->rows;
+	size_t left = rows->rows - first, n = left < TILE ? left : TILE;
+	size_t entries = rows->groups * FB_NIBBLES;
+
+	memset(tables->sum, 0, entries * sizeof(*tables->sum));
+	/* Rows that are not there: 0 divided by something. */
+	for (size_t i = 0; tables->divisor && i < entries; i++)
+		for (size_t k = 0; k < VECTORS; k++)
+			tables->divisor[i].of[k] = (pair){1, 1};
+	for (size_t i = 0; i < n; i++)
+		fill_row(rows, scan->order ? scan->order[first + i] : first + i, i, tables);
+}
+
+static struct tile add_up(const struct tile *table, const unsigned char *nibble, size_t groups)
+{
 	struct tile sum = table[nibble[0]];
 
 	for (size_t g = 1; g < groups; g++) {
 		const struct tile *four = &table[g * FB_NIBBLES + nibble[g]];
 
 		for (size_t i = 0; i < VECTORS; i++)
-			sum.sum[i] += four->sum[i];
+			sum.of[i] += four->of[i];
 	}
+	return sum;
+}
+
+/* r^2 of all rows of the tile. */
+static void tile_r2(const struct tables *tables, const unsigned char *nibble, size_t groups,
+		    struct tile *out)
+{
+	struct tile sum = add_up(tables->sum, nibble, groups);
+
 	for (size_t i = 0; i < VECTORS; i++)
-		out->sum[i] = (pair)((pair_bits)sum.sum[i] & no_sign);
+		out->of[i] = sum.of[i] * sum.of[i];
+	if (!tables->divisor)
+		return;
+	sum = add_up(tables->divisor, nibble, groups);
+	for (size_t i = 0; i < VECTORS; i++)
+		out->of[i] /= sum.of[i];
 }
 
 static pair larger(pair a, pair b)
@@ -181,12 +263,12 @@ static pair larger(pair a, pair b)
 	return (pair)(((pair_bits)a & mask) | ((pair_bits)b & ~mask));
 }
 
-static double tile_maximum(const struct tile *r)
+static double tile_maximum(const struct tile *r2)
 {
-	pair most = r->sum[0];
+	pair most = r2->of[0];
 
 	for (size_t i = 1; i < VECTORS; i++)
-		most = larger(most, r->sum[i]);
+		most = larger(most, r2->of[i]);
 	return most[0] > most[1] ? most[0] : most[1];
 }
 
@@ -198,19 +280,19 @@ struct steps {
 	uint32_t all; /* assignments in which every threshold of the tile is reached */
 };
 
-static void count_steps(const struct tile *r, double before, double after, struct steps *steps)
+static void count_steps(const struct tile *r2, double before, double after, struct steps *steps)
 {
 	if (before >= steps->threshold[steps->n - 1]) {
 		steps->all++;
 	} else if (after >= steps->threshold[0]) {
 		for (size_t i = 0; i < steps->n; i++) {
-			before = fmax(before, r->sum[i / LANES][i % LANES]);
+			before = fmax(before, r2->of[i / LANES][i % LANES]);
 			steps->reached[i] += before >= steps->threshold[i];
 		}
 	}
 }
 
-static void scan_tile(const struct fb_scan *scan, const struct tile *table, size_t first)
+static void scan_tile(const struct fb_scan *scan, const struct tables *tables, size_t first)
 {
 	const struct fb_assignments *a = scan->assignments;
 	size_t left = scan->rows->rows - first;
@@ -219,37 +301,38 @@ static void scan_tile(const struct fb_scan *scan, const struct tile *table, size
 		.reached = scan->reached ? scan->reached + first : NULL,
 		.n = left < TILE ? left : TILE,
 	};
-	struct tile r;
+	struct tile r2;
 
 	for (size_t i = 0; i < a->count; i++) {
 		double before = scan->maximum[i], after;
 
-		tile_r(table, a->nibble + i * a->groups, a->groups, &r);
-		after = tile_maximum(&r);
+		tile_r2(tables, a->nibble + i * a->groups, a->groups, &r2);
+		after = tile_maximum(&r2);
 		after = after > before ? after : before;
-		if (steps.threshold)
-			count_steps(&r, before, after, &steps);
+		if (steps.threshold && steps.reached)
+			count_steps(&r2, before, after, &steps);
 		scan->maximum[i] = after;
 	}
-	for (size_t i = 0; scan->threshold && i < steps.n; i++)
+	for (size_t i = 0; steps.reached && i < steps.n; i++)
 		steps.reached[i] += steps.all;
 }
 
 int fb_scan(const struct fb_scan *scan)
 {
-	size_t bytes = scan->rows->groups * FB_NIBBLES * sizeof(struct tile);
-	struct tile *table = aligned_alloc(CACHE_LINE, bytes);
+	size_t entries = scan->rows->groups * FB_NIBBLES;
+	struct tile *room = aligned_alloc(CACHE_LINE, 2 * entries * sizeof(*room));
+	struct tables tables = {.sum = room, .divisor = scan->rows->welch ? room + entries : NULL};
 
-	if (!table)
-		return fb_error(FB_ENOMEM, "no memory for tables of %zu bytes", bytes);
+	if (!room)
+		return fb_error(FB_ENOMEM, "no memory for tables of %zu entries", 2 * entries);
 	for (size_t i = 0; i < scan->assignments->count; i++)
 		scan->maximum[i] = 0;
 	if (scan->reached)
 		memset(scan->reached, 0, scan->rows->rows * sizeof(*scan->reached));
 	for (size_t first = 0; first < scan->rows->rows; first += TILE) {
-		fill_table(scan, first, table);
-		scan_tile(scan, table, first);
+		fill_tables(scan, first, &tables);
+		scan_tile(scan, &tables, first);
 	}
-	free(table);
+	free(room);
 	return FB_OK;
 }

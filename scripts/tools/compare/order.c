@@ -43,7 +43,7 @@ double fb_spearman(const double *x, const double *y, size_t n, double *room)
 
 /* Launches of one side that have a value; returns how many. */
 static size_t take_side(const struct fb_design *design, const double *time, const double *y,
-			unsigned char side, double *side_time, double *side_y)
+			unsigned side, double *side_time, double *side_y)
 {
 	size_t n = 0;
 
@@ -63,7 +63,7 @@ static double row_rho(const struct fb_design *design, const double *time, const 
 	size_t n = design->launches, used = 0;
 	double sum = 0;
 
-	for (unsigned char side = FB_SIDE_A; side <= FB_SIDE_B; side++) {
+	for (unsigned side = FB_SIDE_A; side <= FB_SIDE_B; side++) {
 		double *side_time = room, *side_y = room + n;
 		size_t count = take_side(design, time, y, side, side_time, side_y);
 		double rho = (double)NAN;

@@ -126,15 +126,15 @@ static double student_upper(double p, double degrees)
 	return high;
 }
 
-/* The level of one row that gives the family's: 5% divided by the number of independent rows. */
+/* The level of one row that gives the family's: that divided by the number of independent rows. */
 static double row_level(const struct fb_family_power *family)
 {
 	double rows = family->rows > 1 ? (double)family->rows : 1;
-	double p = (double)NAN;
+	double alpha = family->alpha > 0 ? family->alpha : FB_ALPHA, p = (double)NAN;
 
 	if (family->critical_t >= 0 && isfinite(family->critical_t) && family->degrees >= 1)
 		p = student_p(family->critical_t, family->degrees);
-	return p > 0 ? fmax(fmin(p, FB_ALPHA), FB_ALPHA / rows) : FB_ALPHA / rows;
+	return p > 0 ? fmax(fmin(p, alpha), alpha / rows) : alpha / rows;
 }
 
 static bool is_enough(const struct fb_family_power *family, double noise, double change,

@@ -35,6 +35,7 @@ struct fb_family_power {
 	size_t rows; /* of the family */
 	bool blocks; /* launches form blocks: `degrees` is their number - 1 */
 	double power;
+	double alpha; /* of the family, that critical_t is for; 0: FB_ALPHA */
 };
 
 /*

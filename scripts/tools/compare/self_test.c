@@ -3,7 +3,7 @@
  * The gate tested where nothing changed; see self_test.h.
  *
  * All splits share one reference: which assignment is the real one does not matter for the
- * distribution of the largest |r| over assignments, so one pass over the rows serves all splits.
+ * distribution of the largest r^2 over assignments, so one pass over the rows serves all splits.
  */
 #include "scripts/tools/compare/self_test.h"
 
@@ -30,7 +30,7 @@ struct work {
 	unsigned char *label;  /* [SPLITS][launches], owned */
 	struct fb_ready_rows ready;
 	struct fb_assignments reference, splits;
-	double *reference_r, *split_r; /* the largest |r| of each; the first sorted at last */
+	double *reference_r, *split_r; /* the largest r^2 of each; the first sorted at last */
 };
 
 static void free_work(struct work *w)
@@ -113,7 +113,7 @@ static void make_labels(struct work *w, uint64_t seed)
 	}
 }
 
-/* The largest |r| of every reference assignment and of every split. */
+/* The largest r^2 of every reference assignment and of every split. */
 static int scan_all(struct work *w, uint64_t seed)
 {
 	const struct fb_design design = {.launches = w->launches, .side = w->label};
@@ -160,15 +160,15 @@ static int scan_all(struct work *w, uint64_t seed)
 	return ret;
 }
 
-/* The adjusted p of a row with this |r|; a drawn reference does not hold the split itself. */
-static double p_of(const struct work *w, double r)
+/* The adjusted p of a row with this r^2; a drawn reference does not hold the split itself. */
+static double p_of(const struct work *w, double r2)
 {
 	size_t n = w->reference.count, low = 0, high = n;
 
 	while (low < high) {
 		size_t middle = (low + high) / 2;
 
-		if (w->reference_r[middle] >= r - FB_R_ROUNDING)
+		if (w->reference_r[middle] >= r2 - FB_R_ROUNDING)
 			high = middle;
 		else
 			low = middle + 1;
@@ -188,7 +188,7 @@ static int split_is_flagged(const struct work *w, size_t split)
 
 	for (size_t i = 0; i < w->rows; i++) {
 		double r = fb_ready_r(&w->ready, i, w->splits.nibble + split * w->splits.groups);
-		double p = p_of(w, fabs(r));
+		double p = p_of(w, r * r);
 		struct fb_effect effect;
 		int ret;
 

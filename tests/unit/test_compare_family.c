@@ -60,7 +60,7 @@ static int ones(unsigned set)
 
 typedef double statistic(const double *row, size_t n, unsigned set);
 
-/* y[rows][n]; adjusted p by the definition, going through all sets of as many launches as `real`. */
+/* y[rows][n]; adjusted p by the definition, over all sets of as many launches as `real`. */
 static void brute_force(const double *y, size_t rows, size_t n, unsigned real, statistic *t,
 			int step_down, double *p)
 {

@@ -116,7 +116,7 @@ static void test_self(void)
 	struct example e;
 
 	example_interleave(&e, N);
-	/* Splits of one set share its launches, so one set's share says little; their mean is 5%. */
+	/* Splits of one set share its launches: one share says little, the mean of many is 5%. */
 	for (uint64_t set = 0; set < 40; set++) {
 		make_rows(y, set % 2 ? ROWS : 0, &e, 0, 100 + set);
 		CHECK_INT(fb_self_test(y, ROWS, N, NULL, set, noise, &t), FB_OK);

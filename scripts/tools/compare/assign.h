@@ -48,7 +48,7 @@ void fb_assignment_pack(const unsigned char *label, size_t units, unsigned char 
 /* Unit u of one assignment. */
 static inline unsigned fb_assignment_bit(const unsigned char *nibble, size_t unit)
 {
-	return nibble[unit / FB_NIBBLE] >> (unit % FB_NIBBLE) & 1u;
+	return (unsigned)nibble[unit / FB_NIBBLE] >> (unit % FB_NIBBLE) & 1u;
 }
 
 #endif

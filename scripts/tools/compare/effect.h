@@ -35,8 +35,9 @@ struct fb_effect {
 	double noise_a, noise_b; /* of each side; NAN below 2 launches */
 	/*
 	 * Whether the sides vary alike: two-sided p of Brown and Forsythe's test (Student's t on
-	 * distances to the side's own median), of this row alone. A small one is a finding by itself, and a reason
-	 * to doubt a small change of time. NAN with blocks, and below 4 launches a side.
+	 * distances to the side's own median), of this row alone. A small one is a finding by
+	 * itself, and a reason to doubt a change of time that is small beside the noise. NAN with
+	 * blocks, and below 4 launches a side.
 	 */
 	double noise_p;
 };

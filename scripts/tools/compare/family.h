@@ -4,26 +4,27 @@
  * even one below 0.05, however many rows there are and however rows move together.
  *
  * Westfall and Young's max-T (1993), step-down. A row's statistic is Student's t with pooled
- * variance on launches' y (Welch's where the sides differ in number, 4 launches or more each). Which launches are A is drawn anew, for all rows at once (a launch is
- * exchangeable only as a whole, which keeps the correlation between rows), and the largest t of
- * all rows is noted; a row's adjusted p is the share of draws whose largest t reaches the row's
- * own. Step-down: the k-th row in order is compared with the largest among itself and the rows
- * after it, and no p is less than that of a row before it. All assignments are gone through when
- * these are at most FB_FAMILY_EXHAUSTIVE (up to 8 launches a side), otherwise a number of them
- * is drawn by a fixed seed. With blocks the signs of the blocks' differences are what is drawn.
+ * variance on launches' y (Welch's where the sides differ in number, 4 launches or more each).
+ * Which launches are A is drawn anew, for all rows at once (a launch is exchangeable only as a
+ * whole, which keeps the correlation between rows), and the largest |t| of all rows is noted; a
+ * row's adjusted p is the share of draws whose largest |t| reaches the row's own. Step-down: a row
+ * is compared with the largest among itself and the rows of smaller |t|, and no p is less than
+ * that of a row of larger |t|. All assignments are gone through when these are at most
+ * FB_FAMILY_EXHAUSTIVE (up to 8 launches a side), otherwise a number of them is drawn by a fixed
+ * seed. With blocks the signs of the blocks' differences are what is drawn.
  *
  * Rows that lack a launch cannot take part in that. They are judged by their own exact p
  * (Mann-Whitney, or signed ranks with blocks), Holm-adjusted. The two lists share the 5% in
  * proportion to their rows: each p is multiplied by (all rows) / (rows of its list).
  *
  * What is controlled is that a row alarms though B is A drawn again. A side that only became
- * noisier is a difference too: with 10 against 10 launches, 200 rows and a noise that tripled, 29%
- * of comparisons have a row below 0.05 (with 30 against 10 and a noise 1.5 times as large 13%;
- * it would be 42% by the pooled t). See fb_effect.noise_p.
+ * noisier is a difference too: with 10 against 10 launches, 200 rows and a noise that tripled, a
+ * quarter of comparisons have a row below 0.05 (with 30 against 10 and a noise 1.5 times as large
+ * one in seven; by the pooled t it would be 42%). See fb_effect.noise_p.
  *
- * Tried by simulation and not taken: rank scores (0.92 instead of 0.98 power at 3 standard
- * deviations, and none at 5 launches a side), pulling in wild launches (gains as much with wild
- * launches as it loses without), moderated variances.
+ * Tried by simulation and not taken: rank scores (power 0.92 instead of 0.98 for 3 standard
+ * deviations at 10 launches a side, none at 5), pulling in wild launches (gains as much with wild
+ * launches as it loses without).
  */
 #ifndef FB_SCRIPTS_TOOLS_COMPARE_FAMILY_H
 #define FB_SCRIPTS_TOOLS_COMPARE_FAMILY_H

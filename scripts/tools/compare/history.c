@@ -31,7 +31,7 @@ struct night {
 	size_t place;  /* in the tree: 1 .. n, equal ranks alike */
 };
 
-/* The stretches still to be looked at are on the stack of calls; arrays have room for all nights. */
+/* Stretches still to be looked at are on the stack of calls; arrays have room for all nights. */
 struct search {
 	const double *y;
 	size_t least_part, draws;
@@ -77,7 +77,7 @@ static void clear_tree(struct search *s, size_t places)
 	memset(s->sum, 0, (places + 1) * sizeof(*s->sum));
 }
 
-/* Sets total[0 .. n) for the first n nights, of a stretch with so many places; returns their sum. */
+/* Sets total[0 .. n) of the first n nights, with so many places; returns half of their sum. */
 static int64_t sum_distances(struct search *s, size_t n, size_t places)
 {
 	int64_t all = 0, twice = 0;

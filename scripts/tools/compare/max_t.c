@@ -321,10 +321,12 @@ int fb_scan(const struct fb_scan *scan)
 {
 	size_t entries = scan->rows->groups * FB_NIBBLES;
 	struct tile *room = aligned_alloc(CACHE_LINE, 2 * entries * sizeof(*room));
-	struct tables tables = {.sum = room, .divisor = scan->rows->welch ? room + entries : NULL};
+	struct tables tables = {.sum = room};
 
 	if (!room)
 		return fb_error(FB_ENOMEM, "no memory for tables of %zu entries", 2 * entries);
+	if (scan->rows->welch)
+		tables.divisor = room + entries;
 	for (size_t i = 0; i < scan->assignments->count; i++)
 		scan->maximum[i] = 0;
 	if (scan->reached)

@@ -201,6 +201,8 @@ static void test_walsh(void)
 	CHECK_NEAR(f.ratio, 2, 0.03);
 	CHECK(f.low > 2 && f.high < 2.05);
 	CHECK_NEAR(f.p, 2 / 1024., 1e-15);
+	/* Differences ln 2 + (1, 2, 5, 6, 9, 10, ...) / 1000, by their standard deviation. */
+	CHECK_NEAR(f.noise, 1e-3 * sqrt(322.5 / 9) / sqrt(2), 1e-9);
 	CHECK(f.noise < 0.01 && f.noise_a > 2 && isnan(f.noise_p));
 	y[3] = (double)NAN;
 	CHECK_INT(fb_effect(&e.design, y, &f), FB_OK);
@@ -317,6 +319,7 @@ static void test_verdict(void)
 		{0.01, 1.04, 1.03, 1.05, 0.05, FB_SAME},
 		{0.01, 0.90, 0.85, 0.95, 0.05, FB_IMPROVED},
 		{0.01, 0.90, 0.85, 1.00, 0.05, FB_UNSURE},
+		{0.01, 0.951, 0.93, 0.99, 0.05, FB_IMPROVED},
 		{0.01, 0.96, 0.93, 0.99, 0.05, FB_UNSURE},
 		{0.90, 1.00, 0.96, 1.05, 0.05, FB_SAME},
 		{0.90, 1.00, 0.95, 1.05, 0.05, FB_UNSURE}, /* 1 / 1.05 is 0.952 */

@@ -126,6 +126,7 @@ static void test_self(void)
 		CHECK_INT(t.splits, FB_SELF_TEST_SPLITS);
 		/* A machine that drifts fails by halves, not when interleaved. */
 		CHECK(set % 2 ? t.halves_p <= 0.001 : t.halves_p > 0.001);
+		CHECK(t.halves_p >= 1e-4 / 1.001);
 		CHECK(t.interleaved_p > 0.001);
 	}
 	printf("splits at random alarm in %.1f%%\n", 100 * share);

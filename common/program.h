@@ -118,7 +118,8 @@ const struct fb_settings *fb_run_settings(const struct fb_run *run);
 
 /*
  * Adds a case (copied with its texts; `program` may be NULL). Called from expand. A case that is
- * there already is not added again. Returns 0 or FB_ENOMEM (printed).
+ * there already is not added again. Returns 0, FB_ENOMEM, or FB_EINPUT where --tag cannot be
+ * joined with the program's own keys (both printed).
  */
 int fb_run_add(struct fb_run *run, const struct fb_case *c);
 

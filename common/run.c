@@ -3,6 +3,7 @@
 #include "common/run.h"
 #include "common/error.h"
 #include "common/rng.h"
+#include "common/variant.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -107,6 +108,17 @@ static int reserve(struct fb_run *run)
 	return FB_OK;
 }
 
+/* Adds the keys of --tag to the program's own. */
+static int add_tag(const struct fb_run *run, struct fb_case *c)
+{
+	const char *tag = run->settings.tag;
+	char why[96];
+
+	if (!tag || !fb_variant_add(c->variant, tag, why, sizeof(why)))
+		return FB_OK;
+	return fb_option_reject(run->world.rank == 0 ? stderr : NULL, "tag", tag, why);
+}
+
 int fb_run_add(struct fb_run *run, const struct fb_case *c)
 {
 	struct fb_case copy = *c;
@@ -115,6 +127,8 @@ int fb_run_add(struct fb_run *run, const struct fb_case *c)
 				      &copy.registration, &copy.launch};
 	uint64_t hash;
 
+	if (add_tag(run, &copy))
+		return FB_EINPUT;
 	copy.program = run->program->name;
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
 		*texts[i] = intern(run, *texts[i]);

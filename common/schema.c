@@ -51,7 +51,7 @@ const struct fb_column fb_columns[] = {
 	KEY("ranks", U64, "", ROW_U64, ROW(ranks), "processes that took part"),
 	KEY("nodes", U64, "", ROW_U64, ROW(nodes), "hosts that they ran on"),
 	KEY("variant", TEXT, "", CASE_CHARS, CASE(variant),
-	    "the program's own keys, sorted, as k=v;k=v"),
+	    "the program's own keys and those of --tag, sorted, as k=v;k=v"),
 
 	VALUE("status", TEXT, "", STATUS, ROW(status),
 	      "ok, wrong (data), skipped, few (samples), fault"),

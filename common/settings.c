@@ -5,6 +5,7 @@
 #include "common/error.h"
 #include "common/schema.h"
 #include "common/sizes.h"
+#include "common/variant.h"
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -150,6 +151,15 @@ static int check_run(const char *value, char *accepted, size_t n)
 	return FB_EINPUT;
 }
 
+static int check_tag(const char *value, char *accepted, size_t n)
+{
+	if (strlen(value) < FB_VARIANT_CHARS && fb_variant_good(value))
+		return FB_OK;
+	snprintf(accepted, n, "KEY=VALUE, several joined by ';', shorter than %d; each key once",
+		 FB_VARIANT_CHARS);
+	return FB_EINPUT;
+}
+
 static const char *const verify_names[] = {"yes", "first", "no", NULL};
 
 #define STRING(field, short_, name, place, fallback, check, help)                                  \
@@ -205,6 +215,8 @@ static const struct fb_option table[] = {
 	       "folder of the result files; without it rows go to standard output"),
 	STRING(run, 0, "run", "NAME", NULL, check_run,
 	       "name of the study; by default the folder's, or host and time"),
+	STRING(tag, 0, "tag", "KEYS", NULL, check_tag,
+	       "keys of your own as k=v;k=v, for the column `variant` of all rows"),
 	FLAG(raw, 0, "raw", "write every repetition to samples.csv too"),
 	FLAG(resume, 0, "resume", "skip rows that the folder holds already"),
 	FLAG(quiet, 'q', "quiet", "no progress and no table, only errors"),

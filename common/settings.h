@@ -31,6 +31,7 @@ struct fb_settings {
 	/* Output. */
 	const char *csv; /* folder; NULL: rows go to stdout */
 	const char *run; /* the study's name; NULL: made from the folder or host and time */
+	const char *tag; /* "k=v;k=v" for the column `variant` of all rows; NULL: none */
 	bool raw, resume, list, check_plan, dry_run, version, help, man, quiet;
 };
 

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The column `variant`: what --tag accepts, and how its keys join a program's own. */
+#include "common/variant.h"
+#include "common/error.h"
+#include "tests/unit/check.h"
+
+#include <string.h>
+
+static void test_good(void)
+{
+	static const char *const good[] = {
+		"a=1", "a=", "b=1;a=2", "env.UCX_TLS=self,sm", "a=b=c", "a-b=1;a.b=2;a_b=3",
+	};
+	static const char *const bad[] = {
+		"", "a", "=1", "a=1;", ";a=1", "a=1;;b=2", "a=1;a=2", "a b=1", "a;b=1", "a=\n",
+	};
+
+	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++)
+		if (!CHECK(fb_variant_good(good[i])))
+			printf("\t%s\n", good[i]);
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		if (!CHECK(!fb_variant_good(bad[i])))
+			printf("\t%s\n", bad[i]);
+}
+
+static void test_add(void)
+{
+	static const struct {
+		const char *own, *tags, *whole;
+	} cases[] = {
+		{"", "a=1", "a=1"},
+		{"", "b=1;a=2", "a=2;b=1"},
+		{"skew=1", "env.X=1,2", "env.X=1,2;skew=1"},
+		{"b=1", "c=3;a=", "a=;b=1;c=3"},
+		{"ab=1", "a=2;abc=3", "a=2;ab=1;abc=3"},
+	};
+	char variant[FB_VARIANT_CHARS], why[128];
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		strcpy(variant, cases[i].own);
+		CHECK_INT(fb_variant_add(variant, cases[i].tags, why, sizeof(why)), FB_OK);
+		CHECK_STR(variant, cases[i].whole);
+	}
+}
+
+static void test_refused(void)
+{
+	char variant[FB_VARIANT_CHARS] = "skew=1", why[128] = "", tags[FB_VARIANT_CHARS] = "a=";
+
+	CHECK_INT(fb_variant_add(variant, "a=1;skew=2", why, sizeof(why)), FB_EINPUT);
+	CHECK_STR(variant, "skew=1");
+	CHECK(strstr(why, "has skew") != NULL);
+	/* "a=xx...;skew=1" of the longest length that fits, and one more. */
+	memset(tags + 2, 'x', FB_VARIANT_CHARS - 10);
+	tags[FB_VARIANT_CHARS - 8] = '\0';
+	CHECK_INT(fb_variant_add(variant, tags, why, sizeof(why)), FB_OK);
+	CHECK_INT(strlen(variant), FB_VARIANT_CHARS - 1);
+	strcpy(variant, "skew=1");
+	strcat(tags, "x");
+	CHECK_INT(fb_variant_add(variant, tags, why, sizeof(why)), FB_EINPUT);
+	CHECK_STR(variant, "skew=1");
+	CHECK(strstr(why, "characters") != NULL);
+}
+
+int main(void)
+{
+	test_good();
+	test_add();
+	test_refused();
+	return check_done("variant");
+}

@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * One line of a study; see study.h, and docs/studies.md for the grammar.
+ *
+ * The first word says what the line is: a directive of the table below, * for options of all
+ * following programs, or a program.
+ */
+#include "common/error.h"
+#include "common/option.h"
+#include "scripts/tools/study/study.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* What a sweep itself tells each program; a study that says so too would contradict it. */
+static const char *const reserved[] = {
+	"--csv",  "--run",  "--launch-index", "--tag",	   "--resume", "--list",
+	"--help", "--man",  "--version",      "--dry-run", "--check-plan",
+};
+
+static int check_options(const struct fb_study *study, const struct fb_words *options, int line)
+{
+	for (size_t i = 0; i < options->count; i++) {
+		const char *word = options->word[i];
+		size_t length = strcspn(word, "=");
+
+		if (!fb_word_is_option(word))
+			return fb_study_error(study, line,
+					      "'%s': accepted are options as --name=value", word);
+		for (size_t j = 0; j < sizeof(reserved) / sizeof(reserved[0]); j++)
+			if (strlen(reserved[j]) == length && !strncmp(word, reserved[j], length))
+				return fb_study_error(study, line,
+						      "'%s': accepted are options that say what to "
+						      "measure and how; this one is given by the "
+						      "script that runs the study",
+						      word);
+	}
+	return FB_OK;
+}
+
+/* The words from the `first` on. */
+static struct fb_words rest(const struct fb_words *words, size_t first)
+{
+	return (struct fb_words){.word = words->word + first, .count = words->count - first};
+}
+
+static int one_word(const struct fb_study *study, const struct fb_words *words, int line,
+		    const char *accepted)
+{
+	if (words->count == 2)
+		return FB_OK;
+	return fb_study_error(study, line, "%s with %zu words: accepted is %s", words->word[0],
+			      words->count - 1, accepted);
+}
+
+static int read_launches(struct fb_study *study, const struct fb_words *words, int line)
+{
+	static const char accepted[] = "a number from 1 to 10000";
+	uint64_t value = 0;
+	int err = one_word(study, words, line, accepted);
+
+	if (err)
+		return err;
+	if (fb_size_parse(words->word[1], &value) || value < 1 || value > FB_STUDY_LAUNCHES)
+		return fb_study_error(study, line, "launches '%s': accepted is %s", words->word[1],
+				      accepted);
+	study->launches = value;
+	return FB_OK;
+}
+
+static int read_numbers(struct fb_study *study, const struct fb_words *words, int line,
+			struct fb_sizes *numbers)
+{
+	static const char accepted[] = "a list of numbers from 1 to 1048576, as 2,4,8 or 2:64:2";
+	char why[160] = "";
+	int err = one_word(study, words, line, accepted);
+
+	if (err)
+		return err;
+	if (numbers->count)
+		return fb_study_error(study, line, "%s a second time: accepted is one line of it",
+				      words->word[0]);
+	if (fb_sizes_parse(words->word[1], numbers, why, sizeof(why)) || numbers->value[0] < 1 ||
+	    numbers->value[numbers->count - 1] > FB_STUDY_RANKS)
+		return fb_study_error(study, line, "%s '%s'%s%s: accepted is %s", words->word[0],
+				      words->word[1], *why ? ": " : "", why, accepted);
+	return FB_OK;
+}
+
+static int read_ranks(struct fb_study *study, const struct fb_words *words, int line)
+{
+	if (study->ranks.count)
+		return fb_study_error(study, line, "%s '%s': accepted is either ranks or "
+				      "ranks-per-node, once", words->word[0],
+				      words->count > 1 ? words->word[1] : "");
+	study->ranks_per_node = !strcmp(words->word[0], "ranks-per-node");
+	return read_numbers(study, words, line, &study->ranks);
+}
+
+static int read_nodes(struct fb_study *study, const struct fb_words *words, int line)
+{
+	return read_numbers(study, words, line, &study->nodes);
+}
+
+/* Whether an alternative of this axis sets what one of an earlier axis sets too. */
+static bool axis_clashes(const struct fb_study *study, const struct fb_words *axis, char *name,
+			 size_t n)
+{
+	for (size_t i = 0; i < study->nenv; i++)
+		for (size_t j = 0; j < study->env[i].count; j++)
+			for (size_t k = 0; k < axis->count; k++)
+				if (fb_assignments_clash(axis->word[k], study->env[i].word[j], name,
+							 n))
+					return true;
+	return false;
+}
+
+static int read_env(struct fb_study *study, const struct fb_words *words, int line)
+{
+	struct fb_words more = rest(words, 1), *axes;
+	char name[128];
+
+	if (more.count == 0)
+		return fb_study_error(study, line, "env without a word: accepted are alternatives "
+				      "NAME=VALUE, NAME=VALUE;NAME=VALUE, or - for none");
+	for (size_t i = 0; i < more.count; i++) {
+		const struct fb_words before = {.word = more.word, .count = i};
+
+		if (strcmp(more.word[i], "-") && !fb_word_is_assignments(more.word[i]))
+			return fb_study_error(study, line, "env '%s': accepted are NAME=VALUE, "
+					      "several of them joined by ';', or - for none",
+					      more.word[i]);
+		if (fb_words_have(&before, more.word[i]))
+			return fb_study_error(study, line, "env '%s' twice: accepted is each "
+					      "alternative once", more.word[i]);
+	}
+	if (axis_clashes(study, &more, name, sizeof(name)))
+		return fb_study_error(study, line, "env %s: set by an earlier env line too; "
+				      "accepted is one line for each variable", name);
+	axes = realloc(study->env, (study->nenv + 1) * sizeof(*axes));
+	if (!axes)
+		return fb_error(FB_ENOMEM, "out of memory for a study");
+	study->env = axes;
+	axes[study->nenv] = (struct fb_words){0};
+	return fb_words_append(&axes[study->nenv++], &more);
+}
+
+static int read_side_word(struct fb_study *study, struct fb_study_side *side, const char *word,
+			  int line)
+{
+	static const char build[] = "--build=";
+	size_t n = sizeof(build) - 1;
+
+	if (!strncmp(word, build, n) && word[n]) {
+		free(side->build);
+		side->build = strdup(word + n);
+		return side->build ? FB_OK : fb_error(FB_ENOMEM, "out of memory for a study");
+	}
+	if (fb_word_is_assignments(word))
+		return fb_words_add(&side->variables, word, strlen(word));
+	if (fb_word_is_option(word) && strcmp(word, "--build="))
+		return fb_words_add(&side->options, word, strlen(word));
+	return fb_study_error(study, line, "side: '%s': accepted are NAME=VALUE (environment), "
+			      "--build=FOLDER, and options of the programs as --name=value", word);
+}
+
+static int read_side(struct fb_study *study, const struct fb_words *words, int line)
+{
+	const char *name = words->count > 1 ? words->word[1] : "";
+	struct fb_study_side *side;
+	int err = FB_OK;
+
+	if (strcmp(name, "a") && strcmp(name, "b"))
+		return fb_study_error(study, line, "side '%s': accepted are a and b", name);
+	side = &study->side[*name == 'a' ? FB_SIDE_A : FB_SIDE_B];
+	if (side->line)
+		return fb_study_error(study, line, "side %s a second time: accepted is one line, "
+				      "the first is line %d", name, side->line);
+	side->line = line;
+	study->two_sides = true;
+	for (size_t i = 2; !err && i < words->count; i++)
+		err = read_side_word(study, side, words->word[i], line);
+	if (!err)
+		err = check_options(study, &side->options, line);
+	if (!err)
+		fb_words_merge_options(&side->options);
+	return err;
+}
+
+static int read_canary(struct fb_study *study, const struct fb_words *words, int line)
+{
+	struct fb_words options = rest(words, 2);
+	const char *name = words->count > 1 ? words->word[1] : "";
+	int err;
+
+	if (!fb_word_is_program(name) || (!strcmp(name, "none") && options.count))
+		return fb_study_error(study, line, "canary '%s': accepted are a program with its "
+				      "options, or none", name);
+	if (study->canary.name)
+		return fb_study_error(study, line, "canary a second time: accepted is one line");
+	err = check_options(study, &options, line);
+	if (!err)
+		err = fb_words_append(&study->canary.options, &options);
+	if (err)
+		return err;
+	fb_words_merge_options(&study->canary.options);
+	study->canary.line = line;
+	study->canary.name = strdup(name);
+	return study->canary.name ? FB_OK : fb_error(FB_ENOMEM, "out of memory for a study");
+}
+
+static int read_canary_limit(struct fb_study *study, const struct fb_words *words, int line)
+{
+	struct limit {
+		double ratio;
+	} limit = {0};
+	static const struct fb_option option =
+		FB_OPTION_RATIO(struct limit, ratio, 0, "canary-limit", "20%", 1e-3, 100, "");
+	static const char accepted[] = "a ratio from 0.1% to 10000%, as 20%";
+	char why[160];
+	int err = one_word(study, words, line, accepted);
+
+	if (err)
+		return err;
+	if (fb_option_set(&option, words->word[1], &limit, why, sizeof(why)))
+		return fb_study_error(study, line, "canary-limit '%s': accepted is %s",
+				      words->word[1], accepted);
+	study->canary_limit = limit.ratio;
+	return FB_OK;
+}
+
+static int read_common(struct fb_study *study, const struct fb_words *words, int line)
+{
+	struct fb_words options = rest(words, 1);
+	int err = check_options(study, &options, line);
+
+	return err ? err : fb_words_append(&study->common, &options);
+}
+
+static const struct {
+	const char *word;
+	int (*read)(struct fb_study *study, const struct fb_words *words, int line);
+	bool for_several; /* says nothing of a single launch */
+} directives[] = {
+	{"*", read_common, false},
+	{"launches", read_launches, true},
+	{"ranks", read_ranks, true},
+	{"ranks-per-node", read_ranks, true},
+	{"nodes", read_nodes, true},
+	{"env", read_env, true},
+	{"side", read_side, true},
+	{"canary", read_canary, true},
+	{"canary-limit", read_canary_limit, true},
+};
+
+static int add_program(struct fb_study *study, struct fb_study_program *program)
+{
+	struct fb_study_program *larger =
+		realloc(study->program, (study->nprograms + 1) * sizeof(*larger));
+
+	if (!larger)
+		return fb_error(FB_ENOMEM, "out of memory for a study");
+	study->program = larger;
+	larger[study->nprograms++] = *program;
+	*program = (struct fb_study_program){0};
+	return FB_OK;
+}
+
+static int read_program(struct fb_study *study, const struct fb_study_changes *changes,
+			const struct fb_words *words, int line)
+{
+	struct fb_study_program program = {.line = line, .optional = words->word[0][0] == '?'};
+	const struct fb_words own = rest(words, 1);
+	const char *name = words->word[0] + (program.optional ? 1 : 0);
+	int err;
+
+	if (!fb_word_is_program(name))
+		return fb_study_error(study, line,
+				      "'%s': accepted are " FB_STUDY_WORDS, words->word[0]);
+	program.name = strdup(name);
+	err = program.name ? FB_OK : fb_error(FB_ENOMEM, "out of memory for a study");
+	if (!err)
+		err = fb_words_append(&program.options, &study->common);
+	if (!err)
+		err = fb_words_append(&program.options, &own);
+	if (!err && changes->options)
+		err = fb_words_split(&program.options, changes->options);
+	if (!err)
+		err = check_options(study, &program.options, line);
+	if (!err) {
+		fb_words_merge_options(&program.options);
+		err = add_program(study, &program);
+	}
+	free(program.name);
+	fb_words_free(&program.options);
+	return err;
+}
+
+int fb_study_line(struct fb_study *study, const struct fb_study_changes *changes,
+		  const struct fb_words *words, int line)
+{
+	for (size_t i = 0; i < sizeof(directives) / sizeof(directives[0]); i++) {
+		if (strcmp(words->word[0], directives[i].word))
+			continue;
+		if (directives[i].for_several &&
+		    fb_words_add(&study->directives, words->word[0], strlen(words->word[0])))
+			return FB_ENOMEM;
+		return directives[i].read(study, words, line);
+	}
+	if (changes->only && *changes->only) {
+		struct fb_words only = {0};
+		int err = fb_words_split(&only, changes->only);
+		bool wanted = !err && fb_words_have(&only, words->word[0] +
+							       (words->word[0][0] == '?'));
+
+		fb_words_free(&only);
+		if (err || !wanted)
+			return err;
+	}
+	return read_program(study, changes, words, line);
+}

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Words of study files; see words.h. */
+#include "scripts/tools/study/words.h"
+#include "common/error.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char blanks[] = " \t\r\n";
+
+static int no_memory(void)
+{
+	return fb_error(FB_ENOMEM, "out of memory for a study");
+}
+
+int fb_words_add(struct fb_words *words, const char *text, size_t length)
+{
+	char **larger = realloc(words->word, (words->count + 1) * sizeof(*larger));
+
+	if (!larger)
+		return no_memory();
+	words->word = larger;
+	larger[words->count] = strndup(text, length);
+	if (!larger[words->count])
+		return no_memory();
+	words->count++;
+	return FB_OK;
+}
+
+int fb_words_split(struct fb_words *words, const char *text)
+{
+	int err = FB_OK;
+
+	for (text += strspn(text, blanks); !err && *text; text += strspn(text, blanks)) {
+		size_t length = strcspn(text, blanks);
+
+		err = fb_words_add(words, text, length);
+		text += length;
+	}
+	return err;
+}
+
+int fb_words_append(struct fb_words *words, const struct fb_words *more)
+{
+	int err = FB_OK;
+
+	for (size_t i = 0; !err && i < more->count; i++)
+		err = fb_words_add(words, more->word[i], strlen(more->word[i]));
+	return err;
+}
+
+char *fb_words_join(const struct fb_words *words, const char *separator)
+{
+	char *text = NULL;
+	size_t bytes = 0;
+	FILE *out = open_memstream(&text, &bytes);
+
+	if (!out) {
+		no_memory();
+		return NULL;
+	}
+	for (size_t i = 0; i < words->count; i++)
+		fprintf(out, "%s%s", i ? separator : "", words->word[i]);
+	if (fclose(out)) {
+		free(text);
+		no_memory();
+		return NULL;
+	}
+	return text;
+}
+
+bool fb_words_have(const struct fb_words *words, const char *word)
+{
+	for (size_t i = 0; i < words->count; i++)
+		if (!strcmp(words->word[i], word))
+			return true;
+	return false;
+}
+
+void fb_words_free(struct fb_words *words)
+{
+	for (size_t i = 0; i < words->count; i++)
+		free(words->word[i]);
+	free(words->word);
+	*words = (struct fb_words){0};
+}
+
+/* The length of "--name". */
+static size_t name_length(const char *option)
+{
+	return strcspn(option, "=");
+}
+
+bool fb_word_is_option(const char *word)
+{
+	size_t end;
+
+	if (strncmp(word, "--", 2) || !islower((unsigned char)word[2]))
+		return false;
+	end = 2 + strspn(word + 2, "abcdefghijklmnopqrstuvwxyz-");
+	return word[end] == '\0' || word[end] == '=';
+}
+
+bool fb_word_is_program(const char *word)
+{
+	return islower((unsigned char)*word) &&
+	       word[strspn(word, "abcdefghijklmnopqrstuvwxyz0123456789_")] == '\0';
+}
+
+/* The length of a variable's name at the start of the text; 0: there is none. */
+static size_t variable_length(const char *text)
+{
+	size_t n = 0;
+
+	while (isalnum((unsigned char)text[n]) || text[n] == '_')
+		n++;
+	return isdigit((unsigned char)*text) ? 0 : n;
+}
+
+/* Where text[0..length), a variable's name, is set in the assignments; NULL: nowhere. */
+static const char *find_variable(const char *assignments, const char *name, size_t length)
+{
+	while (*assignments) {
+		if (!strncmp(assignments, name, length) && assignments[length] == '=')
+			return assignments;
+		assignments += strcspn(assignments, ";");
+		assignments += *assignments == ';';
+	}
+	return NULL;
+}
+
+bool fb_word_is_assignments(const char *word)
+{
+	const char *at = word;
+
+	do {
+		size_t n = variable_length(at);
+
+		if (n == 0 || at[n] != '=' || find_variable(word, at, n) != at)
+			return false;
+		at += strcspn(at, ";");
+	} while (*at++ == ';');
+	return true;
+}
+
+bool fb_assignments_clash(const char *a, const char *b, char *name, size_t n)
+{
+	while (*a) {
+		size_t length = variable_length(a);
+
+		if (length && find_variable(b, a, length)) {
+			snprintf(name, n, "%.*s", (int)length, a);
+			return true;
+		}
+		a += strcspn(a, ";");
+		a += *a == ';';
+	}
+	return false;
+}
+
+void fb_words_merge_options(struct fb_words *options)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < options->count; i++) {
+		char *word = options->word[i];
+		size_t length = name_length(word), j = 0;
+
+		while (j < kept && (name_length(options->word[j]) != length ||
+				    strncmp(options->word[j], word, length)))
+			j++;
+		if (j < kept)
+			free(options->word[j]);
+		else
+			kept++;
+		options->word[j] = word;
+	}
+	options->count = kept;
+}

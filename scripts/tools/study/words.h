@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What study files are made of: words, options of which the later replaces the earlier, and
+ * assignments of environment variables.
+ */
+#ifndef FB_SCRIPTS_TOOLS_STUDY_WORDS_H
+#define FB_SCRIPTS_TOOLS_STUDY_WORDS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* A list of owned texts; {0} is empty. */
+struct fb_words {
+	char **word; /* [count] */
+	size_t count;
+};
+
+/* Adds a copy of text[0..length). Returns 0 or FB_ENOMEM (printed). */
+int fb_words_add(struct fb_words *words, const char *text, size_t length);
+
+/* Adds the words of a text, which blanks separate. Returns 0 or FB_ENOMEM (printed). */
+int fb_words_split(struct fb_words *words, const char *text);
+
+/* Adds copies of all words of `more`. Returns 0 or FB_ENOMEM (printed). */
+int fb_words_append(struct fb_words *words, const struct fb_words *more);
+
+/* The words with `separator` between them, malloced; NULL: no memory (printed). */
+char *fb_words_join(const struct fb_words *words, const char *separator);
+
+bool fb_words_have(const struct fb_words *words, const char *word);
+void fb_words_free(struct fb_words *words);
+
+/* Whether a word is an option as studies write it: --name or --name=value. */
+bool fb_word_is_option(const char *word);
+
+/* Whether a word names a program: small letters, digits and _, beginning with a letter. */
+bool fb_word_is_program(const char *word);
+
+/*
+ * Whether a word is NAME=VALUE, or several of them joined by ';', that the environment can take.
+ * No name may occur twice. VALUE may be empty and holds no ';'.
+ */
+bool fb_word_is_assignments(const char *word);
+
+/*
+ * Whether one of the assignments `a` sets a variable that `b` sets too; its name goes to
+ * name[0..n).
+ */
+bool fb_assignments_clash(const char *a, const char *b, char *name, size_t n);
+
+/*
+ * Of two options of the same name only the later one stays, in the place of the earlier one.
+ * All words have to be options.
+ */
+void fb_words_merge_options(struct fb_words *options);
+
+#endif

@@ -31,6 +31,16 @@ fb_mpi_default() {
 	fi
 }
 
+# fb_mpi_of PROGRAM: prints the MPI family that a program was built with: that of the build folder it
+# lies in, else MPI=, else the default one.
+fb_mpi_of() {
+	case $1 in
+	*build/openmpi/* | *build/openmpi-*/*) echo openmpi ;;
+	*build/mpich/* | *build/mpich-*/*) echo mpich ;;
+	*) echo "${MPI:-$(fb_mpi_default)}" ;;
+	esac
+}
+
 # fb_mpi_tool TOOL FAMILY: prints the command of that family. Debian gives each family its own
 # name (mpicc.mpich); elsewhere there is one plain mpicc, which counts if it is of that family.
 fb_mpi_tool() {

@@ -1,62 +1,90 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # shellcheck shell=bash
 #
-# Reading study files; see quick.study for the format. To be sourced; needs bash.
+# What scripts/run and scripts/sweep share: reading a study, asking its programs how many rows they
+# will measure, and running one of them with its progress on the terminal. To be sourced from the
+# root of the sources after scripts/lib.sh; needs bash. `child` is the launcher that runs, if any.
 
-study_error() {
-	echo "fabricbench: $*" >&2
-	exit 3
+child=''
+
+# $1: seconds. Prints 75 as "1m15s".
+duration() {
+	if [ "$1" -lt 60 ]; then
+		printf '%ds' "$1"
+	elif [ "$1" -lt 3600 ]; then
+		printf '%dm%02ds' $(($1 / 60)) $(($1 % 60))
+	else
+		printf '%dh%02dm' $(($1 / 3600)) $(($1 / 60 % 60))
+	fi
 }
 
-# merge_options WHERE WORD...: prints the words in one line; of two options of the same name the
-# later one counts.
-merge_options() {
-	local where=$1 word name names=() ordered=''
-	local -A value
-
-	shift
-	for word; do
-		[[ $word =~ ^(--[a-z][a-z-]*)(=.*)?$ ]] ||
-			study_error "$where: '$word': accepted are options as --name=value"
-		name=${BASH_REMATCH[1]}
-		[ -n "${value[$name]+set}" ] || names+=("$name")
-		value[$name]=$word
-	done
-	for name in "${names[@]}"; do
-		ordered+="${value[$name]} "
-	done
-	printf '%s' "${ordered% }"
-}
-
-# read_study BIN STUDY OPTIONS ONLY: sets programs[] and options[], an entry for each line of the
-# study. OPTIONS replace the study's; ONLY names the programs whose lines count (empty: all).
+# read_study BUILD STUDY OPTIONS ONLY: sets programs[] and options[], an entry for each line of the
+# study. OPTIONS replace the study's; ONLY names the programs whose lines count (empty: all). What
+# is wrong has been said when it fails.
 read_study() {
-	local bin=$1 file=$2 only=$4 line words extra common=() number=0 name
+	local text name words
 
-	[ -e "$file" ] || file=scripts/studies/$2.study
-	[ -r "$file" ] || study_error "no study '$2': neither a file nor $file"
-	read -ra extra <<<"$3"
+	text=$("$1/bin/study" --lines --build="$1" ${3:+--options="$3"} ${4:+--only="$4"} \
+		-- "$2") || return 3
 	programs=() options=()
-	while IFS= read -r line || [ -n "$line" ]; do
-		number=$((number + 1))
-		read -ra words <<<"${line%%#*}"
-		[ ${#words[@]} -gt 0 ] || continue
-		name=${words[0]}
-		if [ "$name" = '*' ]; then
-			common+=("${words[@]:1}")
-			continue
-		fi
-		[ -z "$only" ] || [[ " $only " == *" $name "* ]] || continue
-		[ -x "$bin/$name" ] || study_error "$file:$number: no program '$name' in $bin"
-		# In a subshell an error could not end this shell.
-		line=$(merge_options "$file:$number" "${common[@]}" "${words[@]:1}" \
-			"${extra[@]}") || exit 3
+	while IFS=$'\t' read -r name words; do
 		programs+=("$name")
-		options+=("$line")
-	done <"$file"
-	for name in $only; do
-		[[ " ${programs[*]} " == *" $name "* ]] ||
-			study_error "ONLY=$name: no such program in $file"
+		options+=("$words")
+	done <<<"$text"
+}
+
+# count_rows RANKS PROGRAM [option...]: prints how many rows that will measure. Fails with the exit
+# code of the program, which has said why.
+count_rows() {
+	local text
+
+	text=$(launch "$1" "$2" "${@:3}" --list </dev/null) || return
+	tail -n 1 <<<"$text" | awk '
+		/^[0-9]+ cases, of which [0-9]+ would/ { print $1 - $5; found = 1 }
+		END { if (!found) print 0 }'
+}
+
+# watch NAME SHOW: a program's stderr. Of its progress, `SHOW done all` makes one line that is
+# rewritten where there is a terminal, and nothing elsewhere; everything else passes.
+watch() {
+	local line
+
+	while IFS= read -r line; do
+		if [[ $line =~ ^$1:\ ([0-9]+)\ of\ ([0-9]+),.*left ]]; then
+			[ -t 1 ] || continue
+			printf '\r\033[K%s' "$("$2" "${BASH_REMATCH[1]}" "${BASH_REMATCH[2]}")"
+		else
+			[ -t 1 ] && printf '\r\033[K'
+			printf '%s\n' "$line" >&2
+		fi
 	done
-	[ ${#programs[@]} -gt 0 ] || study_error "$file names no program"
+	[ -t 1 ] && printf '\r\033[K'
+}
+
+# run_program SHOW SETUP OUTPUT RANKS PROGRAM [argument...]: runs it, see watch; sets rc. SETUP is
+# called in the launcher's shell, to set its environment; OUTPUT gets the program's output.
+run_program() {
+	local show=$1 setup=$2 output=$3 name=${5##*/} to watcher
+
+	shift 3
+	exec {to}> >(watch "$name" "$show")
+	watcher=$!
+	# In the background, so that a signal is seen while it runs.
+	{
+		"$setup"
+		fb_exec_launcher "$@"
+	} </dev/null >"$output" 2>&"$to" {to}>&- &
+	child=$!
+	wait "$child"
+	rc=$?
+	# A signal may have ended the waiting, not the program.
+	while kill -0 "$child" 2>/dev/null; do
+		wait "$child"
+		rc=$?
+	done
+	child=''
+	exec {to}>&-
+	wait "$watcher"
+	# Beyond the programs' own codes it is mpirun that says that a rank was killed.
+	[ "$rc" -le 5 ] || rc=5
 }

@@ -93,7 +93,7 @@ int fb_variant_add(char variant[FB_VARIANT_CHARS], const char *tags, char *why, 
 	}
 	for (size_t i = 0; i < count; i++) {
 		if (used + items[i].length + 2 > sizeof(joined)) {
-			snprintf(why, n, "with the program's own keys at most %d characters",
+			snprintf(why, n, "at most %d characters, the program's own keys included",
 				 FB_VARIANT_CHARS - 1);
 			return FB_EINPUT;
 		}

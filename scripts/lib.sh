@@ -31,8 +31,8 @@ fb_mpi_default() {
 	fi
 }
 
-# fb_mpi_of PROGRAM: prints the MPI family that a program was built with: that of the build folder it
-# lies in, else MPI=, else the default one.
+# fb_mpi_of PROGRAM: prints the MPI family that a program was built with: that of the build folder
+# it lies in, else MPI=, else the default one.
 fb_mpi_of() {
 	case $1 in
 	*build/openmpi/* | *build/openmpi-*/*) echo openmpi ;;

@@ -33,12 +33,12 @@ read_study() {
 	done <<<"$text"
 }
 
-# count_rows RANKS PROGRAM [option...]: prints how many rows that will measure. Fails with the exit
-# code of the program, which has said why.
+# count_rows COMMAND [option...]: prints how many rows the program that it runs will measure. Fails
+# with the program's exit code, which has said why.
 count_rows() {
 	local text
 
-	text=$(launch "$1" "$2" "${@:3}" --list </dev/null) || return
+	text=$("$@" --list </dev/null) || return
 	tail -n 1 <<<"$text" | awk '
 		/^[0-9]+ cases, of which [0-9]+ would/ { print $1 - $5; found = 1 }
 		END { if (!found) print 0 }'

@@ -24,20 +24,23 @@ max_time() {
 		print time }'
 }
 
-# ask_rows BUILD RANKS LINE: prints how many rows the line will measure. Where those ranks cannot be
-# started here, fewer are: what is skipped may then differ a little. Nothing where even that fails;
-# a program that refuses its options ends the sweep.
+# ask_rows BUILD RANKS LINE: prints how many rows the line will measure; nothing where that cannot
+# be known. A program that refuses its options ends the sweep. Where so many ranks cannot be started
+# here, fewer are: then a little less or more may be skipped, and a refusal means nothing.
 ask_rows() {
-	local name=${3%% *} ranks=$2 words='' rows
+	local name=${3%% *} ranks=$2 words='' rows MPI command most=$((4 * $(fb_cores)))
 
 	[[ $3 != *' '* ]] || words=${3#* }
-	local MPI
 	MPI=$(fb_mpi_of "$1/bin/$name")
-	if [ -z "${MPIRUN-}" ] && ! fb_in_job && [ "$ranks" -gt $((4 * $(fb_cores))) ]; then
-		ranks=$((4 * $(fb_cores)))
+	if [ -z "${MPIRUN-}" ] && [ "$ranks" -gt "$most" ]; then
+		ranks=$most
+	fi
+	command=(launch "$ranks")
+	if [ -z "${MPIRUN-}" ] && ! fb_mpi_tool mpirun "$MPI" >/dev/null; then
+		command=() ranks=1
 	fi
 	# shellcheck disable=SC2086 # options are words without blanks
-	rows=$(count_rows "$ranks" "$1/bin/$name" $words 2>"$scratch/said")
+	rows=$(count_rows "${command[@]}" "$1/bin/$name" $words 2>"$scratch/said")
 	case $? in
 	0) echo "$rows" ;;
 	3)
@@ -96,7 +99,8 @@ complete_plan() {
 
 # make_plan: prints the plan of $study by what the command line says, without seconds.
 make_plan() {
-	"$build/bin/study" --build="$build" --np="$NP" --seed="$seed" "${plan_options[@]}" -- "$study"
+	"$build/bin/study" --build="$build" --np="$NP" --seed="$seed" "${plan_options[@]}" \
+		-- "$study"
 }
 
 # Prints what a plan says of a key in its comments.

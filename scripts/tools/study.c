@@ -135,9 +135,9 @@ static void print_canary(const struct fb_study *study, const char *build)
 
 	printf("# canary=");
 	if (study->canary.name) {
-		printf("%s ", study->canary.name);
+		printf("%s", study->canary.name);
 		for (size_t i = 0; i < study->canary.options.count; i++)
-			printf("%s ", study->canary.options.word[i]);
+			printf(" %s", study->canary.options.word[i]);
 		putchar('\n');
 		return;
 	}

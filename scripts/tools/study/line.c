@@ -18,7 +18,9 @@ static const char *const reserved[] = {
 	"--help", "--man",  "--version",      "--dry-run", "--check-plan",
 };
 
-static int check_options(const struct fb_study *study, const struct fb_words *options, int line)
+/* `what`: the line's first word, for the message. */
+static int check_options(const struct fb_study *study, const char *what,
+			 const struct fb_words *options, int line)
 {
 	for (size_t i = 0; i < options->count; i++) {
 		const char *word = options->word[i];
@@ -26,14 +28,15 @@ static int check_options(const struct fb_study *study, const struct fb_words *op
 
 		if (!fb_word_is_option(word))
 			return fb_study_error(study, line,
-					      "'%s': accepted are options as --name=value", word);
+					      "%s: '%s': accepted are options as --name=value",
+					      what, word);
 		for (size_t j = 0; j < sizeof(reserved) / sizeof(reserved[0]); j++)
 			if (strlen(reserved[j]) == length && !strncmp(word, reserved[j], length))
 				return fb_study_error(study, line,
-						      "'%s': accepted are options that say what to "
-						      "measure and how; this one is given by the "
-						      "script that runs the study",
-						      word);
+						      "%s: '%s': accepted are options that say "
+						      "what to measure and how; this one is given "
+						      "by the script that runs the study",
+						      what, word);
 	}
 	return FB_OK;
 }
@@ -181,7 +184,7 @@ static int read_side(struct fb_study *study, const struct fb_words *words, int l
 	for (size_t i = 2; !err && i < words->count; i++)
 		err = read_side_word(study, side, words->word[i], line);
 	if (!err)
-		err = check_options(study, &side->options, line);
+		err = check_options(study, "side", &side->options, line);
 	if (!err)
 		fb_words_merge_options(&side->options);
 	return err;
@@ -198,7 +201,7 @@ static int read_canary(struct fb_study *study, const struct fb_words *words, int
 				      "options, or none", name);
 	if (study->canary.name)
 		return fb_study_error(study, line, "canary a second time: accepted is one line");
-	err = check_options(study, &options, line);
+	err = check_options(study, "canary", &options, line);
 	if (!err)
 		err = fb_words_append(&study->canary.options, &options);
 	if (err)
@@ -232,7 +235,7 @@ static int read_canary_limit(struct fb_study *study, const struct fb_words *word
 static int read_common(struct fb_study *study, const struct fb_words *words, int line)
 {
 	struct fb_words options = rest(words, 1);
-	int err = check_options(study, &options, line);
+	int err = check_options(study, "*", &options, line);
 
 	return err ? err : fb_words_append(&study->common, &options);
 }
@@ -286,7 +289,7 @@ static int read_program(struct fb_study *study, const struct fb_study_changes *c
 	if (!err && changes->options)
 		err = fb_words_split(&program.options, changes->options);
 	if (!err)
-		err = check_options(study, &program.options, line);
+		err = check_options(study, name, &program.options, line);
 	if (!err) {
 		fb_words_merge_options(&program.options);
 		err = add_program(study, &program);

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* Where a study says nothing else. A fifth is more than launches differ by on a quiet machine. */
@@ -33,8 +34,10 @@ static int no_memory(void)
 static int open_file(struct fb_study *study, const char *name, const char *folder, FILE **file)
 {
 	char *path = NULL;
+	struct stat st;
 
-	if (access(name, F_OK))
+	/* A folder may well be called as a study is. */
+	if (stat(name, &st) || S_ISDIR(st.st_mode))
 		path = asprintf(&path, "%s/%s.study", folder, name) < 0 ? NULL : path;
 	else
 		path = strdup(name);
@@ -153,6 +156,24 @@ static int find_names(const struct fb_study *study, const char *only)
 	return err;
 }
 
+/* Whether the folders exist that sides name. */
+static int check_builds(const struct fb_study *study)
+{
+	for (int side = 0; side < FB_SIDES; side++) {
+		char *bin = fb_study_bin(study, side, ".");
+		bool absent = bin && study->side[side].build && access(bin, X_OK);
+
+		free(bin);
+		if (!bin)
+			return no_memory();
+		if (absent)
+			return fb_study_error(study, study->side[side].line,
+					      "side %c: --build=%s: accepted is a folder with bin/",
+					      "ab"[side], study->side[side].build);
+	}
+	return FB_OK;
+}
+
 /* Variables that a side and an env line set: which of them counts would depend on the order. */
 static int check_sides(const struct fb_study *study)
 {
@@ -185,6 +206,8 @@ int fb_study_read(struct fb_study *study, const char *name, const struct fb_stud
 	fclose(file);
 	if (!err)
 		err = check_sides(study);
+	if (!err && changes->bin)
+		err = check_builds(study);
 	if (!err && changes->bin)
 		err = find_programs(study, changes->bin);
 	if (!err)

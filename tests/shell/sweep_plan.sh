@@ -57,8 +57,8 @@ for seed in 1 2 3 4 5; do
 done
 [ "$(grep -c '^. a' all_blocks)" -ge 5 ] && [ "$(grep -c '^. b' all_blocks)" -ge 5 ] ||
 	fail "of 45 blocks $(grep -c '^. a' all_blocks) begin with a"
-plan --seed 1 --repeat 5 | cut -f 3 | tail -n 6 | paste -sd ' ' >tail
-holds tail '^((a b|b a) ?){3}$'
+plan --seed 1 --repeat 5 | cut -f 3 | tail -n 6 | paste -sd ' ' >last
+holds last '^((a b|b a) ?){3}$'
 # The same seed gives the same order, another one another.
 expect "same seed" "$(plan --seed 9)" "$(plan --seed 9)"
 [ "$(plan --seed 9)" != "$(plan --seed 10)" ] || fail "the seed changes nothing"

@@ -14,6 +14,8 @@
 
 enum { MESSAGES_MAX = 100, COLUMNS_MAX = 128 };
 
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
 /* The files beside the result files: plain tables without keys. */
 static const struct fb_column samples_columns[] = {
 	{.name = "run", .type = FB_COLUMN_TEXT},
@@ -27,6 +29,25 @@ static const struct fb_column environment_columns[] = {
 	{.name = "scope", .type = FB_COLUMN_TEXT}, {.name = "host", .type = FB_COLUMN_TEXT},
 	{.name = "rank", .type = FB_COLUMN_TEXT},  {.name = "key", .type = FB_COLUMN_TEXT},
 	{.name = "value", .type = FB_COLUMN_TEXT},
+};
+
+/* Written by scripts/sweep; docs/studies.md. */
+static const struct fb_column launches_columns[] = {
+	{.name = "index", .type = FB_COLUMN_U64},
+	{.name = "launch_index", .type = FB_COLUMN_U64},
+	{.name = "side", .type = FB_COLUMN_TEXT},
+	{.name = "attempt", .type = FB_COLUMN_U64},
+	{.name = "ranks", .type = FB_COLUMN_U64},
+	{.name = "nodes", .type = FB_COLUMN_TEXT}, /* empty: as the launcher placed them */
+	{.name = "status", .type = FB_COLUMN_TEXT},
+	{.name = "exit", .type = FB_COLUMN_U64},
+	{.name = "begin_utc", .type = FB_COLUMN_TEXT},
+	{.name = "end_utc", .type = FB_COLUMN_TEXT},
+	{.name = "seconds", .type = FB_COLUMN_F64},
+	{.name = "canary_before_us", .type = FB_COLUMN_TIME_US},
+	{.name = "canary_after_us", .type = FB_COLUMN_TIME_US},
+	{.name = "flags", .type = FB_COLUMN_TEXT},
+	{.name = "variant", .type = FB_COLUMN_TEXT},
 };
 
 void fb_csv_problem(struct fb_csv_check *check, const struct fb_csv_reader *reader,
@@ -170,13 +191,12 @@ static int find_sheet(struct fb_csv_check *check, const struct fb_csv_reader *r,
 {
 	const struct sheet sheets[] = {
 		{fb_columns, fb_columns_count, r->nfields, true},
-		{samples_columns, sizeof(samples_columns) / sizeof(samples_columns[0]), r->nfields,
-		 false},
-		{environment_columns, sizeof(environment_columns) / sizeof(environment_columns[0]),
-		 r->nfields, false},
+		{samples_columns, COUNT(samples_columns), r->nfields, false},
+		{environment_columns, COUNT(environment_columns), r->nfields, false},
+		{launches_columns, COUNT(launches_columns), r->nfields, false},
 	};
 
-	for (size_t i = 0; i < sizeof(sheets) / sizeof(sheets[0]) && !r->torn; i++)
+	for (size_t i = 0; i < COUNT(sheets) && !r->torn; i++)
 		if (begins_with(r, sheets[i].columns, sheets[i].ncolumns) &&
 		    (sheets[i].result || r->nfields == sheets[i].ncolumns)) {
 			*sheet = sheets[i];

@@ -87,7 +87,11 @@ static const char extra[] =
 	"\n"
 	"In a folder that `merge` made, facts that not all of its sources agree on are there for\n"
 	"each launch of those that state them, as `program.NAME.LAUNCH.env.KEY`. Where parts\n"
-	"of a launch differ in a fact, the N-th source's is `program.NAME.LAUNCH.partN.KEY`.\n";
+	"of a launch differ in a fact, the N-th source's is `program.NAME.LAUNCH.partN.KEY`.\n"
+	"\n"
+	"## launches.csv\n"
+	"\n"
+	"Of a sweep: a line per launch and attempt, see [studies.md](studies.md).\n";
 
 static void table(enum fb_column_kind kind, const char *title)
 {

@@ -31,6 +31,7 @@ expect "around a launch" "$(head -n 4 "$fake/starts" | cut -d' ' -f 1 | xargs)" 
 	"canary work more canary"
 holds "$fake/out" '^my: 12 launches, about [0-9]+s, to '
 expect "lines of progress" "$(grep -cE '^\[ *[0-9]+/12\] .* gone, about .* left$' "$fake/out")" 12
+"$FB_BUILD/bin/csvcheck" "$results/launches.csv" >"$fake/check" || fail "$(cat "$fake/check")"
 holds "$fake/out" '^launches: 12 in 12 attempts, [0-9]+ s; 12 ok$'
 expect "header" "$(head -n 1 "$results/launches.csv")" "$(sed -n 's/^| `\(index\)`.*/\1/p' \
 	docs/studies.md | head -n 1),launch_index,side,attempt,ranks,nodes,status,exit,begin_utc,$(
@@ -145,7 +146,7 @@ expect "exit code without nodes" "$rc" 3
 holds "$fake/err" 'launch 0 wants 2 nodes: accepted'
 verdict sweep_nodes
 
-# Two tasks of an array at once, each interrupted; then what is left, in whatever part it belongs to.
+# Two tasks of an array at once, each interrupted; then what is left, in the part it belongs to.
 begin 'launches 8\ncanary none\nwork --bytes=4'
 sweep_new --expand
 expect "exit code" "$rc" 0

@@ -37,7 +37,7 @@ static void test_add(void)
 	char variant[FB_VARIANT_CHARS], why[128];
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		strcpy(variant, cases[i].own);
+		snprintf(variant, sizeof(variant), "%s", cases[i].own);
 		CHECK_INT(fb_variant_add(variant, cases[i].tags, why, sizeof(why)), FB_OK);
 		CHECK_STR(variant, cases[i].whole);
 	}
@@ -55,8 +55,9 @@ static void test_refused(void)
 	tags[FB_VARIANT_CHARS - 8] = '\0';
 	CHECK_INT(fb_variant_add(variant, tags, why, sizeof(why)), FB_OK);
 	CHECK_INT(strlen(variant), FB_VARIANT_CHARS - 1);
-	strcpy(variant, "skew=1");
-	strcat(tags, "x");
+	snprintf(variant, sizeof(variant), "skew=1");
+	tags[FB_VARIANT_CHARS - 8] = 'x';
+	tags[FB_VARIANT_CHARS - 7] = '\0';
 	CHECK_INT(fb_variant_add(variant, tags, why, sizeof(why)), FB_EINPUT);
 	CHECK_STR(variant, "skew=1");
 	CHECK(strstr(why, "characters") != NULL);

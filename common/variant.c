@@ -88,7 +88,8 @@ int fb_variant_add(char variant[FB_VARIANT_CHARS], const char *tags, char *why, 
 	size_t count = 0, used = 0;
 
 	if (!add_items(items, &count, variant, &last) || !add_items(items, &count, tags, &last)) {
-		snprintf(why, n, "other keys: the program has %.*s itself", (int)last.key, last.text);
+		snprintf(why, n, "other keys: the program has %.*s itself", (int)last.key,
+			 last.text);
 		return FB_EINPUT;
 	}
 	for (size_t i = 0; i < count; i++) {

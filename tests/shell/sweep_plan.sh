@@ -29,9 +29,9 @@ plan() {
 cp "$golden/all.study" .
 "$study" --build build/here --seed 7 all.study >out 2>err
 expect "exit code" $? 0
-diff -u "$golden/all.tsv" out || fail "the plan is another one"
+diff -u "$golden/all.txt" out || fail "the plan is another one"
 diff -u - err <<-'END' || fail "what is left out is not said so"
-	fabricbench: all.study:12: left out: no program 'absent' in build/here/bin
+	fabricbench: all.study:13: left out: no program 'absent' in build/here/bin
 	fabricbench: all.study: left out: 2 ranks on 4 nodes, which do not divide
 	fabricbench: all.study: left out: 2 ranks on 8 nodes, which do not divide
 	fabricbench: all.study: left out: 4 ranks on 8 nodes, which do not divide

@@ -64,7 +64,7 @@ watch() {
 # run_program SHOW SETUP OUTPUT RANKS PROGRAM [argument...]: runs it, see watch; sets rc. SETUP is
 # called in the launcher's shell, to set its environment; OUTPUT gets the program's output.
 run_program() {
-	local show=$1 setup=$2 output=$3 name=${5##*/} to watcher
+	local show=$1 setup=$2 output=$3 name=${5##*/} to watcher i
 
 	shift 3
 	exec {to}> >(watch "$name" "$show")
@@ -84,6 +84,14 @@ run_program() {
 	done
 	child=''
 	exec {to}>&-
+	# What a failed launcher left behind may hold the other end open for long.
+	if [ "$rc" -ne 0 ]; then
+		for ((i = 0; i < 50; i++)); do
+			kill -0 "$watcher" 2>/dev/null || break
+			sleep 0.1
+		done
+		[ "$i" -lt 50 ] || kill "$watcher"
+	fi
 	wait "$watcher"
 	# Beyond the programs' own codes it is mpirun that says that a rank was killed.
 	[ "$rc" -le 5 ] || rc=5

@@ -22,8 +22,7 @@ struct settings {
 	bool two_sides, lines, directives, help, version;
 };
 
-#define FLAG(field, short_, name, help)                                                            \
-	FB_OPTION_FLAG(struct settings, field, short_, name, help)
+#define FLAG(field, short_, name, help) FB_OPTION_FLAG(struct settings, field, short_, name, help)
 #define STRING(field, name, place, fallback, help)                                                 \
 	FB_OPTION_STRING(struct settings, field, 0, name, place, fallback, NULL, help)
 
@@ -44,7 +43,8 @@ static const struct fb_option table[] = {
 		      "of the order of launches"),
 	FLAG(lines, 0, "lines", "programs and options, a line each, instead of the plan"),
 	FLAG(directives, 0, "directives", "what the file says that concerns several launches"),
-	STRING(build, "build", "DIR", NULL, "folder whose bin/ has the programs; without it they "
+	STRING(build, "build", "DIR", NULL,
+	       "folder whose bin/ has the programs; without it they "
 	       "are not looked for"),
 	STRING(folder, "folder", "DIR", "scripts/studies", "where studies are found by name"),
 	FB_OPTION_GROUP("Other"),
@@ -100,16 +100,16 @@ static int change(struct fb_study *study, const struct settings *s)
 static void print_program(const struct fb_study *study, const struct fb_study_program *program,
 			  int side, const char *between)
 {
-	struct fb_words options = {0};
+	struct fb_word_list options = {0};
 
-	if (!fb_words_append(&options, &program->options) &&
-	    !fb_words_append(&options, &study->side[side].options)) {
-		fb_words_merge_options(&options);
+	if (!fb_word_list_append(&options, &program->options) &&
+	    !fb_word_list_append(&options, &study->side[side].options)) {
+		fb_word_list_merge_options(&options);
 		fputs(program->name, stdout);
 		for (size_t i = 0; i < options.count; i++)
 			printf("%s%s", i ? " " : between, options.word[i]);
 	}
-	fb_words_free(&options);
+	fb_word_list_free(&options);
 }
 
 static void print_lines(const struct fb_study *study)
@@ -120,7 +120,7 @@ static void print_lines(const struct fb_study *study)
 	}
 }
 
-static void print_words(const struct fb_words *words, const char *separator)
+static void print_words(const struct fb_word_list *words, const char *separator)
 {
 	for (size_t i = 0; i < words->count; i++)
 		printf("%s%s", i ? separator : "", words->word[i]);
@@ -156,7 +156,9 @@ static void print_launch(const struct fb_study *study, const struct fb_sweep_pla
 	const struct fb_study_side *side = &study->side[launch->side];
 
 	printf("%zu\t%zu\t%s\t%llu\t", i, launch->launch_index,
-	       !study->two_sides ? "-" : launch->side == FB_SIDE_A ? "a" : "b",
+	       !study->two_sides	   ? "-"
+	       : launch->side == FB_SIDE_A ? "a"
+					   : "b",
 	       (unsigned long long)variant->ranks);
 	if (variant->nodes)
 		printf("%llu\t", (unsigned long long)variant->nodes);
@@ -178,8 +180,8 @@ static int print_plan(const struct fb_study *study, const struct settings *s)
 	int err = fb_sweep_plan_make(&plan, study, s->np, s->seed);
 
 	if (!err) {
-		printf("# fabricbench plan 1\n# study=%.*s\n# seed=%llu\n",
-		       (int)strcspn(name, "."), name, (unsigned long long)s->seed);
+		printf("# fabricbench plan 1\n# study=%.*s\n# seed=%llu\n", (int)strcspn(name, "."),
+		       name, (unsigned long long)s->seed);
 		print_canary(study, s->build);
 		printf("# canary_limit=%g\n", study->canary_limit);
 		printf("index\tlaunch_index\tside\tranks\tnodes\tvariant\tenv\tbuild\tseconds\t"

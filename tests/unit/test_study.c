@@ -17,8 +17,8 @@
 static void test_words(void)
 {
 	static const char *const good[] = {"A=1", "A=", "_a1=x,y", "A=1;B=2", "A=b=c;BA=;AB="};
-	static const char *const bad[] = {"", "-", "A", "=1", "1A=2", "A=1;", ";A=1", "A=1;A=2",
-					  "A=1;B", "A-B=1", "A=1;;B=2"};
+	static const char *const bad[] = {"",	  "-",	     "A",     "=1",    "1A=2",	  "A=1;",
+					  ";A=1", "A=1;A=2", "A=1;B", "A-B=1", "A=1;;B=2"};
 	char name[16] = "";
 
 	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++)
@@ -55,15 +55,15 @@ static void test_merge(void)
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		struct fb_words words = {0};
+		struct fb_word_list words = {0};
 		char *text;
 
-		CHECK_INT(fb_words_split(&words, cases[i].options), FB_OK);
-		fb_words_merge_options(&words);
-		text = fb_words_join(&words, " ");
+		CHECK_INT(fb_word_list_split(&words, cases[i].options), FB_OK);
+		fb_word_list_merge_options(&words);
+		text = fb_word_list_join(&words, " ");
 		CHECK_STR(text, cases[i].merged);
 		free(text);
-		fb_words_free(&words);
+		fb_word_list_free(&words);
 	}
 }
 
@@ -133,7 +133,8 @@ static void test_order(struct fb_study *study)
 		bool seen[5][6][FB_SIDES] = {{{false}}};
 
 		CHECK_INT(plan_of("launches 5\nenv A=1 A=2 -\nenv B=1 -\nside b X=1\nbarrier\n",
-				  study, &plan, seed), FB_OK);
+				  study, &plan, seed),
+			  FB_OK);
 		CHECK_INT(plan.nvariants, 6);
 		if (!CHECK_INT(plan.count, 60) || !plan.launch)
 			return;
@@ -157,11 +158,40 @@ static void test_order(struct fb_study *study)
 static void test_any_text(struct fb_study *study)
 {
 	static const char *const words[] = {
-		"launches", "ranks",  "nodes",	"ranks-per-node", "env", "side",  "canary", "*",
-		"barrier",  "?x",     "--a=1",	"--csv=x",	  "A=1", "A=2;B", "-",	    "a",
-		"b",	    "2,4,8",  "1:64:2", "0",		  "3",	 "none",  "#",	    "\n",
-		"\n",	    "--x",    "B=",	"canary-limit",	  "20%", "\t",	  "\xff",   "=",
-		"99999999999999999999", "--build=",
+		"launches",
+		"ranks",
+		"nodes",
+		"ranks-per-node",
+		"env",
+		"side",
+		"canary",
+		"*",
+		"barrier",
+		"?x",
+		"--a=1",
+		"--csv=x",
+		"A=1",
+		"A=2;B",
+		"-",
+		"a",
+		"b",
+		"2,4,8",
+		"1:64:2",
+		"0",
+		"3",
+		"none",
+		"#",
+		"\n",
+		"\n",
+		"--x",
+		"B=",
+		"canary-limit",
+		"20%",
+		"\t",
+		"\xff",
+		"=",
+		"99999999999999999999",
+		"--build=",
 	};
 	struct fb_sweep_plan plan;
 	struct fb_rng rng;

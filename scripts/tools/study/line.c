@@ -14,13 +14,13 @@
 
 /* What a sweep itself tells each program; a study that says so too would contradict it. */
 static const char *const reserved[] = {
-	"--csv",  "--run",  "--launch-index", "--tag",	   "--resume", "--list",
-	"--help", "--man",  "--version",      "--dry-run", "--check-plan",
+	"--csv",  "--run", "--launch-index", "--tag",	  "--resume",	  "--list",
+	"--help", "--man", "--version",	     "--dry-run", "--check-plan",
 };
 
 /* `what`: the line's first word, for the message. */
 static int check_options(const struct fb_study *study, const char *what,
-			 const struct fb_words *options, int line)
+			 const struct fb_word_list *options, int line)
 {
 	for (size_t i = 0; i < options->count; i++) {
 		const char *word = options->word[i];
@@ -42,12 +42,12 @@ static int check_options(const struct fb_study *study, const char *what,
 }
 
 /* The words from the `first` on. */
-static struct fb_words rest(const struct fb_words *words, size_t first)
+static struct fb_word_list rest(const struct fb_word_list *words, size_t first)
 {
-	return (struct fb_words){.word = words->word + first, .count = words->count - first};
+	return (struct fb_word_list){.word = words->word + first, .count = words->count - first};
 }
 
-static int one_word(const struct fb_study *study, const struct fb_words *words, int line,
+static int one_word(const struct fb_study *study, const struct fb_word_list *words, int line,
 		    const char *accepted)
 {
 	if (words->count == 2)
@@ -56,7 +56,7 @@ static int one_word(const struct fb_study *study, const struct fb_words *words, 
 			      words->count - 1, accepted);
 }
 
-static int read_launches(struct fb_study *study, const struct fb_words *words, int line)
+static int read_launches(struct fb_study *study, const struct fb_word_list *words, int line)
 {
 	static const char accepted[] = "a number from 1 to 10000";
 	uint64_t value = 0;
@@ -71,7 +71,7 @@ static int read_launches(struct fb_study *study, const struct fb_words *words, i
 	return FB_OK;
 }
 
-static int read_numbers(struct fb_study *study, const struct fb_words *words, int line,
+static int read_numbers(struct fb_study *study, const struct fb_word_list *words, int line,
 			struct fb_sizes *numbers)
 {
 	static const char accepted[] = "a list of numbers from 1 to 1048576, as 2,4,8 or 2:64:2";
@@ -90,23 +90,24 @@ static int read_numbers(struct fb_study *study, const struct fb_words *words, in
 	return FB_OK;
 }
 
-static int read_ranks(struct fb_study *study, const struct fb_words *words, int line)
+static int read_ranks(struct fb_study *study, const struct fb_word_list *words, int line)
 {
 	if (study->ranks.count)
-		return fb_study_error(study, line, "%s '%s': accepted is either ranks or "
-				      "ranks-per-node, once", words->word[0],
-				      words->count > 1 ? words->word[1] : "");
+		return fb_study_error(study, line,
+				      "%s '%s': accepted is either ranks or "
+				      "ranks-per-node, once",
+				      words->word[0], words->count > 1 ? words->word[1] : "");
 	study->ranks_per_node = !strcmp(words->word[0], "ranks-per-node");
 	return read_numbers(study, words, line, &study->ranks);
 }
 
-static int read_nodes(struct fb_study *study, const struct fb_words *words, int line)
+static int read_nodes(struct fb_study *study, const struct fb_word_list *words, int line)
 {
 	return read_numbers(study, words, line, &study->nodes);
 }
 
 /* Whether an alternative of this axis sets what one of an earlier axis sets too. */
-static bool axis_clashes(const struct fb_study *study, const struct fb_words *axis, char *name,
+static bool axis_clashes(const struct fb_study *study, const struct fb_word_list *axis, char *name,
 			 size_t n)
 {
 	for (size_t i = 0; i < study->nenv; i++)
@@ -118,34 +119,40 @@ static bool axis_clashes(const struct fb_study *study, const struct fb_words *ax
 	return false;
 }
 
-static int read_env(struct fb_study *study, const struct fb_words *words, int line)
+static int read_env(struct fb_study *study, const struct fb_word_list *words, int line)
 {
-	struct fb_words more = rest(words, 1), *axes;
+	struct fb_word_list more = rest(words, 1), *axes;
 	char name[128];
 
 	if (more.count == 0)
-		return fb_study_error(study, line, "env without a word: accepted are alternatives "
+		return fb_study_error(study, line,
+				      "env without a word: accepted are alternatives "
 				      "NAME=VALUE, NAME=VALUE;NAME=VALUE, or - for none");
 	for (size_t i = 0; i < more.count; i++) {
-		const struct fb_words before = {.word = more.word, .count = i};
+		const struct fb_word_list before = {.word = more.word, .count = i};
 
 		if (strcmp(more.word[i], "-") && !fb_word_is_assignments(more.word[i]))
-			return fb_study_error(study, line, "env '%s': accepted are NAME=VALUE, "
+			return fb_study_error(study, line,
+					      "env '%s': accepted are NAME=VALUE, "
 					      "several of them joined by ';', or - for none",
 					      more.word[i]);
-		if (fb_words_have(&before, more.word[i]))
-			return fb_study_error(study, line, "env '%s' twice: accepted is each "
-					      "alternative once", more.word[i]);
+		if (fb_word_list_have(&before, more.word[i]))
+			return fb_study_error(study, line,
+					      "env '%s' twice: accepted is each "
+					      "alternative once",
+					      more.word[i]);
 	}
 	if (axis_clashes(study, &more, name, sizeof(name)))
-		return fb_study_error(study, line, "env %s: set by an earlier env line too; "
-				      "accepted is one line for each variable", name);
+		return fb_study_error(study, line,
+				      "env %s: set by an earlier env line too; "
+				      "accepted is one line for each variable",
+				      name);
 	axes = realloc(study->env, (study->nenv + 1) * sizeof(*axes));
 	if (!axes)
 		return fb_error(FB_ENOMEM, "out of memory for a study");
 	study->env = axes;
-	axes[study->nenv] = (struct fb_words){0};
-	return fb_words_append(&axes[study->nenv++], &more);
+	axes[study->nenv] = (struct fb_word_list){0};
+	return fb_word_list_append(&axes[study->nenv++], &more);
 }
 
 static int read_side_word(struct fb_study *study, struct fb_study_side *side, const char *word,
@@ -160,14 +167,16 @@ static int read_side_word(struct fb_study *study, struct fb_study_side *side, co
 		return side->build ? FB_OK : fb_error(FB_ENOMEM, "out of memory for a study");
 	}
 	if (fb_word_is_assignments(word))
-		return fb_words_add(&side->variables, word, strlen(word));
+		return fb_word_list_add(&side->variables, word, strlen(word));
 	if (fb_word_is_option(word) && strcmp(word, "--build="))
-		return fb_words_add(&side->options, word, strlen(word));
-	return fb_study_error(study, line, "side: '%s': accepted are NAME=VALUE (environment), "
-			      "--build=FOLDER, and options of the programs as --name=value", word);
+		return fb_word_list_add(&side->options, word, strlen(word));
+	return fb_study_error(study, line,
+			      "side: '%s': accepted are NAME=VALUE (environment), "
+			      "--build=FOLDER, and options of the programs as --name=value",
+			      word);
 }
 
-static int read_side(struct fb_study *study, const struct fb_words *words, int line)
+static int read_side(struct fb_study *study, const struct fb_word_list *words, int line)
 {
 	const char *name = words->count > 1 ? words->word[1] : "";
 	struct fb_study_side *side;
@@ -177,8 +186,10 @@ static int read_side(struct fb_study *study, const struct fb_words *words, int l
 		return fb_study_error(study, line, "side '%s': accepted are a and b", name);
 	side = &study->side[*name == 'a' ? FB_SIDE_A : FB_SIDE_B];
 	if (side->line)
-		return fb_study_error(study, line, "side %s a second time: accepted is one line, "
-				      "the first is line %d", name, side->line);
+		return fb_study_error(study, line,
+				      "side %s a second time: accepted is one line, "
+				      "the first is line %d",
+				      name, side->line);
 	side->line = line;
 	study->two_sides = true;
 	for (size_t i = 2; !err && i < words->count; i++)
@@ -186,33 +197,35 @@ static int read_side(struct fb_study *study, const struct fb_words *words, int l
 	if (!err)
 		err = check_options(study, "side", &side->options, line);
 	if (!err)
-		fb_words_merge_options(&side->options);
+		fb_word_list_merge_options(&side->options);
 	return err;
 }
 
-static int read_canary(struct fb_study *study, const struct fb_words *words, int line)
+static int read_canary(struct fb_study *study, const struct fb_word_list *words, int line)
 {
-	struct fb_words options = rest(words, 2);
+	struct fb_word_list options = rest(words, 2);
 	const char *name = words->count > 1 ? words->word[1] : "";
 	int err;
 
 	if (!fb_word_is_program(name) || (!strcmp(name, "none") && options.count))
-		return fb_study_error(study, line, "canary '%s': accepted are a program with its "
-				      "options, or none", name);
+		return fb_study_error(study, line,
+				      "canary '%s': accepted are a program with its "
+				      "options, or none",
+				      name);
 	if (study->canary.name)
 		return fb_study_error(study, line, "canary a second time: accepted is one line");
 	err = check_options(study, "canary", &options, line);
 	if (!err)
-		err = fb_words_append(&study->canary.options, &options);
+		err = fb_word_list_append(&study->canary.options, &options);
 	if (err)
 		return err;
-	fb_words_merge_options(&study->canary.options);
+	fb_word_list_merge_options(&study->canary.options);
 	study->canary.line = line;
 	study->canary.name = strdup(name);
 	return study->canary.name ? FB_OK : fb_error(FB_ENOMEM, "out of memory for a study");
 }
 
-static int read_canary_limit(struct fb_study *study, const struct fb_words *words, int line)
+static int read_canary_limit(struct fb_study *study, const struct fb_word_list *words, int line)
 {
 	struct limit {
 		double ratio;
@@ -232,17 +245,17 @@ static int read_canary_limit(struct fb_study *study, const struct fb_words *word
 	return FB_OK;
 }
 
-static int read_common(struct fb_study *study, const struct fb_words *words, int line)
+static int read_common(struct fb_study *study, const struct fb_word_list *words, int line)
 {
-	struct fb_words options = rest(words, 1);
+	struct fb_word_list options = rest(words, 1);
 	int err = check_options(study, "*", &options, line);
 
-	return err ? err : fb_words_append(&study->common, &options);
+	return err ? err : fb_word_list_append(&study->common, &options);
 }
 
 static const struct {
 	const char *word;
-	int (*read)(struct fb_study *study, const struct fb_words *words, int line);
+	int (*read)(struct fb_study *study, const struct fb_word_list *words, int line);
 	bool for_several; /* says nothing of a single launch */
 } directives[] = {
 	{"*", read_common, false},
@@ -270,53 +283,53 @@ static int add_program(struct fb_study *study, struct fb_study_program *program)
 }
 
 static int read_program(struct fb_study *study, const struct fb_study_changes *changes,
-			const struct fb_words *words, int line)
+			const struct fb_word_list *words, int line)
 {
 	struct fb_study_program program = {.line = line, .optional = words->word[0][0] == '?'};
-	const struct fb_words own = rest(words, 1);
+	const struct fb_word_list own = rest(words, 1);
 	const char *name = words->word[0] + (program.optional ? 1 : 0);
 	int err;
 
 	if (!fb_word_is_program(name))
-		return fb_study_error(study, line,
-				      "'%s': accepted are " FB_STUDY_WORDS, words->word[0]);
+		return fb_study_error(study, line, "'%s': accepted are " FB_STUDY_WORDS,
+				      words->word[0]);
 	program.name = strdup(name);
 	err = program.name ? FB_OK : fb_error(FB_ENOMEM, "out of memory for a study");
 	if (!err)
-		err = fb_words_append(&program.options, &study->common);
+		err = fb_word_list_append(&program.options, &study->common);
 	if (!err)
-		err = fb_words_append(&program.options, &own);
+		err = fb_word_list_append(&program.options, &own);
 	if (!err && changes->options)
-		err = fb_words_split(&program.options, changes->options);
+		err = fb_word_list_split(&program.options, changes->options);
 	if (!err)
 		err = check_options(study, name, &program.options, line);
 	if (!err) {
-		fb_words_merge_options(&program.options);
+		fb_word_list_merge_options(&program.options);
 		err = add_program(study, &program);
 	}
 	free(program.name);
-	fb_words_free(&program.options);
+	fb_word_list_free(&program.options);
 	return err;
 }
 
 int fb_study_line(struct fb_study *study, const struct fb_study_changes *changes,
-		  const struct fb_words *words, int line)
+		  const struct fb_word_list *words, int line)
 {
 	for (size_t i = 0; i < sizeof(directives) / sizeof(directives[0]); i++) {
 		if (strcmp(words->word[0], directives[i].word))
 			continue;
 		if (directives[i].for_several &&
-		    fb_words_add(&study->directives, words->word[0], strlen(words->word[0])))
+		    fb_word_list_add(&study->directives, words->word[0], strlen(words->word[0])))
 			return FB_ENOMEM;
 		return directives[i].read(study, words, line);
 	}
 	if (changes->only && *changes->only) {
-		struct fb_words only = {0};
-		int err = fb_words_split(&only, changes->only);
-		bool wanted = !err && fb_words_have(&only, words->word[0] +
-							       (words->word[0][0] == '?'));
+		struct fb_word_list only = {0};
+		int err = fb_word_list_split(&only, changes->only);
+		bool wanted = !err &&
+			      fb_word_list_have(&only, words->word[0] + (words->word[0][0] == '?'));
 
-		fb_words_free(&only);
+		fb_word_list_free(&only);
 		if (err || !wanted)
 			return err;
 	}

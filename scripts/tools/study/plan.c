@@ -21,7 +21,7 @@ static int by_text(const void *a, const void *b)
 /* All assignments of the alternatives at one point of the product, sorted. NULL: no memory. */
 static char *join_variables(const struct fb_study *study, const size_t at[])
 {
-	struct fb_words all = {0};
+	struct fb_word_list all = {0};
 	char *text = NULL;
 	int err = FB_OK;
 
@@ -30,14 +30,14 @@ static char *join_variables(const struct fb_study *study, const size_t at[])
 
 		for (size_t n; !err && strcmp(word, "-") && *word; word += n + (word[n] == ';')) {
 			n = strcspn(word, ";");
-			err = fb_words_add(&all, word, n);
+			err = fb_word_list_add(&all, word, n);
 		}
 	}
 	if (!err && all.count)
 		qsort(all.word, all.count, sizeof(*all.word), by_text);
 	if (!err)
-		text = fb_words_join(&all, ";");
-	fb_words_free(&all);
+		text = fb_word_list_join(&all, ";");
+	fb_word_list_free(&all);
 	return text;
 }
 
@@ -76,8 +76,8 @@ static int add_variant(struct fb_sweep_plan *plan, const struct fb_study *study,
 		free(variables);
 		return err;
 	}
-	larger[plan->nvariants++] = (struct fb_sweep_variant){
-		.ranks = ranks, .nodes = nodes, .variables = variables};
+	larger[plan->nvariants++] =
+		(struct fb_sweep_variant){.ranks = ranks, .nodes = nodes, .variables = variables};
 	return FB_OK;
 }
 
@@ -112,16 +112,19 @@ static int add_variants(struct fb_sweep_plan *plan, const struct fb_study *study
 			if (study->ranks_per_node)
 				r *= n ? n : 1;
 			if (n && (r < n || r % n))
-				fprintf(stderr, "fabricbench: %s: left out: %llu ranks on %llu "
-					"nodes, which do not divide\n", study->path,
-					(unsigned long long)r, (unsigned long long)n);
+				fprintf(stderr,
+					"fabricbench: %s: left out: %llu ranks on %llu "
+					"nodes, which do not divide\n",
+					study->path, (unsigned long long)r, (unsigned long long)n);
 			else
 				err = add_environments(plan, study, r, n);
 		}
 	}
 	if (!err && plan->nvariants == 0)
-		err = fb_error(FB_EINPUT, "%s: no number of ranks divides among the nodes: "
-			       "expected multiples of them", study->path);
+		err = fb_error(FB_EINPUT,
+			       "%s: no number of ranks divides among the nodes: "
+			       "expected multiples of them",
+			       study->path);
 	return err;
 }
 

@@ -46,8 +46,10 @@ static int open_file(struct fb_study *study, const char *name, const char *folde
 	study->path = path;
 	*file = fopen(path, "r");
 	return *file ? FB_OK
-		     : fb_error(FB_EINPUT, "no study '%s': neither a file that can be read nor "
-				"%s/%s.study", name, folder, name);
+		     : fb_error(FB_EINPUT,
+				"no study '%s': neither a file that can be read nor "
+				"%s/%s.study",
+				name, folder, name);
 }
 
 static int read_lines(struct fb_study *study, const struct fb_study_changes *changes, FILE *file)
@@ -57,13 +59,13 @@ static int read_lines(struct fb_study *study, const struct fb_study_changes *cha
 	int err = FB_OK;
 
 	for (int line = 1; !err && getline(&text, &size, file) >= 0; line++) {
-		struct fb_words words = {0};
+		struct fb_word_list words = {0};
 
 		text[strcspn(text, "#")] = '\0';
-		err = fb_words_split(&words, text);
+		err = fb_word_list_split(&words, text);
 		if (!err && words.count)
 			err = fb_study_line(study, changes, &words, line);
-		fb_words_free(&words);
+		fb_word_list_free(&words);
 	}
 	if (!err && ferror(file))
 		err = fb_error(FB_EINPUT, "%s: %s", study->path, strerror(errno));
@@ -105,7 +107,7 @@ static int who_lacks(const struct fb_study *study, const char *bin, const char *
 static void free_program(struct fb_study_program *program)
 {
 	free(program->name);
-	fb_words_free(&program->options);
+	fb_word_list_free(&program->options);
 }
 
 /* Takes optional programs that are absent out; the absence of others is an error. */
@@ -140,8 +142,8 @@ static int find_programs(struct fb_study *study, const char *bin)
 /* Whether each name that was asked for is a program of the study. */
 static int find_names(const struct fb_study *study, const char *only)
 {
-	struct fb_words names = {0};
-	int err = only ? fb_words_split(&names, only) : FB_OK;
+	struct fb_word_list names = {0};
+	int err = only ? fb_word_list_split(&names, only) : FB_OK;
 
 	for (size_t i = 0; !err && i < names.count; i++) {
 		size_t j = 0;
@@ -152,7 +154,7 @@ static int find_names(const struct fb_study *study, const char *only)
 			err = fb_error(FB_EINPUT, "ONLY=%s: no such program in %s", names.word[i],
 				       study->path);
 	}
-	fb_words_free(&names);
+	fb_word_list_free(&names);
 	return err;
 }
 
@@ -169,7 +171,7 @@ static int check_builds(const struct fb_study *study)
 		if (absent)
 			return fb_study_error(study, study->side[side].line,
 					      "side %c: --build=%s: accepted is a folder with bin/",
-					      "ab"[side], study->side[side].build);
+					      "ab"[side], study -> side[side].build);
 	}
 	return FB_OK;
 }
@@ -189,7 +191,8 @@ static int check_sides(const struct fb_study *study)
 						return fb_study_error(
 							study, study->side[side].line,
 							"side %c: %s is set by an env line too; "
-							"accepted is either", "ab"[side], name);
+							"accepted is either",
+							"ab"[side], name);
 	return FB_OK;
 }
 
@@ -224,15 +227,15 @@ void fb_study_free(struct fb_study *study)
 	free(study->program);
 	free_program(&study->canary);
 	for (size_t i = 0; i < study->nenv; i++)
-		fb_words_free(&study->env[i]);
+		fb_word_list_free(&study->env[i]);
 	free(study->env);
 	for (int side = 0; side < FB_SIDES; side++) {
-		fb_words_free(&study->side[side].variables);
-		fb_words_free(&study->side[side].options);
+		fb_word_list_free(&study->side[side].variables);
+		fb_word_list_free(&study->side[side].options);
 		free(study->side[side].build);
 	}
-	fb_words_free(&study->common);
-	fb_words_free(&study->directives);
+	fb_word_list_free(&study->common);
+	fb_word_list_free(&study->directives);
 	free(study->path);
 	*study = (struct fb_study){0};
 }

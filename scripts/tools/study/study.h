@@ -19,35 +19,35 @@ enum { FB_STUDY_LAUNCHES = 10000, FB_STUDY_RANKS = 1 << 20 }; /* most of them */
 /* A program and its options. */
 struct fb_study_program {
 	char *name;
-	struct fb_words options; /* merged: each name once */
-	int line;		 /* of the file */
-	bool optional;		 /* left out where the program is absent */
+	struct fb_word_list options; /* merged: each name once */
+	int line;		     /* of the file */
+	bool optional;		     /* left out where the program is absent */
 };
 
 /* What differs between the two sides of a comparison. */
 struct fb_study_side {
-	struct fb_words variables; /* NAME=VALUE, or several joined by ';' */
-	struct fb_words options;   /* replace those of every program */
-	char *build;		   /* folder with bin/; NULL: the one that is used anyway */
-	int line;		   /* 0: the file does not name this side */
+	struct fb_word_list variables; /* NAME=VALUE, or several joined by ';' */
+	struct fb_word_list options;   /* replace those of every program */
+	char *build;		       /* folder with bin/; NULL: the one that is used anyway */
+	int line;		       /* 0: the file does not name this side */
 };
 
 struct fb_study {
 	char *path;
 	struct fb_study_program *program; /* [nprograms] */
 	size_t nprograms;
-	struct fb_words common; /* options after *, while reading */
-	uint64_t launches;	/* of each variant and side, 1 or more */
-	struct fb_sizes ranks;	/* count 0: not said */
-	struct fb_sizes nodes;	/* count 0: not said */
-	bool ranks_per_node;	/* whether `ranks` counts those of one node */
-	struct fb_words *env;	/* [nenv] axes: alternatives, of which "-" sets nothing */
+	struct fb_word_list common; /* options after *, while reading */
+	uint64_t launches;	    /* of each variant and side, 1 or more */
+	struct fb_sizes ranks;	    /* count 0: not said */
+	struct fb_sizes nodes;	    /* count 0: not said */
+	bool ranks_per_node;	    /* whether `ranks` counts those of one node */
+	struct fb_word_list *env;   /* [nenv] axes: alternatives, of which "-" sets nothing */
 	size_t nenv;
 	struct fb_study_side side[FB_SIDES];
 	bool two_sides;
 	struct fb_study_program canary; /* name NULL: the default one; "none": none */
 	double canary_limit;		/* 0.2: a fifth more or less */
-	struct fb_words directives;	/* those that only mean something for several launches */
+	struct fb_word_list directives; /* those that only mean something for several launches */
 };
 
 /* What the command line may say differently. */
@@ -81,6 +81,6 @@ int fb_study_error(const struct fb_study *study, int line, const char *fmt, ...)
 
 /* What line.c does of fb_study_read: one line of the file, without its comment. */
 int fb_study_line(struct fb_study *study, const struct fb_study_changes *changes,
-		  const struct fb_words *words, int line);
+		  const struct fb_word_list *words, int line);
 
 #endif

@@ -15,7 +15,7 @@ static int no_memory(void)
 	return fb_error(FB_ENOMEM, "out of memory for a study");
 }
 
-int fb_words_add(struct fb_words *words, const char *text, size_t length)
+int fb_word_list_add(struct fb_word_list *words, const char *text, size_t length)
 {
 	char **larger = realloc(words->word, (words->count + 1) * sizeof(*larger));
 
@@ -29,29 +29,29 @@ int fb_words_add(struct fb_words *words, const char *text, size_t length)
 	return FB_OK;
 }
 
-int fb_words_split(struct fb_words *words, const char *text)
+int fb_word_list_split(struct fb_word_list *words, const char *text)
 {
 	int err = FB_OK;
 
 	for (text += strspn(text, blanks); !err && *text; text += strspn(text, blanks)) {
 		size_t length = strcspn(text, blanks);
 
-		err = fb_words_add(words, text, length);
+		err = fb_word_list_add(words, text, length);
 		text += length;
 	}
 	return err;
 }
 
-int fb_words_append(struct fb_words *words, const struct fb_words *more)
+int fb_word_list_append(struct fb_word_list *words, const struct fb_word_list *more)
 {
 	int err = FB_OK;
 
 	for (size_t i = 0; !err && i < more->count; i++)
-		err = fb_words_add(words, more->word[i], strlen(more->word[i]));
+		err = fb_word_list_add(words, more->word[i], strlen(more->word[i]));
 	return err;
 }
 
-char *fb_words_join(const struct fb_words *words, const char *separator)
+char *fb_word_list_join(const struct fb_word_list *words, const char *separator)
 {
 	char *text = NULL;
 	size_t bytes = 0;
@@ -71,7 +71,7 @@ char *fb_words_join(const struct fb_words *words, const char *separator)
 	return text;
 }
 
-bool fb_words_have(const struct fb_words *words, const char *word)
+bool fb_word_list_have(const struct fb_word_list *words, const char *word)
 {
 	for (size_t i = 0; i < words->count; i++)
 		if (!strcmp(words->word[i], word))
@@ -79,12 +79,12 @@ bool fb_words_have(const struct fb_words *words, const char *word)
 	return false;
 }
 
-void fb_words_free(struct fb_words *words)
+void fb_word_list_free(struct fb_word_list *words)
 {
 	for (size_t i = 0; i < words->count; i++)
 		free(words->word[i]);
 	free(words->word);
-	*words = (struct fb_words){0};
+	*words = (struct fb_word_list){0};
 }
 
 /* The length of "--name". */
@@ -160,7 +160,7 @@ bool fb_assignments_clash(const char *a, const char *b, char *name, size_t n)
 	return false;
 }
 
-void fb_words_merge_options(struct fb_words *options)
+void fb_word_list_merge_options(struct fb_word_list *options)
 {
 	size_t kept = 0;
 

@@ -10,25 +10,25 @@
 #include <stddef.h>
 
 /* A list of owned texts; {0} is empty. */
-struct fb_words {
+struct fb_word_list {
 	char **word; /* [count] */
 	size_t count;
 };
 
 /* Adds a copy of text[0..length). Returns 0 or FB_ENOMEM (printed). */
-int fb_words_add(struct fb_words *words, const char *text, size_t length);
+int fb_word_list_add(struct fb_word_list *words, const char *text, size_t length);
 
 /* Adds the words of a text, which blanks separate. Returns 0 or FB_ENOMEM (printed). */
-int fb_words_split(struct fb_words *words, const char *text);
+int fb_word_list_split(struct fb_word_list *words, const char *text);
 
 /* Adds copies of all words of `more`. Returns 0 or FB_ENOMEM (printed). */
-int fb_words_append(struct fb_words *words, const struct fb_words *more);
+int fb_word_list_append(struct fb_word_list *words, const struct fb_word_list *more);
 
 /* The words with `separator` between them, malloced; NULL: no memory (printed). */
-char *fb_words_join(const struct fb_words *words, const char *separator);
+char *fb_word_list_join(const struct fb_word_list *words, const char *separator);
 
-bool fb_words_have(const struct fb_words *words, const char *word);
-void fb_words_free(struct fb_words *words);
+bool fb_word_list_have(const struct fb_word_list *words, const char *word);
+void fb_word_list_free(struct fb_word_list *words);
 
 /* Whether a word is an option as studies write it: --name or --name=value. */
 bool fb_word_is_option(const char *word);
@@ -52,6 +52,6 @@ bool fb_assignments_clash(const char *a, const char *b, char *name, size_t n);
  * Of two options of the same name only the later one stays, in the place of the earlier one.
  * All words have to be options.
  */
-void fb_words_merge_options(struct fb_words *options);
+void fb_word_list_merge_options(struct fb_word_list *options);
 
 #endif

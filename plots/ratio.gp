@@ -9,6 +9,7 @@ load folder."lib/common.gp"
 if (!LIBRARY || OWN == 0) exit
 
 if (SIZES == 0) set xrange [-0.6 : OWN - 0.4]
+note = "above 1 the algorithm is quicker; ".note
 set ylabel "time of the MPI library / own time"
 set logscale y 2
 set format y "%g"

@@ -64,8 +64,7 @@ static int compare_rows(const void *x, const void *y)
 	order = order ? order : compare_u64(number(*a, "bytes"), number(*b, "bytes"));
 	order = order ? order : compare_keys(*a, *b, true);
 	order = order ? order : strcmp(fb_result_text(*a, "run"), fb_result_text(*b, "run"));
-	order = order ? order
-		      : compare_u64(number(*a, "launch_index"), number(*b, "launch_index"));
+	order = order ? order : compare_u64(number(*a, "launch_index"), number(*b, "launch_index"));
 	/* As read: the rows are in one array. */
 	return order ? order : (*a > *b) - (*a < *b);
 }
@@ -83,6 +82,8 @@ static void join_times(struct fb_cell *cell, double *x, size_t n)
 
 	fb_sort(x, n, x + n);
 	cell->us = fb_sorted_median(x, n);
+	cell->least_us = x[0];
+	cell->most_us = x[n - 1];
 	if (n == 1)
 		return; /* the interval within the launch stays */
 	cell->low_us = x[0];
@@ -128,6 +129,8 @@ static struct fb_cell make_cell(const struct fb_result *const *row, size_t n, do
 		.us = none,
 		.low_us = none,
 		.high_us = none,
+		.least_us = none,
+		.most_us = none,
 		.busbw_GBps = none,
 		.bound_us = none,
 		.flags = "",
@@ -263,9 +266,9 @@ const char *fb_section_title(const struct fb_section *section, char *buf, size_t
 	static const struct {
 		const char *column, *usual, *before;
 	} rest[] = {
-		{"root", "0", "root "},		  {"in_place", "no", "in place: "},
-		{"memory", "host", "memory "},	  {"registration", "registered", "buffers "},
-		{"launch", "blocking", ""},	  {"cadence", "isolated", ""},
+		{"root", "0", "root "},	       {"in_place", "no", "in place: "},
+		{"memory", "host", "memory "}, {"registration", "registered", "buffers "},
+		{"launch", "blocking", ""},    {"cadence", "isolated", ""},
 		{"variant", "", ""},
 	};
 	const struct fb_cell *cell = section->cell;

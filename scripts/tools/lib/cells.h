@@ -17,14 +17,15 @@
 struct fb_cell {
 	const struct fb_result *row; /* one of its rows: for the key. Borrowed */
 	uint64_t bytes;
-	size_t launches;	/* with a time */
-	enum fb_status status;	/* the worst of its launches */
-	const char *reason;	/* of the launch with that status */
-	double us;		/* median over launches of the row's median; NAN: no time */
-	double low_us, high_us; /* see fb_cells_make */
-	double busbw_GBps;	/* that belongs to `us`; NAN: nothing is counted */
-	double bound_us;	/* median over launches; NAN: unknown */
-	const char *flags;	/* of the first launch */
+	size_t launches;	  /* with a time */
+	enum fb_status status;	  /* the worst of its launches */
+	const char *reason;	  /* of the launch with that status */
+	double us;		  /* median over launches of the row's median; NAN: no time */
+	double low_us, high_us;	  /* see fb_cells_make */
+	double least_us, most_us; /* of the launches' medians; NAN: no time */
+	double busbw_GBps;	  /* that belongs to `us`; NAN: nothing is counted */
+	double bound_us;	  /* median over launches; NAN: unknown */
+	const char *flags;	  /* of the first launch */
 };
 
 struct fb_section {

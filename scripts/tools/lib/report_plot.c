@@ -6,6 +6,7 @@
  * made here, where columns are found by name.
  */
 #include "common/error.h"
+#include "scripts/tools/lib/gnuplot.h"
 #include "scripts/tools/lib/report.h"
 
 #include <math.h>
@@ -79,25 +80,6 @@ static int compare_series(const void *x, const void *y)
 	return da < db ? -1 : da > db;
 }
 
-/* gnuplot's single quotes take everything but themselves, which is doubled. */
-static void put_quoted(FILE *out, const char *text)
-{
-	fputc('\'', out);
-	for (; *text; text++) {
-		if (*text == '\'')
-			fputc('\'', out);
-		fputc(*text, out);
-	}
-	fputc('\'', out);
-}
-
-static void put_text(FILE *out, const char *name, const char *text)
-{
-	fprintf(out, "%s = ", name);
-	put_quoted(out, text);
-	fputc('\n', out);
-}
-
 static void series_name(const struct fb_cell *cell, char name[NAME_CHARS])
 {
 	const char *engine = fb_cell_text(cell, "engine");
@@ -108,31 +90,30 @@ static void series_name(const struct fb_cell *cell, char name[NAME_CHARS])
 		 fb_cell_text(cell, "algorithm"), shm ? "" : " ", shm ? "" : transport);
 }
 
-static void put_value(FILE *out, double x)
-{
-	if (isfinite(x))
-		fprintf(out, " %.6g", x);
-	else
-		fputs(" NaN", out);
-}
-
 /* Where there is no interval the point itself stands for it. */
 static void put_line(FILE *out, const struct fb_cell *cell, const struct fb_cell *library)
 {
 	struct fb_ratio ratio = fb_cell_ratio(library, cell);
+	double low = isfinite(cell->low_us) ? cell->low_us : cell->us;
+	double high = isfinite(cell->high_us) ? cell->high_us : cell->us;
+	double bytes = cell->busbw_GBps * cell->us; /* a rate is made of a time, never of rates */
 	const double values[] = {
 		cell->us,
-		isfinite(cell->low_us) ? cell->low_us : cell->us,
-		isfinite(cell->high_us) ? cell->high_us : cell->us,
+		low,
+		high,
 		cell->busbw_GBps,
 		ratio.value,
 		isfinite(ratio.low) ? ratio.low : ratio.value,
 		isfinite(ratio.high) ? ratio.high : ratio.value,
+		bytes / high,
+		bytes / low,
+		cell->least_us,
+		cell->most_us,
 	};
 
 	fprintf(out, "%llu", (unsigned long long)cell->bytes);
 	for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++)
-		put_value(out, values[i]);
+		fb_gnuplot_number(out, values[i]);
 	fputc('\n', out);
 }
 
@@ -166,11 +147,10 @@ static void put_bound(FILE *out, const struct fb_section *section)
 		if (!best || !isfinite(best->bound_us))
 			continue;
 		fprintf(out, "%llu", (unsigned long long)best->bytes);
-		put_value(out, best->bound_us);
-		put_value(out, best->bound_us);
-		put_value(out, best->bound_us);
-		put_value(out, best->busbw_GBps * best->us / best->bound_us);
-		fputs(" NaN NaN NaN\n", out);
+		for (int column = 0; column < 3; column++)
+			fb_gnuplot_number(out, best->bound_us);
+		fb_gnuplot_number(out, best->busbw_GBps * best->us / best->bound_us);
+		fputs(" NaN NaN NaN NaN NaN NaN NaN\n", out);
 	}
 	fputs("\n\n", out);
 }
@@ -184,7 +164,7 @@ static void put_names(FILE *out, const struct series *series, size_t shown)
 	for (size_t i = 0; i < shown; i++) {
 		series_name(series[i].first, name);
 		fprintf(out, "NAME[%zu] = ", i + 1);
-		put_quoted(out, name);
+		fb_gnuplot_quote(out, name);
 		fputc('\n', out);
 	}
 }
@@ -192,9 +172,8 @@ static void put_names(FILE *out, const struct series *series, size_t shown)
 int fb_report_plot(const struct fb_report *report, const struct fb_section *section)
 {
 	struct series *series = calloc(SERIES_MAX, sizeof(*series));
-	const char *host = fb_results_fact(report->results, "hostname");
-	size_t count = 0, shown, n, library = 0, bound = 0, sizes = 0;
-	char title[FB_TITLE_CHARS];
+	size_t count = 0, shown, n, library = 0, bound = 0, sizes = 0, launches = 0;
+	char title[FB_TITLE_CHARS], machine[FB_MACHINE_CHARS];
 
 	if (!series)
 		return fb_error(FB_ENOMEM, "out of memory for a plot");
@@ -207,13 +186,16 @@ int fb_report_plot(const struct fb_report *report, const struct fb_section *sect
 		library += fb_cells_best(&section->cell[i], n, true) ? 1 : 0;
 		bound += best && isfinite(best->bound_us) ? 1 : 0;
 		sizes += section->cell[i].bytes > 0 ? 1 : 0;
+		if (best && (!launches || best->launches < launches))
+			launches = best->launches;
 	}
 	qsort(series, count, sizeof(*series), compare_series);
 	shown = count < FB_PLOT_SERIES ? count : FB_PLOT_SERIES;
-	put_text(report->out, "TITLE", fb_section_title(section, title, sizeof(title)));
-	put_text(report->out, "HOST", host ? host : "");
+	fb_gnuplot_text(report->out, "TITLE", fb_section_title(section, title, sizeof(title)));
+	fb_gnuplot_text(report->out, "SUBTITLE", fb_results_machine(report->results, machine));
 	fprintf(report->out, "SIZES = %zu\nOWN = %zu\nHIDDEN = %zu\nLIBRARY = %d\nBOUND = %d\n",
 		sizes, shown, count - shown, library > 0, bound > 0);
+	fprintf(report->out, "LAUNCHES = %zu\n", launches);
 	put_names(report->out, series, shown);
 	fputs("$DATA << EOD\n", report->out);
 	for (size_t i = 0; i < shown; i++)

@@ -256,8 +256,7 @@ static int read_folder(struct fb_results *results, const char *path)
 	return err;
 }
 
-/* A file's own environment.csv, where it lies beside it. */
-static int read_facts_beside(struct fb_results *results, const char *path)
+int fb_results_read_facts(struct fb_results *results, const char *path)
 {
 	const char *slash = strrchr(path, '/');
 	char *beside = NULL;
@@ -281,7 +280,7 @@ int fb_results_read(struct fb_results *results, const char *path)
 	if (S_ISDIR(st.st_mode))
 		return read_folder(results, path);
 	err = read_file(results, path, false);
-	return err ? err : read_facts_beside(results, path);
+	return err ? err : fb_results_read_facts(results, path);
 }
 
 const char *fb_results_fact(const struct fb_results *results, const char *key)

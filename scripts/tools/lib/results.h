@@ -36,6 +36,12 @@ struct fb_results {
  */
 int fb_results_read(struct fb_results *results, const char *path);
 
+/*
+ * Adds the facts of the environment.csv that lies beside a file, where there is one. Errors as
+ * above.
+ */
+int fb_results_read_facts(struct fb_results *results, const char *path);
+
 /* The value of a fact, or NULL. Borrowed. */
 const char *fb_results_fact(const struct fb_results *results, const char *key);
 

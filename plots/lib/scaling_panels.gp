@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# The panels of plots/scaling.gp: a column for each size, times above, efficiency below. Loaded
+# once for each file that is written.
+
+RIGHT = 210. / WIDTH
+LEFT = 80. / WIDTH
+GAP = 84. / WIDTH
+WIDE = (1 - LEFT - RIGHT - (PANELS - 1) * GAP) / PANELS
+SERIES = OWN + LIBRARY
+stats [*:*] [*:*] $DATA using 1 name "R" nooutput
+stats [*:*] [*:*] $DATA using 2 name "T" nooutput
+
+set multiplot
+set logscale x 2
+set xrange [R_min / 1.2 : R_max * 1.2]
+set xtics ()
+do for [r = 1 : ROWS] { set xtics add (sprintf("%d", RANKS[r]) RANKS[r]) }
+do for [p = 0 : PANELS - 1] {
+	set lmargin at screen LEFT + p * (WIDE + GAP)
+	set rmargin at screen LEFT + p * (WIDE + GAP) + WIDE
+	first = p * SERIES
+
+	set tmargin at screen down(92)
+	set bmargin at screen 0.47
+	set label 4 SIZE[p + 1]." bytes" at graph 0, screen down(78) left font ",13" \
+		textcolor rgb INK
+	set logscale y 10
+	set ytics @timetics
+	stats [*:*] [*:*] $DATA index first : first + SERIES - 1 using 2 name "T" nooutput
+	set yrange [T_min / 1.4 : T_max * 1.4]
+	# Where a decade has no tick the panel would have none: some more.
+	if (T_max / T_min < 100) {
+		do for [k = -2 : 7] {
+			set ytics add (timename(2 * 10. ** k) 2 * 10. ** k, \
+				timename(5 * 10. ** k) 5 * 10. ** k)
+		}
+	}
+	set ylabel (p == 0 ? "median time" : "")
+	set xlabel ""
+	set key at screen 1 - RIGHT + 16. / WIDTH, screen down(84) left top
+	if (p > 0) { unset key }
+	plot for [i = 1 : OWN] $DATA index first + i - 1 using 1:2:3:4 with yerrorlines \
+			linestyle i title NAME[i], \
+		for [i = OWN + 1 : SERIES] $DATA index first + i - 1 using 1:2:3:4 \
+			with yerrorlines linestyle 10 title "MPI library"
+	unset key
+	unset label 1
+	unset label 2
+	unset label 3
+	unset label 4
+
+	set tmargin at screen 0.42
+	set bmargin at screen up(84)
+	unset logscale y
+	stats [*:*] [*:*] $DATA index first : first + SERIES - 1 using (100 * $5) name "E" nooutput
+	set ytics autofreq
+	set ytics format "%g%%"
+	set yrange [0 : E_records > 0 && E_max > 0 ? E_max * 1.15 : 100]
+	set ylabel (p == 0 ? "efficiency" : "")
+	set xlabel "ranks"
+	plot for [i = 1 : OWN] $DATA index first + i - 1 using 1:(100 * $5) with linespoints \
+			linestyle i, \
+		for [i = OWN + 1 : SERIES] $DATA index first + i - 1 using 1:(100 * $5) \
+			with linespoints linestyle 10
+	set ytics format "% h"
+}
+unset multiplot
+# The next file begins as this one did.
+set label 1 note at screen 12. / WIDTH, screen up(14) left font ",11" textcolor rgb GREY noenhanced
+set label 2 TITLE at screen 12. / WIDTH, screen down(22) left font ",16" textcolor rgb INK \
+	noenhanced
+set label 3 SUBTITLE at screen 12. / WIDTH, screen down(44) left font ",11" textcolor rgb GREY \
+	noenhanced

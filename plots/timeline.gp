@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# Spans on lanes over time: what overlaps with what, and what waits. `csv` is a file of spans or a
+# Chrome trace (docs/plots.md). How to call it: see lib/data.gp.
+
+folder = ARG0[1 : strstrt(ARG0, "timeline.gp") - 1]
+kind = "timeline"
+load folder."lib/data.gp"
+KEYROWS = NAMES < 8 ? NAMES : 8
+ROWHEIGHT = ROWS > 40 ? 16 : ROWS > 16 ? 22 : 32
+HEIGHT = 156 + (ROWS * ROWHEIGHT > KEYROWS * 21 ? ROWS * ROWHEIGHT : KEYROWS * 21)
+load folder."lib/style.gp"
+note = NOTE
+
+longest = 4
+do for [i = 1 : LANES] { longest = strlen(LANE[i]) > longest ? strlen(LANE[i]) : longest }
+longest = longest > 28 ? 28 : longest
+set lmargin at screen (30. + 7.4 * longest) / WIDTH
+set rmargin at screen 1 - 190. / WIDTH
+set bmargin at screen down(66 + ROWS * ROWHEIGHT)
+unset key
+set border 1
+set grid noytics
+set yrange [ROWS - 0.5 : -0.5]
+set ytics () scale 0
+do for [i = 1 : LANES] { set ytics add (substr(LANE[i], 1, 28) (FIRST[i] + FIRST[i + 1] - 1) / 2.) }
+set ytics noenhanced
+do for [i = 2 : LANES] {
+	set arrow 10 + i from graph 0, first FIRST[i] - 0.5 to graph 1, first FIRST[i] - 0.5 \
+		nohead linestyle 12 back
+}
+scale = LENGTH > 2e6 ? 1e-6 : LENGTH > 2e3 ? 1e-3 : 1
+set xrange [0 : LENGTH > 0 ? LENGTH * scale : 1]
+set xlabel "time in ".(scale == 1 ? "us" : scale == 1e-3 ? "ms" : "s")
+
+do for [i = 1 : KEYROWS] {
+	set object 100 + i rectangle center screen 1 - 166. / WIDTH, screen down(66 + 21 * i - 8) \
+		size screen 20. / WIDTH, screen up(14) fillcolor rgb colour(i) \
+		fillstyle solid 1 noborder front
+	entry = i == 8 && NAMES > 8 ? sprintf("%d others", NAMES - 7) : substr(NAME[i], 1, 20)
+	set label 100 + i entry at screen 1 - 150. / WIDTH, screen down(66 + 21 * i - 8) left \
+		font ",12" noenhanced textcolor rgb INK
+}
+
+# A span's name where it fits: letters are about 7 pixels wide.
+pixels = (WIDTH - 220. - 7.4 * longest) / (LENGTH > 0 ? LENGTH : 1)
+name(b, e, n, text) = ROWHEIGHT > 20 && strlen(text) * 7 < (e - b) * pixels - 4 ? text : ""
+
+draw = "plot $DATA using ($1 * scale):3:($1 * scale):($2 * scale):($3 - 0.42):($3 + 0.42):(rgb($4)) \
+		with boxxyerror fillstyle solid 1 border rgb 'white' linecolor rgb variable, \
+	$DATA using (($1 + $2) / 2 * scale):3:(light($4) ? name($1, $2, $4, strcol(5)) : '') \
+		with labels center font ',10' noenhanced textcolor rgb INK, \
+	$DATA using (($1 + $2) / 2 * scale):3:(light($4) ? '' : name($1, $2, $4, strcol(5))) \
+		with labels center font ',10' noenhanced textcolor rgb 'white'"
+
+load folder."lib/write.gp"

@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A value for each pair of ranks as a heat map, which shows a slow link, a slow rank (a row and a
+ * column) or a topology (blocks) at a glance; what stands out most is also said in words.
+ */
+#include "scripts/tools/plot/matrix.h"
+#include "common/error.h"
+#include "common/sizes.h"
+#include "common/stats.h"
+#include "scripts/tools/lib/gnuplot.h"
+#include "scripts/tools/lib/report.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* From this size on a pair is judged by its bandwidth, below by its time. */
+enum { BANDWIDTH_BYTES = 65536 };
+
+int fb_matrix_make(struct fb_matrix *matrix, size_t rows, size_t columns)
+{
+	matrix->value = malloc((rows * columns + 1) * sizeof(*matrix->value));
+	if (!matrix->value)
+		return fb_error(FB_ENOMEM, "out of memory for a matrix");
+	matrix->rows = rows;
+	matrix->columns = columns;
+	for (size_t i = 0; i < rows * columns; i++)
+		matrix->value[i] = (double)NAN;
+	return FB_OK;
+}
+
+void fb_matrix_free(struct fb_matrix *matrix)
+{
+	free(matrix->value);
+	*matrix = (struct fb_matrix){0};
+}
+
+/* Reads src and dst of a cell; false where it has none. */
+static bool pair_of(const struct fb_cell *cell, size_t *src, size_t *dst)
+{
+	const char *variant = fb_cell_text(cell, "variant");
+	char s[24], d[24];
+
+	if (!fb_plot_variant(variant, "src", s, sizeof(s)) ||
+	    !fb_plot_variant(variant, "dst", d, sizeof(d)))
+		return false;
+	*src = strtoull(s, NULL, 10);
+	*dst = strtoull(d, NULL, 10);
+	return *src < FB_MATRIX_MAX && *dst < FB_MATRIX_MAX;
+}
+
+/* The variant without the two keys that are the axes. */
+static void rest_of(const char *variant, char *buf, size_t n)
+{
+	buf[0] = '\0';
+	while (*variant) {
+		size_t length = strcspn(variant, ";");
+
+		if (strncmp(variant, "src=", 4) && strncmp(variant, "dst=", 4))
+			snprintf(buf + strlen(buf), n - strlen(buf), "%s%.*s", *buf ? ";" : "",
+				 (int)length, variant);
+		variant += length + (variant[length] == ';' ? 1 : 0);
+	}
+}
+
+static bool same_matrix(const struct fb_cell *a, const struct fb_cell *b)
+{
+	char rest_a[256], rest_b[256];
+
+	for (size_t i = 0; i < fb_columns_count; i++)
+		if (fb_columns[i].kind == FB_COLUMN_KEY && strcmp(fb_columns[i].name, "variant") &&
+		    strcmp(a->row->field[i], b->row->field[i]))
+			return false;
+	rest_of(fb_cell_text(a, "variant"), rest_a, sizeof(rest_a));
+	rest_of(fb_cell_text(b, "variant"), rest_b, sizeof(rest_b));
+	return !strcmp(rest_a, rest_b);
+}
+
+static int fill(struct fb_matrix *m, const struct fb_cells *cells, const struct fb_cell *first)
+{
+	bool rate = first->bytes >= BANDWIDTH_BYTES && first->busbw_GBps > 0;
+	char size[FB_SIZE_CHARS], label[FB_LABEL_CHARS], rest[64];
+	size_t src, dst, most = 0;
+	int err;
+
+	for (size_t i = 0; i < cells->count; i++)
+		if (pair_of(&cells->cell[i], &src, &dst) && same_matrix(first, &cells->cell[i])) {
+			most = src > most ? src : most;
+			most = dst > most ? dst : most;
+		}
+	err = fb_matrix_make(m, most + 1, most + 1);
+	for (size_t i = 0; i < cells->count && !err; i++) {
+		const struct fb_cell *c = &cells->cell[i];
+
+		if (pair_of(c, &src, &dst) && fb_cell_has_time(c) && same_matrix(first, c))
+			m->value[src * m->columns + dst] = rate ? c->busbw_GBps : c->us;
+	}
+	rest_of(fb_cell_text(first, "variant"), rest, sizeof(rest));
+	snprintf(m->title, sizeof(m->title), "%s, %s bytes, %s, %s%s%s",
+		 fb_cell_text(first, "operation"), fb_size_text(first->bytes, size),
+		 fb_cell_label(first, label), rate ? "bandwidth of each pair" : "time of each pair",
+		 *rest ? ", " : "", rest);
+	snprintf(m->unit, sizeof(m->unit), "%s", rate ? "GB/s" : "us");
+	snprintf(m->row_name, sizeof(m->row_name), "from rank");
+	snprintf(m->column_name, sizeof(m->column_name), "to rank");
+	m->more_is_better = rate;
+	return err;
+}
+
+int fb_matrix_read_rows(struct fb_matrix *matrix, const struct fb_cells *cells, size_t figure,
+			size_t *count)
+{
+	const struct fb_cell **first = calloc(cells->count + 1, sizeof(*first));
+	size_t src, dst;
+	int err = FB_OK;
+
+	*count = 0;
+	if (!first)
+		return fb_error(FB_ENOMEM, "out of memory for matrices");
+	for (size_t i = 0; i < cells->count; i++) {
+		size_t g = 0;
+
+		if (!pair_of(&cells->cell[i], &src, &dst))
+			continue;
+		while (g < *count && !same_matrix(first[g], &cells->cell[i]))
+			g++;
+		if (g == *count)
+			first[(*count)++] = &cells->cell[i];
+	}
+	if (figure && figure <= *count)
+		err = fill(matrix, cells, first[figure - 1]);
+	free(first);
+	return err;
+}
+
+/* The median of a row (or column) and what it is of, for the note. */
+static double line_median(const struct fb_matrix *m, size_t at, bool row, double *x)
+{
+	size_t n = row ? m->columns : m->rows, found = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		double v = row ? m->value[at * m->columns + i] : m->value[i * m->columns + at];
+
+		if (isfinite(v))
+			x[found++] = v;
+	}
+	return found ? fb_median(x, found, x + n) : (double)NAN;
+}
+
+/* Whether a is worse than b. NAN is worse than nothing. */
+static bool is_worse(const struct fb_matrix *m, double a, double b)
+{
+	return m->more_is_better ? a < b : a > b;
+}
+
+static void describe(const struct fb_matrix *m, double *x, char *note, size_t n)
+{
+	size_t found = 0, worst = 0;
+	double median, line_worst = (double)NAN;
+	char line[80] = "";
+
+	for (size_t i = 0; i < m->rows * m->columns; i++) {
+		if (!isfinite(m->value[i]))
+			continue;
+		if (found == 0 || is_worse(m, m->value[i], m->value[worst]))
+			worst = i;
+		x[found++] = m->value[i];
+	}
+	median = found ? fb_median(x, found, x + m->rows * m->columns) : (double)NAN;
+	for (size_t k = 0; k < m->rows + m->columns; k++) {
+		bool row = k < m->rows;
+		size_t at = row ? k : k - m->rows;
+		double v = line_median(m, at, row, x);
+
+		/* A tenth from the middle of all: more than pairs differ for no reason. */
+		if (!isfinite(v) ||
+		    !is_worse(m, v, m->more_is_better ? 0.9 * median : 1.1 * median))
+			continue;
+		if (isfinite(line_worst) && !is_worse(m, v, line_worst))
+			continue;
+		line_worst = v;
+		snprintf(line, sizeof(line), "; %s %zu stands out: median %.3g",
+			 row ? m->row_name : m->column_name, at, v);
+	}
+	snprintf(note, n, "median of all pairs %.4g %s, worst %.4g (%s %zu, %s %zu)%s", median,
+		 m->unit, found ? m->value[worst] : (double)NAN, m->row_name, worst / m->columns,
+		 m->column_name, worst % m->columns, line);
+}
+
+static int put_figure(const struct fb_plot *plot, const struct fb_results *results,
+		      const struct fb_matrix *m)
+{
+	double *x = malloc((2 * (m->rows * m->columns + m->rows + m->columns) + 2) * sizeof(*x));
+	char note[256], machine[FB_PLOT_TITLE_CHARS];
+	FILE *out = plot->out;
+
+	if (!x)
+		return fb_error(FB_ENOMEM, "out of memory for a matrix");
+	describe(m, x, note, sizeof(note));
+	free(x);
+	fb_gnuplot_text(out, "TITLE", m->title);
+	fb_gnuplot_text(out, "SUBTITLE",
+			results->nfacts ? fb_results_machine(results, machine)
+					: fb_plot_subtitle(plot->path[0], machine));
+	fb_gnuplot_text(out, "NOTE", note);
+	fb_gnuplot_text(out, "UNIT", m->unit);
+	fb_gnuplot_text(out, "ROWNAME", m->row_name);
+	fb_gnuplot_text(out, "COLUMNNAME", m->column_name);
+	fprintf(out, "ROWS = %zu\nCOLUMNS = %zu\nMORE = %d\n$DATA << EOD\n", m->rows, m->columns,
+		m->more_is_better);
+	for (size_t r = 0; r < m->rows; r++) {
+		for (size_t c = 0; c < m->columns; c++) {
+			fprintf(out, "%zu %zu", c, r);
+			fb_gnuplot_number(out, m->value[r * m->columns + c]);
+			fputc('\n', out);
+		}
+		fputc('\n', out);
+	}
+	fputs("EOD\n", out);
+	return FB_OK;
+}
+
+/* A folder, or a file that begins as result files do. */
+static bool holds_rows(const char *path)
+{
+	static const char begin[] = "schema,run,";
+	char text[sizeof(begin)] = "";
+	struct stat st;
+	FILE *file;
+
+	if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
+		return true;
+	file = fopen(path, "r");
+	if (!file)
+		return false;
+	if (!fgets(text, sizeof(text), file))
+		text[0] = '\0';
+	fclose(file);
+	return !strcmp(text, begin);
+}
+
+int fb_plot_matrix(const struct fb_plot *plot)
+{
+	size_t figure = plot->count ? 0 : plot->figure, count = 0;
+	struct fb_results results = {0};
+	struct fb_cells cells = {0};
+	struct fb_matrix m = {0};
+	int err = FB_OK;
+
+	if (holds_rows(plot->path[0])) {
+		for (size_t i = 0; i < plot->npaths && !err; i++)
+			err = fb_results_read(&results, plot->path[i]);
+		if (!err)
+			err = fb_cells_make(&cells, &results);
+		if (!err)
+			err = fb_matrix_read_rows(&m, &cells, figure, &count);
+	} else {
+		err = fb_matrix_read_text(&m, plot->path[0], figure, &count);
+	}
+	if (!err && plot->count)
+		fprintf(plot->out, "%zu\n", count);
+	else if (!err && !fb_plot_has(plot, count,
+				      "no matrix: neither rows whose variant has src "
+				      "and dst, nor one of nvbandwidth's"))
+		err = FB_EINPUT;
+	else if (!err)
+		err = put_figure(plot, &results, &m);
+	fb_matrix_free(&m);
+	fb_cells_free(&cells);
+	fb_results_free(&results);
+	return err;
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Matrices of pairs, wherever they come from; drawn by matrix.c. */
+#ifndef FB_SCRIPTS_TOOLS_PLOT_MATRIX_H
+#define FB_SCRIPTS_TOOLS_PLOT_MATRIX_H
+
+#include "scripts/tools/plot/plot.h"
+
+enum { FB_MATRIX_MAX = 1024 };
+
+struct fb_matrix {
+	size_t rows, columns;
+	double *value; /* [rows * columns], row by row; NAN: none. Owned */
+	bool more_is_better;
+	char title[FB_PLOT_TITLE_CHARS];
+	char unit[32];
+	char row_name[32], column_name[32];
+};
+
+/* Sets value to NAN for rows x columns. Returns 0 or FB_ENOMEM (printed). */
+int fb_matrix_make(struct fb_matrix *matrix, size_t rows, size_t columns);
+void fb_matrix_free(struct fb_matrix *matrix);
+
+/*
+ * The figure-th matrix of a text that nvbandwidth printed (from 1); *count is how many there are.
+ * Returns 0 (matrix untouched where there is none of that number), FB_EINPUT or FB_ENOMEM.
+ */
+int fb_matrix_read_text(struct fb_matrix *matrix, const char *path, size_t figure, size_t *count);
+
+/* The same of result rows whose variant column has src and dst. */
+int fb_matrix_read_rows(struct fb_matrix *matrix, const struct fb_cells *cells, size_t figure,
+			size_t *count);
+
+#endif

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What the kinds of figures share; see plot.h. */
+#include "scripts/tools/plot/plot.h"
+#include "common/error.h"
+#include "scripts/tools/lib/gnuplot.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void fb_plot_texts(const struct fb_plot *plot, const char *title, const char *note)
+{
+	char machine[FB_MACHINE_CHARS];
+
+	fb_gnuplot_text(plot->out, "TITLE", title);
+	fb_gnuplot_text(plot->out, "SUBTITLE", fb_results_machine(plot->results, machine));
+	fb_gnuplot_text(plot->out, "NOTE", note);
+}
+
+/* The last two parts of a path: a result's folder says more than the file's name. */
+static const char *last_parts(const char *path)
+{
+	int slashes = 0;
+
+	for (const char *c = path + strlen(path); c > path; c--)
+		if (*c == '/' && ++slashes == 2)
+			return c + 1;
+	return path;
+}
+
+const char *fb_plot_subtitle(const char *path, char buf[FB_PLOT_TITLE_CHARS])
+{
+	char machine[FB_MACHINE_CHARS];
+	struct fb_results facts = {0};
+
+	snprintf(buf, FB_PLOT_TITLE_CHARS, "%s", last_parts(path));
+	if (!fb_results_read_facts(&facts, path) && *fb_results_machine(&facts, machine))
+		snprintf(buf, FB_PLOT_TITLE_CHARS, "%s", machine);
+	fb_results_free(&facts);
+	return buf;
+}
+
+static bool is_loose(const char *column, const char *const *loose)
+{
+	static const char *const inside[] = {"engine",	  "algorithm", "protocol",
+					     "transport", "bytes",     NULL};
+
+	for (size_t i = 0; inside[i]; i++)
+		if (!strcmp(column, inside[i]))
+			return true;
+	for (size_t i = 0; loose[i]; i++)
+		if (!strcmp(column, loose[i]))
+			return true;
+	return false;
+}
+
+static bool same_group(const struct fb_result *a, const struct fb_result *b,
+		       const char *const *loose)
+{
+	for (size_t i = 0; i < fb_columns_count; i++)
+		if (fb_columns[i].kind == FB_COLUMN_KEY && !is_loose(fb_columns[i].name, loose) &&
+		    strcmp(a->field[i], b->field[i]))
+			return false;
+	return true;
+}
+
+size_t fb_plot_groups(const struct fb_cells *cells, const char *const *loose, size_t *group)
+{
+	size_t groups = 0;
+
+	for (size_t s = 0; s < cells->nsections; s++) {
+		size_t t = 0;
+
+		while (t < s &&
+		       !same_group(cells->section[s].cell->row, cells->section[t].cell->row, loose))
+			t++;
+		group[s] = t < s ? group[t] : groups++;
+	}
+	return groups;
+}
+
+const char *fb_plot_algorithm(const struct fb_cell *cell, char name[FB_PLOT_NAME_CHARS])
+{
+	const char *engine = fb_cell_text(cell, "engine");
+	const char *transport = fb_cell_text(cell, "transport");
+	bool host = !strcmp(engine, "host"), shm = !strcmp(transport, "shm");
+
+	if (fb_cell_is_library(cell))
+		snprintf(name, FB_PLOT_NAME_CHARS, "%s library",
+			 strcmp(engine, "mpi") ? engine : "MPI");
+	else
+		snprintf(name, FB_PLOT_NAME_CHARS, "%s%s%s%s%s", host ? "" : engine,
+			 host ? "" : " ", fb_cell_text(cell, "algorithm"), shm ? "" : " ",
+			 shm ? "" : transport);
+	return name;
+}
+
+bool fb_plot_same_algorithm(const struct fb_cell *a, const struct fb_cell *b)
+{
+	static const char *const columns[] = {"engine", "algorithm", "transport"};
+
+	for (size_t i = 0; i < sizeof(columns) / sizeof(columns[0]); i++)
+		if (strcmp(fb_cell_text(a, columns[i]), fb_cell_text(b, columns[i])))
+			return false;
+	return true;
+}
+
+bool fb_plot_variant(const char *variant, const char *key, char *buf, size_t n)
+{
+	size_t length = strlen(key);
+
+	for (const char *at = variant; at && *at; at = strchr(at, ';')) {
+		at += *at == ';' ? 1 : 0;
+		if (strncmp(at, key, length) || at[length] != '=')
+			continue;
+		snprintf(buf, n, "%.*s", (int)strcspn(at + length + 1, ";"), at + length + 1);
+		return true;
+	}
+	return false;
+}
+
+bool fb_plot_has(const struct fb_plot *plot, size_t count, const char *what)
+{
+	if (count == 0)
+		fb_error(FB_EINPUT, "%s: %s", plot->npaths ? plot->path[0] : "input", what);
+	else if (plot->figure > count)
+		fb_error(FB_EINPUT, "--figure %llu: there are %zu figures of this kind",
+			 (unsigned long long)plot->figure, count);
+	return plot->figure <= count;
+}

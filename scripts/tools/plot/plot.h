@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What `plotdata` prepares for the scripts in plots/: a kind of figure is a line in plotdata.c's
+ * table and a function here that writes TITLE, SUBTITLE, NOTE and what its script says it needs,
+ * as commands for gnuplot's `load`.
+ *
+ * Kinds made of result rows are grouped first: a group is what one figure can show. The others
+ * read tables of their own (docs/plots.md).
+ */
+#ifndef FB_SCRIPTS_TOOLS_PLOT_PLOT_H
+#define FB_SCRIPTS_TOOLS_PLOT_PLOT_H
+
+#include "scripts/tools/lib/cells.h"
+#include "scripts/tools/plot/table.h"
+
+#include <stdio.h>
+
+enum { FB_PLOT_TITLE_CHARS = 256, FB_PLOT_NAME_CHARS = 96, FB_PLOT_COLOURS = 7 };
+
+struct fb_plot {
+	const struct fb_results *results; /* kinds of result rows: all rows and facts; else empty */
+	const struct fb_cells *cells;
+	char *const *path; /* [npaths], as given */
+	size_t npaths;
+	uint64_t bytes;	 /* the size asked for, or 0 */
+	uint64_t figure; /* which group, from 1 */
+	bool count;	 /* print how many there are instead */
+	FILE *out;
+};
+
+/*
+ * Each writes one figure's data, or with plot->count the number of figures that the input has.
+ * Returns 0, FB_EINPUT (no such figure or nothing in the input that it could show; printed), or
+ * FB_ENOMEM (printed).
+ */
+int fb_plot_map(const struct fb_plot *plot);
+int fb_plot_scaling(const struct fb_plot *plot);
+int fb_plot_matrix(const struct fb_plot *plot);
+int fb_plot_latency(const struct fb_plot *plot);
+int fb_plot_skew(const struct fb_plot *plot);
+int fb_plot_ranks(const struct fb_plot *plot);
+int fb_plot_timeline(const struct fb_plot *plot);
+int fb_plot_forest(const struct fb_plot *plot);
+int fb_plot_history(const struct fb_plot *plot);
+
+/* TITLE and NOTE as given, SUBTITLE from the facts of the results. */
+void fb_plot_texts(const struct fb_plot *plot, const char *title, const char *note);
+
+/*
+ * SUBTITLE for a table that is no result file: the machine of the environment.csv beside it
+ * where there is one, else the file's name. Returns buf.
+ */
+const char *fb_plot_subtitle(const char *path, char buf[FB_PLOT_TITLE_CHARS]);
+
+/*
+ * The group of each section when `loose` (a list of columns ended by NULL) may differ: group[s]
+ * is the number, from 0, of the first section that is equal otherwise. Returns how many groups.
+ */
+size_t fb_plot_groups(const struct fb_cells *cells, const char *const *loose, size_t *group);
+
+/* An algorithm with engine and transport where these are not host and shm. Returns name. */
+const char *fb_plot_algorithm(const struct fb_cell *cell, char name[FB_PLOT_NAME_CHARS]);
+
+/* The same algorithm, engine and transport, whatever the protocol. */
+bool fb_plot_same_algorithm(const struct fb_cell *a, const struct fb_cell *b);
+
+/* The value of a key in a variant column "k=v;k=v", copied to buf; false where it is not there. */
+bool fb_plot_variant(const char *variant, const char *key, char *buf, size_t n);
+
+/* Refuses figure numbers beyond `count`; true if plot->figure is one of them. */
+bool fb_plot_has(const struct fb_plot *plot, size_t count, const char *what);
+
+#endif

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Single repetitions joined to the rows that they belong to: samples.csv and ranks.csv. */
+#ifndef FB_SCRIPTS_TOOLS_PLOT_SAMPLES_H
+#define FB_SCRIPTS_TOOLS_PLOT_SAMPLES_H
+
+#include "scripts/tools/lib/results.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Columns common to both files, in the order of the array given to a sample's callback. */
+enum {
+	FB_SAMPLE_RUN,
+	FB_SAMPLE_LAUNCH,
+	FB_SAMPLE_PROGRAM,
+	FB_SAMPLE_ROW,
+	FB_SAMPLE_REPETITION,
+	FB_SAMPLE_FIXED
+};
+
+/*
+ * The row that a launch of a program measured as its row-th (from 0), or NULL. Borrowed. Rows of
+ * a file are in the order in which they were measured.
+ */
+const struct fb_result *fb_sample_row(const struct fb_results *results, const char *run,
+				      const char *launch, const char *program, uint64_t row);
+
+/*
+ * Reads a file line by line and calls `each` with the row of each line (NULL: no such row), the
+ * repetition, and the values of the columns names[0 .. count) as numbers. `each` returns 0 or an
+ * error that ends reading. Returns that, FB_EINPUT (not there, a column missing, no CSV; printed)
+ * or FB_ENOMEM.
+ */
+typedef int (*fb_sample_fn)(void *arg, const struct fb_result *row, uint64_t repetition,
+			    const double *value);
+int fb_samples_each(const char *path, const struct fb_results *results, const char *const *names,
+		    size_t count, fb_sample_fn each, void *arg);
+
+/* Doubles that grow. Zeroed is empty; the owner frees x. */
+struct fb_doubles {
+	double *x;
+	size_t count, capacity;
+};
+
+/* Returns 0 or FB_ENOMEM (printed). */
+int fb_doubles_add(struct fb_doubles *list, double x);
+
+/* Sorts ascending. Returns 0 or FB_ENOMEM (printed). */
+int fb_doubles_sort(struct fb_doubles *list);
+
+#endif

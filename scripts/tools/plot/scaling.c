@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Time and efficiency against the number of ranks, for the smallest and for the largest size that
+ * all numbers of ranks have: the one is made of steps, the other of bytes, and algorithms scale
+ * differently in the two.
+ */
+#include "common/error.h"
+#include "common/sizes.h"
+#include "scripts/tools/lib/gnuplot.h"
+#include "scripts/tools/lib/report.h"
+#include "scripts/tools/plot/plot.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const loose[] = {"ranks", "nodes", NULL};
+
+struct series {
+	const struct fb_cell *first; /* for the name */
+	size_t points;
+	double log_sum; /* of its time by the best one's, over all points */
+};
+
+struct scaling {
+	const struct fb_section **row; /* [rows], by ranks */
+	size_t rows;
+	uint64_t bytes[2]; /* smallest and largest; equal where there is one */
+	size_t sizes;
+	struct series *series;
+	size_t count;
+	bool library;
+};
+
+static size_t cells_at(const struct fb_section *section, uint64_t bytes, const struct fb_cell **at)
+{
+	for (size_t i = 0; i < section->count; i++) {
+		if (section->cell[i].bytes != bytes)
+			continue;
+		*at = &section->cell[i];
+		return fb_section_same_bytes(section, i);
+	}
+	return 0;
+}
+
+/* The quickest cell of an algorithm (NULL: of the library) at a size, or NULL. */
+static const struct fb_cell *quickest(const struct fb_section *section, uint64_t bytes,
+				      const struct fb_cell *series)
+{
+	const struct fb_cell *cell = NULL;
+	size_t n = cells_at(section, bytes, &cell);
+
+	if (!series)
+		return n ? fb_cells_best(cell, n, true) : NULL;
+	for (size_t i = 0; i < n; i++)
+		if (fb_cell_has_time(&cell[i]) && fb_plot_same_algorithm(&cell[i], series))
+			return &cell[i]; /* they are sorted by time */
+	return NULL;
+}
+
+static bool all_rows_have(const struct scaling *s, uint64_t bytes)
+{
+	const struct fb_cell *cell = NULL;
+
+	for (size_t r = 0; r < s->rows; r++) {
+		size_t n = cells_at(s->row[r], bytes, &cell);
+
+		if (n == 0 || !fb_cells_best(cell, n, false))
+			return false;
+	}
+	return true;
+}
+
+static void choose_sizes(struct scaling *s)
+{
+	size_t n;
+
+	for (size_t i = 0; i < s->row[0]->count; i += n) {
+		uint64_t bytes = s->row[0]->cell[i].bytes;
+
+		n = fb_section_same_bytes(s->row[0], i);
+		if (!all_rows_have(s, bytes))
+			continue;
+		s->bytes[1] = bytes;
+		if (s->sizes == 0)
+			s->bytes[0] = bytes;
+		s->sizes = s->bytes[0] == s->bytes[1] ? 1 : 2;
+	}
+}
+
+/* Series of one number of ranks and one size. */
+static void add_point(struct scaling *s, const struct fb_section *section, uint64_t bytes)
+{
+	const struct fb_cell *cell = NULL, *best;
+	size_t n = cells_at(section, bytes, &cell);
+
+	best = n ? fb_cells_best(cell, n, false) : NULL;
+	s->library |= n && fb_cells_best(cell, n, true);
+	for (size_t i = 0; i < n && best; i++) {
+		size_t k = 0;
+
+		if (fb_cell_is_library(&cell[i]) || !fb_cell_has_time(&cell[i]) ||
+		    quickest(section, bytes, &cell[i]) != &cell[i])
+			continue;
+		while (k < s->count && !fb_plot_same_algorithm(s->series[k].first, &cell[i]))
+			k++;
+		if (k == s->count)
+			s->series[s->count++] = (struct series){.first = &cell[i]};
+		s->series[k].points++;
+		s->series[k].log_sum += log(cell[i].us / best->us);
+	}
+}
+
+/* Those that are there most often first, then the nearest to the best. */
+static int compare_series(const void *x, const void *y)
+{
+	const struct series *a = x, *b = y;
+	double da = a->log_sum / (double)a->points, db = b->log_sum / (double)b->points;
+
+	if (a->points != b->points)
+		return a->points > b->points ? -1 : 1;
+	return da < db ? -1 : da > db;
+}
+
+/* ranks, us, low, high, efficiency; a block for each series, of the one size, then the other. */
+static void put_block(FILE *out, const struct scaling *s, uint64_t bytes,
+		      const struct fb_cell *series)
+{
+	for (size_t r = 0; r < s->rows; r++) {
+		const struct fb_cell *cell = quickest(s->row[r], bytes, series);
+
+		if (!cell)
+			continue;
+		fputs(fb_cell_text(cell, "ranks"), out);
+		fb_gnuplot_number(out, cell->us);
+		fb_gnuplot_number(out, isfinite(cell->low_us) ? cell->low_us : cell->us);
+		fb_gnuplot_number(out, isfinite(cell->high_us) ? cell->high_us : cell->us);
+		fb_gnuplot_number(out, cell->bound_us / cell->us);
+		fputc('\n', out);
+	}
+	/* An empty block would not be counted. */
+	fputs("NaN NaN NaN NaN NaN\n\n\n", out);
+}
+
+static void put_scaling(const struct fb_plot *plot, const struct scaling *s)
+{
+	size_t shown = s->count < FB_PLOT_SERIES ? s->count : FB_PLOT_SERIES;
+	char title[FB_TITLE_CHARS], name[FB_PLOT_NAME_CHARS], note[160], *ranks;
+	FILE *out = plot->out;
+
+	fb_section_title(s->row[0], title, sizeof(title));
+	ranks = strstr(title, fb_cell_text(s->row[0]->cell, "ranks"));
+	if (ranks && ranks > title + 2)
+		ranks[-2] = '\0';
+	snprintf(note, sizeof(note),
+		 "each algorithm with its quickest protocol; efficiency is the "
+		 "least possible time by the median; %zu more algorithms are not shown",
+		 s->count - shown);
+	if (s->count == shown)
+		*strrchr(note, ';') = '\0';
+	fb_plot_texts(plot, strcat(title, ": scaling"), note);
+	fprintf(out, "PANELS = %zu\nOWN = %zu\nLIBRARY = %d\narray NAME[%zu]\narray SIZE[2]\n",
+		s->sizes, shown, s->library, shown + 1);
+	for (size_t i = 0; i < shown; i++) {
+		fprintf(out, "NAME[%zu] = ", i + 1);
+		fb_gnuplot_quote(out, fb_plot_algorithm(s->series[i].first, name));
+		fputc('\n', out);
+	}
+	for (size_t p = 0; p < s->sizes; p++)
+		fprintf(out, "SIZE[%zu] = '%s'\n", p + 1, fb_size_text(s->bytes[p], name));
+	fprintf(out, "array RANKS[%zu]\n", s->rows + 1);
+	for (size_t r = 0; r < s->rows; r++)
+		fprintf(out, "RANKS[%zu] = %s\n", r + 1, fb_cell_text(s->row[r]->cell, "ranks"));
+	fprintf(out, "ROWS = %zu\n$DATA << EOD\n", s->rows);
+	for (size_t p = 0; p < s->sizes; p++) {
+		for (size_t i = 0; i < shown; i++)
+			put_block(out, s, s->bytes[p], s->series[i].first);
+		if (s->library)
+			put_block(out, s, s->bytes[p], NULL);
+	}
+	fputs("EOD\n", out);
+}
+
+static int make(const struct fb_plot *plot, struct scaling *s, const size_t *group, size_t wanted)
+{
+	for (size_t i = 0; i < plot->cells->nsections; i++)
+		if (group[i] == wanted)
+			s->row[s->rows++] = &plot->cells->section[i];
+	choose_sizes(s);
+	if (s->sizes == 0)
+		return fb_error(FB_EINPUT, "%s: no size that all numbers of ranks have",
+				plot->path[0]);
+	for (size_t r = 0; r < s->rows; r++)
+		for (size_t p = 0; p < s->sizes; p++)
+			add_point(s, s->row[r], s->bytes[p]);
+	qsort(s->series, s->count, sizeof(*s->series), compare_series);
+	put_scaling(plot, s);
+	return FB_OK;
+}
+
+/* The figure-th group that has several numbers of ranks; counts them in *count. */
+static size_t pick(const size_t *group, size_t sections, size_t groups, uint64_t figure,
+		   size_t *count)
+{
+	size_t picked = groups;
+
+	for (size_t g = 0; g < groups; g++) {
+		size_t rows = 0;
+
+		for (size_t i = 0; i < sections; i++)
+			rows += group[i] == g ? 1 : 0;
+		if (rows > 1 && ++*count == figure)
+			picked = g;
+	}
+	return picked;
+}
+
+int fb_plot_scaling(const struct fb_plot *plot)
+{
+	const struct fb_cells *cells = plot->cells;
+	size_t *group = calloc(cells->nsections + 1, sizeof(*group));
+	struct scaling s = {
+		.row = calloc(cells->nsections + 1, sizeof(*s.row)),
+		.series = calloc(cells->count + 1, sizeof(*s.series)),
+	};
+	size_t count = 0, picked;
+	int err = FB_OK;
+
+	if (!group || !s.row || !s.series) {
+		err = fb_error(FB_ENOMEM, "out of memory for a figure");
+		goto free_scaling;
+	}
+	picked = pick(group, cells->nsections, fb_plot_groups(cells, loose, group), plot->figure,
+		      &count);
+	if (plot->count)
+		fprintf(plot->out, "%zu\n", count);
+	else if (!fb_plot_has(plot, count, "one number of ranks only: nothing scales"))
+		err = FB_EINPUT;
+	else
+		err = make(plot, &s, group, picked);
+free_scaling:
+	free(s.series);
+	free(s.row);
+	free(group);
+	return err;
+}

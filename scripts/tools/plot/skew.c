@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * How far ranks are apart, against size: the slowest rank's time (which is the row's value), the
+ * mean and the quickest rank's, and how far apart they began. For the quickest algorithm at each
+ * size and for the library. What each single rank did is the kind `ranks`.
+ */
+#include "common/error.h"
+#include "scripts/tools/lib/gnuplot.h"
+#include "scripts/tools/lib/report.h"
+#include "scripts/tools/plot/plot.h"
+
+#include <math.h>
+
+static bool has_spread(const struct fb_section *section)
+{
+	for (size_t i = 0; i < section->count; i++)
+		if (section->cell[i].bytes > 0 && fb_cell_has_time(&section->cell[i]) &&
+		    isfinite(fb_result_number(section->cell[i].row, "rank_min_us")))
+			return true;
+	return false;
+}
+
+/* bytes, slowest, mean, quickest, skew of starts; of one launch, as ranks are not joined. */
+static size_t put_block(FILE *out, const struct fb_section *section, bool library)
+{
+	static const char *const columns[] = {"median_us", "rank_mean_us", "rank_min_us",
+					      "skew_us"};
+	size_t n, lines = 0;
+
+	for (size_t i = 0; i < section->count; i += n) {
+		const struct fb_cell *best;
+
+		n = fb_section_same_bytes(section, i);
+		best = fb_cells_best(&section->cell[i], n, library);
+		if (!best || best->bytes == 0)
+			continue;
+		fprintf(out, "%llu", (unsigned long long)best->bytes);
+		for (size_t c = 0; c < sizeof(columns) / sizeof(columns[0]); c++)
+			fb_gnuplot_number(out, fb_result_number(best->row, columns[c]));
+		fputc('\n', out);
+		lines++;
+	}
+	fputs(lines ? "\n\n" : "NaN NaN NaN NaN NaN\n\n\n", out);
+	return lines;
+}
+
+int fb_plot_skew(const struct fb_plot *plot)
+{
+	const struct fb_section *section = NULL;
+	char title[FB_TITLE_CHARS], whole[FB_TITLE_CHARS + 32];
+	size_t count = 0, library;
+
+	for (size_t s = 0; s < plot->cells->nsections; s++)
+		if (has_spread(&plot->cells->section[s]) && ++count == plot->figure)
+			section = &plot->cells->section[s];
+	if (plot->count) {
+		fprintf(plot->out, "%zu\n", count);
+		return FB_OK;
+	}
+	if (!fb_plot_has(plot, count, "no rows with the times of single ranks") || !section)
+		return FB_EINPUT;
+	snprintf(whole, sizeof(whole), "%s: spread over ranks",
+		 fb_section_title(section, title, sizeof(title)));
+	fb_plot_texts(plot, whole,
+		      "quickest algorithm at each size, one launch; medians over repetitions");
+	fputs("$DATA << EOD\n", plot->out);
+	put_block(plot->out, section, false);
+	library = put_block(plot->out, section, true);
+	fprintf(plot->out, "EOD\nLIBRARY = %d\n", library > 0);
+	return FB_OK;
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Spans of time on lanes, what a timeline is made of: from a CSV file with the columns lane, name,
+ * begin_us, end_us, or from a trace in Chrome's format.
+ */
+#ifndef FB_SCRIPTS_TOOLS_PLOT_SPANS_H
+#define FB_SCRIPTS_TOOLS_PLOT_SPANS_H
+
+#include <stddef.h>
+
+struct fb_span {
+	char *lane, *name; /* owned */
+	double begin_us, end_us;
+};
+
+struct fb_spans {
+	struct fb_span *span; /* [count], in the order of the file */
+	size_t count, capacity;
+};
+
+/* Appends a span; copies the texts. Returns 0 or FB_ENOMEM (printed). */
+int fb_spans_add(struct fb_spans *spans, const char *lane, const char *name, double begin_us,
+		 double end_us);
+
+/*
+ * Reads either kind of file; a trace is what begins with { or [. Returns 0, FB_EINPUT or FB_ENOMEM
+ * (printed).
+ */
+int fb_spans_read(struct fb_spans *spans, const char *path);
+
+/*
+ * Reads a trace: an array of events, or an object whose traceEvents is one. Complete events (ph X)
+ * and pairs of begin and end (B, E) become spans; names of threads and processes (M) name lanes.
+ * Times are in microseconds, as that format has them.
+ */
+int fb_trace_read(struct fb_spans *spans, const char *path);
+
+/* Safe on a zeroed structure. */
+void fb_spans_free(struct fb_spans *spans);
+
+#endif

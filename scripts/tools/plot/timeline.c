@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Spans on lanes over time, to see what overlaps with what and what waits. Lanes keep the order of
+ * the file; spans of one lane that overlap each other are stacked.
+ */
+#include "common/error.h"
+#include "scripts/tools/lib/gnuplot.h"
+#include "scripts/tools/plot/plot.h"
+#include "scripts/tools/plot/spans.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { LANES_MAX = 64, LEVELS_MAX = 8 };
+
+struct name {
+	const char *text;
+	double total_us;
+};
+
+struct lane {
+	const char *text;
+	double end_us[LEVELS_MAX]; /* of the last span of each level */
+	size_t levels, y;	   /* y: of the first level */
+};
+
+struct timeline {
+	struct fb_spans spans;
+	struct name *name;
+	size_t names;
+	struct lane *lane; /* [LANES_MAX] */
+	size_t lanes, hidden;
+	double begin_us, end_us;
+};
+
+/* qsort is not stable, so equal begins are ordered by length: the outer span first. */
+static int compare_spans(const void *x, const void *y)
+{
+	const struct fb_span *a = x, *b = y;
+
+	if (a->begin_us != b->begin_us)
+		return a->begin_us < b->begin_us ? -1 : 1;
+	if (a->end_us != b->end_us)
+		return a->end_us > b->end_us ? -1 : 1;
+	return strcmp(a->name, b->name);
+}
+
+static int compare_names(const void *x, const void *y)
+{
+	const struct name *a = x, *b = y;
+
+	if (a->total_us != b->total_us)
+		return a->total_us > b->total_us ? -1 : 1;
+	return strcmp(a->text, b->text);
+}
+
+static size_t find_name(const struct timeline *t, const char *text)
+{
+	size_t i = 0;
+
+	while (i < t->names && strcmp(t->name[i].text, text))
+		i++;
+	return i;
+}
+
+/* Index of the lane, or LANES_MAX for one of those that are not shown. */
+static size_t find_lane(const struct timeline *t, const char *text)
+{
+	for (size_t i = 0; i < t->lanes; i++)
+		if (!strcmp(t->lane[i].text, text))
+			return i;
+	return LANES_MAX;
+}
+
+static void collect(struct timeline *t)
+{
+	t->begin_us = INFINITY;
+	t->end_us = -INFINITY;
+	for (size_t i = 0; i < t->spans.count; i++) {
+		const struct fb_span *s = &t->spans.span[i];
+		size_t n = find_name(t, s->name);
+
+		if (n == t->names)
+			t->name[t->names++] = (struct name){.text = s->name};
+		t->name[n].total_us += s->end_us - s->begin_us;
+		if (find_lane(t, s->lane) == LANES_MAX && t->lanes < LANES_MAX)
+			t->lane[t->lanes++] = (struct lane){.text = s->lane};
+		t->hidden += find_lane(t, s->lane) == LANES_MAX ? 1 : 0;
+		t->begin_us = fmin(t->begin_us, s->begin_us);
+		t->end_us = fmax(t->end_us, s->end_us);
+	}
+	qsort(t->name, t->names, sizeof(*t->name), compare_names);
+}
+
+/* The level of a lane that is free at the span's begin; the last one where none is. */
+static size_t find_level(struct lane *lane, const struct fb_span *span)
+{
+	size_t level = 0;
+
+	while (level < lane->levels && lane->end_us[level] > span->begin_us)
+		level++;
+	level = level < LEVELS_MAX ? level : LEVELS_MAX - 1;
+	lane->levels = level >= lane->levels ? level + 1 : lane->levels;
+	lane->end_us[level] = span->end_us;
+	return level;
+}
+
+static size_t stack(struct timeline *t)
+{
+	size_t y = 0;
+
+	for (size_t i = 0; i < t->spans.count; i++) {
+		size_t l = find_lane(t, t->spans.span[i].lane);
+
+		if (l < LANES_MAX)
+			find_level(&t->lane[l], &t->spans.span[i]);
+	}
+	for (size_t l = 0; l < t->lanes; l++) {
+		t->lane[l].y = y;
+		y += t->lane[l].levels;
+		for (size_t level = 0; level < LEVELS_MAX; level++)
+			t->lane[l].end_us[level] = 0;
+		t->lane[l].levels = 0;
+	}
+	return y;
+}
+
+/* begin, end (from the first begin), y, number of the name, name. */
+static void put_spans(FILE *out, struct timeline *t)
+{
+	fputs("$DATA << EOD\n", out);
+	for (size_t i = 0; i < t->spans.count; i++) {
+		const struct fb_span *s = &t->spans.span[i];
+		size_t l = find_lane(t, s->lane);
+
+		if (l == LANES_MAX)
+			continue;
+		fb_gnuplot_number(out, s->begin_us - t->begin_us);
+		fb_gnuplot_number(out, s->end_us - t->begin_us);
+		fprintf(out, " %zu %zu", t->lane[l].y + find_level(&t->lane[l], s),
+			find_name(t, s->name) + 1);
+		fb_gnuplot_field(out, s->name);
+		fputc('\n', out);
+	}
+	fputs("EOD\n", out);
+}
+
+static void put_figure(const struct fb_plot *plot, struct timeline *t)
+{
+	char machine[FB_PLOT_TITLE_CHARS], title[FB_PLOT_TITLE_CHARS], note[128] = "";
+	const char *slash = strrchr(plot->path[0], '/');
+	FILE *out = plot->out;
+	size_t rows;
+
+	collect(t);
+	qsort(t->spans.span, t->spans.count, sizeof(*t->spans.span), compare_spans);
+	rows = stack(t);
+	snprintf(title, sizeof(title), "Timeline: %s", slash ? slash + 1 : plot->path[0]);
+	snprintf(note, sizeof(note), "%zu spans on %zu lanes; time from the first begin%s",
+		 t->spans.count - t->hidden, t->lanes,
+		 t->hidden ? "; further lanes are not shown" : "");
+	fb_gnuplot_text(out, "TITLE", title);
+	fb_gnuplot_text(out, "SUBTITLE", fb_plot_subtitle(plot->path[0], machine));
+	fb_gnuplot_text(out, "NOTE", note);
+	fprintf(out, "ROWS = %zu\nLANES = %zu\nNAMES = %zu\nLENGTH = %.9g\n", rows, t->lanes,
+		t->names, t->end_us - t->begin_us);
+	fprintf(out, "array NAME[%zu]\narray LANE[%zu]\narray FIRST[%zu]\n", t->names + 1,
+		t->lanes + 1, t->lanes + 2);
+	for (size_t i = 0; i < t->names; i++) {
+		fprintf(out, "NAME[%zu] = ", i + 1);
+		fb_gnuplot_quote(out, t->name[i].text);
+		fputc('\n', out);
+	}
+	for (size_t l = 0; l < t->lanes; l++) {
+		fprintf(out, "FIRST[%zu] = %zu\nLANE[%zu] = ", l + 1, t->lane[l].y, l + 1);
+		fb_gnuplot_quote(out, t->lane[l].text);
+		fputc('\n', out);
+	}
+	fprintf(out, "FIRST[%zu] = %zu\n", t->lanes + 1, rows);
+	put_spans(out, t);
+}
+
+int fb_plot_timeline(const struct fb_plot *plot)
+{
+	struct timeline t = {.lane = calloc(LANES_MAX, sizeof(*t.lane))};
+	int err = fb_spans_read(&t.spans, plot->path[0]);
+
+	t.name = calloc(t.spans.count + 1, sizeof(*t.name));
+	if (!err && (!t.name || !t.lane))
+		err = fb_error(FB_ENOMEM, "out of memory for a timeline");
+	if (!err && plot->count)
+		fprintf(plot->out, "%d\n", t.spans.count > 0);
+	else if (!err && !fb_plot_has(plot, t.spans.count > 0, "no spans"))
+		err = FB_EINPUT;
+	else if (!err)
+		put_figure(plot, &t);
+	free(t.name);
+	free(t.lane);
+	fb_spans_free(&t.spans);
+	return err;
+}

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * plotdata: joins and reduces files to what one figure of plots/ draws, as commands for gnuplot.
+ *
+ * A tool of its own beside `summary --plot`, because here a figure may span several numbers of
+ * ranks or be of files that hold no result rows.
+ */
+#include "common/error.h"
+#include "common/option.h"
+#include "common/version.h"
+#include "scripts/tools/lib/arguments.h"
+#include "scripts/tools/plot/plot.h"
+
+#include <csv.h>
+#include <string.h>
+
+struct settings {
+	uint64_t figure, bytes;
+	bool count, help, version;
+};
+
+#define FLAG(field, short_, name, help) FB_OPTION_FLAG(struct settings, field, short_, name, help)
+
+static const struct fb_option table[] = {
+	FB_OPTION_GROUP("Which figure"),
+	FB_OPTION_U64(struct settings, figure, 'f', "figure", "N", "1", 1, 1000000,
+		      "of several that the input holds, the N-th"),
+	FLAG(count, 0, "count", "how many figures the input holds"),
+	FB_OPTION_U64(struct settings, bytes, 'b', "bytes", "SIZE", "0", 0, UINT64_C(1) << 50,
+		      "latency: the size shown (0: the smallest)"),
+	FB_OPTION_GROUP("Other"),
+	FLAG(help, 'h', "help", "this text"),
+	FLAG(version, 'V', "version", "version and revision"),
+	FB_OPTION_END,
+};
+
+static const struct kind {
+	const char *name;
+	int (*put)(const struct fb_plot *plot);
+	bool rows; /* made of result rows */
+} kinds[] = {
+	{"map", fb_plot_map, true},
+	{"scaling", fb_plot_scaling, true},
+	{"matrix", fb_plot_matrix, false},
+	{"latency", fb_plot_latency, false},
+	{"skew", fb_plot_skew, true},
+	{"ranks", fb_plot_ranks, false},
+	{"timeline", fb_plot_timeline, false},
+	{"forest", fb_plot_forest, false},
+	{"history", fb_plot_history, false},
+};
+
+enum { KINDS = sizeof(kinds) / sizeof(kinds[0]) };
+
+static const char description[] =
+	"plotdata KIND [option...] DIR|FILE...\n\n"
+	"Writes what one figure of a kind shows as commands for gnuplot's load. Kinds of result "
+	"rows (folders or files of any number of launches and ranks): map, scaling, matrix, skew. "
+	"latency takes a folder with samples.csv; ranks a ranks.csv; timeline spans as CSV or a "
+	"Chrome trace; forest and history the tables of `compare`; matrix also a text written by "
+	"nvbandwidth. docs/plots.md says what each of them holds.\n\n"
+	"Exit code: 0 good; 3 the input cannot be used.";
+
+static int put(const struct kind *kind, const struct settings *settings, char *const *paths,
+	       size_t count)
+{
+	struct fb_results results = {0};
+	struct fb_cells cells = {0};
+	struct fb_plot plot = {
+		.results = &results,
+		.cells = &cells,
+		.path = paths,
+		.npaths = count,
+		.bytes = settings->bytes,
+		.figure = settings->figure,
+		.count = settings->count,
+		.out = stdout,
+	};
+	int err = FB_OK;
+
+	for (size_t i = 0; i < count && !err && kind->rows; i++)
+		err = fb_results_read(&results, paths[i]);
+	if (!err)
+		err = fb_cells_make(&cells, &results);
+	if (!err)
+		err = kind->put(&plot);
+	if (!err && (fflush(stdout) || ferror(stdout)))
+		err = FB_EIO;
+	fb_cells_free(&cells);
+	fb_results_free(&results);
+	return fb_exit_code(err);
+}
+
+static const struct kind *find_kind(const char *name)
+{
+	for (size_t i = 0; i < KINDS; i++)
+		if (!strcmp(kinds[i].name, name))
+			return &kinds[i];
+	return NULL;
+}
+
+static void say_kinds(FILE *out)
+{
+	for (size_t i = 0; i < KINDS; i++)
+		fprintf(out, "%s%s", i ? ", " : "", kinds[i].name);
+}
+
+int main(int argc, char **argv)
+{
+	struct settings settings = {0};
+	const struct fb_option_chain chain = {.table = table, .values = &settings};
+	const struct fb_option_about about = {
+		.program = "plotdata",
+		.summary = "data for one figure of plots/",
+		.description = description,
+		.version = fb_version_text(),
+	};
+	size_t count = fb_arguments_split(table, argc, argv);
+	char **words = argv + argc - count;
+
+	if (fb_option_parse(&chain, argc - (int)count, argv, stderr))
+		return FB_EXIT_INPUT;
+	if (settings.help) {
+		fb_option_help(&chain, &about, stdout);
+		return FB_EXIT_OK;
+	}
+	if (settings.version) {
+		printf("plotdata (fabricbench) %s, revision %s, libcsv %d.%d\n", fb_version_text(),
+		       fb_version_revision(), CSV_MAJOR, CSV_MINOR);
+		return FB_EXIT_OK;
+	}
+	if (count < 2 || !find_kind(words[0])) {
+		fprintf(stderr, "fabricbench: plotdata %s: expected a kind (",
+			count ? words[0] : "");
+		say_kinds(stderr);
+		fputs(") and files\n", stderr);
+		return FB_EXIT_INPUT;
+	}
+	return put(find_kind(words[0]), &settings, words + 1, count - 1);
+}

@@ -8,7 +8,6 @@
 
 if (!exists("WIDTH")) WIDTH = 1000
 if (!exists("HEIGHT")) HEIGHT = 560
-set encoding utf8
 set macros
 
 array COLOUR[8]

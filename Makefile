@@ -97,6 +97,10 @@ define BUILD_INFO
 endef
 $(B)/common/version.o: $(B)/build_info.h
 
+# The page's looks and script are built into the report program by .incbin.
+$(B)/scripts/tools/report/assets.o: $(wildcard scripts/tools/report/page.css \
+	scripts/tools/report/page.js)
+
 # --- sources -------------------------------------------------------------------------------------
 
 ALL_SRC := $(sort $(wildcard $(FOLDERS:=/*.c) $(FOLDERS:=/*/*.c)))

@@ -8,77 +8,13 @@
 #include "common/error.h"
 #include "scripts/tools/lib/gnuplot.h"
 #include "scripts/tools/lib/report.h"
+#include "scripts/tools/lib/series.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { SERIES_MAX = 64, NAME_CHARS = 96 };
-
-/* An algorithm of the project's on one engine and transport, whatever the protocol. */
-struct series {
-	const struct fb_cell *first; /* for the name */
-	size_t sizes, wins;	     /* with a time; at which it is the best */
-	double log_sum;		     /* of its time by the best one's */
-};
-
-static bool same_series(const struct fb_cell *a, const struct fb_cell *b)
-{
-	static const char *const columns[] = {"engine", "algorithm", "transport"};
-
-	for (size_t i = 0; i < sizeof(columns) / sizeof(columns[0]); i++)
-		if (strcmp(fb_cell_text(a, columns[i]), fb_cell_text(b, columns[i])))
-			return false;
-	return true;
-}
-
-/* The quickest protocol of a series among the cells of one size, or NULL. */
-static const struct fb_cell *quickest(const struct fb_cell *cell, size_t n,
-				      const struct fb_cell *series)
-{
-	for (size_t i = 0; i < n; i++)
-		if (fb_cell_has_time(&cell[i]) && same_series(&cell[i], series))
-			return &cell[i]; /* they are sorted by time */
-	return NULL;
-}
-
-static void add_cells(struct series *series, size_t *count, const struct fb_cell *cell, size_t n)
-{
-	const struct fb_cell *best = fb_cells_best(cell, n, false);
-
-	if (!best)
-		return; /* none has a time */
-	for (size_t i = 0; i < n; i++) {
-		const struct fb_cell *first;
-		size_t s = 0;
-
-		if (fb_cell_is_library(&cell[i]) || !fb_cell_has_time(&cell[i]))
-			continue;
-		while (s < *count && !same_series(series[s].first, &cell[i]))
-			s++;
-		if (s == SERIES_MAX)
-			continue;
-		if (s == *count)
-			series[(*count)++] = (struct series){.first = &cell[i]};
-		first = quickest(cell, n, &cell[i]);
-		if (!first || first != &cell[i])
-			continue;
-		series[s].sizes++;
-		series[s].wins += &cell[i] == best ? 1 : 0;
-		series[s].log_sum += log(cell[i].us / best->us);
-	}
-}
-
-/* The best at most sizes first, then by the mean distance to the best. */
-static int compare_series(const void *x, const void *y)
-{
-	const struct series *a = x, *b = y;
-	double da = a->log_sum / (double)a->sizes, db = b->log_sum / (double)b->sizes;
-
-	if (a->wins != b->wins)
-		return a->wins > b->wins ? -1 : 1;
-	return da < db ? -1 : da > db;
-}
+enum { NAME_CHARS = 96 };
 
 static void series_name(const struct fb_cell *cell, char name[NAME_CHARS])
 {
@@ -118,7 +54,7 @@ static void put_line(FILE *out, const struct fb_cell *cell, const struct fb_cell
 }
 
 /* A block of the datablock: of one series, of the library (NULL), with the sizes it has. */
-static void put_series(FILE *out, const struct fb_section *section, const struct series *series)
+static void put_series(FILE *out, const struct fb_section *section, const struct fb_series *series)
 {
 	size_t n;
 
@@ -127,7 +63,7 @@ static void put_series(FILE *out, const struct fb_section *section, const struct
 
 		n = fb_section_same_bytes(section, i);
 		library = fb_cells_best(cell, n, true);
-		shown = series ? quickest(cell, n, series->first) : library;
+		shown = series ? fb_series_quickest(cell, n, series->first) : library;
 		if (shown)
 			put_line(out, shown, library);
 	}
@@ -155,7 +91,7 @@ static void put_bound(FILE *out, const struct fb_section *section)
 	fputs("\n\n", out);
 }
 
-static void put_names(FILE *out, const struct series *series, size_t shown)
+static void put_names(FILE *out, const struct fb_series *series, size_t shown)
 {
 	char name[NAME_CHARS];
 
@@ -171,7 +107,7 @@ static void put_names(FILE *out, const struct series *series, size_t shown)
 
 int fb_report_plot(const struct fb_report *report, const struct fb_section *section)
 {
-	struct series *series = calloc(SERIES_MAX, sizeof(*series));
+	struct fb_series *series = calloc(FB_SERIES_MAX, sizeof(*series));
 	size_t count = 0, shown, n, library = 0, bound = 0, sizes = 0, launches = 0;
 	char title[FB_TITLE_CHARS], machine[FB_MACHINE_CHARS];
 
@@ -182,14 +118,13 @@ int fb_report_plot(const struct fb_report *report, const struct fb_section *sect
 
 		n = fb_section_same_bytes(section, i);
 		best = fb_cells_best(&section->cell[i], n, false);
-		add_cells(series, &count, &section->cell[i], n);
 		library += fb_cells_best(&section->cell[i], n, true) ? 1 : 0;
 		bound += best && isfinite(best->bound_us) ? 1 : 0;
 		sizes += section->cell[i].bytes > 0 ? 1 : 0;
 		if (best && (!launches || best->launches < launches))
 			launches = best->launches;
 	}
-	qsort(series, count, sizeof(*series), compare_series);
+	count = fb_series_make(section, series);
 	shown = count < FB_PLOT_SERIES ? count : FB_PLOT_SERIES;
 	fb_gnuplot_text(report->out, "TITLE", fb_section_title(section, title, sizeof(title)));
 	fb_gnuplot_text(report->out, "SUBTITLE", fb_results_machine(report->results, machine));

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The curves of a figure over sizes: which algorithms of a section, and in which order. */
+#ifndef FB_SCRIPTS_TOOLS_LIB_SERIES_H
+#define FB_SCRIPTS_TOOLS_LIB_SERIES_H
+
+#include "scripts/tools/lib/cells.h"
+
+enum { FB_SERIES_MAX = 64 };
+
+/* An algorithm of the project's on one engine and transport, whatever the protocol. */
+struct fb_series {
+	const struct fb_cell *first; /* for the name. Borrowed */
+	size_t sizes, wins;	     /* with a time; at which it is the best */
+	double log_sum;		     /* of its time by the best one's */
+};
+
+/*
+ * The series of a section, the best at most sizes first, then by the mean distance to the best.
+ * Returns how many; those beyond FB_SERIES_MAX are left out.
+ */
+size_t fb_series_make(const struct fb_section *section, struct fb_series series[FB_SERIES_MAX]);
+
+/* The quickest protocol of a series among the cells of one size, or NULL. Borrowed. */
+const struct fb_cell *fb_series_quickest(const struct fb_cell *cell, size_t n,
+					 const struct fb_cell *series);
+
+#endif

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * report: one HTML page about a run, or about two, that holds all it needs: it can be mailed,
+ * archived and opened anywhere, without a network.
+ */
+#include "common/error.h"
+#include "common/option.h"
+#include "common/version.h"
+#include "scripts/tools/lib/arguments.h"
+#include "scripts/tools/report/page.h"
+
+#include <csv.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+struct settings {
+	const char *output, *verdicts;
+	bool help, version;
+};
+
+#define TEXT(field, short_, name, placeholder, help)                                               \
+	FB_OPTION_STRING(struct settings, field, short_, name, placeholder, NULL, NULL, help)
+
+static const struct fb_option table[] = {
+	FB_OPTION_GROUP("What to write"),
+	TEXT(output, 'o', "output", "FILE", "the page, instead of standard output"),
+	TEXT(verdicts, 0, "verdicts", "FILE", "what `compare --csv` wrote about the two runs"),
+	FB_OPTION_GROUP("Other"),
+	FB_OPTION_FLAG(struct settings, help, 'h', "help", "this text"),
+	FB_OPTION_FLAG(struct settings, version, 'V', "version", "version and revision"),
+	FB_OPTION_END,
+};
+
+static const char description[] =
+	"report [option...] RUN [NEWER] [FIGURE.svg...]\n\n"
+	"Writes one HTML page about a run (a folder, or a result file): summary, findings, charts, "
+	"all rows to be sorted and filtered, and the environment. With two runs the page is about "
+	"the second one, compared with the first. Names that end in .svg are figures that become "
+	"part of the page. scripts/report finds those, and the verdicts, by itself.\n\n"
+	"Exit code: 0 good; 3 the input cannot be used.";
+
+/* Unguessable, so that text that got past the escaping could still not run. */
+static int make_nonce(char nonce[33])
+{
+	unsigned char random[16];
+
+	if (getrandom(random, sizeof(random), 0) != (ssize_t)sizeof(random))
+		return fb_error(FB_ESYS, "getrandom: %s", strerror(errno));
+	for (size_t i = 0; i < sizeof(random); i++)
+		snprintf(nonce + 2 * i, 3, "%02x", random[i]);
+	return FB_OK;
+}
+
+static bool is_figure(const char *word)
+{
+	size_t n = strlen(word);
+
+	return n > 4 && !strcmp(word + n - 4, ".svg");
+}
+
+/* Writes the whole page to memory first: a page is there whole or not at all. */
+static int write_page(struct fb_page *page, const char *output)
+{
+	char *text = NULL;
+	size_t bytes = 0;
+	FILE *file;
+	int err;
+
+	page->out = open_memstream(&text, &bytes);
+	if (!page->out)
+		return fb_error(FB_ENOMEM, "out of memory for the page");
+	err = fb_page_write(page);
+	if (fclose(page->out) && !err)
+		err = fb_error(FB_ENOMEM, "out of memory for the page");
+	file = err ? NULL : output ? fopen(output, "w") : stdout;
+	if (!err && !file)
+		err = fb_error(FB_EINPUT, "--output %s: %s", output, strerror(errno));
+	if (!err && (fwrite(text, 1, bytes, file) != bytes || fflush(file)))
+		err = fb_error(FB_EIO, "%s: %s", output ? output : "standard output",
+			       strerror(errno));
+	if (file && file != stdout && fclose(file) && !err)
+		err = fb_error(FB_EIO, "%s: %s", output, strerror(errno));
+	free(text);
+	return err;
+}
+
+/* words[0 .. runs) are runs, the base first, the others figures. */
+static int report(const struct settings *settings, char *const *words, size_t runs, size_t count)
+{
+	struct fb_page_set sets[2] = {{.npaths = 0}, {.npaths = 0}};
+	struct fb_table verdicts = {0};
+	struct fb_page page = {
+		.set = &sets[runs - 1],
+		.base = runs == 2 ? &sets[0] : NULL,
+		.verdicts = settings->verdicts ? &verdicts : NULL,
+		.figure = words + runs,
+		.nfigures = count - runs,
+	};
+	int err = make_nonce(page.nonce);
+
+	for (size_t i = 0; i < runs && !err; i++)
+		err = fb_page_set_read(&sets[i], &words[i], 1);
+	if (!err && settings->verdicts)
+		err = fb_table_read(&verdicts, settings->verdicts);
+	if (!err)
+		err = write_page(&page, settings->output);
+	fb_table_free(&verdicts);
+	for (size_t i = 0; i < runs; i++)
+		fb_page_set_free(&sets[i]);
+	return fb_exit_code(err);
+}
+
+static int refuse(const char *what)
+{
+	fb_error(FB_EINPUT, "%s; see --help", what);
+	return FB_EXIT_INPUT;
+}
+
+int main(int argc, char **argv)
+{
+	struct settings settings = {0};
+	const struct fb_option_chain chain = {.table = table, .values = &settings};
+	const struct fb_option_about about = {
+		.program = "report",
+		.summary = "one HTML page about a run",
+		.description = description,
+		.version = fb_version_text(),
+	};
+	size_t count = fb_arguments_split(table, argc, argv), runs = 0;
+	char **words = argv + argc - count;
+
+	if (fb_option_parse(&chain, argc - (int)count, argv, stderr))
+		return FB_EXIT_INPUT;
+	if (settings.help) {
+		fb_option_help(&chain, &about, stdout);
+		return FB_EXIT_OK;
+	}
+	if (settings.version) {
+		printf("report (fabricbench) %s, revision %s, libcsv %d.%d\n", fb_version_text(),
+		       fb_version_revision(), CSV_MAJOR, CSV_MINOR);
+		return FB_EXIT_OK;
+	}
+	while (runs < count && !is_figure(words[runs]))
+		runs++;
+	for (size_t i = runs; i < count; i++)
+		if (!is_figure(words[i]))
+			return refuse("runs come before figures");
+	if (runs < 1 || runs > 2)
+		return refuse(runs ? "more than two runs" : "no input: expected a run or two");
+	if (settings.verdicts && runs == 1)
+		return refuse("--verdicts needs two runs");
+	return report(&settings, words, runs, count);
+}

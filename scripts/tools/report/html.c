@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* See html.h. */
+#include "scripts/tools/report/html.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* How many bytes the UTF-8 character at `text` has, 0 where there is none. */
+static size_t utf8_length(const unsigned char *text)
+{
+	static const struct {
+		unsigned char mask, lead;
+		unsigned least;
+	} forms[] = {
+		{0x80, 0x00, 0}, {0xe0, 0xc0, 0x80}, {0xf0, 0xe0, 0x800}, {0xf8, 0xf0, 0x10000}};
+
+	for (size_t n = 0; n < 4; n++) {
+		unsigned code;
+
+		if ((text[0] & forms[n].mask) != forms[n].lead)
+			continue;
+		code = text[0] & (unsigned char)~forms[n].mask;
+		for (size_t i = 1; i <= n; i++) {
+			if ((text[i] & 0xc0) != 0x80)
+				return 0;
+			code = code << 6 | (text[i] & 0x3f);
+		}
+		/* Overlong forms, halves of surrogate pairs and what lies beyond are no text. */
+		if (code < forms[n].least || (code >= 0xd800 && code < 0xe000) || code > 0x10ffff)
+			return 0;
+		return n + 1;
+	}
+	return 0;
+}
+
+static const char *html_escape(unsigned char c)
+{
+	switch (c) {
+	case '&':
+		return "&amp;";
+	case '<':
+		return "&lt;";
+	case '>':
+		return "&gt;";
+	case '"':
+		return "&quot;";
+	case '\'':
+		return "&#39;";
+	default:
+		return c < ' ' || c == 0x7f ? " " : NULL;
+	}
+}
+
+void fb_html_text(FILE *out, const char *text)
+{
+	const unsigned char *at = (const unsigned char *)text;
+
+	while (*at) {
+		size_t n = utf8_length(at);
+		const char *escaped = n == 1 ? html_escape(*at) : NULL;
+
+		if (n == 0)
+			fputs("\xef\xbf\xbd", out);
+		else if (escaped)
+			fputs(escaped, out);
+		else
+			fwrite(at, 1, n, out);
+		at += n ? n : 1;
+	}
+}
+
+/* One conversion, which begins at `format`; returns what follows it. */
+static const char *put_conversion(FILE *out, const char *format, va_list *args)
+{
+	size_t length = 1 + strcspn(format + 1, "sdugf");
+	char spec[16];
+
+	snprintf(spec, sizeof(spec), "%.*s", (int)length + 1, format);
+	switch (format[length]) {
+	case 's':
+		fb_html_text(out, va_arg(*args, const char *));
+		break;
+	case 'd':
+		fprintf(out, "%d", va_arg(*args, int));
+		break;
+	case 'u':
+		fprintf(out, "%zu", va_arg(*args, size_t));
+		break;
+	case '%':
+		fputc('%', out);
+		break;
+	default:
+		/* Precision is the only thing that is used: %.3g, %.1f. */
+		fprintf(out, format[length] == 'f' ? "%.*f" : "%.*g",
+			spec[1] == '.' ? atoi(spec + 2) : 6, va_arg(*args, double));
+	}
+	return format[length] ? format + length + 1 : format + length;
+}
+
+void fb_html(FILE *out, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	while (*format) {
+		size_t plain = strcspn(format, "%");
+
+		fwrite(format, 1, plain, out);
+		format += plain;
+		if (*format == '%' && format[1] == '%') {
+			fputc('%', out);
+			format += 2;
+		} else if (*format) {
+			format = put_conversion(out, format, &args);
+		}
+	}
+	va_end(args);
+}
+
+void fb_json_text(FILE *out, const char *text)
+{
+	const unsigned char *at = (const unsigned char *)text;
+
+	fputc('"', out);
+	while (*at) {
+		size_t n = utf8_length(at);
+
+		/* < and > as escapes: no text can end the script element it stands in. */
+		if (n == 0)
+			fputs("\\ufffd", out);
+		else if (n == 1 && (*at < ' ' || *at == 0x7f || strchr("\"\\<>&", *at)))
+			fprintf(out, "\\u%04x", *at);
+		else
+			fwrite(at, 1, n, out);
+		at += n ? n : 1;
+	}
+	fputc('"', out);
+}
+
+void fb_json_number(FILE *out, double x)
+{
+	if (isfinite(x))
+		fprintf(out, "%.6g", x);
+	else
+		fputs("null", out);
+}

@@ -58,8 +58,8 @@ set style line 43 linecolor rgb "#cc79a7" linewidth 2 pointtype 6 pointsize 0.9
 set style line 44 linecolor rgb "#777777" linewidth 2 pointtype 7 pointsize 0.6
 set style line 45 linecolor rgb "#999999" linewidth 2 pointtype 2 pointsize 0.8
 
-draw = "plot for [v = 1 : 5] $DATA using ($2 == v ? $3 : NaN):1:($4 < low / 1.02 ? low / 1.02 : $4): \
-		($5 > high * 1.02 ? high * 1.02 : $5):ytic(6) with xerrorbars linestyle 40 + v \
-		title VERDICT[v]"
+cut(x) = x < low / 1.02 ? low / 1.02 : x > high * 1.02 ? high * 1.02 : x
+draw = "plot for [v = 1 : 5] $DATA using ($2 == v ? $3 : NaN):1:(cut($4)):(cut($5)):ytic(6) \
+	with xerrorbars linestyle 40 + v title VERDICT[v]"
 
 load folder."lib/write.gp"

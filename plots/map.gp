@@ -36,8 +36,9 @@ do for [i = 1 : KEYROWS] {
 	set object 100 + i rectangle center screen 1 - 208. / WIDTH, screen down(66 + 21 * i - 8) \
 		size screen 24. / WIDTH, screen up(16) fillcolor rgb colour(i) \
 		fillstyle solid 1 noborder front
-	set label 100 + i sprintf("%d", i) at screen 1 - 208. / WIDTH, screen down(66 + 21 * i - 8) \
-		center font ",11" front textcolor rgb (light(i) ? INK : "white")
+	set label 100 + i sprintf("%d", i) at screen 1 - 208. / WIDTH, \
+		screen down(66 + 21 * i - 8) center font ",11" front \
+		textcolor rgb (light(i) ? INK : "white")
 	set label 200 + i NAME[i] at screen 1 - 188. / WIDTH, screen down(66 + 21 * i - 8) left \
 		font ",12" noenhanced textcolor rgb INK
 }
@@ -55,9 +56,9 @@ lines(n, p, us, r) = first(n, p).(strlen(second(us, r)) ? "\n".second(us, r) : "
 
 draw = "plot $DATA using 1:2:(0.485):(0.47):(rgb($3)) with boxxyerror fillstyle solid 1 noborder \
 		linecolor rgb variable, \
-	$DATA using 1:2:(light($3) ? lines($3, strcol(4), $5, $6) : '') with labels center offset 0, above \
-		font ',10' noenhanced textcolor rgb INK, \
-	$DATA using 1:2:(light($3) ? '' : lines($3, strcol(4), $5, $6)) with labels center offset 0, above \
-		font ',10' noenhanced textcolor rgb 'white'"
+	$DATA using 1:2:(light($3) ? lines($3, strcol(4), $5, $6) : '') with labels center \
+		offset 0, above font ',10' noenhanced textcolor rgb INK, \
+	$DATA using 1:2:(light($3) ? '' : lines($3, strcol(4), $5, $6)) with labels center \
+		offset 0, above font ',10' noenhanced textcolor rgb 'white'"
 
 load folder."lib/write.gp"

@@ -46,8 +46,9 @@ do for [i = 1 : KEYROWS] {
 pixels = (WIDTH - 220. - 7.4 * longest) / (LENGTH > 0 ? LENGTH : 1)
 name(b, e, n, text) = ROWHEIGHT > 20 && strlen(text) * 7 < (e - b) * pixels - 4 ? text : ""
 
-draw = "plot $DATA using ($1 * scale):3:($1 * scale):($2 * scale):($3 - 0.42):($3 + 0.42):(rgb($4)) \
-		with boxxyerror fillstyle solid 1 border rgb 'white' linecolor rgb variable, \
+draw = "plot $DATA using ($1 * scale):3:($1 * scale):($2 * scale):($3 - 0.42):($3 + 0.42): \
+		(rgb($4)) with boxxyerror fillstyle solid 1 border rgb 'white' \
+		linecolor rgb variable, \
 	$DATA using (($1 + $2) / 2 * scale):3:(light($4) ? name($1, $2, $4, strcol(5)) : '') \
 		with labels center font ',10' noenhanced textcolor rgb INK, \
 	$DATA using (($1 + $2) / 2 * scale):3:(light($4) ? '' : name($1, $2, $4, strcol(5))) \

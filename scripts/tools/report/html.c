@@ -141,8 +141,8 @@ void fb_json_text(FILE *out, const char *text)
 
 void fb_json_number(FILE *out, double x)
 {
-	if (isfinite(x))
-		fprintf(out, "%.6g", x);
-	else
+	if (!isfinite(x))
 		fputs("null", out);
+	else
+		fprintf(out, x == floor(x) && fabs(x) < 1e15 ? "%.0f" : "%.6g", x);
 }

@@ -20,7 +20,7 @@ void fb_html(FILE *out, const char *format, ...) __attribute__((format(printf, 2
 /* As a JSON string with its quotes, safe inside of a script element. */
 void fb_json_text(FILE *out, const char *text);
 
-/* A number, or null for what is not finite. */
+/* A number (whole ones in full, others to six digits), or null for what is not finite. */
 void fb_json_number(FILE *out, double x);
 
 #endif

@@ -185,7 +185,8 @@ class DataTable {
 		this.found = found;
 		this.heads.forEach((th, i) => {
 			if (i === this.sort)
-				th.setAttribute("aria-sort", this.down ? "descending" : "ascending");
+				th.setAttribute("aria-sort",
+					this.down ? "descending" : "ascending");
 			else
 				th.removeAttribute("aria-sort");
 		});
@@ -269,6 +270,7 @@ function filterFacts(input) {
 	const text = rows.map((row) => row.textContent.toLowerCase());
 	const only = document.getElementById(input.id + "-differs");
 	const status = document.getElementById(input.id + "-count");
+	const folds = document.querySelectorAll("#" + input.dataset.for + " details");
 
 	function apply() {
 		const words = input.value.toLowerCase().split(/\s+/).filter((w) => w);
@@ -283,7 +285,7 @@ function filterFacts(input) {
 		});
 		status.textContent = `${shown} of ${rows.length} facts`;
 		if (words.length)
-			document.querySelectorAll("#" + input.dataset.for + " details").forEach((d) => {
+			folds.forEach((d) => {
 				d.open = true;
 			});
 	}
@@ -308,7 +310,8 @@ function showTips() {
 			return;
 		tip.textContent = point.querySelector("title").textContent;
 		const box = point.getBoundingClientRect();
-		tip.style.left = Math.max(4, Math.min(box.left, innerWidth - tip.offsetWidth - 4)) + "px";
+		const right = innerWidth - tip.offsetWidth - 4;
+		tip.style.left = Math.max(4, Math.min(box.left, right)) + "px";
 		tip.style.top = Math.max(4, box.top - tip.offsetHeight - 6) + "px";
 	});
 }

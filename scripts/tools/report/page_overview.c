@@ -164,7 +164,8 @@ static void put_operations(const struct fb_page *page)
 
 		if (r.n == 0)
 			continue;
-		fb_html(out, "<tr><td class=\"wrap\"><a href=\"#section-%zu\">%s</a></td><td class=\"n\">%zu</td>",
+		fb_html(out,
+			"<tr><td class=\"wrap\"><a href=\"#section-%zu\">%s</a></td><td class=\"n\">%zu</td>",
 			s + 1, fb_section_title(&cells->section[s], title, sizeof(title)), r.n);
 		put_ratio(out, &mean);
 		fb_html(out,

@@ -16,37 +16,37 @@ static const struct fb_page_column columns[] = {
 	{"program", "program", "text", "program that measured the row", true, false, false},
 	{"operation", "operation", "text", "what was timed", true, false, false},
 	{"engine", "engine", "text", "what carried the operation out", true, false, false},
-	{"algorithm", "algorithm", "text", "algorithm; library: the library chose", true, false,
-	 false},
+	{"algorithm", "algorithm", "text", "library: the library chose", true, false, false},
 	{"protocol", "protocol", "text", "how bytes cross a link", true, false, false},
+	{"bytes", "bytes", "bytes", "message size", true, false, false},
+	{"median_us", "median us", "number", "median over repetitions of the slowest rank's time",
+	 false, false, false},
+	{"busbw_GBps", "GB/s", "number", "bus bandwidth", false, false, false},
+	{"efficiency", "of bound", "percent", "least possible time by the median", false, false,
+	 false},
+	{"status", "status", "text", "ok, wrong (data), skipped, few (samples), fault", true, true,
+	 false},
+	{"median_low_us", "low us", "number", "lower end of the median's 95% interval", false,
+	 false, false},
+	{"median_high_us", "high us", "number", "upper end", false, false, false},
+	{"p95_us", "p95 us", "number", "95th percentile", false, false, false},
+	{"skew_us", "skew us", "number", "how far apart ranks began", false, false, false},
+	{"samples", "samples", "number", "repetitions", false, false, false},
 	{"transport", "transport", "text", "what links are made of", true, false, false},
+	{"datatype", "type", "text", "", true, false, false},
+	{"redop", "reduction", "text", "", true, false, false},
+	{"root", "root", "number", "root rank; -1 where there is none", false, false, false},
+	{"in_place", "in place", "text", "", true, false, false},
+	{"ranks", "ranks", "number", "", true, false, false},
+	{"nodes", "nodes", "number", "", true, false, false},
 	{"memory", "memory", "text", "", true, false, false},
 	{"registration", "registration", "text", "", true, false, false},
 	{"launch", "launch", "text", "how the operation is started", true, false, false},
 	{"cadence", "cadence", "text", "", true, false, false},
-	{"datatype", "type", "text", "", true, false, false},
-	{"redop", "reduction", "text", "", true, false, false},
-	{"root", "root", "number", "", false, false, false},
-	{"in_place", "in place", "text", "", true, false, false},
-	{"bytes", "bytes", "bytes", "message size", true, false, false},
-	{"ranks", "ranks", "number", "", true, false, false},
-	{"nodes", "nodes", "number", "", true, false, false},
 	{"variant", "variant", "text", "the program's own keys", false, false, false},
 	{"launch_index", "start", "number", "which start of the program", false, false, false},
-	{"status", "status", "text", "ok, wrong (data), skipped, few (samples), fault", true, true,
-	 false},
-	{"median_us", "median us", "number", "median over repetitions of the slowest rank's time",
-	 false, false, false},
-	{"median_low_us", "low us", "number", "lower end of its 95% interval", false, false, false},
-	{"median_high_us", "high us", "number", "upper end", false, false, false},
-	{"p95_us", "p95 us", "number", "95th percentile", false, false, false},
-	{"busbw_GBps", "GB/s", "number", "bus bandwidth", false, false, false},
-	{"efficiency", "of bound", "percent", "least possible time by the median", false, false,
-	 false},
-	{"skew_us", "skew us", "number", "how far apart ranks began", false, false, false},
-	{"samples", "samples", "number", "repetitions", false, false, false},
 	{"flags", "flags", "text", "remarks on the quality", false, false, false},
-	{"reason", "reason", "text", "why the status is not ok", false, false, true},
+	{"reason", "reason", "text", "why the status is not ok", false, false, false},
 };
 
 enum { COLUMNS = sizeof(columns) / sizeof(columns[0]) };
@@ -62,6 +62,18 @@ static bool is_constant(const struct fb_results *results, const char *name)
 	for (size_t i = 1; i < results->count; i++)
 		if (strcmp(fb_result_text(&results->row[i], name),
 			   fb_result_text(&results->row[0], name)))
+			return false;
+	return true;
+}
+
+/* Most programs time one operation, which has their name. */
+static bool is_program(const struct fb_results *results, const char *name)
+{
+	if (strcmp(name, "operation"))
+		return false;
+	for (size_t i = 0; i < results->count; i++)
+		if (strcmp(fb_result_text(&results->row[i], "program"),
+			   fb_result_text(&results->row[i], "operation")))
 			return false;
 	return true;
 }
@@ -83,6 +95,8 @@ static size_t choose(const struct fb_page *page, struct fb_page_column shown[COL
 		const char *name = columns[i].name;
 		bool constant = results->count > 1 && is_constant(results, name);
 
+		if (is_program(results, name))
+			continue;
 		if (!strcmp(name, "status") || !strcmp(name, "median_us") ||
 		    (is_key(name) || !strcmp(name, "launch_index") ? !constant
 								   : !is_empty(results, name))) {

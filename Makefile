@@ -233,8 +233,10 @@ DATADIR = $(DESTDIR)$(PREFIX)/share/fabricbench
 LIBEXECDIR = $(DESTDIR)$(PREFIX)/libexec/fabricbench
 
 install: all ## install below PREFIX=/usr/local (DESTDIR= for packages)
-	install -d $(DESTDIR)$(PREFIX)/bin $(LIBEXECDIR) $(DATADIR)
-	install -m 755 $(BIN) $(TOOLS) $(LIBEXECDIR)
+	install -d $(DESTDIR)$(PREFIX)/bin $(LIBEXECDIR) $(DATADIR)/plots/lib
+	install -m 755 $(BIN) $(TOOLS) scripts/plot $(LIBEXECDIR)
+	install -m 644 plots/*.gp $(DATADIR)/plots
+	install -m 644 plots/lib/*.gp $(DATADIR)/plots/lib
 	install -m 755 scripts/fabricbench $(DESTDIR)$(PREFIX)/bin
 	install -m 644 LICENSE $(wildcard README.md) $(DATADIR)
 

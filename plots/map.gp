@@ -46,7 +46,7 @@ do for [i = 1 : KEYROWS] {
 # What fits into a tile of this width; letters are about 6 pixels wide.
 tile = (WIDTH - 316.) / COLUMNS
 protocol(p) = tile > 56 && strlen(p) * 7 < tile - 14 ? p : ""
-ratio(r) = r == r ? sprintf(r < 9.95 ? "%.1fx" : "%.0fx", r) : ""
+ratio(r) = r > 0 ? sprintf(r < 9.95 ? "%.1fx" : "%.0fx", r) : ""
 first(n, p) = strlen(protocol(p)) ? sprintf("%d %s", n, p) : tile > 16 ? sprintf("%d", n) : ""
 second(us, r) = tile > 72 ? timename(us) : ""
 third(r) = ROWHEIGHT > 40 && tile > 40 ? ratio(r) : ""

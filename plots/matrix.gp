@@ -42,7 +42,13 @@ middle = V_min + 0.6 * (V_max - V_min)
 number(v) = sprintf(v < 9.995 ? "%.2f" : v < 99.95 ? "%.1f" : "%.0f", v)
 letters = COLUMNS <= 8 ? 12 : COLUMNS <= 12 ? 10 : 8
 
-draw = "plot $DATA using 1:2:3 with image pixels"
+# Boxes are sharp; of a large matrix they would make a file that nobody can open.
+if (COLUMNS <= 40 && ROWS <= 40) {
+	draw = "plot $DATA using ($3 == $3 ? $1 : NaN):2:(0.5):(0.5):3 with boxxyerror \
+		linecolor palette"
+} else {
+	draw = "plot $DATA using 1:2:3 with image"
+}
 good(v) = (MORE ? v : V_max + V_min - v) >= middle
 at(v, x, dark) = v == v && good(v) == dark ? x : NaN
 if (COLUMNS <= 20) draw = draw.", $DATA using (at($3, $1, 1)):2:(number($3)) with labels \

@@ -42,11 +42,12 @@ done
 verdict docs_man
 
 # Options of scripts and tools, whose --help says them as well, and of MPI launchers.
-for tool in summary merge query import study; do
+for tool in summary plotdata report merge query import study; do
 	[ -x "$bin/$tool" ] && "$bin/$tool" --help |
 		grep -oE -- '--[a-z][a-z-]+' >>"$FB_TMP/options"
 done
 scripts/sweep --help | grep -oE -- '--[a-z][a-z-]+' >>"$FB_TMP/options"
+sed -n 's/^# //p' scripts/plot scripts/report | grep -oE -- '--[a-z][a-z-]+' >>"$FB_TMP/options"
 tests/run --help | grep -oE -- '--[a-z][a-z-]+' >>"$FB_TMP/options"
 printf '%s\n' --mpi --oversubscribe --ntasks-per-node --nodes --map-by >>"$FB_TMP/options"
 sort -u "$FB_TMP/options" >"$FB_TMP/known"

@@ -106,6 +106,7 @@ static void put_tiles(const struct fb_plot *plot, const struct map *map)
 	for (size_t r = 0; r < map->rows; r++)
 		for (size_t c = 0; c < map->columns; c++) {
 			const struct fb_cell *best = best_at(map->row[r], map->bytes[c]), *at = NULL;
+			double ratio;
 			size_t n;
 
 			if (!best)
@@ -114,8 +115,9 @@ static void put_tiles(const struct fb_plot *plot, const struct map *map)
 			fprintf(plot->out, "%zu %zu %zu", c, r, find_winner(map, best) + 1);
 			fb_gnuplot_field(plot->out, fb_cell_text(best, "protocol"));
 			fb_gnuplot_number(plot->out, best->us);
-			fb_gnuplot_number(plot->out,
-					  fb_cell_ratio(fb_cells_best(at, n, true), best).value);
+			ratio = fb_cell_ratio(fb_cells_best(at, n, true), best).value;
+			/* 0: no library; gnuplot would write NaN into the tile. */
+			fb_gnuplot_number(plot->out, isfinite(ratio) ? ratio : 0);
 			fputc('\n', plot->out);
 		}
 }

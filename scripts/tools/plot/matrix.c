@@ -180,8 +180,8 @@ static void describe(const struct fb_matrix *m, double *x, char *note, size_t n)
 		if (isfinite(line_worst) && !is_worse(m, v, line_worst))
 			continue;
 		line_worst = v;
-		snprintf(line, sizeof(line), "; %s %zu stands out: median %.3g",
-			 row ? m->row_name : m->column_name, at, v);
+		snprintf(line, sizeof(line), "; %s %s %zu stands out: median %.3g",
+			 row ? "row" : "column", row ? m->row_name : m->column_name, at, v);
 	}
 	snprintf(note, n, "median of all pairs %.4g %s, worst %.4g (%s %zu, %s %zu)%s", median,
 		 m->unit, found ? m->value[worst] : (double)NAN, m->row_name, worst / m->columns,

@@ -135,8 +135,8 @@ static void put_machine(const struct fb_page *page)
 		}
 	}
 	times_of(&page->set->results, &first, &last);
-	put_fact(out, "First row", first);
-	put_fact(out, "Last row", last);
+	if (*first)
+		fb_html(out, "<div><dt>Measured</dt><dd>%s to %s</dd></div>\n", first, last);
 	fputs("</dl>\n", out);
 }
 

@@ -127,10 +127,10 @@ static void put_tiles(const struct fb_page *page, const struct fb_tally *tally,
 	fputs("</div>\n", out);
 }
 
-/* A ratio with a bar: half full is equal, full is four times as quick. */
+/* A ratio with a bar: half full is equal, full is eight times as quick. */
 static void put_ratio(FILE *out, const struct fb_ratio *ratio)
 {
-	double share = isfinite(ratio->value) ? 50 + 25 * log2(ratio->value) : 0;
+	double share = isfinite(ratio->value) ? 50 + 50 * log2(ratio->value) / 3 : 0;
 
 	if (!isfinite(ratio->value)) {
 		fputs("<td class=\"n\"></td>", out);

@@ -1,0 +1,90 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# timeout: 60
+#
+# plotdata: small files in, the data of one figure out. tests/golden/plotdata/ holds inputs made by
+# hand whose answers can be worked out in the head; FB_GOLDEN=update writes the answers anew.
+
+set -u
+export LC_ALL=C
+. tests/shell/lib.sh
+golden=$PWD/tests/golden/plotdata
+rows=$PWD/tests/golden/summary
+plotdata=$FB_BUILD/bin/plotdata
+[ -x "$plotdata" ] || { echo "SKIP plotdata: not built (no libcsv)"; exit 0; }
+cd "$golden" || exit 3
+
+# same NAME ARGUMENT...: its output is golden/NAME.txt.
+same() {
+	"$plotdata" "${@:2}" >"$FB_TMP/out" 2>"$FB_TMP/err"
+	expect "exit code of ${*:2}" $? 0
+	expect "stderr of ${*:2}" "$(cat "$FB_TMP/err")" ''
+	[ "${FB_GOLDEN-}" = update ] && cp "$FB_TMP/out" "$golden/$1.txt"
+	diff -u "$golden/$1.txt" "$FB_TMP/out" || fail "${*:2} differs from $1.txt"
+}
+
+count() {
+	expect "figures of ${*:2}" "$("$plotdata" "${@:2}" --count)" "$1"
+}
+
+# refuses PATTERN ARGUMENT...: one line on stderr, exit code 3, nothing on stdout.
+refuses() {
+	"$plotdata" "${@:2}" >"$FB_TMP/out" 2>"$FB_TMP/err"
+	expect "exit code of ${*:2}" $? 3
+	expect "stdout of ${*:2}" "$(cat "$FB_TMP/out")" ''
+	expect "lines on stderr of ${*:2}" "$(wc -l <"$FB_TMP/err")" 1
+	holds "$FB_TMP/err" "$1"
+}
+
+# Rows of 4 ranks, and the same of 8 that take twice as long (but for those with commas in a text).
+awk -F, -v OFS=, 'NF != 49 { next } NR > 1 { $20 = 8; $29 *= 2; $30 *= 2; $31 *= 2 } { print }' \
+	"$rows/one/all_reduce.csv" >"$FB_TMP/eight.csv"
+same map map "$rows/one/all_reduce.csv" "$FB_TMP/eight.csv"
+same scaling scaling "$rows/one/all_reduce.csv" "$FB_TMP/eight.csv"
+count 1 scaling "$rows/one/all_reduce.csv" "$FB_TMP/eight.csv"
+count 0 scaling "$rows/one"
+count 2 map "$rows/one"
+verdict plotdata_ranks
+
+same matrix matrix pairs.csv
+same matrix-text matrix nvbandwidth.txt
+same matrix-second matrix --figure 2 nvbandwidth.txt
+count 2 matrix nvbandwidth.txt
+count 0 matrix "$rows/one"
+verdict plotdata_matrix
+
+mkdir "$FB_TMP/raw"
+cp "$rows/one/"*.csv samples.csv "$FB_TMP/raw"
+same latency latency --bytes 1K "$FB_TMP/raw"
+same latency-64k latency --bytes 64K "$FB_TMP/raw/samples.csv"
+same ranks ranks ranks.csv
+count 2 ranks ranks.csv
+verdict plotdata_samples
+
+same timeline timeline spans.csv
+same trace timeline trace.json
+same forest forest forest.csv
+same history history history.csv
+verdict plotdata_tables
+
+# What cannot be used is refused with the place.
+printf 'lane,name,begin_us,end_us\na,b,5,4\n' >"$FB_TMP/back.csv"
+printf 'run,utc,value,low,high,change\na,yesterday,1,1,1,\n' >"$FB_TMP/utc.csv"
+printf 'label,ratio,low,high\na,1,1,1\n' >"$FB_TMP/column.csv"
+printf '[{"ph":"X","name":"a"\n "ts":1}]' >"$FB_TMP/trace.json"
+printf '[{"ph":"X","args":%s' "$(printf '%*s' 200 '' | tr ' ' '[')" >"$FB_TMP/deep.json"
+refuses 'expected a kind' nosuch forest.csv
+refuses 'expected a kind' map
+refuses 'there are 2 figures' matrix --figure 3 nvbandwidth.txt
+refuses 'nothing scales' scaling "$rows/one"
+refuses 'no matrix' matrix forest.csv
+refuses 'data line 1: begin_us' timeline "$FB_TMP/back.csv"
+refuses "utc 'yesterday'" history "$FB_TMP/utc.csv"
+refuses 'no column verdict: expected label,' forest "$FB_TMP/column.csv"
+refuses "trace.json:2: expected" timeline "$FB_TMP/trace.json"
+refuses 'fewer brackets' timeline "$FB_TMP/deep.json"
+refuses 'No such file' forest "$FB_TMP/missing.csv"
+refuses 'no column run: expected run,launch_index,program,row,' ranks forest.csv
+refuses 'samples.csv.*No such file' latency "$rows/six"
+verdict plotdata_bad_input
+exit "$bad"

@@ -27,7 +27,7 @@ draw() {
 	expect "what $1 says to $2 $3" "$(cat "$FB_TMP/log")" ''
 }
 
-# whole PATTERN: whether both files are there, with shapes and words in the one, pixels in the other.
+# whole PATTERN: whether both files are there, with shapes and words in one, pixels in the other.
 whole() {
 	[ -s "$out.svg" ] && [ -s "$out.png" ] || { fail "$out: not both files"; return; }
 	holds "$out.svg" '</svg>'

@@ -159,7 +159,8 @@ function checkAddress(page) {
 	const box = page.querySelector("#rows .datatable");
 
 	check("from_address", box.querySelector("input").value === "ring" &&
-		rowsOf(box).every((r) => /ring/.test(r.join(" "))), box.querySelector("input").value);
+		rowsOf(box).every((r) => /ring/.test(r.join(" "))),
+		box.querySelector("input").value);
 }
 
 function checkFacts(view, page) {
@@ -178,7 +179,8 @@ frame.addEventListener("load", () => {
 	const view = frame.contentWindow, page = frame.contentDocument;
 
 	try {
-		check("ready", page.documentElement.dataset.ready === "yes", "the script did not run");
+		check("ready", page.documentElement.dataset.ready === "yes",
+			"the script did not run");
 		check("not_taken_over", !page.documentElement.dataset.taken, "foreign script ran");
 		checkLayout(view, page);
 		checkStructure(view, page);

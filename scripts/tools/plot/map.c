@@ -105,7 +105,8 @@ static void put_tiles(const struct fb_plot *plot, const struct map *map)
 {
 	for (size_t r = 0; r < map->rows; r++)
 		for (size_t c = 0; c < map->columns; c++) {
-			const struct fb_cell *best = best_at(map->row[r], map->bytes[c]), *at = NULL;
+			const struct fb_cell *best = best_at(map->row[r], map->bytes[c]);
+			const struct fb_cell *at = NULL;
 			double ratio;
 			size_t n;
 

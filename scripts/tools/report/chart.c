@@ -219,7 +219,8 @@ static const char *const marks[] = {
 void fb_page_mark(FILE *out, size_t i)
 {
 	fb_html(out,
-		"<svg viewBox=\"0 0 26 12\" aria-hidden=\"true\"><path class=\"curve\" d=\"M0 6h26\"/>"
+		"<svg viewBox=\"0 0 26 12\" aria-hidden=\"true\"><path class=\"curve\" "
+		"d=\"M0 6h26\"/>"
 		"<path class=\"mark\" transform=\"translate(13 6)\" d=\"%s\"/></svg>",
 		marks[i < FB_PLOT_SERIES ? i : FB_PLOT_SERIES]);
 }

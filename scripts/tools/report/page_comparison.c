@@ -208,7 +208,8 @@ static void put_joined(const struct fb_page *page)
 	double log_sum = 0;
 	FILE *out = page->out;
 
-	fputs("<p class=\"banner warn\">No verdicts: ratios alone do not say whether anything changed, "
+	fputs("<p class=\"banner warn\">No verdicts: ratios alone do not say whether "
+	      "anything changed, "
 	      "as the same program differs from one start to the next. <code>compare --csv FILE "
 	      "BASE NEW</code> judges, and <code>--verdicts FILE</code> shows it here.</p>\n"
 	      "<div class=\"card\">\n",

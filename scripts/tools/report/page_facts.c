@@ -151,7 +151,8 @@ void fb_page_facts(const struct fb_page *page)
 	      "facts-search\" data-for=\"facts\" placeholder=\"words, all of them\"></label>\n",
 	      out);
 	if (page->base)
-		fputs("<label><span><input type=\"checkbox\" id=\"facts-search-differs\"> only what "
+		fputs("<label><span><input type=\"checkbox\" id=\"facts-search-differs\"> "
+		      "only what "
 		      "differs</span></label>\n",
 		      out);
 	fputs("<span role=\"status\" class=\"soft\" id=\"facts-search-count\"></span></div>\n",

@@ -155,7 +155,8 @@ int fb_page_figures(const struct fb_page *page)
 
 	if (!series)
 		return fb_error(FB_ENOMEM, "out of memory for figures");
-	fputs("<section id=\"figures\" aria-labelledby=\"figures-title\">\n<h2 id=\"figures-title\">"
+	fputs("<section id=\"figures\" aria-labelledby=\"figures-title\">\n<h2 "
+	      "id=\"figures-title\">"
 	      "Figures</h2>\n<p class=\"soft\">Each algorithm with its quickest protocol at each "
 	      "size. Bars are 95% intervals; points say their numbers when pointed at.</p>\n",
 	      page->out);

@@ -223,7 +223,8 @@ void fb_page_findings(const struct fb_page *page)
 		    fb_report_tally(&page->set->cells).status[FB_STATUS_WRONG] +
 		    fb_report_tally(&page->set->cells).status[FB_STATUS_FAULT] ==
 	    0)
-		fputs("<li><span class=\"tag ok\">ok</span> No wrong data, no fault, no row with too "
+		fputs("<li><span class=\"tag ok\">ok</span> No wrong data, no fault, no "
+		      "row with too "
 		      "few repetitions.</li>\n",
 		      out);
 	put_skipped(page);

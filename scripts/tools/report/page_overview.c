@@ -78,12 +78,14 @@ static void put_banner(const struct fb_page *page, const struct fb_tally *tally)
 
 	if (wrong || fault)
 		fb_html(out,
-			"<p class=\"banner bad\" role=\"status\">Not all is well: %zu rows had wrong "
+			"<p class=\"banner bad\" role=\"status\">Not all is well: %zu "
+			"rows had wrong "
 			"data, %zu ended in a fault.</p>\n",
 			wrong, fault);
 	else if (few)
 		fb_html(out,
-			"<p class=\"banner warn\" role=\"status\">All data were right; %zu rows rest "
+			"<p class=\"banner warn\" role=\"status\">All data were right; "
+			"%zu rows rest "
 			"on fewer than 5 repetitions.</p>\n",
 			few);
 	else
@@ -165,7 +167,8 @@ static void put_operations(const struct fb_page *page)
 		if (r.n == 0)
 			continue;
 		fb_html(out,
-			"<tr><td class=\"wrap\"><a href=\"#section-%zu\">%s</a></td><td class=\"n\">%zu</td>",
+			"<tr><td class=\"wrap\"><a href=\"#section-%zu\">%s</a></td><td "
+			"class=\"n\">%zu</td>",
 			s + 1, fb_section_title(&cells->section[s], title, sizeof(title)), r.n);
 		put_ratio(out, &mean);
 		fb_html(out,
@@ -231,12 +234,16 @@ static void put_section(const struct fb_page *page, size_t s)
 	if (r.n)
 		fb_html(out, " <span class=\"soft\">library / own %.2f</span>", geomean(&r));
 	fb_html(out,
-		"</summary>\n<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"%s\">"
+		"</summary>\n<div class=\"scroll\" tabindex=\"0\" role=\"region\" "
+		"aria-label=\"%s\">"
 		"<table>\n<caption class=\"hidden\">%s: best algorithm per size</caption>\n"
 		"<thead><tr><th scope=\"col\" class=\"n\">bytes</th><th scope=\"col\">best of own"
-		"</th><th scope=\"col\" class=\"n\">us</th><th scope=\"col\" class=\"n\">&#177;</th>"
-		"<th scope=\"col\" class=\"n\">GB/s</th><th scope=\"col\" class=\"n\">of the bound</th>"
-		"<th scope=\"col\" class=\"n\">library us</th><th scope=\"col\" class=\"n\">library / "
+		"</th><th scope=\"col\" class=\"n\">us</th><th scope=\"col\" "
+		"class=\"n\">&#177;</th>"
+		"<th scope=\"col\" class=\"n\">GB/s</th><th scope=\"col\" class=\"n\">of "
+		"the bound</th>"
+		"<th scope=\"col\" class=\"n\">library us</th><th scope=\"col\" "
+		"class=\"n\">library / "
 		"own</th></tr></thead>\n<tbody>\n",
 		title, title);
 	for (size_t i = 0; i < section->count; i += n) {

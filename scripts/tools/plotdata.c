@@ -27,7 +27,7 @@ static const struct fb_option table[] = {
 		      "of several that the input holds, the N-th"),
 	FLAG(count, 0, "count", "how many figures the input holds"),
 	FB_OPTION_U64(struct settings, bytes, 'b', "bytes", "SIZE", "0", 0, UINT64_C(1) << 50,
-		      "latency: the size shown (0: the smallest)"),
+		      "distribution: the size shown (0: the smallest)"),
 	FB_OPTION_GROUP("Other"),
 	FLAG(help, 'h', "help", "this text"),
 	FLAG(version, 'V', "version", "version and revision"),
@@ -42,7 +42,7 @@ static const struct kind {
 	{"map", fb_plot_map, true},
 	{"scaling", fb_plot_scaling, true},
 	{"matrix", fb_plot_matrix, false},
-	{"latency", fb_plot_latency, false},
+	{"distribution", fb_plot_distribution, false},
 	{"skew", fb_plot_skew, true},
 	{"ranks", fb_plot_ranks, false},
 	{"timeline", fb_plot_timeline, false},
@@ -56,7 +56,7 @@ static const char description[] =
 	"plotdata KIND [option...] DIR|FILE...\n\n"
 	"Writes what one figure of a kind shows as commands for gnuplot's load. Kinds of result "
 	"rows (folders or files of any number of launches and ranks): map, scaling, matrix, skew. "
-	"latency takes a folder with samples.csv; ranks a ranks.csv; timeline spans as CSV or a "
+	"distribution takes a folder with samples.csv; ranks a ranks.csv; timeline spans as CSV or a "
 	"Chrome trace; forest and history the tables of `compare`; matrix also a text written by "
 	"nvbandwidth. docs/plots.md says what each of them holds.\n\n"
 	"Exit code: 0 good; 3 the input cannot be used.";

@@ -55,8 +55,8 @@ verdict plotdata_matrix
 
 mkdir "$FB_TMP/raw"
 cp "$rows/one/"*.csv samples.csv "$FB_TMP/raw"
-same latency latency --bytes 1K "$FB_TMP/raw"
-same latency-64k latency --bytes 64K "$FB_TMP/raw/samples.csv"
+same distribution distribution --bytes 1K "$FB_TMP/raw"
+same distribution-64k distribution --bytes 64K "$FB_TMP/raw/samples.csv"
 same ranks ranks ranks.csv
 count 2 ranks ranks.csv
 verdict plotdata_samples
@@ -85,6 +85,6 @@ refuses "trace.json:2: expected" timeline "$FB_TMP/trace.json"
 refuses 'fewer brackets' timeline "$FB_TMP/deep.json"
 refuses 'No such file' forest "$FB_TMP/missing.csv"
 refuses 'no column run: expected run,launch_index,program,row,' ranks forest.csv
-refuses 'samples.csv.*No such file' latency "$rows/six"
+refuses 'samples.csv.*No such file' distribution "$rows/six"
 verdict plotdata_bad_input
 exit "$bad"

@@ -61,7 +61,7 @@ draw plots/matrix.gp $golden/nvbandwidth.txt 2
 whole 'memory latency SM'
 mkdir "$FB_TMP/raw"
 cp $one/*.csv $golden/samples.csv "$FB_TMP/raw"
-draw plots/latency.gp "$FB_TMP/raw" 1
+draw plots/distribution.gp "$FB_TMP/raw" 1
 whole 'ring ll \(4\)'
 draw plots/ranks.gp $golden/ranks.csv 1
 whole 'single ranks'
@@ -102,7 +102,7 @@ expect "exit code of plot all" "$rc" 0
 expect "stderr of plot all" "$(cat "$FB_TMP/err")" ''
 expect "files of plot all" "$(sed 's|.*/||; /png$/d' "$FB_TMP/out" | sort | tr '\n' ' ')" \
 	"all_reduce-bandwidth.svg all_reduce-ratio.svg all_reduce-time.svg barrier-ratio.svg \
-barrier-time.svg forest.svg history.svg latency.svg ranks-2.svg ranks.svg timeline.svg "
+barrier-time.svg distribution.svg forest.svg history.svg ranks-2.svg ranks.svg timeline.svg "
 expect "files that are there" "$(find "$FB_TMP/raw" -name '*.svg' -o -name '*.png' | sort)" \
 	"$(sort "$FB_TMP/out")"
 plot map --out "$FB_TMP/both" --pdf $one/all_reduce.csv "$FB_TMP/eight.csv"

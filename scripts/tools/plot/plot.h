@@ -36,7 +36,7 @@ struct fb_plot {
 int fb_plot_map(const struct fb_plot *plot);
 int fb_plot_scaling(const struct fb_plot *plot);
 int fb_plot_matrix(const struct fb_plot *plot);
-int fb_plot_latency(const struct fb_plot *plot);
+int fb_plot_distribution(const struct fb_plot *plot);
 int fb_plot_skew(const struct fb_plot *plot);
 int fb_plot_ranks(const struct fb_plot *plot);
 int fb_plot_timeline(const struct fb_plot *plot);

@@ -19,7 +19,7 @@
 
 enum { POINTS = 400 };
 
-struct latency {
+struct distribution {
 	struct fb_results results;
 	struct fb_cells cells;
 	size_t *cell_of;	     /* [results.count] */
@@ -41,7 +41,7 @@ static bool same_key(const struct fb_result *a, const struct fb_result *b)
 static int on_sample(void *arg, const struct fb_result *row, uint64_t repetition,
 		     const double *value)
 {
-	struct latency *l = arg;
+	struct distribution *l = arg;
 	size_t cell;
 
 	(void)repetition;
@@ -54,7 +54,7 @@ static int on_sample(void *arg, const struct fb_result *row, uint64_t repetition
 	return FB_OK;
 }
 
-static int read_samples(struct latency *l)
+static int read_samples(struct distribution *l)
 {
 	static const char *const names[] = {"time_us"};
 
@@ -62,7 +62,7 @@ static int read_samples(struct latency *l)
 }
 
 /* A folder, or the samples.csv of one. */
-static int open_input(struct latency *l, const char *path)
+static int open_input(struct distribution *l, const char *path)
 {
 	const char *slash = strrchr(path, '/');
 	struct stat st;
@@ -90,7 +90,7 @@ static int open_input(struct latency *l, const char *path)
 	return FB_OK;
 }
 
-static bool section_seen(const struct latency *l, const struct fb_section *section)
+static bool section_seen(const struct distribution *l, const struct fb_section *section)
 {
 	for (size_t i = 0; i < section->count; i++)
 		if (l->seen[&section->cell[i] - l->cells.cell])
@@ -99,7 +99,7 @@ static bool section_seen(const struct latency *l, const struct fb_section *secti
 }
 
 /* The cells of the size asked for, or of the smallest that has samples. */
-static int choose_size(struct latency *l, const struct fb_section *section, uint64_t bytes)
+static int choose_size(struct distribution *l, const struct fb_section *section, uint64_t bytes)
 {
 	size_t n;
 
@@ -146,14 +146,14 @@ static void put_marks(FILE *out, const struct fb_doubles *list)
 	fputs("\n\n", out);
 }
 
-static bool is_shown(const struct latency *l, const struct fb_cell *cell, size_t *own)
+static bool is_shown(const struct distribution *l, const struct fb_cell *cell, size_t *own)
 {
 	if (l->samples[cell - l->cells.cell].count == 0)
 		return false;
 	return fb_cell_is_library(cell) || (*own)++ < FB_PLOT_COLOURS - 1;
 }
 
-static void put_series(const struct fb_plot *plot, struct latency *l, size_t shown)
+static void put_series(const struct fb_plot *plot, struct distribution *l, size_t shown)
 {
 	char name[FB_LABEL_CHARS], label[FB_LABEL_CHARS + 32];
 	size_t own = 0, series = 0;
@@ -182,7 +182,7 @@ static void put_series(const struct fb_plot *plot, struct latency *l, size_t sho
 	fputs("EOD\n", out);
 }
 
-static int put_figure(const struct fb_plot *plot, struct latency *l,
+static int put_figure(const struct fb_plot *plot, struct distribution *l,
 		      const struct fb_section *section)
 {
 	char title[FB_TITLE_CHARS], size[FB_SIZE_CHARS], whole[FB_TITLE_CHARS + 64], note[160];
@@ -217,7 +217,7 @@ static int put_figure(const struct fb_plot *plot, struct latency *l,
 	return FB_OK;
 }
 
-static void free_latency(struct latency *l)
+static void free_distribution(struct distribution *l)
 {
 	for (size_t i = 0; i < l->cells.count && l->samples; i++)
 		free(l->samples[i].x);
@@ -230,9 +230,9 @@ static void free_latency(struct latency *l)
 	fb_results_free(&l->results);
 }
 
-int fb_plot_latency(const struct fb_plot *plot)
+int fb_plot_distribution(const struct fb_plot *plot)
 {
-	struct latency l = {.n = 0};
+	struct distribution l = {.n = 0};
 	const struct fb_section *section = NULL;
 	size_t count = 0;
 	int err = open_input(&l, plot->path[0]);
@@ -249,6 +249,6 @@ int fb_plot_latency(const struct fb_plot *plot)
 		err = FB_EINPUT;
 	else if (!err)
 		err = put_figure(plot, &l, section);
-	free_latency(&l);
+	free_distribution(&l);
 	return err;
 }

@@ -56,8 +56,8 @@ static const char description[] =
 	"plotdata KIND [option...] DIR|FILE...\n\n"
 	"Writes what one figure of a kind shows as commands for gnuplot's load. Kinds of result "
 	"rows (folders or files of any number of launches and ranks): map, scaling, matrix, skew. "
-	"distribution takes a folder with samples.csv; ranks a ranks.csv; timeline spans as CSV or a "
-	"Chrome trace; forest and history the tables of `compare`; matrix also a text written by "
+	"distribution takes a folder with samples.csv; ranks a ranks.csv; timeline spans as CSV or "
+	"a Chrome trace; forest and history the tables of `compare`; matrix also a text written by "
 	"nvbandwidth. docs/plots.md says what each of them holds.\n\n"
 	"Exit code: 0 good; 3 the input cannot be used.";
 

@@ -59,6 +59,16 @@ holds "$FB_TMP/verdicts.html" '<div class="tile bad"><b>1</b><span><a .*REGRESSE
 holds "$FB_TMP/verdicts.html" '"all_reduce","ring","ll",8,2,"",10,12,1.2,1.1,1.3,"REGRESSED",""'
 verdict report_two
 
+# Pairs of ranks are a matrix, not a section for each.
+mkdir "$FB_TMP/pairs"
+cp tests/golden/plotdata/pairs.csv "$FB_TMP/pairs/all_pairs.csv"
+write "$FB_TMP/pairs.html" "$FB_TMP/pairs"
+expect "matrices" "$(grep -c '<table class="heat">' "$FB_TMP/pairs.html")" 1
+holds "$FB_TMP/pairs.html" '^<tr><th scope="row">1</th><td style="--share:0%">3.28</td><td></td>'
+holds "$FB_TMP/pairs.html" '^<tr><th scope="row">0</th><td></td><td style="--share:100%">6.55</td>'
+expect "sections of pairs" "$(grep -c 'id="section-' "$FB_TMP/pairs.html")" 0
+verdict report_pairs
+
 refuses 'no input' --output "$FB_TMP/none.html"
 refuses 'more than two runs' $run $run $run
 refuses 'verdicts needs two runs' --verdicts "$FB_TMP/verdicts.csv" $run

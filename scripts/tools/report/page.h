@@ -53,6 +53,7 @@ void fb_page_overview(const struct fb_page *page);
 void fb_page_findings(const struct fb_page *page);
 int fb_page_comparison(const struct fb_page *page);
 int fb_page_figures(const struct fb_page *page);
+int fb_page_pairs(const struct fb_page *page);
 int fb_page_rows(const struct fb_page *page);
 void fb_page_facts(const struct fb_page *page);
 

@@ -7,6 +7,7 @@
 #include "scripts/tools/lib/gnuplot.h"
 #include "scripts/tools/lib/report.h"
 #include "scripts/tools/lib/series.h"
+#include "scripts/tools/plot/plot.h"
 #include "scripts/tools/report/html.h"
 #include "scripts/tools/report/page.h"
 
@@ -161,7 +162,9 @@ int fb_page_figures(const struct fb_page *page)
 	      "size. Bars are 95% intervals; points say their numbers when pointed at.</p>\n",
 	      page->out);
 	for (size_t s = 0; s < page->set->cells.nsections; s++)
-		put_section(page, s, series);
+		if (!fb_plot_is_pair(&page->set->cells.section[s]))
+			put_section(page, s, series);
+	err = fb_page_pairs(page);
 	for (size_t i = 0; i < page->nfigures && !err; i++)
 		err = put_picture(page, page->figure[i]);
 	fputs("</section>\n", page->out);

@@ -5,6 +5,7 @@
  */
 #include "common/sizes.h"
 #include "scripts/tools/lib/report.h"
+#include "scripts/tools/plot/plot.h"
 #include "scripts/tools/report/html.h"
 #include "scripts/tools/report/page.h"
 
@@ -164,7 +165,7 @@ static void put_operations(const struct fb_page *page)
 		struct ratios r = ratios_of(&cells->section[s]);
 		struct fb_ratio mean = {geomean(&r), geomean(&r), geomean(&r)};
 
-		if (r.n == 0)
+		if (r.n == 0 || fb_plot_is_pair(&cells->section[s]))
 			continue;
 		fb_html(out,
 			"<tr><td class=\"wrap\"><a href=\"#section-%zu\">%s</a></td><td "
@@ -258,6 +259,7 @@ void fb_page_overview(const struct fb_page *page)
 	const struct fb_cells *cells = &page->set->cells;
 	struct fb_tally tally = fb_report_tally(cells);
 	struct ratios all = ratios_of_all(cells);
+	size_t pairs = 0;
 	FILE *out = page->out;
 
 	fputs("<section id=\"summary\" aria-labelledby=\"summary-title\">\n"
@@ -273,6 +275,14 @@ void fb_page_overview(const struct fb_page *page)
 	      "link.</p>\n",
 	      out);
 	for (size_t s = 0; s < cells->nsections; s++)
-		put_section(page, s);
+		if (!fb_plot_is_pair(&cells->section[s]))
+			put_section(page, s);
+		else
+			pairs++;
+	if (pairs)
+		fb_html(out,
+			"<p class=\"soft\">%zu tables of single pairs of ranks are <a href=\""
+			"#pairs\">matrices</a> instead.</p>\n",
+			pairs);
 	fputs("</section>\n", out);
 }

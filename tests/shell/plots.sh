@@ -49,11 +49,11 @@ for name in time bandwidth ratio; do
 	verdict "plots_$name"
 done
 
-awk -F, -v OFS=, 'NF != 49 { next } NR > 1 { $20 = 8; $29 *= 2; $30 *= 2; $31 *= 2 } { print }' \
-	$one/all_reduce.csv >"$FB_TMP/eight.csv"
-draw plots/map.gp "'$one/all_reduce.csv' '$FB_TMP/eight.csv'" 1
+awk -F, -v OFS=, 'NF != 49 { next } NR > 1 { $20 = 2; $29 /= 2; $30 /= 2; $31 /= 2 } { print }' \
+	$one/all_reduce.csv >"$FB_TMP/two.csv"
+draw plots/map.gp "'$one/all_reduce.csv' '$FB_TMP/two.csv'" 1
 whole 'quickest algorithm'
-draw plots/scaling.gp "'$one/all_reduce.csv' '$FB_TMP/eight.csv'" 1
+draw plots/scaling.gp "'$one/all_reduce.csv' '$FB_TMP/two.csv'" 1
 whole 'scaling'
 draw plots/matrix.gp $golden/pairs.csv 1
 whole 'stands out'
@@ -105,7 +105,7 @@ expect "files of plot all" "$(sed 's|.*/||; /png$/d' "$FB_TMP/out" | sort | tr '
 barrier-time.svg distribution.svg forest.svg history.svg ranks-2.svg ranks.svg timeline.svg "
 expect "files that are there" "$(find "$FB_TMP/raw" -name '*.svg' -o -name '*.png' | sort)" \
 	"$(sort "$FB_TMP/out")"
-plot map --out "$FB_TMP/both" --pdf $one/all_reduce.csv "$FB_TMP/eight.csv"
+plot map --out "$FB_TMP/both" --pdf $one/all_reduce.csv "$FB_TMP/two.csv"
 expect "files of plot map" "$(cat "$FB_TMP/out")" \
 	"$(printf '%s\n' "$FB_TMP"/both.{svg,png,pdf})"
 holds "$FB_TMP/both.pdf" '^%PDF'

@@ -66,13 +66,14 @@ static int open_input(struct distribution *l, const char *path)
 {
 	const char *slash = strrchr(path, '/');
 	struct stat st;
-	int err;
+	int length = slash ? (int)(slash - path) : 1, err;
 
 	if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
-		l->folder = strdup(path);
-	else
-		l->folder = slash ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");
-	if (!l->folder || asprintf(&l->path, "%s/samples.csv", l->folder) < 0)
+		length = (int)strlen(path);
+	else if (!slash)
+		path = ".";
+	if (asprintf(&l->folder, "%.*s", length, path) < 0 ||
+	    asprintf(&l->path, "%s/samples.csv", l->folder) < 0)
 		return fb_error(FB_ENOMEM, "out of memory for a path");
 	err = fb_results_read(&l->results, l->folder);
 	if (!err)

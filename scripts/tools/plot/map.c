@@ -125,21 +125,16 @@ static void put_tiles(const struct fb_plot *plot, const struct map *map)
 
 static void put_title(const struct fb_plot *plot, const struct map *map)
 {
-	char title[FB_TITLE_CHARS], whole[FB_TITLE_CHARS + 32], *ranks;
+	char title[FB_TITLE_CHARS], whole[FB_TITLE_CHARS + 32];
 
-	fb_section_title(map->row[0], title, sizeof(title));
-	/* Ranks are the vertical axis; what follows them in the title stays. */
-	ranks = strstr(title, map->rows > 1 ? fb_cell_text(map->row[0]->cell, "ranks") : "\n");
-	if (ranks && ranks > title + 2)
-		snprintf(whole, sizeof(whole), "%.*s: quickest algorithm%s",
-			 (int)(ranks - title) - 2, title,
-			 strchr(ranks, ',') ? strchr(ranks, ',') : "");
+	if (map->rows > 1)
+		fb_plot_cut_ranks(map->row[0], title, sizeof(title));
 	else
-		snprintf(whole, sizeof(whole), "%s: quickest algorithm", title);
-	fb_plot_texts(
-		plot, whole,
-		"In a tile: protocol, median time, and time of the MPI library by it. Quickest: "
-		"the one whose interval ends first.");
+		fb_section_title(map->row[0], title, sizeof(title));
+	snprintf(whole, sizeof(whole), "%s: quickest algorithm", title);
+	fb_plot_texts(plot, whole,
+		      "In a tile: protocol, median time, and time of the MPI library by it. "
+		      "Quickest: the one whose interval ends first.");
 }
 
 static void put_map(const struct fb_plot *plot, const struct map *map)

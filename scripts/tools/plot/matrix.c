@@ -156,7 +156,7 @@ static bool is_worse(const struct fb_matrix *m, double a, double b)
 
 static void describe(const struct fb_matrix *m, double *x, char *note, size_t n)
 {
-	size_t found = 0, worst = 0;
+	size_t found = 0, worst = 0, columns;
 	double median, line_worst = (double)NAN;
 	char line[80] = "";
 
@@ -183,9 +183,10 @@ static void describe(const struct fb_matrix *m, double *x, char *note, size_t n)
 		snprintf(line, sizeof(line), "; %s %s %zu stands out: median %.3g",
 			 row ? "row" : "column", row ? m->row_name : m->column_name, at, v);
 	}
+	columns = m->columns ? m->columns : 1;
 	snprintf(note, n, "median of all pairs %.4g %s, worst %.4g (%s %zu, %s %zu)%s", median,
-		 m->unit, found ? m->value[worst] : (double)NAN, m->row_name, worst / m->columns,
-		 m->column_name, worst % m->columns, line);
+		 m->unit, found ? m->value[worst] : (double)NAN, m->row_name, worst / columns,
+		 m->column_name, worst % columns, line);
 }
 
 static int put_figure(const struct fb_plot *plot, const struct fb_results *results,

@@ -118,6 +118,20 @@ bool fb_plot_variant(const char *variant, const char *key, char *buf, size_t n)
 	return false;
 }
 
+const char *fb_plot_cut_ranks(const struct fb_section *section, char *buf, size_t n)
+{
+	char pattern[48], *ranks, *after;
+
+	fb_section_title(section, buf, n);
+	snprintf(pattern, sizeof(pattern), ", %s ranks on ", fb_cell_text(section->cell, "ranks"));
+	ranks = strstr(buf, pattern);
+	if (!ranks)
+		return buf;
+	after = strchr(ranks + 1, ',');
+	memmove(ranks, after ? after : "", after ? strlen(after) + 1 : 1);
+	return buf;
+}
+
 bool fb_plot_is_pair(const struct fb_section *section)
 {
 	const char *variant = fb_cell_text(section->cell, "variant");

@@ -67,6 +67,9 @@ bool fb_plot_same_algorithm(const struct fb_cell *a, const struct fb_cell *b);
 /* The value of a key in a variant column "k=v;k=v", copied to buf; false where it is not there. */
 bool fb_plot_variant(const char *variant, const char *key, char *buf, size_t n);
 
+/* fb_section_title without the ranks and nodes, which are an axis of the figure. Returns buf. */
+const char *fb_plot_cut_ranks(const struct fb_section *section, char *buf, size_t n);
+
 /* Whether the section's rows are of a single pair of ranks (src and dst in the variant column). */
 bool fb_plot_is_pair(const struct fb_section *section);
 

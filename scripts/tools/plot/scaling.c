@@ -75,7 +75,7 @@ static void choose_sizes(struct scaling *s)
 {
 	size_t n;
 
-	for (size_t i = 0; i < s->row[0]->count; i += n) {
+	for (size_t i = 0; s->rows && i < s->row[0]->count; i += n) {
 		uint64_t bytes = s->row[0]->cell[i].bytes;
 
 		n = fb_section_same_bytes(s->row[0], i);
@@ -145,20 +145,19 @@ static void put_block(FILE *out, const struct scaling *s, uint64_t bytes,
 static void put_scaling(const struct fb_plot *plot, const struct scaling *s)
 {
 	size_t shown = s->count < FB_PLOT_SERIES ? s->count : FB_PLOT_SERIES;
-	char title[FB_TITLE_CHARS], name[FB_PLOT_NAME_CHARS], note[160], *ranks;
+	char title[FB_TITLE_CHARS], whole[FB_TITLE_CHARS + 16];
+	char name[FB_PLOT_NAME_CHARS], note[160];
 	FILE *out = plot->out;
 
-	fb_section_title(s->row[0], title, sizeof(title));
-	ranks = strstr(title, fb_cell_text(s->row[0]->cell, "ranks"));
-	if (ranks && ranks > title + 2)
-		ranks[-2] = '\0';
+	fb_plot_cut_ranks(s->row[0], title, sizeof(title));
+	snprintf(whole, sizeof(whole), "%s: scaling", title);
 	snprintf(note, sizeof(note),
 		 "each algorithm with its quickest protocol; efficiency is the "
 		 "least possible time by the median; %zu more algorithms are not shown",
 		 s->count - shown);
 	if (s->count == shown)
 		*strrchr(note, ';') = '\0';
-	fb_plot_texts(plot, strcat(title, ": scaling"), note);
+	fb_plot_texts(plot, whole, note);
 	fprintf(out, "PANELS = %zu\nOWN = %zu\nLIBRARY = %d\narray NAME[%zu]\narray SIZE[2]\n",
 		s->sizes, shown, s->library, shown + 1);
 	for (size_t i = 0; i < shown; i++) {

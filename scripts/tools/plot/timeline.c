@@ -75,14 +75,18 @@ static size_t find_lane(const struct timeline *t, const char *text)
 
 static void collect(struct timeline *t)
 {
+	t->names = t->lanes = t->hidden = 0;
 	t->begin_us = INFINITY;
 	t->end_us = -INFINITY;
 	for (size_t i = 0; i < t->spans.count; i++) {
 		const struct fb_span *s = &t->spans.span[i];
 		size_t n = find_name(t, s->name);
 
-		if (n == t->names)
-			t->name[t->names++] = (struct name){.text = s->name};
+		if (n == t->names) {
+			t->name[n].text = s->name;
+			t->name[n].total_us = 0;
+			t->names = n + 1;
+		}
 		t->name[n].total_us += s->end_us - s->begin_us;
 		if (find_lane(t, s->lane) == LANES_MAX && t->lanes < LANES_MAX)
 			t->lane[t->lanes++] = (struct lane){.text = s->lane};
@@ -186,7 +190,7 @@ int fb_plot_timeline(const struct fb_plot *plot)
 	struct timeline t = {.lane = calloc(LANES_MAX, sizeof(*t.lane))};
 	int err = fb_spans_read(&t.spans, plot->path[0]);
 
-	t.name = calloc(t.spans.count + 1, sizeof(*t.name));
+	t.name = malloc((t.spans.count + 1) * sizeof(*t.name));
 	if (!err && (!t.name || !t.lane))
 		err = fb_error(FB_ENOMEM, "out of memory for a timeline");
 	if (!err && plot->count)

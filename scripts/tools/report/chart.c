@@ -180,9 +180,9 @@ static void put_ticks(const struct chart *c)
 			      : raw / unit > 1 ? 2 * unit
 					       : unit;
 
-		for (double y = 0; y <= c->y_max; y += step) {
-			snprintf(text, sizeof(text), "%.3g", y);
-			put_y_tick(c, y, text);
+		for (int i = 0; i * step <= c->y_max; i++) {
+			snprintf(text, sizeof(text), "%.3g", i * step);
+			put_y_tick(c, i * step, text);
 		}
 	}
 }

@@ -119,7 +119,7 @@ void fb_html(FILE *out, const char *format, ...)
 	va_end(args);
 }
 
-void fb_json_text(FILE *out, const char *text)
+void fb_page_json_text(FILE *out, const char *text)
 {
 	const unsigned char *at = (const unsigned char *)text;
 
@@ -139,7 +139,7 @@ void fb_json_text(FILE *out, const char *text)
 	fputc('"', out);
 }
 
-void fb_json_number(FILE *out, double x)
+void fb_page_json_number(FILE *out, double x)
 {
 	if (!isfinite(x))
 		fputs("null", out);

@@ -18,9 +18,9 @@ void fb_html_text(FILE *out, const char *text);
 void fb_html(FILE *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* As a JSON string with its quotes, safe inside of a script element. */
-void fb_json_text(FILE *out, const char *text);
+void fb_page_json_text(FILE *out, const char *text);
 
 /* A number (whole ones in full, others to six digits), or null for what is not finite. */
-void fb_json_number(FILE *out, double x);
+void fb_page_json_number(FILE *out, double x);
 
 #endif

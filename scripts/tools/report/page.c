@@ -204,7 +204,7 @@ void fb_page_table_begin(const struct fb_page *page, const char *name, const cha
 		fputs(i ? ",\n{" : "\n{", out);
 		for (size_t t = 0; t < sizeof(texts) / sizeof(texts[0]); t++) {
 			fprintf(out, "\"%s\":", texts[t][0]);
-			fb_json_text(out, texts[t][1] ? texts[t][1] : "");
+			fb_page_json_text(out, texts[t][1] ? texts[t][1] : "");
 			fputc(',', out);
 		}
 		fprintf(out, "\"filter\":%s,\"tag\":%s,\"wrap\":%s}", c->filter ? "true" : "false",

@@ -35,13 +35,13 @@ enum { COLUMNS = sizeof(columns) / sizeof(columns[0]), PLAIN_COLUMNS = COLUMNS -
 
 static void put_text(FILE *out, const char *text)
 {
-	fb_json_text(out, text);
+	fb_page_json_text(out, text);
 	fputc(',', out);
 }
 
 static void put_number(FILE *out, double x, const char *after)
 {
-	fb_json_number(out, x);
+	fb_page_json_number(out, x);
 	fputs(after, out);
 }
 
@@ -112,7 +112,7 @@ static void put_verdict_row(FILE *out, const struct verdict_row *r)
 	put_number(out, verdict_number(r, "ratio_low"), ",");
 	put_number(out, verdict_number(r, "ratio_high"), ",");
 	put_text(out, verdict_field(r, "verdict"));
-	fb_json_text(out, verdict_field(r, "reason"));
+	fb_page_json_text(out, verdict_field(r, "reason"));
 }
 
 static const char *const verdicts[] = {"REGRESSED", "IMPROVED", "UNSURE", "SAME"};

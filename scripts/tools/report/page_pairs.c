@@ -58,7 +58,8 @@ int fb_page_pairs(const struct fb_page *page)
 		return err;
 	fputs("<div class=\"card\" id=\"pairs\"><h3>Pairs of ranks</h3>\n<p class=\"soft\">", out);
 	fputs("The less colour, the worse beside the others: a slow rank is a pale row and a pale "
-	      "column.</p>\n", out);
+	      "column.</p>\n",
+	      out);
 	for (size_t i = 1; i <= count && small < MATRICES_MAX && !err; i++) {
 		size_t all;
 

@@ -136,10 +136,11 @@ int fb_page_rows(const struct fb_page *page)
 		for (size_t c = 0; c < count; c++) {
 			fputs(c ? "," : "", out);
 			if (strcmp(shown[c].type, "text"))
-				fb_json_number(out,
-					       fb_result_number(&results->row[r], shown[c].name));
+				fb_page_json_number(
+					out, fb_result_number(&results->row[r], shown[c].name));
 			else
-				fb_json_text(out, fb_result_text(&results->row[r], shown[c].name));
+				fb_page_json_text(out,
+						  fb_result_text(&results->row[r], shown[c].name));
 		}
 		fputc(']', out);
 	}

@@ -36,18 +36,46 @@ void fb_matrix_free(struct fb_matrix *matrix)
 	*matrix = (struct fb_matrix){0};
 }
 
-/* Reads src and dst of a cell; false where it has none. */
+/* The keys of the two axes: those of all_pairs, and those of imported matrices. */
+static const char *const axes[][2] = {{"src", "dst"}, {"row", "column"}};
+enum { AXES = sizeof(axes) / sizeof(axes[0]) };
+
+/* Whether the text is a rank or index that a matrix has room for. */
+static bool parse_index(const char *text, size_t *index)
+{
+	char *end;
+
+	*index = strtoull(text, &end, 10);
+	return *text >= '0' && *text <= '9' && !*end && *index < FB_MATRIX_MAX;
+}
+
+/* Reads the pair of a cell; false where it has none. */
 static bool pair_of(const struct fb_cell *cell, size_t *src, size_t *dst)
 {
 	const char *variant = fb_cell_text(cell, "variant");
 	char s[24], d[24];
 
-	if (!fb_plot_variant(variant, "src", s, sizeof(s)) ||
-	    !fb_plot_variant(variant, "dst", d, sizeof(d)))
-		return false;
-	*src = strtoull(s, NULL, 10);
-	*dst = strtoull(d, NULL, 10);
-	return *src < FB_MATRIX_MAX && *dst < FB_MATRIX_MAX;
+	for (size_t i = 0; i < AXES; i++)
+		if (fb_plot_variant(variant, axes[i][0], s, sizeof(s)) &&
+		    fb_plot_variant(variant, axes[i][1], d, sizeof(d)))
+			return parse_index(s, src) && parse_index(d, dst);
+	return false;
+}
+
+bool fb_plot_is_pair(const struct fb_section *section)
+{
+	size_t src, dst;
+
+	return pair_of(section->cell, &src, &dst);
+}
+
+static bool is_axis(const char *key, size_t length)
+{
+	for (size_t i = 0; i < AXES; i++)
+		for (size_t k = 0; k < 2; k++)
+			if (strlen(axes[i][k]) == length && !strncmp(axes[i][k], key, length))
+				return true;
+	return false;
 }
 
 /* The variant without the two keys that are the axes. */
@@ -57,7 +85,7 @@ static void rest_of(const char *variant, char *buf, size_t n)
 	while (*variant) {
 		size_t length = strcspn(variant, ";");
 
-		if (strncmp(variant, "src=", 4) && strncmp(variant, "dst=", 4))
+		if (!is_axis(variant, strcspn(variant, "=;")))
 			snprintf(buf + strlen(buf), n - strlen(buf), "%s%.*s", *buf ? ";" : "",
 				 (int)length, variant);
 		variant += length + (variant[length] == ';' ? 1 : 0);
@@ -82,6 +110,7 @@ static int fill(struct fb_matrix *m, const struct fb_cells *cells, const struct 
 	bool rate = first->bytes >= BANDWIDTH_BYTES && first->busbw_GBps > 0;
 	char size[FB_SIZE_CHARS], label[FB_LABEL_CHARS], rest[64];
 	size_t src, dst, most = 0;
+	bool imported;
 	int err;
 
 	for (size_t i = 0; i < cells->count; i++)
@@ -102,8 +131,9 @@ static int fill(struct fb_matrix *m, const struct fb_cells *cells, const struct 
 		 fb_cell_label(first, label), rate ? "bandwidth of each pair" : "time of each pair",
 		 *rest ? ", " : "", rest);
 	snprintf(m->unit, sizeof(m->unit), "%s", rate ? "GB/s" : "us");
-	snprintf(m->row_name, sizeof(m->row_name), "from rank");
-	snprintf(m->column_name, sizeof(m->column_name), "to rank");
+	imported = fb_plot_variant(fb_cell_text(first, "variant"), "row", size, sizeof(size));
+	snprintf(m->row_name, sizeof(m->row_name), imported ? "row" : "from rank");
+	snprintf(m->column_name, sizeof(m->column_name), imported ? "column" : "to rank");
 	m->more_is_better = rate;
 	return err;
 }
@@ -158,6 +188,7 @@ static void describe(const struct fb_matrix *m, double *x, char *note, size_t n)
 {
 	size_t found = 0, worst = 0, columns;
 	double median, line_worst = (double)NAN;
+	bool alike = !strcmp(m->row_name, m->column_name);
 	char line[80] = "";
 
 	for (size_t i = 0; i < m->rows * m->columns; i++) {
@@ -180,8 +211,9 @@ static void describe(const struct fb_matrix *m, double *x, char *note, size_t n)
 		if (isfinite(line_worst) && !is_worse(m, v, line_worst))
 			continue;
 		line_worst = v;
-		snprintf(line, sizeof(line), "; %s %s %zu stands out: median %.3g",
-			 row ? "row" : "column", row ? m->row_name : m->column_name, at, v);
+		snprintf(line, sizeof(line), "; %s%s %zu stands out: median %.3g",
+			 !alike ? "" : row ? "row " : "column ",
+			 row ? m->row_name : m->column_name, at, v);
 	}
 	columns = m->columns ? m->columns : 1;
 	snprintf(note, n, "median of all pairs %.4g %s, worst %.4g (%s %zu, %s %zu)%s", median,

@@ -132,15 +132,6 @@ const char *fb_plot_cut_ranks(const struct fb_section *section, char *buf, size_
 	return buf;
 }
 
-bool fb_plot_is_pair(const struct fb_section *section)
-{
-	const char *variant = fb_cell_text(section->cell, "variant");
-	char rank[24];
-
-	return fb_plot_variant(variant, "src", rank, sizeof(rank)) &&
-	       fb_plot_variant(variant, "dst", rank, sizeof(rank));
-}
-
 bool fb_plot_has(const struct fb_plot *plot, size_t count, const char *what)
 {
 	if (count == 0)

@@ -70,7 +70,7 @@ bool fb_plot_variant(const char *variant, const char *key, char *buf, size_t n);
 /* fb_section_title without the ranks and nodes, which are an axis of the figure. Returns buf. */
 const char *fb_plot_cut_ranks(const struct fb_section *section, char *buf, size_t n);
 
-/* Whether the section's rows are of a single pair of ranks (src and dst in the variant column). */
+/* Whether the section is of one pair: the variant has src and dst, or row and column. */
 bool fb_plot_is_pair(const struct fb_section *section);
 
 /* Refuses figure numbers beyond `count`; true if plot->figure is one of them. */

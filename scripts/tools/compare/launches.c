@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Reading rows into observations; see launches.h. Folders are folder.c's, marks marks.c's. */
+#include "scripts/tools/compare/launches.h"
+#include "common/error.h"
+#include "scripts/tools/compare/set.h"
+#include "scripts/tools/lib/records.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SCHEMA, RUN, LAUNCH, UTC, STATUS, REASON, TIME, PATH, FIXED };
+
+/* The columns that are read beside the keys and the metric; which of them a file must have. */
+static const struct {
+	const char *name;
+	bool needed;
+} fixed[FIXED] = {
+	[SCHEMA] = {"schema", true},	   [RUN] = {"run", true},
+	[LAUNCH] = {"launch_index", true}, [UTC] = {"utc", false},
+	[STATUS] = {"status", true},	   [REASON] = {"reason", false},
+	[TIME] = {"median_us", true},	   [PATH] = {"path", false},
+};
+
+/* A result file that is being read. */
+struct reader {
+	struct fb_set *set;
+	const struct fb_reading *reading;
+	bool in_folder;
+	int at[FIXED], metric; /* fields of the file; -1: none */
+	int key[FB_KEY_COLUMNS];
+	size_t keys;
+	int launch; /* that of the record before: rows of a launch mostly follow each other */
+};
+
+static int bad(const struct fb_record *record, const char *column, const char *text,
+	       const char *expected)
+{
+	return fb_error(FB_EINPUT, "%s: record %llu: %s '%.40s': expected %s", record->path,
+			(unsigned long long)record->number, column, text, expected);
+}
+
+static int read_header(struct reader *r, const struct fb_record *record)
+{
+	if (strcmp(record->field[0], "schema") != 0) {
+		if (r->in_folder)
+			return FB_RECORDS_STOP;
+		return fb_error(
+			FB_EINPUT,
+			"%s: not a result file: its first line should begin with schema,run",
+			record->path);
+	}
+	r->set->files++;
+	r->keys = fb_keys_columns();
+	for (size_t i = 0; i < FIXED; i++) {
+		r->at[i] = fb_record_find(record, fixed[i].name);
+		if (r->at[i] < 0 && fixed[i].needed)
+			return fb_error(FB_EINPUT, "%s: no column %s", record->path, fixed[i].name);
+	}
+	for (size_t i = 0; i < r->keys; i++) {
+		const char *name = fb_columns[fb_keys_column(i)].name;
+
+		r->key[i] = fb_record_find(record, name);
+		if (r->key[i] < 0)
+			return fb_error(FB_EINPUT, "%s: no column %s", record->path, name);
+	}
+	r->metric = fb_record_find(record, r->reading->metric->column);
+	r->set->has_metric |= r->metric >= 0;
+	return FB_OK;
+}
+
+/* A number above 0; NAN for an empty field or 0; what is no number is refused. */
+static int read_value(const struct fb_record *record, int at, const char *name, double *value)
+{
+	const char *text = at < 0 ? "" : record->field[at];
+	char *end;
+
+	*value = strtod(text, &end);
+	if (*end || (*text && !(*value >= 0 && *value < (double)INFINITY)))
+		return bad(record, name, text, "a finite number of at least 0");
+	if (!*text || *value <= 0)
+		*value = (double)NAN;
+	return FB_OK;
+}
+
+static bool is_launch(const struct fb_launch *launch, const char *run, uint64_t index)
+{
+	return launch->index == index && !strcmp(launch->run, run);
+}
+
+/* The launch of that name, which is added where it is new; NULL after an error (in *err). */
+static struct fb_launch *get_launch(struct fb_set *set, const char *run, uint64_t index, int *err)
+{
+	struct fb_launch *launch;
+
+	for (size_t i = 0; set->launch && i < set->nlaunches; i++)
+		if (is_launch(&set->launch[i], run, index))
+			return &set->launch[i];
+	if (set->nlaunches == FB_LAUNCHES_MAX) {
+		*err = fb_error(FB_EINPUT, "%s: more than %d launches", set->path, FB_LAUNCHES_MAX);
+		return NULL;
+	}
+	launch = realloc(set->launch, (set->nlaunches + 1) * sizeof(*launch));
+	if (launch) {
+		set->launch = launch;
+		launch += set->nlaunches;
+		*launch = (struct fb_launch){.run = strdup(run), .index = index};
+		set->nlaunches += launch->run != NULL;
+	}
+	if (!launch || !launch->run) {
+		*err = fb_error(FB_ENOMEM, "out of memory for launches");
+		return NULL;
+	}
+	return launch;
+}
+
+/* Sets r->launch to the record's. */
+static int find_launch(struct reader *r, const struct fb_record *record)
+{
+	struct fb_set *set = r->set;
+	const char *run = record->field[r->at[RUN]], *text = record->field[r->at[LAUNCH]];
+	const char *utc = r->at[UTC] < 0 ? "" : record->field[r->at[UTC]];
+	struct fb_launch *launch = r->launch < 0 ? NULL : set->launch;
+	uint64_t index;
+	char *end;
+	int err = FB_OK;
+
+	errno = 0;
+	index = strtoull(text, &end, 10);
+	if (*text < '0' || *text > '9' || *end || errno)
+		return bad(record, "launch_index", text, "a whole number");
+	if (launch)
+		launch += r->launch;
+	if (!launch || !is_launch(launch, run, index))
+		launch = get_launch(set, run, index, &err);
+	if (!launch)
+		return err;
+	r->launch = (int)(launch - set->launch);
+	if (*utc && strlen(utc) < sizeof(launch->utc) &&
+	    (!*launch->utc || strcmp(utc, launch->utc) < 0))
+		snprintf(launch->utc, sizeof(launch->utc), "%s", utc);
+	return FB_OK;
+}
+
+/* Room for the next observation, or NULL. */
+static struct fb_observation *next(struct fb_set *set)
+{
+	if (set->count == set->capacity) {
+		size_t capacity = set->capacity ? 2 * set->capacity : 1024;
+		struct fb_observation *row = realloc(set->row, capacity * sizeof(*row));
+
+		if (!row)
+			return NULL;
+		set->row = row;
+		set->capacity = capacity;
+	}
+	return &set->row[set->count];
+}
+
+/* Keeps the first reason of each key. */
+static int keep_reason(struct fb_set *set, uint32_t key, const char *reason)
+{
+	if (key >= set->nreasons) {
+		size_t n = 2 * (size_t)key + 64;
+		char **more = realloc(set->reason, n * sizeof(*more));
+
+		if (!more)
+			return fb_error(FB_ENOMEM, "out of memory for reasons");
+		memset(more + set->nreasons, 0, (n - set->nreasons) * sizeof(*more));
+		set->reason = more;
+		set->nreasons = n;
+	}
+	if (set->reason[key])
+		return FB_OK;
+	set->reason[key] = strdup(reason);
+	return set->reason[key] ? FB_OK : fb_error(FB_ENOMEM, "out of memory for reasons");
+}
+
+static int read_row(struct reader *r, const struct fb_record *record)
+{
+	const struct fb_reading *reading = r->reading;
+	const char *text = record->field[r->at[STATUS]];
+	int status = fb_status_parse(text), err;
+	struct fb_observation *row = next(r->set);
+	char *field[FB_KEY_COLUMNS];
+	double time_us;
+
+	if (!row)
+		return fb_error(FB_ENOMEM, "%s: out of memory", record->path);
+	if (strtoull(record->field[r->at[SCHEMA]], NULL, 10) != FB_SCHEMA_VERSION)
+		return bad(record, "schema", record->field[r->at[SCHEMA]], "schema 1");
+	if (status < 0)
+		return bad(record, "status", text, "ok, wrong, skipped, few or fault");
+	for (size_t i = 0; i < r->keys; i++)
+		field[i] = record->field[r->key[i]];
+	if (!fb_key_filter_match(reading->filter, field))
+		return FB_OK;
+	err = find_launch(r, record);
+	if (!err)
+		err = fb_keys_add(reading->keys, field, &row->key);
+	if (!err)
+		err = read_value(record, r->metric, reading->metric->column, &row->value);
+	if (!err)
+		err = read_value(record, r->at[TIME], "median_us", &time_us);
+	if (!err && status != FB_STATUS_OK && r->at[REASON] >= 0)
+		err = keep_reason(r->set, row->key, record->field[r->at[REASON]]);
+	if (!err && r->at[PATH] >= 0)
+		err = fb_set_keep_path(r->set, row->key, record->field[r->at[PATH]]);
+	if (err)
+		return err;
+	row->time_us = (float)time_us;
+	row->launch = (uint16_t)r->launch;
+	row->status = (uint8_t)status;
+	row->marked = false;
+	r->set->count++;
+	return FB_OK;
+}
+
+static int use(void *arg, const struct fb_record *record)
+{
+	struct reader *r = arg;
+
+	return record->number == 1 ? read_header(r, record) : read_row(r, record);
+}
+
+int fb_set_read_rows(struct fb_set *set, const struct fb_reading *reading, const char *path,
+		     bool in_folder)
+{
+	struct reader r = {
+		.set = set,
+		.reading = reading,
+		.in_folder = in_folder,
+		.launch = -1,
+	};
+	size_t before = set->files;
+	int err = fb_records_read(path, use, &r);
+
+	if (!err && set->files == before && !in_folder)
+		return fb_error(FB_EINPUT, "%s: empty: not a result file", path);
+	return err;
+}
+
+void fb_set_free(struct fb_set *set)
+{
+	for (size_t i = 0; i < set->nlaunches; i++)
+		free(set->launch[i].run);
+	for (size_t i = 0; i < set->nreasons; i++)
+		free(set->reason[i]);
+	fb_set_free_paths(set);
+	free(set->launch);
+	free(set->row);
+	free(set->reason);
+	fb_env_free(&set->facts);
+	*set = (struct fb_set){0};
+}

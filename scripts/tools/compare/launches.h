@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * One side of a comparison: what its result files hold, as one number for each launch and row.
+ *
+ * The unit of replication is the launch: whatever a launch repeated inside of itself has become
+ * one median already, and more numbers than one for a row and a launch are refused.
+ */
+#ifndef FB_SCRIPTS_TOOLS_COMPARE_LAUNCHES_H
+#define FB_SCRIPTS_TOOLS_COMPARE_LAUNCHES_H
+
+#include "common/csv.h"
+#include "scripts/tools/compare/facts.h"
+#include "scripts/tools/compare/filter.h"
+#include "scripts/tools/compare/keys.h"
+#include "scripts/tools/compare/metric.h"
+
+#include <stdbool.h>
+
+enum { FB_LAUNCHES_MAX = 4096, FB_MARK_CHARS = 64 };
+
+struct fb_launch {
+	char *run; /* owned */
+	uint64_t index;
+	char utc[FB_UTC_CHARS];	  /* when its first row was written; "" unknown */
+	char mark[FB_MARK_CHARS]; /* what launches.csv says against rows of it ("drift"), or "" */
+	size_t marked;		  /* how many of its rows */
+	bool out;		  /* not used: marked, or it lacks too many rows */
+};
+
+/* One row of a file. */
+struct fb_observation {
+	double value;	 /* of the metric, > 0; NAN where there is none */
+	uint32_t key;	 /* number in the set of keys */
+	float time_us;	 /* median_us; NAN where there is none */
+	uint16_t launch; /* number in `launch` */
+	uint8_t status;	 /* enum fb_status */
+	bool marked;	 /* launches.csv speaks against it: not used */
+};
+
+struct fb_set {
+	const char *name;	  /* "BASE", "NEW"; borrowed */
+	const char *path;	  /* borrowed */
+	const char *side;	  /* the folder in it that was read; NULL: all. Borrowed */
+	struct fb_launch *launch; /* [nlaunches], by run and index after reading */
+	size_t nlaunches;
+	struct fb_observation *row; /* [count], as read */
+	size_t count, capacity;
+	char **reason; /* [nreasons] by key: the first one that a row not ok gave, or NULL */
+	size_t nreasons;
+	char **path_text; /* [npath_texts] values of column `path`, up to " (" */
+	size_t npath_texts;
+	uint16_t *ran; /* [nran] by key: number of its first text + 1; 0: none */
+	size_t nran;
+	struct fb_env facts;
+	bool has_metric; /* at least one file has a column of the metric's name */
+	size_t files;
+};
+
+/* What is to be read. */
+struct fb_reading {
+	struct fb_keys *keys; /* shared by both sides */
+	const struct fb_metric_name *metric;
+	const struct fb_key_filter *filter;
+	bool keep_marked;
+};
+
+/*
+ * Adds the rows of a result file, or of all result files of a folder and of the folders in it,
+ * the facts of environment.csv and the marks of launches.csv there. With `tag` ("a"), only what
+ * lies in the folder of that name in `path`, and in those of the folders of `path` (the parts of a
+ * study). A launches.csv of the folder above is read as well; where its column `side` has a name,
+ * only lines of that side count. Then sorts launches by (run, index). Returns 0, FB_EINPUT or
+ * FB_ENOMEM (both printed). The caller frees the set in any case.
+ */
+int fb_set_read(struct fb_set *set, const struct fb_reading *reading, const char *path,
+		const char *tag);
+
+/* What really ran for a key, as far as the file says; "" for not known. Borrowed. */
+const char *fb_set_path(const struct fb_set *set, uint32_t key);
+
+/* Whether a folder holds two sides: folders a and b, in it or in folders of it. */
+bool fb_folder_has_sides(const char *path);
+
+void fb_set_free(struct fb_set *side);
+
+#endif

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* See marks.h. */
+#include "scripts/tools/compare/marks.h"
+#include "common/error.h"
+#include "scripts/tools/lib/records.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { INDEX, SIDE, RUN, RANKS, NODES, VARIANT, FLAGS, COLUMNS };
+
+static const char *const columns[COLUMNS] = {
+	[INDEX] = "launch_index", [SIDE] = "side",   [RUN] = "run",	    [RANKS] = "ranks",
+	[NODES] = "nodes",	  [FLAGS] = "flags", [VARIANT] = "variant",
+};
+
+/* Flags that speak against a launch. */
+static const char *const bad_flags[] = {"drift", "throttle"};
+
+struct reader {
+	struct fb_marks *marks;
+	const char *tag;
+	int at[COLUMNS];
+};
+
+static const char *field(const struct reader *r, const struct fb_record *record, int column)
+{
+	return r->at[column] < 0 ? "" : record->field[r->at[column]];
+}
+
+/* Whether one of the words of `words`, which ';' or blanks separate, is word[0 .. n). */
+static bool has_word(const char *words, const char *word, size_t n)
+{
+	while (*words) {
+		size_t length = strcspn(words, "; ");
+
+		if (length == n && !strncmp(words, word, n))
+			return true;
+		words += length + strspn(words + length, "; ");
+	}
+	return false;
+}
+
+static void add_flags(char mark[FB_MARK_CHARS], const char *flags)
+{
+	for (size_t i = 0; i < sizeof(bad_flags) / sizeof(bad_flags[0]); i++) {
+		size_t used = strlen(mark), n = strlen(bad_flags[i]);
+
+		if (has_word(flags, bad_flags[i], n) && !has_word(mark, bad_flags[i], n))
+			snprintf(mark + used, FB_MARK_CHARS - used, "%s%s", used ? ";" : "",
+				 bad_flags[i]);
+	}
+}
+
+/* The mark of the same start, which an earlier attempt made, or a new one; NULL: no memory. */
+static struct fb_mark *find(struct fb_marks *marks, const struct fb_mark *wanted)
+{
+	struct fb_mark *mark;
+	size_t bytes;
+
+	for (size_t i = 0; i < marks->count; i++) {
+		mark = &marks->mark[i];
+		if (mark->index == wanted->index && !strcmp(mark->run, wanted->run) &&
+		    !strcmp(mark->ranks, wanted->ranks) && !strcmp(mark->nodes, wanted->nodes) &&
+		    !strcmp(mark->variant, wanted->variant))
+			return mark;
+	}
+	mark = realloc(marks->mark, (marks->count + 1) * sizeof(*mark));
+	if (!mark)
+		return NULL;
+	marks->mark = mark;
+	mark += marks->count;
+	bytes = strlen(wanted->run) + strlen(wanted->ranks) + strlen(wanted->nodes) +
+		strlen(wanted->variant) + 4;
+	*mark = (struct fb_mark){.index = wanted->index, .run = malloc(bytes)};
+	if (!mark->run)
+		return NULL;
+	mark->ranks = stpcpy(mark->run, wanted->run) + 1;
+	mark->nodes = stpcpy(mark->ranks, wanted->ranks) + 1;
+	mark->variant = stpcpy(mark->nodes, wanted->nodes) + 1;
+	stpcpy(mark->variant, wanted->variant);
+	marks->count++;
+	return mark;
+}
+
+static int read_header(struct reader *r, const struct fb_record *record)
+{
+	for (int i = 0; i < COLUMNS; i++)
+		r->at[i] = fb_record_find(record, columns[i]);
+	if (r->at[INDEX] < 0)
+		return fb_error(FB_EINPUT, "%s: no column launch_index", record->path);
+	return FB_OK;
+}
+
+static int use(void *arg, const struct fb_record *record)
+{
+	struct reader *r = arg;
+	const char *side, *text;
+	struct fb_mark wanted, *mark;
+	char *end;
+
+	if (record->number == 1)
+		return read_header(r, record);
+	text = field(r, record, INDEX);
+	side = field(r, record, SIDE);
+	wanted = (struct fb_mark){
+		.index = strtoull(text, &end, 10),
+		/* Only compared and copied. */
+		.run = (char *)(uintptr_t)field(r, record, RUN),
+		.ranks = (char *)(uintptr_t)field(r, record, RANKS),
+		.nodes = (char *)(uintptr_t)field(r, record, NODES),
+		.variant = (char *)(uintptr_t)field(r, record, VARIANT),
+	};
+	if (!*text || *end)
+		return fb_error(FB_EINPUT,
+				"%s: record %llu: launch_index '%.40s': expected a number",
+				record->path, (unsigned long long)record->number, text);
+	if (r->tag && *side && strcmp(side, r->tag) != 0)
+		return FB_OK;
+	mark = find(r->marks, &wanted);
+	if (!mark)
+		return fb_error(FB_ENOMEM, "%s: out of memory", record->path);
+	*mark->flags = '\0';
+	add_flags(mark->flags, field(r, record, FLAGS));
+	return FB_OK;
+}
+
+int fb_marks_read(struct fb_marks *marks, const char *path, const char *tag)
+{
+	struct reader r = {.marks = marks, .tag = tag};
+
+	return fb_records_read(path, use, &r);
+}
+
+static bool is_any(const char *text)
+{
+	return !*text || !strcmp(text, "-");
+}
+
+/* "A=1;B=2" of a launch against "env.A=1;env.B=2;..." of a row. */
+static bool has_variant(const char *row, const char *launch)
+{
+	while (*launch) {
+		size_t n = strcspn(launch, ";");
+		bool found = false;
+
+		for (const char *at = row; at && !found; at = strchr(at, ';')) {
+			at += *at == ';';
+			found = !strncmp(at, "env.", 4) && !strncmp(at + 4, launch, n) &&
+				(!at[4 + n] || at[4 + n] == ';');
+		}
+		if (!found)
+			return false;
+		launch += n + (launch[n] == ';');
+	}
+	return true;
+}
+
+static bool is_of(const struct fb_mark *mark, const struct fb_launch *launch,
+		  const struct fb_key *key)
+{
+	if (mark->index != launch->index || (*mark->run && strcmp(mark->run, launch->run) != 0))
+		return false;
+	if (!is_any(mark->ranks) && strcmp(mark->ranks, fb_key_text(key, "ranks")) != 0)
+		return false;
+	if (!is_any(mark->nodes) && strcmp(mark->nodes, fb_key_text(key, "nodes")) != 0)
+		return false;
+	return is_any(mark->variant) || has_variant(fb_key_text(key, "variant"), mark->variant);
+}
+
+void fb_marks_apply(const struct fb_marks *marks, struct fb_set *set, const struct fb_keys *keys)
+{
+	for (size_t i = 0; i < set->nlaunches; i++)
+		set->launch[i].out = true;
+	for (size_t i = 0; i < set->count; i++) {
+		struct fb_observation *row = &set->row[i];
+		struct fb_launch *launch = &set->launch[row->launch];
+
+		for (size_t m = 0; m < marks->count; m++) {
+			const struct fb_mark *mark = &marks->mark[m];
+
+			if (!*mark->flags || !is_of(mark, launch, &keys->key[row->key]))
+				continue;
+			row->marked = true;
+			add_flags(launch->mark, mark->flags);
+		}
+		launch->marked += row->marked;
+		launch->out &= row->marked;
+	}
+}
+
+void fb_marks_free(struct fb_marks *marks)
+{
+	for (size_t i = 0; i < marks->count; i++)
+		free(marks->mark[i].run);
+	free(marks->mark);
+	*marks = (struct fb_marks){0};
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Which column is compared, and which way it is better. */
+#ifndef FB_SCRIPTS_TOOLS_COMPARE_METRIC_H
+#define FB_SCRIPTS_TOOLS_COMPARE_METRIC_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct fb_metric_name {
+	const char *column; /* borrowed */
+	bool rate;	    /* more is better; else it is a cost, of which less is better */
+	bool time;	    /* in us: the clock's own cost limits what can be told apart */
+};
+
+/*
+ * The metric of a column: the schema's, or a program's own, whose name must say by its unit which
+ * way is better. Returns 0, or FB_EINPUT with nothing printed: a count, a text, an unknown unit.
+ */
+int fb_metric_parse(const char *column, struct fb_metric_name *metric);
+
+/* What fb_metric_parse accepts, as a phrase. Returns buf. */
+const char *fb_metric_accepted(char *buf, size_t n);
+
+#endif

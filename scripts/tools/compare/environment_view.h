@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A side's environment as what can be compared: one line of text for each fact, whatever its scope
+ * was and in however many launches it was said.
+ */
+#ifndef FB_SCRIPTS_TOOLS_COMPARE_ENVIRONMENT_VIEW_H
+#define FB_SCRIPTS_TOOLS_COMPARE_ENVIRONMENT_VIEW_H
+
+#include "scripts/tools/compare/facts.h"
+
+struct fb_view_line {
+	char *name;  /* "cpu.model", "option slots of all_reduce"; owned */
+	char *value; /* "0-15", "535.1 on 3, 550.2 on n4"; owned */
+};
+
+struct fb_view {
+	struct fb_view_line *line; /* [count], by name */
+	size_t count;
+};
+
+/*
+ * Makes a view of sorted facts. Left out is what differs between any two runs: moments (load,
+ * free memory), durations, where files went. Facts of a program's launches become one line for
+ * the program. GPUs and adapters become lines that count models. Returns 0 or FB_ENOMEM
+ * (printed); the caller frees in any case.
+ */
+int fb_view_make(struct fb_view *view, const struct fb_env *env);
+
+void fb_view_free(struct fb_view *view);
+
+#endif

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A comparison: two result sets joined, every row judged.
+ *
+ * Nothing of either side disappears: each row of a file ends up judged, or in one of the lists of
+ * what could not be (only on one side, skipped, wrong, faulty, without the metric), and each
+ * launch is used or named with the reason why not.
+ */
+#ifndef FB_SCRIPTS_TOOLS_COMPARE_COMPARISON_H
+#define FB_SCRIPTS_TOOLS_COMPARE_COMPARISON_H
+
+#include "scripts/tools/compare/family.h"
+#include "scripts/tools/compare/launches.h"
+#include "scripts/tools/compare/limits.h"
+#include "scripts/tools/compare/order.h"
+#include "scripts/tools/compare/verdict.h"
+
+/* What became of a key on one side; counts are of launches. */
+struct fb_outcome {
+	uint16_t status[FB_STATUSES]; /* last attempts, launches that are left out included */
+	uint16_t values;	      /* numbers of the metric in launches that are used */
+	uint16_t times;		      /* of median_us, likewise */
+	double log_us;		      /* sum of their logarithms */
+};
+
+/* Where a key ends up. */
+enum fb_place {
+	FB_PLACE_JUDGED,    /* values on both sides */
+	FB_PLACE_ONLY_BASE, /* no row in NEW */
+	FB_PLACE_ONLY_NEW,
+	FB_PLACE_LOST,	    /* a value in BASE; skipped or faulty in NEW */
+	FB_PLACE_GAINED,    /* the other way round */
+	FB_PLACE_NEITHER,   /* on both sides, a value on none: skipped, faulty */
+	FB_PLACE_NO_METRIC, /* measured, but some side's rows lack the metric */
+	FB_PLACE_LEFT_OUT,  /* only launches that are left out have it on some side */
+	FB_PLACES,
+};
+
+/* A row whose noise makes theta larger than this is never SAME, but UNSURE. */
+#define FB_LARGEST_NOISE_THETA 0.5
+
+/* A judged row. */
+struct fb_judged {
+	uint32_t key;
+	struct fb_effect effect; /* of the cost: above 1 is worse, for rates too */
+	struct fb_family_row test;
+	struct fb_limit limit;
+	enum fb_verdict verdict;
+	enum fb_verdict before; /* what it would be without a drift of the experiment */
+	double rho;		/* with time; NAN: not known */
+	double least_change;	/* ratio that would have been found in 4 of 5 comparisons; NAN */
+	size_t launches_needed; /* a side, to find a change of theta; 0: not known */
+};
+
+struct fb_comparison {
+	const struct fb_metric_name *metric;
+	struct fb_keys keys;
+	struct fb_set set[2];	       /* BASE, NEW */
+	struct fb_outcome *outcome[2]; /* [keys.count] */
+	unsigned char *place;	       /* [keys.count], enum fb_place */
+	size_t places[FB_PLACES];
+
+	struct fb_design design;
+	struct fb_design_size size;
+	unsigned char *side; /* [design.launches] */
+	unsigned *block;     /* [design.launches], or NULL */
+	double *time;	     /* [design.launches] seconds; NULL: not known of every launch */
+	uint32_t *row_key;   /* [rows], in the order of tables */
+	double *y;	     /* [rows][design.launches], less is better; see design.h */
+	size_t rows;
+	size_t few; /* files' rows with status few, of both sides */
+
+	struct fb_judged *judged; /* [rows] */
+	struct fb_family family;
+	struct fb_order order;
+	size_t verdicts[FB_VERDICTS];
+	size_t wrong[2], faults[2]; /* keys with such a row, per side */
+};
+
+/* How to join. */
+struct fb_joining {
+	bool paired;
+};
+
+/* How to judge. */
+struct fb_judging {
+	double alpha;
+	uint64_t seed;
+	struct fb_limits *limits; /* borrowed */
+};
+
+/*
+ * Joins the two sets that were read into comparison->set. Of a launch and a key there may be
+ * one row, and attempts with status fault before it; anything else is FB_EINPUT. Launches that
+ * lack so many rows that all others would lose by it are left out (`out`). With `paired`,
+ * launches of the same index form a block, and one without a partner is left out. Returns 0,
+ * FB_EINPUT, FB_ENOMEM (printed).
+ */
+int fb_join(struct fb_comparison *comparison, const struct fb_joining *how);
+
+/*
+ * join_cells.c, the first half of that: value[s][key * nlaunches + launch] of side s, NAN: none;
+ * counts outcomes. The caller frees value[0], value[1]. Returns 0, FB_EINPUT, FB_ENOMEM.
+ */
+int fb_join_cells(struct fb_comparison *comparison, double *value[2]);
+
+/* join_launches.c: decides which launches are left out. Returns 0, FB_ENOMEM. */
+int fb_join_launches(struct fb_comparison *comparison, const struct fb_joining *how,
+		     double *const value[2]);
+
+/* Fills judged, family, order, verdicts. Returns 0, FB_EINPUT, FB_ENOMEM (printed). */
+int fb_judge(struct fb_comparison *comparison, const struct fb_judging *how);
+
+/* Safe on a zeroed structure. */
+void fb_comparison_free(struct fb_comparison *comparison);
+
+#endif

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Two result sets as the matrix that is tested; see comparison.h. */
+#include "common/error.h"
+#include "scripts/tools/compare/comparison.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+/* Seconds of "2024-05-31T23:59:59Z", or NAN. */
+static double seconds(const char *utc)
+{
+	struct tm tm = {0};
+	const char *end = strptime(utc, "%Y-%m-%dT%H:%M:%SZ", &tm);
+
+	return end && !*end ? (double)timegm(&tm) : (double)NAN;
+}
+
+/* Any status but skipped and fault: it ran. */
+static bool ran(const struct fb_outcome *o)
+{
+	return o->status[FB_STATUS_OK] || o->status[FB_STATUS_FEW] || o->status[FB_STATUS_WRONG];
+}
+
+static bool exists(const struct fb_outcome *o)
+{
+	return ran(o) || o->status[FB_STATUS_SKIPPED] || o->status[FB_STATUS_FAULT];
+}
+
+static enum fb_place place_of(const struct fb_outcome *base, const struct fb_outcome *new)
+{
+	if (base->values && new->values)
+		return FB_PLACE_JUDGED;
+	if (!exists(new))
+		return FB_PLACE_ONLY_BASE;
+	if (!exists(base))
+		return FB_PLACE_ONLY_NEW;
+	if (ran(base) && !ran(new))
+		return FB_PLACE_LOST;
+	if (!ran(base) && ran(new))
+		return FB_PLACE_GAINED;
+	if (!ran(base) || base->status[FB_STATUS_WRONG] || new->status[FB_STATUS_WRONG])
+		return FB_PLACE_NEITHER;
+	/* Both ran well: either no launch that counts has it, or the column is empty. */
+	if ((!base->values && !base->times) || (!new->values && !new->times))
+		return FB_PLACE_LEFT_OUT;
+	return FB_PLACE_NO_METRIC;
+}
+
+/* After launches were left out, values are counted again. */
+static void recount(struct fb_comparison *c, double *const value[2])
+{
+	for (int s = 0; s < 2; s++) {
+		const struct fb_set *set = &c->set[s];
+
+		for (size_t k = 0; k < c->keys.count; k++) {
+			struct fb_outcome *o = &c->outcome[s][k];
+
+			o->values = 0;
+			for (size_t i = 0; i < set->nlaunches; i++)
+				if (!set->launch[i].out && !isnan(value[s][k * set->nlaunches + i]))
+					o->values++;
+		}
+	}
+}
+
+static int make_design(struct fb_comparison *c, const struct fb_joining *how)
+{
+	size_t total = c->set[0].nlaunches + c->set[1].nlaunches, n = 0;
+	bool timed = true;
+
+	c->side = calloc(total + 1, sizeof(*c->side));
+	c->time = calloc(total + 1, sizeof(*c->time));
+	c->block = how->paired ? calloc(total + 1, sizeof(*c->block)) : NULL;
+	if (!c->side || !c->time || (how->paired && !c->block))
+		return fb_error(FB_ENOMEM, "out of memory for launches");
+	for (unsigned char s = 0; s < 2; s++)
+		for (size_t i = 0; i < c->set[s].nlaunches; i++) {
+			const struct fb_launch *launch = &c->set[s].launch[i];
+
+			if (launch->out)
+				continue;
+			c->side[n] = s;
+			c->time[n] = seconds(launch->utc);
+			timed &= !isnan(c->time[n]);
+			if (c->block)
+				c->block[n] = (unsigned)launch->index;
+			n++;
+		}
+	if (!timed) {
+		free(c->time);
+		c->time = NULL;
+	}
+	c->design = (struct fb_design){.launches = n, .side = c->side, .block = c->block};
+	return FB_OK;
+}
+
+static void fill_row(struct fb_comparison *c, double *const value[2], uint32_t key, double *y)
+{
+	size_t n = 0;
+
+	for (int s = 0; s < 2; s++) {
+		const struct fb_set *set = &c->set[s];
+		const double *from = &value[s][key * set->nlaunches];
+
+		for (size_t i = 0; i < set->nlaunches; i++)
+			if (!set->launch[i].out)
+				y[n++] = c->metric->rate ? -log(from[i]) : log(from[i]);
+	}
+}
+
+static int make_rows(struct fb_comparison *c, double *const value[2])
+{
+	c->row_key = malloc((c->keys.count + 1) * sizeof(*c->row_key));
+	c->place = calloc(c->keys.count + 1, 1);
+	if (!c->row_key || !c->place)
+		return fb_error(FB_ENOMEM, "out of memory for %zu rows", c->keys.count);
+	for (size_t k = 0; k < c->keys.count; k++) {
+		enum fb_place place = place_of(&c->outcome[0][k], &c->outcome[1][k]);
+
+		c->place[k] = (unsigned char)place;
+		c->places[place]++;
+		for (int s = 0; s < 2; s++) {
+			c->wrong[s] += c->outcome[s][k].status[FB_STATUS_WRONG] > 0;
+			c->faults[s] += c->outcome[s][k].status[FB_STATUS_FAULT] > 0;
+			c->few += c->outcome[s][k].status[FB_STATUS_FEW];
+		}
+		if (place == FB_PLACE_JUDGED)
+			c->row_key[c->rows++] = (uint32_t)k;
+	}
+	fb_keys_sort(&c->keys, c->row_key, c->rows);
+	c->y = malloc((c->rows * c->design.launches + 1) * sizeof(*c->y));
+	if (!c->y)
+		return fb_error(FB_ENOMEM, "out of memory for %zu rows", c->rows);
+	for (size_t i = 0; i < c->rows; i++)
+		fill_row(c, value, c->row_key[i], &c->y[i * c->design.launches]);
+	return FB_OK;
+}
+
+int fb_join(struct fb_comparison *c, const struct fb_joining *how)
+{
+	double *value[2] = {NULL, NULL};
+	int err = fb_join_cells(c, value);
+
+	if (!err)
+		err = fb_join_launches(c, how, value);
+	if (!err) {
+		recount(c, value);
+		err = make_design(c, how);
+	}
+	if (!err)
+		err = make_rows(c, value);
+	free(value[0]);
+	free(value[1]);
+	return err;
+}
+
+void fb_comparison_free(struct fb_comparison *c)
+{
+	for (int s = 0; s < 2; s++) {
+		fb_set_free(&c->set[s]);
+		free(c->outcome[s]);
+	}
+	fb_keys_free(&c->keys);
+	free(c->place);
+	free(c->side);
+	free(c->block);
+	free(c->time);
+	free(c->row_key);
+	free(c->y);
+	free(c->judged);
+	*c = (struct fb_comparison){0};
+}

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Every row judged; see comparison.h. The statistics are effect.c's and family.c's. */
+#include "common/error.h"
+#include "scripts/tools/compare/comparison.h"
+#include "scripts/tools/compare/power.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* The geometric mean of a side's median times; NAN where there is none. */
+static double mean_us(const struct fb_outcome *outcome)
+{
+	return outcome->times ? exp(outcome->log_us / outcome->times) : (double)NAN;
+}
+
+/* What the clock's cost is compared with: the lesser time. NAN where the metric is no time. */
+static double lesser_us(const struct fb_comparison *c, const struct fb_judged *row)
+{
+	if (c->metric->time)
+		return fmin(row->effect.a_us, row->effect.b_us);
+	if (c->metric->rate)
+		return fmin(mean_us(&c->outcome[0][row->key]), mean_us(&c->outcome[1][row->key]));
+	return (double)NAN;
+}
+
+/* How many launches a side a test of one row needs at least, whatever its noise. */
+static size_t least_launches(const struct fb_comparison *c, double alpha)
+{
+	size_t n = 4;
+
+	while (n < 1000 && (c->block ? ldexp(2, -(int)n) : fb_least_p(n, n)) > alpha)
+		n++;
+	return n;
+}
+
+/* What the row could have shown, for those that are UNSURE. */
+static void add_power(const struct fb_comparison *c, const struct fb_judging *how,
+		      struct fb_judged *row)
+{
+	const struct fb_effect *e = &row->effect;
+	const struct fb_family_power power = {
+		.critical_t = c->family.critical_t,
+		.degrees = c->family.degrees,
+		.rows = c->family.complete,
+		.blocks = c->block != NULL,
+		.power = FB_POWER,
+	};
+	double na = (double)e->na, nb = (double)e->nb, change, alpha;
+
+	row->least_change = (double)NAN;
+	if (isnan(e->noise))
+		return;
+	if (row->test.list == FB_LIST_MAX_T) {
+		double scale = e->blocks ? sqrt(2 / (double)e->blocks) : sqrt(1 / na + 1 / nb);
+
+		change = fb_family_least_change(&power, e->noise, scale);
+		row->launches_needed =
+			fb_family_launches_needed(&power, e->noise, row->limit.wanted);
+	} else {
+		alpha = how->alpha / (double)c->rows;
+		change = fb_least_change(e->noise, e->na, e->nb, alpha, FB_POWER);
+		row->launches_needed =
+			fb_launches_needed(e->noise, row->limit.wanted, alpha, FB_POWER);
+		if (row->launches_needed && row->launches_needed < least_launches(c, alpha))
+			row->launches_needed = least_launches(c, alpha);
+	}
+	row->least_change = exp(change);
+}
+
+/*
+ * The verdict's own level is FB_ALPHA: another one is brought to it. To be the same within a noise
+ * of such size says nothing: that row cannot be gated.
+ */
+static enum fb_verdict verdict_of(const struct fb_judged *row, double alpha)
+{
+	double p = row->test.p * (FB_ALPHA / alpha);
+	enum fb_verdict verdict = fb_verdict(&row->effect, p > 1 ? 1 : p, row->limit.theta);
+
+	if (verdict == FB_SAME && row->limit.from == FB_FROM_NOISE &&
+	    row->limit.theta > FB_LARGEST_NOISE_THETA)
+		return FB_UNSURE;
+	return verdict;
+}
+
+static int check_order(struct fb_comparison *c)
+{
+	double *rho = c->time ? malloc((c->rows + 1) * sizeof(*rho)) : NULL;
+	int err = FB_OK;
+
+	if (c->time && !rho)
+		return fb_error(FB_ENOMEM, "out of memory for %zu rows", c->rows);
+	if (c->time)
+		err = fb_order_check(&c->design, c->time, c->y, c->rows, rho, &c->order);
+	for (size_t i = 0; i < c->rows && !err; i++)
+		c->judged[i].rho = rho ? rho[i] : (double)NAN;
+	free(rho);
+	return err;
+}
+
+static int test_rows(struct fb_comparison *c, const struct fb_judging *how)
+{
+	struct fb_family_options options = {.seed = how->seed, .alpha = how->alpha};
+	struct fb_family_row *test = malloc((c->rows + 1) * sizeof(*test));
+	int err = FB_ENOMEM;
+
+	c->judged = calloc(c->rows + 1, sizeof(*c->judged));
+	if (!test || !c->judged) {
+		fb_error(err, "out of memory for %zu rows", c->rows);
+		goto free_test;
+	}
+	err = fb_family_test(&c->design, c->y, c->rows, &options, test, &c->family);
+	for (size_t i = 0; i < c->rows && !err; i++) {
+		c->judged[i].key = c->row_key[i];
+		c->judged[i].test = test[i];
+		err = fb_effect(&c->design, &c->y[i * c->design.launches], &c->judged[i].effect);
+	}
+free_test:
+	free(test);
+	return err;
+}
+
+int fb_judge(struct fb_comparison *c, const struct fb_judging *how)
+{
+	int err = fb_design_check(&c->design, &c->size);
+
+	if (!err)
+		err = test_rows(c, how);
+	if (!err)
+		err = check_order(c);
+	if (err)
+		return err;
+	for (size_t i = 0; i < c->rows; i++) {
+		struct fb_judged *row = &c->judged[i];
+
+		row->limit = fb_limits_of(how->limits, &c->keys.key[row->key], lesser_us(c, row));
+		row->before = verdict_of(row, how->alpha);
+		row->verdict = c->order.drift ? FB_UNSURE : row->before;
+		add_power(c, how, row);
+		c->verdicts[row->verdict]++;
+	}
+	return FB_OK;
+}

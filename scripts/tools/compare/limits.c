@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Thresholds by row; see limits.h. The noise file is noise.c's. */
+#include "scripts/tools/compare/limits.h"
+#include "common/error.h"
+#include "common/stats.h"
+#include "scripts/tools/compare/verdict.h"
+#include "scripts/tools/lib/records.h"
+
+#include <fnmatch.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const from_names[] = {"default", "file", "noise", "clock"};
+
+const char *fb_limit_from_name(enum fb_limit_from from)
+{
+	return from_names[from];
+}
+
+struct reader {
+	struct fb_limits *limits;
+	int threshold, key[FB_KEY_COLUMNS];
+};
+
+static int read_header(struct reader *r, const struct fb_record *record)
+{
+	size_t keys = fb_keys_columns(), found = 0;
+
+	r->threshold = fb_record_find(record, "threshold");
+	for (size_t i = 0; i < keys; i++) {
+		r->key[i] = fb_record_find(record, fb_columns[fb_keys_column(i)].name);
+		found += r->key[i] >= 0;
+	}
+	if (r->threshold < 0)
+		return fb_error(FB_EINPUT, "%s: no column threshold", record->path);
+	/* A misspelt key would make a rule for every row. */
+	if (found + 1 != record->count)
+		return fb_error(FB_EINPUT, "%s: a column that is neither a key nor threshold",
+				record->path);
+	return FB_OK;
+}
+
+/* "5%", "0.05". */
+static bool read_threshold(const char *text, double *threshold)
+{
+	char *end;
+	double value = strtod(text, &end);
+
+	if (end == text || (*end && strcmp(end, "%") != 0))
+		return false;
+	*threshold = *end ? value / 100 : value;
+	return *threshold > 0 && *threshold <= 100;
+}
+
+static int use(void *arg, const struct fb_record *record)
+{
+	struct reader *r = arg;
+	struct fb_limits *limits = r->limits;
+	size_t keys = fb_keys_columns();
+	struct fb_limit_rule *rule;
+
+	if (record->number == 1)
+		return read_header(r, record);
+	rule = realloc(limits->rule, (limits->nrules + 1) * sizeof(*rule));
+	if (!rule)
+		return fb_error(FB_ENOMEM, "%s: out of memory", record->path);
+	limits->rule = rule;
+	rule += limits->nrules;
+	*rule = (struct fb_limit_rule){.threshold = 0};
+	if (!read_threshold(record->field[r->threshold], &rule->threshold))
+		return fb_error(FB_EINPUT,
+				"%s: record %llu: threshold '%.40s': expected a ratio such as 5%% "
+				"or 0.05",
+				record->path, (unsigned long long)record->number,
+				record->field[r->threshold]);
+	limits->nrules++;
+	for (size_t i = 0; i < keys; i++) {
+		if (r->key[i] < 0 || !*record->field[r->key[i]])
+			continue;
+		rule->pattern[i] = strdup(record->field[r->key[i]]);
+		if (!rule->pattern[i])
+			return fb_error(FB_ENOMEM, "%s: out of memory", record->path);
+	}
+	return FB_OK;
+}
+
+int fb_limits_read_thresholds(struct fb_limits *limits, const char *path)
+{
+	struct reader r = {.limits = limits};
+
+	return fb_records_read(path, use, &r);
+}
+
+/* program.NAME.LAUNCH.selftest.WHAT: the name's length, 0 for another key; *what points behind. */
+static size_t program_of(const char *key, const char **what)
+{
+	static const char before[] = "program.", middle[] = "selftest.";
+	const char *name = key + sizeof(before) - 1, *launch, *rest;
+
+	if (strncmp(key, before, sizeof(before) - 1) != 0)
+		return 0;
+	launch = strchr(name, '.');
+	rest = launch ? launch + 1 + strspn(launch + 1, "0123456789") : NULL;
+	if (!rest || *rest != '.' || strncmp(rest + 1, middle, sizeof(middle) - 1) != 0)
+		return 0;
+	*what = rest + sizeof(middle);
+	return (size_t)(launch - name);
+}
+
+/* The median over launches of a self-test figure of one program; NAN where there is none. */
+static double figure(const struct fb_env *env, const char *program, size_t length,
+		     const char *wanted, double *x)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < env->count; i++) {
+		const char *key = env->fact[i].key, *what;
+		size_t chars = program_of(key, &what);
+
+		if (chars == length && !strncmp(key + strlen("program."), program, length) &&
+		    !strcmp(what, wanted))
+			x[n++] = strtod(env->fact[i].value, NULL);
+	}
+	return fb_median(x, n, x + env->count);
+}
+
+static int add_floor(struct fb_limits *limits, const char *program, size_t length, double us)
+{
+	struct fb_limit_floor *floor;
+
+	for (size_t i = 0; i < limits->nfloors; i++) {
+		floor = &limits->floor[i];
+		if (strlen(floor->program) == length && !strncmp(floor->program, program, length)) {
+			floor->us = fmax(floor->us, us);
+			return FB_OK;
+		}
+	}
+	floor = realloc(limits->floor, (limits->nfloors + 1) * sizeof(*floor));
+	if (!floor)
+		return fb_error(FB_ENOMEM, "out of memory for self-tests");
+	limits->floor = floor;
+	floor += limits->nfloors;
+	*floor = (struct fb_limit_floor){.program = strndup(program, length), .us = us};
+	if (!floor->program)
+		return fb_error(FB_ENOMEM, "out of memory for self-tests");
+	limits->nfloors++;
+	return FB_OK;
+}
+
+int fb_limits_add_floors(struct fb_limits *limits, const struct fb_env *env)
+{
+	static const char timer[] = "timer_median_ns", skew[] = "barrier_skew_median_us";
+	double *x = malloc((3 * env->count + 1) * sizeof(*x));
+	const char *what, *last = "";
+	size_t last_length = 0;
+	int err = FB_OK;
+
+	if (!x)
+		return fb_error(FB_ENOMEM, "out of memory for self-tests");
+	for (size_t i = 0; i < env->count && !err; i++) {
+		const char *name = env->fact[i].key + strlen("program.");
+		size_t length = program_of(env->fact[i].key, &what);
+		double us;
+
+		if (length == 0 || strcmp(what, timer) != 0)
+			continue;
+		/* Facts are sorted: a program's launches follow one another. */
+		if (length == last_length && !strncmp(name, last, length))
+			continue;
+		last = name;
+		last_length = length;
+		us = 2e-3 * figure(env, name, length, timer, x);
+		us = fmax(us, us + figure(env, name, length, skew, x));
+		if (us > 0 && isfinite(us))
+			err = add_floor(limits, name, length, us);
+	}
+	free(x);
+	return err;
+}
+
+static const struct fb_limit_rule *rule_of(const struct fb_limits *limits,
+					   const char *const field[FB_KEY_COLUMNS])
+{
+	size_t keys = fb_keys_columns();
+
+	for (size_t r = 0; r < limits->nrules; r++) {
+		const struct fb_limit_rule *rule = &limits->rule[r];
+		bool all = true;
+
+		for (size_t i = 0; i < keys && all; i++)
+			all = !rule->pattern[i] || !fnmatch(rule->pattern[i], field[i], 0);
+		if (all)
+			return rule;
+	}
+	return NULL;
+}
+
+static double noise_of(const struct fb_limits *limits, const char *const field[FB_KEY_COLUMNS])
+{
+	char *copy[FB_KEY_COLUMNS];
+	size_t keys = fb_keys_columns();
+	uint32_t index;
+
+	for (size_t i = 0; i < keys; i++)
+		copy[i] = (char *)(uintptr_t)field[i]; /* only read */
+	index = limits->nnoise ? fb_keys_find(&limits->keys, copy) : UINT32_MAX;
+	return index < limits->nnoise ? limits->noise[index] : (double)NAN;
+}
+
+struct fb_limit fb_limits_of(const struct fb_limits *limits, const struct fb_key *key,
+			     double time_us)
+{
+	const char *field[FB_KEY_COLUMNS], *program = fb_key_text(key, "program");
+	struct fb_threshold threshold = {.least = limits->threshold, .time_us = time_us};
+	const struct fb_limit_rule *rule;
+	struct fb_limit limit = {.from = FB_FROM_DEFAULT};
+	double floor = 0;
+
+	fb_key_fields(key, field);
+	rule = rule_of(limits, field);
+	if (rule) {
+		threshold.least = rule->threshold;
+		limit.from = FB_FROM_FILE;
+	}
+	limit.aa_noise = noise_of(limits, field);
+	threshold.noise = limit.aa_noise;
+	for (size_t i = 0; i < limits->nfloors; i++)
+		if (!strcmp(limits->floor[i].program, program))
+			floor = limits->floor[i].us;
+	if (!isnan(time_us))
+		threshold.floor_us = floor;
+	limit.theta = fb_theta(&threshold);
+	threshold.noise = 0;
+	limit.wanted = fb_theta(&threshold);
+	if (limit.theta > threshold.least)
+		limit.from = limit.theta <= FB_THETA_NOISES * limit.aa_noise ? FB_FROM_NOISE
+									     : FB_FROM_CLOCK;
+	return limit;
+}
+
+void fb_limits_free(struct fb_limits *limits)
+{
+	for (size_t i = 0; i < limits->nrules; i++)
+		for (size_t k = 0; k < FB_KEY_COLUMNS; k++)
+			free(limits->rule[i].pattern[k]);
+	for (size_t i = 0; i < limits->nfloors; i++)
+		free(limits->floor[i].program);
+	free(limits->rule);
+	free(limits->floor);
+	free(limits->noise);
+	fb_keys_free(&limits->keys);
+	*limits = (struct fb_limits){0};
+}

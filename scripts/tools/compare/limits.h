@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * From which size on a change of a row matters: the user's threshold for all rows or for some, the
+ * noise that the row had in a self-test of the machine, and what the clock can tell apart.
+ */
+#ifndef FB_SCRIPTS_TOOLS_COMPARE_LIMITS_H
+#define FB_SCRIPTS_TOOLS_COMPARE_LIMITS_H
+
+#include "scripts/tools/compare/facts.h"
+#include "scripts/tools/compare/keys.h"
+#include "scripts/tools/compare/metric.h"
+
+#include <stdio.h>
+
+/* What decided about a row's theta. */
+enum fb_limit_from { FB_FROM_DEFAULT, FB_FROM_FILE, FB_FROM_NOISE, FB_FROM_CLOCK };
+
+struct fb_limit {
+	double theta;	 /* a change below 1 + theta does not matter */
+	double wanted;	 /* the same if the row had no noise: what more launches could reach */
+	double aa_noise; /* of the noise file; NAN: not in it */
+	enum fb_limit_from from;
+};
+
+/* A line of the threshold file: which rows, and their threshold. */
+struct fb_limit_rule {
+	char *pattern[FB_KEY_COLUMNS]; /* NULL: any */
+	double threshold;
+};
+
+/* What the clock costs in one program's launches, in us: the medians over launches. */
+struct fb_limit_floor {
+	char *program;
+	double us;
+};
+
+struct fb_limits {
+	double threshold; /* for rows of no rule; a ratio - 1 */
+	struct fb_limit_rule *rule;
+	size_t nrules;
+	struct fb_keys keys; /* of the noise file */
+	double *noise;	     /* [keys.count] standard deviations of the logarithm */
+	size_t nnoise;
+	struct fb_limit_floor *floor;
+	size_t nfloors;
+};
+
+/* "default", "file", "noise", "clock". */
+const char *fb_limit_from_name(enum fb_limit_from from);
+
+/*
+ * Reads a threshold file: CSV with the column `threshold` ("5%" or "0.05") and any key columns,
+ * whose fields are patterns (* ? [ ]), empty for any. The first line that fits a row counts.
+ * Returns 0, FB_EINPUT (printed), FB_ENOMEM (printed).
+ */
+int fb_limits_read_thresholds(struct fb_limits *limits, const char *path);
+
+/*
+ * Reads a noise file, as fb_noise_write makes it. One that is of another metric is FB_EINPUT.
+ * Returns 0, FB_EINPUT (printed), FB_ENOMEM (printed).
+ */
+int fb_limits_read_noise(struct fb_limits *limits, const char *path, const char *metric);
+
+/* Writes the noise of rows: key columns, metric, launches, noise; NAN is left out. */
+void fb_noise_write(FILE *out, const struct fb_keys *keys, const uint32_t *row_key, size_t rows,
+		    const double *noise, const char *metric, size_t launches);
+
+/*
+ * Takes 2 x timer overhead + barrier skew of every program from a side's self-tests: the larger
+ * of what is known already and the median over launches. Returns 0 or FB_ENOMEM (printed).
+ */
+int fb_limits_add_floors(struct fb_limits *limits, const struct fb_env *env);
+
+/*
+ * The limit of a row. time_us: the lesser of what it took on both sides; NAN where the metric is
+ * no time and no rate, so that the clock's cost says nothing.
+ */
+struct fb_limit fb_limits_of(const struct fb_limits *limits, const struct fb_key *key,
+			     double time_us);
+
+void fb_limits_free(struct fb_limits *limits);
+
+#endif

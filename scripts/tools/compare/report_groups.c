@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Rows summed up by who carried them out; see report_verdict.h. For people: it judges nothing. */
+#include "common/error.h"
+#include "scripts/tools/compare/group.h"
+#include "scripts/tools/compare/report_verdict.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { NAME_CHARS = 160, NAME_WIDTH = 46 };
+
+struct member {
+	char name[NAME_CHARS];
+	size_t row;
+};
+
+static int compare(const void *x, const void *y)
+{
+	const struct member *a = x, *b = y;
+	int order = strcmp(a->name, b->name);
+
+	return order ? order : (a->row > b->row) - (a->row < b->row);
+}
+
+static void name_group(const struct fb_key *key, char *name)
+{
+	const char *engine = fb_key_text(key, "engine"), *algorithm = fb_key_text(key, "algorithm");
+	bool own = !strcmp(engine, "host");
+
+	snprintf(name, NAME_CHARS, "%.50s %s%s%.50s", fb_key_text(key, "operation"),
+		 own ? "" : engine, own ? "" : " ", algorithm);
+}
+
+static void print_worst(const struct fb_verdicts_report *report, FILE *out)
+{
+	const struct fb_comparison *c = report->comparison;
+	const struct fb_judged *worst = NULL;
+	char label[FB_ROW_LABEL_CHARS];
+	char times[FB_NUMBER_CHARS];
+	struct fb_shown_ratio ratio;
+
+	/* Of those that regressed, if there are any; what is within its noise is not bad. */
+	for (size_t i = 0; i < c->rows; i++) {
+		const struct fb_judged *row = &c->judged[i];
+
+		if (c->verdicts[FB_REGRESSED] && row->verdict != FB_REGRESSED)
+			continue;
+		if (!worst || row->effect.ratio > worst->effect.ratio)
+			worst = row;
+	}
+	if (!worst)
+		return;
+	ratio = fb_shown_ratio(c->metric, worst->effect.ratio, 1, 1);
+	fprintf(out, "worst row: %.60s: %s, %s\n", fb_row_label(&report->labels, worst->key, label),
+		fb_ratio_text(ratio.value, times), fb_verdict_name(worst->verdict));
+}
+
+static int print_group(const struct fb_verdicts_report *report, const char *name,
+		       const size_t *index, size_t n, FILE *out)
+{
+	const struct fb_comparison *c = report->comparison;
+	struct fb_shown_ratio ratio;
+	struct fb_group group;
+	char interval[FB_INTERVAL_CHARS], value[FB_NUMBER_CHARS];
+	int err = fb_group_ratio(&c->design, c->y, index, n, report->seed, &group);
+
+	if (err)
+		return err;
+	ratio = fb_shown_ratio(c->metric, group.ratio, group.low, group.high);
+	fprintf(out, "%-*.*s %6zu %8s %16s\n", NAME_WIDTH, NAME_WIDTH, name, group.rows,
+		fb_ratio_text(ratio.value, value), fb_interval_text(ratio, interval));
+	return FB_OK;
+}
+
+int fb_verdicts_groups(const struct fb_verdicts_report *report, FILE *out)
+{
+	const struct fb_comparison *c = report->comparison;
+	struct member *member = calloc(c->rows + 1, sizeof(*member));
+	size_t *index = calloc(c->rows + 1, sizeof(*index)), n = 0;
+	int err = FB_OK;
+
+	if (!member || !index) {
+		err = fb_error(FB_ENOMEM, "out of memory for %zu rows", c->rows);
+		goto free_lists;
+	}
+	if (c->rows == 0)
+		goto free_lists;
+	for (size_t i = 0; i < c->rows; i++) {
+		name_group(&c->keys.key[c->judged[i].key], member[i].name);
+		member[i].row = i;
+	}
+	qsort(member, c->rows, sizeof(*member), compare);
+	fprintf(out, "\n%-*s %6s %8s %16s\n", NAME_WIDTH, "geometric means (they judge nothing)",
+		"rows", "new/base", "95% interval");
+	for (size_t i = 0; i < c->rows && !err; i++) {
+		index[n++] = member[i].row;
+		if (i + 1 < c->rows && !strcmp(member[i].name, member[i + 1].name))
+			continue;
+		err = print_group(report, member[i].name, index, n, out);
+		n = 0;
+	}
+	if (!err)
+		print_worst(report, out);
+free_lists:
+	free(index);
+	free(member);
+	return err;
+}

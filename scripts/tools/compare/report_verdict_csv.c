@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Verdicts as data: CSV of everything, and what plots/forest.gp draws; see report_verdict.h. */
+#include "common/csv.h"
+#include "common/error.h"
+#include "scripts/tools/compare/report_verdict.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+static const char *const columns[] = {
+	"metric",	 "verdict",	    "ratio",	 "ratio_low",	  "ratio_high",
+	"p_row",	 "p_adjusted",	    "test",	 "base",	  "new",
+	"base_launches", "new_launches",    "theta",	 "theta_from",	  "noise",
+	"least_change",	 "launches_needed", "drift_rho", "without_drift", "base_path",
+	"new_path",	 "reason",
+};
+
+static void put(FILE *out, double x)
+{
+	fputc(',', out);
+	if (isfinite(x))
+		fprintf(out, "%.6g", x);
+}
+
+static void put_judged(const struct fb_comparison *c, const struct fb_judged *row, FILE *out)
+{
+	static const char *const tests[] = {
+		[FB_LIST_MAX_T] = "max-t", [FB_LIST_HOLM] = "holm", [FB_LIST_UNTESTED] = "none"};
+	const struct fb_effect *e = &row->effect;
+	struct fb_shown_ratio ratio = fb_shown_ratio(c->metric, e->ratio, e->low, e->high);
+
+	fprintf(out, "%s", fb_verdict_name(row->verdict));
+	put(out, ratio.value);
+	put(out, ratio.low);
+	put(out, ratio.high);
+	put(out, e->p);
+	put(out, row->test.p);
+	fprintf(out, ",%s", tests[row->test.list]);
+	put(out, fb_shown_value(c->metric, row, 0));
+	put(out, fb_shown_value(c->metric, row, 1));
+	fprintf(out, ",%zu,%zu", e->na, e->nb);
+	put(out, row->limit.theta);
+	fprintf(out, ",%s", fb_limit_from_name(row->limit.from));
+	put(out, e->noise);
+	put(out, row->least_change - 1);
+	fputc(',', out);
+	if (row->launches_needed)
+		fprintf(out, "%zu", row->launches_needed);
+	put(out, row->rho);
+	fprintf(out, ",%s,", fb_verdict_name(row->before));
+	fb_csv_put_field(out, fb_set_path(&c->set[0], row->key));
+	fputc(',', out);
+	fb_csv_put_field(out, fb_set_path(&c->set[1], row->key));
+	fputc(',', out);
+}
+
+static void put_keys(const struct fb_comparison *c, uint32_t key, FILE *out)
+{
+	const char *field[FB_KEY_COLUMNS];
+	size_t n = fb_keys_columns();
+
+	fb_key_fields(&c->keys.key[key], field);
+	for (size_t i = 0; i < n; i++) {
+		fb_csv_put_field(out, field[i]);
+		fputc(',', out);
+	}
+	fprintf(out, "%s,", c->metric->column);
+}
+
+void fb_verdicts_csv(const struct fb_verdicts_report *report, FILE *out)
+{
+	const struct fb_comparison *c = report->comparison;
+	const size_t n = sizeof(columns) / sizeof(columns[0]);
+	size_t keys = fb_keys_columns();
+
+	for (size_t i = 0; i < keys; i++)
+		fprintf(out, "%s,", fb_columns[fb_keys_column(i)].name);
+	for (size_t i = 0; i < n; i++)
+		fprintf(out, "%s%s", columns[i], i + 1 < n ? "," : "\n");
+	for (size_t i = 0; i < c->rows; i++) {
+		put_keys(c, c->judged[i].key, out);
+		put_judged(c, &c->judged[i], out);
+		fputc('\n', out);
+	}
+	for (uint32_t k = 0; k < c->keys.count; k++) {
+		if (c->place[k] == FB_PLACE_JUDGED)
+			continue;
+		put_keys(c, k, out);
+		fputs(fb_place_name((enum fb_place)c->place[k]), out);
+		for (size_t i = 2; i < n; i++)
+			fputc(',', out);
+		fb_csv_put_field(out, fb_place_reason(c, k));
+		fputc('\n', out);
+	}
+}
+
+/* By ratio; rows without one cannot be drawn, and are last. */
+static int compare(const void *x, const void *y)
+{
+	const struct fb_judged *a = *(const struct fb_judged *const *)x;
+	const struct fb_judged *b = *(const struct fb_judged *const *)y;
+	double p = a->effect.ratio, q = b->effect.ratio;
+
+	if (isnan(p) != isnan(q))
+		return isnan(p) ? 1 : -1;
+	if (p < q || p > q)
+		return p < q ? -1 : 1;
+	return (a > b) - (a < b);
+}
+
+int fb_verdicts_forest(const struct fb_verdicts_report *report, FILE *out)
+{
+	const struct fb_comparison *c = report->comparison;
+	const struct fb_judged **order = calloc(c->rows + 1, sizeof(*order));
+
+	if (!order)
+		return fb_error(FB_ENOMEM, "out of memory for %zu rows", c->rows);
+	for (size_t i = 0; i < c->rows; i++)
+		order[i] = &c->judged[i];
+	qsort(order, c->rows, sizeof(*order), compare);
+	fputs("label,ratio,low,high,verdict\n", out);
+	for (size_t i = 0; i < c->rows; i++) {
+		const struct fb_effect *e = &order[i]->effect;
+		struct fb_shown_ratio ratio = fb_shown_ratio(c->metric, e->ratio, e->low, e->high);
+		char label[FB_ROW_LABEL_CHARS];
+
+		fb_csv_put_field(out, fb_row_label(&report->labels, order[i]->key, label));
+		put(out, ratio.value);
+		put(out, ratio.low);
+		put(out, ratio.high);
+		fprintf(out, ",%s\n", fb_verdict_name(order[i]->verdict));
+	}
+	free(order);
+	return FB_OK;
+}

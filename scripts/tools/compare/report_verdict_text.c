@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The report for people; see report_verdict.h. Nothing that matters is only in it. */
+#include "common/error.h"
+#include "scripts/tools/compare/report_verdict.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { LABEL_WIDTH = 29, CELL_CHARS = 32 };
+
+/* Of more rows that are UNSURE only those that moved most are shown; --csv has them all. */
+enum { UNSURE_SHOWN = 40 };
+
+/* Fewer launches a side than this cannot show anything; see effect.h. */
+enum { LAUNCHES_LEAST = 4, LAUNCHES_GATE = 8, LAUNCHES_ADVISED = 10 };
+
+/* "BASE results/a, 10 launches, from 2026-11-21T19:44 to 2026-11-21T20:31". */
+static void print_side(const struct fb_comparison *c, int s, FILE *out)
+{
+	const struct fb_set *set = &c->set[s];
+	const char *first = "", *last = "", *side = set->side ? set->side : "";
+	size_t n = strlen(set->path);
+
+	for (size_t i = 0; i < set->nlaunches; i++) {
+		const char *utc = set->launch[i].utc;
+
+		if (*utc && (!*first || strcmp(utc, first) < 0))
+			first = utc;
+		if (*utc && strcmp(utc, last) > 0)
+			last = utc;
+	}
+	fprintf(out, "%-5s%s%s%s%s, %zu launches%s%.16s%s%.16s\n", set->name, n > 38 ? "..." : "",
+		n > 38 ? set->path + n - 35 : set->path, *side ? "/" : "", side,
+		s ? c->size.b : c->size.a, *first ? ", from " : "", first, *last ? " to " : "",
+		last);
+}
+
+/* Launches that are not used at all, and rows of some that are. */
+static void print_left_out(const struct fb_comparison *c, FILE *out)
+{
+	enum { SHOWN = 10 };
+	size_t total = 0;
+
+	for (int s = 0; s < 2; s++) {
+		for (size_t i = 0; i < c->set[s].nlaunches; i++) {
+			const struct fb_launch *launch = &c->set[s].launch[i];
+			const char *why = launch->out && *launch->mark ? launch->mark
+					  : c->block		       ? "lacks rows or its partner"
+						     : "lacks rows that the others have";
+			char rows[32] = "";
+
+			if (!launch->out && !launch->marked)
+				continue;
+			if (!launch->out)
+				snprintf(rows, sizeof(rows), "%zu rows of ", launch->marked);
+			if (total++ < SHOWN)
+				fprintf(out, "left out: %slaunch %llu of %s (%s)\n", rows,
+					(unsigned long long)launch->index, c->set[s].name,
+					launch->out ? why : launch->mark);
+		}
+	}
+	if (total > SHOWN)
+		fprintf(out, "left out: %zu launches, or rows of them, in all\n", total);
+}
+
+static void print_head(const struct fb_verdicts_report *report, FILE *out)
+{
+	const struct fb_comparison *c = report->comparison;
+	const struct fb_family *family = &c->family;
+
+	print_side(c, 0, out);
+	print_side(c, 1, out);
+	fprintf(out, "%s, %s is better; changes of %.3g%% matter; alpha %.3g, seed %llu\n",
+		c->metric->column, c->metric->rate ? "more" : "less", 100 * report->threshold,
+		report->alpha, (unsigned long long)report->seed);
+	if (c->rows == 0)
+		return;
+	fprintf(out, "tested together: %zu rows, by %s%llu assignments of %s", family->complete,
+		family->exhaustive ? "all " : "", (unsigned long long)family->assignments,
+		c->block ? "signs to blocks" : "launches");
+	if (family->incomplete)
+		fprintf(out, "; alone, for want of a launch: %zu", family->incomplete);
+	fputc('\n', out);
+	print_left_out(c, out);
+}
+
+/* What stands between the numbers and a conclusion. */
+static void print_warnings(const struct fb_verdicts_report *report, FILE *out)
+{
+	const struct fb_comparison *c = report->comparison;
+	size_t least = c->size.a < c->size.b ? c->size.a : c->size.b, before[FB_VERDICTS] = {0};
+
+	if (c->block)
+		least = c->size.blocks;
+	if (c->rows && least < LAUNCHES_LEAST)
+		fprintf(out,
+			"\n*** launches a side: %zu. Fewer than %d show nothing; make %d ***\n",
+			least, LAUNCHES_LEAST, LAUNCHES_ADVISED);
+	else if (c->rows && c->family.complete && c->family.least_p > report->alpha)
+		fprintf(out, "\n*** launches a side: %zu. Least p %.3g: no row stands out ***\n",
+			least, c->family.least_p);
+	else if (c->rows && least < LAUNCHES_GATE)
+		fprintf(out,
+			"\n*** launches a side: %zu. They find large changes only; make %d ***\n",
+			least, LAUNCHES_ADVISED);
+	for (size_t i = 0; i < c->rows; i++)
+		before[c->judged[i].before]++;
+	if (c->order.drift)
+		fprintf(out,
+			"\n*** the machine drifted: %zu of %zu rows move with time in a side;\n"
+			"*** nothing is sure (it would be REGRESSED %zu, IMPROVED %zu, SAME %zu)\n",
+			c->order.drifting, c->order.rows, before[FB_REGRESSED], before[FB_IMPROVED],
+			before[FB_SAME]);
+	else if (c->rows && c->time && c->order.separation > 0.9)
+		fputs("\nThe sides ran one after the other: a drift between them looks like a "
+		      "change; interleave them.\n",
+		      out);
+}
+
+static const char *percent(double ratio, char buf[CELL_CHARS])
+{
+	if (!isfinite(ratio))
+		snprintf(buf, CELL_CHARS, "-");
+	else if (ratio >= 10.995)
+		snprintf(buf, CELL_CHARS, ">999%%");
+	else
+		snprintf(buf, CELL_CHARS, "%.*f%%", ratio < 1.0995 ? 1 : 0, 100 * (ratio - 1));
+	return buf;
+}
+
+static void print_row(const struct fb_verdicts_report *report, const struct fb_judged *row,
+		      FILE *out)
+{
+	const struct fb_comparison *c = report->comparison;
+	const struct fb_effect *e = &row->effect;
+	struct fb_shown_ratio ratio = fb_shown_ratio(c->metric, e->ratio, e->low, e->high);
+	char who[FB_ROW_LABEL_CHARS], bytes[FB_SIZE_CHARS], base[FB_NUMBER_CHARS];
+	char times[FB_NUMBER_CHARS], interval[FB_INTERVAL_CHARS];
+	char p[CELL_CHARS], found[CELL_CHARS];
+
+	fb_row_who(&report->labels, row->key, who);
+	if (strlen(who) > LABEL_WIDTH)
+		stpcpy(who + LABEL_WIDTH - 2, "..");
+	fb_interval_text(ratio, interval);
+	snprintf(p, sizeof(p), row->test.p < 0.99995 ? "%.4f" : "1", row->test.p);
+	fprintf(out, "%-9s %-*s %6s %9s %8s %14s %6s", fb_verdict_name(row->verdict), LABEL_WIDTH,
+		who, fb_row_bytes(&report->labels, row->key, bytes),
+		fb_number_text(fb_shown_value(c->metric, row, 0), base),
+		fb_ratio_text(ratio.value, times), interval, p);
+	if (row->verdict == FB_UNSURE)
+		fprintf(out, " %6s", percent(row->least_change, found));
+	if (row->verdict == FB_UNSURE && row->launches_needed > 9999)
+		fputs(" >9999", out);
+	else if (row->verdict == FB_UNSURE && row->launches_needed)
+		fprintf(out, " %5zu", row->launches_needed);
+	fputc('\n', out);
+}
+
+static double moved(const struct fb_judged *row)
+{
+	double change = fabs(log(row->effect.ratio));
+
+	return isnan(change) ? 0 : change;
+}
+
+static int descending(const void *x, const void *y)
+{
+	const double *a = x, *b = y;
+
+	return (*a < *b) - (*a > *b);
+}
+
+/* How much an UNSURE row must have moved to be shown. Returns 0 or FB_ENOMEM (printed). */
+static int find_least_moved(const struct fb_verdicts_report *report, double *least)
+{
+	const struct fb_comparison *c = report->comparison;
+	double *x;
+	size_t n = 0;
+
+	*least = 0;
+	if (report->all || c->verdicts[FB_UNSURE] <= UNSURE_SHOWN)
+		return FB_OK;
+	x = malloc(c->rows * sizeof(*x));
+	if (!x)
+		return fb_error(FB_ENOMEM, "out of memory for %zu rows", c->rows);
+	for (size_t i = 0; i < c->rows; i++)
+		if (c->judged[i].verdict == FB_UNSURE)
+			x[n++] = moved(&c->judged[i]);
+	qsort(x, n, sizeof(*x), descending);
+	*least = x[UNSURE_SHOWN - 1];
+	free(x);
+	return FB_OK;
+}
+
+static void print_title(const struct fb_verdicts_report *report, uint32_t key, FILE *out)
+{
+	const char *suffix = strrchr(report->comparison->metric->column, '_');
+	char title[FB_ROW_LABEL_CHARS], unit[CELL_CHARS];
+
+	snprintf(unit, sizeof(unit), "base %.4s", suffix ? suffix + 1 : "");
+	fprintf(out, "\n%.*s\n%-9s %-*s %6s %9s %8s %14s %6s %6s %5s\n", FB_REPORT_WIDTH,
+		fb_row_title(&report->labels, key, title), "verdict", LABEL_WIDTH, "algorithm",
+		"bytes", unit, "new/base", "95% interval", "p", "finds", "needs");
+}
+
+/* Whether only its own limit keeps a row from being called changed. */
+static bool is_within(const struct fb_verdicts_report *report, const struct fb_judged *row)
+{
+	double change = moved(row);
+
+	return row->limit.theta > report->threshold && row->test.p <= report->alpha &&
+	       change >= log1p(report->threshold) && change < log1p(row->limit.theta);
+}
+
+static int print_rows(const struct fb_verdicts_report *report, FILE *out)
+{
+	const struct fb_comparison *c = report->comparison;
+	const struct fb_judged *last = NULL;
+	size_t unsure = 0, within = 0;
+	double least;
+	int err = find_least_moved(report, &least);
+
+	if (err)
+		return err;
+	for (size_t i = 0; i < c->rows; i++) {
+		const struct fb_judged *row = &c->judged[i];
+
+		within += is_within(report, row);
+		if (row->verdict == FB_SAME && !report->all)
+			continue;
+		if (row->verdict == FB_UNSURE && moved(row) < least)
+			continue;
+		unsure += row->verdict == FB_UNSURE;
+		if (!last || !fb_row_same_section(&report->labels, last->key, row->key))
+			print_title(report, row->key, out);
+		last = row;
+		print_row(report, row, out);
+	}
+	if (unsure < c->verdicts[FB_UNSURE])
+		fprintf(out, "\n%zu more rows are UNSURE, and moved less (--all shows them)\n",
+			c->verdicts[FB_UNSURE] - unsure);
+	if (within)
+		fprintf(out,
+			"\nmoved by more than %.3g%%, but less than noise, clock or own threshold "
+			"allow\n(theta and theta_from of --csv): %zu rows\n",
+			100 * report->threshold, within);
+	if (last)
+		fputs("\nnew/base  of the launches' medians (Hodges-Lehmann); p: adjusted for all "
+		      "rows\n"
+		      "finds     the least change that 4 of 5 such comparisons would find\n"
+		      "needs     launches a side to find a change that matters\n",
+		      out);
+	return FB_OK;
+}
+
+static void print_verdicts(const struct fb_verdicts_report *report, FILE *out)
+{
+	const struct fb_comparison *c = report->comparison;
+	size_t missing = c->places[FB_PLACE_ONLY_BASE] + c->places[FB_PLACE_LOST];
+
+	fprintf(out, "\n%zu rows: REGRESSED %zu, IMPROVED %zu, SAME %zu, UNSURE %zu", c->rows,
+		c->verdicts[FB_REGRESSED], c->verdicts[FB_IMPROVED], c->verdicts[FB_SAME],
+		c->verdicts[FB_UNSURE]);
+	if (missing)
+		fprintf(out, "; %zu missing in NEW", missing);
+	if (c->wrong[1])
+		fprintf(out, "; WRONG DATA in %zu", c->wrong[1]);
+	if (c->faults[1])
+		fprintf(out, "; FAULTS in %zu", c->faults[1]);
+	fprintf(out, " (exit code %d)\n", fb_verdicts_exit(report));
+}
+
+int fb_verdicts_text(const struct fb_verdicts_report *report, FILE *out)
+{
+	int err;
+
+	print_head(report, out);
+	print_warnings(report, out);
+	err = print_rows(report, out);
+	if (!err)
+		err = fb_verdicts_groups(report, out);
+	if (err)
+		return err;
+	fb_verdicts_lists(report, out);
+	fb_differences_text(report->differences, report->trait, out);
+	print_verdicts(report, out);
+	return FB_OK;
+}

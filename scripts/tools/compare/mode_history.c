@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Change points over many nights; see modes.h.
+ *
+ * A night is one value for each row, the median over its launches: launches of one night share
+ * the night. Where a row changed, the environments of the nights before and after are compared.
+ */
+#include "common/csv.h"
+#include "common/error.h"
+#include "common/stats.h"
+#include "scripts/tools/compare/history.h"
+#include "scripts/tools/compare/modes.h"
+#include "scripts/tools/compare/report_verdict.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { NIGHTS_LEAST = 10, LEAST_PART = 5 };
+
+struct night {
+	const char *path;
+	struct fb_env facts;
+	char utc[FB_UTC_CHARS]; /* its first row */
+	double *us;		/* [nkeys] the metric; NAN: none. Shorter than all keys */
+	size_t nkeys, wrong;
+};
+
+struct point {
+	uint32_t key;
+	size_t night; /* the first one after the change */
+	bool last;    /* no later one of this row */
+	struct fb_change change;
+};
+
+struct history {
+	const struct fb_compare_settings *settings;
+	struct fb_keys keys;
+	struct night *night; /* [nights] */
+	size_t nights;
+	struct point *point; /* [points], by night and then as in tables */
+	size_t points;
+	size_t tested, short_rows; /* rows with enough nights, and without */
+};
+
+/* The median over launches of each key. */
+static int reduce(struct night *night, struct fb_comparison *c)
+{
+	const struct fb_set *set = &c->set[0];
+	double *value[2] = {NULL, NULL}, *x = calloc(3 * set->nlaunches + 1, sizeof(*x));
+	int err = fb_join_cells(c, value);
+
+	night->nkeys = c->keys.count;
+	night->us = calloc(night->nkeys + 1, sizeof(*night->us));
+	if (!err && (!x || !night->us))
+		err = fb_error(FB_ENOMEM, "out of memory for %zu rows", night->nkeys);
+	for (size_t k = 0; k < night->nkeys && !err; k++) {
+		size_t n = 0;
+
+		for (size_t i = 0; i < set->nlaunches; i++)
+			if (!isnan(value[0][k * set->nlaunches + i]))
+				x[n++] = value[0][k * set->nlaunches + i];
+		night->us[k] = fb_median(x, n, x + set->nlaunches);
+		night->wrong += c->outcome[0][k].status[FB_STATUS_WRONG] > 0;
+	}
+	for (size_t i = 0; i < set->nlaunches; i++)
+		if (!*night->utc || strcmp(set->launch[i].utc, night->utc) < 0)
+			stpcpy(night->utc, set->launch[i].utc);
+	free(value[0]);
+	free(value[1]);
+	free(x);
+	return err;
+}
+
+/* The set of keys lives on from night to night; the rest of a set does not. */
+static int read_night(struct history *history, struct night *night)
+{
+	struct fb_comparison c = {
+		.metric = &history->settings->metric_name,
+		.keys = history->keys,
+	};
+	const struct fb_reading reading = {
+		.keys = &c.keys,
+		.metric = c.metric,
+		.filter = &history->settings->key_filter,
+		.keep_marked = history->settings->keep_marked,
+	};
+	int err = fb_set_read(&c.set[0], &reading, night->path, NULL);
+
+	if (!err && !c.set[0].has_metric)
+		err = fb_error(FB_EINPUT, "--metric '%s': no file of %s has such a column",
+			       history->settings->metric, night->path);
+	if (!err)
+		err = reduce(night, &c);
+	night->facts = c.set[0].facts;
+	c.set[0].facts = (struct fb_env){.fact = NULL};
+	history->keys = c.keys;
+	c.keys = (struct fb_keys){.key = NULL};
+	fb_comparison_free(&c);
+	return err;
+}
+
+/* Change points of one row, in the nights that have it. */
+static int find_points(struct history *history, uint32_t key, double *y, size_t *of,
+		       struct fb_change *change)
+{
+	const struct fb_compare_settings *settings = history->settings;
+	const struct fb_history_options options = {
+		.theta = settings->threshold,
+		.least_part = LEAST_PART,
+		.seed = settings->seed,
+	};
+	struct point *more;
+	size_t n = 0, count;
+	int err;
+
+	for (size_t i = 0; i < history->nights; i++) {
+		const struct night *night = &history->night[i];
+		double us = key < night->nkeys ? night->us[key] : (double)NAN;
+
+		if (isnan(us))
+			continue;
+		of[n] = i;
+		y[n++] = settings->metric_name.rate ? -log(us) : log(us);
+	}
+	history->tested += n >= NIGHTS_LEAST;
+	history->short_rows += n < NIGHTS_LEAST;
+	if (n < NIGHTS_LEAST)
+		return FB_OK;
+	err = fb_history(y, n, &options, change, &count);
+	if (err || count == 0)
+		return err;
+	more = realloc(history->point, (history->points + count) * sizeof(*more));
+	if (!more)
+		return fb_error(FB_ENOMEM, "out of memory for change points");
+	history->point = more;
+	for (size_t i = 0; i < count; i++)
+		more[history->points++] =
+			(struct point){key, of[change[i].first], i + 1 == count, change[i]};
+	return FB_OK;
+}
+
+/* By night; rows of a night stay in the order of tables. */
+static int compare(const void *x, const void *y)
+{
+	const struct point *a = x, *b = y;
+
+	return (a->night > b->night) - (a->night < b->night);
+}
+
+static int find(struct history *history)
+{
+	size_t n = history->nights, rows = history->keys.count;
+	uint32_t *order = calloc(rows + 1, sizeof(*order));
+	double *y = calloc(n + 1, sizeof(*y));
+	size_t *of = calloc(n + 1, sizeof(*of));
+	struct fb_change *change = calloc(n + 1, sizeof(*change));
+	int err = FB_OK;
+
+	if (!order || !y || !of || !change)
+		err = fb_error(FB_ENOMEM, "out of memory for %zu nights", n);
+	for (uint32_t i = 0; i < rows && order; i++)
+		order[i] = i;
+	if (!err)
+		fb_keys_sort(&history->keys, order, rows);
+	for (size_t i = 0; i < rows && !err; i++)
+		err = find_points(history, order[i], y, of, change);
+	/* Insertion keeps what is equal in order; qsort need not. */
+	for (size_t i = 1; i < history->points && !err; i++)
+		for (size_t j = i; j && compare(&history->point[j - 1], &history->point[j]) > 0;
+		     j--) {
+			struct point point = history->point[j];
+
+			history->point[j] = history->point[j - 1];
+			history->point[j - 1] = point;
+		}
+	free(change);
+	free(of);
+	free(y);
+	free(order);
+	return err;
+}
+
+static const char *short_path(const char *path, size_t most)
+{
+	size_t n = strlen(path);
+
+	return n > most ? path + n - most : path;
+}
+
+/* What the environments of the two nights around a change say. */
+static int print_differences(const struct history *history, size_t night)
+{
+	static const struct fb_comparison nothing;
+	struct fb_differences differences;
+	char trait[FB_TRAIT_CHARS];
+	int err = fb_differences_find(&differences, &history->night[night - 1].facts,
+				      &history->night[night].facts);
+
+	if (!err) {
+		fb_cause_rank(&differences, &nothing, trait);
+		fb_differences_text(&differences, trait, stdout);
+	}
+	fb_differences_free(&differences);
+	return err;
+}
+
+static int print(const struct history *history)
+{
+	const struct fb_metric_name *metric = &history->settings->metric_name;
+	struct fb_labels labels = fb_labels_make(&history->keys);
+	int err = FB_OK;
+
+	printf("%zu nights, %.16s to %.16s, %s, seed %llu\n", history->nights,
+	       history->night[0].utc, history->night[history->nights - 1].utc, metric->column,
+	       (unsigned long long)history->settings->seed);
+	printf("%zu rows with at least %d nights", history->tested, NIGHTS_LEAST);
+	printf(history->short_rows ? "; %zu with fewer are left out\n" : "\n", history->short_rows);
+	for (size_t i = 0; i < history->points && !err; i++) {
+		const struct point *p = &history->point[i];
+		const struct night *night = &history->night[p->night];
+		char label[FB_ROW_LABEL_CHARS], a[FB_NUMBER_CHARS], b[FB_NUMBER_CHARS];
+		double before = p->change.before_us, after = p->change.after_us;
+		bool ends = i + 1 == history->points || p[1].night != p->night;
+
+		if (i == 0 || p[-1].night != p->night)
+			printf("\nnight %zu, %.16s, %s\n%-57s %9s %9s %11s %9s\n", p->night,
+			       night->utc, short_path(night->path, 60), "row", "before", "after",
+			       "after/before", "p");
+		printf("%-57.57s %9s %9s %11.3f%s %9.4f\n", fb_row_label(&labels, p->key, label),
+		       fb_number_text(metric->rate ? 1 / before : before, a),
+		       fb_number_text(metric->rate ? 1 / after : after, b),
+		       metric->rate ? 1 / p->change.ratio : p->change.ratio,
+		       p->change.ratio > 1 ? "!" : " ", p->change.p);
+		if (ends)
+			err = print_differences(history, p->night);
+	}
+	printf("\nchanges: %zu\n", history->points);
+	return err;
+}
+
+static int write_csv(const struct history *history)
+{
+	const struct fb_metric_name *metric = &history->settings->metric_name;
+	size_t columns = fb_keys_columns();
+	FILE *out;
+	int err = fb_output_open(&out, "csv", history->settings->csv);
+
+	if (err || !out)
+		return err;
+	for (size_t i = 0; i < columns; i++)
+		fprintf(out, "%s,", fb_columns[fb_keys_column(i)].name);
+	fputs("metric,night,path,utc,ratio,before,after,p,worse,last\n", out);
+	for (size_t i = 0; i < history->points; i++) {
+		const struct point *p = &history->point[i];
+		const struct fb_change *change = &p->change;
+		const char *field[FB_KEY_COLUMNS];
+		bool rate = metric->rate;
+
+		fb_key_fields(&history->keys.key[p->key], field);
+		for (size_t k = 0; k < columns; k++) {
+			fb_csv_put_field(out, field[k]);
+			fputc(',', out);
+		}
+		fprintf(out, "%s,%zu,", metric->column, p->night);
+		fb_csv_put_field(out, history->night[p->night].path);
+		fprintf(out, ",%s,%.6g,%.6g,%.6g,%.6g,%s,%s\n", history->night[p->night].utc,
+			rate ? 1 / change->ratio : change->ratio,
+			rate ? 1 / change->before_us : change->before_us,
+			rate ? 1 / change->after_us : change->after_us, change->p,
+			change->ratio > 1 ? "yes" : "no", p->last ? "yes" : "no");
+	}
+	return fb_output_close(out, history->settings->csv);
+}
+
+/* A row whose last change made it worse is worse now than it was. */
+static int exit_of(const struct history *history)
+{
+	int code = FB_EXIT_OK;
+
+	for (size_t i = 0; i < history->points; i++)
+		if (history->point[i].last && history->point[i].change.ratio > 1)
+			code = FB_EXIT_REGRESSION;
+	return history->night[history->nights - 1].wrong ? FB_EXIT_WRONG : code;
+}
+
+int fb_mode_history(const struct fb_compare_settings *settings, char *const *paths, size_t count)
+{
+	struct history history = {.settings = settings};
+	int err = FB_OK, code = FB_EXIT_OK;
+
+	if (count < NIGHTS_LEAST) {
+		fb_error(FB_EINPUT, "--history: %zu folders: expected at least %d, one a night",
+			 count, NIGHTS_LEAST);
+		return FB_EXIT_INPUT;
+	}
+	history.night = calloc(count, sizeof(*history.night));
+	if (!history.night)
+		err = fb_error(FB_ENOMEM, "out of memory for %zu nights", count);
+	for (; history.nights < count && !err; history.nights++) {
+		history.night[history.nights].path = paths[history.nights];
+		err = read_night(&history, &history.night[history.nights]);
+	}
+	if (!err)
+		err = find(&history);
+	if (!err)
+		err = print(&history);
+	if (!err)
+		err = write_csv(&history);
+	if (!err)
+		code = exit_of(&history);
+	for (size_t i = 0; i < history.nights; i++) {
+		fb_env_free(&history.night[i].facts);
+		free(history.night[i].us);
+	}
+	free(history.night);
+	free(history.point);
+	fb_keys_free(&history.keys);
+	return err ? fb_exit_code(err) : code;
+}

@@ -1,0 +1,220 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# timeout: 240
+#
+# compare: result files in, verdicts and exit codes out; limits, launches and the self-test.
+
+set -u
+export LC_ALL=C
+. tests/shell/lib_compare.sh
+[ -x "$compare" ] || { echo "SKIP compare: not built (no libcsv)"; exit 0; }
+
+# --- what is said about a study with known answers -----------------------------------------------
+
+cd "$golden" || exit 3
+run 1 study --csv "$FB_TMP/v.csv" --junit "$FB_TMP/v.xml" --forest "$FB_TMP/f.csv"
+same "$FB_TMP/out" study.txt
+same "$FB_TMP/v.csv" study.csv
+same "$FB_TMP/v.xml" study-junit.txt
+same "$FB_TMP/f.csv" study-forest.csv
+run 1 study/a study/b --all
+same "$FB_TMP/out" study-all.txt
+run 1 study -m busbw_GBps
+same "$FB_TMP/out" study-busbw.txt
+cd - >/dev/null || exit 3
+expect "rows and header of the verdicts" "$(wc -l <"$FB_TMP/v.csv")" 15
+expect "20% slower" "$(verdict_of 'ring,simple.*,no,65536,' "$FB_TMP/v.csv")" REGRESSED
+expect "a row that is 15% faster" "$(verdict_of 'tree,ll.*,no,8,' "$FB_TMP/v.csv")" IMPROVED
+expect "a row that is noisy" "$(verdict_of 'mpi,.*,no,8,' "$FB_TMP/v.csv")" UNSURE
+expect "a row that is as it was" "$(verdict_of 'ring,simple.*,no,4096,' "$FB_TMP/v.csv")" SAME
+expect "a change below the clock's cost" "$(verdict_of one_shot "$FB_TMP/v.csv")" SAME
+expect "a row that lacks a launch" "$(verdict_of 'ring,ll.*holm' "$FB_TMP/v.csv")" REGRESSED
+verdict compare_golden
+
+# The other way round everything that got worse got better; a rate says the same as the time.
+run 1 "$study/b" "$study/a" --csv "$FB_TMP/w.csv"
+expect "turned round" "$(verdict_of 'ring,simple.*,no,65536,' "$FB_TMP/w.csv")" IMPROVED
+expect "turned round" "$(verdict_of 'tree,ll.*,no,8,' "$FB_TMP/w.csv")" REGRESSED
+run 1 "$study" --metric busbw_GBps --csv "$FB_TMP/w.csv"
+for row in one_shot 'ring,simple.*,no,65536,' tree,ll mpi; do
+	expect "verdict of $row by its rate" "$(verdict_of "$row" "$FB_TMP/w.csv")" \
+		"$(verdict_of "$row" "$FB_TMP/v.csv")"
+done
+
+run 1 "$study" --seed 1 --csv "$FB_TMP/1.csv"
+run 1 "$study" --seed 1 --csv "$FB_TMP/2.csv"
+cmp -s "$FB_TMP/1.csv" "$FB_TMP/2.csv" || fail "two runs differ"
+verdict compare_directions
+
+if fb=$(command -v xmllint); then
+	"$fb" --noout "$golden/study-junit.txt" || fail "study-junit.txt is not well-formed"
+	copy xml
+	sed -i 's/,"not built, see docs",/,"<\&> \xff \x01 ""é""",/' "$FB_TMP/xml/b/results.csv"
+	run 1 "$FB_TMP/xml" --junit "$FB_TMP/x.xml"
+	xmllint --noout "$FB_TMP/x.xml" || fail "strange texts break the XML"
+	holds "$FB_TMP/x.xml" 'LOST; &lt;&amp;&gt; \? \? &quot;é&quot;'
+	expect "cases in the XML" 14 "$(xmllint --xpath 'count(//testcase)' \
+		"$golden/study-junit.txt")"
+	expect "tests it speaks of" "$(xmllint --xpath 'string(/testsuites/@tests)' \
+		"$golden/study-junit.txt")" 14
+	expect "failures" "$(xmllint --xpath 'count(//failure)' "$golden/study-junit.txt")" 3
+	verdict compare_junit
+else
+	echo "SKIP compare_junit: no xmllint"
+fi
+
+# --- exit codes ----------------------------------------------------------------------------------
+
+copy wrong
+sed -i '0,/,ok,,/s//,wrong,rank 1 element 7,/' "$FB_TMP/wrong/b/results.csv"
+run 2 "$FB_TMP/wrong" --junit "$FB_TMP/x.xml"
+holds "$FB_TMP/out" 'WRONG DATA in NEW.*: 1$'
+holds "$FB_TMP/out" 'rank 1 element 7'
+holds "$FB_TMP/x.xml" '<error message='
+run 1 "$FB_TMP/wrong/b" "$FB_TMP/wrong/a"
+holds "$FB_TMP/out" 'wrong data in BASE: 1'
+copy fault
+sed -i '0,/,ok,,/s//,fault,rank 3 died,/' "$FB_TMP/fault/b/results.csv"
+run 5 "$FB_TMP/fault"
+holds "$FB_TMP/out" 'FAULTS in NEW'
+run 1 "$study" --strict
+run 4 "$study" --strict --filter 'engine=mpi'
+run 0 "$study" --filter 'engine=mpi'
+run 0 "$study" --filter 'algorithm=ring,protocol=simple,bytes=8,bytes=4096' --strict
+holds "$FB_TMP/out" '^2 rows: REGRESSED 0, IMPROVED 0, SAME 2, UNSURE 0 \(exit code 0\)'
+run 4 "$study" --filter 'algorithm=hyper*,algorithm=ring,bytes=8' --strict
+holds "$FB_TMP/out" '1 missing in NEW'
+run 0 "$study" --threshold 50%
+run 0 "$study" --alpha 0.0001
+verdict compare_exit_codes
+
+# --- launches ------------------------------------------------------------------------------------
+
+cat >"$FB_TMP/launches.csv" <<-'END'
+	order,side,launch_index,status,flags
+	0,a,0,ok,
+	1,b,0,ok,drift
+	2,b,1,ok,skew;throttle
+	3,a,1,ok,undrifted
+END
+copy marked
+cp "$FB_TMP/launches.csv" "$FB_TMP/marked/"
+run 1 "$FB_TMP/marked"
+holds "$FB_TMP/out" '^left out: launch 0 of NEW \(drift\)'
+holds "$FB_TMP/out" '^left out: launch 1 of NEW \(throttle\)'
+holds "$FB_TMP/out" 'BASE .* 8 launches'
+holds "$FB_TMP/out" 'NEW .* 6 launches'
+run 1 "$FB_TMP/marked/a" "$FB_TMP/marked/b"
+holds "$FB_TMP/out" 'NEW .* 6 launches'
+run 1 "$FB_TMP/marked" --keep-marked
+holds "$FB_TMP/out" 'NEW .* 8 launches'
+# The last attempt counts; a mark of some ranks or of one environment is of these rows only.
+cat >"$FB_TMP/marked/launches.csv" <<-'END'
+	launch_index,side,attempt,ranks,nodes,flags,variant
+	0,a,1,4,1,drift,
+	0,a,2,4,1,retried,
+	1,a,1,8,1,drift,
+	2,a,1,4,,drift,X=1
+	3,a,1,4,-,drift,X=2;Y=3
+END
+sed -i '/^1,golden,3,.*all_gather/s/,4,1,,/,4,1,env.X=2;env.Y=3;n=1,/' \
+	"$FB_TMP/marked/a/results.csv"
+run 1 "$FB_TMP/marked"
+holds "$FB_TMP/out" '^left out: 3 rows of launch 3 of BASE \(drift\)'
+expect "launches left out" "$(grep -c '^left out' "$FB_TMP/out")" 1
+# The parts of a study that several jobs made.
+mkdir -p "$FB_TMP/parts"/part-{0-3,4-7}/{a,b} "$FB_TMP/parts/logs"
+for s in a b; do
+	awk -F, 'NR == 1 || $3 < 4' "$study/$s/results.csv" >"$FB_TMP/parts/part-0-3/$s/x.csv"
+	awk -F, 'NR == 1 || $3 > 3' "$study/$s/results.csv" >"$FB_TMP/parts/part-4-7/$s/x.csv"
+	cp "$study/$s/environment.csv" "$FB_TMP/parts/part-0-3/$s/"
+done
+run 1 "$FB_TMP/parts" --csv "$FB_TMP/w.csv"
+diff <(sort "$FB_TMP/v.csv") <(sort "$FB_TMP/w.csv") >/dev/null ||
+	fail "the parts of a study give other verdicts"
+# A launch that died early is left out, for it would cost the other rows their power.
+copy partial
+awk -F, '$3 != 7 || ++n < 3' "$study/b/results.csv" >"$FB_TMP/partial/b/results.csv"
+run 1 "$FB_TMP/partial"
+holds "$FB_TMP/out" 'left out: launch 7 of NEW \(lacks rows'
+# Launches in folders of their own, and files in another order, are the same launches.
+mkdir -p "$FB_TMP/deep"/{a,b}
+for s in a b; do
+	cp "$study/$s/environment.csv" "$FB_TMP/deep/$s"
+	for l in 7 3 0 1 2 4 5 6; do
+		mkdir "$FB_TMP/deep/$s/$((9 - l))"
+		awk -F, -v l=$l 'NR == 1 || $3 == l' "$study/$s/results.csv" \
+			>"$FB_TMP/deep/$s/$((9 - l))/all_reduce.csv"
+	done
+done
+run 1 "$FB_TMP/deep" --csv "$FB_TMP/w.csv"
+diff <(sort "$FB_TMP/v.csv") <(sort "$FB_TMP/w.csv") >/dev/null ||
+	fail "launches in folders of their own give other verdicts"
+# Pairs: a slow minute hits both sides of a pair alike.
+run 1 "$study" --paired
+holds "$FB_TMP/out" 'assignments of signs to blocks'
+awk -F, '$3 != 0' "$study/b/results.csv" >"$FB_TMP/partial/b/results.csv"
+run 1 "$FB_TMP/partial" --paired
+holds "$FB_TMP/out" 'left out: launch 0 of BASE'
+verdict compare_launches
+
+# One launch shows nothing, however many repetitions it had.
+for s in a b; do
+	mkdir -p "$FB_TMP/single/$s"
+	awk -F, 'NR == 1 || $3 == 0' "$study/$s/results.csv" >"$FB_TMP/single/$s/results.csv"
+done
+run 0 "$FB_TMP/single"
+holds "$FB_TMP/out" 'launches a side: 1. Fewer than 4 show nothing'
+holds "$FB_TMP/out" 'REGRESSED 0, IMPROVED 0, SAME 0'
+# A machine that gets slower all the time takes every verdict back.
+make_side "$FB_TMP/drift/a" a 10 5 drift=3 common=0.01 <"$golden/rows.txt"
+make_side "$FB_TMP/drift/b" b 10 6 drift=3 common=0.01 <"$golden/rows.txt"
+run 0 "$FB_TMP/drift"
+holds "$FB_TMP/out" 'the machine drifted: (9|10) of 10 rows'
+holds "$FB_TMP/out" 'REGRESSED 0, IMPROVED 0, SAME 0, UNSURE 10'
+run 4 "$FB_TMP/drift" --strict
+verdict compare_doubt
+
+# --- limits --------------------------------------------------------------------------------------
+
+printf '%s\n' 'algorithm,bytes,threshold' 'ring,65536,30%' '*,1048576,0.3' 'ring,4096,0.5' \
+	>"$FB_TMP/thresholds.csv"
+run 0 "$study" --thresholds "$FB_TMP/thresholds.csv" --csv "$FB_TMP/w.csv"
+expect "a threshold of its own" "$(verdict_of 'ring,simple.*,no,65536,' "$FB_TMP/w.csv")" SAME
+holds "$FB_TMP/w.csv" ',0.3,file,'
+sed 's/$/,x/; 1s/x$/colour/' "$FB_TMP/thresholds.csv" >"$FB_TMP/t.csv"
+refuses 'neither a key nor threshold' "$study" --thresholds "$FB_TMP/t.csv"
+sed 's/30%/much/' "$FB_TMP/thresholds.csv" >"$FB_TMP/t.csv"
+refuses "record 2: threshold 'much'" "$study" --thresholds "$FB_TMP/t.csv"
+refuses 'no column threshold' "$study" --thresholds "$study/a/results.csv"
+verdict compare_thresholds
+
+# The self-test finds the noise of rows; with it, a change within the noise does not matter.
+make_side "$FB_TMP/aa" a 20 9 common=0.005 <"$golden/rows.txt"
+run 0 --self-test "$FB_TMP/aa" --noise "$FB_TMP/noise.csv"
+holds "$FB_TMP/out" '^20 launches, 10 of 10 rows'
+holds "$FB_TMP/out" '^good'
+holds "$FB_TMP/out" '^rows that can be gated.*: 10 of 10'
+expect "lines of the noise file" "$(wc -l <"$FB_TMP/noise.csv")" 11
+awk -F, '$3 == "mpi" && $15 == 8 && ($NF < 0.1 || $NF > 0.2) { exit 1 }' "$FB_TMP/noise.csv" ||
+	fail "noise of a row of 15%: $(grep mpi "$FB_TMP/noise.csv")"
+run 1 "$study" --noise "$FB_TMP/noise.csv"
+awk -F, -v OFS=, 'NR > 1 { $NF = 0.1 } 1' "$FB_TMP/noise.csv" >"$FB_TMP/n.csv"
+run 0 "$study" --noise "$FB_TMP/n.csv" --csv "$FB_TMP/w.csv"
+holds "$FB_TMP/w.csv" ',0.3,noise,'
+refuses 'noise of median_us: expected that of busbw_GBps' "$study" --noise "$FB_TMP/noise.csv" \
+	--metric busbw_GBps
+refuses 'not a noise file' "$study" --noise "$study/a/results.csv"
+make_side "$FB_TMP/few" a 6 9 <"$golden/rows.txt"
+run 0 --self-test "$FB_TMP/few"
+holds "$FB_TMP/out" '6 launches can only warn: make 16'
+make_side "$FB_TMP/two" a 2 9 <"$golden/rows.txt"
+refuses 'nothing to split' --self-test "$FB_TMP/two"
+# A study whose two sides are alike is one set.
+mkdir -p "$FB_TMP/alike"
+cp -r "$FB_TMP/few" "$FB_TMP/alike/a"
+cp -r "$FB_TMP/few" "$FB_TMP/alike/b"
+run 0 --self-test "$FB_TMP/alike"
+holds "$FB_TMP/out" '^12 launches'
+verdict compare_self_test
+exit "$bad"

@@ -166,6 +166,13 @@ done
 run 0 "$FB_TMP/single"
 holds "$FB_TMP/out" 'launches a side: 1. Fewer than 4 show nothing'
 holds "$FB_TMP/out" 'REGRESSED 0, IMPROVED 0, SAME 0'
+# The same median, but wild launches: not slower, and yet not the same.
+echo 'all_reduce host wild simple shm 8 20 0.01 1' >"$FB_TMP/rows"
+make_side "$FB_TMP/wild/a" a 10 5 <"$FB_TMP/rows"
+sed 's/0.01/0.2/' "$FB_TMP/rows" | make_side "$FB_TMP/wild/b" b 10 5
+run 0 "$FB_TMP/wild"
+holds "$FB_TMP/out" '^vary otherwise between launches than before'
+holds "$FB_TMP/out" '^  all_reduce wild simple 8 .*[01]\.[0-9]% -> +[12][0-9]\.[0-9]%'
 # A machine that gets slower all the time takes every verdict back.
 make_side "$FB_TMP/drift/a" a 10 5 drift=3 common=0.01 <"$golden/rows.txt"
 make_side "$FB_TMP/drift/b" b 10 6 drift=3 common=0.01 <"$golden/rows.txt"

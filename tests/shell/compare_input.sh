@@ -154,6 +154,12 @@ refuses 'differ in cadence \(isolated, streaming\)' "$study/b" "$FB_TMP/streamin
 refuses 'no row with a median_us in common' "$FB_TMP/header.csv" "$study/b"
 refuses 'csv.*can be written' "$study" --csv "$FB_TMP/missing/v.csv"
 refuses 'one of --history and --self-test' --history --self-test "$study"
+printf '%s\n' launch_index,flags {0..7},drift >"$FB_TMP/launches.csv"
+cp "$a" "$FB_TMP/marked.csv"
+refuses 'no launch of BASE can be used: launches.csv marks' "$FB_TMP/marked.csv" "$study/b"
+rm "$FB_TMP/launches.csv"
+sed 's/,golden,/,golden,9/' "$a" >"$FB_TMP/other.csv"
+refuses 'no launch of BASE can be used: --paired' "$FB_TMP/other.csv" "$study/b" --paired
 # A line that is being written is not there yet.
 run 1 "$FB_TMP/torn.csv" "$study/b"
 # Both cadences in one set are different rows; the one that only one side has is listed.

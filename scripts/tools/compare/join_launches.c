@@ -161,6 +161,14 @@ static void leave_out_single(struct fb_comparison *c)
 	}
 }
 
+static bool is_one_left(const struct fb_set *set)
+{
+	for (size_t i = 0; i < set->nlaunches; i++)
+		if (!set->launch[i].out)
+			return true;
+	return false;
+}
+
 int fb_join_launches(struct fb_comparison *c, const struct fb_joining *how, double *const value[2])
 {
 	int err = leave_out_partial(c, value);
@@ -168,5 +176,11 @@ int fb_join_launches(struct fb_comparison *c, const struct fb_joining *how, doub
 	/* Twice: whom the second side loses, the first must not keep. */
 	for (int i = 0; i < 2 && how->paired && !err; i++)
 		leave_out_single(c);
+	for (int s = 0; s < 2 && !err; s++)
+		if (c->set[s].nlaunches && !is_one_left(&c->set[s]))
+			err = fb_error(FB_EINPUT, "%s: no launch of %s can be used: %s",
+				       c->set[s].path, c->set[s].name,
+				       how->paired ? "--paired needs one launch_index on both sides"
+						   : "launches.csv marks all (see --keep-marked)");
 	return err;
 }

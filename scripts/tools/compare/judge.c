@@ -44,6 +44,7 @@ static void add_power(const struct fb_comparison *c, const struct fb_judging *ho
 		.rows = c->family.complete,
 		.blocks = c->block != NULL,
 		.power = FB_POWER,
+		.alpha = how->alpha,
 	};
 	double na = (double)e->na, nb = (double)e->nb, change, alpha;
 

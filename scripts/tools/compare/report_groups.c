@@ -56,6 +56,44 @@ static void print_worst(const struct fb_verdicts_report *report, FILE *out)
 		fb_ratio_text(ratio.value, times), fb_verdict_name(worst->verdict));
 }
 
+/*
+ * Rows that vary more, or less, between launches than before, all rows taken together. A finding
+ * by itself: a driver that is as fast in the middle and wild at times is no better.
+ */
+static int print_noise(const struct fb_verdicts_report *report, FILE *out)
+{
+	enum { SHOWN = 5 };
+	const struct fb_comparison *c = report->comparison;
+	double *p = malloc((c->rows + 1) * sizeof(*p));
+	size_t found = 0;
+	int err = FB_OK;
+
+	if (!p)
+		return fb_error(FB_ENOMEM, "out of memory for %zu rows", c->rows);
+	for (size_t i = 0; i < c->rows; i++)
+		p[i] = isnan(c->judged[i].effect.noise_p) ? 1 : c->judged[i].effect.noise_p;
+	err = fb_holm(p, c->rows);
+	for (size_t i = 0; i < c->rows && !err; i++) {
+		const struct fb_effect *e = &c->judged[i].effect;
+		char label[FB_ROW_LABEL_CHARS];
+
+		if (p[i] > report->alpha)
+			continue;
+		if (found++ == 0)
+			fputs("\nvary otherwise between launches than before (standard "
+			      "deviation, p for all rows)\n",
+			      out);
+		if (found <= SHOWN || report->all)
+			fprintf(out, "  %-60.60s %6.1f%% -> %6.1f%%  %.4f\n",
+				fb_row_label(&report->labels, c->judged[i].key, label),
+				100 * e->noise_a, 100 * e->noise_b, p[i]);
+	}
+	if (found > SHOWN && !report->all)
+		fprintf(out, "  and %zu more (--all shows them)\n", found - SHOWN);
+	free(p);
+	return err;
+}
+
 static int print_group(const struct fb_verdicts_report *report, const char *name,
 		       const size_t *index, size_t n, FILE *out)
 {
@@ -102,6 +140,8 @@ int fb_verdicts_groups(const struct fb_verdicts_report *report, FILE *out)
 	}
 	if (!err)
 		print_worst(report, out);
+	if (!err)
+		err = print_noise(report, out);
 free_lists:
 	free(index);
 	free(member);

@@ -8,11 +8,11 @@
 #include <stdlib.h>
 
 static const char *const columns[] = {
-	"metric",	 "verdict",	    "ratio",	 "ratio_low",	  "ratio_high",
-	"p_row",	 "p_adjusted",	    "test",	 "base",	  "new",
-	"base_launches", "new_launches",    "theta",	 "theta_from",	  "noise",
-	"least_change",	 "launches_needed", "drift_rho", "without_drift", "base_path",
-	"new_path",	 "reason",
+	"metric",	 "verdict",	  "ratio",     "ratio_low",    "ratio_high",
+	"p_row",	 "p_adjusted",	  "test",      "base",	       "new",
+	"base_launches", "new_launches",  "theta",     "theta_from",   "noise",
+	"base_noise",	 "new_noise",	  "noise_p",   "least_change", "launches_needed",
+	"drift_rho",	 "without_drift", "base_path", "new_path",     "reason",
 };
 
 static void put(FILE *out, double x)
@@ -42,6 +42,9 @@ static void put_judged(const struct fb_comparison *c, const struct fb_judged *ro
 	put(out, row->limit.theta);
 	fprintf(out, ",%s", fb_limit_from_name(row->limit.from));
 	put(out, e->noise);
+	put(out, e->noise_a);
+	put(out, e->noise_b);
+	put(out, e->noise_p);
 	put(out, row->least_change - 1);
 	fputc(',', out);
 	if (row->launches_needed)

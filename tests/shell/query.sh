@@ -22,7 +22,7 @@ sed -i '$d' one/all_reduce.csv
 verdict query_torn
 
 # Every tool can be started from any folder, and what is no tool says so.
-for tool in csvcheck import merge query summary; do
+for tool in compare csvcheck import merge query summary; do
 	[ -x "$FB_BUILD/bin/$tool" ] || continue
 	"$scripts/$tool" --help >out 2>err || fail "scripts/$tool --help: $(cat err)"
 	grep -q "$tool" out || fail "scripts/$tool --help does not name $tool"

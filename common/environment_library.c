@@ -115,9 +115,9 @@ static void add_program(struct fb_facts *facts, const struct dl_phdr_info *info)
 	char real[PATH_MAX], id[BUILD_ID_CHARS];
 	const char *slash = realpath("/proc/self/exe", real) ? strrchr(real, '/') : NULL;
 
-	fb_facts_add(facts, "program.file", "%s", slash ? slash + 1 : "unknown");
+	fb_facts_add(facts, "binary.file", "%s", slash ? slash + 1 : "unknown");
 	if (build_id(info, id))
-		fb_facts_add(facts, "program.build_id", "%s", id);
+		fb_facts_add(facts, "binary.build_id", "%s", id);
 }
 
 static int visit(struct dl_phdr_info *info, size_t size, void *arg)
@@ -128,7 +128,7 @@ static int visit(struct dl_phdr_info *info, size_t size, void *arg)
 	char stem[STEM_CHARS], prefix[STEM_CHARS + 16];
 
 	(void)size;
-	if (!*path && !fb_facts_get(facts, "program.file"))
+	if (!*path && !fb_facts_get(facts, "binary.file"))
 		add_program(facts, info);
 	if (!suffix || (size_t)(suffix - file) >= sizeof(stem))
 		return 0;

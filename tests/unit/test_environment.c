@@ -130,7 +130,7 @@ static void test_process(void)
 	static const char *const known[] = {
 		"hostname",	    "os.kernel",    "machine.architecture", "cpu.count",
 		"bind.cpus",	    "memory.total", "build.version",	    "build.revision",
-		"build.compiler",   "build.flags",  "library.libc.version", "program.file",
+		"build.compiler",   "build.flags",  "library.libc.version", "binary.file",
 		"container.engine",
 	};
 	struct fb_facts facts = {.item = NULL};

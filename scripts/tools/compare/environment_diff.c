@@ -53,7 +53,7 @@ static const struct {
 	{"*throttle*", FB_DIFFERS_CLOCKS, false, 0},
 	{"*persistence*", FB_DIFFERS_CLOCKS, false, 0},
 	{"build.*", FB_DIFFERS_BUILD, false, 0},
-	{"program.build_id", FB_DIFFERS_BUILD, false, 0},
+	{"binary.build_id", FB_DIFFERS_BUILD, false, 0},
 	{"hostname", FB_DIFFERS_TOPOLOGY, false, 0},
 	{"machine.*", FB_DIFFERS_TOPOLOGY, false, 0},
 	{"cpu.*", FB_DIFFERS_TOPOLOGY, false, 0},
@@ -246,7 +246,7 @@ static bool same_file(const struct fb_env *a, const struct fb_env *b)
 {
 	size_t i, j;
 
-	return fb_env_find(a, "program.file", &i) == 1 && fb_env_find(b, "program.file", &j) == 1 &&
+	return fb_env_find(a, "binary.file", &i) == 1 && fb_env_find(b, "binary.file", &j) == 1 &&
 	       !strcmp(a->fact[i].value, b->fact[j].value);
 }
 
@@ -273,7 +273,7 @@ int fb_differences_find(struct fb_differences *d, const struct fb_env *base,
 		err = add_all(d, &a, &b);
 	if (!err) {
 		for (size_t i = 0; i < d->count && !same_file(base, new); i++)
-			if (!strcmp(d->item[i].name, "program.build_id"))
+			if (!strcmp(d->item[i].name, "binary.build_id"))
 				drop(d, i--);
 		drop_build_ids(d);
 		err = merge_programs(d);

@@ -21,7 +21,7 @@ static const char *const ignored[] = {
 	"run.name",
 	"run.ranks",
 	"run.nodes",
-	"program.file",
+	"binary.file",
 	"variable.SLURM_JOB_*",
 	"variable.SLURM_NTASKS*",
 	"variable.SLURM_NNODES*",
@@ -68,7 +68,7 @@ static bool name_program(const char *key, char *buf)
 
 	rest = end ? end + 1 + strspn(end + 1, "0123456789") : NULL;
 	if (!rest || *rest != '.') {
-		snprintf(buf, NAME_CHARS, "%s", key); /* program.build_id */
+		snprintf(buf, NAME_CHARS, "%s", key); /* binary.build_id */
 		return true;
 	}
 	what = strchr(rest + 1, '.');

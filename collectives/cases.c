@@ -23,7 +23,7 @@ const char *const fb_memories[] = {
 	[FB_MEMORY_HOST] = "host", [FB_MEMORY_HUGE] = "hugepage", [FB_MEMORY_KINDS] = NULL};
 
 static const char *const protocols[] = {"simple", "ll", "ll128", "direct", NULL};
-static const char *const transports[] = {"shm", "tcp", "shm+tcp", NULL};
+static const char *const transports[] = {"shm", "tcp", "shm+tcp", "rdma", "shm+rdma", NULL};
 static const char *const launches[] = {"blocking", "nonblocking", "persistent", NULL};
 static const char library[] = "library";
 
@@ -150,6 +150,20 @@ bool fb_collective_can(void *state, const struct fb_case *c, char reason[FB_REAS
 	return judge(state, c, &ignored, reason);
 }
 
+/* Puts the options of rdma into the variant, whose keys are sorted. */
+static void add_rdma(const struct fb_collective_state *state, struct fb_case *c)
+{
+	char added[FB_VARIANT_CHARS] = "", both[2 * FB_VARIANT_CHARS];
+	bool first;
+
+	fb_rdma_variant(&state->settings->rdma, added, sizeof(added));
+	first = strcmp(added, c->variant) < 0;
+	snprintf(both, sizeof(both), "%s%s%s", first ? added : c->variant,
+		 added[0] && c->variant[0] ? ";" : "", first ? c->variant : added);
+	if (strlen(both) < sizeof(c->variant))
+		memcpy(c->variant, both, strlen(both) + 1);
+}
+
 /* fb_axes_adjust_fn: also notes how large the segments have to be. */
 static bool adjust(void *arg, struct fb_case *c)
 {
@@ -161,6 +175,8 @@ static bool adjust(void *arg, struct fb_case *c)
 		c->algorithm = c->protocol = c->transport = library;
 	else if (!strcmp(c->algorithm, library) || !strcmp(c->launch, "persistent"))
 		return false; /* plans are prepared once anyway: all of their starts are that */
+	if (strstr(c->transport, "rdma"))
+		add_rdma(state, c);
 	if (state->collective == FB_BARRIER) {
 		c->bytes = 0;
 		c->datatype = FB_U8;

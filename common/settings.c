@@ -210,6 +210,8 @@ static const struct fb_option table[] = {
 			 "check the data before and after timing, before only, or never"),
 	TIME(timeout_s, "timeout", "30s", 0.1, 86400, "longest time of a single step"),
 
+	FB_RDMA_OPTIONS(struct fb_settings, rdma),
+
 	FB_OPTION_GROUP("What to write"),
 	STRING(csv, 'c', "csv", "DIR", NULL, NULL,
 	       "folder of the result files; without it rows go to standard output"),
@@ -271,5 +273,8 @@ int fb_settings_check(const struct fb_settings *settings, FILE *errors)
 		return fb_option_reject(errors, "raw", "yes", "--csv DIR with it");
 	if (!settings->csv && settings->resume)
 		return fb_option_reject(errors, "resume", "yes", "--csv DIR with it");
+	if (settings->rdma.relaxed_ordering && settings->rdma.notify != FB_RDMA_NOTIFY_IMM)
+		return fb_option_reject(errors, "rdma-relaxed-ordering", "yes",
+					"--rdma-notify imm with it");
 	return FB_OK;
 }

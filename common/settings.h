@@ -10,6 +10,7 @@
 #define FB_COMMON_SETTINGS_H
 
 #include "common/option.h"
+#include "common/transport/rdma_options.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -26,6 +27,7 @@ struct fb_settings {
 	double ci, max_time_s, timeout_s;
 	uint64_t min_samples, max_samples, seed, launch_index;
 	int nodes_as; /* 0: the real nodes */
+	struct fb_rdma_settings rdma;
 	int verify;   /* enum fb_verify */
 	bool whole_time;
 	/* Output. */

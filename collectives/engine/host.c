@@ -12,6 +12,18 @@
 #include "common/error.h"
 #include "common/plan/check.h"
 #include "common/spin.h"
+#include "common/transport/rdma.h"
+
+/* Whether --transport names it; what it names wrongly is found when cases are made. */
+static bool asks_for_rdma(const char *list)
+{
+	char item[64];
+
+	while (list && fb_option_next_item(&list, item, sizeof(item)) > 0)
+		if (!strcmp(item, "all") || strstr(item, "rdma"))
+			return true;
+	return false;
+}
 
 static int host_open(struct fb_engine **engine, struct fb_run *run)
 {
@@ -30,6 +42,15 @@ static int host_open(struct fb_engine **engine, struct fb_run *run)
 		.nranks = e->world->nranks, .nnodes = e->world->nnodes,
 		.node_of = e->world->node_of, .local_rank_of = e->world->local_rank_of,
 	};
+	if (asks_for_rdma(e->settings->transport)) {
+		/* That there is none is no error: its rows say so. */
+		err = fb_rdma_open(&e->rdma, e->world, &e->settings->rdma, e->no_rdma,
+				   sizeof(e->no_rdma));
+		if (err && err != FB_EUNSUPPORTED) {
+			free(e);
+			return err;
+		}
+	}
 	*engine = &e->engine;
 	return FB_OK;
 }
@@ -42,6 +63,8 @@ static void host_close(struct fb_engine *engine)
 		e->shm->ops->close(e->shm);
 	if (e->tcp)
 		e->tcp->ops->close(e->tcp);
+	if (e->rdma)
+		e->rdma->ops->close(e->rdma);
 	free(e);
 }
 
@@ -60,15 +83,19 @@ static const struct fb_algorithm *find_algorithm(const struct fb_operation *op,
 
 static bool can_transport(const struct host_engine *e, const struct fb_case *c, char *reason)
 {
-	bool tcp_only = !strcmp(c->transport, "tcp"), both = !strcmp(c->transport, "shm+tcp");
+	bool tcp_only = !strcmp(c->transport, "tcp"), both = strchr(c->transport, '+') != NULL;
 
 	if (!strcmp(c->transport, "shm") && e->world->nnodes > 1)
 		snprintf(reason, FB_REASON_CHARS, "shm does not reach the other %d nodes",
 			 e->world->nnodes - 1);
 	else if (both && e->world->nnodes == 1)
-		snprintf(reason, FB_REASON_CHARS, "one node: shm+tcp would be shm");
+		snprintf(reason, FB_REASON_CHARS, "one node: %s would be shm", c->transport);
+	else if (fb_host_uses_rdma(c) && !e->rdma)
+		snprintf(reason, FB_REASON_CHARS, "%s", e->no_rdma);
 	else if (tcp_only && strcmp(c->protocol, "simple"))
 		snprintf(reason, FB_REASON_CHARS, "tcp has no protocol %s", c->protocol);
+	else if (!both && fb_host_uses_rdma(c) && !e->rdma->ops->speaks(e->rdma, c->protocol))
+		snprintf(reason, FB_REASON_CHARS, "rdma has no protocol %s", c->protocol);
 	else
 		return true;
 	return false;
@@ -171,14 +198,14 @@ static void host_describe(struct fb_request *request, struct fb_traits *traits)
 {
 	struct host_request *r = (struct host_request *)request;
 	const struct fb_world *w = r->engine->world;
-	char tcp[FB_PATH_CHARS / 2] = "";
+	char far[FB_PATH_CHARS - 8] = "";
 
 	traits->channels = r->nchannels;
-	for (int rank = 0; rank < w->nranks && r->n_tcp && !tcp[0]; rank++)
+	for (int rank = 0; rank < w->nranks && r->n_far && !far[0]; rank++)
 		if (w->node_of[rank] != w->node || !r->n_shm)
-			r->engine->tcp->ops->describe(r->engine->tcp, rank, tcp, sizeof(tcp));
+			r->far->ops->describe(r->far, rank, far, sizeof(far));
 	snprintf(traits->path, sizeof(traits->path), "%s%s%s", r->n_shm ? "shm" : "",
-		 r->n_shm && r->n_tcp ? "+" : "", tcp);
+		 r->n_shm && r->n_far ? "+" : "", far);
 }
 
 static void host_release(struct fb_request *request)
@@ -196,7 +223,8 @@ static int host_check_plan(struct fb_engine *engine, const struct fb_case *c,
 					   .runs = 2};
 	struct fb_check_report result;
 	enum fb_direct_links direct = strcmp(c->protocol, "direct") ? FB_NO_DIRECT_LINKS
-								   : FB_NODE_DIRECT_LINKS;
+				      : fb_host_uses_rdma(c) ? FB_ALL_DIRECT_LINKS
+							     : FB_NODE_DIRECT_LINKS;
 	int nchannels = fb_host_channels(e, a), err = FB_OK;
 
 	for (int i = 0; i < nchannels && !err; i++) {
@@ -218,7 +246,7 @@ static int host_check_plan(struct fb_engine *engine, const struct fb_case *c,
 
 const struct fb_engine_ops fb_engine_host = {
 	.name = "host",
-	.summary = "the project's plans between processors, over shared memory and tcp",
+	.summary = "the project's plans between processors, over shared memory, tcp and rdma",
 	.planned = true,
 	.open = host_open,
 	.close = host_close,

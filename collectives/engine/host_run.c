@@ -11,7 +11,6 @@
 
 #include "collectives/engine/host.h"
 #include "common/error.h"
-#include "common/transport/tcp.h"
 
 void fb_host_start(struct host_request *r)
 {
@@ -33,11 +32,12 @@ void fb_host_start(struct host_request *r)
 
 /* The one piece an end has, or its first; further ones are found while moving. */
 static char *end_address(const struct host_request *r, const struct host_channel *ch,
-			 const struct fb_end *e, const struct fb_step *s, int rank, uint64_t part)
+			 const struct fb_end *e, const struct fb_step *s, int rank, uint64_t part,
+			 bool remote)
 {
 	if (ch->address)
 		return ch->address[e - ch->plan->ends];
-	return fb_host_base(r, rank, e->buffer) +
+	return fb_host_base(r, remote ? r->engine->world->rank : rank, e->buffer) +
 	       fb_chunk_piece(&r->geometry, rank, e->buffer, e->index, s->count, part, 0).offset;
 }
 
@@ -63,7 +63,7 @@ static bool source_ready(const struct host_request *r, const struct host_channel
 	struct fb_port *port;
 
 	if (e->kind == FB_LOCAL) {
-		*from = end_address(r, ch, e, s, self, part);
+		*from = end_address(r, ch, e, s, self, part, false);
 		return true;
 	}
 	port = ch->in[e->link];
@@ -71,10 +71,10 @@ static bool source_ready(const struct host_request *r, const struct host_channel
 		*from = port->ops->peek(port, bytes);
 		return *from != NULL;
 	}
-	if (!fb_direct_announced(fb_shm_port(port)))
+	if (!fb_host_announced(port))
 		return false;
 	peer = e->kind == FB_PULL ? port->peer : self;
-	*from = end_address(r, ch, e, s, peer, part);
+	*from = end_address(r, ch, e, s, peer, part, fb_host_is_remote(port));
 	return true;
 }
 
@@ -85,7 +85,7 @@ static bool destination_ready(const struct host_request *r, const struct host_ch
 	struct fb_port *port;
 
 	if (e->kind == FB_LOCAL) {
-		*to = end_address(r, ch, e, s, r->engine->world->rank, part);
+		*to = end_address(r, ch, e, s, r->engine->world->rank, part, false);
 		return true;
 	}
 	if (e->kind == FB_EXPOSE) {
@@ -97,9 +97,9 @@ static bool destination_ready(const struct host_request *r, const struct host_ch
 		*to = port->ops->acquire(port, bytes);
 		return *to != NULL;
 	}
-	if (!fb_direct_may_push(fb_shm_port(port)))
+	if (!fb_host_may_push(port))
 		return false;
-	*to = end_address(r, ch, e, s, port->peer, part);
+	*to = end_address(r, ch, e, s, port->peer, part, fb_host_is_remote(port));
 	return true;
 }
 
@@ -194,7 +194,7 @@ static void post(const struct host_channel *ch, const struct fb_step *s, size_t 
 		if (e->kind == FB_LINK)
 			port->ops->release(port);
 		else
-			fb_direct_done(fb_shm_port(port), e->kind == FB_PULL);
+			fb_host_direct_done(port, e->kind == FB_PULL);
 	}
 	for (int i = 0; i < s->ndst; i++, e++) {
 		struct fb_port *port;
@@ -205,7 +205,7 @@ static void post(const struct host_channel *ch, const struct fb_step *s, size_t 
 		if (e->kind == FB_LINK)
 			port->ops->commit(port, bytes);
 		else
-			fb_direct_announce(fb_shm_port(port), e->kind == FB_PUSH);
+			(void)fb_host_announce(port, e->kind == FB_PUSH);
 	}
 }
 
@@ -232,15 +232,21 @@ size_t fb_host_step_bytes(const struct host_request *r, const struct host_channe
 	return bytes;
 }
 
-static bool run(const struct host_request *r, const struct host_channel *ch,
+static bool run(struct host_request *r, const struct host_channel *ch,
 		struct host_lane *lane, const struct fb_step *s, uint64_t part)
 {
 	size_t bytes = fb_host_step_bytes(r, ch, s, part);
 	bool streamed = false;
 	int ndst;
 
+	if (lane->transfer.phase)
+		return fb_host_transfer(r, ch, lane, s, part, bytes);
+	if (r->nflights && fb_host_must_wait(r, ch, s, part, bytes))
+		return false;
 	if (!ready(r, ch, lane, s, part, bytes))
 		return false;
+	if (r->remote && fb_host_is_transfer(ch, s))
+		return fb_host_transfer(r, ch, lane, s, part, bytes);
 	ndst = moving(r, ch, lane, s, &streamed);
 	if (bytes && ndst) {
 		if (fb_chunk_pieces(&r->geometry, s->unit, s->count) == 1)
@@ -256,7 +262,7 @@ static bool run(const struct host_request *r, const struct host_channel *ch,
 }
 
 /* One step; false: it has to wait. */
-static bool execute(const struct host_request *r, const struct host_channel *ch,
+static bool execute(struct host_request *r, const struct host_channel *ch,
 		    struct host_lane *lane, uint64_t part)
 {
 	const struct fb_step *s = &lane->steps[lane->step];
@@ -267,11 +273,16 @@ static bool execute(const struct host_request *r, const struct host_channel *ch,
 	if (s->kind == FB_RUN)
 		return run(r, ch, lane, s, part);
 	if (s->kind == FB_CREDIT) {
-		fb_direct_credit(fb_shm_port(ch->in[s->link]));
+		/* The peer may write where a push still reads. */
+		if (r->nflights)
+			fb_host_land(r);
+		if (r->nflights)
+			return false;
+		fb_host_credit(ch->in[s->link]);
 		return true;
 	}
 	port = ch->out[s->link];
-	return fb_direct_drained(fb_shm_port(port), ch->drain_base[s->link] +
+	return fb_host_drained(port, ch->drain_base[s->link] +
 				 lane->slice * ch->plan->out_links[s->link].pulls + s->upto);
 }
 
@@ -291,20 +302,21 @@ static void finish_lane(struct host_request *r, struct host_channel *ch)
  */
 bool fb_host_done(const struct host_request *r)
 {
-	if (r->running)
+	if (r->running || r->nflights)
 		return false;
-	for (int i = 0; i < r->n_tcp; i++) {
-		const struct fb_tcp_link *link = fb_tcp_link(r->tcp_ports[i]);
+	for (int i = 0; i < r->n_far; i++) {
+		const struct fb_port *port = r->far_ports[i];
 
-		for (const struct fb_tcp_message *m = link->socket->sending.head; m; m = m->next)
-			if (m->link == link)
-				return false;
+		if (port->ops->settled && !port->ops->settled(port))
+			return false;
 	}
 	return true;
 }
 
 int fb_host_progress(struct host_request *r)
 {
+	int err;
+
 	for (int c = 0; c < r->nchannels; c++) {
 		struct host_channel *ch = &r->channels[c];
 
@@ -326,7 +338,10 @@ int fb_host_progress(struct host_request *r)
 			}
 		}
 	}
-	if (r->tcp_ports)
-		return r->engine->tcp->ops->progress(r->engine->tcp);
-	return FB_OK;
+	if (!r->far)
+		return FB_OK;
+	err = r->far->ops->progress(r->far);
+	if (r->nflights)
+		fb_host_land(r);
+	return err;
 }

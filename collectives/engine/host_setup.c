@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Prepares a request of the host engine: builds the plans, chooses slices and slot size, and
- * connects the links. What must be equal on all ranks is agreed by one reduction.
+ * Prepares a request of the host engine: builds the plans, chooses slices and slot size, and has
+ * the links connected. What must be equal on all ranks is agreed by one reduction.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +15,7 @@ enum {
 	DEFAULT_LL128_SLOT = 32 << 10,
 	DEFAULT_TCP_SLOT = 128 << 10, /* loopback's packets are just under 64 KiB */
 	DIRECT_SLICE = 128 << 10, /* a forwarded piece: still in L2 when it is passed on */
+	REMOTE_SLICE = 1 << 20, /* bounds the stage of pulls that are reduced */
 	LEAST_SLICE = 4 << 10, /* smaller pieces cost more in flags than they overlap */
 	MOST_SLICES = 4096,
 	MOST_SLOT = 16 << 20,
@@ -47,12 +48,6 @@ int fb_host_channels(const struct host_engine *e, const struct fb_algorithm *alg
 	return wanted ? (wanted + multiple - 1) / multiple * multiple : multiple;
 }
 
-/* Whether the link between two ranks goes through shared memory. */
-static bool near(const struct host_engine *e, const struct fb_case *c, int a, int b)
-{
-	return strcmp(c->transport, "tcp") && e->world->node_of[a] == e->world->node_of[b];
-}
-
 struct direct_arg {
 	const struct host_engine *engine;
 	const struct fb_case *c;
@@ -62,7 +57,7 @@ static bool direct_with(int rank, int peer, const void *arg)
 {
 	const struct direct_arg *d = arg;
 
-	return near(d->engine, d->c, rank, peer);
+	return fb_host_uses_rdma(d->c) || fb_host_near(d->engine, d->c, rank, peer);
 }
 
 static int build_plans(struct host_request *r, const struct fb_case *c)
@@ -92,7 +87,7 @@ static size_t slot_limit(const struct host_request *r, const struct fb_case *c)
 		return DEFAULT_LL_SLOT;
 	if (!strcmp(c->protocol, "ll128"))
 		return DEFAULT_LL128_SLOT;
-	return strcmp(c->transport, "shm") ? DEFAULT_TCP_SLOT : DEFAULT_SLOT;
+	return strstr(c->transport, "tcp") ? DEFAULT_TCP_SLOT : DEFAULT_SLOT;
 }
 
 /* Slices and slot size; the plans' needs are the largest of all ranks. */
@@ -129,8 +124,10 @@ static int choose_slices(struct host_request *r, const struct fb_case *c)
 		if (!units && !r->engine->settings->slot_bytes)
 			limit = DIRECT_SLICE;
 	}
+	if (r->remote && !facts[PIPELINED] && !units && !r->engine->settings->slot_bytes)
+		limit = REMOTE_SLICE;
 	r->slices = 1;
-	if (units || facts[PIPELINED])
+	if (units || facts[PIPELINED] || r->remote)
 		r->slices = fb_slices_for(g, units ? units : 1, (uint64_t)r->nchannels, limit);
 	/* Messages of very many blocks want larger slots rather than slices of a few bytes. */
 	for (; r->slices > MOST_SLICES && limit < MOST_SLOT; limit *= 2)
@@ -141,85 +138,6 @@ static int choose_slices(struct host_request *r, const struct fb_case *c)
 		return FB_OK;
 	return fb_segment_open(&r->scratch, r->engine->world,
 			       facts[SCRATCH] * (size_t)g->count * g->element_bytes + 64, true);
-}
-
-static int add_requests(const struct host_request *r, const struct fb_case *c, int channel,
-			bool tcp, struct fb_link_request *requests, int n)
-{
-	const struct host_channel *ch = &r->channels[channel];
-	int self = r->engine->world->rank;
-
-	for (int out = 0; out < 2; out++) {
-		const struct fb_link *links = out ? ch->plan->out_links : ch->plan->in_links;
-		int count = out ? ch->plan->n_out_links : ch->plan->n_in_links;
-
-		for (int i = 0; i < count; i++) {
-			if (near(r->engine, c, self, links[i].peer) == tcp)
-				continue;
-			if (requests)
-				requests[n] = (struct fb_link_request){
-					.peer = links[i].peer, .sends = out,
-					.id = (uint32_t)(channel * FB_MAX_LANES + links[i].lane),
-					.slots = (uint32_t)r->engine->settings->slots,
-					.slot_bytes = r->slot_bytes,
-					.protocol = tcp ? "simple" : c->protocol,
-				};
-			n++;
-		}
-	}
-	return n;
-}
-
-/* Hands the connected ports to the channels, in the order add_requests() asked for them. */
-static int take_ports(struct host_request *r, const struct fb_case *c, int channel, bool tcp,
-		      struct fb_port **ports, int n)
-{
-	struct host_channel *ch = &r->channels[channel];
-	int self = r->engine->world->rank;
-
-	for (int out = 0; out < 2; out++) {
-		const struct fb_link *links = out ? ch->plan->out_links : ch->plan->in_links;
-		int count = out ? ch->plan->n_out_links : ch->plan->n_in_links;
-
-		for (int i = 0; i < count; i++)
-			if (near(r->engine, c, self, links[i].peer) != tcp)
-				(out ? ch->out : ch->in)[i] = ports[n++];
-	}
-	return n;
-}
-
-static int connect_transport(struct host_request *r, const struct fb_case *c, bool tcp,
-			     struct fb_port ***ports, int *count)
-{
-	struct fb_transport **t = tcp ? &r->engine->tcp : &r->engine->shm;
-	struct fb_link_request *requests = NULL;
-	int n = 0, at = 0, err = FB_OK, own;
-
-	if (!*t)
-		err = (tcp ? &fb_transport_tcp : &fb_transport_shm)->open(t, r->engine->world);
-	if (err)
-		return err;
-	for (int i = 0; i < r->nchannels; i++)
-		n = add_requests(r, c, i, tcp, NULL, n);
-	requests = calloc((size_t)n + 1, sizeof(*requests));
-	*ports = calloc((size_t)n + 1, sizeof(**ports));
-	own = requests && *ports ? FB_OK : FB_ENOMEM;
-	err = fb_world_agree(r->engine->world, own);
-	for (int i = 0; i < r->nchannels && !err && !own; i++)
-		at = add_requests(r, c, i, tcp, requests, at);
-	if (!err && !own)
-		err = (*t)->ops->connect(*t, requests, n, *ports);
-	free(requests);
-	if (err || own) {
-		free(*ports);
-		*ports = NULL;
-		return err;
-	}
-	*count = n;
-	at = 0;
-	for (int i = 0; i < r->nchannels; i++)
-		at = take_ports(r, c, i, tcp, *ports, at);
-	return FB_OK;
 }
 
 /* With one slice, addresses and sizes are the same in every run: find them once. */
@@ -244,16 +162,20 @@ static int cache_addresses(struct host_request *r, struct host_channel *ch)
 				continue;
 			for (int k = 0; k < s->nsrc + s->ndst; k++) {
 				const struct fb_end *e = &p->ends[s->first_end + (uint32_t)k];
-				int rank = self;
+				int rank;
+				bool far;
+				const struct fb_port *port = NULL;
 
 				if (e->kind == FB_LINK)
 					continue;
 				if (e->kind == FB_PULL)
-					rank = p->in_links[e->link].peer;
+					port = ch->in[e->link];
 				if (e->kind == FB_PUSH)
-					rank = p->out_links[e->link].peer;
+					port = ch->out[e->link];
+				rank = port ? port->peer : self;
+				far = port && fb_host_is_remote(port);
 				address[s->first_end + (uint32_t)k] =
-					fb_host_base(r, rank, e->buffer) +
+					fb_host_base(r, far ? self : rank, e->buffer) +
 					fb_chunk_piece(&r->geometry, rank, e->buffer, e->index,
 						       s->count, part, 0).offset;
 			}
@@ -277,6 +199,7 @@ static int open_channel(struct host_request *r, struct host_channel *ch)
 			ends = n > ends ? n : ends;
 		}
 	ch->nlanes = p->nlanes;
+	ch->most_ends = ends;
 	ch->drain_base = calloc((size_t)p->n_out_links + 1, sizeof(*ch->drain_base));
 	if (!ch->drain_base)
 		return FB_ENOMEM;
@@ -308,9 +231,9 @@ static bool should_stream(const struct host_request *r)
 
 int fb_host_setup(struct host_request *r, const struct fb_case *c)
 {
-	bool uses_shm = strcmp(c->transport, "tcp"), uses_tcp = strcmp(c->transport, "shm");
 	int err, agreed;
 
+	r->remote = fb_host_uses_rdma(c) && !strcmp(c->protocol, "direct");
 	r->channels = calloc((size_t)r->nchannels, sizeof(*r->channels));
 	r->move.block = aligned_alloc(64, FB_COPY_BLOCK);
 	err = r->channels && r->move.block ? build_plans(r, c) : FB_ENOMEM;
@@ -325,10 +248,8 @@ int fb_host_setup(struct host_request *r, const struct fb_case *c)
 	if (err || agreed)
 		return agreed;
 	err = choose_slices(r, c);
-	if (!err && uses_shm)
-		err = connect_transport(r, c, false, &r->shm_ports, &r->n_shm);
-	if (!err && uses_tcp)
-		err = connect_transport(r, c, true, &r->tcp_ports, &r->n_tcp);
+	if (!err)
+		err = fb_host_connect(r, c);
 	if (err)
 		return err;
 	r->streams = should_stream(r);
@@ -340,15 +261,15 @@ int fb_host_setup(struct host_request *r, const struct fb_case *c)
 	}
 	for (int i = 0; i < r->nchannels && !err; i++)
 		err = open_channel(r, &r->channels[i]);
-	return fb_world_agree(r->engine->world, err);
+	err = fb_world_agree(r->engine->world, err);
+	return err || !r->remote ? err : fb_host_remote_setup(r);
 }
 
 void fb_host_teardown(struct host_request *r)
 {
-	if (r->shm_ports)
-		r->engine->shm->ops->disconnect(r->engine->shm, r->shm_ports, r->n_shm);
-	if (r->tcp_ports)
-		r->engine->tcp->ops->disconnect(r->engine->tcp, r->tcp_ports, r->n_tcp);
+	if (r->remote && r->far)
+		fb_host_remote_teardown(r);
+	fb_host_disconnect(r);
 	for (int i = 0; r->channels && i < r->nchannels; i++) {
 		struct host_channel *ch = &r->channels[i];
 
@@ -367,7 +288,5 @@ void fb_host_teardown(struct host_request *r)
 	fb_segment_close(&r->scratch);
 	free(r->move.block);
 	free(r->channels);
-	free(r->shm_ports);
-	free(r->tcp_ports);
 	free(r);
 }

@@ -8,11 +8,23 @@
 
 enum { NOT_MATCHED = UINT32_MAX };
 
+/* Of the link's own messages: those of another may not move before its peer waits for them. */
+static bool settled(const struct fb_port *port)
+{
+	const struct fb_tcp_link *link = (const struct fb_tcp_link *)port;
+
+	for (const struct fb_tcp_message *m = link->socket->sending.head; m; m = m->next)
+		if (m->link == link)
+			return false;
+	return true;
+}
+
 static const struct fb_port_ops port_ops = {
 	.acquire = fb_tcp_acquire,
 	.commit = fb_tcp_commit,
 	.peek = fb_tcp_peek,
 	.release = fb_tcp_release,
+	.settled = settled,
 };
 
 /* What one end tells the other about a link. No padding: sent as bytes. */

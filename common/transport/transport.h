@@ -21,6 +21,7 @@
 #include "common/world.h"
 
 struct fb_port;
+struct fb_direct_ops; /* direct.h */
 
 struct fb_port_ops {
 	/*
@@ -37,6 +38,12 @@ struct fb_port_ops {
 	const void *(*peek)(struct fb_port *port, size_t bytes);
 	/* Receiver: done with what peek() returned; its slot may be overwritten. */
 	void (*release)(struct fb_port *port);
+	/*
+	 * Sender or receiver: whether the peer will get all that it is to get from this end, even
+	 * if progress() is not called any more. NULL: always.
+	 */
+	bool (*settled)(const struct fb_port *port);
+	const struct fb_direct_ops *direct; /* of zero copy over a network; else NULL */
 };
 
 struct fb_port {
@@ -59,7 +66,8 @@ struct fb_link_request {
 struct fb_transport;
 
 struct fb_transport_ops {
-	const char *name; /* "shm", "tcp" */
+	const char *name; /* "shm", "tcp", "rdma" */
+	const struct fb_direct_ops *direct; /* where it has zero copy over a network */
 
 	/* Collective over the world. Finds interfaces, listens; connects nothing yet. */
 	int (*open)(struct fb_transport **transport, const struct fb_world *world);
@@ -85,7 +93,10 @@ struct fb_transport_ops {
 	/* Moves bytes; NULL where committing moves them already. 0 or FB_EPEER, FB_ESYS. */
 	int (*progress)(struct fb_transport *transport);
 
-	/* What carries the bytes to the rank, for the row: "shm", "tcp eth0 10.0.0.1". */
+	/*
+	 * What carries the bytes to the rank, for the row: "shm", "tcp eth0 10.0.0.1",
+	 * "rdma mlx5_0:1 RoCE v2, IPv4 10.0.0.1 mtu 4096".
+	 */
 	void (*describe)(const struct fb_transport *transport, int rank, char *text, size_t n);
 };
 
@@ -95,6 +106,6 @@ struct fb_transport {
 	const struct fb_world *world;
 };
 
-extern const struct fb_transport_ops fb_transport_shm, fb_transport_tcp;
+extern const struct fb_transport_ops fb_transport_shm, fb_transport_tcp, fb_transport_rdma;
 
 #endif

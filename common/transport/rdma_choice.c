@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Which rail and which address to take; see rdma_choice.h. */
+#include "common/transport/rdma_choice.h"
+
+#include <arpa/inet.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/error.h"
+#include "common/option.h"
+
+static bool parse_rail(char *item, struct fb_rdma_rail_name *rail)
+{
+	char *colon = strchr(item, ':'), *end;
+	long port = 0;
+
+	if (colon) {
+		*colon = '\0';
+		port = strtol(colon + 1, &end, 10);
+		if (!colon[1] || *end || port < 1 || port > 254)
+			return false;
+	}
+	if (!*item || strlen(item) >= FB_RDMA_NAME)
+		return false;
+	memset(rail, 0, sizeof(*rail));
+	memcpy(rail->device, item, strlen(item));
+	rail->port = (int)port;
+	return true;
+}
+
+int fb_rdma_parse_rails(const char *list, struct fb_rdma_rail_name rails[FB_RDMA_RAILS])
+{
+	char item[FB_RDMA_NAME + 8];
+	int n = 0, more;
+
+	while ((more = fb_option_next_item(&list, item, sizeof(item))) > 0) {
+		if (n == FB_RDMA_RAILS || !parse_rail(item, &rails[n]))
+			return FB_EINPUT;
+		for (int i = 0; i < n; i++)
+			if (!strcmp(rails[i].device, rails[n].device) &&
+			    rails[i].port == rails[n].port)
+				return FB_EINPUT;
+		n++;
+	}
+	return more < 0 || !n ? FB_EINPUT : n;
+}
+
+static bool is_ipv4(const uint8_t raw[16])
+{
+	static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
+
+	return !memcmp(raw, mapped, sizeof(mapped));
+}
+
+static bool is_link_local(const uint8_t raw[16])
+{
+	return raw[0] == 0xfe && (raw[1] & 0xc0) == 0x80;
+}
+
+bool fb_rdma_gid_empty(const uint8_t raw[16])
+{
+	static const uint8_t none[16];
+
+	/* The prefix alone, without an interface, is what a port without a subnet manager has. */
+	return !memcmp(raw, none, 16) || (is_link_local(raw) && !memcmp(raw + 8, none, 8));
+}
+
+/* Lower is better. */
+static int rank_of(const struct fb_rdma_gid *gid)
+{
+	int scope = is_ipv4(gid->raw) ? 0 : is_link_local(gid->raw) ? 2 : 1;
+
+	return (gid->type == FB_RDMA_GID_ROCE_V1 ? 100 : 0) + scope * 10 + gid->vlan;
+}
+
+const struct fb_rdma_gid *fb_rdma_choose_gid(const struct fb_rdma_gid *table, int n)
+{
+	const struct fb_rdma_gid *best = NULL;
+
+	for (int i = 0; i < n; i++) {
+		const struct fb_rdma_gid *gid = &table[i];
+
+		if (fb_rdma_gid_empty(gid->raw))
+			continue;
+		if (!best || rank_of(gid) < rank_of(best) ||
+		    (rank_of(gid) == rank_of(best) && gid->index < best->index))
+			best = gid;
+	}
+	return best;
+}
+
+void fb_rdma_gid_kind(const struct fb_rdma_gid *gid, char *text, size_t n)
+{
+	static const char *const types[] = {"InfiniBand", "RoCE v1", "RoCE v2"};
+
+	snprintf(text, n, "%s, %s%s", types[gid->type],
+		 is_ipv4(gid->raw) ? "IPv4" : is_link_local(gid->raw) ? "link-local" : "IPv6",
+		 gid->vlan ? ", VLAN" : "");
+}
+
+const char *fb_rdma_gid_text(const uint8_t raw[16], char text[FB_RDMA_GID_TEXT])
+{
+	bool v4 = is_ipv4(raw);
+
+	if (!inet_ntop(v4 ? AF_INET : AF_INET6, v4 ? raw + 12 : raw, text, FB_RDMA_GID_TEXT))
+		text[0] = '\0';
+	return text;
+}
+
+void fb_rdma_stripe(size_t bytes, int rail, int n, size_t *first, size_t *part)
+{
+	size_t lines = (bytes + 63) / 64;
+	size_t from = lines * (size_t)rail / (size_t)n * 64;
+	size_t to = lines * ((size_t)rail + 1) / (size_t)n * 64;
+
+	from = from < bytes ? from : bytes;
+	to = to < bytes ? to : bytes;
+	*first = from;
+	*part = to - from;
+}

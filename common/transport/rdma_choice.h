@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Which rail and which address to take: the decisions that need no device, apart from it, so
+ * that they can be tested anywhere.
+ *
+ * A RoCE port has several addresses (GIDs) for the same interface: of RoCE v1 and v2, link-local
+ * and routable ones, of VLANs. A wrong one gives a queue pair that connects without complaint and
+ * whose packets are lost, so the choice is made as careful operators make it by hand.
+ */
+#ifndef FB_COMMON_TRANSPORT_RDMA_CHOICE_H
+#define FB_COMMON_TRANSPORT_RDMA_CHOICE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { FB_RDMA_RAILS = 8, FB_RDMA_NAME = 64, FB_RDMA_GID_TEXT = 48 };
+
+/* One item of --rdma-device. */
+struct fb_rdma_rail_name {
+	char device[FB_RDMA_NAME];
+	int port; /* 0: the first active one */
+};
+
+/*
+ * Parses "mlx5_0:1,mlx5_1". Returns how many, or FB_EINPUT for an empty item, a port that is no
+ * number from 1 to 254, the same rail twice, or too many.
+ */
+int fb_rdma_parse_rails(const char *list, struct fb_rdma_rail_name rails[FB_RDMA_RAILS]);
+
+enum fb_rdma_gid_type { FB_RDMA_GID_IB, FB_RDMA_GID_ROCE_V1, FB_RDMA_GID_ROCE_V2 };
+
+/* A line of a port's table of addresses. */
+struct fb_rdma_gid {
+	uint8_t raw[16];
+	int index;
+	enum fb_rdma_gid_type type;
+	bool vlan; /* its interface is a VLAN's */
+};
+
+/*
+ * The line to use, or NULL where none can be: RoCE v2 before v1; then IPv4 (::ffff:a.b.c.d) before
+ * routable IPv6 before link-local; the interface itself before its VLANs; then the lowest index.
+ */
+const struct fb_rdma_gid *fb_rdma_choose_gid(const struct fb_rdma_gid *table, int n);
+
+/* Why it was taken, in words: "RoCE v2, IPv4". */
+void fb_rdma_gid_kind(const struct fb_rdma_gid *gid, char *text, size_t n);
+
+/* The address as people write it: "10.0.0.1" where it is IPv4, else IPv6. Returns text. */
+const char *fb_rdma_gid_text(const uint8_t raw[16], char text[FB_RDMA_GID_TEXT]);
+
+/* Whether all 16 bytes are 0, which is an empty line of the table. */
+bool fb_rdma_gid_empty(const uint8_t raw[16]);
+
+/*
+ * The part of `bytes` that rail `rail` of n carries: equal parts, cut at multiples of 64 bytes so
+ * that no cache line is written by two rails.
+ */
+void fb_rdma_stripe(size_t bytes, int rail, int n, size_t *first, size_t *part);
+
+#endif

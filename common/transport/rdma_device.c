@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Devices and ports; see rdma_device.h. */
+#include "common/transport/rdma_device.h"
+
+#if FB_HAVE_VERBS
+
+#include <errno.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/error.h"
+
+enum { GIDS = 256 };
+
+/* First line of /sys/class/infiniband/<device>/<file>; empty where there is none. */
+static void read_fact(const char *device, const char *file, char *text, int n)
+{
+	char path[256];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/sys/class/infiniband/%s/%s", device, file);
+	text[0] = '\0';
+	f = fopen(path, "re");
+	if (!f)
+		return;
+	if (!fgets(text, n, f))
+		text[0] = '\0';
+	fclose(f);
+	text[strcspn(text, "\n")] = '\0';
+}
+
+static void describe_gid(const struct fb_rdma_rail *rail, struct fb_rdma_gid *gid)
+{
+	char file[96], text[64], vlan[96];
+
+	snprintf(file, sizeof(file), "ports/%d/gid_attrs/types/%d", rail->number, gid->index);
+	read_fact(rail->name, file, text, sizeof(text));
+	gid->type = !rail->ethernet ? FB_RDMA_GID_IB
+		    : strstr(text, "v2") ? FB_RDMA_GID_ROCE_V2 : FB_RDMA_GID_ROCE_V1;
+	snprintf(file, sizeof(file), "ports/%d/gid_attrs/ndevs/%d", rail->number, gid->index);
+	read_fact(rail->name, file, text, sizeof(text));
+	snprintf(vlan, sizeof(vlan), "/proc/net/vlan/%s", text);
+	gid->vlan = text[0] && !access(vlan, F_OK);
+}
+
+static int take_gid(const struct fb_rdma_settings *s, struct fb_rdma_rail *rail, char *why,
+		    size_t n)
+{
+	struct fb_rdma_gid *table = calloc(GIDS, sizeof(*table));
+	const struct fb_rdma_gid *chosen;
+	int filled = 0, err = FB_OK;
+
+	if (!table)
+		return FB_ENOMEM;
+	for (int i = 0; i < rail->port.gid_tbl_len && i < GIDS; i++) {
+		struct fb_rdma_gid *gid = &table[filled];
+		union ibv_gid raw;
+
+		if (rail->verbs->query_gid(rail->context, rail->number, i, &raw) ||
+		    (s->gid_index >= 0 && i != s->gid_index))
+			continue;
+		memcpy(gid->raw, raw.raw, sizeof(gid->raw));
+		if (fb_rdma_gid_empty(gid->raw))
+			continue;
+		gid->index = i;
+		describe_gid(rail, gid);
+		filled++;
+	}
+	chosen = fb_rdma_choose_gid(table, filled);
+	rail->gid_index = -1;
+	snprintf(rail->kind, sizeof(rail->kind), "InfiniBand");
+	if (chosen && (rail->ethernet || s->gid_index >= 0)) {
+		rail->gid_index = chosen->index;
+		fb_rdma_gid_kind(chosen, rail->kind, sizeof(rail->kind));
+	} else if (s->gid_index >= 0) {
+		snprintf(why, n, "option --rdma-gid-index: '%d' is not accepted: port %s:%d has no "
+			 "address there, of %d lines in its table", s->gid_index, rail->name,
+			 rail->number, rail->port.gid_tbl_len);
+		err = FB_EINPUT;
+	} else if (rail->ethernet) {
+		snprintf(why, n, "port %s:%d has no address (GID): its interface needs one",
+			 rail->name, rail->number);
+		err = FB_EUNSUPPORTED;
+	}
+	if (chosen)
+		memcpy(rail->gid, chosen->raw, sizeof(rail->gid));
+	free(table);
+	return err;
+}
+
+static int take_mtu(const struct fb_rdma_settings *s, struct fb_rdma_rail *rail, char *why,
+		    size_t n)
+{
+	int most = 128 << rail->port.active_mtu, wanted = s->mtu ? 128 << s->mtu : most;
+
+	if (wanted > most) {
+		snprintf(why, n, "option --rdma-mtu: '%d' is not accepted: port %s:%d carries at "
+			 "most %d", wanted, rail->name, rail->number, most);
+		return FB_EINPUT;
+	}
+	rail->mtu = wanted;
+	return FB_OK;
+}
+
+static bool query(struct fb_rdma_rail *rail, int number)
+{
+	memset(&rail->port, 0, sizeof(rail->port));
+	rail->number = (uint8_t)number;
+	return !rail->verbs->query_port(rail->context, rail->number, &rail->port);
+}
+
+/* Whether the port (0: any of the device) is active; sets rail->port and rail->number. */
+static bool find_active(struct fb_rdma_rail *rail, int number)
+{
+	int first = number ? number : 1, last = number ? number : rail->device.phys_port_cnt;
+
+	for (int i = first; i <= last; i++)
+		if (query(rail, i) && rail->port.state == IBV_PORT_ACTIVE)
+			return true;
+	return false;
+}
+
+static void close_rail(struct fb_rdma_rail *rail)
+{
+	if (rail->pd)
+		rail->verbs->dealloc_pd(rail->pd);
+	if (rail->context)
+		rail->verbs->close_device(rail->context);
+	memset(rail, 0, sizeof(*rail));
+}
+
+/* Opens the device and finds the port. False: why not, in `why`. */
+static bool look_at(const struct fb_verbs *verbs, struct ibv_device *device, int number,
+		    struct fb_rdma_rail *rail, char *why, size_t n)
+{
+	memset(rail, 0, sizeof(*rail));
+	rail->verbs = verbs;
+	snprintf(rail->name, sizeof(rail->name), "%s", verbs->get_device_name(device));
+	rail->context = verbs->open_device(device);
+	if (!rail->context || verbs->query_device(rail->context, &rail->device)) {
+		snprintf(why, n, "RDMA device %s cannot be opened: %s", rail->name,
+			 strerror(errno));
+	} else if (!find_active(rail, number)) {
+		snprintf(why, n, "RDMA device %s has no active port%s", rail->name,
+			 number ? " of that number" : "");
+	} else {
+		rail->ethernet = rail->port.link_layer == IBV_LINK_LAYER_ETHERNET;
+		rail->max_message = rail->port.max_msg_sz;
+		return true;
+	}
+	close_rail(rail);
+	return false;
+}
+
+static int finish(const struct fb_rdma_settings *s, struct fb_rdma_rail *rail, char *why, size_t n)
+{
+	int err = take_gid(s, rail, why, n);
+
+	if (!err)
+		err = take_mtu(s, rail, why, n);
+	if (err)
+		return err;
+	rail->pd = rail->verbs->alloc_pd(rail->context);
+	if (rail->pd)
+		return FB_OK;
+	snprintf(why, n, "RDMA device %s gives no protection domain: %s", rail->name,
+		 strerror(errno));
+	return FB_ESYS;
+}
+
+/* Width times speed; the codes of both grow with the rate. Nearness counts less than any of it. */
+static long merit(const struct fb_rdma_rail *rail)
+{
+	char text[32];
+	unsigned cpu = 0, node = 0;
+
+	read_fact(rail->name, "device/numa_node", text, sizeof(text));
+	if (getcpu(&cpu, &node))
+		node = 0;
+	return (long)rail->port.active_speed * rail->port.active_width * 2 +
+	       (text[0] && atoi(text) == (int)node);
+}
+
+static int open_best(const struct fb_verbs *verbs, struct ibv_device **list,
+		     const struct fb_rdma_settings *s, struct fb_rdma_rail *best, char *why,
+		     size_t n)
+{
+	memset(best, 0, sizeof(*best));
+	for (int i = 0; list[i]; i++) {
+		struct fb_rdma_rail rail;
+
+		if (!look_at(verbs, list[i], 0, &rail, why, n))
+			continue;
+		if (best->context && merit(best) >= merit(&rail)) {
+			close_rail(&rail);
+			continue;
+		}
+		if (best->context)
+			close_rail(best);
+		*best = rail;
+	}
+	return best->context ? finish(s, best, why, n) : FB_EUNSUPPORTED;
+}
+
+static int open_named(const struct fb_verbs *verbs, struct ibv_device **list,
+		      const struct fb_rdma_settings *s, const struct fb_rdma_rail_name *name,
+		      struct fb_rdma_rail *rail, char *why, size_t n)
+{
+	char names[128] = "";
+	size_t used;
+
+	for (int i = 0; list[i]; i++) {
+		used = strlen(names);
+		snprintf(names + used, sizeof(names) - used, "%s%s", used ? ", " : "",
+			 verbs->get_device_name(list[i]));
+		if (strcmp(verbs->get_device_name(list[i]), name->device))
+			continue;
+		if (!look_at(verbs, list[i], name->port, rail, why, n))
+			return FB_EINPUT;
+		return finish(s, rail, why, n);
+	}
+	snprintf(why, n, "option --rdma-device: '%s' is not accepted: there are %s", name->device,
+		 names);
+	return FB_EINPUT;
+}
+
+int fb_rdma_rails_open(const struct fb_verbs *verbs, const struct fb_rdma_settings *settings,
+		       struct fb_rdma_rail rails[FB_RDMA_RAILS], int *n, char *why, size_t chars)
+{
+	struct fb_rdma_rail_name names[FB_RDMA_RAILS];
+	struct ibv_device **list = verbs->get_device_list(NULL);
+	int wanted, opened = 0, err = FB_OK;
+
+	if (!list || !list[0]) {
+		snprintf(why, chars, "no RDMA device");
+		err = FB_EUNSUPPORTED;
+	} else if (!strcmp(settings->device, "auto")) {
+		err = open_best(verbs, list, settings, &rails[0], why, chars);
+		opened = 1;
+	} else {
+		wanted = fb_rdma_parse_rails(settings->device, names);
+		for (; opened < wanted && !err; opened++)
+			err = open_named(verbs, list, settings, &names[opened], &rails[opened],
+					 why, chars);
+	}
+	if (list)
+		verbs->free_device_list(list);
+	if (err)
+		fb_rdma_rails_close(rails, opened);
+	else
+		*n = opened;
+	return err;
+}
+
+void fb_rdma_rails_close(struct fb_rdma_rail *rails, int n)
+{
+	for (int i = 0; i < n; i++)
+		close_rail(&rails[i]);
+}
+
+void fb_rdma_rail_text(const struct fb_rdma_rail *rail, char *text, size_t n)
+{
+	char gid[FB_RDMA_GID_TEXT];
+
+	if (rail->gid_index < 0)
+		snprintf(text, n, "%s:%d %s lid %d mtu %d", rail->name, rail->number, rail->kind,
+			 rail->port.lid, rail->mtu);
+	else
+		snprintf(text, n, "%s:%d %s %s mtu %d", rail->name, rail->number, rail->kind,
+			 fb_rdma_gid_text(rail->gid, gid), rail->mtu);
+}
+
+const char *fb_rdma_rail_state(const struct fb_rdma_rail *rail)
+{
+	static const char *const names[] = {"unknown", "down", "initialising", "armed", "active",
+					    "active, deferred"};
+	struct ibv_port_attr now = {.state = IBV_PORT_NOP};
+
+	if (rail->verbs->query_port(rail->context, rail->number, &now) ||
+	    (size_t)now.state >= sizeof(names) / sizeof(names[0]))
+		return "unknown";
+	return names[now.state];
+}
+
+#else
+
+extern const int fb_rdma_device_missing;
+const int fb_rdma_device_missing = 1;
+
+#endif

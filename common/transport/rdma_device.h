@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Devices: a rail is one port of one device, opened and ready for queue pairs.
+ *
+ * Used by the transport and by programs that measure verbs as such. All calls are local.
+ */
+#ifndef FB_COMMON_TRANSPORT_RDMA_DEVICE_H
+#define FB_COMMON_TRANSPORT_RDMA_DEVICE_H
+
+#include <stdbool.h>
+
+#include "common/transport/rdma_choice.h"
+#include "common/transport/rdma_options.h"
+#include "common/transport/rdma_verbs.h"
+
+#if FB_HAVE_VERBS
+
+struct fb_rdma_rail {
+	const struct fb_verbs *verbs;
+	struct ibv_context *context;
+	struct ibv_pd *pd;
+	struct ibv_device_attr device;
+	struct ibv_port_attr port;
+	char name[FB_RDMA_NAME];
+	uint8_t number; /* of the port */
+	bool ethernet;
+	int gid_index;  /* -1: none, an InfiniBand port addressed by LID */
+	uint8_t gid[16];
+	char kind[40];  /* of the address: "RoCE v2, IPv4" */
+	int mtu;        /* bytes */
+	size_t max_message; /* bytes of one work request */
+};
+
+/*
+ * Opens the rails that the settings name; with "auto" the fastest active port, of equal ones the
+ * one next to this process's processor. FB_OK, *n at least 1; FB_EUNSUPPORTED with the reason in
+ * `why` (not printed) where the machine has nothing that would do; FB_EINPUT (in `why` as well)
+ * where the settings ask for what does not exist; FB_ESYS (in `why`).
+ */
+int fb_rdma_rails_open(const struct fb_verbs *verbs, const struct fb_rdma_settings *settings,
+		       struct fb_rdma_rail rails[FB_RDMA_RAILS], int *n, char *why, size_t chars);
+void fb_rdma_rails_close(struct fb_rdma_rail *rails, int n);
+
+/* "mlx5_0:1 RoCE v2, IPv4 10.0.0.1 mtu 4096", for rows and messages. */
+void fb_rdma_rail_text(const struct fb_rdma_rail *rail, char *text, size_t n);
+
+/* The port's state now, in words ("active", "down"); asked after a failure. */
+const char *fb_rdma_rail_state(const struct fb_rdma_rail *rail);
+
+#endif
+#endif

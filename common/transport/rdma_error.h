@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What a failed work request means and where to look.
+ *
+ * A device reports a number of two digits; the reason is nearly always outside of the program:
+ * a cable, a wrong address, a peer that is gone. So each number has a sentence and a check list.
+ */
+#ifndef FB_COMMON_TRANSPORT_RDMA_ERROR_H
+#define FB_COMMON_TRANSPORT_RDMA_ERROR_H
+
+#include "common/transport/rdma_verbs.h"
+
+#if FB_HAVE_VERBS
+
+/* "the peer did not answer in time: ..."; never NULL. */
+const char *fb_rdma_status_meaning(enum ibv_wc_status status);
+
+/*
+ * Adds to a failed registration or creation what the system's limits have to do with it:
+ * "RLIMIT_MEMLOCK is 64 KiB" where memory may not be locked, "" where nothing is known.
+ */
+void fb_rdma_limit_hint(int error, char *text, size_t n);
+
+#endif
+#endif

@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Registered memory and its cache; see rdma_memory.h. */
+#include "common/transport/rdma_memory.h"
+
+#if FB_HAVE_VERBS
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "common/error.h"
+#include "common/transport/rdma_error.h"
+
+const char *const fb_rdma_how_names[] = {
+	[FB_RDMA_HOST] = "host", [FB_RDMA_DMABUF] = "dma-buf", [FB_RDMA_PEERMEM] = "peermem"};
+
+int fb_rdma_access(const struct fb_rdma_settings *settings)
+{
+	int access = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |
+		     IBV_ACCESS_REMOTE_ATOMIC;
+
+	if (settings->odp)
+		access |= IBV_ACCESS_ON_DEMAND;
+	if (settings->relaxed_ordering)
+		access |= IBV_ACCESS_RELAXED_ORDERING;
+	return access;
+}
+
+void fb_rdma_cache_open(struct fb_rdma_cache *cache, const struct fb_rdma_rail *rails, int nrails,
+			int access)
+{
+	*cache = (struct fb_rdma_cache){.rails = rails, .nrails = nrails, .access = access};
+}
+
+static double now_us(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (double)now.tv_sec * 1e6 + (double)now.tv_nsec / 1e3;
+}
+
+static void drop(struct fb_rdma_cache *cache, struct fb_rdma_region *region)
+{
+	double start = now_us();
+
+	for (int i = 0; i < cache->nrails; i++)
+		if (region->mr[i])
+			cache->rails[i].verbs->dereg_mr(region->mr[i]);
+	cache->deregister_us += now_us() - start;
+	cache->bytes -= region->bytes;
+	free(region);
+}
+
+void fb_rdma_cache_close(struct fb_rdma_cache *cache)
+{
+	for (int i = 0; i < cache->n; i++)
+		drop(cache, cache->regions[i]);
+	free(cache->regions);
+	memset(cache, 0, sizeof(*cache));
+}
+
+/* Index of the first region that ends behind `at`. */
+static int first_behind(const struct fb_rdma_cache *cache, const char *at)
+{
+	int low = 0, high = cache->n;
+
+	while (low < high) {
+		int middle = (low + high) / 2;
+
+		if (cache->regions[middle]->base + cache->regions[middle]->bytes > at)
+			high = middle;
+		else
+			low = middle + 1;
+	}
+	return low;
+}
+
+const struct fb_rdma_region *fb_rdma_find(const struct fb_rdma_cache *cache, const void *base,
+					  size_t bytes)
+{
+	const char *at = base;
+	int i = first_behind(cache, at);
+	const struct fb_rdma_region *r = i < cache->n ? cache->regions[i] : NULL;
+
+	return r && r->base <= at && at + bytes <= r->base + r->bytes ? r : NULL;
+}
+
+void fb_rdma_forget(struct fb_rdma_cache *cache, const void *base, size_t bytes)
+{
+	const char *at = base;
+	int from = first_behind(cache, at), to = from;
+
+	for (; to < cache->n && cache->regions[to]->base < at + bytes; to++)
+		drop(cache, cache->regions[to]);
+	if (to == from)
+		return;
+	memmove(cache->regions + from, cache->regions + to,
+		(size_t)(cache->n - to) * sizeof(*cache->regions));
+	cache->n -= to - from;
+}
+
+/* One registration with one device; errno says why not. */
+static struct ibv_mr *register_one(const struct fb_rdma_cache *cache, int rail,
+				   const struct fb_rdma_region *r, int fd, uint64_t offset)
+{
+	const struct fb_verbs *v = cache->rails[rail].verbs;
+	struct ibv_pd *pd = cache->rails[rail].pd;
+	/* Bits above those that every kernel knows are dropped by the newer call only. */
+	unsigned access = (unsigned)cache->access;
+
+	if (r->how == FB_RDMA_DMABUF)
+		return v->reg_dmabuf_mr(pd, offset, r->bytes, (uint64_t)(uintptr_t)r->base, fd,
+					cache->access & ~IBV_ACCESS_ON_DEMAND);
+	if (v->reg_mr_iova2)
+		return v->reg_mr_iova2(pd, r->base, r->bytes, (uint64_t)(uintptr_t)r->base, access);
+	return v->reg_mr(pd, r->base, r->bytes, cache->access & ~IBV_ACCESS_RELAXED_ORDERING);
+}
+
+static int register_all(struct fb_rdma_cache *cache, struct fb_rdma_region *r, int fd,
+			uint64_t offset)
+{
+	double start = now_us();
+	int i = 0, error = 0;
+
+	for (; i < cache->nrails; i++) {
+		r->mr[i] = register_one(cache, i, r, fd, offset);
+		if (!r->mr[i]) {
+			error = errno;
+			break;
+		}
+	}
+	while (error && i-- > 0) {
+		cache->rails[i].verbs->dereg_mr(r->mr[i]);
+		r->mr[i] = NULL;
+	}
+	cache->register_us += now_us() - start;
+	return error;
+}
+
+static int complain(const struct fb_rdma_cache *cache, const struct fb_rdma_region *r, int error)
+{
+	bool odp = cache->access & IBV_ACCESS_ON_DEMAND;
+	char hint[160];
+
+	fb_rdma_limit_hint(error, hint, sizeof(hint));
+	return fb_error(FB_ESYS, "rdma: %s cannot register %zu bytes of %s memory%s: %s%s",
+			cache->rails[0].name, r->bytes,
+			r->how == FB_RDMA_HOST ? "host" : "device",
+			odp ? " for paging on demand" : "", strerror(error),
+			odp && error != ENOMEM ? "; without --rdma-odp it may work" : hint);
+}
+
+static int make_room(struct fb_rdma_cache *cache)
+{
+	int room = cache->room ? 2 * cache->room : 16;
+	struct fb_rdma_region **more;
+
+	if (cache->n < cache->room)
+		return FB_OK;
+	more = realloc(cache->regions, (size_t)room * sizeof(*more));
+	if (!more)
+		return fb_error(FB_ENOMEM, "rdma: out of memory for %d regions", room);
+	cache->regions = more;
+	cache->room = room;
+	return FB_OK;
+}
+
+static int add(struct fb_rdma_cache *cache, void *base, size_t bytes, bool device, int fd,
+	       uint64_t offset, const struct fb_rdma_region **region)
+{
+	const struct fb_rdma_region *known = fb_rdma_find(cache, base, bytes);
+	bool dmabuf = device && fd >= 0 && cache->rails[0].verbs->reg_dmabuf_mr;
+	struct fb_rdma_region *r;
+	int at, error = -1;
+
+	if (known) {
+		cache->hits++;
+		*region = known;
+		return FB_OK;
+	}
+	cache->misses++;
+	fb_rdma_forget(cache, base, bytes);
+	r = calloc(1, sizeof(*r));
+	if (!r || make_room(cache)) {
+		free(r);
+		return FB_ENOMEM;
+	}
+	*r = (struct fb_rdma_region){.base = base, .bytes = bytes};
+	if (dmabuf) {
+		r->how = FB_RDMA_DMABUF;
+		error = register_all(cache, r, fd, offset);
+	}
+	if (error) {
+		r->how = device ? FB_RDMA_PEERMEM : FB_RDMA_HOST;
+		error = register_all(cache, r, -1, 0);
+	}
+	if (error) {
+		complain(cache, r, error);
+		free(r);
+		return FB_ESYS;
+	}
+	at = first_behind(cache, base);
+	memmove(cache->regions + at + 1, cache->regions + at,
+		(size_t)(cache->n - at) * sizeof(*cache->regions));
+	cache->regions[at] = r;
+	cache->n++;
+	cache->bytes += bytes;
+	*region = r;
+	return FB_OK;
+}
+
+int fb_rdma_register(struct fb_rdma_cache *cache, void *base, size_t bytes,
+		     const struct fb_rdma_region **region)
+{
+	return add(cache, base, bytes, false, -1, 0, region);
+}
+
+int fb_rdma_register_device(struct fb_rdma_cache *cache, void *base, size_t bytes, int fd,
+			    uint64_t offset, const struct fb_rdma_region **region)
+{
+	return add(cache, base, bytes, true, fd, offset, region);
+}
+
+#else
+
+extern const int fb_rdma_memory_missing;
+const int fb_rdma_memory_missing = 1;
+
+#endif

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Registered memory, and the cache that keeps registrations.
+ *
+ * Registering pins pages and tells the device where they are: far too slow to be done for every
+ * operation, so what was registered stays so until its owner gives the memory back. The cache is
+ * an array sorted by address of regions that do not overlap; what it costs is counted, because a
+ * benchmark that hides it would flatter zero-copy protocols.
+ *
+ * Device memory is registered by its dma-buf where kernel and library can do that, else by its
+ * address, which works where the driver's peer memory module is loaded. All calls are local.
+ */
+#ifndef FB_COMMON_TRANSPORT_RDMA_MEMORY_H
+#define FB_COMMON_TRANSPORT_RDMA_MEMORY_H
+
+#include "common/transport/rdma_device.h"
+
+#if FB_HAVE_VERBS
+
+enum fb_rdma_how { FB_RDMA_HOST, FB_RDMA_DMABUF, FB_RDMA_PEERMEM };
+
+/* "host", "dma-buf", "peermem". */
+extern const char *const fb_rdma_how_names[];
+
+struct fb_rdma_region {
+	char *base;
+	size_t bytes;
+	enum fb_rdma_how how;
+	struct ibv_mr *mr[FB_RDMA_RAILS]; /* keys only: mr->addr means nothing with a dma-buf */
+};
+
+struct fb_rdma_cache {
+	const struct fb_rdma_rail *rails;
+	int nrails;
+	int access; /* IBV_ACCESS_... of all regions */
+	struct fb_rdma_region **regions; /* sorted by base */
+	int n, room;
+	uint64_t hits, misses; /* lookups so far */
+	uint64_t bytes;        /* registered now */
+	double register_us, deregister_us; /* so far */
+};
+
+/* Access rights of the settings: local and remote reading and writing, and what was asked. */
+int fb_rdma_access(const struct fb_rdma_settings *settings);
+
+/* The rails must outlive the cache. */
+void fb_rdma_cache_open(struct fb_rdma_cache *cache, const struct fb_rdma_rail *rails, int nrails,
+			int access);
+void fb_rdma_cache_close(struct fb_rdma_cache *cache);
+
+/*
+ * The region that holds [base, base + bytes) of host memory; registers it where none does. What
+ * overlaps it in part is forgotten first, since it belonged to memory that is gone. FB_OK, or
+ * FB_ESYS (printed, with the limits that may be the reason).
+ */
+int fb_rdma_register(struct fb_rdma_cache *cache, void *base, size_t bytes,
+		     const struct fb_rdma_region **region);
+
+/*
+ * The same for device memory at the address `base`: by the dma-buf `fd` (not consumed), in which
+ * it begins at `offset`; by address where fd is -1 or that fails. region->how says which.
+ */
+int fb_rdma_register_device(struct fb_rdma_cache *cache, void *base, size_t bytes, int fd,
+			    uint64_t offset, const struct fb_rdma_region **region);
+
+/* The region that holds [base, base + bytes), or NULL. Counts nothing. */
+const struct fb_rdma_region *fb_rdma_find(const struct fb_rdma_cache *cache, const void *base,
+					  size_t bytes);
+
+/* The memory is about to be given back: drops every region that touches it. */
+void fb_rdma_forget(struct fb_rdma_cache *cache, const void *base, size_t bytes);
+
+#endif
+#endif

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Queue pairs to peers: made when the first link to a peer is, and kept until the end, because
+ * links come and go with every case that is measured. Addresses are told through MPI.
+ */
+#include "common/transport/rdma_internal.h"
+
+#if FB_HAVE_VERBS
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/error.h"
+
+enum { TAG = 0x7264 };
+
+static size_t queues_each(const struct fb_rdma *rdma)
+{
+	return (size_t)rdma->nrails * (size_t)rdma->settings->qps;
+}
+
+void fb_rdma_part(struct fb_rdma *rdma, int peer)
+{
+	struct fb_rdma_queue *queues = rdma->peers[peer];
+
+	for (size_t i = 0; queues && i < queues_each(rdma); i++) {
+		rdma->nqueues -= queues[i].completions != NULL;
+		fb_rdma_queue_close(&queues[i]);
+	}
+	free(queues);
+	rdma->peers[peer] = NULL;
+}
+
+/* Makes the queues to a peer and notes their addresses. */
+static int make(struct fb_rdma *rdma, int peer, struct fb_rdma_address *own)
+{
+	size_t n = queues_each(rdma);
+	struct fb_rdma_queue *queues = calloc(n, sizeof(*queues));
+	int err = FB_OK;
+
+	if (!queues)
+		return fb_error(FB_ENOMEM, "rdma: out of memory for queues to rank %d", peer);
+	rdma->peers[peer] = queues;
+	for (size_t i = 0; i < n && !err; i++) {
+		struct fb_rdma_completions *c = &rdma->completions[i / rdma->settings->qps];
+
+		err = fb_rdma_queue_open(c, rdma->settings, rdma->imm ? FB_RDMA_IMM_DEPTH : 0,
+					 &queues[i]);
+		if (err)
+			break;
+		rdma->nqueues++;
+		queues[i].peer = peer;
+		queues[i].host = rdma->hosts[peer];
+		fb_rdma_queue_address(&queues[i], &own[i]);
+	}
+	return err;
+}
+
+/* The peers of the ports to which there are no queues yet. Returns how many. */
+static int new_peers(const struct fb_rdma *rdma, const struct fb_rdma_port *ports, int n,
+		     int *peers)
+{
+	int count = 0;
+
+	for (int i = 0; i < n; i++) {
+		int peer = ports[i].port.peer, k = 0;
+
+		while (k < count && peers[k] != peer)
+			k++;
+		if (k == count && !rdma->peers[peer])
+			peers[count++] = peer;
+	}
+	return count;
+}
+
+/* All pairs at once; both ends of a pair know that they are to meet. */
+static int swap(const struct fb_rdma *rdma, const int *peers, int n,
+		struct fb_rdma_address *own, struct fb_rdma_address *theirs)
+{
+	MPI_Request *requests = calloc(2 * (size_t)n + 1, sizeof(*requests));
+	size_t each = queues_each(rdma);
+	int bytes = (int)(each * sizeof(*own));
+	int err = fb_world_agree(rdma->transport.world, requests ? FB_OK : FB_ENOMEM);
+
+	if (err || !requests) {
+		free(requests);
+		return err;
+	}
+	for (int i = 0; i < n; i++) {
+		MPI_Irecv(theirs + each * (size_t)i, bytes, MPI_BYTE, peers[i], TAG,
+			  rdma->transport.world->comm, &requests[2 * i]);
+		MPI_Isend(own + each * (size_t)i, bytes, MPI_BYTE, peers[i], TAG,
+			  rdma->transport.world->comm, &requests[2 * i + 1]);
+	}
+	MPI_Waitall(2 * n, requests, MPI_STATUSES_IGNORE);
+	free(requests);
+	return FB_OK;
+}
+
+int fb_rdma_meet(struct fb_rdma *rdma, const struct fb_rdma_port *ports, int n)
+{
+	const struct fb_world *world = rdma->transport.world;
+	int *peers = calloc((size_t)n + 1, sizeof(*peers)), count, err = FB_OK;
+	struct fb_rdma_address *own = NULL, *theirs = NULL;
+	size_t each = queues_each(rdma);
+
+	count = peers ? new_peers(rdma, ports, n, peers) : 0;
+	own = calloc((size_t)count * each + 1, sizeof(*own));
+	theirs = calloc((size_t)count * each + 1, sizeof(*theirs));
+	if (!peers || !own || !theirs)
+		err = fb_error(FB_ENOMEM, "rdma: out of memory for %d peers", count);
+	for (int i = 0; peers && own && i < count && !err; i++)
+		err = make(rdma, peers[i], own + each * (size_t)i);
+	err = fb_world_agree(world, err);
+	if (!err && peers && own && theirs)
+		err = swap(rdma, peers, count, own, theirs);
+	for (int i = 0; peers && own && theirs && i < count && !err; i++)
+		for (size_t k = 0; k < each && !err; k++)
+			err = fb_rdma_queue_connect(&rdma->peers[peers[i]][k], rdma->settings,
+						    &own[each * (size_t)i + k],
+						    &theirs[each * (size_t)i + k]);
+	for (int i = 0; peers && err && i < count; i++)
+		fb_rdma_part(rdma, peers[i]);
+	free(theirs);
+	free(own);
+	free(peers);
+	return err;
+}
+
+#else
+
+extern const int fb_rdma_peer_missing;
+const int fb_rdma_peer_missing = 1;
+
+#endif

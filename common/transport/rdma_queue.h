@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A queue: one reliable connected (RC) queue pair, what has been posted to it and what of that
+ * is complete.
+ *
+ * Work requests are numbered. Only some ask for a completion; since a queue pair completes in
+ * order, one completion tells of all requests before it. So "is request 17 done" is one comparison,
+ * and neither the send queue nor the completion queue can overflow, because whoever posts asks
+ * for room first. Requests are collected and handed to the device as one list, with one doorbell.
+ *
+ * All calls are local. A queue is for one thread.
+ */
+#ifndef FB_COMMON_TRANSPORT_RDMA_QUEUE_H
+#define FB_COMMON_TRANSPORT_RDMA_QUEUE_H
+
+#include "common/transport/rdma_device.h"
+
+#if FB_HAVE_VERBS
+
+enum { FB_RDMA_LIST = 16 }; /* work requests in one list, at most */
+
+/* Completions of a rail's queues. */
+struct fb_rdma_completions {
+	const struct fb_rdma_rail *rail;
+	struct ibv_cq *cq;
+	uint32_t room;    /* completions that still fit */
+	uint32_t entries;
+	struct fb_rdma_queue **queues; /* by index, NULL: free */
+	uint32_t nqueues, max_queues;
+	bool (*arrived)(void *arg, uint32_t imm); /* immediate data; false: makes no sense */
+	void *arg;
+	bool broken; /* a message has been printed */
+};
+
+struct fb_rdma_queue {
+	struct fb_rdma_completions *completions;
+	struct ibv_qp *qp;
+	int peer;               /* rank, for messages; -1: not known */
+	const char *host;       /* the peer's; not owned, may be NULL */
+	uint32_t index;         /* in completions->queues */
+	uint32_t depth, max_inline, signal, batch;
+	uint32_t recv_depth;    /* receives for immediate data; 0: none */
+	uint64_t posted;        /* requests so far, pending ones included */
+	uint64_t signalled;     /* number of the last that asked for a completion */
+	uint64_t completed;     /* all requests up to this number are done */
+	int npending;
+	struct ibv_send_wr wr[FB_RDMA_LIST];
+	struct ibv_sge sge[FB_RDMA_LIST];
+	uint64_t value[FB_RDMA_LIST]; /* flags that travel inline */
+};
+
+/* Where a queue is, for the peer's connect. Plain bytes. */
+struct fb_rdma_address {
+	uint8_t gid[16];
+	uint32_t qpn, psn, mtu;
+	uint16_t lid, ethernet;
+};
+
+/*
+ * The completion queue of a rail, with room for `entries` (cut to what the device has). FB_OK, or
+ * FB_ESYS (printed).
+ */
+int fb_rdma_completions_open(struct fb_rdma_completions *completions,
+			     const struct fb_rdma_rail *rail, uint32_t entries);
+void fb_rdma_completions_close(struct fb_rdma_completions *completions);
+
+/*
+ * Makes a queue pair in the state INIT. settings give depth, inline bytes and the signalling
+ * interval, all cut to what the device has; recv_depth receives are posted for immediate data. The
+ * caller fills in peer and host. FB_OK, or FB_ESYS (printed, with the limit that may be the reason).
+ */
+int fb_rdma_queue_open(struct fb_rdma_completions *completions,
+		       const struct fb_rdma_settings *settings, uint32_t recv_depth,
+		       struct fb_rdma_queue *queue);
+void fb_rdma_queue_close(struct fb_rdma_queue *queue);
+
+/* This end's address; psn is chosen at random. */
+void fb_rdma_queue_address(const struct fb_rdma_queue *queue, struct fb_rdma_address *address);
+
+/*
+ * Connects to the peer's address: INIT to RTR to RTS. `own` as fb_rdma_queue_address() gave it.
+ * FB_OK; FB_EINPUT where the two ends cannot talk (InfiniBand with Ethernet, MTUs asked for that
+ * differ); FB_ESYS. Printed.
+ */
+int fb_rdma_queue_connect(struct fb_rdma_queue *queue, const struct fb_rdma_settings *settings,
+			  const struct fb_rdma_address *own, const struct fb_rdma_address *peer);
+
+/* Requests that may be posted now. */
+static inline uint32_t fb_rdma_queue_room(const struct fb_rdma_queue *queue)
+{
+	uint32_t room = queue->depth - (uint32_t)(queue->posted - queue->completed);
+
+	return room < queue->completions->room ? room : queue->completions->room;
+}
+
+/* Whether the request with that number is done. */
+static inline bool fb_rdma_queue_done(const struct fb_rdma_queue *queue, uint64_t number)
+{
+	return queue->completed >= number;
+}
+
+/* One request. Lengths of 0 are fine. */
+struct fb_rdma_request {
+	enum ibv_wr_opcode opcode;
+	const void *local;
+	uint32_t lkey;
+	uint32_t bytes;
+	uint64_t remote; /* address in the peer */
+	uint32_t rkey;
+	uint32_t imm;    /* of opcodes with immediate data */
+	uint64_t compare_add, swap; /* of atomics */
+	bool signal;     /* ask for a completion in any case */
+};
+
+/*
+ * Adds the request to the list; the caller made sure of room, and of one more for every 8-byte flag.
+ * What fits inline is read before fb_rdma_queue_ring() returns, the rest until the request is done.
+ * Full lists are posted at once. FB_OK or FB_ESYS (printed).
+ */
+int fb_rdma_queue_add(struct fb_rdma_queue *queue, const struct fb_rdma_request *request);
+
+/* Adds a WRITE of an 8-byte value, inline. */
+int fb_rdma_queue_flag(struct fb_rdma_queue *queue, uint64_t value, uint64_t remote,
+		       uint32_t rkey, bool signal);
+
+/* Posts what was added. FB_OK or FB_ESYS (printed). */
+int fb_rdma_queue_ring(struct fb_rdma_queue *queue);
+
+/*
+ * Takes completions, as many as there are up to a few. Returns FB_OK, or FB_EPEER after printing
+ * which request to whom failed, what its status means and what to check.
+ */
+int fb_rdma_poll(struct fb_rdma_completions *completions);
+
+/*
+ * Orders what a device has written: call it between seeing a flag (or a completion) and reading the
+ * data that it covers. x86-64 keeps the order of loads; on AArch64 the device is in the outer
+ * shareable domain, which a plain acquire does not order.
+ */
+static inline void fb_rdma_from_device(void)
+{
+#if defined(__aarch64__)
+	__asm__ volatile("dmb oshld" ::: "memory");
+#elif defined(__x86_64__)
+	__asm__ volatile("" ::: "memory");
+#else
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+#endif
+}
+
+#endif
+#endif

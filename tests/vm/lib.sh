@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# shellcheck shell=bash
+#
+# For scripts that run inside a virtual machine (tests/vm/boot). To be sourced.
+
+. scripts/lib.sh
+
+# The network of one machine: two soft-RoCE devices, rxe0 and rxe1, at the ends of a cable (a pair of
+# interfaces v0 and v1), 10.9.0.1 and 10.9.1.1. Packets between the two really cross the cable:
+# without the rules below the kernel would take the short way and the devices would never see them.
+vm_network() {
+	local i mtu=${1:-9000}
+
+	hostname vm0
+	ip link set lo up
+	ip link add v0 type veth peer name v1
+	for i in 0 1; do
+		sysctl -qw net.ipv6.conf.v$i.accept_dad=0
+		ip link set v$i mtu "$mtu"
+		ip addr add 10.9.$i.1/32 dev v$i
+		ip link set v$i up
+	done
+	sysctl -qw net.ipv4.conf.all.accept_local=1 net.ipv4.conf.v0.accept_local=1 \
+		net.ipv4.conf.v1.accept_local=1 net.ipv4.conf.all.rp_filter=0 \
+		net.ipv4.conf.v0.rp_filter=0 net.ipv4.conf.v1.rp_filter=0
+	ip rule add pref 10 iif v0 lookup local
+	ip rule add pref 11 iif v1 lookup local
+	ip route add 10.9.1.1/32 dev v0 src 10.9.0.1 table 101
+	ip route add 10.9.0.1/32 dev v1 src 10.9.1.1 table 102
+	ip rule add pref 20 from 10.9.0.1 to 10.9.1.1 lookup 101
+	ip rule add pref 21 from 10.9.1.1 to 10.9.0.1 lookup 102
+	ip rule add pref 30 lookup local
+	ip rule del pref 0
+	ip neigh add 10.9.1.1 lladdr "$(cat /sys/class/net/v1/address)" dev v0 nud permanent
+	ip neigh add 10.9.0.1 lladdr "$(cat /sys/class/net/v0/address)" dev v1 nud permanent
+	rdma link add rxe0 type rxe netdev v0 && rdma link add rxe1 type rxe netdev v1 || return
+	# Addresses come to the devices a moment later than to their interfaces.
+	for ((i = 0; i < 50; i++)); do
+		ibv_ready rxe0 && ibv_ready rxe1 && return
+		sleep 0.1
+	done
+	echo "the devices have no addresses" >&2
+	return 1
+}
+
+# Whether a device has an IPv4 address.
+ibv_ready() {
+	grep -qs '^0000:0000:0000:0000:0000:ffff:' "/sys/class/infiniband/$1/ports/1/gids/"*
+}
+
+# vm_run SECONDS RANKS PROGRAM...: under $MPI; exit code as scripts/launch's. Ranks yield, since there
+# are few processors and waiting for one that is not running takes a time slice.
+vm_run() {
+	local seconds=$1
+
+	shift
+	OMPI_MCA_mpi_yield_when_idle=1 timeout -k 5 "$seconds" scripts/launch "$@"
+}
+
+# verdict NAME RC LOG: prints the result of a test, and its log where it failed.
+verdict() {
+	if [ "$2" -eq 0 ]; then
+		echo "PASS $1"
+	else
+		sed 's/^\(PASS\|FAIL\|SKIP\) /  &/' "$3" | tail -n 25
+		echo "FAIL $1: exit code $2"
+	fi
+}

@@ -8,7 +8,7 @@ MAKEFLAGS += --no-builtin-rules --no-print-directory
 .SUFFIXES:
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := all
-.PHONY: all tests run test check lint asan tsan install clean help FORCE
+.PHONY: all tests run test test-rdma check lint asan tsan install clean help FORCE
 
 # Programs: the sources in these folders that hold a main(). Every other source there belongs to
 # the library. tests/lint compares this list with the files.
@@ -107,7 +107,8 @@ ALL_SRC := $(sort $(wildcard $(FOLDERS:=/*.c) $(FOLDERS:=/*/*.c)))
 PROGRAM_SRC := $(filter $(PROGRAMS:=.c),$(ALL_SRC))
 LIB_SRC := $(filter-out $(PROGRAM_SRC),$(ALL_SRC))
 UNIT_SRC := $(sort $(wildcard tests/unit/test_*.c))
-MPITEST_SRC := $(sort $(wildcard tests/mpi/*.c))
+# Those of tests/vm need an RDMA device, which a virtual machine has.
+MPITEST_SRC := $(sort $(wildcard tests/mpi/*.c tests/vm/*.c))
 TOOL_SRC := $(sort $(wildcard scripts/tools/*.c))
 TOOLLIB_SRC := $(sort $(wildcard scripts/tools/*/*.c))
 
@@ -219,6 +220,10 @@ run: ## set up, build and run the quick study (NP=4 ranks)
 test: ## set up, build with both MPIs, run all tests and lint
 	@scripts/setup test
 	@tests/run
+
+test-rdma: ## the RDMA tests only, in a virtual machine
+	@scripts/setup test
+	@tests/run --no-asan -k '^vm/'
 
 check: tests ## build and run the unit tests only
 	@tests/run --unit --no-build

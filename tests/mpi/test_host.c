@@ -10,6 +10,10 @@
  * case needs, then take a scheduler's slice each.
  *
  *	test_host [COLLECTIVE [ALGORITHM [PROTOCOL]]]
+ *
+ * The tests in virtual machines run it over rdma: FB_TEST_TRANSPORT names the transport,
+ * FB_TEST_NODES pretends nodes, FB_TEST_EVERY runs every n-th case, FB_TEST_DEVICE and
+ * FB_TEST_NOTIFY are --rdma-device and whether to use immediate data.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -266,13 +270,37 @@ static void sweep(struct bench *b, const struct fb_algorithm *a, struct fb_case 
 		}
 }
 
+static int number(const char *name, int fallback)
+{
+	const char *value = getenv(name);
+
+	return value ? atoi(value) : fallback;
+}
+
+static void open_settings(struct fb_settings *s)
+{
+	*s = (struct fb_settings){.slots = 8, .transport = getenv("FB_TEST_TRANSPORT"),
+				  .rdma = fb_rdma_defaults};
+	if (!s->transport)
+		s->transport = "shm";
+	if (getenv("FB_TEST_DEVICE"))
+		s->rdma.device = getenv("FB_TEST_DEVICE");
+	if (getenv("FB_TEST_NOTIFY"))
+		s->rdma.notify = FB_RDMA_NOTIFY_IMM;
+	s->rdma.stripe = 1024;
+}
+
 static void open_bench(struct bench *b, int *argc, char ***argv)
 {
 	size_t page = 4096;
 
-	b->run.settings = (struct fb_settings){.slots = 8};
-	if (fb_world_open(&b->run.world, argc, argv))
+	open_settings(&b->run.settings);
+	if (fb_world_open(&b->run.world, argc, argv) ||
+	    fb_world_group(&b->run.world, number("FB_TEST_NODES", 0)))
 		exit(1);
+	/* The device is software here, and needs the processors that ranks would spin on. */
+	if (strstr(b->run.settings.transport, "rdma"))
+		b->run.world.oversubscribed = true;
 	b->room = ((size_t)LARGEST * 8 + page) / page * page;
 	b->in_offset = page;
 	b->out_offset = b->in_offset + b->room + page;
@@ -282,6 +310,7 @@ static void open_bench(struct bench *b, int *argc, char ***argv)
 	b->every = b->run.world.nranks > 3 ? 5 : b->run.world.oversubscribed ? 2 : 1;
 	if (b->run.world.oversubscribed && strstr(b->run.world.library, "MPICH"))
 		b->every = 31;
+	b->every = (uint64_t)number("FB_TEST_EVERY", (int)b->every);
 	b->counts.nranks = b->run.world.nranks;
 	b->counts.elements = calloc((size_t)b->counts.nranks * (size_t)b->counts.nranks, 8);
 }
@@ -299,7 +328,7 @@ int main(int argc, char **argv)
 			struct fb_case c = {
 				.operation = fb_collective_info(a->collective)->name,
 				.algorithm = a->name, .protocol = protocols[p], .engine = "host",
-				.transport = "shm", .launch = "blocking",
+				.transport = b.run.settings.transport, .launch = "blocking",
 			};
 			double before = MPI_Wtime();
 

@@ -28,7 +28,9 @@ static const struct meaning {
 	{IBV_WC_REM_OP_ERR, "the peer's device failed to carry the request out"},
 	{IBV_WC_LOC_PROT_ERR, "this rank's memory is not registered for the request"},
 	{IBV_WC_LOC_LEN_ERR, "the message is longer than the port or the receive buffer allows"},
-	{IBV_WC_LOC_QP_OP_ERR, "this rank's queue pair cannot carry the request out"},
+	{IBV_WC_LOC_QP_OP_ERR,
+	 "this rank's queue pair cannot send: its port is down or has lost its address (check "
+	 "the link and ibv_devinfo)"},
 	{IBV_WC_LOC_ACCESS_ERR, "this rank's memory refused the peer's access"},
 	{IBV_WC_WR_FLUSH_ERR, "the queue pair had failed before"},
 	{IBV_WC_BAD_RESP_ERR, "the peer's answer made no sense: check the firmware of both ends"},

@@ -12,7 +12,7 @@ const char *const fb_rdma_mtu_names[] = {"auto", "256", "512", "1024", "2048", "
 const char *const fb_rdma_notify_names[] = {"write", "imm", NULL};
 
 const struct fb_rdma_settings fb_rdma_defaults = {
-	.device = "auto", .gid_index = -1, .timeout = 14, .retry = 7, .rnr_retry = 7, .qps = 1,
+	.device = "auto", .gid_index = -1, .timeout = 14, .retry = 6, .rnr_retry = 7, .qps = 1,
 	.depth = 512, .inline_bytes = 128, .signal = 32, .batch = 16, .stripe = 32 << 10,
 	.reads = 16,
 };

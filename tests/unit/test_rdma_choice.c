@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The choice of rail and address, the cut of messages over rails, and the options' variant. */
+#include <string.h>
+
+#include "common/error.h"
+#include "common/transport/rdma_choice.h"
+#include "common/transport/rdma_options.h"
+#include "tests/unit/check.h"
+
+static void test_rails(void)
+{
+	struct fb_rdma_rail_name rails[FB_RDMA_RAILS];
+	char accepted[128];
+
+	CHECK_INT(fb_rdma_parse_rails("mlx5_0:1,mlx5_1", rails), 2);
+	CHECK_STR(rails[0].device, "mlx5_0");
+	CHECK_INT(rails[0].port, 1);
+	CHECK_STR(rails[1].device, "mlx5_1");
+	CHECK_INT(rails[1].port, 0);
+	CHECK_INT(fb_rdma_parse_rails("a:1,a:2", rails), 2);
+	CHECK_INT(fb_rdma_parse_rails("a,b,c,d,e,f,g,h", rails), FB_RDMA_RAILS);
+	CHECK_INT(fb_rdma_parse_rails("a,b,c,d,e,f,g,h,i", rails), FB_EINPUT);
+	CHECK_INT(fb_rdma_parse_rails("", rails), FB_EINPUT);
+	CHECK_INT(fb_rdma_parse_rails("a,,b", rails), FB_EINPUT);
+	CHECK_INT(fb_rdma_parse_rails("a:0", rails), FB_EINPUT);
+	CHECK_INT(fb_rdma_parse_rails("a:255", rails), FB_EINPUT);
+	CHECK_INT(fb_rdma_parse_rails("a:", rails), FB_EINPUT);
+	CHECK_INT(fb_rdma_parse_rails("a:1x", rails), FB_EINPUT);
+	CHECK_INT(fb_rdma_parse_rails(":1", rails), FB_EINPUT);
+	CHECK_INT(fb_rdma_parse_rails("a:1,a:1", rails), FB_EINPUT);
+	CHECK_INT(fb_rdma_check_device("auto", accepted, sizeof(accepted)), FB_OK);
+	CHECK_INT(fb_rdma_check_device("a:x", accepted, sizeof(accepted)), FB_EINPUT);
+	CHECK(strstr(accepted, "device:port") != NULL);
+}
+
+enum kind { NONE, LOCAL, GLOBAL, IPV4 };
+
+static struct fb_rdma_gid gid(int index, enum kind kind, enum fb_rdma_gid_type type, bool vlan)
+{
+	struct fb_rdma_gid g = {.index = index, .type = type, .vlan = vlan};
+
+	if (kind == LOCAL || kind == NONE) {
+		g.raw[0] = 0xfe;
+		g.raw[1] = 0x80;
+		g.raw[15] = kind == LOCAL;
+	} else if (kind == GLOBAL) {
+		g.raw[0] = 0x20;
+		g.raw[1] = 0x01;
+	} else {
+		memcpy(g.raw, "\0\0\0\0\0\0\0\0\0\0\xff\xff\x0a\0\0\x01", 16);
+	}
+	return g;
+}
+
+static int chosen(const struct fb_rdma_gid *table, int n)
+{
+	const struct fb_rdma_gid *best = fb_rdma_choose_gid(table, n);
+
+	return best ? best->index : -1;
+}
+
+static void test_gids(void)
+{
+	/* The table of a usual port: each address with both versions, v1 first. */
+	const struct fb_rdma_gid usual[] = {
+		gid(0, LOCAL, FB_RDMA_GID_ROCE_V1, false), gid(1, LOCAL, FB_RDMA_GID_ROCE_V2, false),
+		gid(2, IPV4, FB_RDMA_GID_ROCE_V1, false), gid(3, IPV4, FB_RDMA_GID_ROCE_V2, false),
+		gid(4, IPV4, FB_RDMA_GID_ROCE_V2, true), gid(5, GLOBAL, FB_RDMA_GID_ROCE_V2, false),
+	};
+	const struct fb_rdma_gid vlan_first[] = {
+		gid(0, IPV4, FB_RDMA_GID_ROCE_V2, true), gid(1, IPV4, FB_RDMA_GID_ROCE_V2, false),
+	};
+	const struct fb_rdma_gid routable[] = {
+		gid(0, LOCAL, FB_RDMA_GID_ROCE_V2, false), gid(1, GLOBAL, FB_RDMA_GID_ROCE_V2, false),
+	};
+	const struct fb_rdma_gid old[] = {
+		gid(0, LOCAL, FB_RDMA_GID_ROCE_V2, false), gid(1, IPV4, FB_RDMA_GID_ROCE_V1, false),
+	};
+	const struct fb_rdma_gid twice[] = {
+		gid(7, IPV4, FB_RDMA_GID_ROCE_V2, false), gid(3, IPV4, FB_RDMA_GID_ROCE_V2, false),
+	};
+	const struct fb_rdma_gid none[] = {gid(0, NONE, FB_RDMA_GID_IB, false)};
+	char text[64];
+
+	CHECK_INT(chosen(usual, 6), 3);
+	CHECK_INT(chosen(vlan_first, 2), 1);
+	CHECK_INT(chosen(routable, 2), 1);
+	CHECK_INT(chosen(old, 2), 0);
+	CHECK_INT(chosen(twice, 2), 3);
+	CHECK_INT(chosen(none, 1), -1);
+	CHECK_INT(chosen(none, 0), -1);
+	fb_rdma_gid_kind(&usual[4], text, sizeof(text));
+	CHECK_STR(text, "RoCE v2, IPv4, VLAN");
+	CHECK_STR(fb_rdma_gid_text(usual[3].raw, text), "10.0.0.1");
+	CHECK_STR(fb_rdma_gid_text(usual[1].raw, text), "fe80::1");
+}
+
+static void test_stripes(void)
+{
+	static const size_t sizes[] = {0, 1, 63, 64, 65, 1000, 4096, 1 << 20};
+
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
+		for (int n = 1; n <= FB_RDMA_RAILS; n++) {
+			size_t end = 0, first, part, most = 0, least = SIZE_MAX;
+
+			for (int r = 0; r < n; r++) {
+				fb_rdma_stripe(sizes[i], r, n, &first, &part);
+				CHECK(first == end && (first % 64 == 0 || first == sizes[i]));
+				end = first + part;
+				most = part > most ? part : most;
+				least = part < least ? part : least;
+			}
+			CHECK(end == sizes[i] && most - least <= 64);
+		}
+}
+
+static void test_variant(void)
+{
+	struct fb_rdma_settings s = fb_rdma_defaults;
+	char text[256] = "";
+
+	fb_rdma_variant(&s, text, sizeof(text));
+	CHECK_STR(text, "");
+	s.device = "mlx5_3";
+	s.gid_index = 5;
+	s.timeout = 18;
+	fb_rdma_variant(&s, text, sizeof(text));
+	CHECK_STR(text, "");
+	s.notify = FB_RDMA_NOTIFY_IMM;
+	s.qps = 4;
+	s.mtu = 3;
+	fb_rdma_variant(&s, text, sizeof(text));
+	CHECK_STR(text, "rdma_mtu=1024;rdma_notify=imm;rdma_qps=4");
+}
+
+int main(void)
+{
+	test_rails();
+	test_gids();
+	test_stripes();
+	test_variant();
+	return check_done("rdma_choice");
+}

@@ -1,0 +1,118 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# Inside a virtual machine: everything that goes wrong with RDMA devices ends in a message that names
+# the reason, with the right exit code, in time.
+#
+#	faults.sh BUILD [PATTERN]          only tests whose name matches
+. tests/vm/lib.sh
+build=$1
+pattern=${2:-.}
+export MPI=openmpi
+vm_network || exit
+log=/tmp/log
+
+common=(--engine host --algorithm ring --protocol simple --nodes-as 2 --quiet)
+short=("${common[@]}" --bytes 64K --min-samples 3 --max-samples 5 --max-time 0.1s)
+
+# fault NAME CODE PATTERN COMMAND...: the command must end with the code and say the pattern.
+fault() {
+	local name=$1 code=$2 line=$3 rc start=$SECONDS
+
+	shift 3
+	[[ $name =~ $pattern ]] || return
+	"$@" >$log 2>&1
+	rc=$?
+	if [ $rc -ne "$code" ]; then
+		sed 's/^\(PASS\|FAIL\|SKIP\) /  &/' $log | tail -n 20
+		echo "FAIL vm/faults-$name: exit code $rc, not $code"
+	elif ! grep -qE -- "$line" $log; then
+		sed 's/^\(PASS\|FAIL\|SKIP\) /  &/' $log | tail -n 20
+		echo "FAIL vm/faults-$name: no line matches '$line'"
+	else
+		echo "PASS vm/faults-$name"
+		grep -m 1 -oE -- "fabricbench: .*" $log | cut -c 1-300
+	fi
+	echo "  $((SECONDS - start)) s"
+}
+
+# pair OPTIONS...: all_reduce between rank 0 on rxe0 and rank 1 on rxe1, across the cable.
+pair() {
+	local n
+
+	fb_mpi_env openmpi
+	n=$(OMPI_MCA_mpi_yield_when_idle=1 timeout -k 5 90 mpirun.openmpi --oversubscribe \
+		--bind-to none \
+		-n 1 "$build/bin/all_reduce" --rdma-device rxe0:1 "$@" : \
+		-n 1 "$build/bin/all_reduce" --rdma-device rxe1:1 "$@" >&2
+		echo $?)
+	return "$(fb_exit_code "$n")"
+}
+
+one() {
+	vm_run 90 "$1" "$build/bin/all_reduce" "${short[@]}" "${@:2}"
+}
+
+fault pair 0 'rdma rxe[01]:1' pair "${short[@]}" --transport rdma
+fault unknown-device 3 "option --rdma-device: 'mlx5_7' is not accepted: there are rxe0, rxe1" \
+	one 2 --transport rdma --rdma-device mlx5_7
+fault no-such-gid 3 "option --rdma-gid-index: '77' is not accepted" \
+	one 2 --transport rdma --rdma-gid-index 77
+
+# Addresses that lead nowhere: the queue pairs connect, and packets go to a station that is not there.
+for i in 0 1; do
+	ip addr add 10.66.$i.1/32 dev v$i
+	ip route add 10.66.$((1 - i)).1/32 dev v$i src 10.66.$i.1 table 10$((i + 3))
+	ip rule add pref 2$((i + 3)) from 10.66.$i.1 lookup 10$((i + 3))
+	ip neigh add 10.66.$((1 - i)).1 lladdr 02:00:00:00:00:99 dev v$i nud permanent
+done
+sleep 1
+index=$(grep -l '0a42:0001' /sys/class/infiniband/rxe0/ports/1/gids/* | sed 's|.*/||')
+fault wrong-gid 5 '(cannot reach rank [01] at 10\.66\.|the peer did not answer)' \
+	pair "${short[@]}" --transport rdma --rdma-gid-index "${index:-2}"
+ip addr del 10.66.0.1/32 dev v0
+ip addr del 10.66.1.1/32 dev v1
+
+# The ends carry packets of different lengths: auto takes the smaller, a wrong wish is refused.
+ip link set v1 mtu 1500
+sleep 0.5
+fault mtu-smaller-wins 0 'mtu (1024|4096)' pair "${short[@]}" --transport rdma
+fault mtu-mismatch 3 "option --rdma-mtu: '4096' is not accepted: port rxe1:1 carries at most 1024" \
+	pair "${short[@]}" --transport rdma --rdma-mtu 4096
+ip link set v1 mtu 9000
+
+fault queue-pairs 5 'no further queue pair|no completion queue' bash -c "
+	mkdir -p /tmp/cg && mount -t cgroup2 none /tmp/cg && echo +rdma >/tmp/cg/cgroup.subtree_control &&
+	mkdir /tmp/cg/few && echo 'rxe0 hca_object=8' >/tmp/cg/few/rdma.max &&
+	echo \$\$ >/tmp/cg/few/cgroup.procs && . tests/vm/lib.sh &&
+	vm_run 90 2 $build/bin/all_reduce ${short[*]} --transport rdma --rdma-device rxe0 --rdma-qps 16"
+fault memlock 5 'cannot register .* host memory.*ulimit -l' \
+	setpriv --bounding-set=-ipc_lock --inh-caps=-ipc_lock bash -c ". tests/vm/lib.sh
+	ulimit -l 16
+	vm_run 90 2 $build/bin/all_reduce ${short[*]} --transport rdma"
+
+# While something is under way. The second rank's process alone has rxe1 in its command line.
+long=("${common[@]}" --transport rdma --bytes 1M --min-samples 1000000 --max-samples 1000000 --max-time 60s
+	--verify no)
+
+# Waits until packets go across the cable.
+under_way() {
+	local i before=0 now
+
+	for ((i = 0; i < 300; i++)); do
+		now=$(cat /sys/class/net/v1/statistics/rx_packets)
+		[ "$before" -gt 0 ] && [ $((now - before)) -gt 200 ] && return
+		before=$now
+		sleep 0.2
+	done
+}
+(under_way; for p in /proc/[0-9]*; do
+	{ tr '\0' ' ' <"$p/cmdline"; } 2>/dev/null | grep -q '^[^ ]*/all_reduce .*rxe1:1' &&
+		kill -9 "${p#/proc/}"
+done) &
+fault killed 5 'signal 9|[Kk]illed' pair "${long[@]}"
+wait
+(under_way; ip link set v1 down) &
+fault link-down 5 '(the peer did not answer|its port is down).*the own port is' pair "${long[@]}"
+wait
+exit 0

@@ -1,0 +1,61 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# RDMA without hardware: virtual machines with soft-RoCE run the transport's tests, all algorithms
+# over it, and what happens when something breaks. 3 minutes on two idle processors.
+# timeout: 1500
+
+set -u
+. scripts/lib.sh
+
+name=vm/test_rdma
+build=build/openmpi
+
+skip() {
+	echo "SKIP $name: $*"
+	exit 0
+}
+
+[ "$(id -u)" -eq 0 ] || skip "needs root, who can read all that a machine needs"
+fb_mpi_tool mpirun openmpi >/dev/null || skip "no Open MPI"
+[ -x $build/tests/test_rdma ] || skip "$build/tests/test_rdma has not been built"
+why=$(tests/vm/kernel 2>&1 >/dev/null)
+case $? in
+0) ;;
+77) skip "$why" ;;
+*)
+	echo "FAIL $name-kernel: $why"
+	exit 1
+	;;
+esac
+
+# Without a device rows say so.
+log=${FB_TMP:-/tmp}/no-device
+if [ ! -d /sys/class/infiniband ]; then
+	MPI=openmpi launch 2 $build/bin/all_reduce --engine host --algorithm ring --protocol simple \
+		--transport rdma --bytes 8 --quiet >"$log" 2>&1
+	if grep -q ',skipped,no RDMA device,' "$log"; then
+		echo "PASS vm/no-device"
+	else
+		sed 's/^\(PASS\|FAIL\|SKIP\) /  &/' "$log"
+		echo "FAIL vm/no-device: no row skipped for want of a device"
+	fi
+fi
+
+# job NAME SECONDS ARGUMENT...: its lines are the results; it must reach its end.
+job() {
+	local rc start=$EPOCHREALTIME
+
+	tests/vm/boot -t "$2" bash "tests/vm/jobs/$1.sh" "${@:3}"
+	rc=$?
+	[ $rc -eq 0 ] || echo "FAIL vm/$1: the machine ended with $rc"
+	awk -v a="$start" -v b="$EPOCHREALTIME" -v n="$1" \
+		'BEGIN { printf "  machine %s: %.1f s\n", n, b - a }'
+}
+
+job engine 900 $build
+job faults 600 $build
+if [ -x $build-asan/tests/test_rdma ]; then
+	job asan 600 $build-asan
+fi
+exit 0

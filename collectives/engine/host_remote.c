@@ -12,159 +12,9 @@
  * until its ticket is reached, and whatever would write to the same bytes waits: a step with that
  * destination, a credit to a peer (which may let it write anywhere), the end of the operation.
  */
-#include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
-
-#include "collectives/engine/host.h"
-#include "common/error.h"
+#include "collectives/engine/host_remote.h"
 
 enum phase { BEGIN, PULL, PULLED, PUSH, TELL };
-
-/* --- flights ---------------------------------------------------------------------------------- */
-
-void fb_host_land(struct host_request *r)
-{
-	int kept = 0;
-
-	for (int i = 0; i < r->nflights; i++) {
-		const struct fb_port *port = r->flights[i].port;
-
-		if (!port->ops->direct->reached(port, &r->flights[i].ticket))
-			r->flights[kept++] = r->flights[i];
-	}
-	r->nflights = kept;
-}
-
-static bool in_flight(const struct host_request *r, const char *begin, const char *end)
-{
-	for (int i = 0; i < r->nflights; i++)
-		if (r->flights[i].begin < end && begin < r->flights[i].end)
-			return true;
-	return false;
-}
-
-/* Whether one more flight may begin; makes room for it. */
-static bool flight_room(struct host_request *r)
-{
-	if (r->nflights < HOST_FLIGHTS)
-		return true;
-	fb_host_land(r);
-	return r->nflights < HOST_FLIGHTS;
-}
-
-/* --- where things are ------------------------------------------------------------------------- */
-
-static int rank_of(const struct host_request *r, const struct host_channel *ch,
-		   const struct fb_end *e)
-{
-	if (e->kind == FB_PULL)
-		return ch->in[e->link]->peer;
-	return e->kind == FB_PUSH ? ch->out[e->link]->peer : r->engine->world->rank;
-}
-
-/* Distance of piece p from piece 0 in the end's own memory. */
-static size_t spread(const struct host_request *r, const struct host_channel *ch,
-		     const struct fb_end *e, const struct fb_step *s, uint64_t part, uint32_t p)
-{
-	int rank = rank_of(r, ch, e);
-
-	if (!p)
-		return 0;
-	return fb_chunk_piece(&r->geometry, rank, e->buffer, e->index, s->count, part, p).offset -
-	       fb_chunk_piece(&r->geometry, rank, e->buffer, e->index, s->count, part, 0).offset;
-}
-
-/* One piece: its length, and how much of the chunk is before it. */
-struct cut {
-	uint32_t index;
-	size_t bytes, before;
-};
-
-/* Goes on to the next piece; starts with {0}. False after the last. */
-static bool next_piece(const struct host_request *r, const struct fb_step *s, uint64_t part,
-		       size_t total, struct cut *cut)
-{
-	uint32_t pieces = fb_chunk_pieces(&r->geometry, s->unit, s->count);
-
-	if (cut->bytes) {
-		cut->before += cut->bytes;
-		cut->index++;
-	}
-	while (cut->index < pieces) {
-		cut->bytes = pieces == 1 ? total
-					 : fb_chunk_piece(&r->geometry, r->engine->world->rank,
-							  FB_SCRATCH, s->unit, s->count, part,
-							  cut->index).bytes;
-		if (cut->bytes)
-			return true;
-		cut->index++;
-	}
-	return false;
-}
-
-/* The bytes from the first to the last of a chunk in the end's memory that begins at `at`. */
-static const char *end_of(const struct host_request *r, const struct host_channel *ch,
-			  const struct fb_end *e, const struct fb_step *s, uint64_t part,
-			  size_t total, const char *at)
-{
-	struct cut cut = {0};
-	const char *end = at;
-
-	while (next_piece(r, s, part, total, &cut)) {
-		const char *stop = at + spread(r, ch, e, s, part, cut.index) + cut.bytes;
-
-		end = stop > end ? stop : end;
-	}
-	return end;
-}
-
-bool fb_host_must_wait(struct host_request *r, const struct host_channel *ch,
-		       const struct fb_step *s, uint64_t part, size_t bytes)
-{
-	const struct fb_end *e = ch->plan->ends + s->first_end + s->nsrc;
-	int self = r->engine->world->rank;
-
-	fb_host_land(r);
-	for (int i = 0; r->nflights && i < s->ndst; i++, e++) {
-		const char *at;
-
-		if (e->kind != FB_LOCAL)
-			continue;
-		at = fb_host_base(r, self, e->buffer) +
-		     fb_chunk_piece(&r->geometry, self, e->buffer, e->index, s->count, part,
-				    0).offset;
-		if (in_flight(r, at, end_of(r, ch, e, s, part, bytes, at)))
-			return true;
-	}
-	return false;
-}
-
-bool fb_host_is_transfer(const struct host_channel *ch, const struct fb_step *s)
-{
-	const struct fb_end *e = ch->plan->ends + s->first_end;
-
-	for (int i = 0; i < s->nsrc; i++, e++)
-		if (e->kind == FB_PULL && fb_host_is_remote(ch->in[e->link]))
-			return true;
-	for (int i = 0; i < s->ndst; i++, e++)
-		if ((e->kind == FB_PUSH || e->kind == FB_EXPOSE) &&
-		    fb_host_is_remote(ch->out[e->link]))
-			return true;
-	return false;
-}
-
-static bool is_pull(const struct host_channel *ch, const struct fb_end *e)
-{
-	return e->kind == FB_PULL && fb_host_is_remote(ch->in[e->link]);
-}
-
-static bool is_push(const struct host_channel *ch, const struct fb_end *e)
-{
-	return e->kind == FB_PUSH && fb_host_is_remote(ch->out[e->link]);
-}
-
-/* --- the phases ------------------------------------------------------------------------------- */
 
 /*
  * Decides where pulls go and pushes come from. Ends of the step: sources 0..nsrc, then
@@ -180,8 +30,8 @@ static bool begin(const struct host_request *r, const struct host_channel *ch,
 	int local = -1, moved = 0;
 
 	for (int i = s->nsrc; i < s->nsrc + s->ndst; i++) {
-		pushes |= is_push(ch, &ends[i]);
-		if (ends[i].kind == FB_EXPOSE || is_push(ch, &ends[i]))
+		pushes |= fb_host_is_push(ch, &ends[i]);
+		if (ends[i].kind == FB_EXPOSE || fb_host_is_push(ch, &ends[i]))
 			continue;
 		moved++;
 		if (ends[i].kind == FB_LOCAL && local < 0)
@@ -191,11 +41,11 @@ static bool begin(const struct host_request *r, const struct host_channel *ch,
 	if (s->nsrc == 1 && !finishes &&
 	    (ends[0].kind == FB_LOCAL || ends[0].kind == FB_ARRIVE))
 		t->value = 0;
-	t->straight = s->nsrc == 1 && is_pull(ch, &ends[0]) && !finishes && moved == 1 &&
+	t->straight = s->nsrc == 1 && fb_host_is_pull(ch, &ends[0]) && !finishes && moved == 1 &&
 		      local >= 0;
 	t->moves = !t->straight && (moved || (pushes && t->value < 0));
 	t->stage_unit = (bytes + 63) / 64 * 64;
-	if (in_flight(r, t->stage, t->stage + t->stage_bytes))
+	if (fb_host_in_flight(r, t->stage, t->stage + t->stage_bytes))
 		return false;
 	t->end = 0;
 	t->at = (struct host_place){0};
@@ -214,7 +64,7 @@ static char *place_of(const struct host_channel *ch, const struct host_lane *lan
 		return t->stage + (size_t)s->nsrc * t->stage_unit;
 	if (i >= s->nsrc)
 		return lane->dst[i - s->nsrc];
-	if (is_pull(ch, &ends[i]))
+	if (fb_host_is_pull(ch, &ends[i]))
 		return t->straight ? lane->dst[t->value - s->nsrc]
 				   : t->stage + (size_t)i * t->stage_unit;
 	return (char *)(uintptr_t)lane->src[i];
@@ -223,17 +73,14 @@ static char *place_of(const struct host_channel *ch, const struct host_lane *lan
 /* Distance of a piece from the first one at that end; packed in stages and slots. */
 static size_t offset_at(const struct host_request *r, const struct host_channel *ch,
 			const struct host_lane *lane, const struct fb_step *s, uint64_t part,
-			int i, const struct cut *cut)
+			int i, const struct host_cut *cut)
 {
 	const struct fb_end *ends = ch->plan->ends + s->first_end;
+	bool pull = i >= 0 && i < s->nsrc && fb_host_is_pull(ch, &ends[i]);
 
-	if (i < 0 || ends[i].kind == FB_LINK)
+	if (i < 0 || ends[i].kind == FB_LINK || (pull && !lane->transfer.straight))
 		return cut->before;
-	if (i < s->nsrc && is_pull(ch, &ends[i]))
-		return lane->transfer.straight
-			       ? spread(r, ch, &ends[lane->transfer.value], s, part, cut->index)
-			       : cut->before;
-	return spread(r, ch, &ends[i], s, part, cut->index);
+	return fb_host_spread(r, ch, &ends[pull ? lane->transfer.value : i], s, part, cut->index);
 }
 
 /* One remote end: all pieces, as far as there is room. False: not yet all of them. */
@@ -247,12 +94,12 @@ static bool carry(const struct host_request *r, const struct host_channel *ch,
 	struct fb_port *port = pull ? ch->in[e->link] : ch->out[e->link];
 	const char *far = pull ? lane->src[i] : lane->dst[i - s->nsrc];
 	int near = pull ? i : t->value;
-	struct cut cut = {0};
+	struct host_cut cut = {0};
 
-	while (next_piece(r, s, part, bytes, &cut)) {
+	while (fb_host_next_piece(r, s, part, bytes, &cut)) {
 		char *own = place_of(ch, lane, s, near) +
 			    offset_at(r, ch, lane, s, part, near, &cut);
-		const char *theirs = far + spread(r, ch, e, s, part, cut.index);
+		const char *theirs = far + fb_host_spread(r, ch, e, s, part, cut.index);
 		size_t done;
 
 		if (cut.index < t->at.piece)
@@ -284,7 +131,7 @@ static bool pull_all(const struct host_request *r, const struct host_channel *ch
 	for (; t->end < s->nsrc; t->end++) {
 		const struct fb_port *port;
 
-		if (!is_pull(ch, &ends[t->end]))
+		if (!fb_host_is_pull(ch, &ends[t->end]))
 			continue;
 		if (!carry(r, ch, lane, s, part, bytes, t->end))
 			return false;
@@ -302,7 +149,7 @@ static bool all_pulled(const struct host_channel *ch, const struct host_lane *la
 	for (int i = 0; i < s->nsrc; i++) {
 		const struct fb_port *port;
 
-		if (!is_pull(ch, &ends[i]))
+		if (!fb_host_is_pull(ch, &ends[i]))
 			continue;
 		port = ch->in[ends[i].link];
 		if (!port->ops->direct->reached(port, &lane->transfer.tickets[i]))
@@ -317,16 +164,16 @@ static void move(const struct host_request *r, const struct host_channel *ch,
 {
 	const struct fb_end *ends = ch->plan->ends + s->first_end;
 	struct host_transfer *t = &lane->transfer;
-	struct cut cut = {0};
+	struct host_cut cut = {0};
 
-	while (next_piece(r, s, part, bytes, &cut)) {
+	while (fb_host_next_piece(r, s, part, bytes, &cut)) {
 		int n = 0;
 
 		for (int i = 0; i < s->nsrc; i++)
 			t->from[i] = place_of(ch, lane, s, i) +
 				     offset_at(r, ch, lane, s, part, i, &cut);
 		for (int i = s->nsrc; i < s->nsrc + s->ndst; i++)
-			if (ends[i].kind != FB_EXPOSE && !is_push(ch, &ends[i]))
+			if (ends[i].kind != FB_EXPOSE && !fb_host_is_push(ch, &ends[i]))
 				t->to[n++] = place_of(ch, lane, s, i) +
 					     offset_at(r, ch, lane, s, part, i, &cut);
 		if (t->value < 0)
@@ -347,15 +194,15 @@ static bool push_all(struct host_request *r, const struct host_channel *ch,
 		struct host_flight *flight;
 		struct fb_port *port;
 
-		if (!is_push(ch, &ends[t->end]) || !bytes)
+		if (!fb_host_is_push(ch, &ends[t->end]) || !bytes)
 			continue;
-		if (!flight_room(r) || !carry(r, ch, lane, s, part, bytes, t->end))
+		if (!fb_host_flight_room(r) || !carry(r, ch, lane, s, part, bytes, t->end))
 			return false;
 		port = ch->out[ends[t->end].link];
 		flight = &r->flights[r->nflights++];
 		*flight = (struct host_flight){.port = port, .begin = from, .end = from + bytes};
 		if (t->value >= 0)
-			flight->end = end_of(r, ch, &ends[t->value], s, part, bytes, from);
+			flight->end = fb_host_end_of(r, ch, &ends[t->value], s, part, bytes, from);
 		port->ops->direct->ticket(port, &flight->ticket);
 	}
 	return true;
@@ -418,108 +265,4 @@ bool fb_host_transfer(struct host_request *r, const struct host_channel *ch,
 		return false;
 	t->phase = BEGIN;
 	return true;
-}
-
-/* --- memory ----------------------------------------------------------------------------------- */
-
-/* Bytes of stage that the lane's steps need at most. */
-static size_t stage_need(const struct host_request *r, const struct host_channel *ch,
-			 const struct host_lane *lane)
-{
-	size_t most = 0;
-
-	for (uint32_t i = 0; i < lane->nsteps; i++) {
-		const struct fb_step *s = &lane->steps[i];
-		size_t need;
-
-		if (s->kind != FB_RUN || !fb_host_is_transfer(ch, s))
-			continue;
-		need = ((size_t)s->nsrc + 1) * (fb_message_bound(&r->geometry, s->count) + 64);
-		most = need > most ? need : most;
-	}
-	return (most + 63) / 64 * 64;
-}
-
-static int open_lane(struct host_lane *lane, size_t ends)
-{
-	struct host_transfer *t = &lane->transfer;
-
-	t->from = calloc(ends + 1, sizeof(*t->from));
-	t->to = calloc(ends + 1, sizeof(*t->to));
-	t->stream = calloc(ends + 1, sizeof(*t->stream));
-	t->tickets = calloc(ends + 1, sizeof(*t->tickets));
-	return t->from && t->to && t->stream && t->tickets ? FB_OK : FB_ENOMEM;
-}
-
-/* Gives each lane its part of the stage. */
-static int open_stage(struct host_request *r)
-{
-	size_t total = 0;
-	char *at;
-
-	for (int c = 0; c < r->nchannels; c++)
-		for (int l = 0; l < r->channels[c].nlanes; l++)
-			total += stage_need(r, &r->channels[c], &r->channels[c].lanes[l]);
-	if (!total)
-		return FB_OK;
-	at = mmap(NULL, total, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (at == MAP_FAILED)
-		return fb_error(FB_ENOMEM, "out of memory for a stage of %zu bytes", total);
-	r->stage = at;
-	r->stage_bytes = total;
-	for (int c = 0; c < r->nchannels; c++)
-		for (int l = 0; l < r->channels[c].nlanes; l++) {
-			struct host_lane *lane = &r->channels[c].lanes[l];
-
-			lane->transfer.stage = at;
-			lane->transfer.stage_bytes = stage_need(r, &r->channels[c], lane);
-			at += lane->transfer.stage_bytes;
-		}
-	return r->far->ops->direct->lend(r->far, r->stage, total);
-}
-
-int fb_host_remote_setup(struct host_request *r)
-{
-	const struct fb_direct_ops *direct = r->far->ops->direct;
-	int rank = r->engine->world->rank, err = FB_OK;
-
-	r->flights = calloc(HOST_FLIGHTS, sizeof(*r->flights));
-	for (int c = 0; r->flights && c < r->nchannels && !err; c++)
-		for (int l = 0; l < r->channels[c].nlanes && !err; l++)
-			err = open_lane(&r->channels[c].lanes[l], r->channels[c].most_ends);
-	if (!r->flights)
-		err = FB_ENOMEM;
-	if (!err)
-		err = open_stage(r);
-	err = fb_world_agree(r->engine->world, err);
-	if (!err)
-		err = direct->expose(r->far, fb_segment_part(r->op->segment, rank),
-				     r->op->segment->part_bytes);
-	if (!err && r->scratch.base)
-		err = direct->expose(r->far, fb_segment_part(&r->scratch, rank),
-				     r->scratch.part_bytes);
-	return err;
-}
-
-void fb_host_remote_teardown(struct host_request *r)
-{
-	const struct fb_direct_ops *direct = r->far->ops->direct;
-
-	if (r->scratch.base)
-		direct->conceal(r->far, fb_segment_part(&r->scratch, r->engine->world->rank),
-				r->scratch.part_bytes);
-	if (r->stage) {
-		direct->take_back(r->far, r->stage, r->stage_bytes);
-		munmap(r->stage, r->stage_bytes);
-	}
-	for (int c = 0; r->channels && c < r->nchannels; c++)
-		for (int l = 0; l < r->channels[c].nlanes; l++) {
-			struct host_transfer *t = &r->channels[c].lanes[l].transfer;
-
-			free(t->from);
-			free(t->to);
-			free(t->stream);
-			free(t->tickets);
-		}
-	free(r->flights);
 }

@@ -277,7 +277,10 @@ const struct fb_direct_ops fb_rdma_direct = {
 };
 
 /* There are no slots. */
-const struct fb_port_ops fb_rdma_direct_ops = {.settled = fb_rdma_settled, .direct = &fb_rdma_direct};
+const struct fb_port_ops fb_rdma_direct_ops = {
+	.settled = fb_rdma_settled,
+	.direct = &fb_rdma_direct,
+};
 
 #else
 

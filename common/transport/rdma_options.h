@@ -60,7 +60,7 @@ void fb_rdma_variant(const struct fb_rdma_settings *settings, char *text, size_t
 	FB_OPTION_INT(s, m.timeout, 0, "rdma-timeout", "N", "14", 1, 31,                           \
 		      "an answer is due within 4.096 us times 2 to the N"),                        \
 	FB_OPTION_INT(s, m.retry, 0, "rdma-retry", "N", "6", 0, 7,                                 \
-		      "packets are sent again so often; 7: on soft-RoCE for ever"),                                          \
+		      "packets are sent again so often; 7: on soft-RoCE for ever"),                \
 	FB_OPTION_INT(s, m.rnr_retry, 0, "rdma-rnr-retry", "N", "7", 0, 7,                         \
 		      "waits for a receiver that is not ready; 7: for ever"),                      \
 	FB_OPTION_U64(s, m.qps, 0, "rdma-qps", "N", "1", 1, 64,                                    \

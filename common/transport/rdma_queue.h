@@ -67,7 +67,7 @@ void fb_rdma_completions_close(struct fb_rdma_completions *completions);
 /*
  * Makes a queue pair in the state INIT. settings give depth, inline bytes and the signalling
  * interval, all cut to what the device has; recv_depth receives are posted for immediate data. The
- * caller fills in peer and host. FB_OK, or FB_ESYS (printed, with the limit that may be the reason).
+ * caller fills in peer and host. FB_OK, or FB_ESYS (printed, with the limit that may be why).
  */
 int fb_rdma_queue_open(struct fb_rdma_completions *completions,
 		       const struct fb_rdma_settings *settings, uint32_t recv_depth,
@@ -113,7 +113,7 @@ struct fb_rdma_request {
 };
 
 /*
- * Adds the request to the list; the caller made sure of room, and of one more for every 8-byte flag.
+ * Adds the request to the list; the caller made sure of room, one for every request and flag.
  * What fits inline is read before fb_rdma_queue_ring() returns, the rest until the request is done.
  * Full lists are posted at once. FB_OK or FB_ESYS (printed).
  */

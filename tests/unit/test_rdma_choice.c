@@ -63,7 +63,8 @@ static void test_gids(void)
 {
 	/* The table of a usual port: each address with both versions, v1 first. */
 	const struct fb_rdma_gid usual[] = {
-		gid(0, LOCAL, FB_RDMA_GID_ROCE_V1, false), gid(1, LOCAL, FB_RDMA_GID_ROCE_V2, false),
+		gid(0, LOCAL, FB_RDMA_GID_ROCE_V1, false),
+		gid(1, LOCAL, FB_RDMA_GID_ROCE_V2, false),
 		gid(2, IPV4, FB_RDMA_GID_ROCE_V1, false), gid(3, IPV4, FB_RDMA_GID_ROCE_V2, false),
 		gid(4, IPV4, FB_RDMA_GID_ROCE_V2, true), gid(5, GLOBAL, FB_RDMA_GID_ROCE_V2, false),
 	};
@@ -71,7 +72,8 @@ static void test_gids(void)
 		gid(0, IPV4, FB_RDMA_GID_ROCE_V2, true), gid(1, IPV4, FB_RDMA_GID_ROCE_V2, false),
 	};
 	const struct fb_rdma_gid routable[] = {
-		gid(0, LOCAL, FB_RDMA_GID_ROCE_V2, false), gid(1, GLOBAL, FB_RDMA_GID_ROCE_V2, false),
+		gid(0, LOCAL, FB_RDMA_GID_ROCE_V2, false),
+		gid(1, GLOBAL, FB_RDMA_GID_ROCE_V2, false),
 	};
 	const struct fb_rdma_gid old[] = {
 		gid(0, LOCAL, FB_RDMA_GID_ROCE_V2, false), gid(1, IPV4, FB_RDMA_GID_ROCE_V1, false),

@@ -5,16 +5,21 @@
 
 . scripts/lib.sh
 
-# The network of one machine: two soft-RoCE devices, rxe0 and rxe1, at the ends of a cable (a pair of
-# interfaces v0 and v1), 10.9.0.1 and 10.9.1.1. Packets between the two really cross the cable:
+# Has ranks believe that they have one processor together, so that they yield while they wait: the
+# device, which is software, needs processors too. Done by a control group's limit, which the
+# programs read and which here limits nobody.
+vm_one_processor() {
+	mount -t tmpfs cgroup /sys/fs/cgroup && echo 100000 100000 >/sys/fs/cgroup/cpu.max
+}
+
+# The network of one machine: two soft-RoCE devices, rxe0 and rxe1, at the ends of a cable (a pair
+# of interfaces v0 and v1), 10.9.0.1 and 10.9.1.1. Packets between the two really cross the cable:
 # without the rules below the kernel would take the short way and the devices would never see them.
 vm_network() {
 	local i mtu=${1:-9000}
 
 	hostname vm0
-	# One processor for the ranks: the other is the device's, which is software. Ranks that
-	# believe to have both would spin where the device waits for its turn.
-	mount -t tmpfs cgroup /sys/fs/cgroup && echo 100000 100000 >/sys/fs/cgroup/cpu.max
+	vm_one_processor
 	ip link set lo up
 	ip link add v0 type veth peer name v1
 	for i in 0 1; do
@@ -51,8 +56,8 @@ ibv_ready() {
 	grep -qs '^0000:0000:0000:0000:0000:ffff:' "/sys/class/infiniband/$1/ports/1/gids/"*
 }
 
-# vm_run SECONDS RANKS PROGRAM...: under $MPI; exit code as scripts/launch's. Ranks yield, since there
-# are few processors and waiting for one that is not running takes a time slice.
+# vm_run SECONDS RANKS PROGRAM...: under $MPI; exit code as scripts/launch's. Ranks yield within
+# MPI too.
 vm_run() {
 	local seconds=$1
 

@@ -32,8 +32,8 @@ esac
 # Without a device rows say so.
 log=${FB_TMP:-/tmp}/no-device
 if [ ! -d /sys/class/infiniband ]; then
-	MPI=openmpi launch 2 $build/bin/all_reduce --engine host --algorithm ring --protocol simple \
-		--transport rdma --bytes 8 --quiet >"$log" 2>&1
+	MPI=openmpi launch 2 $build/bin/all_reduce --engine host --algorithm ring --quiet \
+		--protocol simple --transport rdma --bytes 8 >"$log" 2>&1
 	if grep -q ',skipped,no RDMA device,' "$log"; then
 		echo "PASS vm/no-device"
 	else
@@ -53,7 +53,30 @@ job() {
 		'BEGIN { printf "  machine %s: %.1f s\n", n, b - a }'
 }
 
+# Two machines on one cable, which is a socket. The second only serves the first.
+hosts() {
+	local start=$EPOCHREALTIME shared rc second
+
+	shared=$(mktemp -d "${FB_TMP:-/tmp}/shared.XXXXXX") || return
+	tests/vm/boot -t 600 -c 1 -m 1024 -s "$shared" -n \
+		"stream,id=n0,server=on,addr.type=unix,addr.path=$shared/net;52:54:00:00:00:01" \
+		bash tests/vm/jobs/hosts.sh $build 0 &
+	rc=$!
+	while [ ! -S "$shared/net" ] && kill -0 $rc 2>/dev/null; do sleep 0.1; done
+	tests/vm/boot -t 600 -c 1 -m 1024 -s "$shared" -n \
+		"stream,id=n0,server=off,addr.type=unix,addr.path=$shared/net;52:54:00:00:00:02" \
+		bash tests/vm/jobs/hosts.sh $build 1 &
+	second=$!
+	wait $rc || echo "FAIL vm/hosts: the first machine ended with $?"
+	: >"$shared/end"
+	wait $second
+	awk -v a="$start" -v b="$EPOCHREALTIME" \
+		'BEGIN { printf "  machines hosts: %.1f s\n", b - a }'
+	rm -rf "$shared"
+}
+
 job engine 900 $build
+hosts
 job faults 600 $build
 if [ -x $build-asan/tests/test_rdma ]; then
 	job asan 600 $build-asan

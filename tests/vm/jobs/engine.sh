@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Inside a virtual machine: the rdma transport by itself, then every algorithm over it, each verified
-# against the serial result, on 2, 4 and 8 ranks, alone and mixed with shared memory.
+# Inside a virtual machine: the rdma transport by itself, then every algorithm over it, each
+# verified against the serial result, on 2, 4 and 8 ranks, alone and mixed with shared memory.
 #
 #	engine.sh BUILD
 . tests/vm/lib.sh

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Inside a virtual machine: everything that goes wrong with RDMA devices ends in a message that names
-# the reason, with the right exit code, in time.
+# Inside a virtual machine: everything that goes wrong with RDMA devices ends in a message that
+# names the reason, with the right exit code, in time.
 #
 #	faults.sh BUILD [PATTERN]          only tests whose name matches
 . tests/vm/lib.sh
@@ -59,7 +59,8 @@ fault unknown-device 3 "option --rdma-device: 'mlx5_7' is not accepted: there ar
 fault no-such-gid 3 "option --rdma-gid-index: '77' is not accepted" \
 	one 2 --transport rdma --rdma-gid-index 77
 
-# Addresses that lead nowhere: the queue pairs connect, and packets go to a station that is not there.
+# Addresses that lead nowhere: the queue pairs connect, and packets go to a station that does not
+# exist.
 for i in 0 1; do
 	ip addr add 10.66.$i.1/32 dev v$i
 	ip route add 10.66.$((1 - i)).1/32 dev v$i src 10.66.$i.1 table 10$((i + 3))
@@ -82,18 +83,19 @@ fault mtu-mismatch 3 "option --rdma-mtu: '4096' is not accepted: port rxe1:1 car
 ip link set v1 mtu 9000
 
 fault queue-pairs 5 'no further queue pair|no completion queue' bash -c "
-	mkdir -p /tmp/cg && mount -t cgroup2 none /tmp/cg && echo +rdma >/tmp/cg/cgroup.subtree_control &&
-	mkdir /tmp/cg/few && echo 'rxe0 hca_object=8' >/tmp/cg/few/rdma.max &&
-	echo \$\$ >/tmp/cg/few/cgroup.procs && . tests/vm/lib.sh &&
-	vm_run 90 2 $build/bin/all_reduce ${short[*]} --transport rdma --rdma-device rxe0 --rdma-qps 16"
+	mkdir -p /tmp/cg && mount -t cgroup2 none /tmp/cg &&
+	echo +rdma >/tmp/cg/cgroup.subtree_control && mkdir /tmp/cg/few &&
+	echo 'rxe0 hca_object=8' >/tmp/cg/few/rdma.max && echo \$\$ >/tmp/cg/few/cgroup.procs &&
+	. tests/vm/lib.sh && vm_run 90 2 $build/bin/all_reduce ${short[*]} --transport rdma \
+		--rdma-device rxe0 --rdma-qps 16"
 fault memlock 5 'cannot register .* host memory.*ulimit -l' \
 	setpriv --bounding-set=-ipc_lock --inh-caps=-ipc_lock bash -c ". tests/vm/lib.sh
 	ulimit -l 16
 	vm_run 90 2 $build/bin/all_reduce ${short[*]} --transport rdma"
 
 # While something is under way. The second rank's process alone has rxe1 in its command line.
-long=("${common[@]}" --transport rdma --bytes 1M --min-samples 1000000 --max-samples 1000000 --max-time 60s
-	--verify no)
+long=("${common[@]}" --transport rdma --bytes 1M --min-samples 1000000 --max-samples 1000000
+	--max-time 60s --verify no)
 
 # Waits until packets go across the cable.
 under_way() {
@@ -105,14 +107,31 @@ under_way() {
 		before=$now
 		sleep 0.2
 	done
+	return 1
 }
-(under_way; for p in /proc/[0-9]*; do
-	{ tr '\0' ' ' <"$p/cmdline"; } 2>/dev/null | grep -q '^[^ ]*/all_reduce .*rxe1:1' &&
-		kill -9 "${p#/proc/}"
-done) &
-fault killed 5 'signal 9|[Kk]illed' pair "${long[@]}"
-wait
-(under_way; ip link set v1 down) &
-fault link-down 5 '(the peer did not answer|its port is down).*the own port is' pair "${long[@]}"
-wait
+
+kill_second() {
+	local p
+
+	for p in /proc/[0-9]*; do
+		{ tr '\0' ' ' <"$p/cmdline"; } 2>/dev/null |
+			grep -q '^[^ ]*/all_reduce .*rxe1:1' && kill -9 "${p#/proc/}"
+	done
+}
+
+# during ACTION NAME...: a fault that something brings about while bytes are under way.
+during() {
+	local action=$1
+
+	shift
+	[[ $1 =~ $pattern ]] || return
+	(under_way && $action) &
+	fault "$@"
+	kill $! 2>/dev/null
+	wait $!
+}
+
+during kill_second killed 5 'rank 1 on vm0 .* has died' pair "${long[@]}"
+during "ip link set v1 down" link-down 5 \
+	'(the peer did not answer|its port is down).*the own port is' pair "${long[@]}"
 exit 0

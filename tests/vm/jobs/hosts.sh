@@ -1,0 +1,75 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# Inside each of two virtual machines on one network: plans between two hosts, where nothing is
+# shared and the packets are real. The first starts MPI jobs; the second does what it is told.
+#
+#	hosts.sh BUILD 0|1
+#
+# mpirun starts its daemon on the other machine through the folder that both share: a command is a
+# file there, and so is its result.
+. tests/vm/lib.sh
+build=$1 self=$2
+export MPI=openmpi
+
+hostname "vm$self"
+printf '127.0.0.1 localhost\n10.6.0.1 vm0\n10.6.0.2 vm1\n' >/etc/hosts
+ip link set lo up
+ip addr add "10.6.0.$((self + 1))/24" dev eth0
+ip link set eth0 mtu 1500 up
+rdma link add rxe0 type rxe netdev eth0 || exit
+for ((i = 0; i < 100; i++)); do ibv_ready rxe0 && break; sleep 0.1; done
+vm_one_processor
+
+# The second: runs commands until it is told to end.
+if [ "$self" = 1 ]; then
+	: >/shared/ready
+	while [ ! -e /shared/end ]; do
+		for file in /shared/*.command; do
+			[ -e "$file" ] || continue
+			mv "$file" "${file%command}taken"
+			(cd / && bash "${file%command}taken" </dev/null >"${file%command}out" 2>&1
+			echo $? >"${file%command}code") &
+		done
+		sleep 0.1
+	done
+	exit 0
+fi
+
+# Where both see it: daemons look for it too.
+cat >/shared/rsh <<'END'
+#!/bin/bash
+# What mpirun calls in place of ssh: [options] HOST WORDS..., for the host's shell.
+while [[ $1 == -* ]]; do shift; done
+shift
+name=/shared/$$
+echo "$*" >$name.new
+mv $name.new $name.command
+while [ ! -e $name.code ]; do sleep 0.1; done
+cat $name.out
+exit "$(cat $name.code)"
+END
+chmod +x /shared/rsh
+for ((i = 0; i < 600; i++)); do [ -e /shared/ready ] && break; sleep 0.2; done
+fb_mpi_env openmpi
+unset OMPI_MCA_plm
+export OMPI_MCA_plm_rsh_agent=/shared/rsh OMPI_MCA_mpi_yield_when_idle=1 OMPI_MCA_pml=ob1 \
+	OMPI_MCA_btl=self,vader,tcp OMPI_MCA_btl_tcp_if_include=eth0 \
+	OMPI_MCA_oob_tcp_if_include=eth0
+log=/tmp/log
+
+# across HOSTS RANKS COMMAND...
+across() {
+	timeout -k 5 300 mpirun.openmpi --bind-to none -host "$1" -n "$2" -x FB_TEST_TRANSPORT \
+		-x FB_TEST_EVERY "${@:3}" >$log 2>&1
+}
+
+across vm0:1,vm1:1 2 "$PWD/$build/tests/test_rdma" rxe0
+verdict vm/hosts-transport $? $log
+FB_TEST_TRANSPORT=rdma FB_TEST_EVERY=41 across vm0:1,vm1:1 2 "$PWD/$build/tests/test_host"
+verdict vm/hosts-plans $? $log
+FB_TEST_TRANSPORT=shm+rdma FB_TEST_EVERY=9 across vm0:2,vm1:2 4 "$PWD/$build/tests/test_host" \
+	all_reduce
+verdict vm/hosts-mixed $? $log
+: >/shared/end
+exit 0

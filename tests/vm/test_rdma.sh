@@ -3,7 +3,7 @@
 #
 # RDMA without hardware: virtual machines with soft-RoCE run the transport's tests, all algorithms
 # over it, and what happens when something breaks. 3 minutes on two idle processors.
-# timeout: 1500
+# timeout: 2700
 
 set -u
 . scripts/lib.sh
@@ -75,7 +75,7 @@ hosts() {
 	rm -rf "$shared"
 }
 
-job engine 900 $build
+job engine 1500 $build
 hosts
 job faults 600 $build
 if [ -x $build-asan/tests/test_rdma ]; then

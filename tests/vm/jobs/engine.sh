@@ -20,13 +20,14 @@ check() {
 	echo "  $((SECONDS - start)) s: $(tail -n 1 $log | sed 's/^\(PASS\|FAIL\|SKIP\) //')"
 }
 
+# Of each algorithm and protocol at least one of the nine sizes.
 check transport-2 2 "$build/tests/test_rdma" rxe0
 check transport-3-rails 3 "$build/tests/test_rdma" rxe0:1,rxe1:1
-export FB_TEST_TRANSPORT=rdma FB_TEST_EVERY=5
+export FB_TEST_TRANSPORT=rdma FB_TEST_EVERY=9
 check plans-2 2 "$build/tests/test_host"
-FB_TEST_EVERY=11 check plans-4 4 "$build/tests/test_host"
-FB_TEST_EVERY=27 check plans-8 8 "$build/tests/test_host"
-FB_TEST_EVERY=13 FB_TEST_TRANSPORT=shm+rdma FB_TEST_NODES=2 \
+check plans-4 4 "$build/tests/test_host"
+check plans-8 8 "$build/tests/test_host"
+FB_TEST_EVERY=18 FB_TEST_TRANSPORT=shm+rdma FB_TEST_NODES=2 \
 	check plans-mixed-4 4 "$build/tests/test_host"
 FB_TEST_EVERY=27 FB_TEST_NOTIFY=imm FB_TEST_DEVICE=rxe0:1,rxe1:1 \
 	check plans-imm-rails-3 3 "$build/tests/test_host"

@@ -12,7 +12,8 @@ export MPI=openmpi
 vm_network || exit
 log=/tmp/log
 
-common=(--engine host --algorithm ring --protocol simple --nodes-as 2 --quiet)
+common=(--engine host --algorithm ring --protocol simple --nodes-as 2 --quiet
+	--rdma-timeout 17)
 short=("${common[@]}" --bytes 64K --min-samples 3 --max-samples 5 --max-time 0.1s)
 
 # fault NAME CODE PATTERN COMMAND...: the command must end with the code and say the pattern.

@@ -25,15 +25,12 @@ static int known_to_all(struct fb_rdma *rdma, const char *base, size_t bytes)
 {
 	const struct fb_rdma_exposed *e = find_exposed(rdma, base);
 	bool known = e && e->base == base && e->bytes == bytes;
-	int own = known ? (int)(e - rdma->exposed) : -1, least = own;
-	int facts[2];
-
+	int own = known ? (int)(e - rdma->exposed) : -1;
 	/* The least and (negated) the greatest of all indices in one reduction. */
-	facts[0] = own;
-	facts[1] = -own;
+	int facts[2] = {own, -own};
+
 	MPI_Allreduce(MPI_IN_PLACE, facts, 2, MPI_INT, MPI_MIN, rdma->transport.world->comm);
-	least = facts[0];
-	return least >= 0 && least == -facts[1] ? least : -1;
+	return facts[0] >= 0 && facts[0] == -facts[1] ? facts[0] : -1;
 }
 
 static void free_exposed(struct fb_rdma_exposed *e)

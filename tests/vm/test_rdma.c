@@ -175,7 +175,7 @@ static void test_direct(struct bench *b)
 	char *own = malloc(LONGEST);
 
 	if (!CHECK(area != MAP_FAILED && own))
-		return;
+		exit(1);
 	CHECK_INT(d->expose(b->t, area, AREA), 0);
 	CHECK_INT(d->lend(b->t, own, LONGEST), 0);
 	fb_rdma_count(b->t, &before);

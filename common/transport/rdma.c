@@ -26,7 +26,7 @@ static int agree_with_reason(const struct fb_world *world, int err, char *why, s
 			snprintf(text, sizeof(text), "%s (host %s)", why, world->host);
 	}
 	MPI_Bcast(text, sizeof(text), MPI_CHAR, who, world->comm);
-	snprintf(why, n, "%s", text);
+	snprintf(why, n, "%.*s", (int)n - 1, text);
 	return worst;
 }
 

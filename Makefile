@@ -250,7 +250,7 @@ clean: ## remove everything that was built
 
 help: ## this list
 	@echo 'make [MPI=openmpi|mpich] [CC=] [CFLAGS=] [WERROR=1] [V=1] TARGET'
-	@sed -n 's/^\([a-z][a-z ]*\):.*## \(.*\)/  \1|\2/p' $(firstword $(MAKEFILE_LIST)) | \
+	@sed -n 's/^\([a-z][a-z -]*\):.*## \(.*\)/  \1|\2/p' $(firstword $(MAKEFILE_LIST)) | \
 		awk -F'|' '{ printf "%-12s %s\n", $$1, $$2 }'
 
 -include $(patsubst %.o,%.d,$(call object,$(EVERY_SRC)))

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # RDMA without hardware: virtual machines with soft-RoCE run the transport's tests, all algorithms
-# over it, and what happens when something breaks. 3 minutes on two idle processors.
+# over it, and what happens when something breaks.
 # timeout: 2700
 
 set -u

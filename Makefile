@@ -223,7 +223,7 @@ test: ## set up, build with both MPIs, run all tests and lint
 
 test-rdma: ## the RDMA tests only, in a virtual machine
 	@scripts/setup test
-	@tests/run --no-asan -k '^vm/'
+	@FB_VM_FULL=1 tests/run --no-asan -k '^vm/'
 
 check: tests ## build and run the unit tests only
 	@tests/run --unit --no-build

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Zero copy over a network: what an engine needs beside acquire and peek to let a device write
- * into, or read from, the peer's own buffers. (Over shared memory the engine does that itself, shm.h.)
+ * into, or read from, the peer's own buffers. (Over shared memory the engine does that itself,
+ * shm.h.)
  *
  * Places are named by this rank's addresses: memory that all ranks have laid out alike is exposed
  * by all of them at once, and "the peer's byte at my address p" is the byte of the peer's memory

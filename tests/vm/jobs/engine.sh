@@ -20,14 +20,16 @@ check() {
 	echo "  $((SECONDS - start)) s: $(tail -n 1 $log | sed 's/^\(PASS\|FAIL\|SKIP\) //')"
 }
 
-# Every n-th case: on 2 ranks that is each algorithm with each protocol, else each algorithm.
+# Every n-th case: on 2 ranks that is each algorithm with each protocol, else each algorithm. Without
+# FB_VM_FULL, which `make test-rdma` sets, half of it, to keep `make test` short.
+thin=${FB_VM_FULL:-2}
 check transport-2 2 "$build/tests/test_rdma" rxe0
 check transport-3-rails 3 "$build/tests/test_rdma" rxe0:1,rxe1:1
-export FB_TEST_TRANSPORT=rdma FB_TEST_EVERY=9
+export FB_TEST_TRANSPORT=rdma FB_TEST_EVERY=$((9 * thin))
 check plans-2 2 "$build/tests/test_host"
-FB_TEST_EVERY=18 check plans-4 4 "$build/tests/test_host"
-FB_TEST_EVERY=25 check plans-8 8 "$build/tests/test_host"
-FB_TEST_EVERY=25 FB_TEST_TRANSPORT=shm+rdma FB_TEST_NODES=2 \
+FB_TEST_EVERY=$((18 * thin)) check plans-4 4 "$build/tests/test_host"
+FB_TEST_EVERY=$((25 * thin)) check plans-8 8 "$build/tests/test_host"
+FB_TEST_EVERY=$((25 * thin)) FB_TEST_TRANSPORT=shm+rdma FB_TEST_NODES=2 \
 	check plans-mixed-4 4 "$build/tests/test_host"
-FB_TEST_EVERY=50 FB_TEST_NOTIFY=imm FB_TEST_DEVICE=rxe0:1,rxe1:1 \
+FB_TEST_EVERY=$((50 * thin)) FB_TEST_NOTIFY=imm FB_TEST_DEVICE=rxe0:1,rxe1:1 \
 	check plans-imm-rails-3 3 "$build/tests/test_host"

@@ -20,7 +20,7 @@ check() {
 	echo "  $((SECONDS - start)) s: $(tail -n 1 $log | sed 's/^\(PASS\|FAIL\|SKIP\) //')"
 }
 
-# Every n-th case: on 2 ranks that is each algorithm with each protocol, else each algorithm. Without
+# Every n-th case: on 2 ranks each algorithm with each protocol, else each algorithm. Without
 # FB_VM_FULL, which `make test-rdma` sets, half of it, to keep `make test` short.
 thin=${FB_VM_FULL:-2}
 check transport-2 2 "$build/tests/test_rdma" rxe0

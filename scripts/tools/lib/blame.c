@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Naming slow nodes and links; see blame.h. */
+#include "scripts/tools/lib/blame.h"
+#include "common/error.h"
+#include "common/stats.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* As usual for outliers; and what makes a mad a standard deviation. */
+static const double scatter_factor = 4, mad_scale = 1.4826;
+
+struct work {
+	const struct fb_blame_set *set;
+	size_t nsets;
+	bool *active;	    /* [nsets]: has a time, and no node named so far */
+	double *x, *scratch; /* [nsets], [2 * nsets] */
+};
+
+static bool contains(const struct fb_blame_set *set, size_t node)
+{
+	for (size_t i = 0; i < set->count; i++)
+		if (set->node[i] == node)
+			return true;
+	return false;
+}
+
+/* Sorted into work->x: times of active sets with (or without) a node, or of all. */
+static size_t collect(const struct work *work, size_t node, bool with)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < work->nsets; i++)
+		if (work->active[i] && contains(&work->set[i], node) == with)
+			work->x[n++] = work->set[i].time;
+	fb_sort(work->x, n, work->scratch);
+	return n;
+}
+
+static size_t collect_all(const struct work *work)
+{
+	return collect(work, (size_t)-1, false);
+}
+
+/* The time of a set that nothing impairs. With 3 nodes, two of the 3 pairs may hold a slow one. */
+static double reference(const struct work *work)
+{
+	size_t n = collect_all(work);
+
+	return n ? work->x[(n - 1) / 3] : (double)NAN;
+}
+
+/* The time above which a set is not like x[0 .. n), which is sorted; x is spoilt. */
+static double limit_of(const struct work *work, size_t n, double threshold)
+{
+	double median = fb_sorted_median(work->x, n), scatter;
+
+	for (size_t i = 0; i < n; i++)
+		work->x[i] = fabs(work->x[i] - median);
+	scatter = scatter_factor * mad_scale * fb_median(work->x, n, work->scratch);
+	return median + fmax(threshold * median, scatter);
+}
+
+/* Sets the scores of all nodes not named yet; returns the one that scores highest, or nnodes. */
+static size_t score(const struct work *work, struct fb_blame_node *node, size_t nnodes)
+{
+	double base = reference(work);
+	size_t worst = nnodes;
+
+	for (size_t i = 0; i < nnodes; i++) {
+		size_t n;
+
+		if (node[i].slow)
+			continue;
+		n = collect(work, i, true);
+		if (n < 2)
+			continue;
+		node[i].score = work->x[(n - 1) / 2] / base;
+		if (worst == nnodes || node[i].score > node[worst].score)
+			worst = i;
+	}
+	return worst;
+}
+
+/* Names the worst node and takes its sets away. Returns whether there was one. */
+static bool name_one(const struct work *work, double threshold, struct fb_blame_node *node,
+		     size_t nnodes)
+{
+	size_t worst = score(work, node, nnodes), n;
+	double base = reference(work);
+
+	if (worst == nnodes)
+		return false;
+	n = collect(work, worst, false);
+	if (n == 0 || node[worst].score * base <= limit_of(work, n, threshold))
+		return false;
+	node[worst].slow = true;
+	for (size_t i = 0; i < work->nsets; i++)
+		if (contains(&work->set[i], worst))
+			work->active[i] = false;
+	return true;
+}
+
+static void judge(struct work *work, double threshold, struct fb_blame_node *node, size_t nnodes,
+		  bool *slow_set)
+{
+	double limit;
+	size_t n;
+
+	for (size_t i = 0; i < work->nsets; i++)
+		work->active[i] = isfinite(work->set[i].time);
+	for (size_t i = 0; i < nnodes; i++)
+		node[i] = (struct fb_blame_node){
+			.sets = collect(work, i, true),
+			.score = (double)NAN,
+		};
+	while (name_one(work, threshold, node, nnodes))
+		;
+	n = collect_all(work);
+	limit = n ? limit_of(work, n, threshold) : (double)INFINITY;
+	for (size_t i = 0; i < work->nsets; i++)
+		slow_set[i] = work->active[i] && work->set[i].time > limit;
+}
+
+int fb_blame(const struct fb_blame_set *set, size_t nsets, double threshold,
+	     struct fb_blame_node *node, size_t nnodes, bool *slow_set)
+{
+	struct work work = {
+		.set = set,
+		.nsets = nsets,
+		.active = malloc((nsets + 1) * sizeof(*work.active)),
+		.x = malloc((nsets + 1) * sizeof(*work.x)),
+		.scratch = malloc((nsets + 1) * 2 * sizeof(*work.scratch)),
+	};
+	int err = FB_OK;
+
+	if (work.active && work.x && work.scratch)
+		judge(&work, threshold, node, nnodes, slow_set);
+	else
+		err = fb_error(FB_ENOMEM, "out of memory for %zu sets of nodes", nsets);
+	free(work.scratch);
+	free(work.x);
+	free(work.active);
+	return err;
+}

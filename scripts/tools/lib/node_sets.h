@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Results of sets of nodes: folders that hold, beside result files, a file nodes.txt with the
+ * names of the nodes that the ranks ran on, one a line (scripts/slurm writes them).
+ */
+#ifndef FB_SCRIPTS_TOOLS_LIB_NODE_SETS_H
+#define FB_SCRIPTS_TOOLS_LIB_NODE_SETS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct fb_node_set {
+	char *path;
+	size_t *node; /* [count]: into fb_node_sets.name */
+	size_t count, capacity;
+};
+
+/* What one set measured of one experiment. */
+struct fb_node_time {
+	char *key;	/* the row's key columns: equal for equal experiments */
+	uint64_t bytes; /* of that key */
+	size_t set;	/* into fb_node_sets.set */
+	double us;	/* one launch's median */
+};
+
+struct fb_node_sets {
+	char **name; /* [nnames], in the order in which they were met */
+	size_t nnames;
+	struct fb_node_set *set; /* [nsets], by path */
+	size_t nsets, without;	 /* `without`: sets that have no row with a time yet */
+	struct fb_node_time *time; /* [ntimes], by key, then set */
+	size_t ntimes, capacity;
+};
+
+/*
+ * Adds all sets below a folder, however deep. Rows count that have a time (status ok or few).
+ * Returns 0, FB_EINPUT (no such folder, no nodes.txt below it, an unusable file; printed) or
+ * FB_ENOMEM (printed). What was read so far stays.
+ */
+int fb_node_sets_read(struct fb_node_sets *sets, const char *folder);
+
+/*
+ * For each set, in out[0 .. nsets), how slow it was in experiments of low .. high bytes: the
+ * median over experiments of its time (the median of its launches) by the median of all sets;
+ * NAN for a set without any. Sets *experiments to how many there were. Only experiments that
+ * at least two sets have count. Returns 0 or FB_ENOMEM (printed).
+ */
+int fb_node_sets_ratios(const struct fb_node_sets *sets, uint64_t low, uint64_t high, double *out,
+			size_t *experiments);
+
+/* Safe on a zeroed structure. */
+void fb_node_sets_free(struct fb_node_sets *sets);
+
+#endif

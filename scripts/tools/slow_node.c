@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * slow_node: which node is slow, from one study run on many pairs of nodes, as scripts/slurm/submit
+ * --permute does. How it is found is said in lib/blame.h.
+ *
+ * Small, medium and large messages are judged apart: a port that negotiated half its rate is seen
+ * in large ones only, a processor that dozes off in small ones, and a mean over all sizes would
+ * hide either.
+ */
+#include "common/error.h"
+#include "common/option.h"
+#include "common/version.h"
+#include "scripts/tools/lib/arguments.h"
+#include "scripts/tools/lib/blame.h"
+#include "scripts/tools/lib/node_sets.h"
+
+#include <csv.h>
+#include <math.h>
+#include <stdlib.h>
+
+struct settings {
+	double threshold;
+	bool help, version;
+};
+
+#define FLAG(field, short_, name, help)                                                            \
+	FB_OPTION_FLAG(struct settings, field, short_, name, help)
+
+static const struct fb_option table[] = {
+	FB_OPTION_GROUP("What counts"),
+	FB_OPTION_RATIO(struct settings, threshold, 't', "threshold", "10%", 1e-3, 100,
+			"how much slower than the others a node has to be"),
+	FB_OPTION_GROUP("Other"),
+	FLAG(help, 'h', "help", "this text"),
+	FLAG(version, 'V', "version", "version and revision"),
+	FB_OPTION_END,
+};
+
+static const char description[] =
+	"slow_node [option...] DIR\n\n"
+	"Reads the results of one study on many sets of nodes, as scripts/slurm/submit --permute "
+	"makes them, and names nodes with which most sets are slow, and sets that are slow though "
+	"none of their nodes is. 1.00 is the time of an unimpaired set; small, medium and large "
+	"messages are judged apart.\n\n"
+	"Exit code: 0 none is slow; 1 some are; 3 the input cannot be used; 4 cannot be told: "
+	"nodes that are in fewer than two sets with times, or no two sets without a common node.";
+
+static const struct tier {
+	const char *title, *phrase;
+	uint64_t low, high; /* bytes */
+} tiers[] = {
+	{"to 4K", "up to 4K", 0, 4096},
+	{"to 256K", "of 4K to 256K", 4097, 262144},
+	{"above", "above 256K", 262145, UINT64_MAX},
+};
+enum { TIERS = sizeof(tiers) / sizeof(tiers[0]) };
+
+/* What is known of one tier. */
+struct finding {
+	size_t experiments;
+	double *ratio;		    /* [nsets] */
+	bool *slow_set;		    /* [nsets] */
+	struct fb_blame_node *node; /* [nnames] */
+};
+
+struct analysis {
+	struct fb_node_sets sets;
+	struct finding tier[TIERS];
+};
+
+static int judge_tier(const struct fb_node_sets *sets, const struct tier *tier, double threshold,
+		      struct finding *finding)
+{
+	struct fb_blame_set *set = calloc(sets->nsets + 1, sizeof(*set));
+	int err;
+
+	finding->ratio = calloc(sets->nsets + 1, sizeof(*finding->ratio));
+	finding->slow_set = calloc(sets->nsets + 1, sizeof(*finding->slow_set));
+	finding->node = calloc(sets->nnames + 1, sizeof(*finding->node));
+	if (!set || !finding->ratio || !finding->slow_set || !finding->node) {
+		err = fb_error(FB_ENOMEM, "out of memory for %zu sets", sets->nsets);
+		goto free_set;
+	}
+	err = fb_node_sets_ratios(sets, tier->low, tier->high, finding->ratio,
+				  &finding->experiments);
+	if (err)
+		goto free_set;
+	for (size_t i = 0; i < sets->nsets; i++)
+		set[i] = (struct fb_blame_set){
+			.node = sets->set[i].node,
+			.count = sets->set[i].count,
+			.time = finding->ratio[i],
+		};
+	err = fb_blame(set, sets->nsets, threshold, finding->node, sets->nnames,
+		       finding->slow_set);
+free_set:
+	free(set);
+	return err;
+}
+
+/* Whether a node's sets say anything, in any tier. */
+static bool is_known(const struct analysis *a, size_t node)
+{
+	for (size_t t = 0; t < TIERS; t++)
+		if (a->tier[t].experiments && isfinite(a->tier[t].node[node].score))
+			return true;
+	return false;
+}
+
+static bool is_slow(const struct analysis *a, size_t node)
+{
+	for (size_t t = 0; t < TIERS; t++)
+		if (a->tier[t].node[node].slow)
+			return true;
+	return false;
+}
+
+static void print_table(const struct analysis *a)
+{
+	printf("%-24s %5s", "node", "sets");
+	for (size_t t = 0; t < TIERS; t++)
+		if (a->tier[t].experiments)
+			printf(" %9s", tiers[t].title);
+	printf("\n");
+	for (size_t i = 0; i < a->sets.nnames; i++) {
+		size_t sets = 0;
+
+		for (size_t t = 0; t < TIERS; t++)
+			if (a->tier[t].node[i].sets > sets)
+				sets = a->tier[t].node[i].sets;
+		printf("%-24s %5zu", a->sets.name[i], sets);
+		for (size_t t = 0; t < TIERS; t++) {
+			if (!a->tier[t].experiments)
+				continue;
+			if (isfinite(a->tier[t].node[i].score))
+				printf(" %8.2f%c", a->tier[t].node[i].score,
+				       a->tier[t].node[i].slow ? '*' : ' ');
+			else
+				printf(" %8s ", "-");
+		}
+		printf("%s\n", is_slow(a, i) ? "  slow" : "");
+	}
+	printf("\n");
+}
+
+/* "h0 h2": prints the names of a set's nodes. */
+static void print_set(const struct fb_node_sets *sets, const struct fb_node_set *set)
+{
+	for (size_t i = 0; i < set->count; i++)
+		printf(" %s", sets->name[set->node[i]]);
+}
+
+/* Prints the verdicts; returns how many there are. */
+static size_t print_verdicts(const struct analysis *a)
+{
+	size_t found = 0;
+
+	for (size_t i = 0; i < a->sets.nnames; i++)
+		for (size_t t = 0; t < TIERS; t++) {
+			const struct fb_blame_node *node = &a->tier[t].node[i];
+
+			if (!node->slow)
+				continue;
+			found++;
+			printf("slow node: %s, %.2f times the time of other nodes, messages %s\n",
+			       a->sets.name[i], node->score, tiers[t].phrase);
+		}
+	for (size_t i = 0; i < a->sets.nsets; i++)
+		for (size_t t = 0; t < TIERS; t++) {
+			if (!a->tier[t].slow_set[i])
+				continue;
+			found++;
+			printf("slow together:");
+			print_set(&a->sets, &a->sets.set[i]);
+			printf(", though not with others, messages %s\n", tiers[t].phrase);
+		}
+	return found;
+}
+
+static int report(const struct analysis *a)
+{
+	size_t unknown = 0, found;
+
+	printf("%zu nodes, %zu sets", a->sets.nnames, a->sets.nsets);
+	if (a->sets.without)
+		printf(", %zu of them without a time", a->sets.without);
+	printf("\n\n");
+	print_table(a);
+	found = print_verdicts(a);
+	for (size_t i = 0; i < a->sets.nnames; i++)
+		unknown += is_known(a, i) ? 0 : 1;
+	if (unknown || a->sets.nnames < 3)
+		printf("cannot tell for %zu of %zu nodes: each has to be in two sets or more, "
+		       "and there have to be three nodes\n",
+		       a->sets.nnames < 3 ? a->sets.nnames : unknown, a->sets.nnames);
+	else if (!found)
+		printf("no node is slow\n");
+	if (fflush(stdout) || ferror(stdout))
+		return FB_EXIT_FAULT;
+	if (found)
+		return FB_EXIT_REGRESSION;
+	return unknown || a->sets.nnames < 3 ? FB_EXIT_UNSURE : FB_EXIT_OK;
+}
+
+static int analyse(const struct settings *settings, const char *folder)
+{
+	struct analysis a = {0};
+	int err = fb_node_sets_read(&a.sets, folder), code;
+
+	for (size_t t = 0; t < TIERS && !err; t++)
+		err = judge_tier(&a.sets, &tiers[t], settings->threshold, &a.tier[t]);
+	code = err ? fb_exit_code(err) : report(&a);
+	for (size_t t = 0; t < TIERS; t++) {
+		free(a.tier[t].ratio);
+		free(a.tier[t].slow_set);
+		free(a.tier[t].node);
+	}
+	fb_node_sets_free(&a.sets);
+	return code;
+}
+
+int main(int argc, char **argv)
+{
+	struct settings settings = {0};
+	const struct fb_option_chain chain = {.table = table, .values = &settings};
+	const struct fb_option_about about = {
+		.program = "slow_node",
+		.summary = "which node is slow",
+		.description = description,
+		.version = fb_version_text(),
+	};
+	size_t count = fb_arguments_split(table, argc, argv);
+
+	if (fb_option_parse(&chain, argc - (int)count, argv, stderr))
+		return FB_EXIT_INPUT;
+	if (settings.help) {
+		fb_option_help(&chain, &about, stdout);
+		return FB_EXIT_OK;
+	}
+	if (settings.version) {
+		printf("slow_node (fabricbench) %s, revision %s, libcsv %d.%d\n",
+		       fb_version_text(), fb_version_revision(), CSV_MAJOR, CSV_MINOR);
+		return FB_EXIT_OK;
+	}
+	if (count != 1) {
+		fb_error(FB_EINPUT, "%zu folders: expected one results folder; see --help", count);
+		return FB_EXIT_INPUT;
+	}
+	return analyse(&settings, argv[argc - 1]);
+}

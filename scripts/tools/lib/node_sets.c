@@ -2,12 +2,11 @@
 /* Reading the results of sets of nodes; see node_sets.h. */
 #include "scripts/tools/lib/node_sets.h"
 #include "common/error.h"
-#include "common/stats.h"
 #include "scripts/tools/lib/results.h"
 
 #include <dirent.h>
 #include <errno.h>
-#include <math.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -139,13 +138,26 @@ static int add_times(struct fb_node_sets *sets, const struct fb_results *results
 	return err;
 }
 
-/* Result files come as the first rows do; facts and samples alone say nothing yet. */
-static int is_result_file(const struct dirent *entry)
+static int is_csv(const struct dirent *entry)
 {
-	const char *name = entry->d_name, *end = strrchr(name, '.');
+	const char *end = strrchr(entry->d_name, '.');
 
-	return end && !strcmp(end, ".csv") && strcmp(name, "environment.csv") &&
-	       strcmp(name, "samples.csv");
+	return end && !strcmp(end, ".csv");
+}
+
+/* Facts, samples and a sweep's own records lie beside results; and a file may be empty still. */
+static bool is_result_file(const char *path)
+{
+	static const char begin[] = "schema,run,";
+	char bytes[sizeof(begin)] = "";
+	FILE *file = fopen(path, "r");
+	bool is;
+
+	if (!file)
+		return false;
+	is = fgets(bytes, sizeof(bytes), file) && !strcmp(bytes, begin);
+	fclose(file);
+	return is;
 }
 
 static int read_rows(struct fb_node_sets *sets, size_t set)
@@ -153,14 +165,14 @@ static int read_rows(struct fb_node_sets *sets, size_t set)
 	struct fb_results results = {0};
 	struct dirent **entries;
 	char *path = NULL;
-	int n = scandir(sets->set[set].path, &entries, is_result_file, alphasort), err = FB_OK;
+	int n = scandir(sets->set[set].path, &entries, is_csv, alphasort), err = FB_OK;
 
 	if (n < 0)
 		return fb_error(FB_EINPUT, "%s: %s", sets->set[set].path, strerror(errno));
 	for (int i = 0; i < n; i++) {
 		if (!err && asprintf(&path, "%s/%s", sets->set[set].path, entries[i]->d_name) < 0)
 			err = fb_error(FB_ENOMEM, "out of memory for a path");
-		else if (!err)
+		else if (!err && is_result_file(path))
 			err = fb_results_read(&results, path);
 		free(path);
 		path = NULL;

@@ -101,8 +101,9 @@ check_nodes() {
 check_words() {
 	local w
 
-	for w in $extra; do
-		[[ $w =~ ^-[A-Za-z0-9_.,:+@/=-]+$ ]] ||
+	read -ra extra_words <<<"$extra"
+	for w in "${extra_words[@]}"; do
+		[[ $w =~ ^-[][A-Za-z0-9_.,:+@/=-]+$ ]] ||
 			refuse "--extra '$w': accepted are options of sbatch, as --mem=0"
 	done
 	[ -z "$constraint" ] || [[ $constraint =~ ^[A-Za-z0-9_.\&\|\(\)\*\[\]-]+$ ]] ||

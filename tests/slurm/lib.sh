@@ -6,7 +6,7 @@
 
 . scripts/lib.sh
 . tests/shell/lib.sh
-export FB_CLUSTER=$FB_TMP/cluster
+export FB_CLUSTER=$FB_TMP/cluster FB_HOSTS=$FB_TMP/cluster/hosts
 cluster=tests/slurm/cluster
 submit=scripts/slurm/submit
 

@@ -109,6 +109,17 @@ static void test_several(void)
 	CHECK_INT(p.found[0].sets, 4);
 }
 
+/* Two nodes are left when the third has gone; 20% between them is nothing, 60% is. */
+static void test_few(void)
+{
+	struct pairs p;
+
+	make_pairs(&p, 4, (const double[]){1, 1.2, 100, 1});
+	CHECK_INT(slow_nodes(&p), 1u << 2);
+	make_pairs(&p, 4, (const double[]){1, 1.6, 100, 1});
+	CHECK_INT(slow_nodes(&p), 1u << 1 | 1u << 2);
+}
+
 /* Too little to judge by: nobody is named, and the score says so. */
 static void test_little(void)
 {
@@ -166,6 +177,7 @@ int main(void)
 {
 	test_one();
 	test_several();
+	test_few();
 	test_little();
 	test_noise();
 	return check_done("test_blame");

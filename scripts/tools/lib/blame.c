@@ -10,6 +10,9 @@
 /* As usual for outliers; and what makes a mad a standard deviation. */
 static const double scatter_factor = 4, mad_scale = 1.4826;
 
+/* Of fewer sets the scatter says nothing; the excess must then be that many thresholds. */
+enum { SETS_MIN = 3, FACTOR_FEW = 5 };
+
 struct work {
 	const struct fb_blame_set *set;
 	size_t nsets;
@@ -55,6 +58,8 @@ static double limit_of(const struct work *work, size_t n, double threshold)
 {
 	double median = fb_sorted_median(work->x, n), scatter;
 
+	if (n < SETS_MIN)
+		return median * (1 + FACTOR_FEW * threshold);
 	for (size_t i = 0; i < n; i++)
 		work->x[i] = fabs(work->x[i] - median);
 	scatter = scatter_factor * mad_scale * fb_median(work->x, n, work->scratch);

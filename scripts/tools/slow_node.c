@@ -23,8 +23,7 @@ struct settings {
 	bool help, version;
 };
 
-#define FLAG(field, short_, name, help)                                                            \
-	FB_OPTION_FLAG(struct settings, field, short_, name, help)
+#define FLAG(field, short_, name, help) FB_OPTION_FLAG(struct settings, field, short_, name, help)
 
 static const struct fb_option table[] = {
 	FB_OPTION_GROUP("What counts"),
@@ -91,8 +90,7 @@ static int judge_tier(const struct fb_node_sets *sets, const struct tier *tier, 
 			.count = sets->set[i].count,
 			.time = finding->ratio[i],
 		};
-	err = fb_blame(set, sets->nsets, threshold, finding->node, sets->nnames,
-		       finding->slow_set);
+	err = fb_blame(set, sets->nsets, threshold, finding->node, sets->nnames, finding->slow_set);
 free_set:
 	free(set);
 	return err;
@@ -238,8 +236,8 @@ int main(int argc, char **argv)
 		return FB_EXIT_OK;
 	}
 	if (settings.version) {
-		printf("slow_node (fabricbench) %s, revision %s, libcsv %d.%d\n",
-		       fb_version_text(), fb_version_revision(), CSV_MAJOR, CSV_MINOR);
+		printf("slow_node (fabricbench) %s, revision %s, libcsv %d.%d\n", fb_version_text(),
+		       fb_version_revision(), CSV_MAJOR, CSV_MINOR);
 		return FB_EXIT_OK;
 	}
 	if (count != 1) {

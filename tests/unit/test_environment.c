@@ -163,6 +163,7 @@ static void test_variables(void)
 		(char[]){"LD_PRELOAD="},
 		(char[]){"SLURM_JOB_ID=17"},
 		(char[]){"SLURM_CPUS_PER_TASK=4"},
+		(char[]){"SLURM_TOPOLOGY_ADDR=top.left.h0"},
 		(char[]){"OMP_NUM_THREADS=2"},
 		(char[]){"FB_NOTE=a\nb=c"},
 		(char[]){"PATH=/hidden1"},
@@ -196,13 +197,14 @@ static void test_variables(void)
 	CHECK_STR(fb_facts_get(&facts, "variable.LD_PRELOAD"), "(empty)");
 	CHECK_STR(fb_facts_get(&facts, "variable.SLURM_JOB_ID"), "17");
 	CHECK_STR(fb_facts_get(&facts, "variable.SLURM_CPUS_PER_TASK"), "4");
+	CHECK_STR(fb_facts_get(&facts, "variable.SLURM_TOPOLOGY_ADDR"), "top.left.h0");
 	CHECK_STR(fb_facts_get(&facts, "variable.FB_NOTE"), "a b=c");
 	for (size_t i = 0; i < facts.count; i++) {
 		CHECK(!strstr(facts.item[i].value, "hidden"));
 		withheld += !strcmp(facts.item[i].value, "(withheld)");
 	}
 	CHECK_INT(withheld, 9);
-	CHECK_INT(facts.count, 9 + 9);
+	CHECK_INT(facts.count, 9 + 10);
 	CHECK(!fb_environment_secret("NCCL_ALGO", "Ring"));
 	CHECK(!fb_environment_secret("UCX_TLS", "tcp://host:1"));
 	CHECK(fb_environment_secret("ncclKey", "x"));

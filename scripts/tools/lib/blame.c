@@ -16,7 +16,7 @@ enum { SETS_MIN = 3, FACTOR_FEW = 5 };
 struct work {
 	const struct fb_blame_set *set;
 	size_t nsets;
-	bool *active;	    /* [nsets]: has a time, and no node named so far */
+	bool *active;	     /* [nsets]: has a time, and no node named so far */
 	double *x, *scratch; /* [nsets], [2 * nsets] */
 };
 

@@ -266,8 +266,10 @@ int fb_node_sets_read(struct fb_node_sets *sets, const char *folder)
 	int err = walk(sets, folder);
 
 	if (!err && sets->nsets == before)
-		err = fb_error(FB_EINPUT, "%s: no folder with a file %s: expected results that "
-			       "scripts/slurm/submit --permute made", folder, names_file);
+		err = fb_error(FB_EINPUT,
+			       "%s: no folder with a file %s: expected results that "
+			       "scripts/slurm/submit --permute made",
+			       folder, names_file);
 	if (sets->ntimes)
 		qsort(sets->time, sets->ntimes, sizeof(*sets->time), compare_times);
 	return err;

@@ -26,8 +26,8 @@ struct fb_node_time {
 struct fb_node_sets {
 	char **name; /* [nnames], in the order in which they were met */
 	size_t nnames;
-	struct fb_node_set *set; /* [nsets], by path */
-	size_t nsets, without;	 /* `without`: sets that have no row with a time yet */
+	struct fb_node_set *set;   /* [nsets], by path */
+	size_t nsets, without;	   /* `without`: sets that have no row with a time yet */
 	struct fb_node_time *time; /* [ntimes], by key, then set */
 	size_t ntimes, capacity;
 };

@@ -41,8 +41,9 @@ static const char description[] =
 	"makes them, and names nodes with which most sets are slow, and sets that are slow though "
 	"none of their nodes is. 1.00 is the time of an unimpaired set; small, medium and large "
 	"messages are judged apart.\n\n"
-	"Exit code: 0 none is slow; 1 some are; 3 the input cannot be used; 4 cannot be told: "
-	"nodes that are in fewer than two sets with times, or no two sets without a common node.";
+	"Exit code: 0 none is slow; 1 some are; 3 the input cannot be used; 4 not sure: a node "
+	"that luck alone may have made look slow, two that are slow together only, or nodes in "
+	"fewer than two sets with times.";
 
 static const struct tier {
 	const char *title, *phrase;
@@ -148,56 +149,71 @@ static void print_set(const struct fb_node_sets *sets, const struct fb_node_set 
 		printf(" %s", sets->name[set->node[i]]);
 }
 
-/* Prints the verdicts; returns how many there are. */
-static size_t print_verdicts(const struct analysis *a)
+/* How much is certain: what slow_node ends with follows from it. */
+struct verdicts {
+	size_t sure, suspected;
+};
+
+static void print_node(const char *name, const struct fb_blame_node *node, const char *phrase,
+		       struct verdicts *verdicts)
 {
-	size_t found = 0;
+	bool sure = node->chance <= FB_BLAME_SURE;
+
+	printf("%s: %s, %.2f times the time of other nodes, messages %s\n",
+	       sure ? "slow node" : "perhaps slow", name, node->score, phrase);
+	if (!sure)
+		printf("  luck alone would name a node so in %.0f%% of such runs: more rounds "
+		       "tell\n",
+		       100 * node->chance);
+	verdicts->sure += sure ? 1 : 0;
+	verdicts->suspected += sure ? 0 : 1;
+}
+
+static struct verdicts print_verdicts(const struct analysis *a)
+{
+	struct verdicts verdicts = {0};
 
 	for (size_t i = 0; i < a->sets.nnames; i++)
-		for (size_t t = 0; t < TIERS; t++) {
-			const struct fb_blame_node *node = &a->tier[t].node[i];
-
-			if (!node->slow)
-				continue;
-			found++;
-			printf("slow node: %s, %.2f times the time of other nodes, messages %s\n",
-			       a->sets.name[i], node->score, tiers[t].phrase);
-		}
+		for (size_t t = 0; t < TIERS; t++)
+			if (a->tier[t].node[i].slow)
+				print_node(a->sets.name[i], &a->tier[t].node[i], tiers[t].phrase,
+					   &verdicts);
 	for (size_t i = 0; i < a->sets.nsets; i++)
 		for (size_t t = 0; t < TIERS; t++) {
 			if (!a->tier[t].slow_set[i])
 				continue;
-			found++;
+			verdicts.suspected++;
 			printf("slow together:");
 			print_set(&a->sets, &a->sets.set[i]);
 			printf(", though not with others, messages %s\n", tiers[t].phrase);
 		}
-	return found;
+	return verdicts;
 }
 
 static int report(const struct analysis *a)
 {
-	size_t unknown = 0, found;
+	size_t unknown = 0;
+	struct verdicts verdicts;
 
 	printf("%zu nodes, %zu sets", a->sets.nnames, a->sets.nsets);
 	if (a->sets.without)
 		printf(", %zu of them without a time", a->sets.without);
 	printf("\n\n");
 	print_table(a);
-	found = print_verdicts(a);
+	verdicts = print_verdicts(a);
 	for (size_t i = 0; i < a->sets.nnames; i++)
-		unknown += is_known(a, i) ? 0 : 1;
-	if (unknown || a->sets.nnames < 3)
+		unknown += is_known(a, i) && a->sets.nnames >= 3 ? 0 : 1;
+	if (unknown)
 		printf("cannot tell for %zu of %zu nodes: each has to be in two sets or more, "
 		       "and there have to be three nodes\n",
-		       a->sets.nnames < 3 ? a->sets.nnames : unknown, a->sets.nnames);
-	else if (!found)
+		       unknown, a->sets.nnames);
+	else if (verdicts.sure + verdicts.suspected == 0)
 		printf("no node is slow\n");
 	if (fflush(stdout) || ferror(stdout))
 		return FB_EXIT_FAULT;
-	if (found)
+	if (verdicts.sure)
 		return FB_EXIT_REGRESSION;
-	return unknown || a->sets.nnames < 3 ? FB_EXIT_UNSURE : FB_EXIT_OK;
+	return unknown || verdicts.suspected ? FB_EXIT_UNSURE : FB_EXIT_OK;
 }
 
 static int analyse(const struct settings *settings, const char *folder)

@@ -75,11 +75,11 @@ on "$results/submit.sh" >/dev/null || fail "submit.sh"
 slow=$FB_TMP/slow
 cat >"$FB_TMP/link.study" <<-'END'
 	canary none
-	all_reduce --engine=mpi --bytes=512K,1M --max-time=100ms --min-samples=3 --max-samples=5
+	all_reduce --engine=mpi --bytes=1M --max-time=100ms --min-samples=3 --max-samples=5
 END
 if tests/netns/hosts sh h2 tc qdisc add dev eth0 root tbf rate 40mbit burst 32kb latency 400ms \
 	2>"$FB_TMP/why"; then
-	submit_job "$FB_TMP/link.study" --nodes 4 --permute 3 --time 5 --extra "--exclude=h[4-6]" \
+	submit_job "$FB_TMP/link.study" --nodes 4 --permute 6 --time 5 --extra "--exclude=h[4-6]" \
 		--results "$slow"
 	expect "exit code of submit" $rc 0
 fi
@@ -104,9 +104,9 @@ if [ -s "$FB_TMP/why" ]; then
 fi
 cat "$slow/slow-node.txt"
 expect "pairs" "$(cd "$slow/pairs" && echo h*)" "h0+h1 h0+h2 h0+h3 h1+h2 h1+h3 h2+h3"
-holds "$slow/slow-node.txt" '^4 nodes, 6 sets$'
+holds "$slow/slow-node.txt" '^4 nodes, 12 sets$'
 # It is 100 times as slow; whoever shares a busy processor may be twice.
-expect "nodes named" "$(awk '/^slow node:/ && $4 > 10 { print $3 }' "$slow/slow-node.txt")" h2,
+expect "nodes named" "$(awk '/^(slow node|perhaps slow):/ && $4 > 10 { print $3 }' "$slow/slow-node.txt")" h2,
 holds "$slow/logs/merge.txt" '^slow node: h2, [0-9.]+ times the time of other nodes'
 scripts/slurm/slow-node "$slow" >/dev/null
 expect "exit code of slow-node" $? 1

@@ -109,6 +109,31 @@ static void test_several(void)
 	CHECK_INT(p.found[0].sets, 4);
 }
 
+/*
+ * How sure one can be, by U = n m of Mann-Whitney's test: z = (n m / 2 - 0.5) / sqrt(n m (n + m + 1) /
+ * 12) is 1.7457 for 3 sets of 6, 2.8023 for 6 of 12 and 4.1119 for 7 of 28.
+ */
+static void test_chance(void)
+{
+	struct pairs p;
+	size_t nsets;
+
+	make_pairs(&p, 4, (const double[]){1, 1.01, 9, 1.02});
+	CHECK_INT(slow_nodes(&p), 1u << 2);
+	CHECK_NEAR(p.found[2].chance, 4 * 0.040430, 1e-5);
+	CHECK(p.found[2].chance > FB_BLAME_SURE);
+	/* A second lap. */
+	nsets = p.nsets;
+	memcpy(p.set + nsets, p.set, nsets * sizeof(*p.set));
+	p.nsets += nsets;
+	CHECK_INT(slow_nodes(&p), 1u << 2);
+	CHECK_NEAR(p.found[2].chance, 4 * 0.0025371, 1e-5);
+	CHECK(p.found[2].chance <= FB_BLAME_SURE);
+	make_pairs(&p, 8, (const double[]){1, 1, 9, 1, 1, 1, 1, 1});
+	CHECK_INT(slow_nodes(&p), 1u << 2);
+	CHECK(p.found[2].chance < 1e-3);
+}
+
 /* Two nodes are left when the third has gone; 20% between them is nothing, 60% is. */
 static void test_few(void)
 {
@@ -135,6 +160,13 @@ static void test_little(void)
 	CHECK_INT(p.found[3].sets, 1);
 	CHECK(isnan(p.found[3].score));
 	CHECK_INT(slow_sets(&p), 1);
+	/* A set of all nodes blames nobody. */
+	p.set[0].node = (const size_t[]){0, 1, 2, 3};
+	p.set[0].count = 4;
+	p.set[0].time = 100;
+	CHECK_INT(slow_nodes(&p), 0);
+	CHECK(!p.slow_set[0]);
+	CHECK_INT(p.found[0].sets, 1);
 	p.nsets = 0;
 	CHECK_INT(slow_nodes(&p), 0);
 	CHECK(isnan(p.found[0].score));
@@ -177,6 +209,7 @@ int main(void)
 {
 	test_one();
 	test_several();
+	test_chance();
 	test_few();
 	test_little();
 	test_noise();

@@ -29,10 +29,19 @@ struct fb_blame_node {
 	size_t sets;  /* with a time that the node was in */
 	double score; /* times the time of an unimpaired set; NAN below two sets */
 	bool slow;
+	/*
+	 * Of a slow node: how often luck alone would order the sets so, for any of the nodes.
+	 * Mann-Whitney's test of the node's sets against the others, times the nodes judged
+	 * (Bonferroni). Three rounds of four nodes can never be below 0.1; six can.
+	 */
+	double chance;
 };
 
+/* The greatest `chance` at which a node is said to be slow and not only suspected. */
+#define FB_BLAME_SURE 0.05
+
 /*
- * Judges node[0 .. nnodes), and in slow_set[0 .. nsets) the sets that are slow for none of
+ * Judges node[0 .. nnodes) by sets that do not hold all of them, and in slow_set[0 .. nsets) the sets that are slow for none of
  * their nodes' sake. `threshold` is the excess that counts: 0.1 for 10%. Beside it the excess
  * must be 4 times the scatter (1.4826 * mad) of the sets without that node; where these are fewer
  * than 3 and have no scatter to speak of, it must be 5 times the threshold. Returns 0 or

@@ -9,7 +9,7 @@
 # job back into the queue; it keeps its number, and what depends on it waits on.
 
 set -u
-export LC_ALL=C MPI MPIRUN
+export LC_ALL=C MPI MPIRUN MPIRUN_FLAGS
 job=${SLURM_ARRAY_JOB_ID:-$SLURM_JOB_ID}${SLURM_ARRAY_TASK_ID:+_$SLURM_ARRAY_TASK_ID}
 attempt=${SLURM_RESTART_COUNT:-0}
 told=no children=()
@@ -115,7 +115,7 @@ check_ranks() {
 	*) place="-ppn $ranks_per_node" ;;
 	esac
 	# shellcheck disable=SC2086 # several words each
-	out=$(timeout 120 $MPIRUN ${MPIRUN_FLAGS-} $place -n "$1" "$build/bin/barrier" --engine=mpi \
+	out=$(timeout 120 $MPIRUN $MPIRUN_FLAGS $place -n "$1" "$build/bin/barrier" --engine=mpi \
 		--max-samples=5 --min-samples=1 --max-time=100ms --quiet </dev/null 2>&1)
 	seen=$(awk -F, '
 		$1 == "schema" { jobs++; for (i = 1; i <= NF; i++) column[$i] = i; next }

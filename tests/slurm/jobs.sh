@@ -71,13 +71,13 @@ sleep 1
 before=$(rows "$results"/n1/part-*/all_reduce.csv | grep -cE ' (ok|few)$')
 on "$results/submit.sh" >/dev/null || fail "submit.sh"
 
-# A link of 40 Mbit/s. The other links are as quick as the machine, which others use too.
+# A link of 10 Mbit/s. The other links are as quick as the machine, which others use too.
 slow=$FB_TMP/slow
 cat >"$FB_TMP/link.study" <<-'END'
 	canary none
-	all_reduce --engine=mpi --bytes=1M --max-time=100ms --min-samples=3 --max-samples=5
+	all_reduce --engine=mpi --bytes=512K --max-time=100ms --min-samples=3 --max-samples=5
 END
-if tests/netns/hosts sh h2 tc qdisc add dev eth0 root tbf rate 40mbit burst 32kb latency 400ms \
+if tests/netns/hosts sh h2 tc qdisc add dev eth0 root tbf rate 10mbit burst 32kb latency 800ms \
 	2>"$FB_TMP/why"; then
 	submit_job "$FB_TMP/link.study" --nodes 4 --permute 6 --time 5 --extra "--exclude=h[4-6]" \
 		--results "$slow"
@@ -105,9 +105,10 @@ fi
 cat "$slow/slow-node.txt"
 expect "pairs" "$(cd "$slow/pairs" && echo h*)" "h0+h1 h0+h2 h0+h3 h1+h2 h1+h3 h2+h3"
 holds "$slow/slow-node.txt" '^4 nodes, 12 sets$'
-# It is 100 times as slow; whoever shares a busy processor may be twice.
-expect "nodes named" "$(awk '/^(slow node|perhaps slow):/ && $4 > 10 { print $3 }' "$slow/slow-node.txt")" h2,
-holds "$slow/logs/merge.txt" '^slow node: h2, [0-9.]+ times the time of other nodes'
+# It takes half a second, others 5 ms; whoever shares a busy processor may be slow too, but less.
+expect "slowest node" "$(sed -n 's/^\(slow node\|perhaps slow\): \(h.\), \([0-9.]*\) .*/\3 \2/p' \
+	"$slow/slow-node.txt" | sort -rn | head -n 1 | cut -d' ' -f 2)" h2
+holds "$slow/logs/merge.txt" '^slow node: h2, [0-9.]+ times the time of other nodes, messages above 256K$'
 scripts/slurm/slow-node "$slow" >/dev/null
 expect "exit code of slow-node" $? 1
 verdict slurm/slow-node

@@ -70,12 +70,14 @@ queue_is_empty() {
 	queue=$(on squeue -h -o %i) && [ -z "$queue" ]
 }
 
-# A job that was put back would wait two minutes, lest it start where it still ends.
+# A job that was put back would wait two minutes, lest it start where it still ends. Three seconds
+# are enough here; in the same second as it ended, Slurm refuses to start it.
 hurry() {
 	local id
 
-	for id in $(on squeue -h -r -t PD -o '%i %r' | awk '$2 == "BeginTime" { print $1 }'); do
-		on scontrol update jobid="$id" StartTime=now 2>/dev/null
+	for id in $(on env SLURM_TIME_FORMAT=%s squeue -h -r -t PD -o '%i %r %S' |
+		awk -v now="$(date +%s)" '$2 == "BeginTime" && $3 > now + 30 { print $1 }'); do
+		on scontrol update jobid="$id" StartTime=now+3 2>/dev/null
 	done
 }
 

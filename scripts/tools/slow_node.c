@@ -132,10 +132,9 @@ static void print_table(const struct analysis *a)
 			if (!a->tier[t].experiments)
 				continue;
 			if (isfinite(a->tier[t].node[i].score))
-				printf(" %8.2f%c", a->tier[t].node[i].score,
-				       a->tier[t].node[i].slow ? '*' : ' ');
+				printf(" %9.2f", a->tier[t].node[i].score);
 			else
-				printf(" %8s ", "-");
+				printf(" %9s", "-");
 		}
 		printf("%s\n", is_slow(a, i) ? "  slow" : "");
 	}

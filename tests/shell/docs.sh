@@ -48,6 +48,9 @@ for tool in summary plotdata report merge query import study compare; do
 done
 scripts/sweep --help | grep -oE -- '--[a-z][a-z-]+' >>"$FB_TMP/options"
 sed -n 's/^# //p' scripts/plot scripts/report | grep -oE -- '--[a-z][a-z-]+' >>"$FB_TMP/options"
+for script in scripts/slurm/submit scripts/slurm/slow-node; do
+	$script --help | grep -oE -- '--[a-z][a-z-]+' >>"$FB_TMP/options"
+done
 tests/run --help | grep -oE -- '--[a-z][a-z-]+' >>"$FB_TMP/options"
 printf '%s\n' --mpi --oversubscribe --ntasks-per-node --nodes --map-by >>"$FB_TMP/options"
 sort -u "$FB_TMP/options" >"$FB_TMP/known"

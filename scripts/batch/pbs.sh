@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# A study by PBS (OpenPBS, PBS Professional, Torque): a template to copy and change. From the root of
-# the sources: qsub my-pbs.sh. Not done at the end of its time? The same again goes on.
+# A study by PBS (OpenPBS, PBS Professional): a template to copy and change. From the root of the
+# sources: qsub my-pbs.sh. Not done at the end of its time? The same again goes on.
 #
 #PBS -N fabricbench
 #PBS -l select=2:ncpus=8:mpiprocs=8

@@ -95,8 +95,8 @@ print_budget() {
 	done
 	[ "$rounds" -eq 0 ] || line "$most" "$rounds" 1 "$pairs_expected" 'pairs '
 	echo
-	echo "node-hours; each job ends after $time (Slurm's notation) at the latest, and is started" \
-		"$attempts times at most"
+	echo "node-hours; each job ends after $time (Slurm's notation) at the latest, and is" \
+		"started $attempts times at most"
 	echo "in all: $jobs jobs, at most $(hours $cost) node-hours"
 }
 

@@ -73,8 +73,8 @@ node_names() {
 	scontrol show hostnames "$SLURM_JOB_NODELIST"
 }
 
-# note_nodes FOLDER NODE...: which nodes, at which switches, this attempt runs on. nodes.txt is there
-# only as long as all rows of the folder come from the same nodes, in the same order.
+# note_nodes FOLDER NODE...: which nodes, at which switches, this attempt runs on. nodes.txt is
+# there only as long as all rows of the folder come from the same nodes, in the same order.
 note_nodes() {
 	local folder=$1
 

@@ -13,8 +13,8 @@ usage() {
 	                         one for each launch, at most 10)
 	  --parallel M           jobs that may run at once; 0: any number (default 1: they would
 	                         disturb each other)
-	  --attempts N           how often a job may be started: it goes back into the queue when its
-	                         time is up (default 5)
+	  --attempts N           how often a job may be started: it goes back into the queue when
+	                         its time is up (default 5)
 	  --permute P            also P rounds of the study on pairs of the largest number of nodes,
 	                         to find a slow one
 	  --shuffle-nodes        each job with its own order of nodes (srun only)

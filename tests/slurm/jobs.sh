@@ -16,8 +16,8 @@ limit_s=400
 study() {
 	echo "launches $1"
 	echo "canary none"
-	echo "all_reduce --engine=mpi --bytes=256K:$((262144 + 4096 * ($2 - 1))):+4096 --max-time=1s" \
-		"--min-samples=1000000 --max-samples=1000000"
+	echo "* --max-time=1s --min-samples=1000000 --max-samples=1000000"
+	echo "all_reduce --engine=mpi --bytes=256K:$((262144 + 4096 * ($2 - 1))):+4096"
 }
 
 # whole RESULTS LAUNCHES ROWS: every row once.
@@ -42,15 +42,15 @@ job_is() {
 # Slurm sends the signal between 15 and 45 s after the start of a job of one minute (it looks every
 # 30 s): before 48 s of work are done.
 study 6 8 >"$FB_TMP/long.study"
-submit_job "$FB_TMP/long.study" --nodes 1 --ranks-per-node 2 --array-tasks 1 --time 1 --attempts 40 \
-	--extra --nodelist=h6 --results "$FB_TMP/limit"
+submit_job "$FB_TMP/long.study" --nodes 1 --ranks-per-node 2 --array-tasks 1 --time 1 \
+	--attempts 40 --extra --nodelist=h6 --results "$FB_TMP/limit"
 expect "exit code of submit" $rc 0
 
 # The signal itself, at once. The array's other task is not to be started again.
 study 2 4 >"$FB_TMP/short.study"
 results=$FB_TMP/signal
-submit_job "$FB_TMP/short.study" --nodes 1 --ranks-per-node 2 --array-tasks 2 --parallel 2 --time 5 \
-	--extra --exclude='h[0-3]' --results "$results"
+submit_job "$FB_TMP/short.study" --nodes 1 --ranks-per-node 2 --array-tasks 2 --parallel 2 \
+	--time 5 --extra --exclude='h[0-3]' --results "$results"
 expect "exit code of submit" $rc 0
 job=$(job_of "1 nodes")
 until_true 120 some_rows "$results" || fail "no rows: $(tail -n 5 "$results"/logs/*)"
@@ -87,7 +87,8 @@ fi
 if await_end "$FB_TMP/limit"; then
 	whole "$FB_TMP/signal" 2 4
 	holds "$FB_TMP/signal/logs/n1-1.txt" 'attempt 1: ended with exit code 0'
-	expect "starts of the other task" "$(grep -c ': launches ' "$FB_TMP/signal/logs/n1-0.txt")" 1
+	expect "starts of the other task" \
+		"$(grep -c ': launches ' "$FB_TMP/signal/logs/n1-0.txt")" 1
 	verdict slurm/signal
 	whole "$FB_TMP/cancel" 2 4
 	[ "$before" -lt 8 ] || fail "cancelled after its end"
@@ -108,7 +109,7 @@ holds "$slow/slow-node.txt" '^4 nodes, 12 sets$'
 # It takes half a second, others 5 ms; whoever shares a busy processor may be slow too, but less.
 expect "slowest node" "$(sed -n 's/^\(slow node\|perhaps slow\): \(h.\), \([0-9.]*\) .*/\3 \2/p' \
 	"$slow/slow-node.txt" | sort -rn | head -n 1 | cut -d' ' -f 2)" h2
-holds "$slow/logs/merge.txt" '^slow node: h2, [0-9.]+ times the time of other nodes, messages above 256K$'
+holds "$slow/logs/merge.txt" '^slow node: h2, [0-9.]+ times the time of other nodes, .*above 256K$'
 scripts/slurm/slow-node "$slow" >/dev/null
 expect "exit code of slow-node" $? 1
 verdict slurm/slow-node

@@ -110,8 +110,8 @@ static void test_several(void)
 }
 
 /*
- * How sure one can be, by U = n m of Mann-Whitney's test: z = (n m / 2 - 0.5) / sqrt(n m (n + m + 1) /
- * 12) is 1.7457 for 3 sets of 6, 2.8023 for 6 of 12 and 4.1119 for 7 of 28.
+ * How sure one can be, by U = n m of Mann-Whitney's test: z = (n m / 2 - 0.5) /
+ * sqrt(n m (n + m + 1) / 12) is 1.7457 for 3 sets of 6 and 2.8023 for 6 of 12.
  */
 static void test_chance(void)
 {

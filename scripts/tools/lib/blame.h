@@ -41,11 +41,11 @@ struct fb_blame_node {
 #define FB_BLAME_SURE 0.05
 
 /*
- * Judges node[0 .. nnodes) by sets that do not hold all of them, and in slow_set[0 .. nsets) the sets that are slow for none of
- * their nodes' sake. `threshold` is the excess that counts: 0.1 for 10%. Beside it the excess
- * must be 4 times the scatter (1.4826 * mad) of the sets without that node; where these are fewer
- * than 3 and have no scatter to speak of, it must be 5 times the threshold. Returns 0 or
- * FB_ENOMEM (printed; the outputs are then unspecified).
+ * Judges node[0 .. nnodes) by sets that do not hold all of them, and in slow_set[0 .. nsets)
+ * the sets that are slow for none of their nodes' sake. `threshold` is the excess that counts:
+ * 0.1 for 10%. Beside it the excess must be 4 times the scatter (1.4826 * mad) of the sets without
+ * that node; where these are fewer than 3 and have no scatter to speak of, it must be 5 times the
+ * threshold. Returns 0 or FB_ENOMEM (printed; the outputs are then unspecified).
  */
 int fb_blame(const struct fb_blame_set *set, size_t nsets, double threshold,
 	     struct fb_blame_node *node, size_t nnodes, bool *slow_set);

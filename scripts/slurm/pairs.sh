@@ -49,7 +49,7 @@ mapfile -t lists < <(awk -F'\t' '
 	/^[0-9]/ { list[$2] = list[$2] (list[$2] == "" ? "" : ",") $1; if ($2 > last) last = $2 }
 	END { for (i = 0; i <= last; i++) print list[i] }' "$results/pairs/plan.tsv")
 [ "$(((rounds - 1) / lap))" -lt ${#lists[@]} ] ||
-	die "$rounds rounds: $results/pairs/plan.tsv has ${#lists[@]} launches, for $lap rounds each"
+	die "$rounds rounds: $results/pairs/plan.tsv has ${#lists[@]} launches of $lap rounds"
 look_at_topology
 launcher=$MPIRUN
 MPIRUN=$(pair_launcher "${names[@]:0:2}")

@@ -58,6 +58,8 @@ make_budget() {
 	laps=$((most - 1 + most % 2))
 	laps=$(((rounds + laps - 1) / laps))
 	pairs_plan=$(make_plan 2 "$laps") || exit 3
+	[ "$(awk -F'\t' '/^[0-9]/ { print $3; exit }' <<<"$pairs_plan")" = - ] ||
+		refuse "--permute $rounds with a study of two sides: accepted is one without sides"
 	sum_of "$pairs_plan"
 	[ -z "$expected" ] ||
 		pairs_expected=$(awk -v s="$expected" -v n="$laps" -v r="$rounds" \

@@ -12,15 +12,17 @@ pairs_of() {
 
 	shift
 	name=("$@")
-	[ $((${#name[@]} % 2)) -eq 0 ] || name+=(-) # whoever meets nobody waits
+	[ $((${#name[@]} % 2)) -eq 0 ] || name+=(-) # whoever meets this one waits
 	n=${#name[@]}
 	for ((i = 0; i < n - 1; i++)); do
 		circle[i]=${name[1 + (i + round) % (n - 1)]}
 	done
-	echo "${name[0]} ${circle[0]}"
-	for ((i = 1; i < n / 2; i++)); do
-		echo "${circle[i]} ${circle[n - 1 - i]}"
-	done
+	{
+		echo "${name[0]} ${circle[0]}"
+		for ((i = 1; i < n / 2; i++)); do
+			echo "${circle[i]} ${circle[n - 1 - i]}"
+		done
+	} | awk '$1 != "-" && $2 != "-"'
 }
 
 # launch_pair LAP A B: a sweep in the background, into a folder of that pair and lap.
@@ -61,7 +63,7 @@ for ((round = 0; round < rounds; round++)); do
 	say "round $((round + 1)) of $rounds: ${pairs[*]/ /+}"
 	for pair in "${pairs[@]}"; do
 		# shellcheck disable=SC2086 # two words
-		[[ " $pair " == *" - "* ]] || launch_pair $((round / lap)) $pair
+		launch_pair $((round / lap)) $pair
 	done
 	await
 	[ "$told" = no ] || again

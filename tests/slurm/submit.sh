@@ -28,6 +28,10 @@ submit_job "$study" --nodes 1,2,4 --time 5 --limit 8 --results "$FB_TMP/none"
 expect "exit code above the limit" $rc 3
 holds "$FB_TMP/err" '^fabricbench submit: at most 8.75 node-hours: more than --limit 8 needs --yes$'
 [ ! -e "$FB_TMP/none" ] || fail "something was written above the limit"
+sed '1a side b' "$study" >"$FB_TMP/sides.study"
+submit_job "$FB_TMP/sides.study" --nodes 4 --permute 3 --results "$FB_TMP/none"
+expect "exit code of pairs with sides" $rc 3
+holds "$FB_TMP/err" '^fabricbench submit: --permute 3 with a study of two sides: accepted is one '
 verdict slurm/dry-run
 
 # all_rows RESULTS NODES...: whether every launch has each of its four rows once, on those nodes.

@@ -45,6 +45,7 @@ CFLAGS ?= -O2 -g
 PREFIX ?= /usr/local
 WERROR ?= 0
 SANITIZE ?=
+CUDA ?= auto
 V ?= 0
 
 # Each := runs its shell command once instead of at every use.
@@ -59,6 +60,10 @@ $(error SANITIZE=$(SANITIZE): accepted are asan and tsan)
 endif
 ifneq ($(filter-out 0 1,$(WERROR)),)
 $(error WERROR=$(WERROR): accepted are 0 and 1)
+endif
+
+ifneq ($(filter-out auto no,$(CUDA)),)
+$(error CUDA=$(CUDA): accepted are auto and no)
 endif
 
 # The wrappers bring their own compiler; a CC chosen by the user goes before it.
@@ -84,6 +89,32 @@ COMPILE_FLAGS := -std=gnu11 -I. -I$(B) -D_GNU_SOURCE $(CPPFLAGS) $(WARNINGS) $(C
 LINK_FLAGS := $(CFLAGS) $(SANITIZER) $(if $(SANITIZER),-rdynamic) $(LDFLAGS)
 LIBRARIES := $(LDLIBS) -lm -lpthread -ldl -lrt
 
+# --- CUDA ----------------------------------------------------------------------------------------
+
+# GPU parts are built where there is nvcc, and left out with CUDA=no, where there is none, and with
+# sanitizers, which do not see device code. Programs contain the CUDA runtime and find the driver
+# when they start, so they run on machines without either.
+NVCC ?= $(firstword $(shell command -v nvcc 2>/dev/null) $(wildcard /usr/local/cuda/bin/nvcc))
+NVCC := $(if $(SANITIZER)$(filter no,$(CUDA)),,$(NVCC))
+CUDA_HOME := $(if $(NVCC),$(patsubst %/bin/nvcc,%,$(realpath $(shell command -v $(NVCC)))))
+CUDART := $(if $(CUDA_HOME),$(firstword $(wildcard $(CUDA_HOME)/lib64/libcudart_static.a \
+	$(CUDA_HOME)/targets/*/lib/libcudart_static.a)))
+HAVE_CUDA := $(if $(CUDART),$(if $(shell command -v $(or $(CUDAHOSTCXX),g++) 2>/dev/null),yes))
+
+ifeq ($(HAVE_CUDA),yes)
+COMPILE_FLAGS += -isystem $(CUDA_HOME)/include
+LIBRARIES := $(CUDART) -lstdc++ $(LIBRARIES)
+# Machine code for these, of those that the toolkit knows, and PTX of 9.0 for all later ones.
+CUDA_ARCHS ?= 80 90 100
+CUDA_KNOWN := $(shell $(NVCC) --list-gpu-code 2>/dev/null)
+cuda_code = -gencode arch=compute_$1,code=$2_$1
+CUDA_CODE := $(foreach a,$(CUDA_ARCHS),$(if $(filter sm_$a,$(CUDA_KNOWN)),$(call cuda_code,$a,sm)))
+CUDA_CODE += $(if $(filter sm_90,$(CUDA_KNOWN)),$(call cuda_code,90,compute))
+NVCC_FLAGS := -std=c++17 -O3 -I. -lineinfo --compiler-bindir $(or $(CUDAHOSTCXX),g++) \
+	-Xcompiler -Wall,-Wextra,-Wno-missing-field-initializers,-fPIC \
+	$(if $(filter 1,$(WERROR)),-Werror all-warnings) $(CUDA_CODE)
+endif
+
 # The reduction kernels live by auto-vectorisation, which gcc < 12 does only at -O3.
 $(B)/common/combine.o: OPTIMISE := $(if $(SANITIZER),,-O3)
 
@@ -103,7 +134,11 @@ $(B)/scripts/tools/report/assets.o: $(wildcard scripts/tools/report/page.css \
 
 # --- sources -------------------------------------------------------------------------------------
 
-ALL_SRC := $(sort $(wildcard $(FOLDERS:=/*.c) $(FOLDERS:=/*/*.c)))
+ALL_SRC := $(sort $(wildcard $(FOLDERS:=/*.c) $(FOLDERS:=/*/*.c) $(FOLDERS:=/*/*/*.c)))
+# Files that include CUDA's headers, and what takes their place without them.
+CUDA_SRC := $(filter common/cuda/cuda_% collectives/engine/cuda/cuda_%,$(ALL_SRC))
+ALL_SRC := $(filter-out $(if $(HAVE_CUDA),common/cuda/absent.c,$(CUDA_SRC)),$(ALL_SRC))
+CU_SRC := $(if $(HAVE_CUDA),$(sort $(wildcard common/cuda/*.cu collectives/engine/cuda/*.cu)))
 PROGRAM_SRC := $(filter $(PROGRAMS:=.c),$(ALL_SRC))
 LIB_SRC := $(filter-out $(PROGRAM_SRC),$(ALL_SRC))
 UNIT_SRC := $(sort $(wildcard tests/unit/test_*.c))
@@ -136,6 +171,8 @@ $(eval $(call use_library,jansson.h,jansson))
 SANITIZE_SRC := $(if $(SANITIZER),tests/sanitize/nodlclose.c)
 
 object = $(1:%.c=$(B)/%.o)
+# Device code knows neither MPI nor its build folder's flags: both families share it.
+CU_OBJECTS := $(CU_SRC:%.cu=build/cuda/%.o)
 LIB := $(B)/libfabricbench.a
 TOOLLIB := $(if $(TOOLLIB_SRC),$(B)/libfabricbench-tools.a)
 BIN := $(addprefix $(B)/bin/,$(notdir $(PROGRAM_SRC:.c=)))
@@ -167,7 +204,12 @@ $(call object,$(TOOL_SRC) $(TOOLLIB_SRC)): $(B)/%.o: %.c $(B)/flags
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(COMPILE_FLAGS) -MMD -MP -c $< -o $@
 
-$(LIB): $(call object,$(LIB_SRC)) $(B)/sources
+build/cuda/%.o: %.cu build/cuda/flags
+	$(call say,NVCC,$<)
+	@mkdir -p $(@D)
+	$(Q)$(NVCC) $(NVCC_FLAGS) -MMD -MP -MF $(@:.o=.d) -c $< -o $@
+
+$(LIB): $(call object,$(LIB_SRC)) $(CU_OBJECTS) $(B)/sources
 $(TOOLLIB): $(call object,$(TOOLLIB_SRC)) $(B)/sources
 $(LIB) $(TOOLLIB):
 	$(call say,AR,$@)
@@ -200,7 +242,9 @@ $(B)/flags: FORCE
 	$(if $(MPICC),,$(error $(NO_MPI)))
 	$(call write_if_changed,$(filter-out -Werror,$(CC) $(MPICC) $(COMPILE_FLAGS) $(LINK_FLAGS)))
 $(B)/sources: FORCE
-	$(call write_if_changed,$(EVERY_SRC))
+	$(call write_if_changed,$(EVERY_SRC) $(CU_SRC))
+build/cuda/flags: FORCE
+	$(call write_if_changed,$(filter-out -Werror all-warnings,$(NVCC) $(NVCC_FLAGS)))
 $(B)/build_info.h: FORCE
 	$(call write_if_changed,$(BUILD_INFO))
 
@@ -249,8 +293,8 @@ clean: ## remove everything that was built
 	rm -rf build compile_commands.json
 
 help: ## this list
-	@echo 'make [MPI=openmpi|mpich] [CC=] [CFLAGS=] [WERROR=1] [V=1] TARGET'
+	@echo 'make [MPI=openmpi|mpich] [CC=] [CFLAGS=] [CUDA=no] [WERROR=1] [V=1] TARGET'
 	@sed -n 's/^\([a-z][a-z -]*\):.*## \(.*\)/  \1|\2/p' $(firstword $(MAKEFILE_LIST)) | \
 		awk -F'|' '{ printf "%-12s %s\n", $$1, $$2 }'
 
--include $(patsubst %.o,%.d,$(call object,$(EVERY_SRC)))
+-include $(patsubst %.o,%.d,$(call object,$(EVERY_SRC)) $(CU_OBJECTS))

@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/error.h"
+
 enum { PAGE_BYTES = 4096, CANARY = 0xa5 };
 
 static size_t page_up(uint64_t bytes)
@@ -69,8 +71,7 @@ struct region {
 static int regions(const struct fb_operation *op, int rank, int nranks, struct region region[2])
 {
 	/* Its own part a rank always has. */
-	size_t at = (size_t)op->segment->part_of[rank] * op->segment->part_bytes;
-	unsigned char *part = (unsigned char *)op->segment->base + at;
+	unsigned char *part = (unsigned char *)fb_segment_part(op->segment, rank);
 	size_t size = fb_datatype_size(op->datatype);
 	uint64_t in = fb_buffers_elements(op, false, rank, nranks);
 	uint64_t out = fb_buffers_elements(op, true, rank, nranks);
@@ -86,27 +87,37 @@ static int regions(const struct fb_operation *op, int rank, int nranks, struct r
 	return 2;
 }
 
-void fb_buffers_prime(const struct fb_operation *op, const struct fb_data *data, int rank)
+int fb_buffers_prime(const struct fb_operation *op, const struct fb_data *data, int rank)
 {
+	const struct fb_memory_ops *memory = op->segment->ops;
 	size_t size = fb_datatype_size(op->datatype);
 	struct region region[2];
-	int n = regions(op, rank, data->nranks, region);
+	int n = regions(op, rank, data->nranks, region), err = FB_OK;
 	uint64_t in = fb_buffers_elements(op, false, rank, data->nranks);
 
-	for (int i = 0; i < n; i++) {
-		memset(region[i].base - FB_CANARY_BYTES, CANARY, FB_CANARY_BYTES);
-		memset(region[i].base + region[i].bytes, CANARY, FB_CANARY_BYTES);
+	for (int i = 0; i < n && !err; i++) {
+		err = memory->set(region[i].base - FB_CANARY_BYTES, CANARY, FB_CANARY_BYTES);
+		if (!err)
+			err = memory->set(region[i].base + region[i].bytes, CANARY,
+					  FB_CANARY_BYTES);
 	}
 	/* The output first: in place the input lies on it, or on a part of it. */
-	fb_data_poison(region[n - 1].base, region[n - 1].bytes, (unsigned)rank);
-	if (in * size > 0)
-		fb_data_fill(data, rank, 0, fb_operation_in(op, rank), (size_t)in);
+	if (!err)
+		err = memory->set(region[n - 1].base, fb_data_poison_byte((unsigned)rank),
+				  region[n - 1].bytes);
+	if (!err && in * size > 0)
+		err = memory->fill(data, rank, 0, fb_operation_in(op, rank), (size_t)in);
+	return err;
 }
 
 /* Reports the canary's first damaged byte as element `index`. */
-static void check_canary(const unsigned char *canary, uint64_t index, struct fb_mismatch *bad)
+static int check_canary(const struct fb_memory_ops *memory, const unsigned char *where,
+			uint64_t index, struct fb_mismatch *bad)
 {
-	for (int i = 0; i < FB_CANARY_BYTES; i++) {
+	unsigned char canary[FB_CANARY_BYTES];
+	int err = memory->get(canary, where, FB_CANARY_BYTES);
+
+	for (int i = 0; i < FB_CANARY_BYTES && !err; i++) {
 		if (canary[i] == CANARY)
 			continue;
 		if (bad->errors++ == 0) {
@@ -114,8 +125,9 @@ static void check_canary(const unsigned char *canary, uint64_t index, struct fb_
 			snprintf(bad->got, sizeof(bad->got), "0x%02x", canary[i]);
 			snprintf(bad->expected, sizeof(bad->expected), "canary");
 		}
-		return;
+		break;
 	}
+	return err;
 }
 
 /* Adds `found`, whose index counts from `first`, as elements from `base` on. */
@@ -168,43 +180,47 @@ static struct source source_of(const struct fb_operation *op, int rank, int nran
 	}
 }
 
-static void check_output(const struct fb_operation *op, const struct fb_data *data, int rank,
+static int check_output(const struct fb_operation *op, const struct fb_data *data, int rank,
 			 int calls, struct fb_mismatch *bad)
 {
 	int nranks = data->nranks;
 	int blocks = fb_collective_blocks(op->collective, true, rank, nranks, op->root);
 	const unsigned char *out = fb_operation_out(op, rank);
 	size_t size = fb_datatype_size(op->datatype);
+	int err = FB_OK;
 
-	for (int b = 0; b < blocks; b++) {
+	for (int b = 0; b < blocks && !err; b++) {
 		struct source from = source_of(op, rank, nranks, b, calls);
 		uint64_t base = fb_buffers_first(op, true, rank, b);
 		size_t count = (size_t)(fb_buffers_first(op, true, rank, b + 1) - base);
 		struct fb_mismatch found = {0};
 
-		if (from.reduced)
-			fb_data_check_reduced(data, from.first, out + base * size, count, &found);
-		else
-			fb_data_check(data, from.rank, from.first, out + base * size, count,
-				      &found);
+		err = op->segment->ops->check(data, from.reduced ? FB_REDUCED : from.rank,
+					      from.first, out + base * size, count, &found);
 		merge(bad, &found, from.first, base);
 	}
+	return err;
 }
 
-void fb_buffers_check(const struct fb_operation *op, const struct fb_data *data, int rank,
-		      int calls, struct fb_mismatch *bad)
+int fb_buffers_check(const struct fb_operation *op, const struct fb_data *data, int rank,
+		     int calls, struct fb_mismatch *bad)
 {
+	const struct fb_memory_ops *memory = op->segment->ops;
 	struct region region[2];
-	int n = regions(op, rank, data->nranks, region);
+	int n = regions(op, rank, data->nranks, region), err = FB_OK;
 	struct fb_mismatch found = {0};
 
-	for (int i = 0; i < n; i++) {
-		check_canary(region[i].base - FB_CANARY_BYTES, 0, bad);
-		check_canary(region[i].base + region[i].bytes, region[i].elements, bad);
+	for (int i = 0; i < n && !err; i++) {
+		err = check_canary(memory, region[i].base - FB_CANARY_BYTES, 0, bad);
+		if (!err)
+			err = check_canary(memory, region[i].base + region[i].bytes,
+					   region[i].elements, bad);
 	}
-	check_output(op, data, rank, calls, bad);
-	if (op->in_place)
-		return;
-	fb_data_check(data, rank, 0, region[0].base, (size_t)region[0].elements, &found);
+	if (!err)
+		err = check_output(op, data, rank, calls, bad);
+	if (err || op->in_place)
+		return err;
+	err = memory->check(data, rank, 0, region[0].base, (size_t)region[0].elements, &found);
 	merge(bad, &found, 0, 0);
+	return err;
 }

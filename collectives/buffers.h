@@ -35,16 +35,16 @@ uint64_t fb_buffers_elements(const struct fb_operation *op, bool out, int rank, 
 /* First element of block `block` of a rank's input or output. */
 uint64_t fb_buffers_first(const struct fb_operation *op, bool out, int rank, int block);
 
-/* Local: input from `data`, output poisoned, canaries whole. */
-void fb_buffers_prime(const struct fb_operation *op, const struct fb_data *data, int rank);
+/* Local: input from `data`, output poisoned, canaries whole. 0, or an error of the memory's. */
+int fb_buffers_prime(const struct fb_operation *op, const struct fb_data *data, int rank);
 
 /*
  * Local: canaries, every element of the rank's output after `calls` calls, and that an input of
  * its own is as it was. Adds to *bad; the index is that in the rank's whole output (or input),
  * and its length for the canary behind it. In place, what more than one call of a reduction
- * leaves behind cannot be told; the caller sees to it that calls is 1.
+ * leaves behind cannot be told; the caller sees to it that calls is 1. 0, or an error of the memory's.
  */
-void fb_buffers_check(const struct fb_operation *op, const struct fb_data *data, int rank,
-		      int calls, struct fb_mismatch *bad);
+int fb_buffers_check(const struct fb_operation *op, const struct fb_data *data, int rank,
+		     int calls, struct fb_mismatch *bad);
 
 #endif

@@ -20,16 +20,23 @@
 enum { ALGORITHM_CHARS = 128 };
 
 const char *const fb_memories[] = {
-	[FB_MEMORY_HOST] = "host", [FB_MEMORY_HUGE] = "hugepage", [FB_MEMORY_KINDS] = NULL};
+	[FB_MEMORY_HOST] = "host", [FB_MEMORY_HUGE] = "hugepage", [FB_MEMORY_DEVICE] = "device",
+	[FB_MEMORY_VMM] = "vmm", [FB_MEMORY_FABRIC] = "fabric", [FB_MEMORY_PINNED] = "pinned",
+	[FB_MEMORY_KINDS] = NULL};
 
 static const char *const protocols[] = {"simple", "ll", "ll128", "direct", NULL};
-static const char *const transports[] = {"shm", "tcp", "shm+tcp", "rdma", "shm+rdma", NULL};
-static const char *const launches[] = {"blocking", "nonblocking", "persistent", NULL};
+static const char *const transports[] = {"shm", "tcp", "shm+tcp", "rdma", "shm+rdma", "p2p", NULL};
+static const char *const launches[] = {"blocking", "nonblocking", "persistent", "stream", "graph",
+				       NULL};
 static const char library[] = "library";
 
 static enum fb_memory_kind memory_of(const struct fb_case *c)
 {
-	return strcmp(c->memory, fb_memories[FB_MEMORY_HUGE]) ? FB_MEMORY_HOST : FB_MEMORY_HUGE;
+	int kind = 0;
+
+	while (fb_memories[kind] && strcmp(c->memory, fb_memories[kind]))
+		kind++;
+	return fb_memories[kind] ? (enum fb_memory_kind)kind : FB_MEMORY_HOST;
 }
 
 size_t fb_engine_index(const char *name)
@@ -99,21 +106,46 @@ static bool reduction_exists(const struct fb_case *c, char *reason)
 	return false;
 }
 
+/* The same for memory that GPUs reach. */
+static bool gpu_memory_exists(const struct fb_collective_state *state, const struct fb_case *c,
+			      char *reason)
+{
+	const struct fb_engine_ops *ops = fb_engines[fb_engine_index(c->engine)];
+	enum fb_memory_kind kind = memory_of(c);
+
+	if (!state->has_gpu)
+		snprintf(reason, FB_REASON_CHARS, "%s", state->no_gpu);
+	else if (!ops->device && kind != FB_MEMORY_PINNED)
+		snprintf(reason, FB_REASON_CHARS, "engine %s works in host memory", c->engine);
+	else
+		return fb_gpu_segment_can(&state->gpu,
+					  (enum fb_gpu_memory)(kind - FB_MEMORY_DEVICE), reason,
+					  FB_REASON_CHARS);
+	return false;
+}
+
 /* Whether buffers of that size and kind can be had; part_bytes is what a rank would need. */
 static bool memory_exists(const struct fb_collective_state *state, const struct fb_case *c,
 			  uint64_t part_bytes, char *reason)
 {
 	char asked[FB_SIZE_CHARS], limit[FB_SIZE_CHARS];
+	enum fb_memory_kind kind = memory_of(c);
+	bool on_device = kind >= FB_MEMORY_DEVICE && kind != FB_MEMORY_PINNED;
+	/* Links and the harness need some of a GPU's memory as well. */
+	uint64_t most = on_device ? state->gpu.memory_bytes / 8 * 7 : state->memory_limit;
 
+	if (kind >= FB_MEMORY_DEVICE && !gpu_memory_exists(state, c, reason))
+		return false;
 	if (memory_of(c) == FB_MEMORY_HUGE && !state->huge_pages) {
 		snprintf(reason, FB_REASON_CHARS, "no huge pages for shared memory: "
 			 "/sys/kernel/mm/transparent_hugepage/shmem_enabled");
 		return false;
 	}
-	if (part_bytes <= state->memory_limit)
+	if (part_bytes <= most)
 		return true;
 	snprintf(reason, FB_REASON_CHARS, "%s a rank is more than the memory for its buffers, %s",
-		 fb_size_text(c->bytes, asked), fb_size_text(state->memory_limit, limit));
+		 fb_size_text(c->bytes, asked),
+		 fb_size_text(most & ~((UINT64_C(1) << 20) - 1), limit));
 	return false;
 }
 
@@ -164,6 +196,44 @@ static void add_rdma(const struct fb_collective_state *state, struct fb_case *c)
 		memcpy(c->variant, both, strlen(both) + 1);
 }
 
+/*
+ * GPU engines work on GPU memory and are launched on streams: what is said for engines on
+ * processors, which is also the default, means the nearest thing there. The options of theirs
+ * that say how an operation is carried out are keys. False: no case.
+ */
+static bool suit_device(const struct fb_collective_state *state, struct fb_case *c)
+{
+	const struct fb_settings *s = state->settings;
+	bool streams = !strcmp(c->launch, "stream") || !strcmp(c->launch, "graph");
+	size_t used = strlen(c->variant);
+	const struct {
+		const char *name;
+		uint64_t value, usual;
+	} keys[] = {
+		{"channels", s->channels, 0}, {"ll_line", s->ll_line, 16},
+		{"slot_bytes", s->gpu_slot_bytes, 0}, {"slots", s->slots, 8},
+		{"threads", s->threads, 0},
+	};
+
+	if (!fb_engines[fb_engine_index(c->engine)]->device)
+		return !streams;
+	/* "all" engines are those that this machine has; one that is named gets its rows. */
+	if (!state->has_gpu && !strcmp(s->engine, "all"))
+		return false;
+	if (!streams)
+		c->launch = "stream";
+	if (memory_of(c) < FB_MEMORY_DEVICE)
+		c->memory = fb_memories[FB_MEMORY_DEVICE];
+	if (!strcmp(s->transport, "auto"))
+		c->transport = "p2p";
+	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
+		if (keys[i].value != keys[i].usual && !*state->traffic.variant)
+			used += (size_t)snprintf(c->variant + used, sizeof(c->variant) - used,
+						 "%s%s=%llu", used ? ";" : "", keys[i].name,
+						 (unsigned long long)keys[i].value);
+	return true;
+}
+
 /* fb_axes_adjust_fn: also notes how large the segments have to be. */
 static bool adjust(void *arg, struct fb_case *c)
 {
@@ -171,6 +241,8 @@ static bool adjust(void *arg, struct fb_case *c)
 	size_t *most, part_bytes;
 	char ignored[FB_REASON_CHARS];
 
+	if (!suit_device(state, c))
+		return false;
 	if (!fb_engines[fb_engine_index(c->engine)]->planned)
 		c->algorithm = c->protocol = c->transport = library;
 	else if (!strcmp(c->algorithm, library) || !strcmp(c->launch, "persistent"))

@@ -31,6 +31,7 @@ static void close_program(void *arg)
 	close_engines(state);
 	for (int i = 0; i < FB_MEMORY_KINDS; i++)
 		fb_segment_close(&state->segment[i]);
+	fb_gpu_close(&state->gpu);
 	fb_traffic_close(&state->traffic);
 	free(state);
 }
@@ -67,6 +68,22 @@ static int open_engines(struct fb_collective_state *state)
 	return err;
 }
 
+/* The GPU for its memory, where somebody wants one; that there is none is for rows to say. */
+static int open_gpu(struct fb_collective_state *state)
+{
+	bool wanted = strcmp(state->settings->memory, "host") != 0;
+	int err;
+
+	for (size_t i = 0; fb_engines[i]; i++)
+		wanted |= fb_engines[i]->device &&
+			  is_wanted(state->settings->engine, fb_engines[i]->name);
+	if (!wanted)
+		return FB_OK;
+	err = fb_gpu_open(&state->gpu, state->world, state->no_gpu);
+	state->has_gpu = !err;
+	return err == FB_EUNSUPPORTED ? FB_OK : err;
+}
+
 static int open_program(struct fb_run *run, void **result)
 {
 	const struct fb_settings *settings = fb_run_settings(run);
@@ -89,6 +106,8 @@ static int open_program(struct fb_run *run, void **result)
 	if (!err && measures)
 		err = fb_bound_measure(&state->bound, state->world);
 	if (!err)
+		err = open_gpu(state);
+	if (!err)
 		err = open_engines(state);
 	if (err) {
 		close_program(state);
@@ -103,8 +122,12 @@ static int open_segment(struct fb_collective_state *state, const struct fb_segme
 {
 	size_t kind = (size_t)(segment - state->segment);
 
-	if (segment->base)
+	if (segment->ops)
 		return FB_OK;
+	if (kind >= FB_MEMORY_DEVICE)
+		return fb_gpu_segment_open(&state->segment[kind], &state->gpu,
+					   (enum fb_gpu_memory)(kind - FB_MEMORY_DEVICE),
+					   state->part_bytes[kind]);
 	return fb_segment_open(&state->segment[kind], state->world, state->part_bytes[kind],
 			       kind == FB_MEMORY_HUGE);
 }
@@ -147,8 +170,7 @@ static int prime(void *instance)
 {
 	const struct fb_collective_instance *i = instance;
 
-	fb_buffers_prime(&i->op, &i->data, i->state->world->rank);
-	return FB_OK;
+	return fb_buffers_prime(&i->op, &i->data, i->state->world->rank);
 }
 
 /* Started, then asked until it is done, as a program would that has other work in between. */
@@ -168,11 +190,20 @@ static int run_nonblocking(struct fb_collective_instance *i)
 	return err;
 }
 
+static int ready(void *instance, int calls)
+{
+	const struct fb_collective_instance *i = instance;
+
+	return i->ops->ready ? i->ops->ready(i->request, calls) : FB_OK;
+}
+
 static int run(void *instance, int calls)
 {
 	struct fb_collective_instance *i = instance;
 	int err = FB_OK;
 
+	if (i->ops->run)
+		return i->ops->run(i->request, calls);
 	for (int call = 0; call < calls && !err; call++) {
 		if (i->tests) {
 			err = run_nonblocking(i);
@@ -189,10 +220,11 @@ static int check(void *instance, int calls, struct fb_mismatch *bad)
 {
 	struct fb_collective_instance *i = instance;
 
-	fb_buffers_check(&i->op, &i->data, i->state->world->rank, calls, bad);
-	if (i->op.collective == FB_BARRIER)
-		return fb_barrier_check(i, bad);
-	return FB_OK;
+	int err = fb_buffers_check(&i->op, &i->data, i->state->world->rank, calls, bad);
+
+	if (!err && i->op.collective == FB_BARRIER)
+		err = fb_barrier_check(i, bad);
+	return err;
 }
 
 /* Adds a name to the engine's own flags, which are sorted; there is room for it. */
@@ -222,7 +254,7 @@ static double bound_us(const struct fb_collective_instance *i)
 	double least = fb_collective_least_traffic(i->op.collective, s->world->nranks);
 	double moved = least * (double)i->bytes;
 
-	if (s->world->nnodes > 1 ||
+	if (s->world->nnodes > 1 || i->ops->device ||
 	    (strcmp(i->key->transport, "shm") && strcmp(i->key->transport, "library")))
 		return nan("");
 	if (i->op.counts)
@@ -255,6 +287,26 @@ static int check_plan(void *state, const struct fb_case *c, FILE *report)
 	return err;
 }
 
+/* Empty but for GPU engines. Of rank 0, as these are facts of one device. */
+static const struct fb_column columns[FB_COLLECTIVE_COLUMNS] = {
+	[FB_EVENT_US] = {"event_us", FB_COLUMN_VALUE, FB_COLUMN_TIME_US, "us",
+			 "a call by CUDA events around a batch, median over batches"},
+	[FB_ITERATION_US] = {"iteration_us", FB_COLUMN_VALUE, FB_COLUMN_TIME_US, "us",
+			     "from call to call by the device's clock, median"},
+	[FB_ITERATION_P99_US] = {"iteration_p99_us", FB_COLUMN_VALUE, FB_COLUMN_TIME_US, "us",
+				 "the same, 99th percentile"},
+	[FB_THREADS] = {"threads", FB_COLUMN_VALUE, FB_COLUMN_U64, "", "threads of a block"},
+	[FB_SLOTS] = {"slots", FB_COLUMN_VALUE, FB_COLUMN_U64, "", "slots of a link, at most"},
+	[FB_SLOT_BYTES] = {"slot_bytes", FB_COLUMN_VALUE, FB_COLUMN_U64, "bytes",
+			   "largest message, or zero-copy piece"},
+	[FB_SM_MHZ] = {"sm_MHz", FB_COLUMN_VALUE, FB_COLUMN_F64, "MHz",
+		       "clock of the multiprocessors right after the last call"},
+	[FB_MEMORY_MHZ] = {"memory_MHz", FB_COLUMN_VALUE, FB_COLUMN_F64, "MHz",
+			   "clock of the GPU's memory"},
+	[FB_THROTTLE] = {"throttle", FB_COLUMN_VALUE, FB_COLUMN_U64, "",
+			 "why clocks are not higher, as NVML's bits"},
+};
+
 struct fb_program fb_collective_describe(const struct fb_collective_program *program,
 					 struct fb_traffic_settings *traffic)
 {
@@ -270,7 +322,10 @@ struct fb_program fb_collective_describe(const struct fb_collective_program *pro
 		.expand = fb_collective_expand,
 		.can = fb_collective_can,
 		.setup = set_up,
+		.columns = columns,
+		.ncolumns = FB_COLLECTIVE_COLUMNS,
 		.prime = prime,
+		.ready = ready,
 		.run = run,
 		.check = check,
 		.describe = describe,

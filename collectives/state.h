@@ -6,11 +6,20 @@
 #include "collectives/bound.h"
 #include "collectives/engine/engine.h"
 #include "collectives/traffic.h"
+#include "common/cuda/gpu_segment.h"
 
-/* Kinds of memory, in the order of fb_memories[]. */
-enum fb_memory_kind { FB_MEMORY_HOST, FB_MEMORY_HUGE, FB_MEMORY_KINDS };
+/* Kinds of memory, in the order of fb_memories[]; from FB_MEMORY_DEVICE on those of GPUs. */
+enum fb_memory_kind {
+	FB_MEMORY_HOST,
+	FB_MEMORY_HUGE,
+	FB_MEMORY_DEVICE,
+	FB_MEMORY_VMM,
+	FB_MEMORY_FABRIC,
+	FB_MEMORY_PINNED,
+	FB_MEMORY_KINDS,
+};
 
-/* "host", "hugepage", NULL. */
+/* "host", "hugepage", "device", "vmm", "fabric", "pinned", NULL. */
 extern const char *const fb_memories[];
 
 /* Lives as long as the run. Members are equal on all ranks but for pointers. */
@@ -24,7 +33,10 @@ struct fb_collective_state {
 	struct fb_engine **engines; /* as in fb_engines; NULL: not asked for, or not possible */
 	struct fb_segment segment[FB_MEMORY_KINDS]; /* opened by the first case that needs it */
 	size_t part_bytes[FB_MEMORY_KINDS];         /* enough for every case of the run */
-	uint64_t memory_limit;                      /* most bytes that a rank's part may have */
+	uint64_t memory_limit;                      /* most bytes of host memory for a rank's part */
+	struct fb_gpu gpu;                          /* if has_gpu */
+	bool has_gpu;
+	char no_gpu[FB_GPU_REASON_CHARS];           /* why not */
 	bool huge_pages;                            /* the system gives them for shared memory */
 	struct fb_bound bound;
 	uint64_t barriers;                          /* entered by checks so far */

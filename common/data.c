@@ -106,11 +106,16 @@ void fb_data_check_reduced(const struct fb_data *data, uint64_t first, const voi
 	check(data, ANY_RANK, first, src, count, bad);
 }
 
-void fb_data_poison(void *dst, size_t bytes, unsigned salt)
+int fb_data_poison_byte(unsigned salt)
 {
 	/*
 	 * 0xf1 .. 0xf7 repeated is a huge negative finite number in every float type, which no
 	 * sum, product, minimum or maximum of the values made here comes near.
 	 */
-	memset(dst, (int)(0xf1 + salt % 7), bytes);
+	return (int)(0xf1 + salt % 7);
+}
+
+void fb_data_poison(void *dst, size_t bytes, unsigned salt)
+{
+	memset(dst, fb_data_poison_byte(salt), bytes);
 }

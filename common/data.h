@@ -51,4 +51,7 @@ void fb_data_check_reduced(const struct fb_data *data, uint64_t first, const voi
  */
 void fb_data_poison(void *dst, size_t bytes, unsigned salt);
 
+/* The byte that it repeats, for memory that the processor does not reach. */
+int fb_data_poison_byte(unsigned salt);
+
 #endif

@@ -51,12 +51,14 @@ struct fb_data_extremes {
 	uint32_t best_key;
 };
 
+enum fb_data_kind { FB_DATA_BITS, FB_DATA_EXTREME, FB_DATA_SUM, FB_DATA_PRODUCT, FB_DATA_POWER };
+
 /* All that follows from a struct fb_data alone; made once per call. */
 struct fb_data_recipe {
 	const struct fb_data *data; /* borrowed */
 	uint32_t nranks;
 	size_t bytes; /* of an element */
-	enum { FB_DATA_BITS, FB_DATA_EXTREME, FB_DATA_SUM, FB_DATA_PRODUCT, FB_DATA_POWER } kind;
+	enum fb_data_kind kind;
 	struct fb_data_terms terms; /* numbers, factors, or exponents */
 	struct fb_data_terms signs; /* of powers: parity of the sum */
 	struct fb_data_extremes extremes;

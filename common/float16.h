@@ -13,7 +13,14 @@
 #include <stdint.h>
 #include <string.h>
 
-static inline uint32_t fb_float_bits(float value)
+/* Device code uses the same functions. */
+#ifdef __CUDACC__
+#define FB_FLOAT16 static inline __host__ __device__
+#else
+#define FB_FLOAT16 static inline
+#endif
+
+FB_FLOAT16 uint32_t fb_float_bits(float value)
 {
 	uint32_t bits;
 
@@ -21,7 +28,7 @@ static inline uint32_t fb_float_bits(float value)
 	return bits;
 }
 
-static inline float fb_bits_float(uint32_t bits)
+FB_FLOAT16 float fb_bits_float(uint32_t bits)
 {
 	float value;
 
@@ -34,14 +41,14 @@ static inline float fb_bits_float(uint32_t bits)
  * floating-point operations that make `yes` into a branch, which it then does not vectorise
  * (they could trap); so the mask is the sign of a difference.
  */
-static inline uint32_t fb_select_below(uint32_t a, uint32_t b, uint32_t yes, uint32_t no)
+FB_FLOAT16 uint32_t fb_select_below(uint32_t a, uint32_t b, uint32_t yes, uint32_t no)
 {
 	uint32_t mask = 0 - ((a - b) >> 31);
 
 	return (yes & mask) | (no & ~mask);
 }
 
-static inline float fb_widen_f16(uint16_t half)
+FB_FLOAT16 float fb_widen_f16(uint16_t half)
 {
 	uint32_t sign = (half & 0x8000u) << 16;
 	uint32_t wide = (half & 0x7fffu) << 13; /* exponent and fraction at their f32 places */
@@ -55,7 +62,7 @@ static inline float fb_widen_f16(uint16_t half)
 	return fb_bits_float(sign | fb_select_below(wide, 0x1fu << 23, finite, special));
 }
 
-static inline uint16_t fb_narrow_f16(float value)
+FB_FLOAT16 uint16_t fb_narrow_f16(float value)
 {
 	uint32_t bits = fb_float_bits(value);
 	uint32_t sign = (bits >> 16) & 0x8000u, mag = bits & 0x7fffffffu;
@@ -71,12 +78,12 @@ static inline uint16_t fb_narrow_f16(float value)
 	return (uint16_t)(sign | fb_select_below(0x7f800000u, mag, nan, finite));
 }
 
-static inline float fb_widen_bf16(uint16_t bits)
+FB_FLOAT16 float fb_widen_bf16(uint16_t bits)
 {
 	return fb_bits_float((uint32_t)bits << 16);
 }
 
-static inline uint16_t fb_narrow_bf16(float value)
+FB_FLOAT16 uint16_t fb_narrow_bf16(float value)
 {
 	uint32_t bits = fb_float_bits(value);
 	uint32_t rounded = bits + 0x7fffu + ((bits >> 16) & 1);

@@ -117,6 +117,9 @@ static struct fb_times time_run(const struct subject *s, enum fb_phase phase, in
 	int err;
 
 	fb_watchdog_step(m->watchdog, phase);
+	err = s->program->ready ? s->program->ready(s->instance, calls) : FB_OK;
+	if (err)
+		fail(s, "making ready", err);
 	fb_barrier_wait(m->barrier);
 	start = fb_clock_ticks(m->clock);
 	err = run(s->instance, calls);

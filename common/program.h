@@ -72,6 +72,13 @@ struct fb_program {
 	int (*prime)(void *instance);
 
 	/*
+	 * Local, before the barrier of each repetition of `calls` calls, not timed: makes ready
+	 * what need not be in the time (a captured graph). Cheap when nothing is to do. May be
+	 * NULL. An error ends the job.
+	 */
+	int (*ready)(void *instance, int calls);
+
+	/*
 	 * Collective. The operation, `calls` times back to back, complete on return. Timed. An
 	 * error ends the job, as other ranks may be waiting inside of the operation.
 	 */

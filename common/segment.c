@@ -151,6 +151,7 @@ int fb_segment_open(struct fb_segment *segment, const struct fb_world *world, si
 		goto unmap;
 	if (huge)
 		madvise(s.base, total, MADV_HUGEPAGE);
+	s.ops = &fb_memory_host;
 	*segment = s;
 	return FB_OK;
 unmap:
@@ -163,8 +164,14 @@ free_parts:
 
 void fb_segment_close(struct fb_segment *segment)
 {
+	if (segment->ops)
+		segment->ops->close(segment);
+	*segment = (struct fb_segment){.base = NULL};
+}
+
+void fb_segment_unmap(struct fb_segment *segment)
+{
 	if (segment->base)
 		munmap(segment->base, segment->part_bytes * (size_t)segment->nparts);
 	free(segment->part_of);
-	*segment = (struct fb_segment){.base = NULL};
 }

@@ -12,6 +12,7 @@
 
 #include <stddef.h>
 
+#include "common/memory_ops.h"
 #include "common/world.h"
 
 struct fb_segment {
@@ -19,6 +20,9 @@ struct fb_segment {
 	size_t part_bytes; /* of each rank, a multiple of 2 MiB if huge, else of 4 KiB */
 	int nparts;        /* ranks of this host */
 	int *part_of;      /* [nranks]: index of the rank's part, -1 on other hosts */
+	char **parts;      /* [nparts]: where this process sees them; NULL: one behind the other */
+	const struct fb_memory_ops *ops; /* how an owner gets at its part; NULL only if closed */
+	void *mapping;     /* the memory kind's own */
 };
 
 /*
@@ -29,14 +33,19 @@ struct fb_segment {
 int fb_segment_open(struct fb_segment *segment, const struct fb_world *world, size_t part_bytes,
 		    bool huge);
 
-/* Local. Safe on a zeroed structure. */
+/* Local. Safe on a zeroed structure. Also for segments of other kinds (common/cuda/segment.h). */
 void fb_segment_close(struct fb_segment *segment);
+
+/* Host memory's part of it; for memory_ops.c. */
+void fb_segment_unmap(struct fb_segment *segment);
 
 /* This process's address of a rank's part; NULL on another host. */
 static inline char *fb_segment_part(const struct fb_segment *segment, int rank)
 {
 	int part = segment->part_of[rank];
 
+	if (part >= 0 && segment->parts)
+		return segment->parts[part];
 	return part < 0 ? NULL : segment->base + (size_t)part * segment->part_bytes;
 }
 

@@ -192,6 +192,12 @@ static const struct fb_option table[] = {
 	U64(slot_bytes, "slot-bytes", "SIZE", "0", 0, UINT64_C(1) << 30,
 	    "bytes of a slot; 0: the engine chooses"),
 	U64(channels, "channels", "N", "0", 0, 64, "parallel channels; 0: the engine chooses"),
+	U64(threads, "threads", "N", "0", 0, 1024,
+	    "threads of a GPU's block; 0: the engine chooses"),
+	U64(gpu_slot_bytes, "gpu-slot-bytes", "SIZE", "0", 0, UINT64_C(1) << 30,
+	    "bytes of a slot, or of a zero-copy piece, on GPUs; 0: the engine chooses"),
+	U64(ll_line, "ll-line", "N", "16", 8, 16,
+	    "bytes of a line of protocol ll on GPUs, 8 or 16; half of them are data"),
 	FB_OPTION_INT(struct fb_settings, nodes_as, 0, "nodes-as", "N", "0", 0, 1 << 20,
 		      "treat the ranks as N nodes of consecutive ranks; 0: the real nodes"),
 
@@ -268,6 +274,14 @@ int fb_settings_check(const struct fb_settings *settings, FILE *errors)
 		snprintf(accepted, sizeof(accepted), "at least --min-samples, which is %llu",
 			 (unsigned long long)settings->min_samples);
 		return fb_option_reject(errors, "max-samples", value, accepted);
+	}
+	if (settings->ll_line != 8 && settings->ll_line != 16) {
+		snprintf(value, sizeof(value), "%llu", (unsigned long long)settings->ll_line);
+		return fb_option_reject(errors, "ll-line", value, "8 or 16");
+	}
+	if (settings->threads % 32) {
+		snprintf(value, sizeof(value), "%llu", (unsigned long long)settings->threads);
+		return fb_option_reject(errors, "threads", value, "multiples of 32");
 	}
 	if (!settings->csv && settings->raw)
 		return fb_option_reject(errors, "raw", "yes", "--csv DIR with it");

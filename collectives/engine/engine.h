@@ -43,6 +43,7 @@ struct fb_engine_ops {
 	const char *name;    /* "host" */
 	const char *summary; /* one line */
 	bool planned;        /* algorithms and protocols are the project's own */
+	bool device;         /* works on a GPU: in its memory, by launches on a stream */
 
 	/* Collective. */
 	int (*open)(struct fb_engine **engine, struct fb_run *run);
@@ -56,6 +57,11 @@ struct fb_engine_ops {
 	int (*prepare)(struct fb_engine *engine, const struct fb_case *c,
 		       const struct fb_operation *op, struct fb_request **request);
 
+	/* As fb_program.ready. NULL: nothing is to be made ready. */
+	int (*ready)(struct fb_request *request, int calls);
+	/* `calls` operations back to back, complete on return. NULL: start and wait in turn. */
+	int (*run)(struct fb_request *request, int calls);
+
 	/* Begins the operation. Local; one start at a time per request. */
 	int (*start)(struct fb_request *request);
 	/* Moves it on without waiting; *done when complete. */
@@ -63,7 +69,7 @@ struct fb_engine_ops {
 	/* Completes it. */
 	int (*wait)(struct fb_request *request);
 
-	/* path, channels and flags of the row. */
+	/* path, channels, flags and extra columns (enum fb_collective_column) of the row. */
 	void (*describe)(struct fb_request *request, struct fb_traits *traits);
 
 	/* Collective. */
@@ -84,7 +90,21 @@ struct fb_request {
 	struct fb_engine *engine;
 };
 
-extern const struct fb_engine_ops fb_engine_host, fb_engine_mpi;
+extern const struct fb_engine_ops fb_engine_host, fb_engine_mpi, fb_engine_cuda;
+
+/* The collective programs' own columns, as fb_traits.extra has them. */
+enum fb_collective_column {
+	FB_EVENT_US,
+	FB_ITERATION_US,
+	FB_ITERATION_P99_US,
+	FB_THREADS,
+	FB_SLOTS,
+	FB_SLOT_BYTES,
+	FB_SM_MHZ,
+	FB_MEMORY_MHZ,
+	FB_THROTTLE,
+	FB_COLLECTIVE_COLUMNS,
+};
 
 /* All engines, ending in NULL. */
 extern const struct fb_engine_ops *const fb_engines[];

@@ -5,5 +5,6 @@
 const struct fb_engine_ops *const fb_engines[] = {
 	&fb_engine_host,
 	&fb_engine_mpi,
+	&fb_engine_cuda,
 	NULL,
 };

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The operations on buffers in GPU memory (common/memory_ops.h): test data are made and compared
+ * where they lie. Only the first wrong element comes to the host, which knows how to print it.
+ */
+#include <stdlib.h>
+
+#include "common/cuda/cuda_error.h"
+#include "common/cuda/cuda_segment.h"
+#include "common/cuda/data_kernels.h"
+
+int fb_device_set(void *to, int byte, size_t bytes)
+{
+	int err = bytes ? FB_CUDA(cudaMemset(to, byte, bytes)) : FB_OK;
+
+	return err ? err : FB_CUDA(cudaDeviceSynchronize());
+}
+
+int fb_device_get(void *to, const void *from, size_t bytes)
+{
+	return bytes ? FB_CUDA(cudaMemcpy(to, from, bytes, cudaMemcpyDeviceToHost)) : FB_OK;
+}
+
+static struct fb_element_source source_of(int rank)
+{
+	return (struct fb_element_source){.reduced = rank == FB_REDUCED,
+					  .rank = rank == FB_REDUCED ? 0 : (uint32_t)rank};
+}
+
+int fb_device_fill(const struct fb_data *data, int rank, uint64_t first, void *to, size_t count)
+{
+	const struct fb_element_recipe recipe = fb_element_prepare(data);
+	int err;
+
+	if (count == 0)
+		return FB_OK;
+	err = FB_CUDA((cudaError_t)fb_data_kernel_fill(&recipe, source_of(rank), first, to, count));
+	return err ? err : FB_CUDA(cudaDeviceSynchronize());
+}
+
+/* Prints the element by having the host check it again. */
+static int explain(const struct fb_data *data, int rank, uint64_t first, const char *from,
+		   const struct fb_check_result *result, struct fb_mismatch *bad)
+{
+	uint64_t errors = bad->errors, element;
+	size_t size = fb_datatype_size(data->type);
+	struct fb_mismatch found = {0};
+	int err = fb_device_get(&element, from + result->first * size, size);
+
+	if (err)
+		return err;
+	fb_memory_host.check(data, rank, first + result->first, &element, 1, &found);
+	if (errors == 0) {
+		*bad = found;
+		bad->index = first + result->first;
+		/* Host and device then make different data, which is an error just as well. */
+		if (!found.errors)
+			bad->got[0] = bad->expected[0] = '\0';
+	}
+	bad->errors = errors + result->errors;
+	return FB_OK;
+}
+
+int fb_device_check(const struct fb_data *data, int rank, uint64_t first, const void *from,
+		    size_t count, struct fb_mismatch *bad)
+{
+	const struct fb_element_recipe recipe = fb_element_prepare(data);
+	struct fb_check_result host = {.errors = 0, .first = ~0ull}, *result = NULL;
+	int err;
+
+	if (count == 0)
+		return FB_OK;
+	err = FB_CUDA(cudaMalloc((void **)&result, sizeof(*result)));
+	if (err)
+		return err;
+	err = FB_CUDA(cudaMemcpy(result, &host, sizeof(host), cudaMemcpyHostToDevice));
+	if (!err)
+		err = FB_CUDA((cudaError_t)fb_data_kernel_check(&recipe, source_of(rank), first,
+								from, count, result));
+	if (!err)
+		err = fb_device_get(&host, result, sizeof(host));
+	(void)cudaFree(result);
+	if (err || !host.errors)
+		return err;
+	return explain(data, rank, first, from, &host, bad);
+}

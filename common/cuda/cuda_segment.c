@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Segments by CUDA IPC and in pinned host memory; VMM is in cuda_vmm.c. See gpu_segment.h. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/cuda/cuda_error.h"
+#include "common/cuda/cuda_segment.h"
+
+static const struct {
+	const char *name;
+	int (*open)(struct fb_segment *s, const struct fb_gpu *gpu);
+} kinds[] = {
+	[FB_GPU_DEVICE] = {"device", fb_ipc_open},
+	[FB_GPU_VMM] = {"vmm", fb_vmm_open_posix},
+	[FB_GPU_FABRIC] = {"fabric", fb_vmm_open_fabric},
+	[FB_GPU_PINNED] = {"pinned", NULL},
+};
+
+bool fb_gpu_segment_can(const struct fb_gpu *gpu, enum fb_gpu_memory memory, char *reason,
+			size_t n)
+{
+	if (memory == FB_GPU_VMM && !gpu->posix)
+		snprintf(reason, n, "memory vmm: a GPU does not export file descriptors");
+	else if (memory == FB_GPU_FABRIC && !gpu->fabric)
+		snprintf(reason, n, "memory fabric: a GPU does not export fabric handles");
+	else
+		return true;
+	return false;
+}
+
+/* Frees own memory last: what peers still map of it stays until they close it. */
+static void ipc_close(struct fb_segment *s)
+{
+	int own = (int)(size_t)s->mapping;
+
+	for (int i = 0; s->parts && i < s->nparts; i++)
+		if (i != own && s->parts[i])
+			(void)cudaIpcCloseMemHandle(s->parts[i]);
+	if (s->parts)
+		(void)cudaFree(s->parts[own]);
+	free(s->parts);
+	free(s->part_of);
+	(void)cudaGetLastError();
+}
+
+static const struct fb_memory_ops ipc_ops = {
+	.name = "device", .device = true, .close = ipc_close,
+	.set = fb_device_set, .get = fb_device_get, .fill = fb_device_fill,
+	.check = fb_device_check,
+};
+
+int fb_ipc_open(struct fb_segment *s, const struct fb_gpu *gpu)
+{
+	const struct fb_world *w = gpu->world;
+	cudaIpcMemHandle_t own, *handles = calloc((size_t)s->nparts, sizeof(*handles));
+	int self = s->part_of[w->rank], err;
+	void *memory = NULL;
+
+	memset(&own, 0, sizeof(own));
+	s->parts = calloc((size_t)s->nparts, sizeof(*s->parts));
+	s->mapping = (void *)(size_t)self; /* NOLINT(performance-no-int-to-ptr) */
+	s->ops = &ipc_ops;
+	err = handles && s->parts ? FB_CUDA(cudaMalloc(&memory, s->part_bytes)) : FB_ENOMEM;
+	if (!err) {
+		s->parts[self] = memory;
+		err = FB_CUDA(cudaMemset(memory, 0, s->part_bytes));
+	}
+	if (!err && s->nparts > 1)
+		err = FB_CUDA(cudaIpcGetMemHandle(&own, memory));
+	if (!err)
+		err = FB_CUDA(cudaDeviceSynchronize());
+	err = fb_world_agree(w, err);
+	if (!err)
+		MPI_Allgather(&own, sizeof(own), MPI_BYTE, handles, sizeof(own), MPI_BYTE,
+			      w->node_comm);
+	for (int r = 0; r < w->nranks && !err; r++) {
+		int part = s->part_of[r];
+
+		/* What this GPU does not reach stays NULL: nothing may be sent that way. */
+		if (part < 0 || part == self || !gpu->reaches[r])
+			continue;
+		err = FB_CUDA(cudaIpcOpenMemHandle((void **)&s->parts[part], handles[part],
+						   cudaIpcMemLazyEnablePeerAccess));
+	}
+	free(handles);
+	return fb_world_agree(w, err);
+}
+
+/* --- pinned host memory ---------------------------------------------------------------------- */
+
+static void pinned_close(struct fb_segment *s)
+{
+	(void)cudaHostUnregister(s->base);
+	(void)cudaGetLastError();
+	fb_segment_unmap(s);
+}
+
+static int pinned_set(void *to, int byte, size_t bytes)
+{
+	return fb_memory_host.set(to, byte, bytes);
+}
+
+static int pinned_get(void *to, const void *from, size_t bytes)
+{
+	return fb_memory_host.get(to, from, bytes);
+}
+
+static int pinned_fill(const struct fb_data *data, int rank, uint64_t first, void *to,
+		       size_t count)
+{
+	return fb_memory_host.fill(data, rank, first, to, count);
+}
+
+static int pinned_check(const struct fb_data *data, int rank, uint64_t first, const void *from,
+			size_t count, struct fb_mismatch *bad)
+{
+	return fb_memory_host.check(data, rank, first, from, count, bad);
+}
+
+static const struct fb_memory_ops pinned_ops = {
+	.name = "pinned", .close = pinned_close, .set = pinned_set, .get = pinned_get,
+	.fill = pinned_fill, .check = pinned_check,
+};
+
+/*
+ * Registered memory has the same address on the device, which engines rely on; where it has not
+ * (old devices) there is no such segment.
+ */
+static int pinned_open(struct fb_segment *segment, const struct fb_gpu *gpu, size_t part_bytes)
+{
+	const struct fb_world *w = gpu->world;
+	struct fb_segment s;
+	void *seen = NULL;
+	size_t bytes;
+	int err = fb_segment_open(&s, w, part_bytes, false), own;
+
+	if (err)
+		return err;
+	bytes = s.part_bytes * (size_t)s.nparts;
+	own = FB_CUDA(cudaHostRegister(s.base, bytes, cudaHostRegisterMapped |
+							      cudaHostRegisterPortable));
+	err = own;
+	if (!err)
+		err = FB_CUDA(cudaHostGetDevicePointer(&seen, s.base, 0));
+	if (!err && seen != s.base)
+		err = fb_error(FB_EUNSUPPORTED, "rank %d: pinned memory has another address on "
+			       "the GPU", w->rank);
+	err = fb_world_agree(w, err);
+	if (err) {
+		if (!own)
+			(void)cudaHostUnregister(s.base);
+		fb_segment_close(&s);
+		return err;
+	}
+	s.ops = &pinned_ops;
+	*segment = s;
+	return FB_OK;
+}
+
+/* Parts by rank: of this host, or for fabric memory of the whole world. */
+static int find_parts(struct fb_segment *s, const struct fb_world *w, bool whole)
+{
+	MPI_Comm comm = whole ? w->comm : w->node_comm;
+	int *members;
+
+	MPI_Comm_size(comm, &s->nparts);
+	s->part_of = malloc((size_t)w->nranks * sizeof(*s->part_of));
+	members = malloc((size_t)s->nparts * sizeof(*members));
+	if (fb_world_agree(w, s->part_of && members ? FB_OK : FB_ENOMEM) || !s->part_of ||
+	    !members) {
+		free(members);
+		return FB_ENOMEM;
+	}
+	MPI_Allgather(&w->rank, 1, MPI_INT, members, 1, MPI_INT, comm);
+	for (int r = 0; r < w->nranks; r++)
+		s->part_of[r] = -1;
+	for (int i = 0; i < s->nparts; i++)
+		s->part_of[members[i]] = i;
+	free(members);
+	return FB_OK;
+}
+
+int fb_gpu_segment_open(struct fb_segment *segment, const struct fb_gpu *gpu,
+			enum fb_gpu_memory memory, size_t part_bytes)
+{
+	unsigned long long wanted = part_bytes ? part_bytes : 1;
+	struct fb_segment s = {.base = NULL};
+	int err;
+
+	if (memory == FB_GPU_PINNED)
+		return pinned_open(segment, gpu, part_bytes);
+	MPI_Allreduce(MPI_IN_PLACE, &wanted, 1, MPI_UNSIGNED_LONG_LONG, MPI_MAX, gpu->world->comm);
+	/* Large pages of the GPU; cuMemCreate wants its own multiple, which this is. */
+	s.part_bytes = ((size_t)wanted + FB_GPU_PAGE - 1) / FB_GPU_PAGE * FB_GPU_PAGE;
+	err = find_parts(&s, gpu->world, memory == FB_GPU_FABRIC);
+	if (!err)
+		err = kinds[memory].open(&s, gpu);
+	if (err) {
+		if (s.ops)
+			s.ops->close(&s);
+		else
+			free(s.part_of);
+		return err;
+	}
+	*segment = s;
+	return FB_OK;
+}

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Streams and graphs; see gpu_stream.h.
+ *
+ * A graph holds as many calls as a batch has, up to MOST_IN_GRAPH; longer batches replay it and
+ * run the rest one by one. Capturing takes a few microseconds per call, so a size that is asked
+ * for once (warm-up) is put together from the graph that is there.
+ */
+#include <math.h>
+#include <stdlib.h>
+
+#include "common/cuda/cuda_error.h"
+#include "common/cuda/gpu_stream.h"
+#include "common/spin.h"
+
+enum {
+	MOST_IN_GRAPH = 1024,
+	FIRST_GRAPH = 16,     /* calls, before a size has been seen twice */
+	EVENT_CALLS = 8,      /* shorter batches are not timed by events */
+	EVENT_SAMPLES = 4096, /* the last so many count */
+};
+
+struct fb_gpu_stream {
+	struct fb_run *run;
+	fb_gpu_enqueue_fn enqueue;
+	void *arg;
+	bool graph, oversubscribed, timed; /* timed: the batch under way has events */
+	cudaStream_t stream;
+	cudaEvent_t begin, end;
+	cudaGraphExec_t exec;
+	int exec_calls, last_calls;
+	float *event_us; /* [EVENT_SAMPLES] */
+	size_t samples;
+};
+
+int fb_gpu_stream_open(struct fb_gpu_stream **stream, const struct fb_gpu *gpu, bool graph,
+		       fb_gpu_enqueue_fn enqueue, void *arg, struct fb_run *run)
+{
+	struct fb_gpu_stream *s = calloc(1, sizeof(*s));
+	int err;
+
+	if (!s)
+		return FB_ENOMEM;
+	*s = (struct fb_gpu_stream){.run = run, .enqueue = enqueue, .arg = arg, .graph = graph,
+				    .oversubscribed = gpu->world->oversubscribed};
+	s->event_us = calloc(EVENT_SAMPLES, sizeof(*s->event_us));
+	err = s->event_us ? FB_CUDA(cudaSetDevice(gpu->device)) : FB_ENOMEM;
+	if (!err)
+		err = FB_CUDA(cudaStreamCreateWithFlags(&s->stream, cudaStreamNonBlocking));
+	if (!err)
+		err = FB_CUDA(cudaEventCreate(&s->begin));
+	if (!err)
+		err = FB_CUDA(cudaEventCreate(&s->end));
+	if (err) {
+		fb_gpu_stream_close(s);
+		return err;
+	}
+	*stream = s;
+	return FB_OK;
+}
+
+void fb_gpu_stream_close(struct fb_gpu_stream *s)
+{
+	if (!s)
+		return;
+	if (s->stream)
+		(void)cudaStreamSynchronize(s->stream);
+	if (s->exec)
+		(void)cudaGraphExecDestroy(s->exec);
+	if (s->begin)
+		(void)cudaEventDestroy(s->begin);
+	if (s->end)
+		(void)cudaEventDestroy(s->end);
+	if (s->stream)
+		(void)cudaStreamDestroy(s->stream);
+	(void)cudaGetLastError();
+	free(s->event_us);
+	free(s);
+}
+
+static int enqueue(struct fb_gpu_stream *s, int calls)
+{
+	int err = FB_OK;
+
+	for (int i = 0; i < calls && !err; i++)
+		err = s->enqueue(s->arg, s->stream);
+	return err;
+}
+
+static int capture(struct fb_gpu_stream *s, int calls)
+{
+	cudaGraph_t graph = NULL;
+	int err, other;
+
+	if (s->exec) {
+		err = FB_CUDA(cudaGraphExecDestroy(s->exec));
+		s->exec = NULL;
+		if (err)
+			return err;
+	}
+	err = FB_CUDA(cudaStreamBeginCapture(s->stream, cudaStreamCaptureModeThreadLocal));
+	if (err)
+		return err;
+	err = enqueue(s, calls);
+	other = FB_CUDA(cudaStreamEndCapture(s->stream, &graph));
+	err = err ? err : other;
+	if (!err)
+		err = FB_CUDA(cudaGraphInstantiate(&s->exec, graph, 0));
+	if (graph)
+		(void)cudaGraphDestroy(graph);
+	if (!err)
+		err = FB_CUDA(cudaGraphUpload(s->exec, s->stream));
+	if (!err)
+		err = FB_CUDA(cudaStreamSynchronize(s->stream));
+	s->exec_calls = err ? 0 : calls;
+	return err;
+}
+
+int fb_gpu_stream_ready(struct fb_gpu_stream *s, int calls)
+{
+	int wanted = calls < MOST_IN_GRAPH ? calls : MOST_IN_GRAPH;
+	bool again = calls == s->last_calls;
+
+	s->last_calls = calls;
+	if (!s->graph || wanted == s->exec_calls)
+		return FB_OK;
+	/* A single call is its own graph: what is checked runs as what is timed. */
+	if (again || calls <= FIRST_GRAPH || !s->exec_calls)
+		return capture(s, again || calls <= FIRST_GRAPH ? wanted : FIRST_GRAPH);
+	return FB_OK;
+}
+
+static int launch(struct fb_gpu_stream *s, int calls)
+{
+	int err = FB_OK;
+
+	for (; s->exec && calls >= s->exec_calls && !err; calls -= s->exec_calls)
+		err = FB_CUDA(cudaGraphLaunch(s->exec, s->stream));
+	return err ? err : enqueue(s, calls);
+}
+
+int fb_gpu_stream_test(struct fb_gpu_stream *s, bool *done)
+{
+	cudaError_t code = cudaStreamQuery(s->stream);
+
+	*done = code == cudaSuccess;
+	if (code != cudaSuccess && code != cudaErrorNotReady)
+		return FB_CUDA(code);
+	return FB_OK;
+}
+
+int fb_gpu_stream_wait(struct fb_gpu_stream *s)
+{
+	struct fb_spin spin = {.yields = s->oversubscribed};
+	bool done = false;
+	int err = fb_gpu_stream_test(s, &done);
+
+	while (!err && !done) {
+		if (fb_spin_again(&spin) && s->run)
+			err = fb_run_alive(s->run, "waiting for the GPU");
+		if (!err)
+			err = fb_gpu_stream_test(s, &done);
+	}
+	return err;
+}
+
+int fb_gpu_stream_start(struct fb_gpu_stream *s)
+{
+	return launch(s, 1);
+}
+
+int fb_gpu_stream_run(struct fb_gpu_stream *s, int calls)
+{
+	bool timed = calls >= EVENT_CALLS;
+	float ms = 0;
+	int err = timed ? FB_CUDA(cudaEventRecord(s->begin, s->stream)) : FB_OK;
+
+	if (!err)
+		err = launch(s, calls);
+	if (!err && timed)
+		err = FB_CUDA(cudaEventRecord(s->end, s->stream));
+	if (!err)
+		err = fb_gpu_stream_wait(s);
+	if (!err && timed)
+		err = FB_CUDA(cudaEventElapsedTime(&ms, s->begin, s->end));
+	if (!err && timed)
+		s->event_us[s->samples++ % EVENT_SAMPLES] = ms * 1000 / (float)calls;
+	return err;
+}
+
+static int by_value(const void *a, const void *b)
+{
+	const float *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+double fb_gpu_stream_event_us(const struct fb_gpu_stream *s)
+{
+	size_t n = s->samples < EVENT_SAMPLES ? s->samples : EVENT_SAMPLES;
+
+	if (n == 0)
+		return (double)NAN;
+	qsort(s->event_us, n, sizeof(*s->event_us), by_value);
+	return (double)s->event_us[n / 2];
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What data.cu gives to cuda_data.c: the launches, on the default stream. */
+#ifndef FB_COMMON_CUDA_DATA_KERNELS_H
+#define FB_COMMON_CUDA_DATA_KERNELS_H
+
+#include "common/cuda/data_element.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Of a check, in device memory. */
+struct fb_check_result {
+	unsigned long long errors;
+	unsigned long long first; /* index of the first wrong element; largest: none */
+};
+
+/* Both return a cudaError_t, of launching only. */
+int fb_data_kernel_fill(const struct fb_element_recipe *recipe, struct fb_element_source from,
+			uint64_t first, void *to, uint64_t count);
+int fb_data_kernel_check(const struct fb_element_recipe *recipe, struct fb_element_source from,
+			 uint64_t first, const void *data, uint64_t count,
+			 struct fb_check_result *result);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The GPU of a rank: one rank per GPU, chosen by the rank's number on its host, and which peers'
+ * memory it can reach.
+ *
+ * A build without CUDA, or a machine without a driver or a device, is no error: opening says
+ * FB_EUNSUPPORTED and why, and rows are skipped with that reason. The driver's own interface and
+ * NVML are found at run time, never linked. No header of CUDA's is needed to include this one.
+ * NVLink multicast is never used.
+ */
+#ifndef FB_COMMON_CUDA_GPU_H
+#define FB_COMMON_CUDA_GPU_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/world.h"
+
+enum { FB_GPU_REASON_CHARS = 128 };
+
+struct fb_gpu {
+	const struct fb_world *world;
+	int device, devices;  /* this rank's, and how many the process sees */
+	int sms;              /* multiprocessors */
+	int major, minor;     /* compute capability */
+	size_t memory_bytes;  /* free for one rank when the device was opened, least of all */
+	char name[64];        /* "NVIDIA H200" */
+	char bus_id[16];      /* "0000:1b:00.0" */
+	bool shared;          /* some GPU serves several ranks: times mean nothing */
+	bool *reaches;        /* [nranks]: its memory can be mapped by this rank's GPU */
+	bool all_reach;       /* every rank reaches every other */
+	bool posix, fabric;   /* handle types that every rank's device can export */
+	void *nvml;           /* struct fb_nvml, or NULL where the library is missing */
+};
+
+/* Clocks in MHz; reasons why they are lower than they could be, as NVML's bits. */
+struct fb_gpu_clocks {
+	double sm_MHz, memory_MHz;
+	uint64_t throttle;
+};
+
+/*
+ * Collective. Chooses, opens and makes current this rank's device. Returns the same on all ranks:
+ * FB_OK, FB_EUNSUPPORTED with the reason, or FB_ENOMEM, FB_ESYS (printed); after an error *gpu
+ * needs no closing.
+ */
+int fb_gpu_open(struct fb_gpu *gpu, const struct fb_world *world,
+		char reason[FB_GPU_REASON_CHARS]);
+
+/* Local. Safe on a zeroed structure. */
+void fb_gpu_close(struct fb_gpu *gpu);
+
+/* Local: false where NVML is missing or does not say. */
+bool fb_gpu_clocks(const struct fb_gpu *gpu, struct fb_gpu_clocks *clocks);
+
+#endif

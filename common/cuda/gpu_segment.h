@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Segments (common/segment.h) in GPU memory: each rank's part lies in its own GPU, and every rank
+ * maps the parts of all peers that its GPU reaches.
+ *
+ *	device   cudaMalloc, passed on by CUDA IPC handles
+ *	vmm      cuMemCreate, passed on as file descriptors over local sockets; parts of all ranks
+ *	         are neighbours in every rank's address space
+ *	fabric   the same by fabric handles, which also cross hosts of one NVLink domain
+ *	pinned   host memory that all ranks share, locked and mapped for the GPUs: works without
+ *	         peer access, at the speed of PCIe
+ */
+#ifndef FB_COMMON_CUDA_GPU_SEGMENT_H
+#define FB_COMMON_CUDA_GPU_SEGMENT_H
+
+#include "common/cuda/gpu.h"
+#include "common/segment.h"
+
+enum fb_gpu_memory {
+	FB_GPU_DEVICE,
+	FB_GPU_VMM,
+	FB_GPU_FABRIC,
+	FB_GPU_PINNED,
+};
+
+/* Pure, equal on all ranks: can segments of the kind be had? Writes the reason otherwise. */
+bool fb_gpu_segment_can(const struct fb_gpu *gpu, enum fb_gpu_memory memory, char *reason,
+			size_t n);
+
+/*
+ * Collective over the world: a zeroed part of at least `part_bytes` bytes (the largest any rank
+ * asks for) per rank, begin aligned to 512 bytes at least. Returns the same on all ranks: FB_OK,
+ * FB_EUNSUPPORTED, FB_ESYS or FB_ENOMEM (printed), *segment untouched. Closed by
+ * fb_segment_close, after a barrier behind the last use by any rank.
+ */
+int fb_gpu_segment_open(struct fb_segment *segment, const struct fb_gpu *gpu,
+			enum fb_gpu_memory memory, size_t part_bytes);
+
+#endif

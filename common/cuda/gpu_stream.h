@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Running calls on a GPU: on a stream one by one, or captured once in a graph and replayed.
+ *
+ * An engine says how to enqueue one call of its operation; this module enqueues as many as the
+ * harness asks for, waits for them as the harness waits (bounded by the watchdog), and takes
+ * times by CUDA events around batches, which the host's clock cannot see the inside of. Graphs
+ * are captured by fb_gpu_stream_ready(), outside of what is timed.
+ */
+#ifndef FB_COMMON_CUDA_GPU_STREAM_H
+#define FB_COMMON_CUDA_GPU_STREAM_H
+
+#include "common/cuda/gpu.h"
+#include "common/program.h"
+
+/* One call; `stream` is a cudaStream_t, perhaps being captured. 0 or an error (printed). */
+typedef int (*fb_gpu_enqueue_fn)(void *arg, void *stream);
+
+struct fb_gpu_stream; /* opaque */
+
+/*
+ * Local. `graph`: calls are replayed from a graph. `run` is asked to keep the watchdog informed
+ * during long waits; NULL in tests. 0, FB_ENOMEM or FB_ESYS (printed). The device of `gpu` stays
+ * current in this thread.
+ */
+int fb_gpu_stream_open(struct fb_gpu_stream **stream, const struct fb_gpu *gpu, bool graph,
+		       fb_gpu_enqueue_fn enqueue, void *arg, struct fb_run *run);
+
+/* Waits for what is under way. NULL is fine. */
+void fb_gpu_stream_close(struct fb_gpu_stream *stream);
+
+/* Local, outside of timing: captures the graph for batches of `calls`, if it is not there. */
+int fb_gpu_stream_ready(struct fb_gpu_stream *stream, int calls);
+
+/* `calls` calls back to back, complete on return. */
+int fb_gpu_stream_run(struct fb_gpu_stream *stream, int calls);
+
+/* One call, apart: start enqueues and returns; test asks; wait completes. */
+int fb_gpu_stream_start(struct fb_gpu_stream *stream);
+int fb_gpu_stream_test(struct fb_gpu_stream *stream, bool *done);
+int fb_gpu_stream_wait(struct fb_gpu_stream *stream);
+
+/*
+ * Median over batches of the time per call between events in us; NAN where there were no batches
+ * of some length (events cost about as much as a short call).
+ */
+double fb_gpu_stream_event_us(const struct fb_gpu_stream *stream);
+
+#endif

@@ -24,6 +24,7 @@ struct fb_settings {
 	const char *root, *in_place, *cadence, *launch;
 	uint64_t slots, slot_bytes, channels; /* slot_bytes, channels: 0 = the engine chooses */
 	uint64_t threads, gpu_slot_bytes, ll_line; /* GPU engines; the first two: 0 as above */
+	bool gpu_overlap;
 	/* Measurement. */
 	double ci, max_time_s, timeout_s;
 	uint64_t min_samples, max_samples, seed, launch_index;

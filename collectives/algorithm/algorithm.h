@@ -20,6 +20,13 @@ extern const int fb_algorithm_count;
 /* The algorithm of that name for that collective, or NULL. */
 const struct fb_algorithm *fb_algorithm_find(enum fb_collective collective, const char *name);
 
+/*
+ * The same for a case's text, which may name parts: "hierarchical:ring+tree+ring". *stages points
+ * into the text, or is NULL without parts.
+ */
+const struct fb_algorithm *fb_algorithm_of_text(enum fb_collective collective, const char *text,
+						const char **stages);
+
 /* Whether it works for the shape; writes the reason otherwise. */
 bool fb_algorithm_can(const struct fb_algorithm *algorithm, const struct fb_shape *shape,
 		      char *why, size_t n);

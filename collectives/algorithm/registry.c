@@ -25,6 +25,17 @@ const struct fb_algorithm *fb_algorithm_find(enum fb_collective collective, cons
 	return NULL;
 }
 
+const struct fb_algorithm *fb_algorithm_of_text(enum fb_collective collective, const char *text,
+						const char **stages)
+{
+	const char *colon = strchr(text, ':');
+	char name[64];
+
+	*stages = colon ? colon + 1 : NULL;
+	snprintf(name, sizeof(name), "%.*s", colon ? (int)(colon - text) : (int)strlen(text), text);
+	return fb_algorithm_find(collective, name);
+}
+
 bool fb_algorithm_can(const struct fb_algorithm *algorithm, const struct fb_shape *shape, char *why,
 		      size_t n)
 {

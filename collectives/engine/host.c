@@ -68,17 +68,10 @@ static void host_close(struct fb_engine *engine)
 	free(e);
 }
 
-/* "hierarchical:ring+tree+ring" names an algorithm and its parts; *stages is NULL without them. */
 static const struct fb_algorithm *find_algorithm(const struct fb_operation *op,
 						 const struct fb_case *c, const char **stages)
 {
-	const char *colon = strchr(c->algorithm, ':');
-	char name[64];
-
-	*stages = colon ? colon + 1 : NULL;
-	snprintf(name, sizeof(name), "%.*s",
-		 colon ? (int)(colon - c->algorithm) : (int)strlen(c->algorithm), c->algorithm);
-	return fb_algorithm_find(op->collective, name);
+	return fb_algorithm_of_text(op->collective, c->algorithm, stages);
 }
 
 static bool can_transport(const struct host_engine *e, const struct fb_case *c, char *reason)

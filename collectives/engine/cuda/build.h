@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * From plans to what GPUs execute (table.h). Pure computing: what it needs of the machine are
+ * addresses, so that the CPU emulation in the tests builds exactly what the engine builds.
+ */
+#ifndef FB_COLLECTIVES_ENGINE_CUDA_BUILD_H
+#define FB_COLLECTIVES_ENGINE_CUDA_BUILD_H
+
+#include "collectives/engine/cuda/table.h"
+#include "common/plan/geometry.h"
+#include "common/plan/plan.h"
+
+/* What is the same for all ranks of an operation. */
+struct fb_gpu_shape {
+	enum fb_gpu_protocol protocol;
+	struct fb_geometry geometry;
+	int nranks, nchannels, nlanes; /* nlanes: the most of any rank and channel */
+	uint64_t slices;               /* per channel */
+	uint32_t slots;                /* most per link; a power of two */
+	uint32_t stride;               /* bytes of a slot */
+	bool all_depend;               /* every rank's output depends on every rank's input */
+};
+
+/*
+ * Where the operation's counters and slots are in the memory of its links, a part of which each
+ * rank has in its GPU: epochs and progress of blocks, counters by (channel, lane, peer), slots of
+ * own in-links. Peers need to know where those slots are: in_slots, by [peer][channel][lane], is
+ * exchanged so that out_slots has what the peers have for this rank.
+ */
+struct fb_gpu_layout {
+	uint64_t progress, counters, slots, bytes; /* offsets, and the part's size */
+	uint64_t *in_slots, *out_slots;
+};
+
+/* This rank's point of view. */
+struct fb_gpu_view {
+	const struct fb_gpu_shape *shape;
+	struct fb_plan *const *plans; /* [nchannels] */
+	int rank;
+	bool average; /* complete reductions are divided by the number of ranks */
+	const struct fb_gpu_layout *layout;
+	/* Address of a rank's buffer, and of its part of the links' memory, as seen here. */
+	uint64_t (*buffer)(const void *arg, int rank, uint8_t buffer);
+	uint64_t (*links)(const void *arg, int rank);
+	const void *arg;
+};
+
+/* Kinds of counters that a peer raises in this rank's part. */
+enum fb_gpu_counter_kind { FB_GPU_AVAILABLE = 0, FB_GPU_FREED = 32, FB_GPU_CREDITS = 64 };
+
+/* The counter's offset in the part of the rank that waits for it. */
+uint64_t fb_gpu_counter_offset(const struct fb_gpu_shape *shape, const struct fb_gpu_layout *layout,
+			       int channel, int lane, int peer, enum fb_gpu_counter_kind kind);
+
+/* The records of all blocks; block b is lane b % nlanes of channel b / nlanes. */
+struct fb_gpu_table {
+	struct fb_gpu_block *blocks; /* records: offset in `bytes` */
+	int nblocks;
+	unsigned char *bytes;
+	size_t size, room;
+	uint32_t longest; /* message of all, in bytes */
+};
+
+/* Facts of one rank's plans that all ranks must agree on, by their maximum. */
+struct fb_gpu_facts {
+	uint64_t units, pipelined, scratch, lanes, messages; /* messages: of a link, per slice */
+};
+
+void fb_gpu_plan_facts(struct fb_plan *const *plans, int nchannels, struct fb_gpu_facts *facts);
+
+/* Wishes of the user's; 0: chosen here. */
+struct fb_gpu_wishes {
+	uint32_t slots, slot_bytes, ll_line;
+	int channels, threads;
+};
+
+/* How many channels and threads, before plans are made: `multiple` as fb_algorithm.channels. */
+int fb_gpu_choose_channels(const struct fb_gpu_wishes *wishes, enum fb_gpu_protocol protocol,
+			   bool direct, int multiple, uint64_t bytes, int sms);
+int fb_gpu_choose_threads(const struct fb_gpu_wishes *wishes, enum fb_gpu_protocol protocol,
+			  bool direct, uint64_t channel_bytes);
+
+/*
+ * Slices, slots and their size, from the maximum of all ranks' facts. Reads the collective,
+ * counts, sizes and nchannels already in *shape.
+ */
+void fb_gpu_choose_slices(const struct fb_gpu_wishes *wishes, const struct fb_gpu_facts *facts,
+			  bool direct, struct fb_gpu_shape *shape);
+
+/* Whether every rank's output depends on every rank's input. */
+bool fb_gpu_all_depend(enum fb_collective collective);
+
+/*
+ * Whether a link does without telling its sender that slots are free: in an operation in which
+ * all depend on all, who ends a call knows that everybody has begun it and hence ended the one
+ * before; so slots for the messages of two calls are enough. And how many slots it has.
+ */
+bool fb_gpu_link_is_free(const struct fb_gpu_shape *shape, const struct fb_link *link);
+uint32_t fb_gpu_link_slots(const struct fb_gpu_shape *shape, const struct fb_link *link);
+
+/* Lays out this rank's part. 0 or FB_ENOMEM. Free with fb_gpu_layout_free, also after an error. */
+int fb_gpu_lay_out(const struct fb_gpu_shape *shape, struct fb_plan *const *plans,
+		   struct fb_gpu_layout *layout);
+void fb_gpu_layout_free(struct fb_gpu_layout *layout);
+
+/* Builds the records. 0, FB_ENOMEM, or FB_EPLAN (printed) where a record does not fit. */
+int fb_gpu_build(const struct fb_gpu_view *view, struct fb_gpu_table *table);
+void fb_gpu_table_free(struct fb_gpu_table *table);
+
+/*
+ * Whether the rank's table is that of a one-shot all_reduce over few peers, in one slice, which
+ * the fused kernel does; then its parameters but for epochs and times. Channels must be 1.
+ */
+bool fb_gpu_is_one_shot(const struct fb_gpu_view *view, const struct fb_gpu_table *table,
+			struct fb_gpu_one_shot *fused);
+
+#endif

@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The CUDA engine: runs any plan between GPUs, a thread block per lane, without the host. What it
+ * executes is made by build.c and described in table.h; memory order in docs/gpu-engine.md.
+ */
+#include "collectives/engine/cuda/cuda_engine.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/error.h"
+
+static int cuda_open(struct fb_engine **engine, struct fb_run *run)
+{
+	struct cuda_engine *e = calloc(1, sizeof(*e));
+	int err = fb_world_agree(fb_run_world(run), e ? FB_OK : FB_ENOMEM);
+
+	if (err || !e) {
+		free(e);
+		return err;
+	}
+	e->engine.ops = &fb_engine_cuda;
+	e->engine.run = run;
+	e->world = fb_run_world(run);
+	e->settings = fb_run_settings(run);
+	e->topology = (struct fb_topology){
+		.nranks = e->world->nranks, .nnodes = e->world->nnodes,
+		.node_of = e->world->node_of, .local_rank_of = e->world->local_rank_of,
+	};
+	err = fb_gpu_open(&e->gpu, e->world, e->why);
+	e->has_gpu = !err;
+	if (err && err != FB_EUNSUPPORTED) {
+		free(e);
+		return err;
+	}
+	*engine = &e->engine;
+	return FB_OK;
+}
+
+static void cuda_close(struct fb_engine *engine)
+{
+	struct cuda_engine *e = (struct cuda_engine *)engine;
+
+	if (e->has_gpu)
+		fb_gpu_close(&e->gpu);
+	free(e);
+}
+
+struct fb_shape fb_cuda_shape(const struct cuda_engine *e, const struct fb_operation *op,
+			      const char *stages, int channel, int nchannels)
+{
+	return (struct fb_shape){
+		.collective = op->collective, .nranks = e->world->nranks, .root = op->root,
+		.in_place = op->in_place, .channel = channel, .nchannels = nchannels,
+		.topology = &e->topology, .stages = stages,
+	};
+}
+
+static bool can_transport(const struct cuda_engine *e, const struct fb_case *c, char *reason)
+{
+	bool direct = !strcmp(c->protocol, "direct");
+
+	if (!strcmp(c->transport, "shm") && !fb_world_one_host(e->world))
+		snprintf(reason, FB_REASON_CHARS, "shm does not reach other hosts");
+	else if (!strcmp(c->transport, "shm") && direct && strcmp(c->memory, "pinned"))
+		snprintf(reason, FB_REASON_CHARS, "direct over shm needs memory pinned");
+	else if (!strcmp(c->transport, "p2p") && !e->gpu.all_reach)
+		snprintf(reason, FB_REASON_CHARS, "not every GPU reaches every other");
+	else if (strcmp(c->transport, "shm") && strcmp(c->transport, "p2p"))
+		snprintf(reason, FB_REASON_CHARS, "GPUs have no transport %s", c->transport);
+	else
+		return true;
+	return false;
+}
+
+static bool cuda_can(const struct fb_engine *engine, const struct fb_case *c,
+		     const struct fb_operation *op, char reason[FB_REASON_CHARS])
+{
+	const struct cuda_engine *e = (const struct cuda_engine *)engine;
+	const struct fb_collective_info *info = fb_collective_info(op->collective);
+	bool direct = !strcmp(c->protocol, "direct");
+	const char *stages;
+	const struct fb_algorithm *a = fb_algorithm_of_text(op->collective, c->algorithm, &stages);
+	unsigned wanted = direct ? FB_DIRECT_PROTOCOL : FB_FIFO_PROTOCOLS;
+	struct fb_shape shape;
+
+	if (!e->has_gpu) {
+		snprintf(reason, FB_REASON_CHARS, "%s", e->why);
+		return false;
+	}
+	if (!a) {
+		snprintf(reason, FB_REASON_CHARS, "%s has no algorithm %s", info->name,
+			 c->algorithm);
+		return false;
+	}
+	shape = fb_cuda_shape(e, op, stages, 0, a->channels ? a->channels : 1);
+	if (!fb_algorithm_can(a, &shape, reason, FB_REASON_CHARS))
+		return false;
+	if (a->protocols && !(a->protocols & wanted)) {
+		snprintf(reason, FB_REASON_CHARS, "%s does not work over %s links", a->name,
+			 direct ? "direct" : "slotted");
+		return false;
+	}
+	return can_transport(e, c, reason);
+}
+
+static int cuda_prepare(struct fb_engine *engine, const struct fb_case *c,
+			const struct fb_operation *op, struct fb_request **request)
+{
+	struct cuda_engine *e = (struct cuda_engine *)engine;
+	struct cuda_request *r = calloc(1, sizeof(*r));
+	int err = fb_world_agree(e->world, r ? FB_OK : FB_ENOMEM);
+
+	if (err || !r) {
+		free(r);
+		return err;
+	}
+	r->request.engine = engine;
+	r->engine = e;
+	r->op = op;
+	err = fb_cuda_setup(r, c);
+	if (!err)
+		err = fb_gpu_stream_open(&r->stream, &e->gpu, !strcmp(c->launch, "graph"),
+					 fb_cuda_enqueue, r, engine->run);
+	err = fb_world_agree(e->world, err);
+	if (err) {
+		fb_cuda_teardown(r);
+		return err;
+	}
+	*request = &r->request;
+	return FB_OK;
+}
+
+static int cuda_ready(struct fb_request *request, int calls)
+{
+	return fb_gpu_stream_ready(((struct cuda_request *)request)->stream, calls);
+}
+
+static int cuda_run(struct fb_request *request, int calls)
+{
+	struct cuda_request *r = (struct cuda_request *)request;
+
+	r->calls += (uint64_t)calls;
+	r->last_batch = calls;
+	return fb_gpu_stream_run(r->stream, calls);
+}
+
+static int cuda_start(struct fb_request *request)
+{
+	struct cuda_request *r = (struct cuda_request *)request;
+
+	r->calls++;
+	r->last_batch = 1;
+	return fb_gpu_stream_start(r->stream);
+}
+
+static int cuda_test(struct fb_request *request, bool *done)
+{
+	return fb_gpu_stream_test(((struct cuda_request *)request)->stream, done);
+}
+
+static int cuda_wait(struct fb_request *request)
+{
+	return fb_gpu_stream_wait(((struct cuda_request *)request)->stream);
+}
+
+static void cuda_describe(struct fb_request *request, struct fb_traits *traits)
+{
+	const struct cuda_request *r = (const struct cuda_request *)request;
+	const struct fb_gpu *gpu = &r->engine->gpu;
+	struct fb_gpu_clocks clocks;
+
+	traits->channels = r->fused ? (int)r->blocks : r->shape.nchannels;
+	snprintf(traits->path, sizeof(traits->path), "%s%s", r->pinned ? "pinned host memory"
+								       : "peer memory",
+		 r->fused ? ", fused" : "");
+	snprintf(traits->flags, sizeof(traits->flags), "%s", gpu->shared ? "gpu-shared" : "");
+	traits->extra[FB_EVENT_US] = fb_gpu_stream_event_us(r->stream);
+	fb_cuda_iterations(r, &traits->extra[FB_ITERATION_US],
+			   &traits->extra[FB_ITERATION_P99_US]);
+	traits->extra[FB_THREADS] = r->threads;
+	traits->extra[FB_SLOTS] = r->shape.slots;
+	traits->extra[FB_SLOT_BYTES] = r->table.longest;
+	if (!fb_gpu_clocks(gpu, &clocks))
+		return;
+	traits->extra[FB_SM_MHZ] = clocks.sm_MHz;
+	traits->extra[FB_MEMORY_MHZ] = clocks.memory_MHz;
+	traits->extra[FB_THROTTLE] = (double)clocks.throttle;
+}
+
+static void cuda_release(struct fb_request *request)
+{
+	fb_cuda_teardown((struct cuda_request *)request);
+}
+
+const struct fb_engine_ops fb_engine_cuda = {
+	.name = "cuda",
+	.summary = "the project's plans between GPUs, over peer or pinned host memory",
+	.planned = true,
+	.device = true,
+	.open = cuda_open,
+	.close = cuda_close,
+	.can = cuda_can,
+	.prepare = cuda_prepare,
+	.ready = cuda_ready,
+	.run = cuda_run,
+	.start = cuda_start,
+	.test = cuda_test,
+	.wait = cuda_wait,
+	.describe = cuda_describe,
+	.release = cuda_release,
+};

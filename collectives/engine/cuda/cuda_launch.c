@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What a launch needs in device memory or in its parameters, and the launch itself. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "collectives/engine/cuda/cuda_engine.h"
+#include "common/cuda/cuda_error.h"
+
+enum {
+	ONE_SHOT = FB_GPU_PROTOCOLS, /* the kernel behind those of the protocols */
+	ONE_SHOT_BLOCKS = 64,        /* that fb_gpu_lay_out has epochs for */
+	ONE_SHOT_THREADS = 256,
+};
+
+#define KERNELS(type) const void *fb_gpu_kernels_##type(int which)
+KERNELS(i8);
+KERNELS(u8);
+KERNELS(i32);
+KERNELS(u32);
+KERNELS(i64);
+KERNELS(u64);
+KERNELS(f16);
+KERNELS(bf16);
+KERNELS(f32);
+KERNELS(f64);
+KERNELS(move);
+
+static const void *kernel_of(const struct fb_operation *op, int which)
+{
+	static const void *(*const kernels[FB_DATATYPES])(int which) = {
+		[FB_I8] = fb_gpu_kernels_i8,   [FB_U8] = fb_gpu_kernels_u8,
+		[FB_I32] = fb_gpu_kernels_i32, [FB_U32] = fb_gpu_kernels_u32,
+		[FB_I64] = fb_gpu_kernels_i64, [FB_U64] = fb_gpu_kernels_u64,
+		[FB_F16] = fb_gpu_kernels_f16, [FB_BF16] = fb_gpu_kernels_bf16,
+		[FB_F32] = fb_gpu_kernels_f32, [FB_F64] = fb_gpu_kernels_f64,
+	};
+
+	if (!fb_collective_info(op->collective)->reduces || op->collective == FB_BARRIER)
+		return fb_gpu_kernels_move(which);
+	return kernels[op->datatype](which);
+}
+
+static uint64_t own_links(const struct cuda_request *r)
+{
+	return (uint64_t)(uintptr_t)fb_segment_part(&r->links, r->engine->world->rank);
+}
+
+/* The ring of start times, for rows whose calls follow each other. */
+static int make_times(struct cuda_request *r, const struct fb_case *c)
+{
+	size_t bytes = FB_GPU_TIMES * sizeof(uint64_t);
+	int err;
+
+	if (c->cadence != FB_STREAMING)
+		return FB_OK;
+	err = FB_CUDA(cudaMalloc(&r->times, bytes));
+	return err ? err : FB_CUDA(cudaMemset(r->times, 0, bytes));
+}
+
+static void set_one_shot(struct cuda_request *r)
+{
+	struct fb_gpu_one_shot *o = &r->one_shot;
+	uint64_t lines = (o->bytes + 7) / 8, threads = ONE_SHOT_THREADS, blocks;
+
+	if (r->wishes.threads)
+		threads = (uint64_t)r->wishes.threads;
+	else if (lines < threads)
+		threads = (lines + 31) / 32 * 32;
+	threads = threads ? threads : 32;
+	blocks = (lines + threads - 1) / threads;
+	blocks = blocks < 1 ? 1 : blocks > ONE_SHOT_BLOCKS ? ONE_SHOT_BLOCKS : blocks;
+	r->threads = (unsigned)threads;
+	r->blocks = (unsigned)blocks;
+	o->epochs = own_links(r);
+	o->times = (uint64_t)(uintptr_t)r->times;
+	o->op = (uint32_t)r->op->redop;
+	r->kernel = kernel_of(r->op, ONE_SHOT);
+}
+
+/* Records go into the parameters where they fit, else into device memory, behind the blocks. */
+static int place_records(struct cuda_request *r)
+{
+	struct fb_gpu_launch *l = &r->launch;
+	size_t n = (size_t)r->table.nblocks, head = n * sizeof(struct fb_gpu_block);
+	struct fb_gpu_block *blocks;
+	char *memory;
+	int err;
+
+	if (n <= FB_GPU_INLINE_BLOCKS && r->table.size <= FB_GPU_INLINE) {
+		memcpy(l->inline_blocks, r->table.blocks, head);
+		if (r->table.size)
+			memcpy(l->inlined, r->table.bytes, r->table.size);
+		return FB_OK;
+	}
+	head = (head + FB_GPU_LINE - 1) / FB_GPU_LINE * FB_GPU_LINE;
+	err = FB_CUDA(cudaMalloc(&r->uploaded, head + r->table.size));
+	blocks = err ? NULL : malloc(n * sizeof(*blocks));
+	if (err || !blocks)
+		return err ? err : FB_ENOMEM;
+	memory = r->uploaded;
+	memcpy(blocks, r->table.blocks, n * sizeof(*blocks));
+	for (size_t i = 0; i < n; i++)
+		blocks[i].records += (uint64_t)(uintptr_t)memory + head;
+	err = FB_CUDA(cudaMemcpy(memory, blocks, n * sizeof(*blocks), cudaMemcpyHostToDevice));
+	if (!err)
+		err = FB_CUDA(cudaMemcpy(memory + head, r->table.bytes, r->table.size,
+					 cudaMemcpyHostToDevice));
+	free(blocks);
+	l->blocks = (uint64_t)(uintptr_t)memory;
+	return err;
+}
+
+int fb_cuda_upload(struct cuda_request *r, const struct fb_case *c)
+{
+	int err = make_times(r, c);
+
+	if (err)
+		return err;
+	if (r->fused) {
+		set_one_shot(r);
+		return FB_CUDA(cudaDeviceSynchronize());
+	}
+	r->launch.epochs = own_links(r);
+	r->launch.times = (uint64_t)(uintptr_t)r->times;
+	r->launch.op = (uint32_t)r->op->redop;
+	r->launch.nranks = (uint32_t)r->shape.nranks;
+	r->blocks = (unsigned)r->table.nblocks;
+	r->kernel = kernel_of(r->op, (int)r->shape.protocol);
+	err = place_records(r);
+	return err ? err : FB_CUDA(cudaDeviceSynchronize());
+}
+
+int fb_cuda_enqueue(void *request, void *stream)
+{
+	struct cuda_request *r = request;
+	void *args[] = {r->fused ? (void *)&r->one_shot : (void *)&r->launch};
+	cudaLaunchAttribute overlap = {.id = cudaLaunchAttributeProgrammaticStreamSerialization,
+				       .val = {.programmaticStreamSerializationAllowed = 1}};
+	const cudaLaunchConfig_t config = {
+		.gridDim = {r->blocks, 1, 1}, .blockDim = {r->threads, 1, 1},
+		.stream = stream, .attrs = &overlap,
+		.numAttrs = r->engine->settings->gpu_overlap && r->engine->gpu.major >= 9,
+	};
+
+	return FB_CUDA(cudaLaunchKernelExC(&config, r->kernel, args));
+}
+
+static int by_value(const void *a, const void *b)
+{
+	const double *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+void fb_cuda_iterations(const struct cuda_request *r, double *median_us, double *p99_us)
+{
+	uint64_t batch = r->last_batch > 0 ? (uint64_t)r->last_batch : 0, n;
+	uint64_t *ring = malloc(FB_GPU_TIMES * sizeof(*ring));
+	double *gap = malloc(FB_GPU_TIMES * sizeof(*gap));
+
+	batch = batch < FB_GPU_TIMES ? batch : FB_GPU_TIMES;
+	*median_us = *p99_us = (double)NAN;
+	if (!r->times || batch < 2 || !ring || !gap)
+		goto free_gap;
+	if (FB_CUDA(cudaMemcpy(ring, r->times, FB_GPU_TIMES * sizeof(*ring),
+			       cudaMemcpyDeviceToHost)))
+		goto free_gap;
+	n = batch - 1;
+	for (uint64_t i = 0; i < n; i++) {
+		uint64_t at = r->calls - batch + i;
+
+		gap[i] = (double)(int64_t)(ring[(at + 1) % FB_GPU_TIMES] -
+					   ring[at % FB_GPU_TIMES]) * 1e-3;
+	}
+	qsort(gap, n, sizeof(*gap), by_value);
+	*median_us = gap[n / 2];
+	*p99_us = n >= 100 ? gap[n * 99 / 100] : (double)NAN;
+free_gap:
+	free(ring);
+	free(gap);
+}

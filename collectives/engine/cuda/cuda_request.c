@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Prepares a request: plans, the memory of its links, and the records of its blocks. What must be
+ * equal on all ranks is agreed by one reduction; where peers have their slots is exchanged.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "collectives/engine/cuda/cuda_engine.h"
+#include "common/cuda/cuda_error.h"
+
+enum { FUSED_BYTES = 1 << 20 }; /* up to here one-shot is one kernel of its own, not channels */
+
+static enum fb_gpu_protocol protocol_of(const struct cuda_request *r, const struct fb_case *c)
+{
+	if (!strcmp(c->protocol, "ll"))
+		return r->wishes.ll_line == 8 ? FB_GPU_LL8 : FB_GPU_LL16;
+	return strcmp(c->protocol, "ll128") ? FB_GPU_SIMPLE : FB_GPU_LL128;
+}
+
+/* Every GPU reaches every other, or there would be no direct links. */
+static bool always(int rank, int peer, const void *arg)
+{
+	(void)rank;
+	(void)peer;
+	(void)arg;
+	return true;
+}
+
+/* Bytes of the larger of a rank's buffers. */
+static uint64_t operation_bytes(const struct cuda_request *r)
+{
+	const struct fb_operation *op = r->op;
+	int n = r->engine->world->nranks, most = 0;
+
+	for (int out = 0; out < 2; out++) {
+		int blocks = fb_collective_blocks(op->collective, out, op->root, n, op->root);
+
+		most = blocks > most ? blocks : most;
+	}
+	return (uint64_t)most * op->count * fb_datatype_size(op->datatype);
+}
+
+/* Wishes, and the number of channels that follows from them. */
+static void choose(struct cuda_request *r, const struct fb_case *c)
+{
+	const struct fb_settings *s = r->engine->settings;
+	uint64_t bytes = operation_bytes(r);
+	int multiple = r->algorithm->channels ? r->algorithm->channels : 1;
+	bool alone;
+
+	r->wishes = (struct fb_gpu_wishes){
+		.slots = (uint32_t)s->slots, .slot_bytes = (uint32_t)s->gpu_slot_bytes,
+		.ll_line = (uint32_t)s->ll_line, .channels = (int)s->channels,
+		.threads = (int)s->threads,
+	};
+	r->direct = !strcmp(c->protocol, "direct");
+	r->pinned = !strcmp(c->transport, "shm");
+	r->shape.protocol = protocol_of(r, c);
+	alone = r->algorithm == &fb_all_reduce_one_shot && r->shape.protocol == FB_GPU_LL16 &&
+		bytes <= FUSED_BYTES && !r->wishes.channels &&
+		r->engine->world->nranks <= FB_GPU_MOST_PEERS + 1;
+	if (alone) {
+		r->wishes.channels = 1;
+		r->wishes.slot_bytes = FUSED_BYTES + FB_GPU_LINE;
+	}
+	r->shape.nranks = r->engine->world->nranks;
+	r->shape.nchannels = fb_gpu_choose_channels(&r->wishes, r->shape.protocol, r->direct,
+						    multiple, bytes, r->engine->gpu.sms);
+	r->shape.geometry = (struct fb_geometry){
+		.collective = r->op->collective, .nranks = r->shape.nranks,
+		.counts = r->op->counts, .count = r->op->count,
+		.element_bytes = fb_datatype_size(r->op->datatype),
+	};
+	r->threads = (unsigned)fb_gpu_choose_threads(&r->wishes, r->shape.protocol, r->direct,
+						     bytes / (uint64_t)r->shape.nchannels);
+}
+
+static int build_plans(struct cuda_request *r)
+{
+	const struct fb_build_options options = {
+		.slots = (int)r->engine->settings->slots, .direct_with = r->direct ? always : NULL};
+	int n = r->shape.nchannels, err = FB_OK;
+
+	r->plans = calloc((size_t)n, sizeof(*r->plans));
+	if (!r->plans)
+		return FB_ENOMEM;
+	for (int i = 0; i < n && !err; i++) {
+		struct fb_shape shape = fb_cuda_shape(r->engine, r->op, r->stages, i, n);
+
+		err = fb_plan_build(r->algorithm, &shape, r->engine->world->rank, &options,
+				    &r->plans[i]);
+	}
+	return err;
+}
+
+static enum fb_gpu_memory links_memory(const struct cuda_request *r, const struct fb_case *c)
+{
+	if (r->pinned)
+		return FB_GPU_PINNED;
+	if (!strcmp(c->memory, "fabric"))
+		return FB_GPU_FABRIC;
+	return strcmp(c->memory, "vmm") ? FB_GPU_DEVICE : FB_GPU_VMM;
+}
+
+/* Shape and memory, as the ranks' plans together need them. Collective. */
+static int open_memory(struct cuda_request *r, const struct fb_case *c)
+{
+	const struct fb_world *w = r->engine->world;
+	size_t places = (size_t)r->shape.nchannels * FB_MAX_LANES;
+	struct fb_gpu_facts facts = {0};
+	int err;
+
+	fb_gpu_plan_facts(r->plans, r->shape.nchannels, &facts);
+	MPI_Allreduce(MPI_IN_PLACE, &facts, sizeof(facts) / sizeof(uint64_t), MPI_UINT64_T, MPI_MAX,
+		      w->comm);
+	r->shape.geometry.split = r->plans[0]->split;
+	fb_gpu_choose_slices(&r->wishes, &facts, r->direct, &r->shape);
+	if (r->shape.nchannels * r->shape.nlanes > r->engine->gpu.sms)
+		return fb_error(FB_EUNSUPPORTED, "%d channels of %d lanes are more than the GPU's "
+				"%d multiprocessors", r->shape.nchannels, r->shape.nlanes,
+				r->engine->gpu.sms);
+	err = fb_world_agree(w, fb_gpu_lay_out(&r->shape, r->plans, &r->layout));
+	if (err)
+		return err;
+	MPI_Alltoall(r->layout.in_slots, (int)places, MPI_UINT64_T, r->layout.out_slots,
+		     (int)places, MPI_UINT64_T, w->comm);
+	err = fb_gpu_segment_open(&r->links, &r->engine->gpu, links_memory(r, c), r->layout.bytes);
+	if (!err && facts.scratch)
+		err = fb_gpu_segment_open(&r->scratch, &r->engine->gpu, links_memory(r, c),
+					  facts.scratch * r->op->count *
+							  r->shape.geometry.element_bytes +
+						  FB_GPU_LINE);
+	return err;
+}
+
+static uint64_t buffer_address(const void *arg, int rank, uint8_t buffer)
+{
+	const struct cuda_request *r = arg;
+	size_t offset = buffer == FB_IN ? r->op->in_offset : r->op->out_offset;
+
+	if (buffer == FB_SCRATCH)
+		return (uint64_t)(uintptr_t)fb_segment_part(&r->scratch, rank);
+	/* A barrier has no bytes, and its segment may be host memory. */
+	return (uint64_t)(uintptr_t)fb_segment_part(r->op->segment, rank) + offset;
+}
+
+static uint64_t links_address(const void *arg, int rank)
+{
+	const struct cuda_request *r = arg;
+
+	return (uint64_t)(uintptr_t)fb_segment_part(&r->links, rank);
+}
+
+static int build_table(struct cuda_request *r)
+{
+	const struct fb_gpu_view view = {
+		.shape = &r->shape, .plans = r->plans, .rank = r->engine->world->rank,
+		.average = r->op->redop == FB_AVG &&
+			   fb_collective_info(r->op->collective)->reduces,
+		.layout = &r->layout, .buffer = buffer_address, .links = links_address, .arg = r,
+	};
+	int err = fb_gpu_build(&view, &r->table);
+
+	if (!err)
+		r->fused = fb_gpu_is_one_shot(&view, &r->table, &r->one_shot);
+	return err;
+}
+
+int fb_cuda_setup(struct cuda_request *r, const struct fb_case *c)
+{
+	const struct fb_world *w = r->engine->world;
+	int err;
+
+	r->algorithm = fb_algorithm_of_text(r->op->collective, c->algorithm, &r->stages);
+	choose(r, c);
+	err = fb_world_agree(w, build_plans(r));
+	if (!err)
+		err = open_memory(r, c);
+	if (!err)
+		err = fb_world_agree(w, build_table(r));
+	if (!err)
+		err = fb_world_agree(w, fb_cuda_upload(r, c));
+	return err;
+}
+
+void fb_cuda_teardown(struct cuda_request *r)
+{
+	fb_gpu_stream_close(r->stream);
+	/* Nobody's kernels use this rank's memory any more. */
+	MPI_Barrier(r->engine->world->comm);
+	(void)cudaFree(r->uploaded);
+	(void)cudaFree(r->times);
+	fb_segment_close(&r->links);
+	fb_segment_close(&r->scratch);
+	fb_gpu_layout_free(&r->layout);
+	fb_gpu_table_free(&r->table);
+	for (int i = 0; r->plans && i < r->shape.nchannels; i++)
+		fb_plan_free(r->plans[i]);
+	free(r->plans);
+	free(r);
+}

@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What device code is made of, on GPUs: threads, barriers, and the memory accesses whose width
+ * and order protocols depend on. tests/cuda/emulator.h is the same for processors, so that the
+ * logic of all protocols is tested without a GPU; device code uses nothing that is not here.
+ *
+ * Accesses that other GPUs see are volatile, which is what the PTX memory model calls relaxed at
+ * system scope; an aligned one of up to 8 bytes happens at once, and those of 16 bytes at once
+ * per 8. Counters are read so, and followed by a fence where what they guard is to be read.
+ */
+#ifndef FB_COLLECTIVES_ENGINE_CUDA_DEVICE_H
+#define FB_COLLECTIVES_ENGINE_CUDA_DEVICE_H
+
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+#include <cuda_runtime.h>
+#include <stdint.h>
+
+#define FB_DEVICE static __device__ __forceinline__
+#define FB_UNROLL _Pragma("unroll")
+
+enum { FB_WARP = 32 };
+
+struct fb_words4 {
+	uint32_t w[4];
+};
+
+FB_DEVICE uint32_t fb_thread(void)
+{
+	return threadIdx.x;
+}
+
+FB_DEVICE uint32_t fb_threads(void)
+{
+	return blockDim.x;
+}
+
+FB_DEVICE uint32_t fb_block(void)
+{
+	return blockIdx.x;
+}
+
+FB_DEVICE uint32_t fb_blocks(void)
+{
+	return gridDim.x;
+}
+
+FB_DEVICE void fb_sync_block(void)
+{
+	__syncthreads();
+}
+
+/* Whether any thread of the warp says so; all of its threads ask. */
+FB_DEVICE bool fb_any(bool vote)
+{
+	return __any_sync(0xffffffffu, vote);
+}
+
+/* Every look in vain at a counter or flag. */
+FB_DEVICE void fb_again(void)
+{
+}
+
+/* Comparisons that waiting is made of; the emulator can be made blind to them. */
+FB_DEVICE bool fb_is_flag(uint64_t seen, uint64_t wanted)
+{
+	return seen == wanted;
+}
+
+FB_DEVICE bool fb_is_reached(uint64_t seen, uint64_t wanted)
+{
+	return (int64_t)(seen - wanted) >= 0;
+}
+
+/*
+ * With overlapping launches: lets the next call's kernel take its place, and waits until the one
+ * before has ended and all it wrote is visible. Without, both do nothing.
+ */
+FB_DEVICE void fb_begin_call(void)
+{
+#if __CUDA_ARCH__ >= 900
+	asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+	asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
+FB_DEVICE uint64_t fb_device_time(void)
+{
+	uint64_t ns;
+
+	asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(ns));
+	return ns;
+}
+
+/* Own memory that nobody else touches during the call. */
+FB_DEVICE uint64_t fb_load_private(uint64_t address)
+{
+	return *(const uint64_t *)address;
+}
+
+FB_DEVICE void fb_store_private(uint64_t address, uint64_t value)
+{
+	*(uint64_t *)address = value;
+}
+
+#define FB_WIDEN_F16(e) __half2float(__ushort_as_half(e))
+#define FB_NARROW_F16(c) __half_as_ushort(__float2half_rn(c))
+#define FB_WIDEN_BF16(e) __uint_as_float((uint32_t)(e) << 16)
+#define FB_NARROW_BF16(c) __bfloat16_as_ushort(__float2bfloat16_rn(c))
+
+/* --- counters -------------------------------------------------------------------------------- */
+
+FB_DEVICE uint64_t fb_load_counter(uint64_t address)
+{
+	uint64_t value;
+
+	asm volatile("ld.relaxed.sys.global.u64 %0, [%1];" : "=l"(value) : "l"(address) : "memory");
+	return value;
+}
+
+/* After a counter had the value waited for: what was written before it was stored is visible. */
+FB_DEVICE void fb_acquire(void)
+{
+	asm volatile("fence.acq_rel.sys;" ::: "memory");
+}
+
+/* Stores a counter after all that this thread, and those it met before, have written and read. */
+FB_DEVICE void fb_post(uint64_t address, uint64_t value)
+{
+	asm volatile("fence.acq_rel.sys;" ::: "memory");
+	asm volatile("st.relaxed.sys.global.u64 [%0], %1;" ::"l"(address), "l"(value) : "memory");
+}
+
+/* The same where only reads have to come before, of values that have been used already. */
+FB_DEVICE void fb_post_read(uint64_t address, uint64_t value)
+{
+	asm volatile("st.relaxed.sys.global.u64 [%0], %1;" ::"l"(address), "l"(value) : "memory");
+}
+
+/* --- data ------------------------------------------------------------------------------------ */
+
+FB_DEVICE struct fb_words4 fb_load16(uint64_t address)
+{
+	struct fb_words4 v;
+
+	asm volatile("ld.volatile.global.v4.u32 {%0,%1,%2,%3}, [%4];"
+		     : "=r"(v.w[0]), "=r"(v.w[1]), "=r"(v.w[2]), "=r"(v.w[3])
+		     : "l"(address));
+	return v;
+}
+
+FB_DEVICE void fb_store16(uint64_t address, struct fb_words4 v)
+{
+	asm volatile("st.global.v4.u32 [%0], {%1,%2,%3,%4};" ::"l"(address), "r"(v.w[0]),
+		     "r"(v.w[1]), "r"(v.w[2]), "r"(v.w[3])
+		     : "memory");
+}
+
+FB_DEVICE uint64_t fb_load8(uint64_t address)
+{
+	uint64_t v;
+
+	asm volatile("ld.volatile.global.u64 %0, [%1];" : "=l"(v) : "l"(address));
+	return v;
+}
+
+FB_DEVICE void fb_store8(uint64_t address, uint64_t v)
+{
+	asm volatile("st.global.u64 [%0], %1;" ::"l"(address), "l"(v) : "memory");
+}
+
+FB_DEVICE uint32_t fb_load4(uint64_t address)
+{
+	return *(const volatile uint32_t *)address;
+}
+
+FB_DEVICE void fb_store4(uint64_t address, uint32_t v)
+{
+	*(uint32_t *)address = v;
+}
+
+FB_DEVICE uint16_t fb_load2(uint64_t address)
+{
+	return *(const volatile uint16_t *)address;
+}
+
+FB_DEVICE void fb_store2(uint64_t address, uint16_t v)
+{
+	*(uint16_t *)address = v;
+}
+
+FB_DEVICE uint8_t fb_load1(uint64_t address)
+{
+	return *(const volatile uint8_t *)address;
+}
+
+FB_DEVICE void fb_store1(uint64_t address, uint8_t v)
+{
+	*(uint8_t *)address = v;
+}
+
+/* --- lines ----------------------------------------------------------------------------------- */
+
+/* Two words {data, flag}: each is stored and seen in one piece. */
+FB_DEVICE struct fb_words4 fb_load_line(uint64_t address, bool by_word)
+{
+	struct fb_words4 v;
+
+	if (by_word) {
+		asm volatile("ld.volatile.global.v2.u32 {%0,%1}, [%2];"
+			     : "=r"(v.w[0]), "=r"(v.w[1])
+			     : "l"(address));
+		asm volatile("ld.volatile.global.v2.u32 {%0,%1}, [%2];"
+			     : "=r"(v.w[2]), "=r"(v.w[3])
+			     : "l"(address + 8));
+		return v;
+	}
+	return fb_load16(address);
+}
+
+FB_DEVICE void fb_store_line(uint64_t address, struct fb_words4 v, bool by_word)
+{
+	if (by_word) {
+		asm volatile("st.volatile.global.v2.u32 [%0], {%1,%2};" ::"l"(address),
+			     "r"(v.w[0]), "r"(v.w[1])
+			     : "memory");
+		asm volatile("st.volatile.global.v2.u32 [%0], {%1,%2};" ::"l"(address + 8),
+			     "r"(v.w[2]), "r"(v.w[3])
+			     : "memory");
+		return;
+	}
+	asm volatile("st.volatile.global.v4.u32 [%0], {%1,%2,%3,%4};" ::"l"(address), "r"(v.w[0]),
+		     "r"(v.w[1]), "r"(v.w[2]), "r"(v.w[3])
+		     : "memory");
+}
+
+/*
+ * 16 of the 128 bytes of a line that 8 threads of a warp, side by side, load or store by one
+ * instruction of the warp; the last thread's upper half is the flag. See docs/gpu-engine.md.
+ */
+FB_DEVICE struct fb_words4 fb_load_part(uint64_t address, uint32_t lane)
+{
+	(void)lane;
+	return fb_load16(address);
+}
+
+FB_DEVICE void fb_store_part(uint64_t address, struct fb_words4 v, uint32_t lane, bool active)
+{
+	(void)lane;
+	__syncwarp();
+	if (active)
+		fb_store_line(address, v, false);
+}
+
+#endif

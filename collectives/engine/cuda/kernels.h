@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The kernels of one datatype: what each kernels_<type>.cu consists of. Its file defines
+ * TYPE_<name> and TABLE, the name of the function that gives the kernels' addresses.
+ *
+ * A file per type, so that they compile side by side. A block holds its multiprocessor alone in
+ * effect, so registers are plenty for as many threads as are ever used.
+ */
+#include "common/datatype.h"
+
+#include "collectives/engine/cuda/device.h"
+#include "collectives/engine/cuda/table.h"
+/* The template needs both. */
+#include "collectives/engine/cuda/interpret.h"
+
+#define BOUNDS __launch_bounds__(FB_GPU_MOST_THREADS, 1)
+#define LAUNCH const __grid_constant__ struct fb_gpu_launch launch
+#define SHARED __shared__ __align__(16) unsigned char shared[FB_GPU_SHARED]
+
+__global__ void BOUNDS NAME(fb_simple)(LAUNCH)
+{
+	SHARED;
+
+	NAME(interpret)(&launch, FB_GPU_SIMPLE, shared);
+}
+
+__global__ void BOUNDS NAME(fb_ll8)(LAUNCH)
+{
+	SHARED;
+
+	NAME(interpret)(&launch, FB_GPU_LL8, shared);
+}
+
+__global__ void BOUNDS NAME(fb_ll16)(LAUNCH)
+{
+	SHARED;
+
+	NAME(interpret)(&launch, FB_GPU_LL16, shared);
+}
+
+__global__ void BOUNDS NAME(fb_ll128)(LAUNCH)
+{
+	SHARED;
+
+	NAME(interpret)(&launch, FB_GPU_LL128, shared);
+}
+
+__global__ void BOUNDS NAME(fb_one_shot)(const __grid_constant__ struct fb_gpu_one_shot fused)
+{
+	NAME(one_shot)(&fused);
+}
+
+extern "C" const void *TABLE(int which);
+extern "C" const void *TABLE(int which)
+{
+	static const void *const kernels[] = {
+		(const void *)NAME(fb_simple), (const void *)NAME(fb_ll8),
+		(const void *)NAME(fb_ll16), (const void *)NAME(fb_ll128),
+		(const void *)NAME(fb_one_shot),
+	};
+
+	return kernels[which];
+}

@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Channels, threads, slices, slots, and where the links' memory is; see build.h. The figures are
+ * first guesses from what NVLink needs, to be replaced by measured ones.
+ */
+#include <stdlib.h>
+
+#include "collectives/engine/cuda/build.h"
+#include "common/error.h"
+
+enum {
+	MOST_CHANNELS = 32,
+	BULK_CHANNEL = 64 << 10,  /* bytes that are worth a block more */
+	BULK_SLOT = 512 << 10,    /* a counter costs about a microsecond: far less than this */
+	DIRECT_SLICE = 512 << 10, /* a forwarded piece */
+	LEAST_SLICE = 16 << 10,
+	LL_SLOT = 64 << 10,
+	STAGES = 4,               /* pieces that forwarding plans are cut into, if large enough */
+	MOST_SLICES = 4096,
+	MOST_SLOT = 64 << 20,
+	BULK_THREADS = 512,
+	LL_THREADS = 512,
+	LL128_THREADS = 640,
+	LEAST_THREADS = 64,
+};
+
+bool fb_gpu_all_depend(enum fb_collective collective)
+{
+	return collective == FB_ALL_REDUCE || collective == FB_ALL_GATHER ||
+	       collective == FB_REDUCE_SCATTER || collective == FB_ALL_TO_ALL ||
+	       collective == FB_ALL_TO_ALL_V || collective == FB_BARRIER;
+}
+
+int fb_gpu_choose_channels(const struct fb_gpu_wishes *wishes, enum fb_gpu_protocol protocol,
+			   bool direct, int multiple, uint64_t bytes, int sms)
+{
+	/* Data of one pass of a block's threads in the line protocols. */
+	uint64_t each = protocol == FB_GPU_SIMPLE   ? BULK_CHANNEL
+			: protocol == FB_GPU_LL128 ? LL128_THREADS / 8 * 120
+						   : LL_THREADS * 8;
+	uint64_t most = MOST_CHANNELS, n;
+
+	(void)direct;
+	/* Every lane of every channel needs a multiprocessor of its own. */
+	most = most * FB_MAX_LANES > (uint64_t)sms ? (uint64_t)sms / FB_MAX_LANES : most;
+	most = most ? most : 1;
+	n = wishes->channels ? (uint64_t)wishes->channels : (bytes + each - 1) / each;
+	n = n < 1 ? 1 : n > most && !wishes->channels ? most : n;
+	return (int)((n + (uint64_t)multiple - 1) / (uint64_t)multiple * (uint64_t)multiple);
+}
+
+int fb_gpu_choose_threads(const struct fb_gpu_wishes *wishes, enum fb_gpu_protocol protocol,
+			  bool direct, uint64_t channel_bytes)
+{
+	uint64_t most = protocol == FB_GPU_SIMPLE ? BULK_THREADS
+			: protocol == FB_GPU_LL128 ? LL128_THREADS
+						   : LL_THREADS;
+	/* Bytes of one access of a thread. */
+	uint64_t each = protocol == FB_GPU_SIMPLE ? 16 : protocol == FB_GPU_LL128 ? 15 : 8;
+	uint64_t n = (channel_bytes / each + 31) / 32 * 32;
+
+	(void)direct;
+	if (wishes->threads)
+		return wishes->threads;
+	return (int)(n < LEAST_THREADS ? LEAST_THREADS : n > most ? most : n);
+}
+
+void fb_gpu_plan_facts(struct fb_plan *const *plans, int nchannels, struct fb_gpu_facts *facts)
+{
+	for (int i = 0; i < nchannels; i++) {
+		const struct fb_plan *p = plans[i];
+
+		facts->units = p->max_units > facts->units ? p->max_units : facts->units;
+		facts->pipelined |= p->pipelined;
+		facts->scratch = p->scratch_blocks > facts->scratch ? p->scratch_blocks
+								    : facts->scratch;
+		facts->lanes = (uint64_t)p->nlanes > facts->lanes ? (uint64_t)p->nlanes
+								  : facts->lanes;
+		for (int k = 0; k < p->n_in_links; k++)
+			facts->messages = p->in_links[k].messages > facts->messages
+						  ? p->in_links[k].messages
+						  : facts->messages;
+	}
+}
+
+static uint32_t power_of_two(uint64_t n)
+{
+	uint32_t p = 1;
+
+	while (p < n)
+		p *= 2;
+	return p;
+}
+
+/* Bytes that a message of `bytes` in up to `pieces` pieces takes in a slot. */
+static uint64_t slot_room(enum fb_gpu_protocol protocol, uint64_t bytes, uint64_t pieces)
+{
+	uint64_t room = bytes + pieces * 16;
+
+	if (protocol == FB_GPU_LL128)
+		room = (bytes / 120 + pieces + 1) * 128;
+	else if (protocol != FB_GPU_SIMPLE)
+		room = (bytes / 8 + pieces + 1) * 16;
+	return (room + FB_GPU_LINE - 1) / FB_GPU_LINE * FB_GPU_LINE;
+}
+
+void fb_gpu_choose_slices(const struct fb_gpu_wishes *wishes, const struct fb_gpu_facts *facts,
+			  bool direct, struct fb_gpu_shape *shape)
+{
+	struct fb_geometry *g = &shape->geometry;
+	uint32_t units = (uint32_t)facts->units, known = units ? units : 1;
+	uint64_t channels = (uint64_t)shape->nchannels;
+	size_t limit = shape->protocol == FB_GPU_SIMPLE ? BULK_SLOT : LL_SLOT, total, piece;
+
+	if (direct)
+		limit = DIRECT_SLICE;
+	shape->nlanes = (int)(facts->lanes ? facts->lanes : 1);
+	shape->slots = power_of_two(wishes->slots ? wishes->slots : 8);
+	shape->all_depend = fb_gpu_all_depend(g->collective);
+	if (wishes->slot_bytes)
+		limit = wishes->slot_bytes;
+	g->parts = channels;
+	total = fb_message_bound(g, known);
+	if (facts->pipelined && !wishes->slot_bytes && shape->protocol == FB_GPU_SIMPLE) {
+		piece = total / STAGES > LEAST_SLICE ? total / STAGES : LEAST_SLICE;
+		limit = piece < limit ? piece : limit;
+	}
+	shape->slices = 1;
+	if (units || facts->pipelined)
+		shape->slices = fb_slices_for(g, known, channels, limit);
+	for (; shape->slices > MOST_SLICES && limit < MOST_SLOT; limit *= 2)
+		shape->slices = fb_slices_for(g, known, channels, limit);
+	g->parts = shape->slices * channels;
+	shape->stride = units ? (uint32_t)slot_room(shape->protocol, fb_message_bound(g, units),
+						    units / g->split + 2)
+			      : 0;
+}
+
+static uint64_t round_up(uint64_t n)
+{
+	return (n + FB_GPU_LINE - 1) / FB_GPU_LINE * FB_GPU_LINE;
+}
+
+int fb_gpu_lay_out(const struct fb_gpu_shape *shape, struct fb_plan *const *plans,
+		   struct fb_gpu_layout *layout)
+{
+	uint64_t blocks = (uint64_t)shape->nchannels * (uint64_t)shape->nlanes * FB_GPU_LINE;
+	size_t places = (size_t)shape->nchannels * FB_MAX_LANES;
+	size_t n = (size_t)shape->nranks * places;
+	uint64_t at;
+
+	/* The fused kernel has blocks of its own; their epochs follow those of channels. */
+	blocks = blocks < 64 * FB_GPU_LINE ? 64 * FB_GPU_LINE : blocks;
+	*layout = (struct fb_gpu_layout){.progress = blocks, .counters = 2 * blocks};
+	layout->slots = layout->counters + n * FB_GPU_LINE;
+	layout->in_slots = calloc(n, sizeof(*layout->in_slots));
+	layout->out_slots = calloc(n, sizeof(*layout->out_slots));
+	if (!layout->in_slots || !layout->out_slots)
+		return FB_ENOMEM;
+	at = layout->slots;
+	for (int c = 0; c < shape->nchannels; c++)
+		for (int k = 0; k < plans[c]->n_in_links; k++) {
+			const struct fb_link *l = &plans[c]->in_links[k];
+			size_t place = (size_t)l->peer * places + (size_t)c * FB_MAX_LANES +
+				       l->lane;
+
+			if (l->mode != FB_LINK_FIFO)
+				continue;
+			layout->in_slots[place] = at;
+			at += round_up((uint64_t)fb_gpu_link_slots(shape, l) * shape->stride);
+		}
+	layout->bytes = at;
+	return FB_OK;
+}
+
+uint64_t fb_gpu_counter_offset(const struct fb_gpu_shape *shape, const struct fb_gpu_layout *layout,
+			       int channel, int lane, int peer, enum fb_gpu_counter_kind kind)
+{
+	uint64_t place = (uint64_t)channel * FB_MAX_LANES + (uint64_t)lane;
+
+	return layout->counters +
+	       (place * (uint64_t)shape->nranks + (uint64_t)peer) * FB_GPU_LINE + (uint64_t)kind;
+}
+
+void fb_gpu_layout_free(struct fb_gpu_layout *layout)
+{
+	free(layout->in_slots);
+	free(layout->out_slots);
+	*layout = (struct fb_gpu_layout){.bytes = 0};
+}
+
+bool fb_gpu_link_is_free(const struct fb_gpu_shape *shape, const struct fb_link *link)
+{
+	return shape->all_depend && 2 * link->messages * shape->slices <= shape->slots;
+}
+
+uint32_t fb_gpu_link_slots(const struct fb_gpu_shape *shape, const struct fb_link *link)
+{
+	uint64_t messages = link->messages * shape->slices;
+
+	return fb_gpu_link_is_free(shape, link) ? power_of_two(2 * messages) : shape->slots;
+}

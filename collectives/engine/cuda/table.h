@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Plans as GPUs execute them: for every lane of every channel, which is one thread block, a list
+ * of records in which nothing is left to be found out. Plain data, for C and for CUDA.
+ *
+ * A record says: wait for these counters, then move these bytes, then raise those counters.
+ * Credits, drains, announcements and dependencies between lanes are all counters; what a plan
+ * calls a step is one record for each contiguous piece of it, and what only waits or only posts
+ * is joined with its neighbours (table.c).
+ *
+ * Counters and messages are numbered through all calls: the i-th of a call in which there are n
+ * is number epoch * n + i, the epoch being how many calls the block has made. It is kept in
+ * device memory, so that a launch depends on nothing that the host knows: launches can be
+ * captured and replayed. Nothing is ever reset.
+ */
+#ifndef FB_COLLECTIVES_ENGINE_CUDA_TABLE_H
+#define FB_COLLECTIVES_ENGINE_CUDA_TABLE_H
+
+#include <stdint.h>
+
+enum {
+	FB_GPU_WINDOW = 8192,  /* bytes of records a block keeps in shared memory at a time */
+	FB_GPU_INLINE = 3072,  /* bytes of records that a launch carries in its parameters */
+	FB_GPU_MOST_PEERS = 7, /* of the fused one-shot kernel */
+	FB_GPU_MOST_ENDS = FB_GPU_WINDOW / 32, /* of a record: that many fit a window */
+	FB_GPU_SHARED = FB_GPU_WINDOW + 8 * FB_GPU_MOST_ENDS, /* shared memory of a block */
+	FB_GPU_MOST_THREADS = 640,
+	FB_GPU_LINE = 128,     /* bytes that counters are apart, and slots are aligned to */
+};
+
+enum fb_gpu_protocol {
+	FB_GPU_SIMPLE, /* also direct */
+	FB_GPU_LL8,    /* words of 4 bytes of data and a 4-byte flag, stored one by one */
+	FB_GPU_LL16,   /* the same words, stored by two: 16-byte lines */
+	FB_GPU_LL128,  /* lines of 120 bytes of data and an 8-byte flag */
+	FB_GPU_PROTOCOLS,
+};
+
+/*
+ * Memory an end of a record reads or writes: `address` + ((epoch * per_call + index) & mask) *
+ * stride. Own and peers' buffers have mask 0; slots have that of their number, which is a power
+ * of two. In the line protocols slots hold lines, whose flag is the message's number + 1.
+ */
+struct fb_gpu_end {
+	uint64_t address;
+	uint32_t index, per_call;
+	uint32_t stride, mask;
+	uint32_t is_slot, pad;
+};
+
+/*
+ * A counter, and the number epoch * per_call + index to wait for or to store. A sender waits for
+ * the release of a message that is `slots` older, which may be one of an earlier call.
+ */
+struct fb_gpu_counter {
+	uint64_t address;
+	int32_t index;
+	uint32_t per_call;
+};
+
+enum fb_gpu_flags {
+	FB_GPU_SYNC = 1,    /* line protocols: the block's threads meet before it */
+	FB_GPU_FINISH = 2,  /* the reduction is complete: divide for averages */
+	FB_GPU_ALIGNED = 4, /* all memory is aligned as the protocol likes it: 16, else 8 bytes */
+	FB_GPU_ACQUIRE = 8, /* line protocols: a wait is for memory written by others */
+	FB_GPU_REFILL = 16, /* the next record is at the begin of the next window */
+};
+
+/* Followed by nsrc + ndst ends, nwait and npost counters. A multiple of 16 bytes. */
+struct fb_gpu_record {
+	uint64_t bytes;  /* moved per end; 0: nothing but what a zero-length message needs */
+	uint32_t size;   /* of the record */
+	uint32_t flags;
+	uint16_t nsrc, ndst, nwait, npost;
+	uint64_t pad;
+};
+
+/* What a block is given. */
+struct fb_gpu_block {
+	uint64_t records;  /* address; in a launch that carries them: offset in `inlined` */
+	uint32_t bytes;    /* of all its records and the gaps at ends of windows */
+	uint32_t nrecords;
+};
+
+enum { FB_GPU_INLINE_BLOCKS = 32 };
+
+/* The parameters of the interpreter; at most 4 KiB. */
+struct fb_gpu_launch {
+	uint64_t epochs;  /* address of each block's epoch, FB_GPU_LINE bytes apart */
+	uint64_t times;   /* address of the ring of start times, or 0 */
+	uint64_t blocks;  /* address of struct fb_gpu_block[], or 0: inline_blocks */
+	uint32_t op;      /* enum fb_redop */
+	uint32_t nranks;
+	struct fb_gpu_block inline_blocks[FB_GPU_INLINE_BLOCKS];
+	uint64_t inlined[FB_GPU_INLINE / 8];
+};
+
+enum { FB_GPU_TIMES = 4096 }; /* entries of the ring, a power of two */
+
+/*
+ * The parameters of the fused one-shot kernel (all_reduce of small blocks): every rank stores its
+ * block to all others and reduces all of them in order of rank. Slots: two sets, by epoch.
+ */
+struct fb_gpu_one_shot {
+	uint64_t epochs, times;
+	uint64_t in, out;
+	uint64_t to[FB_GPU_MOST_PEERS];   /* at peers, this rank's slots */
+	uint64_t from[FB_GPU_MOST_PEERS]; /* own memory: the peers' slots, in order of rank */
+	uint64_t bytes;
+	uint32_t stride;                      /* of a set of slots */
+	uint32_t npeers, rank, nranks;
+	uint32_t op, flags;                   /* FB_GPU_FINISH, FB_GPU_ALIGNED */
+};
+
+#endif

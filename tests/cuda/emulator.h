@@ -1,0 +1,398 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Device code on the processor: what collectives/engine/cuda/device.h is on a GPU.
+ *
+ * Every thread of every block of every rank is a coroutine of one thread. A scheduler runs them
+ * in random order, from a seed: it may switch wherever a GPU's threads could be seen to differ
+ * (each access to what others access), and holds single ranks back for long, so that a wait that
+ * is missing shows within few calls. Each rank has a stream of launches of its own, so ranks are
+ * calls apart from each other. Nothing changing for long is a deadlock and is reported.
+ *
+ * What it cannot show are reordered memory accesses: everything here happens in one order.
+ */
+#ifndef FB_TESTS_CUDA_EMULATOR_H
+#define FB_TESTS_CUDA_EMULATOR_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/datatype.h"
+#include "common/float16.h"
+#include "tests/cuda/coroutine.h"
+
+#define FB_DEVICE static inline __attribute__((unused))
+#define FB_UNROLL
+
+/* Small, so that blocks have several. ll128 needs groups of 8. */
+enum { FB_WARP = 8 };
+
+enum { EMU_MOST_THREADS = 64, EMU_MOST_BLOCKS = 16, EMU_MOST_RANKS = 8 };
+
+struct fb_words4 {
+	uint32_t w[4];
+};
+
+typedef void (*emu_kernel)(const void *args, unsigned char *shared);
+
+struct emu_launch {
+	emu_kernel kernel;
+	const void *args;
+	uint32_t blocks, threads;
+};
+
+struct emu_barrier {
+	uint32_t arrived, generation;
+};
+
+struct emu_block {
+	struct emu_barrier all, warp[EMU_MOST_THREADS / FB_WARP];
+	uint32_t votes[EMU_MOST_THREADS / FB_WARP];
+	_Alignas(16) unsigned char shared[16384];
+};
+
+struct emu_thread {
+	struct emu_coroutine *coroutine;
+	int rank;
+	uint32_t block, thread;
+	bool alive;
+};
+
+struct emu_rank {
+	const struct emu_launch *stream; /* [launches] */
+	int launches, next;
+	uint32_t alive; /* threads of the launch under way */
+	struct emu_block blocks[EMU_MOST_BLOCKS];
+};
+
+/* What can be broken on purpose. */
+enum emu_blindness { EMU_SEES = 0, EMU_BLIND_FLAGS = 1, EMU_BLIND_COUNTERS = 2 };
+
+struct emu {
+	struct emu_rank ranks[EMU_MOST_RANKS];
+	struct emu_thread threads[EMU_MOST_RANKS * EMU_MOST_BLOCKS * EMU_MOST_THREADS];
+	struct emu_thread *now;
+	int nranks, nthreads, held; /* held: the rank held back */
+	uint64_t random, changes, switches;
+	unsigned blind;
+};
+
+static struct emu emu;
+
+static inline uint32_t emu_random(void)
+{
+	emu.random = emu.random * 6364136223846793005u + 1442695040888963407u;
+	return (uint32_t)(emu.random >> 33);
+}
+
+static inline const struct emu_launch *emu_launch_now(void)
+{
+	const struct emu_rank *r = &emu.ranks[emu.now->rank];
+
+	return &r->stream[r->next];
+}
+
+static inline struct emu_block *emu_block_now(void)
+{
+	return &emu.ranks[emu.now->rank].blocks[emu.now->block];
+}
+
+/* A place where another thread may come first. */
+static inline void emu_maybe_switch(void)
+{
+	if (emu_random() % 8 == 0)
+		emu_yield();
+}
+
+/* Something that others may wait for has happened. */
+static inline void emu_changed(void)
+{
+	emu.changes++;
+	emu_maybe_switch();
+}
+
+FB_DEVICE uint32_t fb_thread(void)
+{
+	return emu.now->thread;
+}
+
+FB_DEVICE uint32_t fb_threads(void)
+{
+	return emu_launch_now()->threads;
+}
+
+FB_DEVICE uint32_t fb_block(void)
+{
+	return emu.now->block;
+}
+
+FB_DEVICE uint32_t fb_blocks(void)
+{
+	return emu_launch_now()->blocks;
+}
+
+static inline void emu_meet(struct emu_barrier *b, uint32_t n)
+{
+	uint32_t generation = b->generation;
+
+	if (++b->arrived == n) {
+		b->arrived = 0;
+		b->generation++;
+		emu.changes++;
+		return;
+	}
+	while (b->generation == generation)
+		emu_yield();
+}
+
+FB_DEVICE void fb_sync_block(void)
+{
+	emu_meet(&emu_block_now()->all, fb_threads());
+}
+
+static inline void emu_sync_warp(void)
+{
+	emu_meet(&emu_block_now()->warp[fb_thread() / FB_WARP], FB_WARP);
+}
+
+FB_DEVICE bool fb_any(bool vote)
+{
+	uint32_t *votes = &emu_block_now()->votes[fb_thread() / FB_WARP];
+	bool any;
+
+	emu_sync_warp();
+	*votes = 0;
+	emu_sync_warp();
+	*votes |= vote;
+	emu_sync_warp();
+	any = *votes != 0;
+	emu_sync_warp();
+	return any;
+}
+
+FB_DEVICE void fb_again(void)
+{
+	emu_yield();
+}
+
+FB_DEVICE bool fb_is_flag(uint64_t seen, uint64_t wanted)
+{
+	return seen == wanted || (emu.blind & EMU_BLIND_FLAGS);
+}
+
+FB_DEVICE bool fb_is_reached(uint64_t seen, uint64_t wanted)
+{
+	return (int64_t)(seen - wanted) >= 0 || (emu.blind & EMU_BLIND_COUNTERS);
+}
+
+FB_DEVICE void fb_begin_call(void)
+{
+}
+
+FB_DEVICE uint64_t fb_device_time(void)
+{
+	return emu.switches;
+}
+
+/* Addresses are numbers in device code; here they are pointers of this process. */
+static inline void *emu_at(uint64_t address)
+{
+	return (void *)(uintptr_t)address; /* NOLINT(performance-no-int-to-ptr) */
+}
+
+#define EMU_LOAD(name, type)                                 \
+	FB_DEVICE type name(uint64_t address)                \
+	{                                                    \
+		type value;                                  \
+							     \
+		emu_maybe_switch();                          \
+		memcpy(&value, emu_at(address), sizeof(value)); \
+		return value;                                \
+	}
+#define EMU_STORE(name, type)                                 \
+	FB_DEVICE void name(uint64_t address, type value)     \
+	{                                                     \
+		memcpy(emu_at(address), &value, sizeof(value)); \
+		emu_changed();                                \
+	}
+
+EMU_LOAD(fb_load_private, uint64_t)
+EMU_LOAD(fb_load_counter, uint64_t)
+EMU_LOAD(fb_load16, struct fb_words4)
+EMU_LOAD(fb_load8, uint64_t)
+EMU_LOAD(fb_load4, uint32_t)
+EMU_LOAD(fb_load2, uint16_t)
+EMU_LOAD(fb_load1, uint8_t)
+EMU_STORE(fb_store_private, uint64_t)
+EMU_STORE(fb_post, uint64_t)
+EMU_STORE(fb_store16, struct fb_words4)
+EMU_STORE(fb_store8, uint64_t)
+EMU_STORE(fb_store4, uint32_t)
+EMU_STORE(fb_store2, uint16_t)
+EMU_STORE(fb_store1, uint8_t)
+
+#undef EMU_LOAD
+#undef EMU_STORE
+
+FB_DEVICE void fb_acquire(void)
+{
+}
+
+/* A GPU promises 8 bytes at once, so here lines are never moved by more. */
+FB_DEVICE struct fb_words4 fb_load_line(uint64_t address, bool by_word)
+{
+	struct fb_words4 v;
+
+	(void)by_word;
+	emu_maybe_switch();
+	memcpy(v.w, emu_at(address), 8);
+	emu_maybe_switch();
+	memcpy(v.w + 2, emu_at(address + 8), 8);
+	return v;
+}
+
+FB_DEVICE void fb_store_line(uint64_t address, struct fb_words4 v, bool by_word)
+{
+	(void)by_word;
+	memcpy(emu_at(address), v.w, 8);
+	emu_changed();
+	memcpy(emu_at(address + 8), v.w + 2, 8);
+	emu_changed();
+}
+
+/* 8 threads' parts of a line are loaded, and stored, as one: the flag is first, and last. */
+FB_DEVICE struct fb_words4 fb_load_part(uint64_t address, uint32_t lane)
+{
+	struct fb_words4 v;
+
+	if (lane == FB_WARP - 1)
+		memcpy(v.w, emu_at(address), 16);
+	emu_sync_warp();
+	if (lane != FB_WARP - 1)
+		memcpy(v.w, emu_at(address), 16);
+	return v;
+}
+
+FB_DEVICE void fb_store_part(uint64_t address, struct fb_words4 v, uint32_t lane, bool active)
+{
+	if (active && lane != FB_WARP - 1)
+		memcpy(emu_at(address), v.w, 16);
+	emu_sync_warp();
+	if (active && lane == FB_WARP - 1)
+		memcpy(emu_at(address), v.w, 16);
+	emu_changed();
+}
+
+#define FB_WIDEN_F16(e) fb_widen_f16(e)
+#define FB_NARROW_F16(c) fb_narrow_f16(c)
+#define FB_WIDEN_BF16(e) fb_widen_bf16(e)
+#define FB_NARROW_BF16(c) fb_narrow_bf16(c)
+
+/* --- running --------------------------------------------------------------------------------- */
+
+static void emu_thread_main(void *arg)
+{
+	struct emu_thread *t = arg;
+	struct emu_rank *r = &emu.ranks[t->rank];
+	const struct emu_launch *l = &r->stream[r->next];
+
+	l->kernel(l->args, r->blocks[t->block].shared);
+	t->alive = false;
+	emu.changes++;
+}
+
+/* Begins the rank's next launch. */
+static void emu_start(int rank)
+{
+	struct emu_rank *r = &emu.ranks[rank];
+	const struct emu_launch *l = &r->stream[r->next];
+
+	memset(r->blocks, 0xee, sizeof(r->blocks));
+	for (uint32_t b = 0; b < l->blocks; b++) {
+		memset(&r->blocks[b], 0, offsetof(struct emu_block, shared));
+		for (uint32_t t = 0; t < l->threads; t++) {
+			int at = (rank * EMU_MOST_BLOCKS + (int)b) * EMU_MOST_THREADS + (int)t;
+			struct emu_thread *thread = &emu.threads[at];
+
+			thread->rank = rank;
+			thread->block = b;
+			thread->thread = t;
+			thread->alive = true;
+			emu_prepare(&thread->coroutine, emu_thread_main, thread);
+		}
+	}
+	r->alive = l->blocks * l->threads;
+}
+
+/* Runs one thread until it yields. */
+static void emu_step(struct emu_thread *t)
+{
+	emu.now = t;
+	emu.switches++;
+	emu_resume(t->coroutine);
+	if (t->alive)
+		return;
+	if (--emu.ranks[t->rank].alive)
+		return;
+	if (++emu.ranks[t->rank].next < emu.ranks[t->rank].launches)
+		emu_start(t->rank);
+}
+
+/* A thread at random: any of the running launches', seldom of the rank that is held back. */
+static struct emu_thread *emu_pick(void)
+{
+	for (;;) {
+		int rank = (int)(emu_random() % (uint32_t)emu.nranks);
+		const struct emu_rank *r = &emu.ranks[rank];
+		const struct emu_launch *l = &r->stream[r->next];
+		struct emu_thread *t;
+
+		if (emu_random() % 512 == 0)
+			emu.held = (int)(emu_random() % (uint32_t)(emu.nranks + 1));
+		if (r->next == r->launches || (rank == emu.held && emu_random() % 64))
+			continue;
+		t = &emu.threads[(rank * EMU_MOST_BLOCKS + (int)(emu_random() % l->blocks)) *
+					 EMU_MOST_THREADS +
+				 (int)(emu_random() % l->threads)];
+		if (t->alive)
+			return t;
+	}
+}
+
+static bool emu_busy(void)
+{
+	for (int r = 0; r < emu.nranks; r++)
+		if (emu.ranks[r].next < emu.ranks[r].launches)
+			return true;
+	return false;
+}
+
+/* Runs all ranks' launches to the end; false for a deadlock. Streams are set before. */
+static bool emu_run(uint64_t seed)
+{
+	uint64_t changes = 0, since = 0;
+	bool busy;
+
+	emu.random = seed * 0x9e3779b97f4a7c15u + 1;
+	emu.changes = emu.switches = 0;
+	emu.held = emu.nranks;
+	for (int r = 0; r < emu.nranks; r++)
+		if (emu.ranks[r].launches)
+			emu_start(r);
+	while ((busy = emu_busy()) && emu.switches - since < 400000) {
+		for (int i = 0; i < 256 && emu_busy(); i++)
+			emu_step(emu_pick());
+		if (emu.changes != changes) {
+			changes = emu.changes;
+			since = emu.switches;
+		}
+	}
+	/* What hangs is left as it is; its coroutines are made anew. */
+	for (int i = 0; busy && i < EMU_MOST_RANKS * EMU_MOST_BLOCKS * EMU_MOST_THREADS; i++)
+		emu.threads[i].alive = false;
+	return !busy;
+}
+
+#endif

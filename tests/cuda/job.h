@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A job of several ranks in one process, for the emulator: plans, tables, memory and launches as
+ * the engine makes them, checked by the same code as results of any engine (buffers.h).
+ */
+#ifndef FB_TESTS_CUDA_JOB_H
+#define FB_TESTS_CUDA_JOB_H
+
+#include "collectives/algorithm/algorithm.h"
+#include "collectives/buffers.h"
+#include "collectives/engine/cuda/build.h"
+#include "common/error.h"
+#include "tests/cuda/kernels.h"
+
+enum { JOB_RANKS = 4, JOB_CHANNELS = 4 };
+
+/* What is run. */
+struct job_case {
+	const struct fb_algorithm *algorithm;
+	enum fb_gpu_protocol protocol;
+	bool direct;
+	int nranks, channels;
+	enum fb_datatype datatype;
+	enum fb_redop redop;
+	int root;
+	bool in_place;
+	uint64_t count;
+	struct fb_gpu_wishes wishes;
+	uint64_t epoch; /* of the first call */
+};
+
+struct job_rank {
+	struct fb_plan *plans[JOB_CHANNELS];
+	struct fb_gpu_layout layout;
+	struct fb_gpu_table table;
+	struct fb_gpu_launch launch;
+	struct fb_gpu_one_shot fused;
+	bool is_fused;
+	char *links, *scratch;
+};
+
+struct job {
+	struct job_case c;
+	struct fb_operation op;
+	struct fb_data data;
+	struct fb_segment segment;
+	char *parts[JOB_RANKS];
+	int part_of[JOB_RANKS];
+	struct fb_counts counts;
+	struct fb_gpu_shape shape;
+	struct job_rank ranks[JOB_RANKS];
+	char why[128]; /* the first wrong element of the last run */
+};
+
+static bool job_all_direct(int rank, int peer, const void *arg)
+{
+	(void)rank;
+	(void)peer;
+	(void)arg;
+	return true;
+}
+
+static uint64_t job_address(const void *p)
+{
+	return (uint64_t)(uintptr_t)p;
+}
+
+static uint64_t job_buffer(const void *arg, int rank, uint8_t buffer)
+{
+	const struct job *j = arg;
+
+	if (buffer == FB_SCRATCH)
+		return job_address(j->ranks[rank].scratch);
+	return job_address(j->parts[rank]) +
+	       (buffer == FB_IN ? j->op.in_offset : j->op.out_offset);
+}
+
+static uint64_t job_links(const void *arg, int rank)
+{
+	return job_address(((const struct job *)arg)->ranks[rank].links);
+}
+
+static char *job_memory(size_t bytes)
+{
+	char *p = aligned_alloc(4096, (bytes + 4096) / 4096 * 4096);
+
+	if (!p)
+		abort();
+	memset(p, 0, (bytes + 4096) / 4096 * 4096);
+	return p;
+}
+
+static void job_operation(struct job *j)
+{
+	const struct job_case *c = &j->c;
+	size_t n = (size_t)c->nranks;
+
+	j->op = (struct fb_operation){
+		.collective = c->algorithm->collective, .datatype = c->datatype,
+		.redop = c->redop, .root = c->root, .in_place = c->in_place, .count = c->count,
+		.segment = &j->segment,
+	};
+	j->data = (struct fb_data){
+		.seed = 5, .type = c->datatype, .op = c->redop, .nranks = c->nranks,
+		.reduces = fb_collective_info(c->algorithm->collective)->reduces};
+	j->segment = (struct fb_segment){.nparts = c->nranks, .part_of = j->part_of,
+					 .parts = j->parts, .ops = &fb_memory_host};
+	if (c->algorithm->collective == FB_ALL_TO_ALL_V) {
+		j->counts = (struct fb_counts){.nranks = c->nranks,
+					       .elements = calloc(n * n, sizeof(uint64_t))};
+		for (size_t i = 0; j->counts.elements && i < n * n; i++) {
+			j->counts.elements[i] = c->count * (i % 3) / 2;
+			j->counts.max = j->counts.elements[i] > j->counts.max
+						? j->counts.elements[i]
+						: j->counts.max;
+		}
+		j->op.counts = &j->counts;
+		j->op.count = j->counts.max;
+	}
+	j->segment.part_bytes = fb_buffers_layout(&j->op, c->nranks);
+	for (int r = 0; r < c->nranks; r++) {
+		j->part_of[r] = r;
+		j->parts[r] = job_memory(j->segment.part_bytes);
+	}
+}
+
+static int job_plans(struct job *j)
+{
+	const struct job_case *c = &j->c;
+	const struct fb_build_options options = {
+		.slots = c->wishes.slots ? (int)c->wishes.slots : 8, .direct_with = c->direct ? job_all_direct : NULL};
+	struct fb_gpu_facts facts = {0};
+	int err = FB_OK;
+
+	for (int r = 0; r < c->nranks && !err; r++)
+		for (int i = 0; i < c->channels && !err; i++) {
+			struct fb_shape shape = {
+				.collective = j->op.collective, .nranks = c->nranks,
+				.root = c->root, .in_place = c->in_place, .channel = i,
+				.nchannels = c->channels};
+
+			err = fb_plan_build(c->algorithm, &shape, r, &options,
+					    &j->ranks[r].plans[i]);
+		}
+	if (err)
+		return err;
+	for (int r = 0; r < c->nranks; r++)
+		fb_gpu_plan_facts(j->ranks[r].plans, c->channels, &facts);
+	j->shape = (struct fb_gpu_shape){
+		.protocol = c->protocol, .nranks = c->nranks, .nchannels = c->channels,
+		.geometry = {.collective = j->op.collective, .nranks = c->nranks,
+			     .split = j->ranks[0].plans[0]->split, .counts = j->op.counts,
+			     .count = j->op.count,
+			     .element_bytes = fb_datatype_size(c->datatype)}};
+	fb_gpu_choose_slices(&c->wishes, &facts, c->direct, &j->shape);
+	for (int r = 0; r < c->nranks; r++)
+		j->ranks[r].scratch = job_memory(facts.scratch * j->op.count *
+							 j->shape.geometry.element_bytes + 64);
+	return FB_OK;
+}
+
+/* Counters of an operation that has been called `epoch` times before. */
+static void job_age(struct job *j, int rank)
+{
+	const struct fb_gpu_shape *s = &j->shape;
+	struct job_rank *r = &j->ranks[rank];
+	uint64_t epoch = j->c.epoch;
+
+	for (uint64_t b = 0; b < r->layout.progress; b += FB_GPU_LINE)
+		*(uint64_t *)(void *)(r->links + b) = epoch;
+	for (int c = 0; c < s->nchannels; c++) {
+		const struct fb_plan *p = r->plans[c];
+
+		for (int l = 0; l < p->nlanes; l++)
+			*(uint64_t *)(void *)(r->links + r->layout.progress +
+					      (size_t)(c * s->nlanes + l) * FB_GPU_LINE) =
+				epoch * p->lanes[l].nsteps * s->slices;
+		for (int k = 0; k < p->n_in_links; k++) {
+			const struct fb_link *l = &p->in_links[k];
+
+			*(uint64_t *)(void *)(r->links +
+					      fb_gpu_counter_offset(s, &r->layout, c, l->lane,
+								    l->peer, FB_GPU_AVAILABLE)) =
+				epoch * l->messages * s->slices;
+		}
+		for (int k = 0; k < p->n_out_links; k++) {
+			const struct fb_link *l = &p->out_links[k];
+			uint64_t freed = l->mode == FB_LINK_FIFO ? l->messages : l->pulls;
+
+			*(uint64_t *)(void *)(r->links +
+					      fb_gpu_counter_offset(s, &r->layout, c, l->lane,
+								    l->peer, FB_GPU_FREED)) =
+				epoch * freed * s->slices;
+			*(uint64_t *)(void *)(r->links +
+					      fb_gpu_counter_offset(s, &r->layout, c, l->lane,
+								    l->peer, FB_GPU_CREDITS)) =
+				epoch * l->pushes * s->slices;
+		}
+	}
+}
+
+static int job_tables(struct job *j)
+{
+	const struct job_case *c = &j->c;
+	size_t places = (size_t)c->channels * FB_MAX_LANES;
+	int err = FB_OK;
+
+	for (int r = 0; r < c->nranks && !err; r++) {
+		err = fb_gpu_lay_out(&j->shape, j->ranks[r].plans, &j->ranks[r].layout);
+		j->ranks[r].links = job_memory(j->ranks[r].layout.bytes);
+		if (!err && c->epoch)
+			job_age(j, r);
+	}
+	for (int r = 0; r < c->nranks && !err; r++)
+		for (int p = 0; p < c->nranks; p++)
+			memcpy(j->ranks[r].layout.out_slots + (size_t)p * places,
+			       j->ranks[p].layout.in_slots + (size_t)r * places,
+			       places * sizeof(uint64_t));
+	for (int r = 0; r < c->nranks && !err; r++) {
+		struct job_rank *k = &j->ranks[r];
+		const struct fb_gpu_view view = {.shape = &j->shape, .plans = k->plans, .rank = r,
+						 .average = c->redop == FB_AVG,
+						 .layout = &k->layout, .buffer = job_buffer,
+						 .links = job_links, .arg = j};
+
+		err = fb_gpu_build(&view, &k->table);
+		if (err)
+			break;
+		k->is_fused = fb_gpu_is_one_shot(&view, &k->table, &k->fused);
+		k->fused.epochs = k->launch.epochs = job_address(k->links);
+		k->fused.op = k->launch.op = (uint32_t)c->redop;
+		k->launch.nranks = (uint32_t)c->nranks;
+		k->launch.blocks = job_address(k->table.blocks);
+		for (int b = 0; b < k->table.nblocks; b++)
+			k->table.blocks[b].records += job_address(k->table.bytes);
+	}
+	return err;
+}
+
+/* As if it had never been called. */
+static void job_reset(struct job *j)
+{
+	for (int r = 0; r < j->c.nranks; r++) {
+		memset(j->ranks[r].links, 0, j->ranks[r].layout.bytes);
+		if (j->c.epoch)
+			job_age(j, r);
+	}
+}
+
+static void job_close(struct job *j)
+{
+	for (int r = 0; r < j->c.nranks; r++) {
+		struct job_rank *k = &j->ranks[r];
+
+		for (int i = 0; i < j->c.channels; i++)
+			fb_plan_free(k->plans[i]);
+		fb_gpu_layout_free(&k->layout);
+		fb_gpu_table_free(&k->table);
+		free(k->links);
+		free(k->scratch);
+		free(j->parts[r]);
+	}
+	free(j->counts.elements);
+	memset(j, 0, sizeof(*j));
+}
+
+/* 0 or an error, after which it is to be closed all the same. */
+static int job_open(struct job *j, const struct job_case *c)
+{
+	int err;
+
+	memset(j, 0, sizeof(*j));
+	j->c = *c;
+	job_operation(j);
+	err = job_plans(j);
+	return err ? err : job_tables(j);
+}
+
+/* The launch of one call of a rank; `fused`: by the fused kernel where there is one. */
+static struct emu_launch job_launch(const struct job *j, int rank, bool fused, uint32_t threads)
+{
+	const struct job_rank *r = &j->ranks[rank];
+	const struct emu_kernels *k =
+		j->data.reduces && j->op.collective != FB_BARRIER ? &emu_kernels[j->c.datatype]
+								  : &emu_movers;
+
+	if (fused && r->is_fused)
+		return (struct emu_launch){.kernel = k->one_shot, .args = &r->fused, .blocks = 2,
+					   .threads = threads};
+	return (struct emu_launch){.kernel = k->by_protocol[j->c.protocol], .args = &r->launch,
+				   .blocks = (uint32_t)r->table.nblocks, .threads = threads};
+}
+
+#endif

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The kernels of collectives/engine/cuda for the emulator, of some datatypes: one for each way in
+ * which combining differs.
+ */
+#ifndef FB_TESTS_CUDA_KERNELS_H
+#define FB_TESTS_CUDA_KERNELS_H
+
+#include "tests/cuda/emulator.h"
+
+#include "collectives/engine/cuda/table.h"
+
+#define EMU_KERNELS(type)                                                                    \
+	static void emu_simple_##type(const void *args, unsigned char *shared)               \
+	{                                                                                    \
+		interpret_##type(args, FB_GPU_SIMPLE, shared);                               \
+	}                                                                                    \
+	static void emu_ll8_##type(const void *args, unsigned char *shared)                  \
+	{                                                                                    \
+		interpret_##type(args, FB_GPU_LL8, shared);                                  \
+	}                                                                                    \
+	static void emu_ll16_##type(const void *args, unsigned char *shared)                 \
+	{                                                                                    \
+		interpret_##type(args, FB_GPU_LL16, shared);                                 \
+	}                                                                                    \
+	static void emu_ll128_##type(const void *args, unsigned char *shared)                \
+	{                                                                                    \
+		interpret_##type(args, FB_GPU_LL128, shared);                                \
+	}                                                                                    \
+	static void emu_one_shot_##type(const void *args, unsigned char *shared)             \
+	{                                                                                    \
+		(void)shared;                                                                \
+		one_shot_##type(args);                                                       \
+	}
+
+#include "collectives/engine/cuda/interpret.h"
+#include "collectives/engine/cuda/undefine.h"
+
+#define TYPE_f32
+#include "collectives/engine/cuda/interpret.h"
+#include "collectives/engine/cuda/undefine.h"
+#undef TYPE_f32
+#define TYPE_bf16
+#include "collectives/engine/cuda/interpret.h"
+#include "collectives/engine/cuda/undefine.h"
+#undef TYPE_bf16
+#define TYPE_f16
+#include "collectives/engine/cuda/interpret.h"
+#include "collectives/engine/cuda/undefine.h"
+#undef TYPE_f16
+#define TYPE_f64
+#include "collectives/engine/cuda/interpret.h"
+#include "collectives/engine/cuda/undefine.h"
+#undef TYPE_f64
+#define TYPE_i8
+#include "collectives/engine/cuda/interpret.h"
+#include "collectives/engine/cuda/undefine.h"
+#undef TYPE_i8
+#define TYPE_u8
+#include "collectives/engine/cuda/interpret.h"
+#include "collectives/engine/cuda/undefine.h"
+#undef TYPE_u8
+#define TYPE_i32
+#include "collectives/engine/cuda/interpret.h"
+#include "collectives/engine/cuda/undefine.h"
+#undef TYPE_i32
+#define TYPE_u32
+#include "collectives/engine/cuda/interpret.h"
+#include "collectives/engine/cuda/undefine.h"
+#undef TYPE_u32
+#define TYPE_i64
+#include "collectives/engine/cuda/interpret.h"
+#include "collectives/engine/cuda/undefine.h"
+#undef TYPE_i64
+#define TYPE_u64
+#include "collectives/engine/cuda/interpret.h"
+#include "collectives/engine/cuda/undefine.h"
+#undef TYPE_u64
+
+EMU_KERNELS(move)
+EMU_KERNELS(i8)
+EMU_KERNELS(u8)
+EMU_KERNELS(i32)
+EMU_KERNELS(u32)
+EMU_KERNELS(i64)
+EMU_KERNELS(u64)
+EMU_KERNELS(f16)
+EMU_KERNELS(bf16)
+EMU_KERNELS(f32)
+EMU_KERNELS(f64)
+
+struct emu_kernels {
+	emu_kernel by_protocol[FB_GPU_PROTOCOLS], one_shot;
+};
+
+#define EMU_ROW(type)                                                                        \
+	{                                                                                    \
+		{emu_simple_##type, emu_ll8_##type, emu_ll16_##type, emu_ll128_##type},      \
+			emu_one_shot_##type                                                  \
+	}
+
+static const struct emu_kernels emu_kernels[FB_DATATYPES] = {
+	[FB_I8] = EMU_ROW(i8),	 [FB_U8] = EMU_ROW(u8),	    [FB_I32] = EMU_ROW(i32),
+	[FB_U32] = EMU_ROW(u32), [FB_I64] = EMU_ROW(i64),   [FB_U64] = EMU_ROW(u64),
+	[FB_F16] = EMU_ROW(f16), [FB_BF16] = EMU_ROW(bf16), [FB_F32] = EMU_ROW(f32),
+	[FB_F64] = EMU_ROW(f64),
+};
+static const struct emu_kernels emu_movers = EMU_ROW(move);
+
+#endif

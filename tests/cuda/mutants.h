@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Engines broken on purpose, for test_gpu_plans.c: what does not wait, what uses the wrong slot,
+ * what uses slots again too soon. Each has to give wrong results or to hang within some runs.
+ */
+#ifndef FB_TESTS_CUDA_MUTANTS_H
+#define FB_TESTS_CUDA_MUTANTS_H
+
+enum mutation {
+	NO_MUTATION,
+	BLIND_FLAGS,    /* lines are taken without looking at their flags */
+	BLIND_COUNTERS, /* counters are not waited for */
+	WRONG_SLOT,     /* rank 0 fills the slot behind the right one */
+	FEW_SLOTS,      /* links without credits have slots for one call instead of two */
+	NO_CREDITS,     /* senders do not wait for slots to be free */
+	NO_POSTS,       /* rank 0 does not raise counters */
+};
+
+static struct fb_gpu_record *first_record(const struct job *j, int rank)
+{
+	return (void *)(uintptr_t)j->ranks[rank].table.blocks[0].records;
+}
+
+static struct fb_gpu_record *next_record(struct fb_gpu_record *r)
+{
+	return (void *)((char *)r + r->size);
+}
+
+/* Changes a rank's records; they fit one window in these tests. */
+static void mutate(const struct job *j, int rank, enum mutation mutation)
+{
+	struct fb_gpu_record *r = first_record(j, rank);
+
+	for (uint32_t i = 0; i < j->ranks[rank].table.blocks[0].nrecords; i++) {
+		struct fb_gpu_end *ends = (void *)(r + 1);
+		struct fb_gpu_counter *waits = (void *)(ends + r->nsrc + r->ndst);
+
+		for (int k = 0; k < r->nsrc + r->ndst; k++) {
+			if (!ends[k].is_slot)
+				continue;
+			if (mutation == WRONG_SLOT && rank == 0 && k >= r->nsrc)
+				ends[k].address += ends[k].stride;
+			if (mutation == FEW_SLOTS)
+				ends[k].mask >>= 1;
+		}
+		for (int k = 0; k < r->nwait && mutation == NO_CREDITS; k++)
+			if (waits[k].index <= 0)
+				waits[k].index = -1000000;
+		if (mutation == NO_POSTS && rank == 0)
+			for (int k = 0; k < r->npost; k++)
+				waits[r->nwait + k].per_call = waits[r->nwait + k].index = 0;
+		r = next_record(r);
+	}
+}
+
+static void expect_caught(const struct job_case *c, enum mutation mutation, const char *what)
+{
+	static struct job j;
+	long errors = 0;
+
+	for (uint64_t seed = 0; seed < 40 && !errors; seed++) {
+		CHECK_INT(job_open(&j, c), FB_OK);
+		for (int r = 0; r < c->nranks; r++)
+			mutate(&j, r, mutation);
+		emu.blind = mutation == BLIND_FLAGS ? EMU_BLIND_FLAGS
+			    : mutation == BLIND_COUNTERS ? EMU_BLIND_COUNTERS
+							 : 0;
+		for (int i = 0; i < 3 && !errors; i++)
+			errors = run_job(&j, CALLS, false, seed * 3 + (uint64_t)i);
+		emu.blind = 0;
+		job_close(&j);
+		if (mutation == NO_MUTATION && seed == 3)
+			break;
+	}
+	if (!check_that((errors != 0) == (mutation != NO_MUTATION), what, __FILE__, __LINE__))
+		describe(c, mutation ? "not noticed" : "wrong");
+}
+
+static void test_mutants(void)
+{
+	static const struct {
+		const char *what;
+		const struct fb_algorithm *algorithm;
+		enum fb_gpu_protocol protocol;
+		bool direct;
+		enum mutation mutation;
+		uint32_t slots, slot_bytes;
+	} table[] = {
+		{"right ll", &fb_all_reduce_one_shot, FB_GPU_LL16, false, NO_MUTATION, 2, 0},
+		{"right chain", &fb_broadcast_chain, FB_GPU_SIMPLE, false, NO_MUTATION, 2, 64},
+		{"ll8 without flags", &fb_all_reduce_ring, FB_GPU_LL8, false, BLIND_FLAGS, 8, 0},
+		{"ll16 without flags", &fb_all_gather_direct, FB_GPU_LL16, false, BLIND_FLAGS, 8,
+		 0},
+		{"ll128 without flags", &fb_all_reduce_two_shot, FB_GPU_LL128, false, BLIND_FLAGS,
+		 8, 0},
+		{"simple without counters", &fb_all_reduce_ring, FB_GPU_SIMPLE, false,
+		 BLIND_COUNTERS, 8, 0},
+		{"direct without counters", &fb_all_reduce_ring, FB_GPU_SIMPLE, true,
+		 BLIND_COUNTERS, 8, 0},
+		{"simple, wrong slot", &fb_all_reduce_ring, FB_GPU_SIMPLE, false, WRONG_SLOT, 8, 0},
+		{"ll16, wrong slot", &fb_all_reduce_one_shot, FB_GPU_LL16, false, WRONG_SLOT, 8, 0},
+		{"ll128, wrong slot", &fb_all_to_all_direct, FB_GPU_LL128, false, WRONG_SLOT, 8,
+		 0},
+		{"ll16, slots of one call", &fb_all_reduce_one_shot, FB_GPU_LL16, false, FEW_SLOTS,
+		 2, 0},
+		{"simple, slots of one call", &fb_all_gather_direct, FB_GPU_SIMPLE, false,
+		 FEW_SLOTS, 2, 0},
+		{"chain without credits", &fb_broadcast_chain, FB_GPU_SIMPLE, false, NO_CREDITS, 2,
+		 64},
+		{"ll16 chain without credits", &fb_broadcast_chain, FB_GPU_LL16, false, NO_CREDITS,
+		 2, 64},
+		{"simple, silent rank", &fb_all_reduce_ring, FB_GPU_SIMPLE, false, NO_POSTS, 8, 0},
+		{"direct, silent rank", &fb_all_reduce_two_shot, FB_GPU_SIMPLE, true, NO_POSTS, 8,
+		 0},
+	};
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		const struct job_case c = {
+			.algorithm = table[i].algorithm, .protocol = table[i].protocol,
+			.direct = table[i].direct, .nranks = 3, .channels = 1, .datatype = FB_F32,
+			.count = 150,
+			.wishes = {.slots = table[i].slots, .slot_bytes = table[i].slot_bytes}};
+
+		expect_caught(&c, table[i].mutation, table[i].what);
+	}
+}
+
+#endif

@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The GPU engine's device code without a GPU, on emulated ranks: every algorithm over every
+ * protocol, datatypes, counts around every boundary, in place and not, against the serial oracle;
+ * many operations of different kinds back to back; flags that wrap around; and engines broken on
+ * purpose, which have to be noticed.
+ *
+ *	test_gpu_plans [COLLECTIVE [ALGORITHM]]
+ *
+ * timeout: 300
+ */
+#include "tests/cuda/job.h"
+#include "tests/unit/check.h"
+
+enum { THREADS = 16, CALLS = 3, MIXED_CALLS = 100, MIXED_JOBS = 10, ROUNDS = 2 };
+
+static const struct {
+	const char *name;
+	enum fb_gpu_protocol protocol;
+	bool direct;
+} protocols[] = {
+	{"simple", FB_GPU_SIMPLE, false}, {"direct", FB_GPU_SIMPLE, true},
+	{"ll8", FB_GPU_LL8, false},	  {"ll16", FB_GPU_LL16, false},
+	{"ll128", FB_GPU_LL128, false},
+};
+enum { PROTOCOLS = sizeof(protocols) / sizeof(protocols[0]) };
+
+static void describe(const struct job_case *c, const char *what)
+{
+	printf("\t%s %s %s n=%d channels=%d root=%d in_place=%d %s %s count=%llu slots=%u of %u "
+	       "bytes, epoch %llu: %s\n",
+	       fb_collective_info(c->algorithm->collective)->name, c->algorithm->name,
+	       c->direct ? "direct" : protocols[c->protocol ? c->protocol + 1 : 0].name, c->nranks,
+	       c->channels, c->root, c->in_place, fb_datatype_name(c->datatype),
+	       fb_redop_name(c->redop), (unsigned long long)c->count, c->wishes.slots,
+	       c->wishes.slot_bytes, (unsigned long long)c->epoch, what);
+}
+
+/* All ranks make `calls` calls; what they leave is checked. Errors, or -1 for a deadlock. */
+static long run_job(struct job *j, int calls, bool fused, uint64_t seed)
+{
+	static struct emu_launch streams[JOB_RANKS][CALLS];
+	struct fb_mismatch bad = {0};
+
+	emu.nranks = j->c.nranks;
+	for (int r = 0; r < j->c.nranks; r++) {
+		fb_buffers_prime(&j->op, &j->data, r);
+		for (int i = 0; i < calls; i++)
+			streams[r][i] = job_launch(j, r, fused, THREADS);
+		emu.ranks[r].stream = streams[r];
+		emu.ranks[r].launches = calls;
+		emu.ranks[r].next = 0;
+	}
+	if (!emu_run(seed))
+		return -1;
+	for (int r = 0; r < j->c.nranks; r++)
+		fb_buffers_check(&j->op, &j->data, r, calls, &bad);
+	snprintf(j->why, sizeof(j->why), "element %llu is %s, not %s",
+		 (unsigned long long)bad.index, bad.got, bad.expected);
+	return (long)bad.errors;
+}
+
+/* Calls in a row whose result can be told: in place, reductions change their own input. */
+static int calls_of(const struct job_case *c)
+{
+	return c->in_place && fb_collective_info(c->algorithm->collective)->reduces ? 1 : CALLS;
+}
+
+static void try_case(const struct job_case *c, uint64_t seed)
+{
+	static struct job j;
+	long errors;
+
+	if (!CHECK_INT(job_open(&j, c), FB_OK)) {
+		describe(c, "not built");
+		job_close(&j);
+		return;
+	}
+	for (int fused = 0; fused <= j.ranks[0].is_fused; fused++) {
+		/* Each way has its own epochs: it is the first for its blocks. */
+		job_reset(&j);
+		errors = run_job(&j, calls_of(c), fused, seed + (uint64_t)fused);
+		if (!check_that(errors == 0, c->algorithm->name, __FILE__, __LINE__))
+			describe(c, errors < 0 ? "deadlock" : j.why);
+		if (errors)
+			break;
+	}
+	job_close(&j);
+}
+
+static bool possible(const struct job_case *c)
+{
+	const struct fb_shape shape = {
+		.collective = c->algorithm->collective, .nranks = c->nranks, .root = c->root,
+		.in_place = c->in_place, .nchannels = c->channels};
+	unsigned bit = c->direct ? FB_DIRECT_PROTOCOL : FB_FIFO_PROTOCOLS;
+	char why[256];
+
+	return fb_algorithm_can(c->algorithm, &shape, why, sizeof(why)) &&
+	       (!c->algorithm->protocols || (c->algorithm->protocols & bit));
+}
+
+/* Every algorithm over every protocol; datatypes, counts, slots and channels in turn. */
+static void test_all(const char *collective, const char *algorithm)
+{
+	static const uint64_t counts[] = {1, 7, 1000, 0, 129, 4097};
+	static const enum fb_datatype types[] = {FB_F32, FB_I8, FB_BF16, FB_F64, FB_I32, FB_F16,
+						 FB_U64, FB_U8, FB_I64, FB_U32};
+	static const uint32_t slot_bytes[] = {0, 64, 1024};
+	uint64_t turn = 0;
+
+	for (int a = 0; a < fb_algorithm_count; a++) {
+		const struct fb_algorithm *algo = fb_algorithms[a];
+		const struct fb_collective_info *info = fb_collective_info(algo->collective);
+
+		if ((collective && strcmp(collective, info->name)) ||
+		    (algorithm && strcmp(algorithm, algo->name)))
+			continue;
+		for (size_t k = 0; k < (size_t)PROTOCOLS * JOB_RANKS * 2 * ROUNDS; k++, turn++) {
+			struct job_case c = {
+				.algorithm = algo, .protocol = protocols[k % PROTOCOLS].protocol,
+				.direct = protocols[k % PROTOCOLS].direct,
+				.nranks = 1 + (int)(k / PROTOCOLS % JOB_RANKS),
+				.in_place = k / PROTOCOLS / JOB_RANKS % 2,
+				.datatype = types[turn * 7 % 10], .redop = (enum fb_redop)(turn % 5),
+				.count = counts[turn % 6],
+				.wishes = {.slots = 1u << turn % 4, .slot_bytes = slot_bytes[turn % 3],
+					   .ll_line = 16},
+			};
+
+			c.channels = algo->channels ? algo->channels : 1 + (int)(turn % 2);
+			c.root = info->has_root ? (int)turn % c.nranks : 0;
+			if (algo->collective == FB_BARRIER)
+				c.count = 0;
+			if (possible(&c))
+				try_case(&c, turn);
+		}
+	}
+}
+
+/* Every datatype and operation, where bytes are combined. */
+static void test_types(void)
+{
+	static const struct fb_algorithm *const algorithms[] = {
+		&fb_all_reduce_one_shot, &fb_all_reduce_two_shot, &fb_reduce_scatter_ring};
+
+	for (int type = 0; type < FB_DATATYPES; type++)
+		for (int op = 0; op < FB_REDOPS; op++)
+			for (int k = 0; k < PROTOCOLS; k++) {
+				struct job_case c = {
+					.algorithm = algorithms[(type + op + k) % 3],
+					.protocol = protocols[k].protocol,
+					.direct = protocols[k].direct, .nranks = 2 + (op + k) % 3,
+					.channels = 1, .datatype = (enum fb_datatype)type,
+					.redop = (enum fb_redop)op,
+					.count = (uint64_t)(37 + 61 * op),
+				};
+
+				if (fb_can_reduce(c.datatype, c.redop))
+					try_case(&c, (uint64_t)(type * 100 + op * 10 + k));
+			}
+}
+
+/* The 32-bit flags of ll wrap; numbers of messages go on. */
+static void test_wrap(void)
+{
+	for (int a = 0; a < fb_algorithm_count; a++)
+		for (int k = 0; k < PROTOCOLS; k++) {
+			struct job_case c = {
+				.algorithm = fb_algorithms[a], .protocol = protocols[k].protocol,
+				.direct = protocols[k].direct, .nranks = 3, .channels = 1,
+				.datatype = FB_F32, .count = 100, .wishes = {.slots = 2},
+			};
+			static struct job j;
+			uint64_t messages = 1;
+			long errors = 0;
+
+			c.channels = c.algorithm->channels ? c.algorithm->channels : 1;
+			if (c.algorithm->collective == FB_BARRIER || !possible(&c))
+				continue;
+			for (int pass = 0; pass < 3; pass++) {
+				/* Some calls before the wrap, so that slots are in use. */
+				c.epoch = pass ? (UINT64_C(1) << 32) / messages - 5 : 0;
+				CHECK_INT(job_open(&j, &c), FB_OK);
+				for (int i = 0; i < j.ranks[1].plans[0]->n_in_links; i++)
+					if (j.ranks[1].plans[0]->in_links[i].messages > messages)
+						messages = j.ranks[1].plans[0]->in_links[i].messages;
+				for (int i = 0; pass && i < 4 && !errors; i++)
+					errors = run_job(&j, CALLS, pass == 2, (uint64_t)i);
+				job_close(&j);
+			}
+			if (!check_that(errors == 0, c.algorithm->name, __FILE__, __LINE__))
+				describe(&c, errors < 0 ? "deadlock" : "wrong at the wrap");
+		}
+}
+
+/* Operations of different kinds, each with links of its own, in one stream without a barrier. */
+static void test_mixed(void)
+{
+	static struct job jobs[MIXED_JOBS];
+	static struct emu_launch streams[JOB_RANKS][MIXED_CALLS];
+	struct fb_mismatch bad = {0};
+	int a = 0, n = 0;
+
+	for (; n < MIXED_JOBS; a += 5) {
+		int k = (a + n) % PROTOCOLS;
+		struct job_case c = {
+			.algorithm = fb_algorithms[a % fb_algorithm_count],
+			.protocol = protocols[k].protocol, .direct = protocols[k].direct,
+			.nranks = JOB_RANKS, .channels = 1, .datatype = n % 2 ? FB_F32 : FB_I8,
+			.count = (uint64_t)(3 + 50 * n), .wishes = {.slots = 1u << n % 3}};
+
+		c.channels = c.algorithm->channels ? c.algorithm->channels : 1;
+		if (!possible(&c) || job_open(&jobs[n], &c)) {
+			job_close(&jobs[n]);
+			continue;
+		}
+		n++;
+	}
+	emu.nranks = JOB_RANKS;
+	for (int r = 0; r < JOB_RANKS; r++) {
+		for (int i = 0; i < n; i++)
+			fb_buffers_prime(&jobs[i].op, &jobs[i].data, r);
+		for (int i = 0; i < MIXED_CALLS; i++)
+			streams[r][i] = job_launch(&jobs[(i * 7 + i / 13) % n], r, true, THREADS);
+		emu.ranks[r].stream = streams[r];
+		emu.ranks[r].launches = MIXED_CALLS;
+		emu.ranks[r].next = 0;
+	}
+	CHECK(emu_run(99));
+	for (int i = 0; i < n; i++)
+		for (int r = 0; r < JOB_RANKS; r++)
+			fb_buffers_check(&jobs[i].op, &jobs[i].data, r, 1, &bad);
+	if (!CHECK_INT(bad.errors, 0))
+		printf("\tin mixed operations\n");
+	for (int i = 0; i < n; i++)
+		job_close(&jobs[i]);
+}
+
+#include "tests/cuda/mutants.h"
+
+int main(int argc, char **argv)
+{
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	test_all(argc > 1 ? argv[1] : NULL, argc > 2 ? argv[2] : NULL);
+	if (argc == 1) {
+		test_types();
+		test_wrap();
+		test_mixed();
+		test_mutants();
+	}
+	return check_done("gpu_plans");
+}

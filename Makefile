@@ -8,7 +8,7 @@ MAKEFLAGS += --no-builtin-rules --no-print-directory
 .SUFFIXES:
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := all
-.PHONY: all tests run test test-rdma check lint asan tsan install clean help FORCE
+.PHONY: all tests run test test-rdma test-gpu check lint asan tsan install clean help FORCE
 
 # Programs: the sources in these folders that hold a main(). Every other source there belongs to
 # the library. tests/lint compares this list with the files.
@@ -268,6 +268,9 @@ test: ## set up, build with both MPIs, run all tests and lint
 test-rdma: ## the RDMA tests only, in a virtual machine
 	@scripts/setup test
 	@FB_VM_FULL=1 tests/run --no-asan -k '^vm/'
+
+test-gpu: ## on a machine with GPUs: build and run the GPU suite
+	@tests/gpu/run
 
 check: tests ## build and run the unit tests only
 	@tests/run --unit --no-build

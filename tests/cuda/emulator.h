@@ -106,6 +106,13 @@ static inline void emu_maybe_switch(void)
 		emu_yield();
 }
 
+/* The same for plain data, of which there is much. */
+static inline void emu_seldom_switch(void)
+{
+	if (emu_random() % 64 == 0)
+		emu_yield();
+}
+
 /* Something that others may wait for has happened. */
 static inline void emu_changed(void)
 {
@@ -202,36 +209,37 @@ static inline void *emu_at(uint64_t address)
 	return (void *)(uintptr_t)address; /* NOLINT(performance-no-int-to-ptr) */
 }
 
-#define EMU_LOAD(name, type)                                 \
+#define EMU_LOAD(name, type, switch_)                        \
 	FB_DEVICE type name(uint64_t address)                \
 	{                                                    \
 		type value;                                  \
 							     \
-		emu_maybe_switch();                          \
+		switch_();                                   \
 		memcpy(&value, emu_at(address), sizeof(value)); \
 		return value;                                \
 	}
-#define EMU_STORE(name, type)                                 \
+#define EMU_STORE(name, type, switch_)                        \
 	FB_DEVICE void name(uint64_t address, type value)     \
 	{                                                     \
 		memcpy(emu_at(address), &value, sizeof(value)); \
-		emu_changed();                                \
+		emu.changes++;                                \
+		switch_();                                    \
 	}
 
-EMU_LOAD(fb_load_private, uint64_t)
-EMU_LOAD(fb_load_counter, uint64_t)
-EMU_LOAD(fb_load16, struct fb_words4)
-EMU_LOAD(fb_load8, uint64_t)
-EMU_LOAD(fb_load4, uint32_t)
-EMU_LOAD(fb_load2, uint16_t)
-EMU_LOAD(fb_load1, uint8_t)
-EMU_STORE(fb_store_private, uint64_t)
-EMU_STORE(fb_post, uint64_t)
-EMU_STORE(fb_store16, struct fb_words4)
-EMU_STORE(fb_store8, uint64_t)
-EMU_STORE(fb_store4, uint32_t)
-EMU_STORE(fb_store2, uint16_t)
-EMU_STORE(fb_store1, uint8_t)
+EMU_LOAD(fb_load_private, uint64_t, emu_seldom_switch)
+EMU_LOAD(fb_load_counter, uint64_t, emu_maybe_switch)
+EMU_LOAD(fb_load16, struct fb_words4, emu_seldom_switch)
+EMU_LOAD(fb_load8, uint64_t, emu_seldom_switch)
+EMU_LOAD(fb_load4, uint32_t, emu_seldom_switch)
+EMU_LOAD(fb_load2, uint16_t, emu_seldom_switch)
+EMU_LOAD(fb_load1, uint8_t, emu_seldom_switch)
+EMU_STORE(fb_store_private, uint64_t, emu_seldom_switch)
+EMU_STORE(fb_post, uint64_t, emu_maybe_switch)
+EMU_STORE(fb_store16, struct fb_words4, emu_seldom_switch)
+EMU_STORE(fb_store8, uint64_t, emu_seldom_switch)
+EMU_STORE(fb_store4, uint32_t, emu_seldom_switch)
+EMU_STORE(fb_store2, uint16_t, emu_seldom_switch)
+EMU_STORE(fb_store1, uint8_t, emu_seldom_switch)
 
 #undef EMU_LOAD
 #undef EMU_STORE

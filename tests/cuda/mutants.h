@@ -48,7 +48,8 @@ static void mutate(const struct job *j, int rank, enum mutation mutation)
 				waits[k].index = -1000000;
 		if (mutation == NO_POSTS && rank == 0)
 			for (int k = 0; k < r->npost; k++)
-				waits[r->nwait + k].per_call = waits[r->nwait + k].index = 0;
+				waits[r->nwait + k] = (struct fb_gpu_counter){
+					.address = waits[r->nwait + k].address};
 		r = next_record(r);
 	}
 }

@@ -66,6 +66,8 @@ static bool can_transport(const struct cuda_engine *e, const struct fb_case *c, 
 		snprintf(reason, FB_REASON_CHARS, "shm does not reach other hosts");
 	else if (!strcmp(c->transport, "shm") && direct && strcmp(c->memory, "pinned"))
 		snprintf(reason, FB_REASON_CHARS, "direct over shm needs memory pinned");
+	else if (!strcmp(c->transport, "shm") && !strcmp(c->protocol, "ll128"))
+		snprintf(reason, FB_REASON_CHARS, "128-byte stores do not cross PCIe in one piece");
 	else if (!strcmp(c->transport, "p2p") && !e->gpu.all_reach)
 		snprintf(reason, FB_REASON_CHARS, "not every GPU reaches every other");
 	else if (strcmp(c->transport, "shm") && strcmp(c->transport, "p2p"))

@@ -35,7 +35,9 @@ uint64_t fb_buffers_elements(const struct fb_operation *op, bool out, int rank, 
 /* First element of block `block` of a rank's input or output. */
 uint64_t fb_buffers_first(const struct fb_operation *op, bool out, int rank, int block);
 
-/* Local: input from `data`, output poisoned, canaries whole. 0, or an error of the memory's. */
+/*
+ * Local: input from `data`, output poisoned, canaries whole. 0, or an error of the memory's.
+ */
 int fb_buffers_prime(const struct fb_operation *op, const struct fb_data *data, int rank);
 
 /*

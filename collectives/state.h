@@ -33,7 +33,7 @@ struct fb_collective_state {
 	struct fb_engine **engines; /* as in fb_engines; NULL: not asked for, or not possible */
 	struct fb_segment segment[FB_MEMORY_KINDS]; /* opened by the first case that needs it */
 	size_t part_bytes[FB_MEMORY_KINDS];         /* enough for every case of the run */
-	uint64_t memory_limit;                      /* most bytes of host memory for a rank's part */
+	uint64_t memory_limit;                      /* most bytes of host memory for a part */
 	struct fb_gpu gpu;                          /* if has_gpu */
 	bool has_gpu;
 	char no_gpu[FB_GPU_REASON_CHARS];           /* why not */

@@ -66,9 +66,9 @@ static int describe(struct fb_gpu *gpu, struct card *card)
 	gpu->major = attribute(cudaDevAttrComputeCapabilityMajor, gpu->device);
 	gpu->minor = attribute(cudaDevAttrComputeCapabilityMinor, gpu->device);
 	if (!fb_cuda_driver_find(&driver)) {
-		card->posix = exports(&driver,
-				      CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED,
-				      gpu->device);
+		card->posix = exports(
+			&driver, CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED,
+			gpu->device);
 #if CUDART_VERSION >= 12040
 		card->fabric = exports(&driver, CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_FABRIC_SUPPORTED,
 				       gpu->device);

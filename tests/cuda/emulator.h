@@ -140,6 +140,7 @@ FB_DEVICE uint32_t fb_blocks(void)
 	return emu_launch_now()->blocks;
 }
 
+/* Warps meet while they poll, too: that alone changes nothing. */
 static inline void emu_meet(struct emu_barrier *b, uint32_t n)
 {
 	uint32_t generation = b->generation;
@@ -147,7 +148,6 @@ static inline void emu_meet(struct emu_barrier *b, uint32_t n)
 	if (++b->arrived == n) {
 		b->arrived = 0;
 		b->generation++;
-		emu.changes++;
 		return;
 	}
 	while (b->generation == generation)
@@ -297,110 +297,5 @@ FB_DEVICE void fb_store_part(uint64_t address, struct fb_words4 v, uint32_t lane
 #define FB_NARROW_F16(c) fb_narrow_f16(c)
 #define FB_WIDEN_BF16(e) fb_widen_bf16(e)
 #define FB_NARROW_BF16(c) fb_narrow_bf16(c)
-
-/* --- running --------------------------------------------------------------------------------- */
-
-static void emu_thread_main(void *arg)
-{
-	struct emu_thread *t = arg;
-	struct emu_rank *r = &emu.ranks[t->rank];
-	const struct emu_launch *l = &r->stream[r->next];
-
-	l->kernel(l->args, r->blocks[t->block].shared);
-	t->alive = false;
-	emu.changes++;
-}
-
-/* Begins the rank's next launch. */
-static void emu_start(int rank)
-{
-	struct emu_rank *r = &emu.ranks[rank];
-	const struct emu_launch *l = &r->stream[r->next];
-
-	memset(r->blocks, 0xee, sizeof(r->blocks));
-	for (uint32_t b = 0; b < l->blocks; b++) {
-		memset(&r->blocks[b], 0, offsetof(struct emu_block, shared));
-		for (uint32_t t = 0; t < l->threads; t++) {
-			int at = (rank * EMU_MOST_BLOCKS + (int)b) * EMU_MOST_THREADS + (int)t;
-			struct emu_thread *thread = &emu.threads[at];
-
-			thread->rank = rank;
-			thread->block = b;
-			thread->thread = t;
-			thread->alive = true;
-			emu_prepare(&thread->coroutine, emu_thread_main, thread);
-		}
-	}
-	r->alive = l->blocks * l->threads;
-}
-
-/* Runs one thread until it yields. */
-static void emu_step(struct emu_thread *t)
-{
-	emu.now = t;
-	emu.switches++;
-	emu_resume(t->coroutine);
-	if (t->alive)
-		return;
-	if (--emu.ranks[t->rank].alive)
-		return;
-	if (++emu.ranks[t->rank].next < emu.ranks[t->rank].launches)
-		emu_start(t->rank);
-}
-
-/* A thread at random: any of the running launches', seldom of the rank that is held back. */
-static struct emu_thread *emu_pick(void)
-{
-	for (;;) {
-		int rank = (int)(emu_random() % (uint32_t)emu.nranks);
-		const struct emu_rank *r = &emu.ranks[rank];
-		const struct emu_launch *l = &r->stream[r->next];
-		struct emu_thread *t;
-
-		if (emu_random() % 512 == 0)
-			emu.held = (int)(emu_random() % (uint32_t)(emu.nranks + 1));
-		if (r->next == r->launches || (rank == emu.held && emu_random() % 64))
-			continue;
-		t = &emu.threads[(rank * EMU_MOST_BLOCKS + (int)(emu_random() % l->blocks)) *
-					 EMU_MOST_THREADS +
-				 (int)(emu_random() % l->threads)];
-		if (t->alive)
-			return t;
-	}
-}
-
-static bool emu_busy(void)
-{
-	for (int r = 0; r < emu.nranks; r++)
-		if (emu.ranks[r].next < emu.ranks[r].launches)
-			return true;
-	return false;
-}
-
-/* Runs all ranks' launches to the end; false for a deadlock. Streams are set before. */
-static bool emu_run(uint64_t seed)
-{
-	uint64_t changes = 0, since = 0;
-	bool busy;
-
-	emu.random = seed * 0x9e3779b97f4a7c15u + 1;
-	emu.changes = emu.switches = 0;
-	emu.held = emu.nranks;
-	for (int r = 0; r < emu.nranks; r++)
-		if (emu.ranks[r].launches)
-			emu_start(r);
-	while ((busy = emu_busy()) && emu.switches - since < 400000) {
-		for (int i = 0; i < 256 && emu_busy(); i++)
-			emu_step(emu_pick());
-		if (emu.changes != changes) {
-			changes = emu.changes;
-			since = emu.switches;
-		}
-	}
-	/* What hangs is left as it is; its coroutines are made anew. */
-	for (int i = 0; busy && i < EMU_MOST_RANKS * EMU_MOST_BLOCKS * EMU_MOST_THREADS; i++)
-		emu.threads[i].alive = false;
-	return !busy;
-}
 
 #endif

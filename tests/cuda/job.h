@@ -11,6 +11,7 @@
 #include "collectives/engine/cuda/build.h"
 #include "common/error.h"
 #include "tests/cuda/kernels.h"
+#include "tests/cuda/scheduler.h"
 
 enum { JOB_RANKS = 4, JOB_CHANNELS = 4 };
 
@@ -49,7 +50,8 @@ struct job {
 	struct fb_counts counts;
 	struct fb_gpu_shape shape;
 	struct job_rank ranks[JOB_RANKS];
-	char why[128]; /* the first wrong element of the last run */
+	struct fb_mismatch bad; /* of all calls of the last run */
+	char why[160];          /* the first wrong element */
 };
 
 static bool job_all_direct(int rank, int peer, const void *arg)
@@ -128,7 +130,8 @@ static int job_plans(struct job *j)
 {
 	const struct job_case *c = &j->c;
 	const struct fb_build_options options = {
-		.slots = c->wishes.slots ? (int)c->wishes.slots : 8, .direct_with = c->direct ? job_all_direct : NULL};
+		.slots = c->wishes.slots ? (int)c->wishes.slots : 8,
+		.direct_with = c->direct ? job_all_direct : NULL};
 	struct fb_gpu_facts facts = {0};
 	int err = FB_OK;
 
@@ -274,6 +277,50 @@ static int job_open(struct job *j, const struct job_case *c)
 	job_operation(j);
 	err = job_plans(j);
 	return err ? err : job_tables(j);
+}
+
+/*
+ * One call of one rank between two launches of its own: one gives it fresh input, poisons its
+ * output; the other checks what came out. Every call has data of its own, so that what an earlier
+ * or a later one left in a slot is wrong here.
+ */
+struct job_turn {
+	struct job *job;
+	int rank, call;
+};
+
+static struct fb_data job_data(const struct job_turn *t)
+{
+	struct fb_data data = t->job->data;
+
+	data.seed += (uint64_t)t->call;
+	return data;
+}
+
+static void job_prime(const void *args, unsigned char *shared)
+{
+	const struct job_turn *t = args;
+	const struct fb_data data = job_data(t);
+
+	(void)shared;
+	if (fb_thread() == 0)
+		fb_buffers_prime(&t->job->op, &data, t->rank);
+}
+
+static void job_check(const void *args, unsigned char *shared)
+{
+	const struct job_turn *t = args;
+	const struct fb_data data = job_data(t);
+	bool first = !t->job->bad.errors;
+
+	(void)shared;
+	if (fb_thread() != 0)
+		return;
+	fb_buffers_check(&t->job->op, &data, t->rank, 1, &t->job->bad);
+	if (first && t->job->bad.errors)
+		snprintf(t->job->why, sizeof(t->job->why), "rank %d, call %d: element %llu is %s, "
+			 "not %s", t->rank, t->call, (unsigned long long)t->job->bad.index,
+			 t->job->bad.got, t->job->bad.expected);
 }
 
 /* The launch of one call of a rank; `fused`: by the fused kernel where there is one. */

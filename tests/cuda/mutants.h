@@ -14,6 +14,7 @@ enum mutation {
 	FEW_SLOTS,      /* links without credits have slots for one call instead of two */
 	NO_CREDITS,     /* senders do not wait for slots to be free */
 	NO_POSTS,       /* rank 0 does not raise counters */
+	NO_SYNC,        /* threads do not meet where they work on each other's memory */
 };
 
 static struct fb_gpu_record *first_record(const struct job *j, int rank)
@@ -43,13 +44,15 @@ static void mutate(const struct job *j, int rank, enum mutation mutation)
 			if (mutation == FEW_SLOTS)
 				ends[k].mask >>= 1;
 		}
-		for (int k = 0; k < r->nwait && mutation == NO_CREDITS; k++)
-			if (waits[k].index <= 0)
-				waits[k].index = -1000000;
+		/* The root of a chain waits for nothing else. */
+		for (int k = 0; k < r->nwait && mutation == NO_CREDITS && rank == 0; k++)
+			waits[k].index = -1000000;
 		if (mutation == NO_POSTS && rank == 0)
 			for (int k = 0; k < r->npost; k++)
 				waits[r->nwait + k] = (struct fb_gpu_counter){
 					.address = waits[r->nwait + k].address};
+		if (mutation == NO_SYNC)
+			r->flags &= ~(uint32_t)FB_GPU_SYNC;
 		r = next_record(r);
 	}
 }
@@ -110,6 +113,8 @@ static void test_mutants(void)
 		 64},
 		{"ll16 chain without credits", &fb_broadcast_chain, FB_GPU_LL16, false, NO_CREDITS,
 		 2, 64},
+		{"ll16, threads that do not meet", &fb_all_reduce_halving_doubling, FB_GPU_LL16, false,
+		 NO_SYNC, 8, 0},
 		{"simple, silent rank", &fb_all_reduce_ring, FB_GPU_SIMPLE, false, NO_POSTS, 8, 0},
 		{"direct, silent rank", &fb_all_reduce_two_shot, FB_GPU_SIMPLE, true, NO_POSTS, 8,
 		 0},

@@ -53,7 +53,8 @@ static bool prepare(struct fb_engine *engine, const struct fb_gpu *gpu, int i, s
 	if (!CHECK_INT(fb_gpu_segment_open(&item->segment, gpu, FB_GPU_DEVICE,
 					   fb_buffers_layout(&item->op, w->nranks)), FB_OK))
 		return false;
-	if (!CHECK_INT(engine->ops->prepare(engine, &item->key, &item->op, &item->request), FB_OK)) {
+	if (!CHECK_INT(engine->ops->prepare(engine, &item->key, &item->op, &item->request),
+		       FB_OK)) {
 		fb_segment_close(&item->segment);
 		return false;
 	}

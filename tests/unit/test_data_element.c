@@ -12,7 +12,8 @@ static void compare(const struct fb_data *data, int rank, uint64_t first)
 {
 	static uint64_t storage[ELEMENTS];
 	const struct fb_element_recipe recipe = fb_element_prepare(data);
-	struct fb_element_source from = {.reduced = rank < 0, .rank = (uint32_t)(rank < 0 ? 0 : rank)};
+	struct fb_element_source from = {.reduced = rank < 0,
+					 .rank = (uint32_t)(rank < 0 ? 0 : rank)};
 	size_t size = fb_datatype_size(data->type);
 	struct fb_mismatch bad = {0};
 	unsigned char *bytes = (unsigned char *)storage;

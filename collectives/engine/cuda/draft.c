@@ -124,7 +124,8 @@ static bool conflicts(const struct fb_gpu_builder *b, const struct fb_gpu_draft 
 			if (e->is_slot || (!write && !t->write) ||
 			    (t->address == e->address && t->bytes == d->bytes))
 				continue;
-			if (t->address < e->address + d->bytes && e->address < t->address + t->bytes)
+			if (t->address < e->address + d->bytes &&
+			    e->address < t->address + t->bytes)
 				return true;
 		}
 	}

@@ -28,7 +28,7 @@ struct fb_gpu_builder {
 	struct fb_gpu_table *table;
 	int channel, lane;
 	uint64_t slice;
-	/* In this call so far, by in-link [0] or out-link [1]; by in-link; by out-link; by in-link. */
+	/* In this call so far. done: by in-link [0] or out-link [1]; pushed: by out-link. */
 	uint64_t *done[2], *pulled, *pushed, *credited;
 	bool *awaited; /* [steps of the lane]: another lane waits for it */
 	struct fb_gpu_draft draft, posts, pending;

@@ -7,6 +7,7 @@
 #include "common/fd_exchange.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -123,6 +124,9 @@ int fb_fd_exchange(const struct fb_world *world, int fd, int *fds, int n)
 		fds[i] = -1;
 	err = s < 0 ? fb_error(FB_ESYS, "rank %d: local socket: %s", world->rank, strerror(errno))
 		    : FB_OK;
+	/* Found out now, since the others would wait for it in vain. */
+	if (fcntl(fd, F_GETFD) < 0)
+		err = fb_error(FB_ESYS, "rank %d: file %d: %s", world->rank, fd, strerror(errno));
 	err = pids ? err : FB_ENOMEM;
 	MPI_Comm_rank(world->node_comm, &self);
 	MPI_Allreduce(MPI_IN_PLACE, &err, 1, MPI_INT, MPI_MIN, world->node_comm);

@@ -99,7 +99,7 @@ static void try_case(const struct job_case *c, uint64_t seed)
 		job_close(&j);
 		return;
 	}
-	for (int fused = 0; fused <= j.ranks[0].is_fused; fused++) {
+	for (int fused = 0; fused <= (j.ranks[0].is_fused ? 1 : 0); fused++) {
 		/* Each way has its own epochs: it is the first for its blocks. */
 		job_reset(&j);
 		errors = run_job(&j, CALLS, fused, seed + (uint64_t)fused);

@@ -113,7 +113,8 @@ static void compare(struct fb_gpu *gpu, const struct card *cards)
 	}
 	MPI_Allreduce(&sharing, &most, 1, MPI_INT, MPI_MAX, w->comm);
 	MPI_Allreduce(MPI_IN_PLACE, facts, 3, MPI_INT, MPI_MIN, w->comm);
-	least /= (unsigned)sharing;
+	if (sharing > 1)
+		least /= (unsigned)sharing;
 	MPI_Allreduce(MPI_IN_PLACE, &least, 1, MPI_UNSIGNED_LONG_LONG, MPI_MIN, w->comm);
 	gpu->shared = most > 1;
 	gpu->all_reach = facts[0];

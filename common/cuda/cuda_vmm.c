@@ -77,7 +77,7 @@ static int make_own(struct fb_segment *s, const struct fb_gpu *gpu, CUmemAllocat
 	const CUmemAllocationProp prop = properties(gpu, type);
 	struct vmm *v = calloc(1, sizeof(*v));
 	int self = s->part_of[gpu->world->rank], err;
-	size_t total = s->part_bytes * (size_t)s->nparts;
+	size_t total = s->part_bytes * (size_t)s->nparts, page = 0;
 
 	if (!v || fb_cuda_driver_find(&v->driver)) {
 		free(v);
@@ -89,7 +89,12 @@ static int make_own(struct fb_segment *s, const struct fb_gpu *gpu, CUmemAllocat
 	v->mapped = calloc((size_t)s->nparts, sizeof(*v->mapped));
 	if (!v->mapped)
 		return FB_ENOMEM;
-	err = TRY(v, MemAddressReserve, &v->base, total, FB_GPU_PAGE, 0, 0);
+	err = TRY(v, MemGetAllocationGranularity, &page, &prop,
+		  CU_MEM_ALLOC_GRANULARITY_RECOMMENDED);
+	if (!err && (!page || s->part_bytes % page))
+		err = fb_error(FB_EUNSUPPORTED, "GPU memory comes in pieces of %zu bytes", page);
+	if (!err)
+		err = TRY(v, MemAddressReserve, &v->base, total, FB_GPU_PAGE, 0, 0);
 	if (err)
 		return err;
 	v->reserved = total;

@@ -177,12 +177,12 @@ static void test_types(void)
 					.direct = protocols[k].direct, .nranks = 2 + (op + k) % 3,
 					.channels = 1, .datatype = (enum fb_datatype)type,
 					.redop = (enum fb_redop)op,
-					.count = (uint64_t)(37 + 61 * op),
+					.count = 37 + 61 * (uint64_t)op,
 				};
 
 				if ((type + op + k) % EVERY == 0 &&
 				    fb_can_reduce(c.datatype, c.redop))
-					try_case(&c, (uint64_t)(type * 100 + op * 10 + k));
+					try_case(&c, (uint64_t)type * 100 + (uint64_t)op * 10 + (uint64_t)k);
 			}
 }
 
@@ -239,7 +239,7 @@ static void test_mixed(void)
 			.algorithm = fb_algorithms[a % fb_algorithm_count],
 			.protocol = protocols[k].protocol, .direct = protocols[k].direct,
 			.nranks = JOB_RANKS, .channels = 1, .datatype = n % 2 ? FB_F32 : FB_I8,
-			.count = (uint64_t)(3 + 50 * n), .wishes = {.slots = 1u << n % 3}};
+			.count = 3 + 50 * (uint64_t)n, .wishes = {.slots = 1u << n % 3}};
 
 		c.channels = c.algorithm->channels ? c.algorithm->channels : 1;
 		if (!possible(&c) || job_open(&jobs[n], &c)) {

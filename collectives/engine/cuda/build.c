@@ -43,7 +43,7 @@ static uint64_t peer_counter(const struct fb_gpu_builder *b, const struct fb_lin
 static uint64_t progress(const struct fb_gpu_builder *b, int lane)
 {
 	const struct fb_gpu_view *v = b->view;
-	uint64_t block = (uint64_t)(b->channel * v->shape->nlanes + lane);
+	uint64_t block = (uint64_t)b->channel * (uint64_t)v->shape->nlanes + (uint64_t)lane;
 
 	return v->links(v->arg, v->rank) + v->layout->progress + block * FB_GPU_LINE;
 }

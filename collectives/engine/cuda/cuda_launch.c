@@ -13,6 +13,11 @@ enum {
 	ONE_SHOT_THREADS = 256,
 };
 
+_Static_assert(sizeof(struct fb_gpu_launch) <= 4096, "parameters of all CUDA versions");
+_Static_assert(sizeof(struct fb_gpu_record) == 32 && sizeof(struct fb_gpu_end) == 32 &&
+		       sizeof(struct fb_gpu_counter) == 16,
+	       "records are multiples of 16 bytes");
+
 #define KERNELS(type) const void *fb_gpu_kernels_##type(int which)
 KERNELS(i8);
 KERNELS(u8);
@@ -111,6 +116,21 @@ static int place_records(struct cuda_request *r)
 	return err;
 }
 
+/*
+ * Loads the kernel now: the runtime does so at first use otherwise, which may be inside of a
+ * capture, or while a kernel that waits for this rank keeps the device busy.
+ */
+static int load_kernel(const struct cuda_request *r)
+{
+	struct cudaFuncAttributes attributes;
+	int err = FB_CUDA(cudaFuncGetAttributes(&attributes, r->kernel));
+
+	if (!err && r->threads > (unsigned)attributes.maxThreadsPerBlock)
+		err = fb_error(FB_EUNSUPPORTED, "%u threads are more than the %d of the kernel",
+			       r->threads, attributes.maxThreadsPerBlock);
+	return err ? err : FB_CUDA(cudaDeviceSynchronize());
+}
+
 int fb_cuda_upload(struct cuda_request *r, const struct fb_case *c)
 {
 	int err = make_times(r, c);
@@ -119,7 +139,7 @@ int fb_cuda_upload(struct cuda_request *r, const struct fb_case *c)
 		return err;
 	if (r->fused) {
 		set_one_shot(r);
-		return FB_CUDA(cudaDeviceSynchronize());
+		return load_kernel(r);
 	}
 	r->launch.epochs = own_links(r);
 	r->launch.times = (uint64_t)(uintptr_t)r->times;
@@ -128,7 +148,7 @@ int fb_cuda_upload(struct cuda_request *r, const struct fb_case *c)
 	r->blocks = (unsigned)r->table.nblocks;
 	r->kernel = kernel_of(r->op, (int)r->shape.protocol);
 	err = place_records(r);
-	return err ? err : FB_CUDA(cudaDeviceSynchronize());
+	return err ? err : load_kernel(r);
 }
 
 int fb_cuda_enqueue(void *request, void *stream)

@@ -129,7 +129,7 @@ static int choose(const struct fb_world *world, int devices)
 	int local;
 
 	MPI_Comm_rank(world->node_comm, &local);
-	return local % devices;
+	return devices > 0 ? local % devices : 0;
 }
 
 int fb_gpu_open(struct fb_gpu *gpu, const struct fb_world *world,

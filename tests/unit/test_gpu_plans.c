@@ -182,7 +182,8 @@ static void test_types(void)
 
 				if ((type + op + k) % EVERY == 0 &&
 				    fb_can_reduce(c.datatype, c.redop))
-					try_case(&c, (uint64_t)type * 100 + (uint64_t)op * 10 + (uint64_t)k);
+					try_case(&c, (uint64_t)type * 100 +
+							     (uint64_t)op * 10 + (uint64_t)k);
 			}
 }
 

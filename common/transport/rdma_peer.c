@@ -78,23 +78,26 @@ static int swap(const struct fb_rdma *rdma, const int *peers, int n,
 		struct fb_rdma_address *own, struct fb_rdma_address *theirs)
 {
 	MPI_Request *requests = calloc(2 * (size_t)n + 1, sizeof(*requests));
+	/* MPICH's MPI_STATUSES_IGNORE upsets gcc. */
+	MPI_Status *statuses = calloc(2 * (size_t)n + 1, sizeof(*statuses));
 	size_t each = queues_each(rdma);
 	int bytes = (int)(each * sizeof(*own));
-	int err = fb_world_agree(rdma->transport.world, requests ? FB_OK : FB_ENOMEM);
+	int err = requests && statuses ? FB_OK : FB_ENOMEM;
 
-	if (err || !requests) {
-		free(requests);
-		return err;
-	}
+	err = fb_world_agree(rdma->transport.world, err);
+	if (err || !requests || !statuses)
+		goto free_requests;
 	for (int i = 0; i < n; i++) {
 		MPI_Irecv(theirs + each * (size_t)i, bytes, MPI_BYTE, peers[i], TAG,
 			  rdma->transport.world->comm, &requests[2 * i]);
 		MPI_Isend(own + each * (size_t)i, bytes, MPI_BYTE, peers[i], TAG,
 			  rdma->transport.world->comm, &requests[2 * i + 1]);
 	}
-	MPI_Waitall(2 * n, requests, MPI_STATUSES_IGNORE);
+	MPI_Waitall(2 * n, requests, statuses);
+free_requests:
+	free(statuses);
 	free(requests);
-	return FB_OK;
+	return err;
 }
 
 int fb_rdma_meet(struct fb_rdma *rdma, const struct fb_rdma_port *ports, int n)

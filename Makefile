@@ -111,7 +111,8 @@ cuda_code = -gencode arch=compute_$1,code=$2_$1
 CUDA_CODE := $(foreach a,$(CUDA_ARCHS),$(if $(filter sm_$a,$(CUDA_KNOWN)),$(call cuda_code,$a,sm)))
 CUDA_CODE += $(if $(filter sm_90,$(CUDA_KNOWN)),$(call cuda_code,90,compute))
 NVCC_FLAGS := -std=c++17 -O3 -I. -lineinfo -Xfatbin=-compress-all \
-	--compiler-bindir $(or $(CUDAHOSTCXX),g++) -Xcompiler -Wall,-Wextra,-Wno-missing-field-initializers,-fPIC \
+	--compiler-bindir $(or $(CUDAHOSTCXX),g++) \
+	-Xcompiler -Wall,-Wextra,-Wno-missing-field-initializers,-fPIC \
 	$(if $(filter 1,$(WERROR)),-Werror all-warnings) $(CUDA_CODE)
 endif
 

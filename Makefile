@@ -137,7 +137,8 @@ $(B)/scripts/tools/report/assets.o: $(wildcard scripts/tools/report/page.css \
 
 ALL_SRC := $(sort $(wildcard $(FOLDERS:=/*.c) $(FOLDERS:=/*/*.c) $(FOLDERS:=/*/*/*.c)))
 # Files that include CUDA's headers, and what takes their place without them.
-CUDA_SRC := $(filter common/cuda/cuda_% collectives/engine/cuda/cuda_%,$(ALL_SRC))
+CUDA_SRC := $(filter common/cuda/cuda_% collectives/engine/cuda/cuda_% \
+	collectives/engine/copy/cuda_%,$(ALL_SRC))
 ALL_SRC := $(filter-out $(if $(HAVE_CUDA),%/absent.c,$(CUDA_SRC)),$(ALL_SRC))
 CU_SRC := $(if $(HAVE_CUDA),$(sort $(wildcard common/cuda/*.cu collectives/engine/cuda/*.cu)))
 PROGRAM_SRC := $(filter $(PROGRAMS:=.c),$(ALL_SRC))

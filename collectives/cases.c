@@ -13,6 +13,7 @@
 
 #include "collectives/algorithm/algorithm.h"
 #include "collectives/buffers.h"
+#include "collectives/choices.h"
 #include "collectives/state.h"
 #include "common/axes.h"
 #include "common/error.h"
@@ -22,7 +23,7 @@ enum { ALGORITHM_CHARS = 128 };
 const char *const fb_memories[] = {
 	[FB_MEMORY_HOST] = "host", [FB_MEMORY_HUGE] = "hugepage", [FB_MEMORY_DEVICE] = "device",
 	[FB_MEMORY_VMM] = "vmm", [FB_MEMORY_FABRIC] = "fabric", [FB_MEMORY_PINNED] = "pinned",
-	[FB_MEMORY_KINDS] = NULL};
+	[FB_MEMORY_NCCL] = "nccl", [FB_MEMORY_KINDS] = NULL};
 
 static const char *const protocols[] = {"simple", "ll", "ll128", "direct", NULL};
 static const char *const transports[] = {"shm", "tcp", "shm+tcp", "rdma", "shm+rdma", "p2p", NULL};
@@ -117,6 +118,10 @@ static bool gpu_memory_exists(const struct fb_collective_state *state, const str
 		snprintf(reason, FB_REASON_CHARS, "%s", state->no_gpu);
 	else if (!ops->device && kind != FB_MEMORY_PINNED)
 		snprintf(reason, FB_REASON_CHARS, "engine %s works in host memory", c->engine);
+	else if (kind == FB_MEMORY_NCCL && !ops->segment)
+		snprintf(reason, FB_REASON_CHARS, "memory nccl is NCCL's: no other rank sees it");
+	else if (kind == FB_MEMORY_NCCL)
+		return true;
 	else
 		return fb_gpu_segment_can(&state->gpu,
 					  (enum fb_gpu_memory)(kind - FB_MEMORY_DEVICE), reason,
@@ -210,7 +215,8 @@ static bool suit_device(const struct fb_collective_state *state, struct fb_case 
 		const char *name;
 		uint64_t value, usual;
 	} keys[] = {
-		{"channels", s->channels, 0}, {"ll_line", s->ll_line, 16},
+		{"channels", s->channels, 0}, {"copy_streams", s->copy_streams, 0},
+		{"ll_line", s->ll_line, 16},
 		{"overlap", s->gpu_overlap, 0},
 		{"slot_bytes", s->gpu_slot_bytes, 0}, {"slots", s->slots, 8},
 		{"threads", s->threads, 0},
@@ -245,7 +251,7 @@ static bool adjust(void *arg, struct fb_case *c)
 	if (!suit_device(state, c))
 		return false;
 	if (!fb_engines[fb_engine_index(c->engine)]->planned)
-		c->algorithm = c->protocol = c->transport = library;
+		fb_choices_apply(&state->choices, !strcmp(state->settings->memory, "host"), c);
 	else if (!strcmp(c->algorithm, library) || !strcmp(c->launch, "persistent"))
 		return false; /* plans are prepared once anyway: all of their starts are that */
 	if (strstr(c->transport, "rdma"))
@@ -355,7 +361,7 @@ int fb_collective_expand(struct fb_run *run, void *arg)
 	choices.engines = engine_names;
 	list_algorithms(state, names, composed);
 	snprintf(base.variant, sizeof(base.variant), "%s", state->traffic.variant);
-	err = fb_axes_expand(run, &base, &choices, adjust, state);
+	err = fb_choices_expand(run, &base, &choices, adjust, state, &state->choices);
 free_names:
 	free(engine_names);
 	free(composed);

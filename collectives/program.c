@@ -118,12 +118,16 @@ static int open_program(struct fb_run *run, void **result)
 }
 
 /* Opens the case's segment when it is the first to need it; large enough for all that follow. */
-static int open_segment(struct fb_collective_state *state, const struct fb_segment *segment)
+static int open_segment(struct fb_collective_state *state, const struct fb_segment *segment,
+			struct fb_engine *engine)
 {
 	size_t kind = (size_t)(segment - state->segment);
 
 	if (segment->ops)
 		return FB_OK;
+	if (kind == FB_MEMORY_NCCL)
+		return engine->ops->segment(engine, &state->segment[kind],
+					    state->part_bytes[kind]);
 	if (kind >= FB_MEMORY_DEVICE)
 		return fb_gpu_segment_open(&state->segment[kind], &state->gpu,
 					   (enum fb_gpu_memory)(kind - FB_MEMORY_DEVICE),
@@ -142,7 +146,7 @@ static int set_up(void *state, const struct fb_case *c, void **result)
 	if (err || !i)
 		goto free_instance;
 	fb_buffers_layout(&i->op, s->world->nranks);
-	err = open_segment(s, i->op.segment);
+	err = open_segment(s, i->op.segment, s->engines[fb_engine_index(c->engine)]);
 	if (err)
 		goto free_instance;
 	err = i->ops->prepare(s->engines[fb_engine_index(c->engine)], c, &i->op, &i->request);

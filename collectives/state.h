@@ -4,6 +4,7 @@
 #define FB_COLLECTIVES_STATE_H
 
 #include "collectives/bound.h"
+#include "collectives/choices.h"
 #include "collectives/engine/engine.h"
 #include "collectives/traffic.h"
 #include "common/cuda/gpu_segment.h"
@@ -16,10 +17,11 @@ enum fb_memory_kind {
 	FB_MEMORY_VMM,
 	FB_MEMORY_FABRIC,
 	FB_MEMORY_PINNED,
+	FB_MEMORY_NCCL,
 	FB_MEMORY_KINDS,
 };
 
-/* "host", "hugepage", "device", "vmm", "fabric", "pinned", NULL. */
+/* "host", "hugepage", "device", "vmm", "fabric", "pinned", "nccl", NULL. */
 extern const char *const fb_memories[];
 
 /* Lives as long as the run. Members are equal on all ranks but for pointers. */
@@ -39,6 +41,7 @@ struct fb_collective_state {
 	char no_gpu[FB_GPU_REASON_CHARS];           /* why not */
 	bool huge_pages;                            /* the system gives them for shared memory */
 	struct fb_bound bound;
+	struct fb_choices choices;                  /* while cases are made: of this pass */
 	uint64_t barriers;                          /* entered by checks so far */
 };
 

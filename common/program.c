@@ -6,6 +6,7 @@
  * from the first measurement on, a fault on one rank ends the job through the watchdog.
  */
 #include "common/error.h"
+#include "common/multicast.h"
 #include "common/run.h"
 #include "common/version.h"
 
@@ -285,6 +286,8 @@ int fb_program_main(const struct fb_program *program, int argc, char **argv)
 		goto free_run;
 	}
 	err = parse(run, argc, argv, NULL);
+	if (run->settings.multicast != FB_MULTICAST_ALLOW)
+		fb_multicast_forbid();
 	if (!err && (run->settings.help || run->settings.man || run->settings.version))
 		code = print_about(run);
 	else

@@ -161,6 +161,7 @@ static int check_tag(const char *value, char *accepted, size_t n)
 }
 
 static const char *const verify_names[] = {"yes", "first", "no", NULL};
+static const char *const multicast_names[] = {"off", "allow", NULL};
 
 #define STRING(field, short_, name, place, fallback, check, help)                                  \
 	FB_OPTION_STRING(struct fb_settings, field, short_, name, place, fallback, check, help)
@@ -200,6 +201,18 @@ static const struct fb_option table[] = {
 	    "bytes of a line of protocol ll on GPUs, 8 or 16; half of them are data"),
 	FLAG(gpu_overlap, 0, "gpu-overlap",
 	     "a kernel takes its place on the GPU while the one before still runs"),
+	STRING(nccl_library, 0, "nccl-library", "FILE", "libnccl.so.2", NULL,
+	       "the NCCL to load: a path, or a name that the linker finds"),
+	STRING(nccl_force, 0, "nccl-force", "LIST", "library", check_names,
+	       "what NCCL must use: library, grouped, ALGORITHM or ALGORITHM:PROTOCOL, or all"),
+	STRING(registration, 0, "registration", "LIST", "none", check_names,
+	       "how buffers are made known to NCCL: none, registered, window, or all"),
+	STRING(copy_direction, 0, "copy-direction", "LIST", "push", check_names,
+	       "who copies with engine copy: push (the source), pull (the destination)"),
+	U64(copy_streams, "copy-streams", "N", "0", 0, 16,
+	    "streams that copy at once with engine copy; 0: the engine chooses"),
+	FB_OPTION_CHOICE(struct fb_settings, multicast, 0, "multicast", "off", multicast_names,
+			 "allow: libraries may use NVLink multicast, on GPUs that nobody shares"),
 	FB_OPTION_INT(struct fb_settings, nodes_as, 0, "nodes-as", "N", "0", 0, 1 << 20,
 		      "treat the ranks as N nodes of consecutive ranks; 0: the real nodes"),
 

@@ -18,6 +18,9 @@
 /* What --verify asks for: check before and after timing, before only, or not at all. */
 enum fb_verify { FB_VERIFY_YES, FB_VERIFY_FIRST, FB_VERIFY_NO };
 
+/* Whether libraries may use NVLink multicast (multicast.h). */
+enum fb_multicast { FB_MULTICAST_OFF, FB_MULTICAST_ALLOW };
+
 struct fb_settings {
 	/* Axes: lists, see axes.h. */
 	const char *bytes, *engine, *algorithm, *protocol, *transport, *memory, *datatype, *redop;
@@ -25,6 +28,9 @@ struct fb_settings {
 	uint64_t slots, slot_bytes, channels; /* slot_bytes, channels: 0 = the engine chooses */
 	uint64_t threads, gpu_slot_bytes, ll_line; /* GPU engines; the first two: 0 as above */
 	bool gpu_overlap;
+	const char *nccl_library, *nccl_force, *registration, *copy_direction; /* last three: lists */
+	uint64_t copy_streams; /* 0: the engine chooses */
+	int multicast;         /* enum fb_multicast */
 	/* Measurement. */
 	double ci, max_time_s, timeout_s;
 	uint64_t min_samples, max_samples, seed, launch_index;

@@ -53,6 +53,12 @@ struct fb_engine_ops {
 	bool (*can)(const struct fb_engine *engine, const struct fb_case *c,
 		    const struct fb_operation *op, char reason[FB_REASON_CHARS]);
 
+	/*
+	 * Collective: memory of the engine's own kind for the ranks' buffers, as
+	 * fb_gpu_segment_open. NULL: it has none.
+	 */
+	int (*segment)(struct fb_engine *engine, struct fb_segment *segment, size_t part_bytes);
+
 	/* Collective. op and what it points to must outlive the request. */
 	int (*prepare)(struct fb_engine *engine, const struct fb_case *c,
 		       const struct fb_operation *op, struct fb_request **request);
@@ -90,7 +96,8 @@ struct fb_request {
 	struct fb_engine *engine;
 };
 
-extern const struct fb_engine_ops fb_engine_host, fb_engine_mpi, fb_engine_cuda;
+extern const struct fb_engine_ops fb_engine_host, fb_engine_mpi, fb_engine_cuda, fb_engine_nccl,
+	fb_engine_copy;
 
 /* The collective programs' own columns, as fb_traits.extra has them. */
 enum fb_collective_column {

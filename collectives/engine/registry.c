@@ -6,5 +6,7 @@ const struct fb_engine_ops *const fb_engines[] = {
 	&fb_engine_host,
 	&fb_engine_mpi,
 	&fb_engine_cuda,
+	&fb_engine_nccl,
+	&fb_engine_copy,
 	NULL,
 };

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What takes the place of the GPU modules in a build without CUDA. */
+#include <math.h>
 #include <stdio.h>
 
 #include "common/cuda/gpu.h"
 #include "common/cuda/gpu_segment.h"
+#include "common/cuda/gpu_stream.h"
 #include "common/error.h"
 
 int fb_gpu_open(struct fb_gpu *gpu, const struct fb_world *world,
@@ -44,4 +46,80 @@ int fb_gpu_segment_open(struct fb_segment *segment, const struct fb_gpu *gpu,
 	(void)memory;
 	(void)part_bytes;
 	return fb_error(FB_EUNSUPPORTED, "GPU memory: built without CUDA");
+}
+
+int fb_gpu_segment_adopt(struct fb_segment *segment, const struct fb_world *world, void *memory,
+			 size_t part_bytes, int (*release)(void *memory))
+{
+	(void)segment;
+	(void)world;
+	(void)memory;
+	(void)part_bytes;
+	(void)release;
+	return fb_error(FB_EUNSUPPORTED, "GPU memory: built without CUDA");
+}
+
+/* Nobody gets a stream, so nobody gets to the rest. */
+
+int fb_gpu_stream_open(struct fb_gpu_stream **stream, const struct fb_gpu *gpu, bool graph,
+		       fb_gpu_enqueue_fn enqueue, void *arg, struct fb_run *run)
+{
+	(void)stream;
+	(void)gpu;
+	(void)graph;
+	(void)enqueue;
+	(void)arg;
+	(void)run;
+	return fb_error(FB_EUNSUPPORTED, "streams: built without CUDA");
+}
+
+void fb_gpu_stream_watch(struct fb_gpu_stream *stream, int (*poll)(void *arg), void *arg)
+{
+	(void)stream;
+	(void)poll;
+	(void)arg;
+}
+
+void fb_gpu_stream_close(struct fb_gpu_stream *stream)
+{
+	(void)stream;
+}
+
+int fb_gpu_stream_ready(struct fb_gpu_stream *stream, int calls)
+{
+	(void)stream;
+	(void)calls;
+	return FB_EUNSUPPORTED;
+}
+
+int fb_gpu_stream_run(struct fb_gpu_stream *stream, int calls)
+{
+	(void)stream;
+	(void)calls;
+	return FB_EUNSUPPORTED;
+}
+
+int fb_gpu_stream_start(struct fb_gpu_stream *stream)
+{
+	(void)stream;
+	return FB_EUNSUPPORTED;
+}
+
+int fb_gpu_stream_test(struct fb_gpu_stream *stream, bool *done)
+{
+	(void)stream;
+	(void)done;
+	return FB_EUNSUPPORTED;
+}
+
+int fb_gpu_stream_wait(struct fb_gpu_stream *stream)
+{
+	(void)stream;
+	return FB_EUNSUPPORTED;
+}
+
+double fb_gpu_stream_event_us(const struct fb_gpu_stream *stream)
+{
+	(void)stream;
+	return (double)NAN;
 }

@@ -48,6 +48,7 @@ int fb_cuda_driver_find(struct fb_cuda_driver *driver)
 		{"cuMemMap", &driver->MemMap},
 		{"cuMemUnmap", &driver->MemUnmap},
 		{"cuMemSetAccess", &driver->MemSetAccess},
+		{"cuStreamBatchMemOp", &driver->StreamBatchMemOp},
 	};
 	int err = FB_OK;
 

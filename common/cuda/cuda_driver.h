@@ -29,6 +29,8 @@ struct fb_cuda_driver {
 	CUresult (*MemUnmap)(CUdeviceptr address, size_t bytes);
 	CUresult (*MemSetAccess)(CUdeviceptr address, size_t bytes, const CUmemAccessDesc *access,
 				 size_t n);
+	CUresult (*StreamBatchMemOp)(CUstream stream, unsigned n, CUstreamBatchMemOpParams *ops,
+				     unsigned flags);
 };
 
 /* 0, or FB_EUNSUPPORTED where the driver lacks one (not printed). */

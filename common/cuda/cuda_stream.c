@@ -24,6 +24,8 @@ struct fb_gpu_stream {
 	struct fb_run *run;
 	fb_gpu_enqueue_fn enqueue;
 	void *arg;
+	int (*poll)(void *arg); /* or NULL */
+	void *poll_arg;
 	bool graph, oversubscribed, timed; /* timed: the batch under way has events */
 	cudaStream_t stream;
 	cudaEvent_t begin, end;
@@ -57,6 +59,12 @@ int fb_gpu_stream_open(struct fb_gpu_stream **stream, const struct fb_gpu *gpu, 
 	}
 	*stream = s;
 	return FB_OK;
+}
+
+void fb_gpu_stream_watch(struct fb_gpu_stream *stream, int (*poll)(void *arg), void *arg)
+{
+	stream->poll = poll;
+	stream->poll_arg = arg;
 }
 
 void fb_gpu_stream_close(struct fb_gpu_stream *s)
@@ -156,8 +164,11 @@ int fb_gpu_stream_wait(struct fb_gpu_stream *s)
 	int err = fb_gpu_stream_test(s, &done);
 
 	while (!err && !done) {
-		if (fb_spin_again(&spin) && s->run)
-			err = fb_run_alive(s->run, "waiting for the GPU");
+		if (fb_spin_again(&spin)) {
+			err = s->run ? fb_run_alive(s->run, "waiting for the GPU") : FB_OK;
+			if (!err && s->poll)
+				err = s->poll(s->poll_arg);
+		}
 		if (!err)
 			err = fb_gpu_stream_test(s, &done);
 	}

@@ -36,4 +36,13 @@ bool fb_gpu_segment_can(const struct fb_gpu *gpu, enum fb_gpu_memory memory, cha
 int fb_gpu_segment_open(struct fb_segment *segment, const struct fb_gpu *gpu,
 			enum fb_gpu_memory memory, size_t part_bytes);
 
+/*
+ * Collective: a segment of memory that a library gave, of which each rank sees its own part only.
+ * `memory` is device memory of at least part_bytes bytes, the same on all ranks; `release` frees
+ * it when the segment is closed. 0 or FB_ENOMEM or FB_ESYS (printed), the same on all ranks; the
+ * memory is then still the caller's.
+ */
+int fb_gpu_segment_adopt(struct fb_segment *segment, const struct fb_world *world, void *memory,
+			 size_t part_bytes, int (*release)(void *memory));
+
 #endif

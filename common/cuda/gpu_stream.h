@@ -26,6 +26,12 @@ struct fb_gpu_stream; /* opaque */
 int fb_gpu_stream_open(struct fb_gpu_stream **stream, const struct fb_gpu *gpu, bool graph,
 		       fb_gpu_enqueue_fn enqueue, void *arg, struct fb_run *run);
 
+/*
+ * While it waits, fb_gpu_stream_wait and _run also ask `poll` now and then: what a library knows
+ * to have failed ends the wait with poll's error (printed by it).
+ */
+void fb_gpu_stream_watch(struct fb_gpu_stream *stream, int (*poll)(void *arg), void *arg);
+
 /* Waits for what is under way. NULL is fine. */
 void fb_gpu_stream_close(struct fb_gpu_stream *stream);
 

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Passes of choices; see choices.h. */
+#include "collectives/choices.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "collectives/engine/nccl/comm.h"
+#include "common/error.h"
+
+static const char library[] = "library";
+static const char *const directions[] = {"push", "pull", NULL};
+
+/* The names of an axis as those of the choices, which live on. */
+static const char *name_of(const struct fb_axis *axis, size_t i, const char *const *choices)
+{
+	return choices[axis->index[i]];
+}
+
+int fb_choices_expand(struct fb_run *run, const struct fb_case *base,
+		      const struct fb_axes_choices *axes, fb_axes_adjust_fn adjust, void *arg,
+		      struct fb_choices *now)
+{
+	const struct fb_settings *s = fb_run_settings(run);
+	FILE *errors = fb_run_world(run)->rank == 0 ? stderr : NULL;
+	struct fb_nccl_choice nccl[FB_NCCL_MOST_CHOICES];
+	struct fb_axis registration = {0}, direction = {0};
+	size_t count[3], at[3] = {0};
+	int n = fb_nccl_choices(s->nccl_force, nccl, errors), err = n < 0 ? n : FB_OK;
+
+	if (!err)
+		err = fb_axis_open(&registration, "registration", s->registration,
+				   fb_nccl_registrations, errors);
+	if (!err)
+		err = fb_axis_open(&direction, "copy-direction", s->copy_direction, directions,
+				   errors);
+	if (err)
+		goto close_axes;
+	count[0] = (size_t)n;
+	count[1] = registration.count;
+	count[2] = direction.count;
+	do {
+		*now = (struct fb_choices){
+			.nccl = nccl[at[0]],
+			.registration = name_of(&registration, at[1], fb_nccl_registrations),
+			.direction = name_of(&direction, at[2], directions),
+		};
+		err = fb_axes_expand(run, base, axes, adjust, arg);
+	} while (!err && fb_product_next(at, count, 3));
+close_axes:
+	fb_axis_close(&registration);
+	fb_axis_close(&direction);
+	return err;
+}
+
+void fb_choices_apply(const struct fb_choices *now, bool any_memory, struct fb_case *c)
+{
+	c->algorithm = c->protocol = c->transport = library;
+	if (!strcmp(c->engine, "nccl")) {
+		c->algorithm = now->nccl.algorithm;
+		c->protocol = now->nccl.protocol;
+		c->registration = now->registration;
+		if (any_memory && strcmp(c->registration, fb_nccl_registrations[FB_NCCL_NONE]))
+			c->memory = "nccl";
+	}
+	if (!strcmp(c->engine, "copy")) {
+		c->algorithm = now->direction;
+		c->protocol = "direct";
+		c->transport = strcmp(c->memory, "pinned") ? "p2p" : "shm";
+	}
+}

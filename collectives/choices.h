@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What engines that are no product of algorithms and protocols can be told: what NCCL is forced
+ * to use, how buffers are registered with it, who copies with engine copy. Each combination is a
+ * pass over all axes; what a pass does not change is the same case again and counts once.
+ */
+#ifndef FB_COLLECTIVES_CHOICES_H
+#define FB_COLLECTIVES_CHOICES_H
+
+#include "collectives/engine/nccl/force.h"
+#include "common/axes.h"
+
+/* One pass. Names of static storage. */
+struct fb_choices {
+	struct fb_nccl_choice nccl;
+	const char *registration; /* "none", "registered", "window" */
+	const char *direction;    /* "push", "pull" */
+};
+
+/*
+ * fb_axes_expand once for every pass, with *now set to it. Errors are printed by rank 0, with
+ * FB_EINPUT for unknown names. now stays valid while `settings` is.
+ */
+int fb_choices_expand(struct fb_run *run, const struct fb_case *base,
+		      const struct fb_axes_choices *axes, fb_axes_adjust_fn adjust, void *arg,
+		      struct fb_choices *now);
+
+/*
+ * Puts into a case of an engine without plans what the pass says, "library" elsewhere.
+ * `any_memory`: the user named no memory, so that it may be what the choice needs.
+ */
+void fb_choices_apply(const struct fb_choices *now, bool any_memory, struct fb_case *c);
+
+#endif

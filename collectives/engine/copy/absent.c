@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Engine copy of a build without CUDA: it is there, and says so in every row. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "collectives/engine/copy/plan.h"
+#include "common/error.h"
+
+static int absent_open(struct fb_engine **engine, struct fb_run *run)
+{
+	struct fb_engine *e = calloc(1, sizeof(*e));
+	int err = fb_world_agree(fb_run_world(run), e ? FB_OK : FB_ENOMEM);
+
+	if (err || !e) {
+		free(e);
+		return fb_error(err, "out of memory for engine copy");
+	}
+	*e = (struct fb_engine){.ops = &fb_engine_copy, .run = run};
+	*engine = e;
+	return FB_OK;
+}
+
+static void absent_close(struct fb_engine *engine)
+{
+	free(engine);
+}
+
+static bool absent_can(const struct fb_engine *engine, const struct fb_case *c,
+		       const struct fb_operation *op, char reason[FB_REASON_CHARS])
+{
+	(void)engine;
+	(void)c;
+	if (fb_copy_can(op, reason, FB_REASON_CHARS))
+		snprintf(reason, FB_REASON_CHARS, "built without CUDA");
+	return false;
+}
+
+const struct fb_engine_ops fb_engine_copy = {
+	.name = "copy",
+	.summary = "the copy engines of the GPUs (not in this build)",
+	.device = true,
+	.open = absent_open,
+	.close = absent_close,
+	.can = absent_can,
+};

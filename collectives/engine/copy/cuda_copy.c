@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Engine copy: collectives that only move data, carried out by a GPU's copy engines and not by
+ * its multiprocessors, which stay free for computing. What is enqueued and why it is right is in
+ * plan.h; how, in cuda_enqueue.c.
+ */
+#include "collectives/engine/copy/cuda_copy.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/cuda/cuda_error.h"
+
+enum {
+	FLAGS_BYTES = 1 << 20, /* of a rank: for 480 ranks */
+	FLAG_BYTES = 128,
+	RELAY_BYTES = 1 << 20, /* below, pieces are too short for the copy engines */
+	PIECE_BYTES = 4 << 20,
+};
+
+static int copy_open(struct fb_engine **engine, struct fb_run *run)
+{
+	struct copy_engine *e = calloc(1, sizeof(*e));
+	int err = fb_world_agree(fb_run_world(run), e ? FB_OK : FB_ENOMEM);
+
+	if (err || !e) {
+		free(e);
+		return fb_error(err, "out of memory for engine copy");
+	}
+	e->engine = (struct fb_engine){.ops = &fb_engine_copy, .run = run};
+	e->world = fb_run_world(run);
+	e->settings = fb_run_settings(run);
+	err = fb_gpu_open(&e->gpu, e->world, e->why);
+	e->has_gpu = !err;
+	if (!err && cudaDriverGetVersion(&e->driver_version) != cudaSuccess)
+		e->driver_version = 0;
+	if (!err) {
+		err = fb_world_agree(e->world, fb_cuda_driver_find(&e->driver));
+		if (err)
+			snprintf(e->why, sizeof(e->why), "the driver has no stream memory "
+				 "operations");
+	}
+	if (err && err != FB_EUNSUPPORTED) {
+		free(e);
+		return err;
+	}
+	*engine = &e->engine;
+	return FB_OK;
+}
+
+static void copy_close(struct fb_engine *engine)
+{
+	struct copy_engine *e = (struct copy_engine *)engine;
+
+	if (e->flags.ops)
+		fb_segment_close(&e->flags);
+	if (e->has_gpu)
+		fb_gpu_close(&e->gpu);
+	free(e);
+}
+
+static bool copy_can(const struct fb_engine *engine, const struct fb_case *c,
+		     const struct fb_operation *op, char reason[FB_REASON_CHARS])
+{
+	const struct copy_engine *e = (const struct copy_engine *)engine;
+
+	if (!fb_copy_can(op, reason, FB_REASON_CHARS))
+		return false;
+	if (*e->why)
+		snprintf(reason, FB_REASON_CHARS, "%s", e->why);
+	else if (!e->gpu.all_reach)
+		snprintf(reason, FB_REASON_CHARS, "not every GPU reaches every other");
+	else if (!strcmp(c->memory, "pinned") && !fb_world_one_host(e->world))
+		snprintf(reason, FB_REASON_CHARS, "memory pinned does not reach other hosts");
+	else if ((size_t)fb_copy_flags(e->world->nranks) * FLAG_BYTES > FLAGS_BYTES)
+		snprintf(reason, FB_REASON_CHARS, "%d ranks are more than there are flags for",
+			 e->world->nranks);
+	else
+		return true;
+	return false;
+}
+
+/* Collective, at the first request: parts are zeroed, and zero they are between calls. */
+static int open_flags(struct copy_engine *e)
+{
+	char ignored[FB_REASON_CHARS];
+	enum fb_gpu_memory memory = FB_GPU_DEVICE;
+
+	if (e->flags.ops)
+		return FB_OK;
+	if (!fb_world_one_host(e->world))
+		memory = FB_GPU_FABRIC;
+	else if (fb_gpu_segment_can(&e->gpu, FB_GPU_VMM, ignored, sizeof(ignored)))
+		memory = FB_GPU_VMM;
+	return fb_gpu_segment_open(&e->flags, &e->gpu, memory, FLAGS_BYTES);
+}
+
+/*
+ * One batch on one stream costs least to enqueue, but cannot be captured and begins only when all
+ * peers are ready; in a graph there is a stream for each peer.
+ */
+static struct fb_copy_wishes wishes_of(struct copy_request *r, const struct fb_case *c)
+{
+	int n = r->engine->world->nranks, streams = (int)r->engine->settings->copy_streams;
+	bool graph = !strcmp(c->launch, "graph");
+
+	r->batch = !streams && !graph && fb_copy_has_batch(r->engine);
+	if (!streams && !r->batch)
+		streams = n - 1 < 8 ? n - 1 : 8;
+	return (struct fb_copy_wishes){
+		.pull = !strcmp(c->algorithm, "pull"), .streams = streams,
+		.relay_bytes = RELAY_BYTES, .piece_bytes = PIECE_BYTES,
+	};
+}
+
+static void copy_release(struct fb_request *request)
+{
+	struct copy_request *r = (struct copy_request *)request;
+
+	fb_gpu_stream_close(r->stream);
+	/* Nobody's copies use this rank's memory any more. */
+	MPI_Barrier(r->engine->world->comm);
+	fb_copy_streams_close(r);
+	fb_copy_list_free(&r->list);
+	free(r);
+}
+
+/* Behind the request's own memory. Collective; the same value on all ranks. */
+static int set_up(struct copy_request *r, const struct fb_case *c)
+{
+	struct copy_engine *e = r->engine;
+	struct fb_copy_wishes wishes = wishes_of(r, c);
+	int err = open_flags(e);
+
+	if (err)
+		return err;
+	err = fb_copy_plan(r->op, &wishes, e->world->rank, e->world->nranks, &r->list);
+	if (!err)
+		err = fb_copy_streams_open(r);
+	if (!err)
+		err = fb_gpu_stream_open(&r->stream, &e->gpu, !strcmp(c->launch, "graph"),
+					 fb_copy_enqueue, r, e->engine.run);
+	/* A driver that cannot capture the flags says so here, and the row is skipped. */
+	if (!err && !strcmp(c->launch, "graph") && fb_gpu_stream_ready(r->stream, 1))
+		err = FB_EUNSUPPORTED;
+	return fb_world_agree(e->world, err);
+}
+
+static int copy_prepare(struct fb_engine *engine, const struct fb_case *c,
+			const struct fb_operation *op, struct fb_request **request)
+{
+	struct copy_engine *e = (struct copy_engine *)engine;
+	struct copy_request *r = calloc(1, sizeof(*r));
+	int err = fb_world_agree(e->world, r ? FB_OK : FB_ENOMEM);
+
+	if (err || !r) {
+		free(r);
+		return err;
+	}
+	r->request.engine = engine;
+	r->engine = e;
+	r->op = op;
+	err = set_up(r, c);
+	if (err) {
+		copy_release(&r->request);
+		return err;
+	}
+	*request = &r->request;
+	return FB_OK;
+}
+
+static int copy_ready(struct fb_request *request, int calls)
+{
+	return fb_gpu_stream_ready(((struct copy_request *)request)->stream, calls);
+}
+
+static int copy_run(struct fb_request *request, int calls)
+{
+	return fb_gpu_stream_run(((struct copy_request *)request)->stream, calls);
+}
+
+static int copy_start(struct fb_request *request)
+{
+	return fb_gpu_stream_start(((struct copy_request *)request)->stream);
+}
+
+static int copy_test(struct fb_request *request, bool *done)
+{
+	return fb_gpu_stream_test(((struct copy_request *)request)->stream, done);
+}
+
+static int copy_wait(struct fb_request *request)
+{
+	return fb_gpu_stream_wait(((struct copy_request *)request)->stream);
+}
+
+static void copy_describe(struct fb_request *request, struct fb_traits *traits)
+{
+	const struct copy_request *r = (const struct copy_request *)request;
+	const struct fb_gpu *gpu = &r->engine->gpu;
+	struct fb_gpu_clocks clocks;
+
+	traits->channels = r->list.streams ? r->list.streams : 1;
+	snprintf(traits->path, sizeof(traits->path), "copy engines, %s%s",
+		 r->batch ? "batched" : "a copy per command",
+		 r->list.relayed ? ", relayed" : "");
+	snprintf(traits->flags, sizeof(traits->flags), "%s", gpu->shared ? "gpu-shared" : "");
+	traits->extra[FB_EVENT_US] = fb_gpu_stream_event_us(r->stream);
+	if (!fb_gpu_clocks(gpu, &clocks))
+		return;
+	traits->extra[FB_SM_MHZ] = clocks.sm_MHz;
+	traits->extra[FB_MEMORY_MHZ] = clocks.memory_MHz;
+	traits->extra[FB_THROTTLE] = (double)clocks.throttle;
+}
+
+const struct fb_engine_ops fb_engine_copy = {
+	.name = "copy",
+	.summary = "the copy engines of the GPUs, without their multiprocessors",
+	.device = true,
+	.open = copy_open,
+	.close = copy_close,
+	.can = copy_can,
+	.prepare = copy_prepare,
+	.ready = copy_ready,
+	.run = copy_run,
+	.start = copy_start,
+	.test = copy_test,
+	.wait = copy_wait,
+	.describe = copy_describe,
+	.release = copy_release,
+};

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What a rank enqueues for one call of engine copy: copies, and the flags that order them across
+ * ranks. Pure: no CUDA here, so that schedules are run on host memory by tests, over random
+ * interleavings.
+ *
+ * A transfer has an initiator, who enqueues the copy, and a target. With push the initiator is
+ * the source and writes into the target's output; with pull it is the destination and reads the
+ * target's input. Either way two flags of one bit order the two, both in GPU memory that both
+ * ranks reach:
+ *
+ *	target:     write READY := 1 (at the initiator) ... wait DONE == 1, DONE := 0
+ *	initiator:  wait READY == 1, READY := 0, copy, write DONE := 1 (at the target)
+ *
+ * Begin: the copy waits for READY, which the target's stream writes when it has reached the call.
+ * So whatever was enqueued there before is over: who produced the input it reads, or who still
+ * read the output it overwrites.
+ * End: the target's stream goes on only after DONE, which follows the copy in the initiator's
+ * stream (a stream write is a system-wide release of what is before it, a stream wait an
+ * acquire). The initiator's own stream goes on after its copies. So behind the call every rank's
+ * output is whole and its input may be changed.
+ *
+ * Why one bit is enough, for any number of calls and without a barrier between them: only the
+ * other side sets a flag and only the owner clears it, and they take turns. The target sets READY
+ * for call k+1 only after it saw DONE of call k, which the initiator wrote after it cleared READY
+ * of call k. The initiator sets DONE of call k+1 only after it saw READY of call k+1, which the
+ * target wrote after it cleared DONE of call k. No write can meet a flag that is still set, so
+ * none is lost, and a wait can only be satisfied by the write of its own call. All values are
+ * constants, which is what a captured graph can hold: replays, graphs of several calls and plain
+ * launches mix freely. Behind a call all flags it used are 0.
+ *
+ * Why it cannot deadlock: a rank enqueues in the order of the list, all its READYs before its
+ * first wait, all its copies before its first wait for DONE. A READY waits for nothing but the
+ * call before, a copy for a READY (and, relayed, for a copy from the root), a DONE for a copy. So
+ * even if the hardware ran all streams of a rank one after the other in the order of enqueueing,
+ * everything would come to pass.
+ *
+ * Rotation: in its k-th copy rank r serves r+k (push) or reads r-k (pull): at each step every
+ * rank is sent to, or read from, by one other.
+ *
+ * A large broadcast by push is relayed: the root sends each piece to one other rank only, which
+ * passes it on to the rest, so that no rank sends the data more than once nor receives it twice.
+ * There DONE of the piece at the relaying rank is its permission to pass it on.
+ */
+#ifndef FB_COLLECTIVES_ENGINE_COPY_PLAN_H
+#define FB_COLLECTIVES_ENGINE_COPY_PLAN_H
+
+#include "collectives/engine/engine.h"
+
+enum { FB_COPY_MOST_STREAMS = 16, FB_COPY_MOST_PIECES = 16 };
+
+enum fb_copy_kind {
+	FB_COPY_MOVE,   /* copy */
+	FB_COPY_SIGNAL, /* flag of rank `peer` := 1 */
+	FB_COPY_AWAIT,  /* wait until own flag is 1, then := 0 */
+	FB_COPY_FORK,   /* `stream` waits for what the caller's stream holds */
+	FB_COPY_JOIN,   /* the caller's stream waits for what `stream` holds */
+};
+
+/* One entry of a rank's list. Stream 0 is the caller's. */
+struct fb_copy_op {
+	enum fb_copy_kind kind;
+	int stream;
+	int peer;                /* of a signal; of a move, the rank that is not this one */
+	uint32_t flag;           /* index in the flags of its owner */
+	int from, to;            /* move: ranks */
+	bool from_out;           /* it reads an output: a relayed piece */
+	uint64_t from_byte, to_byte, bytes; /* of the input (output), of the output */
+};
+
+struct fb_copy_list {
+	struct fb_copy_op *op; /* [count], malloced */
+	size_t count, capacity;
+	int streams;           /* beside the caller's */
+	bool relayed;
+};
+
+struct fb_copy_wishes {
+	bool pull;
+	int streams;           /* 0: everything on the caller's stream */
+	uint64_t relay_bytes;  /* broadcasts of as much and more are relayed */
+	uint64_t piece_bytes;  /* relayed pieces have about as much */
+};
+
+/* Flags that each rank owns. */
+uint32_t fb_copy_flags(int nranks);
+
+/* Whether the engine does the operation; equal on all ranks. Writes the reason otherwise. */
+bool fb_copy_can(const struct fb_operation *op, char *reason, size_t n);
+
+/*
+ * Local: the list of `rank`. Equal wishes on all ranks. 0 or FB_ENOMEM (printed), *list then
+ * empty. fb_copy_list_free frees it.
+ */
+int fb_copy_plan(const struct fb_operation *op, const struct fb_copy_wishes *wishes, int rank,
+		 int nranks, struct fb_copy_list *list);
+void fb_copy_list_free(struct fb_copy_list *list);
+
+/* Addresses of a move; NULL where the rank is out of reach. */
+const void *fb_copy_source(const struct fb_operation *op, const struct fb_copy_op *move);
+void *fb_copy_destination(const struct fb_operation *op, const struct fb_copy_op *move);
+
+#endif

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Loading NCCL, and what its versions have; see api.h. */
+#include "collectives/engine/nccl/api.h"
+
+#include <dlfcn.h>
+#include <limits.h>
+#include <link.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/error.h"
+
+struct symbol {
+	const char *name;
+	size_t offset;
+	bool optional;
+};
+
+#define NEEDED(member) { "nccl" #member, offsetof(struct fb_nccl, member), false }
+#define OPTIONAL(member) { "nccl" #member, offsetof(struct fb_nccl, member), true }
+
+static const struct symbol symbols[] = {
+	NEEDED(GetVersion),           NEEDED(GetErrorString),     NEEDED(GetUniqueId),
+	NEEDED(CommInitRank),         NEEDED(CommDestroy),        NEEDED(CommAbort),
+	NEEDED(CommGetAsyncError),    NEEDED(GroupStart),         NEEDED(GroupEnd),
+	NEEDED(AllReduce),            NEEDED(AllGather),          NEEDED(ReduceScatter),
+	NEEDED(Broadcast),            NEEDED(Reduce),             OPTIONAL(Send),
+	OPTIONAL(Recv),               OPTIONAL(GetLastError),     OPTIONAL(CommInitRankConfig),
+	OPTIONAL(MemAlloc),           OPTIONAL(MemFree),          OPTIONAL(CommRegister),
+	OPTIONAL(CommDeregister),     OPTIONAL(ResetDebugInit),   OPTIONAL(CommWindowRegister),
+	OPTIONAL(CommWindowDeregister), OPTIONAL(AlltoAll),       OPTIONAL(Gather),
+	OPTIONAL(Scatter),
+};
+
+/* dlopen, and why not: the linker's own text says which file or which dependency is missing. */
+static void *load(const char *file, char *why, size_t n)
+{
+	void *handle = dlopen(file, RTLD_NOW | RTLD_LOCAL);
+	const char *text = handle ? NULL : dlerror();
+
+	if (!handle)
+		snprintf(why, n, "%s", text ? text : "unknown error");
+	return handle;
+}
+
+static void *find_library(const char *file, char *reason, size_t n)
+{
+	const char *home = getenv("CUDA_HOME");
+	const char *const folders[] = {home ? home : "/usr/local/cuda", "/usr/local/cuda"};
+	char path[PATH_MAX], why[PATH_MAX], ignored[PATH_MAX];
+	void *handle = load(file, why, sizeof(why));
+
+	for (size_t i = 0; !handle && !strchr(file, '/') && i < 2; i++) {
+		snprintf(path, sizeof(path), "%s/lib64/%s", folders[i], file);
+		handle = load(path, ignored, sizeof(ignored));
+	}
+	/* The linker's text begins with the file's name, which is said already. */
+	if (!handle && !strncmp(why, file, strlen(file)) && why[strlen(file)] == ':')
+		snprintf(reason, n, "%s not found%s", file, why + strlen(file));
+	else if (!handle)
+		snprintf(reason, n, "%s not found: %s", file, why);
+	return handle;
+}
+
+/* NULL where the linker does not say. */
+static const char *file_of(void *handle)
+{
+	struct link_map *map = NULL;
+
+	if (dlinfo(handle, RTLD_DI_LINKMAP, (void *)&map) || !map)
+		return NULL;
+	return map->l_name;
+}
+
+int fb_nccl_open(struct fb_nccl *nccl, const char *file, char *reason, size_t n)
+{
+	struct fb_nccl found = {.handle = find_library(file, reason, n)};
+
+	*nccl = (struct fb_nccl){.handle = NULL};
+	if (!found.handle)
+		return FB_EUNSUPPORTED;
+	for (size_t i = 0; i < sizeof(symbols) / sizeof(symbols[0]); i++) {
+		void *address = dlsym(found.handle, symbols[i].name);
+
+		if (!address && !symbols[i].optional) {
+			snprintf(reason, n, "%s is no NCCL: it has no %s", file, symbols[i].name);
+			return FB_EUNSUPPORTED;
+		}
+		/* ISO C has no conversion from void * to a function's address. */
+		memcpy((char *)&found + symbols[i].offset, &address, sizeof(address));
+	}
+	if (found.GetVersion(&found.version) != FB_NCCL_SUCCESS) {
+		snprintf(reason, n, "%s does not tell its version", file);
+		return FB_EUNSUPPORTED;
+	}
+	found.file = file_of(found.handle);
+	if (!found.file || !*found.file)
+		found.file = file;
+	*nccl = found;
+	return FB_OK;
+}
+
+/* Versions before 2.9 were coded with two digits less. */
+const char *fb_nccl_version(const struct fb_nccl *nccl, char text[FB_NCCL_NAME_CHARS])
+{
+	int v = nccl->version, major = v < 10000 ? v / 1000 : v / 10000;
+	int minor = v < 10000 ? v / 100 % 10 : v / 100 % 100;
+
+	snprintf(text, FB_NCCL_NAME_CHARS, "%d.%d.%d", major, minor, v % 100);
+	return text;
+}
+
+bool fb_nccl_has(const struct fb_nccl *nccl, enum fb_nccl_feature feature, char *reason, size_t n)
+{
+	const struct {
+		bool has;
+		const char *what, *since;
+	} table[FB_NCCL_FEATURES] = {
+		[FB_NCCL_POINT_TO_POINT] = {nccl->Send && nccl->Recv, "ncclSend", "2.7"},
+		[FB_NCCL_MEMORY] = {nccl->MemAlloc && nccl->MemFree, "ncclMemAlloc", "2.19"},
+		[FB_NCCL_REGISTRATION] = {nccl->CommRegister && nccl->CommDeregister,
+					  "buffer registration", "2.19"},
+		[FB_NCCL_WINDOWS] = {nccl->CommWindowRegister && nccl->CommWindowDeregister,
+				     "symmetric windows", "2.27"},
+	};
+	char version[FB_NCCL_NAME_CHARS];
+
+	if (table[feature].has)
+		return true;
+	snprintf(reason, n, "NCCL %s has no %s (%s has)", fb_nccl_version(nccl, version),
+		 table[feature].what, table[feature].since);
+	return false;
+}
+
+int fb_nccl_type(enum fb_datatype type)
+{
+	static const int types[FB_DATATYPES] = {
+		[FB_I8] = 0,  [FB_U8] = 1,  [FB_I32] = 2, [FB_U32] = 3, [FB_I64] = 4,
+		[FB_U64] = 5, [FB_F16] = 6, [FB_F32] = 7, [FB_F64] = 8, [FB_BF16] = 9,
+		[FB_F8E4M3] = 10, [FB_F8E5M2] = 11,
+	};
+
+	return types[type];
+}
+
+int fb_nccl_op(enum fb_redop op)
+{
+	static const int ops[FB_REDOPS] = {
+		[FB_SUM] = 0, [FB_PROD] = 1, [FB_MAX] = 2, [FB_MIN] = 3, [FB_AVG] = 4,
+	};
+
+	return ops[op];
+}
+
+bool fb_nccl_can_type(const struct fb_nccl *nccl, enum fb_datatype type, char *reason, size_t n)
+{
+	/* bf16 came with 2.10, fp8 with 2.24. */
+	int since = type == FB_BF16 ? 21003
+				    : type == FB_F8E4M3 || type == FB_F8E5M2 ? 22403 : 0;
+	char version[FB_NCCL_NAME_CHARS];
+
+	if (nccl->version >= since)
+		return true;
+	snprintf(reason, n, "NCCL %s has no type %s", fb_nccl_version(nccl, version),
+		 fb_datatype_name(type));
+	return false;
+}
+
+int fb_nccl_error(const struct fb_nccl *nccl, fb_nccl_comm comm, int code, const char *function)
+{
+	const char *last;
+
+	if (code == FB_NCCL_SUCCESS || code == FB_NCCL_IN_PROGRESS)
+		return FB_OK;
+	last = nccl->GetLastError ? nccl->GetLastError(comm) : NULL;
+	fb_error_print("nccl%s: %s%s%.*s", function, nccl->GetErrorString(code),
+		       last && *last ? ": " : "", last ? (int)strcspn(last, "\n") : 0,
+		       last ? last : "");
+	if (code == FB_NCCL_INVALID_ARGUMENT || code == FB_NCCL_INVALID_USAGE)
+		return FB_EUNSUPPORTED;
+	return code == FB_NCCL_REMOTE_ERROR ? FB_EPEER : FB_ESYS;
+}

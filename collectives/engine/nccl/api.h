@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * NCCL's functions, found at run time in the library that the user names.
+ *
+ * Nothing of NCCL is needed to build or to start: its interface is declared here by hand, as far
+ * as it is used, so that one binary runs with any version, and without any. A function that the
+ * loaded version lacks is NULL. tests/unit/test_nccl_api.c compares numbers and layout with
+ * nccl.h where that is installed.
+ */
+#ifndef FB_COLLECTIVES_ENGINE_NCCL_API_H
+#define FB_COLLECTIVES_ENGINE_NCCL_API_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "common/datatype.h"
+
+/* ncclResult_t, as far as the engine tells results apart. */
+enum {
+	FB_NCCL_SUCCESS = 0,
+	FB_NCCL_INVALID_ARGUMENT = 4,
+	FB_NCCL_INVALID_USAGE = 5,
+	FB_NCCL_REMOTE_ERROR = 6,
+	FB_NCCL_IN_PROGRESS = 7,
+};
+
+enum {
+	FB_NCCL_CONFIG_MAGIC = 0xcafebeef,
+	FB_NCCL_CONFIG_VERSION = 21801,      /* of which struct fb_nccl_config is a copy */
+	FB_NCCL_UNDEFINED_INT = -2147483647 - 1,
+	FB_NCCL_WINDOW_SYMMETRIC = 1,
+	FB_NCCL_WINDOW_ALIGNMENT = 4096,
+	FB_NCCL_NAME_CHARS = 32,
+};
+
+/* ncclUniqueId; passed by value. */
+struct fb_nccl_id {
+	char bytes[128];
+};
+
+/* ncclConfig_t as of 2.18: NCCL gives members of later versions their defaults. */
+struct fb_nccl_config {
+	size_t size;
+	unsigned magic, version;
+	int blocking, cga_cluster_size, min_ctas, max_ctas;
+	const char *net_name;
+	int split_share;
+};
+
+typedef void *fb_nccl_comm; /* ncclComm_t */
+
+struct fb_nccl {
+	void *handle;           /* of dlopen */
+	int version;            /* 22809 is 2.28.9 */
+	const char *file;       /* where it was loaded from; the linker's memory */
+	/* Always there. Result codes are ncclResult_t, streams are cudaStream_t. */
+	int (*GetVersion)(int *version);
+	const char *(*GetErrorString)(int code);
+	int (*GetUniqueId)(struct fb_nccl_id *id);
+	int (*CommInitRank)(fb_nccl_comm *comm, int nranks, struct fb_nccl_id id, int rank);
+	int (*CommDestroy)(fb_nccl_comm comm);
+	int (*CommAbort)(fb_nccl_comm comm);
+	int (*CommGetAsyncError)(fb_nccl_comm comm, int *code);
+	int (*GroupStart)(void);
+	int (*GroupEnd)(void);
+	int (*AllReduce)(const void *in, void *out, size_t count, int type, int op,
+			 fb_nccl_comm comm, void *stream);
+	int (*AllGather)(const void *in, void *out, size_t count, int type, fb_nccl_comm comm,
+			 void *stream);
+	int (*ReduceScatter)(const void *in, void *out, size_t count, int type, int op,
+			     fb_nccl_comm comm, void *stream);
+	int (*Broadcast)(const void *in, void *out, size_t count, int type, int root,
+			 fb_nccl_comm comm, void *stream);
+	int (*Reduce)(const void *in, void *out, size_t count, int type, int op, int root,
+		      fb_nccl_comm comm, void *stream);
+	/* NULL in versions before the one that is named. */
+	int (*Send)(const void *from, size_t count, int type, int peer, fb_nccl_comm comm,
+		    void *stream);                                          /* 2.7 */
+	int (*Recv)(void *to, size_t count, int type, int peer, fb_nccl_comm comm,
+		    void *stream);                                          /* 2.7 */
+	const char *(*GetLastError)(fb_nccl_comm comm);                         /* 2.13 */
+	int (*CommInitRankConfig)(fb_nccl_comm *comm, int nranks, struct fb_nccl_id id, int rank,
+				  struct fb_nccl_config *config);               /* 2.14 */
+	int (*MemAlloc)(void **memory, size_t bytes);                           /* 2.19 */
+	int (*MemFree)(void *memory);                                           /* 2.19 */
+	int (*CommRegister)(fb_nccl_comm comm, void *from, size_t bytes,
+			    void **handle);                                     /* 2.19 */
+	int (*CommDeregister)(fb_nccl_comm comm, void *handle);                 /* 2.19 */
+	void (*ResetDebugInit)(void);                                           /* 2.24 */
+	int (*CommWindowRegister)(fb_nccl_comm comm, void *from, size_t bytes, void **window,
+				  int flags);                                   /* 2.27 */
+	int (*CommWindowDeregister)(fb_nccl_comm comm, void *window);           /* 2.27 */
+	int (*AlltoAll)(const void *in, void *out, size_t count, int type, fb_nccl_comm comm,
+			void *stream);                                          /* 2.28 */
+	int (*Gather)(const void *in, void *out, size_t count, int type, int root,
+		      fb_nccl_comm comm, void *stream);                         /* 2.28 */
+	int (*Scatter)(const void *in, void *out, size_t count, int type, int root,
+		       fb_nccl_comm comm, void *stream);                        /* 2.28 */
+};
+
+/*
+ * Loads `file`: a path, or a name that is looked for where the linker looks, then in
+ * $CUDA_HOME/lib64 and /usr/local/cuda/lib64. 0, or FB_EUNSUPPORTED with the reason (not
+ * printed), *nccl then zeroed. The library stays loaded until the process ends: it has threads.
+ */
+int fb_nccl_open(struct fb_nccl *nccl, const char *file, char *reason, size_t n);
+
+/* "2.28.9". Returns text. */
+const char *fb_nccl_version(const struct fb_nccl *nccl, char text[FB_NCCL_NAME_CHARS]);
+
+/* What came to NCCL after its beginnings and is not in every version. */
+enum fb_nccl_feature {
+	FB_NCCL_POINT_TO_POINT,
+	FB_NCCL_MEMORY,
+	FB_NCCL_REGISTRATION,
+	FB_NCCL_WINDOWS,
+	FB_NCCL_FEATURES,
+};
+
+/* Whether the loaded version has it: else "NCCL 2.18.5 has no symmetric windows (2.27 has)". */
+bool fb_nccl_has(const struct fb_nccl *nccl, enum fb_nccl_feature feature, char *reason, size_t n);
+
+/* NCCL's numbers; the version that brought a type is checked by fb_nccl_can_type. */
+int fb_nccl_type(enum fb_datatype type);
+int fb_nccl_op(enum fb_redop op);
+bool fb_nccl_can_type(const struct fb_nccl *nccl, enum fb_datatype type, char *reason, size_t n);
+
+/*
+ * 0 for success and for what is under way. Else prints the function, the result and NCCL's last
+ * error, and returns FB_EUNSUPPORTED (what was asked for is refused), FB_EPEER (another rank
+ * failed) or FB_ESYS. comm may be NULL.
+ */
+int fb_nccl_error(const struct fb_nccl *nccl, fb_nccl_comm comm, int code, const char *function);
+
+#endif

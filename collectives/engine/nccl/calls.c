@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The calls; see calls.h. Counts are elements, as NCCL has them, never bytes. */
+#include "collectives/engine/nccl/calls.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "collectives/buffers.h"
+#include "common/error.h"
+
+int fb_nccl_call_open(struct fb_nccl_call *call, const struct fb_nccl *nccl,
+		      const struct fb_operation *op, int rank, int nranks, bool grouped)
+{
+	size_t n = (size_t)nranks + 1;
+	uint64_t *first = calloc(2 * n, sizeof(*first));
+
+	if (!first)
+		return fb_error(FB_ENOMEM, "out of memory for the blocks of %d ranks", nranks);
+	for (int b = 0; b <= nranks; b++) {
+		first[b] = fb_buffers_first(op, false, rank, b);
+		first[n + (size_t)b] = fb_buffers_first(op, true, rank, b);
+	}
+	*call = (struct fb_nccl_call){
+		.nccl = nccl, .op = op, .rank = rank, .nranks = nranks, .grouped = grouped,
+		.first_in = first, .first_out = first + n,
+	};
+	return FB_OK;
+}
+
+void fb_nccl_call_close(struct fb_nccl_call *call)
+{
+	free(call->first_in);
+	*call = (struct fb_nccl_call){.nccl = NULL};
+}
+
+/* What every call has. */
+#define IN(c) fb_operation_in((c)->op, (c)->rank)
+#define OUT(c) fb_operation_out((c)->op, (c)->rank)
+#define COUNT(c) ((size_t)(c)->op->count)
+#define TYPE(c) fb_nccl_type((c)->op->datatype)
+#define OP(c) fb_nccl_op((c)->op->redop)
+
+static int all_reduce(const struct fb_nccl_call *c, void *stream)
+{
+	return c->nccl->AllReduce(IN(c), OUT(c), COUNT(c), TYPE(c), OP(c), c->comm, stream);
+}
+
+static int all_gather(const struct fb_nccl_call *c, void *stream)
+{
+	return c->nccl->AllGather(IN(c), OUT(c), COUNT(c), TYPE(c), c->comm, stream);
+}
+
+static int reduce_scatter(const struct fb_nccl_call *c, void *stream)
+{
+	return c->nccl->ReduceScatter(IN(c), OUT(c), COUNT(c), TYPE(c), OP(c), c->comm, stream);
+}
+
+static int broadcast(const struct fb_nccl_call *c, void *stream)
+{
+	return c->nccl->Broadcast(IN(c), OUT(c), COUNT(c), TYPE(c), c->op->root, c->comm, stream);
+}
+
+static int reduce(const struct fb_nccl_call *c, void *stream)
+{
+	return c->nccl->Reduce(IN(c), OUT(c), COUNT(c), TYPE(c), OP(c), c->op->root, c->comm,
+			       stream);
+}
+
+static int all_to_all(const struct fb_nccl_call *c, void *stream)
+{
+	return c->nccl->AlltoAll(IN(c), OUT(c), COUNT(c), TYPE(c), c->comm, stream);
+}
+
+static int gather(const struct fb_nccl_call *c, void *stream)
+{
+	return c->nccl->Gather(IN(c), OUT(c), COUNT(c), TYPE(c), c->op->root, c->comm, stream);
+}
+
+static int scatter(const struct fb_nccl_call *c, void *stream)
+{
+	return c->nccl->Scatter(IN(c), OUT(c), COUNT(c), TYPE(c), c->op->root, c->comm, stream);
+}
+
+/* Elements from the block on; where blocks are. */
+static int send_block(const struct fb_nccl_call *c, int peer, int block, void *stream)
+{
+	size_t first = (size_t)c->first_in[block];
+	size_t count = (size_t)c->first_in[block + 1] - first;
+	const char *from = IN(c);
+
+	return c->nccl->Send(from + first * fb_datatype_size(c->op->datatype), count, TYPE(c),
+			     peer, c->comm, stream);
+}
+
+static int receive_block(const struct fb_nccl_call *c, int peer, int block, void *stream)
+{
+	size_t first = (size_t)c->first_out[block];
+	size_t count = (size_t)c->first_out[block + 1] - first;
+	char *to = OUT(c);
+
+	return c->nccl->Recv(to + first * fb_datatype_size(c->op->datatype), count, TYPE(c),
+			     peer, c->comm, stream);
+}
+
+/* Blocks of the operation that this rank sends to a peer and gets from it: -1 for none. */
+static void blocks_with(const struct fb_nccl_call *c, int peer, int *sent, int *received)
+{
+	int n = c->nranks, root = c->op->root;
+
+	*sent = *received = -1;
+	switch (c->op->collective) {
+	case FB_ALL_TO_ALL:
+	case FB_ALL_TO_ALL_V:
+		*sent = *received = peer;
+		break;
+	case FB_GATHER:
+		*sent = peer == root ? 0 : -1;
+		*received = c->rank == root ? peer : -1;
+		break;
+	case FB_SCATTER:
+		*sent = c->rank == root ? peer : -1;
+		*received = peer == root ? 0 : -1;
+		break;
+	case FB_SEND_RECV:
+		*sent = peer == (c->rank + 1) % n ? 0 : -1;
+		*received = peer == (c->rank + n - 1) % n ? 0 : -1;
+		break;
+	default:
+		break;
+	}
+}
+
+/*
+ * One group: NCCL makes one launch of it, in which the order of peers does not matter. What both
+ * sides know to be empty is left out, and so is what a root in place has where it belongs.
+ */
+static int group(const struct fb_nccl_call *c, void *stream)
+{
+	int code = c->nccl->GroupStart(), end;
+
+	for (int i = 0; i < c->nranks && !code; i++) {
+		int peer = (c->rank + i) % c->nranks, sent, received;
+
+		blocks_with(c, peer, &sent, &received);
+		if (c->op->in_place && peer == c->rank)
+			continue;
+		if (sent >= 0 && c->first_in[sent + 1] > c->first_in[sent])
+			code = send_block(c, peer, sent, stream);
+		if (!code && received >= 0 && c->first_out[received + 1] > c->first_out[received])
+			code = receive_block(c, peer, received, stream);
+	}
+	end = c->nccl->GroupEnd();
+	return code ? code : end;
+}
+
+static const struct {
+	const char *name;
+	int (*call)(const struct fb_nccl_call *c, void *stream); /* NULL: grouped only */
+} calls[FB_COLLECTIVES] = {
+	[FB_ALL_REDUCE] = {"AllReduce", all_reduce},
+	[FB_ALL_GATHER] = {"AllGather", all_gather},
+	[FB_REDUCE_SCATTER] = {"ReduceScatter", reduce_scatter},
+	[FB_BROADCAST] = {"Broadcast", broadcast},
+	[FB_REDUCE] = {"Reduce", reduce},
+	[FB_ALL_TO_ALL] = {"AlltoAll", all_to_all},
+	[FB_GATHER] = {"Gather", gather},
+	[FB_SCATTER] = {"Scatter", scatter},
+};
+
+/* Whether sends and receives do it. */
+static bool is_grouped(const struct fb_nccl *nccl, enum fb_collective collective, bool grouped)
+{
+	if (!calls[collective].call)
+		return true;
+	if (collective == FB_ALL_TO_ALL)
+		return grouped || !nccl->AlltoAll;
+	if (collective == FB_GATHER)
+		return grouped || !nccl->Gather;
+	return collective == FB_SCATTER && (grouped || !nccl->Scatter);
+}
+
+bool fb_nccl_call_can(const struct fb_nccl *nccl, const struct fb_operation *op, bool grouped,
+		      char *reason, size_t n)
+{
+	const struct fb_collective_info *info = fb_collective_info(op->collective);
+	bool exchanges = op->collective == FB_ALL_TO_ALL || op->collective == FB_ALL_TO_ALL_V ||
+			 op->collective == FB_SEND_RECV;
+	char version[FB_NCCL_NAME_CHARS];
+
+	if (op->collective == FB_BARRIER)
+		snprintf(reason, n, "NCCL has no barrier");
+	else if (op->in_place && exchanges)
+		snprintf(reason, n, "NCCL has no %s in place", info->name);
+	else if (info->reduces && op->redop == FB_AVG && nccl->version < 21003)
+		snprintf(reason, n, "NCCL %s has no avg", fb_nccl_version(nccl, version));
+	else if (!fb_nccl_can_type(nccl, op->datatype, reason, n))
+		return false;
+	else
+		return !is_grouped(nccl, op->collective, grouped) ||
+		       fb_nccl_has(nccl, FB_NCCL_POINT_TO_POINT, reason, n);
+	return false;
+}
+
+const char *fb_nccl_call_name(const struct fb_nccl *nccl, const struct fb_operation *op,
+			      bool grouped)
+{
+	return is_grouped(nccl, op->collective, grouped) ? "Send and ncclRecv"
+							 : calls[op->collective].name;
+}
+
+int fb_nccl_call_enqueue(const struct fb_nccl_call *c, void *stream)
+{
+	bool grouped = is_grouped(c->nccl, c->op->collective, c->grouped);
+	int code = grouped ? group(c, stream) : calls[c->op->collective].call(c, stream);
+
+	return fb_nccl_error(c->nccl, c->comm, code,
+			     fb_nccl_call_name(c->nccl, c->op, c->grouped));
+}

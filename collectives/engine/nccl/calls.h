@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * NCCL's calls for each collective. Where a version has no function for one, or where it is told
+ * to, sends and receives in a group do it, as NCCL's own manual describes.
+ */
+#ifndef FB_COLLECTIVES_ENGINE_NCCL_CALLS_H
+#define FB_COLLECTIVES_ENGINE_NCCL_CALLS_H
+
+#include "collectives/engine/engine.h"
+#include "collectives/engine/nccl/api.h"
+
+/* A call as one rank makes it. */
+struct fb_nccl_call {
+	const struct fb_nccl *nccl;
+	fb_nccl_comm comm;
+	const struct fb_operation *op;
+	int rank, nranks;
+	bool grouped;           /* sends and receives, though there is a function */
+	uint64_t *first_in;     /* [nranks + 1]: first element of each block of the input */
+	uint64_t *first_out;    /* [nranks + 1]: the same of the output */
+};
+
+/*
+ * Fills *call from its arguments; fb_nccl_call_close frees it. `comm` may be set later. 0 or
+ * FB_ENOMEM (printed).
+ */
+int fb_nccl_call_open(struct fb_nccl_call *call, const struct fb_nccl *nccl,
+		      const struct fb_operation *op, int rank, int nranks, bool grouped);
+void fb_nccl_call_close(struct fb_nccl_call *call);
+
+/* Pure: whether NCCL does the operation at all, of whatever algorithm. */
+bool fb_nccl_call_can(const struct fb_nccl *nccl, const struct fb_operation *op, bool grouped,
+		      char *reason, size_t n);
+
+/* Enqueues it on a cudaStream_t. 0 or an error as of fb_nccl_error (printed). */
+int fb_nccl_call_enqueue(const struct fb_nccl_call *call, void *stream);
+
+/* "ncclAllReduce", or "ncclSend and ncclRecv". */
+const char *fb_nccl_call_name(const struct fb_nccl *nccl, const struct fb_operation *op,
+			      bool grouped);
+
+#endif

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Making, keeping and ending communicators; see comm.h. */
+#include "collectives/engine/nccl/comm.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/error.h"
+
+const char *const fb_nccl_registrations[] = {
+	[FB_NCCL_NONE] = "none", [FB_NCCL_REGISTERED] = "registered", [FB_NCCL_WINDOW] = "window",
+	[FB_NCCL_REGISTRATIONS] = NULL,
+};
+
+static bool is_for(const struct fb_nccl_group *g, const struct fb_nccl_need *need)
+{
+	return g->comm && g->need.registration == need->registration &&
+	       g->need.channels == need->channels &&
+	       !strcmp(g->need.choice.algorithm, need->choice.algorithm) &&
+	       !strcmp(g->need.choice.protocol, need->choice.protocol) &&
+	       (need->registration == FB_NCCL_NONE || g->need.segment == need->segment);
+}
+
+/* Versions before 2.14 take no configuration, and then NCCL chooses the channels. */
+static int init(const struct fb_nccl *nccl, const struct fb_world *w, struct fb_nccl_id id,
+		struct fb_nccl_group *g)
+{
+	struct fb_nccl_config config = {
+		.size = sizeof(config), .magic = FB_NCCL_CONFIG_MAGIC,
+		.version = FB_NCCL_CONFIG_VERSION, .blocking = 1,
+		.cga_cluster_size = FB_NCCL_UNDEFINED_INT,
+		.min_ctas = g->need.channels ? g->need.channels : FB_NCCL_UNDEFINED_INT,
+		.max_ctas = g->need.channels ? g->need.channels : FB_NCCL_UNDEFINED_INT,
+		.net_name = NULL, .split_share = FB_NCCL_UNDEFINED_INT,
+	};
+
+	if (!nccl->CommInitRankConfig)
+		return fb_nccl_error(nccl, NULL,
+				     nccl->CommInitRank(&g->comm, w->nranks, id, w->rank),
+				     "CommInitRank");
+	return fb_nccl_error(nccl, NULL,
+			     nccl->CommInitRankConfig(&g->comm, w->nranks, id, w->rank, &config),
+			     "CommInitRankConfig");
+}
+
+/*
+ * The whole part at once: buffers lie at the same offsets in it on all ranks, which symmetric
+ * windows ask for.
+ */
+static int register_part(const struct fb_nccl *nccl, const struct fb_world *w,
+			 struct fb_nccl_group *g)
+{
+	const struct fb_segment *s = g->need.segment;
+	char *part = g->need.registration == FB_NCCL_NONE ? NULL : fb_segment_part(s, w->rank);
+
+	if (g->need.registration == FB_NCCL_REGISTERED)
+		return fb_nccl_error(nccl, g->comm,
+				     nccl->CommRegister(g->comm, part, s->part_bytes,
+							&g->registered), "CommRegister");
+	if (g->need.registration == FB_NCCL_WINDOW)
+		return fb_nccl_error(nccl, g->comm,
+				     nccl->CommWindowRegister(g->comm, part, s->part_bytes,
+							      &g->registered,
+							      FB_NCCL_WINDOW_SYMMETRIC),
+				     "CommWindowRegister");
+	return FB_OK;
+}
+
+/* Collective; while NCCL_ALGO and NCCL_PROTO say what is needed. */
+static int make(const struct fb_nccl *nccl, const struct fb_world *w, struct fb_nccl_group *g)
+{
+	struct fb_nccl_saved saved;
+	struct fb_nccl_id id;
+	int err = FB_OK;
+
+	memset(&id, 0, sizeof(id));
+	if (w->rank == 0)
+		err = fb_nccl_error(nccl, NULL, nccl->GetUniqueId(&id), "GetUniqueId");
+	err = fb_world_agree(w, err);
+	if (err)
+		return err;
+	MPI_Bcast(&id, sizeof(id), MPI_BYTE, 0, w->comm);
+	err = fb_nccl_force_begin(&g->need.choice, &saved);
+	err = fb_world_agree(w, err);
+	if (!err)
+		err = fb_world_agree(w, init(nccl, w, id, g));
+	fb_nccl_force_end(&saved);
+	return err ? err : fb_world_agree(w, register_part(nccl, w, g));
+}
+
+int fb_nccl_group_get(struct fb_nccl_group **list, const struct fb_nccl *nccl,
+		      const struct fb_world *world, const struct fb_nccl_need *need,
+		      struct fb_nccl_group **group)
+{
+	struct fb_nccl_group *g = *list;
+	int err;
+
+	while (g && !is_for(g, need))
+		g = g->next;
+	if (g) {
+		*group = g;
+		return FB_OK;
+	}
+	g = calloc(1, sizeof(*g));
+	err = fb_world_agree(world, g ? FB_OK : FB_ENOMEM);
+	if (err || !g) {
+		free(g);
+		return fb_error(err, "out of memory for a communicator");
+	}
+	g->need = *need;
+	err = make(nccl, world, g);
+	if (err) {
+		if (g->comm)
+			(void)nccl->CommAbort(g->comm);
+		free(g);
+		return err;
+	}
+	g->next = *list;
+	*list = g;
+	*group = g;
+	return FB_OK;
+}
+
+int fb_nccl_group_poll(const struct fb_nccl *nccl, struct fb_nccl_group *group)
+{
+	int code = FB_NCCL_SUCCESS, asked, err;
+
+	if (!group->comm)
+		return FB_EPEER;
+	asked = nccl->CommGetAsyncError(group->comm, &code);
+	err = fb_nccl_error(nccl, group->comm, asked ? asked : code, "CommGetAsyncError");
+	if (!err)
+		return FB_OK;
+	(void)nccl->CommAbort(group->comm);
+	group->comm = NULL;
+	return err == FB_EUNSUPPORTED ? FB_ESYS : err;
+}
+
+void fb_nccl_group_drop(struct fb_nccl_group **list, const struct fb_nccl *nccl,
+			struct fb_nccl_group *group)
+{
+	while (*list && *list != group)
+		list = &(*list)->next;
+	if (*list)
+		*list = group->next;
+	if (group->comm)
+		(void)nccl->CommAbort(group->comm);
+	free(group);
+}
+
+void fb_nccl_group_close(struct fb_nccl_group **list, const struct fb_nccl *nccl)
+{
+	while (*list) {
+		struct fb_nccl_group *g = *list;
+
+		*list = g->next;
+		if (g->comm && g->registered && g->need.registration == FB_NCCL_REGISTERED)
+			(void)nccl->CommDeregister(g->comm, g->registered);
+		if (g->comm && g->registered && g->need.registration == FB_NCCL_WINDOW)
+			(void)nccl->CommWindowDeregister(g->comm, g->registered);
+		if (g->comm)
+			(void)nccl->CommDestroy(g->comm);
+		free(g);
+	}
+}

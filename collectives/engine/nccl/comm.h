@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Communicators: one for each combination of what NCCL fixes when a communicator is made (forced
+ * algorithm and protocol, number of channels) and of the registration of buffers, which belongs
+ * to a communicator. They are made when a case needs them first, and kept.
+ *
+ * They block: a communicator that does not launches every group from a thread of its own, which
+ * costs time and cannot be captured in a graph. What blocks is bounded by the watchdog's thread.
+ */
+#ifndef FB_COLLECTIVES_ENGINE_NCCL_COMM_H
+#define FB_COLLECTIVES_ENGINE_NCCL_COMM_H
+
+#include "collectives/engine/nccl/api.h"
+#include "collectives/engine/nccl/force.h"
+#include "common/segment.h"
+
+enum fb_nccl_registration {
+	FB_NCCL_NONE,
+	FB_NCCL_REGISTERED,
+	FB_NCCL_WINDOW,
+	FB_NCCL_REGISTRATIONS,
+};
+
+/* "none", "registered", "window", NULL. */
+extern const char *const fb_nccl_registrations[FB_NCCL_REGISTRATIONS + 1];
+
+/* What a case needs of its communicator; equal on all ranks but for pointers. */
+struct fb_nccl_need {
+	struct fb_nccl_choice choice;
+	enum fb_nccl_registration registration;
+	const struct fb_segment *segment; /* whose own part is registered */
+	int channels;                     /* 0: NCCL chooses */
+};
+
+struct fb_nccl_group {
+	struct fb_nccl_need need;
+	fb_nccl_comm comm;  /* NULL: aborted */
+	void *registered;   /* handle or window */
+	struct fb_nccl_group *next;
+};
+
+/*
+ * Collective: the communicator for the need, made if it is not in the list. The same on all
+ * ranks: FB_OK, or an error (printed), whereupon the list is as it was.
+ */
+int fb_nccl_group_get(struct fb_nccl_group **list, const struct fb_nccl *nccl,
+		      const struct fb_world *world, const struct fb_nccl_need *need,
+		      struct fb_nccl_group **group);
+
+/*
+ * Local: asks for errors that came up since (a rank that died). 0, or an error (printed) after
+ * which the communicator is aborted, so that its kernels end.
+ */
+int fb_nccl_group_poll(const struct fb_nccl *nccl, struct fb_nccl_group *group);
+
+/* Local: aborts the communicator and takes it off the list. */
+void fb_nccl_group_drop(struct fb_nccl_group **list, const struct fb_nccl *nccl,
+			struct fb_nccl_group *group);
+
+/* Collective: destroys all. */
+void fb_nccl_group_close(struct fb_nccl_group **list, const struct fb_nccl *nccl);
+
+#endif

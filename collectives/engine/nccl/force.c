@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* NCCL's algorithms and protocols; see force.h. */
+#include "collectives/engine/nccl/force.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/error.h"
+#include "common/option.h"
+
+enum { LL = 1, LL128 = 2, SIMPLE = 4, ALL_PROTOCOLS = LL | LL128 | SIMPLE };
+
+enum { COLLECTIVE_BITS = 5 }; /* only these have a choice */
+
+static const enum fb_collective tuned[COLLECTIVE_BITS] = {
+	FB_ALL_REDUCE, FB_ALL_GATHER, FB_REDUCE_SCATTER, FB_BROADCAST, FB_REDUCE,
+};
+
+enum { AR = 1, AG = 2, RS = 4, BC = 8, RE = 16 }; /* bits of the same */
+
+/*
+ * Of NCCL 2.28's own generator of kernels (src/device/generate.py) and of its tuning. The name is
+ * also the token of NCCL_ALGO.
+ */
+static const struct algorithm {
+	const char *name;
+	int protocols, collectives;
+	bool multicast;       /* works by it */
+	bool between_nodes;   /* needs several */
+	const char *variable; /* that has to be 1, or NULL */
+} algorithms[] = {
+	{"ring", ALL_PROTOCOLS, AR | AG | RS | BC | RE, false, false, NULL},
+	{"tree", ALL_PROTOCOLS, AR, false, false, NULL},
+	{"pat", SIMPLE, AG | RS, false, false, "NCCL_PAT_ENABLE"},
+	{"collnetdirect", SIMPLE, AR | AG | RS, false, true, "NCCL_COLLNET_ENABLE"},
+	{"collnetchain", SIMPLE, AR, false, true, "NCCL_COLLNET_ENABLE"},
+	{"nvls", SIMPLE, AR | AG | RS, true, false, NULL},
+	{"nvlstree", SIMPLE, AR, true, true, NULL},
+};
+
+enum { ALGORITHMS = sizeof(algorithms) / sizeof(algorithms[0]) };
+
+static const struct {
+	const char *name, *token;
+	int bit;
+} protocols[] = {
+	{"simple", "Simple", SIMPLE}, {"ll", "LL", LL}, {"ll128", "LL128", LL128},
+};
+
+enum { PROTOCOLS = sizeof(protocols) / sizeof(protocols[0]) };
+
+static const char library[] = "library", grouped[] = "grouped";
+
+static const struct algorithm *find(const char *name, size_t n)
+{
+	for (size_t i = 0; i < ALGORITHMS; i++)
+		if (strlen(algorithms[i].name) == n && !strncmp(algorithms[i].name, name, n))
+			return &algorithms[i];
+	return NULL;
+}
+
+static bool parse(const char *item, struct fb_nccl_choice *choice)
+{
+	size_t n = strcspn(item, ":");
+	const struct algorithm *a = find(item, n);
+
+	*choice = (struct fb_nccl_choice){library, library};
+	if (!strcmp(item, grouped))
+		choice->algorithm = grouped;
+	if (!strcmp(item, grouped) || !strcmp(item, library))
+		return true;
+	if (!a)
+		return false;
+	choice->algorithm = a->name;
+	for (size_t i = 0; item[n] && i < PROTOCOLS; i++)
+		if (!strcmp(item + n + 1, protocols[i].name) && (a->protocols & protocols[i].bit))
+			choice->protocol = protocols[i].name;
+	return !item[n] || choice->protocol != library;
+}
+
+static int reject(const char *item, FILE *errors)
+{
+	char accepted[512] = "all, or a list of: library, grouped";
+
+	for (size_t i = 0; i < ALGORITHMS; i++) {
+		size_t used = strlen(accepted);
+
+		snprintf(accepted + used, sizeof(accepted) - used, ", %s", algorithms[i].name);
+		for (size_t p = 0; p < PROTOCOLS; p++) {
+			used = strlen(accepted);
+			if (algorithms[i].protocols & protocols[p].bit)
+				snprintf(accepted + used, sizeof(accepted) - used, "[:%s]",
+					 protocols[p].name);
+		}
+	}
+	return fb_option_reject(errors, "nccl-force", item, accepted);
+}
+
+/* The library's own, grouped, and each algorithm with each of its protocols. */
+static int all_choices(struct fb_nccl_choice *choices)
+{
+	int n = 0;
+
+	choices[n++] = (struct fb_nccl_choice){library, library};
+	choices[n++] = (struct fb_nccl_choice){grouped, library};
+	for (size_t i = 0; i < ALGORITHMS; i++)
+		for (size_t p = 0; p < PROTOCOLS; p++)
+			if (algorithms[i].protocols & protocols[p].bit)
+				choices[n++] = (struct fb_nccl_choice){algorithms[i].name,
+								       protocols[p].name};
+	return n;
+}
+
+int fb_nccl_choices(const char *list, struct fb_nccl_choice choices[FB_NCCL_MOST_CHOICES],
+		    FILE *errors)
+{
+	char item[64];
+	int n = 0, more;
+
+	if (!strcmp(list, "all"))
+		return all_choices(choices);
+	while ((more = fb_option_next_item(&list, item, sizeof(item))) > 0) {
+		struct fb_nccl_choice choice;
+
+		if (!parse(item, &choice))
+			return reject(item, errors);
+		for (int i = 0; i < n; i++)
+			if (!strcmp(choices[i].algorithm, choice.algorithm) &&
+			    !strcmp(choices[i].protocol, choice.protocol))
+				return fb_option_reject(errors, "nccl-force", item,
+							"every item once");
+		if (n == FB_NCCL_MOST_CHOICES)
+			return reject(item, errors);
+		choices[n++] = choice;
+	}
+	return more < 0 || n == 0 ? reject(list, errors) : n;
+}
+
+bool fb_nccl_is_forced(const struct fb_nccl_choice *choice)
+{
+	return strcmp(choice->algorithm, library) && strcmp(choice->algorithm, grouped);
+}
+
+static bool can_group(enum fb_collective collective, char *reason, size_t n)
+{
+	if (collective == FB_ALL_TO_ALL || collective == FB_GATHER || collective == FB_SCATTER)
+		return true;
+	if (collective == FB_ALL_TO_ALL_V || collective == FB_SEND_RECV)
+		snprintf(reason, n, "%s by NCCL is grouped anyway: algorithm library",
+			 fb_collective_info(collective)->name);
+	else
+		snprintf(reason, n, "NCCL has a function for %s",
+			 fb_collective_info(collective)->name);
+	return false;
+}
+
+static bool variable_says(const char *name)
+{
+	const char *value = getenv(name);
+
+	return value && !strcmp(value, "1");
+}
+
+static bool algorithm_can(const struct algorithm *a, const struct fb_nccl_place *place,
+			  char *reason, size_t n)
+{
+	if (a->multicast && !place->multicast)
+		snprintf(reason, n, "multicast off");
+	else if (place->nranks == 1)
+		snprintf(reason, n, "one rank: NCCL only copies");
+	else if (a->between_nodes && place->nnodes == 1)
+		snprintf(reason, n, "NCCL's %s needs several nodes", a->name);
+	else if (!strcmp(a->name, "pat") && place->nnodes != place->nranks &&
+		 !variable_says(a->variable))
+		snprintf(reason, n, "NCCL's pat needs one rank per node, or %s=1", a->variable);
+	else if (!strncmp(a->name, "collnet", 7) && !variable_says(a->variable))
+		snprintf(reason, n, "NCCL's %s needs a plugin and %s=1", a->name, a->variable);
+	else
+		return true;
+	return false;
+}
+
+bool fb_nccl_choice_can(const struct fb_nccl_choice *choice, enum fb_collective collective,
+			const struct fb_nccl_place *place, char *reason, size_t n)
+{
+	const struct algorithm *a = find(choice->algorithm, strlen(choice->algorithm));
+	int bit = 0;
+
+	if (collective == FB_BARRIER) {
+		snprintf(reason, n, "NCCL has no barrier");
+		return false;
+	}
+	if (!strcmp(choice->algorithm, grouped))
+		return can_group(collective, reason, n);
+	if (!a)
+		return true;
+	for (int i = 0; i < COLLECTIVE_BITS; i++)
+		bit |= tuned[i] == collective ? 1 << i : 0;
+	if (!(a->collectives & bit)) {
+		snprintf(reason, n, "NCCL has no %s for %s", a->name,
+			 fb_collective_info(collective)->name);
+		return false;
+	}
+	return algorithm_can(a, place, reason, n);
+}
+
+static char *copy_of(const char *name)
+{
+	const char *value = getenv(name);
+
+	return value ? strdup(value) : NULL;
+}
+
+static void put_back(const char *name, const char *value)
+{
+	if (value)
+		(void)setenv(name, value, 1);
+	else
+		(void)unsetenv(name);
+}
+
+int fb_nccl_force_begin(const struct fb_nccl_choice *choice, struct fb_nccl_saved *saved)
+{
+	int err = 0;
+
+	*saved = (struct fb_nccl_saved){copy_of("NCCL_ALGO"), copy_of("NCCL_PROTO")};
+	if (!fb_nccl_is_forced(choice))
+		return FB_OK;
+	err |= setenv("NCCL_ALGO", choice->algorithm, 1);
+	for (size_t i = 0; i < PROTOCOLS; i++)
+		if (!strcmp(choice->protocol, protocols[i].name))
+			err |= setenv("NCCL_PROTO", protocols[i].token, 1);
+	return err ? fb_error(FB_ENOMEM, "out of memory for NCCL_ALGO and NCCL_PROTO") : FB_OK;
+}
+
+void fb_nccl_force_end(struct fb_nccl_saved *saved)
+{
+	put_back("NCCL_ALGO", saved->algorithm);
+	put_back("NCCL_PROTO", saved->protocol);
+	free(saved->algorithm);
+	free(saved->protocol);
+	*saved = (struct fb_nccl_saved){NULL, NULL};
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What NCCL can be made to use: its algorithms and protocols, and for what they exist.
+ *
+ * NCCL reads NCCL_ALGO and NCCL_PROTO when a communicator is made, not once per process (its
+ * other variables it caches). So every choice gets a communicator of its own, made while the two
+ * variables say it, and all of them live in one process beside each other.
+ */
+#ifndef FB_COLLECTIVES_ENGINE_NCCL_FORCE_H
+#define FB_COLLECTIVES_ENGINE_NCCL_FORCE_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "common/plan/collective.h"
+
+/* Names of static storage. "library": NCCL chooses; "grouped": sends and receives in a group. */
+struct fb_nccl_choice {
+	const char *algorithm, *protocol;
+};
+
+enum { FB_NCCL_MOST_CHOICES = 24 };
+
+/*
+ * A list as --nccl-force has it: "library", "grouped", "ring", "ring:ll", or "all". Returns how
+ * many choices it names, or FB_EINPUT after one line to `errors` (may be NULL).
+ */
+int fb_nccl_choices(const char *list, struct fb_nccl_choice choices[FB_NCCL_MOST_CHOICES],
+		    FILE *errors);
+
+/* What a choice depends on beside the collective. */
+struct fb_nccl_place {
+	int nranks, nnodes;
+	bool multicast; /* allowed */
+};
+
+/* Pure: whether NCCL has it. Writes the reason otherwise. */
+bool fb_nccl_choice_can(const struct fb_nccl_choice *choice, enum fb_collective collective,
+			const struct fb_nccl_place *place, char *reason, size_t n);
+
+/* Whether the choice is made by NCCL_ALGO or NCCL_PROTO. */
+bool fb_nccl_is_forced(const struct fb_nccl_choice *choice);
+
+/* What the two variables were; owned between begin and end. */
+struct fb_nccl_saved {
+	char *algorithm, *protocol;
+};
+
+/*
+ * Sets the two variables around the making of a communicator, and puts back what was there. Of a
+ * choice that is not forced the user's own values stay. 0 or FB_ENOMEM (printed).
+ */
+int fb_nccl_force_begin(const struct fb_nccl_choice *choice, struct fb_nccl_saved *saved);
+void fb_nccl_force_end(struct fb_nccl_saved *saved);
+
+#endif

@@ -1,0 +1,377 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The NCCL engine: the library's own collectives on a stream or in a graph, with what it can be
+ * made to use chosen by --nccl-force and --registration, and what it really ran in the column
+ * path. A case whose choice NCCL does not follow gives no time: its row is skipped.
+ *
+ * It needs no header of CUDA's or NCCL's and is the same in all builds; without a GPU or without
+ * the library its rows are skipped with the reason.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "collectives/engine/nccl/calls.h"
+#include "collectives/engine/nccl/comm.h"
+#include "collectives/engine/nccl/tuning.h"
+#include "common/cuda/gpu_segment.h"
+#include "common/cuda/gpu_stream.h"
+#include "common/error.h"
+#include "common/run.h"
+
+struct nccl_engine {
+	struct fb_engine engine;
+	const struct fb_world *world;
+	const struct fb_settings *settings;
+	struct fb_gpu gpu;         /* if has_gpu */
+	bool has_gpu;
+	struct fb_nccl nccl;       /* if has_nccl */
+	bool has_nccl;
+	char why[FB_REASON_CHARS]; /* what is missing */
+	struct fb_nccl_group *groups;
+};
+
+struct nccl_request {
+	struct fb_request request;
+	struct nccl_engine *engine;
+	const struct fb_operation *op;
+	struct fb_nccl_choice choice;
+	struct fb_nccl_group *group;
+	struct fb_nccl_call call;
+	struct fb_gpu_stream *stream;
+	struct fb_nccl_ran ran;
+};
+
+/* All ranks must have it, and the same version: with several they would only hang. */
+static int load_library(struct nccl_engine *e)
+{
+	const struct fb_world *w = e->world;
+	int err = fb_nccl_open(&e->nccl, e->settings->nccl_library, e->why, sizeof(e->why));
+	int versions[2], found = fb_world_agree(w, err);
+	char version[FB_NCCL_NAME_CHARS];
+
+	if (found) {
+		if (!err)
+			snprintf(e->why, sizeof(e->why), "another rank did not find %.100s",
+				 e->settings->nccl_library);
+		/* The same reason on all ranks. */
+		MPI_Bcast(e->why, sizeof(e->why), MPI_CHAR, 0, w->comm);
+		return found;
+	}
+	versions[0] = e->nccl.version;
+	versions[1] = -e->nccl.version;
+	MPI_Allreduce(MPI_IN_PLACE, versions, 2, MPI_INT, MPI_MAX, w->comm);
+	if (versions[0] != -versions[1]) {
+		snprintf(e->why, sizeof(e->why), "ranks found NCCL of different versions");
+		return FB_EUNSUPPORTED;
+	}
+	e->has_nccl = true;
+	/* Where it lies is among the loaded libraries. */
+	fb_facts_add(&e->engine.run->facts, "library.libnccl.version", "%s",
+		     fb_nccl_version(&e->nccl, version));
+	return FB_OK;
+}
+
+static int nccl_open(struct fb_engine **engine, struct fb_run *run)
+{
+	struct nccl_engine *e = calloc(1, sizeof(*e));
+	int err = fb_world_agree(fb_run_world(run), e ? FB_OK : FB_ENOMEM);
+
+	if (err || !e) {
+		free(e);
+		return fb_error(err, "out of memory for the NCCL engine");
+	}
+	e->engine = (struct fb_engine){.ops = &fb_engine_nccl, .run = run};
+	e->world = fb_run_world(run);
+	e->settings = fb_run_settings(run);
+	err = fb_gpu_open(&e->gpu, e->world, e->why);
+	e->has_gpu = !err;
+	if (err && err != FB_EUNSUPPORTED) {
+		free(e);
+		return err;
+	}
+	if (e->has_gpu && e->gpu.shared)
+		snprintf(e->why, sizeof(e->why), "NCCL refuses ranks that share a GPU");
+	else if (e->has_gpu)
+		(void)load_library(e);
+	*engine = &e->engine;
+	return FB_OK;
+}
+
+static void nccl_close(struct fb_engine *engine)
+{
+	struct nccl_engine *e = (struct nccl_engine *)engine;
+
+	fb_nccl_group_close(&e->groups, &e->nccl);
+	if (e->has_gpu)
+		fb_gpu_close(&e->gpu);
+	free(e);
+}
+
+/* The case's registration as a number; cases.c lets no other pass. */
+static enum fb_nccl_registration registration_of(const struct fb_case *c)
+{
+	int i = 0;
+
+	while (fb_nccl_registrations[i] && strcmp(fb_nccl_registrations[i], c->registration))
+		i++;
+	return (enum fb_nccl_registration)i;
+}
+
+static bool can_register(const struct nccl_engine *e, const struct fb_case *c, char *reason)
+{
+	enum fb_nccl_registration how = registration_of(c);
+	const char *const usable[] = {"nccl", "vmm", "fabric"};
+	bool fits = false;
+
+	if (how == FB_NCCL_NONE)
+		return true;
+	if (!fb_nccl_has(&e->nccl, how == FB_NCCL_WINDOW ? FB_NCCL_WINDOWS : FB_NCCL_REGISTRATION,
+			 reason, FB_REASON_CHARS))
+		return false;
+	for (size_t i = 0; i < sizeof(usable) / sizeof(usable[0]); i++)
+		fits |= !strcmp(c->memory, usable[i]);
+	if (!fits)
+		snprintf(reason, FB_REASON_CHARS, "registration %s needs memory nccl, vmm or "
+			 "fabric", c->registration);
+	return fits;
+}
+
+static bool nccl_can(const struct fb_engine *engine, const struct fb_case *c,
+		     const struct fb_operation *op, char reason[FB_REASON_CHARS])
+{
+	const struct nccl_engine *e = (const struct nccl_engine *)engine;
+	const struct fb_nccl_choice choice = {c->algorithm, c->protocol};
+	const struct fb_nccl_place place = {
+		.nranks = e->world->nranks, .nnodes = fb_world_one_host(e->world) ? 1
+								: e->world->nnodes,
+		.multicast = e->settings->multicast == FB_MULTICAST_ALLOW,
+	};
+
+	/* What no machine could change comes first. */
+	if (!fb_nccl_choice_can(&choice, op->collective, &place, reason, FB_REASON_CHARS))
+		return false;
+	if (!e->has_nccl) {
+		snprintf(reason, FB_REASON_CHARS, "%s", e->why);
+		return false;
+	}
+	if (!strcmp(c->memory, "nccl") &&
+	    !fb_nccl_has(&e->nccl, FB_NCCL_MEMORY, reason, FB_REASON_CHARS))
+		return false;
+	return fb_nccl_call_can(&e->nccl, op, !strcmp(c->algorithm, "grouped"), reason,
+				FB_REASON_CHARS) &&
+	       can_register(e, c, reason);
+}
+
+static int enqueue(void *request, void *stream)
+{
+	return fb_nccl_call_enqueue(&((struct nccl_request *)request)->call, stream);
+}
+
+static int poll(void *request)
+{
+	const struct nccl_request *r = request;
+
+	return fb_nccl_group_poll(&r->engine->nccl, r->group);
+}
+
+/*
+ * One call outside of timing: connects what NCCL connects at first use, and is the one that the
+ * log is read of. What it says is rank 0's.
+ */
+static int try_call(struct nccl_request *r)
+{
+	const struct fb_world *w = r->engine->world;
+	struct fb_nccl_log log;
+	int err;
+
+	if (w->rank == 0)
+		fb_nccl_log_begin(&log, &r->engine->nccl);
+	err = fb_gpu_stream_start(r->stream);
+	if (!err)
+		err = fb_gpu_stream_wait(r->stream);
+	if (w->rank == 0)
+		fb_nccl_log_end(&log, &r->ran);
+	err = fb_world_agree(w, err);
+	if (err)
+		return err;
+	MPI_Bcast(&r->ran, sizeof(r->ran), MPI_BYTE, 0, w->comm);
+	if (fb_nccl_ran_as(&r->ran, &r->choice))
+		return FB_OK;
+	if (w->rank == 0)
+		fb_error_print("NCCL ran %s:%s where %s:%s was forced: no row of that",
+			       r->ran.algorithm, r->ran.protocol, r->choice.algorithm,
+			       r->choice.protocol);
+	return FB_EUNSUPPORTED;
+}
+
+static void nccl_release(struct fb_request *request)
+{
+	struct nccl_request *r = (struct nccl_request *)request;
+
+	fb_gpu_stream_close(r->stream);
+	fb_nccl_call_close(&r->call);
+	free(r);
+}
+
+/* Everything behind the request's memory. Collective; the same value on all ranks. */
+static int set_up(struct nccl_request *r, const struct fb_case *c)
+{
+	struct nccl_engine *e = r->engine;
+	const struct fb_nccl_need need = {
+		.choice = r->choice, .registration = registration_of(c),
+		.segment = r->op->segment, .channels = (int)e->settings->channels,
+	};
+	int err = fb_nccl_call_open(&r->call, &e->nccl, r->op, e->world->rank, e->world->nranks,
+				    !strcmp(c->algorithm, "grouped"));
+
+	err = fb_world_agree(e->world, err);
+	if (!err)
+		err = fb_nccl_group_get(&e->groups, &e->nccl, e->world, &need, &r->group);
+	if (err)
+		return err;
+	r->call.comm = r->group->comm;
+	err = fb_gpu_stream_open(&r->stream, &e->gpu, !strcmp(c->launch, "graph"), enqueue, r,
+				 e->engine.run);
+	err = fb_world_agree(e->world, err);
+	if (err)
+		return err;
+	fb_gpu_stream_watch(r->stream, poll, r);
+	err = try_call(r);
+	/* After an error of a call a communicator is good for nothing; the next case makes one. */
+	if (err)
+		fb_nccl_group_drop(&e->groups, &e->nccl, r->group);
+	return err;
+}
+
+/* The choice with names that outlive the case. */
+static struct fb_nccl_choice choice_of(const struct fb_case *c)
+{
+	struct fb_nccl_choice all[FB_NCCL_MOST_CHOICES], found = {"library", "library"};
+	char item[2 * FB_NCCL_NAME_CHARS];
+
+	snprintf(item, sizeof(item), "%s%s%s", c->algorithm,
+		 strcmp(c->protocol, "library") ? ":" : "",
+		 strcmp(c->protocol, "library") ? c->protocol : "");
+	if (fb_nccl_choices(item, all, NULL) == 1)
+		found = all[0];
+	return found;
+}
+
+static int nccl_prepare(struct fb_engine *engine, const struct fb_case *c,
+			const struct fb_operation *op, struct fb_request **request)
+{
+	struct nccl_engine *e = (struct nccl_engine *)engine;
+	struct nccl_request *r = calloc(1, sizeof(*r));
+	int err = fb_world_agree(e->world, r ? FB_OK : FB_ENOMEM);
+
+	if (err || !r) {
+		free(r);
+		return err;
+	}
+	r->request.engine = engine;
+	r->engine = e;
+	r->op = op;
+	r->choice = choice_of(c);
+	err = set_up(r, c);
+	if (err) {
+		nccl_release(&r->request);
+		return err;
+	}
+	*request = &r->request;
+	return FB_OK;
+}
+
+static int nccl_ready(struct fb_request *request, int calls)
+{
+	return fb_gpu_stream_ready(((struct nccl_request *)request)->stream, calls);
+}
+
+static int nccl_run(struct fb_request *request, int calls)
+{
+	return fb_gpu_stream_run(((struct nccl_request *)request)->stream, calls);
+}
+
+static int nccl_start(struct fb_request *request)
+{
+	return fb_gpu_stream_start(((struct nccl_request *)request)->stream);
+}
+
+static int nccl_test(struct fb_request *request, bool *done)
+{
+	return fb_gpu_stream_test(((struct nccl_request *)request)->stream, done);
+}
+
+static int nccl_wait(struct fb_request *request)
+{
+	return fb_gpu_stream_wait(((struct nccl_request *)request)->stream);
+}
+
+/* "NCCL 2.28.9 ncclAllReduce: ring ll128"; "untold" where its log says nothing of the call. */
+static void describe_path(const struct nccl_request *r, char path[FB_PATH_CHARS])
+{
+	const struct nccl_engine *e = r->engine;
+	const struct fb_nccl_ran *ran = &r->ran;
+	char version[FB_NCCL_NAME_CHARS];
+
+	snprintf(path, FB_PATH_CHARS, "NCCL %s nccl%s: %s%s%s%s%s",
+		 fb_nccl_version(&e->nccl, version),
+		 fb_nccl_call_name(&e->nccl, r->op, r->call.grouped),
+		 *ran->algorithm ? ran->algorithm : "untold", *ran->protocol ? " " : "",
+		 ran->protocol, *ran->kernel ? " " : "", ran->kernel);
+}
+
+static void nccl_describe(struct fb_request *request, struct fb_traits *traits)
+{
+	const struct nccl_request *r = (const struct nccl_request *)request;
+	const struct fb_gpu *gpu = &r->engine->gpu;
+	struct fb_gpu_clocks clocks;
+
+	traits->channels = r->ran.channels;
+	describe_path(r, traits->path);
+	traits->extra[FB_EVENT_US] = fb_gpu_stream_event_us(r->stream);
+	if (!fb_gpu_clocks(gpu, &clocks))
+		return;
+	traits->extra[FB_SM_MHZ] = clocks.sm_MHz;
+	traits->extra[FB_MEMORY_MHZ] = clocks.memory_MHz;
+	traits->extra[FB_THROTTLE] = (double)clocks.throttle;
+}
+
+/* ncclMemAlloc's memory, which all kinds of registration take. */
+static int nccl_segment(struct fb_engine *engine, struct fb_segment *segment, size_t part_bytes)
+{
+	const size_t page = (size_t)2 << 20;
+	struct nccl_engine *e = (struct nccl_engine *)engine;
+	unsigned long long wanted = part_bytes ? part_bytes : 1;
+	void *memory = NULL;
+	int err;
+
+	MPI_Allreduce(MPI_IN_PLACE, &wanted, 1, MPI_UNSIGNED_LONG_LONG, MPI_MAX, e->world->comm);
+	part_bytes = ((size_t)wanted + page - 1) / page * page;
+	err = fb_nccl_error(&e->nccl, NULL, e->nccl.MemAlloc(&memory, part_bytes), "MemAlloc");
+	err = fb_world_agree(e->world, err);
+	if (!err)
+		err = fb_gpu_segment_adopt(segment, e->world, memory, part_bytes,
+					   e->nccl.MemFree);
+	if (err && memory)
+		(void)e->nccl.MemFree(memory);
+	return err;
+}
+
+const struct fb_engine_ops fb_engine_nccl = {
+	.name = "nccl",
+	.summary = "NVIDIA's NCCL, loaded when the program starts",
+	.device = true,
+	.open = nccl_open,
+	.close = nccl_close,
+	.can = nccl_can,
+	.segment = nccl_segment,
+	.prepare = nccl_prepare,
+	.ready = nccl_ready,
+	.run = nccl_run,
+	.start = nccl_start,
+	.test = nccl_test,
+	.wait = nccl_wait,
+	.describe = nccl_describe,
+	.release = nccl_release,
+};

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Segments in memory that a library allocated, for libraries that want it to be theirs. */
+#include <stdlib.h>
+
+#include "common/cuda/cuda_segment.h"
+#include "common/error.h"
+
+struct adopted {
+	int (*release)(void *memory);
+};
+
+static void adopted_close(struct fb_segment *s)
+{
+	struct adopted *a = s->mapping;
+
+	(void)a->release(s->parts[0]);
+	free(a);
+	free(s->parts);
+	free(s->part_of);
+}
+
+static const struct fb_memory_ops adopted_ops = {
+	.name = "library", .device = true, .close = adopted_close,
+	.set = fb_device_set, .get = fb_device_get, .fill = fb_device_fill,
+	.check = fb_device_check,
+};
+
+int fb_gpu_segment_adopt(struct fb_segment *segment, const struct fb_world *world, void *memory,
+			 size_t part_bytes, int (*release)(void *memory))
+{
+	struct fb_segment s = {.part_bytes = part_bytes, .nparts = 1, .ops = &adopted_ops};
+	struct adopted *a = calloc(1, sizeof(*a));
+	int err = FB_ENOMEM;
+
+	s.part_of = calloc((size_t)world->nranks, sizeof(*s.part_of));
+	s.parts = calloc(1, sizeof(*s.parts));
+	if (a && s.part_of && s.parts) {
+		for (int r = 0; r < world->nranks; r++)
+			s.part_of[r] = r == world->rank ? 0 : -1;
+		s.parts[0] = memory;
+		a->release = release;
+		s.mapping = a;
+		err = fb_device_set(memory, 0, part_bytes);
+	}
+	err = fb_world_agree(world, err);
+	if (err) {
+		free(a);
+		free(s.part_of);
+		free(s.parts);
+		return err;
+	}
+	*segment = s;
+	return FB_OK;
+}

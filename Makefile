@@ -146,6 +146,8 @@ LIB_SRC := $(filter-out $(PROGRAM_SRC),$(ALL_SRC))
 UNIT_SRC := $(sort $(wildcard tests/unit/test_*.c))
 # Those of tests/vm need an RDMA device, which a virtual machine has.
 MPITEST_SRC := $(sort $(wildcard tests/mpi/*.c tests/vm/*.c))
+# Libraries that tests load in place of real ones.
+FAKE_SRC := $(sort $(wildcard tests/fake/*.c))
 TOOL_SRC := $(sort $(wildcard scripts/tools/*.c))
 TOOLLIB_SRC := $(sort $(wildcard scripts/tools/*/*.c))
 
@@ -181,7 +183,9 @@ BIN := $(addprefix $(B)/bin/,$(notdir $(PROGRAM_SRC:.c=)))
 TOOLS := $(addprefix $(B)/bin/,$(notdir $(TOOL_SRC:.c=)))
 UNIT := $(addprefix $(B)/tests/,$(notdir $(UNIT_SRC:.c=)))
 MPITESTS := $(addprefix $(B)/tests/,$(notdir $(MPITEST_SRC:.c=)))
-EVERY_SRC := $(ALL_SRC) $(UNIT_SRC) $(MPITEST_SRC) $(TOOL_SRC) $(TOOLLIB_SRC) $(SANITIZE_SRC)
+FAKES := $(addprefix $(B)/tests/,$(notdir $(FAKE_SRC:.c=.so)))
+EVERY_SRC := $(ALL_SRC) $(UNIT_SRC) $(MPITEST_SRC) $(FAKE_SRC) $(TOOL_SRC) $(TOOLLIB_SRC) \
+	$(SANITIZE_SRC)
 
 # --- rules ---------------------------------------------------------------------------------------
 
@@ -193,7 +197,7 @@ endif
 all: $(BIN) $(TOOLS) $(LIB) ## build all programs and tools
 all: $(if $(SANITIZER),,compile_commands.json)
 
-tests: all $(UNIT) $(MPITESTS) ## build the test programs too
+tests: all $(UNIT) $(MPITESTS) $(FAKES) ## build the test programs too
 
 $(B)/%.o: %.c $(B)/flags
 	$(call say,CC,$<)
@@ -229,6 +233,12 @@ $(call link,bin,$(PROGRAM_SRC),$(MPICC))
 $(call link,bin,$(TOOL_SRC),$(CC))
 $(call link,tests,$(UNIT_SRC) $(MPITEST_SRC),$(MPICC))
 $(TOOLS) $(UNIT): LIBRARIES += $(TOOL_LIBRARIES)
+
+$(UNIT): | $(FAKES)
+$(FAKES): $(B)/tests/%.so: tests/fake/%.c $(wildcard tests/fake/*) $(B)/flags
+	$(call say,LINK,$@)
+	@mkdir -p $(@D)
+	$(Q)$(MPICC) $(COMPILE_FLAGS) -fPIC -shared -o $@ $<
 
 # Files that are rewritten only when their text changes, so that what depends on them is rebuilt
 # exactly then. make expands a whole recipe before it runs any of it, hence the early mkdir.

@@ -102,7 +102,7 @@ int fb_nccl_open(struct fb_nccl *nccl, const char *file, char *reason, size_t n)
 }
 
 /* Versions before 2.9 were coded with two digits less. */
-const char *fb_nccl_version(const struct fb_nccl *nccl, char text[FB_NCCL_NAME_CHARS])
+const char *fb_nccl_version_text(const struct fb_nccl *nccl, char text[FB_NCCL_NAME_CHARS])
 {
 	int v = nccl->version, major = v < 10000 ? v / 1000 : v / 10000;
 	int minor = v < 10000 ? v / 100 % 10 : v / 100 % 100;
@@ -128,7 +128,7 @@ bool fb_nccl_has(const struct fb_nccl *nccl, enum fb_nccl_feature feature, char 
 
 	if (table[feature].has)
 		return true;
-	snprintf(reason, n, "NCCL %s has no %s (%s has)", fb_nccl_version(nccl, version),
+	snprintf(reason, n, "NCCL %s has no %s (%s has)", fb_nccl_version_text(nccl, version),
 		 table[feature].what, table[feature].since);
 	return false;
 }
@@ -162,7 +162,7 @@ bool fb_nccl_can_type(const struct fb_nccl *nccl, enum fb_datatype type, char *r
 
 	if (nccl->version >= since)
 		return true;
-	snprintf(reason, n, "NCCL %s has no type %s", fb_nccl_version(nccl, version),
+	snprintf(reason, n, "NCCL %s has no type %s", fb_nccl_version_text(nccl, version),
 		 fb_datatype_name(type));
 	return false;
 }

@@ -106,7 +106,7 @@ struct fb_nccl {
 int fb_nccl_open(struct fb_nccl *nccl, const char *file, char *reason, size_t n);
 
 /* "2.28.9". Returns text. */
-const char *fb_nccl_version(const struct fb_nccl *nccl, char text[FB_NCCL_NAME_CHARS]);
+const char *fb_nccl_version_text(const struct fb_nccl *nccl, char text[FB_NCCL_NAME_CHARS]);
 
 /* What came to NCCL after its beginnings and is not in every version. */
 enum fb_nccl_feature {

@@ -192,7 +192,7 @@ bool fb_nccl_call_can(const struct fb_nccl *nccl, const struct fb_operation *op,
 	else if (op->in_place && exchanges)
 		snprintf(reason, n, "NCCL has no %s in place", info->name);
 	else if (info->reduces && op->redop == FB_AVG && nccl->version < 21003)
-		snprintf(reason, n, "NCCL %s has no avg", fb_nccl_version(nccl, version));
+		snprintf(reason, n, "NCCL %s has no avg", fb_nccl_version_text(nccl, version));
 	else if (!fb_nccl_can_type(nccl, op->datatype, reason, n))
 		return false;
 	else

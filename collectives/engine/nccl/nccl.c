@@ -68,7 +68,7 @@ static int load_library(struct nccl_engine *e)
 	e->has_nccl = true;
 	/* Where it lies is among the loaded libraries. */
 	fb_facts_add(&e->engine.run->facts, "library.libnccl.version", "%s",
-		     fb_nccl_version(&e->nccl, version));
+		     fb_nccl_version_text(&e->nccl, version));
 	return FB_OK;
 }
 
@@ -315,7 +315,7 @@ static void describe_path(const struct nccl_request *r, char path[FB_PATH_CHARS]
 	char version[FB_NCCL_NAME_CHARS];
 
 	snprintf(path, FB_PATH_CHARS, "NCCL %s nccl%s: %s%s%s%s%s",
-		 fb_nccl_version(&e->nccl, version),
+		 fb_nccl_version_text(&e->nccl, version),
 		 fb_nccl_call_name(&e->nccl, r->op, r->call.grouped),
 		 *ran->algorithm ? ran->algorithm : "untold", *ran->protocol ? " " : "",
 		 ran->protocol, *ran->kernel ? " " : "", ran->kernel);

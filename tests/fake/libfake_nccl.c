@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A library with NCCL's interface that only writes down how it was called, so that the engine's
+ * side of it can be tested without a GPU. With FAKE_OLD it is version 2.18.5 and lacks what came
+ * later. Parameters are as in NCCL's manual, declared once more and not shared with the engine,
+ * so that a mistake there does not repeat itself here.
+ */
+#include "tests/fake/nccl.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct { char internal[128]; } unique_id;
+typedef struct { int nranks, rank; } *comm_t;
+
+typedef struct {
+	size_t size;
+	unsigned magic, version;
+	int blocking, cga_cluster_size, min_ctas, max_ctas;
+	const char *net_name;
+	int split_share;
+} config_t;
+
+#ifdef FAKE_OLD
+enum { VERSION = 21805 };
+#else
+enum { VERSION = 22809 };
+#endif
+
+static struct fake_calls calls;
+
+struct fake_calls *fake_calls(void);
+struct fake_calls *fake_calls(void)
+{
+	return &calls;
+}
+
+static int note(const char *name, comm_t comm, const void *in, void *out, size_t count, int type,
+		int op, int other, void *stream)
+{
+	struct fake_call *c = &calls.call[calls.count];
+
+	if (calls.fail_with)
+		return calls.fail_with;
+	if (calls.count == FAKE_MOST_CALLS)
+		return 3;
+	calls.count++;
+	*c = (struct fake_call){.rank = comm->rank, .in = in, .out = out, .count = count,
+				.type = type, .op = op, .other = other, .stream = stream,
+				.group = calls.depth};
+	snprintf(c->name, sizeof(c->name), "%s", name);
+	return 0;
+}
+
+#define API(name, ...)                                                                             \
+	int nccl##name(__VA_ARGS__);                                                               \
+	int nccl##name(__VA_ARGS__)
+
+API(GetVersion, int *version)
+{
+	*version = VERSION;
+	return 0;
+}
+
+const char *ncclGetErrorString(int code);
+const char *ncclGetErrorString(int code)
+{
+	return code == 5 ? "invalid usage" : code == 6 ? "remote process exited" : "some error";
+}
+
+const char *ncclGetLastError(comm_t comm);
+const char *ncclGetLastError(comm_t comm)
+{
+	(void)comm;
+	return "the last error\nand more";
+}
+
+API(GetUniqueId, unique_id *id)
+{
+	memset(id, 7, sizeof(*id));
+	return 0;
+}
+
+static int make(comm_t *comm, int nranks, unique_id id, int rank)
+{
+	const char *algorithm = getenv("NCCL_ALGO"), *protocol = getenv("NCCL_PROTO");
+
+	if (id.internal[0] != 7 || id.internal[127] != 7)
+		return 4;
+	*comm = malloc(sizeof(**comm));
+	if (!*comm)
+		return 2;
+	(*comm)->nranks = nranks;
+	(*comm)->rank = rank;
+	snprintf(calls.algorithm, sizeof(calls.algorithm), "%s", algorithm ? algorithm : "");
+	snprintf(calls.protocol, sizeof(calls.protocol), "%s", protocol ? protocol : "");
+	return 0;
+}
+
+API(CommInitRank, comm_t *comm, int nranks, unique_id id, int rank)
+{
+	return make(comm, nranks, id, rank);
+}
+
+API(CommInitRankConfig, comm_t *comm, int nranks, unique_id id, int rank, config_t *config)
+{
+	if (config->magic != 0xcafebeef || config->version < 21400)
+		return 4;
+	calls.blocking = config->blocking;
+	calls.min_ctas = config->min_ctas;
+	calls.max_ctas = config->max_ctas;
+	return make(comm, nranks, id, rank);
+}
+
+API(CommDestroy, comm_t comm)
+{
+	calls.destroyed++;
+	free(comm);
+	return 0;
+}
+
+API(CommAbort, comm_t comm)
+{
+	calls.aborted++;
+	free(comm);
+	return 0;
+}
+
+API(CommGetAsyncError, comm_t comm, int *code)
+{
+	(void)comm;
+	*code = calls.asynchronous;
+	return 0;
+}
+
+API(GroupStart, void)
+{
+	calls.depth++;
+	return 0;
+}
+
+API(GroupEnd, void)
+{
+	calls.depth--;
+	return 0;
+}
+
+API(AllReduce, const void *in, void *out, size_t count, int type, int op, comm_t comm, void *stream)
+{
+	return note("AllReduce", comm, in, out, count, type, op, -1, stream);
+}
+
+API(AllGather, const void *in, void *out, size_t count, int type, comm_t comm, void *stream)
+{
+	return note("AllGather", comm, in, out, count, type, -1, -1, stream);
+}
+
+API(ReduceScatter, const void *in, void *out, size_t count, int type, int op, comm_t comm,
+    void *stream)
+{
+	return note("ReduceScatter", comm, in, out, count, type, op, -1, stream);
+}
+
+API(Broadcast, const void *in, void *out, size_t count, int type, int root, comm_t comm,
+    void *stream)
+{
+	return note("Broadcast", comm, in, out, count, type, -1, root, stream);
+}
+
+API(Reduce, const void *in, void *out, size_t count, int type, int op, int root, comm_t comm,
+    void *stream)
+{
+	return note("Reduce", comm, in, out, count, type, op, root, stream);
+}
+
+API(Send, const void *from, size_t count, int type, int peer, comm_t comm, void *stream)
+{
+	return note("Send", comm, from, NULL, count, type, -1, peer, stream);
+}
+
+API(Recv, void *to, size_t count, int type, int peer, comm_t comm, void *stream)
+{
+	return note("Recv", comm, NULL, to, count, type, -1, peer, stream);
+}
+
+#ifndef FAKE_OLD
+API(MemAlloc, void **memory, size_t bytes)
+{
+	*memory = malloc(bytes);
+	return *memory ? 0 : 1;
+}
+
+API(MemFree, void *memory)
+{
+	free(memory);
+	return 0;
+}
+
+API(CommRegister, comm_t comm, void *from, size_t bytes, void **handle)
+{
+	(void)comm;
+	(void)bytes;
+	calls.registered++;
+	*handle = from;
+	return 0;
+}
+
+API(CommDeregister, comm_t comm, void *handle)
+{
+	(void)comm;
+	(void)handle;
+	calls.registered--;
+	return 0;
+}
+
+API(CommWindowRegister, comm_t comm, void *from, size_t bytes, void **window, int flags)
+{
+	(void)comm;
+	(void)bytes;
+	if (flags != 1 || (size_t)from % 4096)
+		return 4;
+	calls.windows++;
+	*window = from;
+	return 0;
+}
+
+API(CommWindowDeregister, comm_t comm, void *window)
+{
+	(void)comm;
+	(void)window;
+	calls.windows--;
+	return 0;
+}
+
+API(AlltoAll, const void *in, void *out, size_t count, int type, comm_t comm, void *stream)
+{
+	return note("AlltoAll", comm, in, out, count, type, -1, -1, stream);
+}
+
+API(Gather, const void *in, void *out, size_t count, int type, int root, comm_t comm, void *stream)
+{
+	return note("Gather", comm, in, out, count, type, -1, root, stream);
+}
+
+API(Scatter, const void *in, void *out, size_t count, int type, int root, comm_t comm, void *stream)
+{
+	return note("Scatter", comm, in, out, count, type, -1, root, stream);
+}
+
+/* Writes what NCCL's log would say of a forced all_reduce, if it is asked to. */
+void ncclResetDebugInit(void);
+void ncclResetDebugInit(void)
+{
+	const char *file = getenv("NCCL_DEBUG_FILE"), *subsystem = getenv("NCCL_DEBUG_SUBSYS");
+	FILE *f = file && subsystem && !strcmp(subsystem, "TUNING") ? fopen(file, "w") : NULL;
+
+	if (!f)
+		return;
+	fprintf(f, "node:1:1 [0] NCCL INFO AllReduce: 64 Bytes -> Algo RING proto LL128 "
+		"channel{Lo..Hi}={0..15}\n");
+	fclose(f);
+}
+#endif

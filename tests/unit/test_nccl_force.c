@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What NCCL can be forced to use, for what it exists, and what its log says that it used. */
+#include <stdlib.h>
+
+#include "collectives/engine/nccl/tuning.h"
+#include "common/error.h"
+#include "tests/unit/check.h"
+#include "tests/unit/fake_nccl.h"
+
+static void test_lists(void)
+{
+	static const char *const wrong[] = {
+		"", "foo", "ring:", "ring:foo", "ring:simple:ll", "tree,tree", "pat:ll",
+		"library:ll", "grouped:simple", "nvls:ll128", ",ring", "ring,", "all,ring", "RING",
+	};
+	struct fb_nccl_choice c[FB_NCCL_MOST_CHOICES];
+
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
+		if (!CHECK_INT(fb_nccl_choices(wrong[i], c, NULL), FB_EINPUT))
+			printf("\t'%s'\n", wrong[i]);
+	CHECK_INT(fb_nccl_choices("library", c, NULL), 1);
+	CHECK_STR(c[0].algorithm, "library");
+	CHECK(!fb_nccl_is_forced(&c[0]));
+	CHECK_INT(fb_nccl_choices("ring,tree:ll128,grouped", c, NULL), 3);
+	CHECK_STR(c[0].algorithm, "ring");
+	CHECK_STR(c[0].protocol, "library");
+	CHECK_STR(c[1].protocol, "ll128");
+	CHECK(fb_nccl_is_forced(&c[1]) && !fb_nccl_is_forced(&c[2]));
+	/* library, grouped, ring and tree with three protocols, five others with one. */
+	CHECK_INT(fb_nccl_choices("all", c, NULL), 13);
+}
+
+static void expect_reason(const char *item, enum fb_collective collective, int nodes,
+			  bool multicast, const char *reason)
+{
+	const struct fb_nccl_place place = {.nranks = 4, .nnodes = nodes, .multicast = multicast};
+	struct fb_nccl_choice c[FB_NCCL_MOST_CHOICES];
+	char why[192] = "";
+
+	CHECK_INT(fb_nccl_choices(item, c, NULL), 1);
+	CHECK_INT(fb_nccl_choice_can(&c[0], collective, &place, why, sizeof(why)), !*reason);
+	CHECK_STR(why, reason);
+}
+
+static void test_reasons(void)
+{
+	unsetenv("NCCL_PAT_ENABLE");
+	unsetenv("NCCL_COLLNET_ENABLE");
+	expect_reason("library", FB_ALL_TO_ALL, 1, false, "");
+	expect_reason("library", FB_BARRIER, 1, false, "NCCL has no barrier");
+	expect_reason("ring:ll", FB_REDUCE, 1, false, "");
+	expect_reason("tree", FB_ALL_REDUCE, 1, false, "");
+	expect_reason("tree", FB_ALL_GATHER, 1, false, "NCCL has no tree for all_gather");
+	expect_reason("ring", FB_ALL_TO_ALL, 1, false, "NCCL has no ring for all_to_all");
+	expect_reason("nvls", FB_ALL_REDUCE, 1, false, "multicast off");
+	expect_reason("nvls", FB_ALL_REDUCE, 1, true, "");
+	expect_reason("nvlstree", FB_ALL_REDUCE, 2, false, "multicast off");
+	expect_reason("nvlstree", FB_ALL_REDUCE, 1, true, "NCCL's nvlstree needs several nodes");
+	expect_reason("nvls", FB_BROADCAST, 1, true, "NCCL has no nvls for broadcast");
+	expect_reason("pat", FB_ALL_GATHER, 1, false,
+		      "NCCL's pat needs one rank per node, or NCCL_PAT_ENABLE=1");
+	expect_reason("pat", FB_ALL_GATHER, 4, false, "");
+	setenv("NCCL_PAT_ENABLE", "1", 1);
+	expect_reason("pat", FB_REDUCE_SCATTER, 1, false, "");
+	expect_reason("collnetchain", FB_ALL_REDUCE, 1, false,
+		      "NCCL's collnetchain needs several nodes");
+	expect_reason("collnetdirect", FB_ALL_REDUCE, 2, false,
+		      "NCCL's collnetdirect needs a plugin and NCCL_COLLNET_ENABLE=1");
+	expect_reason("grouped", FB_GATHER, 1, false, "");
+	expect_reason("grouped", FB_ALL_REDUCE, 1, false, "NCCL has a function for all_reduce");
+	expect_reason("grouped", FB_SEND_RECV, 1, false,
+		      "send_recv by NCCL is grouped anyway: algorithm library");
+}
+
+/* What the environment was comes back, set or not. */
+static void test_environment(void)
+{
+	const struct fb_nccl_choice ring = {"ring", "ll128"}, own = {"library", "library"};
+	struct fb_nccl_saved saved;
+
+	setenv("NCCL_ALGO", "Tree", 1);
+	unsetenv("NCCL_PROTO");
+	CHECK_INT(fb_nccl_force_begin(&ring, &saved), 0);
+	CHECK_STR(getenv("NCCL_ALGO"), "ring");
+	CHECK_STR(getenv("NCCL_PROTO"), "LL128");
+	fb_nccl_force_end(&saved);
+	CHECK_STR(getenv("NCCL_ALGO"), "Tree");
+	CHECK(getenv("NCCL_PROTO") == NULL);
+	CHECK_INT(fb_nccl_force_begin(&own, &saved), 0);
+	CHECK_STR(getenv("NCCL_ALGO"), "Tree");
+	fb_nccl_force_end(&saved);
+	CHECK_STR(getenv("NCCL_ALGO"), "Tree");
+	unsetenv("NCCL_ALGO");
+}
+
+#define PREFIX "host:12:34 [0] NCCL INFO "
+
+static void test_log(void)
+{
+	const struct fb_nccl_choice tree = {"tree", "simple"}, ring = {"ring", "library"};
+	const struct fb_nccl_choice own = {"library", "library"};
+	struct fb_nccl_ran ran;
+
+	fb_nccl_ran_parse("", &ran);
+	CHECK_STR(ran.algorithm, "");
+	CHECK(fb_nccl_ran_as(&ran, &tree)); /* nothing is told, nothing contradicts */
+	fb_nccl_ran_parse(PREFIX "AllReduce: 1048576 Bytes -> Algo RING proto LL128 "
+			  "channel{Lo..Hi}={0..15}\n", &ran);
+	CHECK_STR(ran.algorithm, "ring");
+	CHECK_STR(ran.protocol, "ll128");
+	CHECK_INT(ran.channels, 16);
+	CHECK(fb_nccl_ran_as(&ran, &ring) && fb_nccl_ran_as(&ran, &own));
+	CHECK(!fb_nccl_ran_as(&ran, &tree));
+	/* The last of several counts; other lines do not. */
+	fb_nccl_ran_parse(PREFIX "AllReduce: 8 Bytes -> Algo RING proto LL channel{Lo..Hi}={0..0}\n"
+			  PREFIX "AllReduce: 8 Bytes -> Algo TREE proto SIMPLE "
+			  "channel{Lo..Hi}={2..3}\n" PREFIX "something else", &ran);
+	CHECK_STR(ran.algorithm, "tree");
+	CHECK_STR(ran.protocol, "simple");
+	CHECK_INT(ran.channels, 2);
+	CHECK(fb_nccl_ran_as(&ran, &tree));
+	fb_nccl_ran_parse(PREFIX "AllReduce: 8 Bytes -> Algo COLLNET_DIRECT proto SIMPLE", &ran);
+	CHECK_STR(ran.algorithm, "collnetdirect");
+	CHECK_INT(ran.channels, 0);
+	fb_nccl_ran_parse(PREFIX "8192 Bytes -> Algo 1 proto 2 time 12.5\n", &ran);
+	CHECK_STR(ran.algorithm, "ring");
+	CHECK_STR(ran.protocol, "simple");
+	fb_nccl_ran_parse(PREFIX "AllReduce [Symmetric]: 4096 Bytes -> Kernel AllReduce_AGxLL_R "
+			  "nchannels 4 nthreads 512 nWorks 1\n", &ran);
+	CHECK_STR(ran.algorithm, "symmetric");
+	CHECK_STR(ran.kernel, "AllReduce_AGxLL_R");
+	CHECK_INT(ran.channels, 4);
+	CHECK(!fb_nccl_ran_as(&ran, &ring));
+	fb_nccl_ran_parse(PREFIX "AllGather [Copy Engine]: 64 Bytes -> cudaMemcpyBatch\n", &ran);
+	CHECK_STR(ran.algorithm, "copyengine");
+}
+
+/* The log of a library is read, removed, and not touched where it is the user's. */
+static void test_log_file(void)
+{
+	struct fb_nccl nccl;
+	struct fb_nccl_log log;
+	struct fb_nccl_ran ran;
+	char why[192], path[PATH_MAX];
+
+	if (!CHECK_INT(fb_nccl_open(&nccl, beside_program("libfake_nccl.so", path), why,
+				    sizeof(why)), 0))
+		return;
+	unsetenv("NCCL_DEBUG");
+	fb_nccl_log_begin(&log, &nccl);
+	CHECK_STR(getenv("NCCL_DEBUG_SUBSYS"), "TUNING");
+	fb_nccl_log_end(&log, &ran);
+	CHECK_STR(ran.algorithm, "ring");
+	CHECK(getenv("NCCL_DEBUG") == NULL && getenv("NCCL_DEBUG_FILE") == NULL);
+	CHECK(access(log.file, F_OK) != 0);
+	setenv("NCCL_DEBUG", "WARN", 1);
+	fb_nccl_log_begin(&log, &nccl);
+	CHECK_STR(getenv("NCCL_DEBUG"), "WARN");
+	fb_nccl_log_end(&log, &ran);
+	CHECK_STR(ran.algorithm, "");
+	CHECK_STR(getenv("NCCL_DEBUG"), "WARN");
+	unsetenv("NCCL_DEBUG");
+}
+
+int main(void)
+{
+	test_lists();
+	test_reasons();
+	test_environment();
+	test_log();
+	test_log_file();
+	return check_done("nccl_force");
+}

@@ -28,7 +28,8 @@ struct fb_settings {
 	uint64_t slots, slot_bytes, channels; /* slot_bytes, channels: 0 = the engine chooses */
 	uint64_t threads, gpu_slot_bytes, ll_line; /* GPU engines; the first two: 0 as above */
 	bool gpu_overlap;
-	const char *nccl_library, *nccl_force, *registration, *copy_direction; /* last three: lists */
+	const char *nccl_library;
+	const char *nccl_force, *registration, *copy_direction; /* lists */
 	uint64_t copy_streams; /* 0: the engine chooses */
 	int multicast;         /* enum fb_multicast */
 	/* Measurement. */

@@ -93,6 +93,7 @@ static int make(comm_t *comm, int nranks, unique_id id, int rank)
 		return 2;
 	(*comm)->nranks = nranks;
 	(*comm)->rank = rank;
+	calls.made++;
 	snprintf(calls.algorithm, sizeof(calls.algorithm), "%s", algorithm ? algorithm : "");
 	snprintf(calls.protocol, sizeof(calls.protocol), "%s", protocol ? protocol : "");
 	return 0;

@@ -357,8 +357,8 @@ int main(void)
 {
 	struct job *job = calloc(1, sizeof(*job));
 
-	if (!CHECK(job != NULL))
-		return check_done("copy_plan");
+	if (!job)
+		return 1;
 	fb_rng_seed(&job->rng, 1);
 	test_all(job);
 	test_mutants(job);

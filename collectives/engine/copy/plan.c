@@ -225,7 +225,7 @@ static void plan_streams(struct maker *m)
 	fork_or_join(m, FB_COPY_FORK, streams);
 	for (int step = 1; step < m->nranks; step++) {
 		part = own_part(m, step, &peer);
-		if (!part.count)
+		if (!part.count || streams == 0) /* there is a stream if there is a copy */
 			continue;
 		stream = stream % streams + 1;
 		await_flag(m, stream, ready_flag(peer));

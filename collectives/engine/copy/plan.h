@@ -33,7 +33,8 @@
  * first wait, all its copies before its first wait for DONE. A READY waits for nothing but the
  * call before, a copy for a READY (and, relayed, for a copy from the root), a DONE for a copy. So
  * even if the hardware ran all streams of a rank one after the other in the order of enqueueing,
- * everything would come to pass.
+ * everything would come to pass. The same goes for any order that keeps to streams, forks and
+ * joins, which is all that a graph promises.
  *
  * Rotation: in its k-th copy rank r serves r+k (push) or reads r-k (pull): at each step every
  * rank is sent to, or read from, by one other.

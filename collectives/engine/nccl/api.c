@@ -90,6 +90,12 @@ int fb_nccl_open(struct fb_nccl *nccl, const char *file, char *reason, size_t n)
 		/* ISO C has no conversion from void * to a function's address. */
 		memcpy((char *)&found + symbols[i].offset, &address, sizeof(address));
 	}
+	/* The name under which later versions keep it, when they drop the public one. */
+	if (!found.ResetDebugInit) {
+		void *address = dlsym(found.handle, "ncclResetDebugInitInternal");
+
+		memcpy(&found.ResetDebugInit, &address, sizeof(address));
+	}
 	if (found.GetVersion(&found.version) != FB_NCCL_SUCCESS) {
 		snprintf(reason, n, "%s does not tell its version", file);
 		return FB_EUNSUPPORTED;

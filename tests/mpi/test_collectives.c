@@ -29,6 +29,7 @@ static const struct fb_settings settings = {
 	.protocol = "all", .transport = "auto", .memory = "host", .datatype = "i32,f64,f16,f8e4m3",
 	.redop = "sum,max", .root = "all", .in_place = "both", .cadence = "isolated",
 	.launch = "blocking,nonblocking", .slots = 8, .timeout_s = 30, .seed = 7,
+	.nccl_force = "library", .registration = "none", .copy_direction = "push",
 };
 
 /* Errors of all ranks after a check on all of them. */

@@ -9,7 +9,7 @@ fake=$FB_TMP/fake
 export fake
 build=$fake/build/openmpi
 mkdir -p "$build/bin"
-ln -s "$PWD/$FB_BUILD/bin/study" "$build/bin/study"
+ln -s "$(realpath "$FB_BUILD")/bin/study" "$build/bin/study"
 # As the real one: everything from the program on is run, once.
 cat >"$fake/mpirun" <<'END'
 #!/bin/bash

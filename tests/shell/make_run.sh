@@ -115,7 +115,7 @@ verdict make_run_without_gnuplot
 
 echo '#error "there is no libcsv"' >"$FB_TMP/headers/csv.h"
 rm -rf build
-ONLY=barrier PATH=$tools CPPFLAGS=-I$FB_TMP/headers CFLAGS=-O0 go "$small" scripts/run
+ONLY=barrier PATH=$tools CUDA=no CPPFLAGS=-I$FB_TMP/headers CFLAGS=-O0 go "$small" scripts/run
 expect "exit code without libcsv" "$rc" 0
 expect "remarks on libcsv" "$(grep -c '^no libcsv: no table and no plots' "$FB_TMP/out")" 1
 # On a busy machine all rows may have too few samples for an interval.

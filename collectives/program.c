@@ -36,19 +36,6 @@ static void close_program(void *arg)
 	free(state);
 }
 
-/* Whether --engine names the engine; what it names wrongly is found when cases are made. */
-static bool is_wanted(const char *list, const char *name)
-{
-	char item[64];
-
-	if (!strcmp(list, "all"))
-		return true;
-	while (fb_option_next_item(&list, item, sizeof(item)) > 0)
-		if (!strcmp(item, name))
-			return true;
-	return false;
-}
-
 /* An engine that does not exist on this machine is no error: its rows say so. */
 static int open_engines(struct fb_collective_state *state)
 {
@@ -60,7 +47,7 @@ static int open_engines(struct fb_collective_state *state)
 	state->engines = calloc(n + 1, sizeof(*state->engines));
 	err = fb_world_agree(state->world, state->engines ? FB_OK : FB_ENOMEM);
 	for (size_t i = 0; i < n && !err; i++) {
-		if (!is_wanted(state->settings->engine, fb_engines[i]->name))
+		if (!fb_option_names(state->settings->engine, fb_engines[i]->name))
 			continue;
 		err = fb_engines[i]->open(&state->engines[i], state->run);
 		err = fb_world_agree(state->world, err == FB_EUNSUPPORTED ? FB_OK : err);
@@ -76,7 +63,7 @@ static int open_gpu(struct fb_collective_state *state)
 
 	for (size_t i = 0; fb_engines[i]; i++)
 		wanted |= fb_engines[i]->device &&
-			  is_wanted(state->settings->engine, fb_engines[i]->name);
+			  fb_option_names(state->settings->engine, fb_engines[i]->name);
 	if (!wanted)
 		return FB_OK;
 	err = fb_gpu_open(&state->gpu, state->world, state->no_gpu);

@@ -140,6 +140,9 @@ int fb_option_set(const struct fb_option *option, const char *text, void *values
  */
 int fb_option_next_item(const char **cursor, char *item, size_t n);
 
+/* Whether a list has the item, or is "all"; what it names wrongly is found when cases are made. */
+bool fb_option_names(const char *list, const char *item);
+
 #define FB_OPTION_END                                                                              \
 	{                                                                                          \
 		.type = FB_OPT_END                                                                 \

@@ -23,6 +23,18 @@ int fb_option_next_item(const char **cursor, char *item, size_t n)
 	return 1;
 }
 
+bool fb_option_names(const char *list, const char *item)
+{
+	char next[64];
+
+	if (!strcmp(list, "all"))
+		return true;
+	while (fb_option_next_item(&list, next, sizeof(next)) > 0)
+		if (!strcmp(next, item))
+			return true;
+	return false;
+}
+
 static int find_name(const struct fb_option *option, const char *name)
 {
 	for (int i = 0; option->names[i]; i++)

@@ -102,18 +102,6 @@ static void list_engines(const struct fb_cost *cost, const char **engines, size_
 	engines[count] = NULL;
 }
 
-static bool asks_for(const char *list, const char *name)
-{
-	char item[64];
-
-	if (!strcmp(list, "all"))
-		return true;
-	while (fb_option_next_item(&list, item, sizeof(item)) > 0)
-		if (!strcmp(item, name))
-			return true;
-	return false;
-}
-
 static int expand(struct fb_run *run, void *arg)
 {
 	struct state *state = arg;
@@ -129,7 +117,7 @@ static int expand(struct fb_run *run, void *arg)
 
 		/* A cost of an engine that is not asked for has no case, which is no mistake. */
 		if (state->adding > state->program->costs &&
-		    !asks_for(state->context.settings->engine, state->adding->engine))
+		    !fb_option_names(state->context.settings->engine, state->adding->engine))
 			continue;
 		err = fb_axes_expand(run, &base, &choices, adjust, state);
 	}

@@ -276,8 +276,19 @@ static void test_items(void)
 	CHECK_INT(fb_option_next_item(&cursor, item, sizeof(item)), FB_EINPUT);
 }
 
+static void test_names(void)
+{
+	CHECK(fb_option_names("all", "tcp"));
+	CHECK(fb_option_names("shm,tcp", "tcp"));
+	CHECK(fb_option_names("tcp", "tcp"));
+	CHECK(!fb_option_names("shm+tcp", "tcp"));
+	CHECK(!fb_option_names("shm", "tcp"));
+	CHECK(!fb_option_names("tcp2,", "tcp"));
+}
+
 int main(void)
 {
+	test_names();
 	static struct values v;
 	static struct own o;
 	const struct fb_option_chain second = {own, &o, NULL};

@@ -131,12 +131,6 @@ FB_DEVICE void fb_post(uint64_t address, uint64_t value)
 	asm volatile("st.relaxed.sys.global.u64 [%0], %1;" ::"l"(address), "l"(value) : "memory");
 }
 
-/* The same where only reads have to come before, of values that have been used already. */
-FB_DEVICE void fb_post_read(uint64_t address, uint64_t value)
-{
-	asm volatile("st.relaxed.sys.global.u64 [%0], %1;" ::"l"(address), "l"(value) : "memory");
-}
-
 /* --- data ------------------------------------------------------------------------------------ */
 
 FB_DEVICE struct fb_words4 fb_load16(uint64_t address)

@@ -217,8 +217,8 @@ static bool suit_device(const struct fb_collective_state *state, struct fb_case 
 	} keys[] = {
 		{"channels", s->channels, 0}, {"copy_streams", s->copy_streams, 0},
 		{"ll_line", s->ll_line, 16},
-		{"overlap", s->gpu_overlap, 0},
-		{"slot_bytes", s->gpu_slot_bytes, 0}, {"slots", s->slots, 8},
+		{"no_overlap", s->no_gpu_overlap, 0},
+		{"slot_bytes", s->slot_bytes, 0}, {"slots", s->slots, 8},
 		{"threads", s->threads, 0},
 	};
 

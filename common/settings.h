@@ -26,8 +26,8 @@ struct fb_settings {
 	const char *bytes, *engine, *algorithm, *protocol, *transport, *memory, *datatype, *redop;
 	const char *root, *in_place, *cadence, *launch;
 	uint64_t slots, slot_bytes, channels; /* slot_bytes, channels: 0 = the engine chooses */
-	uint64_t threads, gpu_slot_bytes, ll_line; /* GPU engines; the first two: 0 as above */
-	bool gpu_overlap;
+	uint64_t threads, ll_line; /* GPU engines; threads: 0 as above */
+	bool no_gpu_overlap;
 	const char *nccl_library;
 	const char *nccl_force, *registration, *copy_direction; /* lists */
 	uint64_t copy_streams; /* 0: the engine chooses */

@@ -194,7 +194,11 @@ FB_DEVICE bool fb_is_reached(uint64_t seen, uint64_t wanted)
 	return (int64_t)(seen - wanted) >= 0 || (emu.blind & EMU_BLIND_COUNTERS);
 }
 
-FB_DEVICE void fb_begin_call(void)
+FB_DEVICE void fb_let_next(void)
+{
+}
+
+FB_DEVICE void fb_await_last(void)
 {
 }
 
@@ -271,14 +275,14 @@ FB_DEVICE void fb_store_line(uint64_t address, struct fb_words4 v, bool by_word)
 }
 
 /* 8 threads' parts of a line are loaded, and stored, as one: the flag is first, and last. */
-FB_DEVICE struct fb_words4 fb_load_part(uint64_t address, uint32_t lane)
+FB_DEVICE struct fb_words4 fb_load_part(uint64_t address, uint32_t lane, bool active)
 {
-	struct fb_words4 v;
+	struct fb_words4 v = {{0, 0, 0, 0}};
 
-	if (lane == FB_WARP - 1)
+	if (active && lane == FB_WARP - 1)
 		memcpy(v.w, emu_at(address), 16);
 	emu_sync_warp();
-	if (lane != FB_WARP - 1)
+	if (active && lane != FB_WARP - 1)
 		memcpy(v.w, emu_at(address), 16);
 	return v;
 }

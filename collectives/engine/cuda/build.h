@@ -74,11 +74,14 @@ struct fb_gpu_wishes {
 	int channels, threads;
 };
 
-/* How many channels and threads, before plans are made: `multiple` as fb_algorithm.channels. */
+/*
+ * How many channels and threads, before plans are made: `multiple` as fb_algorithm.channels,
+ * `most`: multiprocessors there are for each lane.
+ */
 int fb_gpu_choose_channels(const struct fb_gpu_wishes *wishes, enum fb_gpu_protocol protocol,
-			   bool direct, int multiple, uint64_t bytes, int sms);
+			   int multiple, uint64_t bytes, int most);
 int fb_gpu_choose_threads(const struct fb_gpu_wishes *wishes, enum fb_gpu_protocol protocol,
-			  bool direct, uint64_t channel_bytes);
+			  uint64_t channel_bytes);
 
 /*
  * Slices, slots and their size, from the maximum of all ranks' facts. Reads the collective,

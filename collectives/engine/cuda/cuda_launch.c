@@ -160,7 +160,7 @@ int fb_cuda_enqueue(void *request, void *stream)
 	const cudaLaunchConfig_t config = {
 		.gridDim = {r->blocks, 1, 1}, .blockDim = {r->threads, 1, 1},
 		.stream = stream, .attrs = &overlap,
-		.numAttrs = r->engine->settings->gpu_overlap && r->engine->gpu.major >= 9,
+		.numAttrs = !r->engine->settings->no_gpu_overlap && r->engine->gpu.major >= 9,
 	};
 
 	return FB_CUDA(cudaLaunchKernelExC(&config, r->kernel, args));

@@ -41,16 +41,34 @@ static uint64_t operation_bytes(const struct cuda_request *r)
 	return (uint64_t)most * op->count * fb_datatype_size(op->datatype);
 }
 
-/* Wishes, and the number of channels that follows from them. */
-static void choose(struct cuda_request *r, const struct fb_case *c)
+/* Most lanes that any rank's plan has, as far as the first channel shows. Collective. */
+static int find_lanes(struct cuda_request *r, int channels, int *lanes)
+{
+	const struct fb_build_options options = {
+		.slots = (int)r->engine->settings->slots, .direct_with = r->direct ? always : NULL};
+	struct fb_shape shape = fb_cuda_shape(r->engine, r->op, r->stages, 0, channels);
+	struct fb_plan *plan = NULL;
+	int err = fb_plan_build(r->algorithm, &shape, r->engine->world->rank, &options, &plan);
+
+	err = fb_world_agree(r->engine->world, err);
+	*lanes = plan ? plan->nlanes : 1;
+	fb_plan_free(plan);
+	if (!err)
+		MPI_Allreduce(MPI_IN_PLACE, lanes, 1, MPI_INT, MPI_MAX, r->engine->world->comm);
+	return err;
+}
+
+/* Wishes, and the number of channels that follows from them. Collective. */
+static int choose(struct cuda_request *r, const struct fb_case *c)
 {
 	const struct fb_settings *s = r->engine->settings;
 	uint64_t bytes = operation_bytes(r);
 	int multiple = r->algorithm->channels ? r->algorithm->channels : 1;
+	int lanes = 1, err;
 	bool alone;
 
 	r->wishes = (struct fb_gpu_wishes){
-		.slots = (uint32_t)s->slots, .slot_bytes = (uint32_t)s->gpu_slot_bytes,
+		.slots = (uint32_t)s->slots, .slot_bytes = (uint32_t)s->slot_bytes,
 		.ll_line = (uint32_t)s->ll_line, .channels = (int)s->channels,
 		.threads = (int)s->threads,
 	};
@@ -65,15 +83,19 @@ static void choose(struct cuda_request *r, const struct fb_case *c)
 		r->wishes.slot_bytes = FUSED_BYTES + FB_GPU_LINE;
 	}
 	r->shape.nranks = r->engine->world->nranks;
-	r->shape.nchannels = fb_gpu_choose_channels(&r->wishes, r->shape.protocol, r->direct,
-						    multiple, bytes, r->engine->gpu.sms);
+	err = find_lanes(r, multiple, &lanes);
+	if (err)
+		return err;
+	r->shape.nchannels = fb_gpu_choose_channels(&r->wishes, r->shape.protocol, multiple, bytes,
+						    r->engine->gpu.sms / lanes);
 	r->shape.geometry = (struct fb_geometry){
 		.collective = r->op->collective, .nranks = r->shape.nranks,
 		.counts = r->op->counts, .count = r->op->count,
 		.element_bytes = fb_datatype_size(r->op->datatype),
 	};
-	r->threads = (unsigned)fb_gpu_choose_threads(&r->wishes, r->shape.protocol, r->direct,
+	r->threads = (unsigned)fb_gpu_choose_threads(&r->wishes, r->shape.protocol,
 						     bytes / (uint64_t)r->shape.nchannels);
+	return FB_OK;
 }
 
 static int build_plans(struct cuda_request *r)
@@ -173,8 +195,9 @@ int fb_cuda_setup(struct cuda_request *r, const struct fb_case *c)
 	int err;
 
 	r->algorithm = fb_algorithm_of_text(r->op->collective, c->algorithm, &r->stages);
-	choose(r, c);
-	err = fb_world_agree(w, build_plans(r));
+	err = choose(r, c);
+	if (!err)
+		err = fb_world_agree(w, build_plans(r));
 	if (!err)
 		err = open_memory(r, c);
 	if (!err)

@@ -73,13 +73,21 @@ FB_DEVICE bool fb_is_reached(uint64_t seen, uint64_t wanted)
 }
 
 /*
- * With overlapping launches: lets the next call's kernel take its place, and waits until the one
- * before has ended and all it wrote is visible. Without, both do nothing.
+ * With overlapping launches: fb_let_next() lets the next call's kernel take its place as soon as
+ * all blocks of this one are there, fb_await_last() waits until the kernel before has ended and
+ * all it wrote is visible. Before it only what no kernel writes may be read. Without overlap both
+ * do nothing.
  */
-FB_DEVICE void fb_begin_call(void)
+FB_DEVICE void fb_let_next(void)
 {
 #if __CUDA_ARCH__ >= 900
 	asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+#endif
+}
+
+FB_DEVICE void fb_await_last(void)
+{
+#if __CUDA_ARCH__ >= 900
 	asm volatile("griddepcontrol.wait;" ::: "memory");
 #endif
 }
@@ -230,12 +238,18 @@ FB_DEVICE void fb_store_line(uint64_t address, struct fb_words4 v, bool by_word)
 
 /*
  * 16 of the 128 bytes of a line that 8 threads of a warp, side by side, load or store by one
- * instruction of the warp; the last thread's upper half is the flag. See docs/gpu-engine.md.
+ * instruction of the warp; the last thread's upper half is the flag. `lane` is the thread's place
+ * among the 8. All threads of the warp come here; not active: nothing is touched. See
+ * docs/gpu-engine.md.
  */
-FB_DEVICE struct fb_words4 fb_load_part(uint64_t address, uint32_t lane)
+FB_DEVICE struct fb_words4 fb_load_part(uint64_t address, uint32_t lane, bool active)
 {
+	struct fb_words4 v = {{0, 0, 0, 0}};
+
 	(void)lane;
-	return fb_load16(address);
+	if (active)
+		v = fb_load16(address);
+	return v;
 }
 
 FB_DEVICE void fb_store_part(uint64_t address, struct fb_words4 v, uint32_t lane, bool active)

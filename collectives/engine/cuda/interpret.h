@@ -118,16 +118,18 @@ FB_DEVICE void NAME(interpret)(const struct fb_gpu_launch *l, uint32_t protocol,
 	struct fb_gpu_block block;
 	uint32_t window = 0, at = 0;
 
-	fb_begin_call();
-	epoch = fb_load_private(own);
+	/* Records are never written while there are calls. */
+	fb_let_next();
 	if (l->blocks)
 		block = ((const struct fb_gpu_block *)(uintptr_t)l->blocks)[fb_block()];
 	else
 		block = l->inline_blocks[fb_block()];
-	if (l->times && fb_thread() == 0 && fb_block() == 0)
-		fb_store_private(l->times + (epoch & (FB_GPU_TIMES - 1)) * 8, fb_device_time());
 	NAME(fill_window)(l, &block, window, shared);
 	fb_sync_block();
+	fb_await_last();
+	epoch = fb_load_private(own);
+	if (l->times && fb_thread() == 0 && fb_block() == 0)
+		fb_store_private(l->times + (epoch & (FB_GPU_TIMES - 1)) * 8, fb_device_time());
 	for (uint32_t i = 0; i < block.nrecords; i++) {
 		const struct fb_gpu_record *r = (const struct fb_gpu_record *)(shared + at);
 		uint32_t flags = r->flags, size = r->size;
@@ -200,7 +202,8 @@ FB_DEVICE void NAME(one_shot)(const struct fb_gpu_one_shot *o)
 	bool aligned = o->flags & FB_GPU_ALIGNED;
 	uint32_t flag;
 
-	fb_begin_call();
+	fb_let_next();
+	fb_await_last();
 	epoch = fb_load_private(mine);
 	offset = (epoch & 1) * (uint64_t)o->stride;
 	flag = (uint32_t)epoch + 1;

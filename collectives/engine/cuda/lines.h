@@ -16,6 +16,9 @@ FB_DEVICE uint64_t NAME(load_half)(uint64_t address, uint64_t left, bool aligned
 
 	if (aligned && left >= 8)
 		return fb_load8(address);
+	/* Small counts end in, or consist of, one element of 4 bytes. */
+	if (aligned && left == 4)
+		return fb_load4(address);
 	for (uint32_t i = 0; i < 8 && i < left; i++)
 		value |= (uint64_t)fb_load1(address + i) << (8 * i);
 	return value;
@@ -25,6 +28,10 @@ FB_DEVICE void NAME(store_half)(uint64_t address, uint64_t value, uint64_t left,
 {
 	if (aligned && left >= 8) {
 		fb_store8(address, value);
+		return;
+	}
+	if (aligned && left == 4) {
+		fb_store4(address, (uint32_t)value);
 		return;
 	}
 	for (uint32_t i = 0; i < 8 && i < left; i++)
@@ -132,7 +139,23 @@ FB_DEVICE void NAME(ll_move)(const struct fb_gpu_record *r, const struct fb_gpu_
 
 /* --- ll128 ----------------------------------------------------------------------------------- */
 
-enum { NAME(GROUP) = 8, NAME(LINE_DATA) = 120 };
+enum {
+	NAME(GROUP) = 8,
+	NAME(LINE_DATA) = 120,
+	NAME(LINES) = 4, /* of one source that a thread has under way */
+};
+
+/* What a thread works on: lines first + u * groups, of which it has 16 bytes each. */
+struct NAME(lines) {
+	uint64_t first, lines, groups;
+	uint32_t lane; /* in its group */
+	bool aligned;
+};
+
+FB_DEVICE bool NAME(is_line)(const struct NAME(lines) *l, int u)
+{
+	return l->first + (uint64_t)u * l->groups < l->lines;
+}
 
 /* This thread's 16 (the last of a group: 8) bytes of own memory; `left` may be 0. */
 FB_DEVICE void NAME(load_own)(uint64_t address, uint64_t left, bool last, bool aligned,
@@ -142,72 +165,135 @@ FB_DEVICE void NAME(load_own)(uint64_t address, uint64_t left, bool last, bool a
 	to->halves[1] = last || left <= 8 ? 0 : NAME(load_half)(address + 8, left - 8, aligned);
 }
 
-/* Waits until the whole line has the flag; all threads of the warp take part. */
-FB_DEVICE void NAME(await_part)(uint64_t address, uint64_t flag, bool active, uint32_t lane,
-				union NAME(pack) *to)
+/* Bytes of the message that are this thread's, from byte *at on. */
+FB_DEVICE uint64_t NAME(share_of_line)(const struct NAME(lines) *l, int u, uint64_t bytes,
+				       uint64_t *at)
 {
-	bool missing;
+	uint64_t left;
 
-	do {
-		if (active)
-			to->words = fb_load_part(address, lane);
-		missing = active && lane == NAME(GROUP) - 1 && !fb_is_flag(to->halves[1], flag);
-		missing = fb_any(missing);
-		if (missing)
+	*at = (l->first + (uint64_t)u * l->groups) * NAME(LINE_DATA) + l->lane * 16;
+	left = *at < bytes ? bytes - *at : 0;
+	return l->lane == NAME(GROUP) - 1 && left > 8 ? 8 : left;
+}
+
+FB_DEVICE uint64_t NAME(part_address)(const struct NAME(lines) *l, int u,
+				      const struct fb_gpu_end *e, uint64_t epoch)
+{
+	return NAME(end_address)(e, epoch) + (l->first + (uint64_t)u * l->groups) * 128 +
+	       l->lane * 16;
+}
+
+/* Looks at the lines of a source, be they there or not. */
+FB_DEVICE void NAME(look)(const struct NAME(lines) *l, const struct fb_gpu_end *e, uint64_t epoch,
+			  uint64_t bytes, union NAME(pack) *to)
+{
+	FB_UNROLL
+	for (int u = 0; u < NAME(LINES); u++) {
+		uint64_t at, left = NAME(share_of_line)(l, u, bytes, &at);
+
+		if (e->is_slot)
+			to[u].words = fb_load_part(NAME(part_address)(l, u, e, epoch), l->lane,
+						   NAME(is_line)(l, u));
+		else if (NAME(is_line)(l, u))
+			NAME(load_own)(e->address + at, left, l->lane == NAME(GROUP) - 1,
+				       l->aligned, &to[u]);
+	}
+}
+
+/* Looks again until all lines have the flag; all threads of the warp take part. */
+FB_DEVICE void NAME(settle)(const struct NAME(lines) *l, const struct fb_gpu_end *e,
+			    uint64_t epoch, union NAME(pack) *to)
+{
+	uint64_t flag = NAME(end_number)(e, epoch) + 1;
+
+	if (!e->is_slot)
+		return;
+	FB_UNROLL
+	for (int u = 0; u < NAME(LINES); u++) {
+		bool is = NAME(is_line)(l, u) && l->lane == NAME(GROUP) - 1;
+
+		while (fb_any(is && !fb_is_flag(to[u].halves[1], flag))) {
 			fb_again();
-	} while (missing);
+			to[u].words = fb_load_part(NAME(part_address)(l, u, e, epoch), l->lane,
+						   NAME(is_line)(l, u));
+		}
+	}
+}
+
+FB_DEVICE void NAME(put_lines)(const struct NAME(lines) *l, const struct fb_gpu_end *e,
+			       uint64_t epoch, uint64_t bytes, union NAME(pack) *a)
+{
+	bool last = l->lane == NAME(GROUP) - 1;
+
+	FB_UNROLL
+	for (int u = 0; u < NAME(LINES); u++) {
+		uint64_t at, left = NAME(share_of_line)(l, u, bytes, &at);
+
+		if (e->is_slot) {
+			if (last)
+				a[u].halves[1] = NAME(end_number)(e, epoch) + 1;
+			fb_store_part(NAME(part_address)(l, u, e, epoch), a[u].words, l->lane,
+				      NAME(is_line)(l, u));
+		} else if (NAME(is_line)(l, u)) {
+			NAME(store_half)(e->address + at, a[u].halves[0], left, l->aligned);
+			if (!last && left > 8)
+				NAME(store_half)(e->address + at + 8, a[u].halves[1], left - 8,
+						 l->aligned);
+		}
+	}
+}
+
+/* Reduces the sources, two of which are under way at a time. */
+FB_DEVICE void NAME(gather_lines)(const struct NAME(lines) *l, const struct fb_gpu_record *r,
+				  const struct fb_gpu_end *ends, uint64_t epoch, uint32_t op,
+				  union NAME(pack) *a)
+{
+	union NAME(pack) b[NAME(LINES)];
+
+	if (!r->nsrc)
+		return;
+	NAME(look)(l, ends, epoch, r->bytes, a);
+	for (int s = 1; s < r->nsrc; s++) {
+		NAME(look)(l, ends + s, epoch, r->bytes, b);
+		if (s == 1)
+			NAME(settle)(l, ends, epoch, a);
+		NAME(settle)(l, ends + s, epoch, b);
+		FB_UNROLL
+		for (int u = 0; u < NAME(LINES); u++)
+			NAME(combine)(op, &a[u], &b[u]);
+	}
+	if (r->nsrc == 1)
+		NAME(settle)(l, ends, epoch, a);
 }
 
 FB_DEVICE void NAME(ll128_move)(const struct fb_gpu_record *r, const struct fb_gpu_end *ends,
 				uint64_t epoch, uint32_t op, uint32_t nranks)
 {
-	uint32_t lane = fb_thread() % NAME(GROUP), groups = fb_threads() / NAME(GROUP);
-	uint64_t lines = r->bytes ? (r->bytes + NAME(LINE_DATA) - 1) / NAME(LINE_DATA) : 1;
-	uint64_t first = fb_thread() / FB_WARP * (FB_WARP / NAME(GROUP));
-	bool last = lane == NAME(GROUP) - 1, aligned = r->flags & FB_GPU_ALIGNED;
+	struct NAME(lines) l = {
+		.lines = r->bytes ? (r->bytes + NAME(LINE_DATA) - 1) / NAME(LINE_DATA) : 1,
+		.groups = fb_threads() / NAME(GROUP),
+		.lane = fb_thread() % NAME(GROUP),
+		.aligned = (r->flags & FB_GPU_ALIGNED) != 0,
+	};
+	/* The warp's threads stay together: `begin` is the line of its first group. */
+	uint64_t begin = fb_thread() / FB_WARP * (FB_WARP / NAME(GROUP));
 
 	if (!r->ndst && !r->nsrc)
 		return;
-	/* The warp's threads stay together: `first` is the line of its first group. */
-	for (; first < lines; first += groups) {
-		uint64_t i = first + fb_thread() % FB_WARP / NAME(GROUP);
-		uint64_t at = i * NAME(LINE_DATA) + lane * 16;
-		uint64_t left = at < r->bytes ? r->bytes - at : 0;
-		bool active = i < lines;
-		union NAME(pack) a, b;
+	for (; begin < l.lines; begin += NAME(LINES) * l.groups) {
+		union NAME(pack) a[NAME(LINES)];
 
-		left = last && left > 8 ? 8 : left;
-		a.halves[0] = a.halves[1] = 0;
-		b = a;
-		for (int s = 0; s < r->nsrc; s++) {
-			const struct fb_gpu_end *e = ends + s;
-
-			if (e->is_slot)
-				NAME(await_part)(NAME(end_address)(e, epoch) + i * 128 + lane * 16,
-						 NAME(end_number)(e, epoch) + 1, active, lane, &b);
-			else if (active)
-				NAME(load_own)(e->address + at, left, last, aligned, &b);
-			if (s == 0)
-				a = b;
-			else
-				NAME(combine)(op, &a, &b);
+		l.first = begin + fb_thread() % FB_WARP / NAME(GROUP);
+		FB_UNROLL
+		for (int u = 0; u < NAME(LINES); u++)
+			a[u].halves[0] = a[u].halves[1] = 0;
+		NAME(gather_lines)(&l, r, ends, epoch, op, a);
+		if (r->flags & FB_GPU_FINISH) {
+			FB_UNROLL
+			for (int u = 0; u < NAME(LINES); u++)
+				NAME(finish)(&a[u], nranks);
 		}
-		if (r->flags & FB_GPU_FINISH)
-			NAME(finish)(&a, nranks);
-		for (int d = r->nsrc; d < r->nsrc + r->ndst; d++) {
-			const struct fb_gpu_end *e = ends + d;
-
-			if (e->is_slot) {
-				if (last)
-					a.halves[1] = NAME(end_number)(e, epoch) + 1;
-				fb_store_part(NAME(end_address)(e, epoch) + i * 128 + lane * 16,
-					      a.words, lane, active);
-			} else if (active) {
-				NAME(store_half)(e->address + at, a.halves[0], left, aligned);
-				if (!last && left > 8)
-					NAME(store_half)(e->address + at + 8, a.halves[1], left - 8,
-							 aligned);
-			}
-		}
+		for (int d = r->nsrc; d < r->nsrc + r->ndst; d++)
+			NAME(put_lines)(&l, ends + d, epoch, r->bytes, a);
 	}
 }

@@ -9,11 +9,9 @@
 #include "common/error.h"
 
 enum {
-	MOST_CHANNELS = 32,
-	BULK_CHANNEL = 64 << 10,  /* bytes that are worth a block more */
 	BULK_SLOT = 512 << 10,    /* a counter costs about a microsecond: far less than this */
 	DIRECT_SLICE = 512 << 10, /* a forwarded piece */
-	LEAST_SLICE = 16 << 10,
+	LEAST_SLICE = 64 << 10,
 	LL_SLOT = 64 << 10,
 	STAGES = 4,               /* pieces that forwarding plans are cut into, if large enough */
 	MOST_SLICES = 4096,
@@ -31,26 +29,45 @@ bool fb_gpu_all_depend(enum fb_collective collective)
 	       collective == FB_ALL_TO_ALL_V || collective == FB_BARRIER;
 }
 
+/*
+ * Bytes are worth a block more in this measure: the first blocks soon, to have more accesses
+ * under way, the last ones only where they hide what waiting and posting cost.
+ */
+static uint64_t bulk_channels(uint64_t bytes)
+{
+	static const struct {
+		uint64_t each, most;
+	} steps[] = {{16 << 10, 32}, {32 << 10, 64}, {64 << 10, UINT64_MAX}};
+	uint64_t n = 1;
+
+	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
+		uint64_t here = (bytes + steps[i].each - 1) / steps[i].each;
+
+		here = here < steps[i].most ? here : steps[i].most;
+		n = here > n ? here : n;
+	}
+	return n;
+}
+
 int fb_gpu_choose_channels(const struct fb_gpu_wishes *wishes, enum fb_gpu_protocol protocol,
-			   bool direct, int multiple, uint64_t bytes, int sms)
+			   int multiple, uint64_t bytes, int most)
 {
 	/* Data of one pass of a block's threads in the line protocols. */
-	uint64_t each = protocol == FB_GPU_SIMPLE   ? BULK_CHANNEL
-			: protocol == FB_GPU_LL128 ? LL128_THREADS / 8 * 120
-						   : LL_THREADS * 8;
-	uint64_t most = MOST_CHANNELS, n;
+	uint64_t each = protocol == FB_GPU_LL128 ? LL128_THREADS / 8 * 120 : LL_THREADS * 8;
+	uint64_t n = (bytes + each - 1) / each, limit = (uint64_t)(most / multiple * multiple);
 
-	(void)direct;
-	/* Every lane of every channel needs a multiprocessor of its own. */
-	most = most * FB_MAX_LANES > (uint64_t)sms ? (uint64_t)sms / FB_MAX_LANES : most;
-	most = most ? most : 1;
-	n = wishes->channels ? (uint64_t)wishes->channels : (bytes + each - 1) / each;
-	n = n < 1 ? 1 : n > most && !wishes->channels ? most : n;
-	return (int)((n + (uint64_t)multiple - 1) / (uint64_t)multiple * (uint64_t)multiple);
+	if (wishes->channels)
+		n = (uint64_t)wishes->channels;
+	else if (protocol == FB_GPU_SIMPLE)
+		n = bulk_channels(bytes);
+	n = (n + (uint64_t)multiple - 1) / (uint64_t)multiple * (uint64_t)multiple;
+	if (!wishes->channels && n > limit)
+		n = limit;
+	return n < (uint64_t)multiple ? multiple : (int)n;
 }
 
 int fb_gpu_choose_threads(const struct fb_gpu_wishes *wishes, enum fb_gpu_protocol protocol,
-			  bool direct, uint64_t channel_bytes)
+			  uint64_t channel_bytes)
 {
 	uint64_t most = protocol == FB_GPU_SIMPLE ? BULK_THREADS
 			: protocol == FB_GPU_LL128 ? LL128_THREADS
@@ -59,7 +76,6 @@ int fb_gpu_choose_threads(const struct fb_gpu_wishes *wishes, enum fb_gpu_protoc
 	uint64_t each = protocol == FB_GPU_SIMPLE ? 16 : protocol == FB_GPU_LL128 ? 15 : 8;
 	uint64_t n = (channel_bytes / each + 31) / 32 * 32;
 
-	(void)direct;
 	if (wishes->threads)
 		return wishes->threads;
 	return (int)(n < LEAST_THREADS ? LEAST_THREADS : n > most ? most : n);

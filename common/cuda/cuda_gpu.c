@@ -7,6 +7,7 @@
 #include "common/cuda/cuda_driver.h"
 #include "common/cuda/cuda_error.h"
 #include "common/cuda/cuda_nvml.h"
+#include "common/cuda/cuda_segment.h"
 
 /* What ranks tell each other: -1 of `local` and nothing else where there is no device. */
 struct card {
@@ -71,7 +72,7 @@ static int describe(struct fb_gpu *gpu, struct card *card)
 			gpu->device);
 #if CUDART_VERSION >= 12040
 		card->fabric = exports(&driver, CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_FABRIC_SUPPORTED,
-				       gpu->device);
+				       gpu->device) && fb_vmm_has_fabric(gpu, &driver);
 #endif
 	}
 	memcpy(card->bus_id, gpu->bus_id, sizeof(card->bus_id));

@@ -3,6 +3,7 @@
 #ifndef FB_COMMON_CUDA_CUDA_SEGMENT_H
 #define FB_COMMON_CUDA_CUDA_SEGMENT_H
 
+#include "common/cuda/cuda_driver.h"
 #include "common/cuda/gpu_segment.h"
 
 /* Parts are multiples of this, which is the granularity of cuMemCreate on all GPUs so far. */
@@ -15,6 +16,9 @@
 int fb_ipc_open(struct fb_segment *s, const struct fb_gpu *gpu);
 int fb_vmm_open_posix(struct fb_segment *s, const struct fb_gpu *gpu);
 int fb_vmm_open_fabric(struct fb_segment *s, const struct fb_gpu *gpu);
+
+/* Local: whether this process can make fabric handles, by making one. Needs gpu->device only. */
+bool fb_vmm_has_fabric(const struct fb_gpu *gpu, const struct fb_cuda_driver *driver);
 
 /* fb_memory_ops on the current device's memory (cuda_data.c). */
 int fb_device_set(void *to, int byte, size_t bytes);

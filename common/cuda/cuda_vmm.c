@@ -160,6 +160,21 @@ release:
 }
 
 #if CUDART_VERSION >= 12040
+/* A GPU that has fabric handles may still not be allowed any: that needs the machine's IMEX. */
+bool fb_vmm_has_fabric(const struct fb_gpu *gpu, const struct fb_cuda_driver *driver)
+{
+	const CUmemAllocationProp prop = properties(gpu, CU_MEM_HANDLE_TYPE_FABRIC);
+	CUmemGenericAllocationHandle handle;
+	CUmemFabricHandle exported;
+	bool has;
+
+	if (driver->MemCreate(&handle, FB_GPU_PAGE, &prop, 0) != CUDA_SUCCESS)
+		return false;
+	has = driver->MemExportToShareableHandle(&exported, handle, CU_MEM_HANDLE_TYPE_FABRIC,
+						 0) == CUDA_SUCCESS;
+	return driver->MemRelease(handle) == CUDA_SUCCESS && has;
+}
+
 int fb_vmm_open_fabric(struct fb_segment *s, const struct fb_gpu *gpu)
 {
 	const CUmemAllocationHandleType type = CU_MEM_HANDLE_TYPE_FABRIC;
@@ -188,6 +203,13 @@ release:
 	return fb_world_agree(w, err);
 }
 #else
+bool fb_vmm_has_fabric(const struct fb_gpu *gpu, const struct fb_cuda_driver *driver)
+{
+	(void)gpu;
+	(void)driver;
+	return false;
+}
+
 int fb_vmm_open_fabric(struct fb_segment *s, const struct fb_gpu *gpu)
 {
 	(void)s;

@@ -13,28 +13,30 @@ enum { NAME(AT_ONCE) = 4 }; /* sources under way */
 FB_DEVICE uint64_t NAME(load_half)(uint64_t address, uint64_t left, bool aligned)
 {
 	uint64_t value = 0;
+	uint32_t i = 0;
 
 	if (aligned && left >= 8)
 		return fb_load8(address);
-	/* Small counts end in, or consist of, one element of 4 bytes. */
-	if (aligned && left == 4)
-		return fb_load4(address);
-	for (uint32_t i = 0; i < 8 && i < left; i++)
+	if (!(address & 3))
+		for (; i < 8 && i + 4 <= left; i += 4)
+			value |= (uint64_t)fb_load4(address + i) << (8 * i);
+	for (; i < 8 && i < left; i++)
 		value |= (uint64_t)fb_load1(address + i) << (8 * i);
 	return value;
 }
 
 FB_DEVICE void NAME(store_half)(uint64_t address, uint64_t value, uint64_t left, bool aligned)
 {
+	uint32_t i = 0;
+
 	if (aligned && left >= 8) {
 		fb_store8(address, value);
 		return;
 	}
-	if (aligned && left == 4) {
-		fb_store4(address, (uint32_t)value);
-		return;
-	}
-	for (uint32_t i = 0; i < 8 && i < left; i++)
+	if (!(address & 3))
+		for (; i < 8 && i + 4 <= left; i += 4)
+			fb_store4(address + i, (uint32_t)(value >> (8 * i)));
+	for (; i < 8 && i < left; i++)
 		fb_store1(address + i, (uint8_t)(value >> (8 * i)));
 }
 
@@ -152,6 +154,8 @@ struct NAME(lines) {
 	bool aligned;
 };
 
+/* The functions below have `n`, the lines under way, as a constant: 1 or LINES. */
+
 FB_DEVICE bool NAME(is_line)(const struct NAME(lines) *l, int u)
 {
 	return l->first + (uint64_t)u * l->groups < l->lines;
@@ -185,10 +189,10 @@ FB_DEVICE uint64_t NAME(part_address)(const struct NAME(lines) *l, int u,
 
 /* Looks at the lines of a source, be they there or not. */
 FB_DEVICE void NAME(look)(const struct NAME(lines) *l, const struct fb_gpu_end *e, uint64_t epoch,
-			  uint64_t bytes, union NAME(pack) *to)
+			  uint64_t bytes, union NAME(pack) *to, int n)
 {
 	FB_UNROLL
-	for (int u = 0; u < NAME(LINES); u++) {
+	for (int u = 0; u < n; u++) {
 		uint64_t at, left = NAME(share_of_line)(l, u, bytes, &at);
 
 		if (e->is_slot)
@@ -202,14 +206,14 @@ FB_DEVICE void NAME(look)(const struct NAME(lines) *l, const struct fb_gpu_end *
 
 /* Looks again until all lines have the flag; all threads of the warp take part. */
 FB_DEVICE void NAME(settle)(const struct NAME(lines) *l, const struct fb_gpu_end *e,
-			    uint64_t epoch, union NAME(pack) *to)
+			    uint64_t epoch, union NAME(pack) *to, int n)
 {
 	uint64_t flag = NAME(end_number)(e, epoch) + 1;
 
 	if (!e->is_slot)
 		return;
 	FB_UNROLL
-	for (int u = 0; u < NAME(LINES); u++) {
+	for (int u = 0; u < n; u++) {
 		bool is = NAME(is_line)(l, u) && l->lane == NAME(GROUP) - 1;
 
 		while (fb_any(is && !fb_is_flag(to[u].halves[1], flag))) {
@@ -221,12 +225,12 @@ FB_DEVICE void NAME(settle)(const struct NAME(lines) *l, const struct fb_gpu_end
 }
 
 FB_DEVICE void NAME(put_lines)(const struct NAME(lines) *l, const struct fb_gpu_end *e,
-			       uint64_t epoch, uint64_t bytes, union NAME(pack) *a)
+			       uint64_t epoch, uint64_t bytes, union NAME(pack) *a, int n)
 {
 	bool last = l->lane == NAME(GROUP) - 1;
 
 	FB_UNROLL
-	for (int u = 0; u < NAME(LINES); u++) {
+	for (int u = 0; u < n; u++) {
 		uint64_t at, left = NAME(share_of_line)(l, u, bytes, &at);
 
 		if (e->is_slot) {
@@ -246,24 +250,44 @@ FB_DEVICE void NAME(put_lines)(const struct NAME(lines) *l, const struct fb_gpu_
 /* Reduces the sources, two of which are under way at a time. */
 FB_DEVICE void NAME(gather_lines)(const struct NAME(lines) *l, const struct fb_gpu_record *r,
 				  const struct fb_gpu_end *ends, uint64_t epoch, uint32_t op,
-				  union NAME(pack) *a)
+				  union NAME(pack) *a, int n)
 {
 	union NAME(pack) b[NAME(LINES)];
 
 	if (!r->nsrc)
 		return;
-	NAME(look)(l, ends, epoch, r->bytes, a);
+	NAME(look)(l, ends, epoch, r->bytes, a, n);
 	for (int s = 1; s < r->nsrc; s++) {
-		NAME(look)(l, ends + s, epoch, r->bytes, b);
+		NAME(look)(l, ends + s, epoch, r->bytes, b, n);
 		if (s == 1)
-			NAME(settle)(l, ends, epoch, a);
-		NAME(settle)(l, ends + s, epoch, b);
+			NAME(settle)(l, ends, epoch, a, n);
+		NAME(settle)(l, ends + s, epoch, b, n);
 		FB_UNROLL
-		for (int u = 0; u < NAME(LINES); u++)
+		for (int u = 0; u < n; u++)
 			NAME(combine)(op, &a[u], &b[u]);
 	}
 	if (r->nsrc == 1)
-		NAME(settle)(l, ends, epoch, a);
+		NAME(settle)(l, ends, epoch, a, n);
+}
+
+/* One pass of the block's threads. */
+FB_DEVICE void NAME(ll128_pass)(const struct NAME(lines) *l, const struct fb_gpu_record *r,
+				const struct fb_gpu_end *ends, uint64_t epoch, uint32_t op,
+				uint32_t nranks, int n)
+{
+	union NAME(pack) a[NAME(LINES)];
+
+	FB_UNROLL
+	for (int u = 0; u < n; u++)
+		a[u].halves[0] = a[u].halves[1] = 0;
+	NAME(gather_lines)(l, r, ends, epoch, op, a, n);
+	if (r->flags & FB_GPU_FINISH) {
+		FB_UNROLL
+		for (int u = 0; u < n; u++)
+			NAME(finish)(&a[u], nranks);
+	}
+	for (int d = r->nsrc; d < r->nsrc + r->ndst; d++)
+		NAME(put_lines)(l, ends + d, epoch, r->bytes, a, n);
 }
 
 FB_DEVICE void NAME(ll128_move)(const struct fb_gpu_record *r, const struct fb_gpu_end *ends,
@@ -280,20 +304,14 @@ FB_DEVICE void NAME(ll128_move)(const struct fb_gpu_record *r, const struct fb_g
 
 	if (!r->ndst && !r->nsrc)
 		return;
-	for (; begin < l.lines; begin += NAME(LINES) * l.groups) {
-		union NAME(pack) a[NAME(LINES)];
-
+	while (begin < l.lines) {
 		l.first = begin + fb_thread() % FB_WARP / NAME(GROUP);
-		FB_UNROLL
-		for (int u = 0; u < NAME(LINES); u++)
-			a[u].halves[0] = a[u].halves[1] = 0;
-		NAME(gather_lines)(&l, r, ends, epoch, op, a);
-		if (r->flags & FB_GPU_FINISH) {
-			FB_UNROLL
-			for (int u = 0; u < NAME(LINES); u++)
-				NAME(finish)(&a[u], nranks);
+		if (begin + l.groups < l.lines) {
+			NAME(ll128_pass)(&l, r, ends, epoch, op, nranks, NAME(LINES));
+			begin += NAME(LINES) * l.groups;
+		} else {
+			NAME(ll128_pass)(&l, r, ends, epoch, op, nranks, 1);
+			begin += l.groups;
 		}
-		for (int d = r->nsrc; d < r->nsrc + r->ndst; d++)
-			NAME(put_lines)(&l, ends + d, epoch, r->bytes, a);
 	}
 }

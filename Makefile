@@ -133,6 +133,13 @@ $(B)/common/version.o: $(B)/build_info.h
 $(B)/scripts/tools/report/assets.o: $(wildcard scripts/tools/report/page.css \
 	scripts/tools/report/page.js)
 
+# So are all tuning tables, by a list of them; a table is found by being in the folder.
+TUNINGS := $(sort $(wildcard collectives/tuning/*.tuning))
+define TUNING_FILES
+$(foreach t,$(TUNINGS),FB_TUNING_FILE("$t"))
+endef
+$(B)/collectives/tuning/built_in.o: $(B)/tuning_files.h $(TUNINGS)
+
 # --- sources -------------------------------------------------------------------------------------
 
 ALL_SRC := $(sort $(wildcard $(FOLDERS:=/*.c) $(FOLDERS:=/*/*.c) $(FOLDERS:=/*/*/*.c)))
@@ -259,6 +266,8 @@ build/cuda/flags: FORCE
 	$(call write_if_changed,$(filter-out -Werror all-warnings,$(NVCC) $(NVCC_FLAGS)))
 $(B)/build_info.h: FORCE
 	$(call write_if_changed,$(BUILD_INFO))
+$(B)/tuning_files.h: FORCE
+	$(call write_if_changed,$(TUNING_FILES))
 
 # For editors and clang-tidy. The wrapper's include folders are written out: tools that read this
 # file do not ask the wrapper.

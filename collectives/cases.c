@@ -25,11 +25,11 @@ const char *const fb_memories[] = {
 	[FB_MEMORY_VMM] = "vmm", [FB_MEMORY_FABRIC] = "fabric", [FB_MEMORY_PINNED] = "pinned",
 	[FB_MEMORY_NCCL] = "nccl", [FB_MEMORY_KINDS] = NULL};
 
-static const char *const protocols[] = {"simple", "ll", "ll128", "direct", NULL};
+static const char *const protocols[] = {"simple", "ll", "ll128", "direct", "auto", NULL};
 static const char *const transports[] = {"shm", "tcp", "shm+tcp", "rdma", "shm+rdma", "p2p", NULL};
 static const char *const launches[] = {"blocking", "nonblocking", "persistent", "stream", "graph",
 				       NULL};
-static const char library[] = "library";
+static const char library[] = "library", automatic[] = "auto";
 
 static enum fb_memory_kind memory_of(const struct fb_case *c)
 {
@@ -158,11 +158,10 @@ static bool memory_exists(const struct fb_collective_state *state, const struct 
 static bool judge(struct fb_collective_state *state, const struct fb_case *c,
 		  size_t *part_bytes, char reason[FB_REASON_CHARS])
 {
-	const struct fb_engine *engine = state->engines[fb_engine_index(c->engine)];
 	struct fb_collective_instance i = {0};
 	bool can = false;
 
-	if (!engine) {
+	if (!state->engines[fb_engine_index(c->engine)]) {
 		snprintf(reason, FB_REASON_CHARS, "engine %s is not available here", c->engine);
 		return false;
 	}
@@ -174,8 +173,7 @@ static bool judge(struct fb_collective_state *state, const struct fb_case *c,
 		return false;
 	}
 	*part_bytes = fb_buffers_layout(&i.op, state->world->nranks);
-	can = memory_exists(state, c, *part_bytes, reason) &&
-	      engine->ops->can(engine, c, &i.op, reason);
+	can = memory_exists(state, c, *part_bytes, reason) && fb_choose(state, &i, reason);
 	fb_instance_free(&i);
 	return can;
 }
@@ -291,8 +289,9 @@ static bool parts_fit(const struct fb_algorithm *algorithm, const char *stages)
 }
 
 /*
- * The names --algorithm accepts: the registry's, "library", and composed ones of the user's own
- * ("hierarchical:ring+tree+ring", kept in `composed`) if the registry has all their parts.
+ * The names --algorithm accepts: the registry's, "library", "auto", and composed ones of the
+ * user's own ("hierarchical:ring+tree+ring", kept in `composed`) if the registry has all their
+ * parts.
  */
 static void list_algorithms(const struct fb_collective_state *state, const char **names,
 			    char (*composed)[ALGORITHM_CHARS])
@@ -304,6 +303,7 @@ static void list_algorithms(const struct fb_collective_state *state, const char 
 		if (fb_algorithms[i]->collective == state->collective)
 			*names++ = fb_algorithms[i]->name;
 	*names++ = library;
+	*names++ = automatic;
 	while (fb_option_next_item(&cursor, item, ALGORITHM_CHARS) > 0) {
 		char *colon = strchr(item, ':');
 		const struct fb_algorithm *algorithm;
@@ -335,7 +335,7 @@ int fb_collective_expand(struct fb_run *run, void *arg)
 {
 	struct fb_collective_state *state = arg;
 	size_t own = items(state->settings->algorithm), engines = 0;
-	size_t known = (size_t)fb_algorithm_count + 2;
+	size_t known = (size_t)fb_algorithm_count + 3;
 	const char **names = calloc(known + own, sizeof(*names));
 	const char **engine_names;
 	char (*composed)[ALGORITHM_CHARS] = calloc(own + 1, sizeof(*composed));

@@ -9,7 +9,7 @@
 #include "common/error.h"
 
 static const char library[] = "library";
-static const char *const directions[] = {"push", "pull", NULL};
+static const char *const directions[] = {"push", "pull", "auto", NULL};
 
 /* The names of an axis as those of the choices, which live on. */
 static const char *name_of(const struct fb_axis *axis, size_t i, const char *const *choices)

@@ -14,7 +14,7 @@
 struct fb_choices {
 	struct fb_nccl_choice nccl;
 	const char *registration; /* "none", "registered", "window" */
-	const char *direction;    /* "push", "pull" */
+	const char *direction;    /* "push", "pull", "auto" */
 };
 
 /*

@@ -29,6 +29,7 @@ static void close_program(void *arg)
 	struct fb_collective_state *state = arg;
 
 	close_engines(state);
+	fb_choosing_close(&state->choosing);
 	for (int i = 0; i < FB_MEMORY_KINDS; i++)
 		fb_segment_close(&state->segment[i]);
 	fb_gpu_close(&state->gpu);
@@ -95,6 +96,8 @@ static int open_program(struct fb_run *run, void **result)
 	if (!err)
 		err = open_gpu(state);
 	if (!err)
+		err = fb_choosing_open(&state->choosing, run, state->has_gpu ? &state->gpu : NULL);
+	if (!err)
 		err = open_engines(state);
 	if (err) {
 		close_program(state);
@@ -128,15 +131,19 @@ static int set_up(void *state, const struct fb_case *c, void **result)
 	struct fb_collective_state *s = state;
 	struct fb_collective_instance *i = calloc(1, sizeof(*i));
 	int err = i ? fb_instance_fill(i, s, c) : FB_ENOMEM;
+	char reason[FB_REASON_CHARS];
 
 	err = fb_world_agree(s->world, err);
 	if (err || !i)
 		goto free_instance;
 	fb_buffers_layout(&i->op, s->world->nranks);
+	/* It could before (fb_collective_can), and the answer does not change. */
+	(void)fb_choose(s, i, reason);
 	err = open_segment(s, i->op.segment, s->engines[fb_engine_index(c->engine)]);
 	if (err)
 		goto free_instance;
-	err = i->ops->prepare(s->engines[fb_engine_index(c->engine)], c, &i->op, &i->request);
+	err = i->ops->prepare(s->engines[fb_engine_index(c->engine)], &i->chosen.c, &i->op,
+			      &i->request);
 	if (err)
 		goto free_instance;
 	*result = i;
@@ -259,6 +266,7 @@ static void describe(void *instance, struct fb_traits *traits)
 	struct fb_collective_instance *i = instance;
 
 	i->ops->describe(i->request, traits);
+	fb_chosen_path(&i->chosen, traits->path);
 	traits->algorithm_bytes = (double)i->bytes;
 	traits->bus_factor = fb_collective_bus_factor(i->op.collective, i->state->world->nranks);
 	traits->bound_us = bound_us(i);
@@ -270,10 +278,12 @@ static int check_plan(void *state, const struct fb_case *c, FILE *report)
 {
 	struct fb_collective_state *s = state;
 	struct fb_collective_instance i = {0};
+	char reason[FB_REASON_CHARS];
 	int err = fb_instance_fill(&i, s, c);
 
-	if (!err && i.ops->check_plan)
-		err = i.ops->check_plan(s->engines[fb_engine_index(c->engine)], c, &i.op, report);
+	if (!err && i.ops->check_plan && fb_choose(s, &i, reason))
+		err = i.ops->check_plan(s->engines[fb_engine_index(c->engine)], &i.chosen.c, &i.op,
+					report);
 	fb_instance_free(&i);
 	return err;
 }

@@ -5,6 +5,7 @@
 
 #include "collectives/bound.h"
 #include "collectives/choices.h"
+#include "collectives/chosen.h"
 #include "collectives/engine/engine.h"
 #include "collectives/traffic.h"
 #include "common/cuda/gpu_segment.h"
@@ -42,13 +43,15 @@ struct fb_collective_state {
 	bool huge_pages;                            /* the system gives them for shared memory */
 	struct fb_bound bound;
 	struct fb_choices choices;                  /* while cases are made: of this pass */
+	struct fb_choosing choosing;
 	uint64_t barriers;                          /* entered by checks so far */
 };
 
 /* One case, from setup to teardown. */
 struct fb_collective_instance {
 	struct fb_collective_state *state;
-	const struct fb_case *key;
+	const struct fb_case *key; /* as asked for: the row's */
+	struct fb_chosen chosen;   /* as engines get it (fb_choose) */
 	const struct fb_engine_ops *ops;
 	struct fb_request *request;
 	bool tests; /* launch nonblocking: asks for completion instead of waiting */

@@ -88,7 +88,8 @@ int fb_axis_open(struct fb_axis *axis, const char *option, const char *list,
 
 	if (choices && !strcmp(list, "all")) {
 		for (int i = 0; !err && choices[i]; i++)
-			err = add_value(&made, choices[i], i);
+			if (strcmp(choices[i], "auto"))
+				err = add_value(&made, choices[i], i);
 		if (!err && made.count == 0)
 			err = fb_option_reject(errors, option, list, "nothing: there is no choice");
 		goto done;

@@ -22,7 +22,7 @@ struct fb_axis {
 
 /*
  * Splits a comma-separated list. With `choices` (ending in NULL) every item must be one of them
- * and "all" stands for all; without, any item will do. An item given twice is an error, like an
+ * and "all" stands for all but "auto", which is one of the others; without, any item will do. An item given twice is an error, like an
  * unknown one: one line to `errors` (may be NULL) naming --option, and FB_EINPUT; or FB_ENOMEM
  * (printed). The caller frees with fb_axis_close.
  */

@@ -31,6 +31,7 @@ struct fb_settings {
 	const char *nccl_library;
 	const char *nccl_force, *registration, *copy_direction; /* lists */
 	uint64_t copy_streams; /* 0: the engine chooses */
+	const char *tuning;    /* "auto", "none" or a file; NULL: none */
 	int multicast;         /* enum fb_multicast */
 	/* Measurement. */
 	double ci, max_time_s, timeout_s;

@@ -7,6 +7,7 @@
 #ifndef FB_COLLECTIVES_ENGINE_ENGINE_H
 #define FB_COLLECTIVES_ENGINE_ENGINE_H
 
+#include "collectives/tuning/tuning.h"
 #include "common/plan/collective.h"
 #include "common/plan/geometry.h"
 #include "common/program.h"
@@ -28,6 +29,7 @@ struct fb_operation {
 	 */
 	const struct fb_segment *segment;
 	size_t in_offset, out_offset; /* of block 0 of the (canonical) buffers */
+	struct fb_tuned tuned;        /* by a tuning table; options of the user's go before */
 };
 
 /* First byte of a rank's input or output; NULL where the rank is on another host. */

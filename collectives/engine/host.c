@@ -112,7 +112,7 @@ static bool host_can(const struct fb_engine *engine, const struct fb_case *c,
 			 c->algorithm);
 		return false;
 	}
-	shape = fb_host_shape(e, op, stages, 0, fb_host_channels(e, a));
+	shape = fb_host_shape(e, op, stages, 0, fb_host_channels(e, op, a));
 	if (!fb_algorithm_can(a, &shape, reason, FB_REASON_CHARS))
 		return false;
 	if (a->protocols && !(a->protocols & wanted)) {
@@ -144,7 +144,7 @@ static int host_prepare(struct fb_engine *engine, const struct fb_case *c,
 	r->engine = (struct host_engine *)engine;
 	r->op = op;
 	r->algorithm = find_algorithm(op, c, &r->stages);
-	r->nchannels = fb_host_channels(r->engine, r->algorithm);
+	r->nchannels = fb_host_channels(r->engine, op, r->algorithm);
 	err = fb_host_setup(r, c);
 	if (err) {
 		fb_host_teardown(r);
@@ -220,7 +220,7 @@ static int host_check_plan(struct fb_engine *engine, const struct fb_case *c,
 	enum fb_direct_links direct = strcmp(c->protocol, "direct") ? FB_NO_DIRECT_LINKS
 				      : fb_host_uses_rdma(c) ? FB_ALL_DIRECT_LINKS
 							     : FB_NODE_DIRECT_LINKS;
-	int nchannels = fb_host_channels(e, a), err = FB_OK;
+	int nchannels = fb_host_channels(e, op, a), err = FB_OK;
 
 	for (int i = 0; i < nchannels && !err; i++) {
 		struct fb_shape shape = fb_host_shape(e, op, stages, i, nchannels);

@@ -148,6 +148,7 @@ void fb_host_teardown(struct host_request *r);
 /* The shape a case asks the algorithm for; stages as in fb_shape. */
 struct fb_shape fb_host_shape(const struct host_engine *e, const struct fb_operation *op,
 			      const char *stages, int channel, int nchannels);
-int fb_host_channels(const struct host_engine *e, const struct fb_algorithm *algorithm);
+int fb_host_channels(const struct host_engine *e, const struct fb_operation *op,
+		     const struct fb_algorithm *algorithm);
 
 #endif

@@ -40,10 +40,11 @@ struct fb_shape fb_host_shape(const struct host_engine *e, const struct fb_opera
 	};
 }
 
-int fb_host_channels(const struct host_engine *e, const struct fb_algorithm *algorithm)
+int fb_host_channels(const struct host_engine *e, const struct fb_operation *op,
+		     const struct fb_algorithm *algorithm)
 {
 	int multiple = algorithm->channels ? algorithm->channels : 1;
-	int wanted = (int)e->settings->channels;
+	int wanted = (int)(e->settings->channels ? e->settings->channels : op->tuned.channels);
 
 	return wanted ? (wanted + multiple - 1) / multiple * multiple : multiple;
 }
@@ -79,10 +80,18 @@ static int build_plans(struct host_request *r, const struct fb_case *c)
 	return err;
 }
 
+/* The user's, or the tuning table's; 0: neither says. */
+static size_t wanted_slot(const struct host_request *r)
+{
+	size_t asked = r->engine->settings->slot_bytes;
+
+	return asked ? asked : r->op->tuned.slot_bytes;
+}
+
 static size_t slot_limit(const struct host_request *r, const struct fb_case *c)
 {
-	if (r->engine->settings->slot_bytes)
-		return r->engine->settings->slot_bytes;
+	if (wanted_slot(r))
+		return wanted_slot(r);
 	if (!strcmp(c->protocol, "ll"))
 		return DEFAULT_LL_SLOT;
 	if (!strcmp(c->protocol, "ll128"))
@@ -121,10 +130,10 @@ static int choose_slices(struct host_request *r, const struct fb_case *c)
 		/* Forwarding overlaps only if there are several pieces to forward. */
 		piece = total / STAGES > LEAST_SLICE ? total / STAGES : LEAST_SLICE;
 		limit = piece < limit ? piece : limit;
-		if (!units && !r->engine->settings->slot_bytes)
+		if (!units && !wanted_slot(r))
 			limit = DIRECT_SLICE;
 	}
-	if (r->remote && !facts[PIPELINED] && !units && !r->engine->settings->slot_bytes)
+	if (r->remote && !facts[PIPELINED] && !units && !wanted_slot(r))
 		limit = REMOTE_SLICE;
 	r->slices = 1;
 	if (units || facts[PIPELINED] || r->remote)

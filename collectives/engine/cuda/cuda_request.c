@@ -62,15 +62,17 @@ static int find_lanes(struct cuda_request *r, int channels, int *lanes)
 static int choose(struct cuda_request *r, const struct fb_case *c)
 {
 	const struct fb_settings *s = r->engine->settings;
+	const struct fb_tuned *tuned = &r->op->tuned;
 	uint64_t bytes = operation_bytes(r);
 	int multiple = r->algorithm->channels ? r->algorithm->channels : 1;
 	int lanes = 1, err;
 	bool alone;
 
 	r->wishes = (struct fb_gpu_wishes){
-		.slots = (uint32_t)s->slots, .slot_bytes = (uint32_t)s->slot_bytes,
-		.ll_line = (uint32_t)s->ll_line, .channels = (int)s->channels,
-		.threads = (int)s->threads,
+		.slots = (uint32_t)s->slots, .ll_line = (uint32_t)s->ll_line,
+		.slot_bytes = (uint32_t)(s->slot_bytes ? s->slot_bytes : tuned->slot_bytes),
+		.channels = (int)(s->channels ? s->channels : tuned->channels),
+		.threads = (int)(s->threads ? s->threads : tuned->threads),
 	};
 	r->direct = !strcmp(c->protocol, "direct");
 	r->pinned = !strcmp(c->transport, "shm");

@@ -1,0 +1,341 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Choosing by table or by model; see chosen.h. */
+#include "collectives/chosen.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "collectives/algorithm/algorithm.h"
+#include "collectives/state.h"
+#include "common/environment_file.h"
+#include "common/error.h"
+#include "common/run.h"
+
+enum { MOST_TABLE = 16 << 20 };
+
+static const char automatic[] = "auto", model_name[] = "model";
+static const char *const protocols[] = {"ll", "ll128", "direct", "simple"};
+
+static bool is_auto(const char *name)
+{
+	return !strcmp(name, automatic);
+}
+
+/* Rank 0: the file's text, to be freed; NULL with the error. */
+static char *read_file(const char *path, int *err)
+{
+	FILE *file = fopen(path, "r");
+	char *text = NULL;
+	size_t length = 0, room = 0;
+	ssize_t n;
+
+	if (!file) {
+		*err = fb_error(FB_EINPUT, "--tuning %s: %s: expected auto, none or a table that "
+				"tune wrote", path, strerror(errno));
+		return NULL;
+	}
+	n = getdelim(&text, &room, '\0', file);
+	length = n > 0 ? (size_t)n : 0;
+	*err = FB_OK;
+	if (!length || length > MOST_TABLE || length != strlen(text))
+		*err = fb_error(FB_EINPUT, "--tuning %s: no tuning table", path);
+	fclose(file);
+	if (!*err)
+		return text;
+	free(text);
+	return NULL;
+}
+
+/* Gives all ranks rank 0's text, to be freed. */
+static int share_file(const struct fb_world *w, const char *path, char **result)
+{
+	char *text = NULL;
+	int err = FB_OK, length = 0;
+
+	if (w->rank == 0)
+		text = read_file(path, &err);
+	err = fb_world_agree(w, err);
+	if (err)
+		return err;
+	length = text ? (int)strlen(text) + 1 : 0;
+	MPI_Bcast(&length, 1, MPI_INT, 0, w->comm);
+	if (!text)
+		text = malloc((size_t)length);
+	err = fb_world_agree(w, text ? FB_OK : FB_ENOMEM);
+	if (err || !text) {
+		free(text);
+		return fb_error(err, "out of memory for --tuning %s", path);
+	}
+	MPI_Bcast(text, length, MPI_CHAR, 0, w->comm);
+	*result = text;
+	return FB_OK;
+}
+
+/* Whether all ranks have the same text of n characters. Collective. */
+static bool all_same(const struct fb_world *w, const char *text, size_t n)
+{
+	char first[FB_LINE_CHARS] = "";
+	int same;
+
+	snprintf(first, sizeof(first), "%s", text);
+	MPI_Bcast(first, (int)n, MPI_CHAR, 0, w->comm);
+	same = !strncmp(first, text, n);
+	MPI_Allreduce(MPI_IN_PLACE, &same, 1, MPI_INT, MPI_MIN, w->comm);
+	return same;
+}
+
+/* The table of a kind for the ranks' model; one that was named need not be of this machine. */
+static void take_table(struct fb_choosing *choosing, struct fb_run *run, enum fb_machine kind,
+		       const char *model, bool named)
+{
+	const struct fb_tuning *found = NULL;
+	char key[32];
+
+	if (model && *model)
+		found = fb_tunings_for(&choosing->tunings, kind, model);
+	if (!found && named) {
+		found = fb_tunings_for(&choosing->tunings, kind, NULL);
+		if (found && model && fb_run_world(run)->rank == 0)
+			fb_warn("--tuning: table %s is for %s, this is %s", found->name,
+				found->model, *model ? model : "several models");
+	}
+	choosing->tuning[kind] = found;
+	snprintf(key, sizeof(key), "tuning.%s", fb_machine_names[kind]);
+	if (found)
+		fb_run_fact(run, key, "%s for %s%s", found->name, found->model,
+			    named ? "" : ", built in");
+}
+
+int fb_choosing_open(struct fb_choosing *choosing, struct fb_run *run, const struct fb_gpu *gpu)
+{
+	const char *file = fb_run_settings(run)->tuning;
+	const struct fb_world *w = fb_run_world(run);
+	bool built_in = file && is_auto(file);
+	char cpu[FB_LINE_CHARS] = "", gpu_model[sizeof(gpu->name)] = "", *text = NULL;
+	struct fb_facts facts = {.item = NULL};
+	const char *model;
+	int err = FB_OK;
+
+	if (!file || !strcmp(file, "none"))
+		return FB_OK;
+	if (!built_in)
+		err = share_file(w, file, &text);
+	if (!err)
+		err = fb_tunings_parse(&choosing->tunings, text ? text : fb_tunings_built_in(),
+				       text ? file : "built-in tables",
+				       w->rank == 0 ? stderr : NULL);
+	free(text);
+	err = fb_world_agree(w, err);
+	if (err)
+		return err;
+	fb_environment_cpu(&facts, "");
+	model = fb_facts_get(&facts, "cpu.model");
+	snprintf(cpu, sizeof(cpu), "%s", model ? model : "");
+	fb_facts_free(&facts);
+	if (!all_same(w, cpu, sizeof(cpu)))
+		*cpu = '\0';
+	take_table(choosing, run, FB_MACHINE_CPU, cpu, !built_in);
+	if (!gpu)
+		return FB_OK;
+	fb_facts_add(&run->facts, "gpu.model", "%s", gpu->name);
+	if (all_same(w, gpu->name, sizeof(gpu->name)))
+		snprintf(gpu_model, sizeof(gpu_model), "%s", gpu->name);
+	take_table(choosing, run, FB_MACHINE_GPU, gpu_model, !built_in);
+	return FB_OK;
+}
+
+void fb_choosing_close(struct fb_choosing *choosing)
+{
+	fb_tunings_free(&choosing->tunings);
+	free(choosing->price);
+	*choosing = (struct fb_choosing){.price = NULL};
+}
+
+/* A case's choices while they are made. */
+struct chooser {
+	struct fb_collective_state *state;
+	struct fb_collective_instance *instance;
+	const struct fb_engine *engine;
+	char *reason;
+};
+
+/* Whether the engine can do the case with these names. */
+static bool can(const struct chooser *ch, const char *algorithm, const char *protocol)
+{
+	struct fb_case c = *ch->instance->key;
+
+	c.algorithm = algorithm;
+	c.protocol = protocol;
+	return ch->engine->ops->can(ch->engine, &c, &ch->instance->op, ch->reason);
+}
+
+static bool accept(void *arg, const struct fb_tuning_rule *rule)
+{
+	return can(arg, rule->algorithm, rule->protocol);
+}
+
+static struct fb_tuning_key key_of(const struct chooser *ch, const char *algorithm,
+				   const char *protocol)
+{
+	const struct fb_case *c = ch->instance->key;
+
+	return (struct fb_tuning_key){
+		.engine = c->engine, .operation = c->operation, .transport = c->transport,
+		.algorithm = algorithm, .protocol = protocol,
+		.ranks = ch->state->world->nranks, .nodes = ch->state->world->nnodes,
+		.in_place = c->in_place, .element = (int)fb_datatype_size(c->datatype),
+	};
+}
+
+static const struct fb_tuning *table_of(const struct chooser *ch)
+{
+	return ch->state->choosing.tuning[ch->engine->ops->device ? FB_MACHINE_GPU
+								  : FB_MACHINE_CPU];
+}
+
+/* The price over such links, kept for the next case. NULL: none. */
+static const struct fb_price *price_of(struct chooser *ch, const struct fb_algorithm *algorithm,
+				       bool direct)
+{
+	const struct fb_world *w = ch->state->world;
+	struct fb_choosing *choosing = &ch->state->choosing;
+	const struct fb_topology topology = {.nranks = w->nranks, .nnodes = w->nnodes,
+					     .node_of = w->node_of,
+					     .local_rank_of = w->local_rank_of};
+	const struct fb_shape shape = {
+		.collective = algorithm->collective, .nranks = w->nranks, .topology = &topology,
+		.nchannels = algorithm->channels ? algorithm->channels : 1,
+	};
+	struct fb_price_entry *e;
+
+	for (size_t i = 0; i < choosing->nprices; i++)
+		if (choosing->price[i].algorithm == algorithm &&
+		    choosing->price[i].direct == direct)
+			return choosing->price[i].err ? NULL : &choosing->price[i].price;
+	e = realloc(choosing->price, (choosing->nprices + 1) * sizeof(*e));
+	if (!e)
+		return NULL;
+	choosing->price = e;
+	e += choosing->nprices++;
+	*e = (struct fb_price_entry){.algorithm = algorithm, .direct = direct};
+	e->err = fb_price(algorithm, &shape, direct, &e->price);
+	return e->err ? NULL : &e->price;
+}
+
+/* The cheapest by the model of what was asked for and the engine can do. */
+static bool choose_by_model(struct chooser *ch)
+{
+	const struct fb_case *c = ch->instance->key;
+	const struct fb_operation *op = &ch->instance->op;
+	double bytes = (double)op->count * (double)fb_datatype_size(op->datatype);
+	struct fb_chosen *chosen = &ch->instance->chosen;
+	const struct fb_algorithm *only = NULL;
+	double least = (double)INFINITY;
+	bool possible = false;
+	const char *stages;
+
+	if (!is_auto(c->algorithm))
+		only = fb_algorithm_of_text(op->collective, c->algorithm, &stages);
+	for (int i = 0; i < fb_algorithm_count; i++) {
+		const struct fb_algorithm *a = fb_algorithms[i];
+
+		const char *name = only ? c->algorithm : a->name;
+
+		if (a->collective != op->collective || (only && a != only))
+			continue;
+		for (size_t p = 0; p < sizeof(protocols) / sizeof(protocols[0]); p++) {
+			const struct fb_price *price;
+			double us;
+
+			if ((!is_auto(c->protocol) && strcmp(c->protocol, protocols[p])) ||
+			    !can(ch, name, protocols[p]))
+				continue;
+			possible = true;
+			price = price_of(ch, a, !strcmp(protocols[p], "direct"));
+			us = price ? fb_price_us(price, fb_link_cost(ch->engine->ops->device,
+								     protocols[p]), bytes)
+				   : (double)INFINITY;
+			if (us >= least)
+				continue;
+			least = us;
+			chosen->c.algorithm = name;
+			chosen->c.protocol = protocols[p];
+		}
+	}
+	if (possible && isinf(least))
+		snprintf(ch->reason, FB_REASON_CHARS, "auto: no table for %d ranks, and more than "
+			 "%d are not priced", ch->state->world->nranks, FB_PRICE_MOST_RANKS);
+	return isfinite(least);
+}
+
+/* Replaces auto by names. */
+static bool choose_names(struct chooser *ch)
+{
+	const struct fb_case *c = ch->instance->key;
+	struct fb_chosen *chosen = &ch->instance->chosen;
+	bool planned = ch->engine->ops->planned;
+	/* Engines without plans have one protocol, whatever they say. */
+	const struct fb_tuning_key asked = key_of(ch, c->algorithm,
+						  planned ? c->protocol : automatic);
+	const struct fb_tuning_rule *rule = fb_tuning_find(table_of(ch), &asked, c->bytes, accept,
+							   ch);
+
+	chosen->named = true;
+	chosen->by = model_name;
+	if (!rule && planned)
+		return choose_by_model(ch);
+	chosen->c.algorithm = rule ? rule->algorithm : "push";
+	if (!rule)
+		return can(ch, chosen->c.algorithm, chosen->c.protocol);
+	chosen->c.protocol = rule->protocol;
+	chosen->by = table_of(ch)->name;
+	chosen->tuned = rule->tuned;
+	return true;
+}
+
+bool fb_choose(struct fb_collective_state *state, struct fb_collective_instance *instance,
+	       char reason[FB_REASON_CHARS])
+{
+	const struct fb_case *c = instance->key;
+	struct chooser ch = {state, instance, state->engines[fb_engine_index(c->engine)], reason};
+	struct fb_chosen *chosen = &instance->chosen;
+	const struct fb_tuning_rule *rule;
+	struct fb_tuning_key asked;
+
+	*chosen = (struct fb_chosen){.c = *c};
+	reason[0] = '\0';
+	if (is_auto(c->algorithm) || is_auto(c->protocol)) {
+		if (!choose_names(&ch))
+			return false;
+	} else if (!can(&ch, c->algorithm, c->protocol)) {
+		return false;
+	}
+	if (!chosen->by || chosen->by == model_name) {
+		asked = key_of(&ch, chosen->c.algorithm, chosen->c.protocol);
+		rule = fb_tuning_find(table_of(&ch), &asked, c->bytes, NULL, NULL);
+		if (rule)
+			chosen->tuned = rule->tuned;
+		if (rule && !chosen->by)
+			chosen->by = table_of(&ch)->name;
+	}
+	instance->op.tuned = chosen->tuned;
+	reason[0] = '\0'; /* of candidates that were left out */
+	return true;
+}
+
+void fb_chosen_path(const struct fb_chosen *chosen, char path[FB_PATH_CHARS])
+{
+	char own[FB_PATH_CHARS];
+
+	if (!chosen->by)
+		return;
+	snprintf(own, sizeof(own), "%s", path);
+	if (chosen->named)
+		snprintf(path, FB_PATH_CHARS, "%s %s by %s: %.120s", chosen->c.algorithm,
+			 chosen->c.protocol, chosen->by, own);
+	else
+		snprintf(path, FB_PATH_CHARS, "shape by %s: %.120s", chosen->by, own);
+}

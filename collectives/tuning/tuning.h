@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Tuning tables: what was measured to be best on a machine, for --algorithm auto, --protocol auto
+ * and --channels 0. scripts/tools/tune.c writes them from result files; docs/tuning.md.
+ *
+ * A table is text, so that it can be read, compared and mended by hand. `#` begins a comment; the
+ * first word of a line says what it is:
+ *
+ *	table NAME gpu|cpu MODEL
+ *	rule ENGINE OPERATION RANKS NODES TRANSPORT IN_PLACE ELEMENT FROM TO ALGORITHM PROTOCOL
+ *	     ALGORITHM PROTOCOL CHANNELS THREADS SLOT_BYTES
+ *
+ * (a rule is one line). A rule belongs to the table line above it. IN_PLACE is yes, no or any,
+ * ELEMENT the size of an element in bytes or any, FROM and TO the least and greatest size that was
+ * measured. The first algorithm and protocol are what is asked for, each a name or auto; what
+ * follows is the answer, in which 0 leaves a number to the engine.
+ */
+#ifndef FB_COLLECTIVES_TUNING_TUNING_H
+#define FB_COLLECTIVES_TUNING_TUNING_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+/* How an operation is carried out beside its algorithm; 0: the engine chooses. */
+struct fb_tuned {
+	uint32_t channels; /* engine copy: streams */
+	uint32_t threads;
+	uint64_t slot_bytes;
+};
+
+enum { FB_TUNING_ANY = -1 };
+
+/* What is asked for, or what a rule is for. Texts are borrowed. */
+struct fb_tuning_key {
+	const char *engine, *operation, *transport;
+	const char *algorithm, *protocol; /* "auto": to be chosen */
+	int ranks, nodes;
+	int in_place; /* 0, 1; of a rule also FB_TUNING_ANY */
+	int element;  /* bytes; of a rule also FB_TUNING_ANY */
+};
+
+struct fb_tuning_rule {
+	struct fb_tuning_key key;
+	uint64_t from, to; /* bytes, both measured */
+	const char *algorithm, *protocol;
+	struct fb_tuned tuned;
+	int line; /* of the text, from 1 */
+};
+
+enum fb_machine { FB_MACHINE_GPU, FB_MACHINE_CPU, FB_MACHINES };
+
+/* "gpu", "cpu" */
+extern const char *const fb_machine_names[FB_MACHINES + 1];
+
+struct fb_tuning {
+	const char *name;  /* "h200" */
+	enum fb_machine kind;
+	const char *model; /* "NVIDIA H200" */
+	const struct fb_tuning_rule *rule; /* [nrules] */
+	size_t nrules;
+};
+
+/* The tables of a text, with all that their texts point into. */
+struct fb_tunings {
+	struct fb_tuning *table; /* [count] */
+	size_t count;
+	struct fb_tuning_rule *rule;
+	size_t nrules, room, tables_room;
+	char *text;
+};
+
+/*
+ * Reads tables from a text; `file` names it in messages. Returns 0, FB_EINPUT after one line
+ * "FILE:LINE: ..." to `errors` (may be NULL), or FB_ENOMEM (printed). *tunings is set on success
+ * only; free with fb_tunings_free, which is safe on a zeroed structure.
+ */
+int fb_tunings_parse(struct fb_tunings *tunings, const char *text, const char *file, FILE *errors);
+void fb_tunings_free(struct fb_tunings *tunings);
+
+/* The first table of that kind for that model (NULL: for any), or NULL. */
+const struct fb_tuning *fb_tunings_for(const struct fb_tunings *tunings, enum fb_machine kind,
+				       const char *model);
+
+/* Whether a rule's answer can be used. */
+typedef bool (*fb_tuning_accept_fn)(void *arg, const struct fb_tuning_rule *rule);
+
+/*
+ * The accepted rule that is nearest to what is asked, or NULL. Engine, operation, transport,
+ * ranks, nodes, and the asked algorithm and protocol have to be the rule's. Of those rules the
+ * nearest is the one that agrees about in_place, then the one with the nearest size of an element,
+ * then of the message (by ratio: between two ranges the nearer end counts, and beyond the last one
+ * the last one does). accept may be NULL.
+ */
+const struct fb_tuning_rule *fb_tuning_find(const struct fb_tuning *tuning,
+					    const struct fb_tuning_key *asked, uint64_t bytes,
+					    fb_tuning_accept_fn accept, void *arg);
+
+/* The tables that were built in: all collectives/tuning/ *.tuning, one behind the other. */
+const char *fb_tunings_built_in(void);
+
+#endif

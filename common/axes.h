@@ -22,9 +22,10 @@ struct fb_axis {
 
 /*
  * Splits a comma-separated list. With `choices` (ending in NULL) every item must be one of them
- * and "all" stands for all but "auto", which is one of the others; without, any item will do. An item given twice is an error, like an
- * unknown one: one line to `errors` (may be NULL) naming --option, and FB_EINPUT; or FB_ENOMEM
- * (printed). The caller frees with fb_axis_close.
+ * and "all" stands for all, but for "auto", which would be one of the others again; without, any
+ * item will do. An item given twice is an error, like an unknown one: one line to `errors` (may
+ * be NULL) naming --option, and FB_EINPUT; or FB_ENOMEM (printed). The caller frees with
+ * fb_axis_close.
  */
 int fb_axis_open(struct fb_axis *axis, const char *option, const char *list,
 		 const char *const *choices, FILE *errors);

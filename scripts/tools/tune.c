@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * tune: writes a tuning table from measured rows: for --algorithm auto and its likes, what is best
+ * on this machine, by operation, number of ranks and size. How it decides is said in
+ * scripts/tools/tune/choose.h, what a table looks like in collectives/tuning/tuning.h.
+ */
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <csv.h>
+
+#include "common/error.h"
+#include "common/option.h"
+#include "common/version.h"
+#include "scripts/tools/lib/arguments.h"
+#include "scripts/tools/tune/tune.h"
+
+#define STRING(field, short_, name, place, help)                                                   \
+	FB_OPTION_STRING(struct fb_tune_settings, field, short_, name, place, NULL, NULL, help)
+#define FLAG(field, short_, name, help)                                                            \
+	FB_OPTION_FLAG(struct fb_tune_settings, field, short_, name, help)
+
+static const struct fb_option table[] = {
+	FB_OPTION_GROUP("The table"),
+	STRING(output, 'o', "output", "FILE", "where to write it; without it standard output"),
+	STRING(name, 0, "name", "NAME", "its name; by default made of the model's"),
+	STRING(gpu, 0, "gpu", "MODEL", "the GPUs, where the rows' environment.csv does not say"),
+	STRING(cpu, 0, "cpu", "MODEL", "the processors, likewise"),
+	FB_OPTION_GROUP("What it says"),
+	FB_OPTION_RATIO(struct fb_tune_settings, change, 0, "change", "2%", 0, 1,
+			"what a change between neighbouring sizes has to gain"),
+	STRING(without, 0, "without", "LIST", "algorithms and protocols to leave out"),
+	FLAG(best_only, 0, "best-only", "no rules for algorithms or protocols that are given"),
+	FB_OPTION_GROUP("Other"),
+	FLAG(help, 'h', "help", "this text"),
+	FLAG(version, 'V', "version", "version and revision"),
+	FB_OPTION_END,
+};
+
+static const char description[] =
+	"tune [option...] DIR|FILE... [COLUMN=VALUE,...]...\n\n"
+	"Reads the result files of folders, or single files, and writes the tuning table of the "
+	"machine that they were measured on: for each operation of engines cuda, copy and host, "
+	"number of ranks, and size, which algorithm, protocol and shape is best. Programs use it "
+	"by --tuning FILE; tables in collectives/tuning/ are built in. COLUMN=VALUE takes only the "
+	"rows with one of these values.\n\n"
+	"Exit code: 0 good; 2 a row has wrong data; 3 the input cannot be used; 5 a row is a "
+	"fault. Then nothing is written.";
+
+/* The model that the rows' environments name, which must be one. *model NULL: they do not say. */
+static int model_of(const struct fb_results *results, enum fb_machine kind, const char **model)
+{
+	const char *key = kind == FB_MACHINE_GPU ? "gpu.model" : "cpu.model";
+
+	for (size_t i = 0; i < results->nfacts; i++) {
+		const struct fb_fact *fact = &results->fact[i];
+
+		/* Rows of programs that did not write gpu.model yet. */
+		if (strcmp(fact->key, key) &&
+		    (kind == FB_MACHINE_CPU || strncmp(fact->key, "nvidia.gpu.", 11)))
+			continue;
+		if (*model && strcmp(*model, fact->value))
+			return fb_error(FB_EINPUT, "the rows are of several machines, '%s' and "
+					"'%s': expected rows of one", *model, fact->value);
+		*model = fact->value;
+	}
+	return FB_OK;
+}
+
+/* "NVIDIA H200" gives "h200": letters and digits of all words but the maker's. */
+static void name_of(const char *model, char *name, size_t n)
+{
+	const char *first = strpbrk(model, " ");
+	size_t used = 0;
+
+	for (const char *p = first ? first : model; *p && used + 1 < n; p++)
+		if (isalnum((unsigned char)*p))
+			name[used++] = (char)tolower((unsigned char)*p);
+	name[used] = '\0';
+	if (!used)
+		snprintf(name, n, "unnamed");
+}
+
+/* The command that wrote it, and what the rows were measured with. */
+static void print_head(const struct fb_results *results, size_t rows, int argc, char **argv,
+		       FILE *out)
+{
+	static const char *const facts[] = {"nvidia.driver", "build.revision", "mpi.library"};
+	const char *first = NULL, *last = NULL;
+
+	fprintf(out, "# SPDX-License-Identifier: BSD-3-Clause\n#\n# Tuning table; "
+		"docs/tuning.md. Written by:\n#\n#\ttune");
+	for (int i = 1; i < argc; i++)
+		fprintf(out, " %s%s%s", strpbrk(argv[i], " ;*") ? "'" : "", argv[i],
+			strpbrk(argv[i], " ;*") ? "'" : "");
+	for (size_t i = 0; i < results->count; i++) {
+		const char *utc = fb_result_text(&results->row[i], "utc");
+
+		first = !first || strcmp(utc, first) < 0 ? utc : first;
+		last = !last || strcmp(utc, last) > 0 ? utc : last;
+	}
+	fprintf(out, "\n#\n# from %zu rows of %s to %s.\n", rows, first ? first : "",
+		last ? last : "");
+	for (size_t i = 0; i < sizeof(facts) / sizeof(facts[0]); i++)
+		if (fb_results_fact(results, facts[i]))
+			fprintf(out, "# %s: %s\n", facts[i], fb_results_fact(results, facts[i]));
+	fprintf(out, "#\n# rule engine operation ranks nodes transport in_place element from to  "
+		"asked_algorithm asked_protocol\n#      algorithm protocol channels threads "
+		"slot_bytes  # time, most above the best measured\n");
+}
+
+static int print_machine(const struct fb_results *results, const struct fb_tune_settings *settings,
+			 enum fb_machine kind, FILE *out)
+{
+	const char *model = kind == FB_MACHINE_GPU ? settings->gpu : settings->cpu;
+	char name[64];
+	int err = model ? FB_OK : model_of(results, kind, &model);
+
+	if (err)
+		return err;
+	if (!model)
+		return fb_error(FB_EINPUT, "environment.csv does not say which %s the rows are "
+				"of: expected --%s MODEL", fb_machine_names[kind],
+				fb_machine_names[kind]);
+	if (settings->name)
+		snprintf(name, sizeof(name), "%s", settings->name);
+	else
+		name_of(model, name, sizeof(name));
+	fprintf(out, "\ntable %s %s %s\n", name, fb_machine_names[kind], model);
+	return FB_OK;
+}
+
+static int print_tables(const struct fb_results *results, const struct fb_tune_settings *settings,
+			const struct fb_tune_sample *sample, size_t count, FILE *out)
+{
+	int err = FB_OK, kind = -1;
+	size_t n;
+
+	for (size_t i = 0; i < count && !err; i += n) {
+		struct fb_tune_family family = {.point = NULL};
+
+		n = fb_tune_family_length(sample + i, count - i);
+		if (kind != (int)fb_tune_kind(sample + i)) {
+			kind = (int)fb_tune_kind(sample + i);
+			err = print_machine(results, settings, (enum fb_machine)kind, out);
+		}
+		if (!err)
+			err = fb_tune_family_make(&family, sample + i, n);
+		if (!err)
+			err = fb_tune_rules(&family, settings, out);
+		fb_tune_family_free(&family);
+	}
+	return err;
+}
+
+/* What was written is read back first, so that no program is given what it would refuse. */
+static int write_table(const char *text, const char *output)
+{
+	struct fb_tunings tunings = {.count = 0};
+	FILE *file;
+	int err = fb_tunings_parse(&tunings, text, "the table", stderr);
+
+	fb_tunings_free(&tunings);
+	if (err)
+		return err;
+	file = output ? fopen(output, "w") : stdout;
+	if (!file)
+		return fb_error(FB_EINPUT, "--output %s: %s", output, strerror(errno));
+	fputs(text, file);
+	if (fflush(file) || ferror(file))
+		err = fb_error(FB_EIO, "%s: %s", output ? output : "standard output",
+			       strerror(errno));
+	if (output)
+		fclose(file);
+	return err;
+}
+
+static int tune(const struct fb_tune_settings *settings, char *const *paths, size_t npaths,
+		int argc, char **argv)
+{
+	struct fb_results results = {0};
+	struct fb_cells cells = {0};
+	struct fb_tune_sample *sample = NULL;
+	char *text = NULL;
+	size_t length = 0, count = 0;
+	FILE *out;
+	int err = FB_OK;
+
+	for (size_t i = 0; i < npaths && !err; i++)
+		err = fb_results_read(&results, paths[i]);
+	if (!err)
+		err = fb_cells_make(&cells, &results);
+	if (!err)
+		err = fb_tune_samples(&cells, settings, &sample, &count);
+	out = err ? NULL : open_memstream(&text, &length);
+	if (!err && !out)
+		err = fb_error(FB_ENOMEM, "out of memory for the table");
+	if (out) {
+		print_head(&results, count, argc, argv, out);
+		err = print_tables(&results, settings, sample, count, out);
+		if (fclose(out) && !err)
+			err = fb_error(FB_ENOMEM, "out of memory for the table");
+	}
+	if (!err)
+		err = write_table(text, settings->output);
+	free(text);
+	free(sample);
+	fb_cells_free(&cells);
+	fb_results_free(&results);
+	return fb_exit_code(err);
+}
+
+/* Puts the filters behind the paths. Returns how many paths there are. */
+static size_t split_filters(char **word, size_t n)
+{
+	size_t paths = 0;
+
+	for (size_t i = 0; i < n; i++)
+		if (!strchr(word[i], '=') || access(word[i], F_OK) == 0) {
+			char *path = word[i];
+
+			memmove(word + paths + 1, word + paths, (i - paths) * sizeof(*word));
+			word[paths++] = path;
+		}
+	return paths;
+}
+
+int main(int argc, char **argv)
+{
+	struct fb_tune_settings settings = {.name = NULL};
+	const struct fb_option_chain chain = {.table = table, .values = &settings};
+	const struct fb_option_about about = {
+		.program = "tune",
+		.summary = "writes tuning tables",
+		.description = description,
+		.version = fb_version_text(),
+	};
+	size_t count = fb_arguments_split(table, argc, argv), paths;
+	char **words = argv + argc - count;
+
+	if (fb_option_parse(&chain, argc - (int)count, argv, stderr))
+		return FB_EXIT_INPUT;
+	if (settings.help) {
+		fb_option_help(&chain, &about, stdout);
+		return FB_EXIT_OK;
+	}
+	if (settings.version) {
+		printf("tune (fabricbench) %s, revision %s, libcsv %d.%d\n", fb_version_text(),
+		       fb_version_revision(), CSV_MAJOR, CSV_MINOR);
+		return FB_EXIT_OK;
+	}
+	paths = split_filters(words, count);
+	settings.filter = words + paths;
+	settings.nfilters = count - paths;
+	if (!paths) {
+		fb_error(FB_EINPUT, "no input: expected result folders or files; see --help");
+		return FB_EXIT_INPUT;
+	}
+	return tune(&settings, words, paths, argc, argv);
+}

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A family's rows as a block of points by context, size and candidate; see tune.h. */
+#include "scripts/tools/tune/tune.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/datatype.h"
+#include "common/error.h"
+
+/* In what else rows of a family may differ. */
+static const char *const context_columns[] = {
+	"in_place", "datatype", "redop", "root", "memory", "registration", "launch", "cadence"};
+
+static bool same_context(const struct fb_cell *a, const struct fb_cell *b)
+{
+	for (size_t i = 0; i < sizeof(context_columns) / sizeof(context_columns[0]); i++)
+		if (strcmp(fb_cell_text(a, context_columns[i]),
+			   fb_cell_text(b, context_columns[i])))
+			return false;
+	return true;
+}
+
+static size_t context_of(const struct fb_tune_family *f, const struct fb_cell *cell)
+{
+	size_t i = 0;
+
+	while (i < f->ncontexts && !same_context(f->context[i].cell, cell))
+		i++;
+	return i;
+}
+
+static size_t candidate_of(const struct fb_tune_family *f, const struct fb_tune_sample *s)
+{
+	const char *algorithm = fb_cell_text(s->cell, "algorithm");
+	const char *protocol = fb_cell_text(s->cell, "protocol");
+	size_t i = 0;
+
+	for (; i < f->ncandidates; i++) {
+		const struct fb_tune_candidate *c = &f->candidate[i];
+
+		if (c->tuned.channels == s->tuned.channels &&
+		    c->tuned.threads == s->tuned.threads &&
+		    c->tuned.slot_bytes == s->tuned.slot_bytes &&
+		    !strcmp(c->algorithm, algorithm) && !strcmp(c->protocol, protocol))
+			break;
+	}
+	return i;
+}
+
+static size_t size_of(const struct fb_tune_family *f, uint64_t bytes)
+{
+	size_t i = 0;
+
+	while (i < f->nsizes && f->bytes[i] != bytes)
+		i++;
+	return i;
+}
+
+static int compare_bytes(const void *x, const void *y)
+{
+	const uint64_t *a = x, *b = y;
+
+	return *a < *b ? -1 : *a > *b;
+}
+
+static struct fb_tune_context new_context(const struct fb_cell *cell)
+{
+	int type = fb_datatype_parse(fb_cell_text(cell, "datatype"));
+
+	return (struct fb_tune_context){
+		.cell = cell, .in_place = !strcmp(fb_cell_text(cell, "in_place"), "yes"),
+		.element = type < 0 ? 1 : (int)fb_datatype_size((enum fb_datatype)type),
+	};
+}
+
+/* All contexts, candidates and sizes that occur. */
+static void collect(struct fb_tune_family *f, const struct fb_tune_sample *sample, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		const struct fb_tune_sample *s = &sample[i];
+		size_t k = candidate_of(f, s);
+
+		if (context_of(f, s->cell) == f->ncontexts)
+			f->context[f->ncontexts++] = new_context(s->cell);
+		if (size_of(f, s->cell->bytes) == f->nsizes)
+			f->bytes[f->nsizes++] = s->cell->bytes;
+		if (k < f->ncandidates)
+			continue;
+		f->candidate[k] = (struct fb_tune_candidate){
+			.algorithm = fb_cell_text(s->cell, "algorithm"),
+			.protocol = fb_cell_text(s->cell, "protocol"), .tuned = s->tuned,
+		};
+		f->numbers[k] = (s->tuned.channels ? 1U : 0) + (s->tuned.threads ? 1U : 0) +
+				(s->tuned.slot_bytes ? 1U : 0);
+		f->ncandidates++;
+	}
+	qsort(f->bytes, f->nsizes, sizeof(*f->bytes), compare_bytes);
+}
+
+int fb_tune_family_make(struct fb_tune_family *family, const struct fb_tune_sample *sample,
+			size_t n)
+{
+	struct fb_tune_family *f = family;
+
+	*f = (struct fb_tune_family){
+		.first = sample[0].cell,
+		.candidate = calloc(n, sizeof(*f->candidate)),
+		.numbers = calloc(n, sizeof(*f->numbers)),
+		.bytes = calloc(n, sizeof(*f->bytes)),
+		.context = calloc(n, sizeof(*f->context)),
+	};
+	if (f->candidate && f->numbers && f->bytes && f->context) {
+		collect(f, sample, n);
+		f->point = calloc(f->ncontexts * f->nsizes * f->ncandidates, sizeof(*f->point));
+	}
+	if (!f->point)
+		return fb_error(FB_ENOMEM, "out of memory for %zu rows", n);
+	for (size_t i = 0; i < n; i++) {
+		const struct fb_cell *cell = sample[i].cell;
+		size_t at = context_of(f, cell);
+
+		at = at * f->nsizes + size_of(f, cell->bytes);
+		at = at * f->ncandidates + candidate_of(f, &sample[i]);
+		if (!fb_cell_has_time(cell))
+			continue;
+		f->point[at] = (struct fb_tune_point){
+			.us = cell->us, .low_us = cell->low_us, .high_us = cell->high_us,
+			.channels = (unsigned)strtoul(fb_cell_text(cell, "channels"), NULL, 10),
+		};
+	}
+	return FB_OK;
+}
+
+void fb_tune_family_free(struct fb_tune_family *family)
+{
+	free(family->candidate);
+	free(family->numbers);
+	free(family->bytes);
+	free(family->context);
+	free(family->point);
+	*family = (struct fb_tune_family){.point = NULL};
+}

@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A family's rules as text. For every question that can be asked (anything; an algorithm or a
+ * protocol that is given; both, where several shapes were measured) the best of all contexts
+ * together; and, of the question for anything, the best for one kind of buffers or elements apart
+ * where that makes a difference.
+ */
+#include "scripts/tools/tune/tune.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/error.h"
+#include "common/sizes.h"
+
+static const char automatic[] = "auto";
+
+/* One question about a family, and its answer by size. */
+struct question {
+	const struct fb_tune_family *family;
+	struct fb_tune_problem problem;
+	bool *context, *candidate;
+	int *choice;
+	const char *algorithm, *protocol; /* asked for */
+	int in_place, element;            /* or FB_TUNING_ANY */
+	FILE *out;
+};
+
+static int open_question(struct question *q, const struct fb_tune_family *f,
+			 const struct fb_tune_settings *settings, FILE *out)
+{
+	*q = (struct question){
+		.family = f, .out = out,
+		.context = calloc(f->ncontexts, sizeof(*q->context)),
+		.candidate = calloc(f->ncandidates, sizeof(*q->candidate)),
+		.choice = calloc(f->nsizes, sizeof(*q->choice)),
+	};
+	if (!q->context || !q->candidate || !q->choice)
+		return fb_error(FB_ENOMEM, "out of memory for the rules");
+	q->problem = (struct fb_tune_problem){
+		.ncontexts = f->ncontexts, .nsizes = f->nsizes, .ncandidates = f->ncandidates,
+		.point = f->point, .context = q->context, .candidate = q->candidate,
+		.numbers = f->numbers, .change = settings->change,
+	};
+	return FB_OK;
+}
+
+static void close_question(struct question *q)
+{
+	free(q->context);
+	free(q->candidate);
+	free(q->choice);
+}
+
+static bool fits(const char *asked, const char *name)
+{
+	return !strcmp(asked, automatic) || !strcmp(asked, name);
+}
+
+/* Finds the choices. */
+static int answer(struct question *q, const char *algorithm, const char *protocol, int in_place,
+		  int element)
+{
+	const struct fb_tune_family *f = q->family;
+
+	q->algorithm = algorithm;
+	q->protocol = protocol;
+	q->in_place = in_place;
+	q->element = element;
+	for (size_t c = 0; c < f->ncontexts; c++)
+		q->context[c] = (in_place == FB_TUNING_ANY || in_place == f->context[c].in_place) &&
+				(element == FB_TUNING_ANY || element == f->context[c].element);
+	for (size_t k = 0; k < f->ncandidates; k++)
+		q->candidate[k] = fits(algorithm, f->candidate[k].algorithm) &&
+				  fits(protocol, f->candidate[k].protocol);
+	return fb_tune_choose(&q->problem, q->choice);
+}
+
+/* A number or "any". */
+static const char *number_or_any(int value, char buf[16])
+{
+	snprintf(buf, 16, "%d", value);
+	return value == FB_TUNING_ANY ? "any" : buf;
+}
+
+/* One rule for the sizes [from, to], with what it costs beside the best of each. */
+static void print_rule(const struct question *q, size_t from, size_t to)
+{
+	const struct fb_tune_family *f = q->family;
+	const struct fb_tune_candidate *k = &f->candidate[q->choice[from]];
+	char low[FB_SIZE_CHARS], high[FB_SIZE_CHARS], slot[FB_SIZE_CHARS], element[16];
+	const char *in_place = q->in_place == FB_TUNING_ANY ? "any" : q->in_place ? "yes" : "no";
+	double worst = 0;
+
+	for (size_t s = from; s <= to; s++)
+		worst = fmax(worst, fb_tune_excess(&q->problem, s, (size_t)q->choice[from]));
+	fprintf(q->out, "rule %-4s %-14s %2s %2s %-4s %-3s %-3s %5s %5s  %-18s %-6s  %-18s %-6s "
+		"%2u %3u %4s",
+		fb_cell_text(f->first, "engine"), fb_cell_text(f->first, "operation"),
+		fb_cell_text(f->first, "ranks"), fb_cell_text(f->first, "nodes"),
+		fb_cell_text(f->first, "transport"), in_place, number_or_any(q->element, element),
+		fb_size_text(f->bytes[from], low), fb_size_text(f->bytes[to], high), q->algorithm,
+		q->protocol, k->algorithm, k->protocol, k->tuned.channels, k->tuned.threads,
+		fb_size_text(k->tuned.slot_bytes, slot));
+	fprintf(q->out, "  # %.4g", fb_tune_time_us(&q->problem, from, (size_t)q->choice[from]));
+	if (to > from)
+		fprintf(q->out, "-%.4g", fb_tune_time_us(&q->problem, to, (size_t)q->choice[from]));
+	fprintf(q->out, " us, +%.1f%%\n", 100 * worst);
+}
+
+static void print_rules(const struct question *q)
+{
+	size_t n = q->family->nsizes, end;
+
+	for (size_t s = 0; s < n; s = end) {
+		end = s + 1;
+		while (end < n && q->choice[end] == q->choice[s])
+			end++;
+		if (q->choice[s] >= 0)
+			print_rule(q, s, end - 1);
+	}
+}
+
+/* Says which sizes have no rule, in the table and on stderr. */
+static void print_gaps(const struct question *q)
+{
+	const struct fb_tune_family *f = q->family;
+	char *text = NULL, size[FB_SIZE_CHARS];
+	size_t length = 0, gaps = 0;
+	FILE *list = open_memstream(&text, &length);
+
+	if (!list)
+		return;
+	for (size_t s = 0; s < f->nsizes; s++)
+		if (q->choice[s] < 0)
+			fprintf(list, "%s%s", gaps++ ? ", " : "", fb_size_text(f->bytes[s], size));
+	fclose(list);
+	if (gaps) {
+		fprintf(q->out, "# no data: %s %s on %s ranks over %s: %s\n",
+			fb_cell_text(f->first, "engine"), fb_cell_text(f->first, "operation"),
+			fb_cell_text(f->first, "ranks"), fb_cell_text(f->first, "transport"), text);
+		fb_warn("no data: %s %s on %s ranks over %s: %s", fb_cell_text(f->first, "engine"),
+			fb_cell_text(f->first, "operation"), fb_cell_text(f->first, "ranks"),
+			fb_cell_text(f->first, "transport"), text);
+	}
+	free(text);
+}
+
+/* Whether one kind of buffers or elements wants rules of its own beside those for all. */
+static bool differs(const struct question *own, const struct question *all, double change)
+{
+	for (size_t s = 0; s < own->family->nsizes; s++) {
+		if (own->choice[s] < 0 || own->choice[s] == all->choice[s])
+			continue;
+		if (all->choice[s] < 0 ||
+		    fb_tune_excess(&own->problem, s, (size_t)all->choice[s]) >
+			    fb_tune_excess(&own->problem, s, (size_t)own->choice[s]) + 2 * change)
+			return true;
+	}
+	return false;
+}
+
+/* The question for anything: of each kind first, where it differs, then of all kinds. */
+static int print_best(const struct fb_tune_family *f, const struct fb_tune_settings *settings,
+		      struct question *all, FILE *out)
+{
+	struct question own;
+	int err = open_question(&own, f, settings, out);
+
+	if (!err)
+		err = answer(all, automatic, automatic, FB_TUNING_ANY, FB_TUNING_ANY);
+	for (size_t c = 0; c < f->ncontexts && !err; c++) {
+		const struct fb_tune_context *kind = &f->context[c];
+		bool seen = false;
+
+		for (size_t d = 0; d < c; d++)
+			seen |= f->context[d].in_place == kind->in_place &&
+				f->context[d].element == kind->element;
+		if (seen)
+			continue;
+		err = answer(&own, automatic, automatic, kind->in_place, kind->element);
+		if (!err && differs(&own, all, settings->change))
+			print_rules(&own);
+	}
+	close_question(&own);
+	if (err)
+		return err;
+	print_rules(all);
+	print_gaps(all);
+	return FB_OK;
+}
+
+/* Whether candidate k is the first with its algorithm, its protocol, or both. */
+static bool is_first(const struct fb_tune_family *f, size_t k, bool algorithm, bool protocol)
+{
+	for (size_t i = 0; i < k; i++)
+		if ((!algorithm || !strcmp(f->candidate[i].algorithm, f->candidate[k].algorithm)) &&
+		    (!protocol || !strcmp(f->candidate[i].protocol, f->candidate[k].protocol)))
+			return false;
+	return true;
+}
+
+/* Candidates with these names (NULL: any), of which `shapes` counts those that fix a number. */
+static size_t alternatives(const struct fb_tune_family *f, const char *algorithm,
+			   const char *protocol, bool shapes)
+{
+	size_t n = 0;
+
+	for (size_t k = 0; k < f->ncandidates; k++)
+		n += (!algorithm || !strcmp(f->candidate[k].algorithm, algorithm)) &&
+		     (!protocol || !strcmp(f->candidate[k].protocol, protocol)) &&
+		     (!shapes || f->numbers[k]);
+	return n;
+}
+
+/* Whether there are several algorithms or protocols among all candidates. */
+static bool several(const struct fb_tune_family *f, bool algorithm)
+{
+	const struct fb_tune_candidate *c = f->candidate;
+
+	return alternatives(f, algorithm ? c->algorithm : NULL, algorithm ? NULL : c->protocol,
+			    false) < f->ncandidates;
+}
+
+/* Questions with names in them. */
+static int print_given(struct question *q)
+{
+	const struct fb_tune_family *f = q->family;
+	int err = FB_OK;
+
+	for (size_t k = 0; k < f->ncandidates && several(f, false) && !err; k++)
+		if (is_first(f, k, false, true)) {
+			err = answer(q, automatic, f->candidate[k].protocol, FB_TUNING_ANY,
+				     FB_TUNING_ANY);
+			if (!err)
+				print_rules(q);
+		}
+	for (size_t k = 0; k < f->ncandidates && several(f, false) && !err; k++)
+		if (is_first(f, k, true, false)) {
+			err = answer(q, f->candidate[k].algorithm, automatic, FB_TUNING_ANY,
+				     FB_TUNING_ANY);
+			if (!err)
+				print_rules(q);
+		}
+	for (size_t k = 0; k < f->ncandidates && !err; k++) {
+		const struct fb_tune_candidate *c = &f->candidate[k];
+
+		if (!is_first(f, k, true, true) ||
+		    !alternatives(f, c->algorithm, c->protocol, true))
+			continue;
+		err = answer(q, c->algorithm, c->protocol, FB_TUNING_ANY, FB_TUNING_ANY);
+		if (!err)
+			print_rules(q);
+	}
+	return err;
+}
+
+int fb_tune_rules(const struct fb_tune_family *family, const struct fb_tune_settings *settings,
+		  FILE *out)
+{
+	struct question q;
+	int err = open_question(&q, family, settings, out);
+
+	fprintf(out, "\n");
+	if (!err)
+		err = print_best(family, settings, &q, out);
+	if (!err && !settings->best_only)
+		err = print_given(&q);
+	close_question(&q);
+	return err;
+}

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Choosing the cells that a table is made of; see tune.h. */
+#include "scripts/tools/tune/tune.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/error.h"
+#include "common/option.h"
+
+/* Engines whose choices a table can make, and whose machine they are of. */
+static const struct {
+	const char *name;
+	enum fb_machine kind;
+} engines[] = {
+	{"cuda", FB_MACHINE_GPU}, {"copy", FB_MACHINE_GPU}, {"host", FB_MACHINE_CPU}};
+
+enum { ENGINES = sizeof(engines) / sizeof(engines[0]), ITEM_CHARS = 128 };
+
+/* Columns that are the same for all of a family. */
+static const char *const common_columns[] = {"engine", "operation", "ranks", "nodes", "transport"};
+
+static size_t engine_of(const struct fb_cell *cell)
+{
+	size_t i = 0;
+
+	while (i < ENGINES && strcmp(engines[i].name, fb_cell_text(cell, "engine")))
+		i++;
+	return i;
+}
+
+enum fb_machine fb_tune_kind(const struct fb_tune_sample *sample)
+{
+	return engines[engine_of(sample->cell)].kind;
+}
+
+/* Whether the comma-separated list has the text. */
+static bool has(const char *list, const char *text)
+{
+	char item[ITEM_CHARS];
+
+	while (list && fb_option_next_item(&list, item, sizeof(item)) > 0)
+		if (!strcmp(item, text))
+			return true;
+	return false;
+}
+
+/* "COLUMN=VALUE,...": FB_EINPUT (printed) for a column that there is not. */
+static int filter_column(const char *filter, const char **values, const char **column)
+{
+	size_t n = strcspn(filter, "=");
+
+	for (size_t i = 0; i < fb_columns_count; i++)
+		if (strlen(fb_columns[i].name) == n && !strncmp(fb_columns[i].name, filter, n)) {
+			*column = fb_columns[i].name;
+			*values = filter + n + 1;
+			return FB_OK;
+		}
+	return fb_error(FB_EINPUT, "%s: no column '%.*s'; expected one of docs/csv.md", filter,
+			(int)n, filter);
+}
+
+static int is_wanted(const struct fb_cell *cell, const struct fb_tune_settings *s, bool *wanted)
+{
+	*wanted = engine_of(cell) < ENGINES && !has(s->without, fb_cell_text(cell, "algorithm")) &&
+		  !has(s->without, fb_cell_text(cell, "protocol")) &&
+		  strcmp(fb_cell_text(cell, "algorithm"), "auto") &&
+		  strcmp(fb_cell_text(cell, "protocol"), "auto") && !fb_cell_is_library(cell);
+	for (size_t i = 0; i < s->nfilters; i++) {
+		const char *values = NULL, *column = NULL;
+		int err = filter_column(s->filter[i], &values, &column);
+
+		if (err)
+			return err;
+		*wanted = *wanted && has(values, fb_cell_text(cell, column));
+	}
+	return FB_OK;
+}
+
+/* What `variant` says of the shape; false where it has keys that a rule cannot have. */
+static bool read_variant(const struct fb_cell *cell, struct fb_tuned *tuned)
+{
+	const char *at = fb_cell_text(cell, "variant");
+	uint64_t value;
+	char item[ITEM_CHARS];
+
+	*tuned = (struct fb_tuned){.channels = 0};
+	for (; *at; at += strcspn(at, ";"), at += *at == ';') {
+		size_t key = strcspn(at, "=");
+
+		snprintf(item, sizeof(item), "%.*s", (int)strcspn(at, ";"), at);
+		if (key + 1 >= strlen(item) || fb_size_parse(item + key + 1, &value))
+			return false;
+		item[key] = '\0';
+		if (!strcmp(item, "channels") || !strcmp(item, "copy_streams"))
+			tuned->channels = (uint32_t)value;
+		else if (!strcmp(item, "threads"))
+			tuned->threads = (uint32_t)value;
+		else if (!strcmp(item, "slot_bytes"))
+			tuned->slot_bytes = value;
+		else
+			return false;
+	}
+	return true;
+}
+
+/* Rows that were not right make no table: what else of theirs is wrong, nobody knows. */
+static int judge(const struct fb_cell *cell)
+{
+	bool wrong = cell->status == FB_STATUS_WRONG;
+
+	if (!wrong && cell->status != FB_STATUS_FAULT)
+		return FB_OK;
+	return fb_error(wrong ? FB_EDATA : FB_EPEER,
+			"%s %s %s %s, %llu bytes: %s: %s: no table is made of such rows; "
+			"measure again, or leave them out by --without",
+			fb_cell_text(cell, "operation"), fb_cell_text(cell, "engine"),
+			fb_cell_text(cell, "algorithm"), fb_cell_text(cell, "protocol"),
+			(unsigned long long)cell->bytes, fb_status_name(cell->status),
+			cell->reason);
+}
+
+static int compare_families(const void *x, const void *y)
+{
+	const struct fb_tune_sample *a = x, *b = y;
+	size_t ea = engine_of(a->cell), eb = engine_of(b->cell);
+	int order = 0;
+
+	/* GPUs' first: their table comes first. */
+	if (ea != eb)
+		return ea < eb ? -1 : 1;
+	for (size_t i = 0; !order && i < sizeof(common_columns) / sizeof(common_columns[0]); i++) {
+		const char *ta = fb_cell_text(a->cell, common_columns[i]);
+		const char *tb = fb_cell_text(b->cell, common_columns[i]);
+		size_t la = strlen(ta), lb = strlen(tb);
+		/* Numbers have no leading zeroes: a longer one is greater. */
+		bool number = *ta >= '0' && *ta <= '9';
+
+		order = number && la != lb ? (la < lb ? -1 : 1) : strcmp(ta, tb);
+	}
+	return order;
+}
+
+static int compare_samples(const void *x, const void *y)
+{
+	const struct fb_tune_sample *a = x, *b = y;
+	int order = compare_families(x, y);
+
+	/* As they were, so that the same rows always make the same table. */
+	return order ? order : (a->cell > b->cell) - (a->cell < b->cell);
+}
+
+int fb_tune_samples(const struct fb_cells *cells, const struct fb_tune_settings *settings,
+		    struct fb_tune_sample **samples, size_t *count)
+{
+	struct fb_tune_sample *list = calloc(cells->count + 1, sizeof(*list));
+	size_t n = 0, foreign = 0;
+	int err = list ? FB_OK : FB_ENOMEM;
+
+	if (!list)
+		return fb_error(err, "out of memory for %zu rows", cells->count);
+	for (size_t i = 0; i < cells->count && !err; i++) {
+		const struct fb_cell *cell = &cells->cell[i];
+		bool wanted = false;
+
+		err = is_wanted(cell, settings, &wanted);
+		if (err || !wanted)
+			continue;
+		err = judge(cell);
+		list[n].cell = cell;
+		if (read_variant(cell, &list[n].tuned))
+			n++;
+		else
+			foreign++;
+	}
+	if (!err && foreign)
+		fb_warn("%zu rows have keys in variant that no rule can have, and are left out",
+			foreign);
+	if (!err && !n)
+		err = fb_error(FB_EINPUT, "no rows of engines cuda, copy or host are left to "
+			       "make a table of");
+	if (err) {
+		free(list);
+		return err;
+	}
+	qsort(list, n, sizeof(*list), compare_samples);
+	*samples = list;
+	*count = n;
+	return FB_OK;
+}
+
+size_t fb_tune_family_length(const struct fb_tune_sample *sample, size_t n)
+{
+	size_t end = 1;
+
+	while (end < n && !compare_families(&sample[0], &sample[end]))
+		end++;
+	return end;
+}

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * From rows to rules: families of rows among which a rule may choose, and what is written of them.
+ * Private to the tune tool.
+ */
+#ifndef FB_SCRIPTS_TOOLS_TUNE_TUNE_H
+#define FB_SCRIPTS_TOOLS_TUNE_TUNE_H
+
+#include <stdio.h>
+
+#include "collectives/tuning/tuning.h"
+#include "scripts/tools/lib/cells.h"
+#include "scripts/tools/tune/choose.h"
+
+struct fb_tune_settings {
+	const char *name, *gpu, *cpu; /* of the table; NULL: from the rows' facts */
+	const char *output;           /* NULL: standard output */
+	const char *without;          /* algorithms that are left out, a list; NULL: none */
+	double change;
+	bool best_only, help, version;
+	/* Not options: COLUMN=VALUE,... among the arguments. */
+	char *const *filter;
+	size_t nfilters;
+};
+
+/* What a rule may choose. Texts are those of rows. */
+struct fb_tune_candidate {
+	const char *algorithm, *protocol;
+	struct fb_tuned tuned;
+};
+
+/* A cell that takes part. */
+struct fb_tune_sample {
+	const struct fb_cell *cell;
+	struct fb_tuned tuned;
+};
+
+/*
+ * All that was measured of an operation with an engine on so many ranks and nodes over a
+ * transport. What rows differ in beside candidate and size are contexts; of these a rule may name
+ * in_place and the element's size.
+ */
+struct fb_tune_family {
+	const struct fb_cell *first; /* for the names of what is common */
+	struct fb_tune_candidate *candidate;
+	unsigned *numbers; /* [ncandidates] that the candidate fixes */
+	size_t ncandidates;
+	uint64_t *bytes; /* [nsizes], ascending */
+	size_t nsizes;
+	struct fb_tune_context {
+		const struct fb_cell *cell;
+		int in_place, element;
+	} *context;
+	size_t ncontexts;
+	struct fb_tune_point *point; /* [context][size][candidate] */
+};
+
+/*
+ * Which cells take part, sorted by family: rows of engines that a table can tell something, with
+ * names and not auto, with no keys in `variant` but those that a rule has. Returns 0; FB_EDATA (a
+ * row has wrong data) or FB_EPEER (one is a fault), after one line on stderr: from such rows no table is
+ * made; FB_EINPUT (no row is left; an unknown column in a filter); FB_ENOMEM. Free *samples.
+ */
+int fb_tune_samples(const struct fb_cells *cells, const struct fb_tune_settings *settings,
+		    struct fb_tune_sample **samples, size_t *count);
+
+/* How many of sample[0 .. n) are of the first one's family. */
+size_t fb_tune_family_length(const struct fb_tune_sample *sample, size_t n);
+
+/* Makes a family of sample[0 .. n). 0 or FB_ENOMEM (printed). Free in any case. */
+int fb_tune_family_make(struct fb_tune_family *family, const struct fb_tune_sample *sample,
+			size_t n);
+void fb_tune_family_free(struct fb_tune_family *family);
+
+/* Writes the family's rules. 0 or FB_ENOMEM (printed). */
+int fb_tune_rules(const struct fb_tune_family *family, const struct fb_tune_settings *settings,
+		  FILE *out);
+
+/* Whether the sample's engine works on GPUs, so that its rules belong to a table of that kind. */
+enum fb_machine fb_tune_kind(const struct fb_tune_sample *sample);
+
+#endif

@@ -31,7 +31,7 @@ struct fb_tune_problem {
 };
 
 /* Differences above this are none of noise, however wide the intervals are. */
-#define FB_TUNE_MOST_TIE 0.1
+#define FB_TUNE_MOST_TIE 0.05
 
 /*
  * Sets choice[size] to a candidate, or -1 where none was measured in every context that has times

@@ -114,7 +114,7 @@ int fb_choosing_open(struct fb_choosing *choosing, struct fb_run *run, const str
 	const char *file = fb_run_settings(run)->tuning;
 	const struct fb_world *w = fb_run_world(run);
 	bool built_in = file && is_auto(file);
-	char cpu[FB_LINE_CHARS] = "", gpu_model[sizeof(gpu->name)] = "", *text = NULL;
+	char label[FB_LINE_CHARS], cpu[FB_LINE_CHARS] = "", gpu_model[sizeof(gpu->name)] = "", *text = NULL;
 	struct fb_facts facts = {.item = NULL};
 	const char *model;
 	int err = FB_OK;
@@ -123,9 +123,10 @@ int fb_choosing_open(struct fb_choosing *choosing, struct fb_run *run, const str
 		return FB_OK;
 	if (!built_in)
 		err = share_file(w, file, &text);
+	snprintf(label, sizeof(label), "--tuning %s", file);
 	if (!err)
 		err = fb_tunings_parse(&choosing->tunings, text ? text : fb_tunings_built_in(),
-				       text ? file : "built-in tables",
+				       text ? label : "built-in tables",
 				       w->rank == 0 ? stderr : NULL);
 	free(text);
 	err = fb_world_agree(w, err);

@@ -19,7 +19,9 @@ static bool same_context(const struct fb_cell *a, const struct fb_cell *b)
 		if (strcmp(fb_cell_text(a, context_columns[i]),
 			   fb_cell_text(b, context_columns[i])))
 			return false;
-	return true;
+	/* Elsewhere the variant is the shape. */
+	return strcmp(fb_cell_text(a, "operation"), "all_to_all_v") ||
+	       !strcmp(fb_cell_text(a, "variant"), fb_cell_text(b, "variant"));
 }
 
 static size_t context_of(const struct fb_tune_family *f, const struct fb_cell *cell)

@@ -81,23 +81,30 @@ static int is_wanted(const struct fb_cell *cell, const struct fb_tune_settings *
 static bool read_variant(const struct fb_cell *cell, struct fb_tuned *tuned)
 {
 	const char *at = fb_cell_text(cell, "variant");
-	uint64_t value;
-	char item[ITEM_CHARS];
+	bool has_traffic = !strcmp(fb_cell_text(cell, "operation"), "all_to_all_v");
+	char key[ITEM_CHARS];
 
 	*tuned = (struct fb_tuned){.channels = 0};
 	for (; *at; at += strcspn(at, ";"), at += *at == ';') {
-		size_t key = strcspn(at, "=");
+		uint64_t number;
+		char *value;
 
-		snprintf(item, sizeof(item), "%.*s", (int)strcspn(at, ";"), at);
-		if (key + 1 >= strlen(item) || fb_size_parse(item + key + 1, &value))
+		snprintf(key, sizeof(key), "%.*s", (int)strcspn(at, ";"), at);
+		value = strchr(key, '=');
+		if (!value)
 			return false;
-		item[key] = '\0';
-		if (!strcmp(item, "channels") || !strcmp(item, "copy_streams"))
-			tuned->channels = (uint32_t)value;
-		else if (!strcmp(item, "threads"))
-			tuned->threads = (uint32_t)value;
-		else if (!strcmp(item, "slot_bytes"))
-			tuned->slot_bytes = value;
+		*value++ = '\0';
+		/* Who sends how much to whom: a context (family.c). */
+		if (has_traffic && (!strcmp(key, "skew") || !strcmp(key, "matrix")))
+			continue;
+		if (fb_size_parse(value, &number))
+			return false;
+		if (!strcmp(key, "channels") || !strcmp(key, "copy_streams"))
+			tuned->channels = (uint32_t)number;
+		else if (!strcmp(key, "threads"))
+			tuned->threads = (uint32_t)number;
+		else if (!strcmp(key, "slot_bytes"))
+			tuned->slot_bytes = number;
 		else
 			return false;
 	}
@@ -154,7 +161,7 @@ int fb_tune_samples(const struct fb_cells *cells, const struct fb_tune_settings 
 		    struct fb_tune_sample **samples, size_t *count)
 {
 	struct fb_tune_sample *list = calloc(cells->count + 1, sizeof(*list));
-	size_t n = 0, foreign = 0;
+	size_t n = 0, foreign = 0, times = 0;
 	int err = list ? FB_OK : FB_ENOMEM;
 
 	if (!list)
@@ -168,17 +175,19 @@ int fb_tune_samples(const struct fb_cells *cells, const struct fb_tune_settings 
 			continue;
 		err = judge(cell);
 		list[n].cell = cell;
-		if (read_variant(cell, &list[n].tuned))
-			n++;
-		else
+		if (!read_variant(cell, &list[n].tuned)) {
 			foreign++;
+			continue;
+		}
+		times += fb_cell_has_time(cell) ? 1 : 0;
+		n++;
 	}
 	if (!err && foreign)
 		fb_warn("%zu rows have keys in variant that no rule can have, and are left out",
 			foreign);
-	if (!err && !n)
-		err = fb_error(FB_EINPUT, "no rows of engines cuda, copy or host are left to "
-			       "make a table of");
+	if (!err && !times)
+		err = fb_error(FB_EINPUT, "no row of engines cuda, copy or host with a time is "
+			       "left to make a table of");
 	if (err) {
 		free(list);
 		return err;

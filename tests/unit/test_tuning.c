@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Tuning tables: what they say, which rule is found, what is refused; prices of algorithms. */
+#include "collectives/tuning/tuning.h"
+
+#include <stdlib.h>
+
+#include "collectives/algorithm/algorithm.h"
+#include "collectives/tuning/price.h"
+#include "common/error.h"
+#include "tests/unit/check.h"
+
+static const char example[] =
+	"# a comment\n"
+	"table one gpu  Some GPU 80GB \n"
+	"\n"
+	"rule cuda all_reduce 2 1 p2p any any 8 8K  auto auto  one_shot ll 0 0 0 # fast\n"
+	"rule cuda all_reduce 2 1 p2p any any 64K 1M  auto auto  two_shot ll128 4 0 0\n"
+	"rule cuda all_reduce 2 1 p2p any any 8M 1G  auto auto  ring direct 32 512 2M\n"
+	"rule cuda all_reduce 2 1 p2p any any 8 1G  auto ll  tree ll 1 0 0\n"
+	"rule cuda all_reduce 4 1 p2p any 2 8 1G  auto auto  ring ll128 8 0 0\n"
+	"rule cuda all_reduce 4 1 p2p any 8 8 1G  auto auto  ring simple 8 0 0\n"
+	"rule cuda broadcast 4 1 p2p yes any 8 1G  auto auto  chain simple 0 0 0\n"
+	"rule cuda broadcast 4 1 p2p no any 8 1G  auto auto  star simple 0 0 0\n"
+	"table two cpu Some CPU\n"
+	"rule host barrier 3 2 shm+tcp any any 0 0  auto auto  tree simple 0 0 0";
+
+static struct fb_tuning_key asked(const char *operation, int ranks)
+{
+	return (struct fb_tuning_key){
+		.engine = "cuda", .operation = operation, .transport = "p2p", .algorithm = "auto",
+		.protocol = "auto", .ranks = ranks, .nodes = 1, .in_place = 0, .element = 4};
+}
+
+/* "algorithm protocol" of the rule that is found, or "none". */
+static const char *found(const struct fb_tuning *tuning, struct fb_tuning_key key, uint64_t bytes,
+			 char *text, size_t n)
+{
+	const struct fb_tuning_rule *rule = fb_tuning_find(tuning, &key, bytes, NULL, NULL);
+
+	snprintf(text, n, "%s%s%s", rule ? rule->algorithm : "none", rule ? " " : "",
+		 rule ? rule->protocol : "");
+	return text;
+}
+
+#define CHECK_FOUND(tuning, key, bytes, want)                                                      \
+	do {                                                                                       \
+		char text_[64];                                                                    \
+		CHECK_STR(found(tuning, key, bytes, text_, sizeof(text_)), want);                  \
+	} while (0)
+
+static void test_read(void)
+{
+	struct fb_tunings t = {.count = 0};
+	const struct fb_tuning_rule *rule;
+
+	if (!CHECK_INT(fb_tunings_parse(&t, example, "example", stdout), FB_OK))
+		return;
+	CHECK_INT(t.count, 2);
+	CHECK_STR(t.table[0].name, "one");
+	CHECK_STR(t.table[0].model, "Some GPU 80GB");
+	CHECK_INT(t.table[0].kind, FB_MACHINE_GPU);
+	CHECK_INT(t.table[0].nrules, 8);
+	CHECK_INT(t.table[1].kind, FB_MACHINE_CPU);
+	CHECK_INT(t.table[1].nrules, 1);
+	rule = &t.table[0].rule[2];
+	CHECK_STR(rule->algorithm, "ring");
+	CHECK_INT(rule->tuned.channels, 32);
+	CHECK_INT(rule->tuned.threads, 512);
+	CHECK_INT(rule->tuned.slot_bytes, 2 << 20);
+	CHECK_INT(rule->from, 8 << 20);
+	CHECK_INT(rule->line, 6);
+	CHECK(fb_tunings_for(&t, FB_MACHINE_GPU, "Some GPU 80GB") == &t.table[0]);
+	CHECK(fb_tunings_for(&t, FB_MACHINE_GPU, "Some GPU") == NULL);
+	CHECK(fb_tunings_for(&t, FB_MACHINE_GPU, "Some CPU") == NULL);
+	CHECK(fb_tunings_for(&t, FB_MACHINE_CPU, NULL) == &t.table[1]);
+	fb_tunings_free(&t);
+}
+
+static void test_sizes(const struct fb_tuning *one)
+{
+	struct fb_tuning_key key = asked("all_reduce", 2);
+
+	CHECK_FOUND(one, key, 8, "one_shot ll");
+	CHECK_FOUND(one, key, 0, "one_shot ll");
+	CHECK_FOUND(one, key, 8 << 10, "one_shot ll");
+	/* Between 8K and 64K the geometric mean divides. */
+	CHECK_FOUND(one, key, 22 << 10, "one_shot ll");
+	CHECK_FOUND(one, key, 24 << 10, "two_shot ll128");
+	CHECK_FOUND(one, key, 1 << 20, "two_shot ll128");
+	CHECK_FOUND(one, key, 4 << 20, "ring direct");
+	CHECK_FOUND(one, key, UINT64_C(1) << 40, "ring direct");
+}
+
+static bool not_ring(void *arg, const struct fb_tuning_rule *rule)
+{
+	++*(int *)arg;
+	return strcmp(rule->algorithm, "ring") != 0;
+}
+
+static void test_find(void)
+{
+	struct fb_tunings t = {.count = 0};
+	struct fb_tuning_key key = asked("all_reduce", 2), broadcast = asked("broadcast", 4);
+	const struct fb_tuning_rule *rule;
+	int calls = 0;
+
+	if (!CHECK_INT(fb_tunings_parse(&t, example, "example", stdout), FB_OK))
+		return;
+	test_sizes(&t.table[0]);
+	rule = fb_tuning_find(&t.table[0], &key, 1 << 30, not_ring, &calls);
+	CHECK(rule && !strcmp(rule->algorithm, "two_shot"));
+	CHECK(calls > 0);
+	key.protocol = "ll";
+	CHECK_FOUND(&t.table[0], key, 1 << 30, "tree ll");
+	key.protocol = "simple";
+	CHECK_FOUND(&t.table[0], key, 1 << 30, "none");
+	key = asked("all_reduce", 2);
+	key.engine = "host";
+	CHECK_FOUND(&t.table[0], key, 8, "none");
+	key = asked("all_reduce", 2);
+	key.transport = "shm";
+	CHECK_FOUND(&t.table[0], key, 8, "none");
+	key = asked("all_reduce", 2);
+	key.nodes = 2;
+	CHECK_FOUND(&t.table[0], key, 8, "none");
+	CHECK_FOUND(&t.table[0], asked("all_reduce", 3), 8, "none");
+	CHECK_FOUND(NULL, asked("all_reduce", 2), 8, "none");
+	key = asked("all_reduce", 4);
+	key.element = 1;
+	CHECK_FOUND(&t.table[0], key, 8, "ring ll128");
+	key.element = 8;
+	CHECK_FOUND(&t.table[0], key, 8, "ring simple");
+	CHECK_FOUND(&t.table[0], broadcast, 8, "star simple");
+	broadcast.in_place = 1;
+	CHECK_FOUND(&t.table[0], broadcast, 8, "chain simple");
+	fb_tunings_free(&t);
+}
+
+static void test_refused(void)
+{
+	static const struct {
+		const char *text, *why;
+	} wrong[] = {
+		{"nonsense", "f:1: 'nonsense': expected table or rule"},
+		{"#\n\ntable x", "f:3: expected: table NAME gpu|cpu MODEL"},
+		{"table x tpu Some", "f:1: expected: table NAME gpu|cpu MODEL"},
+		{"table x gpu   ", "f:1: expected: table NAME gpu|cpu MODEL"},
+		{"rule a b 1 1 t any any 0 1 auto auto c d 0 0 0", "a rule before any line table"},
+		{"table x gpu y\nrule a b", "f:2: 2 words behind rule: expected 16"},
+		{"table x gpu y\nrule a b 0 1 t any any 0 1 auto auto c d 0 0 0", "ranks '0'"},
+		{"table x gpu y\nrule a b 1 -1 t any any 0 1 auto auto c d 0 0 0", "nodes '-1'"},
+		{"table x gpu y\nrule a b 1 1 t maybe any 0 1 auto auto c d 0 0 0", "'maybe'"},
+		{"table x gpu y\nrule a b 1 1 t any 65 0 1 auto auto c d 0 0 0", "element '65'"},
+		{"table x gpu y\nrule a b 1 1 t any any 2 1 auto auto c d 0 0 0", "more than to"},
+		{"table x gpu y\nrule a b 1 1 t any any 0 1x auto auto c d 0 0 0", "to '1x'"},
+		{"table x gpu y\nrule a b 1 1 t any any 0 1 auto auto auto d 0 0 0", "auto again"},
+		{"table x gpu y\nrule a b 1 1 t any any 0 1 auto auto c d 0 9999 0", "threads"},
+		{"table x gpu y\nrule a b 1 1 t any any 0 1 auto auto c d any 0 0", "channels"},
+	};
+
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+		struct fb_tunings t = {.count = 7};
+		char *text = NULL;
+		size_t n = 0;
+		FILE *errors = open_memstream(&text, &n);
+
+		if (!CHECK(errors != NULL))
+			return;
+		CHECK_INT(fb_tunings_parse(&t, wrong[i].text, "f", errors), FB_EINPUT);
+		fclose(errors);
+		CHECK_INT(t.count, 7);
+		if (!CHECK(strstr(text, wrong[i].why) != NULL))
+			printf("\tgot %s", text);
+		CHECK(strchr(text, '\n') == text + n - 1);
+		free(text);
+	}
+}
+
+/* Those of the folder: each has a model of its own, rules, and names that exist. */
+static void test_built_in(void)
+{
+	struct fb_tunings t = {.count = 0};
+	const char *stages;
+
+	if (!CHECK_INT(fb_tunings_parse(&t, fb_tunings_built_in(), "built in", stdout), FB_OK))
+		return;
+	for (size_t i = 0; i < t.count; i++) {
+		CHECK(fb_tunings_for(&t, t.table[i].kind, t.table[i].model) == &t.table[i]);
+		CHECK(t.table[i].nrules > 0);
+	}
+	for (size_t i = 0; i < t.nrules; i++) {
+		int collective = fb_collective_parse(t.rule[i].key.operation);
+
+		if (!CHECK(collective >= 0) || !strcmp(t.rule[i].key.engine, "copy"))
+			continue;
+		if (!CHECK(fb_algorithm_of_text((enum fb_collective)collective,
+						t.rule[i].algorithm, &stages) != NULL))
+			printf("\tline %d\n", t.rule[i].line);
+	}
+	fb_tunings_free(&t);
+}
+
+static struct fb_price price_of(const char *name, enum fb_collective collective, int nranks)
+{
+	const struct fb_algorithm *a = fb_algorithm_find(collective, name);
+	const struct fb_shape shape = {.collective = collective, .nranks = nranks,
+				       .nchannels = a->channels ? a->channels : 1};
+	struct fb_price price = {0};
+
+	CHECK_INT(fb_price(a, &shape, false, &price), FB_OK);
+	return price;
+}
+
+static void test_prices(void)
+{
+	static const struct fb_link_cost cost = {"simple", 1, 1000};
+	const struct fb_algorithm *ring = fb_algorithm_find(FB_ALL_REDUCE, "ring");
+	struct fb_shape many = {.collective = FB_ALL_REDUCE, .nranks = FB_PRICE_MOST_RANKS + 1,
+				.nchannels = 1};
+	struct fb_price p = price_of("ring", FB_ALL_REDUCE, 8), untouched = {.messages = -1};
+	struct fb_price one = price_of("one_shot", FB_ALL_REDUCE, 8);
+
+	/* 2 (n - 1) messages, one behind the other; one of each rank to each. */
+	CHECK_NEAR(p.messages, 14, 0);
+	CHECK_NEAR(one.messages, 1, 0);
+	CHECK_NEAR(price_of("binomial", FB_BROADCAST, 8).messages, 3, 0);
+	p = price_of("chain", FB_BROADCAST, 8);
+	CHECK_NEAR(p.messages, 7, 0);
+	/* Cut, the pieces follow each other: far less than the block once for every rank. */
+	CHECK(p.cut_blocks < p.blocks / 2);
+	CHECK_NEAR(fb_price_us(&p, &cost, 0), 7, 0);
+	CHECK_NEAR(fb_price_us(&p, &cost, 1e9),
+		   p.cut_messages + p.cut_blocks * 1e6, 1e-6 * p.cut_blocks * 1e6);
+	CHECK(fb_price_us(&one, &cost, 8) < fb_price_us(&p, &cost, 8));
+	CHECK_INT(fb_price(ring, &many, false, &untouched), FB_EUNSUPPORTED);
+	CHECK_NEAR(untouched.messages, -1, 0);
+	for (int device = 0; device < 2; device++) {
+		CHECK(fb_link_cost(device, "direct") && fb_link_cost(device, "ll128"));
+		CHECK(fb_link_cost(device, "ll")->message_us <
+		      fb_link_cost(device, "simple")->message_us);
+		CHECK(fb_link_cost(device, "library") == NULL);
+	}
+}
+
+int main(void)
+{
+	test_read();
+	test_find();
+	test_refused();
+	test_built_in();
+	test_prices();
+	return check_done("tuning");
+}

@@ -114,7 +114,8 @@ int fb_choosing_open(struct fb_choosing *choosing, struct fb_run *run, const str
 	const char *file = fb_run_settings(run)->tuning;
 	const struct fb_world *w = fb_run_world(run);
 	bool built_in = file && is_auto(file);
-	char label[FB_LINE_CHARS], cpu[FB_LINE_CHARS] = "", gpu_model[sizeof(gpu->name)] = "", *text = NULL;
+	char label[FB_LINE_CHARS], cpu[FB_LINE_CHARS] = "", gpu_model[sizeof(gpu->name)] = "";
+	char *text = NULL;
 	struct fb_facts facts = {.item = NULL};
 	const char *model;
 	int err = FB_OK;

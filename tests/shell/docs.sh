@@ -42,7 +42,7 @@ done
 verdict docs_man
 
 # Options of scripts and tools, whose --help says them as well, and of MPI launchers.
-for tool in summary plotdata report merge query import study compare; do
+for tool in summary plotdata report merge query import study compare tune; do
 	[ -x "$bin/$tool" ] && "$bin/$tool" --help |
 		grep -oE -- '--[a-z][a-z-]+' >>"$FB_TMP/options"
 done

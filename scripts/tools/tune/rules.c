@@ -166,8 +166,13 @@ static int print_best(const struct fb_tune_family *f, const struct fb_tune_setti
 		      struct question *all, FILE *out)
 {
 	struct question own;
+	bool places = false, elements = false; /* there are several */
 	int err = open_question(&own, f, settings, out);
 
+	for (size_t c = 1; c < f->ncontexts; c++) {
+		places |= f->context[c].in_place != f->context[0].in_place;
+		elements |= f->context[c].element != f->context[0].element;
+	}
 	if (!err)
 		err = answer(all, automatic, automatic, FB_TUNING_ANY, FB_TUNING_ANY);
 	for (size_t c = 0; c < f->ncontexts && !err; c++) {
@@ -179,7 +184,8 @@ static int print_best(const struct fb_tune_family *f, const struct fb_tune_setti
 				f->context[d].element == kind->element;
 		if (seen)
 			continue;
-		err = answer(&own, automatic, automatic, kind->in_place, kind->element);
+		err = answer(&own, automatic, automatic, places ? kind->in_place : FB_TUNING_ANY,
+			     elements ? kind->element : FB_TUNING_ANY);
 		if (!err && differs(&own, all, settings->change))
 			print_rules(&own);
 	}

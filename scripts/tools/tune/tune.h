@@ -58,8 +58,8 @@ struct fb_tune_family {
 /*
  * Which cells take part, sorted by family: rows of engines that a table can tell something, with
  * names and not auto, with no keys in `variant` but those that a rule has. Returns 0; FB_EDATA (a
- * row has wrong data) or FB_EPEER (one is a fault), after one line on stderr: from such rows no table is
- * made; FB_EINPUT (no row is left; an unknown column in a filter); FB_ENOMEM. Free *samples.
+ * row has wrong data) or FB_EPEER (one is a fault): no table is made of such rows; FB_EINPUT (no
+ * row with a time is left; an unknown column in a filter); FB_ENOMEM; all printed. Free *samples.
  */
 int fb_tune_samples(const struct fb_cells *cells, const struct fb_tune_settings *settings,
 		    struct fb_tune_sample **samples, size_t *count);

@@ -113,10 +113,10 @@ int fb_tune_family_make(struct fb_tune_family *family, const struct fb_tune_samp
 		.bytes = calloc(n, sizeof(*f->bytes)),
 		.context = calloc(n, sizeof(*f->context)),
 	};
-	if (f->candidate && f->numbers && f->bytes && f->context) {
-		collect(f, sample, n);
-		f->point = calloc(f->ncontexts * f->nsizes * f->ncandidates, sizeof(*f->point));
-	}
+	if (!f->candidate || !f->numbers || !f->bytes || !f->context)
+		return fb_error(FB_ENOMEM, "out of memory for %zu rows", n);
+	collect(f, sample, n);
+	f->point = calloc(f->ncontexts * f->nsizes * f->ncandidates, sizeof(*f->point));
 	if (!f->point)
 		return fb_error(FB_ENOMEM, "out of memory for %zu rows", n);
 	for (size_t i = 0; i < n; i++) {

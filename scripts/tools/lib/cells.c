@@ -10,7 +10,8 @@
 #include <string.h>
 
 /* Key columns in which the cells of a section differ. */
-static const char *const within[] = {"engine", "algorithm", "protocol", "transport", "bytes"};
+static const char *const within[] = {"engine", "algorithm", "protocol", "transport", "registration",
+				     "bytes"};
 
 /* Statuses from good to bad; a cell has the worst of its launches. */
 static const int badness[FB_STATUSES] = {
@@ -36,16 +37,29 @@ static int compare_u64(uint64_t a, uint64_t b)
 	return a < b ? -1 : a > b;
 }
 
+/*
+ * NCCL's own allocator gives GPU memory like any other, and some of NCCL's ways need it: for
+ * sections the two are one, which keeps those ways beside what they compete with.
+ */
+static const char *memory_of_section(const char *memory)
+{
+	return strcmp(memory, "nccl") ? memory : "device";
+}
+
 /* By key columns: those that make sections, or the others; numbers as numbers. */
 static int compare_keys(const struct fb_result *a, const struct fb_result *b, bool inner)
 {
 	for (size_t i = 0; i < fb_columns_count; i++) {
 		const struct fb_column *c = &fb_columns[i];
+		bool memory = c->kind == FB_COLUMN_KEY && !strcmp(c->name, "memory");
 		int order;
 
-		if (c->kind != FB_COLUMN_KEY || is_within(c->name) != inner)
+		if (c->kind != FB_COLUMN_KEY || (is_within(c->name) != inner && !memory))
 			continue;
-		if (c->type == FB_COLUMN_U64)
+		if (memory && !inner)
+			order = strcmp(memory_of_section(a->field[i]),
+				       memory_of_section(b->field[i]));
+		else if (c->type == FB_COLUMN_U64)
 			order = compare_u64(strtoull(a->field[i], NULL, 10),
 					    strtoull(b->field[i], NULL, 10));
 		else
@@ -233,7 +247,8 @@ const char *fb_cell_text(const struct fb_cell *cell, const char *column)
 
 bool fb_cell_is_library(const struct fb_cell *cell)
 {
-	return !strcmp(fb_cell_text(cell, "algorithm"), "library");
+	return !strcmp(fb_cell_text(cell, "algorithm"), "library") ||
+	       !strcmp(fb_cell_text(cell, "engine"), "nccl");
 }
 
 bool fb_cell_has_time(const struct fb_cell *cell)
@@ -267,9 +282,8 @@ const char *fb_section_title(const struct fb_section *section, char *buf, size_t
 		const char *column, *usual, *before;
 	} rest[] = {
 		{"root", "0", "root "},	       {"in_place", "no", "in place: "},
-		{"memory", "host", "memory "}, {"registration", "registered", "buffers "},
-		{"launch", "blocking", ""},    {"cadence", "isolated", ""},
-		{"variant", "", ""},
+		{"memory", "host", "memory "}, {"launch", "blocking", ""},
+		{"cadence", "isolated", ""},   {"variant", "", ""},
 	};
 	const struct fb_cell *cell = section->cell;
 	const char *redop = fb_cell_text(cell, "redop"), *nodes = fb_cell_text(cell, "nodes");
@@ -290,6 +304,8 @@ const char *fb_section_title(const struct fb_section *section, char *buf, size_t
 	for (size_t i = 0; i < sizeof(rest) / sizeof(rest[0]); i++) {
 		const char *text = fb_cell_text(cell, rest[i].column);
 
+		if (!strcmp(rest[i].column, "memory"))
+			text = memory_of_section(text);
 		used = strlen(buf);
 		/* MPI knows broadcast with one buffer only, so that is usual there. */
 		if (!strcmp(rest[i].column, "in_place") && !strcmp(operation, "broadcast"))

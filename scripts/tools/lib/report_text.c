@@ -30,7 +30,10 @@ const char *fb_cell_label(const struct fb_cell *cell, char buf[FB_LABEL_CHARS])
 	const char *transport = fb_cell_text(cell, "transport");
 	bool usual = !strcmp(engine, "host"), shm = !strcmp(transport, "shm");
 
-	if (fb_cell_is_library(cell))
+	if (!strcmp(engine, "nccl"))
+		snprintf(buf, FB_LABEL_CHARS, "nccl %s %s %s", fb_cell_text(cell, "algorithm"),
+			 fb_cell_text(cell, "protocol"), fb_cell_text(cell, "registration"));
+	else if (fb_cell_is_library(cell))
 		snprintf(buf, FB_LABEL_CHARS, "%s library", engine);
 	else
 		snprintf(buf, FB_LABEL_CHARS, "%s%s%s %s%s%s", usual ? "" : engine,
@@ -163,7 +166,7 @@ static const char *library_name(const struct fb_section *section)
 {
 	for (size_t i = 0; i < section->count; i++)
 		if (fb_cell_is_library(&section->cell[i]))
-			return strcmp(fb_cell_text(&section->cell[i], "engine"), "mpi") ? "library"
+			return strcmp(fb_cell_text(&section->cell[i], "engine"), "mpi") ? "NCCL"
 											: "MPI";
 	return "library";
 }

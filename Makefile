@@ -145,9 +145,10 @@ $(B)/collectives/tuning/built_in.o: $(B)/tuning_files.h $(TUNINGS)
 ALL_SRC := $(sort $(wildcard $(FOLDERS:=/*.c) $(FOLDERS:=/*/*.c) $(FOLDERS:=/*/*/*.c)))
 # Files that include CUDA's headers, and what takes their place without them.
 CUDA_SRC := $(filter common/cuda/cuda_% collectives/engine/cuda/cuda_% \
-	collectives/engine/copy/cuda_%,$(ALL_SRC))
+	collectives/engine/copy/cuda_% p2p/engine/copy/cuda_% p2p/engine/cuda/cuda_%,$(ALL_SRC))
 ALL_SRC := $(filter-out $(if $(HAVE_CUDA),%/absent.c,$(CUDA_SRC)),$(ALL_SRC))
-CU_SRC := $(if $(HAVE_CUDA),$(sort $(wildcard common/cuda/*.cu collectives/engine/cuda/*.cu)))
+CU_SRC := $(if $(HAVE_CUDA),$(sort $(wildcard common/cuda/*.cu \
+	collectives/engine/cuda/*.cu p2p/engine/cuda/*.cu)))
 PROGRAM_SRC := $(filter $(PROGRAMS:=.c),$(ALL_SRC))
 LIB_SRC := $(filter-out $(PROGRAM_SRC),$(ALL_SRC))
 UNIT_SRC := $(sort $(wildcard tests/unit/test_*.c))

@@ -22,12 +22,23 @@ enum {
 };
 
 const char *const fb_p2p_memories[] = {
-	[FB_P2P_HOST] = "host", [FB_P2P_HUGE] = "hugepage", [FB_P2P_MEMORIES] = NULL};
+	[FB_P2P_HOST] = "host", [FB_P2P_HUGE] = "hugepage", [FB_P2P_DEVICE] = "device",
+	[FB_P2P_VMM] = "vmm", [FB_P2P_FABRIC] = "fabric", [FB_P2P_PINNED] = "pinned",
+	[FB_P2P_MEMORIES] = NULL};
 
 static const char *const protocols[] = {"simple", "ll", "ll128", "direct", "split", NULL};
-static const char *const transports[] = {"shm", "tcp", "shm+tcp", NULL};
-static const char *const launches[] = {"blocking", NULL};
+static const char *const transports[] = {"shm", "tcp", "shm+tcp", "p2p", NULL};
+static const char *const launches[] = {"blocking", "stream", "graph", NULL};
 static const char library[] = "library";
+
+static int index_of(const char *const *names, const char *name)
+{
+	int i = 0;
+
+	while (names[i] && strcmp(names[i], name))
+		i++;
+	return i;
+}
 
 size_t fb_p2p_engine_index(const char *name)
 {
@@ -40,7 +51,7 @@ size_t fb_p2p_engine_index(const char *name)
 
 enum fb_p2p_memory fb_p2p_memory_of(const struct fb_case *c)
 {
-	return strcmp(c->memory, fb_p2p_memories[FB_P2P_HUGE]) ? FB_P2P_HOST : FB_P2P_HUGE;
+	return (enum fb_p2p_memory)index_of(fb_p2p_memories, c->memory);
 }
 
 int fb_p2p_key(const char *variant, const char *key, int fallback)
@@ -53,15 +64,6 @@ int fb_p2p_key(const char *variant, const char *key, int fallback)
 		at += strcspn(at, ";");
 	}
 	return fallback;
-}
-
-static int index_of(const char *const *names, const char *name)
-{
-	int i = 0;
-
-	while (names[i] && strcmp(names[i], name))
-		i++;
-	return i;
 }
 
 static int window_of(const struct fb_p2p_state *state, uint64_t bytes)
@@ -130,6 +132,7 @@ size_t fb_p2p_jobs(const struct fb_p2p_state *state, const struct fb_case *c, st
 		.pattern = (enum fb_pattern)index_of(fb_patterns, c->operation),
 		.verb = (enum fb_verb)index_of(fb_verbs, c->algorithm),
 		.window = fb_p2p_key(c->variant, "window", 1),
+		.rounds = fb_p2p_rounds(state, c),
 		.bytes = c->bytes,
 		.base = FB_JOB_HEADER,
 		.segment = &state->segment[fb_p2p_memory_of(c)],
@@ -147,44 +150,42 @@ size_t fb_p2p_jobs(const struct fb_p2p_state *state, const struct fb_case *c, st
 	return fb_job_layout(load);
 }
 
-/* can(), and what the case needs of the segment where it can. */
-static bool judge(const struct fb_p2p_state *state, const struct fb_case *c, size_t *part_bytes,
-		  char reason[FB_REASON_CHARS])
+/* What is wrong with a case whatever its job is. */
+static bool exists(const struct fb_p2p_state *state, const struct fb_case *c,
+		   char reason[FB_REASON_CHARS])
 {
-	const struct fb_p2p_engine *engine = state->engines[fb_p2p_engine_index(c->engine)];
-	char asked[FB_SIZE_CHARS], limit[FB_SIZE_CHARS];
-	struct fb_job job, load;
-	bool can = false;
+	char asked[FB_SIZE_CHARS];
 
 	if (state->world->nranks < 2)
 		snprintf(reason, FB_REASON_CHARS, "a message needs two ranks");
-	else if (!engine)
+	else if (!state->engines[fb_p2p_engine_index(c->engine)])
 		snprintf(reason, FB_REASON_CHARS, "engine %s is not available here", c->engine);
 	else if (!c->bytes)
 		snprintf(reason, FB_REASON_CHARS, "no message without bytes");
 	else if (c->bytes % fb_datatype_size(c->datatype))
 		snprintf(reason, FB_REASON_CHARS, "%s is no whole number of %s",
 			 fb_size_text(c->bytes, asked), fb_datatype_name(c->datatype));
-	else if (fb_p2p_memory_of(c) == FB_P2P_HUGE && !state->huge_pages)
-		snprintf(reason, FB_REASON_CHARS, "no huge pages for shared memory: "
-			 "/sys/kernel/mm/transparent_hugepage/shmem_enabled");
 	else
-		can = c->bytes <= state->memory_limit;
-	if (!can) {
-		if (!reason[0])
-			snprintf(reason, FB_REASON_CHARS,
-				 "%s is more than the memory for its buffers, %s",
-				 fb_size_text(c->bytes, asked),
-				 fb_size_text(state->memory_limit, limit));
+		return fb_p2p_memory_can(state, c, c->bytes, reason);
+	return false;
+}
+
+/* can(), and what the case needs of the segment where it can. */
+static bool judge(const struct fb_p2p_state *state, const struct fb_case *c, size_t *part_bytes,
+		  char reason[FB_REASON_CHARS])
+{
+	const struct fb_p2p_engine *engine = state->engines[fb_p2p_engine_index(c->engine)];
+	struct fb_job job, load;
+	bool can = false;
+
+	if (!exists(state, c, reason))
 		return false;
-	}
 	*part_bytes = fb_p2p_jobs(state, c, &job, &load);
-	can = *part_bytes && *part_bytes <= state->memory_limit;
-	if (!can)
-		snprintf(reason, FB_REASON_CHARS, "%s a message are more than the memory, %s",
-			 fb_size_text(c->bytes, asked), fb_size_text(state->memory_limit, limit));
+	if (!*part_bytes)
+		snprintf(reason, FB_REASON_CHARS, "out of memory for its flows");
 	else
-		can = engine->ops->can(engine, c, &job, reason) &&
+		can = fb_p2p_memory_can(state, c, *part_bytes, reason) &&
+		      engine->ops->can(engine, c, &job, reason) &&
 		      (!load.nflows || engine->ops->can(engine, c, &load, reason));
 	free(job.flows);
 	free(load.flows);
@@ -206,6 +207,8 @@ static bool adjust(void *arg, struct fb_case *c)
 	size_t used = strlen(c->variant), part_bytes, *most;
 	char ignored[FB_REASON_CHARS] = "";
 
+	if (!fb_p2p_suit(state, c))
+		return false;
 	if (!fb_p2p_engines[fb_p2p_engine_index(c->engine)]->own)
 		c->protocol = c->transport = library;
 	else if (one_sided)
@@ -219,6 +222,7 @@ static bool adjust(void *arg, struct fb_case *c)
 		snprintf(c->variant + used, sizeof(c->variant) - used, ";window=%d",
 			 window_of(state, c->bytes));
 	}
+	fb_p2p_suit_variant(state, c);
 	most = &state->part_bytes[fb_p2p_memory_of(c)];
 	if (judge(state, c, &part_bytes, ignored) && part_bytes > *most)
 		*most = part_bytes;

@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "common/error.h"
+
 enum {
 	ALIGN = 4096,
 	FLOW_BYTES = 4 << 20, /* of a flow at each end: beyond that messages share regions */
@@ -76,29 +78,46 @@ static uint64_t first_of(const struct fb_job *job, int f, int k, uint64_t elemen
 	return ((uint64_t)f * (uint64_t)job->regions + (uint64_t)k) * elements;
 }
 
-void fb_job_prime(const struct fb_job *job, const struct fb_data *data, int rank)
+/* What one flow sends and receives at `rank`, region k. */
+static int prime_region(const struct fb_job *job, const struct fb_data *data, int rank, int f,
+			int k)
 {
+	const struct fb_memory_ops *memory = job->segment->ops;
+	const struct fb_flow *flow = &job->flows[f];
 	size_t elements = (size_t)job->bytes / fb_datatype_size(data->type);
+	int err = FB_OK;
 
-	for (int f = 0; f < job->nflows; f++)
-		for (int k = 0; k < job->regions; k++) {
-			const struct fb_flow *flow = &job->flows[f];
+	if (flow->src == rank)
+		err = memory->fill(data, rank, first_of(job, f, k, elements),
+				   fb_job_source(job, flow, (uint64_t)k), elements);
+	if (flow->dst == rank && !err) {
+		char *target = fb_job_target(job, flow, (uint64_t)k);
 
-			if (flow->src == rank)
-				fb_data_fill(data, rank, first_of(job, f, k, elements),
-					     fb_job_source(job, flow, (uint64_t)k), elements);
-			if (flow->dst == rank) {
-				char *target = fb_job_target(job, flow, (uint64_t)k);
-
-				fb_data_poison(target, (size_t)job->bytes, (unsigned)rank);
-				memset(target + job->bytes, GUARD_BYTE, GUARD);
-			}
-		}
+		err = memory->set(target, fb_data_poison_byte((unsigned)rank),
+				  (size_t)job->bytes);
+		if (!err)
+			err = memory->set(target + job->bytes, GUARD_BYTE, GUARD);
+	}
+	return err;
 }
 
-static void check_guard(const char *guard, uint64_t index, struct fb_mismatch *bad)
+int fb_job_prime(const struct fb_job *job, const struct fb_data *data, int rank)
 {
-	for (int i = 0; i < GUARD; i++) {
+	int err = FB_OK;
+
+	for (int f = 0; f < job->nflows; f++)
+		for (int k = 0; k < job->regions && !err; k++)
+			err = prime_region(job, data, rank, f, k);
+	return err;
+}
+
+static int check_guard(const struct fb_memory_ops *memory, const char *where, uint64_t index,
+		       struct fb_mismatch *bad)
+{
+	char guard[GUARD];
+	int err = memory->get(guard, where, GUARD);
+
+	for (int i = 0; i < GUARD && !err; i++) {
 		if ((unsigned char)guard[i] == GUARD_BYTE)
 			continue;
 		if (bad->errors++ == 0) {
@@ -106,25 +125,30 @@ static void check_guard(const char *guard, uint64_t index, struct fb_mismatch *b
 			strcpy(bad->got, "overwritten");
 			strcpy(bad->expected, "memory behind the message");
 		}
-		return;
+		break;
 	}
+	return err;
 }
 
-void fb_job_check(const struct fb_job *job, const struct fb_data *data, int rank,
-		  struct fb_mismatch *bad)
+int fb_job_check(const struct fb_job *job, const struct fb_data *data, int rank,
+		 struct fb_mismatch *bad)
 {
+	const struct fb_memory_ops *memory = job->segment->ops;
 	size_t elements = (size_t)job->bytes / fb_datatype_size(data->type);
+	int err = FB_OK;
 
 	for (int f = 0; f < job->nflows; f++)
-		for (int k = 0; k < job->regions; k++) {
+		for (int k = 0; k < job->regions && !err; k++) {
 			const struct fb_flow *flow = &job->flows[f];
 			const char *target;
 
 			if (flow->dst != rank)
 				continue;
 			target = fb_job_target(job, flow, (uint64_t)k);
-			fb_data_check(data, flow->src, first_of(job, f, k, elements), target,
-				      elements, bad);
-			check_guard(target + job->bytes, elements, bad);
+			err = memory->check(data, flow->src, first_of(job, f, k, elements),
+					    target, elements, bad);
+			if (!err)
+				err = check_guard(memory, target + job->bytes, elements, bad);
 		}
+	return err;
 }

@@ -47,6 +47,7 @@ struct fb_job {
 	struct fb_flow *flows; /* [nflows], owned */
 	int nflows;
 	int window, regions;
+	int rounds;	 /* round trips in a call of ping_pong: 1 but on GPUs; 0 is as 1 */
 	uint64_t bytes;  /* of a message, at least 1 */
 	size_t stride;   /* from one region to the next */
 	size_t base;	 /* of each part, that is not this job's; at least FB_JOB_HEADER */
@@ -87,11 +88,14 @@ size_t fb_job_layout(struct fb_job *job);
 char *fb_job_source(const struct fb_job *job, const struct fb_flow *flow, uint64_t k);
 char *fb_job_target(const struct fb_job *job, const struct fb_flow *flow, uint64_t k);
 
-/* Local: fills what `rank` sends, and poisons where it receives. */
-void fb_job_prime(const struct fb_job *job, const struct fb_data *data, int rank);
+/*
+ * Local: fills what `rank` sends, and poisons where it receives. 0, or FB_ESYS (printed) where
+ * the memory is a device's that failed.
+ */
+int fb_job_prime(const struct fb_job *job, const struct fb_data *data, int rank);
 
-/* Local: checks every element that `rank` has received. */
-void fb_job_check(const struct fb_job *job, const struct fb_data *data, int rank,
-		  struct fb_mismatch *bad);
+/* Local: checks every element that `rank` has received. Errors as above; what is wrong is none. */
+int fb_job_check(const struct fb_job *job, const struct fb_data *data, int rank,
+		 struct fb_mismatch *bad);
 
 #endif

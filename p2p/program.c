@@ -22,6 +22,7 @@ struct instance {
 	struct fb_data data;
 	char path[FB_PATH_CHARS]; /* of the first flow, on all ranks */
 	struct fb_audit before;   /* rank 0 */
+	struct fb_gpu_links links; /* rank 0, of its GPU: before */
 	double moved;		  /* bytes between ranks since then, where all is known */
 	double *probe_us;	  /* under load, first rank: [PROBES_KEPT] */
 	size_t probes;
@@ -39,6 +40,7 @@ static void close_program(void *arg)
 	free(state->engines);
 	for (int i = 0; i < FB_P2P_MEMORIES; i++)
 		fb_segment_close(&state->segment[i]);
+	fb_gpu_close(&state->gpu);
 	fb_pairs_free(&state->pairs);
 	if (state->control != MPI_COMM_NULL)
 		MPI_Comm_free(&state->control);
@@ -56,21 +58,17 @@ static int open_engines(struct fb_p2p_state *state)
 	state->engines = calloc(n + 1, sizeof(*state->engines));
 	err = fb_world_agree(state->world, state->engines ? FB_OK : FB_ENOMEM);
 	for (size_t i = 0; i < n && !err; i++) {
+		if (!fb_option_names(state->settings->engine, fb_p2p_engines[i]->name))
+			continue;
 		err = fb_p2p_engines[i]->open(&state->engines[i], state->run);
 		err = fb_world_agree(state->world, err == FB_EUNSUPPORTED ? FB_OK : err);
 	}
 	return err;
 }
 
-/* Which program this is: its description comes before its options' values. */
-struct described {
-	const struct fb_p2p_program *program;
-	struct fb_p2p_settings settings;
-};
-
 static int open_program(struct fb_run *run, void **result)
 {
-	const struct described *described = run->program->option_values;
+	const struct fb_p2p_described *described = run->program->option_values;
 	struct fb_p2p_state *state = calloc(1, sizeof(*state));
 	int err = fb_world_agree(fb_run_world(run), state ? FB_OK : FB_ENOMEM), nranks;
 
@@ -90,23 +88,16 @@ static int open_program(struct fb_run *run, void **result)
 							 state->world->rank ? NULL : stderr));
 	if (!err) {
 		fb_memory_survey(state->world, &state->memory_limit, &state->huge_pages);
-		err = open_engines(state);
+		err = fb_p2p_gpu_open(state);
 	}
+	if (!err)
+		err = open_engines(state);
 	if (err) {
 		close_program(state);
 		return err;
 	}
 	*result = state;
 	return FB_OK;
-}
-
-/* Opens the case's segment when it is the first to need it; large enough for all that follow. */
-static int open_segment(struct fb_p2p_state *state, enum fb_p2p_memory kind)
-{
-	if (state->segment[kind].base)
-		return FB_OK;
-	return fb_segment_open(&state->segment[kind], state->world, state->part_bytes[kind],
-			       kind == FB_P2P_HUGE);
 }
 
 static void free_instance(struct instance *i)
@@ -151,7 +142,7 @@ static int set_up(void *state, const struct fb_case *c, void **result)
 
 	if (err)
 		return err;
-	err = open_segment(s, fb_p2p_memory_of(c));
+	err = fb_p2p_memory_open(s, fb_p2p_memory_of(c));
 	if (!err)
 		err = i->ops->prepare(engine, c, &i->job, &i->request);
 	if (err)
@@ -166,6 +157,8 @@ static int set_up(void *state, const struct fb_case *c, void **result)
 	MPI_Bcast(i->path, sizeof(i->path), MPI_CHAR, i->job.flows[0].src, s->world->comm);
 	if (s->world->rank == 0)
 		fb_audit_read(&i->before, "");
+	if (s->world->rank == 0 && i->ops->device)
+		fb_gpu_links_read(&s->gpu, &i->links);
 	*result = i;
 	return FB_OK;
 release_request:
@@ -189,9 +182,9 @@ static int prime(void *instance)
 {
 	const struct instance *i = instance;
 
-	fb_job_prime(&i->job, &i->data, i->state->world->rank);
-	fb_job_prime(&i->load, &i->data, i->state->world->rank);
-	return FB_OK;
+	int err = fb_job_prime(&i->job, &i->data, i->state->world->rank);
+
+	return err ? err : fb_job_prime(&i->load, &i->data, i->state->world->rank);
 }
 
 /* The flow of a job that a rank has a part in; NULL: it has none. */
@@ -201,6 +194,20 @@ static const struct fb_flow *flow_of(const struct fb_job *job, int rank)
 		if (job->flows[f].src == rank || job->flows[f].dst == rank)
 			return &job->flows[f];
 	return NULL;
+}
+
+/* Under load the harness's calls are single ones of the engine's. */
+static int ready(void *instance, int calls)
+{
+	const struct instance *i = instance;
+	bool load = flow_of(&i->load, i->state->world->rank) != NULL;
+
+	if (!i->ops->ready)
+		return FB_OK;
+	if (load)
+		return i->ops->ready(i->load_request, 1);
+	return i->ops->ready(i->request,
+			     i->state->program->grouping == FB_UNDER_LOAD ? 1 : calls);
 }
 
 /*
@@ -248,7 +255,8 @@ static int run_probes(struct instance *i, int calls)
 		err = i->ops->run(i->request, 1);
 		if (i->probe_us)
 			i->probe_us[i->probes++ % PROBES_KEPT] =
-				fb_clock_seconds(clock, fb_clock_ticks(clock) - start) * 1e6 / 2;
+				fb_clock_seconds(clock, fb_clock_ticks(clock) - start) * 1e6 /
+				(2 * i->job.rounds);
 	}
 	for (int f = 0; f < i->load.nflows && s->world->rank == i->job.flows[0].src; f++)
 		MPI_Send(NULL, 0, MPI_BYTE, i->load.flows[f].src, TAG_STOP, s->control);
@@ -260,7 +268,7 @@ static int run(void *instance, int calls)
 	struct instance *i = instance;
 	const struct fb_flow *load = flow_of(&i->load, i->state->world->rank);
 
-	i->moved += (double)i->job.bytes * i->job.window * i->job.nflows * calls;
+	i->moved += (double)i->job.bytes * i->job.window * i->job.nflows * i->job.rounds * calls;
 	if (load)
 		return run_load(i, load);
 	if (i->state->program->grouping == FB_UNDER_LOAD)
@@ -279,27 +287,41 @@ static bool counts(void *instance)
 static int check(void *instance, int calls, struct fb_mismatch *bad)
 {
 	const struct instance *i = instance;
+	int err;
 
 	(void)calls;
-	fb_job_check(&i->job, &i->data, i->state->world->rank, bad);
-	fb_job_check(&i->load, &i->data, i->state->world->rank, bad);
-	return FB_OK;
+	err = fb_job_check(&i->job, &i->data, i->state->world->rank, bad);
+	return err ? err : fb_job_check(&i->load, &i->data, i->state->world->rank, bad);
+}
+
+/* The part of the bytes that pass rank 0. */
+static double passed(const struct instance *i)
+{
+	int n = 0;
+
+	for (int f = 0; f < i->job.nflows; f++)
+		n += i->job.flows[f].src == 0 || i->job.flows[f].dst == 0;
+	return i->moved * n / i->job.nflows;
 }
 
 /* "shm", or "Open MPI v4.1.4 (lo 2.00)": the interfaces that the bytes have passed. */
 static void describe_path(const struct instance *i, struct fb_traits *traits)
 {
 	struct fb_audit after;
-	char carried[FB_PATH_CHARS / 2] = "";
+	char carried[FB_PATH_CHARS / 2] = "", links[32] = "";
+	bool audited;
 
 	memcpy(traits->path, i->path, sizeof(i->path));
 	if (i->state->world->rank != 0 || i->load.nflows)
 		return;
+	if (i->ops->device)
+		fb_gpu_links_text(&i->state->gpu, &i->links, passed(i), links, sizeof(links));
 	fb_audit_read(&after, "");
-	if (fb_audit_text(&i->before, &after, i->moved, carried, sizeof(carried)) == 0)
-		return;
-	snprintf(traits->path, sizeof(traits->path), "%.90s (%s)", i->path, carried);
-	if (!strcmp(i->path, "shm"))
+	audited = fb_audit_text(&i->before, &after, i->moved, carried, sizeof(carried)) != 0;
+	if (audited || *links)
+		snprintf(traits->path, sizeof(traits->path), "%.90s (%s%s%s)", i->path, links,
+			 audited && *links ? ", " : "", carried);
+	if (audited && !strcmp(i->path, "shm"))
 		snprintf(traits->flags, sizeof(traits->flags), "stray-traffic");
 }
 
@@ -312,8 +334,10 @@ static void describe(void *instance, struct fb_traits *traits)
 	int pairs = job->nflows / (ping_pong || job->pattern == FB_TWO_WAY ? 2 : 1);
 
 	i->ops->describe(i->request, traits);
+	if (i->ops->columns)
+		i->ops->columns(i->request, traits->extra + i->state->program->ncolumns);
 	describe_path(i, traits);
-	traits->operations = ping_pong ? 2 : job->window;
+	traits->operations = ping_pong ? 2 * job->rounds : job->window;
 	if (i->state->program->grouping == FB_UNDER_LOAD)
 		traits->operations *= (int)i->state->own->probes;
 	traits->algorithm_bytes = (double)job->bytes * (ping_pong ? pairs : job->nflows);
@@ -334,39 +358,14 @@ static void summarise(void *instance, const double *samples_us, size_t n,
 		of_program(samples_us, n, traits);
 }
 
-static const struct fb_option *own_options(const char *pairs, struct fb_option *table, size_t n)
-{
-	static const struct fb_option options[] = {
-		FB_OPTION_GROUP("Traffic"),
-		FB_OPTION_STRING(struct described, settings.pairs, 0, "pairs", "LIST", "first",
-				 NULL, "which ranks: all, first, halves, neighbours, root, or a "
-				 "list as 0-1,2-3 from sender to receiver"),
-		FB_OPTION_U64(struct described, settings.window, 0, "window", "N", "0", 0, 4096,
-			      "messages of a flow in a call; 0: 64, less for large ones"),
-		FB_OPTION_U64(struct described, settings.load_bytes, 0, "load-bytes", "SIZE", "1M",
-			      1, UINT64_C(1) << 30, "loaded_latency: of the load's messages"),
-		FB_OPTION_U64(struct described, settings.probes, 0, "probes", "N", "1000", 1,
-			      100000, "loaded_latency: round trips in a call"),
-		FB_OPTION_END,
-	};
-
-	if (n * sizeof(*table) < sizeof(options))
-		return NULL;
-	memcpy(table, options, sizeof(options));
-	table[1].fallback = pairs;
-	return table;
-}
-
 int fb_p2p_main(const struct fb_p2p_program *program, int argc, char **argv)
 {
-	struct described described = {.program = program};
-	struct fb_option options[8];
+	struct fb_p2p_described described = {.program = program};
 	const struct fb_program harness = {
 		.name = program->name,
 		.summary = program->summary,
 		.description = program->description,
-		.options = own_options(program->pairs, options,
-				       sizeof(options) / sizeof(options[0])),
+		.options = fb_p2p_options(&described),
 		.option_values = &described,
 		.defaults = program->defaults,
 		.open = open_program,
@@ -374,9 +373,10 @@ int fb_p2p_main(const struct fb_p2p_program *program, int argc, char **argv)
 		.expand = fb_p2p_expand,
 		.can = fb_p2p_can,
 		.setup = set_up,
-		.columns = program->columns,
-		.ncolumns = program->ncolumns,
+		.columns = described.columns,
+		.ncolumns = program->ncolumns + FB_P2P_GPU_COLUMNS,
 		.prime = prime,
+		.ready = ready,
 		.run = run,
 		.counts = counts,
 		.summarise = summarise,

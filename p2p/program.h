@@ -11,6 +11,7 @@
 #ifndef FB_P2P_PROGRAM_H
 #define FB_P2P_PROGRAM_H
 
+#include "common/cuda/gpu_segment.h"
 #include "p2p/engine/engine.h"
 #include "p2p/pairs.h"
 
@@ -41,7 +42,16 @@ int fb_p2p_main(const struct fb_p2p_program *program, int argc, char **argv);
 
 /* --- between program.c and cases.c -------------------------------------------------------- */
 
-enum fb_p2p_memory { FB_P2P_HOST, FB_P2P_HUGE, FB_P2P_MEMORIES };
+/* From FB_P2P_DEVICE on those of GPUs, in the order of enum fb_gpu_memory. */
+enum fb_p2p_memory {
+	FB_P2P_HOST,
+	FB_P2P_HUGE,
+	FB_P2P_DEVICE,
+	FB_P2P_VMM,
+	FB_P2P_FABRIC,
+	FB_P2P_PINNED,
+	FB_P2P_MEMORIES,
+};
 
 extern const char *const fb_p2p_memories[];
 
@@ -50,7 +60,19 @@ struct fb_p2p_settings {
 	const char *pairs;
 	uint64_t window; /* 0: by size */
 	uint64_t load_bytes, probes;
+	uint64_t rounds; /* 0: the engine chooses */
 };
+
+/* Which program this is: its description comes before its options' values. */
+struct fb_p2p_described {
+	const struct fb_p2p_program *program;
+	struct fb_p2p_settings settings;
+	struct fb_option options[8];
+	struct fb_column columns[FB_EXTRA_COLUMNS]; /* its own, then those of GPUs */
+};
+
+/* The options of the programs' own, in `described`, whose columns it fills in, too. (options.c) */
+const struct fb_option *fb_p2p_options(struct fb_p2p_described *described);
 
 /* Lives as long as the run. Members are equal on all ranks but for pointers. */
 struct fb_p2p_state {
@@ -65,6 +87,9 @@ struct fb_p2p_state {
 	size_t part_bytes[FB_P2P_MEMORIES]; /* enough for every case of the run */
 	uint64_t memory_limit;
 	bool huge_pages;
+	struct fb_gpu gpu; /* if has_gpu */
+	bool has_gpu;
+	char no_gpu[FB_GPU_REASON_CHARS]; /* why not */
 	MPI_Comm control; /* tells the load when to end */
 };
 
@@ -88,5 +113,32 @@ enum fb_p2p_memory fb_p2p_memory_of(const struct fb_case *c);
 /* fb_program.expand and fb_program.can */
 int fb_p2p_expand(struct fb_run *run, void *state);
 bool fb_p2p_can(void *state, const struct fb_case *c, char reason[FB_REASON_CHARS]);
+
+/* --- gpu.c: what is different where messages pass between GPUs ------------------------------- */
+
+/* Collective: the GPU of this rank, where an engine or a memory asks for one. */
+int fb_p2p_gpu_open(struct fb_p2p_state *state);
+
+/* Collective: the memory of a case, when it is the first to need its kind. */
+int fb_p2p_memory_open(struct fb_p2p_state *state, enum fb_p2p_memory kind);
+
+/* Pure: whether a part of so many bytes can be had. Writes the reason otherwise. */
+bool fb_p2p_memory_can(const struct fb_p2p_state *state, const struct fb_case *c,
+		       uint64_t part_bytes, char reason[FB_REASON_CHARS]);
+
+/*
+ * Puts what a device engine needs in place of what is said for processors: launch, memory,
+ * transport, protocol. False: there is no such case.
+ */
+bool fb_p2p_suit(const struct fb_p2p_state *state, struct fb_case *c);
+
+/* Adds the options that say how a device engine works to the variant. */
+void fb_p2p_suit_variant(const struct fb_p2p_state *state, struct fb_case *c);
+
+/* Round trips in a call of ping_pong. */
+int fb_p2p_rounds(const struct fb_p2p_state *state, const struct fb_case *c);
+
+/* The columns of device engines, [FB_P2P_GPU_COLUMNS]. */
+extern const struct fb_column fb_p2p_gpu_columns[];
 
 #endif

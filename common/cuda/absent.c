@@ -29,6 +29,28 @@ bool fb_gpu_clocks(const struct fb_gpu *gpu, struct fb_gpu_clocks *clocks)
 	return false;
 }
 
+void fb_gpu_links_read(const struct fb_gpu *gpu, struct fb_gpu_links *links)
+{
+	(void)gpu;
+	links->known = false;
+}
+
+void fb_gpu_links_text(const struct fb_gpu *gpu, const struct fb_gpu_links *before, double bytes,
+		       char *text, size_t n)
+{
+	(void)gpu;
+	(void)before;
+	(void)bytes;
+	snprintf(text, n, "%s", "");
+}
+
+const char *fb_gpu_link_to(const struct fb_gpu *gpu, int rank)
+{
+	(void)gpu;
+	(void)rank;
+	return "peer";
+}
+
 bool fb_gpu_segment_can(const struct fb_gpu *gpu, enum fb_gpu_memory memory, char *reason,
 			size_t n)
 {

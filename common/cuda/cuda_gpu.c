@@ -107,6 +107,7 @@ static void compare(struct fb_gpu *gpu, const struct card *cards)
 	int facts[3] = {1, own->posix, own->fabric}, sharing = 0, most;
 
 	for (int r = 0; r < w->nranks; r++) {
+		memcpy(gpu->peers[r], cards[r].bus_id, sizeof(gpu->peers[r]));
 		gpu->reaches[r] = can_reach(gpu, own, &cards[r]);
 		facts[0] &= gpu->reaches[r];
 		sharing += !strcmp(own->host, cards[r].host) &&
@@ -142,7 +143,8 @@ int fb_gpu_open(struct fb_gpu *gpu, const struct fb_world *world,
 	int err = cards ? FB_OK : FB_ENOMEM, present;
 
 	made.reaches = calloc((size_t)world->nranks, sizeof(*made.reaches));
-	err = fb_world_agree(world, made.reaches ? err : FB_ENOMEM);
+	made.peers = calloc((size_t)world->nranks, sizeof(*made.peers));
+	err = fb_world_agree(world, made.reaches && made.peers ? err : FB_ENOMEM);
 	if (err || !cards)
 		goto free_cards;
 	made.devices = count_devices(why);
@@ -168,6 +170,7 @@ int fb_gpu_open(struct fb_gpu *gpu, const struct fb_world *world,
 free_cards:
 	free(cards);
 	free(made.reaches);
+	free(made.peers);
 	return err;
 }
 
@@ -175,5 +178,6 @@ void fb_gpu_close(struct fb_gpu *gpu)
 {
 	fb_nvml_close(gpu->nvml);
 	free(gpu->reaches);
+	free(gpu->peers);
 	*gpu = (struct fb_gpu){.device = 0};
 }

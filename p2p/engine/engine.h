@@ -13,10 +13,27 @@
 struct fb_p2p_engine;
 struct fb_p2p_request;
 
+/* What engines on GPUs say of a row, for the columns that p2p/gpu.c describes. NAN: nothing. */
+enum fb_p2p_gpu_column {
+	FB_P2P_EVENT_US,  /* of a message, between CUDA events */
+	FB_P2P_DEVICE_US, /* of a message, by the device's clock inside of a kernel */
+	FB_P2P_THREADS,
+	FB_P2P_SM_MHZ,
+	FB_P2P_MEMORY_MHZ,
+	FB_P2P_THROTTLE,
+	FB_P2P_GPU_COLUMNS,
+};
+
 struct fb_p2p_engine_ops {
 	const char *name;    /* "host" */
 	const char *summary; /* one line */
 	bool own;            /* protocols and transports are the project's own */
+	bool device;         /* between GPUs: their memory, launched on streams or in graphs */
+
+	/* Device engines: protocols of `send`, ending in NULL, and whether there is put and get. */
+	const char *const *protocols;
+	bool one_sided;
+	int rounds; /* device engines: round trips in a call, where --rounds does not say */
 
 	/* Collective. FB_EUNSUPPORTED (nothing printed): not on this machine. */
 	int (*open)(struct fb_p2p_engine **engine, struct fb_run *run);
@@ -30,6 +47,9 @@ struct fb_p2p_engine_ops {
 	int (*prepare)(struct fb_p2p_engine *engine, const struct fb_case *c,
 		       const struct fb_job *job, struct fb_p2p_request **request);
 
+	/* Local, not timed, before a run of so many calls (a graph). NULL: nothing to do. */
+	int (*ready)(struct fb_p2p_request *request, int calls);
+
 	/*
 	 * The job `calls` times, each time all of its messages. On return what this rank
 	 * receives has arrived, and what it sends has left or is delivered. An error ends the
@@ -39,6 +59,9 @@ struct fb_p2p_engine_ops {
 
 	/* path, channels and flags of the row. */
 	void (*describe)(struct fb_p2p_request *request, struct fb_traits *traits);
+
+	/* Device engines, after describe: the values of their columns, NAN before. */
+	void (*columns)(struct fb_p2p_request *request, double value[FB_P2P_GPU_COLUMNS]);
 
 	/* Collective. */
 	void (*release)(struct fb_p2p_request *request);
@@ -54,7 +77,8 @@ struct fb_p2p_request {
 	struct fb_p2p_engine *engine;
 };
 
-extern const struct fb_p2p_engine_ops fb_p2p_host, fb_p2p_mpi;
+extern const struct fb_p2p_engine_ops fb_p2p_host, fb_p2p_mpi, fb_p2p_copy, fb_p2p_cuda,
+	fb_p2p_nccl;
 
 /* All engines, ending in NULL. */
 extern const struct fb_p2p_engine_ops *const fb_p2p_engines[];

@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 
+#include "common/error.h"
 #include "tests/unit/check.h"
 
 enum { RANKS = 4, FLOWS = 6 };
@@ -22,7 +23,8 @@ static int open_job(struct fb_job *job, struct fb_flow *flows, struct fb_segment
 			       .base = FB_JOB_HEADER, .segment = segment};
 	for (int f = 0; f < FLOWS; f++)
 		flows[f] = (struct fb_flow){.src = ends[f][0], .dst = ends[f][1]};
-	*segment = (struct fb_segment){.nparts = RANKS, .part_of = part_of};
+	*segment = (struct fb_segment){.nparts = RANKS, .part_of = part_of,
+				       .ops = &fb_memory_host};
 	segment->part_bytes = fb_job_layout(job);
 	segment->base = calloc(RANKS, segment->part_bytes);
 	return CHECK(segment->base) ? 0 : -1;
@@ -42,7 +44,7 @@ static uint64_t errors_of(const struct fb_job *job)
 	struct fb_mismatch bad = {0};
 
 	for (int rank = 0; rank < RANKS; rank++)
-		fb_job_check(job, &data, rank, &bad);
+		CHECK_INT(fb_job_check(job, &data, rank, &bad), FB_OK);
 	return bad.errors;
 }
 
@@ -55,7 +57,7 @@ static void test_delivery(uint64_t bytes, int window)
 	if (open_job(&job, flows, &segment, bytes, window))
 		return;
 	for (int rank = 0; rank < RANKS; rank++)
-		fb_job_prime(&job, &data, rank);
+		CHECK_INT(fb_job_prime(&job, &data, rank), FB_OK);
 	/* A byte may be right by chance, but not all of them. */
 	CHECK(errors_of(&job) > 0);
 	deliver(&job);

@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Engine copy: messages moved by the GPUs' copy engines, without their multiprocessors.
+ *
+ * put and get are copies on a stream of the sender's or the receiver's. With `send` both streams
+ * meet on flags of one bit in GPU memory, by stream memory operations, so that calls follow each
+ * other without the host and can be replayed from a graph. Each flow has two: READY, which the
+ * receiver sets at the sender before a window, and DONE, which the sender sets at the receiver
+ * behind it. Who waits for a flag resets it; it is set again only after that, because READY is
+ * set behind the wait for DONE, and DONE behind the wait for READY. In ping_pong the answer is
+ * the permission for the next message, so there is no READY.
+ *
+ * Writes of flags are without CU_STREAM_WRITE_VALUE_NO_MEMORY_BARRIER: each is behind all that
+ * the stream did before, for whoever reads it on any GPU.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "common/cuda/cuda_driver.h"
+#include "common/cuda/cuda_error.h"
+#include "p2p/engine/cuda/cuda_events.h"
+#include "p2p/engine/device.h"
+
+enum flag { READY, DONE };
+
+enum { FLAG_BYTES = 128, MOST_FLOWS = 256, FLAGS_BYTES = 2 * MOST_FLOWS * FLAG_BYTES };
+
+struct copy_p2p {
+	struct fb_p2p_device base;
+	struct fb_cuda_driver driver;
+	struct fb_segment flags; /* all zero between calls, so that all requests share them */
+};
+
+struct copy_p2p_request {
+	struct fb_p2p_device_request base;
+	struct copy_p2p *engine;
+	struct fb_p2p_events events;
+};
+
+static int copy_open(struct fb_p2p_engine **engine, struct fb_run *run)
+{
+	struct copy_p2p *e = calloc(1, sizeof(*e));
+	int err = fb_world_agree(fb_run_world(run), e ? FB_OK : FB_ENOMEM);
+
+	if (err || !e) {
+		free(e);
+		return fb_error(err, "out of memory for engine copy");
+	}
+	e->base.engine.ops = &fb_p2p_copy;
+	err = fb_p2p_device_open(&e->base, run);
+	if (err) {
+		free(e);
+		return err;
+	}
+	if (e->base.has_gpu && fb_world_agree(e->base.world, fb_cuda_driver_find(&e->driver))) {
+		snprintf(e->base.why, sizeof(e->base.why),
+			 "the driver has no stream memory operations");
+		e->base.has_gpu = false;
+		fb_gpu_close(&e->base.gpu);
+	}
+	*engine = &e->base.engine;
+	return FB_OK;
+}
+
+static void copy_close(struct fb_p2p_engine *engine)
+{
+	struct copy_p2p *e = (struct copy_p2p *)engine;
+
+	fb_segment_close(&e->flags);
+	fb_p2p_device_close(&e->base);
+	free(e);
+}
+
+static bool copy_can(const struct fb_p2p_engine *engine, const struct fb_case *c,
+		     const struct fb_job *job, char reason[FB_REASON_CHARS])
+{
+	const struct fb_p2p_device *e = (const struct fb_p2p_device *)engine;
+
+	if (!fb_p2p_device_can(e, c, reason))
+		return false;
+	if (job->nflows > MOST_FLOWS)
+		snprintf(reason, FB_REASON_CHARS, "more than %d flows", MOST_FLOWS);
+	else if (job->verb == FB_SEND && !e->gpu.all_reach)
+		snprintf(reason, FB_REASON_CHARS, "not every GPU reaches every other's flags");
+	else
+		return true;
+	return false;
+}
+
+/* Collective, at the first request. */
+static int open_flags(struct copy_p2p *e)
+{
+	char ignored[FB_REASON_CHARS];
+	enum fb_gpu_memory memory = FB_GPU_DEVICE;
+
+	if (e->flags.ops)
+		return FB_OK;
+	if (!fb_world_one_host(e->base.world))
+		memory = FB_GPU_FABRIC;
+	else if (fb_gpu_segment_can(&e->base.gpu, FB_GPU_VMM, ignored, sizeof(ignored)))
+		memory = FB_GPU_VMM;
+	return fb_gpu_segment_open(&e->flags, &e->base.gpu, memory, FLAGS_BYTES);
+}
+
+/* Sets a flag at a rank, or waits for an own one and resets it. */
+static int flag(const struct copy_p2p_request *r, int rank, int f, enum flag which, void *stream)
+{
+	const struct copy_p2p *e = r->engine;
+	bool own = rank == e->base.world->rank;
+	const char *part = fb_segment_part(&e->flags, rank);
+	CUdeviceptr at = (CUdeviceptr)(uintptr_t)(part + (2 * f + (int)which) * FLAG_BYTES);
+	CUstreamBatchMemOpParams ops[2] = {
+		{.waitValue = {.operation = CU_STREAM_MEM_OP_WAIT_VALUE_32, .address = at,
+			       .value = 1, .flags = CU_STREAM_WAIT_VALUE_EQ}},
+		{.writeValue = {.operation = CU_STREAM_MEM_OP_WRITE_VALUE_32, .address = at,
+				.value = !own, .flags = CU_STREAM_WRITE_VALUE_DEFAULT}},
+	};
+	CUresult code = own ? e->driver.StreamBatchMemOp(stream, 2, ops, 0)
+			    : e->driver.StreamBatchMemOp(stream, 1, ops + 1, 0);
+
+	return fb_cuda_driver_error(&e->driver, code, "StreamBatchMemOp");
+}
+
+static int copy(const struct fb_job *job, const struct fb_flow *flow, int k, void *stream)
+{
+	return FB_CUDA(cudaMemcpyAsync(fb_job_target(job, flow, (uint64_t)k),
+				       fb_job_source(job, flow, (uint64_t)k), job->bytes,
+				       cudaMemcpyDefault, stream));
+}
+
+/* A flag of each flow that this rank sends, or receives. */
+static int flags(const struct copy_p2p_request *r, bool sends, int (*rank_of)(const struct fb_flow *),
+		 enum flag which, void *stream)
+{
+	const struct fb_job *job = r->base.job;
+	int self = r->engine->base.world->rank, err = FB_OK;
+
+	for (int f = 0; f < job->nflows && !err && job->verb == FB_SEND; f++)
+		if ((sends ? job->flows[f].src : job->flows[f].dst) == self)
+			err = flag(r, rank_of(&job->flows[f]), f, which, stream);
+	return err;
+}
+
+static int src_of(const struct fb_flow *flow)
+{
+	return flow->src;
+}
+
+static int dst_of(const struct fb_flow *flow)
+{
+	return flow->dst;
+}
+
+/* All flows' messages in turn, so that none is behind all of another's. */
+static int enqueue_window(struct copy_p2p_request *r, void *stream)
+{
+	const struct fb_job *job = r->base.job;
+	int self = r->engine->base.world->rank, err = flags(r, false, src_of, READY, stream);
+
+	if (!err)
+		err = flags(r, true, src_of, READY, stream);
+	for (int k = 0; k < job->window; k++)
+		for (int f = 0; f < job->nflows && !err; f++) {
+			const struct fb_flow *flow = &job->flows[f];
+			int by = job->verb == FB_SEND ? flow->src : fb_job_origin(job, flow);
+
+			if (by == self)
+				err = copy(job, flow, k, stream);
+		}
+	if (!err)
+		err = flags(r, true, dst_of, DONE, stream);
+	return err ? err : flags(r, false, dst_of, DONE, stream);
+}
+
+static int enqueue_rounds(struct copy_p2p_request *r, void *stream)
+{
+	const struct fb_job *job = r->base.job;
+	int self = r->engine->base.world->rank, mine = job->flows[0].src == self ? 0 : 1;
+	int err = FB_OK;
+
+	for (int half = 0; half < 2 * job->rounds && !err; half++) {
+		int f = half % 2;
+		const struct fb_flow *flow = &job->flows[f];
+
+		if (f == mine)
+			err = copy(job, flow, 0, stream);
+		if (!err)
+			err = flag(r, flow->dst, f, DONE, stream);
+	}
+	return err;
+}
+
+static int enqueue(void *request, void *stream)
+{
+	struct copy_p2p_request *r = request;
+	int err = fb_p2p_events_begin(&r->events, stream);
+
+	if (!err)
+		err = r->base.job->pattern == FB_PING_PONG ? enqueue_rounds(r, stream)
+							   : enqueue_window(r, stream);
+	return err ? err : fb_p2p_events_end(&r->events, stream);
+}
+
+static void copy_release(struct fb_p2p_request *request)
+{
+	struct copy_p2p_request *r = (struct copy_p2p_request *)request;
+
+	fb_p2p_device_end(&r->base);
+	fb_p2p_events_close(&r->events);
+	free(r);
+}
+
+static int set_up(struct copy_p2p_request *r, const struct fb_case *c)
+{
+	const struct fb_world *w = r->engine->base.world;
+	int err = r->base.job->verb == FB_SEND ? open_flags(r->engine) : FB_OK;
+
+	if (!err)
+		err = fb_world_agree(w, fb_p2p_events_open(&r->events, r->base.job, c));
+	if (!err)
+		err = fb_p2p_device_prepare(&r->base, c, enqueue);
+	return err ? err : fb_p2p_device_capture(&r->base);
+}
+
+static int copy_prepare(struct fb_p2p_engine *engine, const struct fb_case *c,
+			const struct fb_job *job, struct fb_p2p_request **request)
+{
+	struct copy_p2p *e = (struct copy_p2p *)engine;
+	struct copy_p2p_request *r = calloc(1, sizeof(*r));
+	int err = fb_world_agree(e->base.world, r ? FB_OK : FB_ENOMEM);
+
+	if (err || !r) {
+		free(r);
+		return err;
+	}
+	r->base = (struct fb_p2p_device_request){{engine}, &e->base, job, NULL, 0};
+	r->engine = e;
+	err = set_up(r, c);
+	if (err) {
+		copy_release(&r->base.request);
+		return err;
+	}
+	*request = &r->base.request;
+	return FB_OK;
+}
+
+static int copy_run(struct fb_p2p_request *request, int calls)
+{
+	struct copy_p2p_request *r = (struct copy_p2p_request *)request;
+	int err;
+
+	fb_p2p_events_arm(&r->events, calls);
+	err = fb_p2p_device_run(request, calls);
+	return err ? err : fb_p2p_events_take(&r->events);
+}
+
+static void copy_describe(struct fb_p2p_request *request, struct fb_traits *traits)
+{
+	fb_p2p_device_path((const struct fb_p2p_device_request *)request, "copy engine", traits);
+	traits->channels = 1;
+}
+
+static void copy_columns(struct fb_p2p_request *request, double value[FB_P2P_GPU_COLUMNS])
+{
+	const struct copy_p2p_request *r = (const struct copy_p2p_request *)request;
+
+	fb_p2p_device_columns(request, value);
+	if (isnan(value[FB_P2P_EVENT_US]))
+		value[FB_P2P_EVENT_US] = fb_p2p_events_us(&r->events);
+}
+
+static const char *const protocols[] = {"direct", NULL};
+
+const struct fb_p2p_engine_ops fb_p2p_copy = {
+	.name = "copy",
+	.summary = "the GPUs' copy engines, without their multiprocessors",
+	.own = true,
+	.device = true,
+	.protocols = protocols,
+	.one_sided = true,
+	.rounds = 20,
+	.open = copy_open,
+	.close = copy_close,
+	.can = copy_can,
+	.prepare = copy_prepare,
+	.ready = fb_p2p_device_ready,
+	.run = copy_run,
+	.describe = copy_describe,
+	.columns = copy_columns,
+	.release = copy_release,
+};

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Times by events around single calls; see cuda_events.h. */
+#include "p2p/engine/cuda/cuda_events.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/cuda/cuda_error.h"
+
+/* An event takes about a microsecond, which is 1% of what this much takes on NVLink. */
+static const uint64_t least_bytes = 32 << 20;
+
+int fb_p2p_events_open(struct fb_p2p_events *events, const struct fb_job *job,
+		       const struct fb_case *c)
+{
+	int err;
+
+	events->messages = job->window;
+	/* Of events in a graph there would be one pair for all of its calls. */
+	events->wanted = !strcmp(c->launch, "stream") && job->pattern != FB_PING_PONG &&
+			 job->bytes * (uint64_t)job->window >= least_bytes;
+	if (!events->wanted)
+		return FB_OK;
+	err = FB_CUDA(cudaEventCreate(&events->begin));
+	return err ? err : FB_CUDA(cudaEventCreate(&events->end));
+}
+
+void fb_p2p_events_close(struct fb_p2p_events *events)
+{
+	if (events->begin)
+		(void)cudaEventDestroy(events->begin);
+	if (events->end)
+		(void)cudaEventDestroy(events->end);
+}
+
+void fb_p2p_events_arm(struct fb_p2p_events *events, int calls)
+{
+	events->armed = events->wanted && calls == 1;
+}
+
+int fb_p2p_events_begin(struct fb_p2p_events *events, cudaStream_t stream)
+{
+	return events->armed ? FB_CUDA(cudaEventRecord(events->begin, stream)) : FB_OK;
+}
+
+int fb_p2p_events_end(struct fb_p2p_events *events, cudaStream_t stream)
+{
+	if (!events->armed)
+		return FB_OK;
+	events->recorded = true;
+	return FB_CUDA(cudaEventRecord(events->end, stream));
+}
+
+int fb_p2p_events_take(struct fb_p2p_events *events)
+{
+	float ms = 0;
+	int err;
+
+	events->armed = false;
+	if (!events->recorded)
+		return FB_OK;
+	events->recorded = false;
+	err = FB_CUDA(cudaEventElapsedTime(&ms, events->begin, events->end));
+	if (!err)
+		events->us[events->samples++ % FB_P2P_EVENT_SAMPLES] =
+			ms * 1000 / (float)events->messages;
+	return err;
+}
+
+static int by_value(const void *a, const void *b)
+{
+	const float *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+double fb_p2p_events_us(const struct fb_p2p_events *events)
+{
+	size_t n = events->samples < FB_P2P_EVENT_SAMPLES ? events->samples
+							  : FB_P2P_EVENT_SAMPLES;
+	float sorted[FB_P2P_EVENT_SAMPLES];
+
+	if (n == 0)
+		return (double)NAN;
+	memcpy(sorted, events->us, n * sizeof(sorted[0]));
+	qsort(sorted, n, sizeof(sorted[0]), by_value);
+	return (double)sorted[n / 2];
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Times by CUDA events around single calls: common/cuda/gpu_stream.h takes them around batches,
+ * and calls of much data come one by one. Calls that an event would lengthen have none. For files
+ * that include CUDA's headers.
+ */
+#ifndef FB_P2P_ENGINE_CUDA_CUDA_EVENTS_H
+#define FB_P2P_ENGINE_CUDA_CUDA_EVENTS_H
+
+#include <cuda_runtime_api.h>
+
+#include "p2p/engine/engine.h"
+
+enum { FB_P2P_EVENT_SAMPLES = 512 }; /* the last so many count */
+
+struct fb_p2p_events {
+	bool wanted, armed, recorded;
+	int messages; /* in a call */
+	cudaEvent_t begin, end;
+	float us[FB_P2P_EVENT_SAMPLES];
+	size_t samples;
+};
+
+/* Local, with `events` zeroed: 0 or FB_ESYS (printed). Close also after an error. */
+int fb_p2p_events_open(struct fb_p2p_events *events, const struct fb_job *job,
+		       const struct fb_case *c);
+void fb_p2p_events_close(struct fb_p2p_events *events);
+
+/* Before a run: whether its call is timed. Then begin and end, in the stream; then take. */
+void fb_p2p_events_arm(struct fb_p2p_events *events, int calls);
+int fb_p2p_events_begin(struct fb_p2p_events *events, cudaStream_t stream);
+int fb_p2p_events_end(struct fb_p2p_events *events, cudaStream_t stream);
+int fb_p2p_events_take(struct fb_p2p_events *events);
+
+/* Of a message, median over calls; NAN where none was timed. */
+double fb_p2p_events_us(const struct fb_p2p_events *events);
+
+#endif

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Device code of engine cuda, above collectives/engine/cuda/device.h or its emulation.
+ *
+ * Memory order. A block's threads move their part and meet; then one thread executes
+ * fence.acq_rel.sys and stores the block's counter relaxed at system scope (fb_post). The barrier
+ * orders all threads' stores before the fence, and fences are cumulative, so whoever sees the
+ * counter and executes a fence itself (fb_acquire) sees all bytes. Protocol ll needs no fence: an
+ * aligned word of 4 bytes of data and a 4-byte flag is stored and seen in one piece.
+ *
+ * ll has a single set of lines in each direction: a side sends message r + 1 only after the whole
+ * of answer r has come, which the peer sent after it had read all lines of message r.
+ */
+#ifndef FB_P2P_ENGINE_CUDA_MOVE_H
+#define FB_P2P_ENGINE_CUDA_MOVE_H
+
+#include "p2p/engine/cuda/launch.h"
+
+enum { FB_P2P_UNROLL = 8 }; /* 16-byte loads of a thread that are under way at once */
+
+/* One of `team` threads, number `at`, moves its part. Both ends are multiples of 16. */
+FB_DEVICE void fb_p2p_copy(uint64_t from, uint64_t to, uint64_t bytes, uint64_t at, uint64_t team)
+{
+	uint64_t whole = bytes / 16, i = at, tail = whole * 16;
+
+	for (; i + (FB_P2P_UNROLL - 1) * team < whole; i += FB_P2P_UNROLL * team) {
+		struct fb_words4 v[FB_P2P_UNROLL];
+
+		FB_UNROLL
+		for (int u = 0; u < FB_P2P_UNROLL; u++)
+			v[u] = fb_load16(from + (i + (uint64_t)u * team) * 16);
+		FB_UNROLL
+		for (int u = 0; u < FB_P2P_UNROLL; u++)
+			fb_store16(to + (i + (uint64_t)u * team) * 16, v[u]);
+	}
+	for (; i < whole; i += team)
+		fb_store16(to + i * 16, fb_load16(from + i * 16));
+	if (bytes - tail >= 8) {
+		if (at == 0)
+			fb_store8(to + tail, fb_load8(from + tail));
+		tail += 8;
+	}
+	for (i = tail + at; i < bytes; i += team)
+		fb_store1(to + i, fb_load1(from + i));
+}
+
+/* Own counters of `n` blocks of a peer, until all have the value; then the block meets. */
+FB_DEVICE void fb_p2p_await(uint64_t counters, uint32_t n, uint64_t value)
+{
+	for (uint32_t b = fb_thread(); b < n; b += fb_threads()) {
+		while (!fb_is_reached(fb_load_counter(counters + 8 * (uint64_t)b), value))
+			fb_again();
+		fb_acquire();
+	}
+	fb_sync_block();
+}
+
+/* All messages of all flows, dealt out among the teams. */
+FB_DEVICE void fb_p2p_move_window(const struct fb_p2p_window *l)
+{
+	uint64_t thread = fb_block() * (uint64_t)fb_threads() + fb_thread();
+	uint64_t threads = fb_blocks() * (uint64_t)fb_threads();
+	uint64_t team = l->team == FB_P2P_WARP	 ? FB_WARP
+			: l->team == FB_P2P_BLOCK ? fb_threads()
+						  : threads;
+
+	for (uint64_t m = thread / team; m < (uint64_t)l->window * l->nout; m += threads / team) {
+		const struct fb_p2p_way *way = &l->out[m % l->nout];
+		uint64_t offset = m / l->nout % l->regions * l->stride;
+
+		fb_p2p_copy(way->from + offset, way->to + offset, l->bytes, thread % team, team);
+	}
+}
+
+FB_DEVICE void fb_p2p_run_window(const struct fb_p2p_window *l)
+{
+	uint64_t own = l->epochs + 8 * (uint64_t)fb_block(), call = fb_load_private(own) + 1;
+
+	fb_p2p_move_window(l);
+	fb_sync_block();
+	for (uint32_t f = fb_thread(); f < l->nout; f += fb_threads())
+		if (l->out[f].counters)
+			fb_post(l->out[f].counters + 8 * (uint64_t)fb_block(), call);
+	/* Only the first block waits, and only for what peers do without waiting for it. */
+	for (uint32_t f = 0; f < l->nin && fb_block() == 0; f++)
+		fb_p2p_await(l->in[f], l->in_blocks, call);
+	fb_sync_block();
+	if (fb_thread() == 0)
+		fb_store_private(own, call);
+}
+
+/* --- ping-pong ------------------------------------------------------------------------------- */
+
+FB_DEVICE void fb_p2p_send_direct(const struct fb_p2p_ping_pong *l, uint64_t number)
+{
+	fb_p2p_copy(l->from, l->to, l->bytes, fb_block() * (uint64_t)fb_threads() + fb_thread(),
+		    fb_blocks() * (uint64_t)fb_threads());
+	fb_sync_block();
+	if (fb_thread() == 0)
+		fb_post(l->out + 8 * (uint64_t)fb_block(), number);
+}
+
+/* A block answers only when the whole message is there, not just its own part. */
+FB_DEVICE void fb_p2p_direct_rounds(const struct fb_p2p_ping_pong *l, uint64_t before,
+				    uint64_t *began)
+{
+	for (uint32_t r = 1; r <= l->rounds; r++) {
+		if (l->first)
+			fb_p2p_send_direct(l, before + r);
+		fb_p2p_await(l->in, fb_blocks(), before + r);
+		if (!l->first)
+			fb_p2p_send_direct(l, before + r);
+		if (r == 1)
+			*began = fb_device_time();
+	}
+}
+
+/* 8 bytes of the message from byte 8 i on; bytes behind its end are 0. */
+FB_DEVICE uint64_t fb_p2p_load_half(const struct fb_p2p_ping_pong *l, uint64_t i)
+{
+	uint64_t value = 0;
+
+	if (8 * i + 8 <= l->bytes)
+		return fb_load8(l->from + 8 * i);
+	for (uint32_t b = 0; 8 * i + b < l->bytes; b++)
+		value |= (uint64_t)fb_load1(l->from + 8 * i + b) << (8 * b);
+	return value;
+}
+
+FB_DEVICE void fb_p2p_store_half(const struct fb_p2p_ping_pong *l, uint64_t i, uint64_t value)
+{
+	if (8 * i + 8 <= l->bytes) {
+		fb_store8(l->landed + 8 * i, value);
+		return;
+	}
+	for (uint32_t b = 0; 8 * i + b < l->bytes; b++)
+		fb_store1(l->landed + 8 * i + b, (uint8_t)(value >> (8 * b)));
+}
+
+/* `mine` is the thread's first 8 bytes, which were loaded while it waited. */
+FB_DEVICE void fb_p2p_send_lines(const struct fb_p2p_ping_pong *l, uint64_t lines, uint32_t flag,
+				 uint64_t mine)
+{
+	for (uint64_t i = fb_thread(); i < lines; i += fb_threads()) {
+		struct fb_words4 line;
+
+		line.w[0] = (uint32_t)mine;
+		line.w[2] = (uint32_t)(mine >> 32);
+		line.w[1] = line.w[3] = flag;
+		fb_store_line(l->out + 16 * i, line, false);
+		if (i + fb_threads() < lines)
+			mine = fb_p2p_load_half(l, i + fb_threads());
+	}
+}
+
+FB_DEVICE void fb_p2p_receive_lines(const struct fb_p2p_ping_pong *l, uint64_t lines,
+				    uint32_t flag)
+{
+	for (uint64_t i = fb_thread(); i < lines; i += fb_threads()) {
+		struct fb_words4 line = fb_load_line(l->in + 16 * i, false);
+
+		while (!fb_is_flag(line.w[1], flag) || !fb_is_flag(line.w[3], flag)) {
+			fb_again();
+			line = fb_load_line(l->in + 16 * i, false);
+		}
+		fb_p2p_store_half(l, i, line.w[0] | (uint64_t)line.w[2] << 32);
+	}
+	fb_sync_block();
+}
+
+FB_DEVICE void fb_p2p_ll_rounds(const struct fb_p2p_ping_pong *l, uint64_t before,
+				uint64_t *began)
+{
+	uint64_t lines = (l->bytes + 7) / 8, mine = 0;
+
+	for (uint32_t r = 1; r <= l->rounds; r++) {
+		uint32_t flag = (uint32_t)(before + r);
+
+		if (fb_thread() < lines)
+			mine = fb_p2p_load_half(l, fb_thread());
+		if (l->first)
+			fb_p2p_send_lines(l, lines, flag, mine);
+		fb_p2p_receive_lines(l, lines, flag);
+		if (!l->first)
+			fb_p2p_send_lines(l, lines, flag, mine);
+		if (r == 1)
+			*began = fb_device_time();
+	}
+}
+
+FB_DEVICE void fb_p2p_run_ping_pong(const struct fb_p2p_ping_pong *l, bool ll)
+{
+	uint64_t own = l->epochs + 8 * (uint64_t)fb_block(), calls = fb_load_private(own);
+	uint64_t before = calls * l->rounds, began = 0;
+
+	if (ll)
+		fb_p2p_ll_rounds(l, before, &began);
+	else
+		fb_p2p_direct_rounds(l, before, &began);
+	fb_sync_block();
+	if (fb_thread() != 0)
+		return;
+	if (fb_block() == 0)
+		fb_store_private(l->times + 8 * (calls % FB_P2P_TIMES), fb_device_time() - began);
+	fb_store_private(own, calls + 1);
+}
+
+#endif

@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Engine nccl: ncclSend and ncclRecv between GPUs, with the library that --nccl-library names,
+ * loaded when the program starts. A window of all flows of a rank is one group; in ping_pong each
+ * message is a call of its own, in stream order. Multicast is off (common/multicast.h).
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "collectives/engine/nccl/comm.h"
+#include "common/error.h"
+#include "common/run.h"
+#include "p2p/engine/device.h"
+
+struct nccl_p2p {
+	struct fb_p2p_device base;
+	struct fb_nccl nccl; /* if has_nccl */
+	bool has_nccl;
+	struct fb_nccl_group *groups;
+};
+
+struct nccl_p2p_request {
+	struct fb_p2p_device_request base;
+	struct nccl_p2p *engine;
+	struct fb_nccl_group *group;
+};
+
+/* All ranks must have it, and the same version: with several they would only hang. */
+static int load_library(struct nccl_p2p *e)
+{
+	const struct fb_world *w = e->base.world;
+	int err = fb_nccl_open(&e->nccl, e->base.settings->nccl_library, e->base.why,
+			       sizeof(e->base.why));
+	char version[FB_NCCL_NAME_CHARS];
+	int versions[2];
+
+	if (!err && !fb_nccl_has(&e->nccl, FB_NCCL_POINT_TO_POINT, e->base.why,
+				 sizeof(e->base.why)))
+		err = FB_EUNSUPPORTED;
+	if (!err)
+		snprintf(e->base.why, sizeof(e->base.why), "another rank did not find %.100s",
+			 e->base.settings->nccl_library);
+	versions[0] = err ? -1 : e->nccl.version;
+	versions[1] = -versions[0];
+	MPI_Allreduce(MPI_IN_PLACE, versions, 2, MPI_INT, MPI_MAX, w->comm);
+	if (!err && versions[0] != -versions[1] && -versions[1] >= 0) {
+		snprintf(e->base.why, sizeof(e->base.why), "ranks found NCCL of different versions");
+		return FB_EUNSUPPORTED;
+	}
+	if (versions[0] != -versions[1] || err)
+		return FB_EUNSUPPORTED;
+	e->has_nccl = true;
+	fb_facts_add(&e->base.engine.run->facts, "library.libnccl.version", "%s",
+		     fb_nccl_version_text(&e->nccl, version));
+	return FB_OK;
+}
+
+static int nccl_open(struct fb_p2p_engine **engine, struct fb_run *run)
+{
+	struct nccl_p2p *e = calloc(1, sizeof(*e));
+	int err = fb_world_agree(fb_run_world(run), e ? FB_OK : FB_ENOMEM);
+
+	if (err || !e) {
+		free(e);
+		return fb_error(err, "out of memory for engine nccl");
+	}
+	e->base.engine.ops = &fb_p2p_nccl;
+	err = fb_p2p_device_open(&e->base, run);
+	if (err) {
+		free(e);
+		return err;
+	}
+	if (e->base.has_gpu && e->base.gpu.shared)
+		snprintf(e->base.why, sizeof(e->base.why), "NCCL refuses ranks that share a GPU");
+	else if (e->base.has_gpu)
+		(void)load_library(e);
+	/* The same reason on all ranks. */
+	MPI_Bcast(e->base.why, sizeof(e->base.why), MPI_CHAR, 0, e->base.world->comm);
+	*engine = &e->base.engine;
+	return FB_OK;
+}
+
+static void nccl_close(struct fb_p2p_engine *engine)
+{
+	struct nccl_p2p *e = (struct nccl_p2p *)engine;
+
+	fb_nccl_group_close(&e->groups, &e->nccl);
+	fb_p2p_device_close(&e->base);
+	free(e);
+}
+
+static bool nccl_can(const struct fb_p2p_engine *engine, const struct fb_case *c,
+		     const struct fb_job *job, char reason[FB_REASON_CHARS])
+{
+	const struct nccl_p2p *e = (const struct nccl_p2p *)engine;
+
+	(void)job;
+	if (!e->has_nccl) {
+		snprintf(reason, FB_REASON_CHARS, "%s", e->base.why);
+		return false;
+	}
+	return fb_nccl_can_type(&e->nccl, c->datatype, reason, FB_REASON_CHARS);
+}
+
+/* One message of a flow, by the end that this rank has of it. Returns NCCL's code. */
+static int message(const struct nccl_p2p_request *r, const struct fb_flow *flow, int k,
+		   void *stream)
+{
+	const struct fb_nccl *nccl = &r->engine->nccl;
+	const struct fb_job *job = r->base.job;
+	int type = fb_nccl_type(FB_U8);
+
+	if (flow->src == r->base.engine->world->rank)
+		return nccl->Send(fb_job_source(job, flow, (uint64_t)k), job->bytes, type,
+				  flow->dst, r->group->comm, stream);
+	return nccl->Recv(fb_job_target(job, flow, (uint64_t)k), job->bytes, type, flow->src,
+			  r->group->comm, stream);
+}
+
+static int enqueue_window(const struct nccl_p2p_request *r, void *stream)
+{
+	const struct fb_nccl *nccl = &r->engine->nccl;
+	const struct fb_job *job = r->base.job;
+	int code = nccl->GroupStart(), end;
+
+	for (int k = 0; k < job->window; k++)
+		for (int f = 0; f < job->nflows && !code; f++)
+			if (fb_p2p_device_acts(&r->base, &job->flows[f]))
+				code = message(r, &job->flows[f], k, stream);
+	end = nccl->GroupEnd();
+	return code ? code : end;
+}
+
+static int enqueue_rounds(const struct nccl_p2p_request *r, void *stream)
+{
+	const struct fb_job *job = r->base.job;
+	int code = FB_NCCL_SUCCESS;
+
+	for (int half = 0; half < 2 * job->rounds && !code; half++)
+		code = message(r, &job->flows[half % 2], 0, stream);
+	return code;
+}
+
+static int enqueue(void *request, void *stream)
+{
+	const struct nccl_p2p_request *r = request;
+	int code = r->base.job->pattern == FB_PING_PONG ? enqueue_rounds(r, stream)
+							: enqueue_window(r, stream);
+
+	return fb_nccl_error(&r->engine->nccl, r->group->comm, code, "Send and ncclRecv");
+}
+
+static int poll(void *request)
+{
+	const struct nccl_p2p_request *r = request;
+
+	return fb_nccl_group_poll(&r->engine->nccl, r->group);
+}
+
+static void nccl_release(struct fb_p2p_request *request)
+{
+	struct nccl_p2p_request *r = (struct nccl_p2p_request *)request;
+
+	fb_p2p_device_end(&r->base);
+	free(r);
+}
+
+/* One call outside of timing: NCCL connects ranks at their first message, not in a capture. */
+static int try_call(struct nccl_p2p_request *r)
+{
+	int err = r->base.stream ? fb_gpu_stream_start(r->base.stream) : FB_OK;
+
+	if (!err && r->base.stream)
+		err = fb_gpu_stream_wait(r->base.stream);
+	return fb_world_agree(r->base.engine->world, err);
+}
+
+static int set_up(struct nccl_p2p_request *r, const struct fb_case *c)
+{
+	const struct fb_nccl_need need = {
+		.choice = {"library", "library"}, .registration = FB_NCCL_NONE,
+		.channels = (int)r->base.engine->settings->channels,
+	};
+	struct nccl_p2p *e = r->engine;
+	int err = fb_nccl_group_get(&e->groups, &e->nccl, e->base.world, &need, &r->group);
+
+	if (!err)
+		err = fb_p2p_device_prepare(&r->base, c, enqueue);
+	if (err)
+		return err;
+	if (r->base.stream)
+		fb_gpu_stream_watch(r->base.stream, poll, r);
+	err = try_call(r);
+	/* After an error of a call a communicator is good for nothing; the next case makes one. */
+	if (err) {
+		fb_nccl_group_drop(&e->groups, &e->nccl, r->group);
+		return err;
+	}
+	return fb_p2p_device_capture(&r->base);
+}
+
+static int nccl_prepare(struct fb_p2p_engine *engine, const struct fb_case *c,
+			const struct fb_job *job, struct fb_p2p_request **request)
+{
+	struct nccl_p2p *e = (struct nccl_p2p *)engine;
+	struct nccl_p2p_request *r = calloc(1, sizeof(*r));
+	int err = fb_world_agree(e->base.world, r ? FB_OK : FB_ENOMEM);
+
+	if (err || !r) {
+		free(r);
+		return err;
+	}
+	r->base = (struct fb_p2p_device_request){{engine}, &e->base, job, NULL, 0};
+	r->engine = e;
+	err = set_up(r, c);
+	if (err) {
+		nccl_release(&r->base.request);
+		return err;
+	}
+	*request = &r->base.request;
+	return FB_OK;
+}
+
+static void nccl_describe(struct fb_p2p_request *request, struct fb_traits *traits)
+{
+	const struct nccl_p2p_request *r = (const struct nccl_p2p_request *)request;
+	char version[FB_NCCL_NAME_CHARS];
+
+	snprintf(traits->path, sizeof(traits->path), "NCCL %s ncclSend and ncclRecv",
+		 fb_nccl_version_text(&r->engine->nccl, version));
+}
+
+const struct fb_p2p_engine_ops fb_p2p_nccl = {
+	.name = "nccl",
+	.summary = "NVIDIA's NCCL, loaded when the program starts",
+	.device = true,
+	.rounds = 20,
+	.open = nccl_open,
+	.close = nccl_close,
+	.can = nccl_can,
+	.prepare = nccl_prepare,
+	.ready = fb_p2p_device_ready,
+	.run = fb_p2p_device_run,
+	.describe = nccl_describe,
+	.columns = fb_p2p_device_columns,
+	.release = nccl_release,
+};

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The options and columns that the point-to-point programs have beside the common ones. */
+#include <string.h>
+
+#include "p2p/program.h"
+
+#define U64(field, name, placeholder, fallback, low, high, help)                                  \
+	FB_OPTION_U64(struct fb_p2p_described, settings.field, 0, name, placeholder, fallback,     \
+		      low, high, help)
+
+static const struct fb_option table[] = {
+	FB_OPTION_GROUP("Traffic"),
+	FB_OPTION_STRING(struct fb_p2p_described, settings.pairs, 0, "pairs", "LIST", "first",
+			 NULL, "which ranks: all, first, halves, neighbours, root, or a list as "
+			 "0-1,2-3 from sender to receiver"),
+	U64(window, "window", "N", "0", 0, 4096,
+	    "messages of a flow in a call; 0: 64, less for large ones"),
+	U64(load_bytes, "load-bytes", "SIZE", "1M", 1, UINT64_C(1) << 30,
+	    "loaded_latency: of the load's messages"),
+	U64(probes, "probes", "N", "1000", 1, 100000,
+	    "loaded_latency: round trips in a call"),
+	U64(rounds, "rounds", "N", "0", 0, 100000,
+	    "GPUs: round trips in a call of ping_pong; 0: the engine chooses"),
+	FB_OPTION_END,
+};
+
+_Static_assert(sizeof(table) <= sizeof(((struct fb_p2p_described *)0)->options),
+	       "there is room for the options");
+
+const struct fb_option *fb_p2p_options(struct fb_p2p_described *described)
+{
+	const struct fb_p2p_program *program = described->program;
+
+	memcpy(described->options, table, sizeof(table));
+	described->options[1].fallback = program->pairs;
+	if (program->ncolumns)
+		memcpy(described->columns, program->columns,
+		       program->ncolumns * sizeof(described->columns[0]));
+	memcpy(described->columns + program->ncolumns, fb_p2p_gpu_columns,
+	       FB_P2P_GPU_COLUMNS * sizeof(described->columns[0]));
+	return described->options;
+}

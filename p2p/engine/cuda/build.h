@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * From a job to what engine cuda launches on a rank: which blocks, which flows, where from and
+ * where to. Pure, without CUDA, so that tests run it with the emulator.
+ *
+ * A rank's part of the links, memory in which ranks count for each other, holds: how many calls
+ * its blocks have made, times by the device's clock, counters of the flows it receives, and the
+ * lines of the message that comes in by protocol ll.
+ */
+#ifndef FB_P2P_ENGINE_CUDA_BUILD_H
+#define FB_P2P_ENGINE_CUDA_BUILD_H
+
+#include "p2p/engine/cuda/launch.h"
+#include "p2p/job.h"
+
+enum {
+	FB_P2P_LINKS_EPOCHS = 0,
+	FB_P2P_LINKS_TIMES = 4 << 10,
+	FB_P2P_LINKS_COUNTERS = 16 << 10, /* 8 bytes for each block, one flow after the other */
+	FB_P2P_LINKS_LINES = 256 << 10,
+	FB_P2P_LINKS_BYTES = 512 << 10,
+};
+
+/* What is launched, the same on all ranks but for `blocks`. */
+struct fb_p2p_shape {
+	uint32_t movers;  /* blocks that a message, or a window of them, is moved by */
+	uint32_t threads; /* of a block */
+	uint32_t blocks;  /* of this rank's launch: movers, or 1 where it only waits */
+};
+
+/* What the user wishes (0: nothing), and multiprocessors of the least GPU. */
+struct fb_p2p_limits {
+	uint64_t channels, threads;
+	int sms;
+};
+
+/* A job as a rank sees it. */
+struct fb_p2p_view {
+	const struct fb_job *job;
+	const struct fb_segment *links; /* FB_P2P_LINKS_BYTES of each rank's part */
+	int rank;
+	bool ll; /* protocol ll, in ping_pong */
+};
+
+void fb_p2p_choose_shape(const struct fb_p2p_view *view, const struct fb_p2p_limits *limits,
+			 struct fb_p2p_shape *shape);
+
+/* All patterns but ping_pong. shape->blocks becomes 1 where the rank moves nothing. */
+void fb_p2p_build_window(const struct fb_p2p_view *view, struct fb_p2p_shape *shape,
+			 struct fb_p2p_window *window);
+
+/* For the two ranks that have a part in it. */
+void fb_p2p_build_ping_pong(const struct fb_p2p_view *view, struct fb_p2p_ping_pong *launch);
+
+#endif

@@ -27,6 +27,7 @@ PROGRAMS := \
 	p2p/all_pairs \
 	p2p/bandwidth \
 	p2p/connection \
+	p2p/host_device \
 	p2p/incast \
 	p2p/latency \
 	p2p/loaded_latency \
@@ -145,7 +146,8 @@ $(B)/collectives/tuning/built_in.o: $(B)/tuning_files.h $(TUNINGS)
 ALL_SRC := $(sort $(wildcard $(FOLDERS:=/*.c) $(FOLDERS:=/*/*.c) $(FOLDERS:=/*/*/*.c)))
 # Files that include CUDA's headers, and what takes their place without them.
 CUDA_SRC := $(filter common/cuda/cuda_% collectives/engine/cuda/cuda_% \
-	collectives/engine/copy/cuda_% p2p/engine/copy/cuda_% p2p/engine/cuda/cuda_%,$(ALL_SRC))
+	collectives/engine/copy/cuda_% p2p/engine/copy/cuda_% p2p/engine/cuda/cuda_% \
+	p2p/local/cuda_%,$(ALL_SRC))
 ALL_SRC := $(filter-out $(if $(HAVE_CUDA),%/absent.c,$(CUDA_SRC)),$(ALL_SRC))
 CU_SRC := $(if $(HAVE_CUDA),$(sort $(wildcard common/cuda/*.cu \
 	collectives/engine/cuda/*.cu p2p/engine/cuda/*.cu)))

@@ -60,6 +60,11 @@ bool fb_p2p_device_acts(const struct fb_p2p_device_request *r, const struct fb_f
 	return fb_job_origin(r->job, flow) == self;
 }
 
+int fb_p2p_device_messages(const struct fb_p2p_device_request *r)
+{
+	return r->job->pattern == FB_PING_PONG ? 2 * r->job->rounds : r->job->window;
+}
+
 static _Atomic uint64_t *counter_of(const struct fb_p2p_device *e, int rank)
 {
 	return (_Atomic uint64_t *)(void *)fb_segment_part(&e->told, rank);
@@ -179,12 +184,11 @@ void fb_p2p_device_path(const struct fb_p2p_device_request *r, const char *by,
 void fb_p2p_device_columns(struct fb_p2p_request *request, double value[FB_P2P_GPU_COLUMNS])
 {
 	const struct fb_p2p_device_request *r = (const struct fb_p2p_device_request *)request;
-	const struct fb_job *job = r->job;
-	int messages = job->pattern == FB_PING_PONG ? 2 * job->rounds : job->window;
 	struct fb_gpu_clocks clocks;
 
 	if (r->stream)
-		value[FB_P2P_EVENT_US] = fb_gpu_stream_event_us(r->stream) / messages;
+		value[FB_P2P_EVENT_US] = fb_gpu_stream_event_us(r->stream) /
+					 fb_p2p_device_messages(r);
 	if (!fb_gpu_clocks(&r->engine->gpu, &clocks))
 		return;
 	value[FB_P2P_SM_MHZ] = clocks.sm_MHz;

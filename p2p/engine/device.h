@@ -48,6 +48,9 @@ bool fb_p2p_device_can(const struct fb_p2p_device *engine, const struct fb_case 
 /* Whether this rank carries the flow out, or in its part of `send` has something to enqueue. */
 bool fb_p2p_device_acts(const struct fb_p2p_device_request *r, const struct fb_flow *flow);
 
+/* Of a flow in a call, one after the other. */
+int fb_p2p_device_messages(const struct fb_p2p_device_request *r);
+
 /* Collective: makes the stream where the rank acts. The same value on all ranks. */
 int fb_p2p_device_prepare(struct fb_p2p_device_request *r, const struct fb_case *c,
 			  fb_gpu_enqueue_fn enqueue);

@@ -217,7 +217,9 @@ static int set_up(struct copy_p2p_request *r, const struct fb_case *c)
 	int err = r->base.job->verb == FB_SEND ? open_flags(r->engine) : FB_OK;
 
 	if (!err)
-		err = fb_world_agree(w, fb_p2p_events_open(&r->events, r->base.job, c));
+		err = fb_p2p_events_open(&r->events, c, fb_p2p_device_messages(&r->base),
+					 r->base.job->bytes);
+	err = fb_world_agree(w, err);
 	if (!err)
 		err = fb_p2p_device_prepare(&r->base, c, enqueue);
 	return err ? err : fb_p2p_device_capture(&r->base);

@@ -172,7 +172,8 @@ static int set_up(struct cuda_p2p_request *r, const struct fb_case *c)
 	if (!err && r->launch)
 		err = FB_CUDA(cudaFuncGetAttributes(&attributes, r->kernel));
 	if (!err)
-		err = fb_p2p_events_open(&r->events, r->base.job, c);
+		err = fb_p2p_events_open(&r->events, c, fb_p2p_device_messages(&r->base),
+					 r->base.job->bytes);
 	err = fb_world_agree(w, err);
 	if (!err)
 		err = fb_p2p_device_prepare(&r->base, c, enqueue);

@@ -11,15 +11,14 @@
 /* An event takes about a microsecond, which is 1% of what this much takes on NVLink. */
 static const uint64_t least_bytes = 32 << 20;
 
-int fb_p2p_events_open(struct fb_p2p_events *events, const struct fb_job *job,
-		       const struct fb_case *c)
+int fb_p2p_events_open(struct fb_p2p_events *events, const struct fb_case *c, int messages,
+		       uint64_t bytes)
 {
 	int err;
 
-	events->messages = job->window;
+	events->messages = messages;
 	/* Of events in a graph there would be one pair for all of its calls. */
-	events->wanted = !strcmp(c->launch, "stream") && job->pattern != FB_PING_PONG &&
-			 job->bytes * (uint64_t)job->window >= least_bytes;
+	events->wanted = !strcmp(c->launch, "stream") && bytes * (uint64_t)messages >= least_bytes;
 	if (!events->wanted)
 		return FB_OK;
 	err = FB_CUDA(cudaEventCreate(&events->begin));

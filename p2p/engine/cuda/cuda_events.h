@@ -8,8 +8,10 @@
 #define FB_P2P_ENGINE_CUDA_CUDA_EVENTS_H
 
 #include <cuda_runtime_api.h>
+#include <stdbool.h>
+#include <stddef.h>
 
-#include "p2p/engine/engine.h"
+#include "common/case.h"
 
 enum { FB_P2P_EVENT_SAMPLES = 512 }; /* the last so many count */
 
@@ -21,9 +23,12 @@ struct fb_p2p_events {
 	size_t samples;
 };
 
-/* Local, with `events` zeroed: 0 or FB_ESYS (printed). Close also after an error. */
-int fb_p2p_events_open(struct fb_p2p_events *events, const struct fb_job *job,
-		       const struct fb_case *c);
+/*
+ * Local, with `events` zeroed: for calls of so many messages of so many bytes. 0 or FB_ESYS
+ * (printed). Close also after an error.
+ */
+int fb_p2p_events_open(struct fb_p2p_events *events, const struct fb_case *c, int messages,
+		       uint64_t bytes);
 void fb_p2p_events_close(struct fb_p2p_events *events);
 
 /* Before a run: whether its call is timed. Then begin and end, in the stream; then take. */

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The cases of copies between a processor and its GPU: directions by engines by kinds of host
+ * memory by sizes; see local.h.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "common/axes.h"
+#include "common/error.h"
+#include "common/sizes.h"
+#include "common/variant.h"
+#include "p2p/local/local.h"
+
+enum {
+	WINDOW_MOST = 64, WINDOW_LEAST = 4, WINDOW_BYTES = 32 << 20,
+	MANAGED_BYTES = 64 << 20,   /* pages of more would move back and forth for long */
+};
+
+static const char *const directions[] = {
+	[FB_LOCAL_H2D] = "h2d", [FB_LOCAL_D2H] = "d2h", [FB_LOCAL_BOTH] = "h2d_d2h",
+	[FB_LOCAL_D2D] = "d2d", [FB_LOCAL_PING_PONG] = "ping_pong", [FB_LOCAL_DIRECTIONS] = NULL};
+static const char *const engines[] = {"copy", "cuda", NULL};
+static const char *const memories[] = {
+	[FB_LOCAL_PINNED] = "pinned", [FB_LOCAL_REGISTERED] = "registered",
+	[FB_LOCAL_PAGEABLE] = "pageable", [FB_LOCAL_MANAGED] = "managed",
+	[FB_LOCAL_MEMORIES] = NULL};
+static const char *const launches[] = {"stream", "graph", NULL};
+
+static int index_of(const char *const *names, const char *name)
+{
+	int i = 0;
+
+	while (names[i] && strcmp(names[i], name))
+		i++;
+	return i;
+}
+
+enum fb_local_direction fb_local_direction_of(const struct fb_case *c)
+{
+	return (enum fb_local_direction)index_of(directions, c->operation);
+}
+
+enum fb_local_memory fb_local_memory_of(const struct fb_case *c)
+{
+	int kind = index_of(memories, c->memory);
+
+	return memories[kind] ? (enum fb_local_memory)kind : FB_LOCAL_PINNED;
+}
+
+bool fb_local_can(void *arg, const struct fb_case *c, char reason[FB_REASON_CHARS])
+{
+	const struct fb_local_state *state = arg;
+	enum fb_local_memory kind = fb_local_memory_of(c);
+	bool kernel = !strcmp(c->engine, "cuda");
+	uint64_t most = state->has_gpu ? state->gpu.memory_bytes / 4 : 0;
+	char asked[FB_SIZE_CHARS];
+
+	most = most && most < state->memory_limit / 2 ? most : state->memory_limit / 2;
+	if (!c->bytes)
+		snprintf(reason, FB_REASON_CHARS, "no message without bytes");
+	else if (c->bytes % fb_datatype_size(c->datatype))
+		snprintf(reason, FB_REASON_CHARS, "%s is no whole number of %s",
+			 fb_size_text(c->bytes, asked), fb_datatype_name(c->datatype));
+	else if (kernel && kind == FB_LOCAL_PAGEABLE)
+		snprintf(reason, FB_REASON_CHARS, "kernels do not reach pageable memory");
+	else if (kind == FB_LOCAL_PAGEABLE && !strcmp(c->launch, "graph"))
+		snprintf(reason, FB_REASON_CHARS, "graphs want memory that stays in its place");
+	else if (kind == FB_LOCAL_MANAGED && c->bytes > MANAGED_BYTES)
+		snprintf(reason, FB_REASON_CHARS, "managed memory is for up to %d MiB",
+			 MANAGED_BYTES >> 20);
+	else if (fb_local_direction_of(c) == FB_LOCAL_PING_PONG && c->bytes > FB_LOCAL_LL_BYTES)
+		snprintf(reason, FB_REASON_CHARS, "messages to a kernel are up to %d bytes",
+			 FB_LOCAL_LL_BYTES);
+	else if (!state->has_gpu)
+		snprintf(reason, FB_REASON_CHARS, "%s", state->no_gpu);
+	else if (c->bytes > most)
+		snprintf(reason, FB_REASON_CHARS, "%s is more than the memory for its buffers",
+			 fb_size_text(c->bytes, asked));
+	else
+		return true;
+	return false;
+}
+
+static void add_key(struct fb_case *c, const char *name, uint64_t value)
+{
+	char text[64], ignored[FB_REASON_CHARS];
+
+	snprintf(text, sizeof(text), "%s=%llu", name, (unsigned long long)value);
+	if (value)
+		(void)fb_variant_add(c->variant, text, ignored, sizeof(ignored));
+}
+
+/* fb_axes_adjust_fn */
+static bool adjust(void *arg, struct fb_case *c)
+{
+	const struct fb_local_state *state = arg;
+	bool ping_pong = fb_local_direction_of(c) == FB_LOCAL_PING_PONG;
+	uint64_t window = state->own->window;
+
+	/* Messages to a kernel go through mapped memory, which pinned memory is. */
+	if (ping_pong && (strcmp(c->engine, "cuda") || strcmp(c->launch, "stream") ||
+			  strcmp(c->memory, memories[FB_LOCAL_PINNED])))
+		return false;
+	if (fb_local_direction_of(c) == FB_LOCAL_D2D)
+		c->memory = "device";
+	if (!window)
+		window = WINDOW_BYTES / (c->bytes ? c->bytes : 1);
+	window = window > WINDOW_MOST && !state->own->window ? WINDOW_MOST : window;
+	window = window < WINDOW_LEAST && !state->own->window ? WINDOW_LEAST : window;
+	add_key(c, "window", ping_pong ? 1 : window);
+	add_key(c, "rounds", ping_pong ? state->own->rounds : 0);
+	if (strcmp(c->engine, "cuda"))
+		return true;
+	add_key(c, "channels", ping_pong ? 0 : state->settings->channels);
+	add_key(c, "threads", state->settings->threads);
+	return true;
+}
+
+int fb_local_expand(struct fb_run *run, void *state)
+{
+	const struct fb_axes_choices choices = {
+		.engines = engines, .memories = memories, .launches = launches};
+	int err = FB_OK;
+
+	for (int d = 0; directions[d] && !err; d++) {
+		struct fb_case base = {.operation = directions[d], .registration = "none"};
+
+		/* An engine that has no such direction has no case, which is no mistake. */
+		if (d == FB_LOCAL_PING_PONG &&
+		    (!fb_option_names(fb_run_settings(run)->engine, "cuda") ||
+		     !fb_option_names(fb_run_settings(run)->launch, "stream") ||
+		     !fb_option_names(fb_run_settings(run)->memory, "pinned")))
+			continue;
+		err = fb_axes_expand(run, &base, &choices, adjust, state);
+	}
+	return err;
+}

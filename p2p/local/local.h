@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Copies and messages between a rank's processor and its own GPU: what program.c, which has no
+ * CUDA in it, asks of cuda_local.c, or of absent.c where the build has no CUDA.
+ */
+#ifndef FB_P2P_LOCAL_LOCAL_H
+#define FB_P2P_LOCAL_LOCAL_H
+
+#include "common/cuda/gpu_segment.h"
+#include "common/cuda/gpu_stream.h"
+#include "p2p/engine/engine.h"
+
+struct fb_local_program {
+	const char *name, *summary, *description;
+	const struct fb_default *defaults;
+};
+
+/* The whole of main(). */
+int fb_local_main(const struct fb_local_program *program, int argc, char **argv);
+
+/* --- between the files of this folder --------------------------------------------------------- */
+
+/* Kinds of host memory. */
+enum fb_local_memory {
+	FB_LOCAL_PINNED,
+	FB_LOCAL_REGISTERED,
+	FB_LOCAL_PAGEABLE,
+	FB_LOCAL_MANAGED,
+	FB_LOCAL_MEMORIES,
+};
+
+enum fb_local_direction {
+	FB_LOCAL_H2D,
+	FB_LOCAL_D2H,
+	FB_LOCAL_BOTH,
+	FB_LOCAL_D2D,       /* within the device */
+	FB_LOCAL_PING_PONG, /* messages between the processor and a running kernel */
+	FB_LOCAL_DIRECTIONS,
+};
+
+/* The values of the program's own options; 0: the program chooses. */
+struct fb_local_settings {
+	uint64_t window, rounds;
+};
+
+/* Lives as long as the run. */
+struct fb_local_state {
+	struct fb_run *run;
+	const struct fb_world *world;
+	const struct fb_settings *settings;
+	const struct fb_local_settings *own;
+	struct fb_gpu gpu; /* if has_gpu */
+	bool has_gpu;
+	char no_gpu[FB_GPU_REASON_CHARS];
+	uint64_t memory_limit; /* of the host, for a rank */
+};
+
+/* cases.c: fb_program.expand and .can; what a case's columns name. d2d has memory "device". */
+int fb_local_expand(struct fb_run *run, void *state);
+bool fb_local_can(void *state, const struct fb_case *c, char reason[FB_REASON_CHARS]);
+enum fb_local_direction fb_local_direction_of(const struct fb_case *c);
+enum fb_local_memory fb_local_memory_of(const struct fb_case *c);
+
+enum { FB_LOCAL_LL_BYTES = 64 << 10 }; /* longest message of ping_pong */
+
+/* Message k of a copy goes from `from` + k % regions * stride to the same place of `to`. */
+struct fb_local_copy {
+	char *from, *to;
+	bool from_host, to_host;
+};
+
+/* A case. In ping_pong copy[0] is the message to the kernel and copy[1] the one back. */
+struct fb_local_job {
+	struct fb_local_copy copy[2]; /* [ncopies], at the same time */
+	int ncopies;
+	uint64_t bytes;
+	size_t stride;
+	int window, regions;
+	int rounds;   /* ping_pong: round trips in a call; 0: it is not that */
+	bool kernel;  /* by a kernel, not by the copy engine */
+};
+
+struct fb_local_request; /* opaque */
+
+/* Host memory of a kind, zeroed and touched. Local: 0, FB_ENOMEM or FB_ESYS (printed). */
+int fb_local_memory_get(enum fb_local_memory kind, size_t bytes, void **memory);
+void fb_local_memory_put(enum fb_local_memory kind, void *memory, size_t bytes);
+
+/* Local: 0 or an error (printed). The job outlives the request. */
+int fb_local_open(struct fb_local_request **request, const struct fb_gpu *gpu,
+		  const struct fb_local_job *job, const struct fb_case *c, struct fb_run *run);
+void fb_local_close(struct fb_local_request *request);
+
+/* fb_program.ready and .run */
+int fb_local_ready(struct fb_local_request *request, int calls);
+int fb_local_run(struct fb_local_request *request, int calls);
+
+/* Blocks of the kernel, 1 for the copy engine; and the columns of engines on GPUs. */
+int fb_local_channels(const struct fb_local_request *request);
+void fb_local_columns(struct fb_local_request *request, double value[FB_P2P_GPU_COLUMNS]);
+
+#endif

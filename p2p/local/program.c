@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The functions that make copies between a processor and its GPU a program of the harness; see
+ * local.h. The column `operation` is the direction, `memory` the host's side.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/error.h"
+#include "common/memory.h"
+#include "common/run.h" /* fb_run.program, for its own options' values */
+#include "p2p/local/local.h"
+#include "p2p/program.h" /* the columns of engines on GPUs */
+
+enum {
+	AREA_BYTES = 4 << 20, /* of a copy at each end: beyond that messages share regions */
+	PAGE = 4096,
+	ROUNDS = 500,
+};
+
+struct instance {
+	struct fb_local_state *state;
+	const struct fb_case *key;
+	struct fb_local_job job;
+	struct fb_data data;
+	enum fb_local_memory kind;
+	void *host;                /* sources, then targets */
+	struct fb_segment device;  /* targets, then sources */
+	size_t area;               /* bytes of all regions of a copy */
+	struct fb_local_request *request;
+};
+
+static void close_program(void *arg)
+{
+	struct fb_local_state *state = arg;
+
+	fb_gpu_close(&state->gpu);
+	free(state);
+}
+
+static int open_program(struct fb_run *run, void **result)
+{
+	struct fb_local_state *state = calloc(1, sizeof(*state));
+	int err = fb_world_agree(fb_run_world(run), state ? FB_OK : FB_ENOMEM);
+	bool ignored;
+
+	if (err || !state) {
+		free(state);
+		return fb_error(err, "out of memory");
+	}
+	state->run = run;
+	state->world = fb_run_world(run);
+	state->settings = fb_run_settings(run);
+	state->own = run->program->option_values;
+	fb_memory_survey(state->world, &state->memory_limit, &ignored);
+	err = fb_gpu_open(&state->gpu, state->world, state->no_gpu);
+	state->has_gpu = !err;
+	if (err && err != FB_EUNSUPPORTED) {
+		free(state);
+		return err;
+	}
+	*result = state;
+	return FB_OK;
+}
+
+/* --- one case --------------------------------------------------------------------------------- */
+
+static void lay_out(struct instance *i)
+{
+	struct fb_local_job *job = &i->job;
+
+	job->stride = ((size_t)job->bytes + PAGE - 1) / PAGE * PAGE;
+	job->regions = job->stride < AREA_BYTES ? (int)(AREA_BYTES / job->stride) : 1;
+	if (job->regions > job->window)
+		job->regions = job->window;
+	i->area = job->stride * (size_t)job->regions;
+}
+
+/* Which copies there are; host and device memory exist. */
+static void list_copies(struct instance *i)
+{
+	enum fb_local_direction d = fb_local_direction_of(i->key);
+	char *host = i->host, *device = fb_segment_part(&i->device, i->state->world->rank);
+	const struct fb_local_copy to = {host, device, true, false};
+	const struct fb_local_copy from = {device + i->area, host + i->area, false, true};
+	const struct fb_local_copy within = {device + i->area, device, false, false};
+	struct fb_local_job *job = &i->job;
+
+	if (d == FB_LOCAL_H2D || d == FB_LOCAL_BOTH || d == FB_LOCAL_PING_PONG)
+		job->copy[job->ncopies++] = to;
+	if (d == FB_LOCAL_D2H || d == FB_LOCAL_BOTH || d == FB_LOCAL_PING_PONG)
+		job->copy[job->ncopies++] = from;
+	if (d == FB_LOCAL_D2D)
+		job->copy[job->ncopies++] = within;
+}
+
+static void free_instance(struct instance *i)
+{
+	if (i->host)
+		fb_local_memory_put(i->kind, i->host, 2 * i->area);
+	fb_segment_close(&i->device);
+	free(i);
+}
+
+static void fill_in(struct instance *i, struct fb_local_state *state, const struct fb_case *c)
+{
+	bool ping_pong = fb_local_direction_of(c) == FB_LOCAL_PING_PONG;
+
+	i->state = state;
+	i->key = c;
+	i->kind = fb_local_memory_of(c);
+	i->job = (struct fb_local_job){
+		.bytes = c->bytes, .kernel = !strcmp(c->engine, "cuda"),
+		.window = fb_p2p_key(c->variant, "window", 1),
+		.rounds = ping_pong ? (int)state->own->rounds : 0,
+	};
+	if (ping_pong && !i->job.rounds)
+		i->job.rounds = ROUNDS;
+	i->data = (struct fb_data){.seed = state->settings->seed, .type = c->datatype,
+				   .op = FB_SUM, .nranks = state->world->nranks};
+	lay_out(i);
+}
+
+static int set_up(void *arg, const struct fb_case *c, void **result)
+{
+	struct fb_local_state *state = arg;
+	struct instance *i = calloc(1, sizeof(*i));
+	int err = fb_world_agree(state->world, i ? FB_OK : FB_ENOMEM);
+
+	if (err || !i) {
+		free(i);
+		return err;
+	}
+	fill_in(i, state, c);
+	err = fb_world_agree(state->world, fb_local_memory_get(i->kind, 2 * i->area, &i->host));
+	if (!err)
+		err = fb_gpu_segment_open(&i->device, &state->gpu, FB_GPU_DEVICE, 2 * i->area);
+	if (!err) {
+		list_copies(i);
+		err = fb_local_open(&i->request, &state->gpu, &i->job, c, state->run);
+		err = fb_world_agree(state->world, err);
+	}
+	if (err) {
+		fb_local_close(i->request);
+		free_instance(i);
+		return err;
+	}
+	*result = i;
+	return FB_OK;
+}
+
+static void tear_down(void *instance)
+{
+	struct instance *i = instance;
+
+	fb_local_close(i->request);
+	MPI_Barrier(i->state->world->comm);
+	free_instance(i);
+}
+
+static const struct fb_memory_ops *ops_of(const struct instance *i, bool host)
+{
+	return host ? &fb_memory_host : i->device.ops;
+}
+
+/* Which elements of the rank's data a region holds: those of no other. */
+static uint64_t first_of(const struct instance *i, int copy, int k, size_t elements)
+{
+	return ((uint64_t)copy * (uint64_t)i->job.regions + (uint64_t)k) * elements;
+}
+
+static int prime(void *instance)
+{
+	const struct instance *i = instance;
+	size_t elements = (size_t)i->job.bytes / fb_datatype_size(i->data.type);
+	int rank = i->state->world->rank, err = FB_OK;
+
+	for (int c = 0; c < i->job.ncopies; c++) {
+		const struct fb_local_copy *copy = &i->job.copy[c];
+
+		for (int k = 0; k < i->job.regions && !err; k++) {
+			size_t at = (size_t)k * i->job.stride;
+
+			err = ops_of(i, copy->from_host)->fill(&i->data, rank,
+							       first_of(i, c, k, elements),
+							       copy->from + at, elements);
+			if (!err)
+				err = ops_of(i, copy->to_host)->set(
+					copy->to + at, fb_data_poison_byte((unsigned)rank),
+					(size_t)i->job.bytes);
+		}
+	}
+	return err;
+}
+
+static int check(void *instance, int calls, struct fb_mismatch *bad)
+{
+	const struct instance *i = instance;
+	size_t elements = (size_t)i->job.bytes / fb_datatype_size(i->data.type);
+	int rank = i->state->world->rank, err = FB_OK;
+
+	(void)calls;
+	for (int c = 0; c < i->job.ncopies; c++)
+		for (int k = 0; k < i->job.regions && !err; k++)
+			err = ops_of(i, i->job.copy[c].to_host)->check(
+				&i->data, rank, first_of(i, c, k, elements),
+				i->job.copy[c].to + (size_t)k * i->job.stride, elements, bad);
+	return err;
+}
+
+static int ready(void *instance, int calls)
+{
+	return fb_local_ready(((struct instance *)instance)->request, calls);
+}
+
+static int run(void *instance, int calls)
+{
+	return fb_local_run(((struct instance *)instance)->request, calls);
+}
+
+static void describe(void *instance, struct fb_traits *traits)
+{
+	struct instance *i = instance;
+	const struct fb_local_job *job = &i->job;
+	bool both = !job->rounds && job->ncopies == 2;
+	bool within = !job->copy[0].from_host && !job->copy[0].to_host;
+
+	traits->operations = job->rounds ? 2 * job->rounds : job->window;
+	traits->algorithm_bytes = (double)job->bytes * (both ? 2 : 1);
+	traits->bus_factor = both ? 0.5 : 1;
+	traits->bound_us = nan("");
+	traits->channels = fb_local_channels(i->request);
+	snprintf(traits->path, sizeof(traits->path), "%s, %s",
+		 job->kernel ? "kernels" : "copy engine",
+		 within ? "device memory" : "host to GPU link");
+	snprintf(traits->flags, sizeof(traits->flags), "%s",
+		 i->state->gpu.shared ? "gpu-shared" : "");
+	fb_local_columns(i->request, traits->extra);
+}
+
+int fb_local_main(const struct fb_local_program *program, int argc, char **argv)
+{
+	struct fb_local_settings settings = {0};
+	static const struct fb_option options[] = {
+		FB_OPTION_GROUP("Traffic"),
+		FB_OPTION_U64(struct fb_local_settings, window, 0, "window", "N", "0", 0, 4096,
+			      "copies in a call; 0: 64, less for large ones"),
+		FB_OPTION_U64(struct fb_local_settings, rounds, 0, "rounds", "N", "0", 0, 100000,
+			      "round trips in a call of ping_pong; 0: 500"),
+		FB_OPTION_END,
+	};
+	const struct fb_program harness = {
+		.name = program->name,
+		.summary = program->summary,
+		.description = program->description,
+		.options = options,
+		.option_values = &settings,
+		.defaults = program->defaults,
+		.columns = fb_p2p_gpu_columns,
+		.ncolumns = FB_P2P_GPU_COLUMNS,
+		.open = open_program,
+		.close = close_program,
+		.expand = fb_local_expand,
+		.can = fb_local_can,
+		.setup = set_up,
+		.prime = prime,
+		.ready = ready,
+		.run = run,
+		.check = check,
+		.describe = describe,
+		.teardown = tear_down,
+	};
+
+	return fb_program_main(&harness, argc, argv);
+}

@@ -14,6 +14,8 @@
 #include "common/variant.h"
 #include "p2p/program.h"
 
+enum { PROBE_ROUNDS = 10 };
+
 const struct fb_column fb_p2p_gpu_columns[FB_P2P_GPU_COLUMNS] = {
 	[FB_P2P_EVENT_US] = {"event_us", FB_COLUMN_VALUE, FB_COLUMN_TIME_US, "us",
 			     "time of a message by CUDA events around a call, median"},
@@ -51,15 +53,14 @@ int fb_p2p_gpu_open(struct fb_p2p_state *state)
 int fb_p2p_memory_open(struct fb_p2p_state *state, enum fb_p2p_memory kind)
 {
 	struct fb_segment *segment = &state->segment[kind];
+	size_t part_bytes = state->part_bytes[kind];
 
 	if (segment->ops)
 		return FB_OK;
-	if (kind >= FB_P2P_DEVICE)
-		return fb_gpu_segment_open(segment, &state->gpu,
-					   (enum fb_gpu_memory)(kind - FB_P2P_DEVICE),
-					   state->part_bytes[kind]);
-	return fb_segment_open(segment, state->world, state->part_bytes[kind],
-			       kind == FB_P2P_HUGE);
+	if (kind < FB_P2P_DEVICE)
+		return fb_segment_open(segment, state->world, part_bytes, kind == FB_P2P_HUGE);
+	return fb_gpu_segment_open(segment, &state->gpu,
+				   (enum fb_gpu_memory)(kind - FB_P2P_DEVICE), part_bytes);
 }
 
 static bool gpu_memory_can(const struct fb_p2p_state *state, const struct fb_case *c,
@@ -165,5 +166,8 @@ int fb_p2p_rounds(const struct fb_p2p_state *state, const struct fb_case *c)
 
 	if (!ops->device || strcmp(c->operation, fb_patterns[FB_PING_PONG]))
 		return 1;
-	return state->own->rounds ? (int)state->own->rounds : ops->rounds;
+	if (state->own->rounds)
+		return (int)state->own->rounds;
+	/* A probe is a call of its own. */
+	return state->program->grouping == FB_UNDER_LOAD ? PROBE_ROUNDS : ops->rounds;
 }

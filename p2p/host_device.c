@@ -14,14 +14,14 @@ int main(int argc, char **argv)
 		.summary = "how data passes between a processor and its GPU",
 		.description =
 			"Copies from host to device (h2d), back (d2h), both at the same time "
-			"(h2d_d2h) and within the device (d2d), by the copy engine or by a kernel "
-			"that reads and writes mapped host memory; and messages between the "
-			"processor and a running kernel (ping_pong; a row's time is half a round "
-			"trip).\n\n"
-			"Memory: pinned (cudaHostAlloc), registered (cudaHostRegister), pageable, "
-			"managed (cudaMallocManaged).\n\n"
-			"All ranks copy at once, each to its own GPU; rates are of one rank, and of "
-			"h2d_d2h algbw counts both directions, busbw one.",
+			"(h2d_d2h) and within the device (d2d), by the copy engine or by a "
+			"kernel that reads and writes mapped host memory; and messages between "
+			"the processor and a running kernel (ping_pong; a row's time is half a "
+			"round trip).\n\n"
+			"Memory: pinned (cudaHostAlloc), registered (cudaHostRegister), pageable "
+			"or managed (cudaMallocManaged).\n\n"
+			"All ranks copy at once, each to its own GPU; rates are of one rank, and "
+			"of h2d_d2h algbw counts both directions, busbw one.",
 		.defaults = defaults,
 	};
 

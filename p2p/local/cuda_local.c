@@ -243,7 +243,7 @@ int fb_local_ready(struct fb_local_request *r, int calls)
 	return fb_gpu_stream_ready(r->stream, calls);
 }
 
-/* --- the processor's end of ping_pong ---------------------------------------------------------- */
+/* --- the processor's end of ping_pong -------------------------------------------------------- */
 
 static void send_lines(const struct fb_local_request *r, uint32_t flag)
 {

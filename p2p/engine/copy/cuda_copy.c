@@ -129,37 +129,32 @@ static int copy(const struct fb_job *job, const struct fb_flow *flow, int k, voi
 				       cudaMemcpyDefault, stream));
 }
 
-/* A flag of each flow that this rank sends, or receives. */
-static int flags(const struct copy_p2p_request *r, bool sends, int (*rank_of)(const struct fb_flow *),
-		 enum flag which, void *stream)
+/*
+ * A flag of each flow that this rank sends, or receives: READY is the sender's to wait for, and
+ * DONE the receiver's.
+ */
+static int flags(const struct copy_p2p_request *r, bool sends, enum flag which, void *stream)
 {
 	const struct fb_job *job = r->base.job;
 	int self = r->engine->base.world->rank, err = FB_OK;
 
-	for (int f = 0; f < job->nflows && !err && job->verb == FB_SEND; f++)
-		if ((sends ? job->flows[f].src : job->flows[f].dst) == self)
-			err = flag(r, rank_of(&job->flows[f]), f, which, stream);
+	for (int f = 0; f < job->nflows && !err && job->verb == FB_SEND; f++) {
+		const struct fb_flow *flow = &job->flows[f];
+
+		if ((sends ? flow->src : flow->dst) == self)
+			err = flag(r, which == READY ? flow->src : flow->dst, f, which, stream);
+	}
 	return err;
-}
-
-static int src_of(const struct fb_flow *flow)
-{
-	return flow->src;
-}
-
-static int dst_of(const struct fb_flow *flow)
-{
-	return flow->dst;
 }
 
 /* All flows' messages in turn, so that none is behind all of another's. */
 static int enqueue_window(struct copy_p2p_request *r, void *stream)
 {
 	const struct fb_job *job = r->base.job;
-	int self = r->engine->base.world->rank, err = flags(r, false, src_of, READY, stream);
+	int self = r->engine->base.world->rank, err = flags(r, false, READY, stream);
 
 	if (!err)
-		err = flags(r, true, src_of, READY, stream);
+		err = flags(r, true, READY, stream);
 	for (int k = 0; k < job->window; k++)
 		for (int f = 0; f < job->nflows && !err; f++) {
 			const struct fb_flow *flow = &job->flows[f];
@@ -169,8 +164,8 @@ static int enqueue_window(struct copy_p2p_request *r, void *stream)
 				err = copy(job, flow, k, stream);
 		}
 	if (!err)
-		err = flags(r, true, dst_of, DONE, stream);
-	return err ? err : flags(r, false, dst_of, DONE, stream);
+		err = flags(r, true, DONE, stream);
+	return err ? err : flags(r, false, DONE, stream);
 }
 
 static int enqueue_rounds(struct copy_p2p_request *r, void *stream)

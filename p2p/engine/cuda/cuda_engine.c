@@ -233,6 +233,7 @@ static double device_us(const struct cuda_p2p_request *r)
 {
 	uint64_t n = r->calls < FB_P2P_TIMES ? r->calls : FB_P2P_TIMES, ns[FB_P2P_TIMES];
 	const struct fb_segment *links = &r->engine->links;
+	uint64_t median;
 	int rounds = r->base.job->rounds;
 
 	if (r->base.job->pattern != FB_PING_PONG || !r->launch || rounds < 2 || !n ||
@@ -240,7 +241,8 @@ static double device_us(const struct cuda_p2p_request *r)
 				FB_P2P_LINKS_TIMES, sizeof(ns)))
 		return (double)NAN;
 	qsort(ns, n, sizeof(ns[0]), by_value);
-	return (double)ns[n / 2] * 1e-3 / (2.0 * (rounds - 1));
+	median = ns[n / 2];
+	return (double)median * 1e-3 / (2.0 * (rounds - 1));
 }
 
 static void cuda_columns(struct fb_p2p_request *request, double value[FB_P2P_GPU_COLUMNS])

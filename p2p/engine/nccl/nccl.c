@@ -45,7 +45,8 @@ static int load_library(struct nccl_p2p *e)
 	versions[1] = -versions[0];
 	MPI_Allreduce(MPI_IN_PLACE, versions, 2, MPI_INT, MPI_MAX, w->comm);
 	if (!err && versions[0] != -versions[1] && -versions[1] >= 0) {
-		snprintf(e->base.why, sizeof(e->base.why), "ranks found NCCL of different versions");
+		snprintf(e->base.why, sizeof(e->base.why),
+			 "ranks found NCCL of different versions");
 		return FB_EUNSUPPORTED;
 	}
 	if (versions[0] != -versions[1] || err)

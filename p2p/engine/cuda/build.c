@@ -3,8 +3,10 @@
 #include "p2p/engine/cuda/build.h"
 
 enum {
-	BLOCKS = 32, THREADS = 512, /* enough to fill 18 NVLinks, either way */
-	BLOCK_BYTES = 32 << 10,     /* a block for each such piece, up to BLOCKS */
+	THREADS = 512,
+	BLOCKS = 32,                /* enough to pull over 18 NVLinks; a push gains by all, */
+	BLOCK_BYTES = 32 << 10,     /* so there is a block for each such piece up to BLOCKS, */
+	MORE_BYTES = 128 << 10,     /* and above that for each of these */
 	WARP_BYTES = 512,           /* messages up to here are moved by warps, */
 	TEAM_BYTES = 64 << 10,      /* and up to here by blocks */
 };
@@ -20,8 +22,11 @@ static uint32_t choose_blocks(const struct fb_p2p_limits *limits, uint64_t bytes
 	uint64_t blocks = (bytes + BLOCK_BYTES - 1) / BLOCK_BYTES, most = (uint64_t)limits->sms;
 
 	blocks = blocks > BLOCKS ? BLOCKS : blocks;
+	if ((bytes + MORE_BYTES - 1) / MORE_BYTES > blocks)
+		blocks = (bytes + MORE_BYTES - 1) / MORE_BYTES;
 	if (limits->channels)
 		blocks = limits->channels;
+	most = most > FB_P2P_MOST_BLOCKS ? FB_P2P_MOST_BLOCKS : most;
 	return (uint32_t)(blocks > most ? most : blocks);
 }
 

@@ -13,7 +13,7 @@
 
 enum {
 	FB_P2P_MOST_FLOWS = 32,
-	FB_P2P_MOST_BLOCKS = 64,
+	FB_P2P_MOST_BLOCKS = 256,
 	FB_P2P_MOST_THREADS = 640,
 	FB_P2P_TIMES = 1024,         /* calls of which the device's clock is kept */
 	FB_P2P_LL_BYTES = 64 << 10,  /* longest message of protocol ll */

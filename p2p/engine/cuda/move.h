@@ -173,13 +173,16 @@ FB_DEVICE void fb_p2p_ll_rounds(const struct fb_p2p_ping_pong *l, uint64_t befor
 {
 	uint64_t lines = (l->bytes + 7) / 8, mine = 0;
 
+	if (fb_thread() < lines)
+		mine = fb_p2p_load_half(l, fb_thread());
 	for (uint32_t r = 1; r <= l->rounds; r++) {
 		uint32_t flag = (uint32_t)(before + r);
 
-		if (fb_thread() < lines)
-			mine = fb_p2p_load_half(l, fb_thread());
 		if (l->first)
 			fb_p2p_send_lines(l, lines, flag, mine);
+		/* What is sent next is loaded while the peer's message is under way. */
+		if (fb_thread() < lines)
+			mine = fb_p2p_load_half(l, fb_thread());
 		fb_p2p_receive_lines(l, lines, flag);
 		if (!l->first)
 			fb_p2p_send_lines(l, lines, flag, mine);

@@ -7,6 +7,7 @@
 #include "common/combine.h"
 
 #include "common/float16.h"
+#include "common/float8.h"
 
 #if defined(__x86_64__)
 #include <cpuid.h>
@@ -149,6 +150,8 @@ FINISH(finish_i64, int64_t, x / nranks)
 FINISH(finish_u64, uint64_t, x / (uint64_t)nranks)
 FINISH(finish_f16, uint16_t, NARROW_F16(WIDEN_F16(x) / (float)nranks))
 FINISH(finish_bf16, uint16_t, fb_narrow_bf16(fb_widen_bf16(x) / (float)nranks))
+FINISH(finish_e4m3, uint8_t, fb_narrow_e4m3(fb_widen_e4m3(x) / (float)nranks))
+FINISH(finish_e5m2, uint8_t, fb_narrow_e5m2(fb_widen_e5m2(x) / (float)nranks))
 FINISH(finish_f32, float, x / (float)nranks)
 FINISH(finish_f64, double, x / nranks)
 
@@ -158,7 +161,7 @@ fb_finish_fn fb_finish(enum fb_datatype type, enum fb_redop op)
 		[FB_I8] = finish_i8,   [FB_U8] = finish_u8,	[FB_I32] = finish_i32,
 		[FB_U32] = finish_u32, [FB_I64] = finish_i64,	[FB_U64] = finish_u64,
 		[FB_F16] = finish_f16, [FB_BF16] = finish_bf16, [FB_F32] = finish_f32,
-		[FB_F64] = finish_f64,
+		[FB_F64] = finish_f64, [FB_F8E4M3] = finish_e4m3, [FB_F8E5M2] = finish_e5m2,
 	};
 
 	return op == FB_AVG && type < FB_DATATYPES ? finish[type] : NULL;

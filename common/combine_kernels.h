@@ -66,6 +66,33 @@ KERNEL(prod_bf16, uint16_t, fb_narrow_bf16(fb_widen_bf16(x) * fb_widen_bf16(y)))
 KERNEL(min_bf16, uint16_t, fb_widen_bf16(x) < fb_widen_bf16(y) ? x : y)
 KERNEL(max_bf16, uint16_t, fb_widen_bf16(x) > fb_widen_bf16(y) ? x : y)
 
+/* Results are narrowed in all cases, so that an infinity saturates in all of them. */
+#define KERNEL_F8(format, name, expression)                                                        \
+	TARGET static void LEVEL(name##_##format)(void *dst, const void *a, const void *b,         \
+						  size_t count)                                    \
+	{                                                                                          \
+		uint8_t *out = dst;                                                                \
+		const uint8_t *as = a, *bs = b;                                                    \
+                                                                                                   \
+		INDEPENDENT                                                                        \
+		for (size_t i = 0; i < count; i++) {                                               \
+			const float x = fb_widen_##format(as[i]), y = fb_widen_##format(bs[i]);    \
+                                                                                                   \
+			out[i] = fb_narrow_##format(expression);                                   \
+		}                                                                                  \
+	}
+#define KERNELS_F8(format)                                                                         \
+	KERNEL_F8(format, sum, x + y)                                                              \
+	KERNEL_F8(format, prod, x * y)                                                             \
+	KERNEL_F8(format, min, x < y ? x : y)                                                      \
+	KERNEL_F8(format, max, x > y ? x : y)
+
+KERNELS_F8(e4m3)
+KERNELS_F8(e5m2)
+
+#undef KERNELS_F8
+#undef KERNEL_F8
+
 #if USE_F16C
 
 /* Eight at a time by hand: gcc 12 does not vectorise with F16C by itself. */
@@ -122,7 +149,7 @@ static const fb_combine_fn LEVEL(kernels)[FB_DATATYPES][FB_REDOPS] = {
 	[FB_I8] = ROW(u8, i8),	  [FB_U8] = ROW(u8, u8),       [FB_I32] = ROW(u32, i32),
 	[FB_U32] = ROW(u32, u32), [FB_I64] = ROW(u64, i64),    [FB_U64] = ROW(u64, u64),
 	[FB_F16] = ROW(f16, f16), [FB_BF16] = ROW(bf16, bf16), [FB_F32] = ROW(f32, f32),
-	[FB_F64] = ROW(f64, f64),
+	[FB_F64] = ROW(f64, f64), [FB_F8E4M3] = ROW(e4m3, e4m3), [FB_F8E5M2] = ROW(e5m2, e5m2),
 };
 
 #undef ROW

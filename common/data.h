@@ -6,8 +6,8 @@
  * content of any other without communication. Values are chosen such that the result of every
  * reduction is exact in every datatype and in any order of combination (for the number of ranks
  * given in struct fb_data), that two different ranks or two different indices practically never
- * agree over a run of 64 elements, and that one expected element costs O(16) at most, however
- * many ranks there are.
+ * agree over a run of 64 elements (sums of 8-bit floats: among up to 64 ranks), and that one
+ * expected element costs O(16) at most, however many ranks there are.
  */
 #ifndef FB_COMMON_DATA_H
 #define FB_COMMON_DATA_H

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "common/float16.h"
+#include "common/float8.h"
 #include "common/rng.h"
 
 enum {
@@ -33,8 +34,8 @@ static const struct {
 	[FB_BF16] = {16, 8, 7, true, UINT64_C(1) << 8, 126},
 	[FB_F32] = {32, 8, 23, true, UINT64_C(1) << 24, 126},
 	[FB_F64] = {64, 11, 52, true, UINT64_C(1) << 53, 1022},
-	[FB_F8E4M3] = {.bits = 8},
-	[FB_F8E5M2] = {.bits = 8},
+	[FB_F8E4M3] = {8, 4, 3, true, UINT64_C(1) << 4, 6},
+	[FB_F8E5M2] = {8, 5, 2, true, UINT64_C(1) << 3, 14},
 };
 
 /* Odd keys that are all different for ids below 2^31: bijections of 31-bit numbers in a row. */
@@ -244,6 +245,12 @@ static void store32(const struct fb_data_recipe *recipe, const uint32_t *words, 
 	if (type == FB_F32 && number)
 		for (size_t i = 0; i < FB_DATA_BLOCK; i++)
 			f32[i] = (float)(int32_t)words[i];
+	else if (type == FB_F8E4M3 && number)
+		for (size_t i = 0; i < FB_DATA_BLOCK; i++)
+			u8[i] = fb_narrow_e4m3((float)(int32_t)words[i]);
+	else if (type == FB_F8E5M2 && number)
+		for (size_t i = 0; i < FB_DATA_BLOCK; i++)
+			u8[i] = fb_narrow_e5m2((float)(int32_t)words[i]);
 	else if (recipe->bytes == 4)
 		memcpy(out, words, FB_DATA_BLOCK * sizeof(*words));
 	else if (recipe->bytes == 1)

@@ -14,9 +14,9 @@
  *	          sum in any order is rounded (integer sums may wrap and are not cut; integer
  *	          averages are cut as long as one bit is left). The sum is that of P words, each
  *	          times the number of ranks that share it.
- *	          Where ranks are more than the exact integers of the type (bf16: 256), the
- *	          contributions are sparse: at one index only ranks in a few residue classes
- *	          modulo a larger P add 1 or -1 in turn, everybody else 0.
+ *	          Where ranks are more than the exact integers of the type (bf16: 256, f8e4m3:
+ *	          16, f8e5m2: 8), the contributions are sparse: at one index only ranks in a few
+ *	          residue classes modulo a larger P add 1 or -1 in turn, everybody else 0.
  *	prod      integers: odd words by rank mod P, multiplied with wrap-around. Floats: powers
  *	          of two with sign, whose exponents are a sum as above, within the type's range.
  *

@@ -7,18 +7,18 @@
 #include <string.h>
 
 #include "common/float16.h"
+#include "common/float8.h"
 
 static const struct {
 	const char *name;
 	size_t bytes;
-	bool reduces;
 } types[FB_DATATYPES] = {
-	[FB_I8] = {"i8", 1, true},	    [FB_U8] = {"u8", 1, true},
-	[FB_I32] = {"i32", 4, true},	    [FB_U32] = {"u32", 4, true},
-	[FB_I64] = {"i64", 8, true},	    [FB_U64] = {"u64", 8, true},
-	[FB_F16] = {"f16", 2, true},	    [FB_BF16] = {"bf16", 2, true},
-	[FB_F32] = {"f32", 4, true},	    [FB_F64] = {"f64", 8, true},
-	[FB_F8E4M3] = {"f8e4m3", 1, false}, [FB_F8E5M2] = {"f8e5m2", 1, false},
+	[FB_I8] = {"i8", 1},	    [FB_U8] = {"u8", 1},
+	[FB_I32] = {"i32", 4},	    [FB_U32] = {"u32", 4},
+	[FB_I64] = {"i64", 8},	    [FB_U64] = {"u64", 8},
+	[FB_F16] = {"f16", 2},	    [FB_BF16] = {"bf16", 2},
+	[FB_F32] = {"f32", 4},	    [FB_F64] = {"f64", 8},
+	[FB_F8E4M3] = {"f8e4m3", 1}, [FB_F8E5M2] = {"f8e5m2", 1},
 };
 
 static const char *const op_names[FB_REDOPS] = {
@@ -58,7 +58,7 @@ int fb_redop_parse(const char *name)
 
 bool fb_can_reduce(enum fb_datatype type, enum fb_redop op)
 {
-	return type < FB_DATATYPES && op < FB_REDOPS && types[type].reduces;
+	return type < FB_DATATYPES && op < FB_REDOPS;
 }
 
 uint16_t fb_f32_to_f16(float value)
@@ -79,6 +79,26 @@ uint16_t fb_f32_to_bf16(float value)
 float fb_bf16_to_f32(uint16_t bits)
 {
 	return fb_widen_bf16(bits);
+}
+
+uint8_t fb_f32_to_f8e4m3(float value)
+{
+	return fb_narrow_e4m3(value);
+}
+
+float fb_f8e4m3_to_f32(uint8_t bits)
+{
+	return fb_widen_e4m3(bits);
+}
+
+uint8_t fb_f32_to_f8e5m2(float value)
+{
+	return fb_narrow_e5m2(value);
+}
+
+float fb_f8e5m2_to_f32(uint8_t bits)
+{
+	return fb_widen_e5m2(bits);
 }
 
 /* Enough digits to tell any two values of the type apart. */

@@ -23,8 +23,8 @@ enum fb_datatype {
 	FB_BF16,
 	FB_F32,
 	FB_F64,
-	FB_F8E4M3, /* movement only: no reduction on the host */
-	FB_F8E5M2, /* movement only */
+	FB_F8E4M3,
+	FB_F8E5M2,
 	FB_DATATYPES,
 };
 
@@ -43,13 +43,13 @@ int fb_datatype_parse(const char *name);
 const char *fb_redop_name(enum fb_redop op);
 int fb_redop_parse(const char *name);
 
-/* Whether the operation is defined for the type (fp8: none; everything else: all five). */
+/* Whether the operation is defined for the type: all five are for every type. */
 bool fb_can_reduce(enum fb_datatype type, enum fb_redop op);
 
 /*
  * dst[i] = a[i] op b[i] for i in [0, count). dst may be equal to a or to b, but may not overlap
- * them otherwise. No alignment beyond the element's own is needed. 16-bit floats are widened to
- * f32, combined, and rounded to nearest even once per call. FB_AVG combines like FB_SUM: the
+ * them otherwise. No alignment beyond the element's own is needed. 8- and 16-bit floats are
+ * widened to f32, combined, and rounded to nearest even once per call; those of 8 bits saturate. FB_AVG combines like FB_SUM: the
  * division is fb_finish's. Integers wrap.
  */
 typedef void (*fb_combine_fn)(void *dst, const void *a, const void *b, size_t count);
@@ -62,12 +62,18 @@ fb_combine_fn fb_combine(enum fb_datatype type, enum fb_redop op);
 typedef void (*fb_finish_fn)(void *data, size_t count, int nranks);
 fb_finish_fn fb_finish(enum fb_datatype type, enum fb_redop op);
 
-/* Conversions, round to nearest even; NaN stays NaN. For the narrow formats overflow gives
- * infinity (f16, bf16, e5m2) or NaN (e4m3, which has no infinity). */
+/*
+ * Conversions, round to nearest even; NaN stays NaN. Overflow gives infinity in 16 bits and the
+ * largest number in 8 bits, infinity included, as GPUs convert.
+ */
 uint16_t fb_f32_to_f16(float value);
 float fb_f16_to_f32(uint16_t bits);
 uint16_t fb_f32_to_bf16(float value);
 float fb_bf16_to_f32(uint16_t bits);
+uint8_t fb_f32_to_f8e4m3(float value);
+float fb_f8e4m3_to_f32(uint8_t bits);
+uint8_t fb_f32_to_f8e5m2(float value);
+float fb_f8e5m2_to_f32(uint8_t bits);
 
 /* One element as text, for error messages ("1.5", "-3", "0x7e"). Returns buf. */
 const char *fb_element_text(enum fb_datatype type, const void *element, char *buf, size_t n);

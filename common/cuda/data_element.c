@@ -10,6 +10,7 @@ struct fb_element_recipe fb_element_prepare(const struct fb_data *data)
 		uint32_t exponent, fraction;
 	} bits[FB_DATATYPES] = {
 		[FB_F16] = {5, 10}, [FB_BF16] = {8, 7}, [FB_F32] = {8, 23}, [FB_F64] = {11, 52},
+		[FB_F8E4M3] = {4, 3}, [FB_F8E5M2] = {5, 2},
 	};
 	struct fb_data_recipe recipe;
 

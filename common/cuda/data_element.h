@@ -12,6 +12,7 @@
 
 #include "common/data_values.h"
 #include "common/float16.h"
+#include "common/float8.h"
 
 #ifdef __CUDACC__
 #define FB_ELEMENT static inline __host__ __device__
@@ -188,6 +189,12 @@ FB_ELEMENT uint64_t fb_element_number(const struct fb_element_recipe *r, uint64_
 	case FB_BF16:
 		narrow = fb_widen_bf16(fb_narrow_bf16(narrow));
 		return fb_narrow_bf16(average ? narrow / n : narrow);
+	case FB_F8E4M3:
+		narrow = fb_widen_e4m3(fb_narrow_e4m3(narrow));
+		return fb_narrow_e4m3(average ? narrow / n : narrow);
+	case FB_F8E5M2:
+		narrow = fb_widen_e5m2(fb_narrow_e5m2(narrow));
+		return fb_narrow_e5m2(average ? narrow / n : narrow);
 	case FB_F32:
 		return fb_float_bits(average ? narrow / n : narrow);
 	case FB_F64:

@@ -20,7 +20,7 @@
 #include <string.h>
 
 #include "common/datatype.h"
-#include "common/float16.h"
+#include "common/float8.h"
 #include "tests/cuda/coroutine.h"
 
 #define FB_DEVICE static inline __attribute__((unused))
@@ -301,5 +301,9 @@ FB_DEVICE void fb_store_part(uint64_t address, struct fb_words4 v, uint32_t lane
 #define FB_NARROW_F16(c) fb_narrow_f16(c)
 #define FB_WIDEN_BF16(e) fb_widen_bf16(e)
 #define FB_NARROW_BF16(c) fb_narrow_bf16(c)
+#define FB_WIDEN_E4M3(e) fb_widen_e4m3(e)
+#define FB_NARROW_E4M3(c) fb_narrow_e4m3(c)
+#define FB_WIDEN_E5M2(e) fb_widen_e5m2(e)
+#define FB_NARROW_E5M2(c) fb_narrow_e5m2(c)
 
 #endif

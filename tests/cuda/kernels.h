@@ -76,6 +76,14 @@
 #include "collectives/engine/cuda/interpret.h"
 #include "collectives/engine/cuda/undefine.h"
 #undef TYPE_u64
+#define TYPE_f8e4m3
+#include "collectives/engine/cuda/interpret.h"
+#include "collectives/engine/cuda/undefine.h"
+#undef TYPE_f8e4m3
+#define TYPE_f8e5m2
+#include "collectives/engine/cuda/interpret.h"
+#include "collectives/engine/cuda/undefine.h"
+#undef TYPE_f8e5m2
 
 EMU_KERNELS(move)
 EMU_KERNELS(i8)
@@ -88,6 +96,8 @@ EMU_KERNELS(f16)
 EMU_KERNELS(bf16)
 EMU_KERNELS(f32)
 EMU_KERNELS(f64)
+EMU_KERNELS(f8e4m3)
+EMU_KERNELS(f8e5m2)
 
 struct emu_kernels {
 	emu_kernel by_protocol[FB_GPU_PROTOCOLS], one_shot;
@@ -103,7 +113,7 @@ static const struct emu_kernels emu_kernels[FB_DATATYPES] = {
 	[FB_I8] = EMU_ROW(i8),	 [FB_U8] = EMU_ROW(u8),	    [FB_I32] = EMU_ROW(i32),
 	[FB_U32] = EMU_ROW(u32), [FB_I64] = EMU_ROW(i64),   [FB_U64] = EMU_ROW(u64),
 	[FB_F16] = EMU_ROW(f16), [FB_BF16] = EMU_ROW(bf16), [FB_F32] = EMU_ROW(f32),
-	[FB_F64] = EMU_ROW(f64),
+	[FB_F64] = EMU_ROW(f64), [FB_F8E4M3] = EMU_ROW(f8e4m3), [FB_F8E5M2] = EMU_ROW(f8e5m2),
 };
 static const struct emu_kernels emu_movers = EMU_ROW(move);
 

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Element types: all 65536 patterns of both 16-bit floats, rounding of what lies between them,
- * and every reduction kernel of every instruction set here against a scalar reference.
+ * Element types: all patterns of the 16- and 8-bit floats, rounding of what lies between them, and
+ * every reduction kernel of every instruction set here against a scalar reference.
  */
 
 #include "common/combine.h"
 #include "common/float16.h"
+#include "common/float8.h"
 #include "common/rng.h"
 #include "tests/unit/check.h"
 
@@ -25,7 +26,7 @@ static void test_names(void)
 		for (int op = 0; op < FB_REDOPS; op++) {
 			bool can = fb_can_reduce((enum fb_datatype)i, (enum fb_redop)op);
 
-			CHECK_INT(can, i < FB_F8E4M3);
+			CHECK(can);
 			CHECK_INT(fb_combine((enum fb_datatype)i, (enum fb_redop)op) != NULL, can);
 			CHECK_INT(fb_finish((enum fb_datatype)i, (enum fb_redop)op) != NULL,
 				  can && op == FB_AVG);
@@ -106,6 +107,58 @@ static void test_formats(void)
 	CHECK(isnan(fb_f16_to_f32(fb_f32_to_f16(fb_bits_float(0xff800001)))));
 }
 
+/*
+ * The 8-bit formats: every pattern there and back, midpoints with their neighbours, and what lies
+ * beyond the largest number. e4m3 has numbers where others have infinities, and NaN at 0x7f only.
+ */
+static int small_errors(int exponent_bits, int fraction_bits, uint8_t most,
+			float (*widen)(uint8_t), uint8_t (*narrow)(float))
+{
+	int infinity = ((1 << exponent_bits) - 1) << fraction_bits, wrong = 0;
+	int bias = (1 << (exponent_bits - 1)) - 1;
+
+	for (int i = 0; i < 0x80; i++) {
+		uint8_t bits = (uint8_t)i, minus = (uint8_t)(bits | 0x80);
+		int exponent = i >> fraction_bits, fraction = i & ((1 << fraction_bits) - 1);
+		double value = exponent ? ldexp(fraction + (1 << fraction_bits),
+						exponent - bias - fraction_bits)
+					: ldexp(fraction, 1 - bias - fraction_bits);
+
+		if (i > most && !(i == infinity && most < infinity)) {
+			wrong += !isnan(widen(bits)) || !isnan(widen(minus));
+			wrong += narrow(widen(bits)) != 0x7f || narrow(widen(minus)) != 0x7f;
+			continue;
+		}
+		if (i > most) {
+			wrong += !isinf(widen(bits)) || narrow(widen(bits)) != most;
+			continue;
+		}
+		wrong += (double)widen(bits) != value || (double)widen(minus) != -value;
+		wrong += narrow(widen(bits)) != bits || narrow(widen(minus)) != minus;
+		if (i == most)
+			continue;
+		float half = (widen(bits) + widen((uint8_t)(bits + 1))) / 2;
+
+		wrong += narrow(half) != (bits & 1 ? bits + 1 : bits);
+		wrong += narrow(nextafterf(half, 0)) != bits;
+		wrong += narrow(nextafterf(half, half * 4)) != bits + 1;
+	}
+	wrong += narrow(1e30f) != most || narrow((float)-INFINITY) != (most | 0x80);
+	wrong += narrow(widen(most) * 1.001f) != most || narrow(fb_bits_float(0xff800001)) != 0x7f;
+	wrong += narrow(1e-30f) != 0 || narrow(-1e-30f) != 0x80;
+	return wrong;
+}
+
+static void test_small_formats(void)
+{
+	CHECK_INT(small_errors(4, 3, 0x7e, fb_f8e4m3_to_f32, fb_f32_to_f8e4m3), 0);
+	CHECK_INT(small_errors(5, 2, 0x7b, fb_f8e5m2_to_f32, fb_f32_to_f8e5m2), 0);
+	CHECK(fb_f8e4m3_to_f32(0x7e) == 448.0f && fb_f8e5m2_to_f32(0x7b) == 57344.0f);
+	/* 17 lies between 16 and 18, 19 between 18 and 20: to even. */
+	CHECK_INT(fb_f32_to_f8e4m3(17), fb_f32_to_f8e4m3(16));
+	CHECK_INT(fb_f32_to_f8e4m3(19), fb_f32_to_f8e4m3(20));
+}
+
 /* a op b of one element by the plainest means. */
 #define REFERENCE_INT(name, type, wide)                                                            \
 	static void name(enum fb_redop op, const void *a, const void *b, void *out)                \
@@ -162,10 +215,28 @@ static void ref_bf16(enum fb_redop op, const void *a, const void *b, void *out)
 	memcpy(out, &r, sizeof(r));
 }
 
+static void ref_e4m3(enum fb_redop op, const void *a, const void *b, void *out)
+{
+	float x = fb_f8e4m3_to_f32(*(const uint8_t *)a), y = fb_f8e4m3_to_f32(*(const uint8_t *)b);
+	float r;
+
+	ref_f32(op, &x, &y, &r);
+	*(uint8_t *)out = fb_f32_to_f8e4m3(r);
+}
+
+static void ref_e5m2(enum fb_redop op, const void *a, const void *b, void *out)
+{
+	float x = fb_f8e5m2_to_f32(*(const uint8_t *)a), y = fb_f8e5m2_to_f32(*(const uint8_t *)b);
+	float r;
+
+	ref_f32(op, &x, &y, &r);
+	*(uint8_t *)out = fb_f32_to_f8e5m2(r);
+}
+
 static void (*const references[])(enum fb_redop op, const void *a, const void *b, void *out) = {
 	[FB_I8] = ref_i8,   [FB_U8] = ref_u8,	[FB_I32] = ref_i32, [FB_U32] = ref_u32,
 	[FB_I64] = ref_i64, [FB_U64] = ref_u64, [FB_F16] = ref_f16, [FB_BF16] = ref_bf16,
-	[FB_F32] = ref_f32, [FB_F64] = ref_f64,
+	[FB_F32] = ref_f32, [FB_F64] = ref_f64, [FB_F8E4M3] = ref_e4m3, [FB_F8E5M2] = ref_e5m2,
 };
 
 /* Random bits without NaN, whose payload may differ between levels. */
@@ -175,6 +246,8 @@ static void random_elements(enum fb_datatype type, struct fb_rng *rng, unsigned 
 			   : type == FB_BF16 ? 0x7f80
 			   : type == FB_F32  ? 0x7f800000
 			   : type == FB_F64  ? UINT64_C(0x7ff) << 52
+			   : type == FB_F8E4M3 ? 0x7f
+			   : type == FB_F8E5M2 ? 0x7c
 					     : 0;
 	size_t bytes = fb_datatype_size(type);
 
@@ -228,14 +301,12 @@ static void test_kernels(void)
 
 	fb_rng_seed(&rng, 3);
 	for (int simd = 0; simd <= (int)fb_simd_best(); simd++)
-		for (int type = 0; type < FB_F8E4M3; type++)
+		for (int type = 0; type < FB_DATATYPES; type++)
 			for (int op = 0; op < FB_REDOPS; op++)
 				test_kernel(fb_combine_with((enum fb_simd)simd,
 							    (enum fb_datatype)type,
 							    (enum fb_redop)op),
 					    (enum fb_datatype)type, (enum fb_redop)op, &rng);
-	for (int simd = 0; simd < FB_SIMDS; simd++)
-		CHECK(!fb_combine_with((enum fb_simd)simd, FB_F8E4M3, FB_SUM));
 	printf("kernels tested up to %s\n", fb_simd_name(fb_simd_best()));
 }
 
@@ -246,6 +317,7 @@ static void test_finish(void)
 	int64_t i64[] = {-9, INT64_MIN};
 	uint64_t u64[] = {UINT64_MAX};
 	uint16_t f16[] = {0x3c00, 0x4000}, bf16[] = {0x3f80};
+	uint8_t e4m3[] = {0x38, 0x57}, e5m2[] = {0x3c};
 	float f32[] = {1, -10};
 	double f64[] = {1};
 
@@ -268,6 +340,11 @@ static void test_finish(void)
 	CHECK_INT(f16[1], 0x3955);
 	fb_finish(FB_BF16, FB_AVG)(bf16, 1, 3);
 	CHECK_INT(bf16[0], 0x3eab);
+	fb_finish(FB_F8E4M3, FB_AVG)(e4m3, 2, 3);
+	CHECK_INT(e4m3[0], 0x2b); /* 0.34375 */
+	CHECK_INT(e4m3[1], 0x4a); /* 15 / 3 */
+	fb_finish(FB_F8E5M2, FB_AVG)(e5m2, 1, 3);
+	CHECK_INT(e5m2[0], 0x35); /* 0.3125 */
 	fb_finish(FB_F32, FB_AVG)(f32, 2, 3);
 	CHECK(f32[0] == 1.0f / 3 && f32[1] == -10.0f / 3);
 	fb_finish(FB_F64, FB_AVG)(f64, 1, 3);
@@ -310,6 +387,7 @@ int main(void)
 {
 	test_names();
 	test_formats();
+	test_small_formats();
 	test_kernels();
 	test_finish();
 	test_text();

@@ -128,7 +128,8 @@ static void test_all(const char *collective, const char *algorithm)
 {
 	static const uint64_t counts[] = {1, 7, 300, 0, 129, 1025};
 	static const enum fb_datatype types[] = {FB_F32, FB_I8, FB_BF16, FB_F64, FB_I32, FB_F16,
-						 FB_U64, FB_U8, FB_I64, FB_U32};
+						 FB_U64, FB_U8, FB_I64, FB_U32,
+						 FB_F8E4M3, FB_F8E5M2};
 	static const uint32_t slot_bytes[] = {0, 64, 1024};
 	uint64_t turn = 0;
 
@@ -145,7 +146,7 @@ static void test_all(const char *collective, const char *algorithm)
 				.direct = protocols[k % PROTOCOLS].direct,
 				.nranks = 1 + (int)(k / PROTOCOLS % JOB_RANKS),
 				.in_place = k / PROTOCOLS / JOB_RANKS % 2,
-				.datatype = types[turn * 7 % 10],
+				.datatype = types[turn * 7 % 12],
 				.redop = (enum fb_redop)(turn % 5),
 				.count = counts[turn % 6],
 				.wishes = {.slots = 1u << turn % 4, .ll_line = 16,

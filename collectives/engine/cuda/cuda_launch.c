@@ -29,6 +29,8 @@ KERNELS(f16);
 KERNELS(bf16);
 KERNELS(f32);
 KERNELS(f64);
+KERNELS(f8e4m3);
+KERNELS(f8e5m2);
 KERNELS(move);
 
 static const void *kernel_of(const struct fb_operation *op, int which)
@@ -39,6 +41,8 @@ static const void *kernel_of(const struct fb_operation *op, int which)
 		[FB_I64] = fb_gpu_kernels_i64, [FB_U64] = fb_gpu_kernels_u64,
 		[FB_F16] = fb_gpu_kernels_f16, [FB_BF16] = fb_gpu_kernels_bf16,
 		[FB_F32] = fb_gpu_kernels_f32, [FB_F64] = fb_gpu_kernels_f64,
+		[FB_F8E4M3] = fb_gpu_kernels_f8e4m3,
+		[FB_F8E5M2] = fb_gpu_kernels_f8e5m2,
 	};
 
 	if (!fb_collective_info(op->collective)->reduces || op->collective == FB_BARRIER)

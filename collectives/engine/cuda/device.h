@@ -13,8 +13,11 @@
 
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
+#include <cuda_fp8.h>
 #include <cuda_runtime.h>
 #include <stdint.h>
+
+#include "common/float8.h"
 
 #define FB_DEVICE static __device__ __forceinline__
 #define FB_UNROLL _Pragma("unroll")
@@ -115,6 +118,21 @@ FB_DEVICE void fb_store_private(uint64_t address, uint64_t value)
 #define FB_NARROW_F16(c) __half_as_ushort(__float2half_rn(c))
 #define FB_WIDEN_BF16(e) __uint_as_float((uint32_t)(e) << 16)
 #define FB_NARROW_BF16(c) __bfloat16_as_ushort(__float2bfloat16_rn(c))
+
+/* Devices convert 8-bit floats themselves from 8.9 on; before, as the host does, to the bit. */
+#if __CUDA_ARCH__ >= 890
+#define FB_WIDEN_F8(e, format) __half2float(__nv_cvt_fp8_to_halfraw(e, format))
+#define FB_NARROW_F8(c, format) __nv_cvt_float_to_fp8(c, __NV_SATFINITE, format)
+#define FB_WIDEN_E4M3(e) FB_WIDEN_F8(e, __NV_E4M3)
+#define FB_NARROW_E4M3(c) FB_NARROW_F8(c, __NV_E4M3)
+#define FB_WIDEN_E5M2(e) FB_WIDEN_F8(e, __NV_E5M2)
+#define FB_NARROW_E5M2(c) FB_NARROW_F8(c, __NV_E5M2)
+#else
+#define FB_WIDEN_E4M3(e) fb_widen_e4m3(e)
+#define FB_NARROW_E4M3(c) fb_narrow_e4m3(c)
+#define FB_WIDEN_E5M2(e) fb_widen_e5m2(e)
+#define FB_NARROW_E5M2(c) fb_narrow_e5m2(c)
+#endif
 
 /* --- counters -------------------------------------------------------------------------------- */
 

@@ -62,6 +62,20 @@
 #define WIDEN(e) FB_WIDEN_BF16(e)
 #define NARROW(c) FB_NARROW_BF16(c)
 #define DIVIDE(c, n) ((c) / (float)(n))
+#elif defined(TYPE_f8e4m3)
+#define NAME(name) name##_f8e4m3
+#define ELEMENT uint8_t
+#define COMPUTE float
+#define WIDEN(e) FB_WIDEN_E4M3(e)
+#define NARROW(c) FB_NARROW_E4M3(c)
+#define DIVIDE(c, n) ((c) / (float)(n))
+#elif defined(TYPE_f8e5m2)
+#define NAME(name) name##_f8e5m2
+#define ELEMENT uint8_t
+#define COMPUTE float
+#define WIDEN(e) FB_WIDEN_E5M2(e)
+#define NARROW(c) FB_NARROW_E5M2(c)
+#define DIVIDE(c, n) ((c) / (float)(n))
 #elif defined(TYPE_f32)
 #define NAME(name) name##_f32
 #define ELEMENT float

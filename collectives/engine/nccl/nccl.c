@@ -27,6 +27,7 @@ struct nccl_engine {
 	bool has_gpu;
 	struct fb_nccl nccl;       /* if has_nccl */
 	bool has_nccl;
+	int least_major;           /* compute capability of all ranks' GPUs */
 	char why[FB_REASON_CHARS]; /* what is missing */
 	struct fb_nccl_group *groups;
 };
@@ -47,7 +48,7 @@ static int load_library(struct nccl_engine *e)
 {
 	const struct fb_world *w = e->world;
 	int err = fb_nccl_open(&e->nccl, e->settings->nccl_library, e->why, sizeof(e->why));
-	int versions[2], found = fb_world_agree(w, err);
+	int versions[3], found = fb_world_agree(w, err);
 	char version[FB_NCCL_NAME_CHARS];
 
 	if (found) {
@@ -60,11 +61,13 @@ static int load_library(struct nccl_engine *e)
 	}
 	versions[0] = e->nccl.version;
 	versions[1] = -e->nccl.version;
-	MPI_Allreduce(MPI_IN_PLACE, versions, 2, MPI_INT, MPI_MAX, w->comm);
+	versions[2] = -e->gpu.major;
+	MPI_Allreduce(MPI_IN_PLACE, versions, 3, MPI_INT, MPI_MAX, w->comm);
 	if (versions[0] != -versions[1]) {
 		snprintf(e->why, sizeof(e->why), "ranks found NCCL of different versions");
 		return FB_EUNSUPPORTED;
 	}
+	e->least_major = -versions[2];
 	e->has_nccl = true;
 	/* Where it lies is among the loaded libraries. */
 	fb_facts_add(&e->engine.run->facts, "library.libnccl.version", "%s",
@@ -158,6 +161,13 @@ static bool nccl_can(const struct fb_engine *engine, const struct fb_case *c,
 	if (!strcmp(c->memory, "nccl") &&
 	    !fb_nccl_has(&e->nccl, FB_NCCL_MEMORY, reason, FB_REASON_CHARS))
 		return false;
+	/* Found only when it is called: NCCL's own limit. */
+	if (fb_collective_info(op->collective)->reduces && e->least_major < 9 &&
+	    (op->datatype == FB_F8E4M3 || op->datatype == FB_F8E5M2)) {
+		snprintf(reason, FB_REASON_CHARS, "NCCL reduces %s on GPUs from 9.0 on only",
+			 fb_datatype_name(op->datatype));
+		return false;
+	}
 	return fb_nccl_call_can(&e->nccl, op, !strcmp(c->algorithm, "grouped"), reason,
 				FB_REASON_CHARS) &&
 	       can_register(e, c, reason);

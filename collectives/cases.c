@@ -231,6 +231,9 @@ static bool suit_device(const struct fb_collective_state *state, struct fb_case 
 		c->memory = fb_memories[FB_MEMORY_DEVICE];
 	if (!strcmp(s->transport, "auto"))
 		c->transport = "p2p";
+	if (s->accumulate == FB_ACCUMULATE_F32 && !strcmp(c->engine, "cuda") && c->redop >= 0 &&
+	    fb_is_narrow_float(c->datatype))
+		used = (size_t)snprintf(c->variant, sizeof(c->variant), "accumulate=f32");
 	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
 		if (keys[i].value != keys[i].usual && !*state->traffic.variant)
 			used += (size_t)snprintf(c->variant + used, sizeof(c->variant) - used,

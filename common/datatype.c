@@ -43,6 +43,11 @@ int fb_datatype_parse(const char *name)
 	return -1;
 }
 
+bool fb_is_narrow_float(enum fb_datatype type)
+{
+	return type >= FB_F16 && fb_datatype_size(type) < sizeof(float);
+}
+
 const char *fb_redop_name(enum fb_redop op)
 {
 	return op_names[op];

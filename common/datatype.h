@@ -39,6 +39,9 @@ const char *fb_datatype_name(enum fb_datatype type);
 /* Parses a name; returns the type or -1. */
 int fb_datatype_parse(const char *name);
 
+/* Whether it is a float of 8 or 16 bits, which is computed with as f32. */
+bool fb_is_narrow_float(enum fb_datatype type);
+
 /* "sum", "prod", "min", "max", "avg". */
 const char *fb_redop_name(enum fb_redop op);
 int fb_redop_parse(const char *name);
@@ -49,8 +52,8 @@ bool fb_can_reduce(enum fb_datatype type, enum fb_redop op);
 /*
  * dst[i] = a[i] op b[i] for i in [0, count). dst may be equal to a or to b, but may not overlap
  * them otherwise. No alignment beyond the element's own is needed. 8- and 16-bit floats are
- * widened to f32, combined, and rounded to nearest even once per call; those of 8 bits saturate. FB_AVG combines like FB_SUM: the
- * division is fb_finish's. Integers wrap.
+ * widened to f32, combined, and rounded to nearest even once per call; those of 8 bits saturate.
+ * FB_AVG combines like FB_SUM: the division is fb_finish's. Integers wrap.
  */
 typedef void (*fb_combine_fn)(void *dst, const void *a, const void *b, size_t count);
 fb_combine_fn fb_combine(enum fb_datatype type, enum fb_redop op);

@@ -21,6 +21,9 @@ enum fb_verify { FB_VERIFY_YES, FB_VERIFY_FIRST, FB_VERIFY_NO };
 /* Whether libraries may use NVLink multicast (multicast.h). */
 enum fb_multicast { FB_MULTICAST_OFF, FB_MULTICAST_ALLOW };
 
+/* What a sum of several 8- or 16-bit floats within a step is kept in, until it is stored. */
+enum fb_accumulate { FB_ACCUMULATE_TYPE, FB_ACCUMULATE_F32 };
+
 struct fb_settings {
 	/* Axes: lists, see axes.h. */
 	const char *bytes, *engine, *algorithm, *protocol, *transport, *memory, *datatype, *redop;
@@ -28,6 +31,7 @@ struct fb_settings {
 	uint64_t slots, slot_bytes, channels; /* slot_bytes, channels: 0 = the engine chooses */
 	uint64_t threads, ll_line; /* GPU engines; threads: 0 as above */
 	bool no_gpu_overlap;
+	int accumulate; /* enum fb_accumulate */
 	const char *nccl_library;
 	const char *nccl_force, *registration, *copy_direction; /* lists */
 	uint64_t copy_streams; /* 0: the engine chooses */

@@ -25,6 +25,7 @@ struct job_case {
 	enum fb_redop redop;
 	int root;
 	bool in_place;
+	bool wide; /* --accumulate f32 */
 	uint64_t count;
 	struct fb_gpu_wishes wishes;
 	uint64_t epoch; /* of the first call */
@@ -223,6 +224,8 @@ static int job_tables(struct job *j)
 		struct job_rank *k = &j->ranks[r];
 		const struct fb_gpu_view view = {.shape = &j->shape, .plans = k->plans, .rank = r,
 						 .average = c->redop == FB_AVG,
+						 .wide = c->wide &&
+							 fb_is_narrow_float(c->datatype),
 						 .layout = &k->layout, .buffer = job_buffer,
 						 .links = job_links, .arg = j};
 

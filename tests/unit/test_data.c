@@ -190,8 +190,8 @@ static void test_reductions(unsigned char *inputs, int *order)
 }
 
 /*
- * Any two of 1024 ranks differ within any 64 elements; here at three different places. Sums of 8-bit
- * floats have room for few contributions, and show it of 64 ranks.
+ * Any two of 1024 ranks differ within any 64 elements; here at three different places. Sums of
+ * 8-bit floats have room for few contributions, and show it of 64 ranks.
  */
 static void test_ranks_differ(unsigned char *inputs)
 {

@@ -181,11 +181,65 @@ static void test_types(void)
 					.count = 37 + 61 * (uint64_t)op,
 				};
 
+				c.wide = (op + k) % 2;
 				if ((type + op + k) % EVERY == 0 &&
 				    fb_can_reduce(c.datatype, c.redop))
 					try_case(&c, (uint64_t)type * 100 +
 							     (uint64_t)op * 10 + (uint64_t)k);
 			}
+}
+
+/* Rank 0 has 2048 everywhere, the others 1. */
+static void fill_uneven(const void *args, unsigned char *shared)
+{
+	const struct job_turn *t = args;
+	uint16_t *to = (void *)(t->job->parts[t->rank] + t->job->op.in_offset);
+	uint16_t value = fb_f32_to_f16(t->rank ? 1 : 2048);
+
+	(void)shared;
+	for (uint64_t i = 0; fb_thread() == 0 && i < t->job->c.count; i++)
+		to[i] = value;
+}
+
+/*
+ * 2048 + 1 + 1 is 2048 in f16 where each sum is rounded, and 2050 where only the last is; divided
+ * by 3, 682.5 and 683.5. One rank reduces all.
+ */
+static void test_accumulate(void)
+{
+	static const float right[2][2] = {{2048, 682.5f}, {2050, 683.5f}};
+
+	for (int k = 0; k < 2 * 2 * PROTOCOLS; k++) {
+		const struct job_case c = {
+			.algorithm = &fb_all_reduce_one_shot, .wide = k % 2,
+			.redop = k / 2 % 2 ? FB_AVG : FB_SUM,
+			.protocol = protocols[k / 4].protocol, .direct = protocols[k / 4].direct,
+			.nranks = 3, .channels = 1, .datatype = FB_F16, .count = 69 + (k & 3)};
+		uint16_t want = fb_f32_to_f16(right[k % 2][k / 2 % 2]);
+		struct job_turn turns[JOB_RANKS];
+		static struct job j;
+		struct emu_launch l[JOB_RANKS][2];
+		int wrong = 0;
+
+		CHECK_INT(job_open(&j, &c), FB_OK);
+		emu.nranks = c.nranks;
+		for (int r = 0; r < c.nranks; r++) {
+			turns[r] = (struct job_turn){.job = &j, .rank = r};
+			l[r][0] = (struct emu_launch){.kernel = fill_uneven, .args = &turns[r],
+						      .blocks = 1, .threads = 1};
+			l[r][1] = job_launch(&j, r, j.ranks[r].is_fused, THREADS);
+			emu.ranks[r].stream = l[r];
+			emu.ranks[r].launches = 2;
+			emu.ranks[r].next = 0;
+		}
+		CHECK(emu_run(7));
+		for (int r = 0; r < c.nranks; r++)
+			for (uint64_t i = 0; i < c.count; i++)
+				wrong += memcmp(j.parts[r] + j.op.out_offset + 2 * i, &want, 2) != 0;
+		if (!CHECK_INT(wrong, 0))
+			describe(&c, c.wide ? "f32" : "type");
+		job_close(&j);
+	}
 }
 
 /* Of the busiest link into the rank; at least 1. */
@@ -269,6 +323,7 @@ int main(int argc, char **argv)
 	test_all(argc > 1 ? argv[1] : NULL, argc > 2 ? argv[2] : NULL);
 	if (argc == 1) {
 		test_types();
+		test_accumulate();
 		test_wrap();
 		test_mixed();
 		test_mutants();

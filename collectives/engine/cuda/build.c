@@ -227,6 +227,18 @@ static void add_ends(struct fb_gpu_builder *b, const struct fb_step *s, uint32_t
 		d->nsrc = 0;
 }
 
+/*
+ * Of two sources there is one combination, rounded as its sum would be; only an average has the
+ * division behind it.
+ */
+static uint32_t step_flags(const struct fb_gpu_view *v, const struct fb_step *s)
+{
+	bool finish = v->average && s->flags & FB_FINISH;
+	bool wide = v->wide && (s->nsrc > 2 || (s->nsrc == 2 && finish));
+
+	return (finish ? (uint32_t)FB_GPU_FINISH : 0) | (wide ? (uint32_t)FB_GPU_WIDE : 0);
+}
+
 /* A running step: a record for each piece that holds bytes, and at least one. */
 static int run_step(struct fb_gpu_builder *b, const struct fb_step *s, uint32_t index)
 {
@@ -250,7 +262,7 @@ static int run_step(struct fb_gpu_builder *b, const struct fb_step *s, uint32_t 
 		d->bytes = piece_bytes(b, s, i);
 		if (!d->bytes && i < last)
 			continue;
-		d->flags |= b->view->average && s->flags & FB_FINISH ? FB_GPU_FINISH : 0;
+		d->flags |= step_flags(b->view, s);
 		add_ends(b, s, i, offset, d);
 		offset += slot_bytes(b, d->bytes);
 		if (i == last) {

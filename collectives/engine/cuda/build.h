@@ -37,6 +37,7 @@ struct fb_gpu_view {
 	const struct fb_gpu_shape *shape;
 	struct fb_plan *const *plans; /* [nchannels] */
 	int rank;
+	bool wide;    /* sums of a step stay f32; of types that are narrower only */
 	bool average; /* complete reductions are divided by the number of ranks */
 	const struct fb_gpu_layout *layout;
 	/* Address of a rank's buffer, and of its part of the links' memory, as seen here. */

@@ -12,8 +12,8 @@
  * MOVE_ONLY says that there is nothing to combine: any element, as bytes.
  *
  * The results are those of the host's kernels (common/combine.c): 8- and 16-bit floats are
- * widened, combined and rounded at each combination, integers wrap. The operation is looked at once per
- * 16 bytes, which costs nothing beside memory, and makes one kernel of five.
+ * widened, combined and rounded at each combination, integers wrap. The operation is looked at
+ * once per 16 bytes, which costs nothing beside memory, and makes one kernel of five.
  */
 
 union NAME(pack) {

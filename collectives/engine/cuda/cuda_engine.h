@@ -26,6 +26,7 @@ struct cuda_request {
 	const struct fb_algorithm *algorithm;
 	const char *stages;
 	bool direct, pinned;             /* pinned: links are in host memory */
+	bool wide;                       /* sums within a step stay f32 */
 	struct fb_gpu_wishes wishes;
 	struct fb_gpu_shape shape;
 	struct fb_plan **plans;          /* [shape.nchannels] */

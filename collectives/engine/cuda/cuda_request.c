@@ -77,8 +77,10 @@ static int choose(struct cuda_request *r, const struct fb_case *c)
 	r->direct = !strcmp(c->protocol, "direct");
 	r->pinned = !strcmp(c->transport, "shm");
 	r->shape.protocol = protocol_of(r, c);
+	r->wide = s->accumulate == FB_ACCUMULATE_F32 && fb_is_narrow_float(r->op->datatype) &&
+		  fb_collective_info(r->op->collective)->reduces;
 	alone = r->algorithm == &fb_all_reduce_one_shot && r->shape.protocol == FB_GPU_LL16 &&
-		bytes <= FUSED_BYTES && !r->wishes.channels &&
+		bytes <= FUSED_BYTES && !r->wishes.channels && !r->wide &&
 		r->engine->world->nranks <= FB_GPU_MOST_PEERS + 1;
 	if (alone) {
 		r->wishes.channels = 1;
@@ -180,6 +182,7 @@ static int build_table(struct cuda_request *r)
 {
 	const struct fb_gpu_view view = {
 		.shape = &r->shape, .plans = r->plans, .rank = r->engine->world->rank,
+		.wide = r->wide,
 		.average = r->op->redop == FB_AVG &&
 			   fb_collective_info(r->op->collective)->reduces,
 		.layout = &r->layout, .buffer = buffer_address, .links = links_address, .arg = r,

@@ -328,7 +328,7 @@ bool fb_gpu_is_one_shot(const struct fb_gpu_view *view, const struct fb_gpu_tabl
 	reduce = record_at(table, send->size);
 	if (send->nsrc != 1 || send->ndst != peers || reduce->nsrc != peers + 1 ||
 	    reduce->ndst != 1 || send->nwait + send->npost + reduce->nwait + reduce->npost ||
-	    send->bytes != reduce->bytes ||
+	    send->bytes != reduce->bytes || (reduce->flags & FB_GPU_WIDE) ||
 	    ends_of(reduce)[view->rank].address != ends_of(send)[0].address)
 		return false;
 	*fused = (struct fb_gpu_one_shot){

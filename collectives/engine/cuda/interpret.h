@@ -24,6 +24,8 @@
 
 #include "collectives/engine/cuda/bulk.h"
 #include "collectives/engine/cuda/lines.h"
+/* Both are needed by it. */
+#include "collectives/engine/cuda/accumulate.h"
 
 /* The parts of a record behind its head. */
 struct NAME(parts) {
@@ -66,7 +68,8 @@ FB_DEVICE void NAME(step_bulk)(const struct fb_gpu_record *r, uint64_t *address,
 		fb_acquire();
 	}
 	fb_sync_block();
-	NAME(bulk)(address, r, op, nranks);
+	if (!NAME(wide_bulk)(address, r, op, nranks))
+		NAME(bulk)(address, r, op, nranks);
 	fb_sync_block();
 	for (uint32_t i = fb_thread(); i < r->npost; i += fb_threads())
 		fb_post(p.posts[i].address, NAME(counter)(&p.posts[i], epoch));
@@ -83,9 +86,10 @@ FB_DEVICE void NAME(step_lines)(const struct fb_gpu_record *r, uint64_t epoch, u
 		NAME(await)(&p.waits[i], epoch);
 	if (r->flags & FB_GPU_ACQUIRE)
 		fb_acquire();
-	if (protocol == FB_GPU_LL128)
+	if (protocol == FB_GPU_LL128 && !NAME(wide_ll128)(r, p.ends, epoch, op, nranks))
 		NAME(ll128_move)(r, p.ends, epoch, op, nranks);
-	else
+	if (protocol != FB_GPU_LL128 &&
+	    !NAME(wide_ll)(r, p.ends, epoch, op, nranks, protocol == FB_GPU_LL8))
 		NAME(ll_move)(r, p.ends, epoch, op, nranks, protocol == FB_GPU_LL8);
 	if (!r->npost)
 		return;

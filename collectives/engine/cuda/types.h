@@ -2,7 +2,7 @@
 /*
  * The datatypes of combine.h: the includer defines TYPE_<name> to choose one. A file of its own,
  * so that kernels and the tests' emulation have the same. Signed sums and products are computed
- * as unsigned, where they wrap.
+ * as unsigned, where they wrap. ACCUMULATES: computing keeps more bits than storing.
  */
 #if defined(TYPE_i8)
 #define NAME(name) name##_i8
@@ -52,6 +52,7 @@
 #define NAME(name) name##_f16
 #define ELEMENT uint16_t
 #define COMPUTE float
+#define ACCUMULATES 1
 #define WIDEN(e) FB_WIDEN_F16(e)
 #define NARROW(c) FB_NARROW_F16(c)
 #define DIVIDE(c, n) ((c) / (float)(n))
@@ -59,6 +60,7 @@
 #define NAME(name) name##_bf16
 #define ELEMENT uint16_t
 #define COMPUTE float
+#define ACCUMULATES 1
 #define WIDEN(e) FB_WIDEN_BF16(e)
 #define NARROW(c) FB_NARROW_BF16(c)
 #define DIVIDE(c, n) ((c) / (float)(n))
@@ -66,6 +68,7 @@
 #define NAME(name) name##_f8e4m3
 #define ELEMENT uint8_t
 #define COMPUTE float
+#define ACCUMULATES 1
 #define WIDEN(e) FB_WIDEN_E4M3(e)
 #define NARROW(c) FB_NARROW_E4M3(c)
 #define DIVIDE(c, n) ((c) / (float)(n))
@@ -73,6 +76,7 @@
 #define NAME(name) name##_f8e5m2
 #define ELEMENT uint8_t
 #define COMPUTE float
+#define ACCUMULATES 1
 #define WIDEN(e) FB_WIDEN_E5M2(e)
 #define NARROW(c) FB_NARROW_E5M2(c)
 #define DIVIDE(c, n) ((c) / (float)(n))

@@ -9,4 +9,5 @@
 #undef ADD
 #undef MULTIPLY
 #undef MOVE_ONLY
+#undef ACCUMULATES
 #undef BULK_UNROLL

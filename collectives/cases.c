@@ -26,7 +26,8 @@ const char *const fb_memories[] = {
 	[FB_MEMORY_NCCL] = "nccl", [FB_MEMORY_KINDS] = NULL};
 
 static const char *const protocols[] = {"simple", "ll", "ll128", "direct", "auto", NULL};
-static const char *const transports[] = {"shm", "tcp", "shm+tcp", "rdma", "shm+rdma", "p2p", NULL};
+static const char *const transports[] = {"shm", "tcp", "shm+tcp", "rdma", "shm+rdma", "p2p",
+					 "p2p+shm", NULL};
 static const char *const launches[] = {"blocking", "nonblocking", "persistent", "stream", "graph",
 				       NULL};
 static const char library[] = "library", automatic[] = "auto";

@@ -26,6 +26,7 @@ struct job_case {
 	int root;
 	bool in_place;
 	bool wide; /* --accumulate f32 */
+	int nodes; /* 0: one; consecutive ranks, links between them in far memory */
 	uint64_t count;
 	struct fb_gpu_wishes wishes;
 	uint64_t epoch; /* of the first call */
@@ -38,7 +39,8 @@ struct job_rank {
 	struct fb_gpu_launch launch;
 	struct fb_gpu_one_shot fused;
 	bool is_fused;
-	char *links, *scratch;
+	char *links, *far, *scratch;
+	uint8_t via[JOB_RANKS];
 };
 
 struct job {
@@ -47,7 +49,8 @@ struct job {
 	struct fb_data data;
 	struct fb_segment segment;
 	char *parts[JOB_RANKS];
-	int part_of[JOB_RANKS];
+	int part_of[JOB_RANKS], node_of[JOB_RANKS], local_rank_of[JOB_RANKS];
+	struct fb_topology topology;
 	struct fb_counts counts;
 	struct fb_gpu_shape shape;
 	struct job_rank ranks[JOB_RANKS];
@@ -55,12 +58,11 @@ struct job {
 	char why[160];          /* the first wrong element */
 };
 
-static bool job_all_direct(int rank, int peer, const void *arg)
+static bool job_is_near(int rank, int peer, const void *arg)
 {
-	(void)rank;
-	(void)peer;
-	(void)arg;
-	return true;
+	const struct job *j = arg;
+
+	return j->node_of[rank] == j->node_of[peer];
 }
 
 static uint64_t job_address(const void *p)
@@ -78,9 +80,11 @@ static uint64_t job_buffer(const void *arg, int rank, uint8_t buffer)
 	       (buffer == FB_IN ? j->op.in_offset : j->op.out_offset);
 }
 
-static uint64_t job_links(const void *arg, int rank)
+static uint64_t job_links(const void *arg, int rank, int peer)
 {
-	return job_address(((const struct job *)arg)->ranks[rank].links);
+	const struct job_rank *r = &((const struct job *)arg)->ranks[rank];
+
+	return job_address(r->via[peer] == FB_GPU_NEAR ? r->links : r->far);
 }
 
 static char *job_memory(size_t bytes)
@@ -127,12 +131,29 @@ static void job_operation(struct job *j)
 	}
 }
 
+/* Which ranks are on a node together. */
+static void job_nodes(struct job *j)
+{
+	const struct job_case *c = &j->c;
+	int each = c->nodes ? c->nranks / c->nodes : c->nranks;
+
+	for (int r = 0; r < c->nranks; r++) {
+		j->node_of[r] = r / each;
+		j->local_rank_of[r] = r % each;
+		for (int p = 0; p < c->nranks; p++)
+			j->ranks[r].via[p] = r / each == p / each ? FB_GPU_NEAR : FB_GPU_FAR;
+	}
+	j->topology = (struct fb_topology){.nranks = c->nranks, .nnodes = c->nranks / each,
+					   .node_of = j->node_of,
+					   .local_rank_of = j->local_rank_of};
+}
+
 static int job_plans(struct job *j)
 {
 	const struct job_case *c = &j->c;
 	const struct fb_build_options options = {
 		.slots = c->wishes.slots ? (int)c->wishes.slots : 8,
-		.direct_with = c->direct ? job_all_direct : NULL};
+		.direct_with = c->direct ? job_is_near : NULL, .arg = j};
 	struct fb_gpu_facts facts = {0};
 	int err = FB_OK;
 
@@ -141,7 +162,8 @@ static int job_plans(struct job *j)
 			struct fb_shape shape = {
 				.collective = j->op.collective, .nranks = c->nranks,
 				.root = c->root, .in_place = c->in_place, .channel = i,
-				.nchannels = c->channels};
+				.nchannels = c->channels,
+				.topology = c->nodes ? &j->topology : NULL};
 
 			err = fb_plan_build(c->algorithm, &shape, r, &options,
 					    &j->ranks[r].plans[i]);
@@ -163,6 +185,14 @@ static int job_plans(struct job *j)
 	return FB_OK;
 }
 
+/* What the rank waits for on a link of its own. */
+static uint64_t *job_counter(const struct fb_gpu_shape *s, const struct job_rank *r, int channel,
+			     const struct fb_link *l, enum fb_gpu_counter_kind kind)
+{
+	return (void *)((r->via[l->peer] == FB_GPU_NEAR ? r->links : r->far) +
+			fb_gpu_counter_offset(s, &r->layout, channel, l->lane, l->peer, kind));
+}
+
 /* Counters of an operation that has been called `epoch` times before. */
 static void job_age(struct job *j, int rank)
 {
@@ -182,23 +212,15 @@ static void job_age(struct job *j, int rank)
 		for (int k = 0; k < p->n_in_links; k++) {
 			const struct fb_link *l = &p->in_links[k];
 
-			*(uint64_t *)(void *)(r->links +
-					      fb_gpu_counter_offset(s, &r->layout, c, l->lane,
-								    l->peer, FB_GPU_AVAILABLE)) =
+			*job_counter(s, r, c, l, FB_GPU_AVAILABLE) =
 				epoch * l->messages * s->slices;
 		}
 		for (int k = 0; k < p->n_out_links; k++) {
 			const struct fb_link *l = &p->out_links[k];
 			uint64_t freed = l->mode == FB_LINK_FIFO ? l->messages : l->pulls;
 
-			*(uint64_t *)(void *)(r->links +
-					      fb_gpu_counter_offset(s, &r->layout, c, l->lane,
-								    l->peer, FB_GPU_FREED)) =
-				epoch * freed * s->slices;
-			*(uint64_t *)(void *)(r->links +
-					      fb_gpu_counter_offset(s, &r->layout, c, l->lane,
-								    l->peer, FB_GPU_CREDITS)) =
-				epoch * l->pushes * s->slices;
+			*job_counter(s, r, c, l, FB_GPU_FREED) = epoch * freed * s->slices;
+			*job_counter(s, r, c, l, FB_GPU_CREDITS) = epoch * l->pushes * s->slices;
 		}
 	}
 }
@@ -210,8 +232,10 @@ static int job_tables(struct job *j)
 	int err = FB_OK;
 
 	for (int r = 0; r < c->nranks && !err; r++) {
-		err = fb_gpu_lay_out(&j->shape, j->ranks[r].plans, &j->ranks[r].layout);
+		err = fb_gpu_lay_out(&j->shape, j->ranks[r].plans, j->ranks[r].via,
+				     &j->ranks[r].layout);
 		j->ranks[r].links = job_memory(j->ranks[r].layout.bytes);
+		j->ranks[r].far = job_memory(j->ranks[r].layout.far_bytes);
 		if (!err && c->epoch)
 			job_age(j, r);
 	}
@@ -248,6 +272,7 @@ static void job_reset(struct job *j)
 {
 	for (int r = 0; r < j->c.nranks; r++) {
 		memset(j->ranks[r].links, 0, j->ranks[r].layout.bytes);
+		memset(j->ranks[r].far, 0, j->ranks[r].layout.far_bytes);
 		if (j->c.epoch)
 			job_age(j, r);
 	}
@@ -263,6 +288,7 @@ static void job_close(struct job *j)
 		fb_gpu_layout_free(&k->layout);
 		fb_gpu_table_free(&k->table);
 		free(k->links);
+		free(k->far);
 		free(k->scratch);
 		free(j->parts[r]);
 	}
@@ -278,6 +304,7 @@ static int job_open(struct job *j, const struct job_case *c)
 	memset(j, 0, sizeof(*j));
 	j->c = *c;
 	job_operation(j);
+	job_nodes(j);
 	err = job_plans(j);
 	return err ? err : job_tables(j);
 }

@@ -113,9 +113,13 @@ static void try_case(const struct job_case *c, uint64_t seed)
 
 static bool possible(const struct job_case *c)
 {
+	static const int node_of[] = {0, 0, 1, 1}, local_rank_of[] = {0, 1, 0, 1};
+	const struct fb_topology two = {.nranks = 4, .nnodes = 2, .node_of = node_of,
+					.local_rank_of = local_rank_of};
 	const struct fb_shape shape = {
 		.collective = c->algorithm->collective, .nranks = c->nranks, .root = c->root,
-		.in_place = c->in_place, .nchannels = c->channels};
+		.in_place = c->in_place, .nchannels = c->channels,
+		.topology = c->nodes ? &two : NULL};
 	unsigned bit = c->direct ? FB_DIRECT_PROTOCOL : FB_FIFO_PROTOCOLS;
 	char why[256];
 
@@ -161,6 +165,25 @@ static void test_all(const char *collective, const char *algorithm)
 				try_case(&c, turn);
 		}
 	}
+}
+
+/* Two nodes of two ranks, whose links are in other memory than those within; all algorithms. */
+static void test_nodes(void)
+{
+	for (int a = 0; a < fb_algorithm_count; a++)
+		for (int k = 0; k < PROTOCOLS; k++) {
+			struct job_case c = {
+				.algorithm = fb_algorithms[a], .protocol = protocols[k].protocol,
+				.direct = protocols[k].direct, .nranks = 4, .nodes = 2,
+				.datatype = FB_F32, .count = 40 + 300 * (uint64_t)(a % 2),
+				.in_place = k % 2, .wishes = {.slots = 1u << (a + k) % 4}};
+
+			c.channels = c.algorithm->channels ? c.algorithm->channels : 1;
+			if (c.algorithm->collective == FB_BARRIER)
+				c.count = 0;
+			if ((a + k) % EVERY == 0 && possible(&c))
+				try_case(&c, (uint64_t)a);
+		}
 }
 
 /* Every datatype and operation, where bytes are combined. */
@@ -322,6 +345,7 @@ int main(int argc, char **argv)
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	test_all(argc > 1 ? argv[1] : NULL, argc > 2 ? argv[2] : NULL);
 	if (argc == 1) {
+		test_nodes();
 		test_types();
 		test_accumulate();
 		test_wrap();

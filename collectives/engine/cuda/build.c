@@ -27,7 +27,7 @@ static uint64_t own_counter(const struct fb_gpu_builder *b, const struct fb_link
 {
 	const struct fb_gpu_view *v = b->view;
 
-	return v->links(v->arg, v->rank) +
+	return v->links(v->arg, v->rank, l->peer) +
 	       fb_gpu_counter_offset(v->shape, v->layout, b->channel, l->lane, l->peer, kind);
 }
 
@@ -36,7 +36,7 @@ static uint64_t peer_counter(const struct fb_gpu_builder *b, const struct fb_lin
 {
 	const struct fb_gpu_view *v = b->view;
 
-	return v->links(v->arg, l->peer) +
+	return v->links(v->arg, l->peer, v->rank) +
 	       fb_gpu_counter_offset(v->shape, v->layout, b->channel, l->lane, v->rank, kind);
 }
 
@@ -45,7 +45,7 @@ static uint64_t progress(const struct fb_gpu_builder *b, int lane)
 	const struct fb_gpu_view *v = b->view;
 	uint64_t block = (uint64_t)b->channel * (uint64_t)v->shape->nlanes + (uint64_t)lane;
 
-	return v->links(v->arg, v->rank) + v->layout->progress + block * FB_GPU_LINE;
+	return v->links(v->arg, v->rank, v->rank) + v->layout->progress + block * FB_GPU_LINE;
 }
 
 static struct fb_gpu_end slot_end(const struct fb_gpu_builder *b, bool out, uint16_t link,
@@ -58,7 +58,8 @@ static struct fb_gpu_end slot_end(const struct fb_gpu_builder *b, bool out, uint
 	uint64_t at = (out ? v->layout->out_slots : v->layout->in_slots)[place];
 
 	return (struct fb_gpu_end){
-		.address = v->links(v->arg, out ? l->peer : v->rank) + at + offset,
+		.address = v->links(v->arg, out ? l->peer : v->rank, out ? v->rank : l->peer) +
+			   at + offset,
 		.index = (uint32_t)b->done[out][link],
 		.per_call = (uint32_t)(l->messages * v->shape->slices),
 		.stride = v->shape->stride,

@@ -21,14 +21,22 @@ struct fb_gpu_shape {
 	bool all_depend;               /* every rank's output depends on every rank's input */
 };
 
+/* Which memory the links with a peer are in. */
+enum fb_gpu_via {
+	FB_GPU_NEAR, /* the usual one */
+	FB_GPU_FAR,  /* another one that both reach, see fb_gpu_layout.far_bytes */
+};
+
 /*
  * Where the operation's counters and slots are in the memory of its links, a part of which each
  * rank has in its GPU: epochs and progress of blocks, counters by (channel, lane, peer), slots of
  * own in-links. Peers need to know where those slots are: in_slots, by [peer][channel][lane], is
- * exchanged so that out_slots has what the peers have for this rank.
+ * exchanged so that out_slots has what the peers have for this rank. The far memory, if there is
+ * one, has the same offsets, but only its own links' slots.
  */
 struct fb_gpu_layout {
 	uint64_t progress, counters, slots, bytes; /* offsets, and the part's size */
+	uint64_t far_bytes;                        /* of the part in far memory */
 	uint64_t *in_slots, *out_slots;
 };
 
@@ -40,9 +48,12 @@ struct fb_gpu_view {
 	bool wide;    /* sums of a step stay f32; of types that are narrower only */
 	bool average; /* complete reductions are divided by the number of ranks */
 	const struct fb_gpu_layout *layout;
-	/* Address of a rank's buffer, and of its part of the links' memory, as seen here. */
+	/*
+	 * Address of a rank's buffer, and of its part of the memory of its links with `peer`, as
+	 * seen here. One of the two is this rank; both: the usual memory.
+	 */
 	uint64_t (*buffer)(const void *arg, int rank, uint8_t buffer);
-	uint64_t (*links)(const void *arg, int rank);
+	uint64_t (*links)(const void *arg, int rank, int peer);
 	const void *arg;
 };
 
@@ -102,9 +113,9 @@ bool fb_gpu_all_depend(enum fb_collective collective);
 bool fb_gpu_link_is_free(const struct fb_gpu_shape *shape, const struct fb_link *link);
 uint32_t fb_gpu_link_slots(const struct fb_gpu_shape *shape, const struct fb_link *link);
 
-/* Lays out this rank's part. 0 or FB_ENOMEM. Free with fb_gpu_layout_free, also after an error. */
+/* Lays out this rank's part. via: enum fb_gpu_via [nranks]; NULL: all near. 0 or FB_ENOMEM. Free with fb_gpu_layout_free, also after an error. */
 int fb_gpu_lay_out(const struct fb_gpu_shape *shape, struct fb_plan *const *plans,
-		   struct fb_gpu_layout *layout);
+		   const uint8_t *via, struct fb_gpu_layout *layout);
 void fb_gpu_layout_free(struct fb_gpu_layout *layout);
 
 /* Builds the records. 0, FB_ENOMEM, or FB_EPLAN (printed) where a record does not fit. */

@@ -35,6 +35,7 @@ static int cuda_open(struct fb_engine **engine, struct fb_run *run)
 		free(e);
 		return err;
 	}
+	e->nodes_reach = e->has_gpu && fb_cuda_nodes_reach(e->world, &e->gpu);
 	*engine = &e->engine;
 	return FB_OK;
 }
@@ -56,25 +57,6 @@ struct fb_shape fb_cuda_shape(const struct cuda_engine *e, const struct fb_opera
 		.in_place = op->in_place, .channel = channel, .nchannels = nchannels,
 		.topology = &e->topology, .stages = stages,
 	};
-}
-
-static bool can_transport(const struct cuda_engine *e, const struct fb_case *c, char *reason)
-{
-	bool direct = !strcmp(c->protocol, "direct");
-
-	if (!strcmp(c->transport, "shm") && !fb_world_one_host(e->world))
-		snprintf(reason, FB_REASON_CHARS, "shm does not reach other hosts");
-	else if (!strcmp(c->transport, "shm") && direct && strcmp(c->memory, "pinned"))
-		snprintf(reason, FB_REASON_CHARS, "direct over shm needs memory pinned");
-	else if (!strcmp(c->transport, "shm") && !strcmp(c->protocol, "ll128"))
-		snprintf(reason, FB_REASON_CHARS, "128-byte stores do not cross PCIe in one piece");
-	else if (!strcmp(c->transport, "p2p") && !e->gpu.all_reach)
-		snprintf(reason, FB_REASON_CHARS, "not every GPU reaches every other");
-	else if (strcmp(c->transport, "shm") && strcmp(c->transport, "p2p"))
-		snprintf(reason, FB_REASON_CHARS, "GPUs have no transport %s", c->transport);
-	else
-		return true;
-	return false;
 }
 
 static bool cuda_can(const struct fb_engine *engine, const struct fb_case *c,
@@ -105,7 +87,7 @@ static bool cuda_can(const struct fb_engine *engine, const struct fb_case *c,
 			 direct ? "direct" : "slotted");
 		return false;
 	}
-	return can_transport(e, c, reason);
+	return fb_cuda_can_transport(e, c, reason);
 }
 
 static int cuda_prepare(struct fb_engine *engine, const struct fb_case *c,
@@ -175,9 +157,7 @@ static void cuda_describe(struct fb_request *request, struct fb_traits *traits)
 	struct fb_gpu_clocks clocks;
 
 	traits->channels = r->fused ? (int)r->blocks : r->shape.nchannels;
-	snprintf(traits->path, sizeof(traits->path), "%s%s", r->pinned ? "pinned host memory"
-								       : "peer memory",
-		 r->fused ? ", fused" : "");
+	fb_cuda_describe_links(r, traits->path, sizeof(traits->path));
 	snprintf(traits->flags, sizeof(traits->flags), "%s", gpu->shared ? "gpu-shared" : "");
 	traits->extra[FB_EVENT_US] = fb_gpu_stream_event_us(r->stream);
 	fb_cuda_iterations(r, &traits->extra[FB_ITERATION_US],

@@ -9,6 +9,18 @@
 #include "common/cuda/gpu_segment.h"
 #include "common/cuda/gpu_stream.h"
 
+enum fb_cuda_wire {
+	FB_CUDA_NOTHING,
+	FB_CUDA_PEER,   /* the peer's memory */
+	FB_CUDA_PINNED, /* host memory that both map */
+};
+
+/* A transport: what links within a node are, and those to other nodes. */
+struct fb_cuda_wires {
+	const char *name;
+	enum fb_cuda_wire near, far; /* far: nothing where all links are alike */
+};
+
 struct cuda_engine {
 	struct fb_engine engine;
 	const struct fb_world *world;
@@ -16,6 +28,7 @@ struct cuda_engine {
 	struct fb_topology topology;
 	struct fb_gpu gpu;               /* if has_gpu */
 	bool has_gpu;
+	bool nodes_reach;                /* every GPU reaches every other of its node */
 	char why[FB_GPU_REASON_CHARS];   /* why not */
 };
 
@@ -25,12 +38,14 @@ struct cuda_request {
 	const struct fb_operation *op;
 	const struct fb_algorithm *algorithm;
 	const char *stages;
-	bool direct, pinned;             /* pinned: links are in host memory */
+	bool direct;
+	const struct fb_cuda_wires *wires;
+	uint8_t *via;                    /* [nranks] as fb_gpu_lay_out; NULL: all near */
 	bool wide;                       /* sums within a step stay f32 */
 	struct fb_gpu_wishes wishes;
 	struct fb_gpu_shape shape;
 	struct fb_plan **plans;          /* [shape.nchannels] */
-	struct fb_segment links, scratch;
+	struct fb_segment links, far_links, scratch;
 	struct fb_gpu_layout layout;
 	struct fb_gpu_table table;
 	bool fused;
@@ -47,6 +62,20 @@ struct cuda_request {
 /* Plans, links, tables of a request (cuda_request.c). Collective; the same value on all ranks. */
 int fb_cuda_setup(struct cuda_request *r, const struct fb_case *c);
 void fb_cuda_teardown(struct cuda_request *r);
+
+/*
+ * Links (cuda_transport.c). The case's transport, NULL: GPUs have none of that name; whether it
+ * can be had; per peer, 0 or FB_ENOMEM; their memory and that of scratch buffers, collective; the
+ * address function of fb_gpu_view; text for the column `path`.
+ */
+const struct fb_cuda_wires *fb_cuda_wires(const struct fb_case *c);
+bool fb_cuda_can_transport(const struct cuda_engine *e, const struct fb_case *c, char *reason);
+int fb_cuda_choose_via(struct cuda_request *r);
+int fb_cuda_open_links(struct cuda_request *r, const struct fb_case *c, size_t scratch_bytes);
+uint64_t fb_cuda_links_address(const void *arg, int rank, int peer);
+void fb_cuda_describe_links(const struct cuda_request *r, char *text, size_t n);
+/* Collective: for cuda_engine.nodes_reach. */
+bool fb_cuda_nodes_reach(const struct fb_world *w, const struct fb_gpu *gpu);
 
 /* Own memory and launches (cuda_launch.c). */
 int fb_cuda_upload(struct cuda_request *r, const struct fb_case *c);

@@ -18,13 +18,13 @@ static enum fb_gpu_protocol protocol_of(const struct cuda_request *r, const stru
 	return strcmp(c->protocol, "ll128") ? FB_GPU_SIMPLE : FB_GPU_LL128;
 }
 
-/* Every GPU reaches every other, or there would be no direct links. */
-static bool always(int rank, int peer, const void *arg)
+/* Zero-copy links are those that are not far. */
+static bool is_near(int rank, int peer, const void *arg)
 {
-	(void)rank;
-	(void)peer;
-	(void)arg;
-	return true;
+	const struct cuda_request *r = arg;
+	const int *node_of = r->engine->world->node_of;
+
+	return r->wires->far == FB_CUDA_NOTHING || node_of[rank] == node_of[peer];
 }
 
 /* Bytes of the larger of a rank's buffers. */
@@ -45,7 +45,8 @@ static uint64_t operation_bytes(const struct cuda_request *r)
 static int find_lanes(struct cuda_request *r, int channels, int *lanes)
 {
 	const struct fb_build_options options = {
-		.slots = (int)r->engine->settings->slots, .direct_with = r->direct ? always : NULL};
+		.slots = (int)r->engine->settings->slots, .arg = r,
+		.direct_with = r->direct ? is_near : NULL};
 	struct fb_shape shape = fb_cuda_shape(r->engine, r->op, r->stages, 0, channels);
 	struct fb_plan *plan = NULL;
 	int err = fb_plan_build(r->algorithm, &shape, r->engine->world->rank, &options, &plan);
@@ -75,7 +76,7 @@ static int choose(struct cuda_request *r, const struct fb_case *c)
 		.threads = (int)(s->threads ? s->threads : tuned->threads),
 	};
 	r->direct = !strcmp(c->protocol, "direct");
-	r->pinned = !strcmp(c->transport, "shm");
+	r->wires = fb_cuda_wires(c);
 	r->shape.protocol = protocol_of(r, c);
 	r->wide = s->accumulate == FB_ACCUMULATE_F32 && fb_is_narrow_float(r->op->datatype) &&
 		  fb_collective_info(r->op->collective)->reduces;
@@ -105,11 +106,12 @@ static int choose(struct cuda_request *r, const struct fb_case *c)
 static int build_plans(struct cuda_request *r)
 {
 	const struct fb_build_options options = {
-		.slots = (int)r->engine->settings->slots, .direct_with = r->direct ? always : NULL};
+		.slots = (int)r->engine->settings->slots, .arg = r,
+		.direct_with = r->direct ? is_near : NULL};
 	int n = r->shape.nchannels, err = FB_OK;
 
 	r->plans = calloc((size_t)n, sizeof(*r->plans));
-	if (!r->plans)
+	if (!r->plans || fb_cuda_choose_via(r))
 		return FB_ENOMEM;
 	for (int i = 0; i < n && !err; i++) {
 		struct fb_shape shape = fb_cuda_shape(r->engine, r->op, r->stages, i, n);
@@ -120,21 +122,13 @@ static int build_plans(struct cuda_request *r)
 	return err;
 }
 
-static enum fb_gpu_memory links_memory(const struct cuda_request *r, const struct fb_case *c)
-{
-	if (r->pinned)
-		return FB_GPU_PINNED;
-	if (!strcmp(c->memory, "fabric"))
-		return FB_GPU_FABRIC;
-	return strcmp(c->memory, "vmm") ? FB_GPU_DEVICE : FB_GPU_VMM;
-}
-
 /* Shape and memory, as the ranks' plans together need them. Collective. */
 static int open_memory(struct cuda_request *r, const struct fb_case *c)
 {
 	const struct fb_world *w = r->engine->world;
 	size_t places = (size_t)r->shape.nchannels * FB_MAX_LANES;
 	struct fb_gpu_facts facts = {0};
+	size_t scratch;
 	int err;
 
 	fb_gpu_plan_facts(r->plans, r->shape.nchannels, &facts);
@@ -146,18 +140,13 @@ static int open_memory(struct cuda_request *r, const struct fb_case *c)
 		return fb_error(FB_EUNSUPPORTED, "%d channels of %d lanes are more than the GPU's "
 				"%d multiprocessors", r->shape.nchannels, r->shape.nlanes,
 				r->engine->gpu.sms);
-	err = fb_world_agree(w, fb_gpu_lay_out(&r->shape, r->plans, &r->layout));
+	err = fb_world_agree(w, fb_gpu_lay_out(&r->shape, r->plans, r->via, &r->layout));
 	if (err)
 		return err;
 	MPI_Alltoall(r->layout.in_slots, (int)places, MPI_UINT64_T, r->layout.out_slots,
 		     (int)places, MPI_UINT64_T, w->comm);
-	err = fb_gpu_segment_open(&r->links, &r->engine->gpu, links_memory(r, c), r->layout.bytes);
-	if (!err && facts.scratch)
-		err = fb_gpu_segment_open(&r->scratch, &r->engine->gpu, links_memory(r, c),
-					  facts.scratch * r->op->count *
-							  r->shape.geometry.element_bytes +
-						  FB_GPU_LINE);
-	return err;
+	scratch = facts.scratch * r->op->count * r->shape.geometry.element_bytes;
+	return fb_cuda_open_links(r, c, scratch ? scratch + FB_GPU_LINE : 0);
 }
 
 static uint64_t buffer_address(const void *arg, int rank, uint8_t buffer)
@@ -171,13 +160,6 @@ static uint64_t buffer_address(const void *arg, int rank, uint8_t buffer)
 	return (uint64_t)(uintptr_t)fb_segment_part(r->op->segment, rank) + offset;
 }
 
-static uint64_t links_address(const void *arg, int rank)
-{
-	const struct cuda_request *r = arg;
-
-	return (uint64_t)(uintptr_t)fb_segment_part(&r->links, rank);
-}
-
 static int build_table(struct cuda_request *r)
 {
 	const struct fb_gpu_view view = {
@@ -185,7 +167,7 @@ static int build_table(struct cuda_request *r)
 		.wide = r->wide,
 		.average = r->op->redop == FB_AVG &&
 			   fb_collective_info(r->op->collective)->reduces,
-		.layout = &r->layout, .buffer = buffer_address, .links = links_address, .arg = r,
+		.layout = &r->layout, .buffer = buffer_address, .links = fb_cuda_links_address, .arg = r,
 	};
 	int err = fb_gpu_build(&view, &r->table);
 
@@ -220,11 +202,13 @@ void fb_cuda_teardown(struct cuda_request *r)
 	(void)cudaFree(r->uploaded);
 	(void)cudaFree(r->times);
 	fb_segment_close(&r->links);
+	fb_segment_close(&r->far_links);
 	fb_segment_close(&r->scratch);
 	fb_gpu_layout_free(&r->layout);
 	fb_gpu_table_free(&r->table);
 	for (int i = 0; r->plans && i < r->shape.nchannels; i++)
 		fb_plan_free(r->plans[i]);
 	free(r->plans);
+	free(r->via);
 	free(r);
 }

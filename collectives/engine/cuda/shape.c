@@ -158,12 +158,12 @@ static uint64_t round_up(uint64_t n)
 }
 
 int fb_gpu_lay_out(const struct fb_gpu_shape *shape, struct fb_plan *const *plans,
-		   struct fb_gpu_layout *layout)
+		   const uint8_t *via, struct fb_gpu_layout *layout)
 {
 	uint64_t blocks = (uint64_t)shape->nchannels * (uint64_t)shape->nlanes * FB_GPU_LINE;
 	size_t places = (size_t)shape->nchannels * FB_MAX_LANES;
 	size_t n = (size_t)shape->nranks * places;
-	uint64_t at;
+	uint64_t at[2];
 
 	/* The fused kernel has blocks of its own; their epochs follow those of channels. */
 	blocks = blocks < 64 * FB_GPU_LINE ? 64 * FB_GPU_LINE : blocks;
@@ -173,19 +173,21 @@ int fb_gpu_lay_out(const struct fb_gpu_shape *shape, struct fb_plan *const *plan
 	layout->out_slots = calloc(n, sizeof(*layout->out_slots));
 	if (!layout->in_slots || !layout->out_slots)
 		return FB_ENOMEM;
-	at = layout->slots;
+	at[FB_GPU_NEAR] = at[FB_GPU_FAR] = layout->slots;
 	for (int c = 0; c < shape->nchannels; c++)
 		for (int k = 0; k < plans[c]->n_in_links; k++) {
 			const struct fb_link *l = &plans[c]->in_links[k];
 			size_t place = (size_t)l->peer * places + (size_t)c * FB_MAX_LANES +
 				       l->lane;
+			int far = via ? via[l->peer] : FB_GPU_NEAR;
 
 			if (l->mode != FB_LINK_FIFO)
 				continue;
-			layout->in_slots[place] = at;
-			at += round_up((uint64_t)fb_gpu_link_slots(shape, l) * shape->stride);
+			layout->in_slots[place] = at[far];
+			at[far] += round_up((uint64_t)fb_gpu_link_slots(shape, l) * shape->stride);
 		}
-	layout->bytes = at;
+	layout->bytes = at[FB_GPU_NEAR];
+	layout->far_bytes = at[FB_GPU_FAR];
 	return FB_OK;
 }
 

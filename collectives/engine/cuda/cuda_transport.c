@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What the CUDA engine's links are made of. A transport is one kind for all links, or, named as
+ * those of the host engine are, one within nodes and one between them: `p2p+shm`. Nodes may be
+ * pretended ones (--nodes-as), so that plans for slow links between nodes run on one machine.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "collectives/engine/cuda/cuda_engine.h"
+#include "common/error.h"
+
+static const struct fb_cuda_wires transports[] = {
+	{"p2p", FB_CUDA_PEER, FB_CUDA_NOTHING},
+	{"shm", FB_CUDA_PINNED, FB_CUDA_NOTHING},
+	{"p2p+shm", FB_CUDA_PEER, FB_CUDA_PINNED},
+};
+
+const struct fb_cuda_wires *fb_cuda_wires(const struct fb_case *c)
+{
+	for (size_t i = 0; i < sizeof(transports) / sizeof(transports[0]); i++)
+		if (!strcmp(transports[i].name, c->transport))
+			return &transports[i];
+	return NULL;
+}
+
+static bool can_near(const struct cuda_engine *e, const struct fb_case *c,
+		     const struct fb_cuda_wires *w, char *reason)
+{
+	bool alone = w->far == FB_CUDA_NOTHING;
+
+	if (w->near == FB_CUDA_PEER && alone && !e->gpu.all_reach)
+		snprintf(reason, FB_REASON_CHARS, "not every GPU reaches every other");
+	else if (w->near == FB_CUDA_PEER && !e->nodes_reach)
+		snprintf(reason, FB_REASON_CHARS, "not every GPU reaches every other of its node");
+	else if (w->near == FB_CUDA_PINNED && alone && !fb_world_one_host(e->world))
+		snprintf(reason, FB_REASON_CHARS, "shm does not reach other hosts");
+	else if (w->near == FB_CUDA_PINNED && !strcmp(c->protocol, "direct") &&
+		 strcmp(c->memory, "pinned"))
+		snprintf(reason, FB_REASON_CHARS, "direct over shm needs memory pinned");
+	else
+		return true;
+	return false;
+}
+
+bool fb_cuda_can_transport(const struct cuda_engine *e, const struct fb_case *c, char *reason)
+{
+	const struct fb_cuda_wires *w = fb_cuda_wires(c);
+
+	if (!w)
+		snprintf(reason, FB_REASON_CHARS, "GPUs have no transport %s", c->transport);
+	else if (strchr(c->transport, '+') && e->world->nnodes == 1)
+		snprintf(reason, FB_REASON_CHARS, "one node: %s would be %.*s", c->transport,
+			 (int)strcspn(c->transport, "+"), c->transport);
+	else if ((w->near == FB_CUDA_PINNED || w->far == FB_CUDA_PINNED) &&
+		 !strcmp(c->protocol, "ll128"))
+		snprintf(reason, FB_REASON_CHARS, "128-byte stores do not cross PCIe in one piece");
+	else if (w->far == FB_CUDA_PINNED && !fb_world_one_host(e->world))
+		snprintf(reason, FB_REASON_CHARS, "shm does not reach other hosts");
+	else
+		return can_near(e, c, w, reason);
+	return false;
+}
+
+bool fb_cuda_nodes_reach(const struct fb_world *w, const struct fb_gpu *gpu)
+{
+	int all = 1;
+
+	for (int r = 0; r < w->nranks; r++)
+		all &= w->node_of[r] != w->node || gpu->reaches[r];
+	MPI_Allreduce(MPI_IN_PLACE, &all, 1, MPI_INT, MPI_LAND, w->comm);
+	return all;
+}
+
+int fb_cuda_choose_via(struct cuda_request *r)
+{
+	const struct fb_world *w = r->engine->world;
+
+	if (r->wires->far == FB_CUDA_NOTHING)
+		return FB_OK;
+	r->via = calloc((size_t)w->nranks, sizeof(*r->via));
+	if (!r->via)
+		return FB_ENOMEM;
+	for (int i = 0; i < w->nranks; i++)
+		r->via[i] = w->node_of[i] == w->node ? FB_GPU_NEAR : FB_GPU_FAR;
+	return FB_OK;
+}
+
+/* Kind of memory that links of a kind are in; user buffers of some kinds tell which handles. */
+static enum fb_gpu_memory memory_of(enum fb_cuda_wire wire, const struct fb_case *c)
+{
+	if (wire == FB_CUDA_PINNED)
+		return FB_GPU_PINNED;
+	if (!strcmp(c->memory, "fabric"))
+		return FB_GPU_FABRIC;
+	return strcmp(c->memory, "vmm") ? FB_GPU_DEVICE : FB_GPU_VMM;
+}
+
+int fb_cuda_open_links(struct cuda_request *r, const struct fb_case *c, size_t scratch_bytes)
+{
+	const struct fb_gpu *gpu = &r->engine->gpu;
+	enum fb_gpu_memory near = memory_of(r->wires->near, c);
+	int err = fb_gpu_segment_open(&r->links, gpu, near, r->layout.bytes);
+
+	if (!err && r->via)
+		err = fb_gpu_segment_open(&r->far_links, gpu, FB_GPU_PINNED, r->layout.far_bytes);
+	if (!err && scratch_bytes)
+		err = fb_gpu_segment_open(&r->scratch, gpu, near, scratch_bytes);
+	return err;
+}
+
+uint64_t fb_cuda_links_address(const void *arg, int rank, int peer)
+{
+	const struct cuda_request *r = arg;
+	int other = rank == r->engine->world->rank ? peer : rank;
+	bool far = r->via && r->via[other] != FB_GPU_NEAR;
+
+	return (uint64_t)(uintptr_t)fb_segment_part(far ? &r->far_links : &r->links, rank);
+}
+
+void fb_cuda_describe_links(const struct cuda_request *r, char *text, size_t n)
+{
+	static const char *const names[] = {[FB_CUDA_PEER] = "peer memory",
+					    [FB_CUDA_PINNED] = "pinned host memory"};
+
+	snprintf(text, n, "%s%s%s%s", names[r->wires->near], r->via ? "+" : "",
+		 r->via ? names[r->wires->far] : "", r->fused ? ", fused" : "");
+}

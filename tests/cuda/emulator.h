@@ -6,7 +6,8 @@
  * in random order, from a seed: it may switch wherever a GPU's threads could be seen to differ
  * (each access to what others access), and holds single ranks back for long, so that a wait that
  * is missing shows within few calls. Each rank has a stream of launches of its own, so ranks are
- * calls apart from each other. Nothing changing for long is a deadlock and is reported.
+ * calls apart from each other. Nothing changing for long is a deadlock and is reported; where other
+ * processes have a part (patience_s), long is by the clock.
  *
  * What it cannot show are reordered memory accesses: everything here happens in one order.
  */
@@ -77,6 +78,7 @@ struct emu {
 	int nranks, nthreads, held; /* held: the rank held back */
 	uint64_t random, changes, switches;
 	unsigned blind;
+	unsigned patience_s; /* 0: nobody else changes anything, so nothing does for long */
 };
 
 static struct emu emu;
@@ -231,14 +233,12 @@ static inline void *emu_at(uint64_t address)
 	}
 
 EMU_LOAD(fb_load_private, uint64_t, emu_seldom_switch)
-EMU_LOAD(fb_load_counter, uint64_t, emu_maybe_switch)
 EMU_LOAD(fb_load16, struct fb_words4, emu_seldom_switch)
 EMU_LOAD(fb_load8, uint64_t, emu_seldom_switch)
 EMU_LOAD(fb_load4, uint32_t, emu_seldom_switch)
 EMU_LOAD(fb_load2, uint16_t, emu_seldom_switch)
 EMU_LOAD(fb_load1, uint8_t, emu_seldom_switch)
 EMU_STORE(fb_store_private, uint64_t, emu_seldom_switch)
-EMU_STORE(fb_post, uint64_t, emu_maybe_switch)
 EMU_STORE(fb_store16, struct fb_words4, emu_seldom_switch)
 EMU_STORE(fb_store8, uint64_t, emu_seldom_switch)
 EMU_STORE(fb_store4, uint32_t, emu_seldom_switch)
@@ -247,6 +247,19 @@ EMU_STORE(fb_store1, uint8_t, emu_seldom_switch)
 
 #undef EMU_LOAD
 #undef EMU_STORE
+
+/* A proxy's thread may be at the other end. */
+FB_DEVICE uint64_t fb_load_counter(uint64_t address)
+{
+	emu_maybe_switch();
+	return __atomic_load_n((const uint64_t *)emu_at(address), __ATOMIC_ACQUIRE);
+}
+
+FB_DEVICE void fb_post(uint64_t address, uint64_t value)
+{
+	__atomic_store_n((uint64_t *)emu_at(address), value, __ATOMIC_RELEASE);
+	emu_changed();
+}
 
 FB_DEVICE void fb_acquire(void)
 {

@@ -9,6 +9,7 @@
 #include "collectives/algorithm/algorithm.h"
 #include "collectives/buffers.h"
 #include "collectives/engine/cuda/build.h"
+#include "collectives/engine/cuda/mail.h"
 #include "common/error.h"
 #include "tests/cuda/kernels.h"
 #include "tests/cuda/scheduler.h"
@@ -27,6 +28,7 @@ struct job_case {
 	bool in_place;
 	bool wide; /* --accumulate f32 */
 	int nodes; /* 0: one; consecutive ranks, links between them in far memory */
+	bool mail; /* or by mail, which the caller has to have carried */
 	uint64_t count;
 	struct fb_gpu_wishes wishes;
 	uint64_t epoch; /* of the first call */
@@ -41,6 +43,8 @@ struct job_rank {
 	bool is_fused;
 	char *links, *far, *scratch;
 	uint8_t via[JOB_RANKS];
+	struct fb_gpu_mail mail;
+	const struct job *job;
 };
 
 struct job {
@@ -72,7 +76,7 @@ static uint64_t job_address(const void *p)
 
 static uint64_t job_buffer(const void *arg, int rank, uint8_t buffer)
 {
-	const struct job *j = arg;
+	const struct job *j = ((const struct job_rank *)arg)->job;
 
 	if (buffer == FB_SCRATCH)
 		return job_address(j->ranks[rank].scratch);
@@ -82,8 +86,10 @@ static uint64_t job_buffer(const void *arg, int rank, uint8_t buffer)
 
 static uint64_t job_links(const void *arg, int rank, int peer)
 {
-	const struct job_rank *r = &((const struct job *)arg)->ranks[rank];
+	const struct job_rank *self = arg, *r = &self->job->ranks[rank];
 
+	if (r->via[peer] == FB_GPU_MAIL)
+		return job_address(self->far) + (r == self ? 0 : self->layout.mail);
 	return job_address(r->via[peer] == FB_GPU_NEAR ? r->links : r->far);
 }
 
@@ -141,7 +147,9 @@ static void job_nodes(struct job *j)
 		j->node_of[r] = r / each;
 		j->local_rank_of[r] = r % each;
 		for (int p = 0; p < c->nranks; p++)
-			j->ranks[r].via[p] = r / each == p / each ? FB_GPU_NEAR : FB_GPU_FAR;
+			j->ranks[r].via[p] = r / each == p / each ? FB_GPU_NEAR
+					  : c->mail		 ? FB_GPU_MAIL
+								 : FB_GPU_FAR;
 	}
 	j->topology = (struct fb_topology){.nranks = c->nranks, .nnodes = c->nranks / each,
 					   .node_of = j->node_of,
@@ -251,9 +259,13 @@ static int job_tables(struct job *j)
 						 .wide = c->wide &&
 							 fb_is_narrow_float(c->datatype),
 						 .layout = &k->layout, .buffer = job_buffer,
-						 .links = job_links, .arg = j};
+						 .links = job_links, .arg = k,
+						 .via = k->via, .mail = &k->mail};
 
-		err = fb_gpu_build(&view, &k->table);
+		k->job = j;
+		err = fb_gpu_mail_open(&k->mail, &view);
+		if (!err)
+			err = fb_gpu_build(&view, &k->table);
 		if (err)
 			break;
 		k->is_fused = fb_gpu_is_one_shot(&view, &k->table, &k->fused);
@@ -268,7 +280,7 @@ static int job_tables(struct job *j)
 }
 
 /* As if it had never been called. */
-static void job_reset(struct job *j)
+static inline void job_reset(struct job *j)
 {
 	for (int r = 0; r < j->c.nranks; r++) {
 		memset(j->ranks[r].links, 0, j->ranks[r].layout.bytes);
@@ -287,6 +299,7 @@ static void job_close(struct job *j)
 			fb_plan_free(k->plans[i]);
 		fb_gpu_layout_free(&k->layout);
 		fb_gpu_table_free(&k->table);
+		fb_gpu_mail_close(&k->mail);
 		free(k->links);
 		free(k->far);
 		free(k->scratch);

@@ -6,6 +6,9 @@
 #ifndef FB_TESTS_CUDA_SCHEDULER_H
 #define FB_TESTS_CUDA_SCHEDULER_H
 
+#include <sched.h>
+#include <time.h>
+
 #include "tests/cuda/emulator.h"
 
 static void emu_thread_main(void *arg)
@@ -85,10 +88,24 @@ static bool emu_busy(void)
 	return false;
 }
 
+/* Whether it has been quiet for too long; lets others run meanwhile. */
+static bool emu_is_stuck(uint64_t quiet_switches, const struct timespec *since)
+{
+	struct timespec now;
+
+	if (!emu.patience_s)
+		return quiet_switches >= 400000;
+	if (quiet_switches)
+		sched_yield();
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec - since->tv_sec > (time_t)emu.patience_s;
+}
+
 /* Runs all ranks' launches to the end; false for a deadlock. Streams are set before. */
 static bool emu_run(uint64_t seed)
 {
 	uint64_t changes = 0, since = 0;
+	struct timespec clock;
 	bool busy;
 
 	emu.random = seed * 0x9e3779b97f4a7c15u + 1;
@@ -97,12 +114,14 @@ static bool emu_run(uint64_t seed)
 	for (int r = 0; r < emu.nranks; r++)
 		if (emu.ranks[r].launches)
 			emu_start(r);
-	while ((busy = emu_busy()) && emu.switches - since < 400000) {
+	clock_gettime(CLOCK_MONOTONIC, &clock);
+	while ((busy = emu_busy()) && !emu_is_stuck(emu.switches - since, &clock)) {
 		for (int i = 0; i < 256 && emu_busy(); i++)
 			emu_step(emu_pick());
 		if (emu.changes != changes) {
 			changes = emu.changes;
 			since = emu.switches;
+			clock_gettime(CLOCK_MONOTONIC, &clock);
 		}
 	}
 	/* What hangs is left as it is; its coroutines are made anew. */

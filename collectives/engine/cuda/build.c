@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "collectives/engine/cuda/draft.h"
+#include "collectives/engine/cuda/mail.h"
 #include "common/error.h"
 
 /* --- addresses ------------------------------------------------------------------------------- */
@@ -19,6 +20,11 @@
 static const struct fb_plan *plan_of(const struct fb_gpu_builder *b)
 {
 	return b->view->plans[b->channel];
+}
+
+static bool by_mail(const struct fb_gpu_view *v, const struct fb_link *l)
+{
+	return v->via && v->via[l->peer] == FB_GPU_MAIL;
 }
 
 /* The link's lane need not be the one that waits: another may drain it. */
@@ -37,7 +43,8 @@ static uint64_t peer_counter(const struct fb_gpu_builder *b, const struct fb_lin
 	const struct fb_gpu_view *v = b->view;
 
 	return v->links(v->arg, l->peer, v->rank) +
-	       fb_gpu_counter_offset(v->shape, v->layout, b->channel, l->lane, v->rank, kind);
+	       fb_gpu_counter_offset(v->shape, v->layout, b->channel, l->lane,
+				     by_mail(v, l) ? l->peer : v->rank, kind);
 }
 
 static uint64_t progress(const struct fb_gpu_builder *b, int lane)
@@ -55,11 +62,13 @@ static struct fb_gpu_end slot_end(const struct fb_gpu_builder *b, bool out, uint
 	const struct fb_link *l = out ? &plan_of(b)->out_links[link] : &plan_of(b)->in_links[link];
 	size_t places = (size_t)v->shape->nchannels * FB_MAX_LANES;
 	size_t place = (size_t)l->peer * places + (size_t)b->channel * FB_MAX_LANES + l->lane;
-	uint64_t at = (out ? v->layout->out_slots : v->layout->in_slots)[place];
+	const uint64_t *slots = !out ? v->layout->in_slots
+				: by_mail(v, l) ? v->layout->mail_slots
+						: v->layout->out_slots;
 
 	return (struct fb_gpu_end){
 		.address = v->links(v->arg, out ? l->peer : v->rank, out ? v->rank : l->peer) +
-			   at + offset,
+			   slots[place] + offset,
 		.index = (uint32_t)b->done[out][link],
 		.per_call = (uint32_t)(l->messages * v->shape->slices),
 		.stride = v->shape->stride,
@@ -228,6 +237,17 @@ static void add_ends(struct fb_gpu_builder *b, const struct fb_step *s, uint32_t
 		d->nsrc = 0;
 }
 
+/* Whoever carries messages has to know how long they are. */
+static void note_messages(const struct fb_gpu_builder *b, const struct fb_step *s, uint64_t bytes)
+{
+	const struct fb_end *e = &plan_of(b)->ends[s->first_end];
+
+	for (int i = 0; b->view->mail && i < s->nsrc + s->ndst; i++, e++)
+		if (e->kind == FB_LINK)
+			fb_gpu_mail_message(b->view->mail, b->channel, i >= s->nsrc, e->link,
+					    b->done[i >= s->nsrc][e->link], bytes);
+}
+
 /*
  * Of two sources there is one combination, rounded as its sum would be; only an average has the
  * division behind it.
@@ -267,6 +287,7 @@ static int run_step(struct fb_gpu_builder *b, const struct fb_step *s, uint32_t 
 		add_ends(b, s, i, offset, d);
 		offset += slot_bytes(b, d->bytes);
 		if (i == last) {
+			note_messages(b, s, offset);
 			step_done(b, s, index, posts);
 			for (int k = 0; k < posts->npost; k++)
 				fb_gpu_draft_post(d, posts->posts[k]);

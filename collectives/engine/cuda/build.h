@@ -25,6 +25,7 @@ struct fb_gpu_shape {
 enum fb_gpu_via {
 	FB_GPU_NEAR, /* the usual one */
 	FB_GPU_FAR,  /* another one that both reach, see fb_gpu_layout.far_bytes */
+	FB_GPU_MAIL, /* each has its own; the hosts' proxies carry messages and counters over */
 };
 
 /*
@@ -32,13 +33,17 @@ enum fb_gpu_via {
  * rank has in its GPU: epochs and progress of blocks, counters by (channel, lane, peer), slots of
  * own in-links. Peers need to know where those slots are: in_slots, by [peer][channel][lane], is
  * exchanged so that out_slots has what the peers have for this rank. The far memory, if there is
- * one, has the same offsets, but only its own links' slots.
+ * one, has the same offsets, but only its own links' slots. Behind them, at `mail`, is this
+ * rank's stand-in for the parts of all peers that it reaches by mail: it writes there what would
+ * go into theirs, with counters by the peer's number and slots of out-links at mail_slots.
  */
 struct fb_gpu_layout {
 	uint64_t progress, counters, slots, bytes; /* offsets, and the part's size */
-	uint64_t far_bytes;                        /* of the part in far memory */
-	uint64_t *in_slots, *out_slots;
+	uint64_t far_bytes, mail;                  /* of the part in far memory */
+	uint64_t *in_slots, *out_slots, *mail_slots;
 };
+
+struct fb_gpu_mail; /* mail.h */
 
 /* This rank's point of view. */
 struct fb_gpu_view {
@@ -50,11 +55,14 @@ struct fb_gpu_view {
 	const struct fb_gpu_layout *layout;
 	/*
 	 * Address of a rank's buffer, and of its part of the memory of its links with `peer`, as
-	 * seen here. One of the two is this rank; both: the usual memory.
+	 * seen here. One of the two is this rank; both: the usual memory. By mail, the peer's part
+	 * is what stands in for it.
 	 */
 	uint64_t (*buffer)(const void *arg, int rank, uint8_t buffer);
 	uint64_t (*links)(const void *arg, int rank, int peer);
 	const void *arg;
+	const uint8_t *via;       /* as for fb_gpu_lay_out */
+	struct fb_gpu_mail *mail; /* told how long messages are, or NULL */
 };
 
 /* Kinds of counters that a peer raises in this rank's part. */

@@ -157,6 +157,27 @@ static uint64_t round_up(uint64_t n)
 	return (n + FB_GPU_LINE - 1) / FB_GPU_LINE * FB_GPU_LINE;
 }
 
+/* What stands in for parts of peers, behind the own far part. */
+static void lay_out_mail(const struct fb_gpu_shape *shape, struct fb_plan *const *plans,
+			 const uint8_t *via, struct fb_gpu_layout *layout)
+{
+	size_t places = (size_t)shape->nchannels * FB_MAX_LANES;
+	uint64_t at = layout->slots;
+
+	layout->mail = layout->far_bytes;
+	for (int c = 0; c < shape->nchannels; c++)
+		for (int k = 0; k < plans[c]->n_out_links; k++) {
+			const struct fb_link *l = &plans[c]->out_links[k];
+
+			if (via[l->peer] != FB_GPU_MAIL)
+				continue;
+			layout->mail_slots[(size_t)l->peer * places + (size_t)c * FB_MAX_LANES +
+					   l->lane] = at;
+			at += round_up((uint64_t)fb_gpu_link_slots(shape, l) * shape->stride);
+		}
+	layout->far_bytes += at;
+}
+
 int fb_gpu_lay_out(const struct fb_gpu_shape *shape, struct fb_plan *const *plans,
 		   const uint8_t *via, struct fb_gpu_layout *layout)
 {
@@ -171,7 +192,8 @@ int fb_gpu_lay_out(const struct fb_gpu_shape *shape, struct fb_plan *const *plan
 	layout->slots = layout->counters + n * FB_GPU_LINE;
 	layout->in_slots = calloc(n, sizeof(*layout->in_slots));
 	layout->out_slots = calloc(n, sizeof(*layout->out_slots));
-	if (!layout->in_slots || !layout->out_slots)
+	layout->mail_slots = calloc(n, sizeof(*layout->mail_slots));
+	if (!layout->in_slots || !layout->out_slots || !layout->mail_slots)
 		return FB_ENOMEM;
 	at[FB_GPU_NEAR] = at[FB_GPU_FAR] = layout->slots;
 	for (int c = 0; c < shape->nchannels; c++)
@@ -179,7 +201,7 @@ int fb_gpu_lay_out(const struct fb_gpu_shape *shape, struct fb_plan *const *plan
 			const struct fb_link *l = &plans[c]->in_links[k];
 			size_t place = (size_t)l->peer * places + (size_t)c * FB_MAX_LANES +
 				       l->lane;
-			int far = via ? via[l->peer] : FB_GPU_NEAR;
+			int far = via && via[l->peer] ? FB_GPU_FAR : FB_GPU_NEAR;
 
 			if (l->mode != FB_LINK_FIFO)
 				continue;
@@ -188,6 +210,8 @@ int fb_gpu_lay_out(const struct fb_gpu_shape *shape, struct fb_plan *const *plan
 		}
 	layout->bytes = at[FB_GPU_NEAR];
 	layout->far_bytes = at[FB_GPU_FAR];
+	if (via)
+		lay_out_mail(shape, plans, via, layout);
 	return FB_OK;
 }
 
@@ -204,6 +228,7 @@ void fb_gpu_layout_free(struct fb_gpu_layout *layout)
 {
 	free(layout->in_slots);
 	free(layout->out_slots);
+	free(layout->mail_slots);
 	*layout = (struct fb_gpu_layout){.bytes = 0};
 }
 

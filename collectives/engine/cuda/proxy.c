@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The thread that carries mail; see proxy.h. */
+#include "collectives/engine/cuda/proxy.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/error.h"
+#include "common/spin.h"
+
+enum { MOST_MAILS = 256 }; /* requests at once */
+
+struct fb_gpu_proxy {
+	struct fb_transport *transport;
+	pthread_t thread;
+	pthread_mutex_t lock; /* of all below but `err` and `wanted`, and of the transport */
+	pthread_cond_t changed;
+	struct {
+		struct fb_gpu_mail *mail;
+		struct fb_port **ports; /* [n], of the mailed links in order */
+		int n;
+	} mails[MOST_MAILS];
+	int nmails;
+	bool ends;
+	int wanted; /* the main thread wants the lock; atomic */
+	int err;    /* atomic */
+};
+
+/* Passes on what the GPU has put into its slots. Returns whether there was something. */
+static bool carry_out(struct fb_gpu_mail_link *m)
+{
+	uint64_t available = __atomic_load_n(m->available, __ATOMIC_ACQUIRE), before = m->done;
+
+	while (m->done < available) {
+		size_t bytes = m->bytes[m->done % m->messages];
+		void *to = m->port->ops->acquire(m->port, bytes);
+
+		if (!to)
+			break;
+		if (bytes)
+			memcpy(to, m->slots + (m->done & (m->nslots - 1)) * m->stride, bytes);
+		m->port->ops->commit(m->port, bytes);
+		m->done++;
+		if (m->freed)
+			__atomic_store_n(m->freed, m->done, __ATOMIC_RELEASE);
+	}
+	return m->done != before;
+}
+
+/* Puts what has arrived into the GPU's slots, as far as they are free. */
+static bool carry_in(struct fb_gpu_mail_link *m)
+{
+	uint64_t before = m->done;
+
+	for (;;) {
+		size_t bytes = m->bytes[m->done % m->messages];
+		const void *from;
+
+		if (m->freed &&
+		    m->done - __atomic_load_n(m->freed, __ATOMIC_ACQUIRE) >= m->nslots)
+			break;
+		from = m->port->ops->peek(m->port, bytes);
+		if (!from)
+			break;
+		if (bytes)
+			memcpy(m->slots + (m->done & (m->nslots - 1)) * m->stride, from, bytes);
+		m->port->ops->release(m->port);
+		m->done++;
+		__atomic_store_n(m->available, m->done, __ATOMIC_RELEASE);
+	}
+	return m->done != before;
+}
+
+static bool is_mailed(const struct fb_gpu_mail_link *m)
+{
+	return m->peer >= 0 && m->messages > 0;
+}
+
+static bool carry_all(struct fb_gpu_proxy *p)
+{
+	bool moved = false;
+
+	for (int k = 0; k < p->nmails; k++)
+		for (int i = 0; i < p->mails[k].mail->n; i++) {
+			struct fb_gpu_mail_link *m = &p->mails[k].mail->links[i];
+
+			if (is_mailed(m))
+				moved |= m->sends ? carry_out(m) : carry_in(m);
+		}
+	return moved;
+}
+
+static void *proxy_main(void *arg)
+{
+	struct fb_gpu_proxy *p = arg;
+	const struct fb_world *w = p->transport->world;
+	/* There is this thread beside each rank's own. */
+	struct fb_spin spin = {.yields = w->oversubscribed || 2 * w->local_ranks > w->cpus};
+
+	pthread_mutex_lock(&p->lock);
+	while (!p->ends) {
+		int err = FB_OK;
+
+		if (__atomic_load_n(&p->wanted, __ATOMIC_RELAXED) || !p->nmails || p->err) {
+			pthread_cond_wait(&p->changed, &p->lock);
+			continue;
+		}
+		if (carry_all(p))
+			spin.looks = 0;
+		if (p->transport->ops->progress)
+			err = p->transport->ops->progress(p->transport);
+		if (err)
+			__atomic_store_n(&p->err, err, __ATOMIC_RELEASE);
+		pthread_mutex_unlock(&p->lock);
+		(void)fb_spin_again(&spin);
+		pthread_mutex_lock(&p->lock);
+	}
+	pthread_mutex_unlock(&p->lock);
+	return NULL;
+}
+
+/* The main thread, between these, has the transport for itself. */
+static void halt(struct fb_gpu_proxy *p)
+{
+	__atomic_store_n(&p->wanted, 1, __ATOMIC_RELAXED);
+	pthread_mutex_lock(&p->lock);
+}
+
+static void go_on(struct fb_gpu_proxy *p)
+{
+	__atomic_store_n(&p->wanted, 0, __ATOMIC_RELAXED);
+	pthread_cond_signal(&p->changed);
+	pthread_mutex_unlock(&p->lock);
+}
+
+int fb_gpu_proxy_open(struct fb_gpu_proxy **proxy, struct fb_transport *transport)
+{
+	struct fb_gpu_proxy *p = calloc(1, sizeof(*p));
+	int code;
+
+	if (!p)
+		return fb_error(FB_ENOMEM, "out of memory for a proxy");
+	p->transport = transport;
+	pthread_mutex_init(&p->lock, NULL);
+	pthread_cond_init(&p->changed, NULL);
+	code = pthread_create(&p->thread, NULL, proxy_main, p);
+	if (code) {
+		free(p);
+		return fb_error(FB_ESYS, "no thread for a proxy: %s", strerror(code));
+	}
+	*proxy = p;
+	return FB_OK;
+}
+
+void fb_gpu_proxy_close(struct fb_gpu_proxy *p)
+{
+	if (!p)
+		return;
+	halt(p);
+	p->ends = true;
+	go_on(p);
+	pthread_join(p->thread, NULL);
+	pthread_mutex_destroy(&p->lock);
+	pthread_cond_destroy(&p->changed);
+	free(p);
+}
+
+int fb_gpu_proxy_state(const struct fb_gpu_proxy *p)
+{
+	return __atomic_load_n(&p->err, __ATOMIC_ACQUIRE);
+}
+
+/* Whether all that the GPU has sent so far is out of this host. The proxy stands still. */
+static bool is_quiet(const struct fb_gpu_proxy *p)
+{
+	for (int k = 0; k < p->nmails; k++)
+		for (int i = 0; i < p->mails[k].mail->n; i++) {
+			const struct fb_gpu_mail_link *m = &p->mails[k].mail->links[i];
+
+			if (!is_mailed(m))
+				continue;
+			if (m->sends && m->done != __atomic_load_n(m->available, __ATOMIC_ACQUIRE))
+				return false;
+			if (m->port->ops->settled && !m->port->ops->settled(m->port))
+				return false;
+		}
+	return true;
+}
+
+/*
+ * Returns with the proxy halted and nothing under way on any rank: the ranks meet after each has
+ * seen to its own, and a rank that has ended its calls sends nothing new.
+ */
+static void halt_all(struct fb_gpu_proxy *p)
+{
+	struct fb_spin spin = {.yields = true};
+	bool quiet = false;
+
+	while (!quiet) {
+		halt(p);
+		quiet = is_quiet(p) || p->err;
+		go_on(p);
+		(void)fb_spin_again(&spin);
+	}
+	MPI_Barrier(p->transport->world->comm);
+	halt(p);
+}
+
+static int connect_links(struct fb_gpu_proxy *p, struct fb_gpu_mail *mail, uint32_t slots)
+{
+	struct fb_link_request *requests = calloc((size_t)mail->n + 1, sizeof(*requests));
+	struct fb_port **ports = calloc((size_t)mail->n + 1, sizeof(struct fb_port *));
+	int n = 0, err = requests && ports && p->nmails < MOST_MAILS ? FB_OK : FB_ENOMEM;
+
+	for (int i = 0; i < mail->n && !err; i++) {
+		const struct fb_gpu_mail_link *m = &mail->links[i];
+
+		if (is_mailed(m))
+			requests[n++] = (struct fb_link_request){
+				.peer = m->peer, .id = m->id, .sends = m->sends,
+				.slots = m->nslots < slots ? m->nslots : slots,
+				.slot_bytes = m->stride, .protocol = "simple"};
+	}
+	err = fb_world_agree(p->transport->world, err);
+	if (!err)
+		err = p->transport->ops->connect(p->transport, requests, n, ports);
+	free(requests);
+	if (err) {
+		free(ports);
+		return err;
+	}
+	for (int i = 0, k = 0; i < mail->n; i++)
+		if (is_mailed(&mail->links[i]))
+			mail->links[i].port = ports[k++];
+	p->mails[p->nmails].mail = mail;
+	p->mails[p->nmails].ports = ports;
+	p->mails[p->nmails++].n = n;
+	return FB_OK;
+}
+
+int fb_gpu_proxy_add(struct fb_gpu_proxy *p, struct fb_gpu_mail *mail, uint32_t slots)
+{
+	int err;
+
+	halt_all(p);
+	err = connect_links(p, mail, slots);
+	go_on(p);
+	return err;
+}
+
+void fb_gpu_proxy_remove(struct fb_gpu_proxy *p, struct fb_gpu_mail *mail)
+{
+	int k = 0;
+
+	halt_all(p);
+	while (k < p->nmails && p->mails[k].mail != mail)
+		k++;
+	if (k < p->nmails) {
+		p->transport->ops->disconnect(p->transport, p->mails[k].ports, p->mails[k].n);
+		free(p->mails[k].ports);
+		p->mails[k] = p->mails[--p->nmails];
+	}
+	go_on(p);
+}

@@ -27,7 +27,7 @@ const char *const fb_memories[] = {
 
 static const char *const protocols[] = {"simple", "ll", "ll128", "direct", "auto", NULL};
 static const char *const transports[] = {"shm", "tcp", "shm+tcp", "rdma", "shm+rdma", "p2p",
-					 "p2p+shm", NULL};
+					 "p2p+shm", "p2p+tcp", "p2p+rdma", NULL};
 static const char *const launches[] = {"blocking", "nonblocking", "persistent", "stream", "graph",
 				       NULL};
 static const char library[] = "library", automatic[] = "auto";
@@ -200,6 +200,14 @@ static void add_rdma(const struct fb_collective_state *state, struct fb_case *c)
 		memcpy(c->variant, both, strlen(both) + 1);
 }
 
+/* Of GPU engines: the fastest that reaches all. Without a GPU the row says that. */
+static const char *usual_transport(const struct fb_collective_state *state)
+{
+	if (!state->has_gpu || state->gpu.all_reach)
+		return "p2p";
+	return fb_world_one_host(state->world) ? "shm" : "p2p+tcp";
+}
+
 /*
  * GPU engines work on GPU memory and are launched on streams: what is said for engines on
  * processors, which is also the default, means the nearest thing there. The options of theirs
@@ -231,7 +239,7 @@ static bool suit_device(const struct fb_collective_state *state, struct fb_case 
 	if (memory_of(c) < FB_MEMORY_DEVICE)
 		c->memory = fb_memories[FB_MEMORY_DEVICE];
 	if (!strcmp(s->transport, "auto"))
-		c->transport = "p2p";
+		c->transport = usual_transport(state);
 	if (s->accumulate == FB_ACCUMULATE_F32 && !strcmp(c->engine, "cuda") && c->redop >= 0 &&
 	    fb_is_narrow_float(c->datatype))
 		used = (size_t)snprintf(c->variant, sizeof(c->variant), "accumulate=f32");

@@ -78,13 +78,13 @@ static bool can_transport(const struct host_engine *e, const struct fb_case *c, 
 {
 	bool tcp_only = !strcmp(c->transport, "tcp"), both = strchr(c->transport, '+') != NULL;
 
-	if (!strcmp(c->transport, "shm") && e->world->nnodes > 1)
+	if (!strncmp(c->transport, "p2p", 3))
+		snprintf(reason, FB_REASON_CHARS, "p2p joins GPUs, not processors");
+	else if (!strcmp(c->transport, "shm") && e->world->nnodes > 1)
 		snprintf(reason, FB_REASON_CHARS, "shm does not reach the other %d nodes",
 			 e->world->nnodes - 1);
 	else if (both && e->world->nnodes == 1)
 		snprintf(reason, FB_REASON_CHARS, "one node: %s would be shm", c->transport);
-	else if (!strcmp(c->transport, "p2p"))
-		snprintf(reason, FB_REASON_CHARS, "p2p joins GPUs, not processors");
 	else if (fb_host_uses_rdma(c) && !e->rdma)
 		snprintf(reason, FB_REASON_CHARS, "%s", e->no_rdma);
 	else if (tcp_only && strcmp(c->protocol, "simple"))

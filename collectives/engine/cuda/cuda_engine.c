@@ -35,6 +35,12 @@ static int cuda_open(struct fb_engine **engine, struct fb_run *run)
 		free(e);
 		return err;
 	}
+	err = e->has_gpu ? fb_cuda_network_open(e) : FB_OK;
+	if (err) {
+		fb_gpu_close(&e->gpu);
+		free(e);
+		return err;
+	}
 	e->nodes_reach = e->has_gpu && fb_cuda_nodes_reach(e->world, &e->gpu);
 	*engine = &e->engine;
 	return FB_OK;
@@ -44,6 +50,7 @@ static void cuda_close(struct fb_engine *engine)
 {
 	struct cuda_engine *e = (struct cuda_engine *)engine;
 
+	fb_cuda_network_close(e);
 	if (e->has_gpu)
 		fb_gpu_close(&e->gpu);
 	free(e);
@@ -109,6 +116,8 @@ static int cuda_prepare(struct fb_engine *engine, const struct fb_case *c,
 		err = fb_gpu_stream_open(&r->stream, &e->gpu, !strcmp(c->launch, "graph"),
 					 fb_cuda_enqueue, r, engine->run);
 	err = fb_world_agree(e->world, err);
+	if (!err)
+		fb_cuda_watch(r);
 	if (err) {
 		fb_cuda_teardown(r);
 		return err;

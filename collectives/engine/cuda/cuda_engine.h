@@ -5,6 +5,7 @@
 
 #include "collectives/algorithm/algorithm.h"
 #include "collectives/engine/cuda/build.h"
+#include "collectives/engine/cuda/mail.h"
 #include "collectives/engine/engine.h"
 #include "common/cuda/gpu_segment.h"
 #include "common/cuda/gpu_stream.h"
@@ -13,6 +14,9 @@ enum fb_cuda_wire {
 	FB_CUDA_NOTHING,
 	FB_CUDA_PEER,   /* the peer's memory */
 	FB_CUDA_PINNED, /* host memory that both map */
+	FB_CUDA_TCP,    /* mail.h */
+	FB_CUDA_RDMA,
+	FB_CUDA_WIRES,
 };
 
 /* A transport: what links within a node are, and those to other nodes. */
@@ -30,6 +34,9 @@ struct cuda_engine {
 	bool has_gpu;
 	bool nodes_reach;                /* every GPU reaches every other of its node */
 	char why[FB_GPU_REASON_CHARS];   /* why not */
+	struct fb_transport *network[FB_CUDA_WIRES]; /* NULL until first needed; rdma: if possible */
+	struct fb_gpu_proxy *proxy[FB_CUDA_WIRES];   /* NULL until first needed */
+	char no_rdma[FB_REASON_CHARS];   /* why there is no rdma; the same on all ranks */
 };
 
 struct cuda_request {
@@ -47,6 +54,8 @@ struct cuda_request {
 	struct fb_plan **plans;          /* [shape.nchannels] */
 	struct fb_segment links, far_links, scratch;
 	struct fb_gpu_layout layout;
+	struct fb_gpu_mail mail;
+	bool mailed;                     /* the proxy has it */
 	struct fb_gpu_table table;
 	bool fused;
 	struct fb_gpu_launch launch;
@@ -76,6 +85,20 @@ uint64_t fb_cuda_links_address(const void *arg, int rank, int peer);
 void fb_cuda_describe_links(const struct cuda_request *r, char *text, size_t n);
 /* Collective: for cuda_engine.nodes_reach. */
 bool fb_cuda_nodes_reach(const struct fb_world *w, const struct fb_gpu *gpu);
+
+/*
+ * Links over networks (cuda_network.c): with the engine, collective; whether the case's exists;
+ * connecting and disconnecting a request's, collective and without effect where it has none; errors
+ * of theirs in waits for its stream; the peer's interface as text.
+ */
+int fb_cuda_network_open(struct cuda_engine *e);
+void fb_cuda_network_close(struct cuda_engine *e);
+bool fb_cuda_can_network(const struct cuda_engine *e, const struct fb_case *c,
+			 const struct fb_cuda_wires *w, char *reason);
+int fb_cuda_connect(struct cuda_request *r);
+void fb_cuda_watch(struct cuda_request *r);
+void fb_cuda_disconnect(struct cuda_request *r);
+void fb_cuda_describe_network(const struct cuda_request *r, char *text, size_t n);
 
 /* Own memory and launches (cuda_launch.c). */
 int fb_cuda_upload(struct cuda_request *r, const struct fb_case *c);

@@ -24,6 +24,8 @@ static bool is_near(int rank, int peer, const void *arg)
 	const struct cuda_request *r = arg;
 	const int *node_of = r->engine->world->node_of;
 
+	if (r->wires->near == FB_CUDA_NOTHING)
+		return false;
 	return r->wires->far == FB_CUDA_NOTHING || node_of[rank] == node_of[peer];
 }
 
@@ -168,9 +170,12 @@ static int build_table(struct cuda_request *r)
 		.average = r->op->redop == FB_AVG &&
 			   fb_collective_info(r->op->collective)->reduces,
 		.layout = &r->layout, .buffer = buffer_address, .links = fb_cuda_links_address, .arg = r,
+		.via = r->via, .mail = &r->mail,
 	};
-	int err = fb_gpu_build(&view, &r->table);
+	int err = fb_gpu_mail_open(&r->mail, &view);
 
+	if (!err)
+		err = fb_gpu_build(&view, &r->table);
 	if (!err)
 		r->fused = fb_gpu_is_one_shot(&view, &r->table, &r->one_shot);
 	return err;
@@ -191,12 +196,15 @@ int fb_cuda_setup(struct cuda_request *r, const struct fb_case *c)
 		err = fb_world_agree(w, build_table(r));
 	if (!err)
 		err = fb_world_agree(w, fb_cuda_upload(r, c));
+	if (!err)
+		err = fb_cuda_connect(r);
 	return err;
 }
 
 void fb_cuda_teardown(struct cuda_request *r)
 {
 	fb_gpu_stream_close(r->stream);
+	fb_cuda_disconnect(r);
 	/* Nobody's kernels use this rank's memory any more. */
 	MPI_Barrier(r->engine->world->comm);
 	(void)cudaFree(r->uploaded);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What the CUDA engine's links are made of. A transport is one kind for all links, or, named as
- * those of the host engine are, one within nodes and one between them: `p2p+shm`. Nodes may be
+ * those of the host engine are, one within nodes and one between them: `p2p+tcp`. Nodes may be
  * pretended ones (--nodes-as), so that plans for slow links between nodes run on one machine.
  */
 #include <stdio.h>
@@ -15,6 +15,12 @@ static const struct fb_cuda_wires transports[] = {
 	{"p2p", FB_CUDA_PEER, FB_CUDA_NOTHING},
 	{"shm", FB_CUDA_PINNED, FB_CUDA_NOTHING},
 	{"p2p+shm", FB_CUDA_PEER, FB_CUDA_PINNED},
+	{"tcp", FB_CUDA_NOTHING, FB_CUDA_TCP},
+	{"p2p+tcp", FB_CUDA_PEER, FB_CUDA_TCP},
+	{"shm+tcp", FB_CUDA_PINNED, FB_CUDA_TCP},
+	{"rdma", FB_CUDA_NOTHING, FB_CUDA_RDMA},
+	{"p2p+rdma", FB_CUDA_PEER, FB_CUDA_RDMA},
+	{"shm+rdma", FB_CUDA_PINNED, FB_CUDA_RDMA},
 };
 
 const struct fb_cuda_wires *fb_cuda_wires(const struct fb_case *c)
@@ -59,7 +65,7 @@ bool fb_cuda_can_transport(const struct cuda_engine *e, const struct fb_case *c,
 	else if (w->far == FB_CUDA_PINNED && !fb_world_one_host(e->world))
 		snprintf(reason, FB_REASON_CHARS, "shm does not reach other hosts");
 	else
-		return can_near(e, c, w, reason);
+		return can_near(e, c, w, reason) && fb_cuda_can_network(e, c, w, reason);
 	return false;
 }
 
@@ -77,13 +83,18 @@ int fb_cuda_choose_via(struct cuda_request *r)
 {
 	const struct fb_world *w = r->engine->world;
 
+	uint8_t far = r->wires->far == FB_CUDA_PINNED ? FB_GPU_FAR : FB_GPU_MAIL;
+	bool near = r->wires->near != FB_CUDA_NOTHING;
+
 	if (r->wires->far == FB_CUDA_NOTHING)
 		return FB_OK;
+	/* Zero is near. */
 	r->via = calloc((size_t)w->nranks, sizeof(*r->via));
 	if (!r->via)
 		return FB_ENOMEM;
 	for (int i = 0; i < w->nranks; i++)
-		r->via[i] = w->node_of[i] == w->node ? FB_GPU_NEAR : FB_GPU_FAR;
+		if (i != w->rank && (!near || w->node_of[i] != w->node))
+			r->via[i] = far;
 	return FB_OK;
 }
 
@@ -113,17 +124,27 @@ int fb_cuda_open_links(struct cuda_request *r, const struct fb_case *c, size_t s
 uint64_t fb_cuda_links_address(const void *arg, int rank, int peer)
 {
 	const struct cuda_request *r = arg;
-	int other = rank == r->engine->world->rank ? peer : rank;
+	int self = r->engine->world->rank, other = rank == self ? peer : rank;
 	bool far = r->via && r->via[other] != FB_GPU_NEAR;
 
+	if (far && r->via[other] == FB_GPU_MAIL)
+		return (uint64_t)(uintptr_t)fb_segment_part(&r->far_links, self) +
+		       (rank == self ? 0 : r->layout.mail);
 	return (uint64_t)(uintptr_t)fb_segment_part(far ? &r->far_links : &r->links, rank);
 }
 
 void fb_cuda_describe_links(const struct cuda_request *r, char *text, size_t n)
 {
-	static const char *const names[] = {[FB_CUDA_PEER] = "peer memory",
-					    [FB_CUDA_PINNED] = "pinned host memory"};
+	static const char *const names[FB_CUDA_WIRES] = {
+		[FB_CUDA_NOTHING] = "", [FB_CUDA_PEER] = "peer memory",
+		[FB_CUDA_PINNED] = "pinned host memory"};
+	const char *near = names[r->wires->near], *far = names[r->wires->far];
+	char network[FB_PATH_CHARS - 32] = "";
 
-	snprintf(text, n, "%s%s%s%s", names[r->wires->near], r->via ? "+" : "",
-		 r->via ? names[r->wires->far] : "", r->fused ? ", fused" : "");
+	if (r->mailed) {
+		fb_cuda_describe_network(r, network, sizeof(network));
+		far = network;
+	}
+	snprintf(text, n, "%s%s%s%s", near, *near && *far ? "+" : "", far,
+		 r->fused ? ", fused" : "");
 }

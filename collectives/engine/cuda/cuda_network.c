@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The CUDA engine's links over networks: which transport carries the mail (mail.h), its proxy, and
+ * the links of a request. Sockets are opened when the first case needs them, RDMA devices with
+ * the engine, because rows are to say where there is none. Bytes are staged in pinned host memory
+ * for both.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "collectives/engine/cuda/cuda_engine.h"
+#include "collectives/engine/cuda/proxy.h"
+#include "common/error.h"
+#include "common/transport/rdma.h"
+
+static bool is_network(enum fb_cuda_wire wire)
+{
+	return wire == FB_CUDA_TCP || wire == FB_CUDA_RDMA;
+}
+
+int fb_cuda_network_open(struct cuda_engine *e)
+{
+	const char *asked = e->settings->transport;
+	int err;
+
+	if (!strstr(asked, "rdma") && strcmp(asked, "all") != 0)
+		return FB_OK;
+	err = fb_rdma_open(&e->network[FB_CUDA_RDMA], e->world, &e->settings->rdma, e->no_rdma,
+			   sizeof(e->no_rdma));
+	/* That there is none is no error: its rows say so. */
+	return err == FB_EUNSUPPORTED ? FB_OK : err;
+}
+
+void fb_cuda_network_close(struct cuda_engine *e)
+{
+	for (int i = 0; i < FB_CUDA_WIRES; i++) {
+		fb_gpu_proxy_close(e->proxy[i]);
+		if (e->network[i])
+			e->network[i]->ops->close(e->network[i]);
+	}
+}
+
+bool fb_cuda_can_network(const struct cuda_engine *e, const struct fb_case *c,
+			 const struct fb_cuda_wires *w, char *reason)
+{
+	bool near = w->near != FB_CUDA_NOTHING;
+
+	if (!is_network(w->far))
+		return true;
+	if (w->far == FB_CUDA_RDMA && !e->network[FB_CUDA_RDMA])
+		snprintf(reason, FB_REASON_CHARS, "%s", e->no_rdma);
+	else if (strcmp(c->protocol, "simple") && (!near || strcmp(c->protocol, "direct")))
+		snprintf(reason, FB_REASON_CHARS, "between GPUs %s has no protocol %s",
+			 w->far == FB_CUDA_RDMA ? "rdma" : "tcp", c->protocol);
+	else
+		return true;
+	return false;
+}
+
+/* The transport and its thread, the first time. Collective. */
+static int open_wire(struct cuda_engine *e, enum fb_cuda_wire wire)
+{
+	int err = FB_OK;
+
+	if (!e->network[wire])
+		err = fb_transport_tcp.open(&e->network[wire], e->world);
+	if (!err && !e->proxy[wire])
+		err = fb_gpu_proxy_open(&e->proxy[wire], e->network[wire]);
+	return fb_world_agree(e->world, err);
+}
+
+static int poll_mail(void *arg)
+{
+	const struct cuda_request *r = arg;
+
+	return fb_gpu_proxy_state(r->engine->proxy[r->wires->far]);
+}
+
+int fb_cuda_connect(struct cuda_request *r)
+{
+	struct cuda_engine *e = r->engine;
+	enum fb_cuda_wire wire = r->wires->far;
+	int err;
+
+	if (!is_network(wire))
+		return FB_OK;
+	err = open_wire(e, wire);
+	if (!err)
+		err = fb_gpu_proxy_add(e->proxy[wire], &r->mail, (uint32_t)e->settings->slots);
+	r->mailed = !err;
+	return err;
+}
+
+void fb_cuda_watch(struct cuda_request *r)
+{
+	if (r->mailed)
+		fb_gpu_stream_watch(r->stream, poll_mail, r);
+}
+
+void fb_cuda_disconnect(struct cuda_request *r)
+{
+	if (r->mailed)
+		fb_gpu_proxy_remove(r->engine->proxy[r->wires->far], &r->mail);
+	fb_gpu_mail_close(&r->mail);
+}
+
+void fb_cuda_describe_network(const struct cuda_request *r, char *text, size_t n)
+{
+	const struct fb_world *w = r->engine->world;
+	const struct fb_transport *t = r->engine->network[r->wires->far];
+
+	text[0] = '\0';
+	for (int rank = 0; rank < w->nranks && !text[0]; rank++)
+		if (rank != w->rank && r->via[rank] == FB_GPU_MAIL)
+			t->ops->describe(t, rank, text, n);
+}

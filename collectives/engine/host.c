@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collectives/engine/plan_proof.h"
 #include "common/error.h"
-#include "common/plan/check.h"
 #include "common/spin.h"
 #include "common/transport/rdma.h"
 
@@ -214,29 +214,12 @@ static int host_check_plan(struct fb_engine *engine, const struct fb_case *c,
 	const struct host_engine *e = (const struct host_engine *)engine;
 	const char *stages;
 	const struct fb_algorithm *a = find_algorithm(op, c, &stages);
-	struct fb_check_options options = {.slots = (int)e->settings->slots, .slices = 2,
-					   .runs = 2};
-	struct fb_check_report result;
 	enum fb_direct_links direct = strcmp(c->protocol, "direct") ? FB_NO_DIRECT_LINKS
 				      : fb_host_uses_rdma(c) ? FB_ALL_DIRECT_LINKS
 							     : FB_NODE_DIRECT_LINKS;
-	int nchannels = fb_host_channels(e, op, a), err = FB_OK;
+	struct fb_shape shape = fb_host_shape(e, op, stages, 0, fb_host_channels(e, op, a));
 
-	for (int i = 0; i < nchannels && !err; i++) {
-		struct fb_shape shape = fb_host_shape(e, op, stages, i, nchannels);
-
-		err = fb_check(a, &shape, direct, &options, &result);
-		if (err)
-			fprintf(report, "%s %s %s, channel %d: NOT correct: %s\n", c->operation,
-				c->algorithm, c->protocol, i, result.why);
-		else
-			fprintf(report, "%s %s %s, channel %d: correct; %u messages deep, rank "
-				"sends %.3g blocks, link carries %.3g blocks\n", c->operation,
-				c->algorithm, c->protocol, i, result.depth,
-				(double)result.max_rank_units / (a->split ? a->split(&shape) : 1),
-				(double)result.max_link_units / (a->split ? a->split(&shape) : 1));
-	}
-	return err;
+	return fb_prove_plans(c, a, &shape, direct, (int)e->settings->slots, report);
 }
 
 const struct fb_engine_ops fb_engine_host = {

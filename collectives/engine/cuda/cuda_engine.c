@@ -202,4 +202,5 @@ const struct fb_engine_ops fb_engine_cuda = {
 	.wait = cuda_wait,
 	.describe = cuda_describe,
 	.release = cuda_release,
+	.check_plan = fb_cuda_check_plan,
 };

@@ -72,6 +72,10 @@ struct cuda_request {
 int fb_cuda_setup(struct cuda_request *r, const struct fb_case *c);
 void fb_cuda_teardown(struct cuda_request *r);
 
+/* Local: proves the plans that the case's records would be made from, as fb_prove_plans. */
+int fb_cuda_check_plan(struct fb_engine *engine, const struct fb_case *c,
+		       const struct fb_operation *op, FILE *report);
+
 /*
  * Links (cuda_transport.c). The case's transport, NULL: GPUs have none of that name; whether it
  * can be had; per peer, 0 or FB_ENOMEM; their memory and that of scratch buffers, collective; the

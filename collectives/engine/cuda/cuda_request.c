@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "collectives/engine/cuda/cuda_engine.h"
+#include "collectives/engine/plan_proof.h"
 #include "common/cuda/cuda_error.h"
 
 enum { FUSED_BYTES = 1 << 20 }; /* up to here one-shot is one kernel of its own, not channels */
@@ -199,6 +200,23 @@ int fb_cuda_setup(struct cuda_request *r, const struct fb_case *c)
 	if (!err)
 		err = fb_cuda_connect(r);
 	return err;
+}
+
+int fb_cuda_check_plan(struct fb_engine *engine, const struct fb_case *c,
+		       const struct fb_operation *op, FILE *report)
+{
+	struct cuda_request r = {.engine = (struct cuda_engine *)engine, .op = op};
+	enum fb_direct_links direct;
+	struct fb_shape shape;
+
+	r.algorithm = fb_algorithm_of_text(op->collective, c->algorithm, &r.stages);
+	choose(&r, c);
+	direct = !r.direct ? FB_NO_DIRECT_LINKS
+		 : r.wires->far == FB_CUDA_NOTHING ? FB_ALL_DIRECT_LINKS
+						   : FB_NODE_DIRECT_LINKS;
+	shape = fb_cuda_shape(r.engine, op, r.stages, 0, r.shape.nchannels);
+	return fb_prove_plans(c, r.algorithm, &shape, direct, (int)r.engine->settings->slots,
+			      report);
 }
 
 void fb_cuda_teardown(struct cuda_request *r)

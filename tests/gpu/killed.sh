@@ -86,7 +86,8 @@ for transport in ${TRANSPORTS:-p2p shm tcp}; do
 		*) kind=(--algorithm two_shot --protocol direct --bytes 16M) ;;
 		esac
 		# Over tcp, and in pinned memory, there is simple only, or no direct.
-		[ "$transport" = p2p ] || kind=(--algorithm ring --protocol simple --bytes $((i + 1))M)
+		[ "$transport" = p2p ] ||
+			kind=(--algorithm ring --protocol simple --bytes $((i + 1))M)
 		if [ "$engine" = cuda ] && [ $((i % 2)) -eq 1 ]; then
 			kind+=(--launch graph --cadence streaming)
 		fi

@@ -258,7 +258,8 @@ static void test_accumulate(void)
 		CHECK(emu_run(7));
 		for (int r = 0; r < c.nranks; r++)
 			for (uint64_t i = 0; i < c.count; i++)
-				wrong += memcmp(j.parts[r] + j.op.out_offset + 2 * i, &want, 2) != 0;
+				wrong += memcmp(j.parts[r] + j.op.out_offset + 2 * i, &want,
+						sizeof(want)) != 0;
 		if (!CHECK_INT(wrong, 0))
 			describe(&c, c.wide ? "f32" : "type");
 		job_close(&j);

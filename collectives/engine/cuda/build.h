@@ -121,7 +121,10 @@ bool fb_gpu_all_depend(enum fb_collective collective);
 bool fb_gpu_link_is_free(const struct fb_gpu_shape *shape, const struct fb_link *link);
 uint32_t fb_gpu_link_slots(const struct fb_gpu_shape *shape, const struct fb_link *link);
 
-/* Lays out this rank's part. via: enum fb_gpu_via [nranks]; NULL: all near. 0 or FB_ENOMEM. Free with fb_gpu_layout_free, also after an error. */
+/*
+ * Lays out this rank's part. via: enum fb_gpu_via [nranks]; NULL: all near. 0 or FB_ENOMEM. Free
+ * with fb_gpu_layout_free, also after an error.
+ */
 int fb_gpu_lay_out(const struct fb_gpu_shape *shape, struct fb_plan *const *plans,
 		   const uint8_t *via, struct fb_gpu_layout *layout);
 void fb_gpu_layout_free(struct fb_gpu_layout *layout);

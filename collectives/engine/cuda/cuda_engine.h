@@ -34,8 +34,8 @@ struct cuda_engine {
 	bool has_gpu;
 	bool nodes_reach;                /* every GPU reaches every other of its node */
 	char why[FB_GPU_REASON_CHARS];   /* why not */
-	struct fb_transport *network[FB_CUDA_WIRES]; /* NULL until first needed; rdma: if possible */
-	struct fb_gpu_proxy *proxy[FB_CUDA_WIRES];   /* NULL until first needed */
+	struct fb_transport *network[FB_CUDA_WIRES]; /* or NULL; rdma: if possible */
+	struct fb_gpu_proxy *proxy[FB_CUDA_WIRES];   /* or NULL: not needed yet */
 	char no_rdma[FB_REASON_CHARS];   /* why there is no rdma; the same on all ranks */
 };
 

@@ -44,32 +44,43 @@ static uint64_t operation_bytes(const struct cuda_request *r)
 	return (uint64_t)most * op->count * fb_datatype_size(op->datatype);
 }
 
-/* Most lanes that any rank's plan has, as far as the first channel shows. Collective. */
-static int find_lanes(struct cuda_request *r, int channels, int *lanes)
+static struct fb_build_options build_options(const struct cuda_request *r)
 {
-	const struct fb_build_options options = {
-		.slots = (int)r->engine->settings->slots, .arg = r,
-		.direct_with = r->direct ? is_near : NULL};
-	struct fb_shape shape = fb_cuda_shape(r->engine, r->op, r->stages, 0, channels);
-	struct fb_plan *plan = NULL;
-	int err = fb_plan_build(r->algorithm, &shape, r->engine->world->rank, &options, &plan);
+	return (struct fb_build_options){.slots = (int)r->engine->settings->slots, .arg = r,
+					 .direct_with = r->direct ? is_near : NULL};
+}
 
-	err = fb_world_agree(r->engine->world, err);
-	*lanes = plan ? plan->nlanes : 1;
+/* Raises *lanes to those that a rank's plan has, as far as the first channel shows. */
+static int count_lanes(const struct cuda_request *r, int rank, int *lanes)
+{
+	const struct fb_build_options options = build_options(r);
+	int multiple = r->algorithm->channels ? r->algorithm->channels : 1;
+	struct fb_shape shape = fb_cuda_shape(r->engine, r->op, r->stages, 0, multiple);
+	struct fb_plan *plan = NULL;
+	int err = fb_plan_build(r->algorithm, &shape, rank, &options, &plan);
+
+	if (plan && plan->nlanes > *lanes)
+		*lanes = plan->nlanes;
 	fb_plan_free(plan);
+	return err;
+}
+
+/* Most lanes that any rank's plan has. Collective. */
+static int find_lanes(const struct cuda_request *r, int *lanes)
+{
+	int err = fb_world_agree(r->engine->world,
+				 count_lanes(r, r->engine->world->rank, lanes));
+
 	if (!err)
 		MPI_Allreduce(MPI_IN_PLACE, lanes, 1, MPI_INT, MPI_MAX, r->engine->world->comm);
 	return err;
 }
 
-/* Wishes, and the number of channels that follows from them. Collective. */
-static int choose(struct cuda_request *r, const struct fb_case *c)
+/* What the case and the settings say. */
+static void read_case(struct cuda_request *r, const struct fb_case *c)
 {
 	const struct fb_settings *s = r->engine->settings;
 	const struct fb_tuned *tuned = &r->op->tuned;
-	uint64_t bytes = operation_bytes(r);
-	int multiple = r->algorithm->channels ? r->algorithm->channels : 1;
-	int lanes = 1, err;
 	bool alone;
 
 	r->wishes = (struct fb_gpu_wishes){
@@ -84,16 +95,21 @@ static int choose(struct cuda_request *r, const struct fb_case *c)
 	r->wide = s->accumulate == FB_ACCUMULATE_F32 && fb_is_narrow_float(r->op->datatype) &&
 		  fb_collective_info(r->op->collective)->reduces;
 	alone = r->algorithm == &fb_all_reduce_one_shot && r->shape.protocol == FB_GPU_LL16 &&
-		bytes <= FUSED_BYTES && !r->wishes.channels && !r->wide &&
+		operation_bytes(r) <= FUSED_BYTES && !r->wishes.channels && !r->wide &&
 		r->engine->world->nranks <= FB_GPU_MOST_PEERS + 1;
 	if (alone) {
 		r->wishes.channels = 1;
 		r->wishes.slot_bytes = FUSED_BYTES + FB_GPU_LINE;
 	}
 	r->shape.nranks = r->engine->world->nranks;
-	err = find_lanes(r, multiple, &lanes);
-	if (err)
-		return err;
+}
+
+/* Channels and threads of plans of so many lanes. */
+static void choose(struct cuda_request *r, int lanes)
+{
+	uint64_t bytes = operation_bytes(r);
+	int multiple = r->algorithm->channels ? r->algorithm->channels : 1;
+
 	r->shape.nchannels = fb_gpu_choose_channels(&r->wishes, r->shape.protocol, multiple, bytes,
 						    r->engine->gpu.sms / lanes);
 	r->shape.geometry = (struct fb_geometry){
@@ -103,14 +119,11 @@ static int choose(struct cuda_request *r, const struct fb_case *c)
 	};
 	r->threads = (unsigned)fb_gpu_choose_threads(&r->wishes, r->shape.protocol,
 						     bytes / (uint64_t)r->shape.nchannels);
-	return FB_OK;
 }
 
 static int build_plans(struct cuda_request *r)
 {
-	const struct fb_build_options options = {
-		.slots = (int)r->engine->settings->slots, .arg = r,
-		.direct_with = r->direct ? is_near : NULL};
+	const struct fb_build_options options = build_options(r);
 	int n = r->shape.nchannels, err = FB_OK;
 
 	r->plans = calloc((size_t)n, sizeof(*r->plans));
@@ -170,8 +183,9 @@ static int build_table(struct cuda_request *r)
 		.wide = r->wide,
 		.average = r->op->redop == FB_AVG &&
 			   fb_collective_info(r->op->collective)->reduces,
-		.layout = &r->layout, .buffer = buffer_address, .links = fb_cuda_links_address, .arg = r,
-		.via = r->via, .mail = &r->mail,
+		.layout = &r->layout, .buffer = buffer_address,
+		.links = fb_cuda_links_address, .arg = r, .via = r->via,
+		.mail = &r->mail,
 	};
 	int err = fb_gpu_mail_open(&r->mail, &view);
 
@@ -185,12 +199,15 @@ static int build_table(struct cuda_request *r)
 int fb_cuda_setup(struct cuda_request *r, const struct fb_case *c)
 {
 	const struct fb_world *w = r->engine->world;
-	int err;
+	int lanes = 1, err;
 
 	r->algorithm = fb_algorithm_of_text(r->op->collective, c->algorithm, &r->stages);
-	err = choose(r, c);
-	if (!err)
-		err = fb_world_agree(w, build_plans(r));
+	read_case(r, c);
+	err = find_lanes(r, &lanes);
+	if (err)
+		return err;
+	choose(r, lanes);
+	err = fb_world_agree(w, build_plans(r));
 	if (!err)
 		err = open_memory(r, c);
 	if (!err)
@@ -208,9 +225,15 @@ int fb_cuda_check_plan(struct fb_engine *engine, const struct fb_case *c,
 	struct cuda_request r = {.engine = (struct cuda_engine *)engine, .op = op};
 	enum fb_direct_links direct;
 	struct fb_shape shape;
+	int lanes = 1, err = FB_OK;
 
 	r.algorithm = fb_algorithm_of_text(op->collective, c->algorithm, &r.stages);
-	choose(&r, c);
+	read_case(&r, c);
+	for (int i = 0; i < r.shape.nranks && !err; i++)
+		err = count_lanes(&r, i, &lanes);
+	if (err)
+		return err;
+	choose(&r, lanes);
 	direct = !r.direct ? FB_NO_DIRECT_LINKS
 		 : r.wires->far == FB_CUDA_NOTHING ? FB_ALL_DIRECT_LINKS
 						   : FB_NODE_DIRECT_LINKS;

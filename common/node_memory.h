@@ -3,9 +3,8 @@
  * A small block of memory shared by the ranks of one host, for the harness itself (barrier and
  * watchdog).
  *
- * POSIX shared memory and not an MPI window: it does not depend on MPI being in order, so the
- * watchdog can read it while MPI hangs. The name is removed as soon as all ranks have mapped the
- * block, so nothing is left behind however the job ends.
+ * A file in memory (common/node_file.h) and not an MPI window: it does not depend on MPI being in
+ * order, so the watchdog can read it while MPI hangs.
  */
 #ifndef FB_COMMON_NODE_MEMORY_H
 #define FB_COMMON_NODE_MEMORY_H
@@ -21,8 +20,8 @@ struct fb_node_memory {
 
 /*
  * Collective over the world; each host (rank order of node_comm) gets a block of its own, all
- * of `bytes` bytes as given by the host's first rank. Returns the same value on all ranks:
- * FB_OK, or FB_ESYS (printed by the rank that failed) with *memory untouched.
+ * of `bytes` bytes, which are there when it returns. Returns the same value on all ranks: FB_OK,
+ * or FB_ESYS (printed by the rank that failed) with *memory untouched.
  */
 int fb_node_memory_open(struct fb_node_memory *memory, const struct fb_world *world, size_t bytes);
 

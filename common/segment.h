@@ -3,9 +3,8 @@
  * Memory in which the ranks of one host hold their buffers and message slots: every rank has a
  * part of its own, and all ranks of the host can read and write all parts.
  *
- * An anonymous memory file, opened by the other ranks through /proc, so that neither the size
- * limit of /dev/shm (64 MiB in many containers) nor a left-over name matters; /dev/shm where
- * /proc does not allow it. Pages belong to the rank that touches them first.
+ * A file in memory that all of them map (common/node_file.h). Pages belong to the rank that touches
+ * them first.
  */
 #ifndef FB_COMMON_SEGMENT_H
 #define FB_COMMON_SEGMENT_H

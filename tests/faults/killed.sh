@@ -78,6 +78,6 @@ for ((family = 0; family < ${#families[@]}; family++)); do
 	verdict "faults/kill -9 of a rank, $share times ($MPI)"
 done
 failures=0
-expect "shared memory" "names left" "$(find /dev/shm -name 'fabricbench-*' 2>/dev/null)" ""
+no_new_names "shared memory"
 verdict "faults/no shared memory left behind"
 exit $bad

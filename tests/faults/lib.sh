@@ -44,6 +44,17 @@ verdict() {
 	fi
 }
 
+# Names of shared memory, which no job may leave behind. Others' jobs may have left some before.
+shm_names() {
+	find /dev/shm -name 'fabricbench*' 2>/dev/null | sort
+}
+shm_before=$(shm_names)
+
+# no_new_names NAME: none has come since the test began.
+no_new_names() {
+	expect "$1" "names left" "$(comm -13 <(echo "$shm_before") <(shm_names))" ""
+}
+
 # use FAMILY NAME: makes that MPI the one in use and $program the program (or test) NAME.
 use() {
 	local build=${FB_BUILD%/*}/$1

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A file in memory that the ranks of a host map; see node_file.h. */
+#include "common/node_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "common/error.h"
+
+enum { NAME_CHARS = 64 };
+
+/* How the host's ranks find the file of its first rank. */
+struct address {
+	int pid, fd;            /* /proc/<pid>/fd/<fd>; fd is -1 if there is no file */
+	char name[NAME_CHARS];  /* or this name in /dev/shm, when not empty */
+	uint64_t device, inode; /* of the file: in another pid namespace the path names another */
+};
+
+/*
+ * Gives the file its size. Returns an errno. ftruncate alone would let a touch, long after this,
+ * end the process: in a full /dev/shm, or beyond the limit on the job's memory.
+ */
+static int make_room(int fd, size_t bytes, bool named, bool now)
+{
+	struct statvfs room;
+
+	if (now)
+		return posix_fallocate(fd, 0, (off_t)bytes);
+	if (ftruncate(fd, (off_t)bytes) || fstatvfs(fd, &room))
+		return errno;
+	return named && room.f_blocks && bytes / room.f_frsize >= room.f_bavail ? ENOSPC : 0;
+}
+
+/* Makes the file and fills in its address. Returns an errno, with a->fd -1 and no name left. */
+static int make_file(struct address *a, size_t bytes, bool named, bool now)
+{
+	struct timespec time;
+	struct stat is;
+	int fd, err;
+
+	/* Processes of other name spaces may have the same number: the time as well. */
+	clock_gettime(CLOCK_REALTIME, &time);
+	snprintf(a->name, sizeof(a->name), "/fabricbench-%d-%ld%09ld", a->pid, (long)time.tv_sec,
+		 time.tv_nsec);
+	fd = named ? shm_open(a->name, O_CREAT | O_EXCL | O_RDWR, 0600)
+		   : memfd_create(a->name, MFD_CLOEXEC);
+	if (fd < 0)
+		return errno;
+	err = make_room(fd, bytes, named, now);
+	if (!err && fstat(fd, &is))
+		err = errno;
+	if (err) {
+		if (named)
+			shm_unlink(a->name);
+		close(fd);
+		return err;
+	}
+	if (!named)
+		a->name[0] = '\0';
+	a->fd = fd;
+	a->device = is.st_dev;
+	a->inode = is.st_ino;
+	return 0;
+}
+
+/* Returns a file, or -1 with errno. */
+static int open_file(const struct address *a)
+{
+	struct stat is;
+	char path[NAME_CHARS];
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/fd/%d", a->pid, a->fd);
+	fd = a->name[0] ? shm_open(a->name, O_RDWR, 0600) : open(path, O_RDWR | O_CLOEXEC);
+	if (fd >= 0 && (fstat(fd, &is) || is.st_dev != a->device || is.st_ino != a->inode)) {
+		close(fd);
+		errno = ENOENT;
+		return -1;
+	}
+	return fd;
+}
+
+/*
+ * All ranks of the host map the file that the first one made; whether that went well is the same
+ * on all of them. Only the last way says what went wrong.
+ */
+static bool map_together(const struct fb_world *world, size_t bytes, bool named, bool now,
+			 void **base)
+{
+	struct address a = {.pid = (int)getpid(), .fd = -1};
+	void *mine = MAP_FAILED;
+	int local, ok, fd = -1, err = 0;
+
+	MPI_Comm_rank(world->node_comm, &local);
+	if (local == 0)
+		err = make_file(&a, bytes, named, now);
+	if (err && named)
+		fb_error(FB_ESYS, "rank %d: no %zu bytes of shared memory in /dev/shm: %s",
+			 world->rank, bytes, strerror(err));
+	MPI_Bcast(&a, sizeof(a), MPI_BYTE, 0, world->node_comm);
+	if (a.fd >= 0) {
+		fd = local == 0 ? a.fd : open_file(&a);
+		if (fd < 0 && named)
+			fb_error(FB_ESYS,
+				 "rank %d: shared memory %s cannot be opened: %s (is /dev/shm "
+				 "shared by the ranks of this host?)",
+				 world->rank, a.name, strerror(errno));
+	}
+	if (fd >= 0) {
+		mine = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
+		if (mine == MAP_FAILED && named)
+			fb_error(FB_ESYS, "rank %d: mmap of %zu bytes of shared memory: %s",
+				 world->rank, bytes, strerror(errno));
+	}
+	ok = mine != MAP_FAILED;
+	MPI_Allreduce(MPI_IN_PLACE, &ok, 1, MPI_INT, MPI_MIN, world->node_comm);
+	/* Not before all have opened it. */
+	if (local == 0 && a.fd >= 0 && named)
+		shm_unlink(a.name);
+	if (fd >= 0)
+		close(fd);
+	if (ok)
+		*base = mine;
+	else if (mine != MAP_FAILED)
+		munmap(mine, bytes);
+	return ok;
+}
+
+int fb_node_file_map(const struct fb_world *world, size_t bytes, bool now, void **base)
+{
+	if (map_together(world, bytes, false, now, base) ||
+	    map_together(world, bytes, true, now, base))
+		return FB_OK;
+	return FB_ESYS;
+}

@@ -128,7 +128,7 @@ fb_exit_code() {
 	case $1 in
 	0 | 2 | 3 | 4 | 5 | 77) echo "$1" ;;
 	*)
-		echo "fabricbench launch: the launcher ended with $1, as after a rank or the" \
+		echo "fabricbench: the launcher ended with $1, as after a rank or the" \
 			"launcher itself was killed: a fault, exit code 5" >&2
 		echo 5
 		;;

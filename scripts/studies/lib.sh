@@ -33,12 +33,22 @@ read_study() {
 	done <<<"$text"
 }
 
+# study_code RC: what a launcher's exit code stands for, see fb_exit_code. No program of a study is a
+# test that may be skipped.
+study_code() {
+	local code
+
+	code=$(fb_exit_code "$1")
+	[ "$code" -le 5 ] || code=5
+	echo "$code"
+}
+
 # count_rows COMMAND [option...]: prints how many rows the program that it runs will measure. Fails
 # with the program's exit code, which has said why.
 count_rows() {
 	local text
 
-	text=$("$@" --list </dev/null) || return
+	text=$("$@" --list </dev/null) || return "$(study_code $?)"
 	tail -n 1 <<<"$text" | awk '
 		/^[0-9]+ cases, of which [0-9]+ would/ { print $1 - $5; found = 1 }
 		END { if (!found) print 0 }'
@@ -93,6 +103,5 @@ run_program() {
 		[ "$i" -lt 50 ] || kill "$watcher"
 	fi
 	wait "$watcher"
-	# Beyond the programs' own codes it is mpirun that says that a rank was killed.
-	[ "$rc" -le 5 ] || rc=5
+	rc=$(study_code "$rc")
 }

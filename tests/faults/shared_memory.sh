@@ -20,7 +20,7 @@ fi
 use openmpi all_reduce
 fb_mpi_env openmpi
 export OMPI_MCA_btl=self,tcp program dir
-words=(--engine host --algorithm ring --protocol simple --bytes 8,64K -q --max-time 2ms
+words=(--engine host --algorithm ring --protocol simple --bytes "8,64K" -q --max-time 2ms
 	--max-samples 20 --min-samples 5)
 
 # job SIZE FIRST SECOND: two ranks, the commands before each, on a /dev/shm of that size; leaves

@@ -72,15 +72,24 @@ expect "exit code of NP=x" "$rc" 3
 expect "files in results" "$(find results | wc -l)" "$before"
 verdict make_run_refuses
 
-# The worst exit code counts, and the others still run.
-printf '#!/bin/sh\ncase $* in *--list*) echo "2 cases, of which 1 would be skipped" ;;\n%s\n' \
-	'*) exit 5 ;; esac' >"build/$MPI/bin/broken"
-chmod +x "build/$MPI/bin/broken"
+# The worst exit code counts, and the others still run. A launcher's own code, here the 1 of a rank
+# that ends so, is a fault, not a regression.
+fake() {
+	printf '#!/bin/sh\ncase $* in *--list*) %s ;; esac\nexit %d\n' "$2" "$3" >"build/$MPI/bin/$1"
+	chmod +x "build/$MPI/bin/$1"
+}
+fake broken 'echo "2 cases, of which 1 would be skipped"; exit 0' 1
+fake dead 'exit 1' 0
 printf '* --max-time=10ms\nbroken\nbarrier --algorithm=tree # a remark\n' >"$FB_TMP/my.study"
 STUDY=$FB_TMP/my.study RESULTS=$FB_TMP/mine go '--max-samples=50' scripts/run
 expect "exit code" "$rc" 5
 [ -s "$FB_TMP/mine/barrier.csv" ] || fail "no result of the program after the broken one"
 holds "$FB_TMP/out" 'not all is well: exit code 5'
+holds "$FB_TMP/err" 'broken ended with exit code 5'
+echo dead >"$FB_TMP/my.study"
+STUDY=$FB_TMP/my.study RESULTS=$FB_TMP/none go '' scripts/run
+expect "exit code where rows cannot be counted" "$rc" 5
+[ ! -e "$FB_TMP/none" ] || fail "a folder for a study that was not begun"
 verdict make_run_worst
 
 # Interrupted: the program ends too, and its rows stay.

@@ -14,7 +14,9 @@ copy=$FB_TMP/copy
 small='--max-time=10ms --max-samples=50 --ci=50%'
 mkdir "$copy"
 tar cf - --exclude=./build --exclude=./.git --exclude='./results/2*' . | tar xf - -C "$copy"
-mkdir -p "$copy/build" && cp -a "$FB_BUILD" "$copy/build/" || exit 3
+# What has been built is not built again, device code least of all.
+mkdir "$copy/build" && cp -a "$FB_BUILD" "$copy/build/" || exit 3
+[ ! -d build/cuda ] || cp -a build/cuda "$copy/build/" || exit 3
 cd "$copy" || exit 3
 
 # go OPTIONS COMMAND...: sets rc and dir, the newest results folder.
@@ -111,11 +113,20 @@ build/"$MPI"/bin/csvcheck "$FB_TMP/short/all_reduce.csv" >"$FB_TMP/check" ||
 verdict make_run_interrupted
 
 # Without gnuplot, and then without libcsv as well: said once, and nothing else is missing.
-tools=$FB_TMP/tools
+# Whatever else is in the path stays where it is, nvcc above all: another one would have everything
+# built again.
+tools=$FB_TMP/tools path=$FB_TMP/tools
 mkdir "$tools" "$FB_TMP/headers"
-find /usr/bin /bin /usr/local/bin -maxdepth 1 ! -type d ! -name 'gnuplot*' \
-	-exec ln -sf -t "$tools" {} + 2>/dev/null
-ONLY=barrier PATH=$tools go "$small" scripts/run
+IFS=: read -ra folders <<<"$PATH"
+for folder in "${folders[@]}"; do
+	if compgen -G "$folder/gnuplot*" >/dev/null; then
+		find "$folder/" -maxdepth 1 ! -type d ! -name 'gnuplot*' \
+			-exec ln -sf -t "$tools" {} + 2>/dev/null
+	else
+		path+=:$folder
+	fi
+done
+ONLY=barrier PATH=$path go "$small" scripts/run
 expect "exit code without gnuplot" "$rc" 0
 expect "remarks on gnuplot" "$(grep -c '^no gnuplot: no plots' "$FB_TMP/out")" 1
 expect "figures without gnuplot" "$(find "$dir" -name '*.svg' | wc -l)" 0
@@ -123,8 +134,9 @@ expect "figures without gnuplot" "$(find "$dir" -name '*.svg' | wc -l)" 0
 verdict make_run_without_gnuplot
 
 echo '#error "there is no libcsv"' >"$FB_TMP/headers/csv.h"
-rm -rf build
-ONLY=barrier PATH=$tools CUDA=no CPPFLAGS=-I$FB_TMP/headers CFLAGS=-O0 go "$small" scripts/run
+# Only tools could include it; a folder in the compiler's environment changes no other object.
+rm -r "build/$MPI"/{bin,scripts} "build/$MPI"/*.a
+ONLY=barrier PATH=$path CPATH=$FB_TMP/headers go "$small" scripts/run
 expect "exit code without libcsv" "$rc" 0
 expect "remarks on libcsv" "$(grep -c '^no libcsv: no table and no plots' "$FB_TMP/out")" 1
 # On a busy machine all rows may have too few samples for an interval.

@@ -33,8 +33,8 @@ read_study() {
 	done <<<"$text"
 }
 
-# study_code RC: what a launcher's exit code stands for, see fb_exit_code. No program of a study is a
-# test that may be skipped.
+# study_code RC: what a launcher's exit code stands for, see fb_exit_code. No program of a study is
+# a test that may be skipped.
 study_code() {
 	local code
 

@@ -8,9 +8,8 @@
  */
 #include "common/error.h"
 #include "common/option.h"
-#include "common/version.h"
 #include "scripts/tools/compare/modes.h"
-#include "scripts/tools/lib/arguments.h"
+#include "scripts/tools/lib/tool.h"
 
 #include <csv.h>
 #include <stdlib.h>
@@ -60,9 +59,6 @@ static const struct fb_option table[] = {
 	FLAG(self_test, 0, "self-test",
 	     "split the launches of one set, where nothing changed, and count false alarms"),
 	FLAG(history, 0, "history", "change points over many sets in order of time"),
-	FB_OPTION_GROUP("Other"),
-	FLAG(help, 'h', "help", "this text"),
-	FLAG(version, 'V', "version", "version and revision"),
 	FB_OPTION_END,
 };
 
@@ -79,8 +75,9 @@ static const char description[] =
 	"used, or the machines differ; 4 unsure (with --strict, or the self-test failed); 5 NEW "
 	"has faults.";
 
-static int run(struct fb_compare_settings *settings, char *const *paths, size_t count)
+static int run(void *values, char **paths, size_t count)
 {
+	struct fb_compare_settings *settings = values;
 	char why[128] = "", accepted[256];
 	int code;
 
@@ -111,28 +108,18 @@ static int run(struct fb_compare_settings *settings, char *const *paths, size_t 
 	return code;
 }
 
+static const struct fb_tool tool = {
+	.name = "compare",
+	.summary = "whether two result sets differ",
+	.description = description,
+	.table = table,
+	.libraries = FB_TOOL_CSV,
+	.run = run,
+};
+
 int main(int argc, char **argv)
 {
 	struct fb_compare_settings settings = {0};
-	const struct fb_option_chain chain = {.table = table, .values = &settings};
-	const struct fb_option_about about = {
-		.program = "compare",
-		.summary = "whether two result sets differ",
-		.description = description,
-		.version = fb_version_text(),
-	};
-	size_t count = fb_arguments_split(table, argc, argv);
 
-	if (fb_option_parse(&chain, argc - (int)count, argv, stderr))
-		return FB_EXIT_INPUT;
-	if (settings.help) {
-		fb_option_help(&chain, &about, stdout);
-		return FB_EXIT_OK;
-	}
-	if (settings.version) {
-		printf("compare (fabricbench) %s, revision %s, libcsv %d.%d\n", fb_version_text(),
-		       fb_version_revision(), CSV_MAJOR, CSV_MINOR);
-		return FB_EXIT_OK;
-	}
-	return run(&settings, argv + argc - count, count);
+	return fb_tool_main(&tool, &settings, argc, argv);
 }

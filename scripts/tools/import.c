@@ -8,9 +8,8 @@
  */
 #include "common/error.h"
 #include "common/option.h"
-#include "common/version.h"
 #include "scripts/tools/import/import.h"
-#include "scripts/tools/lib/arguments.h"
+#include "scripts/tools/lib/tool.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +18,6 @@ struct settings {
 	const char *csv, *run, *format, *operation;
 	uint64_t ranks, nodes, bytes;
 	int launch_index;
-	bool help, version;
 };
 
 #define STRING(field, short_, name, placeholder, help)                                             \
@@ -41,9 +39,6 @@ static const struct fb_option table[] = {
 	STRING(run, 0, "run", "NAME", "name of the study; by default the folder's"),
 	FB_OPTION_INT(struct settings, launch_index, 0, "launch-index", "N", "-1", -1, 1000000,
 		      "number of the first launch; -1: behind those that are there"),
-	FB_OPTION_GROUP("Other"),
-	FB_OPTION_FLAG(struct settings, help, 'h', "help", "this text"),
-	FB_OPTION_FLAG(struct settings, version, 'V', "version", "version and revision"),
 	FB_OPTION_END,
 };
 
@@ -55,14 +50,12 @@ static const char description[] =
 	"Exit code: 0 good; 3 a file cannot be used (nothing is written); 5 the folder could not "
 	"be written.";
 
-static int show_help(const struct fb_option_chain *chain, const struct fb_option_about *about)
+static void show_formats(void)
 {
-	fb_option_help(chain, about, stdout);
 	printf("\nFormats:\n");
 	for (size_t i = 0; i < fb_import_formats_count; i++)
 		printf("  %-18s %s%s\n", fb_import_formats[i].name, fb_import_formats[i].what,
 		       fb_import_formats[i].read ? "" : " (built without: no libjansson)");
-	return FB_EXIT_OK;
 }
 
 static int check_format(const char *name)
@@ -119,32 +112,32 @@ static int import_files(const struct settings *settings, char *const *paths, siz
 	return fb_exit_code(err);
 }
 
-int main(int argc, char **argv)
+static int run(void *values, char **words, size_t count)
 {
-	struct settings settings = {0};
-	const struct fb_option_chain chain = {.table = table, .values = &settings};
-	const struct fb_option_about about = {
-		.program = "import",
-		.summary = "other benchmarks' output as result files",
-		.description = description,
-		.version = fb_version_text(),
-	};
-	size_t count = fb_arguments_split(table, argc, argv);
+	const struct settings *settings = values;
 
-	if (fb_option_parse(&chain, argc - (int)count, argv, stderr) ||
-	    check_format(settings.format))
+	if (check_format(settings->format))
 		return FB_EXIT_INPUT;
-	if (settings.help)
-		return show_help(&chain, &about);
-	if (settings.version) {
-		printf("import (fabricbench) %s, revision %s\n", fb_version_text(),
-		       fb_version_revision());
-		return FB_EXIT_OK;
-	}
-	if (!settings.csv || count == 0) {
-		fb_error_print(settings.csv ? "no input: expected files; see --help"
+	if (!settings->csv || count == 0) {
+		fb_error_print(settings->csv ? "no input: expected files; see --help"
 					    : "no --csv DIR: expected the folder to write to");
 		return FB_EXIT_INPUT;
 	}
-	return import_files(&settings, argv + argc - count, count);
+	return import_files(settings, words, count);
+}
+
+static const struct fb_tool tool = {
+	.name = "import",
+	.summary = "other benchmarks' output as result files",
+	.description = description,
+	.table = table,
+	.more_help = show_formats,
+	.run = run,
+};
+
+int main(int argc, char **argv)
+{
+	struct settings settings = {0};
+
+	return fb_tool_main(&tool, &settings, argc, argv);
 }

@@ -9,8 +9,7 @@
  */
 #include "common/error.h"
 #include "common/option.h"
-#include "common/version.h"
-#include "scripts/tools/lib/arguments.h"
+#include "scripts/tools/lib/tool.h"
 #include "scripts/tools/merge/merge.h"
 
 #include <dirent.h>
@@ -20,7 +19,7 @@
 
 struct settings {
 	const char *csv;
-	bool renumber, help, version;
+	bool renumber;
 };
 
 static const struct fb_option table[] = {
@@ -30,9 +29,6 @@ static const struct fb_option table[] = {
 	FB_OPTION_FLAG(struct settings, renumber, 0, "renumber",
 		       "a launch that contradicts another path's of the same number is another "
 		       "launch and gets the next free number"),
-	FB_OPTION_GROUP("Other"),
-	FB_OPTION_FLAG(struct settings, help, 'h', "help", "this text"),
-	FB_OPTION_FLAG(struct settings, version, 'V', "version", "version and revision"),
 	FB_OPTION_END,
 };
 
@@ -83,34 +79,30 @@ static int merge_paths(const struct settings *settings, char *const *paths, size
 	return fb_exit_code(err);
 }
 
-int main(int argc, char **argv)
+static int run(void *values, char **words, size_t count)
 {
-	struct settings settings = {0};
-	const struct fb_option_chain chain = {.table = table, .values = &settings};
-	const struct fb_option_about about = {
-		.program = "merge",
-		.summary = "joins results of several folders",
-		.description = description,
-		.version = fb_version_text(),
-	};
-	size_t count = fb_arguments_split(table, argc, argv);
+	const struct settings *settings = values;
 
-	if (fb_option_parse(&chain, argc - (int)count, argv, stderr))
-		return FB_EXIT_INPUT;
-	if (settings.help) {
-		fb_option_help(&chain, &about, stdout);
-		return FB_EXIT_OK;
-	}
-	if (settings.version) {
-		printf("merge (fabricbench) %s, revision %s\n", fb_version_text(),
-		       fb_version_revision());
-		return FB_EXIT_OK;
-	}
-	if (!settings.csv || count == 0) {
+	if (!settings->csv || count == 0) {
 		fb_error(FB_EINPUT,
-			 settings.csv ? "no input: expected result folders or files; see --help"
+			 settings->csv ? "no input: expected result folders or files; see --help"
 				      : "no --csv DIR: expected the folder to write to");
 		return FB_EXIT_INPUT;
 	}
-	return merge_paths(&settings, argv + argc - count, count);
+	return merge_paths(settings, words, count);
+}
+
+static const struct fb_tool tool = {
+	.name = "merge",
+	.summary = "joins results of several folders",
+	.description = description,
+	.table = table,
+	.run = run,
+};
+
+int main(int argc, char **argv)
+{
+	struct settings settings = {0};
+
+	return fb_tool_main(&tool, &settings, argc, argv);
 }

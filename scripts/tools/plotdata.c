@@ -7,8 +7,7 @@
  */
 #include "common/error.h"
 #include "common/option.h"
-#include "common/version.h"
-#include "scripts/tools/lib/arguments.h"
+#include "scripts/tools/lib/tool.h"
 #include "scripts/tools/plot/plot.h"
 
 #include <csv.h>
@@ -16,7 +15,7 @@
 
 struct settings {
 	uint64_t figure, bytes;
-	bool count, help, version;
+	bool count;
 };
 
 #define FLAG(field, short_, name, help) FB_OPTION_FLAG(struct settings, field, short_, name, help)
@@ -28,9 +27,6 @@ static const struct fb_option table[] = {
 	FLAG(count, 0, "count", "how many figures the input holds"),
 	FB_OPTION_U64(struct settings, bytes, 'b', "bytes", "SIZE", "0", 0, UINT64_C(1) << 50,
 		      "distribution: the size shown (0: the smallest)"),
-	FB_OPTION_GROUP("Other"),
-	FLAG(help, 'h', "help", "this text"),
-	FLAG(version, 'V', "version", "version and revision"),
 	FB_OPTION_END,
 };
 
@@ -105,30 +101,10 @@ static void say_kinds(FILE *out)
 		fprintf(out, "%s%s", i ? ", " : "", kinds[i].name);
 }
 
-int main(int argc, char **argv)
+static int run(void *values, char **words, size_t count)
 {
-	struct settings settings = {0};
-	const struct fb_option_chain chain = {.table = table, .values = &settings};
-	const struct fb_option_about about = {
-		.program = "plotdata",
-		.summary = "data for one figure of plots/",
-		.description = description,
-		.version = fb_version_text(),
-	};
-	size_t count = fb_arguments_split(table, argc, argv);
-	char **words = argv + argc - count;
+	const struct settings *settings = values;
 
-	if (fb_option_parse(&chain, argc - (int)count, argv, stderr))
-		return FB_EXIT_INPUT;
-	if (settings.help) {
-		fb_option_help(&chain, &about, stdout);
-		return FB_EXIT_OK;
-	}
-	if (settings.version) {
-		printf("plotdata (fabricbench) %s, revision %s, libcsv %d.%d\n", fb_version_text(),
-		       fb_version_revision(), CSV_MAJOR, CSV_MINOR);
-		return FB_EXIT_OK;
-	}
 	if (count < 2 || !find_kind(words[0])) {
 		fprintf(stderr, "fabricbench: plotdata %s: expected a kind (",
 			count ? words[0] : "");
@@ -136,5 +112,21 @@ int main(int argc, char **argv)
 		fputs(") and files\n", stderr);
 		return FB_EXIT_INPUT;
 	}
-	return put(find_kind(words[0]), &settings, words + 1, count - 1);
+	return put(find_kind(words[0]), settings, words + 1, count - 1);
+}
+
+static const struct fb_tool tool = {
+	.name = "plotdata",
+	.summary = "data for one figure of plots/",
+	.description = description,
+	.table = table,
+	.libraries = FB_TOOL_CSV,
+	.run = run,
+};
+
+int main(int argc, char **argv)
+{
+	struct settings settings = {0};
+
+	return fb_tool_main(&tool, &settings, argc, argv);
 }

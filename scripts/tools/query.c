@@ -6,8 +6,7 @@
  */
 #include "common/error.h"
 #include "common/option.h"
-#include "common/version.h"
-#include "scripts/tools/lib/arguments.h"
+#include "scripts/tools/lib/tool.h"
 #include "scripts/tools/query/query.h"
 
 #include <stdlib.h>
@@ -17,7 +16,7 @@
 struct settings {
 	const char *columns, *sort, *group;
 	int aggregate;
-	bool csv, help, version;
+	bool csv;
 };
 
 static const char *const aggregates[] = {"median", "min", "max", "geomean", NULL};
@@ -33,9 +32,6 @@ static const struct fb_option table_of_options[] = {
 	FB_OPTION_CHOICE(struct settings, aggregate, 'a', "aggregate", "median", aggregates,
 			 "what --group shows of --columns (by default median_us,busbw_GBps)"),
 	FB_OPTION_FLAG(struct settings, csv, 0, "csv", "CSV instead of a table"),
-	FB_OPTION_GROUP("Other"),
-	FB_OPTION_FLAG(struct settings, help, 'h', "help", "this text"),
-	FB_OPTION_FLAG(struct settings, version, 'V', "version", "version and revision"),
 	FB_OPTION_END,
 };
 
@@ -117,8 +113,9 @@ static size_t split(char **words, size_t count)
 	return paths;
 }
 
-static int query(const struct settings *settings, char **words, size_t count)
+static int run(void *values, char **words, size_t count)
 {
+	const struct settings *settings = values;
 	struct fb_sheets sheets = {.sheet = NULL};
 	struct fb_query_table table = {.nrows = 0};
 	size_t paths = split(words, count);
@@ -141,28 +138,17 @@ static int query(const struct settings *settings, char **words, size_t count)
 	return fb_exit_code(err);
 }
 
+static const struct fb_tool tool = {
+	.name = "query",
+	.summary = "rows of result files that match",
+	.description = description,
+	.table = table_of_options,
+	.run = run,
+};
+
 int main(int argc, char **argv)
 {
 	struct settings settings = {0};
-	const struct fb_option_chain chain = {.table = table_of_options, .values = &settings};
-	const struct fb_option_about about = {
-		.program = "query",
-		.summary = "rows of result files that match",
-		.description = description,
-		.version = fb_version_text(),
-	};
-	size_t count = fb_arguments_split(table_of_options, argc, argv);
 
-	if (fb_option_parse(&chain, argc - (int)count, argv, stderr))
-		return FB_EXIT_INPUT;
-	if (settings.help) {
-		fb_option_help(&chain, &about, stdout);
-		return FB_EXIT_OK;
-	}
-	if (settings.version) {
-		printf("query (fabricbench) %s, revision %s\n", fb_version_text(),
-		       fb_version_revision());
-		return FB_EXIT_OK;
-	}
-	return query(&settings, argv + argc - count, count);
+	return fb_tool_main(&tool, &settings, argc, argv);
 }

@@ -5,8 +5,7 @@
  */
 #include "common/error.h"
 #include "common/option.h"
-#include "common/version.h"
-#include "scripts/tools/lib/arguments.h"
+#include "scripts/tools/lib/tool.h"
 #include "scripts/tools/report/page.h"
 
 #include <csv.h>
@@ -17,7 +16,6 @@
 
 struct settings {
 	const char *output, *verdicts;
-	bool help, version;
 };
 
 #define TEXT(field, short_, name, placeholder, help)                                               \
@@ -27,9 +25,6 @@ static const struct fb_option table[] = {
 	FB_OPTION_GROUP("What to write"),
 	TEXT(output, 'o', "output", "FILE", "the page, instead of standard output"),
 	TEXT(verdicts, 0, "verdicts", "FILE", "what `compare --csv` wrote about the two runs"),
-	FB_OPTION_GROUP("Other"),
-	FB_OPTION_FLAG(struct settings, help, 'h', "help", "this text"),
-	FB_OPTION_FLAG(struct settings, version, 'V', "version", "version and revision"),
 	FB_OPTION_END,
 };
 
@@ -118,30 +113,11 @@ static int refuse(const char *what)
 	return FB_EXIT_INPUT;
 }
 
-int main(int argc, char **argv)
+static int run(void *values, char **words, size_t count)
 {
-	struct settings settings = {0};
-	const struct fb_option_chain chain = {.table = table, .values = &settings};
-	const struct fb_option_about about = {
-		.program = "report",
-		.summary = "one HTML page about a run",
-		.description = description,
-		.version = fb_version_text(),
-	};
-	size_t count = fb_arguments_split(table, argc, argv), runs = 0;
-	char **words = argv + argc - count;
+	const struct settings *settings = values;
+	size_t runs = 0;
 
-	if (fb_option_parse(&chain, argc - (int)count, argv, stderr))
-		return FB_EXIT_INPUT;
-	if (settings.help) {
-		fb_option_help(&chain, &about, stdout);
-		return FB_EXIT_OK;
-	}
-	if (settings.version) {
-		printf("report (fabricbench) %s, revision %s, libcsv %d.%d\n", fb_version_text(),
-		       fb_version_revision(), CSV_MAJOR, CSV_MINOR);
-		return FB_EXIT_OK;
-	}
 	while (runs < count && !is_figure(words[runs]))
 		runs++;
 	for (size_t i = runs; i < count; i++)
@@ -149,7 +125,23 @@ int main(int argc, char **argv)
 			return refuse("runs come before figures");
 	if (runs < 1 || runs > 2)
 		return refuse(runs ? "more than two runs" : "no input: expected a run or two");
-	if (settings.verdicts && runs == 1)
+	if (settings->verdicts && runs == 1)
 		return refuse("--verdicts needs two runs");
-	return report(&settings, words, runs, count);
+	return report(settings, words, runs, count);
+}
+
+static const struct fb_tool tool = {
+	.name = "report",
+	.summary = "one HTML page about a run",
+	.description = description,
+	.table = table,
+	.libraries = FB_TOOL_CSV,
+	.run = run,
+};
+
+int main(int argc, char **argv)
+{
+	struct settings settings = {0};
+
+	return fb_tool_main(&tool, &settings, argc, argv);
 }

@@ -9,10 +9,9 @@
  */
 #include "common/error.h"
 #include "common/option.h"
-#include "common/version.h"
-#include "scripts/tools/lib/arguments.h"
 #include "scripts/tools/lib/blame.h"
 #include "scripts/tools/lib/node_sets.h"
+#include "scripts/tools/lib/tool.h"
 
 #include <csv.h>
 #include <math.h>
@@ -20,7 +19,6 @@
 
 struct settings {
 	double threshold;
-	bool help, version;
 };
 
 #define FLAG(field, short_, name, help) FB_OPTION_FLAG(struct settings, field, short_, name, help)
@@ -29,9 +27,6 @@ static const struct fb_option table[] = {
 	FB_OPTION_GROUP("What counts"),
 	FB_OPTION_RATIO(struct settings, threshold, 't', "threshold", "10%", 1e-3, 100,
 			"how much slower than the others a node has to be"),
-	FB_OPTION_GROUP("Other"),
-	FLAG(help, 'h', "help", "this text"),
-	FLAG(version, 'V', "version", "version and revision"),
 	FB_OPTION_END,
 };
 
@@ -232,32 +227,29 @@ static int analyse(const struct settings *settings, const char *folder)
 	return code;
 }
 
-int main(int argc, char **argv)
+static int run(void *values, char **words, size_t count)
 {
-	struct settings settings = {0};
-	const struct fb_option_chain chain = {.table = table, .values = &settings};
-	const struct fb_option_about about = {
-		.program = "slow_node",
-		.summary = "which node is slow",
-		.description = description,
-		.version = fb_version_text(),
-	};
-	size_t count = fb_arguments_split(table, argc, argv);
+	const struct settings *settings = values;
 
-	if (fb_option_parse(&chain, argc - (int)count, argv, stderr))
-		return FB_EXIT_INPUT;
-	if (settings.help) {
-		fb_option_help(&chain, &about, stdout);
-		return FB_EXIT_OK;
-	}
-	if (settings.version) {
-		printf("slow_node (fabricbench) %s, revision %s, libcsv %d.%d\n", fb_version_text(),
-		       fb_version_revision(), CSV_MAJOR, CSV_MINOR);
-		return FB_EXIT_OK;
-	}
 	if (count != 1) {
 		fb_error(FB_EINPUT, "%zu folders: expected one results folder; see --help", count);
 		return FB_EXIT_INPUT;
 	}
-	return analyse(&settings, argv[argc - 1]);
+	return analyse(settings, words[0]);
+}
+
+static const struct fb_tool tool = {
+	.name = "slow_node",
+	.summary = "which node is slow",
+	.description = description,
+	.table = table,
+	.libraries = FB_TOOL_CSV,
+	.run = run,
+};
+
+int main(int argc, char **argv)
+{
+	struct settings settings = {0};
+
+	return fb_tool_main(&tool, &settings, argc, argv);
 }

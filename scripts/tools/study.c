@@ -8,8 +8,7 @@
  */
 #include "common/error.h"
 #include "common/option.h"
-#include "common/version.h"
-#include "scripts/tools/lib/arguments.h"
+#include "scripts/tools/lib/tool.h"
 #include "scripts/tools/study/plan.h"
 
 #include <stdlib.h>
@@ -19,7 +18,7 @@
 struct settings {
 	const char *ranks, *ranks_per_node, *nodes, *only, *options, *build, *folder;
 	uint64_t np, repeat, seed;
-	bool two_sides, lines, directives, help, version;
+	bool two_sides, lines, directives;
 };
 
 #define FLAG(field, short_, name, help) FB_OPTION_FLAG(struct settings, field, short_, name, help)
@@ -47,9 +46,6 @@ static const struct fb_option table[] = {
 	       "folder whose bin/ has the programs; without it they "
 	       "are not looked for"),
 	STRING(folder, "folder", "DIR", "scripts/studies", "where studies are found by name"),
-	FB_OPTION_GROUP("Other"),
-	FLAG(help, 'h', "help", "this text"),
-	FLAG(version, 'V', "version", "version and revision"),
 	FB_OPTION_END,
 };
 
@@ -225,33 +221,29 @@ static int show(const char *name, const struct settings *s)
 	return err;
 }
 
-int main(int argc, char **argv)
+static int run(void *values, char **words, size_t count)
 {
-	struct settings settings = {0};
-	const struct fb_option_chain chain = {.table = table, .values = &settings};
-	const struct fb_option_about about = {
-		.program = "study",
-		.summary = "what a study file says",
-		.description = description,
-		.version = fb_version_text(),
-	};
-	size_t count = fb_arguments_split(table, argc, argv);
+	const struct settings *settings = values;
 
-	if (fb_option_parse(&chain, argc - (int)count, argv, stderr))
-		return FB_EXIT_INPUT;
-	if (settings.help) {
-		fb_option_help(&chain, &about, stdout);
-		return FB_EXIT_OK;
-	}
-	if (settings.version) {
-		printf("study (fabricbench) %s, revision %s\n", fb_version_text(),
-		       fb_version_revision());
-		return FB_EXIT_OK;
-	}
 	if (count != 1) {
 		fb_error(FB_EINPUT, "%zu studies: expected one, a file or a name; see --help",
 			 count);
 		return FB_EXIT_INPUT;
 	}
-	return fb_exit_code(show(argv[argc - 1], &settings));
+	return fb_exit_code(show(words[0], settings));
+}
+
+static const struct fb_tool tool = {
+	.name = "study",
+	.summary = "what a study file says",
+	.description = description,
+	.table = table,
+	.run = run,
+};
+
+int main(int argc, char **argv)
+{
+	struct settings settings = {0};
+
+	return fb_tool_main(&tool, &settings, argc, argv);
 }

@@ -8,16 +8,15 @@
  */
 #include "common/error.h"
 #include "common/option.h"
-#include "common/version.h"
-#include "scripts/tools/lib/arguments.h"
 #include "scripts/tools/lib/report.h"
+#include "scripts/tools/lib/tool.h"
 
 #include <csv.h>
 #include <stdlib.h>
 
 struct settings {
 	int metric;
-	bool all, csv, plot, sections, help, version;
+	bool all, csv, plot, sections;
 	uint64_t section;
 };
 
@@ -36,9 +35,6 @@ static const struct fb_option table[] = {
 	FB_OPTION_U64(struct settings, section, 0, "section", "N", "1", 1, 1000000,
 		      "which section --plot is of"),
 	FLAG(sections, 0, "sections", "how many sections there are"),
-	FB_OPTION_GROUP("Other"),
-	FLAG(help, 'h', "help", "this text"),
-	FLAG(version, 'V', "version", "version and revision"),
 	FB_OPTION_END,
 };
 
@@ -101,33 +97,29 @@ static int summarise(const struct settings *settings, char *const *paths, size_t
 	return code;
 }
 
-int main(int argc, char **argv)
+static int run(void *values, char **words, size_t count)
 {
-	struct settings settings = {0};
-	const struct fb_option_chain chain = {.table = table, .values = &settings};
-	const struct fb_option_about about = {
-		.program = "summary",
-		.summary = "what a results folder says",
-		.description = description,
-		.version = fb_version_text(),
-	};
-	size_t count = fb_arguments_split(table, argc, argv);
-	char **paths = argv + argc - count;
+	const struct settings *settings = values;
 
-	if (fb_option_parse(&chain, argc - (int)count, argv, stderr))
-		return FB_EXIT_INPUT;
-	if (settings.help) {
-		fb_option_help(&chain, &about, stdout);
-		return FB_EXIT_OK;
-	}
-	if (settings.version) {
-		printf("summary (fabricbench) %s, revision %s, libcsv %d.%d\n", fb_version_text(),
-		       fb_version_revision(), CSV_MAJOR, CSV_MINOR);
-		return FB_EXIT_OK;
-	}
 	if (count == 0) {
 		fb_error(FB_EINPUT, "no input: expected result folders or files; see --help");
 		return FB_EXIT_INPUT;
 	}
-	return summarise(&settings, paths, count);
+	return summarise(settings, words, count);
+}
+
+static const struct fb_tool tool = {
+	.name = "summary",
+	.summary = "what a results folder says",
+	.description = description,
+	.table = table,
+	.libraries = FB_TOOL_CSV,
+	.run = run,
+};
+
+int main(int argc, char **argv)
+{
+	struct settings settings = {0};
+
+	return fb_tool_main(&tool, &settings, argc, argv);
 }

@@ -77,8 +77,10 @@ verdict make_run_refuses
 # The worst exit code counts, and the others still run. A launcher's own code, here the 1 of a rank
 # that ends so, is a fault, not a regression.
 fake() {
-	printf '#!/bin/sh\ncase $* in *--list*) %s ;; esac\nexit %d\n' "$2" "$3" >"build/$MPI/bin/$1"
-	chmod +x "build/$MPI/bin/$1"
+	local program=build/$MPI/bin/$1
+
+	printf '#!/bin/sh\ncase $* in *--list*) %s ;; esac\nexit %d\n' "$2" "$3" >"$program"
+	chmod +x "$program"
 }
 fake broken 'echo "2 cases, of which 1 would be skipped"; exit 0' 1
 fake dead 'exit 1' 0

@@ -19,7 +19,6 @@ struct fb_compare_settings {
 	bool strict, all;
 	const char *csv, *junit, *forest; /* files; NULL: not asked for */
 	bool self_test, history;
-	bool help, version;
 
 	struct fb_metric_name metric_name; /* parsed */
 	struct fb_key_filter key_filter;

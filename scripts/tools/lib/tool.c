@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* See tool.h. */
+#include "scripts/tools/lib/tool.h"
+
+#include <stdio.h>
+
+#include "common/error.h"
+#include "common/version.h"
+#include "scripts/tools/lib/arguments.h"
+
+struct other {
+	bool help, version;
+};
+
+static const struct fb_option table[] = {
+	FB_OPTION_GROUP("Other"),
+	FB_OPTION_FLAG(struct other, help, 'h', "help", "this text"),
+	FB_OPTION_FLAG(struct other, version, 'V', "version", "version and revision"),
+	FB_OPTION_END,
+};
+
+int fb_tool_main(const struct fb_tool *tool, void *settings, int argc, char **argv)
+{
+	struct other other = {0};
+	const struct fb_option_chain last = {.table = table, .values = &other};
+	const struct fb_option_chain chain = {
+		.table = tool->table, .values = settings, .next = &last};
+	const struct fb_option_about about = {
+		.program = tool->name,
+		.summary = tool->summary,
+		.description = tool->description,
+		.version = fb_version_text(),
+	};
+	/* Flags take no value: the tool's own table is enough to tell words from options. */
+	size_t count = fb_arguments_split(tool->table, argc, argv);
+
+	if (fb_option_parse(&chain, argc - (int)count, argv, stderr))
+		return FB_EXIT_INPUT;
+	if (other.help) {
+		fb_option_help(&chain, &about, stdout);
+		if (tool->more_help)
+			tool->more_help();
+		return FB_EXIT_OK;
+	}
+	if (other.version) {
+		printf("%s (fabricbench) %s, revision %s%s\n", tool->name, fb_version_text(),
+		       fb_version_revision(), tool->libraries ? tool->libraries : "");
+		return FB_EXIT_OK;
+	}
+	return tool->run(settings, argv + argc - count, count);
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What all analysis tools do alike: take options and words, and say what they are. */
+#ifndef FB_SCRIPTS_TOOLS_LIB_TOOL_H
+#define FB_SCRIPTS_TOOLS_LIB_TOOL_H
+
+#include <stddef.h>
+
+#include "common/option.h"
+
+/* libcsv's version, where csv.h has been included. */
+#define FB_TOOL_TEXT_OF(a, b) #a "." #b
+#define FB_TOOL_TEXT(a, b) FB_TOOL_TEXT_OF(a, b)
+#define FB_TOOL_CSV ", libcsv " FB_TOOL_TEXT(CSV_MAJOR, CSV_MINOR)
+
+struct fb_tool {
+	const char *name, *summary, *description; /* as in struct fb_option_about */
+	const struct fb_option *table;            /* all options but --help and --version */
+	const char *libraries;                    /* what follows the version; NULL: nothing */
+	void (*more_help)(void);                  /* prints what follows the options; or NULL */
+
+	/* Returns what the process ends with. The words are the command line's but the options. */
+	int (*run)(void *settings, char **words, size_t count);
+};
+
+/*
+ * What main() returns: parses options into the structure that the table is of, prints help or
+ * version where they are asked for, else runs the tool. What is wrong with an option is one line on
+ * stderr, and FB_EXIT_INPUT.
+ */
+int fb_tool_main(const struct fb_tool *tool, void *settings, int argc, char **argv);
+
+#endif

@@ -300,7 +300,7 @@ check: tests ## build and run the unit tests only
 	@tests/run --unit --no-build
 
 lint: compile_commands.json ## static analysis and the rules of the code base
-	@tests/lint
+	@FB_LINT_DEEP=1 tests/lint
 
 asan tsan: ## build everything with sanitizers into build/<mpi>-asan or -tsan
 	@$(MAKE) SANITIZE=$@ tests

@@ -5,8 +5,11 @@
 # variables pattern, list, verbose, unit_only, asan and logs.
 
 passed=0 failed=0 skipped=0
-child= # process id of the test that runs
 failures=()
+declare -A running=() # by process id: kind, limit, start, folder and name of a test that runs
+beside=no          # whether tests run beside each other
+# One more than there are processors: some wait most of the time.
+slots=$(($(fb_cores) + 1))
 
 # A make above this script must not pass its job slots on: they are not open here.
 test_make() {
@@ -66,32 +69,69 @@ wanted() {
 	return 1
 }
 
-# execute NAME SECONDS COMMAND...: runs a test into its log; sets log, took and rc.
-execute() {
-	local name=$1 limit=$2 start=$EPOCHREALTIME
+# begin KIND NAME SECONDS COMMAND...: starts a test into its log. In the background, so that an
+# interrupt is seen while it runs; it must not inherit the background's ignored signals.
+begin() {
+	local folder
 
-	shift 2
-	log=$logs/${name//\//.}.log
-	FB_TMP=$(mktemp -d) || exit 3
-	export FB_TMP
-	# In the background, so that an interrupt is seen while the test runs; it must not inherit
-	# the background's ignored signals.
-	env --default-signal=INT,QUIT timeout -k 10 "$limit" "$@" </dev/null >"$log" 2>&1 &
-	child=$!
-	wait "$child"
-	rc=$?
-	child=
-	rm -rf "$FB_TMP"
-	took=$(seconds_since "$start")
-	[ "$rc" -eq 124 ] && echo "stopped after the limit of $limit s" >>"$log"
-	[ "$verbose" = yes ] && sed 's/^/      | /' "$log"
-	return 0
+	folder=$(mktemp -d) || exit 3
+	FB_TMP=$folder env --default-signal=INT,QUIT timeout -k 10 "$3" "${@:4}" </dev/null \
+		>"$logs/${2//\//.}.log" 2>&1 &
+	running[$!]="$1 $3 $EPOCHREALTIME $folder $2"
 }
 
-# Ends the test that runs, with its process group, and the runner.
+# end PROCESS: waits for that test and counts it.
+end() {
+	local kind limit start folder name rc log took
+
+	wait "$1"
+	rc=$?
+	read -r kind limit start folder name <<<"${running[$1]}"
+	unset "running[$1]"
+	rm -rf "$folder"
+	took=$(seconds_since "$start")
+	log=$logs/${name//\//.}.log
+	[ "$rc" -eq 124 ] && echo "stopped after the limit of $limit s" >>"$log"
+	[ "$verbose" = yes ] && sed 's/^/      | /' "$log"
+	"count_$kind" "$name"
+}
+
+# await_fewer N: counts tests that have ended, until fewer than N run.
+await_fewer() {
+	local process
+
+	while [ ${#running[@]} -ge "$1" ]; do
+		for process in "${!running[@]}"; do
+			kill -0 "$process" 2>/dev/null || end "$process"
+		done
+		[ ${#running[@]} -lt "$1" ] || sleep 0.05
+	done
+}
+
+# run_test KIND NAME SECONDS COMMAND...: beside others, or alone, which is when it has ended on
+# return. KIND is code, where the exit code is the result, or lines, where lines PASS, FAIL and SKIP
+# are.
+run_test() {
+	wanted "$2" "${@:4}" || return 0
+	if [ "$beside" = yes ]; then
+		await_fewer "$slots"
+		begin "$@"
+	else
+		await_fewer 1
+		begin "$@"
+		end $!
+	fi
+}
+
+# Ends the tests that run, with their process groups, and the runner.
 interrupted() {
-	[ -n "$child" ] && kill "$child" && wait "$child"
-	rm -rf "${FB_TMP-}"
+	local process folder
+
+	for process in "${!running[@]}"; do
+		kill "$process" && wait "$process"
+		read -r _ _ _ folder _ <<<"${running[$process]}"
+		rm -rf "$folder"
+	done
 	echo "interrupted: $passed passed, $failed failed, $skipped skipped so far" >&2
 	exit 130
 }
@@ -101,10 +141,8 @@ show_failure() {
 	echo "      log: $log"
 }
 
-# run_program NAME SECONDS COMMAND...: a test whose exit code is its result.
-run_program() {
-	wanted "$1" "${@:3}" || return 0
-	execute "$@"
+# count_code NAME, count_lines NAME: for end, whose variables they use.
+count_code() {
 	case $rc in
 	0) count PASS "$1" "$took" ;;
 	77) count SKIP "$1" "$(sed -n 's/^SKIP [^:]*: *//p' "$log" | head -n 1)" ;;
@@ -115,12 +153,9 @@ run_program() {
 	esac
 }
 
-# run_lines NAME SECONDS COMMAND...: a test whose lines PASS, FAIL and SKIP are its results.
-run_lines() {
-	local name=$1 word what bad=0 good=0 lines=0
+count_lines() {
+	local word what bad=0 good=0 lines=0
 
-	wanted "$1" "${@:3}" || return 0
-	execute "$@"
 	while read -r word what; do
 		lines=$((lines + 1))
 		case $word in
@@ -155,16 +190,26 @@ limit_of() {
 	esac
 }
 
+# by_limit DEFAULT FILE...: prints seconds and name of each, those that may take longest first: what
+# is begun last should not be what all wait for.
+by_limit() {
+	local default=$1 file
+
+	shift
+	for file in "$@"; do
+		[ ! -e "$file" ] || echo "$(note_of "$file" timeout "$default") $file"
+	done | sort -k 1,1nr -k 2
+}
+
 # run_unit BUILD LABEL. Without MPI's threads and plugins the quick unwinder finds every frame; it
 # makes tests that allocate much five times as fast.
 run_unit() {
 	local source name ASAN_OPTIONS=$ASAN_OPTIONS:fast_unwind_on_malloc=1
 
-	for source in tests/unit/test_*.c; do
-		[ -e "$source" ] || continue
+	while read -r _ source; do
 		name=$(basename "$source" .c)
-		run_program "$2/$name" "$(limit_of "$source" 60 "$2")" "$1/tests/$name"
-	done
+		run_test code "$2/$name" "$(limit_of "$source" 60 "$2")" "$1/tests/$name"
+	done < <(by_limit 60 tests/unit/test_*.c)
 }
 
 # Whether mpirun of family $MPI starts N ranks that see each other. Ubuntu 24.04's MPICH starts
@@ -175,13 +220,37 @@ starts_ranks() {
 	[ $? -ne 77 ]
 }
 
-# run_mpi FAMILY BUILD LABEL: the MPI tests. MPICH spins while it waits, which with more ranks than
-# cores costs a time slice a message, so it gets fewer ranks where the test does not mind.
+# ranks_of SOURCE LABEL: on how many ranks a test runs. MPICH spins while it waits, which with more
+# ranks than cores costs a time slice a message, so it gets fewer where the test does not mind, and
+# of counts beyond the cores the first one only: what they prove does not depend on the library.
+# Every run with sanitizers takes seconds at its end; they get the fewest and the most ranks.
+ranks_of() {
+	local cores ranks all list='' default=4
+
+	cores=$(fb_cores)
+	[ "$2" = mpich ] && [ "$cores" -lt 4 ] && default=2
+	read -ra all <<<"$(note_of "$1" ranks $default)"
+	case $2 in
+	mpich)
+		for ranks in "${all[@]}"; do
+			list+=" $ranks"
+			[ "$ranks" -le "$cores" ] || break
+		done
+		;;
+	asan/*)
+		list=${all[0]}
+		[ ${#all[@]} -eq 1 ] || list+=" ${all[-1]}"
+		;;
+	*) list=${all[*]} ;;
+	esac
+	echo "$list"
+}
+
+# run_mpi FAMILY BUILD LABEL: the MPI tests.
 run_mpi() {
-	local MPI=$1 source name ranks default=4
+	local MPI=$1 source name ranks
 
 	export MPI
-	[ "$1" = mpich ] && [ "$(fb_cores)" -lt 4 ] && default=2
 	if [ "$list" = no ] && ! starts_ranks "$2"; then
 		count SKIP "$3" "mpirun of $1 starts single ranks instead of a job"
 		return
@@ -189,39 +258,55 @@ run_mpi() {
 	for source in tests/mpi/*.c; do
 		[ -e "$source" ] || continue
 		name=$(basename "$source" .c)
-		for ranks in $(note_of "$source" ranks $default); do
-			FB_RANKS=$ranks run_program "$3/$name-$ranks" \
+		for ranks in $(ranks_of "$source" "$3"); do
+			FB_RANKS=$ranks run_test code "$3/$name-$ranks" \
 				"$(limit_of "$source" 120 "$3")" \
 				scripts/launch "$ranks" "$2/tests/$name"
 		done
 	done
 }
 
+# run_shell PROCESSORS: the shell tests that say that they need one processor, or (0) the others.
 run_shell() {
-	local script
+	local script limit
 
-	for script in tests/*/*.sh; do
+	while read -r limit script; do
 		case $script in
-		*/lib*.sh | tests/\*/*) continue ;;
+		*/lib*.sh) continue ;;
 		esac
-		run_lines "${script:6:-3}" "$(note_of "$script" timeout 300)" bash "$script"
-	done
+		[ "$(note_of "$script" processors 0)" != "$1" ] ||
+			run_test lines "${script:6:-3}" "$limit" bash "$script"
+	done < <(by_limit 300 tests/*/*.sh)
 }
 
+# The rules of the code base. The two that take minutes are tests of their own, on one processor
+# each.
+run_lint() {
+	FB_JOBS=1 run_test lines lint/clang_tidy 1800 tests/lint clang_tidy
+	FB_JOBS=1 run_test lines lint/cppcheck 900 tests/lint cppcheck
+	run_test lines lint/rules 300 tests/lint -clang_tidy -cppcheck
+}
+
+# First what needs one processor each, beside each other; then, alone, what starts ranks on all of
+# them or takes times.
 run_all() {
 	local family
 
+	beside=yes
+	if [ "$unit_only" = no ]; then
+		run_lint
+		run_shell 1
+		[ "$asan" = no ] || run_unit "build/$MPI-asan" asan/unit
+	fi
 	run_unit "build/$MPI" unit
-	[ "$unit_only" = yes ] && return
+	await_fewer 1
+	beside=no
+	[ "$unit_only" = no ] || return
 	for family in $FB_MPIS; do
 		run_mpi "$family" "build/$family" "$family"
 	done
-	if [ "$asan" = yes ]; then
-		run_unit "build/$MPI-asan" asan/unit
-		run_mpi "$MPI" "build/$MPI-asan" "asan/$MPI"
-	fi
-	run_shell
-	run_lines lint 900 tests/lint
+	[ "$asan" = no ] || run_mpi "$MPI" "build/$MPI-asan" "asan/$MPI"
+	run_shell 0
 }
 
 # The last line is for machines as well: nothing may follow it.

@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
+# processors: 1
 # timeout: 300
 #
 # Bad command lines: each of tests/cli/bad_lines.txt must end with exit code 3 and one line on

@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
+# processors: 1
 # timeout: 240
 #
 # compare: result files in, verdicts and exit codes out; limits, launches and the self-test.

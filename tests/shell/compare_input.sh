@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
+# processors: 1
 # timeout: 240
 #
 # compare: what it makes of environments, of unusable input, and of many nights.

@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
+# processors: 1
 # timeout: 60
 #
 # Documents say what the programs do: docs/csv.md is what csvdoc writes, --help and --man of every

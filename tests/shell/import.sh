@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
+# processors: 1
 # timeout: 120
 #
 # import: other benchmarks' output in, result files out. Inputs in tests/golden/import/ are of the

@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
+# processors: 1
 # timeout: 120
 #
 # The examples of docs/loading.md, run as they stand there on the reference results; their figures

@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
+# processors: 1
 # timeout: 60
 #
 # merge: parts of a job array in, one folder out. The parts are made here of few rows, so that what

@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
+# processors: 1
 # timeout: 60
 #
 # plotdata: small files in, the data of one figure out. tests/golden/plotdata/ holds inputs made by

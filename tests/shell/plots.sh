@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
+# processors: 1
 # timeout: 240
 #
 # Each script in plots/ draws small files: an SVG and a PNG that are whole, nothing on stderr. Then

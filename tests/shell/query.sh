@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
+# processors: 1
 # timeout: 60
 #
 # query: the rows of tests/golden/summary and an import, chosen, sorted and grouped; tables in

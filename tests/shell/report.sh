@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
+# processors: 1
 # timeout: 300
 #
 # The report page: what is in the file, that nothing from a result file can become part of the page

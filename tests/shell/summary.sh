@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
+# processors: 1
 # timeout: 60
 #
 # summary: result files in, text out. tests/golden/summary/ holds rows made by hand whose answers

@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
+# processors: 1
 # timeout: 60
 #
 # Study files: what they become (golden), that the order of launches is balanced, and that every

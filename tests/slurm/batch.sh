@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
+# processors: 1
 # timeout: 120
 #
 # The templates for PBS and LSF, as far as they can be run without these: what such a job does on

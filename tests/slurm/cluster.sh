@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
+# processors: 1
 # timeout: 120
 #
 # The private cluster itself: nodes are different hosts, and nothing of it outlives the process that

@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
+# processors: 1
 # timeout: 600
 #
 # Jobs that do not come to their end: the signal before the time limit, a real time limit, and

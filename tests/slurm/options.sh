@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
+# processors: 1
 # timeout: 60
 #
 # Command lines that submit must refuse: one line on stderr, exit code 3, nothing written. Needs no

@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
+# processors: 1
 # timeout: 60
 #
 # slow-node: what it says about folders that it cannot judge. That it names a node with a slow link

@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
+# processors: 1
 # timeout: 600
 #
 # Studies through a real Slurm: what is submitted runs on 1, 2 and 4 nodes, and all of its rows come

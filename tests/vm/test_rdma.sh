@@ -3,6 +3,7 @@
 #
 # RDMA without hardware: virtual machines with soft-RoCE run the transport's tests, all algorithms
 # over it, and what happens when something breaks.
+# processors: 1
 # timeout: 2700
 
 set -u

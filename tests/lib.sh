@@ -279,11 +279,14 @@ run_shell() {
 	done < <(by_limit 300 tests/*/*.sh)
 }
 
-# The rules of the code base. The two that take minutes are tests of their own, on one processor
-# each.
+# The rules of the code base. The two that take minutes are tests of their own, each on half of the
+# processors.
 run_lint() {
-	FB_JOBS=1 run_test lines lint/clang_tidy 1800 tests/lint clang_tidy
-	FB_JOBS=1 run_test lines lint/cppcheck 900 tests/lint cppcheck
+	local FB_JOBS=$((($(fb_cores) + 1) / 2))
+
+	export FB_JOBS
+	run_test lines lint/clang_tidy 1800 tests/lint clang_tidy
+	run_test lines lint/cppcheck 900 tests/lint cppcheck
 	run_test lines lint/rules 300 tests/lint -clang_tidy -cppcheck
 }
 

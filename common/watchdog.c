@@ -178,6 +178,7 @@ static int start(struct fb_watchdog *w, const struct fb_world *world)
 	w->slot->rank = world->rank;
 	atomic_store(&w->slot->case_index, -1);
 	atomic_store(&w->slot->beat_ms, (uint64_t)(fb_watchdog_now() * 1e3));
+	w->slot->pid_space = fb_watchdog_pid_space();
 	atomic_store(&w->slot->pid, (int)getpid());
 	err = pthread_create(&w->thread, NULL, watch, w);
 	if (!err)

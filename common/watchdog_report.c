@@ -7,6 +7,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 static const char *const phase_names[FB_PHASES] = {
 	[FB_PHASE_START] = "start",
@@ -42,6 +43,13 @@ __attribute__((format(printf, 3, 4))) static void append(char *text, size_t n, c
 	va_end(args);
 }
 
+uint64_t fb_watchdog_pid_space(void)
+{
+	struct stat space;
+
+	return stat("/proc/self/ns/pid", &space) ? 0 : space.st_ino;
+}
+
 char fb_watchdog_state(const struct fb_watchdog_slot *slot)
 {
 	int pid = atomic_load(&slot->pid);
@@ -50,6 +58,8 @@ char fb_watchdog_state(const struct fb_watchdog_slot *slot)
 
 	if (pid == 0 || atomic_load(&slot->phase) == FB_PHASE_FINALIZE)
 		return '-';
+	if (slot->pid_space != fb_watchdog_pid_space())
+		return 'R';
 	if (kill(pid, 0) && errno == ESRCH)
 		return 'Z';
 	snprintf(path, sizeof(path), "/proc/%d/stat", pid);

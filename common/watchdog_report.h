@@ -26,6 +26,7 @@ struct fb_watchdog_slot {
 	_Atomic uint64_t doing[FB_DOING_CHARS / 8];
 	alignas(128) _Atomic uint64_t beat_ms; /* the thread's last sign of life */
 	_Atomic int pid;		       /* 0: not here yet, or left in order */
+	uint64_t pid_space; /* that pid is a number in; written before it */
 	int rank;
 };
 
@@ -52,9 +53,13 @@ struct fb_watchdog {
 /* Seconds of CLOCK_MONOTONIC, which all processes of a host share. */
 double fb_watchdog_now(void);
 
+/* The name space that this process's number is in; 0 where that cannot be known. */
+uint64_t fb_watchdog_pid_space(void);
+
 /*
  * The process's state: 'R' for alive, 'T' for stopped, 'Z' for dead, '-' when it has left in
- * order. From /proc, else by signal 0.
+ * order. From /proc, else by signal 0. In another name space of process numbers, as in a container
+ * of its own, it is taken to be alive.
  */
 char fb_watchdog_state(const struct fb_watchdog_slot *slot);
 

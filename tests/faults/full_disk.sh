@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# timeout: 120
+# timeout: 300
 #
 # A disk that is full, or that cannot be written to: the rows before are whole, one line says
 # which file and why, the exit code is 5 (3 where nothing could be begun). The disk is a small

@@ -6,7 +6,7 @@
  *
  *	test_plans [COLLECTIVE [ALGORITHM]]
  *
- * timeout: 300
+ * timeout: 900
  */
 #include <stdlib.h>
 

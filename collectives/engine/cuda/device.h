@@ -257,14 +257,16 @@ FB_DEVICE void fb_store_line(uint64_t address, struct fb_words4 v, bool by_word)
 /*
  * 16 of the 128 bytes of a line that 8 threads of a warp, side by side, load or store by one
  * instruction of the warp; the last thread's upper half is the flag. `lane` is the thread's place
- * among the 8. All threads of the warp come here; not active: nothing is touched. See
- * docs/gpu-engine.md.
+ * among the 8. All threads of the warp come here, and meet first: apart, they would load at
+ * different moments, and a flag could be newer than the data beside it. Not active: nothing is
+ * touched. See docs/gpu-engine.md.
  */
 FB_DEVICE struct fb_words4 fb_load_part(uint64_t address, uint32_t lane, bool active)
 {
 	struct fb_words4 v = {{0, 0, 0, 0}};
 
 	(void)lane;
+	__syncwarp();
 	if (active)
 		v = fb_load16(address);
 	return v;

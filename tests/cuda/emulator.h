@@ -69,7 +69,12 @@ struct emu_rank {
 };
 
 /* What can be broken on purpose. */
-enum emu_blindness { EMU_SEES = 0, EMU_BLIND_FLAGS = 1, EMU_BLIND_COUNTERS = 2 };
+enum emu_blindness {
+	EMU_SEES = 0,
+	EMU_BLIND_FLAGS = 1,
+	EMU_BLIND_COUNTERS = 2,
+	EMU_TRUST_APART = 4, /* a line that was not loaded at once passes for one that was */
+};
 
 struct emu {
 	struct emu_rank ranks[EMU_MOST_RANKS];
@@ -287,17 +292,38 @@ FB_DEVICE void fb_store_line(uint64_t address, struct fb_words4 v, bool by_word)
 	emu_changed();
 }
 
-/* 8 threads' parts of a line are loaded, and stored, as one: the flag is first, and last. */
-FB_DEVICE struct fb_words4 fb_load_part(uint64_t address, uint32_t lane, bool active)
+/* Whether a warp that is about to load has come apart; the same answer to all of its threads. */
+static inline bool emu_apart(void)
 {
-	struct fb_words4 v = {{0, 0, 0, 0}};
+	uint32_t *word = &emu_block_now()->votes[fb_thread() / FB_WARP];
+	bool apart;
 
-	if (active && lane == FB_WARP - 1)
-		memcpy(v.w, emu_at(address), 16);
 	emu_sync_warp();
-	if (active && lane != FB_WARP - 1)
-		memcpy(v.w, emu_at(address), 16);
-	return v;
+	*word = emu_random() % 4;
+	emu_sync_warp();
+	apart = *word == 0;
+	emu_sync_warp();
+	return apart;
+}
+
+/*
+ * 8 threads' parts of a line are loaded, and stored, as one: the flag is first, and last. Threads
+ * that are apart load when they come to it, the flag's last, which is the worst.
+ */
+FB_DEVICE bool fb_load_part(uint64_t address, uint32_t lane, bool active, struct fb_words4 *v)
+{
+	bool apart = emu_apart();
+	bool early = (lane == FB_WARP - 1) != apart;
+
+	*v = (struct fb_words4){{0, 0, 0, 0}};
+	if (active && early)
+		memcpy(v->w, emu_at(address), 16);
+	emu_sync_warp();
+	if (apart)
+		emu_maybe_switch();
+	if (active && !early)
+		memcpy(v->w, emu_at(address), 16);
+	return !apart || (emu.blind & EMU_TRUST_APART);
 }
 
 FB_DEVICE void fb_store_part(uint64_t address, struct fb_words4 v, uint32_t lane, bool active)

@@ -14,6 +14,7 @@ enum mutation {
 	FEW_SLOTS,      /* links without credits have slots for one call instead of two */
 	NO_CREDITS,     /* senders do not wait for slots to be free */
 	NO_POSTS,       /* rank 0 does not raise counters */
+	TRUST_APART,    /* flags count though their lines were not loaded at once */
 	NO_SYNC,        /* threads do not meet where they work on each other's memory */
 };
 
@@ -66,7 +67,8 @@ static void expect_caught(const struct job_case *c, enum mutation mutation, cons
 		CHECK_INT(job_open(&j, c), FB_OK);
 		for (int r = 0; r < c->nranks; r++)
 			mutate(&j, r, mutation);
-		emu.blind = mutation == BLIND_FLAGS ? EMU_BLIND_FLAGS
+		emu.blind = mutation == BLIND_FLAGS   ? EMU_BLIND_FLAGS
+			    : mutation == TRUST_APART ? EMU_TRUST_APART
 			    : mutation == BLIND_COUNTERS ? EMU_BLIND_COUNTERS
 							 : 0;
 		for (int i = 0; i < 3 && !errors; i++)
@@ -97,6 +99,8 @@ static void test_mutants(void)
 		 0},
 		{"ll128 without flags", &fb_all_reduce_two_shot, FB_GPU_LL128, false, BLIND_FLAGS,
 		 8, 0},
+		{"ll128, threads apart", &fb_all_reduce_one_shot, FB_GPU_LL128, false,
+		 TRUST_APART, 8, 0},
 		{"simple without counters", &fb_all_reduce_ring, FB_GPU_SIMPLE, false,
 		 BLIND_COUNTERS, 8, 0},
 		{"direct without counters", &fb_all_reduce_ring, FB_GPU_SIMPLE, true,

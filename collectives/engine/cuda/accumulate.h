@@ -178,16 +178,16 @@ FB_DEVICE struct fb_words4 NAME(wide_await)(uint64_t address, uint64_t flag, boo
 					    uint32_t lane)
 {
 	union NAME(pack) part;
-	bool missing;
+	bool is = active && lane == NAME(GROUP) - 1, seen = false, counts;
 
-	do {
-		part.words = fb_load_part(address, lane, active);
-		missing = active && lane == NAME(GROUP) - 1 && !fb_is_flag(part.halves[1], flag);
-		missing = fb_any(missing);
-		if (missing)
-			fb_again();
-	} while (missing);
-	return part.words;
+	for (;;) {
+		/* As in settle(): loaded at once, or behind a meeting that knew of the flag. */
+		counts = fb_load_part(address, lane, active, &part.words) || seen;
+		seen = fb_is_flag(part.halves[1], flag);
+		if (!fb_any(is && !(seen && counts)))
+			return part.words;
+		fb_again();
+	}
 }
 
 /* The warp's threads stay together: `first` is the line of its first group. */

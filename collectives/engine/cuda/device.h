@@ -257,26 +257,62 @@ FB_DEVICE void fb_store_line(uint64_t address, struct fb_words4 v, bool by_word)
 /*
  * 16 of the 128 bytes of a line that 8 threads of a warp, side by side, load or store by one
  * instruction of the warp; the last thread's upper half is the flag. `lane` is the thread's place
- * among the 8. All threads of the warp come here, and meet first: apart, they would load at
- * different moments, and a flag could be newer than the data beside it. Not active: nothing is
- * touched. See docs/gpu-engine.md.
+ * among the 8. All threads of the warp come here; not active: nothing is touched.
+ *
+ * Threads that meet (__syncwarp) need not go on together: where they came apart before, each part
+ * goes on by itself, and then a line is not one access. So both ask, next to the access, who makes
+ * it (activemask). A load says whether the 8 were together; who is not together must not trust a
+ * flag that it sees for the first time. A store of threads apart is two, data before flag. See
+ * docs/gpu-engine.md.
  */
-FB_DEVICE struct fb_words4 fb_load_part(uint64_t address, uint32_t lane, bool active)
+FB_DEVICE bool fb_load_part(uint64_t address, uint32_t lane, bool active, struct fb_words4 *v)
 {
-	struct fb_words4 v = {{0, 0, 0, 0}};
+	uint32_t now;
 
 	(void)lane;
+	*v = (struct fb_words4){{0, 0, 0, 0}};
 	__syncwarp();
-	if (active)
-		v = fb_load16(address);
-	return v;
+	asm volatile("{\n\t"
+		     ".reg .pred p;\n\t"
+		     "setp.ne.u32 p, %6, 0;\n\t"
+		     "activemask.b32 %4;\n\t"
+		     "@p ld.volatile.global.v4.u32 {%0,%1,%2,%3}, [%5];\n\t"
+		     "}"
+		     : "+r"(v->w[0]), "+r"(v->w[1]), "+r"(v->w[2]), "+r"(v->w[3]), "=&r"(now)
+		     : "l"(address), "r"((uint32_t)active)
+		     : "memory");
+	return (now >> (fb_thread() & 24) & 0xff) == 0xff;
 }
 
 FB_DEVICE void fb_store_part(uint64_t address, struct fb_words4 v, uint32_t lane, bool active)
 {
-	(void)lane;
+	uint32_t together;
+
 	__syncwarp();
-	if (active)
+	asm volatile("{\n\t"
+		     ".reg .pred p, q;\n\t"
+		     ".reg .b32 m;\n\t"
+		     "setp.ne.u32 q, %7, 0;\n\t"
+		     "activemask.b32 m;\n\t"
+		     "shr.u32 m, m, %6;\n\t"
+		     "and.b32 m, m, 255;\n\t"
+		     "setp.eq.u32 p, m, 255;\n\t"
+		     "selp.u32 %0, 1, 0, p;\n\t"
+		     "and.pred p, p, q;\n\t"
+		     "@p st.volatile.global.v4.u32 [%1], {%2,%3,%4,%5};\n\t"
+		     "}"
+		     : "=&r"(together)
+		     : "l"(address), "r"(v.w[0]), "r"(v.w[1]), "r"(v.w[2]), "r"(v.w[3]),
+		       "r"(fb_thread() & 24), "r"((uint32_t)active)
+		     : "memory");
+	if (!fb_any(active && !together))
+		return;
+	if (active && !together && lane != 7)
+		fb_store_line(address, v, false);
+	fb_acquire();
+	__syncwarp();
+	fb_acquire();
+	if (active && !together && lane == 7)
 		fb_store_line(address, v, false);
 }
 

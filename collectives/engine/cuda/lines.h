@@ -187,26 +187,37 @@ FB_DEVICE uint64_t NAME(part_address)(const struct NAME(lines) *l, int u,
 	       l->lane * 16;
 }
 
-/* Looks at the lines of a source, be they there or not. */
-FB_DEVICE void NAME(look)(const struct NAME(lines) *l, const struct fb_gpu_end *e, uint64_t epoch,
-			  uint64_t bytes, union NAME(pack) *to, int n)
+/*
+ * Looks at the lines of a source, be they there or not. Returns bit u where all of line u was
+ * loaded at once.
+ */
+FB_DEVICE uint32_t NAME(look)(const struct NAME(lines) *l, const struct fb_gpu_end *e, uint64_t epoch,
+			      uint64_t bytes, union NAME(pack) *to, int n)
 {
+	uint32_t whole = 0;
+
 	FB_UNROLL
 	for (int u = 0; u < n; u++) {
 		uint64_t at, left = NAME(share_of_line)(l, u, bytes, &at);
 
 		if (e->is_slot)
-			to[u].words = fb_load_part(NAME(part_address)(l, u, e, epoch), l->lane,
-						   NAME(is_line)(l, u));
+			whole |= (uint32_t)fb_load_part(NAME(part_address)(l, u, e, epoch), l->lane,
+							NAME(is_line)(l, u), &to[u].words)
+				 << u;
 		else if (NAME(is_line)(l, u))
 			NAME(load_own)(e->address + at, left, l->lane == NAME(GROUP) - 1,
 				       l->aligned, &to[u]);
 	}
+	return whole;
 }
 
-/* Looks again until all lines have the flag; all threads of the warp take part. */
+/*
+ * Looks again until all lines have the flag; all threads of the warp take part. A flag counts if
+ * its line was loaded at once, or if it was there already when the warp met last: what the others
+ * have loaded since is then at least as new.
+ */
 FB_DEVICE void NAME(settle)(const struct NAME(lines) *l, const struct fb_gpu_end *e,
-			    uint64_t epoch, union NAME(pack) *to, int n)
+			    uint64_t epoch, uint32_t whole, union NAME(pack) *to, int n)
 {
 	uint64_t flag = NAME(end_number)(e, epoch) + 1;
 
@@ -215,11 +226,15 @@ FB_DEVICE void NAME(settle)(const struct NAME(lines) *l, const struct fb_gpu_end
 	FB_UNROLL
 	for (int u = 0; u < n; u++) {
 		bool is = NAME(is_line)(l, u) && l->lane == NAME(GROUP) - 1;
+		bool counts = whole >> u & 1, seen;
 
-		while (fb_any(is && !fb_is_flag(to[u].halves[1], flag))) {
+		for (;;) {
+			seen = fb_is_flag(to[u].halves[1], flag);
+			if (!fb_any(is && !(seen && counts)))
+				break;
 			fb_again();
-			to[u].words = fb_load_part(NAME(part_address)(l, u, e, epoch), l->lane,
-						   NAME(is_line)(l, u));
+			counts = fb_load_part(NAME(part_address)(l, u, e, epoch), l->lane,
+					      NAME(is_line)(l, u), &to[u].words) || seen;
 		}
 	}
 }
@@ -253,21 +268,22 @@ FB_DEVICE void NAME(gather_lines)(const struct NAME(lines) *l, const struct fb_g
 				  union NAME(pack) *a, int n)
 {
 	union NAME(pack) b[NAME(LINES)];
+	uint32_t first, whole;
 
 	if (!r->nsrc)
 		return;
-	NAME(look)(l, ends, epoch, r->bytes, a, n);
+	first = NAME(look)(l, ends, epoch, r->bytes, a, n);
 	for (int s = 1; s < r->nsrc; s++) {
-		NAME(look)(l, ends + s, epoch, r->bytes, b, n);
+		whole = NAME(look)(l, ends + s, epoch, r->bytes, b, n);
 		if (s == 1)
-			NAME(settle)(l, ends, epoch, a, n);
-		NAME(settle)(l, ends + s, epoch, b, n);
+			NAME(settle)(l, ends, epoch, first, a, n);
+		NAME(settle)(l, ends + s, epoch, whole, b, n);
 		FB_UNROLL
 		for (int u = 0; u < n; u++)
 			NAME(combine)(op, &a[u], &b[u]);
 	}
 	if (r->nsrc == 1)
-		NAME(settle)(l, ends, epoch, a, n);
+		NAME(settle)(l, ends, epoch, first, a, n);
 }
 
 /* One pass of the block's threads. */

@@ -26,8 +26,7 @@ const char *const fb_p2p_memories[] = {
 	[FB_P2P_VMM] = "vmm", [FB_P2P_FABRIC] = "fabric", [FB_P2P_PINNED] = "pinned",
 	[FB_P2P_MEMORIES] = NULL};
 
-static const char *const protocols[] = {"simple", "ll", "ll128", "direct", "split", NULL};
-static const char *const transports[] = {"shm", "tcp", "shm+tcp", "p2p", NULL};
+static const char *const transports[] = {"shm", "tcp", "shm+tcp", "rdma", "p2p", NULL};
 static const char *const launches[] = {"blocking", "stream", "graph", NULL};
 static const char library[] = "library";
 
@@ -199,6 +198,29 @@ bool fb_p2p_can(void *state, const struct fb_case *c, char reason[FB_REASON_CHAR
 	return judge(state, c, &ignored, reason);
 }
 
+/* Makes protocol and transport the engine's own; false: it has no such case. */
+static bool suit_engine(const struct fb_p2p_state *state, struct fb_case *c)
+{
+	size_t index = fb_p2p_engine_index(c->engine);
+	const struct fb_p2p_engine_ops *ops = fb_p2p_engines[index];
+
+	if (!ops->own) {
+		c->protocol = c->transport = library;
+		return true;
+	}
+	if (ops->device) {
+		if (strcmp(c->algorithm, fb_verbs[FB_SEND]))
+			c->protocol = "direct"; /* no other way to write to, or read, memory */
+		return true;
+	}
+	/* "all" engines are those that this machine has; one that is named gets its rows. */
+	if (ops->missing && state->engines[index] && ops->missing(state->engines[index]) &&
+	    !strcmp(state->settings->engine, "all"))
+		return false;
+	return ops->protocols[index_of(ops->protocols, c->protocol)] &&
+	       ops->adjust(state->settings, c);
+}
+
 /* fb_axes_adjust_fn: also notes how large the segments have to be. */
 static bool adjust(void *arg, struct fb_case *c)
 {
@@ -209,10 +231,6 @@ static bool adjust(void *arg, struct fb_case *c)
 
 	if (!fb_p2p_suit(state, c))
 		return false;
-	if (!fb_p2p_engines[fb_p2p_engine_index(c->engine)]->own)
-		c->protocol = c->transport = library;
-	else if (one_sided)
-		c->protocol = "direct"; /* there is no other way to write to, or read, memory */
 	if (!strcmp(c->operation, fb_patterns[FB_PING_PONG])) {
 		/* Nobody answers what is read or written: the time of one is the latency. */
 		if (one_sided)
@@ -222,6 +240,8 @@ static bool adjust(void *arg, struct fb_case *c)
 		snprintf(c->variant + used, sizeof(c->variant) - used, ";window=%d",
 			 window_of(state, c->bytes));
 	}
+	if (!suit_engine(state, c))
+		return false;
 	fb_p2p_suit_variant(state, c);
 	most = &state->part_bytes[fb_p2p_memory_of(c)];
 	if (judge(state, c, &part_bytes, ignored) && part_bytes > *most)
@@ -294,11 +314,25 @@ static int expand_load(const struct expansion *e)
 	return err;
 }
 
+/* Those of all engines, each once, ending in NULL. */
+static void list_protocols(const char **list, size_t n)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; fb_p2p_engines[i]; i++) {
+		const char *const *own = fb_p2p_engines[i]->protocols;
+
+		for (; own && *own; own++)
+			if (!list[index_of(list, *own)] && count + 1 < n)
+				list[count++] = *own;
+	}
+}
+
 int fb_p2p_expand(struct fb_run *run, void *arg)
 {
-	enum { ENGINES = 16 };
+	enum { ENGINES = 16, PROTOCOLS = 64 };
 	struct fb_p2p_state *state = arg;
-	const char *engines[ENGINES] = {NULL};
+	const char *engines[ENGINES] = {NULL}, *protocols[PROTOCOLS] = {NULL};
 	struct expansion e = {
 		.state = state,
 		.choices = {
@@ -313,6 +347,7 @@ int fb_p2p_expand(struct fb_run *run, void *arg)
 	(void)run;
 	for (size_t i = 0; fb_p2p_engines[i] && i + 1 < ENGINES; i++)
 		engines[i] = fb_p2p_engines[i]->name;
+	list_protocols(protocols, PROTOCOLS);
 	for (const enum fb_pattern *p = state->program->patterns; *p != FB_PATTERNS && !err; p++) {
 		e.pattern = fb_patterns[*p];
 		if (state->program->grouping == FB_ONE_BY_ONE)

@@ -11,6 +11,7 @@ enum {
 	FLOW_BYTES = 4 << 20, /* of a flow at each end: beyond that messages share regions */
 	GUARD = 64,	      /* bytes after a region that nobody may write to */
 	GUARD_BYTE = 0xc7,
+	ELEMENT = 16,	      /* bytes, at most */
 };
 
 const char *const fb_patterns[] = {
@@ -76,6 +77,16 @@ char *fb_job_target(const struct fb_job *job, const struct fb_flow *flow, uint64
 static uint64_t first_of(const struct fb_job *job, int f, int k, uint64_t elements)
 {
 	return ((uint64_t)f * (uint64_t)job->regions + (uint64_t)k) * elements;
+}
+
+unsigned char fb_job_byte(const struct fb_job *job, int f, int k, size_t at)
+{
+	size_t size = fb_datatype_size(job->data->type);
+	unsigned char element[ELEMENT];
+
+	fb_data_fill(job->data, job->flows[f].src,
+		     first_of(job, f, k, (uint64_t)job->bytes / size) + at / size, element, 1);
+	return element[at % size];
 }
 
 /* What one flow sends and receives at `rank`, region k. */

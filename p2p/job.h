@@ -52,6 +52,7 @@ struct fb_job {
 	size_t stride;   /* from one region to the next */
 	size_t base;	 /* of each part, that is not this job's; at least FB_JOB_HEADER */
 	const struct fb_segment *segment;
+	const struct fb_data *data; /* what the buffers are filled with */
 };
 
 /* Before the buffers of each rank's part: what ends of one-sided operations tell each other. */
@@ -87,6 +88,9 @@ size_t fb_job_layout(struct fb_job *job);
 /* First byte of message k at its sender or receiver; NULL where the rank is on another host. */
 char *fb_job_source(const struct fb_job *job, const struct fb_flow *flow, uint64_t k);
 char *fb_job_target(const struct fb_job *job, const struct fb_flow *flow, uint64_t k);
+
+/* Byte `at` of message k of flow f, as its sender has it; needs `data` and no buffer. */
+unsigned char fb_job_byte(const struct fb_job *job, int f, int k, size_t at);
 
 /*
  * Local: fills what `rank` sends, and poisons where it receives. 0, or FB_ESYS (printed) where

@@ -128,6 +128,7 @@ static int make_instance(struct fb_p2p_state *s, const struct fb_case *c, struct
 	i->ops = fb_p2p_engines[fb_p2p_engine_index(c->engine)];
 	i->data = (struct fb_data){.seed = s->settings->seed, .type = c->datatype, .op = FB_SUM,
 				   .nranks = s->world->nranks};
+	i->job.data = i->load.data = &i->data;
 	*made = i;
 	return FB_OK;
 }
@@ -196,18 +197,19 @@ static const struct fb_flow *flow_of(const struct fb_job *job, int rank)
 	return NULL;
 }
 
-/* Under load the harness's calls are single ones of the engine's. */
+/* Under load the harness's calls are single ones of the engine's; see fb_p2p_engine_ops.ready. */
 static int ready(void *instance, int calls)
 {
 	const struct instance *i = instance;
 	bool load = flow_of(&i->load, i->state->world->rank) != NULL;
 
-	if (!i->ops->ready)
+	if (!i->ops->ready || (load && !i->ops->device))
 		return FB_OK;
 	if (load)
 		return i->ops->ready(i->load_request, 1);
-	return i->ops->ready(i->request,
-			     i->state->program->grouping == FB_UNDER_LOAD ? 1 : calls);
+	if (i->state->program->grouping == FB_UNDER_LOAD)
+		calls = i->ops->device ? 1 : calls * (int)i->state->own->probes;
+	return i->ops->ready(i->request, calls);
 }
 
 /*
@@ -276,12 +278,16 @@ static int run(void *instance, int calls)
 	return i->ops->run(i->request, calls);
 }
 
-/* Idle ranks and the load do not delay a message. */
+/* Idle ranks, the load, and (but on GPUs) passive ends, who only wait to be told, delay nothing. */
 static bool counts(void *instance)
 {
 	const struct instance *i = instance;
+	const struct fb_flow *flow = flow_of(&i->job, i->state->world->rank);
+	bool origin = i->job.verb == FB_SEND || i->ops->device;
 
-	return flow_of(&i->job, i->state->world->rank) != NULL;
+	for (int f = 0; f < i->job.nflows && !origin; f++)
+		origin = fb_job_origin(&i->job, &i->job.flows[f]) == i->state->world->rank;
+	return flow && origin;
 }
 
 static int check(void *instance, int calls, struct fb_mismatch *bad)

@@ -12,8 +12,9 @@ static const struct fb_cost_program program = {
 	.description =
 		"Each row is an action and its reverse, on all ranks at once: fresh pages mapped "
 		"and touched (map), pages pinned as for a device (lock), memory that all ranks of "
-		"the host reach (share), and the MPI library's windows and allocations. algbw is "
-		"bytes a second.",
+		"the host reach (share), the MPI library's windows and allocations, and memory "
+		"made known to an RDMA device (register) or found in the cache of what is "
+		"(look_up). algbw is bytes a second.",
 	.costs = fb_memory_costs,
 	.defaults = defaults,
 };

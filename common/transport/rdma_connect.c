@@ -164,10 +164,11 @@ int fb_rdma_queue_open(struct fb_rdma_completions *completions,
 			       completions->rail->name, strerror(error));
 		goto close_queue;
 	}
-	err = post_receives(queue);
+	err = completions->own_receives ? FB_OK : post_receives(queue);
+	if (completions->own_receives || err)
+		queue->recv_depth = 0; /* nothing of the completions' room is taken */
 	if (!err)
 		return FB_OK;
-	queue->recv_depth = 0;
 close_queue:
 	fb_rdma_queue_close(queue);
 	return err;

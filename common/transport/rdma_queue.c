@@ -141,7 +141,7 @@ static struct fb_rdma_queue *find_by_number(const struct fb_rdma_completions *c,
 	return NULL;
 }
 
-static int fail(struct fb_rdma_completions *c, const struct ibv_wc *wc)
+int fb_rdma_failed(struct fb_rdma_completions *c, const struct ibv_wc *wc)
 {
 	struct fb_rdma_queue *queue = find_by_number(c, wc->qp_num);
 	char text[256] = "a queue pair that is gone";
@@ -176,7 +176,7 @@ static int take(struct fb_rdma_completions *c, const struct ibv_wc *wc)
 	uint64_t number;
 
 	if (wc->status != IBV_WC_SUCCESS)
-		return fail(c, wc);
+		return fb_rdma_failed(c, wc);
 	if (wc->wr_id == receive_id)
 		return take_receive(c, wc);
 	c->room++;

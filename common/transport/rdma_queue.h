@@ -29,6 +29,7 @@ struct fb_rdma_completions {
 	uint32_t nqueues, max_queues;
 	bool (*arrived)(void *arg, uint32_t imm); /* immediate data; false: makes no sense */
 	void *arg;
+	bool own_receives; /* who opened this posts the queues' receives, and takes completions */
 	bool broken; /* a message has been printed */
 };
 
@@ -66,8 +67,8 @@ void fb_rdma_completions_close(struct fb_rdma_completions *completions);
 
 /*
  * Makes a queue pair in the state INIT. settings give depth, inline bytes and the signalling
- * interval, all cut to what the device has; recv_depth receives are posted for immediate data. The
- * caller fills in peer and host. FB_OK, or FB_ESYS (printed, with the limit that may be why).
+ * interval, all cut to what the device has; recv_depth receives are posted for immediate data, or
+ * with own_receives there is room for them. The caller fills in peer and host. FB_OK, or FB_ESYS (printed, with the limit that may be why).
  */
 int fb_rdma_queue_open(struct fb_rdma_completions *completions,
 		       const struct fb_rdma_settings *settings, uint32_t recv_depth,
@@ -131,6 +132,12 @@ int fb_rdma_queue_ring(struct fb_rdma_queue *queue);
  * which request to whom failed, what its status means and what to check.
  */
 int fb_rdma_poll(struct fb_rdma_completions *completions);
+
+/*
+ * For who polls by itself: prints that of a completion which is no success, as above. Returns
+ * FB_EPEER. Of all failures the first is printed, as the others follow from it.
+ */
+int fb_rdma_failed(struct fb_rdma_completions *completions, const struct ibv_wc *wc);
 
 /*
  * Orders what a device has written: call it between seeing a flag (or a completion) and reading the

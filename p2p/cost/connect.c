@@ -9,6 +9,7 @@
 
 #include "common/error.h"
 #include "common/spin.h"
+#include "common/transport/rdma.h"
 #include "common/transport/tcp.h"
 #include "p2p/cost/cost.h"
 
@@ -84,7 +85,8 @@ static int exchange(struct fb_cost_context *context, struct fb_transport *transp
 }
 
 /* Everything from nothing: listening, too. */
-static int connect_by(struct fb_cost_context *context, const struct fb_transport_ops *ops)
+static int connect_by(struct fb_cost_context *context, const struct fb_transport_ops *ops,
+		      int (*open)(struct fb_cost_context *, struct fb_transport **))
 {
 	const struct fb_world *world = context->world;
 	int n = 2 * (world->nranks - 1), err, at = 0;
@@ -100,7 +102,7 @@ static int connect_by(struct fb_cost_context *context, const struct fb_transport
 				.peer = peer, .sends = !receives, .slots = SLOTS,
 				.slot_bytes = SLOT_BYTES, .protocol = "simple"};
 	if (!err)
-		err = ops->open(&transport, world);
+		err = open ? open(context, &transport) : ops->open(&transport, world);
 	if (!err)
 		err = ops->connect(transport, requests, n, ports);
 	if (!err && heard && ports) {
@@ -120,12 +122,31 @@ static int connect_by(struct fb_cost_context *context, const struct fb_transport
 
 static int connect_shm(struct fb_cost_context *context)
 {
-	return connect_by(context, &fb_transport_shm);
+	return connect_by(context, &fb_transport_shm, NULL);
 }
 
 static int connect_tcp(struct fb_cost_context *context)
 {
-	return connect_by(context, &fb_transport_tcp);
+	return connect_by(context, &fb_transport_tcp, NULL);
+}
+
+/* With the options of the command line. */
+static int open_rdma(struct fb_cost_context *context, struct fb_transport **transport)
+{
+	char why[FB_REASON_CHARS];
+
+	return fb_rdma_open(transport, context->world, &context->settings->rdma, why,
+			    sizeof(why));
+}
+
+static int connect_rdma(struct fb_cost_context *context)
+{
+	return connect_by(context, &fb_transport_rdma, open_rdma);
+}
+
+static bool can_connect_rdma(const struct fb_cost_context *context, char reason[FB_REASON_CHARS])
+{
+	return fb_cost_can_rdma(context, reason) && can_connect(context, reason);
 }
 
 /* A new communicator, and a message to and from everybody in it. */
@@ -155,6 +176,11 @@ const struct fb_cost fb_connection_costs[] = {
 	 .act = connect_shm},
 	{.engine = "host", .operation = "connect_tcp", .transport = "tcp", .can = can_connect,
 	 .act = connect_tcp},
+	{.engine = "host", .operation = "connect_rdma", .transport = "rdma",
+	 .can = can_connect_rdma, .act = connect_rdma},
+	{.engine = "rdma", .operation = "queue_pairs", .transport = "rdma",
+	 .can = can_connect_rdma, .begin = fb_cost_begin_queues, .end = fb_cost_end_rdma,
+	 .act = fb_cost_connect_queues},
 	{.engine = "mpi", .operation = "communicator", .transport = "library",
 	 .act = make_communicator},
 	{.operation = NULL},

@@ -17,6 +17,7 @@ struct fb_cost_context {
 	struct fb_run *run;
 	const struct fb_world *world;
 	const struct fb_settings *settings;
+	const char *no_rdma; /* why there are no RDMA devices; empty: all ranks have one */
 	uint64_t bytes;
 	void *own; /* the action's, from begin to end; NULL at first */
 };
@@ -53,5 +54,24 @@ int fb_cost_main(const struct fb_cost_program *program, int argc, char **argv);
 
 extern const struct fb_cost fb_memory_costs[];     /* memory.c */
 extern const struct fb_cost fb_connection_costs[]; /* connect.c */
+
+/* --- what those have of RDMA (rdma.c) -------------------------------------------------------- */
+
+/*
+ * Collective. Fills no_rdma[n], which is empty where all ranks have a device. An error only where
+ * options are wrong or a device fails (printed).
+ */
+int fb_cost_survey(const struct fb_world *world, const struct fb_settings *settings, char *no_rdma,
+		   size_t n);
+
+/* fb_cost.can, begin, end and act; see fb_cost. */
+bool fb_cost_can_rdma(const struct fb_cost_context *context, char reason[FB_REASON_CHARS]);
+int fb_cost_begin_register(struct fb_cost_context *context);
+int fb_cost_begin_cached(struct fb_cost_context *context);
+int fb_cost_begin_queues(struct fb_cost_context *context);
+int fb_cost_register(struct fb_cost_context *context);
+int fb_cost_look_up(struct fb_cost_context *context);
+int fb_cost_connect_queues(struct fb_cost_context *context);
+void fb_cost_end_rdma(struct fb_cost_context *context);
 
 #endif

@@ -124,5 +124,11 @@ const struct fb_cost fb_memory_costs[] = {
 	 .begin = allocate, .end = deallocate, .act = make_window},
 	{.engine = "mpi", .operation = "allocate", .transport = "library", .sized = true,
 	 .act = allocate_by_mpi},
+	{.engine = "rdma", .operation = "register", .transport = "rdma", .sized = true,
+	 .can = fb_cost_can_rdma, .begin = fb_cost_begin_register, .end = fb_cost_end_rdma,
+	 .act = fb_cost_register},
+	{.engine = "rdma", .operation = "look_up", .transport = "rdma", .sized = true,
+	 .can = fb_cost_can_rdma, .begin = fb_cost_begin_cached, .end = fb_cost_end_rdma,
+	 .act = fb_cost_look_up},
 	{.operation = NULL},
 };

@@ -17,6 +17,7 @@ struct state {
 	const struct fb_cost_program *program;
 	struct fb_cost_context context; /* without bytes and own */
 	uint64_t memory_limit;
+	char no_rdma[FB_REASON_CHARS];
 	const struct fb_cost *adding; /* whose cases expand() adds */
 };
 
@@ -38,7 +39,14 @@ static int open_program(struct fb_run *run, void **result)
 	state->program = *(const struct fb_cost_program **)run->program->option_values;
 	state->context = (struct fb_cost_context){
 		.run = run, .world = fb_run_world(run), .settings = fb_run_settings(run)};
+	state->context.no_rdma = state->no_rdma;
 	fb_memory_survey(state->context.world, &state->memory_limit, &ignored);
+	err = fb_cost_survey(state->context.world, state->context.settings, state->no_rdma,
+			     sizeof(state->no_rdma));
+	if (err) {
+		free(state);
+		return err;
+	}
 	*result = state;
 	return FB_OK;
 }
@@ -102,26 +110,35 @@ static void list_engines(const struct fb_cost *cost, const char **engines, size_
 	engines[count] = NULL;
 }
 
+/* The cases of the cost that is being added. */
+static int expand_cost(struct fb_run *run, struct state *state,
+		       const struct fb_axes_choices *choices)
+{
+	struct fb_case base = {.operation = state->adding->operation, .registration = "none"};
+
+	return fb_axes_expand(run, &base, choices, adjust, state);
+}
+
 static int expand(struct fb_run *run, void *arg)
 {
 	struct state *state = arg;
 	const char *engines[16];
 	const struct fb_axes_choices choices = {.engines = engines};
+	bool any = false;
 	int err = FB_OK;
 
 	list_engines(state->program->costs, engines, sizeof(engines) / sizeof(engines[0]));
 	for (state->adding = state->program->costs; state->adding->operation && !err;
 	     state->adding++) {
-		struct fb_case base = {.operation = state->adding->operation,
-				       .registration = "none"};
-
 		/* A cost of an engine that is not asked for has no case, which is no mistake. */
-		if (state->adding > state->program->costs &&
-		    !fb_option_names(state->context.settings->engine, state->adding->engine))
+		if (!fb_option_names(state->context.settings->engine, state->adding->engine))
 			continue;
-		err = fb_axes_expand(run, &base, &choices, adjust, state);
+		err = expand_cost(run, state, &choices);
+		any = true;
 	}
-	return err;
+	state->adding = state->program->costs;
+	/* No engine that there is: what is wrong with them, the axes say. */
+	return any ? err : expand_cost(run, state, &choices);
 }
 
 static int set_up(void *arg, const struct fb_case *c, void **result)

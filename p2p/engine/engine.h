@@ -30,10 +30,25 @@ struct fb_p2p_engine_ops {
 	bool own;            /* protocols and transports are the project's own */
 	bool device;         /* between GPUs: their memory, launched on streams or in graphs */
 
-	/* Device engines: protocols of `send`, ending in NULL, and whether there is put and get. */
+	/*
+	 * Protocols of its own, of device engines those of `send`; ending in NULL. NULL: the
+	 * library chooses, or any will do.
+	 */
 	const char *const *protocols;
+
+	/* Device engines: whether there is put and get. */
 	bool one_sided;
 	int rounds; /* device engines: round trips in a call, where --rounds does not say */
+
+	/*
+	 * Engines on processors. Pure, needs no open engine: makes the case the engine's own (its
+	 * transport, the only size of a verb, keys of its options), or returns false where that
+	 * is no case. NULL: it is one as it is.
+	 */
+	bool (*adjust)(const struct fb_settings *settings, struct fb_case *c);
+
+	/* Why an open engine has nothing to work with, equal on all ranks; or NULL. May be NULL. */
+	const char *(*missing)(const struct fb_p2p_engine *engine);
 
 	/* Collective. FB_EUNSUPPORTED (nothing printed): not on this machine. */
 	int (*open)(struct fb_p2p_engine **engine, struct fb_run *run);
@@ -47,7 +62,11 @@ struct fb_p2p_engine_ops {
 	int (*prepare)(struct fb_p2p_engine *engine, const struct fb_case *c,
 		       const struct fb_job *job, struct fb_p2p_request **request);
 
-	/* Local, not timed, before a run of so many calls (a graph). NULL: nothing to do. */
+	/*
+	 * Local, not timed, before a barrier. Device engines: before a run of so many calls (a
+	 * graph). Others: the next runs add up to so many calls; where nobody says so, as of a
+	 * load, the engine manages without. NULL: nothing to do. An error ends the job.
+	 */
 	int (*ready)(struct fb_p2p_request *request, int calls);
 
 	/*
@@ -77,7 +96,7 @@ struct fb_p2p_request {
 	struct fb_p2p_engine *engine;
 };
 
-extern const struct fb_p2p_engine_ops fb_p2p_host, fb_p2p_mpi, fb_p2p_copy, fb_p2p_cuda,
+extern const struct fb_p2p_engine_ops fb_p2p_host, fb_p2p_mpi, fb_p2p_rdma, fb_p2p_copy, fb_p2p_cuda,
 	fb_p2p_nccl;
 
 /* All engines, ending in NULL. */

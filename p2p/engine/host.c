@@ -23,6 +23,16 @@ enum {
 	DEFAULT_TCP_SLOT = 128 << 10, /* loopback's packets are just under 64 KiB */
 };
 
+static const char *const host_protocols[] = {"simple", "ll", "ll128", "direct", "split", NULL};
+
+static bool host_adjust(const struct fb_settings *settings, struct fb_case *c)
+{
+	(void)settings;
+	if (strcmp(c->algorithm, fb_verbs[FB_SEND]))
+		c->protocol = "direct"; /* there is no other way to write to, or read, memory */
+	return strcmp(c->transport, "rdma") != 0;
+}
+
 static int host_open(struct fb_p2p_engine **engine, struct fb_run *run)
 {
 	struct fb_host_p2p *e = calloc(1, sizeof(*e));
@@ -357,6 +367,8 @@ const struct fb_p2p_engine_ops fb_p2p_host = {
 	.name = "host",
 	.summary = "the project's transports between processors",
 	.own = true,
+	.protocols = host_protocols,
+	.adjust = host_adjust,
 	.open = host_open,
 	.close = host_close,
 	.can = host_can,

@@ -56,8 +56,14 @@ static void test_delivery(uint64_t bytes, int window)
 
 	if (open_job(&job, flows, &segment, bytes, window))
 		return;
+	job.data = &data;
 	for (int rank = 0; rank < RANKS; rank++)
 		CHECK_INT(fb_job_prime(&job, &data, rank), FB_OK);
+	for (int f = 0; f < FLOWS; f++)
+		for (int k = 0; k < job.regions; k++)
+			CHECK_INT(fb_job_byte(&job, f, k, bytes - 1),
+				  (unsigned char)fb_job_source(&job, &flows[f],
+							       (uint64_t)k)[bytes - 1]);
 	/* A byte may be right by chance, but not all of them. */
 	CHECK(errors_of(&job) > 0);
 	deliver(&job);

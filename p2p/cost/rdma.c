@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What it costs to make memory and peers known to an RDMA device: registrations, as they are and
+ * out of the cache that the transports use, and queue pairs.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/error.h"
+#include "common/transport/rdma.h"
+#include "common/transport/rdma_memory.h"
+#include "common/transport/rdma_queue.h"
+#include "p2p/cost/cost.h"
+
+#if FB_HAVE_VERBS
+
+enum { COMPLETIONS = 4096, TAG = 0x7263, PAGE = 4096 };
+
+/* The devices of this rank, and what an action works on. */
+struct site {
+	struct fb_verbs verbs;
+	struct fb_rdma_rail rails[FB_RDMA_RAILS];
+	struct fb_rdma_cache cache;
+	struct fb_rdma_completions completions;
+	struct fb_rdma_queue *queues;		/* [nranks] */
+	struct fb_rdma_address *own, *theirs;	/* [nranks] */
+	MPI_Request *requests;			/* [2 * nranks] */
+	MPI_Status *statuses;
+	char *memory;
+	int opened;
+};
+
+static void close_site(struct fb_cost_context *context)
+{
+	struct site *s = context->own;
+
+	if (!s)
+		return;
+	if (s->cache.rails)
+		fb_rdma_cache_close(&s->cache);
+	fb_rdma_completions_close(&s->completions);
+	fb_rdma_rails_close(s->rails, s->opened);
+	if (s->verbs.library)
+		fb_verbs_close(&s->verbs);
+	free(s->queues);
+	free(s->own);
+	free(s->theirs);
+	free(s->requests);
+	free(s->statuses);
+	free(s->memory);
+	free(s);
+	context->own = NULL;
+}
+
+static int open_site(struct fb_cost_context *context)
+{
+	const struct fb_rdma_settings *settings = &context->settings->rdma;
+	struct site *s = calloc(1, sizeof(*s));
+	char why[256] = "";
+	int err = s ? FB_OK : FB_ENOMEM;
+
+	context->own = s;
+	if (s)
+		err = fb_verbs_open(&s->verbs, why, sizeof(why));
+	if (s && !err)
+		err = fb_rdma_rails_open(&s->verbs, settings, s->rails, &s->opened, why,
+					 sizeof(why));
+	if (err && err != FB_EUNSUPPORTED && context->world->rank == 0)
+		fb_error(err, "%s", why);
+	err = fb_world_agree(context->world, err);
+	if (err || !s) {
+		close_site(context);
+		return err;
+	}
+	fb_rdma_cache_open(&s->cache, s->rails, s->opened, fb_rdma_access(settings));
+	return FB_OK;
+}
+
+int fb_cost_begin_register(struct fb_cost_context *context)
+{
+	size_t bytes = ((size_t)context->bytes + PAGE - 1) / PAGE * PAGE;
+	int err = open_site(context);
+	struct site *s = context->own;
+
+	if (err)
+		return err;
+	s->memory = aligned_alloc(PAGE, bytes);
+	if (s->memory)
+		memset(s->memory, 1, bytes); /* pages that exist: `map` is what they cost */
+	err = fb_world_agree(context->world, s->memory ? FB_OK : FB_ENOMEM);
+	if (err)
+		close_site(context);
+	return err;
+}
+
+int fb_cost_begin_cached(struct fb_cost_context *context)
+{
+	const struct fb_rdma_region *region;
+	int err = fb_cost_begin_register(context);
+	struct site *s = context->own;
+
+	if (!err)
+		err = fb_world_agree(context->world,
+				     fb_rdma_register(&s->cache, s->memory,
+						      (size_t)context->bytes, &region));
+	if (err)
+		close_site(context);
+	return err;
+}
+
+int fb_cost_register(struct fb_cost_context *context)
+{
+	struct site *s = context->own;
+	const struct fb_rdma_region *region;
+	int err = fb_rdma_register(&s->cache, s->memory, (size_t)context->bytes, &region);
+
+	if (!err)
+		fb_rdma_forget(&s->cache, s->memory, (size_t)context->bytes);
+	return err;
+}
+
+int fb_cost_look_up(struct fb_cost_context *context)
+{
+	struct site *s = context->own;
+	const struct fb_rdma_region *region;
+	uint64_t hits = s->cache.hits;
+	int err = fb_rdma_register(&s->cache, s->memory, (size_t)context->bytes, &region);
+
+	return !err && s->cache.hits != hits + 1 ? FB_EDATA : err;
+}
+
+int fb_cost_begin_queues(struct fb_cost_context *context)
+{
+	size_t n = (size_t)context->world->nranks;
+	int err = open_site(context);
+	struct site *s = context->own;
+
+	if (err)
+		return err;
+	s->queues = calloc(n, sizeof(*s->queues));
+	s->own = calloc(n, sizeof(*s->own));
+	s->theirs = calloc(n, sizeof(*s->theirs));
+	s->requests = calloc(2 * n, sizeof(*s->requests));
+	/* MPICH's MPI_STATUSES_IGNORE upsets gcc. */
+	s->statuses = calloc(2 * n, sizeof(*s->statuses));
+	if (!s->queues || !s->own || !s->theirs || !s->requests || !s->statuses)
+		err = FB_ENOMEM;
+	if (!err)
+		err = fb_rdma_completions_open(&s->completions, &s->rails[0], COMPLETIONS);
+	s->completions.own_receives = true;
+	err = fb_world_agree(context->world, err);
+	if (err)
+		close_site(context);
+	return err;
+}
+
+/* Each rank's address of its queue to each other, as applications do it: through MPI. */
+static void swap_addresses(const struct fb_cost_context *context, struct site *s)
+{
+	const struct fb_world *world = context->world;
+	int bytes = (int)sizeof(*s->own), n = 0;
+
+	for (int peer = 0; peer < world->nranks; peer++) {
+		if (peer == world->rank)
+			continue;
+		MPI_Irecv(&s->theirs[peer], bytes, MPI_BYTE, peer, TAG, world->comm,
+			  &s->requests[n++]);
+		MPI_Isend(&s->own[peer], bytes, MPI_BYTE, peer, TAG, world->comm,
+			  &s->requests[n++]);
+	}
+	MPI_Waitall(n, s->requests, s->statuses);
+}
+
+int fb_cost_connect_queues(struct fb_cost_context *context)
+{
+	const struct fb_rdma_settings *settings = &context->settings->rdma;
+	const struct fb_world *world = context->world;
+	struct site *s = context->own;
+	int err = FB_OK;
+
+	for (int peer = 0; peer < world->nranks && !err; peer++) {
+		if (peer == world->rank)
+			continue;
+		err = fb_rdma_queue_open(&s->completions, settings, 1, &s->queues[peer]);
+		if (err)
+			break;
+		s->queues[peer].peer = peer;
+		fb_rdma_queue_address(&s->queues[peer], &s->own[peer]);
+	}
+	if (!err)
+		swap_addresses(context, s);
+	for (int peer = 0; peer < world->nranks && !err; peer++)
+		if (peer != world->rank)
+			err = fb_rdma_queue_connect(&s->queues[peer], settings, &s->own[peer],
+						    &s->theirs[peer]);
+	for (int peer = 0; peer < world->nranks; peer++)
+		fb_rdma_queue_close(&s->queues[peer]);
+	return err;
+}
+
+void fb_cost_end_rdma(struct fb_cost_context *context)
+{
+	close_site(context);
+}
+
+#else
+
+/* Nobody calls these where the survey says no. */
+int fb_cost_begin_register(struct fb_cost_context *context)
+{
+	(void)context;
+	return FB_EUNSUPPORTED;
+}
+
+int fb_cost_begin_cached(struct fb_cost_context *context)
+{
+	return fb_cost_begin_register(context);
+}
+
+int fb_cost_begin_queues(struct fb_cost_context *context)
+{
+	return fb_cost_begin_register(context);
+}
+
+int fb_cost_register(struct fb_cost_context *context)
+{
+	return fb_cost_begin_register(context);
+}
+
+int fb_cost_look_up(struct fb_cost_context *context)
+{
+	return fb_cost_begin_register(context);
+}
+
+int fb_cost_connect_queues(struct fb_cost_context *context)
+{
+	return fb_cost_begin_register(context);
+}
+
+void fb_cost_end_rdma(struct fb_cost_context *context)
+{
+	(void)context;
+}
+
+#endif
+
+int fb_cost_survey(const struct fb_world *world, const struct fb_settings *settings, char *no_rdma,
+		   size_t n)
+{
+	struct fb_transport *transport = NULL;
+	int err = fb_rdma_open(&transport, world, &settings->rdma, no_rdma, n);
+
+	if (transport) {
+		transport->ops->close(transport);
+		no_rdma[0] = '\0';
+	}
+	return err == FB_EUNSUPPORTED ? FB_OK : err;
+}
+
+bool fb_cost_can_rdma(const struct fb_cost_context *context, char reason[FB_REASON_CHARS])
+{
+	if (!context->no_rdma[0])
+		return true;
+	snprintf(reason, FB_REASON_CHARS, "%s", context->no_rdma);
+	return false;
+}

@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The rdma engine: messages as raw verbs, each a work request or a few, straight from and into the
+ * ranks' buffers. How it works inside is in rdma.h.
+ */
+#include "p2p/engine/rdma.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/error.h"
+#include "common/variant.h"
+
+static const char transport[] = "rdma";
+
+/* fb_p2p_engine_ops.adjust: needs no device, so that rows are the same everywhere. */
+static bool rdma_adjust(const struct fb_settings *settings, struct fb_case *c)
+{
+	enum fb_raw_verb verb = fb_raw_verb_of(c->protocol);
+	char options[FB_VARIANT_CHARS] = "", ignored[160];
+	enum fb_pattern pattern = FB_PATTERNS;
+	enum fb_verb algorithm = FB_VERBS;
+
+	for (int i = 0; i < FB_PATTERNS; i++)
+		if (!strcmp(fb_patterns[i], c->operation))
+			pattern = (enum fb_pattern)i;
+	for (int i = 0; i < FB_VERBS; i++)
+		if (!strcmp(fb_verbs[i], c->algorithm))
+			algorithm = (enum fb_verb)i;
+	if (!fb_raw_verb_fits(verb, algorithm, pattern) ||
+	    (strcmp(settings->transport, "auto") && strcmp(c->transport, transport)))
+		return false;
+	c->transport = transport;
+	if (fb_raw_is_atomic(verb))
+		c->bytes = FB_RAW_ATOMIC_BYTES; /* there is no other size */
+	fb_rdma_variant(&settings->rdma, options, sizeof(options));
+	return !options[0] || !fb_variant_add(c->variant, options, ignored, sizeof(ignored));
+}
+
+#if FB_HAVE_VERBS
+
+enum { COMPLETIONS = 16384 };
+
+static void rdma_close(struct fb_p2p_engine *engine)
+{
+	struct fb_raw_engine *e = (struct fb_raw_engine *)engine;
+
+	fb_raw_close_links(e);
+	if (e->cache.rails)
+		fb_rdma_cache_close(&e->cache);
+	for (int r = 0; r < e->opened; r++)
+		fb_rdma_completions_close(&e->completions[r]);
+	fb_rdma_rails_close(e->rails, e->opened);
+	fb_verbs_close(&e->verbs);
+	free(e->cells);
+	free(e->far_cells);
+	free(e->links);
+	free(e->hosts);
+	free(e);
+}
+
+static int open_rails(struct fb_raw_engine *e)
+{
+	int err = fb_verbs_open(&e->verbs, e->reason, sizeof(e->reason));
+
+	if (!err)
+		err = fb_rdma_rails_open(&e->verbs, e->settings, e->rails, &e->opened, e->reason,
+					 sizeof(e->reason));
+	for (int r = 0; r < e->opened && !err; r++) {
+		err = fb_rdma_completions_open(&e->completions[r], &e->rails[r], COMPLETIONS);
+		e->completions[r].own_receives = true;
+	}
+	return err;
+}
+
+/* What all ranks have, by the least of each number. */
+static void agree_on_facts(struct fb_raw_engine *e)
+{
+	uint64_t least[4] = {(uint64_t)e->opened, UINT64_MAX, 1, e->settings->depth};
+
+	for (int r = 0; r < e->opened; r++) {
+		const struct fb_rdma_rail *rail = &e->rails[r];
+		uint64_t depth = (uint64_t)rail->device.max_qp_wr;
+
+		least[1] = rail->max_message < least[1] ? rail->max_message : least[1];
+		least[2] &= rail->device.atomic_cap != IBV_ATOMIC_NONE;
+		least[3] = depth < least[3] ? depth : least[3];
+	}
+	MPI_Allreduce(MPI_IN_PLACE, least, 4, MPI_UINT64_T, MPI_MIN, e->world->comm);
+	e->nrails = (int)least[0];
+	e->max_message = least[1];
+	e->atomics = least[2];
+	e->recv_depth = (uint32_t)least[3];
+}
+
+/*
+ * Where there is no device the engine is there all the same: its rows say why they were skipped.
+ * The reason is that of the first rank that has none.
+ */
+static int agree_on_reason(struct fb_raw_engine *e, int err)
+{
+	int who = err ? e->world->rank : e->world->nranks, worst = fb_world_agree(e->world, err);
+
+	if (!worst)
+		return FB_OK;
+	MPI_Allreduce(MPI_IN_PLACE, &who, 1, MPI_INT, MPI_MIN, e->world->comm);
+	MPI_Bcast(e->reason, sizeof(e->reason), MPI_CHAR, who, e->world->comm);
+	if (worst == FB_EUNSUPPORTED)
+		return FB_OK;
+	if (e->world->rank == 0 && e->reason[0])
+		fb_error(worst, "%s", e->reason);
+	return worst;
+}
+
+static int rdma_open(struct fb_p2p_engine **engine, struct fb_run *run)
+{
+	struct fb_raw_engine *e = calloc(1, sizeof(*e));
+	int err = fb_world_agree(fb_run_world(run), e ? FB_OK : FB_ENOMEM);
+
+	if (err || !e) {
+		free(e);
+		return err;
+	}
+	e->engine = (struct fb_p2p_engine){.ops = &fb_p2p_rdma, .run = run};
+	e->world = fb_run_world(run);
+	e->settings = &fb_run_settings(run)->rdma;
+	err = agree_on_reason(e, open_rails(e));
+	if (!err && !e->reason[0]) {
+		agree_on_facts(e);
+		fb_rdma_cache_open(&e->cache, e->rails, e->nrails, fb_rdma_access(e->settings));
+		err = fb_raw_open_cells(e);
+	}
+	if (err) {
+		rdma_close(&e->engine);
+		return err;
+	}
+	*engine = &e->engine;
+	return FB_OK;
+}
+
+static bool rdma_can(const struct fb_p2p_engine *engine, const struct fb_case *c,
+		     const struct fb_job *job, char reason[FB_REASON_CHARS])
+{
+	const struct fb_raw_engine *e = (const struct fb_raw_engine *)engine;
+	enum fb_raw_verb verb = fb_raw_verb_of(c->protocol);
+
+	if (e->reason[0])
+		snprintf(reason, FB_REASON_CHARS, "%s", e->reason);
+	else if (job->bytes > e->max_message)
+		snprintf(reason, FB_REASON_CHARS, "a request of the device is of at most %llu "
+			 "bytes", (unsigned long long)e->max_message);
+	else if (fb_raw_is_atomic(verb) && !e->atomics)
+		snprintf(reason, FB_REASON_CHARS, "the device has no atomic operations");
+	else if (verb == FB_RAW_WRITE && job->verb == FB_SEND && e->settings->relaxed_ordering)
+		snprintf(reason, FB_REASON_CHARS, "who waits for bytes in memory needs ordered "
+			 "writes: not with --rdma-relaxed-ordering");
+	else
+		return true;
+	return false;
+}
+
+static void rdma_describe(struct fb_p2p_request *request, struct fb_traits *traits)
+{
+	struct fb_raw_request *r = (struct fb_raw_request *)request;
+	char rail[160];
+	size_t at;
+
+	for (int i = 0; i < r->engine->nrails; i++) {
+		if (!(r->rails >> i & 1))
+			continue;
+		at = strlen(traits->path);
+		fb_rdma_rail_text(&r->engine->rails[i], rail, sizeof(rail));
+		snprintf(traits->path + at, sizeof(traits->path) - at, "%s%s", at ? "+" : "rdma ",
+			 rail);
+	}
+	traits->channels = r->each;
+}
+
+/* Collective. A failure has been printed, and ends the job elsewhere. */
+static void rdma_release(struct fb_p2p_request *request)
+{
+	struct fb_raw_request *r = (struct fb_raw_request *)request;
+
+	fb_raw_drain(r);
+	/* Peers may still write numbers: they are done when all have drained. */
+	MPI_Barrier(r->engine->world->comm);
+	fb_raw_free(r);
+}
+
+#else
+
+static int rdma_open(struct fb_p2p_engine **engine, struct fb_run *run)
+{
+	struct fb_p2p_engine *e = calloc(1, sizeof(*e));
+	int err = fb_world_agree(fb_run_world(run), e ? FB_OK : FB_ENOMEM);
+
+	if (err || !e) {
+		free(e);
+		return err;
+	}
+	*e = (struct fb_p2p_engine){.ops = &fb_p2p_rdma, .run = run};
+	*engine = e;
+	return FB_OK;
+}
+
+static void rdma_close(struct fb_p2p_engine *engine)
+{
+	free(engine);
+}
+
+static bool rdma_can(const struct fb_p2p_engine *engine, const struct fb_case *c,
+		     const struct fb_job *job, char reason[FB_REASON_CHARS])
+{
+	(void)engine;
+	(void)c;
+	(void)job;
+	snprintf(reason, FB_REASON_CHARS, "%s", fb_p2p_rdma.missing(engine));
+	return false;
+}
+
+#endif
+
+static const char *rdma_missing(const struct fb_p2p_engine *engine)
+{
+#if FB_HAVE_VERBS
+	const struct fb_raw_engine *e = (const struct fb_raw_engine *)engine;
+
+	return e->reason[0] ? e->reason : NULL;
+#else
+	(void)engine;
+	return "built without libibverbs headers";
+#endif
+}
+
+const struct fb_p2p_engine_ops fb_p2p_rdma = {
+	.name = "rdma",
+	.summary = "raw verbs of RDMA devices",
+	.own = true,
+	.protocols = fb_raw_verbs,
+	.adjust = rdma_adjust,
+	.missing = rdma_missing,
+	.open = rdma_open,
+	.close = rdma_close,
+	.can = rdma_can,
+#if FB_HAVE_VERBS
+	.prepare = fb_raw_prepare,
+	.ready = fb_raw_ready,
+	.run = fb_raw_run,
+	.describe = rdma_describe,
+	.release = rdma_release,
+#endif
+};

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What the rdma engine's ranks tell each other before bytes move: addresses of queue pairs and
+ * of memory, through MPI. See rdma.h.
+ */
+#include "p2p/engine/rdma.h"
+
+#if FB_HAVE_VERBS
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/error.h"
+
+enum { TAG = 0x7677 };
+
+/* Tells all ranks where [base, base + bytes) of this one is. Collective. */
+static int exchange_memory(struct fb_raw_engine *e, void *base, size_t bytes,
+			   struct fb_raw_reach *reach)
+{
+	const struct fb_rdma_region *region;
+	struct fb_raw_reach own = {.base = (uintptr_t)base};
+	int err = fb_world_agree(e->world, fb_rdma_register(&e->cache, base, bytes, &region));
+
+	if (err)
+		return err;
+	for (int r = 0; r < e->nrails; r++)
+		own.rkey[r] = region->mr[r]->rkey;
+	MPI_Allgather(&own, sizeof(own), MPI_BYTE, reach, sizeof(own), MPI_BYTE, e->world->comm);
+	return FB_OK;
+}
+
+int fb_raw_open_cells(struct fb_raw_engine *e)
+{
+	size_t nranks = (size_t)e->world->nranks, bytes = nranks * sizeof(*e->cells);
+	int err = FB_OK;
+
+	e->hosts = calloc(nranks, sizeof(*e->hosts));
+	e->links = calloc(nranks, sizeof(*e->links));
+	e->far_cells = calloc(nranks, sizeof(*e->far_cells));
+	/* Whole pages: what is registered with them is nobody else's. */
+	bytes = (bytes + 4095) / 4096 * 4096;
+	e->cells = aligned_alloc(4096, bytes);
+	if (!e->hosts || !e->links || !e->far_cells || !e->cells)
+		err = fb_error(FB_ENOMEM, "rdma: out of memory for %zu ranks", nranks);
+	err = fb_world_agree(e->world, err);
+	if (err || !e->cells)
+		return err;
+	memset(e->cells, 0, bytes);
+	memcpy(e->hosts[e->world->rank], e->world->host, sizeof(*e->hosts));
+	MPI_Allgather(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, e->hosts, (int)sizeof(*e->hosts),
+		      MPI_BYTE, e->world->comm);
+	err = exchange_memory(e, e->cells, bytes, e->far_cells);
+	/* Each rank's own line in the others' cells. */
+	for (size_t r = 0; r < nranks && !err; r++)
+		e->far_cells[r].base += (size_t)e->world->rank * sizeof(*e->cells);
+	return err;
+}
+
+static size_t queues_each(const struct fb_raw_engine *e)
+{
+	return (size_t)e->nrails * (size_t)e->settings->qps;
+}
+
+static void close_link(struct fb_raw_engine *e, struct fb_raw_link *link)
+{
+	for (size_t i = 0; link->queues && i < queues_each(e); i++)
+		fb_rdma_queue_close(&link->queues[i]);
+	free(link->queues);
+	link->queues = NULL;
+}
+
+void fb_raw_close_links(struct fb_raw_engine *e)
+{
+	for (int r = 0; e->links && r < e->world->nranks; r++)
+		close_link(e, &e->links[r]);
+}
+
+/* Makes the queues to a peer and notes their addresses. */
+static int make_link(struct fb_raw_engine *e, int peer, struct fb_rdma_address *own)
+{
+	size_t n = queues_each(e);
+	struct fb_rdma_queue *queues = calloc(n, sizeof(*queues));
+	int err = FB_OK;
+
+	if (!queues)
+		return fb_error(FB_ENOMEM, "rdma: out of memory for queues to rank %d", peer);
+	e->links[peer].queues = queues;
+	for (size_t i = 0; i < n && !err; i++) {
+		err = fb_rdma_queue_open(&e->completions[i / e->settings->qps], e->settings,
+					 e->recv_depth, &queues[i]);
+		if (err)
+			break;
+		queues[i].peer = peer;
+		queues[i].host = e->hosts[peer];
+		fb_rdma_queue_address(&queues[i], &own[i]);
+	}
+	return err;
+}
+
+/* All pairs at once; both ends of a pair know that they are to meet. */
+static int swap(const struct fb_raw_engine *e, const int *peers, int n,
+		struct fb_rdma_address *own, struct fb_rdma_address *theirs)
+{
+	MPI_Request *requests = calloc(2 * (size_t)n + 1, sizeof(*requests));
+	/* MPICH's MPI_STATUSES_IGNORE upsets gcc. */
+	MPI_Status *statuses = calloc(2 * (size_t)n + 1, sizeof(*statuses));
+	size_t each = queues_each(e);
+	int bytes = (int)(each * sizeof(*own));
+	int err = fb_world_agree(e->world, requests && statuses ? FB_OK : FB_ENOMEM);
+
+	if (err || !requests || !statuses)
+		goto free_requests;
+	for (int i = 0; i < n; i++) {
+		MPI_Irecv(theirs + each * (size_t)i, bytes, MPI_BYTE, peers[i], TAG,
+			  e->world->comm, &requests[2 * i]);
+		MPI_Isend(own + each * (size_t)i, bytes, MPI_BYTE, peers[i], TAG, e->world->comm,
+			  &requests[2 * i + 1]);
+	}
+	MPI_Waitall(2 * n, requests, statuses);
+free_requests:
+	free(statuses);
+	free(requests);
+	return err;
+}
+
+/* Queues to the n peers, none of which has any. Collective. */
+static int connect(struct fb_raw_engine *e, const int *peers, int n)
+{
+	size_t each = queues_each(e), total = each * (size_t)n;
+	struct fb_rdma_address *own = calloc(total + 1, sizeof(*own));
+	struct fb_rdma_address *theirs = calloc(total + 1, sizeof(*theirs));
+	int err = own && theirs ? FB_OK : FB_ENOMEM;
+
+	for (int i = 0; own && i < n && !err; i++)
+		err = make_link(e, peers[i], own + each * (size_t)i);
+	err = fb_world_agree(e->world, err);
+	if (!err && own && theirs)
+		err = swap(e, peers, n, own, theirs);
+	for (size_t i = 0; own && theirs && i < total && !err; i++)
+		err = fb_rdma_queue_connect(&e->links[peers[i / each]].queues[i % each],
+					    e->settings, &own[i], &theirs[i]);
+	/* Also: nobody sends to who is not ready to receive. */
+	err = fb_world_agree(e->world, err);
+	for (int i = 0; err && i < n; i++)
+		close_link(e, &e->links[peers[i]]);
+	free(theirs);
+	free(own);
+	return err;
+}
+
+int fb_raw_meet(struct fb_raw_engine *e, const struct fb_segment *segment, const int *peers,
+		int npeers, struct fb_raw_reach *reach)
+{
+	int *unknown = calloc((size_t)npeers + 1, sizeof(*unknown)), n = 0;
+	int err = fb_world_agree(e->world, unknown ? FB_OK : FB_ENOMEM);
+
+	if (!err)
+		err = exchange_memory(e, fb_segment_part(segment, e->world->rank),
+				      segment->part_bytes, reach);
+	for (int i = 0; i < npeers && !err && unknown; i++) {
+		bool known = e->links[peers[i]].queues != NULL;
+
+		for (int k = 0; k < n; k++)
+			known |= unknown[k] == peers[i];
+		if (!known)
+			unknown[n++] = peers[i];
+	}
+	if (!err)
+		err = connect(e, unknown, n);
+	free(unknown);
+	return err;
+}
+
+#else
+
+extern const int fb_raw_link_missing;
+const int fb_raw_link_missing = 1;
+
+#endif

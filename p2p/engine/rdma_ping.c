@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* How the rdma engine waits, and its ping-pong, which is nothing but waiting; see rdma.h. */
+#include "p2p/engine/rdma.h"
+
+#if FB_HAVE_VERBS
+
+#include "common/error.h"
+#include "common/spin.h"
+
+enum {
+	TIGHT = 2048,		 /* looks without a pause, as one costs a tenth of a message */
+	LOOKS_PER_CALL = 1 << 14, /* between two of fb_run_alive() */
+};
+
+/* One more look was in vain. An error when the step's time is over. */
+static int again(struct fb_raw_engine *e, unsigned *looks)
+{
+	++*looks;
+	if (e->world->oversubscribed && *looks > FB_SPIN_CROWDED)
+		sched_yield();
+	else if (*looks > TIGHT)
+		fb_pause();
+	return *looks % LOOKS_PER_CALL ? FB_OK : fb_run_alive(e->engine.run, "waiting for messages");
+}
+
+int fb_raw_again_in_memory(struct fb_raw_engine *e, unsigned *looks)
+{
+	int err = again(e, looks), taken = 0;
+
+	if (!err && *looks % LOOKS_PER_CALL == 0)
+		taken = fb_raw_poll(e);
+	return err ? err : taken < 0 ? taken : FB_OK;
+}
+
+int fb_raw_poll_or_wait(struct fb_raw_engine *e, unsigned *looks)
+{
+	int taken = fb_raw_poll(e);
+
+	if (taken < 0)
+		return taken;
+	if (!taken)
+		return again(e, looks);
+	*looks = 0;
+	return FB_OK;
+}
+
+int fb_raw_refill(struct fb_raw_lane *lane)
+{
+	int err = FB_OK;
+
+	for (;;) {
+		uint64_t room = lane->window - (lane->posted - lane->done);
+		uint64_t left = lane->announced - lane->posted;
+		uint64_t list = lane->window / 2 < FB_RAW_LIST ? (lane->window + 1) / 2
+							       : FB_RAW_LIST;
+
+		if (left < list)
+			list = left;
+		if (err || !list || room < list)
+			return err;
+		err = fb_raw_post_receives(lane, (uint32_t)list);
+	}
+}
+
+/* Ping-pong: the next message of the end, which is the one who sends. */
+static int send_next(struct fb_raw_engine *e, struct fb_raw_end *end)
+{
+	unsigned looks = 0;
+	int err = FB_OK;
+
+	for (int l = 0; l < end->nlanes && !err; l++) {
+		struct fb_raw_lane *lane = &end->lanes[l];
+
+		while (!err && lane->posted - lane->done >= lane->window)
+			err = fb_raw_poll_or_wait(e, &looks);
+		if (!err)
+			err = fb_raw_post(lane, 1);
+	}
+	return err;
+}
+
+static int watch_next(struct fb_raw_engine *e, struct fb_raw_end *end)
+{
+	unsigned looks = 0;
+	int err = FB_OK;
+
+	for (int l = 0; l < end->nlanes; l++) {
+		struct fb_raw_lane *lane = &end->lanes[l];
+		volatile unsigned char *last =
+			(unsigned char *)lane->local + lane->share.bytes - 1;
+
+		while (*last == lane->mark && !err)
+			err = fb_raw_again_in_memory(e, &looks);
+		if (++lane->done < lane->announced)
+			*last = lane->mark;
+	}
+	fb_rdma_from_device();
+	return err;
+}
+
+static int receive_next(struct fb_raw_engine *e, struct fb_raw_end *end, uint64_t messages)
+{
+	unsigned looks = 0;
+	int err = FB_OK;
+
+	for (int l = 0; l < end->nlanes && !err; l++) {
+		while (!err && end->lanes[l].done < messages)
+			err = fb_raw_poll_or_wait(e, &looks);
+		/* Before the answer, so that the next message finds a receive. */
+		if (!err)
+			err = fb_raw_refill(&end->lanes[l]);
+	}
+	return err;
+}
+
+/* ends[0] is of the flow there and ends[1] of the one back, on both of the ranks. */
+int fb_raw_ping_pong(struct fb_raw_request *r, int calls)
+{
+	int err = FB_OK;
+
+	if (!r->nends)
+		return FB_OK;
+	for (int call = calls - 1; call >= 0 && !err; call--)
+		for (int i = 0; i < 2 && !err; i++) {
+			struct fb_raw_end *end = &r->ends[i];
+
+			if (end->role == FB_RAW_POSTS)
+				err = send_next(r->engine, end);
+			else if (end->role == FB_RAW_WATCHES)
+				err = watch_next(r->engine, end);
+			else
+				err = receive_next(r->engine, end, end->target - (uint64_t)call);
+		}
+	return err;
+}
+
+#else
+
+extern const int fb_raw_ping_missing;
+const int fb_raw_ping_missing = 1;
+
+#endif

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* From a job to the rdma engine's lanes and requests; see rdma.h. */
+#include "p2p/engine/rdma.h"
+
+#if FB_HAVE_VERBS
+
+#include <stdlib.h>
+
+#include "common/error.h"
+
+void fb_raw_free(struct fb_raw_request *r)
+{
+	if (!r)
+		return;
+	free(r->ends);
+	free(r->lanes);
+	free(r->reach);
+	free(r);
+}
+
+static enum fb_raw_role role_of(const struct fb_raw_request *r, bool sends)
+{
+	if (r->job->verb != FB_SEND)
+		return sends == (r->job->verb == FB_PUT) ? FB_RAW_POSTS : FB_RAW_WAITS;
+	if (sends)
+		return FB_RAW_POSTS;
+	return r->verb == FB_RAW_WRITE ? FB_RAW_WATCHES : FB_RAW_RECEIVES;
+}
+
+static void list_ends(struct fb_raw_request *r)
+{
+	int self = r->engine->world->rank;
+
+	for (int f = 0; f < r->job->nflows; f++) {
+		const struct fb_flow *flow = &r->job->flows[f];
+		bool sends = flow->src == self;
+
+		if (flow->src != self && flow->dst != self)
+			continue;
+		r->ends[r->nends++] = (struct fb_raw_end){
+			.flow = flow, .peer = sends ? flow->dst : flow->src,
+			.role = role_of(r, sends),
+			.credits = r->job->verb == FB_SEND && r->job->pattern != FB_PING_PONG,
+		};
+	}
+}
+
+/* How many requests the lane may have under way, such that all completions find room. */
+static uint32_t lane_window(const struct fb_raw_request *r, const struct fb_raw_end *end,
+			    const struct fb_raw_share *share, int lanes)
+{
+	const struct fb_raw_engine *e = r->engine;
+	uint32_t window = end->role == FB_RAW_RECEIVES ? e->recv_depth : share->window;
+	uint32_t fair = e->completions[share->rail].entries / 2 / (uint32_t)lanes;
+
+	if (end->role == FB_RAW_POSTS && r->job->pattern == FB_PING_PONG)
+		window = e->recv_depth / 2 < FB_RAW_AHEAD ? e->recv_depth / 2 : FB_RAW_AHEAD;
+	window = window < fair ? window : fair;
+	return window ? window : 1;
+}
+
+/* The share's lane, of the end's flow, which is number f of the job. */
+static void make_lane(struct fb_raw_request *r, struct fb_raw_end *end, int f,
+		      const struct fb_raw_share *share, struct fb_raw_lane *lane, uint32_t window)
+{
+	struct fb_raw_engine *e = r->engine;
+	const struct fb_job *job = r->job;
+	const struct fb_flow *flow = end->flow;
+	bool receives = flow->dst == e->world->rank;
+	const struct fb_rdma_region *region =
+		fb_rdma_find(&e->cache, fb_segment_part(job->segment, e->world->rank), 1);
+	char *local = receives ? fb_job_target(job, flow, 0) : fb_job_source(job, flow, 0);
+	uint64_t remote = r->reach[end->peer].base +
+			  (receives ? flow->send_offset : flow->receive_offset);
+
+	*lane = (struct fb_raw_lane){
+		.queue = &e->links[end->peer].queues[(size_t)share->rail * e->settings->qps +
+						     (size_t)share->queue],
+		.share = *share, .window = window, .regions = (uint32_t)job->regions,
+		.stride = job->stride, .id = (int)(lane - r->lanes), .verb = r->verb,
+	};
+	fb_raw_lane_build(lane, local + share->offset, region->mr[share->rail]->lkey,
+			  remote + share->offset, r->reach[end->peer].rkey[share->rail],
+			  end->role == FB_RAW_RECEIVES, e->settings);
+	if (end->role == FB_RAW_WATCHES)
+		lane->mark = (unsigned char)~fb_job_byte(job, f, 0,
+							 share->offset + share->bytes - 1);
+}
+
+static int make_lanes(struct fb_raw_request *r)
+{
+	const struct fb_raw_engine *e = r->engine;
+	const struct fb_raw_deal deal = {
+		.bytes = (size_t)r->job->bytes, .window = r->job->window, .rails = e->nrails,
+		.qps = (int)e->settings->qps, .stripe = e->settings->stripe,
+		.depth = e->recv_depth - FB_RAW_FLAGS,
+	};
+	struct fb_raw_share shares[FB_RAW_LANES];
+	int each = fb_raw_share_out(&deal, shares), at = 0;
+
+	r->lanes = calloc((size_t)each * (size_t)r->nends + 1, sizeof(*r->lanes));
+	if (!r->lanes)
+		return fb_error(FB_ENOMEM, "rdma: out of memory for %d queues", each * r->nends);
+	for (int i = 0; i < r->nends; i++) {
+		struct fb_raw_end *end = &r->ends[i];
+		const struct fb_raw_link *link = &r->engine->links[end->peer];
+
+		end->base = end->role == FB_RAW_POSTS ? link->sent : link->received;
+		end->lanes = r->lanes + at;
+		end->nlanes = end->role == FB_RAW_WAITS ? 0 : each;
+		for (int l = 0; l < end->nlanes; l++, at++)
+			make_lane(r, end, (int)(end->flow - r->job->flows), &shares[l],
+				  &r->lanes[at],
+				  lane_window(r, end, &shares[l], each * r->nends));
+	}
+	for (int l = 0; l < each; l++)
+		r->rails |= 1u << shares[l].rail;
+	r->nlanes = at;
+	r->each = each;
+	return FB_OK;
+}
+
+static int make_request(struct fb_raw_engine *e, const struct fb_case *c,
+			const struct fb_job *job, struct fb_raw_request **made)
+{
+	struct fb_raw_request *r = calloc(1, sizeof(*r));
+
+	if (r) {
+		r->ends = calloc((size_t)job->nflows + 1, sizeof(*r->ends));
+		r->reach = calloc((size_t)e->world->nranks, sizeof(*r->reach));
+	}
+	if (fb_world_agree(e->world, r && r->ends && r->reach ? FB_OK : FB_ENOMEM)) {
+		fb_raw_free(r);
+		return FB_ENOMEM;
+	}
+	r->request.engine = &e->engine;
+	r->engine = e;
+	r->job = job;
+	r->verb = fb_raw_verb_of(c->protocol);
+	/* The load beside a ping-pong of WRITEs: its receiver has to hear of them. */
+	if (r->verb == FB_RAW_WRITE && job->verb == FB_SEND && job->pattern != FB_PING_PONG)
+		r->verb = FB_RAW_WRITE_IMM;
+	list_ends(r);
+	*made = r;
+	return FB_OK;
+}
+
+int fb_raw_prepare(struct fb_p2p_engine *engine, const struct fb_case *c,
+		   const struct fb_job *job, struct fb_p2p_request **request)
+{
+	struct fb_raw_engine *e = (struct fb_raw_engine *)engine;
+	struct fb_raw_request *r = NULL;
+	int err = make_request(e, c, job, &r), *peers;
+
+	if (err)
+		return err;
+	peers = calloc((size_t)r->nends + 1, sizeof(*peers));
+	for (int i = 0; peers && i < r->nends; i++)
+		peers[i] = r->ends[i].peer;
+	err = fb_world_agree(e->world, peers ? FB_OK : FB_ENOMEM);
+	if (!err)
+		err = fb_raw_meet(e, job->segment, peers, r->nends, r->reach);
+	free(peers);
+	if (!err)
+		err = fb_world_agree(e->world, make_lanes(r));
+	if (err) {
+		fb_raw_free(r);
+		return err;
+	}
+	if (job->verb != FB_SEND) {
+		atomic_store(fb_job_completed(job, e->world->rank), 0);
+		MPI_Barrier(e->world->comm);
+	}
+	*request = &r->request;
+	return FB_OK;
+}
+
+#else
+
+extern const int fb_raw_prepare_missing;
+const int fb_raw_prepare_missing = 1;
+
+#endif

@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* How the rdma engine moves a job's messages; who knows what arrived is in rdma.h. */
+#include "p2p/engine/rdma.h"
+
+#if FB_HAVE_VERBS
+
+#include "common/error.h"
+#include "common/spin.h"
+
+#include <time.h>
+
+enum {
+	PATIENT = 256,		 /* looks of a passive end before it begins to sleep */
+	NAP = 20000,		 /* ns */
+	LONG_NAP = 100000000,
+};
+
+int fb_raw_drain(struct fb_raw_request *r)
+{
+	unsigned looks = 0;
+	int err = FB_OK;
+
+	r->engine->lanes = r->lanes;
+	for (int i = 0; i < r->nends; i++) {
+		const struct fb_raw_end *end = &r->ends[i];
+		const struct fb_raw_link *link = &r->engine->links[end->peer];
+
+		for (int l = 0; l < end->nlanes && end->role == FB_RAW_POSTS; l++)
+			while (!err && end->lanes[l].done < end->lanes[l].posted)
+				err = fb_raw_poll_or_wait(r->engine, &looks);
+		while (!err && link->flags)
+			err = fb_raw_poll_or_wait(r->engine, &looks);
+	}
+	return err;
+}
+
+/* Receiver of a stream: posts receives, and tells the sender when that is worth a message. */
+static int make_ready(struct fb_raw_engine *e, struct fb_raw_end *end)
+{
+	uint64_t ready = end->announced, worth = UINT64_MAX;
+	int err = FB_OK;
+
+	for (int l = 0; l < end->nlanes && !err; l++) {
+		struct fb_raw_lane *lane = &end->lanes[l];
+		uint64_t quarter = lane->window * lane->share.step / 4, message;
+
+		err = fb_raw_refill(lane);
+		message = fb_raw_message(&lane->share, lane->posted);
+		ready = message < ready ? message : ready;
+		worth = quarter < worth ? quarter : worth;
+	}
+	if (err || !end->credits || ready == end->granted ||
+	    (ready < end->announced && ready - end->granted < worth))
+		return err;
+	end->granted = ready;
+	return fb_raw_flag(e, end->peer, offsetof(struct fb_raw_cells, credits),
+			   end->base + ready);
+}
+
+/* Watched memory: a mark where the last byte of the next part will be. */
+static void set_marks(struct fb_raw_end *end)
+{
+	for (int l = 0; l < end->nlanes; l++) {
+		struct fb_raw_lane *lane = &end->lanes[l];
+
+		*(volatile unsigned char *)(lane->local + lane->share.bytes - 1) = lane->mark;
+	}
+}
+
+static void announce(struct fb_raw_end *end, uint64_t messages)
+{
+	end->announced = end->target + messages;
+	for (int l = 0; l < end->nlanes; l++)
+		end->lanes[l].announced = fb_raw_parts(&end->lanes[l].share, end->announced);
+}
+
+int fb_raw_ready(struct fb_p2p_request *request, int calls)
+{
+	struct fb_raw_request *r = (struct fb_raw_request *)request;
+	uint64_t messages = (uint64_t)calls * (uint64_t)r->job->window;
+	unsigned looks = 0;
+	int err = fb_raw_drain(r);
+
+	for (int i = 0; i < r->nends && !err; i++) {
+		struct fb_raw_end *end = &r->ends[i];
+
+		announce(end, messages);
+		if (end->role == FB_RAW_WATCHES)
+			set_marks(end);
+		if (end->role == FB_RAW_RECEIVES)
+			err = make_ready(r->engine, end);
+	}
+	/* Complete means that the sender has it, once both have passed a barrier. */
+	for (int i = 0; i < r->nends && !err; i++)
+		while (!err && r->engine->links[r->ends[i].peer].flags)
+			err = fb_raw_poll_or_wait(r->engine, &looks);
+	return err;
+}
+
+/* Posts what may be posted now of a lane. */
+static int push(struct fb_raw_lane *lane, uint64_t allowed, uint32_t batch)
+{
+	int err = FB_OK;
+
+	while (!err && lane->posted < allowed) {
+		uint64_t room = lane->window - (lane->posted - lane->done);
+		uint64_t n = allowed - lane->posted;
+
+		n = n < room ? n : room;
+		if (!n)
+			return FB_OK;
+		err = fb_raw_post(lane, (uint32_t)(n < batch ? n : batch));
+	}
+	return err;
+}
+
+static int push_all(struct fb_raw_engine *e, struct fb_raw_end *end)
+{
+	uint64_t messages = end->target;
+	int err = FB_OK;
+
+	if (end->credits && end->granted < end->target) {
+		end->granted = atomic_load_explicit(&e->cells[end->peer].credits,
+						    memory_order_acquire) - end->base;
+		messages = end->granted < messages ? end->granted : messages;
+	}
+	for (int l = 0; l < end->nlanes && !err; l++) {
+		struct fb_raw_lane *lane = &end->lanes[l];
+
+		err = push(lane, messages == end->target ? lane->target
+							 : fb_raw_parts(&lane->share, messages),
+			   (uint32_t)e->settings->batch);
+	}
+	return err;
+}
+
+static bool is_done(const struct fb_raw_end *end)
+{
+	for (int l = 0; l < end->nlanes; l++)
+		if (end->lanes[l].done < end->lanes[l].target)
+			return false;
+	return true;
+}
+
+/* All ends that have something to do, until they are through. */
+static int drive(struct fb_raw_request *r)
+{
+	struct fb_raw_engine *e = r->engine;
+	unsigned looks = 0;
+	int err = FB_OK;
+
+	for (;;) {
+		bool pending = false;
+
+		for (int i = 0; i < r->nends && !err; i++) {
+			struct fb_raw_end *end = &r->ends[i];
+
+			if (end->role == FB_RAW_WAITS || is_done(end))
+				continue;
+			pending = true;
+			err = end->role == FB_RAW_POSTS ? push_all(e, end) : make_ready(e, end);
+		}
+		if (err || !pending)
+			return err;
+		err = fb_raw_poll_or_wait(e, &looks);
+		if (err)
+			return err;
+	}
+}
+
+/* The other end of what this rank has carried out: through memory where both can reach it. */
+static int tell(struct fb_raw_request *r, const struct fb_raw_end *end)
+{
+	_Atomic uint64_t *counter = fb_job_completed(r->job, end->peer);
+
+	if (!counter)
+		return fb_raw_flag(r->engine, end->peer, offsetof(struct fb_raw_cells, finished),
+				   ++r->engine->links[end->peer].finished);
+	atomic_fetch_add_explicit(counter, 1, memory_order_release);
+	return FB_OK;
+}
+
+static int64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+/*
+ * Until all has been done for or to this rank. It sleeps where that takes long, at first as long
+ * as it is likely to take by the last time: the device needs no processor here, and one that
+ * spins or wakes up often would slow its neighbours down.
+ */
+static int wait_passive(struct fb_raw_request *r, const _Atomic uint64_t *counter, uint64_t wanted,
+			int calls)
+{
+	unsigned looks = 0, most = r->engine->world->oversubscribed ? FB_SPIN_CROWDED : PATIENT;
+	int64_t start = now_ns(), nap_ns = r->call_ns * calls / 4 * 3;
+	int err = FB_OK;
+
+	while (!err && atomic_load_explicit(counter, memory_order_acquire) < wanted) {
+		struct timespec nap = {.tv_nsec = nap_ns < NAP ? NAP : nap_ns};
+
+		if (looks < most) {
+			err = fb_raw_again_in_memory(r->engine, &looks);
+			continue;
+		}
+		if (nap.tv_nsec > LONG_NAP)
+			nap.tv_nsec = LONG_NAP;
+		nanosleep(&nap, NULL);
+		nap_ns -= nap.tv_nsec;
+		err = fb_run_alive(r->request.engine->run, "waiting for one-sided operations");
+	}
+	r->call_ns = (now_ns() - start) / calls;
+	return err;
+}
+
+static int one_sided(struct fb_raw_request *r, int calls)
+{
+	struct fb_raw_engine *e = r->engine;
+	int err = drive(r);
+
+	for (int i = 0; i < r->nends && !err; i++) {
+		struct fb_raw_end *end = &r->ends[i];
+
+		if (end->role == FB_RAW_POSTS)
+			err = tell(r, end);
+		else if (fb_job_completed(r->job, end->peer))
+			r->completions++;
+		else
+			e->links[end->peer].expected++;
+	}
+	if (!err)
+		err = wait_passive(r, fb_job_completed(r->job, e->world->rank), r->completions,
+				   calls);
+	for (int i = 0; i < r->nends && !err; i++) {
+		const struct fb_raw_end *end = &r->ends[i];
+
+		if (end->role == FB_RAW_WAITS)
+			err = wait_passive(r, &e->cells[end->peer].finished,
+					   e->links[end->peer].expected, calls);
+	}
+	fb_rdma_from_device();
+	return err;
+}
+
+int fb_raw_run(struct fb_p2p_request *request, int calls)
+{
+	struct fb_raw_request *r = (struct fb_raw_request *)request;
+	uint64_t messages = (uint64_t)calls * (uint64_t)r->job->window;
+	bool ping_pongs = r->job->pattern == FB_PING_PONG;
+	int err = FB_OK;
+
+	/* Nobody has announced it: a rank of the load. */
+	if (r->nends && r->ends[0].announced < r->ends[0].target + messages)
+		err = fb_raw_ready(request, calls);
+	r->engine->lanes = r->lanes;
+	for (int i = 0; i < r->nends; i++) {
+		struct fb_raw_end *end = &r->ends[i];
+
+		end->target += messages;
+		for (int l = 0; l < end->nlanes; l++) {
+			struct fb_raw_lane *lane = &end->lanes[l];
+
+			lane->target = fb_raw_parts(&lane->share, end->target);
+			lane->last = ping_pongs ? lane->announced : lane->target;
+		}
+		if (end->credits && end->role == FB_RAW_POSTS)
+			r->engine->links[end->peer].sent += messages;
+		else if (end->credits)
+			r->engine->links[end->peer].received += messages;
+	}
+	if (err)
+		return err;
+	if (r->job->verb != FB_SEND)
+		return one_sided(r, calls);
+	return ping_pongs ? fb_raw_ping_pong(r, calls) : drive(r);
+}
+
+#else
+
+extern const int fb_raw_run_missing;
+const int fb_raw_run_missing = 1;
+
+#endif

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Raw verbs and how messages are dealt to queue pairs: what of the rdma engine needs no device,
+ * apart from it, so that it can be tested anywhere.
+ *
+ * A lane is one queue pair's share of a flow. Small messages go to the lanes by turns; messages
+ * of --rdma-stripe bytes or more are cut, and each rail carries its part of every one. Both ends
+ * compute the same lanes, so that nothing of it has to be told.
+ */
+#ifndef FB_P2P_ENGINE_RDMA_VERB_H
+#define FB_P2P_ENGINE_RDMA_VERB_H
+
+#include "common/transport/rdma_choice.h"
+#include "p2p/job.h"
+
+/* What is asked of the device; the column `protocol`. */
+enum fb_raw_verb {
+	FB_RAW_SEND,	     /* SEND into a posted receive */
+	FB_RAW_WRITE,	     /* WRITE, which the receiver's processor does not notice */
+	FB_RAW_WRITE_IMM,    /* WRITE, and a completion at the receiver */
+	FB_RAW_READ,
+	FB_RAW_FETCH_ADD,    /* atomic, 8 bytes, adds 0: what is read stays what it was */
+	FB_RAW_COMPARE_SWAP, /* atomic, 8 bytes, swaps what was read there before for itself */
+	FB_RAW_VERBS,
+};
+
+enum { FB_RAW_ATOMIC_BYTES = 8, FB_RAW_LANES = FB_RDMA_RAILS * 64 };
+
+/* "send", "write", "write_imm", "read", "fetch_add", "compare_swap", NULL. */
+extern const char *const fb_raw_verbs[];
+
+/* The verb of that name; FB_RAW_VERBS: there is none. */
+enum fb_raw_verb fb_raw_verb_of(const char *name);
+
+static inline bool fb_raw_is_atomic(enum fb_raw_verb verb)
+{
+	return verb == FB_RAW_FETCH_ADD || verb == FB_RAW_COMPARE_SWAP;
+}
+
+/*
+ * Whether the verb does what the column `algorithm` says: SEND and WRITE_IMM send, a plain WRITE
+ * too where the receiver waits for it in memory, which is ping-pong; WRITE puts; READ and the
+ * atomics get.
+ */
+bool fb_raw_verb_fits(enum fb_raw_verb verb, enum fb_verb algorithm, enum fb_pattern pattern);
+
+struct fb_raw_deal {
+	size_t bytes;	 /* of a message */
+	int window;	 /* messages under way at once, over all lanes */
+	int rails, qps;	 /* qps: of each rail */
+	uint64_t stripe; /* bytes from which on messages are cut */
+	uint32_t depth;	 /* most requests of a lane */
+};
+
+/* Of a flow's messages 0, 1, 2, ... a lane carries `first`, first + step, first + 2 step, ... */
+struct fb_raw_share {
+	int rail, queue;
+	uint64_t first, step;
+	size_t offset, bytes; /* of its part in each of these messages; bytes >= 1 */
+	uint32_t window;      /* parts under way at once, at least 1 */
+};
+
+/* Fills shares; returns how many there are, 1 to FB_RAW_LANES. */
+int fb_raw_share_out(const struct fb_raw_deal *deal, struct fb_raw_share *shares);
+
+/* How many of the first `messages` messages the lane has a part of. */
+static inline uint64_t fb_raw_parts(const struct fb_raw_share *share, uint64_t messages)
+{
+	return messages > share->first ? (messages - share->first - 1) / share->step + 1 : 0;
+}
+
+/* The first message that the lane has a part of beyond its first `parts` ones. */
+static inline uint64_t fb_raw_message(const struct fb_raw_share *share, uint64_t parts)
+{
+	return share->first + parts * share->step;
+}
+
+#endif

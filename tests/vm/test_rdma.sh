@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # RDMA without hardware: virtual machines with soft-RoCE run the transport's tests, all algorithms
-# over it, and what happens when something breaks.
+# over it, the point-to-point programs' verbs, and what happens when something breaks.
 # processors: 1
 # timeout: 2700
 
@@ -14,7 +14,9 @@ build=build/openmpi
 
 skip() {
 	echo "SKIP $name: $*"
-	exit 0
+	# A table, no test: see tests/vm/speed.
+[ -z "${FB_VM_SPEED-}" ] || tests/vm/speed
+exit 0
 }
 
 [ "$(id -u)" -eq 0 ] || skip "needs root, who can read all that a machine needs"
@@ -77,10 +79,13 @@ hosts() {
 }
 
 job engine 1500 $build
+job p2p 600 $build
 job faults 600 $build
 # These would take `make test` beyond its time.
 if [ -n "${FB_VM_FULL-}" ]; then
 	hosts
 	[ ! -x $build-asan/tests/test_rdma ] || job asan 600 $build-asan
 fi
+# A table, no test: see tests/vm/speed.
+[ -z "${FB_VM_SPEED-}" ] || tests/vm/speed
 exit 0

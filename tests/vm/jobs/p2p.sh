@@ -1,0 +1,55 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# Inside a virtual machine: the point-to-point programs with engine rdma, each verb, verified; with
+# every option that changes how messages are dealt; and what registrations and connections cost.
+#
+#	p2p.sh BUILD
+. tests/vm/lib.sh
+build=$1
+export MPI=openmpi
+vm_network || exit
+log=/tmp/log runs=0
+quick=(--quiet --min-samples 3 --max-samples 6 --max-time 0.1s --timeout 120s --rdma-timeout 17)
+
+# check NAME ROWS PATTERN RANKS PROGRAM OPTION...: so many rows match, all of them good, none else.
+check() {
+	local name=$1 rows=$2 pattern=$3 ranks=$4 program=$5 csv=/tmp/p2p-$((++runs)) got rc
+	local start=$SECONDS
+
+	vm_run 240 "$ranks" "$build/bin/$program" --csv $csv --run t "${quick[@]}" "${@:6}" \
+		>$log 2>&1
+	rc=$?
+	got=$(tail -n +2 "$csv/$program.csv" | grep -E ',(ok|few),' | grep -cE -- "$pattern")
+	if [ $rc -eq 0 ] && [ "$got" -ne "$rows" ]; then
+		cut -d, -f6-9,19,22-24 "$csv/$program.csv" >>$log
+		echo "$got rows are good and match '$pattern', not $rows" >>$log
+		rc=1
+	fi
+	verdict "vm/p2p-$name" $rc $log
+	echo "  $((SECONDS - start)) s"
+}
+
+raw=(--engine rdma --algorithm all)
+# send, write and write_imm there and back; write, read; and two atomics, which have one size.
+check latency 12 ',rdma,(send|put|get),[a-z_]+,rdma,.*rdma rxe0:1 RoCE v2, IPv4 10.9.0.1' \
+	2 latency "${raw[@]}" --bytes 8,100001
+# Two patterns with send, write_imm, write and read, and the atomics; small messages by turns of
+# the queues, large ones cut, few requests at once.
+check rails 20 'rdma rxe0:1.*\+rxe1:1' 2 bandwidth "${raw[@]}" --bytes 64,70000 --window 5 \
+	--rdma-device rxe0:1,rxe1:1 --rdma-stripe 1000 --rdma-qps 2 --rdma-depth 16
+check incast 4 ',fan_(in|out),.*,degree=2;' 3 incast --engine rdma --bytes 30000 \
+	--algorithm send,get --protocol send,read
+check registration 4 ',(register|look_up),' 2 registration --engine rdma --bytes 5000,1M
+check connection 2 ',(connect_rdma|queue_pairs),' 2 connection --engine host,rdma
+[ -n "${FB_VM_FULL-}" ] || exit 0
+check ping-rails 12 'rdma_stripe=1' 2 latency "${raw[@]}" --bytes 8,70000 \
+	--rdma-device rxe0:1,rxe1:1 --rdma-stripe 1 --rdma-batch 1 --rdma-signal 1 --rdma-inline 8
+check bandwidth 20 ',(one|two)_way,rdma,' 2 bandwidth "${raw[@]}" --bytes 1,70000
+check queues 4 'rdma_qps=3' 2 bandwidth --engine rdma --bytes 8 --rdma-qps 3 \
+	--rdma-batch 2 --window 100 --cadence streaming
+check many 8 ';pairs=[12];' 4 multi_pair "${raw[@]}" --bytes 5000 --protocol write,read
+check pairs 9 ',dst=[012];' 3 all_pairs --engine rdma --bytes 8 --protocol send
+check load 6 ';load=[01];' 4 loaded_latency --engine rdma --bytes 8 --probes 5 \
+	--load-bytes 20000
+exit 0

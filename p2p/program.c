@@ -222,10 +222,11 @@ static int run_load(struct instance *i, const struct fb_flow *flow)
 	bool sends = flow->src == s->world->rank;
 	int err = FB_OK;
 
-	for (;;) {
+	/* One window in any case, since what it brings is checked. */
+	for (bool first = true;; first = false) {
 		int stop = 0;
 
-		if (sends)
+		if (sends && !first)
 			MPI_Iprobe(i->job.flows[0].src, TAG_STOP, s->control, &stop,
 				   MPI_STATUS_IGNORE);
 		if (stop)

@@ -326,7 +326,7 @@ static void describe_path(const struct instance *i, struct fb_traits *traits)
 	fb_audit_read(&after, "");
 	audited = fb_audit_text(&i->before, &after, i->moved, carried, sizeof(carried)) != 0;
 	if (audited || *links)
-		snprintf(traits->path, sizeof(traits->path), "%.90s (%s%s%s)", i->path, links,
+		snprintf(traits->path, sizeof(traits->path), "%.80s (%.60s%s%.40s)", i->path, links,
 			 audited && *links ? ", " : "", carried);
 	if (audited && !strcmp(i->path, "shm"))
 		snprintf(traits->flags, sizeof(traits->flags), "stray-traffic");

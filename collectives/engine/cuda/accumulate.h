@@ -207,7 +207,7 @@ FB_DEVICE bool NAME(wide_ll128)(const struct fb_gpu_record *r, const struct fb_g
 		uint64_t left = at < r->bytes ? r->bytes - at : 0;
 		bool active = i < lines;
 		union NAME(pack) a, b;
-		struct NAME(wide) w;
+		struct NAME(wide) w = {{0}};
 
 		left = last && left > 8 ? 8 : left;
 		b.halves[0] = b.halves[1] = 0;

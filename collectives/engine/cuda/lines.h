@@ -191,8 +191,8 @@ FB_DEVICE uint64_t NAME(part_address)(const struct NAME(lines) *l, int u,
  * Looks at the lines of a source, be they there or not. Returns bit u where all of line u was
  * loaded at once.
  */
-FB_DEVICE uint32_t NAME(look)(const struct NAME(lines) *l, const struct fb_gpu_end *e, uint64_t epoch,
-			      uint64_t bytes, union NAME(pack) *to, int n)
+FB_DEVICE uint32_t NAME(look)(const struct NAME(lines) *l, const struct fb_gpu_end *e,
+			      uint64_t epoch, uint64_t bytes, union NAME(pack) *to, int n)
 {
 	uint32_t whole = 0;
 
@@ -201,9 +201,8 @@ FB_DEVICE uint32_t NAME(look)(const struct NAME(lines) *l, const struct fb_gpu_e
 		uint64_t at, left = NAME(share_of_line)(l, u, bytes, &at);
 
 		if (e->is_slot)
-			whole |= (uint32_t)fb_load_part(NAME(part_address)(l, u, e, epoch), l->lane,
-							NAME(is_line)(l, u), &to[u].words)
-				 << u;
+			whole |= fb_load_part(NAME(part_address)(l, u, e, epoch), l->lane,
+					      NAME(is_line)(l, u), &to[u].words) ? 1u << u : 0;
 		else if (NAME(is_line)(l, u))
 			NAME(load_own)(e->address + at, left, l->lane == NAME(GROUP) - 1,
 				       l->aligned, &to[u]);

@@ -54,7 +54,9 @@ int fb_gpu_choose_channels(const struct fb_gpu_wishes *wishes, enum fb_gpu_proto
 {
 	/* Data of one pass of a block's threads in the line protocols. */
 	uint64_t each = protocol == FB_GPU_LL128 ? LL128_THREADS / 8 * 120 : LL_THREADS * 8;
-	uint64_t n = (bytes + each - 1) / each, limit = (uint64_t)(most / multiple * multiple);
+	uint64_t n = (bytes + each - 1) / each, limit = (uint64_t)most / (uint64_t)multiple;
+
+	limit *= (uint64_t)multiple;
 
 	if (wishes->channels)
 		n = (uint64_t)wishes->channels;

@@ -68,7 +68,8 @@ void fb_rdma_completions_close(struct fb_rdma_completions *completions);
 /*
  * Makes a queue pair in the state INIT. settings give depth, inline bytes and the signalling
  * interval, all cut to what the device has; recv_depth receives are posted for immediate data, or
- * with own_receives there is room for them. The caller fills in peer and host. FB_OK, or FB_ESYS (printed, with the limit that may be why).
+ * with own_receives there is room for them. The caller fills in peer and host. FB_OK, or FB_ESYS
+ * (printed, with the limit that may be why).
  */
 int fb_rdma_queue_open(struct fb_rdma_completions *completions,
 		       const struct fb_rdma_settings *settings, uint32_t recv_depth,

@@ -96,8 +96,8 @@ struct fb_p2p_request {
 	struct fb_p2p_engine *engine;
 };
 
-extern const struct fb_p2p_engine_ops fb_p2p_host, fb_p2p_mpi, fb_p2p_rdma, fb_p2p_copy, fb_p2p_cuda,
-	fb_p2p_nccl;
+extern const struct fb_p2p_engine_ops fb_p2p_host, fb_p2p_mpi, fb_p2p_rdma, fb_p2p_copy,
+	fb_p2p_cuda, fb_p2p_nccl;
 
 /* All engines, ending in NULL. */
 extern const struct fb_p2p_engine_ops *const fb_p2p_engines[];

@@ -20,7 +20,8 @@ static int again(struct fb_raw_engine *e, unsigned *looks)
 		sched_yield();
 	else if (*looks > TIGHT)
 		fb_pause();
-	return *looks % LOOKS_PER_CALL ? FB_OK : fb_run_alive(e->engine.run, "waiting for messages");
+	return *looks % LOOKS_PER_CALL ? FB_OK
+				       : fb_run_alive(e->engine.run, "waiting for messages");
 }
 
 int fb_raw_again_in_memory(struct fb_raw_engine *e, unsigned *looks)

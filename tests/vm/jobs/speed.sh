@@ -58,7 +58,8 @@ ours() {
 	rm -rf /tmp/ours
 	timeout $limit mpirun.openmpi --oversubscribe --bind-to none -n 2 /tmp/pinned \
 		"$build/bin/$program" --engine rdma --cadence streaming --bytes "$2" \
-		--rdma-device rxe0 --raw --quiet --csv /tmp/ours --run t --max-time $seconds --ci 0.1% "${@:3}" >/tmp/log 2>&1 ||
+		--rdma-device rxe0 --raw --quiet \
+		--csv /tmp/ours --run t --max-time $seconds --ci 0.1% "${@:3}" >/tmp/log 2>&1 ||
 		cat /tmp/log >&2
 	# bandwidth has a row of two_way as well, before or after.
 	row=$(tail -n +2 "/tmp/ours/$program.csv" | cut -d, -f6 | grep -nx "$1" | cut -d: -f1)

@@ -50,7 +50,7 @@ FB_DEVICE void NAME(wide_pack)(const uint64_t *address, const struct fb_gpu_reco
 			       uint32_t op, uint32_t nranks, uint64_t at)
 {
 	union NAME(pack) b[NAME(AT_ONCE)], a;
-	struct NAME(wide) w;
+	struct NAME(wide) w = {{0}};
 
 	for (int s0 = 0; s0 < r->nsrc; s0 += NAME(AT_ONCE)) {
 		FB_UNROLL
@@ -82,7 +82,7 @@ FB_DEVICE bool NAME(wide_bulk)(const uint64_t *address, const struct fb_gpu_reco
 	for (uint64_t at = whole + fb_thread() * width; at < r->bytes;
 	     at += fb_threads() * width) {
 		union NAME(pack) a;
-		struct NAME(wide) w;
+		struct NAME(wide) w = {{0}};
 
 		a.halves[1] = 0;
 		for (int s = 0; s < r->nsrc; s++) {
@@ -153,7 +153,7 @@ FB_DEVICE bool NAME(wide_ll)(const struct fb_gpu_record *r, const struct fb_gpu_
 	if (!(r->flags & FB_GPU_WIDE))
 		return false;
 	for (uint64_t i = fb_thread(); i < lines; i += fb_threads()) {
-		struct NAME(wide) w;
+		struct NAME(wide) w = {{0}};
 		union NAME(pack) a;
 
 		NAME(wide_line)(r, ends, epoch, op, i, by_word, &w);

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Engines copy and cuda of a build without CUDA: they are there, and say so in every row. */
+#include <stdlib.h>
+
+#include "common/error.h"
+#include "p2p/engine/device.h"
+
+static int absent_open(struct fb_p2p_engine **engine, struct fb_run *run,
+		       const struct fb_p2p_engine_ops *ops)
+{
+	struct fb_p2p_device *e = calloc(1, sizeof(*e));
+	int err = fb_world_agree(fb_run_world(run), e ? FB_OK : FB_ENOMEM);
+
+	if (!err && e) {
+		e->engine.ops = ops;
+		err = fb_p2p_device_open(e, run);
+	}
+	if (err || !e) {
+		free(e);
+		return fb_error(err, "engine %s cannot be opened", ops->name);
+	}
+	*engine = &e->engine;
+	return FB_OK;
+}
+
+static int absent_open_copy(struct fb_p2p_engine **engine, struct fb_run *run)
+{
+	return absent_open(engine, run, &fb_p2p_copy);
+}
+
+static int absent_open_cuda(struct fb_p2p_engine **engine, struct fb_run *run)
+{
+	return absent_open(engine, run, &fb_p2p_cuda);
+}
+
+static void absent_close(struct fb_p2p_engine *engine)
+{
+	fb_p2p_device_close((struct fb_p2p_device *)engine);
+	free(engine);
+}
+
+static bool absent_can(const struct fb_p2p_engine *engine, const struct fb_case *c,
+		       const struct fb_job *job, char reason[FB_REASON_CHARS])
+{
+	(void)job;
+	return fb_p2p_device_can((const struct fb_p2p_device *)engine, c, reason);
+}
+
+static const char *const copy_protocols[] = {"direct", NULL};
+static const char *const cuda_protocols[] = {"direct", "ll", NULL};
+
+const struct fb_p2p_engine_ops fb_p2p_copy = {
+	.name = "copy",
+	.summary = "the GPUs' copy engines (not in this build)",
+	.own = true,
+	.device = true,
+	.protocols = copy_protocols,
+	.one_sided = true,
+	.rounds = 20,
+	.open = absent_open_copy,
+	.close = absent_close,
+	.can = absent_can,
+};
+
+const struct fb_p2p_engine_ops fb_p2p_cuda = {
+	.name = "cuda",
+	.summary = "kernels between GPUs (not in this build)",
+	.own = true,
+	.device = true,
+	.protocols = cuda_protocols,
+	.one_sided = true,
+	.rounds = 500,
+	.open = absent_open_cuda,
+	.close = absent_close,
+	.can = absent_can,
+};

@@ -13,7 +13,7 @@
 /* One pass. Names of static storage. */
 struct fb_choices {
 	struct fb_nccl_choice nccl;
-	const char *registration; /* "none", "registered", "window" */
+	const char *registration; /* "none", "registered", "window", "window-copy" */
 	const char *direction;    /* "push", "pull", "auto" */
 };
 

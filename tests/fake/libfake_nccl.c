@@ -19,7 +19,9 @@ typedef struct {
 	unsigned magic, version;
 	int blocking, cga_cluster_size, min_ctas, max_ctas;
 	const char *net_name;
-	int split_share;
+	int split_share, traffic_class;
+	const char *comm_name;
+	int collnet_enable, cta_policy, shrink_share, nvls_ctas;
 } config_t;
 
 #ifdef FAKE_OLD
@@ -111,6 +113,7 @@ API(CommInitRankConfig, comm_t *comm, int nranks, unique_id id, int rank, config
 	calls.blocking = config->blocking;
 	calls.min_ctas = config->min_ctas;
 	calls.max_ctas = config->max_ctas;
+	calls.cta_policy = config->cta_policy;
 	return make(comm, nranks, id, rank);
 }
 

@@ -23,7 +23,7 @@ struct fake_calls {
 	struct fake_call call[FAKE_MOST_CALLS];
 	/* Of the last communicator that was made: the environment and the configuration then. */
 	char algorithm[32], protocol[32];
-	int min_ctas, max_ctas, blocking, made, aborted, destroyed, registered, windows;
+	int min_ctas, max_ctas, cta_policy, blocking, made, aborted, destroyed, registered, windows;
 	int fail_with;        /* the next collective returns this */
 	int asynchronous;     /* what CommGetAsyncError tells */
 };

@@ -54,6 +54,7 @@ static void test_choices(struct job *job)
 	CHECK_STR(job->fake->protocol, "Simple");
 	CHECK_INT(job->fake->min_ctas, 7);
 	CHECK_INT(job->fake->max_ctas, 7);
+	CHECK_INT(job->fake->cta_policy, FB_NCCL_UNDEFINED_INT);
 	CHECK_STR(getenv("NCCL_PROTO"), "^LL128");
 	CHECK(own && ring && tree && own != ring && ring != tree);
 	/* Asked for again, they are the same, and none is made. */

@@ -29,6 +29,17 @@ SAME(offsetof(struct fb_nccl_config, min_ctas), offsetof(ncclConfig_t, minCTAs))
 SAME(offsetof(struct fb_nccl_config, max_ctas), offsetof(ncclConfig_t, maxCTAs));
 SAME(offsetof(struct fb_nccl_config, net_name), offsetof(ncclConfig_t, netName));
 SAME(offsetof(struct fb_nccl_config, split_share), offsetof(ncclConfig_t, splitShare));
+#if NCCL_VERSION_CODE >= 22703
+SAME(offsetof(struct fb_nccl_config, traffic_class), offsetof(ncclConfig_t, trafficClass));
+SAME(offsetof(struct fb_nccl_config, comm_name), offsetof(ncclConfig_t, commName));
+SAME(offsetof(struct fb_nccl_config, collnet_enable), offsetof(ncclConfig_t, collnetEnable));
+SAME(offsetof(struct fb_nccl_config, cta_policy), offsetof(ncclConfig_t, CTAPolicy));
+SAME(offsetof(struct fb_nccl_config, shrink_share), offsetof(ncclConfig_t, shrinkShare));
+SAME(offsetof(struct fb_nccl_config, nvls_ctas), offsetof(ncclConfig_t, nvlsCTAs));
+#endif
+#ifdef NCCL_CTA_POLICY_ZERO
+SAME(FB_NCCL_CTA_POLICY_ZERO, NCCL_CTA_POLICY_ZERO);
+#endif
 #ifdef NCCL_WIN_COLL_SYMMETRIC
 SAME(FB_NCCL_WINDOW_SYMMETRIC, NCCL_WIN_COLL_SYMMETRIC);
 #endif

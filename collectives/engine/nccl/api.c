@@ -129,6 +129,8 @@ bool fb_nccl_has(const struct fb_nccl *nccl, enum fb_nccl_feature feature, char 
 					  "buffer registration", "2.19"},
 		[FB_NCCL_WINDOWS] = {nccl->CommWindowRegister && nccl->CommWindowDeregister,
 				     "symmetric windows", "2.27"},
+		[FB_NCCL_COPY_ENGINES] = {nccl->AlltoAll != NULL, "copy engine collectives",
+					  "2.28"},
 	};
 	char version[FB_NCCL_NAME_CHARS];
 

@@ -26,9 +26,10 @@ enum {
 
 enum {
 	FB_NCCL_CONFIG_MAGIC = 0xcafebeef,
-	FB_NCCL_CONFIG_VERSION = 21801,      /* of which struct fb_nccl_config is a copy */
+	FB_NCCL_CONFIG_VERSION = 22703,      /* of which struct fb_nccl_config is a copy */
 	FB_NCCL_UNDEFINED_INT = -2147483647 - 1,
 	FB_NCCL_WINDOW_SYMMETRIC = 1,
+	FB_NCCL_CTA_POLICY_ZERO = 2,         /* 2.28: copy engines, where it has them */
 	FB_NCCL_WINDOW_ALIGNMENT = 4096,
 	FB_NCCL_NAME_CHARS = 32,
 };
@@ -38,13 +39,18 @@ struct fb_nccl_id {
 	char bytes[128];
 };
 
-/* ncclConfig_t as of 2.18: NCCL gives members of later versions their defaults. */
+/*
+ * ncclConfig_t as of 2.27.3: NCCL gives members of later versions their defaults, and versions
+ * before read as many bytes as they know.
+ */
 struct fb_nccl_config {
 	size_t size;
 	unsigned magic, version;
 	int blocking, cga_cluster_size, min_ctas, max_ctas;
 	const char *net_name;
-	int split_share;
+	int split_share, traffic_class;
+	const char *comm_name;
+	int collnet_enable, cta_policy, shrink_share, nvls_ctas;
 };
 
 typedef void *fb_nccl_comm; /* ncclComm_t */
@@ -114,6 +120,7 @@ enum fb_nccl_feature {
 	FB_NCCL_MEMORY,
 	FB_NCCL_REGISTRATION,
 	FB_NCCL_WINDOWS,
+	FB_NCCL_COPY_ENGINES,
 	FB_NCCL_FEATURES,
 };
 

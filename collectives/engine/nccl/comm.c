@@ -9,7 +9,7 @@
 
 const char *const fb_nccl_registrations[] = {
 	[FB_NCCL_NONE] = "none", [FB_NCCL_REGISTERED] = "registered", [FB_NCCL_WINDOW] = "window",
-	[FB_NCCL_REGISTRATIONS] = NULL,
+	[FB_NCCL_WINDOW_COPY] = "window-copy", [FB_NCCL_REGISTRATIONS] = NULL,
 };
 
 static bool is_for(const struct fb_nccl_group *g, const struct fb_nccl_need *need)
@@ -32,6 +32,11 @@ static int init(const struct fb_nccl *nccl, const struct fb_world *w, struct fb_
 		.min_ctas = g->need.channels ? g->need.channels : FB_NCCL_UNDEFINED_INT,
 		.max_ctas = g->need.channels ? g->need.channels : FB_NCCL_UNDEFINED_INT,
 		.net_name = NULL, .split_share = FB_NCCL_UNDEFINED_INT,
+		.traffic_class = FB_NCCL_UNDEFINED_INT, .comm_name = NULL,
+		.collnet_enable = FB_NCCL_UNDEFINED_INT,
+		.cta_policy = g->need.registration == FB_NCCL_WINDOW_COPY ? FB_NCCL_CTA_POLICY_ZERO
+									  : FB_NCCL_UNDEFINED_INT,
+		.shrink_share = FB_NCCL_UNDEFINED_INT, .nvls_ctas = FB_NCCL_UNDEFINED_INT,
 	};
 
 	if (!nccl->CommInitRankConfig)
@@ -57,7 +62,7 @@ static int register_part(const struct fb_nccl *nccl, const struct fb_world *w,
 		return fb_nccl_error(nccl, g->comm,
 				     nccl->CommRegister(g->comm, part, s->part_bytes,
 							&g->registered), "CommRegister");
-	if (g->need.registration == FB_NCCL_WINDOW)
+	if (g->need.registration != FB_NCCL_NONE)
 		return fb_nccl_error(nccl, g->comm,
 				     nccl->CommWindowRegister(g->comm, part, s->part_bytes,
 							      &g->registered,
@@ -156,7 +161,7 @@ void fb_nccl_group_close(struct fb_nccl_group **list, const struct fb_nccl *nccl
 		*list = g->next;
 		if (g->comm && g->registered && g->need.registration == FB_NCCL_REGISTERED)
 			(void)nccl->CommDeregister(g->comm, g->registered);
-		if (g->comm && g->registered && g->need.registration == FB_NCCL_WINDOW)
+		else if (g->comm && g->registered)
 			(void)nccl->CommWindowDeregister(g->comm, g->registered);
 		if (g->comm)
 			(void)nccl->CommDestroy(g->comm);

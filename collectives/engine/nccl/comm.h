@@ -18,10 +18,11 @@ enum fb_nccl_registration {
 	FB_NCCL_NONE,
 	FB_NCCL_REGISTERED,
 	FB_NCCL_WINDOW,
+	FB_NCCL_WINDOW_COPY, /* a window, and no CTAs: copy engines */
 	FB_NCCL_REGISTRATIONS,
 };
 
-/* "none", "registered", "window", NULL. */
+/* "none", "registered", "window", "window-copy", NULL. */
 extern const char *const fb_nccl_registrations[FB_NCCL_REGISTRATIONS + 1];
 
 /* What a case needs of its communicator; equal on all ranks but for pointers. */

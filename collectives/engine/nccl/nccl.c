@@ -123,14 +123,17 @@ static enum fb_nccl_registration registration_of(const struct fb_case *c)
 
 static bool can_register(const struct nccl_engine *e, const struct fb_case *c, char *reason)
 {
+	static const enum fb_nccl_feature features[FB_NCCL_REGISTRATIONS] = {
+		[FB_NCCL_REGISTERED] = FB_NCCL_REGISTRATION, [FB_NCCL_WINDOW] = FB_NCCL_WINDOWS,
+		[FB_NCCL_WINDOW_COPY] = FB_NCCL_COPY_ENGINES,
+	};
 	enum fb_nccl_registration how = registration_of(c);
 	const char *const usable[] = {"nccl", "vmm", "fabric"};
 	bool fits = false;
 
 	if (how == FB_NCCL_NONE)
 		return true;
-	if (!fb_nccl_has(&e->nccl, how == FB_NCCL_WINDOW ? FB_NCCL_WINDOWS : FB_NCCL_REGISTRATION,
-			 reason, FB_REASON_CHARS))
+	if (!fb_nccl_has(&e->nccl, features[how], reason, FB_REASON_CHARS))
 		return false;
 	for (size_t i = 0; i < sizeof(usable) / sizeof(usable[0]); i++)
 		fits |= !strcmp(c->memory, usable[i]);
@@ -138,6 +141,22 @@ static bool can_register(const struct nccl_engine *e, const struct fb_case *c, c
 		snprintf(reason, FB_REASON_CHARS, "registration %s needs memory nccl, vmm or "
 			 "fabric", c->registration);
 	return fits;
+}
+
+/* Elsewhere than in these NCCL runs what it runs with windows, and the row would be no other. */
+static bool copies(const struct fb_case *c, enum fb_collective what, char *reason)
+{
+	if (registration_of(c) != FB_NCCL_WINDOW_COPY)
+		return true;
+	if (strcmp(c->algorithm, "library"))
+		snprintf(reason, FB_REASON_CHARS, "copy engines have no algorithm to force");
+	else if (what != FB_ALL_GATHER && what != FB_ALL_TO_ALL && what != FB_GATHER &&
+		 what != FB_SCATTER)
+		snprintf(reason, FB_REASON_CHARS, "NCCL's copy engines cannot do %s",
+			 fb_collective_info(what)->name);
+	else
+		return true;
+	return false;
 }
 
 static bool nccl_can(const struct fb_engine *engine, const struct fb_case *c,
@@ -152,7 +171,8 @@ static bool nccl_can(const struct fb_engine *engine, const struct fb_case *c,
 	};
 
 	/* What no machine could change comes first. */
-	if (!fb_nccl_choice_can(&choice, op->collective, &place, reason, FB_REASON_CHARS))
+	if (!fb_nccl_choice_can(&choice, op->collective, &place, reason, FB_REASON_CHARS) ||
+	    !copies(c, op->collective, reason))
 		return false;
 	if (!e->has_nccl) {
 		snprintf(reason, FB_REASON_CHARS, "%s", e->why);
@@ -324,9 +344,10 @@ static void describe_path(const struct nccl_request *r, char path[FB_PATH_CHARS]
 	const struct fb_nccl_ran *ran = &r->ran;
 	char version[FB_NCCL_NAME_CHARS];
 
-	snprintf(path, FB_PATH_CHARS, "NCCL %s nccl%s: %s%s%s%s%s",
+	snprintf(path, FB_PATH_CHARS, "NCCL %s nccl%s: %s%s%s%s%s%s",
 		 fb_nccl_version_text(&e->nccl, version),
 		 fb_nccl_call_name(&e->nccl, r->op, r->call.grouped),
+		 r->group->need.registration == FB_NCCL_WINDOW_COPY ? "zero CTAs, " : "",
 		 *ran->algorithm ? ran->algorithm : "untold", *ran->protocol ? " " : "",
 		 ran->protocol, *ran->kernel ? " " : "", ran->kernel);
 }

@@ -266,10 +266,6 @@ FB_DEVICE void fb_post(uint64_t address, uint64_t value)
 	emu_changed();
 }
 
-FB_DEVICE void fb_acquire(void)
-{
-}
-
 /* A GPU promises 8 bytes at once, so here lines are never moved by more. */
 FB_DEVICE struct fb_words4 fb_load_line(uint64_t address, bool by_word)
 {

@@ -100,7 +100,6 @@ static void wait_for_deps(struct fb_gpu_builder *b, const struct fb_step *s, str
 
 		fb_gpu_draft_wait(d, number(progress(b, dep->lane), steps * b->view->shape->slices,
 					    (int64_t)(b->slice * steps + dep->step + 1)));
-		d->flags |= FB_GPU_ACQUIRE;
 	}
 }
 
@@ -113,11 +112,9 @@ static void source_counters(struct fb_gpu_builder *b, const struct fb_end *e,
 
 	if (e->kind == FB_LOCAL)
 		return;
-	if (e->kind != FB_LINK || shape->protocol == FB_GPU_SIMPLE) {
+	if (e->kind != FB_LINK || shape->protocol == FB_GPU_SIMPLE)
 		fb_gpu_draft_wait(first, number(own_counter(b, l, FB_GPU_AVAILABLE),
 						messages(b, l), next));
-		first->flags |= FB_GPU_ACQUIRE;
-	}
 	if (e->kind == FB_LINK && !fb_gpu_link_is_free(shape, l))
 		fb_gpu_draft_post(last, number(peer_counter(b, l, FB_GPU_FREED),
 					       messages(b, l), next));
@@ -140,12 +137,10 @@ static void destination_counters(struct fb_gpu_builder *b, const struct fb_end *
 		fb_gpu_draft_wait(first, number(own_counter(b, l, FB_GPU_FREED),
 						messages(b, l),
 						next - (int64_t)fb_gpu_link_slots(shape, l)));
-	if (e->kind == FB_PUSH) {
+	if (e->kind == FB_PUSH)
 		fb_gpu_draft_wait(first, number(own_counter(b, l, FB_GPU_CREDITS),
 						l->pushes * shape->slices,
 						(int64_t)++b->pushed[e->link]));
-		first->flags |= FB_GPU_ACQUIRE;
-	}
 	if (e->kind != FB_LINK || shape->protocol == FB_GPU_SIMPLE)
 		fb_gpu_draft_post(last, number(peer_counter(b, l, FB_GPU_AVAILABLE),
 					       messages(b, l), next));

@@ -105,6 +105,8 @@ void fb_cuda_disconnect(struct cuda_request *r);
 void fb_cuda_describe_network(const struct cuda_request *r, char *text, size_t n);
 
 /* Own memory and launches (cuda_launch.c). */
+/* Blocks of the request's kernel and threads that the GPU holds at once: all of a launch have to. */
+int fb_cuda_resident(const struct cuda_request *r);
 int fb_cuda_upload(struct cuda_request *r, const struct fb_case *c);
 int fb_cuda_enqueue(void *request, void *stream);
 /* Columns of the device's clock. */

@@ -50,6 +50,17 @@ static const void *kernel_of(const struct fb_operation *op, int which)
 	return kernels[op->datatype](which);
 }
 
+int fb_cuda_resident(const struct cuda_request *r)
+{
+	const void *kernel = kernel_of(r->op, (int)r->shape.protocol);
+	int each = 1;
+
+	if (cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, kernel, (int)r->threads, 0) !=
+	    cudaSuccess)
+		each = 1;
+	return r->engine->gpu.sms * (each > 1 ? each : 1);
+}
+
 static uint64_t own_links(const struct cuda_request *r)
 {
 	return (uint64_t)(uintptr_t)fb_segment_part(&r->links, r->engine->world->rank);

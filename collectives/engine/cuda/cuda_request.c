@@ -152,10 +152,10 @@ static int open_memory(struct cuda_request *r, const struct fb_case *c)
 		      w->comm);
 	r->shape.geometry.split = r->plans[0]->split;
 	fb_gpu_choose_slices(&r->wishes, &facts, r->direct, &r->shape);
-	if (r->shape.nchannels * r->shape.nlanes > r->engine->gpu.sms)
-		return fb_error(FB_EUNSUPPORTED, "%d channels of %d lanes are more than the GPU's "
-				"%d multiprocessors", r->shape.nchannels, r->shape.nlanes,
-				r->engine->gpu.sms);
+	if (r->shape.nchannels * r->shape.nlanes > fb_cuda_resident(r))
+		return fb_error(FB_EUNSUPPORTED, "%d channels of %d lanes and %u threads are more "
+				"than the %d blocks that the GPU holds at once", r->shape.nchannels,
+				r->shape.nlanes, r->threads, fb_cuda_resident(r));
 	err = fb_world_agree(w, fb_gpu_lay_out(&r->shape, r->plans, r->via, &r->layout));
 	if (err)
 		return err;

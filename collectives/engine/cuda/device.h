@@ -136,18 +136,17 @@ FB_DEVICE void fb_store_private(uint64_t address, uint64_t value)
 
 /* --- counters -------------------------------------------------------------------------------- */
 
+/*
+ * What was written before the value was posted is visible to this thread, and to all that meet it
+ * later. An acquiring load and no fence: a fence also waits until the block's own stores have
+ * arrived, which takes microseconds where they are on their way to another GPU.
+ */
 FB_DEVICE uint64_t fb_load_counter(uint64_t address)
 {
 	uint64_t value;
 
-	asm volatile("ld.relaxed.sys.global.u64 %0, [%1];" : "=l"(value) : "l"(address) : "memory");
+	asm volatile("ld.acquire.sys.global.u64 %0, [%1];" : "=l"(value) : "l"(address) : "memory");
 	return value;
-}
-
-/* After a counter had the value waited for: what was written before it was stored is visible. */
-FB_DEVICE void fb_acquire(void)
-{
-	asm volatile("fence.acq_rel.sys;" ::: "memory");
 }
 
 /* Stores a counter after all that this thread, and those it met before, have written and read. */
@@ -159,11 +158,15 @@ FB_DEVICE void fb_post(uint64_t address, uint64_t value)
 
 /* --- data ------------------------------------------------------------------------------------ */
 
+/*
+ * Not volatile: whatever others write is read behind a counter that was acquired, by this thread
+ * or by one that it has met since. It is read once, so the first-level cache need not keep it.
+ */
 FB_DEVICE struct fb_words4 fb_load16(uint64_t address)
 {
 	struct fb_words4 v;
 
-	asm volatile("ld.volatile.global.v4.u32 {%0,%1,%2,%3}, [%4];"
+	asm volatile("ld.global.L1::no_allocate.v4.u32 {%0,%1,%2,%3}, [%4];"
 		     : "=r"(v.w[0]), "=r"(v.w[1]), "=r"(v.w[2]), "=r"(v.w[3])
 		     : "l"(address));
 	return v;
@@ -235,7 +238,10 @@ FB_DEVICE struct fb_words4 fb_load_line(uint64_t address, bool by_word)
 			     : "l"(address + 8));
 		return v;
 	}
-	return fb_load16(address);
+	asm volatile("ld.volatile.global.v4.u32 {%0,%1,%2,%3}, [%4];"
+		     : "=r"(v.w[0]), "=r"(v.w[1]), "=r"(v.w[2]), "=r"(v.w[3])
+		     : "l"(address));
+	return v;
 }
 
 FB_DEVICE void fb_store_line(uint64_t address, struct fb_words4 v, bool by_word)
@@ -309,9 +315,9 @@ FB_DEVICE void fb_store_part(uint64_t address, struct fb_words4 v, uint32_t lane
 		return;
 	if (active && !together && lane != 7)
 		fb_store_line(address, v, false);
-	fb_acquire();
+	asm volatile("fence.acq_rel.sys;" ::: "memory");
 	__syncwarp();
-	fb_acquire();
+	asm volatile("fence.acq_rel.sys;" ::: "memory");
 	if (active && !together && lane == 7)
 		fb_store_line(address, v, false);
 }

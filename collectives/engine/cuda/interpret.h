@@ -63,10 +63,8 @@ FB_DEVICE void NAME(step_bulk)(const struct fb_gpu_record *r, uint64_t *address,
 
 	for (uint32_t i = fb_thread(); i < (uint32_t)r->nsrc + r->ndst; i += fb_threads())
 		address[i] = NAME(end_address)(&p.ends[i], epoch);
-	for (uint32_t i = fb_thread(); i < r->nwait; i += fb_threads()) {
+	for (uint32_t i = fb_thread(); i < r->nwait; i += fb_threads())
 		NAME(await)(&p.waits[i], epoch);
-		fb_acquire();
-	}
 	fb_sync_block();
 	if (!NAME(wide_bulk)(address, r, op, nranks))
 		NAME(bulk)(address, r, op, nranks);
@@ -84,8 +82,6 @@ FB_DEVICE void NAME(step_lines)(const struct fb_gpu_record *r, uint64_t epoch, u
 		fb_sync_block();
 	for (uint32_t i = 0; i < r->nwait; i++)
 		NAME(await)(&p.waits[i], epoch);
-	if (r->flags & FB_GPU_ACQUIRE)
-		fb_acquire();
 	if (protocol == FB_GPU_LL128 && !NAME(wide_ll128)(r, p.ends, epoch, op, nranks))
 		NAME(ll128_move)(r, p.ends, epoch, op, nranks);
 	if (protocol != FB_GPU_LL128 &&

@@ -62,9 +62,8 @@ enum fb_gpu_flags {
 	FB_GPU_SYNC = 1,    /* line protocols: the block's threads meet before it */
 	FB_GPU_FINISH = 2,  /* the reduction is complete: divide for averages */
 	FB_GPU_ALIGNED = 4, /* all memory is aligned as the protocol likes it: 16, else 8 bytes */
-	FB_GPU_ACQUIRE = 8, /* line protocols: a wait is for memory written by others */
-	FB_GPU_REFILL = 16, /* the next record is at the begin of the next window */
-	FB_GPU_WIDE = 32,   /* sums stay f32 until all sources are in, see accumulate.h */
+	FB_GPU_REFILL = 8,  /* the next record is at the begin of the next window */
+	FB_GPU_WIDE = 16,   /* sums stay f32 until all sources are in, see accumulate.h */
 };
 
 /* Followed by nsrc + ndst ends, nwait and npost counters. A multiple of 16 bytes. */

@@ -5,8 +5,9 @@
  * Memory order. A block's threads move their part and meet; then one thread executes
  * fence.acq_rel.sys and stores the block's counter relaxed at system scope (fb_post). The barrier
  * orders all threads' stores before the fence, and fences are cumulative, so whoever sees the
- * counter and executes a fence itself (fb_acquire) sees all bytes. Protocol ll needs no fence: an
- * aligned word of 4 bytes of data and a 4-byte flag is stored and seen in one piece.
+ * counter by an acquiring load (fb_load_counter) sees all bytes, and so do those it meets then.
+ * Protocol ll needs no fence: an aligned word of 4 bytes of data and a 4-byte flag is stored and
+ * seen in one piece.
  *
  * ll has a single set of lines in each direction: a side sends message r + 1 only after the whole
  * of answer r has come, which the peer sent after it had read all lines of message r.
@@ -47,11 +48,9 @@ FB_DEVICE void fb_p2p_copy(uint64_t from, uint64_t to, uint64_t bytes, uint64_t 
 /* Own counters of `n` blocks of a peer, until all have the value; then the block meets. */
 FB_DEVICE void fb_p2p_await(uint64_t counters, uint32_t n, uint64_t value)
 {
-	for (uint32_t b = fb_thread(); b < n; b += fb_threads()) {
+	for (uint32_t b = fb_thread(); b < n; b += fb_threads())
 		while (!fb_is_reached(fb_load_counter(counters + 8 * (uint64_t)b), value))
 			fb_again();
-		fb_acquire();
-	}
 	fb_sync_block();
 }
 

@@ -15,7 +15,8 @@
 
 enum { CALLS = 4, STREAMS = FB_COPY_MOST_STREAMS + 1, MOST_FLAGS = 512 };
 
-enum mutant { SOUND, NO_READY, NO_DONE, NO_RESET, EARLY_DONE, MUTANTS };
+/* From NO_AFTER on: what reductions alone rely on. */
+enum mutant { SOUND, NO_READY, NO_DONE, NO_RESET, EARLY_DONE, NO_AFTER, NO_FREE, NO_LAST, MUTANTS };
 
 struct rank_state {
 	struct fb_copy_list list;
@@ -34,9 +35,20 @@ struct job {
 	struct rank_state rank[WORLD_MOST];
 	struct fb_rng rng;
 	enum mutant mutant;
+	char *scratch[WORLD_MOST]; /* of each rank */
 	bool serial;              /* all streams of a rank in one hardware queue */
 	uint64_t errors;
 };
+
+/* Whether the mutant does not wait for the flag: of its kind there is one for each rank. */
+static bool is_ignored(const struct job *job, uint32_t flag)
+{
+	uint32_t kind = flag / (uint32_t)job->world.nranks;
+
+	return (job->mutant == NO_READY && kind == 0) || (job->mutant == NO_DONE && kind > 0) ||
+	       (job->mutant == NO_FREE && (kind == 3 || kind == 4)) ||
+	       (job->mutant == NO_LAST && kind == 5);
+}
 
 /* Whether the op may run now, given what of the list went before. */
 static bool can_run(const struct job *job, const struct rank_state *s, size_t i)
@@ -49,28 +61,21 @@ static bool can_run(const struct job *job, const struct rank_state *s, size_t i)
 
 		if (s->done[k])
 			continue;
-		/* A fork is behind its stream and the caller's, a join is the same mirrored. */
-		if (before->kind == FB_COPY_FORK)
-			same |= op->stream == 0;
-		if (op->kind == FB_COPY_FORK || op->kind == FB_COPY_JOIN)
-			same |= before->stream == 0 || before->kind == FB_COPY_JOIN;
-		if (before->kind == FB_COPY_JOIN)
-			same |= op->stream == 0;
+		if (op->kind == FB_COPY_AFTER && job->mutant != NO_AFTER)
+			same |= before->stream == op->after;
 		if (same || job->serial)
 			return false;
 	}
 	if (op->kind == FB_COPY_AWAIT)
-		return s->flags[op->flag] == 1 ||
-		       (job->mutant == NO_READY && op->flag < (uint32_t)job->world.nranks) ||
-		       (job->mutant == NO_DONE && op->flag >= (uint32_t)job->world.nranks);
+		return s->flags[op->flag] == 1 || is_ignored(job, op->flag);
 	return true;
 }
 
 static void run_move(struct job *job, struct rank_state *s, size_t i)
 {
 	const struct fb_copy_op *op = &s->list.op[i];
-	const char *from = fb_copy_source(&job->world.op, op);
-	char *to = fb_copy_destination(&job->world.op, op);
+	const char *from = fb_copy_source(&job->world.op, job->scratch, op);
+	char *to = fb_copy_destination(&job->world.op, job->scratch, op);
 	size_t half = (size_t)op->bytes / 2;
 	bool second = s->half && s->half_at == i;
 
@@ -91,6 +96,24 @@ static void run_move(struct job *job, struct rank_state *s, size_t i)
 	s->done[i] = true;
 }
 
+/* Element by element in order of rank, as the kernel does it. */
+static void run_sum(struct job *job, const struct fb_copy_op *op)
+{
+	const struct fb_operation *o = &job->world.op;
+	fb_combine_fn combine = fb_combine(o->datatype, o->redop);
+	size_t size = fb_datatype_size(o->datatype), count = (size_t)op->bytes / size;
+	char *to = fb_copy_destination(o, job->scratch, op), *sum = malloc(op->bytes);
+	int n = job->world.nranks;
+
+	if (!CHECK(sum != NULL))
+		return;
+	memcpy(sum, fb_copy_summand(o, job->scratch, op, n, 0), op->bytes);
+	for (int k = 1; k < n; k++)
+		combine(sum, sum, fb_copy_summand(o, job->scratch, op, n, k), count);
+	memcpy(to, sum, op->bytes);
+	free(sum);
+}
+
 static void run_op(struct job *job, struct rank_state *s, size_t i)
 {
 	const struct fb_copy_op *op = &s->list.op[i];
@@ -104,6 +127,8 @@ static void run_op(struct job *job, struct rank_state *s, size_t i)
 		job->errors += job->mutant == SOUND && job->rank[op->peer].flags[op->flag] != 0;
 		job->rank[op->peer].flags[op->flag] = 1;
 	}
+	if (op->kind == FB_COPY_SUM)
+		run_sum(job, op);
 	if (op->kind == FB_COPY_AWAIT && job->mutant != NO_RESET)
 		s->flags[op->flag] = 0;
 	s->done[i] = true;
@@ -214,10 +239,15 @@ static uint64_t expected_bytes(const struct world_in_one *w, int rank)
 static bool goes_right(struct job *job, const struct fb_copy_wishes *wishes)
 {
 	int n = job->world.nranks;
-	bool right = true;
+	bool right = true, sums = fb_collective_info(job->world.op.collective)->reduces;
+	uint64_t scratch = fb_copy_scratch_bytes(&job->world.op, wishes, n);
 
 	for (int r = 0; r < n; r++) {
 		job->rank[r] = (struct rank_state){.call = 0};
+		/* Its own piece of memory, so that a sanitizer sees what is out of bounds. */
+		job->scratch[r] = calloc(scratch ? scratch : 1, 1);
+		if (!CHECK(job->scratch[r] != NULL))
+			return false;
 		if (fb_copy_plan(&job->world.op, wishes, r, n, &job->rank[r].list))
 			return false;
 		break_list(job, &job->rank[r].list);
@@ -226,7 +256,8 @@ static bool goes_right(struct job *job, const struct fb_copy_wishes *wishes)
 	job->errors = 0;
 	right = run(job) && job->errors == 0;
 	for (int r = 0; r < n; r++) {
-		right &= job->rank[r].moved == CALLS * expected_bytes(&job->world, r);
+		right &= sums || job->rank[r].moved == CALLS * expected_bytes(&job->world, r);
+		free(job->scratch[r]);
 		for (int f = 0; f < MOST_FLAGS; f++)
 			right &= job->rank[r].flags[f] == 0;
 		fb_copy_list_free(&job->rank[r].list);
@@ -244,6 +275,8 @@ static const struct fb_copy_wishes wishes[] = {
 	{.pull = false, .streams = 0, .relay_bytes = 1, .piece_bytes = 4},
 	{.pull = false, .streams = 3, .relay_bytes = 1, .piece_bytes = 1},
 	{.pull = false, .streams = 2, .relay_bytes = 1, .piece_bytes = 1 << 20},
+	{.pull = false, .streams = 1, .relay_bytes = UINT64_MAX, .sum_bytes = 128},
+	{.pull = false, .streams = 1, .relay_bytes = UINT64_MAX, .sum_bytes = 384},
 };
 
 enum { WISHES = sizeof(wishes) / sizeof(wishes[0]) };
@@ -259,12 +292,18 @@ static void test_all(struct job *job)
 				};
 				char why[FB_REASON_CHARS];
 
-				if (!fb_copy_can(&op, why, sizeof(why)) ||
+				/* Several pieces for each rank, the last ones short or empty. */
+				bool sums = fb_collective_info(op.collective)->reduces;
+
+				if (sums)
+					op.count = 1171;
+				if (!fb_copy_can(&op, false, why, sizeof(why)) ||
 				    (place && !fb_collective_info(op.collective)->in_place))
 					continue;
 				if (!CHECK(world_open(&job->world, n, op) == 0))
 					return;
-				for (size_t i = 0; i < WISHES * 2; i++) {
+				/* Reductions know the size of pieces only. */
+				for (size_t i = sums ? WISHES * 2 - 4 : 0; i < WISHES * 2; i++) {
 					job->serial = i % 2;
 					if (!CHECK(goes_right(job, &wishes[i / 2])))
 						printf("\t%s, %d ranks, in place %d, wishes %zu\n",
@@ -278,21 +317,36 @@ static void test_all(struct job *job)
 	job->serial = false;
 }
 
+/* Whether a reduction relies on what the mutant lacks: results, and pieces behind the second. */
+static bool concerns(enum mutant m, const struct fb_operation *op, size_t wish)
+{
+	if (m == NO_FREE)
+		return fb_collective_info(op->collective)->reduces && wish == WISHES - 2;
+	return op->collective == FB_ALL_REDUCE || op->collective == FB_REDUCE;
+}
+
 /* Each kind of damage is noticed in some interleaving, of every collective and direction. */
 static void test_mutants(struct job *job)
 {
 	static const enum fb_collective collectives[] = {FB_ALL_GATHER, FB_ALL_TO_ALL,
-							  FB_BROADCAST, FB_SEND_RECV};
+							  FB_BROADCAST, FB_SEND_RECV,
+							  FB_ALL_REDUCE, FB_REDUCE_SCATTER,
+							  FB_REDUCE};
 
 	for (int m = SOUND + 1; m < MUTANTS; m++) {
 		for (size_t c = 0; c < sizeof(collectives) / sizeof(collectives[0]); c++) {
-			for (size_t i = 0; i < WISHES; i++) {
+			bool sums = fb_collective_info(collectives[c])->reduces;
+
+			for (size_t i = sums ? WISHES - 2 : 0; i < WISHES; i++) {
 				struct fb_operation op = {.collective = collectives[c],
-							  .datatype = FB_U8, .count = 37};
+							  .datatype = FB_U8,
+							  .count = sums ? 1171 : 37};
 				int caught = 0;
 
+				if (m >= NO_AFTER && !concerns((enum mutant)m, &op, i))
+					continue;
 				/* There the last copy is the rank's own: no harm is done. */
-				if (m == EARLY_DONE && !wishes[i].streams &&
+				if (m == EARLY_DONE && !sums && !wishes[i].streams &&
 				    (op.collective != FB_BROADCAST ||
 				     wishes[i].relay_bytes == UINT64_MAX))
 					continue;
@@ -343,13 +397,17 @@ static void test_rotation(void)
 
 static void test_reasons(void)
 {
-	struct fb_operation op = {.collective = FB_ALL_REDUCE};
+	struct fb_operation op = {.collective = FB_BARRIER};
 	char why[FB_REASON_CHARS];
 
-	CHECK(!fb_copy_can(&op, why, sizeof(why)));
-	CHECK_STR(why, "copy engines cannot do all_reduce");
+	CHECK(!fb_copy_can(&op, false, why, sizeof(why)));
+	CHECK_STR(why, "copy engines cannot do barrier");
+	op = (struct fb_operation){.collective = FB_ALL_REDUCE};
+	CHECK(fb_copy_can(&op, false, why, sizeof(why)));
+	CHECK(!fb_copy_can(&op, true, why, sizeof(why)));
+	CHECK_STR(why, "what is summed is pushed");
 	op = (struct fb_operation){.collective = FB_ALL_TO_ALL, .in_place = true};
-	CHECK(!fb_copy_can(&op, why, sizeof(why)));
+	CHECK(!fb_copy_can(&op, false, why, sizeof(why)));
 	CHECK_STR(why, "all_to_all in place needs memory between");
 }
 

@@ -2,6 +2,7 @@
 /* Engine copy of a build without CUDA: it is there, and says so in every row. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "collectives/engine/copy/plan.h"
 #include "common/error.h"
@@ -29,8 +30,7 @@ static bool absent_can(const struct fb_engine *engine, const struct fb_case *c,
 		       const struct fb_operation *op, char reason[FB_REASON_CHARS])
 {
 	(void)engine;
-	(void)c;
-	if (fb_copy_can(op, reason, FB_REASON_CHARS))
+	if (fb_copy_can(op, !strcmp(c->algorithm, "pull"), reason, FB_REASON_CHARS))
 		snprintf(reason, FB_REASON_CHARS, "built without CUDA");
 	return false;
 }

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Engine copy: collectives that only move data, carried out by a GPU's copy engines and not by
- * its multiprocessors, which stay free for computing. What is enqueued and why it is right is in
- * plan.h; how, in cuda_enqueue.c.
+ * Engine copy: collectives carried out by a GPU's copy engines and not by its multiprocessors,
+ * which stay free for computing but for the sums of reductions. What is enqueued and why it is
+ * right is in plan.h and sums.h; how, in cuda_enqueue.c.
  */
 #include "collectives/engine/copy/cuda_copy.h"
+#include "collectives/engine/copy/sums.h"
+#include "collectives/engine/cuda/cuda_kernels.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,6 +19,9 @@ enum {
 	FLAG_BYTES = 128,
 	RELAY_BYTES = 1 << 20, /* below, pieces are too short for the copy engines */
 	PIECE_BYTES = 4 << 20,
+	BATCH_BYTES = 4 << 20, /* from there on, copies by turns cost more than streams */
+	LEAST_SUM = 1 << 20,
+	MOST_SUM = 64 << 20,   /* shorter pieces cost 2% at 32 MiB, 6% at 16 */
 };
 
 static int copy_open(struct fb_engine **engine, struct fb_run *run)
@@ -65,7 +70,7 @@ static bool copy_can(const struct fb_engine *engine, const struct fb_case *c,
 {
 	const struct copy_engine *e = (const struct copy_engine *)engine;
 
-	if (!fb_copy_can(op, reason, FB_REASON_CHARS))
+	if (!fb_copy_can(op, !strcmp(c->algorithm, "pull"), reason, FB_REASON_CHARS))
 		return false;
 	if (*e->why)
 		snprintf(reason, FB_REASON_CHARS, "%s", e->why);
@@ -73,6 +78,9 @@ static bool copy_can(const struct fb_engine *engine, const struct fb_case *c,
 		snprintf(reason, FB_REASON_CHARS, "not every GPU reaches every other");
 	else if (!strcmp(c->memory, "pinned") && !fb_world_one_host(e->world))
 		snprintf(reason, FB_REASON_CHARS, "memory pinned does not reach other hosts");
+	else if (fb_copy_is_sum(op) && e->world->nranks > FB_GPU_MOST_SUMMANDS)
+		snprintf(reason, FB_REASON_CHARS, "sums are of %d ranks at most",
+			 FB_GPU_MOST_SUMMANDS);
 	else if ((size_t)fb_copy_flags(e->world->nranks) * FLAG_BYTES > FLAGS_BYTES)
 		snprintf(reason, FB_REASON_CHARS, "%d ranks are more than there are flags for",
 			 e->world->nranks);
@@ -81,36 +89,68 @@ static bool copy_can(const struct fb_engine *engine, const struct fb_case *c,
 	return false;
 }
 
+/* Of the engine's own memory. */
+static enum fb_gpu_memory own_memory(const struct copy_engine *e)
+{
+	char ignored[FB_REASON_CHARS];
+
+	if (!fb_world_one_host(e->world))
+		return FB_GPU_FABRIC;
+	return fb_gpu_segment_can(&e->gpu, FB_GPU_VMM, ignored, sizeof(ignored)) ? FB_GPU_VMM
+										 : FB_GPU_DEVICE;
+}
+
 /* Collective, at the first request: parts are zeroed, and zero they are between calls. */
 static int open_flags(struct copy_engine *e)
 {
-	char ignored[FB_REASON_CHARS];
-	enum fb_gpu_memory memory = FB_GPU_DEVICE;
-
 	if (e->flags.ops)
 		return FB_OK;
-	if (!fb_world_one_host(e->world))
-		memory = FB_GPU_FABRIC;
-	else if (fb_gpu_segment_can(&e->gpu, FB_GPU_VMM, ignored, sizeof(ignored)))
-		memory = FB_GPU_VMM;
-	return fb_gpu_segment_open(&e->flags, &e->gpu, memory, FLAGS_BYTES);
+	return fb_gpu_segment_open(&e->flags, &e->gpu, own_memory(e), FLAGS_BYTES);
+}
+
+/* Collective: what sums need beside the buffers. */
+static int open_sums(struct copy_request *r, const struct fb_copy_wishes *wishes)
+{
+	const struct copy_engine *e = r->engine;
+	int n = e->world->nranks, err;
+	uint64_t bytes = fb_copy_scratch_bytes(r->op, wishes, n);
+	struct cudaFuncAttributes attributes;
+
+	if (!fb_copy_is_sum(r->op))
+		return FB_OK;
+	r->scratch_of = calloc((size_t)n, sizeof(*r->scratch_of));
+	err = fb_world_agree(e->world, r->scratch_of ? FB_OK : FB_ENOMEM);
+	if (!err && bytes)
+		err = fb_gpu_segment_open(&r->scratch, &e->gpu, own_memory(e), bytes);
+	for (int i = 0; !err && bytes && i < n; i++)
+		r->scratch_of[i] = fb_segment_part(&r->scratch, i);
+	/* Loaded now: while a capture is under way it cannot be. */
+	r->sum = fb_gpu_kernel(r->op, FB_GPU_KERNEL_SUM);
+	return err ? err : fb_world_agree(e->world,
+					  FB_CUDA(cudaFuncGetAttributes(&attributes, r->sum)));
 }
 
 /*
- * One batch on one stream costs least to enqueue, but cannot be captured and begins only when all
- * peers are ready; in a graph there is a stream for each peer.
+ * One batch on one stream costs least to enqueue, but cannot be captured, begins only when all
+ * peers are ready, and makes its copies by turns, the own block's too; in a graph, and where there
+ * is much to copy, there is a stream for each peer.
  */
 static struct fb_copy_wishes wishes_of(struct copy_request *r, const struct fb_case *c)
 {
 	int n = r->engine->world->nranks, streams = (int)r->engine->settings->copy_streams;
 	bool graph = !strcmp(c->launch, "graph");
+	uint64_t block = r->op->count * fb_datatype_size(r->op->datatype);
+	uint64_t sum = r->op->collective == FB_REDUCE_SCATTER ? block / 2 : block / 2 / (uint64_t)n;
 
-	r->batch = !streams && !graph && fb_copy_has_batch(r->engine);
+	r->batch = !streams && !graph && block < BATCH_BYTES && fb_copy_has_batch(r->engine);
+	sum = sum < LEAST_SUM ? LEAST_SUM : sum > MOST_SUM ? MOST_SUM : sum;
+	if (r->engine->settings->slot_bytes)
+		sum = r->engine->settings->slot_bytes;
 	if (!streams && !r->batch)
 		streams = n - 1 < 8 ? n - 1 : 8;
 	return (struct fb_copy_wishes){
 		.pull = !strcmp(c->algorithm, "pull"), .streams = streams,
-		.relay_bytes = RELAY_BYTES, .piece_bytes = PIECE_BYTES,
+		.relay_bytes = RELAY_BYTES, .piece_bytes = PIECE_BYTES, .sum_bytes = sum,
 	};
 }
 
@@ -123,6 +163,9 @@ static void copy_release(struct fb_request *request)
 	MPI_Barrier(r->engine->world->comm);
 	fb_copy_streams_close(r);
 	fb_copy_list_free(&r->list);
+	if (r->scratch.ops)
+		fb_segment_close(&r->scratch);
+	free(r->scratch_of);
 	free(r);
 }
 
@@ -133,6 +176,9 @@ static int set_up(struct copy_request *r, const struct fb_case *c)
 	struct fb_copy_wishes wishes = wishes_of(r, c);
 	int err = open_flags(e);
 
+	if (err)
+		return err;
+	err = open_sums(r, &wishes);
 	if (err)
 		return err;
 	err = fb_copy_plan(r->op, &wishes, e->world->rank, e->world->nranks, &r->list);
@@ -202,9 +248,9 @@ static void copy_describe(struct fb_request *request, struct fb_traits *traits)
 	struct fb_gpu_clocks clocks;
 
 	traits->channels = r->list.streams ? r->list.streams : 1;
-	snprintf(traits->path, sizeof(traits->path), "copy engines, %s%s",
+	snprintf(traits->path, sizeof(traits->path), "copy engines, %s%s%s",
 		 r->batch ? "batched" : "a copy per command",
-		 r->list.relayed ? ", relayed" : "");
+		 r->list.relayed ? ", relayed" : "", r->sum ? ", sums by a kernel" : "");
 	snprintf(traits->flags, sizeof(traits->flags), "%s", gpu->shared ? "gpu-shared" : "");
 	traits->extra[FB_EVENT_US] = fb_gpu_stream_event_us(r->stream);
 	if (!fb_gpu_clocks(gpu, &clocks))

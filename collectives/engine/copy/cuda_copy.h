@@ -29,10 +29,13 @@ struct copy_request {
 	struct fb_copy_list list;
 	bool batch;                /* copies that are next to each other go as one batch */
 	cudaStream_t streams[FB_COPY_MOST_STREAMS + 1]; /* [0]: of the call under way */
-	cudaEvent_t forks[FB_COPY_MOST_STREAMS + 1], joins[FB_COPY_MOST_STREAMS + 1];
+	cudaEvent_t events[FB_COPY_MOST_STREAMS + 1]; /* of what a stream held last */
 	const void **sources;      /* [list.count], of a batch */
 	void **destinations;
 	size_t *sizes;
+	struct fb_segment scratch;  /* if .ops; of reductions */
+	char **scratch_of;          /* [ranks] */
+	const void *sum;            /* kernel */
 	struct fb_gpu_stream *stream;
 };
 

@@ -11,9 +11,17 @@
 #include <stdlib.h>
 
 #include "collectives/engine/copy/cuda_copy.h"
+#include "collectives/engine/cuda/cuda_kernels.h"
 #include "common/cuda/cuda_error.h"
 
-enum { FLAG_BYTES = 128, MOST_MEMORY_OPS = 64, BATCH_VERSION = 12080 };
+enum {
+	FLAG_BYTES = 128,
+	MOST_MEMORY_OPS = 64,
+	BATCH_VERSION = 12080,
+	SUM_BYTES = 32 << 10, /* worth a block of the kernel */
+	SUM_BLOCKS = 64,      /* half of an H200's: sums are faster than links by then */
+	SUM_THREADS = 512,
+};
 
 bool fb_copy_has_batch(const struct copy_engine *e)
 {
@@ -22,11 +30,12 @@ bool fb_copy_has_batch(const struct copy_engine *e)
 
 static int make_stream(struct copy_request *r, int i)
 {
-	int err = FB_CUDA(cudaStreamCreateWithFlags(&r->streams[i], cudaStreamNonBlocking));
+	int err = FB_OK;
 
-	if (!err)
-		err = FB_CUDA(cudaEventCreateWithFlags(&r->forks[i], cudaEventDisableTiming));
-	return err ? err : FB_CUDA(cudaEventCreateWithFlags(&r->joins[i], cudaEventDisableTiming));
+	if (i)
+		err = FB_CUDA(cudaStreamCreateWithFlags(&r->streams[i], cudaStreamNonBlocking));
+	return err ? err
+		   : FB_CUDA(cudaEventCreateWithFlags(&r->events[i], cudaEventDisableTiming));
 }
 
 int fb_copy_streams_open(struct copy_request *r)
@@ -39,20 +48,18 @@ int fb_copy_streams_open(struct copy_request *r)
 	r->sizes = calloc(n, sizeof(*r->sizes));
 	if (!r->sources || !r->destinations || !r->sizes)
 		return fb_error(FB_ENOMEM, "out of memory for a batch of copies");
-	for (int i = 1; i <= r->list.streams && !err; i++)
+	for (int i = 0; i <= r->list.streams && !err; i++)
 		err = make_stream(r, i);
 	return err;
 }
 
 void fb_copy_streams_close(struct copy_request *r)
 {
-	for (int i = 1; i <= FB_COPY_MOST_STREAMS; i++) {
-		if (r->streams[i])
+	for (int i = 0; i <= FB_COPY_MOST_STREAMS; i++) {
+		if (i && r->streams[i])
 			(void)cudaStreamDestroy(r->streams[i]);
-		if (r->forks[i])
-			(void)cudaEventDestroy(r->forks[i]);
-		if (r->joins[i])
-			(void)cudaEventDestroy(r->joins[i]);
+		if (r->events[i])
+			(void)cudaEventDestroy(r->events[i]);
 	}
 	free(r->sources);
 	free(r->destinations);
@@ -147,23 +154,54 @@ static int moves(const struct copy_request *r, const struct fb_copy_op *op, size
 
 	*used = 1;
 	if (!r->batch)
-		return FB_CUDA(cudaMemcpyAsync(fb_copy_destination(r->op, op),
-					       fb_copy_source(r->op, op), op->bytes,
+		return FB_CUDA(cudaMemcpyAsync(fb_copy_destination(r->op, r->scratch_of, op),
+					       fb_copy_source(r->op, r->scratch_of, op), op->bytes,
 					       cudaMemcpyDefault, stream));
 	for (; i < n && op[i].kind == FB_COPY_MOVE && op[i].stream == op[0].stream; i++) {
-		r->sources[i] = fb_copy_source(r->op, &op[i]);
-		r->destinations[i] = fb_copy_destination(r->op, &op[i]);
+		r->sources[i] = fb_copy_source(r->op, r->scratch_of, &op[i]);
+		r->destinations[i] = fb_copy_destination(r->op, r->scratch_of, &op[i]);
 		r->sizes[i] = op[i].bytes;
 	}
 	*used = i;
 	return copy_batch(r, i, stream);
 }
 
-static int after(cudaEvent_t event, cudaStream_t first, cudaStream_t then)
+static int after(const struct copy_request *r, const struct fb_copy_op *op)
 {
-	int err = FB_CUDA(cudaEventRecord(event, first));
+	int err = FB_CUDA(cudaEventRecord(r->events[op->after], r->streams[op->after]));
 
-	return err ? err : FB_CUDA(cudaStreamWaitEvent(then, event, 0));
+	return err ? err
+		   : FB_CUDA(cudaStreamWaitEvent(r->streams[op->stream], r->events[op->after], 0));
+}
+
+static int sum(const struct copy_request *r, const struct fb_copy_op *op)
+{
+	const struct copy_engine *e = r->engine;
+	int n = e->world->nranks;
+	uint64_t blocks = e->settings->channels ? e->settings->channels
+						: (op->bytes + SUM_BYTES - 1) / SUM_BYTES, all;
+	struct fb_gpu_sum s = {
+		.to = (uint64_t)(uintptr_t)fb_copy_destination(r->op, r->scratch_of, op),
+		.bytes = op->bytes, .nsrc = (uint32_t)n, .nranks = (uint32_t)n,
+		.op = (uint32_t)r->op->redop,
+		.flags = r->op->redop == FB_AVG ? FB_GPU_FINISH : 0,
+	};
+	void *args[] = {&s};
+
+	all = s.to;
+	for (int k = 0; k < n; k++) {
+		s.from[k] = (uint64_t)(uintptr_t)fb_copy_summand(r->op, r->scratch_of, op, n, k);
+		all |= s.from[k];
+	}
+	if (all % 16 == 0)
+		s.flags |= FB_GPU_ALIGNED;
+	if (e->settings->accumulate == FB_ACCUMULATE_F32 && fb_is_narrow_float(r->op->datatype))
+		s.flags |= FB_GPU_WIDE;
+	if (!e->settings->channels && blocks > SUM_BLOCKS)
+		blocks = SUM_BLOCKS;
+	return FB_CUDA(cudaLaunchKernel(r->sum, (dim3){(unsigned)blocks, 1, 1},
+					(dim3){SUM_THREADS, 1, 1}, args, 0,
+					r->streams[op->stream]));
 }
 
 int fb_copy_enqueue(void *request, void *stream)
@@ -178,10 +216,10 @@ int fb_copy_enqueue(void *request, void *stream)
 		const struct fb_copy_op *op = &l->op[i];
 
 		used = 1;
-		if (op->kind == FB_COPY_FORK)
-			err = after(r->forks[op->stream], stream, r->streams[op->stream]);
-		else if (op->kind == FB_COPY_JOIN)
-			err = after(r->joins[op->stream], r->streams[op->stream], stream);
+		if (op->kind == FB_COPY_AFTER)
+			err = after(r, op);
+		else if (op->kind == FB_COPY_SUM)
+			err = sum(r, op);
 		else if (op->kind == FB_COPY_MOVE)
 			err = moves(r, op, l->count - i, &used);
 		else

@@ -4,19 +4,13 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "collectives/buffers.h"
+#include "collectives/engine/copy/sums.h"
 #include "common/error.h"
 
-/* What one rank's plan is made from; the first error stops the rest. */
-struct maker {
-	const struct fb_operation *op;
-	const struct fb_copy_wishes *wishes;
-	int rank, nranks, err;
-	size_t size; /* of an element */
-	struct fb_copy_list list;
-};
+/* Kinds of flags; DONE + i of piece i, where there are pieces. */
+enum { READY, DONE };
 
 /* Elements that `from` has for `to`: first in the input, first in the output, how many. */
 struct part {
@@ -28,24 +22,16 @@ uint32_t fb_copy_flags(int nranks)
 	return (uint32_t)nranks * (1 + FB_COPY_MOST_PIECES);
 }
 
-static uint32_t ready_flag(int writer)
-{
-	return (uint32_t)writer;
-}
-
-static uint32_t done_flag(const struct maker *m, int writer, int piece)
-{
-	return (uint32_t)(m->nranks * (1 + piece) + writer);
-}
-
-bool fb_copy_can(const struct fb_operation *op, char *reason, size_t n)
+bool fb_copy_can(const struct fb_operation *op, bool pull, char *reason, size_t n)
 {
 	const struct fb_collective_info *info = fb_collective_info(op->collective);
 	bool exchanges = op->collective == FB_ALL_TO_ALL || op->collective == FB_ALL_TO_ALL_V ||
 			 op->collective == FB_SEND_RECV;
 
-	if (info->reduces || op->collective == FB_BARRIER)
+	if (op->collective == FB_BARRIER)
 		snprintf(reason, n, "copy engines cannot do %s", info->name);
+	else if (pull && fb_copy_is_sum(op))
+		snprintf(reason, n, "what is summed is pushed");
 	else if (exchanges && op->in_place)
 		snprintf(reason, n, "%s in place needs memory between", info->name);
 	else
@@ -83,69 +69,27 @@ static struct part part_of(const struct fb_operation *op, int nranks, int from, 
 	}
 }
 
-static void add(struct maker *m, struct fb_copy_op op)
-{
-	struct fb_copy_list *l = &m->list;
-	size_t capacity = l->capacity ? 2 * l->capacity : 64;
-	struct fb_copy_op *ops;
-
-	if (m->err)
-		return;
-	if (l->count == l->capacity) {
-		ops = realloc(l->op, capacity * sizeof(*ops));
-		if (!ops) {
-			m->err = fb_error(FB_ENOMEM, "out of memory for the list of copies");
-			return;
-		}
-		l->op = ops;
-		l->capacity = capacity;
-	}
-	l->op[l->count++] = op;
-}
-
-static void signal_flag(struct maker *m, int stream, int peer, uint32_t flag)
-{
-	add(m, (struct fb_copy_op){.kind = FB_COPY_SIGNAL, .stream = stream, .peer = peer,
-				   .flag = flag});
-}
-
-static void await_flag(struct maker *m, int stream, uint32_t flag)
-{
-	add(m, (struct fb_copy_op){.kind = FB_COPY_AWAIT, .stream = stream, .peer = m->rank,
-				   .flag = flag});
-}
-
 /* Elements become bytes here. */
-static void move(struct maker *m, int stream, int from, int to, const struct part *part)
+static void move(struct fb_copy_maker *m, int stream, int from, int to, const struct part *part)
 {
-	add(m, (struct fb_copy_op){
+	fb_copy_add(m, (struct fb_copy_op){
 		.kind = FB_COPY_MOVE, .stream = stream, .from = from, .to = to,
-		.peer = from == m->rank ? to : from,
+		.peer = from == m->rank ? to : from, .to_area = FB_COPY_OUT,
 		.from_byte = part->from_first * m->size, .to_byte = part->to_first * m->size,
 		.bytes = part->count * m->size,
 	});
 }
 
-static void fork_or_join(struct maker *m, enum fb_copy_kind kind, int streams)
-{
-	for (int s = 1; s <= streams; s++)
-		add(m, (struct fb_copy_op){.kind = kind, .stream = s, .peer = m->rank});
-	m->list.streams = streams;
-}
-
-/* The rank's own part, where it does not lie in place already. */
-static void move_own(struct maker *m)
+static void move_own(struct fb_copy_maker *m)
 {
 	struct part part = part_of(m->op, m->nranks, m->rank, m->rank);
-	const char *from = fb_operation_in(m->op, m->rank);
-	const char *to = fb_operation_out(m->op, m->rank);
 
-	if (part.count && from + part.from_first * m->size != to + part.to_first * m->size)
-		move(m, 0, m->rank, m->rank, &part);
+	fb_copy_move_own(m, part.from_first * m->size, part.to_first * m->size,
+			 part.count * m->size);
 }
 
 /* What this rank copies from or to the peer that is `step` away; .count 0 for nothing. */
-static struct part own_part(const struct maker *m, int step, int *peer)
+static struct part own_part(const struct fb_copy_maker *m, int step, int *peer)
 {
 	int n = m->nranks, r = m->rank;
 
@@ -154,7 +98,7 @@ static struct part own_part(const struct maker *m, int step, int *peer)
 }
 
 /* The same for what that peer copies, of which this rank is the target. */
-static struct part others_part(const struct maker *m, int step, int *peer)
+static struct part others_part(const struct fb_copy_maker *m, int step, int *peer)
 {
 	int n = m->nranks, r = m->rank;
 
@@ -162,7 +106,7 @@ static struct part others_part(const struct maker *m, int step, int *peer)
 	return m->wishes->pull ? part_of(m->op, n, r, *peer) : part_of(m->op, n, *peer, r);
 }
 
-static void move_own_part(struct maker *m, int stream, int peer, const struct part *part)
+static void move_own_part(struct fb_copy_maker *m, int stream, int peer, const struct part *part)
 {
 	if (m->wishes->pull)
 		move(m, stream, peer, m->rank, part);
@@ -171,22 +115,22 @@ static void move_own_part(struct maker *m, int stream, int peer, const struct pa
 }
 
 /* READY to all who copy from or to this rank, in the order in which they come to it. */
-static void tell_ready(struct maker *m)
+static void tell_ready(struct fb_copy_maker *m)
 {
 	for (int step = 1, peer; step < m->nranks; step++)
 		if (others_part(m, step, &peer).count)
-			signal_flag(m, 0, peer, ready_flag(m->rank));
+			fb_copy_signal(m, 0, peer, READY);
 }
 
-static void await_done(struct maker *m)
+static void await_done(struct fb_copy_maker *m)
 {
 	for (int step = 1, peer; step < m->nranks; step++)
 		if (others_part(m, step, &peer).count)
-			await_flag(m, 0, done_flag(m, peer, 0));
+			fb_copy_await(m, 0, peer, DONE);
 }
 
 /* All copies on the caller's stream, next to each other, so that they can go as one batch. */
-static void plan_one_stream(struct maker *m)
+static void plan_one_stream(struct fb_copy_maker *m)
 {
 	struct part part;
 	int peer;
@@ -194,7 +138,7 @@ static void plan_one_stream(struct maker *m)
 	tell_ready(m);
 	for (int step = 1; step < m->nranks; step++)
 		if (own_part(m, step, &peer).count)
-			await_flag(m, 0, ready_flag(peer));
+			fb_copy_await(m, 0, peer, READY);
 	for (int step = 1; step < m->nranks; step++) {
 		part = own_part(m, step, &peer);
 		if (part.count)
@@ -203,7 +147,7 @@ static void plan_one_stream(struct maker *m)
 	move_own(m);
 	for (int step = 1; step < m->nranks; step++)
 		if (own_part(m, step, &peer).count)
-			signal_flag(m, 0, peer, done_flag(m, m->rank, 0));
+			fb_copy_signal(m, 0, peer, DONE);
 	await_done(m);
 }
 
@@ -213,7 +157,7 @@ static int min(int a, int b)
 }
 
 /* Each copy begins when its own peer is ready, and tells only that one. */
-static void plan_streams(struct maker *m)
+static void plan_streams(struct fb_copy_maker *m)
 {
 	int copies = 0, streams, stream = 0, peer;
 	struct part part;
@@ -222,31 +166,31 @@ static void plan_streams(struct maker *m)
 		copies += own_part(m, step, &peer).count > 0;
 	streams = min(m->wishes->streams, copies);
 	tell_ready(m);
-	fork_or_join(m, FB_COPY_FORK, streams);
+	fb_copy_fork(m, streams);
 	for (int step = 1; step < m->nranks; step++) {
 		part = own_part(m, step, &peer);
 		if (!part.count || streams == 0) /* there is a stream if there is a copy */
 			continue;
 		stream = stream % streams + 1;
-		await_flag(m, stream, ready_flag(peer));
+		fb_copy_await(m, stream, peer, READY);
 		move_own_part(m, stream, peer, &part);
-		signal_flag(m, stream, peer, done_flag(m, m->rank, 0));
+		fb_copy_signal(m, stream, peer, DONE);
 	}
 	move_own(m);
-	fork_or_join(m, FB_COPY_JOIN, streams);
+	fb_copy_join(m);
 	await_done(m);
 }
 
 /* --- relayed broadcast ----------------------------------------------------------------------- */
 
 /* The i-th rank that is not the root, from the one behind it on. */
-static int relay(const struct maker *m, int i)
+static int relay(const struct fb_copy_maker *m, int i)
 {
 	return (m->op->root + 1 + i) % m->nranks;
 }
 
 /* Pieces that each relay gets. */
-static int rounds(const struct maker *m)
+static int rounds(const struct fb_copy_maker *m)
 {
 	uint64_t each = m->op->count * m->size / (uint64_t)(m->nranks - 1);
 	uint64_t n = m->wishes->piece_bytes ? each / m->wishes->piece_bytes : 1;
@@ -254,7 +198,7 @@ static int rounds(const struct maker *m)
 	return (int)(n < 1 ? 1 : n > FB_COPY_MOST_PIECES ? FB_COPY_MOST_PIECES : n);
 }
 
-static struct part piece_of(const struct maker *m, int i, int round)
+static struct part piece_of(const struct fb_copy_maker *m, int i, int round)
 {
 	uint64_t n = (uint64_t)(m->nranks - 1) * (uint64_t)rounds(m);
 	uint64_t k = (uint64_t)round * (uint64_t)(m->nranks - 1) + (uint64_t)i;
@@ -264,62 +208,62 @@ static struct part piece_of(const struct maker *m, int i, int round)
 	return (struct part){first, first, each + (k < more)};
 }
 
-static void relay_root(struct maker *m)
+static void relay_root(struct fb_copy_maker *m)
 {
 	int others = m->nranks - 1, streams = min(m->wishes->streams, others);
 
 	streams = streams ? streams : 1;
-	fork_or_join(m, FB_COPY_FORK, streams);
+	fb_copy_fork(m, streams);
 	for (int round = 0; round < rounds(m); round++) {
 		for (int i = 0; i < others; i++) {
 			struct part part = piece_of(m, i, round);
 			int stream = i % streams + 1;
 
 			if (round == 0)
-				await_flag(m, stream, ready_flag(relay(m, i)));
+				fb_copy_await(m, stream, relay(m, i), READY);
 			if (part.count)
 				move(m, stream, m->rank, relay(m, i), &part);
-			signal_flag(m, stream, relay(m, i), done_flag(m, m->rank, round));
+			fb_copy_signal(m, stream, relay(m, i), DONE + round);
 		}
 	}
 	move_own(m);
-	fork_or_join(m, FB_COPY_JOIN, streams);
+	fb_copy_join(m);
 }
 
 /* On one stream: each copy alone takes all that the rank can send. */
-static void relay_other(struct maker *m)
+static void relay_other(struct fb_copy_maker *m)
 {
 	int root = m->op->root, others = m->nranks - 1;
 	int self = (m->rank - root - 1 + m->nranks) % m->nranks;
 
-	signal_flag(m, 0, root, ready_flag(m->rank));
+	fb_copy_signal(m, 0, root, READY);
 	for (int i = 1; i < others; i++)
-		signal_flag(m, 0, relay(m, (self + others - i) % others), ready_flag(m->rank));
-	fork_or_join(m, FB_COPY_FORK, 1);
+		fb_copy_signal(m, 0, relay(m, (self + others - i) % others), READY);
+	fb_copy_fork(m, 1);
 	for (int round = 0; round < rounds(m); round++) {
 		struct part part = piece_of(m, self, round);
 
-		await_flag(m, 1, done_flag(m, root, round));
+		fb_copy_await(m, 1, root, DONE + round);
 		for (int i = 1; i < others; i++) {
 			int peer = relay(m, (self + i) % others);
 
 			if (round == 0)
-				await_flag(m, 1, ready_flag(peer));
+				fb_copy_await(m, 1, peer, READY);
 			if (part.count)
 				move(m, 1, m->rank, peer, &part);
 			if (part.count && !m->err)
-				m->list.op[m->list.count - 1].from_out = true;
-			signal_flag(m, 1, peer, done_flag(m, m->rank, round));
+				m->list.op[m->list.count - 1].from_area = FB_COPY_OUT;
+			fb_copy_signal(m, 1, peer, DONE + round);
 		}
 	}
-	fork_or_join(m, FB_COPY_JOIN, 1);
+	fb_copy_join(m);
 	for (int round = 0; round < rounds(m); round++)
 		for (int i = 1; i < others; i++)
-			await_flag(m, 0, done_flag(m, relay(m, (self + i) % others), round));
+			fb_copy_await(m, 0, relay(m, (self + i) % others), DONE + round);
 }
 
 /* Two ranks have nobody to relay for. */
-static bool is_relayed(const struct maker *m)
+static bool is_relayed(const struct fb_copy_maker *m)
 {
 	return m->op->collective == FB_BROADCAST && !m->wishes->pull && m->nranks > 2 &&
 	       m->op->count * m->size >= m->wishes->relay_bytes && m->op->count > 0;
@@ -328,11 +272,13 @@ static bool is_relayed(const struct maker *m)
 int fb_copy_plan(const struct fb_operation *op, const struct fb_copy_wishes *wishes, int rank,
 		 int nranks, struct fb_copy_list *list)
 {
-	struct maker m = {.op = op, .wishes = wishes, .rank = rank, .nranks = nranks,
+	struct fb_copy_maker m = {.op = op, .wishes = wishes, .rank = rank, .nranks = nranks,
 			  .size = fb_datatype_size(op->datatype)};
 
 	m.list.relayed = is_relayed(&m);
-	if (m.list.relayed && rank == op->root)
+	if (fb_copy_is_sum(op))
+		fb_copy_plan_sum(&m);
+	else if (m.list.relayed && rank == op->root)
 		relay_root(&m);
 	else if (m.list.relayed)
 		relay_other(&m);
@@ -352,17 +298,26 @@ void fb_copy_list_free(struct fb_copy_list *list)
 	*list = (struct fb_copy_list){.op = NULL};
 }
 
-const void *fb_copy_source(const struct fb_operation *op, const struct fb_copy_op *move)
+static char *area(const struct fb_operation *op, char *const *scratch, enum fb_copy_area area,
+		  int rank)
 {
-	const char *base = move->from_out ? fb_operation_out(op, move->from)
-					  : fb_operation_in(op, move->from);
+	if (area == FB_COPY_SCRATCH)
+		return scratch[rank];
+	return area == FB_COPY_IN ? fb_operation_in(op, rank) : fb_operation_out(op, rank);
+}
+
+const void *fb_copy_source(const struct fb_operation *op, char *const *scratch,
+			   const struct fb_copy_op *move)
+{
+	const char *base = area(op, scratch, move->from_area, move->from);
 
 	return base ? base + move->from_byte : NULL;
 }
 
-void *fb_copy_destination(const struct fb_operation *op, const struct fb_copy_op *move)
+void *fb_copy_destination(const struct fb_operation *op, char *const *scratch,
+			  const struct fb_copy_op *move)
 {
-	char *base = fb_operation_out(op, move->to);
+	char *base = area(op, scratch, move->to_area, move->to);
 
 	return base ? base + move->to_byte : NULL;
 }

@@ -42,31 +42,42 @@
  * A large broadcast by push is relayed: the root sends each piece to one other rank only, which
  * passes it on to the rest, so that no rank sends the data more than once nor receives it twice.
  * There DONE of the piece at the relaying rank is its permission to pass it on.
+ *
+ * Reductions are in sums.h.
  */
 #ifndef FB_COLLECTIVES_ENGINE_COPY_PLAN_H
 #define FB_COLLECTIVES_ENGINE_COPY_PLAN_H
 
 #include "collectives/engine/engine.h"
 
-enum { FB_COPY_MOST_STREAMS = 16, FB_COPY_MOST_PIECES = 16 };
+enum { FB_COPY_MOST_STREAMS = 32, FB_COPY_MOST_PIECES = 16 };
 
 enum fb_copy_kind {
 	FB_COPY_MOVE,   /* copy */
 	FB_COPY_SIGNAL, /* flag of rank `peer` := 1 */
 	FB_COPY_AWAIT,  /* wait until own flag is 1, then := 0 */
-	FB_COPY_FORK,   /* `stream` waits for what the caller's stream holds */
-	FB_COPY_JOIN,   /* the caller's stream waits for what `stream` holds */
+	FB_COPY_AFTER,  /* `stream` goes on after what stream `after` holds now */
+	FB_COPY_SUM,    /* combine what all ranks have for this one */
+};
+
+/* Where a move or a sum reads and writes. */
+enum fb_copy_area {
+	FB_COPY_IN,
+	FB_COPY_OUT,
+	FB_COPY_SCRATCH, /* memory of the engine's, fb_copy_scratch_bytes in each rank's part */
 };
 
 /* One entry of a rank's list. Stream 0 is the caller's. */
 struct fb_copy_op {
 	enum fb_copy_kind kind;
 	int stream;
+	int after;               /* FB_COPY_AFTER */
 	int peer;                /* of a signal; of a move, the rank that is not this one */
 	uint32_t flag;           /* index in the flags of its owner */
-	int from, to;            /* move: ranks */
-	bool from_out;           /* it reads an output: a relayed piece */
-	uint64_t from_byte, to_byte, bytes; /* of the input (output), of the output */
+	int from, to;            /* move and sum: ranks */
+	enum fb_copy_area from_area, to_area;
+	uint64_t from_byte, to_byte, bytes; /* in these */
+	uint64_t slot_byte, slot_stride;    /* sum: in scratch, of the first other rank's part */
 };
 
 struct fb_copy_list {
@@ -81,13 +92,14 @@ struct fb_copy_wishes {
 	int streams;           /* 0: everything on the caller's stream */
 	uint64_t relay_bytes;  /* broadcasts of as much and more are relayed */
 	uint64_t piece_bytes;  /* relayed pieces have about as much */
+	uint64_t sum_bytes;    /* most bytes of a piece that is summed; 0: any */
 };
 
 /* Flags that each rank owns. */
 uint32_t fb_copy_flags(int nranks);
 
 /* Whether the engine does the operation; equal on all ranks. Writes the reason otherwise. */
-bool fb_copy_can(const struct fb_operation *op, char *reason, size_t n);
+bool fb_copy_can(const struct fb_operation *op, bool pull, char *reason, size_t n);
 
 /*
  * Local: the list of `rank`. Equal wishes on all ranks. 0 or FB_ENOMEM (printed), *list then
@@ -97,8 +109,21 @@ int fb_copy_plan(const struct fb_operation *op, const struct fb_copy_wishes *wis
 		 int nranks, struct fb_copy_list *list);
 void fb_copy_list_free(struct fb_copy_list *list);
 
-/* Addresses of a move; NULL where the rank is out of reach. */
-const void *fb_copy_source(const struct fb_operation *op, const struct fb_copy_op *move);
-void *fb_copy_destination(const struct fb_operation *op, const struct fb_copy_op *move);
+/* Bytes of scratch that each rank needs for the list; 0 for what is no reduction. */
+uint64_t fb_copy_scratch_bytes(const struct fb_operation *op, const struct fb_copy_wishes *wishes,
+			       int nranks);
+
+/*
+ * Addresses of a move, and the destination of a sum; NULL where the rank is out of reach.
+ * scratch[rank]: the begin of each rank's scratch, NULL where there is none.
+ */
+const void *fb_copy_source(const struct fb_operation *op, char *const *scratch,
+			   const struct fb_copy_op *move);
+void *fb_copy_destination(const struct fb_operation *op, char *const *scratch,
+			  const struct fb_copy_op *move);
+
+/* The summand of a sum that is rank k's contribution: ranks in order make every rank's bits. */
+const void *fb_copy_summand(const struct fb_operation *op, char *const *scratch,
+			    const struct fb_copy_op *sum, int nranks, int k);
 
 #endif

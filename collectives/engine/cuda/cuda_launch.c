@@ -5,10 +5,10 @@
 #include <string.h>
 
 #include "collectives/engine/cuda/cuda_engine.h"
+#include "collectives/engine/cuda/cuda_kernels.h"
 #include "common/cuda/cuda_error.h"
 
 enum {
-	ONE_SHOT = FB_GPU_PROTOCOLS, /* the kernel behind those of the protocols */
 	ONE_SHOT_BLOCKS = 64,        /* that fb_gpu_lay_out has epochs for */
 	ONE_SHOT_THREADS = 256,
 };
@@ -18,41 +18,9 @@ _Static_assert(sizeof(struct fb_gpu_record) == 32 && sizeof(struct fb_gpu_end) =
 		       sizeof(struct fb_gpu_counter) == 16,
 	       "records are multiples of 16 bytes");
 
-#define KERNELS(type) const void *fb_gpu_kernels_##type(int which)
-KERNELS(i8);
-KERNELS(u8);
-KERNELS(i32);
-KERNELS(u32);
-KERNELS(i64);
-KERNELS(u64);
-KERNELS(f16);
-KERNELS(bf16);
-KERNELS(f32);
-KERNELS(f64);
-KERNELS(f8e4m3);
-KERNELS(f8e5m2);
-KERNELS(move);
-
-static const void *kernel_of(const struct fb_operation *op, int which)
-{
-	static const void *(*const kernels[FB_DATATYPES])(int which) = {
-		[FB_I8] = fb_gpu_kernels_i8,   [FB_U8] = fb_gpu_kernels_u8,
-		[FB_I32] = fb_gpu_kernels_i32, [FB_U32] = fb_gpu_kernels_u32,
-		[FB_I64] = fb_gpu_kernels_i64, [FB_U64] = fb_gpu_kernels_u64,
-		[FB_F16] = fb_gpu_kernels_f16, [FB_BF16] = fb_gpu_kernels_bf16,
-		[FB_F32] = fb_gpu_kernels_f32, [FB_F64] = fb_gpu_kernels_f64,
-		[FB_F8E4M3] = fb_gpu_kernels_f8e4m3,
-		[FB_F8E5M2] = fb_gpu_kernels_f8e5m2,
-	};
-
-	if (!fb_collective_info(op->collective)->reduces || op->collective == FB_BARRIER)
-		return fb_gpu_kernels_move(which);
-	return kernels[op->datatype](which);
-}
-
 int fb_cuda_resident(const struct cuda_request *r)
 {
-	const void *kernel = kernel_of(r->op, (int)r->shape.protocol);
+	const void *kernel = fb_gpu_kernel(r->op, (int)r->shape.protocol);
 	int each = 1;
 
 	if (cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, kernel, (int)r->threads, 0) !=
@@ -95,7 +63,7 @@ static void set_one_shot(struct cuda_request *r)
 	o->epochs = own_links(r);
 	o->times = (uint64_t)(uintptr_t)r->times;
 	o->op = (uint32_t)r->op->redop;
-	r->kernel = kernel_of(r->op, ONE_SHOT);
+	r->kernel = fb_gpu_kernel(r->op, FB_GPU_KERNEL_ONE_SHOT);
 }
 
 /* Records go into the parameters where they fit, else into device memory, behind the blocks. */
@@ -161,7 +129,7 @@ int fb_cuda_upload(struct cuda_request *r, const struct fb_case *c)
 	r->launch.op = (uint32_t)r->op->redop;
 	r->launch.nranks = (uint32_t)r->shape.nranks;
 	r->blocks = (unsigned)r->table.nblocks;
-	r->kernel = kernel_of(r->op, (int)r->shape.protocol);
+	r->kernel = fb_gpu_kernel(r->op, (int)r->shape.protocol);
 	err = place_records(r);
 	return err ? err : load_kernel(r);
 }

@@ -244,3 +244,24 @@ FB_DEVICE void NAME(one_shot)(const struct fb_gpu_one_shot *o)
 	if (fb_thread() == 0)
 		fb_store_private(mine, epoch + 1);
 }
+
+/* --- sums of what is there ------------------------------------------------------------------- */
+
+/* Each block has a part that begins at a line. `address`: shared, one more than summands. */
+FB_DEVICE void NAME(sum)(const struct fb_gpu_sum *s, uint64_t *address)
+{
+	uint64_t lines = (s->bytes + FB_GPU_LINE - 1) / FB_GPU_LINE;
+	uint64_t each = (lines + fb_blocks() - 1) / fb_blocks() * FB_GPU_LINE;
+	uint64_t first = each * fb_block(), left = first < s->bytes ? s->bytes - first : 0;
+	struct fb_gpu_record r = {0};
+
+	r.bytes = left < each ? left : each;
+	r.nsrc = (uint16_t)s->nsrc;
+	r.ndst = 1;
+	r.flags = s->flags;
+	for (uint32_t i = fb_thread(); i <= s->nsrc; i += fb_threads())
+		address[i] = (i < s->nsrc ? s->from[i] : s->to) + first;
+	fb_sync_block();
+	if (!NAME(wide_bulk)(address, &r, s->op, s->nranks))
+		NAME(bulk)(address, &r, s->op, s->nranks);
+}

@@ -50,13 +50,20 @@ __global__ void BOUNDS NAME(fb_one_shot)(const __grid_constant__ struct fb_gpu_o
 	NAME(one_shot)(&fused);
 }
 
+__global__ void BOUNDS NAME(fb_sum)(const __grid_constant__ struct fb_gpu_sum sum)
+{
+	__shared__ uint64_t address[FB_GPU_MOST_SUMMANDS + 1];
+
+	NAME(sum)(&sum, address);
+}
+
 extern "C" const void *TABLE(int which);
 extern "C" const void *TABLE(int which)
 {
 	static const void *const kernels[] = {
 		(const void *)NAME(fb_simple), (const void *)NAME(fb_ll8),
 		(const void *)NAME(fb_ll16), (const void *)NAME(fb_ll128),
-		(const void *)NAME(fb_one_shot),
+		(const void *)NAME(fb_one_shot), (const void *)NAME(fb_sum),
 	};
 
 	return kernels[which];

@@ -112,4 +112,17 @@ struct fb_gpu_one_shot {
 	uint32_t op, flags;                   /* FB_GPU_FINISH, FB_GPU_ALIGNED */
 };
 
+enum { FB_GPU_MOST_SUMMANDS = 200 };
+
+/*
+ * The parameters of the kernel that combines what lies in own memory already (engine copy):
+ * to = from[0] op from[1] op ... in this order. No overlaps but from[i] == to.
+ */
+struct fb_gpu_sum {
+	uint64_t from[FB_GPU_MOST_SUMMANDS], to;
+	uint64_t bytes;
+	uint32_t nsrc, nranks;
+	uint32_t op, flags; /* FB_GPU_FINISH, FB_GPU_ALIGNED, FB_GPU_WIDE */
+};
+
 #endif

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Entries of lists; see maker.h. */
+#include "collectives/engine/copy/maker.h"
+
+#include <stdlib.h>
+
+#include "common/error.h"
+
+uint32_t fb_copy_flag(const struct fb_copy_maker *m, int writer, int kind)
+{
+	return (uint32_t)(m->nranks * kind + writer);
+}
+
+void fb_copy_add(struct fb_copy_maker *m, struct fb_copy_op op)
+{
+	struct fb_copy_list *l = &m->list;
+	size_t capacity = l->capacity ? 2 * l->capacity : 64;
+	struct fb_copy_op *ops;
+
+	if (m->err)
+		return;
+	if (l->count == l->capacity) {
+		ops = realloc(l->op, capacity * sizeof(*ops));
+		if (!ops) {
+			m->err = fb_error(FB_ENOMEM, "out of memory for the list of copies");
+			return;
+		}
+		l->op = ops;
+		l->capacity = capacity;
+	}
+	l->op[l->count++] = op;
+}
+
+void fb_copy_signal(struct fb_copy_maker *m, int stream, int peer, int kind)
+{
+	fb_copy_add(m, (struct fb_copy_op){.kind = FB_COPY_SIGNAL, .stream = stream, .peer = peer,
+					   .flag = fb_copy_flag(m, m->rank, kind)});
+}
+
+void fb_copy_await(struct fb_copy_maker *m, int stream, int writer, int kind)
+{
+	fb_copy_add(m, (struct fb_copy_op){.kind = FB_COPY_AWAIT, .stream = stream,
+					   .peer = m->rank,
+					   .flag = fb_copy_flag(m, writer, kind)});
+}
+
+void fb_copy_after(struct fb_copy_maker *m, int stream, int after)
+{
+	fb_copy_add(m, (struct fb_copy_op){.kind = FB_COPY_AFTER, .stream = stream,
+					   .after = after, .peer = m->rank});
+}
+
+void fb_copy_fork(struct fb_copy_maker *m, int streams)
+{
+	for (int s = 1; s <= streams; s++)
+		fb_copy_after(m, s, 0);
+	m->list.streams = streams;
+}
+
+void fb_copy_join(struct fb_copy_maker *m)
+{
+	for (int s = 1; s <= m->list.streams; s++)
+		fb_copy_after(m, 0, s);
+}
+
+void fb_copy_move_own(struct fb_copy_maker *m, uint64_t from_byte, uint64_t to_byte,
+		      uint64_t bytes)
+{
+	const char *from = fb_operation_in(m->op, m->rank);
+	const char *to = fb_operation_out(m->op, m->rank);
+
+	if (!bytes || from + from_byte == to + to_byte)
+		return;
+	fb_copy_add(m, (struct fb_copy_op){
+		.kind = FB_COPY_MOVE, .from = m->rank, .to = m->rank, .peer = m->rank,
+		.from_byte = from_byte, .to_area = FB_COPY_OUT, .to_byte = to_byte, .bytes = bytes,
+	});
+}

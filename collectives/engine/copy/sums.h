@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Reductions of engine copy: copy engines move, and a kernel of a few blocks combines what they
+ * brought. So links carry large messages at the copy engines' rate, and nearly all
+ * multiprocessors stay free.
+ *
+ * Every rank has a share of the result. Each share is cut into pieces; for piece i
+ *
+ *	pusher:   wait until the slot at the owner is free, copy its part there, write DONE
+ *	owner:    wait DONE of all others, combine all parts in order of rank, write FREE to all
+ *	owner:    copy the result to those that get it, after the last piece write LAST
+ *
+ * with two streams for each peer and direction, so that copies to and from follow one another
+ * while flags are seen to and earlier pieces are combined. all_reduce's results go to all, reduce's to the root, those of
+ * reduce_scatter to nobody.
+ *
+ * Slots: two for each pusher, in scratch of the owner. The first piece waits for READY of the
+ * owner (plan.h), whose call before is then over, and with it all reading of slots; the second
+ * goes on after that wait. Piece i waits for FREE, which the owner writes when it has combined
+ * piece i - 2; none is written for the last two. Pieces of one slot share a stream.
+ *
+ * Flags have one bit, as in plan.h, and both sides take turns: DONE of piece i + 2 is written
+ * after FREE of piece i was seen, which the owner wrote after it cleared DONE of piece i; FREE of
+ * piece i + 2 after DONE of piece i + 2, which the pusher wrote after it cleared FREE of piece i.
+ * LAST of a call is written after DONE of all others in it, so after they cleared LAST of the call
+ * before.
+ *
+ * In place: piece i of a share is overwritten at a pusher by the owner's copy, which is behind
+ * DONE of that piece of all, so behind the pusher's reading of it.
+ *
+ * It cannot deadlock, were all streams of a rank one queue in the order of the list: there rank r
+ * waits in piece i for what others write in pieces up to i - 2 (FREE), or in piece i before they
+ * wait for anything of piece i (DONE), so who is least far can always go on.
+ */
+#ifndef FB_COLLECTIVES_ENGINE_COPY_SUMS_H
+#define FB_COLLECTIVES_ENGINE_COPY_SUMS_H
+
+#include "collectives/engine/copy/maker.h"
+
+bool fb_copy_is_sum(const struct fb_operation *op);
+
+/* Appends the rank's whole list. */
+void fb_copy_plan_sum(struct fb_copy_maker *m);
+
+#endif

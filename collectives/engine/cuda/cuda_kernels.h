@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The kernels that kernels.h makes for each datatype, by number. */
+#ifndef FB_COLLECTIVES_ENGINE_CUDA_CUDA_KERNELS_H
+#define FB_COLLECTIVES_ENGINE_CUDA_CUDA_KERNELS_H
+
+#include "collectives/engine/cuda/table.h"
+#include "collectives/engine/engine.h"
+
+/* Numbers below are those of enum fb_gpu_protocol: the interpreters. */
+enum {
+	FB_GPU_KERNEL_ONE_SHOT = FB_GPU_PROTOCOLS, /* parameter: struct fb_gpu_one_shot */
+	FB_GPU_KERNEL_SUM,                         /* struct fb_gpu_sum */
+};
+
+/* For cudaLaunchKernel; of operations that reduce nothing, the one that moves bytes. */
+const void *fb_gpu_kernel(const struct fb_operation *op, int which);
+
+#endif

@@ -11,8 +11,8 @@
  *	owner:    copy the result to those that get it, after the last piece write LAST
  *
  * with two streams for each peer and direction, so that copies to and from follow one another
- * while flags are seen to and earlier pieces are combined. all_reduce's results go to all, reduce's to the root, those of
- * reduce_scatter to nobody.
+ * while flags are seen to and earlier pieces are combined. all_reduce's results go to all,
+ * reduce's to the root, those of reduce_scatter to nobody.
  *
  * Slots: two for each pusher, in scratch of the owner. The first piece waits for READY of the
  * owner (plan.h), whose call before is then over, and with it all reading of slots; the second

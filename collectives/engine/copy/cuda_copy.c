@@ -21,7 +21,7 @@ enum {
 	PIECE_BYTES = 4 << 20,
 	BATCH_BYTES = 4 << 20, /* from there on, copies by turns cost more than streams */
 	LEAST_SUM = 1 << 20,
-	MOST_SUM = 64 << 20,   /* shorter pieces cost 2% at 32 MiB, 6% at 16 */
+	MOST_SUM = 256 << 20,
 };
 
 static int copy_open(struct fb_engine **engine, struct fb_run *run)
@@ -131,6 +131,24 @@ static int open_sums(struct copy_request *r, const struct fb_copy_wishes *wishes
 }
 
 /*
+ * Two pieces hide each other's flags and sums, and each costs some 10 us; where no results follow
+ * that would hide the last sum, it had better be short.
+ */
+static uint64_t sum_bytes(const struct copy_request *r)
+{
+	uint64_t bytes = r->op->count * fb_datatype_size(r->op->datatype);
+	uint64_t piece = bytes / (uint64_t)r->engine->world->nranks / 2;
+
+	if (r->op->collective == FB_REDUCE_SCATTER)
+		piece = bytes / 8;
+	if (r->engine->settings->slot_bytes)
+		piece = r->engine->settings->slot_bytes;
+	else if (piece < LEAST_SUM || piece > MOST_SUM)
+		piece = piece < LEAST_SUM ? LEAST_SUM : MOST_SUM;
+	return piece;
+}
+
+/*
  * One batch on one stream costs least to enqueue, but cannot be captured, begins only when all
  * peers are ready, and makes its copies by turns, the own block's too; in a graph, and where there
  * is much to copy, there is a stream for each peer.
@@ -140,17 +158,14 @@ static struct fb_copy_wishes wishes_of(struct copy_request *r, const struct fb_c
 	int n = r->engine->world->nranks, streams = (int)r->engine->settings->copy_streams;
 	bool graph = !strcmp(c->launch, "graph");
 	uint64_t block = r->op->count * fb_datatype_size(r->op->datatype);
-	uint64_t sum = r->op->collective == FB_REDUCE_SCATTER ? block / 2 : block / 2 / (uint64_t)n;
 
 	r->batch = !streams && !graph && block < BATCH_BYTES && fb_copy_has_batch(r->engine);
-	sum = sum < LEAST_SUM ? LEAST_SUM : sum > MOST_SUM ? MOST_SUM : sum;
-	if (r->engine->settings->slot_bytes)
-		sum = r->engine->settings->slot_bytes;
 	if (!streams && !r->batch)
 		streams = n - 1 < 8 ? n - 1 : 8;
 	return (struct fb_copy_wishes){
 		.pull = !strcmp(c->algorithm, "pull"), .streams = streams,
-		.relay_bytes = RELAY_BYTES, .piece_bytes = PIECE_BYTES, .sum_bytes = sum,
+		.relay_bytes = RELAY_BYTES, .piece_bytes = PIECE_BYTES,
+		.sum_bytes = sum_bytes(r),
 	};
 }
 

@@ -50,7 +50,7 @@
 
 #include "collectives/engine/engine.h"
 
-enum { FB_COPY_MOST_STREAMS = 32, FB_COPY_MOST_PIECES = 16 };
+enum { FB_COPY_MOST_STREAMS = 16, FB_COPY_MOST_PIECES = 16 };
 
 enum fb_copy_kind {
 	FB_COPY_MOVE,   /* copy */

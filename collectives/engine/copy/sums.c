@@ -5,8 +5,7 @@
 enum {
 	SLOTS = 2,
 	LINE = 128,        /* shares and pieces begin at multiples of it */
-	MOST_AT_ONCE = 7,  /* peers in each direction */
-	TURNS = 2,         /* streams for each of them */
+	MOST_AT_ONCE = 15, /* peers that are copied to at once */
 };
 
 /* Kinds of flags; of slots, one for each. */
@@ -79,20 +78,18 @@ static int at_once(const struct fb_copy_maker *m)
 	return m->nranks - 1 < MOST_AT_ONCE ? m->nranks - 1 : MOST_AT_ONCE;
 }
 
-/* Pieces take turns on two streams, so that one copies while the other sees to its flags. */
-static int push_stream(const struct fb_copy_maker *m, int step, int i)
+/*
+ * Of all that goes to a peer, parts and results: two copies at once to one GPU are slower than one
+ * behind the other.
+ */
+static int push_stream(const struct fb_copy_maker *m, int step)
 {
-	return 1 + (step - 1) % at_once(m) * TURNS + i % TURNS;
+	return 1 + (step - 1) % at_once(m);
 }
 
 static int sum_stream(const struct fb_copy_maker *m)
 {
-	return 1 + at_once(m) * TURNS;
-}
-
-static int result_stream(const struct fb_copy_maker *m, int step, int i)
-{
-	return sum_stream(m) + push_stream(m, step, i);
+	return 1 + at_once(m);
 }
 
 static bool gets_result(const struct fb_copy_maker *m, int rank)
@@ -108,18 +105,14 @@ static int peer_at(const struct fb_copy_maker *m, int step)
 
 static void push(struct fb_copy_maker *m, const struct shares *s, int i, int step)
 {
-	int peer = peer_at(m, step), stream = push_stream(m, step, i), slot = i % SLOTS;
+	int peer = peer_at(m, step), stream = push_stream(m, step), slot = i % SLOTS;
 	uint64_t first, count = piece_of(s, peer, i, &first);
 	uint64_t at = (uint64_t)place(m->rank, peer, m->nranks) * SLOTS + (uint64_t)slot;
 
-	/* What goes on after this has seen it, too. */
-	if (i == 0) {
+	if (i == 0)
 		fb_copy_await(m, stream, peer, READY);
-		for (int turn = 1; turn < TURNS; turn++)
-			fb_copy_after(m, push_stream(m, step, turn), stream);
-	} else if (i >= SLOTS) {
+	else if (i >= SLOTS)
 		fb_copy_await(m, stream, peer, FREE + slot);
-	}
 	if (count)
 		fb_copy_add(m, (struct fb_copy_op){
 			.kind = FB_COPY_MOVE, .stream = stream, .peer = peer, .from = m->rank,
@@ -170,7 +163,7 @@ static void deliver(struct fb_copy_maker *m, const struct shares *s, int i, int 
 
 	(void)piece_of(s, m->rank, i, &first);
 	op.kind = FB_COPY_MOVE;
-	op.stream = result_stream(m, step, i);
+	op.stream = push_stream(m, step);
 	op.to = op.peer = peer_at(m, step);
 	op.from_area = op.to_area;
 	op.from_byte = op.to_byte;
@@ -179,30 +172,28 @@ static void deliver(struct fb_copy_maker *m, const struct shares *s, int i, int 
 	fb_copy_after(m, op.stream, sum_stream(m));
 	if (op.bytes)
 		fb_copy_add(m, op);
-	if (i < s->pieces - 1)
-		return;
-	for (int turn = 1; turn < TURNS; turn++)
-		fb_copy_after(m, op.stream, result_stream(m, step, i + turn));
-	fb_copy_signal(m, op.stream, op.peer, LAST);
+	if (i == s->pieces - 1)
+		fb_copy_signal(m, op.stream, op.peer, LAST);
 }
 
 void fb_copy_plan_sum(struct fb_copy_maker *m)
 {
 	const struct shares s = shares_of(m->op, m->wishes, m->nranks);
-	int n = m->nranks, streams = sum_stream(m);
+	int n = m->nranks;
 
 	if (n == 1) {
 		fb_copy_move_own(m, 0, 0, s.total * m->size);
 		return;
 	}
-	if (m->op->collective != FB_REDUCE_SCATTER)
-		streams += at_once(m) * TURNS;
 	for (int step = 1; step < n; step++)
 		fb_copy_signal(m, 0, peer_at(m, step), READY);
-	fb_copy_fork(m, streams);
-	for (int i = 0; i < s.pieces; i++) {
-		for (int step = 1; step < n; step++)
-			push(m, &s, i, step);
+	fb_copy_fork(m, sum_stream(m));
+	for (int i = -1; i < s.pieces; i++) {
+		/* The next piece goes first: it is under way while this one is combined. */
+		for (int step = 1; step < n && i + 1 < s.pieces; step++)
+			push(m, &s, i + 1, step);
+		if (i < 0)
+			continue;
 		sum(m, &s, i);
 		for (int step = 1; step < n; step++)
 			if (gets_result(m, peer_at(m, step)))

@@ -10,9 +10,9 @@
  *	owner:    wait DONE of all others, combine all parts in order of rank, write FREE to all
  *	owner:    copy the result to those that get it, after the last piece write LAST
  *
- * with two streams for each peer and direction, so that copies to and from follow one another
- * while flags are seen to and earlier pieces are combined. all_reduce's results go to all,
- * reduce's to the root, those of reduce_scatter to nobody.
+ * with a stream for each peer, in which piece i + 1 goes before the results of piece i, so that
+ * there is always something to copy while flags are seen to and pieces are combined. all_reduce's
+ * results go to all, reduce's to the root, those of reduce_scatter to nobody.
  *
  * Slots: two for each pusher, in scratch of the owner. The first piece waits for READY of the
  * owner (plan.h), whose call before is then over, and with it all reading of slots; the second
@@ -28,9 +28,10 @@
  * In place: piece i of a share is overwritten at a pusher by the owner's copy, which is behind
  * DONE of that piece of all, so behind the pusher's reading of it.
  *
- * It cannot deadlock, were all streams of a rank one queue in the order of the list: there rank r
- * waits in piece i for what others write in pieces up to i - 2 (FREE), or in piece i before they
- * wait for anything of piece i (DONE), so who is least far can always go on.
+ * It cannot deadlock, were all streams of a rank one queue in the order of the list: push i + 1,
+ * combine i, results i. A push of piece i + 1 waits for what others write after combining piece
+ * i - 1, combining i for their pushes of piece i: both are before it in everyone's list, so who is
+ * least far can always go on.
  */
 #ifndef FB_COLLECTIVES_ENGINE_COPY_SUMS_H
 #define FB_COLLECTIVES_ENGINE_COPY_SUMS_H

@@ -31,7 +31,7 @@ if (BANDS) draw = draw."for [i = 1 : OWN + LIBRARY] $DATA index i - 1 using \
 if (BOUND) draw = draw."$DATA index OWN + LIBRARY using (at($1, 0)):5 with lines \
 	linestyle 11 title 'most possible', "
 if (LIBRARY) draw = draw."$DATA index OWN using (at($1, 0)):5:9:10 with yerrorlines \
-	linestyle 10 title 'MPI library', "
+	linestyle 10 title LIBRARY_NAME, "
 draw = draw."for [i = 1 : OWN] $DATA index i - 1 using (at($1, i)):5:9:10 with yerrorlines \
 	linestyle i title NAME[i]"
 

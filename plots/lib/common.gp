@@ -6,8 +6,8 @@
 #   gnuplot -e "csv='results/DIR/all_reduce.csv'; out='all_reduce-time'" plots/time.gp
 #
 # `section` (1) picks one of several tables in the file; `summary` is the tool that joins the rows
-# (default: the newest one built). It defines TITLE, SUBTITLE, SIZES, OWN, HIDDEN, LIBRARY, BOUND,
-# LAUNCHES, NAME[] and $DATA; see scripts/tools/lib/report.h.
+# (default: the newest one built). It defines TITLE, SUBTITLE, SIZES, OWN, HIDDEN, LIBRARY,
+# LIBRARY_NAME, BOUND, LAUNCHES, NAME[] and $DATA; see scripts/tools/lib/report.h.
 
 if (!exists("csv") || !exists("out")) {
 	print "usage: gnuplot -e \"csv='FILE'; out='PREFIX'\" plots/NAME.gp"
@@ -48,7 +48,7 @@ if (SIZES > 0) {
 	set xrange [-0.6 : OWN + LIBRARY - 0.4]
 	set xtics () rotate by -25 noenhanced
 	do for [i = 1 : OWN] { set xtics add (NAME[i] i - 1) }
-	if (LIBRARY) { set xtics add ("MPI library" OWN) }
+	if (LIBRARY) { set xtics add (LIBRARY_NAME OWN) }
 	unset key
 	set bmargin at screen up(110)
 }

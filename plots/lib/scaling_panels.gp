@@ -43,7 +43,7 @@ do for [p = 0 : PANELS - 1] {
 	plot for [i = 1 : OWN] $DATA index first + i - 1 using 1:2:3:4 with yerrorlines \
 			linestyle i title NAME[i], \
 		for [i = OWN + 1 : SERIES] $DATA index first + i - 1 using 1:2:3:4 \
-			with yerrorlines linestyle 10 title "MPI library"
+			with yerrorlines linestyle 10 title LIBRARY_NAME
 	unset key
 	unset label 1
 	unset label 2

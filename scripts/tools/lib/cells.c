@@ -316,3 +316,12 @@ const char *fb_section_title(const struct fb_section *section, char *buf, size_t
 	}
 	return buf;
 }
+
+const char *fb_section_library(const struct fb_section *section)
+{
+	for (size_t i = 0; i < section->count; i++)
+		if (fb_cell_is_library(&section->cell[i]))
+			return strcmp(fb_cell_text(&section->cell[i], "engine"), "mpi") ? "NCCL"
+											: "MPI";
+	return "library";
+}

@@ -74,4 +74,7 @@ size_t fb_section_same_bytes(const struct fb_section *section, size_t first);
  */
 const char *fb_section_title(const struct fb_section *section, char *buf, size_t n);
 
+/* The library of the section's rows, for headings: "MPI", "NCCL"; "library": there are none. */
+const char *fb_section_library(const struct fb_section *section);
+
 #endif

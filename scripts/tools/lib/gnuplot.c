@@ -94,8 +94,9 @@ static size_t append_all(char *buf, const struct fb_results *results, const char
 const char *fb_results_machine(const struct fb_results *results, char buf[FB_MACHINE_CHARS])
 {
 	static const struct {
-		const char *key, *after;
-	} facts[] = {{"cpu.model", ""}, {"cpu.count", " cpus"}, {"mpi.library", ""}};
+		const char *key, *before, *after;
+	} facts[] = {{"cpu.model", "", ""}, {"cpu.count", "", " cpus"}, {"gpu.model", "", ""},
+		     {"mpi.library", "", ""}, {"library.libnccl.version", "NCCL ", ""}};
 
 	buf[0] = '\0';
 	append_all(buf, results, "hostname");
@@ -104,8 +105,10 @@ const char *fb_results_machine(const struct fb_results *results, char buf[FB_MAC
 
 		if (!value || !*value)
 			continue;
+		append(buf, FB_MACHINE_CHARS, *buf ? ", " : "", facts[i].before,
+		       strlen(facts[i].before));
 		/* Of the library's text only what precedes the packager's remarks. */
-		append(buf, FB_MACHINE_CHARS, *buf ? ", " : "", value, strcspn(value, ","));
+		append(buf, FB_MACHINE_CHARS, "", value, strcspn(value, ","));
 		append(buf, FB_MACHINE_CHARS, facts[i].after, "", 0);
 	}
 	return buf;

@@ -45,12 +45,12 @@ void fb_report_csv(const struct fb_report *report);
 
 /*
  * A section as commands for gnuplot's `load`: TITLE, SUBTITLE (the machine), SIZES (whether there
- * are any), OWN (number of series), LIBRARY and BOUND (whether there are such), LAUNCHES (the
- * least of all sizes), NAME[], and the datablock $DATA with a block for each series: own ones
- * first, then the library's, then the bound. Each line is bytes, us, low, high, busbw, ratio, low,
- * high, busbw's low, high, the least and the greatest launch's us. Of the project's algorithms
- * each has one series, its quickest protocol at each size; at most FB_PLOT_SERIES, those first
- * that are the best at most sizes. Returns 0, or FB_ENOMEM (printed).
+ * are any), OWN (number of series), LIBRARY and BOUND (whether there are such), LIBRARY_NAME,
+ * LAUNCHES (the least of all sizes), NAME[], and the datablock $DATA with a block for each series:
+ * own ones first, then the library's, then the bound. Each line is bytes, us, low, high, busbw,
+ * ratio, low, high, busbw's low, high, the least and the greatest launch's us. Of the project's
+ * algorithms each has one series, its quickest protocol at each size; at most FB_PLOT_SERIES,
+ * those first that are the best at most sizes. Returns 0, or FB_ENOMEM (printed).
  */
 int fb_report_plot(const struct fb_report *report, const struct fb_section *section);
 

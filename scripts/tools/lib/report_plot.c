@@ -128,6 +128,7 @@ int fb_report_plot(const struct fb_report *report, const struct fb_section *sect
 	shown = count < FB_PLOT_SERIES ? count : FB_PLOT_SERIES;
 	fb_gnuplot_text(report->out, "TITLE", fb_section_title(section, title, sizeof(title)));
 	fb_gnuplot_text(report->out, "SUBTITLE", fb_results_machine(report->results, machine));
+	fb_gnuplot_text(report->out, "LIBRARY_NAME", fb_section_library(section));
 	fprintf(report->out, "SIZES = %zu\nOWN = %zu\nHIDDEN = %zu\nLIBRARY = %d\nBOUND = %d\n",
 		sizes, shown, count - shown, library > 0, bound > 0);
 	fprintf(report->out, "LAUNCHES = %zu\n", launches);

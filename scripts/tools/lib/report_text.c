@@ -162,19 +162,10 @@ static void print_size(const struct fb_report *report, const struct fb_cell *cel
 		print_cell(report, own ? own : library, library);
 }
 
-static const char *library_name(const struct fb_section *section)
-{
-	for (size_t i = 0; i < section->count; i++)
-		if (fb_cell_is_library(&section->cell[i]))
-			return strcmp(fb_cell_text(&section->cell[i], "engine"), "mpi") ? "NCCL"
-											: "MPI";
-	return "library";
-}
-
 static void print_section(const struct fb_report *report, const struct fb_section *section,
 			  struct ratios *ratios)
 {
-	const char *library = library_name(section);
+	const char *library = fb_section_library(section);
 	const char *unit = report->metric == FB_METRIC_TIME ? "us" : "GB/s";
 	char title[FB_TITLE_CHARS], other[32], times[32];
 	size_t n;

@@ -125,16 +125,17 @@ static void put_tiles(const struct fb_plot *plot, const struct map *map)
 
 static void put_title(const struct fb_plot *plot, const struct map *map)
 {
-	char title[FB_TITLE_CHARS], whole[FB_TITLE_CHARS + 32];
+	char title[FB_TITLE_CHARS], whole[FB_TITLE_CHARS + 32], note[160];
 
 	if (map->rows > 1)
 		fb_plot_cut_ranks(map->row[0], title, sizeof(title));
 	else
 		fb_section_title(map->row[0], title, sizeof(title));
 	snprintf(whole, sizeof(whole), "%s: quickest algorithm", title);
-	fb_plot_texts(plot, whole,
-		      "In a tile: protocol, median time, and time of the MPI library by it. "
-		      "Quickest: the one whose interval ends first.");
+	snprintf(note, sizeof(note),
+		 "In a tile: protocol, median time, and time of %s by it. Quickest: the one whose "
+		 "interval ends first.", fb_section_library(map->row[0]));
+	fb_plot_texts(plot, whole, note);
 }
 
 static void put_map(const struct fb_plot *plot, const struct map *map)

@@ -160,6 +160,7 @@ static void put_scaling(const struct fb_plot *plot, const struct scaling *s)
 	fb_plot_texts(plot, whole, note);
 	fprintf(out, "PANELS = %zu\nOWN = %zu\nLIBRARY = %d\narray NAME[%zu]\narray SIZE[2]\n",
 		s->sizes, shown, s->library, shown + 1);
+	fb_gnuplot_text(out, "LIBRARY_NAME", fb_section_library(s->row[0]));
 	for (size_t i = 0; i < shown; i++) {
 		fprintf(out, "NAME[%zu] = ", i + 1);
 		fb_gnuplot_quote(out, fb_plot_algorithm(s->series[i].first, name));

@@ -7,6 +7,7 @@
 #include "common/error.h"
 #include "common/spin.h"
 
+#include <limits.h>
 #include <time.h>
 
 enum {
@@ -188,32 +189,50 @@ static int64_t now_ns(void)
 	return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
+/* Asleep until the counter is there: at first for as long as that took the last time. */
+static int sleep_until(struct fb_raw_request *r, const _Atomic uint64_t *counter, uint64_t wanted,
+		       int calls)
+{
+	int64_t start = now_ns(), guess_ns = r->call_ns * calls, slept_ns = 0;
+	int err = FB_OK, naps = 0;
+
+	while (!err && atomic_load_explicit(counter, memory_order_acquire) < wanted) {
+		struct timespec nap = {.tv_nsec = guess_ns - slept_ns};
+
+		if (nap.tv_nsec < NAP + guess_ns / 16)
+			nap.tv_nsec = NAP + guess_ns / 16;
+		if (nap.tv_nsec > LONG_NAP)
+			nap.tv_nsec = LONG_NAP;
+		nanosleep(&nap, NULL);
+		slept_ns += nap.tv_nsec;
+		naps++;
+		err = fb_run_alive(r->request.engine->run, "waiting for one-sided operations");
+	}
+	/* A single nap may have been too long by any amount. */
+	r->call_ns = (naps > 1 ? now_ns() - start : guess_ns / 16 * 15) / calls;
+	return err;
+}
+
 /*
- * Until all has been done for or to this rank. It sleeps where that takes long, at first as long
- * as it is likely to take by the last time: the device needs no processor here, and one that
- * spins or wakes up often would slow its neighbours down.
+ * Until all has been done for or to this rank. Who only carries things out finds that at once, and
+ * no clock is read in its time. Who only has things done to it sleeps where that takes long: the
+ * device needs no processor here, and one that spins or wakes up often would slow its neighbours
+ * down; that it wakes up late lengthens no time that counts.
  */
 static int wait_passive(struct fb_raw_request *r, const _Atomic uint64_t *counter, uint64_t wanted,
 			int calls)
 {
 	unsigned looks = 0, most = r->engine->world->oversubscribed ? FB_SPIN_CROWDED : PATIENT;
-	int64_t start = now_ns(), nap_ns = r->call_ns * calls / 4 * 3;
 	int err = FB_OK;
 
+	for (int i = 0; i < r->nends; i++)
+		if (r->ends[i].role == FB_RAW_POSTS)
+			most = UINT_MAX;
 	while (!err && atomic_load_explicit(counter, memory_order_acquire) < wanted) {
-		struct timespec nap = {.tv_nsec = nap_ns < NAP ? NAP : nap_ns};
-
-		if (looks < most) {
-			err = fb_raw_again_in_memory(r->engine, &looks);
-			continue;
-		}
-		if (nap.tv_nsec > LONG_NAP)
-			nap.tv_nsec = LONG_NAP;
-		nanosleep(&nap, NULL);
-		nap_ns -= nap.tv_nsec;
-		err = fb_run_alive(r->request.engine->run, "waiting for one-sided operations");
+		if (looks >= most)
+			return sleep_until(r, counter, wanted, calls);
+		err = fb_raw_again_in_memory(r->engine, &looks);
 	}
-	r->call_ns = (now_ns() - start) / calls;
 	return err;
 }
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "common/error.h"
+#include "common/transport/rdma_cm.h"
 
 /*
  * The reason that counts for all: the first rank's that has the worst error. Others may have a
@@ -42,6 +43,7 @@ static void rdma_close(struct fb_transport *transport)
 	fb_rdma_drop_groups(rdma);
 	for (int r = 0; rdma->peers && r < transport->world->nranks; r++)
 		fb_rdma_part(rdma, r);
+	fb_rdma_cm_close(rdma->cm);
 	for (int i = 0; i < FB_RDMA_EXPOSED; i++)
 		free(rdma->exposed[i].reach);
 	if (rdma->cache.rails)
@@ -74,6 +76,8 @@ static int open_rails(struct fb_rdma *rdma, char *why, size_t n)
 {
 	int err = fb_verbs_open(&rdma->verbs, why, n);
 
+	if (!err)
+		err = fb_rdma_cm_open(&rdma->cm, rdma->settings, why, n);
 	if (!err)
 		err = fb_rdma_rails_open(&rdma->verbs, rdma->settings, rdma->rails, &rdma->opened,
 					 why, n);

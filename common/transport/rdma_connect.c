@@ -75,7 +75,7 @@ static int create(struct fb_rdma_queue *queue, const struct fb_rdma_settings *s)
 	struct fb_rdma_completions *c = queue->completions;
 	const struct fb_rdma_rail *rail = c->rail;
 	uint32_t most = (uint32_t)rail->device.max_qp_wr;
-	uint32_t inline_bytes = (uint32_t)s->inline_bytes;
+	uint32_t inline_bytes = (uint32_t)s->inline_bytes, sges = (uint32_t)s->sges;
 	struct ibv_qp_init_attr attr;
 	char hint[160];
 
@@ -84,7 +84,7 @@ static int create(struct fb_rdma_queue *queue, const struct fb_rdma_settings *s)
 			.send_cq = c->cq, .recv_cq = c->cq, .qp_type = IBV_QPT_RC,
 			.cap = {.max_send_wr = s->depth < most ? (uint32_t)s->depth : most,
 				.max_recv_wr = queue->recv_depth ? queue->recv_depth : 1,
-				.max_send_sge = 1, .max_recv_sge = 1,
+				.max_send_sge = sges, .max_recv_sge = sges,
 				.max_inline_data = inline_bytes},
 		};
 		queue->qp = rail->verbs->create_qp(rail->pd, &attr);
@@ -106,6 +106,7 @@ static int create(struct fb_rdma_queue *queue, const struct fb_rdma_settings *s)
 	queue->signal = (uint32_t)s->signal < queue->depth / 2 ? (uint32_t)s->signal
 							       : queue->depth / 2;
 	queue->batch = (uint32_t)s->batch;
+	queue->sges = sges;
 	return FB_OK;
 }
 
@@ -241,6 +242,25 @@ static int to_rts(struct fb_rdma_queue *queue, const struct fb_rdma_settings *s,
 	return rail->verbs->modify_qp(queue->qp, &attr, IBV_QP_STATE | IBV_QP_TIMEOUT |
 				      IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN |
 				      IBV_QP_MAX_QP_RD_ATOMIC);
+}
+
+void fb_rdma_queue_tune(const struct fb_rdma_queue *queue, const struct fb_rdma_settings *s,
+			struct ibv_qp_attr *attr)
+{
+	const struct ibv_device_attr *d = &queue->completions->rail->device;
+	int in = s->reads < d->max_qp_rd_atom ? s->reads : d->max_qp_rd_atom;
+	int out = s->reads < d->max_qp_init_rd_atom ? s->reads : d->max_qp_init_rd_atom;
+
+	attr->max_dest_rd_atomic = (uint8_t)in;
+	attr->max_rd_atomic = (uint8_t)out;
+	attr->min_rnr_timer = MIN_RNR_TIMER;
+	attr->timeout = (uint8_t)s->timeout;
+	attr->retry_cnt = (uint8_t)s->retry;
+	attr->rnr_retry = (uint8_t)s->rnr_retry;
+	if (s->service_level)
+		attr->ah_attr.sl = (uint8_t)s->service_level;
+	if (s->traffic_class)
+		attr->ah_attr.grh.traffic_class = (uint8_t)s->traffic_class;
 }
 
 int fb_rdma_queue_connect(struct fb_rdma_queue *queue, const struct fb_rdma_settings *settings,

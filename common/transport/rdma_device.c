@@ -155,12 +155,26 @@ static bool look_at(const struct fb_verbs *verbs, struct ibv_device *device, int
 	return false;
 }
 
+static int check_sges(const struct fb_rdma_settings *s, const struct fb_rdma_rail *rail, char *why,
+		      size_t n)
+{
+	int most = rail->device.max_sge;
+
+	if (s->sges <= (uint64_t)(most > 0 ? most : 1))
+		return FB_OK;
+	snprintf(why, n, "option --rdma-sges: '%llu' is not accepted: %s takes at most %d pieces",
+		 (unsigned long long)s->sges, rail->name, most);
+	return FB_EINPUT;
+}
+
 static int finish(const struct fb_rdma_settings *s, struct fb_rdma_rail *rail, char *why, size_t n)
 {
 	int err = take_gid(s, rail, why, n);
 
 	if (!err)
 		err = take_mtu(s, rail, why, n);
+	if (!err)
+		err = check_sges(s, rail, why, n);
 	if (err)
 		return err;
 	rail->pd = rail->verbs->alloc_pd(rail->context);

@@ -10,11 +10,12 @@
 
 const char *const fb_rdma_mtu_names[] = {"auto", "256", "512", "1024", "2048", "4096", NULL};
 const char *const fb_rdma_notify_names[] = {"write", "imm", NULL};
+const char *const fb_rdma_connect_names[] = {"mpi", "cm", NULL};
 
 const struct fb_rdma_settings fb_rdma_defaults = {
 	.device = "auto", .gid_index = -1, .timeout = 14, .retry = 6, .rnr_retry = 7, .qps = 1,
-	.depth = 512, .inline_bytes = 128, .signal = 32, .batch = 16, .stripe = 32 << 10,
-	.reads = 16,
+	.depth = 512, .inline_bytes = 128, .signal = 32, .batch = 16, .sges = 1,
+	.stripe = 32 << 10, .reads = 16,
 };
 
 int fb_rdma_check_device(const char *value, char *accepted, size_t n)
@@ -52,6 +53,8 @@ void fb_rdma_variant(const struct fb_rdma_settings *s, char *text, size_t n)
 	const struct fb_rdma_settings *d = &fb_rdma_defaults;
 
 	add_number(text, n, "rdma_batch", s->batch, d->batch);
+	if (s->connect != d->connect)
+		add(text, n, "rdma_connect", fb_rdma_connect_names[s->connect]);
 	add_number(text, n, "rdma_depth", s->depth, d->depth);
 	add_number(text, n, "rdma_inline", s->inline_bytes, d->inline_bytes);
 	if (s->mtu)
@@ -64,6 +67,7 @@ void fb_rdma_variant(const struct fb_rdma_settings *s, char *text, size_t n)
 	add_number(text, n, "rdma_relaxed_ordering", s->relaxed_ordering, d->relaxed_ordering);
 	add_number(text, n, "rdma_service_level", (uint64_t)s->service_level,
 		   (uint64_t)d->service_level);
+	add_number(text, n, "rdma_sges", s->sges, d->sges);
 	add_number(text, n, "rdma_signal", s->signal, d->signal);
 	add_number(text, n, "rdma_stripe", s->stripe, d->stripe);
 	add_number(text, n, "rdma_traffic_class", (uint64_t)s->traffic_class,

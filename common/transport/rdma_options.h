@@ -9,6 +9,7 @@
 #include "common/option.h"
 
 enum fb_rdma_notify { FB_RDMA_NOTIFY_WRITE, FB_RDMA_NOTIFY_IMM };
+enum fb_rdma_connect { FB_RDMA_CONNECT_MPI, FB_RDMA_CONNECT_CM };
 
 struct fb_rdma_settings {
 	const char *device;  /* "mlx5_0:1,mlx5_1:1", or "auto" */
@@ -22,14 +23,17 @@ struct fb_rdma_settings {
 	uint64_t inline_bytes;
 	uint64_t signal;     /* a completion for every so many work requests */
 	uint64_t batch;      /* work requests given to the device at once, at most */
+	uint64_t sges;       /* pieces of local memory that a work request names, at most */
 	uint64_t stripe;     /* bytes from which on a message is spread over all rails */
 	int reads;           /* READs in flight of a queue pair */
 	int notify;          /* enum fb_rdma_notify */
+	int connect;         /* enum fb_rdma_connect */
 	bool relaxed_ordering, odp;
 };
 
-/* "auto", "256", ... "4096", NULL; and "write", "imm", NULL. */
+/* "auto", "256", ... "4096", NULL; "write", "imm", NULL; and "mpi", "cm", NULL. */
 extern const char *const fb_rdma_mtu_names[], *const fb_rdma_notify_names[];
+extern const char *const fb_rdma_connect_names[];
 
 /* What all options are without a command line. */
 extern const struct fb_rdma_settings fb_rdma_defaults;
@@ -49,6 +53,9 @@ void fb_rdma_variant(const struct fb_rdma_settings *settings, char *text, size_t
 	FB_OPTION_STRING(s, m.device, 0, "rdma-device", "LIST", "auto", fb_rdma_check_device,      \
 			 "devices and ports, one for each rail: mlx5_0:1,mlx5_1:1; auto: the "     \
 			 "first active one"),                                                      \
+	FB_OPTION_CHOICE(s, m.connect, 0, "rdma-connect", "mpi", fb_rdma_connect_names,            \
+			 "how queue pairs meet: addresses told through MPI, or by IP address "     \
+			 "through the connection manager (librdmacm)"),                            \
 	FB_OPTION_INT(s, m.gid_index, 0, "rdma-gid-index", "N", "-1", -1, 255,                     \
 		      "address to use of the port's table; -1: RoCE v2 and IPv4 where there is"),  \
 	FB_OPTION_CHOICE(s, m.mtu, 0, "rdma-mtu", "auto", fb_rdma_mtu_names,                       \
@@ -73,6 +80,8 @@ void fb_rdma_variant(const struct fb_rdma_settings *settings, char *text, size_t
 		      "one completion for so many work requests"),                                 \
 	FB_OPTION_U64(s, m.batch, 0, "rdma-batch", "N", "16", 1, 16,                               \
 		      "work requests posted with one doorbell, at most"),                          \
+	FB_OPTION_U64(s, m.sges, 0, "rdma-sges", "N", "1", 1, 32,                                  \
+		      "pieces that a message is gathered from, or scattered to, within a request"), \
 	FB_OPTION_U64(s, m.stripe, 0, "rdma-stripe", "SIZE", "32K", 1, UINT64_C(1) << 40,          \
 		      "messages from this size on are spread over all rails"),                     \
 	FB_OPTION_INT(s, m.reads, 0, "rdma-reads", "N", "16", 1, 128,                              \

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Queue pairs to peers: made when the first link to a peer is, and kept until the end, because
- * links come and go with every case that is measured. Addresses are told through MPI.
+ * links come and go with every case that is measured. Addresses are told through MPI, or the
+ * connection manager finds them.
  */
 #include "common/transport/rdma_internal.h"
 
@@ -11,6 +12,7 @@
 #include <string.h>
 
 #include "common/error.h"
+#include "common/transport/rdma_cm.h"
 
 enum { TAG = 0x7264 };
 
@@ -100,6 +102,36 @@ free_requests:
 	return err;
 }
 
+static int meet_by_mpi(struct fb_rdma *rdma, const int *peers, int n, struct fb_rdma_address *own,
+		       struct fb_rdma_address *theirs)
+{
+	size_t each = queues_each(rdma);
+	int err = swap(rdma, peers, n, own, theirs);
+
+	for (int i = 0; i < n && !err; i++)
+		for (size_t k = 0; k < each && !err; k++)
+			err = fb_rdma_queue_connect(&rdma->peers[peers[i]][k], rdma->settings,
+						    &own[each * (size_t)i + k],
+						    &theirs[each * (size_t)i + k]);
+	return err;
+}
+
+static int meet_by_cm(struct fb_rdma *rdma, const int *peers, int n)
+{
+	struct fb_rdma_queue **queues = calloc((size_t)n + 1, sizeof(struct fb_rdma_queue *));
+	const struct fb_rdma_meeting meeting = {
+		.world = rdma->transport.world, .settings = rdma->settings, .rails = rdma->rails,
+		.nrails = rdma->nrails, .peers = peers, .queues = queues, .n = n};
+	int err = fb_world_agree(meeting.world, queues ? FB_OK : FB_ENOMEM);
+
+	for (int i = 0; queues && i < n; i++)
+		queues[i] = rdma->peers[peers[i]];
+	if (!err)
+		err = fb_rdma_cm_connect(rdma->cm, &meeting);
+	free(queues);
+	return err;
+}
+
 int fb_rdma_meet(struct fb_rdma *rdma, const struct fb_rdma_port *ports, int n)
 {
 	const struct fb_world *world = rdma->transport.world;
@@ -116,12 +148,8 @@ int fb_rdma_meet(struct fb_rdma *rdma, const struct fb_rdma_port *ports, int n)
 		err = make(rdma, peers[i], own + each * (size_t)i);
 	err = fb_world_agree(world, err);
 	if (!err && peers && own && theirs)
-		err = swap(rdma, peers, count, own, theirs);
-	for (int i = 0; peers && own && theirs && i < count && !err; i++)
-		for (size_t k = 0; k < each && !err; k++)
-			err = fb_rdma_queue_connect(&rdma->peers[peers[i]][k], rdma->settings,
-						    &own[each * (size_t)i + k],
-						    &theirs[each * (size_t)i + k]);
+		err = rdma->cm ? meet_by_cm(rdma, peers, count)
+			       : meet_by_mpi(rdma, peers, count, own, theirs);
 	for (int i = 0; peers && err && i < count; i++)
 		fb_rdma_part(rdma, peers[i]);
 	free(theirs);

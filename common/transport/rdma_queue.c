@@ -76,7 +76,7 @@ static struct ibv_send_wr *next(struct fb_rdma_queue *queue, bool signal)
 
 	memset(wr, 0, sizeof(*wr));
 	wr->next = wr + 1;
-	wr->sg_list = &queue->sge[i];
+	wr->sg_list = &queue->sge[(uint32_t)i * queue->sges];
 	queue->posted++;
 	wr->wr_id = (uint64_t)queue->index << NUMBER_BITS | (queue->posted & number_mask);
 	if (signal || queue->posted - queue->signalled >= queue->signal) {
@@ -87,6 +87,18 @@ static struct ibv_send_wr *next(struct fb_rdma_queue *queue, bool signal)
 	return wr;
 }
 
+int fb_rdma_split(uint64_t at, uint32_t bytes, uint32_t lkey, int n, struct ibv_sge *sges)
+{
+	uint32_t piece = (bytes + (uint32_t)n - 1) / (uint32_t)n, done = 0;
+	int pieces = 0;
+
+	for (; done < bytes; done += sges[pieces++].length)
+		sges[pieces] = (struct ibv_sge){
+			.addr = at + done, .lkey = lkey,
+			.length = bytes - done < piece ? bytes - done : piece};
+	return pieces;
+}
+
 int fb_rdma_queue_add(struct fb_rdma_queue *queue, const struct fb_rdma_request *r)
 {
 	struct ibv_send_wr *wr = next(queue, r->signal);
@@ -95,9 +107,10 @@ int fb_rdma_queue_add(struct fb_rdma_queue *queue, const struct fb_rdma_request 
 
 	wr->opcode = r->opcode;
 	wr->imm_data = htonl(r->imm);
-	wr->num_sge = r->bytes != 0;
-	*wr->sg_list = (struct ibv_sge){.addr = (uintptr_t)r->local, .length = r->bytes,
-					.lkey = r->lkey};
+	/* Numbers and what atomics return are one piece. */
+	wr->num_sge = fb_rdma_split((uintptr_t)r->local, r->bytes, r->lkey,
+				    r->bytes > sizeof(uint64_t) ? (int)queue->sges : 1,
+				    wr->sg_list);
 	if (writes && r->bytes <= queue->max_inline && r->bytes)
 		wr->send_flags |= IBV_SEND_INLINE;
 	if (r->opcode == IBV_WR_ATOMIC_CMP_AND_SWP || r->opcode == IBV_WR_ATOMIC_FETCH_AND_ADD) {

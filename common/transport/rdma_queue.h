@@ -17,7 +17,10 @@
 
 #if FB_HAVE_VERBS
 
-enum { FB_RDMA_LIST = 16 }; /* work requests in one list, at most */
+enum {
+	FB_RDMA_LIST = 16, /* work requests in one list, at most */
+	FB_RDMA_SGES = 32, /* pieces of a request, at most */
+};
 
 /* Completions of a rail's queues. */
 struct fb_rdma_completions {
@@ -39,14 +42,14 @@ struct fb_rdma_queue {
 	int peer;               /* rank, for messages; -1: not known */
 	const char *host;       /* the peer's; not owned, may be NULL */
 	uint32_t index;         /* in completions->queues */
-	uint32_t depth, max_inline, signal, batch;
+	uint32_t depth, max_inline, signal, batch, sges;
 	uint32_t recv_depth;    /* receives for immediate data; 0: none */
 	uint64_t posted;        /* requests so far, pending ones included */
 	uint64_t signalled;     /* number of the last that asked for a completion */
 	uint64_t completed;     /* all requests up to this number are done */
 	int npending;
 	struct ibv_send_wr wr[FB_RDMA_LIST];
-	struct ibv_sge sge[FB_RDMA_LIST];
+	struct ibv_sge sge[FB_RDMA_LIST * FB_RDMA_SGES]; /* `sges` for each request */
 	uint64_t value[FB_RDMA_LIST]; /* flags that travel inline */
 };
 
@@ -76,6 +79,13 @@ int fb_rdma_queue_open(struct fb_rdma_completions *completions,
 		       struct fb_rdma_queue *queue);
 void fb_rdma_queue_close(struct fb_rdma_queue *queue);
 
+/*
+ * Splits [at, at + bytes) into pieces, n at most and none empty, all but the last equally long.
+ * Returns how many. What a request gathers lies in pieces beside each other, since messages do:
+ * the device still looks up, and fetches, each by itself.
+ */
+int fb_rdma_split(uint64_t at, uint32_t bytes, uint32_t lkey, int n, struct ibv_sge *sges);
+
 /* This end's address; psn is chosen at random. */
 void fb_rdma_queue_address(const struct fb_rdma_queue *queue, struct fb_rdma_address *address);
 
@@ -86,6 +96,13 @@ void fb_rdma_queue_address(const struct fb_rdma_queue *queue, struct fb_rdma_add
  */
 int fb_rdma_queue_connect(struct fb_rdma_queue *queue, const struct fb_rdma_settings *settings,
 			  const struct fb_rdma_address *own, const struct fb_rdma_address *peer);
+
+/*
+ * What the settings say of attributes that a connection by other means has filled in: timeouts,
+ * retries, reads under way, and where they ask for one, service level and traffic class.
+ */
+void fb_rdma_queue_tune(const struct fb_rdma_queue *queue, const struct fb_rdma_settings *settings,
+			struct ibv_qp_attr *attr);
 
 /* Requests that may be posted now. */
 static inline uint32_t fb_rdma_queue_room(const struct fb_rdma_queue *queue)

@@ -47,6 +47,7 @@ static void rdma_close(struct fb_p2p_engine *engine)
 	struct fb_raw_engine *e = (struct fb_raw_engine *)engine;
 
 	fb_raw_close_links(e);
+	fb_rdma_cm_close(e->cm);
 	if (e->cache.rails)
 		fb_rdma_cache_close(&e->cache);
 	for (int r = 0; r < e->opened; r++)
@@ -64,6 +65,8 @@ static int open_rails(struct fb_raw_engine *e)
 {
 	int err = fb_verbs_open(&e->verbs, e->reason, sizeof(e->reason));
 
+	if (!err)
+		err = fb_rdma_cm_open(&e->cm, e->settings, e->reason, sizeof(e->reason));
 	if (!err)
 		err = fb_rdma_rails_open(&e->verbs, e->settings, e->rails, &e->opened, e->reason,
 					 sizeof(e->reason));

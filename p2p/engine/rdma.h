@@ -18,6 +18,7 @@
 #ifndef FB_P2P_ENGINE_RDMA_H
 #define FB_P2P_ENGINE_RDMA_H
 
+#include "common/transport/rdma_cm.h"
 #include "common/transport/rdma_memory.h"
 #include "common/transport/rdma_queue.h"
 #include "p2p/engine/engine.h"
@@ -59,6 +60,7 @@ struct fb_raw_engine {
 	const struct fb_rdma_settings *settings;
 	char reason[FB_REASON_CHARS]; /* why there are no devices; empty: there are */
 	struct fb_verbs verbs;
+	struct fb_rdma_cm *cm; /* NULL: queues meet through MPI */
 	struct fb_rdma_rail rails[FB_RDMA_RAILS];
 	struct fb_rdma_completions completions[FB_RDMA_RAILS];
 	struct fb_rdma_cache cache;
@@ -84,6 +86,7 @@ struct fb_raw_lane {
 	uint32_t window, signal, unsignalled;
 	uint32_t region, region_step, regions; /* of the next part */
 	size_t stride;
+	uint32_t piece; /* bytes of all of a request's pieces but the last */
 	char *local;	    /* of region 0 */
 	uint64_t remote;
 	int id;		    /* index in the request's lanes */
@@ -91,7 +94,7 @@ struct fb_raw_lane {
 	unsigned char mark; /* watched in memory: what never arrives */
 	struct ibv_send_wr wr[FB_RAW_LIST];
 	struct ibv_recv_wr receive[FB_RAW_LIST];
-	struct ibv_sge sge[FB_RAW_LIST];
+	struct ibv_sge sge[FB_RAW_LIST * FB_RDMA_SGES]; /* as many as there are pieces, each */
 };
 
 enum fb_raw_role {

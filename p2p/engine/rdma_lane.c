@@ -41,11 +41,15 @@ static void build_request(struct fb_raw_lane *lane, int i, uint32_t lkey, uint32
 	bool carries = lane->verb == FB_RAW_SEND || lane->verb == FB_RAW_WRITE ||
 		       lane->verb == FB_RAW_WRITE_IMM;
 	struct ibv_send_wr *wr = &lane->wr[i];
+	uint32_t sges = lane->queue->sges;
 
 	*wr = (struct ibv_send_wr){
 		.next = i + 1 < FB_RAW_LIST ? wr + 1 : NULL,
-		.sg_list = &lane->sge[i], .num_sge = 1, .opcode = opcodes[lane->verb],
+		.sg_list = &lane->sge[(uint32_t)i * sges], .opcode = opcodes[lane->verb],
 	};
+	wr->num_sge = fb_rdma_split(0, (uint32_t)lane->share.bytes, lkey,
+				    fb_raw_is_atomic(lane->verb) ? 1 : (int)sges, wr->sg_list);
+	lane->piece = wr->sg_list->length;
 	if (carries && lane->share.bytes <= lane->queue->max_inline)
 		wr->send_flags = IBV_SEND_INLINE;
 	if (lane->verb == FB_RAW_WRITE_IMM)
@@ -54,7 +58,6 @@ static void build_request(struct fb_raw_lane *lane, int i, uint32_t lkey, uint32
 		wr->wr.atomic.rkey = rkey;
 	else
 		wr->wr.rdma.rkey = rkey;
-	lane->sge[i] = (struct ibv_sge){.length = (uint32_t)lane->share.bytes, .lkey = lkey};
 }
 
 void fb_raw_lane_build(struct fb_raw_lane *lane, char *local, uint32_t lkey, uint64_t remote,
@@ -77,7 +80,8 @@ void fb_raw_lane_build(struct fb_raw_lane *lane, char *local, uint32_t lkey, uin
 		lane->receive[i] = (struct ibv_recv_wr){
 			.wr_id = identity(RECEIVE, lane->id, 0),
 			.next = i + 1 < FB_RAW_LIST ? &lane->receive[i + 1] : NULL,
-			.sg_list = &lane->sge[i], .num_sge = lane->verb == FB_RAW_SEND,
+			.sg_list = lane->wr[i].sg_list,
+			.num_sge = lane->verb == FB_RAW_SEND ? lane->wr[i].num_sge : 0,
 		};
 	}
 }
@@ -99,6 +103,12 @@ static int refused(const struct fb_raw_lane *lane, const char *what, int error)
 			lane->queue->peer, lane->queue->completions->rail->name, strerror(error));
 }
 
+static void aim_pieces(const struct fb_raw_lane *lane, struct ibv_sge *sges, int n, char *local)
+{
+	for (int i = 0; i < n; i++, local += lane->piece)
+		sges[i].addr = (uintptr_t)local;
+}
+
 /* Addresses and number of the next part. */
 static void aim(struct fb_raw_lane *lane, struct ibv_send_wr *wr)
 {
@@ -106,7 +116,7 @@ static void aim(struct fb_raw_lane *lane, struct ibv_send_wr *wr)
 	char *local = lane->local + at;
 	uint64_t seen;
 
-	wr->sg_list->addr = (uintptr_t)local;
+	aim_pieces(lane, wr->sg_list, wr->num_sge, local);
 	if (fb_raw_is_atomic(lane->verb))
 		wr->wr.atomic.remote_addr = lane->remote + at;
 	else
@@ -144,7 +154,8 @@ int fb_raw_post_receives(struct fb_raw_lane *lane, uint32_t n)
 	int error;
 
 	for (uint32_t i = 0; i < n; i++)
-		lane->sge[i].addr = (uintptr_t)(lane->local + next_region(lane));
+		aim_pieces(lane, lane->receive[i].sg_list, lane->receive[i].num_sge,
+			   lane->local + next_region(lane));
 	lane->posted += n;
 	last->next = NULL;
 	error = ibv_post_recv(lane->queue->qp, lane->receive, &bad);

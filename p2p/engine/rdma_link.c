@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What the rdma engine's ranks tell each other before bytes move: addresses of queue pairs and
- * of memory, through MPI. See rdma.h.
+ * of memory, through MPI, or the connection manager. See rdma.h.
  */
 #include "p2p/engine/rdma.h"
 
@@ -124,6 +124,22 @@ free_requests:
 	return err;
 }
 
+static int connect_by_cm(struct fb_raw_engine *e, const int *peers, int n)
+{
+	struct fb_rdma_queue **queues = calloc((size_t)n + 1, sizeof(struct fb_rdma_queue *));
+	const struct fb_rdma_meeting meeting = {
+		.world = e->world, .settings = e->settings, .rails = e->rails,
+		.nrails = e->nrails, .peers = peers, .queues = queues, .n = n};
+	int err = fb_world_agree(e->world, queues ? FB_OK : FB_ENOMEM);
+
+	for (int i = 0; queues && i < n; i++)
+		queues[i] = e->links[peers[i]].queues;
+	if (!err)
+		err = fb_rdma_cm_connect(e->cm, &meeting);
+	free(queues);
+	return err;
+}
+
 /* Queues to the n peers, none of which has any. Collective. */
 static int connect(struct fb_raw_engine *e, const int *peers, int n)
 {
@@ -135,9 +151,11 @@ static int connect(struct fb_raw_engine *e, const int *peers, int n)
 	for (int i = 0; own && i < n && !err; i++)
 		err = make_link(e, peers[i], own + each * (size_t)i);
 	err = fb_world_agree(e->world, err);
-	if (!err && own && theirs)
+	if (!err && e->cm)
+		err = connect_by_cm(e, peers, n);
+	else if (!err && own && theirs)
 		err = swap(e, peers, n, own, theirs);
-	for (size_t i = 0; own && theirs && i < total && !err; i++)
+	for (size_t i = 0; own && theirs && i < total && !err && !e->cm; i++)
 		err = fb_rdma_queue_connect(&e->links[peers[i / each]].queues[i % each],
 					    e->settings, &own[i], &theirs[i]);
 	/* Also: nobody sends to who is not ready to receive. */

@@ -131,8 +131,10 @@ static void test_variant(void)
 	s.notify = FB_RDMA_NOTIFY_IMM;
 	s.qps = 4;
 	s.mtu = 3;
+	s.sges = 2;
+	s.connect = FB_RDMA_CONNECT_CM;
 	fb_rdma_variant(&s, text, sizeof(text));
-	CHECK_STR(text, "rdma_mtu=1024;rdma_notify=imm;rdma_qps=4");
+	CHECK_STR(text, "rdma_connect=cm;rdma_mtu=1024;rdma_notify=imm;rdma_qps=4;rdma_sges=2");
 }
 
 int main(void)

@@ -11,6 +11,7 @@
 #include <sys/mman.h>
 
 #include "common/error.h"
+#include "common/transport/rdma_cm.h"
 #include "common/transport/rdma_internal.h"
 #include "tests/unit/check.h"
 
@@ -216,6 +217,25 @@ static void test_all(struct bench *b, const char *what)
 	b->t->ops->close(b->t);
 }
 
+/* Queue pairs that the connection manager connects; messages in pieces. */
+static void test_manager(struct bench *b)
+{
+	struct fb_rdma_cm *cm;
+	char why[256];
+	int err;
+
+	b->settings.connect = FB_RDMA_CONNECT_CM;
+	b->settings.sges = 5;
+	err = fb_rdma_cm_open(&cm, &b->settings, why, sizeof(why));
+	if (err) {
+		/* The modules are there, so the headers are what is not. */
+		CHECK_STR(why, "built without librdmacm headers");
+		return;
+	}
+	fb_rdma_cm_close(cm);
+	test_all(b, "connection manager, 5 pieces a request");
+}
+
 /* Links that only one end asks for, or with other slots, end with an error on all ranks. */
 static void test_mismatch(struct bench *b)
 {
@@ -252,10 +272,15 @@ int main(int argc, char **argv)
 	b.settings = (struct fb_rdma_settings){
 		.device = b.settings.device, .gid_index = -1, .timeout = 19, .retry = 7,
 		.rnr_retry = 7, .qps = 2, .depth = 64, .inline_bytes = 8, .signal = 1, .batch = 1,
-		.stripe = 1, .reads = 1, .mtu = 1,
+		.sges = 1, .stripe = 1, .reads = 1, .mtu = 1,
 	};
 	test_all(&b, "every request signalled and alone, small packets");
 	test_mismatch(&b);
+	b.settings = fb_rdma_defaults;
+	b.settings.device = argc > 1 ? argv[1] : "auto";
+	b.settings.stripe = 1024;
+	b.settings.timeout = 19;
+	test_manager(&b);
 	failed = check_failures;
 	MPI_Allreduce(MPI_IN_PLACE, &failed, 1, MPI_INT, MPI_SUM, b.world.comm);
 	result = failed != 0;

@@ -42,6 +42,14 @@ check incast 4 ',fan_(in|out),.*,degree=2;' 3 incast --engine rdma --bytes 30000
 	--algorithm send,get --protocol send,read
 check registration 4 ',(register|look_up),' 2 registration --engine rdma --bytes 5000,1M
 check connection 2 ',(connect_rdma|queue_pairs),' 2 connection --engine host,rdma
+# Messages gathered and scattered; with the connection manager where it was built in.
+check pieces 12 'rdma_sges=3' 2 latency "${raw[@]}" --bytes 2,100001 --rdma-sges 3
+if grep -q 'built without librdmacm' "$build/bin/latency"; then
+	echo "SKIP vm/p2p-manager: built without librdmacm headers"
+else
+	check manager 12 'rdma_connect=cm;.*\+rxe1:1' 2 bandwidth "${raw[@]}" --bytes 70000 \
+		--rdma-connect cm --rdma-device rxe0:1,rxe1:1 --rdma-qps 2
+fi
 [ -n "${FB_VM_FULL-}" ] || exit 0
 check ping-rails 12 'rdma_stripe=1' 2 latency "${raw[@]}" --bytes 8,70000 \
 	--rdma-device rxe0:1,rxe1:1 --rdma-stripe 1 --rdma-batch 1 --rdma-signal 1 --rdma-inline 8

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Connecting queue pairs through the connection manager (--rdma-connect cm) instead of by
+ * addresses told through MPI: by IP addresses, over the fabric itself, as storage and most
+ * services do it. librdmacm is opened at run time.
+ *
+ * Only the handshake is the manager's. Queue pairs are made as always and go through their states
+ * with what it says of the path (addresses, numbers of packets), and with this project's timeouts,
+ * so that rows of both ways differ in nothing else. Every rank listens on each of its rails; where
+ * is told through MPI. Of two ranks the lower one calls.
+ */
+#ifndef FB_COMMON_TRANSPORT_RDMA_CM_H
+#define FB_COMMON_TRANSPORT_RDMA_CM_H
+
+#include "common/transport/rdma_queue.h"
+#include "common/world.h"
+
+#if FB_HAVE_VERBS
+
+struct fb_rdma_cm;
+
+/*
+ * Local. FB_OK and *cm NULL where the settings want MPI; else FB_EUNSUPPORTED with the reason in
+ * `why` (not printed) where there is no manager.
+ */
+int fb_rdma_cm_open(struct fb_rdma_cm **cm, const struct fb_rdma_settings *settings, char *why,
+		    size_t n);
+/* After the queues are closed. NULL is fine. */
+void fb_rdma_cm_close(struct fb_rdma_cm *cm);
+
+/* What is to be connected: `each` queues, grouped by rail, to each of the peers. */
+struct fb_rdma_meeting {
+	const struct fb_world *world;
+	const struct fb_rdma_settings *settings;
+	const struct fb_rdma_rail *rails;
+	int nrails;
+	const int *peers; /* [n] */
+	struct fb_rdma_queue **queues; /* [n], each [nrails][settings->qps], in state INIT */
+	int n;
+};
+
+/*
+ * Collective over the world, n may be 0; both ends of a pair name each other. FB_OK or an error
+ * (printed), not the same on all ranks.
+ */
+int fb_rdma_cm_connect(struct fb_rdma_cm *cm, const struct fb_rdma_meeting *meeting);
+
+#endif
+#endif

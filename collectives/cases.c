@@ -17,6 +17,7 @@
 #include "collectives/state.h"
 #include "common/axes.h"
 #include "common/error.h"
+#include "common/variant.h"
 
 enum { ALGORITHM_CHARS = 128 };
 
@@ -190,6 +191,7 @@ bool fb_collective_can(void *state, const struct fb_case *c, char reason[FB_REAS
 static void add_rdma(const struct fb_collective_state *state, struct fb_case *c)
 {
 	char added[FB_VARIANT_CHARS] = "", both[2 * FB_VARIANT_CHARS];
+	int direct = state->settings->gpu_direct;
 	bool first;
 
 	fb_rdma_variant(&state->settings->rdma, added, sizeof(added));
@@ -198,6 +200,10 @@ static void add_rdma(const struct fb_collective_state *state, struct fb_case *c)
 		 added[0] && c->variant[0] ? ";" : "", first ? c->variant : added);
 	if (strlen(both) < sizeof(c->variant))
 		memcpy(c->variant, both, strlen(both) + 1);
+	if (!strcmp(c->engine, "cuda") && direct != FB_GPU_DIRECT_AUTO) {
+		snprintf(added, sizeof(added), "gpu_direct=%s", fb_gpu_direct_names[direct]);
+		(void)fb_variant_add(c->variant, added, both, sizeof(both));
+	}
 }
 
 /* Of GPU engines: the fastest that reaches all. Without a GPU the row says that. */

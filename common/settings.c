@@ -162,6 +162,7 @@ static int check_tag(const char *value, char *accepted, size_t n)
 
 static const char *const verify_names[] = {"yes", "first", "no", NULL};
 static const char *const accumulate_names[] = {"type", "f32", NULL};
+const char *const fb_gpu_direct_names[] = {"auto", "no", "dma-buf", "peermem", NULL};
 static const char *const multicast_names[] = {"off", "allow", NULL};
 
 #define STRING(field, short_, name, place, fallback, check, help)                                  \
@@ -202,6 +203,9 @@ static const struct fb_option table[] = {
 	     "a kernel takes its place on the GPU only when the one before has ended"),
 	FB_OPTION_CHOICE(struct fb_settings, accumulate, 0, "accumulate", "type", accumulate_names,
 			 "what engine cuda keeps sums of 8- and 16-bit floats in within a step"),
+	FB_OPTION_CHOICE(struct fb_settings, gpu_direct, 0, "gpu-direct", "auto",
+			 fb_gpu_direct_names, "RDMA devices reach GPU memory themselves (engine "
+			 "cuda); auto: by dma-buf, else peermem, else not"),
 	STRING(nccl_library, 0, "nccl-library", "FILE", "libnccl.so.2", NULL,
 	       "the NCCL to load: a path, or a name that the linker finds"),
 	STRING(nccl_force, 0, "nccl-force", "LIST", "library", check_names,

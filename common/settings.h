@@ -24,6 +24,17 @@ enum fb_multicast { FB_MULTICAST_OFF, FB_MULTICAST_ALLOW };
 /* What a sum of several 8- or 16-bit floats within a step is kept in, until it is stored. */
 enum fb_accumulate { FB_ACCUMULATE_TYPE, FB_ACCUMULATE_F32 };
 
+/* Whether RDMA devices read and write GPU memory themselves, and how that is registered. */
+enum fb_gpu_direct {
+	FB_GPU_DIRECT_AUTO, /* by dma-buf, else by peermem, else not */
+	FB_GPU_DIRECT_NO,
+	FB_GPU_DIRECT_DMABUF,
+	FB_GPU_DIRECT_PEERMEM,
+};
+
+/* "auto", "no", "dma-buf", "peermem", NULL. */
+extern const char *const fb_gpu_direct_names[];
+
 struct fb_settings {
 	/* Axes: lists, see axes.h. */
 	const char *bytes, *engine, *algorithm, *protocol, *transport, *memory, *datatype, *redop;
@@ -32,6 +43,7 @@ struct fb_settings {
 	uint64_t threads, ll_line; /* GPU engines; threads: 0 as above */
 	bool no_gpu_overlap;
 	int accumulate; /* enum fb_accumulate */
+	int gpu_direct; /* enum fb_gpu_direct */
 	const char *nccl_library;
 	const char *nccl_force, *registration, *copy_direction; /* lists */
 	uint64_t copy_streams; /* 0: the engine chooses */

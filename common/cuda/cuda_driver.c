@@ -11,7 +11,7 @@
 /* Interfaces of CUDA 11.8, which has all of them. */
 enum { DRIVER_VERSION = 11080 };
 
-static int find(const char *name, void *entry)
+int fb_cuda_driver_entry(const char *name, void *entry)
 {
 	enum cudaDriverEntryPointQueryResult found;
 	void *function = NULL;
@@ -53,7 +53,7 @@ int fb_cuda_driver_find(struct fb_cuda_driver *driver)
 	int err = FB_OK;
 
 	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]) && !err; i++)
-		err = find(table[i].name, table[i].entry);
+		err = fb_cuda_driver_entry(table[i].name, table[i].entry);
 	return err;
 }
 

@@ -36,6 +36,12 @@ struct fb_cuda_driver {
 /* 0, or FB_EUNSUPPORTED where the driver lacks one (not printed). */
 int fb_cuda_driver_find(struct fb_cuda_driver *driver);
 
+/*
+ * 0 and the address of one function more in *entry, a pointer to a function, or FB_EUNSUPPORTED
+ * (not printed).
+ */
+int fb_cuda_driver_entry(const char *name, void *entry);
+
 /* 0, or FB_ESYS or FB_ENOMEM, printed with the name of the call. */
 int fb_cuda_driver_error(const struct fb_cuda_driver *driver, CUresult code, const char *call);
 

@@ -22,6 +22,15 @@ struct fb_ticket {
 	uint64_t number[FB_RDMA_RAILS];
 };
 
+/* Device memory of this rank's. */
+struct fb_device_memory {
+	void *base;      /* the device's address */
+	size_t bytes;    /* the same on all ranks */
+	int fd;          /* its dma-buf, in which it begins at `offset`; -1: by address. Borrowed */
+	uint64_t offset;
+	bool host;       /* is host memory after all, in an emulation */
+};
+
 struct fb_direct_ops {
 	/*
 	 * Collective: every rank makes its memory [base, base + bytes) reachable for all others;
@@ -29,6 +38,12 @@ struct fb_direct_ops {
 	 * or an error on all ranks (printed).
 	 */
 	int (*expose)(struct fb_transport *transport, void *base, size_t bytes);
+	/* The same with device memory, by dma-buf or by address as it says, nothing else. */
+	int (*expose_device)(struct fb_transport *transport,
+			     const struct fb_device_memory *memory);
+	/* Local: whether it can be; if not, why is in `why`, not printed. */
+	bool (*can_expose)(const struct fb_transport *transport,
+			   const struct fb_device_memory *memory, char *why, size_t n);
 	/* Collective: the memory is about to go. No peer may use it any more. */
 	void (*conceal)(struct fb_transport *transport, const void *base, size_t bytes);
 

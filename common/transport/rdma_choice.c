@@ -108,6 +108,19 @@ const char *fb_rdma_gid_text(const uint8_t raw[16], char text[FB_RDMA_GID_TEXT])
 	return text;
 }
 
+int fb_rdma_shared_path(const char *a, const char *b)
+{
+	int shared = 0;
+
+	for (size_t i = 0; a[i] == b[i] || (!a[i] && b[i] == '/') || (a[i] == '/' && !b[i]); i++) {
+		if (i && (!a[i] || a[i] == '/'))
+			shared++;
+		if (!a[i] || !b[i])
+			break;
+	}
+	return shared;
+}
+
 void fb_rdma_stripe(size_t bytes, int rail, int n, size_t *first, size_t *part)
 {
 	size_t lines = (bytes + 63) / 64;

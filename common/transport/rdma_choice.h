@@ -54,6 +54,13 @@ const char *fb_rdma_gid_text(const uint8_t raw[16], char text[FB_RDMA_GID_TEXT])
 bool fb_rdma_gid_empty(const uint8_t raw[16]);
 
 /*
+ * How near two devices are, by their folders below /sys/devices: how many folders from the top
+ * down are the same. Devices behind one PCIe switch have more in common than those of one root
+ * complex, and these more than those of two.
+ */
+int fb_rdma_shared_path(const char *a, const char *b);
+
+/*
  * The part of `bytes` that rail `rail` of n carries: equal parts, cut at multiples of 64 bytes so
  * that no cache line is written by two rails.
  */

@@ -132,8 +132,8 @@ static int listen_on(struct fb_rdma_cm *cm, const struct fb_rdma_rail *rail, uni
 	struct rdma_cm_id *id = NULL;
 
 	if (fb_rdma_rail_ip(rail, ip))
-		return fb_error(FB_EINPUT, "option --rdma-connect: 'cm' is not accepted: port %s:%d "
-				"has no IP address", rail->name, rail->number);
+		return fb_error(FB_EINPUT, "option --rdma-connect: 'cm' is not accepted: port "
+				"%s:%d has no IP address", rail->name, rail->number);
 	if (!cm->c.create_id(cm->channel, &id, NULL, RDMA_PS_TCP)) {
 		cm->listeners[cm->nlisteners++] = id;
 		if (!cm->c.bind_addr(id, &ip->any) && !cm->c.listen(id, BACKLOG)) {

@@ -4,7 +4,9 @@
 
 #if FB_HAVE_VERBS
 
+#include <ctype.h>
 #include <errno.h>
+#include <limits.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -185,17 +187,33 @@ static int finish(const struct fb_rdma_settings *s, struct fb_rdma_rail *rail, c
 	return FB_ESYS;
 }
 
-/* Width times speed; the codes of both grow with the rate. Nearness counts less than any of it. */
-static long merit(const struct fb_rdma_rail *rail)
+/* To the GPU, where there is one, else to this process's processor. More is nearer. */
+static int nearness(const struct fb_rdma_settings *s, const struct fb_rdma_rail *rail)
 {
-	char text[32];
+	char text[96], link[128], nic[PATH_MAX], gpu[PATH_MAX];
 	unsigned cpu = 0, node = 0;
 
+	if (s->near) {
+		snprintf(text, sizeof(text), "/sys/bus/pci/devices/%s", s->near);
+		for (char *at = text; *at; at++)
+			*at = (char)tolower((unsigned char)*at);
+		snprintf(link, sizeof(link), "/sys/class/infiniband/%s/device", rail->name);
+		if (realpath(text, gpu) && realpath(link, nic))
+			return fb_rdma_shared_path(gpu, nic);
+	}
 	read_fact(rail->name, "device/numa_node", text, sizeof(text));
 	if (getcpu(&cpu, &node))
 		node = 0;
-	return (long)rail->port.active_speed * rail->port.active_width * 2 +
-	       (text[0] && atoi(text) == (int)node);
+	return text[0] && atoi(text) == (int)node;
+}
+
+/* Width times speed; the codes of both grow with the rate. Nearness counts less than any of it. */
+static long merit(const struct fb_rdma_settings *s, const struct fb_rdma_rail *rail)
+{
+	enum { NEAREST = 256 };
+
+	return (long)rail->port.active_speed * rail->port.active_width * NEAREST +
+	       nearness(s, rail);
 }
 
 static int open_best(const struct fb_verbs *verbs, struct ibv_device **list,
@@ -208,7 +226,7 @@ static int open_best(const struct fb_verbs *verbs, struct ibv_device **list,
 
 		if (!look_at(verbs, list[i], 0, &rail, why, n))
 			continue;
-		if (best->context && merit(best) >= merit(&rail)) {
+		if (best->context && merit(s, best) >= merit(s, &rail)) {
 			close_rail(&rail);
 			continue;
 		}

@@ -33,9 +33,10 @@ struct fb_rdma_rail {
 
 /*
  * Opens the rails that the settings name; with "auto" the fastest active port, of equal ones the
- * one next to this process's processor. FB_OK, *n at least 1; FB_EUNSUPPORTED with the reason in
- * `why` (not printed) where the machine has nothing that would do; FB_EINPUT (in `why` as well)
- * where the settings ask for what does not exist; FB_ESYS (in `why`).
+ * one nearest to the GPU, or without to this process's processor. FB_OK, *n at least 1;
+ * FB_EUNSUPPORTED with the reason in `why` (not printed) where the machine has nothing that would
+ * do; FB_EINPUT (in `why` as well) where the settings ask for what does not exist; FB_ESYS (in
+ * `why`).
  */
 int fb_rdma_rails_open(const struct fb_verbs *verbs, const struct fb_rdma_settings *settings,
 		       struct fb_rdma_rail rails[FB_RDMA_RAILS], int *n, char *why, size_t chars);

@@ -39,8 +39,19 @@ static void free_exposed(struct fb_rdma_exposed *e)
 	*e = (struct fb_rdma_exposed){.base = NULL};
 }
 
-static int expose(struct fb_transport *transport, void *base, size_t bytes)
+static int register_memory(struct fb_rdma *rdma, const struct fb_device_memory *m,
+			   const struct fb_rdma_region **region)
 {
+	if (m->host)
+		return fb_rdma_register(&rdma->cache, m->base, m->bytes, region);
+	return fb_rdma_register_device(&rdma->cache, m->base, m->bytes, m->fd, m->offset, false,
+				       region);
+}
+
+static int expose_device(struct fb_transport *transport, const struct fb_device_memory *memory)
+{
+	void *base = memory->base;
+	size_t bytes = memory->bytes;
 	struct fb_rdma *rdma = (struct fb_rdma *)transport;
 	const struct fb_world *world = transport->world;
 	struct fb_rdma_exposed *e = NULL;
@@ -55,7 +66,7 @@ static int expose(struct fb_transport *transport, void *base, size_t bytes)
 	if (!e || !e->reach)
 		err = fb_error(FB_ENOMEM, "rdma: no room for %zu bytes of exposed memory", bytes);
 	if (!err && e)
-		err = fb_rdma_register(&rdma->cache, base, bytes, &e->region);
+		err = register_memory(rdma, memory, &e->region);
 	if (!err && e) {
 		e->base = base;
 		e->bytes = bytes;
@@ -72,6 +83,22 @@ static int expose(struct fb_transport *transport, void *base, size_t bytes)
 	MPI_Allgather(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, e->reach, (int)sizeof(*e->reach),
 		      MPI_BYTE, world->comm);
 	return FB_OK;
+}
+
+static bool can_expose(const struct fb_transport *transport, const struct fb_device_memory *m,
+		       char *why, size_t n)
+{
+	const struct fb_rdma *rdma = (const struct fb_rdma *)transport;
+
+	return fb_rdma_can_register_device(&rdma->cache, m->base, m->bytes, m->fd, m->offset, why,
+					   n);
+}
+
+static int expose(struct fb_transport *transport, void *base, size_t bytes)
+{
+	const struct fb_device_memory memory = {.base = base, .bytes = bytes, .host = true};
+
+	return expose_device(transport, &memory);
 }
 
 static void conceal(struct fb_transport *transport, const void *base, size_t bytes)
@@ -258,6 +285,8 @@ static bool reached(const struct fb_port *port, const struct fb_ticket *ticket)
 
 const struct fb_direct_ops fb_rdma_direct = {
 	.expose = expose,
+	.expose_device = expose_device,
+	.can_expose = can_expose,
 	.conceal = conceal,
 	.lend = lend,
 	.take_back = take_back,

@@ -12,7 +12,7 @@
 
 enum {
 	FB_RDMA_LINE = 128,     /* bytes: two cache lines, fetched in pairs */
-	FB_RDMA_EXPOSED = 16,   /* memories exposed at once */
+	FB_RDMA_EXPOSED = 64,   /* memories exposed at once */
 	FB_RDMA_IMM_BITS = 24,  /* of immediate data: the port's index; above: the rail */
 	FB_RDMA_IMM_DEPTH = 256, /* receives posted for immediate data of a queue */
 };

@@ -168,13 +168,42 @@ static int make_room(struct fb_rdma_cache *cache)
 	return FB_OK;
 }
 
-static int add(struct fb_rdma_cache *cache, void *base, size_t bytes, bool device, int fd,
-	       uint64_t offset, const struct fb_rdma_region **region)
+/* What is to be registered, how. */
+struct wish {
+	void *base;
+	size_t bytes;
+	bool device, by_address; /* by_address: of devices; the dma-buf is not the only way */
+	int fd;
+	uint64_t offset;
+};
+
+/* The ways that there are, the best first. 0 or what errno said. */
+static int register_somehow(struct fb_rdma_cache *cache, const struct wish *w,
+			    struct fb_rdma_region *r)
 {
+	int error = EOPNOTSUPP;
+
+	*r = (struct fb_rdma_region){.base = w->base, .bytes = w->bytes};
+	if (w->device && w->fd >= 0) {
+		r->how = FB_RDMA_DMABUF;
+		if (cache->rails[0].verbs->reg_dmabuf_mr)
+			error = register_all(cache, r, w->fd, w->offset);
+	}
+	if (error && (!w->device || w->by_address)) {
+		r->how = w->device ? FB_RDMA_PEERMEM : FB_RDMA_HOST;
+		error = register_all(cache, r, -1, 0);
+	}
+	return error;
+}
+
+static int add(struct fb_rdma_cache *cache, const struct wish *w,
+	       const struct fb_rdma_region **region)
+{
+	void *base = w->base;
+	size_t bytes = w->bytes;
 	const struct fb_rdma_region *known = fb_rdma_find(cache, base, bytes);
-	bool dmabuf = device && fd >= 0 && cache->rails[0].verbs->reg_dmabuf_mr;
 	struct fb_rdma_region *r;
-	int at, error = -1;
+	int at, error;
 
 	if (known) {
 		cache->hits++;
@@ -188,15 +217,7 @@ static int add(struct fb_rdma_cache *cache, void *base, size_t bytes, bool devic
 		free(r);
 		return FB_ENOMEM;
 	}
-	*r = (struct fb_rdma_region){.base = base, .bytes = bytes};
-	if (dmabuf) {
-		r->how = FB_RDMA_DMABUF;
-		error = register_all(cache, r, fd, offset);
-	}
-	if (error) {
-		r->how = device ? FB_RDMA_PEERMEM : FB_RDMA_HOST;
-		error = register_all(cache, r, -1, 0);
-	}
+	error = register_somehow(cache, w, r);
 	if (error) {
 		complain(cache, r, error);
 		free(r);
@@ -215,13 +236,36 @@ static int add(struct fb_rdma_cache *cache, void *base, size_t bytes, bool devic
 int fb_rdma_register(struct fb_rdma_cache *cache, void *base, size_t bytes,
 		     const struct fb_rdma_region **region)
 {
-	return add(cache, base, bytes, false, -1, 0, region);
+	const struct wish wish = {.base = base, .bytes = bytes, .fd = -1};
+
+	return add(cache, &wish, region);
 }
 
 int fb_rdma_register_device(struct fb_rdma_cache *cache, void *base, size_t bytes, int fd,
-			    uint64_t offset, const struct fb_rdma_region **region)
+			    uint64_t offset, bool either, const struct fb_rdma_region **region)
 {
-	return add(cache, base, bytes, true, fd, offset, region);
+	const struct wish wish = {.base = base, .bytes = bytes, .device = true, .fd = fd,
+				  .offset = offset, .by_address = either || fd < 0};
+
+	return add(cache, &wish, region);
+}
+
+bool fb_rdma_can_register_device(const struct fb_rdma_cache *cache, void *base, size_t bytes,
+				 int fd, uint64_t offset, char *why, size_t n)
+{
+	struct fb_rdma_cache probe = {.rails = cache->rails, .nrails = cache->nrails,
+				      .access = cache->access};
+	const struct wish wish = {.base = base, .bytes = bytes, .device = true, .fd = fd,
+				  .offset = offset, .by_address = fd < 0};
+	struct fb_rdma_region region;
+	int error = register_somehow(&probe, &wish, &region);
+
+	for (int i = 0; i < probe.nrails && !error; i++)
+		probe.rails[i].verbs->dereg_mr(region.mr[i]);
+	if (error)
+		snprintf(why, n, "%s does not register GPU memory by %s: %s", probe.rails[0].name,
+			 fd < 0 ? "address" : "dma-buf", strerror(error));
+	return !error;
 }
 
 #else

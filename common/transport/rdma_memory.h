@@ -58,10 +58,18 @@ int fb_rdma_register(struct fb_rdma_cache *cache, void *base, size_t bytes,
 
 /*
  * The same for device memory at the address `base`: by the dma-buf `fd` (not consumed), in which
- * it begins at `offset`; by address where fd is -1 or that fails. region->how says which.
+ * it begins at `offset`; by address where fd is -1, or with `either` where that fails.
+ * region->how says which.
  */
 int fb_rdma_register_device(struct fb_rdma_cache *cache, void *base, size_t bytes, int fd,
-			    uint64_t offset, const struct fb_rdma_region **region);
+			    uint64_t offset, bool either, const struct fb_rdma_region **region);
+
+/*
+ * Whether device memory can be registered with all rails by its dma-buf, or with fd -1 by address.
+ * Tries it, keeps nothing, prints nothing: if not, why is in `why`.
+ */
+bool fb_rdma_can_register_device(const struct fb_rdma_cache *cache, void *base, size_t bytes,
+				 int fd, uint64_t offset, char *why, size_t n);
 
 /* The region that holds [base, base + bytes), or NULL. Counts nothing. */
 const struct fb_rdma_region *fb_rdma_find(const struct fb_rdma_cache *cache, const void *base,

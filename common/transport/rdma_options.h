@@ -13,6 +13,7 @@ enum fb_rdma_connect { FB_RDMA_CONNECT_MPI, FB_RDMA_CONNECT_CM };
 
 struct fb_rdma_settings {
 	const char *device;  /* "mlx5_0:1,mlx5_1:1", or "auto" */
+	const char *near;    /* no option: the GPU's PCI address, where `auto` is to be; or NULL */
 	int gid_index;       /* -1: the best one */
 	int mtu;             /* index into fb_rdma_mtu_names; 0: the port's */
 	int traffic_class, service_level;
@@ -81,7 +82,7 @@ void fb_rdma_variant(const struct fb_rdma_settings *settings, char *text, size_t
 	FB_OPTION_U64(s, m.batch, 0, "rdma-batch", "N", "16", 1, 16,                               \
 		      "work requests posted with one doorbell, at most"),                          \
 	FB_OPTION_U64(s, m.sges, 0, "rdma-sges", "N", "1", 1, 32,                                  \
-		      "pieces that a message is gathered from, or scattered to, within a request"), \
+		      "pieces that a request gathers a message from, or scatters it to"),          \
 	FB_OPTION_U64(s, m.stripe, 0, "rdma-stripe", "SIZE", "32K", 1, UINT64_C(1) << 40,          \
 		      "messages from this size on are spread over all rails"),                     \
 	FB_OPTION_INT(s, m.reads, 0, "rdma-reads", "N", "16", 1, 128,                              \

@@ -29,6 +29,7 @@ struct job_case {
 	bool wide; /* --accumulate f32 */
 	int nodes; /* 0: one; consecutive ranks, links between them in far memory */
 	bool mail; /* or by mail, which the caller has to have carried */
+	bool placed; /* by mail, slots apart from counters, as with GPUDirect */
 	uint64_t count;
 	struct fb_gpu_wishes wishes;
 	uint64_t epoch; /* of the first call */
@@ -41,7 +42,7 @@ struct job_rank {
 	struct fb_gpu_launch launch;
 	struct fb_gpu_one_shot fused;
 	bool is_fused;
-	char *links, *far, *scratch;
+	char *links, *far, *slots, *scratch; /* slots: where placed */
 	uint8_t via[JOB_RANKS];
 	struct fb_gpu_mail mail;
 	const struct job *job;
@@ -57,6 +58,7 @@ struct job {
 	struct fb_topology topology;
 	struct fb_counts counts;
 	struct fb_gpu_shape shape;
+	size_t slots_bytes; /* where placed: as many for each rank, whole pages */
 	struct job_rank ranks[JOB_RANKS];
 	struct fb_mismatch bad; /* of all calls of the last run */
 	char why[160];          /* the first wrong element */
@@ -91,6 +93,15 @@ static uint64_t job_links(const void *arg, int rank, int peer)
 	if (r->via[peer] == FB_GPU_MAIL)
 		return job_address(self->far) + (r == self ? 0 : self->layout.mail);
 	return job_address(r->via[peer] == FB_GPU_NEAR ? r->links : r->far);
+}
+
+static uint64_t job_slots(const void *arg, int rank, int peer)
+{
+	const struct job_rank *self = arg, *r = &self->job->ranks[rank];
+
+	if (!self->slots || r->via[peer] != FB_GPU_MAIL)
+		return job_links(arg, rank, peer);
+	return job_address(self->slots) + (r == self ? 0 : self->layout.mail);
 }
 
 static char *job_memory(size_t bytes)
@@ -247,6 +258,10 @@ static int job_tables(struct job *j)
 		if (!err && c->epoch)
 			job_age(j, r);
 	}
+	for (int r = 0; r < c->nranks && !err && c->placed; r++)
+		j->slots_bytes += (j->ranks[r].layout.far_bytes + 4096) / 4096 * 4096;
+	for (int r = 0; r < c->nranks && !err && c->placed; r++)
+		j->ranks[r].slots = job_memory(j->slots_bytes);
 	for (int r = 0; r < c->nranks && !err; r++)
 		for (int p = 0; p < c->nranks; p++)
 			memcpy(j->ranks[r].layout.out_slots + (size_t)p * places,
@@ -259,7 +274,7 @@ static int job_tables(struct job *j)
 						 .wide = c->wide &&
 							 fb_is_narrow_float(c->datatype),
 						 .layout = &k->layout, .buffer = job_buffer,
-						 .links = job_links, .arg = k,
+						 .links = job_links, .slots = job_slots, .arg = k,
 						 .via = k->via, .mail = &k->mail};
 
 		k->job = j;
@@ -302,6 +317,7 @@ static void job_close(struct job *j)
 		fb_gpu_mail_close(&k->mail);
 		free(k->links);
 		free(k->far);
+		free(k->slots);
 		free(k->scratch);
 		free(j->parts[r]);
 	}

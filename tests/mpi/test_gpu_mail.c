@@ -5,11 +5,14 @@
  * Every algorithm against the oracle, several calls without a barrier, few slots and many; requests
  * that come and go while others stay; and mail put into the wrong slot, which has to be noticed.
  *
+ * With FB_TEST_TRANSPORT=rdma over RDMA devices instead, and then with slots apart, which the
+ * device reads and writes itself as it does those in GPU memory: GPUDirect but for the memory.
+ *
  * ranks: 2 3
  * timeout: 200
  */
 #include "collectives/engine/cuda/proxy.h"
-#include "common/transport/transport.h"
+#include "common/transport/rdma.h"
 #include "tests/cuda/job.h"
 #include "tests/unit/check.h"
 
@@ -20,6 +23,7 @@ struct place {
 	struct fb_transport *transport;
 	struct fb_gpu_proxy *proxy;
 	int each; /* emulated GPUs of a process */
+	bool placed; /* the device carries messages from slot to slot */
 };
 
 /*
@@ -52,6 +56,28 @@ static struct fb_gpu_mail open_mail(const struct place *p, const struct job *j)
 		}
 	}
 	return all;
+}
+
+/* What the device writes has to be told of in order: here it counts, as there it flushes. */
+static int count_flush(void *arg)
+{
+	++*(int *)arg;
+	return 0;
+}
+
+/* To the proxy. GPUDirect: with one rank of a process, whose slots are the process's. */
+static void add_mail(const struct place *p, const struct job *j, struct fb_gpu_mail *mail)
+{
+	static int flushes;
+
+	if (j->c.placed) {
+		mail->direct = (struct fb_device_memory){.base = j->ranks[p->world->rank].slots,
+							 .bytes = j->slots_bytes, .fd = -1,
+							 .host = true};
+		mail->flush = count_flush;
+		mail->arg = &flushes;
+	}
+	CHECK_INT(fb_gpu_proxy_add(p->proxy, mail, SLOTS), FB_OK);
 }
 
 static void close_mail(const struct place *p, struct fb_gpu_mail *all)
@@ -112,6 +138,7 @@ static struct job_case make_case(const struct place *p, int algorithm, int turn)
 	struct job_case c = {
 		.algorithm = a, .direct = p->each > 1 && turn % 2,
 		.nranks = p->world->nranks * p->each, .nodes = p->world->nranks, .mail = true,
+		.placed = p->placed,
 		.datatype = turn % 3 ? FB_F32 : FB_BF16, .in_place = turn / 2 % 2,
 		.count = counts[turn % 4],
 		.wishes = {.slots = 1u << turn % 4, .slot_bytes = turn % 2 ? 64 : 1024},
@@ -137,7 +164,7 @@ static void test_algorithms(const struct place *p)
 		if (!possible(&c) || !CHECK_INT(job_open(&j, &c), FB_OK))
 			continue;
 		mail = open_mail(p, &j);
-		CHECK_INT(fb_gpu_proxy_add(p->proxy, &mail, SLOTS), FB_OK);
+		add_mail(p, &j, &mail);
 		stuck = !run(p, jobs, 1, (uint64_t)a);
 		if (!CHECK(!stuck && !j.bad.errors))
 			printf("\trank %d: %s %s, %d ranks, count %llu: %s\n", p->world->rank,
@@ -159,16 +186,17 @@ static void test_requests(const struct place *p)
 	struct fb_gpu_mail mails[2];
 	struct job_case c = {.algorithm = &fb_all_reduce_ring, .datatype = FB_F32, .mail = true,
 			     .nranks = p->world->nranks * p->each, .nodes = p->world->nranks,
-			     .channels = 1, .count = 200, .wishes = {.slots = 2}};
+			     .placed = p->placed, .channels = 1, .count = 200,
+			     .wishes = {.slots = 2}};
 
 	CHECK_INT(job_open(&first, &c), FB_OK);
 	mails[0] = open_mail(p, &first);
-	CHECK_INT(fb_gpu_proxy_add(p->proxy, &mails[0], SLOTS), FB_OK);
+	add_mail(p, &first, &mails[0]);
 	CHECK(run(p, both, 1, 1));
 	c.algorithm = &fb_broadcast_chain;
 	CHECK_INT(job_open(&second, &c), FB_OK);
 	mails[1] = open_mail(p, &second);
-	CHECK_INT(fb_gpu_proxy_add(p->proxy, &mails[1], SLOTS), FB_OK);
+	add_mail(p, &second, &mails[1]);
 	CHECK(run(p, both, 2, 2));
 	close_mail(p, &mails[0]);
 	both[0] = &second;
@@ -180,7 +208,7 @@ static void test_requests(const struct place *p)
 	job_close(&second);
 }
 
-/* Rank 0's mail arrives one slot too far. */
+/* Rank 0's mail arrives one slot too far, or is fetched there, where it is placed by the sender. */
 static void test_mutant(const struct place *p)
 {
 	static struct job j;
@@ -188,22 +216,36 @@ static void test_mutant(const struct place *p)
 	const struct job_case c = {
 		.algorithm = &fb_all_reduce_ring, .datatype = FB_F32, .mail = true,
 		.nranks = p->world->nranks * p->each, .nodes = p->world->nranks, .channels = 1,
-		.count = 200, .wishes = {.slots = 4}};
+		.placed = p->placed, .count = 200, .wishes = {.slots = 4}};
 	struct fb_gpu_mail mail;
 	unsigned long long errors;
 
 	CHECK_INT(job_open(&j, &c), FB_OK);
 	mail = open_mail(p, &j);
 	for (int i = 0; p->world->rank == 0 && i < mail.n; i++)
-		if (!mail.links[i].sends)
+		if (mail.links[i].sends == p->placed)
 			mail.links[i].slots += j.shape.stride;
-	CHECK_INT(fb_gpu_proxy_add(p->proxy, &mail, SLOTS), FB_OK);
+	add_mail(p, &j, &mail);
 	CHECK(run(p, jobs, 1, 5));
 	close_mail(p, &mail);
 	errors = j.bad.errors;
 	MPI_Allreduce(MPI_IN_PLACE, &errors, 1, MPI_UNSIGNED_LONG_LONG, MPI_SUM, p->world->comm);
 	CHECK(errors > 0);
 	job_close(&j);
+}
+
+static int open_transport(struct fb_transport **transport, const struct fb_world *world)
+{
+	static struct fb_rdma_settings settings;
+	const char *name = getenv("FB_TEST_TRANSPORT");
+	char why[256];
+
+	if (!name || strcmp(name, "rdma") != 0)
+		return fb_transport_tcp.open(transport, world);
+	settings = fb_rdma_defaults;
+	settings.notify = FB_RDMA_NOTIFY_IMM;
+	settings.timeout = 19;
+	return fb_rdma_open(transport, world, &settings, why, sizeof(why));
 }
 
 int main(int argc, char **argv)
@@ -215,13 +257,19 @@ int main(int argc, char **argv)
 	if (fb_world_open(&world, &argc, &argv))
 		return 1;
 	rank = world.rank;
-	if (CHECK_INT(fb_transport_tcp.open(&p.transport, &world), FB_OK) &&
+	if (CHECK_INT(open_transport(&p.transport, &world), FB_OK) &&
 	    CHECK_INT(fb_gpu_proxy_open(&p.proxy, p.transport), FB_OK)) {
 		for (p.each = 1; p.each * world.nranks <= JOB_RANKS && p.each <= EACH; p.each++)
 			test_algorithms(&p);
 		p.each = 1;
 		test_requests(&p);
 		test_mutant(&p);
+		p.placed = p.transport->ops->direct != NULL;
+		if (p.placed) {
+			test_algorithms(&p);
+			test_requests(&p);
+			test_mutant(&p);
+		}
 		fb_gpu_proxy_close(p.proxy);
 		p.transport->ops->close(p.transport);
 	}

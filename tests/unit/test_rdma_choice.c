@@ -116,6 +116,24 @@ static void test_stripes(void)
 		}
 }
 
+/* Two GPUs and two devices: one pair behind a switch, the other one of another root. */
+static void test_nearness(void)
+{
+	static const char gpu[] = "/sys/devices/pci0000:15/0000:15:01.0/0000:16:00.0/0000:18:00.0";
+	static const char same[] = "/sys/devices/pci0000:15/0000:15:01.0/0000:16:00.0/0000:1a:00.0";
+	static const char root[] = "/sys/devices/pci0000:15/0000:15:03.0/0000:1f:00.0";
+	static const char far[] = "/sys/devices/pci0000:1500/0000:85:01.0";
+
+	CHECK_INT(fb_rdma_shared_path(gpu, same), 5);
+	CHECK_INT(fb_rdma_shared_path(same, gpu), 5);
+	CHECK_INT(fb_rdma_shared_path(gpu, root), 3);
+	CHECK_INT(fb_rdma_shared_path(gpu, far), 2);
+	CHECK_INT(fb_rdma_shared_path(far, gpu), 2);
+	CHECK_INT(fb_rdma_shared_path(gpu, gpu), 6);
+	CHECK_INT(fb_rdma_shared_path("/sys/devices", gpu), 2);
+	CHECK_INT(fb_rdma_shared_path("", gpu), 0);
+}
+
 static void test_variant(void)
 {
 	struct fb_rdma_settings s = fb_rdma_defaults;
@@ -142,6 +160,7 @@ int main(void)
 	test_rails();
 	test_gids();
 	test_stripes();
+	test_nearness();
 	test_variant();
 	return check_done("rdma_choice");
 }

@@ -55,6 +55,11 @@ static uint64_t progress(const struct fb_gpu_builder *b, int lane)
 	return v->links(v->arg, v->rank, v->rank) + v->layout->progress + block * FB_GPU_LINE;
 }
 
+uint64_t fb_gpu_slots_address(const struct fb_gpu_view *v, int rank, int peer)
+{
+	return (v->slots ? v->slots : v->links)(v->arg, rank, peer);
+}
+
 static struct fb_gpu_end slot_end(const struct fb_gpu_builder *b, bool out, uint16_t link,
 				  uint64_t offset)
 {
@@ -67,7 +72,8 @@ static struct fb_gpu_end slot_end(const struct fb_gpu_builder *b, bool out, uint
 						: v->layout->out_slots;
 
 	return (struct fb_gpu_end){
-		.address = v->links(v->arg, out ? l->peer : v->rank, out ? v->rank : l->peer) +
+		.address = fb_gpu_slots_address(v, out ? l->peer : v->rank,
+						out ? v->rank : l->peer) +
 			   slots[place] + offset,
 		.index = (uint32_t)b->done[out][link],
 		.per_call = (uint32_t)(l->messages * v->shape->slices),

@@ -44,6 +44,10 @@ struct fb_gpu_layout {
 };
 
 struct fb_gpu_mail; /* mail.h */
+struct fb_gpu_view;
+
+/* Address of the slots of the links between the two, one of which is view->rank. */
+uint64_t fb_gpu_slots_address(const struct fb_gpu_view *view, int rank, int peer);
 
 /* This rank's point of view. */
 struct fb_gpu_view {
@@ -60,6 +64,8 @@ struct fb_gpu_view {
 	 */
 	uint64_t (*buffer)(const void *arg, int rank, uint8_t buffer);
 	uint64_t (*links)(const void *arg, int rank, int peer);
+	/* The same for slots; NULL: they lie with the counters. */
+	uint64_t (*slots)(const void *arg, int rank, int peer);
 	const void *arg;
 	const uint8_t *via;       /* as for fb_gpu_lay_out */
 	struct fb_gpu_mail *mail; /* told how long messages are, or NULL */

@@ -37,6 +37,7 @@ static int cuda_open(struct fb_engine **engine, struct fb_run *run)
 	}
 	err = e->has_gpu ? fb_cuda_network_open(e) : FB_OK;
 	if (err) {
+		fb_cuda_network_close(e);
 		fb_gpu_close(&e->gpu);
 		free(e);
 		return err;

@@ -25,6 +25,13 @@ struct fb_cuda_wires {
 	enum fb_cuda_wire near, far; /* far: nothing where all links are alike */
 };
 
+/* Where slots of links over rdma are: what the device reads and writes. */
+enum fb_cuda_slots {
+	FB_CUDA_STAGED,  /* pinned host memory, and the transport's own */
+	FB_CUDA_DMABUF,  /* GPU memory, registered by its dma-buf */
+	FB_CUDA_PEERMEM, /* GPU memory, registered by its address */
+};
+
 struct cuda_engine {
 	struct fb_engine engine;
 	const struct fb_world *world;
@@ -37,6 +44,9 @@ struct cuda_engine {
 	struct fb_transport *network[FB_CUDA_WIRES]; /* or NULL; rdma: if possible */
 	struct fb_gpu_proxy *proxy[FB_CUDA_WIRES];   /* or NULL: not needed yet */
 	char no_rdma[FB_REASON_CHARS];   /* why there is no rdma; the same on all ranks */
+	struct fb_rdma_settings rdma;    /* the user's, as GPUs need them */
+	enum fb_cuda_slots slots;        /* of links over rdma; the same on all ranks */
+	bool flushes;                    /* GPUDirect: see fb_gpu_direct_order() */
 };
 
 struct cuda_request {
@@ -55,6 +65,7 @@ struct cuda_request {
 	struct fb_segment links, far_links, scratch;
 	struct fb_gpu_layout layout;
 	struct fb_gpu_mail mail;
+	struct fb_device_memory slots;   /* GPUDirect: own GPU memory, else base NULL */
 	bool mailed;                     /* the proxy has it */
 	struct fb_gpu_table table;
 	bool fused;
@@ -103,6 +114,18 @@ int fb_cuda_connect(struct cuda_request *r);
 void fb_cuda_watch(struct cuda_request *r);
 void fb_cuda_disconnect(struct cuda_request *r);
 void fb_cuda_describe_network(const struct cuda_request *r, char *text, size_t n);
+
+/*
+ * GPUDirect (cuda_direct.c). Collective, after the transport is open: sets e->slots and e->flushes,
+ * FB_OK or FB_EINPUT (printed) where what was asked for cannot be had. A request's slots in GPU
+ * memory: collective, without effect where it has none; the address function; given to its mail;
+ * and freed.
+ */
+int fb_cuda_choose_slots(struct cuda_engine *e);
+int fb_cuda_open_slots(struct cuda_request *r);
+uint64_t fb_cuda_slots_address(const void *arg, int rank, int peer);
+void fb_cuda_mail_slots(struct cuda_request *r);
+void fb_cuda_close_slots(struct cuda_request *r);
 
 /* Own memory and launches (cuda_launch.c). */
 /* Blocks of the request's kernel and threads that the GPU holds at once: all of a launch have to. */

@@ -2,8 +2,8 @@
 /*
  * The CUDA engine's links over networks: which transport carries the mail (mail.h), its proxy, and
  * the links of a request. Sockets are opened when the first case needs them, RDMA devices with
- * the engine, because rows are to say where there is none. Bytes are staged in pinned host memory
- * for both.
+ * the engine, because rows are to say where there is none. Bytes are staged in pinned host memory,
+ * or RDMA devices reach them in GPU memory (cuda_direct.c).
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,6 +19,12 @@ static bool is_network(enum fb_cuda_wire wire)
 	return wire == FB_CUDA_TCP || wire == FB_CUDA_RDMA;
 }
 
+static int open_rdma(struct cuda_engine *e)
+{
+	return fb_rdma_open(&e->network[FB_CUDA_RDMA], e->world, &e->rdma, e->no_rdma,
+			    sizeof(e->no_rdma));
+}
+
 int fb_cuda_network_open(struct cuda_engine *e)
 {
 	const char *asked = e->settings->transport;
@@ -26,8 +32,18 @@ int fb_cuda_network_open(struct cuda_engine *e)
 
 	if (!strstr(asked, "rdma") && strcmp(asked, "all") != 0)
 		return FB_OK;
-	err = fb_rdma_open(&e->network[FB_CUDA_RDMA], e->world, &e->settings->rdma, e->no_rdma,
-			   sizeof(e->no_rdma));
+	e->rdma = e->settings->rdma;
+	e->rdma.near = e->gpu.bus_id;
+	err = open_rdma(e);
+	if (!err)
+		err = fb_world_agree(e->world, fb_cuda_choose_slots(e));
+	if (!err && e->slots != FB_CUDA_STAGED && e->rdma.notify != FB_RDMA_NOTIFY_IMM) {
+		/* Completions only: mail.h. */
+		e->network[FB_CUDA_RDMA]->ops->close(e->network[FB_CUDA_RDMA]);
+		e->network[FB_CUDA_RDMA] = NULL;
+		e->rdma.notify = FB_RDMA_NOTIFY_IMM;
+		err = open_rdma(e);
+	}
 	/* That there is none is no error: its rows say so. */
 	return err == FB_EUNSUPPORTED ? FB_OK : err;
 }
@@ -86,6 +102,7 @@ int fb_cuda_connect(struct cuda_request *r)
 	if (!is_network(wire))
 		return FB_OK;
 	err = open_wire(e, wire);
+	fb_cuda_mail_slots(r);
 	if (!err)
 		err = fb_gpu_proxy_add(e->proxy[wire], &r->mail, (uint32_t)e->settings->slots);
 	r->mailed = !err;

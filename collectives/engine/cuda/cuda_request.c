@@ -184,7 +184,8 @@ static int build_table(struct cuda_request *r)
 		.average = r->op->redop == FB_AVG &&
 			   fb_collective_info(r->op->collective)->reduces,
 		.layout = &r->layout, .buffer = buffer_address,
-		.links = fb_cuda_links_address, .arg = r, .via = r->via,
+		.links = fb_cuda_links_address, .slots = fb_cuda_slots_address, .arg = r,
+		.via = r->via,
 		.mail = &r->mail,
 	};
 	int err = fb_gpu_mail_open(&r->mail, &view);
@@ -246,6 +247,7 @@ void fb_cuda_teardown(struct cuda_request *r)
 {
 	fb_gpu_stream_close(r->stream);
 	fb_cuda_disconnect(r);
+	fb_cuda_close_slots(r);
 	/* Nobody's kernels use this rank's memory any more. */
 	MPI_Barrier(r->engine->world->comm);
 	(void)cudaFree(r->uploaded);

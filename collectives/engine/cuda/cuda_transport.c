@@ -118,6 +118,8 @@ int fb_cuda_open_links(struct cuda_request *r, const struct fb_case *c, size_t s
 		err = fb_gpu_segment_open(&r->far_links, gpu, FB_GPU_PINNED, r->layout.far_bytes);
 	if (!err && scratch_bytes)
 		err = fb_gpu_segment_open(&r->scratch, gpu, near, scratch_bytes);
+	if (!err)
+		err = fb_cuda_open_slots(r);
 	return err;
 }
 
@@ -139,12 +141,16 @@ void fb_cuda_describe_links(const struct cuda_request *r, char *text, size_t n)
 		[FB_CUDA_NOTHING] = "", [FB_CUDA_PEER] = "peer memory",
 		[FB_CUDA_PINNED] = "pinned host memory"};
 	const char *near = names[r->wires->near], *far = names[r->wires->far];
-	char network[FB_PATH_CHARS - 32] = "";
+	static const char *const slots[] = {
+		[FB_CUDA_STAGED] = ", host-staged", [FB_CUDA_DMABUF] = ", GPUDirect dma-buf",
+		[FB_CUDA_PEERMEM] = ", GPUDirect peermem"};
+	char network[FB_PATH_CHARS - 48] = "";
 
 	if (r->mailed) {
 		fb_cuda_describe_network(r, network, sizeof(network));
 		far = network;
 	}
-	snprintf(text, n, "%s%s%s%s", near, *near && *far ? "+" : "", far,
+	snprintf(text, n, "%s%s%s%s%s", near, *near && *far ? "+" : "", far,
+		 r->mailed ? slots[r->slots.base ? r->engine->slots : FB_CUDA_STAGED] : "",
 		 r->fused ? ", fused" : "");
 }

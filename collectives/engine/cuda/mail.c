@@ -23,6 +23,9 @@ static int open_link(struct fb_gpu_mail_link *m, const struct fb_gpu_view *v, in
 	size_t place = (size_t)l->peer * places + (size_t)channel * FB_MAX_LANES + l->lane;
 	uint64_t own = v->links(v->arg, v->rank, l->peer);
 	uint64_t theirs = v->links(v->arg, l->peer, v->rank);
+	uint64_t slots = fb_gpu_slots_address(v, out ? l->peer : v->rank,
+					      out ? v->rank : l->peer);
+	uint64_t peers = fb_gpu_slots_address(v, v->rank, l->peer);
 	uint64_t available = fb_gpu_counter_offset(s, v->layout, channel, l->lane, l->peer,
 						   FB_GPU_AVAILABLE);
 	uint64_t freed = fb_gpu_counter_offset(s, v->layout, channel, l->lane, l->peer,
@@ -34,13 +37,15 @@ static int open_link(struct fb_gpu_mail_link *m, const struct fb_gpu_view *v, in
 		.available = pointer((out ? theirs : own) + available),
 		.freed = fb_gpu_link_is_free(s, l) ? NULL
 						   : pointer((out ? own : theirs) + freed),
-		.slots = pointer(out ? theirs + v->layout->mail_slots[place]
-				     : own + v->layout->in_slots[place]),
+		.slots = pointer(slots + (out ? v->layout->mail_slots[place]
+					      : v->layout->in_slots[place])),
+		.place = pointer(peers + v->layout->out_slots[place]),
 		.nslots = fb_gpu_link_slots(s, l), .stride = s->stride,
 		.messages = l->messages * s->slices,
 	};
 	m->bytes = calloc(m->messages + 1, sizeof(*m->bytes));
-	return m->bytes ? FB_OK : FB_ENOMEM;
+	m->tickets = calloc(m->nslots, sizeof(*m->tickets));
+	return m->bytes && m->tickets ? FB_OK : FB_ENOMEM;
 }
 
 int fb_gpu_mail_open(struct fb_gpu_mail *mail, const struct fb_gpu_view *view)
@@ -73,8 +78,10 @@ int fb_gpu_mail_open(struct fb_gpu_mail *mail, const struct fb_gpu_view *view)
 
 void fb_gpu_mail_close(struct fb_gpu_mail *mail)
 {
-	for (int i = 0; i < mail->n; i++)
+	for (int i = 0; i < mail->n; i++) {
 		free(mail->links[i].bytes);
+		free(mail->links[i].tickets);
+	}
 	free(mail->links);
 	free(mail->first);
 	*mail = (struct fb_gpu_mail){.n = 0};

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collectives/engine/cuda/proxy_direct.h"
 #include "common/error.h"
 #include "common/spin.h"
 
@@ -77,16 +78,27 @@ static bool is_mailed(const struct fb_gpu_mail_link *m)
 	return m->peer >= 0 && m->messages > 0;
 }
 
-static bool carry_all(struct fb_gpu_proxy *p)
+/* 1, 0, or an error. */
+static int carry(struct fb_gpu_mail *mail, struct fb_gpu_mail_link *m)
 {
-	bool moved = false;
+	if (!is_mailed(m))
+		return 0;
+	if (mail->direct.base)
+		return m->sends ? fb_gpu_direct_out(m) : fb_gpu_direct_in(mail, m);
+	return m->sends ? carry_out(m) : carry_in(m);
+}
+
+static int carry_all(struct fb_gpu_proxy *p)
+{
+	int moved = 0;
 
 	for (int k = 0; k < p->nmails; k++)
 		for (int i = 0; i < p->mails[k].mail->n; i++) {
-			struct fb_gpu_mail_link *m = &p->mails[k].mail->links[i];
+			int result = carry(p->mails[k].mail, &p->mails[k].mail->links[i]);
 
-			if (is_mailed(m))
-				moved |= m->sends ? carry_out(m) : carry_in(m);
+			if (result < 0)
+				return result;
+			moved |= result;
 		}
 	return moved;
 }
@@ -100,15 +112,17 @@ static void *proxy_main(void *arg)
 
 	pthread_mutex_lock(&p->lock);
 	while (!p->ends) {
-		int err = FB_OK;
+		int err, moved;
 
 		if (__atomic_load_n(&p->wanted, __ATOMIC_RELAXED) || !p->nmails || p->err) {
 			pthread_cond_wait(&p->changed, &p->lock);
 			continue;
 		}
-		if (carry_all(p))
+		moved = carry_all(p);
+		if (moved > 0)
 			spin.looks = 0;
-		if (p->transport->ops->progress)
+		err = moved < 0 ? moved : FB_OK;
+		if (!err && p->transport->ops->progress)
 			err = p->transport->ops->progress(p->transport);
 		if (err)
 			__atomic_store_n(&p->err, err, __ATOMIC_RELEASE);
@@ -207,6 +221,14 @@ static void halt_all(struct fb_gpu_proxy *p)
 	halt(p);
 }
 
+/* GPUDirect: the memory is nobody's any more. Collective. */
+static void conceal(struct fb_gpu_proxy *p, const struct fb_gpu_mail *mail)
+{
+	if (mail->direct.base)
+		p->transport->ops->direct->conceal(p->transport, mail->direct.base,
+						   mail->direct.bytes);
+}
+
 static int connect_links(struct fb_gpu_proxy *p, struct fb_gpu_mail *mail, uint32_t slots)
 {
 	struct fb_link_request *requests = calloc((size_t)mail->n + 1, sizeof(*requests));
@@ -220,11 +242,17 @@ static int connect_links(struct fb_gpu_proxy *p, struct fb_gpu_mail *mail, uint3
 			requests[n++] = (struct fb_link_request){
 				.peer = m->peer, .id = m->id, .sends = m->sends,
 				.slots = m->nslots < slots ? m->nslots : slots,
-				.slot_bytes = m->stride, .protocol = "simple"};
+				.slot_bytes = m->stride,
+				.protocol = mail->direct.base ? "direct" : "simple"};
 	}
 	err = fb_world_agree(p->transport->world, err);
-	if (!err)
+	if (!err && mail->direct.base)
+		err = p->transport->ops->direct->expose_device(p->transport, &mail->direct);
+	if (!err) {
 		err = p->transport->ops->connect(p->transport, requests, n, ports);
+		if (err)
+			conceal(p, mail);
+	}
 	free(requests);
 	if (err) {
 		free(ports);
@@ -258,6 +286,7 @@ void fb_gpu_proxy_remove(struct fb_gpu_proxy *p, struct fb_gpu_mail *mail)
 		k++;
 	if (k < p->nmails) {
 		p->transport->ops->disconnect(p->transport, p->mails[k].ports, p->mails[k].n);
+		conceal(p, mail);
 		free(p->mails[k].ports);
 		p->mails[k] = p->mails[--p->nmails];
 	}

@@ -26,6 +26,9 @@ check() {
 thin=${FB_VM_FULL:-2} thinner=${FB_VM_FULL:-4}
 check transport-2 2 "$build/tests/test_rdma" rxe0
 check transport-3-rails 3 "$build/tests/test_rdma" rxe0:1,rxe1:1
+check mutants 2 "$build/tests/test_rdma_mutants" rxe0
+# GPUs emulated by processes, whose slots the device reads and writes itself.
+FB_TEST_TRANSPORT=rdma check gpu-direct 2 "$build/tests/test_gpu_mail"
 export FB_TEST_TRANSPORT=rdma FB_TEST_EVERY=$((9 * thin))
 check plans-2 2 "$build/tests/test_host"
 FB_TEST_EVERY=$((18 * thin)) check plans-4 4 "$build/tests/test_host"

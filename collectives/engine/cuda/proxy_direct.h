@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What the proxy does for links whose slots the network's device itself uses; see mail.h. */
+#ifndef FB_COLLECTIVES_ENGINE_CUDA_PROXY_DIRECT_H
+#define FB_COLLECTIVES_ENGINE_CUDA_PROXY_DIRECT_H
+
+#include "collectives/engine/cuda/mail.h"
+
+/*
+ * Has the device carry what the GPU has put into its slots. Returns whether something moved on.
+ * Failures are the transport's, whose progress() tells.
+ */
+bool fb_gpu_direct_out(struct fb_gpu_mail_link *link);
+
+/* Tells the GPU what has arrived, and the peer which slots are free. 1, 0, or an error. */
+int fb_gpu_direct_in(struct fb_gpu_mail *mail, struct fb_gpu_mail_link *link);
+
+#endif

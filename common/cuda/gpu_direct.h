@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What GPUDirect RDMA wants of the driver: GPU memory as a dma-buf that devices of others can map,
+ * and the order of what they write into it. All calls are local, on the current device, and print
+ * nothing but where they say so. **Not run on hardware** with a network's device.
+ */
+#ifndef FB_COMMON_CUDA_GPU_DIRECT_H
+#define FB_COMMON_CUDA_GPU_DIRECT_H
+
+#include "common/cuda/gpu.h"
+
+/*
+ * Device memory of this rank's, zeroed, whole pages, or NULL (printed). To be freed by
+ * fb_gpu_direct_free().
+ */
+void *fb_gpu_direct_alloc(size_t bytes);
+int fb_gpu_direct_free(void *memory);
+
+/*
+ * The dma-buf of device memory [base, base + bytes), in which it begins at *offset; the caller
+ * closes *fd. FB_OK, or FB_EUNSUPPORTED with the reason in `why`.
+ */
+int fb_gpu_direct_export(const struct fb_gpu *gpu, void *base, size_t bytes, int *fd,
+			 uint64_t *offset, char *why, size_t n);
+
+/*
+ * How kernels of this GPU come to see what a device wrote once the host knows of it: *flush says
+ * whether fb_gpu_direct_flush() has to be called in between. FB_OK, or FB_EUNSUPPORTED with the
+ * reason: neither by itself nor so.
+ */
+int fb_gpu_direct_order(const struct fb_gpu *gpu, bool *flush, char *why, size_t n);
+
+/* From any thread. FB_OK or FB_ESYS (printed). */
+int fb_gpu_direct_flush(const struct fb_gpu *gpu);
+
+#endif

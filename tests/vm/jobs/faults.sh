@@ -60,6 +60,15 @@ fault unknown-device 3 "option --rdma-device: 'mlx5_7' is not accepted: there ar
 fault no-such-gid 3 "option --rdma-gid-index: '77' is not accepted" \
 	one 2 --transport rdma --rdma-gid-index 77
 
+without_manager() {
+	FABRICBENCH_LIBRDMACM=librdmacm.so.none one "$@"
+}
+
+fault no-manager 0 '(no librdmacm: |built without librdmacm headers)' \
+	without_manager 2 --transport rdma --rdma-connect cm
+fault no-paging 5 'for paging on demand: .*without --rdma-odp it may work' \
+	one 2 --transport rdma --rdma-odp
+
 # Addresses that lead nowhere: the queue pairs connect, and packets go to a station that does not
 # exist.
 for i in 0 1; do

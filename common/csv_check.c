@@ -31,7 +31,7 @@ static const struct fb_column environment_columns[] = {
 	{.name = "value", .type = FB_COLUMN_TEXT},
 };
 
-/* Written by scripts/sweep; docs/studies.md. */
+/* Written by scripts/sweep; docs/studies.md. The last column is there where merge wrote it. */
 static const struct fb_column launches_columns[] = {
 	{.name = "index", .type = FB_COLUMN_U64},
 	{.name = "launch_index", .type = FB_COLUMN_U64},
@@ -48,6 +48,7 @@ static const struct fb_column launches_columns[] = {
 	{.name = "canary_after_us", .type = FB_COLUMN_TIME_US},
 	{.name = "flags", .type = FB_COLUMN_TEXT},
 	{.name = "variant", .type = FB_COLUMN_TEXT},
+	{.name = "run", .type = FB_COLUMN_TEXT},
 };
 
 void fb_csv_problem(struct fb_csv_check *check, const struct fb_csv_reader *reader,
@@ -193,6 +194,7 @@ static int find_sheet(struct fb_csv_check *check, const struct fb_csv_reader *r,
 		{fb_columns, fb_columns_count, r->nfields, true},
 		{samples_columns, COUNT(samples_columns), r->nfields, false},
 		{environment_columns, COUNT(environment_columns), r->nfields, false},
+		{launches_columns, COUNT(launches_columns) - 1, r->nfields, false},
 		{launches_columns, COUNT(launches_columns), r->nfields, false},
 	};
 

@@ -91,7 +91,10 @@ static const char extra[] =
 	"\n"
 	"## launches.csv\n"
 	"\n"
-	"Of a sweep: a line per launch and attempt, see [studies.md](studies.md).\n";
+	"Of a sweep: a line per launch and attempt, see [studies.md](studies.md). In a folder\n"
+	"that `merge` made, `launch_index` is that of the joined rows, and a further column `run`\n"
+	"says whose rows a line speaks of. Where several sources hold parts of one launch, the\n"
+	"last line of each has the flags of all.\n";
 
 static void table(enum fb_column_kind kind, const char *title)
 {

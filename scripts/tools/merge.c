@@ -36,8 +36,9 @@ static const char description[] =
 	"merge --csv DIR DIR|FILE...\n\n"
 	"Joins result folders, or single files, of one or of several programs. Rows of a program "
 	"go to one file, with the further columns of all; rows that are there twice are kept "
-	"once; environments are joined such that each fact can be told which launch it belongs "
-	"to (docs/csv.md). The result is held to the schema before it gets its name.\n\n"
+	"once; environments and the launches.csv of sweeps are joined such that each fact and "
+	"each mark can be told which launch it belongs to (docs/csv.md). The "
+	"result is held to the schema before it gets its name.\n\n"
 	"Exit code: 0 good; 3 the input cannot be used; 5 the folder could not be written. "
 	"Unless it is 0, nothing is left.";
 

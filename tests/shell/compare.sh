@@ -123,6 +123,39 @@ sed -i '/^1,golden,3,.*all_gather/s/,4,1,,/,4,1,env.X=2;env.Y=3;n=1,/' \
 run 1 "$FB_TMP/marked"
 holds "$FB_TMP/out" '^left out: 3 rows of launch 3 of BASE \(drift\)'
 expect "launches left out" "$(grep -c '^left out' "$FB_TMP/out")" 1
+# whole_rows FIRST LAST FILE: rows of these launches, numbered from 0, with all columns.
+whole_rows() {
+	grep -v '"' "$3" | awk -F, -v first="$1" -v last="$2" -v \
+		header="$(head -n 1 tests/golden/summary/one/barrier.csv)" '
+		BEGIN { n = split(header, want, ","); print header }
+		NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
+		$3 < first || $3 > last { next }
+		{
+			$3 -= first
+			for (i = 1; i <= n; i++) {
+				text = want[i] in at ? $at[want[i]] : ""
+				if (want[i] ~ /^(errors|outliers|channels)$/) text = 0
+				if (want[i] == "samples") text = $at["status"] == "ok" ? 100 : 0
+				if (want[i] == "busbw_GBps") text = ""
+				printf "%s%s", text, i < n ? "," : "\n"
+			}
+		}'
+}
+
+# Marks stay with their launches where parts are joined, also where both began with launch 0.
+merge=$FB_BUILD/bin/merge
+for s in a b; do
+	mkdir -p "$FB_TMP/joining"/{one,two}/$s
+	whole_rows 0 3 "$study/$s/results.csv" >"$FB_TMP/joining/one/$s/x.csv"
+	whole_rows 4 7 "$study/$s/results.csv" >"$FB_TMP/joining/two/$s/x.csv"
+	printf '%s\n' launch_index,side,flags 1,b,drift >"$FB_TMP/joining/two/launches.csv"
+	"$merge" --renumber --csv "$FB_TMP/joined/$s" "$FB_TMP/joining"/{one,two}/$s >/dev/null ||
+		fail "merge of side $s"
+done
+run 1 "$FB_TMP/joined"
+holds "$FB_TMP/out" '^left out: launch 5 of NEW \(drift\)'
+expect "launches left out" "$(grep -c '^left out' "$FB_TMP/out")" 1
+holds "$FB_TMP/out" 'NEW .* 7 launches'
 # The parts of a study that several jobs made.
 mkdir -p "$FB_TMP/parts"/part-{0-3,4-7}/{a,b} "$FB_TMP/parts/logs"
 for s in a b; do

@@ -106,6 +106,68 @@ expect "samples" "$(tail -n +2 joined/samples.csv | cut -d, -f2,6 | tr '\n' ' ')
 	'0,1.0 0,1.1 1,1.3 '
 verdict merge_samples
 
+# What the sweeps saw of their launches follows these, one line a launch and attempt.
+lines=index,launch_index,side,attempt,ranks,nodes,status,exit,begin_utc,end_utc
+lines+=,seconds,canary_before_us,canary_after_us,flags,variant
+
+# marks FILE LINE...: a launches.csv; LINE is launch_index, side, attempt, status, flags, variant.
+marks() {
+	local file=$1 line launch side attempt status flags variant at=0
+
+	shift
+	for line in "$lines" "$@"; do
+		if [ "$line" = "$lines" ]; then
+			echo "$line"
+			continue
+		fi
+		IFS=, read -r launch side attempt status flags variant <<<"$line"
+		echo "$((at++)),$launch,$side,$attempt,4,1,$status,0,2026-01-02T03:04:05Z,$(
+		)2026-01-02T03:04:06Z,1.0,1.0,1.5,$flags,$variant"
+	done >"$file"
+}
+
+marks a/launches.csv 0,,1,failed,drift, 0,,2,ok,retried, 5,,1,failed,throttle,
+marks d/launches.csv 0,,1,ok,drift,A=1
+marks c/launches.csv 1,,1,ok,,
+{ echo "$header"; row barrier 0 0 7.0000; } >d/barrier.csv
+cp a/all_reduce.csv keep.csv
+{ echo "$header"; row barrier 0 0 9.0000; } >a/barrier.csv
+joins 'barrier: launch 0 of d is now launch 2' --renumber a c d
+holds out 'all_reduce: launch 0 of d is now launch 2'
+holds out '^launches.csv: 1 lines of launches without rows are left out$'
+same launches
+expect "runs of the launches" "$(tail -n +2 joined/launches.csv | cut -d, -f16 | sort -u)" study
+# A folder and its copy say it once, even where all of it gets no new number.
+rm -rf copy
+cp -r a copy
+joins '^3 rows that were there twice' a copy
+expect "lines of a folder and its copy" "$(cut -d, -f2,4,14 joined/launches.csv | xargs)" \
+	'launch_index,attempt,flags 0,1,drift 0,2,retried'
+# Parts of one launch: the last line of each has what any part's last line says.
+marks b/launches.csv 0,,1,ok,throttle,
+joins '^all_reduce.csv: 3 rows of 1 launches' a b
+expect "flags of a launch in parts" "$(cut -d, -f2,4,14 joined/launches.csv | xargs)" \
+	'launch_index,attempt,flags 0,1,drift 0,2,retried;throttle 0,1,throttle;retried'
+# Another run of the same number has its own line.
+mkdir other
+{ echo "$header"; row reduce 0 8 1.0000 | sed 's/^1,study/1,other/'; } >other/reduce.csv
+marks other/launches.csv 0,,1,ok,drift,
+joins '^reduce.csv: 1 rows' a other
+expect "runs" "$(cut -d, -f2,14,16 joined/launches.csv | xargs)" \
+	'launch_index,flags,run 0,drift,study 0,retried,study 0,drift,other'
+# Two sides have one file above their folders.
+mkdir -p sides/a sides/b
+cp keep.csv sides/a/all_reduce.csv
+cp keep.csv sides/b/all_reduce.csv
+marks sides/launches.csv 0,a,1,ok,, 0,b,1,ok,drift,
+joins '^all_reduce.csv: 2 rows' sides/b/
+expect "lines of a side" "$(cut -d, -f2,3,14 joined/launches.csv | xargs)" \
+	'launch_index,side,flags 0,b,drift'
+sed -i 's/^1,0,b/1,x,b/' sides/launches.csv
+refuses "sides/a/../launches.csv:3: launch_index 'x' is no whole number" sides/a
+rm -rf {a,b,c,d}/launches.csv {a,d}/barrier.csv copy
+verdict merge_launches
+
 # Of a fault and its repetition the later one stands last, whichever part had it.
 part e
 { echo "$header"; row all_reduce 0 8 1.0000 ok 30; } >e/all_reduce.csv

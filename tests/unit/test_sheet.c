@@ -28,6 +28,8 @@ static void test_kinds(const char *folder)
 		{"", FB_SHEET_OTHER, 0},
 		{"a,b\n1,2\n", FB_SHEET_OTHER, 0},
 		{"scope,host,rank,key,value\n", FB_SHEET_FACTS, 0},
+		{"index,launch_index,flags\n0,0,drift\n", FB_SHEET_LAUNCHES, 1},
+		{"index,launch_index\n0,0\n", FB_SHEET_OTHER, 0},
 		{"scope,host,rank,key,value\nrun,,,a,\"b,c\"\nrun,,,b,", FB_SHEET_FACTS, 1},
 		{"run,launch_index,program,row,repetition,time_us\ns,0,p,0,0,1\n", FB_SHEET_SAMPLES,
 		 1},

@@ -49,6 +49,14 @@ static bool header_is(const struct fb_csv_reader *r, const char *const *names, s
 	return true;
 }
 
+static bool header_has(const struct fb_csv_reader *r, const char *name)
+{
+	for (size_t i = 0; i < r->nfields; i++)
+		if (!strcmp(r->fields[i], name))
+			return true;
+	return false;
+}
+
 static enum fb_sheet_kind kind_of(const struct fb_csv_reader *r)
 {
 	if (r->torn)
@@ -59,6 +67,8 @@ static enum fb_sheet_kind kind_of(const struct fb_csv_reader *r)
 		return FB_SHEET_FACTS;
 	if (r->nfields >= 2 && !strcmp(r->fields[0], "schema") && !strcmp(r->fields[1], "run"))
 		return FB_SHEET_RESULTS;
+	if (header_has(r, "launch_index") && header_has(r, "flags"))
+		return FB_SHEET_LAUNCHES;
 	return FB_SHEET_OTHER;
 }
 

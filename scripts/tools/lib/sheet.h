@@ -18,6 +18,7 @@ enum fb_sheet_kind {
 	FB_SHEET_RESULTS,
 	FB_SHEET_SAMPLES,
 	FB_SHEET_FACTS,
+	FB_SHEET_LAUNCHES, /* launches.csv of a sweep, or one that has launch_index and flags */
 };
 
 struct fb_sheet_row {
@@ -53,10 +54,14 @@ void fb_sheet_free(struct fb_sheet *sheet);
 /* Index of a column of that name, or -1. */
 int fb_sheet_column(const struct fb_sheet *sheet, const char *name);
 
+/* The last part of a path where it names a side: 'a' of "study/a/"; 0 where it does not. */
+char fb_side_of(const char *path);
+
 /*
  * Reads paths[0 .. n): every *.csv of a folder (those of other kinds are left out), or a file,
- * which must be one of ours. For a file the environment.csv beside it is read too, unless it is
- * given itself. Returns as fb_sheet_read; FB_EINPUT also where a path has no result rows.
+ * which must be one of ours. For a file the environment.csv and launches.csv beside it are read
+ * too, unless given themselves; for the folder of a side, which is called a or b, the launches.csv
+ * of the folder above. Returns as fb_sheet_read; FB_EINPUT also where a path has no result rows.
  */
 int fb_sheets_read(struct fb_sheets *sheets, char *const *paths, size_t n);
 void fb_sheets_free(struct fb_sheets *sheets);

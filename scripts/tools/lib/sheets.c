@@ -74,20 +74,55 @@ static int add_folder(struct fb_sheets *sheets, const char *path, size_t source)
 	return err;
 }
 
-static int add_facts_beside(struct fb_sheets *sheets, const char *path, size_t source)
+/* Reads NAME in the first `folder` characters of a path, where it is there. */
+static int add_beside(struct fb_sheets *sheets, const char *path, int folder, const char *name,
+		      size_t source)
 {
-	const char *slash = strrchr(path, '/');
-	int folder = slash ? (int)(slash - path) + 1 : 0;
 	char *beside = NULL;
 	int err = FB_OK;
 
-	if (!strcmp(path + folder, "environment.csv"))
+	if (!strcmp(path + folder, name))
 		return FB_OK;
-	if (asprintf(&beside, "%.*senvironment.csv", folder, path) < 0)
+	if (asprintf(&beside, "%.*s%s", folder, path, name) < 0)
 		return fb_error(FB_ENOMEM, "no memory for a path");
 	if (access(beside, R_OK) == 0)
 		err = add_file(sheets, beside, source, false);
 	free(beside);
+	return err;
+}
+
+static int add_all_beside(struct fb_sheets *sheets, const char *path, size_t source)
+{
+	const char *slash = strrchr(path, '/');
+	int folder = slash ? (int)(slash - path) + 1 : 0;
+	int err = add_beside(sheets, path, folder, "environment.csv", source);
+
+	return err ? err : add_beside(sheets, path, folder, "launches.csv", source);
+}
+
+char fb_side_of(const char *path)
+{
+	size_t n = strlen(path);
+
+	while (n && path[n - 1] == '/')
+		n--;
+	if (n == 0 || (n > 1 && path[n - 2] != '/'))
+		return 0;
+	return path[n - 1] == 'a' || path[n - 1] == 'b' ? path[n - 1] : 0;
+}
+
+/* A sweep of two sides writes one launches.csv for both, above them. */
+static int add_above(struct fb_sheets *sheets, const char *path, size_t source)
+{
+	char *above = NULL;
+	int err;
+
+	if (!fb_side_of(path))
+		return FB_OK;
+	if (asprintf(&above, "%s/../", path) < 0)
+		return fb_error(FB_ENOMEM, "no memory for a path");
+	err = add_beside(sheets, above, (int)strlen(above), "launches.csv", source);
+	free(above);
 	return err;
 }
 
@@ -105,8 +140,9 @@ int fb_sheets_read(struct fb_sheets *sheets, char *const *paths, size_t n)
 			err = add_folder(sheets, paths[i], i);
 		else
 			err = add_file(sheets, paths[i], i, true);
-		if (!err && !S_ISDIR(st.st_mode))
-			err = add_facts_beside(sheets, paths[i], i);
+		if (!err)
+			err = S_ISDIR(st.st_mode) ? add_above(sheets, paths[i], i)
+						  : add_all_beside(sheets, paths[i], i);
 		if (err)
 			return err;
 		for (size_t j = first; j < sheets->count; j++)

@@ -18,6 +18,7 @@
 /* One program's launch as one source has it. */
 struct fb_merge_launch {
 	const char *program; /* borrowed from the first row */
+	const char *run;     /* the same; "" where its rows are of several */
 	size_t source;
 	uint64_t before, after; /* launch_index as read and as written */
 	bool contradicts;	/* a row differs from an earlier source's row of equal key */
@@ -50,9 +51,9 @@ struct fb_merge {
 
 /*
  * Collects rows and samples, drops those that are there twice, and numbers the launches: with
- * `renumber` one that contradicts an earlier source gets the next free launch_index of its
- * program, else that is FB_EINPUT. What was done is said on stdout. Returns 0, FB_EINPUT
- * (printed, with both places) or FB_ENOMEM. fb_merge_free in any case.
+ * `renumber` one that contradicts an earlier source gets the next free launch_index, the same for
+ * all programs of that launch, else that is FB_EINPUT. What was done is said on stdout. Returns
+ * 0, FB_EINPUT (printed, with both places) or FB_ENOMEM. fb_merge_free in any case.
  */
 int fb_merge_collect(struct fb_merge *merge, bool renumber);
 void fb_merge_free(struct fb_merge *merge);
@@ -79,11 +80,24 @@ bool fb_merge_index(const char *text, uint64_t *index);
  */
 int fb_merge_put_facts(const struct fb_merge *merge, FILE *out);
 
+/* Whether there is a launches.csv, or one for the folder of a side. */
+bool fb_merge_has_launches(const struct fb_merge *merge);
+
 /*
- * Writes PROGRAM.csv for each program, samples.csv and environment.csv where there are such,
- * to a new folder beside `folder`, holds them to the schema, and gives it the name `folder`,
- * which must not exist or be empty. Returns 0, FB_EINPUT, FB_EIO or FB_ENOMEM (printed); then
- * nothing is left.
+ * Writes the joined launches.csv: the lines of each source, with the new numbers of their launches
+ * and with the column `run`, so that a line speaks of no other source's rows; by launch_index. A
+ * line that is there twice is written once. Where parts of one launch have lines of their own,
+ * each source's last has the flags of all of them, since readers let the last line count. Lines
+ * of launches of which the source has no row are left out, which is said on stdout. Sets *checked
+ * to whether the columns are those of a sweep. Returns 0 or FB_ENOMEM (printed).
+ */
+int fb_merge_put_launches(const struct fb_merge *merge, FILE *out, bool *checked);
+
+/*
+ * Writes PROGRAM.csv for each program, samples.csv, environment.csv and launches.csv where there
+ * are such, to a new folder beside `folder`, holds them to the schema, and gives it the name
+ * `folder`, which must not exist or be empty. Returns 0, FB_EINPUT, FB_EIO or FB_ENOMEM (printed);
+ * then nothing is left.
  */
 int fb_merge_write(const struct fb_merge *merge, const char *folder);
 

@@ -67,7 +67,7 @@ static bool good_program(const char *name)
 	size_t n = strlen(name);
 
 	return n > 0 && n < 200 && *name != '.' && strcmp(name, "samples") &&
-	       strcmp(name, "environment") &&
+	       strcmp(name, "environment") && strcmp(name, "launches") &&
 	       strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 			    "0123456789_.+-") == n;
 }
@@ -77,6 +77,7 @@ static int find_launch(struct fb_merge *merge, struct fb_merge_item *item, size_
 {
 	const char *program = fb_merge_cell(item, "program");
 	const char *text = fb_merge_cell(item, "launch_index");
+	const char *run = fb_merge_cell(item, "run");
 	const struct fb_merge_launch *found;
 	struct fb_merge_launch *list;
 	uint64_t before;
@@ -90,6 +91,8 @@ static int find_launch(struct fb_merge *merge, struct fb_merge_item *item, size_
 	found = fb_merge_find_launch(merge, source, program, before);
 	if (found) {
 		item->launch = (size_t)(found - merge->launch);
+		if (strcmp(found->run, run))
+			merge->launch[item->launch].run = "";
 		return FB_OK;
 	}
 	list = realloc(merge->launch, (merge->nlaunches + 1) * sizeof(*list));
@@ -98,7 +101,12 @@ static int find_launch(struct fb_merge *merge, struct fb_merge_item *item, size_
 	merge->launch = list;
 	item->launch = merge->nlaunches;
 	list[merge->nlaunches++] = (struct fb_merge_launch){
-		.program = program, .source = source, .before = before, .after = before};
+		.program = program,
+		.run = run,
+		.source = source,
+		.before = before,
+		.after = before,
+	};
 	return FB_OK;
 }
 
@@ -252,20 +260,71 @@ static int find_twice(struct fb_merge *merge, struct fb_merge_items *items, bool
 	return err;
 }
 
-/* A launch that contradicts an earlier one is another launch, with all of its rows. */
-static void number_launches(struct fb_merge *merge)
+/* What is left of each launch's rows, and which launch the others are copies of. */
+static void count_rows(struct fb_merge *merge)
+{
+	for (size_t i = 0; i < merge->nlaunches; i++)
+		merge->launch[i].rows = merge->launch[i].dropped = 0;
+	for (size_t i = 0; i < merge->rows.count; i++) {
+		const struct fb_merge_item *item = &merge->rows.item[i];
+		const struct fb_merge_item *twin = &merge->rows.item[item->twin];
+		struct fb_merge_launch *launch = &merge->launch[item->launch];
+
+		launch->rows++;
+		if (!item->dropped)
+			continue;
+		launch->dropped++;
+		if (launch->copied < merge->launch[twin->launch].after)
+			launch->copied = merge->launch[twin->launch].after;
+	}
+}
+
+static bool same_start(const struct fb_merge_launch *a, const struct fb_merge_launch *b)
+{
+	return a->source == b->source && a->before == b->before;
+}
+
+/*
+ * A launch is a start of all programs: where one of them contradicts, all are another launch, but
+ * for those that are copies as a whole.
+ */
+static void spread_contradictions(struct fb_merge *merge)
+{
+	count_rows(merge);
+	for (size_t i = 0; i < merge->nlaunches; i++)
+		for (size_t j = 0; j < merge->nlaunches && merge->launch[i].contradicts; j++)
+			if (same_start(&merge->launch[i], &merge->launch[j]) &&
+			    merge->launch[j].rows > merge->launch[j].dropped)
+				merge->launch[j].contradicts = true;
+}
+
+/* Gives a launch that contradicts the number of its start, or the next that no program has. */
+static void number_launch(const struct fb_merge *merge, size_t index)
+{
+	struct fb_merge_launch *launch = &merge->launch[index];
+	uint64_t greatest = 0;
+
+	for (size_t j = 0; j < merge->nlaunches; j++) {
+		const struct fb_merge_launch *other = &merge->launch[j];
+
+		if (j < index && other->contradicts && same_start(other, launch)) {
+			launch->after = other->after;
+			return;
+		}
+		if (greatest < other->after)
+			greatest = other->after;
+	}
+	launch->after = greatest + 1;
+}
+
+static void number_launches(const struct fb_merge *merge)
 {
 	for (size_t i = 0; i < merge->nlaunches; i++) {
-		struct fb_merge_launch *launch = &merge->launch[i];
-		uint64_t greatest = 0;
+		const struct fb_merge_launch *launch = &merge->launch[i];
 
 		if (!launch->contradicts)
 			continue;
-		for (size_t j = 0; j < merge->nlaunches; j++)
-			if (!strcmp(merge->launch[j].program, launch->program) &&
-			    greatest < merge->launch[j].after)
-				greatest = merge->launch[j].after;
-		launch->after = greatest + 1;
+		number_launch(merge, i);
 		printf("%s: launch %" PRIu64 " of %s is now launch %" PRIu64 "\n", launch->program,
 		       launch->before, merge->paths[launch->source], launch->after);
 	}
@@ -291,18 +350,7 @@ static void count_dropped(const struct fb_merge *merge, struct fb_merge_items *i
  */
 static void number_copies(struct fb_merge *merge)
 {
-	for (size_t i = 0; i < merge->rows.count; i++) {
-		const struct fb_merge_item *item = &merge->rows.item[i];
-		const struct fb_merge_item *twin = &merge->rows.item[item->twin];
-		struct fb_merge_launch *launch = &merge->launch[item->launch];
-
-		launch->rows++;
-		if (!item->dropped)
-			continue;
-		launch->dropped++;
-		if (launch->copied < merge->launch[twin->launch].after)
-			launch->copied = merge->launch[twin->launch].after;
-	}
+	count_rows(merge);
 	for (size_t i = 0; i < merge->nlaunches; i++)
 		if (merge->launch[i].rows && merge->launch[i].dropped == merge->launch[i].rows)
 			merge->launch[i].after = merge->launch[i].copied;
@@ -318,6 +366,7 @@ int fb_merge_collect(struct fb_merge *merge, bool renumber)
 		err = find_twice(merge, &merge->samples, true, renumber);
 	if (err)
 		return err;
+	spread_contradictions(merge);
 	number_launches(merge);
 	count_dropped(merge, &merge->rows, "rows");
 	count_dropped(merge, &merge->samples, "samples");

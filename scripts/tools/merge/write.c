@@ -37,8 +37,8 @@ static int open_target(struct target *target, const char *folder, const char *na
 	return FB_OK;
 }
 
-/* Closes the file and holds it to the schema. `err` is what happened before. */
-static int close_target(struct target *target, int err)
+/* Closes the file and, if `checked`, holds it to the schema. `err` is what happened before. */
+static int close_file(struct target *target, int err, bool checked)
 {
 	struct fb_csv_check check = {.out = stderr};
 	bool bad = false;
@@ -49,7 +49,7 @@ static int close_target(struct target *target, int err)
 	}
 	if (!err && bad)
 		err = fb_error(FB_EIO, "cannot write '%s': %s", target->path, strerror(errno));
-	if (!err)
+	if (!err && checked)
 		err = fb_csv_check_file(&check, target->path);
 	if (!err && check.problems)
 		err = fb_error(FB_EINPUT,
@@ -58,6 +58,11 @@ static int close_target(struct target *target, int err)
 			       check.problems);
 	free(target->path);
 	return err;
+}
+
+static int close_target(struct target *target, int err)
+{
+	return close_file(target, err, true);
 }
 
 /* The columns of a program that are not fixed ones, each once. Malloced; the names are borrowed. */
@@ -250,6 +255,20 @@ static int write_facts(const struct fb_merge *merge, const char *folder)
 	return close_target(&target, err);
 }
 
+static int write_launches(const struct fb_merge *merge, const char *folder)
+{
+	struct target target;
+	bool checked = false;
+	int err;
+
+	if (!fb_merge_has_launches(merge))
+		return FB_OK;
+	err = open_target(&target, folder, "launches");
+	if (!err)
+		err = fb_merge_put_launches(merge, target.out, &checked);
+	return close_file(&target, err, checked);
+}
+
 static void remove_folder(const char *folder)
 {
 	DIR *dir = opendir(folder);
@@ -280,6 +299,8 @@ int fb_merge_write(const struct fb_merge *merge, const char *folder)
 		err = write_samples(merge, temporary);
 	if (!err)
 		err = write_facts(merge, temporary);
+	if (!err)
+		err = write_launches(merge, temporary);
 	if (!err && rename(temporary, folder))
 		err = fb_error(errno == ENOTEMPTY || errno == EEXIST ? FB_EINPUT : FB_EIO,
 			       "cannot make the folder '%s': %s", folder, strerror(errno));

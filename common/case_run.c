@@ -67,6 +67,7 @@ static int record(struct fb_run *run, const struct fb_case *c, const struct fb_m
 	int operations = traits->operations > 0 ? traits->operations : 1;
 	double *samples_us = m->timed ? run->meter.sampler.max_us : NULL;
 	char flags[160];
+	int err;
 
 	row.status = m->status;
 	row.reason = m->reason[0] ? m->reason : NULL;
@@ -84,7 +85,11 @@ static int record(struct fb_run *run, const struct fb_case *c, const struct fb_m
 	fb_measure_flags(m->flags, traits->flags, flags, sizeof(flags));
 	row.flags = flags;
 	fb_progress_clear(&run->progress);
-	return fb_recorder_put(&run->recorder, &row, samples_us, m->summary.n);
+	err = fb_recorder_put(&run->recorder, &row, samples_us, m->summary.n);
+	if (!err && m->timed)
+		err = fb_recorder_put_ranks(&run->recorder, &run->meter.ranks, m->summary.n,
+					    run->meter.one_clock);
+	return err;
 }
 
 /*

@@ -25,6 +25,16 @@ static const struct fb_column samples_columns[] = {
 	{.name = "repetition", .type = FB_COLUMN_U64},
 	{.name = "time_us", .type = FB_COLUMN_TIME_US},
 };
+static const struct fb_column ranks_columns[] = {
+	{.name = "run", .type = FB_COLUMN_TEXT},
+	{.name = "launch_index", .type = FB_COLUMN_U64},
+	{.name = "program", .type = FB_COLUMN_TEXT},
+	{.name = "row", .type = FB_COLUMN_U64},
+	{.name = "repetition", .type = FB_COLUMN_U64},
+	{.name = "rank", .type = FB_COLUMN_U64},
+	{.name = "begin_us", .type = FB_COLUMN_TIME_US}, /* empty: no common clock */
+	{.name = "end_us", .type = FB_COLUMN_TIME_US},
+};
 static const struct fb_column environment_columns[] = {
 	{.name = "scope", .type = FB_COLUMN_TEXT}, {.name = "host", .type = FB_COLUMN_TEXT},
 	{.name = "rank", .type = FB_COLUMN_TEXT},  {.name = "key", .type = FB_COLUMN_TEXT},
@@ -193,6 +203,7 @@ static int find_sheet(struct fb_csv_check *check, const struct fb_csv_reader *r,
 	const struct sheet sheets[] = {
 		{fb_columns, fb_columns_count, r->nfields, true},
 		{samples_columns, COUNT(samples_columns), r->nfields, false},
+		{ranks_columns, COUNT(ranks_columns), r->nfields, false},
 		{environment_columns, COUNT(environment_columns), r->nfields, false},
 		{launches_columns, COUNT(launches_columns) - 1, r->nfields, false},
 		{launches_columns, COUNT(launches_columns), r->nfields, false},

@@ -22,10 +22,10 @@ struct fb_csv_check {
 };
 
 /*
- * Checks one file: a program's result file, samples.csv, environment.csv or launches.csv, told
- * apart by the header. Adds to check->rows and ->problems. Returns 0 when the file was read to
- * its end or to a place that is not CSV (a problem), FB_EINPUT where it cannot be opened or has
- * none of the known headers (printed), FB_ENOMEM, FB_EIO.
+ * Checks one file: a program's result file, samples.csv, ranks.csv, environment.csv or
+ * launches.csv, told apart by the header. Adds to check->rows and ->problems. Returns 0 when the
+ * file was read to its end or to a place that is not CSV (a problem), FB_EINPUT where it cannot be
+ * opened or has none of the known headers (printed), FB_ENOMEM, FB_EIO.
  */
 int fb_csv_check_file(struct fb_csv_check *check, const char *path);
 

@@ -67,8 +67,11 @@ int fb_meter_open(struct fb_meter *meter)
 		err = fb_error(FB_ENOMEM, "out of memory for a block of samples");
 	if (!err && meter->world->rank == 0)
 		err = fb_sampler_open(&meter->sampler, &config);
+	if (!err && meter->settings->raw_ranks)
+		err = fb_rank_times_open(&meter->ranks, meter->world, BLOCK_MAX);
 	err = fb_world_agree(meter->world, err);
 	if (err) {
+		fb_rank_times_close(&meter->ranks);
 		fb_sampler_close(&meter->sampler);
 		free(meter->block);
 		return err;
@@ -92,6 +95,7 @@ void fb_meter_close(struct fb_meter *meter)
 		return;
 	MPI_Op_free(&meter->times_op);
 	MPI_Type_free(&meter->times_type);
+	fb_rank_times_close(&meter->ranks);
 	fb_sampler_close(&meter->sampler);
 	free(meter->block);
 	meter->block = NULL;
@@ -228,6 +232,21 @@ static double warm_up(const struct subject *s, double first_s)
 	}
 }
 
+/* Own repetitions for --raw-ranks; a batch of calls as a whole. */
+static void add_ranks(const struct subject *s, const struct fb_times *own, size_t n, int calls)
+{
+	struct fb_rank_time time[BLOCK_MAX];
+
+	for (size_t i = 0; i < n && s->meter->ranks.world; i++) {
+		double begin = s->meter->one_clock ? own[i].first_start : 0;
+
+		time[i] = (struct fb_rank_time){begin, begin + own[i].max * calls};
+		if (!s->counts)
+			time[i].begin = time[i].end = (double)NAN;
+	}
+	fb_rank_times_add(&s->meter->ranks, time, n);
+}
+
 /* Blocks of repetitions until rank 0's sampler has enough. */
 static void repeat(const struct subject *s, double estimate_s, int calls, size_t reserve)
 {
@@ -236,6 +255,7 @@ static void repeat(const struct subject *s, double estimate_s, int calls, size_t
 	uint64_t start = fb_clock_ticks(m->clock);
 	uint64_t work = 0, from;
 
+	fb_rank_times_begin(&m->ranks);
 	if (root)
 		fb_sampler_begin(&m->sampler, estimate_s, reserve, m->step_us / calls);
 	for (;;) {
@@ -250,6 +270,7 @@ static void repeat(const struct subject *s, double estimate_s, int calls, size_t
 		work += fb_clock_ticks(m->clock) - from;
 		MPI_Reduce(m->block, m->reduced, (int)reps, m->times_type, m->times_op, 0,
 			   m->world->comm);
+		add_ranks(s, m->block, reps, calls);
 		for (size_t i = 0; root && i < reps; i++) {
 			struct fb_sample sample = to_sample(&m->reduced[i]);
 
@@ -311,13 +332,17 @@ static void final_check(const struct subject *s, struct fb_measurement *out)
 	bool single = is_single(s->key);
 	int calls = single ? 1 : out->calls;
 	struct fb_sample sample;
+	struct fb_times own;
 
 	prime(s);
-	sample = check(s, time_run(s, FB_PHASE_REPEAT, calls), calls, true, out);
+	own = time_run(s, FB_PHASE_REPEAT, calls);
+	sample = check(s, own, calls, true, out);
 	if (single)
 		out->flags |= FB_FLAG_SINGLE_CHECK;
 	else if (m->world->rank == 0)
 		fb_sampler_add(&m->sampler, &sample, 1);
+	if (!single)
+		add_ranks(s, &own, 1, calls);
 }
 
 void fb_measure(struct fb_meter *meter, const struct fb_program *program, void *instance,
@@ -353,41 +378,4 @@ void fb_measure(struct fb_meter *meter, const struct fb_program *program, void *
 	meter->work_s += fb_clock_seconds(meter->clock, fb_clock_ticks(meter->clock) - start);
 	if (meter->world->rank == 0)
 		summarise(&s, out);
-}
-
-void fb_measure_flags(unsigned flags, const char *own, char *text, size_t n)
-{
-	static const struct {
-		unsigned flag;
-		const char *name;
-	} names[] = {
-		{FB_FLAG_DRIFT, "drift"}, {FB_FLAG_DROPPED, "dropped"},
-		{FB_FLAG_FEW, "few"},	  {FB_FLAG_SINGLE_CHECK, "single-check"},
-		{FB_FLAG_SKEW, "skew"},	  {FB_FLAG_TIMER, "timer"},
-	};
-	size_t i = 0, used = 0;
-
-	text[0] = '\0';
-	/* Both lists are sorted: merge them. */
-	while (i < sizeof(names) / sizeof(names[0]) || *own) {
-		size_t length = strcspn(own, ";");
-		bool mine = i < sizeof(names) / sizeof(names[0]);
-
-		if (mine && !(flags & names[i].flag)) {
-			i++;
-			continue;
-		}
-		if (mine && *own)
-			mine = strncmp(names[i].name, own, length) <= 0;
-		if (used < n)
-			used += (size_t)snprintf(text + used, n - used, "%s%.*s", used ? ";" : "",
-						 mine ? 64 : (int)length,
-						 mine ? names[i].name : own);
-		if (mine) {
-			i++;
-		} else {
-			own += length;
-			own += *own == ';';
-		}
-	}
 }

@@ -14,6 +14,7 @@
 #include "common/barrier.h"
 #include "common/clock.h"
 #include "common/program.h"
+#include "common/rank_times.h"
 #include "common/sampler.h"
 #include "common/watchdog.h"
 
@@ -43,7 +44,8 @@ struct fb_meter {
 	struct fb_times *block, *reduced; /* one block's repetitions: own, over ranks */
 	uint64_t epoch;			  /* ticks; same on all ranks if one_clock */
 	struct fb_sampler sampler;	  /* filled on rank 0 */
-	double work_s; /* spent in operations, barriers before them and verification */
+	struct fb_rank_times ranks; /* with --raw-ranks; of the sampler's samples the last ones */
+	double work_s;		    /* spent in operations, barriers before them and verification */
 };
 
 enum {

@@ -41,11 +41,16 @@ static int open_files(struct fb_recorder *r)
 	int err = fb_csv_open(&r->csv, s->csv, r->program->name, r->program->columns,
 			      r->program->ncolumns, false);
 
-	if (err || !s->raw)
-		return err;
-	err = fb_samples_open(&r->samples, s->csv, r->run, s->launch_index, r->program->name);
-	if (err)
+	if (!err && s->raw)
+		err = fb_samples_open(&r->samples, s->csv, r->run, s->launch_index,
+				      r->program->name);
+	if (!err && s->raw_ranks)
+		err = fb_samples_open_ranks(&r->ranks_file, s->csv, r->run, s->launch_index,
+					    r->program->name);
+	if (err) {
+		fb_samples_close(&r->samples);
 		fb_csv_close(&r->csv);
+	}
 	return err;
 }
 
@@ -77,6 +82,7 @@ int fb_recorder_open(struct fb_recorder *recorder, const struct fb_program *prog
 	*recorder = (struct fb_recorder){
 		.to_files = settings->csv != NULL,
 		.raw = settings->raw,
+		.raw_ranks = settings->raw_ranks,
 		.table = settings->csv && !settings->quiet,
 		.settings = settings,
 		.program = program,
@@ -193,6 +199,22 @@ int fb_recorder_put(struct fb_recorder *recorder, const struct fb_row *row,
 	return err;
 }
 
+int fb_recorder_put_ranks(struct fb_recorder *recorder, const struct fb_rank_times *times,
+			  size_t count, bool one_clock)
+{
+	size_t first = times->count > count ? times->count - count : 0;
+	int err = times->err;
+
+	if (!recorder->raw_ranks || err)
+		return err;
+	pthread_mutex_lock(&recorder->lock);
+	err = fb_samples_append_ranks(&recorder->ranks_file, recorder->rows - 1,
+				      times->time + first * recorder->ranks, times->count - first,
+				      recorder->ranks, one_clock);
+	pthread_mutex_unlock(&recorder->lock);
+	return err;
+}
+
 void fb_recorder_emergency(struct fb_recorder *recorder, const char *reason, bool asked)
 {
 	struct timespec until;
@@ -233,6 +255,10 @@ int fb_recorder_close(struct fb_recorder *recorder)
 		err = fb_csv_close(&recorder->csv);
 	if (recorder->raw) {
 		other = fb_samples_close(&recorder->samples);
+		err = err ? err : other;
+	}
+	if (recorder->raw_ranks) {
+		other = fb_samples_close(&recorder->ranks_file);
 		err = err ? err : other;
 	}
 	pthread_mutex_unlock(&recorder->lock);

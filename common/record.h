@@ -11,6 +11,7 @@
 
 #include "common/csv.h"
 #include "common/program.h"
+#include "common/rank_times.h"
 #include "common/samples.h"
 
 #include <pthread.h>
@@ -19,10 +20,11 @@
 enum { FB_RUN_CHARS = 192 };
 
 struct fb_recorder {
-	_Atomic bool open;	   /* also read by the watchdog's thread */
-	struct fb_csv csv;	   /* unused without --csv */
-	struct fb_samples samples; /* used with --raw */
-	bool to_files, raw, table, table_begun;
+	_Atomic bool open;	      /* also read by the watchdog's thread */
+	struct fb_csv csv;	      /* unused without --csv */
+	struct fb_samples samples;    /* used with --raw */
+	struct fb_samples ranks_file; /* used with --raw-ranks */
+	bool to_files, raw, raw_ranks, table, table_begun;
 	char run[FB_RUN_CHARS];
 	const struct fb_settings *settings;
 	const struct fb_program *program;
@@ -49,6 +51,13 @@ void fb_recorder_begin(struct fb_recorder *recorder, const struct fb_case *c);
 /* Writes the row of the case under way, and its samples (NULL: none). Returns 0 or FB_EIO. */
 int fb_recorder_put(struct fb_recorder *recorder, const struct fb_row *row,
 		    const double *samples_us, size_t count);
+
+/*
+ * Writes the times of single ranks of the row that was put last: the last `count` repetitions of
+ * `times`; see samples.h. Without --raw-ranks nothing is done. Returns 0, FB_ENOMEM or FB_EIO.
+ */
+int fb_recorder_put_ranks(struct fb_recorder *recorder, const struct fb_rank_times *times,
+			  size_t count, bool one_clock);
 
 /*
  * From the watchdog's thread, before the process ends: a row `fault` for the case under way

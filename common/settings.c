@@ -248,6 +248,8 @@ static const struct fb_option table[] = {
 	STRING(tag, 0, "tag", "KEYS", NULL, check_tag,
 	       "keys of your own as k=v;k=v, for the column `variant` of all rows"),
 	FLAG(raw, 0, "raw", "write every repetition to samples.csv too"),
+	FLAG(raw_ranks, 0, "raw-ranks",
+	     "write each rank's begin and end of every repetition to ranks.csv too"),
 	FLAG(resume, 0, "resume", "skip rows that the folder holds already"),
 	FLAG(quiet, 'q', "quiet", "no progress and no table, only errors"),
 
@@ -307,6 +309,8 @@ int fb_settings_check(const struct fb_settings *settings, FILE *errors)
 	}
 	if (!settings->csv && settings->raw)
 		return fb_option_reject(errors, "raw", "yes", "--csv DIR with it");
+	if (!settings->csv && settings->raw_ranks)
+		return fb_option_reject(errors, "raw-ranks", "yes", "--csv DIR with it");
 	if (!settings->csv && settings->resume)
 		return fb_option_reject(errors, "resume", "yes", "--csv DIR with it");
 	if (settings->rdma.relaxed_ordering && settings->rdma.notify != FB_RDMA_NOTIFY_IMM)

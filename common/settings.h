@@ -60,7 +60,7 @@ struct fb_settings {
 	const char *csv; /* folder; NULL: rows go to stdout */
 	const char *run; /* the study's name; NULL: made from the folder or host and time */
 	const char *tag; /* "k=v;k=v" for the column `variant` of all rows; NULL: none */
-	bool raw, resume, list, check_plan, dry_run, version, help, man, quiet;
+	bool raw, raw_ranks, resume, list, check_plan, dry_run, version, help, man, quiet;
 };
 
 /* A program's own default for a common option, as it would be typed: {"bytes", "8:1G:2"}. */

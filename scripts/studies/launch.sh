@@ -128,7 +128,9 @@ row_flags() {
 
 	for file in "$out"/*.csv; do
 		case $file in
-		*/environment.csv | */samples.csv | */launches.csv | */\*.csv) continue ;;
+		*/environment.csv | */samples.csv | */ranks.csv | */launches.csv | */\*.csv)
+			continue
+			;;
 		esac
 		awk -F, -v launch="${launch_index[at]}" -v ranks="${ranks[at]}" \
 			-v nodes="${nodes[at]}" '

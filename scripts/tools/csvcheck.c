@@ -14,8 +14,8 @@
 static int usage(FILE *out, int code)
 {
 	fputs("Usage: csvcheck FILE...\n"
-	      "Checks result files (PROGRAM.csv, samples.csv, environment.csv, launches.csv)\n"
-	      "against the schema of docs/csv.md and prints what is wrong as\n"
+	      "Checks result files (PROGRAM.csv, samples.csv, ranks.csv, environment.csv,\n"
+	      "launches.csv) against the schema of docs/csv.md and prints what is wrong as\n"
 	      "FILE:LINE: COLUMN: MESSAGE.\n"
 	      "Exit code: 0 all good, 2 a rule is broken, 3 a file is unreadable or of no kind.\n",
 	      out);

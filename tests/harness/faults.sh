@@ -56,6 +56,8 @@ test_bad_input() {
 	END
 	run 2 --raw
 	expect "--raw" "exit code" "$rc" 3
+	run 2 --raw-ranks
+	expect "--raw-ranks" "exit code" "$rc" 3
 	run 2 --csv /proc/none
 	expect "--csv /proc/none" "exit code" "$rc" 3
 	verdict "harness/bad input ($MPI)"
@@ -97,9 +99,9 @@ test_raw() {
 	local csv=$dir/raw
 
 	failures=0
-	run 2 --csv "$csv" --raw --bytes 8,16 --algorithm copy,skip
+	run 4 --csv "$csv" --raw --raw-ranks --bytes 8,16 --algorithm copy,skip
 	expect first "exit code" "$rc" 0
-	run 2 --csv "$csv" --raw --bytes 8,16,24 --algorithm copy,skip --resume
+	run 4 --csv "$csv" --raw --raw-ranks --bytes 8,16,24 --algorithm copy,skip --resume
 	expect resumed "exit code" "$rc" 0
 	expect "samples.csv" "samples of each row" \
 		"$(cut -d, -f4 "$csv/samples.csv" | tail -n +2 | uniq -c |
@@ -107,6 +109,23 @@ test_raw() {
 		"$(column samples "$csv/dummy.csv" | awk '$1 + 0 { print NR - 1, $1 }')"
 	expect "samples.csv" "rows with samples" \
 		"$(tail -n +2 "$csv/samples.csv" | cut -d, -f4 | sort -u | wc -l)" 3
+	# A repetition's sample is the longest of its four ranks, to the last digit written.
+	expect "ranks.csv" "lines of each repetition" "$(tail -n +2 "$csv/ranks.csv" |
+		cut -d, -f4,5 | uniq -c | awk '{ print $1 }' | sort -u)" 4
+	expect "ranks.csv" "repetitions that differ" "$(awk -F, '
+		FNR == 1 { next }
+		NF == 6 { sample[$4, $5] = $6; n++; next }
+		{
+			took = $8 - $7
+			if (took > longest[$4, $5]) longest[$4, $5] = took
+		}
+		END {
+			for (i in sample) {
+				apart = sample[i] - longest[i]
+				if (apart < 0.001 && apart > -0.001) n--
+			}
+			print n
+		}' "$csv/samples.csv" "$csv/ranks.csv")" 0
 	verdict "harness/samples and resume ($MPI)"
 }
 

@@ -109,6 +109,37 @@ static void test_times(struct fb_meter *m)
 	}
 }
 
+/* The times of single ranks are the samples' own: their maximum over ranks is the sample. */
+static void test_ranks(struct fb_meter *m)
+{
+	const struct fb_case isolated = {.cadence = FB_ISOLATED, .redop = -1};
+	bool slow = m->world->rank == m->world->nranks - 1;
+	struct operation op = op_of(m, slow ? 200e-6 : 100e-6);
+	size_t ranks = (size_t)m->world->nranks;
+	struct fb_measurement out;
+
+	fb_measure(m, &program, &op, &isolated, &out);
+	CHECK_INT(m->ranks.err, FB_OK);
+	if (m->world->rank != 0)
+		return;
+	CHECK_INT(m->ranks.count, m->sampler.taken);
+	CHECK(m->ranks.count >= out.summary.n);
+	for (size_t i = 0; i < out.summary.n; i++) {
+		size_t first = m->ranks.count - out.summary.n;
+		const struct fb_rank_time *time = &m->ranks.time[(first + i) * ranks];
+		double longest = 0;
+
+		for (size_t r = 0; r < ranks; r++) {
+			double took = time[r].end - time[r].begin;
+
+			CHECK(took >= (r + 1 < ranks ? 99.9 : 199.9));
+			CHECK(m->one_clock || time[r].begin == 0);
+			longest = took > longest ? took : longest;
+		}
+		CHECK_NEAR(longest, m->sampler.max_us[i], 1e-3);
+	}
+}
+
 static void test_flags(struct fb_meter *m)
 {
 	const struct fb_case isolated = {.cadence = FB_ISOLATED, .redop = -1};
@@ -261,7 +292,12 @@ int main(int argc, char **argv)
 	/* Again with one clock for all, which the ranks of this test have. */
 	fb_selftest_share_clock(&world, &clock);
 	meter.one_clock = true;
+	settings.raw_ranks = true;
 	CHECK_INT(fb_meter_open(&meter), FB_OK);
+	test_ranks(&meter);
+	meter.one_clock = false;
+	test_ranks(&meter);
+	meter.one_clock = true;
 	test_skew(&meter);
 	fb_meter_close(&meter);
 	fb_barrier_close(&barrier);

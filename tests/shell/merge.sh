@@ -102,6 +102,14 @@ raw=run,launch_index,program,row,repetition,time_us
 printf '%s\nstudy,0,all_reduce,0,0,1.0\nstudy,0,all_reduce,0,1,1.1\n' $raw >a/samples.csv
 printf '%s\nstudy,0,all_reduce,0,0,1.3\n' $raw >d/samples.csv
 joins 'all_reduce.csv: 4 rows of 2' --renumber a d
+ranks=run,launch_index,program,row,repetition,rank,begin_us,end_us
+printf '%s\nstudy,0,all_reduce,0,0,0,1.0,2.0\nstudy,0,all_reduce,0,0,1,1.1,2.0\n' \
+	$ranks >a/ranks.csv
+printf '%s\nstudy,0,all_reduce,0,0,0,,1.3\n' $ranks >d/ranks.csv
+joins 'all_reduce.csv: 4 rows of 2' --renumber a d
+expect "times of ranks" "$(tail -n +2 joined/ranks.csv | cut -d, -f2,6-8 | xargs)" \
+	'0,0,1.0,2.0 0,1,1.1,2.0 1,0,,1.3'
+rm a/ranks.csv d/ranks.csv
 expect "samples" "$(tail -n +2 joined/samples.csv | cut -d, -f2,6 | tr '\n' ' ')" \
 	'0,1.0 0,1.1 1,1.3 '
 verdict merge_samples

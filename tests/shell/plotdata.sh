@@ -60,6 +60,11 @@ same distribution distribution --bytes 1K "$FB_TMP/raw"
 same distribution-64k distribution --bytes 64K "$FB_TMP/raw/samples.csv"
 same ranks ranks ranks.csv
 count 2 ranks ranks.csv
+# Ranks of several hosts: durations without begins, hence nobody is late.
+sed -E 's/,[0-9]+,([0-9]+)$/,,\1/' ranks.csv >"$FB_TMP/ranks.csv"
+"$plotdata" ranks "$FB_TMP/ranks.csv" >"$FB_TMP/out" || fail "ranks without begins"
+holds "$FB_TMP/out" '^LATE = 0$'
+holds "$FB_TMP/out" '^1 0 0 0 0 0 21 21 21 112 112$'
 verdict plotdata_samples
 
 same timeline timeline spans.csv

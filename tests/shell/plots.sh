@@ -65,6 +65,8 @@ cp $one/*.csv $golden/samples.csv "$FB_TMP/raw"
 draw plots/distribution.gp "$FB_TMP/raw" 1
 whole 'ring ll \(4\)'
 draw plots/ranks.gp $golden/ranks.csv 1
+sed -E 's/,[0-9]+,([0-9]+)$/,,\1/' $golden/ranks.csv >"$FB_TMP/no-clock.csv"
+draw plots/ranks.gp "$FB_TMP/no-clock.csv" 1
 whole 'single ranks'
 draw plots/timeline.gp $golden/spans.csv 1
 whole 'rank 1, nic'

@@ -220,6 +220,24 @@ static void test_samples(const char *dir)
 		  "s,3,barrier,0,0,1.5000\n");
 }
 
+static void test_rank_samples(const char *dir)
+{
+	/* Two repetitions of two ranks, of which one does not count the second time. */
+	const struct fb_rank_time times[] = {{1, 2.5}, {1.25, 3}, {10, 12}, {NAN, NAN}};
+	struct fb_samples samples;
+
+	CHECK_INT(fb_samples_open_ranks(&samples, dir, "r", 2, "barrier"), FB_OK);
+	CHECK_INT(fb_samples_append_ranks(&samples, 7, times, 2, 2, true), FB_OK);
+	CHECK_INT(fb_samples_append_ranks(&samples, 8, times, 0, 2, true), FB_OK);
+	CHECK_INT(fb_samples_append_ranks(&samples, 9, times, 1, 2, false), FB_OK);
+	CHECK_INT(fb_samples_close(&samples), FB_OK);
+	CHECK_STR(example_read(example_path(dir, "ranks.csv")),
+		  "run,launch_index,program,row,repetition,rank,begin_us,end_us\n"
+		  "r,2,barrier,7,0,0,1.0000,2.5000\nr,2,barrier,7,0,1,1.2500,3.0000\n"
+		  "r,2,barrier,7,1,0,10.0000,12.0000\n"
+		  "r,2,barrier,9,0,0,,2.5000\nr,2,barrier,9,0,1,,3.0000\n");
+}
+
 static void test_schema(void)
 {
 	char utc[FB_UTC_CHARS];
@@ -259,6 +277,7 @@ int main(void)
 	test_foreign(dir);
 	test_full(dir);
 	test_samples(dir);
+	test_rank_samples(dir);
 	example_remove(dir);
 	return check_done("csv");
 }

@@ -30,8 +30,8 @@ static const char *const ignored[] = {
 
 /* Options of the programs that say where results go and what is shown, not what is measured. */
 static const char *const ignored_options[] = {
-	"csv",	"run", "launch-index", "resume",  "quiet",   "help",
-	"list", "man", "raw",	       "version", "dry-run", "check-plan",
+	"csv", "run", "launch-index", "resume",	 "quiet",   "help",	  "list",
+	"man", "raw", "raw-ranks",    "version", "dry-run", "check-plan",
 };
 
 /* Of a launch's self-test only what is no measurement. */

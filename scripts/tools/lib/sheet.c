@@ -13,10 +13,13 @@
 
 static const char *const samples_columns[] = {"run", "launch_index", "program",
 					      "row", "repetition",   "time_us"};
+static const char *const ranks_columns[] = {
+	"run", "launch_index", "program", "row", "repetition", "rank", "begin_us", "end_us"};
 static const char *const facts_columns[] = {"scope", "host", "rank", "key", "value"};
 
 enum {
 	SAMPLES_COLUMNS = sizeof(samples_columns) / sizeof(samples_columns[0]),
+	RANKS_COLUMNS = sizeof(ranks_columns) / sizeof(ranks_columns[0]),
 	FACTS_COLUMNS = sizeof(facts_columns) / sizeof(facts_columns[0]),
 };
 
@@ -63,6 +66,8 @@ static enum fb_sheet_kind kind_of(const struct fb_csv_reader *r)
 		return FB_SHEET_OTHER;
 	if (header_is(r, samples_columns, SAMPLES_COLUMNS))
 		return FB_SHEET_SAMPLES;
+	if (header_is(r, ranks_columns, RANKS_COLUMNS))
+		return FB_SHEET_RANKS;
 	if (header_is(r, facts_columns, FACTS_COLUMNS))
 		return FB_SHEET_FACTS;
 	if (r->nfields >= 2 && !strcmp(r->fields[0], "schema") && !strcmp(r->fields[1], "run"))

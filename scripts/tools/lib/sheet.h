@@ -17,6 +17,7 @@ enum fb_sheet_kind {
 	FB_SHEET_OTHER, /* not one of the project's files; no rows were read */
 	FB_SHEET_RESULTS,
 	FB_SHEET_SAMPLES,
+	FB_SHEET_RANKS, /* ranks.csv */
 	FB_SHEET_FACTS,
 	FB_SHEET_LAUNCHES, /* launches.csv of a sweep, or one that has launch_index and flags */
 };

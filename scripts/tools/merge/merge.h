@@ -44,13 +44,13 @@ struct fb_merge {
 	const struct fb_sheets *sheets; /* borrowed */
 	char *const *paths;		/* [nsources] borrowed */
 	size_t nsources;
-	struct fb_merge_items rows, samples;
+	struct fb_merge_items rows, samples, ranks; /* the last two: repetitions */
 	struct fb_merge_launch *launch; /* [nlaunches] */
 	size_t nlaunches;
 };
 
 /*
- * Collects rows and samples, drops those that are there twice, and numbers the launches: with
+ * Collects rows and repetitions, drops those that are there twice, and numbers the launches: with
  * `renumber` one that contradicts an earlier source gets the next free launch_index, the same for
  * all programs of that launch, else that is FB_EINPUT. What was done is said on stdout. Returns
  * 0, FB_EINPUT (printed, with both places) or FB_ENOMEM. fb_merge_free in any case.
@@ -94,10 +94,10 @@ bool fb_merge_has_launches(const struct fb_merge *merge);
 int fb_merge_put_launches(const struct fb_merge *merge, FILE *out, bool *checked);
 
 /*
- * Writes PROGRAM.csv for each program, samples.csv, environment.csv and launches.csv where there
- * are such, to a new folder beside `folder`, holds them to the schema, and gives it the name
- * `folder`, which must not exist or be empty. Returns 0, FB_EINPUT, FB_EIO or FB_ENOMEM (printed);
- * then nothing is left.
+ * Writes PROGRAM.csv for each program, samples.csv, ranks.csv, environment.csv and launches.csv
+ * where there are such, to a new folder beside `folder`, holds them to the schema, and gives it the
+ * name `folder`, which must not exist or be empty. Returns 0, FB_EINPUT, FB_EIO or FB_ENOMEM
+ * (printed); then nothing is left.
  */
 int fb_merge_write(const struct fb_merge *merge, const char *folder);
 

@@ -15,7 +15,8 @@ struct identity {
 	size_t item;
 };
 
-static const char *const samples_key[] = {"row", "repetition"};
+/* What tells repetitions of a launch apart; samples have no rank. */
+static const char *const repetition_key[] = {"row", "repetition", "rank"};
 
 static int no_memory(void)
 {
@@ -67,7 +68,7 @@ static bool good_program(const char *name)
 	size_t n = strlen(name);
 
 	return n > 0 && n < 200 && *name != '.' && strcmp(name, "samples") &&
-	       strcmp(name, "environment") && strcmp(name, "launches") &&
+	       strcmp(name, "environment") && strcmp(name, "launches") && strcmp(name, "ranks") &&
 	       strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 			    "0123456789_.+-") == n;
 }
@@ -125,20 +126,28 @@ static int push(struct fb_merge_items *items, const struct fb_merge_item *item)
 	return FB_OK;
 }
 
+static struct fb_merge_items *items_of(struct fb_merge *merge, enum fb_sheet_kind kind)
+{
+	return kind == FB_SHEET_RESULTS	  ? &merge->rows
+	       : kind == FB_SHEET_SAMPLES ? &merge->samples
+	       : kind == FB_SHEET_RANKS	  ? &merge->ranks
+					  : NULL;
+}
+
 static int collect(struct fb_merge *merge)
 {
 	for (size_t s = 0; s < merge->sheets->count; s++) {
 		const struct fb_sheet *sheet = &merge->sheets->sheet[s];
-		bool samples = sheet->kind == FB_SHEET_SAMPLES;
+		struct fb_merge_items *items = items_of(merge, sheet->kind);
 
-		if (!samples && sheet->kind != FB_SHEET_RESULTS)
+		if (!items)
 			continue;
 		for (size_t i = 0; i < sheet->nrows; i++) {
 			struct fb_merge_item item = {.sheet = sheet, .row = &sheet->row[i]};
 			int err = find_launch(merge, &item, merge->sheets->source[s]);
 
 			if (!err)
-				err = push(samples ? &merge->samples : &merge->rows, &item);
+				err = push(items, &item);
 			if (err)
 				return err;
 		}
@@ -160,8 +169,8 @@ static char *identity_text(const struct fb_merge_item *item, bool samples)
 	for (size_t i = 0; !samples && i < fb_columns_count; i++)
 		if (fb_columns[i].kind == FB_COLUMN_KEY)
 			fprintf(out, "\x1f%s", fb_merge_fixed(item, i));
-	for (size_t i = 0; samples && i < sizeof(samples_key) / sizeof(samples_key[0]); i++)
-		fprintf(out, "\x1f%s", fb_merge_cell(item, samples_key[i]));
+	for (size_t i = 0; samples && i < sizeof(repetition_key) / sizeof(repetition_key[0]); i++)
+		fprintf(out, "\x1f%s", fb_merge_cell(item, repetition_key[i]));
 	if (fclose(out)) {
 		free(text);
 		return NULL;
@@ -364,12 +373,15 @@ int fb_merge_collect(struct fb_merge *merge, bool renumber)
 		err = find_twice(merge, &merge->rows, false, renumber);
 	if (!err)
 		err = find_twice(merge, &merge->samples, true, renumber);
+	if (!err)
+		err = find_twice(merge, &merge->ranks, true, renumber);
 	if (err)
 		return err;
 	spread_contradictions(merge);
 	number_launches(merge);
 	count_dropped(merge, &merge->rows, "rows");
 	count_dropped(merge, &merge->samples, "samples");
+	count_dropped(merge, &merge->ranks, "times of single ranks");
 	number_copies(merge);
 	return FB_OK;
 }
@@ -378,5 +390,6 @@ void fb_merge_free(struct fb_merge *merge)
 {
 	free(merge->rows.item);
 	free(merge->samples.item);
+	free(merge->ranks.item);
 	free(merge->launch);
 }

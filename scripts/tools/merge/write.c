@@ -214,20 +214,21 @@ static int write_programs(const struct fb_merge *merge, const char *folder)
 	return FB_OK;
 }
 
-static int write_samples(const struct fb_merge *merge, const char *folder)
+static int write_repetitions(const struct fb_merge *merge, const struct fb_merge_items *items,
+			     const char *folder, const char *name)
 {
 	const struct fb_sheet *sheet;
 	struct target target;
 	int err;
 
-	if (merge->samples.count == 0)
+	if (items->count == 0)
 		return FB_OK;
-	err = open_target(&target, folder, "samples");
-	sheet = merge->samples.item[0].sheet;
+	err = open_target(&target, folder, name);
+	sheet = items->item[0].sheet;
 	for (size_t c = 0; c < sheet->ncolumns && !err; c++)
 		fprintf(target.out, "%s%s", c ? "," : "", sheet->column[c]);
-	for (size_t i = 0; i < merge->samples.count && !err; i++) {
-		const struct fb_merge_item *item = &merge->samples.item[i];
+	for (size_t i = 0; i < items->count && !err; i++) {
+		const struct fb_merge_item *item = &items->item[i];
 
 		for (size_t c = 0; c < sheet->ncolumns && !item->dropped; c++) {
 			fputc(c ? ',' : '\n', target.out);
@@ -296,7 +297,9 @@ int fb_merge_write(const struct fb_merge *merge, const char *folder)
 	if (!err)
 		err = write_programs(merge, temporary);
 	if (!err)
-		err = write_samples(merge, temporary);
+		err = write_repetitions(merge, &merge->samples, temporary, "samples");
+	if (!err)
+		err = write_repetitions(merge, &merge->ranks, temporary, "ranks");
 	if (!err)
 		err = write_facts(merge, temporary);
 	if (!err)

@@ -27,6 +27,7 @@ struct ranks {
 	struct sample *sample; /* [table.rows], sorted by group and repetition */
 	size_t *group_row;     /* [groups]: a line of the table that is of the group */
 	size_t groups, ranks;
+	bool late_known;
 	struct fb_doubles *late, *took; /* [ranks], of the group shown */
 };
 
@@ -72,7 +73,10 @@ static int read_lines(struct ranks *r, const char *path)
 			r->group_row[r->groups++] = i;
 		s->group = r->groups;
 		s->repetition = strtoull(fb_table_text(&r->table, i, c[REPETITION]), NULL, 10);
-		s->begin_us = fb_table_number(&r->table, i, c[BEGIN]);
+		s->begin_us = *fb_table_text(&r->table, i, c[BEGIN])
+				      ? fb_table_number(&r->table, i, c[BEGIN])
+				      : 0; /* no common clock: end_us is the duration */
+		r->late_known |= s->begin_us > 0;
 		s->end_us = fb_table_number(&r->table, i, c[END]);
 		if (!(rank >= 0 && rank < RANKS_MAX) || !isfinite(s->begin_us) ||
 		    !(s->end_us >= s->begin_us))
@@ -145,9 +149,12 @@ static int put_figure(const struct fb_plot *plot, struct ranks *r)
 	fb_gnuplot_text(plot->out, "TITLE", title);
 	fb_gnuplot_text(plot->out, "SUBTITLE", fb_plot_subtitle(plot->path[0], machine));
 	fb_gnuplot_text(plot->out, "NOTE",
-			"mark: median, box: half of all repetitions, "
-			"whiskers: p5 and p95; late: after the first rank of the same repetition");
-	fprintf(plot->out, "RANKS = %zu\n$DATA << EOD\n", r->ranks);
+			r->late_known
+				? "mark: median, box: half of all repetitions, whiskers: p5 and "
+				  "p95; late: after the first rank of the same repetition"
+				: "mark: median, box: half of all repetitions, whiskers: p5 and "
+				  "p95; the ranks have no common clock to see who was late");
+	fprintf(plot->out, "RANKS = %zu\nLATE = %d\n$DATA << EOD\n", r->ranks, r->late_known);
 	for (size_t k = 0; k < r->ranks && !err; k++) {
 		fprintf(plot->out, "%zu", k);
 		err = put_quantiles(plot->out, &r->late[k]);

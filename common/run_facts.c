@@ -58,6 +58,59 @@ static void add_selftest(struct fb_run *run)
 	fb_facts_free(&found);
 }
 
+/* Prints the ranks from `first` on that are on its host, as "0-3,8". */
+static void put_ranks(FILE *out, const char *hosts, size_t chars, int nranks, int first)
+{
+	const char *comma = "";
+
+	for (int r = first, end; r < nranks; r = end) {
+		end = r + 1;
+		if (strcmp(hosts + (size_t)r * chars, hosts + (size_t)first * chars))
+			continue;
+		while (end < nranks &&
+		       !strcmp(hosts + (size_t)end * chars, hosts + (size_t)first * chars))
+			end++;
+		fprintf(out, "%s%d", comma, r);
+		if (end > r + 1)
+			fprintf(out, "-%d", end - 1);
+		comma = ",";
+	}
+}
+
+/* "n1:0-3 n2:4-7", for whoever looks for the host of a slow rank. One host says nothing. */
+static void add_hosts(struct fb_run *run)
+{
+	const struct fb_world *world = &run->world;
+	size_t chars = sizeof(world->host), bytes;
+	char *hosts, *text = NULL;
+	FILE *out;
+
+	if (fb_world_one_host(world))
+		return;
+	hosts = malloc((size_t)world->nranks * chars);
+	out = open_memstream(&text, &bytes);
+	/* All take part or none; a rank without memory for this has had none for its facts. */
+	if (fb_world_agree(world, hosts && out ? FB_OK : FB_ENOMEM) == FB_OK) {
+		MPI_Allgather(world->host, (int)chars, MPI_CHAR, hosts, (int)chars, MPI_CHAR,
+			      world->comm);
+		for (int r = 0; r < world->nranks; r++) {
+			const char *host = hosts + (size_t)r * chars;
+			int before = 0;
+
+			while (strcmp(hosts + (size_t)before * chars, host))
+				before++;
+			if (before < r)
+				continue;
+			fprintf(out, "%s%s:", r ? " " : "", host);
+			put_ranks(out, hosts, chars, world->nranks, r);
+		}
+	}
+	if (out && fclose(out) == 0 && *text)
+		fb_facts_add(&run->facts, "run.ranks_of_hosts", "%s", text);
+	free(text);
+	free(hosts);
+}
+
 void fb_run_facts(struct fb_run *run)
 {
 	struct fb_facts *facts = &run->facts;
@@ -70,6 +123,7 @@ void fb_run_facts(struct fb_run *run)
 	fb_facts_add(facts, "run.name", "%s", name);
 	fb_facts_add(facts, "run.ranks", "%d", run->world.nranks);
 	fb_facts_add(facts, "run.nodes", "%d", run->world.nnodes);
+	add_hosts(run);
 	fb_facts_add(facts, "run.cpus", "%d", run->world.cpus);
 	fb_facts_add(facts, "run.oversubscribed", "%s", run->world.oversubscribed ? "yes" : "no");
 	fb_facts_add(facts, "mpi.library", "%s", run->world.library);

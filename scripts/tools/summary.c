@@ -10,6 +10,7 @@
 #include "common/option.h"
 #include "scripts/tools/lib/report.h"
 #include "scripts/tools/lib/tool.h"
+#include "scripts/tools/plot/matrix.h"
 
 #include <csv.h>
 #include <stdlib.h>
@@ -46,6 +47,26 @@ static const char description[] =
 	"Exit code: 0 good; 2 a row had wrong data; 3 the input cannot be used; 5 a row ended "
 	"in a fault. --csv, --plot and --sections ignore bad rows.";
 
+/* Of each matrix of pairs: who is slow. */
+static int print_slow(const struct fb_report *report)
+{
+	size_t count = 0;
+	int err = FB_OK;
+
+	for (size_t i = 1; i == 1 || (i <= count && !err); i++) {
+		struct fb_matrix matrix = {0};
+		char slow[320] = "";
+
+		err = fb_matrix_read_rows(&matrix, report->cells, i, &count);
+		if (!err && count)
+			err = fb_matrix_name_slow(&matrix, report->results, slow, sizeof(slow));
+		if (*slow)
+			fprintf(report->out, "SLOW in %s:\n  %s\n", matrix.title, slow);
+		fb_matrix_free(&matrix);
+	}
+	return err;
+}
+
 static int print(const struct fb_report *report, const struct settings *settings)
 {
 	struct fb_tally tally = fb_report_tally(report->cells);
@@ -64,6 +85,8 @@ static int print(const struct fb_report *report, const struct settings *settings
 		fb_report_csv(report);
 	} else {
 		fb_report_text(report);
+		if (print_slow(report))
+			return FB_EXIT_FAULT;
 		if (tally.status[FB_STATUS_FAULT])
 			return FB_EXIT_FAULT;
 		if (tally.status[FB_STATUS_WRONG])

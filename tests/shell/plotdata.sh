@@ -51,6 +51,35 @@ same matrix matrix pairs.csv
 same matrix-text matrix nvbandwidth.txt
 same matrix-second matrix --figure 2 nvbandwidth.txt
 count 2 matrix nvbandwidth.txt
+# Eight ranks on four hosts, of which slow ones take twice as long: a rank, then both of its host.
+mkdir "$FB_TMP/slow"
+printf '%s\n' scope,host,rank,key,value 'run,,,run.ranks_of_hosts,"n1:0-1 n2:2-3 n3:4,5 n4:6-7"' \
+	>"$FB_TMP/slow/environment.csv"
+for slow in 4 '4 5' none; do
+	awk -F, -v OFS=, -v slow=" $slow " 'NR == 1 { print; next }
+		NR == 2 {
+			$20 = 8; $44 = $45 = ""
+			for (s = 0; s < 8; s++) for (d = 0; d < 8; d++) if (s != d) {
+				us = 10 + (s * 3 + d * 5) % 4 / 10
+				if (slow ~ " " s " ") us *= 2
+				if (slow ~ " " d " ") us *= 2
+				$22 = "dst=" d ";qps=1;src=" s
+				$29 = $30 = $31 = us
+				$42 = $43 = 65.536 / us
+				print
+			}
+		}' pairs.csv >"$FB_TMP/slow/all_pairs.csv"
+	"$plotdata" matrix "$FB_TMP/slow/all_pairs.csv" >"$FB_TMP/out" || fail "slow $slow"
+	case $slow in
+	4) want='; rank 4 is slow: 2[.0-9]* times' ;;
+	'4 5') want='; node n3 is slow: 2[.0-9]* times' ;;
+	*) want='to rank [0-9]+\)' ;;
+	esac
+	holds "$FB_TMP/out" "^NOTE = '.*$want'$"
+	"$FB_BUILD/bin/summary" "$FB_TMP/slow" >"$FB_TMP/out"
+	expect "lines of SLOW" "$(grep -c '^SLOW in put, 64K bytes' "$FB_TMP/out")" \
+		"$([ "$slow" = none ] && echo 0 || echo 1)"
+done
 count 0 matrix "$rows/one"
 verdict plotdata_matrix
 

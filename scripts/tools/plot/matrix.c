@@ -9,6 +9,7 @@
 #include "common/stats.h"
 #include "scripts/tools/lib/gnuplot.h"
 #include "scripts/tools/lib/report.h"
+#include "scripts/tools/lib/suspects.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -184,8 +185,10 @@ static bool is_worse(const struct fb_matrix *m, double a, double b)
 	return m->more_is_better ? a < b : a > b;
 }
 
-static void describe(const struct fb_matrix *m, double *x, char *note, size_t n)
+/* slow: who is named, where ranks are enough to name any; else a row or column that stands out. */
+static void describe(const struct fb_matrix *m, double *x, const char *slow, char *note, size_t n)
 {
+	bool judged = fb_matrix_is_of_ranks(m) && m->rows >= FB_SUSPECT_RANKS_MIN;
 	size_t found = 0, worst = 0, columns;
 	double median, line_worst = (double)NAN;
 	bool alike = !strcmp(m->row_name, m->column_name);
@@ -199,7 +202,7 @@ static void describe(const struct fb_matrix *m, double *x, char *note, size_t n)
 		x[found++] = m->value[i];
 	}
 	median = found ? fb_median(x, found, x + m->rows * m->columns) : (double)NAN;
-	for (size_t k = 0; k < m->rows + m->columns; k++) {
+	for (size_t k = 0; !judged && k < m->rows + m->columns; k++) {
 		bool row = k < m->rows;
 		size_t at = row ? k : k - m->rows;
 		double v = line_median(m, at, row, x);
@@ -216,22 +219,27 @@ static void describe(const struct fb_matrix *m, double *x, char *note, size_t n)
 			 row ? m->row_name : m->column_name, at, v);
 	}
 	columns = m->columns ? m->columns : 1;
-	snprintf(note, n, "median of all pairs %.4g %s, worst %.4g (%s %zu, %s %zu)%s", median,
+	snprintf(note, n, "median of all pairs %.4g %s, worst %.4g (%s %zu, %s %zu)%s%s%s", median,
 		 m->unit, found ? m->value[worst] : (double)NAN, m->row_name, worst / columns,
-		 m->column_name, worst % columns, line);
+		 m->column_name, worst % columns, line, *slow ? "; " : "", slow);
 }
 
 static int put_figure(const struct fb_plot *plot, const struct fb_results *results,
 		      const struct fb_matrix *m)
 {
 	double *x = malloc((2 * (m->rows * m->columns + m->rows + m->columns) + 2) * sizeof(*x));
-	char note[256], machine[FB_PLOT_TITLE_CHARS];
+	char note[512], slow[320], machine[FB_PLOT_TITLE_CHARS];
 	FILE *out = plot->out;
+	int err;
 
 	if (!x)
 		return fb_error(FB_ENOMEM, "out of memory for a matrix");
-	describe(m, x, note, sizeof(note));
+	err = fb_matrix_name_slow(m, results, slow, sizeof(slow));
+	if (!err)
+		describe(m, x, slow, note, sizeof(note));
 	free(x);
+	if (err)
+		return err;
 	fb_gnuplot_text(out, "TITLE", m->title);
 	fb_gnuplot_text(out, "SUBTITLE",
 			results->nfacts ? fb_results_machine(results, machine)

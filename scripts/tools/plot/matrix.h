@@ -30,4 +30,15 @@ int fb_matrix_read_text(struct fb_matrix *matrix, const char *path, size_t figur
 int fb_matrix_read_rows(struct fb_matrix *matrix, const struct fb_cells *cells, size_t figure,
 			size_t *count);
 
+/* Whether rows and columns are the ranks that messages come from and go to. */
+bool fb_matrix_is_of_ranks(const struct fb_matrix *matrix);
+
+/*
+ * Which ranks, links and nodes are slow (lib/suspects.h), in words: "rank 3 is slow: 2 times; the
+ * link 0 to 2 is slow: 1.3 times"; empty where nobody is or the axes are no ranks. Which host a
+ * rank is on is known from the facts of `results` (may be NULL). Returns 0 or FB_ENOMEM (printed).
+ */
+int fb_matrix_name_slow(const struct fb_matrix *matrix, const struct fb_results *results,
+			char *text, size_t n);
+
 #endif

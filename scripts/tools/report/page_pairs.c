@@ -12,7 +12,7 @@
 /* Beyond these a picture serves better (scripts/plot matrix). */
 enum { RANKS_MAX = 64, MATRICES_MAX = 60 };
 
-static void put_matrix(FILE *out, const struct fb_matrix *m, bool open)
+static void put_matrix(FILE *out, const struct fb_matrix *m, const char *slow, bool open)
 {
 	double least = INFINITY, most = -INFINITY;
 
@@ -21,7 +21,10 @@ static void put_matrix(FILE *out, const struct fb_matrix *m, bool open)
 			least = fmin(least, m->value[i]);
 			most = fmax(most, m->value[i]);
 		}
-	fb_html(out, "<details %s><summary>%s</summary>\n", open ? "open" : "", m->title);
+	fb_html(out, "<details %s><summary>%s", open || *slow ? "open" : "", m->title);
+	if (*slow)
+		fb_html(out, " <span class=\"tag few\">%s</span>", slow);
+	fputs("</summary>\n", out);
 	fb_html(out,
 		"<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"%s\"><table "
 		"class=\"heat\"><caption>%s; rows: %s, columns: %s</caption>\n<thead><tr><td></td>",
@@ -58,14 +61,17 @@ int fb_page_pairs(const struct fb_page *page)
 		return err;
 	fputs("<div class=\"card\" id=\"pairs\"><h3>Pairs of ranks</h3>\n<p class=\"soft\">", out);
 	fputs("The less colour, the worse beside the others: a slow rank is a pale row and a pale "
-	      "column.</p>\n",
+	      "column. Who is named is slower than noise explains.</p>\n",
 	      out);
 	for (size_t i = 1; i <= count && small < MATRICES_MAX && !err; i++) {
+		char slow[320];
 		size_t all;
 
 		err = fb_matrix_read_rows(&m, &page->set->cells, i, &all);
+		if (!err)
+			err = fb_matrix_name_slow(&m, &page->set->results, slow, sizeof(slow));
 		if (!err && m.rows <= RANKS_MAX)
-			put_matrix(out, &m, small++ == 0);
+			put_matrix(out, &m, slow, small++ == 0);
 		fb_matrix_free(&m);
 	}
 	if (small < count)

@@ -1,0 +1,354 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Naming slow ranks, links and nodes by median polish; see suspects.h. */
+#include "scripts/tools/lib/suspects.h"
+#include "common/error.h"
+#include "common/stats.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/*
+ * How many standard deviations an excess must be: of a link, one of n (n - 1); of a rank, one of
+ * 2 n, whose deviation is that of a median of n - 1. tests/unit/test_suspects.c counts what noise
+ * alone names by them.
+ */
+static const double link_factor = 6, rank_factor = 5, mad_scale = 1.4826, median_scale = 1.2533,
+		    few = 12;
+
+enum { ROUNDS_MAX = 20 };
+
+struct polish {
+	size_t n;
+	const size_t *host;
+	double threshold;		  /* of logarithms */
+	double *rest;			  /* [n * n]: logarithms, then what effects leave of them */
+	double *sends, *receives;	  /* [n] effects */
+	double *x, *scratch;		  /* [n * n], [2 * n * n] */
+	double deviation;		  /* of rests */
+	bool mirrored;			  /* one direction stands for both */
+	bool *slow_sends, *slow_receives; /* [n] */
+};
+
+static bool same_host(const struct polish *p, size_t a, size_t b)
+{
+	return !p->host || p->host[a] == p->host[b];
+}
+
+/* Logarithms, more is slower. The diagonal is no link. */
+static void take_logarithms(struct polish *p, const double *time, bool rate)
+{
+	size_t n = p->n;
+
+	p->mirrored = true;
+	for (size_t i = 0; i < n * n; i++) {
+		bool usable = isfinite(time[i]) && time[i] > 0 && i / n != i % n;
+
+		p->rest[i] = !usable ? (double)NAN : rate ? -log(time[i]) : log(time[i]);
+	}
+	for (size_t i = 0; i < n; i++)
+		for (size_t j = 0; j < i; j++)
+			p->mirrored &= isnan(p->rest[i * n + j]) || isnan(p->rest[j * n + i]);
+	for (size_t i = 0; i < n && p->mirrored; i++)
+		for (size_t j = 0; j < n; j++)
+			if (isnan(p->rest[i * n + j]))
+				p->rest[i * n + j] = p->rest[j * n + i];
+}
+
+/* Takes out what is common to pairs of one host, or of two. */
+static void take_common(struct polish *p, bool one_host)
+{
+	size_t found = 0;
+	double median;
+
+	for (size_t i = 0; i < p->n * p->n; i++)
+		if (isfinite(p->rest[i]) && same_host(p, i / p->n, i % p->n) == one_host)
+			p->x[found++] = p->rest[i];
+	if (!found)
+		return;
+	median = fb_median(p->x, found, p->scratch);
+	for (size_t i = 0; i < p->n * p->n; i++)
+		if (same_host(p, i / p->n, i % p->n) == one_host)
+			p->rest[i] -= median;
+}
+
+/* Takes the medians of rows (or columns) out; returns the largest. */
+static double take_lines(struct polish *p, bool rows)
+{
+	double *effect = rows ? p->sends : p->receives, largest = 0;
+	size_t n = p->n;
+
+	for (size_t i = 0; i < n; i++) {
+		size_t found = 0;
+		double median;
+
+		for (size_t k = 0; k < n; k++) {
+			double rest = p->rest[rows ? i * n + k : k * n + i];
+
+			if (isfinite(rest))
+				p->x[found++] = rest;
+		}
+		if (!found)
+			continue;
+		median = fb_median(p->x, found, p->scratch);
+		effect[i] += median;
+		for (size_t k = 0; k < n; k++)
+			p->rest[rows ? i * n + k : k * n + i] -= median;
+		largest = fmax(largest, fabs(median));
+	}
+	return largest;
+}
+
+/* What is common to all effects is nobody's. */
+static void centre(struct polish *p, double *effect)
+{
+	double median;
+
+	memcpy(p->x, effect, p->n * sizeof(*effect));
+	median = fb_median(p->x, p->n, p->scratch);
+	for (size_t i = 0; i < p->n; i++)
+		effect[i] -= median;
+}
+
+static double mad(struct polish *p, const double *value, size_t n)
+{
+	size_t found = 0;
+
+	for (size_t i = 0; i < n; i++)
+		if (isfinite(value[i]))
+			p->x[found++] = fabs(value[i]);
+	return found ? mad_scale * fb_median(p->x, found, p->scratch) : 0;
+}
+
+static void fit(struct polish *p)
+{
+	double cells = 0, spent = (p->mirrored ? 1 : 2) * (double)p->n, left;
+
+	for (int round = 0; round < ROUNDS_MAX; round++) {
+		double rows, columns;
+
+		take_common(p, true);
+		take_common(p, false);
+		rows = take_lines(p, true);
+		columns = take_lines(p, false);
+		if (fmax(rows, columns) < 1e-6)
+			break;
+	}
+	centre(p, p->sends);
+	centre(p, p->receives);
+	for (size_t i = 0; i < p->n * p->n; i++)
+		cells += isfinite(p->rest[i]) ? 1 : 0;
+	/*
+	 * Effects fit the noise, too, and what they have taken is missing in the rests; and the
+	 * scatter of few rests is itself a guess (the second factor: as Student's t is wider).
+	 */
+	cells /= p->mirrored ? 2 : 1;
+	left = fmax(cells - spent, 1);
+	p->deviation = mad(p, p->rest, p->n * p->n) * sqrt(cells / left) * (1 + pow(few / left, 3));
+}
+
+/* How many pairs of a rank are known: with fewer than three its median is one of them. */
+static size_t known(const struct polish *p, size_t rank, bool row)
+{
+	size_t found = 0;
+
+	for (size_t k = 0; k < p->n; k++)
+		found += isfinite(p->rest[row ? rank * p->n + k : k * p->n + rank]) ? 1 : 0;
+	return found;
+}
+
+static void judge_ranks(struct polish *p)
+{
+	double of_median = p->deviation * median_scale / sqrt((double)p->n - 1);
+	double among_sends = fmax(of_median, mad(p, p->sends, p->n));
+	double among_receives = fmax(of_median, mad(p, p->receives, p->n));
+
+	for (size_t i = 0; i < p->n; i++) {
+		p->slow_sends[i] = known(p, i, true) >= 3 &&
+				   p->sends[i] > fmax(p->threshold, rank_factor * among_sends);
+		p->slow_receives[i] =
+			known(p, i, false) >= 3 &&
+			p->receives[i] > fmax(p->threshold, rank_factor * among_receives);
+	}
+}
+
+static int add(struct fb_suspects *suspects, const struct fb_suspect *model)
+{
+	struct fb_suspect *list;
+
+	list = realloc(suspects->item, (suspects->count + 1) * sizeof(*list));
+	if (!list)
+		return fb_error(FB_ENOMEM, "out of memory for suspects");
+	suspects->item = list;
+	list[suspects->count++] = *model;
+	return FB_OK;
+}
+
+/* Whether all ranks of a host, two at least, are slow, but not all ranks there are. */
+static bool slow_host(const struct polish *p, size_t host, double *excess)
+{
+	size_t ranks = 0;
+
+	*excess = 0;
+	for (size_t i = 0; p->host && i < p->n; i++) {
+		if (p->host[i] != host)
+			continue;
+		if (!p->slow_sends[i] && !p->slow_receives[i])
+			return false;
+		*excess += fmax(p->sends[i], p->receives[i]);
+		ranks++;
+	}
+	*excess /= ranks ? (double)ranks : 1;
+	return ranks >= 2 && ranks < p->n;
+}
+
+static int add_ranks(const struct polish *p, struct fb_suspects *suspects)
+{
+	int err = FB_OK;
+
+	for (size_t i = 0; i < p->n && !err; i++) {
+		bool sends = p->slow_sends[i], receives = p->slow_receives[i];
+		struct fb_suspect found = {.from = i};
+		double excess;
+
+		if (!sends && !receives)
+			continue;
+		if (p->host && slow_host(p, p->host[i], &excess)) {
+			size_t first = 0;
+
+			while (p->host[first] != p->host[i])
+				first++;
+			if (first != i)
+				continue;
+			found.kind = FB_SUSPECT_NODE;
+			found.from = p->host[i];
+		} else if (sends && receives) {
+			found.kind = FB_SUSPECT_RANK;
+			excess = (p->sends[i] + p->receives[i]) / 2;
+		} else {
+			found.kind = sends ? FB_SUSPECT_SENDER : FB_SUSPECT_RECEIVER;
+			excess = sends ? p->sends[i] : p->receives[i];
+		}
+		found.times = exp(excess);
+		err = add(suspects, &found);
+	}
+	return err;
+}
+
+/*
+ * Where as many pairs are too quick as are too slow, pairs are of two kinds, and neither is the
+ * one at fault. Two slow ranks are quicker with each other than their sum, which says nothing.
+ */
+static bool two_kinds(const struct polish *p, double limit)
+{
+	size_t quick = 0, slow = 0;
+
+	for (size_t i = 0; i < p->n * p->n; i++) {
+		size_t from = i / p->n, to = i % p->n;
+
+		slow += p->rest[i] > limit ? 1 : 0;
+		quick += p->rest[i] < -limit && !p->slow_sends[from] && !p->slow_receives[to];
+	}
+	return quick >= slow;
+}
+
+static int add_links(const struct polish *p, struct fb_suspects *suspects)
+{
+	double limit = fmax(p->threshold, link_factor * p->deviation);
+	size_t n = p->n;
+	int err = FB_OK;
+
+	if (two_kinds(p, limit))
+		return FB_OK;
+
+	for (size_t i = 0; i < n * n && !err; i++) {
+		size_t from = i / n, to = i % n;
+		double back = p->rest[to * n + from];
+		bool both = back > limit;
+
+		if (!(p->rest[i] > limit) || (both && to < from))
+			continue;
+		err = add(suspects,
+			  &(struct fb_suspect){
+				  .kind = FB_SUSPECT_LINK,
+				  .from = from,
+				  .to = to,
+				  .both = both,
+				  .times = exp(both ? (p->rest[i] + back) / 2 : p->rest[i]),
+			  });
+	}
+	return err;
+}
+
+static int compare_suspects(const void *x, const void *y)
+{
+	const struct fb_suspect *a = x, *b = y;
+
+	if (a->kind != b->kind)
+		return a->kind < b->kind ? -1 : 1;
+	return a->times > b->times ? -1 : a->times < b->times;
+}
+
+int fb_suspects_find(struct fb_suspects *suspects, const double *time, size_t n, bool rate,
+		     const size_t *host, double threshold)
+{
+	double *memory = calloc(4 * n * n + 2 * n + 1, sizeof(*memory));
+	bool *slow = calloc(2 * n + 1, sizeof(*slow));
+	struct polish p = {.n = n, .host = host, .threshold = log1p(threshold)};
+	int err = FB_OK;
+
+	*suspects = (struct fb_suspects){.count = 0};
+	if (!memory || !slow) {
+		err = fb_error(FB_ENOMEM, "out of memory for %zu ranks", n);
+	} else if (n >= FB_SUSPECT_RANKS_MIN) {
+		p.rest = memory;
+		p.x = memory + n * n;
+		p.scratch = memory + 2 * n * n;
+		p.sends = memory + 4 * n * n;
+		p.receives = p.sends + n;
+		p.slow_sends = slow;
+		p.slow_receives = slow + n;
+		take_logarithms(&p, time, rate);
+		fit(&p);
+		judge_ranks(&p);
+		err = add_ranks(&p, suspects);
+		if (!err)
+			err = add_links(&p, suspects);
+		if (suspects->count)
+			qsort(suspects->item, suspects->count, sizeof(*suspects->item),
+			      compare_suspects);
+	}
+	free(slow);
+	free(memory);
+	return err;
+}
+
+void fb_suspects_free(struct fb_suspects *suspects)
+{
+	free(suspects->item);
+	*suspects = (struct fb_suspects){.count = 0};
+}
+
+const char *fb_suspect_text(const struct fb_suspect *suspect, const char *const *hosts,
+			    char buf[FB_SUSPECT_CHARS])
+{
+	static const char *const what[] = {
+		[FB_SUSPECT_RANK] = "is slow",
+		[FB_SUSPECT_SENDER] = "sends slowly",
+		[FB_SUSPECT_RECEIVER] = "receives slowly",
+	};
+	char who[72];
+
+	if (suspect->kind == FB_SUSPECT_NODE && hosts)
+		snprintf(who, sizeof(who), "node %.48s is slow", hosts[suspect->from]);
+	else if (suspect->kind == FB_SUSPECT_NODE)
+		snprintf(who, sizeof(who), "node %zu is slow", suspect->from);
+	else if (suspect->kind == FB_SUSPECT_LINK)
+		snprintf(who, sizeof(who), "the link %zu %s %zu is slow", suspect->from,
+			 suspect->both ? "-" : "to", suspect->to);
+	else
+		snprintf(who, sizeof(who), "rank %zu %s", suspect->from, what[suspect->kind]);
+	snprintf(buf, FB_SUSPECT_CHARS, "%s: %.3g times", who, suspect->times);
+	return buf;
+}

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Which rank, link or node is slow, from a time for each pair of ranks.
+ *
+ * The logarithm of a pair's time is taken as the sum of what is common, of what its sender and its
+ * receiver add, and of a rest that is the link's own. Tukey's median polish ("Exploratory Data
+ * Analysis", 1977, chapter 11) finds these: medians of rows and of columns are taken out by turns.
+ * As it works with medians, a few slow ranks and links do not shift what is common, and pairs that
+ * are missing do no harm. Pairs on one host and pairs of two have their own common time.
+ *
+ * A slow row is a rank that sends slowly, a slow column one that receives slowly, both are the
+ * rank itself: its GPU, adapter or place; a large rest is a link. Where all ranks of a host would
+ * be named, the host is.
+ */
+#ifndef FB_SCRIPTS_TOOLS_LIB_SUSPECTS_H
+#define FB_SCRIPTS_TOOLS_LIB_SUSPECTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum fb_suspect_kind {
+	FB_SUSPECT_NODE,     /* host `from`: all of its ranks */
+	FB_SUSPECT_RANK,     /* rank `from`, sending and receiving */
+	FB_SUSPECT_SENDER,   /* rank `from`, only when it sends */
+	FB_SUSPECT_RECEIVER, /* rank `from`, only when it receives */
+	FB_SUSPECT_LINK,     /* from `from` to `to`, both ways if `both` */
+};
+
+struct fb_suspect {
+	enum fb_suspect_kind kind;
+	size_t from, to;
+	bool both;
+	double times; /* what it takes by what others take; of a rank: the mean of both ways */
+};
+
+struct fb_suspects {
+	struct fb_suspect *item; /* [count], worst first; owned */
+	size_t count;
+};
+
+/* Below so many ranks nobody can be told from the others. */
+enum { FB_SUSPECT_RANKS_MIN = 4 };
+
+/*
+ * Names who is slow in time[n * n], where time[from * n + to] is in any unit and NAN where it is
+ * not known; with `rate` it holds rates, of which more is better. Where no pair was measured in
+ * both directions, the one stands for both. host[n] says which host a rank is on, NULL: all on
+ * one. `threshold` is the excess that counts, 0.1 for 10%; beside it an excess must be beyond what
+ * the scatter of the pairs explains, and a rank's beyond what ranks differ anyway (the numbers are
+ * in suspects.c). Returns 0 or FB_ENOMEM (printed).
+ */
+int fb_suspects_find(struct fb_suspects *suspects, const double *time, size_t n, bool rate,
+		     const size_t *host, double threshold);
+
+/* Safe on a zeroed structure. */
+void fb_suspects_free(struct fb_suspects *suspects);
+
+enum { FB_SUSPECT_CHARS = 96 };
+
+/* "rank 3 is slow: 2.1 times"; `hosts` are the names of the hosts, or NULL. Returns buf. */
+const char *fb_suspect_text(const struct fb_suspect *suspect, const char *const *hosts,
+			    char buf[FB_SUSPECT_CHARS]);
+
+#endif

@@ -19,8 +19,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Facts under this prefix describe a host at one moment: its lowest rank speaks for all. */
-static const char momentary[] = "host.";
+/* Facts under this prefix, or of a launch under it, describe a host at one moment. */
+static const char momentary[] = "host.", of_launch[] = ".host.";
 
 enum { FIELD_KEY = 3, FIELDS = 5 }; /* of a row: scope, host, rank, key, value */
 
@@ -181,10 +181,17 @@ static size_t keep_first_of_host(struct entry *entries, size_t count)
 	return kept;
 }
 
+/* Of what a host was like at a moment, its lowest rank speaks for all. */
+static bool is_momentary(const char *key)
+{
+	return !strncmp(key, momentary, strlen(momentary)) ||
+	       (!strncmp(key, FB_FACTS_KEPT, strlen(FB_FACTS_KEPT)) && strstr(key, of_launch));
+}
+
 /* Writes one key's entries at the widest scope at which they are the same. */
 static void put_key(FILE *out, const struct table *t, struct entry *entries, size_t count)
 {
-	bool moment = !strncmp(entries[0].key, momentary, strlen(momentary));
+	bool moment = is_momentary(entries[0].key);
 	size_t n;
 	bool per_node = true;
 

@@ -111,6 +111,16 @@ static void add_hosts(struct fb_run *run)
 	free(hosts);
 }
 
+/* What hosts were like when the launch began, also for when others have begun. */
+static void keep_moment(struct fb_run *run)
+{
+	size_t count = run->facts.count;
+
+	for (size_t i = 0; i < count; i++)
+		if (!strncmp(run->facts.item[i].key, "host.", 5))
+			fb_run_fact(run, run->facts.item[i].key, "%s", run->facts.item[i].value);
+}
+
 void fb_run_facts(struct fb_run *run)
 {
 	struct fb_facts *facts = &run->facts;
@@ -120,6 +130,7 @@ void fb_run_facts(struct fb_run *run)
 		snprintf(name, sizeof(name), "%s", run->recorder.run);
 	MPI_Bcast(name, sizeof(name), MPI_CHAR, 0, run->world.comm);
 	fb_environment_collect(facts, "");
+	keep_moment(run);
 	fb_facts_add(facts, "run.name", "%s", name);
 	fb_facts_add(facts, "run.ranks", "%d", run->world.nranks);
 	fb_facts_add(facts, "run.nodes", "%d", run->world.nnodes);

@@ -89,6 +89,12 @@ test_statuses() {
 	expect rows number "$(tail -n +2 "$csv/dummy.csv" | wc -l)" 6
 	holds environment "$csv/environment.csv" '^run,,,program.dummy.0.harness_share,'
 	holds environment "$csv/environment.csv" '^run,,,program.dummy.0.selftest.timer_median_ns,'
+	# What the host was like at one launch is there after the next one, too, once for all ranks.
+	run 2 --csv "$csv" --bytes 8 --algorithm copy --launch-index 1
+	for launch in 0 1; do
+		holds "launch $launch" "$csv/environment.csv" \
+			"^run,,,program.dummy.$launch.host.load_average,"
+	done
 	run 2 --csv "$csv" --bytes 8 --algorithm copy
 	expect "again without --resume" "exit code" "$rc" 3
 	verdict "harness/statuses ($MPI)"

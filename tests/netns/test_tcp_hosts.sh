@@ -92,7 +92,8 @@ verdict dead-end $rc "$log"
 if [ -x "$build/bin/all_reduce" ]; then
 	across h0:2,h1:2 4 "$build/bin/all_reduce" --engine host --transport auto --verify yes \
 		--algorithm ring,tree,halving_doubling,hierarchical --bytes 8,4096,1000000 \
-		--min-samples 3 --max-samples 10 --max-time 0.2s --csv "$FB_HOSTS/csv" >"$log" 2>&1
+		--min-samples 3 --max-samples 10 --max-time 0.2s --csv "$FB_HOSTS/csv" --raw-ranks \
+		>"$log" 2>&1
 	rc=$?
 	# All rows are good and some really went over tcp.
 	[ $rc -ne 0 ] || awk -F, '
@@ -101,6 +102,16 @@ if [ -x "$build/bin/all_reduce" ]; then
 		$column["status"] ~ /ok|few/ && $column["transport"] ~ /tcp/ { good++ }
 		END { exit bad || !good }' "$FB_HOSTS"/csv/*all_reduce*.csv >>"$log" 2>&1 || rc=1
 	verdict all_reduce "$rc" "$log"
+	# Who is where, and times of single ranks, which have no clock in common.
+	rc=0
+	grep -Eq '^run,,,run.ranks_of_hosts,h0:0-1 h1:2-3$' "$FB_HOSTS/csv/environment.csv" &&
+		awk -F, 'NR > 1 && ($7 != "" || $8 == "") { bad++ } END { exit bad || NR < 13 }' \
+			"$FB_HOSTS/csv/ranks.csv" || rc=1
+	{
+		grep ranks_of "$FB_HOSTS/csv/environment.csv"
+		head -n 5 "$FB_HOSTS/csv/ranks.csv"
+	} >"$log" 2>&1
+	verdict ranks "$rc" "$log"
 else
 	echo "SKIP $name-all_reduce: $build/bin/all_reduce has not been built"
 fi

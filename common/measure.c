@@ -128,6 +128,8 @@ static struct fb_times time_run(const struct subject *s, enum fb_phase phase, in
 	start = fb_clock_ticks(m->clock);
 	err = run(s->instance, calls);
 	end = fb_clock_ticks(m->clock);
+	if (!err && s->program->settle)
+		err = s->program->settle(s->instance);
 	if (err)
 		fail(s, "the operation", err);
 	us = fb_clock_seconds(m->clock, end - start) * 1e6 / calls;

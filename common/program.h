@@ -85,6 +85,12 @@ struct fb_program {
 	int (*run)(void *instance, int calls);
 
 	/*
+	 * Collective, after each run(), not timed: where a rank that is through has to help the
+	 * others before it may wait for them in MPI. NULL: none has. An error ends the job.
+	 */
+	int (*settle)(void *instance);
+
+	/*
 	 * Local. Checks every element of this rank; `calls` as in the run() after the last
 	 * prime(). Wrong elements go to *bad (zeroed before). NULL: nothing to check.
 	 */

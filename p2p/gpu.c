@@ -70,7 +70,8 @@ static bool gpu_memory_can(const struct fb_p2p_state *state, const struct fb_cas
 
 	if (!state->has_gpu)
 		snprintf(reason, FB_REASON_CHARS, "%s", state->no_gpu);
-	else if (!ops_of(c)->device && kind != FB_P2P_PINNED)
+	else if (!ops_of(c)->device && kind != FB_P2P_PINNED &&
+		 !(ops_of(c)->device_memory && kind == FB_P2P_DEVICE))
 		snprintf(reason, FB_REASON_CHARS, "engine %s works in host memory", c->engine);
 	else if (kind == FB_P2P_PINNED && !fb_world_one_host(state->world))
 		snprintf(reason, FB_REASON_CHARS, "memory pinned does not reach other hosts");

@@ -279,6 +279,13 @@ static int run(void *instance, int calls)
 	return i->ops->run(i->request, calls);
 }
 
+static int settle(void *instance)
+{
+	const struct instance *i = instance;
+
+	return i->ops->settle ? i->ops->settle(i->request) : FB_OK;
+}
+
 /* Idle ranks, the load, and (but on GPUs) passive ends, who only wait to be told, delay nothing. */
 static bool counts(void *instance)
 {
@@ -385,6 +392,7 @@ int fb_p2p_main(const struct fb_p2p_program *program, int argc, char **argv)
 		.prime = prime,
 		.ready = ready,
 		.run = run,
+		.settle = settle,
 		.counts = counts,
 		.summarise = summarise,
 		.check = check,

@@ -61,6 +61,7 @@ struct fb_p2p_settings {
 	uint64_t window; /* 0: by size */
 	uint64_t load_bytes, probes;
 	uint64_t rounds; /* 0: the engine chooses */
+	const char *ucx_library;
 };
 
 /* Which program this is: its description comes before its options' values. */

@@ -29,6 +29,7 @@ struct fb_p2p_engine_ops {
 	const char *summary; /* one line */
 	bool own;            /* protocols and transports are the project's own */
 	bool device;         /* between GPUs: their memory, launched on streams or in graphs */
+	bool device_memory;  /* others: reach memory `device` as well */
 
 	/*
 	 * Protocols of its own, of device engines those of `send`; ending in NULL. NULL: the
@@ -76,6 +77,12 @@ struct fb_p2p_engine_ops {
 	 */
 	int (*run)(struct fb_p2p_request *request, int calls);
 
+	/*
+	 * Collective, not timed, after each run of the job (not of a load): helps the others until
+	 * they are through. NULL: they need no help. An error ends the job.
+	 */
+	int (*settle)(struct fb_p2p_request *request);
+
 	/* path, channels and flags of the row. */
 	void (*describe)(struct fb_p2p_request *request, struct fb_traits *traits);
 
@@ -96,8 +103,8 @@ struct fb_p2p_request {
 	struct fb_p2p_engine *engine;
 };
 
-extern const struct fb_p2p_engine_ops fb_p2p_host, fb_p2p_mpi, fb_p2p_rdma, fb_p2p_copy,
-	fb_p2p_cuda, fb_p2p_nccl;
+extern const struct fb_p2p_engine_ops fb_p2p_host, fb_p2p_mpi, fb_p2p_rdma, fb_p2p_ucx,
+	fb_p2p_copy, fb_p2p_cuda, fb_p2p_nccl;
 
 /* All engines, ending in NULL. */
 extern const struct fb_p2p_engine_ops *const fb_p2p_engines[];

@@ -4,23 +4,17 @@
 
 #include <dlfcn.h>
 #include <limits.h>
-#include <link.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/error.h"
-
-struct symbol {
-	const char *name;
-	size_t offset;
-	bool optional;
-};
+#include "common/library.h"
 
 #define NEEDED(member) { "nccl" #member, offsetof(struct fb_nccl, member), false }
 #define OPTIONAL(member) { "nccl" #member, offsetof(struct fb_nccl, member), true }
 
-static const struct symbol symbols[] = {
+static const struct fb_library_symbol symbols[] = {
 	NEEDED(GetVersion),           NEEDED(GetErrorString),     NEEDED(GetUniqueId),
 	NEEDED(CommInitRank),         NEEDED(CommDestroy),        NEEDED(CommAbort),
 	NEEDED(CommGetAsyncError),    NEEDED(GroupStart),         NEEDED(GroupEnd),
@@ -33,62 +27,23 @@ static const struct symbol symbols[] = {
 	OPTIONAL(Scatter),
 };
 
-/* dlopen, and why not: the linker's own text says which file or which dependency is missing. */
-static void *load(const char *file, char *why, size_t n)
-{
-	void *handle = dlopen(file, RTLD_NOW | RTLD_LOCAL);
-	const char *text = handle ? NULL : dlerror();
-
-	if (!handle)
-		snprintf(why, n, "%s", text ? text : "unknown error");
-	return handle;
-}
-
-static void *find_library(const char *file, char *reason, size_t n)
-{
-	const char *home = getenv("CUDA_HOME");
-	const char *const folders[] = {home ? home : "/usr/local/cuda", "/usr/local/cuda"};
-	char path[PATH_MAX], why[PATH_MAX], ignored[PATH_MAX];
-	void *handle = load(file, why, sizeof(why));
-
-	for (size_t i = 0; !handle && !strchr(file, '/') && i < 2; i++) {
-		snprintf(path, sizeof(path), "%s/lib64/%s", folders[i], file);
-		handle = load(path, ignored, sizeof(ignored));
-	}
-	/* The linker's text begins with the file's name, which is said already. */
-	if (!handle && !strncmp(why, file, strlen(file)) && why[strlen(file)] == ':')
-		snprintf(reason, n, "%s not found%s", file, why + strlen(file));
-	else if (!handle)
-		snprintf(reason, n, "%s not found: %s", file, why);
-	return handle;
-}
-
-/* NULL where the linker does not say. */
-static const char *file_of(void *handle)
-{
-	struct link_map *map = NULL;
-
-	if (dlinfo(handle, RTLD_DI_LINKMAP, (void *)&map) || !map)
-		return NULL;
-	return map->l_name;
-}
-
 int fb_nccl_open(struct fb_nccl *nccl, const char *file, char *reason, size_t n)
 {
-	struct fb_nccl found = {.handle = find_library(file, reason, n)};
+	const char *home = getenv("CUDA_HOME"), *lacks;
+	char folder[PATH_MAX];
+	const char *const folders[] = {folder, "/usr/local/cuda/lib64"};
+	struct fb_nccl found = {.handle = NULL};
 
+	snprintf(folder, sizeof(folder), "%s/lib64", home ? home : "/usr/local/cuda");
+	found.handle = fb_library_open(file, folders, 2, reason, n);
 	*nccl = (struct fb_nccl){.handle = NULL};
 	if (!found.handle)
 		return FB_EUNSUPPORTED;
-	for (size_t i = 0; i < sizeof(symbols) / sizeof(symbols[0]); i++) {
-		void *address = dlsym(found.handle, symbols[i].name);
-
-		if (!address && !symbols[i].optional) {
-			snprintf(reason, n, "%s is no NCCL: it has no %s", file, symbols[i].name);
-			return FB_EUNSUPPORTED;
-		}
-		/* ISO C has no conversion from void * to a function's address. */
-		memcpy((char *)&found + symbols[i].offset, &address, sizeof(address));
+	lacks = fb_library_functions(found.handle, symbols, sizeof(symbols) / sizeof(symbols[0]),
+				     &found);
+	if (lacks) {
+		snprintf(reason, n, "%s is no NCCL: it has no %s", file, lacks);
+		return FB_EUNSUPPORTED;
 	}
 	/* The name under which later versions keep it, when they drop the public one. */
 	if (!found.ResetDebugInit) {
@@ -100,8 +55,8 @@ int fb_nccl_open(struct fb_nccl *nccl, const char *file, char *reason, size_t n)
 		snprintf(reason, n, "%s does not tell its version", file);
 		return FB_EUNSUPPORTED;
 	}
-	found.file = file_of(found.handle);
-	if (!found.file || !*found.file)
+	found.file = fb_library_file(found.handle);
+	if (!found.file)
 		found.file = file;
 	*nccl = found;
 	return FB_OK;

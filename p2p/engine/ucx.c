@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Engine ucx: messages, active messages, put and get of UCX, loaded when the program starts, on
+ * the ranks' own buffers. UCX chooses transports, and eager or rendezvous, by its own variables
+ * (UCX_TLS, UCX_NET_DEVICES, UCX_RNDV_THRESH ...). How it works inside is in ucx.h.
+ */
+#include "p2p/engine/ucx.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/error.h"
+#include "common/run.h"
+#include "p2p/program.h"
+
+static const char transport[] = "library";
+
+/* fb_p2p_engine_ops.adjust: needs no UCX, so that rows are the same everywhere. */
+static bool ucx_adjust(const struct fb_settings *settings, struct fb_case *c)
+{
+	enum fb_ucx_verb verb = fb_ucx_verb_of(c->protocol);
+	bool ping_pong = !strcmp(c->operation, fb_patterns[FB_PING_PONG]);
+	bool sends = !strcmp(c->algorithm, fb_verbs[FB_SEND]);
+	bool fits;
+
+	(void)settings;
+	if (verb == FB_UCX_TAG || verb == FB_UCX_AM)
+		fits = sends;
+	else if (verb == FB_UCX_PUT)
+		fits = !strcmp(c->algorithm, fb_verbs[FB_PUT]) || (sends && ping_pong);
+	else
+		fits = verb == FB_UCX_GET && !strcmp(c->algorithm, fb_verbs[FB_GET]);
+	c->transport = transport;
+	return fits;
+}
+
+/*
+ * All ranks must have it, and the same version: UCX does not promise that two of them understand
+ * each other. Without it the engine is there all the same: its rows say why they were skipped.
+ * The reason is that of the first rank that has none.
+ */
+static int load(struct fb_ucx_engine *e)
+{
+	const struct fb_p2p_described *described = e->engine.run->program->option_values;
+	const struct fb_world *w = e->world;
+	char version[64] = "";
+	int err = fb_ucx_open(&e->ucx, described->settings.ucx_library, e->reason,
+			      sizeof(e->reason));
+	int who = err ? w->rank : w->nranks;
+
+	MPI_Allreduce(MPI_IN_PLACE, &who, 1, MPI_INT, MPI_MIN, w->comm);
+	if (who < w->nranks) {
+		MPI_Bcast(e->reason, sizeof(e->reason), MPI_CHAR, who, w->comm);
+		return FB_EUNSUPPORTED;
+	}
+	snprintf(version, sizeof(version), "%s", e->ucx.version);
+	MPI_Bcast(version, sizeof(version), MPI_CHAR, 0, w->comm);
+	if (fb_world_agree(w, strcmp(version, e->ucx.version) ? FB_EUNSUPPORTED : FB_OK)) {
+		snprintf(e->reason, sizeof(e->reason), "ranks found UCX of different versions");
+		return FB_EUNSUPPORTED;
+	}
+	fb_facts_add(&e->engine.run->facts, "library.libucp.version", "%s", version);
+	return FB_OK;
+}
+
+static void ucx_close(struct fb_p2p_engine *engine)
+{
+	struct fb_ucx_engine *e = (struct fb_ucx_engine *)engine;
+
+	fb_ucx_stop(e);
+	free(e);
+}
+
+/*
+ * UCX that is there and does not start is an error of its settings, but where nobody asked for
+ * it: "all" engines are those that this machine has.
+ */
+static int start(struct fb_ucx_engine *e)
+{
+	int err = load(e) ? FB_OK : fb_ucx_start(e);
+
+	if (!err || strcmp(fb_run_settings(e->engine.run)->engine, "all"))
+		return err;
+	snprintf(e->reason, sizeof(e->reason), "UCX does not start");
+	return FB_OK;
+}
+
+static int ucx_open(struct fb_p2p_engine **engine, struct fb_run *run)
+{
+	struct fb_ucx_engine *e = calloc(1, sizeof(*e));
+	int err = fb_world_agree(fb_run_world(run), e ? FB_OK : FB_ENOMEM);
+
+	if (err || !e) {
+		free(e);
+		return err;
+	}
+	e->engine = (struct fb_p2p_engine){.ops = &fb_p2p_ucx, .run = run};
+	e->world = fb_run_world(run);
+	err = start(e);
+	if (err) {
+		ucx_close(&e->engine);
+		return err;
+	}
+	*engine = &e->engine;
+	return FB_OK;
+}
+
+static const char *ucx_missing(const struct fb_p2p_engine *engine)
+{
+	const struct fb_ucx_engine *e = (const struct fb_ucx_engine *)engine;
+
+	return e->reason[0] ? e->reason : NULL;
+}
+
+static bool ucx_can(const struct fb_p2p_engine *engine, const struct fb_case *c,
+		    const struct fb_job *job, char reason[FB_REASON_CHARS])
+{
+	const struct fb_ucx_engine *e = (const struct fb_ucx_engine *)engine;
+	bool device = !strcmp(c->memory, fb_p2p_memories[FB_P2P_DEVICE]);
+
+	(void)job;
+	if (e->reason[0])
+		snprintf(reason, FB_REASON_CHARS, "%s", e->reason);
+	else if (device && !e->cuda)
+		snprintf(reason, FB_REASON_CHARS, "this UCX knows no memory of GPUs");
+	else if (device && fb_ucx_verb_of(c->protocol) == FB_UCX_AM)
+		snprintf(reason, FB_REASON_CHARS, "active messages are copied by the processor");
+	else
+		return true;
+	return false;
+}
+
+static void ucx_describe(struct fb_p2p_request *request, struct fb_traits *traits)
+{
+	const struct fb_ucx_request *r = (const struct fb_ucx_request *)request;
+
+	memcpy(traits->path, r->path, sizeof(traits->path));
+}
+
+const struct fb_p2p_engine_ops fb_p2p_ucx = {
+	.name = "ucx",
+	.summary = "UCX's messages, active messages, put and get, loaded when the program starts",
+	.own = true,
+	.device_memory = true,
+	.protocols = fb_ucx_verbs,
+	.adjust = ucx_adjust,
+	.missing = ucx_missing,
+	.open = ucx_open,
+	.close = ucx_close,
+	.can = ucx_can,
+	.prepare = fb_ucx_prepare,
+	.ready = fb_ucx_ready,
+	.run = fb_ucx_run,
+	.settle = fb_ucx_settle,
+	.describe = ucx_describe,
+	.release = fb_ucx_release,
+};

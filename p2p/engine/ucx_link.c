@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What the ucx engine's ranks tell each other before bytes move, through MPI; see ucx.h. */
+#include "p2p/engine/ucx.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/error.h"
+
+/*
+ * Collective: everybody's bytes, one behind the other. *all and *at ([nranks + 1]) are the
+ * caller's to free. 0 or FB_ENOMEM (printed), the same on all ranks.
+ */
+static int gather(const struct fb_world *w, const void *own, size_t bytes, char **all, int **at)
+{
+	int *starts = calloc((size_t)w->nranks + 1, sizeof(*starts));
+	int *lengths = calloc((size_t)w->nranks + 1, sizeof(*lengths));
+	int length = (int)bytes, err = starts && lengths ? FB_OK : FB_ENOMEM;
+	char *text = NULL;
+
+	err = fb_world_agree(w, err);
+	if (!err && starts && lengths) {
+		MPI_Allgather(&length, 1, MPI_INT, lengths, 1, MPI_INT, w->comm);
+		for (int r = 0; r < w->nranks; r++)
+			starts[r + 1] = starts[r] + lengths[r];
+		text = malloc((size_t)starts[w->nranks] + 1);
+		err = fb_world_agree(w, text ? FB_OK : FB_ENOMEM);
+	}
+	if (!err)
+		MPI_Allgatherv(own, length, MPI_BYTE, text, lengths, starts, MPI_BYTE, w->comm);
+	free(lengths);
+	if (err) {
+		free(starts);
+		free(text);
+		return fb_error(err, "engine ucx: out of memory for %d ranks", w->nranks);
+	}
+	*all = text;
+	*at = starts;
+	return FB_OK;
+}
+
+static int open_worker(struct fb_ucx_engine *e, void **address, size_t *bytes)
+{
+	const struct fb_ucx_params params = {
+		.mask = FB_UCX_PARAMS_FEATURES | FB_UCX_PARAMS_ENDPOINTS,
+		.features = FB_UCX_FEATURE_TAG | FB_UCX_FEATURE_AM | FB_UCX_FEATURE_RMA,
+		.endpoints = (size_t)e->world->nranks,
+	};
+	const struct fb_ucx_worker_params worker = {
+		.mask = FB_UCX_WORKER_THREADS, .threads = FB_UCX_THREADS_SINGLE,
+	};
+	struct fb_ucx_context_attr attr = {.mask = FB_UCX_CONTEXT_MEMORIES};
+	const struct fb_ucx *u = &e->ucx;
+	int status = u->init_version(FB_UCX_MAJOR, FB_UCX_MINOR, &params, NULL, &e->context);
+
+	if (status)
+		return fb_ucx_error(u, status, "init_version", -1);
+	if (u->context_query(e->context, &attr) == FB_UCX_OK)
+		e->cuda = attr.memory_types >> FB_UCX_MEMORY_CUDA & 1;
+	status = u->worker_create(e->context, &worker, &e->worker);
+	if (status)
+		return fb_ucx_error(u, status, "worker_create", -1);
+	status = u->worker_get_address(e->worker, address, bytes);
+	if (status)
+		return fb_ucx_error(u, status, "worker_get_address", -1);
+	return fb_ucx_am_listen(e);
+}
+
+int fb_ucx_start(struct fb_ucx_engine *e)
+{
+	void *address = NULL;
+	size_t bytes = 0;
+	int err;
+
+	e->links = calloc((size_t)e->world->nranks, sizeof(*e->links));
+	err = fb_world_agree(e->world, e->links ? FB_OK : FB_ENOMEM);
+	if (!err)
+		err = fb_world_agree(e->world, open_worker(e, &address, &bytes));
+	if (!err)
+		err = gather(e->world, address, bytes, &e->addresses, &e->address_at);
+	if (address)
+		e->ucx.worker_release_address(e->worker, address);
+	return err;
+}
+
+int fb_ucx_barrier(struct fb_ucx_engine *e)
+{
+	struct fb_spin spin = {.yields = e->world->oversubscribed};
+	MPI_Request request;
+	int done = 0, err = FB_OK;
+
+	MPI_Ibarrier(e->world->comm, &request);
+	while (!err) {
+		MPI_Test(&request, &done, MPI_STATUS_IGNORE);
+		if (done)
+			return FB_OK;
+		err = fb_ucx_again(e, &spin);
+	}
+	return err;
+}
+
+static int make_endpoint(struct fb_ucx_engine *e, int peer)
+{
+	const struct fb_ucx_ep_params params = {
+		.mask = FB_UCX_EP_ADDRESS, .address = e->addresses + e->address_at[peer],
+	};
+	int status = e->ucx.ep_create(e->worker, &params, &e->links[peer].ep);
+
+	if (!status)
+		return FB_OK;
+	e->links[peer].ep = NULL;
+	return fb_ucx_error(&e->ucx, status, "ep_create", peer);
+}
+
+/* A byte to and from each new peer, all at once; then everything is connected. */
+static int greet(struct fb_ucx_engine *e, const int *peers, int n)
+{
+	static const struct fb_ucx_op op = {.mask = 0};
+	fb_ucx_pending *pending = calloc(2 * (size_t)n + 1, sizeof(*pending));
+	char *bytes = calloc((size_t)n + 1, 1), own = 0;
+	int rank = e->world->rank, err = pending && bytes ? FB_OK : FB_ENOMEM;
+
+	err = fb_world_agree(e->world, err);
+	for (int i = 0; i < n && !err && pending && bytes; i++) {
+		pending[2 * i] = e->ucx.tag_recv_nbx(
+			e->worker, &bytes[i], 1, fb_ucx_tag(FB_UCX_HELLO, 0, (uint32_t)peers[i]),
+			UINT64_MAX, &op);
+		pending[2 * i + 1] = e->ucx.tag_send_nbx(
+			e->links[peers[i]].ep, &own, 1,
+			fb_ucx_tag(FB_UCX_HELLO, 0, (uint32_t)rank), &op);
+	}
+	for (int i = 0; i < 2 * n && !err && pending; i++)
+		err = fb_ucx_wait(e, pending[i], i % 2 ? "tag_send_nbx" : "tag_recv_nbx",
+				  peers[i / 2]);
+	if (!err)
+		err = fb_ucx_wait(e, e->ucx.worker_flush_nbx(e->worker, &op), "worker_flush_nbx",
+				  -1);
+	/* Peers may need this rank's help to come as far. */
+	if (!err)
+		err = fb_ucx_barrier(e);
+	free(bytes);
+	free(pending);
+	return err;
+}
+
+int fb_ucx_meet(struct fb_ucx_engine *e, const int *peers, int n)
+{
+	int *unknown = calloc((size_t)n + 1, sizeof(*unknown)), count = 0, any;
+	int err = fb_world_agree(e->world, unknown ? FB_OK : FB_ENOMEM);
+
+	for (int i = 0; i < n && !err && unknown; i++) {
+		struct fb_ucx_link *link = &e->links[peers[i]];
+		bool known = link->met;
+
+		for (int k = 0; k < count; k++)
+			known |= unknown[k] == peers[i];
+		if (known)
+			continue;
+		if (!link->ep)
+			err = make_endpoint(e, peers[i]);
+		unknown[count++] = peers[i];
+	}
+	err = fb_world_agree(e->world, err);
+	any = count;
+	MPI_Allreduce(MPI_IN_PLACE, &any, 1, MPI_INT, MPI_MAX, e->world->comm);
+	if (!err && any)
+		err = greet(e, unknown, count);
+	for (int i = 0; i < count && !err; i++)
+		e->links[unknown[i]].met = true;
+	free(unknown);
+	return err;
+}
+
+static int pack(struct fb_ucx_engine *e, struct fb_ucx_share *share, void *base, size_t bytes,
+		void **packed, size_t *packed_bytes)
+{
+	const struct fb_ucx_map_params params = {
+		.mask = FB_UCX_MAP_ADDRESS | FB_UCX_MAP_LENGTH, .address = base, .length = bytes,
+	};
+	int status = e->ucx.mem_map(e->context, &params, &share->memh);
+
+	if (status)
+		return fb_ucx_error(&e->ucx, status, "mem_map", -1);
+	status = e->ucx.rkey_pack(e->context, share->memh, packed, packed_bytes);
+	return status ? fb_ucx_error(&e->ucx, status, "rkey_pack", -1) : FB_OK;
+}
+
+static void free_share(struct fb_ucx_engine *e, struct fb_ucx_share *share)
+{
+	if (share->memh)
+		e->ucx.mem_unmap(e->context, share->memh);
+	free(share->bases);
+	free(share->packed);
+	free(share->at);
+	*share = (struct fb_ucx_share){.base = NULL};
+}
+
+int fb_ucx_share_memory(struct fb_ucx_engine *e, void *base, size_t bytes)
+{
+	struct fb_ucx_share share = {.base = base};
+	uint64_t own = (uintptr_t)base;
+	void *packed = NULL;
+	size_t packed_bytes = 0;
+	int err = FB_OK;
+
+	for (int i = 0; i < e->nshares; i++)
+		if (e->share[i].base == base)
+			return i;
+	share.bases = calloc((size_t)e->world->nranks, sizeof(*share.bases));
+	if (!share.bases || e->nshares == FB_UCX_SHARES)
+		err = fb_error(FB_ENOMEM, "engine ucx: out of memory to share");
+	err = fb_world_agree(e->world, err);
+	if (!err)
+		err = fb_world_agree(e->world,
+				     pack(e, &share, base, bytes, &packed, &packed_bytes));
+	if (!err)
+		err = gather(e->world, packed, packed_bytes, &share.packed, &share.at);
+	if (packed)
+		e->ucx.rkey_buffer_release(packed);
+	if (err) {
+		free_share(e, &share);
+		return err;
+	}
+	MPI_Allgather(&own, 1, MPI_UINT64_T, share.bases, 1, MPI_UINT64_T, e->world->comm);
+	e->share[e->nshares] = share;
+	return e->nshares++;
+}
+
+int fb_ucx_reach(struct fb_ucx_engine *e, int share, int peer, void **rkey)
+{
+	struct fb_ucx_link *link = &e->links[peer];
+	const struct fb_ucx_share *s = &e->share[share];
+	int status = FB_UCX_OK;
+
+	if (!link->rkey[share])
+		status = e->ucx.ep_rkey_unpack(link->ep, s->packed + s->at[peer],
+					       &link->rkey[share]);
+	if (status)
+		return fb_ucx_error(&e->ucx, status, "ep_rkey_unpack", peer);
+	*rkey = link->rkey[share];
+	return FB_OK;
+}
+
+/* All at once; every rank closes its own, which may need the peers' help. */
+static void close_links(struct fb_ucx_engine *e)
+{
+	static const struct fb_ucx_op op = {.mask = 0};
+	fb_ucx_pending *pending = calloc((size_t)e->world->nranks, sizeof(*pending));
+
+	for (int r = 0; r < e->world->nranks && pending; r++) {
+		struct fb_ucx_link *link = &e->links[r];
+
+		for (int s = 0; s < FB_UCX_SHARES; s++)
+			if (link->rkey[s])
+				e->ucx.rkey_destroy(link->rkey[s]);
+		/* The worker takes those with it that never had a peer. */
+		if (link->met)
+			pending[r] = e->ucx.ep_close_nbx(link->ep, &op);
+	}
+	for (int r = 0; r < e->world->nranks && pending; r++)
+		if (fb_ucx_wait(e, pending[r], "ep_close_nbx", r))
+			break;
+	free(pending);
+	fb_ucx_barrier(e);
+}
+
+void fb_ucx_stop(struct fb_ucx_engine *e)
+{
+	/* Without all addresses there is no endpoint either. */
+	if (e->address_at)
+		close_links(e);
+	for (int s = 0; s < e->nshares; s++)
+		free_share(e, &e->share[s]);
+	if (e->worker)
+		e->ucx.worker_destroy(e->worker);
+	if (e->context)
+		e->ucx.cleanup(e->context);
+	free(e->links);
+	free(e->addresses);
+	free(e->address_at);
+	free(e->cells);
+}

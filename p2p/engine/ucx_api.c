@@ -24,7 +24,6 @@ static const struct fb_library_symbol symbols[] = {
 	NEEDED(worker_release_address),
 	NEEDED(worker_progress),
 	NEEDED(worker_fence),
-	NEEDED(worker_flush_nbx),
 	NEEDED(worker_set_am_recv_handler),
 	NEEDED(ep_create),
 	NEEDED(ep_flush_nbx),

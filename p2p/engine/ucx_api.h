@@ -162,7 +162,6 @@ struct fb_ucx {
 	void (*worker_release_address)(void *worker, void *address);
 	unsigned (*worker_progress)(void *worker);
 	fb_ucx_status (*worker_fence)(void *worker);
-	fb_ucx_pending (*worker_flush_nbx)(void *worker, const struct fb_ucx_op *op);
 	fb_ucx_status (*worker_set_am_recv_handler)(void *worker,
 						    const struct fb_ucx_am_handler *handler);
 	fb_ucx_status (*ep_create)(void *worker, const struct fb_ucx_ep_params *params, void **ep);

@@ -132,9 +132,9 @@ static int greet(struct fb_ucx_engine *e, const int *peers, int n)
 	for (int i = 0; i < 2 * n && !err && pending; i++)
 		err = fb_ucx_wait(e, pending[i], i % 2 ? "tag_send_nbx" : "tag_recv_nbx",
 				  peers[i / 2]);
-	if (!err)
-		err = fb_ucx_wait(e, e->ucx.worker_flush_nbx(e->worker, &op), "worker_flush_nbx",
-				  -1);
+	for (int i = 0; i < n && !err; i++)
+		err = fb_ucx_wait(e, e->ucx.ep_flush_nbx(e->links[peers[i]].ep, &op),
+				  "ep_flush_nbx", peers[i]);
 	/* Peers may need this rank's help to come as far. */
 	if (!err)
 		err = fb_ucx_barrier(e);

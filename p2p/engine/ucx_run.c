@@ -176,17 +176,20 @@ static int ping_pong(struct fb_ucx_request *r, int n)
 	return err;
 }
 
-/* All that this rank has put is at its target. */
-static int flush(struct fb_ucx_request *r)
+/*
+ * All that this rank has put is at its target, and what it has to say about messages that came is
+ * on its way. (A flush of the worker knows nothing of what waits for room in a peer's queue.)
+ */
+static int flush(struct fb_ucx_request *r, bool puts)
 {
 	struct fb_ucx_engine *e = r->engine;
 	int err = FB_OK;
 
 	for (int i = 0; i < r->nends; i++)
-		if (r->ends[i].role == FB_UCX_POSTS)
+		if (!puts || r->ends[i].role == FB_UCX_POSTS)
 			r->ends[i].pending[0] = e->ucx.ep_flush_nbx(r->ends[i].link->ep, &plain);
 	for (int i = 0; i < r->nends && !err; i++)
-		if (r->ends[i].role == FB_UCX_POSTS)
+		if (!puts || r->ends[i].role == FB_UCX_POSTS)
 			err = fb_ucx_wait(e, r->ends[i].pending[0], "ep_flush_nbx",
 					  r->ends[i].peer);
 	return err;
@@ -251,7 +254,7 @@ static int windows(struct fb_ucx_request *r, int ncalls)
 		}
 		err = drive(r, 0, r->nends);
 		if (!err && puts)
-			err = flush(r);
+			err = flush(r, true);
 	}
 	return !err && r->job->verb != FB_SEND ? tell_and_wait(r) : err;
 }
@@ -268,7 +271,6 @@ int fb_ucx_ready(struct fb_p2p_request *request, int ncalls)
 int fb_ucx_run(struct fb_p2p_request *request, int ncalls)
 {
 	struct fb_ucx_request *r = (struct fb_ucx_request *)request;
-	struct fb_ucx_engine *e = r->engine;
 	int err;
 
 	if (!r->nends)
@@ -276,8 +278,7 @@ int fb_ucx_run(struct fb_p2p_request *request, int ncalls)
 	err = r->job->pattern == FB_PING_PONG ? ping_pong(r, ncalls) : windows(r, ncalls);
 	/* A receiver of a load goes on to wait in MPI for a sender that may need its help. */
 	if (!err && !r->announced && r->ends[0].role != FB_UCX_POSTS)
-		err = fb_ucx_wait(e, e->ucx.worker_flush_nbx(e->worker, &plain),
-				  "worker_flush_nbx", -1);
+		err = flush(r, false);
 	return err;
 }
 

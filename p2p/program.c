@@ -182,7 +182,6 @@ static void tear_down(void *instance)
 static int prime(void *instance)
 {
 	const struct instance *i = instance;
-
 	int err = fb_job_prime(&i->job, &i->data, i->state->world->rank);
 
 	return err ? err : fb_job_prime(&i->load, &i->data, i->state->world->rank);
@@ -220,11 +219,10 @@ static int run_load(struct instance *i, const struct fb_flow *flow)
 {
 	const struct fb_p2p_state *s = i->state;
 	bool sends = flow->src == s->world->rank;
-	int err = FB_OK;
 
 	/* One window in any case, since what it brings is checked. */
 	for (bool first = true;; first = false) {
-		int stop = 0;
+		int stop = 0, err;
 
 		if (sends && !first)
 			MPI_Iprobe(i->job.flows[0].src, TAG_STOP, s->control, &stop,
@@ -301,10 +299,9 @@ static bool counts(void *instance)
 static int check(void *instance, int calls, struct fb_mismatch *bad)
 {
 	const struct instance *i = instance;
-	int err;
+	int err = fb_job_check(&i->job, &i->data, i->state->world->rank, bad);
 
 	(void)calls;
-	err = fb_job_check(&i->job, &i->data, i->state->world->rank, bad);
 	return err ? err : fb_job_check(&i->load, &i->data, i->state->world->rank, bad);
 }
 
@@ -359,8 +356,7 @@ static void describe(void *instance, struct fb_traits *traits)
 	traits->bound_us = nan("");
 }
 
-static void summarise(void *instance, const double *samples_us, size_t n,
-		      struct fb_traits *traits)
+static void summarise(void *instance, const double *us, size_t n, struct fb_traits *traits)
 {
 	const struct instance *i = instance;
 	void (*of_program)(const double *us, size_t n, struct fb_traits *traits) =
@@ -369,7 +365,7 @@ static void summarise(void *instance, const double *samples_us, size_t n,
 	if (of_program && i->probe_us)
 		of_program(i->probe_us, i->probes < PROBES_KEPT ? i->probes : PROBES_KEPT, traits);
 	else if (of_program)
-		of_program(samples_us, n, traits);
+		of_program(us, n, traits);
 }
 
 int fb_p2p_main(const struct fb_p2p_program *program, int argc, char **argv)

@@ -201,7 +201,7 @@ struct fb_ucx {
  */
 int fb_ucx_open(struct fb_ucx *ucx, const char *file, char *reason, size_t n);
 
-/* Prints the call (without "ucp_"), whose peer if that is not negative, and the meaning. FB_ESYS. */
+/* Prints the call (without "ucp_"), its peer if that is not negative, and the meaning. FB_ESYS. */
 int fb_ucx_error(const struct fb_ucx *ucx, int status, const char *call, int peer);
 
 #endif

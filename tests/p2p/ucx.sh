@@ -54,7 +54,7 @@ many_ranks() {
 
 	[ "$family" = mpich ] && ranks=3
 	go "$family" "$ranks" all_pairs --bytes 64 --algorithm all
-	# One way between ordered pairs; there and back, or one put or get, once for both directions.
+	# One way between ordered pairs; there and back, or a put or get, once for both directions.
 	good $((ranks * (ranks - 1) * (2 + 1 + 1) + ranks * (ranks - 1) / 2 * (3 + 1 + 1)))
 	go "$family" "$ranks" multi_pair --bytes 8,100000 --algorithm all
 	good $((2 * 2 * (ranks / 2) * 4))

@@ -138,14 +138,14 @@ static void test_missing(void)
 	CHECK_STR(why, "libc.so.6 is no UCX of 1.10 or later: it has no ucp_get_version_string");
 }
 
-/* As 1.13.1 wrote it. */
+/* As 1.13.1 writes it. */
 static const char lanes[] =
 	"#\n# UCP endpoint 0x7f1a5c0d4000\n#\n#               peer: uuid 0xb1c\n"
-	"#                 lane[0]:  2:posix/memory.0 md[2]      -> md[2]/posix/sysdev[255] am\n"
-	"#                 lane[1]:  3:cma/memory.0 md[3]        -> md[3]/cma/sysdev[255] rma_bw#0\n"
-	"#                 lane[2]: 17:rc_mlx5/mlx5_0:1.0 md[4]  -> md[4]/ib/sysdev[0] rma_bw#1\n"
-	"#                 lane[3]:  2:posix/memory.1 md[2]      -> md[2]/posix/sysdev[255] am\n"
-	"#                 lane[4]:  nothing\n#                tag_send: 0..<egr/short>..8246\n";
+	"#               lane[0]:  2:posix/memory.0 md[2]      -> md[2]/posix/sysdev[255] am\n"
+	"#               lane[1]:  3:cma/memory.0 md[3]        -> md[3]/cma/sysdev[255] rma_bw#0\n"
+	"#               lane[2]: 17:rc_mlx5/mlx5_0:1.0 md[4]  -> md[4]/ib/sysdev[0] rma_bw#1\n"
+	"#               lane[3]:  2:posix/memory.1 md[2]      -> md[2]/posix/sysdev[255] am\n"
+	"#               lane[4]:  nothing\n#                tag_send: 0..<egr/short>..8246\n";
 
 static void test_path(void)
 {

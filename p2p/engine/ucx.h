@@ -67,7 +67,7 @@ struct fb_ucx_engine {
 	int cells_share;
 	uint32_t serial; /* of requests, equal on all ranks */
 	struct fb_ucx_request *live[FB_UCX_REQUESTS];
-	int failed; /* status that a callback was told, below 0; 0: none */
+	fb_ucx_status failed; /* what a callback was told, below 0; 0: nothing */
 };
 
 /* In front of an active message. */

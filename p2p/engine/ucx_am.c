@@ -84,7 +84,7 @@ int fb_ucx_am_listen(struct fb_ucx_engine *e)
 			FB_UCX_HANDLER_ARG,
 		.id = FB_UCX_AM_ID, .flags = FB_UCX_AM_WHOLE, .arrived = arrived, .arg = e,
 	};
-	int status = e->ucx.worker_set_am_recv_handler(e->worker, &handler);
+	fb_ucx_status status = e->ucx.worker_set_am_recv_handler(e->worker, &handler);
 
 	return status ? fb_ucx_error(&e->ucx, status, "worker_set_am_recv_handler", -1) : 0;
 }

@@ -110,7 +110,7 @@ int fb_ucx_open(struct fb_ucx *ucx, const char *file, char *reason, size_t n)
 	return FB_OK;
 }
 
-int fb_ucx_error(const struct fb_ucx *ucx, int status, const char *call, int peer)
+int fb_ucx_error(const struct fb_ucx *ucx, fb_ucx_status status, const char *call, int peer)
 {
 	const char *transports = getenv("UCX_TLS"), *devices = getenv("UCX_NET_DEVICES");
 	char with[32] = "";
@@ -118,7 +118,7 @@ int fb_ucx_error(const struct fb_ucx *ucx, int status, const char *call, int pee
 	if (peer >= 0)
 		snprintf(with, sizeof(with), " with rank %d", peer);
 	return fb_error(FB_ESYS, "ucp_%s%s: %s%s%.80s%s%.80s", call, with,
-			ucx->status_string((fb_ucx_status)status),
+			ucx->status_string(status),
 			transports ? "; UCX_TLS=" : "", transports ? transports : "",
 			devices ? "; UCX_NET_DEVICES=" : "", devices ? devices : "");
 }

@@ -33,11 +33,11 @@ enum { FB_UCX_OK = 0, FB_UCX_IN_PROGRESS = 1, FB_UCX_LAST_ERROR = -100 };
 typedef void *fb_ucx_pending;
 
 /* The error in it, below 0; or 0. */
-static inline int fb_ucx_pending_error(fb_ucx_pending pending)
+static inline fb_ucx_status fb_ucx_pending_error(fb_ucx_pending pending)
 {
 	bool is = (uintptr_t)pending >= (uintptr_t)(intptr_t)FB_UCX_LAST_ERROR;
 
-	return is ? (int)(intptr_t)pending : 0;
+	return is ? (fb_ucx_status)(intptr_t)pending : (fb_ucx_status)FB_UCX_OK;
 }
 
 /* Bits of the masks: which members are set. */
@@ -202,6 +202,6 @@ struct fb_ucx {
 int fb_ucx_open(struct fb_ucx *ucx, const char *file, char *reason, size_t n);
 
 /* Prints the call (without "ucp_"), its peer if that is not negative, and the meaning. FB_ESYS. */
-int fb_ucx_error(const struct fb_ucx *ucx, int status, const char *call, int peer);
+int fb_ucx_error(const struct fb_ucx *ucx, fb_ucx_status status, const char *call, int peer);
 
 #endif

@@ -51,8 +51,9 @@ static int open_worker(struct fb_ucx_engine *e, void **address, size_t *bytes)
 	};
 	struct fb_ucx_context_attr attr = {.mask = FB_UCX_CONTEXT_MEMORIES};
 	const struct fb_ucx *u = &e->ucx;
-	int status = u->init_version(FB_UCX_MAJOR, FB_UCX_MINOR, &params, NULL, &e->context);
+	fb_ucx_status status;
 
+	status = u->init_version(FB_UCX_MAJOR, FB_UCX_MINOR, &params, NULL, &e->context);
 	if (status)
 		return fb_ucx_error(u, status, "init_version", -1);
 	if (u->context_query(e->context, &attr) == FB_UCX_OK)
@@ -104,7 +105,7 @@ static int make_endpoint(struct fb_ucx_engine *e, int peer)
 	const struct fb_ucx_ep_params params = {
 		.mask = FB_UCX_EP_ADDRESS, .address = e->addresses + e->address_at[peer],
 	};
-	int status = e->ucx.ep_create(e->worker, &params, &e->links[peer].ep);
+	fb_ucx_status status = e->ucx.ep_create(e->worker, &params, &e->links[peer].ep);
 
 	if (!status)
 		return FB_OK;
@@ -177,7 +178,7 @@ static int pack(struct fb_ucx_engine *e, struct fb_ucx_share *share, void *base,
 	const struct fb_ucx_map_params params = {
 		.mask = FB_UCX_MAP_ADDRESS | FB_UCX_MAP_LENGTH, .address = base, .length = bytes,
 	};
-	int status = e->ucx.mem_map(e->context, &params, &share->memh);
+	fb_ucx_status status = e->ucx.mem_map(e->context, &params, &share->memh);
 
 	if (status)
 		return fb_ucx_error(&e->ucx, status, "mem_map", -1);
@@ -230,7 +231,7 @@ int fb_ucx_reach(struct fb_ucx_engine *e, int share, int peer, void **rkey)
 {
 	struct fb_ucx_link *link = &e->links[peer];
 	const struct fb_ucx_share *s = &e->share[share];
-	int status = FB_UCX_OK;
+	fb_ucx_status status = FB_UCX_OK;
 
 	if (!link->rkey[share])
 		status = e->ucx.ep_rkey_unpack(link->ep, s->packed + s->at[peer],

@@ -51,8 +51,10 @@ static int step(struct fb_ucx_engine *e, struct fb_ucx_end *end)
 {
 	while (end->done < end->posted) {
 		fb_ucx_pending *pending = &end->pending[end->done % end->depth];
-		int status = *pending ? e->ucx.request_check_status(*pending) : FB_UCX_OK;
+		fb_ucx_status status = FB_UCX_OK;
 
+		if (*pending)
+			status = e->ucx.request_check_status(*pending);
 		if (status == FB_UCX_IN_PROGRESS)
 			break;
 		if (status)
@@ -108,8 +110,9 @@ static int put_next(struct fb_ucx_request *r, struct fb_ucx_end *end)
 	struct fb_ucx_link *link = end->link;
 	uint64_t cell = e->share[e->cells_share].bases[end->peer] +
 			(uint64_t)e->world->rank * sizeof(*e->cells);
-	int err = FB_OK, status;
 	void *rkey = NULL;
+	fb_ucx_status status;
+	int err = FB_OK;
 
 	for (int i = 0; i < 2 && !err; i++) {
 		err = fb_ucx_wait(e, end->pending[i], "put_nbx", end->peer);

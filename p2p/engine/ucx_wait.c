@@ -17,7 +17,8 @@ int fb_ucx_again(struct fb_ucx_engine *e, struct fb_spin *spin)
 int fb_ucx_wait(struct fb_ucx_engine *e, fb_ucx_pending pending, const char *call, int peer)
 {
 	struct fb_spin spin = {.yields = e->world->oversubscribed};
-	int status = fb_ucx_pending_error(pending), err = FB_OK;
+	fb_ucx_status status = fb_ucx_pending_error(pending);
+	int err = FB_OK;
 
 	if (status)
 		return fb_ucx_error(&e->ucx, status, call, peer);

@@ -187,22 +187,22 @@ bool fb_collective_can(void *state, const struct fb_case *c, char reason[FB_REAS
 	return judge(state, c, &ignored, reason);
 }
 
-/* Puts the options of rdma into the variant, whose keys are sorted. */
-static void add_rdma(const struct fb_collective_state *state, struct fb_case *c)
+/* Puts the options of the networks into the variant, whose keys are sorted. */
+static void add_network(const struct fb_collective_state *state, struct fb_case *c)
 {
-	char added[FB_VARIANT_CHARS] = "", both[2 * FB_VARIANT_CHARS];
+	char added[FB_VARIANT_CHARS] = "", ignored[160];
 	int direct = state->settings->gpu_direct;
-	bool first;
 
-	fb_rdma_variant(&state->settings->rdma, added, sizeof(added));
-	first = strcmp(added, c->variant) < 0;
-	snprintf(both, sizeof(both), "%s%s%s", first ? added : c->variant,
-		 added[0] && c->variant[0] ? ";" : "", first ? c->variant : added);
-	if (strlen(both) < sizeof(c->variant))
-		memcpy(c->variant, both, strlen(both) + 1);
-	if (!strcmp(c->engine, "cuda") && direct != FB_GPU_DIRECT_AUTO) {
+	if (strstr(c->transport, "rdma"))
+		fb_rdma_variant(&state->settings->rdma, added, sizeof(added));
+	else if (strstr(c->transport, "tcp"))
+		fb_tcp_variant(&state->settings->tcp, added, sizeof(added));
+	if (added[0])
+		(void)fb_variant_add(c->variant, added, ignored, sizeof(ignored));
+	if (strstr(c->transport, "rdma") && !strcmp(c->engine, "cuda") &&
+	    direct != FB_GPU_DIRECT_AUTO) {
 		snprintf(added, sizeof(added), "gpu_direct=%s", fb_gpu_direct_names[direct]);
-		(void)fb_variant_add(c->variant, added, both, sizeof(both));
+		(void)fb_variant_add(c->variant, added, ignored, sizeof(ignored));
 	}
 }
 
@@ -270,8 +270,7 @@ static bool adjust(void *arg, struct fb_case *c)
 		fb_choices_apply(&state->choices, !strcmp(state->settings->memory, "host"), c);
 	else if (!strcmp(c->algorithm, library) || !strcmp(c->launch, "persistent"))
 		return false; /* plans are prepared once anyway: all of their starts are that */
-	if (strstr(c->transport, "rdma"))
-		add_rdma(state, c);
+	add_network(state, c);
 	if (state->collective == FB_BARRIER) {
 		c->bytes = 0;
 		c->datatype = FB_U8;

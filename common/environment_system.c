@@ -34,6 +34,10 @@ void fb_environment_system(struct fb_facts *facts, const char *root)
 	fb_facts_add_file(facts, "machine.firmware", root, "/sys/class/dmi/id/bios_version");
 	fb_facts_add_file(facts, "clock.source", root,
 			  "/sys/devices/system/clocksource/clocksource0/current_clocksource");
+	fb_facts_add_file(facts, "network.tcp_congestion", root,
+			  "/proc/sys/net/ipv4/tcp_congestion_control");
+	fb_facts_add_file(facts, "network.tcp_rmem", root, "/proc/sys/net/ipv4/tcp_rmem");
+	fb_facts_add_file(facts, "network.tcp_wmem", root, "/proc/sys/net/ipv4/tcp_wmem");
 	if (fb_read_tagged(root, "/proc/cpuinfo", "flags", text, sizeof(text)))
 		fb_facts_add(facts, "machine.virtual", "%s",
 			     strstr(text, " hypervisor") ? "yes" : "no");

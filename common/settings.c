@@ -239,6 +239,7 @@ static const struct fb_option table[] = {
 	TIME(timeout_s, "timeout", "30s", 0.1, 86400, "longest time of a single step"),
 
 	FB_RDMA_OPTIONS(struct fb_settings, rdma),
+	FB_TCP_OPTIONS(struct fb_settings, tcp),
 
 	FB_OPTION_GROUP("What to write"),
 	STRING(csv, 'c', "csv", "DIR", NULL, NULL,

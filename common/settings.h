@@ -11,6 +11,7 @@
 
 #include "common/option.h"
 #include "common/transport/rdma_options.h"
+#include "common/transport/tcp_options.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -54,6 +55,7 @@ struct fb_settings {
 	uint64_t min_samples, max_samples, seed, launch_index;
 	int nodes_as; /* 0: the real nodes */
 	struct fb_rdma_settings rdma;
+	struct fb_tcp_settings tcp;
 	int verify;   /* enum fb_verify */
 	bool whole_time;
 	/* Output. */

@@ -13,6 +13,7 @@
 #include "common/error.h"
 #include "common/spin.h"
 #include "common/transport/rdma.h"
+#include "common/transport/tcp.h"
 
 /* Whether --transport names it; what it names wrongly is found when cases are made. */
 static bool asks_for_rdma(const char *list)
@@ -23,6 +24,19 @@ static bool asks_for_rdma(const char *list)
 		if (!strcmp(item, "all") || strstr(item, "rdma"))
 			return true;
 	return false;
+}
+
+static void host_close(struct fb_engine *engine)
+{
+	struct host_engine *e = (struct host_engine *)engine;
+
+	if (e->shm)
+		e->shm->ops->close(e->shm);
+	if (e->tcp)
+		e->tcp->ops->close(e->tcp);
+	if (e->rdma)
+		e->rdma->ops->close(e->rdma);
+	free(e);
 }
 
 static int host_open(struct fb_engine **engine, struct fb_run *run)
@@ -42,30 +56,25 @@ static int host_open(struct fb_engine **engine, struct fb_run *run)
 		.nranks = e->world->nranks, .nnodes = e->world->nnodes,
 		.node_of = e->world->node_of, .local_rank_of = e->world->local_rank_of,
 	};
+	/* What a machine refuses is found before anything is measured. */
+	if (fb_tcp_wants(&e->settings->tcp)) {
+		err = fb_tcp_open(&e->tcp, e->world, &e->settings->tcp);
+		if (err) {
+			free(e);
+			return err;
+		}
+	}
 	if (asks_for_rdma(e->settings->transport)) {
 		/* That there is none is no error: its rows say so. */
 		err = fb_rdma_open(&e->rdma, e->world, &e->settings->rdma, e->no_rdma,
 				   sizeof(e->no_rdma));
 		if (err && err != FB_EUNSUPPORTED) {
-			free(e);
+			host_close(&e->engine);
 			return err;
 		}
 	}
 	*engine = &e->engine;
 	return FB_OK;
-}
-
-static void host_close(struct fb_engine *engine)
-{
-	struct host_engine *e = (struct host_engine *)engine;
-
-	if (e->shm)
-		e->shm->ops->close(e->shm);
-	if (e->tcp)
-		e->tcp->ops->close(e->tcp);
-	if (e->rdma)
-		e->rdma->ops->close(e->rdma);
-	free(e);
 }
 
 static const struct fb_algorithm *find_algorithm(const struct fb_operation *op,

@@ -8,6 +8,7 @@
 
 #include "collectives/engine/host.h"
 #include "common/error.h"
+#include "common/transport/tcp.h"
 
 bool fb_host_uses_rdma(const struct fb_case *c)
 {
@@ -117,7 +118,7 @@ static int open_network(struct host_request *r, const struct fb_case *c)
 	int err = FB_OK;
 
 	if (!fb_host_uses_rdma(c) && !e->tcp)
-		err = fb_transport_tcp.open(&e->tcp, e->world);
+		err = fb_tcp_open(&e->tcp, e->world, &e->settings->tcp);
 	r->far = fb_host_uses_rdma(c) ? e->rdma : e->tcp;
 	return err;
 }

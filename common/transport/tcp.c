@@ -24,10 +24,11 @@ static void tcp_close(struct fb_transport *transport)
 	for (uint32_t i = 0; i < tcp->nlinks; i++)
 		if (tcp->links[i])
 			fb_tcp_link_free(tcp, tcp->links[i]);
-	for (int r = 0; tcp->sockets && r < transport->world->nranks; r++)
-		if (tcp->sockets[r]) {
-			close(tcp->sockets[r]->fd);
-			free(tcp->sockets[r]);
+	for (int i = 0; tcp->sockets && i < transport->world->nranks * tcp->width; i++)
+		if (tcp->sockets[i]) {
+			close(tcp->sockets[i]->fd);
+			free(tcp->sockets[i]->flights);
+			free(tcp->sockets[i]);
 		}
 	if (tcp->epoll >= 0)
 		close(tcp->epoll);
@@ -51,17 +52,24 @@ static int prepare(struct fb_tcp *tcp)
 	int err;
 
 	tcp->identity = calloc(nranks, sizeof(*tcp->identity));
-	tcp->sockets = calloc(nranks, sizeof(struct fb_tcp_socket *));
-	tcp->work = calloc(nranks, sizeof(struct fb_tcp_socket *));
+	tcp->sockets = calloc(nranks * (size_t)tcp->width, sizeof(struct fb_tcp_socket *));
+	tcp->work = calloc(nranks * (size_t)tcp->width, sizeof(struct fb_tcp_socket *));
 	if (!tcp->identity || !tcp->sockets || !tcp->work)
 		return fb_error(FB_ENOMEM, "tcp: out of memory for %zu ranks", nranks);
-	tcp->listener = fb_tcp_listen(&port, &ipv6);
+	tcp->listener = fb_tcp_listen(tcp, &port, &ipv6);
 	if (tcp->listener < 0)
 		return tcp->listener;
 	own = &tcp->identity[world->rank];
-	err = fb_tcp_identify(own, world->host, NULL, ipv6);
+	err = fb_tcp_identify(own, world->host, tcp->settings.interface, ipv6);
 	if (err)
 		return err;
+	if (strcmp(tcp->settings.interface, "auto") && strcmp(tcp->settings.interface, "lo") &&
+	    !own->naddresses) {
+		if (world->local_rank == 0)
+			fb_error(FB_EINPUT, "option --tcp-interface: host %s has no address on %s",
+				 world->host, tcp->settings.interface);
+		return FB_EINPUT;
+	}
 	own->port = port;
 	if (world->rank == 0 &&
 	    getrandom(&tcp->key, sizeof(tcp->key), 0) != (ssize_t)sizeof(tcp->key))
@@ -69,7 +77,8 @@ static int prepare(struct fb_tcp *tcp)
 	return FB_OK;
 }
 
-static int tcp_open(struct fb_transport **transport, const struct fb_world *world)
+int fb_tcp_open(struct fb_transport **transport, const struct fb_world *world,
+		const struct fb_tcp_settings *settings)
 {
 	struct fb_tcp *tcp = calloc(1, sizeof(*tcp));
 	int err = FB_ENOMEM;
@@ -77,6 +86,8 @@ static int tcp_open(struct fb_transport **transport, const struct fb_world *worl
 	if (tcp) {
 		tcp->transport.ops = &fb_transport_tcp;
 		tcp->transport.world = world;
+		tcp->settings = *settings;
+		tcp->width = (int)settings->sockets;
 		tcp->listener = -1;
 		tcp->epoll = -1;
 		tcp->few = FB_TCP_FEW;
@@ -96,6 +107,11 @@ static int tcp_open(struct fb_transport **transport, const struct fb_world *worl
 	return FB_OK;
 }
 
+static int tcp_open(struct fb_transport **transport, const struct fb_world *world)
+{
+	return fb_tcp_open(transport, world, &fb_tcp_defaults);
+}
+
 static bool tcp_reaches(const struct fb_transport *transport, int rank)
 {
 	const struct fb_tcp *tcp = (const struct fb_tcp *)transport;
@@ -112,25 +128,29 @@ static bool tcp_speaks(const struct fb_transport *transport, const char *protoco
 	return !strcmp(protocol, "simple");
 }
 
-/* Makes sure that there is a socket, maybe not yet connected, for the peer. */
-static int need_socket(struct fb_tcp *tcp, int peer, struct fb_tcp_socket **added, int *nadded)
+/* Makes sure that there are sockets, maybe not yet connected, for the peer. */
+static int need_sockets(struct fb_tcp *tcp, int peer, struct fb_tcp_socket **added, int *nadded)
 {
-	struct fb_tcp_socket *socket = tcp->sockets[peer];
+	for (int i = 0; i < tcp->width; i++) {
+		struct fb_tcp_socket **place = &tcp->sockets[peer * tcp->width + i];
 
-	if (socket && socket->broken)
-		return fb_error(FB_EPEER, "tcp: the connection to rank %d on host %s is gone",
-				peer, tcp->identity[peer].host);
-	if (socket)
-		return FB_OK;
-	socket = calloc(1, sizeof(*socket));
-	if (!socket)
-		return fb_error(FB_ENOMEM, "tcp: out of memory for a socket to rank %d", peer);
-	socket->tcp = tcp;
-	socket->fd = -1;
-	socket->peer = peer;
-	tcp->sockets[peer] = socket;
-	tcp->nsockets++;
-	added[(*nadded)++] = socket;
+		if (*place && (*place)->broken)
+			return fb_error(FB_EPEER,
+					"tcp: the connection to rank %d on host %s is gone", peer,
+					tcp->identity[peer].host);
+		if (*place)
+			continue;
+		*place = calloc(1, sizeof(**place));
+		if (!*place)
+			return fb_error(FB_ENOMEM, "tcp: out of memory for a socket to rank %d",
+					peer);
+		(*place)->tcp = tcp;
+		(*place)->fd = -1;
+		(*place)->peer = peer;
+		(*place)->index = i;
+		tcp->nsockets++;
+		added[(*nadded)++] = *place;
+	}
 	return FB_OK;
 }
 
@@ -140,8 +160,9 @@ static void drop_sockets(struct fb_tcp *tcp, struct fb_tcp_socket **sockets, int
 	for (int i = 0; i < n; i++) {
 		if (sockets[i]->fd >= 0)
 			close(sockets[i]->fd); /* epoll forgets it by itself */
-		tcp->sockets[sockets[i]->peer] = NULL;
+		tcp->sockets[sockets[i]->peer * tcp->width + sockets[i]->index] = NULL;
 		tcp->nsockets--;
+		free(sockets[i]->flights);
 		free(sockets[i]);
 	}
 }
@@ -171,14 +192,18 @@ static int tcp_connect(struct fb_transport *transport, const struct fb_link_requ
 {
 	struct fb_tcp *tcp = (struct fb_tcp *)transport;
 	struct fb_tcp_link **links = calloc((size_t)n + 1, sizeof(struct fb_tcp_link *));
-	struct fb_tcp_socket **added = calloc((size_t)n + 1, sizeof(struct fb_tcp_socket *));
+	struct fb_tcp_socket **added = calloc((size_t)n * (size_t)tcp->width + 1,
+					      sizeof(struct fb_tcp_socket *));
 	int nlinks = 0, nadded = 0, err = FB_OK;
 
 	tcp->epoch++;
+	for (int i = 0; i < transport->world->nranks * tcp->width; i++)
+		if (tcp->sockets[i])
+			tcp->sockets[i]->flights_made = tcp->sockets[i]->flights_copied = 0;
 	if (!links || !added)
 		err = fb_error(FB_ENOMEM, "tcp: out of memory for %d links", n);
 	for (; links && added && nlinks < n && !err; nlinks += !err) {
-		err = need_socket(tcp, requests[nlinks].peer, added, &nadded);
+		err = need_sockets(tcp, requests[nlinks].peer, added, &nadded);
 		if (!err)
 			err = fb_tcp_link_new(tcp, &requests[nlinks], &links[nlinks]);
 	}
@@ -204,9 +229,12 @@ bool fb_tcp_idle(const struct fb_transport *transport)
 {
 	const struct fb_tcp *tcp = (const struct fb_tcp *)transport;
 
-	for (int i = 0; i < tcp->nwork; i++)
-		if (tcp->work[i]->sending.head || tcp->work[i]->held)
+	for (int i = 0; i < tcp->nwork; i++) {
+		const struct fb_tcp_socket *s = tcp->work[i];
+
+		if (s->sending.head || s->held || s->landed != s->flown)
 			return false;
+	}
 	return true;
 }
 
@@ -227,7 +255,7 @@ static void tcp_disconnect(struct fb_transport *transport, struct fb_port **port
 static void tcp_describe(const struct fb_transport *transport, int rank, char *text, size_t n)
 {
 	const struct fb_tcp *tcp = (const struct fb_tcp *)transport;
-	const struct fb_tcp_socket *socket = tcp->sockets[rank];
+	const struct fb_tcp_socket *socket = tcp->sockets[rank * tcp->width];
 	struct fb_tcp_candidate ways[FB_TCP_CANDIDATES];
 	char address[FB_TCP_TEXT];
 
@@ -235,6 +263,7 @@ static void tcp_describe(const struct fb_transport *transport, int rank, char *t
 		snprintf(text, n, "%s", "");
 	} else if (socket) {
 		snprintf(text, n, "tcp %s %s", socket->interface, socket->address);
+		fb_tcp_describe(socket, text, n);
 	} else if (fb_tcp_candidates(&tcp->identity[transport->world->rank],
 				     &tcp->identity[rank], ways) > 0) {
 		fb_tcp_address_text(&ways[0].address, address);

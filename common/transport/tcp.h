@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The tcp transport from the inside: one socket for each pair of ranks, shared by all links
- * between them, in both directions.
+ * The tcp transport from the inside: one socket for each pair of ranks, or --tcp-sockets of them,
+ * shared by all links between them, in both directions.
  *
  * On the wire every message is a frame header of 16 bytes and its payload. `link` is the
  * receiving rank's own index of the link, so no search is needed. The sender of a link may have
@@ -12,6 +12,19 @@
  *
  * System calls are made only for a reason: sending what was committed, and receiving on sockets
  * of which somebody has asked in vain (peek() or acquire() gave NULL) since the last progress().
+ *
+ * With several sockets a link's small messages and its credits go through one of them, its home,
+ * which follows from the link's number, so that links take turns. Large messages go by turns of
+ * messages, and those of twice --tcp-stripe bytes and more are cut into parts for several sockets
+ * at once. Both ends know from a message's number and length which sockets carry which bytes of it
+ * (tcp_part.c); each part has its own frame with that number (`turn`), which tells the receiver the
+ * place in its ring of the next messages. Sockets may be ahead of one another as they like: a
+ * message is seen when it is the next one of its link and all of its parts are there.
+ *
+ * With --tcp-zerocopy the kernel reads large messages where they lie, maybe long after send() has
+ * returned, so their memory stays theirs until it has reported each of these sends complete
+ * (tcp_zerocopy.c). Till then the message counts as unsent: its buffer is not acquired again, and
+ * neither settled() nor fb_tcp_idle() lets the owner of a posted message go on and change it.
  *
  * A message buffer is a header block with the payload behind it. The frame is written right in
  * front of the payload and credits in front of the frame, so that one send() of contiguous
@@ -28,10 +41,11 @@
 #define FB_COMMON_TRANSPORT_TCP_H
 
 #include "common/transport/tcp_address.h"
+#include "common/transport/tcp_options.h"
 #include "common/transport/transport.h"
 
 enum {
-	FB_TCP_HEAD = 128,         /* bytes before a payload: structure, credits, frame */
+	FB_TCP_ALIGN = 64,         /* of payloads, and of what lies before them */
 	FB_TCP_BUFFER = 16 * 1024, /* bytes of a socket's buffer for headers and small messages */
 	FB_TCP_LARGE = 16 * 1024,  /* payloads from here on are received where they belong */
 	FB_TCP_HOLD = 96 * 1024,   /* from FB_TCP_LARGE to here ends are held back, tcp_send.c */
@@ -39,51 +53,75 @@ enum {
 	FB_TCP_FRAMES = 64,        /* credit frames sent at once without data */
 	FB_TCP_FEW = 8,            /* up to so many sockets are tried in turn; more: epoll */
 	FB_TCP_TIMEOUT_MS = 10000, /* of everything that waits for a peer during set-up */
+	FB_TCP_FLIGHTS = 256,      /* zero-copy sends of a socket under way at once */
+	FB_TCP_MOST_SLOTS = 1 << 15, /* of a link: `turn` tells twice as many messages apart */
 };
+
+/* Bytes of the longest message that a frame can tell of. */
+#define FB_TCP_LONGEST ((UINT64_C(1) << 56) - 1)
 
 enum fb_tcp_kind { FB_TCP_DATA = 1, FB_TCP_CREDIT = 2 };
 
 /* The header on the wire, in the byte order of the processor: fb_tcp_join() checks that. */
 struct fb_tcp_frame {
-	uint32_t link;  /* index at the receiver of this frame */
-	uint16_t epoch; /* of the link, so that a late credit cannot reach its successor */
-	uint16_t kind;
-	uint64_t bytes; /* data: of the payload that follows; credit: slots given back */
+	uint32_t link;       /* index at the receiver of this frame */
+	uint16_t epoch;      /* of the link, so that a late credit cannot reach its successor */
+	uint16_t turn;       /* data: the message's number in its link */
+	uint64_t bytes : 56; /* data: of the whole message; credit: slots given back */
+	uint64_t kind : 8;
 };
 
 struct fb_tcp_link;
 struct fb_tcp_socket;
 struct fb_tcp;
 
-/* The start of a buffer. In one list at a time: free, to be sent, or received. */
+struct fb_tcp_message;
+
+/* What one socket sends of a message. In a socket's queue, or on its way without a copy. */
+struct fb_tcp_piece {
+	struct fb_tcp_piece *next;
+	struct fb_tcp_message *message; /* NULL: the socket's control frames */
+	const char *at;                 /* to be sent from here on */
+	size_t left;                    /* so many bytes */
+	const char *data;               /* then from here, so many */
+	size_t data_left;
+	uint32_t pins;             /* zero-copy sends of it that are not complete */
+	struct fb_tcp_frame frame; /* where it cannot lie in front of the payload */
+};
+
+/* The start of a buffer. */
 struct fb_tcp_message {
-	struct fb_tcp_message *next;
-	struct fb_tcp_link *link; /* whose buffer it is; NULL: the socket's control frames */
-	const char *at;           /* to be sent from here on */
-	size_t left;              /* so many bytes */
-	size_t bytes;             /* of the payload */
-	char *user;               /* posted: where the payload is, or goes; else NULL */
-	size_t user_left;         /* posted: bytes to be sent from there, after `at` */
+	struct fb_tcp_message *next; /* of the unused ones */
+	struct fb_tcp_link *link;
+	size_t bytes;     /* of the payload */
+	char *user;       /* posted: where the payload goes; else NULL */
+	uint32_t missing; /* parts that are not sent, or not here yet */
+	bool begun;       /* receiver: something of it has arrived */
+	struct fb_tcp_piece pieces[]; /* [sockets of the pair] */
 };
 
 struct fb_tcp_queue {
-	struct fb_tcp_message *head, *tail;
+	struct fb_tcp_piece *head, *tail;
 };
 
 struct fb_tcp_link {
 	struct fb_port port; /* first: ports are cast to links */
-	struct fb_tcp_socket *socket;
-	uint32_t id, index, remote; /* remote: the peer's index */
+	struct fb_tcp_socket **sockets; /* of the pair: part of fb_tcp.sockets */
+	struct fb_tcp_socket *socket;   /* the home, one of them */
+	uint32_t id, index, remote;     /* remote: the peer's index */
 	uint16_t epoch;
+	uint16_t turn; /* of the next message to be committed, or to be released */
 	bool sends, posted;
 	uint32_t slots;
 	size_t slot_bytes;
+	size_t head;                   /* bytes of a buffer before its payload */
 	char *memory;                  /* [slots] buffers */
 	struct fb_tcp_message *unused; /* the last one freed first */
 	struct fb_tcp_message *staged; /* sender: acquired, not committed */
 	uint32_t unreleased;           /* sender: committed, no credit yet */
-	struct fb_tcp_queue received;  /* receiver: complete messages */
-	struct fb_tcp_queue places;    /* posted, receiver: where the next messages go */
+	uint32_t unsent;               /* sender: committed, buffer still in use */
+	struct fb_tcp_message **ring;  /* receiver: [slots] the next messages; NULL: not begun */
+	uint32_t first, placed;        /* the next one's index; posted: places from it on */
 	uint32_t owed;                 /* receiver: released, credit not sent */
 	struct fb_tcp_link *next_owed;
 };
@@ -92,6 +130,7 @@ struct fb_tcp_socket {
 	struct fb_tcp *tcp;
 	int fd; /* -1: none */
 	int peer;
+	int index; /* among the sockets of the pair */
 	int nlinks;
 	bool working; /* in tcp->work */
 	bool asked;   /* somebody waits for what the peer sends */
@@ -102,14 +141,18 @@ struct fb_tcp_socket {
 	struct fb_tcp_queue sending;
 	struct fb_tcp_link *owed; /* links with credits to send */
 	struct {
-		struct fb_tcp_message message;
+		struct fb_tcp_piece piece;
 		struct fb_tcp_frame frames[FB_TCP_FRAMES];
-	} control; /* in use while message.left > 0 */
-	struct fb_tcp_message *filling; /* payload that is partly here */
+	} control; /* in use while piece.left > 0 */
+	struct fb_tcp_message *filling; /* the message of a part that is partly here */
 	char *fill_at;
 	size_t fill_left;
-	size_t last_bytes; /* of the last payload */
+	size_t last_bytes; /* of the last part */
 	size_t begin, end; /* what buffer holds */
+	/* Zero-copy sends by number modulo FB_TCP_FLIGHTS: [landed, flown) are under way. */
+	struct fb_tcp_piece **flights; /* NULL: copy. An item: NULL: complete */
+	uint32_t landed, flown;
+	uint64_t flights_made, flights_copied; /* since the last connect(), by the kernel */
 	char interface[FB_TCP_INTERFACE], address[FB_TCP_TEXT];
 	char buffer[FB_TCP_BUFFER];
 };
@@ -117,12 +160,14 @@ struct fb_tcp_socket {
 struct fb_tcp {
 	struct fb_transport transport; /* first: transports are cast to it */
 	struct fb_tcp_identity *identity; /* [nranks] */
+	struct fb_tcp_settings settings;
+	int width;     /* sockets for each pair */
 	uint64_t key;  /* of this job; strangers do not know it */
 	int listener, epoll; /* epoll: -1 until there are more than `few` sockets */
 	int few, timeout_ms; /* FB_TCP_FEW, FB_TCP_TIMEOUT_MS: to be changed by tests */
-	struct fb_tcp_socket **sockets; /* [nranks], NULL where there is none */
+	struct fb_tcp_socket **sockets; /* [nranks][width], NULL where there is none */
 	int nsockets;
-	struct fb_tcp_socket **work; /* [nranks], nwork of them have something to do */
+	struct fb_tcp_socket **work; /* [nranks * width], nwork of them have something to do */
 	int nwork;
 	struct fb_tcp_link **links; /* by index; NULL: free */
 	uint32_t nlinks, max_links;
@@ -138,7 +183,7 @@ static inline struct fb_tcp_link *fb_tcp_link(struct fb_port *port)
 /* The payload's place in the message's own buffer. */
 static inline char *fb_tcp_body(struct fb_tcp_message *message)
 {
-	return (char *)message + FB_TCP_HEAD;
+	return (char *)message + message->link->head;
 }
 
 static inline char *fb_tcp_payload(struct fb_tcp_message *message)
@@ -146,22 +191,19 @@ static inline char *fb_tcp_payload(struct fb_tcp_message *message)
 	return message->user ? message->user : fb_tcp_body(message);
 }
 
-static inline void fb_tcp_push(struct fb_tcp_queue *queue, struct fb_tcp_message *message)
+static inline void fb_tcp_push(struct fb_tcp_queue *queue, struct fb_tcp_piece *piece)
 {
-	message->next = NULL;
+	piece->next = NULL;
 	if (queue->head)
-		queue->tail->next = message;
+		queue->tail->next = piece;
 	else
-		queue->head = message;
-	queue->tail = message;
+		queue->head = piece;
+	queue->tail = piece;
 }
 
-static inline struct fb_tcp_message *fb_tcp_pop(struct fb_tcp_queue *queue)
+static inline void fb_tcp_pop(struct fb_tcp_queue *queue)
 {
-	struct fb_tcp_message *message = queue->head;
-
-	queue->head = message->next;
-	return message;
+	queue->head = queue->head->next;
 }
 
 /* The buffer may be used again. */
@@ -172,6 +214,13 @@ static inline void fb_tcp_recycle(struct fb_tcp_message *message)
 }
 
 /* --- tcp.c ------------------------------------------------------------------------------------ */
+
+/*
+ * Collective. Opens the transport with these options, which are copied, their strings not; the
+ * same on all ranks. 0, or an error (printed) on all ranks.
+ */
+int fb_tcp_open(struct fb_transport **transport, const struct fb_world *world,
+		const struct fb_tcp_settings *settings);
 
 /*
  * Whether all that was committed has left this rank. A rank that stops calling progress() before
@@ -197,19 +246,70 @@ void fb_tcp_link_free(struct fb_tcp *tcp, struct fb_tcp_link *link);
  */
 int fb_tcp_link_match(struct fb_tcp *tcp, struct fb_tcp_link **links, int n);
 
+/* --- tcp_part.c ------------------------------------------------------------------------------- */
+
+/* Which sockets carry a message: `count` of them from `first` on, and round. */
+struct fb_tcp_spread {
+	int first, count;
+};
+
+/* For the message `turn` of the link, of `bytes` bytes. The same at both ends. Pure. */
+struct fb_tcp_spread fb_tcp_spread(const struct fb_tcp_link *link, uint16_t turn, size_t bytes);
+
+/* Part i of `count` of a message: its first byte and, returned, how many. Pure. */
+size_t fb_tcp_part(size_t bytes, int i, int count, size_t *offset);
+
+/* One more part of the message has been sent, or is here. Returns whether it was the last. */
+bool fb_tcp_part_done(struct fb_tcp_message *message);
+
+/*
+ * One more send without a copy reads the piece's memory; and one of them does so no more, returns
+ * whether it was the last one under way.
+ */
+void fb_tcp_pin(struct fb_tcp_piece *piece);
+bool fb_tcp_unpin(struct fb_tcp_piece *piece);
+
+/* --- tcp_zerocopy.c --------------------------------------------------------------------------- */
+
+/* Whether so many bytes should be sent, and can be now, without a copy. */
+bool fb_tcp_may_fly(const struct fb_tcp_socket *socket, size_t bytes);
+
+/* The kernel has taken some of the piece by such a send. */
+void fb_tcp_fly(struct fb_tcp_socket *socket, struct fb_tcp_piece *piece);
+
+/* The kernel reports the sends [low, high] complete, `copied` or not. */
+void fb_tcp_land(struct fb_tcp_socket *socket, uint32_t low, uint32_t high, bool copied);
+
+/* Takes the kernel's reports, as many as there are. */
+void fb_tcp_reap(struct fb_tcp_socket *socket);
+
+/* The link's memory is about to go: its pieces are not waited for any more. */
+void fb_tcp_ground(struct fb_tcp_socket *socket, const struct fb_tcp_link *link);
+
 /* --- tcp_listen.c, tcp_join.c ----------------------------------------------------------------- */
 
 /*
  * Opens a socket that peers can connect to, on all addresses, IPv6 and IPv4 where possible.
- * Returns its descriptor or FB_ESYS (printed); *ipv6 says whether IPv6 is served.
+ * Returns its descriptor, FB_ESYS, or FB_EINPUT where an option is refused (printed); *ipv6 says
+ * whether IPv6 is served.
  */
-int fb_tcp_listen(uint32_t *port, bool *ipv6);
+int fb_tcp_listen(const struct fb_tcp *tcp, uint32_t *port, bool *ipv6);
 
 /*
- * Sets the options of a connected socket and fills its `interface` and `address`. 0 or FB_ESYS
- * (printed).
+ * Sets what the user wants of a socket that is not connected yet; those accepted from a listening
+ * one inherit it. Buffers must be known then, because the window's scale is agreed at the start.
+ * Returns NULL, or the name of the option that was refused (errno).
+ */
+const char *fb_tcp_prepare(const struct fb_tcp_settings *settings, int fd);
+
+/*
+ * Sets the options of a connected socket and fills its `interface` and `address`. 0, FB_ESYS or
+ * FB_ENOMEM (printed).
  */
 int fb_tcp_configure(struct fb_tcp_socket *socket);
+
+/* Appends to a path how the sockets differ from usual ones, by what the kernel says of this one. */
+void fb_tcp_describe(const struct fb_tcp_socket *socket, char *text, size_t n);
 
 /*
  * Connects the n sockets, all at once; every peer does the same at that time. The lower rank of
@@ -235,6 +335,9 @@ void fb_tcp_commit_user(struct fb_port *port, const void *data, size_t bytes);
  */
 void fb_tcp_flush(struct fb_tcp_socket *socket);
 
+/* All of the piece was taken, and nothing of it is under way without a copy. */
+void fb_tcp_piece_done(struct fb_tcp_piece *piece);
+
 /* --- tcp_receive.c ---------------------------------------------------------------------------- */
 
 const void *fb_tcp_peek(struct fb_port *port, size_t bytes);
@@ -253,6 +356,9 @@ void fb_tcp_receive(struct fb_tcp_socket *socket);
 
 /* Has the socket looked after by the next progress(). */
 void fb_tcp_wake(struct fb_tcp_socket *socket);
+
+/* The same, and what the peer sends there is waited for. */
+void fb_tcp_ask(struct fb_tcp_socket *socket);
 
 /*
  * The n added sockets are connected: lets epoll watch them, and at the first time that there are

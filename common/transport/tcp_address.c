@@ -3,10 +3,12 @@
 #include "common/transport/tcp_address.h"
 
 #include <arpa/inet.h>
+#include <ctype.h>
 #include <errno.h>
 #include <ifaddrs.h>
 #include <net/if.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -73,6 +75,49 @@ static bool is_loopback(const struct fb_tcp_address *a)
 	return a->family == AF_INET ? a->bytes[0] == 127 : !memcmp(a->bytes, loopback6, 16);
 }
 
+/* Whether the first `bits` bits of both are the same. */
+static bool same_bits(const struct fb_tcp_address *a, const struct fb_tcp_address *b,
+		      unsigned bits)
+{
+	size_t whole = bits / 8u;
+	unsigned rest = bits % 8u;
+
+	if (a->family != b->family || memcmp(a->bytes, b->bytes, whole) != 0)
+		return false;
+	return !rest || (a->bytes[whole] ^ b->bytes[whole]) >> (8 - rest) == 0;
+}
+
+bool fb_tcp_parse_subnet(const char *text, struct fb_tcp_address *subnet)
+{
+	const char *slash = strchr(text, '/');
+	char address[FB_TCP_TEXT], *end;
+	long prefix;
+
+	memset(subnet, 0, sizeof(*subnet));
+	if (!slash || (size_t)(slash - text) >= sizeof(address) || !isdigit((uint8_t)slash[1]))
+		return false;
+	memcpy(address, text, (size_t)(slash - text));
+	address[slash - text] = '\0';
+	subnet->family = strchr(address, ':') ? AF_INET6 : AF_INET;
+	prefix = strtol(slash + 1, &end, 10);
+	if (*end || prefix > (long)address_bytes(subnet->family) * 8)
+		return false;
+	subnet->prefix = (uint16_t)prefix;
+	return inet_pton(subnet->family, address, subnet->bytes) == 1;
+}
+
+/* Whether the user's choice, a name or a subnet, includes the address. */
+static bool is_wanted(const struct fb_tcp_address *a, const char *interface)
+{
+	struct fb_tcp_address subnet;
+
+	if (!interface || !strcmp(interface, "auto"))
+		return true;
+	if (fb_tcp_parse_subnet(interface, &subnet))
+		return same_bits(a, &subnet, subnet.prefix);
+	return !strcmp(interface, a->interface);
+}
+
 /* Whether the interface's address can be of use; if so, fills *a. */
 static bool take_address(const struct ifaddrs *i, const char *interface, bool ipv6,
 			 struct fb_tcp_address *a)
@@ -86,15 +131,13 @@ static bool take_address(const struct ifaddrs *i, const char *interface, bool ip
 	family = i->ifa_addr->sa_family;
 	if (family != AF_INET && !(family == AF_INET6 && ipv6))
 		return false;
-	if (interface && strcmp(interface, i->ifa_name))
-		return false;
 	memset(a, 0, sizeof(*a));
 	snprintf(a->interface, sizeof(a->interface), "%s", i->ifa_name);
 	a->family = (uint16_t)family;
 	read_bytes(i->ifa_addr, family, a->bytes);
 	read_bytes(i->ifa_netmask, family, mask);
 	a->prefix = count_bits(mask, address_bytes(family));
-	if (is_link_local(a) || is_loopback(a))
+	if (is_link_local(a) || is_loopback(a) || !is_wanted(a, interface))
 		return false;
 	a->speed_Mbps = interface_speed(a->interface);
 	return true;
@@ -153,14 +196,7 @@ static bool same_address(const struct fb_tcp_address *a, const struct fb_tcp_add
 
 static bool same_subnet(const struct fb_tcp_address *a, const struct fb_tcp_address *b)
 {
-	size_t whole = a->prefix / 8u;
-	unsigned rest = a->prefix % 8u;
-
-	if (a->family != b->family || a->prefix != b->prefix)
-		return false;
-	if (memcmp(a->bytes, b->bytes, whole) != 0)
-		return false;
-	return rest == 0 || (a->bytes[whole] ^ b->bytes[whole]) >> (8 - rest) == 0;
+	return a->prefix == b->prefix && same_bits(a, b, a->prefix);
 }
 
 /*

@@ -25,12 +25,13 @@ enum {
 	LINGER_MS = 1000, /* the accepting end waits longer: the other one knows the reason */
 };
 
-#define MAGIC UINT64_C(0x66622d7463703031) /* also tells the byte order */
+#define MAGIC UINT64_C(0x66622d7463703032) /* also tells the byte order */
 
 /* Said by both ends; no padding. */
 struct greeting {
 	uint64_t magic, key;
 	uint32_t from, to;
+	uint32_t index, width; /* which socket of how many */
 };
 
 enum state { DONE, CONNECTING, GREETING };
@@ -68,20 +69,22 @@ static int64_t now_ms(void)
 	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-static struct greeting greeting_to(const struct join *join, int peer)
+static struct greeting greeting_to(const struct join *join, const struct fb_tcp_socket *socket)
 {
 	return (struct greeting){
 		.magic = MAGIC,
 		.key = join->tcp->key,
 		.from = (uint32_t)join->tcp->transport.world->rank,
-		.to = (uint32_t)peer,
+		.to = (uint32_t)socket->peer,
+		.index = (uint32_t)socket->index,
+		.width = (uint32_t)join->tcp->width,
 	};
 }
 
 /* A greeting fits into the empty buffer of a new socket, so it goes whole or not at all. */
-static bool greet(const struct join *join, int fd, int peer)
+static bool greet(const struct join *join, int fd, const struct fb_tcp_socket *socket)
 {
-	struct greeting own = greeting_to(join, peer);
+	struct greeting own = greeting_to(join, socket);
 
 	return send(fd, &own, sizeof(own), MSG_NOSIGNAL) == (ssize_t)sizeof(own);
 }
@@ -130,8 +133,10 @@ static void try_next(struct join *join, struct attempt *a)
 		socklen_t bytes = fb_tcp_sockaddr(address, peer->port, &to);
 
 		a->fd = socket(address->family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-		if (a->fd >= 0 && (connect(a->fd, (struct sockaddr *)&to, bytes) == 0 ||
-				   errno == EINPROGRESS)) {
+		/* What is refused here was refused by the listening socket before. */
+		if (a->fd >= 0 && !fb_tcp_prepare(&join->tcp->settings, a->fd) &&
+		    (connect(a->fd, (struct sockaddr *)&to, bytes) == 0 ||
+		     errno == EINPROGRESS)) {
 			a->state = CONNECTING;
 			a->have = 0;
 			a->deadline_ms = now + (join->deadline_ms - now) / (a->nways - a->way);
@@ -155,13 +160,13 @@ static void way_failed(struct join *join, struct attempt *a, int reason)
 /* The connecting end: the way is open, or the peer has answered. */
 static void advance_outgoing(struct join *join, struct attempt *a)
 {
-	int peer = a->socket->peer, reason = 0, whole;
+	int reason = 0, whole;
 	socklen_t bytes = sizeof(reason);
 
 	if (a->state == CONNECTING) {
 		if (getsockopt(a->fd, SOL_SOCKET, SO_ERROR, &reason, &bytes))
 			reason = errno;
-		if (!reason && !greet(join, a->fd, peer))
+		if (!reason && !greet(join, a->fd, a->socket))
 			reason = errno;
 		if (reason)
 			way_failed(join, a, reason);
@@ -173,9 +178,9 @@ static void advance_outgoing(struct join *join, struct attempt *a)
 	if (whole < 0) {
 		way_failed(join, a, errno);
 	} else if (whole) {
-		struct greeting want = greeting_to(join, peer);
+		struct greeting want = greeting_to(join, a->socket);
 
-		want.from = (uint32_t)peer;
+		want.from = want.to;
 		want.to = (uint32_t)join->tcp->transport.world->rank;
 		if (memcmp(&want, &a->greeting, sizeof(want)) != 0) {
 			way_failed(join, a, EPROTO);
@@ -193,10 +198,12 @@ static struct fb_tcp_socket *expected(const struct join *join, const struct gree
 	int own = join->tcp->transport.world->rank;
 
 	if (greeting->magic != MAGIC || greeting->key != join->tcp->key ||
-	    greeting->to != (uint32_t)own || greeting->from >= (uint32_t)own)
+	    greeting->to != (uint32_t)own || greeting->from >= (uint32_t)own ||
+	    greeting->width != (uint32_t)join->tcp->width)
 		return NULL;
 	for (int i = 0; i < join->n; i++)
-		if ((uint32_t)join->sockets[i]->peer == greeting->from)
+		if ((uint32_t)join->sockets[i]->peer == greeting->from &&
+		    (uint32_t)join->sockets[i]->index == greeting->index)
 			return join->sockets[i];
 	return NULL;
 }
@@ -211,7 +218,7 @@ static void advance_incoming(struct join *join, struct attempt *a)
 		return;
 	a->state = DONE;
 	socket = whole > 0 ? expected(join, &a->greeting) : NULL;
-	if (!socket || !greet(join, a->fd, socket->peer)) {
+	if (!socket || !greet(join, a->fd, socket)) {
 		close(a->fd);
 		return;
 	}

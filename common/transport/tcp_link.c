@@ -11,12 +11,7 @@ enum { NOT_MATCHED = UINT32_MAX };
 /* Of the link's own messages: those of another may not move before its peer waits for them. */
 static bool settled(const struct fb_port *port)
 {
-	const struct fb_tcp_link *link = (const struct fb_tcp_link *)port;
-
-	for (const struct fb_tcp_message *m = link->socket->sending.head; m; m = m->next)
-		if (m->link == link)
-			return false;
-	return true;
+	return ((const struct fb_tcp_link *)port)->unsent == 0;
 }
 
 static const struct fb_port_ops port_ops = {
@@ -56,24 +51,33 @@ static int find_index(struct fb_tcp *tcp, uint32_t *index)
 	return FB_OK;
 }
 
-/* Allocates the link's buffers and puts all into its list of unused ones. */
-static int make_buffers(struct fb_tcp_link *link)
+static size_t align_up(size_t bytes)
 {
-	size_t body = link->posted ? 0 : link->slot_bytes;
-	size_t bytes = (body + FB_TCP_HEAD - 1) / FB_TCP_HEAD * FB_TCP_HEAD;
-	size_t total;
+	return (bytes + FB_TCP_ALIGN - 1) / FB_TCP_ALIGN * FB_TCP_ALIGN;
+}
 
-	if (bytes < body || __builtin_add_overflow(bytes, FB_TCP_HEAD, &bytes) ||
+/* Allocates the link's buffers and puts all into its list of unused ones. */
+static int make_buffers(struct fb_tcp_link *link, int width)
+{
+	size_t body = link->posted ? 0 : link->slot_bytes, bytes = align_up(body), total;
+
+	/* The structure, and in front of the payload a frame and a credit. */
+	link->head = align_up(sizeof(struct fb_tcp_message) +
+			      (size_t)width * sizeof(struct fb_tcp_piece) +
+			      2 * sizeof(struct fb_tcp_frame));
+	if (bytes < body || link->slots > FB_TCP_MOST_SLOTS ||
+	    __builtin_add_overflow(bytes, link->head, &bytes) ||
 	    __builtin_mul_overflow(bytes, link->slots, &total))
 		return FB_ENOMEM;
-	link->memory = aligned_alloc(FB_TCP_HEAD, total);
-	if (!link->memory)
+	link->memory = aligned_alloc(FB_TCP_ALIGN, total);
+	link->ring = calloc(link->slots, sizeof(struct fb_tcp_message *));
+	if (!link->memory || !link->ring)
 		return FB_ENOMEM;
 	for (uint32_t i = link->slots; i-- > 0;) {
 		void *memory = link->memory + i * bytes;
 		struct fb_tcp_message *message = memory;
 
-		memset(message, 0, sizeof(*message));
+		memset(message, 0, link->head);
 		message->link = link;
 		fb_tcp_recycle(message);
 	}
@@ -83,14 +87,15 @@ static int make_buffers(struct fb_tcp_link *link)
 int fb_tcp_link_new(struct fb_tcp *tcp, const struct fb_link_request *request,
 		    struct fb_tcp_link **link)
 {
-	struct fb_tcp_socket *socket = tcp->sockets[request->peer];
+	size_t width = (size_t)tcp->width;
 	struct fb_tcp_link *made = calloc(1, sizeof(*made));
 
 	if (!made)
 		goto out_of_memory;
 	made->port.ops = &port_ops;
 	made->port.peer = request->peer;
-	made->socket = socket;
+	made->sockets = tcp->sockets + (size_t)request->peer * width;
+	made->socket = made->sockets[request->id % width];
 	made->id = request->id;
 	made->remote = NOT_MATCHED;
 	made->epoch = tcp->epoch;
@@ -100,18 +105,37 @@ int fb_tcp_link_new(struct fb_tcp *tcp, const struct fb_link_request *request,
 	made->posted = request->posted;
 	if (made->posted && made->sends)
 		made->unreleased = made->slots; /* no place has been posted yet */
-	if (make_buffers(made) || find_index(tcp, &made->index))
+	if (make_buffers(made, tcp->width) || find_index(tcp, &made->index))
 		goto free_link;
 	tcp->links[made->index] = made;
-	socket->nlinks++;
+	for (int i = 0; i < tcp->width; i++)
+		made->sockets[i]->nlinks++;
 	*link = made;
 	return FB_OK;
 free_link:
+	free(made->ring);
 	free(made->memory);
 	free(made);
 out_of_memory:
 	return fb_error(FB_ENOMEM, "tcp: out of memory for %u slots of %zu bytes to rank %d",
 			(unsigned)request->slots, request->slot_bytes, request->peer);
+}
+
+/* Has the socket forget the link's messages; what is partly through makes it useless. */
+static void forget(struct fb_tcp_socket *socket, const struct fb_tcp_link *link)
+{
+	if (socket->filling && socket->filling->link == link) {
+		socket->filling = NULL;
+		socket->broken = true;
+	}
+	for (struct fb_tcp_piece *p = socket->sending.head; p; p = p->next)
+		if (p->message && p->message->link == link) {
+			socket->sending.head = NULL;
+			socket->broken = true;
+			break;
+		}
+	fb_tcp_ground(socket, link);
+	socket->nlinks--;
 }
 
 void fb_tcp_link_free(struct fb_tcp *tcp, struct fb_tcp_link *link)
@@ -125,18 +149,10 @@ void fb_tcp_link_free(struct fb_tcp *tcp, struct fb_tcp_link *link)
 		}
 	if (!socket->owed)
 		socket->due = false;
-	if (socket->filling && socket->filling->link == link) {
-		socket->filling = NULL;
-		socket->broken = true;
-	}
-	for (struct fb_tcp_message *m = socket->sending.head; m; m = m->next)
-		if (m->link == link) {
-			socket->sending.head = NULL;
-			socket->broken = true;
-			break;
-		}
-	socket->nlinks--;
+	for (int i = 0; i < tcp->width; i++)
+		forget(link->sockets[i], link);
 	tcp->links[link->index] = NULL;
+	free(link->ring);
 	free(link->memory);
 	free(link);
 }

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <netinet/tcp.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -30,16 +31,47 @@ static uint32_t port_of(int fd)
 	return ntohs(v6.sin6_port);
 }
 
-static int listen_on(int family, uint32_t *port)
+/* Sets a number of SOL_SOCKET, unless it is 0. Returns whether that is done. */
+static bool set_number(int fd, int name, uint64_t value)
+{
+	int number = (int)value;
+
+	return !value || !setsockopt(fd, SOL_SOCKET, name, &number, sizeof(number));
+}
+
+const char *fb_tcp_prepare(const struct fb_tcp_settings *s, int fd)
+{
+	if (!set_number(fd, SO_SNDBUF, s->send_buffer))
+		return "tcp-send-buffer";
+	if (!set_number(fd, SO_RCVBUF, s->receive_buffer))
+		return "tcp-receive-buffer";
+	if (!set_number(fd, SO_BUSY_POLL, s->busy_poll_us))
+		return "tcp-busy-poll";
+	if (!set_number(fd, SO_ZEROCOPY, s->zerocopy))
+		return "tcp-zerocopy";
+	if (strcmp(s->congestion, "auto") &&
+	    setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, s->congestion,
+		       (socklen_t)strlen(s->congestion)))
+		return "tcp-congestion";
+	return NULL;
+}
+
+/* Returns the descriptor, or -1 (errno) and in *refused the option that was, or NULL. */
+static int listen_on(int family, const struct fb_tcp_settings *settings, uint32_t *port,
+		     const char **refused)
 {
 	static const struct fb_tcp_address any4 = {.family = AF_INET}, any6 = {.family = AF_INET6};
 	int fd = socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0), no = 0, saved;
 	struct sockaddr_storage at;
 	socklen_t n = fb_tcp_sockaddr(family == AF_INET ? &any4 : &any6, 0, &at);
 
+	*refused = NULL;
 	if (fd < 0)
 		return -1;
 	if (family == AF_INET6 && setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &no, sizeof(no)))
+		goto close_socket;
+	*refused = fb_tcp_prepare(settings, fd);
+	if (*refused)
 		goto close_socket;
 	if (bind(fd, (struct sockaddr *)&at, n) || listen(fd, BACKLOG))
 		goto close_socket;
@@ -53,16 +85,24 @@ close_socket:
 	return -1;
 }
 
-int fb_tcp_listen(uint32_t *port, bool *ipv6)
+int fb_tcp_listen(const struct fb_tcp *tcp, uint32_t *port, bool *ipv6)
 {
-	int fd = listen_on(AF_INET6, port);
+	const struct fb_world *world = tcp->transport.world;
+	const char *refused;
+	int fd = listen_on(AF_INET6, &tcp->settings, port, &refused);
 
 	*ipv6 = fd >= 0;
-	if (fd < 0) /* a kernel without IPv6 */
-		fd = listen_on(AF_INET, port);
-	if (fd < 0)
+	if (fd < 0 && !refused) /* a kernel without IPv6 */
+		fd = listen_on(AF_INET, &tcp->settings, port, &refused);
+	if (fd >= 0)
+		return fd;
+	if (!refused)
 		return fb_error(FB_ESYS, "tcp: cannot listen: %s", strerror(errno));
-	return fd;
+	/* Said once for each host. */
+	if (world->local_rank == 0)
+		fb_error(FB_EINPUT, "option --%s: host %s refuses it: %s%s", refused, world->host,
+			 strerror(errno), errno == EPERM ? " (it takes CAP_NET_ADMIN)" : "");
+	return FB_EINPUT;
 }
 
 int fb_tcp_configure(struct fb_tcp_socket *s)
@@ -93,8 +133,50 @@ int fb_tcp_configure(struct fb_tcp_socket *s)
 	snprintf(s->interface, sizeof(s->interface), "%s", fb_tcp_interface_of(own, &address));
 	fb_tcp_from_sockaddr(&far, &address);
 	fb_tcp_address_text(&address, s->address);
-	return FB_OK;
+	if (!s->tcp->settings.zerocopy)
+		return FB_OK;
+	s->flights = calloc(FB_TCP_FLIGHTS, sizeof(struct fb_tcp_piece *));
+	return s->flights ? FB_OK : fb_error(FB_ENOMEM, "tcp: out of memory for a socket");
 failed:
 	return fb_error(FB_ESYS, "tcp: cannot set up the socket to rank %d on host %s: %s",
 			s->peer, s->tcp->identity[s->peer].host, strerror(errno));
+}
+
+/* Appends " NAME" and what the kernel says of the option, if the user asked for it. */
+static void add_number(const struct fb_tcp_socket *s, int name, const char *what, uint64_t asked,
+		       char *text, size_t n)
+{
+	size_t used = strlen(text);
+	int value;
+	socklen_t bytes = sizeof(value);
+
+	if (asked && !getsockopt(s->fd, SOL_SOCKET, name, &value, &bytes))
+		snprintf(text + used, n - used, " %s %d", what, value);
+}
+
+/* The kernel doubles the sizes of buffers for its own needs, and cuts them to its limits. */
+void fb_tcp_describe(const struct fb_tcp_socket *s, char *text, size_t n)
+{
+	const struct fb_tcp_settings *settings = &s->tcp->settings;
+	char name[32] = "";
+	socklen_t bytes = sizeof(name) - 1;
+	uint64_t flown = 0, copied = 0;
+
+	if (s->tcp->width > 1)
+		snprintf(text + strlen(text), n - strlen(text), " x%d", s->tcp->width);
+	if (strcmp(settings->congestion, "auto") &&
+	    !getsockopt(s->fd, IPPROTO_TCP, TCP_CONGESTION, name, &bytes))
+		snprintf(text + strlen(text), n - strlen(text), " %s", name);
+	add_number(s, SO_SNDBUF, "sndbuf", settings->send_buffer, text, n);
+	add_number(s, SO_RCVBUF, "rcvbuf", settings->receive_buffer, text, n);
+	add_number(s, SO_BUSY_POLL, "busy-poll", settings->busy_poll_us, text, n);
+	for (int i = 0; i < s->tcp->width; i++) {
+		const struct fb_tcp_socket *each = s->tcp->sockets[s->peer * s->tcp->width + i];
+
+		flown += each->flights_made;
+		copied += each->flights_copied;
+	}
+	if (flown)
+		snprintf(text + strlen(text), n - strlen(text), " zerocopy%s",
+			 copied ? " copied" : "");
 }

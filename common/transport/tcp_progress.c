@@ -24,6 +24,12 @@ void fb_tcp_wake(struct fb_tcp_socket *socket)
 	socket->tcp->work[socket->tcp->nwork++] = socket;
 }
 
+void fb_tcp_ask(struct fb_tcp_socket *socket)
+{
+	socket->asked = true;
+	fb_tcp_wake(socket);
+}
+
 static int control(struct fb_tcp_socket *socket, int operation)
 {
 	struct epoll_event event = {
@@ -51,7 +57,7 @@ int fb_tcp_watch(struct fb_tcp *tcp, struct fb_tcp_socket **added, int n)
 	if (tcp->epoll < 0)
 		return fb_error(FB_ESYS, "tcp: epoll_create1: %s", strerror(errno));
 	/* The first moment with many sockets: those that came before are watched from now on. */
-	for (int r = 0; r < tcp->transport.world->nranks && !err; r++) {
+	for (int r = 0; r < tcp->transport.world->nranks * tcp->width && !err; r++) {
 		struct fb_tcp_socket *socket = tcp->sockets[r];
 
 		if (!socket || socket->broken)
@@ -69,6 +75,12 @@ void fb_tcp_arm(struct fb_tcp_socket *socket, bool armed)
 	socket->armed = armed;
 	if (control(socket, EPOLL_CTL_MOD))
 		fb_tcp_fail(socket, FB_ESYS, "cannot be watched");
+}
+
+/* Whether the kernel still reads some memory that it was to send without a copy. */
+static bool is_flying(const struct fb_tcp_socket *socket)
+{
+	return socket->landed != socket->flown;
 }
 
 void fb_tcp_fail(struct fb_tcp_socket *socket, int err, const char *what)
@@ -91,13 +103,22 @@ void fb_tcp_fail(struct fb_tcp_socket *socket, int err, const char *what)
 
 /*
  * Tries the socket. While something cannot be sent it is received as well: if both ends only
- * sent, both would wait for ever.
+ * sent, both would wait for ever. As one end may be stuck on one socket of the pair and the other
+ * end on another, that goes for all of them.
  */
 static void attend(struct fb_tcp_socket *socket)
 {
+	struct fb_tcp *tcp = socket->tcp;
+	bool asked = socket->asked;
+
+	socket->asked = false;
+	if (is_flying(socket))
+		fb_tcp_reap(socket);
 	if (socket->due || socket->held || socket->sending.head)
 		fb_tcp_flush(socket);
-	if (!socket->broken && (socket->asked || socket->sending.head))
+	for (int i = 0; i < tcp->width && tcp->width > 1 && socket->sending.head; i++)
+		fb_tcp_ask(tcp->sockets[socket->peer * tcp->width + i]);
+	if (!socket->broken && (asked || socket->sending.head))
 		fb_tcp_receive(socket);
 }
 
@@ -106,13 +127,17 @@ static void attend_ready(struct fb_tcp *tcp)
 	struct epoll_event events[EVENTS];
 	int n;
 
-	for (int i = 0; i < tcp->nwork; i++)
+	for (int i = 0; i < tcp->nwork; i++) {
+		tcp->work[i]->asked = false;
 		if ((tcp->work[i]->due || tcp->work[i]->held) && !tcp->work[i]->armed)
 			fb_tcp_flush(tcp->work[i]);
+	}
 	n = epoll_wait(tcp->epoll, events, EVENTS, 0);
 	for (int i = 0; i < n; i++) {
 		struct fb_tcp_socket *socket = events[i].data.ptr;
 
+		if ((events[i].events & EPOLLERR) && !socket->broken)
+			fb_tcp_reap(socket);
 		if ((events[i].events & EPOLLOUT) && !socket->broken)
 			fb_tcp_flush(socket);
 		if ((events[i].events & (EPOLLIN | EPOLLERR | EPOLLHUP)) && !socket->broken)
@@ -137,9 +162,9 @@ int fb_tcp_progress(struct fb_transport *transport)
 	for (int i = 0; i < tcp->nwork; i++) {
 		struct fb_tcp_socket *socket = tcp->work[i];
 
-		socket->asked = false;
 		socket->working = !socket->broken &&
-				  (socket->due || socket->held || socket->sending.head);
+				  (socket->asked || socket->due || socket->held || socket->sending.head ||
+				   is_flying(socket));
 		if (socket->working)
 			tcp->work[kept++] = socket;
 	}

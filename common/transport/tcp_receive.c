@@ -37,7 +37,8 @@ static struct fb_tcp_link *find_link(const struct fb_tcp_socket *socket,
 	if (frame->link >= socket->tcp->nlinks)
 		return NULL;
 	link = socket->tcp->links[frame->link];
-	return link && link->socket == socket && link->epoch == frame->epoch ? link : NULL;
+	return link && link->sockets[socket->index] == socket && link->epoch == frame->epoch
+		       ? link : NULL;
 }
 
 /* A credit for a link that is gone is late, not wrong. Returns whether it makes sense. */
@@ -51,29 +52,55 @@ static bool take_credit(struct fb_tcp_link *link, const struct fb_tcp_frame *fra
 	return true;
 }
 
-/* Begins a message. Returns whether it makes sense. */
+/*
+ * The message that a frame on this socket brings a part of, whatever was seen of it before; NULL:
+ * there can be none. Sockets are not in step, so it need not be the link's next one.
+ */
+static struct fb_tcp_message *find_message(struct fb_tcp_link *link,
+					   const struct fb_tcp_frame *frame, int parts)
+{
+	uint32_t ahead = (uint16_t)(frame->turn - link->turn);
+	struct fb_tcp_message *message, **place;
+
+	if (ahead >= link->slots)
+		return NULL;
+	place = &link->ring[(link->first + ahead) % link->slots];
+	if (!*place && !link->posted && link->unused) {
+		*place = link->unused;
+		link->unused = link->unused->next;
+		(*place)->begun = false;
+	}
+	message = *place;
+	if (!message)
+		return NULL;
+	if (!message->begun) {
+		message->begun = true;
+		message->bytes = frame->bytes;
+		message->missing = (uint32_t)parts;
+	}
+	return message->bytes == frame->bytes && message->missing ? message : NULL;
+}
+
+/* Begins a message, or a part of one. Returns whether it makes sense. */
 static bool take_data(struct fb_tcp_socket *socket, struct fb_tcp_link *link,
 		      const struct fb_tcp_frame *frame)
 {
 	struct fb_tcp_message *message;
+	struct fb_tcp_spread spread;
+	size_t offset;
+	int part;
 
 	if (!link || link->sends || frame->bytes > link->slot_bytes)
 		return false;
-	if (link->posted) {
-		if (!link->places.head)
-			return false;
-		message = fb_tcp_pop(&link->places);
-	} else {
-		if (!link->unused)
-			return false;
-		message = link->unused;
-		link->unused = message->next;
-	}
-	message->bytes = frame->bytes;
-	socket->last_bytes = frame->bytes;
+	spread = fb_tcp_spread(link, frame->turn, frame->bytes);
+	part = (socket->index + socket->tcp->width - spread.first) % socket->tcp->width;
+	message = part < spread.count ? find_message(link, frame, spread.count) : NULL;
+	if (!message)
+		return false;
+	socket->fill_left = fb_tcp_part(frame->bytes, part, spread.count, &offset);
+	socket->fill_at = fb_tcp_payload(message) + offset;
+	socket->last_bytes = socket->fill_left;
 	socket->filling = message;
-	socket->fill_at = fb_tcp_payload(message);
-	socket->fill_left = frame->bytes;
 	return true;
 }
 
@@ -83,7 +110,7 @@ static void filled(struct fb_tcp_socket *socket, size_t bytes)
 	socket->fill_at += bytes;
 	socket->fill_left -= bytes;
 	if (socket->fill_left == 0) {
-		fb_tcp_push(&socket->filling->link->received, socket->filling);
+		(void)fb_tcp_part_done(socket->filling);
 		socket->filling = NULL;
 	}
 }
@@ -173,18 +200,22 @@ void fb_tcp_receive(struct fb_tcp_socket *socket)
 const void *fb_tcp_peek(struct fb_port *port, size_t bytes)
 {
 	struct fb_tcp_link *link = fb_tcp_link(port);
-	struct fb_tcp_message *message = link->received.head;
+	struct fb_tcp_message *message = link->ring[link->first];
+	struct fb_tcp_spread spread;
 	char what[128];
 
-	if (message && message->bytes == bytes)
+	if (message && !message->begun)
+		message = NULL;
+	if (message && message->bytes == bytes && !message->missing)
 		return fb_tcp_payload(message);
-	if (message && !link->socket->broken) {
+	if (message && message->bytes != bytes && !link->socket->broken) {
 		snprintf(what, sizeof(what), "sent %zu bytes on link %u where %zu were expected",
 			 message->bytes, (unsigned)link->id, bytes);
 		fb_tcp_fail(link->socket, FB_EPEER, what);
 	}
-	link->socket->asked = true;
-	fb_tcp_wake(link->socket);
+	spread = fb_tcp_spread(link, link->turn, bytes);
+	for (int i = 0; i < spread.count; i++)
+		fb_tcp_ask(link->sockets[(spread.first + i) % link->socket->tcp->width]);
 	return NULL;
 }
 
@@ -208,7 +239,8 @@ bool fb_tcp_post(struct fb_port *port, void *buffer)
 		return false;
 	link->unused = message->next;
 	message->user = buffer;
-	fb_tcp_push(&link->places, message);
+	message->begun = false;
+	link->ring[(link->first + link->placed++) % link->slots] = message;
 	owe(link);
 	/* The sender may have nothing to do but to wait for this. */
 	link->socket->due = true;
@@ -221,9 +253,14 @@ void fb_tcp_release(struct fb_port *port)
 	struct fb_tcp_link *link = fb_tcp_link(port);
 	struct fb_tcp_socket *socket = link->socket;
 
-	fb_tcp_recycle(fb_tcp_pop(&link->received));
-	if (link->posted)
+	fb_tcp_recycle(link->ring[link->first]);
+	link->ring[link->first] = NULL;
+	link->first = (link->first + 1) % link->slots;
+	link->turn++;
+	if (link->posted) {
+		link->placed--;
 		return;
+	}
 	owe(link);
 	/*
 	 * With at least half of the slots free the sender never waits for a credit, so until

@@ -20,8 +20,6 @@
 enum { GATHER = 16 }; /* messages given to the kernel by one call */
 
 _Static_assert(sizeof(struct fb_tcp_frame) == 16, "padding would go over the wire");
-_Static_assert(sizeof(struct fb_tcp_message) + 2 * sizeof(struct fb_tcp_frame) <= FB_TCP_HEAD,
-	       "no room for a frame and a credit in front of the payload");
 
 /* Writes the credit that the first link in the list is owed, and takes it off the list. */
 static void take_credit(struct fb_tcp_socket *socket, struct fb_tcp_frame *frame)
@@ -43,42 +41,51 @@ static void take_credit(struct fb_tcp_socket *socket, struct fb_tcp_frame *frame
 /* Queues a message of its own for credits that are due, if its memory is free. */
 static void queue_credits(struct fb_tcp_socket *socket)
 {
-	struct fb_tcp_message *message = &socket->control.message;
+	struct fb_tcp_piece *piece = &socket->control.piece;
 	size_t n = 0;
 
-	if (message->left > 0 || !socket->owed)
+	if (piece->left > 0 || !socket->owed)
 		return;
 	while (socket->owed && n < FB_TCP_FRAMES)
 		take_credit(socket, &socket->control.frames[n++]);
-	message->link = NULL;
-	message->at = (const char *)socket->control.frames;
-	message->left = n * sizeof(socket->control.frames[0]);
-	fb_tcp_push(&socket->sending, message);
+	piece->at = (const char *)socket->control.frames;
+	piece->left = n * sizeof(socket->control.frames[0]);
+	fb_tcp_push(&socket->sending, piece);
+}
+
+void fb_tcp_piece_done(struct fb_tcp_piece *piece)
+{
+	struct fb_tcp_message *message = piece->message;
+
+	if (!message || !fb_tcp_part_done(message))
+		return;
+	message->link->unsent--;
+	fb_tcp_recycle(message);
 }
 
 /* The kernel took `sent` bytes from the head of the queue. */
 static void account(struct fb_tcp_socket *socket, size_t sent)
 {
 	while (socket->sending.head) {
-		struct fb_tcp_message *message = socket->sending.head;
+		struct fb_tcp_piece *piece = socket->sending.head;
 
-		if (sent < message->left) {
-			message->at += sent;
-			message->left -= sent;
+		if (sent < piece->left) {
+			piece->at += sent;
+			piece->left -= sent;
 			return;
 		}
-		sent -= message->left;
-		message->left = 0;
-		if (sent < message->user_left) {
-			message->user += sent;
-			message->user_left -= sent;
+		sent -= piece->left;
+		piece->left = 0;
+		if (sent < piece->data_left) {
+			piece->data += sent;
+			piece->data_left -= sent;
 			return;
 		}
-		sent -= message->user_left;
-		message->user_left = 0;
+		sent -= piece->data_left;
+		piece->data_left = 0;
 		fb_tcp_pop(&socket->sending);
-		if (message->link)
-			fb_tcp_recycle(message);
+		if (!piece->pins)
+			fb_tcp_piece_done(piece);
 	}
 }
 
@@ -102,19 +109,42 @@ static void push(struct fb_tcp_socket *socket)
 		lost(socket);
 }
 
-/* What of the message is left to be sent. Returns how many parts, at most 2. */
-static size_t gather(const struct fb_tcp_message *message, struct iovec *parts)
+/* What of the piece is left to be sent. Returns how many parts, at most 2. */
+static size_t gather(const struct fb_tcp_piece *piece, struct iovec *parts)
 {
 	size_t n = 0;
 
 	/* The kernel only reads, but struct iovec has no const. */
-	if (message->left)
-		parts[n++] = (struct iovec){.iov_base = (void *)(uintptr_t)message->at,
-					    .iov_len = message->left};
-	if (message->user_left)
-		parts[n++] = (struct iovec){.iov_base = message->user,
-					    .iov_len = message->user_left};
+	if (piece->left)
+		parts[n++] = (struct iovec){.iov_base = (void *)(uintptr_t)piece->at,
+					    .iov_len = piece->left};
+	if (piece->data_left)
+		parts[n++] = (struct iovec){.iov_base = (void *)(uintptr_t)piece->data,
+					    .iov_len = piece->data_left};
 	return n;
+}
+
+/* Sends from the head of the queue by one call. Returns its result. */
+static ssize_t give(struct fb_tcp_socket *socket, struct msghdr *header, int flags)
+{
+	struct fb_tcp_piece *piece = socket->sending.head;
+	ssize_t sent = -1;
+
+	/* Then only one piece, as a send has one number. Control frames are too short. */
+	if (header->msg_iovlen <= 2 && fb_tcp_may_fly(socket, piece->left + piece->data_left)) {
+		sent = sendmsg(socket->fd, header, flags | MSG_ZEROCOPY);
+		if (sent > 0)
+			fb_tcp_fly(socket, piece);
+		/* So much memory may not be pinned: then it is copied. */
+		if (sent >= 0 || errno != ENOBUFS)
+			return sent;
+	}
+	return sendmsg(socket->fd, header, flags);
+}
+
+static bool flies(const struct fb_tcp_socket *socket, const struct fb_tcp_piece *piece)
+{
+	return fb_tcp_may_fly(socket, piece->left + piece->data_left);
 }
 
 void fb_tcp_flush(struct fb_tcp_socket *socket)
@@ -130,12 +160,16 @@ void fb_tcp_flush(struct fb_tcp_socket *socket)
 		size_t bytes = 0;
 		ssize_t sent;
 
-		for (struct fb_tcp_message *m = socket->sending.head;
-		     m && header.msg_iovlen + 1 < GATHER; m = m->next) {
-			header.msg_iovlen += gather(m, parts + header.msg_iovlen);
-			bytes += m->left + m->user_left;
+		for (struct fb_tcp_piece *p = socket->sending.head;
+		     p && header.msg_iovlen + 1 < GATHER; p = p->next) {
+			if (bytes && flies(socket, p))
+				break;
+			header.msg_iovlen += gather(p, parts + header.msg_iovlen);
+			bytes += p->left + p->data_left;
+			if (p == socket->sending.head && flies(socket, p))
+				break;
 		}
-		sent = sendmsg(socket->fd, &header, MSG_NOSIGNAL);
+		sent = give(socket, &header, MSG_NOSIGNAL);
 		if (sent < 0 && !no_room()) {
 			lost(socket);
 			return;
@@ -154,33 +188,32 @@ void *fb_tcp_acquire(struct fb_port *port, size_t bytes)
 	(void)bytes;
 	if (link->staged)
 		return fb_tcp_body(link->staged);
-	if (link->unreleased == link->slots) {
-		link->socket->asked = true;
-		fb_tcp_wake(link->socket);
+	/*
+	 * A buffer not in the list is being sent, hence unreleased, and of those there may be
+	 * fewer than slots; but the peer may release what the kernel has not reported complete.
+	 */
+	if (link->unreleased == link->slots || !link->unused) {
+		fb_tcp_ask(link->socket);
 		return NULL;
 	}
-	/*
-	 * There is one: a buffer not in this list is being sent, hence unreleased, and of those
-	 * there are fewer than slots.
-	 */
 	link->staged = link->unused;
 	link->unused = link->unused->next;
 	return fb_tcp_body(link->staged);
 }
 
-/* Sends the message now, as the first one in its queue. */
-static void send_first(struct fb_tcp_socket *socket, const struct fb_tcp_message *message)
+/* Sends the piece now, as the first one in its queue. */
+static void send_first(struct fb_tcp_socket *socket, const struct fb_tcp_piece *piece)
 {
 	int flags = socket->held ? MSG_NOSIGNAL | MSG_MORE : MSG_NOSIGNAL;
 	struct iovec parts[2];
 	struct msghdr header = {.msg_iov = parts};
 	ssize_t sent;
 
-	if (message->user_left) {
-		header.msg_iovlen = gather(message, parts);
-		sent = sendmsg(socket->fd, &header, flags);
+	if (piece->data_left || socket->flights) {
+		header.msg_iovlen = gather(piece, parts);
+		sent = give(socket, &header, flags);
 	} else {
-		sent = send(socket->fd, message->at, message->left, flags);
+		sent = send(socket->fd, piece->at, piece->left, flags);
 	}
 	if (sent < 0 && !no_room()) {
 		lost(socket);
@@ -193,38 +226,76 @@ static void send_first(struct fb_tcp_socket *socket, const struct fb_tcp_message
 		fb_tcp_wake(socket);
 }
 
-/* `data`: the payload, or NULL where it is in the message's own buffer. */
-static void commit(struct fb_port *port, const void *data, size_t bytes)
+/* Puts the piece into its socket's queue, and sends it if it is the first one. */
+static void send_piece(struct fb_tcp_socket *socket, struct fb_tcp_piece *piece, size_t payload)
 {
-	struct fb_tcp_link *link = fb_tcp_link(port);
-	struct fb_tcp_socket *socket = link->socket;
-	struct fb_tcp_message *message = link->staged;
-	struct fb_tcp_frame *end = (struct fb_tcp_frame *)(void *)fb_tcp_body(message);
-	struct fb_tcp_frame *frame = end - 1;
-
-	link->staged = NULL;
-	link->unreleased++;
-	*frame = (struct fb_tcp_frame){
-		.link = link->remote,
-		.epoch = link->epoch,
-		.kind = FB_TCP_DATA,
-		.bytes = bytes,
-	};
-	while (socket->owed && (char *)(frame - 1) >= (char *)(message + 1))
-		take_credit(socket, --frame);
-	message->at = (const char *)frame;
-	message->left = (size_t)((char *)end - (char *)frame) + (data ? 0 : bytes);
-	message->bytes = bytes;
-	message->user = (char *)(uintptr_t)data; /* only read */
-	message->user_left = data ? bytes : 0;
-	fb_tcp_push(&socket->sending, message);
+	fb_tcp_push(&socket->sending, piece);
 	/* Behind others the kernel had no room a moment ago: progress() tries them all at once. */
-	if (socket->sending.head != message || socket->broken) {
+	if (socket->sending.head != piece || socket->broken) {
 		fb_tcp_wake(socket);
 		return;
 	}
-	socket->held = bytes >= FB_TCP_LARGE && bytes <= FB_TCP_HOLD;
-	send_first(socket, message);
+	socket->held = payload >= FB_TCP_LARGE && payload <= FB_TCP_HOLD;
+	send_first(socket, piece);
+}
+
+/* The frame in front of the message's own memory, and in front of it credits that are due. */
+static void lead(struct fb_tcp_socket *socket, struct fb_tcp_piece *piece,
+		 const struct fb_tcp_frame *frame)
+{
+	struct fb_tcp_message *message = piece->message;
+	char *end = fb_tcp_body(message), *begin = end - sizeof(*frame);
+	const char *room = (const char *)&message->pieces[socket->tcp->width];
+
+	memcpy(begin, frame, sizeof(*frame));
+	while (socket->owed && begin - sizeof(*frame) >= room) {
+		begin -= sizeof(*frame);
+		take_credit(socket, (struct fb_tcp_frame *)(void *)begin);
+	}
+	piece->at = begin;
+	piece->left = (size_t)(end - begin);
+}
+
+/* `data`: the payload, or NULL where it is in the message's own buffer. */
+static void commit(struct fb_port *port, const char *data, size_t bytes)
+{
+	struct fb_tcp_link *link = fb_tcp_link(port);
+	struct fb_tcp_message *message = link->staged;
+	struct fb_tcp_frame frame = {
+		.link = link->remote,
+		.epoch = link->epoch,
+		.turn = link->turn++,
+		.kind = FB_TCP_DATA,
+		.bytes = bytes & FB_TCP_LONGEST,
+	};
+	struct fb_tcp_spread spread = fb_tcp_spread(link, frame.turn, bytes);
+
+	link->staged = NULL;
+	link->unreleased++;
+	link->unsent++;
+	message->bytes = bytes;
+	message->missing = (uint32_t)spread.count;
+	for (int i = 0; i < spread.count; i++) {
+		int at = (spread.first + i) % link->socket->tcp->width;
+		struct fb_tcp_piece *piece = &message->pieces[i];
+		size_t offset, part = fb_tcp_part(bytes, i, spread.count, &offset);
+
+		piece->message = message;
+		piece->data = (data ? data : fb_tcp_body(message)) + offset;
+		piece->data_left = part;
+		if (i == 0) {
+			lead(link->sockets[at], piece, &frame);
+			if (!data) { /* all of it lies together */
+				piece->left += part;
+				piece->data_left = 0;
+			}
+		} else {
+			piece->frame = frame;
+			piece->at = (const char *)&piece->frame;
+			piece->left = sizeof(frame);
+		}
+		send_piece(link->sockets[at], piece, part);
+	}
 }
 
 void fb_tcp_commit(struct fb_port *port, size_t bytes)

@@ -125,12 +125,17 @@ static int connect_shm(struct fb_cost_context *context)
 	return connect_by(context, &fb_transport_shm, NULL);
 }
 
-static int connect_tcp(struct fb_cost_context *context)
+/* With the options of the command line. */
+static int open_tcp(struct fb_cost_context *context, struct fb_transport **transport)
 {
-	return connect_by(context, &fb_transport_tcp, NULL);
+	return fb_tcp_open(transport, context->world, &context->settings->tcp);
 }
 
-/* With the options of the command line. */
+static int connect_tcp(struct fb_cost_context *context)
+{
+	return connect_by(context, &fb_transport_tcp, open_tcp);
+}
+
 static int open_rdma(struct fb_cost_context *context, struct fb_transport **transport)
 {
 	char why[FB_REASON_CHARS];

@@ -15,6 +15,8 @@
 
 #include "common/error.h"
 #include "common/spin.h"
+#include "common/transport/tcp.h"
+#include "common/variant.h"
 
 enum {
 	DEFAULT_SLOT = 16 << 10, /* simple: both ends copy at once, and the first level holds it */
@@ -27,10 +29,14 @@ static const char *const host_protocols[] = {"simple", "ll", "ll128", "direct", 
 
 static bool host_adjust(const struct fb_settings *settings, struct fb_case *c)
 {
-	(void)settings;
+	char options[FB_VARIANT_CHARS] = "", ignored[160];
+
 	if (strcmp(c->algorithm, fb_verbs[FB_SEND]))
 		c->protocol = "direct"; /* there is no other way to write to, or read, memory */
-	return strcmp(c->transport, "rdma") != 0;
+	if (strstr(c->transport, "tcp"))
+		fb_tcp_variant(&settings->tcp, options, sizeof(options));
+	return strcmp(c->transport, "rdma") != 0 &&
+	       (!options[0] || !fb_variant_add(c->variant, options, ignored, sizeof(ignored)));
 }
 
 static int host_open(struct fb_p2p_engine **engine, struct fb_run *run)
@@ -45,6 +51,14 @@ static int host_open(struct fb_p2p_engine **engine, struct fb_run *run)
 	e->engine = (struct fb_p2p_engine){.ops = &fb_p2p_host, .run = run};
 	e->world = fb_run_world(run);
 	e->settings = fb_run_settings(run);
+	/* What a machine refuses is found before anything is measured. */
+	if (fb_tcp_wants(&e->settings->tcp)) {
+		err = fb_tcp_open(&e->tcp, e->world, &e->settings->tcp);
+		if (err) {
+			free(e);
+			return err;
+		}
+	}
 	*engine = &e->engine;
 	return FB_OK;
 }
@@ -151,7 +165,8 @@ static int connect_ends(struct fb_host_p2p_request *r, const struct fb_case *c, 
 	int n = 0, err = fb_world_agree(r->engine->world, requests && ports ? FB_OK : FB_ENOMEM);
 
 	if (!err && !*t)
-		err = (tcp ? &fb_transport_tcp : &fb_transport_shm)->open(t, r->engine->world);
+		err = tcp ? fb_tcp_open(t, r->engine->world, &r->engine->settings->tcp)
+			  : fb_transport_shm.open(t, r->engine->world);
 	for (int i = 0; i < r->nends && !err && requests; i++) {
 		const struct fb_host_end *end = &r->ends[i];
 
@@ -347,7 +362,7 @@ static void host_describe(struct fb_p2p_request *request, struct fb_traits *trai
 {
 	struct fb_host_p2p_request *r = (struct fb_host_p2p_request *)request;
 	bool shm = false;
-	char tcp[FB_PATH_CHARS / 2] = "";
+	char tcp[FB_PATH_CHARS - 8] = "";
 
 	for (int i = 0; i < r->nends; i++) {
 		const struct fb_host_end *end = &r->ends[i];

@@ -3,7 +3,8 @@
  * The tcp transport: do all messages arrive whole, once, in order and only where they should?
  *
  * Every rank sends to every other over several links at once, with sizes, delays and the moment
- * of release all from a seed, so that frames are cut and merged in every way.
+ * of release all from a seed, so that frames are cut and merged in every way. With one socket for
+ * each pair and with several, whose parts overtake one another, and with zero copy.
  * ranks: 2 3 4
  */
 #include <sched.h>
@@ -216,7 +217,14 @@ static bool test_traffic(struct fb_transport *t, const struct traffic *traffic)
 	return good;
 }
 
-static void test_names(const struct fb_transport *t)
+/* What is tested: the options, and whether sockets are tried in turn or by epoll, as many are. */
+struct mode {
+	const char *path; /* over loopback, but for zero copy */
+	struct fb_tcp_settings settings;
+	bool epoll;
+};
+
+static void test_names(const struct fb_transport *t, const char *path)
 {
 	char text[128];
 
@@ -231,7 +239,7 @@ static void test_names(const struct fb_transport *t)
 		}
 		CHECK(!strncmp(text, "tcp ", 4) && strlen(text) > 8);
 		if (fb_world_one_host(t->world))
-			CHECK_STR(text, "tcp lo 127.0.0.1");
+			CHECK(!strncmp(text, path, strlen(path)));
 		else if (t->world->rank == 0)
 			printf("rank 0 to rank %d: %s\n", r, text);
 	}
@@ -245,6 +253,14 @@ int main(int argc, char **argv)
 		{.links = 4, .slots = 2, .messages = 20, .seed = 3},
 		{.links = 1, .slots = 3, .messages = 20, .seed = 4},
 	};
+	static const struct mode modes[] = {
+		{"tcp lo 127.0.0.1", {.sockets = 1, .stripe = 1}, false},
+		{"tcp lo 127.0.0.1", {.sockets = 1, .stripe = 1}, true},
+		{"tcp lo 127.0.0.1 x3", {.sockets = 3, .stripe = 1}, false},
+		{"tcp lo 127.0.0.1 x4", {.sockets = 4, .stripe = 30000}, true},
+		{"tcp lo 127.0.0.1", {.sockets = 1, .stripe = 1, .zerocopy = true}, false},
+		{"tcp lo 127.0.0.1 x2", {.sockets = 2, .stripe = 9999, .zerocopy = true}, true},
+	};
 	struct fb_world world;
 	struct fb_transport *t;
 	bool good = true;
@@ -252,17 +268,19 @@ int main(int argc, char **argv)
 
 	if (fb_world_open(&world, &argc, &argv))
 		return 1;
-	/* Twice: sockets tried in turn as a few are, and by epoll as many are. */
-	for (int epoll = 0; epoll < 2 && good; epoll++) {
-		if (!CHECK_INT(fb_transport_tcp.open(&t, &world), FB_OK))
+	for (size_t m = 0; m < sizeof(modes) / sizeof(modes[0]) && good; m++) {
+		struct fb_tcp_settings settings = modes[m].settings;
+
+		settings.congestion = settings.interface = "auto";
+		if (!CHECK_INT(fb_tcp_open(&t, &world, &settings), FB_OK))
 			break;
-		if (epoll)
+		if (modes[m].epoll)
 			((struct fb_tcp *)t)->few = 0;
-		test_names(t);
+		test_names(t, "tcp lo 127.0.0.1");
 		for (size_t i = 0; i < sizeof(traffics) / sizeof(traffics[0]) && good; i++)
 			good = test_traffic(t, &traffics[i]);
 		if (good)
-			test_names(t);
+			test_names(t, modes[m].path);
 		t->ops->close(t);
 	}
 	/* A rank that could not go on would leave the others waiting. */

@@ -7,6 +7,7 @@
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -108,6 +109,50 @@ static void test_death(const struct fb_world *world)
 		/* Later than the others' first messages. */
 		usleep(100000);
 	}
+	t->ops->close(t);
+}
+
+/*
+ * Of three sockets between ranks 0 and 1 the middle one breaks while messages that are spread over
+ * all of them are under way: both ends say so, and soon.
+ */
+static void test_cut(const struct fb_world *world)
+{
+	enum { BYTES = 300000, BEFORE = 5 };
+	static const struct fb_tcp_settings settings = {
+		.sockets = 3, .stripe = 1000, .congestion = "auto", .interface = "auto"};
+	struct fb_link_request request = {
+		.peer = 1 - world->rank, .sends = world->rank == 0, .slots = 2,
+		.slot_bytes = BYTES, .protocol = "simple"};
+	struct fb_port *port = NULL;
+	struct fb_transport *t;
+	time_t begin = time(NULL);
+	int n = world->rank < 2, done = 0, saved, err = FB_OK;
+	char text[1024];
+	FILE *file;
+
+	if (!CHECK_INT(fb_tcp_open(&t, world, &settings), FB_OK))
+		return;
+	CHECK_INT(t->ops->connect(t, &request, n, &port), FB_OK);
+	saved = quiet_begin(&file);
+	while (n && !err && time(NULL) < begin + PATIENCE_S) {
+		if (world->rank == 0 && port->ops->acquire(port, BYTES)) {
+			port->ops->commit(port, BYTES);
+			if (++done == BEFORE)
+				shutdown(((struct fb_tcp *)t)->sockets[3 + 1]->fd, SHUT_RDWR);
+		} else if (world->rank == 1 && port->ops->peek(port, BYTES)) {
+			port->ops->release(port);
+		}
+		err = t->ops->progress(t);
+		sched_yield();
+	}
+	quiet_end(file, saved, text, sizeof(text));
+	if (n) {
+		CHECK_INT(err, FB_EPEER);
+		CHECK(time(NULL) < begin + 10);
+		CHECK(strstr(text, world->rank ? "rank 0 on host " : "rank 1 on host ") != NULL);
+	}
+	MPI_Barrier(world->comm);
 	t->ops->close(t);
 }
 
@@ -232,6 +277,7 @@ int main(int argc, char **argv)
 	}
 	test_unreachable(&world);
 	test_strangers(&world);
+	test_cut(&world);
 	test_death(&world);
 	MPI_Allreduce(MPI_IN_PLACE, &check_failures, 1, MPI_INT, MPI_SUM, world.comm);
 	if (world.rank == 0)

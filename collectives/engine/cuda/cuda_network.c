@@ -13,6 +13,7 @@
 #include "collectives/engine/cuda/proxy.h"
 #include "common/error.h"
 #include "common/transport/rdma.h"
+#include "common/transport/tcp.h"
 
 static bool is_network(enum fb_cuda_wire wire)
 {
@@ -80,7 +81,7 @@ static int open_wire(struct cuda_engine *e, enum fb_cuda_wire wire)
 	int err = FB_OK;
 
 	if (!e->network[wire])
-		err = fb_transport_tcp.open(&e->network[wire], e->world);
+		err = fb_tcp_open(&e->network[wire], e->world, &e->settings->tcp);
 	if (!err && !e->proxy[wire])
 		err = fb_gpu_proxy_open(&e->proxy[wire], e->network[wire]);
 	return fb_world_agree(e->world, err);

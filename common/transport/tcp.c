@@ -91,6 +91,7 @@ int fb_tcp_open(struct fb_transport **transport, const struct fb_world *world,
 		tcp->listener = -1;
 		tcp->epoll = -1;
 		tcp->few = FB_TCP_FEW;
+		tcp->round = 1;
 		tcp->timeout_ms = FB_TCP_TIMEOUT_MS;
 		err = prepare(tcp);
 	}

@@ -136,6 +136,7 @@ struct fb_tcp_socket {
 	bool asked;   /* somebody waits for what the peer sends */
 	bool due;     /* credits should go even without data */
 	bool armed;   /* epoll tells when it can be written to */
+	uint64_t round; /* fb_tcp.round when it was last sent on */
 	bool held;    /* the kernel may hold back the end of a large message */
 	bool broken;  /* the connection is gone, or its bytes make no sense */
 	struct fb_tcp_queue sending;
@@ -169,6 +170,7 @@ struct fb_tcp {
 	int nsockets;
 	struct fb_tcp_socket **work; /* [nranks * width], nwork of them have something to do */
 	int nwork;
+	uint64_t round; /* calls of progress() so far, and one */
 	struct fb_tcp_link **links; /* by index; NULL: free */
 	uint32_t nlinks, max_links;
 	uint16_t epoch;

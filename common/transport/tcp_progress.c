@@ -150,6 +150,7 @@ int fb_tcp_progress(struct fb_transport *transport)
 	struct fb_tcp *tcp = (struct fb_tcp *)transport;
 	int kept = 0;
 
+	tcp->round++;
 	if (tcp->err || tcp->nwork == 0)
 		return tcp->err;
 	if (tcp->nwork > tcp->few) {

@@ -230,6 +230,18 @@ static void owe(struct fb_tcp_link *link)
 	}
 }
 
+/*
+ * Posted links: while the sender knows of places for half of the slots it has no reason to wait,
+ * and the news of further ones can travel with data. It is looked at whenever either changes.
+ */
+static void tell_places(struct fb_tcp_link *link)
+{
+	if (!link->owed || link->placed - link->owed >= link->slots - link->slots / 2)
+		return;
+	link->socket->due = true;
+	fb_tcp_wake(link->socket);
+}
+
 bool fb_tcp_post(struct fb_port *port, void *buffer)
 {
 	struct fb_tcp_link *link = fb_tcp_link(port);
@@ -242,9 +254,7 @@ bool fb_tcp_post(struct fb_port *port, void *buffer)
 	message->begun = false;
 	link->ring[(link->first + link->placed++) % link->slots] = message;
 	owe(link);
-	/* The sender may have nothing to do but to wait for this. */
-	link->socket->due = true;
-	fb_tcp_wake(link->socket);
+	tell_places(link);
 	return true;
 }
 
@@ -259,6 +269,7 @@ void fb_tcp_release(struct fb_port *port)
 	link->turn++;
 	if (link->posted) {
 		link->placed--;
+		tell_places(link);
 		return;
 	}
 	owe(link);

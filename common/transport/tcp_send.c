@@ -6,7 +6,8 @@
  * its own costs nearly as much as a full one: over loopback, whose packets hold just less than
  * 64 KiB, messages of 64 KiB took 1.4 times as long. So the kernel is told that more may come,
  * and the next progress() says that it did not: a caller that goes on committing fills the
- * packets. Larger messages have many packets for one end, and gain nothing by waiting.
+ * packets. Only from its second message in a row on is that expected, as one that waits for an
+ * answer would lose by it. Larger messages have many packets for one end, and gain nothing by waiting.
  */
 #include <errno.h>
 #include <netinet/tcp.h>
@@ -229,13 +230,16 @@ static void send_first(struct fb_tcp_socket *socket, const struct fb_tcp_piece *
 /* Puts the piece into its socket's queue, and sends it if it is the first one. */
 static void send_piece(struct fb_tcp_socket *socket, struct fb_tcp_piece *piece, size_t payload)
 {
+	bool again = socket->round == socket->tcp->round;
+
+	socket->round = socket->tcp->round;
 	fb_tcp_push(&socket->sending, piece);
 	/* Behind others the kernel had no room a moment ago: progress() tries them all at once. */
 	if (socket->sending.head != piece || socket->broken) {
 		fb_tcp_wake(socket);
 		return;
 	}
-	socket->held = payload >= FB_TCP_LARGE && payload <= FB_TCP_HOLD;
+	socket->held = again && payload >= FB_TCP_LARGE && payload <= FB_TCP_HOLD;
 	send_first(socket, piece);
 }
 

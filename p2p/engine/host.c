@@ -287,26 +287,37 @@ static int drive(struct fb_host_p2p_request *r, struct fb_host_end *ends, int n)
 	}
 }
 
-/* The receivers of direct messages say that they may be written, as if they had posted them. */
 static void raise_targets(struct fb_host_p2p_request *r, uint64_t messages)
+{
+	for (int i = 0; i < r->nends; i++)
+		r->ends[i].target += messages;
+}
+
+/* The receivers of direct messages say that so many more may be written, as if they had posted. */
+static void post_targets(struct fb_host_p2p_request *r, uint64_t messages)
 {
 	for (int i = 0; i < r->nends; i++) {
 		struct fb_host_end *end = &r->ends[i];
 
-		end->target += messages;
+		end->may_post += messages;
 		if (end->step == fb_host_pushed || end->step == fb_host_pull_half ||
 		    end->step == fb_host_receive_user)
 			fb_host_post(end);
 	}
 }
 
-/* ends[0] is of the flow there and ends[1] of the one back, on both of the ranks. */
+/*
+ * ends[0] is of the flow there and ends[1] of the one back, on both of the ranks. Direct messages
+ * are posted for all calls at once: nobody sends one before it has the answer to the last, so none
+ * comes too early, and the news of a place travels with an answer.
+ */
 static int ping_pong(struct fb_host_p2p_request *r, int calls)
 {
 	int err = FB_OK;
 
 	if (!r->nends)
 		return FB_OK;
+	post_targets(r, (uint64_t)calls);
 	for (int call = 0; call < calls && !err; call++) {
 		raise_targets(r, 1);
 		err = drive(r, &r->ends[0], 1);
@@ -354,6 +365,7 @@ static int host_run(struct fb_p2p_request *request, int calls)
 		return one_sided(r, (uint64_t)calls * (uint64_t)r->job->window);
 	if (r->job->pattern == FB_PING_PONG)
 		return ping_pong(r, calls);
+	post_targets(r, (uint64_t)calls * (uint64_t)r->job->window);
 	raise_targets(r, (uint64_t)calls * (uint64_t)r->job->window);
 	return drive(r, r->ends, r->nends);
 }

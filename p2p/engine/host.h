@@ -24,6 +24,7 @@ struct fb_host_end {
 	struct fb_port *port;	/* NULL: the verb needs none */
 	uint64_t target, done;	/* messages to be moved, and moved, since prepare */
 	uint64_t posted;	/* direct, receiver: messages that may be written */
+	uint64_t may_post;	/* and up to which they may become that; target at least */
 	uint64_t pulls;		/* split, sender: pulls by the receiver that must be done */
 	size_t piece, offset;	/* bytes a slot takes; bytes of the message under way moved */
 	int phase;		/* split: which part of the message comes next */
@@ -58,7 +59,7 @@ bool fb_host_pull_half(struct fb_host_end *end);
 bool fb_host_put(struct fb_host_end *end);	    /* one-sided */
 bool fb_host_get(struct fb_host_end *end);
 
-/* Direct and split, receiver: lets the sender send messages up to `target`. */
+/* Direct and split, receiver: lets the sender send messages up to `may_post`. */
 void fb_host_post(struct fb_host_end *end);
 
 #endif

@@ -76,12 +76,12 @@ bool fb_host_receive_user(struct fb_host_end *end)
 void fb_host_post(struct fb_host_end *end)
 {
 	if (end->tcp) {
-		while (end->posted < end->target &&
+		while (end->posted < end->may_post &&
 		       fb_tcp_post(end->port, fb_job_target(end->job, end->flow, end->posted)))
 			end->posted++;
 		return;
 	}
-	for (; end->posted < end->target; end->posted++)
+	for (; end->posted < end->may_post; end->posted++)
 		fb_direct_credit(fb_shm_port(end->port));
 }
 

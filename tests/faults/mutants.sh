@@ -50,4 +50,18 @@ mutants "slot overwritten before it was read" 2 greedy 2 --bytes 64K --protocol 
 # Of two ranks each has the other's data in the end; of three one forwards what is not there.
 mutants "announcement not waited for" 3 blind 1 --bytes 64K --protocol direct \
 	--algorithm ring
+
+# Wrong parts, and memory written too early, over several tcp sockets and without copies.
+use "$MPI" mutant_tcp
+for mutant in none offset order twice early; do
+	failures=0
+	run 2 $mutant
+	if [ $mutant = none ]; then
+		expect "tcp $mutant" "exit code" "$rc" 0
+	else
+		expect "tcp $mutant" "exit code" "$rc" 2
+		holds "tcp $mutant" "$dir/out" "^CAUGHT mutant_tcp $mutant: (-1|[1-9][0-9]*) messages"
+	fi
+	verdict "mutants/tcp: $mutant ($MPI)"
+done
 exit $bad

@@ -3,7 +3,7 @@
 #
 # Ranks on two hosts: the tcp transport by itself, and all_reduce with shared memory inside the
 # hosts and tcp between them. Open MPI only: MPICH's UCX hangs in MPI_Finalize between name spaces.
-# timeout: 240
+# timeout: 400
 
 set -u
 . scripts/lib.sh
@@ -65,8 +65,8 @@ log=$FB_HOSTS/log
 across h0:2,h1:2 4 "$build/tests/test_tcp" >"$log" 2>&1
 rc=$?
 # It says which way it took: both ranks of the own host, both of the other.
-if [ $rc -eq 0 ] && { [ "$(grep -c 'tcp lo 127.0.0.1$' "$log")" -ne 4 ] ||
-	[ "$(grep -c 'tcp eth0 10.77.0.11$' "$log")" -ne 8 ]; }; then
+if [ $rc -eq 0 ] && { [ "$(grep -c 'tcp lo 127.0.0.1$' "$log")" -ne 8 ] ||
+	[ "$(grep -c 'tcp eth0 10.77.0.11$' "$log")" -ne 16 ]; }; then
 	rc="0, but the ways taken are not the expected ones"
 	sed 's/^\(PASS\|FAIL\|SKIP\) /  &/' "$log"
 	echo "FAIL $name-links: exit code $rc"
@@ -114,6 +114,48 @@ if [ -x "$build/bin/all_reduce" ]; then
 	verdict ranks "$rc" "$log"
 else
 	echo "SKIP $name-all_reduce: $build/bin/all_reduce has not been built"
+fi
+# The transport's options: what was asked for is a key of the row, what it became in the path.
+# option NAME KEYS PATH OPTION...: all rows over tcp are good and have KEYS and PATH.
+option() {
+	local what=$1 keys=$2 path=$3 program rc=0
+
+	shift 3
+	rm -rf "$FB_HOSTS/csv"
+	for program in bandwidth all_reduce; do
+		across h0:1,h1:1 2 "$build/bin/$program" --engine host --transport tcp --quiet \
+			--protocol "$([ $program = bandwidth ] && echo simple,direct || echo simple)" \
+			--algorithm "$([ $program = bandwidth ] && echo send || echo ring,tree)" \
+			--bytes 12,100004,1000004 --min-samples 3 --max-samples 5 --max-time 0.2s \
+			--csv "$FB_HOSTS/csv" "$@" >"$log" 2>&1 || rc=$?
+	done
+	[ $rc -ne 0 ] || cat "$FB_HOSTS"/csv/bandwidth.csv "$FB_HOSTS"/csv/all_reduce.csv |
+		awk -F, -v keys="$keys" -v path="$path" '
+			$1 == "schema" { next }
+			$23 !~ /^(ok|few)$/ || !index($22, keys) || $0 !~ path { print; bad++ }
+			{ rows++ }
+			END { print rows, "rows"; exit bad || rows < 18 }' >>"$log" 2>&1 || rc=1
+	verdict "option-$what" "$rc" "$log"
+}
+
+if [ -x "$build/bin/all_reduce" ] && [ -x "$build/bin/bandwidth" ]; then
+	option sockets "tcp_sockets=3;tcp_stripe=1000;tcp_zerocopy=1" 'tcp eth0 10.77.0.11 x3' \
+		--tcp-sockets 3 --tcp-stripe 1000 --tcp-zerocopy
+	option socket-options \
+		"tcp_busy_poll=50;tcp_congestion=reno;tcp_receive_buffer=100000;tcp_send_buffer=200000" \
+		'tcp eth0 10.77.0.11 reno sndbuf 400000 rcvbuf 200000 busy-poll 50' \
+		--tcp-send-buffer 200000 --tcp-receive-buffer 100000 --tcp-congestion reno \
+		--tcp-busy-poll 50 --tcp-interface 10.77.0.0/16
+	rc=0
+	across h0:1,h1:1 2 "$build/bin/bandwidth" --engine host --transport tcp \
+		--tcp-interface x7 >"$log" 2>&1 || rc=$?
+	[ $rc -eq 3 ] && grep -q 'option --tcp-interface: host h1 has no address on x7' "$log"
+	verdict option-refused $? "$log"
+else
+	echo "SKIP $name-option: the programs have not been built"
+fi
+if [ -n "${FB_TCP_SPEED-}" ]; then
+	tests/netns/speed
 fi
 if [ "$before" = "$(ip -o link)" ]; then
 	echo "PASS $name-nothing-left"

@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * ranks: 2
+ *
+ * Messages over several tcp sockets and without copies, slotted and posted, by a transport that is
+ * wrong in one thing, to prove that wrong parts are seen: mutant_tcp MUTANT, by tests/faults/mutants.sh,
+ * must end with code 2. Run as a test by itself it uses what is right.
+ *
+ * The functions below take the place of the library's tcp_part.c, which is therefore not linked.
+ * Races are lost for sure: whoever could win one by luck sleeps, or does not read.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "common/error.h"
+#include "common/transport/tcp.h"
+
+enum { MESSAGES = 12, SLOTS = 2, MOST = 1 << 20, PATIENCE_S = 20, NAP_MS = 3, WRONG = 2 };
+
+static const char *mutant = "none";
+static int own_rank;
+
+static bool is(const char *name, int rank)
+{
+	return rank == own_rank && !strcmp(mutant, name);
+}
+
+static void nap(int ms)
+{
+	const struct timespec t = {.tv_nsec = ms * 1000000L};
+
+	nanosleep(&t, NULL);
+}
+
+/* --- what is right, but for the mutants ------------------------------------------------------- */
+
+struct fb_tcp_spread fb_tcp_spread(const struct fb_tcp_link *link, uint16_t turn, size_t bytes)
+{
+	const struct fb_tcp *tcp = link->socket->tcp;
+	int parts = bytes < tcp->settings.stripe ? 1 : tcp->width;
+
+	/* The receiver takes the second part for the first one. */
+	return (struct fb_tcp_spread){
+		parts == 1 ? link->socket->index : (turn + is("order", 1)) % tcp->width, parts};
+}
+
+size_t fb_tcp_part(size_t bytes, int i, int count, size_t *offset)
+{
+	size_t share = bytes / (size_t)count;
+
+	*offset = share * (size_t)i;
+	/* The receiver puts the last part 8 bytes too early. */
+	if (is("offset", 1) && i && i + 1 == count && *offset >= 8)
+		*offset -= 8;
+	/* The sender is late with the last part. */
+	if (is("twice", 0) && i && i + 1 == count)
+		nap(NAP_MS);
+	return i + 1 < count ? share : bytes - share * (size_t)i;
+}
+
+bool fb_tcp_part_done(struct fb_tcp_message *message)
+{
+	/* The receiver counts each part for two. */
+	if (is("twice", 1) && message->missing > 1)
+		message->missing--;
+	return --message->missing == 0;
+}
+
+void fb_tcp_pin(struct fb_tcp_piece *piece)
+{
+	/* The sender's memory seems free again as soon as the kernel has taken it. */
+	piece->pins += !is("early", 0);
+}
+
+bool fb_tcp_unpin(struct fb_tcp_piece *piece)
+{
+	return piece->pins && --piece->pins == 0;
+}
+
+/* --- the traffic ------------------------------------------------------------------------------ */
+
+static size_t size_of(int message)
+{
+	static const size_t sizes[] = {1, 12345, MOST, 3, 65537, 1000003, 40000};
+
+	return sizes[(size_t)message % (sizeof(sizes) / sizeof(sizes[0]))];
+}
+
+static void fill(char *memory, int message, size_t bytes)
+{
+	for (size_t i = 0; i < bytes; i++)
+		memory[i] = (char)((size_t)message * 31 + i + (i >> 8) * 7 + (i >> 16) * 3 + 1);
+}
+
+/* progress() until `done` says so; false: something failed, or took too long. */
+static bool until(struct fb_transport *t, struct fb_port *port, size_t bytes,
+		  bool (*done)(struct fb_port *port, size_t bytes))
+{
+	time_t end = time(NULL) + PATIENCE_S;
+
+	while (!done(port, bytes))
+		if (t->ops->progress(t) || time(NULL) >= end)
+			return false;
+	return true;
+}
+
+static bool has_slot(struct fb_port *port, size_t bytes)
+{
+	return port->ops->acquire(port, bytes) != NULL;
+}
+
+static bool has_left(struct fb_port *port, size_t bytes)
+{
+	(void)bytes;
+	return port->ops->settled(port);
+}
+
+static bool has_come(struct fb_port *port, size_t bytes)
+{
+	return port->ops->peek(port, bytes) != NULL;
+}
+
+/* Rank 0. A posted message's memory is written again as soon as it may be. */
+static bool send_all(struct fb_transport *t, struct fb_port *port, char *user)
+{
+	for (int m = 0; m < MESSAGES; m++) {
+		size_t bytes = size_of(m);
+
+		if (!until(t, port, bytes, has_slot))
+			return false;
+		fill(user ? user : port->ops->acquire(port, bytes), m, bytes);
+		if (!user) {
+			port->ops->commit(port, bytes);
+			continue;
+		}
+		fb_tcp_commit_user(port, user, bytes);
+		if (!until(t, port, bytes, has_left))
+			return false;
+		memset(user, 0x55, bytes);
+	}
+	return until(t, port, 0, has_left);
+}
+
+/* Rank 1. Returns how many messages were wrong, or -1. */
+static int receive_all(struct fb_transport *t, struct fb_port *port, char *user, char *want)
+{
+	int wrong = 0;
+
+	for (int m = 0; m < MESSAGES; m++) {
+		size_t bytes = size_of(m);
+
+		if (user) {
+			memset(user, 0, bytes);
+			fb_tcp_post(port, user);
+		}
+		if (t->ops->progress(t)) /* the news of the place */
+			return -1;
+		nap(NAP_MS * 5); /* the sender's kernel is full meanwhile */
+		if (!until(t, port, bytes, has_come))
+			return -1;
+		fill(want, m, bytes);
+		wrong += memcmp(port->ops->peek(port, bytes), want, bytes) != 0;
+		port->ops->release(port);
+	}
+	return wrong;
+}
+
+/* One link through such sockets. Returns wrong messages on rank 1, or -1. */
+static int traffic(const struct fb_world *world, const struct fb_tcp_settings *settings, bool posted)
+{
+	struct fb_link_request request = {
+		.peer = 1 - world->rank, .sends = world->rank == 0, .slots = posted ? 1 : SLOTS,
+		.slot_bytes = MOST, .protocol = "simple", .posted = posted};
+	char *user = calloc(1, MOST), *want = calloc(1, MOST);
+	struct fb_transport *t;
+	struct fb_port *port;
+	int result = -1;
+
+	if (!user || !want || fb_tcp_open(&t, world, settings))
+		goto free_memory;
+	if (!t->ops->connect(t, &request, 1, &port)) {
+		if (world->rank == 0)
+			result = send_all(t, port, posted ? user : NULL) ? 0 : -1;
+		else
+			result = receive_all(t, port, posted ? user : NULL, want);
+		MPI_Allreduce(MPI_IN_PLACE, &result, 1, MPI_INT, MPI_MAX, world->comm);
+		if (result == 0)
+			t->ops->disconnect(t, &port, 1);
+	}
+	t->ops->close(t);
+free_memory:
+	free(want);
+	free(user);
+	return result;
+}
+
+int main(int argc, char **argv)
+{
+	static const struct fb_tcp_settings settings[] = {
+		{.sockets = 3, .stripe = 1000, .congestion = "auto", .interface = "auto"},
+		/* All of a message is taken, and little of it leaves, until it is read. */
+		{.sockets = 1, .stripe = 1000, .congestion = "auto", .interface = "auto",
+		 .zerocopy = true, .send_buffer = 4 << 20, .receive_buffer = 32 << 10},
+	};
+	struct fb_world world;
+	int wrong = 0;
+
+	if (argc > 1)
+		mutant = argv[1];
+	if (fb_world_open(&world, &argc, &argv))
+		return 1;
+	if (world.nranks != 2) {
+		printf("SKIP mutant_tcp: for 2 ranks, not %d\n", world.nranks);
+		fb_world_close(&world);
+		return 77;
+	}
+	own_rank = world.rank;
+	for (size_t i = 0; i < 2 * sizeof(settings) / sizeof(settings[0]) && wrong >= 0; i++) {
+		int n = traffic(&world, &settings[i / 2], i % 2);
+
+		wrong = n < 0 ? n : wrong + n;
+	}
+	if (world.rank == 0)
+		printf("%s mutant_tcp %s: %d messages were wrong\n",
+		       wrong ? "CAUGHT" : "PASS", mutant, wrong);
+	fflush(stdout);
+	if (wrong < 0)
+		fb_world_abort(&world, WRONG);
+	fb_world_close(&world);
+	return wrong ? WRONG : 0;
+}

@@ -18,6 +18,7 @@
 struct fb_spin {
 	unsigned looks;
 	bool yields; /* more ranks than processors */
+	bool calls;  /* a look is a system call: it needs no pause, which would be all loss */
 };
 
 enum {
@@ -41,7 +42,7 @@ static inline bool fb_spin_again(struct fb_spin *spin)
 	spin->looks++;
 	if (spin->looks > (spin->yields ? FB_SPIN_CROWDED : FB_SPIN_ALONE))
 		sched_yield();
-	else
+	else if (!spin->calls)
 		fb_pause();
 	return spin->looks % FB_SPIN_LOOKS_PER_CALL == 0;
 }

@@ -183,7 +183,8 @@ static int host_test(struct fb_request *request, bool *done)
 static int host_wait(struct fb_request *request)
 {
 	struct host_request *r = (struct host_request *)request;
-	struct fb_spin spin = {.yields = r->engine->world->oversubscribed};
+	struct fb_spin spin = {.yields = r->engine->world->oversubscribed,
+			       .calls = r->far && r->far == r->engine->tcp && !r->n_shm};
 	int err = FB_OK;
 
 	while (!err && !fb_host_done(r)) {

@@ -119,23 +119,6 @@ static size_t slot_limit(const struct fb_host_p2p *e, const struct fb_case *c, b
 	return strcmp(c->protocol, "ll128") ? DEFAULT_SLOT : DEFAULT_LL128_SLOT;
 }
 
-/* The function that moves an end of the flow; NULL for a passive end. */
-static bool (*step_for(const struct fb_case *c, const struct fb_job *job, bool sends,
-		       bool tcp))(struct fb_host_end *)
-{
-	if (job->verb == FB_PUT)
-		return sends ? fb_host_put : NULL;
-	if (job->verb == FB_GET)
-		return sends ? NULL : fb_host_get;
-	if (tcp && !strcmp(c->protocol, "direct"))
-		return sends ? fb_host_send_user : fb_host_receive_user;
-	if (!strcmp(c->protocol, "direct"))
-		return sends ? fb_host_push : fb_host_pushed;
-	if (!strcmp(c->protocol, "split"))
-		return sends ? fb_host_push_half : fb_host_pull_half;
-	return sends ? fb_host_send : fb_host_receive;
-}
-
 /* Enters this rank's ends of the flows. */
 static void list_ends(struct fb_host_p2p_request *r, const struct fb_case *c)
 {
@@ -151,7 +134,7 @@ static void list_ends(struct fb_host_p2p_request *r, const struct fb_case *c)
 		r->ends[r->nends++] = (struct fb_host_end){
 			.job = r->job, .flow = flow, .sends = flow->src == self, .tcp = tcp,
 			.piece = r->job->bytes < limit ? (size_t)r->job->bytes : limit,
-			.step = step_for(c, r->job, flow->src == self, tcp),
+			.step = fb_host_step(c, r->job, flow->src == self, tcp),
 		};
 	}
 }
@@ -258,7 +241,8 @@ static bool has_left(const struct fb_host_end *end)
 /* Moves the n ends until all of their messages are through. */
 static int drive(struct fb_host_p2p_request *r, struct fb_host_end *ends, int n)
 {
-	struct fb_spin spin = {.yields = r->engine->world->oversubscribed};
+	struct fb_spin spin = {.yields = r->engine->world->oversubscribed,
+			       .calls = r->tcp_ports && !r->n_shm};
 	int err = FB_OK;
 
 	for (;;) {

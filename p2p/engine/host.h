@@ -59,6 +59,12 @@ bool fb_host_pull_half(struct fb_host_end *end);
 bool fb_host_put(struct fb_host_end *end);	    /* one-sided */
 bool fb_host_get(struct fb_host_end *end);
 
+typedef bool (*fb_host_step_fn)(struct fb_host_end *end);
+
+/* The one for an end of a flow of the case; NULL for a passive end. */
+fb_host_step_fn fb_host_step(const struct fb_case *c, const struct fb_job *job, bool sends,
+			     bool tcp);
+
 /* Direct and split, receiver: lets the sender send messages up to `may_post`. */
 void fb_host_post(struct fb_host_end *end);
 

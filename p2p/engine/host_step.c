@@ -183,3 +183,19 @@ bool fb_host_get(struct fb_host_end *end)
 	end->done++;
 	return true;
 }
+
+fb_host_step_fn fb_host_step(const struct fb_case *c, const struct fb_job *job, bool sends,
+			     bool tcp)
+{
+	if (job->verb == FB_PUT)
+		return sends ? fb_host_put : NULL;
+	if (job->verb == FB_GET)
+		return sends ? NULL : fb_host_get;
+	if (tcp && !strcmp(c->protocol, "direct"))
+		return sends ? fb_host_send_user : fb_host_receive_user;
+	if (!strcmp(c->protocol, "direct"))
+		return sends ? fb_host_push : fb_host_pushed;
+	if (!strcmp(c->protocol, "split"))
+		return sends ? fb_host_push_half : fb_host_pull_half;
+	return sends ? fb_host_send : fb_host_receive;
+}

@@ -164,8 +164,8 @@ int fb_tcp_progress(struct fb_transport *transport)
 		struct fb_tcp_socket *socket = tcp->work[i];
 
 		socket->working = !socket->broken &&
-				  (socket->asked || socket->due || socket->held || socket->sending.head ||
-				   is_flying(socket));
+				  (socket->asked || socket->due || socket->held ||
+				   socket->sending.head || is_flying(socket));
 		if (socket->working)
 			tcp->work[kept++] = socket;
 	}

@@ -7,7 +7,8 @@
  * 64 KiB, messages of 64 KiB took 1.4 times as long. So the kernel is told that more may come,
  * and the next progress() says that it did not: a caller that goes on committing fills the
  * packets. Only from its second message in a row on is that expected, as one that waits for an
- * answer would lose by it. Larger messages have many packets for one end, and gain nothing by waiting.
+ * answer would lose by it. Larger messages have many packets for one end, and gain nothing by
+ * waiting.
  */
 #include <errno.h>
 #include <netinet/tcp.h>

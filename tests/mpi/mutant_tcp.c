@@ -3,8 +3,8 @@
  * ranks: 2
  *
  * Messages over several tcp sockets and without copies, slotted and posted, by a transport that is
- * wrong in one thing, to prove that wrong parts are seen: mutant_tcp MUTANT, by tests/faults/mutants.sh,
- * must end with code 2. Run as a test by itself it uses what is right.
+ * wrong in one thing, to prove that wrong parts are seen: mutant_tcp MUTANT must end with code 2,
+ * which tests/faults/mutants.sh wants. Run as a test by itself it uses what is right.
  *
  * The functions below take the place of the library's tcp_part.c, which is therefore not linked.
  * Races are lost for sure: whoever could win one by luck sleeps, or does not read.
@@ -168,7 +168,8 @@ static int receive_all(struct fb_transport *t, struct fb_port *port, char *user,
 }
 
 /* One link through such sockets. Returns wrong messages on rank 1, or -1. */
-static int traffic(const struct fb_world *world, const struct fb_tcp_settings *settings, bool posted)
+static int traffic(const struct fb_world *world, const struct fb_tcp_settings *settings,
+		   bool posted)
 {
 	struct fb_link_request request = {
 		.peer = 1 - world->rank, .sends = world->rank == 0, .slots = posted ? 1 : SLOTS,

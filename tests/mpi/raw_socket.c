@@ -143,6 +143,7 @@ int main(int argc, char **argv)
 
 	if (!memory || seconds <= 0 || seconds > MOST_SECONDS) {
 		fprintf(stderr, "usage: raw_socket ping|block|stream BYTES SECONDS\n");
+		free(memory);
 		return 3;
 	}
 	answers = strcmp(argv[1], "stream") != 0;
@@ -156,6 +157,7 @@ int main(int argc, char **argv)
 	pin(child == 0);
 	if (child == 0) {
 		serve(fds[1], answers, memory, bytes, flags);
+		free(memory);
 		_exit(0);
 	}
 	measure(fds[0], answers, memory, bytes, flags, seconds);

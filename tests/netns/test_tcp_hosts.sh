@@ -118,16 +118,17 @@ fi
 # The transport's options: what was asked for is a key of the row, what it became in the path.
 # option NAME KEYS PATH OPTION...: all rows over tcp are good and have KEYS and PATH.
 option() {
-	local what=$1 keys=$2 path=$3 program rc=0
+	local what=$1 keys=$2 path=$3 program protocols algorithms rc=0
 
 	shift 3
 	rm -rf "$FB_HOSTS/csv"
 	for program in bandwidth all_reduce; do
+		protocols=simple,direct algorithms=send
+		[ $program = bandwidth ] || { protocols=simple algorithms=ring,tree; }
 		across h0:1,h1:1 2 "$build/bin/$program" --engine host --transport tcp --quiet \
-			--protocol "$([ $program = bandwidth ] && echo simple,direct || echo simple)" \
-			--algorithm "$([ $program = bandwidth ] && echo send || echo ring,tree)" \
-			--bytes 12,100004,1000004 --min-samples 3 --max-samples 5 --max-time 0.2s \
-			--csv "$FB_HOSTS/csv" "$@" >"$log" 2>&1 || rc=$?
+			--protocol $protocols --algorithm $algorithms \
+			--bytes 12,100004,1000004 --min-samples 3 --max-samples 5 \
+			--max-time 0.2s --csv "$FB_HOSTS/csv" "$@" >"$log" 2>&1 || rc=$?
 	done
 	[ $rc -ne 0 ] || cat "$FB_HOSTS"/csv/bandwidth.csv "$FB_HOSTS"/csv/all_reduce.csv |
 		awk -F, -v keys="$keys" -v path="$path" '
@@ -141,8 +142,8 @@ option() {
 if [ -x "$build/bin/all_reduce" ] && [ -x "$build/bin/bandwidth" ]; then
 	option sockets "tcp_sockets=3;tcp_stripe=1000;tcp_zerocopy=1" 'tcp eth0 10.77.0.11 x3' \
 		--tcp-sockets 3 --tcp-stripe 1000 --tcp-zerocopy
-	option socket-options \
-		"tcp_busy_poll=50;tcp_congestion=reno;tcp_receive_buffer=100000;tcp_send_buffer=200000" \
+	keys="tcp_busy_poll=50;tcp_congestion=reno"
+	option socket-options "$keys;tcp_receive_buffer=100000;tcp_send_buffer=200000" \
 		'tcp eth0 10.77.0.11 reno sndbuf 400000 rcvbuf 200000 busy-poll 50' \
 		--tcp-send-buffer 200000 --tcp-receive-buffer 100000 --tcp-congestion reno \
 		--tcp-busy-poll 50 --tcp-interface 10.77.0.0/16

@@ -56,6 +56,10 @@ for family in $FB_MPIS; do
 	expect "rows of steady" "$(rows "$csv" ',(ok|few),.*,(time|nmax),')" 3
 	go "$family" 2 bandwidth --bytes 8,300000 --transport tcp --protocol direct --slots 3
 	expect "rows of posted messages" "$(rows "$csv" ',direct,tcp,.*,(ok|few),')" 4
+	go "$family" 2 bandwidth --bytes 8,300001 --transport tcp --protocol simple,direct \
+		--engine host --tcp-sockets 3 --tcp-stripe 1000 --tcp-zerocopy
+	expect "rows over several sockets" "$(rows "$csv" \
+		';tcp_sockets=3;tcp_stripe=1000;tcp_zerocopy=1;.*,(ok|few),.*,tcp lo [0-9.]* x3')" 8
 	go "$family" "$ranks" all_pairs --bytes 64 --protocol ll
 	# One way between ordered pairs; there and back once for both directions.
 	expect "rows of all_pairs" "$(rows "$csv" ',(ok|few),')" \

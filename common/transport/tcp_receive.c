@@ -65,14 +65,15 @@ static struct fb_tcp_message *find_message(struct fb_tcp_link *link,
 	if (ahead >= link->slots)
 		return NULL;
 	place = &link->ring[(link->first + ahead) % link->slots];
-	if (!*place && !link->posted && link->unused) {
-		*place = link->unused;
-		link->unused = link->unused->next;
-		(*place)->begun = false;
-	}
 	message = *place;
-	if (!message)
-		return NULL;
+	if (!message) {
+		if (link->posted || !link->unused)
+			return NULL;
+		message = link->unused;
+		link->unused = message->next;
+		message->begun = false;
+		*place = message;
+	}
 	if (!message->begun) {
 		message->begun = true;
 		message->bytes = frame->bytes;

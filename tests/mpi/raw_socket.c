@@ -157,12 +157,11 @@ int main(int argc, char **argv)
 	pin(child == 0);
 	if (child == 0) {
 		serve(fds[1], answers, memory, bytes, flags);
-		free(memory);
-		_exit(0);
+	} else {
+		measure(fds[0], answers, memory, bytes, flags, seconds);
+		close(fds[0]);
+		waitpid(child, NULL, 0);
 	}
-	measure(fds[0], answers, memory, bytes, flags, seconds);
-	close(fds[0]);
 	free(memory);
-	waitpid(child, NULL, 0);
 	return 0;
 }

@@ -170,6 +170,9 @@ static uint64_t buffer_address(const void *arg, int rank, uint8_t buffer)
 	const struct cuda_request *r = arg;
 	size_t offset = buffer == FB_IN ? r->op->in_offset : r->op->out_offset;
 
+	/* Of no elements there is none. */
+	if (buffer == FB_SCRATCH && !r->scratch.ops)
+		return 0;
 	if (buffer == FB_SCRATCH)
 		return (uint64_t)(uintptr_t)fb_segment_part(&r->scratch, rank);
 	/* A barrier has no bytes, and its segment may be host memory. */

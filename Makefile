@@ -157,7 +157,9 @@ UNIT_SRC := $(sort $(wildcard tests/unit/test_*.c))
 # Those of tests/vm need an RDMA device, which a virtual machine has.
 MPITEST_SRC := $(sort $(wildcard tests/mpi/*.c tests/vm/*.c))
 # Libraries that tests load in place of real ones.
-FAKE_SRC := $(sort $(wildcard tests/fake/*.c))
+FAKE_SRC := $(sort $(wildcard tests/fake/lib*.c))
+# A CUDA runtime for machines without a GPU, and the programs linked with it.
+FAKE_CUDA_SRC := $(if $(HAVE_CUDA),tests/fake/cudart.c)
 TOOL_SRC := $(sort $(wildcard scripts/tools/*.c))
 TOOLLIB_SRC := $(sort $(wildcard scripts/tools/*/*.c))
 
@@ -194,8 +196,9 @@ TOOLS := $(addprefix $(B)/bin/,$(notdir $(TOOL_SRC:.c=)))
 UNIT := $(addprefix $(B)/tests/,$(notdir $(UNIT_SRC:.c=)))
 MPITESTS := $(addprefix $(B)/tests/,$(notdir $(MPITEST_SRC:.c=)))
 FAKES := $(addprefix $(B)/tests/,$(notdir $(FAKE_SRC:.c=.so)))
-EVERY_SRC := $(ALL_SRC) $(UNIT_SRC) $(MPITEST_SRC) $(FAKE_SRC) $(TOOL_SRC) $(TOOLLIB_SRC) \
-	$(SANITIZE_SRC)
+FAKE_GPU := $(if $(FAKE_CUDA_SRC),$(addprefix $(B)/tests/fake_gpu/,$(notdir $(PROGRAM_SRC:.c=))))
+EVERY_SRC := $(ALL_SRC) $(UNIT_SRC) $(MPITEST_SRC) $(FAKE_SRC) $(FAKE_CUDA_SRC) $(TOOL_SRC) \
+	$(TOOLLIB_SRC) $(SANITIZE_SRC)
 
 # --- rules ---------------------------------------------------------------------------------------
 
@@ -207,7 +210,7 @@ endif
 all: $(BIN) $(TOOLS) $(LIB) ## build all programs and tools
 all: $(if $(SANITIZER),,compile_commands.json)
 
-tests: all $(UNIT) $(MPITESTS) $(FAKES) ## build the test programs too
+tests: all $(UNIT) $(MPITESTS) $(FAKES) $(FAKE_GPU) ## build the test programs too
 
 $(B)/%.o: %.c $(B)/flags
 	$(call say,CC,$<)
@@ -243,6 +246,14 @@ $(call link,bin,$(PROGRAM_SRC),$(MPICC))
 $(call link,bin,$(TOOL_SRC),$(CC))
 $(call link,tests,$(UNIT_SRC) $(MPITEST_SRC),$(MPICC))
 $(TOOLS) $(UNIT): LIBRARIES += $(TOOL_LIBRARIES)
+
+define fake_gpu_rule
+$(B)/tests/fake_gpu/$(notdir $(1:.c=)): $(call object,$1 $(FAKE_CUDA_SRC)) $(LIB)
+	$$(call say,LINK,$$@)
+	@mkdir -p $$(@D)
+	$$(Q)$(MPICC) $$(LINK_FLAGS) -o $$@ $$(filter %.o %.a,$$^) $$(filter-out $(CUDART),$$(LIBRARIES))
+endef
+$(foreach s,$(if $(FAKE_GPU),$(PROGRAM_SRC)),$(eval $(call fake_gpu_rule,$s)))
 
 $(UNIT): | $(FAKES)
 $(FAKES): $(B)/tests/%.so: tests/fake/%.c $(wildcard tests/fake/*) $(B)/flags

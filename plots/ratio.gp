@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Time of the library (MPI, NCCL) by the time of each algorithm: above 1 the algorithm is quicker. Bars
-# follow from the 95% intervals of both. How to call it: see lib/common.gp. Draws nothing where the
-# library was not measured.
+# Time of the library (MPI, NCCL) by the time of each algorithm: above 1 the algorithm is quicker.
+# Bars follow from the 95% intervals of both. How to call it: see lib/common.gp. Draws nothing
+# where the library was not measured.
 
 folder = ARG0[1 : strstrt(ARG0, "ratio.gp") - 1]
 load folder."lib/common.gp"

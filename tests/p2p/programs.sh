@@ -16,7 +16,7 @@ time=5ms
 # go FAMILY RANKS PROGRAM OPTION...: runs into a new file; sets rc and csv. Where no engine is
 # named, with those that are on any machine.
 go() {
-	local family=$1 ranks=$2 program=$3 engines=(--engine host,mpi)
+	local family=$1 ranks=$2 program=$3 engines=(--engine "host,mpi")
 
 	shift 3
 	case "$program $*" in

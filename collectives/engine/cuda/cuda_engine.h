@@ -127,8 +127,10 @@ uint64_t fb_cuda_slots_address(const void *arg, int rank, int peer);
 void fb_cuda_mail_slots(struct cuda_request *r);
 void fb_cuda_close_slots(struct cuda_request *r);
 
-/* Own memory and launches (cuda_launch.c). */
-/* Blocks of the request's kernel and threads that the GPU holds at once: all of a launch have to. */
+/*
+ * Own memory and launches (cuda_launch.c). First: how many blocks of the request's kernel and
+ * threads the GPU holds at once, as it has to hold all of a launch.
+ */
 int fb_cuda_resident(const struct cuda_request *r);
 int fb_cuda_upload(struct cuda_request *r, const struct fb_case *c);
 int fb_cuda_enqueue(void *request, void *stream);

@@ -136,6 +136,18 @@ int fb_nccl_choices(const char *list, struct fb_nccl_choice choices[FB_NCCL_MOST
 	return more < 0 || n == 0 ? reject(list, errors) : n;
 }
 
+struct fb_nccl_choice fb_nccl_choice_named(const char *algorithm, const char *protocol)
+{
+	struct fb_nccl_choice found = {library, library};
+	bool any = !strcmp(protocol, library);
+	char item[64];
+
+	snprintf(item, sizeof(item), "%s%s%s", algorithm, any ? "" : ":", any ? "" : protocol);
+	if (!parse(item, &found))
+		found = (struct fb_nccl_choice){library, library};
+	return found;
+}
+
 bool fb_nccl_is_forced(const struct fb_nccl_choice *choice)
 {
 	return strcmp(choice->algorithm, library) && strcmp(choice->algorithm, grouped);

@@ -28,6 +28,9 @@ enum { FB_NCCL_MOST_CHOICES = 24 };
 int fb_nccl_choices(const char *list, struct fb_nccl_choice choices[FB_NCCL_MOST_CHOICES],
 		    FILE *errors);
 
+/* The choice of these names, with names of static storage; "library" for unknown ones. */
+struct fb_nccl_choice fb_nccl_choice_named(const char *algorithm, const char *protocol);
+
 /* What a choice depends on beside the collective. */
 struct fb_nccl_place {
 	int nranks, nnodes;

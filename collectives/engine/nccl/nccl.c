@@ -274,20 +274,6 @@ static int set_up(struct nccl_request *r, const struct fb_case *c)
 	return err;
 }
 
-/* The choice with names that outlive the case. */
-static struct fb_nccl_choice choice_of(const struct fb_case *c)
-{
-	struct fb_nccl_choice all[FB_NCCL_MOST_CHOICES], found = {"library", "library"};
-	char item[2 * FB_NCCL_NAME_CHARS];
-
-	snprintf(item, sizeof(item), "%s%s%s", c->algorithm,
-		 strcmp(c->protocol, "library") ? ":" : "",
-		 strcmp(c->protocol, "library") ? c->protocol : "");
-	if (fb_nccl_choices(item, all, NULL) == 1)
-		found = all[0];
-	return found;
-}
-
 static int nccl_prepare(struct fb_engine *engine, const struct fb_case *c,
 			const struct fb_operation *op, struct fb_request **request)
 {
@@ -302,7 +288,7 @@ static int nccl_prepare(struct fb_engine *engine, const struct fb_case *c,
 	r->request.engine = engine;
 	r->engine = e;
 	r->op = op;
-	r->choice = choice_of(c);
+	r->choice = fb_nccl_choice_named(c->algorithm, c->protocol);
 	err = set_up(r, c);
 	if (err) {
 		nccl_release(&r->request);

@@ -1,0 +1,332 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A CUDA runtime with one GPU that does nothing, linked into programs in place of the real one
+ * (build/<mpi>/tests/fake_gpu/), so that what the GPU engines do on the host runs on any machine,
+ * under the sanitizers too. Device memory is the host's, in which every kernel finds and leaves
+ * zeros, so the checks of data, which are kernels, never complain: this is for crashes, bounds and
+ * leaks. There are no memory handles of the driver's. Memory of other ranks has addresses of
+ * theirs, which only kernels would use.
+ */
+#include <cuda_runtime_api.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* --- what nvcc's code calls -------------------------------------------------------------------- */
+
+void **__cudaRegisterFatBinary(void *image);
+void __cudaRegisterFatBinaryEnd(void **handle);
+void __cudaUnregisterFatBinary(void **handle);
+void __cudaRegisterFunction(void);
+cudaError_t __cudaGetKernel(void **kernel, const void *function);
+cudaError_t __cudaLaunchKernel(void);
+unsigned __cudaPushCallConfiguration(void);
+cudaError_t __cudaPopCallConfiguration(void);
+
+void **__cudaRegisterFatBinary(void *image)
+{
+	static void *handle[1];
+
+	handle[0] = image;
+	return handle;
+}
+
+void __cudaRegisterFatBinaryEnd(void **handle)
+{
+	(void)handle;
+}
+
+void __cudaUnregisterFatBinary(void **handle)
+{
+	(void)handle;
+}
+
+void __cudaRegisterFunction(void)
+{
+}
+
+cudaError_t __cudaGetKernel(void **kernel, const void *function)
+{
+	memcpy(kernel, &function, sizeof(function));
+	return cudaSuccess;
+}
+
+cudaError_t __cudaLaunchKernel(void)
+{
+	return cudaSuccess;
+}
+
+unsigned __cudaPushCallConfiguration(void)
+{
+	return 0;
+}
+
+cudaError_t __cudaPopCallConfiguration(void)
+{
+	return cudaSuccess;
+}
+
+/* --- one device -------------------------------------------------------------------------------- */
+
+#define DOES_NOTHING(name, ...)            \
+	cudaError_t CUDARTAPI name(__VA_ARGS__) \
+	{                                  \
+		return cudaSuccess;        \
+	}
+
+#pragma GCC diagnostic ignored "-Wunused-parameter"
+
+cudaError_t cudaGetDeviceCount(int *count)
+{
+	*count = 1;
+	return cudaSuccess;
+}
+
+cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr attribute, int device)
+{
+	switch (attribute) {
+	case cudaDevAttrMultiProcessorCount:
+		*value = 132;
+		break;
+	case cudaDevAttrComputeCapabilityMajor:
+		*value = 9;
+		break;
+	case cudaDevAttrComputeCapabilityMinor:
+		*value = 0;
+		break;
+	default:
+		*value = 1;
+	}
+	return cudaSuccess;
+}
+
+cudaError_t cudaDeviceCanAccessPeer(int *can, int device, int peer)
+{
+	*can = 1;
+	return cudaSuccess;
+}
+
+cudaError_t cudaDeviceGetByPCIBusId(int *device, const char *bus_id)
+{
+	*device = 0;
+	return cudaSuccess;
+}
+
+cudaError_t cudaDeviceGetPCIBusId(char *bus_id, int n, int device)
+{
+	snprintf(bus_id, (size_t)n, "0000:00:01.0");
+	return cudaSuccess;
+}
+
+cudaError_t cudaDriverGetVersion(int *version)
+{
+	*version = 13000;
+	return cudaSuccess;
+}
+
+cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *prop, int device)
+{
+	memset(prop, 0, sizeof(*prop));
+	snprintf(prop->name, sizeof(prop->name), "no GPU");
+	return cudaSuccess;
+}
+
+cudaError_t cudaGetDriverEntryPointByVersion(const char *symbol, void **function, unsigned version,
+					     unsigned long long flags,
+					     enum cudaDriverEntryPointQueryResult *found)
+{
+	*function = NULL;
+	*found = cudaDriverEntryPointSymbolNotFound;
+	return cudaSuccess;
+}
+
+const char *cudaGetErrorName(cudaError_t error)
+{
+	return error == cudaSuccess ? "cudaSuccess" : "cudaError";
+}
+
+const char *cudaGetErrorString(cudaError_t error)
+{
+	return cudaGetErrorName(error);
+}
+
+cudaError_t cudaFuncGetAttributes(struct cudaFuncAttributes *attributes, const void *function)
+{
+	memset(attributes, 0, sizeof(*attributes));
+	attributes->maxThreadsPerBlock = 1024;
+	return cudaSuccess;
+}
+
+cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, const void *function,
+							  int threads, size_t shared)
+{
+	*blocks = 1;
+	return cudaSuccess;
+}
+
+DOES_NOTHING(cudaSetDevice, int device)
+DOES_NOTHING(cudaDeviceSynchronize, void)
+DOES_NOTHING(cudaGetLastError, void)
+DOES_NOTHING(cudaDeviceFlushGPUDirectRDMAWrites, enum cudaFlushGPUDirectRDMAWritesTarget target,
+	     enum cudaFlushGPUDirectRDMAWritesScope scope)
+
+/* --- memory ------------------------------------------------------------------------------------ */
+
+cudaError_t cudaMalloc(void **memory, size_t bytes)
+{
+	*memory = aligned_alloc(512, (bytes + 511) / 512 * 512);
+	if (!*memory)
+		return cudaErrorMemoryAllocation;
+	memset(*memory, 0, bytes);
+	return cudaSuccess;
+}
+
+cudaError_t cudaFree(void *memory)
+{
+	free(memory);
+	return cudaSuccess;
+}
+
+cudaError_t cudaMallocManaged(void **memory, size_t bytes, unsigned flags)
+{
+	return cudaMalloc(memory, bytes);
+}
+
+cudaError_t cudaHostAlloc(void **memory, size_t bytes, unsigned flags)
+{
+	return cudaMalloc(memory, bytes);
+}
+
+cudaError_t cudaFreeHost(void *memory)
+{
+	return cudaFree(memory);
+}
+
+cudaError_t cudaHostGetDevicePointer(void **device, void *host, unsigned flags)
+{
+	*device = host;
+	return cudaSuccess;
+}
+
+cudaError_t cudaMemGetInfo(size_t *available, size_t *total)
+{
+	*available = *total = (size_t)8 << 30;
+	return cudaSuccess;
+}
+
+cudaError_t cudaMemcpy(void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind)
+{
+	memmove(to, from, bytes);
+	return cudaSuccess;
+}
+
+cudaError_t cudaMemset(void *memory, int value, size_t bytes)
+{
+	memset(memory, value, bytes);
+	return cudaSuccess;
+}
+
+cudaError_t cudaIpcGetMemHandle(cudaIpcMemHandle_t *handle, void *memory)
+{
+	memset(handle, 0, sizeof(*handle));
+	memcpy(handle, &memory, sizeof(memory));
+	return cudaSuccess;
+}
+
+cudaError_t cudaIpcOpenMemHandle(void **memory, cudaIpcMemHandle_t handle, unsigned flags)
+{
+	memcpy(memory, &handle, sizeof(*memory));
+	return cudaSuccess;
+}
+
+DOES_NOTHING(cudaIpcCloseMemHandle, void *memory)
+DOES_NOTHING(cudaHostRegister, void *memory, size_t bytes, unsigned flags)
+DOES_NOTHING(cudaHostUnregister, void *memory)
+
+/* --- streams, events, graphs: each a byte, so that what is not destroyed is a leak -------------- */
+
+static cudaError_t make(void *handle)
+{
+	void *byte = malloc(1);
+
+	memcpy(handle, &byte, sizeof(byte));
+	return byte ? cudaSuccess : cudaErrorMemoryAllocation;
+}
+
+cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned flags)
+{
+	return make(stream);
+}
+
+cudaError_t cudaStreamDestroy(cudaStream_t stream)
+{
+	return cudaFree(stream);
+}
+
+cudaError_t cudaEventCreate(cudaEvent_t *event)
+{
+	return make(event);
+}
+
+cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned flags)
+{
+	return make(event);
+}
+
+cudaError_t cudaEventDestroy(cudaEvent_t event)
+{
+	return cudaFree(event);
+}
+
+cudaError_t cudaEventElapsedTime(float *ms, cudaEvent_t begin, cudaEvent_t end)
+{
+	*ms = 1;
+	return cudaSuccess;
+}
+
+cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t *graph)
+{
+	return make(graph);
+}
+
+cudaError_t cudaGraphInstantiate(cudaGraphExec_t *ready, cudaGraph_t graph,
+				 unsigned long long flags)
+{
+	return make(ready);
+}
+
+cudaError_t cudaGraphDestroy(cudaGraph_t graph)
+{
+	return cudaFree(graph);
+}
+
+cudaError_t cudaGraphExecDestroy(cudaGraphExec_t ready)
+{
+	return cudaFree(ready);
+}
+
+DOES_NOTHING(cudaStreamBeginCapture, cudaStream_t stream, enum cudaStreamCaptureMode mode)
+DOES_NOTHING(cudaStreamQuery, cudaStream_t stream)
+DOES_NOTHING(cudaStreamSynchronize, cudaStream_t stream)
+DOES_NOTHING(cudaStreamWaitEvent, cudaStream_t stream, cudaEvent_t event, unsigned flags)
+DOES_NOTHING(cudaEventRecord, cudaEvent_t event, cudaStream_t stream)
+DOES_NOTHING(cudaGraphLaunch, cudaGraphExec_t ready, cudaStream_t stream)
+DOES_NOTHING(cudaGraphUpload, cudaGraphExec_t ready, cudaStream_t stream)
+DOES_NOTHING(cudaLaunchKernel, const void *function, dim3 grid, dim3 block, void **args,
+	     size_t shared, cudaStream_t stream)
+DOES_NOTHING(cudaLaunchKernelExC, const cudaLaunchConfig_t *config, const void *function,
+	     void **args)
+
+/* What copies to or from another rank has an address there, so nothing is moved. */
+DOES_NOTHING(cudaMemcpyAsync, void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind,
+	     cudaStream_t stream)
+
+#if CUDART_VERSION >= 13000
+DOES_NOTHING(cudaMemcpyBatchAsync, void *const *to, const void *const *from, const size_t *bytes,
+	     size_t count, struct cudaMemcpyAttributes *attributes, size_t *indices, size_t n,
+	     cudaStream_t stream)
+#elif CUDART_VERSION >= 12080
+DOES_NOTHING(cudaMemcpyBatchAsync, void **to, void **from, size_t *bytes, size_t count,
+	     struct cudaMemcpyAttributes *attributes, size_t *indices, size_t n, size_t *failed,
+	     cudaStream_t stream)
+#endif

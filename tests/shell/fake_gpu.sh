@@ -1,0 +1,58 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# timeout: 240
+#
+# The host's side of the GPU engines, with a runtime whose kernels do nothing (tests/fake/cudart.c):
+# every algorithm, protocol and size, none to odd, is set up, launched, captured and taken down on
+# one rank and on several. What kernels compute is tested by tests/unit/test_gpu_plans.c and, with
+# GPUs, by tests/gpu/run.
+
+set -u
+export LC_ALL=C
+. scripts/lib.sh
+. tests/shell/lib.sh
+bin=$FB_BUILD/tests/fake_gpu
+[ -x "$bin/all_reduce" ] || { echo "SKIP fake_gpu: built without CUDA"; exit 0; }
+fast=(--quiet --min-samples 1 --max-samples 2 --max-time 1ms --ci 100% --verify first)
+
+# runs RANKS PROGRAM OPTION...: ends well, some rows measured, none a fault.
+runs() {
+	local rc
+
+	scripts/launch "$1" "$bin/$2" "${fast[@]}" "${@:3}" >"$FB_TMP/out" 2>"$FB_TMP/err"
+	rc=$?
+	expect "exit code of $*" "$rc" 0
+	[ "$(grep -cE ',(ok|few),' "$FB_TMP/out")" -gt 0 ] || fail "$*: nothing was measured"
+	expect "faults of $*" "$(grep -c ',fault,' "$FB_TMP/out")" 0
+	[ "$rc" -eq 0 ] || tail -n 5 "$FB_TMP/err"
+}
+
+# collective PROGRAM: all its forms.
+collective() {
+	for ranks in 1 2 3; do
+		runs "$ranks" "$1" --engine cuda --in-place both --root all \
+			--bytes 0,4,12,1000,65540,1048588 --launch stream,graph
+	done
+	verdict "fake_gpu_$1"
+}
+for program in all_reduce all_gather reduce_scatter broadcast reduce all_to_all all_to_all_v \
+	gather scatter send_recv; do
+	collective "$program"
+done
+
+runs 2 all_reduce --engine cuda --datatype all --redop all --algorithm one_shot,ring \
+	--bytes 24,10008
+runs 2 all_reduce --engine cuda --transport all --bytes 8,100K --algorithm two_shot
+runs 2 all_reduce --engine cuda --transport shm+tcp --nodes-as 2 --bytes 0 --algorithm ring
+# Whether ranks met, and pinned memory, are checked by the host, which sees that nothing was done.
+runs 1 barrier --engine cuda --launch stream,graph
+runs 2 all_reduce --engine cuda --memory device --channels 8 --threads 64 --bytes 8,1M
+runs 2 all_reduce --engine cuda --algorithm auto --protocol auto --bytes 8,64K,16M
+verdict fake_gpu_options
+
+for ranks in 2 3; do
+	runs "$ranks" latency --engine cuda --bytes 8,300K --launch stream,graph --rounds 1
+	runs "$ranks" bandwidth --engine cuda --algorithm all --bytes 8,300K --cadence all
+done
+verdict fake_gpu_p2p
+exit $bad

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- what nvcc's code calls -------------------------------------------------------------------- */
+/* --- what nvcc's code calls ------------------------------------------------------------------- */
 
 void **__cudaRegisterFatBinary(void *image);
 void __cudaRegisterFatBinaryEnd(void **handle);
@@ -66,7 +66,7 @@ cudaError_t __cudaPopCallConfiguration(void)
 	return cudaSuccess;
 }
 
-/* --- one device -------------------------------------------------------------------------------- */
+/* --- one device ------------------------------------------------------------------------------- */
 
 #define DOES_NOTHING(name, ...)            \
 	cudaError_t CUDARTAPI name(__VA_ARGS__) \
@@ -170,7 +170,7 @@ DOES_NOTHING(cudaGetLastError, void)
 DOES_NOTHING(cudaDeviceFlushGPUDirectRDMAWrites, enum cudaFlushGPUDirectRDMAWritesTarget target,
 	     enum cudaFlushGPUDirectRDMAWritesScope scope)
 
-/* --- memory ------------------------------------------------------------------------------------ */
+/* --- memory ----------------------------------------------------------------------------------- */
 
 cudaError_t cudaMalloc(void **memory, size_t bytes)
 {
@@ -243,7 +243,7 @@ DOES_NOTHING(cudaIpcCloseMemHandle, void *memory)
 DOES_NOTHING(cudaHostRegister, void *memory, size_t bytes, unsigned flags)
 DOES_NOTHING(cudaHostUnregister, void *memory)
 
-/* --- streams, events, graphs: each a byte, so that what is not destroyed is a leak -------------- */
+/* --- streams, events, graphs: each a byte, so that what is not destroyed is a leak ------------ */
 
 static cudaError_t make(void *handle)
 {

@@ -251,7 +251,8 @@ define fake_gpu_rule
 $(B)/tests/fake_gpu/$(notdir $(1:.c=)): $(call object,$1 $(FAKE_CUDA_SRC)) $(LIB)
 	$$(call say,LINK,$$@)
 	@mkdir -p $$(@D)
-	$$(Q)$(MPICC) $$(LINK_FLAGS) -o $$@ $$(filter %.o %.a,$$^) $$(filter-out $(CUDART),$$(LIBRARIES))
+	$$(Q)$(MPICC) $$(LINK_FLAGS) -o $$@ $$(filter %.o %.a,$$^) \
+		$$(filter-out $(CUDART),$$(LIBRARIES))
 endef
 $(foreach s,$(if $(FAKE_GPU),$(PROGRAM_SRC)),$(eval $(call fake_gpu_rule,$s)))
 

@@ -247,7 +247,7 @@ DOES_NOTHING(cudaHostUnregister, void *memory)
 
 static cudaError_t make(void *handle)
 {
-	void *byte = malloc(1);
+	void *byte = calloc(1, 1);
 
 	memcpy(handle, &byte, sizeof(byte));
 	return byte ? cudaSuccess : cudaErrorMemoryAllocation;

@@ -228,7 +228,7 @@ static int put_figure(const struct fb_plot *plot, const struct fb_results *resul
 		      const struct fb_matrix *m)
 {
 	double *x = malloc((2 * (m->rows * m->columns + m->rows + m->columns) + 2) * sizeof(*x));
-	char note[512], slow[320], machine[FB_PLOT_TITLE_CHARS];
+	char note[640], slow[320], machine[FB_PLOT_TITLE_CHARS];
 	FILE *out = plot->out;
 	int err;
 

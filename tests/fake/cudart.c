@@ -245,17 +245,11 @@ DOES_NOTHING(cudaHostUnregister, void *memory)
 
 /* --- streams, events, graphs: each a byte, so that what is not destroyed is a leak ------------ */
 
-static cudaError_t make(void *handle)
-{
-	void *byte = calloc(1, 1);
-
-	memcpy(handle, &byte, sizeof(byte));
-	return byte ? cudaSuccess : cudaErrorMemoryAllocation;
-}
+#define MAKE(handle) ((*(handle) = calloc(1, 1)) ? cudaSuccess : cudaErrorMemoryAllocation)
 
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned flags)
 {
-	return make(stream);
+	return MAKE(stream);
 }
 
 cudaError_t cudaStreamDestroy(cudaStream_t stream)
@@ -265,12 +259,12 @@ cudaError_t cudaStreamDestroy(cudaStream_t stream)
 
 cudaError_t cudaEventCreate(cudaEvent_t *event)
 {
-	return make(event);
+	return MAKE(event);
 }
 
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned flags)
 {
-	return make(event);
+	return MAKE(event);
 }
 
 cudaError_t cudaEventDestroy(cudaEvent_t event)
@@ -286,13 +280,13 @@ cudaError_t cudaEventElapsedTime(float *ms, cudaEvent_t begin, cudaEvent_t end)
 
 cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t *graph)
 {
-	return make(graph);
+	return MAKE(graph);
 }
 
 cudaError_t cudaGraphInstantiate(cudaGraphExec_t *ready, cudaGraph_t graph,
 				 unsigned long long flags)
 {
-	return make(ready);
+	return MAKE(ready);
 }
 
 cudaError_t cudaGraphDestroy(cudaGraph_t graph)

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
+ * ranks: 1
+ *
  * Two processes with nothing but a TCP socket between them, for comparison with this project's
- * tcp transport; see tests/netns/speed. No test by itself, and no MPI.
+ * tcp transport; see tests/netns/speed. No MPI. As a test, without arguments, it only shows that
+ * it works: `block 8 0.01`.
  *
  *	raw_socket ping|block|stream BYTES SECONDS
  *
@@ -134,8 +137,9 @@ static void connect_pair(int fds[2])
 
 int main(int argc, char **argv)
 {
-	size_t bytes = argc == 4 ? strtoull(argv[2], NULL, 10) : 0;
-	double seconds = argc == 4 ? strtod(argv[3], NULL) : 0;
+	const char *kind = argc == 4 ? argv[1] : "block";
+	size_t bytes = argc == 4 ? strtoull(argv[2], NULL, 10) : argc == 1 ? 8 : 0;
+	double seconds = argc == 4 ? strtod(argv[3], NULL) : 0.01;
 	char *memory = bytes ? calloc(1, bytes) : NULL;
 	bool answers;
 	int fds[2], flags;
@@ -146,8 +150,8 @@ int main(int argc, char **argv)
 		free(memory);
 		return 3;
 	}
-	answers = strcmp(argv[1], "stream") != 0;
-	flags = strcmp(argv[1], "ping") ? 0 : MSG_DONTWAIT;
+	answers = strcmp(kind, "stream") != 0;
+	flags = strcmp(kind, "ping") ? 0 : MSG_DONTWAIT;
 	connect_pair(fds);
 	fflush(stdout);
 	child = fork();

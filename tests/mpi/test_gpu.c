@@ -108,7 +108,7 @@ static void test_mixed(struct fb_engine *engine, const struct fb_gpu *gpu)
 int main(int argc, char **argv)
 {
 	struct fb_run run = {.settings = {.slots = 8, .ll_line = 16, .timeout_s = 60,
-					  .transport = "p2p"}};
+					  .transport = "p2p", .tcp = fb_tcp_defaults}};
 	struct fb_engine *engine = NULL;
 	char reason[FB_GPU_REASON_CHARS];
 	struct fb_gpu gpu;

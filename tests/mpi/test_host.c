@@ -282,7 +282,7 @@ static int number(const char *name, int fallback)
 static void open_settings(struct fb_settings *s)
 {
 	*s = (struct fb_settings){.slots = 8, .transport = getenv("FB_TEST_TRANSPORT"),
-				  .rdma = fb_rdma_defaults};
+				  .rdma = fb_rdma_defaults, .tcp = fb_tcp_defaults};
 	if (!s->transport)
 		s->transport = "shm";
 	if (getenv("FB_TEST_DEVICE"))

@@ -159,16 +159,15 @@ static void sum(struct fb_copy_maker *m, const struct shares *s, int i)
 static void deliver(struct fb_copy_maker *m, const struct shares *s, int i, int step)
 {
 	struct fb_copy_op op = result(m, s, i);
-	uint64_t first;
+	uint64_t whole = op.from_byte; /* where it is in everyone's output */
 
-	(void)piece_of(s, m->rank, i, &first);
 	op.kind = FB_COPY_MOVE;
 	op.stream = push_stream(m, step);
 	op.to = op.peer = peer_at(m, step);
 	op.from_area = op.to_area;
 	op.from_byte = op.to_byte;
 	op.to_area = FB_COPY_OUT;
-	op.to_byte = first * m->size;
+	op.to_byte = whole;
 	fb_copy_after(m, op.stream, sum_stream(m));
 	if (op.bytes)
 		fb_copy_add(m, op);

@@ -30,7 +30,7 @@
  *
  * Order: the block's fence before its counter covers the slot for the processor that reads the
  * counter with acquire order; the proxy stores a counter with release order after the slot, and
- * the block's fence behind its poll does the rest (PCIe writes nothing before what it was told
+ * the block's acquiring load of it does the rest (PCIe writes nothing before what it was told
  * to write first).
  *
  * Order of GPUDirect. Out: the block's fence is of the whole system, so when the counter is seen

@@ -14,7 +14,7 @@
 #include "tests/cuda/kernels.h"
 #include "tests/cuda/scheduler.h"
 
-enum { JOB_RANKS = 4, JOB_CHANNELS = 4 };
+enum { JOB_RANKS = 4, JOB_CHANNELS = 4, JOB_THREADS = 16 };
 
 /* What is run. */
 struct job_case {
@@ -33,6 +33,7 @@ struct job_case {
 	uint64_t count;
 	struct fb_gpu_wishes wishes;
 	uint64_t epoch; /* of the first call */
+	uint32_t threads; /* of a block; 0: JOB_THREADS */
 };
 
 struct job_rank {
@@ -40,7 +41,7 @@ struct job_rank {
 	struct fb_gpu_layout layout;
 	struct fb_gpu_table table;
 	struct fb_gpu_launch launch;
-	struct fb_gpu_one_shot fused;
+	struct fb_gpu_exchange fused;
 	bool is_fused;
 	char *links, *far, *slots, *scratch; /* slots: where placed */
 	uint8_t via[JOB_RANKS];
@@ -273,6 +274,7 @@ static int job_tables(struct job *j)
 						 .average = c->redop == FB_AVG,
 						 .wide = c->wide &&
 							 fb_is_narrow_float(c->datatype),
+						 .threads = (int)c->threads / FB_WARP * 32,
 						 .layout = &k->layout, .buffer = job_buffer,
 						 .links = job_links, .slots = job_slots, .arg = k,
 						 .via = k->via, .mail = &k->mail};
@@ -283,7 +285,7 @@ static int job_tables(struct job *j)
 			err = fb_gpu_build(&view, &k->table);
 		if (err)
 			break;
-		k->is_fused = fb_gpu_is_one_shot(&view, &k->table, &k->fused);
+		k->is_fused = fb_gpu_is_exchange(&view, &k->table, &k->fused);
 		k->fused.epochs = k->launch.epochs = job_address(k->links);
 		k->fused.op = k->launch.op = (uint32_t)c->redop;
 		k->launch.nranks = (uint32_t)c->nranks;
@@ -332,6 +334,8 @@ static int job_open(struct job *j, const struct job_case *c)
 
 	memset(j, 0, sizeof(*j));
 	j->c = *c;
+	if (!j->c.threads)
+		j->c.threads = JOB_THREADS;
 	job_operation(j);
 	job_nodes(j);
 	err = job_plans(j);
@@ -356,7 +360,7 @@ static struct fb_data job_data(const struct job_turn *t)
 	return data;
 }
 
-static void job_prime(const void *args, unsigned char *shared)
+static inline void job_prime(const void *args, unsigned char *shared)
 {
 	const struct job_turn *t = args;
 	const struct fb_data data = job_data(t);
@@ -366,7 +370,7 @@ static void job_prime(const void *args, unsigned char *shared)
 		fb_buffers_prime(&t->job->op, &data, t->rank);
 }
 
-static void job_check(const void *args, unsigned char *shared)
+static inline void job_check(const void *args, unsigned char *shared)
 {
 	const struct job_turn *t = args;
 	const struct fb_data data = job_data(t);
@@ -383,7 +387,7 @@ static void job_check(const void *args, unsigned char *shared)
 }
 
 /* The launch of one call of a rank; `fused`: by the fused kernel where there is one. */
-static struct emu_launch job_launch(const struct job *j, int rank, bool fused, uint32_t threads)
+static inline struct emu_launch job_launch(const struct job *j, int rank, bool fused)
 {
 	const struct job_rank *r = &j->ranks[rank];
 	const struct emu_kernels *k =
@@ -391,10 +395,10 @@ static struct emu_launch job_launch(const struct job *j, int rank, bool fused, u
 								  : &emu_movers;
 
 	if (fused && r->is_fused)
-		return (struct emu_launch){.kernel = k->one_shot, .args = &r->fused, .blocks = 2,
-					   .threads = threads};
+		return (struct emu_launch){.kernel = k->exchange, .args = &r->fused, .blocks = 2,
+					   .threads = j->c.threads};
 	return (struct emu_launch){.kernel = k->by_protocol[j->c.protocol], .args = &r->launch,
-				   .blocks = (uint32_t)r->table.nblocks, .threads = threads};
+				   .blocks = (uint32_t)r->table.nblocks, .threads = j->c.threads};
 }
 
 #endif

@@ -27,10 +27,10 @@
 	{                                                                                    \
 		interpret_##type(args, FB_GPU_LL128, shared);                                \
 	}                                                                                    \
-	static void emu_one_shot_##type(const void *args, unsigned char *shared)             \
+	static void emu_exchange_##type(const void *args, unsigned char *shared)             \
 	{                                                                                    \
 		(void)shared;                                                                \
-		one_shot_##type(args);                                                       \
+		exchange_##type(args);                                                       \
 	}
 
 #include "collectives/engine/cuda/interpret.h"
@@ -100,13 +100,13 @@ EMU_KERNELS(f8e4m3)
 EMU_KERNELS(f8e5m2)
 
 struct emu_kernels {
-	emu_kernel by_protocol[FB_GPU_PROTOCOLS], one_shot;
+	emu_kernel by_protocol[FB_GPU_PROTOCOLS], exchange;
 };
 
 #define EMU_ROW(type)                                                                        \
 	{                                                                                    \
 		{emu_simple_##type, emu_ll8_##type, emu_ll16_##type, emu_ll128_##type},      \
-			emu_one_shot_##type                                                  \
+			emu_exchange_##type                                                  \
 	}
 
 static const struct emu_kernels emu_kernels[FB_DATATYPES] = {

@@ -16,6 +16,7 @@ enum mutation {
 	NO_POSTS,       /* rank 0 does not raise counters */
 	TRUST_APART,    /* flags count though their lines were not loaded at once */
 	NO_SYNC,        /* threads do not meet where they work on each other's memory */
+	ALL_AT_ONCE,    /* records go side by side, whatever they touch */
 };
 
 static struct fb_gpu_record *first_record(const struct job *j, int rank)
@@ -33,6 +34,8 @@ static void mutate(const struct job *j, int rank, enum mutation mutation)
 {
 	struct fb_gpu_record *r = first_record(j, rank);
 
+	if (mutation == ALL_AT_ONCE)
+		r->batch = j->ranks[rank].table.blocks[0].nrecords;
 	for (uint32_t i = 0; i < j->ranks[rank].table.blocks[0].nrecords; i++) {
 		struct fb_gpu_end *ends = (void *)(r + 1);
 		struct fb_gpu_counter *waits = (void *)(ends + r->nsrc + r->ndst);
@@ -119,6 +122,8 @@ static void test_mutants(void)
 		 2, 64},
 		{"ll16, threads that do not meet", &fb_all_reduce_halving_doubling, FB_GPU_LL16,
 		 false, NO_SYNC, 8, 0},
+		{"ll16, all records at once", &fb_all_reduce_halving_doubling, FB_GPU_LL16, false,
+		 ALL_AT_ONCE, 8, 0},
 		{"simple, silent rank", &fb_all_reduce_ring, FB_GPU_SIMPLE, false, NO_POSTS, 8, 0},
 		{"direct, silent rank", &fb_all_reduce_two_shot, FB_GPU_SIMPLE, true, NO_POSTS, 8,
 		 0},
@@ -128,7 +133,7 @@ static void test_mutants(void)
 		const struct job_case c = {
 			.algorithm = table[i].algorithm, .protocol = table[i].protocol,
 			.direct = table[i].direct, .nranks = 3, .channels = 1, .datatype = FB_F32,
-			.count = 150,
+			.count = table[i].mutation == ALL_AT_ONCE ? 20 : 150, .threads = 64,
 			.wishes = {.slots = table[i].slots, .slot_bytes = table[i].slot_bytes}};
 
 		expect_caught(&c, table[i].mutation, table[i].what);

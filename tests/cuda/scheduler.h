@@ -102,7 +102,7 @@ static bool emu_is_stuck(uint64_t quiet_switches, const struct timespec *since)
 }
 
 /* Runs all ranks' launches to the end; false for a deadlock. Streams are set before. */
-static bool emu_run(uint64_t seed)
+static inline bool emu_run(uint64_t seed)
 {
 	uint64_t changes = 0, since = 0;
 	struct timespec clock;

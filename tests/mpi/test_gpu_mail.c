@@ -16,7 +16,7 @@
 #include "tests/cuda/job.h"
 #include "tests/unit/check.h"
 
-enum { THREADS = 8, CALLS = 3, EACH = 2, PATIENCE_S = 60, SLOTS = 4 };
+enum { CALLS = 3, EACH = 2, PATIENCE_S = 60, SLOTS = 4 };
 
 struct place {
 	const struct fb_world *world;
@@ -106,7 +106,7 @@ static bool run(const struct place *p, struct job **jobs, int njobs, uint64_t se
 
 			*t = (struct job_turn){.job = j, .rank = rank, .call = i};
 			l[0] = (struct emu_launch){job_prime, t, 1, 1};
-			l[1] = job_launch(j, rank, false, THREADS);
+			l[1] = job_launch(j, rank, false);
 			l[2] = (struct emu_launch){job_check, t, 1, 1};
 		}
 		emu.ranks[rank].stream = launches[k];

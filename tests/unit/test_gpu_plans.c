@@ -12,7 +12,7 @@
 #include "tests/cuda/job.h"
 #include "tests/unit/check.h"
 
-enum { THREADS = 16, CALLS = 3, MIXED_CALLS = 100, MIXED_JOBS = 10, ROUNDS = 2 };
+enum { CALLS = 3, MIXED_CALLS = 100, MIXED_JOBS = 10, ROUNDS = 2 };
 
 /* Sanitizers make switching dear, and the code is the same: a part of the cases. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
@@ -60,7 +60,7 @@ static void add_call(int rank, struct job *j, int call, bool fused)
 
 	*turn = (struct job_turn){.job = j, .rank = rank, .call = call};
 	l[0] = (struct emu_launch){.kernel = job_prime, .args = turn, .blocks = 1, .threads = 1};
-	l[1] = job_launch(j, rank, fused, THREADS);
+	l[1] = job_launch(j, rank, fused);
 	l[2] = (struct emu_launch){.kernel = job_check, .args = turn, .blocks = 1, .threads = 1};
 }
 
@@ -134,7 +134,7 @@ static void test_all(const char *collective, const char *algorithm)
 	static const enum fb_datatype types[] = {FB_F32, FB_I8, FB_BF16, FB_F64, FB_I32, FB_F16,
 						 FB_U64, FB_U8, FB_I64, FB_U32,
 						 FB_F8E4M3, FB_F8E5M2};
-	static const uint32_t slot_bytes[] = {0, 64, 1024};
+	static const uint32_t slot_bytes[] = {0, 64, 1024}, threads[] = {16, 64, 32};
 	uint64_t turn = 0;
 
 	for (int a = 0; a < fb_algorithm_count; a++) {
@@ -153,6 +153,7 @@ static void test_all(const char *collective, const char *algorithm)
 				.datatype = types[turn * 7 % 12],
 				.redop = (enum fb_redop)(turn % 5),
 				.count = counts[turn % 6],
+				.threads = threads[turn % 3],
 				.wishes = {.slots = 1u << turn % 4, .ll_line = 16,
 					   .slot_bytes = slot_bytes[turn % 3]},
 			};
@@ -250,7 +251,7 @@ static void test_accumulate(void)
 			turns[r] = (struct job_turn){.job = &j, .rank = r};
 			l[r][0] = (struct emu_launch){.kernel = fill_uneven, .args = &turns[r],
 						      .blocks = 1, .threads = 1};
-			l[r][1] = job_launch(&j, r, j.ranks[r].is_fused, THREADS);
+			l[r][1] = job_launch(&j, r, j.ranks[r].is_fused);
 			emu.ranks[r].stream = l[r];
 			emu.ranks[r].launches = 2;
 			emu.ranks[r].next = 0;

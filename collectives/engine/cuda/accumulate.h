@@ -146,13 +146,14 @@ FB_DEVICE void NAME(wide_line)(const struct fb_gpu_record *r, const struct fb_gp
 }
 
 FB_DEVICE bool NAME(wide_ll)(const struct fb_gpu_record *r, const struct fb_gpu_end *ends,
-			     uint64_t epoch, uint32_t op, uint32_t nranks, bool by_word)
+			     uint64_t epoch, uint32_t op, uint32_t nranks, bool by_word,
+			     const struct NAME(crew) *crew)
 {
 	uint64_t lines = r->bytes ? (r->bytes + 7) / 8 : 1;
 
 	if (!(r->flags & FB_GPU_WIDE))
 		return false;
-	for (uint64_t i = fb_thread(); i < lines; i += fb_threads()) {
+	for (uint64_t i = crew->thread; i < lines; i += crew->threads) {
 		struct NAME(wide) w = {{0}};
 		union NAME(pack) a;
 
@@ -192,17 +193,18 @@ FB_DEVICE struct fb_words4 NAME(wide_await)(uint64_t address, uint64_t flag, boo
 
 /* The warp's threads stay together: `first` is the line of its first group. */
 FB_DEVICE bool NAME(wide_ll128)(const struct fb_gpu_record *r, const struct fb_gpu_end *ends,
-				uint64_t epoch, uint32_t op, uint32_t nranks)
+				uint64_t epoch, uint32_t op, uint32_t nranks,
+				const struct NAME(crew) *crew)
 {
-	uint32_t lane = fb_thread() % NAME(GROUP), groups = fb_threads() / NAME(GROUP);
+	uint32_t lane = crew->thread % NAME(GROUP), groups = crew->threads / NAME(GROUP);
 	uint64_t lines = r->bytes ? (r->bytes + NAME(LINE_DATA) - 1) / NAME(LINE_DATA) : 1;
-	uint64_t first = fb_thread() / FB_WARP * (FB_WARP / NAME(GROUP));
+	uint64_t first = crew->thread / FB_WARP * (FB_WARP / NAME(GROUP));
 	bool last = lane == NAME(GROUP) - 1, aligned = r->flags & FB_GPU_ALIGNED;
 
 	if (!(r->flags & FB_GPU_WIDE))
 		return false;
 	for (; first < lines; first += groups) {
-		uint64_t i = first + fb_thread() % FB_WARP / NAME(GROUP);
+		uint64_t i = first + crew->thread % FB_WARP / NAME(GROUP);
 		uint64_t at = i * NAME(LINE_DATA) + lane * 16;
 		uint64_t left = at < r->bytes ? r->bytes - at : 0;
 		bool active = i < lines;
@@ -257,7 +259,8 @@ FB_DEVICE bool NAME(wide_bulk)(const uint64_t *address, const struct fb_gpu_reco
 }
 
 FB_DEVICE bool NAME(wide_ll)(const struct fb_gpu_record *r, const struct fb_gpu_end *ends,
-			     uint64_t epoch, uint32_t op, uint32_t nranks, bool by_word)
+			     uint64_t epoch, uint32_t op, uint32_t nranks, bool by_word,
+			     const struct NAME(crew) *crew)
 {
 	(void)r;
 	(void)ends;
@@ -265,13 +268,15 @@ FB_DEVICE bool NAME(wide_ll)(const struct fb_gpu_record *r, const struct fb_gpu_
 	(void)op;
 	(void)nranks;
 	(void)by_word;
+	(void)crew;
 	return false;
 }
 
 FB_DEVICE bool NAME(wide_ll128)(const struct fb_gpu_record *r, const struct fb_gpu_end *ends,
-				uint64_t epoch, uint32_t op, uint32_t nranks)
+				uint64_t epoch, uint32_t op, uint32_t nranks,
+				const struct NAME(crew) *crew)
 {
-	return NAME(wide_ll)(r, ends, epoch, op, nranks, false);
+	return NAME(wide_ll)(r, ends, epoch, op, nranks, false, crew);
 }
 
 #endif

@@ -358,6 +358,9 @@ static int build_lane(const struct fb_gpu_view *view, int channel, int lane,
 	if (!err)
 		err = fb_gpu_flush(&b);
 	fb_gpu_builder_close(&b);
+	if (!err && view->shape->protocol != FB_GPU_SIMPLE)
+		err = fb_gpu_batch(view, table,
+				   &table->blocks[channel * view->shape->nlanes + lane]);
 	return err;
 }
 

@@ -54,6 +54,7 @@ struct fb_gpu_view {
 	const struct fb_gpu_shape *shape;
 	struct fb_plan *const *plans; /* [nchannels] */
 	int rank;
+	int threads;  /* of a block */
 	bool wide;    /* sums of a step stay f32; of types that are narrower only */
 	bool average; /* complete reductions are divided by the number of ranks */
 	const struct fb_gpu_layout *layout;
@@ -140,10 +141,11 @@ int fb_gpu_build(const struct fb_gpu_view *view, struct fb_gpu_table *table);
 void fb_gpu_table_free(struct fb_gpu_table *table);
 
 /*
- * Whether the rank's table is that of a one-shot all_reduce over few peers, in one slice, which
- * the fused kernel does; then its parameters but for epochs and times. Channels must be 1.
+ * Whether the rank's table says no more than that blocks of one size are exchanged with all of
+ * few peers, in one slice (direct all_gather, all_to_all and reduce_scatter, one-shot all_reduce),
+ * which the fused kernel does; then its parameters but for epochs and times. Channels must be 1.
  */
-bool fb_gpu_is_one_shot(const struct fb_gpu_view *view, const struct fb_gpu_table *table,
-			struct fb_gpu_one_shot *fused);
+bool fb_gpu_is_exchange(const struct fb_gpu_view *view, const struct fb_gpu_table *table,
+			struct fb_gpu_exchange *exchange);
 
 #endif

@@ -70,7 +70,7 @@ struct cuda_request {
 	struct fb_gpu_table table;
 	bool fused;
 	struct fb_gpu_launch launch;
-	struct fb_gpu_one_shot one_shot;
+	struct fb_gpu_exchange exchange;
 	const void *kernel;
 	unsigned blocks, threads;
 	void *uploaded, *times;          /* device memory, or NULL */

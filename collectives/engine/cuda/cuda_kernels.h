@@ -8,7 +8,7 @@
 
 /* Numbers below are those of enum fb_gpu_protocol: the interpreters. */
 enum {
-	FB_GPU_KERNEL_ONE_SHOT = FB_GPU_PROTOCOLS, /* parameter: struct fb_gpu_one_shot */
+	FB_GPU_KERNEL_EXCHANGE = FB_GPU_PROTOCOLS, /* parameter: struct fb_gpu_exchange */
 	FB_GPU_KERNEL_SUM,                         /* struct fb_gpu_sum */
 };
 

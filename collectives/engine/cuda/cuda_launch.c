@@ -9,8 +9,7 @@
 #include "common/cuda/cuda_error.h"
 
 enum {
-	ONE_SHOT_BLOCKS = 64,        /* that fb_gpu_lay_out has epochs for */
-	ONE_SHOT_THREADS = 256,
+	FUSED_THREADS = 256,
 };
 
 _Static_assert(sizeof(struct fb_gpu_launch) <= 4096, "parameters of all CUDA versions");
@@ -46,10 +45,10 @@ static int make_times(struct cuda_request *r, const struct fb_case *c)
 	return err ? err : FB_CUDA(cudaMemset(r->times, 0, bytes));
 }
 
-static void set_one_shot(struct cuda_request *r)
+static void set_exchange(struct cuda_request *r)
 {
-	struct fb_gpu_one_shot *o = &r->one_shot;
-	uint64_t lines = (o->bytes + 7) / 8, threads = ONE_SHOT_THREADS, blocks;
+	struct fb_gpu_exchange *x = &r->exchange;
+	uint64_t lines = (x->bytes + 7) / 8, threads = FUSED_THREADS, blocks;
 
 	if (r->wishes.threads)
 		threads = (uint64_t)r->wishes.threads;
@@ -57,13 +56,13 @@ static void set_one_shot(struct cuda_request *r)
 		threads = (lines + 31) / 32 * 32;
 	threads = threads ? threads : 32;
 	blocks = (lines + threads - 1) / threads;
-	blocks = blocks < 1 ? 1 : blocks > ONE_SHOT_BLOCKS ? ONE_SHOT_BLOCKS : blocks;
+	blocks = blocks < 1 ? 1 : blocks > FB_GPU_FUSED_BLOCKS ? FB_GPU_FUSED_BLOCKS : blocks;
 	r->threads = (unsigned)threads;
 	r->blocks = (unsigned)blocks;
-	o->epochs = own_links(r);
-	o->times = (uint64_t)(uintptr_t)r->times;
-	o->op = (uint32_t)r->op->redop;
-	r->kernel = fb_gpu_kernel(r->op, FB_GPU_KERNEL_ONE_SHOT);
+	x->epochs = own_links(r);
+	x->times = (uint64_t)(uintptr_t)r->times;
+	x->op = (uint32_t)r->op->redop;
+	r->kernel = fb_gpu_kernel(r->op, FB_GPU_KERNEL_EXCHANGE);
 }
 
 /* Records go into the parameters where they fit, else into device memory, behind the blocks. */
@@ -121,7 +120,7 @@ int fb_cuda_upload(struct cuda_request *r, const struct fb_case *c)
 	if (err)
 		return err;
 	if (r->fused) {
-		set_one_shot(r);
+		set_exchange(r);
 		return load_kernel(r);
 	}
 	r->launch.epochs = own_links(r);
@@ -137,7 +136,7 @@ int fb_cuda_upload(struct cuda_request *r, const struct fb_case *c)
 int fb_cuda_enqueue(void *request, void *stream)
 {
 	struct cuda_request *r = request;
-	void *args[] = {r->fused ? (void *)&r->one_shot : (void *)&r->launch};
+	void *args[] = {r->fused ? (void *)&r->exchange : (void *)&r->launch};
 	cudaLaunchAttribute overlap = {.id = cudaLaunchAttributeProgrammaticStreamSerialization,
 				       .val = {.programmaticStreamSerializationAllowed = 1}};
 	const cudaLaunchConfig_t config = {

@@ -10,7 +10,7 @@
 #include "collectives/engine/plan_proof.h"
 #include "common/cuda/cuda_error.h"
 
-enum { FUSED_BYTES = 1 << 20 }; /* up to here one-shot is one kernel of its own, not channels */
+enum { FUSED_BYTES = 1 << 20 }; /* up to here exchanges are one kernel of its own, no channels */
 
 static enum fb_gpu_protocol protocol_of(const struct cuda_request *r, const struct fb_case *c)
 {
@@ -76,12 +76,27 @@ static int find_lanes(const struct cuda_request *r, int *lanes)
 	return err;
 }
 
+/* Whether the plan is one that the fused kernel carries out, of one channel. */
+static bool is_exchange(const struct cuda_request *r)
+{
+	static const struct fb_algorithm *const exchanges[] = {
+		&fb_all_reduce_one_shot, &fb_all_gather_direct, &fb_reduce_scatter_direct,
+		&fb_all_to_all_direct,
+	};
+
+	for (size_t i = 0; i < sizeof(exchanges) / sizeof(exchanges[0]); i++)
+		if (r->algorithm == exchanges[i])
+			return r->shape.protocol == FB_GPU_LL16 &&
+			       operation_bytes(r) <= FUSED_BYTES && !r->wishes.channels &&
+			       !r->wide && r->engine->world->nranks <= FB_GPU_MOST_PEERS + 1;
+	return false;
+}
+
 /* What the case and the settings say. */
 static void read_case(struct cuda_request *r, const struct fb_case *c)
 {
 	const struct fb_settings *s = r->engine->settings;
 	const struct fb_tuned *tuned = &r->op->tuned;
-	bool alone;
 
 	r->wishes = (struct fb_gpu_wishes){
 		.slots = (uint32_t)s->slots, .ll_line = (uint32_t)s->ll_line,
@@ -94,10 +109,7 @@ static void read_case(struct cuda_request *r, const struct fb_case *c)
 	r->shape.protocol = protocol_of(r, c);
 	r->wide = s->accumulate == FB_ACCUMULATE_F32 && fb_is_narrow_float(r->op->datatype) &&
 		  fb_collective_info(r->op->collective)->reduces;
-	alone = r->algorithm == &fb_all_reduce_one_shot && r->shape.protocol == FB_GPU_LL16 &&
-		operation_bytes(r) <= FUSED_BYTES && !r->wishes.channels && !r->wide &&
-		r->engine->world->nranks <= FB_GPU_MOST_PEERS + 1;
-	if (alone) {
+	if (is_exchange(r)) {
 		r->wishes.channels = 1;
 		r->wishes.slot_bytes = FUSED_BYTES + FB_GPU_LINE;
 	}
@@ -183,7 +195,7 @@ static int build_table(struct cuda_request *r)
 {
 	const struct fb_gpu_view view = {
 		.shape = &r->shape, .plans = r->plans, .rank = r->engine->world->rank,
-		.wide = r->wide,
+		.threads = (int)r->threads, .wide = r->wide,
 		.average = r->op->redop == FB_AVG &&
 			   fb_collective_info(r->op->collective)->reduces,
 		.layout = &r->layout, .buffer = buffer_address,
@@ -196,7 +208,7 @@ static int build_table(struct cuda_request *r)
 	if (!err)
 		err = fb_gpu_build(&view, &r->table);
 	if (!err)
-		r->fused = fb_gpu_is_one_shot(&view, &r->table, &r->one_shot);
+		r->fused = fb_gpu_is_exchange(&view, &r->table, &r->exchange);
 	return err;
 }
 

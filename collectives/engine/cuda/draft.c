@@ -37,7 +37,6 @@ void fb_gpu_builder_close(struct fb_gpu_builder *b)
 	free(b->pushed);
 	free(b->credited);
 	free(b->awaited);
-	free(b->touched);
 }
 
 void fb_gpu_draft_clear(struct fb_gpu_draft *d)
@@ -107,53 +106,8 @@ static int reserve(struct fb_gpu_table *t, size_t bytes)
 	return FB_OK;
 }
 
-/*
- * Line protocols: whether threads must meet before the record, since it touches own memory that
- * another thread may have written, or still reads. The same range as a whole is cut into lines
- * in the same way, so every thread meets only itself there.
- */
-static bool conflicts(const struct fb_gpu_builder *b, const struct fb_gpu_draft *d)
-{
-	for (size_t i = 0; i < b->ntouched; i++) {
-		const struct fb_gpu_touch *t = &b->touched[i];
-
-		for (int k = 0; k < d->nsrc + d->ndst; k++) {
-			bool write = k >= d->nsrc;
-			const struct fb_gpu_end *e = write ? &d->dst[k - d->nsrc] : &d->src[k];
-
-			if (e->is_slot || (!write && !t->write) ||
-			    (t->address == e->address && t->bytes == d->bytes))
-				continue;
-			if (t->address < e->address + d->bytes &&
-			    e->address < t->address + t->bytes)
-				return true;
-		}
-	}
-	return false;
-}
-
-static int touch(struct fb_gpu_builder *b, const struct fb_gpu_draft *d)
-{
-	for (int k = 0; k < d->nsrc + d->ndst; k++) {
-		const struct fb_gpu_end *e = k < d->nsrc ? &d->src[k] : &d->dst[k - d->nsrc];
-		struct fb_gpu_touch *grown = b->touched;
-
-		if (e->is_slot)
-			continue;
-		if (b->ntouched == b->room) {
-			b->room = b->room ? 2 * b->room : 64;
-			grown = realloc(b->touched, b->room * sizeof(*grown));
-			if (!grown)
-				return FB_ENOMEM;
-			b->touched = grown;
-		}
-		grown[b->ntouched++] = (struct fb_gpu_touch){e->address, d->bytes, k >= d->nsrc};
-	}
-	return FB_OK;
-}
-
-/* Flags that follow from the ends and from what came before. */
-static uint32_t flags_of(struct fb_gpu_builder *b, const struct fb_gpu_draft *d)
+/* Flags that follow from the ends. */
+static uint32_t flags_of(const struct fb_gpu_builder *b, const struct fb_gpu_draft *d)
 {
 	bool lines = b->view->shape->protocol != FB_GPU_SIMPLE;
 	uint64_t all = 0;
@@ -166,10 +120,6 @@ static uint32_t flags_of(struct fb_gpu_builder *b, const struct fb_gpu_draft *d)
 	}
 	if (!(all & (lines ? 7 : 15)))
 		flags |= FB_GPU_ALIGNED;
-	if (lines && conflicts(b, d)) {
-		flags |= FB_GPU_SYNC;
-		b->ntouched = 0;
-	}
 	return flags;
 }
 
@@ -231,10 +181,7 @@ static int write_out(struct fb_gpu_builder *b, const struct fb_gpu_draft *d)
 	t->longest = d->bytes > t->longest ? (uint32_t)d->bytes : t->longest;
 	block->nrecords++;
 	block->bytes = (uint32_t)(t->size - block->records);
-	/* Threads meet before they post. */
-	if (d->npost)
-		b->ntouched = 0;
-	return d->npost ? FB_OK : touch(b, d);
+	return FB_OK;
 }
 
 /* Joins d to what is held back; false where that would change the order of things. */
@@ -301,61 +248,4 @@ void fb_gpu_table_free(struct fb_gpu_table *table)
 	free(table->blocks);
 	free(table->bytes);
 	*table = (struct fb_gpu_table){.nblocks = 0};
-}
-
-/* --- the fused kernel ------------------------------------------------------------------------ */
-
-static const struct fb_gpu_record *record_at(const struct fb_gpu_table *table, size_t offset)
-{
-	return (const void *)(table->bytes + offset);
-}
-
-static const struct fb_gpu_end *ends_of(const struct fb_gpu_record *r)
-{
-	return (const void *)(r + 1);
-}
-
-bool fb_gpu_is_one_shot(const struct fb_gpu_view *view, const struct fb_gpu_table *table,
-			struct fb_gpu_one_shot *fused)
-{
-	const struct fb_gpu_record *send, *reduce;
-	int peers = view->shape->nranks - 1, k = 0;
-
-	if (view->shape->protocol != FB_GPU_LL16 || table->nblocks != 1 ||
-	    table->blocks[0].nrecords != 2 || peers < 1 || peers > FB_GPU_MOST_PEERS)
-		return false;
-	send = record_at(table, 0);
-	reduce = record_at(table, send->size);
-	if (send->nsrc != 1 || send->ndst != peers || reduce->nsrc != peers + 1 ||
-	    reduce->ndst != 1 || send->nwait + send->npost + reduce->nwait + reduce->npost ||
-	    send->bytes != reduce->bytes || (reduce->flags & FB_GPU_WIDE) ||
-	    ends_of(reduce)[view->rank].address != ends_of(send)[0].address)
-		return false;
-	*fused = (struct fb_gpu_one_shot){
-		.in = ends_of(send)[0].address,
-		.out = ends_of(reduce)[peers + 1].address,
-		.bytes = send->bytes,
-		.stride = view->shape->stride,
-		.npeers = (uint32_t)peers,
-		.rank = (uint32_t)view->rank,
-		.nranks = (uint32_t)view->shape->nranks,
-		.flags = (reduce->flags & FB_GPU_FINISH) |
-			 (send->flags & reduce->flags & FB_GPU_ALIGNED),
-	};
-	for (int i = 0; i < peers; i++) {
-		const struct fb_gpu_end *to = &ends_of(send)[1 + i];
-
-		if (!to->is_slot || to->mask != 1 || to->per_call != 1)
-			return false;
-		fused->to[i] = to->address;
-	}
-	for (int i = 0; i <= peers; i++) {
-		const struct fb_gpu_end *from = &ends_of(reduce)[i];
-
-		if (i == view->rank ? from->is_slot : !from->is_slot || from->mask != 1)
-			return false;
-		if (i != view->rank)
-			fused->from[k++] = from->address;
-	}
-	return !ends_of(send)[0].is_slot && !ends_of(reduce)[peers + 1].is_slot;
 }

@@ -16,12 +16,6 @@ struct fb_gpu_draft {
 	struct fb_gpu_counter waits[FB_GPU_MOST_ENDS], posts[FB_GPU_MOST_ENDS];
 };
 
-/* Own memory that was read or written since the block's threads met. */
-struct fb_gpu_touch {
-	uint64_t address, bytes;
-	bool write;
-};
-
 /* A lane being built. */
 struct fb_gpu_builder {
 	const struct fb_gpu_view *view;
@@ -34,8 +28,6 @@ struct fb_gpu_builder {
 	struct fb_gpu_draft draft, posts, pending;
 	bool has_pending, overflow;
 	size_t last;   /* offset of the record written last */
-	struct fb_gpu_touch *touched;
-	size_t ntouched, room;
 };
 
 int fb_gpu_builder_open(struct fb_gpu_builder *b, const struct fb_gpu_view *view, int channel,
@@ -52,5 +44,12 @@ void fb_gpu_draft_end(struct fb_gpu_draft *d, bool out, struct fb_gpu_end end);
 int fb_gpu_add(struct fb_gpu_builder *b, const struct fb_gpu_draft *d);
 /* Writes out what was held back. */
 int fb_gpu_flush(struct fb_gpu_builder *b);
+
+/*
+ * Of a block's finished records, in a line protocol: which are done side by side, and before
+ * which the threads meet (batch.c). 0 or FB_ENOMEM.
+ */
+int fb_gpu_batch(const struct fb_gpu_view *view, struct fb_gpu_table *table,
+		 const struct fb_gpu_block *block);
 
 #endif

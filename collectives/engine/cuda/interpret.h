@@ -26,6 +26,7 @@
 #include "collectives/engine/cuda/lines.h"
 /* Both are needed by it. */
 #include "collectives/engine/cuda/accumulate.h"
+#include "collectives/engine/cuda/exchange.h"
 
 /* The parts of a record behind its head. */
 struct NAME(parts) {
@@ -73,25 +74,52 @@ FB_DEVICE void NAME(step_bulk)(const struct fb_gpu_record *r, uint64_t *address,
 		fb_post(p.posts[i].address, NAME(counter)(&p.posts[i], epoch));
 }
 
-FB_DEVICE void NAME(step_lines)(const struct fb_gpu_record *r, uint64_t epoch, uint32_t op,
-				uint32_t nranks, uint32_t protocol)
+/* What a crew does of a record; all of its threads come here. */
+FB_DEVICE void NAME(move_lines)(const struct fb_gpu_record *r, uint64_t epoch, uint32_t op,
+				uint32_t nranks, uint32_t protocol, const struct NAME(crew) *crew)
 {
-	struct NAME(parts) p = NAME(parts_of)(r);
+	const struct fb_gpu_end *ends = NAME(parts_of)(r).ends;
+	bool by_word = protocol == FB_GPU_LL8;
 
+	if (protocol == FB_GPU_LL128) {
+		if (!NAME(wide_ll128)(r, ends, epoch, op, nranks, crew))
+			NAME(ll128_move)(r, ends, epoch, op, nranks, crew);
+	} else if (!NAME(wide_ll)(r, ends, epoch, op, nranks, by_word, crew)) {
+		NAME(ll_move)(r, ends, epoch, op, nranks, by_word, crew);
+	}
+}
+
+/*
+ * `n` records from r on: one, or several side by side, each by as many warps; of a block too
+ * small, one after the other. Those neither wait for counters nor raise them.
+ */
+FB_DEVICE void NAME(step_lines)(const struct fb_gpu_record *r, uint32_t n, uint64_t epoch,
+				uint32_t op, uint32_t nranks, uint32_t protocol)
+{
+	uint32_t share = n > 1 ? fb_threads() / FB_WARP / n * FB_WARP : 0;
+	struct NAME(crew) crew = {fb_thread(), fb_threads()};
+	uint32_t mine = 0;
+
+	if (share) {
+		mine = crew.thread / share;
+		crew.thread %= share;
+		crew.threads = share;
+	}
 	if (r->flags & FB_GPU_SYNC)
 		fb_sync_block();
-	for (uint32_t i = 0; i < r->nwait; i++)
-		NAME(await)(&p.waits[i], epoch);
-	if (protocol == FB_GPU_LL128 && !NAME(wide_ll128)(r, p.ends, epoch, op, nranks))
-		NAME(ll128_move)(r, p.ends, epoch, op, nranks);
-	if (protocol != FB_GPU_LL128 &&
-	    !NAME(wide_ll)(r, p.ends, epoch, op, nranks, protocol == FB_GPU_LL8))
-		NAME(ll_move)(r, p.ends, epoch, op, nranks, protocol == FB_GPU_LL8);
-	if (!r->npost)
-		return;
-	fb_sync_block();
-	for (uint32_t i = fb_thread(); i < r->npost; i += fb_threads())
-		fb_post(p.posts[i].address, NAME(counter)(&p.posts[i], epoch));
+	for (uint32_t i = 0; i < n; i++) {
+		struct NAME(parts) p = NAME(parts_of)(r);
+
+		for (uint32_t k = 0; k < r->nwait; k++)
+			NAME(await)(&p.waits[k], epoch);
+		if (!share || i == mine)
+			NAME(move_lines)(r, epoch, op, nranks, protocol, &crew);
+		if (r->npost)
+			fb_sync_block();
+		for (uint32_t k = fb_thread(); k < r->npost; k += fb_threads())
+			fb_post(p.posts[k].address, NAME(counter)(&p.posts[k], epoch));
+		r = (const struct fb_gpu_record *)((const unsigned char *)r + r->size);
+	}
 }
 
 /* Copies a window of records to shared memory. */
@@ -130,15 +158,19 @@ FB_DEVICE void NAME(interpret)(const struct fb_gpu_launch *l, uint32_t protocol,
 	epoch = fb_load_private(own);
 	if (l->times && fb_thread() == 0 && fb_block() == 0)
 		fb_store_private(l->times + (epoch & (FB_GPU_TIMES - 1)) * 8, fb_device_time());
-	for (uint32_t i = 0; i < block.nrecords; i++) {
+	for (uint32_t i = 0, n = 1; i < block.nrecords; i += n) {
 		const struct fb_gpu_record *r = (const struct fb_gpu_record *)(shared + at);
-		uint32_t flags = r->flags, size = r->size;
+		uint32_t flags = r->flags;
 
+		n = r->batch ? r->batch : 1;
 		if (protocol == FB_GPU_SIMPLE)
 			NAME(step_bulk)(r, address, epoch, l->op, l->nranks);
 		else
-			NAME(step_lines)(r, epoch, l->op, l->nranks, protocol);
-		at += size;
+			NAME(step_lines)(r, n, epoch, l->op, l->nranks, protocol);
+		for (uint32_t k = 0; k < n; k++) {
+			flags = ((const struct fb_gpu_record *)(shared + at))->flags;
+			at += ((const struct fb_gpu_record *)(shared + at))->size;
+		}
 		if (flags & FB_GPU_REFILL) {
 			at = 0;
 			fb_sync_block();
@@ -150,99 +182,6 @@ FB_DEVICE void NAME(interpret)(const struct fb_gpu_launch *l, uint32_t protocol,
 	fb_sync_block();
 	if (fb_thread() == 0)
 		fb_store_private(own, epoch + 1);
-}
-
-/* --- the fused one-shot ---------------------------------------------------------------------- */
-
-/* Line i from all peers and this rank, reduced in order of rank. */
-FB_DEVICE void NAME(one_shot_line)(const struct fb_gpu_one_shot *o, uint64_t offset, uint64_t i,
-				   uint32_t flag, const union NAME(pack) *own,
-				   union NAME(pack) *a)
-{
-	struct fb_words4 line[FB_GPU_MOST_PEERS];
-
-	FB_UNROLL
-	for (uint32_t p = 0; p < FB_GPU_MOST_PEERS; p++)
-		if (p < o->npeers)
-			line[p] = fb_load_line(o->from[p] + offset + i * 16, false);
-	*a = *own;
-	FB_UNROLL
-	for (uint32_t p = 0; p < FB_GPU_MOST_PEERS; p++) {
-		union NAME(pack) b;
-
-		if (p >= o->npeers)
-			continue;
-		while (!NAME(has_flag)(&line[p], flag)) {
-			fb_again();
-			line[p] = fb_load_line(o->from[p] + offset + i * 16, false);
-		}
-		b.words.w[0] = line[p].w[0];
-		b.words.w[1] = line[p].w[2];
-		b.halves[1] = 0;
-		if (p == 0 && o->rank != 0)
-			*a = b;
-		else
-			NAME(combine)(o->op, a, &b);
-		/* The peers from p + 1 on have higher ranks than this one. */
-		if (p + 1 == o->rank)
-			NAME(combine)(o->op, a, own);
-	}
-	if (o->flags & FB_GPU_FINISH)
-		NAME(finish)(a, o->nranks);
-}
-
-enum { NAME(ROUND) = 2 }; /* lines a thread sends before it waits for the first */
-
-FB_DEVICE void NAME(one_shot)(const struct fb_gpu_one_shot *o)
-{
-	uint64_t mine = o->epochs + (uint64_t)fb_block() * FB_GPU_LINE, epoch, offset;
-	uint64_t lines = o->bytes ? (o->bytes + 7) / 8 : 1;
-	uint64_t step = (uint64_t)fb_blocks() * fb_threads();
-	uint64_t first = (uint64_t)fb_block() * fb_threads() + fb_thread();
-	bool aligned = o->flags & FB_GPU_ALIGNED;
-	uint32_t flag;
-
-	fb_let_next();
-	fb_await_last();
-	epoch = fb_load_private(mine);
-	offset = (epoch & 1) * (uint64_t)o->stride;
-	flag = (uint32_t)epoch + 1;
-	if (o->times && fb_thread() == 0 && fb_block() == 0)
-		fb_store_private(o->times + (epoch & (FB_GPU_TIMES - 1)) * 8, fb_device_time());
-	for (; first < lines; first += NAME(ROUND) * step) {
-		union NAME(pack) own[NAME(ROUND)], a;
-
-		FB_UNROLL
-		for (int u = 0; u < NAME(ROUND); u++) {
-			uint64_t i = first + (uint64_t)u * step;
-			struct fb_words4 line;
-
-			own[u].halves[0] = own[u].halves[1] = 0;
-			if (i >= lines)
-				break;
-			own[u].halves[0] = NAME(load_half)(o->in + i * 8, o->bytes - i * 8,
-							   aligned);
-			line.w[0] = own[u].words.w[0];
-			line.w[2] = own[u].words.w[1];
-			line.w[1] = line.w[3] = flag;
-			FB_UNROLL
-			for (uint32_t p = 0; p < FB_GPU_MOST_PEERS; p++)
-				if (p < o->npeers)
-					fb_store_line(o->to[p] + offset + i * 16, line, false);
-		}
-		FB_UNROLL
-		for (int u = 0; u < NAME(ROUND); u++) {
-			uint64_t i = first + (uint64_t)u * step;
-
-			if (i >= lines)
-				break;
-			NAME(one_shot_line)(o, offset, i, flag, &own[u], &a);
-			NAME(store_half)(o->out + i * 8, a.halves[0], o->bytes - i * 8, aligned);
-		}
-	}
-	fb_sync_block();
-	if (fb_thread() == 0)
-		fb_store_private(mine, epoch + 1);
 }
 
 /* --- sums of what is there ------------------------------------------------------------------- */

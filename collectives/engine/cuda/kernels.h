@@ -45,9 +45,9 @@ __global__ void BOUNDS NAME(fb_ll128)(LAUNCH)
 	NAME(interpret)(&launch, FB_GPU_LL128, shared);
 }
 
-__global__ void BOUNDS NAME(fb_one_shot)(const __grid_constant__ struct fb_gpu_one_shot fused)
+__global__ void BOUNDS NAME(fb_exchange)(const __grid_constant__ struct fb_gpu_exchange exchange)
 {
-	NAME(one_shot)(&fused);
+	NAME(exchange)(&exchange);
 }
 
 __global__ void BOUNDS NAME(fb_sum)(const __grid_constant__ struct fb_gpu_sum sum)
@@ -63,7 +63,7 @@ extern "C" const void *TABLE(int which)
 	static const void *const kernels[] = {
 		(const void *)NAME(fb_simple), (const void *)NAME(fb_ll8),
 		(const void *)NAME(fb_ll16), (const void *)NAME(fb_ll128),
-		(const void *)NAME(fb_one_shot), (const void *)NAME(fb_sum),
+		(const void *)NAME(fb_exchange), (const void *)NAME(fb_sum),
 	};
 
 	return kernels[which];

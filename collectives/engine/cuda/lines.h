@@ -9,6 +9,11 @@
 
 enum { NAME(AT_ONCE) = 4 }; /* sources under way */
 
+/* The warps of a block that work on one record, and which of their threads this is. */
+struct NAME(crew) {
+	uint32_t thread, threads;
+};
+
 /* Up to 8 bytes of own memory; the rest is 0. */
 FB_DEVICE uint64_t NAME(load_half)(uint64_t address, uint64_t left, bool aligned)
 {
@@ -110,14 +115,15 @@ FB_DEVICE void NAME(ll_gather)(const struct fb_gpu_record *r, const struct fb_gp
 }
 
 FB_DEVICE void NAME(ll_move)(const struct fb_gpu_record *r, const struct fb_gpu_end *ends,
-			     uint64_t epoch, uint32_t op, uint32_t nranks, bool by_word)
+			     uint64_t epoch, uint32_t op, uint32_t nranks, bool by_word,
+			     const struct NAME(crew) *crew)
 {
 	/* A message of no bytes is one line. */
 	uint64_t lines = r->bytes ? (r->bytes + 7) / 8 : 1;
 
 	if (!r->ndst && !r->nsrc)
 		return;
-	for (uint64_t i = fb_thread(); i < lines; i += fb_threads()) {
+	for (uint64_t i = crew->thread; i < lines; i += crew->threads) {
 		uint64_t left = r->bytes - i * 8;
 		union NAME(pack) a;
 
@@ -261,25 +267,37 @@ FB_DEVICE void NAME(put_lines)(const struct NAME(lines) *l, const struct fb_gpu_
 	}
 }
 
-/* Reduces the sources, two of which are under way at a time. */
+/*
+ * Reduces the sources, of which two are under way at a time, or four where they are single lines:
+ * more would not find room in the registers.
+ */
 FB_DEVICE void NAME(gather_lines)(const struct NAME(lines) *l, const struct fb_gpu_record *r,
 				  const struct fb_gpu_end *ends, uint64_t epoch, uint32_t op,
 				  union NAME(pack) *a, int n)
 {
-	union NAME(pack) b[NAME(LINES)];
-	uint32_t first, whole;
+	const int others = n == 1 ? NAME(AT_ONCE) - 1 : 1;
+	union NAME(pack) b[NAME(AT_ONCE) - 1][NAME(LINES)];
+	uint32_t first, whole[NAME(AT_ONCE) - 1];
 
 	if (!r->nsrc)
 		return;
 	first = NAME(look)(l, ends, epoch, r->bytes, a, n);
-	for (int s = 1; s < r->nsrc; s++) {
-		whole = NAME(look)(l, ends + s, epoch, r->bytes, b, n);
+	for (int s = 1; s < r->nsrc; s += others) {
+		FB_UNROLL
+		for (int k = 0; k < others; k++)
+			if (s + k < r->nsrc)
+				whole[k] = NAME(look)(l, ends + s + k, epoch, r->bytes, b[k], n);
 		if (s == 1)
 			NAME(settle)(l, ends, epoch, first, a, n);
-		NAME(settle)(l, ends + s, epoch, whole, b, n);
 		FB_UNROLL
-		for (int u = 0; u < n; u++)
-			NAME(combine)(op, &a[u], &b[u]);
+		for (int k = 0; k < others; k++) {
+			if (s + k >= r->nsrc)
+				break;
+			NAME(settle)(l, ends + s + k, epoch, whole[k], b[k], n);
+			FB_UNROLL
+			for (int u = 0; u < n; u++)
+				NAME(combine)(op, &a[u], &b[k][u]);
+		}
 	}
 	if (r->nsrc == 1)
 		NAME(settle)(l, ends, epoch, first, a, n);
@@ -306,21 +324,22 @@ FB_DEVICE void NAME(ll128_pass)(const struct NAME(lines) *l, const struct fb_gpu
 }
 
 FB_DEVICE void NAME(ll128_move)(const struct fb_gpu_record *r, const struct fb_gpu_end *ends,
-				uint64_t epoch, uint32_t op, uint32_t nranks)
+				uint64_t epoch, uint32_t op, uint32_t nranks,
+				const struct NAME(crew) *crew)
 {
 	struct NAME(lines) l = {
 		.lines = r->bytes ? (r->bytes + NAME(LINE_DATA) - 1) / NAME(LINE_DATA) : 1,
-		.groups = fb_threads() / NAME(GROUP),
-		.lane = fb_thread() % NAME(GROUP),
+		.groups = crew->threads / NAME(GROUP),
+		.lane = crew->thread % NAME(GROUP),
 		.aligned = (r->flags & FB_GPU_ALIGNED) != 0,
 	};
 	/* The warp's threads stay together: `begin` is the line of its first group. */
-	uint64_t begin = fb_thread() / FB_WARP * (FB_WARP / NAME(GROUP));
+	uint64_t begin = crew->thread / FB_WARP * (FB_WARP / NAME(GROUP));
 
 	if (!r->ndst && !r->nsrc)
 		return;
 	while (begin < l.lines) {
-		l.first = begin + fb_thread() % FB_WARP / NAME(GROUP);
+		l.first = begin + crew->thread % FB_WARP / NAME(GROUP);
 		if (begin + l.groups < l.lines) {
 			NAME(ll128_pass)(&l, r, ends, epoch, op, nranks, NAME(LINES));
 			begin += NAME(LINES) * l.groups;

@@ -20,6 +20,7 @@ enum {
 	LL_THREADS = 512,
 	LL128_THREADS = 640,
 	LEAST_THREADS = 64,
+	LEAST_LINE_THREADS = 256, /* so many warps that records can go side by side */
 };
 
 bool fb_gpu_all_depend(enum fb_collective collective)
@@ -76,11 +77,12 @@ int fb_gpu_choose_threads(const struct fb_gpu_wishes *wishes, enum fb_gpu_protoc
 						   : LL_THREADS;
 	/* Bytes of one access of a thread. */
 	uint64_t each = protocol == FB_GPU_SIMPLE ? 16 : protocol == FB_GPU_LL128 ? 15 : 8;
+	uint64_t least = protocol == FB_GPU_SIMPLE ? LEAST_THREADS : LEAST_LINE_THREADS;
 	uint64_t n = (channel_bytes / each + 31) / 32 * 32;
 
 	if (wishes->threads)
 		return wishes->threads;
-	return (int)(n < LEAST_THREADS ? LEAST_THREADS : n > most ? most : n);
+	return (int)(n < least ? least : n > most ? most : n);
 }
 
 void fb_gpu_plan_facts(struct fb_plan *const *plans, int nchannels, struct fb_gpu_facts *facts)
@@ -189,7 +191,8 @@ int fb_gpu_lay_out(const struct fb_gpu_shape *shape, struct fb_plan *const *plan
 	uint64_t at[2];
 
 	/* The fused kernel has blocks of its own; their epochs follow those of channels. */
-	blocks = blocks < 64 * FB_GPU_LINE ? 64 * FB_GPU_LINE : blocks;
+	if (blocks < FB_GPU_FUSED_BLOCKS * FB_GPU_LINE)
+		blocks = FB_GPU_FUSED_BLOCKS * FB_GPU_LINE;
 	*layout = (struct fb_gpu_layout){.progress = blocks, .counters = 2 * blocks};
 	layout->slots = layout->counters + n * FB_GPU_LINE;
 	layout->in_slots = calloc(n, sizeof(*layout->in_slots));

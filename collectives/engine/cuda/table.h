@@ -21,7 +21,8 @@
 enum {
 	FB_GPU_WINDOW = 8192,  /* bytes of records a block keeps in shared memory at a time */
 	FB_GPU_INLINE = 3072,  /* bytes of records that a launch carries in its parameters */
-	FB_GPU_MOST_PEERS = 7, /* of the fused one-shot kernel */
+	FB_GPU_MOST_PEERS = 7, /* of the fused exchange kernel */
+	FB_GPU_FUSED_BLOCKS = 128, /* which it has at most */
 	FB_GPU_MOST_ENDS = FB_GPU_WINDOW / 32, /* of a record: that many fit a window */
 	FB_GPU_SHARED = FB_GPU_WINDOW + 8 * FB_GPU_MOST_ENDS, /* shared memory of a block */
 	FB_GPU_MOST_THREADS = 640,
@@ -59,11 +60,13 @@ struct fb_gpu_counter {
 };
 
 enum fb_gpu_flags {
-	FB_GPU_SYNC = 1,    /* line protocols: the block's threads meet before it */
+	FB_GPU_SYNC = 1,    /* line protocols: the block's threads meet before it, or its batch */
 	FB_GPU_FINISH = 2,  /* the reduction is complete: divide for averages */
 	FB_GPU_ALIGNED = 4, /* all memory is aligned as the protocol likes it: 16, else 8 bytes */
 	FB_GPU_REFILL = 8,  /* the next record is at the begin of the next window */
 	FB_GPU_WIDE = 16,   /* sums stay f32 until all sources are in, see accumulate.h */
+	FB_GPU_SAME = 32,   /* fused: all peers get the own block */
+	FB_GPU_COMBINE = 64, /* fused: what comes is combined */
 };
 
 /* Followed by nsrc + ndst ends, nwait and npost counters. A multiple of 16 bytes. */
@@ -72,7 +75,8 @@ struct fb_gpu_record {
 	uint32_t size;   /* of the record */
 	uint32_t flags;
 	uint16_t nsrc, ndst, nwait, npost;
-	uint64_t pad;
+	uint32_t batch; /* line protocols: so many records from here on are done side by side */
+	uint32_t pad;
 };
 
 /* What a block is given. */
@@ -98,18 +102,22 @@ struct fb_gpu_launch {
 enum { FB_GPU_TIMES = 4096 }; /* entries of the ring, a power of two */
 
 /*
- * The parameters of the fused one-shot kernel (all_reduce of small blocks): every rank stores its
- * block to all others and reduces all of them in order of rank. Slots: two sets, by epoch.
+ * The parameters of the fused exchange kernel (small messages): every rank stores a block into a
+ * slot of every other, and stores what it gets, or combines all of it in order of rank. The same
+ * block for all is all_gather, combined all_reduce; a block for each is all_to_all, combined
+ * reduce_scatter. Slots: two sets, by epoch.
  */
-struct fb_gpu_one_shot {
+struct fb_gpu_exchange {
 	uint64_t epochs, times;
-	uint64_t in, out;
+	uint64_t own_in, own_out;         /* own block and its place, 0: stays; or the result's */
+	uint64_t in[FB_GPU_MOST_PEERS];   /* blocks for peers, unless FB_GPU_SAME */
 	uint64_t to[FB_GPU_MOST_PEERS];   /* at peers, this rank's slots */
 	uint64_t from[FB_GPU_MOST_PEERS]; /* own memory: the peers' slots, in order of rank */
-	uint64_t bytes;
-	uint32_t stride;                      /* of a set of slots */
+	uint64_t out[FB_GPU_MOST_PEERS];  /* where their blocks go, unless FB_GPU_COMBINE */
+	uint64_t bytes;                   /* of a block */
+	uint32_t stride;                  /* of a set of slots */
 	uint32_t npeers, rank, nranks;
-	uint32_t op, flags;                   /* FB_GPU_FINISH, FB_GPU_ALIGNED */
+	uint32_t op, flags;               /* FINISH, ALIGNED, SAME, COMBINE */
 };
 
 enum { FB_GPU_MOST_SUMMANDS = 200 };

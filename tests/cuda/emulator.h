@@ -25,6 +25,7 @@
 #include "tests/cuda/coroutine.h"
 
 #define FB_DEVICE static inline __attribute__((unused))
+#define FB_ROLLED
 #define FB_UNROLL
 
 /* Small, so that blocks have several. ll128 needs groups of 8. */
@@ -288,7 +289,12 @@ FB_DEVICE void fb_store_line(uint64_t address, struct fb_words4 v, bool by_word)
 	emu_changed();
 }
 
-/* Whether a warp that is about to load has come apart; the same answer to all of its threads. */
+FB_DEVICE void fb_sync_warp(void)
+{
+	emu_sync_warp();
+}
+
+/* Whether a warp that is about to load or store has come apart; the same answer to all of its threads. */
 static inline bool emu_apart(void)
 {
 	uint32_t *word = &emu_block_now()->votes[fb_thread() / FB_WARP];
@@ -322,14 +328,22 @@ FB_DEVICE bool fb_load_part(uint64_t address, uint32_t lane, bool active, struct
 	return !apart || (emu.blind & EMU_TRUST_APART);
 }
 
-FB_DEVICE void fb_store_part(uint64_t address, struct fb_words4 v, uint32_t lane, bool active)
+FB_DEVICE bool fb_store_part(uint64_t address, struct fb_words4 v, uint32_t lane, bool active)
 {
+	if (emu_apart())
+		return false;
 	if (active && lane != FB_WARP - 1)
 		memcpy(emu_at(address), v.w, 16);
 	emu_sync_warp();
 	if (active && lane == FB_WARP - 1)
 		memcpy(emu_at(address), v.w, 16);
 	emu_changed();
+	return true;
+}
+
+FB_DEVICE void fb_order_warp(void)
+{
+	emu_sync_warp();
 }
 
 #define FB_WIDEN_F16(e) fb_widen_f16(e)

@@ -183,6 +183,7 @@ FB_DEVICE struct fb_words4 NAME(wide_await)(uint64_t address, uint64_t flag, boo
 
 	for (;;) {
 		/* As in settle(): loaded at once, or behind a meeting that knew of the flag. */
+		fb_sync_warp();
 		counts = fb_load_part(address, lane, active, &part.words) || seen;
 		seen = fb_is_flag(part.halves[1], flag);
 		if (!fb_any(is && !(seen && counts)))
@@ -208,6 +209,7 @@ FB_DEVICE bool NAME(wide_ll128)(const struct fb_gpu_record *r, const struct fb_g
 		uint64_t at = i * NAME(LINE_DATA) + lane * 16;
 		uint64_t left = at < r->bytes ? r->bytes - at : 0;
 		bool active = i < lines;
+		const struct NAME(lines) l = {.first = i, .lines = lines, .lane = lane};
 		union NAME(pack) a, b;
 		struct NAME(wide) w = {{0}};
 
@@ -230,10 +232,8 @@ FB_DEVICE bool NAME(wide_ll128)(const struct fb_gpu_record *r, const struct fb_g
 			const struct fb_gpu_end *e = ends + d;
 
 			if (e->is_slot) {
-				if (last)
-					a.halves[1] = NAME(end_number)(e, epoch) + 1;
-				fb_store_part(NAME(end_address)(e, epoch) + i * 128 + lane * 16,
-					      a.words, lane, active);
+				NAME(put_slot)(&l, NAME(end_address)(e, epoch),
+					       NAME(end_number)(e, epoch) + 1, &a, 1);
 			} else if (active) {
 				NAME(store_half)(e->address + at, a.halves[0], left, aligned);
 				if (!last && left > 8)

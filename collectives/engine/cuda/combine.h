@@ -33,6 +33,11 @@ FB_DEVICE void NAME(combine)(uint32_t op, union NAME(pack) *a, const union NAME(
 	(void)b;
 }
 
+FB_DEVICE void NAME(combine_half)(uint32_t op, union NAME(pack) *a, const union NAME(pack) *b)
+{
+	NAME(combine)(op, a, b);
+}
+
 FB_DEVICE void NAME(finish)(union NAME(pack) *a, uint32_t n)
 {
 	(void)a;
@@ -44,7 +49,7 @@ FB_DEVICE void NAME(finish)(union NAME(pack) *a, uint32_t n)
 #define EACH(expression)                                                   \
 	do {                                                               \
 		FB_UNROLL                                                  \
-		for (int i = 0; i < NAME(PER_PACK); i++) {                 \
+		for (int i = 0; i < n; i++) {                              \
 			const COMPUTE x = WIDEN(a->e[i]);                  \
 			const COMPUTE y = WIDEN(b->e[i]);                  \
 									   \
@@ -52,7 +57,8 @@ FB_DEVICE void NAME(finish)(union NAME(pack) *a, uint32_t n)
 		}                                                          \
 	} while (0)
 
-FB_DEVICE void NAME(combine)(uint32_t op, union NAME(pack) *a, const union NAME(pack) *b)
+FB_DEVICE void NAME(combine_some)(uint32_t op, union NAME(pack) *a, const union NAME(pack) *b,
+				  const int n)
 {
 	if (op == FB_SUM || op == FB_AVG)
 		EACH(ADD(x, y));
@@ -65,6 +71,17 @@ FB_DEVICE void NAME(combine)(uint32_t op, union NAME(pack) *a, const union NAME(
 }
 
 #undef EACH
+
+FB_DEVICE void NAME(combine)(uint32_t op, union NAME(pack) *a, const union NAME(pack) *b)
+{
+	NAME(combine_some)(op, a, b, NAME(PER_PACK));
+}
+
+/* The first 8 bytes. */
+FB_DEVICE void NAME(combine_half)(uint32_t op, union NAME(pack) *a, const union NAME(pack) *b)
+{
+	NAME(combine_some)(op, a, b, NAME(PER_PACK) / 2);
+}
 
 FB_DEVICE void NAME(finish)(union NAME(pack) *a, uint32_t n)
 {

@@ -9,7 +9,7 @@
 #include "common/cuda/cuda_error.h"
 
 enum {
-	FUSED_THREADS = 256,
+	FUSED_THREADS = 256, /* as long as that makes blocks enough */
 };
 
 _Static_assert(sizeof(struct fb_gpu_launch) <= 4096, "parameters of all CUDA versions");
@@ -54,7 +54,9 @@ static void set_exchange(struct cuda_request *r)
 		threads = (uint64_t)r->wishes.threads;
 	else if (lines < threads)
 		threads = (lines + 31) / 32 * 32;
-	threads = threads ? threads : 32;
+	threads = !threads ? 32 : threads > FB_GPU_FUSED_THREADS ? FB_GPU_FUSED_THREADS : threads;
+	if (!r->wishes.threads && lines > threads * FB_GPU_FUSED_BLOCKS)
+		threads = FB_GPU_FUSED_THREADS;
 	blocks = (lines + threads - 1) / threads;
 	blocks = blocks < 1 ? 1 : blocks > FB_GPU_FUSED_BLOCKS ? FB_GPU_FUSED_BLOCKS : blocks;
 	r->threads = (unsigned)threads;

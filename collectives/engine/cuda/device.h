@@ -20,6 +20,7 @@
 #include "common/float8.h"
 
 #define FB_DEVICE static __device__ __forceinline__
+#define FB_ROLLED _Pragma("unroll 1")
 #define FB_UNROLL _Pragma("unroll")
 
 enum { FB_WARP = 32 };
@@ -260,15 +261,22 @@ FB_DEVICE void fb_store_line(uint64_t address, struct fb_words4 v, bool by_word)
 		     : "memory");
 }
 
+/* The threads of a warp meet. */
+FB_DEVICE void fb_sync_warp(void)
+{
+	__syncwarp();
+}
+
 /*
  * 16 of the 128 bytes of a line that 8 threads of a warp, side by side, load or store by one
- * instruction of the warp; the last thread's upper half is the flag. `lane` is the thread's place
- * among the 8. All threads of the warp come here; not active: nothing is touched.
+ * instruction of the warp; the last thread's upper half is the flag. All threads of the warp come
+ * here, from a meeting; not active: nothing is touched.
  *
- * Threads that meet (__syncwarp) need not go on together: where they came apart before, each part
- * goes on by itself, and then a line is not one access. So both ask, next to the access, who makes
- * it (activemask). A load says whether the 8 were together; who is not together must not trust a
- * flag that it sees for the first time. A store of threads apart is two, data before flag. See
+ * Threads that meet (fb_sync_warp) need not go on together: where they came apart before, each
+ * part goes on by itself, and then a line is not one access. So both ask, next to the access, who
+ * makes it (activemask). A load says whether the 8 were together; who is not together must not
+ * trust a flag that it sees for the first time. A store says whether it was made; what threads
+ * that are apart have goes in two parts, data before flags (fb_store_apart). See
  * docs/gpu-engine.md.
  */
 FB_DEVICE bool fb_load_part(uint64_t address, uint32_t lane, bool active, struct fb_words4 *v)
@@ -277,7 +285,6 @@ FB_DEVICE bool fb_load_part(uint64_t address, uint32_t lane, bool active, struct
 
 	(void)lane;
 	*v = (struct fb_words4){{0, 0, 0, 0}};
-	__syncwarp();
 	asm volatile("{\n\t"
 		     ".reg .pred p;\n\t"
 		     "setp.ne.u32 p, %6, 0;\n\t"
@@ -290,11 +297,11 @@ FB_DEVICE bool fb_load_part(uint64_t address, uint32_t lane, bool active, struct
 	return (now >> (fb_thread() & 24) & 0xff) == 0xff;
 }
 
-FB_DEVICE void fb_store_part(uint64_t address, struct fb_words4 v, uint32_t lane, bool active)
+FB_DEVICE bool fb_store_part(uint64_t address, struct fb_words4 v, uint32_t lane, bool active)
 {
 	uint32_t together;
 
-	__syncwarp();
+	(void)lane;
 	asm volatile("{\n\t"
 		     ".reg .pred p, q;\n\t"
 		     ".reg .b32 m;\n\t"
@@ -311,15 +318,15 @@ FB_DEVICE void fb_store_part(uint64_t address, struct fb_words4 v, uint32_t lane
 		     : "l"(address), "r"(v.w[0]), "r"(v.w[1]), "r"(v.w[2]), "r"(v.w[3]),
 		       "r"(fb_thread() & 24), "r"((uint32_t)active)
 		     : "memory");
-	if (!fb_any(active && !together))
-		return;
-	if (active && !together && lane != 7)
-		fb_store_line(address, v, false);
+	return together;
+}
+
+/* What was stored before is seen before what any thread of the warp stores later. */
+FB_DEVICE void fb_order_warp(void)
+{
 	asm volatile("fence.acq_rel.sys;" ::: "memory");
 	__syncwarp();
 	asm volatile("fence.acq_rel.sys;" ::: "memory");
-	if (active && !together && lane == 7)
-		fb_store_line(address, v, false);
 }
 
 #endif

@@ -1,16 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The fused exchange: small blocks to and from all peers at once, by lines of protocol ll. A
- * template without include guard, after lines.h. A thread has the same lines of all blocks: it
- * sends them all before it waits for any, and waits for all peers together, so that a call takes
- * one flight, whatever the number of peers. Parameters: struct fb_gpu_exchange.
+ * template without include guard, after lines.h. A thread has the same line of all blocks: it
+ * sends it to all peers, and waits for all of them together, so that a call takes one flight,
+ * whatever their number. Parameters: struct fb_gpu_exchange.
  */
 
-enum { NAME(ROUND) = 2 }; /* lines a thread sends before it waits for the first */
-
 /* Line i of the own block is *own afterwards. */
-FB_DEVICE void NAME(send_lines)(const struct fb_gpu_exchange *x, uint64_t offset, uint64_t i,
-				uint32_t flag, union NAME(pack) *own)
+FB_DEVICE void NAME(send_line)(const struct fb_gpu_exchange *x, uint64_t offset, uint64_t i,
+			       uint32_t flag, union NAME(pack) *own)
 {
 	uint64_t half[FB_GPU_MOST_PEERS], left = x->bytes - i * 8;
 	bool aligned = x->flags & FB_GPU_ALIGNED, same = x->flags & FB_GPU_SAME;
@@ -32,51 +30,74 @@ FB_DEVICE void NAME(send_lines)(const struct fb_gpu_exchange *x, uint64_t offset
 		}
 }
 
-/* Line i of all peers and this rank, combined in order of rank, or each to its place. */
-FB_DEVICE void NAME(receive_lines)(const struct fb_gpu_exchange *x, uint64_t offset, uint64_t i,
-				   uint32_t flag, const union NAME(pack) *own)
+#ifdef MOVE_ONLY
+
+/* Line i of each peer goes to its place. */
+FB_DEVICE void NAME(finish_line)(const struct fb_gpu_exchange *x, uint64_t i,
+				 const union NAME(pack) *own, const uint64_t *half)
+{
+	bool aligned = x->flags & FB_GPU_ALIGNED;
+	uint64_t left = x->bytes - i * 8;
+
+	if (x->own_out)
+		NAME(store_half)(x->own_out + i * 8, own->halves[0], left, aligned);
+	FB_UNROLL
+	for (uint32_t p = 0; p < FB_GPU_MOST_PEERS; p++)
+		if (p < x->npeers)
+			NAME(store_half)(x->out[p] + i * 8, half[p], left, aligned);
+}
+
+#else
+
+/* Line i of all ranks is combined, in order of rank. */
+FB_DEVICE void NAME(finish_line)(const struct fb_gpu_exchange *x, uint64_t i,
+				 const union NAME(pack) *own, const uint64_t *half)
+{
+	union NAME(pack) a, b;
+
+	a.halves[1] = b.halves[1] = 0;
+	a.halves[0] = x->rank ? half[0] : own->halves[0];
+	FB_UNROLL
+	for (uint32_t k = 1; k <= FB_GPU_MOST_PEERS; k++) {
+		if (k > x->npeers)
+			continue;
+		b.halves[0] = half[k - 1];
+		if (k == x->rank)
+			b.halves[0] = own->halves[0];
+		else if (k < x->rank && k < FB_GPU_MOST_PEERS)
+			b.halves[0] = half[k];
+		NAME(combine_half)(x->op, &a, &b);
+	}
+	if (x->flags & FB_GPU_FINISH)
+		NAME(finish)(&a, x->nranks);
+	NAME(store_half)(x->own_out + i * 8, a.halves[0], x->bytes - i * 8,
+			 x->flags & FB_GPU_ALIGNED);
+}
+
+#endif
+
+FB_DEVICE void NAME(receive_line)(const struct fb_gpu_exchange *x, uint64_t offset, uint64_t i,
+				  uint32_t flag, const union NAME(pack) *own)
 {
 	struct fb_words4 line[FB_GPU_MOST_PEERS];
-	bool aligned = x->flags & FB_GPU_ALIGNED, combines = x->flags & FB_GPU_COMBINE;
-	uint64_t left = x->bytes - i * 8;
-	union NAME(pack) a = *own;
+	uint64_t half[FB_GPU_MOST_PEERS];
 
 	FB_UNROLL
 	for (uint32_t p = 0; p < FB_GPU_MOST_PEERS; p++)
 		if (p < x->npeers)
 			line[p] = fb_load_line(x->from[p] + offset + i * 16, false);
-	if (!combines && x->own_out)
-		NAME(store_half)(x->own_out + i * 8, own->halves[0], left, aligned);
 	FB_UNROLL
 	for (uint32_t p = 0; p < FB_GPU_MOST_PEERS; p++) {
-		union NAME(pack) b;
-
+		half[p] = 0;
 		if (p >= x->npeers)
 			continue;
 		while (!NAME(has_flag)(&line[p], flag)) {
 			fb_again();
 			line[p] = fb_load_line(x->from[p] + offset + i * 16, false);
 		}
-		b.words.w[0] = line[p].w[0];
-		b.words.w[1] = line[p].w[2];
-		b.halves[1] = 0;
-		if (!combines) {
-			NAME(store_half)(x->out[p] + i * 8, b.halves[0], left, aligned);
-			continue;
-		}
-		if (p == 0 && x->rank != 0)
-			a = b;
-		else
-			NAME(combine)(x->op, &a, &b);
-		/* The peers from p + 1 on have higher ranks than this one. */
-		if (p + 1 == x->rank)
-			NAME(combine)(x->op, &a, own);
+		half[p] = line[p].w[0] | (uint64_t)line[p].w[2] << 32;
 	}
-	if (!combines)
-		return;
-	if (x->flags & FB_GPU_FINISH)
-		NAME(finish)(&a, x->nranks);
-	NAME(store_half)(x->own_out + i * 8, a.halves[0], left, aligned);
+	NAME(finish_line)(x, i, own, half);
 }
 
 FB_DEVICE void NAME(exchange)(const struct fb_gpu_exchange *x)
@@ -94,23 +115,12 @@ FB_DEVICE void NAME(exchange)(const struct fb_gpu_exchange *x)
 	flag = (uint32_t)epoch + 1;
 	if (x->times && fb_thread() == 0 && fb_block() == 0)
 		fb_store_private(x->times + (epoch & (FB_GPU_TIMES - 1)) * 8, fb_device_time());
-	for (; first < lines; first += NAME(ROUND) * step) {
-		union NAME(pack) own[NAME(ROUND)];
+	FB_ROLLED
+	for (uint64_t i = first; i < lines; i += step) {
+		union NAME(pack) own;
 
-		FB_UNROLL
-		for (int u = 0; u < NAME(ROUND); u++) {
-			uint64_t i = first + (uint64_t)u * step;
-
-			if (i < lines)
-				NAME(send_lines)(x, offset, i, flag, &own[u]);
-		}
-		FB_UNROLL
-		for (int u = 0; u < NAME(ROUND); u++) {
-			uint64_t i = first + (uint64_t)u * step;
-
-			if (i < lines)
-				NAME(receive_lines)(x, offset, i, flag, &own[u]);
-		}
+		NAME(send_line)(x, offset, i, flag, &own);
+		NAME(receive_line)(x, offset, i, flag, &own);
 	}
 	fb_sync_block();
 	if (fb_thread() == 0)

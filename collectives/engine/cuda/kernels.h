@@ -45,7 +45,8 @@ __global__ void BOUNDS NAME(fb_ll128)(LAUNCH)
 	NAME(interpret)(&launch, FB_GPU_LL128, shared);
 }
 
-__global__ void BOUNDS NAME(fb_exchange)(const __grid_constant__ struct fb_gpu_exchange exchange)
+__global__ void __launch_bounds__(FB_GPU_FUSED_THREADS, 1)
+	NAME(fb_exchange)(const __grid_constant__ struct fb_gpu_exchange exchange)
 {
 	NAME(exchange)(&exchange);
 }

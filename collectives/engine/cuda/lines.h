@@ -14,34 +14,37 @@ struct NAME(crew) {
 	uint32_t thread, threads;
 };
 
-/* Up to 8 bytes of own memory; the rest is 0. */
+/*
+ * Up to 8 bytes of own memory; the rest is 0. What is not aligned goes in a loop that stays one:
+ * these functions stand in many places, and a kernel's first call waits for its instructions.
+ */
 FB_DEVICE uint64_t NAME(load_half)(uint64_t address, uint64_t left, bool aligned)
 {
 	uint64_t value = 0;
-	uint32_t i = 0;
 
 	if (aligned && left >= 8)
 		return fb_load8(address);
-	if (!(address & 3))
-		for (; i < 8 && i + 4 <= left; i += 4)
-			value |= (uint64_t)fb_load4(address + i) << (8 * i);
-	for (; i < 8 && i < left; i++)
+	if (!(address & 3) && left >= 8)
+		return fb_load4(address) | (uint64_t)fb_load4(address + 4) << 32;
+	FB_ROLLED
+	for (uint32_t i = 0; i < 8 && i < left; i++)
 		value |= (uint64_t)fb_load1(address + i) << (8 * i);
 	return value;
 }
 
 FB_DEVICE void NAME(store_half)(uint64_t address, uint64_t value, uint64_t left, bool aligned)
 {
-	uint32_t i = 0;
-
 	if (aligned && left >= 8) {
 		fb_store8(address, value);
 		return;
 	}
-	if (!(address & 3))
-		for (; i < 8 && i + 4 <= left; i += 4)
-			fb_store4(address + i, (uint32_t)(value >> (8 * i)));
-	for (; i < 8 && i < left; i++)
+	if (!(address & 3) && left >= 8) {
+		fb_store4(address, (uint32_t)value);
+		fb_store4(address + 4, (uint32_t)(value >> 32));
+		return;
+	}
+	FB_ROLLED
+	for (uint32_t i = 0; i < 8 && i < left; i++)
 		fb_store1(address + i, (uint8_t)(value >> (8 * i)));
 }
 
@@ -109,7 +112,7 @@ FB_DEVICE void NAME(ll_gather)(const struct fb_gpu_record *r, const struct fb_gp
 			if (s0 + k == 0)
 				*a = b;
 			else
-				NAME(combine)(op, a, &b);
+				NAME(combine_half)(op, a, &b);
 		}
 	}
 }
@@ -160,7 +163,10 @@ struct NAME(lines) {
 	bool aligned;
 };
 
-/* The functions below have `n`, the lines under way, as a constant: 1 or LINES. */
+/*
+ * The functions below have `n`, the lines under way, as a constant: 1, or LINES of them, which
+ * then are whole and aligned.
+ */
 
 FB_DEVICE bool NAME(is_line)(const struct NAME(lines) *l, int u)
 {
@@ -175,45 +181,62 @@ FB_DEVICE void NAME(load_own)(uint64_t address, uint64_t left, bool last, bool a
 	to->halves[1] = last || left <= 8 ? 0 : NAME(load_half)(address + 8, left - 8, aligned);
 }
 
-/* Bytes of the message that are this thread's, from byte *at on. */
-FB_DEVICE uint64_t NAME(share_of_line)(const struct NAME(lines) *l, int u, uint64_t bytes,
-				       uint64_t *at)
+/* Where this thread's part of line u is, in own memory: from the message's begin. */
+FB_DEVICE uint64_t NAME(own_offset)(const struct NAME(lines) *l, int u)
 {
-	uint64_t left;
+	return (l->first + (uint64_t)u * l->groups) * NAME(LINE_DATA) + l->lane * 16;
+}
 
-	*at = (l->first + (uint64_t)u * l->groups) * NAME(LINE_DATA) + l->lane * 16;
-	left = *at < bytes ? bytes - *at : 0;
+FB_DEVICE uint64_t NAME(slot_offset)(const struct NAME(lines) *l, int u)
+{
+	return (l->first + (uint64_t)u * l->groups) * 128 + l->lane * 16;
+}
+
+/* Bytes of a single line that are this thread's. */
+FB_DEVICE uint64_t NAME(share_of_line)(const struct NAME(lines) *l, uint64_t bytes)
+{
+	uint64_t at = NAME(own_offset)(l, 0), left = at < bytes ? bytes - at : 0;
+
 	return l->lane == NAME(GROUP) - 1 && left > 8 ? 8 : left;
 }
 
-FB_DEVICE uint64_t NAME(part_address)(const struct NAME(lines) *l, int u,
-				      const struct fb_gpu_end *e, uint64_t epoch)
-{
-	return NAME(end_address)(e, epoch) + (l->first + (uint64_t)u * l->groups) * 128 +
-	       l->lane * 16;
-}
-
-/*
- * Looks at the lines of a source, be they there or not. Returns bit u where all of line u was
- * loaded at once.
- */
-FB_DEVICE uint32_t NAME(look)(const struct NAME(lines) *l, const struct fb_gpu_end *e,
-			      uint64_t epoch, uint64_t bytes, union NAME(pack) *to, int n)
+/* Loads the lines of a slot, after a meeting; bit u: all of line u at once. */
+FB_DEVICE uint32_t NAME(load_lines)(const struct NAME(lines) *l, uint64_t slot,
+				    union NAME(pack) *to, int n)
 {
 	uint32_t whole = 0;
 
+	fb_sync_warp();
+	FB_UNROLL
+	for (int u = 0; u < n; u++)
+		whole |= fb_load_part(slot + NAME(slot_offset)(l, u), l->lane, NAME(is_line)(l, u),
+				      &to[u].words) ? 1u << u : 0;
+	return whole;
+}
+
+/* Looks at the lines of a source, be they there or not. Returns what load_lines says. */
+FB_DEVICE uint32_t NAME(look)(const struct NAME(lines) *l, const struct fb_gpu_end *e,
+			      uint64_t epoch, uint64_t bytes, union NAME(pack) *to, int n)
+{
+	bool last = l->lane == NAME(GROUP) - 1;
+
+	if (e->is_slot)
+		return NAME(load_lines)(l, NAME(end_address)(e, epoch), to, n);
 	FB_UNROLL
 	for (int u = 0; u < n; u++) {
-		uint64_t at, left = NAME(share_of_line)(l, u, bytes, &at);
+		uint64_t address = e->address + NAME(own_offset)(l, u);
 
-		if (e->is_slot)
-			whole |= fb_load_part(NAME(part_address)(l, u, e, epoch), l->lane,
-					      NAME(is_line)(l, u), &to[u].words) ? 1u << u : 0;
-		else if (NAME(is_line)(l, u))
-			NAME(load_own)(e->address + at, left, l->lane == NAME(GROUP) - 1,
-				       l->aligned, &to[u]);
+		if (!NAME(is_line)(l, u))
+			continue;
+		if (n == 1) {
+			NAME(load_own)(address, NAME(share_of_line)(l, bytes), last, l->aligned,
+				       to);
+		} else {
+			to[u].halves[0] = fb_load8(address);
+			to[u].halves[1] = last ? 0 : fb_load8(address + 8);
+		}
 	}
-	return whole;
+	return 0;
 }
 
 /*
@@ -222,25 +245,51 @@ FB_DEVICE uint32_t NAME(look)(const struct NAME(lines) *l, const struct fb_gpu_e
  * have loaded since is then at least as new.
  */
 FB_DEVICE void NAME(settle)(const struct NAME(lines) *l, const struct fb_gpu_end *e,
-			    uint64_t epoch, uint32_t whole, union NAME(pack) *to, int n)
+			    uint64_t epoch, uint32_t counts, union NAME(pack) *to, int n)
 {
 	uint64_t flag = NAME(end_number)(e, epoch) + 1;
 
 	if (!e->is_slot)
 		return;
+	for (;;) {
+		uint32_t seen = 0, wanted = 0;
+
+		FB_UNROLL
+		for (int u = 0; u < n; u++) {
+			wanted |= NAME(is_line)(l, u) ? 1u << u : 0;
+			seen |= fb_is_flag(to[u].halves[1], flag) ? 1u << u : 0;
+		}
+		if (!fb_any(l->lane == NAME(GROUP) - 1 && (wanted & ~(seen & counts))))
+			return;
+		fb_again();
+		counts = seen | NAME(load_lines)(l, NAME(end_address)(e, epoch), to, n);
+	}
+}
+
+/* Stores lines into a slot; the last thread's upper half becomes the flag. */
+FB_DEVICE void NAME(put_slot)(const struct NAME(lines) *l, uint64_t slot, uint64_t flag,
+			      union NAME(pack) *a, int n)
+{
+	bool last = l->lane == NAME(GROUP) - 1;
+	uint32_t apart = 0;
+
+	fb_sync_warp();
 	FB_UNROLL
 	for (int u = 0; u < n; u++) {
-		bool is = NAME(is_line)(l, u) && l->lane == NAME(GROUP) - 1;
-		bool counts = whole >> u & 1, seen;
-
-		for (;;) {
-			seen = fb_is_flag(to[u].halves[1], flag);
-			if (!fb_any(is && !(seen && counts)))
-				break;
-			fb_again();
-			counts = fb_load_part(NAME(part_address)(l, u, e, epoch), l->lane,
-					      NAME(is_line)(l, u), &to[u].words) || seen;
-		}
+		if (last)
+			a[u].halves[1] = flag;
+		if (!fb_store_part(slot + NAME(slot_offset)(l, u), a[u].words, l->lane,
+				   NAME(is_line)(l, u)))
+			apart |= NAME(is_line)(l, u) ? 1u << u : 0;
+	}
+	if (!fb_any(apart != 0))
+		return;
+	for (int flags = 0; flags < 2; flags++) {
+		FB_UNROLL
+		for (int u = 0; u < n; u++)
+			if (apart >> u & 1 && last == (flags != 0))
+				fb_store_line(slot + NAME(slot_offset)(l, u), a[u].words, false);
+		fb_order_warp();
 	}
 }
 
@@ -249,58 +298,55 @@ FB_DEVICE void NAME(put_lines)(const struct NAME(lines) *l, const struct fb_gpu_
 {
 	bool last = l->lane == NAME(GROUP) - 1;
 
+	if (e->is_slot) {
+		NAME(put_slot)(l, NAME(end_address)(e, epoch), NAME(end_number)(e, epoch) + 1, a,
+			       n);
+		return;
+	}
 	FB_UNROLL
 	for (int u = 0; u < n; u++) {
-		uint64_t at, left = NAME(share_of_line)(l, u, bytes, &at);
+		uint64_t address = e->address + NAME(own_offset)(l, u);
+		uint64_t left = n == 1 ? NAME(share_of_line)(l, bytes) : 16;
 
-		if (e->is_slot) {
-			if (last)
-				a[u].halves[1] = NAME(end_number)(e, epoch) + 1;
-			fb_store_part(NAME(part_address)(l, u, e, epoch), a[u].words, l->lane,
-				      NAME(is_line)(l, u));
-		} else if (NAME(is_line)(l, u)) {
-			NAME(store_half)(e->address + at, a[u].halves[0], left, l->aligned);
-			if (!last && left > 8)
-				NAME(store_half)(e->address + at + 8, a[u].halves[1], left - 8,
-						 l->aligned);
-		}
+		if (!NAME(is_line)(l, u))
+			continue;
+		if (n == 1)
+			NAME(store_half)(address, a[u].halves[0], left, l->aligned);
+		else
+			fb_store8(address, a[u].halves[0]);
+		if (last || left <= 8)
+			continue;
+		if (n == 1)
+			NAME(store_half)(address + 8, a[u].halves[1], left - 8, l->aligned);
+		else
+			fb_store8(address + 8, a[u].halves[1]);
 	}
 }
 
-/*
- * Reduces the sources, of which two are under way at a time, or four where they are single lines:
- * more would not find room in the registers.
- */
+/* Reduces the sources, two of which are under way at first. */
 FB_DEVICE void NAME(gather_lines)(const struct NAME(lines) *l, const struct fb_gpu_record *r,
 				  const struct fb_gpu_end *ends, uint64_t epoch, uint32_t op,
 				  union NAME(pack) *a, int n)
 {
-	const int others = n == 1 ? NAME(AT_ONCE) - 1 : 1;
-	union NAME(pack) b[NAME(AT_ONCE) - 1][NAME(LINES)];
-	uint32_t first, whole[NAME(AT_ONCE) - 1];
+	union NAME(pack) b[NAME(LINES)];
+	uint32_t first, whole = 0;
 
 	if (!r->nsrc)
 		return;
 	first = NAME(look)(l, ends, epoch, r->bytes, a, n);
-	for (int s = 1; s < r->nsrc; s += others) {
-		FB_UNROLL
-		for (int k = 0; k < others; k++)
-			if (s + k < r->nsrc)
-				whole[k] = NAME(look)(l, ends + s + k, epoch, r->bytes, b[k], n);
+	FB_ROLLED
+	for (int s = 1;; s++) {
+		if (s < r->nsrc)
+			whole = NAME(look)(l, ends + s, epoch, r->bytes, b, n);
 		if (s == 1)
 			NAME(settle)(l, ends, epoch, first, a, n);
+		if (s >= r->nsrc)
+			return;
+		NAME(settle)(l, ends + s, epoch, whole, b, n);
 		FB_UNROLL
-		for (int k = 0; k < others; k++) {
-			if (s + k >= r->nsrc)
-				break;
-			NAME(settle)(l, ends + s + k, epoch, whole[k], b[k], n);
-			FB_UNROLL
-			for (int u = 0; u < n; u++)
-				NAME(combine)(op, &a[u], &b[k][u]);
-		}
+		for (int u = 0; u < n; u++)
+			NAME(combine)(op, &a[u], &b[u]);
 	}
-	if (r->nsrc == 1)
-		NAME(settle)(l, ends, epoch, first, a, n);
 }
 
 /* One pass of the block's threads. */
@@ -319,33 +365,46 @@ FB_DEVICE void NAME(ll128_pass)(const struct NAME(lines) *l, const struct fb_gpu
 		for (int u = 0; u < n; u++)
 			NAME(finish)(&a[u], nranks);
 	}
+	FB_ROLLED
 	for (int d = r->nsrc; d < r->nsrc + r->ndst; d++)
 		NAME(put_lines)(l, ends + d, epoch, r->bytes, a, n);
 }
 
+/*
+ * Whole lines by passes of several for each group of threads, where all is aligned and there are
+ * that many; the others one by one, at the end a last line that these passes left out since it
+ * is not whole.
+ */
 FB_DEVICE void NAME(ll128_move)(const struct fb_gpu_record *r, const struct fb_gpu_end *ends,
 				uint64_t epoch, uint32_t op, uint32_t nranks,
 				const struct NAME(crew) *crew)
 {
-	struct NAME(lines) l = {
-		.lines = r->bytes ? (r->bytes + NAME(LINE_DATA) - 1) / NAME(LINE_DATA) : 1,
-		.groups = crew->threads / NAME(GROUP),
-		.lane = crew->thread % NAME(GROUP),
-		.aligned = (r->flags & FB_GPU_ALIGNED) != 0,
-	};
-	/* The warp's threads stay together: `begin` is the line of its first group. */
-	uint64_t begin = crew->thread / FB_WARP * (FB_WARP / NAME(GROUP));
+	enum { TOGETHER = FB_WARP / NAME(GROUP) }; /* groups of a warp, which stay together */
+	uint32_t groups = crew->threads / NAME(GROUP), warp = crew->thread / FB_WARP;
+	uint32_t group = crew->thread % FB_WARP / NAME(GROUP);
+	uint32_t whole = (uint32_t)(r->bytes / NAME(LINE_DATA)), begin = warp * TOGETHER;
+	uint32_t all = r->bytes > (uint64_t)whole * NAME(LINE_DATA) || !whole ? whole + 1 : whole;
+	struct NAME(lines) l = {.lines = whole, .groups = groups,
+				.lane = crew->thread % NAME(GROUP),
+				.aligned = (r->flags & FB_GPU_ALIGNED) != 0};
+	bool left_out;
 
 	if (!r->ndst && !r->nsrc)
 		return;
-	while (begin < l.lines) {
-		l.first = begin + crew->thread % FB_WARP / NAME(GROUP);
-		if (begin + l.groups < l.lines) {
-			NAME(ll128_pass)(&l, r, ends, epoch, op, nranks, NAME(LINES));
-			begin += NAME(LINES) * l.groups;
+	for (; l.aligned && begin + groups < whole; begin += NAME(LINES) * groups) {
+		l.first = begin + group;
+		NAME(ll128_pass)(&l, r, ends, epoch, op, nranks, NAME(LINES));
+	}
+	left_out = whole < all && whole < begin && whole % groups / TOGETHER == warp;
+	l.lines = all;
+	while (begin < all || left_out) {
+		if (begin < all) {
+			l.first = begin + group;
+			begin += groups;
 		} else {
-			NAME(ll128_pass)(&l, r, ends, epoch, op, nranks, 1);
-			begin += l.groups;
+			l.first = whole % groups % TOGETHER == group ? whole : all;
+			left_out = false;
 		}
+		NAME(ll128_pass)(&l, r, ends, epoch, op, nranks, 1);
 	}
 }

@@ -14,6 +14,8 @@ enum {
 	LEAST_SLICE = 64 << 10,
 	LL_SLOT = 64 << 10,
 	STAGES = 4,               /* pieces that forwarding plans are cut into, if large enough */
+	ROW_STAGES = 16,          /* the same where more than one rank forwards */
+	ROW_SLOT = 128 << 10,
 	MOST_SLICES = 4096,
 	MOST_SLOT = 64 << 20,
 	BULK_THREADS = 512,
@@ -142,7 +144,11 @@ void fb_gpu_choose_slices(const struct fb_gpu_wishes *wishes, const struct fb_gp
 	g->parts = channels;
 	total = fb_message_bound(g, known);
 	if (facts->pipelined && !wishes->slot_bytes && shape->protocol == FB_GPU_SIMPLE) {
-		piece = total / STAGES > LEAST_SLICE ? total / STAGES : LEAST_SLICE;
+		bool row = shape->nranks > 2;
+
+		piece = total / (row ? ROW_STAGES : STAGES);
+		piece = piece < LEAST_SLICE ? LEAST_SLICE : piece;
+		piece = row && piece > ROW_SLOT ? ROW_SLOT : piece;
 		limit = piece < limit ? piece : limit;
 	}
 	shape->slices = 1;

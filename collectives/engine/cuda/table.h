@@ -23,6 +23,7 @@ enum {
 	FB_GPU_INLINE = 3072,  /* bytes of records that a launch carries in its parameters */
 	FB_GPU_MOST_PEERS = 7, /* of the fused exchange kernel */
 	FB_GPU_FUSED_BLOCKS = 128, /* which it has at most */
+	FB_GPU_FUSED_THREADS = 512,
 	FB_GPU_MOST_ENDS = FB_GPU_WINDOW / 32, /* of a record: that many fit a window */
 	FB_GPU_SHARED = FB_GPU_WINDOW + 8 * FB_GPU_MOST_ENDS, /* shared memory of a block */
 	FB_GPU_MOST_THREADS = 640,

@@ -16,10 +16,15 @@ enum { CALLS = 4, STREAMS = FB_COPY_MOST_STREAMS + 1, MOST_FLAGS = 512 };
 /* From NO_AFTER on: what reductions alone rely on. */
 enum mutant { SOUND, NO_READY, NO_DONE, NO_RESET, EARLY_DONE, NO_AFTER, NO_FREE, NO_LAST, MUTANTS };
 
+/* How streams of a rank run: at once, or all in one hardware queue. */
+enum order { AT_ONCE, AS_LISTED, ONE_QUEUE, ORDERS };
+
 struct rank_state {
 	struct fb_copy_list list;
 	size_t next[STREAMS];     /* per stream: of the list, what is not yet carried out */
 	bool done[4096];          /* [list.count] of this call */
+	size_t queue[4096];       /* ONE_QUEUE: an order that keeps to streams, forks and joins */
+	size_t queued;            /* of it, carried out */
 	bool half;                /* of some copy: the first half is there */
 	size_t half_at;
 	int call;                 /* CALLS: all made */
@@ -34,7 +39,7 @@ struct job {
 	struct fb_rng rng;
 	enum mutant mutant;
 	char *scratch[WORLD_MOST]; /* of each rank */
-	bool serial;              /* all streams of a rank in one hardware queue */
+	enum order order;
 	uint64_t errors;
 };
 
@@ -48,25 +53,59 @@ static bool is_ignored(const struct job *job, uint32_t flag)
 	       (job->mutant == NO_LAST && kind == 5);
 }
 
+/* Whether op i of the list has to come behind op k < i. */
+static bool comes_behind(const struct job *job, const struct fb_copy_list *list, size_t i, size_t k)
+{
+	const struct fb_copy_op *op = &list->op[i], *before = &list->op[k];
+
+	return before->stream == op->stream || job->order == AS_LISTED ||
+	       (op->kind == FB_COPY_AFTER && job->mutant != NO_AFTER &&
+		before->stream == op->after);
+}
+
 /* Whether the op may run now, given what of the list went before. */
 static bool can_run(const struct job *job, const struct rank_state *s, size_t i)
 {
 	const struct fb_copy_op *op = &s->list.op[i];
 
-	for (size_t k = 0; k < i; k++) {
-		const struct fb_copy_op *before = &s->list.op[k];
-		bool same = before->stream == op->stream;
-
-		if (s->done[k])
-			continue;
-		if (op->kind == FB_COPY_AFTER && job->mutant != NO_AFTER)
-			same |= before->stream == op->after;
-		if (same || job->serial)
+	if (job->order == ONE_QUEUE && s->queue[s->queued] != i)
+		return false;
+	for (size_t k = 0; k < i; k++)
+		if (!s->done[k] && comes_behind(job, &s->list, i, k))
 			return false;
-	}
 	if (op->kind == FB_COPY_AWAIT)
 		return s->flags[op->flag] == 1 || is_ignored(job, op->flag);
 	return true;
+}
+
+/* The worst for a rank would be that a wait comes before what others wait for: any order. */
+static void make_queue(struct job *job, struct rank_state *s)
+{
+	bool queued[4096] = {false};
+
+	for (size_t n = 0; n < s->list.count; n++) {
+		size_t able[STREAMS], streams = 0;
+		bool seen[STREAMS] = {false};
+
+		for (size_t i = 0; i < s->list.count; i++) {
+			bool free = !queued[i] && !seen[s->list.op[i].stream];
+
+			if (queued[i])
+				continue;
+			seen[s->list.op[i].stream] = true;
+			for (size_t k = 0; k < i && free; k++)
+				free = queued[k] || !comes_behind(job, &s->list, i, k);
+			if (free)
+				able[streams++] = i;
+		}
+		s->queue[n] = able[fb_rng_below(&job->rng, streams)];
+		/* Mostly one stream as far as it goes. */
+		for (size_t j = 0; n && j < streams && fb_rng_below(&job->rng, 8); j++)
+			if (s->list.op[able[j]].stream == s->list.op[s->queue[n - 1]].stream)
+				s->queue[n] = able[j];
+		queued[s->queue[n]] = true;
+	}
+	s->queued = 0;
 }
 
 static void run_move(struct job *job, struct rank_state *s, size_t i)
@@ -92,6 +131,7 @@ static void run_move(struct job *job, struct rank_state *s, size_t i)
 	}
 	job->rank[op->to].moved += op->bytes;
 	s->done[i] = true;
+	s->queued++;
 }
 
 /* Element by element in order of rank, as the kernel does it. */
@@ -132,6 +172,7 @@ static void run_op(struct job *job, struct rank_state *s, size_t i)
 	if (op->kind == FB_COPY_AWAIT && job->mutant != NO_RESET)
 		s->flags[op->flag] = 0;
 	s->done[i] = true;
+	s->queued++;
 }
 
 static void begin_call(struct job *job, int rank)
@@ -141,6 +182,8 @@ static void begin_call(struct job *job, int rank)
 
 	job->errors += fb_buffers_prime(&job->world.op, &data, rank) != 0;
 	memset(s->done, 0, sizeof(s->done));
+	if (job->order == ONE_QUEUE)
+		make_queue(job, s);
 	s->begun = true;
 }
 
@@ -212,12 +255,15 @@ static bool run(struct job *job)
 static void break_list(struct job *job, struct fb_copy_list *list)
 {
 	for (size_t i = 1; job->mutant == EARLY_DONE && i < list->count; i++) {
-		struct fb_copy_op *a = &list->op[i - 1], *b = &list->op[i], swap = *a;
+		struct fb_copy_op signal = list->op[i];
+		size_t k = i;
 
-		if (a->kind == FB_COPY_MOVE && b->kind == FB_COPY_SIGNAL) {
-			*a = *b;
-			*b = swap;
-		}
+		while (k > 0 && list->op[k - 1].stream != signal.stream)
+			k--;
+		if (k == 0 || signal.kind != FB_COPY_SIGNAL || list->op[k - 1].kind != FB_COPY_MOVE)
+			continue;
+		memmove(&list->op[k], &list->op[k - 1], (i - k + 1) * sizeof(signal));
+		list->op[k - 1] = signal;
 	}
 }
 

@@ -10,18 +10,23 @@
  */
 #include "tests/unit/copy_world.h"
 
+#define NO_ROUNDS .round_bytes = UINT64_MAX
+
 static const struct fb_copy_wishes wishes[] = {
 	{.pull = false, .streams = 0, .relay_bytes = UINT64_MAX},
 	{.pull = true, .streams = 0, .relay_bytes = UINT64_MAX},
-	{.pull = false, .streams = 1, .relay_bytes = UINT64_MAX},
-	{.pull = true, .streams = 2, .relay_bytes = UINT64_MAX},
-	{.pull = false, .streams = 16, .relay_bytes = UINT64_MAX},
-	{.pull = true, .streams = 16, .relay_bytes = UINT64_MAX},
+	{.pull = false, .streams = 1, .relay_bytes = UINT64_MAX, NO_ROUNDS},
+	{.pull = true, .streams = 2, .relay_bytes = UINT64_MAX, NO_ROUNDS},
+	{.pull = false, .streams = 16, .relay_bytes = UINT64_MAX, NO_ROUNDS},
+	{.pull = true, .streams = 16, .relay_bytes = UINT64_MAX, NO_ROUNDS},
 	{.pull = false, .streams = 0, .relay_bytes = 1, .piece_bytes = 4},
 	{.pull = false, .streams = 3, .relay_bytes = 1, .piece_bytes = 1},
 	{.pull = false, .streams = 2, .relay_bytes = 1, .piece_bytes = 1 << 20},
-	{.pull = false, .streams = 1, .relay_bytes = UINT64_MAX, .sum_bytes = 128},
-	{.pull = false, .streams = 1, .relay_bytes = UINT64_MAX, .sum_bytes = 384},
+	{.pull = false, .streams = 3, .relay_bytes = UINT64_MAX, .tail_bytes = 9},
+	{.pull = true, .streams = 3, .relay_bytes = UINT64_MAX, .tail_bytes = 2},
+	{.pull = false, .streams = 3, .relay_bytes = UINT64_MAX, .tail_bytes = 0},
+	{.streams = 1, .relay_bytes = UINT64_MAX, .sum_bytes = 128, NO_ROUNDS},
+	{.streams = 1, .relay_bytes = UINT64_MAX, .sum_bytes = 384, NO_ROUNDS},
 };
 
 enum { WISHES = sizeof(wishes) / sizeof(wishes[0]) };
@@ -48,9 +53,9 @@ static void test_all(struct job *job)
 				if (!CHECK(world_open(&job->world, n, op) == 0))
 					return;
 				/* Reductions know the size of pieces only. */
-				for (size_t i = sums ? WISHES * 2 - 4 : 0; i < WISHES * 2; i++) {
-					job->serial = i % 2;
-					if (!CHECK(goes_right(job, &wishes[i / 2])))
+				for (size_t i = sums ? (WISHES - 2) * ORDERS : 0; i < WISHES * ORDERS; i++) {
+					job->order = (enum order)(i % ORDERS);
+					if (!CHECK(goes_right(job, &wishes[i / ORDERS])))
 						printf("\t%s, %d ranks, in place %d, wishes %zu\n",
 						       fb_collective_info(op.collective)->name, n,
 						       place, i);
@@ -59,7 +64,7 @@ static void test_all(struct job *job)
 			}
 		}
 	}
-	job->serial = false;
+	job->order = AT_ONCE;
 }
 
 /* Whether a reduction relies on what the mutant lacks: results, and pieces behind the second. */
@@ -98,7 +103,7 @@ static void test_mutants(struct job *job)
 				if (!CHECK(world_open(&job->world, 4, op) == 0))
 					return;
 				job->mutant = (enum mutant)m;
-				for (int try = 0; try < 60 && !caught; try++)
+				for (int try = 0; try < 300 && !caught; try++)
 					caught = !goes_right(job, &wishes[i]);
 				if (!CHECK(caught))
 					printf("\tmutant %d, %s, wishes %zu\n", m,

@@ -19,6 +19,8 @@ enum {
 	FLAG_BYTES = 128,
 	RELAY_BYTES = 1 << 20, /* below, pieces are too short for the copy engines */
 	PIECE_BYTES = 4 << 20,
+	ROUND_BYTES = 8 << 20, /* below, more time goes into flags than several copies cost */
+	TAIL_BYTES = 3 << 20,  /* while it is copied flags go to and fro */
 	BATCH_BYTES = 4 << 20, /* from there on, copies by turns cost more than streams */
 	LEAST_SUM = 1 << 20,
 	MOST_SUM = 256 << 20,
@@ -158,6 +160,7 @@ static struct fb_copy_wishes wishes_of(struct copy_request *r, const struct fb_c
 	int n = r->engine->world->nranks, streams = (int)r->engine->settings->copy_streams;
 	bool graph = !strcmp(c->launch, "graph");
 	uint64_t block = r->op->count * fb_datatype_size(r->op->datatype);
+	uint64_t tail = r->engine->settings->slot_bytes;
 
 	r->batch = !streams && !graph && block < BATCH_BYTES && fb_copy_has_batch(r->engine);
 	if (!streams && !r->batch)
@@ -165,7 +168,8 @@ static struct fb_copy_wishes wishes_of(struct copy_request *r, const struct fb_c
 	return (struct fb_copy_wishes){
 		.pull = !strcmp(c->algorithm, "pull"), .streams = streams,
 		.relay_bytes = RELAY_BYTES, .piece_bytes = PIECE_BYTES,
-		.sum_bytes = sum_bytes(r),
+		.round_bytes = r->engine->settings->copy_streams ? UINT64_MAX : ROUND_BYTES,
+		.tail_bytes = tail ? tail : TAIL_BYTES, .sum_bytes = sum_bytes(r),
 	};
 }
 
@@ -263,9 +267,9 @@ static void copy_describe(struct fb_request *request, struct fb_traits *traits)
 	struct fb_gpu_clocks clocks;
 
 	traits->channels = r->list.streams ? r->list.streams : 1;
-	snprintf(traits->path, sizeof(traits->path), "copy engines, %s%s%s",
-		 r->batch ? "batched" : "a copy per command",
-		 r->list.relayed ? ", relayed" : "", r->sum ? ", sums by a kernel" : "");
+	snprintf(traits->path, sizeof(traits->path), "copy engines, %s%s%s%s",
+		 r->batch ? "batched" : "a copy per command", r->list.way ? ", " : "",
+		 r->list.way ? r->list.way : "", r->sum ? ", sums by a kernel" : "");
 	snprintf(traits->flags, sizeof(traits->flags), "%s", gpu->shared ? "gpu-shared" : "");
 	traits->extra[FB_EVENT_US] = fb_gpu_stream_event_us(r->stream);
 	if (!fb_gpu_clocks(gpu, &clocks))

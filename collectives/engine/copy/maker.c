@@ -6,6 +6,8 @@
 
 #include "common/error.h"
 
+enum { UNIT = 4096 }; /* tails begin at multiples of it from the begin */
+
 uint32_t fb_copy_flag(const struct fb_copy_maker *m, int writer, int kind)
 {
 	return (uint32_t)(m->nranks * kind + writer);
@@ -61,6 +63,28 @@ void fb_copy_join(struct fb_copy_maker *m)
 {
 	for (int s = 1; s <= m->list.streams; s++)
 		fb_copy_after(m, 0, s);
+}
+
+void fb_copy_in_turn(struct fb_copy_maker *m, struct fb_copy_op move, uint64_t tail, int done)
+{
+	uint64_t unit = tail < UNIT ? 1 : UNIT, bytes = move.bytes;
+	int lane = m->lane;
+
+	move.kind = FB_COPY_MOVE;
+	move.stream = lane;
+	if (tail && bytes >= 2 * tail)
+		move.bytes = (bytes - tail) / unit * unit;
+	if (bytes)
+		fb_copy_add(m, move);
+	m->lane = 1 + FB_COPY_LANES - lane;
+	fb_copy_after(m, m->lane, lane);
+	move.from_byte += move.bytes;
+	move.to_byte += move.bytes;
+	move.bytes = bytes - move.bytes;
+	if (move.bytes)
+		fb_copy_add(m, move);
+	if (done >= 0)
+		fb_copy_signal(m, lane, move.peer, done);
 }
 
 void fb_copy_move_own(struct fb_copy_maker *m, uint64_t from_byte, uint64_t to_byte,

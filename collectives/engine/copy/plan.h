@@ -29,15 +29,27 @@
  * constants, which is what a captured graph can hold: replays, graphs of several calls and plain
  * launches mix freely. Behind a call all flags it used are 0.
  *
- * Why it cannot deadlock: a rank enqueues in the order of the list, all its READYs before its
- * first wait, all its copies before its first wait for DONE. A READY waits for nothing but the
- * call before, a copy for a READY (and, relayed, for a copy from the root), a DONE for a copy. So
- * even if the hardware ran all streams of a rank one after the other in the order of enqueueing,
- * everything would come to pass. The same goes for any order that keeps to streams, forks and
- * joins, which is all that a graph promises.
+ * Why it cannot deadlock: all READYs of a rank are before its first wait, in every order that
+ * keeps to its streams, forks and joins, and its waits for DONE behind all its copies. A READY
+ * waits for nothing but the call before, a copy for a READY (and, relayed, for a copy from the
+ * root), a DONE for a copy. So everything comes to pass in any such order, even one after the
+ * other; more is promised neither by a graph nor by streams that share a queue of the hardware.
  *
  * Rotation: in its k-th copy rank r serves r+k (push) or reads r-k (pull): at each step every
  * rank is sent to, or read from, by one other.
+ *
+ * Rounds: several large copies at once into one GPU, or out of it, get in each other's way, so
+ * there the rotation is kept to. READY is the token: a target gives it to the initiator of its
+ * next step when most of the step before, the head, has arrived, which HEAD tells. What is left,
+ * the tail, hides that exchange: it goes on one stream while the chain of waits goes on on the
+ * other (fb_copy_in_turn). In the chain are, for each step k in this order,
+ *
+ *	A(k)  wait READY of the own target, copy the head, write HEAD at the target
+ *	T(k)  wait HEAD of the own initiator, write READY at the initiator of the next step
+ *
+ * and tails and DONEs beside it, which wait for nothing else. A(k) waits for what T(k-1) of
+ * another rank or an earlier one writes, T(k) for A(k) of another: always for what has fewer
+ * waits before it. So the rank whose next wait is the earliest can go on, in whatever order.
  *
  * A large broadcast by push is relayed: the root sends each piece to one other rank only, which
  * passes it on to the rest, so that no rank sends the data more than once nor receives it twice.
@@ -84,7 +96,7 @@ struct fb_copy_list {
 	struct fb_copy_op *op; /* [count], malloced */
 	size_t count, capacity;
 	int streams;           /* beside the caller's */
-	bool relayed;
+	const char *way;       /* how, where there are several; NULL for the plainest */
 };
 
 struct fb_copy_wishes {
@@ -92,6 +104,8 @@ struct fb_copy_wishes {
 	int streams;           /* 0: everything on the caller's stream */
 	uint64_t relay_bytes;  /* broadcasts of as much and more are relayed */
 	uint64_t piece_bytes;  /* relayed pieces have about as much */
+	uint64_t round_bytes;  /* blocks of as much and more go in rounds, if there are streams */
+	uint64_t tail_bytes;   /* of a copy in rounds, about; 0: none has a tail */
 	uint64_t sum_bytes;    /* most bytes of a piece that is summed; 0: any */
 };
 

@@ -109,6 +109,8 @@ static void push(struct fb_copy_maker *m, const struct shares *s, int i, int ste
 	uint64_t first, count = piece_of(s, peer, i, &first);
 	uint64_t at = (uint64_t)place(m->rank, peer, m->nranks) * SLOTS + (uint64_t)slot;
 
+	if (i >= SLOTS)
+		fb_copy_after(m, stream, sum_stream(m));
 	if (i == 0)
 		fb_copy_await(m, stream, peer, READY);
 	else if (i >= SLOTS)
@@ -191,9 +193,12 @@ void fb_copy_plan_sum(struct fb_copy_maker *m)
 		/* The next piece goes first: it is under way while this one is combined. */
 		for (int step = 1; step < n && i + 1 < s.pieces; step++)
 			push(m, &s, i + 1, step);
+		if (i >= 0)
+			sum(m, &s, i);
+		for (int stream = 1; stream < sum_stream(m); stream++)
+			fb_copy_after(m, sum_stream(m), stream);
 		if (i < 0)
 			continue;
-		sum(m, &s, i);
 		for (int step = 1; step < n; step++)
 			if (gets_result(m, peer_at(m, step)))
 				deliver(m, &s, i, step);

@@ -28,10 +28,9 @@
  * In place: piece i of a share is overwritten at a pusher by the owner's copy, which is behind
  * DONE of that piece of all, so behind the pusher's reading of it.
  *
- * It cannot deadlock, were all streams of a rank one queue in the order of the list: push i + 1,
- * combine i, results i. A push of piece i + 1 waits for what others write after combining piece
- * i - 1, combining i for their pushes of piece i: both are before it in everyone's list, so who is
- * least far can always go on.
+ * It cannot deadlock, in whatever order a rank's streams run (plan.h): sum i is behind all own
+ * pushes of piece i, and push i + 2 behind the own sum i. Push i + 2 waits for others' sums i,
+ * and these for pushes i: always for what has fewer waits before it.
  */
 #ifndef FB_COLLECTIVES_ENGINE_COPY_SUMS_H
 #define FB_COLLECTIVES_ENGINE_COPY_SUMS_H

@@ -25,46 +25,55 @@ static const struct fb_copy_wishes wishes[] = {
 	{.pull = false, .streams = 3, .relay_bytes = UINT64_MAX, .tail_bytes = 9},
 	{.pull = true, .streams = 3, .relay_bytes = UINT64_MAX, .tail_bytes = 2},
 	{.pull = false, .streams = 3, .relay_bytes = UINT64_MAX, .tail_bytes = 0},
+	{.streams = 1, .relay_bytes = UINT64_MAX, .sum_bytes = 256, .tail_bytes = 40},
+	{.streams = 1, .relay_bytes = UINT64_MAX, .sum_bytes = 512, .last_bytes = 128,
+	 .tail_bytes = 24},
 	{.streams = 1, .relay_bytes = UINT64_MAX, .sum_bytes = 128, NO_ROUNDS},
 	{.streams = 1, .relay_bytes = UINT64_MAX, .sum_bytes = 384, NO_ROUNDS},
 };
 
-enum { WISHES = sizeof(wishes) / sizeof(wishes[0]) };
+enum { WISHES = sizeof(wishes) / sizeof(wishes[0]), SUMS = 4 /* the last, for reductions */ };
+
+/* All wishes and orders, of reductions those that are for them. */
+static void test_wishes(struct job *job, const struct fb_operation *op, int n)
+{
+	const struct fb_collective_info *info = fb_collective_info(op->collective);
+
+	if (!CHECK(world_open(&job->world, n, *op) == 0))
+		return;
+	for (size_t i = info->reduces ? WISHES - SUMS : 0; i < WISHES; i++) {
+		for (int order = 0; order < ORDERS; order++) {
+			job->order = (enum order)order;
+			if (!CHECK(goes_right(job, &wishes[i])))
+				printf("\t%s, %d ranks, in place %d, wishes %zu, order %d\n",
+				       info->name, n, op->in_place, i, order);
+		}
+	}
+	job->order = AT_ONCE;
+	world_close(&job->world);
+}
 
 static void test_all(struct job *job)
 {
 	for (int c = 0; c < FB_COLLECTIVES; c++) {
+		const struct fb_collective_info *info = fb_collective_info((enum fb_collective)c);
+
 		for (int n = 1; n <= WORLD_MOST; n++) {
 			for (int place = 0; place < 2; place++) {
+				/* Several pieces for each rank, the last ones short or empty. */
 				struct fb_operation op = {
 					.collective = (enum fb_collective)c, .datatype = FB_U8,
-					.root = n / 2, .in_place = place, .count = 37,
+					.root = n / 2, .in_place = place,
+					.count = info->reduces ? 1171 : 37,
 				};
 				char why[FB_REASON_CHARS];
 
-				/* Several pieces for each rank, the last ones short or empty. */
-				bool sums = fb_collective_info(op.collective)->reduces;
-
-				if (sums)
-					op.count = 1171;
-				if (!fb_copy_can(&op, false, why, sizeof(why)) ||
-				    (place && !fb_collective_info(op.collective)->in_place))
-					continue;
-				if (!CHECK(world_open(&job->world, n, op) == 0))
-					return;
-				/* Reductions know the size of pieces only. */
-				for (size_t i = sums ? (WISHES - 2) * ORDERS : 0; i < WISHES * ORDERS; i++) {
-					job->order = (enum order)(i % ORDERS);
-					if (!CHECK(goes_right(job, &wishes[i / ORDERS])))
-						printf("\t%s, %d ranks, in place %d, wishes %zu\n",
-						       fb_collective_info(op.collective)->name, n,
-						       place, i);
-				}
-				world_close(&job->world);
+				if (fb_copy_can(&op, false, why, sizeof(why)) &&
+				    (!place || info->in_place))
+					test_wishes(job, &op, n);
 			}
 		}
 	}
-	job->order = AT_ONCE;
 }
 
 /* Whether a reduction relies on what the mutant lacks: results, and pieces behind the second. */
@@ -87,7 +96,7 @@ static void test_mutants(struct job *job)
 		for (size_t c = 0; c < sizeof(collectives) / sizeof(collectives[0]); c++) {
 			bool sums = fb_collective_info(collectives[c])->reduces;
 
-			for (size_t i = sums ? WISHES - 2 : 0; i < WISHES; i++) {
+			for (size_t i = sums ? WISHES - SUMS : 0; i < WISHES; i++) {
 				struct fb_operation op = {.collective = collectives[c],
 							  .datatype = FB_U8,
 							  .count = sums ? 1171 : 37};

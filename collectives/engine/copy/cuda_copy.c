@@ -24,6 +24,7 @@ enum {
 	BATCH_BYTES = 4 << 20, /* from there on, copies by turns cost more than streams */
 	LEAST_SUM = 1 << 20,
 	MOST_SUM = 256 << 20,
+	LAST_SUM = 2 << 20,
 };
 
 static int copy_open(struct fb_engine **engine, struct fb_run *run)
@@ -134,20 +135,25 @@ static int open_sums(struct copy_request *r, const struct fb_copy_wishes *wishes
 
 /*
  * Two pieces hide each other's flags and sums, and each costs some 10 us; where no results follow
- * that would hide the last sum, it had better be short.
+ * that would hide the last sum, it had better be short: of as many pieces or, in rounds, by pieces
+ * that get shorter.
  */
-static uint64_t sum_bytes(const struct copy_request *r)
+static void wish_sums(const struct copy_request *r, struct fb_copy_wishes *w)
 {
 	uint64_t bytes = r->op->count * fb_datatype_size(r->op->datatype);
-	uint64_t piece = bytes / (uint64_t)r->engine->world->nranks / 2;
+	uint64_t n = (uint64_t)r->engine->world->nranks, piece = bytes / n / 2;
 
-	if (r->op->collective == FB_REDUCE_SCATTER)
-		piece = bytes / 8;
-	if (r->engine->settings->slot_bytes)
-		piece = r->engine->settings->slot_bytes;
-	else if (piece < LEAST_SUM || piece > MOST_SUM)
-		piece = piece < LEAST_SUM ? LEAST_SUM : MOST_SUM;
-	return piece;
+	if (r->engine->settings->slot_bytes) {
+		w->sum_bytes = r->engine->settings->slot_bytes;
+		return;
+	}
+	if (r->op->collective == FB_REDUCE_SCATTER) {
+		bool rounds = n > 2 && bytes - bytes / 3 >= w->round_bytes;
+
+		piece = rounds ? bytes : bytes / 8;
+		w->last_bytes = rounds ? LAST_SUM : 0;
+	}
+	w->sum_bytes = piece < LEAST_SUM ? LEAST_SUM : piece > MOST_SUM ? MOST_SUM : piece;
 }
 
 /*
@@ -161,16 +167,19 @@ static struct fb_copy_wishes wishes_of(struct copy_request *r, const struct fb_c
 	bool graph = !strcmp(c->launch, "graph");
 	uint64_t block = r->op->count * fb_datatype_size(r->op->datatype);
 	uint64_t tail = r->engine->settings->slot_bytes;
+	struct fb_copy_wishes w;
 
 	r->batch = !streams && !graph && block < BATCH_BYTES && fb_copy_has_batch(r->engine);
 	if (!streams && !r->batch)
 		streams = n - 1 < 8 ? n - 1 : 8;
-	return (struct fb_copy_wishes){
+	w = (struct fb_copy_wishes){
 		.pull = !strcmp(c->algorithm, "pull"), .streams = streams,
 		.relay_bytes = RELAY_BYTES, .piece_bytes = PIECE_BYTES,
 		.round_bytes = r->engine->settings->copy_streams ? UINT64_MAX : ROUND_BYTES,
-		.tail_bytes = tail ? tail : TAIL_BYTES, .sum_bytes = sum_bytes(r),
+		.tail_bytes = tail && !fb_copy_is_sum(r->op) ? tail : TAIL_BYTES,
 	};
+	wish_sums(r, &w);
+	return w;
 }
 
 static void copy_release(struct fb_request *request)

@@ -107,6 +107,7 @@ struct fb_copy_wishes {
 	uint64_t round_bytes;  /* blocks of as much and more go in rounds, if there are streams */
 	uint64_t tail_bytes;   /* of a copy in rounds, about; 0: none has a tail */
 	uint64_t sum_bytes;    /* most bytes of a piece that is summed; 0: any */
+	uint64_t last_bytes;   /* such pieces get shorter down to about it; 0: they are equal */
 };
 
 /* Flags that each rank owns. */

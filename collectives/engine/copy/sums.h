@@ -10,7 +10,7 @@
  *	owner:    wait DONE of all others, combine all parts in order of rank, write FREE to all
  *	owner:    copy the result to those that get it, after the last piece write LAST
  *
- * with a stream for each peer, in which piece i + 1 goes before the results of piece i, so that
+ * Small pieces go at once, with a stream for each peer, in which piece i + 1 goes before the results of piece i, so that
  * there is always something to copy while flags are seen to and pieces are combined. all_reduce's
  * results go to all, reduce's to the root, those of reduce_scatter to nobody.
  *
@@ -25,12 +25,22 @@
  * LAST of a call is written after DONE of all others in it, so after they cleared LAST of the call
  * before.
  *
+ * Large pieces go in rounds (plan.h), each of n - 1 turns, in the order push 0, push 1, deliver 0,
+ * push 2, deliver 1, ...: while piece i is combined, links are busy with pushes of piece i + 1 or,
+ * of the last piece, with results of the one before. Where there are no results to deliver, pieces
+ * get shorter, so that the last sum, which nothing hides, is short. The turn for push i + 2 is
+ * given behind sum i, so no FREE is needed; LAST is written behind all copies of a rank.
+ *
  * In place: piece i of a share is overwritten at a pusher by the owner's copy, which is behind
  * DONE of that piece of all, so behind the pusher's reading of it.
  *
- * It cannot deadlock, in whatever order a rank's streams run (plan.h): sum i is behind all own
- * pushes of piece i, and push i + 2 behind the own sum i. Push i + 2 waits for others' sums i,
- * and these for pushes i: always for what has fewer waits before it.
+ * It cannot deadlock, in whatever order a rank's streams run (plan.h). At once: sum i is behind
+ * all own pushes of piece i, and push i + 2 behind the own sum i. Push i + 2 waits for others'
+ * sums i, and these for pushes i: always for what has fewer waits before it. In rounds: let s be
+ * the last turn of push i. Sum i is behind the own T(s), and A(s + 2) behind sum i, so sum i has
+ * its place between A(s + 1) and T(s + 1). It waits for what others write behind their tails of
+ * turns up to s, and these are before T(s + 1) (the lane that they are on is the one that it
+ * takes) and before their own sums i.
  */
 #ifndef FB_COLLECTIVES_ENGINE_COPY_SUMS_H
 #define FB_COLLECTIVES_ENGINE_COPY_SUMS_H

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What reductions of engine copy are cut into, and where it lies; see sums.h. */
+#ifndef FB_COLLECTIVES_ENGINE_COPY_SHARES_H
+#define FB_COLLECTIVES_ENGINE_COPY_SHARES_H
+
+#include "collectives/engine/copy/maker.h"
+
+enum { FB_COPY_SLOTS = 2 };
+
+/* In elements. */
+struct fb_copy_shares {
+	uint64_t total, share;
+	uint64_t piece; /* the longest; a slot has room for it */
+	uint64_t last;  /* pieces get shorter down to about it; 0: they are equal */
+	int pieces;
+};
+
+struct fb_copy_shares fb_copy_shares_of(const struct fb_operation *op,
+					const struct fb_copy_wishes *wishes, int nranks);
+
+/* Piece i of a rank's share: its first element in the whole; returns how many. */
+uint64_t fb_copy_piece(const struct fb_copy_shares *s, int rank, int i, uint64_t *first);
+
+bool fb_copy_gets_result(const struct fb_operation *op, int rank);
+
+/* Not yet in the list: where this rank's result of piece i lies; the copies of a piece. */
+struct fb_copy_op fb_copy_result(const struct fb_copy_maker *m, const struct fb_copy_shares *s,
+				 int i);
+struct fb_copy_op fb_copy_push(const struct fb_copy_maker *m, const struct fb_copy_shares *s, int i,
+			       int peer);
+struct fb_copy_op fb_copy_deliver(const struct fb_copy_maker *m, const struct fb_copy_shares *s,
+				  int i, int peer);
+
+/* Appends the sum of piece i. */
+void fb_copy_sum(struct fb_copy_maker *m, const struct fb_copy_shares *s, int i, int stream);
+
+#endif

@@ -13,7 +13,7 @@
 
 enum { CALLS = 4, STREAMS = FB_COPY_MOST_STREAMS + 1, MOST_FLAGS = 512 };
 
-/* From NO_AFTER on: what reductions alone rely on. */
+/* From NO_AFTER on: what some lists alone rely on. */
 enum mutant { SOUND, NO_READY, NO_DONE, NO_RESET, EARLY_DONE, NO_AFTER, NO_FREE, NO_LAST, MUTANTS };
 
 /* How streams of a rank run: at once, or all in one hardware queue. */
@@ -47,9 +47,11 @@ struct job {
 static bool is_ignored(const struct job *job, uint32_t flag)
 {
 	uint32_t kind = flag / (uint32_t)job->world.nranks;
+	const char *way = job->rank[0].list.way;
+	bool chained = way && !strcmp(way, "in a row"); /* with another window */
 
 	return (job->mutant == NO_READY && kind == 0) || (job->mutant == NO_DONE && kind > 0) ||
-	       (job->mutant == NO_FREE && (kind == 3 || kind == 4)) ||
+	       (job->mutant == NO_FREE && (chained ? kind > 4 : kind == 3 || kind == 4)) ||
 	       (job->mutant == NO_LAST && kind == 5);
 }
 
@@ -148,7 +150,7 @@ static void run_sum(struct job *job, const struct fb_copy_op *op)
 		return;
 	}
 	memcpy(sum, fb_copy_summand(o, job->scratch, op, n, 0), op->bytes);
-	for (int k = 1; k < n; k++)
+	for (int k = 1; k < fb_copy_summands(op, n); k++)
 		combine(sum, sum, fb_copy_summand(o, job->scratch, op, n, k), count);
 	memcpy(to, sum, op->bytes);
 	free(sum);

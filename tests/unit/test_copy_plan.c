@@ -25,6 +25,9 @@ static const struct fb_copy_wishes wishes[] = {
 	{.pull = false, .streams = 3, .relay_bytes = UINT64_MAX, .tail_bytes = 9},
 	{.pull = true, .streams = 3, .relay_bytes = UINT64_MAX, .tail_bytes = 2},
 	{.pull = false, .streams = 3, .relay_bytes = UINT64_MAX, .tail_bytes = 0},
+	{.streams = 1, .chain_bytes = 1, .piece_bytes = 4, .tail_bytes = 1},
+	{.streams = 1, .chain_bytes = 1, .piece_bytes = 9, .tail_bytes = 0},
+	{.streams = 1, .chain_bytes = 1, .piece_bytes = 128, .tail_bytes = 40},
 	{.streams = 1, .relay_bytes = UINT64_MAX, .sum_bytes = 256, .tail_bytes = 40},
 	{.streams = 1, .relay_bytes = UINT64_MAX, .sum_bytes = 512, .last_bytes = 128,
 	 .tail_bytes = 24},
@@ -32,7 +35,7 @@ static const struct fb_copy_wishes wishes[] = {
 	{.streams = 1, .relay_bytes = UINT64_MAX, .sum_bytes = 384, NO_ROUNDS},
 };
 
-enum { WISHES = sizeof(wishes) / sizeof(wishes[0]), SUMS = 4 /* the last, for reductions */ };
+enum { WISHES = sizeof(wishes) / sizeof(wishes[0]), SUMS = 5 /* the last, for reductions */ };
 
 /* All wishes and orders, of reductions those that are for them. */
 static void test_wishes(struct job *job, const struct fb_operation *op, int n)
@@ -76,11 +79,17 @@ static void test_all(struct job *job)
 	}
 }
 
-/* Whether a reduction relies on what the mutant lacks: results, and pieces behind the second. */
-static bool concerns(enum mutant m, const struct fb_operation *op, size_t wish)
+/* Whether a list relies on what the mutant lacks: results, pieces behind the first few. */
+static bool concerns(enum mutant m, const struct fb_operation *op, const struct fb_copy_wishes *w)
 {
+	bool sums = fb_collective_info(op->collective)->reduces;
+	bool chained = w->chain_bytes && (op->collective == FB_REDUCE ||
+					  op->collective == FB_BROADCAST);
+
 	if (m == NO_FREE)
-		return fb_collective_info(op->collective)->reduces && wish == WISHES - 2;
+		return (chained && w->piece_bytes * 8 < op->count) || (sums && w->sum_bytes == 128);
+	if (m == NO_LAST && chained)
+		return false;
 	return op->collective == FB_ALL_REDUCE || op->collective == FB_REDUCE;
 }
 
@@ -102,7 +111,7 @@ static void test_mutants(struct job *job)
 							  .count = sums ? 1171 : 37};
 				int caught = 0;
 
-				if (m >= NO_AFTER && !concerns((enum mutant)m, &op, i))
+				if (m >= NO_AFTER && !concerns((enum mutant)m, &op, &wishes[i]))
 					continue;
 				/* There the last copy is the rank's own: no harm is done. */
 				if (m == EARLY_DONE && !sums && !wishes[i].streams &&

@@ -5,6 +5,7 @@
  * right is in plan.h and sums.h; how, in cuda_enqueue.c.
  */
 #include "collectives/engine/copy/cuda_copy.h"
+#include "collectives/engine/copy/chain.h"
 #include "collectives/engine/copy/sums.h"
 #include "collectives/engine/cuda/cuda_kernels.h"
 
@@ -21,6 +22,10 @@ enum {
 	PIECE_BYTES = 4 << 20,
 	ROUND_BYTES = 8 << 20, /* below, more time goes into flags than several copies cost */
 	TAIL_BYTES = 3 << 20,  /* while it is copied flags go to and fro */
+	CHAIN_BYTES = 32 << 20,
+	LEAST_PIECE = 1 << 20, /* of chains */
+	PIECE_COST = 400000,
+	CHAIN_TAIL = 1 << 20,
 	BATCH_BYTES = 4 << 20, /* from there on, copies by turns cost more than streams */
 	LEAST_SUM = 1 << 20,
 	MOST_SUM = 256 << 20,
@@ -157,6 +162,24 @@ static void wish_sums(const struct copy_request *r, struct fb_copy_wishes *w)
 }
 
 /*
+ * A row of n ranks takes n - 2 pieces longer than the copy of all, and each piece costs what is
+ * copied in a microsecond: with bytes^2 = all * that / (n - 2) both are equal.
+ */
+static void wish_chain(const struct copy_request *r, struct fb_copy_wishes *w)
+{
+	uint64_t bytes = r->op->count * fb_datatype_size(r->op->datatype), piece = LEAST_PIECE;
+	uint64_t n = (uint64_t)r->engine->world->nranks;
+
+	w->chain_bytes = r->engine->settings->copy_streams ? UINT64_MAX : CHAIN_BYTES;
+	if (!fb_copy_is_chained(r->op, w, (int)n))
+		return;
+	while (4 * piece * piece * (n - 2) <= bytes * PIECE_COST)
+		piece *= 2;
+	w->piece_bytes = r->engine->settings->slot_bytes ? r->engine->settings->slot_bytes : piece;
+	w->tail_bytes = w->piece_bytes / 4 < CHAIN_TAIL ? w->piece_bytes / 4 : CHAIN_TAIL;
+}
+
+/*
  * One batch on one stream costs least to enqueue, but cannot be captured, begins only when all
  * peers are ready, and makes its copies by turns, the own block's too; in a graph, and where there
  * is much to copy, there is a stream for each peer.
@@ -179,6 +202,7 @@ static struct fb_copy_wishes wishes_of(struct copy_request *r, const struct fb_c
 		.tail_bytes = tail && !fb_copy_is_sum(r->op) ? tail : TAIL_BYTES,
 	};
 	wish_sums(r, &w);
+	wish_chain(r, &w);
 	return w;
 }
 

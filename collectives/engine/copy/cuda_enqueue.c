@@ -177,20 +177,22 @@ static int after(const struct copy_request *r, const struct fb_copy_op *op)
 static int sum(const struct copy_request *r, const struct fb_copy_op *op)
 {
 	const struct copy_engine *e = r->engine;
-	int n = e->world->nranks;
+	int ranks = e->world->nranks, n = fb_copy_summands(op, ranks);
+	bool whole = !op->chained || op->to_area == FB_COPY_OUT;
 	uint64_t blocks = e->settings->channels ? e->settings->channels
 						: (op->bytes + SUM_BYTES - 1) / SUM_BYTES, all;
 	struct fb_gpu_sum s = {
 		.to = (uint64_t)(uintptr_t)fb_copy_destination(r->op, r->scratch_of, op),
-		.bytes = op->bytes, .nsrc = (uint32_t)n, .nranks = (uint32_t)n,
+		.bytes = op->bytes, .nsrc = (uint32_t)n, .nranks = (uint32_t)ranks,
 		.op = (uint32_t)r->op->redop,
-		.flags = r->op->redop == FB_AVG ? FB_GPU_FINISH : 0,
+		.flags = whole && r->op->redop == FB_AVG ? FB_GPU_FINISH : 0,
 	};
 	void *args[] = {&s};
 
 	all = s.to;
 	for (int k = 0; k < n; k++) {
-		s.from[k] = (uint64_t)(uintptr_t)fb_copy_summand(r->op, r->scratch_of, op, n, k);
+		s.from[k] = (uint64_t)(uintptr_t)fb_copy_summand(r->op, r->scratch_of, op,
+								      ranks, k);
 		all |= s.from[k];
 	}
 	if (all % 16 == 0)

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "collectives/engine/copy/chain.h"
 #include "collectives/engine/copy/parts.h"
 #include "collectives/engine/copy/sums.h"
 #include "common/error.h"
@@ -107,7 +108,10 @@ static bool in_rounds(const struct fb_copy_maker *m)
 
 static void plan(struct fb_copy_maker *m)
 {
-	if (fb_copy_is_sum(m->op)) {
+	if (fb_copy_is_chained(m->op, m->wishes, m->nranks)) {
+		m->list.way = "in a row";
+		fb_copy_plan_chain(m);
+	} else if (fb_copy_is_sum(m->op)) {
 		fb_copy_plan_sum(m);
 	} else if (is_relayed(m)) {
 		m->list.way = "relayed";

@@ -51,11 +51,11 @@
  * another rank or an earlier one writes, T(k) for A(k) of another: always for what has fewer
  * waits before it. So the rank whose next wait is the earliest can go on, in whatever order.
  *
- * A large broadcast by push is relayed: the root sends each piece to one other rank only, which
+ * A broadcast of medium size by push is relayed: the root sends each piece to one other rank only, which
  * passes it on to the rest, so that no rank sends the data more than once nor receives it twice.
  * There DONE of the piece at the relaying rank is its permission to pass it on.
  *
- * Reductions are in sums.h.
+ * Reductions are in sums.h, the largest broadcasts and those to a root in chain.h.
  */
 #ifndef FB_COLLECTIVES_ENGINE_COPY_PLAN_H
 #define FB_COLLECTIVES_ENGINE_COPY_PLAN_H
@@ -90,6 +90,7 @@ struct fb_copy_op {
 	enum fb_copy_area from_area, to_area;
 	uint64_t from_byte, to_byte, bytes; /* in these */
 	uint64_t slot_byte, slot_stride;    /* sum: in scratch, of the first other rank's part */
+	bool chained;                       /* sum: of what the slot holds and the own part only */
 };
 
 struct fb_copy_list {
@@ -103,7 +104,8 @@ struct fb_copy_wishes {
 	bool pull;
 	int streams;           /* 0: everything on the caller's stream */
 	uint64_t relay_bytes;  /* broadcasts of as much and more are relayed */
-	uint64_t piece_bytes;  /* relayed pieces have about as much */
+	uint64_t piece_bytes;  /* pieces that are passed on have about as much */
+	uint64_t chain_bytes;  /* from there on, ranks pass on pieces in a row (chain.h); 0: never */
 	uint64_t round_bytes;  /* blocks of as much and more go in rounds, if there are streams */
 	uint64_t tail_bytes;   /* of a copy in rounds, about; 0: none has a tail */
 	uint64_t sum_bytes;    /* most bytes of a piece that is summed; 0: any */
@@ -137,7 +139,11 @@ const void *fb_copy_source(const struct fb_operation *op, char *const *scratch,
 void *fb_copy_destination(const struct fb_operation *op, char *const *scratch,
 			  const struct fb_copy_op *move);
 
-/* The summand of a sum that is rank k's contribution: ranks in order make every rank's bits. */
+/*
+ * Summands of a sum, and the k-th: if not chained, rank k's contribution, as ranks in order make
+ * every rank's bits.
+ */
+int fb_copy_summands(const struct fb_copy_op *sum, int nranks);
 const void *fb_copy_summand(const struct fb_operation *op, char *const *scratch,
 			    const struct fb_copy_op *sum, int nranks, int k);
 

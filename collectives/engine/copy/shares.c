@@ -2,6 +2,7 @@
 /* Shares, pieces and slots; see shares.h. */
 #include "collectives/engine/copy/shares.h"
 
+#include "collectives/engine/copy/chain.h"
 #include "collectives/engine/copy/sums.h"
 
 enum { LINE = 128 }; /* shares and pieces begin at multiples of it */
@@ -81,7 +82,8 @@ bool fb_copy_gets_result(const struct fb_operation *op, int rank)
 struct fb_copy_op fb_copy_result(const struct fb_copy_maker *m, const struct fb_copy_shares *s,
 				 int i)
 {
-	uint64_t bytes = s->piece * m->size, own, first, count = fb_copy_piece(s, m->rank, i, &first);
+	uint64_t bytes = s->piece * m->size, own, first;
+	uint64_t count = fb_copy_piece(s, m->rank, i, &first);
 	struct fb_copy_op op = {.from = m->rank, .to = m->rank, .peer = m->rank,
 				.to_area = FB_COPY_OUT, .to_byte = first * m->size,
 				.from_byte = first * m->size, .bytes = count * m->size};
@@ -146,9 +148,16 @@ uint64_t fb_copy_scratch_bytes(const struct fb_operation *op, const struct fb_co
 
 	if (!fb_copy_is_sum(op) || nranks == 1)
 		return 0;
+	if (fb_copy_is_chained(op, wishes, nranks))
+		return fb_copy_chain_bytes(op, wishes);
 	if (op->collective == FB_REDUCE)
 		pieces += (uint64_t)s.pieces;
 	return pieces * s.piece * fb_datatype_size(op->datatype);
+}
+
+int fb_copy_summands(const struct fb_copy_op *sum, int nranks)
+{
+	return sum->chained ? 2 : nranks;
 }
 
 const void *fb_copy_summand(const struct fb_operation *op, char *const *scratch,
@@ -156,8 +165,8 @@ const void *fb_copy_summand(const struct fb_operation *op, char *const *scratch,
 {
 	const char *own = fb_operation_in(op, sum->to);
 
-	if (k == sum->to)
+	if (k == (sum->chained ? 1 : sum->to))
 		return own + sum->from_byte;
 	return scratch[sum->to] + sum->slot_byte +
-	       (uint64_t)place(k, sum->to, nranks) * sum->slot_stride;
+	       (sum->chained ? 0 : (uint64_t)place(k, sum->to, nranks) * sum->slot_stride);
 }

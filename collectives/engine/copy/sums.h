@@ -10,9 +10,10 @@
  *	owner:    wait DONE of all others, combine all parts in order of rank, write FREE to all
  *	owner:    copy the result to those that get it, after the last piece write LAST
  *
- * Small pieces go at once, with a stream for each peer, in which piece i + 1 goes before the results of piece i, so that
- * there is always something to copy while flags are seen to and pieces are combined. all_reduce's
- * results go to all, reduce's to the root, those of reduce_scatter to nobody.
+ * Small pieces go at once, with a stream for each peer, in which piece i + 1 goes before the
+ * results of piece i, so that there is always something to copy while flags are seen to and
+ * pieces are combined. all_reduce's results go to all, reduce's to the root, those of
+ * reduce_scatter to nobody.
  *
  * Slots: two for each pusher, in scratch of the owner. The first piece waits for READY of the
  * owner (plan.h), whose call before is then over, and with it all reading of slots; the second
@@ -37,10 +38,10 @@
  * It cannot deadlock, in whatever order a rank's streams run (plan.h). At once: sum i is behind
  * all own pushes of piece i, and push i + 2 behind the own sum i. Push i + 2 waits for others'
  * sums i, and these for pushes i: always for what has fewer waits before it. In rounds: let s be
- * the last turn of push i. Sum i is behind the own T(s), and A(s + 2) behind sum i, so sum i has
- * its place between A(s + 1) and T(s + 1). It waits for what others write behind their tails of
- * turns up to s, and these are before T(s + 1) (the lane that they are on is the one that it
- * takes) and before their own sums i.
+ * the last turn of push i. Sum i is behind the own T(s), and nothing before A(s + 1) is behind it,
+ * so it has its place between A(s + 1) and T(s + 1), or before A(s + 1) where that is behind it. It
+ * waits for what others write behind their tails of turns up to s, which are before their T(s + 1)
+ * (the lane that they are on is the one that it takes) and before their own sums i.
  */
 #ifndef FB_COLLECTIVES_ENGINE_COPY_SUMS_H
 #define FB_COLLECTIVES_ENGINE_COPY_SUMS_H

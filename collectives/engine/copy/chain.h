@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Large broadcasts and reductions to a root: ranks in a row, from the root on or to the root, each
+ * of which passes pieces on to the next. So every GPU sends all data once at most and receives
+ * them once at most, from one other, and all work at the same time.
+ *
+ *	broadcast:  wait DONE of piece i, write FREE; copy it to the next, write DONE there
+ *	reduce:     wait DONE of piece i, add the own one to it in the slot where it is; copy the
+ *	            sum to the next one's slot, write DONE there; write FREE
+ *
+ * Copies of a rank follow each other as in rounds (fb_copy_in_turn): the waits for piece i + 1 are
+ * over while the last part of piece i goes. Sums have a stream of their own.
+ *
+ * Flags have one bit, as in plan.h, and pieces take turns at WINDOW of them: the copy of piece
+ * i + WINDOW waits for FREE, which the next writes after it cleared DONE of piece i and, of a
+ * reduction, when the slot is free: when it has been passed on or, at the root, combined. For the
+ * first pieces READY is enough. FREE of the last WINDOW pieces is not written.
+ *
+ * It cannot deadlock, in whatever order a rank's streams run (plan.h). Say rank p of the row waits
+ * for DONE of piece i in D(i, p) and for FREE before it copies piece i in C(i, p). They are in the
+ * order D(i), C(i), D(i + 1), ...; where sums have their own stream, D(i) is behind all of copy
+ * i - 2, and C(i) behind D(i). D(i, p) waits for the tail of copy i at p - 1, which D(i + 1) and
+ * C(i + 1) there may precede, but nothing later. C(i, p) waits for the tail of copy i - WINDOW at
+ * p + 1, which again D and C of i - WINDOW + 1 may precede. Give D(i, p) the number i + 2 p and
+ * C(i, p) i + 2 p + 1/2: with WINDOW = 4 each waits for lower numbers only, so the rank that waits
+ * at the lowest can go on.
+ */
+#ifndef FB_COLLECTIVES_ENGINE_COPY_CHAIN_H
+#define FB_COLLECTIVES_ENGINE_COPY_CHAIN_H
+
+#include "collectives/engine/copy/maker.h"
+
+bool fb_copy_is_chained(const struct fb_operation *op, const struct fb_copy_wishes *wishes,
+			int nranks);
+
+/* Appends the rank's whole list. */
+void fb_copy_plan_chain(struct fb_copy_maker *m);
+
+/* Bytes of slots that each rank needs. */
+uint64_t fb_copy_chain_bytes(const struct fb_operation *op, const struct fb_copy_wishes *wishes);
+
+#endif

@@ -7,7 +7,9 @@
  * leaks. There are no memory handles of the driver's. Memory of other ranks has addresses of
  * theirs, which only kernels would use.
  */
+#include <cuda.h>
 #include <cuda_runtime_api.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -131,14 +133,50 @@ cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *prop, int device)
 	return cudaSuccess;
 }
 
+/* --- the driver: stream memory operations, and no memory handles ------------------------------ */
+
+static CUresult no_name(CUresult code, const char **name)
+{
+	*name = NULL;
+	return CUDA_SUCCESS;
+}
+
+static CUresult no_attribute(int *value, CUdevice_attribute attribute, CUdevice device)
+{
+	*value = 0;
+	return CUDA_SUCCESS;
+}
+
+/* Not called: no attribute says that there are handles. */
+static CUresult not_there(void)
+{
+	return CUDA_ERROR_NOT_SUPPORTED;
+}
+
+static CUresult no_operations(CUstream stream, unsigned n, CUstreamBatchMemOpParams *operations,
+			      unsigned flags)
+{
+	return CUDA_SUCCESS;
+}
+
 cudaError_t cudaGetDriverEntryPointByVersion(const char *symbol, void **function, unsigned version,
 					     unsigned long long flags,
 					     enum cudaDriverEntryPointQueryResult *found)
 {
 	*function = NULL;
-	*found = cudaDriverEntryPointSymbolNotFound;
+	if (!strcmp(symbol, "cuGetErrorName"))
+		*function = (void *)(uintptr_t)no_name;
+	else if (!strcmp(symbol, "cuDeviceGetAttribute"))
+		*function = (void *)(uintptr_t)no_attribute;
+	else if (!strcmp(symbol, "cuStreamBatchMemOp"))
+		*function = (void *)(uintptr_t)no_operations;
+	else if (!strncmp(symbol, "cuMem", 5) && !strstr(symbol, "ForAddressRange"))
+		*function = (void *)(uintptr_t)not_there;
+	*found = *function ? cudaDriverEntryPointSuccess : cudaDriverEntryPointSymbolNotFound;
 	return cudaSuccess;
 }
+
+/* --- what failed ------------------------------------------------------------------------------ */
 
 const char *cudaGetErrorName(cudaError_t error)
 {

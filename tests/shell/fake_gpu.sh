@@ -35,9 +35,20 @@ collective() {
 	done
 	verdict "fake_gpu_$1"
 }
+# copies PROGRAM: small and large, at once, in rounds, relayed and in a row.
+copies() {
+	for ranks in 1 2 3; do
+		runs "$ranks" "$1" --engine copy --in-place both --root all \
+			--copy-direction push,pull --bytes 0,4,1000,65540,1048588,60M \
+			--launch stream,graph
+	done
+	runs 3 "$1" --engine copy --copy-streams 2 --bytes 60M
+	verdict "fake_gpu_copy_$1"
+}
 for program in all_reduce all_gather reduce_scatter broadcast reduce all_to_all all_to_all_v \
 	gather scatter send_recv; do
 	collective "$program"
+	copies "$program"
 done
 
 runs 2 all_reduce --engine cuda --datatype all --redop all --algorithm one_shot,ring \

@@ -51,9 +51,9 @@
  * another rank or an earlier one writes, T(k) for A(k) of another: always for what has fewer
  * waits before it. So the rank whose next wait is the earliest can go on, in whatever order.
  *
- * A broadcast of medium size by push is relayed: the root sends each piece to one other rank only, which
- * passes it on to the rest, so that no rank sends the data more than once nor receives it twice.
- * There DONE of the piece at the relaying rank is its permission to pass it on.
+ * A broadcast of medium size by push is relayed: the root sends each piece to one other rank
+ * only, which passes it on to the rest, so that no rank sends the data more than once nor receives
+ * it twice. There DONE of the piece at the relaying rank is its permission to pass it on.
  *
  * Reductions are in sums.h, the largest broadcasts and those to a root in chain.h.
  */
@@ -105,7 +105,7 @@ struct fb_copy_wishes {
 	int streams;           /* 0: everything on the caller's stream */
 	uint64_t relay_bytes;  /* broadcasts of as much and more are relayed */
 	uint64_t piece_bytes;  /* pieces that are passed on have about as much */
-	uint64_t chain_bytes;  /* from there on, ranks pass on pieces in a row (chain.h); 0: never */
+	uint64_t chain_bytes;  /* as much and more is passed on in a row (chain.h); 0: never */
 	uint64_t round_bytes;  /* blocks of as much and more go in rounds, if there are streams */
 	uint64_t tail_bytes;   /* of a copy in rounds, about; 0: none has a tail */
 	uint64_t sum_bytes;    /* most bytes of a piece that is summed; 0: any */

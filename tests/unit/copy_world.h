@@ -41,6 +41,7 @@ struct job {
 	char *scratch[WORLD_MOST]; /* of each rank */
 	enum order order;
 	uint64_t errors;
+	uint64_t crowded;         /* copies that began while another went into or out of a GPU */
 };
 
 /* Whether the mutant does not wait for the flag: of its kind there is one for each rank. */
@@ -110,6 +111,20 @@ static void make_queue(struct job *job, struct rank_state *s)
 	s->queued = 0;
 }
 
+/* Whether a copy is half done that comes from, or goes to, the same GPU as this one. */
+static bool is_crowded(const struct job *job, const struct fb_copy_op *op)
+{
+	for (int r = 0; r < job->world.nranks && op->from != op->to; r++) {
+		const struct rank_state *s = &job->rank[r];
+		const struct fb_copy_op *other = &s->list.op[s->half_at];
+
+		if (s->half && other->from != other->to &&
+		    (other->from == op->from || other->to == op->to))
+			return true;
+	}
+	return false;
+}
+
 static void run_move(struct job *job, struct rank_state *s, size_t i)
 {
 	const struct fb_copy_op *op = &s->list.op[i];
@@ -122,6 +137,7 @@ static void run_move(struct job *job, struct rank_state *s, size_t i)
 		memcpy(to + half, from + half, (size_t)op->bytes - half);
 		s->half = false;
 	} else {
+		job->crowded += is_crowded(job, op);
 		memcpy(to, from, half);
 		/* One copy at a time is cut; the others are whole. */
 		if (!s->half) {
@@ -205,7 +221,8 @@ static void end_call(struct job *job, int rank)
 static bool step(struct job *job, int rank)
 {
 	struct rank_state *s = &job->rank[rank];
-	size_t able[4096], n = 0, left = 0;
+	size_t able[STREAMS], n = 0, left = 0;
+	bool seen[STREAMS] = {false}; /* of the stream, what comes first */
 
 	if (s->call == CALLS)
 		return false;
@@ -214,8 +231,11 @@ static bool step(struct job *job, int rank)
 		return true;
 	}
 	for (size_t i = 0; i < s->list.count; i++) {
-		left += !s->done[i];
-		if (!s->done[i] && can_run(job, s, i))
+		if (s->done[i] || seen[s->list.op[i].stream])
+			continue;
+		left++;
+		seen[s->list.op[i].stream] = true;
+		if (can_run(job, s, i))
 			able[n++] = i;
 	}
 	if (!left) {
@@ -301,8 +321,12 @@ static bool goes_right(struct job *job, const struct fb_copy_wishes *wishes)
 		break_list(job, &job->rank[r].list);
 		CHECK(job->rank[r].list.count <= 4096);
 	}
-	job->errors = 0;
+	job->errors = job->crowded = 0;
 	right = run(job) && job->errors == 0;
+	/* But for tails, copies in rounds and in a row are alone in both their GPUs. */
+	if (job->rank[0].list.way && strcmp(job->rank[0].list.way, "relayed") &&
+	    !wishes->tail_bytes)
+		right &= job->crowded == 0;
 	for (int r = 0; r < n; r++) {
 		right &= sums || job->rank[r].moved == CALLS * expected_bytes(&job->world, r);
 		free(job->scratch[r]);

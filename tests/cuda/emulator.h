@@ -289,6 +289,11 @@ FB_DEVICE void fb_store_line(uint64_t address, struct fb_words4 v, bool by_word)
 	emu_changed();
 }
 
+FB_DEVICE void fb_hold(uint64_t *value)
+{
+	(void)value;
+}
+
 FB_DEVICE void fb_sync_warp(void)
 {
 	emu_sync_warp();

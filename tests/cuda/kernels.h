@@ -30,7 +30,8 @@
 	static void emu_exchange_##type(const void *args, unsigned char *shared)             \
 	{                                                                                    \
 		(void)shared;                                                                \
-		exchange_##type(args);                                                       \
+		exchange_##type(args, ((const struct fb_gpu_exchange *)args)->flags &        \
+					      FB_GPU_SAME);                                                       \
 	}
 
 #include "collectives/engine/cuda/interpret.h"

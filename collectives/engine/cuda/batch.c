@@ -5,7 +5,7 @@
  * A record is mostly waiting: for own memory, for a peer's lines. Records that come one after the
  * other and have nothing to do with each other are therefore given to different warps, so that
  * all wait together: what is sent to several peers, what comes from them. That is worth it as
- * long as each is done in one pass by its share of the warps.
+ * long as its share of the warps does each in one pass, a line for each group of threads.
  *
  * Threads go through records without meeting, so own memory that one thread has written, or
  * still reads, must not be another's in a later record. The same range as a whole, by the whole
@@ -20,7 +20,6 @@
 enum {
 	WARP = 32,
 	MOST = 16,  /* records of a batch */
-	AHEAD = 4,  /* lines of ll128 that a thread has under way */
 };
 
 /* Own memory that was read or written since the block's threads met. */
@@ -93,7 +92,7 @@ static uint64_t pass_bytes(const struct fb_gpu_view *view, uint32_t n)
 {
 	uint64_t warps = (uint64_t)view->threads / WARP / n;
 
-	return view->shape->protocol == FB_GPU_LL128 ? warps * (WARP / 8) * AHEAD * 120
+	return view->shape->protocol == FB_GPU_LL128 ? warps * (WARP / 8) * 120
 						     : warps * WARP * 8;
 }
 

@@ -8,7 +8,9 @@
 
 /* Numbers below are those of enum fb_gpu_protocol: the interpreters. */
 enum {
-	FB_GPU_KERNEL_EXCHANGE = FB_GPU_PROTOCOLS, /* parameter: struct fb_gpu_exchange */
+	/* Parameter: struct fb_gpu_exchange, with FB_GPU_SAME or without. */
+	FB_GPU_KERNEL_EXCHANGE_SAME = FB_GPU_PROTOCOLS,
+	FB_GPU_KERNEL_EXCHANGE_EACH,
 	FB_GPU_KERNEL_SUM,                         /* struct fb_gpu_sum */
 };
 

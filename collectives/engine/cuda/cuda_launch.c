@@ -64,7 +64,8 @@ static void set_exchange(struct cuda_request *r)
 	x->epochs = own_links(r);
 	x->times = (uint64_t)(uintptr_t)r->times;
 	x->op = (uint32_t)r->op->redop;
-	r->kernel = fb_gpu_kernel(r->op, FB_GPU_KERNEL_EXCHANGE);
+	r->kernel = fb_gpu_kernel(r->op, x->flags & FB_GPU_SAME ? FB_GPU_KERNEL_EXCHANGE_SAME
+								: FB_GPU_KERNEL_EXCHANGE_EACH);
 }
 
 /* Records go into the parameters where they fit, else into device memory, behind the blocks. */

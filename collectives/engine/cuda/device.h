@@ -261,6 +261,12 @@ FB_DEVICE void fb_store_line(uint64_t address, struct fb_words4 v, bool by_word)
 		     : "memory");
 }
 
+/* The value is in a register from here on. */
+FB_DEVICE void fb_hold(uint64_t *value)
+{
+	asm volatile("" : "+l"(*value));
+}
+
 /* The threads of a warp meet. */
 FB_DEVICE void fb_sync_warp(void)
 {

@@ -50,8 +50,8 @@ static bool read_send(struct reading *w, const struct fb_gpu_record *r)
 		return false;
 	for (int i = 0; i < r->ndst; i++) {
 		if (is_plain_slot(&to[i]) && w->sends < w->x.npeers) {
-			w->x.in[w->sends] = from->address;
-			w->x.to[w->sends++] = to[i].address;
+			w->x.peer[w->sends].in = from->address;
+			w->x.peer[w->sends++].to = to[i].address;
 		} else if (!to[i].is_slot && !w->own && write_to(w, to[i].address)) {
 			w->own = true;
 			w->x.own_in = from->address;
@@ -70,8 +70,8 @@ static bool read_receive(struct reading *w, const struct fb_gpu_record *r)
 	if (!is_plain_slot(from) || to->is_slot || w->receives == w->x.npeers ||
 	    !write_to(w, to->address))
 		return false;
-	w->x.from[w->receives] = from->address;
-	w->x.out[w->receives++] = to->address;
+	w->x.peer[w->receives].from = from->address;
+	w->x.peer[w->receives++].out = to->address;
 	return true;
 }
 
@@ -88,7 +88,7 @@ static bool read_combine(struct reading *w, const struct fb_gpu_record *r)
 			continue;
 		if (!is_plain_slot(&from[i]))
 			return false;
-		w->x.from[w->receives++] = from[i].address;
+		w->x.peer[w->receives++].from = from[i].address;
 	}
 	w->own = w->combines = true;
 	w->x.own_in = from[w->x.rank].address;
@@ -138,10 +138,10 @@ bool fb_gpu_is_exchange(const struct fb_gpu_view *view, const struct fb_gpu_tabl
 		return false;
 	w.x.flags |= FB_GPU_SAME | (w.combines ? (uint32_t)FB_GPU_COMBINE : 0);
 	for (uint32_t i = 0; i < w.sends; i++)
-		if (w.x.in[i] != w.x.in[0] || (w.own && w.x.in[i] != w.x.own_in))
+		if (w.x.peer[i].in != w.x.peer[0].in || (w.own && w.x.peer[i].in != w.x.own_in))
 			w.x.flags &= ~(uint32_t)FB_GPU_SAME;
 	if (!w.own)
-		w.x.own_in = w.x.in[0];
+		w.x.own_in = w.x.peer[0].in;
 	*exchange = w.x;
 	return true;
 }

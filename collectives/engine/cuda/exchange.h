@@ -7,11 +7,12 @@
  */
 
 /* Line i of the own block is *own afterwards. */
-FB_DEVICE void NAME(send_line)(const struct fb_gpu_exchange *x, uint64_t offset, uint64_t i,
-			       uint32_t flag, union NAME(pack) *own)
+FB_DEVICE void NAME(send_line)(const struct fb_gpu_exchange *x,
+			       const struct fb_gpu_exchange_peer *peer, uint64_t offset, uint64_t i,
+			       uint32_t flag, bool same, union NAME(pack) *own)
 {
 	uint64_t half[FB_GPU_MOST_PEERS], left = x->bytes - i * 8;
-	bool aligned = x->flags & FB_GPU_ALIGNED, same = x->flags & FB_GPU_SAME;
+	bool aligned = x->flags & FB_GPU_ALIGNED;
 
 	own->halves[1] = 0;
 	own->halves[0] = NAME(load_half)(x->own_in + i * 8, left, aligned);
@@ -19,21 +20,22 @@ FB_DEVICE void NAME(send_line)(const struct fb_gpu_exchange *x, uint64_t offset,
 	for (uint32_t p = 0; p < FB_GPU_MOST_PEERS; p++)
 		if (p < x->npeers)
 			half[p] = same ? own->halves[0]
-				       : NAME(load_half)(x->in[p] + i * 8, left, aligned);
+				       : NAME(load_half)(peer[p].in + i * 8, left, aligned);
 	FB_UNROLL
 	for (uint32_t p = 0; p < FB_GPU_MOST_PEERS; p++)
 		if (p < x->npeers) {
 			struct fb_words4 line = {{(uint32_t)half[p], flag,
 						  (uint32_t)(half[p] >> 32), flag}};
 
-			fb_store_line(x->to[p] + offset + i * 16, line, false);
+			fb_store_line(peer[p].to + offset + i * 16, line, false);
 		}
 }
 
 #ifdef MOVE_ONLY
 
 /* Line i of each peer goes to its place. */
-FB_DEVICE void NAME(finish_line)(const struct fb_gpu_exchange *x, uint64_t i,
+FB_DEVICE void NAME(finish_line)(const struct fb_gpu_exchange *x,
+				 const struct fb_gpu_exchange_peer *peer, uint64_t i,
 				 const union NAME(pack) *own, const uint64_t *half)
 {
 	bool aligned = x->flags & FB_GPU_ALIGNED;
@@ -44,17 +46,19 @@ FB_DEVICE void NAME(finish_line)(const struct fb_gpu_exchange *x, uint64_t i,
 	FB_UNROLL
 	for (uint32_t p = 0; p < FB_GPU_MOST_PEERS; p++)
 		if (p < x->npeers)
-			NAME(store_half)(x->out[p] + i * 8, half[p], left, aligned);
+			NAME(store_half)(peer[p].out + i * 8, half[p], left, aligned);
 }
 
 #else
 
 /* Line i of all ranks is combined, in order of rank. */
-FB_DEVICE void NAME(finish_line)(const struct fb_gpu_exchange *x, uint64_t i,
+FB_DEVICE void NAME(finish_line)(const struct fb_gpu_exchange *x,
+				 const struct fb_gpu_exchange_peer *peer, uint64_t i,
 				 const union NAME(pack) *own, const uint64_t *half)
 {
 	union NAME(pack) a, b;
 
+	(void)peer;
 	a.halves[1] = b.halves[1] = 0;
 	a.halves[0] = x->rank ? half[0] : own->halves[0];
 	FB_UNROLL
@@ -76,8 +80,9 @@ FB_DEVICE void NAME(finish_line)(const struct fb_gpu_exchange *x, uint64_t i,
 
 #endif
 
-FB_DEVICE void NAME(receive_line)(const struct fb_gpu_exchange *x, uint64_t offset, uint64_t i,
-				  uint32_t flag, const union NAME(pack) *own)
+FB_DEVICE void NAME(receive_line)(const struct fb_gpu_exchange *x,
+				  const struct fb_gpu_exchange_peer *peer, uint64_t offset,
+				  uint64_t i, uint32_t flag, const union NAME(pack) *own)
 {
 	struct fb_words4 line[FB_GPU_MOST_PEERS];
 	uint64_t half[FB_GPU_MOST_PEERS];
@@ -85,7 +90,7 @@ FB_DEVICE void NAME(receive_line)(const struct fb_gpu_exchange *x, uint64_t offs
 	FB_UNROLL
 	for (uint32_t p = 0; p < FB_GPU_MOST_PEERS; p++)
 		if (p < x->npeers)
-			line[p] = fb_load_line(x->from[p] + offset + i * 16, false);
+			line[p] = fb_load_line(peer[p].from + offset + i * 16, false);
 	FB_UNROLL
 	for (uint32_t p = 0; p < FB_GPU_MOST_PEERS; p++) {
 		half[p] = 0;
@@ -93,22 +98,33 @@ FB_DEVICE void NAME(receive_line)(const struct fb_gpu_exchange *x, uint64_t offs
 			continue;
 		while (!NAME(has_flag)(&line[p], flag)) {
 			fb_again();
-			line[p] = fb_load_line(x->from[p] + offset + i * 16, false);
+			line[p] = fb_load_line(peer[p].from + offset + i * 16, false);
 		}
 		half[p] = line[p].w[0] | (uint64_t)line[p].w[2] << 32;
 	}
-	NAME(finish_line)(x, i, own, half);
+	NAME(finish_line)(x, peer, i, own, half);
 }
 
-FB_DEVICE void NAME(exchange)(const struct fb_gpu_exchange *x)
+/* `same`, a constant of the caller's: FB_GPU_SAME. */
+FB_DEVICE void NAME(exchange)(const struct fb_gpu_exchange *x, bool same)
 {
 	uint64_t mine = x->epochs + (uint64_t)fb_block() * FB_GPU_LINE, epoch, offset;
 	uint64_t lines = x->bytes ? (x->bytes + 7) / 8 : 1;
 	uint64_t step = (uint64_t)fb_blocks() * fb_threads();
 	uint64_t first = (uint64_t)fb_block() * fb_threads() + fb_thread();
+	struct fb_gpu_exchange_peer peer[FB_GPU_MOST_PEERS];
 	uint32_t flag;
 
 	fb_let_next();
+	/* Parameters are fetched while the launch before still runs. */
+	FB_UNROLL
+	for (uint32_t p = 0; p < FB_GPU_MOST_PEERS; p++) {
+		peer[p] = x->peer[p];
+		fb_hold(&peer[p].to);
+		fb_hold(&peer[p].from);
+		fb_hold(&peer[p].in);
+		fb_hold(&peer[p].out);
+	}
 	fb_await_last();
 	epoch = fb_load_private(mine);
 	offset = (epoch & 1) * (uint64_t)x->stride;
@@ -119,8 +135,8 @@ FB_DEVICE void NAME(exchange)(const struct fb_gpu_exchange *x)
 	for (uint64_t i = first; i < lines; i += step) {
 		union NAME(pack) own;
 
-		NAME(send_line)(x, offset, i, flag, &own);
-		NAME(receive_line)(x, offset, i, flag, &own);
+		NAME(send_line)(x, peer, offset, i, flag, same, &own);
+		NAME(receive_line)(x, peer, offset, i, flag, &own);
 	}
 	fb_sync_block();
 	if (fb_thread() == 0)

@@ -45,10 +45,17 @@ __global__ void BOUNDS NAME(fb_ll128)(LAUNCH)
 	NAME(interpret)(&launch, FB_GPU_LL128, shared);
 }
 
-__global__ void __launch_bounds__(FB_GPU_FUSED_THREADS, 1)
-	NAME(fb_exchange)(const __grid_constant__ struct fb_gpu_exchange exchange)
+#define FUSED_BOUNDS __launch_bounds__(FB_GPU_FUSED_THREADS, 1)
+#define EXCHANGE const __grid_constant__ struct fb_gpu_exchange exchange
+
+__global__ void FUSED_BOUNDS NAME(fb_exchange_same)(EXCHANGE)
 {
-	NAME(exchange)(&exchange);
+	NAME(exchange)(&exchange, true);
+}
+
+__global__ void FUSED_BOUNDS NAME(fb_exchange_each)(EXCHANGE)
+{
+	NAME(exchange)(&exchange, false);
 }
 
 __global__ void BOUNDS NAME(fb_sum)(const __grid_constant__ struct fb_gpu_sum sum)
@@ -64,7 +71,8 @@ extern "C" const void *TABLE(int which)
 	static const void *const kernels[] = {
 		(const void *)NAME(fb_simple), (const void *)NAME(fb_ll8),
 		(const void *)NAME(fb_ll16), (const void *)NAME(fb_ll128),
-		(const void *)NAME(fb_exchange), (const void *)NAME(fb_sum),
+		(const void *)NAME(fb_exchange_same), (const void *)NAME(fb_exchange_each),
+		(const void *)NAME(fb_sum),
 	};
 
 	return kernels[which];

@@ -15,36 +15,46 @@ struct NAME(crew) {
 };
 
 /*
- * Up to 8 bytes of own memory; the rest is 0. What is not aligned goes in a loop that stays one:
- * these functions stand in many places, and a kernel's first call waits for its instructions.
+ * Up to 8 bytes of own memory; the rest is 0. Odd bytes go in a loop that stays one: these
+ * functions stand in many places, and a kernel's first call waits for its instructions.
  */
 FB_DEVICE uint64_t NAME(load_half)(uint64_t address, uint64_t left, bool aligned)
 {
 	uint64_t value = 0;
+	uint32_t i = 0;
 
 	if (aligned && left >= 8)
 		return fb_load8(address);
-	if (!(address & 3) && left >= 8)
-		return fb_load4(address) | (uint64_t)fb_load4(address + 4) << 32;
+	if (!(address & 3) && left >= 4) {
+		value = fb_load4(address);
+		if (left >= 8)
+			return value | (uint64_t)fb_load4(address + 4) << 32;
+		i = 4;
+	}
 	FB_ROLLED
-	for (uint32_t i = 0; i < 8 && i < left; i++)
+	for (; i < 8 && i < left; i++)
 		value |= (uint64_t)fb_load1(address + i) << (8 * i);
 	return value;
 }
 
 FB_DEVICE void NAME(store_half)(uint64_t address, uint64_t value, uint64_t left, bool aligned)
 {
+	uint32_t i = 0;
+
 	if (aligned && left >= 8) {
 		fb_store8(address, value);
 		return;
 	}
-	if (!(address & 3) && left >= 8) {
+	if (!(address & 3) && left >= 4) {
 		fb_store4(address, (uint32_t)value);
-		fb_store4(address + 4, (uint32_t)(value >> 32));
-		return;
+		i = 4;
+		if (left >= 8) {
+			fb_store4(address + 4, (uint32_t)(value >> 32));
+			return;
+		}
 	}
 	FB_ROLLED
-	for (uint32_t i = 0; i < 8 && i < left; i++)
+	for (; i < 8 && i < left; i++)
 		fb_store1(address + i, (uint8_t)(value >> (8 * i)));
 }
 

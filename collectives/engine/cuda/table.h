@@ -103,6 +103,17 @@ struct fb_gpu_launch {
 enum { FB_GPU_TIMES = 4096 }; /* entries of the ring, a power of two */
 
 /*
+ * Of the fused exchange kernel: `to` and `in` need not be of the same peer as the rest. What one
+ * launch needs lies close together, since it has to be fetched first.
+ */
+struct fb_gpu_exchange_peer {
+	uint64_t to;   /* at the peer, this rank's slots */
+	uint64_t from; /* own memory: a peer's slots, in order of rank */
+	uint64_t in;   /* block for the peer, unless FB_GPU_SAME */
+	uint64_t out;  /* where its block goes, unless FB_GPU_COMBINE */
+};
+
+/*
  * The parameters of the fused exchange kernel (small messages): every rank stores a block into a
  * slot of every other, and stores what it gets, or combines all of it in order of rank. The same
  * block for all is all_gather, combined all_reduce; a block for each is all_to_all, combined
@@ -110,15 +121,12 @@ enum { FB_GPU_TIMES = 4096 }; /* entries of the ring, a power of two */
  */
 struct fb_gpu_exchange {
 	uint64_t epochs, times;
-	uint64_t own_in, own_out;         /* own block and its place, 0: stays; or the result's */
-	uint64_t in[FB_GPU_MOST_PEERS];   /* blocks for peers, unless FB_GPU_SAME */
-	uint64_t to[FB_GPU_MOST_PEERS];   /* at peers, this rank's slots */
-	uint64_t from[FB_GPU_MOST_PEERS]; /* own memory: the peers' slots, in order of rank */
-	uint64_t out[FB_GPU_MOST_PEERS];  /* where their blocks go, unless FB_GPU_COMBINE */
-	uint64_t bytes;                   /* of a block */
-	uint32_t stride;                  /* of a set of slots */
+	uint64_t own_in, own_out; /* own block and its place, 0: stays; or the result's */
+	uint64_t bytes;           /* of a block */
+	uint32_t stride;          /* of a set of slots */
 	uint32_t npeers, rank, nranks;
-	uint32_t op, flags;               /* FINISH, ALIGNED, SAME, COMBINE */
+	uint32_t op, flags;       /* FINISH, ALIGNED, SAME, COMBINE */
+	struct fb_gpu_exchange_peer peer[FB_GPU_MOST_PEERS];
 };
 
 enum { FB_GPU_MOST_SUMMANDS = 200 };

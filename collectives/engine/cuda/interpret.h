@@ -160,16 +160,18 @@ FB_DEVICE void NAME(interpret)(const struct fb_gpu_launch *l, uint32_t protocol,
 		fb_store_private(l->times + (epoch & (FB_GPU_TIMES - 1)) * 8, fb_device_time());
 	for (uint32_t i = 0, n = 1; i < block.nrecords; i += n) {
 		const struct fb_gpu_record *r = (const struct fb_gpu_record *)(shared + at);
-		uint32_t flags = r->flags;
+		uint32_t flags = r->flags, size = r->size;
 
 		n = r->batch ? r->batch : 1;
 		if (protocol == FB_GPU_SIMPLE)
 			NAME(step_bulk)(r, address, epoch, l->op, l->nranks);
 		else
 			NAME(step_lines)(r, n, epoch, l->op, l->nranks, protocol);
-		for (uint32_t k = 0; k < n; k++) {
-			flags = ((const struct fb_gpu_record *)(shared + at))->flags;
-			at += ((const struct fb_gpu_record *)(shared + at))->size;
+		at += size;
+		for (uint32_t k = 1; k < n; k++) {
+			r = (const struct fb_gpu_record *)(shared + at);
+			flags = r->flags;
+			at += r->size;
 		}
 		if (flags & FB_GPU_REFILL) {
 			at = 0;

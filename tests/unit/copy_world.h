@@ -87,7 +87,7 @@ static void make_queue(struct job *job, struct rank_state *s)
 	bool queued[4096] = {false};
 
 	for (size_t n = 0; n < s->list.count; n++) {
-		size_t able[STREAMS], streams = 0;
+		size_t able[STREAMS] = {0}, streams = 0;
 		bool seen[STREAMS] = {false};
 
 		for (size_t i = 0; i < s->list.count; i++) {

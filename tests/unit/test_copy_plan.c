@@ -49,7 +49,11 @@ static void test_wishes(struct job *job, const struct fb_operation *op, int n)
 	for (size_t i = info->reduces ? WISHES - SUMS : 0; i < WISHES; i++) {
 		for (int order = 0; order < ORDERS; order++) {
 			job->order = (enum order)order;
-			if (!CHECK(goes_right(job, &wishes[i])))
+			bool right = true;
+
+			for (int try = order == ONE_QUEUE ? 0 : 4; try < 5 && right; try++)
+				right = goes_right(job, &wishes[i]);
+			if (!CHECK(right))
 				printf("\t%s, %d ranks, in place %d, wishes %zu, order %d\n",
 				       info->name, n, op->in_place, i, order);
 		}

@@ -83,29 +83,52 @@ static bool comes_again(const struct chain *c, int i)
 	return i + WINDOW < c->pieces;
 }
 
-static void pass_on(struct fb_copy_maker *m, const struct chain *c, int i, struct fb_copy_op op)
+/* Copies take turns at the lanes. */
+static int lane_of(int i)
+{
+	return 1 + i % FB_COPY_LANES;
+}
+
+/* C(i) */
+static void await_room(struct fb_copy_maker *m, const struct chain *c, int i)
 {
 	if (i == 0)
-		fb_copy_await(m, m->lane, c->next, READY);
+		fb_copy_await(m, lane_of(i), c->next, READY);
 	else if (i >= WINDOW)
-		fb_copy_await(m, m->lane, c->next, FREE + i % WINDOW);
+		fb_copy_await(m, lane_of(i), c->next, FREE + i % WINDOW);
+}
+
+static void pass_on(struct fb_copy_maker *m, const struct chain *c, int i, struct fb_copy_op op)
+{
+	m->lane = lane_of(i);
 	fb_copy_in_turn(m, op, i == c->pieces - 1 ? 0 : m->wishes->tail_bytes, DONE + i % WINDOW);
+}
+
+/* D(i) and C(i) */
+static void await_piece(struct fb_copy_maker *m, const struct chain *c, int i)
+{
+	if (!c->first)
+		fb_copy_await(m, lane_of(i), c->previous, DONE + i % WINDOW);
+	if (!c->first && comes_again(c, i))
+		fb_copy_signal(m, lane_of(i), c->previous, FREE + i % WINDOW);
+	if (!c->last)
+		await_room(m, c, i);
 }
 
 static void broadcast(struct fb_copy_maker *m, const struct chain *c)
 {
+	enum fb_copy_area area = c->first ? FB_COPY_IN : FB_COPY_OUT;
+
 	if (!c->first)
 		fb_copy_signal(m, 0, c->previous, READY);
 	fb_copy_fork(m, FB_COPY_LANES);
-	m->lane = 1;
-	for (int i = 0; i < c->pieces; i++) {
-		if (!c->first)
-			fb_copy_await(m, m->lane, c->previous, DONE + i % WINDOW);
-		if (!c->first && comes_again(c, i))
-			fb_copy_signal(m, m->lane, c->previous, FREE + i % WINDOW);
-		if (!c->last)
-			pass_on(m, c, i, piece_at(m, c, i, c->first ? FB_COPY_IN : FB_COPY_OUT,
-						  c->next));
+	for (int i = 0; i <= c->pieces; i++) {
+		if (i > 0 && i < c->pieces)
+			fb_copy_after(m, lane_of(i), lane_of(i - 1));
+		if (i < c->pieces)
+			await_piece(m, c, i);
+		if (!c->last && i > 0)
+			pass_on(m, c, i - 1, piece_at(m, c, i - 1, area, c->next));
 	}
 	if (c->first)
 		fb_copy_own_block(m);
@@ -113,12 +136,6 @@ static void broadcast(struct fb_copy_maker *m, const struct chain *c)
 }
 
 /* --- reduce ---------------------------------------------------------------------------------- */
-
-/* Copies take turns at the lanes. */
-static int lane_of(int i)
-{
-	return 1 + i % FB_COPY_LANES;
-}
 
 static uint64_t slot_byte(const struct chain *c, int i)
 {
@@ -162,16 +179,18 @@ static void send(struct fb_copy_maker *m, const struct chain *c, int i)
 		fb_copy_signal(m, lane_of(i), c->previous, FREE + i % WINDOW);
 }
 
-/* The next piece is combined beside the copy of this one, so its sum comes first in the list. */
 static void reduce(struct fb_copy_maker *m, const struct chain *c)
 {
 	if (!c->first)
 		fb_copy_signal(m, 0, c->previous, READY);
 	fb_copy_fork(m, SUMS);
-	m->lane = lane_of(0);
 	for (int i = 0; i <= c->pieces; i++) {
 		if (!c->first && i < c->pieces)
 			sum(m, c, i);
+		if (!c->last && i > 0 && i < c->pieces)
+			fb_copy_after(m, lane_of(i), lane_of(i - 1));
+		if (!c->last && i < c->pieces)
+			await_room(m, c, i);
 		if (!c->last && i > 0)
 			send(m, c, i - 1);
 	}

@@ -323,8 +323,8 @@ static bool goes_right(struct job *job, const struct fb_copy_wishes *wishes)
 	}
 	job->errors = job->crowded = 0;
 	right = run(job) && job->errors == 0;
-	/* But for tails, copies in rounds and in a row are alone in both their GPUs. */
-	if (job->rank[0].list.way && strcmp(job->rank[0].list.way, "relayed") &&
+	/* But for tails, copies in rounds are alone in both their GPUs. */
+	if (job->rank[0].list.way && !strcmp(job->rank[0].list.way, "in rounds") &&
 	    !wishes->tail_bytes)
 		right &= job->crowded == 0;
 	for (int r = 0; r < n; r++) {

@@ -98,10 +98,12 @@ static void await_room(struct fb_copy_maker *m, const struct chain *c, int i)
 		fb_copy_await(m, lane_of(i), c->next, FREE + i % WINDOW);
 }
 
-static void pass_on(struct fb_copy_maker *m, const struct chain *c, int i, struct fb_copy_op op)
+static void pass_on(struct fb_copy_maker *m, int i, struct fb_copy_op op)
 {
-	m->lane = lane_of(i);
-	fb_copy_in_turn(m, op, i == c->pieces - 1 ? 0 : m->wishes->tail_bytes, DONE + i % WINDOW);
+	op.kind = FB_COPY_MOVE;
+	op.stream = lane_of(i);
+	fb_copy_add(m, op);
+	fb_copy_signal(m, op.stream, op.peer, DONE + i % WINDOW);
 }
 
 /* D(i) and C(i) */
@@ -128,7 +130,7 @@ static void broadcast(struct fb_copy_maker *m, const struct chain *c)
 		if (i < c->pieces)
 			await_piece(m, c, i);
 		if (!c->last && i > 0)
-			pass_on(m, c, i - 1, piece_at(m, c, i - 1, area, c->next));
+			pass_on(m, i - 1, piece_at(m, c, i - 1, area, c->next));
 	}
 	if (c->first)
 		fb_copy_own_block(m);
@@ -174,7 +176,7 @@ static void send(struct fb_copy_maker *m, const struct chain *c, int i)
 		op.from_area = FB_COPY_SCRATCH;
 		op.from_byte = slot_byte(c, i);
 	}
-	pass_on(m, c, i, op);
+	pass_on(m, i, op);
 	if (!c->first && comes_again(c, i))
 		fb_copy_signal(m, lane_of(i), c->previous, FREE + i % WINDOW);
 }

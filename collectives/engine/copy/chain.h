@@ -8,9 +8,9 @@
  *	reduce:     wait DONE of piece i, add the own one to it in the slot where it is; copy the
  *	            sum to the next one's slot, write DONE there; write FREE
  *
- * Copies of a rank follow each other as in rounds (fb_copy_in_turn), but what piece i + 1 waits
- * for is waited for, and combined, beside the copy of piece i: only that the GPU's link is free is
- * left to wait for, which the last part of piece i hides.
+ * Pieces take turns at two streams, each with its own waits, copy and flags: an edge of a graph
+ * from a copy to flags and back costs more than ten microseconds, which only another copy that is
+ * under way already can hide. Sums have a stream of their own.
  *
  * Flags have one bit, as in plan.h, and pieces take turns at WINDOW of them: the copy of piece
  * i + WINDOW waits for FREE, which the next writes after it cleared DONE of piece i and, of a
@@ -19,10 +19,10 @@
  *
  * It cannot deadlock, in whatever order a rank's streams run (plan.h). Say rank p of the row waits
  * for DONE of piece i in D(i, p) and for FREE before it copies piece i in C(i, p). All D of a rank
- * are in order, and all C, and both are behind all of copy i - 2: it is the last on their lane, and
- * so is copy i - 3 on the other, which they are behind. D(i, p) waits for the tail of copy i at
- * p - 1, which D and C up to i + 1 there may precede, but nothing later. C(i, p) waits for the tail
- * of copy i - WINDOW at p + 1 or less, which again D and C up to i - WINDOW + 1 may precede. Give
+ * are in order, and all C, and both are behind all of copy i - 2: it is the last on their stream,
+ * and so is copy i - 3 on the other, which they are behind. D(i, p) waits for copy i at
+ * p - 1, which D and C up to i + 1 there may precede, but nothing later. C(i, p) waits for
+ * copy i - WINDOW at p + 1 or less, which again D and C up to i - WINDOW + 1 may precede. Give
  * D(i, p) the number i + 2 p and C(i, p) i + 2 p + 1/2: with WINDOW = 4 each waits for what has
  * lower numbers before it only, so the rank that waits at the lowest can go on.
  */

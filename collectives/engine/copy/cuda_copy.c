@@ -21,15 +21,14 @@ enum {
 	RELAY_BYTES = 1 << 20, /* below, pieces are too short for the copy engines */
 	PIECE_BYTES = 4 << 20,
 	ROUND_BYTES = 8 << 20, /* below, more time goes into flags than several copies cost */
-	TAIL_BYTES = 3 << 20,  /* while it is copied flags go to and fro */
+	TAIL_BYTES = 6 << 20,  /* while it is copied flags go to and fro */
 	CHAIN_BYTES = 32 << 20,
-	LEAST_PIECE = 1 << 20, /* of chains */
-	PIECE_COST = 400000,
-	CHAIN_TAIL = 1 << 20,
+	LEAST_PIECE = 4 << 20, /* of chains: its copy hides the flags of the next */
+	PIECE_COST = 1 << 20,
 	BATCH_BYTES = 4 << 20, /* from there on, copies by turns cost more than streams */
 	LEAST_SUM = 1 << 20,
-	MOST_SUM = 256 << 20,
-	LAST_SUM = 2 << 20,
+	MOST_SUM = 512 << 20,
+	LAST_PART = 16,        /* of a share, where pieces get shorter */
 };
 
 static int copy_open(struct fb_engine **engine, struct fb_run *run)
@@ -153,17 +152,17 @@ static void wish_sums(const struct copy_request *r, struct fb_copy_wishes *w)
 		return;
 	}
 	if (r->op->collective == FB_REDUCE_SCATTER) {
-		bool rounds = n > 2 && bytes - bytes / 3 >= w->round_bytes;
+		bool rounds = n > 2 && bytes - bytes / 4 >= w->round_bytes;
 
 		piece = rounds ? bytes : bytes / 8;
-		w->last_bytes = rounds ? LAST_SUM : 0;
+		w->last_bytes = rounds ? bytes / LAST_PART : 0;
 	}
 	w->sum_bytes = piece < LEAST_SUM ? LEAST_SUM : piece > MOST_SUM ? MOST_SUM : piece;
 }
 
 /*
  * A row of n ranks takes n - 2 pieces longer than the copy of all, and each piece costs what is
- * copied in a microsecond: with bytes^2 = all * that / (n - 2) both are equal.
+ * copied in a few microseconds: with bytes^2 = all * that / (n - 2) both are equal.
  */
 static void wish_chain(const struct copy_request *r, struct fb_copy_wishes *w)
 {
@@ -176,7 +175,6 @@ static void wish_chain(const struct copy_request *r, struct fb_copy_wishes *w)
 	while (4 * piece * piece * (n - 2) <= bytes * PIECE_COST)
 		piece *= 2;
 	w->piece_bytes = r->engine->settings->slot_bytes ? r->engine->settings->slot_bytes : piece;
-	w->tail_bytes = w->piece_bytes / 4 < CHAIN_TAIL ? w->piece_bytes / 4 : CHAIN_TAIL;
 }
 
 /*
@@ -189,7 +187,7 @@ static struct fb_copy_wishes wishes_of(struct copy_request *r, const struct fb_c
 	int n = r->engine->world->nranks, streams = (int)r->engine->settings->copy_streams;
 	bool graph = !strcmp(c->launch, "graph");
 	uint64_t block = r->op->count * fb_datatype_size(r->op->datatype);
-	uint64_t tail = r->engine->settings->slot_bytes;
+	uint64_t tail = r->engine->settings->slot_bytes, part = block / 4;
 	struct fb_copy_wishes w;
 
 	r->batch = !streams && !graph && block < BATCH_BYTES && fb_copy_has_batch(r->engine);
@@ -199,7 +197,8 @@ static struct fb_copy_wishes wishes_of(struct copy_request *r, const struct fb_c
 		.pull = !strcmp(c->algorithm, "pull"), .streams = streams,
 		.relay_bytes = RELAY_BYTES, .piece_bytes = PIECE_BYTES,
 		.round_bytes = r->engine->settings->copy_streams ? UINT64_MAX : ROUND_BYTES,
-		.tail_bytes = tail && !fb_copy_is_sum(r->op) ? tail : TAIL_BYTES,
+		.tail_bytes = tail && !fb_copy_is_sum(r->op) ? tail
+							     : part < TAIL_BYTES ? part : TAIL_BYTES,
 	};
 	wish_sums(r, &w);
 	wish_chain(r, &w);

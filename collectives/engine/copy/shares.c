@@ -20,7 +20,7 @@ static uint64_t smaller(uint64_t a, uint64_t b)
 /* Elements of the piece at which `left` are left of a share. */
 static uint64_t next_piece(const struct fb_copy_shares *s, uint64_t left)
 {
-	uint64_t piece = s->last ? round_up(left - left / 3, s->last) : s->piece;
+	uint64_t piece = s->last ? round_up(left - left / 4, s->last) : s->piece;
 
 	return smaller(left, smaller(piece, s->piece));
 }
@@ -51,7 +51,7 @@ struct fb_copy_shares fb_copy_shares_of(const struct fb_operation *op,
 	pieces = pieces ? pieces : 1;
 	s.piece = round_up((s.share + pieces - 1) / pieces, unit);
 	if (s.last)
-		s.piece = smaller(most, round_up(s.share - s.share / 3, s.last));
+		s.piece = smaller(most, round_up(s.share - s.share / 4, s.last));
 	s.pieces = count_pieces(&s);
 	return s;
 }

@@ -107,7 +107,7 @@ static void plan_at_once(struct fb_copy_maker *m, const struct fb_copy_shares *s
 			push(m, s, i + 1, step);
 		if (i >= 0)
 			sum(m, s, i);
-		for (int stream = 1; stream < sum_stream(m); stream++)
+		for (int stream = 1; stream < sum_stream(m) && i + 1 < s->pieces; stream++)
 			fb_copy_after(m, sum_stream(m), stream);
 		for (int step = 1; step < n && i >= 0; step++)
 			if (fb_copy_gets_result(m->op, peer_at(m, step)))

@@ -280,7 +280,8 @@ static void break_list(struct job *job, struct fb_copy_list *list)
 		struct fb_copy_op signal = list->op[i];
 		size_t k = i;
 
-		while (k > 0 && list->op[k - 1].stream != signal.stream)
+		while (k > 0 && (list->op[k - 1].stream != signal.stream ||
+				 list->op[k - 1].kind == FB_COPY_AFTER))
 			k--;
 		if (k == 0 || signal.kind != FB_COPY_SIGNAL || list->op[k - 1].kind != FB_COPY_MOVE)
 			continue;

@@ -133,7 +133,7 @@ static void broadcast(struct fb_copy_maker *m, const struct chain *c)
 			pass_on(m, i - 1, piece_at(m, c, i - 1, area, c->next));
 	}
 	if (c->first)
-		fb_copy_own_block(m);
+		fb_copy_own_block(m, 0);
 	fb_copy_join(m);
 }
 

@@ -22,7 +22,7 @@ enum {
 	PIECE_BYTES = 4 << 20,
 	ROUND_BYTES = 8 << 20, /* below, more time goes into flags than several copies cost */
 	TAIL_BYTES = 6 << 20,  /* while it is copied flags go to and fro */
-	CHAIN_BYTES = 32 << 20,
+	CHAIN_BYTES = 128 << 20, /* below, filling the row takes too long */
 	LEAST_PIECE = 4 << 20, /* of chains: its copy hides the flags of the next */
 	PIECE_COST = 1 << 20,
 	BATCH_BYTES = 4 << 20, /* from there on, copies by turns cost more than streams */
@@ -187,18 +187,19 @@ static struct fb_copy_wishes wishes_of(struct copy_request *r, const struct fb_c
 	int n = r->engine->world->nranks, streams = (int)r->engine->settings->copy_streams;
 	bool graph = !strcmp(c->launch, "graph");
 	uint64_t block = r->op->count * fb_datatype_size(r->op->datatype);
-	uint64_t tail = r->engine->settings->slot_bytes, part = block / 4;
+	uint64_t tail = block / 4 < TAIL_BYTES ? block / 4 : TAIL_BYTES;
 	struct fb_copy_wishes w;
 
 	r->batch = !streams && !graph && block < BATCH_BYTES && fb_copy_has_batch(r->engine);
 	if (!streams && !r->batch)
 		streams = n - 1 < 8 ? n - 1 : 8;
+	if (r->engine->settings->slot_bytes && !fb_copy_is_sum(r->op))
+		tail = r->engine->settings->slot_bytes;
 	w = (struct fb_copy_wishes){
 		.pull = !strcmp(c->algorithm, "pull"), .streams = streams,
 		.relay_bytes = RELAY_BYTES, .piece_bytes = PIECE_BYTES,
 		.round_bytes = r->engine->settings->copy_streams ? UINT64_MAX : ROUND_BYTES,
-		.tail_bytes = tail && !fb_copy_is_sum(r->op) ? tail
-							     : part < TAIL_BYTES ? part : TAIL_BYTES,
+		.tail_bytes = tail,
 	};
 	wish_sums(r, &w);
 	wish_chain(r, &w);

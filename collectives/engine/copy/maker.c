@@ -76,7 +76,8 @@ void fb_copy_in_turn(struct fb_copy_maker *m, struct fb_copy_op move, uint64_t t
 		move.bytes = (bytes - tail) / unit * unit;
 	if (bytes)
 		fb_copy_add(m, move);
-	m->lane = 1 + FB_COPY_LANES - lane;
+	m->lane = m->beside;
+	m->beside = lane;
 	fb_copy_after(m, m->lane, lane);
 	move.from_byte += move.bytes;
 	move.to_byte += move.bytes;
@@ -87,7 +88,7 @@ void fb_copy_in_turn(struct fb_copy_maker *m, struct fb_copy_op move, uint64_t t
 		fb_copy_signal(m, lane, move.peer, done);
 }
 
-void fb_copy_move_own(struct fb_copy_maker *m, uint64_t from_byte, uint64_t to_byte,
+void fb_copy_move_own(struct fb_copy_maker *m, int stream, uint64_t from_byte, uint64_t to_byte,
 		      uint64_t bytes)
 {
 	const char *from = fb_operation_in(m->op, m->rank);
@@ -96,7 +97,8 @@ void fb_copy_move_own(struct fb_copy_maker *m, uint64_t from_byte, uint64_t to_b
 	if (!bytes || from + from_byte == to + to_byte)
 		return;
 	fb_copy_add(m, (struct fb_copy_op){
-		.kind = FB_COPY_MOVE, .from = m->rank, .to = m->rank, .peer = m->rank,
-		.from_byte = from_byte, .to_area = FB_COPY_OUT, .to_byte = to_byte, .bytes = bytes,
+		.kind = FB_COPY_MOVE, .stream = stream,
+		.from = m->rank, .to = m->rank, .peer = m->rank, .from_byte = from_byte,
+		 .to_area = FB_COPY_OUT, .to_byte = to_byte, .bytes = bytes,
 	});
 }

@@ -8,7 +8,7 @@
 /* Kinds of flags that most plans have; sums and chains have others behind READY. */
 enum { FB_COPY_READY, FB_COPY_DONE, FB_COPY_HEAD };
 
-/* Streams 1 and 2, of copies one behind the other. */
+/* Streams of copies one behind the other. */
 enum { FB_COPY_LANES = 2 };
 
 /* What one rank's plan is made from; the first error stops the rest. */
@@ -17,7 +17,7 @@ struct fb_copy_maker {
 	const struct fb_copy_wishes *wishes;
 	int rank, nranks, err;
 	size_t size; /* of an element */
-	int lane;    /* the stream of the next copy in turn */
+	int lane, beside; /* streams of copies in turn: of the next, of the one before */
 	struct fb_copy_list list;
 };
 
@@ -36,14 +36,15 @@ void fb_copy_join(struct fb_copy_maker *m);
 
 /*
  * Appends one of a row of copies of which each begins when the one before is nearly over. The
- * copy, all but its last `tail` bytes, goes on m->lane, which then changes: what is appended on
- * the new one follows that, and so overlaps with the tail, which goes on the old one. `done` is
- * signalled to move.peer behind all of it, -1 for none. Short copies have no tail.
+ * copy, all but its last `tail` bytes, goes on m->lane, which then changes places with m->beside:
+ * what is appended on the new one follows that, and so overlaps with the tail, which goes on the
+ * old one. `done` is signalled to move.peer behind all of it, -1 for none. Short copies have no
+ * tail.
  */
 void fb_copy_in_turn(struct fb_copy_maker *m, struct fb_copy_op move, uint64_t tail, int done);
 
 /* The rank's share of what it contributes itself: `bytes`, where it does not lie there already. */
-void fb_copy_move_own(struct fb_copy_maker *m, uint64_t from_byte, uint64_t to_byte,
+void fb_copy_move_own(struct fb_copy_maker *m, int stream, uint64_t from_byte, uint64_t to_byte,
 		      uint64_t bytes);
 
 #endif

@@ -64,11 +64,11 @@ struct fb_copy_op fb_copy_part_move(const struct fb_copy_maker *m, int stream, i
 	};
 }
 
-void fb_copy_own_block(struct fb_copy_maker *m)
+void fb_copy_own_block(struct fb_copy_maker *m, int stream)
 {
 	struct fb_copy_part part = part_of(m->op, m->nranks, m->rank, m->rank);
 
-	fb_copy_move_own(m, part.from_first * m->size, part.to_first * m->size,
+	fb_copy_move_own(m, stream, part.from_first * m->size, part.to_first * m->size,
 			 part.count * m->size);
 }
 

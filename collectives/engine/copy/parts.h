@@ -21,7 +21,7 @@ struct fb_copy_op fb_copy_part_move(const struct fb_copy_maker *m, int stream, i
 				    const struct fb_copy_part *part);
 
 /* Each appends: what the rank has for itself; the waits for all that others copy. */
-void fb_copy_own_block(struct fb_copy_maker *m);
+void fb_copy_own_block(struct fb_copy_maker *m, int stream);
 void fb_copy_await_done(struct fb_copy_maker *m);
 
 /* Each appends the rank's whole list; see plan.h. */

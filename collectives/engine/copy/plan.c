@@ -55,7 +55,7 @@ static void plan_one_stream(struct fb_copy_maker *m)
 		if (part.count)
 			fb_copy_add(m, fb_copy_part_move(m, 0, peer, &part));
 	}
-	fb_copy_own_block(m);
+	fb_copy_own_block(m, 0);
 	for (int step = 1; step < m->nranks; step++)
 		if (fb_copy_own(m, m->rank, step, &peer).count)
 			fb_copy_signal(m, 0, peer, FB_COPY_DONE);
@@ -87,7 +87,7 @@ static void plan_streams(struct fb_copy_maker *m)
 		fb_copy_add(m, fb_copy_part_move(m, stream, peer, &part));
 		fb_copy_signal(m, stream, peer, FB_COPY_DONE);
 	}
-	fb_copy_own_block(m);
+	fb_copy_own_block(m, 0);
 	fb_copy_join(m);
 	fb_copy_await_done(m);
 }

@@ -45,7 +45,7 @@ static void relay_root(struct fb_copy_maker *m)
 			fb_copy_signal(m, stream, relay(m, i), FB_COPY_DONE + round);
 		}
 	}
-	fb_copy_own_block(m);
+	fb_copy_own_block(m, 0);
 	fb_copy_join(m);
 }
 

@@ -180,6 +180,7 @@ static void plan_rounds(struct fb_copy_maker *m, const struct fb_copy_shares *s)
 	fb_copy_signal(m, 0, peer_at(m, m->nranks - 1), READY);
 	fb_copy_fork(m, SUMS);
 	m->lane = 1;
+	m->beside = 2;
 	push_piece(m, s, 0);
 	for (int i = 0; i < s->pieces; i++) {
 		if (i + 1 < s->pieces)
@@ -201,7 +202,7 @@ void fb_copy_plan_sum(struct fb_copy_maker *m)
 	const struct fb_copy_shares s = fb_copy_shares_of(m->op, m->wishes, m->nranks);
 
 	if (m->nranks == 1) {
-		fb_copy_move_own(m, 0, 0, s.total * m->size);
+		fb_copy_move_own(m, 0, 0, 0, s.total * m->size);
 	} else if (m->nranks > 2 && m->op->collective != FB_REDUCE &&
 		   s.piece * m->size >= m->wishes->round_bytes) {
 		m->list.way = "in rounds";

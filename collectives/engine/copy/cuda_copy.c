@@ -27,7 +27,7 @@ enum {
 	PIECE_COST = 1 << 20,
 	BATCH_BYTES = 4 << 20, /* from there on, copies by turns cost more than streams */
 	LEAST_SUM = 1 << 20,
-	MOST_SUM = 512 << 20,
+	MOST_SUM = 512 << 20,  /* half of it for two ranks, who have no rounds to pay for */
 	LAST_PART = 16,        /* of a share, where pieces get shorter */
 };
 
@@ -145,7 +145,7 @@ static int open_sums(struct copy_request *r, const struct fb_copy_wishes *wishes
 static void wish_sums(const struct copy_request *r, struct fb_copy_wishes *w)
 {
 	uint64_t bytes = r->op->count * fb_datatype_size(r->op->datatype);
-	uint64_t n = (uint64_t)r->engine->world->nranks, piece = bytes / n / 2;
+	uint64_t n = (uint64_t)r->engine->world->nranks, piece = bytes / n / 2, most;
 
 	if (r->engine->settings->slot_bytes) {
 		w->sum_bytes = r->engine->settings->slot_bytes;
@@ -157,7 +157,8 @@ static void wish_sums(const struct copy_request *r, struct fb_copy_wishes *w)
 		piece = rounds ? bytes : bytes / 8;
 		w->last_bytes = rounds ? bytes / LAST_PART : 0;
 	}
-	w->sum_bytes = piece < LEAST_SUM ? LEAST_SUM : piece > MOST_SUM ? MOST_SUM : piece;
+	most = n > 2 ? MOST_SUM : MOST_SUM / 2;
+	w->sum_bytes = piece < LEAST_SUM ? LEAST_SUM : piece > most ? most : piece;
 }
 
 /*

@@ -190,19 +190,18 @@ bool fb_collective_can(void *state, const struct fb_case *c, char reason[FB_REAS
 /* Puts the options of the networks into the variant, whose keys are sorted. */
 static void add_network(const struct fb_collective_state *state, struct fb_case *c)
 {
-	char added[FB_VARIANT_CHARS] = "", ignored[160];
+	char added[2 * FB_VARIANT_CHARS] = "";
 	int direct = state->settings->gpu_direct;
 
 	if (strstr(c->transport, "rdma"))
 		fb_rdma_variant(&state->settings->rdma, added, sizeof(added));
 	else if (strstr(c->transport, "tcp"))
 		fb_tcp_variant(&state->settings->tcp, added, sizeof(added));
-	if (added[0])
-		(void)fb_variant_add(c->variant, added, ignored, sizeof(ignored));
+	fb_variant_put(c, added);
 	if (strstr(c->transport, "rdma") && !strcmp(c->engine, "cuda") &&
 	    direct != FB_GPU_DIRECT_AUTO) {
 		snprintf(added, sizeof(added), "gpu_direct=%s", fb_gpu_direct_names[direct]);
-		(void)fb_variant_add(c->variant, added, ignored, sizeof(ignored));
+		fb_variant_put(c, added);
 	}
 }
 

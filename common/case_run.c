@@ -158,6 +158,17 @@ static int run_valid(struct fb_run *run, const struct fb_case *c)
 	return err;
 }
 
+bool fb_run_can(const struct fb_run *run, const struct fb_case *c, char reason[FB_REASON_CHARS])
+{
+	reason[0] = '\0';
+	if (!c->overfull)
+		return !run->program->can || run->program->can(run->state, c, reason);
+	snprintf(reason, FB_REASON_CHARS,
+		 "its keys in `variant` are more than %d characters: set fewer options at once",
+		 FB_VARIANT_CHARS - 1);
+	return false;
+}
+
 int fb_case_run(struct fb_run *run, size_t index)
 {
 	const struct fb_case *c = &run->cases[index];
@@ -167,7 +178,7 @@ int fb_case_run(struct fb_run *run, size_t index)
 	fb_watchdog_case(run->watchdog, (int)index, fb_case_text(c, text));
 	if (run->world.rank == 0)
 		fb_recorder_begin(&run->recorder, c);
-	if (run->program->can && !run->program->can(run->state, c, reason))
+	if (!fb_run_can(run, c, reason))
 		err = record_plain(run, c, FB_STATUS_SKIPPED, reason);
 	else
 		err = run_valid(run, c);

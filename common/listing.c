@@ -9,12 +9,6 @@
 /* A row's warm-up and repetitions, in seconds, without setup and verification. */
 static const double quickest_row_s = 0.03;
 
-static bool valid(const struct fb_run *run, const struct fb_case *c, char reason[FB_REASON_CHARS])
-{
-	reason[0] = '\0';
-	return !run->program->can || run->program->can(run->state, c, reason);
-}
-
 int fb_list_cases(struct fb_run *run)
 {
 	char text[FB_CASE_CHARS], reason[FB_REASON_CHARS];
@@ -23,7 +17,7 @@ int fb_list_cases(struct fb_run *run)
 	if (run->world.rank != 0)
 		return FB_OK;
 	for (size_t i = 0; i < run->count; i++) {
-		bool good = valid(run, &run->cases[i], reason);
+		bool good = fb_run_can(run, &run->cases[i], reason);
 
 		skipped += good ? 0 : 1;
 		printf("%s%s%s\n", fb_case_text(&run->cases[i], text),
@@ -41,7 +35,7 @@ int fb_list_order(struct fb_run *run)
 	if (run->world.rank != 0)
 		return FB_OK;
 	for (size_t i = 0; i < run->count; i++) {
-		bool good = valid(run, &run->cases[i], reason);
+		bool good = fb_run_can(run, &run->cases[i], reason);
 
 		measured += good ? 1 : 0;
 		printf("%5zu  %s%s%s\n", i, fb_case_text(&run->cases[i], text),
@@ -97,7 +91,7 @@ int fb_check_plans(struct fb_run *run)
 	for (size_t i = (size_t)run->world.rank; i < run->count; i += (size_t)run->world.nranks) {
 		int err;
 
-		if (!valid(run, &run->cases[i], reason)) {
+		if (!fb_run_can(run, &run->cases[i], reason)) {
 			counts[1]++;
 			continue;
 		}

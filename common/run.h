@@ -59,6 +59,9 @@ int fb_run_resume(struct fb_run *run);
 /* Frees the cases. */
 void fb_run_free(struct fb_run *run);
 
+/* Whether a case can be run, as far as the harness and fb_program.can know; else the reason. */
+bool fb_run_can(const struct fb_run *run, const struct fb_case *c, char reason[FB_REASON_CHARS]);
+
 /*
  * Collective. One case from `can` to `teardown`, one that is not finished. Returns 0, or an error
  * that ends the run.

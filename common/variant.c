@@ -104,3 +104,11 @@ int fb_variant_add(char variant[FB_VARIANT_CHARS], const char *tags, char *why, 
 	memcpy(variant, used ? joined : "", used + 1);
 	return FB_OK;
 }
+
+void fb_variant_put(struct fb_case *c, const char *keys)
+{
+	char ignored[160];
+
+	if (*keys && fb_variant_add(c->variant, keys, ignored, sizeof(ignored)))
+		c->overfull = true;
+}

@@ -23,4 +23,10 @@ bool fb_variant_good(const char *text);
  */
 int fb_variant_add(char variant[FB_VARIANT_CHARS], const char *tags, char *why, size_t n);
 
+/*
+ * The same for keys of the program's own, "" for none. Where they do not fit the case becomes
+ * `overfull`, and its row says so: without them it would pass for another one's.
+ */
+void fb_variant_put(struct fb_case *c, const char *keys);
+
 #endif

@@ -29,14 +29,14 @@ static const char *const host_protocols[] = {"simple", "ll", "ll128", "direct", 
 
 static bool host_adjust(const struct fb_settings *settings, struct fb_case *c)
 {
-	char options[FB_VARIANT_CHARS] = "", ignored[160];
+	char options[2 * FB_VARIANT_CHARS] = "";
 
 	if (strcmp(c->algorithm, fb_verbs[FB_SEND]))
 		c->protocol = "direct"; /* there is no other way to write to, or read, memory */
 	if (strstr(c->transport, "tcp"))
 		fb_tcp_variant(&settings->tcp, options, sizeof(options));
-	return strcmp(c->transport, "rdma") != 0 &&
-	       (!options[0] || !fb_variant_add(c->variant, options, ignored, sizeof(ignored)));
+	fb_variant_put(c, options);
+	return strcmp(c->transport, "rdma") != 0;
 }
 
 static int host_open(struct fb_p2p_engine **engine, struct fb_run *run)

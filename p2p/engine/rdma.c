@@ -18,7 +18,7 @@ static const char transport[] = "rdma";
 static bool rdma_adjust(const struct fb_settings *settings, struct fb_case *c)
 {
 	enum fb_raw_verb verb = fb_raw_verb_of(c->protocol);
-	char options[FB_VARIANT_CHARS] = "", ignored[160];
+	char options[2 * FB_VARIANT_CHARS] = "";
 	enum fb_pattern pattern = FB_PATTERNS;
 	enum fb_verb algorithm = FB_VERBS;
 
@@ -35,7 +35,8 @@ static bool rdma_adjust(const struct fb_settings *settings, struct fb_case *c)
 	if (fb_raw_is_atomic(verb))
 		c->bytes = FB_RAW_ATOMIC_BYTES; /* there is no other size */
 	fb_rdma_variant(&settings->rdma, options, sizeof(options));
-	return !options[0] || !fb_variant_add(c->variant, options, ignored, sizeof(ignored));
+	fb_variant_put(c, options);
+	return true;
 }
 
 #if FB_HAVE_VERBS

@@ -84,11 +84,10 @@ bool fb_local_can(void *arg, const struct fb_case *c, char reason[FB_REASON_CHAR
 
 static void add_key(struct fb_case *c, const char *name, uint64_t value)
 {
-	char text[64], ignored[FB_REASON_CHARS];
+	char text[64];
 
 	snprintf(text, sizeof(text), "%s=%llu", name, (unsigned long long)value);
-	if (value)
-		(void)fb_variant_add(c->variant, text, ignored, sizeof(ignored));
+	fb_variant_put(c, value ? text : "");
 }
 
 /* fb_axes_adjust_fn */

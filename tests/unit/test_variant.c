@@ -63,8 +63,26 @@ static void test_refused(void)
 	CHECK(strstr(why, "characters") != NULL);
 }
 
+/* Keys that do not fit are not lost: the case is no longer one that may be run. */
+static void test_overfull(void)
+{
+	struct fb_case c = {.variant = "skew=1"};
+	char keys[FB_VARIANT_CHARS] = "a=";
+
+	fb_variant_put(&c, "");
+	fb_variant_put(&c, "b=2");
+	CHECK_STR(c.variant, "b=2;skew=1");
+	CHECK(!c.overfull);
+	memset(keys + 2, 'x', FB_VARIANT_CHARS - 3);
+	keys[FB_VARIANT_CHARS - 1] = '\0';
+	fb_variant_put(&c, keys);
+	CHECK(c.overfull);
+	CHECK_STR(c.variant, "b=2;skew=1");
+}
+
 int main(void)
 {
+	test_overfull();
 	test_good();
 	test_add();
 	test_refused();

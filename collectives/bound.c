@@ -246,7 +246,7 @@ int fb_bound_measure(struct fb_bound *bound, const struct fb_world *world)
 	p.largest = share > LARGEST_BYTES ? LARGEST_BYTES : share;
 	p.largest = p.largest < LEAST_LARGEST_BYTES ? LEAST_LARGEST_BYTES : p.largest;
 	p.largest &= ~(size_t)4095;
-	err = fb_segment_open(&p.segment, world, HEAD_BYTES + 2 * p.largest, false);
+	err = fb_segment_open(&p.segment, world, HEAD_BYTES + 2 * p.largest, FB_PAGES_NORMAL);
 	if (err)
 		return err;
 	err = fb_barrier_open(&p.barrier, world, false);

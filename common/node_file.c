@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/memfd.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -17,6 +18,14 @@
 
 enum { NAME_CHARS = 64 };
 
+/* What is asked for. */
+struct wish {
+	size_t bytes;
+	bool now;    /* the memory is there at once */
+	bool named;  /* the file has a name for a while */
+	size_t huge; /* of huge pages of that size; 0: normal ones */
+};
+
 /* How the host's ranks find the file of its first rank. */
 struct address {
 	int pid, fd;            /* /proc/<pid>/fd/<fd>; fd is -1 if there is no file */
@@ -28,19 +37,31 @@ struct address {
  * Gives the file its size. Returns an errno. ftruncate alone would let a touch, long after this,
  * end the process: in a full /dev/shm, or beyond the limit on the job's memory.
  */
-static int make_room(int fd, size_t bytes, bool named, bool now)
+static int make_room(int fd, const struct wish *wish)
 {
 	struct statvfs room;
 
-	if (now)
-		return posix_fallocate(fd, 0, (off_t)bytes);
-	if (ftruncate(fd, (off_t)bytes) || fstatvfs(fd, &room))
+	if (wish->now)
+		return posix_fallocate(fd, 0, (off_t)wish->bytes);
+	if (ftruncate(fd, (off_t)wish->bytes) || fstatvfs(fd, &room))
 		return errno;
-	return named && room.f_blocks && bytes / room.f_frsize >= room.f_bavail ? ENOSPC : 0;
+	if (!wish->named || !room.f_blocks)
+		return 0;
+	return wish->bytes / room.f_frsize >= room.f_bavail ? ENOSPC : 0;
+}
+
+/* The flags of memfd_create: a size of huge pages is its logarithm. */
+static unsigned memory_flags(size_t huge)
+{
+	unsigned log = 0;
+
+	while (huge >> log > 1)
+		log++;
+	return MFD_CLOEXEC | (huge ? MFD_HUGETLB | log << MFD_HUGE_SHIFT : 0);
 }
 
 /* Makes the file and fills in its address. Returns an errno, with a->fd -1 and no name left. */
-static int make_file(struct address *a, size_t bytes, bool named, bool now)
+static int make_file(struct address *a, const struct wish *wish)
 {
 	struct timespec time;
 	struct stat is;
@@ -50,20 +71,20 @@ static int make_file(struct address *a, size_t bytes, bool named, bool now)
 	clock_gettime(CLOCK_REALTIME, &time);
 	snprintf(a->name, sizeof(a->name), "/fabricbench-%d-%ld%09ld", a->pid, (long)time.tv_sec,
 		 time.tv_nsec);
-	fd = named ? shm_open(a->name, O_CREAT | O_EXCL | O_RDWR, 0600)
-		   : memfd_create(a->name, MFD_CLOEXEC);
+	fd = wish->named ? shm_open(a->name, O_CREAT | O_EXCL | O_RDWR, 0600)
+			 : memfd_create(a->name, memory_flags(wish->huge));
 	if (fd < 0)
 		return errno;
-	err = make_room(fd, bytes, named, now);
+	err = make_room(fd, wish);
 	if (!err && fstat(fd, &is))
 		err = errno;
 	if (err) {
-		if (named)
+		if (wish->named)
 			shm_unlink(a->name);
 		close(fd);
 		return err;
 	}
-	if (!named)
+	if (!wish->named)
 		a->name[0] = '\0';
 	a->fd = fd;
 	a->device = is.st_dev;
@@ -92,31 +113,34 @@ static int open_file(const struct address *a)
  * All ranks of the host map the file that the first one made; whether that went well is the same
  * on all of them. Only the last way says what went wrong.
  */
-static bool map_together(const struct fb_world *world, size_t bytes, bool named, bool now,
-			 void **base)
+static bool map_together(const struct fb_world *world, const struct wish *wish, void **base)
 {
 	struct address a = {.pid = (int)getpid(), .fd = -1};
+	/* Huge pages are reserved by the mapping: without it a touch could end the process. */
+	int flags = MAP_SHARED | (wish->huge ? 0 : MAP_NORESERVE);
+	bool last = wish->named || wish->huge, named = wish->named;
+	size_t bytes = wish->bytes;
 	void *mine = MAP_FAILED;
 	int local, ok, fd = -1, err = 0;
 
 	MPI_Comm_rank(world->node_comm, &local);
 	if (local == 0)
-		err = make_file(&a, bytes, named, now);
-	if (err && named)
-		fb_error(FB_ESYS, "rank %d: no %zu bytes of shared memory in /dev/shm: %s",
-			 world->rank, bytes, strerror(err));
+		err = make_file(&a, wish);
+	if (err && last)
+		fb_error(FB_ESYS, "rank %d: no %zu bytes of %s: %s", world->rank, bytes,
+			 named ? "shared memory in /dev/shm" : "huge pages", strerror(err));
 	MPI_Bcast(&a, sizeof(a), MPI_BYTE, 0, world->node_comm);
 	if (a.fd >= 0) {
 		fd = local == 0 ? a.fd : open_file(&a);
-		if (fd < 0 && named)
+		if (fd < 0 && last)
 			fb_error(FB_ESYS,
 				 "rank %d: shared memory %s cannot be opened: %s (is /dev/shm "
 				 "shared by the ranks of this host?)",
-				 world->rank, a.name, strerror(errno));
+				 world->rank, named ? a.name : "of huge pages", strerror(errno));
 	}
 	if (fd >= 0) {
-		mine = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
-		if (mine == MAP_FAILED && named)
+		mine = mmap(NULL, bytes, PROT_READ | PROT_WRITE, flags, fd, 0);
+		if (mine == MAP_FAILED && last)
 			fb_error(FB_ESYS, "rank %d: mmap of %zu bytes of shared memory: %s",
 				 world->rank, bytes, strerror(errno));
 	}
@@ -136,8 +160,17 @@ static bool map_together(const struct fb_world *world, size_t bytes, bool named,
 
 int fb_node_file_map(const struct fb_world *world, size_t bytes, bool now, void **base)
 {
-	if (map_together(world, bytes, false, now, base) ||
-	    map_together(world, bytes, true, now, base))
+	struct wish wish = {.bytes = bytes, .now = now};
+
+	if (map_together(world, &wish, base))
 		return FB_OK;
-	return FB_ESYS;
+	wish.named = true;
+	return map_together(world, &wish, base) ? FB_OK : FB_ESYS;
+}
+
+int fb_node_file_map_huge(const struct fb_world *world, size_t bytes, size_t page, void **base)
+{
+	const struct wish wish = {.bytes = bytes, .huge = page};
+
+	return map_together(world, &wish, base) ? FB_OK : FB_ESYS;
 }

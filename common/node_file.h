@@ -24,4 +24,10 @@
  */
 int fb_node_file_map(const struct fb_world *world, size_t bytes, bool now, void **base);
 
+/*
+ * The same of huge pages of `page` bytes, of which `bytes` is a multiple. They are reserved on
+ * return, and each comes to be when it is touched.
+ */
+int fb_node_file_map_huge(const struct fb_world *world, size_t bytes, size_t page, void **base);
+
 #endif

@@ -5,7 +5,6 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
 #include "common/error.h"
 #include "common/node_file.h"
@@ -31,9 +30,9 @@ static int part_indices(const struct fb_world *world, int *part_of, int *nparts)
 }
 
 int fb_segment_open(struct fb_segment *segment, const struct fb_world *world, size_t part_bytes,
-		    bool huge)
+		    enum fb_pages pages)
 {
-	size_t page = huge ? (size_t)2 << 20 : (size_t)sysconf(_SC_PAGESIZE), total;
+	size_t page = fb_pages_bytes(pages), total;
 	uint64_t wanted = part_bytes ? part_bytes : 1;
 	struct fb_segment s = {.base = NULL};
 	void *base = NULL;
@@ -42,15 +41,21 @@ int fb_segment_open(struct fb_segment *segment, const struct fb_world *world, si
 	MPI_Allreduce(MPI_IN_PLACE, &wanted, 1, MPI_UINT64_T, MPI_MAX, world->comm);
 	s.part_of = malloc((size_t)world->nranks * sizeof(*s.part_of));
 	err = part_indices(world, s.part_of, &s.nparts);
+	if (!err)
+		err = fb_world_agree(world, page ? FB_OK : FB_EUNSUPPORTED);
 	if (err)
 		goto free_parts;
 	s.part_bytes = ((size_t)wanted + page - 1) / page * page;
 	total = s.part_bytes * (size_t)s.nparts;
-	err = fb_world_agree(world, fb_node_file_map(world, total, false, &base));
+	if (fb_pages_explicit(pages))
+		err = fb_node_file_map_huge(world, total, page, &base);
+	else
+		err = fb_node_file_map(world, total, false, &base);
+	err = fb_world_agree(world, err);
 	if (err)
 		goto unmap;
 	s.base = base;
-	if (huge)
+	if (pages == FB_PAGES_TRANSPARENT)
 		madvise(s.base, total, MADV_HUGEPAGE);
 	s.ops = &fb_memory_host;
 	*segment = s;

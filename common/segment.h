@@ -12,11 +12,12 @@
 #include <stddef.h>
 
 #include "common/memory_ops.h"
+#include "common/pages.h"
 #include "common/world.h"
 
 struct fb_segment {
 	char *base;
-	size_t part_bytes; /* of each rank, a multiple of 2 MiB if huge, else of 4 KiB */
+	size_t part_bytes; /* of each rank, a multiple of a page */
 	int nparts;        /* ranks of this host */
 	int *part_of;      /* [nranks]: index of the rank's part, -1 on other hosts */
 	char **parts;      /* [nparts]: where this process sees them; NULL: one behind the other */
@@ -26,11 +27,11 @@ struct fb_segment {
 
 /*
  * Collective over the world: a part of at least `part_bytes` bytes (the largest any rank asks
- * for) per rank, zeroed. `huge` asks for huge pages where the system gives them. Returns the same
- * value on all ranks: FB_OK, FB_ESYS or FB_ENOMEM (printed), *segment untouched.
+ * for) per rank, zeroed, of pages of the kind. Returns the same value on all ranks: FB_OK, FB_ESYS
+ * or FB_ENOMEM (printed), or FB_EUNSUPPORTED where a kernel has no such pages, *segment untouched.
  */
 int fb_segment_open(struct fb_segment *segment, const struct fb_world *world, size_t part_bytes,
-		    bool huge);
+		    enum fb_pages pages);
 
 /* Local. Safe on a zeroed structure. Also for segments of other kinds (common/cuda/segment.h). */
 void fb_segment_close(struct fb_segment *segment);

@@ -13,6 +13,7 @@
 #include "common/axes.h"
 #include "common/error.h"
 #include "common/sizes.h"
+#include "common/variant.h"
 #include "p2p/program.h"
 
 enum {
@@ -22,7 +23,8 @@ enum {
 };
 
 const char *const fb_p2p_memories[] = {
-	[FB_P2P_HOST] = "host", [FB_P2P_HUGE] = "hugepage", [FB_P2P_DEVICE] = "device",
+	[FB_P2P_HOST] = "host", [FB_P2P_HUGE] = "hugepage", [FB_P2P_HUGETLB] = "hugetlb",
+	[FB_P2P_HUGETLB_1G] = "hugetlb_1g", [FB_P2P_DEVICE] = "device",
 	[FB_P2P_VMM] = "vmm", [FB_P2P_FABRIC] = "fabric", [FB_P2P_PINNED] = "pinned",
 	[FB_P2P_MEMORIES] = NULL};
 
@@ -134,7 +136,7 @@ size_t fb_p2p_jobs(const struct fb_p2p_state *state, const struct fb_case *c, st
 		.rounds = fb_p2p_rounds(state, c),
 		.bytes = c->bytes,
 		.base = FB_JOB_HEADER,
-		.segment = &state->segment[fb_p2p_memory_of(c)],
+		.segment = &state->segment[fb_p2p_store_of(state, c)],
 	};
 	*load = (struct fb_job){.segment = job->segment};
 	job->flows = calloc(most, sizeof(*job->flows));
@@ -243,7 +245,7 @@ static bool adjust(void *arg, struct fb_case *c)
 	if (!suit_engine(state, c))
 		return false;
 	fb_p2p_suit_variant(state, c);
-	most = &state->part_bytes[fb_p2p_memory_of(c)];
+	most = &state->part_bytes[fb_p2p_store_of(state, c)];
 	if (judge(state, c, &part_bytes, ignored) && part_bytes > *most)
 		*most = part_bytes;
 	return true;
@@ -255,12 +257,23 @@ struct expansion {
 	const char *pattern;
 };
 
+/* With each place of --numa. */
 static int expand_variant(const struct expansion *e, const char *variant)
 {
-	struct fb_case base = {.operation = e->pattern, .registration = "registered"};
+	const struct fb_places *places = &e->state->places;
+	int err = FB_OK;
 
-	snprintf(base.variant, sizeof(base.variant), "%s", variant);
-	return fb_axes_expand(e->state->run, &base, &e->choices, adjust, e->state);
+	for (int i = 0; i < places->count && !err; i++) {
+		struct fb_case base = {.operation = e->pattern, .registration = "registered"};
+		char key[8 + FB_NUMA_NAME_CHARS];
+
+		snprintf(base.variant, sizeof(base.variant), "%s", variant);
+		snprintf(key, sizeof(key), "numa=%s", places->item[i].name);
+		if (strcmp(places->item[i].name, "any"))
+			fb_variant_put(&base, key);
+		err = fb_axes_expand(e->state->run, &base, &e->choices, adjust, e->state);
+	}
+	return err;
 }
 
 /* 1, 2, 4, ... and `most` itself. */

@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "common/error.h"
-#include "common/sizes.h"
 #include "common/variant.h"
 #include "p2p/program.h"
 
@@ -48,60 +47,6 @@ int fb_p2p_gpu_open(struct fb_p2p_state *state)
 	err = fb_gpu_open(&state->gpu, state->world, state->no_gpu);
 	state->has_gpu = !err;
 	return err == FB_EUNSUPPORTED ? FB_OK : err;
-}
-
-int fb_p2p_memory_open(struct fb_p2p_state *state, enum fb_p2p_memory kind)
-{
-	struct fb_segment *segment = &state->segment[kind];
-	size_t part_bytes = state->part_bytes[kind];
-
-	if (segment->ops)
-		return FB_OK;
-	if (kind < FB_P2P_DEVICE)
-		return fb_segment_open(segment, state->world, part_bytes, kind == FB_P2P_HUGE);
-	return fb_gpu_segment_open(segment, &state->gpu,
-				   (enum fb_gpu_memory)(kind - FB_P2P_DEVICE), part_bytes);
-}
-
-static bool gpu_memory_can(const struct fb_p2p_state *state, const struct fb_case *c,
-			   char reason[FB_REASON_CHARS])
-{
-	enum fb_p2p_memory kind = fb_p2p_memory_of(c);
-
-	if (!state->has_gpu)
-		snprintf(reason, FB_REASON_CHARS, "%s", state->no_gpu);
-	else if (!ops_of(c)->device && kind != FB_P2P_PINNED &&
-		 !(ops_of(c)->device_memory && kind == FB_P2P_DEVICE))
-		snprintf(reason, FB_REASON_CHARS, "engine %s works in host memory", c->engine);
-	else if (kind == FB_P2P_PINNED && !fb_world_one_host(state->world))
-		snprintf(reason, FB_REASON_CHARS, "memory pinned does not reach other hosts");
-	else
-		return fb_gpu_segment_can(&state->gpu, (enum fb_gpu_memory)(kind - FB_P2P_DEVICE),
-					  reason, FB_REASON_CHARS);
-	return false;
-}
-
-bool fb_p2p_memory_can(const struct fb_p2p_state *state, const struct fb_case *c,
-		       uint64_t part_bytes, char reason[FB_REASON_CHARS])
-{
-	enum fb_p2p_memory kind = fb_p2p_memory_of(c);
-	bool on_device = kind >= FB_P2P_DEVICE && kind != FB_P2P_PINNED;
-	/* The harness needs some of a GPU's memory as well. */
-	uint64_t most = on_device ? state->gpu.memory_bytes / 8 * 7 : state->memory_limit;
-	char asked[FB_SIZE_CHARS], limit[FB_SIZE_CHARS];
-
-	if (kind >= FB_P2P_DEVICE && !gpu_memory_can(state, c, reason))
-		return false;
-	if (kind == FB_P2P_HUGE && !state->huge_pages) {
-		snprintf(reason, FB_REASON_CHARS, "no huge pages for shared memory: "
-			 "/sys/kernel/mm/transparent_hugepage/shmem_enabled");
-		return false;
-	}
-	if (part_bytes <= most)
-		return true;
-	snprintf(reason, FB_REASON_CHARS, "%s is more than the memory for its buffers, %s",
-		 fb_size_text(c->bytes, asked), fb_size_text(most, limit));
-	return false;
 }
 
 static bool in_list(const char *const *list, const char *name)
@@ -150,14 +95,14 @@ void fb_p2p_suit_variant(const struct fb_p2p_state *state, struct fb_case *c)
 		{"channels", s->channels}, {"rounds", state->own->rounds},
 		{"threads", s->threads},
 	};
-	char text[64], ignored[FB_REASON_CHARS];
+	char text[64];
 
 	for (size_t i = 0; ops_of(c)->device && i < sizeof(keys) / sizeof(keys[0]); i++) {
 		if (!keys[i].value)
 			continue;
 		snprintf(text, sizeof(text), "%s=%llu", keys[i].name,
 			 (unsigned long long)keys[i].value);
-		(void)fb_variant_add(c->variant, text, ignored, sizeof(ignored));
+		fb_variant_put(c, text);
 	}
 }
 

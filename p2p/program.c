@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/audit.h"
 #include "common/error.h"
 #include "common/memory.h"
 #include "common/run.h" /* fb_run.program, for its own options' values */
@@ -20,11 +19,9 @@ struct instance {
 	struct fb_p2p_request *load_request; /* NULL: nothing but the job */
 	struct fb_job job, load;
 	struct fb_data data;
-	char path[FB_PATH_CHARS]; /* of the first flow, on all ranks */
-	struct fb_audit before;   /* rank 0 */
-	struct fb_gpu_links links; /* rank 0, of its GPU: before */
-	double moved;		  /* bytes between ranks since then, where all is known */
-	double *probe_us;	  /* under load, first rank: [PROBES_KEPT] */
+	struct fb_p2p_path path;
+	double moved;	  /* bytes between ranks since then, where all is known */
+	double *probe_us; /* under load, first rank: [PROBES_KEPT] */
 	size_t probes;
 };
 
@@ -38,8 +35,11 @@ static void close_program(void *arg)
 		if (state->engines[i])
 			fb_p2p_engines[i]->close(state->engines[i]);
 	free(state->engines);
-	for (int i = 0; i < FB_P2P_MEMORIES; i++)
+	for (int i = 0; state->segment && i < state->places.stores * FB_P2P_MEMORIES; i++)
 		fb_segment_close(&state->segment[i]);
+	free(state->segment);
+	free(state->part_bytes);
+	fb_places_close(&state->places);
 	fb_gpu_close(&state->gpu);
 	fb_pairs_free(&state->pairs);
 	if (state->control != MPI_COMM_NULL)
@@ -66,6 +66,24 @@ static int open_engines(struct fb_p2p_state *state)
 	return err;
 }
 
+/* What host memory there is, and room for the segments of all kinds and places. */
+static int open_memory(struct fb_p2p_state *state)
+{
+	int err = fb_places_open(&state->places, state->world, state->own->numa);
+	size_t n = (size_t)state->places.stores * FB_P2P_MEMORIES;
+
+	if (err)
+		return err;
+	fb_memory_survey(state->world, &state->memory_limit, &state->huge_pages);
+	for (int k = 0; k < FB_PAGE_KINDS; k++)
+		if (fb_pages_explicit((enum fb_pages)k))
+			state->huge_share[k] = fb_pages_share(state->world, (enum fb_pages)k);
+	state->segment = calloc(n, sizeof(*state->segment));
+	state->part_bytes = calloc(n, sizeof(*state->part_bytes));
+	return fb_world_agree(state->world,
+			      state->segment && state->part_bytes ? FB_OK : FB_ENOMEM);
+}
+
 static int open_program(struct fb_run *run, void **result)
 {
 	const struct fb_p2p_described *described = run->program->option_values;
@@ -86,10 +104,10 @@ static int open_program(struct fb_run *run, void **result)
 	nranks = state->world->nranks < 2 ? 2 : state->world->nranks;
 	err = fb_world_agree(state->world, fb_pairs_read(&state->pairs, state->own->pairs, nranks,
 							 state->world->rank ? NULL : stderr));
-	if (!err) {
-		fb_memory_survey(state->world, &state->memory_limit, &state->huge_pages);
+	if (!err)
+		err = open_memory(state);
+	if (!err)
 		err = fb_p2p_gpu_open(state);
-	}
 	if (!err)
 		err = open_engines(state);
 	if (err) {
@@ -143,7 +161,10 @@ static int set_up(void *state, const struct fb_case *c, void **result)
 
 	if (err)
 		return err;
-	err = fb_p2p_memory_open(s, fb_p2p_memory_of(c));
+	err = fb_place_enter(&s->places, fb_places_of(&s->places, c->variant));
+	err = fb_world_agree(s->world, err);
+	if (!err)
+		err = fb_p2p_memory_open(s, c);
 	if (!err)
 		err = i->ops->prepare(engine, c, &i->job, &i->request);
 	if (err)
@@ -152,19 +173,18 @@ static int set_up(void *state, const struct fb_case *c, void **result)
 		err = i->ops->prepare(engine, c, &i->load, &i->load_request);
 	if (err)
 		goto release_request;
-	/* Rank 0 writes the row, and may have no part in the job. */
 	i->ops->describe(i->request, &traits);
-	memcpy(i->path, traits.path, sizeof(i->path));
-	MPI_Bcast(i->path, sizeof(i->path), MPI_CHAR, i->job.flows[0].src, s->world->comm);
-	if (s->world->rank == 0)
-		fb_audit_read(&i->before, "");
-	if (s->world->rank == 0 && i->ops->device)
-		fb_gpu_links_read(&s->gpu, &i->links);
-	*result = i;
-	return FB_OK;
+	err = fb_p2p_path_open(&i->path, s, c, &i->job, traits.path);
+	if (!err) {
+		*result = i;
+		return FB_OK;
+	}
+	if (i->load_request)
+		i->ops->release(i->load_request);
 release_request:
 	i->ops->release(i->request);
 free_instance:
+	(void)fb_place_leave(&s->places);
 	free_instance(i);
 	return err;
 }
@@ -176,6 +196,7 @@ static void tear_down(void *instance)
 	if (i->load_request)
 		i->ops->release(i->load_request);
 	i->ops->release(i->request);
+	(void)fb_place_leave(&i->state->places);
 	free_instance(i);
 }
 
@@ -305,37 +326,6 @@ static int check(void *instance, int calls, struct fb_mismatch *bad)
 	return err ? err : fb_job_check(&i->load, &i->data, i->state->world->rank, bad);
 }
 
-/* The part of the bytes that pass rank 0. */
-static double passed(const struct instance *i)
-{
-	int n = 0;
-
-	for (int f = 0; f < i->job.nflows; f++)
-		n += i->job.flows[f].src == 0 || i->job.flows[f].dst == 0;
-	return i->moved * n / i->job.nflows;
-}
-
-/* "shm", or "Open MPI v4.1.4 (lo 2.00)": the interfaces that the bytes have passed. */
-static void describe_path(const struct instance *i, struct fb_traits *traits)
-{
-	struct fb_audit after;
-	char carried[FB_PATH_CHARS / 2] = "", links[32] = "";
-	bool audited;
-
-	memcpy(traits->path, i->path, sizeof(i->path));
-	if (i->state->world->rank != 0 || i->load.nflows)
-		return;
-	if (i->ops->device)
-		fb_gpu_links_text(&i->state->gpu, &i->links, passed(i), links, sizeof(links));
-	fb_audit_read(&after, "");
-	audited = fb_audit_text(&i->before, &after, i->moved, carried, sizeof(carried)) != 0;
-	if (audited || *links)
-		snprintf(traits->path, sizeof(traits->path), "%.80s (%.60s%s%.40s)", i->path, links,
-			 audited && *links ? ", " : "", carried);
-	if (audited && !strcmp(i->path, "shm"))
-		snprintf(traits->flags, sizeof(traits->flags), "stray-traffic");
-}
-
 static void describe(void *instance, struct fb_traits *traits)
 {
 	const struct instance *i = instance;
@@ -347,7 +337,7 @@ static void describe(void *instance, struct fb_traits *traits)
 	i->ops->describe(i->request, traits);
 	if (i->ops->columns)
 		i->ops->columns(i->request, traits->extra + i->state->program->ncolumns);
-	describe_path(i, traits);
+	fb_p2p_path_describe(&i->path, i->state, job, i->moved, i->load.nflows == 0, traits);
 	traits->operations = ping_pong ? 2 * job->rounds : job->window;
 	if (i->state->program->grouping == FB_UNDER_LOAD)
 		traits->operations *= (int)i->state->own->probes;

@@ -11,8 +11,10 @@
 #ifndef FB_P2P_PROGRAM_H
 #define FB_P2P_PROGRAM_H
 
+#include "common/audit.h"
 #include "common/cuda/gpu_segment.h"
 #include "p2p/engine/engine.h"
+#include "p2p/numa.h"
 #include "p2p/pairs.h"
 
 /* How a program's pairs become rows. */
@@ -46,6 +48,8 @@ int fb_p2p_main(const struct fb_p2p_program *program, int argc, char **argv);
 enum fb_p2p_memory {
 	FB_P2P_HOST,
 	FB_P2P_HUGE,
+	FB_P2P_HUGETLB,
+	FB_P2P_HUGETLB_1G,
 	FB_P2P_DEVICE,
 	FB_P2P_VMM,
 	FB_P2P_FABRIC,
@@ -61,6 +65,7 @@ struct fb_p2p_settings {
 	uint64_t window; /* 0: by size */
 	uint64_t load_bytes, probes;
 	uint64_t rounds; /* 0: the engine chooses */
+	const char *numa;
 	const char *ucx_library;
 };
 
@@ -68,7 +73,7 @@ struct fb_p2p_settings {
 struct fb_p2p_described {
 	const struct fb_p2p_program *program;
 	struct fb_p2p_settings settings;
-	struct fb_option options[8];
+	struct fb_option options[9];
 	struct fb_column columns[FB_EXTRA_COLUMNS]; /* its own, then those of GPUs */
 };
 
@@ -84,9 +89,11 @@ struct fb_p2p_state {
 	const struct fb_p2p_settings *own;
 	struct fb_pairs pairs;
 	struct fb_p2p_engine **engines; /* as in fb_p2p_engines; NULL: not to be had */
-	struct fb_segment segment[FB_P2P_MEMORIES];
-	size_t part_bytes[FB_P2P_MEMORIES]; /* enough for every case of the run */
+	struct fb_places places;
+	struct fb_segment *segment; /* [places.stores * FB_P2P_MEMORIES], see fb_p2p_store_of */
+	size_t *part_bytes;	    /* [the same], enough for every case of the run */
 	uint64_t memory_limit;
+	uint64_t huge_share[FB_PAGE_KINDS]; /* bytes for each rank in explicit huge pages */
 	bool huge_pages;
 	struct fb_gpu gpu; /* if has_gpu */
 	bool has_gpu;
@@ -115,17 +122,56 @@ enum fb_p2p_memory fb_p2p_memory_of(const struct fb_case *c);
 int fb_p2p_expand(struct fb_run *run, void *state);
 bool fb_p2p_can(void *state, const struct fb_case *c, char reason[FB_REASON_CHARS]);
 
-/* --- gpu.c: what is different where messages pass between GPUs ------------------------------- */
+/* --- memory.c: the memory that messages lie in ----------------------------------------------- */
 
-/* Collective: the GPU of this rank, where an engine or a memory asks for one. */
-int fb_p2p_gpu_open(struct fb_p2p_state *state);
+/* Index in `segment` and `part_bytes` of the memory of a case: by kind and by place. */
+size_t fb_p2p_store_of(const struct fb_p2p_state *state, const struct fb_case *c);
 
-/* Collective: the memory of a case, when it is the first to need its kind. */
-int fb_p2p_memory_open(struct fb_p2p_state *state, enum fb_p2p_memory kind);
+/*
+ * Collective: the memory of a case, when it is the first to need it. Called where the thread is
+ * in its place.
+ */
+int fb_p2p_memory_open(struct fb_p2p_state *state, const struct fb_case *c);
 
 /* Pure: whether a part of so many bytes can be had. Writes the reason otherwise. */
 bool fb_p2p_memory_can(const struct fb_p2p_state *state, const struct fb_case *c,
 		       uint64_t part_bytes, char reason[FB_REASON_CHARS]);
+
+/*
+ * Collective: where threads and pages of the case really are, and of what kind the pages of this
+ * rank: "threads on 0, pages on 1, 2M pages". Empty where nothing was asked for. 0 or FB_ENOMEM.
+ */
+enum { FB_P2P_WHERE_CHARS = FB_PLACED_CHARS + FB_PAGES_CHARS + 4 };
+int fb_p2p_where(const struct fb_p2p_state *state, const struct fb_case *c,
+		 const struct fb_job *job, char text[FB_P2P_WHERE_CHARS]);
+
+/* --- path.c: the column `path` ---------------------------------------------------------------- */
+
+/* Of one case, from its setup on. */
+struct fb_p2p_path {
+	char carrier[FB_PATH_CHARS];	/* the engine's, of the first flow, on all ranks */
+	char where[FB_P2P_WHERE_CHARS]; /* the same */
+	struct fb_audit before;		/* rank 0 */
+	struct fb_gpu_links links;	/* rank 0, of its GPU, if `device`: before */
+	bool device;
+};
+
+/* Collective. `of_engine` is what the engine says of this rank. 0 or FB_ENOMEM. */
+int fb_p2p_path_open(struct fb_p2p_path *path, const struct fb_p2p_state *state,
+		     const struct fb_case *c, const struct fb_job *job, const char *of_engine);
+
+/*
+ * Local: path and flags of the row: "Open MPI v4.1.4 (lo 2.00)", with the interfaces that the
+ * `moved` bytes have passed where the job was `alone`.
+ */
+void fb_p2p_path_describe(const struct fb_p2p_path *path, const struct fb_p2p_state *state,
+			  const struct fb_job *job, double moved, bool alone,
+			  struct fb_traits *traits);
+
+/* --- gpu.c: what is different where messages pass between GPUs ------------------------------- */
+
+/* Collective: the GPU of this rank, where an engine or a memory asks for one. */
+int fb_p2p_gpu_open(struct fb_p2p_state *state);
 
 /*
  * Puts what a device engine needs in place of what is said for processors: launch, memory,

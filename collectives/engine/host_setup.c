@@ -146,7 +146,8 @@ static int choose_slices(struct host_request *r, const struct fb_case *c)
 	if (!facts[SCRATCH])
 		return FB_OK;
 	return fb_segment_open(&r->scratch, r->engine->world,
-			       facts[SCRATCH] * (size_t)g->count * g->element_bytes + 64, true);
+			       facts[SCRATCH] * (size_t)g->count * g->element_bytes + 64,
+			       FB_PAGES_TRANSPARENT);
 }
 
 /* With one slice, addresses and sizes are the same in every run: find them once. */

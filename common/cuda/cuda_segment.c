@@ -133,7 +133,7 @@ static int pinned_open(struct fb_segment *segment, const struct fb_gpu *gpu, siz
 	struct fb_segment s;
 	void *seen = NULL;
 	size_t bytes;
-	int err = fb_segment_open(&s, w, part_bytes, false), own;
+	int err = fb_segment_open(&s, w, part_bytes, FB_PAGES_NORMAL), own;
 
 	if (err)
 		return err;

@@ -82,7 +82,7 @@ static int shm_open_transport(struct fb_transport **transport, const struct fb_w
 		return err;
 	}
 	/* A small segment tells which ranks share memory, and that they really can. */
-	err = fb_segment_open(&probe, world, 1, false);
+	err = fb_segment_open(&probe, world, 1, FB_PAGES_NORMAL);
 	if (err) {
 		free(t);
 		return err;
@@ -227,7 +227,7 @@ static int shm_connect(struct fb_transport *transport, const struct fb_link_requ
 	}
 	err = fb_world_agree(world, err);
 	if (!err)
-		err = fb_segment_open(&g->segment, world, bytes, false);
+		err = fb_segment_open(&g->segment, world, bytes, FB_PAGES_NORMAL);
 	if (err)
 		goto free_group;
 	touch_own(&g->segment, world->rank, bytes);

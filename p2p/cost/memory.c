@@ -85,7 +85,8 @@ static int lock_and_unlock(struct fb_cost_context *context)
 static int share(struct fb_cost_context *context)
 {
 	struct fb_segment segment = {0};
-	int err = fb_segment_open(&segment, context->world, (size_t)context->bytes, false);
+	int err = fb_segment_open(&segment, context->world, (size_t)context->bytes,
+				  FB_PAGES_NORMAL);
 
 	if (err)
 		return err;

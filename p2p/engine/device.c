@@ -21,7 +21,7 @@ int fb_p2p_device_open(struct fb_p2p_device *e, struct fb_run *run)
 	e->has_gpu = !err;
 	if (err)
 		return err == FB_EUNSUPPORTED ? FB_OK : err;
-	err = fb_segment_open(&e->told, e->world, sizeof(uint64_t), false);
+	err = fb_segment_open(&e->told, e->world, sizeof(uint64_t), FB_PAGES_NORMAL);
 	if (err)
 		fb_gpu_close(&e->gpu);
 	return err;

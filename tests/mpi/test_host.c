@@ -312,7 +312,8 @@ static void open_bench(struct bench *b, int *argc, char ***argv)
 	b->room = ((size_t)LARGEST * 8 + page) / page * page;
 	b->in_offset = page;
 	b->out_offset = b->in_offset + b->room + page;
-	if (fb_segment_open(&b->segment, &b->run.world, b->out_offset + b->room + page, false) ||
+	if (fb_segment_open(&b->segment, &b->run.world, b->out_offset + b->room + page,
+			    FB_PAGES_NORMAL) ||
 	    fb_engine_host.open(&b->engine, &b->run))
 		exit(1);
 	b->every = b->run.world.nranks > 3 ? 5 : b->run.world.oversubscribed ? 2 : 1;

@@ -111,7 +111,7 @@ int main(int argc, char **argv)
 		return 1;
 	CHECK_INT(fb_nccl_open(&job.nccl, beside_program("libfake_nccl.so", path), why,
 			       sizeof(why)), 0);
-	CHECK_INT(fb_segment_open(&job.segment, &job.world, 8192, false), 0);
+	CHECK_INT(fb_segment_open(&job.segment, &job.world, 8192, FB_PAGES_NORMAL), 0);
 	if (job.nccl.handle && job.segment.ops) {
 		job.fake = fake_calls_of(&job.nccl);
 		test_choices(&job);

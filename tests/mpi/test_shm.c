@@ -357,7 +357,8 @@ static bool open_bench(struct bench *b, int *argc, char ***argv)
 		b->pattern[i] = (unsigned char)fb_rng_u64(&rng);
 	fb_rng_seed(&b->rng, 7 + (uint64_t)b->world.rank);
 	return !fb_segment_open(&b->memory, &b->world,
-				(size_t)b->world.nranks * 2 * LINKS * 8 * MAX_BYTES, false) &&
+				(size_t)b->world.nranks * 2 * LINKS * 8 * MAX_BYTES,
+				FB_PAGES_NORMAL) &&
 	       !fb_transport_shm.open(&b->shm, &b->world);
 }
 

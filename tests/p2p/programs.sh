@@ -99,6 +99,33 @@ holds "$csv" ',dst=1;src=0;window=[0-9]+,(ok|few),.*,shm,'
 holds "$csv" ',dst=2;src=0;window=[0-9]+,(ok|few),.*,tcp lo'
 verdict p2p_nodes
 
+# Options whose keys do not all fit into `variant` cost their rows, with the reason.
+many=(--rdma-batch 3 --rdma-connect cm --rdma-depth 32768 --rdma-inline 4096 --rdma-mtu 4096
+	--rdma-notify imm --rdma-odp --rdma-qps 64 --rdma-reads 128 --rdma-relaxed-ordering
+	--rdma-service-level 15 --rdma-sges 32 --rdma-signal 4096 --rdma-stripe 1T
+	--rdma-traffic-class 255)
+go "$family" 2 latency --engine rdma --protocol send --bytes 64 "${many[@]}"
+expect "rows with too many keys" \
+	"$(rows "$csv" ',skipped,its keys in `variant` are more than 255 characters')" 1
+scripts/launch 2 build/"$family"/bin/latency --list --engine rdma --protocol send --bytes 64 \
+	"${many[@]}" >"$FB_TMP/list" 2>&1 </dev/null
+holds "$FB_TMP/list" 'skipped: its keys in'
+verdict p2p_many_keys
+
+# NUMA nodes: what every machine can say of them. Two nodes: tests/vm/test_numa.sh.
+go "$family" 2 latency --bytes 8,64K --protocol simple --engine host \
+	--numa any,local,0,0:0,remote,63:63 --memory host,hugetlb_1g
+if [ -e /sys/devices/system/node/node0/cpulist ] && ! grep -q 'mbind to NUMA' "$csv"; then
+	holds "$csv" ';numa=local;.*,(ok|few),.*,"shm \(threads on [0-9+>]+, pages on [0-9+>]+'
+	holds "$csv" ',host,.*;numa=0:0;.*,(ok|few),.*,"shm \(threads on 0, pages on 0[,)]'
+	expect "rows on node 0, whose names are one" "$(rows "$csv" ',shm,host,.*;numa=0:0;')" 2
+	holds "$csv" ';numa=63:63;.*,skipped,no NUMA node 63'
+	[ -e /sys/devices/system/node/node1 ] ||
+		holds "$csv" ';numa=remote;.*,skipped,there is one NUMA node only,'
+fi
+expect "rows of places" "$(rows "$csv" '')" $((2 * 2 * 5))
+verdict p2p_numa
+
 # What carried the bytes is in the path: all of them twice through lo, there and back.
 go "$family" 2 bandwidth --bytes 1M --transport tcp --protocol simple --engine host --window 16
 holds "$csv" ',one_way,.*,"?tcp lo [^,]*\(lo 2\.[0-9]+\)'

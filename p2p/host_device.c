@@ -14,8 +14,9 @@ int main(int argc, char **argv)
 		.summary = "how data passes between a processor and its GPU",
 		.description =
 			"Copies from host to device (h2d), back (d2h), both at the same time "
-			"(h2d_d2h) and within the device (d2d), by the copy engine or by a "
-			"kernel that reads and writes mapped host memory; and messages between "
+			"(h2d_d2h) and within the device (d2d), by the copy engine, by a "
+			"kernel that reads and writes mapped host memory, or by the processor, "
+			"which GDRCopy maps the GPU's memory for; and messages between "
 			"the processor and a running kernel (ping_pong; a row's time is half a "
 			"round trip).\n\n"
 			"Memory: pinned (cudaHostAlloc), registered (cudaHostRegister), pageable "

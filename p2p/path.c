@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/error.h"
 #include "p2p/program.h"
 
 int fb_p2p_path_open(struct fb_p2p_path *path, const struct fb_p2p_state *state,
@@ -19,12 +20,12 @@ int fb_p2p_path_open(struct fb_p2p_path *path, const struct fb_p2p_state *state,
 	MPI_Bcast(path->where, sizeof(path->where), MPI_CHAR, job->flows[0].src,
 		  state->world->comm);
 	if (state->world->rank != 0)
-		return err;
+		return FB_OK;
 	fb_audit_read(&path->before, "");
 	path->device = fb_p2p_engines[fb_p2p_engine_index(c->engine)]->device;
 	if (path->device)
 		fb_gpu_links_read(&state->gpu, &path->links);
-	return err;
+	return FB_OK;
 }
 
 /* The part of the bytes that pass rank 0. */

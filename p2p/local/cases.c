@@ -14,18 +14,20 @@
 
 enum {
 	WINDOW_MOST = 64, WINDOW_LEAST = 4, WINDOW_BYTES = 32 << 20,
+	MAPPED_BYTES = 1 << 20,	    /* in a call: a processor reads a GPU's memory slowly */
 	MANAGED_BYTES = 64 << 20,   /* pages of more would move back and forth for long */
 };
 
 static const char *const directions[] = {
 	[FB_LOCAL_H2D] = "h2d", [FB_LOCAL_D2H] = "d2h", [FB_LOCAL_BOTH] = "h2d_d2h",
 	[FB_LOCAL_D2D] = "d2d", [FB_LOCAL_PING_PONG] = "ping_pong", [FB_LOCAL_DIRECTIONS] = NULL};
-static const char *const engines[] = {"copy", "cuda", NULL};
+static const char gdrcopy[] = "gdrcopy", blocking[] = "blocking";
+static const char *const engines[] = {"copy", "cuda", gdrcopy, NULL};
 static const char *const memories[] = {
 	[FB_LOCAL_PINNED] = "pinned", [FB_LOCAL_REGISTERED] = "registered",
 	[FB_LOCAL_PAGEABLE] = "pageable", [FB_LOCAL_MANAGED] = "managed",
 	[FB_LOCAL_MEMORIES] = NULL};
-static const char *const launches[] = {"stream", "graph", NULL};
+static const char *const launches[] = {blocking, "stream", "graph", NULL};
 
 static int index_of(const char *const *names, const char *name)
 {
@@ -51,12 +53,14 @@ enum fb_local_memory fb_local_memory_of(const struct fb_case *c)
 bool fb_local_can(void *arg, const struct fb_case *c, char reason[FB_REASON_CHARS])
 {
 	const struct fb_local_state *state = arg;
+	const struct fb_place *place = fb_places_of(&state->places, c->variant);
 	enum fb_local_memory kind = fb_local_memory_of(c);
 	bool kernel = !strcmp(c->engine, "cuda");
 	uint64_t most = state->has_gpu ? state->gpu.memory_bytes / 4 : 0;
 	char asked[FB_SIZE_CHARS];
 
 	most = most && most < state->memory_limit / 2 ? most : state->memory_limit / 2;
+	most = place->limit / 2 < most ? place->limit / 2 : most;
 	if (!c->bytes)
 		snprintf(reason, FB_REASON_CHARS, "no message without bytes");
 	else if (c->bytes % fb_datatype_size(c->datatype))
@@ -74,6 +78,10 @@ bool fb_local_can(void *arg, const struct fb_case *c, char reason[FB_REASON_CHAR
 			 FB_LOCAL_LL_BYTES);
 	else if (!state->has_gpu)
 		snprintf(reason, FB_REASON_CHARS, "%s", state->no_gpu);
+	else if (!strcmp(c->engine, gdrcopy) && *state->no_gdr)
+		snprintf(reason, FB_REASON_CHARS, "%s", state->no_gdr);
+	else if (*place->reason)
+		snprintf(reason, FB_REASON_CHARS, "%s", place->reason);
 	else if (c->bytes > most)
 		snprintf(reason, FB_REASON_CHARS, "%s is more than the memory for its buffers",
 			 fb_size_text(c->bytes, asked));
@@ -90,6 +98,22 @@ static void add_key(struct fb_case *c, const char *name, uint64_t value)
 	fb_variant_put(c, value ? text : "");
 }
 
+/* The processor copies itself, one way at a time, and nothing is launched. */
+static bool suit_mapped(const struct fb_local_state *state, struct fb_case *c)
+{
+	enum fb_local_direction d = fb_local_direction_of(c);
+	uint64_t window = MAPPED_BYTES / (c->bytes ? c->bytes : 1);
+
+	/* "all" engines are those that this machine has; one that is named gets its rows. */
+	if ((d != FB_LOCAL_H2D && d != FB_LOCAL_D2H) ||
+	    (*state->no_gdr && !strcmp(state->settings->engine, "all")))
+		return false;
+	c->launch = blocking;
+	window = window > WINDOW_MOST ? WINDOW_MOST : window ? window : 1;
+	add_key(c, "window", state->own->window ? state->own->window : window);
+	return true;
+}
+
 /* fb_axes_adjust_fn */
 static bool adjust(void *arg, struct fb_case *c)
 {
@@ -97,6 +121,10 @@ static bool adjust(void *arg, struct fb_case *c)
 	bool ping_pong = fb_local_direction_of(c) == FB_LOCAL_PING_PONG;
 	uint64_t window = state->own->window;
 
+	if (!strcmp(c->engine, gdrcopy))
+		return suit_mapped(state, c);
+	if (!strcmp(c->launch, blocking))
+		return false;
 	/* Messages to a kernel go through mapped memory, which pinned memory is. */
 	if (ping_pong && (strcmp(c->engine, "cuda") || strcmp(c->launch, "stream") ||
 			  strcmp(c->memory, memories[FB_LOCAL_PINNED])))
@@ -116,22 +144,39 @@ static bool adjust(void *arg, struct fb_case *c)
 	return true;
 }
 
-int fb_local_expand(struct fb_run *run, void *state)
+/* An engine, launch or place that has no such direction has no case, which is no mistake. */
+static bool has_direction(const struct fb_settings *s, enum fb_local_direction d, const char *place)
 {
+	bool streams = (fb_option_names(s->engine, "copy") || fb_option_names(s->engine, "cuda")) &&
+		       (fb_option_names(s->launch, "stream") || fb_option_names(s->launch, "graph"));
+
+	if (d == FB_LOCAL_PING_PONG)
+		return fb_option_names(s->engine, "cuda") && fb_option_names(s->launch, "stream") &&
+		       fb_option_names(s->memory, "pinned");
+	/* Within the device no host memory takes part. */
+	if (d == FB_LOCAL_D2D)
+		return streams && !strcmp(place, "any");
+	return streams || d == FB_LOCAL_H2D || d == FB_LOCAL_D2H;
+}
+
+int fb_local_expand(struct fb_run *run, void *arg)
+{
+	const struct fb_local_state *state = arg;
 	const struct fb_axes_choices choices = {
 		.engines = engines, .memories = memories, .launches = launches};
 	int err = FB_OK;
 
-	for (int d = 0; directions[d] && !err; d++) {
-		struct fb_case base = {.operation = directions[d], .registration = "none"};
+	for (int p = 0; p < state->places.count; p++)
+		for (int d = 0; directions[d] && !err; d++) {
+			struct fb_case base = {.operation = directions[d], .registration = "none"};
+			const char *place = state->places.item[p].name;
+			char key[8 + FB_NUMA_NAME_CHARS];
 
-		/* An engine that has no such direction has no case, which is no mistake. */
-		if (d == FB_LOCAL_PING_PONG &&
-		    (!fb_option_names(fb_run_settings(run)->engine, "cuda") ||
-		     !fb_option_names(fb_run_settings(run)->launch, "stream") ||
-		     !fb_option_names(fb_run_settings(run)->memory, "pinned")))
-			continue;
-		err = fb_axes_expand(run, &base, &choices, adjust, state);
-	}
+			if (!has_direction(fb_run_settings(run), (enum fb_local_direction)d, place))
+				continue;
+			snprintf(key, sizeof(key), "numa=%s", place);
+			fb_variant_put(&base, strcmp(place, "any") ? key : "");
+			err = fb_axes_expand(run, &base, &choices, adjust, arg);
+		}
 	return err;
 }

@@ -9,7 +9,7 @@
  * Messages between the processor and a running kernel are those of protocol ll between GPUs
  * (p2p/engine/cuda/move.h): lines of data and flags in pinned memory, where the processor stores
  * 8 bytes at once. So no fence is needed on either side. Lines in the GPU's own memory, written
- * by the processor, would be faster, but no public interface maps that for it.
+ * by the processor through a mapping as GDRCopy's (gdr.h), would be faster; that is not done yet.
  */
 #include <math.h>
 #include <stdatomic.h>

@@ -1,20 +1,30 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The kinds of host memory that are copied from and to; see local.h. */
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
 #include "common/cuda/cuda_error.h"
 #include "p2p/local/local.h"
 
-static int get_registered(size_t bytes, void **memory)
+/* Fresh pages of its own, which malloc's need not be: they come from where --numa says. */
+static int get_pageable(size_t bytes, void **memory)
 {
 	void *mapped = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
 			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
-	int err = mapped == MAP_FAILED ? FB_ENOMEM : FB_OK;
+
+	if (mapped == MAP_FAILED)
+		return fb_error(FB_ENOMEM, "mmap of %zu bytes", bytes);
+	*memory = mapped;
+	return FB_OK;
+}
+
+static int get_registered(size_t bytes, void **memory)
+{
+	void *mapped = NULL;
+	int err = get_pageable(bytes, &mapped);
 
 	if (err)
-		return fb_error(err, "mmap of %zu bytes", bytes);
+		return err;
 	err = FB_CUDA(cudaHostRegister(mapped, bytes, cudaHostRegisterMapped));
 	if (err) {
 		munmap(mapped, bytes);
@@ -36,8 +46,7 @@ int fb_local_memory_get(enum fb_local_memory kind, size_t bytes, void **memory)
 	else if (kind == FB_LOCAL_REGISTERED)
 		err = get_registered(bytes, &got);
 	else
-		err = (got = aligned_alloc(4096, bytes)) ? FB_OK
-							 : fb_error(FB_ENOMEM, "out of memory");
+		err = get_pageable(bytes, &got);
 	if (err)
 		return err;
 	memset(got, 0, bytes);
@@ -51,10 +60,8 @@ void fb_local_memory_put(enum fb_local_memory kind, void *memory, size_t bytes)
 		(void)cudaFreeHost(memory);
 	else if (kind == FB_LOCAL_MANAGED)
 		(void)cudaFree(memory);
-	else if (kind == FB_LOCAL_PAGEABLE)
-		free(memory);
-	if (kind != FB_LOCAL_REGISTERED)
-		return;
-	(void)cudaHostUnregister(memory);
-	munmap(memory, bytes);
+	if (kind == FB_LOCAL_REGISTERED)
+		(void)cudaHostUnregister(memory);
+	if (kind == FB_LOCAL_REGISTERED || kind == FB_LOCAL_PAGEABLE)
+		munmap(memory, bytes);
 }

@@ -9,6 +9,8 @@
 #include "common/cuda/gpu_segment.h"
 #include "common/cuda/gpu_stream.h"
 #include "p2p/engine/engine.h"
+#include "p2p/local/gdr.h"
+#include "p2p/numa.h"
 
 struct fb_local_program {
 	const char *name, *summary, *description;
@@ -41,6 +43,7 @@ enum fb_local_direction {
 /* The values of the program's own options; 0: the program chooses. */
 struct fb_local_settings {
 	uint64_t window, rounds;
+	const char *numa, *gdrcopy_library;
 };
 
 /* Lives as long as the run. */
@@ -52,6 +55,9 @@ struct fb_local_state {
 	struct fb_gpu gpu; /* if has_gpu */
 	bool has_gpu;
 	char no_gpu[FB_GPU_REASON_CHARS];
+	struct fb_gdr gdr; /* if no_gdr is empty */
+	char no_gdr[FB_REASON_CHARS];
+	struct fb_places places;
 	uint64_t memory_limit; /* of the host, for a rank */
 };
 
@@ -78,6 +84,7 @@ struct fb_local_job {
 	int window, regions;
 	int rounds;   /* ping_pong: round trips in a call; 0: it is not that */
 	bool kernel;  /* by a kernel, not by the copy engine */
+	bool mapped;  /* by the processor, through GDRCopy's mapping */
 };
 
 struct fb_local_request; /* opaque */

@@ -29,15 +29,37 @@ struct instance {
 	void *host;                /* sources, then targets */
 	struct fb_segment device;  /* targets, then sources */
 	size_t area;               /* bytes of all regions of a copy */
-	struct fb_local_request *request;
+	struct fb_local_request *request; /* NULL: copies are `map`'s */
+	struct fb_gdr_map map;
+	char where[FB_PLACED_CHARS]; /* of --numa; empty: nothing was asked for */
 };
 
 static void close_program(void *arg)
 {
 	struct fb_local_state *state = arg;
 
+	fb_gdr_close(&state->gdr);
 	fb_gpu_close(&state->gpu);
+	fb_places_close(&state->places);
 	free(state);
+}
+
+/* Without it the rows say why: the reason of the first rank that has none. Collective. */
+static void open_gdr(struct fb_local_state *state)
+{
+	const struct fb_world *w = state->world;
+	int who = w->nranks;
+
+	if (!fb_option_names(state->settings->engine, "gdrcopy") || !state->has_gpu) {
+		snprintf(state->no_gdr, sizeof(state->no_gdr), "%s", state->no_gpu);
+		return;
+	}
+	if (fb_gdr_open(&state->gdr, state->own->gdrcopy_library, state->no_gdr,
+			sizeof(state->no_gdr)))
+		who = w->rank;
+	MPI_Allreduce(MPI_IN_PLACE, &who, 1, MPI_INT, MPI_MIN, w->comm);
+	if (who < w->nranks)
+		MPI_Bcast(state->no_gdr, sizeof(state->no_gdr), MPI_CHAR, who, w->comm);
 }
 
 static int open_program(struct fb_run *run, void **result)
@@ -59,6 +81,12 @@ static int open_program(struct fb_run *run, void **result)
 	state->has_gpu = !err;
 	if (err && err != FB_EUNSUPPORTED) {
 		free(state);
+		return err;
+	}
+	open_gdr(state);
+	err = fb_places_open(&state->places, state->world, state->own->numa);
+	if (err) {
+		close_program(state);
 		return err;
 	}
 	*result = state;
@@ -100,7 +128,9 @@ static void free_instance(struct instance *i)
 {
 	if (i->host)
 		fb_local_memory_put(i->kind, i->host, 2 * i->area);
+	fb_gdr_unmap(&i->map);
 	fb_segment_close(&i->device);
+	(void)fb_place_leave(&i->state->places);
 	free(i);
 }
 
@@ -113,6 +143,7 @@ static void fill_in(struct instance *i, struct fb_local_state *state, const stru
 	i->kind = fb_local_memory_of(c);
 	i->job = (struct fb_local_job){
 		.bytes = c->bytes, .kernel = !strcmp(c->engine, "cuda"),
+		.mapped = !strcmp(c->engine, "gdrcopy"),
 		.window = fb_p2p_key(c->variant, "window", 1),
 		.rounds = ping_pong ? (int)state->own->rounds : 0,
 	};
@@ -121,6 +152,46 @@ static void fill_in(struct instance *i, struct fb_local_state *state, const stru
 	i->data = (struct fb_data){.seed = state->settings->seed, .type = c->datatype,
 				   .op = FB_SUM, .nranks = state->world->nranks};
 	lay_out(i);
+}
+
+/* Host memory, got by a thread in its place. */
+static int get_host(struct instance *i)
+{
+	const struct fb_places *places = &i->state->places;
+	const struct fb_place *place = fb_places_of(places, i->key->variant);
+	int err = fb_place_enter(places, place);
+
+	if (!err && place->memory >= 0 && fb_numa_prefer(place->memory))
+		err = fb_error(FB_ESYS, "rank %d: no memory of NUMA node %d",
+			       i->state->world->rank, place->memory);
+	if (!err)
+		err = fb_local_memory_get(i->kind, 2 * i->area, &i->host);
+	if (place->memory >= 0)
+		(void)fb_numa_prefer(-1);
+	return err;
+}
+
+static int open_copies(struct instance *i, const struct fb_case *c)
+{
+	struct fb_local_state *state = i->state;
+
+	if (i->job.mapped)
+		return fb_gdr_map(&i->map, &state->gdr,
+				  fb_segment_part(&i->device, state->world->rank), 2 * i->area);
+	return fb_local_open(&i->request, &state->gpu, &i->job, c, state->run);
+}
+
+/* Where all ranks' threads and host memory really are. Collective. */
+static void say_where(struct instance *i)
+{
+	int node = fb_numa_thread();
+	struct fb_placed all = {.thread = node < 0 ? 0 : UINT64_C(1) << node};
+
+	if (fb_places_of(&i->state->places, i->key->variant)->memory < 0)
+		return;
+	all.pages = fb_numa_pages(i->host, 2 * i->area);
+	MPI_Allreduce(MPI_IN_PLACE, &all, 2, MPI_UINT64_T, MPI_BOR, i->state->world->comm);
+	fb_placed_text(&all, 1, i->where);
 }
 
 static int set_up(void *arg, const struct fb_case *c, void **result)
@@ -134,19 +205,19 @@ static int set_up(void *arg, const struct fb_case *c, void **result)
 		return err;
 	}
 	fill_in(i, state, c);
-	err = fb_world_agree(state->world, fb_local_memory_get(i->kind, 2 * i->area, &i->host));
+	err = fb_world_agree(state->world, get_host(i));
 	if (!err)
 		err = fb_gpu_segment_open(&i->device, &state->gpu, FB_GPU_DEVICE, 2 * i->area);
 	if (!err) {
 		list_copies(i);
-		err = fb_local_open(&i->request, &state->gpu, &i->job, c, state->run);
-		err = fb_world_agree(state->world, err);
+		err = fb_world_agree(state->world, open_copies(i, c));
 	}
 	if (err) {
 		fb_local_close(i->request);
 		free_instance(i);
 		return err;
 	}
+	say_where(i);
 	*result = i;
 	return FB_OK;
 }
@@ -212,12 +283,36 @@ static int check(void *instance, int calls, struct fb_mismatch *bad)
 
 static int ready(void *instance, int calls)
 {
-	return fb_local_ready(((struct instance *)instance)->request, calls);
+	const struct instance *i = instance;
+
+	return i->job.mapped ? FB_OK : fb_local_ready(i->request, calls);
+}
+
+/* Copies of the processor's own. */
+static int run_mapped(const struct instance *i, int calls)
+{
+	const struct fb_local_job *job = &i->job;
+	const struct fb_local_copy *copy = &job->copy[0];
+	int err = FB_OK;
+
+	for (int call = 0; call < calls; call++)
+		for (int k = 0; k < job->window && !err; k++) {
+			size_t at = (size_t)(k % job->regions) * job->stride;
+
+			err = copy->from_host
+				      ? fb_gdr_write(&i->map, copy->to + at, copy->from + at,
+						     (size_t)job->bytes)
+				      : fb_gdr_read(&i->map, copy->to + at, copy->from + at,
+						    (size_t)job->bytes);
+		}
+	return err;
 }
 
 static int run(void *instance, int calls)
 {
-	return fb_local_run(((struct instance *)instance)->request, calls);
+	const struct instance *i = instance;
+
+	return i->job.mapped ? run_mapped(i, calls) : fb_local_run(i->request, calls);
 }
 
 static void describe(void *instance, struct fb_traits *traits)
@@ -226,18 +321,24 @@ static void describe(void *instance, struct fb_traits *traits)
 	const struct fb_local_job *job = &i->job;
 	bool both = !job->rounds && job->ncopies == 2;
 	bool within = !job->copy[0].from_host && !job->copy[0].to_host;
+	char by[48] = "";
 
 	traits->operations = job->rounds ? 2 * job->rounds : job->window;
 	traits->algorithm_bytes = (double)job->bytes * (both ? 2 : 1);
 	traits->bus_factor = both ? 0.5 : 1;
 	traits->bound_us = nan("");
-	traits->channels = fb_local_channels(i->request);
-	snprintf(traits->path, sizeof(traits->path), "%s, %s",
-		 job->kernel ? "kernels" : "copy engine",
-		 within ? "device memory" : "host to GPU link");
+	traits->channels = job->mapped ? 1 : fb_local_channels(i->request);
+	if (job->mapped)
+		snprintf(by, sizeof(by), "processor, GDRCopy %d.%d", i->state->gdr.major,
+			 i->state->gdr.minor);
+	snprintf(traits->path, sizeof(traits->path), "%s, %s%s%s%s",
+		 job->mapped ? by : job->kernel ? "kernels" : "copy engine",
+		 within ? "device memory" : "host to GPU link", *i->where ? " (" : "", i->where,
+		 *i->where ? ")" : "");
 	snprintf(traits->flags, sizeof(traits->flags), "%s",
 		 i->state->gpu.shared ? "gpu-shared" : "");
-	fb_local_columns(i->request, traits->extra);
+	if (!job->mapped)
+		fb_local_columns(i->request, traits->extra);
 }
 
 int fb_local_main(const struct fb_local_program *program, int argc, char **argv)
@@ -249,6 +350,12 @@ int fb_local_main(const struct fb_local_program *program, int argc, char **argv)
 			      "copies in a call; 0: 64, less for large ones"),
 		FB_OPTION_U64(struct fb_local_settings, rounds, 0, "rounds", "N", "0", 0, 100000,
 			      "round trips in a call of ping_pong; 0: 500"),
+		FB_OPTION_STRING(struct fb_local_settings, numa, 0, "numa", "LIST", "any",
+				 fb_places_check, "NUMA nodes of threads and host memory; remote: "
+				 "memory far from the thread; N:M: threads on N, memory on M"),
+		FB_OPTION_STRING(struct fb_local_settings, gdrcopy_library, 0, "gdrcopy-library",
+				 "FILE", "libgdrapi.so.2", NULL,
+				 "the GDRCopy to load: a path, or a name that the linker finds"),
 		FB_OPTION_END,
 	};
 	const struct fb_program harness = {

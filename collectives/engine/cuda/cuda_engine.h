@@ -47,6 +47,7 @@ struct cuda_engine {
 	struct fb_rdma_settings rdma;    /* the user's, as GPUs need them */
 	enum fb_cuda_slots slots;        /* of links over rdma; the same on all ranks */
 	bool flushes;                    /* GPUDirect: see fb_gpu_direct_order() */
+	bool said_resident;              /* that a launch is more than a GPU holds */
 };
 
 struct cuda_request {

@@ -150,6 +150,23 @@ static int build_plans(struct cuda_request *r)
 	return err;
 }
 
+/* Whether all GPUs hold a launch whole. Said once a run, since the rows say that they were not. */
+static int check_resident(struct cuda_request *r)
+{
+	const struct fb_world *w = r->engine->world;
+	int most = fb_cuda_resident(r);
+
+	MPI_Allreduce(MPI_IN_PLACE, &most, 1, MPI_INT, MPI_MIN, w->comm);
+	if (r->shape.nchannels * r->shape.nlanes <= most)
+		return FB_OK;
+	if (w->rank == 0 && !r->engine->said_resident)
+		fb_warn("%d channels of %d lanes and %u threads are more than the %d blocks that "
+			"the GPU holds at once: rows of these and larger are skipped",
+			r->shape.nchannels, r->shape.nlanes, r->threads, most);
+	r->engine->said_resident = true;
+	return FB_EUNSUPPORTED;
+}
+
 /* Shape and memory, as the ranks' plans together need them. Collective. */
 static int open_memory(struct cuda_request *r, const struct fb_case *c)
 {
@@ -164,10 +181,9 @@ static int open_memory(struct cuda_request *r, const struct fb_case *c)
 		      w->comm);
 	r->shape.geometry.split = r->plans[0]->split;
 	fb_gpu_choose_slices(&r->wishes, &facts, r->direct, &r->shape);
-	if (r->shape.nchannels * r->shape.nlanes > fb_cuda_resident(r))
-		return fb_error(FB_EUNSUPPORTED, "%d channels of %d lanes and %u threads are more "
-				"than the %d blocks that the GPU holds at once", r->shape.nchannels,
-				r->shape.nlanes, r->threads, fb_cuda_resident(r));
+	err = check_resident(r);
+	if (err)
+		return err;
 	err = fb_world_agree(w, fb_gpu_lay_out(&r->shape, r->plans, r->via, &r->layout));
 	if (err)
 		return err;

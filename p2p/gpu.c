@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "common/error.h"
+#include "common/run.h" /* facts */
 #include "common/variant.h"
 #include "p2p/program.h"
 
@@ -46,6 +47,12 @@ int fb_p2p_gpu_open(struct fb_p2p_state *state)
 		return FB_OK;
 	err = fb_gpu_open(&state->gpu, state->world, state->no_gpu);
 	state->has_gpu = !err;
+	if (!err) {
+		/* For whoever looks for the GPU of a slow rank. */
+		fb_run_fact(state->run, "rank.gpu", "%d at %s", state->gpu.device,
+			    state->gpu.bus_id);
+		fb_run_fact(state->run, "rank.gpu_uuid", "%s", state->gpu.uuid);
+	}
 	return err == FB_EUNSUPPORTED ? FB_OK : err;
 }
 

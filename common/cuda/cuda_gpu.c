@@ -44,6 +44,17 @@ static bool exports(const struct fb_cuda_driver *driver, CUdevice_attribute whic
 	return driver->DeviceGetAttribute(&value, which, device) == CUDA_SUCCESS && value;
 }
 
+/* As the driver's tools write it, 8-4-4-4-12 digits. */
+static void write_uuid(const struct cudaDeviceProp *prop, char *text, size_t n)
+{
+	size_t used = (size_t)snprintf(text, n, "GPU-");
+
+	for (int i = 0; i < 16; i++)
+		used += (size_t)snprintf(text + used, n - used, "%s%02x",
+					 i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "",
+					 (unsigned char)prop->uuid.bytes[i]);
+}
+
 static int describe(struct fb_gpu *gpu, struct card *card)
 {
 	struct fb_cuda_driver driver;
@@ -63,6 +74,7 @@ static int describe(struct fb_gpu *gpu, struct card *card)
 	if (err)
 		return err;
 	snprintf(gpu->name, sizeof(gpu->name), "%.63s", prop.name);
+	write_uuid(&prop, gpu->uuid, sizeof(gpu->uuid));
 	gpu->sms = attribute(cudaDevAttrMultiProcessorCount, gpu->device);
 	gpu->major = attribute(cudaDevAttrComputeCapabilityMajor, gpu->device);
 	gpu->minor = attribute(cudaDevAttrComputeCapabilityMinor, gpu->device);

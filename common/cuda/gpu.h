@@ -27,6 +27,7 @@ struct fb_gpu {
 	size_t memory_bytes;  /* free for one rank when the device was opened, least of all */
 	char name[64];        /* "NVIDIA H200" */
 	char bus_id[16];      /* "0000:1b:00.0" */
+	char uuid[48];        /* "GPU-..." as nvidia-smi has it */
 	bool shared;          /* some GPU serves several ranks: times mean nothing */
 	char (*peers)[16];    /* [nranks]: bus ids of all ranks' devices */
 	bool *reaches;        /* [nranks]: its memory can be mapped by this rank's GPU */

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "common/error.h"
+#include "common/run.h" /* facts */
 #include "common/spin.h"
 #include "common/transport/tcp.h"
 #include "common/variant.h"
@@ -354,6 +355,17 @@ static int host_run(struct fb_p2p_request *request, int calls)
 	return drive(r, r->ends, r->nends);
 }
 
+/* Once, for whoever looks for the adapter of a slow rank. `text` is "tcp eth0 10.0.0.1". */
+static void note_interface(struct fb_host_p2p *e, const char *text)
+{
+	char name[64];
+
+	if (!e->said_tcp && sscanf(text, "tcp %63s", name) == 1) {
+		fb_run_fact(e->engine.run, "rank.tcp", "%s", name);
+		e->said_tcp = true;
+	}
+}
+
 static void host_describe(struct fb_p2p_request *request, struct fb_traits *traits)
 {
 	struct fb_host_p2p_request *r = (struct fb_host_p2p_request *)request;
@@ -369,6 +381,7 @@ static void host_describe(struct fb_p2p_request *request, struct fb_traits *trai
 		else if (!tcp[0])
 			r->engine->tcp->ops->describe(r->engine->tcp, peer, tcp, sizeof(tcp));
 	}
+	note_interface(r->engine, tcp);
 	snprintf(traits->path, sizeof(traits->path), "%s%s%s", shm ? "shm" : "",
 		 shm && tcp[0] ? "+" : "", tcp);
 	traits->channels = 1;

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "common/error.h"
+#include "common/run.h" /* facts */
 #include "common/variant.h"
 
 static const char transport[] = "rdma";
@@ -117,6 +118,19 @@ static int agree_on_reason(struct fb_raw_engine *e, int err)
 	return worst;
 }
 
+/* For whoever looks for the adapter of a slow rank. */
+static void note_devices(const struct fb_raw_engine *e)
+{
+	char text[128] = "";
+	size_t used = 0;
+
+	for (int i = 0; i < e->nrails && used < sizeof(text); i++)
+		used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s:%d", i ? "+" : "",
+					 e->rails[i].name, e->rails[i].number);
+	if (*text)
+		fb_run_fact(e->engine.run, "rank.rdma", "%s", text);
+}
+
 static int rdma_open(struct fb_p2p_engine **engine, struct fb_run *run)
 {
 	struct fb_raw_engine *e = calloc(1, sizeof(*e));
@@ -140,6 +154,7 @@ static int rdma_open(struct fb_p2p_engine **engine, struct fb_run *run)
 		return err;
 	}
 	*engine = &e->engine;
+	note_devices(e);
 	return FB_OK;
 }
 

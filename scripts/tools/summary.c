@@ -55,7 +55,7 @@ static int print_slow(const struct fb_report *report)
 
 	for (size_t i = 1; i == 1 || (i <= count && !err); i++) {
 		struct fb_matrix matrix = {0};
-		char slow[320] = "";
+		char slow[FB_MATRIX_SLOW_CHARS] = "";
 
 		err = fb_matrix_read_rows(&matrix, report->cells, i, &count);
 		if (!err && count)

@@ -54,7 +54,8 @@ count 2 matrix nvbandwidth.txt
 # Eight ranks on four hosts, of which slow ones take twice as long: a rank, then both of its host.
 mkdir "$FB_TMP/slow"
 printf '%s\n' scope,host,rank,key,value 'run,,,run.ranks_of_hosts,"n1:0-1 n2:2-3 n3:4,5 n4:6-7"' \
-	>"$FB_TMP/slow/environment.csv"
+	node,n2,,program.all_pairs.0.rank.tcp,eth2 node,n3,,program.all_pairs.0.rank.tcp,eth3 \
+	rank,n3,4,program.all_pairs.0.rank.gpu,1\ at\ 0000:61:00.0 >"$FB_TMP/slow/environment.csv"
 for slow in 4 '4 5' none; do
 	awk -F, -v OFS=, -v slow=" $slow " 'NR == 1 { print; next }
 		NR == 2 {
@@ -76,6 +77,12 @@ for slow in 4 '4 5' none; do
 	*) want='to rank [0-9]+\)' ;;
 	esac
 	holds "$FB_TMP/out" "^NOTE = '.*$want'$"
+	# The adapter and the GPU of the slow rank, where rows are of such.
+	sed 's/,shm,host,/,tcp,device,/' "$FB_TMP/slow/all_pairs.csv" >"$FB_TMP/slow/gpus.csv"
+	"$plotdata" matrix "$FB_TMP/slow/gpus.csv" >"$FB_TMP/out" || fail "slow $slow"
+	[ "$slow" != 4 ] || want='; rank 4 \(GPU 1 at 0000:61:00.0, eth3\) is slow: 2[.0-9]* times'
+	holds "$FB_TMP/out" "^NOTE = '.*$want'$"
+	rm "$FB_TMP/slow/gpus.csv"
 	"$FB_BUILD/bin/summary" "$FB_TMP/slow" >"$FB_TMP/out"
 	expect "lines of SLOW" "$(grep -c '^SLOW in put, 64K bytes' "$FB_TMP/out")" \
 		"$([ "$slow" = none ] && echo 0 || echo 1)"

@@ -54,7 +54,7 @@ static const char *named(const struct matrix *m, bool rate, const size_t *host)
 	CHECK_INT(fb_suspects_find(&found, m->time, m->n, rate, host, 0.1), 0);
 	for (size_t i = 0; i < found.count && used < sizeof(all); i++)
 		used += (size_t)snprintf(all + used, sizeof(all) - used, "%s%s", i ? "; " : "",
-					 fb_suspect_text(&found.item[i], hosts, text));
+					 fb_suspect_text(&found.item[i], hosts, NULL, text));
 	fb_suspects_free(&found);
 	return all;
 }
@@ -179,8 +179,26 @@ static void test_noise(void)
 	}
 }
 
+/* What a slow rank worked with is said where it is known. */
+static void test_devices(void)
+{
+	static const char *const devices[] = {"GPU 0 at 0000:61:00.0, mlx5_0:1", NULL, "eth0"};
+	const struct fb_suspect rank = {.kind = FB_SUSPECT_SENDER, .from = 2, .times = 2};
+	const struct fb_suspect unknown = {.kind = FB_SUSPECT_RANK, .from = 1, .times = 3};
+	const struct fb_suspect link = {.kind = FB_SUSPECT_LINK, .from = 0, .to = 1, .times = 1.5};
+	char text[FB_SUSPECT_CHARS];
+
+	CHECK_STR(fb_suspect_text(&rank, NULL, devices, text),
+		  "rank 2 (eth0) sends slowly: 2 times");
+	CHECK_STR(fb_suspect_text(&unknown, NULL, devices, text), "rank 1 is slow: 3 times");
+	CHECK_STR(fb_suspect_text(&link, NULL, devices, text),
+		  "the link 0 (GPU 0 at 0000:61:00.0, mlx5_0:1) to 1 is slow: 1.5 times");
+	CHECK_STR(fb_suspect_text(&link, NULL, NULL, text), "the link 0 to 1 is slow: 1.5 times");
+}
+
 int main(void)
 {
+	test_devices();
 	test_known();
 	test_links();
 	test_nodes();

@@ -97,13 +97,40 @@ static void read_header(struct reader *r)
 					  fb_columns[i].name);
 }
 
+static const char of_rank[] = ".rank.";
+
+/* Keeps a fact of ranks, whatever its scope. */
+static void add_rank_fact(struct reader *r)
+{
+	struct fb_results *results = r->results;
+	const char *rank = r->text + r->start[2];
+	struct fb_rank_fact *facts, *fact;
+
+	facts = realloc(results->rank_fact, (results->nrank_facts + 1) * sizeof(*facts));
+	if (facts) {
+		results->rank_fact = facts;
+		fact = &facts[results->nrank_facts++];
+		*fact = (struct fb_rank_fact){
+			.key = strdup(r->text + r->start[3]),
+			.value = strdup(r->text + r->start[4]),
+			.host = strdup(r->text + r->start[1]),
+			.rank = *rank ? strtol(rank, NULL, 10) : -1,
+		};
+		if (fact->key && fact->value && fact->host)
+			return;
+	}
+	r->err = fb_error(FB_ENOMEM, "%s: out of memory", r->path);
+}
+
 static void add_fact(struct reader *r)
 {
 	struct fb_results *results = r->results;
 	const char *scope = r->text + r->start[0];
 	struct fb_fact *facts;
 
-	if (strcmp(scope, "run") || r->nfields < 5)
+	if (r->nfields >= 5 && strstr(r->text + r->start[3], of_rank))
+		add_rank_fact(r);
+	if (strcmp(scope, "run") || r->nfields < 5 || r->err)
 		return;
 	facts = realloc(results->fact, (results->nfacts + 1) * sizeof(*facts));
 	if (facts) {
@@ -291,6 +318,22 @@ const char *fb_results_fact(const struct fb_results *results, const char *key)
 	return NULL;
 }
 
+const char *fb_results_rank_fact(const struct fb_results *results, const char *what, size_t rank,
+				 const char *host)
+{
+	for (size_t i = 0; i < results->nrank_facts; i++) {
+		const struct fb_rank_fact *fact = &results->rank_fact[i];
+		const char *key = strstr(fact->key, of_rank);
+
+		if (strcmp(key + strlen(of_rank), what))
+			continue;
+		if (fact->rank >= 0 ? (size_t)fact->rank == rank
+				    : !*fact->host || (host && !strcmp(fact->host, host)))
+			return fact->value;
+	}
+	return NULL;
+}
+
 const char *fb_result_text(const struct fb_result *result, const char *column)
 {
 	return result->field[fb_column_find(column)];
@@ -313,7 +356,13 @@ void fb_results_free(struct fb_results *results)
 		free(results->fact[i].key);
 		free(results->fact[i].value);
 	}
+	for (size_t i = 0; i < results->nrank_facts; i++) {
+		free(results->rank_fact[i].key);
+		free(results->rank_fact[i].value);
+		free(results->rank_fact[i].host);
+	}
 	free(results->row);
 	free(results->fact);
+	free(results->rank_fact);
 	*results = (struct fb_results){0};
 }

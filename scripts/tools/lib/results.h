@@ -20,11 +20,20 @@ struct fb_fact {
 	char *key, *value;
 };
 
+/* What is known of single ranks or hosts: facts of programs that begin with "rank.". */
+struct fb_rank_fact {
+	char *key, *value; /* "program.all_pairs.0.rank.gpu" */
+	char *host;	   /* where `rank` is -1: of all of its ranks; and "": of all ranks */
+	long rank;
+};
+
 struct fb_results {
 	struct fb_result *row; /* [count], in the order of the files */
 	size_t count, capacity;
 	struct fb_fact *fact; /* [nfacts]: what environment.csv says of scope `run` */
 	size_t nfacts;
+	struct fb_rank_fact *rank_fact; /* [nrank_facts] */
+	size_t nrank_facts;
 };
 
 /*
@@ -44,6 +53,13 @@ int fb_results_read_facts(struct fb_results *results, const char *path);
 
 /* The value of a fact, or NULL. Borrowed. */
 const char *fb_results_fact(const struct fb_results *results, const char *key);
+
+/*
+ * What a program said of a rank, as "gpu" or "tcp"; `host` is the rank's, NULL where it is not
+ * known. NULL: nothing is known. Borrowed.
+ */
+const char *fb_results_rank_fact(const struct fb_results *results, const char *what, size_t rank,
+				 const char *host);
 
 /* A field as a number: NAN where it is empty or no number. `column` is a name of the schema. */
 double fb_result_number(const struct fb_result *result, const char *column);

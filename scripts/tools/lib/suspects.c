@@ -330,25 +330,37 @@ void fb_suspects_free(struct fb_suspects *suspects)
 	*suspects = (struct fb_suspects){.count = 0};
 }
 
+/* "3", or "3 (GPU 1 at 0000:61:00.0)". */
+static const char *rank_text(size_t rank, const char *const *devices, char buf[96])
+{
+	const char *device = devices ? devices[rank] : NULL;
+
+	snprintf(buf, 96, "%zu%s%.64s%s", rank, device ? " (" : "", device ? device : "",
+		 device ? ")" : "");
+	return buf;
+}
+
 const char *fb_suspect_text(const struct fb_suspect *suspect, const char *const *hosts,
-			    char buf[FB_SUSPECT_CHARS])
+			    const char *const *devices, char buf[FB_SUSPECT_CHARS])
 {
 	static const char *const what[] = {
 		[FB_SUSPECT_RANK] = "is slow",
 		[FB_SUSPECT_SENDER] = "sends slowly",
 		[FB_SUSPECT_RECEIVER] = "receives slowly",
 	};
-	char who[72];
+	char who[FB_SUSPECT_CHARS - 24], from[96], to[96];
 
 	if (suspect->kind == FB_SUSPECT_NODE && hosts)
 		snprintf(who, sizeof(who), "node %.48s is slow", hosts[suspect->from]);
 	else if (suspect->kind == FB_SUSPECT_NODE)
 		snprintf(who, sizeof(who), "node %zu is slow", suspect->from);
 	else if (suspect->kind == FB_SUSPECT_LINK)
-		snprintf(who, sizeof(who), "the link %zu %s %zu is slow", suspect->from,
-			 suspect->both ? "-" : "to", suspect->to);
+		snprintf(who, sizeof(who), "the link %s %s %s is slow",
+			 rank_text(suspect->from, devices, from), suspect->both ? "-" : "to",
+			 rank_text(suspect->to, devices, to));
 	else
-		snprintf(who, sizeof(who), "rank %zu %s", suspect->from, what[suspect->kind]);
+		snprintf(who, sizeof(who), "rank %s %s", rank_text(suspect->from, devices, from),
+			 what[suspect->kind]);
 	snprintf(buf, FB_SUSPECT_CHARS, "%s: %.3g times", who, suspect->times);
 	return buf;
 }

@@ -55,10 +55,14 @@ int fb_suspects_find(struct fb_suspects *suspects, const double *time, size_t n,
 /* Safe on a zeroed structure. */
 void fb_suspects_free(struct fb_suspects *suspects);
 
-enum { FB_SUSPECT_CHARS = 96 };
+enum { FB_SUSPECT_CHARS = 240 };
 
-/* "rank 3 is slow: 2.1 times"; `hosts` are the names of the hosts, or NULL. Returns buf. */
+/*
+ * "rank 3 is slow: 2.1 times", or "rank 3 (GPU 1 at 0000:61:00.0) ..." where it is known what the
+ * rank worked with. `hosts` are the names of the hosts, `devices` of what each rank has, or NULL;
+ * so may single devices be. Returns buf.
+ */
 const char *fb_suspect_text(const struct fb_suspect *suspect, const char *const *hosts,
-			    char buf[FB_SUSPECT_CHARS]);
+			    const char *const *devices, char buf[FB_SUSPECT_CHARS]);
 
 #endif

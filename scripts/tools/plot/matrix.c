@@ -106,6 +106,16 @@ static bool same_matrix(const struct fb_cell *a, const struct fb_cell *b)
 	return !strcmp(rest_a, rest_b);
 }
 
+static bool is_of_gpus(const char *memory)
+{
+	static const char *const kinds[] = {"device", "vmm", "fabric", "pinned"};
+
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+		if (!strcmp(memory, kinds[i]))
+			return true;
+	return false;
+}
+
 static int fill(struct fb_matrix *m, const struct fb_cells *cells, const struct fb_cell *first)
 {
 	bool rate = first->bytes >= BANDWIDTH_BYTES && first->busbw_GBps > 0;
@@ -136,6 +146,10 @@ static int fill(struct fb_matrix *m, const struct fb_cells *cells, const struct 
 	snprintf(m->row_name, sizeof(m->row_name), imported ? "row" : "from rank");
 	snprintf(m->column_name, sizeof(m->column_name), imported ? "column" : "to rank");
 	m->more_is_better = rate;
+	m->gpus = is_of_gpus(fb_cell_text(first, "memory"));
+	m->network = strstr(fb_cell_text(first, "transport"), "rdma")  ? "rdma"
+		     : strstr(fb_cell_text(first, "transport"), "tcp") ? "tcp"
+								       : NULL;
 	return err;
 }
 
@@ -228,7 +242,7 @@ static int put_figure(const struct fb_plot *plot, const struct fb_results *resul
 		      const struct fb_matrix *m)
 {
 	double *x = malloc((2 * (m->rows * m->columns + m->rows + m->columns) + 2) * sizeof(*x));
-	char note[640], slow[320], machine[FB_PLOT_TITLE_CHARS];
+	char note[FB_MATRIX_SLOW_CHARS + 320], slow[FB_MATRIX_SLOW_CHARS], machine[FB_PLOT_TITLE_CHARS];
 	FILE *out = plot->out;
 	int err;
 

@@ -14,6 +14,8 @@ struct fb_matrix {
 	char title[FB_PLOT_TITLE_CHARS];
 	char unit[32];
 	char row_name[32], column_name[32];
+	bool gpus;	     /* of messages between GPUs */
+	const char *network; /* what is asked for of ranks: "rdma", "tcp"; NULL: nothing */
 };
 
 /* Sets value to NAN for rows x columns. Returns 0 or FB_ENOMEM (printed). */
@@ -36,8 +38,10 @@ bool fb_matrix_is_of_ranks(const struct fb_matrix *matrix);
 /*
  * Which ranks, links and nodes are slow (lib/suspects.h), in words: "rank 3 is slow: 2 times; the
  * link 0 to 2 is slow: 1.3 times"; empty where nobody is or the axes are no ranks. Which host a
- * rank is on is known from the facts of `results` (may be NULL). Returns 0 or FB_ENOMEM (printed).
+ * rank is on, and which GPU and adapter it has, is known from the facts of `results` (may be NULL).
+ * Returns 0 or FB_ENOMEM (printed).
  */
+enum { FB_MATRIX_SLOW_CHARS = 1024 };
 int fb_matrix_name_slow(const struct fb_matrix *matrix, const struct fb_results *results,
 			char *text, size_t n);
 

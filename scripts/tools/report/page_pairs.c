@@ -64,7 +64,7 @@ int fb_page_pairs(const struct fb_page *page)
 	      "column. Who is named is slower than noise explains.</p>\n",
 	      out);
 	for (size_t i = 1; i <= count && small < MATRICES_MAX && !err; i++) {
-		char slow[320];
+		char slow[FB_MATRIX_SLOW_CHARS];
 		size_t all;
 
 		err = fb_matrix_read_rows(&m, &page->set->cells, i, &all);

@@ -355,22 +355,11 @@ static int host_run(struct fb_p2p_request *request, int calls)
 	return drive(r, r->ends, r->nends);
 }
 
-/* Once, for whoever looks for the adapter of a slow rank. `text` is "tcp eth0 10.0.0.1". */
-static void note_interface(struct fb_host_p2p *e, const char *text)
-{
-	char name[64];
-
-	if (!e->said_tcp && sscanf(text, "tcp %63s", name) == 1) {
-		fb_run_fact(e->engine.run, "rank.tcp", "%s", name);
-		e->said_tcp = true;
-	}
-}
-
 static void host_describe(struct fb_p2p_request *request, struct fb_traits *traits)
 {
 	struct fb_host_p2p_request *r = (struct fb_host_p2p_request *)request;
 	bool shm = false;
-	char tcp[FB_PATH_CHARS - 8] = "";
+	char tcp[FB_PATH_CHARS - 8] = "", name[64];
 
 	for (int i = 0; i < r->nends; i++) {
 		const struct fb_host_end *end = &r->ends[i];
@@ -381,7 +370,9 @@ static void host_describe(struct fb_p2p_request *request, struct fb_traits *trai
 		else if (!tcp[0])
 			r->engine->tcp->ops->describe(r->engine->tcp, peer, tcp, sizeof(tcp));
 	}
-	note_interface(r->engine, tcp);
+	/* "tcp eth0 10.0.0.1": for whoever looks for the adapter of a slow rank. */
+	if (sscanf(tcp, "tcp %63s", name) == 1)
+		fb_run_fact(r->request.engine->run, "rank.tcp", "%s", name);
 	snprintf(traits->path, sizeof(traits->path), "%s%s%s", shm ? "shm" : "",
 		 shm && tcp[0] ? "+" : "", tcp);
 	traits->channels = 1;

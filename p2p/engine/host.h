@@ -14,7 +14,6 @@ struct fb_host_p2p {
 	const struct fb_world *world;
 	const struct fb_settings *settings;
 	struct fb_transport *shm, *tcp; /* NULL until first needed */
-	bool said_tcp;			/* which interface, among the facts */
 };
 
 /* One end of a flow. */

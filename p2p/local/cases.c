@@ -145,14 +145,16 @@ static bool adjust(void *arg, struct fb_case *c)
 }
 
 /* An engine, launch or place that has no such direction has no case, which is no mistake. */
-static bool has_direction(const struct fb_settings *s, enum fb_local_direction d, const char *place)
+static bool has_direction(const struct fb_settings *s, enum fb_local_direction d,
+			  const char *place)
 {
-	bool streams = (fb_option_names(s->engine, "copy") || fb_option_names(s->engine, "cuda")) &&
-		       (fb_option_names(s->launch, "stream") || fb_option_names(s->launch, "graph"));
+	bool cuda = fb_option_names(s->engine, "cuda");
+	bool stream = fb_option_names(s->launch, "stream");
+	bool streams = (fb_option_names(s->engine, "copy") || cuda) &&
+		       (fb_option_names(s->launch, "graph") || stream);
 
 	if (d == FB_LOCAL_PING_PONG)
-		return fb_option_names(s->engine, "cuda") && fb_option_names(s->launch, "stream") &&
-		       fb_option_names(s->memory, "pinned");
+		return cuda && stream && fb_option_names(s->memory, "pinned");
 	/* Within the device no host memory takes part. */
 	if (d == FB_LOCAL_D2D)
 		return streams && !strcmp(place, "any");
@@ -168,8 +170,9 @@ int fb_local_expand(struct fb_run *run, void *arg)
 
 	for (int p = 0; p < state->places.count; p++)
 		for (int d = 0; directions[d] && !err; d++) {
-			struct fb_case base = {.operation = directions[d], .registration = "none"};
 			const char *place = state->places.item[p].name;
+			struct fb_case base = {.operation = directions[d],
+					       .registration = "none"};
 			char key[8 + FB_NUMA_NAME_CHARS];
 
 			if (!has_direction(fb_run_settings(run), (enum fb_local_direction)d, place))

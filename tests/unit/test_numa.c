@@ -171,7 +171,8 @@ static void test_pages(const char *root)
 	snprintf(free_pages, sizeof(free_pages), "%s/sys/kernel/mm/hugepages/hugepages-1048576kB",
 		 root);
 	CHECK_INT(fb_make_folder(free_pages), FB_OK);
-	strcat(free_pages, "/free_hugepages");
+	snprintf(free_pages, sizeof(free_pages),
+		 "%s/sys/kernel/mm/hugepages/hugepages-1048576kB/free_hugepages", root);
 	example_write(free_pages, "3\n");
 	CHECK_INT(fb_pages_free(root, FB_PAGES_HUGETLB_1G), 3LL << 30);
 	CHECK_INT(fb_pages_free("/nowhere", FB_PAGES_HUGETLB_1G), 0);

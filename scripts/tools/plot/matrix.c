@@ -242,7 +242,8 @@ static int put_figure(const struct fb_plot *plot, const struct fb_results *resul
 		      const struct fb_matrix *m)
 {
 	double *x = malloc((2 * (m->rows * m->columns + m->rows + m->columns) + 2) * sizeof(*x));
-	char note[FB_MATRIX_SLOW_CHARS + 320], slow[FB_MATRIX_SLOW_CHARS], machine[FB_PLOT_TITLE_CHARS];
+	char note[FB_MATRIX_SLOW_CHARS + 320], slow[FB_MATRIX_SLOW_CHARS];
+	char machine[FB_PLOT_TITLE_CHARS];
 	FILE *out = plot->out;
 	int err;
 

@@ -68,26 +68,12 @@ for ranks in 2 3; do
 done
 verdict fake_gpu_p2p
 
-# The processor's own copies, by a GDRCopy whose mapping is the fake device's memory itself, and by
-# none. What kernels should have filled is not there, so nothing is verified.
-gdr=$FB_BUILD/tests/libfake_gdrapi.so
-fast=("${fast[@]:0:${#fast[@]}-2}" --verify no)
-runs 2 host_device --engine gdrcopy --gdrcopy-library "$gdr" --memory all --bytes 1,1000,300K,1M
-expect "rows by GDRCopy" \
-	"$(grep -cE ',(h2d|d2h),gdrcopy,.*,blocking,.*,(ok|few),.*"processor, GDRCopy 2.99' \
-		"$FB_TMP/out")" $((2 * 4 * 4))
-runs 1 host_device --engine gdrcopy,copy --gdrcopy-library "$gdr" --bytes 64 --numa any,0,63 \
-	--memory pageable --launch all
-if grep -q 'pages on' "$FB_TMP/out"; then
-	holds "$FB_TMP/out" ',gdrcopy,.*,numa=0:0;.*\(threads on 0, pages on 0\)'
-fi
-holds "$FB_TMP/out" ',gdrcopy,.*,numa=63:63;.*,skipped,'
-runs 1 host_device --engine gdrcopy,copy --gdrcopy-library libno.so.1 --bytes 64
-expect "rows without GDRCopy" "$(grep -c ',gdrcopy,.*,skipped,libno.so.1 not found' \
-	"$FB_TMP/out")" 2
-export FAKE_GDR_FAIL=map
-runs 2 host_device --engine gdrcopy,copy --gdrcopy-library "$gdr" --bytes 64
-expect "rows that cannot be mapped" "$(grep -c ',gdrcopy,.*,skipped,' "$FB_TMP/out")" 2
-unset FAKE_GDR_FAIL
-verdict fake_gpu_gdrcopy
+# A launch that the GPU does not hold whole costs its rows, and is said once.
+scripts/launch 3 "$bin/all_reduce" "${fast[@]}" --engine cuda --channels 200 --algorithm ring \
+	--bytes 8,1M >"$FB_TMP/out" 2>"$FB_TMP/err" || fail "too many channels end the job"
+expect "rows of too many channels" "$(grep -c ',skipped,' "$FB_TMP/out")" 8
+expect "lines that say so" "$(grep -c '200 channels .* 132 blocks that the GPU holds' \
+	"$FB_TMP/err")" 1
+verdict fake_gpu_resident
+
 exit $bad

@@ -38,6 +38,7 @@ static void tcp_close(struct fb_transport *transport)
 	free(tcp->work);
 	free(tcp->sockets);
 	free(tcp->identity);
+	free(tcp->stray);
 	free(tcp);
 }
 
@@ -54,7 +55,8 @@ static int prepare(struct fb_tcp *tcp)
 	tcp->identity = calloc(nranks, sizeof(*tcp->identity));
 	tcp->sockets = calloc(nranks * (size_t)tcp->width, sizeof(struct fb_tcp_socket *));
 	tcp->work = calloc(nranks * (size_t)tcp->width, sizeof(struct fb_tcp_socket *));
-	if (!tcp->identity || !tcp->sockets || !tcp->work)
+	tcp->stray = malloc(FB_TCP_LEAD + FB_TCP_GUESS);
+	if (!tcp->identity || !tcp->sockets || !tcp->work || !tcp->stray)
 		return fb_error(FB_ENOMEM, "tcp: out of memory for %zu ranks", nranks);
 	tcp->listener = fb_tcp_listen(tcp, &port, &ipv6);
 	if (tcp->listener < 0)

@@ -3,7 +3,8 @@
  * The tcp transport from the inside: one socket for each pair of ranks, or --tcp-sockets of them,
  * shared by all links between them, in both directions.
  *
- * On the wire every message is a frame header of 16 bytes and its payload. `link` is the
+ * On the wire every message is a frame header of 16 bytes and its payload; in front of a large one
+ * frames that say nothing fill up to FB_TCP_LEAD bytes, so that its place is known. `link` is the
  * receiving rank's own index of the link, so no search is needed. The sender of a link may have
  * at most `slots` messages that the receiver has not released, and the receiver keeps that many
  * buffers: whatever arrives has a place, so a socket is never left unread because one of its
@@ -50,6 +51,8 @@ enum {
 	FB_TCP_LARGE = 16 * 1024,  /* payloads from here on are received where they belong */
 	FB_TCP_HOLD = 96 * 1024,   /* from FB_TCP_LARGE to here ends are held back, tcp_send.c */
 	FB_TCP_AHEAD = 512,        /* bytes read past the end of a large message */
+	FB_TCP_GUESS = 256 * 1024, /* bytes of a payload received at a guess, tcp_receive.c */
+	FB_TCP_LEAD = 64,          /* bytes in front of a large payload; of others, at most */
 	FB_TCP_FRAMES = 64,        /* credit frames sent at once without data */
 	FB_TCP_FEW = 8,            /* up to so many sockets are tried in turn; more: epoll */
 	FB_TCP_TIMEOUT_MS = 10000, /* of everything that waits for a peer during set-up */
@@ -60,7 +63,7 @@ enum {
 /* Bytes of the longest message that a frame can tell of. */
 #define FB_TCP_LONGEST ((UINT64_C(1) << 56) - 1)
 
-enum fb_tcp_kind { FB_TCP_DATA = 1, FB_TCP_CREDIT = 2 };
+enum fb_tcp_kind { FB_TCP_DATA = 1, FB_TCP_CREDIT = 2, FB_TCP_PAD = 3 };
 
 /* The header on the wire, in the byte order of the processor: fb_tcp_join() checks that. */
 struct fb_tcp_frame {
@@ -70,10 +73,6 @@ struct fb_tcp_frame {
 	uint64_t bytes : 56; /* data: of the whole message; credit: slots given back */
 	uint64_t kind : 8;
 };
-
-struct fb_tcp_link;
-struct fb_tcp_socket;
-struct fb_tcp;
 
 struct fb_tcp_message;
 
@@ -149,7 +148,11 @@ struct fb_tcp_socket {
 	char *fill_at;
 	size_t fill_left;
 	size_t last_bytes; /* of the last part */
-	size_t begin, end; /* what buffer holds */
+	size_t end;        /* bytes of a frame that buffer holds */
+	/* What the next bytes are guessed from. */
+	struct fb_tcp_link *awaited; /* somebody asked for its next message since the last look */
+	size_t awaited_bytes;
+	bool crowded; /* and for one of another link */
 	/* Zero-copy sends by number modulo FB_TCP_FLIGHTS: [landed, flown) are under way. */
 	struct fb_tcp_piece **flights; /* NULL: copy. An item: NULL: complete */
 	uint32_t landed, flown;
@@ -175,6 +178,7 @@ struct fb_tcp {
 	uint32_t nlinks, max_links;
 	uint16_t epoch;
 	int err; /* the first failure, for ever */
+	char *stray; /* FB_TCP_LEAD + FB_TCP_GUESS bytes for what was not as guessed */
 };
 
 static inline struct fb_tcp_link *fb_tcp_link(struct fb_port *port)
@@ -263,6 +267,16 @@ size_t fb_tcp_part(size_t bytes, int i, int count, size_t *offset);
 
 /* One more part of the message has been sent, or is here. Returns whether it was the last. */
 bool fb_tcp_part_done(struct fb_tcp_message *message);
+
+/* What comes next on a socket if all is as usual: the link's next message, a large one. */
+struct fb_tcp_guess {
+	const struct fb_tcp_link *link;
+	size_t bytes; /* of the payload */
+	char *at;     /* its place */
+};
+
+/* Whether that is what came, by its first FB_TCP_LEAD bytes. Pure. */
+bool fb_tcp_expected(const struct fb_tcp_guess *guess, const char *lead);
 
 /*
  * One more send without a copy reads the piece's memory; and one of them does so no more, returns

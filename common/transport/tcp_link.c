@@ -61,10 +61,10 @@ static int make_buffers(struct fb_tcp_link *link, int width)
 {
 	size_t body = link->posted ? 0 : link->slot_bytes, bytes = align_up(body), total;
 
-	/* The structure, and in front of the payload a frame and a credit. */
+	/* The structure, and in front of the payload frames. */
 	link->head = align_up(sizeof(struct fb_tcp_message) +
 			      (size_t)width * sizeof(struct fb_tcp_piece) +
-			      2 * sizeof(struct fb_tcp_frame));
+			      FB_TCP_LEAD);
 	if (bytes < body || link->slots > FB_TCP_MOST_SLOTS ||
 	    __builtin_add_overflow(bytes, link->head, &bytes) ||
 	    __builtin_mul_overflow(bytes, link->slots, &total))
@@ -134,6 +134,8 @@ static void forget(struct fb_tcp_socket *socket, const struct fb_tcp_link *link)
 			socket->broken = true;
 			break;
 		}
+	if (socket->awaited == link)
+		socket->awaited = NULL;
 	fb_tcp_ground(socket, link);
 	socket->nlinks--;
 }

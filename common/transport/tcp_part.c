@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * How messages are spread over the sockets of a pair, when all parts of one are through, and how
- * long memory is the kernel's; see tcp.h. In a file of its own, because tests/mpi/mutant_tcp.c puts
- * wrong ones in its place.
+ * How messages are spread over the sockets of a pair, whether one is where it was guessed to be,
+ * when all parts of one are through, and how long memory is the kernel's; see tcp.h. In a file of
+ * its own, because tests/mpi/mutant_tcp.c puts wrong ones in its place.
  */
+#include <string.h>
+
 #include "common/transport/tcp.h"
 
 struct fb_tcp_spread fb_tcp_spread(const struct fb_tcp_link *link, uint16_t turn, size_t bytes)
@@ -30,6 +32,22 @@ size_t fb_tcp_part(size_t bytes, int i, int count, size_t *offset)
 		share -= share % PAGE;
 	*offset = share * (size_t)i;
 	return i + 1 < count ? share : bytes - *offset;
+}
+
+bool fb_tcp_expected(const struct fb_tcp_guess *guess, const char *lead)
+{
+	enum { FRAMES = FB_TCP_LEAD / sizeof(struct fb_tcp_frame) };
+	const struct fb_tcp_link *link = guess->link;
+	struct fb_tcp_frame frame;
+
+	for (size_t i = 0; i < FRAMES; i++) {
+		memcpy(&frame, lead + i * sizeof(frame), sizeof(frame));
+		if (i + 1 < FRAMES && frame.kind == FB_TCP_DATA)
+			return false;
+	}
+	return frame.kind == FB_TCP_DATA && frame.link == link->index &&
+	       frame.epoch == link->epoch && frame.turn == link->turn &&
+	       frame.bytes == guess->bytes;
 }
 
 bool fb_tcp_part_done(struct fb_tcp_message *message)

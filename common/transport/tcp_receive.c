@@ -6,12 +6,19 @@
  * payload that is not complete there is received into the message's own buffer, together with
  * the next headers behind it. After a large message another one is likely, so then only a few
  * headers' worth is read ahead and the large payload is hardly ever copied.
+ *
+ * That takes two reads for a message: one for its header, one for its payload. So the header of a
+ * large message has always the same length (tcp_send.c), and where one link alone is waited for on
+ * a socket, one read takes header and payload, each to where it belongs if it is what was guessed.
+ * If not, nothing is lost: what arrived is put together again and taken from there, like anything
+ * else. The place that was guessed has bytes of others in it then till its own ones come, before
+ * which whoever posted it does not look at it.
  */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/uio.h>
-#include <unistd.h>
 
 #include "common/error.h"
 #include "common/transport/tcp.h"
@@ -116,79 +123,141 @@ static void filled(struct fb_tcp_socket *socket, size_t bytes)
 	}
 }
 
-/* Takes the frames out of the buffer. */
-static void parse(struct fb_tcp_socket *socket)
+/* What a frame says. Returns whether it makes sense. */
+static bool take_frame(struct fb_tcp_socket *socket, const struct fb_tcp_frame *frame)
 {
-	for (;;) {
-		size_t have = socket->end - socket->begin;
+	struct fb_tcp_link *link = find_link(socket, frame);
+
+	if (frame->kind == FB_TCP_DATA)
+		return take_data(socket, link, frame);
+	if (frame->kind == FB_TCP_CREDIT)
+		return take_credit(link, frame);
+	return frame->kind == FB_TCP_PAD;
+}
+
+/* Takes n bytes from `at` on. What is there of the last frame, if not all, stays in the buffer. */
+static void parse(struct fb_tcp_socket *socket, const char *at, size_t n)
+{
+	while (socket->filling || n >= sizeof(struct fb_tcp_frame)) {
 		struct fb_tcp_frame frame;
-		struct fb_tcp_link *link;
-		bool fits = false;
+		size_t have = n < socket->fill_left ? n : socket->fill_left;
 
 		if (socket->filling) {
-			if (have > socket->fill_left)
-				have = socket->fill_left;
-			memcpy(socket->fill_at, socket->buffer + socket->begin, have);
-			socket->begin += have;
+			memcpy(socket->fill_at, at, have);
+			at += have;
+			n -= have;
 			filled(socket, have);
 			if (socket->filling)
 				break;
 			continue;
 		}
-		if (have < sizeof(frame))
-			break;
-		memcpy(&frame, socket->buffer + socket->begin, sizeof(frame));
-		socket->begin += sizeof(frame);
-		link = find_link(socket, &frame);
-		if (frame.kind == FB_TCP_DATA)
-			fits = take_data(socket, link, &frame);
-		else if (frame.kind == FB_TCP_CREDIT)
-			fits = take_credit(link, &frame);
-		if (!fits) {
+		memcpy(&frame, at, sizeof(frame));
+		at += sizeof(frame);
+		n -= sizeof(frame);
+		if (!take_frame(socket, &frame)) {
 			nonsense(socket, &frame);
 			return;
 		}
 	}
-	/* Less than a frame is left. */
-	memmove(socket->buffer, socket->buffer + socket->begin, socket->end - socket->begin);
-	socket->end -= socket->begin;
-	socket->begin = 0;
+	memmove(socket->buffer, at, n);
+	socket->end = n;
+}
+
+/* One call. Returns how many bytes came, 0: none now, or never again. */
+static size_t take(struct fb_tcp_socket *socket, struct iovec *parts, size_t n)
+{
+	struct msghdr header = {.msg_iov = parts, .msg_iovlen = n};
+	ssize_t got = n > 1 ? recvmsg(socket->fd, &header, 0)
+			    : recv(socket->fd, parts->iov_base, parts->iov_len, 0);
+
+	if (got == 0)
+		fb_tcp_fail(socket, FB_EPEER, "closed its connection");
+	else if (got < 0 && errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR)
+		fb_tcp_fail(socket, FB_EPEER, strerror(errno));
+	return got > 0 ? (size_t)got : 0;
+}
+
+/*
+ * What is likely to come next on the socket. Returns false where nobody can tell: nothing large is
+ * waited for, or by several, or it has begun.
+ */
+static bool make_guess(const struct fb_tcp_socket *socket, struct fb_tcp_guess *guess)
+{
+	struct fb_tcp_link *link = socket->crowded ? NULL : socket->awaited;
+	struct fb_tcp_message *message;
+
+	if (!link || socket->filling || socket->awaited_bytes < FB_TCP_LARGE ||
+	    socket->awaited_bytes > link->slot_bytes)
+		return false;
+	message = link->ring[link->first];
+	if (!message && !link->posted)
+		message = link->unused; /* find_message() will take this one */
+	else if (message && message->begun)
+		message = NULL;
+	if (!message)
+		return false;
+	*guess = (struct fb_tcp_guess){
+		.link = link,
+		.bytes = socket->awaited_bytes,
+		.at = fb_tcp_payload(message),
+	};
+	return true;
+}
+
+/* One call that expects a message, and has its payload received where it belongs. */
+static bool receive_guess(struct fb_tcp_socket *socket, const struct fb_tcp_guess *guess)
+{
+	size_t frames = FB_TCP_LEAD - socket->end, got, here;
+	size_t room = guess->bytes < FB_TCP_GUESS ? guess->bytes : FB_TCP_GUESS;
+	struct iovec parts[2] = {
+		{.iov_base = socket->buffer + socket->end, .iov_len = frames},
+		{.iov_base = guess->at, .iov_len = room},
+	};
+
+	got = take(socket, parts, 2);
+	if (got <= frames) {
+		if (got)
+			parse(socket, socket->buffer, socket->end + got);
+		return false;
+	}
+	here = got - frames;
+	if (fb_tcp_expected(guess, socket->buffer)) {
+		parse(socket, socket->buffer, FB_TCP_LEAD);
+		if (!socket->broken)
+			filled(socket, here);
+		/* Of a message that is all there, whoever waits for it shall hear first. */
+		return here == room && room < guess->bytes;
+	}
+	/* Something else: put together again, and taken from there. */
+	memcpy(socket->tcp->stray, socket->buffer, FB_TCP_LEAD);
+	memcpy(socket->tcp->stray + FB_TCP_LEAD, guess->at, here);
+	parse(socket, socket->tcp->stray, FB_TCP_LEAD + here);
+	return here == room;
 }
 
 /* One call. Returns whether there may be more. */
 static bool receive_once(struct fb_tcp_socket *socket)
 {
 	size_t ahead = socket->last_bytes >= FB_TCP_LARGE ? FB_TCP_AHEAD : FB_TCP_BUFFER;
-	size_t wanted = socket->filling ? socket->fill_left : 0, taken;
-	struct iovec parts[2] = {
-		{.iov_base = socket->fill_at, .iov_len = wanted},
-		{.iov_base = socket->buffer + socket->end},
-	};
-	ssize_t got;
+	size_t wanted, got, here;
+	struct fb_tcp_guess guess;
+	struct iovec parts[2];
 
+	if (make_guess(socket, &guess))
+		return receive_guess(socket, &guess);
+	wanted = socket->filling ? socket->fill_left : 0;
 	if (ahead > FB_TCP_BUFFER - socket->end)
 		ahead = FB_TCP_BUFFER - socket->end;
-	parts[1].iov_len = ahead;
-	if (wanted)
-		got = readv(socket->fd, parts, 2);
-	else
-		got = read(socket->fd, parts[1].iov_base, ahead);
-	if (got == 0) {
-		fb_tcp_fail(socket, FB_EPEER, "closed its connection");
+	parts[0] = (struct iovec){.iov_base = socket->fill_at, .iov_len = wanted};
+	parts[1] = (struct iovec){.iov_base = socket->buffer + socket->end, .iov_len = ahead};
+	got = wanted ? take(socket, parts, 2) : take(socket, parts + 1, 1);
+	if (!got)
 		return false;
-	}
-	if (got < 0) {
-		if (errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR)
-			fb_tcp_fail(socket, FB_EPEER, strerror(errno));
-		return false;
-	}
-	taken = (size_t)got < wanted ? (size_t)got : wanted;
-	if (taken)
-		filled(socket, taken);
-	socket->end += (size_t)got - taken;
-	if (socket->end)
-		parse(socket);
-	return (size_t)got == wanted + ahead;
+	here = got < wanted ? got : wanted;
+	if (here)
+		filled(socket, here);
+	parse(socket, socket->buffer, socket->end + got - here);
+	return got == wanted + ahead;
 }
 
 void fb_tcp_receive(struct fb_tcp_socket *socket)
@@ -196,6 +265,16 @@ void fb_tcp_receive(struct fb_tcp_socket *socket)
 	for (int i = 0; i < ROUNDS && !socket->broken; i++)
 		if (!receive_once(socket))
 			break;
+	socket->awaited = NULL;
+	socket->crowded = false;
+}
+
+/* A message of the link is waited for; what comes is guessed from it. */
+static void await(struct fb_tcp_link *link, struct fb_tcp_socket *socket, size_t bytes)
+{
+	socket->crowded |= socket->awaited && socket->awaited != link;
+	socket->awaited = link;
+	socket->awaited_bytes = bytes;
 }
 
 const void *fb_tcp_peek(struct fb_port *port, size_t bytes)
@@ -215,6 +294,8 @@ const void *fb_tcp_peek(struct fb_port *port, size_t bytes)
 		fb_tcp_fail(link->socket, FB_EPEER, what);
 	}
 	spread = fb_tcp_spread(link, link->turn, bytes);
+	if (spread.count == 1)
+		await(link, link->sockets[spread.first], bytes);
 	for (int i = 0; i < spread.count; i++)
 		fb_tcp_ask(link->sockets[(spread.first + i) % link->socket->tcp->width]);
 	return NULL;

@@ -278,13 +278,16 @@ static void raise_targets(struct fb_host_p2p_request *r, uint64_t messages)
 		r->ends[i].target += messages;
 }
 
-/* The receivers of direct messages say that so many more may be written, as if they had posted. */
-static void post_targets(struct fb_host_p2p_request *r, uint64_t messages)
+/*
+ * The receivers of direct messages say that so many more may be written, as if they had posted;
+ * over tcp `ahead` of those that come after them, too.
+ */
+static void post_targets(struct fb_host_p2p_request *r, uint64_t messages, uint64_t ahead)
 {
 	for (int i = 0; i < r->nends; i++) {
 		struct fb_host_end *end = &r->ends[i];
 
-		end->may_post += messages;
+		end->may_post = end->target + messages + (end->tcp ? ahead : 0);
 		if (end->step == fb_host_pushed || end->step == fb_host_pull_half ||
 		    end->step == fb_host_receive_user)
 			fb_host_post(end);
@@ -294,15 +297,18 @@ static void post_targets(struct fb_host_p2p_request *r, uint64_t messages)
 /*
  * ends[0] is of the flow there and ends[1] of the one back, on both of the ranks. Direct messages
  * are posted for all calls at once: nobody sends one before it has the answer to the last, so none
- * comes too early, and the news of a place travels with an answer.
+ * comes too early, and the news of a place travels with an answer. Over one socket some of the next
+ * run are posted too, since only the receiver's own progress() writes to them, and in this run that
+ * reads no more once the last message is there.
  */
 static int ping_pong(struct fb_host_p2p_request *r, int calls)
 {
+	const struct fb_settings *settings = r->engine->settings;
 	int err = FB_OK;
 
 	if (!r->nends)
 		return FB_OK;
-	post_targets(r, (uint64_t)calls);
+	post_targets(r, (uint64_t)calls, settings->tcp.sockets == 1 ? settings->slots : 0);
 	for (int call = 0; call < calls && !err; call++) {
 		raise_targets(r, 1);
 		err = drive(r, &r->ends[0], 1);
@@ -350,7 +356,7 @@ static int host_run(struct fb_p2p_request *request, int calls)
 		return one_sided(r, (uint64_t)calls * (uint64_t)r->job->window);
 	if (r->job->pattern == FB_PING_PONG)
 		return ping_pong(r, calls);
-	post_targets(r, (uint64_t)calls * (uint64_t)r->job->window);
+	post_targets(r, (uint64_t)calls * (uint64_t)r->job->window, 0);
 	raise_targets(r, (uint64_t)calls * (uint64_t)r->job->window);
 	return drive(r, r->ends, r->nends);
 }

@@ -51,9 +51,9 @@ mutants "slot overwritten before it was read" 2 greedy 2 --bytes 64K --protocol 
 mutants "announcement not waited for" 3 blind 1 --bytes 64K --protocol direct \
 	--algorithm ring
 
-# Wrong parts, and memory written too early, over several tcp sockets and without copies.
+# Wrong parts, wrong guesses, and memory written too early, over several tcp sockets and without copies.
 use "$MPI" mutant_tcp
-for mutant in none offset order twice early; do
+for mutant in none offset order guess twice early; do
 	failures=0
 	run 2 $mutant
 	if [ $mutant = none ]; then

@@ -17,7 +17,15 @@
 #include "common/error.h"
 #include "common/transport/tcp.h"
 
-enum { MESSAGES = 12, SLOTS = 2, MOST = 1 << 20, PATIENCE_S = 20, NAP_MS = 3, WRONG = 2 };
+enum {
+	MESSAGES = 12,
+	SLOTS = 2,
+	LARGE = 40000,
+	MOST = 1 << 20,
+	PATIENCE_S = 20,
+	NAP_MS = 3,
+	WRONG = 2,
+};
 
 static const char *mutant = "none";
 static int own_rank;
@@ -58,6 +66,18 @@ size_t fb_tcp_part(size_t bytes, int i, int count, size_t *offset)
 	if (is("twice", 0) && i && i + 1 == count)
 		nap(NAP_MS);
 	return i + 1 < count ? share : bytes - share * (size_t)i;
+}
+
+bool fb_tcp_expected(const struct fb_tcp_guess *guess, const char *lead)
+{
+	struct fb_tcp_frame frame;
+
+	memcpy(&frame, lead + FB_TCP_LEAD - sizeof(frame), sizeof(frame));
+	/* The receiver takes any message for the one that it waits for. */
+	return is("guess", 1) ||
+	       (frame.kind == FB_TCP_DATA && frame.link == guess->link->index &&
+		frame.turn == guess->link->turn && frame.bytes == guess->bytes &&
+		((const struct fb_tcp_frame *)(const void *)lead)->kind == FB_TCP_PAD);
 }
 
 bool fb_tcp_part_done(struct fb_tcp_message *message)
@@ -167,28 +187,71 @@ static int receive_all(struct fb_transport *t, struct fb_port *port, char *user,
 	return wrong;
 }
 
-/* One link through such sockets. Returns wrong messages on rank 1, or -1. */
-static int traffic(const struct fb_world *world, const struct fb_tcp_settings *settings,
-		   bool posted)
+/*
+ * Two links: rank 0 sends on the first one before the second, rank 1 waits for the second one's
+ * message before the first one's.
+ */
+static bool send_both(struct fb_transport *t, struct fb_port **ports)
 {
-	struct fb_link_request request = {
-		.peer = 1 - world->rank, .sends = world->rank == 0, .slots = posted ? 1 : SLOTS,
-		.slot_bytes = MOST, .protocol = "simple", .posted = posted};
+	for (int m = 0; m < 2 * MESSAGES; m++) {
+		struct fb_port *port = ports[m % 2];
+
+		if (!until(t, port, LARGE, has_slot))
+			return false;
+		fill(port->ops->acquire(port, LARGE), m, LARGE);
+		port->ops->commit(port, LARGE);
+	}
+	return until(t, ports[0], 0, has_left) && until(t, ports[1], 0, has_left);
+}
+
+static int receive_both(struct fb_transport *t, struct fb_port **ports, char *want)
+{
+	int wrong = 0;
+
+	for (int i = 0; i < 2 * MESSAGES; i++) {
+		struct fb_port *port = ports[1 - i % 2];
+
+		if (!until(t, port, LARGE, has_come))
+			return -1;
+		fill(want, i / 2 * 2 + 1 - i % 2, LARGE);
+		wrong += memcmp(port->ops->peek(port, LARGE), want, LARGE) != 0;
+		port->ops->release(port);
+	}
+	return wrong;
+}
+
+enum kind { SLOTTED, POSTED, BOTH, KINDS };
+
+/* One link through such sockets, or two. Returns wrong messages on rank 1, or -1. */
+static int traffic(const struct fb_world *world, const struct fb_tcp_settings *settings,
+		   enum kind kind)
+{
+	bool posted = kind == POSTED;
+	struct fb_link_request requests[2];
 	char *user = calloc(1, MOST), *want = calloc(1, MOST);
 	struct fb_transport *t;
-	struct fb_port *port;
-	int result = -1;
+	struct fb_port *ports[2];
+	int n = kind == BOTH ? 2 : 1, result = -1;
+
+	for (int i = 0; i < n; i++)
+		requests[i] = (struct fb_link_request){
+			.peer = 1 - world->rank, .id = (uint32_t)i, .sends = world->rank == 0,
+			.slots = posted ? 1 : SLOTS, .slot_bytes = MOST, .protocol = "simple",
+			.posted = posted};
 
 	if (!user || !want || fb_tcp_open(&t, world, settings))
 		goto free_memory;
-	if (!t->ops->connect(t, &request, 1, &port)) {
-		if (world->rank == 0)
-			result = send_all(t, port, posted ? user : NULL) ? 0 : -1;
+	if (!t->ops->connect(t, requests, n, ports)) {
+		if (kind == BOTH)
+			result = world->rank ? receive_both(t, ports, want)
+					     : send_both(t, ports) - 1;
+		else if (world->rank == 0)
+			result = send_all(t, ports[0], posted ? user : NULL) ? 0 : -1;
 		else
-			result = receive_all(t, port, posted ? user : NULL, want);
+			result = receive_all(t, ports[0], posted ? user : NULL, want);
 		MPI_Allreduce(MPI_IN_PLACE, &result, 1, MPI_INT, MPI_MAX, world->comm);
 		if (result == 0)
-			t->ops->disconnect(t, &port, 1);
+			t->ops->disconnect(t, ports, n);
 	}
 	t->ops->close(t);
 free_memory:
@@ -218,8 +281,8 @@ int main(int argc, char **argv)
 		return 77;
 	}
 	own_rank = world.rank;
-	for (size_t i = 0; i < 2 * sizeof(settings) / sizeof(settings[0]) && wrong >= 0; i++) {
-		int n = traffic(&world, &settings[i / 2], i % 2);
+	for (size_t i = 0; i < KINDS * sizeof(settings) / sizeof(settings[0]) && wrong >= 0; i++) {
+		int n = traffic(&world, &settings[i / KINDS], (enum kind)(i % KINDS));
 
 		wrong = n < 0 ? n : wrong + n;
 	}

@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Large messages, whose place the tcp transport guesses before they are there: cut at every byte
+ * near a frame, with others in front of them and behind, longer and shorter ones, more and fewer
+ * frames than usual. Everything must be where it belongs, and one read must be enough where the
+ * guess is right.
+ *
+ * The peer is this program: it writes the bytes of frames and payloads into a pair of sockets.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "common/error.h"
+#include "common/transport/tcp.h"
+#include "tests/unit/check.h"
+
+enum { NONE, POSTED, SLOTTED, CREDIT, LINKS, PAD };
+enum {
+	SLOTS = 8,     /* no more messages of a link */
+	MOST = 300000, /* bytes of a message */
+	GUARD = 64,
+	ITEMS = 24,
+	ROUNDS = 10000,
+	EPOCH = 7,
+	USUAL = FB_TCP_LARGE + 100, /* bytes, large enough to be guessed */
+	NEAR = 70,                  /* bytes from an end of something */
+};
+
+static unsigned reads;
+
+/* In place of the library's, to be counted. */
+ssize_t recv(int fd, void *memory, size_t bytes, int flags)
+{
+	reads++;
+	return syscall(SYS_recvfrom, fd, memory, bytes, flags, NULL, NULL);
+}
+
+ssize_t recvmsg(int fd, struct msghdr *header, int flags)
+{
+	reads++;
+	return syscall(SYS_recvmsg, fd, header, flags);
+}
+
+/* A message of the link, or a credit for it; or a frame that says nothing. */
+struct item {
+	int link;
+	size_t bytes;
+};
+
+struct bench {
+	struct fb_tcp tcp;
+	struct fb_tcp_socket socket, *sockets[1], *work[1];
+	struct fb_tcp_link *links[LINKS];
+	int wire; /* the peer's end */
+	unsigned char user[SLOTS][MOST + GUARD];
+	unsigned char *stream;
+	size_t bytes, sent;         /* of the stream */
+	const struct item *items;
+	int nitems, turn[LINKS];    /* of the next message to be looked at */
+};
+
+static unsigned char content(int link, int turn, size_t i)
+{
+	return (unsigned char)(link * 101 + turn * 29 + (int)(i * 3 + (i >> 8) * 5) + 1);
+}
+
+static int bench_open(struct bench *b)
+{
+	struct fb_tcp_identity *identity = calloc(1, sizeof(*identity));
+	int fds[2];
+
+	memset(b, 0, sizeof(*b));
+	b->stream = malloc((size_t)ITEMS * (MOST + sizeof(struct fb_tcp_frame)));
+	b->tcp.stray = malloc(FB_TCP_LEAD + FB_TCP_GUESS);
+	b->tcp.identity = identity;
+	if (!b->stream || !b->tcp.stray || !identity ||
+	    socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, fds))
+		return FB_ESYS;
+	b->tcp.settings = fb_tcp_defaults;
+	b->tcp.width = 1;
+	b->tcp.epoll = -1;
+	b->tcp.few = FB_TCP_FEW;
+	b->tcp.epoch = EPOCH;
+	b->tcp.sockets = b->sockets;
+	b->tcp.work = b->work;
+	b->sockets[0] = &b->socket;
+	b->socket.tcp = &b->tcp;
+	b->socket.fd = fds[0];
+	b->wire = fds[1];
+	for (int i = POSTED; i < LINKS; i++) {
+		struct fb_link_request request = {
+			.id = (uint32_t)i, .sends = i == CREDIT, .slots = SLOTS,
+			.slot_bytes = MOST, .posted = i == POSTED};
+
+		if (fb_tcp_link_new(&b->tcp, &request, &b->links[i]))
+			return FB_ENOMEM;
+	}
+	b->links[CREDIT]->unreleased = SLOTS;
+	memset(b->user, 0xc7, sizeof(b->user));
+	for (int i = 0; i < SLOTS; i++)
+		fb_tcp_post(&b->links[POSTED]->port, b->user[i]);
+	return FB_OK;
+}
+
+static void bench_close(struct bench *b)
+{
+	for (int i = POSTED; i < LINKS; i++)
+		fb_tcp_link_free(&b->tcp, b->links[i]);
+	close(b->socket.fd);
+	close(b->wire);
+	free(b->tcp.links);
+	free(b->tcp.identity);
+	free(b->tcp.stray);
+	free(b->stream);
+}
+
+/* Puts frames and payloads of the items behind one another. */
+static void lay_out(struct bench *b, const struct item *items, int n)
+{
+	uint16_t turn[LINKS] = {0};
+
+	b->items = items;
+	b->nitems = n;
+	b->bytes = 0;
+	for (int k = 0; k < n; k++) {
+		struct fb_tcp_frame frame = {.kind = FB_TCP_PAD};
+
+		if (items[k].link != PAD)
+			frame = (struct fb_tcp_frame){
+				.link = b->links[items[k].link]->index, .epoch = EPOCH,
+				.kind = items[k].link == CREDIT ? FB_TCP_CREDIT : FB_TCP_DATA,
+				.turn = turn[items[k].link]++,
+				.bytes = items[k].link == CREDIT
+						 ? 1 : items[k].bytes & FB_TCP_LONGEST,
+			};
+		memcpy(b->stream + b->bytes, &frame, sizeof(frame));
+		b->bytes += sizeof(frame);
+		for (size_t i = 0; i < items[k].bytes; i++)
+			b->stream[b->bytes++] = content(items[k].link, frame.turn, i);
+	}
+}
+
+/* Bytes of the first n items. */
+static size_t length(const struct item *items, int n)
+{
+	size_t sum = 0;
+
+	for (int k = 0; k < n; k++)
+		sum += sizeof(struct fb_tcp_frame) + items[k].bytes;
+	return sum;
+}
+
+/* The bytes of the link's next message; returns false if there is none to come. */
+static bool next_of(const struct bench *b, int link, size_t *bytes)
+{
+	int turn = 0;
+
+	for (int k = 0; k < b->nitems; k++)
+		if (b->items[k].link == link && turn++ == b->turn[link]) {
+			*bytes = b->items[k].bytes;
+			return true;
+		}
+	return false;
+}
+
+/* Looks for the link's next message, and at it. Returns whether it was there. */
+static bool look(struct bench *b, int link, size_t bytes)
+{
+	struct fb_port *port = &b->links[link]->port;
+	const unsigned char *at = port->ops->peek(port, bytes);
+	size_t wrong = 0;
+
+	if (!at)
+		return false;
+	for (size_t i = 0; i < bytes; i++)
+		wrong += at[i] != content(link, b->turn[link], i);
+	CHECK_INT(wrong, 0);
+	if (link == POSTED) {
+		CHECK(at == b->user[b->turn[link]]);
+		CHECK(at[MOST] == 0xc7 && at[MOST + GUARD - 1] == 0xc7);
+	}
+	port->ops->release(port);
+	b->turn[link]++;
+	return true;
+}
+
+/* Writes the stream up to byte `limit`, while the link `first` is waited for, then the other. */
+static void feed(struct bench *b, size_t limit, int first)
+{
+	int idle = 0;
+
+	for (int i = 0; i < ROUNDS && idle < 2 && !b->tcp.err; i++) {
+		bool moved = false;
+		size_t bytes;
+
+		if (b->sent < limit) {
+			ssize_t n = send(b->wire, b->stream + b->sent, limit - b->sent, 0);
+
+			if (n < 0)
+				CHECK_INT(errno, EAGAIN);
+			b->sent += n > 0 ? (size_t)n : 0;
+			moved = n > 0;
+		}
+		fb_tcp_progress(&b->tcp.transport);
+		if (next_of(b, first, &bytes))
+			moved |= look(b, first, bytes);
+		else if (next_of(b, POSTED + SLOTTED - first, &bytes))
+			moved |= look(b, POSTED + SLOTTED - first, bytes);
+		idle = moved || b->sent < limit ? 0 : idle + 1;
+	}
+}
+
+/* All of the items come, cut at two places. */
+static void deliver(struct bench *b, const struct item *items, int n, size_t cut, size_t second)
+{
+	int want[PAD + 1] = {0}, first = SLOTTED;
+
+	if (!CHECK_INT(bench_open(b), FB_OK))
+		return;
+	for (int k = 0; k < n; k++)
+		if (items[k].link == POSTED || items[k].link == SLOTTED)
+			first = items[k].link;
+	lay_out(b, items, n);
+	feed(b, cut, first);
+	feed(b, second, first);
+	feed(b, b->bytes, first);
+	for (int k = 0; k < n; k++)
+		want[items[k].link]++;
+	CHECK_INT(b->tcp.err, FB_OK);
+	CHECK_INT(b->turn[POSTED], want[POSTED]);
+	CHECK_INT(b->turn[SLOTTED], want[SLOTTED]);
+	CHECK_INT(SLOTS - b->links[CREDIT]->unreleased, want[CREDIT]);
+	bench_close(b);
+}
+
+#define LEAD {PAD, 0}, {CREDIT, 0}, {PAD, 0}
+
+/* The link waited for is that of the last message. Up to the first item that is NONE. */
+static const struct item stories[][ITEMS] = {
+	/* As guessed, once and again, and with other things behind it in the same read. */
+	{LEAD, {POSTED, USUAL}},
+	{LEAD, {POSTED, USUAL}, LEAD, {POSTED, USUAL}},
+	{LEAD, {POSTED, USUAL}, {SLOTTED, 40}, {CREDIT, 0}, LEAD, {POSTED, USUAL + 9},
+	 {CREDIT, 0}, {POSTED, 3}},
+	/* Frames in front are none, fewer, more. */
+	{{POSTED, USUAL}, LEAD, {POSTED, USUAL}},
+	{{CREDIT, 0}, {POSTED, USUAL}, {POSTED, 0}},
+	{{CREDIT, 0}, LEAD, {POSTED, USUAL}, {PAD, 0}, {POSTED, 77}},
+	/* Another link's message first: small, empty, as long, shorter, longer. */
+	{{SLOTTED, 5}, LEAD, {POSTED, USUAL}},
+	{{SLOTTED, 0}, {SLOTTED, 0}, LEAD, {POSTED, USUAL}},
+	{LEAD, {SLOTTED, USUAL}, LEAD, {POSTED, USUAL}},
+	{LEAD, {SLOTTED, USUAL - 99}, LEAD, {POSTED, USUAL}},
+	{LEAD, {SLOTTED, 2 * USUAL}, LEAD, {POSTED, USUAL}},
+	/* Many small ones. */
+	{{SLOTTED, 1}, {SLOTTED, 20}, {SLOTTED, 300}, {SLOTTED, 4000}, {SLOTTED, 17}, LEAD,
+	 {POSTED, USUAL}},
+};
+
+/* Whether something begins or ends near the byte. */
+static bool is_near(const struct item *items, int n, size_t byte)
+{
+	for (int k = 0; k <= n; k++) {
+		size_t end = length(items, k);
+
+		if (byte + NEAR > end && byte < end + NEAR)
+			return true;
+	}
+	return false;
+}
+
+/* swapped: what goes to the one link goes to the other instead. */
+static void test_cuts(struct bench *b, const struct item *story, bool swapped)
+{
+	struct item items[ITEMS];
+	int n = 0;
+	size_t to;
+
+	for (; n < ITEMS && story[n].link; n++) {
+		items[n] = story[n];
+		if (swapped && (items[n].link == POSTED || items[n].link == SLOTTED))
+			items[n].link = POSTED + SLOTTED - items[n].link;
+	}
+	to = length(items, n);
+	for (size_t cut = 0; cut <= to && !check_failures; cut++) {
+		size_t second = cut + 1 + cut * 7 % 50;
+
+		if (cut % 997 == 0 || is_near(items, n, cut))
+			deliver(b, items, n, cut, second < to ? second : to);
+	}
+}
+
+/* Messages of which a guess takes only a part. */
+static void test_longer(struct bench *b)
+{
+	static const struct item items[] = {
+		LEAD, {POSTED, MOST}, LEAD, {SLOTTED, FB_TCP_GUESS}, LEAD, {POSTED, MOST},
+		LEAD, {SLOTTED, 20000}, LEAD, {POSTED, 20000}, LEAD, {POSTED, MOST}};
+	enum { N = sizeof(items) / sizeof(items[0]) };
+	static const size_t places[] = {0, 63, 64, 65, 600, FB_TCP_GUESS, FB_TCP_GUESS + 64,
+					FB_TCP_GUESS + 99, MOST};
+
+	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++)
+		for (size_t j = i; j < sizeof(places) / sizeof(places[0]); j++)
+			deliver(b, items, N, places[i], places[j] + 3);
+}
+
+/* A message that is all there takes one read. */
+static void test_reads(struct bench *b)
+{
+	static const size_t sizes[] = {8, 4096, FB_TCP_LARGE, 64 * 1024};
+
+	for (size_t i = 0; i < 2 * sizeof(sizes) / sizeof(sizes[0]); i++) {
+		int link = i % 2 ? POSTED : SLOTTED;
+		const struct item items[] = {LEAD, {link, sizes[i / 2]}};
+
+		if (!CHECK_INT(bench_open(b), FB_OK))
+			return;
+		lay_out(b, items, sizeof(items) / sizeof(items[0]));
+		CHECK_INT(send(b->wire, b->stream, b->bytes, 0), b->bytes);
+		CHECK(!look(b, link, sizes[i / 2]));
+		reads = 0;
+		fb_tcp_progress(&b->tcp.transport);
+		CHECK_INT(reads, 1);
+		CHECK(look(b, link, sizes[i / 2]));
+		bench_close(b);
+	}
+}
+
+int main(void)
+{
+	struct bench *b = malloc(sizeof(*b));
+
+	if (!b)
+		return 1;
+	for (size_t s = 0; s < 2 * sizeof(stories) / sizeof(stories[0]); s++) {
+		test_cuts(b, stories[s / 2], s % 2);
+		if (check_failures)
+			printf("story %zu, %s\n", s / 2, s % 2 ? "swapped" : "as it is");
+	}
+	test_longer(b);
+	test_reads(b);
+	free(b);
+	return check_done("tcp_guess");
+}

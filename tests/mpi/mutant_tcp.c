@@ -70,14 +70,15 @@ size_t fb_tcp_part(size_t bytes, int i, int count, size_t *offset)
 
 bool fb_tcp_expected(const struct fb_tcp_guess *guess, const char *lead)
 {
-	struct fb_tcp_frame frame;
+	struct fb_tcp_frame first, frame;
 
+	memcpy(&first, lead, sizeof(first));
 	memcpy(&frame, lead + FB_TCP_LEAD - sizeof(frame), sizeof(frame));
 	/* The receiver takes any message for the one that it waits for. */
 	return is("guess", 1) ||
 	       (frame.kind == FB_TCP_DATA && frame.link == guess->link->index &&
 		frame.turn == guess->link->turn && frame.bytes == guess->bytes &&
-		((const struct fb_tcp_frame *)(const void *)lead)->kind == FB_TCP_PAD);
+		first.kind == FB_TCP_PAD);
 }
 
 bool fb_tcp_part_done(struct fb_tcp_message *message)

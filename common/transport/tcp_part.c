@@ -38,16 +38,16 @@ bool fb_tcp_expected(const struct fb_tcp_guess *guess, const char *lead)
 {
 	enum { FRAMES = FB_TCP_LEAD / sizeof(struct fb_tcp_frame) };
 	const struct fb_tcp_link *link = guess->link;
-	struct fb_tcp_frame frame;
+	struct fb_tcp_frame frames[FRAMES];
+	const struct fb_tcp_frame *last = &frames[FRAMES - 1];
 
-	for (size_t i = 0; i < FRAMES; i++) {
-		memcpy(&frame, lead + i * sizeof(frame), sizeof(frame));
-		if (i + 1 < FRAMES && frame.kind == FB_TCP_DATA)
+	memcpy(frames, lead, sizeof(frames));
+	for (const struct fb_tcp_frame *frame = frames; frame < last; frame++)
+		if (frame->kind == FB_TCP_DATA)
 			return false;
-	}
-	return frame.kind == FB_TCP_DATA && frame.link == link->index &&
-	       frame.epoch == link->epoch && frame.turn == link->turn &&
-	       frame.bytes == guess->bytes;
+	return last->kind == FB_TCP_DATA && last->link == link->index &&
+	       last->epoch == link->epoch && last->turn == link->turn &&
+	       last->bytes == guess->bytes;
 }
 
 bool fb_tcp_part_done(struct fb_tcp_message *message)

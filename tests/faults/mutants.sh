@@ -51,7 +51,7 @@ mutants "slot overwritten before it was read" 2 greedy 2 --bytes 64K --protocol 
 mutants "announcement not waited for" 3 blind 1 --bytes 64K --protocol direct \
 	--algorithm ring
 
-# Wrong parts, wrong guesses, and memory written too early, over several tcp sockets and without copies.
+# Wrong parts and guesses, memory written too early, over several tcp sockets, without copies.
 use "$MPI" mutant_tcp
 for mutant in none offset order guess twice early; do
 	failures=0

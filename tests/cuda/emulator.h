@@ -299,7 +299,7 @@ FB_DEVICE void fb_sync_warp(void)
 	emu_sync_warp();
 }
 
-/* Whether a warp that is about to load or store has come apart; the same answer to all of its threads. */
+/* Whether a warp that is about to load or store has come apart; all its threads hear the same. */
 static inline bool emu_apart(void)
 {
 	uint32_t *word = &emu_block_now()->votes[fb_thread() / FB_WARP];

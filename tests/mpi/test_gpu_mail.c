@@ -13,7 +13,7 @@
  */
 #include "collectives/engine/cuda/proxy.h"
 #include "common/transport/rdma.h"
-#include "tests/cuda/job.h"
+#include "tests/cuda/turn.h"
 #include "tests/unit/check.h"
 
 enum { CALLS = 3, EACH = 2, PATIENCE_S = 60, SLOTS = 4 };

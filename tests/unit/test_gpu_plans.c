@@ -9,7 +9,7 @@
  *
  * timeout: 300
  */
-#include "tests/cuda/job.h"
+#include "tests/cuda/turn.h"
 #include "tests/unit/check.h"
 
 enum { CALLS = 3, MIXED_CALLS = 100, MIXED_JOBS = 10, ROUNDS = 2 };

@@ -24,6 +24,8 @@
 
 #include "collectives/engine/cuda/bulk.h"
 #include "collectives/engine/cuda/lines.h"
+/* Needs it. */
+#include "collectives/engine/cuda/lines128.h"
 /* Both are needed by it. */
 #include "collectives/engine/cuda/accumulate.h"
 #include "collectives/engine/cuda/exchange.h"

@@ -29,9 +29,10 @@
 	}                                                                                    \
 	static void emu_exchange_##type(const void *args, unsigned char *shared)             \
 	{                                                                                    \
+		const struct fb_gpu_exchange *x = args;                                      \
+                                                                                             \
 		(void)shared;                                                                \
-		exchange_##type(args, ((const struct fb_gpu_exchange *)args)->flags &        \
-					      FB_GPU_SAME);                                                       \
+		exchange_##type(x, x->flags & FB_GPU_SAME);                                  \
 	}
 
 #include "collectives/engine/cuda/interpret.h"

@@ -30,7 +30,7 @@ static struct fb_gpu_record *next_record(struct fb_gpu_record *r)
 }
 
 /* Changes a rank's records; they fit one window in these tests. */
-static void mutate(const struct job *j, int rank, enum mutation mutation)
+static void mutate(struct job *j, int rank, enum mutation mutation)
 {
 	struct fb_gpu_record *r = first_record(j, rank);
 
@@ -61,21 +61,35 @@ static void mutate(const struct job *j, int rank, enum mutation mutation)
 	}
 }
 
-static void expect_caught(const struct job_case *c, enum mutation mutation, const char *what)
+/* The same of the fused kernel's parameters, which are made from right records. */
+static void mutate_fused(struct job *j, int rank, enum mutation mutation)
+{
+	struct fb_gpu_exchange *x = &j->ranks[rank].fused;
+
+	if (mutation == WRONG_SLOT && rank == 0)
+		x->peer[0].to += x->stride;
+	if (mutation == FEW_SLOTS)
+		x->stride = 0;
+}
+
+static void expect_caught(const struct job_case *c, enum mutation mutation, bool fused,
+			  const char *what)
 {
 	static struct job j;
 	long errors = 0;
 
 	for (uint64_t seed = 0; seed < 40 && !errors; seed++) {
 		CHECK_INT(job_open(&j, c), FB_OK);
-		for (int r = 0; r < c->nranks; r++)
-			mutate(&j, r, mutation);
+		for (int r = 0; r < c->nranks; r++) {
+			CHECK(!fused || j.ranks[r].is_fused);
+			(fused ? mutate_fused : mutate)(&j, r, mutation);
+		}
 		emu.blind = mutation == BLIND_FLAGS   ? EMU_BLIND_FLAGS
 			    : mutation == TRUST_APART ? EMU_TRUST_APART
 			    : mutation == BLIND_COUNTERS ? EMU_BLIND_COUNTERS
 							 : 0;
 		for (int i = 0; i < 3 && !errors; i++)
-			errors = run_job(&j, CALLS, false, seed * 3 + (uint64_t)i);
+			errors = run_job(&j, CALLS, fused, seed * 3 + (uint64_t)i);
 		emu.blind = 0;
 		job_close(&j);
 		if (mutation == NO_MUTATION && seed == 3)
@@ -136,7 +150,29 @@ static void test_mutants(void)
 			.count = table[i].mutation == ALL_AT_ONCE ? 20 : 150, .threads = 64,
 			.wishes = {.slots = table[i].slots, .slot_bytes = table[i].slot_bytes}};
 
-		expect_caught(&c, table[i].mutation, table[i].what);
+		expect_caught(&c, table[i].mutation, false, table[i].what);
+	}
+}
+
+static void test_fused_mutants(void)
+{
+	static const struct {
+		const char *what;
+		const struct fb_algorithm *algorithm;
+		enum mutation mutation;
+	} table[] = {
+		{"right exchange", &fb_all_reduce_one_shot, NO_MUTATION},
+		{"exchange without flags", &fb_all_to_all_direct, BLIND_FLAGS},
+		{"exchange, wrong slot", &fb_all_gather_direct, WRONG_SLOT},
+		{"exchange, slots of one call", &fb_all_reduce_one_shot, FEW_SLOTS},
+	};
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		const struct job_case c = {
+			.algorithm = table[i].algorithm, .protocol = FB_GPU_LL16, .nranks = 3,
+			.channels = 1, .datatype = FB_F32, .count = 150, .threads = 64};
+
+		expect_caught(&c, table[i].mutation, true, table[i].what);
 	}
 }
 

@@ -353,6 +353,7 @@ int main(int argc, char **argv)
 		test_wrap();
 		test_mixed();
 		test_mutants();
+		test_fused_mutants();
 	}
 	return check_done("gpu_plans");
 }

@@ -4,7 +4,6 @@
 
 /* What the records come to, as far as they were read. */
 struct reading {
-	const struct fb_gpu_view *view;
 	struct fb_gpu_exchange x;
 	uint32_t sends, receives;
 	bool own, combines, begun;
@@ -117,7 +116,7 @@ bool fb_gpu_is_exchange(const struct fb_gpu_view *view, const struct fb_gpu_tabl
 			struct fb_gpu_exchange *exchange)
 {
 	int peers = view->shape->nranks - 1;
-	struct reading w = {.view = view, .x = {
+	struct reading w = {.x = {
 		.stride = view->shape->stride, .npeers = (uint32_t)peers,
 		.rank = (uint32_t)view->rank, .nranks = (uint32_t)view->shape->nranks,
 		.flags = FB_GPU_ALIGNED,
@@ -134,9 +133,11 @@ bool fb_gpu_is_exchange(const struct fb_gpu_view *view, const struct fb_gpu_tabl
 			return false;
 		at += r->size;
 	}
-	if (w.sends != w.x.npeers || w.receives != w.x.npeers)
+	/* The kernels of types combine whatever comes, the one that moves bytes never does. */
+	if (w.sends != w.x.npeers || w.receives != w.x.npeers ||
+	    w.combines != fb_collective_info(view->shape->geometry.collective)->reduces)
 		return false;
-	w.x.flags |= FB_GPU_SAME | (w.combines ? (uint32_t)FB_GPU_COMBINE : 0);
+	w.x.flags |= FB_GPU_SAME;
 	for (uint32_t i = 0; i < w.sends; i++)
 		if (w.x.peer[i].in != w.x.peer[0].in || (w.own && w.x.peer[i].in != w.x.own_in))
 			w.x.flags &= ~(uint32_t)FB_GPU_SAME;

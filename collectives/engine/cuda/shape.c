@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Channels, threads, slices, slots, and where the links' memory is; see build.h. The figures were
- * measured on two H200 with NVLink; a tuning table replaces them.
+ * measured on two and four H200 with NVLink; a tuning table replaces them.
  */
 #include <stdlib.h>
 

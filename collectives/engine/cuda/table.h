@@ -67,7 +67,6 @@ enum fb_gpu_flags {
 	FB_GPU_REFILL = 8,  /* the next record is at the begin of the next window */
 	FB_GPU_WIDE = 16,   /* sums stay f32 until all sources are in, see accumulate.h */
 	FB_GPU_SAME = 32,   /* fused: all peers get the own block */
-	FB_GPU_COMBINE = 64, /* fused: what comes is combined */
 };
 
 /* Followed by nsrc + ndst ends, nwait and npost counters. A multiple of 16 bytes. */
@@ -110,7 +109,7 @@ struct fb_gpu_exchange_peer {
 	uint64_t to;   /* at the peer, this rank's slots */
 	uint64_t from; /* own memory: a peer's slots, in order of rank */
 	uint64_t in;   /* block for the peer, unless FB_GPU_SAME */
-	uint64_t out;  /* where its block goes, unless FB_GPU_COMBINE */
+	uint64_t out;  /* where its block goes, unless it is combined */
 };
 
 /*
@@ -125,7 +124,7 @@ struct fb_gpu_exchange {
 	uint64_t bytes;           /* of a block */
 	uint32_t stride;          /* of a set of slots */
 	uint32_t npeers, rank, nranks;
-	uint32_t op, flags;       /* FINISH, ALIGNED, SAME, COMBINE */
+	uint32_t op, flags;       /* FINISH, ALIGNED, SAME */
 	struct fb_gpu_exchange_peer peer[FB_GPU_MOST_PEERS];
 };
 

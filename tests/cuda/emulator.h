@@ -82,6 +82,7 @@ struct emu {
 	struct emu_thread threads[EMU_MOST_RANKS * EMU_MOST_BLOCKS * EMU_MOST_THREADS];
 	struct emu_thread *now;
 	int nranks, nthreads, held; /* held: the rank held back */
+	uint64_t hold;                /* picks until another one is */
 	uint64_t random, changes, switches;
 	unsigned blind;
 	unsigned patience_s; /* 0: nobody else changes anything, so nothing does for long */

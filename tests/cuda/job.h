@@ -14,7 +14,8 @@
 #include "tests/cuda/kernels.h"
 #include "tests/cuda/scheduler.h"
 
-enum { JOB_RANKS = 4, JOB_CHANNELS = 4, JOB_THREADS = 16 };
+/* Most tests have up to JOB_RANKS. */
+enum { JOB_RANKS = 4, JOB_MOST = 8, JOB_CHANNELS = 4, JOB_THREADS = 16 };
 
 /* What is run. */
 struct job_case {
@@ -44,7 +45,7 @@ struct job_rank {
 	struct fb_gpu_exchange fused;
 	bool is_fused;
 	char *links, *far, *slots, *scratch; /* slots: where placed */
-	uint8_t via[JOB_RANKS];
+	uint8_t via[JOB_MOST];
 	struct fb_gpu_mail mail;
 	const struct job *job;
 };
@@ -54,13 +55,15 @@ struct job {
 	struct fb_operation op;
 	struct fb_data data;
 	struct fb_segment segment;
-	char *parts[JOB_RANKS];
-	int part_of[JOB_RANKS], node_of[JOB_RANKS], local_rank_of[JOB_RANKS];
+	char *parts[JOB_MOST];
+	int part_of[JOB_MOST], node_of[JOB_MOST], local_rank_of[JOB_MOST];
 	struct fb_topology topology;
 	struct fb_counts counts;
 	struct fb_gpu_shape shape;
 	size_t slots_bytes; /* where placed: as many for each rank, whole pages */
-	struct job_rank ranks[JOB_RANKS];
+	struct job_rank ranks[JOB_MOST];
+	bool whole;             /* all ranks run in this process: barriers can be checked */
+	int entered[JOB_MOST];  /* the call that a rank has begun */
 	struct fb_mismatch bad; /* of all calls of the last run */
 	char why[160];          /* the first wrong element */
 };

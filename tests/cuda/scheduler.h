@@ -59,6 +59,16 @@ static void emu_step(struct emu_thread *t)
 		emu_start(t->rank);
 }
 
+/*
+ * Another rank to hold back, or none, for a time of any order: a short one comes between two
+ * accesses, a long one lets the others finish calls of many threads without it.
+ */
+static void emu_hold(void)
+{
+	emu.held = (int)(emu_random() % (uint32_t)(emu.nranks + 1));
+	emu.hold = UINT64_C(64) << emu_random() % 10;
+}
+
 /* A thread at random: any of the running launches', seldom of the rank that is held back. */
 static struct emu_thread *emu_pick(void)
 {
@@ -68,8 +78,8 @@ static struct emu_thread *emu_pick(void)
 		const struct emu_launch *l = &r->stream[r->next];
 		struct emu_thread *t;
 
-		if (emu_random() % 512 == 0)
-			emu.held = (int)(emu_random() % (uint32_t)(emu.nranks + 1));
+		if (emu.hold-- == 0)
+			emu_hold();
 		if (r->next == r->launches || (rank == emu.held && emu_random() % 64))
 			continue;
 		t = &emu.threads[(rank * EMU_MOST_BLOCKS + (int)(emu_random() % l->blocks)) *
@@ -111,6 +121,7 @@ static inline bool emu_run(uint64_t seed)
 	emu.random = seed * 0x9e3779b97f4a7c15u + 1;
 	emu.changes = emu.switches = 0;
 	emu.held = emu.nranks;
+	emu.hold = 0;
 	for (int r = 0; r < emu.nranks; r++)
 		if (emu.ranks[r].launches)
 			emu_start(r);

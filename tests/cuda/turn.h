@@ -29,8 +29,24 @@ static void job_prime(const void *args, unsigned char *shared)
 	const struct fb_data data = job_data(t);
 
 	(void)shared;
-	if (fb_thread() == 0)
-		fb_buffers_prime(&t->job->op, &data, t->rank);
+	if (fb_thread() != 0)
+		return;
+	t->job->entered[t->rank] = t->call;
+	fb_buffers_prime(&t->job->op, &data, t->rank);
+}
+
+/* A barrier has no data: nobody leaves it before all have come. */
+static void job_look_around(const struct job_turn *t, struct fb_mismatch *bad)
+{
+	for (int r = 0; r < t->job->c.nranks; r++) {
+		if (t->job->entered[r] >= t->call)
+			continue;
+		if (bad->errors++ > 0)
+			continue;
+		bad->index = (uint64_t)r;
+		snprintf(bad->got, sizeof(bad->got), "not entered");
+		snprintf(bad->expected, sizeof(bad->expected), "entered");
+	}
 }
 
 static void job_check(const void *args, unsigned char *shared)
@@ -42,6 +58,8 @@ static void job_check(const void *args, unsigned char *shared)
 	(void)shared;
 	if (fb_thread() != 0)
 		return;
+	if (t->job->whole && t->job->op.collective == FB_BARRIER)
+		job_look_around(t, &t->job->bad);
 	fb_buffers_check(&t->job->op, &data, t->rank, 1, &t->job->bad);
 	if (first && t->job->bad.errors)
 		snprintf(t->job->why, sizeof(t->job->why), "rank %d, call %d: element %llu is %s, "

@@ -80,6 +80,10 @@ static void test_batches(void)
 	c = small(&fb_all_reduce_halving_doubling, 4);
 	c.count = 150;
 	CHECK(strchr(batches(&c), '+') != NULL);
+	/* Nor is it told of who has entered a barrier, before it is known. */
+	c = small(&fb_barrier_dissemination, 8);
+	c.count = 0;
+	CHECK_STR(batches(&c), "2+1 1");
 	/* Credits are posted by threads that have met. */
 	c = small(&fb_broadcast_chain, 3);
 	CHECK_STR(batches(&c), "1");

@@ -10,7 +10,8 @@
  * Threads go through records without meeting, so own memory that one thread has written, or
  * still reads, must not be another's in a later record. The same range as a whole, by the whole
  * block in both, is cut in the same way: every thread meets only itself there. In all other cases
- * the threads meet before.
+ * the threads meet before. A barrier's tokens have no bytes and are places all the same: who tells
+ * what it has heard must have heard it.
  */
 #include <stdlib.h>
 
@@ -31,6 +32,7 @@ struct touch {
 struct touched {
 	struct touch *list;
 	size_t count, room;
+	uint64_t least; /* bytes that a place has */
 };
 
 static const struct fb_gpu_end *ends_of(const struct fb_gpu_record *r)
@@ -44,15 +46,19 @@ static struct fb_gpu_record *next_of(struct fb_gpu_record *r)
 }
 
 /* Whether the record has to come after what touched these bytes in that way. */
-static bool conflicts(const struct fb_gpu_record *r, const struct touch *t, bool whole)
+static bool conflicts(const struct fb_gpu_record *r, const struct touch *t, uint64_t least,
+		      bool whole)
 {
+	uint64_t before = t->bytes > least ? t->bytes : least;
+	uint64_t now = r->bytes > least ? r->bytes : least;
+
 	for (int k = 0; k < r->nsrc + r->ndst; k++) {
 		const struct fb_gpu_end *e = &ends_of(r)[k];
 
 		if (e->is_slot || (k < r->nsrc && !t->write) ||
 		    (whole && t->whole && t->address == e->address && t->bytes == r->bytes))
 			continue;
-		if (t->address < e->address + r->bytes && e->address < t->address + t->bytes)
+		if (t->address < e->address + now && e->address < t->address + before)
 			return true;
 	}
 	return false;
@@ -61,7 +67,7 @@ static bool conflicts(const struct fb_gpu_record *r, const struct touch *t, bool
 static bool conflicts_with_any(const struct fb_gpu_record *r, const struct touched *t, bool whole)
 {
 	for (size_t i = 0; i < t->count; i++)
-		if (conflicts(r, &t->list[i], whole))
+		if (conflicts(r, &t->list[i], t->least, whole))
 			return true;
 	return false;
 }
@@ -150,7 +156,8 @@ static int order(struct fb_gpu_record *first, uint32_t n, struct touched *t)
 int fb_gpu_batch(const struct fb_gpu_view *view, struct fb_gpu_table *table,
 		 const struct fb_gpu_block *block)
 {
-	struct touched within = {.list = NULL}, before = {.list = NULL};
+	uint64_t least = view->shape->geometry.collective == FB_BARRIER;
+	struct touched within = {.least = least}, before = {.least = least};
 	size_t at = 0;
 	uint32_t n = 1;
 	int err = FB_OK;

@@ -156,7 +156,8 @@ int fb_gpu_open(struct fb_gpu *gpu, const struct fb_world *world,
 
 	made.reaches = calloc((size_t)world->nranks, sizeof(*made.reaches));
 	made.peers = calloc((size_t)world->nranks, sizeof(*made.peers));
-	err = fb_world_agree(world, made.reaches && made.peers ? err : FB_ENOMEM);
+	made.kept = fb_gpu_kept_open();
+	err = fb_world_agree(world, made.reaches && made.peers && made.kept ? err : FB_ENOMEM);
 	if (err || !cards)
 		goto free_cards;
 	made.devices = count_devices(why);
@@ -183,6 +184,7 @@ free_cards:
 	free(cards);
 	free(made.reaches);
 	free(made.peers);
+	fb_gpu_kept_close(made.kept);
 	return err;
 }
 
@@ -191,5 +193,6 @@ void fb_gpu_close(struct fb_gpu *gpu)
 	fb_nvml_close(gpu->nvml);
 	free(gpu->reaches);
 	free(gpu->peers);
+	fb_gpu_kept_close(gpu->kept);
 	*gpu = (struct fb_gpu){.device = 0};
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Segments by CUDA IPC and in pinned host memory; VMM is in cuda_vmm.c. See gpu_segment.h. */
+/* Segments, and those in pinned host memory; the others' are in cuda_ipc.c and cuda_vmm.c. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,64 +27,6 @@ bool fb_gpu_segment_can(const struct fb_gpu *gpu, enum fb_gpu_memory memory, cha
 	else
 		return true;
 	return false;
-}
-
-/* Frees own memory last: what peers still map of it stays until they close it. */
-static void ipc_close(struct fb_segment *s)
-{
-	int own = (int)(size_t)s->mapping;
-
-	for (int i = 0; s->parts && i < s->nparts; i++)
-		if (i != own && s->parts[i])
-			(void)cudaIpcCloseMemHandle(s->parts[i]);
-	if (s->parts)
-		(void)cudaFree(s->parts[own]);
-	free(s->parts);
-	free(s->part_of);
-	(void)cudaGetLastError();
-}
-
-static const struct fb_memory_ops ipc_ops = {
-	.name = "device", .device = true, .close = ipc_close,
-	.set = fb_device_set, .get = fb_device_get, .fill = fb_device_fill,
-	.check = fb_device_check,
-};
-
-int fb_ipc_open(struct fb_segment *s, const struct fb_gpu *gpu)
-{
-	const struct fb_world *w = gpu->world;
-	cudaIpcMemHandle_t own, *handles = calloc((size_t)s->nparts, sizeof(*handles));
-	int self = s->part_of[w->rank], err;
-	void *memory = NULL;
-
-	memset(&own, 0, sizeof(own));
-	s->parts = calloc((size_t)s->nparts, sizeof(*s->parts));
-	s->mapping = (void *)(size_t)self; /* NOLINT(performance-no-int-to-ptr) */
-	s->ops = &ipc_ops;
-	err = handles && s->parts ? FB_CUDA(cudaMalloc(&memory, s->part_bytes)) : FB_ENOMEM;
-	if (!err) {
-		s->parts[self] = memory;
-		err = FB_CUDA(cudaMemset(memory, 0, s->part_bytes));
-	}
-	if (!err && s->nparts > 1)
-		err = FB_CUDA(cudaIpcGetMemHandle(&own, memory));
-	if (!err)
-		err = FB_CUDA(cudaDeviceSynchronize());
-	err = fb_world_agree(w, err);
-	if (!err)
-		MPI_Allgather(&own, sizeof(own), MPI_BYTE, handles, sizeof(own), MPI_BYTE,
-			      w->node_comm);
-	for (int r = 0; r < w->nranks && !err; r++) {
-		int part = s->part_of[r];
-
-		/* What this GPU does not reach stays NULL: nothing may be sent that way. */
-		if (part < 0 || part == self || !gpu->reaches[r])
-			continue;
-		err = FB_CUDA(cudaIpcOpenMemHandle((void **)&s->parts[part], handles[part],
-						   cudaIpcMemLazyEnablePeerAccess));
-	}
-	free(handles);
-	return fb_world_agree(w, err);
 }
 
 /* --- pinned host memory ---------------------------------------------------------------------- */

@@ -34,6 +34,7 @@ struct fb_gpu {
 	bool all_reach;       /* every rank reaches every other */
 	bool posix, fabric;   /* handle types that every rank's device can export */
 	void *nvml;           /* struct fb_nvml, or NULL where the library is missing */
+	struct fb_gpu_kept *kept; /* mapped memory for the next segments (cuda_ipc.c) */
 };
 
 /* Clocks in MHz; reasons why they are lower than they could be, as NVML's bits. */

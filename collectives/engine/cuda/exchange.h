@@ -6,21 +6,48 @@
  * whatever their number. Parameters: struct fb_gpu_exchange.
  */
 
+/*
+ * Eight bytes of each peer's block, in the way that is most common; else, and at an end, one
+ * after the other in a loop that stays one: its code is fetched in each call.
+ */
+FB_DEVICE void NAME(load_blocks)(const struct fb_gpu_exchange *x,
+				 const struct fb_gpu_exchange_peer *peer, uint64_t i,
+				 uint64_t *half)
+{
+	uint64_t left = x->bytes - i * 8, slow[FB_GPU_MOST_PEERS];
+
+	if (x->flags & FB_GPU_ALIGNED && left >= 8) {
+		FB_UNROLL
+		for (uint32_t p = 0; p < FB_GPU_MOST_PEERS; p++)
+			if (p < x->npeers)
+				half[p] = fb_load8(peer[p].in + i * 8);
+		return;
+	}
+	FB_ROLLED
+	for (uint32_t p = 0; p < x->npeers; p++)
+		slow[p] = NAME(load_half)(x->peer[p].in + i * 8, left, false);
+	FB_UNROLL
+	for (uint32_t p = 0; p < FB_GPU_MOST_PEERS; p++)
+		if (p < x->npeers)
+			half[p] = slow[p];
+}
+
 /* Line i of the own block is *own afterwards. */
 FB_DEVICE void NAME(send_line)(const struct fb_gpu_exchange *x,
 			       const struct fb_gpu_exchange_peer *peer, uint64_t offset, uint64_t i,
 			       uint32_t flag, bool same, union NAME(pack) *own)
 {
-	uint64_t half[FB_GPU_MOST_PEERS], left = x->bytes - i * 8;
-	bool aligned = x->flags & FB_GPU_ALIGNED;
+	uint64_t half[FB_GPU_MOST_PEERS];
 
 	own->halves[1] = 0;
-	own->halves[0] = NAME(load_half)(x->own_in + i * 8, left, aligned);
+	own->halves[0] = NAME(load_half)(x->own_in + i * 8, x->bytes - i * 8,
+					 x->flags & FB_GPU_ALIGNED);
+	if (!same)
+		NAME(load_blocks)(x, peer, i, half);
 	FB_UNROLL
 	for (uint32_t p = 0; p < FB_GPU_MOST_PEERS; p++)
-		if (p < x->npeers)
-			half[p] = same ? own->halves[0]
-				       : NAME(load_half)(peer[p].in + i * 8, left, aligned);
+		if (same && p < x->npeers)
+			half[p] = own->halves[0];
 	FB_UNROLL
 	for (uint32_t p = 0; p < FB_GPU_MOST_PEERS; p++)
 		if (p < x->npeers) {
@@ -38,15 +65,26 @@ FB_DEVICE void NAME(finish_line)(const struct fb_gpu_exchange *x,
 				 const struct fb_gpu_exchange_peer *peer, uint64_t i,
 				 const union NAME(pack) *own, const uint64_t *half)
 {
+	uint64_t left = x->bytes - i * 8, slow[FB_GPU_MOST_PEERS];
 	bool aligned = x->flags & FB_GPU_ALIGNED;
-	uint64_t left = x->bytes - i * 8;
 
 	if (x->own_out)
 		NAME(store_half)(x->own_out + i * 8, own->halves[0], left, aligned);
+	if (aligned && left >= 8) {
+		FB_UNROLL
+		for (uint32_t p = 0; p < FB_GPU_MOST_PEERS; p++)
+			if (p < x->npeers)
+				fb_store8(peer[p].out + i * 8, half[p]);
+		return;
+	}
+	/* As in load_blocks. */
 	FB_UNROLL
 	for (uint32_t p = 0; p < FB_GPU_MOST_PEERS; p++)
 		if (p < x->npeers)
-			NAME(store_half)(peer[p].out + i * 8, half[p], left, aligned);
+			slow[p] = half[p];
+	FB_ROLLED
+	for (uint32_t p = 0; p < x->npeers; p++)
+		NAME(store_half)(x->peer[p].out + i * 8, slow[p], left, false);
 }
 
 #else

@@ -24,6 +24,7 @@ PROGRAMS := \
 	collectives/reduce_scatter \
 	collectives/scatter \
 	collectives/send_recv \
+	kvtransfer/kv_reshard \
 	p2p/all_pairs \
 	p2p/bandwidth \
 	p2p/connection \
@@ -147,10 +148,11 @@ ALL_SRC := $(sort $(wildcard $(FOLDERS:=/*.c) $(FOLDERS:=/*/*.c) $(FOLDERS:=/*/*
 # Files that include CUDA's headers, and what takes their place without them.
 CUDA_SRC := $(filter common/cuda/cuda_% collectives/engine/cuda/cuda_% \
 	collectives/engine/copy/cuda_% p2p/engine/copy/cuda_% p2p/engine/cuda/cuda_% \
+	kvtransfer/engine/gpu/cuda_% \
 	p2p/local/cuda_%,$(ALL_SRC))
 ALL_SRC := $(filter-out $(if $(HAVE_CUDA),%/absent.c,$(CUDA_SRC)),$(ALL_SRC))
 CU_SRC := $(if $(HAVE_CUDA),$(sort $(wildcard common/cuda/*.cu \
-	collectives/engine/cuda/*.cu p2p/engine/cuda/*.cu)))
+	collectives/engine/cuda/*.cu p2p/engine/cuda/*.cu kvtransfer/engine/gpu/*.cu)))
 PROGRAM_SRC := $(filter $(PROGRAMS:=.c),$(ALL_SRC))
 LIB_SRC := $(filter-out $(PROGRAM_SRC),$(ALL_SRC))
 UNIT_SRC := $(sort $(wildcard tests/unit/test_*.c))

@@ -353,6 +353,10 @@ DOES_NOTHING(cudaLaunchKernelExC, const cudaLaunchConfig_t *config, const void *
 DOES_NOTHING(cudaMemcpyAsync, void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind,
 	     cudaStream_t stream)
 
+DOES_NOTHING(cudaMemcpy2DAsync, void *to, size_t to_pitch, const void *from, size_t from_pitch,
+	     size_t width, size_t height, enum cudaMemcpyKind kind, cudaStream_t stream)
+DOES_NOTHING(cudaMemcpy3DAsync, const struct cudaMemcpy3DParms *box, cudaStream_t stream)
+
 #if CUDART_VERSION >= 13000
 DOES_NOTHING(cudaMemcpyBatchAsync, void *const *to, const void *const *from, const size_t *bytes,
 	     size_t count, struct cudaMemcpyAttributes *attributes, size_t *indices, size_t n,

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * An engine carries a hand-over out: by the processors through shared memory ("host"), by the MPI
+ * library ("mpi"), by the GPUs' copy engines ("copy"), by kernels ("cuda"), or by NCCL ("nccl").
+ * The program sees only this interface, so that all are prepared, timed and verified alike.
+ */
+#ifndef FB_KVTRANSFER_ENGINE_ENGINE_H
+#define FB_KVTRANSFER_ENGINE_ENGINE_H
+
+#include "common/cuda/gpu.h"
+#include "common/program.h"
+#include "kvtransfer/job.h"
+
+struct fb_kv_engine;
+struct fb_kv_request;
+
+/* What engines are opened with; outlives them. */
+struct fb_kv_context {
+	struct fb_run *run;
+	const struct fb_world *world;
+	const struct fb_settings *settings;
+	const struct fb_gpu *gpu; /* NULL: there is none */
+	const char *no_gpu;       /* why not */
+};
+
+struct fb_kv_engine_ops {
+	const char *name;      /* "host" */
+	const char *summary;   /* one line */
+	const char *transport; /* of its rows */
+	bool device;           /* pages are in GPU memory */
+	unsigned modes;        /* bit fb_kv_mode: what it can do */
+
+	/* Collective. The same value on all ranks: 0, or an error (printed). */
+	int (*open)(struct fb_kv_engine **engine, const struct fb_kv_context *context);
+	void (*close)(struct fb_kv_engine *engine);
+
+	/* Why an open engine has nothing to work with, equal on all ranks; or NULL. */
+	const char *(*missing)(const struct fb_kv_engine *engine);
+
+	/* Pure, equal on all ranks: can it do the job (without runs)? Else the reason. */
+	bool (*can)(const struct fb_kv_engine *engine, const struct fb_kv_job *job,
+		    char reason[FB_REASON_CHARS]);
+
+	/* Collective: the same value on all ranks. The job outlives the request. */
+	int (*prepare)(struct fb_kv_engine *engine, const struct fb_kv_job *job,
+		       struct fb_kv_request **request);
+
+	/*
+	 * Collective: `calls` hand-overs, or their phases (enum fb_kv_phase), back to back. On
+	 * return all that this rank receives is in its pages, and its own pages may be
+	 * overwritten. An error ends the job.
+	 */
+	int (*run)(struct fb_kv_request *request, unsigned phases, int calls);
+
+	/* path and channels of the row. */
+	void (*describe)(struct fb_kv_request *request, struct fb_traits *traits);
+
+	/* Collective; behind it nobody uses this rank's memory any more. */
+	void (*release)(struct fb_kv_request *request);
+};
+
+/* Every engine, and every request, begins with these. */
+struct fb_kv_engine {
+	const struct fb_kv_engine_ops *ops;
+	const struct fb_kv_context *context;
+};
+
+struct fb_kv_request {
+	struct fb_kv_engine *engine;
+	const struct fb_kv_job *job;
+};
+
+extern const struct fb_kv_engine_ops fb_kv_host, fb_kv_mpi, fb_kv_copy, fb_kv_cuda, fb_kv_nccl;
+
+/* All of them, ending in NULL. */
+extern const struct fb_kv_engine_ops *const fb_kv_engines[];
+
+#endif

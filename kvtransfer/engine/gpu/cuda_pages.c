@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Test data of pages in GPU memory, made and compared where they lie (kvtransfer/pages.h). Only the
+ * first wrong element comes to the host, which knows how to print it.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "common/cuda/cuda_error.h"
+#include "kvtransfer/engine/gpu/kernels.h"
+#include "kvtransfer/pages.h"
+
+/* A locator for kernels: its table copied to the device. The caller frees locator.inverse. */
+static int upload(struct fb_kv_locator *locator)
+{
+	size_t bytes = locator->pool * sizeof(*locator->inverse);
+	void *table = NULL;
+	int err = FB_CUDA(cudaMalloc(&table, bytes));
+
+	if (!err)
+		err = FB_CUDA(cudaMemcpy(table, locator->inverse, bytes, cudaMemcpyHostToDevice));
+	if (err) {
+		(void)cudaFree(table);
+		return err;
+	}
+	locator->inverse = table;
+	return FB_OK;
+}
+
+static void release(const struct fb_kv_locator *locator)
+{
+	union {
+		const int32_t *read;
+		void *freed;
+	} table = {.read = locator->inverse};
+
+	(void)cudaFree(table.freed);
+}
+
+static struct fb_data data_of(const struct fb_kv_job *job)
+{
+	return (struct fb_data){.seed = job->seed, .type = job->type, .op = FB_SUM, .nranks = 1};
+}
+
+static uint64_t elements_of(const struct fb_kv_job *job, enum fb_kv_side side)
+{
+	return fb_kv_area_bytes(&job->plan.shape, side) / job->plan.shape.element_bytes;
+}
+
+static int gpu_fill(const struct fb_kv_job *job, enum fb_kv_side side, bool empty)
+{
+	char *to = fb_kv_region_of(job, job->rank, side, 0);
+	struct fb_kv_locator locator = fb_kv_locator_of(job, side);
+	const struct fb_data data = data_of(job);
+	const struct fb_element_recipe recipe = fb_element_prepare(&data);
+	int err;
+
+	if (empty)
+		return job->segment->ops->set(to, fb_kv_canary(side),
+					      fb_kv_area_bytes(&job->plan.shape, side));
+	err = upload(&locator);
+	if (err)
+		return err;
+	err = FB_CUDA((cudaError_t)fb_kv_kernel_fill(&recipe, &locator, fb_kv_canary(side), to,
+						     elements_of(job, side)));
+	if (!err)
+		err = FB_CUDA(cudaDeviceSynchronize());
+	release(&locator);
+	return err;
+}
+
+/* What the host says of the first wrong element, which it checks once more. */
+static int explain(const struct fb_kv_job *job, enum fb_kv_side side,
+		   const struct fb_check_result *result, struct fb_mismatch *bad)
+{
+	const struct fb_kv_locator locator = fb_kv_locator_of(job, side);
+	struct fb_kv_place at = fb_kv_locate(&locator, result->first);
+	uint64_t before = bad->errors, bits = 0;
+	uint32_t size = job->plan.shape.element_bytes;
+	const struct fb_data data = data_of(job);
+	struct fb_mismatch found = {.errors = 0};
+	int err = job->segment->ops->get(&bits, fb_kv_region_of(job, job->rank, side, 0) +
+						       result->first * size, size);
+
+	if (err)
+		return err;
+	if (at.used) {
+		fb_data_check(&data, 0, at.index, &bits, 1, &found);
+	} else {
+		found.index = result->first;
+		snprintf(found.got, sizeof(found.got), "0x%llx", (unsigned long long)bits);
+		snprintf(found.expected, sizeof(found.expected), "canary 0x%02x",
+			 (unsigned)fb_kv_canary(side));
+	}
+	if (before == 0) {
+		*bad = found;
+		fb_kv_print_wrong(job, side, result->first, &found);
+	}
+	bad->errors = before + result->errors;
+	return FB_OK;
+}
+
+static int gpu_check(const struct fb_kv_job *job, enum fb_kv_side side, struct fb_mismatch *bad)
+{
+	struct fb_kv_locator locator = fb_kv_locator_of(job, side);
+	struct fb_check_result host = {.errors = 0, .first = ~0ull}, *result = NULL;
+	const struct fb_data data = data_of(job);
+	const struct fb_element_recipe recipe = fb_element_prepare(&data);
+	int err = upload(&locator);
+
+	if (err)
+		return err;
+	err = FB_CUDA(cudaMalloc((void **)&result, sizeof(*result)));
+	if (!err)
+		err = FB_CUDA(cudaMemcpy(result, &host, sizeof(host), cudaMemcpyHostToDevice));
+	if (!err)
+		err = FB_CUDA((cudaError_t)fb_kv_kernel_check(
+			&recipe, &locator, fb_kv_canary(side),
+			fb_kv_region_of(job, job->rank, side, 0), elements_of(job, side), result));
+	if (!err)
+		err = FB_CUDA(cudaMemcpy(&host, result, sizeof(host), cudaMemcpyDeviceToHost));
+	(void)cudaFree(result);
+	release(&locator);
+	return err || !host.errors ? err : explain(job, side, &host, bad);
+}
+
+const struct fb_kv_pages_ops fb_kv_pages_gpu = {.fill = gpu_fill, .check = gpu_check};

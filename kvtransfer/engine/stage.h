@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Packing and unpacking by the processor, for engines in host memory. */
+#ifndef FB_KVTRANSFER_ENGINE_STAGE_H
+#define FB_KVTRANSFER_ENGINE_STAGE_H
+
+#include <string.h>
+
+#include "kvtransfer/job.h"
+
+/* All regions of a step, of a pair: from this rank's pages to its packed bytes. */
+static inline void fb_kv_gather(const struct fb_kv_job *job, const struct fb_kv_pair *pair,
+				uint32_t step)
+{
+	uint32_t n = fb_kv_step_regions(job);
+
+	for (uint32_t region = step * n; region < (step + 1) * n; region++) {
+		const char *pages = fb_kv_region_of(job, job->rank, FB_KV_PREFILL, region);
+		char *out = fb_kv_out(job, pair, region);
+
+		for (uint32_t r = 0; r < pair->runs; r++)
+			memcpy(out + pair->run[r].at, pages + pair->run[r].src,
+			       pair->run[r].bytes);
+	}
+}
+
+/* The way back. */
+static inline void fb_kv_scatter(const struct fb_kv_job *job, const struct fb_kv_pair *pair,
+				 uint32_t step)
+{
+	uint32_t n = fb_kv_step_regions(job);
+
+	for (uint32_t region = step * n; region < (step + 1) * n; region++) {
+		char *pages = fb_kv_region_of(job, job->rank, FB_KV_DECODE, region);
+		const char *in = fb_kv_in(job, pair, region);
+
+		for (uint32_t r = 0; r < pair->runs; r++)
+			memcpy(pages + pair->run[r].dst, in + pair->run[r].at,
+			       pair->run[r].bytes);
+	}
+}
+
+/* Bytes of a pair's message in a step. */
+static inline uint64_t fb_kv_message(const struct fb_kv_job *job, const struct fb_kv_pair *pair)
+{
+	return pair->region_bytes * fb_kv_step_regions(job);
+}
+
+#endif

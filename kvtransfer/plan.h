@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Who sends what to whom when a KV cache passes from prefill ranks to decode ranks: pairs of ranks,
+ * each with a list of runs, which are the descriptors of its transfer.
+ *
+ * Every decode rank gets each of its heads from one prefill rank. Where several hold it
+ * (replicated heads), decode ranks that want the same head are dealt out among them evenly.
+ *
+ * All regions (layer, K or V) have the same runs, so a list is of one region and holds for
+ * each: descriptors in total are runs times regions.
+ */
+#ifndef FB_KVTRANSFER_PLAN_H
+#define FB_KVTRANSFER_PLAN_H
+
+#include "kvtransfer/shape.h"
+
+/* Bytes that are neighbours on both sides, as long as can be. */
+struct fb_kv_run {
+	uint64_t src, dst; /* offsets in the region of the sender and of the receiver */
+	uint64_t at;       /* offset in the pair's packed region: the sum of all runs before */
+	uint64_t bytes;
+};
+
+struct fb_kv_pair {
+	uint32_t prefill, decode; /* indices in their groups */
+	uint32_t head, heads;     /* which heads of the model */
+	uint64_t region_bytes;    /* of all runs */
+	uint64_t out_at, in_at;   /* of its packed regions in the sender's, receiver's staging */
+	struct fb_kv_run *run;    /* [runs]; NULL: not planned */
+	uint32_t runs;
+};
+
+struct fb_kv_plan {
+	struct fb_kv_shape shape;
+	uint32_t *table[FB_KV_SIDES];   /* [fb_kv_blocks()] */
+	int32_t *inverse[FB_KV_SIDES];  /* [fb_kv_pool()]: the block in a page, -1: none */
+	struct fb_kv_pair *pair;        /* [pairs], rising in decode, then in head */
+	uint32_t pairs;
+	uint64_t out_bytes, in_bytes;   /* staging of the rank that needs most */
+};
+
+/* Pairs and tables, without runs. The shape divides. 0 or FB_ENOMEM (not printed). */
+int fb_kv_plan_open(struct fb_kv_plan *plan, const struct fb_kv_shape *shape, uint64_t seed);
+
+/* The runs of a pair, in place of those it has. 0 or FB_ENOMEM (not printed). */
+int fb_kv_plan_runs(const struct fb_kv_plan *plan, struct fb_kv_pair *pair);
+
+/* Safe on a zeroed structure. */
+void fb_kv_plan_close(struct fb_kv_plan *plan);
+
+#endif

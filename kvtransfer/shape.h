@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The paged KV cache of a group of ranks with tensor parallelism: which heads a rank holds, where
+ * its pages lie, and where in them an element is.
+ *
+ * A rank has 2 * layers regions (layer 0 K, layer 0 V, layer 1 K, ...) of `pool` pages each. A page
+ * holds `block_tokens` tokens of all heads of the rank: [head][token][dim] in layout HND,
+ * [token][head][dim] in NHD. A block table, the same for all layers and all ranks of the group,
+ * says in which page a block of tokens is; the other pages belong to others.
+ *
+ * Ranks hold neighbouring heads; where there are more ranks than heads, neighbouring ranks hold the
+ * same one.
+ */
+#ifndef FB_KVTRANSFER_SHAPE_H
+#define FB_KVTRANSFER_SHAPE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum fb_kv_layout { FB_KV_HND, FB_KV_NHD, FB_KV_LAYOUTS };
+
+/* "hnd", "nhd", NULL. */
+extern const char *const fb_kv_layouts[FB_KV_LAYOUTS + 1];
+
+enum fb_kv_side { FB_KV_PREFILL, FB_KV_DECODE, FB_KV_SIDES };
+
+struct fb_kv_shape {
+	uint32_t layers, kv_heads, head_dim, element_bytes;
+	uint32_t tokens, block_tokens;
+	uint32_t page_run; /* pages of a table that are neighbours; 0: all of them */
+	enum fb_kv_layout layout;
+	uint32_t tp[FB_KV_SIDES]; /* ranks of each group */
+};
+
+/* Whether heads can be divided among, or replicated over, the ranks of both groups. */
+bool fb_kv_divides(const struct fb_kv_shape *shape);
+
+/* Heads of each rank of a group, and the first of a rank. */
+uint32_t fb_kv_heads(const struct fb_kv_shape *shape, enum fb_kv_side side);
+uint32_t fb_kv_first_head(const struct fb_kv_shape *shape, enum fb_kv_side side, uint32_t index);
+
+static inline uint32_t fb_kv_regions(const struct fb_kv_shape *shape)
+{
+	return 2 * shape->layers;
+}
+
+/* Bytes of one token of one head. */
+static inline uint64_t fb_kv_row(const struct fb_kv_shape *shape)
+{
+	return (uint64_t)shape->head_dim * shape->element_bytes;
+}
+
+static inline uint32_t fb_kv_blocks(const struct fb_kv_shape *shape)
+{
+	return (shape->tokens + shape->block_tokens - 1) / shape->block_tokens;
+}
+
+/* Pages of a region: a quarter more than are needed, and two. */
+static inline uint32_t fb_kv_pool(const struct fb_kv_shape *shape)
+{
+	uint32_t blocks = fb_kv_blocks(shape);
+
+	return blocks + blocks / 4 + 2;
+}
+
+/* Tokens in a block: the last one may be filled in part. */
+uint32_t fb_kv_block_fill(const struct fb_kv_shape *shape, uint32_t block);
+
+/* Bytes of a region of a rank, and of all of its regions. */
+uint64_t fb_kv_region_bytes(const struct fb_kv_shape *shape, enum fb_kv_side side);
+uint64_t fb_kv_area_bytes(const struct fb_kv_shape *shape, enum fb_kv_side side);
+
+/* Offset in a region: of token `token` of a page, of the rank's own head `head`. */
+uint64_t fb_kv_offset(const struct fb_kv_shape *shape, enum fb_kv_side side, uint32_t page,
+		      uint32_t head, uint32_t token);
+
+/* Bytes of the whole KV cache of the request, each head once. */
+uint64_t fb_kv_bytes(const struct fb_kv_shape *shape);
+
+/*
+ * A block table from a seed: table[fb_kv_blocks()] gets pages, no page twice, in runs of page_run
+ * neighbours. `scratch` has fb_kv_pool() elements.
+ */
+void fb_kv_table(const struct fb_kv_shape *shape, uint64_t seed, uint32_t *table,
+		 uint32_t *scratch);
+
+/*
+ * Number of an element in the request, the same whoever holds it: elements of a token are
+ * neighbours, then tokens of a head, heads of a region, regions.
+ */
+static inline uint64_t fb_kv_index(const struct fb_kv_shape *shape, uint32_t region, uint32_t head,
+				   uint32_t token)
+{
+	return (((uint64_t)region * shape->kv_heads + head) * shape->tokens + token) *
+	       shape->head_dim;
+}
+
+#endif

@@ -1,0 +1,121 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# timeout: 400
+#
+# The hand-over of a KV cache in host memory: every engine, mode and layout on one to eight ranks of
+# each MPI, all data right, every row there; what cannot be says why; plans with a mistake are
+# caught (tests/mpi/mutant_kv.c); and the host's side of the GPU engines with a runtime whose
+# kernels do nothing.
+
+set -u
+export LC_ALL=C
+. scripts/lib.sh
+. tests/shell/lib.sh
+
+small=(--quiet --max-samples 5 --min-samples 2 --ci 100% --max-time 2ms --timeout 60s
+	--head-dim 8 --block-tokens 4 --run t)
+
+# go RANKS BINARY OPTION...: rows in $csv, the exit code in rc.
+go() {
+	local folder=$FB_TMP/$((++runs))
+
+	csv=$folder/kv_reshard.csv
+	scripts/launch "$1" "$2" "${small[@]}" --csv "$folder" "${@:3}" >"$FB_TMP/out" \
+		2>"$FB_TMP/err" </dev/null
+	rc=$?
+}
+
+# rows PATTERN: how many match.
+rows() {
+	tail -n +2 "$csv" | grep -cE -- "$1"
+}
+
+# counts WHAT OK SKIPPED: good rows, others.
+counts() {
+	expect "exit code of $1" "$rc" 0
+	expect "good rows of $1" "$(rows ',(ok|few),')" "$2"
+	expect "skipped rows of $1" "$(rows ',skipped,')" "$3"
+	[ "$rc" -eq 0 ] || head -n 3 "$FB_TMP/err"
+}
+
+runs=0
+matrix="1,2,4,8"
+every=(--kv-heads 4 --layers 2 --tokens 37 --layout all --prefill-tp "$matrix"
+	--decode-tp "$matrix")
+for family in $FB_MPIS; do
+	# 2 layouts, 6 modes of both engines, and so many pairs of groups that fit.
+	for ranks in 1 3 8; do
+		fit=$(for p in 1 2 4 8; do for d in 1 2 4 8; do
+			[ "$p" -le "$ranks" ] && [ "$d" -le "$ranks" ] && echo "$p $d"
+		done; done | wc -l)
+		[ "$family" = mpich ] && [ "$ranks" != 3 ] && continue
+		go "$ranks" "build/$family/bin/kv_reshard" --engine host,mpi "${every[@]}"
+		counts "$ranks ranks" $((2 * 6 * fit)) $((2 * 6 * (16 - fit)))
+		build/"$family"/bin/csvcheck "$csv" >"$FB_TMP/check" ||
+			fail "$(head -n 5 "$FB_TMP/check")"
+	done
+	verdict "kv_reshard_$family"
+done
+
+bin=$FB_BUILD/bin/kv_reshard
+# Groups that are no powers of two, heads that are not theirs, and all places.
+go 6 "$bin" --engine host,mpi --kv-heads 6 --tokens 1,9 --layout all --layers 2 --prefill-tp 2,3,6 \
+	--decode-tp 1,2,3 --placement all
+expect "exit code of other groups" "$rc" 0
+expect "wrong rows of other groups" "$(rows ',(wrong|fault),')" 0
+[ "$(rows ',(ok|few),')" -ge 200 ] || fail "few rows of other groups"
+go 4 "$bin" --engine host --kv-heads 4 --prefill-tp 3 --tokens 9
+expect "heads that do not divide" "$(rows ',skipped,4 heads are not evenly on 3 and 1 ranks,')" 3
+go 4 "$bin" --engine host --prefill-tp 2 --decode-tp 4 --placement disjoint --tokens 9
+expect "too few ranks" "$(rows ',skipped,6 ranks are needed,')" 3
+for type in u8 f32 f64 f8e4m3; do
+	go 3 "$bin" --engine host,mpi --datatype "$type" --page-run 0 --tokens 30 --decode-tp 2
+	counts "datatype $type" 6 0
+done
+# Where the decode ranks are: all bytes cross, or none of those that stay in place.
+go 4 "$bin" --engine host --algorithm direct --prefill-tp 4 --decode-tp 4 --tokens 8 \
+	--placement shared,shifted
+expect "shared ranks, which cross nothing" \
+	"$(rows 'placement=shared.*,4,0,[0-9.]+,,[0-9.]+,$')" 1
+expect "shifted ranks, all crossing" "$(rows 'placement=shifted.*,4,1,[0-9.]+,,[0-9.]+,$')" 1
+verdict kv_reshard_groups
+
+# Rows of mistakes: all wrong, with the first element, and said on stderr what it is.
+go 3 "$FB_BUILD/tests/mutant_kv" --engine host,source,target,short --tokens 37 --layout all \
+	--decode-tp 2
+expect "exit code of mutants" "$rc" 2
+expect "rows of the right engine" "$(rows ',handover,host,.*,(ok|few),')" 6
+element='"?[0-9]+ wrong elements; first: rank [0-9]+ element [0-9]+ is '
+expect "rows of mutants" "$(rows ",(source|target|short),.*,wrong,$element")" 18
+holds "$FB_TMP/err" \
+	'rank 2, decode rank 1: layer [0-9]+ [KV], head [0-9]+, token [0-9]+, element [0-7] \(page'
+verdict kv_reshard_mutants
+
+# refused PATTERN OPTION...: exit code 3 and a line that matches.
+refused() {
+	go 2 "$bin" "${@:2}"
+	expect "exit code of ${*:2}" "$rc" 3
+	holds "$FB_TMP/err" "$1"
+}
+refused '--tokens.*0' --tokens 0
+refused '--layout.*hnd, nhd' --layout hdn
+refused '--engine.*host' --engine hosts
+refused 'no case is left' --engine host --algorithm strided
+verdict kv_reshard_refused
+
+fake=$FB_BUILD/tests/fake_gpu/kv_reshard
+if [ -x "$fake" ]; then
+	for ranks in 1 3 8; do
+		go "$ranks" "$fake" --engine copy,cuda "${every[@]}" --placement all --verify first
+		expect "exit code on $ranks fake GPUs" "$rc" 0
+		expect "faults on $ranks fake GPUs" "$(rows ',(fault|wrong),')" 0
+		[ "$(rows ',(ok|few),')" -ge 32 ] || fail "$ranks fake GPUs: nothing was measured"
+	done
+	go 1 "$fake" --engine nccl --tokens 9 --layers 1 --layout nhd --algorithm pack \
+		--nccl-library "$FB_BUILD/tests/libfake_nccl.so"
+	counts "nccl on a fake GPU" 1 0
+	verdict kv_reshard_fake_gpu
+else
+	echo "SKIP kv_reshard_fake_gpu: built without CUDA"
+fi
+exit "$bad"

@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The plan of a KV cache's way from prefill to decode ranks, carried out on small memories and
+ * compared element by element with what each page has to hold: all numbers of ranks that divide or
+ * replicate the heads, odd numbers of tokens, blocks filled in part, both layouts; and plans broken
+ * on purpose.
+ */
+#include "kvtransfer/plan.h"
+
+#include <stdlib.h>
+
+#include "common/error.h"
+#include "tests/unit/check.h"
+
+enum { MOST = 12, UNTOUCHED = 0xffff };
+
+/* Each element is 2 bytes and says which it is; UNTOUCHED elsewhere. */
+struct world {
+	struct fb_kv_plan plan;
+	uint16_t *area[FB_KV_SIDES][MOST];
+};
+
+static uint16_t label(const struct fb_kv_shape *s, uint32_t region, uint32_t head, uint32_t token,
+		      uint32_t e)
+{
+	return (uint16_t)((fb_kv_index(s, region, head, token) + e) % 65521);
+}
+
+/* What a page's element has to be, from the definition of the layout. */
+static uint16_t oracle(const struct world *w, enum fb_kv_side side, uint32_t rank, uint64_t i)
+{
+	const struct fb_kv_shape *s = &w->plan.shape;
+	uint64_t heads = s->kv_heads / s->tp[side] ? s->kv_heads / s->tp[side] : 1;
+	uint64_t e = i % s->head_dim, rest = i / s->head_dim, head, token, page;
+	uint64_t group = s->tp[side] / s->kv_heads ? s->tp[side] / s->kv_heads : 1;
+
+	if (s->layout == FB_KV_HND) {
+		token = rest % s->block_tokens;
+		rest /= s->block_tokens;
+		head = rest % heads;
+		rest /= heads;
+	} else {
+		head = rest % heads;
+		rest /= heads;
+		token = rest % s->block_tokens;
+		rest /= s->block_tokens;
+	}
+	page = rest % fb_kv_pool(s);
+	for (uint32_t b = 0; b < fb_kv_blocks(s); b++)
+		if (w->plan.table[side][b] == page && b * s->block_tokens + token < s->tokens)
+			return label(s, (uint32_t)(rest / fb_kv_pool(s)),
+				     (uint32_t)(rank / group * heads + head),
+				     (uint32_t)(b * s->block_tokens + token), (uint32_t)e);
+	return UNTOUCHED;
+}
+
+static void open_world(struct world *w, const struct fb_kv_shape *shape)
+{
+	memset(w, 0, sizeof(*w));
+	if (fb_kv_plan_open(&w->plan, shape, 7))
+		abort();
+	for (uint32_t p = 0; p < w->plan.pairs; p++)
+		if (fb_kv_plan_runs(&w->plan, &w->plan.pair[p]))
+			abort();
+	for (enum fb_kv_side side = FB_KV_PREFILL; side < FB_KV_SIDES; side++)
+		for (uint32_t r = 0; r < shape->tp[side]; r++) {
+			uint64_t n = fb_kv_area_bytes(shape, side) / 2;
+
+			w->area[side][r] = malloc(n * 2);
+			if (!w->area[side][r])
+				abort();
+			for (uint64_t i = 0; i < n; i++)
+				w->area[side][r][i] = side == FB_KV_PREFILL
+							      ? oracle(w, side, r, i)
+							      : UNTOUCHED;
+		}
+}
+
+static void close_world(struct world *w)
+{
+	for (enum fb_kv_side side = FB_KV_PREFILL; side < FB_KV_SIDES; side++)
+		for (uint32_t r = 0; r < w->plan.shape.tp[side]; r++)
+			free(w->area[side][r]);
+	fb_kv_plan_close(&w->plan);
+}
+
+/* Every run by memcpy. */
+static void carry_out(struct world *w)
+{
+	const struct fb_kv_shape *s = &w->plan.shape;
+
+	for (uint32_t p = 0; p < w->plan.pairs; p++) {
+		const struct fb_kv_pair *pair = &w->plan.pair[p];
+		char *from = (char *)w->area[FB_KV_PREFILL][pair->prefill];
+		char *to = (char *)w->area[FB_KV_DECODE][pair->decode];
+
+		for (uint32_t region = 0; region < fb_kv_regions(s); region++)
+			for (uint32_t r = 0; r < pair->runs; r++) {
+				const struct fb_kv_run *run = &pair->run[r];
+
+				memcpy(to + region * fb_kv_region_bytes(s, FB_KV_DECODE) + run->dst,
+				       from + region * fb_kv_region_bytes(s, FB_KV_PREFILL) +
+					       run->src,
+				       run->bytes);
+			}
+	}
+}
+
+static uint64_t wrong(const struct world *w)
+{
+	const struct fb_kv_shape *s = &w->plan.shape;
+	uint64_t errors = 0;
+
+	for (enum fb_kv_side side = FB_KV_PREFILL; side < FB_KV_SIDES; side++)
+		for (uint32_t r = 0; r < s->tp[side]; r++)
+			for (uint64_t i = 0; i < fb_kv_area_bytes(s, side) / 2; i++)
+				errors += w->area[side][r][i] != oracle(w, side, r, i);
+	return errors;
+}
+
+/* Runs are in order, as long as they can be, and packed without gaps. */
+static void check_runs(const struct fb_kv_plan *plan)
+{
+	uint64_t received = 0;
+
+	for (uint32_t p = 0; p < plan->pairs; p++) {
+		const struct fb_kv_pair *pair = &plan->pair[p];
+		uint64_t at = 0;
+
+		for (uint32_t r = 0; r < pair->runs; r++) {
+			const struct fb_kv_run *run = &pair->run[r], *next = run + 1;
+
+			CHECK(run->at == at && run->bytes > 0);
+			at += run->bytes;
+			if (r + 1 < pair->runs)
+				CHECK(run->src + run->bytes != next->src ||
+				      run->dst + run->bytes != next->dst);
+		}
+		CHECK_INT(at, pair->region_bytes);
+		received += at;
+	}
+	CHECK_INT(received, (uint64_t)plan->shape.tp[FB_KV_DECODE] *
+				    fb_kv_heads(&plan->shape, FB_KV_DECODE) * plan->shape.tokens *
+				    fb_kv_row(&plan->shape));
+}
+
+/* No prefill rank sends a head to more decode ranks than another that holds it, but by one. */
+static void check_balance(const struct fb_kv_plan *plan)
+{
+	const struct fb_kv_shape *s = &plan->shape;
+	uint32_t count[MOST] = {0};
+
+	for (uint32_t p = 0; p < plan->pairs; p++)
+		count[plan->pair[p].prefill] += plan->pair[p].heads;
+	for (uint32_t a = 0; a < s->tp[FB_KV_PREFILL]; a++)
+		for (uint32_t b = 0; b < a; b++)
+			if (fb_kv_first_head(s, FB_KV_PREFILL, a) ==
+			    fb_kv_first_head(s, FB_KV_PREFILL, b))
+				CHECK(count[a] <= count[b] + 1 && count[b] <= count[a] + 1);
+}
+
+static const uint32_t tokens[] = {1, 3, 4, 5, 8, 11};
+
+static void test_all(void)
+{
+	static const uint32_t heads[] = {1, 2, 4, 6, 8};
+	struct fb_kv_shape s = {.layers = 2, .head_dim = 2, .element_bytes = 2, .block_tokens = 4};
+
+	for (size_t h = 0; h < sizeof(heads) / sizeof(heads[0]); h++)
+		for (uint32_t i = 0; i < 8 * 8 * 2 * 6 * 3; i++) {
+			struct world w;
+
+			s.kv_heads = heads[h];
+			s.tp[FB_KV_PREFILL] = 1 + i % 8;
+			s.tp[FB_KV_DECODE] = 1 + i / 8 % 8;
+			s.layout = (enum fb_kv_layout)(i / 64 % 2);
+			s.tokens = tokens[i / 128 % 6];
+			s.page_run = i / 768; /* 0, 1, 2 */
+			if (!fb_kv_divides(&s))
+				continue;
+			open_world(&w, &s);
+			check_runs(&w.plan);
+			check_balance(&w.plan);
+			carry_out(&w);
+			CHECK_INT(wrong(&w), 0);
+			close_world(&w);
+		}
+}
+
+/* How many descriptors there are, in cases that can be counted by hand. */
+static void test_counts(void)
+{
+	static const struct {
+		enum fb_kv_layout layout;
+		uint32_t p, d, page_run, tokens, pairs, runs;
+	} cases[] = {
+		/* 16 blocks of 4 tokens, 8 heads. Whole pages: one run a block, or all in one. */
+		{FB_KV_HND, 2, 2, 1, 64, 2, 16}, {FB_KV_NHD, 2, 2, 1, 64, 2, 16},
+		{FB_KV_HND, 2, 2, 0, 64, 2, 1}, {FB_KV_NHD, 2, 2, 0, 64, 2, 1},
+		/* A slice of heads: one run a block, or one a token. */
+		{FB_KV_HND, 1, 4, 1, 64, 4, 16}, {FB_KV_NHD, 1, 4, 1, 64, 4, 64},
+		{FB_KV_HND, 4, 1, 1, 64, 4, 16}, {FB_KV_NHD, 8, 2, 1, 64, 8, 64},
+		/* The last block has 1 token: in HND its heads are apart. */
+		{FB_KV_HND, 1, 2, 1, 61, 2, 15 + 4}, {FB_KV_NHD, 1, 1, 1, 61, 1, 16},
+	};
+
+	for (size_t c = 0; c < sizeof(cases) / sizeof(cases[0]); c++) {
+		struct fb_kv_shape s = {.layers = 1, .kv_heads = 8, .head_dim = 2,
+					.element_bytes = 2, .tokens = cases[c].tokens,
+					.block_tokens = 4, .page_run = cases[c].page_run,
+					.layout = cases[c].layout,
+					.tp = {cases[c].p, cases[c].d}};
+		struct world w;
+		uint32_t runs;
+
+		open_world(&w, &s);
+		CHECK_INT(w.plan.pairs, cases[c].pairs);
+		runs = w.plan.pair[0].runs;
+		/* Two neighbours of one table may by chance be neighbours in the other, too. */
+		CHECK(runs <= cases[c].runs && runs + 3 >= cases[c].runs);
+		close_world(&w);
+	}
+}
+
+static void test_refused(void)
+{
+	struct fb_kv_shape s = {.kv_heads = 8, .tp = {3, 1}};
+
+	CHECK(!fb_kv_divides(&s));
+	s.tp[FB_KV_PREFILL] = 16;
+	CHECK(fb_kv_divides(&s));
+	s.tp[FB_KV_DECODE] = 12;
+	CHECK(!fb_kv_divides(&s));
+}
+
+/* A table names no page twice and none outside of the pool. */
+static void test_tables(void)
+{
+	struct fb_kv_shape s = {.kv_heads = 1, .head_dim = 1, .element_bytes = 1,
+				.block_tokens = 1, .tp = {1, 1}, .layers = 1};
+
+	for (s.tokens = 1; s.tokens < 40; s.tokens++)
+		for (s.page_run = 0; s.page_run < 9; s.page_run++) {
+			struct fb_kv_plan plan;
+			uint32_t found = 0;
+
+			if (!CHECK_INT(fb_kv_plan_open(&plan, &s, s.tokens), FB_OK))
+				return;
+			for (uint32_t b = 0; b < s.tokens; b++) {
+				uint32_t page = plan.table[FB_KV_DECODE][b];
+
+				CHECK(page < fb_kv_pool(&s));
+				found += plan.inverse[FB_KV_DECODE][page] == (int32_t)b;
+			}
+			CHECK_INT(found, s.tokens);
+			fb_kv_plan_close(&plan);
+		}
+}
+
+static void test_mutants(void)
+{
+	for (int mutant = 0; mutant < 6; mutant++) {
+		struct fb_kv_shape s = {.layers = 2, .kv_heads = 8, .head_dim = 2,
+					.element_bytes = 2, .tokens = 27, .block_tokens = 4,
+					.page_run = 1, .layout = (enum fb_kv_layout)(mutant % 2),
+					.tp = {2, 4}};
+		struct fb_kv_pair *pair;
+		struct world w;
+
+		open_world(&w, &s);
+		pair = &w.plan.pair[2];
+		if (mutant == 0)
+			pair->run[3].dst += 4;
+		else if (mutant == 1)
+			pair->run[5].src += 4;
+		else if (mutant == 2)
+			pair->runs--;
+		else if (mutant == 3)
+			pair->run[0].bytes -= 2;
+		else if (mutant == 4)
+			pair->prefill = 1 - pair->prefill;
+		else
+			pair->run[pair->runs - 1].bytes += 4;
+		carry_out(&w);
+		CHECK(wrong(&w) > 0);
+		close_world(&w);
+	}
+}
+
+int main(void)
+{
+	test_all();
+	test_counts();
+	test_refused();
+	test_tables();
+	test_mutants();
+	return check_done("kv_plan");
+}

@@ -222,7 +222,7 @@ static bool suit_device(const struct fb_collective_state *state, struct fb_case 
 {
 	const struct fb_settings *s = state->settings;
 	bool streams = !strcmp(c->launch, "stream") || !strcmp(c->launch, "graph");
-	size_t used = strlen(c->variant);
+	char key[64];
 	const struct {
 		const char *name;
 		uint64_t value, usual;
@@ -247,12 +247,14 @@ static bool suit_device(const struct fb_collective_state *state, struct fb_case 
 		c->transport = usual_transport(state);
 	if (s->accumulate == FB_ACCUMULATE_F32 && !strcmp(c->engine, "cuda") && c->redop >= 0 &&
 	    fb_is_narrow_float(c->datatype))
-		used = (size_t)snprintf(c->variant, sizeof(c->variant), "accumulate=f32");
-	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
-		if (keys[i].value != keys[i].usual && !*state->traffic.variant)
-			used += (size_t)snprintf(c->variant + used, sizeof(c->variant) - used,
-						 "%s%s=%llu", used ? ";" : "", keys[i].name,
-						 (unsigned long long)keys[i].value);
+		fb_variant_put(c, "accumulate=f32");
+	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+		if (keys[i].value == keys[i].usual || *state->traffic.variant)
+			continue;
+		snprintf(key, sizeof(key), "%s=%llu", keys[i].name,
+			 (unsigned long long)keys[i].value);
+		fb_variant_put(c, key);
+	}
 	return true;
 }
 
@@ -355,13 +357,13 @@ int fb_collective_expand(struct fb_run *run, void *arg)
 	const char **names = calloc(known + own, sizeof(*names));
 	const char **engine_names;
 	char (*composed)[ALGORITHM_CHARS] = calloc(own + 1, sizeof(*composed));
-	struct fb_case base = {.operation = state->info->name, .registration = "registered"};
+	struct fb_case base = {.operation = state->operation, .registration = "registered"};
 	struct fb_axes_choices choices = {
 		.algorithms = names, .protocols = protocols, .transports = transports,
 		.memories = fb_memories, .launches = launches,
 		.has_redop = state->info->reduces && state->collective != FB_BARRIER,
 		.has_root = state->info->has_root,
-		.has_in_place = state->info->in_place,
+		.has_in_place = state->info->in_place && !state->has_steps,
 	};
 	int err = FB_ENOMEM;
 
@@ -376,7 +378,7 @@ int fb_collective_expand(struct fb_run *run, void *arg)
 		engine_names[i] = fb_engines[i]->name;
 	choices.engines = engine_names;
 	list_algorithms(state, names, composed);
-	snprintf(base.variant, sizeof(base.variant), "%s", state->traffic.variant);
+	snprintf(base.variant, sizeof(base.variant), "%s", state->variant);
 	err = fb_choices_expand(run, &base, &choices, adjust, state, &state->choices);
 free_names:
 	free(engine_names);

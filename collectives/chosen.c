@@ -185,7 +185,7 @@ static struct fb_tuning_key key_of(const struct chooser *ch, const char *algorit
 	const struct fb_case *c = ch->instance->key;
 
 	return (struct fb_tuning_key){
-		.engine = c->engine, .operation = c->operation, .transport = c->transport,
+		.engine = c->engine, .operation = ch->state->info->name, .transport = c->transport,
 		.algorithm = algorithm, .protocol = protocol,
 		.ranks = ch->state->world->nranks, .nodes = ch->state->world->nnodes,
 		.in_place = c->in_place, .element = (int)fb_datatype_size(c->datatype),

@@ -24,10 +24,8 @@ static void close_engines(struct fb_collective_state *state)
 	free(state->engines);
 }
 
-static void close_program(void *arg)
+void fb_collective_close(struct fb_collective_state *state)
 {
-	struct fb_collective_state *state = arg;
-
 	close_engines(state);
 	fb_choosing_close(&state->choosing);
 	for (int i = 0; i < FB_MEMORY_KINDS; i++)
@@ -72,7 +70,8 @@ static int open_gpu(struct fb_collective_state *state)
 	return err == FB_EUNSUPPORTED ? FB_OK : err;
 }
 
-static int open_program(struct fb_run *run, void **result)
+int fb_collective_open(struct fb_run *run, enum fb_collective collective, bool bound,
+		       struct fb_collective_state **result)
 {
 	const struct fb_settings *settings = fb_run_settings(run);
 	struct fb_collective_state *state = calloc(1, sizeof(*state));
@@ -86,12 +85,14 @@ static int open_program(struct fb_run *run, void **result)
 	state->run = run;
 	state->world = fb_run_world(run);
 	state->settings = settings;
-	state->collective = (enum fb_collective)fb_collective_parse(run->program->name);
-	state->info = fb_collective_info(state->collective);
+	state->collective = collective;
+	state->info = fb_collective_info(collective);
+	state->operation = state->info->name;
+	state->variant = state->traffic.variant;
 	fb_memory_survey(state->world, &state->memory_limit, &state->huge_pages);
 	if (state->collective == FB_ALL_TO_ALL_V)
 		err = fb_traffic_open(&state->traffic, run->program->option_values, state->world);
-	if (!err && measures)
+	if (!err && measures && bound)
 		err = fb_bound_measure(&state->bound, state->world);
 	if (!err)
 		err = open_gpu(state);
@@ -100,16 +101,31 @@ static int open_program(struct fb_run *run, void **result)
 	if (!err)
 		err = open_engines(state);
 	if (err) {
-		close_program(state);
+		fb_collective_close(state);
 		return err;
 	}
 	*result = state;
 	return FB_OK;
 }
 
-/* Opens the case's segment when it is the first to need it; large enough for all that follow. */
-static int open_segment(struct fb_collective_state *state, const struct fb_segment *segment,
-			struct fb_engine *engine)
+static int open_program(struct fb_run *run, void **result)
+{
+	enum fb_collective collective =
+		(enum fb_collective)fb_collective_parse(run->program->name);
+	struct fb_collective_state *state = NULL;
+	int err = fb_collective_open(run, collective, true, &state);
+
+	*result = state;
+	return err;
+}
+
+static void close_program(void *state)
+{
+	fb_collective_close(state);
+}
+
+int fb_collective_segment(struct fb_collective_state *state, const struct fb_segment *segment,
+			  struct fb_engine *engine)
 {
 	size_t kind = (size_t)(segment - state->segment);
 
@@ -139,7 +155,7 @@ static int set_up(void *state, const struct fb_case *c, void **result)
 	fb_buffers_layout(&i->op, s->world->nranks);
 	/* It could before (fb_collective_can), and the answer does not change. */
 	(void)fb_choose(s, i, reason);
-	err = open_segment(s, i->op.segment, s->engines[fb_engine_index(c->engine)]);
+	err = fb_collective_segment(s, i->op.segment, s->engines[fb_engine_index(c->engine)]);
 	if (err)
 		goto free_instance;
 	err = i->ops->prepare(s->engines[fb_engine_index(c->engine)], &i->chosen.c, &i->op,
@@ -288,8 +304,7 @@ static int check_plan(void *state, const struct fb_case *c, FILE *report)
 	return err;
 }
 
-/* Empty but for GPU engines. Of rank 0, as these are facts of one device. */
-static const struct fb_column columns[FB_COLLECTIVE_COLUMNS] = {
+const struct fb_column fb_collective_columns[FB_COLLECTIVE_COLUMNS] = {
 	[FB_EVENT_US] = {"event_us", FB_COLUMN_VALUE, FB_COLUMN_TIME_US, "us",
 			 "a call by CUDA events around a batch, median over batches"},
 	[FB_ITERATION_US] = {"iteration_us", FB_COLUMN_VALUE, FB_COLUMN_TIME_US, "us",
@@ -323,7 +338,7 @@ struct fb_program fb_collective_describe(const struct fb_collective_program *pro
 		.expand = fb_collective_expand,
 		.can = fb_collective_can,
 		.setup = set_up,
-		.columns = columns,
+		.columns = fb_collective_columns,
 		.ncolumns = FB_COLLECTIVE_COLUMNS,
 		.prime = prime,
 		.ready = ready,

@@ -32,6 +32,9 @@ struct fb_collective_state {
 	const struct fb_settings *settings;
 	enum fb_collective collective;
 	const struct fb_collective_info *info;
+	const char *operation;      /* of the rows; the collective's name but in steps */
+	const char *variant;        /* keys of the rows that are the program's own; "" for none */
+	bool has_steps;             /* the program's steps call the collective (overlap/) */
 	struct fb_traffic traffic;  /* all_to_all_v only */
 	struct fb_engine **engines; /* as in fb_engines; NULL: not asked for, or not possible */
 	struct fb_segment segment[FB_MEMORY_KINDS]; /* opened by the first case that needs it */
@@ -60,6 +63,23 @@ struct fb_collective_instance {
 	struct fb_data data;
 	uint64_t bytes; /* that the operation really has */
 };
+
+/* --- program.c: what other programs made of collectives need ------------------------------- */
+
+/*
+ * Collective. What every case shares: engines, GPU, tuning tables and, with `bound`, what bounds
+ * host memory. Returns the same on all ranks: 0 or an error (printed), *state untouched.
+ */
+int fb_collective_open(struct fb_run *run, enum fb_collective collective, bool bound,
+		       struct fb_collective_state **state);
+void fb_collective_close(struct fb_collective_state *state);
+
+/* Collective: the case's segment, when it is the first to need it; enough for all that follow. */
+int fb_collective_segment(struct fb_collective_state *state, const struct fb_segment *segment,
+			  struct fb_engine *engine);
+
+/* [FB_COLLECTIVE_COLUMNS]. Empty but for GPU engines. Of rank 0, as these are of one device. */
+extern const struct fb_column fb_collective_columns[];
 
 /* --- cases.c: from axis values to operations; all pure ------------------------------------- */
 

@@ -50,7 +50,10 @@ double fb_ci_half_width(const struct fb_summary *summary);
 /* Sorts x in ascending order; tmp is room for n doubles. NaN must not occur. */
 void fb_sort(double *x, size_t n, double *tmp);
 
-/* The median of samples in any order; of an even number, the mean of the middle two. */
+/*
+ * The median of samples in any order; of an even number, the mean of the middle two. scratch is
+ * room for 2 n doubles.
+ */
 double fb_median(const double *x, size_t n, double *scratch);
 
 /* The same of samples in ascending order. */

@@ -77,6 +77,13 @@ struct fb_engine_ops {
 	/* Completes it. */
 	int (*wait)(struct fb_request *request);
 
+	/*
+	 * Device engines: puts the operation on `stream`, a cudaStream_t of the caller's, perhaps
+	 * being captured. It is complete when the stream has got so far; enqueued again, or
+	 * started, it must not be before that. NULL: the engine has no streams.
+	 */
+	int (*enqueue)(struct fb_request *request, void *stream);
+
 	/* path, channels, flags and extra columns (enum fb_collective_column) of the row. */
 	void (*describe)(struct fb_request *request, struct fb_traits *traits);
 

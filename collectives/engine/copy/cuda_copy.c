@@ -294,6 +294,11 @@ static int copy_wait(struct fb_request *request)
 	return fb_gpu_stream_wait(((struct copy_request *)request)->stream);
 }
 
+static int copy_enqueue(struct fb_request *request, void *stream)
+{
+	return fb_copy_enqueue(request, stream);
+}
+
 static void copy_describe(struct fb_request *request, struct fb_traits *traits)
 {
 	const struct copy_request *r = (const struct copy_request *)request;
@@ -326,6 +331,7 @@ const struct fb_engine_ops fb_engine_copy = {
 	.start = copy_start,
 	.test = copy_test,
 	.wait = copy_wait,
+	.enqueue = copy_enqueue,
 	.describe = copy_describe,
 	.release = copy_release,
 };

@@ -160,6 +160,16 @@ static int cuda_wait(struct fb_request *request)
 	return fb_gpu_stream_wait(((struct cuda_request *)request)->stream);
 }
 
+/* Behind an event of another stream, which an early start would not wait for. */
+static int cuda_enqueue(struct fb_request *request, void *stream)
+{
+	struct cuda_request *r = (struct cuda_request *)request;
+
+	r->calls++;
+	r->last_batch = 1;
+	return fb_cuda_enqueue_after(r, stream);
+}
+
 static void cuda_describe(struct fb_request *request, struct fb_traits *traits)
 {
 	const struct cuda_request *r = (const struct cuda_request *)request;
@@ -201,6 +211,7 @@ const struct fb_engine_ops fb_engine_cuda = {
 	.start = cuda_start,
 	.test = cuda_test,
 	.wait = cuda_wait,
+	.enqueue = cuda_enqueue,
 	.describe = cuda_describe,
 	.release = cuda_release,
 	.check_plan = fb_cuda_check_plan,

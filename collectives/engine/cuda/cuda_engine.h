@@ -135,6 +135,8 @@ void fb_cuda_close_slots(struct cuda_request *r);
 int fb_cuda_resident(const struct cuda_request *r);
 int fb_cuda_upload(struct cuda_request *r, const struct fb_case *c);
 int fb_cuda_enqueue(void *request, void *stream);
+/* The same, but never begun before all that the stream holds is over. */
+int fb_cuda_enqueue_after(void *request, void *stream);
 /* Columns of the device's clock. */
 void fb_cuda_iterations(const struct cuda_request *r, double *median_us, double *p99_us);
 

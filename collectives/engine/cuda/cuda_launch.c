@@ -136,19 +136,31 @@ int fb_cuda_upload(struct cuda_request *r, const struct fb_case *c)
 	return err ? err : load_kernel(r);
 }
 
-int fb_cuda_enqueue(void *request, void *stream)
+/* `early`: its blocks may come while those of the call before go. */
+static int launch(struct cuda_request *r, void *stream, bool early)
 {
-	struct cuda_request *r = request;
 	void *args[] = {r->fused ? (void *)&r->exchange : (void *)&r->launch};
 	cudaLaunchAttribute overlap = {.id = cudaLaunchAttributeProgrammaticStreamSerialization,
 				       .val = {.programmaticStreamSerializationAllowed = 1}};
 	const cudaLaunchConfig_t config = {
 		.gridDim = {r->blocks, 1, 1}, .blockDim = {r->threads, 1, 1},
 		.stream = stream, .attrs = &overlap,
-		.numAttrs = !r->engine->settings->no_gpu_overlap && r->engine->gpu.major >= 9,
+		.numAttrs = early && r->engine->gpu.major >= 9,
 	};
 
 	return FB_CUDA(cudaLaunchKernelExC(&config, r->kernel, args));
+}
+
+int fb_cuda_enqueue(void *request, void *stream)
+{
+	struct cuda_request *r = request;
+
+	return launch(r, stream, !r->engine->settings->no_gpu_overlap);
+}
+
+int fb_cuda_enqueue_after(void *request, void *stream)
+{
+	return launch(request, stream, false);
 }
 
 static int by_value(const void *a, const void *b)

@@ -323,6 +323,11 @@ static int nccl_wait(struct fb_request *request)
 	return fb_gpu_stream_wait(((struct nccl_request *)request)->stream);
 }
 
+static int nccl_enqueue(struct fb_request *request, void *stream)
+{
+	return enqueue(request, stream);
+}
+
 /* "NCCL 2.28.9 ncclAllReduce: ring ll128"; "untold" where its log says nothing of the call. */
 static void describe_path(const struct nccl_request *r, char path[FB_PATH_CHARS])
 {
@@ -389,6 +394,7 @@ const struct fb_engine_ops fb_engine_nccl = {
 	.start = nccl_start,
 	.test = nccl_test,
 	.wait = nccl_wait,
+	.enqueue = nccl_enqueue,
 	.describe = nccl_describe,
 	.release = nccl_release,
 };

@@ -25,6 +25,7 @@ PROGRAMS := \
 	collectives/scatter \
 	collectives/send_recv \
 	kvtransfer/kv_reshard \
+	overlap/ddp \
 	p2p/all_pairs \
 	p2p/bandwidth \
 	p2p/connection \
@@ -118,8 +119,8 @@ NVCC_FLAGS := -std=c++17 -O3 -I. -lineinfo -Xfatbin=-compress-all \
 	$(if $(filter 1,$(WERROR)),-Werror all-warnings) $(CUDA_CODE)
 endif
 
-# The reduction kernels live by auto-vectorisation, which gcc < 12 does only at -O3.
-$(B)/common/combine.o: OPTIMISE := $(if $(SANITIZER),,-O3)
+# The kernels of processors live by auto-vectorisation, which gcc < 12 does only at -O3.
+$(B)/common/combine.o $(B)/overlap/host_compute.o: OPTIMISE := $(if $(SANITIZER),,-O3)
 
 # Only version.c includes build_info.h, which changes with every commit.
 GIT := git -c safe.directory='$(CURDIR)'
@@ -148,11 +149,11 @@ ALL_SRC := $(sort $(wildcard $(FOLDERS:=/*.c) $(FOLDERS:=/*/*.c) $(FOLDERS:=/*/*
 # Files that include CUDA's headers, and what takes their place without them.
 CUDA_SRC := $(filter common/cuda/cuda_% collectives/engine/cuda/cuda_% \
 	collectives/engine/copy/cuda_% p2p/engine/copy/cuda_% p2p/engine/cuda/cuda_% \
-	kvtransfer/engine/gpu/cuda_% \
+	kvtransfer/engine/gpu/cuda_% overlap/gpu/cuda_% \
 	p2p/local/cuda_%,$(ALL_SRC))
 ALL_SRC := $(filter-out $(if $(HAVE_CUDA),%/absent.c,$(CUDA_SRC)),$(ALL_SRC))
-CU_SRC := $(if $(HAVE_CUDA),$(sort $(wildcard common/cuda/*.cu \
-	collectives/engine/cuda/*.cu p2p/engine/cuda/*.cu kvtransfer/engine/gpu/*.cu)))
+CU_SRC := $(if $(HAVE_CUDA),$(sort $(wildcard common/cuda/*.cu collectives/engine/cuda/*.cu \
+	p2p/engine/cuda/*.cu kvtransfer/engine/gpu/*.cu overlap/gpu/*.cu)))
 PROGRAM_SRC := $(filter $(PROGRAMS:=.c),$(ALL_SRC))
 LIB_SRC := $(filter-out $(PROGRAM_SRC),$(ALL_SRC))
 UNIT_SRC := $(sort $(wildcard tests/unit/test_*.c))

@@ -68,6 +68,14 @@ for ranks in 2 3; do
 done
 verdict fake_gpu_p2p
 
+# A step of training: every schedule, as streams and as graphs, steps alone and back to back.
+for ranks in 1 3; do
+	runs "$ranks" ddp --engine cuda,copy --bytes 1000,5M --bucket 1,600K,0 --schedule all \
+		--launch stream,graph --cadence all --datatype bf16 --tokens 20 --hidden 100
+done
+runs 2 ddp --engine cuda --bytes 5M --compute 1us --priority normal --cublas-library none
+verdict fake_gpu_ddp
+
 # A launch that the GPU does not hold whole costs its rows, and is said once.
 scripts/launch 3 "$bin/all_reduce" "${fast[@]}" --engine cuda --channels 200 --algorithm ring \
 	--bytes 8,1M >"$FB_TMP/out" 2>"$FB_TMP/err" || fail "too many channels end the job"

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The gradients of a model, and how data-parallel training packs them into buckets.
+ *
+ * Backward makes the gradient of one tensor after the other, the last layer's first. They lie in
+ * memory in this order, so that a bucket is one piece of memory. A bucket takes tensors until it
+ * holds at least so many bytes, never a part of one: the rule of PyTorch's DistributedDataParallel
+ * (Li et al., "PyTorch Distributed: Experiences on Accelerating Data Parallel Training", 2020).
+ */
+#ifndef FB_OVERLAP_BUCKETS_H
+#define FB_OVERLAP_BUCKETS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum { FB_MOST_LAYERS = 1000, FB_MOST_TENSORS = 64, FB_MOST_RATIO = 10000 };
+
+/* Elements [first, first + count) of the gradients. */
+struct fb_tensor {
+	uint64_t first, count;
+};
+
+/* Some of them: ready for its all_reduce when tensor `last` is. */
+struct fb_bucket {
+	uint64_t first, count;
+	size_t last;
+};
+
+struct fb_gradients {
+	struct fb_tensor *tensors; /* [ntensors], in the order of backward; none is empty */
+	size_t ntensors;
+	struct fb_bucket *buckets; /* [nbuckets] */
+	size_t nbuckets;
+};
+
+/* A model of equal layers: the sizes of a layer's tensors in the order of forward, relative. */
+struct fb_model {
+	uint64_t layers;
+	unsigned ratio[FB_MOST_TENSORS];
+	size_t nratios;
+};
+
+/* "4,1,1,4": numbers from 1 to FB_MOST_RATIO. 0, or FB_EINPUT with *model untouched. */
+int fb_model_parse(struct fb_model *model, const char *ratios);
+
+/*
+ * Splits `count` elements into the model's tensors, each but the last a multiple of `align`
+ * elements, and these into buckets that are full with `full` elements; 0: all are one bucket.
+ * 0 or FB_ENOMEM (not printed), *gradients then empty. Freed by fb_gradients_free.
+ */
+int fb_gradients_make(struct fb_gradients *gradients, const struct fb_model *model,
+		      uint64_t count, uint64_t align, uint64_t full);
+void fb_gradients_free(struct fb_gradients *gradients);
+
+#endif

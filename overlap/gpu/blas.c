@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Loading and calling cuBLAS; see blas.h. */
+#include "overlap/gpu/blas.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/error.h"
+#include "common/library.h"
+
+/* Of NVIDIA's documentation of cuBLAS and its data types. */
+enum { SUCCESS = 0, PLAIN = 0, TRANSPOSED = 1, BF16 = 14, COMPUTE_F32 = 68, DEFAULT = -1 };
+
+#define SYMBOL(member, name) { "cublas" name, offsetof(struct fb_blas, member), false }
+
+static const struct fb_library_symbol symbols[] = {
+	SYMBOL(Create, "Create_v2"),	   SYMBOL(Destroy, "Destroy_v2"),
+	SYMBOL(GetVersion, "GetVersion_v2"), SYMBOL(SetStream, "SetStream_v2"),
+	SYMBOL(SetWorkspace, "SetWorkspace_v2"), SYMBOL(GemmEx, "GemmEx"),
+};
+
+static const char *const names[] = {"libcublas.so.13", "libcublas.so.12", "libcublas.so"};
+
+static int failed(const char *what, int status)
+{
+	return status == SUCCESS ? FB_OK
+				 : fb_error(FB_ESYS, "cublas%s: status %d", what, status);
+}
+
+static void *load(const char *library, char *reason, size_t n)
+{
+	const char *home = getenv("CUDA_HOME");
+	char folder[PATH_MAX];
+	const char *const folders[] = {folder, "/usr/local/cuda/lib64"};
+	void *handle = NULL;
+
+	snprintf(folder, sizeof(folder), "%s/lib64", home ? home : "/usr/local/cuda");
+	if (strcmp(library, "auto"))
+		return fb_library_open(library, folders, 2, reason, n);
+	for (size_t i = 0; !handle && i < sizeof(names) / sizeof(names[0]); i++)
+		handle = fb_library_open(names[i], folders, 2, reason, n);
+	return handle;
+}
+
+int fb_blas_open(struct fb_blas *blas, const char *library, char *reason, size_t n)
+{
+	struct fb_blas found = {.library = load(library, reason, n)};
+	const char *lacks;
+
+	if (!found.library)
+		return FB_EUNSUPPORTED;
+	lacks = fb_library_functions(found.library, symbols, sizeof(symbols) / sizeof(symbols[0]),
+				     &found);
+	if (lacks) {
+		snprintf(reason, n, "it has no %s", lacks);
+		return FB_EUNSUPPORTED;
+	}
+	if (found.Create(&found.handle) != SUCCESS) {
+		snprintf(reason, n, "cublasCreate failed");
+		return FB_EUNSUPPORTED;
+	}
+	if (found.GetVersion(found.handle, &found.version) != SUCCESS)
+		found.version = 0;
+	*blas = found;
+	return FB_OK;
+}
+
+void fb_blas_close(struct fb_blas *blas)
+{
+	if (blas->handle)
+		(void)blas->Destroy(blas->handle);
+	*blas = (struct fb_blas){.library = NULL};
+}
+
+/* A new stream takes the workspace away. */
+static int set_stream(struct fb_blas *blas, void *stream)
+{
+	int err;
+
+	if (blas->stream == stream)
+		return FB_OK;
+	err = failed("SetStream", blas->SetStream(blas->handle, stream));
+	if (!err)
+		err = failed("SetWorkspace", blas->SetWorkspace(blas->handle, blas->workspace,
+								blas->workspace_bytes));
+	blas->stream = err ? NULL : stream;
+	return err;
+}
+
+int fb_blas_gemm(struct fb_blas *blas, const struct fb_gemm *g, void *stream)
+{
+	const float one = 1, zero = 0;
+	int m = (int)g->m, n = (int)g->n, k = (int)g->k;
+	int err = set_stream(blas, stream);
+
+	if (err)
+		return err;
+	return failed("GemmEx", blas->GemmEx(blas->handle, PLAIN,
+					     g->transposed ? TRANSPOSED : PLAIN, m, n, k, &one,
+					     g->a, BF16, m, g->b, BF16, g->transposed ? n : k,
+					     &zero, g->to, BF16, m, COMPUTE_F32, DEFAULT));
+}

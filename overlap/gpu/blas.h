@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What is used of cuBLAS, found at run time; its header is not needed. Matrices as in gemm.h.
+ */
+#ifndef FB_OVERLAP_GPU_BLAS_H
+#define FB_OVERLAP_GPU_BLAS_H
+
+#include <stddef.h>
+
+#include "overlap/gpu/gemm.h"
+
+struct fb_blas {
+	void *library, *handle, *stream, *workspace;
+	size_t workspace_bytes;
+	int version; /* 130002 is 13.0.2 */
+	int (*Create)(void **handle);
+	int (*Destroy)(void *handle);
+	int (*GetVersion)(void *handle, int *version);
+	int (*SetStream)(void *handle, void *stream);
+	int (*SetWorkspace)(void *handle, void *workspace, size_t bytes);
+	int (*GemmEx)(void *handle, int op_a, int op_b, int m, int n, int k, const void *alpha,
+		      const void *a, int a_type, int lda, const void *b, int b_type, int ldb,
+		      const void *beta, void *c, int c_type, int ldc, int compute_type,
+		      int algorithm);
+};
+
+/*
+ * Local: loads it (a path, a name, or "auto") and opens a handle on the current device. 0, or
+ * FB_EUNSUPPORTED with the reason (not printed). What is loaded stays, as it has threads.
+ */
+int fb_blas_open(struct fb_blas *blas, const char *library, char *reason, size_t n);
+void fb_blas_close(struct fb_blas *blas);
+
+/*
+ * 0 or FB_ESYS (printed). Calls on several streams must not overlap: they share `workspace`, device
+ * memory of the caller's, without which a call could not be captured.
+ */
+int fb_blas_gemm(struct fb_blas *blas, const struct fb_gemm *gemm, void *stream);
+
+#endif

@@ -72,12 +72,10 @@ int fb_kv_case_job(const struct fb_kv_state *state, const struct fb_case *c,
 	int shift = placement == FB_KV_SHARED	 ? 0
 		    : placement == FB_KV_SHIFTED ? w->nranks / 2
 						 : (int)shape.tp[FB_KV_PREFILL];
-	int err = fb_kv_job_open(job, &shape, w->rank, w->nranks, shift);
+	int err = fb_kv_job_open(job, &shape, mode_of(c), w->rank, w->nranks, shift);
 
-	job->mode = mode_of(c);
 	job->type = c->datatype;
 	job->seed = state->context.settings->seed;
-	job->steps = job->mode == FB_KV_LAYERWISE ? shape.layers : 1;
 	return err;
 }
 

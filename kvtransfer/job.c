@@ -19,13 +19,18 @@ static uint64_t aligned(uint64_t bytes)
 	return (bytes + AREA_ALIGNMENT - 1) / AREA_ALIGNMENT * AREA_ALIGNMENT;
 }
 
-int fb_kv_job_open(struct fb_kv_job *job, const struct fb_kv_shape *shape, int rank, int nranks,
-		   int shift)
+int fb_kv_job_open(struct fb_kv_job *job, const struct fb_kv_shape *shape, enum fb_kv_mode mode,
+		   int rank, int nranks, int shift)
 {
+	bool layers = mode == FB_KV_LAYERWISE;
 	uint64_t at = 0;
 	int err;
 
-	*job = (struct fb_kv_job){.rank = rank, .nranks = nranks, .steps = 1, .index = {-1, -1}};
+	*job = (struct fb_kv_job){
+		.mode = mode, .rank = rank, .nranks = nranks, .index = {-1, -1},
+		.steps = layers ? shape->layers : 1,
+		.step_regions = layers ? 2 : fb_kv_regions(shape),
+	};
 	err = fb_kv_plan_open(&job->plan, shape, 0);
 	for (int side = 0; side < FB_KV_SIDES && !err; side++) {
 		uint32_t tp = shape->tp[side];

@@ -46,17 +46,18 @@ struct fb_kv_job {
 	int *rank_of[FB_KV_SIDES]; /* [tp]: which rank an index of a group is */
 	int index[FB_KV_SIDES];    /* of this rank, -1: it is not in the group */
 	uint32_t steps;            /* messages of a pair in a call: 1, or one for each layer */
+	uint32_t step_regions;     /* regions in each */
 	const struct fb_segment *segment;
 	uint64_t pages_at[FB_KV_SIDES], out_at, in_at; /* in a part */
 	uint64_t part_bytes;
 };
 
 /*
- * Everything but the segment and the runs. `shift`: decode rank j is rank (j + shift) % nranks.
- * 0 or FB_ENOMEM (not printed); the caller closes the job either way.
+ * Everything but segment, runs and data. `shift`: decode rank j is rank (j + shift) % nranks. 0 or
+ * FB_ENOMEM (not printed); the caller closes the job either way.
  */
-int fb_kv_job_open(struct fb_kv_job *job, const struct fb_kv_shape *shape, int rank, int nranks,
-		   int shift);
+int fb_kv_job_open(struct fb_kv_job *job, const struct fb_kv_shape *shape, enum fb_kv_mode mode,
+		   int rank, int nranks, int shift);
 void fb_kv_job_close(struct fb_kv_job *job);
 
 /* The runs of the pairs that this rank sends or receives. 0 or FB_ENOMEM. */
@@ -92,12 +93,6 @@ static inline char *fb_kv_in(const struct fb_kv_job *job, const struct fb_kv_pai
 {
 	return fb_segment_part(job->segment, fb_kv_receiver(job, pair)) + job->in_at +
 	       pair->in_at + region * pair->region_bytes;
-}
-
-/* Regions of a step, and the first. */
-static inline uint32_t fb_kv_step_regions(const struct fb_kv_job *job)
-{
-	return fb_kv_regions(&job->plan.shape) / job->steps;
 }
 
 /* What a job comes to; equal on all ranks. */

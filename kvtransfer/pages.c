@@ -64,7 +64,7 @@ static int visit_page(const struct fb_kv_job *job, enum fb_kv_side side, uint32_
 	int32_t block = job->plan.inverse[side][page];
 	uint32_t fill = block < 0 ? 0 : fb_kv_block_fill(s, (uint32_t)block);
 	char *base = fb_kv_region_of(job, job->rank, side, region);
-	int err = FB_OK;
+	int err = base ? FB_OK : FB_ESYS;
 
 	for (uint32_t h = 0; h < heads; h++)
 		for (uint32_t t = 0; t < s->block_tokens && !err; t++) {

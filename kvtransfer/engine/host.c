@@ -116,7 +116,7 @@ static int send_step(const struct host_request *r, const struct fb_kv_pair *pair
 		     uint32_t step)
 {
 	const struct fb_kv_job *job = r->request.job;
-	uint32_t region = step * fb_kv_step_regions(job);
+	uint32_t region = step * job->step_regions;
 	int to = fb_kv_receiver(job, pair), err;
 
 	if (!is_staged(job, phases)) {

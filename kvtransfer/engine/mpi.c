@@ -120,7 +120,7 @@ static void post_receive(struct mpi_request *r, uint32_t p, unsigned phases, uin
 	const struct fb_kv_pair *pair = &job->plan.pair[p];
 	int from = fb_kv_sender(job, pair);
 	MPI_Request *request = &r->in[p * job->steps + step];
-	void *in = fb_kv_in(job, pair, step * fb_kv_step_regions(job));
+	void *in = fb_kv_in(job, pair, step * job->step_regions);
 
 	if (by_types(job, phases))
 		MPI_Irecv(fb_kv_region_of(job, job->rank, FB_KV_DECODE, 0), 1, r->dst[p], from,
@@ -136,7 +136,7 @@ static void post_send(struct mpi_request *r, uint32_t p, unsigned phases, uint32
 	const struct fb_kv_pair *pair = &job->plan.pair[p];
 	int to = fb_kv_receiver(job, pair);
 	MPI_Request *request = &r->out[p * job->steps + step];
-	const void *out = fb_kv_out(job, pair, step * fb_kv_step_regions(job));
+	const void *out = fb_kv_out(job, pair, step * job->step_regions);
 
 	if (by_types(job, phases))
 		MPI_Isend(fb_kv_region_of(job, job->rank, FB_KV_PREFILL, 0), 1, r->src[p], to,
@@ -149,13 +149,14 @@ static void post_send(struct mpi_request *r, uint32_t p, unsigned phases, uint32
 static void unpack_as_it_comes(struct mpi_request *r, unsigned phases)
 {
 	const struct fb_kv_job *job = r->request.job;
-	int n = (int)(job->plan.pairs * job->steps), at;
+	uint32_t steps = job->steps > 1 ? job->steps : 1;
+	int n = (int)(job->plan.pairs * steps), at;
 
 	do {
 		MPI_Waitany(n, r->in, &at, MPI_STATUS_IGNORE);
 		if (at != MPI_UNDEFINED && (phases & FB_KV_SCATTER) && !by_types(job, phases))
-			fb_kv_scatter(job, &job->plan.pair[(uint32_t)at / job->steps],
-				      (uint32_t)at % job->steps);
+			fb_kv_scatter(job, &job->plan.pair[(uint32_t)at / steps],
+				      (uint32_t)at % steps);
 	} while (at != MPI_UNDEFINED);
 }
 

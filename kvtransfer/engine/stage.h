@@ -11,7 +11,7 @@
 static inline void fb_kv_gather(const struct fb_kv_job *job, const struct fb_kv_pair *pair,
 				uint32_t step)
 {
-	uint32_t n = fb_kv_step_regions(job);
+	uint32_t n = job->step_regions;
 
 	for (uint32_t region = step * n; region < (step + 1) * n; region++) {
 		const char *pages = fb_kv_region_of(job, job->rank, FB_KV_PREFILL, region);
@@ -27,7 +27,7 @@ static inline void fb_kv_gather(const struct fb_kv_job *job, const struct fb_kv_
 static inline void fb_kv_scatter(const struct fb_kv_job *job, const struct fb_kv_pair *pair,
 				 uint32_t step)
 {
-	uint32_t n = fb_kv_step_regions(job);
+	uint32_t n = job->step_regions;
 
 	for (uint32_t region = step * n; region < (step + 1) * n; region++) {
 		char *pages = fb_kv_region_of(job, job->rank, FB_KV_DECODE, region);
@@ -42,7 +42,7 @@ static inline void fb_kv_scatter(const struct fb_kv_job *job, const struct fb_kv
 /* Bytes of a pair's message in a step. */
 static inline uint64_t fb_kv_message(const struct fb_kv_job *job, const struct fb_kv_pair *pair)
 {
-	return pair->region_bytes * fb_kv_step_regions(job);
+	return pair->region_bytes * job->step_regions;
 }
 
 #endif

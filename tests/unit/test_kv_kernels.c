@@ -63,10 +63,8 @@ static void open_rank(int r, const struct fb_kv_shape *shape, enum fb_kv_mode mo
 {
 	struct fb_kv_job *job = &w.job[r];
 
-	if (fb_kv_job_open(job, shape, r, RANKS, shift) || fb_kv_job_plan(job))
+	if (fb_kv_job_open(job, shape, mode, r, RANKS, shift) || fb_kv_job_plan(job))
 		abort();
-	job->mode = mode;
-	job->steps = mode == FB_KV_LAYERWISE ? shape->layers : 1;
 	job->type = FB_BF16;
 	job->seed = 5;
 	job->segment = &w.segment;

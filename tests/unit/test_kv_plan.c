@@ -30,9 +30,10 @@ static uint16_t label(const struct fb_kv_shape *s, uint32_t region, uint32_t hea
 static uint16_t oracle(const struct world *w, enum fb_kv_side side, uint32_t rank, uint64_t i)
 {
 	const struct fb_kv_shape *s = &w->plan.shape;
-	uint64_t heads = s->kv_heads / s->tp[side] ? s->kv_heads / s->tp[side] : 1;
+	uint64_t tp = s->tp[side] > 1 ? s->tp[side] : 1;
+	uint64_t all = s->kv_heads > 1 ? s->kv_heads : 1;
+	uint64_t heads = all / tp ? all / tp : 1, group = tp / all ? tp / all : 1;
 	uint64_t e = i % s->head_dim, rest = i / s->head_dim, head, token, page;
-	uint64_t group = s->tp[side] / s->kv_heads ? s->tp[side] / s->kv_heads : 1;
 
 	if (s->layout == FB_KV_HND) {
 		token = rest % s->block_tokens;

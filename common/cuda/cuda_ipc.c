@@ -3,8 +3,8 @@
  * Segments by CUDA IPC; see gpu_segment.h.
  *
  * Mapping costs each rank a call of the driver's for each peer, and the driver lets one process
- * of the host in at a time: the ranks of 8 GPUs need 15 ms for it, of 2 GPUs 1 ms. So memory that is
- * closed is kept, mapped as it is, and the next segment that it is large enough for gets it,
+ * of the host in at a time: the ranks of 8 GPUs need 15 ms for it, of 2 GPUs 1 ms. So memory that
+ * is closed is kept, mapped as it is, and the next segment that it is large enough for gets it,
  * cleared. All ranks open and close the same in the same order, so they keep the same.
  */
 #include <stdlib.h>

@@ -91,6 +91,8 @@ static void make_keys(struct fb_ddp_state *s, enum fb_schedule schedule, uint64_
 		put(&s->keys, "compute", ms);
 	if (own->polls != 1)
 		put_number(&s->keys, "polls", own->polls);
+	if (own->compute_sms)
+		put_number(&s->keys, "compute_sms", own->compute_sms);
 	if (own->priority)
 		put(&s->keys, "priority", fb_ddp_priorities[own->priority]);
 }
@@ -189,6 +191,15 @@ static bool can_reduce(struct fb_ddp_instance *i, char *reason)
 	return true;
 }
 
+/* Whether the bucket is no other than the one for all, which the run has as well. */
+static bool is_whole(const struct fb_ddp_instance *i)
+{
+	uint64_t bucket = bucket_of(i->key);
+
+	/* Sizes are sorted. */
+	return bucket && i->gradients.nbuckets == 1 && i->state->own->bucket.value[0] == 0;
+}
+
 bool fb_ddp_can(void *state, const struct fb_case *c, char reason[FB_REASON_CHARS])
 {
 	struct fb_ddp_state *s = state;
@@ -201,6 +212,8 @@ bool fb_ddp_can(void *state, const struct fb_case *c, char reason[FB_REASON_CHAR
 		snprintf(reason, FB_REASON_CHARS, "out of memory for the buckets");
 	else if (!i.gradients.ntensors)
 		snprintf(reason, FB_REASON_CHARS, "no gradients: --bytes is less than an element");
+	else if (is_whole(&i))
+		snprintf(reason, FB_REASON_CHARS, "one bucket holds all: see bucket=whole");
 	else if (!strcmp(c->launch, "blocking") && i.schedule == FB_OVERLAP)
 		snprintf(reason, FB_REASON_CHARS, "a call that blocks overlaps with nothing");
 	else if (i.schedule == FB_COMMUNICATE && c->cadence == FB_STREAMING)

@@ -36,6 +36,8 @@ const struct fb_option fb_ddp_options[] = {
 	U64(tokens, "tokens", "0", 0, 1 << 20, "tokens of each rank; 0: as --compute says"),
 	U64(polls, "polls", "1", 1, 10000,
 	    "processors: times in a tensor's computing that all_reduces are moved on"),
+	U64(compute_sms, "compute-sms", "0", 0, 1024,
+	    "GPUs: multiprocessors that cuBLAS is to use; 0: all"),
 	FB_OPTION_CHOICE(struct fb_ddp_settings, priority, 0, "priority", "high",
 			 fb_ddp_priorities, "GPUs: of the stream that communicates"),
 	FB_OPTION_STRING(struct fb_ddp_settings, cublas, 0, "cublas-library", "FILE", "auto", NULL,

@@ -34,7 +34,7 @@ enum fb_ddp_column {
 struct fb_ddp_settings {
 	struct fb_sizes bucket; /* bytes; 0: one bucket for all */
 	uint64_t schedules;     /* bit i for fb_schedules[i] */
-	uint64_t layers, hidden, tokens, polls;
+	uint64_t layers, hidden, tokens, polls, compute_sms;
 	const char *tensors;
 	double compute_s;
 	int priority;           /* of the communication's stream: 0 high, 1 normal */

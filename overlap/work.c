@@ -151,7 +151,8 @@ int fb_ddp_open_work(struct fb_ddp_instance *i)
 	if (i->device && !s->gpu)
 		err = fb_world_agree(s->collective->world,
 				     fb_gpu_compute_open(&s->gpu, &s->collective->gpu,
-							 s->own->cublas));
+							 s->own->cublas,
+							 (int)s->own->compute_sms));
 	i->tokens = known_tokens(i);
 	if (!err && !i->tokens) {
 		err = calibrate(i);

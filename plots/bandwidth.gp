@@ -2,11 +2,11 @@
 #
 # Bus bandwidth against size: what the busiest link carried, to be compared with the rate of that
 # link. Bars and bands as in time.gp. How to call it: see lib/common.gp. Draws nothing for
-# operations that move nothing.
+# operations that move nothing, or have no rate.
 
 folder = ARG0[1 : strstrt(ARG0, "bandwidth.gp") - 1]
 load folder."lib/common.gp"
-if (SIZES == 0) exit
+if (SIZES == 0 || RATES == 0) exit
 
 set ylabel "bus bandwidth in GB/s (1e9 bytes per second)"
 

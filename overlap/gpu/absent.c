@@ -7,11 +7,12 @@
 #include "overlap/gpu/step.h"
 
 int fb_gpu_compute_open(struct fb_gpu_compute **compute, const struct fb_gpu *gpu,
-			const char *library)
+			const char *library, int sms)
 {
 	(void)compute;
 	(void)gpu;
 	(void)library;
+	(void)sms;
 	return fb_error(FB_EUNSUPPORTED, "computing on a GPU: built without CUDA");
 }
 

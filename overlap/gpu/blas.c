@@ -14,11 +14,13 @@
 enum { SUCCESS = 0, PLAIN = 0, TRANSPOSED = 1, BF16 = 14, COMPUTE_F32 = 68, DEFAULT = -1 };
 
 #define SYMBOL(member, name) { "cublas" name, offsetof(struct fb_blas, member), false }
+#define OPTIONAL(member) { "cublas" #member, offsetof(struct fb_blas, member), true }
 
 static const struct fb_library_symbol symbols[] = {
 	SYMBOL(Create, "Create_v2"),	   SYMBOL(Destroy, "Destroy_v2"),
 	SYMBOL(GetVersion, "GetVersion_v2"), SYMBOL(SetStream, "SetStream_v2"),
 	SYMBOL(SetWorkspace, "SetWorkspace_v2"), SYMBOL(GemmEx, "GemmEx"),
+	OPTIONAL(SetSmCountTarget),
 };
 
 static const char *const names[] = {"libcublas.so.13", "libcublas.so.12", "libcublas.so"};

@@ -17,6 +17,7 @@ struct fb_blas {
 	int (*Destroy)(void *handle);
 	int (*GetVersion)(void *handle, int *version);
 	int (*SetStream)(void *handle, void *stream);
+	int (*SetSmCountTarget)(void *handle, int sms); /* NULL: older than 11.5 */
 	int (*SetWorkspace)(void *handle, void *workspace, size_t bytes);
 	int (*GemmEx)(void *handle, int op_a, int op_b, int m, int n, int k, const void *alpha,
 		      const void *a, int a_type, int lda, const void *b, int b_type, int ldb,

@@ -128,16 +128,27 @@ static int open_library(struct fb_gpu_compute *c, const char *library)
 	if (!strcmp(library, "none"))
 		return FB_OK;
 	err = fb_blas_open(&c->blas, library, reason, sizeof(reason));
+	if (err && !strcmp(library, "auto"))
+		return FB_OK;
 	if (err)
-		return strcmp(library, "auto") ? fb_error(FB_EINPUT, "--cublas-library %s: %s",
-							  library, reason)
-					       : FB_OK;
+		return fb_error(err, "--cublas-library %s: %s", library, reason);
 	c->blas.workspace_bytes = WORKSPACE_BYTES;
 	return FB_CUDA(cudaMalloc(&c->blas.workspace, WORKSPACE_BYTES));
 }
 
+/* Leaves multiprocessors to others, from the begin. */
+static int limit(struct fb_gpu_compute *c, int sms)
+{
+	if (!c->blas.handle || !c->blas.SetSmCountTarget)
+		return fb_error(FB_EUNSUPPORTED, "--compute-sms %d: needs cuBLAS 11.5 or later",
+				sms);
+	if (c->blas.SetSmCountTarget(c->blas.handle, sms))
+		return fb_error(FB_EUNSUPPORTED, "--compute-sms %d: cuBLAS refuses it", sms);
+	return FB_OK;
+}
+
 int fb_gpu_compute_open(struct fb_gpu_compute **compute, const struct fb_gpu *gpu,
-			const char *library)
+			const char *library, int sms)
 {
 	struct fb_gpu_compute *c = calloc(1, sizeof(*c));
 	int err;
@@ -149,6 +160,8 @@ int fb_gpu_compute_open(struct fb_gpu_compute **compute, const struct fb_gpu *gp
 		err = FB_CUDA(cudaStreamCreateWithFlags(&c->stream, cudaStreamNonBlocking));
 	if (!err)
 		err = open_library(c, library);
+	if (!err && sms)
+		err = limit(c, sms);
 	if (!err)
 		err = check_products(c);
 	if (err) {

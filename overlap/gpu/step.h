@@ -21,11 +21,12 @@ struct fb_gpu_compute; /* opaque */
 
 /*
  * Local. `library`: cuBLAS as a path or a name, "auto" for any that the linker finds, else the own
- * kernel, or "none" for that. 0, FB_EINPUT where what was named cannot be had, FB_ENOMEM or
- * FB_ESYS (printed), *compute untouched.
+ * kernel, or "none" for that. `sms`: how many multiprocessors cuBLAS is to use, 0 for all. 0,
+ * FB_EUNSUPPORTED where what was named cannot be had, FB_EDATA where it multiplies wrongly,
+ * FB_ENOMEM or FB_ESYS (all printed), *compute untouched.
  */
 int fb_gpu_compute_open(struct fb_gpu_compute **compute, const struct fb_gpu *gpu,
-			const char *library);
+			const char *library, int sms);
 void fb_gpu_compute_close(struct fb_gpu_compute *compute);
 
 /*

@@ -6,7 +6,7 @@
 #   gnuplot -e "csv='results/DIR/all_reduce.csv'; out='all_reduce-time'" plots/time.gp
 #
 # `section` (1) picks one of several tables in the file; `summary` is the tool that joins the rows
-# (default: the newest one built). It defines TITLE, SUBTITLE, SIZES, OWN, HIDDEN, LIBRARY,
+# (default: the newest one built). It defines TITLE, SUBTITLE, SIZES, RATES, OWN, HIDDEN, LIBRARY,
 # LIBRARY_NAME, BOUND, LAUNCHES, NAME[] and $DATA; see scripts/tools/lib/report.h.
 
 if (!exists("csv") || !exists("out")) {

@@ -108,7 +108,7 @@ static void put_names(FILE *out, const struct fb_series *series, size_t shown)
 int fb_report_plot(const struct fb_report *report, const struct fb_section *section)
 {
 	struct fb_series *series = calloc(FB_SERIES_MAX, sizeof(*series));
-	size_t count = 0, shown, n, library = 0, bound = 0, sizes = 0, launches = 0;
+	size_t count = 0, shown, n, library = 0, bound = 0, sizes = 0, rates = 0, launches = 0;
 	char title[FB_TITLE_CHARS], machine[FB_MACHINE_CHARS];
 
 	if (!series)
@@ -121,6 +121,7 @@ int fb_report_plot(const struct fb_report *report, const struct fb_section *sect
 		library += fb_cells_best(&section->cell[i], n, true) ? 1 : 0;
 		bound += best && isfinite(best->bound_us) ? 1 : 0;
 		sizes += section->cell[i].bytes > 0 ? 1 : 0;
+		rates += best && isfinite(best->busbw_GBps) ? 1 : 0;
 		if (best && (!launches || best->launches < launches))
 			launches = best->launches;
 	}
@@ -131,7 +132,7 @@ int fb_report_plot(const struct fb_report *report, const struct fb_section *sect
 	fb_gnuplot_text(report->out, "LIBRARY_NAME", fb_section_library(section));
 	fprintf(report->out, "SIZES = %zu\nOWN = %zu\nHIDDEN = %zu\nLIBRARY = %d\nBOUND = %d\n",
 		sizes, shown, count - shown, library > 0, bound > 0);
-	fprintf(report->out, "LAUNCHES = %zu\n", launches);
+	fprintf(report->out, "RATES = %zu\nLAUNCHES = %zu\n", rates, launches);
 	put_names(report->out, series, shown);
 	fputs("$DATA << EOD\n", report->out);
 	for (size_t i = 0; i < shown; i++)

@@ -209,7 +209,8 @@ static void describe(void *instance, struct fb_traits *traits)
 							      i->whole.data.nranks);
 	}
 	traits->bound_us = (double)NAN;
-	traits->extra[FB_BUCKETS] = (double)i->gradients.nbuckets;
+	if (i->prepared)
+		traits->extra[FB_BUCKETS] = (double)i->prepared;
 	traits->extra[FB_TOKENS] = (double)i->tokens;
 	used = strlen(traits->flags);
 	if (i->whole.bytes != i->key->bytes)

@@ -1,0 +1,74 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# timeout: 180
+#
+# The program ddp from its options to its rows, with each MPI: every schedule, buckets that divide
+# and that do not, keys, columns that fit together, what is skipped and why, going on, and options
+# that are refused.
+
+set -u
+export LC_ALL=C
+. tests/shell/lib.sh
+
+small=(--quiet --bytes 300000 --layers 2 --tensors '1,3' --hidden 128 --compute 200us --ci 50%
+	--engine "host,mpi" --min-samples 3 --max-samples 20 --max-time 5ms --timeout 60s)
+
+# go FAMILY RANKS OPTION...: runs into a new file; sets csv.
+go() {
+	csv=$FB_TMP/$1-$2-$((++runs))
+	scripts/launch "$2" "build/$1/bin/ddp" --csv "$csv" --run t "${small[@]}" "${@:3}" \
+		>"$FB_TMP/out" 2>&1 </dev/null || fail "ddp ${*:3}: $(tail -n 5 "$FB_TMP/out")"
+	build/"$1"/bin/csvcheck "$csv/ddp.csv" >"$FB_TMP/check" || fail "$(cat "$FB_TMP/check")"
+}
+
+# column NAME: its values, a line each.
+column() {
+	awk -F, -v name="$1" 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == name) at = i; next }
+		{ print $at }' "$csv/ddp.csv"
+}
+
+# rows PATTERN: how many rows match.
+rows() {
+	tail -n +2 "$csv/ddp.csv" | grep -cE -- "$1"
+}
+
+runs=0
+for family in $FB_MPIS; do
+	for ranks in 1 2; do
+		go "$family" "$ranks" --schedule all --bucket 1,100000,1M,0
+		# Of two engines: backward once; three schedules, each with three buckets and one
+		# that is as large as all.
+		expect "good rows" "$(rows ',(ok|few),')" 20
+		expect "rows of one bucket" "$(rows ',skipped,one bucket holds all')" 6
+		expect "buckets" "$(column buckets | sort -n | uniq -c | tr -s ' \n' ' ')" \
+			' 8 6 1 6 3 6 4 '
+		expect "rows of backward alone" "$(rows ',compute,.*compute=0.2ms;hidden=128')" 2
+	done
+	go "$family" 2 --bucket 100000 --tokens 3
+	paste -d, <(column median_us) <(column compute_us) <(column exposed_us) <(column tokens) |
+		awk -F, '{ d = ($1 - $2 - $3) / $1; if (d > 0.01 || -d > 0.01 || $4 != 3) bad++ }
+			END { exit bad > 0 || NR != 4 }' || fail "exposed_us is not the rest"
+	before=$(wc -l <"$csv/ddp.csv")
+	scripts/launch 2 "build/$family/bin/ddp" --csv "$csv" --run t "${small[@]}" --tokens 3 \
+		--bucket 100000 --resume >"$FB_TMP/out" 2>&1 || fail "ddp --resume: code $?"
+	expect "rows behind --resume" "$(wc -l <"$csv/ddp.csv")" "$before"
+	go "$family" 2 --launch blocking --bucket 0
+	expect "rows of calls that block" "$(rows ',(ok|few),')" 2
+	expect "of those that cannot overlap" "$(rows ',skipped,a call that blocks')" 2
+	verdict "ddp_$family"
+done
+
+# refuses PHRASE OPTION...: code 3 and one line that says it.
+refuses() {
+	"$FB_BUILD/bin/ddp" "${@:2}" >"$FB_TMP/out" 2>"$FB_TMP/err" </dev/null
+	expect "code of ddp ${*:2}" "$?" 3
+	holds "$FB_TMP/err" "$1"
+}
+refuses 'tensors' --tensors 1,,2
+refuses 'tensors' --tensors 0
+refuses 'schedule' --schedule none
+refuses 'layers' --layers 0
+refuses 'bucket' --bucket 1X
+verdict ddp_refuses
+
+exit $bad

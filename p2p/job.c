@@ -38,7 +38,7 @@ size_t fb_job_layout(struct fb_job *job)
 {
 	size_t most = job->base;
 
-	job->stride = ((size_t)job->bytes + GUARD + ALIGN - 1) / ALIGN * ALIGN;
+	job->stride = ((size_t)job->bytes + GUARD + FB_JOB_HEADROOM + ALIGN - 1) / ALIGN * ALIGN;
 	job->regions = job->stride < FLOW_BYTES ? (int)(FLOW_BYTES / job->stride) : 1;
 	if (job->regions > job->window)
 		job->regions = job->window;
@@ -60,7 +60,10 @@ static char *region(const struct fb_job *job, int rank, size_t offset, uint64_t 
 {
 	char *part = fb_segment_part(job->segment, rank);
 
-	return part ? part + offset + k % (uint64_t)job->regions * job->stride : NULL;
+	/* Most often there is one: then nobody shall wait for a division. */
+	if (part && job->regions > 1)
+		offset += k % (uint64_t)job->regions * job->stride;
+	return part ? part + offset : NULL;
 }
 
 char *fb_job_source(const struct fb_job *job, const struct fb_flow *flow, uint64_t k)

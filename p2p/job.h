@@ -58,6 +58,9 @@ struct fb_job {
 /* Before the buffers of each rank's part: what ends of one-sided operations tell each other. */
 enum { FB_JOB_HEADER = 4096 };
 
+/* Bytes in front of each message that nothing else lies in: an engine may put its header there. */
+enum { FB_JOB_HEADROOM = 64 };
+
 /*
  * How many flows that others carry out for this rank, as the passive end, are complete, summed
  * over all calls since the engine set it to 0. Added to with release order by the active ends.

@@ -34,7 +34,12 @@
  *
  * A link may be `posted`: then messages are sent from the caller's memory and received into it,
  * which saves a copy at each end. The receiver says beforehand where the next messages go, and
- * only then gets the sender a credit for each, so nothing ever arrives that has no place.
+ * only then gets the sender a credit for each, so nothing ever arrives that has no place. Where
+ * all of these messages have `headroom`, FB_TCP_LEAD bytes in front of them at both ends that are
+ * the link's, frames and payload are one part of memory for the kernel, as with slots.
+ *
+ * Small messages that are committed one after another, with no progress() between, leave together
+ * with the next progress(), but the first one of them (tcp_send.c).
  *
  * One rank's ports share sockets, so all of them and progress() belong to one thread.
  */
@@ -49,10 +54,12 @@ enum {
 	FB_TCP_ALIGN = 64,         /* of payloads, and of what lies before them */
 	FB_TCP_BUFFER = 16 * 1024, /* bytes of a socket's buffer for headers and small messages */
 	FB_TCP_LARGE = 16 * 1024,  /* payloads from here on are received where they belong */
+	FB_TCP_LED = 1024,         /* payloads from here on have FB_TCP_LEAD bytes in front */
 	FB_TCP_HOLD = 96 * 1024,   /* from FB_TCP_LARGE to here ends are held back, tcp_send.c */
 	FB_TCP_AHEAD = 512,        /* bytes read past the end of a large message */
 	FB_TCP_GUESS = 256 * 1024, /* bytes of a payload received at a guess, tcp_receive.c */
-	FB_TCP_LEAD = 64,          /* bytes in front of a large payload; of others, at most */
+	FB_TCP_LEAD = 64,          /* bytes in front of a led payload; of others, at most */
+	FB_TCP_GATHER = 16 * 1024, /* bytes of small messages sent together, at most */
 	FB_TCP_FRAMES = 64,        /* credit frames sent at once without data */
 	FB_TCP_FEW = 8,            /* up to so many sockets are tried in turn; more: epoll */
 	FB_TCP_TIMEOUT_MS = 10000, /* of everything that waits for a peer during set-up */
@@ -110,7 +117,7 @@ struct fb_tcp_link {
 	uint32_t id, index, remote;     /* remote: the peer's index */
 	uint16_t epoch;
 	uint16_t turn; /* of the next message to be committed, or to be released */
-	bool sends, posted;
+	bool sends, posted, headroom;
 	uint32_t slots;
 	size_t slot_bytes;
 	size_t head;                   /* bytes of a buffer before its payload */
@@ -122,6 +129,12 @@ struct fb_tcp_link {
 	struct fb_tcp_message **ring;  /* receiver: [slots] the next messages; NULL: not begun */
 	uint32_t first, placed;        /* the next one's index; posted: places from it on */
 	uint32_t owed;                 /* receiver: released, credit not sent */
+	struct {
+		const struct fb_tcp_socket *on; /* in vain asked for the next message there */
+		uint32_t look;                  /* fb_tcp_socket.look then */
+		size_t bytes;                   /* of the message */
+	} awaited;
+	uint32_t successor; /* receiver: index of the link whose message came next, last time */
 	struct fb_tcp_link *next_owed;
 };
 
@@ -131,32 +144,39 @@ struct fb_tcp_socket {
 	int peer;
 	int index; /* among the sockets of the pair */
 	int nlinks;
+	bool broken;  /* the connection is gone, or its bytes make no sense */
 	bool working; /* in tcp->work */
 	bool asked;   /* somebody waits for what the peer sends */
 	bool due;     /* credits should go even without data */
 	bool armed;   /* epoll tells when it can be written to */
-	uint64_t round; /* fb_tcp.round when it was last sent on */
+	uint64_t round; /* fb_tcp.round when something was last committed */
+	uint32_t in_row; /* and how many times since that call of progress() */
+	bool burst;   /* the time before it was more than once */
 	bool held;    /* the kernel may hold back the end of a large message */
-	bool broken;  /* the connection is gone, or its bytes make no sense */
+	size_t gathered; /* bytes queued without trying to send them; 0: what is queued was tried */
 	struct fb_tcp_queue sending;
 	struct fb_tcp_link *owed; /* links with credits to send */
-	struct {
-		struct fb_tcp_piece piece;
-		struct fb_tcp_frame frames[FB_TCP_FRAMES];
-	} control; /* in use while piece.left > 0 */
 	struct fb_tcp_message *filling; /* the message of a part that is partly here */
 	char *fill_at;
 	size_t fill_left;
 	size_t last_bytes; /* of the last part */
 	size_t end;        /* bytes of a frame that buffer holds */
 	/* What the next bytes are guessed from. */
+	uint32_t look;               /* calls of fb_tcp_receive() */
+	bool vain;                   /* the last read brought nothing: whoever asked waits */
 	struct fb_tcp_link *awaited; /* somebody asked for its next message since the last look */
-	size_t awaited_bytes;
-	bool crowded; /* and for one of another link */
+	bool crowded;                /* and for one of another link */
+	struct fb_tcp_link *previous; /* the last message that began here is of this link */
+	uint32_t doubt;              /* messages until the order of links is trusted again */
 	/* Zero-copy sends by number modulo FB_TCP_FLIGHTS: [landed, flown) are under way. */
 	struct fb_tcp_piece **flights; /* NULL: copy. An item: NULL: complete */
 	uint32_t landed, flown;
 	uint64_t flights_made, flights_copied; /* since the last connect(), by the kernel */
+	/* What is above is needed for every message, and in few cache lines. */
+	struct {
+		struct fb_tcp_piece piece;
+		struct fb_tcp_frame frames[FB_TCP_FRAMES];
+	} control; /* in use while piece.left > 0 */
 	char interface[FB_TCP_INTERFACE], address[FB_TCP_TEXT];
 	char buffer[FB_TCP_BUFFER];
 };
@@ -197,6 +217,14 @@ static inline char *fb_tcp_payload(struct fb_tcp_message *message)
 	return message->user ? message->user : fb_tcp_body(message);
 }
 
+/* Receiver: where the link keeps the message `ahead` (less than slots) after its next one. */
+static inline struct fb_tcp_message **fb_tcp_place(const struct fb_tcp_link *link, uint32_t ahead)
+{
+	uint32_t i = link->first + ahead;
+
+	return &link->ring[i < link->slots ? i : i - link->slots];
+}
+
 static inline void fb_tcp_push(struct fb_tcp_queue *queue, struct fb_tcp_piece *piece)
 {
 	piece->next = NULL;
@@ -234,6 +262,14 @@ int fb_tcp_open(struct fb_transport **transport, const struct fb_world *world,
  */
 bool fb_tcp_idle(const struct fb_transport *transport);
 
+/* Whether progress() would do nothing. */
+static inline bool fb_tcp_rests(const struct fb_transport *transport)
+{
+	const struct fb_tcp *tcp = (const struct fb_tcp *)transport;
+
+	return tcp->nwork == 0 && !tcp->err;
+}
+
 /* --- tcp_link.c ------------------------------------------------------------------------------- */
 
 /* Makes a link's end and its buffers and enters it in tcp->links. 0 or FB_ENOMEM (printed). */
@@ -251,56 +287,6 @@ void fb_tcp_link_free(struct fb_tcp *tcp, struct fb_tcp_link *link);
  * FB_EPLAN where the two ends do not ask for the same (printed); not the same on all ranks.
  */
 int fb_tcp_link_match(struct fb_tcp *tcp, struct fb_tcp_link **links, int n);
-
-/* --- tcp_part.c ------------------------------------------------------------------------------- */
-
-/* Which sockets carry a message: `count` of them from `first` on, and round. */
-struct fb_tcp_spread {
-	int first, count;
-};
-
-/* For the message `turn` of the link, of `bytes` bytes. The same at both ends. Pure. */
-struct fb_tcp_spread fb_tcp_spread(const struct fb_tcp_link *link, uint16_t turn, size_t bytes);
-
-/* Part i of `count` of a message: its first byte and, returned, how many. Pure. */
-size_t fb_tcp_part(size_t bytes, int i, int count, size_t *offset);
-
-/* One more part of the message has been sent, or is here. Returns whether it was the last. */
-bool fb_tcp_part_done(struct fb_tcp_message *message);
-
-/* What comes next on a socket if all is as usual: the link's next message, a large one. */
-struct fb_tcp_guess {
-	const struct fb_tcp_link *link;
-	size_t bytes; /* of the payload */
-	char *at;     /* its place */
-};
-
-/* Whether that is what came, by its first FB_TCP_LEAD bytes. Pure. */
-bool fb_tcp_expected(const struct fb_tcp_guess *guess, const char *lead);
-
-/*
- * One more send without a copy reads the piece's memory; and one of them does so no more, returns
- * whether it was the last one under way.
- */
-void fb_tcp_pin(struct fb_tcp_piece *piece);
-bool fb_tcp_unpin(struct fb_tcp_piece *piece);
-
-/* --- tcp_zerocopy.c --------------------------------------------------------------------------- */
-
-/* Whether so many bytes should be sent, and can be now, without a copy. */
-bool fb_tcp_may_fly(const struct fb_tcp_socket *socket, size_t bytes);
-
-/* The kernel has taken some of the piece by such a send. */
-void fb_tcp_fly(struct fb_tcp_socket *socket, struct fb_tcp_piece *piece);
-
-/* The kernel reports the sends [low, high] complete, `copied` or not. */
-void fb_tcp_land(struct fb_tcp_socket *socket, uint32_t low, uint32_t high, bool copied);
-
-/* Takes the kernel's reports, as many as there are. */
-void fb_tcp_reap(struct fb_tcp_socket *socket);
-
-/* The link's memory is about to go: its pieces are not waited for any more. */
-void fb_tcp_ground(struct fb_tcp_socket *socket, const struct fb_tcp_link *link);
 
 /* --- tcp_listen.c, tcp_join.c ----------------------------------------------------------------- */
 
@@ -354,7 +340,7 @@ void fb_tcp_flush(struct fb_tcp_socket *socket);
 /* All of the piece was taken, and nothing of it is under way without a copy. */
 void fb_tcp_piece_done(struct fb_tcp_piece *piece);
 
-/* --- tcp_receive.c ---------------------------------------------------------------------------- */
+/* --- tcp_port.c ------------------------------------------------------------------------------- */
 
 const void *fb_tcp_peek(struct fb_port *port, size_t bytes);
 void fb_tcp_release(struct fb_port *port);
@@ -364,6 +350,14 @@ void fb_tcp_release(struct fb_port *port);
  * as many as the link has slots wait already.
  */
 bool fb_tcp_post(struct fb_port *port, void *buffer);
+
+/* Whether it would return true. */
+static inline bool fb_tcp_may_post(struct fb_port *port)
+{
+	return fb_tcp_link(port)->unused != NULL;
+}
+
+/* --- tcp_receive.c ---------------------------------------------------------------------------- */
 
 /* Takes what has arrived, as far as it is worth while at once. */
 void fb_tcp_receive(struct fb_tcp_socket *socket);

@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "common/error.h"
-#include "common/transport/tcp.h"
+#include "common/transport/tcp_zerocopy.h"
 
-enum { NOT_MATCHED = UINT32_MAX };
+enum { NOT_MATCHED = UINT32_MAX, NO_LINK = UINT32_MAX };
 
 /* Of the link's own messages: those of another may not move before its peer waits for them. */
 static bool settled(const struct fb_port *port)
@@ -98,11 +98,13 @@ int fb_tcp_link_new(struct fb_tcp *tcp, const struct fb_link_request *request,
 	made->socket = made->sockets[request->id % width];
 	made->id = request->id;
 	made->remote = NOT_MATCHED;
+	made->successor = NO_LINK;
 	made->epoch = tcp->epoch;
 	made->sends = request->sends;
 	made->slots = request->slots;
 	made->slot_bytes = request->slot_bytes;
 	made->posted = request->posted;
+	made->headroom = request->posted && request->headroom;
 	if (made->posted && made->sends)
 		made->unreleased = made->slots; /* no place has been posted yet */
 	if (make_buffers(made, tcp->width) || find_index(tcp, &made->index))
@@ -136,6 +138,8 @@ static void forget(struct fb_tcp_socket *socket, const struct fb_tcp_link *link)
 		}
 	if (socket->awaited == link)
 		socket->awaited = NULL;
+	if (socket->previous == link)
+		socket->previous = NULL;
 	fb_tcp_ground(socket, link);
 	socket->nlinks--;
 }

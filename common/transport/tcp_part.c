@@ -6,7 +6,7 @@
  */
 #include <string.h>
 
-#include "common/transport/tcp.h"
+#include "common/transport/tcp_part.h"
 
 struct fb_tcp_spread fb_tcp_spread(const struct fb_tcp_link *link, uint16_t turn, size_t bytes)
 {

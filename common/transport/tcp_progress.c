@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "common/error.h"
-#include "common/transport/tcp.h"
+#include "common/transport/tcp_zerocopy.h"
 
 enum { EVENTS = 64 };
 
@@ -129,7 +129,8 @@ static void attend_ready(struct fb_tcp *tcp)
 
 	for (int i = 0; i < tcp->nwork; i++) {
 		tcp->work[i]->asked = false;
-		if ((tcp->work[i]->due || tcp->work[i]->held) && !tcp->work[i]->armed)
+		if ((tcp->work[i]->due || tcp->work[i]->held || tcp->work[i]->gathered) &&
+		    !tcp->work[i]->armed)
 			fb_tcp_flush(tcp->work[i]);
 	}
 	n = epoll_wait(tcp->epoll, events, EVENTS, 0);

@@ -8,11 +8,12 @@
  * headers' worth is read ahead and the large payload is hardly ever copied.
  *
  * That takes two reads for a message: one for its header, one for its payload. So the header of a
- * large message has always the same length (tcp_send.c), and where one link alone is waited for on
- * a socket, one read takes header and payload, each to where it belongs if it is what was guessed.
- * If not, nothing is lost: what arrived is put together again and taken from there, like anything
- * else. The place that was guessed has bytes of others in it then till its own ones come, before
- * which whoever posted it does not look at it.
+ * message that is not small has always the same length (tcp_send.c), and where one link alone is
+ * waited for on a socket, or several that come in the same order each time, one read takes header
+ * and payload, each to where it belongs if it is what was guessed. If not, nothing is lost: what
+ * arrived is put together again and taken from there, like anything else. The place that was
+ * guessed has bytes of others in it then till its own ones come, before which whoever posted it
+ * does not look at it; and so has the headroom in front of it.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -21,10 +22,13 @@
 #include <sys/uio.h>
 
 #include "common/error.h"
-#include "common/transport/tcp.h"
+#include "common/transport/tcp_part.h"
 
 /* Calls for one socket at a time: more would let the others wait. */
 enum { ROUNDS = 4 };
+
+/* Messages after a wrong guess among several links, until there is another one. */
+enum { DOUBT = 64 };
 
 /* Writes the reason and gives the socket up: after this the bytes have no meaning. */
 static void nonsense(struct fb_tcp_socket *socket, const struct fb_tcp_frame *frame)
@@ -71,7 +75,7 @@ static struct fb_tcp_message *find_message(struct fb_tcp_link *link,
 
 	if (ahead >= link->slots)
 		return NULL;
-	place = &link->ring[(link->first + ahead) % link->slots];
+	place = fb_tcp_place(link, ahead);
 	message = *place;
 	if (!message) {
 		if (link->posted || !link->unused)
@@ -100,15 +104,20 @@ static bool take_data(struct fb_tcp_socket *socket, struct fb_tcp_link *link,
 
 	if (!link || link->sends || frame->bytes > link->slot_bytes)
 		return false;
-	spread = fb_tcp_spread(link, frame->turn, frame->bytes);
-	part = (socket->index + socket->tcp->width - spread.first) % socket->tcp->width;
+	spread = fb_tcp_spread_soon(link, frame->turn, frame->bytes);
+	part = socket->index - spread.first;
+	part += part < 0 ? socket->tcp->width : 0;
 	message = part < spread.count ? find_message(link, frame, spread.count) : NULL;
 	if (!message)
 		return false;
-	socket->fill_left = fb_tcp_part(frame->bytes, part, spread.count, &offset);
+	socket->fill_left = fb_tcp_part_soon(frame->bytes, part, spread.count, &offset);
 	socket->fill_at = fb_tcp_payload(message) + offset;
 	socket->last_bytes = socket->fill_left;
 	socket->filling = message;
+	if (socket->previous)
+		socket->previous->successor = link->index;
+	socket->previous = link;
+	socket->doubt -= socket->doubt > 0;
 	return true;
 }
 
@@ -126,13 +135,14 @@ static void filled(struct fb_tcp_socket *socket, size_t bytes)
 /* What a frame says. Returns whether it makes sense. */
 static bool take_frame(struct fb_tcp_socket *socket, const struct fb_tcp_frame *frame)
 {
-	struct fb_tcp_link *link = find_link(socket, frame);
+	struct fb_tcp_link *link;
 
+	if (frame->kind == FB_TCP_PAD)
+		return true;
+	link = find_link(socket, frame);
 	if (frame->kind == FB_TCP_DATA)
 		return take_data(socket, link, frame);
-	if (frame->kind == FB_TCP_CREDIT)
-		return take_credit(link, frame);
-	return frame->kind == FB_TCP_PAD;
+	return frame->kind == FB_TCP_CREDIT && take_credit(link, frame);
 }
 
 /* Takes n bytes from `at` on. What is there of the last frame, if not all, stays in the buffer. */
@@ -159,7 +169,8 @@ static void parse(struct fb_tcp_socket *socket, const char *at, size_t n)
 			return;
 		}
 	}
-	memmove(socket->buffer, at, n);
+	if (n)
+		memmove(socket->buffer, at, n);
 	socket->end = n;
 }
 
@@ -174,20 +185,43 @@ static size_t take(struct fb_tcp_socket *socket, struct iovec *parts, size_t n)
 		fb_tcp_fail(socket, FB_EPEER, "closed its connection");
 	else if (got < 0 && errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR)
 		fb_tcp_fail(socket, FB_EPEER, strerror(errno));
+	socket->vain = got <= 0;
 	return got > 0 ? (size_t)got : 0;
 }
 
 /*
- * What is likely to come next on the socket. Returns false where nobody can tell: nothing large is
- * waited for, or by several, or it has begun.
+ * The link whose message is likely to come next: the only one of which somebody has asked, or of
+ * several the one that came after the last one before, too. NULL: nobody can tell.
+ */
+static struct fb_tcp_link *next_link(const struct fb_tcp_socket *socket)
+{
+	const struct fb_tcp *tcp = socket->tcp;
+	struct fb_tcp_link *link;
+
+	if (!socket->crowded)
+		return socket->awaited;
+	if (socket->doubt || !socket->previous || socket->previous->successor >= tcp->nlinks)
+		return NULL;
+	link = tcp->links[socket->previous->successor];
+	return link && link->awaited.on == socket && link->awaited.look == socket->look ? link
+											: NULL;
+}
+
+/*
+ * What is likely to come next on the socket. Returns false where nobody can tell, or where it would
+ * not pay: small ones come many with one read, unless somebody waits for this very one. Where two
+ * parts of memory would be needed, a copy of 4 KiB costs less than the second one.
  */
 static bool make_guess(const struct fb_tcp_socket *socket, struct fb_tcp_guess *guess)
 {
-	struct fb_tcp_link *link = socket->crowded ? NULL : socket->awaited;
+	struct fb_tcp_link *link = socket->filling ? NULL : next_link(socket);
 	struct fb_tcp_message *message;
+	bool joined;
 
-	if (!link || socket->filling || socket->awaited_bytes < FB_TCP_LARGE ||
-	    socket->awaited_bytes > link->slot_bytes)
+	if (!link || link->awaited.bytes < FB_TCP_LED || link->awaited.bytes > link->slot_bytes)
+		return false;
+	joined = link->headroom || !link->posted;
+	if (link->awaited.bytes < FB_TCP_LARGE && !(joined && socket->vain))
 		return false;
 	message = link->ring[link->first];
 	if (!message && !link->posted)
@@ -196,40 +230,46 @@ static bool make_guess(const struct fb_tcp_socket *socket, struct fb_tcp_guess *
 		message = NULL;
 	if (!message)
 		return false;
-	*guess = (struct fb_tcp_guess){
-		.link = link,
-		.bytes = socket->awaited_bytes,
-		.at = fb_tcp_payload(message),
-	};
+	guess->link = link;
+	guess->bytes = link->awaited.bytes;
+	guess->at = fb_tcp_payload(message);
+	guess->lead = joined ? guess->at - FB_TCP_LEAD : socket->tcp->stray;
 	return true;
 }
 
 /* One call that expects a message, and has its payload received where it belongs. */
 static bool receive_guess(struct fb_tcp_socket *socket, const struct fb_tcp_guess *guess)
 {
-	size_t frames = FB_TCP_LEAD - socket->end, got, here;
+	size_t old = socket->end, frames = FB_TCP_LEAD - old, got, here;
 	size_t room = guess->bytes < FB_TCP_GUESS ? guess->bytes : FB_TCP_GUESS;
+	bool joined = guess->lead + FB_TCP_LEAD == guess->at;
 	struct iovec parts[2] = {
-		{.iov_base = socket->buffer + socket->end, .iov_len = frames},
+		{.iov_base = guess->lead + old, .iov_len = joined ? frames + room : frames},
 		{.iov_base = guess->at, .iov_len = room},
 	};
 
-	got = take(socket, parts, 2);
+	got = take(socket, parts, joined ? 1 : 2);
+	if (!got)
+		return false;
+	memcpy(guess->lead, socket->buffer, old);
 	if (got <= frames) {
-		if (got)
-			parse(socket, socket->buffer, socket->end + got);
+		parse(socket, guess->lead, old + got);
 		return false;
 	}
 	here = got - frames;
-	if (fb_tcp_expected(guess, socket->buffer)) {
-		parse(socket, socket->buffer, FB_TCP_LEAD);
+	if (fb_tcp_expected(guess, guess->lead)) {
+		parse(socket, guess->lead, FB_TCP_LEAD);
 		if (!socket->broken)
 			filled(socket, here);
-		/* Of a message that is all there, whoever waits for it shall hear first. */
-		return here == room && room < guess->bytes;
+		/*
+		 * Of a message that is all there, whoever waits for it shall hear first. Where much
+		 * has come and some is missing, that is likely to have come meanwhile.
+		 */
+		return socket->filling && here >= FB_TCP_LARGE;
 	}
 	/* Something else: put together again, and taken from there. */
-	memcpy(socket->tcp->stray, socket->buffer, FB_TCP_LEAD);
+	socket->doubt = DOUBT;
+	memmove(socket->tcp->stray, guess->lead, FB_TCP_LEAD);
 	memcpy(socket->tcp->stray + FB_TCP_LEAD, guess->at, here);
 	parse(socket, socket->tcp->stray, FB_TCP_LEAD + here);
 	return here == room;
@@ -250,14 +290,17 @@ static bool receive_once(struct fb_tcp_socket *socket)
 		ahead = FB_TCP_BUFFER - socket->end;
 	parts[0] = (struct iovec){.iov_base = socket->fill_at, .iov_len = wanted};
 	parts[1] = (struct iovec){.iov_base = socket->buffer + socket->end, .iov_len = ahead};
-	got = wanted ? take(socket, parts, 2) : take(socket, parts + 1, 1);
+	/* Who waits for one message gets it by one part of memory; a guess takes the next one. */
+	if (wanted && socket->awaited == socket->filling->link && !socket->crowded)
+		ahead = 0;
+	got = wanted ? take(socket, parts, ahead ? 2 : 1) : take(socket, parts + 1, 1);
 	if (!got)
 		return false;
 	here = got < wanted ? got : wanted;
 	if (here)
 		filled(socket, here);
 	parse(socket, socket->buffer, socket->end + got - here);
-	return got == wanted + ahead;
+	return ahead && got == wanted + ahead;
 }
 
 void fb_tcp_receive(struct fb_tcp_socket *socket)
@@ -267,101 +310,5 @@ void fb_tcp_receive(struct fb_tcp_socket *socket)
 			break;
 	socket->awaited = NULL;
 	socket->crowded = false;
-}
-
-/* A message of the link is waited for; what comes is guessed from it. */
-static void await(struct fb_tcp_link *link, struct fb_tcp_socket *socket, size_t bytes)
-{
-	socket->crowded |= socket->awaited && socket->awaited != link;
-	socket->awaited = link;
-	socket->awaited_bytes = bytes;
-}
-
-const void *fb_tcp_peek(struct fb_port *port, size_t bytes)
-{
-	struct fb_tcp_link *link = fb_tcp_link(port);
-	struct fb_tcp_message *message = link->ring[link->first];
-	struct fb_tcp_spread spread;
-	char what[128];
-
-	if (message && !message->begun)
-		message = NULL;
-	if (message && message->bytes == bytes && !message->missing)
-		return fb_tcp_payload(message);
-	if (message && message->bytes != bytes && !link->socket->broken) {
-		snprintf(what, sizeof(what), "sent %zu bytes on link %u where %zu were expected",
-			 message->bytes, (unsigned)link->id, bytes);
-		fb_tcp_fail(link->socket, FB_EPEER, what);
-	}
-	spread = fb_tcp_spread(link, link->turn, bytes);
-	if (spread.count == 1)
-		await(link, link->sockets[spread.first], bytes);
-	for (int i = 0; i < spread.count; i++)
-		fb_tcp_ask(link->sockets[(spread.first + i) % link->socket->tcp->width]);
-	return NULL;
-}
-
-/* The sender may send one more message on the link, and has to be told. */
-static void owe(struct fb_tcp_link *link)
-{
-	struct fb_tcp_socket *socket = link->socket;
-
-	if (link->owed++ == 0) {
-		link->next_owed = socket->owed;
-		socket->owed = link;
-	}
-}
-
-/*
- * Posted links: while the sender knows of places for half of the slots it has no reason to wait,
- * and the news of further ones can travel with data. It is looked at whenever either changes.
- */
-static void tell_places(struct fb_tcp_link *link)
-{
-	if (!link->owed || link->placed - link->owed >= link->slots - link->slots / 2)
-		return;
-	link->socket->due = true;
-	fb_tcp_wake(link->socket);
-}
-
-bool fb_tcp_post(struct fb_port *port, void *buffer)
-{
-	struct fb_tcp_link *link = fb_tcp_link(port);
-	struct fb_tcp_message *message = link->unused;
-
-	if (!message)
-		return false;
-	link->unused = message->next;
-	message->user = buffer;
-	message->begun = false;
-	link->ring[(link->first + link->placed++) % link->slots] = message;
-	owe(link);
-	tell_places(link);
-	return true;
-}
-
-void fb_tcp_release(struct fb_port *port)
-{
-	struct fb_tcp_link *link = fb_tcp_link(port);
-	struct fb_tcp_socket *socket = link->socket;
-
-	fb_tcp_recycle(link->ring[link->first]);
-	link->ring[link->first] = NULL;
-	link->first = (link->first + 1) % link->slots;
-	link->turn++;
-	if (link->posted) {
-		link->placed--;
-		tell_places(link);
-		return;
-	}
-	owe(link);
-	/*
-	 * With at least half of the slots free the sender never waits for a credit, so until
-	 * then they can wait for data to travel with. Not sent at once even then: often the
-	 * next thing that the caller does is to send.
-	 */
-	if (link->owed >= link->slots - link->slots / 2) {
-		socket->due = true;
-		fb_tcp_wake(socket);
-	}
+	socket->look++;
 }

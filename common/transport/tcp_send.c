@@ -9,6 +9,11 @@
  * packets. Only from its second message in a row on is that expected, as one that waits for an
  * answer would lose by it. Larger messages have many packets for one end, and gain nothing by
  * waiting.
+ *
+ * Small messages in a row cost a system call each, and the receiver's kernel a packet each. So
+ * those after the first one are only queued, and the next progress() sends all of them by one call;
+ * whoever sent several in a row the last time is taken to do so again, and then the first one
+ * waits with them. At most FB_TCP_GATHER bytes are kept back.
  */
 #include <errno.h>
 #include <netinet/tcp.h>
@@ -17,9 +22,10 @@
 #include <sys/uio.h>
 
 #include "common/error.h"
-#include "common/transport/tcp.h"
+#include "common/transport/tcp_part.h"
+#include "common/transport/tcp_zerocopy.h"
 
-enum { GATHER = 16 }; /* messages given to the kernel by one call */
+enum { PARTS = 64 }; /* of memory, given to the kernel by one call */
 
 _Static_assert(sizeof(struct fb_tcp_frame) == 16, "padding would go over the wire");
 
@@ -156,14 +162,15 @@ void fb_tcp_flush(struct fb_tcp_socket *socket)
 	if (socket->held && !socket->sending.head && !socket->broken)
 		push(socket);
 	socket->held = false;
+	socket->gathered = 0;
 	while (socket->sending.head && !socket->broken) {
-		struct iovec parts[GATHER];
+		struct iovec parts[PARTS];
 		struct msghdr header = {.msg_iov = parts};
 		size_t bytes = 0;
 		ssize_t sent;
 
 		for (struct fb_tcp_piece *p = socket->sending.head;
-		     p && header.msg_iovlen + 1 < GATHER; p = p->next) {
+		     p && header.msg_iovlen + 1 < PARTS; p = p->next) {
 			if (bytes && flies(socket, p))
 				break;
 			header.msg_iovlen += gather(p, parts + header.msg_iovlen);
@@ -203,19 +210,38 @@ void *fb_tcp_acquire(struct fb_port *port, size_t bytes)
 	return fb_tcp_body(link->staged);
 }
 
+/*
+ * The piece's frames right in front of its payload, so that they are one part of memory; NULL where
+ * they cannot be. They are copied: the piece keeps its own, for what the kernel does not take now.
+ */
+static const char *join(const struct fb_tcp_piece *piece)
+{
+	const struct fb_tcp_message *message = piece->message;
+	char *begin;
+
+	/* In front of other parts lies the payload of the one before. */
+	if (!message->link->headroom || piece != message->pieces)
+		return NULL;
+	/* The headroom is the link's, though the payload is not. */
+	begin = (char *)(uintptr_t)piece->data - piece->left;
+	memcpy(begin, piece->at, piece->left);
+	return begin;
+}
+
 /* Sends the piece now, as the first one in its queue. */
 static void send_first(struct fb_tcp_socket *socket, const struct fb_tcp_piece *piece)
 {
 	int flags = socket->held ? MSG_NOSIGNAL | MSG_MORE : MSG_NOSIGNAL;
+	const char *at = piece->data_left ? join(piece) : piece->at;
 	struct iovec parts[2];
 	struct msghdr header = {.msg_iov = parts};
 	ssize_t sent;
 
-	if (piece->data_left || socket->flights) {
+	if (!at || flies(socket, piece)) {
 		header.msg_iovlen = gather(piece, parts);
 		sent = give(socket, &header, flags);
 	} else {
-		sent = send(socket->fd, piece->at, piece->left, flags);
+		sent = send(socket->fd, at, piece->left + piece->data_left, flags);
 	}
 	if (sent < 0 && !no_room()) {
 		lost(socket);
@@ -228,16 +254,38 @@ static void send_first(struct fb_tcp_socket *socket, const struct fb_tcp_piece *
 		fb_tcp_wake(socket);
 }
 
+/* Whether the piece, of `bytes` bytes, may wait for others that are likely to be sent with it. */
+static bool may_wait(const struct fb_tcp_socket *socket, bool again, size_t bytes)
+{
+	return (again || socket->burst) && socket->gathered + bytes <= FB_TCP_GATHER;
+}
+
 /* Puts the piece into its socket's queue, and sends it if it is the first one. */
 static void send_piece(struct fb_tcp_socket *socket, struct fb_tcp_piece *piece, size_t payload)
 {
-	bool again = socket->round == socket->tcp->round;
+	size_t bytes = piece->left + piece->data_left;
+	bool behind = socket->sending.head && !socket->gathered, again;
 
-	socket->round = socket->tcp->round;
+	if (socket->round != socket->tcp->round) {
+		socket->round = socket->tcp->round;
+		socket->burst = socket->in_row > 1;
+		socket->in_row = 0;
+	}
+	again = socket->in_row++ > 0;
 	fb_tcp_push(&socket->sending, piece);
+	if (!behind && may_wait(socket, again, bytes) && payload < FB_TCP_LARGE) {
+		socket->gathered += bytes;
+		behind = true;
+	}
 	/* Behind others the kernel had no room a moment ago: progress() tries them all at once. */
-	if (socket->sending.head != piece || socket->broken) {
+	if (behind || socket->broken) {
 		fb_tcp_wake(socket);
+		return;
+	}
+	if (socket->sending.head != piece) {
+		fb_tcp_flush(socket);
+		if (socket->sending.head)
+			fb_tcp_wake(socket);
 		return;
 	}
 	socket->held = again && payload >= FB_TCP_LARGE && payload <= FB_TCP_HOLD;
@@ -246,18 +294,19 @@ static void send_piece(struct fb_tcp_socket *socket, struct fb_tcp_piece *piece,
 
 /*
  * The frame in front of the message's own memory, and in front of it credits that are due. What
- * leads a large payload is filled up to FB_TCP_LEAD bytes: the receiver knows where the payload
- * begins before it has read anything, and the kernel, whose buffers begin at pages, copies from and
- * to addresses that are as far from a cache line's begin as the payload is. Of 64 KiB at 16 bytes
- * the ping-pong over loopback took 1.15 times as long as without a frame, at 64 bytes 1.05 times.
+ * leads a payload that is not small is filled up to FB_TCP_LEAD bytes: the receiver knows where the
+ * payload begins before it has read anything, and the kernel, whose buffers begin at pages, copies
+ * from and to addresses that are as far from a cache line's begin as the payload is. Of 64 KiB at
+ * 16 bytes the ping-pong over loopback took 1.15 times as long as without a frame, at 64 bytes 1.05
+ * times.
  */
 static void lead(struct fb_tcp_socket *socket, struct fb_tcp_piece *piece,
-		 const struct fb_tcp_frame *frame, bool large)
+		 const struct fb_tcp_frame *frame, bool full)
 {
 	char *end = fb_tcp_body(piece->message), *begin = end - sizeof(*frame);
 
 	memcpy(begin, frame, sizeof(*frame));
-	while (begin > end - FB_TCP_LEAD && (socket->owed || large)) {
+	while (begin > end - FB_TCP_LEAD && (socket->owed || full)) {
 		struct fb_tcp_frame *more;
 
 		begin -= sizeof(*frame);
@@ -282,7 +331,7 @@ static void commit(struct fb_port *port, const char *data, size_t bytes)
 		.kind = FB_TCP_DATA,
 		.bytes = bytes & FB_TCP_LONGEST,
 	};
-	struct fb_tcp_spread spread = fb_tcp_spread(link, frame.turn, bytes);
+	struct fb_tcp_spread spread = fb_tcp_spread_soon(link, frame.turn, bytes);
 
 	link->staged = NULL;
 	link->unreleased++;
@@ -290,16 +339,17 @@ static void commit(struct fb_port *port, const char *data, size_t bytes)
 	message->bytes = bytes;
 	message->missing = (uint32_t)spread.count;
 	for (int i = 0; i < spread.count; i++) {
-		int at = (spread.first + i) % link->socket->tcp->width;
+		int at = spread.count == 1 ? spread.first
+					   : (spread.first + i) % link->socket->tcp->width;
 		struct fb_tcp_piece *piece = &message->pieces[i];
-		size_t offset, part = fb_tcp_part(bytes, i, spread.count, &offset);
+		size_t offset, part = fb_tcp_part_soon(bytes, i, spread.count, &offset);
 
 		piece->message = message;
 		piece->data = (data ? data : fb_tcp_body(message)) + offset;
 		piece->data_left = part;
 		if (i == 0) {
 			lead(link->sockets[at], piece, &frame,
-			     spread.count == 1 && bytes >= FB_TCP_LARGE);
+			     spread.count == 1 && bytes >= FB_TCP_LED);
 			if (!data) { /* all of it lies together */
 				piece->left += part;
 				piece->data_left = 0;

@@ -23,7 +23,8 @@
 #include <linux/errqueue.h>
 
 #include "common/error.h"
-#include "common/transport/tcp.h"
+#include "common/transport/tcp_part.h"
+#include "common/transport/tcp_zerocopy.h"
 
 enum { REPORTS = 64 }; /* taken at once: more would let other sockets wait */
 

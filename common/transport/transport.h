@@ -60,6 +60,7 @@ struct fb_link_request {
 	size_t slot_bytes; /* of the longest message */
 	const char *protocol; /* "simple", "ll", "ll128", "direct" */
 	bool posted;          /* tcp: messages lie in the callers' own memory, see tcp.h */
+	bool headroom;        /* posted: 64 bytes in front of each, at both ends, are the link's */
 	uint32_t first_flag;  /* 0: 1. Where wrapping counters start; tests set it high. */
 };
 

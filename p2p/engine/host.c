@@ -161,7 +161,7 @@ static int connect_ends(struct fb_host_p2p_request *r, const struct fb_case *c, 
 			.id = (uint32_t)(end->flow - r->job->flows), .sends = end->sends,
 			.slots = (uint32_t)r->engine->settings->slots,
 			.slot_bytes = is_direct(c) ? (size_t)r->job->bytes : end->piece,
-			.posted = tcp && is_direct(c),
+			.posted = tcp && is_direct(c), .headroom = true,
 			.protocol = tcp ? "simple" : is_direct(c) ? "direct" : c->protocol,
 		};
 	}
@@ -256,7 +256,7 @@ static int drive(struct fb_host_p2p_request *r, struct fb_host_end *ends, int n)
 				moved = true;
 			pending |= end->done < end->target;
 		}
-		if (r->tcp_ports) {
+		if (r->tcp_ports && (pending || !fb_tcp_rests(r->engine->tcp))) {
 			err = r->engine->tcp->ops->progress(r->engine->tcp);
 			for (int i = 0; i < n && !pending && !err; i++)
 				pending = !has_left(&ends[i]);

@@ -9,6 +9,8 @@
 #include "common/transport/tcp.h"
 #include "p2p/engine/host.h"
 
+_Static_assert((int)FB_JOB_HEADROOM >= (int)FB_TCP_LEAD, "what lies there would be lost");
+
 /* The bytes of the message under way that the next slot takes. */
 static size_t next_piece(const struct fb_host_end *end)
 {
@@ -76,7 +78,7 @@ bool fb_host_receive_user(struct fb_host_end *end)
 void fb_host_post(struct fb_host_end *end)
 {
 	if (end->tcp) {
-		while (end->posted < end->may_post &&
+		while (end->posted < end->may_post && fb_tcp_may_post(end->port) &&
 		       fb_tcp_post(end->port, fb_job_target(end->job, end->flow, end->posted)))
 			end->posted++;
 		return;

@@ -15,7 +15,7 @@
 #include <time.h>
 
 #include "common/error.h"
-#include "common/transport/tcp.h"
+#include "common/transport/tcp_part.h"
 
 enum {
 	MESSAGES = 12,

@@ -62,7 +62,7 @@ struct bench {
 	struct fb_tcp_socket socket, *sockets[1], *work[1];
 	struct fb_tcp_link *links[LINKS];
 	int wire; /* the peer's end */
-	unsigned char user[SLOTS][MOST + GUARD];
+	unsigned char user[SLOTS][FB_TCP_LEAD + MOST + GUARD];
 	unsigned char *stream;
 	size_t bytes, sent;         /* of the stream */
 	const struct item *items;
@@ -74,7 +74,8 @@ static unsigned char content(int link, int turn, size_t i)
 	return (unsigned char)(link * 101 + turn * 29 + (int)(i * 3 + (i >> 8) * 5) + 1);
 }
 
-static int bench_open(struct bench *b)
+/* The posted link's messages have headroom, or not. */
+static int bench_open(struct bench *b, bool headroom)
 {
 	struct fb_tcp_identity *identity = calloc(1, sizeof(*identity));
 	int fds[2];
@@ -100,7 +101,7 @@ static int bench_open(struct bench *b)
 	for (int i = POSTED; i < LINKS; i++) {
 		struct fb_link_request request = {
 			.id = (uint32_t)i, .sends = i == CREDIT, .slots = SLOTS,
-			.slot_bytes = MOST, .posted = i == POSTED};
+			.slot_bytes = MOST, .posted = i == POSTED, .headroom = headroom};
 
 		if (fb_tcp_link_new(&b->tcp, &request, &b->links[i]))
 			return FB_ENOMEM;
@@ -108,7 +109,7 @@ static int bench_open(struct bench *b)
 	b->links[CREDIT]->unreleased = SLOTS;
 	memset(b->user, 0xc7, sizeof(b->user));
 	for (int i = 0; i < SLOTS; i++)
-		fb_tcp_post(&b->links[POSTED]->port, b->user[i]);
+		fb_tcp_post(&b->links[POSTED]->port, b->user[i] + FB_TCP_LEAD);
 	return FB_OK;
 }
 
@@ -186,7 +187,9 @@ static bool look(struct bench *b, int link, size_t bytes)
 		wrong += at[i] != content(link, b->turn[link], i);
 	CHECK_INT(wrong, 0);
 	if (link == POSTED) {
-		CHECK(at == b->user[b->turn[link]]);
+		CHECK(at == b->user[b->turn[link]] + FB_TCP_LEAD);
+		/* What is in front of it belongs to the link where it is headroom only. */
+		CHECK(b->links[POSTED]->headroom || at[-1] == 0xc7);
 		CHECK(at[MOST] == 0xc7 && at[MOST + GUARD - 1] == 0xc7);
 	}
 	port->ops->release(port);
@@ -220,12 +223,12 @@ static void feed(struct bench *b, size_t limit, int first)
 	}
 }
 
-/* All of the items come, cut at two places. */
+/* All of the items come, cut at two places, of which the first chooses the kind of memory too. */
 static void deliver(struct bench *b, const struct item *items, int n, size_t cut, size_t second)
 {
 	int want[PAD + 1] = {0}, first = SLOTTED;
 
-	if (!CHECK_INT(bench_open(b), FB_OK))
+	if (!CHECK_INT(bench_open(b, (cut + second) % 2), FB_OK))
 		return;
 	for (int k = 0; k < n; k++)
 		if (items[k].link == POSTED || items[k].link == SLOTTED)
@@ -315,26 +318,66 @@ static void test_longer(struct bench *b)
 			deliver(b, items, N, places[i], places[j] + 3);
 }
 
-/* A message that is all there takes one read. */
+/* A message comes whole, and is waited for. Returns by how many reads it was taken. */
+static unsigned take_one(struct bench *b, const struct item *items, int n, int link, size_t bytes)
+{
+	lay_out(b, items, n);
+	/* The next message has the next number, and only the last four items are new. */
+	b->sent = length(items, n - 4);
+	CHECK_INT(send(b->wire, b->stream + b->sent, b->bytes - b->sent, 0), b->bytes - b->sent);
+	reads = 0;
+	fb_tcp_progress(&b->tcp.transport);
+	CHECK(look(b, link, bytes));
+	return reads;
+}
+
+/* A message that is all there takes one read; if one was in vain, it goes to its place by it. */
 static void test_reads(struct bench *b)
 {
 	static const size_t sizes[] = {8, 4096, FB_TCP_LARGE, 64 * 1024};
+	enum { SIZES = sizeof(sizes) / sizeof(sizes[0]) };
 
-	for (size_t i = 0; i < 2 * sizeof(sizes) / sizeof(sizes[0]); i++) {
+	for (size_t i = 0; i < 8 * SIZES; i++) {
 		int link = i % 2 ? POSTED : SLOTTED;
-		const struct item items[] = {LEAD, {link, sizes[i / 2]}};
+		bool headroom = i / 2 % 2, vain = i / 4 % 2;
+		const struct item items[] = {LEAD, {link, sizes[i / 8]}};
+		size_t bytes = items[3].bytes;
 
-		if (!CHECK_INT(bench_open(b), FB_OK))
+		if (!CHECK_INT(bench_open(b, headroom), FB_OK))
 			return;
-		lay_out(b, items, sizeof(items) / sizeof(items[0]));
-		CHECK_INT(send(b->wire, b->stream, b->bytes, 0), b->bytes);
-		CHECK(!look(b, link, sizes[i / 2]));
-		reads = 0;
-		fb_tcp_progress(&b->tcp.transport);
-		CHECK_INT(reads, 1);
-		CHECK(look(b, link, sizes[i / 2]));
+		CHECK(!look(b, link, bytes));
+		if (vain)
+			fb_tcp_progress(&b->tcp.transport);
+		CHECK(!look(b, link, bytes));
+		CHECK_INT(take_one(b, items, 4, link, bytes), 1);
+		/* The last frame is still where a guess has put it. */
+		if (link == POSTED && headroom && (vain || bytes >= FB_TCP_LARGE))
+			CHECK((b->user[0][FB_TCP_LEAD - 1] != 0xc7) == (bytes >= FB_TCP_LED));
 		bench_close(b);
 	}
+}
+
+/* Two links are waited for at once: as soon as their order is known, one read for each message. */
+static void test_order(struct bench *b)
+{
+	static const struct item items[] = {
+		LEAD, {POSTED, USUAL}, LEAD, {SLOTTED, USUAL}, LEAD, {POSTED, USUAL},
+		LEAD, {SLOTTED, USUAL}, LEAD, {POSTED, USUAL}, LEAD, {SLOTTED, USUAL}};
+
+	if (!CHECK_INT(bench_open(b, true), FB_OK))
+		return;
+	for (int k = 0; k < 6; k++) {
+		int link = k % 2 ? SLOTTED : POSTED;
+		unsigned taken;
+
+		CHECK(!look(b, POSTED, USUAL));
+		CHECK(!look(b, SLOTTED, USUAL));
+		taken = take_one(b, items, 4 * (k + 1), link, USUAL);
+		/* The order is known when each has come after the other once. */
+		if (k > 2)
+			CHECK_INT(taken, 1);
+	}
+	bench_close(b);
 }
 
 int main(void)
@@ -350,6 +393,7 @@ int main(void)
 	}
 	test_longer(b);
 	test_reads(b);
+	test_order(b);
 	free(b);
 	return check_done("tcp_guess");
 }

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What a receiver does with its end of a tcp link: looks at messages, releases them; see tcp.h. */
+#include <stdio.h>
+
+#include "common/error.h"
+#include "common/transport/tcp_part.h"
+
+/* A message of the link is waited for; what comes is guessed from it. */
+static void await(struct fb_tcp_link *link, struct fb_tcp_socket *socket, size_t bytes)
+{
+	socket->crowded |= socket->awaited && socket->awaited != link;
+	socket->awaited = link;
+	link->awaited.on = socket;
+	link->awaited.look = socket->look;
+	link->awaited.bytes = bytes;
+}
+
+const void *fb_tcp_peek(struct fb_port *port, size_t bytes)
+{
+	struct fb_tcp_link *link = fb_tcp_link(port);
+	struct fb_tcp_message *message = link->ring[link->first];
+	struct fb_tcp_spread spread;
+	char what[128];
+
+	if (message && !message->begun)
+		message = NULL;
+	if (message && message->bytes == bytes && !message->missing)
+		return fb_tcp_payload(message);
+	if (message && message->bytes != bytes && !link->socket->broken) {
+		snprintf(what, sizeof(what), "sent %zu bytes on link %u where %zu were expected",
+			 message->bytes, (unsigned)link->id, bytes);
+		fb_tcp_fail(link->socket, FB_EPEER, what);
+	}
+	spread = fb_tcp_spread_soon(link, link->turn, bytes);
+	if (spread.count == 1) {
+		await(link, link->sockets[spread.first], bytes);
+		fb_tcp_ask(link->sockets[spread.first]);
+		return NULL;
+	}
+	for (int i = 0; i < spread.count; i++)
+		fb_tcp_ask(link->sockets[(spread.first + i) % link->socket->tcp->width]);
+	return NULL;
+}
+
+/* The sender may send one more message on the link, and has to be told. */
+static void owe(struct fb_tcp_link *link)
+{
+	struct fb_tcp_socket *socket = link->socket;
+
+	if (link->owed++ == 0) {
+		link->next_owed = socket->owed;
+		socket->owed = link;
+	}
+}
+
+/*
+ * Posted links: while the sender knows of places for half of the slots it has no reason to wait,
+ * and the news of further ones can travel with data. It is looked at whenever either changes.
+ */
+static void tell_places(struct fb_tcp_link *link)
+{
+	if (!link->owed || link->placed - link->owed >= link->slots - link->slots / 2)
+		return;
+	link->socket->due = true;
+	fb_tcp_wake(link->socket);
+}
+
+bool fb_tcp_post(struct fb_port *port, void *buffer)
+{
+	struct fb_tcp_link *link = fb_tcp_link(port);
+	struct fb_tcp_message *message = link->unused;
+
+	if (!message)
+		return false;
+	link->unused = message->next;
+	message->user = buffer;
+	message->begun = false;
+	*fb_tcp_place(link, link->placed++) = message;
+	owe(link);
+	tell_places(link);
+	return true;
+}
+
+void fb_tcp_release(struct fb_port *port)
+{
+	struct fb_tcp_link *link = fb_tcp_link(port);
+	struct fb_tcp_socket *socket = link->socket;
+
+	fb_tcp_recycle(link->ring[link->first]);
+	link->ring[link->first] = NULL;
+	if (++link->first == link->slots)
+		link->first = 0;
+	link->turn++;
+	if (link->posted) {
+		link->placed--;
+		tell_places(link);
+		return;
+	}
+	owe(link);
+	/*
+	 * With at least half of the slots free the sender never waits for a credit, so until
+	 * then they can wait for data to travel with. Not sent at once even then: often the
+	 * next thing that the caller does is to send.
+	 */
+	if (link->owed >= link->slots - link->slots / 2) {
+		socket->due = true;
+		fb_tcp_wake(socket);
+	}
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Sends without a copy, from the first one to the kernel's report; see tcp.h and tcp_zerocopy.c. */
+#ifndef FB_COMMON_TRANSPORT_TCP_ZEROCOPY_H
+#define FB_COMMON_TRANSPORT_TCP_ZEROCOPY_H
+
+#include "common/transport/tcp.h"
+
+/* Whether so many bytes should be sent, and can be now, without a copy. */
+bool fb_tcp_may_fly(const struct fb_tcp_socket *socket, size_t bytes);
+
+/* The kernel has taken some of the piece by such a send. */
+void fb_tcp_fly(struct fb_tcp_socket *socket, struct fb_tcp_piece *piece);
+
+/* The kernel reports the sends [low, high] complete, `copied` or not. */
+void fb_tcp_land(struct fb_tcp_socket *socket, uint32_t low, uint32_t high, bool copied);
+
+/* Takes the kernel's reports, as many as there are. */
+void fb_tcp_reap(struct fb_tcp_socket *socket);
+
+/* The link's memory is about to go: its pieces are not waited for any more. */
+void fb_tcp_ground(struct fb_tcp_socket *socket, const struct fb_tcp_link *link);
+
+#endif

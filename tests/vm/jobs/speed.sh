@@ -19,9 +19,10 @@ fb_mpi_env openmpi
 gid=$(grep -l '0a09:0001' /sys/class/infiniband/rxe0/ports/1/gids/* | sed 's|.*/||')
 batch_us=250 # of a batch of latency, about that of cadence streaming
 
+# The rank that posts runs where perftest's client does, on the first processor: FIRST.
 cat >/tmp/pinned <<'END'
 #!/bin/bash
-exec taskset -c $((OMPI_COMM_WORLD_RANK % $(nproc))) "$@"
+exec taskset -c $(((OMPI_COMM_WORLD_RANK + FIRST) % $(nproc))) "$@"
 END
 chmod +x /tmp/pinned
 
@@ -52,11 +53,12 @@ per_message() {
 
 # ours OPERATION SIZE OPTION...: this project's samples of the operation's row, in us.
 ours() {
-	local program=bandwidth row
+	local program=bandwidth row first=0
 
 	[ "$1" = one_way ] || program=latency
+	[[ " ${*:3} " != *' get '* ]] || first=1
 	rm -rf /tmp/ours
-	timeout $limit mpirun.openmpi --oversubscribe --bind-to none -n 2 /tmp/pinned \
+	FIRST=$first timeout $limit mpirun.openmpi --oversubscribe --bind-to none -n 2 /tmp/pinned \
 		"$build/bin/$program" --engine rdma --cadence streaming --bytes "$2" \
 		--rdma-device rxe0 --raw --quiet \
 		--csv /tmp/ours --run t --max-time $seconds --ci 0.1% "${@:3}" >/tmp/log 2>&1 ||

@@ -204,8 +204,8 @@ static const struct fb_option table[] = {
 	FB_OPTION_CHOICE(struct fb_settings, accumulate, 0, "accumulate", "type", accumulate_names,
 			 "what engine cuda keeps sums of 8- and 16-bit floats in within a step"),
 	FB_OPTION_CHOICE(struct fb_settings, gpu_direct, 0, "gpu-direct", "auto",
-			 fb_gpu_direct_names, "RDMA devices reach GPU memory themselves (engine "
-			 "cuda); auto: by dma-buf, else peermem, else not"),
+			 fb_gpu_direct_names, "RDMA devices reach GPU memory themselves (engines "
+			 "cuda, rdma); auto: by dma-buf, else peermem, else not"),
 	STRING(nccl_library, 0, "nccl-library", "FILE", "libnccl.so.2", NULL,
 	       "the NCCL to load: a path, or a name that the linker finds"),
 	STRING(nccl_force, 0, "nccl-force", "LIST", "library", check_names,

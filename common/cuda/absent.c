@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "common/cuda/gpu.h"
+#include "common/cuda/gpu_direct.h"
 #include "common/cuda/gpu_segment.h"
 #include "common/cuda/gpu_stream.h"
 #include "common/error.h"
@@ -78,6 +79,36 @@ int fb_gpu_segment_adopt(struct fb_segment *segment, const struct fb_world *worl
 	(void)memory;
 	(void)part_bytes;
 	(void)release;
+	return fb_error(FB_EUNSUPPORTED, "GPU memory: built without CUDA");
+}
+
+unsigned fb_gpu_direct_ways(const struct fb_gpu *gpu, int asked,
+			    const struct fb_gpu_direct_taker *taker, bool *flush, char *why,
+			    size_t n)
+{
+	(void)gpu;
+	(void)asked;
+	(void)taker;
+	*flush = false;
+	snprintf(why, n, "built without CUDA");
+	return 0;
+}
+
+int fb_gpu_direct_export(const struct fb_gpu *gpu, void *base, size_t bytes, int *fd,
+			 uint64_t *offset, char *why, size_t n)
+{
+	(void)gpu;
+	(void)base;
+	(void)bytes;
+	(void)fd;
+	(void)offset;
+	snprintf(why, n, "built without CUDA");
+	return FB_EUNSUPPORTED;
+}
+
+int fb_gpu_direct_flush(const struct fb_gpu *gpu)
+{
+	(void)gpu;
 	return fb_error(FB_EUNSUPPORTED, "GPU memory: built without CUDA");
 }
 

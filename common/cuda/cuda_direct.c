@@ -8,6 +8,9 @@
 #include "common/cuda/cuda_error.h"
 #include "common/cuda/gpu_direct.h"
 #include "common/error.h"
+#include "common/settings.h"
+
+enum { PAGE = 2 << 20 };
 
 void *fb_gpu_direct_alloc(size_t bytes)
 {
@@ -85,6 +88,44 @@ int fb_gpu_direct_order(const struct fb_gpu *gpu, bool *flush, char *why, size_t
 		return FB_EUNSUPPORTED;
 	}
 	return FB_OK;
+}
+
+/* Whether the device takes the page so. */
+static bool takes(const struct fb_gpu *gpu, const struct fb_gpu_direct_taker *taker, bool by_fd,
+		  void *memory, char *why, size_t n)
+{
+	uint64_t offset = 0;
+	int fd = -1;
+	bool good;
+
+	if (by_fd && fb_gpu_direct_export(gpu, memory, PAGE, &fd, &offset, why, n))
+		return false;
+	good = taker->takes(taker->arg, memory, PAGE, fd, offset, why, n);
+	if (fd >= 0)
+		close(fd);
+	return good;
+}
+
+unsigned fb_gpu_direct_ways(const struct fb_gpu *gpu, int asked,
+			    const struct fb_gpu_direct_taker *taker, bool *flush, char *why,
+			    size_t n)
+{
+	unsigned found = 0;
+	void *memory;
+
+	if (fb_gpu_direct_order(gpu, flush, why, n))
+		return 0;
+	memory = fb_gpu_direct_alloc(PAGE);
+	if (!memory) {
+		snprintf(why, n, "no GPU memory");
+		return 0;
+	}
+	if (asked != FB_GPU_DIRECT_PEERMEM && takes(gpu, taker, true, memory, why, n))
+		found |= 1u << FB_GPU_DIRECT_DMABUF;
+	if (asked != FB_GPU_DIRECT_DMABUF && takes(gpu, taker, false, memory, why, n))
+		found |= 1u << FB_GPU_DIRECT_PEERMEM;
+	(void)fb_gpu_direct_free(memory);
+	return found;
 }
 
 int fb_gpu_direct_flush(const struct fb_gpu *gpu)

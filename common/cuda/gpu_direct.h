@@ -30,6 +30,27 @@ int fb_gpu_direct_export(const struct fb_gpu *gpu, void *base, size_t bytes, int
  */
 int fb_gpu_direct_order(const struct fb_gpu *gpu, bool *flush, char *why, size_t n);
 
+/* A device of somebody else's that may take GPU memory. */
+struct fb_gpu_direct_taker {
+	/*
+	 * Whether it takes `memory`, by the dma-buf `fd`, in which that begins at `offset`, or by
+	 * address (fd -1). Keeps nothing; if not, why is in `why`.
+	 */
+	bool (*takes)(void *arg, void *memory, size_t bytes, int fd, uint64_t offset, char *why,
+		      size_t n);
+	void *arg;
+};
+
+/*
+ * Which ways there are for GPU memory, found out with a page of it: what drivers say of themselves
+ * is not enough, since two have to agree. `asked` is one of enum fb_gpu_direct (common/settings.h);
+ * returned are bits 1 << FB_GPU_DIRECT_DMABUF and 1 << FB_GPU_DIRECT_PEERMEM. Of what is missing
+ * the reason is in `why`; *flush as of fb_gpu_direct_order().
+ */
+unsigned fb_gpu_direct_ways(const struct fb_gpu *gpu, int asked,
+			    const struct fb_gpu_direct_taker *taker, bool *flush, char *why,
+			    size_t n);
+
 /* From any thread. FB_OK or FB_ESYS (printed). */
 int fb_gpu_direct_flush(const struct fb_gpu *gpu);
 

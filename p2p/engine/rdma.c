@@ -12,8 +12,14 @@
 #include "common/error.h"
 #include "common/run.h" /* facts */
 #include "common/variant.h"
+#include "p2p/program.h"
 
 static const char transport[] = "rdma";
+
+static bool is_on_device(const struct fb_case *c)
+{
+	return !strcmp(c->memory, fb_p2p_memories[FB_P2P_DEVICE]);
+}
 
 /* fb_p2p_engine_ops.adjust: needs no device, so that rows are the same everywhere. */
 static bool rdma_adjust(const struct fb_settings *settings, struct fb_case *c)
@@ -37,6 +43,11 @@ static bool rdma_adjust(const struct fb_settings *settings, struct fb_case *c)
 		c->bytes = FB_RAW_ATOMIC_BYTES; /* there is no other size */
 	fb_rdma_variant(&settings->rdma, options, sizeof(options));
 	fb_variant_put(c, options);
+	if (is_on_device(c) && settings->gpu_direct != FB_GPU_DIRECT_AUTO) {
+		snprintf(options, sizeof(options), "gpu_direct=%s",
+			 fb_gpu_direct_names[settings->gpu_direct]);
+		fb_variant_put(c, options);
+	}
 	return true;
 }
 
@@ -60,6 +71,8 @@ static void rdma_close(struct fb_p2p_engine *engine)
 	free(e->far_cells);
 	free(e->links);
 	free(e->hosts);
+	if (e->has_gpu)
+		fb_gpu_close(&e->gpu);
 	free(e);
 }
 
@@ -142,11 +155,13 @@ static int rdma_open(struct fb_p2p_engine **engine, struct fb_run *run)
 	}
 	e->engine = (struct fb_p2p_engine){.ops = &fb_p2p_rdma, .run = run};
 	e->world = fb_run_world(run);
-	e->settings = &fb_run_settings(run)->rdma;
-	err = agree_on_reason(e, open_rails(e));
+	err = fb_raw_gpu_open(e, fb_run_settings(run));
+	if (!err)
+		err = agree_on_reason(e, open_rails(e));
 	if (!err && !e->reason[0]) {
 		agree_on_facts(e);
 		fb_rdma_cache_open(&e->cache, e->rails, e->nrails, fb_rdma_access(e->settings));
+		fb_raw_gpu_choose(e, fb_run_settings(run)->gpu_direct);
 		err = fb_raw_open_cells(e);
 	}
 	if (err) {
@@ -171,6 +186,11 @@ static bool rdma_can(const struct fb_p2p_engine *engine, const struct fb_case *c
 			 "bytes", (unsigned long long)e->max_message);
 	else if (fb_raw_is_atomic(verb) && !e->atomics)
 		snprintf(reason, FB_REASON_CHARS, "the device has no atomic operations");
+	else if (is_on_device(c) && e->how == FB_RDMA_HOST)
+		snprintf(reason, FB_REASON_CHARS, "%s", e->no_direct);
+	else if (is_on_device(c) && verb == FB_RAW_WRITE && job->verb == FB_SEND)
+		snprintf(reason, FB_REASON_CHARS, "a processor does not see what is written into "
+			 "a GPU's memory: write_imm tells it");
 	else if (verb == FB_RAW_WRITE && job->verb == FB_SEND && e->settings->relaxed_ordering)
 		snprintf(reason, FB_REASON_CHARS, "who waits for bytes in memory needs ordered "
 			 "writes: not with --rdma-relaxed-ordering");
@@ -193,6 +213,10 @@ static void rdma_describe(struct fb_p2p_request *request, struct fb_traits *trai
 		snprintf(traits->path + at, sizeof(traits->path) - at, "%s%s", at ? "+" : "rdma ",
 			 rail);
 	}
+	at = strlen(traits->path);
+	if (r->device)
+		snprintf(traits->path + at, sizeof(traits->path) - at, ", GPUDirect %s",
+			 fb_rdma_how_names[r->engine->how]);
 	traits->channels = r->each;
 }
 
@@ -256,6 +280,7 @@ const struct fb_p2p_engine_ops fb_p2p_rdma = {
 	.name = "rdma",
 	.summary = "raw verbs of RDMA devices",
 	.own = true,
+	.device_memory = true,
 	.protocols = fb_raw_verbs,
 	.adjust = rdma_adjust,
 	.missing = rdma_missing,
@@ -266,6 +291,7 @@ const struct fb_p2p_engine_ops fb_p2p_rdma = {
 	.prepare = fb_raw_prepare,
 	.ready = fb_raw_ready,
 	.run = fb_raw_run,
+	.settle = fb_raw_settle,
 	.describe = rdma_describe,
 	.release = rdma_release,
 #endif

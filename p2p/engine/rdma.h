@@ -18,6 +18,7 @@
 #ifndef FB_P2P_ENGINE_RDMA_H
 #define FB_P2P_ENGINE_RDMA_H
 
+#include "common/cuda/gpu.h"
 #include "common/transport/rdma_cm.h"
 #include "common/transport/rdma_memory.h"
 #include "common/transport/rdma_queue.h"
@@ -57,7 +58,8 @@ struct fb_raw_lane;
 struct fb_raw_engine {
 	struct fb_p2p_engine engine;
 	const struct fb_world *world;
-	const struct fb_rdma_settings *settings;
+	struct fb_rdma_settings chosen; /* the user's, and near to the GPU if there is one */
+	const struct fb_rdma_settings *settings; /* chosen */
 	char reason[FB_REASON_CHARS]; /* why there are no devices; empty: there are */
 	struct fb_verbs verbs;
 	struct fb_rdma_cm *cm; /* NULL: queues meet through MPI */
@@ -73,6 +75,11 @@ struct fb_raw_engine {
 	struct fb_raw_cells *cells; /* [nranks], own, each written by that rank */
 	struct fb_raw_reach *far_cells; /* [nranks] of the others' `cells` */
 	struct fb_raw_lane *lanes; /* of the request that runs; completions carry the index */
+	/* Memory `device`. */
+	struct fb_gpu gpu; /* if has_gpu */
+	bool has_gpu, flushes; /* flushes: see fb_gpu_direct_order() */
+	enum fb_rdma_how how;  /* FB_RDMA_HOST: not at all; no_direct says why */
+	char no_direct[FB_REASON_CHARS];
 };
 
 /* A share with its queue and its requests. */
@@ -92,6 +99,8 @@ struct fb_raw_lane {
 	int id;		    /* index in the request's lanes */
 	enum fb_raw_verb verb;
 	unsigned char mark; /* watched in memory: what never arrives */
+	bool device;	    /* memory that the processor does not reach */
+	uint64_t seen;	    /* there: what COMPARE_SWAP compares with */
 	struct ibv_send_wr wr[FB_RAW_LIST];
 	struct ibv_recv_wr receive[FB_RAW_LIST];
 	struct ibv_sge sge[FB_RAW_LIST * FB_RDMA_SGES]; /* as many as there are pieces, each */
@@ -127,9 +136,34 @@ struct fb_raw_request {
 	unsigned rails; /* that these use, a bit for each */
 	struct fb_raw_lane *lanes; /* [nlanes] of all ends */
 	struct fb_raw_reach *reach; /* [nranks] of their parts of the segment */
+	bool device;	      /* messages are in GPU memory */
 	uint64_t completions; /* one-sided, near: as in fb_job_completed */
 	int64_t call_ns;      /* passive end: what a call took the last time */
 };
+
+/* As fb_job_completed(), but NULL too where it would be in a GPU's memory. */
+static inline _Atomic uint64_t *fb_raw_counter(const struct fb_raw_request *r, int rank)
+{
+	return r->device ? NULL : fb_job_completed(r->job, rank);
+}
+
+/* --- rdma_gpu.c ------------------------------------------------------------------------------- */
+
+/*
+ * Collective. Opens the GPU where memory `device` is asked for, and has devices be near it. FB_OK,
+ * also where there is none, or an error (printed).
+ */
+int fb_raw_gpu_open(struct fb_raw_engine *e, const struct fb_settings *settings);
+
+/* Collective, once rails are open: how all ranks' devices take GPU memory, or why not. */
+void fb_raw_gpu_choose(struct fb_raw_engine *e, int asked);
+
+/* Registers GPU memory as was chosen. FB_OK or FB_ESYS (printed). */
+int fb_raw_gpu_register(struct fb_raw_engine *e, void *base, size_t bytes,
+			const struct fb_rdma_region **region);
+
+/* fb_p2p_engine_ops.settle: what devices have written is there for the GPU. */
+int fb_raw_settle(struct fb_p2p_request *request);
 
 /* --- rdma_link.c: everything that concerns other ranks ---------------------------------------- */
 

@@ -50,7 +50,8 @@ static void build_request(struct fb_raw_lane *lane, int i, uint32_t lkey, uint32
 	wr->num_sge = fb_rdma_split(0, (uint32_t)lane->share.bytes, lkey,
 				    fb_raw_is_atomic(lane->verb) ? 1 : (int)sges, wr->sg_list);
 	lane->piece = wr->sg_list->length;
-	if (carries && lane->share.bytes <= lane->queue->max_inline)
+	/* Inline bytes are read by the processor. */
+	if (carries && !lane->device && lane->share.bytes <= lane->queue->max_inline)
 		wr->send_flags = IBV_SEND_INLINE;
 	if (lane->verb == FB_RAW_WRITE_IMM)
 		wr->imm_data = htonl((uint32_t)lane->id);
@@ -122,7 +123,10 @@ static void aim(struct fb_raw_lane *lane, struct ibv_send_wr *wr)
 	else
 		wr->wr.rdma.remote_addr = lane->remote + at;
 	if (lane->verb == FB_RAW_COMPARE_SWAP) {
-		memcpy(&seen, local, sizeof(seen));
+		/* What the processor cannot read: the first region's, for all of them. */
+		seen = lane->seen;
+		if (!lane->device)
+			memcpy(&seen, local, sizeof(seen));
 		wr->wr.atomic.compare_add = wr->wr.atomic.swap = seen;
 	}
 	lane->posted++;

@@ -14,14 +14,16 @@
 
 enum { TAG = 0x7677 };
 
-/* Tells all ranks where [base, base + bytes) of this one is. Collective. */
-static int exchange_memory(struct fb_raw_engine *e, void *base, size_t bytes,
+/* Tells all ranks where [base, base + bytes) of this one, host or GPU memory, is. Collective. */
+static int exchange_memory(struct fb_raw_engine *e, void *base, size_t bytes, bool device,
 			   struct fb_raw_reach *reach)
 {
 	const struct fb_rdma_region *region;
 	struct fb_raw_reach own = {.base = (uintptr_t)base};
-	int err = fb_world_agree(e->world, fb_rdma_register(&e->cache, base, bytes, &region));
+	int err = device ? fb_raw_gpu_register(e, base, bytes, &region)
+			 : fb_rdma_register(&e->cache, base, bytes, &region);
 
+	err = fb_world_agree(e->world, err);
 	if (err)
 		return err;
 	for (int r = 0; r < e->nrails; r++)
@@ -50,7 +52,7 @@ int fb_raw_open_cells(struct fb_raw_engine *e)
 	memcpy(e->hosts[e->world->rank], e->world->host, sizeof(*e->hosts));
 	MPI_Allgather(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, e->hosts, (int)sizeof(*e->hosts),
 		      MPI_BYTE, e->world->comm);
-	err = exchange_memory(e, e->cells, bytes, e->far_cells);
+	err = exchange_memory(e, e->cells, bytes, false, e->far_cells);
 	/* Each rank's own line in the others' cells. */
 	for (size_t r = 0; r < nranks && !err; r++)
 		e->far_cells[r].base += (size_t)e->world->rank * sizeof(*e->cells);
@@ -175,7 +177,7 @@ int fb_raw_meet(struct fb_raw_engine *e, const struct fb_segment *segment, const
 
 	if (!err)
 		err = exchange_memory(e, fb_segment_part(segment, e->world->rank),
-				      segment->part_bytes, reach);
+				      segment->part_bytes, segment->ops->device, reach);
 	for (int i = 0; i < npeers && !err && unknown; i++) {
 		bool known = e->links[peers[i]].queues != NULL;
 

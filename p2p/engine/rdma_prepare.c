@@ -78,7 +78,10 @@ static void make_lane(struct fb_raw_request *r, struct fb_raw_end *end, int f,
 						     (size_t)share->queue],
 		.share = *share, .window = window, .regions = (uint32_t)job->regions,
 		.stride = job->stride, .id = (int)(lane - r->lanes), .verb = r->verb,
+		.device = r->device,
 	};
+	for (size_t i = 0; r->device && fb_raw_is_atomic(r->verb) && i < sizeof(lane->seen); i++)
+		((unsigned char *)&lane->seen)[i] = fb_job_byte(job, f, 0, i);
 	fb_raw_lane_build(lane, local + share->offset, region->mr[share->rail]->lkey,
 			  remote + share->offset, r->reach[end->peer].rkey[share->rail],
 			  end->role == FB_RAW_RECEIVES, e->settings);
@@ -136,6 +139,7 @@ static int make_request(struct fb_raw_engine *e, const struct fb_case *c,
 	r->request.engine = &e->engine;
 	r->engine = e;
 	r->job = job;
+	r->device = job->segment->ops->device;
 	r->verb = fb_raw_verb_of(c->protocol);
 	/* The load beside a ping-pong of WRITEs: its receiver has to hear of them. */
 	if (r->verb == FB_RAW_WRITE && job->verb == FB_SEND && job->pattern != FB_PING_PONG)
@@ -168,7 +172,8 @@ int fb_raw_prepare(struct fb_p2p_engine *engine, const struct fb_case *c,
 		return err;
 	}
 	if (job->verb != FB_SEND) {
-		atomic_store(fb_job_completed(job, e->world->rank), 0);
+		if (fb_raw_counter(r, e->world->rank))
+			atomic_store(fb_raw_counter(r, e->world->rank), 0);
 		MPI_Barrier(e->world->comm);
 	}
 	*request = &r->request;

@@ -171,7 +171,7 @@ static int drive(struct fb_raw_request *r)
 /* The other end of what this rank has carried out: through memory where both can reach it. */
 static int tell(struct fb_raw_request *r, const struct fb_raw_end *end)
 {
-	_Atomic uint64_t *counter = fb_job_completed(r->job, end->peer);
+	_Atomic uint64_t *counter = fb_raw_counter(r, end->peer);
 
 	if (!counter)
 		return fb_raw_flag(r->engine, end->peer, offsetof(struct fb_raw_cells, finished),
@@ -217,9 +217,10 @@ static int sleep_until(struct fb_raw_request *r, const _Atomic uint64_t *counter
  * no clock is read in its time. Who only has things done to it spins on a processor of its own, as
  * everybody does here: its sleeping was dear for the others. On two emulated processors READs of
  * 8 bytes took 1.16 and 1.30 times as long with naps as without (two boots), and 1.05 to 1.30 times
- * where the other end woke it (futex): timers and wake-ups disturb the kernel that moves the bytes, and a batch that waited
- * for a sleeper is taken for a long one, so that the next have fewer calls. Where ranks share
- * processors it does sleep, by naps: that it wakes up late lengthens no time that counts.
+ * where the other end woke it (futex): timers and wake-ups disturb the kernel that moves the bytes,
+ * and a batch that waited for a sleeper is taken for a long one, so that the next have fewer calls.
+ * Where ranks share processors it does sleep, by naps: that it wakes up late lengthens no time that
+ * counts.
  */
 static int wait_passive(struct fb_raw_request *r, const _Atomic uint64_t *counter, uint64_t wanted,
 			int calls)
@@ -248,14 +249,13 @@ static int one_sided(struct fb_raw_request *r, int calls)
 
 		if (end->role == FB_RAW_POSTS)
 			err = tell(r, end);
-		else if (fb_job_completed(r->job, end->peer))
+		else if (fb_raw_counter(r, end->peer))
 			r->completions++;
 		else
 			e->links[end->peer].expected++;
 	}
-	if (!err)
-		err = wait_passive(r, fb_job_completed(r->job, e->world->rank), r->completions,
-				   calls);
+	if (!err && r->completions)
+		err = wait_passive(r, fb_raw_counter(r, e->world->rank), r->completions, calls);
 	for (int i = 0; i < r->nends && !err; i++) {
 		const struct fb_raw_end *end = &r->ends[i];
 
@@ -272,11 +272,10 @@ int fb_raw_run(struct fb_p2p_request *request, int calls)
 	struct fb_raw_request *r = (struct fb_raw_request *)request;
 	uint64_t messages = (uint64_t)calls * (uint64_t)r->job->window;
 	bool ping_pongs = r->job->pattern == FB_PING_PONG;
-	int err = FB_OK;
+	/* Nobody has announced it: a rank of the load, for which nobody settles either. */
+	bool load = r->nends && r->ends[0].announced < r->ends[0].target + messages;
+	int err = load ? fb_raw_ready(request, calls) : FB_OK;
 
-	/* Nobody has announced it: a rank of the load. */
-	if (r->nends && r->ends[0].announced < r->ends[0].target + messages)
-		err = fb_raw_ready(request, calls);
 	r->engine->lanes = r->lanes;
 	for (int i = 0; i < r->nends; i++) {
 		struct fb_raw_end *end = &r->ends[i];
@@ -296,8 +295,10 @@ int fb_raw_run(struct fb_p2p_request *request, int calls)
 	if (err)
 		return err;
 	if (r->job->verb != FB_SEND)
-		return one_sided(r, calls);
-	return ping_pongs ? fb_raw_ping_pong(r, calls) : drive(r);
+		err = one_sided(r, calls);
+	else
+		err = ping_pongs ? fb_raw_ping_pong(r, calls) : drive(r);
+	return err || !load ? err : fb_raw_settle(request);
 }
 
 #else

@@ -6,6 +6,9 @@
  * zeros, so the checks of data, which are kernels, never complain: this is for crashes, bounds and
  * leaks. There are no memory handles of the driver's. Memory of other ranks has addresses of
  * theirs, which only kernels would use.
+ *
+ * With FB_FAKE_GPU_DIRECT in the environment the GPU says that RDMA devices may use its memory, and
+ * gives a file for it that is no dma-buf: such devices refuse that, and take the memory by address.
  */
 #include <cuda.h>
 #include <cuda_runtime_api.h>
@@ -13,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 /* --- what nvcc's code calls ------------------------------------------------------------------- */
 
@@ -141,10 +145,23 @@ static CUresult no_name(CUresult code, const char **name)
 	return CUDA_SUCCESS;
 }
 
-static CUresult no_attribute(int *value, CUdevice_attribute attribute, CUdevice device)
+/* Writes of RDMA devices come in no order, and are flushed by the host. */
+static CUresult attribute(int *value, CUdevice_attribute which, CUdevice device)
 {
-	*value = 0;
+	*value = getenv("FB_FAKE_GPU_DIRECT") &&
+		 (which == CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_SUPPORTED ||
+		  which == CU_DEVICE_ATTRIBUTE_DMA_BUF_SUPPORTED ||
+		  which == CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_FLUSH_WRITES_OPTIONS);
 	return CUDA_SUCCESS;
+}
+
+static CUresult some_file(void *handle, CUdeviceptr at, size_t bytes, CUmemRangeHandleType type,
+			  unsigned long long flags)
+{
+	int fd = memfd_create("no dma-buf", MFD_CLOEXEC);
+
+	memcpy(handle, &fd, sizeof(fd));
+	return fd < 0 ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_SUCCESS;
 }
 
 /* Not called: no attribute says that there are handles. */
@@ -167,10 +184,12 @@ cudaError_t cudaGetDriverEntryPointByVersion(const char *symbol, void **function
 	if (!strcmp(symbol, "cuGetErrorName"))
 		*function = (void *)(uintptr_t)no_name;
 	else if (!strcmp(symbol, "cuDeviceGetAttribute"))
-		*function = (void *)(uintptr_t)no_attribute;
+		*function = (void *)(uintptr_t)attribute;
 	else if (!strcmp(symbol, "cuStreamBatchMemOp"))
 		*function = (void *)(uintptr_t)no_operations;
-	else if (!strncmp(symbol, "cuMem", 5) && !strstr(symbol, "ForAddressRange"))
+	else if (!strcmp(symbol, "cuMemGetHandleForAddressRange"))
+		*function = (void *)(uintptr_t)some_file;
+	else if (!strncmp(symbol, "cuMem", 5))
 		*function = (void *)(uintptr_t)not_there;
 	*found = *function ? cudaDriverEntryPointSuccess : cudaDriverEntryPointSymbolNotFound;
 	return cudaSuccess;

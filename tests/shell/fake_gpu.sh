@@ -66,6 +66,10 @@ for ranks in 2 3; do
 	runs "$ranks" latency --engine cuda --bytes 8,300K --launch stream,graph --rounds 1
 	runs "$ranks" bandwidth --engine cuda --algorithm all --bytes 8,300K --cadence all
 done
+# Without a device, or where it does not take GPU memory, rows say so.
+scripts/launch 2 "$bin/latency" "${fast[@]}" --engine rdma --memory device --bytes 8 \
+	--protocol send >"$FB_TMP/out" 2>"$FB_TMP/err" || fail "no way to GPU memory ends the job"
+expect "rows that are skipped" "$(grep -cE ',skipped,[^,]*(libibverbs|RDMA)' "$FB_TMP/out")" 1
 verdict fake_gpu_p2p
 
 # A step of training: every schedule, as streams and as graphs, steps alone and back to back.

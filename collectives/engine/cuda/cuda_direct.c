@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * GPUDirect for links over rdma: slots in GPU memory that the network's device reads and writes
- * itself (mail.h says in which order). Whether that can be had is found out once, by doing it with
- * a page of memory: what drivers say of themselves is not enough, since two have to agree.
- * **Not run on hardware.**
+ * itself (mail.h says in which order). Whether that can be had is found out once, with a page of
+ * memory. **Not run on hardware.**
  */
 #include <stdio.h>
 #include <unistd.h>
@@ -14,48 +13,20 @@
 
 enum { PAGE = 2 << 20 };
 
-/* Whether the device takes GPU memory so. */
-static bool can(const struct cuda_engine *e, enum fb_cuda_slots how, void *memory, char *why,
-		size_t n)
+static bool takes(void *arg, void *memory, size_t bytes, int fd, uint64_t offset, char *why,
+		  size_t n)
 {
-	const struct fb_transport *t = e->network[FB_CUDA_RDMA];
-	struct fb_device_memory m = {.base = memory, .bytes = PAGE, .fd = -1};
-	bool good;
+	const struct fb_transport *t = arg;
+	const struct fb_device_memory m = {
+		.base = memory, .bytes = bytes, .fd = fd, .offset = offset};
 
-	if (how == FB_CUDA_DMABUF &&
-	    fb_gpu_direct_export(&e->gpu, memory, PAGE, &m.fd, &m.offset, why, n))
-		return false;
-	good = t->ops->direct->can_expose(t, &m, why, n);
-	if (m.fd >= 0)
-		close(m.fd);
-	return good;
-}
-
-/* Which ways this rank can go, a bit for each; why not the last one of those asked for. */
-static unsigned ways(struct cuda_engine *e, char *why, size_t n)
-{
-	int asked = e->settings->gpu_direct;
-	void *memory;
-	unsigned found = 0;
-
-	if (fb_gpu_direct_order(&e->gpu, &e->flushes, why, n))
-		return 0;
-	memory = fb_gpu_direct_alloc(PAGE);
-	if (!memory) {
-		snprintf(why, n, "no GPU memory");
-		return 0;
-	}
-	if (asked != FB_GPU_DIRECT_PEERMEM && can(e, FB_CUDA_DMABUF, memory, why, n))
-		found |= 1u << FB_CUDA_DMABUF;
-	if (asked != FB_GPU_DIRECT_DMABUF && can(e, FB_CUDA_PEERMEM, memory, why, n))
-		found |= 1u << FB_CUDA_PEERMEM;
-	(void)fb_gpu_direct_free(memory);
-	return found;
+	return t->ops->direct->can_expose(t, &m, why, n);
 }
 
 int fb_cuda_choose_slots(struct cuda_engine *e)
 {
 	const struct fb_world *w = e->world;
+	const struct fb_gpu_direct_taker taker = {takes, e->network[FB_CUDA_RDMA]};
 	int asked = e->settings->gpu_direct, who;
 	char why[FB_REASON_CHARS] = "";
 	unsigned own, all;
@@ -63,10 +34,10 @@ int fb_cuda_choose_slots(struct cuda_engine *e)
 	e->slots = FB_CUDA_STAGED;
 	if (asked == FB_GPU_DIRECT_NO)
 		return FB_OK;
-	own = ways(e, why, sizeof(why));
+	own = fb_gpu_direct_ways(&e->gpu, asked, &taker, &e->flushes, why, sizeof(why));
 	MPI_Allreduce(&own, &all, 1, MPI_UNSIGNED, MPI_BAND, w->comm);
 	if (all) {
-		e->slots = all >> FB_CUDA_DMABUF & 1 ? FB_CUDA_DMABUF : FB_CUDA_PEERMEM;
+		e->slots = all >> FB_GPU_DIRECT_DMABUF & 1 ? FB_CUDA_DMABUF : FB_CUDA_PEERMEM;
 		return FB_OK;
 	}
 	if (asked == FB_GPU_DIRECT_AUTO)

@@ -9,18 +9,19 @@
 build=$1
 export MPI=openmpi
 vm_network || exit
-log=/tmp/log runs=0
+log=/tmp/log runs=0 bin=bin good=',(ok|few),'
 quick=(--quiet --min-samples 3 --max-samples 6 --max-time 0.1s --timeout 120s --rdma-timeout 17)
 
 # check NAME ROWS PATTERN RANKS PROGRAM OPTION...: so many rows match, all of them good, none else.
+# Programs are those in `bin`; rows are good that match `good`.
 check() {
 	local name=$1 rows=$2 pattern=$3 ranks=$4 program=$5 csv=/tmp/p2p-$((++runs)) got rc
 	local start=$SECONDS
 
-	vm_run 240 "$ranks" "$build/bin/$program" --csv $csv --run t "${quick[@]}" "${@:6}" \
+	vm_run 240 "$ranks" "$build/$bin/$program" --csv $csv --run t "${quick[@]}" "${@:6}" \
 		>$log 2>&1
 	rc=$?
-	got=$(tail -n +2 "$csv/$program.csv" | grep -E ',(ok|few),' | grep -cE -- "$pattern")
+	got=$(tail -n +2 "$csv/$program.csv" | grep -E "$good" | grep -cE -- "$pattern")
 	if [ $rc -eq 0 ] && [ "$got" -ne "$rows" ]; then
 		cut -d, -f6-9,19,22-24 "$csv/$program.csv" >>$log
 		echo "$got rows are good and match '$pattern', not $rows" >>$log
@@ -49,6 +50,30 @@ if grep -q 'built without librdmacm' "$build/bin/latency"; then
 else
 	check manager 12 'rdma_connect=cm;.*\+rxe1:1' 2 bandwidth "${raw[@]}" --bytes 70000 \
 		--rdma-connect cm --rdma-device rxe0:1,rxe1:1 --rdma-qps 2
+fi
+# GPU memory that is the host's, by a runtime whose kernels do nothing (tests/fake/cudart.c): taken
+# by address, as of the peer memory module; what is given for a dma-buf is refused.
+if [ -x "$build/tests/fake_gpu/latency" ]; then
+	bin=tests/fake_gpu
+	export FB_FAKE_GPU_DIRECT=1
+	check gpu-memory 10 ',device,.*, GPUDirect peermem' 2 latency "${raw[@]}" --memory device \
+		--bytes 8,100001
+	check gpu-windows 24 ',device,.*, GPUDirect peermem' 2 bandwidth "${raw[@]}" \
+		--memory device --bytes 8 --window 5 --cadence all --rdma-inline 64
+	good=',skipped,'
+	check gpu-watched 1 "a processor does not see what is written into a GPU's memory" 2 \
+		latency "${raw[@]}" --protocol write --memory device --bytes 8
+	check gpu-dma-buf 1 'gpu_direct=dma-buf.*does not register GPU memory by dma-buf: ' 2 \
+		latency --engine rdma --protocol send --memory device --bytes 8 \
+		--gpu-direct dma-buf
+	check gpu-no 1 'gpu_direct=no.*--gpu-direct no' 2 latency --engine rdma --protocol send \
+		--memory device --bytes 8 --gpu-direct no
+	unset FB_FAKE_GPU_DIRECT
+	check gpu-none 1 'no GPU has no GPUDirect RDMA' 2 latency --engine rdma --protocol send \
+		--memory device --bytes 8
+	bin=bin good=',(ok|few),'
+else
+	echo "SKIP vm/p2p-gpu-memory: built without CUDA"
 fi
 [ -n "${FB_VM_FULL-}" ] || exit 0
 check ping-rails 12 'rdma_stripe=1' 2 latency "${raw[@]}" --bytes 8,70000 \

@@ -6,28 +6,10 @@
 # timeout: 700
 
 set -u
-. scripts/lib.sh
+. tests/vm/lib_host.sh
 
-name=vm/test_numa
 build=build/openmpi
-
-skip() {
-	echo "SKIP $name: $*"
-	exit 0
-}
-
-[ "$(id -u)" -eq 0 ] || skip "needs root, who can read all that a machine needs"
-fb_mpi_tool mpirun openmpi >/dev/null || skip "no Open MPI"
-[ -x $build/bin/latency ] || skip "$build/bin/latency has not been built"
-why=$(tests/vm/kernel 2>&1 >/dev/null)
-case $? in
-0) ;;
-77) skip "$why" ;;
-*)
-	echo "FAIL $name-kernel: $why"
-	exit 1
-	;;
-esac
+vm_need vm/test_numa $build/bin/latency
 tests/vm/boot -t 600 -N 2 bash tests/vm/jobs/numa.sh $build ||
-	echo "FAIL $name: the machine ended with $?"
+	echo "FAIL vm/test_numa: the machine ended with $?"
 exit 0

@@ -7,30 +7,10 @@
 # timeout: 2700
 
 set -u
-. scripts/lib.sh
+. tests/vm/lib_host.sh
 
-name=vm/test_rdma
 build=build/openmpi
-
-skip() {
-	echo "SKIP $name: $*"
-	# A table, no test: see tests/vm/speed.
-[ -z "${FB_VM_SPEED-}" ] || tests/vm/speed
-exit 0
-}
-
-[ "$(id -u)" -eq 0 ] || skip "needs root, who can read all that a machine needs"
-fb_mpi_tool mpirun openmpi >/dev/null || skip "no Open MPI"
-[ -x $build/tests/test_rdma ] || skip "$build/tests/test_rdma has not been built"
-why=$(tests/vm/kernel 2>&1 >/dev/null)
-case $? in
-0) ;;
-77) skip "$why" ;;
-*)
-	echo "FAIL $name-kernel: $why"
-	exit 1
-	;;
-esac
+vm_need vm/test_rdma $build/tests/test_rdma
 
 # Without a device rows say so.
 log=${FB_TMP:-/tmp}/no-device

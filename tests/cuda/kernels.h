@@ -33,6 +33,13 @@
                                                                                              \
 		(void)shared;                                                                \
 		exchange_##type(x, x->flags & FB_GPU_SAME);                                  \
+	}                                                                                    \
+	static void emu_lines_##type(const void *args, unsigned char *shared)                \
+	{                                                                                    \
+		const struct fb_gpu_exchange *x = args;                                      \
+                                                                                             \
+		(void)shared;                                                                \
+		exchange_lines_##type(x, x->flags & FB_GPU_SAME);                            \
 	}
 
 #include "collectives/engine/cuda/interpret.h"
@@ -102,13 +109,13 @@ EMU_KERNELS(f8e4m3)
 EMU_KERNELS(f8e5m2)
 
 struct emu_kernels {
-	emu_kernel by_protocol[FB_GPU_PROTOCOLS], exchange;
+	emu_kernel by_protocol[FB_GPU_PROTOCOLS], exchange, lines;
 };
 
 #define EMU_ROW(type)                                                                        \
 	{                                                                                    \
 		{emu_simple_##type, emu_ll8_##type, emu_ll16_##type, emu_ll128_##type},      \
-			emu_exchange_##type                                                  \
+			emu_exchange_##type, emu_lines_##type                                \
 	}
 
 static const struct emu_kernels emu_kernels[FB_DATATYPES] = {

@@ -159,17 +159,26 @@ static void test_fused_mutants(void)
 	static const struct {
 		const char *what;
 		const struct fb_algorithm *algorithm;
+		enum fb_gpu_protocol protocol;
 		enum mutation mutation;
 	} table[] = {
-		{"right exchange", &fb_all_reduce_one_shot, NO_MUTATION},
-		{"exchange without flags", &fb_all_to_all_direct, BLIND_FLAGS},
-		{"exchange, wrong slot", &fb_all_gather_direct, WRONG_SLOT},
-		{"exchange, slots of one call", &fb_all_reduce_one_shot, FEW_SLOTS},
+		{"right exchange", &fb_all_reduce_one_shot, FB_GPU_LL16, NO_MUTATION},
+		{"exchange without flags", &fb_all_to_all_direct, FB_GPU_LL16, BLIND_FLAGS},
+		{"exchange, wrong slot", &fb_all_gather_direct, FB_GPU_LL16, WRONG_SLOT},
+		{"exchange, slots of one call", &fb_all_reduce_one_shot, FB_GPU_LL16, FEW_SLOTS},
+		{"right lines", &fb_all_reduce_two_shot, FB_GPU_LL128, NO_MUTATION},
+		{"lines without flags", &fb_all_to_all_direct, FB_GPU_LL128, BLIND_FLAGS},
+		{"sums without flags", &fb_all_reduce_two_shot, FB_GPU_LL128, BLIND_FLAGS},
+		{"lines, threads apart", &fb_all_reduce_two_shot, FB_GPU_LL128, TRUST_APART},
+		{"lines, wrong slot", &fb_reduce_scatter_direct, FB_GPU_LL128, WRONG_SLOT},
+		{"sums, wrong slot", &fb_all_reduce_two_shot, FB_GPU_LL128, WRONG_SLOT},
+		{"lines, slots of one call", &fb_all_gather_direct, FB_GPU_LL128, FEW_SLOTS},
+		{"sums, slots of one call", &fb_all_reduce_two_shot, FB_GPU_LL128, FEW_SLOTS},
 	};
 
 	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
 		const struct job_case c = {
-			.algorithm = table[i].algorithm, .protocol = FB_GPU_LL16, .nranks = 3,
+			.algorithm = table[i].algorithm, .protocol = table[i].protocol, .nranks = 3,
 			.channels = 1, .datatype = FB_F32, .count = 150, .threads = 64};
 
 		expect_caught(&c, table[i].mutation, true, table[i].what);

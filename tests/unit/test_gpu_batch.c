@@ -89,23 +89,33 @@ static void test_batches(void)
 	CHECK_STR(batches(&c), "1");
 }
 
+static void check_fused(const struct job_case *c, bool expected)
+{
+	if (!CHECK_INT(fused(c), expected))
+		printf("\t%s, %d ranks, in place %d, %llu elements\n", c->algorithm->name, c->nranks,
+		       c->in_place, (unsigned long long)c->count);
+}
+
 static void test_fused(void)
 {
 	static const struct {
 		const struct fb_algorithm *algorithm;
-		bool in_place, fused;
+		bool in_place, ll, ll128;
+		uint64_t least; /* elements of ll128 */
 	} table[] = {
-		{&fb_all_reduce_one_shot, false, true},
-		{&fb_all_reduce_one_shot, true, true},
-		{&fb_all_gather_direct, false, true},
-		{&fb_all_gather_direct, true, true},
-		{&fb_reduce_scatter_direct, false, true},
-		{&fb_reduce_scatter_direct, true, true},
-		{&fb_all_to_all_direct, false, true},
-		{&fb_all_reduce_two_shot, false, false},
-		{&fb_all_gather_ring, false, false},
-		{&fb_all_to_all_v_direct, false, false},
-		{&fb_broadcast_star, false, false},
+		{&fb_all_reduce_one_shot, false, true, true, 2},
+		{&fb_all_reduce_one_shot, true, true, true, 2},
+		{&fb_all_gather_direct, false, true, true, 2},
+		{&fb_all_gather_direct, true, true, true, 2},
+		{&fb_reduce_scatter_direct, false, true, true, 2},
+		{&fb_reduce_scatter_direct, true, true, true, 2},
+		{&fb_all_to_all_direct, false, true, true, 2},
+		{&fb_all_reduce_two_shot, false, false, true, 2},
+		{&fb_all_reduce_two_shot, true, false, true, 2},
+		{&fb_all_gather_ring, false, false, false, 2},
+		{&fb_all_reduce_halving_doubling, false, false, false, 2},
+		{&fb_all_to_all_v_direct, false, false, true, 4},
+		{&fb_broadcast_star, false, false, false, 2},
 	};
 
 	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
@@ -113,12 +123,13 @@ static void test_fused(void)
 			struct job_case c = small(table[i].algorithm, nranks);
 
 			c.in_place = table[i].in_place;
-			if (fused(&c) != table[i].fused)
-				printf("\t%s, %d ranks, in place %d\n", c.algorithm->name, nranks,
-				       c.in_place);
-			CHECK_INT(fused(&c), table[i].fused);
-			c.protocol = FB_GPU_LL128;
-			CHECK(!fused(&c));
+			/* Parts that differ, and such as are no multiples of 8 bytes. */
+			for (c.count = 2; c.count < 100; c.count += 19) {
+				c.protocol = FB_GPU_LL16;
+				check_fused(&c, table[i].ll);
+				c.protocol = FB_GPU_LL128;
+				check_fused(&c, table[i].ll128 && c.count % table[i].least == 0);
+			}
 		}
 }
 

@@ -67,7 +67,7 @@ static void test_many_ranks(void)
 				.protocol = protocols[k % PROTOCOLS].protocol,
 				.direct = protocols[k % PROTOCOLS].direct,
 				.nranks = JOB_RANKS + 1 + k / PROTOCOLS, .channels = 1,
-				.datatype = FB_F32, .count = 9 + 60 * (uint64_t)(k % 2),
+				.datatype = FB_F32, .count = 9 + 61 * (uint64_t)(k % 2),
 				.in_place = a % 2, .root = k % JOB_RANKS, .threads = 64};
 			bool barrier = c.algorithm->collective == FB_BARRIER;
 

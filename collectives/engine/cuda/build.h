@@ -141,9 +141,10 @@ int fb_gpu_build(const struct fb_gpu_view *view, struct fb_gpu_table *table);
 void fb_gpu_table_free(struct fb_gpu_table *table);
 
 /*
- * Whether the rank's table says no more than that blocks of one size are exchanged with all of
- * few peers, in one slice (direct all_gather, all_to_all and reduce_scatter, one-shot all_reduce),
- * which the fused kernel does; then its parameters but for epochs and times. Channels must be 1.
+ * Whether the rank's table says no more than that blocks are exchanged with all of few peers, in
+ * one slice (direct all_gather, all_to_all and reduce_scatter, one-shot all_reduce; in ll128
+ * two-shot as well), which a fused kernel does; then its parameters but for epochs and times.
+ * Channels must be 1. Of ll128, all memory is aligned to 8 bytes, of ll blocks have one size.
  */
 bool fb_gpu_is_exchange(const struct fb_gpu_view *view, const struct fb_gpu_table *table,
 			struct fb_gpu_exchange *exchange);

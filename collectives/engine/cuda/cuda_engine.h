@@ -70,6 +70,7 @@ struct cuda_request {
 	bool mailed;                     /* the proxy has it */
 	struct fb_gpu_table table;
 	bool fused;
+	int exchange_blocks;             /* the channels asked for, where there is one; 0: any */
 	struct fb_gpu_launch launch;
 	struct fb_gpu_exchange exchange;
 	const void *kernel;

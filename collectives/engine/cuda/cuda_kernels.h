@@ -8,9 +8,11 @@
 
 /* Numbers below are those of enum fb_gpu_protocol: the interpreters. */
 enum {
-	/* Parameter: struct fb_gpu_exchange, with FB_GPU_SAME or without. */
+	/* Parameter: struct fb_gpu_exchange, with FB_GPU_SAME or without; of ll, of ll128. */
 	FB_GPU_KERNEL_EXCHANGE_SAME = FB_GPU_PROTOCOLS,
 	FB_GPU_KERNEL_EXCHANGE_EACH,
+	FB_GPU_KERNEL_LINES_SAME,
+	FB_GPU_KERNEL_LINES_EACH,
 	FB_GPU_KERNEL_SUM,                         /* struct fb_gpu_sum */
 };
 

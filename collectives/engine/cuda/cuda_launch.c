@@ -9,7 +9,11 @@
 #include "common/cuda/cuda_error.h"
 
 enum {
+	WARP = 32,
 	FUSED_THREADS = 256, /* as long as that makes blocks enough */
+	LINE_DATA = 120,
+	WARP_LINES = 4,
+	LEAST_WARPS = 4,     /* of a block, or more are launched than help */
 };
 
 _Static_assert(sizeof(struct fb_gpu_launch) <= 4096, "parameters of all CUDA versions");
@@ -45,27 +49,75 @@ static int make_times(struct cuda_request *r, const struct fb_case *c)
 	return err ? err : FB_CUDA(cudaMemset(r->times, 0, bytes));
 }
 
-static void set_exchange(struct cuda_request *r)
+static uint64_t between(uint64_t n, uint64_t least, uint64_t most)
 {
-	struct fb_gpu_exchange *x = &r->exchange;
-	uint64_t lines = (x->bytes + 7) / 8, threads = FUSED_THREADS, blocks;
+	return n < least ? least : n > most ? most : n;
+}
+
+/* Blocks that have `each` pieces of work, or as many as were asked for. */
+static void shape_exchange(struct cuda_request *r, uint64_t pieces, uint64_t each, uint64_t most)
+{
+	uint64_t blocks = (pieces + each - 1) / each;
+
+	if (r->exchange_blocks)
+		blocks = (uint64_t)r->exchange_blocks;
+	r->blocks = (unsigned)between(blocks, 1, most);
+}
+
+/*
+ * Of ll128: four lines are a warp's. Few warps on each multiprocessor before there are more on any,
+ * and all of them have as many, or nearly.
+ */
+static void shape_lines(struct cuda_request *r)
+{
+	const uint64_t full = FB_GPU_MOST_THREADS / WARP;
+	uint64_t groups = r->table.longest / (LINE_DATA * WARP_LINES) + 1, each, passes, warps;
+	uint64_t sms = (uint64_t)r->engine->gpu.sms;
+
+	shape_exchange(r, groups, LEAST_WARPS,
+		       r->exchange_blocks ? FB_GPU_MOST_FUSED_BLOCKS
+					  : between(sms, 1, FB_GPU_MOST_FUSED_BLOCKS));
+	each = (groups + r->blocks - 1) / r->blocks;
+	passes = (each + full - 1) / full;
+	warps = between((each + passes - 1) / passes, LEAST_WARPS, full);
+	if (r->wishes.threads)
+		warps = between((uint64_t)r->wishes.threads / WARP, 1, full);
+	r->threads = (unsigned)(warps * WARP);
+}
+
+/* Of ll: a line is a thread's. */
+static void shape_words(struct cuda_request *r)
+{
+	uint64_t lines = (r->exchange.bytes + 7) / 8, threads = FUSED_THREADS;
 
 	if (r->wishes.threads)
 		threads = (uint64_t)r->wishes.threads;
 	else if (lines < threads)
-		threads = (lines + 31) / 32 * 32;
-	threads = !threads ? 32 : threads > FB_GPU_FUSED_THREADS ? FB_GPU_FUSED_THREADS : threads;
+		threads = (lines + WARP - 1) / WARP * WARP;
+	threads = between(threads, WARP, FB_GPU_FUSED_THREADS);
 	if (!r->wishes.threads && lines > threads * FB_GPU_FUSED_BLOCKS)
 		threads = FB_GPU_FUSED_THREADS;
-	blocks = (lines + threads - 1) / threads;
-	blocks = blocks < 1 ? 1 : blocks > FB_GPU_FUSED_BLOCKS ? FB_GPU_FUSED_BLOCKS : blocks;
 	r->threads = (unsigned)threads;
-	r->blocks = (unsigned)blocks;
+	shape_exchange(r, lines, threads, FB_GPU_FUSED_BLOCKS);
+}
+
+static void set_exchange(struct cuda_request *r)
+{
+	static const int kernels[2][2] = {
+		{FB_GPU_KERNEL_EXCHANGE_EACH, FB_GPU_KERNEL_EXCHANGE_SAME},
+		{FB_GPU_KERNEL_LINES_EACH, FB_GPU_KERNEL_LINES_SAME},
+	};
+	bool lines = r->shape.protocol == FB_GPU_LL128;
+	struct fb_gpu_exchange *x = &r->exchange;
+
+	if (lines)
+		shape_lines(r);
+	else
+		shape_words(r);
 	x->epochs = own_links(r);
 	x->times = (uint64_t)(uintptr_t)r->times;
 	x->op = (uint32_t)r->op->redop;
-	r->kernel = fb_gpu_kernel(r->op, x->flags & FB_GPU_SAME ? FB_GPU_KERNEL_EXCHANGE_SAME
-								: FB_GPU_KERNEL_EXCHANGE_EACH);
+	r->kernel = fb_gpu_kernel(r->op, kernels[lines][x->flags & FB_GPU_SAME ? 1 : 0]);
 }
 
 /* Records go into the parameters where they fit, else into device memory, behind the blocks. */

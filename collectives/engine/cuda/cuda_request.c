@@ -10,7 +10,8 @@
 #include "collectives/engine/plan_proof.h"
 #include "common/cuda/cuda_error.h"
 
-enum { FUSED_BYTES = 1 << 20 }; /* up to here exchanges are one kernel of its own, no channels */
+/* Up to here exchanges are one kernel of its own, no channels; of ll, of ll128. */
+enum { FUSED_BYTES = 1 << 20, FUSED_LINES = 32 << 20 };
 
 static enum fb_gpu_protocol protocol_of(const struct cuda_request *r, const struct fb_case *c)
 {
@@ -76,20 +77,41 @@ static int find_lanes(const struct cuda_request *r, int *lanes)
 	return err;
 }
 
-/* Whether the plan is one that the fused kernel carries out, of one channel. */
-static bool is_exchange(const struct cuda_request *r)
+/* Whether all blocks have whole halves of a thread's 16 bytes. */
+static bool in_halves(const struct cuda_request *r)
+{
+	uint64_t size = fb_datatype_size(r->op->datatype), all = r->op->count;
+	const struct fb_counts *counts = r->op->counts;
+	size_t pairs = counts ? (size_t)counts->nranks * (size_t)counts->nranks : 0;
+
+	for (size_t i = 0; i < pairs; i++)
+		all |= counts->elements[i];
+	return all * size % 8 == 0;
+}
+
+/* Most bytes of an operation that a fused kernel carries out, of one channel; 0: none does. */
+static uint64_t exchange_limit(const struct cuda_request *r)
 {
 	static const struct fb_algorithm *const exchanges[] = {
-		&fb_all_reduce_one_shot, &fb_all_gather_direct, &fb_reduce_scatter_direct,
-		&fb_all_to_all_direct,
+		&fb_all_gather_direct, &fb_reduce_scatter_direct, &fb_all_to_all_direct,
+		&fb_all_reduce_one_shot, &fb_all_to_all_v_direct, &fb_all_reduce_two_shot,
 	};
+	enum { OF_LL = 4 };
 
-	for (size_t i = 0; i < sizeof(exchanges) / sizeof(exchanges[0]); i++)
-		if (r->algorithm == exchanges[i])
-			return r->shape.protocol == FB_GPU_LL16 &&
-			       operation_bytes(r) <= FUSED_BYTES && !r->wishes.channels &&
-			       !r->wide && r->engine->world->nranks <= FB_GPU_MOST_PEERS + 1;
-	return false;
+	for (size_t i = 0; i < sizeof(exchanges) / sizeof(exchanges[0]); i++) {
+		if (r->algorithm != exchanges[i])
+			continue;
+		if (r->shape.protocol == FB_GPU_LL128)
+			return in_halves(r) ? FUSED_LINES : 0;
+		return r->shape.protocol == FB_GPU_LL16 && i < OF_LL ? FUSED_BYTES : 0;
+	}
+	return 0;
+}
+
+static bool is_exchange(const struct cuda_request *r)
+{
+	return operation_bytes(r) <= exchange_limit(r) && !r->wide &&
+	       r->engine->world->nranks <= FB_GPU_MOST_PEERS + 1;
 }
 
 /* What the case and the settings say. */
@@ -110,8 +132,9 @@ static void read_case(struct cuda_request *r, const struct fb_case *c)
 	r->wide = s->accumulate == FB_ACCUMULATE_F32 && fb_is_narrow_float(r->op->datatype) &&
 		  fb_collective_info(r->op->collective)->reduces;
 	if (is_exchange(r)) {
+		r->exchange_blocks = r->wishes.channels;
 		r->wishes.channels = 1;
-		r->wishes.slot_bytes = FUSED_BYTES + FB_GPU_LINE;
+		r->wishes.slot_bytes = (uint32_t)exchange_limit(r) + FB_GPU_LINE;
 	}
 	r->shape.nranks = r->engine->world->nranks;
 }
@@ -154,15 +177,16 @@ static int build_plans(struct cuda_request *r)
 static int check_resident(struct cuda_request *r)
 {
 	const struct fb_world *w = r->engine->world;
-	int most = fb_cuda_resident(r);
+	int most = fb_cuda_resident(r), channels = r->shape.nchannels;
 
+	channels = r->exchange_blocks > channels ? r->exchange_blocks : channels;
 	MPI_Allreduce(MPI_IN_PLACE, &most, 1, MPI_INT, MPI_MIN, w->comm);
-	if (r->shape.nchannels * r->shape.nlanes <= most)
+	if (channels * r->shape.nlanes <= most)
 		return FB_OK;
 	if (w->rank == 0 && !r->engine->said_resident)
 		fb_warn("%d channels of %d lanes and %u threads are more than the %d blocks that "
-			"the GPU holds at once: rows of these and larger are skipped",
-			r->shape.nchannels, r->shape.nlanes, r->threads, most);
+			"the GPU holds at once: rows of these and larger are skipped", channels,
+			r->shape.nlanes, r->threads, most);
 	r->engine->said_resident = true;
 	return FB_EUNSUPPORTED;
 }

@@ -29,6 +29,7 @@
 /* Both are needed by it. */
 #include "collectives/engine/cuda/accumulate.h"
 #include "collectives/engine/cuda/exchange.h"
+#include "collectives/engine/cuda/exchange128.h"
 
 /* The parts of a record behind its head. */
 struct NAME(parts) {

@@ -58,6 +58,16 @@ __global__ void FUSED_BOUNDS NAME(fb_exchange_each)(EXCHANGE)
 	NAME(exchange)(&exchange, false);
 }
 
+__global__ void BOUNDS NAME(fb_lines_same)(EXCHANGE)
+{
+	NAME(exchange_lines)(&exchange, true);
+}
+
+__global__ void BOUNDS NAME(fb_lines_each)(EXCHANGE)
+{
+	NAME(exchange_lines)(&exchange, false);
+}
+
 __global__ void BOUNDS NAME(fb_sum)(const __grid_constant__ struct fb_gpu_sum sum)
 {
 	__shared__ uint64_t address[FB_GPU_MOST_SUMMANDS + 1];
@@ -72,6 +82,7 @@ extern "C" const void *TABLE(int which)
 		(const void *)NAME(fb_simple), (const void *)NAME(fb_ll8),
 		(const void *)NAME(fb_ll16), (const void *)NAME(fb_ll128),
 		(const void *)NAME(fb_exchange_same), (const void *)NAME(fb_exchange_each),
+		(const void *)NAME(fb_lines_same), (const void *)NAME(fb_lines_each),
 		(const void *)NAME(fb_sum),
 	};
 

@@ -196,9 +196,9 @@ int fb_gpu_lay_out(const struct fb_gpu_shape *shape, struct fb_plan *const *plan
 	size_t n = (size_t)shape->nranks * places;
 	uint64_t at[2];
 
-	/* The fused kernel has blocks of its own; their epochs follow those of channels. */
-	if (blocks < FB_GPU_FUSED_BLOCKS * FB_GPU_LINE)
-		blocks = FB_GPU_FUSED_BLOCKS * FB_GPU_LINE;
+	/* The fused kernels have blocks of their own; their epochs follow those of channels. */
+	if (blocks < FB_GPU_MOST_FUSED_BLOCKS * FB_GPU_LINE)
+		blocks = FB_GPU_MOST_FUSED_BLOCKS * FB_GPU_LINE;
 	*layout = (struct fb_gpu_layout){.progress = blocks, .counters = 2 * blocks};
 	layout->slots = layout->counters + n * FB_GPU_LINE;
 	layout->in_slots = calloc(n, sizeof(*layout->in_slots));

@@ -21,9 +21,10 @@
 enum {
 	FB_GPU_WINDOW = 8192,  /* bytes of records a block keeps in shared memory at a time */
 	FB_GPU_INLINE = 3072,  /* bytes of records that a launch carries in its parameters */
-	FB_GPU_MOST_PEERS = 7, /* of the fused exchange kernel */
-	FB_GPU_FUSED_BLOCKS = 128, /* which it has at most */
+	FB_GPU_MOST_PEERS = 7, /* of the fused exchange kernels */
+	FB_GPU_FUSED_BLOCKS = 128, /* which that of ll has at most */
 	FB_GPU_FUSED_THREADS = 512,
+	FB_GPU_MOST_FUSED_BLOCKS = 512, /* and that of ll128 */
 	FB_GPU_MOST_ENDS = FB_GPU_WINDOW / 32, /* of a record: that many fit a window */
 	FB_GPU_SHARED = FB_GPU_WINDOW + 8 * FB_GPU_MOST_ENDS, /* shared memory of a block */
 	FB_GPU_MOST_THREADS = 640,
@@ -109,20 +110,23 @@ struct fb_gpu_exchange_peer {
 	uint64_t to;   /* at the peer, this rank's slots */
 	uint64_t from; /* own memory: a peer's slots, in order of rank */
 	uint64_t in;   /* block for the peer, unless FB_GPU_SAME */
-	uint64_t out;  /* where its block goes, unless it is combined */
+	uint64_t out;  /* where its block goes, unless it is combined; or its sum */
+	uint32_t in_bytes, out_bytes;
 };
 
 /*
- * The parameters of the fused exchange kernel (small messages): every rank stores a block into a
- * slot of every other, and stores what it gets, or combines all of it in order of rank. The same
- * block for all is all_gather, combined all_reduce; a block for each is all_to_all, combined
- * reduce_scatter. Slots: two sets, by epoch.
+ * The parameters of the fused exchange kernels: every rank stores a block into a slot of every
+ * other, and stores what it gets, or combines all of it in order of rank. The same block for all
+ * is all_gather, combined all_reduce; a block for each is all_to_all, combined reduce_scatter; and
+ * all_reduce if a second message takes the sums to all (ll128 only), whose places are then `out`.
+ * Slots: two sets, by epoch.
  */
 struct fb_gpu_exchange {
 	uint64_t epochs, times;
 	uint64_t own_in, own_out; /* own block and its place, 0: stays; or the result's */
-	uint64_t bytes;           /* of a block */
-	uint32_t stride;          /* of a set of slots */
+	uint64_t bytes;           /* of the own block; of ll all have as many */
+	uint32_t stride;          /* bytes of a slot */
+	uint32_t per_call;        /* messages to a peer, which are a set of slots: 1 or 2 */
 	uint32_t npeers, rank, nranks;
 	uint32_t op, flags;       /* FINISH, ALIGNED, SAME */
 	struct fb_gpu_exchange_peer peer[FB_GPU_MOST_PEERS];

@@ -181,7 +181,8 @@ static void wish_chain(const struct copy_request *r, struct fb_copy_wishes *w)
 /*
  * One batch on one stream costs least to enqueue, but cannot be captured, begins only when all
  * peers are ready, and makes its copies by turns, the own block's too; in a graph, and where there
- * is much to copy, there is a stream for each peer.
+ * is more to copy, there is a stream for each peer, until copies are so large that they had better
+ * go by turns again.
  */
 static struct fb_copy_wishes wishes_of(struct copy_request *r, const struct fb_case *c)
 {
@@ -194,8 +195,6 @@ static struct fb_copy_wishes wishes_of(struct copy_request *r, const struct fb_c
 	r->batch = !streams && !graph && block < BATCH_BYTES && fb_copy_has_batch(r->engine);
 	if (!streams && !r->batch)
 		streams = n - 1 < 8 ? n - 1 : 8;
-	if (r->engine->settings->slot_bytes && !fb_copy_is_sum(r->op))
-		tail = r->engine->settings->slot_bytes;
 	w = (struct fb_copy_wishes){
 		.pull = !strcmp(c->algorithm, "pull"), .streams = streams,
 		.relay_bytes = RELAY_BYTES, .piece_bytes = PIECE_BYTES,

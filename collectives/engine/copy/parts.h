@@ -24,8 +24,7 @@ struct fb_copy_op fb_copy_part_move(const struct fb_copy_maker *m, int stream, i
 void fb_copy_own_block(struct fb_copy_maker *m, int stream);
 void fb_copy_await_done(struct fb_copy_maker *m);
 
-/* Each appends the rank's whole list; see plan.h. */
-void fb_copy_plan_rounds(struct fb_copy_maker *m);
+/* Appends the rank's whole list; see plan.h. */
 void fb_copy_plan_relay(struct fb_copy_maker *m);
 
 #endif

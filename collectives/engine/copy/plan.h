@@ -38,18 +38,11 @@
  * Rotation: in its k-th copy rank r serves r+k (push) or reads r-k (pull): at each step every
  * rank is sent to, or read from, by one other.
  *
- * Rounds: several large copies at once into one GPU, or out of it, get in each other's way, so
- * there the rotation is kept to. READY is the token: a target gives it to the initiator of its
- * next step when most of the step before, the head, has arrived, which HEAD tells. What is left,
- * the tail, hides that exchange: it goes on one stream while the chain of waits goes on on the
- * other (fb_copy_in_turn). In the chain are, for each step k in this order,
- *
- *	A(k)  wait READY of the own target, copy the head, write HEAD at the target
- *	T(k)  wait HEAD of the own initiator, write READY at the initiator of the next step
- *
- * and tails and DONEs beside it, which wait for nothing else. A(k) waits for what T(k-1) of
- * another rank or an earlier one writes, T(k) for A(k) of another: always for what has fewer
- * waits before it. So the rank whose next wait is the earliest can go on, in whatever order.
+ * Turns: several large copies at once into one GPU, or out of it, get in each other's way. So
+ * where blocks are large, a rank's copies follow each other on one stream, in the order of the
+ * rotation. Nothing holds ranks together between two steps, and nothing has to: all copies of a
+ * step take as long, who is late meets another's copy in one GPU for as long as it is late, and
+ * that costs both a part of it (two at once lose 15%). Flags between steps cost more.
  *
  * A broadcast of medium size by push is relayed: the root sends each piece to one other rank
  * only, which passes it on to the rest, so that no rank sends the data more than once nor receives
@@ -106,8 +99,9 @@ struct fb_copy_wishes {
 	uint64_t relay_bytes;  /* broadcasts of as much and more are relayed */
 	uint64_t piece_bytes;  /* pieces that are passed on have about as much */
 	uint64_t chain_bytes;  /* as much and more is passed on in a row (chain.h); 0: never */
-	uint64_t round_bytes;  /* blocks of as much and more go in rounds, if there are streams */
-	uint64_t tail_bytes;   /* of a copy in rounds, about; 0: none has a tail */
+	uint64_t round_bytes;  /* blocks of as much and more go by turns, pieces of sums in rounds
+				  (sums.h), if there are streams */
+	uint64_t tail_bytes;   /* of a piece of a sum in rounds, about; 0: none has a tail */
 	uint64_t sum_bytes;    /* most bytes of a piece that is summed; 0: any */
 	uint64_t last_bytes;   /* such pieces get shorter down to about it; 0: they are equal */
 };

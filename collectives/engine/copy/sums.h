@@ -26,11 +26,23 @@
  * LAST of a call is written after DONE of all others in it, so after they cleared LAST of the call
  * before.
  *
- * Large pieces go in rounds (plan.h), each of n - 1 turns, in the order push 0, push 1, deliver 0,
- * push 2, deliver 1, ...: while piece i is combined, links are busy with pushes of piece i + 1 or,
- * of the last piece, with results of the one before. Where there are no results to deliver, pieces
- * get shorter, so that the last sum, which nothing hides, is short. The turn for push i + 2 is
- * given behind sum i, so no FREE is needed; LAST is written behind all copies of a rank.
+ * Rounds: where pieces are large, ranks keep to the rotation. READY is the token: a target gives it
+ * to the initiator of its next turn when most of the turn before, the head, has arrived, which HEAD
+ * tells. What is left, the tail, hides that exchange: it goes on one stream while the chain of
+ * waits goes on on the other (fb_copy_in_turn). In the chain are, for each turn k in this order,
+ *
+ *	A(k)  wait READY of the own target, copy the head, write HEAD at the target
+ *	T(k)  wait HEAD of the own initiator, write READY at the initiator of the next turn
+ *
+ * and tails and DONEs beside it, which wait for nothing else. A(k) waits for what T(k-1) of
+ * another rank or an earlier one writes, T(k) for A(k) of another: always for what has fewer
+ * waits before it. So the rank whose next wait is the earliest can go on, in whatever order.
+ *
+ * A round has n - 1 turns; rounds come in the order push 0, push 1, deliver 0, push 2, deliver 1,
+ * ...: while piece i is combined, links are busy with pushes of piece i + 1 or, of the last piece,
+ * with results of the one before. Where there are no results to deliver, pieces get shorter, so
+ * that the last sum, which nothing hides, is short. The turn for push i + 2 is given behind sum i,
+ * so no FREE is needed; LAST is written behind all copies of a rank.
  *
  * In place: piece i of a share is overwritten at a pusher by the owner's copy, which is behind
  * DONE of that piece of all, so behind the pusher's reading of it.

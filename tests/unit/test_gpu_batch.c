@@ -92,8 +92,8 @@ static void test_batches(void)
 static void check_fused(const struct job_case *c, bool expected)
 {
 	if (!CHECK_INT(fused(c), expected))
-		printf("\t%s, %d ranks, in place %d, %llu elements\n", c->algorithm->name, c->nranks,
-		       c->in_place, (unsigned long long)c->count);
+		printf("\t%s, %d ranks, in place %d, %llu elements\n", c->algorithm->name,
+		       c->nranks, c->in_place, (unsigned long long)c->count);
 }
 
 static void test_fused(void)

@@ -179,7 +179,7 @@ FB_DEVICE void NAME(collect_shares)(const struct fb_gpu_exchange *x, const struc
 
 #ifndef MOVE_ONLY
 
-/* All ranks' lines are combined, in order of rank; the sum is kept, and sent as a second message. */
+/* All ranks' lines are combined, in order of rank; the sum is kept, and a second message to all. */
 FB_DEVICE void NAME(combine_shares)(const struct fb_gpu_exchange *x, const struct NAME(share) *s,
 				    uint64_t offset, uint64_t flag, uint64_t next_offset)
 {

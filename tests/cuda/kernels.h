@@ -39,7 +39,10 @@
 		const struct fb_gpu_exchange *x = args;                                      \
                                                                                              \
 		(void)shared;                                                                \
-		exchange_lines_##type(x, x->flags & FB_GPU_SAME);                            \
+		exchange_lines_##type(x, x->flags & FB_GPU_SAME,                             \
+				      x->npeers == 1 ? 1                                     \
+				      : x->npeers <= FB_GPU_FEW_PEERS ? FB_GPU_FEW_PEERS     \
+								      : FB_GPU_MOST_PEERS);  \
 	}
 
 #include "collectives/engine/cuda/interpret.h"

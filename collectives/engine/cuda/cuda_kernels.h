@@ -8,12 +8,15 @@
 
 /* Numbers below are those of enum fb_gpu_protocol: the interpreters. */
 enum {
-	/* Parameter: struct fb_gpu_exchange, with FB_GPU_SAME or without; of ll, of ll128. */
-	FB_GPU_KERNEL_EXCHANGE_SAME = FB_GPU_PROTOCOLS,
-	FB_GPU_KERNEL_EXCHANGE_EACH,
-	FB_GPU_KERNEL_LINES_SAME,
-	FB_GPU_KERNEL_LINES_EACH,
-	FB_GPU_KERNEL_SUM,                         /* struct fb_gpu_sum */
+	/*
+	 * Parameter: struct fb_gpu_exchange, with FB_GPU_SAME or, one further, without. Of ll; of
+	 * ll128 with one peer, up to FB_GPU_FEW_PEERS, up to FB_GPU_MOST_PEERS.
+	 */
+	FB_GPU_KERNEL_EXCHANGE = FB_GPU_PROTOCOLS,
+	FB_GPU_KERNEL_LINES_ONE = FB_GPU_KERNEL_EXCHANGE + 2,
+	FB_GPU_KERNEL_LINES_FEW = FB_GPU_KERNEL_LINES_ONE + 2,
+	FB_GPU_KERNEL_LINES_MOST = FB_GPU_KERNEL_LINES_FEW + 2,
+	FB_GPU_KERNEL_SUM = FB_GPU_KERNEL_LINES_MOST + 2, /* struct fb_gpu_sum */
 };
 
 /* For cudaLaunchKernel; of operations that reduce nothing, the one that moves bytes. */

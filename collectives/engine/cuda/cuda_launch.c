@@ -103,21 +103,21 @@ static void shape_words(struct cuda_request *r)
 
 static void set_exchange(struct cuda_request *r)
 {
-	static const int kernels[2][2] = {
-		{FB_GPU_KERNEL_EXCHANGE_EACH, FB_GPU_KERNEL_EXCHANGE_SAME},
-		{FB_GPU_KERNEL_LINES_EACH, FB_GPU_KERNEL_LINES_SAME},
-	};
-	bool lines = r->shape.protocol == FB_GPU_LL128;
 	struct fb_gpu_exchange *x = &r->exchange;
+	int kernel = FB_GPU_KERNEL_EXCHANGE;
 
-	if (lines)
+	if (r->shape.protocol == FB_GPU_LL128) {
+		kernel = x->npeers == 1 ? FB_GPU_KERNEL_LINES_ONE
+			 : x->npeers <= FB_GPU_FEW_PEERS ? FB_GPU_KERNEL_LINES_FEW
+							 : FB_GPU_KERNEL_LINES_MOST;
 		shape_lines(r);
-	else
+	} else {
 		shape_words(r);
+	}
 	x->epochs = own_links(r);
 	x->times = (uint64_t)(uintptr_t)r->times;
 	x->op = (uint32_t)r->op->redop;
-	r->kernel = fb_gpu_kernel(r->op, kernels[lines][x->flags & FB_GPU_SAME ? 1 : 0]);
+	r->kernel = fb_gpu_kernel(r->op, x->flags & FB_GPU_SAME ? kernel : kernel + 1);
 }
 
 /* Records go into the parameters where they fit, else into device memory, behind the blocks. */

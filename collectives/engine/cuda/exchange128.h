@@ -75,7 +75,8 @@ FB_DEVICE uint32_t NAME(slot_of)(const struct NAME(share) *s)
 
 /* One line into a slot of every peer that gets it; flags as in put_slot. `sums`: of one size. */
 FB_DEVICE void NAME(push_shares)(const struct fb_gpu_exchange *x, const struct NAME(share) *s,
-				 uint64_t offset, uint64_t flag, bool sums, union NAME(pack) *v)
+				 uint64_t offset, uint64_t flag, bool sums, uint32_t most,
+				 union NAME(pack) *v)
 {
 	bool last = s->lane == NAME(GROUP) - 1;
 	uint32_t apart = 0;
@@ -83,7 +84,7 @@ FB_DEVICE void NAME(push_shares)(const struct fb_gpu_exchange *x, const struct N
 	offset += NAME(slot_of)(s);
 	fb_sync_warp();
 	FB_UNROLL
-	for (uint32_t p = 0; p < FB_GPU_MOST_PEERS; p++) {
+	for (uint32_t p = 0; p < most; p++) {
 		bool active;
 
 		if (p >= x->npeers)
@@ -99,7 +100,7 @@ FB_DEVICE void NAME(push_shares)(const struct fb_gpu_exchange *x, const struct N
 	FB_ROLLED
 	for (int flags = 0; flags < 2; flags++) {
 		FB_UNROLL
-		for (uint32_t p = 0; p < FB_GPU_MOST_PEERS; p++)
+		for (uint32_t p = 0; p < most; p++)
 			if (apart >> p & 1 && last == (flags != 0))
 				fb_store_line(x->peer[p].to + offset, v[p].words, false);
 		fb_order_warp();
@@ -111,7 +112,7 @@ FB_DEVICE void NAME(push_shares)(const struct fb_gpu_exchange *x, const struct N
  * settle. `summands`: of one size.
  */
 FB_DEVICE void NAME(take_shares)(const struct fb_gpu_exchange *x, const struct NAME(share) *s,
-				 uint64_t offset, uint64_t flag, bool summands,
+				 uint64_t offset, uint64_t flag, bool summands, uint32_t most,
 				 union NAME(pack) *v)
 {
 	uint32_t wanted = 0, seen = 0;
@@ -119,7 +120,7 @@ FB_DEVICE void NAME(take_shares)(const struct fb_gpu_exchange *x, const struct N
 
 	offset += NAME(slot_of)(s);
 	FB_UNROLL
-	for (uint32_t p = 0; p < FB_GPU_MOST_PEERS; p++)
+	for (uint32_t p = 0; p < most; p++)
 		if (p < x->npeers && NAME(has_line)(s, summands ? (uint32_t)x->bytes
 								: x->peer[p].out_bytes))
 			wanted |= 1u << p;
@@ -128,13 +129,13 @@ FB_DEVICE void NAME(take_shares)(const struct fb_gpu_exchange *x, const struct N
 
 		fb_sync_warp();
 		FB_UNROLL
-		for (uint32_t p = 0; p < FB_GPU_MOST_PEERS; p++)
+		for (uint32_t p = 0; p < most; p++)
 			if (p < x->npeers &&
 			    fb_load_part(x->peer[p].from + offset, s->lane, wanted >> p & 1,
 					 &v[p].words))
 				whole |= 1u << p;
 		FB_UNROLL
-		for (uint32_t p = 0; p < FB_GPU_MOST_PEERS; p++)
+		for (uint32_t p = 0; p < most; p++)
 			if (p < x->npeers && fb_is_flag(v[p].halves[1], flag))
 				now |= 1u << p;
 		if (!fb_any(last && (wanted & ~(now & (whole | seen))) != 0))
@@ -145,12 +146,12 @@ FB_DEVICE void NAME(take_shares)(const struct fb_gpu_exchange *x, const struct N
 }
 
 FB_DEVICE void NAME(send_shares)(const struct fb_gpu_exchange *x, const struct NAME(share) *s,
-				 uint64_t offset, uint64_t flag, bool same)
+				 uint64_t offset, uint64_t flag, bool same, uint32_t most)
 {
 	union NAME(pack) v[FB_GPU_MOST_PEERS];
 
 	FB_UNROLL
-	for (uint32_t p = 0; p < FB_GPU_MOST_PEERS; p++) {
+	for (uint32_t p = 0; p < most; p++) {
 		if (p >= x->npeers)
 			continue;
 		if (same && p > 0)
@@ -158,21 +159,21 @@ FB_DEVICE void NAME(send_shares)(const struct fb_gpu_exchange *x, const struct N
 		else
 			NAME(load_share)(x->peer[p].in, x->peer[p].in_bytes, s, &v[p]);
 	}
-	NAME(push_shares)(x, s, offset, flag, false, v);
+	NAME(push_shares)(x, s, offset, flag, false, most, v);
 }
 
 /* The peers' lines go to their places, and the own one. */
 FB_DEVICE void NAME(collect_shares)(const struct fb_gpu_exchange *x, const struct NAME(share) *s,
-				    uint64_t offset, uint64_t flag, bool own)
+				    uint64_t offset, uint64_t flag, bool own, uint32_t most)
 {
 	uint32_t bytes = own ? (uint32_t)x->bytes : 0;
 	union NAME(pack) v[FB_GPU_MOST_PEERS], mine;
 
 	NAME(load_share)(x->own_in, bytes, s, &mine);
-	NAME(take_shares)(x, s, offset, flag, false, v);
+	NAME(take_shares)(x, s, offset, flag, false, most, v);
 	NAME(store_share)(x->own_out, bytes, s, &mine);
 	FB_UNROLL
-	for (uint32_t p = 0; p < FB_GPU_MOST_PEERS; p++)
+	for (uint32_t p = 0; p < most; p++)
 		if (p < x->npeers)
 			NAME(store_share)(x->peer[p].out, x->peer[p].out_bytes, s, &v[p]);
 }
@@ -181,21 +182,22 @@ FB_DEVICE void NAME(collect_shares)(const struct fb_gpu_exchange *x, const struc
 
 /* All ranks' lines are combined, in order of rank; the sum is kept, and a second message to all. */
 FB_DEVICE void NAME(combine_shares)(const struct fb_gpu_exchange *x, const struct NAME(share) *s,
-				    uint64_t offset, uint64_t flag, uint64_t next_offset)
+				    uint64_t offset, uint64_t flag, uint64_t next_offset,
+				    uint32_t most)
 {
 	union NAME(pack) v[FB_GPU_MOST_PEERS], mine, sum, b;
 
 	NAME(load_share)(x->own_in, (uint32_t)x->bytes, s, &mine);
-	NAME(take_shares)(x, s, offset, flag, true, v);
+	NAME(take_shares)(x, s, offset, flag, true, most, v);
 	sum = x->rank ? v[0] : mine;
 	FB_UNROLL
-	for (uint32_t k = 1; k <= FB_GPU_MOST_PEERS; k++) {
+	for (uint32_t k = 1; k <= most; k++) {
 		if (k > x->npeers)
 			continue;
 		b = v[k - 1];
 		if (k == x->rank)
 			b = mine;
-		else if (k < x->rank && k < FB_GPU_MOST_PEERS)
+		else if (k < x->rank && k < most)
 			b = v[k];
 		NAME(combine)(x->op, &sum, &b);
 	}
@@ -203,9 +205,9 @@ FB_DEVICE void NAME(combine_shares)(const struct fb_gpu_exchange *x, const struc
 		NAME(finish)(&sum, x->nranks);
 	if (x->per_call > 1) {
 		FB_UNROLL
-		for (uint32_t p = 0; p < FB_GPU_MOST_PEERS; p++)
+		for (uint32_t p = 0; p < most; p++)
 			v[p] = sum;
-		NAME(push_shares)(x, s, next_offset, flag + 1, true, v);
+		NAME(push_shares)(x, s, next_offset, flag + 1, true, most, v);
 	}
 	NAME(store_share)(x->own_out, (uint32_t)x->bytes, s, &sum);
 }
@@ -216,13 +218,13 @@ FB_DEVICE void NAME(combine_shares)(const struct fb_gpu_exchange *x, const struc
  * Lines of the longest block. Reads all parameters, so that they are fetched while the launch
  * before still runs.
  */
-FB_DEVICE uint32_t NAME(count_lines)(const struct fb_gpu_exchange *x)
+FB_DEVICE uint32_t NAME(count_lines)(const struct fb_gpu_exchange *x, uint32_t most)
 {
 	uint64_t all = x->own_in ^ x->own_out ^ x->op ^ x->stride;
 	uint32_t longest = (uint32_t)x->bytes;
 
 	FB_UNROLL
-	for (uint32_t p = 0; p < FB_GPU_MOST_PEERS; p++) {
+	for (uint32_t p = 0; p < most; p++) {
 		const struct fb_gpu_exchange_peer *e = &x->peer[p];
 
 		all ^= e->to ^ e->from ^ e->in ^ e->out;
@@ -233,18 +235,23 @@ FB_DEVICE uint32_t NAME(count_lines)(const struct fb_gpu_exchange *x)
 	return NAME(lines_of)(longest);
 }
 
-/* `same`, a constant of the caller's: all peers get the own block. */
-FB_DEVICE void NAME(exchange_lines)(const struct fb_gpu_exchange *x, bool same)
+/*
+ * `same`, a constant of the caller's: all peers get the own block. `most`, another: there are no
+ * more peers. Kernels for few have a fraction of the code, and each call fetches its code anew.
+ */
+FB_DEVICE void NAME(exchange_lines)(const struct fb_gpu_exchange *x, bool same, uint32_t most)
 {
 	uint64_t own = x->epochs + (uint64_t)fb_block() * FB_GPU_LINE, epoch, flag, offset[2];
 	uint32_t each = FB_WARP / NAME(GROUP), warp = fb_thread() / FB_WARP;
-	uint32_t step = fb_blocks() * (fb_threads() / FB_WARP) * each, lines;
-	uint32_t begin = (warp * fb_blocks() + fb_block()) * each;
+	uint32_t step = fb_blocks() * (fb_threads() / FB_WARP) * each, passes = 0;
+	uint32_t begin = (warp * fb_blocks() + fb_block()) * each, lines;
 	uint32_t line = begin + fb_thread() % FB_WARP / NAME(GROUP);
 	struct NAME(share) s;
 
 	fb_let_next();
-	lines = NAME(count_lines)(x);
+	lines = NAME(count_lines)(x, most);
+	if (begin < lines)
+		passes = (lines - begin + step - 1) / step;
 	fb_await_last();
 	epoch = fb_load_private(own);
 	if (x->times && fb_thread() == 0 && fb_block() == 0)
@@ -252,33 +259,27 @@ FB_DEVICE void NAME(exchange_lines)(const struct fb_gpu_exchange *x, bool same)
 	flag = epoch * x->per_call + 1;
 	offset[0] = (epoch & 1) * x->per_call * x->stride;
 	offset[1] = offset[0] + x->stride;
-	if (begin < lines) {
-		s = NAME(share_of)(line);
-		NAME(send_shares)(x, &s, offset[0], flag, same);
-	}
 	FB_ROLLED
-	for (uint32_t at = begin; at < lines; at += step, line += step) {
-		if (at + step < lines) {
-			s = NAME(share_of)(line + step);
-			NAME(send_shares)(x, &s, offset[0], flag, same);
+	for (uint32_t i = 0; i < passes + x->per_call; i++, line += step) {
+		if (i < passes) {
+			s = NAME(share_of)(line);
+			NAME(send_shares)(x, &s, offset[0], flag, same, most);
 		}
-		s = NAME(share_of)(line);
-#ifdef MOVE_ONLY
-		NAME(collect_shares)(x, &s, offset[0], flag, x->own_out != 0);
-#else
-		NAME(combine_shares)(x, &s, offset[0], flag, offset[1]);
-		if (x->per_call > 1 && at != begin) {
+		if (i >= 1 && i <= passes) {
 			s = NAME(share_of)(line - step);
-			NAME(collect_shares)(x, &s, offset[1], flag + 1, false);
+#ifdef MOVE_ONLY
+			NAME(collect_shares)(x, &s, offset[0], flag, x->own_out != 0, most);
+#else
+			NAME(combine_shares)(x, &s, offset[0], flag, offset[1], most);
+#endif
+		}
+#ifndef MOVE_ONLY
+		if (x->per_call > 1 && i >= 2) {
+			s = NAME(share_of)(line - 2 * step);
+			NAME(collect_shares)(x, &s, offset[1], flag + 1, false, most);
 		}
 #endif
 	}
-#ifndef MOVE_ONLY
-	if (x->per_call > 1 && begin < lines) {
-		s = NAME(share_of)(line - step);
-		NAME(collect_shares)(x, &s, offset[1], flag + 1, false);
-	}
-#endif
 	fb_sync_block();
 	if (fb_thread() == 0)
 		fb_store_private(own, epoch + 1);

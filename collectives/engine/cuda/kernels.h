@@ -58,15 +58,19 @@ __global__ void FUSED_BOUNDS NAME(fb_exchange_each)(EXCHANGE)
 	NAME(exchange)(&exchange, false);
 }
 
-__global__ void BOUNDS NAME(fb_lines_same)(EXCHANGE)
-{
-	NAME(exchange_lines)(&exchange, true);
-}
+#define LINES(suffix, most)                                       \
+	__global__ void BOUNDS NAME(fb_lines_same_##suffix)(EXCHANGE) \
+	{                                                             \
+		NAME(exchange_lines)(&exchange, true, most);          \
+	}                                                             \
+	__global__ void BOUNDS NAME(fb_lines_each_##suffix)(EXCHANGE) \
+	{                                                             \
+		NAME(exchange_lines)(&exchange, false, most);         \
+	}
 
-__global__ void BOUNDS NAME(fb_lines_each)(EXCHANGE)
-{
-	NAME(exchange_lines)(&exchange, false);
-}
+LINES(one, 1)
+LINES(few, FB_GPU_FEW_PEERS)
+LINES(most, FB_GPU_MOST_PEERS)
 
 __global__ void BOUNDS NAME(fb_sum)(const __grid_constant__ struct fb_gpu_sum sum)
 {
@@ -82,7 +86,9 @@ extern "C" const void *TABLE(int which)
 		(const void *)NAME(fb_simple), (const void *)NAME(fb_ll8),
 		(const void *)NAME(fb_ll16), (const void *)NAME(fb_ll128),
 		(const void *)NAME(fb_exchange_same), (const void *)NAME(fb_exchange_each),
-		(const void *)NAME(fb_lines_same), (const void *)NAME(fb_lines_each),
+		(const void *)NAME(fb_lines_same_one), (const void *)NAME(fb_lines_each_one),
+		(const void *)NAME(fb_lines_same_few), (const void *)NAME(fb_lines_each_few),
+		(const void *)NAME(fb_lines_same_most), (const void *)NAME(fb_lines_each_most),
 		(const void *)NAME(fb_sum),
 	};
 

@@ -22,6 +22,7 @@ enum {
 	FB_GPU_WINDOW = 8192,  /* bytes of records a block keeps in shared memory at a time */
 	FB_GPU_INLINE = 3072,  /* bytes of records that a launch carries in its parameters */
 	FB_GPU_MOST_PEERS = 7, /* of the fused exchange kernels */
+	FB_GPU_FEW_PEERS = 3,
 	FB_GPU_FUSED_BLOCKS = 128, /* which that of ll has at most */
 	FB_GPU_FUSED_THREADS = 512,
 	FB_GPU_MOST_FUSED_BLOCKS = 512, /* and that of ll128 */

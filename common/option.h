@@ -73,7 +73,11 @@ struct fb_option {
 			double low, high;
 		} real; /* FB_OPT_DOUBLE, FB_OPT_RATIO, FB_OPT_TIME (seconds); inclusive */
 	} range;
-	const char *const *names; /* choices; ends in NULL; at most 64 for FB_OPT_CHOICES */
+	/*
+	 * Choices, ending in NULL; at most 64 for FB_OPT_CHOICES. Of FB_OPT_U64: a word for 0, or
+	 * NULL.
+	 */
+	const char *const *names;
 	fb_option_check_fn check; /* FB_OPT_STRING only; NULL: every string within the lengths */
 };
 
@@ -208,6 +212,18 @@ bool fb_option_names(const char *list, const char *item);
 		.placeholder = "LIST", .fallback = (default_), .help = (help_),                    \
 		.offset = offsetof(s, field), .names = (names_)                                    \
 	}
+
+/* The same with "auto" for 0, whatever the range. */
+#define FB_OPTION_U64_AUTO(s, field, short_, name_, placeholder_, default_, low_, high_, help_)    \
+	{                                                                                          \
+		.type = FB_OPT_U64, .short_name = (short_), .name = (name_),                       \
+		.placeholder = (placeholder_), .fallback = (default_), .help = (help_),            \
+		.offset = offsetof(s, field), .range.u64.low = (low_), .range.u64.high = (high_),  \
+		.names = fb_option_auto                                                            \
+	}
+
+/* "auto", NULL. */
+extern const char *const fb_option_auto[];
 
 /* check_ may be NULL; the empty string is never accepted. */
 #define FB_OPTION_STRING(s, field, short_, name_, placeholder_, default_, check_, help_)           \

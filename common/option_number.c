@@ -108,12 +108,18 @@ const struct fb_option_ops fb_option_int = {
 	.accepted = accepted_int,
 };
 
+const char *const fb_option_auto[] = {"auto", NULL};
+
 static int parse_u64(const struct fb_option *option, const char *text, void *at, char *why,
 		     size_t n)
 {
 	uint64_t *slot = at, value;
 
 	(void)why, (void)n;
+	if (option->names && !strcmp(text, option->names[0])) {
+		*slot = 0;
+		return FB_OK;
+	}
 	if (fb_size_parse(text, &value))
 		return FB_EINPUT;
 	if (value < option->range.u64.low || value > option->range.u64.high)
@@ -135,7 +141,8 @@ static void accepted_u64(const struct fb_option *option, char *buf, size_t n)
 {
 	char low[FB_SIZE_CHARS], high[FB_SIZE_CHARS];
 
-	snprintf(buf, n, "a whole number from %s to %s%s", fb_size_text(option->range.u64.low, low),
+	snprintf(buf, n, "%s%sa whole number from %s to %s%s", option->names ? *option->names : "",
+		 option->names ? " or " : "", fb_size_text(option->range.u64.low, low),
 		 fb_size_text(option->range.u64.high, high),
 		 option->range.u64.high >= 1024 ? ", also with K, M, G or T" : "");
 }

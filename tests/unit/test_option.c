@@ -286,6 +286,31 @@ static void test_names(void)
 	CHECK(!fb_option_names("tcp2,", "tcp"));
 }
 
+/* A word for 0, where a table says so, and only there. */
+static void test_auto(void)
+{
+	struct {
+		uint64_t channels, slots;
+	} v;
+	static const struct fb_option table[] = {
+		FB_OPTION_U64_AUTO(__typeof__(v), channels, 0, "channels", "N", "7", 0, 9, "some"),
+		FB_OPTION_U64(__typeof__(v), slots, 0, "slots", "N", "7", 0, 9, "some"),
+		FB_OPTION_END,
+	};
+	const struct fb_option_chain chain = {.table = table, .values = &v};
+	char text[1024];
+
+	CHECK_INT(parse(&chain, "", text, sizeof(text)), FB_OK);
+	CHECK_INT(v.channels, 7);
+	CHECK_INT(parse(&chain, "--channels auto", text, sizeof(text)), FB_OK);
+	CHECK_INT(v.channels, 0);
+	CHECK_INT(parse(&chain, "--channels=9", text, sizeof(text)), FB_OK);
+	CHECK_INT(v.channels, 9);
+	CHECK_INT(parse(&chain, "--channels=10", text, sizeof(text)), FB_EINPUT);
+	CHECK(strstr(text, "auto or a whole number from 0 to 9") != NULL);
+	CHECK_INT(parse(&chain, "--slots=auto", text, sizeof(text)), FB_EINPUT);
+}
+
 int main(void)
 {
 	test_names();
@@ -301,5 +326,6 @@ int main(void)
 	test_tables(&v);
 	test_reject();
 	test_items();
+	test_auto();
 	return check_done("option");
 }

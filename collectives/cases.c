@@ -227,6 +227,7 @@ static bool suit_device(const struct fb_collective_state *state, struct fb_case 
 		const char *name;
 		uint64_t value, usual;
 	} keys[] = {
+		{"blocking_kernel", s->blocking_kernel, 0},
 		{"channels", s->channels, 0}, {"copy_streams", s->copy_streams, 0},
 		{"ll_line", s->ll_line, 16},
 		{"no_overlap", s->no_gpu_overlap, 0},

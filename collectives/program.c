@@ -28,6 +28,7 @@ void fb_collective_close(struct fb_collective_state *state)
 {
 	close_engines(state);
 	fb_choosing_close(&state->choosing);
+	fb_cold_close(state);
 	for (int i = 0; i < FB_MEMORY_KINDS; i++)
 		fb_segment_close(&state->segment[i]);
 	fb_gpu_close(&state->gpu);
@@ -156,6 +157,8 @@ static int set_up(void *state, const struct fb_case *c, void **result)
 	/* It could before (fb_collective_can), and the answer does not change. */
 	(void)fb_choose(s, i, reason);
 	err = fb_collective_segment(s, i->op.segment, s->engines[fb_engine_index(c->engine)]);
+	if (!err)
+		err = fb_cold_open(i);
 	if (err)
 		goto free_instance;
 	err = i->ops->prepare(s->engines[fb_engine_index(c->engine)], &i->chosen.c, &i->op,
@@ -340,7 +343,9 @@ struct fb_program fb_collective_describe(const struct fb_collective_program *pro
 		.setup = set_up,
 		.columns = fb_collective_columns,
 		.ncolumns = FB_COLLECTIVE_COLUMNS,
+		.blocks = true,
 		.prime = prime,
+		.clear = fb_cold_clear,
 		.ready = ready,
 		.run = run,
 		.check = check,

@@ -8,6 +8,8 @@
 #include "collectives/chosen.h"
 #include "collectives/engine/engine.h"
 #include "collectives/traffic.h"
+#include "common/cache.h"
+#include "common/cuda/gpu_cache.h"
 #include "common/cuda/gpu_segment.h"
 
 /* Kinds of memory, in the order of fb_memories[]; from FB_MEMORY_DEVICE on those of GPUs. */
@@ -36,6 +38,8 @@ struct fb_collective_state {
 	const char *variant;        /* keys of the rows that are the program's own; "" for none */
 	bool has_steps;             /* the program's steps call the collective (overlap/) */
 	struct fb_traffic traffic;  /* all_to_all_v only */
+	struct fb_cache_area cache; /* these two: opened by the first case that needs them */
+	struct fb_gpu_cache gpu_cache;
 	struct fb_engine **engines; /* as in fb_engines; NULL: not asked for, or not possible */
 	struct fb_segment segment[FB_MEMORY_KINDS]; /* opened by the first case that needs it */
 	size_t part_bytes[FB_MEMORY_KINDS];         /* enough for every case of the run */
@@ -80,6 +84,16 @@ int fb_collective_segment(struct fb_collective_state *state, const struct fb_seg
 
 /* [FB_COLLECTIVE_COLUMNS]. Empty but for GPU engines. Of rank 0, as these are of one device. */
 extern const struct fb_column fb_collective_columns[];
+
+/*
+ * --- cold.c: caches of a case that is `cold` -----------------------------------------------
+ *
+ * Collective: memory to clear them with, once; the same on all ranks: 0 or an error (printed).
+ * And fb_program.clear.
+ */
+int fb_cold_open(struct fb_collective_instance *instance);
+void fb_cold_close(struct fb_collective_state *state);
+int fb_cold_clear(void *instance);
 
 /* --- cases.c: from axis values to operations; all pure ------------------------------------- */
 

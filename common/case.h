@@ -35,6 +35,7 @@ struct fb_case {
 	bool in_place;
 	uint64_t bytes; /* as asked for; see docs/csv.md for what it counts per operation */
 	char variant[FB_VARIANT_CHARS]; /* program-specific keys, sorted "k=v;k=v", or "" */
+	bool cold;     /* caches are cleared before each repetition; key cache=cold */
 	bool overfull; /* keys are missing there for want of room: the case is not run */
 };
 

@@ -121,6 +121,9 @@ static struct fb_times time_run(const struct subject *s, enum fb_phase phase, in
 	int err;
 
 	fb_watchdog_step(m->watchdog, phase);
+	err = s->key->cold ? s->program->clear(s->instance) : FB_OK;
+	if (err)
+		fail(s, "clearing the caches", err);
 	err = s->program->ready ? s->program->ready(s->instance, calls) : FB_OK;
 	if (err)
 		fail(s, "making ready", err);

@@ -74,11 +74,28 @@ static int make_chain(struct fb_run *run)
 	return FB_OK;
 }
 
+/* Common options that change what is timed are refused by programs that do not know them. */
+static int check_program(const struct fb_run *run, FILE *errors)
+{
+	const struct fb_program *program = run->program;
+
+	if (run->settings.cache & FB_CACHE_COLD && !program->clear)
+		return fb_option_reject(errors, "cache",
+					run->settings.cache & FB_CACHE_HOT ? "hot,cold" : "cold",
+					"hot: this program clears no caches");
+	if (run->settings.blocking_kernel && !program->blocks)
+		return fb_option_reject(errors, "blocking-kernel", "yes",
+					"no: this program's engines have none");
+	return FB_OK;
+}
+
 static int parse(struct fb_run *run, int argc, char **argv, FILE *errors)
 {
 	int err = fb_option_parse(run->chain, argc, argv, errors);
 
-	return err ? err : fb_settings_check(&run->settings, errors);
+	if (!err)
+		err = fb_settings_check(&run->settings, errors);
+	return err ? err : check_program(run, errors);
 }
 
 static void ending(void *arg, const char *reason, bool asked)

@@ -43,6 +43,7 @@ struct fb_program {
 	const struct fb_default *defaults; /* differences from the common defaults; or NULL */
 	const struct fb_column *columns;   /* its own CSV columns, [ncolumns]; or NULL */
 	size_t ncolumns;		   /* at most FB_EXTRA_COLUMNS */
+	bool blocks;			   /* its engines know --blocking-kernel */
 
 	/*
 	 * Checks options against each other and the world; allocates what outlives a case.
@@ -70,6 +71,13 @@ struct fb_program {
 
 	/* Local. Writes input data and poisons what the operation must write. May be NULL. */
 	int (*prime)(void *instance);
+
+	/*
+	 * Local, before each repetition of a case that is `cold`, before ready(), not timed: drives
+	 * the operation's buffers out of the caches. An error ends the job. NULL: the program
+	 * refuses --cache cold.
+	 */
+	int (*clear)(void *instance);
 
 	/*
 	 * Local, before the barrier of each repetition of `calls` calls, not timed: makes ready

@@ -119,7 +119,7 @@ static int add_tag(const struct fb_run *run, struct fb_case *c)
 	return fb_option_reject(run->world.rank == 0 ? stderr : NULL, "tag", tag, why);
 }
 
-int fb_run_add(struct fb_run *run, const struct fb_case *c)
+static int add_case(struct fb_run *run, const struct fb_case *c, bool cold)
 {
 	struct fb_case copy = *c;
 	const char **const texts[] = {&copy.operation,	  &copy.engine,	   &copy.algorithm,
@@ -127,6 +127,9 @@ int fb_run_add(struct fb_run *run, const struct fb_case *c)
 				      &copy.registration, &copy.launch};
 	uint64_t hash;
 
+	copy.cold = cold;
+	if (cold)
+		fb_variant_put(&copy, "cache=cold");
 	if (add_tag(run, &copy))
 		return FB_EINPUT;
 	copy.program = run->program->name;
@@ -146,6 +149,17 @@ int fb_run_add(struct fb_run *run, const struct fb_case *c)
 	return FB_OK;
 no_memory:
 	return fb_error(FB_ENOMEM, "out of memory for %zu cases", run->count + 1);
+}
+
+int fb_run_add(struct fb_run *run, const struct fb_case *c)
+{
+	int err = FB_OK;
+
+	if (run->settings.cache != FB_CACHE_COLD)
+		err = add_case(run, c, false);
+	if (!err && run->settings.cache & FB_CACHE_COLD)
+		err = add_case(run, c, true);
+	return err;
 }
 
 int fb_run_shuffle(struct fb_run *run)

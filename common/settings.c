@@ -161,6 +161,7 @@ static int check_tag(const char *value, char *accepted, size_t n)
 }
 
 static const char *const verify_names[] = {"yes", "first", "no", NULL};
+static const char *const cache_names[] = {"hot", "cold", NULL};
 static const char *const accumulate_names[] = {"type", "f32", NULL};
 const char *const fb_gpu_direct_names[] = {"auto", "no", "dma-buf", "peermem", NULL};
 static const char *const multicast_names[] = {"off", "allow", NULL};
@@ -191,6 +192,9 @@ static const struct fb_option table[] = {
 	STRING(cadence, 0, "cadence", "LIST", "isolated", check_cadence,
 	       "isolated: synchronise before each repetition; streaming: back to back"),
 	STRING(launch, 0, "launch", "LIST", "blocking", check_names, "how operations are started"),
+	FB_OPTION_CHOICES(struct fb_settings, cache, 0, "cache", "hot", cache_names,
+			  "hot: buffers stay in caches from repetition to repetition; cold: other "
+			  "memory is written before each, not timed (cadence isolated)"),
 	U64(slots, "slots", "N", "8", 1, 1024, "pieces of a link that are under way at once"),
 	U64(slot_bytes, "slot-bytes", "SIZE", "0", 0, UINT64_C(1) << 30,
 	    "bytes of a slot, or of a zero-copy piece; 0: the engine chooses"),
@@ -202,6 +206,9 @@ static const struct fb_option table[] = {
 	    "bytes of a line of protocol ll on GPUs, 8 or 16; half of them are data"),
 	FLAG(no_gpu_overlap, 0, "no-gpu-overlap",
 	     "a kernel takes its place on the GPU only when the one before has ended"),
+	FLAG(blocking_kernel, 0, "blocking-kernel",
+	     "a kernel keeps the GPU waiting until a repetition's launches are enqueued, so that "
+	     "their cost on the host is not in the time"),
 	FB_OPTION_CHOICE(struct fb_settings, accumulate, 0, "accumulate", "type", accumulate_names,
 			 "what engine cuda keeps sums of 8- and 16-bit floats in within a step"),
 	FB_OPTION_CHOICE(struct fb_settings, gpu_direct, 0, "gpu-direct", "auto",

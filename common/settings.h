@@ -22,6 +22,9 @@ enum fb_verify { FB_VERIFY_YES, FB_VERIFY_FIRST, FB_VERIFY_NO };
 /* Whether libraries may use NVLink multicast (multicast.h). */
 enum fb_multicast { FB_MULTICAST_OFF, FB_MULTICAST_ALLOW };
 
+/* Bits of --cache: what of the buffers is in caches when a repetition begins. */
+enum fb_cache_states { FB_CACHE_HOT = 1, FB_CACHE_COLD = 2 };
+
 /* What a sum of several 8- or 16-bit floats within a step is kept in, until it is stored. */
 enum fb_accumulate { FB_ACCUMULATE_TYPE, FB_ACCUMULATE_F32 };
 
@@ -40,9 +43,10 @@ struct fb_settings {
 	/* Axes: lists, see axes.h. */
 	const char *bytes, *engine, *algorithm, *protocol, *transport, *memory, *datatype, *redop;
 	const char *root, *in_place, *cadence, *launch;
+	uint64_t cache; /* enum fb_cache_states */
 	uint64_t slots, slot_bytes, channels; /* slot_bytes, channels: 0 = the engine chooses */
 	uint64_t threads, ll_line; /* GPU engines; threads: 0 as above */
-	bool no_gpu_overlap;
+	bool no_gpu_overlap, blocking_kernel;
 	int accumulate; /* enum fb_accumulate */
 	int gpu_direct; /* enum fb_gpu_direct */
 	const char *nccl_library;

@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "common/cuda/gpu.h"
+#include "common/cuda/gpu_cache.h"
 #include "common/cuda/gpu_direct.h"
 #include "common/cuda/gpu_segment.h"
 #include "common/cuda/gpu_stream.h"
@@ -106,6 +107,24 @@ int fb_gpu_direct_export(const struct fb_gpu *gpu, void *base, size_t bytes, int
 	return FB_EUNSUPPORTED;
 }
 
+int fb_gpu_cache_open(struct fb_gpu_cache *cache, const struct fb_gpu *gpu)
+{
+	(void)cache;
+	(void)gpu;
+	return fb_error(FB_EUNSUPPORTED, "GPU caches: built without CUDA");
+}
+
+void fb_gpu_cache_close(struct fb_gpu_cache *cache)
+{
+	(void)cache;
+}
+
+int fb_gpu_cache_clear(struct fb_gpu_cache *cache)
+{
+	(void)cache;
+	return FB_EUNSUPPORTED;
+}
+
 int fb_gpu_direct_flush(const struct fb_gpu *gpu)
 {
 	(void)gpu;
@@ -131,6 +150,12 @@ void fb_gpu_stream_watch(struct fb_gpu_stream *stream, int (*poll)(void *arg), v
 	(void)stream;
 	(void)poll;
 	(void)arg;
+}
+
+void fb_gpu_stream_commands(struct fb_gpu_stream *stream, int commands)
+{
+	(void)stream;
+	(void)commands;
 }
 
 void fb_gpu_stream_close(struct fb_gpu_stream *stream)

@@ -5,11 +5,17 @@
  * A graph holds as many calls as a batch has, up to MOST_IN_GRAPH; longer batches replay it and
  * run the rest one by one. Capturing takes a few microseconds per call, so a size that is asked
  * for once (warm-up) is put together from the graph that is there.
+ *
+ * With --blocking-kernel the calls of a batch are enqueued by fb_gpu_stream_ready(), behind a
+ * kernel that fb_gpu_stream_run() ends: the harness's barrier lies between them. A queue takes
+ * some 1000 commands before launching waits, so no more than HELD_COMMANDS are held, and what is
+ * left of a longer batch is enqueued while the first part runs.
  */
 #include <math.h>
 #include <stdlib.h>
 
 #include "common/cuda/cuda_error.h"
+#include "common/cuda/gpu_hold.h"
 #include "common/cuda/gpu_stream.h"
 #include "common/spin.h"
 
@@ -18,6 +24,7 @@ enum {
 	FIRST_GRAPH = 16,     /* calls, before a size has been seen twice */
 	EVENT_CALLS = 8,      /* shorter batches are not timed by events */
 	EVENT_SAMPLES = 4096, /* the last so many count */
+	HELD_COMMANDS = 512,
 };
 
 struct fb_gpu_stream {
@@ -26,7 +33,12 @@ struct fb_gpu_stream {
 	void *arg;
 	int (*poll)(void *arg); /* or NULL */
 	void *poll_arg;
-	bool graph, oversubscribed, timed; /* timed: the batch under way has events */
+	bool graph, oversubscribed;
+	bool ran;	 /* something did, so that all is loaded */
+	bool ended;	 /* the event behind what is held is enqueued too */
+	int held;	 /* calls enqueued behind the blocking kernel */
+	int most_held;	 /* of calls that are no graph */
+	struct fb_gpu_hold hold;
 	cudaStream_t stream;
 	cudaEvent_t begin, end;
 	cudaGraphExec_t exec;
@@ -44,6 +56,7 @@ int fb_gpu_stream_open(struct fb_gpu_stream **stream, const struct fb_gpu *gpu, 
 	if (!s)
 		return FB_ENOMEM;
 	*s = (struct fb_gpu_stream){.run = run, .enqueue = enqueue, .arg = arg, .graph = graph,
+				    .most_held = 1,
 				    .oversubscribed = gpu->world->oversubscribed};
 	s->event_us = calloc(EVENT_SAMPLES, sizeof(*s->event_us));
 	err = s->event_us ? FB_CUDA(cudaSetDevice(gpu->device)) : FB_ENOMEM;
@@ -53,6 +66,8 @@ int fb_gpu_stream_open(struct fb_gpu_stream **stream, const struct fb_gpu *gpu, 
 		err = FB_CUDA(cudaEventCreate(&s->begin));
 	if (!err)
 		err = FB_CUDA(cudaEventCreate(&s->end));
+	if (!err && run && fb_run_settings(run)->blocking_kernel)
+		err = fb_gpu_hold_open(&s->hold);
 	if (err) {
 		fb_gpu_stream_close(s);
 		return err;
@@ -67,10 +82,16 @@ void fb_gpu_stream_watch(struct fb_gpu_stream *stream, int (*poll)(void *arg), v
 	stream->poll_arg = arg;
 }
 
+void fb_gpu_stream_commands(struct fb_gpu_stream *stream, int commands)
+{
+	stream->most_held = commands < HELD_COMMANDS ? HELD_COMMANDS / commands : 1;
+}
+
 void fb_gpu_stream_close(struct fb_gpu_stream *s)
 {
 	if (!s)
 		return;
+	fb_gpu_hold_end(&s->hold);
 	if (s->stream)
 		(void)cudaStreamSynchronize(s->stream);
 	if (s->exec)
@@ -81,6 +102,7 @@ void fb_gpu_stream_close(struct fb_gpu_stream *s)
 		(void)cudaEventDestroy(s->end);
 	if (s->stream)
 		(void)cudaStreamDestroy(s->stream);
+	fb_gpu_hold_close(&s->hold);
 	(void)cudaGetLastError();
 	free(s->event_us);
 	free(s);
@@ -124,7 +146,7 @@ static int capture(struct fb_gpu_stream *s, int calls)
 	return err;
 }
 
-int fb_gpu_stream_ready(struct fb_gpu_stream *s, int calls)
+static int make_graph(struct fb_gpu_stream *s, int calls)
 {
 	int wanted = calls < MOST_IN_GRAPH ? calls : MOST_IN_GRAPH;
 	bool again = calls == s->last_calls;
@@ -145,6 +167,37 @@ static int launch(struct fb_gpu_stream *s, int calls)
 	for (; s->exec && calls >= s->exec_calls && !err; calls -= s->exec_calls)
 		err = FB_CUDA(cudaGraphLaunch(s->exec, s->stream));
 	return err ? err : enqueue(s, calls);
+}
+
+/*
+ * Enqueues the calls, or as many as can be held, behind a blocking kernel. Not before a first run:
+ * what is loaded at first use waits until the GPU is idle.
+ */
+static int enqueue_held(struct fb_gpu_stream *s, int calls)
+{
+	int whole = s->exec ? calls / s->exec_calls * s->exec_calls : 0;
+	int single = calls - whole < s->most_held ? calls - whole : s->most_held;
+	int err;
+
+	if (!s->hold.gate || !s->ran || s->held)
+		return FB_OK;
+	s->held = whole + single;
+	s->ended = s->held == calls && calls >= EVENT_CALLS;
+	err = fb_gpu_hold_begin(&s->hold, s->stream);
+	if (!err && calls >= EVENT_CALLS)
+		err = FB_CUDA(cudaEventRecord(s->begin, s->stream));
+	if (!err)
+		err = launch(s, s->held);
+	if (!err && s->ended)
+		err = FB_CUDA(cudaEventRecord(s->end, s->stream));
+	return err;
+}
+
+int fb_gpu_stream_ready(struct fb_gpu_stream *s, int calls)
+{
+	int err = make_graph(s, calls);
+
+	return err ? err : enqueue_held(s, calls);
 }
 
 int fb_gpu_stream_test(struct fb_gpu_stream *s, bool *done)
@@ -184,14 +237,22 @@ int fb_gpu_stream_run(struct fb_gpu_stream *s, int calls)
 {
 	bool timed = calls >= EVENT_CALLS;
 	float ms = 0;
-	int err = timed ? FB_CUDA(cudaEventRecord(s->begin, s->stream)) : FB_OK;
+	int err = FB_OK;
 
+	if (s->held)
+		fb_gpu_hold_end(&s->hold);
+	else if (timed)
+		err = FB_CUDA(cudaEventRecord(s->begin, s->stream));
 	if (!err)
-		err = launch(s, calls);
-	if (!err && timed)
+		err = launch(s, calls - s->held);
+	if (!err && timed && !(s->held && s->ended))
 		err = FB_CUDA(cudaEventRecord(s->end, s->stream));
+	s->held = 0;
+	s->ran = true;
 	if (!err)
 		err = fb_gpu_stream_wait(s);
+	if (!err)
+		err = fb_gpu_hold_check(&s->hold);
 	if (!err && timed)
 		err = FB_CUDA(cudaEventElapsedTime(&ms, s->begin, s->end));
 	if (!err && timed)

@@ -32,10 +32,19 @@ int fb_gpu_stream_open(struct fb_gpu_stream **stream, const struct fb_gpu *gpu, 
  */
 void fb_gpu_stream_watch(struct fb_gpu_stream *stream, int (*poll)(void *arg), void *arg);
 
+/*
+ * With --blocking-kernel: a call is at most so many commands for the GPU, which says how many calls
+ * can be held. Not called: one call, apart from graphs.
+ */
+void fb_gpu_stream_commands(struct fb_gpu_stream *stream, int commands);
+
 /* Waits for what is under way. NULL is fine. */
 void fb_gpu_stream_close(struct fb_gpu_stream *stream);
 
-/* Local, outside of timing: captures the graph for batches of `calls`, if it is not there. */
+/*
+ * Local, outside of timing: captures the graph for batches of `calls`, if it is not there. With
+ * --blocking-kernel it also enqueues them: fb_gpu_stream_run() has to follow, of as many.
+ */
 int fb_gpu_stream_ready(struct fb_gpu_stream *stream, int calls);
 
 /* `calls` calls back to back, complete on return. */

@@ -5,7 +5,7 @@
  * under the sanitizers too. Device memory is the host's, in which every kernel finds and leaves
  * zeros, so the checks of data, which are kernels, never complain: this is for crashes, bounds and
  * leaks. There are no memory handles of the driver's. Memory of other ranks has addresses of
- * theirs, which only kernels would use.
+ * theirs, which only kernels would use. What is launched in which order: cudart_order.c.
  *
  * With FB_FAKE_GPU_DIRECT in the environment the GPU says that RDMA devices may use its memory, and
  * gives a file for it that is no dma-buf: such devices refuse that, and take the memory by address.
@@ -17,60 +17,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-
-/* --- what nvcc's code calls ------------------------------------------------------------------- */
-
-void **__cudaRegisterFatBinary(void *image);
-void __cudaRegisterFatBinaryEnd(void **handle);
-void __cudaUnregisterFatBinary(void **handle);
-void __cudaRegisterFunction(void);
-cudaError_t __cudaGetKernel(void **kernel, const void *function);
-cudaError_t __cudaLaunchKernel(void);
-unsigned __cudaPushCallConfiguration(void);
-cudaError_t __cudaPopCallConfiguration(void);
-
-void **__cudaRegisterFatBinary(void *image)
-{
-	static void *handle[1];
-
-	handle[0] = image;
-	return handle;
-}
-
-void __cudaRegisterFatBinaryEnd(void **handle)
-{
-	(void)handle;
-}
-
-void __cudaUnregisterFatBinary(void **handle)
-{
-	(void)handle;
-}
-
-void __cudaRegisterFunction(void)
-{
-}
-
-cudaError_t __cudaGetKernel(void **kernel, const void *function)
-{
-	memcpy(kernel, &function, sizeof(function));
-	return cudaSuccess;
-}
-
-cudaError_t __cudaLaunchKernel(void)
-{
-	return cudaSuccess;
-}
-
-unsigned __cudaPushCallConfiguration(void)
-{
-	return 0;
-}
-
-cudaError_t __cudaPopCallConfiguration(void)
-{
-	return cudaSuccess;
-}
 
 /* --- one device ------------------------------------------------------------------------------- */
 
@@ -222,7 +168,6 @@ cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, const voi
 }
 
 DOES_NOTHING(cudaSetDevice, int device)
-DOES_NOTHING(cudaDeviceSynchronize, void)
 DOES_NOTHING(cudaGetLastError, void)
 DOES_NOTHING(cudaDeviceFlushGPUDirectRDMAWrites, enum cudaFlushGPUDirectRDMAWritesTarget target,
 	     enum cudaFlushGPUDirectRDMAWritesScope scope)
@@ -347,11 +292,6 @@ cudaError_t cudaEventElapsedTime(float *ms, cudaEvent_t begin, cudaEvent_t end)
 	return cudaSuccess;
 }
 
-cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t *graph)
-{
-	return MAKE(graph);
-}
-
 cudaError_t cudaGraphInstantiate(cudaGraphExec_t *ready, cudaGraph_t graph,
 				 unsigned long long flags)
 {
@@ -368,17 +308,8 @@ cudaError_t cudaGraphExecDestroy(cudaGraphExec_t ready)
 	return cudaFree(ready);
 }
 
-DOES_NOTHING(cudaStreamBeginCapture, cudaStream_t stream, enum cudaStreamCaptureMode mode)
-DOES_NOTHING(cudaStreamQuery, cudaStream_t stream)
-DOES_NOTHING(cudaStreamSynchronize, cudaStream_t stream)
 DOES_NOTHING(cudaStreamWaitEvent, cudaStream_t stream, cudaEvent_t event, unsigned flags)
-DOES_NOTHING(cudaEventRecord, cudaEvent_t event, cudaStream_t stream)
-DOES_NOTHING(cudaGraphLaunch, cudaGraphExec_t ready, cudaStream_t stream)
 DOES_NOTHING(cudaGraphUpload, cudaGraphExec_t ready, cudaStream_t stream)
-DOES_NOTHING(cudaLaunchKernel, const void *function, dim3 grid, dim3 block, void **args,
-	     size_t shared, cudaStream_t stream)
-DOES_NOTHING(cudaLaunchKernelExC, const cudaLaunchConfig_t *config, const void *function,
-	     void **args)
 
 /* What copies to or from another rank has an address there, so nothing is moved. */
 DOES_NOTHING(cudaMemcpyAsync, void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind,

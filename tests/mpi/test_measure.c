@@ -18,6 +18,7 @@ struct operation {
 	double call_s;				/* what a call takes on this rank */
 	int rank, wrong_rank, wrong_from_prime; /* -1: never */
 	int primes, calls, last_calls, batches;
+	int clears, readies; /* cold: each repetition has one of both, in this order */
 };
 
 static int prime(void *instance)
@@ -241,6 +242,45 @@ static void test_verify(struct fb_meter *m, struct fb_settings *settings)
 	settings->verify = FB_VERIFY_YES;
 }
 
+static int clear(void *instance)
+{
+	struct operation *op = instance;
+
+	CHECK_INT(op->clears, op->batches);
+	op->clears++;
+	return FB_OK;
+}
+
+static int ready(void *instance, int calls)
+{
+	struct operation *op = instance;
+
+	CHECK_INT(calls, 1);
+	CHECK_INT(op->readies++, op->batches);
+	CHECK_INT(op->clears, op->clears ? op->readies : 0);
+	return FB_OK;
+}
+
+/* Caches are cleared before each repetition of a cold case, the first and the last included. */
+static void test_cold(struct fb_meter *m)
+{
+	struct fb_program clears = program;
+	struct fb_case c = {.cadence = FB_ISOLATED, .redop = -1, .cold = true};
+	struct operation op = op_of(m, 10e-6);
+	struct fb_measurement out;
+
+	clears.clear = clear;
+	clears.ready = ready;
+	fb_measure(m, &clears, &op, &c, &out);
+	CHECK(op.batches > 20);
+	CHECK_INT(op.clears, op.batches);
+	op = op_of(m, 10e-6);
+	c.cold = false;
+	fb_measure(m, &clears, &op, &c, &out);
+	CHECK(op.batches > 20);
+	CHECK_INT(op.clears, 0);
+}
+
 static void test_flag_names(void)
 {
 	char text[64];
@@ -286,6 +326,7 @@ int main(int argc, char **argv)
 	test_skew(&meter);
 	test_wrong(&meter);
 	test_verify(&meter, &settings);
+	test_cold(&meter);
 	test_flag_names();
 	CHECK(meter.work_s > 0);
 	fb_meter_close(&meter);

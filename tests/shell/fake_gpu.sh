@@ -62,6 +62,62 @@ runs 2 all_reduce --engine cuda --memory device --channels 8 --threads 64 --byte
 runs 2 all_reduce --engine cuda --algorithm auto --protocol auto --bytes 8,64K,16M
 verdict fake_gpu_options
 
+# logged OPTION...: the order of things on one GPU, in $FB_TMP/order; see tests/fake/cudart_order.c.
+# Kernels of test data are left out.
+logged() {
+	local fast=(--quiet --min-samples 10 --max-samples 10 --max-time 50ms --verify first)
+
+	rm -f "$FB_TMP"/log.*
+	FB_FAKE_GPU_LOG=$FB_TMP/log runs 2 all_reduce --bytes 1K "$@"
+	cat "$FB_TMP"/log.* | grep -vE '_Z[0-9]*(fill|check)[0-9]' >"$FB_TMP/order"
+}
+# Before each launch the cache is cleared, and the host waits for that.
+logged --engine cuda --algorithm ring --protocol simple --cache cold
+expect "launches that find the cache hot" "$(awk '
+	/clear_cache/ { cleared = 1; waited = 0; next }
+	/^idle/ { waited = cleared; next }
+	{ hot += !waited; cleared = waited = 0 }
+	END { print hot + 0, (NR > 40) }' "$FB_TMP/order")" "0 1"
+logged --engine cuda,copy --cache all --launch stream,graph --algorithm ring,library
+[ "$(grep -c 'cache=cold' "$FB_TMP/out")" -eq "$(grep -vc 'cache=cold\|^schema' "$FB_TMP/out")" ] ||
+	fail "--cache all: not as many cold rows as hot ones"
+# Back to back only the first call would be cold.
+logged --engine cuda --algorithm ring --cache all --cadence all
+expect "cold rows that stream" "$(grep 'cache=cold' "$FB_TMP/out" | grep ',streaming,' |
+	grep -vc ',skipped,cold caches need')" 0
+verdict fake_gpu_cold
+
+# What is timed is enqueued behind the blocking kernel, but for each row's first call and what is
+# more than a queue takes. Sets gates, behind (commands behind them), most (behind one) and free.
+held() {
+	logged --blocking-kernel "$@"
+	read -r gates behind most free < <(awk '
+		/hold_stream/ { gates++; n = 0; next }
+		/^held/ { behind++; if (++n > most) most = n; next }
+		/^idle/ { next }
+		{ free++ }
+		END { print gates + 0, behind + 0, most + 0, free + 0 }' "$FB_TMP/order")
+}
+one=(--engine cuda --algorithm ring --protocol simple)
+held "${one[@]}"
+expect "commands that are not held, of two ranks' first calls" "$free" 2
+expect "calls alone behind a gate" "$most" 1
+[ "$gates" -gt 20 ] && [ "$behind" -eq "$gates" ] || fail "gates $gates, launches behind $behind"
+# Batches, with events around them. Those of the warm-up are up to 1000 calls long, which is more
+# than the queue of this GPU takes.
+held "${one[@]}" --cadence streaming
+[ "$most" -ge 4 ] && [ "$most" -le 514 ] || fail "commands behind one gate: $most"
+fast_before=("${fast[@]}")
+fast=(--quiet --min-samples 10 --max-samples 10 --max-time 1s --verify first)
+runs 2 all_reduce --bytes 1K --blocking-kernel "${one[@]}" --cadence streaming
+fast=("${fast_before[@]}")
+held "${one[@]}" --cadence streaming --launch graph
+grep -q '^held graph' "$FB_TMP/order" || fail "graphs are not held"
+runs 2 all_reduce --engine copy --blocking-kernel --launch stream,graph --cadence all --bytes 8,1M
+runs 1 all_reduce --engine nccl --nccl-library "$FB_BUILD/tests/libfake_nccl.so" \
+	--blocking-kernel --cache cold --bytes 8
+verdict fake_gpu_held
+
 for ranks in 2 3; do
 	runs "$ranks" latency --engine cuda --bytes 8,300K --launch stream,graph --rounds 1
 	runs "$ranks" bandwidth --engine cuda --algorithm all --bytes 8,300K --cadence all

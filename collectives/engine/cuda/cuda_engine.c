@@ -118,6 +118,8 @@ static int cuda_prepare(struct fb_engine *engine, const struct fb_case *c,
 					 fb_cuda_enqueue, r, engine->run);
 	err = fb_world_agree(e->world, err);
 	if (!err)
+		fb_gpu_stream_commands(r->stream, 1);
+	if (!err)
 		fb_cuda_watch(r);
 	if (err) {
 		fb_cuda_teardown(r);

@@ -267,6 +267,7 @@ static int set_up(struct nccl_request *r, const struct fb_case *c)
 	if (err)
 		return err;
 	fb_gpu_stream_watch(r->stream, poll, r);
+	fb_gpu_stream_commands(r->stream, 4); /* a kernel, and events of NCCL's own */
 	err = try_call(r);
 	/* After an error of a call a communicator is good for nothing; the next case makes one. */
 	if (err)
@@ -346,13 +347,12 @@ static void describe_path(const struct nccl_request *r, char path[FB_PATH_CHARS]
 static void nccl_describe(struct fb_request *request, struct fb_traits *traits)
 {
 	const struct nccl_request *r = (const struct nccl_request *)request;
-	const struct fb_gpu *gpu = &r->engine->gpu;
 	struct fb_gpu_clocks clocks;
 
 	traits->channels = r->ran.channels;
 	describe_path(r, traits->path);
 	traits->extra[FB_EVENT_US] = fb_gpu_stream_event_us(r->stream);
-	if (!fb_gpu_clocks(gpu, &clocks))
+	if (!fb_gpu_clocks(&r->engine->gpu, &clocks))
 		return;
 	traits->extra[FB_SM_MHZ] = clocks.sm_MHz;
 	traits->extra[FB_MEMORY_MHZ] = clocks.memory_MHz;

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What stream.cu gives to cuda_cache.c and cuda_hold.c: launches that return a cudaError_t. */
+#ifndef FB_COMMON_CUDA_STREAM_KERNELS_H
+#define FB_COMMON_CUDA_STREAM_KERNELS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* In host memory that the device maps. Both wrap. */
+struct fb_hold_gate {
+	uint32_t open;	  /* by the host: up to this hold everything may go on */
+	uint32_t gave_up; /* by the kernel: the last hold that nobody ended in time */
+};
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Writes `value` to all words of memory (16-byte aligned, multiple of 16 bytes), default stream. */
+int fb_stream_kernel_clear(void *memory, size_t bytes, uint32_t value, unsigned blocks);
+
+/*
+ * Ends when gate->open has come to `number`, at most limit_ns later. `stream` is a cudaStream_t.
+ * The gate is the device's address.
+ */
+int fb_stream_kernel_hold(struct fb_hold_gate *gate, uint32_t number, uint64_t limit_ns,
+			  void *stream);
+
+/* Loads both: 0 or an error of cudaFuncGetAttributes. */
+int fb_stream_kernels_load(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

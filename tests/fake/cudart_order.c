@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The part of the GPU that does nothing (cudart.c) which knows the order of things. A blocking
+ * kernel (common/cuda/stream.cu) is the only one that takes time here: until the host opens its
+ * gate the stream is busy, waiting for the device is an error, as it would never end, and so is a
+ * full queue.
+ *
+ * With FB_FAKE_GPU_LOG=FILE each process writes FILE.<pid>, a line for each thing: "launch KERNEL",
+ * "graph", "event", "idle" where the host has seen the device idle; "held " goes before what is
+ * enqueued behind a blocking kernel. What is captured is not enqueued, so it is not there.
+ */
+#include <cuda_runtime_api.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/cuda/stream_kernels.h"
+
+enum { KERNELS = 4096, QUEUE = 600 }; /* real queues hold some 1000 */
+
+struct kernel {
+	const void *function;
+	const char *name;
+};
+
+static struct {
+	struct kernel kernel[KERNELS];
+	int kernels, queued; /* queued: behind the gate */
+	const struct fb_hold_gate *gate; /* NULL: no blocking kernel */
+	uint32_t number;
+	int capturing, busy; /* busy: the host has not seen yet that all is over */
+} device;
+
+void **__cudaRegisterFatBinary(void *image);
+void __cudaRegisterFatBinaryEnd(void **handle);
+void __cudaUnregisterFatBinary(void **handle);
+void __cudaRegisterFunction(void **handle, const void *function, char *device_function,
+			    const char *name, int threads, void *, void *, void *, void *, int *);
+cudaError_t __cudaGetKernel(void **kernel, const void *function);
+cudaError_t __cudaLaunchKernel(void *kernel, dim3 grid, dim3 block, void **args, size_t shared,
+			       cudaStream_t stream);
+unsigned __cudaPushCallConfiguration(dim3 grid, dim3 block, size_t shared, void *stream);
+cudaError_t __cudaPopCallConfiguration(dim3 *grid, dim3 *block, size_t *shared, void *stream);
+
+#pragma GCC diagnostic ignored "-Wunused-parameter"
+
+/* --- what nvcc's code calls ------------------------------------------------------------------- */
+
+void **__cudaRegisterFatBinary(void *image)
+{
+	static void *handle[1];
+
+	handle[0] = image;
+	return handle;
+}
+
+void __cudaRegisterFatBinaryEnd(void **handle)
+{
+}
+
+void __cudaUnregisterFatBinary(void **handle)
+{
+}
+
+void __cudaRegisterFunction(void **handle, const void *function, char *device_function,
+			    const char *name, int threads, void *a, void *b, void *c, void *d,
+			    int *e)
+{
+	if (device.kernels < KERNELS)
+		device.kernel[device.kernels++] = (struct kernel){function, name};
+}
+
+cudaError_t __cudaGetKernel(void **kernel, const void *function)
+{
+	memcpy(kernel, &function, sizeof(function));
+	return cudaSuccess;
+}
+
+unsigned __cudaPushCallConfiguration(dim3 grid, dim3 block, size_t shared, void *stream)
+{
+	return 0;
+}
+
+cudaError_t __cudaPopCallConfiguration(dim3 *grid, dim3 *block, size_t *shared, void *stream)
+{
+	*grid = *block = (dim3){1, 1, 1};
+	*shared = 0;
+	memset(stream, 0, sizeof(cudaStream_t));
+	return cudaSuccess;
+}
+
+/* --- the order of things ---------------------------------------------------------------------- */
+
+static void log_line(const char *what, const char *name)
+{
+	static FILE *file;
+	const char *path = getenv("FB_FAKE_GPU_LOG");
+	char own[512];
+
+	if (!path)
+		return;
+	if (!file) {
+		snprintf(own, sizeof(own), "%s.%d", path, (int)getpid());
+		file = fopen(own, "w");
+	}
+	if (!file)
+		abort();
+	fprintf(file, "%s%s%s%s\n", device.gate ? "held " : "", what, *name ? " " : "", name);
+	fflush(file);
+}
+
+static int is_held(void)
+{
+	if (device.gate && (int32_t)(__atomic_load_n(&device.gate->open, __ATOMIC_ACQUIRE) -
+				     device.number) >= 0)
+		device.gate = NULL;
+	return device.gate != NULL;
+}
+
+static cudaError_t add(const char *what, const char *name)
+{
+	if (device.capturing)
+		return cudaSuccess;
+	device.busy = 1;
+	device.queued = is_held() ? device.queued + 1 : 0;
+	log_line(what, name);
+	return device.queued < QUEUE ? cudaSuccess : cudaErrorLaunchTimeout;
+}
+
+static const char *name_of(const void *function)
+{
+	for (int i = 0; i < device.kernels; i++)
+		if (device.kernel[i].function == function)
+			return device.kernel[i].name;
+	return "unknown";
+}
+
+static cudaError_t launch(const void *function, void **args)
+{
+	const char *name = name_of(function);
+	cudaError_t code = add("launch", name);
+
+	if (strstr(name, "hold_stream")) {
+		memcpy(&device.gate, args[0], sizeof(device.gate));
+		memcpy(&device.number, args[1], sizeof(device.number));
+	}
+	return code;
+}
+
+cudaError_t __cudaLaunchKernel(void *kernel, dim3 grid, dim3 block, void **args, size_t shared,
+			       cudaStream_t stream)
+{
+	return launch(kernel, args);
+}
+
+cudaError_t cudaLaunchKernel(const void *function, dim3 grid, dim3 block, void **args,
+			     size_t shared, cudaStream_t stream)
+{
+	return launch(function, args);
+}
+
+cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t *config, const void *function, void **args)
+{
+	return launch(function, args);
+}
+
+cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream)
+{
+	return add("event", "");
+}
+
+cudaError_t cudaGraphLaunch(cudaGraphExec_t ready, cudaStream_t stream)
+{
+	return add("graph", "");
+}
+
+cudaError_t cudaStreamBeginCapture(cudaStream_t stream, enum cudaStreamCaptureMode mode)
+{
+	device.capturing = 1;
+	return cudaSuccess;
+}
+
+cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t *graph)
+{
+	device.capturing = 0;
+	*graph = calloc(1, 1);
+	return *graph ? cudaSuccess : cudaErrorMemoryAllocation;
+}
+
+static cudaError_t idle(cudaError_t held)
+{
+	if (is_held())
+		return held;
+	if (device.busy)
+		log_line("idle", "");
+	device.busy = 0;
+	return cudaSuccess;
+}
+
+cudaError_t cudaStreamQuery(cudaStream_t stream)
+{
+	return idle(cudaErrorNotReady);
+}
+
+cudaError_t cudaStreamSynchronize(cudaStream_t stream)
+{
+	return idle(cudaErrorLaunchTimeout);
+}
+
+cudaError_t cudaDeviceSynchronize(void)
+{
+	return idle(cudaErrorLaunchTimeout);
+}

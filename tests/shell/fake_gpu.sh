@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# timeout: 240
+# timeout: 300
 #
 # The host's side of the GPU engines, with a runtime whose kernels do nothing (tests/fake/cudart.c):
 # every algorithm, protocol and size, none to odd, is set up, launched, captured and taken down on

@@ -330,14 +330,16 @@ bool fb_choose(struct fb_collective_state *state, struct fb_collective_instance 
 
 void fb_chosen_path(const struct fb_chosen *chosen, char path[FB_PATH_CHARS])
 {
+	/* All of it but for a path beyond what any transport says. */
+	enum { OWN_CHARS = FB_PATH_CHARS - 128 };
 	char own[FB_PATH_CHARS];
 
 	if (!chosen->by)
 		return;
 	snprintf(own, sizeof(own), "%s", path);
 	if (chosen->named)
-		snprintf(path, FB_PATH_CHARS, "%s %s by %s: %.120s", chosen->c.algorithm,
-			 chosen->c.protocol, chosen->by, own);
+		snprintf(path, FB_PATH_CHARS, "%s %s by %s: %.*s", chosen->c.algorithm,
+			 chosen->c.protocol, chosen->by, OWN_CHARS, own);
 	else
-		snprintf(path, FB_PATH_CHARS, "shape by %s: %.120s", chosen->by, own);
+		snprintf(path, FB_PATH_CHARS, "shape by %s: %.*s", chosen->by, OWN_CHARS, own);
 }

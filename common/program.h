@@ -16,7 +16,8 @@
 #include "common/settings.h"
 #include "common/world.h"
 
-enum { FB_REASON_CHARS = 192, FB_PATH_CHARS = 192 };
+/* A path names up to eight RDMA ports with their addresses, and what counters say of each. */
+enum { FB_REASON_CHARS = 192, FB_PATH_CHARS = 1024 };
 
 enum { FB_EXTRA_COLUMNS = 16 };
 

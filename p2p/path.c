@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "common/error.h"
+#include "p2p/carrier.h"
 #include "p2p/program.h"
 
 int fb_p2p_path_open(struct fb_p2p_path *path, const struct fb_p2p_state *state,
@@ -38,15 +39,6 @@ static double passed(const struct fb_job *job, double moved)
 	return moved * n / job->nflows;
 }
 
-/* Adds what is known in brackets: "shm (pages on 0, lo 2.00)". */
-static void add(char *text, size_t n, const char *more)
-{
-	size_t used = strlen(text);
-
-	if (*more)
-		snprintf(text + used, n - used, "%s%s", used ? ", " : "", more);
-}
-
 void fb_p2p_path_describe(const struct fb_p2p_path *path, const struct fb_p2p_state *state,
 			  const struct fb_job *job, double moved, bool alone,
 			  struct fb_traits *traits)
@@ -54,21 +46,17 @@ void fb_p2p_path_describe(const struct fb_p2p_path *path, const struct fb_p2p_st
 	char carried[FB_PATH_CHARS / 2] = "", links[32] = "", known[FB_PATH_CHARS - 4] = "";
 	struct fb_audit after;
 
-	add(known, sizeof(known), path->where);
+	fb_p2p_add(known, sizeof(known), path->where);
 	if (state->world->rank == 0 && alone) {
 		if (path->device)
 			fb_gpu_links_text(&state->gpu, &path->links, passed(job, moved), links,
 					  sizeof(links));
-		add(known, sizeof(known), links);
+		fb_p2p_add(known, sizeof(known), links);
 		fb_audit_read(&after, "");
 		if (fb_audit_text(&path->before, &after, moved, carried, sizeof(carried)))
-			add(known, sizeof(known), carried);
+			fb_p2p_add(known, sizeof(known), carried);
 		if (*carried && !strcmp(path->carrier, "shm"))
 			snprintf(traits->flags, sizeof(traits->flags), "stray-traffic");
 	}
-	if (*known)
-		snprintf(traits->path, sizeof(traits->path), "%.80s (%.100s)", path->carrier,
-			 known);
-	else
-		memcpy(traits->path, path->carrier, sizeof(path->carrier));
+	fb_p2p_path_text(path->carrier, known, traits->path);
 }

@@ -171,7 +171,7 @@ int fb_rdma_progress(struct fb_transport *transport)
 static void rdma_describe(const struct fb_transport *transport, int rank, char *text, size_t n)
 {
 	const struct fb_rdma *rdma = (const struct fb_rdma *)transport;
-	char rail[128];
+	char rail[160];
 	size_t used;
 
 	text[0] = '\0';

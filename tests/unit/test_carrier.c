@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The texts of carriers: nothing that names one is cut. */
+#include "p2p/carrier.h"
+
+#include <string.h>
+
+#include "tests/unit/check.h"
+
+/* Two rails with the longest addresses there are, as engine rdma says them. */
+static const char rails[] =
+	"rdma mlx5_10:1 RoCE v2, IPv6 2001:db8:1234:5678:9abc:def0:1234:5678 mtu 4096"
+	"+mlx5_11:1 RoCE v2, IPv6 2001:db8:1234:5678:9abc:def0:1234:5679 mtu 4096"
+	", GPUDirect dma-buf";
+
+static void test_whole(void)
+{
+	char text[FB_PATH_CHARS], want[FB_PATH_CHARS];
+
+	fb_p2p_path_text(rails, "threads on 0>1, mlx5_10:1 1.01, mlx5_11:1 1.01", text);
+	snprintf(want, sizeof(want), "%s (threads on 0>1, mlx5_10:1 1.01, mlx5_11:1 1.01)", rails);
+	CHECK_STR(text, want);
+	fb_p2p_path_text("shm", "", text);
+	CHECK_STR(text, "shm");
+}
+
+/* Where there is no room for both, the carrier stays and the brackets are closed. */
+static void test_full(void)
+{
+	char text[FB_PATH_CHARS], known[FB_PATH_CHARS], carrier[FB_PATH_CHARS];
+
+	memset(known, 'x', sizeof(known) - 1);
+	known[sizeof(known) - 1] = '\0';
+	fb_p2p_path_text(rails, known, text);
+	CHECK_INT(strlen(text), FB_PATH_CHARS - 1);
+	CHECK(!strncmp(text, rails, strlen(rails)));
+	CHECK(text[FB_PATH_CHARS - 2] == ')');
+	memset(carrier, 'y', sizeof(carrier) - 1);
+	carrier[sizeof(carrier) - 1] = '\0';
+	fb_p2p_path_text(carrier, "eth0 1.00", text);
+	CHECK_STR(text, carrier);
+}
+
+static void test_add(void)
+{
+	char text[16] = "";
+
+	fb_p2p_add(text, sizeof(text), "");
+	CHECK_STR(text, "");
+	fb_p2p_add(text, sizeof(text), "lo 2.00");
+	fb_p2p_add(text, sizeof(text), "eth0 1.00");
+	CHECK_STR(text, "lo 2.00");
+	fb_p2p_add(text, sizeof(text), "x 1.00");
+	CHECK_STR(text, "lo 2.00, x 1.00");
+}
+
+int main(void)
+{
+	test_whole();
+	test_full();
+	test_add();
+	return check_done("carrier");
+}

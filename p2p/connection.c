@@ -12,7 +12,9 @@ static const struct fb_cost_program program = {
 	.description =
 		"Each row is all of it: to connect, a message from each rank to each other, and to "
 		"disconnect; by shared memory, by TCP, by RDMA, and by a new MPI communicator. "
-		"queue_pairs has no message: pairs made, addresses told, connected and destroyed.",
+		"queue_pairs has no message: pairs made, addresses told, connected and destroyed. "
+		"Options of --rdma-... and --tcp-... are keys of the rows. There is no memory to "
+		"choose: --memory takes nothing but host.",
 	.costs = fb_connection_costs,
 	.defaults = defaults,
 };

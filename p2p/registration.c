@@ -14,9 +14,13 @@ static const struct fb_cost_program program = {
 		"and touched (map), pages pinned as for a device (lock), memory that all ranks of "
 		"the host reach (share), the MPI library's windows and allocations, and memory "
 		"made known to an RDMA device (register) or found in the cache of what is "
-		"(look_up). algbw is bytes a second.",
+		"(look_up). algbw is bytes a second.\n\n"
+		"--memory asks for pages: host (the usual ones), hugepage, hugetlb, hugetlb_1g; "
+		"path says what they became. Memory that MPI allocates is as MPI likes.",
 	.costs = fb_memory_costs,
 	.defaults = defaults,
+	.columns = fb_memory_columns,
+	.ncolumns = FB_COST_COLUMNS,
 };
 
 int main(int argc, char **argv)

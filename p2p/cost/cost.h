@@ -5,11 +5,13 @@
  * operation.
  *
  * The programs are lists of costs. In the rows `operation` is the cost's name and `engine` whose
- * it is; `bytes` is the size of the memory, 0 where there is none.
+ * it is; `bytes` is the size of the memory and `memory` its pages, 0 and "-" where there is none.
+ * Options of the network are in `variant`.
  */
 #ifndef FB_P2P_COST_COST_H
 #define FB_P2P_COST_COST_H
 
+#include "common/pages.h"
 #include "common/program.h"
 
 /* What actions work with. */
@@ -19,13 +21,19 @@ struct fb_cost_context {
 	const struct fb_settings *settings;
 	const char *no_rdma; /* why there are no RDMA devices; empty: all ranks have one */
 	uint64_t bytes;
+	enum fb_pages pages; /* what its memory is made of, where the cost has `paged` */
+	char *memory;	     /* fb_cost_get_memory(); NULL: none */
+	char *mapping;	     /* what `memory` lies in, of so many bytes */
+	size_t mapped;
 	void *own; /* the action's, from begin to end; NULL at first */
+	char path[FB_PATH_CHARS]; /* what begin() has found to work with; empty: `transport` */
 };
 
 struct fb_cost {
 	const char *engine, *operation;
 	const char *transport; /* for the column; "-" where it has none */
 	bool sized;	       /* has a size: a row for each of --bytes */
+	bool paged;	       /* and a row for each of --memory; else a library gets its memory */
 
 	/* Pure and equal on all ranks; NULL: always. Writes the reason otherwise. */
 	bool (*can)(const struct fb_cost_context *context, char reason[FB_REASON_CHARS]);
@@ -39,12 +47,17 @@ struct fb_cost {
 	 * an error, which ends the job.
 	 */
 	int (*act)(struct fb_cost_context *context);
+
+	/* Values of the program's columns, NAN before. NULL: none. */
+	void (*fill)(const struct fb_cost_context *context, double *extra);
 };
 
 struct fb_cost_program {
 	const char *name, *summary, *description;
 	const struct fb_cost *costs; /* ending in one without a name */
 	const struct fb_default *defaults;
+	const struct fb_column *columns; /* [ncolumns]; or NULL */
+	size_t ncolumns;
 };
 
 /* The whole of main(). */
@@ -54,6 +67,23 @@ int fb_cost_main(const struct fb_cost_program *program, int argc, char **argv);
 
 extern const struct fb_cost fb_memory_costs[];     /* memory.c */
 extern const struct fb_cost fb_connection_costs[]; /* connect.c */
+
+/* The columns of the former: what the cache of registrations says of itself. */
+enum fb_cost_column {
+	FB_COST_HITS,
+	FB_COST_MISSES,
+	FB_COST_REGISTER_US,
+	FB_COST_DEREGISTER_US,
+	FB_COST_COLUMNS,
+};
+extern const struct fb_column fb_memory_columns[FB_COST_COLUMNS];
+
+/*
+ * Local: memory of context->bytes, in whole pages of the kind that is asked for, all of them
+ * there. 0 or FB_ENOMEM (printed). Given back by fb_cost_drop_memory(), which is safe without any.
+ */
+int fb_cost_get_memory(struct fb_cost_context *context);
+void fb_cost_drop_memory(struct fb_cost_context *context);
 
 /* --- what those have of RDMA (rdma.c) -------------------------------------------------------- */
 
@@ -73,5 +103,6 @@ int fb_cost_register(struct fb_cost_context *context);
 int fb_cost_look_up(struct fb_cost_context *context);
 int fb_cost_connect_queues(struct fb_cost_context *context);
 void fb_cost_end_rdma(struct fb_cost_context *context);
+void fb_cost_fill_rdma(const struct fb_cost_context *context, double *extra);
 
 #endif

@@ -13,49 +13,77 @@
 
 enum { PAGE = 4096 };
 
+/* The kernel's flags for explicit huge pages: those of a size have its logarithm in them. */
+static const int huge_flags[FB_PAGE_KINDS] = {
+	[FB_PAGES_HUGETLB] = MAP_HUGETLB, [FB_PAGES_HUGETLB_1G] = MAP_HUGETLB | 30 << 26};
+
+const struct fb_column fb_memory_columns[FB_COST_COLUMNS] = {
+	[FB_COST_HITS] = {.name = "cache_hits", .kind = FB_COLUMN_VALUE, .type = FB_COLUMN_U64,
+			  .unit = "", .help = "rdma, rank 0: registrations found in the cache"},
+	[FB_COST_MISSES] = {.name = "cache_misses", .kind = FB_COLUMN_VALUE,
+			    .type = FB_COLUMN_U64, .unit = "",
+			    .help = "rdma, rank 0: those that had to be made"},
+	[FB_COST_REGISTER_US] = {.name = "register_us", .kind = FB_COLUMN_VALUE,
+				 .type = FB_COLUMN_TIME_US, .unit = "us",
+				 .help = "rdma, rank 0: making one took, mean"},
+	[FB_COST_DEREGISTER_US] = {.name = "deregister_us", .kind = FB_COLUMN_VALUE,
+				   .type = FB_COLUMN_TIME_US, .unit = "us",
+				   .help = "rdma, rank 0: giving one up took, mean"},
+};
+
 /* Every page has to be there: memory that was only promised costs nothing. */
-static void touch(char *memory, size_t bytes)
+static void touch(char *memory, size_t bytes, size_t page)
 {
 	volatile char *at = memory;
 
-	for (size_t i = 0; i < bytes; i += PAGE)
+	for (size_t i = 0; i < bytes; i += page)
 		at[i] = 1;
 }
 
-static int get_memory(struct fb_cost_context *context, bool populated)
+int fb_cost_get_memory(struct fb_cost_context *context)
 {
-	void *memory = mmap(NULL, (size_t)context->bytes, PROT_READ | PROT_WRITE,
-			    MAP_PRIVATE | MAP_ANONYMOUS | (populated ? MAP_POPULATE : 0), -1, 0);
+	size_t page = fb_pages_bytes(context->pages);
+	size_t bytes = ((size_t)context->bytes + page - 1) / page * page;
+	bool thp = context->pages == FB_PAGES_TRANSPARENT;
+	char *mapping = mmap(NULL, bytes + (thp ? page : 0), PROT_READ | PROT_WRITE,
+			     MAP_PRIVATE | MAP_ANONYMOUS | huge_flags[context->pages], -1, 0);
 
-	if (memory == MAP_FAILED)
-		return fb_error(FB_ENOMEM, "mmap of %llu bytes: %s",
-				(unsigned long long)context->bytes, strerror(errno));
-	context->own = memory;
+	if (mapping == MAP_FAILED)
+		return fb_error(FB_ENOMEM, "mmap of %zu bytes: %s", bytes, strerror(errno));
+	context->mapping = context->memory = mapping;
+	context->mapped = bytes + (thp ? page : 0);
+	if (thp) {
+		context->memory += page - (uintptr_t)mapping % page;
+		(void)madvise(context->memory, bytes, MADV_HUGEPAGE); /* `path` tells */
+	}
+	/* Transparent ones may be missing in places. */
+	touch(context->memory, (size_t)context->bytes, thp ? PAGE : page);
 	return FB_OK;
+}
+
+void fb_cost_drop_memory(struct fb_cost_context *context)
+{
+	if (context->mapping)
+		munmap(context->mapping, context->mapped);
+	context->mapping = context->memory = NULL;
 }
 
 static int allocate(struct fb_cost_context *context)
 {
-	return fb_world_agree(context->world, get_memory(context, true));
-}
+	int err = fb_world_agree(context->world, fb_cost_get_memory(context));
 
-static void deallocate(struct fb_cost_context *context)
-{
-	if (context->own)
-		munmap(context->own, (size_t)context->bytes);
-	context->own = NULL;
+	if (err)
+		fb_cost_drop_memory(context);
+	return err;
 }
 
 /* Fresh pages from the system, one touched after the other. */
 static int map_and_touch(struct fb_cost_context *context)
 {
-	int err = get_memory(context, false);
+	int err = fb_cost_get_memory(context);
 
-	if (err)
-		return err;
-	touch(context->own, (size_t)context->bytes);
-	deallocate(context);
-	return FB_OK;
+	fb_cost_drop_memory(context);
+	return err;
 }
 
 static bool can_lock(const struct fb_cost_context *context, char reason[FB_REASON_CHARS])
@@ -73,10 +101,10 @@ static bool can_lock(const struct fb_cost_context *context, char reason[FB_REASO
 /* What the kernel has to do before a device may use the pages. */
 static int lock_and_unlock(struct fb_cost_context *context)
 {
-	if (mlock(context->own, (size_t)context->bytes))
+	if (mlock(context->memory, (size_t)context->bytes))
 		return fb_error(FB_ESYS, "mlock of %llu bytes: %s",
 				(unsigned long long)context->bytes, strerror(errno));
-	if (munlock(context->own, (size_t)context->bytes))
+	if (munlock(context->memory, (size_t)context->bytes))
 		return fb_error(FB_ESYS, "munlock: %s", strerror(errno));
 	return FB_OK;
 }
@@ -86,11 +114,11 @@ static int share(struct fb_cost_context *context)
 {
 	struct fb_segment segment = {0};
 	int err = fb_segment_open(&segment, context->world, (size_t)context->bytes,
-				  FB_PAGES_NORMAL);
+				  context->pages);
 
 	if (err)
 		return err;
-	touch(fb_segment_part(&segment, context->world->rank), (size_t)context->bytes);
+	touch(fb_segment_part(&segment, context->world->rank), (size_t)context->bytes, PAGE);
 	fb_segment_close(&segment);
 	return FB_OK;
 }
@@ -99,7 +127,7 @@ static int make_window(struct fb_cost_context *context)
 {
 	MPI_Win window;
 
-	if (MPI_Win_create(context->own, (MPI_Aint)context->bytes, 1, MPI_INFO_NULL,
+	if (MPI_Win_create(context->memory, (MPI_Aint)context->bytes, 1, MPI_INFO_NULL,
 			   context->world->comm, &window) != MPI_SUCCESS)
 		return FB_EMPI;
 	return MPI_Win_free(&window) == MPI_SUCCESS ? FB_OK : FB_EMPI;
@@ -111,25 +139,27 @@ static int allocate_by_mpi(struct fb_cost_context *context)
 
 	if (MPI_Alloc_mem((MPI_Aint)context->bytes, MPI_INFO_NULL, &memory) != MPI_SUCCESS)
 		return FB_EMPI;
-	touch(memory, (size_t)context->bytes);
+	touch(memory, (size_t)context->bytes, PAGE);
 	return MPI_Free_mem(memory) == MPI_SUCCESS ? FB_OK : FB_EMPI;
 }
 
 const struct fb_cost fb_memory_costs[] = {
-	{.engine = "host", .operation = "map", .transport = "-", .sized = true,
+	{.engine = "host", .operation = "map", .transport = "-", .sized = true, .paged = true,
 	 .act = map_and_touch},
-	{.engine = "host", .operation = "lock", .transport = "-", .sized = true,
-	 .can = can_lock, .begin = allocate, .end = deallocate, .act = lock_and_unlock},
-	{.engine = "host", .operation = "share", .transport = "shm", .sized = true, .act = share},
+	{.engine = "host", .operation = "lock", .transport = "-", .sized = true, .paged = true,
+	 .can = can_lock, .begin = allocate, .end = fb_cost_drop_memory,
+	 .act = lock_and_unlock},
+	{.engine = "host", .operation = "share", .transport = "shm", .sized = true,
+	 .paged = true, .act = share},
 	{.engine = "mpi", .operation = "window", .transport = "library", .sized = true,
-	 .begin = allocate, .end = deallocate, .act = make_window},
+	 .paged = true, .begin = allocate, .end = fb_cost_drop_memory, .act = make_window},
 	{.engine = "mpi", .operation = "allocate", .transport = "library", .sized = true,
 	 .act = allocate_by_mpi},
 	{.engine = "rdma", .operation = "register", .transport = "rdma", .sized = true,
-	 .can = fb_cost_can_rdma, .begin = fb_cost_begin_register, .end = fb_cost_end_rdma,
-	 .act = fb_cost_register},
+	 .paged = true, .can = fb_cost_can_rdma, .begin = fb_cost_begin_register,
+	 .end = fb_cost_end_rdma, .act = fb_cost_register, .fill = fb_cost_fill_rdma},
 	{.engine = "rdma", .operation = "look_up", .transport = "rdma", .sized = true,
-	 .can = fb_cost_can_rdma, .begin = fb_cost_begin_cached, .end = fb_cost_end_rdma,
-	 .act = fb_cost_look_up},
+	 .paged = true, .can = fb_cost_can_rdma, .begin = fb_cost_begin_cached,
+	 .end = fb_cost_end_rdma, .act = fb_cost_look_up, .fill = fb_cost_fill_rdma},
 	{.operation = NULL},
 };

@@ -12,14 +12,23 @@
 #include "common/memory.h"
 #include "common/run.h" /* fb_run.program, for the list */
 #include "common/sizes.h"
+#include "common/transport/rdma_choice.h"
+#include "common/variant.h"
+#include "p2p/carrier.h"
 
 struct state {
 	const struct fb_cost_program *program;
 	struct fb_cost_context context; /* without bytes and own */
 	uint64_t memory_limit;
+	uint64_t huge_share[FB_PAGE_KINDS]; /* bytes for each rank in explicit huge pages */
+	bool huge_pages;
 	char no_rdma[FB_REASON_CHARS];
 	const struct fb_cost *adding; /* whose cases expand() adds */
 };
+
+/* Values of --memory, in the order of enum fb_pages; and where no cost has memory. */
+static const char *const memories[] = {"host", "hugepage", "hugetlb", "hugetlb_1g", NULL};
+static const char *const no_memories[] = {"host", NULL};
 
 struct instance {
 	const struct fb_cost *cost;
@@ -30,7 +39,6 @@ static int open_program(struct fb_run *run, void **result)
 {
 	struct state *state = calloc(1, sizeof(*state));
 	int err = fb_world_agree(fb_run_world(run), state ? FB_OK : FB_ENOMEM);
-	bool ignored;
 
 	if (err || !state) {
 		free(state);
@@ -40,7 +48,11 @@ static int open_program(struct fb_run *run, void **result)
 	state->context = (struct fb_cost_context){
 		.run = run, .world = fb_run_world(run), .settings = fb_run_settings(run)};
 	state->context.no_rdma = state->no_rdma;
-	fb_memory_survey(state->context.world, &state->memory_limit, &ignored);
+	fb_memory_survey(state->context.world, &state->memory_limit, &state->huge_pages);
+	for (int k = 0; k < FB_PAGE_KINDS; k++)
+		if (fb_pages_explicit((enum fb_pages)k))
+			state->huge_share[k] =
+				fb_pages_share(state->context.world, (enum fb_pages)k);
 	err = fb_cost_survey(state->context.world, state->context.settings, state->no_rdma,
 			     sizeof(state->no_rdma));
 	if (err) {
@@ -60,6 +72,43 @@ static const struct fb_cost *find_cost(const struct state *state, const struct f
 	return cost;
 }
 
+static enum fb_pages pages_of(const struct fb_case *c)
+{
+	enum fb_pages pages = FB_PAGES_NORMAL;
+
+	for (int k = 0; memories[k]; k++)
+		if (!strcmp(memories[k], c->memory))
+			pages = (enum fb_pages)k;
+	return pages;
+}
+
+/* Whether there are pages of the kind; explicit ones come whole. */
+static bool has_pages(const struct state *state, const struct fb_cost *cost,
+		      const struct fb_case *c, char reason[FB_REASON_CHARS])
+{
+	enum fb_pages pages = pages_of(c);
+	uint64_t page = fb_pages_bytes(pages), most = state->huge_share[pages];
+	bool shared = !strcmp(cost->transport, "shm");
+	char asked[FB_SIZE_CHARS], size[FB_SIZE_CHARS], limit[FB_SIZE_CHARS];
+
+	if (pages == FB_PAGES_TRANSPARENT && shared && !state->huge_pages)
+		snprintf(reason, FB_REASON_CHARS, "no huge pages for shared memory: "
+			 "/sys/kernel/mm/transparent_hugepage/shmem_enabled");
+	else if (!fb_pages_explicit(pages))
+		return true;
+	else if (!page || !most)
+		snprintf(reason, FB_REASON_CHARS, "no huge page of %s for each rank is free: "
+			 "/sys/kernel/mm/hugepages/hugepages-%llukB/nr_hugepages",
+			 fb_size_text(page, size), (unsigned long long)page >> 10);
+	else if ((c->bytes + page - 1) / page * page > most)
+		snprintf(reason, FB_REASON_CHARS, "%s is more than the free huge pages of %s, "
+			 "%s a rank", fb_size_text(c->bytes, asked), fb_size_text(page, size),
+			 fb_size_text(most, limit));
+	else
+		return true;
+	return false;
+}
+
 static bool can(void *arg, const struct fb_case *c, char reason[FB_REASON_CHARS])
 {
 	const struct state *state = arg;
@@ -77,20 +126,47 @@ static bool can(void *arg, const struct fb_case *c, char reason[FB_REASON_CHARS]
 			 fb_size_text(c->bytes, asked), fb_size_text(state->memory_limit, limit));
 		return false;
 	}
-	return !cost->can || cost->can(&context, reason);
+	return has_pages(state, cost, c, reason) && (!cost->can || cost->can(&context, reason));
+}
+
+/* Puts the options of the network into the variant: it is what they cost that is asked. */
+static void add_network(const struct fb_settings *settings, struct fb_case *c)
+{
+	struct fb_rdma_rail_name rails[FB_RDMA_RAILS];
+	char added[2 * FB_VARIANT_CHARS] = "";
+	int n;
+
+	if (!strcmp(c->transport, "tcp"))
+		fb_tcp_variant(&settings->tcp, added, sizeof(added));
+	if (!strcmp(c->transport, "rdma"))
+		fb_rdma_variant(&settings->rdma, added, sizeof(added));
+	fb_variant_put(c, added);
+	if (strcmp(c->transport, "rdma") || !strcmp(settings->rdma.device, "auto"))
+		return;
+	/* Which ones they are is in `path`; how many is what it costs times. */
+	n = fb_rdma_parse_rails(settings->rdma.device, rails);
+	snprintf(added, sizeof(added), "rdma_rails=%d", n);
+	fb_variant_put(c, n > 1 ? added : "");
 }
 
 /* fb_axes_adjust_fn: a cost belongs to one engine and one transport. */
 static bool adjust(void *arg, struct fb_case *c)
 {
 	const struct state *state = arg;
+	const struct fb_cost *cost = state->adding;
 
-	if (strcmp(c->engine, state->adding->engine))
+	if (strcmp(c->engine, cost->engine))
 		return false;
-	c->transport = state->adding->transport;
+	/* A library's own memory is as it likes. */
+	if (cost->sized && !cost->paged && pages_of(c) != FB_PAGES_NORMAL)
+		return false;
+	c->transport = cost->transport;
 	c->datatype = FB_U8;
-	if (!state->adding->sized)
+	if (!cost->sized) {
 		c->bytes = 0;
+		c->memory = "-";
+	}
+	add_network(state->context.settings, c);
 	return true;
 }
 
@@ -122,16 +198,22 @@ static int expand_cost(struct fb_run *run, struct state *state,
 static int expand(struct fb_run *run, void *arg)
 {
 	struct state *state = arg;
+	const struct fb_settings *settings = state->context.settings;
 	const char *engines[16];
-	const struct fb_axes_choices choices = {.engines = engines};
+	struct fb_axes_choices choices = {.engines = engines, .memories = no_memories};
 	bool any = false;
 	int err = FB_OK;
 
 	list_engines(state->program->costs, engines, sizeof(engines) / sizeof(engines[0]));
+	for (const struct fb_cost *cost = state->program->costs; cost->operation; cost++)
+		if (cost->paged)
+			choices.memories = memories;
 	for (state->adding = state->program->costs; state->adding->operation && !err;
 	     state->adding++) {
-		/* A cost of an engine that is not asked for has no case, which is no mistake. */
-		if (!fb_option_names(state->context.settings->engine, state->adding->engine))
+		/* A cost of an engine or pages not asked for has no case, which is no mistake. */
+		if (!fb_option_names(settings->engine, state->adding->engine) ||
+		    (state->adding->sized && !state->adding->paged &&
+		     !fb_option_names(settings->memory, memories[FB_PAGES_NORMAL])))
 			continue;
 		err = expand_cost(run, state, &choices);
 		any = true;
@@ -154,6 +236,7 @@ static int set_up(void *arg, const struct fb_case *c, void **result)
 	i->cost = find_cost(state, c);
 	i->context = state->context;
 	i->context.bytes = c->bytes;
+	i->context.pages = pages_of(c);
 	if (i->cost->begin)
 		err = i->cost->begin(&i->context);
 	if (err) {
@@ -186,11 +269,17 @@ static int run(void *instance, int calls)
 static void describe(void *instance, struct fb_traits *traits)
 {
 	const struct instance *i = instance;
+	char pages[FB_PAGES_CHARS] = "";
 
 	traits->algorithm_bytes = (double)i->context.bytes;
 	traits->bus_factor = 1;
 	traits->bound_us = nan("");
-	snprintf(traits->path, sizeof(traits->path), "%s", i->cost->transport);
+	if (i->context.memory && i->context.pages != FB_PAGES_NORMAL)
+		fb_pages_text("/proc/self/smaps", i->context.memory, pages);
+	fb_p2p_path_text(*i->context.path ? i->context.path : i->cost->transport, pages,
+			 traits->path);
+	if (i->cost->fill)
+		i->cost->fill(&i->context, traits->extra);
 }
 
 int fb_cost_main(const struct fb_cost_program *program, int argc, char **argv)
@@ -203,6 +292,8 @@ int fb_cost_main(const struct fb_cost_program *program, int argc, char **argv)
 		.options = no_options,
 		.option_values = &program,
 		.defaults = program->defaults,
+		.columns = program->columns,
+		.ncolumns = program->ncolumns,
 		.open = open_program,
 		.close = free,
 		.expand = expand,

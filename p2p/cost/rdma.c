@@ -15,7 +15,7 @@
 
 #if FB_HAVE_VERBS
 
-enum { COMPLETIONS = 4096, TAG = 0x7263, PAGE = 4096 };
+enum { COMPLETIONS = 4096, TAG = 0x7263 };
 
 /* The devices of this rank, and what an action works on. */
 struct site {
@@ -27,7 +27,6 @@ struct site {
 	struct fb_rdma_address *own, *theirs;	/* [nranks] */
 	MPI_Request *requests;			/* [2 * nranks] */
 	MPI_Status *statuses;
-	char *memory;
 	int opened;
 };
 
@@ -48,9 +47,9 @@ static void close_site(struct fb_cost_context *context)
 	free(s->theirs);
 	free(s->requests);
 	free(s->statuses);
-	free(s->memory);
 	free(s);
 	context->own = NULL;
+	fb_cost_drop_memory(context);
 }
 
 static int open_site(struct fb_cost_context *context)
@@ -74,21 +73,25 @@ static int open_site(struct fb_cost_context *context)
 		return err;
 	}
 	fb_rdma_cache_open(&s->cache, s->rails, s->opened, fb_rdma_access(settings));
+	for (int r = 0; r < s->opened; r++) {
+		char rail[160];
+		size_t used = strlen(context->path);
+
+		fb_rdma_rail_text(&s->rails[r], rail, sizeof(rail));
+		snprintf(context->path + used, sizeof(context->path) - used, "%s%s",
+			 r ? "+" : "rdma ", rail);
+	}
 	return FB_OK;
 }
 
 int fb_cost_begin_register(struct fb_cost_context *context)
 {
-	size_t bytes = ((size_t)context->bytes + PAGE - 1) / PAGE * PAGE;
 	int err = open_site(context);
-	struct site *s = context->own;
 
 	if (err)
 		return err;
-	s->memory = aligned_alloc(PAGE, bytes);
-	if (s->memory)
-		memset(s->memory, 1, bytes); /* pages that exist: `map` is what they cost */
-	err = fb_world_agree(context->world, s->memory ? FB_OK : FB_ENOMEM);
+	/* Pages that exist: `map` is what they cost. */
+	err = fb_world_agree(context->world, fb_cost_get_memory(context));
 	if (err)
 		close_site(context);
 	return err;
@@ -102,7 +105,7 @@ int fb_cost_begin_cached(struct fb_cost_context *context)
 
 	if (!err)
 		err = fb_world_agree(context->world,
-				     fb_rdma_register(&s->cache, s->memory,
+				     fb_rdma_register(&s->cache, context->memory,
 						      (size_t)context->bytes, &region));
 	if (err)
 		close_site(context);
@@ -113,10 +116,10 @@ int fb_cost_register(struct fb_cost_context *context)
 {
 	struct site *s = context->own;
 	const struct fb_rdma_region *region;
-	int err = fb_rdma_register(&s->cache, s->memory, (size_t)context->bytes, &region);
+	int err = fb_rdma_register(&s->cache, context->memory, (size_t)context->bytes, &region);
 
 	if (!err)
-		fb_rdma_forget(&s->cache, s->memory, (size_t)context->bytes);
+		fb_rdma_forget(&s->cache, context->memory, (size_t)context->bytes);
 	return err;
 }
 
@@ -125,7 +128,7 @@ int fb_cost_look_up(struct fb_cost_context *context)
 	struct site *s = context->own;
 	const struct fb_rdma_region *region;
 	uint64_t hits = s->cache.hits;
-	int err = fb_rdma_register(&s->cache, s->memory, (size_t)context->bytes, &region);
+	int err = fb_rdma_register(&s->cache, context->memory, (size_t)context->bytes, &region);
 
 	return !err && s->cache.hits != hits + 1 ? FB_EDATA : err;
 }
@@ -204,6 +207,19 @@ void fb_cost_end_rdma(struct fb_cost_context *context)
 	close_site(context);
 }
 
+void fb_cost_fill_rdma(const struct fb_cost_context *context, double *extra)
+{
+	const struct site *s = context->own;
+	uint64_t given_up = s->cache.misses - (uint64_t)s->cache.n;
+
+	extra[FB_COST_HITS] = (double)s->cache.hits;
+	extra[FB_COST_MISSES] = (double)s->cache.misses;
+	if (s->cache.misses)
+		extra[FB_COST_REGISTER_US] = s->cache.register_us / (double)s->cache.misses;
+	if (given_up)
+		extra[FB_COST_DEREGISTER_US] = s->cache.deregister_us / (double)given_up;
+}
+
 #else
 
 /* Nobody calls these where the survey says no. */
@@ -241,6 +257,12 @@ int fb_cost_connect_queues(struct fb_cost_context *context)
 void fb_cost_end_rdma(struct fb_cost_context *context)
 {
 	(void)context;
+}
+
+void fb_cost_fill_rdma(const struct fb_cost_context *context, double *extra)
+{
+	(void)context;
+	(void)extra;
 }
 
 #endif

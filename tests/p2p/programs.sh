@@ -84,6 +84,24 @@ for family in $FB_MPIS; do
 	expect "rows of registration" "$(rows "$csv" ',(ok|few),|,lock,.*,skipped,')" 15
 	go "$family" "$ranks" connection
 	expect "rows of connection" "$(rows "$csv" ',(ok|few),')" 3
+	# Pages and options of the network are keys: no row is taken for the plain one.
+	go "$family" 2 registration --engine host,mpi --bytes 5000 --memory host,hugepage
+	expect "rows of usual pages" "$(rows "$csv" ',(map|share|window|allocate),.*,host,')" 4
+	expect "rows of huge pages" "$(rows "$csv" ',(map|window),.*,hugepage,.*,(ok|few),')" 2
+	holds "$csv" ',window,.*,hugepage,.*,library \((THP [0-9]+%|4K pages)\),'
+	for options in "" "--tcp-sockets 3"; do
+		# shellcheck disable=SC2086
+		scripts/launch 2 "build/$family/bin/connection" --csv "$FB_TMP/keys-$family" \
+			--run t "${small[@]}" --max-time 5ms --engine host --resume $options \
+			>"$FB_TMP/out" 2>&1 </dev/null || fail "connection $options --resume"
+	done
+	csv=$FB_TMP/keys-$family/connection.csv
+	expect "rows of connect_tcp" "$(rows "$csv" ',connect_tcp,.*,(ok|few),')" 2
+	expect "rows of connect_tcp by three sockets" "$(rows "$csv" \
+		',connect_tcp,.*,tcp_sockets=3,(ok|few),')" 1
+	scripts/launch 2 "build/$family/bin/connection" --memory hugetlb >"$FB_TMP/out" 2>&1 </dev/null
+	expect "exit code of connection --memory hugetlb" $? 3
+	holds "$FB_TMP/out" "option --memory: 'hugetlb' is not accepted"
 	go "$family" 1 connection
 	expect "rows of connection on one rank" "$(rows "$csv" ',skipped,a connection')" 2
 	verdict "p2p_costs_$family"

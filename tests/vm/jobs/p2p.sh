@@ -41,8 +41,20 @@ check rails 20 'rdma rxe0:1.*\+rxe1:1' 2 bandwidth "${raw[@]}" --bytes 64,70000 
 	--rdma-device rxe0:1,rxe1:1 --rdma-stripe 1000 --rdma-qps 2 --rdma-depth 16
 check incast 4 ',fan_(in|out),.*,degree=2;' 3 incast --engine rdma --bytes 30000 \
 	--algorithm send,get --protocol send,read
-check registration 4 ',(register|look_up),' 2 registration --engine rdma --bytes 5000,1M
-check connection 2 ',(connect_rdma|queue_pairs),' 2 connection --engine host,rdma
+# What changes a cost is a key; in huge pages, too, where the kernel has some to give.
+echo 16 >/proc/sys/vm/nr_hugepages
+check registration 8 ',(register|look_up),.*;rdma_rails=2;rdma_relaxed_ordering=1,.*\+rxe1:1' 2 \
+	registration --engine rdma --bytes 5000,1M --memory host,hugetlb \
+	--rdma-device rxe0:1,rxe1:1 --rdma-notify imm --rdma-relaxed-ordering
+echo 0 >/proc/sys/vm/nr_hugepages
+# The cache registers a memory once, and finds it every time after.
+csv=/tmp/p2p-$runs/registration.csv
+[ "$(grep -cE ',look_up,.*,[1-9][0-9]*,1,[0-9.]+,$' "$csv")" -eq 4 ] &&
+	[ "$(grep -cE ',register,.*,0,[1-9][0-9]*,[0-9.]+,[0-9.]+$' "$csv")" -eq 4 ] &&
+	[ "$(grep -cE ',hugetlb,.*\(2M pages\)' "$csv")" -eq 4 ]
+verdict vm/p2p-registration-cache $? "$csv"
+check connection 2 ',(connect_rdma|queue_pairs),.*,rdma_qps=2,' 2 connection --engine host,rdma \
+	--rdma-qps 2
 # Messages gathered and scattered; with the connection manager where it was built in.
 check pieces 12 'rdma_sges=3' 2 latency "${raw[@]}" --bytes 2,100001 --rdma-sges 3
 if grep -q 'built without librdmacm' "$build/bin/latency"; then

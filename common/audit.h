@@ -17,6 +17,7 @@ enum { FB_AUDIT_DEVICES = 64, FB_AUDIT_NAME = 32 };
 
 struct fb_audit_device {
 	char name[FB_AUDIT_NAME]; /* "eth0", "mlx5_0:1" */
+	char over[FB_AUDIT_NAME]; /* of a port without counters, as of soft-RoCE: its interface */
 	uint64_t bytes;		  /* sent and received so far */
 };
 
@@ -38,5 +39,15 @@ void fb_audit_read(struct fb_audit *audit, const char *root);
  */
 int fb_audit_text(const struct fb_audit *before, const struct fb_audit *after, double bytes,
 		  char *text, size_t n);
+
+/*
+ * Whether the bytes took another way than they should have: not all of them passed the
+ * `expected` devices (names between blanks; empty: none should have), and 0.4 of them or more,
+ * which is one way of two, passed all others together. A port without counters is judged by its interface. Bonds, bridges
+ * and VLANs count with their parts, and do no harm so. Returns the others' traffic divided by
+ * `bytes` where it was so, else 0.
+ */
+double fb_audit_stray(const struct fb_audit *before, const struct fb_audit *after, double bytes,
+		      const char *expected);
 
 #endif

@@ -118,7 +118,10 @@ struct fb_program {
 	void (*summarise)(void *instance, const double *samples_us, size_t n,
 			  struct fb_traits *traits);
 
-	/* Local, equal on all ranks except path: fills *traits (zeroed) for the row. */
+	/*
+	 * Collective, equal on all ranks except path: fills *traits (zeroed) for the row, which
+	 * is rank 0's.
+	 */
 	void (*describe)(void *instance, struct fb_traits *traits);
 
 	/* Collective. */

@@ -17,4 +17,15 @@ void fb_p2p_add(char *text, size_t n, const char *more);
  */
 void fb_p2p_path_text(const char *carrier, const char *known, char text[FB_PATH_CHARS]);
 
+/*
+ * The interfaces and ports that a carrier is told, or has chosen, to work by, as
+ * fb_audit_stray() wants them: "eth0", "mlx5_0:1 mlx5_1:1"; none for shared memory. False where a
+ * carrier says nothing of it, because a library chooses.
+ */
+enum { FB_P2P_EXPECTED_CHARS = 256 };
+bool fb_p2p_expected(const char *carrier, char names[FB_P2P_EXPECTED_CHARS]);
+
+/* Adds the names of one list to another, each once. False: there is no room. */
+bool fb_p2p_expect_too(char names[FB_P2P_EXPECTED_CHARS], const char *more);
+
 #endif

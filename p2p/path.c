@@ -1,30 +1,134 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The column `path` of the point-to-point programs; see program.h. */
+/*
+ * The column `path` of the point-to-point programs; see program.h.
+ *
+ * Of every host with a part in the job one rank, the first, reads the counters before and after.
+ * Each knows by what interfaces the ranks of its host should send, and so whether they did.
+ */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "common/error.h"
 #include "p2p/carrier.h"
 #include "p2p/program.h"
 
+/* What a host's reader has to say. */
+struct told {
+	char host[64], carried[FB_PATH_CHARS / 4];
+};
+
+/* Calls that move less, and so much less for each rank, leave traces as small as barriers'. */
+enum { JUDGED_BYTES = 64 << 10, JUDGED_BYTES_RANK = 4 << 10 };
+
+int fb_p2p_hosts(struct fb_p2p_state *state)
+{
+	const struct fb_world *world = state->world;
+	int first = world->rank, err;
+
+	state->reader_of = calloc((size_t)world->nranks, sizeof(*state->reader_of));
+	err = fb_world_agree(world, state->reader_of ? FB_OK : FB_ENOMEM);
+	if (err)
+		return fb_error(err, "out of memory for %d ranks", world->nranks);
+	MPI_Bcast(&first, 1, MPI_INT, 0, world->node_comm);
+	MPI_Allgather(&first, 1, MPI_INT, state->reader_of, 1, MPI_INT, world->comm);
+	return FB_OK;
+}
+
+/* How many flows have an end on the host that `reader` reads for. */
+static int flows_of(const struct fb_p2p_state *state, const struct fb_job *job, int reader)
+{
+	int n = 0;
+
+	for (int f = 0; f < job->nflows; f++)
+		n += state->reader_of[job->flows[f].src] == reader ||
+		     state->reader_of[job->flows[f].dst] == reader;
+	return n;
+}
+
+/* Whether the rank's messages go to, or come from, several others. */
+static bool has_peers(const struct fb_job *job, int rank)
+{
+	int peer = -1;
+
+	for (int f = 0; f < job->nflows; f++) {
+		const struct fb_flow *flow = &job->flows[f];
+		int other = flow->src == rank ? flow->dst : flow->src;
+
+		if (flow->src != rank && flow->dst != rank)
+			continue;
+		if (peer >= 0 && peer != other)
+			return true;
+		peer = other;
+	}
+	return false;
+}
+
+/* Whether the job's messages stay within hosts. */
+static bool is_near(const struct fb_p2p_state *state, const struct fb_job *job)
+{
+	bool near = true;
+
+	for (int f = 0; f < job->nflows; f++)
+		near &= state->reader_of[job->flows[f].src] == state->reader_of[job->flows[f].dst];
+	return near;
+}
+
+/* Collective over the host: its reader learns by what devices its ranks should send. 0 or ENOMEM. */
+static int expect(struct fb_p2p_path *path, const struct fb_p2p_state *state,
+		  const struct fb_job *job, const char *of_engine)
+{
+	enum { CHARS = 1 + FB_P2P_EXPECTED_CHARS }; /* whether it is known, and the names */
+	const struct fb_world *world = state->world;
+	char own[CHARS] = {1}, *all;
+	bool takes_part = false;
+	int n;
+
+	for (int f = 0; f < job->nflows; f++)
+		takes_part |= job->flows[f].src == world->rank || job->flows[f].dst == world->rank;
+	if (path->device)
+		own[0] = is_near(state, job); /* then nothing leaves by the network */
+	else if (takes_part)
+		own[0] = fb_p2p_expected(of_engine, own + 1);
+	/* The transport names one peer's interface. */
+	if (own[1] && !strchr(own + 1, ':') && has_peers(job, world->rank))
+		own[0] = 0;
+	MPI_Comm_size(world->node_comm, &n);
+	all = malloc((size_t)n * CHARS);
+	if (fb_world_agree(world, all ? FB_OK : FB_ENOMEM) || !all) {
+		free(all);
+		return fb_error(FB_ENOMEM, "out of memory for the ways of %d ranks", n);
+	}
+	MPI_Gather(own, CHARS, MPI_CHAR, all, CHARS, MPI_CHAR, 0, world->node_comm);
+	path->judged = path->reads;
+	for (int i = 0; i < n && path->reads; i++)
+		path->judged &= all[i * CHARS] &&
+				fb_p2p_expect_too(path->expected, all + i * CHARS + 1);
+	free(all);
+	return FB_OK;
+}
+
 int fb_p2p_path_open(struct fb_p2p_path *path, const struct fb_p2p_state *state,
 		     const struct fb_case *c, const struct fb_job *job, const char *of_engine)
 {
+	const struct fb_world *world = state->world;
 	int err = fb_p2p_where(state, c, job, path->where);
 
 	if (err)
 		return err;
 	/* Rank 0 writes the row, and may have no part in the job. */
 	snprintf(path->carrier, sizeof(path->carrier), "%s", of_engine);
-	MPI_Bcast(path->carrier, sizeof(path->carrier), MPI_CHAR, job->flows[0].src,
-		  state->world->comm);
-	MPI_Bcast(path->where, sizeof(path->where), MPI_CHAR, job->flows[0].src,
-		  state->world->comm);
-	if (state->world->rank != 0)
-		return FB_OK;
-	fb_audit_read(&path->before, "");
+	MPI_Bcast(path->carrier, sizeof(path->carrier), MPI_CHAR, job->flows[0].src, world->comm);
+	MPI_Bcast(path->where, sizeof(path->where), MPI_CHAR, job->flows[0].src, world->comm);
 	path->device = fb_p2p_engines[fb_p2p_engine_index(c->engine)]->device;
-	if (path->device)
+	path->reads = state->reader_of[world->rank] == world->rank &&
+		      flows_of(state, job, world->rank) > 0;
+	err = expect(path, state, job, of_engine);
+	if (err)
+		return err;
+	if (path->reads)
+		fb_audit_read(&path->before, "");
+	if (path->device && world->rank == 0)
 		fb_gpu_links_read(&state->gpu, &path->links);
 	return FB_OK;
 }
@@ -39,24 +143,68 @@ static double passed(const struct fb_job *job, double moved)
 	return moved * n / job->nflows;
 }
 
+/* Local: what the counters of this host say; returns how much went astray, see fb_audit_stray. */
+static double read_host(const struct fb_p2p_path *path, const struct fb_p2p_state *state,
+			const struct fb_job *job, double moved, struct told *told)
+{
+	const struct fb_world *world = state->world;
+	double call = (double)job->bytes * job->window * job->nflows *
+		      (job->rounds > 1 ? job->rounds : 1);
+	double part = moved * flows_of(state, job, world->rank) / job->nflows;
+	struct fb_audit after;
+
+	fb_audit_read(&after, "");
+	(void)fb_audit_text(&path->before, &after, moved, told->carried, sizeof(told->carried));
+	if (!path->judged || call < JUDGED_BYTES + (double)JUDGED_BYTES_RANK * world->nranks)
+		return 0;
+	return fb_audit_stray(&path->before, &after, part, path->expected);
+}
+
+/*
+ * Collective: adds to `known` what carried the bytes on the first sender's host, and on the host
+ * where most went astray, if that is another one. Returns whether anything did.
+ */
+static bool add_hosts(const struct fb_p2p_path *path, const struct fb_p2p_state *state,
+		      const struct fb_job *job, double moved, char *known, size_t n)
+{
+	const struct fb_world *world = state->world;
+	int first = state->reader_of[job->flows[0].src];
+	struct told told = {.carried = ""}, other;
+	struct {
+		double share;
+		int rank;
+	} worst = {.share = 0, .rank = world->rank};
+	char text[sizeof(told) + 4];
+
+	snprintf(told.host, sizeof(told.host), "%s", world->host);
+	if (path->reads)
+		worst.share = read_host(path, state, job, moved, &told);
+	MPI_Allreduce(MPI_IN_PLACE, &worst, 1, MPI_DOUBLE_INT, MPI_MAXLOC, world->comm);
+	other = told;
+	MPI_Bcast(&told, sizeof(told), MPI_CHAR, first, world->comm);
+	fb_p2p_add(known, n, told.carried);
+	if (worst.share <= 0 || worst.rank == first)
+		return worst.share > 0;
+	MPI_Bcast(&other, sizeof(other), MPI_CHAR, worst.rank, world->comm);
+	snprintf(text, sizeof(text), "%s: %s", other.host, other.carried);
+	fb_p2p_add(known, n, text);
+	return true;
+}
+
 void fb_p2p_path_describe(const struct fb_p2p_path *path, const struct fb_p2p_state *state,
 			  const struct fb_job *job, double moved, bool alone,
 			  struct fb_traits *traits)
 {
-	char carried[FB_PATH_CHARS / 2] = "", links[32] = "", known[FB_PATH_CHARS - 4] = "";
-	struct fb_audit after;
+	char links[32] = "", known[FB_PATH_CHARS - 4] = "";
+	size_t used = strlen(traits->flags);
 
 	fb_p2p_add(known, sizeof(known), path->where);
-	if (state->world->rank == 0 && alone) {
-		if (path->device)
-			fb_gpu_links_text(&state->gpu, &path->links, passed(job, moved), links,
-					  sizeof(links));
-		fb_p2p_add(known, sizeof(known), links);
-		fb_audit_read(&after, "");
-		if (fb_audit_text(&path->before, &after, moved, carried, sizeof(carried)))
-			fb_p2p_add(known, sizeof(known), carried);
-		if (*carried && !strcmp(path->carrier, "shm"))
-			snprintf(traits->flags, sizeof(traits->flags), "stray-traffic");
-	}
+	if (state->world->rank == 0 && alone && path->device)
+		fb_gpu_links_text(&state->gpu, &path->links, passed(job, moved), links,
+				  sizeof(links));
+	fb_p2p_add(known, sizeof(known), links);
+	if (alone && add_hosts(path, state, job, moved, known, sizeof(known)))
+		snprintf(traits->flags + used, sizeof(traits->flags) - used, "%sstray-traffic",
+			 used ? ";" : "");
 	fb_p2p_path_text(path->carrier, known, traits->path);
 }

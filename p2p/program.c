@@ -39,6 +39,7 @@ static void close_program(void *arg)
 		fb_segment_close(&state->segment[i]);
 	free(state->segment);
 	free(state->part_bytes);
+	free(state->reader_of);
 	fb_places_close(&state->places);
 	fb_gpu_close(&state->gpu);
 	fb_pairs_free(&state->pairs);
@@ -106,6 +107,8 @@ static int open_program(struct fb_run *run, void **result)
 							 state->world->rank ? NULL : stderr));
 	if (!err)
 		err = open_memory(state);
+	if (!err)
+		err = fb_p2p_hosts(state);
 	if (!err)
 		err = fb_p2p_gpu_open(state);
 	if (!err)

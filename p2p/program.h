@@ -13,6 +13,7 @@
 
 #include "common/audit.h"
 #include "common/cuda/gpu_segment.h"
+#include "p2p/carrier.h"
 #include "p2p/engine/engine.h"
 #include "p2p/numa.h"
 #include "p2p/pairs.h"
@@ -99,6 +100,7 @@ struct fb_p2p_state {
 	bool has_gpu;
 	char no_gpu[FB_GPU_REASON_CHARS]; /* why not */
 	MPI_Comm control; /* tells the load when to end */
+	int *reader_of;	  /* [nranks]: the first rank of each one's host, which reads counters */
 };
 
 /* Index in fb_p2p_engines of the engine of that name; the name is one of them. */
@@ -151,18 +153,25 @@ int fb_p2p_where(const struct fb_p2p_state *state, const struct fb_case *c,
 struct fb_p2p_path {
 	char carrier[FB_PATH_CHARS];	/* the engine's, of the first flow, on all ranks */
 	char where[FB_P2P_WHERE_CHARS]; /* the same */
-	struct fb_audit before;		/* rank 0 */
-	struct fb_gpu_links links;	/* rank 0, of its GPU, if `device`: before */
+	bool reads;			/* this rank, for its host, which has a part in the job */
+	bool judged;			/* readers: it is known what should carry the bytes: */
+	char expected[FB_P2P_EXPECTED_CHARS]; /* names of devices, see fb_audit_stray() */
+	struct fb_audit before;		      /* readers */
+	struct fb_gpu_links links;	      /* rank 0, of its GPU, if `device`: before */
 	bool device;
 };
+
+/* Collective: fills state->reader_of. 0 or FB_ENOMEM (printed). */
+int fb_p2p_hosts(struct fb_p2p_state *state);
 
 /* Collective. `of_engine` is what the engine says of this rank. 0 or FB_ENOMEM. */
 int fb_p2p_path_open(struct fb_p2p_path *path, const struct fb_p2p_state *state,
 		     const struct fb_case *c, const struct fb_job *job, const char *of_engine);
 
 /*
- * Local: path and flags of the row: "Open MPI v4.1.4 (lo 2.00)", with the interfaces that the
- * `moved` bytes have passed where the job was `alone`.
+ * Collective: path and flags of the row: "Open MPI v4.1.4 (lo 2.00)", with the interfaces that the
+ * `moved` bytes have passed where the job was `alone`; flag stray-traffic where these should have
+ * been others, or none.
  */
 void fb_p2p_path_describe(const struct fb_p2p_path *path, const struct fb_p2p_state *state,
 			  const struct fb_job *job, double moved, bool alone,

@@ -155,6 +155,60 @@ if [ -x "$build/bin/all_reduce" ] && [ -x "$build/bin/bandwidth" ]; then
 else
 	echo "SKIP $name-option: the programs have not been built"
 fi
+# Bytes that take another interface than the one that was told: the row has the flag, and names it.
+# stray NAME FLAGS PATH OPTION...: all rows have these flags (a pattern) and such a path.
+stray() {
+	local what=$1 flags=$2 path=$3 rc=0
+
+	shift 3
+	rm -rf "$FB_HOSTS/csv"
+	across h0:1,h1:1 2 "$build/bin/bandwidth" --engine host --transport tcp --quiet \
+		--tcp-interface 10.77.0.0/16 --protocol direct --bytes 1M --min-samples 3 \
+		--max-samples 5 --max-time 0.2s --csv "$FB_HOSTS/csv" "$@" >"$log" 2>&1 || rc=$?
+	[ $rc -ne 0 ] || awk -F, -v flags="$flags" -v path="$path" '
+		FNR == 1 { for (i = 1; i <= NF; i++) column[$i] = i; next }
+		$0 !~ path || $0 !~ (",[0-9]+,[a-z;-]*" flags "[a-z;-]*,") { print; bad++ }
+		!flags && /stray-traffic/ { print; bad++ }
+		{ rows++ }
+		END { print rows, "rows"; exit bad || !rows }' \
+		"$FB_HOSTS/csv/bandwidth.csv" >>"$log" 2>&1 || rc=1
+	verdict "stray-$what" "$rc" "$log"
+}
+
+# A second interface each, on the same switch, whose address nobody uses.
+second() {
+	local i switch pid
+
+	switch=$(cat "$FB_HOSTS/switch.pid")
+	for i in 0 1; do
+		pid=$(cat "$FB_HOSTS/h$i.pid")
+		# Each interface answers for itself alone, but takes whatever comes.
+		nsenter -t "$pid" -n sysctl -qw net.ipv4.conf.all.arp_ignore=1 \
+			net.ipv4.conf.all.rp_filter=0 net.ipv4.conf.eth0.rp_filter=0 || return
+		nsenter -t "$pid" -n ip link add eth1 type veth peer name "q$i" netns "$switch" &&
+			nsenter -t "$switch" -n ip link set "q$i" master br0 up &&
+			nsenter -t "$pid" -n ip addr add "10.78.0.$((10 + i))/24" dev eth1 &&
+			nsenter -t "$pid" -n ip link set eth1 up || return
+		nsenter -t "$pid" -n sysctl -qw net.ipv4.conf.eth1.rp_filter=0 || return
+	done
+}
+
+if [ -x "$build/bin/bandwidth" ] && second >"$log" 2>&1; then
+	stray none "" 'tcp eth0 10.77.0.1[01] \(eth0 [12]'
+	"$hosts" sh h0 ip route add 10.77.0.11/32 dev eth1 src 10.77.0.10
+	stray sender stray-traffic 'tcp eth0 10.77.0.11 \(eth1 [12]' --pairs 0-1
+	"$hosts" sh h0 ip route del 10.77.0.11/32
+	# Right on the way out, and then to the wrong door, which the switch has to look for.
+	"$hosts" sh h0 ip link set eth1 down
+	"$hosts" sh h1 ip neigh flush all # it has learned to answer that interface
+	"$hosts" sh h0 ip neigh replace 10.77.0.11 dev eth0 nud permanent \
+		lladdr "$("$hosts" sh h1 cat /sys/class/net/eth1/address)"
+	stray receiver stray-traffic 'tcp eth0 10.77.0.11 \(eth0 [12][0-9.]*, h1: (eth0 [0-9.]*, )?eth1' \
+		--pairs 0-1
+	"$hosts" sh h0 ip neigh del 10.77.0.11 dev eth0
+else
+	echo "SKIP $name-stray: the programs have not been built, or there is no second interface"
+fi
 if [ -n "${FB_TCP_SPEED-}" ]; then
 	tests/netns/speed
 fi

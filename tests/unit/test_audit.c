@@ -76,6 +76,56 @@ static void test_counters(void)
 	CHECK_STR(text, "mlx5_0:1 1.00");
 }
 
+/* Writes the name of the interface that a port works over, but no counters for it. */
+static void put_over(const char *port, const char *interface)
+{
+	char command[512];
+
+	snprintf(command, sizeof(command),
+		 "d=%s/sys/class/infiniband/%s/gid_attrs/ndevs; mkdir -p $d; echo %s >$d/0", root,
+		 port, interface);
+	CHECK_INT(system(command), 0);
+}
+
+/* 1000 bytes were sent: who carried them, and who should have? */
+static void test_stray(void)
+{
+	struct fb_audit before, after;
+
+	put("net/eth0/statistics/rx_bytes", 0);
+	put("net/eth1/statistics/rx_bytes", 0);
+	put("infiniband/mlx5_0/ports/1/counters/port_xmit_data", 0);
+	put_over("rxe0/ports/1", "eth1");
+	fb_audit_read(&before, root);
+	CHECK(fb_audit_stray(&before, &before, 1000, "") == 0);
+
+	put("net/eth1/statistics/rx_bytes", 1040);
+	fb_audit_read(&after, root);
+	CHECK(fb_audit_stray(&before, &after, 1000, "") == 1.04);
+	CHECK(fb_audit_stray(&before, &after, 1000, "eth0") == 1.04);
+	CHECK(fb_audit_stray(&before, &after, 1000, "eth0 eth") == 1.04);
+	CHECK(fb_audit_stray(&before, &after, 1000, "eth1") == 0);
+	CHECK(fb_audit_stray(&before, &after, 1000, "eth0 eth1") == 0);
+	CHECK(fb_audit_stray(&before, &after, 0, "eth0") == 0);
+	/* RDMA that went by an IP interface, but for a port that is made of it. */
+	CHECK(fb_audit_stray(&before, &after, 1000, "mlx5_0:1") == 1.04);
+	CHECK(fb_audit_stray(&before, &after, 1000, "rxe0:1") == 0);
+	/* Somebody's little traffic is no way that the bytes took. */
+	CHECK(fb_audit_stray(&before, &after, 3000, "eth0") == 0);
+	/* One way of two. */
+	put("net/eth0/statistics/rx_bytes", 1040);
+	fb_audit_read(&after, root);
+	CHECK(fb_audit_stray(&before, &after, 2000, "eth0") == 0.52);
+	/* The bond and its part: both have counted, and the right one is among them. */
+	put("net/eth0/statistics/rx_bytes", 1040);
+	fb_audit_read(&after, root);
+	CHECK(fb_audit_stray(&before, &after, 1000, "eth0") == 0);
+	CHECK(fb_audit_stray(&before, &after, 1000, "") == 2.08);
+	put("infiniband/mlx5_0/ports/1/counters/port_xmit_data", 250);
+	fb_audit_read(&after, root);
+	CHECK(fb_audit_stray(&before, &after, 1000, "mlx5_0:1") == 0);
+}
+
 int main(void)
 {
 	char command[64];
@@ -84,6 +134,7 @@ int main(void)
 		return check_done("audit");
 	test_nothing_there();
 	test_counters();
+	test_stray();
 	snprintf(command, sizeof(command), "rm -r %s", root);
 	CHECK_INT(system(command), 0);
 	return check_done("audit");

@@ -53,10 +53,43 @@ static void test_add(void)
 	CHECK_STR(text, "lo 2.00, x 1.00");
 }
 
+#define CHECK_EXPECTED(carrier, want)                                                              \
+	do {                                                                                       \
+		char names_[FB_P2P_EXPECTED_CHARS];                                                \
+		CHECK(fb_p2p_expected(carrier, names_));                                           \
+		CHECK_STR(names_, want);                                                           \
+	} while (0)
+
+static void test_expected(void)
+{
+	char names[FB_P2P_EXPECTED_CHARS];
+
+	CHECK_EXPECTED("shm", "");
+	CHECK_EXPECTED("tcp eth0 10.0.0.1 x3 zerocopy", "eth0");
+	CHECK_EXPECTED("tcp eth0:1 10.0.0.1", "eth0");
+	CHECK_EXPECTED("shm+tcp ib0 10.0.0.1", "ib0");
+	CHECK_EXPECTED(rails, "mlx5_10:1 mlx5_11:1");
+	CHECK_EXPECTED("rdma mlx5_0:1 InfiniBand lid 7 mtu 4096", "mlx5_0:1");
+	/* What a library took, and a rank that no message passes. */
+	CHECK(!fb_p2p_expected("Open MPI v4.1.4", names));
+	CHECK(!fb_p2p_expected("UCX 1.13.1 tcp/eth0", names));
+	CHECK(!fb_p2p_expected("", names));
+	CHECK(!fb_p2p_expected("tcp", names));
+	names[0] = '\0';
+	CHECK(fb_p2p_expect_too(names, "eth10 eth1 eth10"));
+	CHECK(fb_p2p_expect_too(names, "eth1 eth"));
+	CHECK_STR(names, "eth10 eth1 eth");
+	memset(names, 'x', FB_P2P_EXPECTED_CHARS - 2);
+	names[FB_P2P_EXPECTED_CHARS - 2] = '\0';
+	CHECK(fb_p2p_expect_too(names, names));
+	CHECK(!fb_p2p_expect_too(names, "y"));
+}
+
 int main(void)
 {
 	test_whole();
 	test_full();
 	test_add();
+	test_expected();
 	return check_done("carrier");
 }

@@ -13,13 +13,16 @@ static const struct fb_p2p_program program = {
 	.summary = "how much passes between two ranks, one way and both ways",
 	.description =
 		"A window of messages is under way at once; a row's time is that of one message, "
-		"and message rates are its inverse. two_way sends a window in each direction at "
+		"messages_per_s the rate of all. two_way sends a window in each direction at "
 		"the same time: algbw counts both, busbw one.\n\n"
 		"Pairs are measured one after the other, with all other ranks idle.",
 	.patterns = patterns,
 	.grouping = FB_ONE_BY_ONE,
 	.pairs = "first",
 	.defaults = defaults,
+	.columns = fb_p2p_rate_columns,
+	.ncolumns = FB_P2P_RATE_COLUMNS,
+	.summarise = fb_p2p_rate,
 };
 
 int main(int argc, char **argv)

@@ -30,7 +30,7 @@ const char *const fb_p2p_memories[] = {
 
 static const char *const transports[] = {"shm", "tcp", "shm+tcp", "rdma", "p2p", NULL};
 static const char *const launches[] = {"blocking", "stream", "graph", NULL};
-static const char library[] = "library";
+static const char library[] = "library", automatic[] = "auto";
 
 static int index_of(const char *const *names, const char *name)
 {
@@ -223,10 +223,9 @@ static bool suit_engine(const struct fb_p2p_state *state, struct fb_case *c)
 	       ops->adjust(state->settings, c);
 }
 
-/* fb_axes_adjust_fn: also notes how large the segments have to be. */
-static bool adjust(void *arg, struct fb_case *c)
+/* Makes it a case of its engine's, and notes how large the segments have to be. */
+static bool adjust_named(struct fb_p2p_state *state, struct fb_case *c)
 {
-	struct fb_p2p_state *state = arg;
 	bool one_sided = strcmp(c->algorithm, fb_verbs[FB_SEND]) != 0;
 	size_t used = strlen(c->variant), part_bytes, *most;
 	char ignored[FB_REASON_CHARS] = "";
@@ -249,6 +248,25 @@ static bool adjust(void *arg, struct fb_case *c)
 	if (judge(state, c, &part_bytes, ignored) && part_bytes > *most)
 		*most = part_bytes;
 	return true;
+}
+
+/* fb_axes_adjust_fn. Protocol auto is the first of the engine's that does what is asked. */
+static bool adjust(void *arg, struct fb_case *c)
+{
+	const char *const *own = fb_p2p_engines[fb_p2p_engine_index(c->engine)]->protocols;
+	const struct fb_case asked = *c;
+
+	if (strcmp(c->protocol, automatic))
+		return adjust_named(arg, c);
+	if (!own)
+		c->protocol = library;
+	for (; own && *own; own++) {
+		*c = asked;
+		c->protocol = *own;
+		if (adjust_named(arg, c))
+			return true;
+	}
+	return !own && adjust_named(arg, c);
 }
 
 struct expansion {
@@ -327,10 +345,12 @@ static int expand_load(const struct expansion *e)
 	return err;
 }
 
-/* Those of all engines, each once, ending in NULL. */
+/* Auto, and those of all engines, each once, ending in NULL. */
 static void list_protocols(const char **list, size_t n)
 {
-	size_t count = 0;
+	size_t count = 1;
+
+	list[0] = automatic;
 
 	for (size_t i = 0; fb_p2p_engines[i]; i++) {
 		const char *const *own = fb_p2p_engines[i]->protocols;

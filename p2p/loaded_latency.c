@@ -25,10 +25,12 @@ static const struct fb_column columns[] = {
 };
 
 /* Percentiles of single probes: a queue in the way shows in the tail long before the median. */
-static void summarise(const double *us, size_t n, struct fb_traits *traits)
+static void summarise(const struct fb_job *job, const double *us, size_t n,
+		      struct fb_traits *traits)
 {
 	double *sorted = malloc(2 * n * sizeof(*sorted));
 
+	(void)job;
 	if (!sorted || !n) {
 		free(sorted);
 		return;

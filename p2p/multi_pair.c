@@ -21,6 +21,9 @@ static const struct fb_p2p_program program = {
 	.grouping = FB_AT_ONCE,
 	.pairs = "halves",
 	.defaults = defaults,
+	.columns = fb_p2p_rate_columns,
+	.ncolumns = FB_P2P_RATE_COLUMNS,
+	.summarise = fb_p2p_rate,
 };
 
 int main(int argc, char **argv)

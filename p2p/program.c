@@ -352,13 +352,13 @@ static void describe(void *instance, struct fb_traits *traits)
 static void summarise(void *instance, const double *us, size_t n, struct fb_traits *traits)
 {
 	const struct instance *i = instance;
-	void (*of_program)(const double *us, size_t n, struct fb_traits *traits) =
-		i->state->program->summarise;
+	const struct fb_p2p_program *program = i->state->program;
 
-	if (of_program && i->probe_us)
-		of_program(i->probe_us, i->probes < PROBES_KEPT ? i->probes : PROBES_KEPT, traits);
-	else if (of_program)
-		of_program(us, n, traits);
+	if (program->summarise && i->probe_us)
+		program->summarise(&i->job, i->probe_us,
+				   i->probes < PROBES_KEPT ? i->probes : PROBES_KEPT, traits);
+	else if (program->summarise)
+		program->summarise(&i->job, us, n, traits);
 }
 
 int fb_p2p_main(const struct fb_p2p_program *program, int argc, char **argv)

@@ -37,7 +37,8 @@ struct fb_p2p_program {
 	const struct fb_column *columns;   /* its own CSV columns, [ncolumns]; or NULL */
 	size_t ncolumns;
 	/* Fills traits->extra from a row's samples or its probes (under load); or NULL. */
-	void (*summarise)(const double *us, size_t n, struct fb_traits *traits);
+	void (*summarise)(const struct fb_job *job, const double *us, size_t n,
+			  struct fb_traits *traits);
 };
 
 /* The whole of main(): runs the program from start to end, returns the exit code. */
@@ -146,6 +147,13 @@ bool fb_p2p_memory_can(const struct fb_p2p_state *state, const struct fb_case *c
 enum { FB_P2P_WHERE_CHARS = FB_PLACED_CHARS + FB_PAGES_CHARS + 4 };
 int fb_p2p_where(const struct fb_p2p_state *state, const struct fb_case *c,
 		 const struct fb_job *job, char text[FB_P2P_WHERE_CHARS]);
+
+/* --- rate.c: the column messages_per_s, of programs whose windows of messages make a rate ----- */
+
+enum { FB_P2P_RATE_COLUMNS = 1 };
+extern const struct fb_column fb_p2p_rate_columns[FB_P2P_RATE_COLUMNS];
+/* fb_p2p_program.summarise */
+void fb_p2p_rate(const struct fb_job *job, const double *us, size_t n, struct fb_traits *traits);
 
 /* --- path.c: the column `path` ---------------------------------------------------------------- */
 

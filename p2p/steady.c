@@ -8,7 +8,7 @@
 
 static const struct fb_default defaults[] = {
 	{"bytes", "1M"},	 {"datatype", "u8"},	     {"algorithm", "send"},
-	{"protocol", "simple"}, {"max-samples", "1000000"}, {"whole-time", "yes"},
+	{"protocol", "auto"},   {"max-samples", "1000000"}, {"whole-time", "yes"},
 	{"max-time", "60s"},	 {NULL, NULL},
 };
 
@@ -21,15 +21,20 @@ static const struct fb_column columns[] = {
 	 .help = "share of the time spent in windows slower than 1.25 times the median"},
 	{.name = "longest_slow_ms", .kind = FB_COLUMN_VALUE, .type = FB_COLUMN_F64, .unit = "ms",
 	 .help = "longest stretch of such windows"},
+	{.name = "least_GBps", .kind = FB_COLUMN_VALUE, .type = FB_COLUMN_F64, .unit = "GB/s",
+	 .help = "bandwidth in the slowest window, as algbw"},
+	{.name = "least_at_s", .kind = FB_COLUMN_VALUE, .type = FB_COLUMN_F64, .unit = "s",
+	 .help = "when that window began: seconds of windows before it"},
 };
 
 static const double slow = 1.25;
 
 /* A flapping link hides in medians: what counts is how long and how deep it dips. */
-static void summarise(const double *us, size_t n, struct fb_traits *traits)
+static void summarise(const struct fb_job *job, const double *us, size_t n,
+		      struct fb_traits *traits)
 {
 	double *scratch = malloc(2 * n * sizeof(*scratch));
-	double median, most = 0, all = 0, slow_us = 0, stretch = 0, longest = 0;
+	double median, most = 0, all = 0, slow_us = 0, stretch = 0, longest = 0, at = 0;
 
 	if (!scratch || !n) {
 		free(scratch);
@@ -39,6 +44,7 @@ static void summarise(const double *us, size_t n, struct fb_traits *traits)
 	for (size_t i = 0; i < n; i++) {
 		bool is_slow = us[i] > slow * median;
 
+		at = us[i] > most ? all : at;
 		most = us[i] > most ? us[i] : most;
 		all += us[i];
 		slow_us += is_slow ? us[i] : 0;
@@ -48,6 +54,8 @@ static void summarise(const double *us, size_t n, struct fb_traits *traits)
 	traits->extra[0] = most / median;
 	traits->extra[1] = slow_us / all;
 	traits->extra[2] = longest * 1e-3;
+	traits->extra[3] = (double)job->bytes * job->window * job->nflows / most * 1e-3;
+	traits->extra[4] = at * 1e-6;
 	free(scratch);
 }
 
@@ -58,7 +66,10 @@ static const struct fb_p2p_program program = {
 		"Sends windows of messages for --max-time and looks at every window: how deep "
 		"bandwidth dips, for what share of the time, and for how long at a stretch. A "
 		"flapping link or a card that is throttled shows here, and in no median.\n\n"
-		"--raw keeps every window for a plot.",
+		"Takes --max-time for each pair and engine, one after the other: a minute by default, "
+		"of which --pairs all of 4 ranks makes twelve; with --max-time 5s they take one "
+		"together.\n\n"
+		"Every engine uses its first protocol (auto). --raw keeps every window for a plot.",
 	.patterns = patterns,
 	.grouping = FB_ONE_BY_ONE,
 	.pairs = "first",

@@ -49,11 +49,28 @@ for family in $FB_MPIS; do
 	build/"$family"/bin/csvcheck "$csv" >"$FB_TMP/check" || fail "$(cat "$FB_TMP/check")"
 	go "$family" 2 bandwidth --bytes 8,200000 --algorithm all
 	expect "rows of bandwidth" "$(rows "$csv" ',(ok|few),')" $((2 * 2 * (5 + 2 + 3)))
+	# Of both directions together, by the time of one message.
+	awk -F, 'FNR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
+		{ flows = $at["operation"] == "two_way" ? 2 : 1 }
+		{ ratio = $at["messages_per_s"] * $at["median_us"] / 1e6 / flows }
+		ratio < 0.98 || ratio > 1.02 { bad++ }
+		END { exit bad || FNR < 2 }' "$csv" || fail "messages_per_s: $(cat "$csv")"
 	go "$family" 2 latency --bytes 8,300000 --transport tcp --engine host
 	expect "rows over tcp" "$(rows "$csv" ',(ok|few),.*,tcp lo[^,]*,')" 4
 	expect "rows that tcp cannot do" "$(rows "$csv" ',skipped,tcp has no protocol')" 6
 	time=50ms go "$family" 2 steady --transport shm,tcp
 	expect "rows of steady" "$(rows "$csv" ',(ok|few),.*,(time|nmax),')" 3
+	expect "protocols of steady" "$(cut -d, -f7,9 "$csv" | sort -u | tr '\n' ' ')" \
+		"engine,protocol host,simple mpi,library "
+	# The least is not more than any other window's, and was within the time.
+	awk -F, 'FNR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
+		$at["least_GBps"] <= 0 || $at["least_GBps"] > $at["algbw_GBps"] * 1.0001 ||
+			$at["least_at_s"] == "" || $at["least_at_s"] > 1 { bad++ }
+		{ ratio = $at["algbw_GBps"] / $at["least_GBps"] / $at["slowest_ratio"] }
+		ratio < 0.999 || ratio > 1.001 { bad++ }
+		END { exit bad || FNR != 4 }' "$csv" || fail "the least of steady: $(cat "$csv")"
+	go "$family" 2 steady --engine rdma
+	holds "$csv" ',one_way,rdma,send,send,rdma,.*,(skipped|ok|few),'
 	go "$family" 2 bandwidth --bytes 8,300000 --transport tcp --protocol direct --slots 3
 	expect "rows of posted messages" "$(rows "$csv" ',direct,tcp,.*,(ok|few),')" 4
 	go "$family" 2 bandwidth --bytes 8,300001 --transport tcp --protocol simple,direct \

@@ -64,7 +64,7 @@ many_ranks() {
 	go "$family" 4 loaded_latency --probes 5 --load-bytes 50000 --bytes 8,5000 --algorithm all
 	good $((2 * 2 * (3 + 1 + 1)))
 	expect "loads of loaded_latency" "$(rows ';load=1;')" $((2 * (3 + 1 + 1)))
-	time=50ms go "$family" 2 steady --protocol tag
+	time=50ms go "$family" 2 steady
 	good 1
 }
 

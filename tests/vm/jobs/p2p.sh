@@ -39,6 +39,7 @@ check latency 12 ',rdma,(send|put|get),[a-z_]+,rdma,.*rdma rxe0:1 RoCE v2, IPv4 
 # the queues, large ones cut, few requests at once.
 check rails 20 'rdma rxe0:1.*\+rxe1:1' 2 bandwidth "${raw[@]}" --bytes 64,70000 --window 5 \
 	--rdma-device rxe0:1,rxe1:1 --rdma-stripe 1000 --rdma-qps 2 --rdma-depth 16
+check steady 1 ',rdma,send,send,rdma,' 2 steady --engine rdma --bytes 64K
 check incast 4 ',fan_(in|out),.*,degree=2;' 3 incast --engine rdma --bytes 30000 \
 	--algorithm send,get --protocol send,read
 # What changes a cost is a key; in huge pages, too, where the kernel has some to give.

@@ -62,7 +62,7 @@ expect "kernels and pageable memory" "$(count 'skipped: kernels do not reach')" 
 expect "all have a reason" "$(count 'skipped: ')" "$(count 'window=')"
 verdict p2p_host_device_cases
 
-for program in latency multi_pair host_device; do
+for program in latency multi_pair steady host_device; do
 	scripts/launch 2 "$bin/$program" --engine copy,cuda --bytes 64 --quiet \
 		--csv "$FB_TMP/rows" </dev/null || fail "$program: skipped rows are no failure"
 	"$bin/csvcheck" "$FB_TMP/rows/$program.csv" >"$FB_TMP/check" ||

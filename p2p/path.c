@@ -74,7 +74,7 @@ static bool is_near(const struct fb_p2p_state *state, const struct fb_job *job)
 	return near;
 }
 
-/* Collective over the host: its reader learns by what devices its ranks should send. 0 or ENOMEM. */
+/* Collective: a host's reader learns by what devices its ranks should send. 0 or FB_ENOMEM. */
 static int expect(struct fb_p2p_path *path, const struct fb_p2p_state *state,
 		  const struct fb_job *job, const char *of_engine)
 {

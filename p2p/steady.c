@@ -66,9 +66,9 @@ static const struct fb_p2p_program program = {
 		"Sends windows of messages for --max-time and looks at every window: how deep "
 		"bandwidth dips, for what share of the time, and for how long at a stretch. A "
 		"flapping link or a card that is throttled shows here, and in no median.\n\n"
-		"Takes --max-time for each pair and engine, one after the other: a minute by default, "
-		"of which --pairs all of 4 ranks makes twelve; with --max-time 5s they take one "
-		"together.\n\n"
+		"Takes --max-time for each pair and engine, one after the other: a minute by "
+		"default, of which --pairs all of 4 ranks makes twelve; with --max-time 5s they "
+		"take one together.\n\n"
 		"Every engine uses its first protocol (auto). --raw keeps every window for a plot.",
 	.patterns = patterns,
 	.grouping = FB_ONE_BY_ONE,

@@ -203,8 +203,8 @@ if [ -x "$build/bin/bandwidth" ] && second >"$log" 2>&1; then
 	"$hosts" sh h1 ip neigh flush all # it has learned to answer that interface
 	"$hosts" sh h0 ip neigh replace 10.77.0.11 dev eth0 nud permanent \
 		lladdr "$("$hosts" sh h1 cat /sys/class/net/eth1/address)"
-	stray receiver stray-traffic 'tcp eth0 10.77.0.11 \(eth0 [12][0-9.]*, h1: (eth0 [0-9.]*, )?eth1' \
-		--pairs 0-1
+	stray receiver stray-traffic \
+		'tcp eth0 10.77.0.11 \(eth0 [12][0-9.]*, h1: (eth0 [0-9.]*, )?eth1' --pairs 0-1
 	"$hosts" sh h0 ip neigh del 10.77.0.11 dev eth0
 else
 	echo "SKIP $name-stray: the programs have not been built, or there is no second interface"

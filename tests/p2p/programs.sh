@@ -116,7 +116,8 @@ for family in $FB_MPIS; do
 	expect "rows of connect_tcp" "$(rows "$csv" ',connect_tcp,.*,(ok|few),')" 2
 	expect "rows of connect_tcp by three sockets" "$(rows "$csv" \
 		',connect_tcp,.*,tcp_sockets=3,(ok|few),')" 1
-	scripts/launch 2 "build/$family/bin/connection" --memory hugetlb >"$FB_TMP/out" 2>&1 </dev/null
+	scripts/launch 2 "build/$family/bin/connection" --memory hugetlb >"$FB_TMP/out" 2>&1 \
+		</dev/null
 	expect "exit code of connection --memory hugetlb" $? 3
 	holds "$FB_TMP/out" "option --memory: 'hugetlb' is not accepted"
 	go "$family" 1 connection

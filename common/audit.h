@@ -44,8 +44,8 @@ int fb_audit_text(const struct fb_audit *before, const struct fb_audit *after, d
  * Whether the bytes took another way than they should have: not all of them passed the
  * `expected` devices (names between blanks; empty: none should have), and 0.4 of them or more,
  * which is one way of two, passed all others together. A port without counters is judged by its
- * interface. Bonds, bridges and VLANs count with their parts, and do no harm so. Returns the others' traffic divided by
- * `bytes` where it was so, else 0.
+ * interface. Bonds, bridges and VLANs count with their parts, and do no harm so. Returns the
+ * others' traffic divided by `bytes` where it was so, else 0.
  */
 double fb_audit_stray(const struct fb_audit *before, const struct fb_audit *after, double bytes,
 		      const char *expected);

@@ -91,12 +91,14 @@ static bool has_pages(const struct state *state, const struct fb_cost *cost,
 	bool shared = !strcmp(cost->transport, "shm");
 	char asked[FB_SIZE_CHARS], size[FB_SIZE_CHARS], limit[FB_SIZE_CHARS];
 
-	if (pages == FB_PAGES_TRANSPARENT && shared && !state->huge_pages)
+	if (pages == FB_PAGES_TRANSPARENT && shared && !state->huge_pages) {
 		snprintf(reason, FB_REASON_CHARS, "no huge pages for shared memory: "
 			 "/sys/kernel/mm/transparent_hugepage/shmem_enabled");
-	else if (!fb_pages_explicit(pages))
+		return false;
+	}
+	if (!fb_pages_explicit(pages))
 		return true;
-	else if (!page || !most)
+	if (!page || !most)
 		snprintf(reason, FB_REASON_CHARS, "no huge page of %s for each rank is free: "
 			 "/sys/kernel/mm/hugepages/hugepages-%llukB/nr_hugepages",
 			 fb_size_text(page, size), (unsigned long long)page >> 10);

@@ -135,6 +135,7 @@ struct fb_tcp_link {
 		size_t bytes;                   /* of the message */
 	} awaited;
 	uint32_t successor; /* receiver: index of the link whose message came next, last time */
+	bool listed;                   /* among the socket's links with credits to send */
 	struct fb_tcp_link *next_owed;
 };
 
@@ -355,6 +356,12 @@ bool fb_tcp_post(struct fb_port *port, void *buffer);
 static inline bool fb_tcp_may_post(struct fb_port *port)
 {
 	return fb_tcp_link(port)->unused != NULL;
+}
+
+/* Whether places for at most half of its slots wait: time for more. */
+static inline bool fb_tcp_few_places(struct fb_port *port)
+{
+	return fb_tcp_link(port)->placed <= fb_tcp_link(port)->slots / 2;
 }
 
 /* --- tcp_receive.c ---------------------------------------------------------------------------- */

@@ -42,15 +42,24 @@ const void *fb_tcp_peek(struct fb_port *port, size_t bytes)
 	return NULL;
 }
 
-/* The sender may send one more message on the link, and has to be told. */
+/* The link's credits go with the next message of its home, or alone if they are due. */
+static void enlist(struct fb_tcp_link *link)
+{
+	if (link->listed)
+		return;
+	link->listed = true;
+	link->next_owed = link->socket->owed;
+	link->socket->owed = link;
+}
+
+/*
+ * The sender may send one more message on the link, and has to be told: of some at once, as a
+ * credit costs time at both ends, between a message and its answer.
+ */
 static void owe(struct fb_tcp_link *link)
 {
-	struct fb_tcp_socket *socket = link->socket;
-
-	if (link->owed++ == 0) {
-		link->next_owed = socket->owed;
-		socket->owed = link;
-	}
+	if (++link->owed + 1 >= link->slots - link->slots / 2)
+		enlist(link);
 }
 
 /*
@@ -61,6 +70,7 @@ static void tell_places(struct fb_tcp_link *link)
 {
 	if (!link->owed || link->placed - link->owed >= link->slots - link->slots / 2)
 		return;
+	enlist(link);
 	link->socket->due = true;
 	fb_tcp_wake(link->socket);
 }

@@ -146,6 +146,13 @@ static void attend_ready(struct fb_tcp *tcp)
 	}
 }
 
+/* Who asked will ask again if it was in vain. */
+static bool has_work(const struct fb_tcp_socket *socket)
+{
+	return !socket->broken && (socket->asked || socket->due || socket->held ||
+				   socket->sending.head || is_flying(socket));
+}
+
 int fb_tcp_progress(struct fb_transport *transport)
 {
 	struct fb_tcp *tcp = (struct fb_tcp *)transport;
@@ -160,13 +167,10 @@ int fb_tcp_progress(struct fb_transport *transport)
 		for (int i = 0; i < tcp->nwork; i++)
 			attend(tcp->work[i]);
 	}
-	/* Who asked will ask again if it was in vain. */
 	for (int i = 0; i < tcp->nwork; i++) {
 		struct fb_tcp_socket *socket = tcp->work[i];
 
-		socket->working = !socket->broken &&
-				  (socket->asked || socket->due || socket->held ||
-				   socket->sending.head || is_flying(socket));
+		socket->working = has_work(socket);
 		if (socket->working)
 			tcp->work[kept++] = socket;
 	}

@@ -22,6 +22,7 @@
 #include <sys/uio.h>
 
 #include "common/error.h"
+#include "common/transport/tcp_call.h"
 #include "common/transport/tcp_part.h"
 
 /* Calls for one socket at a time: more would let the others wait. */
@@ -179,7 +180,7 @@ static size_t take(struct fb_tcp_socket *socket, struct iovec *parts, size_t n)
 {
 	struct msghdr header = {.msg_iov = parts, .msg_iovlen = n};
 	ssize_t got = n > 1 ? recvmsg(socket->fd, &header, 0)
-			    : recv(socket->fd, parts->iov_base, parts->iov_len, 0);
+			    : fb_tcp_call_recv(socket->fd, parts->iov_base, parts->iov_len);
 
 	if (got == 0)
 		fb_tcp_fail(socket, FB_EPEER, "closed its connection");
@@ -237,6 +238,26 @@ static bool make_guess(const struct fb_tcp_socket *socket, struct fb_tcp_guess *
 	return true;
 }
 
+/* The frames of what was expected. Returns whether they make sense. */
+static bool take_lead(struct fb_tcp_socket *socket, const struct fb_tcp_guess *guess)
+{
+	struct fb_tcp_frame frame;
+
+	socket->end = 0;
+	for (size_t at = 0; at < FB_TCP_LEAD; at += sizeof(frame)) {
+		bool last = at == FB_TCP_LEAD - sizeof(frame);
+
+		memcpy(&frame, guess->lead + at, sizeof(frame));
+		if (frame.kind == FB_TCP_PAD)
+			continue;
+		if (last ? take_data(socket, guess->link, &frame) : take_frame(socket, &frame))
+			continue;
+		nonsense(socket, &frame);
+		return false;
+	}
+	return true;
+}
+
 /* One call that expects a message, and has its payload received where it belongs. */
 static bool receive_guess(struct fb_tcp_socket *socket, const struct fb_tcp_guess *guess)
 {
@@ -251,15 +272,15 @@ static bool receive_guess(struct fb_tcp_socket *socket, const struct fb_tcp_gues
 	got = take(socket, parts, joined ? 1 : 2);
 	if (!got)
 		return false;
-	memcpy(guess->lead, socket->buffer, old);
+	if (old)
+		memcpy(guess->lead, socket->buffer, old);
 	if (got <= frames) {
 		parse(socket, guess->lead, old + got);
 		return false;
 	}
 	here = got - frames;
 	if (fb_tcp_expected(guess, guess->lead)) {
-		parse(socket, guess->lead, FB_TCP_LEAD);
-		if (!socket->broken)
+		if (take_lead(socket, guess))
 			filled(socket, here);
 		/*
 		 * Of a message that is all there, whoever waits for it shall hear first. Where much
@@ -273,6 +294,27 @@ static bool receive_guess(struct fb_tcp_socket *socket, const struct fb_tcp_gues
 	memcpy(socket->tcp->stray + FB_TCP_LEAD, guess->at, here);
 	parse(socket, socket->tcp->stray, FB_TCP_LEAD + here);
 	return here == room;
+}
+
+/*
+ * What comes most often to one who waits: the message that is waited for and nothing else. Returns
+ * whether the `got` bytes are that; then they are in their place.
+ */
+static bool take_awaited(struct fb_tcp_socket *socket, size_t got)
+{
+	const struct fb_tcp_link *link = socket->awaited;
+	struct fb_tcp_frame frame;
+
+	if (!link || socket->crowded || socket->end || got != sizeof(frame) + link->awaited.bytes)
+		return false;
+	memcpy(&frame, socket->buffer, sizeof(frame));
+	if (frame.kind != FB_TCP_DATA || frame.link != link->index || frame.epoch != link->epoch ||
+	    frame.turn != link->turn || frame.bytes != link->awaited.bytes ||
+	    !take_data(socket, socket->awaited, &frame))
+		return false;
+	memcpy(socket->fill_at, socket->buffer + sizeof(frame), socket->fill_left);
+	filled(socket, socket->fill_left);
+	return true;
 }
 
 /* One call. Returns whether there may be more. */
@@ -294,7 +336,7 @@ static bool receive_once(struct fb_tcp_socket *socket)
 	if (wanted && socket->awaited == socket->filling->link && !socket->crowded)
 		ahead = 0;
 	got = wanted ? take(socket, parts, ahead ? 2 : 1) : take(socket, parts + 1, 1);
-	if (!got)
+	if (!got || (!wanted && take_awaited(socket, got)))
 		return false;
 	here = got < wanted ? got : wanted;
 	if (here)

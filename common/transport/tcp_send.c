@@ -22,6 +22,7 @@
 #include <sys/uio.h>
 
 #include "common/error.h"
+#include "common/transport/tcp_call.h"
 #include "common/transport/tcp_part.h"
 #include "common/transport/tcp_zerocopy.h"
 
@@ -42,6 +43,7 @@ static void take_credit(struct fb_tcp_socket *socket, struct fb_tcp_frame *frame
 		.bytes = link->owed,
 	};
 	link->owed = 0;
+	link->listed = false;
 	if (!socket->owed)
 		socket->due = false;
 }
@@ -132,6 +134,12 @@ static size_t gather(const struct fb_tcp_piece *piece, struct iovec *parts)
 	return n;
 }
 
+/* Whether the kernel is to send the piece without a copy. */
+static bool flies(const struct fb_tcp_socket *socket, const struct fb_tcp_piece *piece)
+{
+	return socket->flights && fb_tcp_may_fly(socket, piece->left + piece->data_left);
+}
+
 /* Sends from the head of the queue by one call. Returns its result. */
 static ssize_t give(struct fb_tcp_socket *socket, struct msghdr *header, int flags)
 {
@@ -139,7 +147,7 @@ static ssize_t give(struct fb_tcp_socket *socket, struct msghdr *header, int fla
 	ssize_t sent = -1;
 
 	/* Then only one piece, as a send has one number. Control frames are too short. */
-	if (header->msg_iovlen <= 2 && fb_tcp_may_fly(socket, piece->left + piece->data_left)) {
+	if (header->msg_iovlen <= 2 && flies(socket, piece)) {
 		sent = sendmsg(socket->fd, header, flags | MSG_ZEROCOPY);
 		if (sent > 0)
 			fb_tcp_fly(socket, piece);
@@ -148,11 +156,6 @@ static ssize_t give(struct fb_tcp_socket *socket, struct msghdr *header, int fla
 			return sent;
 	}
 	return sendmsg(socket->fd, header, flags);
-}
-
-static bool flies(const struct fb_tcp_socket *socket, const struct fb_tcp_piece *piece)
-{
-	return fb_tcp_may_fly(socket, piece->left + piece->data_left);
 }
 
 void fb_tcp_flush(struct fb_tcp_socket *socket)
@@ -224,7 +227,13 @@ static const char *join(const struct fb_tcp_piece *piece)
 		return NULL;
 	/* The headroom is the link's, though the payload is not. */
 	begin = (char *)(uintptr_t)piece->data - piece->left;
-	memcpy(begin, piece->at, piece->left);
+	/* Lengths that are known cost no call. */
+	if (piece->left == FB_TCP_LEAD) {
+		memcpy(begin, piece->at, FB_TCP_LEAD);
+		return begin;
+	}
+	for (size_t at = 0; at < piece->left; at += sizeof(piece->frame))
+		memcpy(begin + at, piece->at + at, sizeof(piece->frame));
 	return begin;
 }
 
@@ -241,7 +250,7 @@ static void send_first(struct fb_tcp_socket *socket, const struct fb_tcp_piece *
 		header.msg_iovlen = gather(piece, parts);
 		sent = give(socket, &header, flags);
 	} else {
-		sent = send(socket->fd, at, piece->left + piece->data_left, flags);
+		sent = fb_tcp_call_send(socket->fd, at, piece->left + piece->data_left, flags);
 	}
 	if (sent < 0 && !no_room()) {
 		lost(socket);
@@ -303,18 +312,21 @@ static void send_piece(struct fb_tcp_socket *socket, struct fb_tcp_piece *piece,
 static void lead(struct fb_tcp_socket *socket, struct fb_tcp_piece *piece,
 		 const struct fb_tcp_frame *frame, bool full)
 {
-	char *end = fb_tcp_body(piece->message), *begin = end - sizeof(*frame);
+	static const struct fb_tcp_frame pads[] = {
+		{.kind = FB_TCP_PAD}, {.kind = FB_TCP_PAD}, {.kind = FB_TCP_PAD}};
+	char *end = fb_tcp_body(piece->message), *begin = end - sizeof(*frame), *at = begin;
 
+	_Static_assert(sizeof(pads) + sizeof(*frame) == FB_TCP_LEAD, "the payload's place");
 	memcpy(begin, frame, sizeof(*frame));
-	while (begin > end - FB_TCP_LEAD && (socket->owed || full)) {
-		struct fb_tcp_frame *more;
-
-		begin -= sizeof(*frame);
-		more = (struct fb_tcp_frame *)(void *)begin;
-		*more = (struct fb_tcp_frame){.kind = FB_TCP_PAD};
-		if (socket->owed)
-			take_credit(socket, more);
+	if (full) {
+		begin = end - FB_TCP_LEAD;
+		memcpy(begin, pads, sizeof(pads));
 	}
+	while (at > end - FB_TCP_LEAD && socket->owed) {
+		at -= sizeof(*frame);
+		take_credit(socket, (struct fb_tcp_frame *)(void *)at);
+	}
+	begin = at < begin ? at : begin;
 	piece->at = begin;
 	piece->left = (size_t)(end - begin);
 }

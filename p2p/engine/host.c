@@ -15,7 +15,6 @@
 
 #include "common/error.h"
 #include "common/run.h" /* facts */
-#include "common/spin.h"
 #include "common/transport/tcp.h"
 #include "common/variant.h"
 
@@ -120,6 +119,14 @@ static size_t slot_limit(const struct fb_host_p2p *e, const struct fb_case *c, b
 	return strcmp(c->protocol, "ll128") ? DEFAULT_SLOT : DEFAULT_LL128_SLOT;
 }
 
+/* Where all of a flow's messages lie at this rank; NULL: not all at one place. */
+static char *own_memory(const struct fb_job *job, const struct fb_flow *flow, bool sends)
+{
+	if (job->regions > 1)
+		return NULL;
+	return sends ? fb_job_source(job, flow, 0) : fb_job_target(job, flow, 0);
+}
+
 /* Enters this rank's ends of the flows. */
 static void list_ends(struct fb_host_p2p_request *r, const struct fb_case *c)
 {
@@ -136,6 +143,7 @@ static void list_ends(struct fb_host_p2p_request *r, const struct fb_case *c)
 			.job = r->job, .flow = flow, .sends = flow->src == self, .tcp = tcp,
 			.piece = r->job->bytes < limit ? (size_t)r->job->bytes : limit,
 			.step = fb_host_step(c, r->job, flow->src == self, tcp),
+			.memory = own_memory(r->job, flow, flow->src == self),
 		};
 	}
 }
@@ -232,135 +240,6 @@ free_request:
 	return err;
 }
 
-/* Whether all that the end has sent has left this rank: only then it may stop progressing. */
-static bool has_left(const struct fb_host_end *end)
-{
-	/* Direct links in shared memory have no functions: their copies are made at once. */
-	return !end->tcp || end->port->ops->settled(end->port);
-}
-
-/* Moves the n ends until all of their messages are through. */
-static int drive(struct fb_host_p2p_request *r, struct fb_host_end *ends, int n)
-{
-	struct fb_spin spin = {.yields = r->engine->world->oversubscribed,
-			       .calls = r->tcp_ports && !r->n_shm};
-	int err = FB_OK;
-
-	for (;;) {
-		bool moved = false, pending = false;
-
-		for (int i = 0; i < n; i++) {
-			struct fb_host_end *end = &ends[i];
-
-			while (end->done < end->target && end->step(end))
-				moved = true;
-			pending |= end->done < end->target;
-		}
-		if (r->tcp_ports && (pending || !fb_tcp_rests(r->engine->tcp))) {
-			err = r->engine->tcp->ops->progress(r->engine->tcp);
-			for (int i = 0; i < n && !pending && !err; i++)
-				pending = !has_left(&ends[i]);
-		}
-		if (err || !pending)
-			return err;
-		if (moved)
-			spin.looks = 0;
-		else if (fb_spin_again(&spin))
-			err = fb_run_alive(r->request.engine->run, "waiting for messages");
-		if (err)
-			return err;
-	}
-}
-
-static void raise_targets(struct fb_host_p2p_request *r, uint64_t messages)
-{
-	for (int i = 0; i < r->nends; i++)
-		r->ends[i].target += messages;
-}
-
-/*
- * The receivers of direct messages say that so many more may be written, as if they had posted;
- * over tcp `ahead` of those that come after them, too.
- */
-static void post_targets(struct fb_host_p2p_request *r, uint64_t messages, uint64_t ahead)
-{
-	for (int i = 0; i < r->nends; i++) {
-		struct fb_host_end *end = &r->ends[i];
-
-		end->may_post = end->target + messages + (end->tcp ? ahead : 0);
-		if (end->step == fb_host_pushed || end->step == fb_host_pull_half ||
-		    end->step == fb_host_receive_user)
-			fb_host_post(end);
-	}
-}
-
-/*
- * ends[0] is of the flow there and ends[1] of the one back, on both of the ranks. Direct messages
- * are posted for all calls at once: nobody sends one before it has the answer to the last, so none
- * comes too early, and the news of a place travels with an answer. Over one socket some of the next
- * run are posted too, since only the receiver's own progress() writes to them, and in this run that
- * reads no more once the last message is there.
- */
-static int ping_pong(struct fb_host_p2p_request *r, int calls)
-{
-	const struct fb_settings *settings = r->engine->settings;
-	int err = FB_OK;
-
-	if (!r->nends)
-		return FB_OK;
-	post_targets(r, (uint64_t)calls, settings->tcp.sockets == 1 ? settings->slots : 0);
-	for (int call = 0; call < calls && !err; call++) {
-		raise_targets(r, 1);
-		err = drive(r, &r->ends[0], 1);
-		if (!err)
-			err = drive(r, &r->ends[1], 1);
-	}
-	return err;
-}
-
-/*
- * All copies of this rank; then it tells the passive ends, and waits to be told itself: they must
- * neither look at what is not there yet nor change what is still read. Copies are visible before
- * the counter is, by its release order; glibc fences the stores of large ones itself.
- */
-static int one_sided(struct fb_host_p2p_request *r, uint64_t messages)
-{
-	struct fb_spin spin = {.yields = r->engine->world->oversubscribed};
-	_Atomic uint64_t *own = fb_job_completed(r->job, r->engine->world->rank);
-	int err = FB_OK;
-
-	for (uint64_t k = 0; k < messages; k++)
-		for (int i = 0; i < r->nends; i++)
-			if (r->ends[i].step)
-				r->ends[i].step(&r->ends[i]);
-	for (int i = 0; i < r->nends; i++) {
-		if (r->ends[i].step)
-			atomic_fetch_add_explicit(
-				fb_job_completed(r->job, fb_job_passive(r->job, r->ends[i].flow)),
-				1, memory_order_release);
-		else
-			r->completions++;
-	}
-	while (!err && atomic_load_explicit(own, memory_order_acquire) < r->completions)
-		if (fb_spin_again(&spin))
-			err = fb_run_alive(r->request.engine->run,
-					   "waiting for one-sided operations");
-	return err;
-}
-
-static int host_run(struct fb_p2p_request *request, int calls)
-{
-	struct fb_host_p2p_request *r = (struct fb_host_p2p_request *)request;
-
-	if (r->job->verb != FB_SEND)
-		return one_sided(r, (uint64_t)calls * (uint64_t)r->job->window);
-	if (r->job->pattern == FB_PING_PONG)
-		return ping_pong(r, calls);
-	post_targets(r, (uint64_t)calls * (uint64_t)r->job->window, 0);
-	raise_targets(r, (uint64_t)calls * (uint64_t)r->job->window);
-	return drive(r, r->ends, r->nends);
-}
-
 static void host_describe(struct fb_p2p_request *request, struct fb_traits *traits)
 {
 	struct fb_host_p2p_request *r = (struct fb_host_p2p_request *)request;
@@ -394,7 +273,7 @@ const struct fb_p2p_engine_ops fb_p2p_host = {
 	.close = host_close,
 	.can = host_can,
 	.prepare = host_prepare,
-	.run = host_run,
+	.run = fb_host_run,
 	.describe = host_describe,
 	.release = host_release,
 };

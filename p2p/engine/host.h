@@ -28,6 +28,7 @@ struct fb_host_end {
 	uint64_t pulls;		/* split, sender: pulls by the receiver that must be done */
 	size_t piece, offset;	/* bytes a slot takes; bytes of the message under way moved */
 	int phase;		/* split: which part of the message comes next */
+	char *memory;		/* where all messages lie at this end; NULL: not at one place */
 
 	/*
 	 * Moves what can be moved now; false: nothing. A message done counts in `done`. NULL:
@@ -64,6 +65,9 @@ typedef bool (*fb_host_step_fn)(struct fb_host_end *end);
 /* The one for an end of a flow of the case; NULL for a passive end. */
 fb_host_step_fn fb_host_step(const struct fb_case *c, const struct fb_job *job, bool sends,
 			     bool tcp);
+
+/* fb_p2p_engine_ops.run. (host_run.c) */
+int fb_host_run(struct fb_p2p_request *request, int calls);
 
 /* Direct and split, receiver: lets the sender send messages up to `may_post`. */
 void fb_host_post(struct fb_host_end *end);

@@ -19,6 +19,15 @@ static size_t next_piece(const struct fb_host_end *end)
 	return left < end->piece ? left : end->piece;
 }
 
+/* The first byte of message k at this rank. */
+static char *message_at(const struct fb_host_end *end, uint64_t k)
+{
+	if (end->memory)
+		return end->memory;
+	return end->sends ? fb_job_source(end->job, end->flow, k)
+			  : fb_job_target(end->job, end->flow, k);
+}
+
 static void piece_done(struct fb_host_end *end, size_t n)
 {
 	end->offset += n;
@@ -35,7 +44,7 @@ bool fb_host_send(struct fb_host_end *end)
 
 	if (!slot)
 		return false;
-	memcpy(slot, fb_job_source(end->job, end->flow, end->done) + end->offset, n);
+	memcpy(slot, message_at(end, end->done) + end->offset, n);
 	end->port->ops->commit(end->port, n);
 	piece_done(end, n);
 	return true;
@@ -48,7 +57,7 @@ bool fb_host_receive(struct fb_host_end *end)
 
 	if (!slot)
 		return false;
-	memcpy(fb_job_target(end->job, end->flow, end->done) + end->offset, slot, n);
+	memcpy(message_at(end, end->done) + end->offset, slot, n);
 	end->port->ops->release(end->port);
 	piece_done(end, n);
 	return true;
@@ -60,18 +69,22 @@ bool fb_host_send_user(struct fb_host_end *end)
 
 	if (!end->port->ops->acquire(end->port, bytes))
 		return false;
-	fb_tcp_commit_user(end->port, fb_job_source(end->job, end->flow, end->done), bytes);
+	fb_tcp_commit_user(end->port, message_at(end, end->done), bytes);
 	end->done++;
 	return true;
 }
 
 bool fb_host_receive_user(struct fb_host_end *end)
 {
-	if (!end->port->ops->peek(end->port, (size_t)end->job->bytes))
+	/* Places for later messages are named where there is nothing else to do, or few left. */
+	if (!end->port->ops->peek(end->port, (size_t)end->job->bytes)) {
+		fb_host_post(end);
 		return false;
+	}
 	end->port->ops->release(end->port);
 	end->done++;
-	fb_host_post(end);
+	if (fb_tcp_few_places(end->port))
+		fb_host_post(end);
 	return true;
 }
 
@@ -79,7 +92,7 @@ void fb_host_post(struct fb_host_end *end)
 {
 	if (end->tcp) {
 		while (end->posted < end->may_post && fb_tcp_may_post(end->port) &&
-		       fb_tcp_post(end->port, fb_job_target(end->job, end->flow, end->posted)))
+		       fb_tcp_post(end->port, message_at(end, end->posted)))
 			end->posted++;
 		return;
 	}

@@ -9,14 +9,11 @@
  */
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <sys/syscall.h>
-#include <sys/uio.h>
-#include <unistd.h>
 
 #include "common/error.h"
 #include "common/transport/tcp.h"
 #include "tests/unit/check.h"
+#include "tests/unit/tcp_calls.h"
 
 enum {
 	SLOTS = 256,
@@ -26,23 +23,6 @@ enum {
 };
 
 enum kind { SLOTTED, POSTED, HEADROOM };
-
-static unsigned sends, parts;
-
-/* In place of the library's, to be counted. */
-ssize_t send(int fd, const void *memory, size_t bytes, int flags)
-{
-	sends++;
-	parts = 1;
-	return syscall(SYS_sendto, fd, memory, bytes, flags, NULL, 0);
-}
-
-ssize_t sendmsg(int fd, const struct msghdr *header, int flags)
-{
-	sends++;
-	parts = (unsigned)header->msg_iovlen;
-	return syscall(SYS_sendmsg, fd, header, flags);
-}
 
 struct bench {
 	struct fb_world world; /* of one rank */

@@ -10,14 +10,11 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <sys/syscall.h>
-#include <sys/uio.h>
-#include <unistd.h>
 
 #include "common/error.h"
 #include "common/transport/tcp.h"
 #include "tests/unit/check.h"
+#include "tests/unit/tcp_calls.h"
 
 enum { NONE, POSTED, SLOTTED, CREDIT, LINKS, PAD };
 enum {
@@ -35,21 +32,6 @@ enum {
 	EVERY = 1,
 #endif
 };
-
-static unsigned reads;
-
-/* In place of the library's, to be counted. */
-ssize_t recv(int fd, void *memory, size_t bytes, int flags)
-{
-	reads++;
-	return syscall(SYS_recvfrom, fd, memory, bytes, flags, NULL, NULL);
-}
-
-ssize_t recvmsg(int fd, struct msghdr *header, int flags)
-{
-	reads++;
-	return syscall(SYS_recvmsg, fd, header, flags);
-}
 
 /* A message of the link, or a credit for it; or a frame that says nothing. */
 struct item {
@@ -265,6 +247,10 @@ static const struct item stories[][ITEMS] = {
 	{LEAD, {SLOTTED, USUAL}, LEAD, {POSTED, USUAL}},
 	{LEAD, {SLOTTED, USUAL - 99}, LEAD, {POSTED, USUAL}},
 	{LEAD, {SLOTTED, 2 * USUAL}, LEAD, {POSTED, USUAL}},
+	/* Small, alone; and of the length that is waited for, from another link. */
+	{{POSTED, 40}},
+	{{SLOTTED, 40}, {CREDIT, 0}, {POSTED, 40}, {POSTED, 40}},
+	{{SLOTTED, 40}, {SLOTTED, 41}, {POSTED, 40}},
 	/* Many small ones. */
 	{{SLOTTED, 1}, {SLOTTED, 20}, {SLOTTED, 300}, {SLOTTED, 4000}, {SLOTTED, 17}, LEAD,
 	 {POSTED, USUAL}},

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The host engine against the serial oracle: every algorithm, protocol and datatype, sizes around
- * every boundary, in place and not, canaries around the buffers, many calls back to back.
+ * every boundary, in place and not, canaries around the buffers, many calls back to back; in shared
+ * memory, and a part of it over tcp.
  * ranks: 1 2 3 5 8
  * timeout: 300
  *
@@ -12,7 +13,7 @@
  *	test_host [COLLECTIVE [ALGORITHM [PROTOCOL]]]
  *
  * The tests in virtual machines run it over rdma: FB_TEST_TRANSPORT names the transport,
- * FB_TEST_NODES pretends nodes, FB_TEST_EVERY runs every n-th case, FB_TEST_DEVICE and
+ * FB_TEST_NODES pretends nodes, FB_TEST_EVERY runs one case of n (choice.h), FB_TEST_DEVICE and
  * FB_TEST_NOTIFY are --rdma-device and whether to use immediate data.
  */
 #include <stdlib.h>
@@ -22,6 +23,7 @@
 #include "common/data.h"
 #include "common/error.h"
 #include "common/run.h"
+#include "tests/mpi/choice.h"
 #include "tests/unit/check.h"
 
 enum { CANARY = 64, CANARY_BYTE = 0x5c, LARGEST = 150000 };
@@ -33,8 +35,9 @@ struct bench {
 	struct fb_counts counts;
 	size_t in_offset, out_offset, room; /* room: bytes of each buffer */
 	uint64_t cases;
-	uint64_t picked; /* cases looked at, to take every n-th */
-	uint64_t every;
+	uint64_t every; /* one of so many cases runs */
+	uint32_t walk;  /* pairs that ran any */
+	struct coverage coverage;
 	uint64_t largest; /* elements of all ranks' blocks together */
 	int repeats;      /* calls back to back */
 };
@@ -234,42 +237,53 @@ static void fill_counts(struct bench *b, uint64_t count)
 	}
 }
 
-static void sweep(struct bench *b, const struct fb_algorithm *a, struct fb_case *c)
+static struct fb_operation operation_of(struct bench *b, const struct fb_algorithm *a,
+					const struct choice *choice)
 {
-	static const enum fb_datatype types[] = {FB_F32, FB_BF16, FB_I8, FB_F64};
 	const struct fb_collective_info *info = fb_collective_info(a->collective);
-	int n = b->run.world.nranks;
-	const uint64_t counts[] = {0, 1, 2, 3, (uint64_t)n + 1, 17, 1023, 4096,
-				   b->largest / (uint64_t)n};
-	uint64_t pick = 0;
+	uint64_t n = (uint64_t)b->run.world.nranks;
+	const uint64_t counts[CHOICE_COUNTS] = {0, 1, 2, 3, n + 1, 17, 1023, 4096, b->largest / n};
+	struct fb_operation op = {
+		.collective = a->collective, .datatype = choice->type, .redop = choice->redop,
+		.root = info->has_root ? (int)(choice->root % n) : 0,
+		.in_place = choice->in_place, .count = counts[choice->count],
+		.segment = &b->segment, .in_offset = b->in_offset, .out_offset = b->out_offset,
+	};
+
+	if (op.count * fb_datatype_size(op.datatype) * n > b->room)
+		op.count = b->room / fb_datatype_size(op.datatype) / n;
+	if (a->collective == FB_ALL_TO_ALL_V) {
+		fill_counts(b, op.count);
+		op.counts = &b->counts;
+	}
+	return op;
+}
+
+/* Runs a pair's share of cases, those that the engine can carry out. */
+static void sweep(struct bench *b, uint32_t pair, const struct fb_algorithm *a, struct fb_case *c)
+{
+	bool barrier = a->collective == FB_BARRIER;
+	bool could = fb_collective_info(a->collective)->in_place;
+	uint32_t seed = choice_seed(b->run.settings.transport, b->run.world.nranks);
+	uint64_t before = b->coverage.cases;
+	int left = barrier ? 1 : choice_cases(pair, seed, b->every, could);
 	char reason[FB_REASON_CHARS];
 
-	for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++)
-		for (int in_place = 0; in_place < 1 + (int)info->in_place; in_place++) {
-			struct fb_operation op = {
-				.collective = a->collective, .datatype = types[pick % 4],
-				.redop = (enum fb_redop)(pick % FB_REDOPS),
-				.root = info->has_root ? (int)(pick % (uint64_t)n) : 0,
-				.in_place = in_place, .count = counts[i],
-				.segment = &b->segment, .in_offset = b->in_offset,
-				.out_offset = b->out_offset,
-			};
+	for (uint32_t draw = 0; draw < CHOICE_PERIOD && left; draw++) {
+		struct choice choice = choice_draw(b->walk, seed, draw);
+		struct fb_operation op;
 
-			pick++;
-			if (a->collective == FB_BARRIER && (i || in_place))
-				continue;
-			if (a->collective != FB_BARRIER && b->picked++ % b->every)
-				continue;
-			if (op.count * fb_datatype_size(op.datatype) * (uint64_t)n > b->room)
-				op.count = b->room / fb_datatype_size(op.datatype) / (uint64_t)n;
-			if (a->collective == FB_ALL_TO_ALL_V) {
-				fill_counts(b, op.count);
-				op.counts = &b->counts;
-			}
-			c->datatype = op.datatype;
-			if (fb_engine_host.can(b->engine, c, &op, reason))
-				run_case(b, c, &op);
-		}
+		choice.in_place &= could;
+		op = operation_of(b, a, &choice);
+		c->datatype = op.datatype;
+		if (!fb_engine_host.can(b->engine, c, &op, reason))
+			continue;
+		run_case(b, c, &op);
+		if (!barrier)
+			coverage_add(&b->coverage, &choice, could);
+		left--;
+	}
+	b->walk += b->coverage.cases > before;
 }
 
 static int number(const char *name, int fallback)
@@ -313,8 +327,7 @@ static void open_bench(struct bench *b, int *argc, char ***argv)
 	b->in_offset = page;
 	b->out_offset = b->in_offset + b->room + page;
 	if (fb_segment_open(&b->segment, &b->run.world, b->out_offset + b->room + page,
-			    FB_PAGES_NORMAL) ||
-	    fb_engine_host.open(&b->engine, &b->run))
+			    FB_PAGES_NORMAL))
 		exit(1);
 	b->every = b->run.world.nranks > 3 ? 5 : b->run.world.oversubscribed ? 2 : 1;
 	if (b->run.world.oversubscribed && strstr(b->run.world.library, "MPICH"))
@@ -324,20 +337,22 @@ static void open_bench(struct bench *b, int *argc, char ***argv)
 	b->counts.elements = calloc((size_t)b->counts.nranks * (size_t)b->counts.nranks, 8);
 }
 
-int main(int argc, char **argv)
+/* The cases of all algorithms, or of those that the arguments name, over one transport. */
+static void run_all(struct bench *b, int argc, char **argv)
 {
 	static const char *const protocols[] = {"simple", "ll", "ll128", "direct"};
-	struct bench b = {.cases = 0};
-	int failed, result;
 
-	open_bench(&b, &argc, &argv);
+	b->walk = 0;
+	b->coverage = (struct coverage){.cases = 0};
+	if (!CHECK_INT(fb_engine_host.open(&b->engine, &b->run), FB_OK))
+		return;
 	for (int i = 0; i < fb_algorithm_count; i++)
 		for (int p = 0; p < 4; p++) {
 			const struct fb_algorithm *a = fb_algorithms[i];
 			struct fb_case c = {
 				.operation = fb_collective_info(a->collective)->name,
 				.algorithm = a->name, .protocol = protocols[p], .engine = "host",
-				.transport = b.run.settings.transport, .launch = "blocking",
+				.transport = b->run.settings.transport, .launch = "blocking",
 			};
 			double before = MPI_Wtime();
 
@@ -345,12 +360,28 @@ int main(int argc, char **argv)
 			    (argc > 2 && strcmp(argv[2], c.algorithm)) ||
 			    (argc > 3 && strcmp(argv[3], c.protocol)))
 				continue;
-			sweep(&b, a, &c);
-			if (getenv("VERBOSE") && !b.run.world.rank)
-				printf("%s %s %s %.1f ms\n", c.operation, c.algorithm, c.protocol,
-				       (MPI_Wtime() - before) * 1e3);
+			sweep(b, (uint32_t)(i * 4 + p), a, &c);
+			if (getenv("VERBOSE") && !b->run.world.rank)
+				printf("%s %s %s %s %.1f ms\n", c.transport, c.operation,
+				       c.algorithm, c.protocol, (MPI_Wtime() - before) * 1e3);
 		}
-	fb_engine_host.close(b.engine);
+	fb_engine_host.close(b->engine);
+	/* Nothing but a barrier was asked for, perhaps. */
+	CHECK(argc > 1 && !b->coverage.cases ? b->cases > 0 : coverage_good(&b->coverage));
+}
+
+int main(int argc, char **argv)
+{
+	struct bench b = {.cases = 0};
+	int failed, result;
+
+	open_bench(&b, &argc, &argv);
+	run_all(&b, argc, argv);
+	if (!getenv("FB_TEST_TRANSPORT") && b.run.world.nranks > 1 && argc < 4) {
+		b.run.settings.transport = "tcp";
+		b.every *= 2;
+		run_all(&b, argc, argv);
+	}
 	failed = check_failures;
 	MPI_Allreduce(MPI_IN_PLACE, &failed, 1, MPI_INT, MPI_SUM, b.run.world.comm);
 	result = failed != 0;

@@ -20,20 +20,27 @@ check() {
 	echo "  $((SECONDS - start)) s: $(tail -n 1 $log | sed 's/^\(PASS\|FAIL\|SKIP\) //')"
 }
 
-# Every n-th case: on 2 ranks each algorithm with each protocol, else each algorithm. Without
-# FB_VM_FULL, which `make test-rdma` sets, half of it, and a quarter where there are more ranks than
-# a machine that is all emulated has use for, to keep `make test` short.
+# One case of n: on 2 ranks each algorithm has several with each protocol, else most algorithms
+# one. Without FB_VM_FULL, which `make test-rdma` sets, half of it, and a quarter where there are
+# more ranks than a machine that is all emulated has use for, to keep `make test` short.
 thin=${FB_VM_FULL:-2} thinner=${FB_VM_FULL:-4}
 check transport-2 2 "$build/tests/test_rdma" rxe0
 check transport-3-rails 3 "$build/tests/test_rdma" rxe0:1,rxe1:1
 check mutants 2 "$build/tests/test_rdma_mutants" rxe0
 # GPUs emulated by processes, whose slots the device reads and writes itself.
 FB_TEST_TRANSPORT=rdma check gpu-direct 2 "$build/tests/test_gpu_mail"
-export FB_TEST_TRANSPORT=rdma FB_TEST_EVERY=$((9 * thin))
-check plans-2 2 "$build/tests/test_host"
-FB_TEST_EVERY=$((18 * thin)) check plans-4 4 "$build/tests/test_host"
-FB_TEST_EVERY=$((25 * thinner)) check plans-8 8 "$build/tests/test_host"
+export FB_TEST_TRANSPORT=rdma
+FB_TEST_EVERY=$((9 * thin / 2)) check plans-2 2 "$build/tests/test_host"
+FB_TEST_EVERY=$((50 * thin)) check plans-3 3 "$build/tests/test_host"
+FB_TEST_EVERY=$((36 * thin)) check plans-4 4 "$build/tests/test_host"
+FB_TEST_EVERY=$((50 * thinner)) check plans-5 5 "$build/tests/test_host"
+FB_TEST_EVERY=$((50 * thinner)) check plans-8 8 "$build/tests/test_host"
 FB_TEST_EVERY=$((25 * thinner)) FB_TEST_TRANSPORT=shm+rdma FB_TEST_NODES=2 \
 	check plans-mixed-4 4 "$build/tests/test_host"
 FB_TEST_EVERY=$((50 * thin)) FB_TEST_NOTIFY=imm FB_TEST_DEVICE=rxe0:1,rxe1:1 \
 	check plans-imm-rails-3 3 "$build/tests/test_host"
+# Numbers that are no power of two, and halves of one.
+[ -n "${FB_VM_FULL-}" ] || exit 0
+FB_TEST_EVERY=50 check plans-6 6 "$build/tests/test_host"
+FB_TEST_EVERY=50 check plans-7 7 "$build/tests/test_host"
+exit 0

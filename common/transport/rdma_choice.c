@@ -121,6 +121,35 @@ int fb_rdma_shared_path(const char *a, const char *b)
 	return shared;
 }
 
+long fb_rdma_port_rate(unsigned width, unsigned speed)
+{
+	static const struct {
+		unsigned code;
+		long value;
+	} lanes[] = {{1, 1}, {2, 4}, {4, 8}, {8, 12}, {16, 2}},
+	  rates[] = {{1, 2000},    {2, 4000},    {4, 8000},     {8, 10000},   {16, 13636},
+		     {32, 25000}, {64, 50000}, {128, 100000}, {256, 200000}};
+	long lane = 0, rate = 0;
+
+	for (size_t i = 0; i < sizeof(lanes) / sizeof(lanes[0]); i++)
+		if (lanes[i].code == width)
+			lane = lanes[i].value;
+	for (size_t i = 0; i < sizeof(rates) / sizeof(rates[0]); i++)
+		if (rates[i].code == speed)
+			rate = rates[i].value;
+	return lane * rate;
+}
+
+const struct fb_rdma_port_offer *fb_rdma_choose_port(const struct fb_rdma_port_offer *ports, int n)
+{
+	const struct fb_rdma_port_offer *best = NULL;
+
+	for (int i = 0; i < n; i++)
+		if (ports[i].active && (!best || ports[i].rate > best->rate))
+			best = &ports[i];
+	return best;
+}
+
 void fb_rdma_stripe(size_t bytes, int rail, int n, size_t *first, size_t *part)
 {
 	size_t lines = (bytes + 63) / 64;

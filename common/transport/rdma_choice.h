@@ -19,7 +19,7 @@ enum { FB_RDMA_RAILS = 8, FB_RDMA_NAME = 64, FB_RDMA_GID_TEXT = 48 };
 /* One item of --rdma-device. */
 struct fb_rdma_rail_name {
 	char device[FB_RDMA_NAME];
-	int port; /* 0: the first active one */
+	int port; /* 0: the fastest active one */
 };
 
 /*
@@ -59,6 +59,24 @@ bool fb_rdma_gid_empty(const uint8_t raw[16]);
  * complex, and these more than those of two.
  */
 int fb_rdma_shared_path(const char *a, const char *b);
+
+/*
+ * What a port carries, in Mbit/s of data, by the codes that devices tell: of the width (1, 2, 4,
+ * 8, 16: lanes 1, 4, 8, 12, 2) and of the speed of a lane (1 SDR to 256 XDR, a bit each). 0 for a
+ * code that is not known. Source: InfiniBand Architecture Specification, PortInfo; a lane's data
+ * are 8/10 of its bits up to QDR, 64/66 from FDR10 on.
+ */
+long fb_rdma_port_rate(unsigned width, unsigned speed);
+
+/* A port of a device, as far as the choice between its ports goes. */
+struct fb_rdma_port_offer {
+	int number;
+	bool active;
+	long rate; /* Mbit/s */
+};
+
+/* The fastest active port, of equal ones the first; NULL where none is active. */
+const struct fb_rdma_port_offer *fb_rdma_choose_port(const struct fb_rdma_port_offer *ports, int n);
 
 /*
  * The part of `bytes` that rail `rail` of n carries: equal parts, cut at multiples of 64 bytes so

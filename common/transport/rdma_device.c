@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <sched.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,13 +18,15 @@
 
 enum { GIDS = 256 };
 
+#define DEVICES "/sys/class/infiniband"
+
 /* First line of /sys/class/infiniband/<device>/<file>; empty where there is none. */
 static void read_fact(const char *device, const char *file, char *text, int n)
 {
 	char path[256];
 	FILE *f;
 
-	snprintf(path, sizeof(path), "/sys/class/infiniband/%s/%s", device, file);
+	snprintf(path, sizeof(path), DEVICES "/%s/%s", device, file);
 	text[0] = '\0';
 	f = fopen(path, "re");
 	if (!f)
@@ -114,15 +117,41 @@ static bool query(struct fb_rdma_rail *rail, int number)
 	return !rail->verbs->query_port(rail->context, rail->number, &rail->port);
 }
 
-/* Whether the port (0: any of the device) is active; sets rail->port and rail->number. */
+/*
+ * Mbit/s of the port asked last. Rates beyond NDR do not fit the 8 bits of the library's answer,
+ * which then says NDR; the kernel's text has them: "800 Gb/sec (4X XDR)".
+ */
+static long rate_of(const struct fb_rdma_rail *rail)
+{
+	enum { NDR = 128 };
+	long rate = fb_rdma_port_rate(rail->port.active_width, rail->port.active_speed);
+	char file[32], text[64];
+	double told;
+
+	if (rate && rail->port.active_speed < NDR)
+		return rate;
+	snprintf(file, sizeof(file), "ports/%d/rate", rail->number);
+	read_fact(rail->name, file, text, sizeof(text));
+	told = strtod(text, NULL) * 1e3;
+	return told > (double)rate && told < 1e8 ? (long)told : rate;
+}
+
+/* Whether the port (0: the fastest of the device) is active; sets rail->port and rail->number. */
 static bool find_active(struct fb_rdma_rail *rail, int number)
 {
-	int first = number ? number : 1, last = number ? number : rail->device.phys_port_cnt;
+	int first = number ? number : 1, last = number ? number : rail->device.phys_port_cnt, n = 0;
+	struct fb_rdma_port_offer offers[UINT8_MAX];
+	const struct fb_rdma_port_offer *best;
 
-	for (int i = first; i <= last; i++)
-		if (query(rail, i) && rail->port.state == IBV_PORT_ACTIVE)
-			return true;
-	return false;
+	for (int i = first; i <= last && n < UINT8_MAX; i++, n++) {
+		offers[n] = (struct fb_rdma_port_offer){.number = i};
+		if (!query(rail, i) || rail->port.state != IBV_PORT_ACTIVE)
+			continue;
+		offers[n].active = true;
+		offers[n].rate = rate_of(rail);
+	}
+	best = fb_rdma_choose_port(offers, n);
+	return best && query(rail, best->number) && rail->port.state == IBV_PORT_ACTIVE;
 }
 
 static void close_rail(struct fb_rdma_rail *rail)
@@ -143,10 +172,12 @@ static bool look_at(const struct fb_verbs *verbs, struct ibv_device *device, int
 	snprintf(rail->name, sizeof(rail->name), "%s", verbs->get_device_name(device));
 	rail->context = verbs->open_device(device);
 	if (!rail->context || verbs->query_device(rail->context, &rail->device)) {
-		snprintf(why, n, "RDMA device %s cannot be opened: %s", rail->name,
-			 strerror(errno));
+		snprintf(why, n, "RDMA device %s cannot be opened: %s (check that this "
+			 "user may read and write /dev/infiniband/uverbs*, and that module ib_uverbs "
+			 "is loaded)", rail->name, strerror(errno));
 	} else if (!find_active(rail, number)) {
-		snprintf(why, n, "RDMA device %s has no active port%s", rail->name,
+		snprintf(why, n, "RDMA device %s has no active port%s (check the cable, ibv_devinfo "
+			 "and, on InfiniBand, the subnet manager)", rail->name,
 			 number ? " of that number" : "");
 	} else {
 		rail->ethernet = rail->port.link_layer == IBV_LINK_LAYER_ETHERNET;
@@ -182,7 +213,8 @@ static int finish(const struct fb_rdma_settings *s, struct fb_rdma_rail *rail, c
 	rail->pd = rail->verbs->alloc_pd(rail->context);
 	if (rail->pd)
 		return FB_OK;
-	snprintf(why, n, "RDMA device %s gives no protection domain: %s", rail->name,
+	snprintf(why, n, "RDMA device %s gives no protection domain: %s (check rights on "
+		 "/dev/infiniband, ulimit -l, and the control group's rdma.max)", rail->name,
 		 strerror(errno));
 	return FB_ESYS;
 }
@@ -197,7 +229,7 @@ static int nearness(const struct fb_rdma_settings *s, const struct fb_rdma_rail 
 		snprintf(text, sizeof(text), "/sys/bus/pci/devices/%s", s->near);
 		for (char *at = text; *at; at++)
 			*at = (char)tolower((unsigned char)*at);
-		snprintf(link, sizeof(link), "/sys/class/infiniband/%s/device", rail->name);
+		snprintf(link, sizeof(link), DEVICES "/%s/device", rail->name);
 		if (realpath(text, gpu) && realpath(link, nic))
 			return fb_rdma_shared_path(gpu, nic);
 	}
@@ -207,13 +239,12 @@ static int nearness(const struct fb_rdma_settings *s, const struct fb_rdma_rail 
 	return text[0] && atoi(text) == (int)node;
 }
 
-/* Width times speed; the codes of both grow with the rate. Nearness counts less than any of it. */
+/* The rate; nearness counts less than any of it. */
 static long merit(const struct fb_rdma_settings *s, const struct fb_rdma_rail *rail)
 {
 	enum { NEAREST = 256 };
 
-	return (long)rail->port.active_speed * rail->port.active_width * NEAREST +
-	       nearness(s, rail);
+	return rate_of(rail) * NEAREST + nearness(s, rail);
 }
 
 static int open_best(const struct fb_verbs *verbs, struct ibv_device **list,
@@ -267,7 +298,11 @@ int fb_rdma_rails_open(const struct fb_verbs *verbs, const struct fb_rdma_settin
 	int wanted, opened = 0, err = FB_OK;
 
 	if (!list || !list[0]) {
-		snprintf(why, chars, "no RDMA device");
+		snprintf(why, chars, "no RDMA device%s", access(DEVICES, F_OK)
+			 ? ": the kernel has none (check that the card's driver and module ib_uverbs "
+			   "are loaded: ls /sys/class/infiniband)"
+			 : ": libibverbs finds none (check ls /sys/class/infiniband /dev/infiniband, "
+			   "module ib_uverbs, and the library's provider packages)");
 		err = FB_EUNSUPPORTED;
 	} else if (!strcmp(settings->device, "auto")) {
 		err = open_best(verbs, list, settings, &rails[0], why, chars);

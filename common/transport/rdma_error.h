@@ -12,8 +12,11 @@
 
 #if FB_HAVE_VERBS
 
-/* "the peer did not answer in time: ..."; never NULL. */
+/* What a status of a work completion means: "the peer did not answer: ..."; never NULL. */
 const char *fb_rdma_status_meaning(enum ibv_wc_status status);
+
+/* What to check then, to follow "check ": "the link and ibv_devinfo"; never NULL. */
+const char *fb_rdma_status_check(enum ibv_wc_status status);
 
 /*
  * Adds to a failed registration or creation what the system's limits have to do with it:

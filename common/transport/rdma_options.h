@@ -52,8 +52,8 @@ void fb_rdma_variant(const struct fb_rdma_settings *settings, char *text, size_t
 #define FB_RDMA_OPTIONS(s, m)                                                                      \
 	FB_OPTION_GROUP("RDMA"),                                                                   \
 	FB_OPTION_STRING(s, m.device, 0, "rdma-device", "LIST", "auto", fb_rdma_check_device,      \
-			 "devices and ports, one for each rail: mlx5_0:1,mlx5_1:1; auto: the "     \
-			 "first active one"),                                                      \
+			 "devices and ports, one for each rail: mlx5_0:1,mlx5_1:1; without a "     \
+			 "port its fastest active one; auto: the fastest of all"),                 \
 	FB_OPTION_CHOICE(s, m.connect, 0, "rdma-connect", "mpi", fb_rdma_connect_names,            \
 			 "how queue pairs meet: addresses told through MPI, or by IP address "     \
 			 "through the connection manager (librdmacm)"),                            \

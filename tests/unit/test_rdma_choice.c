@@ -155,8 +155,44 @@ static void test_variant(void)
 	CHECK_STR(text, "rdma_connect=cm;rdma_mtu=1024;rdma_notify=imm;rdma_qps=4;rdma_sges=2");
 }
 
+/* 4x EDR is 100 Gbit/s, 2x HDR too, and each speed is faster than the one before. */
+static void test_rates(void)
+{
+	CHECK_INT(fb_rdma_port_rate(2, 32), 100000);
+	CHECK_INT(fb_rdma_port_rate(16, 64), 100000);
+	CHECK_INT(fb_rdma_port_rate(2, 64), 200000);
+	CHECK_INT(fb_rdma_port_rate(2, 128), 400000);
+	CHECK_INT(fb_rdma_port_rate(2, 256), 800000);
+	CHECK_INT(fb_rdma_port_rate(4, 128), 800000);
+	CHECK_INT(fb_rdma_port_rate(8, 4), 96000);
+	CHECK_INT(fb_rdma_port_rate(1, 1), 2000);
+	CHECK_INT(fb_rdma_port_rate(2, 16) / 1000, 54);
+	CHECK_INT(fb_rdma_port_rate(3, 32), 0);
+	CHECK_INT(fb_rdma_port_rate(2, 0), 0);
+	CHECK_INT(fb_rdma_port_rate(2, 512), 0);
+	for (unsigned speed = 2; speed <= 256; speed *= 2)
+		CHECK(fb_rdma_port_rate(2, speed) > fb_rdma_port_rate(2, speed / 2));
+}
+
+static void test_port_choice(void)
+{
+	struct fb_rdma_port_offer ports[] = {
+		{1, true, 100}, {2, false, 400}, {3, true, 200}, {4, true, 200}};
+
+	CHECK_INT(fb_rdma_choose_port(ports, 4)->number, 3);
+	CHECK_INT(fb_rdma_choose_port(ports, 2)->number, 1);
+	CHECK(!fb_rdma_choose_port(ports + 1, 1));
+	CHECK(!fb_rdma_choose_port(ports, 0));
+	/* A rate that is not known is better than no port. */
+	ports[1].active = true;
+	ports[1].rate = 0;
+	CHECK_INT(fb_rdma_choose_port(ports + 1, 1)->number, 2);
+}
+
 int main(void)
 {
+	test_rates();
+	test_port_choice();
 	test_rails();
 	test_gids();
 	test_stripes();

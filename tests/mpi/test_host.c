@@ -39,7 +39,8 @@ struct bench {
 	uint32_t walk;  /* pairs that ran any */
 	struct coverage coverage;
 	uint64_t largest; /* elements of all ranks' blocks together */
-	int repeats;      /* calls back to back */
+	int calls;   /* each checked */
+	int repeats; /* calls back to back after them */
 };
 
 static char *own(const struct bench *b, size_t offset)
@@ -192,7 +193,7 @@ static void run_case(struct bench *b, const struct fb_case *c, const struct fb_o
 	b->cases++;
 	if (!CHECK_INT(err, 0))
 		return;
-	for (int call = 0; call < 3 && !err; call++) {
+	for (int call = 0; call < b->calls && !err; call++) {
 		prime(b, op, &l, &data);
 		MPI_Barrier(w->comm);
 		err = fb_engine_host.start(request);
@@ -316,11 +317,13 @@ static void open_bench(struct bench *b, int *argc, char ***argv)
 	    fb_world_group(&b->run.world, number("FB_TEST_NODES", 0)))
 		exit(1);
 	b->largest = LARGEST;
+	b->calls = 3;
 	b->repeats = 20;
 	/* The device is software here, slow, and needs the processors that ranks spin on. */
 	if (strstr(b->run.settings.transport, "rdma")) {
 		b->run.world.oversubscribed = true;
 		b->largest = LARGEST / 3;
+		b->calls = 2;
 		b->repeats = 5;
 	}
 	b->room = ((size_t)LARGEST * 8 + page) / page * page;

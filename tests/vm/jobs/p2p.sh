@@ -42,6 +42,12 @@ check rails 20 'rdma rxe0:1.*\+rxe1:1' 2 bandwidth "${raw[@]}" --bytes 64,70000 
 check steady 1 ',rdma,send,send,rdma,' 2 steady --engine rdma --bytes 64K
 check incast 4 ',fan_(in|out),.*,degree=2;' 3 incast --engine rdma --bytes 30000 \
 	--algorithm send,get --protocol send,read
+# Huge pages of both kinds, with the bus free to reorder.
+echo advise >/sys/kernel/mm/transparent_hugepage/shmem_enabled
+echo 32 >/proc/sys/vm/nr_hugepages
+check huge-pages 20 ',huge(page|tlb),.*rdma_relaxed_ordering=1' 2 latency "${raw[@]}" \
+	--memory hugepage,hugetlb --bytes 8,100001 --rdma-notify imm --rdma-relaxed-ordering
+echo 0 >/proc/sys/vm/nr_hugepages
 # What changes a cost is a key; in huge pages, too, where the kernel has some to give.
 echo 16 >/proc/sys/vm/nr_hugepages
 check registration 8 ',(register|look_up),.*;rdma_rails=2;rdma_relaxed_ordering=1,.*\+rxe1:1' 2 \

@@ -172,12 +172,12 @@ static bool look_at(const struct fb_verbs *verbs, struct ibv_device *device, int
 	snprintf(rail->name, sizeof(rail->name), "%s", verbs->get_device_name(device));
 	rail->context = verbs->open_device(device);
 	if (!rail->context || verbs->query_device(rail->context, &rail->device)) {
-		snprintf(why, n, "RDMA device %s cannot be opened: %s (check that this "
-			 "user may read and write /dev/infiniband/uverbs*, and that module ib_uverbs "
-			 "is loaded)", rail->name, strerror(errno));
+		snprintf(why, n, "RDMA device %s cannot be opened: %s (check that this user may "
+			 "read and write /dev/infiniband/uverbs*, and that module ib_uverbs is "
+			 "loaded)", rail->name, strerror(errno));
 	} else if (!find_active(rail, number)) {
-		snprintf(why, n, "RDMA device %s has no active port%s (check the cable, ibv_devinfo "
-			 "and, on InfiniBand, the subnet manager)", rail->name,
+		snprintf(why, n, "RDMA device %s has no active port%s (check the cable, "
+			 "ibv_devinfo and, on InfiniBand, the subnet manager)", rail->name,
 			 number ? " of that number" : "");
 	} else {
 		rail->ethernet = rail->port.link_layer == IBV_LINK_LAYER_ETHERNET;
@@ -299,10 +299,11 @@ int fb_rdma_rails_open(const struct fb_verbs *verbs, const struct fb_rdma_settin
 
 	if (!list || !list[0]) {
 		snprintf(why, chars, "no RDMA device%s", access(DEVICES, F_OK)
-			 ? ": the kernel has none (check that the card's driver and module ib_uverbs "
-			   "are loaded: ls /sys/class/infiniband)"
-			 : ": libibverbs finds none (check ls /sys/class/infiniband /dev/infiniband, "
-			   "module ib_uverbs, and the library's provider packages)");
+			 ? ": the kernel has none (check that the card's driver and module "
+			   "ib_uverbs are loaded: ls /sys/class/infiniband)"
+			 : ": libibverbs finds none (check ls /sys/class/infiniband "
+			   "/dev/infiniband, module ib_uverbs, and the library's provider "
+			   "packages)");
 		err = FB_EUNSUPPORTED;
 	} else if (!strcmp(settings->device, "auto")) {
 		err = open_best(verbs, list, settings, &rails[0], why, chars);

@@ -23,8 +23,8 @@ static const struct {
 		"the kernel's log (dmesg) and the device's firmware"},
 	[IBV_WC_LOC_PROT_ERR] = {
 		"this rank's memory is not registered for the request",
-		"whether it works without --rdma-odp, or on GPU memory with --gpu-direct no, and the "
-		"kernel's log (dmesg)"},
+		"whether it works without --rdma-odp, or on GPU memory with --gpu-direct no, and "
+		"the kernel's log (dmesg)"},
 	[IBV_WC_WR_FLUSH_ERR] = {
 		"the queue pair had failed before, or the peer has closed it",
 		"the first failure that any rank has printed, and whether the peer lives"},
@@ -34,8 +34,8 @@ static const struct {
 	[IBV_WC_BAD_RESP_ERR] = {"the peer's answer made no sense", "the firmware of both ends"},
 	[IBV_WC_LOC_ACCESS_ERR] = {
 		"this rank's memory refused the peer's access",
-		"whether it works without --rdma-odp, or on GPU memory with --gpu-direct no, and the "
-		"kernel's log (dmesg)"},
+		"whether it works without --rdma-odp, or on GPU memory with --gpu-direct no, and "
+		"the kernel's log (dmesg)"},
 	[IBV_WC_REM_INV_REQ_ERR] = {
 		"the peer's queue pair refused the request: too long, not allowed there, or more "
 		"READs than it takes",

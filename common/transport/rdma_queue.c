@@ -166,8 +166,9 @@ int fb_rdma_failed(struct fb_rdma_completions *c, const struct ibv_wc *wc)
 	if (queue)
 		describe(queue, text, sizeof(text));
 	return fb_error(FB_EPEER, "rdma: %s: %s (status %d, vendor %#x): %s (check %s); the own "
-			"port is %s", text, c->rail->verbs->wc_status_str(wc->status),
-			(int)wc->status, (unsigned)wc->vendor_err, fb_rdma_status_meaning(wc->status),
+			"port is %s",
+			text, c->rail->verbs->wc_status_str(wc->status), (int)wc->status,
+			(unsigned)wc->vendor_err, fb_rdma_status_meaning(wc->status),
 			fb_rdma_status_check(wc->status), fb_rdma_rail_state(c->rail));
 }
 

@@ -17,7 +17,7 @@ static struct coverage simulate(int nranks, uint64_t every, unsigned protocols, 
 
 	*least = UINT64_MAX;
 	for (uint32_t pair = 0, walk = 0; pair < PAIRS; pair++) {
-		bool could = pair % 11 > 1; /* about as many as there are collectives of each kind */
+		bool could = pair % 11 > 1; /* about as often as with real collectives */
 		int n = choice_cases(pair, seed, every, could);
 		uint64_t before = v.data;
 

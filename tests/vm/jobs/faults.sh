@@ -16,10 +16,10 @@ common=(--engine host --algorithm ring --protocol simple --nodes-as 2 --quiet
 	--rdma-timeout 17)
 short=("${common[@]}" --bytes 64K --min-samples 3 --max-samples 5 --max-time 0.1s)
 
-# A fault is told within the watchdog's time (--timeout, 30 s without it): of the device in the time
-# of all its retries, at most four times as long as is asked for: 7 x 4 x 0.54 s with --rdma-timeout
-# 17. Counted from when it was brought about, or else from the start, for which a run without a fault
-# says how long this machine takes.
+# A fault is told within the watchdog's time (--timeout, 30 s without it), and by the device in the
+# time of all its retries, each at most four times as long as is asked for: 7 x 4 x 0.54 s with
+# --rdma-timeout 17. Counted from when it was brought about, or else from the start, and then a run
+# without a fault says how long this machine takes for all the rest.
 promised=30 calm=30 acted=/tmp/acted
 
 # fault NAME CODE PATTERN COMMAND...: the command must end with the code, say the pattern, in time.

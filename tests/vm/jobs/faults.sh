@@ -149,7 +149,10 @@ during() {
 
 	shift
 	[[ $1 =~ $pattern ]] || return
-	(under_way && $action && echo $SECONDS >$acted) &
+	(under_way && {
+		echo $SECONDS >$acted
+		$action
+	}) &
 	fault "$@"
 	kill $! 2>/dev/null
 	wait $!

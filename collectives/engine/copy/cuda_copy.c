@@ -239,6 +239,9 @@ static int set_up(struct copy_request *r, const struct fb_case *c)
 	if (!err)
 		err = fb_gpu_stream_open(&r->stream, &e->gpu, !strcmp(c->launch, "graph"),
 					 fb_copy_enqueue, r, e->engine.run);
+	/* An edge between streams is two commands. */
+	if (!err)
+		fb_gpu_stream_commands(r->stream, 2 * (int)r->list.count + 1);
 	/* A driver that cannot capture the flags says so here, and the row is skipped. */
 	if (!err && !strcmp(c->launch, "graph") && fb_gpu_stream_ready(r->stream, 1))
 		err = FB_EUNSUPPORTED;

@@ -202,6 +202,11 @@ bool fb_nccl_choice_can(const struct fb_nccl_choice *choice, enum fb_collective 
 		snprintf(reason, n, "NCCL has no barrier");
 		return false;
 	}
+	/* Seen with 2.28.3: such a launch came back only when the kernel gave up. */
+	if (place->held) {
+		snprintf(reason, n, "NCCL's graphs are not launched behind a blocking kernel");
+		return false;
+	}
 	if (!strcmp(choice->algorithm, grouped))
 		return can_group(collective, reason, n);
 	if (!a)

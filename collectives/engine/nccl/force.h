@@ -35,6 +35,7 @@ struct fb_nccl_choice fb_nccl_choice_named(const char *algorithm, const char *pr
 struct fb_nccl_place {
 	int nranks, nnodes;
 	bool multicast; /* allowed */
+	bool held;      /* graphs are launched behind a blocking kernel */
 };
 
 /* Pure: whether NCCL has it. Writes the reason otherwise. */

@@ -165,11 +165,11 @@ static bool nccl_can(const struct fb_engine *engine, const struct fb_case *c,
 	const struct nccl_engine *e = (const struct nccl_engine *)engine;
 	const struct fb_nccl_choice choice = {c->algorithm, c->protocol};
 	const struct fb_nccl_place place = {
-		.nranks = e->world->nranks, .nnodes = fb_world_one_host(e->world) ? 1
-								: e->world->nnodes,
+		.nranks = e->world->nranks,
+		.nnodes = fb_world_one_host(e->world) ? 1 : e->world->nnodes,
 		.multicast = e->settings->multicast == FB_MULTICAST_ALLOW,
+		.held = e->settings->blocking_kernel && !strcmp(c->launch, "graph"),
 	};
-
 	/* What no machine could change comes first. */
 	if (!fb_nccl_choice_can(&choice, op->collective, &place, reason, FB_REASON_CHARS) ||
 	    !copies(c, op->collective, reason))

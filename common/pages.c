@@ -18,6 +18,25 @@ bool fb_pages_explicit(enum fb_pages kind)
 	return kind == FB_PAGES_HUGETLB || kind == FB_PAGES_HUGETLB_1G;
 }
 
+bool fb_pages_fit(enum fb_pages kind, uint64_t asked, uint64_t needed, uint64_t most, char *reason,
+		  size_t n)
+{
+	uint64_t page = fb_pages_bytes(kind);
+	char text[FB_SIZE_CHARS], size[FB_SIZE_CHARS], limit[FB_SIZE_CHARS];
+
+	if (!page || !most)
+		snprintf(reason, n, "no huge page of %s for each rank is free: "
+			 "/sys/kernel/mm/hugepages/hugepages-%llukB/nr_hugepages",
+			 fb_size_text(page, size), (unsigned long long)page >> 10);
+	else if ((needed + page - 1) / page * page > most)
+		snprintf(reason, n, "%s is more than the free huge pages of %s, %s a rank",
+			 fb_size_text(asked, text), fb_size_text(page, size),
+			 fb_size_text(most, limit));
+	else
+		return true;
+	return false;
+}
+
 size_t fb_pages_bytes(enum fb_pages kind)
 {
 	char text[FB_LINE_CHARS];

@@ -26,6 +26,13 @@ enum fb_pages {
 /* Whether pages of the kind have to be reserved beforehand. */
 bool fb_pages_explicit(enum fb_pages kind);
 
+/*
+ * Pure: whether whole explicit pages for `needed` bytes are within `most`, what a rank may have of
+ * them; 0 where there are none. Otherwise writes the reason, which speaks of `asked` bytes.
+ */
+bool fb_pages_fit(enum fb_pages kind, uint64_t asked, uint64_t needed, uint64_t most, char *reason,
+		  size_t n);
+
 /* What sizes are multiples of; 0 where the kernel has no such pages. */
 size_t fb_pages_bytes(enum fb_pages kind);
 

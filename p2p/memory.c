@@ -76,8 +76,7 @@ static bool huge_memory_can(const struct fb_p2p_state *state, const struct fb_ca
 {
 	const struct fb_place *place = fb_places_of(&state->places, c->variant);
 	enum fb_pages pages = pages_of[fb_p2p_memory_of(c)];
-	uint64_t page = fb_pages_bytes(pages), most = state->huge_share[pages];
-	char asked[FB_SIZE_CHARS], size[FB_SIZE_CHARS], limit[FB_SIZE_CHARS];
+	uint64_t most = state->huge_share[pages];
 
 	if (pages == FB_PAGES_TRANSPARENT && !state->huge_pages)
 		snprintf(reason, FB_REASON_CHARS, "no huge pages for shared memory: "
@@ -85,17 +84,7 @@ static bool huge_memory_can(const struct fb_p2p_state *state, const struct fb_ca
 	if (!fb_pages_explicit(pages))
 		return pages != FB_PAGES_TRANSPARENT || state->huge_pages;
 	most = place->huge_limit[pages] < most ? place->huge_limit[pages] : most;
-	if (!page || !most)
-		snprintf(reason, FB_REASON_CHARS, "no huge page of %s for each rank is free: "
-			 "/sys/kernel/mm/hugepages/hugepages-%llukB/nr_hugepages",
-			 fb_size_text(page, size), (unsigned long long)page >> 10);
-	else if ((part_bytes + page - 1) / page * page > most)
-		snprintf(reason, FB_REASON_CHARS, "%s is more than the free huge pages of %s, "
-			 "%s a rank", fb_size_text(c->bytes, asked), fb_size_text(page, size),
-			 fb_size_text(most, limit));
-	else
-		return true;
-	return false;
+	return fb_pages_fit(pages, c->bytes, part_bytes, most, reason, FB_REASON_CHARS);
 }
 
 bool fb_p2p_memory_can(const struct fb_p2p_state *state, const struct fb_case *c,

@@ -87,9 +87,7 @@ static bool has_pages(const struct state *state, const struct fb_cost *cost,
 		      const struct fb_case *c, char reason[FB_REASON_CHARS])
 {
 	enum fb_pages pages = pages_of(c);
-	uint64_t page = fb_pages_bytes(pages), most = state->huge_share[pages];
 	bool shared = !strcmp(cost->transport, "shm");
-	char asked[FB_SIZE_CHARS], size[FB_SIZE_CHARS], limit[FB_SIZE_CHARS];
 
 	if (pages == FB_PAGES_TRANSPARENT && shared && !state->huge_pages) {
 		snprintf(reason, FB_REASON_CHARS, "no huge pages for shared memory: "
@@ -98,17 +96,8 @@ static bool has_pages(const struct state *state, const struct fb_cost *cost,
 	}
 	if (!fb_pages_explicit(pages))
 		return true;
-	if (!page || !most)
-		snprintf(reason, FB_REASON_CHARS, "no huge page of %s for each rank is free: "
-			 "/sys/kernel/mm/hugepages/hugepages-%llukB/nr_hugepages",
-			 fb_size_text(page, size), (unsigned long long)page >> 10);
-	else if ((c->bytes + page - 1) / page * page > most)
-		snprintf(reason, FB_REASON_CHARS, "%s is more than the free huge pages of %s, "
-			 "%s a rank", fb_size_text(c->bytes, asked), fb_size_text(page, size),
-			 fb_size_text(most, limit));
-	else
-		return true;
-	return false;
+	return fb_pages_fit(pages, c->bytes, c->bytes, state->huge_share[pages], reason,
+			    FB_REASON_CHARS);
 }
 
 static bool can(void *arg, const struct fb_case *c, char reason[FB_REASON_CHARS])

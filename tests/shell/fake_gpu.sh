@@ -121,7 +121,7 @@ verdict fake_gpu_held
 for ranks in 2 3; do
 	runs "$ranks" latency --engine cuda --bytes 8,300K --launch stream,graph --rounds 1
 	runs "$ranks" bandwidth --engine cuda --algorithm all --bytes 8,300K --cadence all
-	runs "$ranks" steady --engine copy,cuda --max-time 20ms
+	runs "$ranks" steady --engine copy,cuda
 done
 # Without a device, or where it does not take GPU memory, rows say so.
 scripts/launch 2 "$bin/latency" "${fast[@]}" --engine rdma --memory device --bytes 8 \

@@ -6,7 +6,7 @@
 #include "collectives/engine/copy/plan.h"
 
 /* Kinds of flags that most plans have; sums and chains have others behind READY. */
-enum { FB_COPY_READY, FB_COPY_DONE, FB_COPY_HEAD };
+enum { FB_COPY_READY, FB_COPY_DONE };
 
 /* Streams of copies one behind the other. */
 enum { FB_COPY_LANES = 2 };

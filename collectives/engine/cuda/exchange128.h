@@ -237,7 +237,7 @@ FB_DEVICE uint32_t NAME(count_lines)(const struct fb_gpu_exchange *x, uint32_t m
 
 /*
  * `same`, a constant of the caller's: all peers get the own block. `most`, another: there are no
- * more peers. Kernels for few have a fraction of the code, and each call fetches its code anew.
+ * more peers. Kernels for few have a fraction of the code, and calls by them take less time.
  */
 FB_DEVICE void NAME(exchange_lines)(const struct fb_gpu_exchange *x, bool same, uint32_t most)
 {

@@ -156,10 +156,29 @@ static uint64_t common_divisor(uint64_t a, uint64_t b)
 	return a;
 }
 
+/*
+ * The divisor that the sorted differences share, without those that hardly ever occur: processors
+ * may count in the same steps at different phases, so the difference over a move from one to
+ * another is no multiple of them. Where no difference is frequent, all count.
+ */
+static uint64_t shared_step(const uint64_t *sorted, unsigned count)
+{
+	uint64_t frequent = 0, all = 0;
+
+	for (unsigned i = 0, same; i < count; i += same) {
+		for (same = 1; i + same < count && sorted[i + same] == sorted[i];)
+			same++;
+		all = common_divisor(sorted[i], all);
+		if ((uint64_t)same * 1000 >= count)
+			frequent = common_divisor(sorted[i], frequent);
+	}
+	return frequent ? frequent : all;
+}
+
 struct fb_clock_cost fb_clock_measure(const struct fb_clock *clock, unsigned pairs)
 {
 	struct fb_clock_cost cost = {0, 0, 0};
-	uint64_t *sample = calloc(pairs, sizeof(*sample)), step = 0;
+	uint64_t *sample = calloc(pairs, sizeof(*sample));
 	double share[BATCHES], scratch[2 * BATCHES];
 	size_t batches = 0;
 
@@ -184,12 +203,10 @@ struct fb_clock_cost fb_clock_measure(const struct fb_clock *clock, unsigned pai
 		if (to > from)
 			share[batches++] = fb_clock_seconds(clock, begin) / (to - from);
 	}
-	for (unsigned i = 0; i < pairs; i++)
-		step = common_divisor(sample[i], step);
 	qsort(sample, pairs, sizeof(*sample), compare);
 	cost.median_ns = 1e9 * fb_median(share, batches, scratch);
 	cost.p99_ns = 2e9 * fb_clock_seconds(clock, sample[(uint64_t)pairs * 99 / 100]);
-	cost.step_ns = 1e9 * fb_clock_seconds(clock, step);
+	cost.step_ns = 1e9 * fb_clock_seconds(clock, shared_step(sample, pairs));
 	free(sample);
 	return cost;
 }

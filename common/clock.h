@@ -72,8 +72,9 @@ static inline double fb_clock_now(const struct fb_clock *clock)
 
 /*
  * What reading the clock twice costs, in ns: median (of batches) and 99th percentile of `pairs`
- * pairs; and the clock's step, of which all differences are multiples. It may be far more than a
- * tick: the x86 counters of one vendor count billions a second, but move in steps of 10 ns.
+ * pairs; and the clock's step, of which differences between readings on one processor are
+ * multiples. It may be far more than a tick: the x86 counters of one vendor count billions a
+ * second, but move in steps of 10 ns, each processor's at its own moment.
  */
 struct fb_clock_cost {
 	double median_ns, p99_ns, step_ns;

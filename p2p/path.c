@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/cuda/gpu_links.h"
 #include "common/error.h"
 #include "p2p/carrier.h"
 #include "p2p/program.h"
@@ -17,6 +18,9 @@
 struct told {
 	char host[64], carried[FB_PATH_CHARS / 4];
 };
+
+/* "NVLink 12.00, PCIe 12.00", and room for more. */
+enum { LINKS_CHARS = 48 };
 
 /* Calls that move less, and so much less for each rank, leave traces as small as barriers'. */
 enum { JUDGED_BYTES = 64 << 10, JUDGED_BYTES_RANK = 4 << 10 };
@@ -33,6 +37,11 @@ int fb_p2p_hosts(struct fb_p2p_state *state)
 	MPI_Bcast(&first, 1, MPI_INT, 0, world->node_comm);
 	MPI_Allgather(&first, 1, MPI_INT, state->reader_of, 1, MPI_INT, world->comm);
 	return FB_OK;
+}
+
+static double call_bytes(const struct fb_job *job)
+{
+	return (double)job->bytes * job->window * job->nflows * (job->rounds > 1 ? job->rounds : 1);
 }
 
 /* How many flows have an end on the host that `reader` reads for. */
@@ -102,8 +111,8 @@ static int expect(struct fb_p2p_path *path, const struct fb_p2p_state *state,
 	MPI_Gather(own, CHARS, MPI_CHAR, all, CHARS, MPI_CHAR, 0, world->node_comm);
 	path->judged = path->reads;
 	for (int i = 0; i < n && path->reads; i++)
-		path->judged &= all[i * CHARS] &&
-				fb_p2p_expect_too(path->expected, all + i * CHARS + 1);
+		path->judged &=
+			all[i * CHARS] && fb_p2p_expect_too(path->expected, all + i * CHARS + 1);
 	free(all);
 	return FB_OK;
 }
@@ -128,19 +137,35 @@ int fb_p2p_path_open(struct fb_p2p_path *path, const struct fb_p2p_state *state,
 		return err;
 	if (path->reads)
 		fb_audit_read(&path->before, "");
-	if (path->device && world->rank == 0)
+	if (path->device && world->rank == job->flows[0].src)
 		fb_gpu_links_read(&state->gpu, &path->links);
 	return FB_OK;
 }
 
-/* The part of the bytes that pass rank 0. */
-static double passed(const struct fb_job *job, double moved)
+/*
+ * Collective: writes what the links of the first sender's GPU carried of the bytes that pass it.
+ * Returns whether they should have passed NVLink and did not.
+ */
+static bool read_links(const struct fb_p2p_path *path, const struct fb_p2p_state *state,
+		       const struct fb_job *job, double moved, char text[LINKS_CHARS])
 {
-	int n = 0;
+	const struct fb_world *world = state->world;
+	int src = job->flows[0].src, n = 0, stray = 0;
+	struct fb_gpu_links after;
 
-	for (int f = 0; f < job->nflows; f++)
-		n += job->flows[f].src == 0 || job->flows[f].dst == 0;
-	return moved * n / job->nflows;
+	text[0] = '\0';
+	if (world->rank == src) {
+		for (int f = 0; f < job->nflows; f++)
+			n += job->flows[f].src == src || job->flows[f].dst == src;
+		moved *= (double)n / job->nflows;
+		fb_gpu_links_read(&state->gpu, &after);
+		fb_gpu_links_text(&path->links, &after, moved, text, LINKS_CHARS);
+		stray = call_bytes(job) >= JUDGED_BYTES && strstr(path->carrier, "NVLink") &&
+			fb_gpu_links_stray(&path->links, &after, moved);
+	}
+	MPI_Bcast(text, LINKS_CHARS, MPI_CHAR, src, world->comm);
+	MPI_Bcast(&stray, 1, MPI_INT, src, world->comm);
+	return stray;
 }
 
 /* Local: what the counters of this host say; returns how much went astray, see fb_audit_stray. */
@@ -148,8 +173,7 @@ static double read_host(const struct fb_p2p_path *path, const struct fb_p2p_stat
 			const struct fb_job *job, double moved, struct told *told)
 {
 	const struct fb_world *world = state->world;
-	double call = (double)job->bytes * job->window * job->nflows *
-		      (job->rounds > 1 ? job->rounds : 1);
+	double call = call_bytes(job);
 	double part = moved * flows_of(state, job, world->rank) / job->nflows;
 	struct fb_audit after;
 
@@ -195,15 +219,18 @@ void fb_p2p_path_describe(const struct fb_p2p_path *path, const struct fb_p2p_st
 			  const struct fb_job *job, double moved, bool alone,
 			  struct fb_traits *traits)
 {
-	char links[32] = "", known[FB_PATH_CHARS - 4] = "";
+	char links[LINKS_CHARS], known[FB_PATH_CHARS - 4] = "";
 	size_t used = strlen(traits->flags);
+	bool stray = false;
 
 	fb_p2p_add(known, sizeof(known), path->where);
-	if (state->world->rank == 0 && alone && path->device)
-		fb_gpu_links_text(&state->gpu, &path->links, passed(job, moved), links,
-				  sizeof(links));
-	fb_p2p_add(known, sizeof(known), links);
-	if (alone && add_hosts(path, state, job, moved, known, sizeof(known)))
+	if (alone && path->device) {
+		stray = read_links(path, state, job, moved, links);
+		fb_p2p_add(known, sizeof(known), links);
+	}
+	if (alone)
+		stray |= add_hosts(path, state, job, moved, known, sizeof(known));
+	if (stray)
 		snprintf(traits->flags + used, sizeof(traits->flags) - used, "%sstray-traffic",
 			 used ? ";" : "");
 	fb_p2p_path_text(path->carrier, known, traits->path);

@@ -12,6 +12,7 @@
 #define FB_P2P_PROGRAM_H
 
 #include "common/audit.h"
+#include "common/cuda/gpu_links.h"
 #include "common/cuda/gpu_segment.h"
 #include "p2p/carrier.h"
 #include "p2p/engine/engine.h"
@@ -165,7 +166,7 @@ struct fb_p2p_path {
 	bool judged;			/* readers: it is known what should carry the bytes: */
 	char expected[FB_P2P_EXPECTED_CHARS]; /* names of devices, see fb_audit_stray() */
 	struct fb_audit before;		      /* readers */
-	struct fb_gpu_links links;	      /* rank 0, of its GPU, if `device`: before */
+	struct fb_gpu_links links;	      /* first sender, of its GPU, if `device`: before */
 	bool device;
 };
 

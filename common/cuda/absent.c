@@ -2,16 +2,17 @@
 /* What takes the place of the GPU modules in a build without CUDA. */
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "common/cuda/gpu.h"
 #include "common/cuda/gpu_cache.h"
 #include "common/cuda/gpu_direct.h"
+#include "common/cuda/gpu_links.h"
 #include "common/cuda/gpu_segment.h"
 #include "common/cuda/gpu_stream.h"
 #include "common/error.h"
 
-int fb_gpu_open(struct fb_gpu *gpu, const struct fb_world *world,
-		char reason[FB_GPU_REASON_CHARS])
+int fb_gpu_open(struct fb_gpu *gpu, const struct fb_world *world, char reason[FB_GPU_REASON_CHARS])
 {
 	(void)gpu;
 	(void)world;
@@ -34,16 +35,7 @@ bool fb_gpu_clocks(const struct fb_gpu *gpu, struct fb_gpu_clocks *clocks)
 void fb_gpu_links_read(const struct fb_gpu *gpu, struct fb_gpu_links *links)
 {
 	(void)gpu;
-	links->known = false;
-}
-
-void fb_gpu_links_text(const struct fb_gpu *gpu, const struct fb_gpu_links *before, double bytes,
-		       char *text, size_t n)
-{
-	(void)gpu;
-	(void)before;
-	(void)bytes;
-	snprintf(text, n, "%s", "");
+	memset(links, 0, sizeof(*links));
 }
 
 const char *fb_gpu_link_to(const struct fb_gpu *gpu, int rank)
@@ -53,8 +45,7 @@ const char *fb_gpu_link_to(const struct fb_gpu *gpu, int rank)
 	return "peer";
 }
 
-bool fb_gpu_segment_can(const struct fb_gpu *gpu, enum fb_gpu_memory memory, char *reason,
-			size_t n)
+bool fb_gpu_segment_can(const struct fb_gpu *gpu, enum fb_gpu_memory memory, char *reason, size_t n)
 {
 	(void)gpu;
 	(void)memory;

@@ -10,8 +10,23 @@
 /* nvmlClockType_t; nvmlReturn_t is 0 for success. */
 enum { CLOCK_SM = 1, CLOCK_MEMORY = 2 };
 
-/* NVML_FI_DEV_NVLINK_THROUGHPUT_DATA_*, in KiB; nvmlGpuP2PCapsIndex_t, nvmlGpuP2PStatus_t. */
-enum { DATA_SENT = 138, DATA_RECEIVED = 139, P2P_NVLINK = 2, P2P_OK = 0 };
+/* nvmlGpuP2PCapsIndex_t, nvmlGpuP2PStatus_t. */
+enum { P2P_NVLINK = 2, P2P_OK = 0 };
+
+/*
+ * NVML_FI_DEV_NVLINK_THROUGHPUT_DATA_*, in KiB, and NVML_FI_DEV_PCIE_COUNT_*_BYTES, which drivers
+ * before 565 do not know.
+ */
+static const struct {
+	unsigned sent, received, scope, shift;
+} counters[] = {
+	[FB_GPU_NVLINK] = {138, 139, (unsigned)-1 /* all links */, 10},
+	[FB_GPU_PCIE] = {197, 198, 0, 0},
+};
+
+/* nvmlGpuTopologyLevel_t, by tens from "on one board" on; and the names of nvidia-smi. */
+static const char *const levels[] = {"PCIe",	 "PCIe PIX",  "PCIe PXB",
+				     "PCIe PHB", "PCIe NODE", "PCIe SYS"};
 
 /* nvmlFieldValue_t: what is asked for, and the answer. */
 struct field {
@@ -24,7 +39,7 @@ struct field {
 	} value;
 };
 
-enum { ALL_LINKS = -1, TYPE_U32 = 1 };
+enum { TYPE_U32 = 1 };
 
 struct fb_nvml {
 	void *library, *device;
@@ -36,6 +51,7 @@ struct fb_nvml {
 	/* Not in every version: NULL then. */
 	int (*fields)(void *device, int n, struct field *fields);
 	int (*p2p)(void *device, void *peer, int index, int *status);
+	int (*ancestor)(void *device, void *peer, int *level);
 };
 
 static bool find(const struct fb_nvml *n, const char *name, void *entry)
@@ -63,6 +79,7 @@ void *fb_nvml_open(const char *bus_id)
 		goto close_library;
 	(void)find(n, "nvmlDeviceGetFieldValues", &n->fields);
 	(void)find(n, "nvmlDeviceGetP2PStatus", &n->p2p);
+	(void)find(n, "nvmlDeviceGetTopologyCommonAncestor", &n->ancestor);
 	if (n->init())
 		goto close_library;
 	if (n->by_bus_id(bus_id, &n->device))
@@ -101,49 +118,53 @@ bool fb_gpu_clocks(const struct fb_gpu *gpu, struct fb_gpu_clocks *clocks)
 	return true;
 }
 
+static struct fb_gpu_counter read_counter(const struct fb_nvml *n, enum fb_gpu_link kind)
+{
+	struct field field[2] = {{.id = counters[kind].sent, .scope = counters[kind].scope},
+				 {.id = counters[kind].received, .scope = counters[kind].scope}};
+	struct fb_gpu_counter counter = {.known = false};
+	uint64_t bytes[2];
+
+	if (n->fields(n->device, 2, field))
+		return counter;
+	for (int i = 0; i < 2; i++) {
+		bool narrow = field[i].type == TYPE_U32;
+
+		if (field[i].result)
+			return counter;
+		bytes[i] = (narrow ? field[i].value.u32 : field[i].value.u64)
+			   << counters[kind].shift;
+		if (narrow)
+			counter.wraps_at = UINT64_C(1) << (32 + counters[kind].shift);
+	}
+	counter.known = true;
+	counter.sent_bytes = bytes[0];
+	counter.received_bytes = bytes[1];
+	return counter;
+}
+
 void fb_gpu_links_read(const struct fb_gpu *gpu, struct fb_gpu_links *links)
 {
 	const struct fb_nvml *n = gpu->nvml;
-	struct field field[2] = {{.id = DATA_SENT, .scope = (unsigned)ALL_LINKS},
-				 {.id = DATA_RECEIVED, .scope = (unsigned)ALL_LINKS}};
-	uint64_t bytes[2];
 
-	links->known = false;
-	if (!n || !n->fields || n->fields(n->device, 2, field))
-		return;
-	for (int i = 0; i < 2; i++) {
-		if (field[i].result)
-			return;
-		bytes[i] = (field[i].type == TYPE_U32 ? field[i].value.u32
-						      : field[i].value.u64) << 10;
-	}
-	*links = (struct fb_gpu_links){true, bytes[0], bytes[1]};
-}
-
-void fb_gpu_links_text(const struct fb_gpu *gpu, const struct fb_gpu_links *before, double bytes,
-		       char *text, size_t n)
-{
-	struct fb_gpu_links after;
-	double carried;
-
-	snprintf(text, n, "%s", "");
-	fb_gpu_links_read(gpu, &after);
-	if (!before->known || !after.known || bytes <= 0)
-		return;
-	carried = (double)(after.sent_bytes - before->sent_bytes) +
-		  (double)(after.received_bytes - before->received_bytes);
-	if (carried >= bytes / 10)
-		snprintf(text, n, "NVLink %.2f", carried / bytes);
+	memset(links, 0, sizeof(*links));
+	for (int kind = 0; n && n->fields && kind < FB_GPU_LINKS; kind++)
+		links->of[kind] = read_counter(n, kind);
 }
 
 const char *fb_gpu_link_to(const struct fb_gpu *gpu, int rank)
 {
 	const struct fb_nvml *n = gpu->nvml;
 	void *peer;
-	int status;
+	int status, level;
 
 	if (!n || !n->p2p || n->by_bus_id(gpu->peers[rank], &peer) ||
 	    n->p2p(n->device, peer, P2P_NVLINK, &status))
 		return "peer";
-	return status == P2P_OK ? "NVLink" : "PCIe";
+	if (status == P2P_OK)
+		return "NVLink";
+	if (!n->ancestor || n->ancestor(n->device, peer, &level) || level < 0 || level % 10 ||
+	    (size_t)level / 10 >= sizeof(levels) / sizeof(levels[0]))
+		return "PCIe";
+	return levels[level / 10];
 }

@@ -57,24 +57,4 @@ void fb_gpu_close(struct fb_gpu *gpu);
 /* Local: false where NVML is missing or does not say. */
 bool fb_gpu_clocks(const struct fb_gpu *gpu, struct fb_gpu_clocks *clocks);
 
-/* What the GPU's NVLinks have carried so far, all links together; payload, not headers. */
-struct fb_gpu_links {
-	bool known;
-	uint64_t sent_bytes, received_bytes;
-};
-
-/* Local: *links.known is false where NVML is missing or does not say. */
-void fb_gpu_links_read(const struct fb_gpu *gpu, struct fb_gpu_links *links);
-
-/*
- * Local: "NVLink 1.02" if since `before` its links sent and received at least a tenth of `bytes`
- * together: that traffic divided by bytes. Empty otherwise. NVML's counters are updated now and
- * then, so the last few ms may be missing.
- */
-void fb_gpu_links_text(const struct fb_gpu *gpu, const struct fb_gpu_links *before, double bytes,
-		       char *text, size_t n);
-
-/* How a GPU reaches another one: "NVLink", "PCIe", or "peer" where NVML does not say. Local. */
-const char *fb_gpu_link_to(const struct fb_gpu *gpu, int rank);
-
 #endif

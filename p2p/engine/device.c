@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/cuda/gpu_links.h"
 #include "common/error.h"
 #include "common/spin.h"
 

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "common/cuda/cuda_error.h"
+#include "common/cuda/gpu_links.h"
 #include "kvtransfer/engine/gpu/kernels.h"
 
 /* Blocks of launches that only touch own memory, for each multiprocessor. */

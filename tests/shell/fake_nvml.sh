@@ -1,0 +1,54 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# timeout: 120
+#
+# The column `path` between GPUs, with a runtime that has none (tests/fake/cudart.c) and an NVML
+# that says what it is told (tests/fake/libfake_nvml.c): how GPUs reach each other, what their links
+# carried, and bytes that took the wrong way.
+
+set -u
+export LC_ALL=C
+. scripts/lib.sh
+. tests/shell/lib.sh
+bin=$FB_BUILD/tests/fake_gpu
+[ -x "$bin/bandwidth" ] || { echo "SKIP fake_nvml: built without CUDA"; exit 0; }
+mkdir -p "$FB_TMP/lib"
+ln -s "$(realpath "$FB_BUILD/tests/libfake_nvml.so")" "$FB_TMP/lib/libnvidia-ml.so.1" || exit 3
+export LD_LIBRARY_PATH=$FB_TMP/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+
+# path BYTES WANT [VARIABLE=VALUE]...: each row's path and flags match the expression WANT.
+path() {
+	local bytes=$1 want=$2
+
+	env "${@:3}" scripts/launch 2 "$bin/bandwidth" --engine copy --bytes "$bytes" --quiet \
+		--min-samples 1 --max-samples 2 --max-time 1ms --ci 100% --verify no \
+		--csv "$FB_TMP/rows" --run t >"$FB_TMP/out" 2>&1
+	expect "exit code with ${*:3}" "$?" 0
+	"$FB_BUILD/bin/query" --columns path,flags --csv "$FB_TMP/rows" 2>"$FB_TMP/err" |
+		tail -n +2 >"$FB_TMP/paths" || fail "no rows: $(cat "$FB_TMP/err")"
+	[ -s "$FB_TMP/paths" ] || fail "no rows with ${*:3}"
+	if grep -vqE "$want" "$FB_TMP/paths"; then
+		fail "with ${*:3}: want $want: $(grep -vE "$want" "$FB_TMP/paths" | head -n 1)"
+	fi
+	rm -rf "$FB_TMP/rows"
+}
+
+much=1000000000000
+path 1M 'push, NVLink"?,' FAKE_NVML_LEVEL=30
+path 1M 'push, PCIe PHB"?,' FAKE_NVML_P2P=3 FAKE_NVML_LEVEL=30
+path 1M 'push, PCIe PIX"?,' FAKE_NVML_P2P=3 FAKE_NVML_LEVEL=10
+path 1M 'push, PCIe SYS"?,' FAKE_NVML_P2P=3 FAKE_NVML_LEVEL=50
+path 1M 'push, PCIe"?,' FAKE_NVML_P2P=3
+path 1M 'NVLink \(NVLink [0-9]+\.[0-9]+\)' FAKE_NVML_NVLINK=$much
+path 1M 'PCIe PXB \(PCIe [0-9.]+\)"?,[^,]*$' FAKE_NVML_P2P=3 FAKE_NVML_LEVEL=20 \
+	FAKE_NVML_PCIE=$much
+# NVLink was there, and the bytes passed PCIe.
+path 1M 'NVLink \(PCIe [0-9.]+\).*stray-traffic' FAKE_NVML_PCIE=$much
+if grep -q stray-traffic "$FB_TMP/paths"; then :; else fail "nothing went astray"; fi
+# Both: what passes PCIe beside is not the row's. Small messages are not judged.
+path 1M 'NVLink \(NVLink [0-9.]+, PCIe [0-9.]+\)' FAKE_NVML_PCIE=$much FAKE_NVML_NVLINK=$much
+grep -q stray-traffic "$FB_TMP/paths" && fail "stray although NVLink carried all"
+path 8 'NVLink \(PCIe' FAKE_NVML_PCIE=$much
+grep -q stray-traffic "$FB_TMP/paths" && fail "a small message was judged"
+verdict fake_nvml
+exit $bad

@@ -21,26 +21,12 @@
 
 enum { ALGORITHM_CHARS = 128 };
 
-const char *const fb_memories[] = {
-	[FB_MEMORY_HOST] = "host", [FB_MEMORY_HUGE] = "hugepage", [FB_MEMORY_DEVICE] = "device",
-	[FB_MEMORY_VMM] = "vmm", [FB_MEMORY_FABRIC] = "fabric", [FB_MEMORY_PINNED] = "pinned",
-	[FB_MEMORY_NCCL] = "nccl", [FB_MEMORY_KINDS] = NULL};
-
 static const char *const protocols[] = {"simple", "ll", "ll128", "direct", "auto", NULL};
 static const char *const transports[] = {"shm", "tcp", "shm+tcp", "rdma", "shm+rdma", "p2p",
 					 "p2p+shm", "p2p+tcp", "p2p+rdma", NULL};
 static const char *const launches[] = {"blocking", "nonblocking", "persistent", "stream", "graph",
 				       NULL};
 static const char library[] = "library", automatic[] = "auto";
-
-static enum fb_memory_kind memory_of(const struct fb_case *c)
-{
-	int kind = 0;
-
-	while (fb_memories[kind] && strcmp(c->memory, fb_memories[kind]))
-		kind++;
-	return fb_memories[kind] ? (enum fb_memory_kind)kind : FB_MEMORY_HOST;
-}
 
 size_t fb_engine_index(const char *name)
 {
@@ -69,6 +55,7 @@ int fb_instance_fill(struct fb_collective_instance *i, struct fb_collective_stat
 	i->state = state;
 	i->key = c;
 	i->ops = fb_engines[fb_engine_index(c->engine)];
+	i->place = fb_places_of(&state->places, c->variant);
 	i->tests = !strcmp(c->launch, "nonblocking");
 	i->op = (struct fb_operation){
 		.collective = state->collective,
@@ -77,7 +64,7 @@ int fb_instance_fill(struct fb_collective_instance *i, struct fb_collective_stat
 		.root = c->root >= 0 ? c->root : 0,
 		.in_place = c->in_place,
 		.count = per_rank ? (c->bytes + size * n - 1) / (size * n) : whole,
-		.segment = &state->segment[memory_of(c)],
+		.segment = &state->segment[fb_store_of(state, c)],
 	};
 	i->bytes = i->op.count * size * (per_rank ? n : 1);
 	i->data = (struct fb_data){.seed = state->settings->seed, .type = c->datatype,
@@ -109,53 +96,6 @@ static bool reduction_exists(const struct fb_case *c, char *reason)
 	return false;
 }
 
-/* The same for memory that GPUs reach. */
-static bool gpu_memory_exists(const struct fb_collective_state *state, const struct fb_case *c,
-			      char *reason)
-{
-	const struct fb_engine_ops *ops = fb_engines[fb_engine_index(c->engine)];
-	enum fb_memory_kind kind = memory_of(c);
-
-	if (!state->has_gpu)
-		snprintf(reason, FB_REASON_CHARS, "%s", state->no_gpu);
-	else if (!ops->device && kind != FB_MEMORY_PINNED)
-		snprintf(reason, FB_REASON_CHARS, "engine %s works in host memory", c->engine);
-	else if (kind == FB_MEMORY_NCCL && !ops->segment)
-		snprintf(reason, FB_REASON_CHARS, "memory nccl is NCCL's: no other rank sees it");
-	else if (kind == FB_MEMORY_NCCL)
-		return true;
-	else
-		return fb_gpu_segment_can(&state->gpu,
-					  (enum fb_gpu_memory)(kind - FB_MEMORY_DEVICE), reason,
-					  FB_REASON_CHARS);
-	return false;
-}
-
-/* Whether buffers of that size and kind can be had; part_bytes is what a rank would need. */
-static bool memory_exists(const struct fb_collective_state *state, const struct fb_case *c,
-			  uint64_t part_bytes, char *reason)
-{
-	char asked[FB_SIZE_CHARS], limit[FB_SIZE_CHARS];
-	enum fb_memory_kind kind = memory_of(c);
-	bool on_device = kind >= FB_MEMORY_DEVICE && kind != FB_MEMORY_PINNED;
-	/* Links and the harness need some of a GPU's memory as well. */
-	uint64_t most = on_device ? state->gpu.memory_bytes / 8 * 7 : state->memory_limit;
-
-	if (kind >= FB_MEMORY_DEVICE && !gpu_memory_exists(state, c, reason))
-		return false;
-	if (memory_of(c) == FB_MEMORY_HUGE && !state->huge_pages) {
-		snprintf(reason, FB_REASON_CHARS, "no huge pages for shared memory: "
-			 "/sys/kernel/mm/transparent_hugepage/shmem_enabled");
-		return false;
-	}
-	if (part_bytes <= most)
-		return true;
-	snprintf(reason, FB_REASON_CHARS, "%s a rank is more than the memory for its buffers, %s",
-		 fb_size_text(c->bytes, asked),
-		 fb_size_text(most & ~((UINT64_C(1) << 20) - 1), limit));
-	return false;
-}
-
 /* can(), and what the case needs of the segment where it can. */
 static bool judge(struct fb_collective_state *state, const struct fb_case *c,
 		  size_t *part_bytes, char reason[FB_REASON_CHARS])
@@ -168,14 +108,14 @@ static bool judge(struct fb_collective_state *state, const struct fb_case *c,
 		return false;
 	}
 	/* The size alone first: what follows may add such sizes up. */
-	if (!reduction_exists(c, reason) || !memory_exists(state, c, c->bytes, reason))
+	if (!reduction_exists(c, reason) || !fb_memory_can(state, c, c->bytes, reason))
 		return false;
 	if (fb_instance_fill(&i, state, c)) {
 		snprintf(reason, FB_REASON_CHARS, "out of memory for the sizes of all blocks");
 		return false;
 	}
 	*part_bytes = fb_buffers_layout(&i.op, state->world->nranks);
-	can = memory_exists(state, c, *part_bytes, reason) && fb_choose(state, &i, reason);
+	can = fb_memory_can(state, c, *part_bytes, reason) && fb_choose(state, &i, reason);
 	fb_instance_free(&i);
 	return can;
 }
@@ -242,7 +182,7 @@ static bool suit_device(const struct fb_collective_state *state, struct fb_case 
 		return false;
 	if (!streams)
 		c->launch = "stream";
-	if (memory_of(c) < FB_MEMORY_DEVICE)
+	if (fb_memory_of(c) < FB_MEMORY_DEVICE)
 		c->memory = fb_memories[FB_MEMORY_DEVICE];
 	if (!strcmp(s->transport, "auto"))
 		c->transport = usual_transport(state);
@@ -278,7 +218,7 @@ static bool adjust(void *arg, struct fb_case *c)
 		c->datatype = FB_U8;
 		c->memory = fb_memories[FB_MEMORY_HOST];
 	}
-	most = &state->part_bytes[memory_of(c)];
+	most = &state->part_bytes[fb_store_of(state, c)];
 	if (judge(state, c, &part_bytes, ignored) && part_bytes > *most)
 		*most = part_bytes;
 	return true;
@@ -350,6 +290,23 @@ static size_t items(const char *list)
 	return n;
 }
 
+/* Once for each place of --numa. */
+static int expand_places(struct fb_run *run, struct fb_collective_state *state,
+			 const struct fb_axes_choices *choices)
+{
+	int err = FB_OK;
+
+	for (int i = 0; i < state->places.count && !err; i++) {
+		struct fb_case base = {.operation = state->operation,
+				       .registration = "registered"};
+
+		snprintf(base.variant, sizeof(base.variant), "%s", state->variant);
+		fb_place_put(&state->places.item[i], &base);
+		err = fb_choices_expand(run, &base, choices, adjust, state, &state->choices);
+	}
+	return err;
+}
+
 int fb_collective_expand(struct fb_run *run, void *arg)
 {
 	struct fb_collective_state *state = arg;
@@ -358,7 +315,6 @@ int fb_collective_expand(struct fb_run *run, void *arg)
 	const char **names = calloc(known + own, sizeof(*names));
 	const char **engine_names;
 	char (*composed)[ALGORITHM_CHARS] = calloc(own + 1, sizeof(*composed));
-	struct fb_case base = {.operation = state->operation, .registration = "registered"};
 	struct fb_axes_choices choices = {
 		.algorithms = names, .protocols = protocols, .transports = transports,
 		.memories = fb_memories, .launches = launches,
@@ -379,8 +335,7 @@ int fb_collective_expand(struct fb_run *run, void *arg)
 		engine_names[i] = fb_engines[i]->name;
 	choices.engines = engine_names;
 	list_algorithms(state, names, composed);
-	snprintf(base.variant, sizeof(base.variant), "%s", state->variant);
-	err = fb_choices_expand(run, &base, &choices, adjust, state, &state->choices);
+	err = expand_places(run, state, &choices);
 free_names:
 	free(engine_names);
 	free(composed);

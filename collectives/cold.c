@@ -6,7 +6,7 @@
 /* Buffers in the memory of processors; GPUs map pinned memory, and may cache it as well. */
 static bool is_host_memory(const struct fb_collective_instance *i)
 {
-	size_t kind = (size_t)(i->op.segment - i->state->segment);
+	enum fb_memory_kind kind = fb_memory_of(i->key);
 
 	return kind < FB_MEMORY_DEVICE || kind == FB_MEMORY_PINNED;
 }

@@ -9,10 +9,10 @@
 
 #include "collectives/barrier_check.h"
 #include "collectives/buffers.h"
-#include "common/memory.h"
 #include "collectives/state.h"
 #include "common/axes.h"
 #include "common/error.h"
+#include "common/path.h"
 #include "common/run.h" /* fb_run.program, which says which collective this is */
 #include "common/spin.h"
 
@@ -29,8 +29,7 @@ void fb_collective_close(struct fb_collective_state *state)
 	close_engines(state);
 	fb_choosing_close(&state->choosing);
 	fb_cold_close(state);
-	for (int i = 0; i < FB_MEMORY_KINDS; i++)
-		fb_segment_close(&state->segment[i]);
+	fb_stores_close(state);
 	fb_gpu_close(&state->gpu);
 	fb_traffic_close(&state->traffic);
 	free(state);
@@ -71,7 +70,8 @@ static int open_gpu(struct fb_collective_state *state)
 	return err == FB_EUNSUPPORTED ? FB_OK : err;
 }
 
-int fb_collective_open(struct fb_run *run, enum fb_collective collective, bool bound,
+int fb_collective_open(struct fb_run *run, enum fb_collective collective,
+		       const struct fb_collective_settings *own,
 		       struct fb_collective_state **result)
 {
 	const struct fb_settings *settings = fb_run_settings(run);
@@ -90,10 +90,10 @@ int fb_collective_open(struct fb_run *run, enum fb_collective collective, bool b
 	state->info = fb_collective_info(collective);
 	state->operation = state->info->name;
 	state->variant = state->traffic.variant;
-	fb_memory_survey(state->world, &state->memory_limit, &state->huge_pages);
-	if (state->collective == FB_ALL_TO_ALL_V)
-		err = fb_traffic_open(&state->traffic, run->program->option_values, state->world);
-	if (!err && measures && bound)
+	err = fb_stores_open(state, own ? own->numa : "any");
+	if (!err && state->collective == FB_ALL_TO_ALL_V && own)
+		err = fb_traffic_open(&state->traffic, &own->traffic, state->world);
+	if (!err && measures && own)
 		err = fb_bound_measure(&state->bound, state->world);
 	if (!err)
 		err = open_gpu(state);
@@ -114,7 +114,7 @@ static int open_program(struct fb_run *run, void **result)
 	enum fb_collective collective =
 		(enum fb_collective)fb_collective_parse(run->program->name);
 	struct fb_collective_state *state = NULL;
-	int err = fb_collective_open(run, collective, true, &state);
+	int err = fb_collective_open(run, collective, run->program->option_values, &state);
 
 	*result = state;
 	return err;
@@ -125,22 +125,14 @@ static void close_program(void *state)
 	fb_collective_close(state);
 }
 
-int fb_collective_segment(struct fb_collective_state *state, const struct fb_segment *segment,
-			  struct fb_engine *engine)
+/* Where this rank's buffers lie; 0 where nothing was asked for. */
+static uint64_t pages_of(const struct fb_collective_instance *i)
 {
-	size_t kind = (size_t)(segment - state->segment);
+	const struct fb_world *w = i->state->world;
 
-	if (segment->ops)
-		return FB_OK;
-	if (kind == FB_MEMORY_NCCL)
-		return engine->ops->segment(engine, &state->segment[kind],
-					    state->part_bytes[kind]);
-	if (kind >= FB_MEMORY_DEVICE)
-		return fb_gpu_segment_open(&state->segment[kind], &state->gpu,
-					   (enum fb_gpu_memory)(kind - FB_MEMORY_DEVICE),
-					   state->part_bytes[kind]);
-	return fb_segment_open(&state->segment[kind], state->world, state->part_bytes[kind],
-			       kind == FB_MEMORY_HUGE);
+	if (i->place->memory < 0)
+		return 0;
+	return fb_numa_pages(fb_segment_part(i->op.segment, w->rank), i->part_bytes);
 }
 
 static int set_up(void *state, const struct fb_case *c, void **result)
@@ -153,10 +145,12 @@ static int set_up(void *state, const struct fb_case *c, void **result)
 	err = fb_world_agree(s->world, err);
 	if (err || !i)
 		goto free_instance;
-	fb_buffers_layout(&i->op, s->world->nranks);
+	i->part_bytes = fb_buffers_layout(&i->op, s->world->nranks);
 	/* It could before (fb_collective_can), and the answer does not change. */
 	(void)fb_choose(s, i, reason);
-	err = fb_collective_segment(s, i->op.segment, s->engines[fb_engine_index(c->engine)]);
+	err = fb_world_agree(s->world, fb_place_enter(&s->places, i->place));
+	if (!err)
+		err = fb_collective_segment(s, c);
 	if (!err)
 		err = fb_cold_open(i);
 	if (err)
@@ -165,9 +159,12 @@ static int set_up(void *state, const struct fb_case *c, void **result)
 			      &i->request);
 	if (err)
 		goto free_instance;
+	fb_placed_where(&s->places, i->place, true, pages_of(i), i->where);
 	*result = i;
 	return FB_OK;
 free_instance:
+	if (i && i->place)
+		(void)fb_place_leave(&s->places, i->place);
 	if (i)
 		fb_instance_free(i);
 	free(i);
@@ -179,6 +176,7 @@ static void tear_down(void *instance)
 	struct fb_collective_instance *i = instance;
 
 	i->ops->release(i->request);
+	(void)fb_place_leave(&i->state->places, i->place);
 	fb_instance_free(i);
 	free(i);
 }
@@ -264,14 +262,14 @@ static void add_flag(char *flags, size_t n, const char *name)
 	flags[at + length] = ';';
 }
 
-/* NAN where the bytes do not go through the memory that was measured. */
+/* NAN where the bytes do not go through the memory that was measured, as threads were then. */
 static double bound_us(const struct fb_collective_instance *i)
 {
 	const struct fb_collective_state *s = i->state;
 	double least = fb_collective_least_traffic(i->op.collective, s->world->nranks);
 	double moved = least * (double)i->bytes;
 
-	if (s->world->nnodes > 1 || i->ops->device ||
+	if (s->world->nnodes > 1 || i->ops->device || i->place->thread >= 0 ||
 	    (strcmp(i->key->transport, "shm") && strcmp(i->key->transport, "library")))
 		return nan("");
 	if (i->op.counts)
@@ -283,9 +281,12 @@ static double bound_us(const struct fb_collective_instance *i)
 static void describe(void *instance, struct fb_traits *traits)
 {
 	struct fb_collective_instance *i = instance;
+	char carrier[FB_PATH_CHARS];
 
 	i->ops->describe(i->request, traits);
 	fb_chosen_path(&i->chosen, traits->path);
+	snprintf(carrier, sizeof(carrier), "%s", traits->path);
+	fb_path_text(carrier, i->where, traits->path);
 	traits->algorithm_bytes = (double)i->bytes;
 	traits->bus_factor = fb_collective_bus_factor(i->op.collective, i->state->world->nranks);
 	traits->bound_us = bound_us(i);
@@ -327,14 +328,14 @@ const struct fb_column fb_collective_columns[FB_COLLECTIVE_COLUMNS] = {
 };
 
 struct fb_program fb_collective_describe(const struct fb_collective_program *program,
-					 struct fb_traffic_settings *traffic)
+					 struct fb_collective_settings *own)
 {
 	return (struct fb_program){
 		.name = fb_collective_info(program->collective)->name,
 		.summary = program->summary,
 		.description = program->description,
-		.options = program->options,
-		.option_values = traffic,
+		.options = program->options ? program->options : fb_collective_options,
+		.option_values = own,
 		.defaults = program->defaults,
 		.open = open_program,
 		.close = close_program,
@@ -357,8 +358,8 @@ struct fb_program fb_collective_describe(const struct fb_collective_program *pro
 
 int fb_collective_main(const struct fb_collective_program *program, int argc, char **argv)
 {
-	struct fb_traffic_settings traffic = {0};
-	const struct fb_program described = fb_collective_describe(program, &traffic);
+	struct fb_collective_settings own = {0};
+	const struct fb_program described = fb_collective_describe(program, &own);
 
 	return fb_program_main(&described, argc, argv);
 }

@@ -23,7 +23,7 @@
 #ifndef FB_COLLECTIVES_PROGRAM_H
 #define FB_COLLECTIVES_PROGRAM_H
 
-#include "collectives/traffic.h"
+#include "collectives/settings.h"
 #include "common/plan/collective.h"
 #include "common/program.h"
 
@@ -32,17 +32,17 @@ struct fb_collective_program {
 	const char *summary;               /* one line, for --help and the man page */
 	const char *description;           /* paragraphs for both */
 	const struct fb_default *defaults; /* of common options; NULL: none differ */
-	const struct fb_option *options;   /* fb_traffic_options, or NULL */
+	const struct fb_option *options;   /* fb_traffic_options; NULL: fb_collective_options */
 };
 
 /* The whole of main(): runs the program from start to end, returns the exit code. */
 int fb_collective_main(const struct fb_collective_program *program, int argc, char **argv);
 
 /*
- * The program as the harness sees it; `traffic` is what its own options are written to, and
+ * The program as the harness sees it; `own` is what its own options are written to, and
  * must live as long as the result. For fb_collective_main and tests.
  */
 struct fb_program fb_collective_describe(const struct fb_collective_program *program,
-					 struct fb_traffic_settings *traffic);
+					 struct fb_collective_settings *own);
 
 #endif

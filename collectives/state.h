@@ -7,10 +7,12 @@
 #include "collectives/choices.h"
 #include "collectives/chosen.h"
 #include "collectives/engine/engine.h"
+#include "collectives/settings.h"
 #include "collectives/traffic.h"
 #include "common/cache.h"
 #include "common/cuda/gpu_cache.h"
 #include "common/cuda/gpu_segment.h"
+#include "common/places.h"
 
 /* Kinds of memory, in the order of fb_memories[]; from FB_MEMORY_DEVICE on those of GPUs. */
 enum fb_memory_kind {
@@ -41,8 +43,9 @@ struct fb_collective_state {
 	struct fb_cache_area cache; /* these two: opened by the first case that needs them */
 	struct fb_gpu_cache gpu_cache;
 	struct fb_engine **engines; /* as in fb_engines; NULL: not asked for, or not possible */
-	struct fb_segment segment[FB_MEMORY_KINDS]; /* opened by the first case that needs it */
-	size_t part_bytes[FB_MEMORY_KINDS];         /* enough for every case of the run */
+	struct fb_places places;    /* of --numa */
+	struct fb_segment *segment; /* [places.stores * FB_MEMORY_KINDS], see fb_store_of */
+	size_t *part_bytes;         /* [the same], enough for every case of the run */
 	uint64_t memory_limit;                      /* most bytes of host memory for a part */
 	struct fb_gpu gpu;                          /* if has_gpu */
 	bool has_gpu;
@@ -62,6 +65,9 @@ struct fb_collective_instance {
 	const struct fb_engine_ops *ops;
 	struct fb_request *request;
 	bool tests; /* launch nonblocking: asks for completion instead of waiting */
+	const struct fb_place *place;
+	size_t part_bytes;	     /* of each rank's part that it needs */
+	char where[FB_PLACED_CHARS]; /* threads and buffers are; empty where nothing was asked */
 	struct fb_operation op;
 	struct fb_counts counts; /* op.counts points here for all_to_all_v */
 	struct fb_data data;
@@ -71,19 +77,41 @@ struct fb_collective_instance {
 /* --- program.c: what other programs made of collectives need ------------------------------- */
 
 /*
- * Collective. What every case shares: engines, GPU, tuning tables and, with `bound`, what bounds
- * host memory. Returns the same on all ranks: 0 or an error (printed), *state untouched.
+ * Collective. What every case shares: engines, GPU, tuning tables and, where the program has the
+ * options of a collective (`own`, else NULL), what bounds host memory. Returns the same on all
+ * ranks: 0 or an error (printed), *state untouched.
  */
-int fb_collective_open(struct fb_run *run, enum fb_collective collective, bool bound,
+int fb_collective_open(struct fb_run *run, enum fb_collective collective,
+		       const struct fb_collective_settings *own,
 		       struct fb_collective_state **state);
 void fb_collective_close(struct fb_collective_state *state);
 
-/* Collective: the case's segment, when it is the first to need it; enough for all that follow. */
-int fb_collective_segment(struct fb_collective_state *state, const struct fb_segment *segment,
-			  struct fb_engine *engine);
-
 /* [FB_COLLECTIVE_COLUMNS]. Empty but for GPU engines. Of rank 0, as these are of one device. */
 extern const struct fb_column fb_collective_columns[];
+
+/* --- memory.c: the memory that buffers lie in ------------------------------------------------ */
+
+enum fb_memory_kind fb_memory_of(const struct fb_case *c);
+
+/* Index in `segment` and `part_bytes` of the memory of a case: by kind and by place. */
+size_t fb_store_of(const struct fb_collective_state *state, const struct fb_case *c);
+
+/* Collective: the places of --numa, and room for the segments. 0 or an error (printed). */
+int fb_stores_open(struct fb_collective_state *state, const char *numa);
+void fb_stores_close(struct fb_collective_state *state);
+
+/*
+ * Collective: the case's segment, when it is the first to need it; enough for all that follow.
+ * Called where the thread is in its place.
+ */
+int fb_collective_segment(struct fb_collective_state *state, const struct fb_case *c);
+
+/*
+ * Pure: whether buffers of that size and kind can be had there; part_bytes is what a rank would
+ * need. Writes the reason otherwise.
+ */
+bool fb_memory_can(const struct fb_collective_state *state, const struct fb_case *c,
+		   uint64_t part_bytes, char reason[FB_REASON_CHARS]);
 
 /*
  * --- cold.c: caches of a case that is `cold` -----------------------------------------------

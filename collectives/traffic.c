@@ -10,16 +10,6 @@
 
 #include "common/error.h"
 
-const struct fb_option fb_traffic_options[] = {
-	FB_OPTION_GROUP("Traffic"),
-	FB_OPTION_DOUBLE(struct fb_traffic_settings, skew, 0, "skew", "S", "0", 0.0, 16.0,
-			 "rank i sends rank i + k a share of 1 / (k + 1)^S; 0: equal shares"),
-	FB_OPTION_STRING(struct fb_traffic_settings, matrix, 0, "matrix", "FILE", NULL, NULL,
-			 "who sends how much to whom, instead of --skew: a line for each sender, "
-			 "in it a number for each receiver; only proportions matter"),
-	FB_OPTION_END,
-};
-
 /* "matrix=NAME" of the file's name, without what would break the column's form. */
 static void name_matrix(const char *path, char variant[FB_VARIANT_CHARS])
 {

@@ -14,13 +14,11 @@
 #include "common/plan/geometry.h"
 #include "common/world.h"
 
-/* The values of fb_traffic_options. */
+/* What --skew and --matrix say. */
 struct fb_traffic_settings {
 	double skew;
 	const char *matrix; /* path, or NULL */
 };
-
-extern const struct fb_option fb_traffic_options[];
 
 struct fb_traffic {
 	int nranks;

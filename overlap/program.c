@@ -35,7 +35,7 @@ static int open_program(struct fb_run *run, void **result)
 	s->model.layers = own->layers;
 	err = fb_model_parse(&s->model, own->tensors);
 	if (!err)
-		err = fb_collective_open(run, FB_ALL_REDUCE, false, &s->collective);
+		err = fb_collective_open(run, FB_ALL_REDUCE, NULL, &s->collective);
 	if (err) {
 		free(s);
 		return err;
@@ -120,8 +120,7 @@ static int set_up(void *state, const struct fb_case *c, void **result)
 	err = fb_world_agree(collective->world, err);
 	if (err || !i)
 		goto free_instance;
-	err = fb_collective_segment(collective, i->whole.op.segment,
-				    collective->engines[fb_engine_index(c->engine)]);
+	err = fb_collective_segment(collective, c);
 	if (!err)
 		err = fb_ddp_open_work(i);
 	if (!err)

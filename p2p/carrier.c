@@ -13,16 +13,6 @@ void fb_p2p_add(char *text, size_t n, const char *more)
 		snprintf(text + used, n - used, "%s%s", used ? ", " : "", more);
 }
 
-void fb_p2p_path_text(const char *carrier, const char *known, char text[FB_PATH_CHARS])
-{
-	const int brackets = (int)strlen(" ()");
-	int used = snprintf(text, FB_PATH_CHARS, "%s", carrier);
-	int room = FB_PATH_CHARS - 1 - used - brackets;
-
-	if (*known && room > 0)
-		snprintf(text + used, (size_t)(FB_PATH_CHARS - used), " (%.*s)", room, known);
-}
-
 static bool begins(const char *text, const char *with)
 {
 	return !strncmp(text, with, strlen(with));

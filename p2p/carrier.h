@@ -12,12 +12,6 @@
 void fb_p2p_add(char *text, size_t n, const char *more);
 
 /*
- * The path of a row: "shm (pages on 0, lo 2.00)". The carrier is never cut for what is `known`
- * beside it, which may be empty; of that, what there is no room for is.
- */
-void fb_p2p_path_text(const char *carrier, const char *known, char text[FB_PATH_CHARS]);
-
-/*
  * The interfaces and ports that a carrier is told, or has chosen, to work by, as
  * fb_audit_stray() wants them: "eth0", "mlx5_0:1 mlx5_1:1"; none for shared memory. False where a
  * carrier says nothing of it, because a library chooses.

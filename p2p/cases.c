@@ -283,12 +283,9 @@ static int expand_variant(const struct expansion *e, const char *variant)
 
 	for (int i = 0; i < places->count && !err; i++) {
 		struct fb_case base = {.operation = e->pattern, .registration = "registered"};
-		char key[8 + FB_NUMA_NAME_CHARS];
 
 		snprintf(base.variant, sizeof(base.variant), "%s", variant);
-		snprintf(key, sizeof(key), "numa=%s", places->item[i].name);
-		if (strcmp(places->item[i].name, "any"))
-			fb_variant_put(&base, key);
+		fb_place_put(&places->item[i], &base);
 		err = fb_axes_expand(e->state->run, &base, &e->choices, adjust, e->state);
 	}
 	return err;

@@ -21,9 +21,7 @@ static const struct fb_option table[] = {
 	    "loaded_latency: round trips in a call"),
 	U64(rounds, "rounds", "N", "0", 0, 100000,
 	    "GPUs: round trips in a call of ping_pong; 0: the engine chooses"),
-	FB_OPTION_STRING(struct fb_p2p_described, settings.numa, 0, "numa", "LIST", "any",
-			 fb_places_check, "NUMA nodes of threads and host memory; remote: memory "
-			 "far from the thread; N:M: threads on N, memory on M"),
+	FB_PLACES_OPTION(struct fb_p2p_described, settings.numa),
 	FB_OPTION_STRING(struct fb_p2p_described, settings.ucx_library, 0, "ucx-library", "FILE",
 			 "libucp.so.0", NULL,
 			 "the UCX to load: a path, or a name that the linker finds"),

@@ -11,6 +11,7 @@
 
 #include "common/cuda/gpu_links.h"
 #include "common/error.h"
+#include "common/path.h"
 #include "p2p/carrier.h"
 #include "p2p/program.h"
 
@@ -233,5 +234,5 @@ void fb_p2p_path_describe(const struct fb_p2p_path *path, const struct fb_p2p_st
 	if (stray)
 		snprintf(traits->flags + used, sizeof(traits->flags) - used, "%sstray-traffic",
 			 used ? ";" : "");
-	fb_p2p_path_text(path->carrier, known, traits->path);
+	fb_path_text(path->carrier, known, traits->path);
 }

@@ -15,6 +15,7 @@
 struct instance {
 	struct fb_p2p_state *state;
 	const struct fb_p2p_engine_ops *ops;
+	const struct fb_place *place;
 	struct fb_p2p_request *request;
 	struct fb_p2p_request *load_request; /* NULL: nothing but the job */
 	struct fb_job job, load;
@@ -158,13 +159,15 @@ static int set_up(void *state, const struct fb_case *c, void **result)
 {
 	struct fb_p2p_state *s = state;
 	struct fb_p2p_engine *engine = s->engines[fb_p2p_engine_index(c->engine)];
+	const struct fb_place *place = fb_places_of(&s->places, c->variant);
 	struct fb_traits traits = {0};
 	struct instance *i = NULL;
 	int err = make_instance(s, c, &i);
 
 	if (err)
 		return err;
-	err = fb_place_enter(&s->places, fb_places_of(&s->places, c->variant));
+	i->place = place;
+	err = fb_place_enter(&s->places, place);
 	err = fb_world_agree(s->world, err);
 	if (!err)
 		err = fb_p2p_memory_open(s, c);
@@ -187,7 +190,7 @@ static int set_up(void *state, const struct fb_case *c, void **result)
 release_request:
 	i->ops->release(i->request);
 free_instance:
-	(void)fb_place_leave(&s->places);
+	(void)fb_place_leave(&s->places, place);
 	free_instance(i);
 	return err;
 }
@@ -199,7 +202,7 @@ static void tear_down(void *instance)
 	if (i->load_request)
 		i->ops->release(i->load_request);
 	i->ops->release(i->request);
-	(void)fb_place_leave(&i->state->places);
+	(void)fb_place_leave(&i->state->places, i->place);
 	free_instance(i);
 }
 

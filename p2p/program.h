@@ -14,9 +14,9 @@
 #include "common/audit.h"
 #include "common/cuda/gpu_links.h"
 #include "common/cuda/gpu_segment.h"
+#include "common/places.h"
 #include "p2p/carrier.h"
 #include "p2p/engine/engine.h"
-#include "p2p/numa.h"
 #include "p2p/pairs.h"
 
 /* How a program's pairs become rows. */

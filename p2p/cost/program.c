@@ -10,11 +10,11 @@
 #include "common/axes.h"
 #include "common/error.h"
 #include "common/memory.h"
+#include "common/path.h"
 #include "common/run.h" /* fb_run.program, for the list */
 #include "common/sizes.h"
 #include "common/transport/rdma_choice.h"
 #include "common/variant.h"
-#include "p2p/carrier.h"
 
 struct state {
 	const struct fb_cost_program *program;
@@ -267,7 +267,7 @@ static void describe(void *instance, struct fb_traits *traits)
 	traits->bound_us = nan("");
 	if (i->context.memory && i->context.pages != FB_PAGES_NORMAL)
 		fb_pages_text("/proc/self/smaps", i->context.memory, pages);
-	fb_p2p_path_text(*i->context.path ? i->context.path : i->cost->transport, pages,
+	fb_path_text(*i->context.path ? i->context.path : i->cost->transport, pages,
 			 traits->path);
 	if (i->cost->fill)
 		i->cost->fill(&i->context, traits->extra);

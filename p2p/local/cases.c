@@ -173,12 +173,10 @@ int fb_local_expand(struct fb_run *run, void *arg)
 			const char *place = state->places.item[p].name;
 			struct fb_case base = {.operation = directions[d],
 					       .registration = "none"};
-			char key[8 + FB_NUMA_NAME_CHARS];
 
 			if (!has_direction(fb_run_settings(run), (enum fb_local_direction)d, place))
 				continue;
-			snprintf(key, sizeof(key), "numa=%s", place);
-			fb_variant_put(&base, strcmp(place, "any") ? key : "");
+			fb_place_put(&state->places.item[p], &base);
 			err = fb_axes_expand(run, &base, &choices, adjust, arg);
 		}
 	return err;

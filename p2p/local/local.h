@@ -10,7 +10,7 @@
 #include "common/cuda/gpu_stream.h"
 #include "p2p/engine/engine.h"
 #include "p2p/local/gdr.h"
-#include "p2p/numa.h"
+#include "common/places.h"
 
 struct fb_local_program {
 	const char *name, *summary, *description;

@@ -130,7 +130,8 @@ static void free_instance(struct instance *i)
 		fb_local_memory_put(i->kind, i->host, 2 * i->area);
 	fb_gdr_unmap(&i->map);
 	fb_segment_close(&i->device);
-	(void)fb_place_leave(&i->state->places);
+	(void)fb_place_leave(&i->state->places,
+			     fb_places_of(&i->state->places, i->key->variant));
 	free(i);
 }
 
@@ -184,14 +185,11 @@ static int open_copies(struct instance *i, const struct fb_case *c)
 /* Where all ranks' threads and host memory really are. Collective. */
 static void say_where(struct instance *i)
 {
-	int node = fb_numa_thread();
-	struct fb_placed all = {.thread = node < 0 ? 0 : UINT64_C(1) << node};
+	const struct fb_places *places = &i->state->places;
+	const struct fb_place *place = fb_places_of(places, i->key->variant);
+	uint64_t pages = place->memory < 0 ? 0 : fb_numa_pages(i->host, 2 * i->area);
 
-	if (fb_places_of(&i->state->places, i->key->variant)->memory < 0)
-		return;
-	all.pages = fb_numa_pages(i->host, 2 * i->area);
-	MPI_Allreduce(MPI_IN_PLACE, &all, 2, MPI_UINT64_T, MPI_BOR, i->state->world->comm);
-	fb_placed_text(&all, 1, i->where);
+	fb_placed_where(places, place, true, pages, i->where);
 }
 
 static int set_up(void *arg, const struct fb_case *c, void **result)
@@ -350,9 +348,7 @@ int fb_local_main(const struct fb_local_program *program, int argc, char **argv)
 			      "copies in a call; 0: 64, less for large ones"),
 		FB_OPTION_U64(struct fb_local_settings, rounds, 0, "rounds", "N", "0", 0, 100000,
 			      "round trips in a call of ping_pong; 0: 500"),
-		FB_OPTION_STRING(struct fb_local_settings, numa, 0, "numa", "LIST", "any",
-				 fb_places_check, "NUMA nodes of threads and host memory; remote: "
-				 "memory far from the thread; N:M: threads on N, memory on M"),
+		FB_PLACES_OPTION(struct fb_local_settings, numa),
 		FB_OPTION_STRING(struct fb_local_settings, gdrcopy_library, 0, "gdrcopy-library",
 				 "FILE", "libgdrapi.so.2", NULL,
 				 "the GDRCopy to load: a path, or a name that the linker finds"),

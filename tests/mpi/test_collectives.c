@@ -20,7 +20,7 @@
 struct bench {
 	struct fb_run run;
 	struct fb_program program;
-	struct fb_traffic_settings traffic;
+	struct fb_collective_settings own;
 	void *state;
 };
 
@@ -199,7 +199,7 @@ static int test_collective(struct bench *b, const struct fb_collective_program *
 	char reason[FB_REASON_CHARS];
 	int tried = 0;
 
-	b->program = fb_collective_describe(described, &b->traffic);
+	b->program = fb_collective_describe(described, &b->own);
 	b->run.program = &b->program;
 	if (!CHECK_INT(b->program.open(&b->run, &b->state), FB_OK))
 		return 0;
@@ -221,7 +221,7 @@ static int test_collective(struct bench *b, const struct fb_collective_program *
 
 int main(int argc, char **argv)
 {
-	struct bench b = {.run = {.settings = settings}};
+	struct bench b = {.run = {.settings = settings}, .own = {.numa = "any"}};
 	int failures, ranks;
 
 	if (fb_world_open(&b.run.world, &argc, &argv) || fb_world_group(&b.run.world, 0))
@@ -230,7 +230,7 @@ int main(int argc, char **argv)
 		const struct fb_collective_program described = {
 			.collective = (enum fb_collective)c, .options = fb_traffic_options};
 
-		b.traffic.skew = 1.25;
+		b.own.traffic.skew = 1.25;
 		if (c == FB_SEND_RECV)
 			b.run.settings.launch = "all";
 		CHECK(test_collective(&b, &described) > 0);

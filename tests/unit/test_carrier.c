@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "common/path.h"
 #include "tests/unit/check.h"
 
 /* Two rails with the longest addresses there are, as engine rdma says them. */
@@ -16,10 +17,10 @@ static void test_whole(void)
 {
 	char text[FB_PATH_CHARS], want[FB_PATH_CHARS];
 
-	fb_p2p_path_text(rails, "threads on 0>1, mlx5_10:1 1.01, mlx5_11:1 1.01", text);
+	fb_path_text(rails, "threads on 0>1, mlx5_10:1 1.01, mlx5_11:1 1.01", text);
 	snprintf(want, sizeof(want), "%s (threads on 0>1, mlx5_10:1 1.01, mlx5_11:1 1.01)", rails);
 	CHECK_STR(text, want);
-	fb_p2p_path_text("shm", "", text);
+	fb_path_text("shm", "", text);
 	CHECK_STR(text, "shm");
 }
 
@@ -30,13 +31,13 @@ static void test_full(void)
 
 	memset(known, 'x', sizeof(known) - 1);
 	known[sizeof(known) - 1] = '\0';
-	fb_p2p_path_text(rails, known, text);
+	fb_path_text(rails, known, text);
 	CHECK_INT(strlen(text), FB_PATH_CHARS - 1);
 	CHECK(!strncmp(text, rails, strlen(rails)));
 	CHECK(text[FB_PATH_CHARS - 2] == ')');
 	memset(carrier, 'y', sizeof(carrier) - 1);
 	carrier[sizeof(carrier) - 1] = '\0';
-	fb_p2p_path_text(carrier, "eth0 1.00", text);
+	fb_path_text(carrier, "eth0 1.00", text);
 	CHECK_STR(text, carrier);
 }
 

@@ -7,7 +7,7 @@
 #include "common/append.h"
 #include "common/error.h"
 #include "common/pages.h"
-#include "p2p/numa.h"
+#include "common/places.h"
 #include "tests/unit/check.h"
 #include "tests/unit/csv_example.h"
 

@@ -13,8 +13,8 @@
  * they may run on, neighbours together. What is meant is in the variant (numa=0:1), what came of
  * it in `path`.
  */
-#ifndef FB_P2P_NUMA_H
-#define FB_P2P_NUMA_H
+#ifndef FB_COMMON_PLACES_H
+#define FB_COMMON_PLACES_H
 
 #include "common/case.h"
 #include "common/numa.h"
@@ -59,16 +59,19 @@ void fb_places_close(struct fb_places *places);
 /* The place that a variant names; the one without a choice where it names none. Never NULL. */
 const struct fb_place *fb_places_of(const struct fb_places *places, const char *variant);
 
+/* Adds the place's key to the case's variant (fb_variant_put); nothing where there is no choice. */
+void fb_place_put(const struct fb_place *place, struct fb_case *c);
+
 /* The processors there that the rank may have; an errno where it may have none. */
 int fb_place_cpus(const struct fb_places *places, const struct fb_place *place,
 		  struct fb_cpus *cpus);
 
 /*
- * Local: takes the calling thread there, and back to where it may run at first. 0 or FB_ESYS
- * (printed).
+ * Local: takes the calling thread there, and back to where it may run at first; nothing where
+ * there is no choice. 0 or FB_ESYS (printed).
  */
 int fb_place_enter(const struct fb_places *places, const struct fb_place *place);
-int fb_place_leave(const struct fb_places *places);
+int fb_place_leave(const struct fb_places *places, const struct fb_place *place);
 
 /*
  * Local: has the pages of the calling rank's part, which nobody has touched, come from the place's
@@ -88,5 +91,19 @@ struct fb_placed {
  */
 enum { FB_PLACED_CHARS = 96 };
 const char *fb_placed_text(const struct fb_placed *ends, int n, char buf[FB_PLACED_CHARS]);
+
+/*
+ * Collective: that text of all ranks, of two from the first to the second. `pages` are those of the
+ * calling rank's memory (fb_numa_pages), if the ranks have `memory`, else only threads are named.
+ * Empty where there is no choice.
+ */
+void fb_placed_where(const struct fb_places *places, const struct fb_place *place, bool memory,
+		     uint64_t pages, char text[FB_PLACED_CHARS]);
+
+/* The option's line, in a table of structure s; its group is the table's. */
+#define FB_PLACES_OPTION(s, field)                                                                 \
+	FB_OPTION_STRING(s, field, 0, "numa", "LIST", "any", fb_places_check,                      \
+			 "NUMA nodes of threads and host memory; remote: memory far from the "     \
+			 "thread; N:M: threads on N, memory on M")
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Being in a place of the axis --numa, and saying where one is; see numa.h. */
-#include "p2p/numa.h"
+/* Being in a place of the axis --numa, and saying where one is; see places.h. */
+#include "common/places.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -39,9 +39,9 @@ int fb_place_enter(const struct fb_places *places, const struct fb_place *place)
 		   : FB_OK;
 }
 
-int fb_place_leave(const struct fb_places *places)
+int fb_place_leave(const struct fb_places *places, const struct fb_place *place)
 {
-	int err = fb_cpus_set(&places->allowed);
+	int err = place->thread < 0 ? 0 : fb_cpus_set(&places->allowed);
 
 	return err ? fb_error(FB_ESYS, "rank %d: cannot run on all of its processors again: %s",
 			      places->world->rank, strerror(err))
@@ -94,4 +94,27 @@ const char *fb_placed_text(const struct fb_placed *ends, int n, char buf[FB_PLAC
 	join(ends, n, true, pages, sizeof(pages));
 	snprintf(buf, FB_PLACED_CHARS, "threads on %.30s, pages on %.30s", threads, pages);
 	return buf;
+}
+
+void fb_placed_where(const struct fb_places *places, const struct fb_place *place, bool memory,
+		     uint64_t pages, char text[FB_PLACED_CHARS])
+{
+	const struct fb_world *w = places->world;
+	int node = fb_numa_thread(), n = w->nranks == 2 ? 2 : 1;
+	struct fb_placed own = {node < 0 ? 0 : UINT64_C(1) << node, pages}, ends[2] = {{0, 0}};
+	char threads[2 * FB_NUMA_CHARS];
+
+	text[0] = '\0';
+	if (place->thread < 0)
+		return;
+	if (n == 2)
+		MPI_Allgather(&own, 2, MPI_UINT64_T, ends, 2, MPI_UINT64_T, w->comm);
+	else
+		MPI_Allreduce(&own, ends, 2, MPI_UINT64_T, MPI_BOR, w->comm);
+	if (memory) {
+		fb_placed_text(ends, n, text);
+		return;
+	}
+	join(ends, n, false, threads, sizeof(threads));
+	snprintf(text, FB_PLACED_CHARS, "threads on %.30s", threads);
 }

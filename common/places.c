@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The axis --numa; see numa.h. */
-#include "p2p/numa.h"
+/* The axis --numa; see places.h. */
+#include "common/places.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "common/error.h"
+#include "common/variant.h"
 
 static const char any[] = "any", local[] = "local", remote[] = "remote", all[] = "all";
 
@@ -280,6 +281,14 @@ void fb_places_close(struct fb_places *places)
 	free(places->numa);
 	free(places->item);
 	*places = (struct fb_places){.count = 0};
+}
+
+void fb_place_put(const struct fb_place *place, struct fb_case *c)
+{
+	char key[8 + FB_NUMA_NAME_CHARS];
+
+	snprintf(key, sizeof(key), "numa=%s", place->name);
+	fb_variant_put(c, strcmp(place->name, any) ? key : "");
 }
 
 const struct fb_place *fb_places_of(const struct fb_places *places, const char *variant)

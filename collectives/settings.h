@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The options that collective programs have beside the common ones. */
+#ifndef FB_COLLECTIVES_SETTINGS_H
+#define FB_COLLECTIVES_SETTINGS_H
+
+#include "collectives/traffic.h"
+#include "common/option.h"
+
+/* Their values. */
+struct fb_collective_settings {
+	const char *numa; /* see common/places.h */
+	struct fb_traffic_settings traffic; /* all_to_all_v only */
+};
+
+/* Of all programs, and of all_to_all_v. (settings.c) */
+extern const struct fb_option fb_collective_options[], fb_traffic_options[];
+
+#endif

@@ -12,6 +12,7 @@
 #define FB_P2P_COST_COST_H
 
 #include "common/pages.h"
+#include "common/places.h"
 #include "common/program.h"
 
 /* What actions work with. */
@@ -20,11 +21,15 @@ struct fb_cost_context {
 	const struct fb_world *world;
 	const struct fb_settings *settings;
 	const char *no_rdma; /* why there are no RDMA devices; empty: all ranks have one */
+	const struct fb_places *places;
+	const struct fb_place *place; /* of the row's --numa; its thread is there */
 	uint64_t bytes;
 	enum fb_pages pages; /* what its memory is made of, where the cost has `paged` */
 	char *memory;	     /* fb_cost_get_memory(); NULL: none */
 	char *mapping;	     /* what `memory` lies in, of so many bytes */
 	size_t mapped;
+	bool looks;	     /* the one call that is not timed: see fb_cost_look() */
+	uint64_t nodes;	     /* and what it saw */
 	void *own; /* the action's, from begin to end; NULL at first */
 	char path[FB_PATH_CHARS]; /* what begin() has found to work with; empty: `transport` */
 };
@@ -33,6 +38,7 @@ struct fb_cost {
 	const char *engine, *operation;
 	const char *transport; /* for the column; "-" where it has none */
 	bool sized;	       /* has a size: a row for each of --bytes */
+	bool foreign;	       /* its memory is a library's, which --numa does not place */
 	bool paged;	       /* and a row for each of --memory; else a library gets its memory */
 
 	/* Pure and equal on all ranks; NULL: always. Writes the reason otherwise. */
@@ -79,11 +85,18 @@ enum fb_cost_column {
 extern const struct fb_column fb_memory_columns[FB_COST_COLUMNS];
 
 /*
- * Local: memory of context->bytes, in whole pages of the kind that is asked for, all of them
- * there. 0 or FB_ENOMEM (printed). Given back by fb_cost_drop_memory(), which is safe without any.
+ * Local: memory of context->bytes, in whole pages of the kind and from the node that are asked for,
+ * all of them there. 0, FB_ENOMEM or FB_ESYS (printed). Given back by fb_cost_drop_memory(), which
+ * is safe without any.
  */
 int fb_cost_get_memory(struct fb_cost_context *context);
 void fb_cost_drop_memory(struct fb_cost_context *context);
+
+/*
+ * Local: notes on which nodes the memory of an action lies, in a call that is not timed; in all
+ * others nothing. For memory that is gone when the row is written.
+ */
+void fb_cost_look(struct fb_cost_context *context, const void *memory);
 
 /* --- what those have of RDMA (rdma.c) -------------------------------------------------------- */
 

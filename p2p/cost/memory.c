@@ -45,6 +45,7 @@ int fb_cost_get_memory(struct fb_cost_context *context)
 	size_t page = fb_pages_bytes(context->pages);
 	size_t bytes = ((size_t)context->bytes + page - 1) / page * page;
 	bool thp = context->pages == FB_PAGES_TRANSPARENT;
+	int err = 0;
 	char *mapping = mmap(NULL, bytes + (thp ? page : 0), PROT_READ | PROT_WRITE,
 			     MAP_PRIVATE | MAP_ANONYMOUS | huge_flags[context->pages], -1, 0);
 
@@ -56,6 +57,13 @@ int fb_cost_get_memory(struct fb_cost_context *context)
 		context->memory += page - (uintptr_t)mapping % page;
 		(void)madvise(context->memory, bytes, MADV_HUGEPAGE); /* `path` tells */
 	}
+	if (context->place->memory >= 0)
+		err = fb_numa_bind(context->memory, bytes, context->place->memory);
+	if (err) {
+		fb_cost_drop_memory(context);
+		return fb_error(FB_ESYS, "mbind of %zu bytes to NUMA node %d: %s", bytes,
+				context->place->memory, strerror(err));
+	}
 	/* Transparent ones may be missing in places. */
 	touch(context->memory, (size_t)context->bytes, thp ? PAGE : page);
 	return FB_OK;
@@ -66,6 +74,12 @@ void fb_cost_drop_memory(struct fb_cost_context *context)
 	if (context->mapping)
 		munmap(context->mapping, context->mapped);
 	context->mapping = context->memory = NULL;
+}
+
+void fb_cost_look(struct fb_cost_context *context, const void *memory)
+{
+	if (context->looks)
+		context->nodes |= fb_numa_pages(memory, (size_t)context->bytes);
 }
 
 static int allocate(struct fb_cost_context *context)
@@ -82,6 +96,8 @@ static int map_and_touch(struct fb_cost_context *context)
 {
 	int err = fb_cost_get_memory(context);
 
+	if (!err)
+		fb_cost_look(context, context->memory);
 	fb_cost_drop_memory(context);
 	return err;
 }
@@ -118,9 +134,11 @@ static int share(struct fb_cost_context *context)
 
 	if (err)
 		return err;
-	touch(fb_segment_part(&segment, context->world->rank), (size_t)context->bytes, PAGE);
+	err = fb_place_part(context->places, context->place, &segment);
+	if (!err)
+		fb_cost_look(context, fb_segment_part(&segment, context->world->rank));
 	fb_segment_close(&segment);
-	return FB_OK;
+	return err;
 }
 
 static int make_window(struct fb_cost_context *context)
@@ -154,7 +172,7 @@ const struct fb_cost fb_memory_costs[] = {
 	{.engine = "mpi", .operation = "window", .transport = "library", .sized = true,
 	 .paged = true, .begin = allocate, .end = fb_cost_drop_memory, .act = make_window},
 	{.engine = "mpi", .operation = "allocate", .transport = "library", .sized = true,
-	 .act = allocate_by_mpi},
+	 .foreign = true, .act = allocate_by_mpi},
 	{.engine = "rdma", .operation = "register", .transport = "rdma", .sized = true,
 	 .paged = true, .can = fb_cost_can_rdma, .begin = fb_cost_begin_register,
 	 .end = fb_cost_end_rdma, .act = fb_cost_register, .fill = fb_cost_fill_rdma},

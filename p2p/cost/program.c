@@ -18,7 +18,8 @@
 
 struct state {
 	const struct fb_cost_program *program;
-	struct fb_cost_context context; /* without bytes and own */
+	struct fb_cost_context context; /* without place, bytes and own */
+	struct fb_places places;
 	uint64_t memory_limit;
 	uint64_t huge_share[FB_PAGE_KINDS]; /* bytes for each rank in explicit huge pages */
 	bool huge_pages;
@@ -33,10 +34,26 @@ static const char *const no_memories[] = {"host", NULL};
 struct instance {
 	const struct fb_cost *cost;
 	struct fb_cost_context context;
+	char where[FB_PLACED_CHARS]; /* threads and memory are; empty: nothing was asked for */
 };
+
+/* What the options write into. */
+struct described {
+	const struct fb_cost_program *program;
+	const char *numa;
+};
+
+static void close_program(void *arg)
+{
+	struct state *state = arg;
+
+	fb_places_close(&state->places);
+	free(state);
+}
 
 static int open_program(struct fb_run *run, void **result)
 {
+	const struct described *described = run->program->option_values;
 	struct state *state = calloc(1, sizeof(*state));
 	int err = fb_world_agree(fb_run_world(run), state ? FB_OK : FB_ENOMEM);
 
@@ -44,10 +61,11 @@ static int open_program(struct fb_run *run, void **result)
 		free(state);
 		return fb_error(err, "out of memory");
 	}
-	state->program = *(const struct fb_cost_program **)run->program->option_values;
+	state->program = described->program;
 	state->context = (struct fb_cost_context){
 		.run = run, .world = fb_run_world(run), .settings = fb_run_settings(run)};
 	state->context.no_rdma = state->no_rdma;
+	state->context.places = &state->places;
 	fb_memory_survey(state->context.world, &state->memory_limit, &state->huge_pages);
 	for (int k = 0; k < FB_PAGE_KINDS; k++)
 		if (fb_pages_explicit((enum fb_pages)k))
@@ -55,8 +73,10 @@ static int open_program(struct fb_run *run, void **result)
 				fb_pages_share(state->context.world, (enum fb_pages)k);
 	err = fb_cost_survey(state->context.world, state->context.settings, state->no_rdma,
 			     sizeof(state->no_rdma));
+	if (!err)
+		err = fb_places_open(&state->places, state->context.world, described->numa);
 	if (err) {
-		free(state);
+		close_program(state);
 		return err;
 	}
 	*result = state;
@@ -86,8 +106,10 @@ static enum fb_pages pages_of(const struct fb_case *c)
 static bool has_pages(const struct state *state, const struct fb_cost *cost,
 		      const struct fb_case *c, char reason[FB_REASON_CHARS])
 {
+	const struct fb_place *place = fb_places_of(&state->places, c->variant);
 	enum fb_pages pages = pages_of(c);
 	bool shared = !strcmp(cost->transport, "shm");
+	uint64_t most;
 
 	if (pages == FB_PAGES_TRANSPARENT && shared && !state->huge_pages) {
 		snprintf(reason, FB_REASON_CHARS, "no huge pages for shared memory: "
@@ -96,15 +118,36 @@ static bool has_pages(const struct state *state, const struct fb_cost *cost,
 	}
 	if (!fb_pages_explicit(pages))
 		return true;
-	return fb_pages_fit(pages, c->bytes, c->bytes, state->huge_share[pages], reason,
-			    FB_REASON_CHARS);
+	most = state->huge_share[pages];
+	most = place->huge_limit[pages] < most ? place->huge_limit[pages] : most;
+	return fb_pages_fit(pages, c->bytes, c->bytes, most, reason, FB_REASON_CHARS);
+}
+
+/* Whether --numa can have it there: a thread, and memory where the cost has some. */
+static bool has_place(const struct fb_place *place, const struct fb_cost *cost,
+		      char reason[FB_REASON_CHARS])
+{
+	const char *colon = strchr(place->name, ':');
+
+	if (*place->reason)
+		snprintf(reason, FB_REASON_CHARS, "%s", place->reason);
+	else if (cost->foreign && place->memory >= 0)
+		snprintf(reason, FB_REASON_CHARS, "--numa does not place what MPI allocates");
+	else if (!cost->sized && (place->name[0] == 'r' ||
+				  (colon && place->thread != place->memory)))
+		snprintf(reason, FB_REASON_CHARS, "there is no memory to place, only threads");
+	else
+		return true;
+	return false;
 }
 
 static bool can(void *arg, const struct fb_case *c, char reason[FB_REASON_CHARS])
 {
 	const struct state *state = arg;
 	const struct fb_cost *cost = find_cost(state, c);
+	const struct fb_place *place = fb_places_of(&state->places, c->variant);
 	struct fb_cost_context context = state->context;
+	uint64_t most = place->limit < state->memory_limit ? place->limit : state->memory_limit;
 	char asked[FB_SIZE_CHARS], limit[FB_SIZE_CHARS];
 
 	context.bytes = c->bytes;
@@ -112,9 +155,11 @@ static bool can(void *arg, const struct fb_case *c, char reason[FB_REASON_CHARS]
 		snprintf(reason, FB_REASON_CHARS, "no memory without bytes");
 		return false;
 	}
-	if (c->bytes > state->memory_limit) {
+	if (!has_place(place, cost, reason))
+		return false;
+	if (c->bytes > most) {
 		snprintf(reason, FB_REASON_CHARS, "%s a rank is more than the memory, %s",
-			 fb_size_text(c->bytes, asked), fb_size_text(state->memory_limit, limit));
+			 fb_size_text(c->bytes, asked), fb_size_text(most, limit));
 		return false;
 	}
 	return has_pages(state, cost, c, reason) && (!cost->can || cost->can(&context, reason));
@@ -181,9 +226,16 @@ static void list_engines(const struct fb_cost *cost, const char **engines, size_
 static int expand_cost(struct fb_run *run, struct state *state,
 		       const struct fb_axes_choices *choices)
 {
-	struct fb_case base = {.operation = state->adding->operation, .registration = "none"};
+	int err = FB_OK;
 
-	return fb_axes_expand(run, &base, choices, adjust, state);
+	for (int i = 0; i < state->places.count && !err; i++) {
+		struct fb_case base = {.operation = state->adding->operation,
+				       .registration = "none"};
+
+		fb_place_put(&state->places.item[i], &base);
+		err = fb_axes_expand(run, &base, choices, adjust, state);
+	}
+	return err;
 }
 
 static int expand(struct fb_run *run, void *arg)
@@ -214,6 +266,26 @@ static int expand(struct fb_run *run, void *arg)
 	return any ? err : expand_cost(run, state, &choices);
 }
 
+/* Collective: where threads are, and the memory, which some actions have in their midst only. */
+static int look(struct instance *i)
+{
+	struct fb_cost_context *context = &i->context;
+	int err = FB_OK;
+
+	if (context->place->thread < 0)
+		return FB_OK;
+	context->looks = true;
+	if (context->memory)
+		fb_cost_look(context, context->memory);
+	else if (i->cost->sized)
+		err = fb_world_agree(context->world, i->cost->act(context));
+	context->looks = false;
+	if (!err)
+		fb_placed_where(context->places, context->place, i->cost->sized, context->nodes,
+				i->where);
+	return err;
+}
+
 static int set_up(void *arg, const struct fb_case *c, void **result)
 {
 	const struct state *state = arg;
@@ -228,9 +300,18 @@ static int set_up(void *arg, const struct fb_case *c, void **result)
 	i->context = state->context;
 	i->context.bytes = c->bytes;
 	i->context.pages = pages_of(c);
-	if (i->cost->begin)
+	i->context.place = fb_places_of(&state->places, c->variant);
+	err = fb_place_enter(&state->places, i->context.place);
+	err = fb_world_agree(state->context.world, err);
+	if (!err && i->cost->begin)
 		err = i->cost->begin(&i->context);
+	if (!err) {
+		err = look(i);
+		if (err && i->cost->end)
+			i->cost->end(&i->context);
+	}
 	if (err) {
+		(void)fb_place_leave(&state->places, i->context.place);
 		free(i);
 		return err;
 	}
@@ -244,6 +325,7 @@ static void tear_down(void *instance)
 
 	if (i->cost->end)
 		i->cost->end(&i->context);
+	(void)fb_place_leave(i->context.places, i->context.place);
 	free(i);
 }
 
@@ -260,14 +342,15 @@ static int run(void *instance, int calls)
 static void describe(void *instance, struct fb_traits *traits)
 {
 	const struct instance *i = instance;
-	char pages[FB_PAGES_CHARS] = "";
+	char pages[FB_PAGES_CHARS] = "", known[FB_PLACED_CHARS + FB_PAGES_CHARS + 4] = "";
 
 	traits->algorithm_bytes = (double)i->context.bytes;
 	traits->bus_factor = 1;
 	traits->bound_us = nan("");
 	if (i->context.memory && i->context.pages != FB_PAGES_NORMAL)
 		fb_pages_text("/proc/self/smaps", i->context.memory, pages);
-	fb_path_text(*i->context.path ? i->context.path : i->cost->transport, pages,
+	snprintf(known, sizeof(known), "%s%s%s", i->where, *i->where && *pages ? ", " : "", pages);
+	fb_path_text(*i->context.path ? i->context.path : i->cost->transport, known,
 			 traits->path);
 	if (i->cost->fill)
 		i->cost->fill(&i->context, traits->extra);
@@ -275,18 +358,23 @@ static void describe(void *instance, struct fb_traits *traits)
 
 int fb_cost_main(const struct fb_cost_program *program, int argc, char **argv)
 {
-	static const struct fb_option no_options[] = {FB_OPTION_END};
+	static const struct fb_option options[] = {
+		FB_OPTION_GROUP("Place"),
+		FB_PLACES_OPTION(struct described, numa),
+		FB_OPTION_END,
+	};
+	struct described described = {.program = program};
 	const struct fb_program harness = {
 		.name = program->name,
 		.summary = program->summary,
 		.description = program->description,
-		.options = no_options,
-		.option_values = &program,
+		.options = options,
+		.option_values = &described,
 		.defaults = program->defaults,
 		.columns = program->columns,
 		.ncolumns = program->ncolumns,
 		.open = open_program,
-		.close = free,
+		.close = close_program,
 		.expand = expand,
 		.can = can,
 		.setup = set_up,

@@ -47,6 +47,34 @@ has 'dst=1;src=0;window=1,(ok|few),.*,shm,'
 [ "$(grep -cE ',(ok|few),' $log)" -eq 14 ] || { echo "  not 14 rows" && bad=1; }
 done_
 
+# Of a collective: the buffers of each rank; of a cost: its memory, or threads alone.
+collective=(--algorithm ring --bytes "8,64K")
+rows collective 2 all_reduce "${collective[@]}" --numa any,local,remote,all,7
+has ',numa=local,(ok|few),.*"shm \(threads on 0>1, pages on 0>1\)"'
+has ',numa=remote,(ok|few),.*"shm \(threads on 0>1, pages on 1>0\)"'
+for place in 0:0 0:1 1:0 1:1; do
+	has ",numa=$place,(ok|few),.*\"shm \(threads on ${place%:*}, pages on ${place#*:}\)"
+done
+has ',numa=7:7,skipped,no NUMA node 7 with processors,'
+[ "$(grep -cE ',(ok|few),' $log)" -eq 14 ] || { echo "  not 14 rows" && bad=1; }
+done_
+rows collective-4 4 all_to_all --bytes 64K --numa local,1:0
+has ',numa=local,(ok|few),.*"shm \(threads on 0\+1, pages on 0\+1\)"'
+has ',numa=1:0,(ok|few),.*"shm \(threads on 1, pages on 0\)"'
+done_
+
+rows costs 2 registration --bytes 64K --numa remote,1:0
+for operation in map lock share; do
+	has ",$operation,.*,numa=remote,(ok|few),.*\(threads on 0>1, pages on 1>0\)"
+	has ",$operation,.*,numa=1:0,(ok|few),.*\(threads on 1, pages on 0\)"
+done
+done_
+rows connections 2 connection --numa 1,1:0,remote
+has ',connect_shm,.*,numa=1:1,(ok|few),.*"?shm \(threads on 1\)'
+has ',connect_shm,.*,numa=1:0,skipped,"there is no memory to place, only threads"'
+has ',connect_tcp,.*,numa=remote,skipped,"there is no memory to place, only threads"'
+done_
+
 rows too-large 2 bandwidth --bytes 1G --numa 1
 has ';numa=1:1;.*,skipped,"1G is more than the memory for its buffers, '
 done_
@@ -65,6 +93,10 @@ has ',hugetlb,.*;numa=1:0;.*,(ok|few),.*\(threads on 1, pages on 0, 2M pages'
 has ',hugetlb,.*,dst=1;src=0;window=1,(ok|few),.*,shm \(2M pages'
 has ',hugepage,.*;numa=1:0;.*,(ok|few),.*\(threads on 1, pages on 0, (THP [0-9]+%|4K pages)'
 has ',host,.*;numa=1:0;.*,(ok|few),.*\(threads on 1, pages on 0[,)]'
+done_
+
+rows huge-collective 2 all_reduce "${collective[@]}" --memory hugepage --numa 0:1
+has ',hugepage,.*,numa=0:1,(ok|few),.*\(threads on 0, pages on 1\)'
 done_
 
 # 24 MiB of each node, which two ranks share: 12 MiB each, for two places.

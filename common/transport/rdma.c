@@ -190,6 +190,7 @@ void fb_rdma_count(const struct fb_transport *transport, struct fb_rdma_counts *
 		.registered_bytes = rdma->cache.bytes, .hits = rdma->cache.hits,
 		.misses = rdma->cache.misses, .register_us = rdma->cache.register_us,
 		.deregister_us = rdma->cache.deregister_us, .queues = rdma->nqueues,
+		.rails = rdma->nrails,
 	};
 }
 
@@ -202,6 +203,12 @@ int fb_rdma_open(struct fb_transport **transport, const struct fb_world *world,
 	(void)settings;
 	snprintf(why, n, "built without libibverbs headers");
 	return agree_with_reason(world, FB_EUNSUPPORTED, why, n);
+}
+
+void fb_rdma_count(const struct fb_transport *transport, struct fb_rdma_counts *counts)
+{
+	(void)transport;
+	*counts = (struct fb_rdma_counts){.queues = 0};
 }
 
 #endif

@@ -53,7 +53,7 @@ int fb_rdma_open(struct fb_transport **transport, const struct fb_world *world,
 struct fb_rdma_counts {
 	uint64_t registered_bytes, hits, misses;
 	double register_us, deregister_us;
-	int queues;
+	int queues, rails;
 };
 
 /* What registration and connections have cost so far on this rank. */

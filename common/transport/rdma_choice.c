@@ -10,6 +10,8 @@
 #include "common/error.h"
 #include "common/option.h"
 
+static const char automatic[] = "auto";
+
 static bool parse_rail(char *item, struct fb_rdma_rail_name *rail)
 {
 	char *colon = strchr(item, ':'), *end;
@@ -21,7 +23,7 @@ static bool parse_rail(char *item, struct fb_rdma_rail_name *rail)
 		if (!colon[1] || *end || port < 1 || port > 254)
 			return false;
 	}
-	if (!*item || strlen(item) >= FB_RDMA_NAME)
+	if (!*item || strlen(item) >= FB_RDMA_NAME || !strcmp(item, automatic))
 		return false;
 	memset(rail, 0, sizeof(*rail));
 	memcpy(rail->device, item, strlen(item));
@@ -44,6 +46,23 @@ int fb_rdma_parse_rails(const char *list, struct fb_rdma_rail_name rails[FB_RDMA
 		n++;
 	}
 	return more < 0 || !n ? FB_EINPUT : n;
+}
+
+int fb_rdma_parse_auto(const char *value)
+{
+	size_t length = strlen(automatic);
+	char *end;
+	long n;
+
+	if (strncmp(value, automatic, length) || (value[length] && value[length] != ':'))
+		return 0;
+	if (!value[length])
+		return 1;
+	value += length + 1;
+	if (!strcmp(value, "all"))
+		return FB_RDMA_RAILS;
+	n = strtol(value, &end, 10);
+	return *value < '1' || *value > '9' || *end || n > FB_RDMA_RAILS ? FB_EINPUT : (int)n;
 }
 
 static bool is_ipv4(const uint8_t raw[16])
@@ -148,6 +167,26 @@ const struct fb_rdma_port_offer *fb_rdma_choose_port(const struct fb_rdma_port_o
 		if (ports[i].active && (!best || ports[i].rate > best->rate))
 			best = &ports[i];
 	return best;
+}
+
+/* Faster, or as fast and nearer. */
+static bool is_better(const struct fb_rdma_rail_offer *a, const struct fb_rdma_rail_offer *b)
+{
+	return a->rate > b->rate || (a->rate == b->rate && a->nearness > b->nearness);
+}
+
+int fb_rdma_choose_near(const struct fb_rdma_rail_offer *offers, int n, int *taken)
+{
+	const struct fb_rdma_rail_offer *best = offers;
+	int count = 0;
+
+	for (int i = 1; i < n; i++)
+		if (is_better(&offers[i], best))
+			best = &offers[i];
+	for (int i = 0; i < n; i++)
+		if (!is_better(best, &offers[i]) && offers[i].ethernet == best->ethernet)
+			taken[count++] = i;
+	return count;
 }
 
 void fb_rdma_stripe(size_t bytes, int rail, int n, size_t *first, size_t *part)

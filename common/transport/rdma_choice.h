@@ -24,9 +24,15 @@ struct fb_rdma_rail_name {
 
 /*
  * Parses "mlx5_0:1,mlx5_1". Returns how many, or FB_EINPUT for an empty item, a port that is no
- * number from 1 to 254, the same rail twice, or too many.
+ * number from 1 to 254, the same rail twice, too many, or "auto" among them.
  */
 int fb_rdma_parse_rails(const char *list, struct fb_rdma_rail_name rails[FB_RDMA_RAILS]);
+
+/*
+ * How many rails "auto" (1), "auto:N" (N) and "auto:all" (FB_RDMA_RAILS) ask for, at most; 0 for
+ * any other text, which may be a list; FB_EINPUT for a number that is none from 1 to FB_RDMA_RAILS.
+ */
+int fb_rdma_parse_auto(const char *value);
 
 enum fb_rdma_gid_type { FB_RDMA_GID_IB, FB_RDMA_GID_ROCE_V1, FB_RDMA_GID_ROCE_V2 };
 
@@ -77,6 +83,21 @@ struct fb_rdma_port_offer {
 
 /* The fastest active port, of equal ones the first; NULL where none is active. */
 const struct fb_rdma_port_offer *fb_rdma_choose_port(const struct fb_rdma_port_offer *ports, int n);
+
+/* An active port of the machine, as far as the choice of rails goes. */
+struct fb_rdma_rail_offer {
+	long rate;    /* Mbit/s */
+	int nearness; /* to the rank's GPU or processor; more is nearer */
+	bool ethernet;
+};
+
+/*
+ * The ports that are as good as the best one: the fastest, of these the nearest, and of the link
+ * layer of the first of them, since the others' could not speak with a peer's. Slower or farther
+ * ones are none, as rails carry equal parts. Writes their indices in order to taken[n]. Returns how
+ * many.
+ */
+int fb_rdma_choose_near(const struct fb_rdma_rail_offer *offers, int n, int *taken);
 
 /*
  * The part of `bytes` that rail `rail` of n carries: equal parts, cut at multiples of 64 bytes so

@@ -4,10 +4,7 @@
 
 #if FB_HAVE_VERBS
 
-#include <ctype.h>
 #include <errno.h>
-#include <limits.h>
-#include <sched.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,15 +15,12 @@
 
 enum { GIDS = 256 };
 
-#define DEVICES "/sys/class/infiniband"
-
-/* First line of /sys/class/infiniband/<device>/<file>; empty where there is none. */
-static void read_fact(const char *device, const char *file, char *text, int n)
+void fb_rdma_fact(const char *device, const char *file, char *text, int n)
 {
 	char path[256];
 	FILE *f;
 
-	snprintf(path, sizeof(path), DEVICES "/%s/%s", device, file);
+	snprintf(path, sizeof(path), FB_RDMA_DEVICES "/%s/%s", device, file);
 	text[0] = '\0';
 	f = fopen(path, "re");
 	if (!f)
@@ -42,11 +36,11 @@ static void describe_gid(const struct fb_rdma_rail *rail, struct fb_rdma_gid *gi
 	char file[96], text[64], vlan[96];
 
 	snprintf(file, sizeof(file), "ports/%d/gid_attrs/types/%d", rail->number, gid->index);
-	read_fact(rail->name, file, text, sizeof(text));
+	fb_rdma_fact(rail->name, file, text, sizeof(text));
 	gid->type = !rail->ethernet ? FB_RDMA_GID_IB
 		    : strstr(text, "v2") ? FB_RDMA_GID_ROCE_V2 : FB_RDMA_GID_ROCE_V1;
 	snprintf(file, sizeof(file), "ports/%d/gid_attrs/ndevs/%d", rail->number, gid->index);
-	read_fact(rail->name, file, text, sizeof(text));
+	fb_rdma_fact(rail->name, file, text, sizeof(text));
 	snprintf(vlan, sizeof(vlan), "/proc/net/vlan/%s", text);
 	gid->vlan = text[0] && !access(vlan, F_OK);
 }
@@ -110,7 +104,7 @@ static int take_mtu(const struct fb_rdma_settings *s, struct fb_rdma_rail *rail,
 	return FB_OK;
 }
 
-static bool query(struct fb_rdma_rail *rail, int number)
+bool fb_rdma_rail_query(struct fb_rdma_rail *rail, int number)
 {
 	memset(&rail->port, 0, sizeof(rail->port));
 	rail->number = (uint8_t)number;
@@ -118,10 +112,10 @@ static bool query(struct fb_rdma_rail *rail, int number)
 }
 
 /*
- * Mbit/s of the port asked last. Rates beyond NDR do not fit the 8 bits of the library's answer,
+ * Rates beyond NDR do not fit the 8 bits of the library's answer,
  * which then says NDR; the kernel's text has them: "800 Gb/sec (4X XDR)".
  */
-static long rate_of(const struct fb_rdma_rail *rail)
+long fb_rdma_rail_rate(const struct fb_rdma_rail *rail)
 {
 	enum { NDR = 128 };
 	long rate = fb_rdma_port_rate(rail->port.active_width, rail->port.active_speed);
@@ -131,7 +125,7 @@ static long rate_of(const struct fb_rdma_rail *rail)
 	if (rate && rail->port.active_speed < NDR)
 		return rate;
 	snprintf(file, sizeof(file), "ports/%d/rate", rail->number);
-	read_fact(rail->name, file, text, sizeof(text));
+	fb_rdma_fact(rail->name, file, text, sizeof(text));
 	told = strtod(text, NULL) * 1e3;
 	return told > (double)rate && told < 1e8 ? (long)told : rate;
 }
@@ -145,16 +139,17 @@ static bool find_active(struct fb_rdma_rail *rail, int number)
 
 	for (int i = first; i <= last && n < UINT8_MAX; i++, n++) {
 		offers[n] = (struct fb_rdma_port_offer){.number = i};
-		if (!query(rail, i) || rail->port.state != IBV_PORT_ACTIVE)
+		if (!fb_rdma_rail_query(rail, i) || rail->port.state != IBV_PORT_ACTIVE)
 			continue;
 		offers[n].active = true;
-		offers[n].rate = rate_of(rail);
+		offers[n].rate = fb_rdma_rail_rate(rail);
 	}
 	best = fb_rdma_choose_port(offers, n);
-	return best && query(rail, best->number) && rail->port.state == IBV_PORT_ACTIVE;
+	return best && fb_rdma_rail_query(rail, best->number) &&
+	       rail->port.state == IBV_PORT_ACTIVE;
 }
 
-static void close_rail(struct fb_rdma_rail *rail)
+void fb_rdma_rail_close(struct fb_rdma_rail *rail)
 {
 	if (rail->pd)
 		rail->verbs->dealloc_pd(rail->pd);
@@ -163,9 +158,8 @@ static void close_rail(struct fb_rdma_rail *rail)
 	memset(rail, 0, sizeof(*rail));
 }
 
-/* Opens the device and finds the port. False: why not, in `why`. */
-static bool look_at(const struct fb_verbs *verbs, struct ibv_device *device, int number,
-		    struct fb_rdma_rail *rail, char *why, size_t n)
+bool fb_rdma_rail_open(const struct fb_verbs *verbs, struct ibv_device *device, int number,
+		       struct fb_rdma_rail *rail, char *why, size_t n)
 {
 	memset(rail, 0, sizeof(*rail));
 	rail->verbs = verbs;
@@ -184,7 +178,7 @@ static bool look_at(const struct fb_verbs *verbs, struct ibv_device *device, int
 		rail->max_message = rail->port.max_msg_sz;
 		return true;
 	}
-	close_rail(rail);
+	fb_rdma_rail_close(rail);
 	return false;
 }
 
@@ -200,7 +194,8 @@ static int check_sges(const struct fb_rdma_settings *s, const struct fb_rdma_rai
 	return FB_EINPUT;
 }
 
-static int finish(const struct fb_rdma_settings *s, struct fb_rdma_rail *rail, char *why, size_t n)
+int fb_rdma_rail_finish(const struct fb_rdma_settings *s, struct fb_rdma_rail *rail, char *why,
+			size_t n)
 {
 	int err = take_gid(s, rail, why, n);
 
@@ -217,116 +212,6 @@ static int finish(const struct fb_rdma_settings *s, struct fb_rdma_rail *rail, c
 		 "/dev/infiniband, ulimit -l, and the control group's rdma.max)", rail->name,
 		 strerror(errno));
 	return FB_ESYS;
-}
-
-/* To the GPU, where there is one, else to this process's processor. More is nearer. */
-static int nearness(const struct fb_rdma_settings *s, const struct fb_rdma_rail *rail)
-{
-	char text[96], link[128], nic[PATH_MAX], gpu[PATH_MAX];
-	unsigned cpu = 0, node = 0;
-
-	if (s->near) {
-		snprintf(text, sizeof(text), "/sys/bus/pci/devices/%s", s->near);
-		for (char *at = text; *at; at++)
-			*at = (char)tolower((unsigned char)*at);
-		snprintf(link, sizeof(link), DEVICES "/%s/device", rail->name);
-		if (realpath(text, gpu) && realpath(link, nic))
-			return fb_rdma_shared_path(gpu, nic);
-	}
-	read_fact(rail->name, "device/numa_node", text, sizeof(text));
-	if (getcpu(&cpu, &node))
-		node = 0;
-	return text[0] && atoi(text) == (int)node;
-}
-
-/* The rate; nearness counts less than any of it. */
-static long merit(const struct fb_rdma_settings *s, const struct fb_rdma_rail *rail)
-{
-	enum { NEAREST = 256 };
-
-	return rate_of(rail) * NEAREST + nearness(s, rail);
-}
-
-static int open_best(const struct fb_verbs *verbs, struct ibv_device **list,
-		     const struct fb_rdma_settings *s, struct fb_rdma_rail *best, char *why,
-		     size_t n)
-{
-	memset(best, 0, sizeof(*best));
-	for (int i = 0; list[i]; i++) {
-		struct fb_rdma_rail rail;
-
-		if (!look_at(verbs, list[i], 0, &rail, why, n))
-			continue;
-		if (best->context && merit(s, best) >= merit(s, &rail)) {
-			close_rail(&rail);
-			continue;
-		}
-		if (best->context)
-			close_rail(best);
-		*best = rail;
-	}
-	return best->context ? finish(s, best, why, n) : FB_EUNSUPPORTED;
-}
-
-static int open_named(const struct fb_verbs *verbs, struct ibv_device **list,
-		      const struct fb_rdma_settings *s, const struct fb_rdma_rail_name *name,
-		      struct fb_rdma_rail *rail, char *why, size_t n)
-{
-	char names[128] = "";
-	size_t used;
-
-	for (int i = 0; list[i]; i++) {
-		used = strlen(names);
-		snprintf(names + used, sizeof(names) - used, "%s%s", used ? ", " : "",
-			 verbs->get_device_name(list[i]));
-		if (strcmp(verbs->get_device_name(list[i]), name->device))
-			continue;
-		if (!look_at(verbs, list[i], name->port, rail, why, n))
-			return FB_EINPUT;
-		return finish(s, rail, why, n);
-	}
-	snprintf(why, n, "option --rdma-device: '%s' is not accepted: there are %s", name->device,
-		 names);
-	return FB_EINPUT;
-}
-
-int fb_rdma_rails_open(const struct fb_verbs *verbs, const struct fb_rdma_settings *settings,
-		       struct fb_rdma_rail rails[FB_RDMA_RAILS], int *n, char *why, size_t chars)
-{
-	struct fb_rdma_rail_name names[FB_RDMA_RAILS];
-	struct ibv_device **list = verbs->get_device_list(NULL);
-	int wanted, opened = 0, err = FB_OK;
-
-	if (!list || !list[0]) {
-		snprintf(why, chars, "no RDMA device%s", access(DEVICES, F_OK)
-			 ? ": the kernel has none (check that the card's driver and module "
-			   "ib_uverbs are loaded: ls /sys/class/infiniband)"
-			 : ": libibverbs finds none (check ls /sys/class/infiniband "
-			   "/dev/infiniband, module ib_uverbs, and the library's provider "
-			   "packages)");
-		err = FB_EUNSUPPORTED;
-	} else if (!strcmp(settings->device, "auto")) {
-		err = open_best(verbs, list, settings, &rails[0], why, chars);
-		opened = 1;
-	} else {
-		wanted = fb_rdma_parse_rails(settings->device, names);
-		for (; opened < wanted && !err; opened++)
-			err = open_named(verbs, list, settings, &names[opened], &rails[opened],
-					 why, chars);
-	}
-	if (list)
-		verbs->free_device_list(list);
-	if (err)
-		fb_rdma_rails_close(rails, opened);
-	else
-		*n = opened;
-	return err;
-}
-
-void fb_rdma_rails_close(struct fb_rdma_rail *rails, int n)
-{
-	for (int i = 0; i < n; i++)
-		close_rail(&rails[i]);
 }
 
 void fb_rdma_rail_text(const struct fb_rdma_rail *rail, char *text, size_t n)

@@ -33,7 +33,9 @@ struct fb_rdma_rail {
 
 /*
  * Opens the rails that the settings name; with "auto" the fastest active port, of equal ones the
- * one nearest to the GPU, or without to this process's processor. FB_OK, *n at least 1;
+ * one nearest to the GPU, or without to the calling thread's processor; with "auto:N" as many of
+ * those that are as fast and as near (fb_rdma_choose_near) and have an address, in the order of
+ * their names. FB_OK, *n at least 1 and `why` empty;
  * FB_EUNSUPPORTED with the reason in `why` (not printed) where the machine has nothing that would
  * do; FB_EINPUT (in `why` as well) where the settings ask for what does not exist; FB_ESYS (in
  * `why`).
@@ -47,6 +49,30 @@ void fb_rdma_rail_text(const struct fb_rdma_rail *rail, char *text, size_t n);
 
 /* The port's state now, in words ("active", "down"); asked after a failure. */
 const char *fb_rdma_rail_state(const struct fb_rdma_rail *rail);
+
+/* --- between rdma_rails.c and rdma_device.c -------------------------------------------------- */
+
+#define FB_RDMA_DEVICES "/sys/class/infiniband"
+
+/* First line of /sys/class/infiniband/<device>/<file>; empty where there is none. */
+void fb_rdma_fact(const char *device, const char *file, char *text, int n);
+
+/* Opens the device and finds the port (0: its fastest). False: why not, in `why`. */
+bool fb_rdma_rail_open(const struct fb_verbs *verbs, struct ibv_device *device, int number,
+		       struct fb_rdma_rail *rail, char *why, size_t n);
+
+/* Address, MTU and protection domain of an open one. Errors as of fb_rdma_rails_open(). */
+int fb_rdma_rail_finish(const struct fb_rdma_settings *settings, struct fb_rdma_rail *rail,
+			char *why, size_t n);
+
+/* Safe on a zeroed structure, which it is afterwards. */
+void fb_rdma_rail_close(struct fb_rdma_rail *rail);
+
+/* Asks for the state of another of the device's ports, which then is the rail's. */
+bool fb_rdma_rail_query(struct fb_rdma_rail *rail, int number);
+
+/* Mbit/s of the port asked last. */
+long fb_rdma_rail_rate(const struct fb_rdma_rail *rail);
 
 #endif
 #endif

@@ -22,10 +22,12 @@ int fb_rdma_check_device(const char *value, char *accepted, size_t n)
 {
 	struct fb_rdma_rail_name rails[FB_RDMA_RAILS];
 
-	if (!strcmp(value, "auto") || fb_rdma_parse_rails(value, rails) > 0)
+	int near = fb_rdma_parse_auto(value);
+
+	if (near > 0 || (!near && fb_rdma_parse_rails(value, rails) > 0))
 		return FB_OK;
-	snprintf(accepted, n, "auto, or up to %d of device or device:port, separated by commas",
-		 FB_RDMA_RAILS);
+	snprintf(accepted, n, "auto, auto:1 to auto:%d, auto:all, or up to %d of device or "
+		 "device:port, separated by commas", FB_RDMA_RAILS, FB_RDMA_RAILS);
 	return FB_EINPUT;
 }
 

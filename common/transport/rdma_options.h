@@ -12,7 +12,7 @@ enum fb_rdma_notify { FB_RDMA_NOTIFY_WRITE, FB_RDMA_NOTIFY_IMM };
 enum fb_rdma_connect { FB_RDMA_CONNECT_MPI, FB_RDMA_CONNECT_CM };
 
 struct fb_rdma_settings {
-	const char *device;  /* "mlx5_0:1,mlx5_1:1", or "auto" */
+	const char *device;  /* "mlx5_0:1,mlx5_1:1", "auto", "auto:2", "auto:all" */
 	const char *near;    /* no option: the GPU's PCI address, where `auto` is to be; or NULL */
 	int gid_index;       /* -1: the best one */
 	int mtu;             /* index into fb_rdma_mtu_names; 0: the port's */
@@ -53,7 +53,9 @@ void fb_rdma_variant(const struct fb_rdma_settings *settings, char *text, size_t
 	FB_OPTION_GROUP("RDMA"),                                                                   \
 	FB_OPTION_STRING(s, m.device, 0, "rdma-device", "LIST", "auto", fb_rdma_check_device,      \
 			 "devices and ports, one for each rail: mlx5_0:1,mlx5_1:1; without a "     \
-			 "port its fastest active one; auto: the fastest of all"),                 \
+			 "port its fastest active one; auto: the fastest of all, of equal ones "   \
+			 "the nearest; auto:N, auto:all: up to N, or all, that are as fast and "   \
+			 "near"),                                                                  \
 	FB_OPTION_CHOICE(s, m.connect, 0, "rdma-connect", "mpi", fb_rdma_connect_names,            \
 			 "how queue pairs meet: addresses told through MPI, or by IP address "     \
 			 "through the connection manager (librdmacm)"),                            \

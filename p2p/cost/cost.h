@@ -101,11 +101,11 @@ void fb_cost_look(struct fb_cost_context *context, const void *memory);
 /* --- what those have of RDMA (rdma.c) -------------------------------------------------------- */
 
 /*
- * Collective. Fills no_rdma[n], which is empty where all ranks have a device. An error only where
- * options are wrong or a device fails (printed).
+ * Collective. Fills no_rdma[n], which is empty where all ranks have a device; *rails: how many all
+ * have, or 0. An error only where options are wrong or a device fails (printed).
  */
 int fb_cost_survey(const struct fb_world *world, const struct fb_settings *settings, char *no_rdma,
-		   size_t n);
+		   size_t n, int *rails);
 
 /* fb_cost.can, begin, end and act; see fb_cost. */
 bool fb_cost_can_rdma(const struct fb_cost_context *context, char reason[FB_REASON_CHARS]);

@@ -24,6 +24,7 @@ struct state {
 	uint64_t huge_share[FB_PAGE_KINDS]; /* bytes for each rank in explicit huge pages */
 	bool huge_pages;
 	char no_rdma[FB_REASON_CHARS];
+	int rails; /* that all ranks have; 0: none */
 	const struct fb_cost *adding; /* whose cases expand() adds */
 };
 
@@ -72,7 +73,7 @@ static int open_program(struct fb_run *run, void **result)
 			state->huge_share[k] =
 				fb_pages_share(state->context.world, (enum fb_pages)k);
 	err = fb_cost_survey(state->context.world, state->context.settings, state->no_rdma,
-			     sizeof(state->no_rdma));
+			     sizeof(state->no_rdma), &state->rails);
 	if (!err)
 		err = fb_places_open(&state->places, state->context.world, described->numa);
 	if (err) {
@@ -166,21 +167,23 @@ static bool can(void *arg, const struct fb_case *c, char reason[FB_REASON_CHARS]
 }
 
 /* Puts the options of the network into the variant: it is what they cost that is asked. */
-static void add_network(const struct fb_settings *settings, struct fb_case *c)
+static void add_network(const struct state *state, struct fb_case *c)
 {
-	struct fb_rdma_rail_name rails[FB_RDMA_RAILS];
+	const struct fb_settings *settings = state->context.settings;
+	struct fb_rdma_rail_name named[FB_RDMA_RAILS];
 	char added[2 * FB_VARIANT_CHARS] = "";
-	int n;
+	int n = state->rails;
 
 	if (!strcmp(c->transport, "tcp"))
 		fb_tcp_variant(&settings->tcp, added, sizeof(added));
 	if (!strcmp(c->transport, "rdma"))
 		fb_rdma_variant(&settings->rdma, added, sizeof(added));
 	fb_variant_put(c, added);
-	if (strcmp(c->transport, "rdma") || !strcmp(settings->rdma.device, "auto"))
+	if (strcmp(c->transport, "rdma"))
 		return;
 	/* Which ones they are is in `path`; how many is what it costs times. */
-	n = fb_rdma_parse_rails(settings->rdma.device, rails);
+	if (!n && !fb_rdma_parse_auto(settings->rdma.device))
+		n = fb_rdma_parse_rails(settings->rdma.device, named);
 	snprintf(added, sizeof(added), "rdma_rails=%d", n);
 	fb_variant_put(c, n > 1 ? added : "");
 }
@@ -202,7 +205,7 @@ static bool adjust(void *arg, struct fb_case *c)
 		c->bytes = 0;
 		c->memory = "-";
 	}
-	add_network(state->context.settings, c);
+	add_network(state, c);
 	return true;
 }
 

@@ -27,7 +27,7 @@ struct site {
 	struct fb_rdma_address *own, *theirs;	/* [nranks] */
 	MPI_Request *requests;			/* [2 * nranks] */
 	MPI_Status *statuses;
-	int opened;
+	int opened, nrails;
 };
 
 static void close_site(struct fb_cost_context *context)
@@ -72,8 +72,11 @@ static int open_site(struct fb_cost_context *context)
 		close_site(context);
 		return err;
 	}
-	fb_rdma_cache_open(&s->cache, s->rails, s->opened, fb_rdma_access(settings));
-	for (int r = 0; r < s->opened; r++) {
+	/* As the transport has it: as many as all ranks have. */
+	s->nrails = s->opened;
+	MPI_Allreduce(MPI_IN_PLACE, &s->nrails, 1, MPI_INT, MPI_MIN, context->world->comm);
+	fb_rdma_cache_open(&s->cache, s->rails, s->nrails, fb_rdma_access(settings));
+	for (int r = 0; r < s->nrails; r++) {
 		char rail[160];
 		size_t used = strlen(context->path);
 
@@ -268,12 +271,16 @@ void fb_cost_fill_rdma(const struct fb_cost_context *context, double *extra)
 #endif
 
 int fb_cost_survey(const struct fb_world *world, const struct fb_settings *settings, char *no_rdma,
-		   size_t n)
+		   size_t n, int *rails)
 {
+	struct fb_rdma_counts counts;
 	struct fb_transport *transport = NULL;
 	int err = fb_rdma_open(&transport, world, &settings->rdma, no_rdma, n);
 
+	*rails = 0;
 	if (transport) {
+		fb_rdma_count(transport, &counts);
+		*rails = counts.rails;
 		transport->ops->close(transport);
 		no_rdma[0] = '\0';
 	}

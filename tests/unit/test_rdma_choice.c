@@ -33,6 +33,73 @@ static void test_rails(void)
 	CHECK(strstr(accepted, "device:port") != NULL);
 }
 
+static void test_auto(void)
+{
+	static const char *const good[] = {"auto", "auto:1", "auto:8", "auto:all", "autobahn"};
+	static const char *const bad[] = {"auto:0", "auto:9", "auto:", "auto:x", "auto:2x",
+					  "auto:+1", "auto: 1", "auto:all,a", "auto:2,a", "auto,a",
+					  "a,auto", "a,auto:2"};
+	char accepted[128];
+
+	CHECK_INT(fb_rdma_parse_auto("auto"), 1);
+	CHECK_INT(fb_rdma_parse_auto("auto:3"), 3);
+	CHECK_INT(fb_rdma_parse_auto("auto:all"), FB_RDMA_RAILS);
+	CHECK_INT(fb_rdma_parse_auto("auto:9"), FB_EINPUT);
+	CHECK_INT(fb_rdma_parse_auto("mlx5_0"), 0);
+	CHECK_INT(fb_rdma_parse_auto("autobahn"), 0);
+	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++)
+		if (!CHECK(!fb_rdma_check_device(good[i], accepted, sizeof(accepted))))
+			printf("\t%s\n", good[i]);
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		if (!CHECK(fb_rdma_check_device(bad[i], accepted, sizeof(accepted))))
+			printf("\t%s\n", bad[i]);
+	CHECK(strstr(accepted, "auto:all") != NULL);
+}
+
+/* "0 2" of what is taken. */
+static const char *taken_of(const struct fb_rdma_rail_offer *offers, int n)
+{
+	static char text[64];
+	int taken[16], count = fb_rdma_choose_near(offers, n, taken);
+	size_t used = 0;
+
+	text[0] = '\0';
+	for (int i = 0; i < count; i++)
+		used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%d", i ? " " : "",
+					 taken[i]);
+	return text;
+}
+
+static void test_near(void)
+{
+	/* Two sockets with two fast ports each, seen from the second; and a slow one at each. */
+	const struct fb_rdma_rail_offer sockets[] = {
+		{400000, 0, false}, {400000, 0, false}, {25000, 0, true},
+		{400000, 1, false}, {25000, 1, true},   {400000, 1, false},
+	};
+	/* Four switches with a GPU and an adapter each: one is nearest; all are if none is. */
+	const struct fb_rdma_rail_offer switches[] = {
+		{400000, 3, false}, {400000, 3, false}, {400000, 6, false}, {400000, 3, false}};
+	const struct fb_rdma_rail_offer alike[] = {
+		{400000, 3, false}, {400000, 3, false}, {400000, 3, false}};
+	/* A far port that is faster is better; nothing beside it carries as much. */
+	const struct fb_rdma_rail_offer far[] = {{100000, 1, false}, {200000, 0, false}};
+	/* Adapters of storage, which are as fast and as near but of another network. */
+	const struct fb_rdma_rail_offer mixed[] = {
+		{400000, 1, false}, {400000, 1, true}, {400000, 1, false}, {400000, 1, true}};
+	const struct fb_rdma_rail_offer unknown[] = {{0, 0, true}, {0, 0, true}};
+
+	CHECK_STR(taken_of(sockets, 6), "3 5");
+	CHECK_STR(taken_of(sockets, 3), "0 1");
+	CHECK_STR(taken_of(switches, 4), "2");
+	CHECK_STR(taken_of(alike, 3), "0 1 2");
+	CHECK_STR(taken_of(far, 2), "1");
+	CHECK_STR(taken_of(mixed, 4), "0 2");
+	CHECK_STR(taken_of(mixed + 1, 3), "0 2");
+	CHECK_STR(taken_of(unknown, 2), "0 1");
+	CHECK_STR(taken_of(unknown, 0), "");
+}
+
 enum kind { NONE, LOCAL, GLOBAL, IPV4 };
 
 static struct fb_rdma_gid gid(int index, enum kind kind, enum fb_rdma_gid_type type, bool vlan)
@@ -194,6 +261,8 @@ int main(void)
 	test_rates();
 	test_port_choice();
 	test_rails();
+	test_auto();
+	test_near();
 	test_gids();
 	test_stripes();
 	test_nearness();

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Every status of a work completion has a meaning and something to check; what is wrong with a
- * machine's devices says what to check too; and the fastest active port is taken. By a library that
- * is made up here, so without a device.
+ * machine's devices says what to check too; and the fastest active ports are taken. By a library
+ * that is made up here, so without a device.
  */
 #include "common/transport/rdma_error.h"
 
@@ -45,15 +45,17 @@ static struct machine {
 	struct ibv_context context[DEVICES];
 	struct ibv_port_attr port[DEVICES][PORTS];
 	struct ibv_pd pd;
+	unsigned addressed; /* devices whose ports have an address, bit by bit */
 	int opened; /* contexts and protection domains that are there */
 } fake;
 
 static struct ibv_device **get_list(int *n)
 {
+	/* Not in the order of names. */
 	struct ibv_device **list = calloc(DEVICES + 1, sizeof(*list));
 
 	for (int i = 0; list && i < fake.devices; i++)
-		list[i] = &fake.device[i];
+		list[fake.devices - 1 - i] = &fake.device[i];
 	if (n)
 		*n = fake.devices;
 	return list;
@@ -101,8 +103,13 @@ static int query_port(struct ibv_context *context, uint8_t port, struct ibv_port
 
 static int query_gid(struct ibv_context *context, uint8_t port, int index, union ibv_gid *gid)
 {
-	(void)context, (void)port, (void)index, (void)gid;
-	return ENOENT;
+	static const uint8_t address[16] = {[10] = 0xff, [11] = 0xff, [12] = 10, [15] = 1};
+
+	(void)port;
+	if (index || !(fake.addressed >> (context - fake.context) & 1))
+		return ENOENT;
+	memcpy(gid->raw, address, sizeof(address));
+	return 0;
 }
 
 static struct ibv_pd *alloc_pd(struct ibv_context *context)
@@ -138,7 +145,7 @@ static void plug(const int spec[DEVICES][PORTS][3])
 				.state = (enum ibv_port_state)spec[d][p][0],
 				.active_width = (uint8_t)spec[d][p][1],
 				.active_speed = (uint8_t)spec[d][p][2],
-				.active_mtu = IBV_MTU_4096,
+				.active_mtu = IBV_MTU_4096, .gid_tbl_len = 1,
 				.link_layer = IBV_LINK_LAYER_INFINIBAND,
 			};
 }
@@ -185,12 +192,72 @@ static void test_ports(void)
 	try_open("fb_two", "fb_two", 1, FB_OK, NULL, NULL); /* the first of equal ones */
 	try_open("fb_one:2", "fb_one", 2, FB_OK, NULL, NULL);
 	try_open("fb_one:1", NULL, 0, FB_EINPUT, "no active port of that number", "the cable");
-	try_open("fb_none", NULL, 0, FB_EINPUT, "'fb_none'", "fb_one, fb_two");
+	try_open("fb_none", NULL, 0, FB_EINPUT, "'fb_none'", "fb_two, fb_one");
 	plug(narrow);
 	try_open("auto", "fb_two", 2, FB_OK, NULL, NULL);
 	try_open("fb_one", "fb_one", 3, FB_OK, NULL, NULL);
 	plug(dead);
 	try_open("auto", NULL, 0, FB_EUNSUPPORTED, "no active port", "ibv_devinfo");
+}
+
+/* The rails that a wish opens, as "fb_one:2 fb_two:1". */
+static void try_rails(const char *wish, const char *want)
+{
+	struct fb_rdma_settings settings = fb_rdma_defaults;
+	struct fb_rdma_rail rails[FB_RDMA_RAILS];
+	char why[192] = "", got[128] = "";
+	int n = 0;
+
+	settings.device = wish;
+	fake.opens = fake.domains = 100;
+	if (!CHECK_INT(fb_rdma_rails_open(&verbs, &settings, rails, &n, why, sizeof(why)), FB_OK))
+		return;
+	for (int r = 0; r < n; r++) {
+		size_t used = strlen(got);
+
+		snprintf(got + used, sizeof(got) - used, "%s%s:%d", r ? " " : "", rails[r].name,
+			 rails[r].number);
+	}
+	CHECK_STR(got, want);
+	CHECK_STR(why, "");
+	fb_rdma_rails_close(rails, n);
+	CHECK_INT(fake.opened, 0);
+}
+
+/* Ports as fast as the fastest, of both devices; none that is slower, dead or without address. */
+static void test_several(void)
+{
+	static const int even[DEVICES][PORTS][3] = {
+		{{UP, X4, EDR}, {DOWN, X4, HDR}, {UP, X4, HDR}},
+		{{UP, X4, HDR}, {UP, X4, HDR}, {UP, X4, EDR}}};
+	static const int second[DEVICES][PORTS][3] = {{{DOWN, X4, EDR}}, {{UP, X4, EDR}}};
+
+	plug(even);
+	try_rails("auto", "fb_one:3");
+	try_rails("auto:1", "fb_one:3");
+	try_rails("auto:2", "fb_one:3 fb_two:1");
+	try_rails("auto:3", "fb_one:3 fb_two:1 fb_two:2");
+	try_rails("auto:all", "fb_one:3 fb_two:1 fb_two:2");
+	fake.port[1][0].state = IBV_PORT_DOWN;
+	try_rails("auto:2", "fb_one:3 fb_two:2");
+	/* Of two networks that of the first; of an Ethernet's ports those with an address. */
+	fake.port[1][1].link_layer = IBV_LINK_LAYER_ETHERNET;
+	try_rails("auto:all", "fb_one:3");
+	plug(even);
+	fake.port[0][2].link_layer = fake.port[1][0].link_layer = IBV_LINK_LAYER_ETHERNET;
+	fake.port[1][1].link_layer = IBV_LINK_LAYER_ETHERNET;
+	fake.addressed = 1 << 1;
+	try_rails("auto:all", "fb_two:1 fb_two:2");
+	try_rails("auto", "fb_two:1");
+	fake.addressed = 0;
+	try_open("auto:2", NULL, 0, FB_EUNSUPPORTED, "has no address", "GID");
+	/* A dead device before a good one is no reason for anything. */
+	plug(second);
+	try_rails("auto", "fb_two:1");
+	try_rails("auto:all", "fb_two:1");
+	plug(even);
+	fake.domains = 1;
+	try_open("auto:2", NULL, 0, FB_ESYS, "no protection domain", "ulimit -l");
 }
 
 static void test_refusals(void)
@@ -214,6 +281,7 @@ int main(void)
 {
 	test_statuses();
 	test_ports();
+	test_several();
 	test_refusals();
 	return check_done("rdma_error");
 }

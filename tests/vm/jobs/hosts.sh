@@ -71,5 +71,16 @@ verdict vm/hosts-plans $? $log
 FB_TEST_TRANSPORT=shm+rdma FB_TEST_EVERY=9 across vm0:2,vm1:2 4 "$PWD/$build/tests/test_host" \
 	all_reduce
 verdict vm/hosts-mixed $? $log
+# A second device here, which the other machine lacks: rails are as many as all ranks have.
+ip link add d0 type dummy
+ip addr add 10.7.0.1/24 dev d0
+ip link set d0 up && rdma link add rxe1 type rxe netdev d0
+for ((i = 0; i < 100; i++)); do ibv_ready rxe1 && break; sleep 0.1; done
+rails=("$PWD/$build/bin/latency" --quiet --engine rdma --protocol send --bytes 70000
+	--rdma-device auto:all --max-time 0.1s --min-samples 3 --max-samples 6)
+across vm0:2 2 "${rails[@]}" && grep -q 'rdma rxe0:1 [^+]*+rxe1:1' $log
+verdict vm/hosts-own-rails $? $log
+across vm0:1,vm1:1 2 "${rails[@]}" && grep -q 'rdma rxe0:1 [^+]*$' $log
+verdict vm/hosts-least-rails $? $log
 : >/shared/end
 exit 0

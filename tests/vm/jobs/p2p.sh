@@ -39,6 +39,15 @@ check latency 12 ',rdma,(send|put|get),[a-z_]+,rdma,.*rdma rxe0:1 RoCE v2, IPv4 
 # the queues, large ones cut, few requests at once.
 check rails 20 'rdma rxe0:1.*\+rxe1:1' 2 bandwidth "${raw[@]}" --bytes 64,70000 --window 5 \
 	--rdma-device rxe0:1,rxe1:1 --rdma-stripe 1000 --rdma-qps 2 --rdma-depth 16
+# Both devices are as fast and as near: all of them, without a name; or the first.
+near=(latency --engine rdma --protocol send --bytes 70000 --rdma-stripe 1000 --rdma-device)
+check near-rails 1 'rdma rxe0:1 [^+]*\+rxe1:1' 2 "${near[@]}" auto:all
+check near-first 1 'rdma rxe0:1 [^+]*$' 2 "${near[@]}" auto:1
+check near-collective 2 ',"rdma rxe0:1 [^+]*\+rxe1:1' 3 all_reduce --engine host \
+	--algorithm ring --protocol simple,direct --transport rdma --bytes 70000 \
+	--rdma-device auto:2
+check near-costs 1 ',register,.*;?rdma_rails=2,.*\+rxe1:1' 2 registration --engine rdma \
+	--bytes 5000 --rdma-device auto:2
 check steady 1 ',rdma,send,send,rdma,' 2 steady --engine rdma --bytes 64K
 check incast 4 ',fan_(in|out),.*,degree=2;' 3 incast --engine rdma --bytes 30000 \
 	--algorithm send,get --protocol send,read

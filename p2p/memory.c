@@ -28,6 +28,13 @@ size_t fb_p2p_store_of(const struct fb_p2p_state *state, const struct fb_case *c
 	return store * FB_P2P_MEMORIES + (size_t)fb_p2p_memory_of(c);
 }
 
+bool fb_p2p_on_gpu(const struct fb_case *c)
+{
+	enum fb_p2p_memory kind = fb_p2p_memory_of(c);
+
+	return kind >= FB_P2P_DEVICE && kind != FB_P2P_PINNED;
+}
+
 int fb_p2p_memory_open(struct fb_p2p_state *state, const struct fb_case *c)
 {
 	const struct fb_place *place = fb_places_of(&state->places, c->variant);
@@ -57,9 +64,9 @@ static bool gpu_memory_can(const struct fb_p2p_state *state, const struct fb_cas
 
 	if (!state->has_gpu)
 		snprintf(reason, FB_REASON_CHARS, "%s", state->no_gpu);
-	else if (!ops_of(c)->device && kind != FB_P2P_PINNED &&
-		 !(ops_of(c)->device_memory && kind == FB_P2P_DEVICE))
-		snprintf(reason, FB_REASON_CHARS, "engine %s works in host memory", c->engine);
+	else if (!(ops_of(c)->gpu_memory >> (kind - FB_P2P_DEVICE) & 1))
+		snprintf(reason, FB_REASON_CHARS, "engine %s does not work in memory %s",
+			 c->engine, c->memory);
 	else if (kind == FB_P2P_PINNED && !fb_world_one_host(state->world))
 		snprintf(reason, FB_REASON_CHARS, "memory pinned does not reach other hosts");
 	else if (strcmp(fb_places_of(&state->places, c->variant)->name, "any"))
@@ -92,9 +99,8 @@ bool fb_p2p_memory_can(const struct fb_p2p_state *state, const struct fb_case *c
 {
 	const struct fb_place *place = fb_places_of(&state->places, c->variant);
 	enum fb_p2p_memory kind = fb_p2p_memory_of(c);
-	bool on_device = kind >= FB_P2P_DEVICE && kind != FB_P2P_PINNED;
 	/* The harness needs some of a GPU's memory as well. */
-	uint64_t most = on_device ? state->gpu.memory_bytes / 8 * 7 : state->memory_limit;
+	uint64_t most = fb_p2p_on_gpu(c) ? state->gpu.memory_bytes / 8 * 7 : state->memory_limit;
 	char asked[FB_SIZE_CHARS], limit[FB_SIZE_CHARS];
 
 	if (kind >= FB_P2P_DEVICE && !gpu_memory_can(state, c, reason))

@@ -131,6 +131,7 @@ int fb_p2p_path_open(struct fb_p2p_path *path, const struct fb_p2p_state *state,
 	MPI_Bcast(path->carrier, sizeof(path->carrier), MPI_CHAR, job->flows[0].src, world->comm);
 	MPI_Bcast(path->where, sizeof(path->where), MPI_CHAR, job->flows[0].src, world->comm);
 	path->device = fb_p2p_engines[fb_p2p_engine_index(c->engine)]->device;
+	path->on_gpu = path->device || fb_p2p_on_gpu(c);
 	path->reads = state->reader_of[world->rank] == world->rank &&
 		      flows_of(state, job, world->rank) > 0;
 	err = expect(path, state, job, of_engine);
@@ -138,7 +139,7 @@ int fb_p2p_path_open(struct fb_p2p_path *path, const struct fb_p2p_state *state,
 		return err;
 	if (path->reads)
 		fb_audit_read(&path->before, "");
-	if (path->device && world->rank == job->flows[0].src)
+	if (path->on_gpu && world->rank == job->flows[0].src)
 		fb_gpu_links_read(&state->gpu, &path->links);
 	return FB_OK;
 }
@@ -225,7 +226,7 @@ void fb_p2p_path_describe(const struct fb_p2p_path *path, const struct fb_p2p_st
 	bool stray = false;
 
 	fb_p2p_add(known, sizeof(known), path->where);
-	if (alone && path->device) {
+	if (alone && path->on_gpu) {
 		stray = read_links(path, state, job, moved, links);
 		fb_p2p_add(known, sizeof(known), links);
 	}

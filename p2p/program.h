@@ -122,6 +122,9 @@ size_t fb_p2p_jobs(const struct fb_p2p_state *state, const struct fb_case *c, st
 /* Which memory a case's buffers lie in. */
 enum fb_p2p_memory fb_p2p_memory_of(const struct fb_case *c);
 
+/* Whether that is a GPU's own, which the processor does not read or write. */
+bool fb_p2p_on_gpu(const struct fb_case *c);
+
 /* fb_program.expand and fb_program.can */
 int fb_p2p_expand(struct fb_run *run, void *state);
 bool fb_p2p_can(void *state, const struct fb_case *c, char reason[FB_REASON_CHARS]);
@@ -166,8 +169,8 @@ struct fb_p2p_path {
 	bool judged;			/* readers: it is known what should carry the bytes: */
 	char expected[FB_P2P_EXPECTED_CHARS]; /* names of devices, see fb_audit_stray() */
 	struct fb_audit before;		      /* readers */
-	struct fb_gpu_links links;	      /* first sender, of its GPU, if `device`: before */
-	bool device;
+	struct fb_gpu_links links;	      /* first sender, of its GPU, if `on_gpu`: before */
+	bool device, on_gpu; /* the engine, the memory */
 };
 
 /* Collective: fills state->reader_of. 0 or FB_ENOMEM (printed). */

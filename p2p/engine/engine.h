@@ -7,11 +7,18 @@
 #ifndef FB_P2P_ENGINE_ENGINE_H
 #define FB_P2P_ENGINE_ENGINE_H
 
+#include "common/cuda/gpu_segment.h"
 #include "common/program.h"
 #include "p2p/job.h"
 
 struct fb_p2p_engine;
 struct fb_p2p_request;
+
+/* Kinds of GPU memory that all ranks of a host map, as bits; see fb_p2p_engine_ops.gpu_memory. */
+enum {
+	FB_P2P_MAPPED_MEMORY = 1 << FB_GPU_DEVICE | 1 << FB_GPU_VMM | 1 << FB_GPU_FABRIC |
+			       1 << FB_GPU_PINNED,
+};
 
 /* What engines on GPUs say of a row, for the columns that p2p/gpu.c describes. NAN: nothing. */
 enum fb_p2p_gpu_column {
@@ -29,7 +36,7 @@ struct fb_p2p_engine_ops {
 	const char *summary; /* one line */
 	bool own;            /* protocols and transports are the project's own */
 	bool device;         /* between GPUs: their memory, launched on streams or in graphs */
-	bool device_memory;  /* others: reach memory `device` as well */
+	unsigned gpu_memory; /* kinds of it that it works in, as bits 1 << enum fb_gpu_memory */
 
 	/*
 	 * Protocols of its own, of device engines those of `send`; ending in NULL. NULL: the

@@ -267,6 +267,7 @@ const struct fb_p2p_engine_ops fb_p2p_host = {
 	.name = "host",
 	.summary = "the project's transports between processors",
 	.own = true,
+	.gpu_memory = 1 << FB_GPU_PINNED,
 	.protocols = host_protocols,
 	.adjust = host_adjust,
 	.open = host_open,

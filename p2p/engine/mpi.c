@@ -7,6 +7,8 @@
  * when MPI_Win_flush returns, a get likewise. Some libraries move bytes only while the target is
  * inside of MPI too; hence a target stays there, looking for messages, until it is told that the
  * last operation is complete: by a counter in shared memory, else by an empty message.
+ *
+ * GPU memory is given to a library only that says that it takes it (common/mpi_gpu.h).
  */
 #include <limits.h>
 #include <stdio.h>
@@ -14,8 +16,10 @@
 #include <string.h>
 
 #include "common/error.h"
+#include "common/mpi_gpu.h"
 #include "common/spin.h"
 #include "p2p/engine/engine.h"
+#include "p2p/program.h"
 
 enum { TAG = 7, TAG_COMPLETE = 8, LOOKS_PER_PROBE = 16 };
 
@@ -23,6 +27,8 @@ struct mpi_p2p {
 	struct fb_p2p_engine engine;
 	const struct fb_world *world;
 	MPI_Comm comm;
+	/* Why the library gets no GPU memory in messages, or in one-sided calls; empty: it does. */
+	char no_gpu[FB_REASON_CHARS], no_gpu_window[FB_REASON_CHARS];
 };
 
 struct mpi_p2p_request {
@@ -48,6 +54,10 @@ static int mpi_open(struct fb_p2p_engine **engine, struct fb_run *run)
 	e->engine = (struct fb_p2p_engine){.ops = &fb_p2p_mpi, .run = run};
 	e->world = fb_run_world(run);
 	MPI_Comm_dup(e->world->comm, &e->comm);
+	if (!fb_mpi_takes_gpu(e->world, e->no_gpu, FB_REASON_CHARS))
+		snprintf(e->no_gpu_window, FB_REASON_CHARS, "%s", e->no_gpu);
+	else
+		(void)fb_mpi_windows_take_gpu(e->world, e->no_gpu_window, FB_REASON_CHARS);
 	*engine = &e->engine;
 	return FB_OK;
 }
@@ -63,13 +73,16 @@ static void mpi_close(struct fb_p2p_engine *engine)
 static bool mpi_can(const struct fb_p2p_engine *engine, const struct fb_case *c,
 		    const struct fb_job *job, char reason[FB_REASON_CHARS])
 {
-	(void)engine;
-	(void)c;
-	if (job->bytes > INT_MAX) {
+	const struct mpi_p2p *e = (const struct mpi_p2p *)engine;
+	const char *why = job->verb == FB_SEND ? e->no_gpu : e->no_gpu_window;
+
+	if (job->bytes > INT_MAX)
 		snprintf(reason, FB_REASON_CHARS, "MPI counts bytes with an int");
-		return false;
-	}
-	return true;
+	else if (fb_p2p_on_gpu(c) && *why)
+		snprintf(reason, FB_REASON_CHARS, "%s", why);
+	else
+		return true;
+	return false;
 }
 
 static void free_request(struct mpi_p2p_request *r)
@@ -104,7 +117,8 @@ static int mpi_prepare(struct fb_p2p_engine *engine, const struct fb_case *c,
 	r->job = job;
 	r->window = MPI_WIN_NULL;
 	if (job->verb != FB_SEND) {
-		atomic_store(fb_job_completed(job, e->world->rank), 0);
+		if (!job->segment->ops->device)
+			atomic_store(fb_job_completed(job, e->world->rank), 0);
 		MPI_Win_create(fb_segment_part(job->segment, e->world->rank),
 			       (MPI_Aint)job->segment->part_bytes, 1, MPI_INFO_NULL, e->comm,
 			       &r->window);
@@ -181,6 +195,16 @@ static int stream(struct mpi_p2p_request *r)
 
 /* NOLINTEND(clang-analyzer-optin.mpi.MPI-Checker) */
 
+/* The counter of the passive end of a flow, where the active one reaches it; else NULL. */
+static _Atomic uint64_t *counter_of(const struct fb_job *job, const struct fb_flow *flow)
+{
+	int origin = fb_job_origin(job, flow), target = fb_job_passive(job, flow);
+
+	if (job->segment->ops->device || !fb_segment_part(job->segment, origin))
+		return NULL;
+	return fb_job_completed(job, target);
+}
+
 /* The flows that this rank carries out: those it puts, or those it gets. */
 static int origins(struct mpi_p2p_request *r)
 {
@@ -205,7 +229,7 @@ static int origins(struct mpi_p2p_request *r)
 	for (int f = 0; f < job->nflows && err == MPI_SUCCESS; f++) {
 		const struct fb_flow *flow = &job->flows[f];
 		int peer = fb_job_passive(job, flow);
-		_Atomic uint64_t *counter = fb_job_completed(job, peer);
+		_Atomic uint64_t *counter = counter_of(job, flow);
 
 		if (fb_job_origin(job, flow) != rank)
 			continue;
@@ -226,20 +250,23 @@ static int targets(struct mpi_p2p_request *r)
 	const struct fb_job *job = r->job;
 	struct fb_spin spin = {.yields = r->engine->world->oversubscribed};
 	int rank = r->engine->world->rank, near = 0, err = MPI_SUCCESS;
-	_Atomic uint64_t *own = fb_job_completed(job, rank);
+	_Atomic uint64_t *own = NULL, *counter;
 
 	for (int f = 0; f < job->nflows && err == MPI_SUCCESS; f++) {
 		int origin = fb_job_origin(job, &job->flows[f]);
 
 		if (fb_job_passive(job, &job->flows[f]) != rank)
 			continue;
-		if (fb_segment_part(job->segment, origin))
+		counter = counter_of(job, &job->flows[f]);
+		if (counter) {
+			own = counter;
 			near++;
-		else
-			err = MPI_Recv(NULL, 0, MPI_BYTE, origin, TAG_COMPLETE, r->engine->comm,
-				       MPI_STATUS_IGNORE);
+			continue;
+		}
+		err = MPI_Recv(NULL, 0, MPI_BYTE, origin, TAG_COMPLETE, r->engine->comm,
+			       MPI_STATUS_IGNORE);
 	}
-	while (near && err == MPI_SUCCESS &&
+	while (own && err == MPI_SUCCESS &&
 	       atomic_load_explicit(own, memory_order_acquire) < r->operations * (uint64_t)near) {
 		int flag;
 
@@ -250,7 +277,7 @@ static int targets(struct mpi_p2p_request *r)
 		    fb_run_alive(r->request.engine->run, "waiting for one-sided operations"))
 			return MPI_ERR_OTHER;
 	}
-	if (near && err == MPI_SUCCESS)
+	if (own && err == MPI_SUCCESS)
 		err = MPI_Win_sync(r->window);
 	return err;
 }
@@ -275,16 +302,18 @@ static int mpi_run(struct fb_p2p_request *request, int calls)
 
 static void mpi_describe(struct fb_p2p_request *request, struct fb_traits *traits)
 {
-	const struct mpi_p2p *e = (const struct mpi_p2p *)request->engine;
+	const struct mpi_p2p_request *r = (const struct mpi_p2p_request *)request;
+	const struct mpi_p2p *e = r->engine;
 
 	/* Which of its transports carried the bytes MPI has no call to ask. */
-	snprintf(traits->path, sizeof(traits->path), "%.*s",
-		 (int)strcspn(e->world->library, ","), e->world->library);
+	snprintf(traits->path, sizeof(traits->path), "%.*s%s", fb_mpi_name_chars(e->world),
+		 e->world->library, r->job->segment->ops->device ? ", CUDA-aware" : "");
 }
 
 const struct fb_p2p_engine_ops fb_p2p_mpi = {
 	.name = "mpi",
 	.summary = "the MPI library's own messages and one-sided calls",
+	.gpu_memory = 1 << FB_GPU_DEVICE | 1 << FB_GPU_PINNED,
 	.open = mpi_open,
 	.close = mpi_close,
 	.can = mpi_can,

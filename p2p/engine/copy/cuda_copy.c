@@ -274,6 +274,7 @@ const struct fb_p2p_engine_ops fb_p2p_copy = {
 	.summary = "the GPUs' copy engines, without their multiprocessors",
 	.own = true,
 	.device = true,
+	.gpu_memory = FB_P2P_MAPPED_MEMORY,
 	.protocols = protocols,
 	.one_sided = true,
 	.rounds = 20,

@@ -263,6 +263,7 @@ const struct fb_p2p_engine_ops fb_p2p_cuda = {
 	.summary = "kernels that store into, or load from, another GPU's memory",
 	.own = true,
 	.device = true,
+	.gpu_memory = FB_P2P_MAPPED_MEMORY,
 	.protocols = protocols,
 	.one_sided = true,
 	.rounds = 500,

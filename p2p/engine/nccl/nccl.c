@@ -236,6 +236,7 @@ const struct fb_p2p_engine_ops fb_p2p_nccl = {
 	.name = "nccl",
 	.summary = "NVIDIA's NCCL, loaded when the program starts",
 	.device = true,
+	.gpu_memory = FB_P2P_MAPPED_MEMORY,
 	.rounds = 20,
 	.open = nccl_open,
 	.close = nccl_close,

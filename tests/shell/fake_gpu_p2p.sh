@@ -1,0 +1,67 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# timeout: 120
+#
+# The host's side of what point-to-point programs do with libraries and GPU memory, with a runtime
+# whose GPU does nothing (tests/fake/cudart.c): MPI libraries that take it and such that do not.
+# What arrives is seen with GPUs only, by tests/gpu/run.
+
+set -u
+export LC_ALL=C
+. scripts/lib.sh
+. tests/shell/lib.sh
+bin=$FB_BUILD/tests/fake_gpu
+[ -x "$bin/latency" ] || { echo "SKIP fake_gpu_p2p: built without CUDA"; exit 0; }
+fast=(--quiet --min-samples 1 --max-samples 2 --max-time 1ms --ci 100% --verify first)
+
+# runs RANKS PROGRAM OPTION...: ends well, no row is a fault; rows in $FB_TMP/out. With `preload`
+# before the MPI library.
+preload=
+runs() {
+	scripts/launch "$1" env LD_PRELOAD="$preload" "$bin/$2" "${fast[@]}" "${@:3}" \
+		>"$FB_TMP/out" 2>"$FB_TMP/err"
+	expect "exit code of $*" "$?" 0
+	expect "faults of $*" "$(grep -c ',fault,' "$FB_TMP/out")" 0
+}
+
+# measured NUMBER PATTERN: rows with numbers that match. skipped NUMBER PATTERN: so do reasons.
+measured() {
+	expect "rows like $2" "$(grep -E ',(ok|few),' "$FB_TMP/out" | grep -cE -- "$2")" "$1"
+}
+skipped() {
+	expect "reasons like $2" "$(grep -cE -- ",skipped,[^,]*$2" "$FB_TMP/out")" "$1"
+}
+
+# The libraries here know no GPU; `aware` has them say that they do.
+aware=$PWD/$FB_BUILD/tests/libfake_mpi_gpu.so
+[[ $FB_BUILD != /* ]] || aware=$FB_BUILD/tests/libfake_mpi_gpu.so
+messages=(--engine mpi --bytes "8,300K" --algorithm all)
+runs 2 latency "${messages[@]}" --memory device
+skipped 6 'MPI.* is not CUDA-aware'
+runs 2 latency "${messages[@]}" --memory pinned
+measured 6 ',mpi,'
+preload=$aware
+for ranks in 2 3; do
+	runs "$ranks" latency "${messages[@]}" --memory device,vmm
+	measured 6 ',library,device,.*, CUDA-aware'
+	skipped 6 'engine mpi does not work in memory vmm'
+	runs "$ranks" bandwidth "${messages[@]}" --memory device --pairs all
+	measured $((ranks * (ranks - 1) / 2 * 18)) ', CUDA-aware'
+done
+runs 3 incast "${messages[@]}" --memory device
+measured 24 ', CUDA-aware'
+runs 4 loaded_latency --engine mpi --memory device --bytes 8 --probes 5
+measured 2 ', CUDA-aware'
+verdict fake_gpu_p2p_mpi
+
+# Open MPI's windows over UCX: a library of that name is there.
+if [ "$MPI" = openmpi ]; then
+	cp "$aware" "$FB_TMP/libucp.so.0"
+	preload="$aware libucp.so.0"
+	LD_LIBRARY_PATH=$FB_TMP${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} \
+		runs 2 latency "${messages[@]}" --memory device
+	measured 2 ',send,library,library,device,'
+	skipped 4 "one-sided calls over UCX take no GPU memory"
+	verdict fake_gpu_p2p_ucx
+fi
+exit $bad

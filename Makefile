@@ -162,7 +162,7 @@ MPITEST_SRC := $(sort $(wildcard tests/mpi/*.c tests/vm/*.c))
 # Libraries that tests load in place of real ones.
 FAKE_SRC := $(sort $(wildcard tests/fake/lib*.c))
 # A CUDA runtime for machines without a GPU, and the programs linked with it.
-FAKE_CUDA_SRC := $(if $(HAVE_CUDA),tests/fake/cudart.c tests/fake/cudart_order.c)
+FAKE_CUDA_SRC := $(if $(HAVE_CUDA),$(sort $(wildcard tests/fake/cudart*.c)))
 TOOL_SRC := $(sort $(wildcard scripts/tools/*.c))
 TOOLLIB_SRC := $(sort $(wildcard scripts/tools/*/*.c))
 

@@ -1,19 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * From axis values to cases, and from a case to a job.
- *
- * The column `operation` is the pattern and `algorithm` the verb. Which ranks take part, and how
- * many messages are under way at once, are keys of the variant. A library chooses protocol and
- * transport itself: there they are "library".
- */
+/* From a case to a job, and whether it can be done; which cases there are: expand.c. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/axes.h"
 #include "common/error.h"
 #include "common/sizes.h"
-#include "common/variant.h"
 #include "p2p/program.h"
 
 enum {
@@ -28,11 +20,7 @@ const char *const fb_p2p_memories[] = {
 	[FB_P2P_VMM] = "vmm", [FB_P2P_FABRIC] = "fabric", [FB_P2P_PINNED] = "pinned",
 	[FB_P2P_MEMORIES] = NULL};
 
-static const char *const transports[] = {"shm", "tcp", "shm+tcp", "rdma", "p2p", NULL};
-static const char *const launches[] = {"blocking", "stream", "graph", NULL};
-static const char library[] = "library", automatic[] = "auto";
-
-static int index_of(const char *const *names, const char *name)
+int fb_p2p_index(const char *const *names, const char *name)
 {
 	int i = 0;
 
@@ -52,7 +40,7 @@ size_t fb_p2p_engine_index(const char *name)
 
 enum fb_p2p_memory fb_p2p_memory_of(const struct fb_case *c)
 {
-	return (enum fb_p2p_memory)index_of(fb_p2p_memories, c->memory);
+	return (enum fb_p2p_memory)fb_p2p_index(fb_p2p_memories, c->memory);
 }
 
 int fb_p2p_key(const char *variant, const char *key, int fallback)
@@ -67,7 +55,7 @@ int fb_p2p_key(const char *variant, const char *key, int fallback)
 	return fallback;
 }
 
-static int window_of(const struct fb_p2p_state *state, uint64_t bytes)
+int fb_p2p_window(const struct fb_p2p_state *state, uint64_t bytes)
 {
 	uint64_t window = state->own->window;
 
@@ -119,7 +107,7 @@ static void make_load(const struct fb_p2p_state *state, const struct fb_case *c,
 	load->pattern = FB_ONE_WAY;
 	load->verb = FB_SEND;
 	load->bytes = state->own->load_bytes;
-	load->window = window_of(state, load->bytes);
+	load->window = fb_p2p_window(state, load->bytes);
 	for (int i = 1; i <= pairs; i++)
 		add_flow(load, state->pairs.item[i].src, state->pairs.item[i].dst);
 }
@@ -130,8 +118,8 @@ size_t fb_p2p_jobs(const struct fb_p2p_state *state, const struct fb_case *c, st
 	size_t most = 2 * (size_t)state->world->nranks + (size_t)state->pairs.count * 2;
 
 	*job = (struct fb_job){
-		.pattern = (enum fb_pattern)index_of(fb_patterns, c->operation),
-		.verb = (enum fb_verb)index_of(fb_verbs, c->algorithm),
+		.pattern = (enum fb_pattern)fb_p2p_index(fb_patterns, c->operation),
+		.verb = (enum fb_verb)fb_p2p_index(fb_verbs, c->algorithm),
 		.window = fb_p2p_key(c->variant, "window", 1),
 		.rounds = fb_p2p_rounds(state, c),
 		.bytes = c->bytes,
@@ -171,8 +159,7 @@ static bool exists(const struct fb_p2p_state *state, const struct fb_case *c,
 	return false;
 }
 
-/* can(), and what the case needs of the segment where it can. */
-static bool judge(const struct fb_p2p_state *state, const struct fb_case *c, size_t *part_bytes,
+bool fb_p2p_judge(const struct fb_p2p_state *state, const struct fb_case *c, size_t *part_bytes,
 		  char reason[FB_REASON_CHARS])
 {
 	const struct fb_p2p_engine *engine = state->engines[fb_p2p_engine_index(c->engine)];
@@ -197,197 +184,5 @@ bool fb_p2p_can(void *state, const struct fb_case *c, char reason[FB_REASON_CHAR
 {
 	size_t ignored;
 
-	return judge(state, c, &ignored, reason);
-}
-
-/* Makes protocol and transport the engine's own; false: it has no such case. */
-static bool suit_engine(const struct fb_p2p_state *state, struct fb_case *c)
-{
-	size_t index = fb_p2p_engine_index(c->engine);
-	const struct fb_p2p_engine_ops *ops = fb_p2p_engines[index];
-
-	if (!ops->own) {
-		c->protocol = c->transport = library;
-		return true;
-	}
-	if (ops->device) {
-		if (strcmp(c->algorithm, fb_verbs[FB_SEND]))
-			c->protocol = "direct"; /* no other way to write to, or read, memory */
-		return true;
-	}
-	/* "all" engines are those that this machine has; one that is named gets its rows. */
-	if (ops->missing && state->engines[index] && ops->missing(state->engines[index]) &&
-	    !strcmp(state->settings->engine, "all"))
-		return false;
-	return ops->protocols[index_of(ops->protocols, c->protocol)] &&
-	       ops->adjust(state->settings, c);
-}
-
-/* Makes it a case of its engine's, and notes how large the segments have to be. */
-static bool adjust_named(struct fb_p2p_state *state, struct fb_case *c)
-{
-	bool one_sided = strcmp(c->algorithm, fb_verbs[FB_SEND]) != 0;
-	size_t used = strlen(c->variant), part_bytes, *most;
-	char ignored[FB_REASON_CHARS] = "";
-
-	if (!fb_p2p_suit(state, c))
-		return false;
-	if (!strcmp(c->operation, fb_patterns[FB_PING_PONG])) {
-		/* Nobody answers what is read or written: the time of one is the latency. */
-		if (one_sided)
-			c->operation = fb_patterns[FB_ONE_WAY];
-		snprintf(c->variant + used, sizeof(c->variant) - used, ";window=1");
-	} else {
-		snprintf(c->variant + used, sizeof(c->variant) - used, ";window=%d",
-			 window_of(state, c->bytes));
-	}
-	if (!suit_engine(state, c))
-		return false;
-	fb_p2p_suit_variant(state, c);
-	most = &state->part_bytes[fb_p2p_store_of(state, c)];
-	if (judge(state, c, &part_bytes, ignored) && part_bytes > *most)
-		*most = part_bytes;
-	return true;
-}
-
-/* fb_axes_adjust_fn. Protocol auto is the first of the engine's that does what is asked. */
-static bool adjust(void *arg, struct fb_case *c)
-{
-	const char *const *own = fb_p2p_engines[fb_p2p_engine_index(c->engine)]->protocols;
-	const struct fb_case asked = *c;
-
-	if (strcmp(c->protocol, automatic))
-		return adjust_named(arg, c);
-	if (!own)
-		c->protocol = library;
-	for (; own && *own; own++) {
-		*c = asked;
-		c->protocol = *own;
-		if (adjust_named(arg, c))
-			return true;
-	}
-	return !own && adjust_named(arg, c);
-}
-
-struct expansion {
-	struct fb_p2p_state *state;
-	struct fb_axes_choices choices;
-	const char *pattern;
-};
-
-/* With each place of --numa. */
-static int expand_variant(const struct expansion *e, const char *variant)
-{
-	const struct fb_places *places = &e->state->places;
-	int err = FB_OK;
-
-	for (int i = 0; i < places->count && !err; i++) {
-		struct fb_case base = {.operation = e->pattern, .registration = "registered"};
-
-		snprintf(base.variant, sizeof(base.variant), "%s", variant);
-		fb_place_put(&places->item[i], &base);
-		err = fb_axes_expand(e->state->run, &base, &e->choices, adjust, e->state);
-	}
-	return err;
-}
-
-/* 1, 2, 4, ... and `most` itself. */
-static int expand_counts(const struct expansion *e, const char *key, int most)
-{
-	char variant[64];
-	int err = FB_OK;
-
-	for (int n = 1; n <= most && !err; n = n < most && 2 * n > most ? most : 2 * n) {
-		snprintf(variant, sizeof(variant), "%s=%d", key, n);
-		err = expand_variant(e, variant);
-	}
-	return err;
-}
-
-static int expand_pairs(const struct expansion *e)
-{
-	bool both_ways = strcmp(e->pattern, fb_patterns[FB_ONE_WAY]) != 0;
-	const struct fb_pairs *pairs = &e->state->pairs;
-	char variant[64];
-	int err = FB_OK;
-
-	for (int i = 0; i < pairs->count && !err; i++) {
-		const struct fb_pair *p = &pairs->item[i];
-		bool again = false;
-
-		/* 1-0 is the same as 0-1 where messages go both ways. */
-		for (int k = 0; k < i && both_ways; k++)
-			again |= pairs->item[k].src == p->dst && pairs->item[k].dst == p->src;
-		if (again)
-			continue;
-		snprintf(variant, sizeof(variant), "dst=%d;src=%d", p->dst, p->src);
-		err = expand_variant(e, variant);
-	}
-	return err;
-}
-
-/* 0, 1, 2, 4, ... of the pairs that share no rank with each other or with the first. */
-static int expand_load(const struct expansion *e)
-{
-	int most = fb_pairs_disjoint(&e->state->pairs) - 1, err = FB_OK;
-	const struct fb_pair *probe = &e->state->pairs.item[0];
-	char variant[96];
-
-	for (int n = 0, next; n <= most && !err; n = next) {
-		next = n == 0 ? 1 : n < most && 2 * n > most ? most : 2 * n;
-		snprintf(variant, sizeof(variant), "dst=%d;load=%d;load_bytes=%llu;src=%d",
-			 probe->dst, n, (unsigned long long)e->state->own->load_bytes, probe->src);
-		err = expand_variant(e, variant);
-	}
-	return err;
-}
-
-/* Auto, and those of all engines, each once, ending in NULL. */
-static void list_protocols(const char **list, size_t n)
-{
-	size_t count = 1;
-
-	list[0] = automatic;
-
-	for (size_t i = 0; fb_p2p_engines[i]; i++) {
-		const char *const *own = fb_p2p_engines[i]->protocols;
-
-		for (; own && *own; own++)
-			if (!list[index_of(list, *own)] && count + 1 < n)
-				list[count++] = *own;
-	}
-}
-
-int fb_p2p_expand(struct fb_run *run, void *arg)
-{
-	enum { ENGINES = 16, PROTOCOLS = 64 };
-	struct fb_p2p_state *state = arg;
-	const char *engines[ENGINES] = {NULL}, *protocols[PROTOCOLS] = {NULL};
-	struct expansion e = {
-		.state = state,
-		.choices = {
-			.engines = engines, .algorithms = fb_verbs, .protocols = protocols,
-			.transports = transports, .memories = fb_p2p_memories,
-			.launches = launches,
-			.has_root = state->program->grouping == FB_AROUND_ROOT,
-		},
-	};
-	int err = FB_OK, others = state->world->nranks - 1;
-
-	(void)run;
-	for (size_t i = 0; fb_p2p_engines[i] && i + 1 < ENGINES; i++)
-		engines[i] = fb_p2p_engines[i]->name;
-	list_protocols(protocols, PROTOCOLS);
-	for (const enum fb_pattern *p = state->program->patterns; *p != FB_PATTERNS && !err; p++) {
-		e.pattern = fb_patterns[*p];
-		if (state->program->grouping == FB_ONE_BY_ONE)
-			err = expand_pairs(&e);
-		else if (state->program->grouping == FB_AT_ONCE)
-			err = expand_counts(&e, "pairs", fb_pairs_disjoint(&state->pairs));
-		else if (state->program->grouping == FB_AROUND_ROOT)
-			err = expand_counts(&e, "degree", others ? others : 1);
-		else
-			err = expand_load(&e);
-	}
-	return err;
+	return fb_p2p_judge(state, c, &ignored, reason);
 }

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "collectives/engine/nccl/comm.h"
 #include "common/error.h"
 #include "common/run.h" /* facts */
 #include "common/variant.h"
@@ -68,7 +69,10 @@ bool fb_p2p_suit(const struct fb_p2p_state *state, struct fb_case *c)
 	const struct fb_p2p_engine_ops *ops = ops_of(c);
 	bool streams = !strcmp(c->launch, "stream") || !strcmp(c->launch, "graph");
 	bool one_sided = strcmp(c->algorithm, fb_verbs[FB_SEND]) != 0;
+	enum fb_p2p_memory usual = FB_P2P_DEVICE;
 
+	if (!ops->registers)
+		c->registration = "registered";
 	if (!ops->device)
 		return !streams;
 	/* "all" engines are those that this machine has; one that is named gets its rows. */
@@ -84,11 +88,12 @@ bool fb_p2p_suit(const struct fb_p2p_state *state, struct fb_case *c)
 		return false;
 	if (!streams)
 		c->launch = "stream";
+	/* What NCCL makes known to peers are handles of cuMemCreate's memory. */
+	if (ops->registers && strcmp(c->registration, fb_nccl_registrations[FB_NCCL_NONE]))
+		usual = FB_P2P_VMM;
 	if (fb_p2p_memory_of(c) < FB_P2P_DEVICE)
-		c->memory = fb_p2p_memories[FB_P2P_DEVICE];
+		c->memory = fb_p2p_memories[usual];
 	c->transport = strcmp(c->memory, "pinned") ? "p2p" : "shm";
-	if (!ops->own)
-		c->registration = "none";
 	return true;
 }
 

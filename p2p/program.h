@@ -108,6 +108,12 @@ struct fb_p2p_state {
 /* Index in fb_p2p_engines of the engine of that name; the name is one of them. */
 size_t fb_p2p_engine_index(const char *name);
 
+/* Index of a name in a list that ends in NULL, or of that. */
+int fb_p2p_index(const char *const *names, const char *name);
+
+/* Messages of so many bytes in a window. */
+int fb_p2p_window(const struct fb_p2p_state *state, uint64_t bytes);
+
 /* The value of a key of a variant ("dst=1;src=0"), or `fallback`. */
 int fb_p2p_key(const char *variant, const char *key, int fallback);
 
@@ -125,7 +131,11 @@ enum fb_p2p_memory fb_p2p_memory_of(const struct fb_case *c);
 /* Whether that is a GPU's own, which the processor does not read or write. */
 bool fb_p2p_on_gpu(const struct fb_case *c);
 
-/* fb_program.expand and fb_program.can */
+/* fb_program.can, and what a case that can be done needs of its segment. */
+bool fb_p2p_judge(const struct fb_p2p_state *state, const struct fb_case *c, size_t *part_bytes,
+		  char reason[FB_REASON_CHARS]);
+
+/* fb_program.expand (expand.c) and fb_program.can */
 int fb_p2p_expand(struct fb_run *run, void *state);
 bool fb_p2p_can(void *state, const struct fb_case *c, char reason[FB_REASON_CHARS]);
 

@@ -46,6 +46,7 @@ struct fb_p2p_engine_ops {
 
 	/* Device engines: whether there is put and get. */
 	bool one_sided;
+	bool registers; /* makes buffers known as --registration says */
 	int rounds; /* device engines: round trips in a call, where --rounds does not say */
 
 	/*

@@ -4,9 +4,10 @@
  * (build/<mpi>/tests/fake_gpu/), so that what the GPU engines do on the host runs on any machine,
  * under the sanitizers too. Device memory is the host's, in which every kernel finds and leaves
  * zeros, so the checks of data, which are kernels, never complain: this is for crashes, bounds and
- * leaks. There are no memory handles of the driver's. Memory of other ranks has addresses of
- * theirs, which only kernels would use. What is launched in which order: cudart_order.c.
+ * leaks. Memory of other ranks has addresses of theirs, which only kernels would use, but for the
+ * driver's handles (cudart_memory.c). What is launched in which order: cudart_order.c.
  *
+ * With FB_FAKE_GPU_EACH in the environment each process has a GPU of its own, as NCCL wants it.
  * With FB_FAKE_GPU_DIRECT in the environment the GPU says that RDMA devices may use its memory, and
  * gives a file for it that is no dma-buf: such devices refuse that, and take the memory by address.
  */
@@ -17,6 +18,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
+
+#include "tests/fake/cudart.h"
 
 /* --- one device ------------------------------------------------------------------------------- */
 
@@ -66,7 +70,9 @@ cudaError_t cudaDeviceGetByPCIBusId(int *device, const char *bus_id)
 
 cudaError_t cudaDeviceGetPCIBusId(char *bus_id, int n, int device)
 {
-	snprintf(bus_id, (size_t)n, "0000:00:01.0");
+	unsigned domain = getenv("FB_FAKE_GPU_EACH") ? (unsigned)getpid() & 0xffff : 0;
+
+	snprintf(bus_id, (size_t)n, "%04x:00:01.0", domain);
 	return cudaSuccess;
 }
 
@@ -83,7 +89,7 @@ cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *prop, int device)
 	return cudaSuccess;
 }
 
-/* --- the driver: stream memory operations, and no memory handles ------------------------------ */
+/* --- the driver: stream memory operations, and memory ----------------------------------------- */
 
 static CUresult no_name(CUresult code, const char **name)
 {
@@ -91,13 +97,14 @@ static CUresult no_name(CUresult code, const char **name)
 	return CUDA_SUCCESS;
 }
 
-/* Writes of RDMA devices come in no order, and are flushed by the host. */
+/* Handles are files. Writes of RDMA devices come in no order, and are flushed by the host. */
 static CUresult attribute(int *value, CUdevice_attribute which, CUdevice device)
 {
-	*value = getenv("FB_FAKE_GPU_DIRECT") &&
-		 (which == CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_SUPPORTED ||
-		  which == CU_DEVICE_ATTRIBUTE_DMA_BUF_SUPPORTED ||
-		  which == CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_FLUSH_WRITES_OPTIONS);
+	*value = which == CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED ||
+		 (getenv("FB_FAKE_GPU_DIRECT") &&
+		  (which == CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_SUPPORTED ||
+		   which == CU_DEVICE_ATTRIBUTE_DMA_BUF_SUPPORTED ||
+		   which == CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_FLUSH_WRITES_OPTIONS));
 	return CUDA_SUCCESS;
 }
 
@@ -108,12 +115,6 @@ static CUresult some_file(void *handle, CUdeviceptr at, size_t bytes, CUmemRange
 
 	memcpy(handle, &fd, sizeof(fd));
 	return fd < 0 ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_SUCCESS;
-}
-
-/* Not called: no attribute says that there are handles. */
-static CUresult not_there(void)
-{
-	return CUDA_ERROR_NOT_SUPPORTED;
 }
 
 static CUresult no_operations(CUstream stream, unsigned n, CUstreamBatchMemOpParams *operations,
@@ -135,8 +136,8 @@ cudaError_t cudaGetDriverEntryPointByVersion(const char *symbol, void **function
 		*function = (void *)(uintptr_t)no_operations;
 	else if (!strcmp(symbol, "cuMemGetHandleForAddressRange"))
 		*function = (void *)(uintptr_t)some_file;
-	else if (!strncmp(symbol, "cuMem", 5))
-		*function = (void *)(uintptr_t)not_there;
+	else
+		*function = fake_memory_function(symbol);
 	*found = *function ? cudaDriverEntryPointSuccess : cudaDriverEntryPointSymbolNotFound;
 	return cudaSuccess;
 }

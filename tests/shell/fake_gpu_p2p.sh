@@ -3,8 +3,9 @@
 # timeout: 120
 #
 # The host's side of what point-to-point programs do with libraries and GPU memory, with a runtime
-# whose GPU does nothing (tests/fake/cudart.c): MPI libraries that take it and such that do not.
-# What arrives is seen with GPUs only, by tests/gpu/run.
+# whose GPU does nothing (tests/fake/cudart.c): MPI libraries that take it and such that do not, and
+# an NCCL that moves nothing (tests/fake/libfake_nccl.c) and is told of buffers. What arrives is
+# seen with GPUs only, by tests/gpu/run.
 
 set -u
 export LC_ALL=C
@@ -64,4 +65,31 @@ if [ "$MPI" = openmpi ]; then
 	skipped 4 "one-sided calls over UCX take no GPU memory"
 	verdict fake_gpu_p2p_ucx
 fi
+preload=
+
+# NCCL is told of buffers as --registration says: of memory whose handles it can pass on.
+export FB_FAKE_GPU_EACH=1
+nccl=(--engine nccl --nccl-library "${aware%/*}/libfake_nccl.so")
+for ranks in 2 3; do
+	runs "$ranks" latency "${nccl[@]}" --registration all --bytes 8,300K --launch stream,graph
+	measured 4 ',library,device,none,'
+	measured 4 ',library,vmm,registered,'
+	measured 4 ',library,vmm,window,'
+	skipped 4 "NCCL's copy engines cannot do send"
+done
+# It writes down so many calls at most, hence the small window.
+runs 2 bandwidth "${nccl[@]}" --registration none,registered,window --memory device,vmm \
+	--bytes 8 --window 2
+measured 4 ',none,'
+measured 4 ',library,vmm,(registered|window),'
+skipped 2 'registration registered does not take memory device'
+skipped 2 'registration window does not take memory device'
+runs 4 loaded_latency "${nccl[@]}" --registration window --bytes 8 --probes 5
+measured 2 ',library,vmm,window,'
+nccl=(--engine nccl,mpi --nccl-library "${aware%/*}/libfake_nccl_2_18.so")
+runs 2 latency "${nccl[@]}" --registration all --bytes 8
+measured 1 ',nccl,.*,device,none,'
+measured 1 ',mpi,'
+skipped 2 'NCCL 2.18.5 has no'
+verdict fake_gpu_p2p_nccl
 exit $bad

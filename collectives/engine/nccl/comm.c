@@ -2,6 +2,7 @@
 /* Making, keeping and ending communicators; see comm.h. */
 #include "collectives/engine/nccl/comm.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,6 +12,36 @@ const char *const fb_nccl_registrations[] = {
 	[FB_NCCL_NONE] = "none", [FB_NCCL_REGISTERED] = "registered", [FB_NCCL_WINDOW] = "window",
 	[FB_NCCL_WINDOW_COPY] = "window-copy", [FB_NCCL_REGISTRATIONS] = NULL,
 };
+
+enum fb_nccl_registration fb_nccl_registration_of(const char *name)
+{
+	int i = 0;
+
+	while (fb_nccl_registrations[i] && strcmp(fb_nccl_registrations[i], name))
+		i++;
+	return (enum fb_nccl_registration)i;
+}
+
+bool fb_nccl_can_register(const struct fb_nccl *nccl, enum fb_nccl_registration how,
+			  const char *memory, char reason[FB_REASON_CHARS])
+{
+	static const enum fb_nccl_feature features[FB_NCCL_REGISTRATIONS] = {
+		[FB_NCCL_REGISTERED] = FB_NCCL_REGISTRATION, [FB_NCCL_WINDOW] = FB_NCCL_WINDOWS,
+		[FB_NCCL_WINDOW_COPY] = FB_NCCL_COPY_ENGINES,
+	};
+	const char *const usable[] = {"nccl", "vmm", "fabric"};
+
+	if (how == FB_NCCL_NONE)
+		return true;
+	if (!fb_nccl_has(nccl, features[how], reason, FB_REASON_CHARS))
+		return false;
+	for (size_t i = 0; i < sizeof(usable) / sizeof(usable[0]); i++)
+		if (!strcmp(memory, usable[i]))
+			return true;
+	snprintf(reason, FB_REASON_CHARS, "registration %s does not take memory %s",
+		 fb_nccl_registrations[how], memory);
+	return false;
+}
 
 static bool is_for(const struct fb_nccl_group *g, const struct fb_nccl_need *need)
 {

@@ -12,6 +12,7 @@
 
 #include "collectives/engine/nccl/api.h"
 #include "collectives/engine/nccl/force.h"
+#include "common/program.h" /* FB_REASON_CHARS */
 #include "common/segment.h"
 
 enum fb_nccl_registration {
@@ -24,6 +25,13 @@ enum fb_nccl_registration {
 
 /* "none", "registered", "window", "window-copy", NULL. */
 extern const char *const fb_nccl_registrations[FB_NCCL_REGISTRATIONS + 1];
+
+/* One of those names as a number. */
+enum fb_nccl_registration fb_nccl_registration_of(const char *name);
+
+/* Pure: whether this NCCL can register memory of the kind so. Writes the reason otherwise. */
+bool fb_nccl_can_register(const struct fb_nccl *nccl, enum fb_nccl_registration how,
+			  const char *memory, char reason[FB_REASON_CHARS]);
 
 /* What a case needs of its communicator; equal on all ranks but for pointers. */
 struct fb_nccl_need {

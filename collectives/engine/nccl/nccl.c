@@ -111,42 +111,10 @@ static void nccl_close(struct fb_engine *engine)
 	free(e);
 }
 
-/* The case's registration as a number; cases.c lets no other pass. */
-static enum fb_nccl_registration registration_of(const struct fb_case *c)
-{
-	int i = 0;
-
-	while (fb_nccl_registrations[i] && strcmp(fb_nccl_registrations[i], c->registration))
-		i++;
-	return (enum fb_nccl_registration)i;
-}
-
-static bool can_register(const struct nccl_engine *e, const struct fb_case *c, char *reason)
-{
-	static const enum fb_nccl_feature features[FB_NCCL_REGISTRATIONS] = {
-		[FB_NCCL_REGISTERED] = FB_NCCL_REGISTRATION, [FB_NCCL_WINDOW] = FB_NCCL_WINDOWS,
-		[FB_NCCL_WINDOW_COPY] = FB_NCCL_COPY_ENGINES,
-	};
-	enum fb_nccl_registration how = registration_of(c);
-	const char *const usable[] = {"nccl", "vmm", "fabric"};
-	bool fits = false;
-
-	if (how == FB_NCCL_NONE)
-		return true;
-	if (!fb_nccl_has(&e->nccl, features[how], reason, FB_REASON_CHARS))
-		return false;
-	for (size_t i = 0; i < sizeof(usable) / sizeof(usable[0]); i++)
-		fits |= !strcmp(c->memory, usable[i]);
-	if (!fits)
-		snprintf(reason, FB_REASON_CHARS, "registration %s needs memory nccl, vmm or "
-			 "fabric", c->registration);
-	return fits;
-}
-
 /* Elsewhere than in these NCCL runs what it runs with windows, and the row would be no other. */
 static bool copies(const struct fb_case *c, enum fb_collective what, char *reason)
 {
-	if (registration_of(c) != FB_NCCL_WINDOW_COPY)
+	if (fb_nccl_registration_of(c->registration) != FB_NCCL_WINDOW_COPY)
 		return true;
 	if (strcmp(c->algorithm, "library"))
 		snprintf(reason, FB_REASON_CHARS, "copy engines have no algorithm to force");
@@ -190,7 +158,8 @@ static bool nccl_can(const struct fb_engine *engine, const struct fb_case *c,
 	}
 	return fb_nccl_call_can(&e->nccl, op, !strcmp(c->algorithm, "grouped"), reason,
 				FB_REASON_CHARS) &&
-	       can_register(e, c, reason);
+	       fb_nccl_can_register(&e->nccl, fb_nccl_registration_of(c->registration), c->memory,
+				    reason);
 }
 
 static int enqueue(void *request, void *stream)
@@ -249,7 +218,7 @@ static int set_up(struct nccl_request *r, const struct fb_case *c)
 {
 	struct nccl_engine *e = r->engine;
 	const struct fb_nccl_need need = {
-		.choice = r->choice, .registration = registration_of(c),
+		.choice = r->choice, .registration = fb_nccl_registration_of(c->registration),
 		.segment = r->op->segment, .channels = (int)e->settings->channels,
 	};
 	int err = fb_nccl_call_open(&r->call, &e->nccl, r->op, e->world->rank, e->world->nranks,

@@ -3,6 +3,9 @@
  * Engine nccl: ncclSend and ncclRecv between GPUs, with the library that --nccl-library names,
  * loaded when the program starts. A window of all flows of a rank is one group; in ping_pong each
  * message is a call of its own, in stream order. Multicast is off (common/multicast.h).
+ *
+ * Buffers that are registered with a communicator, by a window too, peers on the host may map, so
+ * that messages of NCCL's protocol `simple` are copied once; whether they are NCCL decides.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -95,13 +98,18 @@ static bool nccl_can(const struct fb_p2p_engine *engine, const struct fb_case *c
 		     const struct fb_job *job, char reason[FB_REASON_CHARS])
 {
 	const struct nccl_p2p *e = (const struct nccl_p2p *)engine;
+	enum fb_nccl_registration how = fb_nccl_registration_of(c->registration);
 
 	(void)job;
-	if (!e->has_nccl) {
+	/* Sends and receives would run as with windows, and the row would be no other. */
+	if (how == FB_NCCL_WINDOW_COPY)
+		snprintf(reason, FB_REASON_CHARS, "NCCL's copy engines cannot do send");
+	else if (!e->has_nccl)
 		snprintf(reason, FB_REASON_CHARS, "%s", e->base.why);
-		return false;
-	}
-	return fb_nccl_can_type(&e->nccl, c->datatype, reason, FB_REASON_CHARS);
+	else
+		return fb_nccl_can_type(&e->nccl, c->datatype, reason, FB_REASON_CHARS) &&
+		       fb_nccl_can_register(&e->nccl, how, c->memory, reason);
+	return false;
 }
 
 /* One message of a flow, by the end that this rank has of it. Returns NCCL's code. */
@@ -180,7 +188,9 @@ static int try_call(struct nccl_p2p_request *r)
 static int set_up(struct nccl_p2p_request *r, const struct fb_case *c)
 {
 	const struct fb_nccl_need need = {
-		.choice = {"library", "library"}, .registration = FB_NCCL_NONE,
+		.choice = {"library", "library"},
+		.registration = fb_nccl_registration_of(c->registration),
+		.segment = r->base.job->segment,
 		.channels = (int)r->base.engine->settings->channels,
 	};
 	struct nccl_p2p *e = r->engine;
@@ -236,6 +246,7 @@ const struct fb_p2p_engine_ops fb_p2p_nccl = {
 	.name = "nccl",
 	.summary = "NVIDIA's NCCL, loaded when the program starts",
 	.device = true,
+	.registers = true,
 	.gpu_memory = FB_P2P_MAPPED_MEMORY,
 	.rounds = 20,
 	.open = nccl_open,

@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * From axis values to cases.
+ *
+ * The column `operation` is the pattern and `algorithm` the verb. Which ranks take part, and how
+ * many messages are under way at once, are keys of the variant. A library chooses protocol and
+ * transport itself: there they are "library".
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "collectives/engine/nccl/comm.h"
+#include "common/axes.h"
+#include "common/error.h"
+#include "common/variant.h"
+#include "p2p/program.h"
+
+static const char *const transports[] = {"shm", "tcp", "shm+tcp", "rdma", "p2p", NULL};
+static const char *const launches[] = {"blocking", "stream", "graph", NULL};
+static const char library[] = "library", automatic[] = "auto";
+
+/* Makes protocol and transport the engine's own; false: it has no such case. */
+static bool suit_engine(const struct fb_p2p_state *state, struct fb_case *c)
+{
+	size_t index = fb_p2p_engine_index(c->engine);
+	const struct fb_p2p_engine_ops *ops = fb_p2p_engines[index];
+
+	if (!ops->own) {
+		c->protocol = c->transport = library;
+		return true;
+	}
+	if (ops->device) {
+		if (strcmp(c->algorithm, fb_verbs[FB_SEND]))
+			c->protocol = "direct"; /* no other way to write to, or read, memory */
+		return true;
+	}
+	/* "all" engines are those that this machine has; one that is named gets its rows. */
+	if (ops->missing && state->engines[index] && ops->missing(state->engines[index]) &&
+	    !strcmp(state->settings->engine, "all"))
+		return false;
+	return ops->protocols[fb_p2p_index(ops->protocols, c->protocol)] &&
+	       ops->adjust(state->settings, c);
+}
+
+/* Makes it a case of its engine's, and notes how large the segments have to be. */
+static bool adjust_named(struct fb_p2p_state *state, struct fb_case *c)
+{
+	bool one_sided = strcmp(c->algorithm, fb_verbs[FB_SEND]) != 0;
+	size_t used = strlen(c->variant), part_bytes, *most;
+	char ignored[FB_REASON_CHARS] = "";
+
+	if (!fb_p2p_suit(state, c))
+		return false;
+	if (!strcmp(c->operation, fb_patterns[FB_PING_PONG])) {
+		/* Nobody answers what is read or written: the time of one is the latency. */
+		if (one_sided)
+			c->operation = fb_patterns[FB_ONE_WAY];
+		snprintf(c->variant + used, sizeof(c->variant) - used, ";window=1");
+	} else {
+		snprintf(c->variant + used, sizeof(c->variant) - used, ";window=%d",
+			 fb_p2p_window(state, c->bytes));
+	}
+	if (!suit_engine(state, c))
+		return false;
+	fb_p2p_suit_variant(state, c);
+	most = &state->part_bytes[fb_p2p_store_of(state, c)];
+	if (fb_p2p_judge(state, c, &part_bytes, ignored) && part_bytes > *most)
+		*most = part_bytes;
+	return true;
+}
+
+/* fb_axes_adjust_fn. Protocol auto is the first of the engine's that does what is asked. */
+static bool adjust(void *arg, struct fb_case *c)
+{
+	const char *const *own = fb_p2p_engines[fb_p2p_engine_index(c->engine)]->protocols;
+	const struct fb_case asked = *c;
+
+	if (strcmp(c->protocol, automatic))
+		return adjust_named(arg, c);
+	if (!own)
+		c->protocol = library;
+	for (; own && *own; own++) {
+		*c = asked;
+		c->protocol = *own;
+		if (adjust_named(arg, c))
+			return true;
+	}
+	return !own && adjust_named(arg, c);
+}
+
+struct expansion {
+	struct fb_p2p_state *state;
+	struct fb_axes_choices choices;
+	const char *pattern, *registration;
+};
+
+/* With each place of --numa. */
+static int expand_variant(const struct expansion *e, const char *variant)
+{
+	const struct fb_places *places = &e->state->places;
+	int err = FB_OK;
+
+	for (int i = 0; i < places->count && !err; i++) {
+		struct fb_case base = {.operation = e->pattern, .registration = e->registration};
+
+		snprintf(base.variant, sizeof(base.variant), "%s", variant);
+		fb_place_put(&places->item[i], &base);
+		err = fb_axes_expand(e->state->run, &base, &e->choices, adjust, e->state);
+	}
+	return err;
+}
+
+/* 1, 2, 4, ... and `most` itself. */
+static int expand_counts(const struct expansion *e, const char *key, int most)
+{
+	char variant[64];
+	int err = FB_OK;
+
+	for (int n = 1; n <= most && !err; n = n < most && 2 * n > most ? most : 2 * n) {
+		snprintf(variant, sizeof(variant), "%s=%d", key, n);
+		err = expand_variant(e, variant);
+	}
+	return err;
+}
+
+static int expand_pairs(const struct expansion *e)
+{
+	bool both_ways = strcmp(e->pattern, fb_patterns[FB_ONE_WAY]) != 0;
+	const struct fb_pairs *pairs = &e->state->pairs;
+	char variant[64];
+	int err = FB_OK;
+
+	for (int i = 0; i < pairs->count && !err; i++) {
+		const struct fb_pair *p = &pairs->item[i];
+		bool again = false;
+
+		/* 1-0 is the same as 0-1 where messages go both ways. */
+		for (int k = 0; k < i && both_ways; k++)
+			again |= pairs->item[k].src == p->dst && pairs->item[k].dst == p->src;
+		if (again)
+			continue;
+		snprintf(variant, sizeof(variant), "dst=%d;src=%d", p->dst, p->src);
+		err = expand_variant(e, variant);
+	}
+	return err;
+}
+
+/* 0, 1, 2, 4, ... of the pairs that share no rank with each other or with the first. */
+static int expand_load(const struct expansion *e)
+{
+	int most = fb_pairs_disjoint(&e->state->pairs) - 1, err = FB_OK;
+	const struct fb_pair *probe = &e->state->pairs.item[0];
+	char variant[96];
+
+	for (int n = 0, next; n <= most && !err; n = next) {
+		next = n == 0 ? 1 : n < most && 2 * n > most ? most : 2 * n;
+		snprintf(variant, sizeof(variant), "dst=%d;load=%d;load_bytes=%llu;src=%d",
+			 probe->dst, n, (unsigned long long)e->state->own->load_bytes, probe->src);
+		err = expand_variant(e, variant);
+	}
+	return err;
+}
+
+/* Auto, and those of all engines, each once, ending in NULL. */
+static void list_protocols(const char **list, size_t n)
+{
+	size_t count = 1;
+
+	list[0] = automatic;
+
+	for (size_t i = 0; fb_p2p_engines[i]; i++) {
+		const char *const *own = fb_p2p_engines[i]->protocols;
+
+		for (; own && *own; own++)
+			if (!list[fb_p2p_index(list, *own)] && count + 1 < n)
+				list[count++] = *own;
+	}
+}
+
+/* The cases of all patterns. */
+static int expand_patterns(struct expansion *e)
+{
+	struct fb_p2p_state *state = e->state;
+	int err = FB_OK, others = state->world->nranks - 1;
+
+	for (const enum fb_pattern *p = state->program->patterns; *p != FB_PATTERNS && !err; p++) {
+		e->pattern = fb_patterns[*p];
+		if (state->program->grouping == FB_ONE_BY_ONE)
+			err = expand_pairs(e);
+		else if (state->program->grouping == FB_AT_ONCE)
+			err = expand_counts(e, "pairs", fb_pairs_disjoint(&state->pairs));
+		else if (state->program->grouping == FB_AROUND_ROOT)
+			err = expand_counts(e, "degree", others ? others : 1);
+		else
+			err = expand_load(e);
+	}
+	return err;
+}
+
+int fb_p2p_expand(struct fb_run *run, void *arg)
+{
+	enum { ENGINES = 16, PROTOCOLS = 64 };
+	struct fb_p2p_state *state = arg;
+	const char *engines[ENGINES] = {NULL}, *protocols[PROTOCOLS] = {NULL};
+	struct expansion e = {
+		.state = state,
+		.choices = {
+			.engines = engines, .algorithms = fb_verbs, .protocols = protocols,
+			.transports = transports, .memories = fb_p2p_memories,
+			.launches = launches,
+			.has_root = state->program->grouping == FB_AROUND_ROOT,
+		},
+	};
+	struct fb_axis registrations = {0};
+	int err;
+
+	(void)run;
+	for (size_t i = 0; fb_p2p_engines[i] && i + 1 < ENGINES; i++)
+		engines[i] = fb_p2p_engines[i]->name;
+	list_protocols(protocols, PROTOCOLS);
+	err = fb_axis_open(&registrations, "registration", state->settings->registration,
+			   fb_nccl_registrations, state->world->rank ? NULL : stderr);
+	for (size_t i = 0; i < registrations.count && !err; i++) {
+		e.registration = fb_nccl_registrations[registrations.index[i]];
+		err = expand_patterns(&e);
+	}
+	fb_axis_close(&registrations);
+	return err;
+}

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The driver's virtual memory interface for the GPU that does nothing (cudart.c): handles are files
+ * without names, which ranks pass on and map, so that memory vmm is one that they share.
+ */
+#include <cuda.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "tests/fake/cudart.h"
+
+#pragma GCC diagnostic ignored "-Wunused-parameter"
+
+enum { PAGE = 2 << 20 };
+
+static void *at(CUdeviceptr address)
+{
+	return (void *)(uintptr_t)address;
+}
+
+static CUresult granularity(size_t *bytes, const CUmemAllocationProp *prop,
+			    CUmemAllocationGranularity_flags which)
+{
+	*bytes = PAGE;
+	return CUDA_SUCCESS;
+}
+
+static CUresult create(CUmemGenericAllocationHandle *handle, size_t bytes,
+		       const CUmemAllocationProp *prop, unsigned long long flags)
+{
+	int fd = memfd_create("vmm", MFD_CLOEXEC);
+
+	if (bytes % PAGE || fd < 0 || ftruncate(fd, (off_t)bytes))
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	*handle = (CUmemGenericAllocationHandle)fd;
+	return CUDA_SUCCESS;
+}
+
+static CUresult release(CUmemGenericAllocationHandle handle)
+{
+	return close((int)handle) ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
+}
+
+static CUresult export(void *to, CUmemGenericAllocationHandle handle,
+		       CUmemAllocationHandleType type, unsigned long long flags)
+{
+	int fd = dup((int)handle);
+
+	memcpy(to, &fd, sizeof(fd));
+	return fd < 0 ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
+}
+
+static CUresult import(CUmemGenericAllocationHandle *handle, void *from,
+		       CUmemAllocationHandleType type)
+{
+	int fd = dup((int)(intptr_t)from);
+
+	*handle = (CUmemGenericAllocationHandle)fd;
+	return fd < 0 ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
+}
+
+/* Room for the alignment stays reserved behind it until the process ends. */
+static CUresult reserve(CUdeviceptr *address, size_t bytes, size_t alignment, CUdeviceptr hint,
+			unsigned long long flags)
+{
+	char *memory = mmap(NULL, bytes + PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	size_t before = PAGE - (uintptr_t)memory % PAGE;
+
+	if (memory == MAP_FAILED)
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	munmap(memory, before);
+	*address = (CUdeviceptr)(uintptr_t)(memory + before);
+	return CUDA_SUCCESS;
+}
+
+static CUresult unreserve(CUdeviceptr address, size_t bytes)
+{
+	return munmap(at(address), bytes) ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
+}
+
+static CUresult map(CUdeviceptr address, size_t bytes, size_t offset,
+		    CUmemGenericAllocationHandle handle, unsigned long long flags)
+{
+	return mmap(at(address), bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,
+		    (int)handle, (off_t)offset) == MAP_FAILED
+		       ? CUDA_ERROR_INVALID_VALUE
+		       : CUDA_SUCCESS;
+}
+
+static CUresult unmap(CUdeviceptr address, size_t bytes)
+{
+	return mmap(at(address), bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1,
+		    0) == MAP_FAILED
+		       ? CUDA_ERROR_INVALID_VALUE
+		       : CUDA_SUCCESS;
+}
+
+static CUresult set_access(CUdeviceptr address, size_t bytes, const CUmemAccessDesc *access,
+			   size_t n)
+{
+	return CUDA_SUCCESS;
+}
+
+void *fake_memory_function(const char *symbol)
+{
+	static const struct {
+		const char *symbol;
+		uintptr_t function;
+	} table[] = {
+		{"cuMemGetAllocationGranularity", (uintptr_t)granularity},
+		{"cuMemCreate", (uintptr_t)create},
+		{"cuMemRelease", (uintptr_t)release},
+		{"cuMemExportToShareableHandle", (uintptr_t)export},
+		{"cuMemImportFromShareableHandle", (uintptr_t)import},
+		{"cuMemAddressReserve", (uintptr_t)reserve},
+		{"cuMemAddressFree", (uintptr_t)unreserve},
+		{"cuMemMap", (uintptr_t)map},
+		{"cuMemUnmap", (uintptr_t)unmap},
+		{"cuMemSetAccess", (uintptr_t)set_access},
+	};
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
+		if (!strcmp(table[i].symbol, symbol))
+			return (void *)table[i].function;
+	return NULL;
+}

@@ -18,6 +18,7 @@ const char *const fb_p2p_memories[] = {
 	[FB_P2P_HOST] = "host", [FB_P2P_HUGE] = "hugepage", [FB_P2P_HUGETLB] = "hugetlb",
 	[FB_P2P_HUGETLB_1G] = "hugetlb_1g", [FB_P2P_DEVICE] = "device",
 	[FB_P2P_VMM] = "vmm", [FB_P2P_FABRIC] = "fabric", [FB_P2P_PINNED] = "pinned",
+	[FB_P2P_MANAGED] = "managed",
 	[FB_P2P_MEMORIES] = NULL};
 
 int fb_p2p_index(const char *const *names, const char *name)

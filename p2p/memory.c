@@ -64,6 +64,9 @@ static bool gpu_memory_can(const struct fb_p2p_state *state, const struct fb_cas
 
 	if (!state->has_gpu)
 		snprintf(reason, FB_REASON_CHARS, "%s", state->no_gpu);
+	else if (kind == FB_P2P_MANAGED && !(ops_of(c)->gpu_memory >> FB_GPU_MANAGED & 1))
+		snprintf(reason, FB_REASON_CHARS, "memory managed cannot be mapped by other ranks, "
+			 "as engine %s would have it", c->engine);
 	else if (!(ops_of(c)->gpu_memory >> (kind - FB_P2P_DEVICE) & 1))
 		snprintf(reason, FB_REASON_CHARS, "engine %s does not work in memory %s",
 			 c->engine, c->memory);
@@ -111,6 +114,8 @@ bool fb_p2p_memory_can(const struct fb_p2p_state *state, const struct fb_case *c
 	}
 	if (kind < FB_P2P_DEVICE && !huge_memory_can(state, c, part_bytes, reason))
 		return false;
+	if (kind == FB_P2P_MANAGED)
+		most = FB_GPU_MANAGED_MOST;
 	most = place->limit < most ? place->limit : most;
 	if (part_bytes <= most)
 		return true;

@@ -57,6 +57,7 @@ enum fb_p2p_memory {
 	FB_P2P_VMM,
 	FB_P2P_FABRIC,
 	FB_P2P_PINNED,
+	FB_P2P_MANAGED,
 	FB_P2P_MEMORIES,
 };
 

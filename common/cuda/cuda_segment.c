@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Segments, and those in pinned host memory; the others' are in cuda_ipc.c and cuda_vmm.c. */
+/* Segments, and those in pinned and managed memory; others are in cuda_ipc.c and cuda_vmm.c. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +15,7 @@ static const struct {
 	[FB_GPU_VMM] = {"vmm", fb_vmm_open_posix},
 	[FB_GPU_FABRIC] = {"fabric", fb_vmm_open_fabric},
 	[FB_GPU_PINNED] = {"pinned", NULL},
+	[FB_GPU_MANAGED] = {"managed", NULL},
 };
 
 bool fb_gpu_segment_can(const struct fb_gpu *gpu, enum fb_gpu_memory memory, char *reason,
@@ -100,6 +101,31 @@ static int pinned_open(struct fb_segment *segment, const struct fb_gpu *gpu, siz
 	return FB_OK;
 }
 
+/* --- managed memory -------------------------------------------------------------------------- */
+
+static int managed_release(void *memory)
+{
+	return FB_CUDA(cudaFree(memory));
+}
+
+static int managed_open(struct fb_segment *segment, const struct fb_gpu *gpu, size_t part_bytes)
+{
+	void *memory = NULL;
+	int err;
+
+	if (part_bytes > FB_GPU_MANAGED_MOST)
+		return fb_error(FB_EUNSUPPORTED, "%zu bytes of managed memory, more than %d MiB",
+				part_bytes, FB_GPU_MANAGED_MOST >> 20);
+	err = FB_CUDA(cudaMallocManaged(&memory, part_bytes, cudaMemAttachGlobal));
+	err = fb_world_agree(gpu->world, err);
+	if (!err)
+		err = fb_gpu_segment_adopt(segment, gpu->world, memory, part_bytes,
+					   managed_release);
+	if (err && memory)
+		(void)managed_release(memory);
+	return err;
+}
+
 /* Parts by rank: of this host, or for fabric memory of the whole world. */
 static int find_parts(struct fb_segment *s, const struct fb_world *w, bool whole)
 {
@@ -135,6 +161,8 @@ int fb_gpu_segment_open(struct fb_segment *segment, const struct fb_gpu *gpu,
 	MPI_Allreduce(MPI_IN_PLACE, &wanted, 1, MPI_UNSIGNED_LONG_LONG, MPI_MAX, gpu->world->comm);
 	/* Large pages of the GPU; cuMemCreate wants its own multiple, which this is. */
 	s.part_bytes = ((size_t)wanted + FB_GPU_PAGE - 1) / FB_GPU_PAGE * FB_GPU_PAGE;
+	if (memory == FB_GPU_MANAGED)
+		return managed_open(segment, gpu, s.part_bytes);
 	err = find_parts(&s, gpu->world, memory == FB_GPU_FABRIC);
 	if (!err)
 		err = kinds[memory].open(&s, gpu);

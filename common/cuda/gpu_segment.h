@@ -9,6 +9,8 @@
  *	fabric   the same by fabric handles, which also cross hosts of one NVLink domain
  *	pinned   host memory that all ranks share, locked and mapped for the GPUs: works without
  *	         peer access, at the speed of PCIe
+ *	managed  cudaMallocManaged, in pages that move between host and GPU; of each rank alone, as
+ *	         CUDA passes none on to other processes
  */
 #ifndef FB_COMMON_CUDA_GPU_SEGMENT_H
 #define FB_COMMON_CUDA_GPU_SEGMENT_H
@@ -21,7 +23,11 @@ enum fb_gpu_memory {
 	FB_GPU_VMM,
 	FB_GPU_FABRIC,
 	FB_GPU_PINNED,
+	FB_GPU_MANAGED,
 };
+
+/* Of a part in managed memory, always: a GPU that has to move many pages stands still for long. */
+enum { FB_GPU_MANAGED_MOST = 64 << 20 };
 
 /* Pure, equal on all ranks: can segments of the kind be had? Writes the reason otherwise. */
 bool fb_gpu_segment_can(const struct fb_gpu *gpu, enum fb_gpu_memory memory, char *reason,

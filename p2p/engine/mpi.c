@@ -313,7 +313,7 @@ static void mpi_describe(struct fb_p2p_request *request, struct fb_traits *trait
 const struct fb_p2p_engine_ops fb_p2p_mpi = {
 	.name = "mpi",
 	.summary = "the MPI library's own messages and one-sided calls",
-	.gpu_memory = 1 << FB_GPU_DEVICE | 1 << FB_GPU_PINNED,
+	.gpu_memory = 1 << FB_GPU_DEVICE | 1 << FB_GPU_PINNED | 1 << FB_GPU_MANAGED,
 	.open = mpi_open,
 	.close = mpi_close,
 	.can = mpi_can,

@@ -86,7 +86,15 @@ skipped 2 'registration registered does not take memory device'
 skipped 2 'registration window does not take memory device'
 runs 4 loaded_latency "${nccl[@]}" --registration window --bytes 8 --probes 5
 measured 2 ',library,vmm,window,'
-nccl=(--engine nccl,mpi --nccl-library "${aware%/*}/libfake_nccl_2_18.so")
+# Managed memory, which no other rank maps, and little of it.
+preload=$aware
+runs 2 latency "${nccl[@]/#nccl/nccl,mpi,copy,cuda}" --memory managed --bytes 8,16M,100M
+measured 2 ',nccl,.*,managed,'
+measured 2 ',mpi,.*,managed,.*, CUDA-aware'
+skipped 2 '100M is more than the memory for its buffers, 64M'
+skipped 9 'memory managed cannot be mapped by other ranks'
+preload=
+nccl=(--engine "nccl,mpi" --nccl-library "${aware%/*}/libfake_nccl_2_18.so")
 runs 2 latency "${nccl[@]}" --registration all --bytes 8
 measured 1 ',nccl,.*,device,none,'
 measured 1 ',mpi,'

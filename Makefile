@@ -150,7 +150,7 @@ ALL_SRC := $(sort $(wildcard $(FOLDERS:=/*.c) $(FOLDERS:=/*/*.c) $(FOLDERS:=/*/*
 CUDA_SRC := $(filter common/cuda/cuda_% collectives/engine/cuda/cuda_% \
 	collectives/engine/copy/cuda_% p2p/engine/copy/cuda_% p2p/engine/cuda/cuda_% \
 	kvtransfer/engine/gpu/cuda_% overlap/gpu/cuda_% \
-	p2p/local/cuda_%,$(ALL_SRC))
+	p2p/local/cuda_% p2p/cost/cuda_%,$(ALL_SRC))
 ALL_SRC := $(filter-out $(if $(HAVE_CUDA),%/absent.c,$(CUDA_SRC)),$(ALL_SRC))
 CU_SRC := $(if $(HAVE_CUDA),$(sort $(wildcard common/cuda/*.cu collectives/engine/cuda/*.cu \
 	p2p/engine/cuda/*.cu kvtransfer/engine/gpu/*.cu overlap/gpu/*.cu)))

@@ -11,9 +11,24 @@
 #ifndef FB_P2P_COST_COST_H
 #define FB_P2P_COST_COST_H
 
+#include "collectives/engine/nccl/comm.h"
+#include "common/cuda/gpu_segment.h"
 #include "common/pages.h"
 #include "common/places.h"
 #include "common/program.h"
+
+/* The GPU of this rank, and what may have its memory; empty reasons: all ranks have it. */
+struct fb_cost_gpu {
+	struct fb_gpu gpu;	       /* if `has` */
+	bool has;
+	char none[FB_REASON_CHARS];    /* why there is none */
+	char alone[FB_REASON_CHARS];   /* why ranks cannot map their neighbours' memory */
+	char no_rdma[FB_REASON_CHARS]; /* why RDMA devices do not take it */
+	bool dmabuf;		       /* they take it by dma-buf, else by address */
+	struct fb_nccl nccl;	       /* without no_nccl */
+	char no_nccl[FB_REASON_CHARS];
+	struct fb_nccl_group *groups;  /* made by the first action that needs one */
+};
 
 /* What actions work with. */
 struct fb_cost_context {
@@ -25,6 +40,10 @@ struct fb_cost_context {
 	const struct fb_place *place; /* of the row's --numa; its thread is there */
 	uint64_t bytes;
 	enum fb_pages pages; /* what its memory is made of, where the cost has `paged` */
+	struct fb_cost_gpu *gpu;
+	bool on_gpu;	     /* its memory is a GPU's instead, of the kind: */
+	enum fb_gpu_memory gpu_memory;
+	void *gpu_own;	     /* what cuda_memory.c needs for that; NULL: nothing yet */
 	char *memory;	     /* fb_cost_get_memory(); NULL: none */
 	char *mapping;	     /* what `memory` lies in, of so many bytes */
 	size_t mapped;
@@ -40,6 +59,7 @@ struct fb_cost {
 	bool sized;	       /* has a size: a row for each of --bytes */
 	bool foreign;	       /* its memory is a library's, which --numa does not place */
 	bool paged;	       /* and a row for each of --memory; else a library gets its memory */
+	unsigned gpu_memory;   /* and for these kinds of a GPU's, as bits 1 << enum fb_gpu_memory */
 
 	/* Pure and equal on all ranks; NULL: always. Writes the reason otherwise. */
 	bool (*can)(const struct fb_cost_context *context, char reason[FB_REASON_CHARS]);
@@ -71,7 +91,7 @@ int fb_cost_main(const struct fb_cost_program *program, int argc, char **argv);
 
 /* --- the costs, in files of their own -------------------------------------------------------- */
 
-extern const struct fb_cost fb_memory_costs[];     /* memory.c */
+extern const struct fb_cost fb_memory_costs[];     /* list.c */
 extern const struct fb_cost fb_connection_costs[]; /* connect.c */
 
 /* The columns of the former: what the cache of registrations says of itself. */
@@ -98,6 +118,52 @@ void fb_cost_drop_memory(struct fb_cost_context *context);
  */
 void fb_cost_look(struct fb_cost_context *context, const void *memory);
 
+/* fb_cost.can, begin, end and act of host memory (memory.c) */
+bool fb_cost_can_lock(const struct fb_cost_context *context, char reason[FB_REASON_CHARS]);
+int fb_cost_allocate(struct fb_cost_context *context);
+int fb_cost_map(struct fb_cost_context *context);
+int fb_cost_lock(struct fb_cost_context *context);
+int fb_cost_share(struct fb_cost_context *context);
+int fb_cost_make_window(struct fb_cost_context *context);
+int fb_cost_allocate_by_mpi(struct fb_cost_context *context);
+
+/* --- GPU memory (gpu.c, and cuda_memory.c or without CUDA absent.c) --------------------------- */
+
+/*
+ * Collective: fills *gpu where --memory or --engine ask for one. An error only where something
+ * fails (printed), with nothing to close. `rdma`: there are RDMA devices.
+ */
+int fb_cost_gpu_open(struct fb_cost_gpu *gpu, struct fb_run *run, bool rdma);
+
+/* Collective; safe on a zeroed structure. */
+void fb_cost_gpu_close(struct fb_cost_gpu *gpu);
+
+/* fb_cost.can, begin, end and act */
+bool fb_cost_can_share_gpu(const struct fb_cost_context *context, char reason[FB_REASON_CHARS]);
+bool fb_cost_can_register_nccl(const struct fb_cost_context *context,
+			       char reason[FB_REASON_CHARS]);
+bool fb_cost_can_window_nccl(const struct fb_cost_context *context, char reason[FB_REASON_CHARS]);
+int fb_cost_begin_map_gpu(struct fb_cost_context *context);
+int fb_cost_begin_share_gpu(struct fb_cost_context *context);
+int fb_cost_begin_nccl(struct fb_cost_context *context);
+void fb_cost_end_gpu(struct fb_cost_context *context);
+int fb_cost_map_gpu(struct fb_cost_context *context);
+int fb_cost_share_gpu(struct fb_cost_context *context);
+int fb_cost_register_nccl(struct fb_cost_context *context);
+int fb_cost_window_nccl(struct fb_cost_context *context);
+
+/*
+ * Local. Open: what getting memory needs beforehand. Get: memory of `bytes` bytes of the kind, as
+ * context->memory; drop: gives it back. Share: what a rank tells its neighbours of its memory, who
+ * map that of the next rank on the host, and give that up again; collective. 0, FB_EUNSUPPORTED,
+ * FB_ENOMEM or FB_ESYS (printed).
+ */
+int fb_cost_cuda_open(struct fb_cost_context *context);
+void fb_cost_cuda_close(struct fb_cost_context *context);
+int fb_cost_cuda_get(struct fb_cost_context *context, size_t bytes);
+int fb_cost_cuda_drop(struct fb_cost_context *context);
+int fb_cost_cuda_share(struct fb_cost_context *context);
+
 /* --- what those have of RDMA (rdma.c) -------------------------------------------------------- */
 
 /*
@@ -106,6 +172,12 @@ void fb_cost_look(struct fb_cost_context *context, const void *memory);
  */
 int fb_cost_survey(const struct fb_world *world, const struct fb_settings *settings, char *no_rdma,
 		   size_t n, int *rails);
+
+/*
+ * Collective: whether the devices take GPU memory, into gpu->no_rdma and dmabuf. 0 or an error
+ * (printed).
+ */
+int fb_cost_survey_direct(struct fb_cost_gpu *gpu, struct fb_run *run);
 
 /* fb_cost.can, begin, end and act; see fb_cost. */
 bool fb_cost_can_rdma(const struct fb_cost_context *context, char reason[FB_REASON_CHARS]);

@@ -11,25 +11,11 @@
 #include "common/segment.h"
 #include "p2p/cost/cost.h"
 
-enum { PAGE = 4096 };
+enum { PAGE = 4096, GPU_PAGE = 2 << 20 };
 
 /* The kernel's flags for explicit huge pages: those of a size have its logarithm in them. */
 static const int huge_flags[FB_PAGE_KINDS] = {
 	[FB_PAGES_HUGETLB] = MAP_HUGETLB, [FB_PAGES_HUGETLB_1G] = MAP_HUGETLB | 30 << 26};
-
-const struct fb_column fb_memory_columns[FB_COST_COLUMNS] = {
-	[FB_COST_HITS] = {.name = "cache_hits", .kind = FB_COLUMN_VALUE, .type = FB_COLUMN_U64,
-			  .unit = "", .help = "rdma, rank 0: registrations found in the cache"},
-	[FB_COST_MISSES] = {.name = "cache_misses", .kind = FB_COLUMN_VALUE,
-			    .type = FB_COLUMN_U64, .unit = "",
-			    .help = "rdma, rank 0: those that had to be made"},
-	[FB_COST_REGISTER_US] = {.name = "register_us", .kind = FB_COLUMN_VALUE,
-				 .type = FB_COLUMN_TIME_US, .unit = "us",
-				 .help = "rdma, rank 0: making one took, mean"},
-	[FB_COST_DEREGISTER_US] = {.name = "deregister_us", .kind = FB_COLUMN_VALUE,
-				   .type = FB_COLUMN_TIME_US, .unit = "us",
-				   .help = "rdma, rank 0: giving one up took, mean"},
-};
 
 /* Every page has to be there: memory that was only promised costs nothing. */
 static void touch(char *memory, size_t bytes, size_t page)
@@ -40,7 +26,7 @@ static void touch(char *memory, size_t bytes, size_t page)
 		at[i] = 1;
 }
 
-int fb_cost_get_memory(struct fb_cost_context *context)
+static int get_pages(struct fb_cost_context *context)
 {
 	size_t page = fb_pages_bytes(context->pages);
 	size_t bytes = ((size_t)context->bytes + page - 1) / page * page;
@@ -69,8 +55,26 @@ int fb_cost_get_memory(struct fb_cost_context *context)
 	return FB_OK;
 }
 
+/* In whole pages of the GPU, so that nothing else is registered with it. */
+static int get_gpu_memory(struct fb_cost_context *context)
+{
+	size_t bytes = ((size_t)context->bytes + GPU_PAGE - 1) / GPU_PAGE * GPU_PAGE;
+	int err = fb_cost_cuda_open(context);
+
+	return err ? err : fb_cost_cuda_get(context, bytes);
+}
+
+int fb_cost_get_memory(struct fb_cost_context *context)
+{
+	return context->on_gpu ? get_gpu_memory(context) : get_pages(context);
+}
+
 void fb_cost_drop_memory(struct fb_cost_context *context)
 {
+	if (context->on_gpu && context->memory)
+		(void)fb_cost_cuda_drop(context);
+	if (context->on_gpu)
+		fb_cost_cuda_close(context);
 	if (context->mapping)
 		munmap(context->mapping, context->mapped);
 	context->mapping = context->memory = NULL;
@@ -82,7 +86,7 @@ void fb_cost_look(struct fb_cost_context *context, const void *memory)
 		context->nodes |= fb_numa_pages(memory, (size_t)context->bytes);
 }
 
-static int allocate(struct fb_cost_context *context)
+int fb_cost_allocate(struct fb_cost_context *context)
 {
 	int err = fb_world_agree(context->world, fb_cost_get_memory(context));
 
@@ -92,7 +96,7 @@ static int allocate(struct fb_cost_context *context)
 }
 
 /* Fresh pages from the system, one touched after the other. */
-static int map_and_touch(struct fb_cost_context *context)
+int fb_cost_map(struct fb_cost_context *context)
 {
 	int err = fb_cost_get_memory(context);
 
@@ -102,7 +106,7 @@ static int map_and_touch(struct fb_cost_context *context)
 	return err;
 }
 
-static bool can_lock(const struct fb_cost_context *context, char reason[FB_REASON_CHARS])
+bool fb_cost_can_lock(const struct fb_cost_context *context, char reason[FB_REASON_CHARS])
 {
 	struct rlimit limit;
 
@@ -115,7 +119,7 @@ static bool can_lock(const struct fb_cost_context *context, char reason[FB_REASO
 }
 
 /* What the kernel has to do before a device may use the pages. */
-static int lock_and_unlock(struct fb_cost_context *context)
+int fb_cost_lock(struct fb_cost_context *context)
 {
 	if (mlock(context->memory, (size_t)context->bytes))
 		return fb_error(FB_ESYS, "mlock of %llu bytes: %s",
@@ -126,7 +130,7 @@ static int lock_and_unlock(struct fb_cost_context *context)
 }
 
 /* A segment that all ranks of the host can reach, each rank's part touched by it. */
-static int share(struct fb_cost_context *context)
+int fb_cost_share(struct fb_cost_context *context)
 {
 	struct fb_segment segment = {0};
 	int err = fb_segment_open(&segment, context->world, (size_t)context->bytes,
@@ -141,7 +145,7 @@ static int share(struct fb_cost_context *context)
 	return err;
 }
 
-static int make_window(struct fb_cost_context *context)
+int fb_cost_make_window(struct fb_cost_context *context)
 {
 	MPI_Win window;
 
@@ -151,7 +155,7 @@ static int make_window(struct fb_cost_context *context)
 	return MPI_Win_free(&window) == MPI_SUCCESS ? FB_OK : FB_EMPI;
 }
 
-static int allocate_by_mpi(struct fb_cost_context *context)
+int fb_cost_allocate_by_mpi(struct fb_cost_context *context)
 {
 	void *memory;
 
@@ -160,24 +164,3 @@ static int allocate_by_mpi(struct fb_cost_context *context)
 	touch(memory, (size_t)context->bytes, PAGE);
 	return MPI_Free_mem(memory) == MPI_SUCCESS ? FB_OK : FB_EMPI;
 }
-
-const struct fb_cost fb_memory_costs[] = {
-	{.engine = "host", .operation = "map", .transport = "-", .sized = true, .paged = true,
-	 .act = map_and_touch},
-	{.engine = "host", .operation = "lock", .transport = "-", .sized = true, .paged = true,
-	 .can = can_lock, .begin = allocate, .end = fb_cost_drop_memory,
-	 .act = lock_and_unlock},
-	{.engine = "host", .operation = "share", .transport = "shm", .sized = true,
-	 .paged = true, .act = share},
-	{.engine = "mpi", .operation = "window", .transport = "library", .sized = true,
-	 .paged = true, .begin = allocate, .end = fb_cost_drop_memory, .act = make_window},
-	{.engine = "mpi", .operation = "allocate", .transport = "library", .sized = true,
-	 .foreign = true, .act = allocate_by_mpi},
-	{.engine = "rdma", .operation = "register", .transport = "rdma", .sized = true,
-	 .paged = true, .can = fb_cost_can_rdma, .begin = fb_cost_begin_register,
-	 .end = fb_cost_end_rdma, .act = fb_cost_register, .fill = fb_cost_fill_rdma},
-	{.engine = "rdma", .operation = "look_up", .transport = "rdma", .sized = true,
-	 .paged = true, .can = fb_cost_can_rdma, .begin = fb_cost_begin_cached,
-	 .end = fb_cost_end_rdma, .act = fb_cost_look_up, .fill = fb_cost_fill_rdma},
-	{.operation = NULL},
-};

@@ -1,36 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The functions that make a list of costs a program of the harness; see cost.h. */
-#include "p2p/cost/cost.h"
+#include "p2p/cost/state.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/axes.h"
 #include "common/error.h"
 #include "common/memory.h"
 #include "common/path.h"
 #include "common/run.h" /* fb_run.program, for the list */
 #include "common/sizes.h"
-#include "common/transport/rdma_choice.h"
-#include "common/variant.h"
-
-struct state {
-	const struct fb_cost_program *program;
-	struct fb_cost_context context; /* without place, bytes and own */
-	struct fb_places places;
-	uint64_t memory_limit;
-	uint64_t huge_share[FB_PAGE_KINDS]; /* bytes for each rank in explicit huge pages */
-	bool huge_pages;
-	char no_rdma[FB_REASON_CHARS];
-	int rails; /* that all ranks have; 0: none */
-	const struct fb_cost *adding; /* whose cases expand() adds */
-};
-
-/* Values of --memory, in the order of enum fb_pages; and where no cost has memory. */
-static const char *const memories[] = {"host", "hugepage", "hugetlb", "hugetlb_1g", NULL};
-static const char *const no_memories[] = {"host", NULL};
 
 struct instance {
 	const struct fb_cost *cost;
@@ -46,8 +27,9 @@ struct described {
 
 static void close_program(void *arg)
 {
-	struct state *state = arg;
+	struct fb_cost_state *state = arg;
 
+	fb_cost_gpu_close(&state->gpu);
 	fb_places_close(&state->places);
 	free(state);
 }
@@ -55,7 +37,7 @@ static void close_program(void *arg)
 static int open_program(struct fb_run *run, void **result)
 {
 	const struct described *described = run->program->option_values;
-	struct state *state = calloc(1, sizeof(*state));
+	struct fb_cost_state *state = calloc(1, sizeof(*state));
 	int err = fb_world_agree(fb_run_world(run), state ? FB_OK : FB_ENOMEM);
 
 	if (err || !state) {
@@ -74,8 +56,11 @@ static int open_program(struct fb_run *run, void **result)
 				fb_pages_share(state->context.world, (enum fb_pages)k);
 	err = fb_cost_survey(state->context.world, state->context.settings, state->no_rdma,
 			     sizeof(state->no_rdma), &state->rails);
+	state->context.gpu = &state->gpu;
 	if (!err)
 		err = fb_places_open(&state->places, state->context.world, described->numa);
+	if (!err && state->program->costs == fb_memory_costs)
+		err = fb_cost_gpu_open(&state->gpu, run, !state->no_rdma[0]);
 	if (err) {
 		close_program(state);
 		return err;
@@ -84,7 +69,7 @@ static int open_program(struct fb_run *run, void **result)
 	return FB_OK;
 }
 
-static const struct fb_cost *find_cost(const struct state *state, const struct fb_case *c)
+static const struct fb_cost *find_cost(const struct fb_cost_state *state, const struct fb_case *c)
 {
 	const struct fb_cost *cost = state->program->costs;
 
@@ -97,14 +82,14 @@ static enum fb_pages pages_of(const struct fb_case *c)
 {
 	enum fb_pages pages = FB_PAGES_NORMAL;
 
-	for (int k = 0; memories[k]; k++)
-		if (!strcmp(memories[k], c->memory))
+	for (int k = 0; k < FB_PAGE_KINDS; k++)
+		if (!strcmp(fb_cost_memories[k], c->memory))
 			pages = (enum fb_pages)k;
 	return pages;
 }
 
 /* Whether there are pages of the kind; explicit ones come whole. */
-static bool has_pages(const struct state *state, const struct fb_cost *cost,
+static bool has_pages(const struct fb_cost_state *state, const struct fb_cost *cost,
 		      const struct fb_case *c, char reason[FB_REASON_CHARS])
 {
 	const struct fb_place *place = fb_places_of(&state->places, c->variant);
@@ -113,7 +98,8 @@ static bool has_pages(const struct state *state, const struct fb_cost *cost,
 	uint64_t most;
 
 	if (pages == FB_PAGES_TRANSPARENT && shared && !state->huge_pages) {
-		snprintf(reason, FB_REASON_CHARS, "no huge pages for shared memory: "
+		snprintf(reason, FB_REASON_CHARS,
+			 "no huge pages for shared memory: "
 			 "/sys/kernel/mm/transparent_hugepage/shmem_enabled");
 		return false;
 	}
@@ -126,147 +112,71 @@ static bool has_pages(const struct state *state, const struct fb_cost *cost,
 
 /* Whether --numa can have it there: a thread, and memory where the cost has some. */
 static bool has_place(const struct fb_place *place, const struct fb_cost *cost,
-		      char reason[FB_REASON_CHARS])
+		      const struct fb_case *c, char reason[FB_REASON_CHARS])
 {
 	const char *colon = strchr(place->name, ':');
 
 	if (*place->reason)
 		snprintf(reason, FB_REASON_CHARS, "%s", place->reason);
+	else if (fb_cost_gpu_memory_of(c->memory) >= 0 && strcmp(place->name, "any"))
+		snprintf(reason, FB_REASON_CHARS, "--numa does not place memory %s", c->memory);
 	else if (cost->foreign && place->memory >= 0)
 		snprintf(reason, FB_REASON_CHARS, "--numa does not place what MPI allocates");
-	else if (!cost->sized && (place->name[0] == 'r' ||
-				  (colon && place->thread != place->memory)))
+	else if (!cost->sized &&
+		 (place->name[0] == 'r' || (colon && place->thread != place->memory)))
 		snprintf(reason, FB_REASON_CHARS, "there is no memory to place, only threads");
 	else
 		return true;
 	return false;
 }
 
+/* Whether there is a GPU whose memory is of the kind. */
+static bool has_gpu_memory(const struct fb_cost_state *state, enum fb_gpu_memory kind,
+			   char reason[FB_REASON_CHARS])
+{
+	if (state->gpu.has)
+		return fb_gpu_segment_can(&state->gpu.gpu, kind, reason, FB_REASON_CHARS);
+	snprintf(reason, FB_REASON_CHARS, "%s", state->gpu.none);
+	return false;
+}
+
+static void set_memory(struct fb_cost_context *context, const struct fb_case *c)
+{
+	int kind = fb_cost_gpu_memory_of(c->memory);
+
+	context->bytes = c->bytes;
+	context->pages = pages_of(c);
+	context->on_gpu = kind >= 0;
+	context->gpu_memory = kind >= 0 ? (enum fb_gpu_memory)kind : FB_GPU_DEVICE;
+}
+
 static bool can(void *arg, const struct fb_case *c, char reason[FB_REASON_CHARS])
 {
-	const struct state *state = arg;
+	const struct fb_cost_state *state = arg;
 	const struct fb_cost *cost = find_cost(state, c);
 	const struct fb_place *place = fb_places_of(&state->places, c->variant);
 	struct fb_cost_context context = state->context;
 	uint64_t most = place->limit < state->memory_limit ? place->limit : state->memory_limit;
 	char asked[FB_SIZE_CHARS], limit[FB_SIZE_CHARS];
 
-	context.bytes = c->bytes;
+	set_memory(&context, c);
+	if (context.on_gpu && !has_gpu_memory(state, context.gpu_memory, reason))
+		return false;
+	/* The driver, and libraries, need some as well. */
+	most = context.on_gpu ? state->gpu.gpu.memory_bytes / 2 : most;
 	if (cost->sized && !c->bytes) {
 		snprintf(reason, FB_REASON_CHARS, "no memory without bytes");
 		return false;
 	}
-	if (!has_place(place, cost, reason))
+	if (!has_place(place, cost, c, reason))
 		return false;
 	if (c->bytes > most) {
 		snprintf(reason, FB_REASON_CHARS, "%s a rank is more than the memory, %s",
 			 fb_size_text(c->bytes, asked), fb_size_text(most, limit));
 		return false;
 	}
-	return has_pages(state, cost, c, reason) && (!cost->can || cost->can(&context, reason));
-}
-
-/* Puts the options of the network into the variant: it is what they cost that is asked. */
-static void add_network(const struct state *state, struct fb_case *c)
-{
-	const struct fb_settings *settings = state->context.settings;
-	struct fb_rdma_rail_name named[FB_RDMA_RAILS];
-	char added[2 * FB_VARIANT_CHARS] = "";
-	int n = state->rails;
-
-	if (!strcmp(c->transport, "tcp"))
-		fb_tcp_variant(&settings->tcp, added, sizeof(added));
-	if (!strcmp(c->transport, "rdma"))
-		fb_rdma_variant(&settings->rdma, added, sizeof(added));
-	fb_variant_put(c, added);
-	if (strcmp(c->transport, "rdma"))
-		return;
-	/* Which ones they are is in `path`; how many is what it costs times. */
-	if (!n && !fb_rdma_parse_auto(settings->rdma.device))
-		n = fb_rdma_parse_rails(settings->rdma.device, named);
-	snprintf(added, sizeof(added), "rdma_rails=%d", n);
-	fb_variant_put(c, n > 1 ? added : "");
-}
-
-/* fb_axes_adjust_fn: a cost belongs to one engine and one transport. */
-static bool adjust(void *arg, struct fb_case *c)
-{
-	const struct state *state = arg;
-	const struct fb_cost *cost = state->adding;
-
-	if (strcmp(c->engine, cost->engine))
-		return false;
-	/* A library's own memory is as it likes. */
-	if (cost->sized && !cost->paged && pages_of(c) != FB_PAGES_NORMAL)
-		return false;
-	c->transport = cost->transport;
-	c->datatype = FB_U8;
-	if (!cost->sized) {
-		c->bytes = 0;
-		c->memory = "-";
-	}
-	add_network(state, c);
-	return true;
-}
-
-/* The engines of the list, each once, ending in NULL. */
-static void list_engines(const struct fb_cost *cost, const char **engines, size_t n)
-{
-	size_t count = 0;
-
-	for (; cost->operation; cost++) {
-		bool known = false;
-
-		for (size_t i = 0; i < count; i++)
-			known |= !strcmp(engines[i], cost->engine);
-		if (!known && count + 1 < n)
-			engines[count++] = cost->engine;
-	}
-	engines[count] = NULL;
-}
-
-/* The cases of the cost that is being added. */
-static int expand_cost(struct fb_run *run, struct state *state,
-		       const struct fb_axes_choices *choices)
-{
-	int err = FB_OK;
-
-	for (int i = 0; i < state->places.count && !err; i++) {
-		struct fb_case base = {.operation = state->adding->operation,
-				       .registration = "none"};
-
-		fb_place_put(&state->places.item[i], &base);
-		err = fb_axes_expand(run, &base, choices, adjust, state);
-	}
-	return err;
-}
-
-static int expand(struct fb_run *run, void *arg)
-{
-	struct state *state = arg;
-	const struct fb_settings *settings = state->context.settings;
-	const char *engines[16];
-	struct fb_axes_choices choices = {.engines = engines, .memories = no_memories};
-	bool any = false;
-	int err = FB_OK;
-
-	list_engines(state->program->costs, engines, sizeof(engines) / sizeof(engines[0]));
-	for (const struct fb_cost *cost = state->program->costs; cost->operation; cost++)
-		if (cost->paged)
-			choices.memories = memories;
-	for (state->adding = state->program->costs; state->adding->operation && !err;
-	     state->adding++) {
-		/* A cost of an engine or pages not asked for has no case, which is no mistake. */
-		if (!fb_option_names(settings->engine, state->adding->engine) ||
-		    (state->adding->sized && !state->adding->paged &&
-		     !fb_option_names(settings->memory, memories[FB_PAGES_NORMAL])))
-			continue;
-		err = expand_cost(run, state, &choices);
-		any = true;
-	}
-	state->adding = state->program->costs;
-	/* No engine that there is: what is wrong with them, the axes say. */
-	return any ? err : expand_cost(run, state, &choices);
+	return (context.on_gpu || has_pages(state, cost, c, reason)) &&
+	       (!cost->can || cost->can(&context, reason));
 }
 
 /* Collective: where threads are, and the memory, which some actions have in their midst only. */
@@ -291,7 +201,7 @@ static int look(struct instance *i)
 
 static int set_up(void *arg, const struct fb_case *c, void **result)
 {
-	const struct state *state = arg;
+	const struct fb_cost_state *state = arg;
 	struct instance *i = calloc(1, sizeof(*i));
 	int err = fb_world_agree(state->context.world, i ? FB_OK : FB_ENOMEM);
 
@@ -301,8 +211,7 @@ static int set_up(void *arg, const struct fb_case *c, void **result)
 	}
 	i->cost = find_cost(state, c);
 	i->context = state->context;
-	i->context.bytes = c->bytes;
-	i->context.pages = pages_of(c);
+	set_memory(&i->context, c);
 	i->context.place = fb_places_of(&state->places, c->variant);
 	err = fb_place_enter(&state->places, i->context.place);
 	err = fb_world_agree(state->context.world, err);
@@ -350,11 +259,10 @@ static void describe(void *instance, struct fb_traits *traits)
 	traits->algorithm_bytes = (double)i->context.bytes;
 	traits->bus_factor = 1;
 	traits->bound_us = nan("");
-	if (i->context.memory && i->context.pages != FB_PAGES_NORMAL)
+	if (i->context.memory && !i->context.on_gpu && i->context.pages != FB_PAGES_NORMAL)
 		fb_pages_text("/proc/self/smaps", i->context.memory, pages);
 	snprintf(known, sizeof(known), "%s%s%s", i->where, *i->where && *pages ? ", " : "", pages);
-	fb_path_text(*i->context.path ? i->context.path : i->cost->transport, known,
-			 traits->path);
+	fb_path_text(*i->context.path ? i->context.path : i->cost->transport, known, traits->path);
 	if (i->cost->fill)
 		i->cost->fill(&i->context, traits->extra);
 }
@@ -378,7 +286,7 @@ int fb_cost_main(const struct fb_cost_program *program, int argc, char **argv)
 		.ncolumns = program->ncolumns,
 		.open = open_program,
 		.close = close_program,
-		.expand = expand,
+		.expand = fb_cost_expand,
 		.can = can,
 		.setup = set_up,
 		.run = run,

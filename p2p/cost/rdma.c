@@ -6,8 +6,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "common/cuda/gpu_direct.h"
 #include "common/error.h"
+#include "common/run.h"
 #include "common/transport/rdma.h"
 #include "common/transport/rdma_memory.h"
 #include "common/transport/rdma_queue.h"
@@ -54,12 +57,15 @@ static void close_site(struct fb_cost_context *context)
 
 static int open_site(struct fb_cost_context *context)
 {
-	const struct fb_rdma_settings *settings = &context->settings->rdma;
+	struct fb_rdma_settings chosen = context->settings->rdma;
+	const struct fb_rdma_settings *settings = &chosen;
 	struct site *s = calloc(1, sizeof(*s));
 	char why[256] = "";
 	int err = s ? FB_OK : FB_ENOMEM;
 
 	context->own = s;
+	if (context->on_gpu)
+		chosen.near = context->gpu->gpu.bus_id;
 	if (s)
 		err = fb_verbs_open(&s->verbs, why, sizeof(why));
 	if (s && !err)
@@ -84,7 +90,70 @@ static int open_site(struct fb_cost_context *context)
 		snprintf(context->path + used, sizeof(context->path) - used, "%s%s",
 			 r ? "+" : "rdma ", rail);
 	}
+	if (context->on_gpu) {
+		size_t used = strlen(context->path);
+
+		snprintf(context->path + used, sizeof(context->path) - used, ", GPUDirect %s",
+			 fb_rdma_how_names[context->gpu->dmabuf ? FB_RDMA_DMABUF
+								: FB_RDMA_PEERMEM]);
+	}
 	return FB_OK;
+}
+
+static bool takes(void *arg, void *memory, size_t bytes, int fd, uint64_t offset, char *why,
+		  size_t n)
+{
+	const struct site *s = arg;
+
+	return fb_rdma_can_register_device(&s->cache, memory, bytes, fd, offset, why, n);
+}
+
+int fb_cost_survey_direct(struct fb_cost_gpu *gpu, struct fb_run *run)
+{
+	struct fb_cost_context context = {.run = run, .world = fb_run_world(run), .gpu = gpu,
+					  .settings = fb_run_settings(run), .on_gpu = true};
+	const int asked = context.settings->gpu_direct;
+	struct fb_gpu_direct_taker taker = {.takes = takes};
+	unsigned own = 0, all;
+	bool flush;
+	int err = open_site(&context);
+
+	if (err)
+		return err;
+	taker.arg = context.own;
+	if (asked == FB_GPU_DIRECT_NO)
+		snprintf(gpu->no_rdma, sizeof(gpu->no_rdma), "--gpu-direct no");
+	else
+		own = fb_gpu_direct_ways(&gpu->gpu, asked, &taker, &flush, gpu->no_rdma,
+					 sizeof(gpu->no_rdma));
+	all = fb_gpu_direct_agree(context.world, own, gpu->no_rdma, sizeof(gpu->no_rdma));
+	gpu->dmabuf = all >> FB_GPU_DIRECT_DMABUF & 1;
+	if (all)
+		gpu->no_rdma[0] = '\0';
+	close_site(&context);
+	return FB_OK;
+}
+
+/* As fb_rdma_register(). A dma-buf is made for each registration, and part of its cost. */
+static int register_memory(struct fb_cost_context *context, const struct fb_rdma_region **region)
+{
+	struct site *s = context->own;
+	size_t bytes = (size_t)context->bytes;
+	char why[FB_REASON_CHARS];
+	uint64_t offset = 0;
+	int fd = -1, err;
+
+	if (!context->on_gpu)
+		return fb_rdma_register(&s->cache, context->memory, bytes, region);
+	if (context->gpu->dmabuf &&
+	    fb_gpu_direct_export(&context->gpu->gpu, context->memory, bytes, &fd, &offset, why,
+				 sizeof(why)))
+		return fb_error(FB_ESYS, "rdma: %zu bytes of GPU memory: %s", bytes, why);
+	err = fb_rdma_register_device(&s->cache, context->memory, bytes, fd, offset, false,
+				      region);
+	if (fd >= 0)
+		close(fd);
+	return err;
 }
 
 int fb_cost_begin_register(struct fb_cost_context *context)
@@ -104,12 +173,9 @@ int fb_cost_begin_cached(struct fb_cost_context *context)
 {
 	const struct fb_rdma_region *region;
 	int err = fb_cost_begin_register(context);
-	struct site *s = context->own;
 
 	if (!err)
-		err = fb_world_agree(context->world,
-				     fb_rdma_register(&s->cache, context->memory,
-						      (size_t)context->bytes, &region));
+		err = fb_world_agree(context->world, register_memory(context, &region));
 	if (err)
 		close_site(context);
 	return err;
@@ -119,7 +185,7 @@ int fb_cost_register(struct fb_cost_context *context)
 {
 	struct site *s = context->own;
 	const struct fb_rdma_region *region;
-	int err = fb_rdma_register(&s->cache, context->memory, (size_t)context->bytes, &region);
+	int err = register_memory(context, &region);
 
 	if (!err)
 		fb_rdma_forget(&s->cache, context->memory, (size_t)context->bytes);
@@ -226,6 +292,13 @@ void fb_cost_fill_rdma(const struct fb_cost_context *context, double *extra)
 #else
 
 /* Nobody calls these where the survey says no. */
+int fb_cost_survey_direct(struct fb_cost_gpu *gpu, struct fb_run *run)
+{
+	(void)gpu;
+	(void)run;
+	return FB_EUNSUPPORTED;
+}
+
 int fb_cost_begin_register(struct fb_cost_context *context)
 {
 	(void)context;
@@ -289,8 +362,10 @@ int fb_cost_survey(const struct fb_world *world, const struct fb_settings *setti
 
 bool fb_cost_can_rdma(const struct fb_cost_context *context, char reason[FB_REASON_CHARS])
 {
-	if (!context->no_rdma[0])
-		return true;
-	snprintf(reason, FB_REASON_CHARS, "%s", context->no_rdma);
-	return false;
+	const char *why = context->no_rdma;
+
+	if (!*why && context->on_gpu)
+		why = context->gpu->no_rdma;
+	snprintf(reason, FB_REASON_CHARS, "%s", why);
+	return !*why;
 }

@@ -46,9 +46,7 @@ static bool takes(void *arg, void *memory, size_t bytes, int fd, uint64_t offset
 void fb_raw_gpu_choose(struct fb_raw_engine *e, int asked)
 {
 	const struct fb_gpu_direct_taker taker = {takes, e};
-	const struct fb_world *w = e->world;
 	unsigned own = 0, all;
-	int who;
 
 	if (!e->has_gpu)
 		return;
@@ -57,21 +55,11 @@ void fb_raw_gpu_choose(struct fb_raw_engine *e, int asked)
 	else
 		own = fb_gpu_direct_ways(&e->gpu, asked, &taker, &e->flushes, e->no_direct,
 					 sizeof(e->no_direct));
-	MPI_Allreduce(&own, &all, 1, MPI_UNSIGNED, MPI_BAND, w->comm);
+	all = fb_gpu_direct_agree(e->world, own, e->no_direct, sizeof(e->no_direct));
 	if (all >> FB_GPU_DIRECT_DMABUF & 1)
 		e->how = FB_RDMA_DMABUF;
 	else if (all)
 		e->how = FB_RDMA_PEERMEM;
-	if (all)
-		return;
-	/* The reason of the first rank that has no way, so that it is the same everywhere. */
-	who = own ? w->nranks : w->rank;
-	MPI_Allreduce(MPI_IN_PLACE, &who, 1, MPI_INT, MPI_MIN, w->comm);
-	if (who < w->nranks)
-		MPI_Bcast(e->no_direct, sizeof(e->no_direct), MPI_CHAR, who, w->comm);
-	else
-		snprintf(e->no_direct, sizeof(e->no_direct),
-			 "some ranks' devices take GPU memory by dma-buf only, others by address");
 }
 
 int fb_raw_gpu_register(struct fb_raw_engine *e, void *base, size_t bytes,

@@ -70,7 +70,8 @@ cudaError_t cudaDeviceGetByPCIBusId(int *device, const char *bus_id)
 
 cudaError_t cudaDeviceGetPCIBusId(char *bus_id, int n, int device)
 {
-	unsigned domain = getenv("FB_FAKE_GPU_EACH") ? (unsigned)getpid() & 0xffff : 0;
+	const char *each = getenv("FB_FAKE_GPU_EACH");
+	unsigned domain = each && *each ? (unsigned)getpid() & 0xffff : 0;
 
 	snprintf(bus_id, (size_t)n, "%04x:00:01.0", domain);
 	return cudaSuccess;

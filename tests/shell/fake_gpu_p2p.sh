@@ -100,4 +100,27 @@ measured 1 ',nccl,.*,device,none,'
 measured 1 ',mpi,'
 skipped 2 'NCCL 2.18.5 has no'
 verdict fake_gpu_p2p_nccl
+
+# What GPU memory costs: of both kinds, by whom it is asked for, and with whom it is shared.
+nccl=(--nccl-library "${aware%/*}/libfake_nccl.so")
+for ranks in 1 2 3; do
+	runs "$ranks" registration "${nccl[@]}" --memory device,vmm --bytes 4K,3M
+	measured 2 ',map,cuda,.*,device,.*,cudaMalloc,'
+	measured 2 ',map,cuda,.*,vmm,.*"cuMemCreate, cuMemMap"'
+	measured 2 ',register,nccl,.*,vmm,.*,NCCL 2.28.9,'
+	measured 2 ',window,nccl,.*,vmm,'
+	skipped 4 'registration (registered|window) does not take memory device'
+	if [ "$ranks" -gt 1 ]; then
+		measured 2 ',share,cuda,.*,device,.*,CUDA IPC,'
+		measured 2 ',share,cuda,.*,vmm,.*,file descriptor,'
+	else
+		skipped 4 'sharing needs two ranks on a host'
+	fi
+done
+runs 2 registration --engine cuda --bytes 4K,8G
+measured 2 ',cuda,.*,device,'
+skipped 2 '8G a rank is more than the memory'
+FB_FAKE_GPU_EACH='' runs 2 registration "${nccl[@]}" --engine nccl --bytes 4K
+skipped 2 'NCCL refuses ranks that share a GPU'
+verdict fake_gpu_p2p_registration
 exit $bad

@@ -62,10 +62,10 @@ static void *move(void *arg)
 	mover->failures = -sched_getaffinity(mover->thread, sizeof(allowed), &allowed);
 	for (int cpu = 0; !mover->failures && !atomic_load(&mover->stop);
 	     cpu = (cpu + 1) % CPU_SETSIZE) {
-		if (!CPU_ISSET(cpu, &allowed))
+		if (!CPU_ISSET((size_t)cpu, &allowed))
 			continue;
 		CPU_ZERO(&one);
-		CPU_SET(cpu, &one);
+		CPU_SET((size_t)cpu, &one);
 		mover->failures -= sched_setaffinity(mover->thread, sizeof(one), &one);
 		nanosleep(&pause, NULL);
 	}

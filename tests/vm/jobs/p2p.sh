@@ -88,7 +88,11 @@ if [ -x "$build/tests/fake_gpu/latency" ]; then
 		--bytes 8,100001
 	check gpu-windows 24 ',device,.*, GPUDirect peermem' 2 bandwidth "${raw[@]}" \
 		--memory device --bytes 8 --window 5 --cadence all --rdma-inline 64
+	check gpu-registration 8 ',(device|vmm),.*, GPUDirect peermem' 2 registration \
+		--engine rdma --memory device,vmm --bytes 8K,3M
 	good=',skipped,'
+	check gpu-registration-no 2 'gpu_direct=no.*--gpu-direct no' 2 registration --engine rdma \
+		--memory device --bytes 8K --gpu-direct no
 	check gpu-watched 1 "a processor does not see what is written into a GPU's memory" 2 \
 		latency "${raw[@]}" --protocol write --memory device --bytes 8
 	check gpu-dma-buf 1 'gpu_direct=dma-buf.*does not register GPU memory by dma-buf: ' 2 \

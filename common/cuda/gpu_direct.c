@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What ranks agree on of GPUDirect RDMA, with CUDA or without; see gpu_direct.h. */
+#include "common/cuda/gpu_direct.h"
+
+#include <stdio.h>
+
+unsigned fb_gpu_direct_agree(const struct fb_world *world, unsigned own, char *why, size_t n)
+{
+	int who = own ? world->nranks : world->rank;
+	unsigned all;
+
+	MPI_Allreduce(&own, &all, 1, MPI_UNSIGNED, MPI_BAND, world->comm);
+	if (all)
+		return all;
+	MPI_Allreduce(MPI_IN_PLACE, &who, 1, MPI_INT, MPI_MIN, world->comm);
+	if (who < world->nranks)
+		MPI_Bcast(why, (int)n, MPI_CHAR, who, world->comm);
+	else
+		snprintf(why, n, "some ranks' devices take GPU memory by dma-buf only, others by "
+			 "address");
+	return 0;
+}

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The cases of a program of costs; see state.h. */
+#include <stdio.h>
+#include <string.h>
+
+#include "common/axes.h"
+#include "common/error.h"
+#include "common/transport/rdma_choice.h"
+#include "common/variant.h"
+#include "p2p/cost/state.h"
+
+const char *const fb_cost_memories[] = {"host",	  "hugepage", "hugetlb", "hugetlb_1g",
+					"device", "vmm",      NULL};
+/* Where no cost has memory. */
+static const char *const no_memories[] = {"host", NULL};
+
+int fb_cost_gpu_memory_of(const char *name)
+{
+	for (int k = FB_PAGE_KINDS; fb_cost_memories[k]; k++)
+		if (!strcmp(fb_cost_memories[k], name))
+			return k - FB_PAGE_KINDS;
+	return -1;
+}
+
+/* Whether the action works on memory of that name. A library's own is as it likes. */
+static bool takes_memory(const struct fb_cost *cost, const char *memory)
+{
+	int kind = fb_cost_gpu_memory_of(memory);
+
+	if (kind >= 0)
+		return cost->gpu_memory >> kind & 1;
+	return !cost->sized || cost->paged ||
+	       (!cost->gpu_memory && !strcmp(memory, fb_cost_memories[FB_PAGES_NORMAL]));
+}
+
+/* Puts the options of the network into the variant: it is what they cost that is asked. */
+static void add_network(const struct fb_cost_state *state, struct fb_case *c)
+{
+	const struct fb_settings *settings = state->context.settings;
+	struct fb_rdma_rail_name named[FB_RDMA_RAILS];
+	char added[2 * FB_VARIANT_CHARS] = "";
+	int n = state->rails;
+
+	if (!strcmp(c->transport, "tcp"))
+		fb_tcp_variant(&settings->tcp, added, sizeof(added));
+	if (!strcmp(c->transport, "rdma"))
+		fb_rdma_variant(&settings->rdma, added, sizeof(added));
+	fb_variant_put(c, added);
+	snprintf(added, sizeof(added), "gpu_direct=%s", fb_gpu_direct_names[settings->gpu_direct]);
+	if (!strcmp(c->transport, "rdma") && fb_cost_gpu_memory_of(c->memory) >= 0 &&
+	    settings->gpu_direct != FB_GPU_DIRECT_AUTO)
+		fb_variant_put(c, added);
+	if (strcmp(c->transport, "rdma"))
+		return;
+	/* Which ones they are is in `path`; how many is what it costs times. */
+	if (!n && !fb_rdma_parse_auto(settings->rdma.device))
+		n = fb_rdma_parse_rails(settings->rdma.device, named);
+	snprintf(added, sizeof(added), "rdma_rails=%d", n);
+	fb_variant_put(c, n > 1 ? added : "");
+}
+
+static bool only_gpu(const struct fb_cost *cost)
+{
+	return cost->gpu_memory && !cost->paged;
+}
+
+/*
+ * Whether the command line names memory that the cost works on. For one of GPUs only, whose engine
+ * is named, memory of processors, which is also the default, means the nearest thing there is.
+ */
+static bool is_asked(const struct fb_settings *settings, const struct fb_cost *cost)
+{
+	bool any = !cost->sized || (only_gpu(cost) && strcmp(settings->engine, "all"));
+
+	for (int k = 0; fb_cost_memories[k]; k++)
+		any |= fb_option_names(settings->memory, fb_cost_memories[k]) &&
+		       takes_memory(cost, fb_cost_memories[k]);
+	return any && fb_option_names(settings->engine, cost->engine);
+}
+
+/* fb_axes_adjust_fn: a cost belongs to one engine and one transport. */
+static bool adjust(void *arg, struct fb_case *c)
+{
+	const struct fb_cost_state *state = arg;
+	const struct fb_cost *cost = state->adding;
+
+	if (strcmp(c->engine, cost->engine))
+		return false;
+	if (only_gpu(cost) && fb_cost_gpu_memory_of(c->memory) < 0)
+		c->memory = fb_cost_memories[FB_PAGE_KINDS];
+	if (!takes_memory(cost, c->memory))
+		return false;
+	c->transport = cost->transport;
+	c->datatype = FB_U8;
+	if (!cost->sized) {
+		c->bytes = 0;
+		c->memory = "-";
+	}
+	add_network(state, c);
+	return true;
+}
+
+/* The engines of the list, each once, ending in NULL. */
+static void list_engines(const struct fb_cost *cost, const char **engines, size_t n)
+{
+	size_t count = 0;
+
+	for (; cost->operation; cost++) {
+		bool known = false;
+
+		for (size_t i = 0; i < count; i++)
+			known |= !strcmp(engines[i], cost->engine);
+		if (!known && count + 1 < n)
+			engines[count++] = cost->engine;
+	}
+	engines[count] = NULL;
+}
+
+/* The cases of the cost that is being added. */
+static int expand_cost(struct fb_run *run, struct fb_cost_state *state,
+		       const struct fb_axes_choices *choices)
+{
+	int err = FB_OK;
+
+	for (int i = 0; i < state->places.count && !err; i++) {
+		struct fb_case base = {.operation = state->adding->operation,
+				       .registration = "none"};
+
+		fb_place_put(&state->places.item[i], &base);
+		err = fb_axes_expand(run, &base, choices, adjust, state);
+	}
+	return err;
+}
+
+int fb_cost_expand(struct fb_run *run, void *arg)
+{
+	struct fb_cost_state *state = arg;
+	const struct fb_settings *settings = state->context.settings;
+	const char *engines[16];
+	struct fb_axes_choices choices = {.engines = engines, .memories = no_memories};
+	bool any = false;
+	int err = FB_OK;
+
+	list_engines(state->program->costs, engines, sizeof(engines) / sizeof(engines[0]));
+	for (const struct fb_cost *cost = state->program->costs; cost->operation; cost++)
+		if (cost->paged)
+			choices.memories = fb_cost_memories;
+	for (state->adding = state->program->costs; state->adding->operation && !err;
+	     state->adding++) {
+		/* A cost of an engine or memory not asked for has no case, which is no mistake. */
+		if (!is_asked(settings, state->adding))
+			continue;
+		err = expand_cost(run, state, &choices);
+		any = true;
+	}
+	state->adding = state->program->costs;
+	/* No engine that there is: what is wrong with them, the axes say. */
+	return any ? err : expand_cost(run, state, &choices);
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What a program of costs knows of its job (program.c) and makes cases from (expand.c). */
+#ifndef FB_P2P_COST_STATE_H
+#define FB_P2P_COST_STATE_H
+
+#include "p2p/cost/cost.h"
+
+struct fb_cost_state {
+	const struct fb_cost_program *program;
+	struct fb_cost_context context; /* without place, bytes and own */
+	struct fb_places places;
+	uint64_t memory_limit;
+	uint64_t huge_share[FB_PAGE_KINDS]; /* bytes for each rank in explicit huge pages */
+	bool huge_pages;
+	char no_rdma[FB_REASON_CHARS];
+	int rails; /* that all ranks have; 0: none */
+	struct fb_cost_gpu gpu;
+	const struct fb_cost *adding; /* whose cases fb_cost_expand() adds */
+};
+
+/* Values of --memory, in the order of enum fb_pages and behind these of enum fb_gpu_memory. */
+extern const char *const fb_cost_memories[];
+
+/* The kind of a GPU's memory of that name, as enum fb_gpu_memory, or -1. Pure. */
+int fb_cost_gpu_memory_of(const char *name);
+
+/* fb_program.expand */
+int fb_cost_expand(struct fb_run *run, void *state);
+
+#endif

@@ -1,14 +1,19 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # shellcheck shell=bash
 #
-# What tests/netns/speed and tests/p2p/speed share: where two processes run, statistics of a column
-# of numbers, and the verdict. Sourced by them.
+# What tests/netns/speed, tests/p2p/speed and tests/vm/speed share: where two processes run, turns,
+# statistics of a column of numbers, and the verdict. Sourced by them, and by tests/vm/boot.
+
+# The processors that may be used, a line each.
+speed_processors() {
+	taskset -cp $$ | sed 's/.*: //' | tr , '\n' |
+		awk -F- '{ for (i = $1; i <= $NF; i++) print i }'
+}
 
 # speed_pin FILE: writes a program that runs its arguments as a rank of its own processor, the
 # first and the last of those that may be used. Sets speed_cpus to these.
 speed_pin() {
-	mapfile -t speed_cpus < <(taskset -cp $$ | sed 's/.*: //' | tr , '\n' |
-		awk -F- '{ for (i = $1; i <= $NF; i++) print i }')
+	mapfile -t speed_cpus < <(speed_processors)
 	speed_cpus=("${speed_cpus[0]}" "${speed_cpus[-1]}")
 	cat >"$1" <<-END
 		#!/bin/bash
@@ -32,12 +37,56 @@ speed_mean() {
 	awk '{ s += $1 } END { if (NR) print s / NR }'
 }
 
+# The 95 % interval of the median of standard input, by ranks: "LOW HIGH".
+speed_interval() {
+	sort -g | awk '{ v[NR] = $1 } END {
+		k = int((NR - 1.96 * sqrt(NR)) / 2)
+		if (k < 1)
+			k = 1
+		if (NR)
+			print v[k], v[NR + 1 - k]
+	}'
+}
+
+# speed_steady SPREAD: of lines "OURS THEIRS THEIRS", before and after ours, those where theirs
+# differ by at most SPREAD, as "OURS THEIRS" with the mean of theirs.
+speed_steady() {
+	awk -v most="$1" \
+		'NF == 3 && $1 > 0 && $2 > 0 && $3 > 0 && $2 / $3 - 1 <= most &&
+		$3 / $2 - 1 <= most {
+			print $1, ($2 + $3) / 2
+		}'
+}
+
+# speed_turns FILE ROUNDS SPREAD: has the functions speed_ours and speed_theirs, which print a time
+# each, take turns, and writes lines "OURS THEIRS" into FILE. Each of ours is between two of theirs,
+# and THEIRS their mean, as a processor's speed may change from second to second; where they differ
+# by more than SPREAD it did, and the round says nothing: then there is another one, up to four
+# times as many in all.
+speed_turns() {
+	local before own after i
+
+	: >"$1"
+	after=$(speed_theirs)
+	for ((i = 0; i < 4 * $2; i++)); do
+		before=$after own=$(speed_ours)
+		after=$(speed_theirs)
+		echo "$own $before $after" | speed_steady "$3" >>"$1"
+		[ "$(wc -l <"$1")" -lt "$2" ] || break
+	done
+}
+
 speed_bad=() speed_good=0
+
+# speed_within VALUE most|least LIMIT: whether it is; a VALUE that is no number is not.
+speed_within() {
+	awk -v v="$1" -v l="$3" -v s="$2" \
+		'BEGIN { exit !(v ~ /^[0-9.e+-]+$/ && (s == "most" ? v <= l : v >= l)) }'
+}
 
 # speed_limit WHAT VALUE most|least LIMIT: counts it, and keeps what is beyond the limit.
 speed_limit() {
-	if awk -v v="$2" -v l="$4" -v s="$3" \
-		'BEGIN { exit !(v ~ /^[0-9.e+-]+$/ && (s == "most" ? v <= l : v >= l)) }'; then
+	if speed_within "${@:2}"; then
 		speed_good=$((speed_good + 1))
 	else
 		speed_bad+=("$1 ${2:-unknown}, at $3 $4")

@@ -66,6 +66,6 @@ if [ -n "${FB_VM_FULL-}" ]; then
 	hosts
 	[ ! -x $build-asan/tests/test_rdma ] || job asan 600 $build-asan
 fi
-# A table, no test: see tests/vm/speed.
+# By hand only, and no test, whatever it says: see tests/vm/speed.
 [ -z "${FB_VM_SPEED-}" ] || tests/vm/speed
 exit 0

@@ -2,22 +2,25 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # Inside a virtual machine: engine rdma and perftest by turns; see tests/vm/speed, which sets
-# FB_ROUNDS, FB_PATTERN, FB_SIZES and FB_INSTRUCTIONS.
+# FB_ROUNDS, FB_PATTERN, FB_SIZES, FB_INSTRUCTIONS and FB_LIMIT.
 #
 #	speed.sh BUILD
 #
-# Both have the same processors, window, device and address. What is compared is the 5th percentile
-# of the mean times of short batches of messages, of all rounds: whatever else the machine does
-# makes batches longer and none shorter. perftest's latency programs print every message, from
-# which batches are made here; of its bandwidth programs each run is one batch, as long as this
-# project's (twice the window).
+# Both have the same processors, window, device and address. Their latency programs run at the same
+# time, but stopped by turns (SIGSTOP), each for some 40 ms: a processor outside may change its
+# speed by half from one second to the next, beside others' work on the same core. What is compared,
+# turn by turn, is the median, as both report it, of the mean times of short batches; perftest
+# prints every message, from which batches are made here. Its bandwidth programs print a mean, so
+# they are started by turns (see speed_turns), and their mean is compared with that of this
+# project's batches: perftest's has no gaps between batches.
 . tests/vm/lib.sh
+. tests/lib_speed.sh
 build=$1
 vm_network || exit
 umount /sys/fs/cgroup # ranks shall spin, as perftest does
 fb_mpi_env openmpi
 gid=$(grep -l '0a09:0001' /sys/class/infiniband/rxe0/ports/1/gids/* | sed 's|.*/||')
-batch_us=250 # of a batch of latency, about that of cadence streaming
+batch_us=200 # of a batch of latency, that of cadence streaming
 
 # The rank that posts runs where perftest's client does, on the first processor: FIRST.
 cat >/tmp/pinned <<'END'
@@ -26,9 +29,10 @@ exec taskset -c $(((OMPI_COMM_WORLD_RANK + FIRST) % $(nproc))) "$@"
 END
 chmod +x /tmp/pinned
 
-# theirs TOOL OPTION...: what the client of a perftest pair prints.
-theirs() {
-	local i server
+# start_theirs TOOL OPTION...: a perftest pair; sets server and client. What the client prints goes
+# into /tmp/theirs.
+start_theirs() {
+	local i
 
 	taskset -c $(($(nproc) - 1)) "$@" -d rxe0 -x "$gid" -F >/dev/null 2>&1 &
 	server=$!
@@ -36,41 +40,64 @@ theirs() {
 		grep -qs ':4853 [0-9A-F:]* 0A ' /proc/net/tcp /proc/net/tcp6 && break
 		sleep 0.05
 	done
-	taskset -c 0 timeout $limit "$@" -d rxe0 -x "$gid" -F 127.0.0.1 2>&1 || kill $server
-	wait $server
+	taskset -c 0 "$@" -d rxe0 -x "$gid" -F 127.0.0.1 >/tmp/theirs 2>&1 &
+	client=$!
 }
 
-# Means of batches, in us, of lines "NUMBER, US".
+end_theirs() {
+	wait "$client" || kill "$server"
+	wait "$server"
+}
+
+# perftest's messages of /tmp/theirs, lines "NUMBER, US", as means of batches: lines "TURN US",
+# where a turn ends with a message that took more than stop_us.
 batches() {
-	awk -F'[, \t]+' -v most=$batch_us '/^[0-9]+,/ { sum += $2; n++ }
-		sum >= most { print sum / n; sum = n = 0 } END { if (n) print sum / n }'
+	awk -F'[, \t]+' -v most=$batch_us -v stop="$stop_us" '
+		/^[0-9]+,/ && $2 > stop { turn++; sum = n = 0; next }
+		/^[0-9]+,/ { sum += $2; n++ }
+		sum >= most { print turn + 0, sum / n; sum = n = 0 }' /tmp/theirs
 }
 
 # us a message, of perftest's table of bandwidths: the rate has few digits where it is low.
 per_message() {
-	awk '/^ *[0-9]+ +[0-9]+ / { print ($5 > 0.001 ? 1 / $5 : $1 / ($4 * 1.048576)) }'
+	awk '/^ *[0-9]+ +[0-9]+ / { print ($5 > 0.001 ? 1 / $5 : $1 / ($4 * 1.048576)) }' \
+		/tmp/theirs
 }
 
-# ours OPERATION SIZE OPTION...: this project's samples of the operation's row, in us.
-ours() {
-	local program=bandwidth row first=0
+# start_ours OPERATION SIZE SECONDS OPTION...: this project's program; sets ours and program.
+start_ours() {
+	local first=0
 
+	program=bandwidth
 	[ "$1" = one_way ] || program=latency
-	[[ " ${*:3} " != *' get '* ]] || first=1
+	[[ " ${*:4} " != *' get '* ]] || first=1
 	rm -rf /tmp/ours
 	FIRST=$first timeout $limit mpirun.openmpi --oversubscribe --bind-to none -n 2 /tmp/pinned \
 		"$build/bin/$program" --engine rdma --cadence streaming --bytes "$2" \
-		--rdma-device rxe0 --raw --quiet \
-		--csv /tmp/ours --run t --max-time $seconds --ci 0.1% "${@:3}" >/tmp/log 2>&1 ||
-		cat /tmp/log >&2
-	# bandwidth has a row of two_way as well, before or after.
-	row=$(tail -n +2 "/tmp/ours/$program.csv" | cut -d, -f6 | grep -nx "$1" | cut -d: -f1)
-	awk -F, -v row="$((row - 1))" 'NR > 1 && $4 == row { print $6 }' /tmp/ours/samples.csv
+		--rdma-device rxe0 --raw --raw-ranks --quiet --max-samples 1000000 \
+		--csv /tmp/ours --run t --max-time "$3" --whole-time "${@:4}" >/tmp/log 2>&1 &
+	ours=$!
 }
 
-# The 5th percentile; the least of few.
-low() {
-	sort -g "$1" | awk '{ v[NR] = $1 } END { print v[int((NR + 19) / 20)] }'
+# end_ours OPERATION: its samples into /tmp/samples, as lines "TURN US"; a turn ends where the next
+# repetition begins more than stop_us later.
+end_ours() {
+	local row
+
+	# bandwidth has a row of two_way as well.
+	while kill -0 "$ours" 2>/dev/null && ! grep -qs ",$1," "/tmp/ours/$program.csv"; do
+		sleep 0.05
+	done
+	kill "$ours" 2>/dev/null
+	wait "$ours"
+	grep -qs ",$1," "/tmp/ours/$program.csv" || cat /tmp/log >&2
+	row=$(tail -n +2 "/tmp/ours/$program.csv" | cut -d, -f6 | grep -nx "$1" | cut -d: -f1)
+	awk -F, -v row="$((row - 1))" -v stop="$stop_us" '
+		$4 != row { next }
+		FNR == NR { begin[$5] = $7; next }
+		$5 + 1 in begin && begin[$5 + 1] - begin[$5] > stop { turn++; next }
+		{ print turn + 0, $6 }' /tmp/ours/ranks.csv /tmp/ours/samples.csv \
+		>/tmp/samples
 }
 
 window() {
@@ -81,40 +108,127 @@ window() {
 	echo $window
 }
 
+# For speed_turns, in compare.
+speed_ours() {
+	start_ours "$operation" "$size" $seconds "${options[@]}"
+	end_ours "$operation"
+	cut -d' ' -f2 /tmp/samples | $statistic
+}
+
+speed_theirs() {
+	start_theirs "${tool[@]}" -n $n
+	end_theirs
+	case $name in
+	*-lat) batches | cut -d' ' -f2 | $statistic ;;
+	*) per_message ;;
+	esac
+}
+
+# Seconds without starting a program for it.
+pause() {
+	read -rt "$1" _ <>/tmp/never
+}
+
+# Of lines "TURN US" of all turns the medians, the last turn first.
+medians() {
+	sort -k1,1nr -k2,2g | awk '
+		function close_turn() {
+			if (n)
+				print (v[int((n + 1) / 2)] + v[int(n / 2) + 1]) / 2
+			n = 0
+		}
+		NR > 1 && $1 != turn {
+			close_turn()
+			while (--turn > $1) # nothing but the pause
+				print 0
+		}
+		{ turn = $1; v[++n] = $2 }
+		END { close_turn() }'
+}
+
+# Both go on, one at a time; writes lines "OURS THEIRS" into /tmp/rounds, which are counted from the
+# end: either may have been late to begin. A turn is of 20 messages at least, about.
+stop_by_turns() {
+	local -a mine other
+	local i message=$((15 + size / 120)) turn_us=40000 turns=$((4 * FB_ROUNDS)) turn
+	local seconds stop_us
+
+	[ $turn_us -gt $((20 * message)) ] || turn_us=$((20 * message))
+	[ $((turns * turn_us)) -lt 4000000 ] || turns=$((4000000 / turn_us + 2))
+	# Half of it: perftest gives half of a round trip.
+	stop_us=$((turn_us * 2 / 5)) seconds=$((2 * turns * turn_us / 1000 + 3000))ms
+	turn=$(awk -v t=$turn_us 'BEGIN { print t / 1e6 }')
+
+	start_ours "$operation" "$size" $seconds "${options[@]}"
+	for ((i = 0; i < 200; i++)); do
+		mapfile -t mine <<<"$(pgrep -x "$program")"
+		[ ${#mine[@]} -lt 2 ] || break
+		sleep 0.05
+	done
+	pause 2
+	kill -STOP "${mine[@]}"
+	start_theirs "${tool[@]}" -n $((turns * turn_us / message)) -U
+	pause 0.7
+	other=("$server" "$client")
+	for ((i = 0; i < turns; i++)); do
+		pause "$turn"
+		kill -STOP "${other[@]}"
+		kill -CONT "${mine[@]}"
+		pause "$turn"
+		kill -STOP "${mine[@]}"
+		kill -CONT "${other[@]}"
+	done
+	end_theirs
+	kill -CONT "${mine[@]}"
+	end_ours "$operation"
+	medians </tmp/samples >/tmp/mine
+	batches | medians >/tmp/other
+	# Ours of a turn is between theirs of this turn and the next, which has the number before.
+	tail -n +2 /tmp/mine >/tmp/own
+	tail -n +2 /tmp/other >/tmp/before
+	paste -d' ' /tmp/own /tmp/before /tmp/other | speed_steady $spread >/tmp/rounds
+}
+
 # compare NAME SIZE TOOL OPERATION OPTION...: a line of the table; TOOL is a command with options.
 compare() {
-	local name=$1 size=$2 operation=$4 round run window n a b
-	local -a tool
+	local name=$1 size=$2 operation=$4 statistic=speed_median window n least=5 ratio low high
+	local verdict=PASS
+	local -a tool options=("${@:5}")
 
 	[[ $name =~ $FB_PATTERN ]] || return
 	read -ra tool <<<"$3"
 	window=$(window "$size")
-	n=$((2000000 / (size + 4000)))
-	[ $n -lt 20 ] && n=20
-	: >/tmp/a
-	: >/tmp/b
-	for ((round = 0; round < FB_ROUNDS; round++)); do
-		case $name in
-		*-lat) theirs "${tool[@]}" -n $n -U | batches >>/tmp/a ;;
-		*) for ((run = 0; run < 3; run++)); do
-			theirs "${tool[@]}" -n $((2 * window)) -t "$window" | per_message >>/tmp/a
-		done ;;
-		esac
-		ours "$operation" "$size" "${@:5}" >>/tmp/b
-	done
-	a=$(low /tmp/a) b=$(low /tmp/b)
-	awk -v name="$name" -v size="$size" -v a="$a" -v b="$b" -v na="$(wc -l </tmp/a)" \
-		-v nb="$(wc -l </tmp/b)" 'BEGIN { printf "%-11s %9d %12.2f %12.2f %8.3f %6d %6d\n",
-			name, size, a, b, (a > 0 ? b / a : 0), na, nb }'
+	[[ $name == *-lat ]] || { statistic=speed_mean least=$((2 * window)); }
+	n=$((run_us / (20 + size / 100))) # about what a message takes
+	[ $n -gt $least ] || n=$least
+	if [[ $name == *-lat ]] && [ -z "$FB_INSTRUCTIONS" ]; then
+		stop_by_turns
+	else
+		speed_turns /tmp/rounds "$FB_ROUNDS" $spread
+	fi
+	awk '{ print $1 / $2 }' /tmp/rounds >/tmp/ratios
+	ratio=$(speed_median </tmp/ratios)
+	read -r low high <<<"$(speed_interval </tmp/ratios)"
+	speed_within "$ratio" most "$FB_LIMIT" || verdict=FAIL
+	printf '%-11s %9d %12.2f %12.2f %8.3f %8.3f %8.3f %6d  %s\n' "$name" "$size" \
+		"$(cut -d' ' -f2 /tmp/rounds | speed_median)" \
+		"$(cut -d' ' -f1 /tmp/rounds | speed_median)" "${ratio:-0}" "${low:-0}" \
+		"${high:-0}" "$(wc -l </tmp/ratios)" "$verdict"
+	speed_limit "$name of $size bytes" "$ratio" most "$FB_LIMIT"
 }
 
-seconds=0.4s limit=120
+mkfifo /tmp/never
+stop_us=1000000000 # where nothing stops
+seconds=0.3s run_us=300000 limit=120 spread=0.05
 # Where time is instructions, it jumps while the machine waits for the host.
-[ -z "$FB_INSTRUCTIONS" ] || FB_ROUNDS=1 seconds=0.2s limit=36000
+[ -z "$FB_INSTRUCTIONS" ] || FB_ROUNDS=1 seconds=0.2s run_us=100000 limit=36000 spread=100
 # Reads all files once.
-theirs ib_write_lat -n 20 >/dev/null
-ours one_way 8 --window 1 --algorithm get --protocol read >/dev/null
-printf '%-11s %9s %12s %12s %8s %6s %6s\n' what bytes "perftest us" "ours us" ratio n n
+start_theirs ib_write_lat -n 20
+end_theirs
+start_ours one_way 8 10ms --window 1 --algorithm get --protocol read
+end_ours one_way
+printf '%-11s %9s %12s %12s %8s %8s %8s %6s\n' what bytes "perftest us" "ours us" ratio low high \
+	rounds
 for s in $FB_SIZES; do
 	if [ -z "$FB_INSTRUCTIONS" ]; then
 		compare write-lat "$s" "ib_write_lat -s $s" ping_pong --algorithm send \
@@ -129,3 +243,4 @@ for s in $FB_SIZES; do
 	compare write-bw "$s" "ib_write_bw -s $s" one_way --algorithm put --protocol write
 	compare read-bw "$s" "ib_read_bw -s $s" one_way --algorithm get --protocol read
 done
+speed_verdict rdma_speed

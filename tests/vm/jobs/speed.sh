@@ -116,7 +116,10 @@ speed_ours() {
 }
 
 speed_theirs() {
-	start_theirs "${tool[@]}" -n $n
+	local -a every=()
+
+	[[ $name != *-lat ]] || every=(-U) # prints each message
+	start_theirs "${tool[@]}" -n $n "${every[@]}"
 	end_theirs
 	case $name in
 	*-lat) batches | cut -d' ' -f2 | $statistic ;;
@@ -177,7 +180,7 @@ stop_by_turns() {
 		pause "$turn"
 		kill -STOP "${mine[@]}"
 		kill -CONT "${other[@]}"
-	done
+	done 2>/dev/null # perftest's may be through
 	end_theirs
 	kill -CONT "${mine[@]}"
 	end_ours "$operation"

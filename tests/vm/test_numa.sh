@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # NUMA nodes and huge pages without a machine that has them: in a virtual machine of two nodes.
-# processors: 1
 # timeout: 700
 
 set -u

@@ -3,7 +3,6 @@
 #
 # RDMA without hardware: virtual machines with soft-RoCE run the transport's tests, all algorithms
 # over it, the point-to-point programs' verbs, and what happens when something breaks.
-# processors: 1
 # timeout: 2700
 
 set -u

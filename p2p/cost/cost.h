@@ -148,7 +148,6 @@ int fb_cost_begin_share_gpu(struct fb_cost_context *context);
 int fb_cost_begin_nccl(struct fb_cost_context *context);
 void fb_cost_end_gpu(struct fb_cost_context *context);
 int fb_cost_map_gpu(struct fb_cost_context *context);
-int fb_cost_share_gpu(struct fb_cost_context *context);
 int fb_cost_register_nccl(struct fb_cost_context *context);
 int fb_cost_window_nccl(struct fb_cost_context *context);
 

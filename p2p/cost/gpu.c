@@ -106,8 +106,13 @@ static void name_path(struct fb_cost_context *context, const char *of_device, co
 
 int fb_cost_begin_map_gpu(struct fb_cost_context *context)
 {
+	int err;
+
 	name_path(context, "cudaMalloc", "cuMemCreate, cuMemMap");
-	return fb_world_agree(context->world, fb_cost_cuda_open(context));
+	err = fb_world_agree(context->world, fb_cost_cuda_open(context));
+	if (err)
+		fb_cost_cuda_close(context);
+	return err;
 }
 
 /* To its own size: what a driver does with little is of interest, too. */
@@ -124,24 +129,10 @@ bool fb_cost_can_share_gpu(const struct fb_cost_context *context, char reason[FB
 	return !*reason;
 }
 
-static int begin_with_memory(struct fb_cost_context *context)
-{
-	int err = fb_world_agree(context->world, fb_cost_get_memory(context));
-
-	if (err)
-		fb_cost_drop_memory(context);
-	return err;
-}
-
 int fb_cost_begin_share_gpu(struct fb_cost_context *context)
 {
 	name_path(context, "CUDA IPC", "file descriptor");
-	return begin_with_memory(context);
-}
-
-int fb_cost_share_gpu(struct fb_cost_context *context)
-{
-	return fb_cost_cuda_share(context);
+	return fb_cost_allocate(context);
 }
 
 void fb_cost_end_gpu(struct fb_cost_context *context)
@@ -195,7 +186,7 @@ int fb_cost_begin_nccl(struct fb_cost_context *context)
 	context->own = group;
 	snprintf(context->path, sizeof(context->path), "NCCL %s",
 		 fb_nccl_version_text(&context->gpu->nccl, version));
-	return begin_with_memory(context);
+	return fb_cost_allocate(context);
 }
 
 int fb_cost_register_nccl(struct fb_cost_context *context)

@@ -44,7 +44,7 @@ const struct fb_cost fb_memory_costs[] = {
 	 .act = fb_cost_map_gpu},
 	{.engine = "cuda", .operation = "share", .transport = "p2p", .sized = true,
 	 .gpu_memory = BY_CUDA, .can = fb_cost_can_share_gpu, .begin = fb_cost_begin_share_gpu,
-	 .end = fb_cost_end_gpu, .act = fb_cost_share_gpu},
+	 .end = fb_cost_end_gpu, .act = fb_cost_cuda_share},
 	{.engine = "nccl", .operation = "register", .transport = "library", .sized = true,
 	 .gpu_memory = BY_CUDA, .can = fb_cost_can_register_nccl, .begin = fb_cost_begin_nccl,
 	 .end = fb_cost_end_gpu, .act = fb_cost_register_nccl},

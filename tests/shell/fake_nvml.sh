@@ -44,7 +44,6 @@ path 1M 'PCIe PXB \(PCIe [0-9.]+\)"?,[^,]*$' FAKE_NVML_P2P=3 FAKE_NVML_LEVEL=20 
 	FAKE_NVML_PCIE=$much
 # NVLink was there, and the bytes passed PCIe.
 path 1M 'NVLink \(PCIe [0-9.]+\).*stray-traffic' FAKE_NVML_PCIE=$much
-if grep -q stray-traffic "$FB_TMP/paths"; then :; else fail "nothing went astray"; fi
 # Both: what passes PCIe beside is not the row's. Small messages are not judged.
 path 1M 'NVLink \(NVLink [0-9.]+, PCIe [0-9.]+\)' FAKE_NVML_PCIE=$much FAKE_NVML_NVLINK=$much
 grep -q stray-traffic "$FB_TMP/paths" && fail "stray although NVLink carried all"

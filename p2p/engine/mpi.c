@@ -29,6 +29,7 @@ struct mpi_p2p {
 	MPI_Comm comm;
 	/* Why the library gets no GPU memory in messages, or in one-sided calls; empty: it does. */
 	char no_gpu[FB_REASON_CHARS], no_gpu_window[FB_REASON_CHARS];
+	char no_window[FB_REASON_CHARS]; /* why it has no one-sided calls here; empty: it has */
 };
 
 struct mpi_p2p_request {
@@ -42,6 +43,35 @@ struct mpi_p2p_request {
 	uint64_t operations; /* one-sided: calls that were started, on all ranks alike */
 };
 
+/* Collective, equal on all ranks. FB_EUNSUPPORTED where there are no windows: *window is null. */
+static int create_window(const struct mpi_p2p *e, void *base, size_t bytes, MPI_Win *window)
+{
+	int err;
+
+	MPI_Comm_set_errhandler(e->comm, MPI_ERRORS_RETURN);
+	err = MPI_Win_create(base, (MPI_Aint)bytes, 1, MPI_INFO_NULL, e->comm, window);
+	MPI_Comm_set_errhandler(e->comm, MPI_ERRORS_ARE_FATAL);
+	if (err != MPI_SUCCESS)
+		*window = MPI_WIN_NULL;
+	return fb_world_agree(e->world, err == MPI_SUCCESS ? FB_OK : FB_EUNSUPPORTED);
+}
+
+/*
+ * Some libraries have one-sided calls only where processes reach each other's memory: Open MPI 4
+ * needs cross-memory attach, or a network.
+ */
+static void try_window(struct mpi_p2p *e)
+{
+	char byte = 0;
+	MPI_Win window;
+
+	if (!create_window(e, &byte, 1, &window))
+		MPI_Win_free(&window);
+	else
+		snprintf(e->no_window, FB_REASON_CHARS, "%.*s has no one-sided calls here: "
+			 "MPI_Win_create fails", fb_mpi_name_chars(e->world), e->world->library);
+}
+
 static int mpi_open(struct fb_p2p_engine **engine, struct fb_run *run)
 {
 	struct mpi_p2p *e = calloc(1, sizeof(*e));
@@ -54,6 +84,7 @@ static int mpi_open(struct fb_p2p_engine **engine, struct fb_run *run)
 	e->engine = (struct fb_p2p_engine){.ops = &fb_p2p_mpi, .run = run};
 	e->world = fb_run_world(run);
 	MPI_Comm_dup(e->world->comm, &e->comm);
+	try_window(e);
 	if (!fb_mpi_takes_gpu(e->world, e->no_gpu, FB_REASON_CHARS))
 		snprintf(e->no_gpu_window, FB_REASON_CHARS, "%s", e->no_gpu);
 	else
@@ -80,6 +111,8 @@ static bool mpi_can(const struct fb_p2p_engine *engine, const struct fb_case *c,
 		snprintf(reason, FB_REASON_CHARS, "MPI counts bytes with an int");
 	else if (fb_p2p_on_gpu(c) && *why)
 		snprintf(reason, FB_REASON_CHARS, "%s", why);
+	else if (job->verb != FB_SEND && *e->no_window)
+		snprintf(reason, FB_REASON_CHARS, "%s", e->no_window);
 	else
 		return true;
 	return false;
@@ -92,6 +125,34 @@ static void free_request(struct mpi_p2p_request *r)
 	free(r->pending);
 	free(r->status);
 	free(r);
+}
+
+static void mpi_release(struct fb_p2p_request *request)
+{
+	struct mpi_p2p_request *r = (struct mpi_p2p_request *)request;
+
+	if (r->window != MPI_WIN_NULL) {
+		MPI_Win_unlock_all(r->window);
+		MPI_Win_free(&r->window);
+	}
+	free_request(r);
+}
+
+/* Collective, equal on all ranks. */
+static int open_window(struct mpi_p2p_request *r)
+{
+	const struct fb_segment *segment = r->job->segment;
+	int rank = r->engine->world->rank, err;
+
+	if (!segment->ops->device)
+		atomic_store(fb_job_completed(r->job, rank), 0);
+	err = create_window(r->engine, fb_segment_part(segment, rank), segment->part_bytes,
+			    &r->window);
+	if (err)
+		return err;
+	MPI_Win_lock_all(MPI_MODE_NOCHECK, r->window);
+	MPI_Barrier(r->engine->comm);
+	return FB_OK;
 }
 
 static int mpi_prepare(struct fb_p2p_engine *engine, const struct fb_case *c,
@@ -116,28 +177,13 @@ static int mpi_prepare(struct fb_p2p_engine *engine, const struct fb_case *c,
 	r->engine = e;
 	r->job = job;
 	r->window = MPI_WIN_NULL;
-	if (job->verb != FB_SEND) {
-		if (!job->segment->ops->device)
-			atomic_store(fb_job_completed(job, e->world->rank), 0);
-		MPI_Win_create(fb_segment_part(job->segment, e->world->rank),
-			       (MPI_Aint)job->segment->part_bytes, 1, MPI_INFO_NULL, e->comm,
-			       &r->window);
-		MPI_Win_lock_all(MPI_MODE_NOCHECK, r->window);
-		MPI_Barrier(e->comm);
+	err = job->verb == FB_SEND ? FB_OK : open_window(r);
+	if (err) {
+		mpi_release(&r->request);
+		return err;
 	}
 	*request = &r->request;
 	return FB_OK;
-}
-
-static void mpi_release(struct fb_p2p_request *request)
-{
-	struct mpi_p2p_request *r = (struct mpi_p2p_request *)request;
-
-	if (r->window != MPI_WIN_NULL) {
-		MPI_Win_unlock_all(r->window);
-		MPI_Win_free(&r->window);
-	}
-	free_request(r);
 }
 
 /* NOLINTBEGIN(clang-analyzer-optin.mpi.MPI-Checker): what is waited for began elsewhere. */

@@ -59,6 +59,16 @@ runs 4 loaded_latency --engine mpi --memory device --bytes 8 --probes 5
 measured 2 ', CUDA-aware'
 verdict fake_gpu_p2p_mpi
 
+# Without cross-memory attach Open MPI 4 has no windows, unless there is a network for them.
+if [ "$MPI" = openmpi ]; then
+	preload=
+	OMPI_MCA_btl_vader_single_copy_mechanism=none \
+		runs 2 latency "${messages[@]}" --memory pinned
+	expect "rows without windows" "$(grep -E ',mpi,' "$FB_TMP/out" | grep -cE -- \
+		',(ok|few),|,skipped,Open MPI v[^,]* has no one-sided calls here')" 6
+	verdict fake_gpu_p2p_no_windows
+fi
+
 # Open MPI's windows over UCX: a library of that name is there.
 if [ "$MPI" = openmpi ]; then
 	cp "$aware" "$FB_TMP/libucp.so.0"

@@ -293,7 +293,7 @@ static bool choose_names(struct chooser *ch)
 	if (!rule)
 		return can(ch, chosen->c.algorithm, chosen->c.protocol);
 	chosen->c.protocol = rule->protocol;
-	chosen->by = table_of(ch)->name;
+	chosen->by = rule->table;
 	chosen->tuned = rule->tuned;
 	return true;
 }
@@ -321,7 +321,7 @@ bool fb_choose(struct fb_collective_state *state, struct fb_collective_instance 
 		if (rule)
 			chosen->tuned = rule->tuned;
 		if (rule && !chosen->by)
-			chosen->by = table_of(&ch)->name;
+			chosen->by = rule->table;
 	}
 	instance->op.tuned = chosen->tuned;
 	reason[0] = '\0'; /* of candidates that were left out */

@@ -81,6 +81,21 @@ static int read_table(struct reader *r, char *rest)
 	return FB_OK;
 }
 
+static int read_like(struct reader *r, char *rest)
+{
+	struct fb_tunings *made = r->made;
+	char *at = rest, *name = strtok_r(rest, blanks, &at), *more = strtok_r(NULL, blanks, &at);
+	struct fb_tuning *table = made->count ? &made->table[made->count - 1] : NULL;
+
+	if (!name || more)
+		return refuse(r, "expected: like NAME");
+	if (!table || table->like_name)
+		return refuse(r, "like %s: expected once, behind a line table", name);
+	table->like_name = name;
+	table->like_line = r->line;
+	return FB_OK;
+}
+
 /* A number of a rule, or the word "any" where that is allowed. */
 static int read_number(const struct reader *r, const char *what, const char *word, bool any,
 		       uint64_t low, uint64_t high, uint64_t *value)
@@ -168,6 +183,7 @@ static int read_rule(struct reader *r, char *rest)
 		return refuse(r, "%zu words behind rule: expected %d", n, WORDS);
 	if (!made->count)
 		return refuse(r, "a rule before any line table");
+	rule.table = made->table[made->count - 1].name;
 	rule.key.engine = word[ENGINE];
 	rule.key.operation = word[OPERATION];
 	rule.key.transport = word[TRANSPORT];
@@ -201,9 +217,31 @@ static int read_line(struct reader *r, char *line)
 		return FB_OK;
 	if (!strcmp(word, "table"))
 		return read_table(r, at);
+	if (!strcmp(word, "like"))
+		return read_like(r, at);
 	if (!strcmp(word, "rule"))
 		return read_rule(r, at);
-	return refuse(r, "'%s': expected table or rule", word);
+	return refuse(r, "'%s': expected table, like or rule", word);
+}
+
+/* Tables are like such as stand for themselves, so that no search goes in circles. */
+static int find_likes(struct reader *r)
+{
+	const struct fb_tunings *made = r->made;
+
+	for (size_t i = 0; i < made->count; i++) {
+		struct fb_tuning *table = &made->table[i];
+
+		for (size_t k = 0; table->like_name && k < made->count; k++)
+			if (made->table[k].kind == table->kind &&
+			    !strcmp(made->table[k].name, table->like_name))
+				table->like = &made->table[k];
+		r->line = table->like_line;
+		if (table->like && table->like->like_name)
+			return refuse(r, "table %s is like %s, which is like %s itself",
+				      table->name, table->like_name, table->like->like_name);
+	}
+	return FB_OK;
 }
 
 int fb_tunings_parse(struct fb_tunings *tunings, const char *text, const char *file, FILE *errors)
@@ -222,6 +260,8 @@ int fb_tunings_parse(struct fb_tunings *tunings, const char *text, const char *f
 		r.line++;
 		err = read_line(&r, line);
 	}
+	if (!err)
+		err = find_likes(&r);
 	if (err) {
 		fb_tunings_free(&made);
 		return err;
@@ -311,5 +351,7 @@ const struct fb_tuning_rule *fb_tuning_find(const struct fb_tuning *tuning,
 		found = rule;
 		memcpy(least, distance, sizeof(least));
 	}
-	return found;
+	return found || !tuning || !tuning->like
+		       ? found
+		       : fb_tuning_find(tuning->like, asked, bytes, accept, arg);
 }

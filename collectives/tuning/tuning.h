@@ -7,13 +7,16 @@
  * first word of a line says what it is:
  *
  *	table NAME gpu|cpu MODEL
+ *	like NAME
  *	rule ENGINE OPERATION RANKS NODES TRANSPORT IN_PLACE ELEMENT FROM TO ALGORITHM PROTOCOL
  *	     ALGORITHM PROTOCOL CHANNELS THREADS SLOT_BYTES
  *
- * (a rule is one line). A rule belongs to the table line above it. IN_PLACE is yes, no or any,
- * ELEMENT the size of an element in bytes or any, FROM and TO the least and greatest size that was
- * measured. The first algorithm and protocol are what is asked for, each a name or auto; what
- * follows is the answer, in which 0 leaves a number to the engine.
+ * (a rule is one line). A rule belongs to the table line above it. What a table has no rule for is
+ * looked for in the one that `like` names, if the text has it: for machines that differ little, of
+ * which not all could be measured. IN_PLACE is yes, no or any, ELEMENT the size of an element in
+ * bytes or any, FROM and TO the least and greatest size that was measured. The first algorithm and
+ * protocol are what is asked for, each a name or auto; what follows is the answer, in which 0
+ * leaves a number to the engine.
  */
 #ifndef FB_COLLECTIVES_TUNING_TUNING_H
 #define FB_COLLECTIVES_TUNING_TUNING_H
@@ -46,7 +49,8 @@ struct fb_tuning_rule {
 	uint64_t from, to; /* bytes, both measured */
 	const char *algorithm, *protocol;
 	struct fb_tuned tuned;
-	int line; /* of the text, from 1 */
+	const char *table; /* its name */
+	int line;          /* of the text, from 1 */
 };
 
 enum fb_machine { FB_MACHINE_GPU, FB_MACHINE_CPU, FB_MACHINES };
@@ -60,6 +64,9 @@ struct fb_tuning {
 	const char *model; /* "NVIDIA H200" */
 	const struct fb_tuning_rule *rule; /* [nrules] */
 	size_t nrules;
+	const char *like_name;        /* NULL: none */
+	const struct fb_tuning *like; /* NULL: none, or the text has none of that name */
+	int like_line;
 };
 
 /* The tables of a text, with all that their texts point into. */
@@ -87,7 +94,8 @@ const struct fb_tuning *fb_tunings_for(const struct fb_tunings *tunings, enum fb
 typedef bool (*fb_tuning_accept_fn)(void *arg, const struct fb_tuning_rule *rule);
 
 /*
- * The accepted rule that is nearest to what is asked, or NULL. Engine, operation, transport,
+ * The accepted rule that is nearest to what is asked, of this table or, where that has none, of the
+ * one that it is like; or NULL. Engine, operation, transport,
  * ranks, nodes, and the asked algorithm and protocol have to be the rule's. Of those rules the
  * nearest is the one that agrees about in_place, then the one with the nearest size of an element,
  * then of the message (by ratio: between two ranges the nearer end counts, and beyond the last one

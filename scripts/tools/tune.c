@@ -29,6 +29,7 @@ static const struct fb_option table[] = {
 	STRING(name, 0, "name", "NAME", "its name; by default made of the model's"),
 	STRING(gpu, 0, "gpu", "MODEL", "the GPUs, where the rows' environment.csv does not say"),
 	STRING(cpu, 0, "cpu", "MODEL", "the processors, likewise"),
+	STRING(like, 0, "like", "NAME", "where it has no rule: the table of a machine like it"),
 	FB_OPTION_GROUP("What it says"),
 	FB_OPTION_RATIO(struct fb_tune_settings, change, 0, "change", "2%", 0, 1,
 			"what a change between neighbouring sizes has to gain"),
@@ -130,6 +131,8 @@ static int print_machine(const struct fb_results *results, const struct fb_tune_
 	else
 		name_of(model, name, sizeof(name));
 	fprintf(out, "\ntable %s %s %s\n", name, fb_machine_names[kind], model);
+	if (settings->like)
+		fprintf(out, "like %s\n", settings->like);
 	return FB_OK;
 }
 

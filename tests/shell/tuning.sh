@@ -74,6 +74,9 @@ expect "best" "$(table plain --best-only)" "table example gpu NVIDIA Example
 rule cuda all_reduce 2 1 p2p any any 8 512 auto auto one_shot ll 0 0 0
 rule cuda all_reduce 2 1 p2p any any 4K 4K auto auto ring simple 4 0 0"
 holds "$work/err" '1 rows have keys in variant that no rule can have'
+expect "like" "$("$bin/tune" "$work/plain" --best-only --like other | grep -A 1 ^table)" \
+	"table example gpu NVIDIA Example
+like other"
 expect "a quicker one by more" "$(table plain --best-only --change 0 bytes=4096 | tail -n 1)" \
 	"rule cuda all_reduce 2 1 p2p any any 4K 4K auto auto ring simple 4 0 0"
 expect "given" "$(table plain | grep -c '^rule')" 11

@@ -136,12 +136,49 @@ static void test_find(void)
 	fb_tunings_free(&t);
 }
 
+/* What a table has no rule for is another's, in which order they may stand, but of its kind. */
+static void test_like(void)
+{
+	static const char text[] =
+		"table new gpu New GPU\n"
+		"like old\n"
+		"rule cuda all_reduce 2 1 p2p any any 8 1G  auto auto  ring ll 0 0 0\n"
+		"table old cpu Old CPU\n"
+		"rule cuda all_reduce 4 1 p2p any any 8 1G  auto auto  star ll 0 0 0\n"
+		"table old gpu Old GPU\n"
+		"rule cuda all_reduce 2 1 p2p any any 8 1G  auto auto  tree ll 0 0 0\n"
+		"rule cuda all_reduce 4 1 p2p any any 8 1G  auto auto  one_shot ll 0 0 0\n"
+		"table lonely gpu Lonely GPU\n"
+		"like nobody\n"
+		"rule cuda all_reduce 2 1 p2p any any 8 1G  auto auto  tree ll 0 0 0\n";
+	struct fb_tuning_key two = asked("all_reduce", 2), four = asked("all_reduce", 4);
+	struct fb_tunings t = {.count = 0};
+	const struct fb_tuning_rule *rule;
+	int calls = 0;
+
+	if (!CHECK_INT(fb_tunings_parse(&t, text, "text", stdout), FB_OK))
+		return;
+	CHECK(t.table[0].like == &t.table[2]);
+	CHECK_FOUND(&t.table[0], two, 8, "ring ll");
+	CHECK_FOUND(&t.table[0], four, 8, "one_shot ll");
+	CHECK_FOUND(&t.table[0], asked("all_reduce", 3), 8, "none");
+	CHECK_FOUND(&t.table[2], two, 8, "tree ll");
+	CHECK(t.table[3].like == NULL);
+	CHECK_FOUND(&t.table[3], four, 8, "none");
+	rule = fb_tuning_find(&t.table[0], &four, 8, NULL, NULL);
+	CHECK(rule && !strcmp(rule->table, "old"));
+	/* One that cannot be used is none. */
+	rule = fb_tuning_find(&t.table[0], &two, 8, not_ring, &calls);
+	CHECK(rule && !strcmp(rule->algorithm, "tree") && !strcmp(rule->table, "old"));
+	fb_tunings_free(&t);
+}
+
 static void test_refused(void)
 {
 	static const struct {
 		const char *text, *why;
 	} wrong[] = {
-		{"nonsense", "f:1: 'nonsense': expected table or rule"},
+		{"nonsense", "f:1: 'nonsense': expected table, like or rule"},
 		{"#\n\ntable x", "f:3: expected: table NAME gpu|cpu MODEL"},
 		{"table x tpu Some", "f:1: expected: table NAME gpu|cpu MODEL"},
 		{"table x gpu   ", "f:1: expected: table NAME gpu|cpu MODEL"},
@@ -156,6 +193,12 @@ static void test_refused(void)
 		{"table x gpu y\nrule a b 1 1 t any any 0 1 auto auto auto d 0 0 0", "auto again"},
 		{"table x gpu y\nrule a b 1 1 t any any 0 1 auto auto c d 0 9999 0", "threads"},
 		{"table x gpu y\nrule a b 1 1 t any any 0 1 auto auto c d any 0 0", "channels"},
+		{"like x", "f:1: like x: expected once, behind a line table"},
+		{"table x gpu y\nlike a\nlike b", "f:3: like b: expected once"},
+		{"table x gpu y\nlike", "f:2: expected: like NAME"},
+		{"table x gpu y\nlike a b", "f:2: expected: like NAME"},
+		{"table x gpu y\nlike x\ntable z gpu z", "f:2: table x is like x, which is like x"},
+		{"table x gpu y\nlike a\ntable a gpu b\nlike c", "f:2: table x is like a, which"},
 	};
 
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
@@ -187,6 +230,7 @@ static void test_built_in(void)
 	for (size_t i = 0; i < t.count; i++) {
 		CHECK(fb_tunings_for(&t, t.table[i].kind, t.table[i].model) == &t.table[i]);
 		CHECK(t.table[i].nrules > 0);
+		CHECK(!t.table[i].like_name || t.table[i].like);
 	}
 	for (size_t i = 0; i < t.nrules; i++) {
 		int collective = fb_collective_parse(t.rule[i].key.operation);
@@ -246,6 +290,7 @@ int main(void)
 {
 	test_read();
 	test_find();
+	test_like();
 	test_refused();
 	test_built_in();
 	test_prices();

@@ -14,6 +14,7 @@
 
 struct fb_tune_settings {
 	const char *name, *gpu, *cpu; /* of the table; NULL: from the rows' facts */
+	const char *like;             /* of a machine like it: a table's name; NULL: none */
 	const char *output;           /* NULL: standard output */
 	const char *without;          /* algorithms that are left out, a list; NULL: none */
 	double change;

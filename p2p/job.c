@@ -23,6 +23,25 @@ const char *const fb_verbs[] = {
 	[FB_SEND] = "send", [FB_PUT] = "put", [FB_GET] = "get", [FB_VERBS] = NULL,
 };
 
+bool fb_job_counts(const struct fb_job *job, int rank, bool on_gpus)
+{
+	bool both = job->verb == FB_SEND || on_gpus;
+
+	for (int f = 0; f < job->nflows; f++) {
+		const struct fb_flow *flow = &job->flows[f];
+
+		/* Flows of a ping-pong are in pairs, there and back. */
+		if (job->verb == FB_SEND && job->pattern == FB_PING_PONG) {
+			if (f % 2 == 0 && flow->src == rank)
+				return true;
+		} else if (both ? flow->src == rank || flow->dst == rank
+				: fb_job_origin(job, flow) == rank) {
+			return true;
+		}
+	}
+	return false;
+}
+
 /* Where the next buffer of `rank` begins, all flows before `upto` having theirs. */
 static size_t used_by(const struct fb_job *job, int rank, int upto)
 {

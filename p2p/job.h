@@ -83,6 +83,14 @@ static inline int fb_job_passive(const struct fb_job *job, const struct fb_flow 
 }
 
 /*
+ * Whether the rank's times count. Idle ranks and, but on GPUs, the passive ends of puts and gets,
+ * who only wait to be told, delay nothing. A ping-pong is over when who began it has the answer:
+ * that the other end's send returns later still is one call in each batch, over a kernel's sockets
+ * most of a message.
+ */
+bool fb_job_counts(const struct fb_job *job, int rank, bool on_gpus);
+
+/*
  * Gives the flows their buffers and sets regions and stride; flows (src and dst), nflows, window,
  * bytes and base are set. Pure. Returns the bytes that a part of the segment has to have.
  */

@@ -311,16 +311,12 @@ static int settle(void *instance)
 	return i->ops->settle ? i->ops->settle(i->request) : FB_OK;
 }
 
-/* Idle ranks, the load, and (but on GPUs) passive ends, who only wait to be told, delay nothing. */
+/* The load delays nothing either. */
 static bool counts(void *instance)
 {
 	const struct instance *i = instance;
-	const struct fb_flow *flow = flow_of(&i->job, i->state->world->rank);
-	bool origin = i->job.verb == FB_SEND || i->ops->device;
 
-	for (int f = 0; f < i->job.nflows && !origin; f++)
-		origin = fb_job_origin(&i->job, &i->job.flows[f]) == i->state->world->rank;
-	return flow && origin;
+	return fb_job_counts(&i->job, i->state->world->rank, i->ops->device);
 }
 
 static int check(void *instance, int calls, struct fb_mismatch *bad)

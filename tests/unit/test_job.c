@@ -113,8 +113,51 @@ static void test_layout(void)
 	free(segment.base);
 }
 
+/* Which ranks' times count, as bits. */
+static unsigned counting(const struct fb_job *job, bool on_gpus)
+{
+	unsigned ranks = 0;
+
+	for (int rank = 0; rank < RANKS; rank++)
+		ranks |= (unsigned)fb_job_counts(job, rank, on_gpus) << rank;
+	return ranks;
+}
+
+static void test_counts(void)
+{
+	/* There and back: 2 begins. */
+	struct fb_flow flows[] = {{.src = 2, .dst = 1}, {.src = 1, .dst = 2}};
+	struct fb_job job = {.pattern = FB_PING_PONG, .verb = FB_SEND, .flows = flows,
+			     .nflows = 2};
+
+	CHECK_INT(counting(&job, false), 1 << 2);
+	CHECK_INT(counting(&job, true), 1 << 2);
+	job.pattern = FB_ONE_WAY;
+	job.nflows = 1;
+	CHECK_INT(counting(&job, false), 1 << 2 | 1 << 1);
+	job.verb = FB_PUT;
+	CHECK_INT(counting(&job, false), 1 << 2);
+	CHECK_INT(counting(&job, true), 1 << 2 | 1 << 1);
+	job.verb = FB_GET;
+	CHECK_INT(counting(&job, false), 1 << 1);
+	/* One operation, which nobody answers. */
+	job.pattern = FB_PING_PONG;
+	CHECK_INT(counting(&job, false), 1 << 1);
+	CHECK_INT(counting(&job, true), 1 << 2 | 1 << 1);
+	/* Two pairs at once. */
+	{
+		struct fb_flow four[] = {{.src = 0, .dst = 1}, {.src = 1, .dst = 0},
+					 {.src = 3, .dst = 2}, {.src = 2, .dst = 3}};
+
+		job = (struct fb_job){.pattern = FB_PING_PONG, .verb = FB_SEND, .flows = four,
+				      .nflows = 4};
+		CHECK_INT(counting(&job, false), 1 << 0 | 1 << 3);
+	}
+}
+
 int main(void)
 {
+	test_counts();
 	test_layout();
 	test_delivery(1, 1);
 	test_delivery(8, 5);

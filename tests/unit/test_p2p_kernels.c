@@ -98,9 +98,9 @@ static void close_world(void)
 	}
 }
 
-static void build(bool ll, uint64_t channels)
+static void build_for(bool ll, uint64_t channels, uint64_t threads)
 {
-	const struct fb_p2p_limits limits = {.channels = channels, .threads = 16, .sms = 8};
+	const struct fb_p2p_limits limits = {.channels = channels, .threads = threads, .sms = 8};
 
 	for (int r = 0; r < RANKS; r++) {
 		const struct fb_p2p_view view = {&w.job, &w.links, r, ll};
@@ -117,6 +117,11 @@ static void build(bool ll, uint64_t channels)
 		else if (w.acts[r])
 			fb_p2p_build_ping_pong(&view, &w.ping_pong[r]);
 	}
+}
+
+static void build(bool ll, uint64_t channels)
+{
+	build_for(ll, channels, 16);
 }
 
 /* `calls` calls back to back on every rank, each rank checked behind its own; errors or -1. */
@@ -187,6 +192,7 @@ static void test_windows(void)
 static void test_ping_pong(void)
 {
 	static const uint64_t sizes[] = {1, 7, 8, 9, 16, 100, 1001, 5000};
+	static const uint64_t warp_sizes[] = {1, 8, 9, 100, 8 * FB_WARP, 8 * FB_WARP + 1};
 	uint64_t seed = 1;
 
 	for (int ll = 0; ll < 2; ll++)
@@ -200,6 +206,16 @@ static void test_ping_pong(void)
 				CHECK_INT(run_batch(ll, calls, seed++), 0);
 			close_world();
 		}
+	/* One warp and no more: up to a line for each of its threads, and beyond. */
+	for (size_t s = 0; s < sizeof(warp_sizes) / sizeof(warp_sizes[0]); s++) {
+		open_world(FB_PING_PONG, FB_SEND, warp_sizes[s], 1, both, 2);
+		for (int r = 0; r < RANKS; r++)
+			*(uint64_t *)(void *)w.link_parts[r] = (1u << 30) - 2;
+		build_for(true, 1, FB_WARP);
+		for (int calls = 1; calls <= CALLS; calls++)
+			CHECK_INT(run_batch(true, calls, seed++), 0);
+		close_world();
+	}
 	/* A message moved by several blocks. */
 	for (uint64_t channels = 2; channels <= 4; channels++) {
 		open_world(FB_PING_PONG, FB_SEND, 9000, 1, both, 2);
@@ -233,6 +249,13 @@ static void test_mutants(void)
 		emu.blind = EMU_SEES;
 		close_world();
 	}
+	open_world(FB_PING_PONG, FB_SEND, 100, 1, both, 2);
+	w.job.rounds = 1;
+	build_for(true, 1, FB_WARP);
+	emu.blind = EMU_BLIND_FLAGS;
+	CHECK(noticed(true));
+	emu.blind = EMU_SEES;
+	close_world();
 	open_world(FB_FAN_IN, FB_SEND, 5000, 2, in, 3);
 	build(false, 3);
 	emu.blind = EMU_BLIND_COUNTERS;

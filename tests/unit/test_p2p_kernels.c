@@ -31,6 +31,7 @@ struct world {
 };
 
 static struct world w;
+static const uint32_t *near; /* [RANKS]: where ranks get small messages */
 
 static void run_window(const void *args, unsigned char *shared)
 {
@@ -103,7 +104,7 @@ static void build_for(bool ll, uint64_t channels, uint64_t threads)
 	const struct fb_p2p_limits limits = {.channels = channels, .threads = threads, .sms = 8};
 
 	for (int r = 0; r < RANKS; r++) {
-		const struct fb_p2p_view view = {&w.job, &w.links, r, ll};
+		const struct fb_p2p_view view = {&w.job, &w.links, r, ll, near};
 
 		fb_p2p_choose_shape(&view, &limits, &w.shape[r]);
 		for (int f = 0; f < w.job.nflows; f++) {
@@ -227,6 +228,34 @@ static void test_ping_pong(void)
 	}
 }
 
+/* Ranks that wait at pages of their own choice, the last of which is the end of the links. */
+static void test_near(void)
+{
+	static const uint64_t sizes[] = {1, 8, 100, 2047, 2048, 2049, 5000};
+	static const uint32_t chosen[RANKS] = {
+		FB_P2P_LINKS_NEAR, 0, 0,
+		FB_P2P_LINKS_NEAR + (FB_P2P_NEAR_PAGES - 1) * FB_P2P_PAGE,
+	};
+	uint64_t seed = 1;
+
+	near = chosen;
+	for (int ll = 0; ll < 2; ll++)
+		for (size_t s = 0; s < sizeof(sizes) / sizeof(sizes[0]); s++) {
+			bool there = !ll || sizes[s] <= 2048;
+
+			open_world(FB_PING_PONG, FB_SEND, sizes[s], 1, both, 2);
+			build(ll, ll ? 1 : 2);
+			CHECK_INT(w.ping_pong[0].in - (uintptr_t)w.link_parts[0] ==
+					  FB_P2P_LINKS_NEAR, there);
+			CHECK_INT(w.ping_pong[0].out - (uintptr_t)w.link_parts[3] ==
+					  FB_P2P_LINKS_BYTES - FB_P2P_PAGE, there);
+			for (int calls = 1; calls <= CALLS; calls++)
+				CHECK_INT(run_batch(ll, calls, seed++), 0);
+			close_world();
+		}
+	near = NULL;
+}
+
 /* Whether any of some interleavings shows what is wrong. */
 static bool noticed(bool ll)
 {
@@ -284,7 +313,7 @@ static void test_shape(void)
 	const struct fb_p2p_limits free_choice = {.sms = 132}, small = {.sms = 16};
 	const struct fb_p2p_limits wished = {.channels = 4, .threads = 96, .sms = 132};
 	struct fb_p2p_shape shape;
-	struct fb_p2p_view view = {&w.job, &w.links, 0, false};
+	struct fb_p2p_view view = {&w.job, &w.links, 0, false, NULL};
 
 	open_world(FB_ONE_WAY, FB_PUT, 1 << 20, 4, one, 1);
 	fb_p2p_choose_shape(&view, &free_choice, &shape);
@@ -315,6 +344,7 @@ int main(void)
 	test_shape();
 	test_windows();
 	test_ping_pong();
+	test_near();
 	test_mutants();
 	return check_done("p2p_kernels");
 }

@@ -13,8 +13,11 @@ enum {
 
 _Static_assert(FB_P2P_LINKS_COUNTERS + FB_P2P_MOST_FLOWS * 8 * FB_P2P_MOST_BLOCKS <=
 		       FB_P2P_LINKS_LINES, "counters of all flows fit");
-_Static_assert(FB_P2P_LINKS_LINES + 2 * FB_P2P_LL_BYTES <= FB_P2P_LINKS_BYTES,
+_Static_assert(FB_P2P_LINKS_LINES + 2 * FB_P2P_LL_BYTES <= FB_P2P_LINKS_NEAR,
 	       "lines of the longest message fit");
+_Static_assert(FB_P2P_LINKS_NEAR + FB_P2P_NEAR_PAGES * FB_P2P_PAGE <= FB_P2P_LINKS_BYTES,
+	       "pages to choose from fit");
+_Static_assert(8 * FB_P2P_MOST_BLOCKS <= FB_P2P_PAGE, "counters of a flow fit in a page");
 _Static_assert(FB_P2P_LINKS_TIMES + 8 * FB_P2P_TIMES <= FB_P2P_LINKS_COUNTERS, "times fit");
 
 static uint32_t choose_blocks(const struct fb_p2p_limits *limits, uint64_t bytes)
@@ -105,6 +108,16 @@ void fb_p2p_build_window(const struct fb_p2p_view *view, struct fb_p2p_shape *sh
 	shape->blocks = window->nout ? shape->movers : 1;
 }
 
+/* Where the receiver of flow f of a ping_pong waits for its messages. */
+static uint64_t mail_of(const struct fb_p2p_view *view, int f)
+{
+	int dst = view->job->flows[f].dst;
+
+	if (view->near && (!view->ll || 2 * view->job->bytes <= FB_P2P_PAGE))
+		return links_of(view, dst) + view->near[dst];
+	return view->ll ? links_of(view, dst) + FB_P2P_LINKS_LINES : counters_of(view, f);
+}
+
 void fb_p2p_build_ping_pong(const struct fb_p2p_view *view, struct fb_p2p_ping_pong *launch)
 {
 	const struct fb_job *job = view->job;
@@ -117,9 +130,7 @@ void fb_p2p_build_ping_pong(const struct fb_p2p_view *view, struct fb_p2p_ping_p
 		.from = number(fb_job_source(job, out, 0)),
 		.to = number(fb_job_target(job, out, 0)),
 		.landed = number(fb_job_target(job, in, 0)),
-		.out = view->ll ? links_of(view, out->dst) + FB_P2P_LINKS_LINES
-				: counters_of(view, mine),
-		.in = view->ll ? own + FB_P2P_LINKS_LINES : counters_of(view, 1 - mine),
+		.out = mail_of(view, mine), .in = mail_of(view, 1 - mine),
 		.bytes = job->bytes, .epochs = own + FB_P2P_LINKS_EPOCHS,
 		.times = own + FB_P2P_LINKS_TIMES, .rounds = (uint32_t)job->rounds,
 		.first = mine == 0,

@@ -4,8 +4,9 @@
  * where to. Pure, without CUDA, so that tests run it with the emulator.
  *
  * A rank's part of the links, memory in which ranks count for each other, holds: how many calls
- * its blocks have made, times by the device's clock, counters of the flows it receives, and the
- * lines of the message that comes in by protocol ll.
+ * its blocks have made, times by the device's clock, counters of the flows it receives, the
+ * lines of the message that comes in by protocol ll, and pages of which it chooses one to get a
+ * small message of ping_pong in.
  */
 #ifndef FB_P2P_ENGINE_CUDA_BUILD_H
 #define FB_P2P_ENGINE_CUDA_BUILD_H
@@ -18,6 +19,7 @@ enum {
 	FB_P2P_LINKS_TIMES = 4 << 10,
 	FB_P2P_LINKS_COUNTERS = 16 << 10, /* 8 bytes for each block, one flow after the other */
 	FB_P2P_LINKS_LINES = 256 << 10,
+	FB_P2P_LINKS_NEAR = 384 << 10,    /* pages, the nearest of which stands in for both */
 	FB_P2P_LINKS_BYTES = 512 << 10,
 };
 
@@ -40,6 +42,7 @@ struct fb_p2p_view {
 	const struct fb_segment *links; /* FB_P2P_LINKS_BYTES of each rank's part */
 	int rank;
 	bool ll; /* protocol ll, in ping_pong */
+	const uint32_t *near; /* [nranks]: offset of the nearest page in the links, or NULL */
 };
 
 void fb_p2p_choose_shape(const struct fb_p2p_view *view, const struct fb_p2p_limits *limits,

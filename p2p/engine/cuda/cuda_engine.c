@@ -15,13 +15,15 @@
 #include "common/cuda/cuda_error.h"
 #include "p2p/engine/cuda/build.h"
 #include "p2p/engine/cuda/cuda_events.h"
+#include "p2p/engine/cuda/cuda_near.h"
 #include "p2p/engine/cuda/kernels.h"
 #include "p2p/engine/device.h"
 
 struct cuda_p2p {
 	struct fb_p2p_device base;
 	struct fb_segment links;
-	int sms; /* least of all ranks */
+	uint32_t *near; /* [nranks], see cuda_near.h; NULL: links are not in GPU memory */
+	int sms;        /* least of all ranks */
 };
 
 struct cuda_p2p_request {
@@ -62,6 +64,7 @@ static void cuda_close(struct fb_p2p_engine *engine)
 	struct cuda_p2p *e = (struct cuda_p2p *)engine;
 
 	fb_segment_close(&e->links);
+	free(e->near);
 	fb_p2p_device_close(&e->base);
 	free(e);
 }
@@ -89,6 +92,7 @@ static int open_links(struct cuda_p2p *e)
 	const struct fb_gpu *gpu = &e->base.gpu;
 	enum fb_gpu_memory memory = FB_GPU_DEVICE;
 	char ignored[FB_REASON_CHARS];
+	int err;
 
 	if (e->links.ops)
 		return FB_OK;
@@ -98,7 +102,12 @@ static int open_links(struct cuda_p2p *e)
 		memory = FB_GPU_FABRIC;
 	else if (fb_gpu_segment_can(gpu, FB_GPU_VMM, ignored, sizeof(ignored)))
 		memory = FB_GPU_VMM;
-	return fb_gpu_segment_open(&e->links, gpu, memory, FB_P2P_LINKS_BYTES);
+	err = fb_gpu_segment_open(&e->links, gpu, memory, FB_P2P_LINKS_BYTES);
+	if (err || memory == FB_GPU_PINNED)
+		return err;
+	e->near = calloc((size_t)e->base.world->nranks, sizeof(*e->near));
+	err = fb_world_agree(e->base.world, e->near ? FB_OK : FB_ENOMEM);
+	return err ? err : fb_p2p_find_near(&e->links, e->base.world, e->near);
 }
 
 /* What this rank launches. */
@@ -108,6 +117,7 @@ static void build(struct cuda_p2p_request *r, const struct fb_case *c)
 	const struct fb_p2p_view view = {
 		.job = job, .links = &r->engine->links, .rank = r->engine->base.world->rank,
 		.ll = job->pattern == FB_PING_PONG && !strcmp(c->protocol, "ll"),
+		.near = r->engine->near,
 	};
 	const struct fb_p2p_limits limits = {
 		.channels = r->engine->base.settings->channels,

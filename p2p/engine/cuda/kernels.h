@@ -9,6 +9,7 @@ enum fb_p2p_kernel {
 	FB_P2P_WINDOW,  /* struct fb_p2p_window */
 	FB_P2P_DIRECT,  /* struct fb_p2p_ping_pong */
 	FB_P2P_LL,      /* the same */
+	FB_P2P_NEAR,    /* struct fb_p2p_near */
 };
 
 #ifdef __cplusplus

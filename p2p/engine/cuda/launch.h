@@ -17,6 +17,8 @@ enum {
 	FB_P2P_MOST_THREADS = 640,
 	FB_P2P_TIMES = 1024,         /* calls of which the device's clock is kept */
 	FB_P2P_LL_BYTES = 64 << 10,  /* longest message of protocol ll */
+	FB_P2P_PAGE = 4 << 10,       /* whose bytes are equally near to a multiprocessor */
+	FB_P2P_NEAR_PAGES = 32,      /* of which a rank takes the nearest to wait at */
 };
 
 /* Who moves a message together. */
@@ -53,6 +55,12 @@ struct fb_p2p_ping_pong {
 	uint64_t epochs;       /* [blocks] in own memory: calls made */
 	uint64_t times;        /* [FB_P2P_TIMES] in own memory: ns of all rounds but the first */
 	uint32_t rounds, first; /* first: this rank begins */
+};
+
+/* How long looks at each of some pages take. */
+struct fb_p2p_near {
+	uint64_t pages;  /* FB_P2P_NEAR_PAGES of zeros in own memory */
+	uint64_t cycles; /* [FB_P2P_NEAR_PAGES] in own memory: the answer */
 };
 
 #endif

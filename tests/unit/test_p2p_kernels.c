@@ -278,13 +278,20 @@ static void test_mutants(void)
 		emu.blind = EMU_SEES;
 		close_world();
 	}
-	open_world(FB_PING_PONG, FB_SEND, 100, 1, both, 2);
-	w.job.rounds = 1;
-	build_for(true, 1, FB_WARP);
-	emu.blind = EMU_BLIND_FLAGS;
-	CHECK(noticed(true));
-	emu.blind = EMU_SEES;
-	close_world();
+	/* One line by itself, and some of a warp. */
+	for (uint64_t bytes = 8; bytes <= 100; bytes += 92) {
+		open_world(FB_PING_PONG, FB_SEND, bytes, 1, both, 2);
+		w.job.rounds = 1;
+		build_for(true, 1, FB_WARP);
+		emu.blind = EMU_BLIND_FLAGS;
+		CHECK(noticed(true));
+		emu.blind = EMU_SEES;
+		CHECK(!noticed(true));
+		/* Waiting at another page than the one that the message comes to. */
+		w.ping_pong[0].in += FB_P2P_PAGE;
+		CHECK(noticed(true));
+		close_world();
+	}
 	open_world(FB_FAN_IN, FB_SEND, 5000, 2, in, 3);
 	build(false, 3);
 	emu.blind = EMU_BLIND_COUNTERS;

@@ -6,13 +6,15 @@
 #
 #	speed.sh BUILD
 #
-# Both have the same processors, window, device and address. Their latency programs run at the same
-# time, but stopped by turns (SIGSTOP), each for some 40 ms: a processor outside may change its
-# speed by half from one second to the next, beside others' work on the same core. What is compared,
-# turn by turn, is the median, as both report it, of the mean times of short batches; perftest
-# prints every message, from which batches are made here. Its bandwidth programs print a mean, so
-# they are started by turns (see speed_turns), and their mean is compared with that of this
-# project's batches: perftest's has no gaps between batches.
+# Both have the same processors, window, device and address. A round is a start of each, as a
+# process may keep a speed of its own from its start to its end. Ping-pongs run at the same time,
+# but stopped by turns (SIGSTOP), each for some 40 ms: a processor outside may change its speed by
+# half from one second to the next, beside others' work on the same core. READ and atomics, with
+# one idle end that spins here and sleeps there, run alone (see speed_turns). What is compared is
+# the median, as both report it, of the mean times of short batches; perftest prints every
+# message, from which batches are made here. Its bandwidth programs print a mean, which is
+# compared with that of this project's batches: perftest's has no gaps between batches.
+
 . tests/vm/lib.sh
 . tests/lib_speed.sh
 build=$1
@@ -64,8 +66,8 @@ per_message() {
 		/tmp/theirs
 }
 
-# start_ours OPERATION SIZE SECONDS OPTION...: this project's program; sets ours and program. Its table
-# is what file 9 reads.
+# start_ours OPERATION SIZE SECONDS OPTION...: this project's program; sets ours and program. File 9
+# reads its table.
 start_ours() {
 	local first=0
 
@@ -151,15 +153,15 @@ medians() {
 		END { close_turn() }'
 }
 
-# Both go on, one at a time; writes lines "OURS THEIRS" into /tmp/rounds, which are counted from the
-# end: either may have been late to begin. A turn is of 20 messages at least, about.
+# Both go on, one at a time; prints "OURS THEIRS", the medians of the turns, which are counted from
+# the end: either may have been late to begin. A turn is of 20 messages at least, about.
 stop_by_turns() {
 	local -a mine other
-	local i message=$((15 + size / 120)) turn_us=40000 turns=$((4 * FB_ROUNDS)) turn
+	local i message=$((15 + size / 120)) turn_us=40000 turns=12 turn
 	local seconds stop_us
 
 	[ $turn_us -gt $((20 * message)) ] || turn_us=$((20 * message))
-	[ $((turns * turn_us)) -lt 4000000 ] || turns=$((4000000 / turn_us + 2))
+	[ $((turns * turn_us)) -lt 2000000 ] || turns=$((2000000 / turn_us + 2))
 	# Half of it: perftest gives half of a round trip.
 	stop_us=$((turn_us * 2 / 5)) seconds=$((2 * turns * turn_us / 1000 + 3000))ms
 	turn=$(awk -v t=$turn_us 'BEGIN { print t / 1e6 }')
@@ -191,13 +193,15 @@ stop_by_turns() {
 	# Ours of a turn is between theirs of this turn and the next, which has the number before.
 	tail -n +2 /tmp/mine >/tmp/own
 	tail -n +2 /tmp/other >/tmp/before
-	paste -d' ' /tmp/own /tmp/before /tmp/other | speed_steady $spread >/tmp/rounds
+	paste -d' ' /tmp/own /tmp/before /tmp/other | speed_steady $spread >/tmp/turns
+	[ ! -s /tmp/turns ] || echo "$(cut -d' ' -f1 /tmp/turns | speed_median)" \
+		"$(cut -d' ' -f2 /tmp/turns | speed_median)"
 }
 
 # compare NAME SIZE TOOL OPERATION OPTION...: a line of the table; TOOL is a command with options.
 compare() {
 	local name=$1 size=$2 operation=$4 statistic=speed_median window n least=5 ratio low high
-	local verdict=PASS
+	local verdict=PASS i
 	local -a tool options=("${@:5}")
 
 	[[ $name =~ $FB_PATTERN ]] || return
@@ -206,8 +210,10 @@ compare() {
 	[[ $name == *-lat ]] || { statistic=speed_mean least=$((2 * window)); }
 	n=$((run_us / (20 + size / 100))) # about what a message takes
 	[ $n -gt $least ] || n=$least
-	if [[ $name == *-lat ]] && [ -z "$FB_INSTRUCTIONS" ]; then
-		stop_by_turns
+	if [[ $name == @(write|send)-lat ]] && [ -z "$FB_INSTRUCTIONS" ]; then
+		for ((i = 0; i < FB_ROUNDS; i++)); do
+			stop_by_turns
+		done >/tmp/rounds
 	else
 		speed_turns /tmp/rounds "$FB_ROUNDS" $spread
 	fi

@@ -52,12 +52,17 @@ end_theirs() {
 }
 
 # perftest's messages of /tmp/theirs, lines "NUMBER, US", as means of batches: lines "TURN US",
-# where a turn ends with a message that took more than stop_us.
+# where a turn ends with a message that took more than stop_us. A batch is as long as this
+# project's: 200 us, of which a ping-pong's messages are said to have taken half, and two messages
+# at least.
 batches() {
-	awk -F'[, \t]+' -v most=$batch_us -v stop="$stop_us" '
+	local most=$batch_us
+
+	[ "$operation" != ping_pong ] || most=$((batch_us / 2))
+	awk -F'[, \t]+' -v most=$most -v stop="$stop_us" '
 		/^[0-9]+,/ && $2 > stop { turn++; sum = n = 0; next }
 		/^[0-9]+,/ { sum += $2; n++ }
-		sum >= most { print turn + 0, sum / n; sum = n = 0 }' /tmp/theirs
+		sum >= most && n >= 2 { print turn + 0, sum / n; sum = n = 0 }' /tmp/theirs
 }
 
 # us a message, of perftest's table of bandwidths: the rate has few digits where it is low.

@@ -220,7 +220,8 @@ compare() {
 			stop_by_turns
 		done >/tmp/rounds
 	else
-		speed_turns /tmp/rounds "$FB_ROUNDS" $spread
+		# Every round counts, as each start of perftest's has a speed of its own.
+		speed_turns /tmp/rounds "$FB_ROUNDS" 100
 	fi
 	awk '{ print $1 / $2 }' /tmp/rounds >/tmp/ratios
 	ratio=$(speed_median </tmp/ratios)

@@ -238,7 +238,7 @@ mkfifo /tmp/never
 stop_us=1000000000 # where nothing stops
 seconds=0.3s run_us=300000 limit=120 spread=0.05
 # Where time is instructions, it jumps while the machine waits for the host.
-[ -z "$FB_INSTRUCTIONS" ] || FB_ROUNDS=1 seconds=0.2s run_us=100000 limit=36000 spread=100
+[ -z "$FB_INSTRUCTIONS" ] || FB_ROUNDS=1 seconds=0.2s run_us=100000 limit=36000
 # Reads all files once.
 start_theirs ib_write_lat -n 20
 end_theirs

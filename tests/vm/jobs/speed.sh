@@ -92,8 +92,8 @@ start_ours() {
 end_ours() {
 	local row line
 
-	# bandwidth has a row of two_way as well. Nothing is started while it runs: a look into its
-	# file each 50 ms took a tenth of these processors, and perftest's time had no such looks.
+	# bandwidth has a row of two_way as well. Nothing is started while it runs: looks into its
+	# file each 50 ms stopped messages for some 10 ms, and perftest's time had no such looks.
 	while read -r -u 9 line; do
 		[[ $line != "$1 "* ]] || break
 	done

@@ -91,6 +91,9 @@ struct fb_raw_lane {
 	uint64_t last;	    /* the part that asks for a completion in any case */
 	uint64_t posted, done;
 	uint32_t window, signal, unsignalled;
+	unsigned flags;	    /* of each request */
+	bool moves;	    /* requests differ in more than numbers */
+	uint64_t identity;  /* of completions, without the number */
 	uint32_t region, region_step, regions; /* of the next part */
 	size_t stride;
 	uint32_t piece; /* bytes of all of a request's pieces but the last */
@@ -191,6 +194,19 @@ void fb_raw_lane_build(struct fb_raw_lane *lane, char *local, uint32_t lkey, uin
 int fb_raw_post(struct fb_raw_lane *lane, uint32_t n);
 int fb_raw_post_receives(struct fb_raw_lane *lane, uint32_t n);
 
+/*
+ * Posts of the lane's first `allowed` parts as many as there is room for, in lists of `batch` at
+ * most. Errors as above.
+ */
+int fb_raw_push(struct fb_raw_lane *lane, uint64_t allowed, uint32_t batch);
+
+/*
+ * Posts and polls until the lane's target is reached: all there is to do where it is the only one
+ * and waits for nobody's credits, without looking for what else there might be. With one message
+ * under way all of this is in its time. An error (printed) as in waiting.
+ */
+int fb_raw_drive_alone(struct fb_raw_engine *e, struct fb_raw_lane *lane);
+
 /* Writes a number into a cell of the peer's, at `offset` in struct fb_raw_cells. */
 int fb_raw_flag(struct fb_raw_engine *e, int peer, size_t offset, uint64_t value);
 
@@ -209,10 +225,11 @@ void fb_raw_free(struct fb_raw_request *r);
 /* --- rdma_ping.c ------------------------------------------------------------------------------ */
 
 /*
- * Waiting: *looks counts those in vain, from 0 on. Polls, or is told that a look into memory was
- * in vain, whereupon it sometimes looks for failures. An error (printed) when one is found, or
- * the step's time is over.
+ * Waiting: *looks counts those in vain, from 0 on. Is told of one; polls; or is told that a look
+ * into memory was in vain, whereupon it sometimes looks for failures. An error (printed) when one
+ * is found, or the step's time is over.
  */
+int fb_raw_again(struct fb_raw_engine *e, unsigned *looks);
 int fb_raw_poll_or_wait(struct fb_raw_engine *e, unsigned *looks);
 int fb_raw_again_in_memory(struct fb_raw_engine *e, unsigned *looks);
 

@@ -28,6 +28,43 @@ static uint64_t identity(unsigned kind, int index, uint64_t number)
 	       (number & number_mask);
 }
 
+/* The next region's offset. */
+static size_t next_region(struct fb_raw_lane *lane)
+{
+	size_t at = lane->region * lane->stride;
+
+	lane->region += lane->region_step;
+	if (lane->region >= lane->regions)
+		lane->region -= lane->regions;
+	return at;
+}
+
+static void aim_pieces(const struct fb_raw_lane *lane, struct ibv_sge *sges, int n, char *local)
+{
+	for (int i = 0; i < n; i++, local += lane->piece)
+		sges[i].addr = (uintptr_t)local;
+}
+
+/* Addresses of a part in the region that begins `at` bytes behind the first one. */
+static void aim(const struct fb_raw_lane *lane, struct ibv_send_wr *wr, size_t at)
+{
+	char *local = lane->local + at;
+	uint64_t seen;
+
+	aim_pieces(lane, wr->sg_list, wr->num_sge, local);
+	if (fb_raw_is_atomic(lane->verb))
+		wr->wr.atomic.remote_addr = lane->remote + at;
+	else
+		wr->wr.rdma.remote_addr = lane->remote + at;
+	if (lane->verb == FB_RAW_COMPARE_SWAP) {
+		/* What the processor cannot read: the first region's, for all of them. */
+		seen = lane->seen;
+		if (!lane->device)
+			memcpy(&seen, local, sizeof(seen));
+		wr->wr.atomic.compare_add = wr->wr.atomic.swap = seen;
+	}
+}
+
 static void build_request(struct fb_raw_lane *lane, int i, uint32_t lkey, uint32_t rkey)
 {
 	static const enum ibv_wr_opcode opcodes[] = {
@@ -52,13 +89,14 @@ static void build_request(struct fb_raw_lane *lane, int i, uint32_t lkey, uint32
 	lane->piece = wr->sg_list->length;
 	/* Inline bytes are read by the processor. */
 	if (carries && !lane->device && lane->share.bytes <= lane->queue->max_inline)
-		wr->send_flags = IBV_SEND_INLINE;
+		lane->flags = IBV_SEND_INLINE;
 	if (lane->verb == FB_RAW_WRITE_IMM)
 		wr->imm_data = htonl((uint32_t)lane->id);
 	if (fb_raw_is_atomic(lane->verb))
 		wr->wr.atomic.rkey = rkey;
 	else
 		wr->wr.rdma.rkey = rkey;
+	aim(lane, wr, 0);
 }
 
 void fb_raw_lane_build(struct fb_raw_lane *lane, char *local, uint32_t lkey, uint64_t remote,
@@ -68,6 +106,8 @@ void fb_raw_lane_build(struct fb_raw_lane *lane, char *local, uint32_t lkey, uin
 
 	lane->local = local;
 	lane->remote = remote;
+	lane->moves = lane->regions > 1 || lane->verb == FB_RAW_COMPARE_SWAP;
+	lane->identity = identity(PART, lane->id, 0);
 	lane->region = (uint32_t)(lane->share.first % lane->regions);
 	lane->region_step = (uint32_t)(lane->share.step % lane->regions);
 	/* A completion at least twice in a window, so that posting never waits for all of it. */
@@ -87,56 +127,23 @@ void fb_raw_lane_build(struct fb_raw_lane *lane, char *local, uint32_t lkey, uin
 	}
 }
 
-/* The next region's offset. */
-static size_t next_region(struct fb_raw_lane *lane)
-{
-	size_t at = lane->region * lane->stride;
-
-	lane->region += lane->region_step;
-	if (lane->region >= lane->regions)
-		lane->region -= lane->regions;
-	return at;
-}
-
 static int refused(const struct fb_raw_lane *lane, const char *what, int error)
 {
 	return fb_error(FB_ESYS, "rdma: %s to rank %d not accepted by %s: %s", what,
 			lane->queue->peer, lane->queue->completions->rail->name, strerror(error));
 }
 
-static void aim_pieces(const struct fb_raw_lane *lane, struct ibv_sge *sges, int n, char *local)
+/* The next part's number, if it is asked for. */
+static inline void number(struct fb_raw_lane *lane, struct ibv_send_wr *wr)
 {
-	for (int i = 0; i < n; i++, local += lane->piece)
-		sges[i].addr = (uintptr_t)local;
-}
-
-/* Addresses and number of the next part. */
-static void aim(struct fb_raw_lane *lane, struct ibv_send_wr *wr)
-{
-	size_t at = next_region(lane);
-	char *local = lane->local + at;
-	uint64_t seen;
-
-	aim_pieces(lane, wr->sg_list, wr->num_sge, local);
-	if (fb_raw_is_atomic(lane->verb))
-		wr->wr.atomic.remote_addr = lane->remote + at;
-	else
-		wr->wr.rdma.remote_addr = lane->remote + at;
-	if (lane->verb == FB_RAW_COMPARE_SWAP) {
-		/* What the processor cannot read: the first region's, for all of them. */
-		seen = lane->seen;
-		if (!lane->device)
-			memcpy(&seen, local, sizeof(seen));
-		wr->wr.atomic.compare_add = wr->wr.atomic.swap = seen;
-	}
 	lane->posted++;
 	if (++lane->unsignalled < lane->signal && lane->posted != lane->last) {
-		wr->send_flags &= ~(unsigned)IBV_SEND_SIGNALED;
+		wr->send_flags = lane->flags;
 		return;
 	}
 	lane->unsignalled = 0;
-	wr->send_flags |= IBV_SEND_SIGNALED;
-	wr->wr_id = identity(PART, lane->id, lane->posted);
+	wr->send_flags = lane->flags | IBV_SEND_SIGNALED;
+	wr->wr_id = lane->identity | (lane->posted & number_mask);
 }
 
 int fb_raw_post(struct fb_raw_lane *lane, uint32_t n)
@@ -144,12 +151,32 @@ int fb_raw_post(struct fb_raw_lane *lane, uint32_t n)
 	struct ibv_send_wr *last = &lane->wr[n - 1], *next = last->next, *bad;
 	int error;
 
-	for (uint32_t i = 0; i < n; i++)
-		aim(lane, &lane->wr[i]);
+	for (uint32_t i = 0; i < n; i++) {
+		/* Most often there is one region: then the request is as it was built. */
+		if (lane->moves)
+			aim(lane, &lane->wr[i], next_region(lane));
+		number(lane, &lane->wr[i]);
+	}
 	last->next = NULL;
 	error = ibv_post_send(lane->queue->qp, lane->wr, &bad);
 	last->next = next;
 	return error ? refused(lane, fb_raw_verbs[lane->verb], error) : FB_OK;
+}
+
+int fb_raw_push(struct fb_raw_lane *lane, uint64_t allowed, uint32_t batch)
+{
+	int err = FB_OK;
+
+	while (!err && lane->posted < allowed) {
+		uint64_t room = lane->window - (lane->posted - lane->done);
+		uint64_t n = allowed - lane->posted;
+
+		n = n < room ? n : room;
+		if (!n)
+			return FB_OK;
+		err = fb_raw_post(lane, (uint32_t)(n < batch ? n : batch));
+	}
+	return err;
 }
 
 int fb_raw_post_receives(struct fb_raw_lane *lane, uint32_t n)
@@ -157,7 +184,7 @@ int fb_raw_post_receives(struct fb_raw_lane *lane, uint32_t n)
 	struct ibv_recv_wr *last = &lane->receive[n - 1], *next = last->next, *bad;
 	int error;
 
-	for (uint32_t i = 0; i < n; i++)
+	for (uint32_t i = 0; i < n && lane->moves; i++)
 		aim_pieces(lane, lane->receive[i].sg_list, lane->receive[i].num_sge,
 			   lane->local + next_region(lane));
 	lane->posted += n;
@@ -224,22 +251,47 @@ static int take(struct fb_raw_engine *e, struct fb_rdma_completions *c, const st
 	return FB_OK;
 }
 
+static int poll_rail(struct fb_raw_engine *e, int rail)
+{
+	struct fb_rdma_completions *c = &e->completions[rail];
+	struct ibv_wc wc[POLL];
+	int n = ibv_poll_cq(c->cq, POLL, wc), err = FB_OK;
+
+	if (n < 0)
+		return fb_error(FB_ESYS, "rdma: %s: the completion queue cannot be read",
+				e->rails[rail].name);
+	for (int i = 0; i < n && !err; i++)
+		err = take(e, c, &wc[i]);
+	return err ? err : n;
+}
+
 int fb_raw_poll(struct fb_raw_engine *e)
 {
-	struct ibv_wc wc[POLL];
-	int err = FB_OK, taken = 0;
+	int taken = poll_rail(e, 0);
 
-	for (int r = 0; r < e->nrails; r++) {
-		int n = ibv_poll_cq(e->completions[r].cq, POLL, wc);
+	for (int r = 1; r < e->nrails && taken >= 0; r++) {
+		int n = poll_rail(e, r);
 
-		if (n < 0)
-			return fb_error(FB_ESYS, "rdma: %s: the completion queue cannot be read",
-					e->rails[r].name);
-		for (int i = 0; i < n && !err; i++)
-			err = take(e, &e->completions[r], &wc[i]);
-		taken += n;
+		taken = n < 0 ? n : taken + n;
 	}
-	return err ? err : taken;
+	return taken;
+}
+
+int fb_raw_drive_alone(struct fb_raw_engine *e, struct fb_raw_lane *lane)
+{
+	unsigned looks = 0;
+	int err = FB_OK, taken;
+
+	while (!err && lane->done < lane->target) {
+		if (lane->posted < lane->target)
+			err = fb_raw_push(lane, lane->target, (uint32_t)e->settings->batch);
+		taken = err ? err : poll_rail(e, lane->share.rail);
+		if (taken > 0)
+			looks = 0;
+		else
+			err = taken ? taken : fb_raw_again(e, &looks);
+	}
+	return err;
 }
 
 #else

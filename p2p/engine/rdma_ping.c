@@ -12,8 +12,7 @@ enum {
 	LOOKS_PER_CALL = 1 << 14, /* between two of fb_run_alive() */
 };
 
-/* One more look was in vain. An error when the step's time is over. */
-static int again(struct fb_raw_engine *e, unsigned *looks)
+int fb_raw_again(struct fb_raw_engine *e, unsigned *looks)
 {
 	++*looks;
 	if (e->world->oversubscribed && *looks > FB_SPIN_CROWDED)
@@ -26,7 +25,7 @@ static int again(struct fb_raw_engine *e, unsigned *looks)
 
 int fb_raw_again_in_memory(struct fb_raw_engine *e, unsigned *looks)
 {
-	int err = again(e, looks), taken = 0;
+	int err = fb_raw_again(e, looks), taken = 0;
 
 	if (!err && *looks % LOOKS_PER_CALL == 0)
 		taken = fb_raw_poll(e);
@@ -40,7 +39,7 @@ int fb_raw_poll_or_wait(struct fb_raw_engine *e, unsigned *looks)
 	if (taken < 0)
 		return taken;
 	if (!taken)
-		return again(e, looks);
+		return fb_raw_again(e, looks);
 	*looks = 0;
 	return FB_OK;
 }

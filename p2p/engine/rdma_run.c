@@ -97,23 +97,6 @@ int fb_raw_ready(struct fb_p2p_request *request, int calls)
 	return err;
 }
 
-/* Posts what may be posted now of a lane. */
-static int push(struct fb_raw_lane *lane, uint64_t allowed, uint32_t batch)
-{
-	int err = FB_OK;
-
-	while (!err && lane->posted < allowed) {
-		uint64_t room = lane->window - (lane->posted - lane->done);
-		uint64_t n = allowed - lane->posted;
-
-		n = n < room ? n : room;
-		if (!n)
-			return FB_OK;
-		err = fb_raw_post(lane, (uint32_t)(n < batch ? n : batch));
-	}
-	return err;
-}
-
 static int push_all(struct fb_raw_engine *e, struct fb_raw_end *end)
 {
 	uint64_t messages = end->target;
@@ -127,9 +110,10 @@ static int push_all(struct fb_raw_engine *e, struct fb_raw_end *end)
 	for (int l = 0; l < end->nlanes && !err; l++) {
 		struct fb_raw_lane *lane = &end->lanes[l];
 
-		err = push(lane, messages == end->target ? lane->target
-							 : fb_raw_parts(&lane->share, messages),
-			   (uint32_t)e->settings->batch);
+		err = fb_raw_push(lane,
+				  messages == end->target ? lane->target
+							  : fb_raw_parts(&lane->share, messages),
+				  (uint32_t)e->settings->batch);
 	}
 	return err;
 }
@@ -149,6 +133,8 @@ static int drive(struct fb_raw_request *r)
 	unsigned looks = 0;
 	int err = FB_OK;
 
+	if (r->nends == 1 && r->nlanes == 1 && !r->ends->credits)
+		return fb_raw_drive_alone(e, r->lanes);
 	for (;;) {
 		bool pending = false;
 

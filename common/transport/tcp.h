@@ -321,7 +321,7 @@ void fb_tcp_describe(const struct fb_tcp_socket *socket, char *text, size_t n);
  */
 int fb_tcp_join(struct fb_tcp *tcp, struct fb_tcp_socket **sockets, int n);
 
-/* --- tcp_send.c ------------------------------------------------------------------------------- */
+/* --- tcp_send.c, tcp_commit.c ----------------------------------------------------------------- */
 
 void *fb_tcp_acquire(struct fb_port *port, size_t bytes);
 void fb_tcp_commit(struct fb_port *port, size_t bytes);

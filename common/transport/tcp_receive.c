@@ -8,7 +8,7 @@
  * headers' worth is read ahead and the large payload is hardly ever copied.
  *
  * That takes two reads for a message: one for its header, one for its payload. So the header of a
- * message that is not small has always the same length (tcp_send.c), and where one link alone is
+ * message that is not small has always the same length (tcp_commit.c), and where one link alone is
  * waited for on a socket, or several that come in the same order each time, one read takes header
  * and payload, each to where it belongs if it is what was guessed. If not, nothing is lost: what
  * arrived is put together again and taken from there, like anything else. The place that was
@@ -94,13 +94,26 @@ static struct fb_tcp_message *find_message(struct fb_tcp_link *link,
 	return message->bytes == frame->bytes && message->missing ? message : NULL;
 }
 
+/* The next bytes are `bytes` of the message's, from `offset` on. */
+static inline void fill(struct fb_tcp_socket *socket, struct fb_tcp_link *link,
+			struct fb_tcp_message *message, size_t bytes, size_t offset)
+{
+	socket->fill_left = socket->last_bytes = bytes;
+	socket->fill_at = fb_tcp_payload(message) + offset;
+	socket->filling = message;
+	if (socket->previous)
+		socket->previous->successor = link->index;
+	socket->previous = link;
+	socket->doubt -= socket->doubt > 0;
+}
+
 /* Begins a message, or a part of one. Returns whether it makes sense. */
 static bool take_data(struct fb_tcp_socket *socket, struct fb_tcp_link *link,
 		      const struct fb_tcp_frame *frame)
 {
 	struct fb_tcp_message *message;
 	struct fb_tcp_spread spread;
-	size_t offset;
+	size_t offset, bytes;
 	int part;
 
 	if (!link || link->sends || frame->bytes > link->slot_bytes)
@@ -111,14 +124,27 @@ static bool take_data(struct fb_tcp_socket *socket, struct fb_tcp_link *link,
 	message = part < spread.count ? find_message(link, frame, spread.count) : NULL;
 	if (!message)
 		return false;
-	socket->fill_left = fb_tcp_part_soon(frame->bytes, part, spread.count, &offset);
-	socket->fill_at = fb_tcp_payload(message) + offset;
-	socket->last_bytes = socket->fill_left;
-	socket->filling = message;
-	if (socket->previous)
-		socket->previous->successor = link->index;
-	socket->previous = link;
-	socket->doubt -= socket->doubt > 0;
+	bytes = fb_tcp_part_soon(frame->bytes, part, spread.count, &offset);
+	fill(socket, link, message, bytes, offset);
+	return true;
+}
+
+/*
+ * The same for the next message of a link that has a place for it, whole, when what came has been
+ * found to be that: nothing is looked up or computed again. Returns false where it has no place,
+ * or where it may be a part only; then nothing has happened.
+ */
+static inline bool take_next(struct fb_tcp_socket *socket, struct fb_tcp_link *link)
+{
+	struct fb_tcp_message *message = link->ring[link->first];
+
+	if (!message || message->begun || socket->tcp->width > 1 ||
+	    link->awaited.bytes > link->slot_bytes)
+		return false;
+	message->begun = true;
+	message->bytes = link->awaited.bytes;
+	message->missing = 1;
+	fill(socket, link, message, message->bytes, 0);
 	return true;
 }
 
@@ -238,12 +264,26 @@ static bool make_guess(const struct fb_tcp_socket *socket, struct fb_tcp_guess *
 	return true;
 }
 
+/* Whether no credits are in front of an expected message. */
+static inline bool only_pads(const char *lead)
+{
+	struct fb_tcp_frame frames[FB_TCP_LEAD / sizeof(struct fb_tcp_frame) - 1];
+	bool only = true;
+
+	memcpy(frames, lead, sizeof(frames));
+	for (size_t i = 0; i < sizeof(frames) / sizeof(frames[0]); i++)
+		only &= frames[i].kind == FB_TCP_PAD;
+	return only;
+}
+
 /* The frames of what was expected. Returns whether they make sense. */
 static bool take_lead(struct fb_tcp_socket *socket, const struct fb_tcp_guess *guess)
 {
 	struct fb_tcp_frame frame;
 
 	socket->end = 0;
+	if (only_pads(guess->lead) && take_next(socket, guess->link))
+		return true;
 	for (size_t at = 0; at < FB_TCP_LEAD; at += sizeof(frame)) {
 		bool last = at == FB_TCP_LEAD - sizeof(frame);
 
@@ -309,8 +349,9 @@ static bool take_awaited(struct fb_tcp_socket *socket, size_t got)
 		return false;
 	memcpy(&frame, socket->buffer, sizeof(frame));
 	if (frame.kind != FB_TCP_DATA || frame.link != link->index || frame.epoch != link->epoch ||
-	    frame.turn != link->turn || frame.bytes != link->awaited.bytes ||
-	    !take_data(socket, socket->awaited, &frame))
+	    frame.turn != link->turn || frame.bytes != link->awaited.bytes)
+		return false;
+	if (!take_next(socket, socket->awaited) && !take_data(socket, socket->awaited, &frame))
 		return false;
 	memcpy(socket->fill_at, socket->buffer + sizeof(frame), socket->fill_left);
 	filled(socket, socket->fill_left);

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Messages that are committed: what lies in front of each, and in which pieces it is sent. */
+#include <string.h>
+#include <sys/socket.h>
+
+#include "common/transport/tcp_call.h"
+#include "common/transport/tcp_part.h"
+#include "common/transport/tcp_send.h"
+
+static const struct fb_tcp_frame pads[] = {
+	{.kind = FB_TCP_PAD}, {.kind = FB_TCP_PAD}, {.kind = FB_TCP_PAD}};
+
+_Static_assert(sizeof(pads) + sizeof(struct fb_tcp_frame) == FB_TCP_LEAD, "the payload's place");
+
+/* Of the next message to be committed. */
+static inline struct fb_tcp_frame next_frame(const struct fb_tcp_link *link, size_t bytes)
+{
+	return (struct fb_tcp_frame){
+		.link = link->remote,
+		.epoch = link->epoch,
+		.turn = link->turn,
+		.kind = FB_TCP_DATA,
+		.bytes = bytes & FB_TCP_LONGEST,
+	};
+}
+
+/*
+ * The frame in front of `end`, where a payload begins or might, and in front of it credits that are
+ * due. Returns where they begin, at most FB_TCP_LEAD bytes before.
+ *
+ * What leads a payload that is not small is filled up to FB_TCP_LEAD bytes: the receiver knows
+ * where the payload begins before it has read anything, and the kernel, whose buffers begin at
+ * pages, copies from and to addresses that are as far from a cache line's begin as the payload is.
+ * Of 64 KiB at 16 bytes the ping-pong over loopback took 1.15 times as long as without a frame, at
+ * 64 bytes 1.05 times.
+ */
+static inline char *lead(struct fb_tcp_socket *socket, char *end,
+			 const struct fb_tcp_frame *frame, bool full)
+{
+	char *at = end - sizeof(*frame);
+	struct fb_tcp_frame credit;
+
+	if (full)
+		memcpy(end - FB_TCP_LEAD, pads, sizeof(pads));
+	memcpy(at, frame, sizeof(*frame));
+	while (at > end - FB_TCP_LEAD && socket->owed) {
+		at -= sizeof(*frame);
+		fb_tcp_take_credit(socket, &credit);
+		memcpy(at, &credit, sizeof(credit));
+	}
+	return full ? end - FB_TCP_LEAD : at;
+}
+
+/*
+ * What a ping-pong's message is: the first one in a row, from the caller's memory with room in
+ * front of it, on the only socket of the pair, where nothing waits to be sent. All of it leaves
+ * by one call, and no piece is made for what needs no second one. Returns false where it is not
+ * that, and nothing has happened.
+ */
+static bool send_at_once(struct fb_tcp_link *link, char *data, size_t bytes)
+{
+	struct fb_tcp_socket *socket = link->socket;
+	struct fb_tcp_message *message = link->staged;
+	struct fb_tcp_frame frame = next_frame(link, bytes);
+	struct fb_tcp_piece *piece;
+	size_t left;
+	ssize_t sent;
+
+	if (!link->headroom || socket->tcp->width > 1 || socket->flights || socket->sending.head ||
+	    socket->broken || socket->round == socket->tcp->round || socket->in_row > 1)
+		return false;
+	left = (size_t)(data - lead(socket, data, &frame, bytes >= FB_TCP_LED));
+	link->staged = NULL;
+	link->turn++;
+	link->unreleased++;
+	socket->round = socket->tcp->round;
+	socket->in_row = 1;
+	socket->burst = socket->held = false;
+	sent = fb_tcp_call_send(socket->fd, data - left, left + bytes, MSG_NOSIGNAL);
+	if (sent == (ssize_t)(left + bytes)) {
+		fb_tcp_recycle(message);
+		return true;
+	}
+	/* A piece for the rest; its frames are its own, as those in front of the payload may go. */
+	link->unsent++;
+	message->bytes = bytes;
+	message->missing = 1;
+	piece = &message->pieces[0];
+	piece->message = message;
+	piece->data = data;
+	piece->data_left = bytes;
+	piece->at = memcpy(fb_tcp_body(message) - left, data - left, left);
+	piece->left = left;
+	fb_tcp_push(&socket->sending, piece);
+	fb_tcp_sent(socket, sent);
+	return true;
+}
+
+/* `data`: the payload, or NULL where it is in the message's own buffer. */
+static void commit(struct fb_port *port, const char *data, size_t bytes)
+{
+	struct fb_tcp_link *link = fb_tcp_link(port);
+	struct fb_tcp_message *message = link->staged;
+	struct fb_tcp_frame frame = next_frame(link, bytes);
+	struct fb_tcp_spread spread = fb_tcp_spread_soon(link, frame.turn, bytes);
+
+	link->staged = NULL;
+	link->turn++;
+	link->unreleased++;
+	link->unsent++;
+	message->bytes = bytes;
+	message->missing = (uint32_t)spread.count;
+	for (int i = 0; i < spread.count; i++) {
+		int at = spread.count == 1 ? spread.first
+					   : (spread.first + i) % link->socket->tcp->width;
+		struct fb_tcp_piece *piece = &message->pieces[i];
+		size_t offset, part = fb_tcp_part_soon(bytes, i, spread.count, &offset);
+
+		piece->message = message;
+		piece->data = (data ? data : fb_tcp_body(message)) + offset;
+		piece->data_left = part;
+		if (i == 0) {
+			char *end = fb_tcp_body(message);
+
+			piece->at = lead(link->sockets[at], end, &frame,
+					 spread.count == 1 && bytes >= FB_TCP_LED);
+			piece->left = (size_t)(end - piece->at);
+			if (!data) { /* all of it lies together */
+				piece->left += part;
+				piece->data_left = 0;
+			}
+		} else {
+			piece->frame = frame;
+			piece->at = (const char *)&piece->frame;
+			piece->left = sizeof(frame);
+		}
+		fb_tcp_send_piece(link->sockets[at], piece, part);
+	}
+}
+
+void fb_tcp_commit(struct fb_port *port, size_t bytes)
+{
+	commit(port, NULL, bytes);
+}
+
+void fb_tcp_commit_user(struct fb_port *port, const void *data, size_t bytes)
+{
+	/* The headroom is the link's, though the payload is not. */
+	if (!send_at_once(fb_tcp_link(port), (char *)(uintptr_t)data, bytes))
+		commit(port, data, bytes);
+}

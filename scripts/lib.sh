@@ -71,9 +71,10 @@ fb_mpi_env() {
 		fi
 		fb_in_job && return
 		# Probing UCX and libfabric costs 0.2 s a start, and the TCP transport picks an
-		# interface that in a container may lead nowhere.
+		# interface that in a container may lead nowhere. What is left is shared memory, by
+		# smcuda in a CUDA-aware library: vader reads GPU memory like any other, and dies.
 		if [ -z "${OMPI_MCA_pml-}${OMPI_MCA_btl-}" ]; then
-			export OMPI_MCA_pml=ob1 OMPI_MCA_btl=self,vader
+			export OMPI_MCA_pml=ob1 OMPI_MCA_btl=^tcp,ofi,openib,portals4,uct,ugni,usnic
 		fi
 		# Without ssh the launcher of remote daemons fails even where none is needed.
 		fb_have ssh || fb_have rsh || export OMPI_MCA_plm="${OMPI_MCA_plm-isolated}"

@@ -3,12 +3,10 @@
 #include "collectives/state.h"
 #include "common/error.h"
 
-/* Buffers in the memory of processors; GPUs map pinned memory, and may cache it as well. */
-static bool is_host_memory(const struct fb_collective_instance *i)
+/* GPUs map pinned memory, and may cache it as well. */
+static bool gpu_caches(const struct fb_collective_instance *i)
 {
-	enum fb_memory_kind kind = fb_memory_of(i->key);
-
-	return kind < FB_MEMORY_DEVICE || kind == FB_MEMORY_PINNED;
+	return i->ops->device || fb_memory_on_gpu(i->key);
 }
 
 int fb_cold_open(struct fb_collective_instance *i)
@@ -17,9 +15,9 @@ int fb_cold_open(struct fb_collective_instance *i)
 	int ranks, err = FB_OK;
 
 	MPI_Comm_size(s->world->node_comm, &ranks);
-	if (i->key->cold && is_host_memory(i) && !s->cache.memory)
+	if (i->key->cold && !fb_memory_on_gpu(i->key) && !s->cache.memory)
 		err = fb_cache_open(&s->cache, ranks);
-	if (!err && i->key->cold && i->ops->device && !s->gpu_cache.memory)
+	if (!err && i->key->cold && gpu_caches(i) && !s->gpu_cache.memory)
 		err = fb_gpu_cache_open(&s->gpu_cache, &s->gpu);
 	return fb_world_agree(s->world, err);
 }
@@ -34,7 +32,7 @@ int fb_cold_clear(void *instance)
 {
 	struct fb_collective_instance *i = instance;
 
-	if (is_host_memory(i))
+	if (!fb_memory_on_gpu(i->key))
 		fb_cache_clear(&i->state->cache);
-	return i->ops->device ? fb_gpu_cache_clear(&i->state->gpu_cache) : FB_OK;
+	return gpu_caches(i) ? fb_gpu_cache_clear(&i->state->gpu_cache) : FB_OK;
 }

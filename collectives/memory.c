@@ -26,6 +26,13 @@ enum fb_memory_kind fb_memory_of(const struct fb_case *c)
 	return fb_memories[kind] ? (enum fb_memory_kind)kind : FB_MEMORY_HOST;
 }
 
+bool fb_memory_on_gpu(const struct fb_case *c)
+{
+	enum fb_memory_kind kind = fb_memory_of(c);
+
+	return kind >= FB_MEMORY_DEVICE && kind != FB_MEMORY_PINNED;
+}
+
 size_t fb_store_of(const struct fb_collective_state *state, const struct fb_case *c)
 {
 	size_t store = (size_t)fb_places_of(&state->places, c->variant)->store;
@@ -92,8 +99,11 @@ static bool gpu_memory_exists(const struct fb_collective_state *state, const str
 
 	if (!state->has_gpu)
 		snprintf(reason, FB_REASON_CHARS, "%s", state->no_gpu);
-	else if (!ops->device && kind != FB_MEMORY_PINNED)
-		snprintf(reason, FB_REASON_CHARS, "engine %s works in host memory", c->engine);
+	else if (!ops->device && kind != FB_MEMORY_PINNED &&
+		 (kind != FB_MEMORY_DEVICE || !ops->takes_device))
+		snprintf(reason, FB_REASON_CHARS, ops->takes_device
+			 ? "engine %s does not work in memory %s"
+			 : "engine %s works in host memory", c->engine, c->memory);
 	else if (kind == FB_MEMORY_NCCL && !ops->segment)
 		snprintf(reason, FB_REASON_CHARS, "memory nccl is NCCL's: no other rank sees it");
 	else if (strcmp(fb_places_of(&state->places, c->variant)->name, "any"))
@@ -113,7 +123,7 @@ bool fb_memory_can(const struct fb_collective_state *state, const struct fb_case
 	const struct fb_place *place = fb_places_of(&state->places, c->variant);
 	char asked[FB_SIZE_CHARS], limit[FB_SIZE_CHARS];
 	enum fb_memory_kind kind = fb_memory_of(c);
-	bool on_device = kind >= FB_MEMORY_DEVICE && kind != FB_MEMORY_PINNED;
+	bool on_device = fb_memory_on_gpu(c);
 	/* Links and the harness need some of a GPU's memory as well. */
 	uint64_t most = on_device ? state->gpu.memory_bytes / 8 * 7 : state->memory_limit;
 

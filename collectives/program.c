@@ -269,7 +269,8 @@ static double bound_us(const struct fb_collective_instance *i)
 	double least = fb_collective_least_traffic(i->op.collective, s->world->nranks);
 	double moved = least * (double)i->bytes;
 
-	if (s->world->nnodes > 1 || i->ops->device || i->place->thread >= 0 ||
+	if (s->world->nnodes > 1 || i->ops->device || fb_memory_on_gpu(i->key) ||
+	    i->place->thread >= 0 ||
 	    (strcmp(i->key->transport, "shm") && strcmp(i->key->transport, "library")))
 		return nan("");
 	if (i->op.counts)

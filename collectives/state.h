@@ -93,6 +93,9 @@ extern const struct fb_column fb_collective_columns[];
 
 enum fb_memory_kind fb_memory_of(const struct fb_case *c);
 
+/* Whether the buffers lie in a GPU: not in pinned memory, which is the host's. */
+bool fb_memory_on_gpu(const struct fb_case *c);
+
 /* Index in `segment` and `part_bytes` of the memory of a case: by kind and by place. */
 size_t fb_store_of(const struct fb_collective_state *state, const struct fb_case *c);
 

@@ -46,6 +46,7 @@ struct fb_engine_ops {
 	const char *summary; /* one line */
 	bool planned;        /* algorithms and protocols are the project's own */
 	bool device;         /* works on a GPU: in its memory, by launches on a stream */
+	bool takes_device;   /* does not, but can() may allow memory `device` */
 
 	/* Collective. */
 	int (*open)(struct fb_engine **engine, struct fb_run *run);

@@ -16,11 +16,13 @@
 #include <string.h>
 
 #include "common/error.h"
+#include "common/mpi_gpu.h"
 
 struct mpi_engine {
 	struct fb_engine engine;
 	const struct fb_world *world;
 	MPI_Comm comm;
+	char no_gpu[FB_REASON_CHARS]; /* why the library gets no GPU memory; empty: it does */
 };
 
 static int mpi_open(struct fb_engine **engine, struct fb_run *run)
@@ -35,6 +37,7 @@ static int mpi_open(struct fb_engine **engine, struct fb_run *run)
 	e->engine = (struct fb_engine){.ops = &fb_engine_mpi, .run = run};
 	e->world = fb_run_world(run);
 	MPI_Comm_dup(e->world->comm, &e->comm);
+	(void)fb_mpi_takes_gpu(e->world, e->no_gpu, FB_REASON_CHARS);
 	*engine = &e->engine;
 	return FB_OK;
 }
@@ -135,6 +138,25 @@ static bool crashes(const struct mpi_engine *e, const struct fb_operation *op, c
 	return true;
 }
 
+/*
+ * Whether the library may be given GPU memory for this call. Open MPI says that it takes it, but
+ * its nonblocking reductions read it like any other ("Which MPI APIs do NOT work with CUDA-aware
+ * Open MPI", in its documentation).
+ */
+static bool takes_gpu(const struct mpi_engine *e, const struct fb_case *c,
+		      const struct fb_operation *op, char *reason)
+{
+	if (*e->no_gpu)
+		snprintf(reason, FB_REASON_CHARS, "%s", e->no_gpu);
+	else if (fb_collective_info(op->collective)->reduces && strcmp(c->launch, "blocking") &&
+		 !strncmp(e->world->library, "Open MPI", strlen("Open MPI")))
+		snprintf(reason, FB_REASON_CHARS, "Open MPI's %s reductions take no GPU memory",
+			 c->launch);
+	else
+		return true;
+	return false;
+}
+
 static bool mpi_can(const struct fb_engine *engine, const struct fb_case *c,
 		    const struct fb_operation *op, char reason[FB_REASON_CHARS])
 {
@@ -143,6 +165,8 @@ static bool mpi_can(const struct fb_engine *engine, const struct fb_case *c,
 	uint64_t most;
 
 	if (!calls || !can_reduce(op, reason) || crashes(e, op, reason))
+		return false;
+	if (!strcmp(c->memory, "device") && !takes_gpu(e, c, op, reason))
 		return false;
 	most = greatest_count(op, e->world->nranks);
 	if (!strcmp(c->launch, "persistent") && !calls->init)
@@ -227,6 +251,7 @@ static int mpi_prepare(struct fb_engine *engine, const struct fb_case *c,
 	r->previous = (rank + n - 1) % n;
 	r->comm = e->comm;
 	r->pending[0] = r->pending[1] = MPI_REQUEST_NULL;
+	r->device = !strcmp(c->memory, "device");
 	r->blocking = !strcmp(c->launch, "blocking");
 	r->persistent = !strcmp(c->launch, "persistent");
 	r->call = r->blocking ? calls->run : calls->begin;
@@ -294,6 +319,7 @@ static int mpi_test(struct fb_request *request, bool *done)
 /* "Open MPI v4.1.4" or "MPICH Version: 4.0.2": up to the first comma, blanks made single. */
 static void mpi_describe(struct fb_request *request, struct fb_traits *traits)
 {
+	const struct fb_mpi_request *r = (const struct fb_mpi_request *)request;
 	const struct mpi_engine *e = (const struct mpi_engine *)request->engine;
 	const char *text = e->world->library;
 	size_t n = 0;
@@ -307,7 +333,8 @@ static void mpi_describe(struct fb_request *request, struct fb_traits *traits)
 		else if (n && traits->path[n - 1] != ' ')
 			traits->path[n++] = ' ';
 	}
-	traits->path[n] = '\0';
+	snprintf(traits->path + n, sizeof(traits->path) - n, "%s",
+		 r->device ? ", CUDA-aware" : "");
 }
 
 static void mpi_release(struct fb_request *request)
@@ -324,6 +351,7 @@ static void mpi_release(struct fb_request *request)
 const struct fb_engine_ops fb_engine_mpi = {
 	.name = "mpi",
 	.summary = "the MPI library's own collectives",
+	.takes_device = true,
 	.open = mpi_open,
 	.close = mpi_close,
 	.can = mpi_can,

@@ -20,6 +20,7 @@ struct fb_mpi_request {
 	MPI_Request pending[2];   /* MPI_REQUEST_NULL, or inactive where persistent */
 	int npending;             /* of them in use */
 	bool blocking, persistent;
+	bool device; /* its buffers are in GPU memory */
 };
 
 /*

@@ -140,8 +140,8 @@ static bool crashes(const struct mpi_engine *e, const struct fb_operation *op, c
 
 /*
  * Whether the library may be given GPU memory for this call. Open MPI says that it takes it, but
- * its nonblocking reductions read it like any other ("Which MPI APIs do NOT work with CUDA-aware
- * Open MPI", in its documentation).
+ * its nonblocking and persistent reductions read it like any other ("Which MPI APIs do NOT work
+ * with CUDA-aware Open MPI", in its documentation).
  */
 static bool takes_gpu(const struct mpi_engine *e, const struct fb_case *c,
 		      const struct fb_operation *op, char *reason)

@@ -23,11 +23,7 @@ speed_pin() {
 	chmod +x "$1"
 }
 
-# The 5th percentile, the median, the mean of standard input.
-speed_low() {
-	sort -g | awk '{ v[NR] = $1 } END { if (NR) print v[int((NR + 19) / 20)] }'
-}
-
+# The median, the mean of standard input.
 speed_median() {
 	sort -g | awk '{ v[NR] = $1 }
 		END { if (NR) print (v[int((NR + 1) / 2)] + v[int(NR / 2) + 1]) / 2 }'
@@ -74,6 +70,86 @@ speed_turns() {
 		echo "$own $before $after" | speed_steady "$3" >>"$1"
 		[ "$(wc -l <"$1")" -lt "$2" ] || break
 	done
+}
+
+# speed_own_batches DIRECTORY PROGRAM OPERATION: of results with --raw --raw-ranks the batches of
+# the operation's row, as lines "BEGIN_US END_US US": a batch ends where the next one begins; US is
+# a message's time.
+speed_own_batches() {
+	local row
+
+	# bandwidth has a row of two_way as well, before or after.
+	row=$(tail -n +2 "$1/$2.csv" | cut -d, -f6 | grep -nx "$3" | cut -d: -f1)
+	awk -F, -v row="$((row - 1))" '
+		$4 != row { next }
+		FNR == NR { begin[$5] = $7; next }
+		$5 + 1 in begin { print begin[$5], begin[$5 + 1], $6 }' \
+		"$1/ranks.csv" "$1/samples.csv"
+}
+
+# speed_of_turns GROUP TURNS: of batches, lines "BEGIN_US END_US US" on a clock of their own, those
+# that lie within a turn of the group (1, 2), as "TURN MEDIAN_US"; TURNS is what take_turns printed.
+# The longest batch is the one in which the group waited for its first turn, which gives the clock.
+# Half a millisecond at either end of a turn is left out, while processes are stopped one by one.
+speed_of_turns() {
+	awk -v group="$1" -v edge=500 '
+		FNR == NR {
+			if ($2 == group) {
+				turn[++turns] = $1
+				from[turns] = $3 + edge
+				to[turns] = $4 - edge
+			}
+			next
+		}
+		{
+			begin[++batches] = $1
+			end[batches] = $2
+			us[batches] = $3
+			if ($2 - $1 > longest) {
+				longest = $2 - $1
+				first = batches
+			}
+		}
+		END {
+			offset = from[1] - edge - end[first]
+			w = 1
+			for (i = first + 1; i <= batches; i++) {
+				while (w <= turns && begin[i] + offset >= to[w])
+					w++
+				if (begin[i] + offset >= from[w] && end[i] + offset <= to[w])
+					print turn[w], us[i]
+			}
+		}' "$2" - | sort -k1,1n -k2,2g | awk '
+		function close_turn() {
+			if (n > 4)
+				print turn, (v[int((n + 1) / 2)] + v[int(n / 2) + 1]) / 2
+			n = 0
+		}
+		$1 != turn { close_turn() }
+		{ turn = $1; v[++n] = $2 }
+		END { close_turn() }'
+}
+
+# speed_of_pairs TURNS OURS THEIRS: of the files that speed_of_turns made of group 1 and of group 2
+# the turns of which both found the processors at one distance, before and after; prints
+# "OURS THEIRS": the median of theirs, and that times the median of the pairs' ratios. Nothing where
+# there are no such turns.
+speed_of_pairs() {
+	awk '
+		FILENAME == ARGV[1] {
+			for (i = 5; i <= 6; i++) {
+				if (!($1 in least) || $i < least[$1])
+					least[$1] = $i
+				if ($i > most[$1])
+					most[$1] = $i
+			}
+			next
+		}
+		FILENAME == ARGV[2] { ours[$1] = $2; next }
+		$1 in ours && most[$1] <= 1.5 * least[$1] { print ours[$1] / $2, $2 }' "$@" \
+		>"$1.pairs"
+	[ ! -s "$1.pairs" ] || echo "$(cut -d' ' -f1 "$1.pairs" | speed_median)" \
+		"$(cut -d' ' -f2 "$1.pairs" | speed_median)" | awk '{ print $1 * $2, $2 }'
 }
 
 speed_bad=() speed_good=0

@@ -11,52 +11,23 @@
  * ping: messages there and back by send() and recv(), TCP_NODELAY, looking without sleeping;
  * block: the same, but the kernel wakes who waits; stream: messages one way, as fast as they go.
  * Prints the mean times of batches of about 250 us (ping: of half a round trip), in us, a line
- * each. The processes run on the first and the last processor that they may use.
+ * each, and behind it when the batch began and ended. The processes run on the first and the last
+ * processor that they may use.
  */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/tcp.h>
-#include <sched.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "tests/mpi/pinned.h"
+
 enum { BATCH_US = 250, MOST_SECONDS = 60 };
-
-static double now_us(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec * 1e6 + (double)t.tv_nsec / 1e3;
-}
-
-static void die(const char *what)
-{
-	perror(what);
-	exit(1);
-}
-
-static void pin(bool last)
-{
-	cpu_set_t all, one;
-	size_t cpu = CPU_SETSIZE;
-
-	if (sched_getaffinity(0, sizeof(all), &all))
-		die("sched_getaffinity");
-	for (size_t i = 0; i < CPU_SETSIZE; i++)
-		if (CPU_ISSET(i, &all) && (last || cpu == CPU_SETSIZE))
-			cpu = i;
-	CPU_ZERO(&one);
-	CPU_SET(cpu, &one);
-	if (sched_setaffinity(0, sizeof(one), &one))
-		die("sched_setaffinity");
-}
 
 static void put(int fd, const char *memory, size_t bytes, int flags)
 {
@@ -107,7 +78,7 @@ static void measure(int fd, bool answers, char *memory, size_t bytes, int flags,
 		now = now_us();
 		if (now - begin < BATCH_US)
 			continue;
-		printf("%.3f\n", (now - begin) / n / (answers ? 2 : 1));
+		printf("%.3f %.1f %.1f\n", (now - begin) / n / (answers ? 2 : 1), begin, now);
 		n = 0;
 		begin = now = now_us();
 	}

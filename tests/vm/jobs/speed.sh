@@ -8,11 +8,11 @@
 #
 # Both have the same processors, window, device and address. A round is a start of each, as a
 # process may keep a speed of its own from its start to its end. Ping-pongs run at the same time,
-# but stopped by turns (SIGSTOP), each for some 40 ms: a processor outside may change its speed by
-# half from one second to the next, beside others' work on the same core. READ and atomics, with
-# one idle end that spins here and sleeps there, run alone (see speed_turns). What is compared is
-# the median, as both report it, of the mean times of short batches; perftest prints every
-# message, from which batches are made here. Its bandwidth programs print a mean, which is
+# but stopped by turns, each for 20 ms: processors outside may be moved apart or together within a
+# second (see tests/mpi/take_turns.c), or be slowed by others' work on the same core. READ and
+# atomics, with one idle end that spins here and sleeps there, run alone (see speed_turns). What is
+# compared is the median, as both report it, of the mean times of short batches; perftest prints
+# every message, from which batches are made here. Its bandwidth programs print a mean, which is
 # compared with that of this project's batches: perftest's has no gaps between batches.
 
 . tests/vm/lib.sh
@@ -51,18 +51,29 @@ end_theirs() {
 	wait "$server"
 }
 
-# perftest's messages of /tmp/theirs, lines "NUMBER, US", as means of batches: lines "TURN US",
-# where a turn ends with a message that took more than stop_us. A batch is as long as this
-# project's: 200 us, of which a ping-pong's messages are said to have taken half, and two messages
-# at least.
+# perftest's messages of /tmp/theirs, lines "NUMBER, US", as batches: lines "BEGIN_US END_US US". A
+# batch is as long as this project's, 200 us, and has two messages at least; one for which the pair
+# was stopped is a batch. Of a ping-pong's message perftest gives half the time.
 batches() {
-	local most=$batch_us
+	local share=1
 
-	[ "$operation" != ping_pong ] || most=$((batch_us / 2))
-	awk -F'[, \t]+' -v most=$most -v stop="$stop_us" '
-		/^[0-9]+,/ && $2 > stop { turn++; sum = n = 0; next }
-		/^[0-9]+,/ { sum += $2; n++ }
-		sum >= most && n >= 2 { print turn + 0, sum / n; sum = n = 0 }' /tmp/theirs
+	[ "$operation" != ping_pong ] || share=2
+	awk -F'[, \t]+' -v most=$batch_us -v share=$share -v gap=$((turn_us / 2)) '
+		/^[0-9]+,/ {
+			stopped = share * $2 > gap
+			if (stopped) {
+				begin = end
+				sum = n = 0
+			}
+			end += share * $2
+			sum += $2
+			n++
+			if (stopped || (share * sum >= most && n >= 2)) {
+				printf "%.1f %.1f %.3f\n", begin, end, sum / n
+				begin = end
+				sum = n = 0
+			}
+		}' /tmp/theirs
 }
 
 # us a message, of perftest's table of bandwidths: the rate has few digits where it is low.
@@ -87,10 +98,9 @@ start_ours() {
 	ours=$!
 }
 
-# end_ours OPERATION: its samples into /tmp/samples, as lines "TURN US"; a turn ends where the next
-# repetition begins more than stop_us later.
+# end_ours OPERATION: its batches into /tmp/samples, as speed_own_batches gives them.
 end_ours() {
-	local row line
+	local line
 
 	# bandwidth has a row of two_way as well. Nothing is started while it runs: looks into its
 	# file each 50 ms stopped messages for some 10 ms, and perftest's time had no such looks.
@@ -100,13 +110,7 @@ end_ours() {
 	kill "$ours" 2>/dev/null
 	wait "$ours"
 	grep -qs ",$1," "/tmp/ours/$program.csv" || cat /tmp/log >&2
-	row=$(tail -n +2 "/tmp/ours/$program.csv" | cut -d, -f6 | grep -nx "$1" | cut -d: -f1)
-	awk -F, -v row="$((row - 1))" -v stop="$stop_us" '
-		$4 != row { next }
-		FNR == NR { begin[$5] = $7; next }
-		$5 + 1 in begin && begin[$5 + 1] - begin[$5] > stop { turn++; next }
-		{ print turn + 0, $6 }' /tmp/ours/ranks.csv /tmp/ours/samples.csv \
-		>/tmp/samples
+	speed_own_batches /tmp/ours "$program" "$1" >/tmp/samples
 }
 
 window() {
@@ -121,7 +125,7 @@ window() {
 speed_ours() {
 	start_ours "$operation" "$size" $seconds "${options[@]}"
 	end_ours "$operation"
-	cut -d' ' -f2 /tmp/samples | $statistic
+	cut -d' ' -f3 /tmp/samples | $statistic
 }
 
 speed_theirs() {
@@ -131,45 +135,20 @@ speed_theirs() {
 	start_theirs "${tool[@]}" -n $n "${every[@]}"
 	end_theirs
 	case $name in
-	*-lat) batches | cut -d' ' -f2 | $statistic ;;
+	*-lat) batches | cut -d' ' -f3 | $statistic ;;
 	*) per_message ;;
 	esac
 }
 
-# Seconds without starting a program for it.
-pause() {
-	read -rt "$1" _ <>/tmp/never
-}
-
-# Of lines "TURN US" of all turns the medians, the last turn first.
-medians() {
-	sort -k1,1nr -k2,2g | awk '
-		function close_turn() {
-			if (n)
-				print (v[int((n + 1) / 2)] + v[int(n / 2) + 1]) / 2
-			n = 0
-		}
-		NR > 1 && $1 != turn {
-			close_turn()
-			while (--turn > $1) # nothing but the pause
-				print 0
-		}
-		{ turn = $1; v[++n] = $2 }
-		END { close_turn() }'
-}
-
-# Both go on, one at a time; prints "OURS THEIRS", the medians of the turns, which are counted from
-# the end: either may have been late to begin. A turn is of 20 messages at least, about.
+# Both go on, one at a time; prints "OURS THEIRS" of the turns that can be compared (see
+# speed_of_pairs). A turn is of 20 messages at least, about.
 stop_by_turns() {
-	local -a mine other
-	local i message=$((15 + size / 120)) turn_us=40000 turns=12 turn
-	local seconds stop_us
+	local -a mine
+	local i message=$((15 + size / 120)) turn_us=20000 turns=60 seconds
 
 	[ $turn_us -gt $((20 * message)) ] || turn_us=$((20 * message))
-	[ $((turns * turn_us)) -lt 2000000 ] || turns=$((2000000 / turn_us + 2))
-	# Half of it: perftest gives half of a round trip.
-	stop_us=$((turn_us * 2 / 5)) seconds=$((2 * turns * turn_us / 1000 + 3000))ms
-	turn=$(awk -v t=$turn_us 'BEGIN { print t / 1e6 }')
+	[ $((turns * turn_us)) -lt 2400000 ] || turns=$((2400000 / turn_us + 2))
+	seconds=$((2 * turns * turn_us / 1000 + 3000))ms
 
 	start_ours "$operation" "$size" $seconds "${options[@]}"
 	for ((i = 0; i < 200; i++)); do
@@ -177,30 +156,19 @@ stop_by_turns() {
 		[ ${#mine[@]} -lt 2 ] || break
 		sleep 0.05
 	done
-	pause 2
+	sleep 2
 	kill -STOP "${mine[@]}"
 	start_theirs "${tool[@]}" -n $((turns * turn_us / message)) -U
-	pause 0.7
-	other=("$server" "$client")
-	for ((i = 0; i < turns; i++)); do
-		pause "$turn"
-		kill -STOP "${other[@]}"
-		kill -CONT "${mine[@]}"
-		pause "$turn"
-		kill -STOP "${mine[@]}"
-		kill -CONT "${other[@]}"
-	done 2>/dev/null # perftest's may be through
+	sleep 0.7
+	"$build/tests/take_turns" $((turn_us / 1000)) $turns "${mine[@]}" -- "$server" "$client" \
+		>/tmp/turns
+	# Together, as no later gap shall be longer than that before the first turn.
+	kill -CONT "$server" "$client" "${mine[@]}" 2>/dev/null
 	end_theirs
-	kill -CONT "${mine[@]}"
 	end_ours "$operation"
-	medians </tmp/samples >/tmp/mine
-	batches | medians >/tmp/other
-	# Ours of a turn is between theirs of this turn and the next, which has the number before.
-	tail -n +2 /tmp/mine >/tmp/own
-	tail -n +2 /tmp/other >/tmp/before
-	paste -d' ' /tmp/own /tmp/before /tmp/other | speed_steady $spread >/tmp/turns
-	[ ! -s /tmp/turns ] || echo "$(cut -d' ' -f1 /tmp/turns | speed_median)" \
-		"$(cut -d' ' -f2 /tmp/turns | speed_median)"
+	speed_of_turns 1 /tmp/turns </tmp/samples >/tmp/mine
+	batches | speed_of_turns 2 /tmp/turns >/tmp/other
+	speed_of_pairs /tmp/turns /tmp/mine /tmp/other
 }
 
 # compare NAME SIZE TOOL OPERATION OPTION...: a line of the table; TOOL is a command with options.
@@ -234,9 +202,8 @@ compare() {
 	speed_limit "$name of $size bytes" "$ratio" most "$FB_LIMIT"
 }
 
-mkfifo /tmp/never
-stop_us=1000000000 # where nothing stops
-seconds=0.3s run_us=300000 limit=120 spread=0.05
+turn_us=1000000000 # where nothing stops
+seconds=0.3s run_us=300000 limit=120
 # Where time is instructions, it jumps while the machine waits for the host.
 [ -z "$FB_INSTRUCTIONS" ] || FB_ROUNDS=1 seconds=0.2s run_us=100000 limit=36000
 # Reads all files once.

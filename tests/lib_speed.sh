@@ -44,21 +44,10 @@ speed_interval() {
 	}'
 }
 
-# speed_steady SPREAD: of lines "OURS THEIRS THEIRS", before and after ours, those where theirs
-# differ by at most SPREAD, as "OURS THEIRS" with the mean of theirs.
-speed_steady() {
-	awk -v most="$1" \
-		'NF == 3 && $1 > 0 && $2 > 0 && $3 > 0 && $2 / $3 - 1 <= most &&
-		$3 / $2 - 1 <= most {
-			print $1, ($2 + $3) / 2
-		}'
-}
-
-# speed_turns FILE ROUNDS SPREAD: has the functions speed_ours and speed_theirs, which print a time
-# each, take turns, and writes lines "OURS THEIRS" into FILE. Each of ours is between two of theirs,
-# and THEIRS their mean, as a processor's speed may change from second to second; where they differ
-# by more than SPREAD it did, and the round says nothing: then there is another one, up to four
-# times as many in all.
+# speed_turns FILE ROUNDS: has the functions speed_ours and speed_theirs, which print a time each,
+# take turns, and writes lines "OURS THEIRS" into FILE. Each of ours is between two of theirs, and
+# THEIRS their mean, as a processor's speed may change from second to second. A round without three
+# times is done again, up to four times as many in all.
 speed_turns() {
 	local before own after i
 
@@ -67,9 +56,28 @@ speed_turns() {
 	for ((i = 0; i < 4 * $2; i++)); do
 		before=$after own=$(speed_ours)
 		after=$(speed_theirs)
-		echo "$own $before $after" | speed_steady "$3" >>"$1"
+		echo "$own $before $after" | awk 'NF == 3 && $1 > 0 && $2 > 0 && $3 > 0 {
+			print $1, ($2 + $3) / 2
+		}' >>"$1"
 		[ "$(wc -l <"$1")" -lt "$2" ] || break
 	done
+}
+
+# speed_two NAME [PID...]: waits for two processes of the name beside those, for 10 s at most; sets
+# speed_pids. Returns whether there are two.
+speed_two() {
+	local i pid
+
+	for ((i = 0; i < 200; i++)); do
+		speed_pids=()
+		for pid in $(pgrep -x "$1"); do
+			[[ " ${*:2} " == *" $pid "* ]] || speed_pids+=("$pid")
+		done
+		[ ${#speed_pids[@]} -ne 2 ] || return 0
+		sleep 0.05
+	done
+	echo "no two processes $1" >&2
+	return 1
 }
 
 # speed_own_batches DIRECTORY PROGRAM OPERATION: of results with --raw --raw-ranks the batches of

@@ -144,18 +144,15 @@ speed_theirs() {
 # speed_of_pairs). A turn is of 20 messages at least, about.
 stop_by_turns() {
 	local -a mine
-	local i message=$((15 + size / 120)) turn_us=20000 turns=60 seconds
+	local message=$((15 + size / 120)) turn_us=20000 turns=60 seconds
 
 	[ $turn_us -gt $((20 * message)) ] || turn_us=$((20 * message))
 	[ $((turns * turn_us)) -lt 2400000 ] || turns=$((2400000 / turn_us + 2))
 	seconds=$((2 * turns * turn_us / 1000 + 3000))ms
 
 	start_ours "$operation" "$size" $seconds "${options[@]}"
-	for ((i = 0; i < 200; i++)); do
-		mapfile -t mine <<<"$(pgrep -x "$program")"
-		[ ${#mine[@]} -lt 2 ] || break
-		sleep 0.05
-	done
+	speed_two "$program" || return
+	mine=("${speed_pids[@]}")
 	sleep 2
 	kill -STOP "${mine[@]}"
 	start_theirs "${tool[@]}" -n $((turns * turn_us / message)) -U
@@ -189,7 +186,7 @@ compare() {
 		done >/tmp/rounds
 	else
 		# Every round counts, as each start of perftest's has a speed of its own.
-		speed_turns /tmp/rounds "$FB_ROUNDS" 100
+		speed_turns /tmp/rounds "$FB_ROUNDS"
 	fi
 	awk '{ print $1 / $2 }' /tmp/rounds >/tmp/ratios
 	ratio=$(speed_median </tmp/ratios)

@@ -5,7 +5,7 @@
  * Sockets are made when the first link to a peer is, and kept until the end, because links come
  * and go with every case that is measured.
  */
-#include "common/transport/tcp.h"
+#include "common/transport/tcp_join.h"
 
 #include <errno.h>
 #include <stdio.h>

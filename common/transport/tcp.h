@@ -41,6 +41,8 @@
  * Small messages that are committed one after another, with no progress() between, leave together
  * with the next progress(), but the first one of them (tcp_send.c).
  *
+ * Where both ends know what comes, in a ping-pong, many messages follow one frame (tcp_run.h).
+ *
  * One rank's ports share sockets, so all of them and progress() belong to one thread.
  */
 #ifndef FB_COMMON_TRANSPORT_TCP_H
@@ -70,14 +72,19 @@ enum {
 /* Bytes of the longest message that a frame can tell of. */
 #define FB_TCP_LONGEST ((UINT64_C(1) << 56) - 1)
 
-enum fb_tcp_kind { FB_TCP_DATA = 1, FB_TCP_CREDIT = 2, FB_TCP_PAD = 3 };
+enum fb_tcp_kind {
+	FB_TCP_DATA = 1,
+	FB_TCP_CREDIT = 2,
+	FB_TCP_PAD = 3,
+	FB_TCP_RUN = 4, /* messages without frames follow, tcp_run.h */
+};
 
 /* The header on the wire, in the byte order of the processor: fb_tcp_join() checks that. */
 struct fb_tcp_frame {
 	uint32_t link;       /* index at the receiver of this frame */
 	uint16_t epoch;      /* of the link, so that a late credit cannot reach its successor */
 	uint16_t turn;       /* data: the message's number in its link */
-	uint64_t bytes : 56; /* data: of the whole message; credit: slots given back */
+	uint64_t bytes : 56; /* data: of the message; run: of each; credit: slots given back */
 	uint64_t kind : 8;
 };
 
@@ -134,6 +141,11 @@ struct fb_tcp_link {
 		uint32_t look;                  /* fb_tcp_socket.look then */
 		size_t bytes;                   /* of the message */
 	} awaited;
+	struct {
+		size_t bytes; /* of each message */
+		size_t moved; /* bytes of what leads it that have left, or are here */
+		bool begun;   /* all of that */
+	} run;
 	uint32_t successor; /* receiver: index of the link whose message came next, last time */
 	bool listed;                   /* among the socket's links with credits to send */
 	struct fb_tcp_link *next_owed;
@@ -271,6 +283,12 @@ static inline bool fb_tcp_rests(const struct fb_transport *transport)
 	return tcp->nwork == 0 && !tcp->err;
 }
 
+/* The first failure; FB_OK: none. */
+static inline int fb_tcp_error(const struct fb_transport *transport)
+{
+	return ((const struct fb_tcp *)transport)->err;
+}
+
 /* --- tcp_link.c ------------------------------------------------------------------------------- */
 
 /* Makes a link's end and its buffers and enters it in tcp->links. 0 or FB_ENOMEM (printed). */
@@ -288,38 +306,6 @@ void fb_tcp_link_free(struct fb_tcp *tcp, struct fb_tcp_link *link);
  * FB_EPLAN where the two ends do not ask for the same (printed); not the same on all ranks.
  */
 int fb_tcp_link_match(struct fb_tcp *tcp, struct fb_tcp_link **links, int n);
-
-/* --- tcp_listen.c, tcp_join.c ----------------------------------------------------------------- */
-
-/*
- * Opens a socket that peers can connect to, on all addresses, IPv6 and IPv4 where possible.
- * Returns its descriptor, FB_ESYS, or FB_EINPUT where an option is refused (printed); *ipv6 says
- * whether IPv6 is served.
- */
-int fb_tcp_listen(const struct fb_tcp *tcp, uint32_t *port, bool *ipv6);
-
-/*
- * Sets what the user wants of a socket that is not connected yet; those accepted from a listening
- * one inherit it. Buffers must be known then, because the window's scale is agreed at the start.
- * Returns NULL, or the name of the option that was refused (errno).
- */
-const char *fb_tcp_prepare(const struct fb_tcp_settings *settings, int fd);
-
-/*
- * Sets the options of a connected socket and fills its `interface` and `address`. 0, FB_ESYS or
- * FB_ENOMEM (printed).
- */
-int fb_tcp_configure(struct fb_tcp_socket *socket);
-
-/* Appends to a path how the sockets differ from usual ones, by what the kernel says of this one. */
-void fb_tcp_describe(const struct fb_tcp_socket *socket, char *text, size_t n);
-
-/*
- * Connects the n sockets, all at once; every peer does the same at that time. The lower rank of
- * a pair connects and the higher one accepts. Takes at most timeout_ms and a second. 0, FB_ESYS or
- * FB_EPEER (printed); then some may be connected.
- */
-int fb_tcp_join(struct fb_tcp *tcp, struct fb_tcp_socket **sockets, int n);
 
 /* --- tcp_send.c, tcp_commit.c ----------------------------------------------------------------- */
 

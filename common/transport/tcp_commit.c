@@ -7,10 +7,8 @@
 #include "common/transport/tcp_part.h"
 #include "common/transport/tcp_send.h"
 
-static const struct fb_tcp_frame pads[] = {
+const struct fb_tcp_frame fb_tcp_pads[FB_TCP_PADS] = {
 	{.kind = FB_TCP_PAD}, {.kind = FB_TCP_PAD}, {.kind = FB_TCP_PAD}};
-
-_Static_assert(sizeof(pads) + sizeof(struct fb_tcp_frame) == FB_TCP_LEAD, "the payload's place");
 
 /* Of the next message to be committed. */
 static inline struct fb_tcp_frame next_frame(const struct fb_tcp_link *link, size_t bytes)
@@ -41,7 +39,7 @@ static inline char *lead(struct fb_tcp_socket *socket, char *end,
 	struct fb_tcp_frame credit;
 
 	if (full)
-		memcpy(end - FB_TCP_LEAD, pads, sizeof(pads));
+		memcpy(end - FB_TCP_LEAD, fb_tcp_pads, sizeof(fb_tcp_pads));
 	memcpy(at, frame, sizeof(*frame));
 	while (at > end - FB_TCP_LEAD && socket->owed) {
 		at -= sizeof(*frame);
@@ -52,7 +50,7 @@ static inline char *lead(struct fb_tcp_socket *socket, char *end,
 }
 
 /*
- * What a ping-pong's message is: the first one in a row, from the caller's memory with room in
+ * What a message alone is: the first one in a row, from the caller's memory with room in
  * front of it, on the only socket of the pair, where nothing waits to be sent. All of it leaves
  * by one call, and no piece is made for what needs no second one. Returns false where it is not
  * that, and nothing has happened.

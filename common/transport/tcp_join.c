@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "common/error.h"
-#include "common/transport/tcp.h"
+#include "common/transport/tcp_join.h"
 
 enum {
 	STRANGERS = 16,   /* accepted connections beside the expected ones that may wait */
@@ -27,12 +27,18 @@ enum {
 
 #define MAGIC UINT64_C(0x66622d7463703032) /* also tells the byte order */
 
-/* Said by both ends; no padding. */
+/*
+ * Said by both ends; no padding. As long as a cache line: the kernel goes on in its buffers where a
+ * thread's last message ended, and its copies are slower where lines are not aligned.
+ */
 struct greeting {
 	uint64_t magic, key;
 	uint32_t from, to;
 	uint32_t index, width; /* which socket of how many */
+	uint64_t rest[4];
 };
+
+_Static_assert(sizeof(struct greeting) == FB_TCP_ALIGN, "what follows would not be aligned");
 
 enum state { DONE, CONNECTING, GREETING };
 

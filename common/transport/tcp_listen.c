@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "common/error.h"
-#include "common/transport/tcp.h"
+#include "common/transport/tcp_join.h"
 
 /* The kernel cuts it to net.core.somaxconn. All peers may connect at the same moment. */
 enum { BACKLOG = 4096 };

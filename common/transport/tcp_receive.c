@@ -24,6 +24,7 @@
 #include "common/error.h"
 #include "common/transport/tcp_call.h"
 #include "common/transport/tcp_part.h"
+#include "common/transport/tcp_receive.h"
 
 /* Calls for one socket at a time: more would let the others wait. */
 enum { ROUNDS = 4 };
@@ -31,8 +32,7 @@ enum { ROUNDS = 4 };
 /* Messages after a wrong guess among several links, until there is another one. */
 enum { DOUBT = 64 };
 
-/* Writes the reason and gives the socket up: after this the bytes have no meaning. */
-static void nonsense(struct fb_tcp_socket *socket, const struct fb_tcp_frame *frame)
+void fb_tcp_nonsense(struct fb_tcp_socket *socket, const struct fb_tcp_frame *frame)
 {
 	char what[128];
 
@@ -159,8 +159,7 @@ static void filled(struct fb_tcp_socket *socket, size_t bytes)
 	}
 }
 
-/* What a frame says. Returns whether it makes sense. */
-static bool take_frame(struct fb_tcp_socket *socket, const struct fb_tcp_frame *frame)
+bool fb_tcp_take_frame(struct fb_tcp_socket *socket, const struct fb_tcp_frame *frame)
 {
 	struct fb_tcp_link *link;
 
@@ -191,8 +190,8 @@ static void parse(struct fb_tcp_socket *socket, const char *at, size_t n)
 		memcpy(&frame, at, sizeof(frame));
 		at += sizeof(frame);
 		n -= sizeof(frame);
-		if (!take_frame(socket, &frame)) {
-			nonsense(socket, &frame);
+		if (!fb_tcp_take_frame(socket, &frame)) {
+			fb_tcp_nonsense(socket, &frame);
 			return;
 		}
 	}
@@ -290,9 +289,10 @@ static bool take_lead(struct fb_tcp_socket *socket, const struct fb_tcp_guess *g
 		memcpy(&frame, guess->lead + at, sizeof(frame));
 		if (frame.kind == FB_TCP_PAD)
 			continue;
-		if (last ? take_data(socket, guess->link, &frame) : take_frame(socket, &frame))
+		if (last ? take_data(socket, guess->link, &frame)
+			 : fb_tcp_take_frame(socket, &frame))
 			continue;
-		nonsense(socket, &frame);
+		fb_tcp_nonsense(socket, &frame);
 		return false;
 	}
 	return true;

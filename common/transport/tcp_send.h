@@ -10,6 +10,11 @@
 
 #include "common/transport/tcp.h"
 
+enum { FB_TCP_PADS = FB_TCP_LEAD / sizeof(struct fb_tcp_frame) - 1 };
+
+/* What is in front of the last frame where FB_TCP_LEAD bytes are. */
+extern const struct fb_tcp_frame fb_tcp_pads[FB_TCP_PADS];
+
 /* Writes the credit that the first link in the list is owed, and takes it off the list. */
 void fb_tcp_take_credit(struct fb_tcp_socket *socket, struct fb_tcp_frame *frame);
 

@@ -15,7 +15,7 @@
 
 #include "common/error.h"
 #include "common/run.h" /* facts */
-#include "common/transport/tcp.h"
+#include "common/transport/tcp_run.h"
 #include "common/variant.h"
 
 enum {
@@ -193,6 +193,7 @@ static void host_release(struct fb_p2p_request *request)
 {
 	struct fb_host_p2p_request *r = (struct fb_host_p2p_request *)request;
 
+	r->engine->last = NULL;
 	if (r->shm_ports)
 		r->engine->shm->ops->disconnect(r->engine->shm, r->shm_ports, r->n_shm);
 	if (r->tcp_ports)
@@ -219,6 +220,7 @@ static int host_prepare(struct fb_p2p_engine *engine, const struct fb_case *c,
 	r->engine = e;
 	r->job = job;
 	list_ends(r, c);
+	e->last = NULL;
 	if (job->verb == FB_SEND && strcmp(c->transport, "tcp"))
 		err = connect_ends(r, c, false);
 	if (!err && job->verb == FB_SEND && strcmp(c->transport, "shm"))
@@ -227,6 +229,9 @@ static int host_prepare(struct fb_p2p_engine *engine, const struct fb_case *c,
 		host_release(&r->request);
 		return err;
 	}
+	r->runs = job->pattern == FB_PING_PONG && !strcmp(c->protocol, "direct") && r->nends == 2 &&
+		  r->n_tcp == 2 && fb_tcp_may_run(r->tcp_ports[0]) &&
+		  fb_tcp_may_run(r->tcp_ports[1]);
 	if (job->verb != FB_SEND) {
 		atomic_store(fb_job_completed(job, e->world->rank), 0);
 		MPI_Barrier(e->world->comm);

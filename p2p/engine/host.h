@@ -14,6 +14,12 @@ struct fb_host_p2p {
 	const struct fb_world *world;
 	const struct fb_settings *settings;
 	struct fb_transport *shm, *tcp; /* NULL until first needed */
+	/*
+	 * The request that was the last one to be run, if none was prepared or released since; else
+	 * NULL. The ends of a flow do all of that in the same order, so that both know whether there
+	 * may be anything on their sockets but what this request has left there: nothing.
+	 */
+	const struct fb_host_p2p_request *last;
 };
 
 /* One end of a flow. */
@@ -45,6 +51,7 @@ struct fb_host_p2p_request {
 	int nends;
 	struct fb_port **shm_ports, **tcp_ports;
 	int n_shm, n_tcp;
+	bool runs; /* a ping-pong whose messages need no frames, tcp_run.h */
 	uint64_t completions; /* one-sided: of passive ends, that have to have come so far */
 };
 
@@ -65,6 +72,9 @@ typedef bool (*fb_host_step_fn)(struct fb_host_end *end);
 /* The one for an end of a flow of the case; NULL for a passive end. */
 fb_host_step_fn fb_host_step(const struct fb_case *c, const struct fb_job *job, bool sends,
 			     bool tcp);
+
+/* The first byte of message k at this rank. */
+char *fb_host_message(const struct fb_host_end *end, uint64_t k);
 
 /* fb_p2p_engine_ops.run. (host_run.c) */
 int fb_host_run(struct fb_p2p_request *request, int calls);

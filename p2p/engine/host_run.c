@@ -2,7 +2,7 @@
 /* How the host engine carries a job out, and waits; see host.h. */
 #include "common/error.h"
 #include "common/spin.h"
-#include "common/transport/tcp.h"
+#include "common/transport/tcp_run.h"
 #include "p2p/engine/host.h"
 
 /* Whether all that the end has sent has left this rank: only then it may stop progressing. */
@@ -77,6 +77,48 @@ static void post_targets(struct fb_host_p2p_request *r, uint64_t messages, uint6
 	}
 }
 
+/* Moves an end's next message of a run, and waits till it is through. */
+static int carry(struct fb_host_p2p_request *r, struct fb_host_end *end)
+{
+	struct fb_spin spin = {.yields = r->engine->world->oversubscribed, .calls = true};
+	size_t left = (size_t)r->job->bytes;
+	char *at = fb_host_message(end, end->done);
+
+	while (left) {
+		size_t n = end->sends ? fb_tcp_run_send(end->port, at, left)
+				      : fb_tcp_run_receive(end->port, at, left);
+		int err = FB_OK;
+
+		at += n;
+		left -= n;
+		if (n)
+			spin.looks = 0;
+		else if (fb_spin_again(&spin))
+			err = fb_run_alive(r->request.engine->run, "waiting for messages");
+		if (!n && !err)
+			err = fb_tcp_error(r->engine->tcp);
+		if (err)
+			return err;
+	}
+	end->done++;
+	return FB_OK;
+}
+
+/* ping_pong() over one socket, where nothing but the messages' bytes has to be told. */
+static int ping_pong_runs(struct fb_host_p2p_request *r, int calls, bool begin)
+{
+	int err = FB_OK;
+
+	for (int i = 0; i < 2 && begin; i++)
+		fb_tcp_run_begin(r->ends[i].port, (size_t)r->job->bytes);
+	for (int call = 0; call < calls && !err; call++) {
+		err = carry(r, &r->ends[0]);
+		if (!err)
+			err = carry(r, &r->ends[1]);
+	}
+	return err;
+}
+
 /*
  * ends[0] is of the flow there and ends[1] of the one back, on both of the ranks. Direct messages
  * are posted for all calls at once: nobody sends one before it has the answer to the last, so none
@@ -84,13 +126,15 @@ static void post_targets(struct fb_host_p2p_request *r, uint64_t messages, uint6
  * run are posted too, since only the receiver's own progress() writes to them, and in this run that
  * reads no more once the last message is there.
  */
-static int ping_pong(struct fb_host_p2p_request *r, int calls)
+static int ping_pong(struct fb_host_p2p_request *r, int calls, bool begin)
 {
 	const struct fb_settings *settings = r->engine->settings;
 	int err = FB_OK;
 
 	if (!r->nends)
 		return FB_OK;
+	if (r->runs)
+		return ping_pong_runs(r, calls, begin);
 	post_targets(r, (uint64_t)calls, settings->tcp.sockets == 1 ? settings->slots : 0);
 	for (int call = 0; call < calls && !err; call++) {
 		err = move_one(r, &r->ends[0]);
@@ -133,11 +177,13 @@ static int one_sided(struct fb_host_p2p_request *r, uint64_t messages)
 int fb_host_run(struct fb_p2p_request *request, int calls)
 {
 	struct fb_host_p2p_request *r = (struct fb_host_p2p_request *)request;
+	bool again = r->engine->last == r;
 
+	r->engine->last = r;
 	if (r->job->verb != FB_SEND)
 		return one_sided(r, (uint64_t)calls * (uint64_t)r->job->window);
 	if (r->job->pattern == FB_PING_PONG)
-		return ping_pong(r, calls);
+		return ping_pong(r, calls, !again);
 	post_targets(r, (uint64_t)calls * (uint64_t)r->job->window, 0);
 	raise_targets(r, (uint64_t)calls * (uint64_t)r->job->window);
 	return drive(r, r->ends, r->nends);

@@ -19,8 +19,7 @@ static size_t next_piece(const struct fb_host_end *end)
 	return left < end->piece ? left : end->piece;
 }
 
-/* The first byte of message k at this rank. */
-static char *message_at(const struct fb_host_end *end, uint64_t k)
+char *fb_host_message(const struct fb_host_end *end, uint64_t k)
 {
 	if (end->memory)
 		return end->memory;
@@ -44,7 +43,7 @@ bool fb_host_send(struct fb_host_end *end)
 
 	if (!slot)
 		return false;
-	memcpy(slot, message_at(end, end->done) + end->offset, n);
+	memcpy(slot, fb_host_message(end, end->done) + end->offset, n);
 	end->port->ops->commit(end->port, n);
 	piece_done(end, n);
 	return true;
@@ -57,7 +56,7 @@ bool fb_host_receive(struct fb_host_end *end)
 
 	if (!slot)
 		return false;
-	memcpy(message_at(end, end->done) + end->offset, slot, n);
+	memcpy(fb_host_message(end, end->done) + end->offset, slot, n);
 	end->port->ops->release(end->port);
 	piece_done(end, n);
 	return true;
@@ -69,7 +68,7 @@ bool fb_host_send_user(struct fb_host_end *end)
 
 	if (!end->port->ops->acquire(end->port, bytes))
 		return false;
-	fb_tcp_commit_user(end->port, message_at(end, end->done), bytes);
+	fb_tcp_commit_user(end->port, fb_host_message(end, end->done), bytes);
 	end->done++;
 	return true;
 }
@@ -92,7 +91,7 @@ void fb_host_post(struct fb_host_end *end)
 {
 	if (end->tcp) {
 		while (end->posted < end->may_post && fb_tcp_may_post(end->port) &&
-		       fb_tcp_post(end->port, message_at(end, end->posted)))
+		       fb_tcp_post(end->port, fb_host_message(end, end->posted)))
 			end->posted++;
 		return;
 	}

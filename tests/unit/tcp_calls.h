@@ -6,6 +6,7 @@
 #ifndef FB_TESTS_UNIT_TCP_CALLS_H
 #define FB_TESTS_UNIT_TCP_CALLS_H
 
+#include <errno.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
@@ -15,6 +16,13 @@
 
 static unsigned reads, sends;
 static unsigned parts; /* of memory, in the last send */
+
+/*
+ * What the kernel shall do: take no more than so many bytes of a send(), if not 0; have no room for
+ * so many of the next sendmsg().
+ */
+static size_t most_sent;
+static unsigned refused;
 
 ssize_t fb_tcp_call_recv(int fd, void *memory, size_t bytes)
 {
@@ -32,13 +40,18 @@ ssize_t fb_tcp_call_send(int fd, const void *memory, size_t bytes, int flags)
 {
 	sends++;
 	parts = 1;
-	return send(fd, memory, bytes, flags);
+	return send(fd, memory, most_sent && bytes > most_sent ? most_sent : bytes, flags);
 }
 
 ssize_t sendmsg(int fd, const struct msghdr *header, int flags)
 {
 	sends++;
 	parts = (unsigned)header->msg_iovlen;
+	if (refused) {
+		refused--;
+		errno = EAGAIN;
+		return -1;
+	}
 	return syscall(SYS_sendmsg, fd, header, flags);
 }
 

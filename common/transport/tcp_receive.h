@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What tcp_receive.c does for tcp_run.c too. Internal to the tcp transport. */
+#ifndef FB_COMMON_TRANSPORT_TCP_RECEIVE_H
+#define FB_COMMON_TRANSPORT_TCP_RECEIVE_H
+
+#include "common/transport/tcp.h"
+
+/* Does what a frame says. Returns whether it makes sense. */
+bool fb_tcp_take_frame(struct fb_tcp_socket *socket, const struct fb_tcp_frame *frame);
+
+/* It does not: prints what came and gives the socket up, as after this the bytes mean nothing. */
+void fb_tcp_nonsense(struct fb_tcp_socket *socket, const struct fb_tcp_frame *frame);
+
+#endif

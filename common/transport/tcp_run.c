@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Messages without frames of their own; see tcp_run.h. */
+#include "common/transport/tcp_run.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "common/error.h"
+#include "common/transport/tcp_call.h"
+#include "common/transport/tcp_receive.h"
+#include "common/transport/tcp_send.h"
+
+bool fb_tcp_may_run(const struct fb_port *port)
+{
+	const struct fb_tcp_link *link = (const struct fb_tcp_link *)port;
+
+	return link->headroom && link->socket->tcp->width == 1 && !link->socket->flights;
+}
+
+/* Of the link's run, as the end that receives it sees it. */
+static struct fb_tcp_frame run_frame(const struct fb_tcp_link *link)
+{
+	return (struct fb_tcp_frame){
+		.link = link->sends ? link->remote : link->index,
+		.epoch = link->epoch,
+		.kind = FB_TCP_RUN,
+		.bytes = link->run.bytes & FB_TCP_LONGEST,
+	};
+}
+
+void fb_tcp_run_begin(struct fb_port *port, size_t bytes)
+{
+	struct fb_tcp_link *link = fb_tcp_link(port);
+
+	link->run.bytes = bytes;
+	link->run.moved = 0;
+	link->run.begun = false;
+}
+
+/* The call moved nothing: is that for ever? */
+static size_t nothing(struct fb_tcp_socket *socket, ssize_t moved)
+{
+	if (moved == 0)
+		fb_tcp_fail(socket, FB_EPEER, "closed its connection");
+	else if (errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR)
+		fb_tcp_fail(socket, FB_EPEER, strerror(errno));
+	return 0;
+}
+
+/* The same while what leads the run has not left: behind whatever was queued before. */
+static size_t send_first(struct fb_tcp_link *link, char *at, size_t bytes)
+{
+	struct fb_tcp_frame frame = run_frame(link);
+	size_t lead = FB_TCP_LEAD - link->run.moved;
+	ssize_t sent;
+
+	if (link->socket->sending.head || link->socket->held)
+		fb_tcp_flush(link->socket);
+	if (link->socket->sending.head || link->socket->broken)
+		return 0;
+	memcpy(at - FB_TCP_LEAD, fb_tcp_pads, sizeof(fb_tcp_pads));
+	memcpy(at - sizeof(frame), &frame, sizeof(frame));
+	sent = fb_tcp_call_send(link->socket->fd, at - lead, lead + bytes, MSG_NOSIGNAL);
+	if (sent <= 0)
+		return nothing(link->socket, sent);
+	if ((size_t)sent < lead) {
+		link->run.moved += (size_t)sent;
+		return 0;
+	}
+	link->run.begun = true;
+	return (size_t)sent - lead;
+}
+
+size_t fb_tcp_run_send(struct fb_port *port, char *at, size_t bytes)
+{
+	struct fb_tcp_link *link = fb_tcp_link(port);
+	ssize_t sent;
+
+	if (!link->run.begun)
+		return send_first(link, at, bytes);
+	sent = fb_tcp_call_send(link->socket->fd, at, bytes, MSG_NOSIGNAL);
+	return sent > 0 ? (size_t)sent : nothing(link->socket, sent);
+}
+
+/*
+ * The frames among `have` bytes at `begin`, up to the run's. Returns how many bytes they take, and
+ * whether that was among them; fails where another was that is neither a credit nor fills up:
+ * anything else would have had to be waited for before.
+ */
+static size_t take_frames(struct fb_tcp_link *link, const char *begin, size_t have)
+{
+	struct fb_tcp_frame frame, wanted = run_frame(link);
+	size_t taken = 0;
+
+	while (have - taken >= sizeof(frame) && !link->run.begun) {
+		memcpy(&frame, begin + taken, sizeof(frame));
+		taken += sizeof(frame);
+		link->run.begun = !memcmp(&frame, &wanted, sizeof(frame));
+		if (link->run.begun || frame.kind == FB_TCP_PAD)
+			continue;
+		if (frame.kind != FB_TCP_CREDIT || !fb_tcp_take_frame(link->socket, &frame)) {
+			fb_tcp_nonsense(link->socket, &frame);
+			break;
+		}
+	}
+	return taken;
+}
+
+/*
+ * The same while what leads the run is not all here. It is read to where the payload follows it if
+ * nothing but that comes; if there are credits in front, what is behind it is moved.
+ */
+static size_t receive_first(struct fb_tcp_link *link, char *at, size_t bytes)
+{
+	struct fb_tcp_socket *socket = link->socket;
+	char *begin = at - FB_TCP_LEAD;
+	size_t have = link->run.moved, taken;
+	ssize_t got;
+
+	/* The rest of what was read ahead before: less than a frame. */
+	if (socket->end) {
+		memcpy(begin, socket->buffer, socket->end);
+		have = socket->end;
+		socket->end = 0;
+	}
+	got = fb_tcp_call_recv(socket->fd, begin + have, FB_TCP_LEAD + bytes - have);
+	if (got <= 0) {
+		link->run.moved = have;
+		return nothing(socket, got);
+	}
+	have += (size_t)got;
+	taken = take_frames(link, begin, have);
+	have -= taken;
+	if (link->run.begun && have > bytes)
+		fb_tcp_fail(socket, FB_EPEER, "sent more than a message");
+	if (socket->broken)
+		return 0;
+	if (begin + taken != at || !link->run.begun)
+		memmove(link->run.begun ? at : begin, begin + taken, have);
+	link->run.moved = have;
+	return link->run.begun ? have : 0;
+}
+
+size_t fb_tcp_run_receive(struct fb_port *port, char *at, size_t bytes)
+{
+	struct fb_tcp_link *link = fb_tcp_link(port);
+	ssize_t got;
+
+	if (!link->run.begun)
+		return receive_first(link, at, bytes);
+	got = fb_tcp_call_recv(link->socket->fd, at, bytes);
+	return got > 0 ? (size_t)got : nothing(link->socket, got);
+}

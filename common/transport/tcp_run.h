@@ -2,16 +2,16 @@
 /*
  * Runs: messages of a posted link behind one frame, which says how long they are, and then nothing
  * but their bytes, as over a plain socket, until both ends do something else with the socket.
- * Between two ends who know beforehand what comes, as in a ping-pong, frames of messages say nothing
- * new, but are sent, read, looked at and accounted for between a message and its answer. They also
- * move what follows in the kernel's buffers, so that messages lie on more of them: with 64 bytes
- * more before every tenth message a plain socket's 16 KiB take 1.04 to 1.08 times as long.
+ * Between two ends who know beforehand what comes, as in a ping-pong, frames of messages say
+ * nothing new, but are sent, read, looked at and accounted for between a message and its answer.
+ * They also move what follows in the kernel's buffers, so that messages lie on more of them: with
+ * 64 bytes more before every tenth message a plain socket's 16 KiB take 1.04 to 1.08 times as long.
  *
  * The sender sends a run's next message when it knows that the one before has been received, by
  * its answer, and nothing else to that peer: its thread calls no progress(), and commits and frees
- * nothing on links to that peer; what its peers are owed waits till then. The receiver reads nothing
- * else of that peer's. Messages of a run have no places: they are not posted, not released, and take
- * none of the link's slots.
+ * nothing on links to that peer; what its peers are owed waits till then. The receiver reads
+ * nothing else of that peer's. Messages of a run have no places: they are not posted, not released,
+ * and take none of the link's slots.
  */
 #ifndef FB_COMMON_TRANSPORT_TCP_RUN_H
 #define FB_COMMON_TRANSPORT_TCP_RUN_H

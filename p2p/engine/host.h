@@ -16,8 +16,8 @@ struct fb_host_p2p {
 	struct fb_transport *shm, *tcp; /* NULL until first needed */
 	/*
 	 * The request that was the last one to be run, if none was prepared or released since; else
-	 * NULL. The ends of a flow do all of that in the same order, so that both know whether there
-	 * may be anything on their sockets but what this request has left there: nothing.
+	 * NULL. The ends of a flow do all of that in the same order, so both know whether there may
+	 * be anything on their sockets but what this request has left there: nothing.
 	 */
 	const struct fb_host_p2p_request *last;
 };

@@ -13,7 +13,7 @@
 #include "common/error.h"
 #include "common/transport/tcp.h"
 #include "tests/unit/check.h"
-#include "tests/unit/tcp_calls.h"
+#include "tests/unit/tcp_pair.h"
 
 enum {
 	SLOTS = 256,
@@ -25,11 +25,8 @@ enum {
 enum kind { SLOTTED, POSTED, HEADROOM };
 
 struct bench {
-	struct fb_world world; /* of one rank */
-	struct fb_tcp tcp;
-	struct fb_tcp_socket socket, *sockets[1], *work[1];
+	struct tcp_pair pair;
 	struct fb_tcp_link *link;
-	int wire; /* the peer's end */
 	unsigned char user[FB_TCP_LEAD + MOST], got[WIRE];
 	size_t n, taken; /* bytes that arrived, and that were looked at */
 	int turn;
@@ -44,43 +41,24 @@ static bool bench_open(struct bench *b, enum kind kind, bool epoll)
 {
 	struct fb_link_request request = {.sends = true, .slots = SLOTS, .slot_bytes = MOST,
 					  .posted = kind != SLOTTED, .headroom = kind == HEADROOM};
-	int fds[2];
 
 	memset(b, 0, sizeof(*b));
-	b->tcp.identity = calloc(1, sizeof(*b->tcp.identity));
-	if (!b->tcp.identity || socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, fds))
-		return false;
 	if (kind == SLOTTED)
 		request.slot_bytes = FB_TCP_GATHER;
-	b->world.nranks = 1;
-	b->tcp.transport.world = &b->world;
-	b->tcp.settings = fb_tcp_defaults;
-	b->tcp.width = 1;
-	b->tcp.round = 1;
-	b->tcp.epoll = -1;
-	b->tcp.few = epoll ? 0 : FB_TCP_FEW;
-	b->tcp.sockets = b->sockets;
-	b->tcp.work = b->work;
-	b->tcp.nsockets = 1;
-	b->sockets[0] = &b->socket;
-	b->socket.tcp = &b->tcp;
-	b->socket.fd = fds[0];
-	b->wire = fds[1];
-	if (fb_tcp_link_new(&b->tcp, &request, &b->link))
+	if (!tcp_pair_open(&b->pair, 0))
+		return false;
+	if (epoll)
+		b->pair.tcp.few = 0;
+	if (fb_tcp_link_new(&b->pair.tcp, &request, &b->link))
 		return false;
 	b->link->unreleased = 0; /* the peer has posted as many */
-	return !epoll || !fb_tcp_watch(&b->tcp, b->sockets, 1);
+	return !epoll || !fb_tcp_watch(&b->pair.tcp, b->pair.sockets, 1);
 }
 
 static void bench_close(struct bench *b)
 {
-	fb_tcp_link_free(&b->tcp, b->link);
-	close(b->socket.fd);
-	close(b->wire);
-	if (b->tcp.epoll >= 0)
-		close(b->tcp.epoll);
-	free(b->tcp.links);
-	free(b->tcp.identity);
+	fb_tcp_link_free(&b->pair.tcp, b->link);
+	tcp_pair_close(&b->pair);
 }
 
 static void commit(struct bench *b, size_t bytes)
@@ -106,7 +84,7 @@ static void drain(struct bench *b)
 {
 	ssize_t n;
 
-	while ((n = recv(b->wire, b->got + b->n, WIRE - b->n, 0)) > 0)
+	while ((n = recv(b->pair.wire, b->got + b->n, WIRE - b->n, 0)) > 0)
 		b->n += (size_t)n;
 }
 
@@ -134,7 +112,7 @@ static bool arrived(struct bench *b, int turn, size_t bytes)
 
 static void progress(struct bench *b)
 {
-	CHECK_INT(fb_tcp_progress(&b->tcp.transport), FB_OK);
+	CHECK_INT(fb_tcp_progress(&b->pair.tcp.transport), FB_OK);
 }
 
 /* Messages in a row. */
@@ -152,11 +130,12 @@ static void test_row(struct bench *b, bool epoll)
 		for (int k = 0; k < N; k++)
 			commit(b, sizes[k]);
 		CHECK_INT(sends, round == 0);
-		CHECK(!fb_tcp_rests(&b->tcp.transport) && !fb_tcp_idle(&b->tcp.transport));
+		CHECK(!fb_tcp_rests(&b->pair.tcp.transport));
+		CHECK(!fb_tcp_idle(&b->pair.tcp.transport));
 		CHECK(!b->link->port.ops->settled(&b->link->port));
 		progress(b);
 		CHECK_INT(sends, 1 + (round == 0));
-		CHECK(fb_tcp_idle(&b->tcp.transport));
+		CHECK(fb_tcp_idle(&b->pair.tcp.transport));
 		CHECK(b->link->port.ops->settled(&b->link->port));
 		for (int k = 0; k < N; k++)
 			CHECK(arrived(b, turn++, sizes[k]));

@@ -14,7 +14,7 @@
 #include "common/error.h"
 #include "common/transport/tcp.h"
 #include "tests/unit/check.h"
-#include "tests/unit/tcp_calls.h"
+#include "tests/unit/tcp_pair.h"
 
 enum { NONE, POSTED, SLOTTED, CREDIT, LINKS, PAD };
 enum {
@@ -40,10 +40,8 @@ struct item {
 };
 
 struct bench {
-	struct fb_tcp tcp;
-	struct fb_tcp_socket socket, *sockets[1], *work[1];
+	struct tcp_pair pair;
 	struct fb_tcp_link *links[LINKS];
-	int wire; /* the peer's end */
 	unsigned char user[SLOTS][FB_TCP_LEAD + MOST + GUARD];
 	unsigned char *stream;
 	size_t bytes, sent;         /* of the stream */
@@ -59,33 +57,16 @@ static unsigned char content(int link, int turn, size_t i)
 /* The posted link's messages have headroom, or not. */
 static int bench_open(struct bench *b, bool headroom)
 {
-	struct fb_tcp_identity *identity = calloc(1, sizeof(*identity));
-	int fds[2];
-
 	memset(b, 0, sizeof(*b));
 	b->stream = malloc((size_t)ITEMS * (MOST + sizeof(struct fb_tcp_frame)));
-	b->tcp.stray = malloc(FB_TCP_LEAD + FB_TCP_GUESS);
-	b->tcp.identity = identity;
-	if (!b->stream || !b->tcp.stray || !identity ||
-	    socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, fds))
+	if (!b->stream || !tcp_pair_open(&b->pair, EPOCH))
 		return FB_ESYS;
-	b->tcp.settings = fb_tcp_defaults;
-	b->tcp.width = 1;
-	b->tcp.epoll = -1;
-	b->tcp.few = FB_TCP_FEW;
-	b->tcp.epoch = EPOCH;
-	b->tcp.sockets = b->sockets;
-	b->tcp.work = b->work;
-	b->sockets[0] = &b->socket;
-	b->socket.tcp = &b->tcp;
-	b->socket.fd = fds[0];
-	b->wire = fds[1];
 	for (int i = POSTED; i < LINKS; i++) {
 		struct fb_link_request request = {
 			.id = (uint32_t)i, .sends = i == CREDIT, .slots = SLOTS,
 			.slot_bytes = MOST, .posted = i == POSTED, .headroom = headroom};
 
-		if (fb_tcp_link_new(&b->tcp, &request, &b->links[i]))
+		if (fb_tcp_link_new(&b->pair.tcp, &request, &b->links[i]))
 			return FB_ENOMEM;
 	}
 	b->links[CREDIT]->unreleased = SLOTS;
@@ -98,12 +79,8 @@ static int bench_open(struct bench *b, bool headroom)
 static void bench_close(struct bench *b)
 {
 	for (int i = POSTED; i < LINKS; i++)
-		fb_tcp_link_free(&b->tcp, b->links[i]);
-	close(b->socket.fd);
-	close(b->wire);
-	free(b->tcp.links);
-	free(b->tcp.identity);
-	free(b->tcp.stray);
+		fb_tcp_link_free(&b->pair.tcp, b->links[i]);
+	tcp_pair_close(&b->pair);
 	free(b->stream);
 }
 
@@ -184,19 +161,19 @@ static void feed(struct bench *b, size_t limit, int first)
 {
 	int idle = 0;
 
-	for (int i = 0; i < ROUNDS && idle < 2 && !b->tcp.err; i++) {
+	for (int i = 0; i < ROUNDS && idle < 2 && !b->pair.tcp.err; i++) {
 		bool moved = false;
 		size_t bytes;
 
 		if (b->sent < limit) {
-			ssize_t n = send(b->wire, b->stream + b->sent, limit - b->sent, 0);
+			ssize_t n = send(b->pair.wire, b->stream + b->sent, limit - b->sent, 0);
 
 			if (n < 0)
 				CHECK_INT(errno, EAGAIN);
 			b->sent += n > 0 ? (size_t)n : 0;
 			moved = n > 0;
 		}
-		fb_tcp_progress(&b->tcp.transport);
+		fb_tcp_progress(&b->pair.tcp.transport);
 		if (next_of(b, first, &bytes))
 			moved |= look(b, first, bytes);
 		else if (next_of(b, POSTED + SLOTTED - first, &bytes))
@@ -221,7 +198,7 @@ static void deliver(struct bench *b, const struct item *items, int n, size_t cut
 	feed(b, b->bytes, first);
 	for (int k = 0; k < n; k++)
 		want[items[k].link]++;
-	CHECK_INT(b->tcp.err, FB_OK);
+	CHECK_INT(b->pair.tcp.err, FB_OK);
 	CHECK_INT(b->turn[POSTED], want[POSTED]);
 	CHECK_INT(b->turn[SLOTTED], want[SLOTTED]);
 	CHECK_INT(SLOTS - b->links[CREDIT]->unreleased, want[CREDIT]);
@@ -310,9 +287,10 @@ static unsigned take_one(struct bench *b, const struct item *items, int n, int l
 	lay_out(b, items, n);
 	/* The next message has the next number, and only the last four items are new. */
 	b->sent = length(items, n - 4);
-	CHECK_INT(send(b->wire, b->stream + b->sent, b->bytes - b->sent, 0), b->bytes - b->sent);
+	CHECK_INT(send(b->pair.wire, b->stream + b->sent, b->bytes - b->sent, 0),
+		  b->bytes - b->sent);
 	reads = 0;
-	fb_tcp_progress(&b->tcp.transport);
+	fb_tcp_progress(&b->pair.tcp.transport);
 	CHECK(look(b, link, bytes));
 	return reads;
 }
@@ -333,7 +311,7 @@ static void test_reads(struct bench *b)
 			return;
 		CHECK(!look(b, link, bytes));
 		if (vain)
-			fb_tcp_progress(&b->tcp.transport);
+			fb_tcp_progress(&b->pair.tcp.transport);
 		CHECK(!look(b, link, bytes));
 		CHECK_INT(take_one(b, items, 4, link, bytes), 1);
 		/* The last frame is still where a guess has put it. */

@@ -13,7 +13,7 @@
 #include "common/error.h"
 #include "common/transport/tcp_run.h"
 #include "tests/unit/check.h"
-#include "tests/unit/tcp_calls.h"
+#include "tests/unit/tcp_pair.h"
 
 enum { IN, OUT, LINKS };
 enum {
@@ -28,11 +28,8 @@ enum {
 };
 
 struct bench {
-	struct fb_world world; /* of one rank */
-	struct fb_tcp tcp;
-	struct fb_tcp_socket socket, *sockets[1], *work[1];
+	struct tcp_pair pair;
 	struct fb_tcp_link *links[LINKS];
-	int wire; /* the peer's end */
 	unsigned char guard, user[FB_TCP_LEAD + MOST + GUARD], queued[FB_TCP_LEAD + MOST];
 	unsigned char wired[COUNT * MOST + 8 * FRAME]; /* on the wire */
 	size_t n;
@@ -45,31 +42,15 @@ static unsigned char content(int turn, size_t i)
 
 static bool bench_open(struct bench *b)
 {
-	int fds[2];
-
-	memset(b, 0, sizeof(*b));
-	b->tcp.identity = calloc(1, sizeof(*b->tcp.identity));
-	if (!b->tcp.identity || socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, fds))
+	b->n = 0;
+	if (!tcp_pair_open(&b->pair, EPOCH))
 		return false;
-	b->world.nranks = 1;
-	b->tcp.transport.world = &b->world;
-	b->tcp.width = 1;
-	b->tcp.round = 1;
-	b->tcp.epoll = -1;
-	b->tcp.few = FB_TCP_FEW;
-	b->tcp.epoch = EPOCH;
-	b->tcp.sockets = b->sockets;
-	b->tcp.work = b->work;
-	b->sockets[0] = &b->socket;
-	b->socket.tcp = &b->tcp;
-	b->socket.fd = fds[0];
-	b->wire = fds[1];
 	for (int i = 0; i < LINKS; i++) {
 		struct fb_link_request request = {.id = (uint32_t)i, .sends = i == OUT,
 						  .slots = SLOTS, .slot_bytes = MOST,
 						  .posted = true, .headroom = true};
 
-		if (fb_tcp_link_new(&b->tcp, &request, &b->links[i]))
+		if (fb_tcp_link_new(&b->pair.tcp, &request, &b->links[i]))
 			return false;
 		b->links[i]->remote = 100;
 	}
@@ -81,11 +62,8 @@ static bool bench_open(struct bench *b)
 static void bench_close(struct bench *b)
 {
 	for (int i = 0; i < LINKS; i++)
-		fb_tcp_link_free(&b->tcp, b->links[i]);
-	close(b->socket.fd);
-	close(b->wire);
-	free(b->tcp.links);
-	free(b->tcp.identity);
+		fb_tcp_link_free(&b->pair.tcp, b->links[i]);
+	tcp_pair_close(&b->pair);
 }
 
 static struct fb_tcp_frame run_frame(const struct bench *b, size_t bytes)
@@ -120,7 +98,7 @@ static void lay_out(struct bench *b, int credits, size_t bytes)
 /* Writes the peer's bytes up to `limit`. */
 static void feed(struct bench *b, size_t *sent, size_t limit)
 {
-	ssize_t n = send(b->wire, b->wired + *sent, limit - *sent, 0);
+	ssize_t n = send(b->pair.wire, b->wired + *sent, limit - *sent, 0);
 
 	*sent += n > 0 ? (size_t)n : 0;
 }
@@ -138,8 +116,8 @@ static void receive(struct bench *b, int credits, size_t bytes, size_t cut, size
 	lay_out(b, credits, bytes);
 	if (ahead) {
 		feed(b, &sent, ahead);
-		fb_tcp_ask(&b->socket);
-		CHECK_INT(fb_tcp_progress(&b->tcp.transport), FB_OK);
+		fb_tcp_ask(&b->pair.socket);
+		CHECK_INT(fb_tcp_progress(&b->pair.tcp.transport), FB_OK);
 	}
 	fb_tcp_run_begin(&b->links[IN]->port, bytes);
 	for (int k = 0; k < COUNT; k++) {
@@ -165,9 +143,9 @@ static void receive(struct bench *b, int credits, size_t bytes, size_t cut, size
 		CHECK_INT(b->user[FB_TCP_LEAD + bytes], 0xc7);
 		CHECK_INT(b->guard, 0xc7);
 	}
-	CHECK_INT(b->tcp.err, FB_OK);
+	CHECK_INT(b->pair.tcp.err, FB_OK);
 	CHECK_INT(SLOTS - b->links[OUT]->unreleased, credits);
-	CHECK_INT(b->socket.end, 0);
+	CHECK_INT(b->pair.socket.end, 0);
 	bench_close(b);
 }
 
@@ -221,28 +199,28 @@ static void test_wrong(struct bench *b)
 		frame.kind = i == 4 ? FB_TCP_DATA : i == 5 ? 0 : i == 6 ? 9 : FB_TCP_RUN;
 		/* Data has a place, but is not what is waited for. */
 		fb_tcp_post(&b->links[IN]->port, b->queued + FB_TCP_LEAD);
-		CHECK_INT(send(b->wire, &frame, FRAME, 0), FRAME);
+		CHECK_INT(send(b->pair.wire, &frame, FRAME, 0), FRAME);
 		fb_tcp_run_begin(&b->links[IN]->port, 40);
 		CHECK_INT(fb_tcp_run_receive(&b->links[IN]->port, at, 40), 0);
-		CHECK_INT(fb_tcp_error(&b->tcp.transport), i == 7 ? FB_OK : FB_EPEER);
+		CHECK_INT(fb_tcp_error(&b->pair.tcp.transport), i == 7 ? FB_OK : FB_EPEER);
 		bench_close(b);
 	}
 	/* More than a message, which has a place: what leads it lacks what fills up. */
 	if (!CHECK(bench_open(b)))
 		return;
 	lay_out(b, 0, 40);
-	CHECK_INT(send(b->wire, b->wired + PADS * FRAME, FRAME + 41, 0), FRAME + 41);
+	CHECK_INT(send(b->pair.wire, b->wired + PADS * FRAME, FRAME + 41, 0), FRAME + 41);
 	fb_tcp_run_begin(&b->links[IN]->port, 40);
 	CHECK_INT(fb_tcp_run_receive(&b->links[IN]->port, (char *)b->user + FB_TCP_LEAD, 40), 0);
-	CHECK_INT(fb_tcp_error(&b->tcp.transport), FB_EPEER);
+	CHECK_INT(fb_tcp_error(&b->pair.tcp.transport), FB_EPEER);
 	bench_close(b);
 	/* And a run where none was begun. */
 	if (!CHECK(bench_open(b)))
 		return;
 	lay_out(b, 0, 40);
-	CHECK_INT(send(b->wire, b->wired, b->n, 0), b->n);
-	fb_tcp_ask(&b->socket);
-	CHECK_INT(fb_tcp_progress(&b->tcp.transport), FB_EPEER);
+	CHECK_INT(send(b->pair.wire, b->wired, b->n, 0), b->n);
+	fb_tcp_ask(&b->pair.socket);
+	CHECK_INT(fb_tcp_progress(&b->pair.tcp.transport), FB_EPEER);
 	bench_close(b);
 }
 
@@ -259,15 +237,16 @@ static void test_gone(struct bench *b)
 		fb_tcp_run_begin(port, 40);
 		lay_out(b, 0, 40);
 		if (i == 1) {
-			CHECK_INT(send(b->wire, b->wired, FB_TCP_LEAD + 40, 0), FB_TCP_LEAD + 40);
+			CHECK_INT(send(b->pair.wire, b->wired, FB_TCP_LEAD + 40, 0),
+				  FB_TCP_LEAD + 40);
 			CHECK_INT(fb_tcp_run_receive(port, at, 40), 40);
 		}
 		if (i == 3)
 			CHECK_INT(fb_tcp_run_send(port, at, 40), 40);
-		close(b->wire);
+		close(b->pair.wire);
 		CHECK_INT((i < 2 ? fb_tcp_run_receive : fb_tcp_run_send)(port, at, 40), 0);
-		CHECK_INT(fb_tcp_error(&b->tcp.transport), FB_EPEER);
-		b->wire = dup(b->socket.fd);
+		CHECK_INT(fb_tcp_error(&b->pair.tcp.transport), FB_EPEER);
+		b->pair.wire = dup(b->pair.socket.fd);
 		bench_close(b);
 	}
 }
@@ -289,7 +268,7 @@ static void send_run(struct bench *b, size_t bytes, bool queued, size_t most)
 		b->links[OUT]->unreleased = 0;
 		CHECK(port->ops->acquire(port, MOST) != NULL);
 		fb_tcp_commit_user(port, b->queued + FB_TCP_LEAD, MOST);
-		CHECK(b->socket.sending.head != NULL);
+		CHECK(b->pair.socket.sending.head != NULL);
 		skip = FB_TCP_LEAD + MOST;
 		refused = 3;
 	}
@@ -301,7 +280,7 @@ static void send_run(struct bench *b, size_t bytes, bool queued, size_t most)
 		for (size_t i = 0; i < bytes; i++)
 			at[i] = (char)content(k, i);
 		for (size_t left = bytes; left && looks < 10000; looks++) {
-			ssize_t got = recv(b->wire, b->wired + n, sizeof(b->wired) - n, 0);
+			ssize_t got = recv(b->pair.wire, b->wired + n, sizeof(b->wired) - n, 0);
 			size_t moved = fb_tcp_run_send(port, at, left);
 
 			n += got > 0 ? (size_t)got : 0;
@@ -309,10 +288,10 @@ static void send_run(struct bench *b, size_t bytes, bool queued, size_t most)
 			left -= moved;
 		}
 	}
-	for (ssize_t got; (got = recv(b->wire, b->wired + n, sizeof(b->wired) - n, 0)) > 0;)
+	for (ssize_t got; (got = recv(b->pair.wire, b->wired + n, sizeof(b->wired) - n, 0)) > 0;)
 		n += (size_t)got;
 	most_sent = 0;
-	CHECK_INT(b->tcp.err, FB_OK);
+	CHECK_INT(b->pair.tcp.err, FB_OK);
 	CHECK_INT(n, skip + FB_TCP_LEAD + COUNT * bytes);
 	for (size_t i = 0; i < PADS; i++) {
 		memcpy(&frame, b->wired + skip + i * FRAME, FRAME);
@@ -348,12 +327,12 @@ static void test_may(struct bench *b)
 	CHECK(fb_tcp_may_run(&b->links[IN]->port) && fb_tcp_may_run(&b->links[OUT]->port));
 	b->links[IN]->headroom = false;
 	CHECK(!fb_tcp_may_run(&b->links[IN]->port));
-	b->socket.flights = &flights;
+	b->pair.socket.flights = &flights;
 	CHECK(!fb_tcp_may_run(&b->links[OUT]->port));
-	b->socket.flights = NULL;
-	b->tcp.width = 2;
+	b->pair.socket.flights = NULL;
+	b->pair.tcp.width = 2;
 	CHECK(!fb_tcp_may_run(&b->links[OUT]->port));
-	b->tcp.width = 1;
+	b->pair.tcp.width = 1;
 	bench_close(b);
 }
 

@@ -248,6 +248,7 @@ link = $(foreach s,$2,$(eval $(call link_rule,$(B)/$1/$(notdir $(s:.c=)),$s,$3))
 $(call link,bin,$(PROGRAM_SRC),$(MPICC))
 $(call link,bin,$(TOOL_SRC),$(CC))
 $(call link,tests,$(UNIT_SRC) $(MPITEST_SRC),$(MPICC))
+$(B)/tests/rdma_loops: LINK_FLAGS += -Wl,--wrap=fb_raw_ping_pong,--wrap=fb_raw_drive_alone
 $(TOOLS) $(UNIT): LIBRARIES += $(TOOL_LIBRARIES)
 
 define fake_gpu_rule

@@ -107,6 +107,23 @@ if [ -x "$build/tests/fake_gpu/latency" ]; then
 else
 	echo "SKIP vm/p2p-gpu-memory: built without CUDA"
 fi
+# What tests/vm/speed -l compares: both loops move what they should, and are timed.
+for options in "--protocol write" "--algorithm get --protocol read,fetch_add"; do
+	# shellcheck disable=SC2086
+	vm_run 120 2 "$build/tests/rdma_loops" --csv /tmp/loops --run t --quiet \
+		--max-time 0.2s --rdma-device rxe0 --bytes 8,5000 $options >/tmp/lines 2>$log
+	rc=$?
+	for verb in write read fetch_add; do
+		[[ $options == *$verb* ]] || continue
+		[ "$(grep -cE "^$verb 8 [0-9]+\.[0-9]+ [0-9]+\.[0-9]+$" /tmp/lines)" -gt 2 ] || {
+			echo "too few times of $verb" >>$log
+			rc=1
+		}
+	done
+	grep -E ',(wrong|fault),' /tmp/loops/latency.csv >>$log && rc=1
+	rm -rf /tmp/loops
+	verdict "vm/p2p-loops ${options##* }" $rc $log
+done
 [ -n "${FB_VM_FULL-}" ] || exit 0
 check ping-rails 12 'rdma_stripe=1' 2 latency "${raw[@]}" --bytes 8,70000 \
 	--rdma-device rxe0:1,rxe1:1 --rdma-stripe 1 --rdma-batch 1 --rdma-signal 1 --rdma-inline 8

@@ -13,7 +13,7 @@ enum { BLOCK_MIN = 5, BLOCK_MAX = 100 };
 static const double warm_up_s = 20e-3;
 enum { WARM_UP_CALLS = 10, WARM_UP_MAX = 100000 };
 
-static const double batch_s = 200e-6;
+static const double batch_s = 1e-3;
 enum { BATCH_TIMERS = 50, BATCH_MIN = 2, BATCH_MAX = 1000 };
 
 int fb_sampler_open(struct fb_sampler *sampler, const struct fb_sampler_config *config)

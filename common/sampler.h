@@ -75,8 +75,9 @@ void fb_sampler_add(struct fb_sampler *sampler, const struct fb_sample *sample, 
 size_t fb_warm_up_next(size_t calls, double elapsed_s, double first_s, double limit_s);
 
 /*
- * Calls per batch in the streaming cadence: so many that a batch takes 200 us and 50 readings of
- * the clock at least; 2 to 1000.
+ * Calls per batch in the streaming cadence: so many that a batch takes 1 ms and 50 readings of the
+ * clock at least; 2 to 1000. In shorter ones a batch's first call, which takes longer than those
+ * behind it, counts for more than it does where calls go on.
  */
 int fb_streaming_calls(double call_s, double timer_s);
 

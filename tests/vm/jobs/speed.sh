@@ -22,7 +22,7 @@ vm_network || exit
 umount /sys/fs/cgroup # ranks shall spin, as perftest does
 fb_mpi_env openmpi
 gid=$(grep -l '0a09:0001' /sys/class/infiniband/rxe0/ports/1/gids/* | sed 's|.*/||')
-batch_us=200 # of a batch of latency, that of cadence streaming
+batch_us=1000 # of a batch of latency, that of cadence streaming
 
 # The rank that posts runs where perftest's client does, on the first processor: FIRST.
 cat >/tmp/pinned <<'END'
@@ -52,7 +52,7 @@ end_theirs() {
 }
 
 # perftest's messages of /tmp/theirs, lines "NUMBER, US", as batches: lines "BEGIN_US END_US US". A
-# batch is as long as this project's, 200 us, and has two messages at least; one for which the pair
+# batch is as long as this project's, 1 ms, and has two messages at least; one for which the pair
 # was stopped is a batch. Of a ping-pong's message perftest gives half the time.
 batches() {
 	local share=1

@@ -177,6 +177,24 @@ speed_limit() {
 	fi
 }
 
+# speed_head THEIRS COUNTED, speed_row NAME BYTES THEIRS_US OURS_US RATIOS: a table of times and of
+# the median and its interval of a file of ratios, each at most FB_LIMIT.
+speed_head() {
+	printf '%-11s %9s %12s %12s %8s %8s %8s %6s\n' what bytes "$1 us" "ours us" ratio low high \
+		"$2"
+}
+
+speed_row() {
+	local ratio low high verdict=PASS
+
+	ratio=$(speed_median <"$5")
+	read -r low high <<<"$(speed_interval <"$5")"
+	speed_within "$ratio" most "$FB_LIMIT" || verdict=FAIL
+	printf '%-11s %9d %12.2f %12.2f %8.3f %8.3f %8.3f %6d  %s\n' "${@:1:4}" "${ratio:-0}" \
+		"${low:-0}" "${high:-0}" "$(wc -l <"$5")" "$verdict"
+	speed_limit "$1 of $2 bytes" "$ratio" most "$FB_LIMIT"
+}
+
 # speed_verdict NAME: the last line. Returns whether all was within limits.
 speed_verdict() {
 	local bad

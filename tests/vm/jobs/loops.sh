@@ -16,7 +16,7 @@ speed_pin /tmp/pinned
 
 # compare NAME SIZE OPTION...: a line of the table, of all pairs of batches of FB_ROUNDS starts.
 compare() {
-	local name=$1 size=$2 verdict=PASS ratio low high i
+	local name=$1 size=$2 i
 
 	[[ $name =~ $FB_PATTERN ]] || return
 	for ((i = 0; i < FB_ROUNDS; i++)); do
@@ -27,17 +27,11 @@ compare() {
 		rm -rf /tmp/ours
 	done | awk 'NF == 4 && $4 > 0' >/tmp/pairs
 	awk '{ print $3 / $4 }' /tmp/pairs >/tmp/ratios
-	ratio=$(speed_median </tmp/ratios)
-	read -r low high <<<"$(speed_interval </tmp/ratios)"
-	speed_within "$ratio" most "$FB_LIMIT" || verdict=FAIL
-	printf '%-11s %9d %12.2f %12.2f %8.3f %8.3f %8.3f %6d  %s\n' "$name" "$size" \
-		"$(cut -d' ' -f4 /tmp/pairs | speed_median)" \
-		"$(cut -d' ' -f3 /tmp/pairs | speed_median)" "${ratio:-0}" "${low:-0}" \
-		"${high:-0}" "$(wc -l </tmp/ratios)" "$verdict"
-	speed_limit "$name of $size bytes" "$ratio" most "$FB_LIMIT"
+	speed_row "$name" "$size" "$(cut -d' ' -f4 /tmp/pairs | speed_median)" \
+		"$(cut -d' ' -f3 /tmp/pairs | speed_median)" /tmp/ratios
 }
 
-printf '%-11s %9s %12s %12s %8s %8s %8s %6s\n' what bytes "plain us" "ours us" ratio low high pairs
+speed_head plain pairs
 for s in $FB_SIZES; do
 	compare write-lat "$s"
 	compare read-lat "$s" --algorithm get --protocol read

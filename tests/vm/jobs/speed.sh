@@ -170,8 +170,7 @@ stop_by_turns() {
 
 # compare NAME SIZE TOOL OPERATION OPTION...: a line of the table; TOOL is a command with options.
 compare() {
-	local name=$1 size=$2 operation=$4 statistic=speed_median window n least=5 ratio low high
-	local verdict=PASS i
+	local name=$1 size=$2 operation=$4 statistic=speed_median window n least=5 i
 	local -a tool options=("${@:5}")
 
 	[[ $name =~ $FB_PATTERN ]] || return
@@ -189,14 +188,8 @@ compare() {
 		speed_turns /tmp/rounds "$FB_ROUNDS"
 	fi
 	awk '{ print $1 / $2 }' /tmp/rounds >/tmp/ratios
-	ratio=$(speed_median </tmp/ratios)
-	read -r low high <<<"$(speed_interval </tmp/ratios)"
-	speed_within "$ratio" most "$FB_LIMIT" || verdict=FAIL
-	printf '%-11s %9d %12.2f %12.2f %8.3f %8.3f %8.3f %6d  %s\n' "$name" "$size" \
-		"$(cut -d' ' -f2 /tmp/rounds | speed_median)" \
-		"$(cut -d' ' -f1 /tmp/rounds | speed_median)" "${ratio:-0}" "${low:-0}" \
-		"${high:-0}" "$(wc -l </tmp/ratios)" "$verdict"
-	speed_limit "$name of $size bytes" "$ratio" most "$FB_LIMIT"
+	speed_row "$name" "$size" "$(cut -d' ' -f2 /tmp/rounds | speed_median)" \
+		"$(cut -d' ' -f1 /tmp/rounds | speed_median)" /tmp/ratios
 }
 
 turn_us=1000000000 # where nothing stops
@@ -208,8 +201,7 @@ start_theirs ib_write_lat -n 20
 end_theirs
 start_ours one_way 8 10ms --window 1 --algorithm get --protocol read
 end_ours one_way
-printf '%-11s %9s %12s %12s %8s %8s %8s %6s\n' what bytes "perftest us" "ours us" ratio low high \
-	rounds
+speed_head perftest rounds
 for s in $FB_SIZES; do
 	if [ -z "$FB_INSTRUCTIONS" ]; then
 		compare write-lat "$s" "ib_write_lat -s $s" ping_pong --algorithm send \

@@ -381,4 +381,7 @@ int fb_tcp_progress(struct fb_transport *transport);
  */
 void fb_tcp_fail(struct fb_tcp_socket *socket, int err, const char *what);
 
+/* A call moved nothing, as it and errno say: that, if it is for ever. Returns 0. */
+size_t fb_tcp_nothing(struct fb_tcp_socket *socket, ssize_t moved);
+
 #endif

@@ -101,6 +101,15 @@ void fb_tcp_fail(struct fb_tcp_socket *socket, int err, const char *what)
 		tcp->err = err;
 }
 
+size_t fb_tcp_nothing(struct fb_tcp_socket *socket, ssize_t moved)
+{
+	if (moved == 0)
+		fb_tcp_fail(socket, FB_EPEER, "closed its connection");
+	else if (errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR)
+		fb_tcp_fail(socket, FB_EPEER, strerror(errno));
+	return 0;
+}
+
 /*
  * Tries the socket. While something cannot be sent it is received as well: if both ends only
  * sent, both would wait for ever. As one end may be stuck on one socket of the pair and the other

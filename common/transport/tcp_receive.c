@@ -15,7 +15,6 @@
  * guessed has bytes of others in it then till its own ones come, before which whoever posted it
  * does not look at it; and so has the headroom in front of it.
  */
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -26,11 +25,10 @@
 #include "common/transport/tcp_part.h"
 #include "common/transport/tcp_receive.h"
 
-/* Calls for one socket at a time: more would let the others wait. */
-enum { ROUNDS = 4 };
-
-/* Messages after a wrong guess among several links, until there is another one. */
-enum { DOUBT = 64 };
+enum {
+	ROUNDS = 4, /* calls for one socket at a time: more would let the others wait */
+	DOUBT = 64, /* messages after a wrong guess among links, until there is another one */
+};
 
 void fb_tcp_nonsense(struct fb_tcp_socket *socket, const struct fb_tcp_frame *frame)
 {
@@ -207,12 +205,8 @@ static size_t take(struct fb_tcp_socket *socket, struct iovec *parts, size_t n)
 	ssize_t got = n > 1 ? recvmsg(socket->fd, &header, 0)
 			    : fb_tcp_call_recv(socket->fd, parts->iov_base, parts->iov_len);
 
-	if (got == 0)
-		fb_tcp_fail(socket, FB_EPEER, "closed its connection");
-	else if (got < 0 && errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR)
-		fb_tcp_fail(socket, FB_EPEER, strerror(errno));
 	socket->vain = got <= 0;
-	return got > 0 ? (size_t)got : 0;
+	return got > 0 ? (size_t)got : fb_tcp_nothing(socket, got);
 }
 
 /*
@@ -362,9 +356,9 @@ static bool take_awaited(struct fb_tcp_socket *socket, size_t got)
 static bool receive_once(struct fb_tcp_socket *socket)
 {
 	size_t ahead = socket->last_bytes >= FB_TCP_LARGE ? FB_TCP_AHEAD : FB_TCP_BUFFER;
-	size_t wanted, got, here;
 	struct fb_tcp_guess guess;
 	struct iovec parts[2];
+	size_t wanted, got, here;
 
 	if (make_guess(socket, &guess))
 		return receive_guess(socket, &guess);

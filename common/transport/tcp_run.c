@@ -2,7 +2,6 @@
 /* Messages without frames of their own; see tcp_run.h. */
 #include "common/transport/tcp_run.h"
 
-#include <errno.h>
 #include <string.h>
 #include <sys/socket.h>
 
@@ -38,17 +37,7 @@ void fb_tcp_run_begin(struct fb_port *port, size_t bytes)
 	link->run.begun = false;
 }
 
-/* The call moved nothing: is that for ever? */
-static size_t nothing(struct fb_tcp_socket *socket, ssize_t moved)
-{
-	if (moved == 0)
-		fb_tcp_fail(socket, FB_EPEER, "closed its connection");
-	else if (errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR)
-		fb_tcp_fail(socket, FB_EPEER, strerror(errno));
-	return 0;
-}
-
-/* The same while what leads the run has not left: behind whatever was queued before. */
+/* fb_tcp_run_send() while what leads the run has not left: behind whatever was queued before. */
 static size_t send_first(struct fb_tcp_link *link, char *at, size_t bytes)
 {
 	struct fb_tcp_frame frame = run_frame(link);
@@ -63,7 +52,7 @@ static size_t send_first(struct fb_tcp_link *link, char *at, size_t bytes)
 	memcpy(at - sizeof(frame), &frame, sizeof(frame));
 	sent = fb_tcp_call_send(link->socket->fd, at - lead, lead + bytes, MSG_NOSIGNAL);
 	if (sent <= 0)
-		return nothing(link->socket, sent);
+		return fb_tcp_nothing(link->socket, sent);
 	if ((size_t)sent < lead) {
 		link->run.moved += (size_t)sent;
 		return 0;
@@ -80,7 +69,7 @@ size_t fb_tcp_run_send(struct fb_port *port, char *at, size_t bytes)
 	if (!link->run.begun)
 		return send_first(link, at, bytes);
 	sent = fb_tcp_call_send(link->socket->fd, at, bytes, MSG_NOSIGNAL);
-	return sent > 0 ? (size_t)sent : nothing(link->socket, sent);
+	return sent > 0 ? (size_t)sent : fb_tcp_nothing(link->socket, sent);
 }
 
 /*
@@ -108,8 +97,8 @@ static size_t take_frames(struct fb_tcp_link *link, const char *begin, size_t ha
 }
 
 /*
- * The same while what leads the run is not all here. It is read to where the payload follows it if
- * nothing but that comes; if there are credits in front, what is behind it is moved.
+ * fb_tcp_run_receive() while what leads the run is not all here. It is read to where the payload
+ * follows it if nothing but that comes; if credits are in front, what is behind them is moved.
  */
 static size_t receive_first(struct fb_tcp_link *link, char *at, size_t bytes)
 {
@@ -127,7 +116,7 @@ static size_t receive_first(struct fb_tcp_link *link, char *at, size_t bytes)
 	got = fb_tcp_call_recv(socket->fd, begin + have, FB_TCP_LEAD + bytes - have);
 	if (got <= 0) {
 		link->run.moved = have;
-		return nothing(socket, got);
+		return fb_tcp_nothing(socket, got);
 	}
 	have += (size_t)got;
 	taken = take_frames(link, begin, have);
@@ -150,5 +139,5 @@ size_t fb_tcp_run_receive(struct fb_port *port, char *at, size_t bytes)
 	if (!link->run.begun)
 		return receive_first(link, at, bytes);
 	got = fb_tcp_call_recv(link->socket->fd, at, bytes);
-	return got > 0 ? (size_t)got : nothing(link->socket, got);
+	return got > 0 ? (size_t)got : fb_tcp_nothing(link->socket, got);
 }

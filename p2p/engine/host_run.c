@@ -121,10 +121,10 @@ static int ping_pong_runs(struct fb_host_p2p_request *r, int calls, bool begin)
 
 /*
  * ends[0] is of the flow there and ends[1] of the one back, on both of the ranks. Direct messages
- * are posted for all calls at once: nobody sends one before it has the answer to the last, so none
- * comes too early, and the news of a place travels with an answer. Over one socket some of the next
- * run are posted too, since only the receiver's own progress() writes to them, and in this run that
- * reads no more once the last message is there.
+ * with frames are posted for all calls at once: nobody sends one before it has the answer to the
+ * last, so none comes too early, and the news of a place travels with an answer. Over one socket
+ * some of the next calls' are posted too, since only the receiver's own progress() writes to them,
+ * and in these calls that reads no more once the last message is there.
  */
 static int ping_pong(struct fb_host_p2p_request *r, int calls, bool begin)
 {
@@ -177,13 +177,13 @@ static int one_sided(struct fb_host_p2p_request *r, uint64_t messages)
 int fb_host_run(struct fb_p2p_request *request, int calls)
 {
 	struct fb_host_p2p_request *r = (struct fb_host_p2p_request *)request;
-	bool again = r->engine->last == r;
+	bool begin = r->engine->last != r;
 
 	r->engine->last = r;
 	if (r->job->verb != FB_SEND)
 		return one_sided(r, (uint64_t)calls * (uint64_t)r->job->window);
 	if (r->job->pattern == FB_PING_PONG)
-		return ping_pong(r, calls, !again);
+		return ping_pong(r, calls, begin);
 	post_targets(r, (uint64_t)calls * (uint64_t)r->job->window, 0);
 	raise_targets(r, (uint64_t)calls * (uint64_t)r->job->window);
 	return drive(r, r->ends, r->nends);

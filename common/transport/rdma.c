@@ -33,7 +33,11 @@ static int agree_with_reason(const struct fb_world *world, int err, char *why, s
 
 #if FB_HAVE_VERBS
 
-enum { COMPLETIONS = 16384, WHY = 400 };
+enum {
+	COMPLETIONS = 16384,
+	WHY = 400,
+	LOOKS = 1 << 14, /* calls of progress() between two looks at the ports */
+};
 
 static void rdma_close(struct fb_transport *transport)
 {
@@ -83,7 +87,7 @@ static int open_rails(struct fb_rdma *rdma, char *why, size_t n)
 					 why, n);
 	for (int r = 0; r < rdma->opened && !err; r++) {
 		err = fb_rdma_completions_open(&rdma->completions[r], &rdma->rails[r],
-					       COMPLETIONS);
+					       rdma->settings, COMPLETIONS);
 		rdma->completions[r].arrived = arrived;
 		rdma->completions[r].arg = rdma;
 	}
@@ -163,6 +167,9 @@ int fb_rdma_progress(struct fb_transport *transport)
 		return rdma->err;
 	for (int r = 0; r < rdma->nrails; r++)
 		fb_rdma_note(rdma, fb_rdma_poll(&rdma->completions[r]));
+	if (++rdma->looks % LOOKS == 0)
+		for (int r = 0; r < rdma->nrails; r++)
+			fb_rdma_note(rdma, fb_rdma_look_up(&rdma->completions[r]));
 	if (rdma->ndue)
 		fb_rdma_flush(rdma);
 	return rdma->err;

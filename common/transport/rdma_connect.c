@@ -20,10 +20,11 @@ enum {
 };
 
 int fb_rdma_completions_open(struct fb_rdma_completions *completions,
-			     const struct fb_rdma_rail *rail, uint32_t entries)
+			     const struct fb_rdma_rail *rail,
+			     const struct fb_rdma_settings *settings, uint32_t entries)
 {
 	uint32_t most = rail->device.max_cqe > 0 ? (uint32_t)rail->device.max_cqe : entries;
-	struct fb_rdma_completions c = {.rail = rail};
+	struct fb_rdma_completions c = {.rail = rail, .watch = fb_rdma_watch_begin(settings)};
 	char hint[160];
 
 	c.entries = entries < most ? entries : most;

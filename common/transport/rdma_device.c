@@ -226,16 +226,30 @@ void fb_rdma_rail_text(const struct fb_rdma_rail *rail, char *text, size_t n)
 			 fb_rdma_gid_text(rail->gid, gid), rail->mtu);
 }
 
+/* IBV_PORT_NOP: unknown. */
+static enum ibv_port_state state_now(const struct fb_rdma_rail *rail)
+{
+	struct ibv_port_attr now = {.state = IBV_PORT_NOP};
+
+	if (rail->verbs->query_port(rail->context, rail->number, &now))
+		return IBV_PORT_NOP;
+	return now.state;
+}
+
 const char *fb_rdma_rail_state(const struct fb_rdma_rail *rail)
 {
 	static const char *const names[] = {"unknown", "down", "initialising", "armed", "active",
 					    "active, deferred"};
-	struct ibv_port_attr now = {.state = IBV_PORT_NOP};
+	size_t state = (size_t)state_now(rail);
 
-	if (rail->verbs->query_port(rail->context, rail->number, &now) ||
-	    (size_t)now.state >= sizeof(names) / sizeof(names[0]))
-		return "unknown";
-	return names[now.state];
+	return state < sizeof(names) / sizeof(names[0]) ? names[state] : "unknown";
+}
+
+bool fb_rdma_rail_is_down(const struct fb_rdma_rail *rail)
+{
+	enum ibv_port_state state = state_now(rail);
+
+	return state == IBV_PORT_DOWN || state == IBV_PORT_INIT || state == IBV_PORT_ARMED;
 }
 
 #else

@@ -50,6 +50,9 @@ void fb_rdma_rail_text(const struct fb_rdma_rail *rail, char *text, size_t n);
 /* The port's state now, in words ("active", "down"); asked after a failure. */
 const char *fb_rdma_rail_state(const struct fb_rdma_rail *rail);
 
+/* Whether the port can carry nothing now. False where its state cannot be asked for. */
+bool fb_rdma_rail_is_down(const struct fb_rdma_rail *rail);
+
 /* --- between rdma_rails.c and rdma_device.c -------------------------------------------------- */
 
 #define FB_RDMA_DEVICES "/sys/class/infiniband"

@@ -93,6 +93,7 @@ struct fb_rdma {
 	struct fb_rdma_port **due; /* [max_ports] */
 	uint32_t ndue;
 	int nqueues;
+	uint32_t looks; /* calls of progress() */
 	int err; /* the first failure, for ever */
 };
 

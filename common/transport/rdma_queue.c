@@ -7,6 +7,7 @@
 #include <arpa/inet.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include "common/error.h"
 #include "common/transport/rdma_error.h"
@@ -203,6 +204,17 @@ static int take(struct fb_rdma_completions *c, const struct ibv_wc *wc)
 		number += number_mask + 1;
 	queue->completed = number;
 	return FB_OK;
+}
+
+int fb_rdma_look_up(struct fb_rdma_completions *c)
+{
+	struct timespec now;
+	int err;
+
+	clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+	err = fb_rdma_watch(&c->watch, c->rail, (double)now.tv_sec + 1e-9 * (double)now.tv_nsec);
+	c->broken = c->broken || err;
+	return err;
 }
 
 int fb_rdma_poll(struct fb_rdma_completions *c)

@@ -14,6 +14,7 @@
 #define FB_COMMON_TRANSPORT_RDMA_QUEUE_H
 
 #include "common/transport/rdma_device.h"
+#include "common/transport/rdma_watch.h"
 
 #if FB_HAVE_VERBS
 
@@ -25,6 +26,7 @@ enum {
 /* Completions of a rail's queues. */
 struct fb_rdma_completions {
 	const struct fb_rdma_rail *rail;
+	struct fb_rdma_watch watch;
 	struct ibv_cq *cq;
 	uint32_t room;    /* completions that still fit */
 	uint32_t entries;
@@ -65,7 +67,8 @@ struct fb_rdma_address {
  * FB_ESYS (printed).
  */
 int fb_rdma_completions_open(struct fb_rdma_completions *completions,
-			     const struct fb_rdma_rail *rail, uint32_t entries);
+			     const struct fb_rdma_rail *rail,
+			     const struct fb_rdma_settings *settings, uint32_t entries);
 void fb_rdma_completions_close(struct fb_rdma_completions *completions);
 
 /*
@@ -150,6 +153,12 @@ int fb_rdma_queue_ring(struct fb_rdma_queue *queue);
  * which request to whom failed, what its status means and what to check.
  */
 int fb_rdma_poll(struct fb_rdma_completions *completions);
+
+/*
+ * From the slow path of waits, a few times a second or more. FB_OK, or FB_EPEER (printed) where the
+ * rail's port has been down for longer than its queue pairs' retries take.
+ */
+int fb_rdma_look_up(struct fb_rdma_completions *completions);
 
 /*
  * For who polls by itself: prints that of a completion which is no success, as above. Returns

@@ -219,7 +219,8 @@ int fb_cost_begin_queues(struct fb_cost_context *context)
 	if (!s->queues || !s->own || !s->theirs || !s->requests || !s->statuses)
 		err = FB_ENOMEM;
 	if (!err)
-		err = fb_rdma_completions_open(&s->completions, &s->rails[0], COMPLETIONS);
+		err = fb_rdma_completions_open(&s->completions, &s->rails[0],
+					       &context->settings->rdma, COMPLETIONS);
 	s->completions.own_receives = true;
 	err = fb_world_agree(context->world, err);
 	if (err)

@@ -86,7 +86,8 @@ static int open_rails(struct fb_raw_engine *e)
 		err = fb_rdma_rails_open(&e->verbs, e->settings, e->rails, &e->opened, e->reason,
 					 sizeof(e->reason));
 	for (int r = 0; r < e->opened && !err; r++) {
-		err = fb_rdma_completions_open(&e->completions[r], &e->rails[r], COMPLETIONS);
+		err = fb_rdma_completions_open(&e->completions[r], &e->rails[r],
+					       e->settings, COMPLETIONS);
 		e->completions[r].own_receives = true;
 	}
 	return err;

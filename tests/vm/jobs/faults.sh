@@ -134,12 +134,15 @@ under_way() {
 	return 1
 }
 
-kill_second() {
-	local p
+# A signal for the second rank's process. Without a process for each that is looked at, of which a
+# hundred took ten seconds.
+second() {
+	local p words
 
 	for p in /proc/[0-9]*; do
-		{ tr '\0' ' ' <"$p/cmdline"; } 2>/dev/null |
-			grep -q '^[^ ]*/all_reduce .*rxe1:1' && kill -9 "${p#/proc/}"
+		{ mapfile -d '' -t words <"$p/cmdline"; } 2>/dev/null || continue
+		[[ ${words[0]:-} == */all_reduce && " ${words[*]} " == *' rxe1:1 '* ]] &&
+			kill "$1" "${p#/proc/}"
 	done
 }
 
@@ -158,7 +161,21 @@ during() {
 	wait $!
 }
 
-during kill_second killed 5 'rank 1 on vm0 .* has died' pair "${long[@]}"
-during "ip link set v1 down" link-down 5 \
-	'(the peer did not answer|its port is down).*the own port is' pair "${long[@]}"
+during "second -KILL" killed 5 'rank 1 on vm0 .* has died' pair "${long[@]}"
+failed='(the peer did not answer|its port is down).*the own port is'
+during "ip link set v1 down" link-down 5 "$failed|own port rxe[01]:1 has been down" \
+	pair "${long[@]}"
+
+# The second rank sends nothing, so that nothing of the first one's is under way when the link goes
+# down: no request fails. Messages are long, as between them both ranks wait by other means.
+stop_and_cut() {
+	second -STOP
+	sleep 1
+	ip link set v1 down
+}
+
+ip link set v1 up
+longer=("${long[@]/#1M/64M}")
+during stop_and_cut nothing-under-way 5 'own port rxe0:1 has been down for [0-9]+ s' \
+	pair "${longer[@]/#17/16}" # all retries: 8 s
 exit 0

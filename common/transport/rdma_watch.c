@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Ports that are down while somebody waits; see rdma_watch.h. */
+#include "common/transport/rdma_watch.h"
+
+#if FB_HAVE_VERBS
+
+#include <math.h>
+
+#include "common/error.h"
+
+enum {
+	NOTICED = 4,   /* times the timeout that a device may take */
+	BETWEEN_S = 1, /* two questions */
+	SPARE_S = 5,
+};
+
+struct fb_rdma_watch fb_rdma_watch_begin(const struct fb_rdma_settings *settings)
+{
+	double due_s = ldexp(4.096e-6, settings->timeout);
+
+	return (struct fb_rdma_watch){
+		.patience_s = SPARE_S + NOTICED * due_s * (1 + settings->retry),
+		.asked_s = -BETWEEN_S,
+	};
+}
+
+int fb_rdma_watch(struct fb_rdma_watch *watch, const struct fb_rdma_rail *rail, double now_s)
+{
+	bool was_down = watch->down;
+
+	if (now_s - watch->asked_s < BETWEEN_S)
+		return FB_OK;
+	watch->asked_s = now_s;
+	watch->down = fb_rdma_rail_is_down(rail);
+	if (watch->down && !was_down)
+		watch->down_s = now_s;
+	if (!watch->down || now_s - watch->down_s < watch->patience_s)
+		return FB_OK;
+	return fb_error(FB_EPEER, "rdma: the own port %s:%d has been down for %.0f s, longer than "
+			"all retries take, and no request is told to have failed (check the link "
+			"and ibv_devinfo)", rail->name, rail->number, now_s - watch->down_s);
+}
+
+#else
+
+extern const int fb_rdma_watch_missing;
+const int fb_rdma_watch_missing = 1;
+
+#endif

@@ -38,7 +38,7 @@ void fb_tcp_run_begin(struct fb_port *port, size_t bytes)
 }
 
 /* fb_tcp_run_send() while what leads the run has not left: behind whatever was queued before. */
-static size_t send_first(struct fb_tcp_link *link, char *at, size_t bytes)
+static size_t send_first(struct fb_tcp_link *link, char *at, size_t bytes, int flags)
 {
 	struct fb_tcp_frame frame = run_frame(link);
 	size_t lead = FB_TCP_LEAD - link->run.moved;
@@ -50,7 +50,7 @@ static size_t send_first(struct fb_tcp_link *link, char *at, size_t bytes)
 		return 0;
 	memcpy(at - FB_TCP_LEAD, fb_tcp_pads, sizeof(fb_tcp_pads));
 	memcpy(at - sizeof(frame), &frame, sizeof(frame));
-	sent = fb_tcp_call_send(link->socket->fd, at - lead, lead + bytes, MSG_NOSIGNAL);
+	sent = fb_tcp_call_send(link->socket->fd, at - lead, lead + bytes, flags);
 	if (sent <= 0)
 		return fb_tcp_nothing(link->socket, sent);
 	if ((size_t)sent < lead) {
@@ -61,14 +61,15 @@ static size_t send_first(struct fb_tcp_link *link, char *at, size_t bytes)
 	return (size_t)sent - lead;
 }
 
-size_t fb_tcp_run_send(struct fb_port *port, char *at, size_t bytes)
+size_t fb_tcp_run_send(struct fb_port *port, char *at, size_t bytes, bool more)
 {
 	struct fb_tcp_link *link = fb_tcp_link(port);
+	int flags = more ? MSG_NOSIGNAL | MSG_MORE : MSG_NOSIGNAL;
 	ssize_t sent;
 
 	if (!link->run.begun)
-		return send_first(link, at, bytes);
-	sent = fb_tcp_call_send(link->socket->fd, at, bytes, MSG_NOSIGNAL);
+		return send_first(link, at, bytes, flags);
+	sent = fb_tcp_call_send(link->socket->fd, at, bytes, flags);
 	return sent > 0 ? (size_t)sent : fb_tcp_nothing(link->socket, sent);
 }
 

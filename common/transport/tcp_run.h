@@ -3,14 +3,14 @@
  * Runs: messages of a posted link behind one frame, which says how long they are, and then nothing
  * but their bytes, as over a plain socket, until both ends do something else with the socket.
  * Between two ends who know beforehand what comes, as in a ping-pong, frames of messages say
- * nothing new, but are sent, read, looked at and accounted for between a message and its answer.
+ * nothing new, but are sent, read, looked at and accounted for between a message and its answer,
+ * and in a stream news of places goes back for each.
  * They also move what follows in the kernel's buffers, so that messages lie on more of them: with
  * 64 bytes more before every tenth message a plain socket's 16 KiB take 1.04 to 1.08 times as long.
  *
- * The sender sends a run's next message when it knows that the one before has been received, by
- * its answer, and nothing else to that peer: its thread calls no progress(), and commits and frees
- * nothing on links to that peer; what its peers are owed waits till then. The receiver reads
- * nothing else of that peer's. Messages of a run have no places: they are not posted, not released,
+ * Both ends know how many messages come before they meet by other means, and move nothing else
+ * between each other until then: their threads call no progress(), and commit and free nothing on
+ * links to that peer; what peers are owed waits till then. Messages of a run have no places: they are not posted, not released,
  * and take none of the link's slots.
  */
 #ifndef FB_COMMON_TRANSPORT_TCP_RUN_H
@@ -32,10 +32,12 @@ void fb_tcp_run_begin(struct fb_port *port, size_t bytes);
 
 /*
  * Moves up to `bytes` bytes, what is left of the message under way and no more, from or to `at`.
+ * `more`: the run's next message follows at once, so the kernel need not send a packet for this
+ * one's end.
  * Returns how many, 0: none now, or never again (fb_tcp_error). The FB_TCP_LEAD bytes in front of
  * a run's first message are overwritten at both ends.
  */
-size_t fb_tcp_run_send(struct fb_port *port, char *at, size_t bytes);
+size_t fb_tcp_run_send(struct fb_port *port, char *at, size_t bytes, bool more);
 size_t fb_tcp_run_receive(struct fb_port *port, char *at, size_t bytes);
 
 #endif

@@ -204,6 +204,36 @@ static void host_release(struct fb_p2p_request *request)
 	free(r);
 }
 
+/* Whether no rank has two peers, nor two flows to one of them. */
+static bool in_pairs(const struct fb_job *job)
+{
+	for (int i = 0; i < job->nflows; i++)
+		for (int k = 0; k < i; k++) {
+			const struct fb_flow *a = &job->flows[i], *b = &job->flows[k];
+			bool back = a->src == b->dst && a->dst == b->src;
+
+			if (!back && (a->src == b->src || a->src == b->dst || a->dst == b->src ||
+				      a->dst == b->dst))
+				return false;
+		}
+	return true;
+}
+
+/*
+ * Whether the request's messages are runs; both ends of a flow find the same. In a stream each is a
+ * call of its own, while small ones that have frames share one (tcp_send.c).
+ */
+static bool may_run(const struct fb_host_p2p_request *r, const struct fb_case *c)
+{
+	bool long_enough = r->job->pattern == FB_PING_PONG || r->job->bytes >= FB_TCP_LARGE;
+
+	for (int i = 0; i < r->n_tcp; i++)
+		if (!fb_tcp_may_run(r->tcp_ports[i]))
+			return false;
+	return r->job->verb == FB_SEND && !strcmp(c->protocol, "direct") && long_enough &&
+	       r->n_tcp == r->nends && in_pairs(r->job);
+}
+
 static int host_prepare(struct fb_p2p_engine *engine, const struct fb_case *c,
 			const struct fb_job *job, struct fb_p2p_request **request)
 {
@@ -229,9 +259,7 @@ static int host_prepare(struct fb_p2p_engine *engine, const struct fb_case *c,
 		host_release(&r->request);
 		return err;
 	}
-	r->runs = job->pattern == FB_PING_PONG && !strcmp(c->protocol, "direct") && r->nends == 2 &&
-		  r->n_tcp == 2 && fb_tcp_may_run(r->tcp_ports[0]) &&
-		  fb_tcp_may_run(r->tcp_ports[1]);
+	r->runs = may_run(r, c);
 	if (job->verb != FB_SEND) {
 		atomic_store(fb_job_completed(job, e->world->rank), 0);
 		MPI_Barrier(e->world->comm);

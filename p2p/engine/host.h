@@ -51,7 +51,7 @@ struct fb_host_p2p_request {
 	int nends;
 	struct fb_port **shm_ports, **tcp_ports;
 	int n_shm, n_tcp;
-	bool runs; /* a ping-pong whose messages need no frames, tcp_run.h */
+	bool runs; /* messages need no frames, tcp_run.h */
 	uint64_t completions; /* one-sided: of passive ends, that have to have come so far */
 };
 

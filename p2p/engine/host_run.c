@@ -77,44 +77,63 @@ static void post_targets(struct fb_host_p2p_request *r, uint64_t messages, uint6
 	}
 }
 
-/* Moves an end's next message of a run, and waits till it is through. */
-static int carry(struct fb_host_p2p_request *r, struct fb_host_end *end)
+/* Moves what can be moved now of the end's message of a run that is under way; false: nothing. */
+static bool carry_some(struct fb_host_end *end, size_t bytes)
+{
+	char *at = fb_host_message(end, end->done) + end->offset;
+	size_t left = bytes - end->offset;
+	size_t n = end->sends
+			   ? fb_tcp_run_send(end->port, at, left, end->done + 1 < end->target)
+			   : fb_tcp_run_receive(end->port, at, left);
+
+	end->offset += n;
+	if (end->offset == bytes) {
+		end->offset = 0;
+		end->done++;
+	}
+	return n > 0;
+}
+
+/* Moves the n ends' runs until all of their messages are through. */
+static int carry(struct fb_host_p2p_request *r, struct fb_host_end *ends, int n)
 {
 	struct fb_spin spin = {.yields = r->engine->world->oversubscribed, .calls = true};
-	size_t left = (size_t)r->job->bytes;
-	char *at = fb_host_message(end, end->done);
+	int err = FB_OK;
 
-	while (left) {
-		size_t n = end->sends ? fb_tcp_run_send(end->port, at, left)
-				      : fb_tcp_run_receive(end->port, at, left);
-		int err = FB_OK;
+	while (!err) {
+		bool moved = false, pending = false;
 
-		at += n;
-		left -= n;
-		if (n)
+		for (int i = 0; i < n; i++) {
+			if (ends[i].done < ends[i].target)
+				moved |= carry_some(&ends[i], (size_t)r->job->bytes);
+			pending |= ends[i].done < ends[i].target;
+		}
+		if (!pending)
+			break;
+		if (moved)
 			spin.looks = 0;
 		else if (fb_spin_again(&spin))
 			err = fb_run_alive(r->request.engine->run, "waiting for messages");
-		if (!n && !err)
+		if (!moved && !err)
 			err = fb_tcp_error(r->engine->tcp);
-		if (err)
-			return err;
 	}
-	end->done++;
-	return FB_OK;
+	return err;
 }
 
-/* ping_pong() over one socket, where nothing but the messages' bytes has to be told. */
-static int ping_pong_runs(struct fb_host_p2p_request *r, int calls, bool begin)
+/* The calls of a request whose ends are over one socket, where only the messages' bytes go. */
+static int run_of_runs(struct fb_host_p2p_request *r, int calls, bool begin)
 {
 	int err = FB_OK;
 
-	for (int i = 0; i < 2 && begin; i++)
+	for (int i = 0; i < r->nends && begin; i++)
 		fb_tcp_run_begin(r->ends[i].port, (size_t)r->job->bytes);
-	for (int call = 0; call < calls && !err; call++) {
-		err = carry(r, &r->ends[0]);
-		if (!err)
-			err = carry(r, &r->ends[1]);
+	if (r->job->pattern != FB_PING_PONG) {
+		raise_targets(r, (uint64_t)calls * (uint64_t)r->job->window);
+		return carry(r, r->ends, r->nends);
+	}
+	for (int i = 0; i < r->nends * calls && !err; i++) {
+		r->ends[i % 2].target++;
+		err = carry(r, &r->ends[i % 2], 1);
 	}
 	return err;
 }
@@ -126,15 +145,13 @@ static int ping_pong_runs(struct fb_host_p2p_request *r, int calls, bool begin)
  * some of the next calls' are posted too, since only the receiver's own progress() writes to them,
  * and in these calls that reads no more once the last message is there.
  */
-static int ping_pong(struct fb_host_p2p_request *r, int calls, bool begin)
+static int ping_pong(struct fb_host_p2p_request *r, int calls)
 {
 	const struct fb_settings *settings = r->engine->settings;
 	int err = FB_OK;
 
 	if (!r->nends)
 		return FB_OK;
-	if (r->runs)
-		return ping_pong_runs(r, calls, begin);
 	post_targets(r, (uint64_t)calls, settings->tcp.sockets == 1 ? settings->slots : 0);
 	for (int call = 0; call < calls && !err; call++) {
 		err = move_one(r, &r->ends[0]);
@@ -182,8 +199,10 @@ int fb_host_run(struct fb_p2p_request *request, int calls)
 	r->engine->last = r;
 	if (r->job->verb != FB_SEND)
 		return one_sided(r, (uint64_t)calls * (uint64_t)r->job->window);
+	if (r->runs)
+		return run_of_runs(r, calls, begin);
 	if (r->job->pattern == FB_PING_PONG)
-		return ping_pong(r, calls, begin);
+		return ping_pong(r, calls);
 	post_targets(r, (uint64_t)calls * (uint64_t)r->job->window, 0);
 	raise_targets(r, (uint64_t)calls * (uint64_t)r->job->window);
 	return drive(r, r->ends, r->nends);

@@ -16,6 +16,7 @@
 
 static unsigned reads, sends;
 static unsigned parts; /* of memory, in the last send */
+static int sent_flags; /* of the last send() */
 
 /*
  * What the kernel shall do: take no more than so many bytes of a send(), if not 0; have no room for
@@ -40,6 +41,7 @@ ssize_t fb_tcp_call_send(int fd, const void *memory, size_t bytes, int flags)
 {
 	sends++;
 	parts = 1;
+	sent_flags = flags;
 	return send(fd, memory, most_sent && bytes > most_sent ? most_sent : bytes, flags);
 }
 

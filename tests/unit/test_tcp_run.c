@@ -229,6 +229,7 @@ static void test_gone(struct bench *b)
 {
 	for (int i = 0; i < 4; i++) {
 		struct fb_port *port;
+		size_t moved;
 		char *at = (char *)b->user + FB_TCP_LEAD;
 
 		if (!CHECK(bench_open(b)))
@@ -242,9 +243,11 @@ static void test_gone(struct bench *b)
 			CHECK_INT(fb_tcp_run_receive(port, at, 40), 40);
 		}
 		if (i == 3)
-			CHECK_INT(fb_tcp_run_send(port, at, 40), 40);
+			CHECK_INT(fb_tcp_run_send(port, at, 40, true), 40);
 		close(b->pair.wire);
-		CHECK_INT((i < 2 ? fb_tcp_run_receive : fb_tcp_run_send)(port, at, 40), 0);
+		moved = i < 2 ? fb_tcp_run_receive(port, at, 40)
+			      : fb_tcp_run_send(port, at, 40, false);
+		CHECK_INT(moved, 0);
 		CHECK_INT(fb_tcp_error(&b->pair.tcp.transport), FB_EPEER);
 		b->pair.wire = dup(b->pair.socket.fd);
 		bench_close(b);
@@ -281,8 +284,10 @@ static void send_run(struct bench *b, size_t bytes, bool queued, size_t most)
 			at[i] = (char)content(k, i);
 		for (size_t left = bytes; left && looks < 10000; looks++) {
 			ssize_t got = recv(b->pair.wire, b->wired + n, sizeof(b->wired) - n, 0);
-			size_t moved = fb_tcp_run_send(port, at, left);
+			bool more = k + 1 < COUNT;
+			size_t moved = fb_tcp_run_send(port, at, left, more);
 
+			wrong += moved && !(sent_flags & MSG_MORE) == more;
 			n += got > 0 ? (size_t)got : 0;
 			at += moved;
 			left -= moved;

@@ -57,6 +57,9 @@ static bool adjust_named(struct fb_p2p_state *state, struct fb_case *c)
 			c->operation = fb_patterns[FB_ONE_WAY];
 		snprintf(c->variant + used, sizeof(c->variant) - used, ";window=1");
 	} else {
+		if (state->own->span != FB_JOB_SPAN)
+			used += (size_t)snprintf(c->variant + used, sizeof(c->variant) - used,
+						 ";span=%d", (int)state->own->span);
 		snprintf(c->variant + used, sizeof(c->variant) - used, ";window=%d",
 			 fb_p2p_window(state, c->bytes));
 	}

@@ -8,10 +8,9 @@
 
 enum {
 	ALIGN = 4096,
-	FLOW_BYTES = 4 << 20, /* of a flow at each end: beyond that messages share regions */
-	GUARD = 64,	      /* bytes after a region that nobody may write to */
+	GUARD = 64, /* bytes after a region that nobody may write to */
 	GUARD_BYTE = 0xc7,
-	ELEMENT = 16,	      /* bytes, at most */
+	ELEMENT = 16, /* bytes, at most */
 };
 
 const char *const fb_patterns[] = {
@@ -55,12 +54,11 @@ static size_t used_by(const struct fb_job *job, int rank, int upto)
 
 size_t fb_job_layout(struct fb_job *job)
 {
-	size_t most = job->base;
+	size_t most = job->base, span = job->span ? job->span : FB_JOB_SPAN, regions;
 
 	job->stride = ((size_t)job->bytes + GUARD + FB_JOB_HEADROOM + ALIGN - 1) / ALIGN * ALIGN;
-	job->regions = job->stride < FLOW_BYTES ? (int)(FLOW_BYTES / job->stride) : 1;
-	if (job->regions > job->window)
-		job->regions = job->window;
+	regions = job->stride < span ? span / job->stride : 1;
+	job->regions = regions < (size_t)job->window ? (int)regions : job->window;
 	for (int f = 0; f < job->nflows; f++) {
 		struct fb_flow *flow = &job->flows[f];
 		size_t flow_bytes = job->stride * (size_t)job->regions;

@@ -49,6 +49,7 @@ struct fb_job {
 	int window, regions;
 	int rounds;	 /* round trips in a call of ping_pong: 1 but on GPUs; 0 is as 1 */
 	uint64_t bytes;  /* of a message, at least 1 */
+	size_t span;     /* bytes of a flow's regions at each end, one at least; 0: FB_JOB_SPAN */
 	size_t stride;   /* from one region to the next */
 	size_t base;	 /* of each part, that is not this job's; at least FB_JOB_HEADER */
 	const struct fb_segment *segment;
@@ -57,6 +58,8 @@ struct fb_job {
 
 /* Before the buffers of each rank's part: what ends of one-sided operations tell each other. */
 enum { FB_JOB_HEADER = 4096 };
+
+enum { FB_JOB_SPAN = 4 << 20 };
 
 /* Bytes in front of each message that nothing else lies in: an engine may put its header there. */
 enum { FB_JOB_HEADROOM = 64 };
@@ -92,7 +95,7 @@ bool fb_job_counts(const struct fb_job *job, int rank, bool on_gpus);
 
 /*
  * Gives the flows their buffers and sets regions and stride; flows (src and dst), nflows, window,
- * bytes and base are set. Pure. Returns the bytes that a part of the segment has to have.
+ * bytes, span and base are set. Pure. Returns the bytes that a part of the segment has to have.
  */
 size_t fb_job_layout(struct fb_job *job);
 

@@ -15,6 +15,9 @@ static const struct fb_option table[] = {
 			 "0-1,2-3 from sender to receiver"),
 	U64(window, "window", "N", "0", 0, 4096,
 	    "messages of a flow in a call; 0: 64, less for large ones"),
+	U64(span, "span", "SIZE", "4M", 1, UINT64_C(1) << 30,
+	    "of a flow's messages in memory, at each end: those beyond it use it again; 1: all of "
+	    "them the same"),
 	U64(load_bytes, "load-bytes", "SIZE", "1M", 1, UINT64_C(1) << 30,
 	    "loaded_latency: of the load's messages"),
 	U64(probes, "probes", "N", "1000", 1, 100000,

@@ -67,6 +67,7 @@ extern const char *const fb_p2p_memories[];
 struct fb_p2p_settings {
 	const char *pairs;
 	uint64_t window; /* 0: by size */
+	uint64_t span;
 	uint64_t load_bytes, probes;
 	uint64_t rounds; /* 0: the engine chooses */
 	const char *numa;
@@ -77,7 +78,7 @@ struct fb_p2p_settings {
 struct fb_p2p_described {
 	const struct fb_p2p_program *program;
 	struct fb_p2p_settings settings;
-	struct fb_option options[9];
+	struct fb_option options[10];
 	struct fb_column columns[FB_EXTRA_COLUMNS]; /* its own, then those of GPUs */
 };
 

@@ -139,6 +139,21 @@ holds "$csv" ',dst=1;src=0;window=[0-9]+,(ok|few),.*,shm,'
 holds "$csv" ',dst=2;src=0;window=[0-9]+,(ok|few),.*,tcp lo'
 verdict p2p_nodes
 
+# Streams over one socket, of which the longer ones have no frames, between those that have; with
+# three peers all have them. A flow's messages beside each other, and all at one place.
+go "$family" 4 multi_pair --bytes 8,16383,16K,100001,3000001 --engine host --transport tcp \
+	--protocol direct
+expect "rows of streams" "$(rows "$csv" ',(ok|few),')" 20
+go "$family" 2 bandwidth --bytes 8,16K,100001 --engine host --transport tcp,shm \
+	--protocol direct,simple --span 1
+expect "rows of streams from one place" \
+	"$(rows "$csv" ',dst=1;src=0;span=1;window=64,(ok|few),')" 24
+go "$family" 4 incast --bytes 16K,100001 --engine host --transport tcp --protocol direct \
+	--span 32K
+expect "rows of several streams at an end" \
+	"$(rows "$csv" ',degree=[12];span=32768;window=64,(ok|few),')" 8
+verdict p2p_streams
+
 # Options whose keys do not all fit into `variant` cost their rows, with the reason.
 many=(--rdma-batch 3 --rdma-connect cm --rdma-depth 32768 --rdma-inline 4096 --rdma-mtu 4096
 	--rdma-notify imm --rdma-odp --rdma-qps 64 --rdma-reads 128 --rdma-relaxed-ordering

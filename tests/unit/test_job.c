@@ -13,14 +13,14 @@ static int part_of[RANKS] = {0, 1, 2, 3};
 static const struct fb_data data = {.seed = 3, .type = FB_U8, .op = FB_SUM, .nranks = RANKS};
 
 /* A star around rank 0 and a pair in both directions, in a segment of its own. */
-static int open_job(struct fb_job *job, struct fb_flow *flows, struct fb_segment *segment,
-		    uint64_t bytes, int window)
+static int open_job_of(struct fb_job *job, struct fb_flow *flows, struct fb_segment *segment,
+		       uint64_t bytes, int window, size_t span)
 {
 	static const int ends[FLOWS][2] = {{1, 0}, {2, 0}, {3, 0}, {0, 1}, {2, 3}, {3, 2}};
 
 	*job = (struct fb_job){.pattern = FB_ONE_WAY, .verb = FB_SEND, .flows = flows,
 			       .nflows = FLOWS, .window = window, .bytes = bytes,
-			       .base = FB_JOB_HEADER, .segment = segment};
+			       .span = span, .base = FB_JOB_HEADER, .segment = segment};
 	for (int f = 0; f < FLOWS; f++)
 		flows[f] = (struct fb_flow){.src = ends[f][0], .dst = ends[f][1]};
 	*segment = (struct fb_segment){.nparts = RANKS, .part_of = part_of,
@@ -28,6 +28,12 @@ static int open_job(struct fb_job *job, struct fb_flow *flows, struct fb_segment
 	segment->part_bytes = fb_job_layout(job);
 	segment->base = calloc(RANKS, segment->part_bytes);
 	return CHECK(segment->base) ? 0 : -1;
+}
+
+static int open_job(struct fb_job *job, struct fb_flow *flows, struct fb_segment *segment,
+		    uint64_t bytes, int window)
+{
+	return open_job_of(job, flows, segment, bytes, window, 0);
 }
 
 /* What a correct transport does. */
@@ -113,6 +119,27 @@ static void test_layout(void)
 	free(segment.base);
 }
 
+/* Regions of messages of 8 bytes, a page each, in a window of 64. */
+static void test_span(void)
+{
+	static const size_t spans[][2] = {{1, 1},      {4096, 1},	{8191, 1},
+					  {8192, 2},   {64 * 4096, 64}, {1 << 30, 64},
+					  {0, 64},     {63 * 4096, 63}};
+	struct fb_flow flows[FLOWS];
+	struct fb_segment segment;
+	struct fb_job job;
+
+	for (size_t i = 0; i < sizeof(spans) / sizeof(spans[0]); i++) {
+		size_t regions = spans[i][1];
+
+		if (open_job_of(&job, flows, &segment, 8, 64, spans[i][0]))
+			return;
+		CHECK_INT(job.regions, (int)regions);
+		CHECK_INT(flows[1].receive_offset, FB_JOB_HEADER + regions * 4096);
+		free(segment.base);
+	}
+}
+
 /* Which ranks' times count, as bits. */
 static unsigned counting(const struct fb_job *job, bool on_gpus)
 {
@@ -159,6 +186,7 @@ int main(void)
 {
 	test_counts();
 	test_layout();
+	test_span();
 	test_delivery(1, 1);
 	test_delivery(8, 5);
 	test_delivery(4096, 64);

@@ -61,15 +61,18 @@ static size_t send_first(struct fb_tcp_link *link, char *at, size_t bytes, int f
 	return (size_t)sent - lead;
 }
 
-size_t fb_tcp_run_send(struct fb_port *port, char *at, size_t bytes, bool more)
+size_t fb_tcp_run_send(struct fb_port *port, struct iovec *parts, int n, bool more)
 {
 	struct fb_tcp_link *link = fb_tcp_link(port);
+	struct msghdr header = {.msg_iov = parts, .msg_iovlen = (size_t)n};
 	int flags = more ? MSG_NOSIGNAL | MSG_MORE : MSG_NOSIGNAL;
 	ssize_t sent;
 
 	if (!link->run.begun)
-		return send_first(link, at, bytes, flags);
-	sent = fb_tcp_call_send(link->socket->fd, at, bytes, flags);
+		return send_first(link, parts->iov_base, parts->iov_len,
+				  n > 1 ? flags | MSG_MORE : flags);
+	sent = n > 1 ? sendmsg(link->socket->fd, &header, flags)
+		     : fb_tcp_call_send(link->socket->fd, parts->iov_base, parts->iov_len, flags);
 	return sent > 0 ? (size_t)sent : fb_tcp_nothing(link->socket, sent);
 }
 
@@ -132,13 +135,15 @@ static size_t receive_first(struct fb_tcp_link *link, char *at, size_t bytes)
 	return link->run.begun ? have : 0;
 }
 
-size_t fb_tcp_run_receive(struct fb_port *port, char *at, size_t bytes)
+size_t fb_tcp_run_receive(struct fb_port *port, struct iovec *parts, int n)
 {
 	struct fb_tcp_link *link = fb_tcp_link(port);
+	struct msghdr header = {.msg_iov = parts, .msg_iovlen = (size_t)n};
 	ssize_t got;
 
 	if (!link->run.begun)
-		return receive_first(link, at, bytes);
-	got = fb_tcp_call_recv(link->socket->fd, at, bytes);
+		return receive_first(link, parts->iov_base, parts->iov_len);
+	got = n > 1 ? recvmsg(link->socket->fd, &header, 0)
+		    : fb_tcp_call_recv(link->socket->fd, parts->iov_base, parts->iov_len);
 	return got > 0 ? (size_t)got : fb_tcp_nothing(link->socket, got);
 }

@@ -220,8 +220,9 @@ static bool in_pairs(const struct fb_job *job)
 }
 
 /*
- * Whether the request's messages are runs; both ends of a flow find the same. In a stream each is a
- * call of its own, while small ones that have frames share one (tcp_send.c).
+ * Whether the request's messages are runs; both ends of a flow find the same. Small ones in a
+ * stream are not: their rate is meant to be of messages that are told apart by what comes with
+ * them.
  */
 static bool may_run(const struct fb_host_p2p_request *r, const struct fb_case *c)
 {

@@ -5,6 +5,11 @@
 #include "common/transport/tcp_run.h"
 #include "p2p/engine/host.h"
 
+enum {
+	PARTS = 64, /* messages of a run moved by one call, at most */
+	PARTS_BYTES = 1 << 20,
+};
+
 /* Whether all that the end has sent has left this rank: only then it may stop progressing. */
 static bool has_left(const struct fb_host_end *end)
 {
@@ -77,21 +82,31 @@ static void post_targets(struct fb_host_p2p_request *r, uint64_t messages, uint6
 	}
 }
 
-/* Moves what can be moved now of the end's message of a run that is under way; false: nothing. */
+/*
+ * Moves what can be moved now of the end's run, by one call as much as PARTS_BYTES: with a call for
+ * each message streams of 64 KiB took 2.5 times as long as the same bytes in messages of 1 MiB.
+ * Returns false if that is nothing.
+ */
 static bool carry_some(struct fb_host_end *end, size_t bytes)
 {
-	char *at = fb_host_message(end, end->done) + end->offset;
-	size_t left = bytes - end->offset;
-	size_t n = end->sends
-			   ? fb_tcp_run_send(end->port, at, left, end->done + 1 < end->target)
-			   : fb_tcp_run_receive(end->port, at, left);
+	struct iovec parts[PARTS];
+	uint64_t next = end->done;
+	size_t sum = 0, moved;
+	int n = 0;
 
-	end->offset += n;
-	if (end->offset == bytes) {
-		end->offset = 0;
+	do {
+		size_t before = n ? 0 : end->offset;
+
+		parts[n++] = (struct iovec){.iov_base = fb_host_message(end, next) + before,
+					    .iov_len = bytes - before};
+		sum += bytes - before;
+	} while (++next < end->target && n < PARTS && sum + bytes <= PARTS_BYTES);
+	moved = end->sends ? fb_tcp_run_send(end->port, parts, n, next < end->target)
+			   : fb_tcp_run_receive(end->port, parts, n);
+	end->offset += moved;
+	for (; end->offset >= bytes; end->offset -= bytes)
 		end->done++;
-	}
-	return n > 0;
+	return moved > 0;
 }
 
 /* Moves the n ends' runs until all of their messages are through. */

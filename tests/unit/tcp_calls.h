@@ -16,7 +16,7 @@
 
 static unsigned reads, sends;
 static unsigned parts; /* of memory, in the last send */
-static int sent_flags; /* of the last send() */
+static int sent_flags; /* of the last send */
 
 /*
  * What the kernel shall do: take no more than so many bytes of a send(), if not 0; have no room for
@@ -49,6 +49,7 @@ ssize_t sendmsg(int fd, const struct msghdr *header, int flags)
 {
 	sends++;
 	parts = (unsigned)header->msg_iovlen;
+	sent_flags = flags;
 	if (refused) {
 		refused--;
 		errno = EAGAIN;

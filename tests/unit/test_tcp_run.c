@@ -25,6 +25,7 @@ enum {
 	CREDITS = 2,
 	FRAME = sizeof(struct fb_tcp_frame),
 	PADS = FB_TCP_LEAD / FRAME - 1,
+	CUTS = 3,
 };
 
 struct bench {
@@ -64,6 +65,35 @@ static void bench_close(struct bench *b)
 	for (int i = 0; i < LINKS; i++)
 		fb_tcp_link_free(&b->pair.tcp, b->links[i]);
 	tcp_pair_close(&b->pair);
+}
+
+static size_t cuts = 1; /* in so many parts is given what is to be moved */
+
+static int cut_up(char *at, size_t bytes, struct iovec pieces[CUTS])
+{
+	size_t length = (bytes + cuts - 1) / cuts;
+	int n = 0;
+
+	for (; bytes; at += length, bytes -= length) {
+		length = length < bytes ? length : bytes;
+		pieces[n++] = (struct iovec){.iov_base = at, .iov_len = length};
+	}
+	return n;
+}
+
+static size_t send_some(struct fb_port *port, char *at, size_t bytes, bool more)
+{
+	struct iovec pieces[CUTS];
+
+	return fb_tcp_run_send(port, pieces, cut_up(at, bytes, pieces), more);
+}
+
+static size_t receive_some(struct fb_port *port, char *at, size_t bytes)
+{
+	struct iovec pieces[CUTS] = {{.iov_base = at, .iov_len = bytes}};
+	int n = ((struct fb_tcp_link *)port)->run.begun ? cut_up(at, bytes, pieces) : 1;
+
+	return fb_tcp_run_receive(port, pieces, n);
 }
 
 static struct fb_tcp_frame run_frame(const struct bench *b, size_t bytes)
@@ -131,7 +161,7 @@ static void receive(struct bench *b, int credits, size_t bytes, size_t cut, size
 				feed(b, &sent, cut);
 			else if (looks % 2)
 				feed(b, &sent, end);
-			n = fb_tcp_run_receive(&b->links[IN]->port, at, left);
+			n = receive_some(&b->links[IN]->port, at, left);
 			CHECK(n <= left);
 			at += n;
 			left -= n;
@@ -162,6 +192,12 @@ static void test_receive(struct bench *b)
 		for (size_t more = 0; more < 2; more++)
 			receive(b, CREDITS, 40, ahead + more, ahead);
 	receive(b, 0, MOST, 100, 0);
+	for (cuts = 2; cuts <= CUTS; cuts++) {
+		for (size_t cut = 0; cut < 8 * FRAME + 80; cut++)
+			receive(b, CREDITS, 40, cut, 0);
+		receive(b, 0, MOST, 100, 0);
+	}
+	cuts = 1;
 }
 
 /* A message that is there takes one read, the first one with its frame too. */
@@ -176,7 +212,7 @@ static void test_reads(struct bench *b)
 	feed(b, &sent, b->n);
 	reads = 0;
 	for (int k = 0; k < COUNT; k++)
-		CHECK_INT(fb_tcp_run_receive(&b->links[IN]->port, (char *)b->user + FB_TCP_LEAD,
+		CHECK_INT(receive_some(&b->links[IN]->port, (char *)b->user + FB_TCP_LEAD,
 					     100), 100);
 	CHECK_INT(reads, COUNT);
 	bench_close(b);
@@ -201,7 +237,7 @@ static void test_wrong(struct bench *b)
 		fb_tcp_post(&b->links[IN]->port, b->queued + FB_TCP_LEAD);
 		CHECK_INT(send(b->pair.wire, &frame, FRAME, 0), FRAME);
 		fb_tcp_run_begin(&b->links[IN]->port, 40);
-		CHECK_INT(fb_tcp_run_receive(&b->links[IN]->port, at, 40), 0);
+		CHECK_INT(receive_some(&b->links[IN]->port, at, 40), 0);
 		CHECK_INT(fb_tcp_error(&b->pair.tcp.transport), i == 7 ? FB_OK : FB_EPEER);
 		bench_close(b);
 	}
@@ -211,7 +247,7 @@ static void test_wrong(struct bench *b)
 	lay_out(b, 0, 40);
 	CHECK_INT(send(b->pair.wire, b->wired + PADS * FRAME, FRAME + 41, 0), FRAME + 41);
 	fb_tcp_run_begin(&b->links[IN]->port, 40);
-	CHECK_INT(fb_tcp_run_receive(&b->links[IN]->port, (char *)b->user + FB_TCP_LEAD, 40), 0);
+	CHECK_INT(receive_some(&b->links[IN]->port, (char *)b->user + FB_TCP_LEAD, 40), 0);
 	CHECK_INT(fb_tcp_error(&b->pair.tcp.transport), FB_EPEER);
 	bench_close(b);
 	/* And a run where none was begun. */
@@ -240,13 +276,12 @@ static void test_gone(struct bench *b)
 		if (i == 1) {
 			CHECK_INT(send(b->pair.wire, b->wired, FB_TCP_LEAD + 40, 0),
 				  FB_TCP_LEAD + 40);
-			CHECK_INT(fb_tcp_run_receive(port, at, 40), 40);
+			CHECK_INT(receive_some(port, at, 40), 40);
 		}
 		if (i == 3)
-			CHECK_INT(fb_tcp_run_send(port, at, 40, true), 40);
+			CHECK_INT(send_some(port, at, 40, true), 40);
 		close(b->pair.wire);
-		moved = i < 2 ? fb_tcp_run_receive(port, at, 40)
-			      : fb_tcp_run_send(port, at, 40, false);
+		moved = i < 2 ? receive_some(port, at, 40) : send_some(port, at, 40, false);
 		CHECK_INT(moved, 0);
 		CHECK_INT(fb_tcp_error(&b->pair.tcp.transport), FB_EPEER);
 		b->pair.wire = dup(b->pair.socket.fd);
@@ -285,7 +320,7 @@ static void send_run(struct bench *b, size_t bytes, bool queued, size_t most)
 		for (size_t left = bytes; left && looks < 10000; looks++) {
 			ssize_t got = recv(b->pair.wire, b->wired + n, sizeof(b->wired) - n, 0);
 			bool more = k + 1 < COUNT;
-			size_t moved = fb_tcp_run_send(port, at, left, more);
+			size_t moved = send_some(port, at, left, more);
 
 			wrong += moved && !(sent_flags & MSG_MORE) == more;
 			n += got > 0 ? (size_t)got : 0;
@@ -321,6 +356,13 @@ static void test_send(struct bench *b)
 	CHECK_INT(parts, 1);
 	send_run(b, MOST / 3, true, 0);
 	send_run(b, MOST, false, 0);
+	for (cuts = 2; cuts <= CUTS; cuts++) {
+		send_run(b, 40, false, 0);
+		send_run(b, 40, false, 7);
+		CHECK_INT(parts, cuts);
+		send_run(b, MOST, false, 0);
+	}
+	cuts = 1;
 }
 
 static void test_may(struct bench *b)

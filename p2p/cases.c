@@ -124,7 +124,7 @@ size_t fb_p2p_jobs(const struct fb_p2p_state *state, const struct fb_case *c, st
 		.window = fb_p2p_key(c->variant, "window", 1),
 		.rounds = fb_p2p_rounds(state, c),
 		.bytes = c->bytes,
-		.span = (size_t)fb_p2p_key(c->variant, "span", FB_JOB_SPAN),
+		.span = (size_t)state->own->span,
 		.base = FB_JOB_HEADER,
 		.segment = &state->segment[fb_p2p_store_of(state, c)],
 	};

@@ -47,7 +47,7 @@ static bool adjust_named(struct fb_p2p_state *state, struct fb_case *c)
 {
 	bool one_sided = strcmp(c->algorithm, fb_verbs[FB_SEND]) != 0;
 	size_t used = strlen(c->variant), part_bytes, *most;
-	char ignored[FB_REASON_CHARS] = "";
+	char ignored[FB_REASON_CHARS] = "", span[32];
 
 	if (!fb_p2p_suit(state, c))
 		return false;
@@ -57,11 +57,12 @@ static bool adjust_named(struct fb_p2p_state *state, struct fb_case *c)
 			c->operation = fb_patterns[FB_ONE_WAY];
 		snprintf(c->variant + used, sizeof(c->variant) - used, ";window=1");
 	} else {
-		if (state->own->span != FB_JOB_SPAN)
-			used += (size_t)snprintf(c->variant + used, sizeof(c->variant) - used,
-						 ";span=%d", (int)state->own->span);
 		snprintf(c->variant + used, sizeof(c->variant) - used, ";window=%d",
 			 fb_p2p_window(state, c->bytes));
+		if (state->own->span != FB_JOB_SPAN) {
+			snprintf(span, sizeof(span), "span=%d", (int)state->own->span);
+			fb_variant_put(c, span);
+		}
 	}
 	if (!suit_engine(state, c))
 		return false;

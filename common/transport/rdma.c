@@ -168,8 +168,7 @@ int fb_rdma_progress(struct fb_transport *transport)
 	for (int r = 0; r < rdma->nrails; r++)
 		fb_rdma_note(rdma, fb_rdma_poll(&rdma->completions[r]));
 	if (++rdma->looks % LOOKS == 0)
-		for (int r = 0; r < rdma->nrails; r++)
-			fb_rdma_note(rdma, fb_rdma_look_up(&rdma->completions[r]));
+		fb_rdma_note(rdma, fb_rdma_look_up(rdma->completions, rdma->nrails));
 	if (rdma->ndue)
 		fb_rdma_flush(rdma);
 	return rdma->err;

@@ -206,14 +206,24 @@ static int take(struct fb_rdma_completions *c, const struct ibv_wc *wc)
 	return FB_OK;
 }
 
-int fb_rdma_look_up(struct fb_rdma_completions *c)
+int fb_rdma_look_up(struct fb_rdma_completions *rails, int n)
 {
 	struct timespec now;
-	int err;
+	uint64_t taken = 0;
+	bool moved;
+	int err = FB_OK;
 
+	for (int r = 0; r < n; r++)
+		taken += rails[r].taken;
+	moved = taken != rails->seen;
+	rails->seen = taken;
 	clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
-	err = fb_rdma_watch(&c->watch, c->rail, (double)now.tv_sec + 1e-9 * (double)now.tv_nsec);
-	c->broken = c->broken || err;
+	for (int r = 0; r < n && !err; r++) {
+		rails[r].watch.waits &= !moved;
+		err = fb_rdma_watch(&rails[r].watch, rails[r].rail,
+				    (double)now.tv_sec + 1e-9 * (double)now.tv_nsec);
+		rails[r].broken |= err != FB_OK;
+	}
 	return err;
 }
 
@@ -228,6 +238,7 @@ int fb_rdma_poll(struct fb_rdma_completions *c)
 	if (n < 0)
 		return fb_error(FB_ESYS, "rdma: %s: the completion queue cannot be read",
 				c->rail->name);
+	c->taken += (unsigned)n;
 	for (int i = 0; i < n && !err; i++)
 		err = take(c, &wc[i]);
 	return err;

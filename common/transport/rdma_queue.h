@@ -27,6 +27,7 @@ enum {
 struct fb_rdma_completions {
 	const struct fb_rdma_rail *rail;
 	struct fb_rdma_watch watch;
+	uint64_t taken, seen; /* completions; of the first rail: of all when they looked up last */
 	struct ibv_cq *cq;
 	uint32_t room;    /* completions that still fit */
 	uint32_t entries;
@@ -155,10 +156,11 @@ int fb_rdma_queue_ring(struct fb_rdma_queue *queue);
 int fb_rdma_poll(struct fb_rdma_completions *completions);
 
 /*
- * From the slow path of waits, a few times a second or more. FB_OK, or FB_EPEER (printed) where the
- * rail's port has been down for longer than its queue pairs' retries take.
+ * From the slow path of waits, a few times a second or more, for the n rails of a rank. FB_OK, or
+ * FB_EPEER (printed) where nothing has been completed since a port went down, longer ago than its
+ * queue pairs' retries take.
  */
-int fb_rdma_look_up(struct fb_rdma_completions *completions);
+int fb_rdma_look_up(struct fb_rdma_completions *rails, int n);
 
 /*
  * For who polls by itself: prints that of a completion which is no success, as above. Returns

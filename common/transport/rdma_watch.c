@@ -12,6 +12,7 @@ enum {
 	NOTICED = 4,   /* times the timeout that a device may take */
 	BETWEEN_S = 1, /* two questions */
 	SPARE_S = 5,
+	FOR_EVER = 7,  /* retries, of soft-RoCE */
 };
 
 struct fb_rdma_watch fb_rdma_watch_begin(const struct fb_rdma_settings *settings)
@@ -19,8 +20,9 @@ struct fb_rdma_watch fb_rdma_watch_begin(const struct fb_rdma_settings *settings
 	double due_s = ldexp(4.096e-6, settings->timeout);
 
 	return (struct fb_rdma_watch){
-		.patience_s = SPARE_S + NOTICED * due_s * (1 + settings->retry),
-		.asked_s = -BETWEEN_S,
+		.patience_s = settings->retry == FOR_EVER
+				      ? HUGE_VAL
+				      : SPARE_S + NOTICED * due_s * (1 + settings->retry),
 	};
 }
 
@@ -28,6 +30,12 @@ int fb_rdma_watch(struct fb_rdma_watch *watch, const struct fb_rdma_rail *rail, 
 {
 	bool was_down = watch->down;
 
+	if (!watch->waits) {
+		watch->waits = true;
+		watch->down = false;
+		watch->asked_s = now_s;
+		return FB_OK;
+	}
 	if (now_s - watch->asked_s < BETWEEN_S)
 		return FB_OK;
 	watch->asked_s = now_s;

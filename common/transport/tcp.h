@@ -41,7 +41,7 @@
  * Small messages that are committed one after another, with no progress() between, leave together
  * with the next progress(), but the first one of them (tcp_send.c).
  *
- * Where both ends know what comes, in a ping-pong, many messages follow one frame (tcp_run.h).
+ * Where both ends know what comes, as in a ping-pong, many messages follow one frame (tcp_run.h).
  *
  * One rank's ports share sockets, so all of them and progress() belong to one thread.
  */

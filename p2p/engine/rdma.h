@@ -230,6 +230,7 @@ void fb_raw_free(struct fb_raw_request *r);
  * is found, or the step's time is over.
  */
 int fb_raw_again(struct fb_raw_engine *e, unsigned *looks);
+int fb_raw_look_up(struct fb_raw_engine *e, const char *doing); /* what those do sometimes */
 int fb_raw_poll_or_wait(struct fb_raw_engine *e, unsigned *looks);
 int fb_raw_again_in_memory(struct fb_raw_engine *e, unsigned *looks);
 

@@ -210,7 +210,7 @@ int fb_raw_flag(struct fb_raw_engine *e, int peer, size_t offset, uint64_t value
 	while (link->flags >= FB_RAW_FLAGS && taken >= 0) {
 		taken = fb_raw_poll(e);
 		if (!taken && fb_spin_again(&spin))
-			taken = fb_run_alive(e->engine.run, "waiting to tell a peer");
+			taken = fb_raw_look_up(e, "waiting to tell a peer");
 	}
 	if (taken < 0)
 		return taken;
@@ -260,6 +260,7 @@ static int poll_rail(struct fb_raw_engine *e, int rail)
 	if (n < 0)
 		return fb_error(FB_ESYS, "rdma: %s: the completion queue cannot be read",
 				e->rails[rail].name);
+	c->taken += (unsigned)n;
 	for (int i = 0; i < n && !err; i++)
 		err = take(e, c, &wc[i]);
 	return err ? err : n;

@@ -9,16 +9,14 @@
 
 enum {
 	TIGHT = 2048,		 /* looks without a pause, as one costs a tenth of a message */
-	LOOKS_PER_CALL = 1 << 14, /* between two of look_up() */
+	LOOKS_PER_CALL = 1 << 14, /* between two of fb_raw_look_up() */
 };
 
-static int look_up(struct fb_raw_engine *e)
+int fb_raw_look_up(struct fb_raw_engine *e, const char *doing)
 {
-	int err = fb_run_alive(e->engine.run, "waiting for messages");
+	int err = fb_run_alive(e->engine.run, doing);
 
-	for (int r = 0; r < e->nrails && !err; r++)
-		err = fb_rdma_look_up(&e->completions[r]);
-	return err;
+	return err ? err : fb_rdma_look_up(e->completions, e->nrails);
 }
 
 int fb_raw_again(struct fb_raw_engine *e, unsigned *looks)
@@ -28,7 +26,7 @@ int fb_raw_again(struct fb_raw_engine *e, unsigned *looks)
 		sched_yield();
 	else if (*looks > TIGHT)
 		fb_pause();
-	return *looks % LOOKS_PER_CALL ? FB_OK : look_up(e);
+	return *looks % LOOKS_PER_CALL ? FB_OK : fb_raw_look_up(e, "waiting for messages");
 }
 
 int fb_raw_again_in_memory(struct fb_raw_engine *e, unsigned *looks)

@@ -191,7 +191,7 @@ static int sleep_until(struct fb_raw_request *r, const _Atomic uint64_t *counter
 		nanosleep(&nap, NULL);
 		slept_ns += nap.tv_nsec;
 		naps++;
-		err = fb_run_alive(r->request.engine->run, "waiting for one-sided operations");
+		err = fb_raw_look_up(r->engine, "waiting for one-sided operations");
 	}
 	/* A single nap may have been too long by any amount. */
 	r->call_ns = (naps > 1 ? now_ns() - start : guess_ns / 16 * 15) / calls;

@@ -134,7 +134,7 @@ family=${FB_MPIS%% *}
 go "$family" 4 multi_pair --bytes 100000 --nodes-as 2 --engine host --protocol simple,split
 holds "$csv" ',shm\+tcp,.*,pairs=2;window=[0-9]+,(ok|few),'
 holds "$csv" ',skipped,tcp has no protocol split,'
-go "$family" 4 all_pairs --bytes 64 --nodes-as 2 --engine host --protocol simple
+go "$family" 4 all_pairs --bytes 64,16K --nodes-as 2 --engine host --protocol simple,direct
 holds "$csv" ',dst=1;src=0;window=[0-9]+,(ok|few),.*,shm,'
 holds "$csv" ',dst=2;src=0;window=[0-9]+,(ok|few),.*,tcp lo'
 verdict p2p_nodes
@@ -144,10 +144,15 @@ verdict p2p_nodes
 go "$family" 4 multi_pair --bytes 8,16383,16K,100001,3000001 --engine host --transport tcp \
 	--protocol direct
 expect "rows of streams" "$(rows "$csv" ',(ok|few),')" 20
+go "$family" 2 bandwidth --bytes 100001 --engine host --transport tcp --protocol direct \
+	--tcp-send-buffer 8K
+expect "rows of streams that the kernel takes in pieces" "$(rows "$csv" ',(ok|few),')" 2
 go "$family" 2 bandwidth --bytes 8,16K,100001 --engine host --transport tcp,shm \
 	--protocol direct,simple --span 1
+check=$FB_TMP/check
+build/"$family"/bin/csvcheck "$csv" >"$check" || fail "$(cat "$check")"
 expect "rows of streams from one place" \
-	"$(rows "$csv" ',dst=1;src=0;span=1;window=64,(ok|few),')" 24
+	"$(rows "$csv" ',dst=1;span=1;src=0;window=64,(ok|few),')" 24
 go "$family" 4 incast --bytes 16K,100001 --engine host --transport tcp --protocol direct \
 	--span 32K
 expect "rows of several streams at an end" \

@@ -174,7 +174,10 @@ stop_and_cut() {
 	ip link set v1 down
 }
 
+# With what its going down took away.
 ip link set v1 up
+ip route replace 10.9.0.1/32 dev v1 src 10.9.1.1 table 102
+ip neigh replace 10.9.0.1 lladdr "$(cat /sys/class/net/v0/address)" dev v1 nud permanent
 longer=("${long[@]/#1M/64M}")
 during stop_and_cut nothing-under-way 5 'own port rxe0:1 has been down for [0-9]+ s' \
 	pair "${longer[@]/#17/16}" # all retries: 8 s

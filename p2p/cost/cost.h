@@ -36,6 +36,7 @@ struct fb_cost_context {
 	const struct fb_world *world;
 	const struct fb_settings *settings;
 	const char *no_rdma; /* why there are no RDMA devices; empty: all ranks have one */
+	const char *no_window; /* why MPI has no windows; empty: it has */
 	const struct fb_places *places;
 	const struct fb_place *place; /* of the row's --numa; its thread is there */
 	uint64_t bytes;
@@ -120,6 +121,7 @@ void fb_cost_look(struct fb_cost_context *context, const void *memory);
 
 /* fb_cost.can, begin, end and act of host memory (memory.c) */
 bool fb_cost_can_lock(const struct fb_cost_context *context, char reason[FB_REASON_CHARS]);
+bool fb_cost_can_window(const struct fb_cost_context *context, char reason[FB_REASON_CHARS]);
 int fb_cost_allocate(struct fb_cost_context *context);
 int fb_cost_map(struct fb_cost_context *context);
 int fb_cost_lock(struct fb_cost_context *context);

@@ -2,7 +2,6 @@
 /*
  * What it costs to make GPU memory usable: to get it, to let a neighbour map it, to tell NCCL of
  * it; RDMA devices are in rdma.c. Which GPU, library and neighbours there are is found out once.
- * **Not run on hardware.**
  */
 #include <stdio.h>
 #include <string.h>

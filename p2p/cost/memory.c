@@ -145,6 +145,13 @@ int fb_cost_share(struct fb_cost_context *context)
 	return err;
 }
 
+bool fb_cost_can_window(const struct fb_cost_context *context, char reason[FB_REASON_CHARS])
+{
+	if (*context->no_window)
+		snprintf(reason, FB_REASON_CHARS, "%s", context->no_window);
+	return !*context->no_window;
+}
+
 int fb_cost_make_window(struct fb_cost_context *context)
 {
 	MPI_Win window;

@@ -9,6 +9,8 @@
 
 #include "common/error.h"
 #include "common/memory.h"
+#include "common/mpi_window.h"
+#include "common/option.h"
 #include "common/path.h"
 #include "common/run.h" /* fb_run.program, for the list */
 #include "common/sizes.h"
@@ -48,6 +50,7 @@ static int open_program(struct fb_run *run, void **result)
 	state->context = (struct fb_cost_context){
 		.run = run, .world = fb_run_world(run), .settings = fb_run_settings(run)};
 	state->context.no_rdma = state->no_rdma;
+	state->context.no_window = state->no_window;
 	state->context.places = &state->places;
 	fb_memory_survey(state->context.world, &state->memory_limit, &state->huge_pages);
 	for (int k = 0; k < FB_PAGE_KINDS; k++)
@@ -61,6 +64,10 @@ static int open_program(struct fb_run *run, void **result)
 		err = fb_places_open(&state->places, state->context.world, described->numa);
 	if (!err && state->program->costs == fb_memory_costs)
 		err = fb_cost_gpu_open(&state->gpu, run, !state->no_rdma[0]);
+	if (!err && state->program->costs == fb_memory_costs &&
+	    fb_option_names(state->context.settings->engine, "mpi"))
+		(void)fb_mpi_has_windows(state->context.world, state->context.world->comm,
+					 state->no_window, FB_REASON_CHARS);
 	if (err) {
 		close_program(state);
 		return err;

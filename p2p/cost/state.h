@@ -12,7 +12,7 @@ struct fb_cost_state {
 	uint64_t memory_limit;
 	uint64_t huge_share[FB_PAGE_KINDS]; /* bytes for each rank in explicit huge pages */
 	bool huge_pages;
-	char no_rdma[FB_REASON_CHARS];
+	char no_rdma[FB_REASON_CHARS], no_window[FB_REASON_CHARS];
 	int rails; /* that all ranks have; 0: none */
 	struct fb_cost_gpu gpu;
 	const struct fb_cost *adding; /* whose cases fb_cost_expand() adds */

@@ -17,6 +17,7 @@
 
 #include "common/error.h"
 #include "common/mpi_gpu.h"
+#include "common/mpi_window.h"
 #include "common/spin.h"
 #include "p2p/engine/engine.h"
 #include "p2p/program.h"
@@ -43,35 +44,6 @@ struct mpi_p2p_request {
 	uint64_t operations; /* one-sided: calls that were started, on all ranks alike */
 };
 
-/* Collective, equal on all ranks. FB_EUNSUPPORTED where there are no windows: *window is null. */
-static int create_window(const struct mpi_p2p *e, void *base, size_t bytes, MPI_Win *window)
-{
-	int err;
-
-	MPI_Comm_set_errhandler(e->comm, MPI_ERRORS_RETURN);
-	err = MPI_Win_create(base, (MPI_Aint)bytes, 1, MPI_INFO_NULL, e->comm, window);
-	MPI_Comm_set_errhandler(e->comm, MPI_ERRORS_ARE_FATAL);
-	if (err != MPI_SUCCESS)
-		*window = MPI_WIN_NULL;
-	return fb_world_agree(e->world, err == MPI_SUCCESS ? FB_OK : FB_EUNSUPPORTED);
-}
-
-/*
- * Some libraries have one-sided calls only where processes reach each other's memory: Open MPI 4
- * needs cross-memory attach, or a network.
- */
-static void try_window(struct mpi_p2p *e)
-{
-	char byte = 0;
-	MPI_Win window;
-
-	if (!create_window(e, &byte, 1, &window))
-		MPI_Win_free(&window);
-	else
-		snprintf(e->no_window, FB_REASON_CHARS, "%.*s has no one-sided calls here: "
-			 "MPI_Win_create fails", fb_mpi_name_chars(e->world), e->world->library);
-}
-
 static int mpi_open(struct fb_p2p_engine **engine, struct fb_run *run)
 {
 	struct mpi_p2p *e = calloc(1, sizeof(*e));
@@ -84,7 +56,7 @@ static int mpi_open(struct fb_p2p_engine **engine, struct fb_run *run)
 	e->engine = (struct fb_p2p_engine){.ops = &fb_p2p_mpi, .run = run};
 	e->world = fb_run_world(run);
 	MPI_Comm_dup(e->world->comm, &e->comm);
-	try_window(e);
+	(void)fb_mpi_has_windows(e->world, e->comm, e->no_window, FB_REASON_CHARS);
 	if (!fb_mpi_takes_gpu(e->world, e->no_gpu, FB_REASON_CHARS))
 		snprintf(e->no_gpu_window, FB_REASON_CHARS, "%s", e->no_gpu);
 	else
@@ -146,8 +118,8 @@ static int open_window(struct mpi_p2p_request *r)
 
 	if (!segment->ops->device)
 		atomic_store(fb_job_completed(r->job, rank), 0);
-	err = create_window(r->engine, fb_segment_part(segment, rank), segment->part_bytes,
-			    &r->window);
+	err = fb_mpi_window(r->engine->world, r->engine->comm, fb_segment_part(segment, rank),
+			    segment->part_bytes, &r->window);
 	if (err)
 		return err;
 	MPI_Win_lock_all(MPI_MODE_NOCHECK, r->window);

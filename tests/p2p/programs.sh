@@ -41,6 +41,7 @@ runs=0
 for family in $FB_MPIS; do
 	ranks=4
 	[ "$family" = mpich ] && ranks=2
+	windows "$family"
 	go "$family" 2 latency --bytes 1,8,100001 --algorithm all
 	# 3 sizes: send by 5 protocols, put, get; and the library's three verbs.
 	expect "rows of latency" "$(rows "$csv" ',(ok|few),')" $((3 * (5 + 2 + 3)))
@@ -110,6 +111,13 @@ for family in $FB_MPIS; do
 	expect "rows of usual pages" "$(rows "$csv" ',(map|share|window|allocate),.*,host,')" 4
 	expect "rows of huge pages" "$(rows "$csv" ',(map|window),.*,hugepage,.*,(ok|few),')" 2
 	holds "$csv" ',window,.*,hugepage,.*,library \((THP [0-9]+%|4K pages)\),'
+	if [ "$family" = openmpi ]; then
+		export OMPI_MCA_btl_vader_single_copy_mechanism=none
+		go "$family" 2 registration --engine mpi --bytes 5000
+		unset OMPI_MCA_btl_vader_single_copy_mechanism
+		holds "$csv" ',window,.*(,ok,|,few,|,skipped,Open MPI v[^,]*: MPI_Win_create fails)'
+		expect "rows of MPI's memory" "$(rows "$csv" ',allocate,.*,(ok|few),')" 1
+	fi
 	for options in "" "--tcp-sockets 3"; do
 		# shellcheck disable=SC2086
 		scripts/launch 2 "build/$family/bin/connection" --csv "$FB_TMP/keys-$family" \

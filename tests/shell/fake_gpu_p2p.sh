@@ -40,6 +40,7 @@ skipped() {
 # The libraries here know no GPU; `aware` has them say that they do.
 aware=$PWD/$FB_BUILD/tests/libfake_mpi_gpu.so
 [[ $FB_BUILD != /* ]] || aware=$FB_BUILD/tests/libfake_mpi_gpu.so
+windows "$MPI"
 messages=(--engine mpi --bytes "8,300K" --algorithm all)
 runs 2 latency "${messages[@]}" --memory device
 skipped 6 'MPI.* is not CUDA-aware'
@@ -59,13 +60,22 @@ runs 4 loaded_latency --engine mpi --memory device --bytes 8 --probes 5
 measured 2 ', CUDA-aware'
 verdict fake_gpu_p2p_mpi
 
-# Without cross-memory attach Open MPI 4 has no windows, unless there is a network for them.
+# Without cross-memory attach Open MPI 4 has no windows, unless there is a network for them, or it
+# is told to carry them by messages, as the reason says.
 if [ "$MPI" = openmpi ]; then
 	preload=
+	unset OMPI_MCA_osc
 	OMPI_MCA_btl_vader_single_copy_mechanism=none \
 		runs 2 latency "${messages[@]}" --memory pinned
 	expect "rows without windows" "$(grep -E ',mpi,' "$FB_TMP/out" | grep -cE -- \
 		',(ok|few),|,skipped,Open MPI v[^,]* has no one-sided calls here')" 6
+	if grep -qE ',skipped,Open MPI v4[^,]* here: [^,]*; OMPI_MCA_osc=pt2pt has' "$FB_TMP/out"
+	then
+		OMPI_MCA_btl_vader_single_copy_mechanism=none OMPI_MCA_osc=pt2pt \
+			runs 2 latency "${messages[@]}" --memory pinned
+		expect "rows of windows by messages" "$(grep -E ',mpi,' "$FB_TMP/out" | \
+			grep -cE -- ',(ok|few),')" 6
+	fi
 	verdict fake_gpu_p2p_no_windows
 fi
 

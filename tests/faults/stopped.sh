@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # timeout: 180
 #
-# Ranks that are stopped, and jobs that are told to end: the watchdog names the rank that is
-# stopped and bounds the time; SIGTERM to a rank, to mpirun, to the script around it or, as a time
-# limit does it, to everything at once leaves whole rows that --resume goes on from.
+# Ranks that are stopped, or killed within a stream, and jobs that are told to end: the watchdog
+# names the rank that is stopped and bounds the time; SIGTERM to a rank, to mpirun, to the script
+# around it or, as a time limit does it, to everything at once leaves whole rows that --resume goes
+# on from.
 
 set -u
 export LC_ALL=C
@@ -16,17 +17,31 @@ options=(--engine host --algorithm ring --bytes 8:128:2 -q --min-samples 1000000
 	--max-samples 1000000 --max-time 60ms --timeout "${timeout_s}s")
 cases=20
 
-# stop RANK RANKS: the job with that rank stopped in the middle.
-stop() {
-	local csv=$dir/stopped-$1-$2 what="$MPI: rank $1 of $2 stopped" since victim
+# Streams whose messages have no frames (tests/unit/test_tcp_run.c), so that nothing but the missing
+# bytes tells the other rank.
+stream_options=(--engine host --transport tcp --protocol direct --bytes 16K:1M:4 -q
+	--min-samples 1000000 --max-samples 1000000 --max-time 300ms --timeout "${timeout_s}s")
 
-	start "$2" --csv "$csv" "${options[@]}"
-	await_ranks "$csv" "$2" || expect "$what" ranks "${#pids[@]}" "$2"
-	await_rows "$csv/all_reduce.csv" 2 || expect "$what" "rows after 20 s" "fewer than 2" 2
+# signal SIGNAL RANK: that rank of the job in $csv, in the middle, after two rows.
+signal() {
+	local victim
+
+	await_ranks "$csv" "$ranks" || expect "$what" ranks "${#pids[@]}" "$ranks"
+	await_rows "$table" 2 || expect "$what" "rows after 20 s" "fewer than 2" 2
 	for victim in "${pids[@]}"; do
-		[ "$(rank_of "$victim")" = "$1" ] && break
+		[ "$(rank_of "$victim")" = "$2" ] && break
 	done
-	kill -STOP "$victim"
+	kill "-$1" "$victim"
+}
+
+# stop RANK RANKS [OPTION...]: the job with that rank stopped in the middle.
+stop() {
+	local name=${program##*/} what="$MPI: rank $1 of $2 stopped" ranks=$2 since
+	local csv=$dir/stopped-$name-$1-$2
+	local table=$csv/$name.csv
+
+	start "$2" --csv "$csv" "${@:3}"
+	signal STOP "$1"
 	since=$EPOCHREALTIME
 	finish
 	# Looking every tenth of the timeout, two seconds of grace for rank 0, mpirun's second.
@@ -36,11 +51,10 @@ stop() {
 	holds "$what" "$dir/err" "^fabricbench: .*missing: rank $1 on .*is stopped"
 	expect "$what" "reports" "$(grep -c 'missing: rank' "$dir/err")" 1
 	expect "$what" "ranks left" "$(ranks_of "$csv" | wc -l)" 0
-	whole "$what" "$csv/all_reduce.csv"
+	whole "$what" "$table"
 	# Rank 0 writes the row of the fault; if it is the one that is stopped, then only if mpirun
 	# wakes it up before it kills it.
-	[ "$1" -eq 0 ] ||
-		expect "$what" "rows of the fault" "$(rows "$csv/all_reduce.csv" fault)" 1
+	[ "$1" -eq 0 ] || expect "$what" "rows of the fault" "$(rows "$table" fault)" 1
 }
 
 # rank_of PID: from what the launcher told it.
@@ -51,10 +65,36 @@ rank_of() {
 
 test_stopped() {
 	failures=0
-	stop 1 2
-	stop 0 2
-	stop 2 3
+	stop 1 2 "${options[@]}"
+	stop 0 2 "${options[@]}"
+	stop 2 3 "${options[@]}"
 	verdict "faults/SIGSTOP of a rank ($MPI)"
+}
+
+# lose RANK: a rank of two, whose streams are cut in the middle of a message, killed.
+lose() {
+	local csv=$dir/lost-$1 what="$MPI: rank $1 of a stream killed" ranks=2 table
+
+	table=$csv/bandwidth.csv
+	start 2 --csv "$csv" "${stream_options[@]}"
+	signal KILL "$1"
+	at_most "$what" "seconds until all ranks are gone" "$(seconds_until_gone "$csv")" \
+		$((timeout_s + 5))
+	finish
+	expect "$what" "exit code" "$rc" 5
+	holds "$what" "$dir/err" '^fabricbench: .*has died|the launcher ended with [0-9]+'
+	whole "$what" "$table"
+	expect "$what" "wrong rows" "$(rows "$table" wrong)" 0
+}
+
+test_streams() {
+	failures=0
+	use "$MPI" bandwidth
+	stop 1 2 "${stream_options[@]}"
+	stop 0 2 "${stream_options[@]}"
+	lose 0
+	lose 1
+	verdict "faults/SIGSTOP and SIGKILL of a rank in a stream ($MPI)"
 }
 
 # ended NAME CSV: what holds of every job that was told to end, and of its continuation.
@@ -115,5 +155,6 @@ for family in $FB_MPIS; do
 	test_stopped
 	test_told
 	test_limit
+	test_streams
 done
 exit $bad

@@ -53,6 +53,13 @@ static bool tcp_pair_open(struct tcp_pair *pair, uint16_t epoch)
 	return true;
 }
 
+/* As if there were too many sockets to try each: they are watched by epoll. Whether they are. */
+static inline bool tcp_pair_watch(struct tcp_pair *pair)
+{
+	pair->tcp.few = 0;
+	return !fb_tcp_watch(&pair->tcp, pair->sockets, 1);
+}
+
 /* After its links have been freed. */
 static void tcp_pair_close(struct tcp_pair *pair)
 {

@@ -47,12 +47,10 @@ static bool bench_open(struct bench *b, enum kind kind, bool epoll)
 		request.slot_bytes = FB_TCP_GATHER;
 	if (!tcp_pair_open(&b->pair, 0))
 		return false;
-	if (epoll)
-		b->pair.tcp.few = 0;
 	if (fb_tcp_link_new(&b->pair.tcp, &request, &b->link))
 		return false;
 	b->link->unreleased = 0; /* the peer has posted as many */
-	return !epoll || !fb_tcp_watch(&b->pair.tcp, b->pair.sockets, 1);
+	return !epoll || tcp_pair_watch(&b->pair);
 }
 
 static void bench_close(struct bench *b)

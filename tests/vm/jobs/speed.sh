@@ -144,7 +144,7 @@ speed_theirs() {
 # speed_of_pairs). A turn is of 20 messages at least, about.
 stop_by_turns() {
 	local -a mine
-	local message=$((15 + size / 120)) turn_us=20000 turns=60 seconds
+	local message=$((15 + size / 60)) turn_us=20000 turns=60 seconds
 
 	[ $turn_us -gt $((20 * message)) ] || turn_us=$((20 * message))
 	[ $((turns * turn_us)) -lt 2400000 ] || turns=$((2400000 / turn_us + 2))
@@ -195,7 +195,7 @@ compare() {
 turn_us=1000000000 # where nothing stops
 seconds=0.3s run_us=300000 limit=120
 # Where time is instructions, it jumps while the machine waits for the host.
-[ -z "$FB_INSTRUCTIONS" ] || FB_ROUNDS=1 seconds=0.2s run_us=100000 limit=36000
+[ -z "$FB_INSTRUCTIONS" ] || seconds=0.2s run_us=100000 limit=36000
 # Reads all files once.
 start_theirs ib_write_lat -n 20
 end_theirs

@@ -16,7 +16,7 @@ launches 2
 ranks 2
 env FB_TEST=1 FB_TEST=2
 canary barrier --engine=mpi --bytes=0 --max-time=10ms --max-samples=50
-* --max-time=100ms --max-samples=1000000 --ci=0.01% --min-samples=10
+* --engine=host,mpi --max-time=100ms --max-samples=1000000 --ci=0.01% --min-samples=10
 all_reduce --bytes=8,4K,64K --algorithm=ring,tree --protocol=simple
 barrier --bytes=0 --algorithm=tree --protocol=ll
 END

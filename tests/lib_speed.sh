@@ -139,12 +139,12 @@ speed_of_turns() {
 		END { close_turn() }'
 }
 
-# speed_of_pairs TURNS OURS THEIRS: of the files that speed_of_turns made of group 1 and of group 2
-# the turns of which both found the processors at one distance, before and after; prints
-# "OURS THEIRS": the median of theirs, and that times the median of the pairs' ratios. Nothing where
-# there are no such turns.
+# speed_of_pairs TURNS OURS THEIRS [any]: of the files that speed_of_turns made of group 1 and of
+# group 2 the turns of which both found the processors at one distance, before and after, or, with
+# "any", all; prints "OURS THEIRS": the median of theirs, and that times the median of the pairs'
+# ratios. Nothing where there are no such turns.
 speed_of_pairs() {
-	awk '
+	awk -v any="${4-}" '
 		FILENAME == ARGV[1] {
 			for (i = 5; i <= 6; i++) {
 				if (!($1 in least) || $i < least[$1])
@@ -155,8 +155,9 @@ speed_of_pairs() {
 			next
 		}
 		FILENAME == ARGV[2] { ours[$1] = $2; next }
-		$1 in ours && most[$1] <= 1.5 * least[$1] { print ours[$1] / $2, $2 }' "$@" \
-		>"$1.pairs"
+		$1 in ours && (any != "" || most[$1] <= 1.5 * least[$1]) {
+			print ours[$1] / $2, $2
+		}' "${@:1:3}" >"$1.pairs"
 	[ ! -s "$1.pairs" ] || echo "$(cut -d' ' -f1 "$1.pairs" | speed_median)" \
 		"$(cut -d' ' -f2 "$1.pairs" | speed_median)" | awk '{ print $1 * $2, $2 }'
 }

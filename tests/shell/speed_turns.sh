@@ -57,6 +57,8 @@ printf '%s\n' '0 10' '1 20' '2 30' '3 40' >"$FB_TMP/ours"
 printf '%s\n' '0 5' '1 5' '2 5' '3 8' >"$FB_TMP/theirs"
 pairs() { speed_of_pairs "$FB_TMP/turns" "$FB_TMP/ours" "$FB_TMP/theirs"; }
 expect "what pairs say" "$(pairs)" '22.75 6.5'
+expect "what all pairs say" \
+	"$(speed_of_pairs "$FB_TMP/turns" "$FB_TMP/ours" "$FB_TMP/theirs" any)" '22.5 5'
 sed -i '/^[03] /d' "$FB_TMP/ours"
 expect "no pairs" "$(pairs)" ''
 verdict speed_of_pairs

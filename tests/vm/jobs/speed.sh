@@ -7,13 +7,13 @@
 #	speed.sh BUILD
 #
 # Both have the same processors, window, device and address. A round is a start of each, as a
-# process may keep a speed of its own from its start to its end. Ping-pongs run at the same time,
-# but stopped by turns, each for 20 ms: processors outside may be moved apart or together within a
-# second (see tests/mpi/take_turns.c), or be slowed by others' work on the same core. READ and
-# atomics, with one idle end that spins here and sleeps there, run alone (see speed_turns). What is
-# compared is the median, as both report it, of the mean times of short batches; perftest prints
-# every message, from which batches are made here. Its bandwidth programs print a mean, which is
-# compared with that of this project's batches: perftest's has no gaps between batches.
+# process may keep a speed of its own from its start to its end. For latency both run at the same
+# time, but stopped by turns, each for 20 ms: processors outside may be moved apart or together
+# within a second (see tests/mpi/take_turns.c), or be slowed by others' work on the same core. What
+# is compared is the median, as both report it, of the mean times of short batches; perftest prints
+# every message, from which batches are made here. Its bandwidth programs run alone and print a
+# mean, which is compared with that of this project's batches: perftest's has no gaps between
+# batches.
 
 . tests/vm/lib.sh
 . tests/lib_speed.sh
@@ -141,13 +141,14 @@ speed_theirs() {
 }
 
 # Both go on, one at a time; prints "OURS THEIRS" of the turns that can be compared (see
-# speed_of_pairs). A turn is of 20 messages at least, about.
+# speed_of_pairs). A turn is of 20 messages at least, about. In one that is longer for that the
+# processors' distance seldom stays, and adds little to a message.
 stop_by_turns() {
 	local -a mine
-	local message=$((15 + size / 60)) turn_us=20000 turns=60 seconds
+	local message=$((15 + size / 60)) turn_us=20000 turns=60 seconds any=''
 
-	[ $turn_us -gt $((20 * message)) ] || turn_us=$((20 * message))
-	[ $((turns * turn_us)) -lt 2400000 ] || turns=$((2400000 / turn_us + 2))
+	[ $turn_us -gt $((20 * message)) ] || turn_us=$((20 * message)) any=any
+	[ $((turns * turn_us)) -lt 2400000 ] || turns=$((2400000 / turn_us + 4))
 	seconds=$((2 * turns * turn_us / 1000 + 3000))ms
 
 	start_ours "$operation" "$size" $seconds "${options[@]}"
@@ -157,15 +158,16 @@ stop_by_turns() {
 	kill -STOP "${mine[@]}"
 	start_theirs "${tool[@]}" -n $((turns * turn_us / message)) -U
 	sleep 0.7
-	"$build/tests/take_turns" $((turn_us / 1000)) $turns "${mine[@]}" -- "$server" "$client" \
-		>/tmp/turns
+	# Ahead of the processes on its processor: it cannot wait for a tick to stop them.
+	chrt -f 1 "$build/tests/take_turns" $((turn_us / 1000)) $turns "${mine[@]}" -- \
+		"$server" "$client" >/tmp/turns
 	# Together, as no later gap shall be longer than that before the first turn.
 	kill -CONT "$server" "$client" "${mine[@]}" 2>/dev/null
 	end_theirs
 	end_ours "$operation"
 	speed_of_turns 1 /tmp/turns </tmp/samples >/tmp/mine
 	batches | speed_of_turns 2 /tmp/turns >/tmp/other
-	speed_of_pairs /tmp/turns /tmp/mine /tmp/other
+	speed_of_pairs /tmp/turns /tmp/mine /tmp/other $any
 }
 
 # compare NAME SIZE TOOL OPERATION OPTION...: a line of the table; TOOL is a command with options.
@@ -179,7 +181,7 @@ compare() {
 	[[ $name == *-lat ]] || { statistic=speed_mean least=$((2 * window)); }
 	n=$((run_us / (20 + size / 100))) # about what a message takes
 	[ $n -gt $least ] || n=$least
-	if [[ $name == @(write|send)-lat ]] && [ -z "$FB_INSTRUCTIONS" ]; then
+	if [[ $name == *-lat ]] && [ -z "$FB_INSTRUCTIONS" ]; then
 		for ((i = 0; i < FB_ROUNDS; i++)); do
 			stop_by_turns
 		done >/tmp/rounds
@@ -191,6 +193,16 @@ compare() {
 	speed_row "$name" "$size" "$(cut -d' ' -f2 /tmp/rounds | speed_median)" \
 		"$(cut -d' ' -f1 /tmp/rounds | speed_median)" /tmp/ratios
 }
+
+# soft-RoCE wakes the kernel's softirq thread for every READ, which by then has nothing left to do.
+# If it takes the processor at once, the message takes 5 us more (by instructions), and whether it
+# does is the scheduler's choice, from one tick to the next: a third of perftest's messages, two
+# thirds of those of a rank beside which another spins on the one processor. So what is woken waits
+# for its turn while READ and atomics run, of either program.
+preempt() {
+	echo "$1WAKEUP_PREEMPTION" >/sys/kernel/debug/sched/features
+}
+[ -e /sys/kernel/debug/sched/features ] || mount -t debugfs debugfs /sys/kernel/debug || exit
 
 turn_us=1000000000 # where nothing stops
 seconds=0.3s run_us=300000 limit=120
@@ -210,9 +222,11 @@ for s in $FB_SIZES; do
 			--protocol send
 		compare send-bw "$s" "ib_send_bw -s $s" one_way --algorithm send --protocol send
 	fi
+	preempt NO_
 	compare read-lat "$s" "ib_read_lat -s $s" one_way --window 1 --algorithm get --protocol read
 	[ "$s" -ne 8 ] || compare atomic-lat 8 "ib_atomic_lat -A FETCH_AND_ADD" one_way \
 		--window 1 --algorithm get --protocol fetch_add
+	preempt ''
 	compare write-bw "$s" "ib_write_bw -s $s" one_way --algorithm put --protocol write
 	compare read-bw "$s" "ib_read_bw -s $s" one_way --algorithm get --protocol read
 done

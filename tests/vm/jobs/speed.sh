@@ -94,7 +94,7 @@ start_ours() {
 	exec 9< <(FIRST=$first exec timeout $limit mpirun.openmpi --oversubscribe --bind-to none \
 		-n 2 /tmp/pinned "$build/bin/$program" --engine rdma --cadence streaming \
 		--bytes "$2" --rdma-device rxe0 --raw --raw-ranks --max-samples 1000000 \
-		--csv /tmp/ours --run t --max-time "$3" --whole-time "${@:4}" 2>/tmp/log)
+		--csv /tmp/ours --run t --max-time "$3" --whole-time --span 1 "${@:4}" 2>/tmp/log)
 	ours=$!
 }
 

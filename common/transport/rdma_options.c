@@ -14,7 +14,7 @@ const char *const fb_rdma_connect_names[] = {"mpi", "cm", NULL};
 
 const struct fb_rdma_settings fb_rdma_defaults = {
 	.device = "auto", .gid_index = -1, .timeout = 14, .retry = 6, .rnr_retry = 7, .qps = 1,
-	.depth = 512, .inline_bytes = 128, .signal = 32, .batch = 16, .sges = 1,
+	.depth = 512, .inline_bytes = 512, .signal = 32, .batch = 16, .sges = 1,
 	.stripe = 32 << 10, .reads = 16,
 };
 

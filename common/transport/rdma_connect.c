@@ -70,6 +70,35 @@ static int find_index(struct fb_rdma_completions *c, struct fb_rdma_queue *queue
 	return FB_OK;
 }
 
+/*
+ * A queue pair that also has the interface by which requests are made before they are posted, where
+ * that is wanted, and the library and the device have it. NULL where there is none.
+ */
+static struct ibv_qp *create_builder(struct fb_rdma_queue *queue,
+				     struct ibv_qp_init_attr *attr)
+{
+	const struct fb_rdma_rail *rail = queue->completions->rail;
+	struct verbs_context *more = verbs_get_ctx_op(rail->context, create_qp_ex);
+	struct ibv_qp_init_attr_ex extended = {
+		.send_cq = attr->send_cq, .recv_cq = attr->recv_cq, .cap = attr->cap,
+		.qp_type = attr->qp_type, .pd = rail->pd,
+		.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS,
+		.send_ops_flags = IBV_QP_EX_WITH_SEND | IBV_QP_EX_WITH_RDMA_WRITE |
+				  IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM,
+	};
+	struct ibv_qp *qp;
+
+	queue->builder = NULL;
+	if (!queue->completions->builds || !more || !rail->verbs->qp_to_qp_ex)
+		return NULL;
+	qp = more->create_qp_ex(rail->context, &extended);
+	if (!qp)
+		return NULL;
+	attr->cap = extended.cap; /* what was granted */
+	queue->builder = rail->verbs->qp_to_qp_ex(qp);
+	return qp;
+}
+
 /* Creates it with as much inline data as the device grants; it says no instead of less. */
 static int create(struct fb_rdma_queue *queue, const struct fb_rdma_settings *s)
 {
@@ -88,7 +117,9 @@ static int create(struct fb_rdma_queue *queue, const struct fb_rdma_settings *s)
 				.max_send_sge = sges, .max_recv_sge = sges,
 				.max_inline_data = inline_bytes},
 		};
-		queue->qp = rail->verbs->create_qp(rail->pd, &attr);
+		queue->qp = create_builder(queue, &attr);
+		if (!queue->qp)
+			queue->qp = rail->verbs->create_qp(rail->pd, &attr);
 		if (queue->qp || errno != EINVAL || inline_bytes < 16)
 			break;
 	}

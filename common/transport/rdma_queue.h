@@ -36,12 +36,14 @@ struct fb_rdma_completions {
 	bool (*arrived)(void *arg, uint32_t imm); /* immediate data; false: makes no sense */
 	void *arg;
 	bool own_receives; /* who opened this posts the queues' receives, and takes completions */
+	bool builds; /* who opened this wants queues to have a `builder` */
 	bool broken; /* a message has been printed */
 };
 
 struct fb_rdma_queue {
 	struct fb_rdma_completions *completions;
 	struct ibv_qp *qp;
+	struct ibv_qp_ex *builder; /* of qp: requests can be made ahead of posting; NULL: not */
 	int peer;               /* rank, for messages; -1: not known */
 	const char *host;       /* the peer's; not owned, may be NULL */
 	uint32_t index;         /* in completions->queues */

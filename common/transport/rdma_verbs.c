@@ -34,6 +34,7 @@ static const struct symbol {
 	{"ibv_create_cq", offsetof(struct fb_verbs, create_cq), 0},
 	{"ibv_destroy_cq", offsetof(struct fb_verbs, destroy_cq), 0},
 	{"ibv_create_qp", offsetof(struct fb_verbs, create_qp), 0},
+	{"ibv_qp_to_qp_ex", offsetof(struct fb_verbs, qp_to_qp_ex), 1},
 	{"ibv_modify_qp", offsetof(struct fb_verbs, modify_qp), 0},
 	{"ibv_destroy_qp", offsetof(struct fb_verbs, destroy_qp), 0},
 	{"ibv_wc_status_str", offsetof(struct fb_verbs, wc_status_str), 0},

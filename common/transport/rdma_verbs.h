@@ -50,6 +50,7 @@ struct fb_verbs {
 				    struct ibv_comp_channel *channel, int vector);
 	int (*destroy_cq)(struct ibv_cq *cq);
 	struct ibv_qp *(*create_qp)(struct ibv_pd *pd, struct ibv_qp_init_attr *attr);
+	struct ibv_qp_ex *(*qp_to_qp_ex)(struct ibv_qp *qp); /* NULL: too old */
 	int (*modify_qp)(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask);
 	int (*destroy_qp)(struct ibv_qp *qp);
 	const char *(*wc_status_str)(enum ibv_wc_status status);

@@ -89,6 +89,7 @@ static int open_rails(struct fb_raw_engine *e)
 		err = fb_rdma_completions_open(&e->completions[r], &e->rails[r],
 					       e->settings, COMPLETIONS);
 		e->completions[r].own_receives = true;
+		e->completions[r].builds = true;
 	}
 	return err;
 }

@@ -93,6 +93,7 @@ struct fb_raw_lane {
 	uint32_t window, signal, unsignalled;
 	unsigned flags;	    /* of each request */
 	bool moves;	    /* requests differ in more than numbers */
+	bool made;	    /* the next request, by fb_raw_make() */
 	uint64_t identity;  /* of completions, without the number */
 	uint32_t region, region_step, regions; /* of the next part */
 	size_t stride;
@@ -193,6 +194,19 @@ void fb_raw_lane_build(struct fb_raw_lane *lane, char *local, uint32_t lkey, uin
 /* Posts n requests or receives, 1 to FB_RAW_LIST. FB_OK or FB_ESYS (printed). */
 int fb_raw_post(struct fb_raw_lane *lane, uint32_t n);
 int fb_raw_post_receives(struct fb_raw_lane *lane, uint32_t n);
+
+/*
+ * Makes the lane's next request, which fb_raw_post_made() then posts: who waits for a message to
+ * answer does all but ring the doorbell before it comes. There has to be room for it, and between
+ * the two nothing else may be posted to the queue (ibv_wr_start); polling does not matter. Not
+ * made, and false, where the device cannot, or the request is not as it was built or has several
+ * pieces; nor are inline bytes, which would be read before the message is there that they answer.
+ * fb_raw_post_made() returns FB_OK or FB_ESYS (printed). fb_raw_unmake() takes a request back that
+ * is made and not posted, if there is one.
+ */
+bool fb_raw_make(struct fb_raw_lane *lane);
+int fb_raw_post_made(struct fb_raw_lane *lane);
+void fb_raw_unmake(struct fb_raw_lane *lane);
 
 /*
  * Posts of the lane's first `allowed` parts as many as there is room for, in lists of `batch` at

@@ -163,6 +163,45 @@ int fb_raw_post(struct fb_raw_lane *lane, uint32_t n)
 	return error ? refused(lane, fb_raw_verbs[lane->verb], error) : FB_OK;
 }
 
+bool fb_raw_make(struct fb_raw_lane *lane)
+{
+	struct ibv_qp_ex *builder = lane->queue->builder;
+	struct ibv_send_wr *wr = lane->wr;
+
+	/* Of pieces soft-RoCE's library takes all for as long as the first (rdma-core 44). */
+	if (!builder || lane->moves || lane->flags & IBV_SEND_INLINE || wr->num_sge != 1)
+		return false;
+	number(lane, wr);
+	ibv_wr_start(builder);
+	builder->wr_id = wr->wr_id;
+	builder->wr_flags = wr->send_flags;
+	if (wr->opcode == IBV_WR_SEND)
+		ibv_wr_send(builder);
+	else if (wr->opcode == IBV_WR_RDMA_WRITE)
+		ibv_wr_rdma_write(builder, wr->wr.rdma.rkey, wr->wr.rdma.remote_addr);
+	else
+		ibv_wr_rdma_write_imm(builder, wr->wr.rdma.rkey, wr->wr.rdma.remote_addr,
+				      wr->imm_data);
+	ibv_wr_set_sge(builder, wr->sg_list->lkey, wr->sg_list->addr, wr->sg_list->length);
+	lane->made = true;
+	return true;
+}
+
+int fb_raw_post_made(struct fb_raw_lane *lane)
+{
+	int error = ibv_wr_complete(lane->queue->builder);
+
+	lane->made = false;
+	return error ? refused(lane, fb_raw_verbs[lane->verb], error) : FB_OK;
+}
+
+void fb_raw_unmake(struct fb_raw_lane *lane)
+{
+	if (lane->made)
+		ibv_wr_abort(lane->queue->builder);
+	lane->made = false;
+}
+
 int fb_raw_push(struct fb_raw_lane *lane, uint64_t allowed, uint32_t batch)
 {
 	int err = FB_OK;

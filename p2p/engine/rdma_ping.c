@@ -68,17 +68,42 @@ int fb_raw_refill(struct fb_raw_lane *lane)
 	}
 }
 
-/* Ping-pong: the next message of the end, which is the one who sends. */
-static int send_next(struct fb_raw_engine *e, struct fb_raw_end *end)
+/* Until there is room for the lane's next message. */
+static int await_room(struct fb_raw_engine *e, const struct fb_raw_lane *lane)
 {
 	unsigned looks = 0;
+	int err = FB_OK;
+
+	while (!err && lane->posted - lane->done >= lane->window)
+		err = fb_raw_poll_or_wait(e, &looks);
+	return err;
+}
+
+/* Ping-pong: makes the next message of the end, which is the one who sends, as far as possible. */
+static int make_next(struct fb_raw_engine *e, struct fb_raw_end *end)
+{
+	int err = FB_OK;
+
+	for (int l = 0; l < end->nlanes && !err; l++) {
+		err = await_room(e, &end->lanes[l]);
+		if (!err)
+			fb_raw_make(&end->lanes[l]);
+	}
+	return err;
+}
+
+static int send_next(struct fb_raw_engine *e, struct fb_raw_end *end)
+{
 	int err = FB_OK;
 
 	for (int l = 0; l < end->nlanes && !err; l++) {
 		struct fb_raw_lane *lane = &end->lanes[l];
 
-		while (!err && lane->posted - lane->done >= lane->window)
-			err = fb_raw_poll_or_wait(e, &looks);
+		if (lane->made) {
+			err = fb_raw_post_made(lane);
+			continue;
+		}
+		err = await_room(e, lane);
 		if (!err)
 			err = fb_raw_post(lane, 1);
 	}
@@ -119,6 +144,18 @@ static int receive_next(struct fb_raw_engine *e, struct fb_raw_end *end, uint64_
 	return err;
 }
 
+/* Waits for the next message of one end; meanwhile that of the other, if there is one, is made. */
+static int take_next(struct fb_raw_request *r, struct fb_raw_end *end, struct fb_raw_end *answer,
+		     uint64_t messages)
+{
+	int err = answer ? make_next(r->engine, answer) : FB_OK;
+
+	if (err)
+		return err;
+	return end->role == FB_RAW_WATCHES ? watch_next(r->engine, end)
+					   : receive_next(r->engine, end, messages);
+}
+
 /* ends[0] is of the flow there and ends[1] of the one back, on both of the ranks. */
 int fb_raw_ping_pong(struct fb_raw_request *r, int calls)
 {
@@ -132,11 +169,12 @@ int fb_raw_ping_pong(struct fb_raw_request *r, int calls)
 
 			if (end->role == FB_RAW_POSTS)
 				err = send_next(r->engine, end);
-			else if (end->role == FB_RAW_WATCHES)
-				err = watch_next(r->engine, end);
 			else
-				err = receive_next(r->engine, end, end->target - (uint64_t)call);
+				err = take_next(r, end, i == 0 || call > 0 ? &r->ends[!i] : NULL,
+						end->target - (uint64_t)call);
 		}
+	for (int l = 0; l < r->nlanes && err; l++)
+		fb_raw_unmake(&r->lanes[l]);
 	return err;
 }
 

@@ -50,15 +50,16 @@ fault() {
 	echo "  $took s of $allowed"
 }
 
-# pair OPTIONS...: all_reduce between rank 0 on rxe0 and rank 1 on rxe1, across the cable.
+# pair OPTIONS...: `program` between rank 0 on rxe0 and rank 1 on rxe1, across the cable.
+program=all_reduce
 pair() {
 	local n
 
 	fb_mpi_env openmpi
 	n=$(OMPI_MCA_mpi_yield_when_idle=1 timeout -k 5 150 mpirun.openmpi --oversubscribe \
 		--bind-to none \
-		-n 1 "$build/bin/all_reduce" --rdma-device rxe0:1 "$@" : \
-		-n 1 "$build/bin/all_reduce" --rdma-device rxe1:1 "$@" >&2
+		-n 1 "$build/bin/$program" --rdma-device rxe0:1 "$@" : \
+		-n 1 "$build/bin/$program" --rdma-device rxe1:1 "$@" >&2
 		echo $?)
 	return "$(fb_exit_code "$n")"
 }
@@ -118,8 +119,9 @@ fault memlock 5 'cannot register .* host memory.*ulimit -l' \
 
 # While something is under way. The second rank's process alone has rxe1 in its command line. On a
 # busy machine the device takes long to notice: the watchdog shall not be first.
-long=("${common[@]}" --transport rdma --bytes 1M --min-samples 1000000 --max-samples 1000000
-	--max-time 60s --timeout 120s --verify no)
+many=(--bytes 1M --min-samples 1000000 --max-samples 1000000 --max-time 60s --timeout 120s
+	--verify no)
+long=("${common[@]}" --transport rdma "${many[@]}")
 
 # Waits until packets go across the cable.
 under_way() {
@@ -141,7 +143,7 @@ second() {
 
 	for p in /proc/[0-9]*; do
 		{ mapfile -d '' -t words <"$p/cmdline"; } 2>/dev/null || continue
-		[[ ${words[0]:-} == */all_reduce && " ${words[*]} " == *' rxe1:1 '* ]] &&
+		[[ ${words[0]:-} == */$program && " ${words[*]} " == *' rxe1:1 '* ]] &&
 			kill "$1" "${p#/proc/}"
 	done
 }
@@ -162,6 +164,11 @@ during() {
 }
 
 during "second -KILL" killed 5 'rank 1 on vm0 .* has died' pair "${long[@]}"
+# Who waits has made its next request, and takes it back.
+program=latency
+during "second -KILL" killed-ping-pong 5 "rank 1 on vm0 .* has died|the peer did not answer" \
+	pair --engine rdma --algorithm send --protocol write --quiet --rdma-timeout 17 "${many[@]}"
+program=all_reduce
 failed='(the peer did not answer|its port is down).*the own port is'
 during "ip link set v1 down" link-down 5 "$failed|own port rxe[01]:1 has been down" \
 	pair "${long[@]}"

@@ -194,9 +194,9 @@ second() {
 }
 
 if [ -x "$build/bin/bandwidth" ] && second >"$log" 2>&1; then
-	stray none "" 'tcp eth0 10.77.0.1[01] \(eth0 [12]'
+	stray none "" 'tcp eth0 10.77.0.1[01] [(]eth0 [12]'
 	"$hosts" sh h0 ip route add 10.77.0.11/32 dev eth1 src 10.77.0.10
-	stray sender stray-traffic 'tcp eth0 10.77.0.11 \(eth1 [12]' --pairs 0-1
+	stray sender stray-traffic 'tcp eth0 10.77.0.11 [(]eth1 [12]' --pairs 0-1
 	"$hosts" sh h0 ip route del 10.77.0.11/32
 	# Right on the way out, and then to the wrong door, which the switch has to look for.
 	"$hosts" sh h0 ip link set eth1 down
@@ -204,7 +204,7 @@ if [ -x "$build/bin/bandwidth" ] && second >"$log" 2>&1; then
 	"$hosts" sh h0 ip neigh replace 10.77.0.11 dev eth0 nud permanent \
 		lladdr "$("$hosts" sh h1 cat /sys/class/net/eth1/address)"
 	stray receiver stray-traffic \
-		'tcp eth0 10.77.0.11 \(eth0 [12][0-9.]*, h1: (eth0 [0-9.]*, )?eth1' --pairs 0-1
+		'tcp eth0 10.77.0.11 [(]eth0 [12][0-9.]*, h1: (eth0 [0-9.]*, )?eth1' --pairs 0-1
 	"$hosts" sh h0 ip neigh del 10.77.0.11 dev eth0
 else
 	echo "SKIP $name-stray: the programs have not been built, or there is no second interface"

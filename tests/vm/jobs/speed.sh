@@ -140,33 +140,50 @@ speed_theirs() {
 	esac
 }
 
-# Both go on, one at a time; prints "OURS THEIRS" of the turns that can be compared (see
-# speed_of_pairs). A turn is of 20 messages at least, about. In one that is longer for that the
-# processors' distance seldom stays, and adds little to a message.
-stop_by_turns() {
-	local -a mine
-	local message=$((15 + size / 60)) turn_us=20000 turns=60 seconds any=''
-
-	[ $turn_us -gt $((20 * message)) ] || turn_us=$((20 * message)) any=any
-	[ $((turns * turn_us)) -lt 2400000 ] || turns=$((2400000 / turn_us + 4))
-	seconds=$((2 * turns * turn_us / 1000 + 3000))ms
-
+# stop_ours, stop_theirs: starts both processes of a program, and has them wait for their turns.
+stop_ours() {
 	start_ours "$operation" "$size" $seconds "${options[@]}"
 	speed_two "$program" || return
 	mine=("${speed_pids[@]}")
 	sleep 2
 	kill -STOP "${mine[@]}"
+}
+
+stop_theirs() {
 	start_theirs "${tool[@]}" -n $((turns * turn_us / message)) -U
 	sleep 0.7
+	kill -STOP "$server" "$client"
+}
+
+# stop_by_turns ROUND: both go on, one at a time; prints "OURS THEIRS" of the turns that can be
+# compared (see speed_of_pairs). A turn is of 20 messages at least, about. In one that is longer for
+# that the processors' distance seldom stays, and adds little to a message. Who starts first, and
+# has the first turn, changes from round to round: compared with itself, READ of perftest's took
+# 1.10 times as long where it had been started first.
+stop_by_turns() {
+	local -a mine
+	local message=$((15 + size / 60)) turn_us=20000 turns=60 seconds any=''
+	local first=$(($1 % 2 + 1))
+
+	[ $turn_us -gt $((20 * message)) ] || turn_us=$((20 * message)) any=any
+	[ $((turns * turn_us)) -lt 2400000 ] || turns=$((2400000 / turn_us + 4))
+	seconds=$((2 * turns * turn_us / 1000 + 3000))ms
+
+	if [ $first -eq 1 ]; then
+		stop_ours && stop_theirs || return
+		set -- "${mine[@]}" -- "$server" "$client"
+	else
+		stop_theirs && stop_ours || return
+		set -- "$server" "$client" -- "${mine[@]}"
+	fi
 	# Ahead of the processes on its processor: it cannot wait for a tick to stop them.
-	chrt -f 1 "$build/tests/take_turns" $((turn_us / 1000)) $turns "${mine[@]}" -- \
-		"$server" "$client" >/tmp/turns
+	chrt -f 1 "$build/tests/take_turns" $((turn_us / 1000)) $turns "$@" >/tmp/turns
 	# Together, as no later gap shall be longer than that before the first turn.
 	kill -CONT "$server" "$client" "${mine[@]}" 2>/dev/null
 	end_theirs
 	end_ours "$operation"
-	speed_of_turns 1 /tmp/turns </tmp/samples >/tmp/mine
-	batches | speed_of_turns 2 /tmp/turns >/tmp/other
+	speed_of_turns $first /tmp/turns </tmp/samples >/tmp/mine
+	batches | speed_of_turns $((3 - first)) /tmp/turns >/tmp/other
 	speed_of_pairs /tmp/turns /tmp/mine /tmp/other $any
 }
 
@@ -183,7 +200,7 @@ compare() {
 	[ $n -gt $least ] || n=$least
 	if [[ $name == *-lat ]] && [ -z "$FB_INSTRUCTIONS" ]; then
 		for ((i = 0; i < FB_ROUNDS; i++)); do
-			stop_by_turns
+			stop_by_turns $i
 		done >/tmp/rounds
 	else
 		# Every round counts, as each start of perftest's has a speed of its own.

@@ -198,7 +198,7 @@ int fb_raw_post_receives(struct fb_raw_lane *lane, uint32_t n);
 /*
  * Makes the lane's next request, which fb_raw_post_made() then posts: who waits for a message to
  * answer does all but ring the doorbell before it comes. There has to be room for it, and between
- * the two nothing else may be posted to the queue (ibv_wr_start); polling does not matter. Not
+ * the two the queue may send nothing else (ibv_wr_start); receives and polling do not matter. Not
  * made, and false, where the device cannot, or the request is not as it was built or has several
  * pieces; nor are inline bytes, which would be read before the message is there that they answer.
  * fb_raw_post_made() returns FB_OK or FB_ESYS (printed). fb_raw_unmake() takes a request back that

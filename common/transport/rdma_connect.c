@@ -84,9 +84,12 @@ static struct ibv_qp *create_builder(struct fb_rdma_queue *queue,
 		.qp_type = attr->qp_type, .pd = rail->pd,
 		.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS,
 		.send_ops_flags = IBV_QP_EX_WITH_SEND | IBV_QP_EX_WITH_RDMA_WRITE |
-				  IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM,
+				  IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM | IBV_QP_EX_WITH_RDMA_READ,
 	};
 	struct ibv_qp *qp;
+
+	if (rail->device.atomic_cap != IBV_ATOMIC_NONE)
+		extended.send_ops_flags |= IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD;
 
 	queue->builder = NULL;
 	if (!queue->completions->builds || !more || !rail->verbs->qp_to_qp_ex)

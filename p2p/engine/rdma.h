@@ -93,7 +93,7 @@ struct fb_raw_lane {
 	uint32_t window, signal, unsignalled;
 	unsigned flags;	    /* of each request */
 	bool moves;	    /* requests differ in more than numbers */
-	bool made;	    /* the next request, by fb_raw_make() */
+	bool made;	    /* the next request; see rdma_lane.h */
 	uint64_t identity;  /* of completions, without the number */
 	uint32_t region, region_step, regions; /* of the next part */
 	size_t stride;
@@ -196,23 +196,18 @@ int fb_raw_post(struct fb_raw_lane *lane, uint32_t n);
 int fb_raw_post_receives(struct fb_raw_lane *lane, uint32_t n);
 
 /*
- * Makes the lane's next request, which fb_raw_post_made() then posts: who waits for a message to
- * answer does all but ring the doorbell before it comes. There has to be room for it, and between
- * the two the queue may send nothing else (ibv_wr_start); receives and polling do not matter. Not
- * made, and false, where the device cannot, or the request is not as it was built or has several
- * pieces; nor are inline bytes, which would be read before the message is there that they answer.
- * fb_raw_post_made() returns FB_OK or FB_ESYS (printed). fb_raw_unmake() takes a request back that
- * is made and not posted, if there is one.
- */
-bool fb_raw_make(struct fb_raw_lane *lane);
-int fb_raw_post_made(struct fb_raw_lane *lane);
-void fb_raw_unmake(struct fb_raw_lane *lane);
-
-/*
  * Posts of the lane's first `allowed` parts as many as there is room for, in lists of `batch` at
  * most. Errors as above.
  */
 int fb_raw_push(struct fb_raw_lane *lane, uint64_t allowed, uint32_t batch);
+
+/* Writes a number into a cell of the peer's, at `offset` in struct fb_raw_cells. */
+int fb_raw_flag(struct fb_raw_engine *e, int peer, size_t offset, uint64_t value);
+
+/* --- rdma_poll.c ------------------------------------------------------------------------------ */
+
+/* Takes completions. Returns how many, or an error (printed with its meaning). */
+int fb_raw_poll(struct fb_raw_engine *e);
 
 /*
  * Posts and polls until the lane's target is reached: all there is to do where it is the only one
@@ -220,12 +215,6 @@ int fb_raw_push(struct fb_raw_lane *lane, uint64_t allowed, uint32_t batch);
  * under way all of this is in its time. An error (printed) as in waiting.
  */
 int fb_raw_drive_alone(struct fb_raw_engine *e, struct fb_raw_lane *lane);
-
-/* Writes a number into a cell of the peer's, at `offset` in struct fb_raw_cells. */
-int fb_raw_flag(struct fb_raw_engine *e, int peer, size_t offset, uint64_t value);
-
-/* Takes completions. Returns how many, or an error (printed with its meaning). */
-int fb_raw_poll(struct fb_raw_engine *e);
 
 /* --- rdma_prepare.c --------------------------------------------------------------------------- */
 

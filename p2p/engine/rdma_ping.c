@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* How the rdma engine waits, and its ping-pong, which is nothing but waiting; see rdma.h. */
-#include "p2p/engine/rdma.h"
+#include "p2p/engine/rdma_lane.h"
 
 #if FB_HAVE_VERBS
 
@@ -85,9 +85,13 @@ static int make_next(struct fb_raw_engine *e, struct fb_raw_end *end)
 	int err = FB_OK;
 
 	for (int l = 0; l < end->nlanes && !err; l++) {
-		err = await_room(e, &end->lanes[l]);
-		if (!err)
-			fb_raw_make(&end->lanes[l]);
+		struct fb_raw_lane *lane = &end->lanes[l];
+
+		err = await_room(e, lane);
+		if (err || !fb_raw_makes(lane))
+			continue;
+		fb_raw_number(lane, lane->wr);
+		fb_raw_make(lane);
 	}
 	return err;
 }

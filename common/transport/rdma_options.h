@@ -76,7 +76,7 @@ void fb_rdma_variant(const struct fb_rdma_settings *settings, char *text, size_t
 	FB_OPTION_U64(s, m.qps, 0, "rdma-qps", "N", "1", 1, 64,                                    \
 		      "queue pairs for each peer and rail"),                                       \
 	FB_OPTION_U64(s, m.depth, 0, "rdma-depth", "N", "512", 16, 32768,                          \
-		      "work requests that fit into a send queue"),                                 \
+		      "work requests that fit into a send queue (p2p: at most)"),                  \
 	FB_OPTION_U64(s, m.inline_bytes, 0, "rdma-inline", "SIZE", "512", 8, 4096,                 \
 		      "messages up to this size travel within the work request"),                  \
 	FB_OPTION_U64(s, m.signal, 0, "rdma-signal", "N", "32", 1, 4096,                           \

@@ -53,8 +53,6 @@ static bool rdma_adjust(const struct fb_settings *settings, struct fb_case *c)
 
 #if FB_HAVE_VERBS
 
-enum { COMPLETIONS = 16384 };
-
 static void rdma_close(struct fb_p2p_engine *engine)
 {
 	struct fb_raw_engine *e = (struct fb_raw_engine *)engine;
@@ -85,13 +83,7 @@ static int open_rails(struct fb_raw_engine *e)
 	if (!err)
 		err = fb_rdma_rails_open(&e->verbs, e->settings, e->rails, &e->opened, e->reason,
 					 sizeof(e->reason));
-	for (int r = 0; r < e->opened && !err; r++) {
-		err = fb_rdma_completions_open(&e->completions[r], &e->rails[r],
-					       e->settings, COMPLETIONS);
-		e->completions[r].own_receives = true;
-		e->completions[r].builds = true;
-	}
-	return err;
+	return err ? err : fb_raw_open_completions(e);
 }
 
 /* What all ranks have, by the least of each number. */
@@ -111,7 +103,7 @@ static void agree_on_facts(struct fb_raw_engine *e)
 	e->nrails = (int)least[0];
 	e->max_message = least[1];
 	e->atomics = least[2];
-	e->recv_depth = (uint32_t)least[3];
+	e->deepest = (uint32_t)least[3];
 }
 
 /*

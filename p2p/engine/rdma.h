@@ -53,6 +53,12 @@ struct fb_raw_reach {
 	uint32_t rkey[FB_RDMA_RAILS];
 };
 
+/* How many entries queues have. */
+struct fb_raw_depth {
+	uint32_t send, receive; /* of a queue pair */
+	uint32_t completions;	/* of a rail */
+};
+
 struct fb_raw_lane;
 
 struct fb_raw_engine {
@@ -69,7 +75,8 @@ struct fb_raw_engine {
 	int opened, nrails;	  /* rails of this rank, and the fewest of any */
 	uint64_t max_message;	  /* of the least rail of all ranks */
 	bool atomics;		  /* all devices have them */
-	uint32_t recv_depth;	  /* of a queue pair */
+	uint32_t deepest;	  /* requests of a queue, at most: --rdma-depth, on all devices */
+	struct fb_raw_depth depth; /* of all queues; equal on all ranks */
 	char (*hosts)[64];	  /* [nranks] */
 	struct fb_raw_link *links; /* [nranks] */
 	struct fb_raw_cells *cells; /* [nranks], own, each written by that rank */
@@ -179,13 +186,17 @@ void fb_raw_close_links(struct fb_raw_engine *e);
 
 /*
  * Collective. Registers the job's memory and tells all ranks of it (reach[nranks]); connects to
- * those of the npeers ranks that have no link yet, who do the same. The same error on all ranks
- * (printed where it is found).
+ * those of the npeers ranks that have no link yet, who do the same. Where queues are not as deep
+ * as the job needs them, all are made anew, in their places: nothing may be under way. The same
+ * error on all ranks (printed where it is found).
  */
 int fb_raw_meet(struct fb_raw_engine *e, const struct fb_segment *segment, const int *peers,
-		int npeers, struct fb_raw_reach *reach);
+		int npeers, const struct fb_raw_depth *need, struct fb_raw_reach *reach);
 
-/* --- rdma_lane.c: posting and polling --------------------------------------------------------- */
+/* Opens the completion queues of this rank's rails, of e->depth. FB_OK or FB_ESYS (printed). */
+int fb_raw_open_completions(struct fb_raw_engine *e);
+
+/* --- rdma_lane.c: posting --------------------------------------------------------------------- */
 
 /* Builds the lane's requests; queue, share, window, regions, stride, id and verb are set. */
 void fb_raw_lane_build(struct fb_raw_lane *lane, char *local, uint32_t lkey, uint64_t remote,

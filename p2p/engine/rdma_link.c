@@ -12,7 +12,11 @@
 
 #include "common/error.h"
 
-enum { TAG = 0x7677 };
+enum {
+	TAG = 0x7677,
+	SHALLOW = 16, /* entries of the smallest queue */
+	COMPLETIONS = 16384, /* of the largest completion queue */
+};
 
 /* Tells all ranks where [base, base + bytes) of this one, host or GPU memory, is. Collective. */
 static int exchange_memory(struct fb_raw_engine *e, void *base, size_t bytes, bool device,
@@ -64,6 +68,66 @@ static size_t queues_each(const struct fb_raw_engine *e)
 	return (size_t)e->nrails * (size_t)e->settings->qps;
 }
 
+int fb_raw_open_completions(struct fb_raw_engine *e)
+{
+	uint32_t entries = e->depth.completions ? e->depth.completions : SHALLOW;
+	int err = FB_OK;
+
+	for (int r = 0; r < e->opened && !err; r++) {
+		err = fb_rdma_completions_open(&e->completions[r], &e->rails[r], e->settings,
+					       entries);
+		e->completions[r].own_receives = true;
+		e->completions[r].builds = true;
+	}
+	return err;
+}
+
+/* The least power of two of entries that is enough, and at least `least`, at most `most`. */
+static uint32_t entries_for(uint32_t wanted, uint32_t least, uint32_t most)
+{
+	uint32_t n = SHALLOW;
+
+	while (n < wanted && n < most)
+		n *= 2;
+	n = n < most ? n : most;
+	return n > least ? n : least;
+}
+
+/*
+ * Has queues be as deep as a job needs them, and no deeper: device and processor go through all
+ * of a ring before they come back to an entry, and one that is used for a single message under
+ * way should stay in their caches. A READ of 8 bytes took 2 % longer with 16384 completions and
+ * 512 requests (soft-RoCE). Returns in *deepened whether all queues are closed now, in their
+ * places, to be connected again. The connection manager's are made once, as deep as they can be.
+ * Collective; the same on all ranks.
+ */
+static int deepen(struct fb_raw_engine *e, const struct fb_raw_depth *need, bool *deepened)
+{
+	uint32_t wanted[3] = {need->send, need->receive, need->completions};
+	struct fb_raw_depth next;
+
+	MPI_Allreduce(MPI_IN_PLACE, wanted, 3, MPI_UINT32_T, MPI_MAX, e->world->comm);
+	for (int i = 0; e->cm && i < 3; i++)
+		wanted[i] = UINT32_MAX;
+	next = (struct fb_raw_depth){
+		.send = entries_for(wanted[0], e->depth.send, e->deepest),
+		.receive = entries_for(wanted[1], e->depth.receive, e->deepest),
+		.completions = entries_for(wanted[2], e->depth.completions, COMPLETIONS),
+	};
+	*deepened = next.send > e->depth.send || next.receive > e->depth.receive ||
+		    next.completions > e->depth.completions;
+	if (!*deepened)
+		return FB_OK;
+	e->depth = next;
+	e->chosen.depth = next.send;
+	for (int r = 0; r < e->world->nranks; r++)
+		for (size_t i = 0; e->links[r].queues && i < queues_each(e); i++)
+			fb_rdma_queue_close(&e->links[r].queues[i]);
+	for (int r = 0; r < e->opened; r++)
+		fb_rdma_completions_close(&e->completions[r]);
+	return fb_raw_open_completions(e);
+}
+
 static void close_link(struct fb_raw_engine *e, struct fb_raw_link *link)
 {
 	for (size_t i = 0; link->queues && i < queues_each(e); i++)
@@ -78,19 +142,21 @@ void fb_raw_close_links(struct fb_raw_engine *e)
 		close_link(e, &e->links[r]);
 }
 
-/* Makes the queues to a peer and notes their addresses. */
+/* Makes the queues to a peer, where lanes may know them already, and notes their addresses. */
 static int make_link(struct fb_raw_engine *e, int peer, struct fb_rdma_address *own)
 {
 	size_t n = queues_each(e);
-	struct fb_rdma_queue *queues = calloc(n, sizeof(*queues));
+	struct fb_rdma_queue *queues = e->links[peer].queues;
 	int err = FB_OK;
 
+	if (!queues)
+		queues = calloc(n, sizeof(*queues));
 	if (!queues)
 		return fb_error(FB_ENOMEM, "rdma: out of memory for queues to rank %d", peer);
 	e->links[peer].queues = queues;
 	for (size_t i = 0; i < n && !err; i++) {
 		err = fb_rdma_queue_open(&e->completions[i / e->settings->qps], e->settings,
-					 e->recv_depth, &queues[i]);
+					 e->depth.receive, &queues[i]);
 		if (err)
 			break;
 		queues[i].peer = peer;
@@ -142,7 +208,7 @@ static int connect_by_cm(struct fb_raw_engine *e, const int *peers, int n)
 	return err;
 }
 
-/* Queues to the n peers, none of which has any. Collective. */
+/* Queues to the n peers, none of which has any that are open. Collective. */
 static int connect(struct fb_raw_engine *e, const int *peers, int n)
 {
 	size_t each = queues_each(e), total = each * (size_t)n;
@@ -170,25 +236,27 @@ static int connect(struct fb_raw_engine *e, const int *peers, int n)
 }
 
 int fb_raw_meet(struct fb_raw_engine *e, const struct fb_segment *segment, const int *peers,
-		int npeers, struct fb_raw_reach *reach)
+		int npeers, const struct fb_raw_depth *need, struct fb_raw_reach *reach)
 {
-	int *unknown = calloc((size_t)npeers + 1, sizeof(*unknown)), n = 0;
-	int err = fb_world_agree(e->world, unknown ? FB_OK : FB_ENOMEM);
+	size_t nranks = (size_t)e->world->nranks;
+	int *missing = calloc(nranks, sizeof(*missing)), n = 0;
+	bool *asked = calloc(nranks, sizeof(*asked)), deepened = false;
+	int err = fb_world_agree(e->world, missing && asked ? FB_OK : FB_ENOMEM);
 
 	if (!err)
 		err = exchange_memory(e, fb_segment_part(segment, e->world->rank),
 				      segment->part_bytes, segment->ops->device, reach);
-	for (int i = 0; i < npeers && !err && unknown; i++) {
-		bool known = e->links[peers[i]].queues != NULL;
-
-		for (int k = 0; k < n; k++)
-			known |= unknown[k] == peers[i];
-		if (!known)
-			unknown[n++] = peers[i];
-	}
 	if (!err)
-		err = connect(e, unknown, n);
-	free(unknown);
+		err = fb_world_agree(e->world, deepen(e, need, &deepened));
+	for (int i = 0; i < npeers && !err && asked; i++)
+		asked[peers[i]] = true;
+	for (int r = 0; r < e->world->nranks && !err && asked && missing; r++)
+		if (e->links[r].queues ? deepened : asked[r])
+			missing[n++] = r;
+	if (!err)
+		err = connect(e, missing, n);
+	free(asked);
+	free(missing);
 	return err;
 }
 

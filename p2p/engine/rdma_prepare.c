@@ -45,16 +45,54 @@ static void list_ends(struct fb_raw_request *r)
 	}
 }
 
+/* Messages to queues, each of which may have so many requests under way. */
+static int share_out(const struct fb_raw_request *r, uint32_t depth,
+		     struct fb_raw_share shares[FB_RAW_LANES])
+{
+	const struct fb_raw_engine *e = r->engine;
+	const struct fb_raw_deal deal = {
+		.bytes = (size_t)r->job->bytes, .window = r->job->window, .rails = e->nrails,
+		.qps = (int)e->settings->qps, .stripe = e->settings->stripe,
+		.depth = depth - FB_RAW_FLAGS,
+	};
+
+	return fb_raw_share_out(&deal, shares);
+}
+
+static bool goes_ahead(const struct fb_raw_request *r)
+{
+	return r->job->pattern == FB_PING_PONG;
+}
+
+/* How deep queues should be for the job: then lane_window() is what it would be of the deepest. */
+static struct fb_raw_depth depth_for(const struct fb_raw_request *r)
+{
+	struct fb_raw_share shares[FB_RAW_LANES];
+	uint32_t each = (uint32_t)share_out(r, r->engine->deepest, shares), most, window = 1;
+	struct fb_raw_depth depth;
+
+	for (uint32_t l = 0; l < each; l++)
+		window = shares[l].window > window ? shares[l].window : window;
+	if (goes_ahead(r))
+		window = FB_RAW_AHEAD;
+	depth.send = goes_ahead(r) ? 2 * window : window + FB_RAW_FLAGS;
+	/* Of a stream enough for some windows, so that few messages tell of receives. */
+	depth.receive = r->job->verb != FB_SEND ? 1 : goes_ahead(r) ? 2 * window : 8 * window;
+	most = depth.send > depth.receive ? depth.send : depth.receive;
+	depth.completions = 2 * each * (uint32_t)r->nends * most;
+	return depth;
+}
+
 /* How many requests the lane may have under way, such that all completions find room. */
 static uint32_t lane_window(const struct fb_raw_request *r, const struct fb_raw_end *end,
 			    const struct fb_raw_share *share, int lanes)
 {
 	const struct fb_raw_engine *e = r->engine;
-	uint32_t window = end->role == FB_RAW_RECEIVES ? e->recv_depth : share->window;
+	uint32_t window = end->role == FB_RAW_RECEIVES ? e->depth.receive : share->window;
 	uint32_t fair = e->completions[share->rail].entries / 2 / (uint32_t)lanes;
 
-	if (end->role == FB_RAW_POSTS && r->job->pattern == FB_PING_PONG)
-		window = e->recv_depth / 2 < FB_RAW_AHEAD ? e->recv_depth / 2 : FB_RAW_AHEAD;
+	if (end->role == FB_RAW_POSTS && goes_ahead(r))
+		window = e->depth.send / 2 < FB_RAW_AHEAD ? e->depth.send / 2 : FB_RAW_AHEAD;
 	window = window < fair ? window : fair;
 	return window ? window : 1;
 }
@@ -92,14 +130,8 @@ static void make_lane(struct fb_raw_request *r, struct fb_raw_end *end, int f,
 
 static int make_lanes(struct fb_raw_request *r)
 {
-	const struct fb_raw_engine *e = r->engine;
-	const struct fb_raw_deal deal = {
-		.bytes = (size_t)r->job->bytes, .window = r->job->window, .rails = e->nrails,
-		.qps = (int)e->settings->qps, .stripe = e->settings->stripe,
-		.depth = e->recv_depth - FB_RAW_FLAGS,
-	};
 	struct fb_raw_share shares[FB_RAW_LANES];
-	int each = fb_raw_share_out(&deal, shares), at = 0;
+	int each = share_out(r, r->engine->depth.send, shares), at = 0;
 
 	r->lanes = calloc((size_t)each * (size_t)r->nends + 1, sizeof(*r->lanes));
 	if (!r->lanes)
@@ -154,6 +186,7 @@ int fb_raw_prepare(struct fb_p2p_engine *engine, const struct fb_case *c,
 {
 	struct fb_raw_engine *e = (struct fb_raw_engine *)engine;
 	struct fb_raw_request *r = NULL;
+	struct fb_raw_depth need;
 	int err = make_request(e, c, job, &r), *peers;
 
 	if (err)
@@ -162,8 +195,9 @@ int fb_raw_prepare(struct fb_p2p_engine *engine, const struct fb_case *c,
 	for (int i = 0; peers && i < r->nends; i++)
 		peers[i] = r->ends[i].peer;
 	err = fb_world_agree(e->world, peers ? FB_OK : FB_ENOMEM);
+	need = depth_for(r);
 	if (!err)
-		err = fb_raw_meet(e, job->segment, peers, r->nends, r->reach);
+		err = fb_raw_meet(e, job->segment, peers, r->nends, &need, r->reach);
 	free(peers);
 	if (!err)
 		err = fb_world_agree(e->world, make_lanes(r));

@@ -10,6 +10,8 @@
  *
  * ping: messages there and back by send() and recv(), TCP_NODELAY, looking without sleeping;
  * block: the same, but the kernel wakes who waits; stream: messages one way, as fast as they go.
+ * What is sent is not the memory that was received into, as with whoever exchanges data: if it
+ * were, messages that fit into a cache only once would be in the cache of who sends them.
  * Prints the mean times of batches of about 250 us (ping: of half a round trip), in us, a line
  * each, and behind it when the batch began and ended. The processes run on the first and the last
  * processor that they may use.
@@ -56,21 +58,21 @@ static bool get(int fd, char *memory, size_t bytes, int flags)
 }
 
 /* The one that waits: answers, or swallows, until the other one closes. */
-static void serve(int fd, bool answers, char *memory, size_t bytes, int flags)
+static void serve(int fd, bool answers, char *memory[2], size_t bytes, int flags)
 {
-	while (get(fd, memory, bytes, flags))
+	while (get(fd, memory[1], bytes, flags))
 		if (answers)
-			put(fd, memory, bytes, flags);
+			put(fd, memory[0], bytes, flags);
 }
 
-static void measure(int fd, bool answers, char *memory, size_t bytes, int flags, double seconds)
+static void measure(int fd, bool answers, char *memory[2], size_t bytes, int flags, double seconds)
 {
 	double end = now_us() + seconds * 1e6, begin = now_us(), now = begin;
 	int n = 0;
 
 	while (now < end) {
-		put(fd, memory, bytes, flags);
-		if (answers && !get(fd, memory, bytes, flags))
+		put(fd, memory[0], bytes, flags);
+		if (answers && !get(fd, memory[1], bytes, flags))
 			die("peer");
 		/* Looking at the clock is not what is measured. */
 		if (++n % 8 && answers)
@@ -111,16 +113,20 @@ int main(int argc, char **argv)
 	const char *kind = argc == 4 ? argv[1] : "block";
 	size_t bytes = argc == 4 ? strtoull(argv[2], NULL, 10) : argc == 1 ? 8 : 0;
 	double seconds = argc == 4 ? strtod(argv[3], NULL) : 0.01;
-	char *memory = bytes ? calloc(1, bytes) : NULL;
+	char *memory[2] = {bytes ? malloc(bytes) : NULL, bytes ? malloc(bytes) : NULL};
 	bool answers;
 	int fds[2], flags;
 	pid_t child;
 
-	if (!memory || seconds <= 0 || seconds > MOST_SECONDS) {
+	if (!memory[0] || !memory[1] || seconds <= 0 || seconds > MOST_SECONDS) {
 		fprintf(stderr, "usage: raw_socket ping|block|stream BYTES SECONDS\n");
-		free(memory);
+		free(memory[0]);
+		free(memory[1]);
 		return 3;
 	}
+	/* Pages that nobody has written are one and the same. */
+	memset(memory[0], 1, bytes);
+	memset(memory[1], 2, bytes);
 	answers = strcmp(kind, "stream") != 0;
 	flags = strcmp(kind, "ping") ? 0 : MSG_DONTWAIT;
 	connect_pair(fds);
@@ -137,6 +143,7 @@ int main(int argc, char **argv)
 		close(fds[0]);
 		waitpid(child, NULL, 0);
 	}
-	free(memory);
+	free(memory[0]);
+	free(memory[1]);
 	return 0;
 }

@@ -61,18 +61,29 @@ static size_t send_first(struct fb_tcp_link *link, char *at, size_t bytes, int f
 	return (size_t)sent - lead;
 }
 
-size_t fb_tcp_run_send(struct fb_port *port, struct iovec *parts, int n, bool more)
+/* Apart, so that what every message needs is together. */
+static __attribute__((noinline)) size_t send_rarely(struct fb_tcp_link *link, struct iovec *parts,
+						    int n, int flags)
 {
-	struct fb_tcp_link *link = fb_tcp_link(port);
 	struct msghdr header = {.msg_iov = parts, .msg_iovlen = (size_t)n};
-	int flags = more ? MSG_NOSIGNAL | MSG_MORE : MSG_NOSIGNAL;
 	ssize_t sent;
 
 	if (!link->run.begun)
 		return send_first(link, parts->iov_base, parts->iov_len,
 				  n > 1 ? flags | MSG_MORE : flags);
-	sent = n > 1 ? sendmsg(link->socket->fd, &header, flags)
-		     : fb_tcp_call_send(link->socket->fd, parts->iov_base, parts->iov_len, flags);
+	sent = sendmsg(link->socket->fd, &header, flags);
+	return sent > 0 ? (size_t)sent : fb_tcp_nothing(link->socket, sent);
+}
+
+size_t fb_tcp_run_send(struct fb_port *port, struct iovec *parts, int n, bool more)
+{
+	struct fb_tcp_link *link = fb_tcp_link(port);
+	int flags = more ? MSG_NOSIGNAL | MSG_MORE : MSG_NOSIGNAL;
+	ssize_t sent;
+
+	if (!link->run.begun || n > 1)
+		return send_rarely(link, parts, n, flags);
+	sent = fb_tcp_call_send(link->socket->fd, parts->iov_base, parts->iov_len, flags);
 	return sent > 0 ? (size_t)sent : fb_tcp_nothing(link->socket, sent);
 }
 
@@ -135,15 +146,25 @@ static size_t receive_first(struct fb_tcp_link *link, char *at, size_t bytes)
 	return link->run.begun ? have : 0;
 }
 
-size_t fb_tcp_run_receive(struct fb_port *port, struct iovec *parts, int n)
+static __attribute__((noinline)) size_t receive_rarely(struct fb_tcp_link *link,
+						       struct iovec *parts, int n)
 {
-	struct fb_tcp_link *link = fb_tcp_link(port);
 	struct msghdr header = {.msg_iov = parts, .msg_iovlen = (size_t)n};
 	ssize_t got;
 
 	if (!link->run.begun)
 		return receive_first(link, parts->iov_base, parts->iov_len);
-	got = n > 1 ? recvmsg(link->socket->fd, &header, 0)
-		    : fb_tcp_call_recv(link->socket->fd, parts->iov_base, parts->iov_len);
+	got = recvmsg(link->socket->fd, &header, 0);
+	return got > 0 ? (size_t)got : fb_tcp_nothing(link->socket, got);
+}
+
+size_t fb_tcp_run_receive(struct fb_port *port, struct iovec *parts, int n)
+{
+	struct fb_tcp_link *link = fb_tcp_link(port);
+	ssize_t got;
+
+	if (!link->run.begun || n > 1)
+		return receive_rarely(link, parts, n);
+	got = fb_tcp_call_recv(link->socket->fd, parts->iov_base, parts->iov_len);
 	return got > 0 ? (size_t)got : fb_tcp_nothing(link->socket, got);
 }

@@ -135,6 +135,40 @@ static int carry(struct fb_host_p2p_request *r, struct fb_host_end *ends, int n)
 	return err;
 }
 
+/*
+ * One message of the end's run. Nearly always one call moves all of it, and what is around that is
+ * between a message and its answer, where code is dear: the kernel has had the caches.
+ */
+static int carry_one(struct fb_host_p2p_request *r, struct fb_host_end *end)
+{
+	struct fb_spin spin = {.yields = r->engine->world->oversubscribed, .calls = true};
+	struct iovec part = {
+		.iov_base = end->memory ? end->memory : fb_host_message(end, end->done),
+		.iov_len = (size_t)r->job->bytes,
+	};
+
+	while (part.iov_len) {
+		size_t moved = end->sends ? fb_tcp_run_send(end->port, &part, 1, false)
+					  : fb_tcp_run_receive(end->port, &part, 1);
+		int err = FB_OK;
+
+		part.iov_base = (char *)part.iov_base + moved;
+		part.iov_len -= moved;
+		if (moved) {
+			spin.looks = 0;
+			continue;
+		}
+		if (fb_spin_again(&spin))
+			err = fb_run_alive(r->request.engine->run, "waiting for messages");
+		if (!err)
+			err = fb_tcp_error(r->engine->tcp);
+		if (err)
+			return err;
+	}
+	end->target = ++end->done;
+	return FB_OK;
+}
+
 /* The calls of a request whose ends are over one socket, where only the messages' bytes go. */
 static int run_of_runs(struct fb_host_p2p_request *r, int calls, bool begin)
 {
@@ -146,10 +180,9 @@ static int run_of_runs(struct fb_host_p2p_request *r, int calls, bool begin)
 		raise_targets(r, (uint64_t)calls * (uint64_t)r->job->window);
 		return carry(r, r->ends, r->nends);
 	}
-	for (int i = 0; i < r->nends * calls && !err; i++) {
-		r->ends[i % 2].target++;
-		err = carry(r, &r->ends[i % 2], 1);
-	}
+	for (int call = 0; call < calls && !err; call++)
+		for (int i = 0; i < r->nends && !err; i++)
+			err = carry_one(r, &r->ends[i]);
 	return err;
 }
 

@@ -109,8 +109,8 @@ static bool carry_some(struct fb_host_end *end, size_t bytes)
 	return moved > 0;
 }
 
-/* Moves the n ends' runs until all of their messages are through. */
-static int carry(struct fb_host_p2p_request *r, struct fb_host_end *ends, int n)
+/* Moves the ends' runs until all of their messages are through. */
+static int carry(struct fb_host_p2p_request *r)
 {
 	struct fb_spin spin = {.yields = r->engine->world->oversubscribed, .calls = true};
 	int err = FB_OK;
@@ -118,10 +118,12 @@ static int carry(struct fb_host_p2p_request *r, struct fb_host_end *ends, int n)
 	while (!err) {
 		bool moved = false, pending = false;
 
-		for (int i = 0; i < n; i++) {
-			if (ends[i].done < ends[i].target)
-				moved |= carry_some(&ends[i], (size_t)r->job->bytes);
-			pending |= ends[i].done < ends[i].target;
+		for (int i = 0; i < r->nends; i++) {
+			struct fb_host_end *end = &r->ends[i];
+
+			if (end->done < end->target)
+				moved |= carry_some(end, (size_t)r->job->bytes);
+			pending |= end->done < end->target;
 		}
 		if (!pending)
 			break;
@@ -137,7 +139,8 @@ static int carry(struct fb_host_p2p_request *r, struct fb_host_end *ends, int n)
 
 /*
  * One message of the end's run. Nearly always one call moves all of it, and what is around that is
- * between a message and its answer, where code is dear: the kernel has had the caches.
+ * between a message and its answer, where code is dear: the kernel has had the caches. So no
+ * function of another file is asked for the one message's place.
  */
 static int carry_one(struct fb_host_p2p_request *r, struct fb_host_end *end)
 {
@@ -178,7 +181,7 @@ static int run_of_runs(struct fb_host_p2p_request *r, int calls, bool begin)
 		fb_tcp_run_begin(r->ends[i].port, (size_t)r->job->bytes);
 	if (r->job->pattern != FB_PING_PONG) {
 		raise_targets(r, (uint64_t)calls * (uint64_t)r->job->window);
-		return carry(r, r->ends, r->nends);
+		return carry(r);
 	}
 	for (int call = 0; call < calls && !err; call++)
 		for (int i = 0; i < r->nends && !err; i++)

@@ -120,7 +120,7 @@ NVCC_FLAGS := -std=c++17 -O3 -I. -lineinfo -Xfatbin=-compress-all \
 endif
 
 # The kernels of processors live by auto-vectorisation, which gcc < 12 does only at -O3.
-$(B)/common/combine.o $(B)/overlap/host_compute.o: OPTIMISE := $(if $(SANITIZER),,-O3)
+$(B)/common/base/combine.o $(B)/overlap/host_compute.o: OPTIMISE := $(if $(SANITIZER),,-O3)
 
 # Only version.c includes build_info.h, which changes with every commit.
 GIT := git -c safe.directory='$(CURDIR)'
@@ -130,7 +130,7 @@ define BUILD_INFO
 #define FB_BUILD_COMPILER "$(MPICC)"
 #define FB_BUILD_CFLAGS "$(strip $(CFLAGS) $(SANITIZER))"
 endef
-$(B)/common/version.o: $(B)/build_info.h
+$(B)/common/base/version.o: $(B)/build_info.h
 
 # The page's looks and script are built into the report program by .incbin.
 $(B)/scripts/tools/report/assets.o: $(wildcard scripts/tools/report/page.css \

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <time.h>
 
-#include "common/error.h"
+#include "common/base/error.h"
 
 enum {
 	ROUNDS = 8,          /* two per rank with up to 4: what is left of one shows in the next */

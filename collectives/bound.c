@@ -12,9 +12,9 @@
 #include <string.h>
 #include <time.h>
 
-#include "common/barrier.h"
-#include "common/segment.h"
-#include "common/spin.h"
+#include "common/base/spin.h"
+#include "common/measure/barrier.h"
+#include "common/memory/segment.h"
 
 enum {
 	HEAD_BYTES = 4096,         /* struct head; then the source, then the destination */

@@ -21,7 +21,7 @@
 #include <stdint.h>
 
 #include "common/plan/collective.h"
-#include "common/world.h"
+#include "common/system/world.h"
 
 enum { FB_BOUND_SIZES = 3 };
 

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "common/error.h"
+#include "common/base/error.h"
 
 enum { PAGE_BYTES = 4096, CANARY = 0xa5 };
 

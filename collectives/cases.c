@@ -15,9 +15,9 @@
 #include "collectives/buffers.h"
 #include "collectives/choices.h"
 #include "collectives/state.h"
-#include "common/axes.h"
-#include "common/error.h"
-#include "common/variant.h"
+#include "common/base/error.h"
+#include "common/record/variant.h"
+#include "common/run/axes.h"
 
 enum { ALGORITHM_CHARS = 128 };
 

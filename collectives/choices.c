@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "collectives/engine/nccl/comm.h"
-#include "common/error.h"
+#include "common/base/error.h"
 
 static const char library[] = "library";
 static const char *const directions[] = {"push", "pull", "auto", NULL};

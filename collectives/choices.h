@@ -8,7 +8,7 @@
 #define FB_COLLECTIVES_CHOICES_H
 
 #include "collectives/engine/nccl/force.h"
-#include "common/axes.h"
+#include "common/run/axes.h"
 
 /* One pass. Names of static storage. */
 struct fb_choices {

@@ -10,9 +10,9 @@
 
 #include "collectives/algorithm/algorithm.h"
 #include "collectives/state.h"
-#include "common/environment_file.h"
-#include "common/error.h"
-#include "common/run.h"
+#include "common/base/error.h"
+#include "common/run/run.h"
+#include "common/system/environment_file.h"
 
 enum { MOST_TABLE = 16 << 20 };
 

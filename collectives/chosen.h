@@ -10,7 +10,7 @@
 #include "collectives/tuning/price.h"
 #include "collectives/tuning/tuning.h"
 #include "common/cuda/gpu.h"
-#include "common/program.h"
+#include "common/run/program.h"
 
 /* The tables of a run, and prices that are known already. */
 struct fb_choosing {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Cold caches of the collective programs: which ones have to be cleared for a case. */
 #include "collectives/state.h"
-#include "common/error.h"
+#include "common/base/error.h"
 
 /* GPUs map pinned memory, and may cache it as well. */
 static bool gpu_caches(const struct fb_collective_instance *i)

@@ -8,9 +8,9 @@
 #include <string.h>
 
 #include "collectives/state.h"
-#include "common/error.h"
-#include "common/memory.h"
-#include "common/sizes.h"
+#include "common/base/error.h"
+#include "common/base/sizes.h"
+#include "common/memory/memory.h"
 
 const char *const fb_memories[] = {
 	[FB_MEMORY_HOST] = "host", [FB_MEMORY_HUGE] = "hugepage", [FB_MEMORY_DEVICE] = "device",

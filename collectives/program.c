@@ -10,11 +10,11 @@
 #include "collectives/barrier_check.h"
 #include "collectives/buffers.h"
 #include "collectives/state.h"
-#include "common/axes.h"
-#include "common/error.h"
-#include "common/path.h"
-#include "common/run.h" /* fb_run.program, which says which collective this is */
-#include "common/spin.h"
+#include "common/base/error.h"
+#include "common/base/spin.h"
+#include "common/run/axes.h"
+#include "common/run/path.h"
+#include "common/run/run.h" /* fb_run.program, which says which collective this is */
 
 static void close_engines(struct fb_collective_state *state)
 {

@@ -25,7 +25,7 @@
 
 #include "collectives/settings.h"
 #include "common/plan/collective.h"
-#include "common/program.h"
+#include "common/run/program.h"
 
 struct fb_collective_program {
 	enum fb_collective collective;     /* gives the name too */

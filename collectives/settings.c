@@ -2,7 +2,7 @@
 /* The tables of the collective programs' own options; see settings.h. */
 #include "collectives/settings.h"
 
-#include "common/places.h"
+#include "common/memory/places.h"
 
 const struct fb_option fb_collective_options[] = {
 	FB_OPTION_GROUP("Place"),

@@ -4,11 +4,11 @@
 #define FB_COLLECTIVES_SETTINGS_H
 
 #include "collectives/traffic.h"
-#include "common/option.h"
+#include "common/option/option.h"
 
 /* Their values. */
 struct fb_collective_settings {
-	const char *numa; /* see common/places.h */
+	const char *numa; /* see common/memory/places.h */
 	struct fb_traffic_settings traffic; /* all_to_all_v only */
 };
 

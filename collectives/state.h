@@ -9,10 +9,10 @@
 #include "collectives/engine/engine.h"
 #include "collectives/settings.h"
 #include "collectives/traffic.h"
-#include "common/cache.h"
 #include "common/cuda/gpu_cache.h"
 #include "common/cuda/gpu_segment.h"
-#include "common/places.h"
+#include "common/memory/places.h"
+#include "common/system/cache.h"
 
 /* Kinds of memory, in the order of fb_memories[]; from FB_MEMORY_DEVICE on those of GPUs. */
 enum fb_memory_kind {

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/error.h"
+#include "common/base/error.h"
 
 /* "matrix=NAME" of the file's name, without what would break the column's form. */
 static void name_matrix(const char *path, char variant[FB_VARIANT_CHARS])

@@ -9,10 +9,10 @@
 #ifndef FB_COLLECTIVES_TRAFFIC_H
 #define FB_COLLECTIVES_TRAFFIC_H
 
-#include "common/case.h"
-#include "common/option.h"
+#include "common/option/option.h"
 #include "common/plan/geometry.h"
-#include "common/world.h"
+#include "common/record/case.h"
+#include "common/system/world.h"
 
 /* What --skew and --matrix say. */
 struct fb_traffic_settings {

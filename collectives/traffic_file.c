@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/error.h"
+#include "common/base/error.h"
 
 /* Larger weights could not be added up exactly; a recorded matrix of bytes stays below. */
 static const double largest = 1e15;

@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/axes.h"
-#include "common/error.h"
-#include "common/variant.h"
+#include "common/base/error.h"
+#include "common/record/variant.h"
+#include "common/run/axes.h"
 #include "kvtransfer/program.h"
 #include "p2p/program.h" /* fb_p2p_key */
 

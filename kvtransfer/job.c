@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-#include "common/error.h"
+#include "common/base/error.h"
 
 enum { AREA_ALIGNMENT = 4096 };
 

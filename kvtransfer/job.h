@@ -9,8 +9,8 @@
 #ifndef FB_KVTRANSFER_JOB_H
 #define FB_KVTRANSFER_JOB_H
 
-#include "common/case.h"
-#include "common/segment.h"
+#include "common/memory/segment.h"
+#include "common/record/case.h"
 #include "kvtransfer/plan.h"
 
 /* The column `algorithm`. */

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "common/error.h"
+#include "common/base/error.h"
 
 int fb_kv_canary(enum fb_kv_side side)
 {

@@ -4,8 +4,8 @@
 
 #include <stdlib.h>
 
-#include "common/error.h"
-#include "common/rng.h"
+#include "common/base/error.h"
+#include "common/base/rng.h"
 
 /* The prefill rank that sends a head to a decode rank. */
 static uint32_t source_of(const struct fb_kv_shape *shape, uint32_t head, uint32_t decode)

@@ -7,10 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/error.h"
 #include "common/cuda/gpu_segment.h"
-#include "common/error.h"
-#include "common/memory.h"
-#include "common/run.h" /* fb_run.program, for its own options' values */
+#include "common/memory/memory.h"
+#include "common/run/run.h" /* fb_run.program, for its own options' values */
 
 enum { PLANS = 3, PHASE_RUNS = 5 };
 

@@ -11,7 +11,7 @@
 #ifndef FB_KVTRANSFER_PROGRAM_H
 #define FB_KVTRANSFER_PROGRAM_H
 
-#include "common/sizes.h"
+#include "common/base/sizes.h"
 #include "kvtransfer/engine/engine.h"
 #include "kvtransfer/pages.h"
 

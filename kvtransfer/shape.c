@@ -4,7 +4,7 @@
 
 #include <stddef.h>
 
-#include "common/rng.h"
+#include "common/base/rng.h"
 
 const char *const fb_kv_layouts[] = {
 	[FB_KV_HND] = "hnd", [FB_KV_NHD] = "nhd", [FB_KV_LAYOUTS] = NULL};

@@ -11,9 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/error.h"
-#include "common/run.h"
-#include "common/stats.h"
+#include "common/base/error.h"
+#include "common/measure/stats.h"
+#include "common/run/run.h"
 
 int fb_ddp_step(struct fb_ddp_instance *i, enum fb_schedule schedule, int calls)
 {

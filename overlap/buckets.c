@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-#include "common/error.h"
+#include "common/base/error.h"
 
 int fb_model_parse(struct fb_model *model, const char *ratios)
 {

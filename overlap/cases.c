@@ -10,8 +10,8 @@
 #include <string.h>
 
 #include "collectives/buffers.h"
-#include "common/error.h"
-#include "common/variant.h"
+#include "common/base/error.h"
+#include "common/record/variant.h"
 #include "overlap/program.h"
 
 enum { ALIGN_BYTES = 512, KEY_CHARS = 300 };

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/error.h"
+#include "common/base/error.h"
 
 /* Small numbers of both signs, so that sums stay normal numbers. */
 static float *matrix(uint64_t rows, uint64_t columns)

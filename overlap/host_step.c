@@ -6,8 +6,8 @@
  */
 #include <string.h>
 
-#include "common/error.h"
-#include "common/spin.h"
+#include "common/base/error.h"
+#include "common/base/spin.h"
 #include "overlap/program.h"
 
 /* The buckets of a step: [done, begun) are under way. */

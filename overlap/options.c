@@ -2,7 +2,7 @@
 /* The options and columns that ddp has beside the common ones, and what its help says. */
 #include <stdio.h>
 
-#include "common/error.h"
+#include "common/base/error.h"
 #include "overlap/program.h"
 
 const char *const fb_ddp_priorities[] = {"high", "normal", NULL};

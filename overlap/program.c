@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "collectives/buffers.h"
-#include "common/error.h"
-#include "common/run.h" /* fb_run.program, which has the values of the options */
+#include "common/base/error.h"
+#include "common/run/run.h" /* fb_run.program, which has the values of the options */
 
 static void close_program(void *arg)
 {

@@ -5,8 +5,8 @@
  */
 #include <stdlib.h>
 
-#include "common/error.h"
-#include "common/run.h"
+#include "common/base/error.h"
+#include "common/run/run.h"
 #include "overlap/program.h"
 
 enum {

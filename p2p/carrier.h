@@ -3,7 +3,7 @@
 #ifndef FB_P2P_CARRIER_H
 #define FB_P2P_CARRIER_H
 
-#include "common/program.h"
+#include "common/run/program.h"
 
 /*
  * Appends `more` to the list in text[n], ", " between. What there is no room for is left out as a

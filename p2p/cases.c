@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/error.h"
-#include "common/sizes.h"
+#include "common/base/error.h"
+#include "common/base/sizes.h"
 #include "p2p/program.h"
 
 enum {

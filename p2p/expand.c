@@ -10,9 +10,9 @@
 #include <string.h>
 
 #include "collectives/engine/nccl/comm.h"
-#include "common/axes.h"
-#include "common/error.h"
-#include "common/variant.h"
+#include "common/base/error.h"
+#include "common/record/variant.h"
+#include "common/run/axes.h"
 #include "p2p/program.h"
 
 static const char *const transports[] = {"shm", "tcp", "shm+tcp", "rdma", "p2p", NULL};

@@ -10,9 +10,9 @@
 #include <string.h>
 
 #include "collectives/engine/nccl/comm.h"
-#include "common/error.h"
-#include "common/run.h" /* facts */
-#include "common/variant.h"
+#include "common/base/error.h"
+#include "common/record/variant.h"
+#include "common/run/run.h" /* facts */
 #include "p2p/program.h"
 
 enum { PROBE_ROUNDS = 10 };

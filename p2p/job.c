@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "common/error.h"
+#include "common/base/error.h"
 
 enum {
 	ALIGN = 4096,

@@ -12,8 +12,8 @@
 
 #include <stdatomic.h>
 
-#include "common/data.h"
-#include "common/segment.h"
+#include "common/base/data.h"
+#include "common/memory/segment.h"
 
 enum fb_pattern {
 	FB_PING_PONG, /* flow 0, and when its message is there flow 1, back */

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/stats.h"
+#include "common/measure/stats.h"
 #include "p2p/program.h"
 
 static const struct fb_default defaults[] = {

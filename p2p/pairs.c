@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/error.h"
-#include "common/option.h"
+#include "common/base/error.h"
+#include "common/option/option.h"
 
 static const char accepted[] =
 	"all, first, halves, neighbours, root, or a list as 0-1,2-3: two ranks of the job each, "

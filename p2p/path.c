@@ -9,9 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/error.h"
 #include "common/cuda/gpu_links.h"
-#include "common/error.h"
-#include "common/path.h"
+#include "common/run/path.h"
 #include "p2p/carrier.h"
 #include "p2p/program.h"
 

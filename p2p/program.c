@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/error.h"
-#include "common/memory.h"
-#include "common/run.h" /* fb_run.program, for its own options' values */
+#include "common/base/error.h"
+#include "common/memory/memory.h"
+#include "common/run/run.h" /* fb_run.program, for its own options' values */
 
 /* One case, from setup to teardown. */
 struct instance {

@@ -11,10 +11,10 @@
 #ifndef FB_P2P_PROGRAM_H
 #define FB_P2P_PROGRAM_H
 
-#include "common/audit.h"
 #include "common/cuda/gpu_links.h"
 #include "common/cuda/gpu_segment.h"
-#include "common/places.h"
+#include "common/memory/places.h"
+#include "common/system/audit.h"
 #include "p2p/carrier.h"
 #include "p2p/engine/engine.h"
 #include "p2p/pairs.h"

@@ -2,7 +2,7 @@
 /* The column messages_per_s; see program.h. */
 #include <stdlib.h>
 
-#include "common/stats.h"
+#include "common/measure/stats.h"
 #include "p2p/program.h"
 
 const struct fb_column fb_p2p_rate_columns[FB_P2P_RATE_COLUMNS] = {

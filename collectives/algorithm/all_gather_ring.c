@@ -8,7 +8,7 @@
 
 #include "collectives/algorithm/algorithm.h"
 #include "collectives/algorithm/ring.h"
-#include "common/error.h"
+#include "common/base/error.h"
 
 /* What the rank at position `from` sends to the next one in `step`. */
 static void pass(struct fb_builder *b, const int *order, int from, int step)

@@ -10,7 +10,7 @@
 
 #include "collectives/algorithm/compose.h"
 #include "collectives/algorithm/ring.h"
-#include "common/error.h"
+#include "common/base/error.h"
 
 static uint32_t split(const struct fb_shape *shape)
 {

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 
 #include "collectives/algorithm/compose.h"
-#include "common/error.h"
+#include "common/base/error.h"
 
 static bool can(const struct fb_shape *shape, char *why, size_t n)
 {

@@ -14,7 +14,7 @@
 #include <stdlib.h>
 
 #include "collectives/algorithm/compose.h"
-#include "common/error.h"
+#include "common/base/error.h"
 
 enum { REDUCE_SCATTER, ALL_REDUCE, ALL_GATHER, STAGES };
 

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 
 #include "collectives/algorithm/compose.h"
-#include "common/error.h"
+#include "common/base/error.h"
 
 enum { REDUCE, ALL_REDUCE, BROADCAST, STAGES };
 

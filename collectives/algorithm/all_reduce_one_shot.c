@@ -11,7 +11,7 @@
 #include <stdlib.h>
 
 #include "collectives/algorithm/algorithm.h"
-#include "common/error.h"
+#include "common/base/error.h"
 
 static uint32_t scratch(const struct fb_shape *shape)
 {

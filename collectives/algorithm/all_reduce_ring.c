@@ -9,7 +9,7 @@
 
 #include "collectives/algorithm/compose.h"
 #include "collectives/algorithm/ring.h"
-#include "common/error.h"
+#include "common/base/error.h"
 
 static int build(struct fb_builder *b)
 {

@@ -15,7 +15,7 @@
 
 #include "collectives/algorithm/algorithm.h"
 #include "collectives/algorithm/fold.h"
-#include "common/error.h"
+#include "common/base/error.h"
 
 static uint32_t split(const struct fb_shape *shape)
 {

@@ -18,7 +18,7 @@
 
 #include <stdlib.h>
 
-#include "common/error.h"
+#include "common/base/error.h"
 
 struct nodes {
 	int n, size;	 /* nodes, and ranks in each */

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 #include "collectives/algorithm/algorithm.h"
-#include "common/error.h"
+#include "common/base/error.h"
 
 static int build(struct fb_builder *b)
 {

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 
 #include "collectives/algorithm/compose.h"
-#include "common/error.h"
+#include "common/base/error.h"
 
 enum { INSIDE, ACROSS, STAGES };
 

@@ -9,7 +9,7 @@
 
 #include "collectives/algorithm/algorithm.h"
 #include "collectives/algorithm/ring.h"
-#include "common/error.h"
+#include "common/base/error.h"
 
 static uint32_t scratch(const struct fb_shape *shape)
 {

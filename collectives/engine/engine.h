@@ -8,10 +8,10 @@
 #define FB_COLLECTIVES_ENGINE_ENGINE_H
 
 #include "collectives/tuning/tuning.h"
+#include "common/memory/segment.h"
 #include "common/plan/collective.h"
 #include "common/plan/geometry.h"
-#include "common/program.h"
-#include "common/segment.h"
+#include "common/run/program.h"
 
 /* One operation on given buffers. All members are equal on all ranks. */
 struct fb_operation {

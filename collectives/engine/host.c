@@ -10,8 +10,8 @@
 #include <string.h>
 
 #include "collectives/engine/plan_proof.h"
-#include "common/error.h"
-#include "common/spin.h"
+#include "common/base/error.h"
+#include "common/base/spin.h"
 #include "common/transport/rdma.h"
 #include "common/transport/tcp.h"
 

@@ -9,7 +9,7 @@
 #include "collectives/algorithm/algorithm.h"
 #include "collectives/engine/engine.h"
 #include "collectives/engine/host_direct.h"
-#include "common/copy.h"
+#include "common/base/copy.h"
 
 struct host_engine {
 	struct fb_engine engine;

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "collectives/engine/host.h"
-#include "common/error.h"
+#include "common/base/error.h"
 #include "common/transport/tcp.h"
 
 bool fb_host_uses_rdma(const struct fb_case *c)

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "collectives/engine/host.h"
-#include "common/error.h"
+#include "common/base/error.h"
 
 void fb_host_start(struct host_request *r)
 {

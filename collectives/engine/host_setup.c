@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "collectives/engine/host.h"
-#include "common/error.h"
+#include "common/base/error.h"
 
 enum {
 	DEFAULT_SLOT = 64 << 10, /* simple: half a megabyte in flight stays in a 1 MiB L2 */

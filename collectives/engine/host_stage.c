@@ -4,7 +4,7 @@
 #include <sys/mman.h>
 
 #include "collectives/engine/host_remote.h"
-#include "common/error.h"
+#include "common/base/error.h"
 
 /* Bytes of stage that the lane's steps need at most. */
 static size_t stage_need(const struct host_request *r, const struct host_channel *ch,

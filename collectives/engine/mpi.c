@@ -15,8 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/error.h"
-#include "common/mpi_gpu.h"
+#include "common/base/error.h"
+#include "common/library/mpi_gpu.h"
 
 struct mpi_engine {
 	struct fb_engine engine;

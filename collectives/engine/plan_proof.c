@@ -2,7 +2,7 @@
 /* Proving the plans of a case, channel by channel; see plan_proof.h. */
 #include "collectives/engine/plan_proof.h"
 
-#include "common/error.h"
+#include "common/base/error.h"
 
 int fb_prove_plans(const struct fb_case *c, const struct fb_algorithm *algorithm,
 		   const struct fb_shape *shape, enum fb_direct_links direct, int slots,

@@ -5,8 +5,8 @@
 
 #include <stdio.h>
 
-#include "common/case.h"
 #include "common/plan/check.h"
+#include "common/record/case.h"
 
 /*
  * Local: builds the plans that the case has on all ranks for each of shape->nchannels channels

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "common/error.h"
+#include "common/base/error.h"
 #include "common/plan/check.h"
 
 enum { SLOTS = 8, CUTS = 8 }; /* the host engine cuts what is forwarded into as many pieces */

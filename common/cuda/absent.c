@@ -4,13 +4,13 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/base/error.h"
 #include "common/cuda/gpu.h"
 #include "common/cuda/gpu_cache.h"
 #include "common/cuda/gpu_direct.h"
 #include "common/cuda/gpu_links.h"
 #include "common/cuda/gpu_segment.h"
 #include "common/cuda/gpu_stream.h"
-#include "common/error.h"
 
 int fb_gpu_open(struct fb_gpu *gpu, const struct fb_world *world, char reason[FB_GPU_REASON_CHARS])
 {

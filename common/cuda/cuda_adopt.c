@@ -2,8 +2,8 @@
 /* Segments in memory that a library allocated, for libraries that want it to be theirs. */
 #include <stdlib.h>
 
+#include "common/base/error.h"
 #include "common/cuda/cuda_segment.h"
-#include "common/error.h"
 
 struct adopted {
 	int (*release)(void *memory);

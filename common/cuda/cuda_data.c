@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The operations on buffers in GPU memory (common/memory_ops.h): test data are made and compared
+ * The operations on buffers in GPU memory (memory_ops.h): test data are made and compared
  * where they lie. Only the first wrong element comes to the host, which knows how to print it.
  */
 #include <stdlib.h>

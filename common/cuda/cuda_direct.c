@@ -4,11 +4,11 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "common/base/error.h"
 #include "common/cuda/cuda_driver.h"
 #include "common/cuda/cuda_error.h"
 #include "common/cuda/gpu_direct.h"
-#include "common/error.h"
-#include "common/settings.h"
+#include "common/option/settings.h"
 
 enum { PAGE = 2 << 20 };
 

@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "common/error.h"
+#include "common/base/error.h"
 
 /* Interfaces of CUDA 11.8, which has all of them. */
 enum { DRIVER_VERSION = 11080 };

@@ -9,7 +9,7 @@
 #include <cuda_runtime_api.h>
 #include <string.h>
 
-#include "common/error.h"
+#include "common/base/error.h"
 
 static inline int fb_cuda_error(cudaError_t code, const char *call, const char *file, int line)
 {

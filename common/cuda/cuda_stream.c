@@ -14,10 +14,10 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "common/base/spin.h"
 #include "common/cuda/cuda_error.h"
 #include "common/cuda/gpu_hold.h"
 #include "common/cuda/gpu_stream.h"
-#include "common/spin.h"
 
 enum {
 	MOST_IN_GRAPH = 1024,

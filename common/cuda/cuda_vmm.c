@@ -11,7 +11,7 @@
 #include "common/cuda/cuda_driver.h"
 #include "common/cuda/cuda_error.h"
 #include "common/cuda/cuda_segment.h"
-#include "common/fd_exchange.h"
+#include "common/system/fd_exchange.h"
 
 struct vmm {
 	struct fb_cuda_driver driver;

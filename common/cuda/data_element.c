@@ -2,7 +2,7 @@
 /* Flattens a recipe for kernels; see data_element.h. */
 #include "common/cuda/data_element.h"
 
-#include "common/rng.h"
+#include "common/base/rng.h"
 
 struct fb_element_recipe fb_element_prepare(const struct fb_data *data)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Single elements of the test data, for whoever makes them one per thread: the same values as
- * common/data_values.c makes in blocks of 64 (tests/unit/test_data_element.c compares all of
+ * common/base/data_values.c makes in blocks of 64 (tests/unit/test_data_element.c compares all of
  * them). For C and for CUDA; the includer defines FB_ELEMENT, the attributes of the functions.
  *
  * A recipe made by fb_data_prepare() on the host is flattened into struct fb_element_recipe,
@@ -10,9 +10,9 @@
 #ifndef FB_COMMON_CUDA_DATA_ELEMENT_H
 #define FB_COMMON_CUDA_DATA_ELEMENT_H
 
-#include "common/data_values.h"
-#include "common/float16.h"
-#include "common/float8.h"
+#include "common/base/data_values.h"
+#include "common/base/float16.h"
+#include "common/base/float8.h"
 
 #ifdef __CUDACC__
 #define FB_ELEMENT static inline __host__ __device__

@@ -15,7 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "common/world.h"
+#include "common/system/world.h"
 
 enum { FB_GPU_REASON_CHARS = 128 };
 

@@ -43,7 +43,7 @@ struct fb_gpu_direct_taker {
 
 /*
  * Which ways there are for GPU memory, found out with a page of it: what drivers say of themselves
- * is not enough, since two have to agree. `asked` is one of enum fb_gpu_direct (common/settings.h);
+ * is not enough, since two have to agree. `asked` is one of enum fb_gpu_direct (settings.h);
  * returned are bits 1 << FB_GPU_DIRECT_DMABUF and 1 << FB_GPU_DIRECT_PEERMEM. Of what is missing
  * the reason is in `why`; *flush as of fb_gpu_direct_order().
  */

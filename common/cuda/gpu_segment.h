@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Segments (common/segment.h) in GPU memory: each rank's part lies in its own GPU, and every rank
+ * Segments (segment.h) in GPU memory: each rank's part lies in its own GPU, and every rank
  * maps the parts of all peers that its GPU reaches.
  *
  *	device   cudaMalloc, passed on by CUDA IPC handles
@@ -16,7 +16,7 @@
 #define FB_COMMON_CUDA_GPU_SEGMENT_H
 
 #include "common/cuda/gpu.h"
-#include "common/segment.h"
+#include "common/memory/segment.h"
 
 enum fb_gpu_memory {
 	FB_GPU_DEVICE,

@@ -11,7 +11,7 @@
 #define FB_COMMON_CUDA_GPU_STREAM_H
 
 #include "common/cuda/gpu.h"
-#include "common/program.h"
+#include "common/run/program.h"
 
 /* One call; `stream` is a cudaStream_t, perhaps being captured. 0 or an error (printed). */
 typedef int (*fb_gpu_enqueue_fn)(void *arg, void *stream);

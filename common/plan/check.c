@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/error.h"
+#include "common/base/error.h"
 #include "common/plan/model.h"
 
 static void note_depth(struct fb_model *m, const struct fb_thread *t)

@@ -10,7 +10,7 @@
  */
 #include <stdlib.h>
 
-#include "common/error.h"
+#include "common/base/error.h"
 #include "common/plan/draft.h"
 
 static int add_credit(struct fb_credits *c, uint32_t at, uint32_t draft, uint16_t link)

@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-#include "common/error.h"
+#include "common/base/error.h"
 
 int fb_open_drafts(struct fb_drafts *d, const struct fb_ops *ops)
 {

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/error.h"
+#include "common/base/error.h"
 #include "common/plan/draft.h"
 
 /* A chunk that a peer may be pulling from. */

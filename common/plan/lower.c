@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/error.h"
+#include "common/base/error.h"
 #include "common/plan/draft.h"
 
 static struct fb_history *history(struct fb_drafts *d, uint8_t buffer)

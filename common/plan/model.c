@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/error.h"
+#include "common/base/error.h"
 #include "common/plan/ops.h"
 
 struct fb_memory *fb_model_memory(const struct fb_model *m, uint32_t slice, int rank,

@@ -2,7 +2,7 @@
 /* Builds the plans of all ranks of an algorithm, and checks them. */
 #include <stdlib.h>
 
-#include "common/error.h"
+#include "common/base/error.h"
 #include "common/plan/check.h"
 
 static bool always(int rank, int peer, const void *arg)

@@ -38,7 +38,7 @@
 
 #include <stdatomic.h>
 
-#include "common/transport/rdma_options.h"
+#include "common/option/rdma_options.h"
 #include "common/transport/transport.h"
 
 /*

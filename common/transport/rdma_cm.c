@@ -6,7 +6,7 @@
 
 #include <stdio.h>
 
-#include "common/error.h"
+#include "common/base/error.h"
 
 #endif
 

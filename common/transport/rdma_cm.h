@@ -12,8 +12,8 @@
 #ifndef FB_COMMON_TRANSPORT_RDMA_CM_H
 #define FB_COMMON_TRANSPORT_RDMA_CM_H
 
+#include "common/system/world.h"
 #include "common/transport/rdma_queue.h"
-#include "common/world.h"
 
 #if FB_HAVE_VERBS
 

@@ -9,7 +9,7 @@
  */
 #include "common/transport/rdma_cm_internal.h"
 
-#include "common/error.h"
+#include "common/base/error.h"
 
 #if FB_HAVE_RDMACM
 

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <sys/random.h>
 
-#include "common/error.h"
+#include "common/base/error.h"
 #include "common/transport/rdma_error.h"
 
 enum {

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "common/error.h"
+#include "common/base/error.h"
 
 enum { GIDS = 256 };
 

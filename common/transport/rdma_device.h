@@ -9,8 +9,8 @@
 
 #include <stdbool.h>
 
+#include "common/option/rdma_options.h"
 #include "common/transport/rdma_choice.h"
-#include "common/transport/rdma_options.h"
 #include "common/transport/rdma_verbs.h"
 
 #if FB_HAVE_VERBS

@@ -2,7 +2,7 @@
 /* Zero copy over rdma: pushes and pulls between registered buffers; see direct.h. */
 #include "common/transport/rdma_internal.h"
 
-#include "common/error.h"
+#include "common/base/error.h"
 
 #if FB_HAVE_VERBS
 

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "common/error.h"
+#include "common/base/error.h"
 
 /* Whether the interface is one of the rail's device and port. */
 static bool belongs(const struct fb_rdma_rail *rail, const char *interface)

@@ -15,7 +15,7 @@
 #include <sys/mman.h>
 #include <time.h>
 
-#include "common/error.h"
+#include "common/base/error.h"
 
 enum { HUGE_PAGE = 2 << 20, DISCONNECT_S = 10 };
 

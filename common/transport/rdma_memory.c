@@ -10,7 +10,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "common/error.h"
+#include "common/base/error.h"
 #include "common/transport/rdma_error.h"
 
 const char *const fb_rdma_how_names[] = {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The options of everything that talks verbs; see rdma_options.h. */
-#include "common/transport/rdma_options.h"
+#include "common/option/rdma_options.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "common/error.h"
+#include "common/base/error.h"
 #include "common/transport/rdma_choice.h"
 
 const char *const fb_rdma_mtu_names[] = {"auto", "256", "512", "1024", "2048", "4096", NULL};

@@ -4,7 +4,7 @@
 
 #if FB_HAVE_VERBS
 
-#include "common/error.h"
+#include "common/base/error.h"
 
 void fb_rdma_send(struct fb_rdma_port *p, int rail, const char *local, uint64_t remote,
 		  size_t bytes, bool notify, bool signal)

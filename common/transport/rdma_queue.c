@@ -9,7 +9,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "common/error.h"
+#include "common/base/error.h"
 #include "common/transport/rdma_error.h"
 
 enum {

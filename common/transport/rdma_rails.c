@@ -13,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "common/error.h"
+#include "common/base/error.h"
 
 /* Active ports of a machine that are looked at. */
 enum { OFFERS = 256 };

@@ -6,7 +6,7 @@
 
 #include <math.h>
 
-#include "common/error.h"
+#include "common/base/error.h"
 
 enum {
 	NOTICED = 4,   /* times the timeout that a device may take */

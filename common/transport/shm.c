@@ -13,8 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/error.h"
-#include "common/segment.h"
+#include "common/base/error.h"
+#include "common/memory/segment.h"
 
 struct entry {
 	int peer;

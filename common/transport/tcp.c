@@ -15,7 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "common/error.h"
+#include "common/base/error.h"
 
 static void tcp_close(struct fb_transport *transport)
 {

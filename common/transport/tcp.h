@@ -48,8 +48,8 @@
 #ifndef FB_COMMON_TRANSPORT_TCP_H
 #define FB_COMMON_TRANSPORT_TCP_H
 
+#include "common/option/tcp_options.h"
 #include "common/transport/tcp_address.h"
-#include "common/transport/tcp_options.h"
 #include "common/transport/transport.h"
 
 enum {

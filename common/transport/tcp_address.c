@@ -12,7 +12,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "common/error.h"
+#include "common/base/error.h"
 
 _Static_assert(sizeof(struct fb_tcp_address) == 40, "padding would be sent and compared");
 

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/error.h"
+#include "common/base/error.h"
 #include "common/transport/tcp_zerocopy.h"
 
 enum { NOT_MATCHED = UINT32_MAX, NO_LINK = UINT32_MAX };

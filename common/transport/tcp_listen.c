@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "common/error.h"
+#include "common/base/error.h"
 #include "common/transport/tcp_join.h"
 
 /* The kernel cuts it to net.core.somaxconn. All peers may connect at the same moment. */

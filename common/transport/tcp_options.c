@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The options of the tcp transport; see tcp_options.h. */
-#include "common/transport/tcp_options.h"
+#include "common/option/tcp_options.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "common/error.h"
+#include "common/base/error.h"
 #include "common/transport/tcp_address.h"
 
 const struct fb_tcp_settings fb_tcp_defaults = {

@@ -2,7 +2,7 @@
 /* What a receiver does with its end of a tcp link: looks at messages, releases them; see tcp.h. */
 #include <stdio.h>
 
-#include "common/error.h"
+#include "common/base/error.h"
 #include "common/transport/tcp_part.h"
 
 /* A message of the link is waited for; what comes is guessed from it. */

@@ -11,7 +11,7 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
-#include "common/error.h"
+#include "common/base/error.h"
 #include "common/transport/tcp_zerocopy.h"
 
 enum { EVENTS = 64 };

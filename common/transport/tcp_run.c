@@ -5,7 +5,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#include "common/error.h"
+#include "common/base/error.h"
 #include "common/transport/tcp_call.h"
 #include "common/transport/tcp_receive.h"
 #include "common/transport/tcp_send.h"

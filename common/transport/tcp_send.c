@@ -21,7 +21,7 @@
 #include <sys/socket.h>
 #include <sys/uio.h>
 
-#include "common/error.h"
+#include "common/base/error.h"
 #include "common/transport/tcp_call.h"
 #include "common/transport/tcp_part.h"
 #include "common/transport/tcp_send.h"

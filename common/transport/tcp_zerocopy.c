@@ -22,7 +22,7 @@
 
 #include <linux/errqueue.h>
 
-#include "common/error.h"
+#include "common/base/error.h"
 #include "common/transport/tcp_part.h"
 #include "common/transport/tcp_zerocopy.h"
 

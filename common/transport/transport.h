@@ -18,7 +18,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "common/world.h"
+#include "common/system/world.h"
 
 struct fb_port;
 struct fb_direct_ops; /* direct.h */

@@ -8,7 +8,7 @@
 #define FB_KVTRANSFER_ENGINE_ENGINE_H
 
 #include "common/cuda/gpu.h"
-#include "common/program.h"
+#include "common/run/program.h"
 #include "kvtransfer/job.h"
 
 struct fb_kv_engine;

@@ -14,8 +14,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "common/error.h"
-#include "common/spin.h"
+#include "common/base/error.h"
+#include "common/base/spin.h"
 #include "kvtransfer/engine/engine.h"
 #include "kvtransfer/engine/stage.h"
 

@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "common/error.h"
+#include "common/base/error.h"
 #include "kvtransfer/engine/engine.h"
 #include "kvtransfer/engine/stage.h"
 

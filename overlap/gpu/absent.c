@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "common/error.h"
+#include "common/base/error.h"
 #include "overlap/gpu/step.h"
 
 int fb_gpu_compute_open(struct fb_gpu_compute **compute, const struct fb_gpu *gpu,

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/error.h"
-#include "common/library.h"
+#include "common/base/error.h"
+#include "common/library/library.h"
 
 /* Of NVIDIA's documentation of cuBLAS and its data types. */
 enum { SUCCESS = 0, PLAIN = 0, TRANSPOSED = 1, BF16 = 14, COMPUTE_F32 = 68, DEFAULT = -1 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* GPU memory of a build without CUDA: nobody gets to it, since there is no GPU. */
-#include "common/error.h"
+#include "common/base/error.h"
 #include "p2p/cost/cost.h"
 
 int fb_cost_cuda_open(struct fb_cost_context *context)

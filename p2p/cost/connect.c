@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/error.h"
-#include "common/spin.h"
+#include "common/base/error.h"
+#include "common/base/spin.h"
 #include "common/transport/rdma.h"
 #include "common/transport/tcp.h"
 #include "p2p/cost/cost.h"

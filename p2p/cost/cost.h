@@ -13,9 +13,9 @@
 
 #include "collectives/engine/nccl/comm.h"
 #include "common/cuda/gpu_segment.h"
-#include "common/pages.h"
-#include "common/places.h"
-#include "common/program.h"
+#include "common/memory/places.h"
+#include "common/run/program.h"
+#include "common/system/pages.h"
 
 /* The GPU of this rank, and what may have its memory; empty reasons: all ranks have it. */
 struct fb_cost_gpu {

@@ -8,10 +8,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/base/error.h"
 #include "common/cuda/cuda_driver.h"
 #include "common/cuda/cuda_error.h"
-#include "common/error.h"
-#include "common/fd_exchange.h"
+#include "common/system/fd_exchange.h"
 #include "p2p/cost/cost.h"
 
 struct site {

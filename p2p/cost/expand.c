@@ -3,10 +3,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "common/axes.h"
-#include "common/error.h"
+#include "common/base/error.h"
+#include "common/record/variant.h"
+#include "common/run/axes.h"
 #include "common/transport/rdma_choice.h"
-#include "common/variant.h"
 #include "p2p/cost/state.h"
 
 const char *const fb_cost_memories[] = {"host",	  "hugepage", "hugetlb", "hugetlb_1g",

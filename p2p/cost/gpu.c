@@ -6,9 +6,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "common/error.h"
-#include "common/option.h"
-#include "common/run.h"
+#include "common/base/error.h"
+#include "common/option/option.h"
+#include "common/run/run.h"
 #include "p2p/cost/cost.h"
 
 static bool is_wanted(const struct fb_settings *settings)

@@ -7,8 +7,8 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 
-#include "common/error.h"
-#include "common/segment.h"
+#include "common/base/error.h"
+#include "common/memory/segment.h"
 #include "p2p/cost/cost.h"
 
 enum { PAGE = 4096, GPU_PAGE = 2 << 20 };

@@ -7,13 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/error.h"
-#include "common/memory.h"
-#include "common/mpi_window.h"
-#include "common/option.h"
-#include "common/path.h"
-#include "common/run.h" /* fb_run.program, for the list */
-#include "common/sizes.h"
+#include "common/base/error.h"
+#include "common/base/sizes.h"
+#include "common/memory/memory.h"
+#include "common/memory/mpi_window.h"
+#include "common/option/option.h"
+#include "common/run/path.h"
+#include "common/run/run.h" /* fb_run.program, for the list */
 
 struct instance {
 	const struct fb_cost *cost;

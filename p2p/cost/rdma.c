@@ -8,9 +8,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/base/error.h"
 #include "common/cuda/gpu_direct.h"
-#include "common/error.h"
-#include "common/run.h"
+#include "common/run/run.h"
 #include "common/transport/rdma.h"
 #include "common/transport/rdma_memory.h"
 #include "common/transport/rdma_queue.h"

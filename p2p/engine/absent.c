@@ -2,7 +2,7 @@
 /* Engines copy and cuda of a build without CUDA: they are there, and say so in every row. */
 #include <stdlib.h>
 
-#include "common/error.h"
+#include "common/base/error.h"
 #include "p2p/engine/device.h"
 
 static int absent_open(struct fb_p2p_engine **engine, struct fb_run *run,

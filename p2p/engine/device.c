@@ -5,9 +5,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/base/error.h"
+#include "common/base/spin.h"
 #include "common/cuda/gpu_links.h"
-#include "common/error.h"
-#include "common/spin.h"
 
 enum { TAG_DONE = 11 };
 

@@ -8,7 +8,7 @@
 #define FB_P2P_ENGINE_ENGINE_H
 
 #include "common/cuda/gpu_segment.h"
-#include "common/program.h"
+#include "common/run/program.h"
 #include "p2p/job.h"
 
 struct fb_p2p_engine;

@@ -13,10 +13,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/error.h"
-#include "common/run.h" /* facts */
+#include "common/base/error.h"
+#include "common/record/variant.h"
+#include "common/run/run.h" /* facts */
 #include "common/transport/tcp_run.h"
-#include "common/variant.h"
 
 enum {
 	DEFAULT_SLOT = 16 << 10, /* simple: both ends copy at once, and the first level holds it */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* How the host engine carries a job out, and waits; see host.h. */
-#include "common/error.h"
-#include "common/spin.h"
+#include "common/base/error.h"
+#include "common/base/spin.h"
 #include "common/transport/tcp_run.h"
 #include "p2p/engine/host.h"
 

@@ -5,7 +5,7 @@
  */
 #include <string.h>
 
-#include "common/copy.h"
+#include "common/base/copy.h"
 #include "common/transport/tcp.h"
 #include "p2p/engine/host.h"
 

@@ -8,17 +8,17 @@
  * inside of MPI too; hence a target stays there, looking for messages, until it is told that the
  * last operation is complete: by a counter in shared memory, else by an empty message.
  *
- * GPU memory is given to a library only that says that it takes it (common/mpi_gpu.h).
+ * GPU memory is given to a library only that says that it takes it (common/library/mpi_gpu.h).
  */
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/error.h"
-#include "common/mpi_gpu.h"
-#include "common/mpi_window.h"
-#include "common/spin.h"
+#include "common/base/error.h"
+#include "common/base/spin.h"
+#include "common/library/mpi_gpu.h"
+#include "common/memory/mpi_window.h"
 #include "p2p/engine/engine.h"
 #include "p2p/program.h"
 

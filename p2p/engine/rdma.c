@@ -9,9 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/error.h"
-#include "common/run.h" /* facts */
-#include "common/variant.h"
+#include "common/base/error.h"
+#include "common/record/variant.h"
+#include "common/run/run.h" /* facts */
 #include "p2p/program.h"
 
 static const char transport[] = "rdma";

@@ -13,10 +13,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/base/error.h"
 #include "common/cuda/gpu_direct.h"
-#include "common/error.h"
-#include "common/option.h"
-#include "common/run.h"
+#include "common/option/option.h"
+#include "common/run/run.h"
 #include "p2p/program.h"
 
 int fb_raw_gpu_open(struct fb_raw_engine *e, const struct fb_settings *settings)

@@ -10,8 +10,8 @@
 #include <arpa/inet.h>
 #include <string.h>
 
-#include "common/error.h"
-#include "common/spin.h"
+#include "common/base/error.h"
+#include "common/base/spin.h"
 
 /* The next region's offset. */
 static size_t next_region(struct fb_raw_lane *lane)

@@ -7,7 +7,7 @@
 #ifndef FB_P2P_ENGINE_RDMA_LANE_H
 #define FB_P2P_ENGINE_RDMA_LANE_H
 
-#include "common/error.h"
+#include "common/base/error.h"
 #include "p2p/engine/rdma.h"
 
 #if FB_HAVE_VERBS

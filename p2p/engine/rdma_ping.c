@@ -4,8 +4,8 @@
 
 #if FB_HAVE_VERBS
 
-#include "common/error.h"
-#include "common/spin.h"
+#include "common/base/error.h"
+#include "common/base/spin.h"
 
 enum {
 	TIGHT = 2048,		 /* looks without a pause, as one costs a tenth of a message */

@@ -4,7 +4,7 @@
 
 #if FB_HAVE_VERBS
 
-#include "common/error.h"
+#include "common/base/error.h"
 
 enum { POLL = 16 }; /* completions taken at once */
 

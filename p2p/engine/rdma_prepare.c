@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-#include "common/error.h"
+#include "common/base/error.h"
 
 void fb_raw_free(struct fb_raw_request *r)
 {

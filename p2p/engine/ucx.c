@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/error.h"
-#include "common/run.h"
+#include "common/base/error.h"
+#include "common/run/run.h"
 #include "p2p/program.h"
 
 static const char transport[] = "library";

@@ -14,7 +14,7 @@
 #ifndef FB_P2P_ENGINE_UCX_H
 #define FB_P2P_ENGINE_UCX_H
 
-#include "common/spin.h"
+#include "common/base/spin.h"
 #include "p2p/engine/engine.h"
 #include "p2p/engine/ucx_api.h"
 

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/error.h"
-#include "common/library.h"
+#include "common/base/error.h"
+#include "common/library/library.h"
 
 #define NEEDED(member) { "ucp_" #member, offsetof(struct fb_ucx, member), false }
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/error.h"
+#include "common/base/error.h"
 
 /*
  * Collective: everybody's bytes, one behind the other. *all and *at ([nranks + 1]) are the

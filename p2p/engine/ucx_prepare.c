@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/error.h"
+#include "common/base/error.h"
 
 enum { AHEAD = 2, CELL_BYTES = 4096 };
 

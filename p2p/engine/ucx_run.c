@@ -2,7 +2,7 @@
 /* How the ucx engine moves a job's messages; see ucx.h. */
 #include "p2p/engine/ucx.h"
 
-#include "common/error.h"
+#include "common/base/error.h"
 
 enum { BURST = 8 }; /* messages of an end, before the next end has its turn */
 

@@ -2,7 +2,7 @@
 /* How the ucx engine waits: always by progress of its worker; see ucx.h. */
 #include "p2p/engine/ucx.h"
 
-#include "common/error.h"
+#include "common/base/error.h"
 
 int fb_ucx_again(struct fb_ucx_engine *e, struct fb_spin *spin)
 {

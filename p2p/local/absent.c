@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What takes the place of copies between a processor and its GPU in a build without CUDA. */
-#include "common/error.h"
+#include "common/base/error.h"
 #include "p2p/local/local.h"
 
 int fb_local_memory_get(enum fb_local_memory kind, size_t bytes, void **memory)

@@ -6,10 +6,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "common/axes.h"
-#include "common/error.h"
-#include "common/sizes.h"
-#include "common/variant.h"
+#include "common/base/error.h"
+#include "common/base/sizes.h"
+#include "common/record/variant.h"
+#include "common/run/axes.h"
 #include "p2p/local/local.h"
 
 enum {

@@ -17,8 +17,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/spin.h"
 #include "common/cuda/cuda_error.h"
-#include "common/spin.h"
 #include "p2p/engine/cuda/cuda_events.h"
 #include "p2p/engine/cuda/kernels.h"
 #include "p2p/local/local.h"

@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "common/error.h"
-#include "common/library.h"
+#include "common/base/error.h"
+#include "common/library/library.h"
 
 enum { GPU_PAGE = 64 << 10 };
 

@@ -8,9 +8,9 @@
 
 #include "common/cuda/gpu_segment.h"
 #include "common/cuda/gpu_stream.h"
+#include "common/memory/places.h"
 #include "p2p/engine/engine.h"
 #include "p2p/local/gdr.h"
-#include "common/places.h"
 
 struct fb_local_program {
 	const char *name, *summary, *description;

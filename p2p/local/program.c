@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/error.h"
-#include "common/memory.h"
-#include "common/run.h" /* fb_run.program, for its own options' values */
+#include "common/base/error.h"
+#include "common/memory/memory.h"
+#include "common/run/run.h" /* fb_run.program, for its own options' values */
 #include "p2p/local/local.h"
 #include "p2p/program.h" /* the columns of engines on GPUs */
 

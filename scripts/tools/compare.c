@@ -6,8 +6,8 @@
  * the next start, so results are compared by launches, all rows together, and a row that has not
  * been shown to be the same is not called the same. docs/compare.md explains what is printed.
  */
-#include "common/error.h"
-#include "common/option.h"
+#include "common/base/error.h"
+#include "common/option/option.h"
 #include "scripts/tools/compare/modes.h"
 #include "scripts/tools/lib/tool.h"
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * csvcheck: holds result files to the schema; see common/csv_check.h for the rules.
+ * csvcheck: holds result files to the schema; see common/record/csv_check.h for the rules.
  *
  * It uses the project's own reader and not a CSV library, so that the programs, --resume and
  * this tool agree on what a file says.
  */
-#include "common/csv_check.h"
-#include "common/error.h"
+#include "common/base/error.h"
+#include "common/record/csv_check.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -6,8 +6,8 @@
  * All files are read before anything is written: a mistake in the last one leaves no half of the
  * import behind, which a second try would then take for launches of its own.
  */
-#include "common/error.h"
-#include "common/option.h"
+#include "common/base/error.h"
+#include "common/option/option.h"
 #include "scripts/tools/import/import.h"
 #include "scripts/tools/lib/tool.h"
 

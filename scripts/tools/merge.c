@@ -7,8 +7,8 @@
  * column, and refuses rows that have one key and launch but differ, unless it is told that they
  * are different launches.
  */
-#include "common/error.h"
-#include "common/option.h"
+#include "common/base/error.h"
+#include "common/option/option.h"
 #include "scripts/tools/lib/tool.h"
 #include "scripts/tools/merge/merge.h"
 

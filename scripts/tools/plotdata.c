@@ -5,8 +5,8 @@
  * A tool of its own beside `summary --plot`, because here a figure may span several numbers of
  * ranks or be of files that hold no result rows.
  */
-#include "common/error.h"
-#include "common/option.h"
+#include "common/base/error.h"
+#include "common/option/option.h"
 #include "scripts/tools/lib/tool.h"
 #include "scripts/tools/plot/plot.h"
 

@@ -4,8 +4,8 @@
  * row of many, by median, least, greatest or geometric mean. It changes no number and compares
  * nothing: that is the business of summary and compare.
  */
-#include "common/error.h"
-#include "common/option.h"
+#include "common/base/error.h"
+#include "common/option/option.h"
 #include "scripts/tools/lib/tool.h"
 #include "scripts/tools/query/query.h"
 

@@ -3,8 +3,8 @@
  * report: one HTML page about a run, or about two, that holds all it needs: it can be mailed,
  * archived and opened anywhere, without a network.
  */
-#include "common/error.h"
-#include "common/option.h"
+#include "common/base/error.h"
+#include "common/option/option.h"
 #include "scripts/tools/lib/tool.h"
 #include "scripts/tools/report/page.h"
 

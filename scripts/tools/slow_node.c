@@ -7,8 +7,8 @@
  * in large ones only, a processor that dozes off in small ones, and a mean over all sizes would
  * hide either.
  */
-#include "common/error.h"
-#include "common/option.h"
+#include "common/base/error.h"
+#include "common/option/option.h"
 #include "scripts/tools/lib/blame.h"
 #include "scripts/tools/lib/node_sets.h"
 #include "scripts/tools/lib/tool.h"

@@ -6,8 +6,8 @@
  * It is a program and not part of those scripts so that the grammar and the order of launches
  * can be tested by themselves, and every mistake in a file has its line.
  */
-#include "common/error.h"
-#include "common/option.h"
+#include "common/base/error.h"
+#include "common/option/option.h"
 #include "scripts/tools/lib/tool.h"
 #include "scripts/tools/study/plan.h"
 

@@ -6,8 +6,8 @@
  * It compares within one set of launches and gives no verdict. `--plot` feeds plots/<name>.gp,
  * which is why the joining of rows is here and not in gnuplot.
  */
-#include "common/error.h"
-#include "common/option.h"
+#include "common/base/error.h"
+#include "common/option/option.h"
 #include "scripts/tools/lib/report.h"
 #include "scripts/tools/lib/tool.h"
 #include "scripts/tools/plot/matrix.h"

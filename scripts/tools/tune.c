@@ -12,9 +12,9 @@
 
 #include <csv.h>
 
-#include "common/error.h"
-#include "common/option.h"
-#include "common/version.h"
+#include "common/base/error.h"
+#include "common/base/version.h"
+#include "common/option/option.h"
 #include "scripts/tools/lib/arguments.h"
 #include "scripts/tools/tune/tune.h"
 

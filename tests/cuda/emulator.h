@@ -20,8 +20,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/datatype.h"
-#include "common/float8.h"
+#include "common/base/datatype.h"
+#include "common/base/float8.h"
 #include "tests/cuda/coroutine.h"
 
 #define FB_DEVICE static inline __attribute__((unused))

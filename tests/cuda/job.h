@@ -10,7 +10,7 @@
 #include "collectives/buffers.h"
 #include "collectives/engine/cuda/build.h"
 #include "collectives/engine/cuda/mail.h"
-#include "common/error.h"
+#include "common/base/error.h"
 #include "tests/cuda/kernels.h"
 #include "tests/cuda/scheduler.h"
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # timeout: 240
 #
-# Memory shared by the ranks of a host (common/node_file.h): it needs no /dev/shm, takes that where
+# Memory shared by the ranks of a host (node_file.h): it needs no /dev/shm, takes that where
 # a rank has process numbers of its own, and says so where it cannot have it either. The watchdog
 # does not take such a rank for dead, though it looks at it often. Nothing of this depends on the
 # MPI; Open MPI's can do without /dev/shm itself.

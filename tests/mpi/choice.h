@@ -18,7 +18,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "common/datatype.h"
+#include "common/base/datatype.h"
 
 enum {
 	CHOICE_COUNTS = 9, /* odd: count and place together have a period of twice as many */

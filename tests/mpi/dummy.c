@@ -6,8 +6,8 @@
  * and each "algorithm" is one way in which a program or a rank can behave. Run as a test it
  * measures a few good cases; tests/harness starts it with the bad ones.
  */
-#include "common/axes.h"
-#include "common/error.h"
+#include "common/base/error.h"
+#include "common/run/axes.h"
 
 #include <signal.h>
 #include <stdlib.h>

@@ -14,9 +14,9 @@
 
 #include "collectives/algorithm/algorithm.h"
 #include "collectives/buffers.h"
-#include "common/error.h"
-#include "common/rng.h"
-#include "common/run.h"
+#include "common/base/error.h"
+#include "common/base/rng.h"
+#include "common/run/run.h"
 #include "tests/unit/check.h"
 
 enum { MIXED_OPERATIONS = 60, MIXED_BURST = 24, MIXED_LARGEST_LOG = 17 };

@@ -12,7 +12,7 @@
 
 #include "collectives/engine/host.h"
 #include "collectives/program.h"
-#include "common/error.h"
+#include "common/base/error.h"
 #include "tests/mpi/mutant_ports.h"
 
 enum { ELEMENT_BYTES_MAX = 8 };

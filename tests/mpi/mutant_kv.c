@@ -10,7 +10,7 @@
 
 #include <stddef.h>
 
-#include "common/error.h"
+#include "common/base/error.h"
 
 /* The pair in the middle of this rank's list, and the run in its middle; NULL: it has none. */
 static struct fb_kv_run *middle(const struct fb_kv_job *job, bool sends)

@@ -14,7 +14,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "common/error.h"
+#include "common/base/error.h"
 #include "common/transport/tcp_part.h"
 
 enum {

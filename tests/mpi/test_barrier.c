@@ -6,8 +6,8 @@
  * barrier it enters; after leaving, it must find no lower number anywhere. Both ways (memory and
  * messages), with ranks that come late in turn.
  */
-#include "common/barrier.h"
-#include "common/error.h"
+#include "common/base/error.h"
+#include "common/measure/barrier.h"
 #include "tests/unit/check.h"
 
 #include <stdatomic.h>

@@ -5,9 +5,9 @@
  * Clock synchronisation with clocks that are known: the fit gets lines back out of points, and
  * ranks whose clocks were set wrong and run wrong are brought together again.
  */
-#include "common/clock.h"
-#include "common/clocksync.h"
-#include "common/error.h"
+#include "common/base/error.h"
+#include "common/measure/clock.h"
+#include "common/measure/clocksync.h"
 #include "tests/unit/check.h"
 
 struct false_clock {

@@ -13,8 +13,8 @@
 #include "collectives/buffers.h"
 #include "collectives/program.h"
 #include "collectives/state.h"
-#include "common/error.h"
-#include "common/run.h"
+#include "common/base/error.h"
+#include "common/run/run.h"
 #include "tests/unit/check.h"
 
 struct bench {

@@ -13,8 +13,8 @@
 #include <string.h>
 
 #include "collectives/buffers.h"
-#include "common/error.h"
-#include "common/run.h"
+#include "common/base/error.h"
+#include "common/run/run.h"
 #include "overlap/program.h"
 #include "tests/unit/check.h"
 

@@ -7,8 +7,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "common/error.h"
-#include "common/fd_exchange.h"
+#include "common/base/error.h"
+#include "common/system/fd_exchange.h"
 #include "tests/unit/check.h"
 
 static void test_exchange(const struct fb_world *w, int round)

@@ -20,9 +20,9 @@
 #include <string.h>
 
 #include "collectives/engine/host.h"
-#include "common/data.h"
-#include "common/error.h"
-#include "common/run.h"
+#include "common/base/data.h"
+#include "common/base/error.h"
+#include "common/run/run.h"
 #include "tests/mpi/choice.h"
 #include "tests/unit/check.h"
 

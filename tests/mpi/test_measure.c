@@ -6,9 +6,9 @@
  * slowest rank's, that a batch is divided by its calls, that wrong data is found before and after
  * timing and named, and that the flags tell what they should.
  */
-#include "common/error.h"
-#include "common/measure.h"
-#include "common/selftest.h"
+#include "common/base/error.h"
+#include "common/measure/selftest.h"
+#include "common/run/measure.h"
 #include "tests/unit/check.h"
 
 #include <time.h>

@@ -6,7 +6,7 @@
  * Mixed calls without a barrier (mixed.h) of the host engine; and that this test, which is the GPU
  * engine's long run too (test_gpu.c), notices every call that does nothing.
  */
-#include "common/segment.h"
+#include "common/memory/segment.h"
 #include "tests/mpi/mixed.h"
 
 enum { CALLS = 1500, SKIP = 100 };

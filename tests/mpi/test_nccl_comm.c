@@ -8,8 +8,8 @@
 #include <stdlib.h>
 
 #include "collectives/engine/nccl/comm.h"
-#include "common/error.h"
-#include "common/segment.h"
+#include "common/base/error.h"
+#include "common/memory/segment.h"
 #include "tests/unit/check.h"
 #include "tests/unit/fake_nccl.h"
 

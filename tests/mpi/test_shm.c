@@ -12,9 +12,9 @@
 #include <string.h>
 #include <time.h>
 
-#include "common/error.h"
-#include "common/rng.h"
-#include "common/segment.h"
+#include "common/base/error.h"
+#include "common/base/rng.h"
+#include "common/memory/segment.h"
 #include "common/transport/shm.h"
 #include "tests/unit/check.h"
 

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/error.h"
-#include "common/rng.h"
+#include "common/base/error.h"
+#include "common/base/rng.h"
 #include "common/transport/shm.h"
 #include "tests/unit/check.h"
 

@@ -13,8 +13,8 @@
 #include <string.h>
 #include <time.h>
 
-#include "common/error.h"
-#include "common/rng.h"
+#include "common/base/error.h"
+#include "common/base/rng.h"
 #include "common/transport/tcp.h"
 #include "tests/unit/check.h"
 

@@ -11,7 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "common/error.h"
+#include "common/base/error.h"
 #include "common/transport/tcp.h"
 #include "tests/unit/check.h"
 

@@ -13,8 +13,8 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#include "common/clock.h"
-#include "common/error.h"
+#include "common/base/error.h"
+#include "common/measure/clock.h"
 #include "common/transport/tcp.h"
 #include "tests/unit/check.h"
 

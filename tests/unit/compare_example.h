@@ -5,7 +5,7 @@
 
 #include <math.h>
 
-#include "common/rng.h"
+#include "common/base/rng.h"
 #include "scripts/tools/compare/design.h"
 
 enum { EXAMPLE_LAUNCHES = 64 };

@@ -7,7 +7,7 @@
 #define FB_TESTS_UNIT_COPY_WORLD_H
 
 #include "collectives/engine/copy/plan.h"
-#include "common/rng.h"
+#include "common/base/rng.h"
 #include "tests/unit/check.h"
 #include "tests/unit/world_in_one.h"
 

@@ -3,7 +3,7 @@
 #ifndef FB_TESTS_UNIT_CSV_EXAMPLE_H
 #define FB_TESTS_UNIT_CSV_EXAMPLE_H
 
-#include "common/csv.h"
+#include "common/record/csv.h"
 
 #include <ftw.h>
 #include <stdio.h>

@@ -3,8 +3,8 @@
 #ifndef FB_TESTS_UNIT_OPTION_EXAMPLE_H
 #define FB_TESTS_UNIT_OPTION_EXAMPLE_H
 
-#include "common/error.h"
-#include "common/option.h"
+#include "common/base/error.h"
+#include "common/option/option.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What carried the bytes, from counters in a made-up /sys. */
-#include "common/audit.h"
+#include "common/system/audit.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Lists become axes, axes become cases: every combination once, and errors that say so. */
-#include "common/axes.h"
-#include "common/error.h"
-#include "common/run.h"
+#include "common/base/error.h"
+#include "common/run/axes.h"
+#include "common/run/run.h"
 #include "tests/unit/check.h"
 
 #include <stdlib.h>

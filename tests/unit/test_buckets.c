@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#include "common/error.h"
+#include "common/base/error.h"
 #include "tests/unit/check.h"
 
 static struct fb_model model_of(uint64_t layers, const char *ratios)

@@ -9,9 +9,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "common/cache.h"
-#include "common/clock.h"
-#include "common/error.h"
+#include "common/base/error.h"
+#include "common/measure/clock.h"
+#include "common/system/cache.h"
 #include "tests/unit/check.h"
 
 enum { CHAIN_BYTES = 256 << 10, LINE = 64, TRIES = 5, AGAIN = 20 };

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "common/path.h"
+#include "common/run/path.h"
 #include "tests/unit/check.h"
 
 /* Two rails with the longest addresses there are, as engine rdma says them. */

@@ -4,8 +4,8 @@
  * the thread is moved between processors; for the processor's counter where there is one and for
  * CLOCK_MONOTONIC_RAW.
  */
-#include "common/clock.h"
-#include "common/error.h"
+#include "common/base/error.h"
+#include "common/measure/clock.h"
 #include "tests/unit/check.h"
 
 #include <pthread.h>

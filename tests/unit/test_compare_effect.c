@@ -3,7 +3,7 @@
  * One row by itself: ratios and intervals with known answers, signed ranks against all choices of
  * signs, how often intervals hold the truth, and the verdict's every corner.
  */
-#include "common/error.h"
+#include "common/base/error.h"
 #include "scripts/tools/compare/effect.h"
 #include "scripts/tools/compare/signed_rank.h"
 #include "scripts/tools/compare/verdict.h"

@@ -3,7 +3,7 @@
  * Max-T and Holm: known answers, all assignments gone through by a plain second implementation,
  * and what must not matter (the order of rows, units, which side is called A).
  */
-#include "common/error.h"
+#include "common/base/error.h"
 #include "scripts/tools/compare/family.h"
 #include "scripts/tools/compare/power.h"
 #include "tests/unit/check.h"

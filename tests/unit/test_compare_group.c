@@ -5,8 +5,8 @@
  */
 #include "scripts/tools/compare/group.h"
 
-#include "common/error.h"
-#include "common/stats.h"
+#include "common/base/error.h"
+#include "common/measure/stats.h"
 #include "scripts/tools/compare/family.h"
 #include "tests/unit/check.h"
 #include "tests/unit/compare_example.h"

@@ -2,7 +2,7 @@
 /* Change points over nights: planted ones are found where they are, noise has none. */
 #include "scripts/tools/compare/history.h"
 
-#include "common/error.h"
+#include "common/base/error.h"
 #include "tests/unit/check.h"
 #include "tests/unit/compare_example.h"
 

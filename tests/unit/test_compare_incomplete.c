@@ -3,7 +3,7 @@
  * What real files have and textbooks leave out: rows without variation, without some launches,
  * without a side; and values that must be refused.
  */
-#include "common/error.h"
+#include "common/base/error.h"
 #include "scripts/tools/compare/effect.h"
 #include "scripts/tools/compare/family.h"
 #include "tests/unit/check.h"

@@ -2,7 +2,7 @@
 /* Launches in time: rank correlation, drift, and the self-test of a machine that is left alone. */
 #include "scripts/tools/compare/order.h"
 
-#include "common/error.h"
+#include "common/base/error.h"
 #include "scripts/tools/compare/family.h"
 #include "scripts/tools/compare/self_test.h"
 #include "tests/unit/check.h"

@@ -7,7 +7,7 @@
  */
 #include <stdlib.h>
 
-#include "common/error.h"
+#include "common/base/error.h"
 #include "scripts/tools/compare/effect.h"
 #include "scripts/tools/compare/family.h"
 #include "scripts/tools/compare/power.h"

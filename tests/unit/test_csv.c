@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The writer of result files: exact bytes, other people's files, torn lines, full disks. */
-#include "common/csv.h"
-#include "common/error.h"
-#include "common/samples.h"
+#include "common/base/error.h"
+#include "common/record/csv.h"
+#include "common/record/samples.h"
 #include "tests/unit/check.h"
 #include "tests/unit/csv_example.h"
 

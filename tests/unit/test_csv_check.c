@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The checker of result files: what the writer writes is good, and each broken rule is found. */
-#include "common/csv_check.h"
-#include "common/error.h"
+#include "common/base/error.h"
+#include "common/record/csv_check.h"
 #include "tests/unit/check.h"
 #include "tests/unit/csv_example.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The CSV reader on well-formed and malformed text, and what --resume reads with it. */
-#include "common/csv_read.h"
-#include "common/error.h"
+#include "common/base/error.h"
+#include "common/record/csv_read.h"
 #include "tests/unit/check.h"
 #include "tests/unit/csv_example.h"
 

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "common/data_values.h"
-#include "common/rng.h"
+#include "common/base/data_values.h"
+#include "common/base/rng.h"
 #include "tests/unit/check.h"
 
 enum { COUNT = 203, MAX_RANKS = 1024, SMALL_RANKS = 64, WINDOW = 64, ELEMENT = 8 };

@@ -4,10 +4,10 @@
  * every reduction kernel of every instruction set here against a scalar reference.
  */
 
-#include "common/combine.h"
-#include "common/float16.h"
-#include "common/float8.h"
-#include "common/rng.h"
+#include "common/base/combine.h"
+#include "common/base/float16.h"
+#include "common/base/float8.h"
+#include "common/base/rng.h"
 #include "tests/unit/check.h"
 
 enum { LONGEST = 600, ELEMENT = 8, GUARD = 64 };

@@ -3,8 +3,8 @@
  * Facts: from a made-up machine under a folder (so that adapters and GPUs are tested where there
  * are none), from this process itself, and the rule that no secret is ever written.
  */
-#include "common/environment.h"
-#include "common/error.h"
+#include "common/base/error.h"
+#include "common/system/environment.h"
 #include "tests/unit/check.h"
 #include "tests/unit/csv_example.h"
 

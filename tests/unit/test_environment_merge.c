@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Merging the facts of many ranks: each at its widest scope, once. */
-#include "common/environment.h"
-#include "common/error.h"
+#include "common/base/error.h"
+#include "common/system/environment.h"
 #include "tests/unit/check.h"
 #include "tests/unit/csv_example.h"
 

@@ -4,8 +4,8 @@
  * and operation on random bits, where most sums are rounded, and all pairs of 8-bit floats, with
  * infinities and NaNs.
  */
-#include "common/combine.h"
-#include "common/rng.h"
+#include "common/base/combine.h"
+#include "common/base/rng.h"
 #include "tests/cuda/kernels.h"
 #include "tests/unit/check.h"
 

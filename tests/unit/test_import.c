@@ -4,9 +4,9 @@
  * and with single bytes exchanged. Whatever comes of it, it is rows or a refusal; what the
  * sanitizers say about the way there is the test.
  */
+#include "common/base/error.h"
+#include "common/base/rng.h"
 #include "scripts/tools/import/import.h"
-#include "common/error.h"
-#include "common/rng.h"
 #include "tests/unit/check.h"
 
 #include <dirent.h>

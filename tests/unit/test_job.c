@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-#include "common/error.h"
+#include "common/base/error.h"
 #include "tests/unit/check.h"
 
 enum { RANKS = 4, FLOWS = 6 };

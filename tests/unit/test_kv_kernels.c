@@ -7,7 +7,7 @@
  */
 #include <unistd.h>
 
-#include "common/error.h"
+#include "common/base/error.h"
 #include "kvtransfer/pages.h"
 #include "tests/cuda/emulator.h"
 /* On top of the emulator. */

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "common/error.h"
+#include "common/base/error.h"
 #include "kvtransfer/pages.h"
 #include "tests/unit/check.h"
 

@@ -9,7 +9,7 @@
 
 #include <stdlib.h>
 
-#include "common/error.h"
+#include "common/base/error.h"
 #include "tests/unit/check.h"
 
 enum { MOST = 12, UNTOUCHED = 0xffff };

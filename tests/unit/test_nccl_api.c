@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "collectives/engine/nccl/comm.h"
-#include "common/error.h"
+#include "common/base/error.h"
 #include "tests/unit/check.h"
 #include "tests/unit/fake_nccl.h"
 

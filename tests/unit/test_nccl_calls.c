@@ -5,7 +5,7 @@
  * checked as after a real run. Of reductions the arguments are checked.
  */
 #include "collectives/engine/nccl/calls.h"
-#include "common/error.h"
+#include "common/base/error.h"
 #include "tests/unit/check.h"
 #include "tests/unit/fake_nccl.h"
 #include "tests/unit/world_in_one.h"

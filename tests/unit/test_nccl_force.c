@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "collectives/engine/nccl/tuning.h"
-#include "common/error.h"
+#include "common/base/error.h"
 #include "tests/unit/check.h"
 #include "tests/unit/fake_nccl.h"
 

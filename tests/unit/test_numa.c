@@ -3,11 +3,11 @@
  * NUMA nodes of a made-up machine, whose files lie under a folder: which there are, who is at home
  * where, which is far. And of this machine: where pages that were bound really lie.
  */
-#include "common/numa.h"
-#include "common/append.h"
-#include "common/error.h"
-#include "common/pages.h"
-#include "common/places.h"
+#include "common/base/append.h"
+#include "common/base/error.h"
+#include "common/memory/places.h"
+#include "common/system/numa.h"
+#include "common/system/pages.h"
 #include "tests/unit/check.h"
 #include "tests/unit/csv_example.h"
 

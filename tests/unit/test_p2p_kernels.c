@@ -5,8 +5,8 @@
  * sizes around every boundary, from random interleavings; counters beyond 2^32 rounds; and
  * launches broken on purpose, which have to be noticed.
  */
-#include "common/error.h"
-#include "common/segment.h"
+#include "common/base/error.h"
+#include "common/memory/segment.h"
 #include "tests/cuda/emulator.h"
 /* On top of the emulator. */
 #include "p2p/engine/cuda/build.h"

@@ -2,7 +2,7 @@
 /* Lists of pairs: what they mean, and what is refused. */
 #include "p2p/pairs.h"
 
-#include "common/error.h"
+#include "common/base/error.h"
 #include "tests/unit/check.h"
 
 /* The pairs of a list as "0-1 1-2". */

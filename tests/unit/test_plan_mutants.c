@@ -8,9 +8,9 @@
 #include <stdlib.h>
 
 #include "collectives/algorithm/algorithm.h"
-#include "common/error.h"
+#include "common/base/error.h"
+#include "common/base/rng.h"
 #include "common/plan/check.h"
-#include "common/rng.h"
 #include "tests/unit/check.h"
 
 /* Breaks the plan; false where there is nothing of this kind to break. */

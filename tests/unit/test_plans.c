@@ -11,7 +11,7 @@
 #include <stdlib.h>
 
 #include "collectives/algorithm/algorithm.h"
-#include "common/error.h"
+#include "common/base/error.h"
 #include "common/plan/check.h"
 #include "tests/unit/check.h"
 

@@ -3,9 +3,9 @@
  * Mann-Whitney's test and the Hodges-Lehmann shift: known answers, all assignments of small sets
  * gone through, and the rates of false alarms and of right intervals with fixed seeds.
  */
-#include "common/error.h"
-#include "common/rank_test.h"
-#include "common/rng.h"
+#include "common/base/error.h"
+#include "common/base/rng.h"
+#include "common/measure/rank_test.h"
 #include "tests/unit/check.h"
 
 static double normal(struct fb_rng *rng)

@@ -2,9 +2,9 @@
 /* The choice of rail and address, the cut of messages over rails, and the options' variant. */
 #include <string.h>
 
-#include "common/error.h"
+#include "common/base/error.h"
+#include "common/option/rdma_options.h"
 #include "common/transport/rdma_choice.h"
-#include "common/transport/rdma_options.h"
 #include "tests/unit/check.h"
 
 static void test_rails(void)

@@ -13,7 +13,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "common/error.h"
+#include "common/base/error.h"
 #include "common/transport/rdma_device.h"
 
 static void test_statuses(void)

@@ -11,7 +11,7 @@
 
 #include <errno.h>
 
-#include "common/error.h"
+#include "common/base/error.h"
 
 static struct {
 	enum ibv_port_state state;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Random numbers against the published sequences, and hashes for spread and order of bytes. */
-#include "common/rng.h"
+#include "common/base/rng.h"
 #include "tests/unit/check.h"
 
 enum { DRAWS = 100000 };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The rules for warm-up, batches and stopping, fed with artificial times. */
-#include "common/error.h"
-#include "common/rng.h"
-#include "common/sampler.h"
+#include "common/base/error.h"
+#include "common/base/rng.h"
+#include "common/measure/sampler.h"
 #include "tests/unit/check.h"
 
 struct feed {

@@ -3,10 +3,10 @@
  * Sheets: kinds of files, columns in any order, what is refused with which line; and files cut
  * off or damaged at many places, which are rows or a refusal.
  */
+#include "common/base/error.h"
+#include "common/base/rng.h"
+#include "common/record/csv.h"
 #include "scripts/tools/lib/sheet.h"
-#include "common/csv.h"
-#include "common/error.h"
-#include "common/rng.h"
 #include "tests/unit/check.h"
 #include "tests/unit/csv_example.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Sizes and sweeps: known answers, every kind of malformed text, and the limits. */
-#include "common/error.h"
-#include "common/sizes.h"
+#include "common/base/error.h"
+#include "common/base/sizes.h"
 #include "tests/unit/check.h"
 
 #include <stdlib.h>

@@ -5,9 +5,9 @@
  */
 #include <stdlib.h>
 
-#include "common/error.h"
-#include "common/rng.h"
-#include "common/stats.h"
+#include "common/base/error.h"
+#include "common/base/rng.h"
+#include "common/measure/stats.h"
 #include "tests/unit/check.h"
 
 enum { MOST = 2000 };

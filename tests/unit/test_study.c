@@ -5,8 +5,8 @@
  * Studies: words and options, the order of launches over many seeds, and that no file, however
  * wrong, does more than be refused.
  */
-#include "common/error.h"
-#include "common/rng.h"
+#include "common/base/error.h"
+#include "common/base/rng.h"
 #include "scripts/tools/study/plan.h"
 #include "tests/unit/check.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Naming slow ranks, links and nodes: known answers, and how often noise alone names somebody. */
-#include "common/rng.h"
+#include "common/base/rng.h"
 #include "scripts/tools/lib/suspects.h"
 #include "tests/unit/check.h"
 

@@ -2,7 +2,7 @@
 /* Which addresses a rank tries, and in which order. */
 #include <arpa/inet.h>
 
-#include "common/error.h"
+#include "common/base/error.h"
 #include "common/transport/tcp_address.h"
 #include "tests/unit/check.h"
 

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/error.h"
+#include "common/base/error.h"
 #include "common/transport/tcp.h"
 #include "tests/unit/check.h"
 #include "tests/unit/tcp_pair.h"

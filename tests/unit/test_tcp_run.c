@@ -9,7 +9,7 @@
  */
 #include <string.h>
 
-#include "common/error.h"
+#include "common/base/error.h"
 #include "common/transport/tcp_run.h"
 #include "tests/unit/check.h"
 #include "tests/unit/tcp_pair.h"

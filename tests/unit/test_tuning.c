@@ -6,7 +6,7 @@
 
 #include "collectives/algorithm/algorithm.h"
 #include "collectives/tuning/price.h"
-#include "common/error.h"
+#include "common/base/error.h"
 #include "tests/unit/check.h"
 
 static const char example[] =

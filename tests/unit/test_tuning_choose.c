@@ -2,7 +2,7 @@
 /* What `tune` chooses of times whose best answer is known. */
 #include "scripts/tools/tune/choose.h"
 
-#include "common/error.h"
+#include "common/base/error.h"
 #include "tests/unit/check.h"
 
 enum { MOST = 256 };

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/error.h"
+#include "common/base/error.h"
 #include "p2p/engine/ucx.h"
 #include "tests/unit/check.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The column `variant`: what --tag accepts, and how its keys join a program's own. */
-#include "common/variant.h"
-#include "common/error.h"
+#include "common/base/error.h"
+#include "common/record/variant.h"
 #include "tests/unit/check.h"
 
 #include <string.h>

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "collectives/buffers.h"
-#include "common/memory_ops.h"
+#include "common/memory/memory_ops.h"
 
 enum { WORLD_MOST = 9 };
 

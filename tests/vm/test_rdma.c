@@ -10,7 +10,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "common/error.h"
+#include "common/base/error.h"
 #include "common/transport/rdma_cm.h"
 #include "common/transport/rdma_internal.h"
 #include "tests/unit/check.h"

@@ -13,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "common/error.h"
+#include "common/base/error.h"
 #include "common/transport/rdma_internal.h"
 #include "tests/unit/check.h"
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "collectives/engine/copy/plan.h"
-#include "common/error.h"
+#include "common/base/error.h"
 
 static int absent_open(struct fb_engine **engine, struct fb_run *run)
 {

@@ -4,8 +4,8 @@
  * which stay free for computing but for the sums of reductions. What is enqueued and why it is
  * right is in plan.h and sums.h; how, in cuda_enqueue.c.
  */
-#include "collectives/engine/copy/cuda_copy.h"
 #include "collectives/engine/copy/chain.h"
+#include "collectives/engine/copy/cuda_copy.h"
 #include "collectives/engine/copy/sums.h"
 #include "collectives/engine/cuda/cuda_kernels.h"
 

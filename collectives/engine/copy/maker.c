@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-#include "common/error.h"
+#include "common/base/error.h"
 
 enum { UNIT = 4096 }; /* tails begin at multiples of it from the begin */
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "collectives/engine/engine.h"
-#include "common/error.h"
+#include "common/base/error.h"
 
 static int absent_open(struct fb_engine **engine, struct fb_run *run)
 {

@@ -16,7 +16,7 @@
 #include <stdlib.h>
 
 #include "collectives/engine/cuda/draft.h"
-#include "common/error.h"
+#include "common/base/error.h"
 
 enum {
 	WARP = 32,

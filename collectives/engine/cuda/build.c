@@ -13,7 +13,7 @@
 
 #include "collectives/engine/cuda/draft.h"
 #include "collectives/engine/cuda/mail.h"
-#include "common/error.h"
+#include "common/base/error.h"
 
 /* --- addresses ------------------------------------------------------------------------------- */
 

@@ -11,7 +11,7 @@
  *	ADD(x,y), MULTIPLY(x,y)
  * MOVE_ONLY says that there is nothing to combine: any element, as bytes.
  *
- * The results are those of the host's kernels (common/combine.c): 8- and 16-bit floats are
+ * The results are those of the host's kernels (common/base/combine.c): 8- and 16-bit floats are
  * widened, combined and rounded at each combination, integers wrap. The operation is looked at
  * once per 16 bytes, which costs nothing beside memory, and makes one kernel of five.
  */

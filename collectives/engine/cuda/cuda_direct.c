@@ -8,8 +8,8 @@
 #include <unistd.h>
 
 #include "collectives/engine/cuda/cuda_engine.h"
+#include "common/base/error.h"
 #include "common/cuda/gpu_direct.h"
-#include "common/error.h"
 
 enum { PAGE = 2 << 20 };
 

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/error.h"
+#include "common/base/error.h"
 
 static int cuda_open(struct fb_engine **engine, struct fb_run *run)
 {

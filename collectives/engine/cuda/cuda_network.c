@@ -11,7 +11,7 @@
 
 #include "collectives/engine/cuda/cuda_engine.h"
 #include "collectives/engine/cuda/proxy.h"
-#include "common/error.h"
+#include "common/base/error.h"
 #include "common/transport/rdma.h"
 #include "common/transport/tcp.h"
 

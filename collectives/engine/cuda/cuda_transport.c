@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "collectives/engine/cuda/cuda_engine.h"
-#include "common/error.h"
+#include "common/base/error.h"
 
 static const struct fb_cuda_wires transports[] = {
 	{"p2p", FB_CUDA_PEER, FB_CUDA_NOTHING},

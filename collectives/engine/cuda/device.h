@@ -17,7 +17,7 @@
 #include <cuda_runtime.h>
 #include <stdint.h>
 
-#include "common/float8.h"
+#include "common/base/float8.h"
 
 #define FB_DEVICE static __device__ __forceinline__
 #define FB_ROLLED _Pragma("unroll 1")

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/error.h"
+#include "common/base/error.h"
 
 int fb_gpu_builder_open(struct fb_gpu_builder *b, const struct fb_gpu_view *view, int channel,
 			int lane, struct fb_gpu_table *table)

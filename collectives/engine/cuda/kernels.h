@@ -6,7 +6,7 @@
  * A file per type, so that they compile side by side. A block holds its multiprocessor alone in
  * effect, so registers are plenty for as many threads as are ever used.
  */
-#include "common/datatype.h"
+#include "common/base/datatype.h"
 
 #include "collectives/engine/cuda/device.h"
 #include "collectives/engine/cuda/table.h"

@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-#include "common/error.h"
+#include "common/base/error.h"
 
 static void *pointer(uint64_t address)
 {

@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "collectives/engine/cuda/proxy_direct.h"
-#include "common/error.h"
-#include "common/spin.h"
+#include "common/base/error.h"
+#include "common/base/spin.h"
 
 enum { MOST_MAILS = 256 }; /* requests at once */
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "collectives/engine/cuda/build.h"
-#include "common/error.h"
+#include "common/base/error.h"
 
 enum {
 	BULK_SLOT = 512 << 10,    /* a counter costs about a microsecond: far less than this */

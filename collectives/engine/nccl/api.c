@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/error.h"
-#include "common/library.h"
+#include "common/base/error.h"
+#include "common/library/library.h"
 
 #define NEEDED(member) { "nccl" #member, offsetof(struct fb_nccl, member), false }
 #define OPTIONAL(member) { "nccl" #member, offsetof(struct fb_nccl, member), true }

@@ -13,7 +13,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "common/datatype.h"
+#include "common/base/datatype.h"
 
 /* ncclResult_t, as far as the engine tells results apart. */
 enum {

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "collectives/buffers.h"
-#include "common/error.h"
+#include "common/base/error.h"
 
 int fb_nccl_call_open(struct fb_nccl_call *call, const struct fb_nccl *nccl,
 		      const struct fb_operation *op, int rank, int nranks, bool grouped)

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/error.h"
+#include "common/base/error.h"
 
 const char *const fb_nccl_registrations[] = {
 	[FB_NCCL_NONE] = "none", [FB_NCCL_REGISTERED] = "registered", [FB_NCCL_WINDOW] = "window",

@@ -12,8 +12,8 @@
 
 #include "collectives/engine/nccl/api.h"
 #include "collectives/engine/nccl/force.h"
-#include "common/program.h" /* FB_REASON_CHARS */
-#include "common/segment.h"
+#include "common/memory/segment.h"
+#include "common/run/program.h" /* FB_REASON_CHARS */
 
 enum fb_nccl_registration {
 	FB_NCCL_NONE,

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/error.h"
-#include "common/option.h"
+#include "common/base/error.h"
+#include "common/option/option.h"
 
 enum { LL = 1, LL128 = 2, SIMPLE = 4, ALL_PROTOCOLS = LL | LL128 | SIMPLE };
 

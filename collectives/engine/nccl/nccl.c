@@ -14,10 +14,10 @@
 #include "collectives/engine/nccl/calls.h"
 #include "collectives/engine/nccl/comm.h"
 #include "collectives/engine/nccl/tuning.h"
+#include "common/base/error.h"
 #include "common/cuda/gpu_segment.h"
 #include "common/cuda/gpu_stream.h"
-#include "common/error.h"
-#include "common/run.h"
+#include "common/run/run.h"
 
 struct nccl_engine {
 	struct fb_engine engine;

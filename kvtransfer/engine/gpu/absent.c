@@ -2,7 +2,7 @@
 /* The engines between GPUs of a build without CUDA: they are there, and say so in every row. */
 #include <stdlib.h>
 
-#include "common/error.h"
+#include "common/base/error.h"
 #include "kvtransfer/engine/engine.h"
 #include "kvtransfer/pages.h"
 

@@ -2,14 +2,14 @@
 /*
  * Engine nccl: pages are gathered by a kernel, sent by ncclSend and ncclRecv, all pairs of a step
  * in one group, and scattered by a kernel. The library is the one that --nccl-library names, loaded
- * when the program starts. Multicast is off (common/multicast.h).
+ * when the program starts. Multicast is off (common/system/multicast.h).
  */
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "collectives/engine/nccl/comm.h"
-#include "common/error.h"
-#include "common/run.h" /* facts */
+#include "common/base/error.h"
+#include "common/run/run.h" /* facts */
 #include "kvtransfer/engine/gpu/cuda_device.h"
 
 struct nccl_kv {

@@ -12,7 +12,7 @@
  */
 #include <stdlib.h>
 
-#include "common/error.h"
+#include "common/base/error.h"
 #include "kvtransfer/engine/gpu/cuda_device.h"
 
 static int cuda_open(struct fb_kv_engine **engine, const struct fb_kv_context *context)

@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "common/case.h"
+#include "common/record/case.h"
 
 enum { FB_P2P_EVENT_SAMPLES = 512 }; /* the last so many count */
 

@@ -11,8 +11,8 @@
 
 #include <stdint.h>
 
-#include "common/segment.h"
-#include "common/world.h"
+#include "common/memory/segment.h"
+#include "common/system/world.h"
 
 /*
  * Collective, while no kernel uses the links, whose bytes are zero and stay so: near[r], for each

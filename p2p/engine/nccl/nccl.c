@@ -2,7 +2,7 @@
 /*
  * Engine nccl: ncclSend and ncclRecv between GPUs, with the library that --nccl-library names,
  * loaded when the program starts. A window of all flows of a rank is one group; in ping_pong each
- * message is a call of its own, in stream order. Multicast is off (common/multicast.h).
+ * message is a call of its own, in stream order. Multicast is off (common/system/multicast.h).
  *
  * Buffers that are registered with a communicator, by a window too, peers on the host may map, so
  * that messages of NCCL's protocol `simple` are copied once; whether they are NCCL decides.
@@ -12,8 +12,8 @@
 #include <string.h>
 
 #include "collectives/engine/nccl/comm.h"
-#include "common/error.h"
-#include "common/run.h"
+#include "common/base/error.h"
+#include "common/run/run.h"
 #include "p2p/engine/device.h"
 
 struct nccl_p2p {

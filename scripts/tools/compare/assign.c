@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/error.h"
-#include "common/rng.h"
+#include "common/base/error.h"
+#include "common/base/rng.h"
 
 /* How many labels are 1; any number with blocks. */
 struct kind {

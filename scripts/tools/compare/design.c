@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-#include "common/error.h"
+#include "common/base/error.h"
 
 /* Whether a launch before this one belongs to the same block. */
 static bool block_is_known(const struct fb_design *design, size_t launch)

@@ -5,9 +5,9 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "common/error.h"
-#include "common/rank_test.h"
-#include "common/stats.h"
+#include "common/base/error.h"
+#include "common/measure/rank_test.h"
+#include "common/measure/stats.h"
 #include "scripts/tools/compare/power.h"
 #include "scripts/tools/compare/signed_rank.h"
 

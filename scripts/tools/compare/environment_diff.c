@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* See environment_diff.h. */
+#include "common/base/error.h"
 #include "scripts/tools/compare/environment_diff.h"
-#include "common/error.h"
 #include "scripts/tools/compare/environment_view.h"
 
 #include <fnmatch.h>

@@ -3,8 +3,8 @@
  * See environment_view.h. Facts are renamed to lines, sorted by (line, value, place), and each
  * stretch of one line becomes its text.
  */
+#include "common/base/error.h"
 #include "scripts/tools/compare/environment_view.h"
-#include "common/error.h"
 
 #include <fnmatch.h>
 #include <stdarg.h>

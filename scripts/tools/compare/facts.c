@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* See facts.h. */
+#include "common/base/error.h"
 #include "scripts/tools/compare/facts.h"
-#include "common/error.h"
 #include "scripts/tools/lib/records.h"
 
 #include <stdlib.h>

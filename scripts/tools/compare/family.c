@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/error.h"
-#include "common/stats.h"
+#include "common/base/error.h"
+#include "common/measure/stats.h"
 #include "scripts/tools/compare/effect.h"
 #include "scripts/tools/compare/max_t.h"
 #include "scripts/tools/compare/power.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* See filter.h. */
+#include "common/base/error.h"
+#include "common/option/option.h"
 #include "scripts/tools/compare/filter.h"
-#include "common/error.h"
-#include "common/option.h"
 #include "scripts/tools/compare/keys.h"
 
 #include <fnmatch.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The files of a side; see launches.h. */
-#include "common/error.h"
+#include "common/base/error.h"
 #include "scripts/tools/compare/marks.h"
 #include "scripts/tools/compare/set.h"
 

@@ -12,8 +12,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "common/error.h"
-#include "common/stats.h"
+#include "common/base/error.h"
+#include "common/measure/stats.h"
 #include "scripts/tools/compare/assign.h"
 #include "scripts/tools/compare/family.h"
 #include "scripts/tools/compare/power.h"

@@ -18,9 +18,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/error.h"
-#include "common/rng.h"
-#include "common/stats.h"
+#include "common/base/error.h"
+#include "common/base/rng.h"
+#include "common/measure/stats.h"
 
 static const double default_max_p = 0.001;
 enum { DEFAULT_PART = 5, LEAST_DRAWS = 999, ENDS = 16, REFINEMENTS = 3 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Two result sets as the matrix that is tested; see comparison.h. */
-#include "common/error.h"
+#include "common/base/error.h"
 #include "scripts/tools/compare/comparison.h"
 
 #include <math.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Rows as a table of keys by launches; see comparison.h. */
-#include "common/error.h"
+#include "common/base/error.h"
 #include "scripts/tools/compare/comparison.h"
 
 #include <math.h>

@@ -7,7 +7,7 @@
  * is better left out. How many to leave out is the best product of complete rows and the square of
  * the launches (of both sides, as they make the standard error).
  */
-#include "common/error.h"
+#include "common/base/error.h"
 #include "scripts/tools/compare/comparison.h"
 
 #include <math.h>

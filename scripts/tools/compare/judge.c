@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Every row judged; see comparison.h. The statistics are effect.c's and family.c's. */
-#include "common/error.h"
+#include "common/base/error.h"
 #include "scripts/tools/compare/comparison.h"
 #include "scripts/tools/compare/power.h"
 

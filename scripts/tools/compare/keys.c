@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The set of keys; see keys.h. */
+#include "common/base/error.h"
+#include "common/base/rng.h"
 #include "scripts/tools/compare/keys.h"
-#include "common/error.h"
-#include "common/rng.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,7 +3,7 @@
 #ifndef FB_SCRIPTS_TOOLS_COMPARE_LABEL_H
 #define FB_SCRIPTS_TOOLS_COMPARE_LABEL_H
 
-#include "common/sizes.h"
+#include "common/base/sizes.h"
 #include "scripts/tools/compare/keys.h"
 
 #include <stdbool.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Reading rows into observations; see launches.h. Folders are folder.c's, marks marks.c's. */
+#include "common/base/error.h"
 #include "scripts/tools/compare/launches.h"
-#include "common/error.h"
 #include "scripts/tools/compare/set.h"
 #include "scripts/tools/lib/records.h"
 

@@ -8,7 +8,7 @@
 #ifndef FB_SCRIPTS_TOOLS_COMPARE_LAUNCHES_H
 #define FB_SCRIPTS_TOOLS_COMPARE_LAUNCHES_H
 
-#include "common/csv.h"
+#include "common/record/csv.h"
 #include "scripts/tools/compare/facts.h"
 #include "scripts/tools/compare/filter.h"
 #include "scripts/tools/compare/keys.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Thresholds by row; see limits.h. The noise file is noise.c's. */
+#include "common/base/error.h"
+#include "common/measure/stats.h"
 #include "scripts/tools/compare/limits.h"
-#include "common/error.h"
-#include "common/stats.h"
 #include "scripts/tools/compare/verdict.h"
 #include "scripts/tools/lib/records.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* See marks.h. */
+#include "common/base/error.h"
 #include "scripts/tools/compare/marks.h"
-#include "common/error.h"
 #include "scripts/tools/lib/records.h"
 
 #include <stdio.h>

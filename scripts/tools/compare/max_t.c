@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/error.h"
+#include "common/base/error.h"
 #include "scripts/tools/compare/family.h"
 
 enum { TILE = 16, LANES = 2, VECTORS = TILE / LANES, CACHE_LINE = 64 };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Metrics by the endings of their names; see metric.h. */
+#include "common/base/error.h"
+#include "common/record/schema.h"
 #include "scripts/tools/compare/metric.h"
-#include "common/error.h"
-#include "common/schema.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Two result sets compared; see modes.h. Everything is read and judged before a word is said. */
-#include "common/error.h"
+#include "common/base/error.h"
 #include "scripts/tools/compare/modes.h"
 #include "scripts/tools/compare/report_verdict.h"
 

@@ -5,9 +5,9 @@
  * A night is one value for each row, the median over its launches: launches of one night share
  * the night. Where a row changed, the environments of the nights before and after are compared.
  */
-#include "common/csv.h"
-#include "common/error.h"
-#include "common/stats.h"
+#include "common/base/error.h"
+#include "common/measure/stats.h"
+#include "common/record/csv.h"
 #include "scripts/tools/compare/history.h"
 #include "scripts/tools/compare/modes.h"
 #include "scripts/tools/compare/report_verdict.h"

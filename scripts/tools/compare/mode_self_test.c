@@ -5,7 +5,7 @@
  * What a study of two equal sides left (folders a and b) is one set of launches as well as what
  * one run of many launches left.
  */
-#include "common/error.h"
+#include "common/base/error.h"
 #include "scripts/tools/compare/comparison.h"
 #include "scripts/tools/compare/label.h"
 #include "scripts/tools/compare/modes.h"

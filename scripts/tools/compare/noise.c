@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The noise file: what a self-test learnt of every row; see limits.h. */
-#include "common/csv.h"
-#include "common/error.h"
+#include "common/base/error.h"
+#include "common/record/csv.h"
 #include "scripts/tools/compare/limits.h"
 #include "scripts/tools/lib/records.h"
 

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/error.h"
-#include "common/stats.h"
+#include "common/base/error.h"
+#include "common/measure/stats.h"
 
 enum { LEAST_LAUNCHES = 8, LEAST_SIDE = 3 };
 

@@ -6,7 +6,7 @@
  * version does. There are few different texts, so keys hold numbers of them. What follows in
  * parentheses is counters, which always differ.
  */
-#include "common/error.h"
+#include "common/base/error.h"
 #include "scripts/tools/compare/set.h"
 
 #include <stdlib.h>

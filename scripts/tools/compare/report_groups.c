@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Rows summed up by who carried them out; see report_verdict.h. For people: it judges nothing. */
-#include "common/error.h"
+#include "common/base/error.h"
 #include "scripts/tools/compare/group.h"
 #include "scripts/tools/compare/report_verdict.h"
 

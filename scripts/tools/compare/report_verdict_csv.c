@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Verdicts as data: CSV of everything, and what plots/forest.gp draws; see report_verdict.h. */
-#include "common/csv.h"
-#include "common/error.h"
+#include "common/base/error.h"
+#include "common/record/csv.h"
 #include "scripts/tools/compare/report_verdict.h"
 
 #include <math.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The report for people; see report_verdict.h. Nothing that matters is only in it. */
-#include "common/error.h"
+#include "common/base/error.h"
 #include "scripts/tools/compare/report_verdict.h"
 
 #include <math.h>

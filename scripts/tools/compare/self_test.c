@@ -11,9 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/error.h"
-#include "common/rng.h"
-#include "common/stats.h"
+#include "common/base/error.h"
+#include "common/base/rng.h"
+#include "common/measure/stats.h"
 #include "scripts/tools/compare/family.h"
 #include "scripts/tools/compare/max_t.h"
 #include "scripts/tools/compare/power.h"

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * One set of differences against 0, without assuming a distribution: Wilcoxon's signed rank test
- * and the median of Walsh averages with its confidence interval. What common/rank_test.h is for
+ * and the median of Walsh averages with its confidence interval. What rank_test.h is for
  * independent sides, this is for blocks.
  */
 #ifndef FB_SCRIPTS_TOOLS_COMPARE_SIGNED_RANK_H
 #define FB_SCRIPTS_TOOLS_COMPARE_SIGNED_RANK_H
 
-#include "common/rank_test.h"
+#include "common/measure/rank_test.h"
 
 /* Up to this many differences the distribution is exact, ties included. */
 enum { FB_SIGNED_RANK_EXACT = 200 };

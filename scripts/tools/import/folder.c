@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Launch numbers and facts of the folder that import adds to; see folder.h. */
+#include "common/base/error.h"
+#include "common/record/csv.h"
 #include "scripts/tools/import/folder.h"
-#include "common/csv.h"
-#include "common/error.h"
 #include "scripts/tools/lib/sheet.h"
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The formats that import knows, and which of them a file is in; see import.h. */
+#include "common/base/error.h"
 #include "scripts/tools/import/import.h"
-#include "common/error.h"
 
 #include <string.h>
 

@@ -4,9 +4,9 @@
  * rank's mean over its repetitions, which follow one another without a barrier. Rates are
  * computed from the times; only Uniband and Biband give nothing but a rate.
  */
-#include "scripts/tools/import/import.h"
-#include "common/error.h"
+#include "common/base/error.h"
 #include "common/plan/collective.h"
+#include "scripts/tools/import/import.h"
 #include "scripts/tools/import/mpi_names.h"
 
 #include <math.h>

@@ -10,8 +10,8 @@
 #ifndef FB_SCRIPTS_TOOLS_IMPORT_IMPORT_H
 #define FB_SCRIPTS_TOOLS_IMPORT_IMPORT_H
 
-#include "common/environment.h"
-#include "common/schema.h"
+#include "common/record/schema.h"
+#include "common/system/environment.h"
 #include "scripts/tools/import/text.h"
 
 #include <stdbool.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* See json.h. */
+#include "common/base/error.h"
 #include "scripts/tools/import/json.h"
-#include "common/error.h"
 
 #include <jansson.h>
 #include <math.h>

@@ -3,7 +3,7 @@
 #ifndef FB_SCRIPTS_TOOLS_IMPORT_MPI_NAMES_H
 #define FB_SCRIPTS_TOOLS_IMPORT_MPI_NAMES_H
 
-#include "common/datatype.h"
+#include "common/base/datatype.h"
 
 /* The type of an MPI name ("MPI_FLOAT"); FB_DATATYPES where there is none such. */
 enum fb_datatype fb_mpi_datatype(const char *name);

@@ -3,9 +3,9 @@
  * Rows of nccl-tests; see nccl.h. Its headline is the mean over a loop of calls, taken with the
  * host's clock and averaged over ranks unless -a says otherwise; sizes count as ours do.
  */
-#include "scripts/tools/import/nccl.h"
-#include "common/error.h"
+#include "common/base/error.h"
 #include "common/plan/collective.h"
+#include "scripts/tools/import/nccl.h"
 
 #include <math.h>
 #include <string.h>

@@ -4,7 +4,7 @@
  * names. With -I 1 it holds every repetition's time, so that real samples come of it; they are
  * rows of their own, timed by events on the device and not by the host's clock.
  */
-#include "common/error.h"
+#include "common/base/error.h"
 #include "scripts/tools/import/json.h"
 #include "scripts/tools/import/nccl.h"
 

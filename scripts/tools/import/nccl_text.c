@@ -3,9 +3,9 @@
  * What nccl-tests prints. Columns are found by the names in the header line, because they came
  * one by one: redop and root are missing in old versions, -I adds four to each half, -S a time.
  */
+#include "common/base/error.h"
+#include "common/option/option.h"
 #include "scripts/tools/import/nccl.h"
-#include "common/error.h"
-#include "common/option.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -4,8 +4,8 @@
  * otherwise, which it does not print), each of 16 copies of a buffer whose size it does not print
  * either: the time of a copy follows from the usual size, and the row says so.
  */
+#include "common/base/error.h"
 #include "scripts/tools/import/nvbandwidth.h"
-#include "common/error.h"
 
 #include <math.h>
 #include <stdlib.h>

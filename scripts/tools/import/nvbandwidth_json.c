@@ -4,7 +4,7 @@
  * (both directions and their sum) put the rows of all three into one, under the last one's
  * description: such a matrix has three times as many rows as columns.
  */
-#include "common/error.h"
+#include "common/base/error.h"
 #include "scripts/tools/import/json.h"
 #include "scripts/tools/import/nvbandwidth.h"
 

@@ -4,9 +4,9 @@
  * follow, but never on how many ranks. The headline of a collective is the mean over ranks of
  * each rank's mean over iterations; -f adds the fastest and the slowest rank's.
  */
-#include "scripts/tools/import/import.h"
-#include "common/error.h"
+#include "common/base/error.h"
 #include "common/plan/collective.h"
+#include "scripts/tools/import/import.h"
 #include "scripts/tools/import/mpi_names.h"
 
 #include <math.h>

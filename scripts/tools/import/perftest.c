@@ -6,8 +6,8 @@
  * greatest, as it drops these before anything else. Hence t_max is the third greatest or so, and
  * is kept as reported_max_us. With a duration, and for bandwidth, there is a mean only.
  */
+#include "common/base/error.h"
 #include "scripts/tools/import/perftest.h"
-#include "common/error.h"
 
 #include <math.h>
 #include <string.h>

@@ -3,7 +3,7 @@
  * What perftest writes with --out_json, since 24.01; what came before is no JSON. The unit
  * of its rates is not in the file: it is the one that agrees with the rate of messages.
  */
-#include "common/error.h"
+#include "common/base/error.h"
 #include "scripts/tools/import/json.h"
 #include "scripts/tools/import/perftest.h"
 

@@ -3,8 +3,8 @@
  * What perftest prints: a title and the settings between rules, a line of column names, and a
  * row for each size. Names hold blanks, so that the columns follow from which names there are.
  */
+#include "common/base/error.h"
 #include "scripts/tools/import/perftest.h"
-#include "common/error.h"
 
 #include <math.h>
 #include <string.h>

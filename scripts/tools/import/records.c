@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Sections and records as the formats fill them; see import.h. */
+#include "common/base/error.h"
 #include "scripts/tools/import/import.h"
-#include "common/error.h"
 
 #include <math.h>
 #include <stdarg.h>

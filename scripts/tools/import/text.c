@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Lines and words; see text.h. */
+#include "common/base/error.h"
+#include "common/base/rng.h"
 #include "scripts/tools/import/text.h"
-#include "common/error.h"
-#include "common/rng.h"
 
 #include <ctype.h>
 #include <errno.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Records as rows of result files; see import.h. */
-#include "scripts/tools/import/import.h"
-#include "common/csv.h"
-#include "common/error.h"
-#include "common/stats.h"
+#include "common/base/error.h"
+#include "common/measure/stats.h"
+#include "common/record/csv.h"
 #include "scripts/tools/import/folder.h"
+#include "scripts/tools/import/import.h"
 
 #include <math.h>
 #include <stdlib.h>

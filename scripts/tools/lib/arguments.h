@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Files among options: the option tables of common/option.h take none, analysis tools do. */
+/* Files among options: the option tables of common/option/option.h take none, analysis tools do. */
 #ifndef FB_SCRIPTS_TOOLS_LIB_ARGUMENTS_H
 #define FB_SCRIPTS_TOOLS_LIB_ARGUMENTS_H
 
-#include "common/option.h"
+#include "common/option/option.h"
 
 /*
  * Reorders argv[1 .. argc) so that what is neither an option of the table nor its value comes

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Naming slow nodes and links; see blame.h. */
+#include "common/base/error.h"
+#include "common/measure/stats.h"
 #include "scripts/tools/lib/blame.h"
-#include "common/error.h"
-#include "common/stats.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Joining launches and comparing like with like; see cells.h. */
+#include "common/base/error.h"
+#include "common/measure/stats.h"
 #include "scripts/tools/lib/cells.h"
-#include "common/error.h"
-#include "common/stats.h"
 
 #include <math.h>
 #include <stdio.h>

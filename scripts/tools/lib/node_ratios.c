@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* How slow each set of nodes was, over many experiments; see node_sets.h. */
-#include "common/error.h"
-#include "common/stats.h"
+#include "common/base/error.h"
+#include "common/measure/stats.h"
 #include "scripts/tools/lib/node_sets.h"
 
 #include <math.h>

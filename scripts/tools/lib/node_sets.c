@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Reading the results of sets of nodes; see node_sets.h. */
+#include "common/base/error.h"
 #include "scripts/tools/lib/node_sets.h"
-#include "common/error.h"
 #include "scripts/tools/lib/results.h"
 
 #include <dirent.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Streaming records through libcsv; see records.h. */
+#include "common/base/error.h"
 #include "scripts/tools/lib/records.h"
-#include "common/error.h"
 
 #include <csv.h>
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The summary as CSV; see report.h. */
-#include "common/csv.h"
+#include "common/record/csv.h"
 #include "scripts/tools/lib/report.h"
 
 #include <math.h>

@@ -5,7 +5,7 @@
  * gnuplot finds CSV columns by their number and cannot join rows, so it is given a small table
  * made here, where columns are found by name.
  */
-#include "common/error.h"
+#include "common/base/error.h"
 #include "scripts/tools/lib/gnuplot.h"
 #include "scripts/tools/lib/report.h"
 #include "scripts/tools/lib/series.h"

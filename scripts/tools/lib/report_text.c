@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The table for people; see report.h. */
+#include "common/base/sizes.h"
 #include "scripts/tools/lib/report.h"
-#include "common/sizes.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Reading result files with libcsv; see results.h. */
+#include "common/base/error.h"
 #include "scripts/tools/lib/results.h"
-#include "common/error.h"
 
 #include <csv.h>
 #include <dirent.h>

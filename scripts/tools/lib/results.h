@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Result files as the analysis tools see them: rows whose fields are found by the name of their
- * column, in the order of common/schema.h, and the facts of environment.csv. Read with libcsv.
+ * column, in the order of schema.h, and the facts of environment.csv. Read with libcsv.
  */
 #ifndef FB_SCRIPTS_TOOLS_LIB_RESULTS_H
 #define FB_SCRIPTS_TOOLS_LIB_RESULTS_H
 
-#include "common/schema.h"
+#include "common/record/schema.h"
 
 #include <stddef.h>
 #include <stdint.h>

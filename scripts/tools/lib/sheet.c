@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Reading files as sheets of text cells; see sheet.h. */
+#include "common/base/error.h"
+#include "common/record/csv_read.h"
+#include "common/record/schema.h"
 #include "scripts/tools/lib/sheet.h"
-#include "common/csv_read.h"
-#include "common/error.h"
-#include "common/schema.h"
 
 #include <errno.h>
 #include <inttypes.h>

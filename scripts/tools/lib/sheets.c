@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Folders and files as lists of sheets; see sheet.h. */
+#include "common/base/error.h"
 #include "scripts/tools/lib/sheet.h"
-#include "common/error.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Naming slow ranks, links and nodes by median polish; see suspects.h. */
+#include "common/base/error.h"
+#include "common/measure/stats.h"
 #include "scripts/tools/lib/suspects.h"
-#include "common/error.h"
-#include "common/stats.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -4,8 +4,8 @@
 
 #include <stdio.h>
 
-#include "common/error.h"
-#include "common/version.h"
+#include "common/base/error.h"
+#include "common/base/version.h"
 #include "scripts/tools/lib/arguments.h"
 
 struct other {

@@ -5,7 +5,7 @@
 
 #include <stddef.h>
 
-#include "common/option.h"
+#include "common/option/option.h"
 
 /* libcsv's version, where csv.h has been included. */
 #define FB_TOOL_TEXT_OF(a, b) #a "." #b

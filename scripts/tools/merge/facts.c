@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Joining environments without losing which launch a fact belongs to; see merge.h. */
+#include "common/base/error.h"
+#include "common/record/csv.h"
+#include "common/system/environment.h"
 #include "scripts/tools/merge/merge.h"
-#include "common/csv.h"
-#include "common/environment.h"
-#include "common/error.h"
 
 #include <inttypes.h>
 #include <stdint.h>

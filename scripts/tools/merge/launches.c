@@ -5,9 +5,9 @@
  * A line must go on to speak of the rows it spoke of: its launch_index follows theirs, and `run`
  * keeps it from the rows that another source has under that number.
  */
+#include "common/base/error.h"
+#include "common/record/csv.h"
 #include "scripts/tools/merge/merge.h"
-#include "common/csv.h"
-#include "common/error.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Rows that are there twice, and numbers of launches; see merge.h. */
+#include "common/base/error.h"
+#include "common/record/schema.h"
 #include "scripts/tools/merge/merge.h"
-#include "common/error.h"
-#include "common/schema.h"
 
 #include <ctype.h>
 #include <inttypes.h>

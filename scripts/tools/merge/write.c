@@ -3,12 +3,12 @@
  * The joined folder; see merge.h. It is made under another name and gets its own when it is whole
  * and has been checked, so that a job that is killed while it merges leaves no half of a result.
  */
+#include "common/base/append.h"
+#include "common/base/error.h"
+#include "common/record/csv.h"
+#include "common/record/csv_check.h"
+#include "common/record/schema.h"
 #include "scripts/tools/merge/merge.h"
-#include "common/append.h"
-#include "common/csv.h"
-#include "common/csv_check.h"
-#include "common/error.h"
-#include "common/schema.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -4,9 +4,9 @@
  * that took no longer than a time. Repetitions of several launches are put together: this shows
  * what happened, it is no basis for a comparison (docs/measurement.md).
  */
-#include "common/error.h"
-#include "common/sizes.h"
-#include "common/stats.h"
+#include "common/base/error.h"
+#include "common/base/sizes.h"
+#include "common/measure/stats.h"
 #include "scripts/tools/lib/gnuplot.h"
 #include "scripts/tools/lib/report.h"
 #include "scripts/tools/plot/plot.h"

@@ -4,7 +4,7 @@
  * verdict. Bad news first; where there are more rows than can be read, the dull ones are left out
  * and counted.
  */
-#include "common/error.h"
+#include "common/base/error.h"
 #include "scripts/tools/lib/gnuplot.h"
 #include "scripts/tools/plot/plot.h"
 

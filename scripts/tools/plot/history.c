@@ -4,8 +4,8 @@
  * the size of the change) in the first run after a change point, and empty, 0 or no elsewhere.
  * Each stretch between change points gets its median.
  */
-#include "common/error.h"
-#include "common/stats.h"
+#include "common/base/error.h"
+#include "common/measure/stats.h"
 #include "scripts/tools/lib/gnuplot.h"
 #include "scripts/tools/plot/plot.h"
 

@@ -4,8 +4,8 @@
  * each, so that the borders between algorithms can be seen at once. Needs no more than one
  * number of ranks, but says more with several: give it the folders of all of them.
  */
-#include "common/error.h"
-#include "common/sizes.h"
+#include "common/base/error.h"
+#include "common/base/sizes.h"
 #include "scripts/tools/lib/gnuplot.h"
 #include "scripts/tools/lib/report.h"
 #include "scripts/tools/plot/plot.h"

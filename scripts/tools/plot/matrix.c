@@ -3,13 +3,13 @@
  * A value for each pair of ranks as a heat map, which shows a slow link, a slow rank (a row and a
  * column) or a topology (blocks) at a glance; what stands out most is also said in words.
  */
-#include "scripts/tools/plot/matrix.h"
-#include "common/error.h"
-#include "common/sizes.h"
-#include "common/stats.h"
+#include "common/base/error.h"
+#include "common/base/sizes.h"
+#include "common/measure/stats.h"
 #include "scripts/tools/lib/gnuplot.h"
 #include "scripts/tools/lib/report.h"
 #include "scripts/tools/lib/suspects.h"
+#include "scripts/tools/plot/matrix.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Who is slow in a matrix of ranks, in words; see matrix.h. How: lib/suspects.h. */
-#include "common/error.h"
+#include "common/base/error.h"
 #include "scripts/tools/lib/suspects.h"
 #include "scripts/tools/plot/matrix.h"
 

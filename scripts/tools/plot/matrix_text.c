@@ -7,7 +7,7 @@
  *	 0       N/A    276.07
  *	 1    276.19       N/A
  */
-#include "common/error.h"
+#include "common/base/error.h"
 #include "scripts/tools/plot/matrix.h"
 
 #include <ctype.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What the kinds of figures share; see plot.h. */
-#include "scripts/tools/plot/plot.h"
-#include "common/error.h"
+#include "common/base/error.h"
 #include "scripts/tools/lib/gnuplot.h"
+#include "scripts/tools/plot/plot.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,8 +3,8 @@
  * How late each rank begins, and how long it takes, from ranks.csv: times of single ranks on one
  * clock. A rank that is always late, or always slow, is the one to look at.
  */
-#include "common/error.h"
-#include "common/stats.h"
+#include "common/base/error.h"
+#include "common/measure/stats.h"
 #include "scripts/tools/lib/gnuplot.h"
 #include "scripts/tools/plot/plot.h"
 #include "scripts/tools/plot/samples.h"

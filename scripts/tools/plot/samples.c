@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* See samples.h. */
+#include "common/base/error.h"
+#include "common/measure/stats.h"
+#include "common/record/csv_read.h"
 #include "scripts/tools/plot/samples.h"
-#include "common/csv_read.h"
-#include "common/error.h"
-#include "common/stats.h"
 
 #include <math.h>
 #include <stdlib.h>

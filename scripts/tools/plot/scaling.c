@@ -4,8 +4,8 @@
  * all numbers of ranks have: the one is made of steps, the other of bytes, and algorithms scale
  * differently in the two.
  */
-#include "common/error.h"
-#include "common/sizes.h"
+#include "common/base/error.h"
+#include "common/base/sizes.h"
 #include "scripts/tools/lib/gnuplot.h"
 #include "scripts/tools/lib/report.h"
 #include "scripts/tools/plot/plot.h"

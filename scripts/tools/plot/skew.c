@@ -4,7 +4,7 @@
  * mean and the quickest rank's, and how far apart they began. For the quickest algorithm at each
  * size and for the library. What each single rank did is the kind `ranks`.
  */
-#include "common/error.h"
+#include "common/base/error.h"
 #include "scripts/tools/lib/gnuplot.h"
 #include "scripts/tools/lib/report.h"
 #include "scripts/tools/plot/plot.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* See spans.h. */
+#include "common/base/error.h"
 #include "scripts/tools/plot/spans.h"
-#include "common/error.h"
 #include "scripts/tools/plot/table.h"
 
 #include <ctype.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* See table.h. */
+#include "common/base/error.h"
+#include "common/record/csv_read.h"
 #include "scripts/tools/plot/table.h"
-#include "common/csv_read.h"
-#include "common/error.h"
 
 #include <math.h>
 #include <stdlib.h>

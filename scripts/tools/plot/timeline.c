@@ -3,7 +3,7 @@
  * Spans on lanes over time, to see what overlaps with what and what waits. Lanes keep the order of
  * the file; spans of one lane that overlap each other are stacked.
  */
-#include "common/error.h"
+#include "common/base/error.h"
 #include "scripts/tools/lib/gnuplot.h"
 #include "scripts/tools/plot/plot.h"
 #include "scripts/tools/plot/spans.h"

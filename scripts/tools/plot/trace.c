@@ -3,7 +3,7 @@
  * Chrome's trace format, as much of it as timelines need; see spans.h. Only a few fields of flat
  * objects count, so this is a scanner that walks over all else, and no general JSON parser.
  */
-#include "common/error.h"
+#include "common/base/error.h"
 #include "scripts/tools/plot/spans.h"
 
 #include <ctype.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Many rows as one; see query.h. */
+#include "common/base/error.h"
+#include "common/measure/stats.h"
+#include "common/record/schema.h"
 #include "scripts/tools/query/query.h"
-#include "common/error.h"
-#include "common/schema.h"
-#include "common/stats.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The table on paper; see query.h. */
+#include "common/base/error.h"
+#include "common/record/csv.h"
+#include "common/record/schema.h"
 #include "scripts/tools/query/query.h"
-#include "common/csv.h"
-#include "common/error.h"
-#include "common/schema.h"
 
 #include <stdlib.h>
 #include <string.h>

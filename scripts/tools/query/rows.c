@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Choosing and sorting rows; see query.h. */
+#include "common/base/error.h"
+#include "common/base/sizes.h"
 #include "scripts/tools/query/query.h"
-#include "common/error.h"
-#include "common/sizes.h"
 
 #include <ctype.h>
 #include <fnmatch.h>

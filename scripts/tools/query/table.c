@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The table and its columns; see query.h. */
+#include "common/base/error.h"
+#include "common/record/schema.h"
 #include "scripts/tools/query/query.h"
-#include "common/error.h"
-#include "common/schema.h"
 
 #include <ctype.h>
 #include <stdlib.h>

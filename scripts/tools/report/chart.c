@@ -3,7 +3,7 @@
  * Small charts of a section as inline SVG, drawn here and not by gnuplot: so they follow the
  * reader's light or dark setting, every point says its numbers, and the page needs no gnuplot.
  */
-#include "common/sizes.h"
+#include "common/base/sizes.h"
 #include "scripts/tools/lib/report.h"
 #include "scripts/tools/lib/series.h"
 #include "scripts/tools/report/html.h"

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The frame of the page, and what its parts share; see page.h. */
-#include "scripts/tools/report/page.h"
-#include "common/error.h"
-#include "common/version.h"
+#include "common/base/error.h"
+#include "common/base/version.h"
 #include "scripts/tools/report/assets.h"
 #include "scripts/tools/report/html.h"
+#include "scripts/tools/report/page.h"
 
 #include <stdlib.h>
 #include <string.h>

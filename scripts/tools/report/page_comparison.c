@@ -4,8 +4,8 @@
  * with nothing changed; without them rows are joined and their ratios shown, and nothing is
  * called slower or quicker.
  */
-#include "common/error.h"
-#include "common/schema.h"
+#include "common/base/error.h"
+#include "common/record/schema.h"
 #include "scripts/tools/lib/report.h"
 #include "scripts/tools/report/html.h"
 #include "scripts/tools/report/page.h"

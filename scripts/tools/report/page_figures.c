@@ -3,7 +3,7 @@
  * Charts of every table, and the figures that were drawn by scripts/plot (maps, distributions,
  * matrices), as pictures inside of the page. A picture cannot run scripts nor load anything.
  */
-#include "common/error.h"
+#include "common/base/error.h"
 #include "scripts/tools/lib/gnuplot.h"
 #include "scripts/tools/lib/report.h"
 #include "scripts/tools/lib/series.h"

@@ -3,7 +3,7 @@
  * What a careful reader would look for: what failed, what was left out and why, which numbers are
  * doubtful, and where there is room to the bound. Counted first, then with the worst few.
  */
-#include "common/sizes.h"
+#include "common/base/sizes.h"
 #include "scripts/tools/lib/report.h"
 #include "scripts/tools/report/html.h"
 #include "scripts/tools/report/page.h"

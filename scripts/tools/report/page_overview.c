@@ -3,7 +3,7 @@
  * The first screen: is all well, and how good is the best algorithm beside the library, over all,
  * per operation and per size.
  */
-#include "common/sizes.h"
+#include "common/base/sizes.h"
 #include "scripts/tools/lib/report.h"
 #include "scripts/tools/plot/plot.h"
 #include "scripts/tools/report/html.h"

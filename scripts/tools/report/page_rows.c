@@ -3,7 +3,7 @@
  * Every row of the result files, to be searched, filtered and sorted. Key columns in which no two
  * rows differ are said once above the table instead.
  */
-#include "common/error.h"
+#include "common/base/error.h"
 #include "scripts/tools/report/html.h"
 #include "scripts/tools/report/page.h"
 

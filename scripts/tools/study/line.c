@@ -5,8 +5,8 @@
  * The first word says what the line is: a directive of the table below, * for options of all
  * following programs, or a program.
  */
-#include "common/error.h"
-#include "common/option.h"
+#include "common/base/error.h"
+#include "common/option/option.h"
 #include "scripts/tools/study/study.h"
 
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The order of launches; see plan.h. */
+#include "common/base/error.h"
+#include "common/base/rng.h"
 #include "scripts/tools/study/plan.h"
-#include "common/error.h"
-#include "common/rng.h"
 
 #include <stdio.h>
 #include <stdlib.h>

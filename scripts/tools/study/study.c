@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Reading a study; see study.h. Single lines are read in line.c. */
+#include "common/base/error.h"
 #include "scripts/tools/study/study.h"
-#include "common/error.h"
 
 #include <errno.h>
 #include <stdarg.h>

@@ -8,7 +8,7 @@
 #ifndef FB_SCRIPTS_TOOLS_STUDY_STUDY_H
 #define FB_SCRIPTS_TOOLS_STUDY_STUDY_H
 
-#include "common/sizes.h"
+#include "common/base/sizes.h"
 #include "scripts/tools/study/words.h"
 
 #include <stdint.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Words of study files; see words.h. */
+#include "common/base/error.h"
 #include "scripts/tools/study/words.h"
-#include "common/error.h"
 
 #include <ctype.h>
 #include <stdio.h>

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "common/error.h"
+#include "common/base/error.h"
 
 /* What decides between equals: far less than any loss that counts. */
 static const double per_channel = 1e-5, per_number = 1e-6, per_tie = 1e-5;

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/datatype.h"
-#include "common/error.h"
+#include "common/base/datatype.h"
+#include "common/base/error.h"
 
 /* In what else rows of a family may differ. */
 static const char *const context_columns[] = {

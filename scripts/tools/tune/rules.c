@@ -11,8 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/error.h"
-#include "common/sizes.h"
+#include "common/base/error.h"
+#include "common/base/sizes.h"
 
 static const char automatic[] = "auto";
 

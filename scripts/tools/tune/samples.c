@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/error.h"
-#include "common/option.h"
+#include "common/base/error.h"
+#include "common/option/option.h"
 
 /* Engines whose choices a table can make, and whose machine they are of. */
 static const struct {

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Opening optional libraries; see library.h. */
+#include "common/library/library.h"
+
+#include <dlfcn.h>
+#include <limits.h>
+#include <link.h>
+#include <stdio.h>
+#include <string.h>
+
+static void *load(const char *file, char *why, size_t n)
+{
+	void *handle = dlopen(file, RTLD_NOW | RTLD_LOCAL);
+	const char *text = handle ? NULL : dlerror();
+
+	if (!handle)
+		snprintf(why, n, "%s", text ? text : "unknown error");
+	return handle;
+}
+
+void *fb_library_open(const char *file, const char *const folders[], size_t n, char *reason,
+		      size_t reason_chars)
+{
+	char path[PATH_MAX], why[PATH_MAX], ignored[PATH_MAX];
+	void *handle = load(file, why, sizeof(why));
+
+	for (size_t i = 0; !handle && !strchr(file, '/') && i < n; i++) {
+		if (!folders[i])
+			continue;
+		snprintf(path, sizeof(path), "%s/%s", folders[i], file);
+		handle = load(path, ignored, sizeof(ignored));
+	}
+	/* The linker's text begins with the file's name, which is said already. */
+	if (!handle && !strncmp(why, file, strlen(file)) && why[strlen(file)] == ':')
+		snprintf(reason, reason_chars, "%s not found%s", file, why + strlen(file));
+	else if (!handle)
+		snprintf(reason, reason_chars, "%s not found: %s", file, why);
+	return handle;
+}
+
+const char *fb_library_functions(void *handle, const struct fb_library_symbol *table, size_t n,
+				 void *functions)
+{
+	for (size_t i = 0; i < n; i++) {
+		void *address = dlsym(handle, table[i].name);
+
+		if (!address && !table[i].optional)
+			return table[i].name;
+		/* ISO C has no conversion from void * to a function's address. */
+		memcpy((char *)functions + table[i].offset, &address, sizeof(address));
+	}
+	return NULL;
+}
+
+const char *fb_library_file(void *handle)
+{
+	struct link_map *map = NULL;
+
+	if (dlinfo(handle, RTLD_DI_LINKMAP, (void *)&map) || !map || !*map->l_name)
+		return NULL;
+	return map->l_name;
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Optional libraries, opened at run time: one binary runs with any version of them, and without.
+ */
+#ifndef FB_COMMON_LIBRARY_LIBRARY_H
+#define FB_COMMON_LIBRARY_LIBRARY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* A function of a library, and where its address goes. */
+struct fb_library_symbol {
+	const char *name;
+	size_t offset; /* of the pointer in the structure that is filled */
+	bool optional; /* NULL where this version lacks it */
+};
+
+/*
+ * Loads `file`: a path, or a name that is looked for where the linker looks, then in the n
+ * folders (NULL: none). Returns dlopen's handle, or NULL with the reason (not printed), which is
+ * the linker's own: it says which file or which dependency is missing.
+ */
+void *fb_library_open(const char *file, const char *const folders[], size_t n, char *reason,
+		      size_t reason_chars);
+
+/* Fills table[n] into *functions. NULL, or the name of one that is needed and not there. */
+const char *fb_library_functions(void *handle, const struct fb_library_symbol *table, size_t n,
+				 void *functions);
+
+/* Where it was loaded from, in the linker's memory; NULL where the linker does not say. */
+const char *fb_library_file(void *handle);
+
+#endif

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * How far a run is, on stderr: a line that is rewritten where stderr is a terminal, else one
+ * line for each tenth, so that logs of batch jobs stay short.
+ */
+#ifndef FB_COMMON_MEASURE_PROGRESS_H
+#define FB_COMMON_MEASURE_PROGRESS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct fb_progress {
+	bool shown, terminal;
+	const char *name;
+	size_t total, done;
+	double start_s;
+	int tenth; /* the last one that was printed */
+};
+
+/* Local, on the rank that prints. With quiet nothing is ever printed. */
+void fb_progress_begin(struct fb_progress *progress, const char *name, size_t total, bool quiet);
+
+/* Removes the line, so that something else can be printed. */
+void fb_progress_clear(const struct fb_progress *progress);
+
+/* One more is done; `next` says what comes (NULL: nothing). */
+void fb_progress_done(struct fb_progress *progress, const char *next);
+
+/* A duration as people say it: "12 s", "3 min 20 s", "2 h 5 min". Returns buf. */
+const char *fb_duration_text(double seconds, char *buf, size_t n);
+
+#endif

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The operations on host memory; see memory_ops.h. */
+#include "common/memory/memory_ops.h"
+
+#include <string.h>
+
+#include "common/base/error.h"
+#include "common/memory/segment.h"
+
+static int host_set(void *to, int byte, size_t bytes)
+{
+	memset(to, byte, bytes);
+	return FB_OK;
+}
+
+static int host_get(void *to, const void *from, size_t bytes)
+{
+	memcpy(to, from, bytes);
+	return FB_OK;
+}
+
+static int host_fill(const struct fb_data *data, int rank, uint64_t first, void *to, size_t count)
+{
+	fb_data_fill(data, rank, first, to, count);
+	return FB_OK;
+}
+
+static int host_check(const struct fb_data *data, int rank, uint64_t first, const void *from,
+		      size_t count, struct fb_mismatch *bad)
+{
+	if (rank == FB_REDUCED)
+		fb_data_check_reduced(data, first, from, count, bad);
+	else
+		fb_data_check(data, rank, first, from, count, bad);
+	return FB_OK;
+}
+
+const struct fb_memory_ops fb_memory_host = {
+	.name = "host",
+	.close = fb_segment_unmap,
+	.set = host_set,
+	.get = host_get,
+	.fill = host_fill,
+	.check = host_check,
+};

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * How a rank gets at the bytes of its own buffers: directly in host memory, by kernels in a GPU's.
+ *
+ * Programs and engines see addresses only; whoever fills, poisons or checks a buffer goes through
+ * the operations of the segment it lies in, so that verification is the same for every kind of
+ * memory and nothing has to be copied for it.
+ */
+#ifndef FB_COMMON_MEMORY_MEMORY_OPS_H
+#define FB_COMMON_MEMORY_MEMORY_OPS_H
+
+#include "common/base/data.h"
+
+struct fb_segment;
+
+enum { FB_REDUCED = -1 }; /* in place of a rank: the reduction over all ranks */
+
+struct fb_memory_ops {
+	const char *name; /* "host", "device", "vmm", "fabric", "pinned" */
+	bool device;      /* addresses are a GPU's: the processor must not touch them */
+
+	/* Local: what fb_segment_close does. */
+	void (*close)(struct fb_segment *segment);
+
+	/*
+	 * Local, on own memory; complete on return. All return 0, or FB_ESYS (printed) where the
+	 * device failed. `set` writes a byte everywhere, `get` copies to host memory.
+	 */
+	int (*set)(void *to, int byte, size_t bytes);
+	int (*get)(void *to, const void *from, size_t bytes);
+	/* As fb_data_fill, fb_data_check and (rank FB_REDUCED) fb_data_check_reduced. */
+	int (*fill)(const struct fb_data *data, int rank, uint64_t first, void *to, size_t count);
+	int (*check)(const struct fb_data *data, int rank, uint64_t first, const void *from,
+		     size_t count, struct fb_mismatch *bad);
+};
+
+/* Host memory. */
+extern const struct fb_memory_ops fb_memory_host;
+
+#endif

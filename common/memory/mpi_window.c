@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Making windows without dying where there are none; see mpi_window.h. */
+#include "common/memory/mpi_window.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "common/base/error.h"
+#include "common/library/mpi_gpu.h"
+
+int fb_mpi_window(const struct fb_world *world, MPI_Comm comm, void *base, size_t bytes,
+		  MPI_Win *window)
+{
+	int err;
+
+	MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+	err = MPI_Win_create(base, (MPI_Aint)bytes, 1, MPI_INFO_NULL, comm, window);
+	MPI_Comm_set_errhandler(comm, MPI_ERRORS_ARE_FATAL);
+	if (err != MPI_SUCCESS)
+		*window = MPI_WIN_NULL;
+	return fb_world_agree(world, err == MPI_SUCCESS ? FB_OK : FB_EUNSUPPORTED);
+}
+
+/*
+ * Some libraries have one-sided calls only where processes reach each other's memory: Open MPI 4
+ * needs cross-memory attach, or a network, unless told to carry them by messages. Open MPI 5 has no
+ * such component any more.
+ */
+bool fb_mpi_has_windows(const struct fb_world *world, MPI_Comm comm, char *why, size_t n)
+{
+	char byte = 0;
+	MPI_Win window;
+
+	if (!fb_mpi_window(world, comm, &byte, 1, &window)) {
+		MPI_Win_free(&window);
+		return true;
+	}
+	snprintf(why, n, "%.*s has no one-sided calls here: MPI_Win_create fails%s",
+		 fb_mpi_name_chars(world), world->library,
+		 strncmp(world->library, "Open MPI v4", 11) ? ""
+			: "; OMPI_MCA_osc=pt2pt has them by messages");
+	return false;
+}

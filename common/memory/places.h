@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The axis --numa: on which NUMA node a rank's thread runs and its host memory lies.
+ *
+ *	any      as the launcher and the kernel have it; the variant says nothing
+ *	local    memory on the node of the rank's thread, which stays there
+ *	remote   memory on the node that is farthest from it
+ *	N        the thread and the memory of every rank on node N
+ *	N:M      the threads on node N, the memory on node M
+ *	all      N:M for each two nodes with memory
+ *
+ * Threads that the launcher bound to a node are at home there; others are spread over the nodes
+ * they may run on, neighbours together. What is meant is in the variant (numa=0:1), what came of
+ * it in `path`.
+ */
+#ifndef FB_COMMON_MEMORY_PLACES_H
+#define FB_COMMON_MEMORY_PLACES_H
+
+#include "common/memory/segment.h"
+#include "common/option/option.h"
+#include "common/record/case.h"
+#include "common/run/program.h"
+#include "common/system/numa.h"
+
+enum { FB_NUMA_NAME_CHARS = 16, FB_NUMA_REASON_CHARS = 128 };
+
+/* A value of the axis. Members are equal on all ranks but for the nodes. */
+struct fb_place {
+	char name[FB_NUMA_NAME_CHARS]; /* canonical: "any", "local", "remote", "0:1" */
+	int thread, memory;	       /* nodes of this rank; -1: wherever */
+	int store;		       /* places with the same memory share it; 0: `any`'s */
+	char reason[FB_NUMA_REASON_CHARS]; /* why there is none; empty: there is */
+	uint64_t limit;			   /* bytes that each rank may have of that memory */
+	uint64_t huge_limit[FB_PAGE_KINDS]; /* and of it in explicit huge pages */
+};
+
+/* The values asked for. */
+struct fb_places {
+	const struct fb_world *world;
+	struct fb_numa *numa;
+	struct fb_place *item; /* [count] */
+	int count, stores; /* stores: of different memory; the first is that of `any` */
+	int used;	   /* stores that there may be at once */
+	struct fb_cpus allowed; /* as the thread was at first */
+};
+
+/* fb_option_check_fn: what can be judged of a list without a machine. */
+int fb_places_check(const char *list, char *accepted, size_t n);
+
+/*
+ * Collective: resolves a list that was checked. 0, FB_EINPUT (a value twice; printed by rank 0)
+ * or FB_ENOMEM (printed), the same on all ranks, *places then zeroed.
+ */
+int fb_places_open(struct fb_places *places, const struct fb_world *world, const char *list);
+
+/* Safe on a zeroed structure. */
+void fb_places_close(struct fb_places *places);
+
+/* The place that a variant names; the one without a choice where it names none. Never NULL. */
+const struct fb_place *fb_places_of(const struct fb_places *places, const char *variant);
+
+/* Adds the place's key to the case's variant (fb_variant_put); nothing where there is no choice. */
+void fb_place_put(const struct fb_place *place, struct fb_case *c);
+
+/* The processors there that the rank may have; an errno where it may have none. */
+int fb_place_cpus(const struct fb_places *places, const struct fb_place *place,
+		  struct fb_cpus *cpus);
+
+/*
+ * Local: takes the calling thread there, and back to where it may run at first; nothing where
+ * there is no choice. 0 or FB_ESYS (printed).
+ */
+int fb_place_enter(const struct fb_places *places, const struct fb_place *place);
+int fb_place_leave(const struct fb_places *places, const struct fb_place *place);
+
+/*
+ * Local: has the pages of the calling rank's part, which nobody has touched, come from the place's
+ * node, and brings them. 0 or FB_ESYS (printed).
+ */
+int fb_place_part(const struct fb_places *places, const struct fb_place *place,
+		  const struct fb_segment *segment);
+
+/* Where a rank's thread and pages really are; nodes bit by bit, 0 where nobody can say. */
+struct fb_placed {
+	uint64_t thread, pages;
+};
+
+/*
+ * "threads on 0, pages on 1"; of two ends that differ "threads on 0>0, pages on 0>1", from the
+ * first to the second. `ends` has n of them. Returns buf.
+ */
+enum { FB_PLACED_CHARS = 96 };
+const char *fb_placed_text(const struct fb_placed *ends, int n, char buf[FB_PLACED_CHARS]);
+
+/*
+ * Collective: that text of all ranks, of two from the first to the second. `pages` are those of the
+ * calling rank's memory (fb_numa_pages), if the ranks have `memory`, else only threads are named.
+ * Empty where there is no choice.
+ */
+void fb_placed_where(const struct fb_places *places, const struct fb_place *place, bool memory,
+		     uint64_t pages, char text[FB_PLACED_CHARS]);
+
+/* The option's line, in a table of structure s; its group is the table's. */
+#define FB_PLACES_OPTION(s, field)                                                                 \
+	FB_OPTION_STRING(s, field, 0, "numa", "LIST", "any", fb_places_check,                      \
+			 "NUMA nodes of threads and host memory; remote: memory far from the "     \
+			 "thread; N:M: threads on N, memory on M")
+
+#endif

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Shared memory of the ranks of a host; see segment.h. */
+#include "common/memory/segment.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+
+#include "common/base/error.h"
+#include "common/system/node_file.h"
+
+static int part_indices(const struct fb_world *world, int *part_of, int *nparts)
+{
+	int *members, err;
+
+	MPI_Comm_size(world->node_comm, nparts);
+	members = malloc((size_t)*nparts * sizeof(*members));
+	err = fb_world_agree(world, part_of && members ? FB_OK : FB_ENOMEM);
+	if (err || !part_of || !members) {
+		free(members);
+		return err;
+	}
+	MPI_Allgather(&world->rank, 1, MPI_INT, members, 1, MPI_INT, world->node_comm);
+	for (int r = 0; r < world->nranks; r++)
+		part_of[r] = -1;
+	for (int i = 0; i < *nparts; i++)
+		part_of[members[i]] = i;
+	free(members);
+	return FB_OK;
+}
+
+int fb_segment_open(struct fb_segment *segment, const struct fb_world *world, size_t part_bytes,
+		    enum fb_pages pages)
+{
+	size_t page = fb_pages_bytes(pages), total;
+	uint64_t wanted = part_bytes ? part_bytes : 1;
+	struct fb_segment s = {.base = NULL};
+	void *base = NULL;
+	int err;
+
+	MPI_Allreduce(MPI_IN_PLACE, &wanted, 1, MPI_UINT64_T, MPI_MAX, world->comm);
+	s.part_of = malloc((size_t)world->nranks * sizeof(*s.part_of));
+	err = part_indices(world, s.part_of, &s.nparts);
+	if (!err)
+		err = fb_world_agree(world, page ? FB_OK : FB_EUNSUPPORTED);
+	if (err)
+		goto free_parts;
+	s.part_bytes = ((size_t)wanted + page - 1) / page * page;
+	total = s.part_bytes * (size_t)s.nparts;
+	if (fb_pages_explicit(pages))
+		err = fb_node_file_map_huge(world, total, page, &base);
+	else
+		err = fb_node_file_map(world, total, false, &base);
+	err = fb_world_agree(world, err);
+	if (err)
+		goto unmap;
+	s.base = base;
+	if (pages == FB_PAGES_TRANSPARENT)
+		madvise(s.base, total, MADV_HUGEPAGE);
+	s.ops = &fb_memory_host;
+	*segment = s;
+	return FB_OK;
+unmap:
+	if (base)
+		munmap(base, total);
+free_parts:
+	free(s.part_of);
+	return err;
+}
+
+void fb_segment_close(struct fb_segment *segment)
+{
+	if (segment->ops)
+		segment->ops->close(segment);
+	*segment = (struct fb_segment){.base = NULL};
+}
+
+void fb_segment_unmap(struct fb_segment *segment)
+{
+	if (segment->base)
+		munmap(segment->base, segment->part_bytes * (size_t)segment->nparts);
+	free(segment->part_of);
+}

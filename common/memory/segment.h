@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Memory in which the ranks of one host hold their buffers and message slots: every rank has a
+ * part of its own, and all ranks of the host can read and write all parts.
+ *
+ * A file in memory that all of them map (node_file.h). Pages belong to the rank that touches
+ * them first.
+ */
+#ifndef FB_COMMON_MEMORY_SEGMENT_H
+#define FB_COMMON_MEMORY_SEGMENT_H
+
+#include <stddef.h>
+
+#include "common/memory/memory_ops.h"
+#include "common/system/pages.h"
+#include "common/system/world.h"
+
+struct fb_segment {
+	char *base;
+	size_t part_bytes; /* of each rank, a multiple of a page */
+	int nparts;        /* ranks of this host */
+	int *part_of;      /* [nranks]: index of the rank's part, -1 on other hosts */
+	char **parts;      /* [nparts]: where this process sees them; NULL: one behind the other */
+	const struct fb_memory_ops *ops; /* how an owner gets at its part; NULL only if closed */
+	void *mapping;     /* the memory kind's own */
+};
+
+/*
+ * Collective over the world: a part of at least `part_bytes` bytes (the largest any rank asks
+ * for) per rank, zeroed, of pages of the kind. Returns the same value on all ranks: FB_OK, FB_ESYS
+ * or FB_ENOMEM (printed), or FB_EUNSUPPORTED where a kernel has no such pages, *segment untouched.
+ */
+int fb_segment_open(struct fb_segment *segment, const struct fb_world *world, size_t part_bytes,
+		    enum fb_pages pages);
+
+/* Local. Safe on a zeroed structure. Also for segments of other kinds (common/cuda/segment.h). */
+void fb_segment_close(struct fb_segment *segment);
+
+/* Host memory's part of it; for memory_ops.c. */
+void fb_segment_unmap(struct fb_segment *segment);
+
+/* This process's address of a rank's part; NULL on another host. */
+static inline char *fb_segment_part(const struct fb_segment *segment, int rank)
+{
+	int part = segment->part_of[rank];
+
+	if (part >= 0 && segment->parts)
+		return segment->parts[part];
+	return part < 0 ? NULL : segment->base + (size_t)part * segment->part_bytes;
+}
+
+#endif

@@ -1,0 +1,329 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The table of common options; see settings.h. */
+#include "common/base/datatype.h"
+#include "common/base/error.h"
+#include "common/base/sizes.h"
+#include "common/option/settings.h"
+#include "common/record/schema.h"
+#include "common/record/variant.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int check_bytes(const char *value, char *accepted, size_t n)
+{
+	struct fb_sizes *sizes = malloc(sizeof(*sizes));
+	char why[160];
+	int err;
+
+	if (!sizes)
+		return FB_ENOMEM;
+	err = fb_sizes_parse(value, sizes, why, sizeof(why));
+	free(sizes);
+	/* Of the empty value only what is accepted in general is asked, for --help. */
+	if (err)
+		snprintf(accepted, n, "sizes like 8:64M:2 or 0,1,8,1K%s%s", *value ? ": " : "",
+			 *value ? why : "");
+	return err;
+}
+
+/* Whether every item of a list is accepted by judge(item). */
+static bool each_item(const char *list, bool (*judge)(const char *item))
+{
+	char item[64];
+	int more;
+
+	while ((more = fb_option_next_item(&list, item, sizeof(item))) > 0)
+		if (!judge(item))
+			return false;
+	return more == 0;
+}
+
+static bool is_name(const char *item)
+{
+	for (const char *p = item; *p; p++)
+		if (!isalnum((unsigned char)*p) && !strchr("_-.:+", *p))
+			return false;
+	return *item != '\0';
+}
+
+static int check_names(const char *value, char *accepted, size_t n)
+{
+	if (each_item(value, is_name))
+		return FB_OK;
+	snprintf(accepted, n, "names separated by commas, or all");
+	return FB_EINPUT;
+}
+
+/* Appends ", name" for names[0], names[1], ... until NULL. */
+static void join(char *text, size_t n, const char *(*name_of)(int i), int count)
+{
+	text[0] = '\0';
+	for (int i = 0; i < count; i++) {
+		size_t used = strlen(text);
+
+		snprintf(text + used, n - used, "%s%s", i ? ", " : "", name_of(i));
+	}
+}
+
+static const char *type_name(int i)
+{
+	return fb_datatype_name((enum fb_datatype)i);
+}
+
+static const char *op_name(int i)
+{
+	return fb_redop_name((enum fb_redop)i);
+}
+
+static bool is_datatype(const char *item)
+{
+	return fb_datatype_parse(item) >= 0;
+}
+
+static bool is_redop(const char *item)
+{
+	return fb_redop_parse(item) >= 0;
+}
+
+static bool is_cadence(const char *item)
+{
+	return fb_cadence_parse(item) >= 0;
+}
+
+static bool is_rank(const char *item)
+{
+	return *item && strlen(item) <= 8 && strspn(item, "0123456789") == strlen(item);
+}
+
+static int check_datatype(const char *value, char *accepted, size_t n)
+{
+	char names[128];
+
+	if (!strcmp(value, "all") || each_item(value, is_datatype))
+		return FB_OK;
+	join(names, sizeof(names), type_name, FB_DATATYPES);
+	snprintf(accepted, n, "all, or a list of: %s", names);
+	return FB_EINPUT;
+}
+
+static int check_redop(const char *value, char *accepted, size_t n)
+{
+	char names[64];
+
+	if (!strcmp(value, "all") || each_item(value, is_redop))
+		return FB_OK;
+	join(names, sizeof(names), op_name, FB_REDOPS);
+	snprintf(accepted, n, "all, or a list of: %s", names);
+	return FB_EINPUT;
+}
+
+static int check_root(const char *value, char *accepted, size_t n)
+{
+	if (!strcmp(value, "all") || each_item(value, is_rank))
+		return FB_OK;
+	snprintf(accepted, n, "all, or ranks separated by commas");
+	return FB_EINPUT;
+}
+
+static int check_in_place(const char *value, char *accepted, size_t n)
+{
+	if (!strcmp(value, "no") || !strcmp(value, "yes") || !strcmp(value, "both"))
+		return FB_OK;
+	snprintf(accepted, n, "no, yes or both");
+	return FB_EINPUT;
+}
+
+static int check_cadence(const char *value, char *accepted, size_t n)
+{
+	if (!strcmp(value, "all") || each_item(value, is_cadence))
+		return FB_OK;
+	snprintf(accepted, n, "isolated, streaming, or all");
+	return FB_EINPUT;
+}
+
+static int check_run(const char *value, char *accepted, size_t n)
+{
+	if (strlen(value) < 128 && is_name(value))
+		return FB_OK;
+	snprintf(accepted, n, "a name of letters, digits and _ - . : +, shorter than 128");
+	return FB_EINPUT;
+}
+
+static int check_tag(const char *value, char *accepted, size_t n)
+{
+	if (strlen(value) < FB_VARIANT_CHARS && fb_variant_good(value))
+		return FB_OK;
+	snprintf(accepted, n, "KEY=VALUE, several joined by ';', shorter than %d; each key once",
+		 FB_VARIANT_CHARS);
+	return FB_EINPUT;
+}
+
+static const char *const verify_names[] = {"yes", "first", "no", NULL};
+static const char *const cache_names[] = {"hot", "cold", NULL};
+static const char *const accumulate_names[] = {"type", "f32", NULL};
+const char *const fb_gpu_direct_names[] = {"auto", "no", "dma-buf", "peermem", NULL};
+static const char *const multicast_names[] = {"off", "allow", NULL};
+
+#define STRING(field, short_, name, place, fallback, check, help)                                  \
+	FB_OPTION_STRING(struct fb_settings, field, short_, name, place, fallback, check, help)
+#define U64(field, name, place, fallback, low, high, help)                                         \
+	FB_OPTION_U64(struct fb_settings, field, 0, name, place, fallback, low, high, help)
+#define TIME(field, name, fallback, low, high, help)                                               \
+	FB_OPTION_TIME(struct fb_settings, field, 0, name, fallback, low, high, help)
+#define FLAG(field, short_, name, help)                                                            \
+	FB_OPTION_FLAG(struct fb_settings, field, short_, name, help)
+
+static const struct fb_option table[] = {
+	FB_OPTION_GROUP("What to run"),
+	STRING(bytes, 'b', "bytes", "SIZES", "8:1M:4", check_bytes,
+	       "message sizes: from:to:factor, from:to:+step, or a list"),
+	STRING(engine, 'e', "engine", "LIST", "all", check_names, "what carries the operation out"),
+	STRING(algorithm, 'a', "algorithm", "LIST", "all", check_names, "algorithms"),
+	STRING(protocol, 'p', "protocol", "LIST", "all", check_names, "how bytes cross a link"),
+	STRING(transport, 't', "transport", "LIST", "auto", check_names,
+	       "what links are made of; auto: shm where ranks share a node, tcp otherwise"),
+	STRING(memory, 'm', "memory", "LIST", "host", check_names, "kind of memory of the buffers"),
+	STRING(datatype, 'd', "datatype", "LIST", "f32", check_datatype, "types of an element"),
+	STRING(redop, 'o', "redop", "LIST", "sum", check_redop, "reductions"),
+	STRING(root, 0, "root", "LIST", "0", check_root, "root ranks, or all"),
+	STRING(in_place, 0, "in-place", "WHICH", "no", check_in_place, "no, yes or both"),
+	STRING(cadence, 0, "cadence", "LIST", "isolated", check_cadence,
+	       "isolated: synchronise before each repetition; streaming: back to back"),
+	STRING(launch, 0, "launch", "LIST", "blocking", check_names, "how operations are started"),
+	FB_OPTION_CHOICES(struct fb_settings, cache, 0, "cache", "hot", cache_names,
+			  "hot: buffers stay in caches from repetition to repetition; cold: other "
+			  "memory is written before each, not timed (cadence isolated)"),
+	U64(slots, "slots", "N", "8", 1, 1024, "pieces of a link that are under way at once"),
+	U64(slot_bytes, "slot-bytes", "SIZE", "0", 0, UINT64_C(1) << 30,
+	    "bytes of a slot, or of a zero-copy piece; 0: the engine chooses"),
+	FB_OPTION_U64_AUTO(struct fb_settings, channels, 0, "channels", "N", "0", 0, 1024,
+			   "parallel channels; 0, auto: the engine chooses"),
+	U64(threads, "threads", "N", "0", 0, 640,
+	    "threads of a GPU's block; 0: the engine chooses"),
+	U64(ll_line, "ll-line", "N", "16", 8, 16,
+	    "bytes of a line of protocol ll on GPUs, 8 or 16; half of them are data"),
+	FLAG(no_gpu_overlap, 0, "no-gpu-overlap",
+	     "a kernel takes its place on the GPU only when the one before has ended"),
+	FLAG(blocking_kernel, 0, "blocking-kernel",
+	     "a kernel keeps the GPU waiting until a repetition's launches are enqueued, so that "
+	     "their cost on the host is not in the time"),
+	FB_OPTION_CHOICE(struct fb_settings, accumulate, 0, "accumulate", "type", accumulate_names,
+			 "what engine cuda keeps sums of 8- and 16-bit floats in within a step"),
+	FB_OPTION_CHOICE(struct fb_settings, gpu_direct, 0, "gpu-direct", "auto",
+			 fb_gpu_direct_names, "RDMA devices reach GPU memory themselves (engines "
+			 "cuda, rdma); auto: by dma-buf, else peermem, else not"),
+	STRING(nccl_library, 0, "nccl-library", "FILE", "libnccl.so.2", NULL,
+	       "the NCCL to load: a path, or a name that the linker finds"),
+	STRING(nccl_force, 0, "nccl-force", "LIST", "library", check_names,
+	       "what NCCL must use: library, grouped, ALGORITHM or ALGORITHM:PROTOCOL, or all"),
+	STRING(registration, 0, "registration", "LIST", "none", check_names,
+	       "how buffers are made known to NCCL: none, registered, window, window-copy, or all"),
+	STRING(copy_direction, 0, "copy-direction", "LIST", "push", check_names,
+	       "who copies with engine copy: push (the source), pull (the destination), auto"),
+	U64(copy_streams, "copy-streams", "N", "0", 0, 16,
+	    "streams that copy at once with engine copy; 0: the engine chooses"),
+	STRING(tuning, 0, "tuning", "FILE", "auto", NULL,
+	       "what auto and 0 stand for: a file of `tune`; auto: this machine's; none"),
+	FB_OPTION_CHOICE(struct fb_settings, multicast, 0, "multicast", "off", multicast_names,
+			 "allow: libraries may use NVLink multicast, on GPUs that nobody shares"),
+	FB_OPTION_INT(struct fb_settings, nodes_as, 0, "nodes-as", "N", "0", 0, 1 << 20,
+		      "treat the ranks as N nodes of consecutive ranks; 0: the real nodes"),
+
+	FB_OPTION_GROUP("How to measure"),
+	FB_OPTION_RATIO(struct fb_settings, ci, 0, "ci", "1%", 1e-4, 1,
+			"stop when the 95% interval of the median is within this ratio of it"),
+	U64(min_samples, "min-samples", "N", "50", 1, 1000000, "fewest repetitions"),
+	U64(max_samples, "max-samples", "N", "2000", 1, 1000000, "most repetitions"),
+	TIME(max_time_s, "max-time", "1s", 1e-3, 86400, "longest time of one row's repetitions"),
+	FLAG(whole_time, 0, "whole-time",
+	     "repeat until --max-time is over, however tight the interval"),
+	U64(seed, "seed", "N", "1", 0, UINT64_MAX, "of the rows' order and of the data"),
+	U64(launch_index, "launch-index", "N", "0", 0, 1000000,
+	    "which start of the study this is; changes the order"),
+	FB_OPTION_CHOICE(struct fb_settings, verify, 0, "verify", "yes", verify_names,
+			 "check the data before and after timing, before only, or never"),
+	TIME(timeout_s, "timeout", "30s", 0.1, 86400, "longest time of a single step"),
+
+	FB_RDMA_OPTIONS(struct fb_settings, rdma),
+	FB_TCP_OPTIONS(struct fb_settings, tcp),
+
+	FB_OPTION_GROUP("What to write"),
+	STRING(csv, 'c', "csv", "DIR", NULL, NULL,
+	       "folder of the result files; without it rows go to standard output"),
+	STRING(run, 0, "run", "NAME", NULL, check_run,
+	       "name of the study; by default the folder's, or host and time"),
+	STRING(tag, 0, "tag", "KEYS", NULL, check_tag,
+	       "keys of your own as k=v;k=v, for the column `variant` of all rows"),
+	FLAG(raw, 0, "raw", "write every repetition to samples.csv too"),
+	FLAG(raw_ranks, 0, "raw-ranks",
+	     "write each rank's begin and end of every repetition to ranks.csv too"),
+	FLAG(resume, 0, "resume", "skip rows that the folder holds already"),
+	FLAG(quiet, 'q', "quiet", "no progress and no table, only errors"),
+
+	FB_OPTION_GROUP("Instead of measuring"),
+	FLAG(list, 'l', "list", "list all cases, with the reason where one would be skipped"),
+	FLAG(dry_run, 'n', "dry-run", "show the order of the cases and how long they may take"),
+	FLAG(check_plan, 0, "check-plan", "prove the plans of all cases correct, run none"),
+	FLAG(help, 'h', "help", "this text"),
+	FLAG(man, 0, "man", "the manual page, as roff"),
+	FLAG(version, 'V', "version", "version, compiler and revision"),
+	FB_OPTION_END,
+};
+
+struct fb_option *fb_settings_table(const struct fb_default *defaults)
+{
+	struct fb_option *copy = malloc(sizeof(table));
+
+	if (!copy) {
+		fb_error(FB_ENOMEM, "out of memory for the option table");
+		return NULL;
+	}
+	memcpy(copy, table, sizeof(table));
+	for (; defaults && defaults->option; defaults++) {
+		struct fb_option *option = copy;
+
+		while (option->type != FB_OPT_END &&
+		       (option->type == FB_OPT_GROUP || strcmp(option->name, defaults->option)))
+			option++;
+		if (option->type == FB_OPT_END) {
+			fb_error(FB_EINPUT, "the program has a default for an unknown option --%s",
+				 defaults->option);
+			free(copy);
+			return NULL;
+		}
+		option->fallback = defaults->value;
+	}
+	return copy;
+}
+
+int fb_settings_check(const struct fb_settings *settings, FILE *errors)
+{
+	char value[32], accepted[64];
+
+	if (settings->max_samples < settings->min_samples) {
+		snprintf(value, sizeof(value), "%llu", (unsigned long long)settings->max_samples);
+		snprintf(accepted, sizeof(accepted), "at least --min-samples, which is %llu",
+			 (unsigned long long)settings->min_samples);
+		return fb_option_reject(errors, "max-samples", value, accepted);
+	}
+	if (settings->ll_line != 8 && settings->ll_line != 16) {
+		snprintf(value, sizeof(value), "%llu", (unsigned long long)settings->ll_line);
+		return fb_option_reject(errors, "ll-line", value, "8 or 16");
+	}
+	if (settings->threads % 32) {
+		snprintf(value, sizeof(value), "%llu", (unsigned long long)settings->threads);
+		return fb_option_reject(errors, "threads", value, "multiples of 32");
+	}
+	if (!settings->csv && settings->raw)
+		return fb_option_reject(errors, "raw", "yes", "--csv DIR with it");
+	if (!settings->csv && settings->raw_ranks)
+		return fb_option_reject(errors, "raw-ranks", "yes", "--csv DIR with it");
+	if (!settings->csv && settings->resume)
+		return fb_option_reject(errors, "resume", "yes", "--csv DIR with it");
+	if (settings->rdma.relaxed_ordering && settings->rdma.notify != FB_RDMA_NOTIFY_IMM)
+		return fb_option_reject(errors, "rdma-relaxed-ordering", "yes",
+					"--rdma-notify imm with it");
+	return FB_OK;
+}

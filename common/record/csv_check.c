@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Headers, fields and keys of result files; see csv_check.h. What a row means: csv_check_row.c. */
+#include "common/record/csv_check.h"
+
+#include "common/base/error.h"
+#include "common/record/csv.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MESSAGES_MAX = 100, COLUMNS_MAX = 128 };
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+/* The files beside the result files: plain tables without keys. */
+static const struct fb_column samples_columns[] = {
+	{.name = "run", .type = FB_COLUMN_TEXT},
+	{.name = "launch_index", .type = FB_COLUMN_U64},
+	{.name = "program", .type = FB_COLUMN_TEXT},
+	{.name = "row", .type = FB_COLUMN_U64},
+	{.name = "repetition", .type = FB_COLUMN_U64},
+	{.name = "time_us", .type = FB_COLUMN_TIME_US},
+};
+static const struct fb_column ranks_columns[] = {
+	{.name = "run", .type = FB_COLUMN_TEXT},
+	{.name = "launch_index", .type = FB_COLUMN_U64},
+	{.name = "program", .type = FB_COLUMN_TEXT},
+	{.name = "row", .type = FB_COLUMN_U64},
+	{.name = "repetition", .type = FB_COLUMN_U64},
+	{.name = "rank", .type = FB_COLUMN_U64},
+	{.name = "begin_us", .type = FB_COLUMN_TIME_US}, /* empty: no common clock */
+	{.name = "end_us", .type = FB_COLUMN_TIME_US},
+};
+static const struct fb_column environment_columns[] = {
+	{.name = "scope", .type = FB_COLUMN_TEXT}, {.name = "host", .type = FB_COLUMN_TEXT},
+	{.name = "rank", .type = FB_COLUMN_TEXT},  {.name = "key", .type = FB_COLUMN_TEXT},
+	{.name = "value", .type = FB_COLUMN_TEXT},
+};
+
+/* Written by scripts/sweep; docs/studies.md. The last column is there where merge wrote it. */
+static const struct fb_column launches_columns[] = {
+	{.name = "index", .type = FB_COLUMN_U64},
+	{.name = "launch_index", .type = FB_COLUMN_U64},
+	{.name = "side", .type = FB_COLUMN_TEXT},
+	{.name = "attempt", .type = FB_COLUMN_U64},
+	{.name = "ranks", .type = FB_COLUMN_U64},
+	{.name = "nodes", .type = FB_COLUMN_TEXT}, /* empty: as the launcher placed them */
+	{.name = "status", .type = FB_COLUMN_TEXT},
+	{.name = "exit", .type = FB_COLUMN_U64},
+	{.name = "begin_utc", .type = FB_COLUMN_TEXT},
+	{.name = "end_utc", .type = FB_COLUMN_TEXT},
+	{.name = "seconds", .type = FB_COLUMN_F64},
+	{.name = "canary_before_us", .type = FB_COLUMN_TIME_US},
+	{.name = "canary_after_us", .type = FB_COLUMN_TIME_US},
+	{.name = "flags", .type = FB_COLUMN_TEXT},
+	{.name = "variant", .type = FB_COLUMN_TEXT},
+	{.name = "run", .type = FB_COLUMN_TEXT},
+};
+
+void fb_csv_problem(struct fb_csv_check *check, const struct fb_csv_reader *reader,
+		    const char *column, const char *fmt, ...)
+{
+	va_list args;
+
+	check->problems++;
+	if (!check->out || check->problems > MESSAGES_MAX)
+		return;
+	fprintf(check->out, "%s:%" PRIu64 ": %s%s", reader->path, reader->line, column,
+		*column ? ": " : "");
+	va_start(args, fmt);
+	vfprintf(check->out, fmt, args);
+	va_end(args);
+	fputs(check->problems == MESSAGES_MAX ? " (later problems are only counted)\n" : "\n",
+	      check->out);
+}
+
+/* A finite decimal number and nothing else; whole ones need digits only. */
+static bool is_number(const char *text, bool whole, bool negative, double *value)
+{
+	const char *digits = text + (negative && *text == '-');
+	char *end;
+
+	if (!isdigit((unsigned char)*digits))
+		return false;
+	if (strspn(digits, whole ? "0123456789" : "0123456789.eE+-") != strlen(digits))
+		return false;
+	*value = strtod(text, &end);
+	return !*end && isfinite(*value);
+}
+
+/* Checks one field against its type and sets its number. Returns whether it is good. */
+static bool check_field(struct fb_csv_check *check, const struct fb_csv_reader *r,
+			const struct fb_column *column, const char *text, double *value)
+{
+	bool whole = column->type == FB_COLUMN_U64 || column->type == FB_COLUMN_I64;
+	bool negative = column->type == FB_COLUMN_I64 || column->type == FB_COLUMN_F64;
+
+	*value = (double)NAN;
+	if (column->type == FB_COLUMN_TEXT || (!*text && !whole))
+		return true;
+	if (is_number(text, whole, negative, value))
+		return true;
+	fb_csv_problem(check, r, column->name, "'%s' is not of type %s", text,
+		       fb_column_type_name(column->type));
+	return false;
+}
+
+static bool begins_with(const struct fb_csv_reader *r, const struct fb_column *columns, size_t n)
+{
+	if (r->nfields < n)
+		return false;
+	for (size_t i = 0; i < n; i++)
+		if (strcmp(r->fields[i], columns[i].name))
+			return false;
+	return true;
+}
+
+/* Names of the program's own columns: letters, digits, underscores, and none twice. */
+static void check_extra_names(struct fb_csv_check *check, const struct fb_csv_reader *r)
+{
+	for (size_t i = fb_columns_count; i < r->nfields; i++) {
+		const char *name = r->fields[i];
+
+		if (!islower((unsigned char)*name))
+			fb_csv_problem(check, r, name, "begins with no lower case letter");
+		for (const char *c = name; *c; c++)
+			if (!isalnum((unsigned char)*c) && *c != '_') {
+				fb_csv_problem(check, r, name, "'%c' in a column's name", *c);
+				break;
+			}
+		for (size_t j = 0; j < i; j++)
+			if (!strcmp(name, r->fields[j]))
+				fb_csv_problem(check, r, name,
+					       "there are two columns of this name");
+	}
+}
+
+/* Every case once in a launch; a fault may be followed by another attempt. */
+static int check_unique(struct fb_csv_check *check, const struct fb_csv_reader *r,
+			struct fb_finished *seen)
+{
+	const char *run = r->fields[fb_column_find("run")];
+	const char *launch = r->fields[fb_column_find("launch_index")];
+	char *key, *whole = NULL;
+	int ret;
+
+	if (fb_status_parse(r->fields[fb_column_find("status")]) == FB_STATUS_FAULT)
+		return FB_OK;
+	key = fb_csv_key(NULL, r->fields);
+	if (!key || asprintf(&whole, "%s\x1f%s\x1f%s", run, launch, key) < 0) {
+		free(key);
+		return fb_error(FB_ENOMEM, "no memory to check '%s'", r->path);
+	}
+	ret = fb_finished_add(seen, whole);
+	if (ret == 0)
+		fb_csv_problem(check, r, "", "this key is there already in launch %s of run '%s'",
+			       launch, run);
+	free(whole);
+	free(key);
+	return ret < 0 ? ret : FB_OK;
+}
+
+struct sheet {
+	const struct fb_column *columns;
+	size_t ncolumns, nfields;
+	bool result; /* a program's result file, which has keys, rules and maybe more columns */
+};
+
+static int check_record(struct fb_csv_check *check, const struct fb_csv_reader *r,
+			const struct sheet *sheet, struct fb_finished *seen)
+{
+	static const struct fb_column extra = {.name = "", .type = FB_COLUMN_F64};
+	double value[COLUMNS_MAX], number;
+	bool good = true;
+
+	check->rows++;
+	if (r->torn)
+		fb_csv_problem(check, r, "", "the file ends without a newline: a torn row");
+	if (r->nfields != sheet->nfields) {
+		fb_csv_problem(check, r, "", "%zu fields where the header has %zu", r->nfields,
+			       sheet->nfields);
+		return FB_OK;
+	}
+	for (size_t i = 0; i < sheet->ncolumns; i++)
+		good &= check_field(check, r, &sheet->columns[i], r->fields[i], &value[i]);
+	if (!sheet->result)
+		return FB_OK;
+	for (size_t i = sheet->ncolumns; i < r->nfields; i++)
+		good &= check_field(check, r, &extra, r->fields[i], &number);
+	if (good)
+		fb_csv_check_row(check, r, value);
+	return check_unique(check, r, seen);
+}
+
+/* Finds out from the header what kind of file it is. */
+static int find_sheet(struct fb_csv_check *check, const struct fb_csv_reader *r,
+		      struct sheet *sheet)
+{
+	const struct sheet sheets[] = {
+		{fb_columns, fb_columns_count, r->nfields, true},
+		{samples_columns, COUNT(samples_columns), r->nfields, false},
+		{ranks_columns, COUNT(ranks_columns), r->nfields, false},
+		{environment_columns, COUNT(environment_columns), r->nfields, false},
+		{launches_columns, COUNT(launches_columns) - 1, r->nfields, false},
+		{launches_columns, COUNT(launches_columns), r->nfields, false},
+	};
+
+	for (size_t i = 0; i < COUNT(sheets) && !r->torn; i++)
+		if (begins_with(r, sheets[i].columns, sheets[i].ncolumns) &&
+		    (sheets[i].result || r->nfields == sheets[i].ncolumns)) {
+			*sheet = sheets[i];
+			if (sheet->result)
+				check_extra_names(check, r);
+			return FB_OK;
+		}
+	return fb_error(FB_EINPUT,
+			"'%s' has no header of schema %d: expected the columns of "
+			"docs/csv.md",
+			r->path, FB_SCHEMA_VERSION);
+}
+
+static int check_records(struct fb_csv_check *check, struct fb_csv_reader *r)
+{
+	struct fb_finished seen = {.slots = NULL};
+	struct sheet sheet = {.columns = NULL};
+	int more = fb_csv_reader_next(r), ret = FB_OK;
+
+	if (more == 0 || more == FB_EDATA)
+		return fb_error(FB_EINPUT, "'%s' has no header: %s", r->path,
+				more ? r->problem : "it is empty");
+	if (more < 0)
+		return more;
+	ret = find_sheet(check, r, &sheet);
+	while (!ret && (more = fb_csv_reader_next(r)) == 1)
+		ret = check_record(check, r, &sheet, &seen);
+	if (!ret && more == FB_EDATA)
+		fb_csv_problem(check, r, "", "%s: the rest is not checked", r->problem);
+	else if (!ret && more < 0)
+		ret = more;
+	fb_finished_free(&seen);
+	return ret;
+}
+
+int fb_csv_check_file(struct fb_csv_check *check, const char *path)
+{
+	struct fb_csv_reader reader = {.file = NULL};
+	int ret = fb_csv_reader_open(&reader, path);
+
+	if (!ret)
+		ret = check_records(check, &reader);
+	fb_csv_reader_close(&reader);
+	return ret;
+}

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Keys and values of the column `variant`; see variant.h. */
+#include "common/base/error.h"
+#include "common/record/variant.h"
+
+#include <ctype.h>
+#include <string.h>
+
+enum { ITEMS = FB_VARIANT_CHARS / 2 };
+
+struct item {
+	const char *text;
+	size_t key, length; /* of the key; of k=v */
+};
+
+static int compare_keys(const struct item *a, const struct item *b)
+{
+	int order = memcmp(a->text, b->text, a->key < b->key ? a->key : b->key);
+
+	return order ? order : a->key < b->key ? -1 : a->key > b->key;
+}
+
+/* Puts k=v where it belongs among items[0..*count). False: its key is there, or too many. */
+static bool insert(struct item items[ITEMS], size_t *count, const struct item *item)
+{
+	size_t at = *count;
+
+	if (at == ITEMS)
+		return false;
+	while (at > 0 && compare_keys(item, &items[at - 1]) < 0)
+		at--;
+	if (at > 0 && compare_keys(item, &items[at - 1]) == 0)
+		return false;
+	memmove(items + at + 1, items + at, (*count - at) * sizeof(*items));
+	items[at] = *item;
+	++*count;
+	return true;
+}
+
+/* Adds all items of a text; the one that cannot be is left in *last. */
+static bool add_items(struct item items[ITEMS], size_t *count, const char *text, struct item *last)
+{
+	while (*text) {
+		*last = (struct item){.text = text,
+				      .key = strcspn(text, "=;"),
+				      .length = strcspn(text, ";")};
+		if (!insert(items, count, last))
+			return false;
+		text += last->length + (text[last->length] == ';');
+	}
+	return true;
+}
+
+static bool good_item(const char *text, size_t length)
+{
+	size_t key = strcspn(text, "=;");
+
+	if (key == 0 || text[key] != '=')
+		return false;
+	for (size_t i = 0; i < length; i++) {
+		unsigned char c = (unsigned char)text[i];
+
+		if (i < key ? !isalnum(c) && !strchr("_.-", c) : iscntrl(c) != 0)
+			return false;
+	}
+	return true;
+}
+
+bool fb_variant_good(const char *text)
+{
+	struct item items[ITEMS], last;
+	size_t count = 0, length;
+	const char *at = text;
+
+	do {
+		length = strcspn(at, ";");
+		if (!good_item(at, length))
+			return false;
+		at += length;
+	} while (*at++ == ';');
+	return add_items(items, &count, text, &last);
+}
+
+int fb_variant_add(char variant[FB_VARIANT_CHARS], const char *tags, char *why, size_t n)
+{
+	struct item items[ITEMS], last = {0};
+	char joined[FB_VARIANT_CHARS];
+	size_t count = 0, used = 0;
+
+	if (!add_items(items, &count, variant, &last) || !add_items(items, &count, tags, &last)) {
+		snprintf(why, n, "other keys: the program has %.*s itself", (int)last.key,
+			 last.text);
+		return FB_EINPUT;
+	}
+	for (size_t i = 0; i < count; i++) {
+		if (used + items[i].length + 2 > sizeof(joined)) {
+			snprintf(why, n, "at most %d characters, the program's own keys included",
+				 FB_VARIANT_CHARS - 1);
+			return FB_EINPUT;
+		}
+		used += (size_t)snprintf(joined + used, sizeof(joined) - used, "%s%.*s",
+					 i ? ";" : "", (int)items[i].length, items[i].text);
+	}
+	memcpy(variant, used ? joined : "", used + 1);
+	return FB_OK;
+}
+
+void fb_variant_put(struct fb_case *c, const char *keys)
+{
+	char ignored[160];
+
+	if (*keys && fb_variant_add(c->variant, keys, ignored, sizeof(ignored)))
+		c->overfull = true;
+}

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* One case from `can` to `teardown`; see run.h. */
+#include "common/base/error.h"
+#include "common/run/run.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Rank 0 writes a row without times. */
+static int record_plain(struct fb_run *run, const struct fb_case *c, enum fb_status status,
+			const char *reason)
+{
+	struct fb_row row;
+
+	if (status == FB_STATUS_FAULT)
+		fb_run_worsen(run, FB_EXIT_FAULT);
+	if (run->world.rank != 0)
+		return FB_OK;
+	row = fb_recorder_row(&run->recorder, c);
+	row.status = status;
+	row.reason = reason;
+	fb_progress_clear(&run->progress);
+	return fb_recorder_put(&run->recorder, &row, NULL, 0);
+}
+
+/* Rates follow from the median time, never the other way round. */
+static void add_rates(struct fb_row *row, const struct fb_traits *traits)
+{
+	double seconds = row->median_us * 1e-6;
+
+	if (traits->algorithm_bytes > 0 && seconds > 0) {
+		row->algbw_GBps = traits->algorithm_bytes / seconds * 1e-9;
+		row->busbw_GBps = row->algbw_GBps * traits->bus_factor;
+	}
+	if (traits->bound_us > 0 && row->median_us > 0) {
+		row->bound_us = traits->bound_us;
+		row->efficiency = traits->bound_us / row->median_us;
+	}
+}
+
+/* Of `operations` that one call does, each has its share of the times, but not of the skew. */
+static void add_times(struct fb_row *row, const struct fb_measurement *m, int operations)
+{
+	row->samples = m->summary.n;
+	row->stop = m->stop;
+	row->first_us = m->first_us / operations;
+	row->median_us = m->summary.median / operations;
+	row->median_low_us = m->summary.median_low / operations;
+	row->median_high_us = m->summary.median_high / operations;
+	row->min_us = m->summary.min / operations;
+	row->p05_us = m->summary.p05 / operations;
+	row->p95_us = m->summary.p95 / operations;
+	row->p99_us = m->summary.p99 / operations;
+	row->max_us = m->summary.max / operations;
+	row->mad_us = m->summary.mad / operations;
+	row->rank_mean_us = m->rank_mean_us / operations;
+	row->rank_min_us = m->rank_min_us / operations;
+	row->skew_us = m->skew_us;
+	row->outliers = m->summary.outliers;
+}
+
+/* Rank 0: the row of a measured case. */
+static int record(struct fb_run *run, const struct fb_case *c, const struct fb_measurement *m,
+		  const struct fb_traits *traits, double setup_us)
+{
+	struct fb_row row = fb_recorder_row(&run->recorder, c);
+	int operations = traits->operations > 0 ? traits->operations : 1;
+	double *samples_us = m->timed ? run->meter.sampler.max_us : NULL;
+	char flags[160];
+	int err;
+
+	row.status = m->status;
+	row.reason = m->reason[0] ? m->reason : NULL;
+	row.errors = m->errors;
+	row.setup_us = setup_us;
+	if (m->timed) {
+		add_times(&row, m, operations);
+		add_rates(&row, traits);
+		for (uint64_t i = 0; operations > 1 && i < m->summary.n; i++)
+			samples_us[i] /= operations;
+	}
+	row.path = traits->path;
+	row.channels = traits->channels > 0 ? (uint64_t)traits->channels : 0;
+	row.extra = traits->extra;
+	fb_measure_flags(m->flags, traits->flags, flags, sizeof(flags));
+	row.flags = flags;
+	fb_progress_clear(&run->progress);
+	err = fb_recorder_put(&run->recorder, &row, samples_us, m->summary.n);
+	if (!err && m->timed)
+		err = fb_recorder_put_ranks(&run->recorder, &run->meter.ranks, m->summary.n,
+					    run->meter.one_clock);
+	return err;
+}
+
+/*
+ * Sets the instance up on all ranks. Returns 0, or the error that all ranks agree on: anything
+ * else ends the job, as the ranks that succeeded could not tear down without the others.
+ */
+static int set_up(struct fb_run *run, const struct fb_case *c, void **instance, double *setup_us)
+{
+	uint64_t start = fb_clock_ticks(&run->clock);
+	int err = run->program->setup(run->state, c, instance);
+	double seconds = fb_clock_seconds(&run->clock, fb_clock_ticks(&run->clock) - start);
+	double all[3] = {seconds, err, -err};
+
+	MPI_Allreduce(MPI_IN_PLACE, all, 3, MPI_DOUBLE, MPI_MAX, run->world.comm);
+	if ((int)all[1] != -(int)all[2]) {
+		char reason[FB_REASON_CHARS];
+
+		snprintf(reason, sizeof(reason), "setup failed on some ranks only: %s",
+			 fb_strerror(-(int)all[2]));
+		if (err)
+			fb_error(err, "rank %d on %s: setup failed: %s", run->world.rank,
+				 run->world.host, fb_strerror(err));
+		fb_watchdog_fail(run->watchdog, reason);
+	}
+	*setup_us = all[0] * 1e6;
+	return err;
+}
+
+static int run_valid(struct fb_run *run, const struct fb_case *c)
+{
+	struct fb_traits traits = {0};
+	struct fb_measurement m;
+	void *instance = NULL;
+	double setup_us = 0;
+	uint64_t start, spent;
+	int err;
+
+	for (int i = 0; i < FB_EXTRA_COLUMNS; i++)
+		traits.extra[i] = (double)NAN;
+	fb_watchdog_step(run->watchdog, FB_PHASE_SETUP);
+	start = fb_clock_ticks(&run->clock);
+	err = set_up(run, c, &instance, &setup_us);
+	if (err)
+		return record_plain(run, c,
+				    err == FB_EUNSUPPORTED ? FB_STATUS_SKIPPED : FB_STATUS_FAULT,
+				    fb_strerror(err));
+	spent = fb_clock_ticks(&run->clock) - start;
+	fb_measure(&run->meter, run->program, instance, c, &m);
+	if (m.status == FB_STATUS_WRONG)
+		fb_run_worsen(run, FB_EXIT_WRONG);
+	if (m.status == FB_STATUS_FAULT)
+		fb_run_worsen(run, FB_EXIT_FAULT);
+	fb_watchdog_step(run->watchdog, FB_PHASE_RECORD);
+	if (run->program->describe)
+		run->program->describe(instance, &traits);
+	if (run->world.rank == 0 && run->program->summarise && m.timed)
+		run->program->summarise(instance, run->meter.sampler.max_us, m.summary.n, &traits);
+	if (run->world.rank == 0)
+		err = record(run, c, &m, &traits, setup_us);
+	fb_watchdog_step(run->watchdog, FB_PHASE_TEARDOWN);
+	start = fb_clock_ticks(&run->clock);
+	if (run->program->teardown)
+		run->program->teardown(instance);
+	spent += fb_clock_ticks(&run->clock) - start;
+	run->program_s += fb_clock_seconds(&run->clock, spent);
+	return err;
+}
+
+bool fb_run_can(const struct fb_run *run, const struct fb_case *c, char reason[FB_REASON_CHARS])
+{
+	reason[0] = '\0';
+	if (c->overfull)
+		snprintf(reason, FB_REASON_CHARS, "its keys in `variant` are more than %d "
+			 "characters: set fewer options at once", FB_VARIANT_CHARS - 1);
+	else if (c->cold && c->cadence == FB_STREAMING)
+		snprintf(reason, FB_REASON_CHARS, "cold caches need cadence isolated: of calls "
+			 "back to back only the first would find them cold");
+	else
+		return !run->program->can || run->program->can(run->state, c, reason);
+	return false;
+}
+
+int fb_case_run(struct fb_run *run, size_t index)
+{
+	const struct fb_case *c = &run->cases[index];
+	char reason[FB_REASON_CHARS] = "", text[FB_CASE_CHARS];
+	int err;
+
+	fb_watchdog_case(run->watchdog, (int)index, fb_case_text(c, text));
+	if (run->world.rank == 0)
+		fb_recorder_begin(&run->recorder, c);
+	if (!fb_run_can(run, c, reason))
+		err = record_plain(run, c, FB_STATUS_SKIPPED, reason);
+	else
+		err = run_valid(run, c);
+	/* A full disk is rank 0's alone to see, but all ranks have to stop. */
+	MPI_Bcast(&err, 1, MPI_INT, 0, run->world.comm);
+	return err;
+}

@@ -1,0 +1,386 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* One measurement; see measure.h, and sampler.h for when to stop. */
+#include "common/base/error.h"
+#include "common/run/measure.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { BLOCK_MAX = 128 };
+
+/*
+ * Timer and barrier may cost this share of the median before the row is flagged. Ranks that begin
+ * apart lengthen a repetition by up to that, hence the median by about the median of it.
+ */
+static const double timer_share = 0.05, skew_share = 0.10;
+
+/* The instance under measurement; passed down instead of five arguments. */
+struct subject {
+	struct fb_meter *meter;
+	const struct fb_program *program;
+	void *instance;
+	const struct fb_case *key;
+	bool counts; /* this rank's times count; see fb_program.counts */
+};
+
+/* MPI_User_function: see struct fb_times. */
+static void combine_times(void *in, void *inout, int *count, MPI_Datatype *type)
+{
+	const struct fb_times *a = in;
+	struct fb_times *b = inout;
+
+	(void)type;
+	for (int i = 0; i < *count; i++) {
+		b[i].max = fmax(a[i].max, b[i].max);
+		b[i].min = fmin(a[i].min, b[i].min);
+		b[i].sum += a[i].sum;
+		b[i].ranks += a[i].ranks;
+		b[i].last_start = fmax(a[i].last_start, b[i].last_start);
+		b[i].first_start = fmin(a[i].first_start, b[i].first_start);
+	}
+}
+
+static struct fb_sample to_sample(const struct fb_times *all)
+{
+	return (struct fb_sample){
+		.max = all->max,
+		.min = all->min,
+		.mean = all->sum / all->ranks,
+		.skew = all->last_start - all->first_start,
+	};
+}
+
+int fb_meter_open(struct fb_meter *meter)
+{
+	const struct fb_sampler_config config = {
+		.ci = meter->settings->ci,
+		.min_samples = meter->settings->min_samples,
+		.max_samples = meter->settings->max_samples,
+		.max_time_s = meter->settings->max_time_s,
+		.whole_time = meter->settings->whole_time,
+	};
+	int err = FB_OK;
+
+	meter->block = calloc(2 * BLOCK_MAX, sizeof(*meter->block));
+	if (!meter->block)
+		err = fb_error(FB_ENOMEM, "out of memory for a block of samples");
+	if (!err && meter->world->rank == 0)
+		err = fb_sampler_open(&meter->sampler, &config);
+	if (!err && meter->settings->raw_ranks)
+		err = fb_rank_times_open(&meter->ranks, meter->world, BLOCK_MAX);
+	err = fb_world_agree(meter->world, err);
+	if (err) {
+		fb_rank_times_close(&meter->ranks);
+		fb_sampler_close(&meter->sampler);
+		free(meter->block);
+		return err;
+	}
+	meter->reduced = meter->block + BLOCK_MAX;
+	meter->work_s = 0;
+	/* One for all, and recent, so that starts in us keep their digits. */
+	meter->epoch = fb_clock_ticks(meter->clock);
+	if (meter->one_clock)
+		MPI_Bcast(&meter->epoch, 1, MPI_UINT64_T, 0, meter->world->comm);
+	MPI_Type_contiguous(sizeof(struct fb_times) / sizeof(double), MPI_DOUBLE,
+			    &meter->times_type);
+	MPI_Type_commit(&meter->times_type);
+	MPI_Op_create(combine_times, 1, &meter->times_op);
+	return FB_OK;
+}
+
+void fb_meter_close(struct fb_meter *meter)
+{
+	if (!meter->block)
+		return;
+	MPI_Op_free(&meter->times_op);
+	MPI_Type_free(&meter->times_type);
+	fb_rank_times_close(&meter->ranks);
+	fb_sampler_close(&meter->sampler);
+	free(meter->block);
+	meter->block = NULL;
+}
+
+static _Noreturn void fail(const struct subject *s, const char *what, int err)
+{
+	char reason[FB_REASON_CHARS];
+
+	snprintf(reason, sizeof(reason), "rank %d on %s: %s failed: %s", s->meter->world->rank,
+		 s->meter->world->host, what, fb_strerror(err));
+	fb_error(err, "%s", reason);
+	fb_watchdog_fail(s->meter->watchdog, reason);
+}
+
+/* One repetition, per call: synchronise, then time `calls` calls. No MPI, I/O or malloc inside. */
+static struct fb_times time_run(const struct subject *s, enum fb_phase phase, int calls)
+{
+	struct fb_meter *m = s->meter;
+	int (*run)(void *instance, int calls) = s->program->run;
+	uint64_t start, end;
+	double us, start_us;
+	int err;
+
+	fb_watchdog_step(m->watchdog, phase);
+	err = s->key->cold ? s->program->clear(s->instance) : FB_OK;
+	if (err)
+		fail(s, "clearing the caches", err);
+	err = s->program->ready ? s->program->ready(s->instance, calls) : FB_OK;
+	if (err)
+		fail(s, "making ready", err);
+	fb_barrier_wait(m->barrier);
+	start = fb_clock_ticks(m->clock);
+	err = run(s->instance, calls);
+	end = fb_clock_ticks(m->clock);
+	if (!err && s->program->settle)
+		err = s->program->settle(s->instance);
+	if (err)
+		fail(s, "the operation", err);
+	us = fb_clock_seconds(m->clock, end - start) * 1e6 / calls;
+	/* The difference is signed where clocks are not one; it is not used then. */
+	start_us = (double)(int64_t)(start - m->epoch) * m->clock->seconds_per_tick * 1e6;
+	if (!s->counts)
+		return (struct fb_times){-HUGE_VAL, HUGE_VAL, 0, 0, -HUGE_VAL, HUGE_VAL};
+	return (struct fb_times){us, us, us, 1, start_us, start_us};
+}
+
+static void prime(const struct subject *s)
+{
+	int err = s->program->prime ? s->program->prime(s->instance) : FB_OK;
+
+	if (err)
+		fail(s, "writing the input", err);
+}
+
+/*
+ * Checks this rank's buffers and combines time and errors of all ranks in one reduction:
+ * element 0 is the repetition; element 1 counts wrong elements (sum) and finds the first rank
+ * that has any (minimum).
+ */
+static struct fb_sample check(const struct subject *s, struct fb_times own, int calls, bool verify,
+			      struct fb_measurement *out)
+{
+	const struct fb_world *world = s->meter->world;
+	struct fb_mismatch bad = {0};
+	struct fb_times pair[2] = {own};
+	struct fb_sample sample;
+	int err = FB_OK, first;
+
+	if (verify) {
+		fb_watchdog_step(s->meter->watchdog, FB_PHASE_VERIFY);
+		err = s->program->check(s->instance, calls, &bad);
+	}
+	if (err && err != FB_EDATA)
+		fail(s, "verification", err);
+	if (err == FB_EDATA && !bad.errors)
+		bad.errors = 1;
+	pair[1].min = bad.errors ? world->rank : world->nranks;
+	pair[1].sum = (double)bad.errors;
+	MPI_Allreduce(MPI_IN_PLACE, pair, 2, s->meter->times_type, s->meter->times_op, world->comm);
+	sample = to_sample(&pair[0]);
+	if (!(pair[1].sum > 0))
+		return sample;
+	first = (int)pair[1].min;
+	MPI_Bcast(&bad, sizeof(bad), MPI_BYTE, first, world->comm);
+	out->status = FB_STATUS_WRONG;
+	out->errors = (uint64_t)pair[1].sum;
+	snprintf(out->reason, sizeof(out->reason),
+		 "%llu wrong elements; first: rank %d element %llu is %.31s, expected %.31s",
+		 (unsigned long long)out->errors, first, (unsigned long long)bad.index, bad.got,
+		 bad.expected);
+	return sample;
+}
+
+/* What rank 0 decides, as all ranks get it. */
+static size_t share(const struct fb_world *world, size_t decision)
+{
+	unsigned long long number = decision;
+
+	MPI_Bcast(&number, 1, MPI_UNSIGNED_LONG_LONG, 0, world->comm);
+	return (size_t)number;
+}
+
+/*
+ * Returns what a call takes once warm, on rank 0 (elsewhere: without meaning): the best batch,
+ * since a preemption would spoil the last one.
+ */
+static double warm_up(const struct subject *s, double first_s)
+{
+	struct fb_meter *m = s->meter;
+	bool streaming = s->key->cadence == FB_STREAMING;
+	double elapsed_s = 0, each_s = HUGE_VAL;
+	size_t calls = 0;
+
+	for (;;) {
+		size_t next = share(m->world, fb_warm_up_next(calls, elapsed_s, first_s,
+							      m->settings->max_time_s / 2));
+		uint64_t start = fb_clock_ticks(m->clock);
+		double batch_s;
+
+		if (next == 0)
+			return calls ? each_s : first_s;
+		if (streaming) {
+			/* Batches of at most 1000, so that a step stays short. */
+			for (size_t left = next; left;) {
+				int batch = left < 1000 ? (int)left : 1000;
+
+				time_run(s, FB_PHASE_WARM_UP, batch);
+				left -= (size_t)batch;
+			}
+		} else {
+			for (size_t i = 0; i < next; i++)
+				time_run(s, FB_PHASE_WARM_UP, 1);
+		}
+		batch_s = fb_clock_seconds(m->clock, fb_clock_ticks(m->clock) - start);
+		elapsed_s += batch_s;
+		calls += next;
+		each_s = fmin(each_s, batch_s / (double)next);
+	}
+}
+
+/* Own repetitions for --raw-ranks; a batch of calls as a whole. */
+static void add_ranks(const struct subject *s, const struct fb_times *own, size_t n, int calls)
+{
+	struct fb_rank_time time[BLOCK_MAX];
+
+	for (size_t i = 0; i < n && s->meter->ranks.world; i++) {
+		double begin = s->meter->one_clock ? own[i].first_start : 0;
+
+		time[i] = (struct fb_rank_time){begin, begin + own[i].max * calls};
+		if (!s->counts)
+			time[i].begin = time[i].end = (double)NAN;
+	}
+	fb_rank_times_add(&s->meter->ranks, time, n);
+}
+
+/* Blocks of repetitions until rank 0's sampler has enough. */
+static void repeat(const struct subject *s, double estimate_s, int calls, size_t reserve)
+{
+	struct fb_meter *m = s->meter;
+	bool root = m->world->rank == 0;
+	uint64_t start = fb_clock_ticks(m->clock);
+	uint64_t work = 0, from;
+
+	fb_rank_times_begin(&m->ranks);
+	if (root)
+		fb_sampler_begin(&m->sampler, estimate_s, reserve, m->step_us / calls);
+	for (;;) {
+		double elapsed = fb_clock_seconds(m->clock, fb_clock_ticks(m->clock) - start);
+		size_t reps = share(m->world, root ? fb_sampler_next(&m->sampler, elapsed) : 0);
+
+		if (reps == 0)
+			break;
+		from = fb_clock_ticks(m->clock);
+		for (size_t i = 0; i < reps; i++)
+			m->block[i] = time_run(s, FB_PHASE_REPEAT, calls);
+		work += fb_clock_ticks(m->clock) - from;
+		MPI_Reduce(m->block, m->reduced, (int)reps, m->times_type, m->times_op, 0,
+			   m->world->comm);
+		add_ranks(s, m->block, reps, calls);
+		for (size_t i = 0; root && i < reps; i++) {
+			struct fb_sample sample = to_sample(&m->reduced[i]);
+
+			fb_sampler_add(&m->sampler, &sample, 1);
+		}
+	}
+	m->work_s += fb_clock_seconds(m->clock, work);
+}
+
+/* Rank 0: what the samples amount to. */
+static void summarise(const struct subject *s, struct fb_measurement *out)
+{
+	struct fb_meter *m = s->meter;
+	struct fb_sampler *sampler = &m->sampler;
+	double batch_us;
+
+	if (fb_summarise(sampler->max_us, sampler->n, sampler->scratch, &out->summary)) {
+		out->status = FB_STATUS_FAULT;
+		snprintf(out->reason, sizeof(out->reason), "the clock gave no usable times");
+		return;
+	}
+	out->stop = sampler->stop;
+	out->rank_mean_us = fb_median(sampler->mean_us, sampler->n, sampler->scratch);
+	out->rank_min_us = fb_median(sampler->min_us, sampler->n, sampler->scratch);
+	out->skew_us = m->one_clock ? fb_median(sampler->skew_us, sampler->n, sampler->scratch)
+				    : m->skew_us;
+	batch_us = out->summary.median * out->calls;
+	if (batch_us * timer_share < m->timer_us)
+		out->flags |= FB_FLAG_TIMER;
+	if (batch_us * skew_share < out->skew_us)
+		out->flags |= FB_FLAG_SKEW;
+	if (sampler->dropped)
+		out->flags |= FB_FLAG_DROPPED;
+	if (sampler->drifts)
+		out->flags |= FB_FLAG_DRIFT;
+	if (sampler->n < m->settings->min_samples)
+		out->flags |= FB_FLAG_FEW;
+	if (sampler->n < FB_FEWEST_SAMPLES && out->status == FB_STATUS_OK) {
+		out->status = FB_STATUS_FEW;
+		snprintf(out->reason, sizeof(out->reason),
+			 "%zu samples within %g s and %llu repetitions", sampler->n,
+			 m->settings->max_time_s, (unsigned long long)m->settings->max_samples);
+	}
+}
+
+/*
+ * Calls in place that follow each other work on the results of those before, so a batch of them
+ * cannot be checked: a single call is, which is no sample of a batch.
+ */
+static bool is_single(const struct fb_case *key)
+{
+	return key->cadence == FB_STREAMING && key->in_place && key->redop >= 0;
+}
+
+/* The last repetition, on fresh data, checked. It is a sample like any other but where single. */
+static void final_check(const struct subject *s, struct fb_measurement *out)
+{
+	struct fb_meter *m = s->meter;
+	bool single = is_single(s->key);
+	int calls = single ? 1 : out->calls;
+	struct fb_sample sample;
+	struct fb_times own;
+
+	prime(s);
+	own = time_run(s, FB_PHASE_REPEAT, calls);
+	sample = check(s, own, calls, true, out);
+	if (single)
+		out->flags |= FB_FLAG_SINGLE_CHECK;
+	else if (m->world->rank == 0)
+		fb_sampler_add(&m->sampler, &sample, 1);
+	if (!single)
+		add_ranks(s, &own, 1, calls);
+}
+
+void fb_measure(struct fb_meter *meter, const struct fb_program *program, void *instance,
+		const struct fb_case *c, struct fb_measurement *out)
+{
+	const struct subject s = {meter, program, instance, c,
+				  !program->counts || program->counts(instance)};
+	int verify = program->check ? meter->settings->verify : FB_VERIFY_NO;
+	bool again = verify == FB_VERIFY_YES;
+	uint64_t start = fb_clock_ticks(meter->clock);
+	double each_s = 0;
+
+	*out = (struct fb_measurement){.status = FB_STATUS_OK, .calls = 1};
+	fb_watchdog_step(meter->watchdog, FB_PHASE_FIRST);
+	prime(&s);
+	out->first_us =
+		check(&s, time_run(&s, FB_PHASE_FIRST, 1), 1, verify != FB_VERIFY_NO, out).max;
+	if (out->status == FB_STATUS_OK) {
+		each_s = warm_up(&s, out->first_us * 1e-6);
+		if (c->cadence == FB_STREAMING)
+			out->calls = (int)share(
+				meter->world,
+				(size_t)fb_streaming_calls(each_s, meter->timer_us * 1e-6));
+	}
+	meter->work_s += fb_clock_seconds(meter->clock, fb_clock_ticks(meter->clock) - start);
+	if (out->status != FB_STATUS_OK)
+		return;
+	out->timed = true;
+	repeat(&s, each_s * out->calls, out->calls, again && !is_single(c) ? 1 : 0);
+	start = fb_clock_ticks(meter->clock);
+	if (again)
+		final_check(&s, out);
+	meter->work_s += fb_clock_seconds(meter->clock, fb_clock_ticks(meter->clock) - start);
+	if (meter->world->rank == 0)
+		summarise(&s, out);
+}

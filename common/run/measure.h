@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * One measurement: first call, verification, warm-up, repetitions, verification again.
+ *
+ * A sample is the maximum over ranks of one repetition, for a collective is over when its last
+ * rank is; the row's time is the median of samples. Nothing but the operation happens between
+ * the two readings of the clock. Rank 0 decides how often to run and tells the others, so all
+ * ranks always do the same. The last repetition runs on freshly written data and is what the
+ * final check looks at, so the code that was timed is the code that was checked.
+ */
+#ifndef FB_COMMON_RUN_MEASURE_H
+#define FB_COMMON_RUN_MEASURE_H
+
+#include "common/measure/barrier.h"
+#include "common/measure/clock.h"
+#include "common/measure/rank_times.h"
+#include "common/measure/sampler.h"
+#include "common/measure/watchdog.h"
+#include "common/run/program.h"
+
+/*
+ * One repetition in us. Own: all times are alike. Over the ranks whose times count: maximum,
+ * minimum and sum of times, how many they are, and when the last and the first of them began.
+ */
+struct fb_times {
+	double max, min, sum, ranks;
+	double last_start, first_start; /* since the meter's epoch */
+};
+
+/* What all measurements of a run share. */
+struct fb_meter {
+	const struct fb_world *world;
+	const struct fb_clock *clock;
+	struct fb_barrier *barrier;
+	struct fb_watchdog *watchdog;
+	const struct fb_settings *settings;
+	double timer_us, step_us; /* reading the clock twice, and its step; from the self test */
+	bool one_clock;		  /* all ranks read the same clock: rows measure their skew */
+	double skew_us;		  /* where not: the self test's median of it */
+
+	/* Below: the meter's own. */
+	MPI_Datatype times_type;	  /* struct fb_times */
+	MPI_Op times_op;		  /* over ranks, as its members say */
+	struct fb_times *block, *reduced; /* one block's repetitions: own, over ranks */
+	uint64_t epoch;			  /* ticks; same on all ranks if one_clock */
+	struct fb_sampler sampler;	  /* filled on rank 0 */
+	struct fb_rank_times ranks; /* with --raw-ranks; of the sampler's samples the last ones */
+	double work_s;		    /* spent in operations, barriers before them and verification */
+};
+
+enum {
+	FB_FLAG_DRIFT = 1,	  /* samples still move after a third was dropped */
+	FB_FLAG_DROPPED = 2,	  /* the first third was dropped */
+	FB_FLAG_FEW = 4,	  /* fewer than min_samples */
+	FB_FLAG_SINGLE_CHECK = 8, /* checked after a call of its own, not after a timed batch */
+	FB_FLAG_SKEW = 16,	  /* ranks begin more than 10% of the median apart, in median */
+	FB_FLAG_TIMER = 32,	  /* the clock costs more than 5% of the median */
+};
+
+/* What came out. Times are valid on rank 0 only; status, errors and reason on all ranks. */
+struct fb_measurement {
+	enum fb_status status; /* OK, WRONG or FEW */
+	char reason[FB_REASON_CHARS];
+	uint64_t errors;
+	double first_us;
+	bool timed;		   /* false: wrong before timing, nothing below is valid */
+	int calls;		   /* in a sample (1 unless streaming) */
+	struct fb_summary summary; /* us; samples themselves: meter->sampler.max_us */
+	double rank_mean_us, rank_min_us, skew_us;
+	enum fb_stop stop;
+	unsigned flags; /* FB_FLAG_* */
+};
+
+/*
+ * Collective. The caller fills the first part of *meter before. Returns the same value on all
+ * ranks: 0 or FB_ENOMEM (printed).
+ */
+int fb_meter_open(struct fb_meter *meter);
+void fb_meter_close(struct fb_meter *meter);
+
+/*
+ * Collective. Measures an instance that the program has set up. Where the program's functions
+ * fail the job ends (fb_watchdog_fail), since other ranks may be inside of the operation.
+ */
+void fb_measure(struct fb_meter *meter, const struct fb_program *program, void *instance,
+		const struct fb_case *c, struct fb_measurement *out);
+
+/* Writes the flags' names, sorted, with ';' between them, merged with the program's own. */
+void fb_measure_flags(unsigned flags, const char *own, char *text, size_t n);
+
+#endif

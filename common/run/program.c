@@ -1,0 +1,316 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The main flow of every program: options, ranks, cases, measurement, files; see program.h.
+ *
+ * Whatever can be refused is refused before anything is written, in order and on all ranks;
+ * from the first measurement on, a fault on one rank ends the job through the watchdog.
+ */
+#include "common/base/error.h"
+#include "common/base/version.h"
+#include "common/run/run.h"
+#include "common/system/multicast.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static struct fb_option_about about(const struct fb_program *program)
+{
+	return (struct fb_option_about){
+		.program = program->name,
+		.summary = program->summary,
+		.description = program->description,
+		.version = fb_version_text(),
+	};
+}
+
+/*
+ * --help, --man and --version need no MPI, which may not even start where they are asked for.
+ * Launchers tell a process its rank in the environment; without one this is the only process.
+ */
+static bool first_process(void)
+{
+	static const char *const names[] = {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK",
+					    "MV2_COMM_WORLD_RANK", "SLURM_PROCID"};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		const char *value = getenv(names[i]);
+
+		if (value)
+			return !strcmp(value, "0");
+	}
+	return true;
+}
+
+static int print_about(const struct fb_run *run)
+{
+	const struct fb_option_about text = about(run->program);
+
+	if (!first_process())
+		return FB_EXIT_OK;
+	if (run->settings.version)
+		printf("%s (fabricbench) %s, revision %s, built with %s %s\n", run->program->name,
+		       fb_version_text(), fb_version_revision(), fb_version_compiler(),
+		       fb_version_flags());
+	else if (run->settings.man)
+		fb_option_man(run->chain, &text, stdout);
+	else
+		fb_option_help(run->chain, &text, stdout);
+	return fflush(stdout) ? FB_EXIT_FAULT : FB_EXIT_OK;
+}
+
+static int make_chain(struct fb_run *run)
+{
+	const struct fb_program *program = run->program;
+
+	run->table = fb_settings_table(program->defaults);
+	if (!run->table)
+		return FB_ENOMEM;
+	run->chain[0] = (struct fb_option_chain){.table = run->table, .values = &run->settings};
+	if (program->options) {
+		run->chain[0].next = &run->chain[1];
+		run->chain[1] = (struct fb_option_chain){.table = program->options,
+							 .values = program->option_values};
+	}
+	return FB_OK;
+}
+
+/* Common options that change what is timed are refused by programs that do not know them. */
+static int check_program(const struct fb_run *run, FILE *errors)
+{
+	const struct fb_program *program = run->program;
+
+	if (run->settings.cache & FB_CACHE_COLD && !program->clear)
+		return fb_option_reject(errors, "cache",
+					run->settings.cache & FB_CACHE_HOT ? "hot,cold" : "cold",
+					"hot: this program clears no caches");
+	if (run->settings.blocking_kernel && !program->blocks)
+		return fb_option_reject(errors, "blocking-kernel", "yes",
+					"no: this program's engines have none");
+	return FB_OK;
+}
+
+static int parse(struct fb_run *run, int argc, char **argv, FILE *errors)
+{
+	int err = fb_option_parse(run->chain, argc, argv, errors);
+
+	if (!err)
+		err = fb_settings_check(&run->settings, errors);
+	return err ? err : check_program(run, errors);
+}
+
+static void ending(void *arg, const char *reason, bool asked)
+{
+	struct fb_run *run = arg;
+
+	fb_recorder_emergency(&run->recorder, reason, asked);
+}
+
+/* The program's own opening and its cases, in this launch's order. */
+static int make_cases(struct fb_run *run)
+{
+	const struct fb_program *program = run->program;
+	int err = FB_OK;
+
+	fb_watchdog_step(run->watchdog, FB_PHASE_OPEN);
+	if (program->open)
+		err = program->open(run, &run->state);
+	run->state_open = !err;
+	err = fb_world_agree(&run->world, err);
+	if (err)
+		return err;
+	fb_watchdog_step(run->watchdog, FB_PHASE_EXPAND);
+	err = fb_world_agree(&run->world, program->expand(run, run->state));
+	if (err || run->settings.list)
+		return err;
+	return fb_run_shuffle(run);
+}
+
+/* Clock, barrier, self test: what measuring needs and does not depend on a case. */
+static int open_tools(struct fb_run *run)
+{
+	int err;
+
+	fb_watchdog_step(run->watchdog, FB_PHASE_SELF_TEST);
+	err = fb_world_agree(&run->world, fb_clock_open(&run->clock));
+	if (err)
+		return err;
+	fb_selftest_share_clock(&run->world, &run->clock);
+	err = fb_barrier_open(&run->barrier, &run->world, false);
+	if (!err)
+		err = fb_selftest_run(&run->world, &run->clock, &run->barrier, run->watchdog,
+				      &run->test);
+	if (err)
+		return err;
+	run->meter = (struct fb_meter){
+		.world = &run->world,
+		.clock = &run->clock,
+		.barrier = &run->barrier,
+		.watchdog = run->watchdog,
+		.settings = &run->settings,
+		.timer_us = run->test.timer.median_ns * 1e-3,
+		.step_us = run->test.timer.step_ns * 1e-3,
+		.one_clock = run->test.one_host && run->test.sync.agrees,
+		.skew_us = run->test.skew_median_us,
+	};
+	return fb_meter_open(&run->meter);
+}
+
+static int write_facts(struct fb_run *run)
+{
+	fb_watchdog_step(run->watchdog, FB_PHASE_ENVIRONMENT);
+	return run->settings.csv ? fb_run_write_facts(run) : FB_OK;
+}
+
+/* What is known at the end only. Rank 0's figures, the same on all ranks. */
+static int write_last_facts(struct fb_run *run)
+{
+	double used[3] = {run->rows_s, run->program_s, run->meter.work_s}, harness;
+
+	if (!run->settings.csv)
+		return FB_OK;
+	MPI_Bcast(used, 3, MPI_DOUBLE, 0, run->world.comm);
+	harness = used[0] - used[1] - used[2];
+	fb_run_fact(run, "rows_s", "%.3f", used[0]);
+	fb_run_fact(run, "setup_s", "%.3f", used[1]);
+	fb_run_fact(run, "measuring_s", "%.3f", used[2]);
+	fb_run_fact(run, "harness_share", "%.4f", used[0] > 0 ? harness / used[0] : 0.0);
+	/* The same with setup and teardown, which are the program's and not the harness's. */
+	fb_run_fact(run, "unmeasured_share", "%.4f",
+		    used[0] > 0 ? (harness + used[1]) / used[0] : 0.0);
+	fb_run_fact(run, "exit_code", "%d", run->exit_code);
+	return write_facts(run);
+}
+
+static int run_cases(struct fb_run *run)
+{
+	uint64_t start = fb_clock_ticks(&run->clock);
+	char text[FB_CASE_CHARS];
+	size_t finished = 0;
+	int err = FB_OK;
+
+	for (size_t i = 0; run->finished && i < run->count; i++)
+		finished += run->finished[i] ? 1 : 0;
+	if (run->world.rank == 0)
+		fb_progress_begin(&run->progress, run->program->name, run->count - finished,
+				  run->settings.quiet);
+	for (size_t i = 0; !err && i < run->count; i++) {
+		if (run->finished && run->finished[i])
+			continue;
+		err = fb_case_run(run, i);
+		if (run->world.rank == 0)
+			fb_progress_done(&run->progress,
+					 i + 1 < run->count ? fb_case_text(&run->cases[i + 1], text)
+							    : NULL);
+	}
+	fb_watchdog_case(run->watchdog, -1, "");
+	run->rows_s = fb_clock_seconds(&run->clock, fb_clock_ticks(&run->clock) - start);
+	return err;
+}
+
+static int measure(struct fb_run *run)
+{
+	int err = run->settings.csv ? fb_run_resume(run) : FB_OK, other;
+
+	if (!err)
+		err = open_tools(run);
+	if (err)
+		return err;
+	if (run->world.rank == 0)
+		err = fb_recorder_open(&run->recorder, run->program, &run->settings, &run->world,
+				       run->rows_before);
+	err = fb_world_agree(&run->world, err);
+	if (err)
+		return err;
+	fb_watchdog_step(run->watchdog, FB_PHASE_ENVIRONMENT);
+	fb_run_facts(run);
+	err = write_facts(run);
+	if (!err)
+		err = run_cases(run);
+	fb_watchdog_step(run->watchdog, FB_PHASE_CLOSE);
+	other = fb_world_agree(&run->world, fb_recorder_close(&run->recorder));
+	err = err ? err : other;
+	MPI_Allreduce(MPI_IN_PLACE, &run->exit_code, 1, MPI_INT, MPI_MAX, run->world.comm);
+	return err ? err : write_last_facts(run);
+}
+
+static int do_what_is_asked(struct fb_run *run)
+{
+	const struct fb_settings *s = &run->settings;
+
+	if (s->list)
+		return fb_list_cases(run);
+	if (s->dry_run)
+		return fb_list_order(run);
+	if (s->check_plan)
+		return fb_check_plans(run);
+	return measure(run);
+}
+
+/* Everything between the start and the end of MPI; the same value on all ranks. */
+static int run_all(struct fb_run *run)
+{
+	const struct fb_watchdog_config config = {
+		.timeout_s = run->settings.timeout_s, .ending = ending, .arg = run};
+	int err = fb_world_group(&run->world, run->settings.nodes_as);
+
+	if (!err)
+		err = fb_watchdog_open(&run->watchdog, &run->world, &config);
+	if (!err)
+		err = make_cases(run);
+	if (!err)
+		err = do_what_is_asked(run);
+	if (run->watchdog)
+		fb_watchdog_step(run->watchdog, FB_PHASE_CLOSE);
+	fb_meter_close(&run->meter);
+	fb_barrier_close(&run->barrier);
+	if (run->state_open && run->program->close)
+		run->program->close(run->state);
+	return err;
+}
+
+static int run_with_ranks(struct fb_run *run, int argc, char **argv, int parsed)
+{
+	int err = fb_world_open(&run->world, &argc, &argv);
+
+	if (err)
+		return fb_exit_code(err);
+	err = fb_world_agree(&run->world, parsed);
+	/* Only now one rank can be told to speak; it finds the same error again. */
+	if (err && run->world.rank == 0 && !parse(run, argc, argv, stderr))
+		fb_error(err, "the ranks were started with different options");
+	if (!err)
+		err = run_all(run);
+	if (err)
+		fb_run_worsen(run, fb_exit_code(err));
+	if (run->watchdog)
+		fb_watchdog_step(run->watchdog, FB_PHASE_FINALIZE);
+	fb_world_close(&run->world);
+	fb_watchdog_close(run->watchdog);
+	return run->exit_code;
+}
+
+int fb_program_main(const struct fb_program *program, int argc, char **argv)
+{
+	struct fb_run *run = calloc(1, sizeof(*run));
+	int err, code;
+
+	if (!run)
+		return fb_exit_code(fb_error(FB_ENOMEM, "out of memory"));
+	run->program = program;
+	err = make_chain(run);
+	if (err) {
+		code = fb_exit_code(err);
+		goto free_run;
+	}
+	err = parse(run, argc, argv, NULL);
+	if (run->settings.multicast != FB_MULTICAST_ALLOW)
+		fb_multicast_forbid();
+	if (!err && (run->settings.help || run->settings.man || run->settings.version))
+		code = print_about(run);
+	else
+		code = run_with_ranks(run, argc, argv, err);
+free_run:
+	fb_run_free(run);
+	free(run);
+	return code;
+}

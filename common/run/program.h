@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A benchmark program is a description: names, options, axes, and the functions below. It holds
+ * no timing, no statistics, no MPI start-up and no CSV code; fb_program_main() does all of that
+ * in the same way for every program.
+ *
+ * For each case, in an order shuffled by seed:
+ *   can -> setup -> prime -> run -> check -> warm up -> repetitions -> check -> row -> teardown
+ */
+#ifndef FB_COMMON_RUN_PROGRAM_H
+#define FB_COMMON_RUN_PROGRAM_H
+
+#include "common/base/data.h"
+#include "common/option/settings.h"
+#include "common/record/case.h"
+#include "common/record/schema.h"
+#include "common/system/world.h"
+
+/* A path names up to eight RDMA ports with their addresses, and what counters say of each. */
+enum { FB_REASON_CHARS = 192, FB_PATH_CHARS = 1024 };
+
+enum { FB_EXTRA_COLUMNS = 16 };
+
+/* What a program adds to a row beside the times. */
+struct fb_traits {
+	int operations;		/* in one call of run(), 0: one; the row's times are of one */
+	double algorithm_bytes; /* S of algbw = S / t, per operation */
+	double bus_factor;	/* busbw = algbw * bus_factor */
+	double bound_us;	/* lower bound of the time on this path; NAN or 0: unknown */
+	int channels;
+	char path[FB_PATH_CHARS]; /* what really carried the bytes, on this rank */
+	char flags[64];		  /* program's flags, sorted, ';' between; harness adds its own */
+	double extra[FB_EXTRA_COLUMNS]; /* values of fb_program.columns; NAN at first */
+};
+
+struct fb_run; /* the harness's state; programs only pass it on */
+
+struct fb_program {
+	const char *name;	 /* "all_reduce" */
+	const char *summary;	 /* one line for --help and the man page */
+	const char *description; /* paragraphs for both, separated by an empty line; or NULL */
+	const struct fb_option *options;   /* the program's own, ending in FB_OPTION_END; or NULL */
+	void *option_values;		   /* what `options` writes into; or NULL */
+	const struct fb_default *defaults; /* differences from the common defaults; or NULL */
+	const struct fb_column *columns;   /* its own CSV columns, [ncolumns]; or NULL */
+	size_t ncolumns;		   /* at most FB_EXTRA_COLUMNS */
+	bool blocks;			   /* its engines know --blocking-kernel */
+
+	/*
+	 * Checks options against each other and the world; allocates what outlives a case.
+	 * Either may be NULL.
+	 */
+	int (*open)(struct fb_run *run, void **state);
+	void (*close)(void *state);
+
+	/* Calls fb_run_add() for every combination of axes, valid or not. Same on all ranks. */
+	int (*expand)(struct fb_run *run, void *state);
+
+	/*
+	 * Pure and equal on all ranks: true, or false with the reason why the case is skipped.
+	 * NULL: every case can be run.
+	 */
+	bool (*can)(void *state, const struct fb_case *c, char reason[FB_REASON_CHARS]);
+
+	/*
+	 * Collective. Allocates, registers, connects, builds the plan. Timed as setup_us. An
+	 * error has to be the same on all ranks (fb_world_agree), with nothing left to tear
+	 * down: then it costs this row only (FB_EUNSUPPORTED: skipped, else: fault). Where
+	 * ranks differ the job ends.
+	 */
+	int (*setup)(void *state, const struct fb_case *c, void **instance);
+
+	/* Local. Writes input data and poisons what the operation must write. May be NULL. */
+	int (*prime)(void *instance);
+
+	/*
+	 * Local, before each repetition of a case that is `cold`, before ready(), not timed: drives
+	 * the operation's buffers out of the caches. An error ends the job. NULL: the program
+	 * refuses --cache cold.
+	 */
+	int (*clear)(void *instance);
+
+	/*
+	 * Local, before the barrier of each repetition of `calls` calls, not timed: makes ready
+	 * what need not be in the time (a captured graph). Cheap when nothing is to do. May be
+	 * NULL. An error ends the job.
+	 */
+	int (*ready)(void *instance, int calls);
+
+	/*
+	 * Collective. The operation, `calls` times back to back, complete on return. Timed. An
+	 * error ends the job, as other ranks may be waiting inside of the operation.
+	 */
+	int (*run)(void *instance, int calls);
+
+	/*
+	 * Collective, after each run(), not timed: where a rank that is through has to help the
+	 * others before it may wait for them in MPI. NULL: none has. An error ends the job.
+	 */
+	int (*settle)(void *instance);
+
+	/*
+	 * Local. Checks every element of this rank; `calls` as in the run() after the last
+	 * prime(). Wrong elements go to *bad (zeroed before). NULL: nothing to check.
+	 */
+	int (*check)(void *instance, int calls, struct fb_mismatch *bad);
+
+	/*
+	 * Local: whether this rank's times count; ranks that have no part in the operation, or
+	 * are its background, say no. At least one rank's do. NULL: all count.
+	 */
+	bool (*counts)(void *instance);
+
+	/*
+	 * Local, rank 0, after describe: fills traits->extra from the n samples, in order, of
+	 * one call each. NULL: no column needs them.
+	 */
+	void (*summarise)(void *instance, const double *samples_us, size_t n,
+			  struct fb_traits *traits);
+
+	/*
+	 * Collective, equal on all ranks except path: fills *traits (zeroed) for the row, which
+	 * is rank 0's.
+	 */
+	void (*describe)(void *instance, struct fb_traits *traits);
+
+	/* Collective. */
+	void (*teardown)(void *instance);
+
+	/*
+	 * --check-plan: proves the case's plan without running it: 0, or FB_EPLAN with what is
+	 * wrong in `report`; rank 0 only, no communication. NULL: program has no plans.
+	 */
+	int (*check_plan)(void *state, const struct fb_case *c, FILE *report);
+};
+
+/* Runs the program from start to end; returns the process's exit code. */
+int fb_program_main(const struct fb_program *program, int argc, char **argv);
+
+/* For open, expand and setup. The settings are those of the command line and never change. */
+const struct fb_world *fb_run_world(const struct fb_run *run);
+const struct fb_settings *fb_run_settings(const struct fb_run *run);
+
+/*
+ * Adds a case (copied with its texts; `program` may be NULL). Called from expand. A case that is
+ * there already is not added again. Returns 0, FB_ENOMEM, or FB_EINPUT where --tag cannot be
+ * joined with the program's own keys (both printed).
+ */
+int fb_run_add(struct fb_run *run, const struct fb_case *c);
+
+/*
+ * Tells the watchdog what this rank does ("step 3 of 8"); cheap. Engines call it from slow paths
+ * of long waits. It does not prolong the step; returns FB_ETIMEOUT when the step's time limit is
+ * over, whereupon the caller gives up (the watchdog has reported).
+ */
+int fb_run_alive(struct fb_run *run, const char *doing);
+
+#endif

@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Writing rows; see record.h. */
+#include "common/base/error.h"
+#include "common/run/record.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+/* "results/2024-quick/" gives "2024-quick"; no folder gives host and time. */
+static void name_run(struct fb_recorder *r, const struct fb_world *world)
+{
+	const struct fb_settings *s = r->settings;
+	char utc[FB_UTC_CHARS];
+	size_t end, start;
+
+	if (s->run) {
+		snprintf(r->run, sizeof(r->run), "%s", s->run);
+		return;
+	}
+	if (s->csv) {
+		end = strlen(s->csv);
+		while (end > 0 && s->csv[end - 1] == '/')
+			end--;
+		start = end;
+		while (start > 0 && s->csv[start - 1] != '/')
+			start--;
+		snprintf(r->run, sizeof(r->run), "%.*s", (int)(end - start), s->csv + start);
+		if (r->run[0] && strcmp(r->run, ".") && strcmp(r->run, ".."))
+			return;
+	}
+	snprintf(r->run, sizeof(r->run), "%s-%s", world->host, fb_utc_now(utc));
+}
+
+static int open_files(struct fb_recorder *r)
+{
+	const struct fb_settings *s = r->settings;
+	int err = fb_csv_open(&r->csv, s->csv, r->program->name, r->program->columns,
+			      r->program->ncolumns, false);
+
+	if (!err && s->raw)
+		err = fb_samples_open(&r->samples, s->csv, r->run, s->launch_index,
+				      r->program->name);
+	if (!err && s->raw_ranks)
+		err = fb_samples_open_ranks(&r->ranks_file, s->csv, r->run, s->launch_index,
+					    r->program->name);
+	if (err) {
+		fb_samples_close(&r->samples);
+		fb_csv_close(&r->csv);
+	}
+	return err;
+}
+
+/* MPI libraries may leave stdout unbuffered: then what failed was written long before. */
+static int flush_output(void)
+{
+	return fflush(stdout) || ferror(stdout)
+		       ? fb_error(FB_EIO, "standard output: %s", strerror(errno))
+		       : FB_OK;
+}
+
+static int print_header(const struct fb_recorder *r)
+{
+	char *header = fb_csv_header(r->program->columns, r->program->ncolumns);
+
+	if (!header)
+		return fb_error(FB_ENOMEM, "out of memory for the CSV header");
+	fputs(header, stdout);
+	free(header);
+	return flush_output();
+}
+
+int fb_recorder_open(struct fb_recorder *recorder, const struct fb_program *program,
+		     const struct fb_settings *settings, const struct fb_world *world,
+		     uint64_t rows)
+{
+	int err;
+
+	*recorder = (struct fb_recorder){
+		.to_files = settings->csv != NULL,
+		.raw = settings->raw,
+		.raw_ranks = settings->raw_ranks,
+		.table = settings->csv && !settings->quiet,
+		.settings = settings,
+		.program = program,
+		.ranks = (uint64_t)world->nranks,
+		.nodes = (uint64_t)world->nnodes,
+		.rows = rows,
+	};
+	name_run(recorder, world);
+	err = recorder->to_files ? open_files(recorder) : print_header(recorder);
+	if (err)
+		return err;
+	pthread_mutex_init(&recorder->lock, NULL);
+	recorder->open = true;
+	return FB_OK;
+}
+
+struct fb_row fb_recorder_row(const struct fb_recorder *recorder, const struct fb_case *c)
+{
+	struct fb_row row = fb_row_empty(c);
+
+	row.run = recorder->run;
+	row.launch_index = recorder->settings->launch_index;
+	row.ranks = recorder->ranks;
+	row.nodes = recorder->nodes;
+	return row;
+}
+
+void fb_recorder_begin(struct fb_recorder *recorder, const struct fb_case *c)
+{
+	pthread_mutex_lock(&recorder->lock);
+	recorder->current = c;
+	pthread_mutex_unlock(&recorder->lock);
+}
+
+/* The row as CSV on stdout. */
+static int print_csv(const struct fb_recorder *r, const struct fb_row *row)
+{
+	const struct fb_program *p = r->program;
+	char text[FB_FIELD_CHARS];
+
+	for (size_t i = 0; i < fb_columns_count + p->ncolumns; i++) {
+		bool own = i >= fb_columns_count;
+		const struct fb_column *column =
+			own ? &p->columns[i - fb_columns_count] : &fb_columns[i];
+
+		if (i)
+			putchar(',');
+		fb_csv_put_field(stdout, fb_column_text(column, row, own ? i - fb_columns_count : 0,
+							text, sizeof(text)));
+	}
+	putchar('\n');
+	return flush_output();
+}
+
+/* The row for people: what differs within a run, the time, and what is to be noted. */
+static void print_table(struct fb_recorder *r, const struct fb_row *row)
+{
+	const struct fb_case *c = row->key;
+	char half[16] = "";
+
+	if (!r->table_begun)
+		printf("%-14s %-7s %-18s %-9s %-9s %-7s %-5s %12s %12s %7s %6s %9s  %s\n",
+		       "operation", "engine", "algorithm", "protocol", "transport", "type", "op",
+		       "bytes", "median_us", "+-", "n", "busbw", "remarks");
+	r->table_begun = true;
+	printf("%-14s %-7s %-18s %-9s %-9s %-7s %-5s %12llu", c->operation, c->engine, c->algorithm,
+	       c->protocol, c->transport, fb_datatype_name(c->datatype),
+	       c->redop >= 0 ? fb_redop_name((enum fb_redop)c->redop) : "-",
+	       (unsigned long long)c->bytes);
+	if (isfinite(row->median_us)) {
+		if (isfinite(row->median_high_us))
+			snprintf(half, sizeof(half), "%.1f%%",
+				 100 *
+					 fmax(row->median_high_us - row->median_us,
+					      row->median_us - row->median_low_us) /
+					 row->median_us);
+		printf(" %12.3f %7s %6llu", row->median_us, half, (unsigned long long)row->samples);
+		if (isfinite(row->busbw_GBps))
+			printf(" %9.4f", row->busbw_GBps);
+		else
+			printf(" %9s", "-");
+	} else {
+		printf(" %12s %7s %6s %9s", "-", "", "", "");
+	}
+	printf("  %s%s%s%s%s\n", row->status == FB_STATUS_OK ? "" : fb_status_name(row->status),
+	       row->status == FB_STATUS_OK ? "" : ": ", row->reason ? row->reason : "",
+	       row->reason && row->flags && *row->flags ? "; " : "", row->flags ? row->flags : "");
+	fflush(stdout);
+}
+
+static int write_row(struct fb_recorder *r, const struct fb_row *row)
+{
+	int err = r->to_files ? fb_csv_append(&r->csv, row) : print_csv(r, row);
+
+	if (err)
+		return err;
+	r->rows++;
+	r->current = NULL;
+	if (r->table)
+		print_table(r, row);
+	return FB_OK;
+}
+
+int fb_recorder_put(struct fb_recorder *recorder, const struct fb_row *row,
+		    const double *samples_us, size_t count)
+{
+	int err;
+
+	pthread_mutex_lock(&recorder->lock);
+	err = write_row(recorder, row);
+	if (!err && recorder->raw && samples_us && count)
+		err = fb_samples_append(&recorder->samples, recorder->rows - 1, samples_us, count);
+	pthread_mutex_unlock(&recorder->lock);
+	return err;
+}
+
+int fb_recorder_put_ranks(struct fb_recorder *recorder, const struct fb_rank_times *times,
+			  size_t count, bool one_clock)
+{
+	size_t first = times->count > count ? times->count - count : 0;
+	int err = times->err;
+
+	if (!recorder->raw_ranks || err)
+		return err;
+	pthread_mutex_lock(&recorder->lock);
+	err = fb_samples_append_ranks(&recorder->ranks_file, recorder->rows - 1,
+				      times->time + first * recorder->ranks, times->count - first,
+				      recorder->ranks, one_clock);
+	pthread_mutex_unlock(&recorder->lock);
+	return err;
+}
+
+void fb_recorder_emergency(struct fb_recorder *recorder, const char *reason, bool asked)
+{
+	struct timespec until;
+
+	if (!recorder->open)
+		return;
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_sec += 1;
+	/* The main thread may hang in a write: what is on disk is whole, and stays so. */
+	if (pthread_mutex_timedlock(&recorder->lock, &until))
+		return;
+	if (recorder->current && !asked) {
+		struct fb_row row = fb_recorder_row(recorder, recorder->current);
+
+		row.status = FB_STATUS_FAULT;
+		row.reason = reason;
+		write_row(recorder, &row);
+	}
+	if (!recorder->to_files)
+		fb_warn("%llu rows were printed before the end",
+			(unsigned long long)recorder->rows);
+	else if (!fb_csv_close(&recorder->csv))
+		fb_warn("%llu rows are safe in %s/%s.csv; --resume goes on from there",
+			(unsigned long long)recorder->rows, recorder->settings->csv,
+			recorder->program->name);
+	/* The lock stays: no row may follow. */
+}
+
+int fb_recorder_close(struct fb_recorder *recorder)
+{
+	int err = FB_OK, other;
+
+	if (!recorder->open)
+		return FB_OK;
+	pthread_mutex_lock(&recorder->lock);
+	recorder->open = false;
+	if (recorder->to_files)
+		err = fb_csv_close(&recorder->csv);
+	if (recorder->raw) {
+		other = fb_samples_close(&recorder->samples);
+		err = err ? err : other;
+	}
+	if (recorder->raw_ranks) {
+		other = fb_samples_close(&recorder->ranks_file);
+		err = err ? err : other;
+	}
+	pthread_mutex_unlock(&recorder->lock);
+	return err;
+}

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The state of one run of a program: everything that the parts of the harness's main flow
+ * (program.c, listing.c, case_run.c, run.c) share. Programs see only `struct fb_run *`.
+ */
+#ifndef FB_COMMON_RUN_RUN_H
+#define FB_COMMON_RUN_RUN_H
+
+#include "common/measure/progress.h"
+#include "common/measure/selftest.h"
+#include "common/run/measure.h"
+#include "common/run/program.h"
+#include "common/run/record.h"
+
+enum { FB_CASE_CHARS = 256 };
+
+struct fb_run {
+	const struct fb_program *program;
+	struct fb_settings settings;
+	struct fb_option *table;	 /* the common options with the program's defaults */
+	struct fb_option_chain chain[2]; /* common, own */
+
+	struct fb_world world;
+	struct fb_watchdog *watchdog;
+	struct fb_clock clock;
+	struct fb_barrier barrier;
+	struct fb_selftest test;
+	struct fb_meter meter;
+
+	void *state; /* the program's */
+	bool state_open;
+
+	struct fb_case *cases; /* in running order once shuffled */
+	uint64_t *hashes;      /* [count], of cases, in the order of fb_run_add */
+	char **texts;	       /* [ntexts], the cases' texts */
+	bool *finished;	       /* [count], by --resume; NULL: none */
+	uint64_t rows_before;  /* rank 0: rows of this launch that the file has */
+	size_t count, capacity, ntexts;
+
+	struct fb_recorder recorder; /* rank 0 */
+	struct fb_progress progress; /* rank 0 */
+	struct fb_facts facts;	     /* this rank's */
+	double rows_s, program_s;    /* in the loop over cases; of it in setup and teardown */
+	int exit_code;		     /* worst so far; equal on all ranks at the end */
+};
+
+/* A case in one line: "all_reduce host ring simple shm f32 sum 1024 B". Returns buf. */
+const char *fb_case_text(const struct fb_case *c, char buf[FB_CASE_CHARS]);
+
+/* A worse exit code replaces the run's (fault over wrong data over good). */
+void fb_run_worsen(struct fb_run *run, int exit_code);
+
+/* Collective. Puts the cases in this launch's order, and proves that all ranks have the same. */
+int fb_run_shuffle(struct fb_run *run);
+
+/* Collective, with --csv: marks the cases that need no second run. Rank 0 reads. */
+int fb_run_resume(struct fb_run *run);
+
+/* Frees the cases. */
+void fb_run_free(struct fb_run *run);
+
+/* Whether a case can be run, as far as the harness and fb_program.can know; else the reason. */
+bool fb_run_can(const struct fb_run *run, const struct fb_case *c, char reason[FB_REASON_CHARS]);
+
+/*
+ * Collective. One case from `can` to `teardown`, one that is not finished. Returns 0, or an error
+ * that ends the run.
+ */
+int fb_case_run(struct fb_run *run, size_t index);
+
+/* Collective: facts that the harness knows, and those of the machine. */
+void fb_run_facts(struct fb_run *run);
+
+/*
+ * Adds a fact about this program's launch, under "program.NAME.LAUNCH.": such facts stay in
+ * environment.csv when other programs or launches write it.
+ */
+void fb_run_fact(struct fb_run *run, const char *key, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+
+/* Collective: gathers all ranks' facts and writes environment.csv. Same value on all ranks. */
+int fb_run_write_facts(struct fb_run *run);
+
+/* --list, --dry-run and --check-plan; collective. Same value on all ranks. */
+int fb_list_cases(struct fb_run *run);
+int fb_list_order(struct fb_run *run);
+int fb_check_plans(struct fb_run *run);
+
+#endif

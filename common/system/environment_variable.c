@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Environment variables that change results; see environment.h.
+ *
+ * Only listed ones are ever written, as result files are published and an environment is full of
+ * private things. What a launcher sets for itself is noise, and differs with every start.
+ */
+#include "common/system/environment.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { KEY_CHARS = 256 };
+
+/* Names that begin so are recorded ... */
+static const char *const listed[] = {
+	"CUDA_",	   "FB_",	   "FI_",	   "GOMP_",	     "KMP_",
+	"LD_LIBRARY_PATH", "LD_PRELOAD",   "MPICH_",	   "MPIR_CVAR_",     "NCCL_",
+	"NIXL_",	   "NVSHMEM_",	   "OMPI_MCA_",	   "OMP_",	     "SLURM_CPUS",
+	"SLURM_JOB_",	   "SLURM_NNODES", "SLURM_NTASKS", "SLURM_TOPOLOGY", "UCX_",
+};
+
+/* ... but for these: a launcher's own state, and who started the job. */
+static const char *const unlisted[] = {
+	"OMPI_MCA_ess",	  "OMPI_MCA_initial_wdir",   "OMPI_MCA_orte_",
+	"OMPI_MCA_prte",  "OMPI_MCA_shmem_RUNTIME_", "SLURM_JOB_ACCOUNT",
+	"SLURM_JOB_GID",  "SLURM_JOB_GROUP",	     "SLURM_JOB_UID",
+	"SLURM_JOB_USER",
+};
+
+/* Parts of names, and of values, that say that a value is nobody else's business. */
+static const char *const secret_names[] = {
+	"KEY", "TOKEN", "SECRET", "PASS", "CREDENTIAL", "AUTH", "PRIVATE", "COOKIE", "SIGNATURE",
+};
+static const char *const secret_values[] = {
+	"-----BEGIN", "bearer ", "key=", "pass=", "passwd", "password", "secret", "token",
+};
+
+static bool begins_with_one(const char *name, const char *const prefixes[], size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (!strncmp(name, prefixes[i], strlen(prefixes[i])))
+			return true;
+	return false;
+}
+
+static bool contains_one(const char *text, const char *const parts[], size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (strcasestr(text, parts[i]))
+			return true;
+	return false;
+}
+
+/* "scheme://user:password@host". */
+static bool holds_login(const char *value)
+{
+	const char *at = value;
+
+	while ((at = strstr(at, "://"))) {
+		at += 3;
+		if (at[strcspn(at, "@/ ")] == '@')
+			return true;
+	}
+	return false;
+}
+
+bool fb_environment_listed(const char *name)
+{
+	return begins_with_one(name, listed, sizeof(listed) / sizeof(listed[0])) &&
+	       !begins_with_one(name, unlisted, sizeof(unlisted) / sizeof(unlisted[0]));
+}
+
+bool fb_environment_secret(const char *name, const char *value)
+{
+	return contains_one(name, secret_names, sizeof(secret_names) / sizeof(secret_names[0])) ||
+	       contains_one(value, secret_values,
+			    sizeof(secret_values) / sizeof(secret_values[0])) ||
+	       holds_login(value);
+}
+
+void fb_environment_variable(struct fb_facts *facts, char *const variables[])
+{
+	for (; variables && *variables; variables++) {
+		const char *equals = strchr(*variables, '=');
+		char name[KEY_CHARS], key[KEY_CHARS + 16];
+
+		if (!equals || (size_t)(equals - *variables) >= sizeof(name))
+			continue;
+		snprintf(name, sizeof(name), "%.*s", (int)(equals - *variables), *variables);
+		if (!fb_environment_listed(name))
+			continue;
+		snprintf(key, sizeof(key), "variable.%s", name);
+		/* That it was set is no secret, and may explain a difference. */
+		if (fb_environment_secret(name, equals + 1))
+			fb_facts_add(facts, key, "(withheld)");
+		else
+			fb_facts_add(facts, key, "%s", equals[1] ? equals + 1 : "(empty)");
+	}
+}

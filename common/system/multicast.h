@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * NVLink multicast is off unless the command line allows it. A program that dies while it uses
+ * multicast can put GPUs out of service that others share, and the libraries that know it take
+ * it whenever they find it. They read their environment once, so it is set before their first
+ * call and before MPI, which may use them too.
+ */
+#ifndef FB_COMMON_SYSTEM_MULTICAST_H
+#define FB_COMMON_SYSTEM_MULTICAST_H
+
+/* Sets NCCL's, PyTorch's and NVSHMEM's variables, also for children. Before any thread exists. */
+void fb_multicast_forbid(void);
+
+#endif

@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The ranks of a job; see world.h.
+ *
+ * Nodes are what MPI can share memory over, not what host names say: containers and name spaces
+ * often carry equal names. Processors are counted as the union of the affinity masks of a
+ * node's ranks, cut by the control group's quota, because that is what decides whether a
+ * spinning rank steals the processor from the one it waits for.
+ */
+#include "common/base/error.h"
+#include "common/system/world.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { MAX_CPUS = 8192, MASK_WORDS = MAX_CPUS / 64 };
+
+/* Whole processors the control group's quota allows, or a huge number where there is none. */
+static int quota_cpus(void)
+{
+	double quota = 0, period = 0;
+	FILE *file = fopen("/sys/fs/cgroup/cpu.max", "re");
+
+	if (file) {
+		int n = fscanf(file, "%lf %lf", &quota, &period);
+
+		fclose(file);
+		if (n != 2 || quota <= 0 || period <= 0)
+			return MAX_CPUS;
+		return quota / period < 1 ? 1 : (int)(quota / period + 0.5);
+	}
+	return MAX_CPUS;
+}
+
+/* The processors that the ranks of node_comm may use, all together. */
+static int count_cpus(MPI_Comm node_comm)
+{
+	uint64_t mask[MASK_WORDS] = {0};
+	cpu_set_t *set = CPU_ALLOC(MAX_CPUS);
+	int count = 0, quota;
+
+	if (set && !sched_getaffinity(0, CPU_ALLOC_SIZE(MAX_CPUS), set)) {
+		for (size_t i = 0; i < MAX_CPUS; i++)
+			if (CPU_ISSET_S(i, CPU_ALLOC_SIZE(MAX_CPUS), set))
+				mask[i / 64] |= 1ull << (i % 64);
+	}
+	if (set)
+		CPU_FREE(set);
+	MPI_Allreduce(MPI_IN_PLACE, mask, MASK_WORDS, MPI_UINT64_T, MPI_BOR, node_comm);
+	for (int i = 0; i < MASK_WORDS; i++)
+		count += __builtin_popcountll(mask[i]);
+	quota = quota_cpus();
+	count = count < quota ? count : quota;
+	return count > 0 ? count : 1;
+}
+
+/* Numbers the groups given by first_of[rank] (the lowest rank of each rank's group). */
+static void number_nodes(struct fb_world *world, const int *first_of)
+{
+	int next = 0;
+
+	for (int r = 0; r < world->nranks; r++) {
+		int first = first_of[r];
+
+		if (first == r) {
+			world->node_of[r] = next++;
+			world->local_rank_of[r] = 0;
+			continue;
+		}
+		world->node_of[r] = world->node_of[first];
+		world->local_rank_of[r] = 0;
+		for (int i = first; i < r; i++)
+			if (first_of[i] == first)
+				world->local_rank_of[r]++;
+	}
+	world->nnodes = next;
+	world->node = world->node_of[world->rank];
+	world->local_rank = world->local_rank_of[world->rank];
+	world->local_ranks = 0;
+	for (int r = 0; r < world->nranks; r++)
+		if (world->node_of[r] == world->node)
+			world->local_ranks++;
+}
+
+int fb_world_group(struct fb_world *world, int pretend_nodes)
+{
+	int *first_of = calloc((size_t)world->nranks, sizeof(*first_of));
+	int first = world->rank, err = first_of ? FB_OK : FB_ENOMEM;
+	int share;
+
+	err = fb_world_agree(world, err);
+	if (err || !first_of)
+		goto free_first;
+	MPI_Allreduce(MPI_IN_PLACE, &first, 1, MPI_INT, MPI_MIN, world->node_comm);
+	MPI_Allgather(&first, 1, MPI_INT, first_of, 1, MPI_INT, world->comm);
+	if (pretend_nodes > 0) {
+		err = FB_EINPUT;
+		share = world->nranks / pretend_nodes;
+		if (share == 0 || world->nranks % pretend_nodes) {
+			if (world->rank == 0)
+				fb_error(err,
+					 "option --nodes-as: '%d' is not accepted: expected a "
+					 "number by which the %d ranks divide evenly, or 0",
+					 pretend_nodes, world->nranks);
+			goto free_first;
+		}
+		for (int r = 0; r < world->nranks; r++) {
+			if (first_of[r] == first_of[r / share * share])
+				continue;
+			if (world->rank == 0)
+				fb_error(err,
+					 "--nodes-as %d: ranks %d and %d are on different hosts",
+					 pretend_nodes, r / share * share, r);
+			goto free_first;
+		}
+		for (int r = 0; r < world->nranks; r++)
+			first_of[r] = r / share * share;
+		err = FB_OK;
+	}
+	number_nodes(world, first_of);
+free_first:
+	free(first_of);
+	return err;
+}
+
+bool fb_world_one_host(const struct fb_world *world)
+{
+	int size;
+
+	MPI_Comm_size(world->node_comm, &size);
+	return size == world->nranks;
+}
+
+static void name_library(struct fb_world *world)
+{
+	char text[MPI_MAX_LIBRARY_VERSION_STRING] = "";
+	int length = 0;
+
+	MPI_Get_library_version(text, &length);
+	/* MPICH separates the words by tabs; a tab would be a nuisance in every table. */
+	for (char *p = text; *p; p++)
+		if (*p == '\t')
+			*p = ' ';
+	text[strcspn(text, "\r\n")] = '\0';
+	snprintf(world->library, sizeof(world->library), "%.*s", (int)sizeof(world->library) - 1,
+		 text);
+}
+
+int fb_world_open(struct fb_world *world, int *argc, char ***argv)
+{
+	int provided, size, over, err;
+	sigset_t set;
+
+	memset(world, 0, sizeof(*world));
+	sigemptyset(&set);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGTERM);
+	pthread_sigmask(SIG_BLOCK, &set, NULL);
+	/* Not MULTIPLE: its locks would be in every time of the MPI engine. */
+	if (MPI_Init_thread(argc, argv, MPI_THREAD_FUNNELED, &provided) != MPI_SUCCESS)
+		return fb_error(FB_EMPI, "MPI could not be initialised");
+	MPI_Comm_dup(MPI_COMM_WORLD, &world->comm);
+	MPI_Comm_rank(world->comm, &world->rank);
+	MPI_Comm_size(world->comm, &world->nranks);
+	MPI_Comm_split_type(world->comm, MPI_COMM_TYPE_SHARED, world->rank, MPI_INFO_NULL,
+			    &world->node_comm);
+	MPI_Comm_size(world->node_comm, &size);
+	world->node_of = calloc((size_t)world->nranks, sizeof(int));
+	world->local_rank_of = calloc((size_t)world->nranks, sizeof(int));
+	err = world->node_of && world->local_rank_of ? FB_OK : FB_ENOMEM;
+	if (err)
+		fb_error(err, "out of memory for a table of %d ranks", world->nranks);
+	err = fb_world_agree(world, err);
+	if (err)
+		goto close_world;
+	world->cpus = count_cpus(world->node_comm);
+	over = size > world->cpus;
+	MPI_Allreduce(MPI_IN_PLACE, &over, 1, MPI_INT, MPI_MAX, world->comm);
+	world->oversubscribed = over != 0;
+	if (gethostname(world->host, sizeof(world->host) - 1))
+		snprintf(world->host, sizeof(world->host), "unknown");
+	name_library(world);
+	err = fb_world_group(world, 0);
+	if (!err)
+		return FB_OK;
+close_world:
+	fb_world_close(world);
+	return err;
+}
+
+void fb_world_close(struct fb_world *world)
+{
+	if (world->nranks == 0)
+		return;
+	free(world->node_of);
+	free(world->local_rank_of);
+	MPI_Comm_free(&world->node_comm);
+	MPI_Comm_free(&world->comm);
+	MPI_Finalize();
+	memset(world, 0, sizeof(*world));
+}
+
+int fb_world_worst(const struct fb_world *world, int err)
+{
+	int worst = err;
+
+	MPI_Allreduce(&err, &worst, 1, MPI_INT, MPI_MIN, world->comm);
+	return worst;
+}
+
+/* Ends the process when MPI_Abort does not: it may wait for a daemon that is gone. */
+static void *end_process(void *arg)
+{
+	const struct timespec second = {.tv_sec = 1};
+
+	nanosleep(&second, NULL);
+	_exit((int)(intptr_t)arg);
+	return NULL;
+}
+
+_Noreturn void fb_world_abort(const struct fb_world *world, int exit_code)
+{
+	pthread_t thread;
+
+	fflush(stdout);
+	/*
+	 * Open MPI's abort only writes to its daemon. MPICH's drives the network, which the main
+	 * thread may be driving too: UCX then dies of an assertion, with its own exit code. But
+	 * MPICH's launchers end a job whose process is gone without MPI_Finalize.
+	 */
+	if (strncmp(world->library, "Open MPI", 8))
+		_exit(exit_code);
+	if (pthread_create(&thread, NULL, end_process, (void *)(intptr_t)exit_code))
+		_exit(exit_code);
+	MPI_Abort(world->comm, exit_code);
+	_exit(exit_code);
+}

@@ -22,7 +22,7 @@ static _Atomic uint64_t *entered(const struct fb_operation *op, int rank)
 static void look_around(const struct fb_collective_instance *i, struct fb_mismatch *bad)
 {
 	const struct fb_collective_state *state = i->state;
-	const struct fb_world *world = state->world;
+	const struct fb_group *world = state->world;
 
 	for (int r = 0; r < world->nranks; r++) {
 		const _Atomic uint64_t *flag = entered(&i->op, r);
@@ -40,7 +40,7 @@ static void look_around(const struct fb_collective_instance *i, struct fb_mismat
 int fb_barrier_check(struct fb_collective_instance *i, struct fb_mismatch *bad)
 {
 	const struct timespec late = {.tv_nsec = LATE_NS};
-	const struct fb_world *world = i->state->world;
+	const struct fb_group *world = i->state->world;
 	int err = FB_OK;
 
 	for (int round = 0; round < ROUNDS && !err; round++) {

@@ -40,7 +40,7 @@ struct head {
 };
 
 struct probe {
-	const struct fb_world *world;
+	const struct fb_group *world;
 	struct fb_segment segment;
 	struct fb_barrier barrier;
 	size_t largest;
@@ -142,7 +142,7 @@ static double measure_alpha(struct probe *p)
 /* Takes `bytes` from the next rank's memory, often enough. */
 static void move(const struct probe *p, size_t bytes, bool copies)
 {
-	const struct fb_world *w = p->world;
+	const struct fb_group *w = p->world;
 	const char *from = source_of(p, (w->rank + 1) % w->nranks);
 	char *own = source_of(p, w->rank), *to = own + p->largest;
 
@@ -164,7 +164,7 @@ static void move(const struct probe *p, size_t bytes, bool copies)
  */
 static double try_once(struct probe *p, size_t bytes, bool copies, bool alone)
 {
-	const struct fb_world *w = p->world;
+	const struct fb_group *w = p->world;
 	struct head *head = head_of(p, w->rank);
 	double start, end;
 
@@ -203,7 +203,7 @@ static void measure(struct probe *p, struct fb_bound *bound)
 {
 	enum { ALPHA, COPY, READ = COPY + 2 * FB_BOUND_SIZES, FIGURES = READ + 2 * FB_BOUND_SIZES };
 	const size_t bytes[FB_BOUND_SIZES] = {16 << 10, 256 << 10, p->largest};
-	const struct fb_world *w = p->world;
+	const struct fb_group *w = p->world;
 	double us[FIGURES];
 
 	memset(source_of(p, w->rank), 1, 2 * p->largest);
@@ -234,14 +234,14 @@ static void measure(struct probe *p, struct fb_bound *bound)
 	}
 }
 
-int fb_bound_measure(struct fb_bound *bound, const struct fb_world *world)
+int fb_bound_measure(struct fb_bound *bound, const struct fb_group *world)
 {
 	struct probe p = {.world = world};
 	size_t share = ALL_RANKS_BYTES / (size_t)world->nranks;
 	int err;
 
 	*bound = (struct fb_bound){.known = false};
-	if (world->nranks < 2 || !fb_world_one_host(world))
+	if (world->nranks < 2 || !fb_group_one_host(world))
 		return 0;
 	p.largest = share > LARGEST_BYTES ? LARGEST_BYTES : share;
 	p.largest = p.largest < LEAST_LARGEST_BYTES ? LEAST_LARGEST_BYTES : p.largest;

@@ -21,7 +21,7 @@
 #include <stdint.h>
 
 #include "common/plan/collective.h"
-#include "common/system/world.h"
+#include "common/system/group.h"
 
 enum { FB_BOUND_SIZES = 3 };
 
@@ -39,7 +39,7 @@ struct fb_bound {
  * *bound says that nothing is known. Returns the same value on all ranks: 0, FB_ESYS or
  * FB_ENOMEM (printed).
  */
-int fb_bound_measure(struct fb_bound *bound, const struct fb_world *world);
+int fb_bound_measure(struct fb_bound *bound, const struct fb_group *world);
 
 /*
  * The bound in us, NAN where unknown. `bytes` is the operation's total, `moved` what the busiest

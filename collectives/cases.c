@@ -150,7 +150,7 @@ static const char *usual_transport(const struct fb_collective_state *state)
 {
 	if (!state->has_gpu || state->gpu.all_reach)
 		return "p2p";
-	return fb_world_one_host(state->world) ? "shm" : "p2p+tcp";
+	return fb_group_one_host(state->world) ? "shm" : "p2p+tcp";
 }
 
 /*

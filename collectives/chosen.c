@@ -50,21 +50,21 @@ static char *read_file(const char *path, int *err)
 }
 
 /* Gives all ranks rank 0's text, to be freed. */
-static int share_file(const struct fb_world *w, const char *path, char **result)
+static int share_file(const struct fb_group *w, const char *path, char **result)
 {
 	char *text = NULL;
 	int err = FB_OK, length = 0;
 
 	if (w->rank == 0)
 		text = read_file(path, &err);
-	err = fb_world_agree(w, err);
+	err = fb_group_agree(w, err);
 	if (err)
 		return err;
 	length = text ? (int)strlen(text) + 1 : 0;
 	MPI_Bcast(&length, 1, MPI_INT, 0, w->comm);
 	if (!text)
 		text = malloc((size_t)length);
-	err = fb_world_agree(w, text ? FB_OK : FB_ENOMEM);
+	err = fb_group_agree(w, text ? FB_OK : FB_ENOMEM);
 	if (err || !text) {
 		free(text);
 		return fb_error(err, "out of memory for --tuning %s", path);
@@ -75,7 +75,7 @@ static int share_file(const struct fb_world *w, const char *path, char **result)
 }
 
 /* Whether all ranks have the same text of n characters. Collective. */
-static bool all_same(const struct fb_world *w, const char *text, size_t n)
+static bool all_same(const struct fb_group *w, const char *text, size_t n)
 {
 	char first[FB_LINE_CHARS] = "";
 	int same;
@@ -112,7 +112,7 @@ static void take_table(struct fb_choosing *choosing, struct fb_run *run, enum fb
 int fb_choosing_open(struct fb_choosing *choosing, struct fb_run *run, const struct fb_gpu *gpu)
 {
 	const char *file = fb_run_settings(run)->tuning;
-	const struct fb_world *w = fb_run_world(run);
+	const struct fb_group *w = fb_run_world(run);
 	bool built_in = file && is_auto(file);
 	char label[FB_LINE_CHARS], cpu[FB_LINE_CHARS] = "", gpu_model[sizeof(gpu->name)] = "";
 	char *text = NULL;
@@ -130,7 +130,7 @@ int fb_choosing_open(struct fb_choosing *choosing, struct fb_run *run, const str
 				       text ? label : "built-in tables",
 				       w->rank == 0 ? stderr : NULL);
 	free(text);
-	err = fb_world_agree(w, err);
+	err = fb_group_agree(w, err);
 	if (err)
 		return err;
 	fb_environment_cpu(&facts, "");
@@ -202,7 +202,7 @@ static const struct fb_tuning *table_of(const struct chooser *ch)
 static const struct fb_price *price_of(struct chooser *ch, const struct fb_algorithm *algorithm,
 				       bool direct)
 {
-	const struct fb_world *w = ch->state->world;
+	const struct fb_group *w = ch->state->world;
 	struct fb_choosing *choosing = &ch->state->choosing;
 	const struct fb_topology topology = {.nranks = w->nranks, .nnodes = w->nnodes,
 					     .node_of = w->node_of,

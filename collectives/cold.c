@@ -19,7 +19,7 @@ int fb_cold_open(struct fb_collective_instance *i)
 		err = fb_cache_open(&s->cache, ranks);
 	if (!err && i->key->cold && gpu_caches(i) && !s->gpu_cache.memory)
 		err = fb_gpu_cache_open(&s->gpu_cache, &s->gpu);
-	return fb_world_agree(s->world, err);
+	return fb_group_agree(s->world, err);
 }
 
 void fb_cold_close(struct fb_collective_state *state)

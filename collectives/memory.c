@@ -50,7 +50,7 @@ int fb_stores_open(struct fb_collective_state *state, const char *numa)
 	fb_memory_survey(state->world, &state->memory_limit, &state->huge_pages);
 	state->segment = calloc(n, sizeof(*state->segment));
 	state->part_bytes = calloc(n, sizeof(*state->part_bytes));
-	err = fb_world_agree(state->world,
+	err = fb_group_agree(state->world,
 			     state->segment && state->part_bytes ? FB_OK : FB_ENOMEM);
 	return err ? fb_error(err, "out of memory") : FB_OK;
 }
@@ -84,7 +84,7 @@ int fb_collective_segment(struct fb_collective_state *state, const struct fb_cas
 	err = fb_segment_open(segment, state->world, part_bytes,
 			      kind == FB_MEMORY_HUGE ? FB_PAGES_TRANSPARENT : FB_PAGES_NORMAL);
 	if (!err && place->memory >= 0)
-		err = fb_world_agree(state->world, fb_place_part(&state->places, place, segment));
+		err = fb_group_agree(state->world, fb_place_part(&state->places, place, segment));
 	if (err && segment->ops)
 		fb_segment_close(segment);
 	return err;

@@ -44,12 +44,12 @@ static int open_engines(struct fb_collective_state *state)
 	while (fb_engines[n])
 		n++;
 	state->engines = calloc(n + 1, sizeof(*state->engines));
-	err = fb_world_agree(state->world, state->engines ? FB_OK : FB_ENOMEM);
+	err = fb_group_agree(state->world, state->engines ? FB_OK : FB_ENOMEM);
 	for (size_t i = 0; i < n && !err; i++) {
 		if (!fb_option_names(state->settings->engine, fb_engines[i]->name))
 			continue;
 		err = fb_engines[i]->open(&state->engines[i], state->run);
-		err = fb_world_agree(state->world, err == FB_EUNSUPPORTED ? FB_OK : err);
+		err = fb_group_agree(state->world, err == FB_EUNSUPPORTED ? FB_OK : err);
 	}
 	return err;
 }
@@ -77,7 +77,7 @@ int fb_collective_open(struct fb_run *run, enum fb_collective collective,
 	const struct fb_settings *settings = fb_run_settings(run);
 	struct fb_collective_state *state = calloc(1, sizeof(*state));
 	bool measures = !settings->list && !settings->dry_run && !settings->check_plan;
-	int err = fb_world_agree(fb_run_world(run), state ? FB_OK : FB_ENOMEM);
+	int err = fb_group_agree(fb_run_world(run), state ? FB_OK : FB_ENOMEM);
 
 	if (err || !state) {
 		free(state);
@@ -128,7 +128,7 @@ static void close_program(void *state)
 /* Where this rank's buffers lie; 0 where nothing was asked for. */
 static uint64_t pages_of(const struct fb_collective_instance *i)
 {
-	const struct fb_world *w = i->state->world;
+	const struct fb_group *w = i->state->world;
 
 	if (i->place->memory < 0)
 		return 0;
@@ -142,13 +142,13 @@ static int set_up(void *state, const struct fb_case *c, void **result)
 	int err = i ? fb_instance_fill(i, s, c) : FB_ENOMEM;
 	char reason[FB_REASON_CHARS];
 
-	err = fb_world_agree(s->world, err);
+	err = fb_group_agree(s->world, err);
 	if (err || !i)
 		goto free_instance;
 	i->part_bytes = fb_buffers_layout(&i->op, s->world->nranks);
 	/* It could before (fb_collective_can), and the answer does not change. */
 	(void)fb_choose(s, i, reason);
-	err = fb_world_agree(s->world, fb_place_enter(&s->places, i->place));
+	err = fb_group_agree(s->world, fb_place_enter(&s->places, i->place));
 	if (!err)
 		err = fb_collective_segment(s, c);
 	if (!err)

@@ -32,7 +32,7 @@ extern const char *const fb_memories[];
 /* Lives as long as the run. Members are equal on all ranks but for pointers. */
 struct fb_collective_state {
 	struct fb_run *run;
-	const struct fb_world *world;
+	const struct fb_group *world;
 	const struct fb_settings *settings;
 	enum fb_collective collective;
 	const struct fb_collective_info *info;

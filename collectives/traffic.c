@@ -31,7 +31,7 @@ static int make_weights(double *weights, const struct fb_traffic_settings *setti
 }
 
 int fb_traffic_open(struct fb_traffic *traffic, const struct fb_traffic_settings *settings,
-		    const struct fb_world *world)
+		    const struct fb_group *world)
 {
 	size_t n = (size_t)world->nranks, rows = settings->matrix ? n : 1;
 	struct fb_traffic made = {.nranks = world->nranks, .matrix = settings->matrix != NULL};
@@ -44,12 +44,12 @@ int fb_traffic_open(struct fb_traffic *traffic, const struct fb_traffic_settings
 					"no --skew beside it: the file says all");
 	}
 	made.weights = malloc(n * rows * sizeof(*made.weights));
-	err = fb_world_agree(world, made.weights ? FB_OK : FB_ENOMEM);
+	err = fb_group_agree(world, made.weights ? FB_OK : FB_ENOMEM);
 	if (err || !made.weights)
 		goto free_weights;
 	if (world->rank == 0)
 		err = make_weights(made.weights, settings, world->nranks);
-	err = fb_world_agree(world, err);
+	err = fb_group_agree(world, err);
 	if (err)
 		goto free_weights;
 	for (size_t row = 0; row < rows; row++)

@@ -12,7 +12,7 @@
 #include "common/option/option.h"
 #include "common/plan/geometry.h"
 #include "common/record/case.h"
-#include "common/system/world.h"
+#include "common/system/group.h"
 
 /* What --skew and --matrix say. */
 struct fb_traffic_settings {
@@ -33,7 +33,7 @@ struct fb_traffic {
  * untouched on error.
  */
 int fb_traffic_open(struct fb_traffic *traffic, const struct fb_traffic_settings *settings,
-		    const struct fb_world *world);
+		    const struct fb_group *world);
 
 /* Safe on a zeroed structure. */
 void fb_traffic_close(struct fb_traffic *traffic);

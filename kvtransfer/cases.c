@@ -67,7 +67,7 @@ int fb_kv_case_job(const struct fb_kv_state *state, const struct fb_case *c,
 		   struct fb_kv_job *job)
 {
 	const struct fb_kv_shape shape = shape_of(state, c);
-	const struct fb_world *w = state->context.world;
+	const struct fb_group *w = state->context.world;
 	enum fb_kv_placement placement = placement_of(c);
 	int shift = placement == FB_KV_SHARED	 ? 0
 		    : placement == FB_KV_SHIFTED ? w->nranks / 2

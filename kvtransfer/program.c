@@ -69,14 +69,14 @@ static int open_gpu(struct fb_kv_state *state)
 
 static int open_engines(struct fb_kv_state *state)
 {
-	const struct fb_world *w = state->context.world;
+	const struct fb_group *w = state->context.world;
 	size_t n = 0;
 	int err;
 
 	while (state->ops[n])
 		n++;
 	state->engines = calloc(n + 1, sizeof(*state->engines));
-	err = fb_world_agree(w, state->engines ? FB_OK : FB_ENOMEM);
+	err = fb_group_agree(w, state->engines ? FB_OK : FB_ENOMEM);
 	for (size_t i = 0; i < n && !err; i++)
 		if (fb_option_names(state->context.settings->engine, state->ops[i]->name))
 			err = state->ops[i]->open(&state->engines[i], &state->context);
@@ -87,7 +87,7 @@ static int open_program(struct fb_run *run, void **result)
 {
 	const struct described *described = run->program->option_values;
 	struct fb_kv_state *state = calloc(1, sizeof(*state));
-	int err = fb_world_agree(fb_run_world(run), state ? FB_OK : FB_ENOMEM);
+	int err = fb_group_agree(fb_run_world(run), state ? FB_OK : FB_ENOMEM);
 	bool ignored;
 
 	if (err || !state) {
@@ -143,7 +143,7 @@ static double slowest_us(const struct instance *i, double began)
 
 static int make_plan(struct instance *i)
 {
-	const struct fb_world *w = i->state->context.world;
+	const struct fb_group *w = i->state->context.world;
 	double best = INFINITY;
 
 	for (int k = 0; k < PLANS; k++) {
@@ -154,7 +154,7 @@ static int make_plan(struct instance *i)
 		began = now_us(i);
 		err = fb_kv_job_plan(&i->job);
 		us = slowest_us(i, began);
-		err = fb_world_agree(w, err);
+		err = fb_group_agree(w, err);
 		if (err)
 			return err;
 		best = us < best ? us : best;
@@ -197,7 +197,7 @@ static int time_phases(struct instance *i)
 		enum fb_kv_column column;
 	} phases[] = {{FB_KV_GATHER, FB_KV_PACK_US}, {FB_KV_MOVE, FB_KV_TRANSFER_US},
 		      {FB_KV_SCATTER, FB_KV_UNPACK_US}};
-	const struct fb_world *w = i->state->context.world;
+	const struct fb_group *w = i->state->context.world;
 	bool staged = i->job.mode == FB_KV_PACK || i->job.mode == FB_KV_LAYERWISE;
 
 	for (size_t k = 0; k < sizeof(phases) / sizeof(phases[0]); k++) {
@@ -221,10 +221,10 @@ static int time_phases(struct instance *i)
 static int set_up(void *arg, const struct fb_case *c, void **result)
 {
 	struct fb_kv_state *state = arg;
-	const struct fb_world *w = state->context.world;
+	const struct fb_group *w = state->context.world;
 	size_t e = fb_kv_engine_of(state, c);
 	struct instance *i = calloc(1, sizeof(*i));
-	int err = fb_world_agree(w, i ? FB_OK : FB_ENOMEM);
+	int err = fb_group_agree(w, i ? FB_OK : FB_ENOMEM);
 
 	if (err || !i) {
 		free(i);
@@ -233,7 +233,7 @@ static int set_up(void *arg, const struct fb_case *c, void **result)
 	i->state = state;
 	i->ops = state->ops[e];
 	i->pages = i->ops->device ? &fb_kv_pages_gpu : &fb_kv_pages_host;
-	err = fb_world_agree(w, fb_kv_case_job(state, c, &i->job));
+	err = fb_group_agree(w, fb_kv_case_job(state, c, &i->job));
 	if (!err)
 		err = make_plan(i);
 	if (!err)

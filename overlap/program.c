@@ -25,7 +25,7 @@ static int open_program(struct fb_run *run, void **result)
 {
 	const struct fb_ddp_settings *own = run->program->option_values;
 	struct fb_ddp_state *s = calloc(1, sizeof(*s));
-	int err = fb_world_agree(fb_run_world(run), s ? FB_OK : FB_ENOMEM);
+	int err = fb_group_agree(fb_run_world(run), s ? FB_OK : FB_ENOMEM);
 
 	if (err || !s) {
 		free(s);
@@ -71,7 +71,7 @@ static int open_step(struct fb_ddp_instance *i)
 
 	if (!i->device)
 		return FB_OK;
-	return fb_world_agree(c->world, fb_gpu_step_open(&i->step, &config));
+	return fb_group_agree(c->world, fb_gpu_step_open(&i->step, &config));
 }
 
 /* Collective: a request for each bucket. */
@@ -117,7 +117,7 @@ static int set_up(void *state, const struct fb_case *c, void **result)
 	struct fb_ddp_instance *i = calloc(1, sizeof(*i));
 	int err = i ? fb_ddp_fill(i, s, c) : FB_ENOMEM;
 
-	err = fb_world_agree(collective->world, err);
+	err = fb_group_agree(collective->world, err);
 	if (err || !i)
 		goto free_instance;
 	err = fb_collective_segment(collective, c);

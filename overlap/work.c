@@ -49,7 +49,7 @@ static int open_tokens(struct fb_ddp_instance *i)
 		fb_host_compute_close(&i->compute);
 		err = fb_host_compute_open(&i->compute, i->tokens, own->hidden, most_rows(i));
 	}
-	return fb_world_agree(i->state->collective->world, err);
+	return fb_group_agree(i->state->collective->world, err);
 }
 
 /* Local: everything that a step computes, once. */
@@ -74,7 +74,7 @@ static int compute_all(struct fb_ddp_instance *i)
 /* Collective: the least of some trials, of the slowest rank, in seconds. */
 static int time_all(struct fb_ddp_instance *i, double *seconds)
 {
-	const struct fb_world *w = i->state->collective->world;
+	const struct fb_group *w = i->state->collective->world;
 	const struct fb_clock *clock = &i->state->collective->run->clock;
 	double least = 0;
 	int err = compute_all(i);
@@ -88,7 +88,7 @@ static int time_all(struct fb_ddp_instance *i, double *seconds)
 		least = trial == 0 || took < least ? took : least;
 	}
 	MPI_Allreduce(&least, seconds, 1, MPI_DOUBLE, MPI_MAX, w->comm);
-	return fb_world_agree(w, err);
+	return fb_group_agree(w, err);
 }
 
 /* Collective: tokens that take --compute. */
@@ -133,7 +133,7 @@ static int remember(struct fb_ddp_instance *i)
 {
 	struct fb_ddp_state *s = i->state;
 	struct fb_ddp_work *more = realloc(s->work, (s->nwork + 1) * sizeof(*more));
-	int err = fb_world_agree(s->collective->world, more ? FB_OK : FB_ENOMEM);
+	int err = fb_group_agree(s->collective->world, more ? FB_OK : FB_ENOMEM);
 
 	if (more)
 		s->work = more;
@@ -149,7 +149,7 @@ int fb_ddp_open_work(struct fb_ddp_instance *i)
 	int err = FB_OK;
 
 	if (i->device && !s->gpu)
-		err = fb_world_agree(s->collective->world,
+		err = fb_group_agree(s->collective->world,
 				     fb_gpu_compute_open(&s->gpu, &s->collective->gpu,
 							 s->own->cublas,
 							 (int)s->own->compute_sms));

@@ -51,7 +51,7 @@ int fb_p2p_memory_open(struct fb_p2p_state *state, const struct fb_case *c)
 	err = fb_segment_open(segment, state->world, part_bytes, pages_of[kind]);
 	/* Where pages go is a matter of their first touch; what they are, of all of them. */
 	if (!err && (place->memory >= 0 || kind != FB_P2P_HOST))
-		err = fb_world_agree(state->world, fb_place_part(&state->places, place, segment));
+		err = fb_group_agree(state->world, fb_place_part(&state->places, place, segment));
 	if (err && segment->ops)
 		fb_segment_close(segment);
 	return err;
@@ -70,7 +70,7 @@ static bool gpu_memory_can(const struct fb_p2p_state *state, const struct fb_cas
 	else if (!(ops_of(c)->gpu_memory >> (kind - FB_P2P_DEVICE) & 1))
 		snprintf(reason, FB_REASON_CHARS, "engine %s does not work in memory %s",
 			 c->engine, c->memory);
-	else if (kind == FB_P2P_PINNED && !fb_world_one_host(state->world))
+	else if (kind == FB_P2P_PINNED && !fb_group_one_host(state->world))
 		snprintf(reason, FB_REASON_CHARS, "memory pinned does not reach other hosts");
 	else if (strcmp(fb_places_of(&state->places, c->variant)->name, "any"))
 		snprintf(reason, FB_REASON_CHARS, "--numa does not place memory %s", c->memory);
@@ -165,7 +165,7 @@ static int list_ends(const struct fb_job *job, const struct fb_placed *all, int 
 int fb_p2p_where(const struct fb_p2p_state *state, const struct fb_case *c,
 		 const struct fb_job *job, char text[FB_P2P_WHERE_CHARS])
 {
-	const struct fb_world *w = state->world;
+	const struct fb_group *w = state->world;
 	const struct fb_place *place = fb_places_of(&state->places, c->variant);
 	enum fb_p2p_memory kind = fb_p2p_memory_of(c);
 	struct fb_placed own = {0}, *all, *ends;
@@ -176,7 +176,7 @@ int fb_p2p_where(const struct fb_p2p_state *state, const struct fb_case *c,
 	if (place->memory >= 0) {
 		all = calloc((size_t)w->nranks, sizeof(*all));
 		ends = calloc((size_t)w->nranks, sizeof(*ends));
-		err = fb_world_agree(w, all && ends ? FB_OK : FB_ENOMEM);
+		err = fb_group_agree(w, all && ends ? FB_OK : FB_ENOMEM);
 		own.thread = node < 0 ? 0 : UINT64_C(1) << node;
 		own.pages = pages_of_job(job, w->rank);
 		if (!err && all && ends) {

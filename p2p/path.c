@@ -28,11 +28,11 @@ enum { JUDGED_BYTES = 64 << 10, JUDGED_BYTES_RANK = 4 << 10 };
 
 int fb_p2p_hosts(struct fb_p2p_state *state)
 {
-	const struct fb_world *world = state->world;
+	const struct fb_group *world = state->world;
 	int first = world->rank, err;
 
 	state->reader_of = calloc((size_t)world->nranks, sizeof(*state->reader_of));
-	err = fb_world_agree(world, state->reader_of ? FB_OK : FB_ENOMEM);
+	err = fb_group_agree(world, state->reader_of ? FB_OK : FB_ENOMEM);
 	if (err)
 		return fb_error(err, "out of memory for %d ranks", world->nranks);
 	MPI_Bcast(&first, 1, MPI_INT, 0, world->node_comm);
@@ -89,7 +89,7 @@ static int expect(struct fb_p2p_path *path, const struct fb_p2p_state *state,
 		  const struct fb_job *job, const char *of_engine)
 {
 	enum { CHARS = 1 + FB_P2P_EXPECTED_CHARS }; /* whether it is known, and the names */
-	const struct fb_world *world = state->world;
+	const struct fb_group *world = state->world;
 	char own[CHARS] = {1}, *all;
 	bool takes_part = false;
 	int n;
@@ -105,7 +105,7 @@ static int expect(struct fb_p2p_path *path, const struct fb_p2p_state *state,
 		own[0] = 0;
 	MPI_Comm_size(world->node_comm, &n);
 	all = malloc((size_t)n * CHARS);
-	if (fb_world_agree(world, all ? FB_OK : FB_ENOMEM) || !all) {
+	if (fb_group_agree(world, all ? FB_OK : FB_ENOMEM) || !all) {
 		free(all);
 		return fb_error(FB_ENOMEM, "out of memory for the ways of %d ranks", n);
 	}
@@ -121,7 +121,7 @@ static int expect(struct fb_p2p_path *path, const struct fb_p2p_state *state,
 int fb_p2p_path_open(struct fb_p2p_path *path, const struct fb_p2p_state *state,
 		     const struct fb_case *c, const struct fb_job *job, const char *of_engine)
 {
-	const struct fb_world *world = state->world;
+	const struct fb_group *world = state->world;
 	int err = fb_p2p_where(state, c, job, path->where);
 
 	if (err)
@@ -151,7 +151,7 @@ int fb_p2p_path_open(struct fb_p2p_path *path, const struct fb_p2p_state *state,
 static bool read_links(const struct fb_p2p_path *path, const struct fb_p2p_state *state,
 		       const struct fb_job *job, double moved, char text[LINKS_CHARS])
 {
-	const struct fb_world *world = state->world;
+	const struct fb_group *world = state->world;
 	int src = job->flows[0].src, n = 0, stray = 0;
 	struct fb_gpu_links after;
 
@@ -174,7 +174,7 @@ static bool read_links(const struct fb_p2p_path *path, const struct fb_p2p_state
 static double read_host(const struct fb_p2p_path *path, const struct fb_p2p_state *state,
 			const struct fb_job *job, double moved, struct told *told)
 {
-	const struct fb_world *world = state->world;
+	const struct fb_group *world = state->world;
 	double call = call_bytes(job);
 	double part = moved * flows_of(state, job, world->rank) / job->nflows;
 	struct fb_audit after;
@@ -193,7 +193,7 @@ static double read_host(const struct fb_p2p_path *path, const struct fb_p2p_stat
 static bool add_hosts(const struct fb_p2p_path *path, const struct fb_p2p_state *state,
 		      const struct fb_job *job, double moved, char *known, size_t n)
 {
-	const struct fb_world *world = state->world;
+	const struct fb_group *world = state->world;
 	int first = state->reader_of[job->flows[0].src];
 	struct told told = {.carried = ""}, other;
 	struct {

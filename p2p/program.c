@@ -58,12 +58,12 @@ static int open_engines(struct fb_p2p_state *state)
 	while (fb_p2p_engines[n])
 		n++;
 	state->engines = calloc(n + 1, sizeof(*state->engines));
-	err = fb_world_agree(state->world, state->engines ? FB_OK : FB_ENOMEM);
+	err = fb_group_agree(state->world, state->engines ? FB_OK : FB_ENOMEM);
 	for (size_t i = 0; i < n && !err; i++) {
 		if (!fb_option_names(state->settings->engine, fb_p2p_engines[i]->name))
 			continue;
 		err = fb_p2p_engines[i]->open(&state->engines[i], state->run);
-		err = fb_world_agree(state->world, err == FB_EUNSUPPORTED ? FB_OK : err);
+		err = fb_group_agree(state->world, err == FB_EUNSUPPORTED ? FB_OK : err);
 	}
 	return err;
 }
@@ -82,7 +82,7 @@ static int open_memory(struct fb_p2p_state *state)
 			state->huge_share[k] = fb_pages_share(state->world, (enum fb_pages)k);
 	state->segment = calloc(n, sizeof(*state->segment));
 	state->part_bytes = calloc(n, sizeof(*state->part_bytes));
-	return fb_world_agree(state->world,
+	return fb_group_agree(state->world,
 			      state->segment && state->part_bytes ? FB_OK : FB_ENOMEM);
 }
 
@@ -90,7 +90,7 @@ static int open_program(struct fb_run *run, void **result)
 {
 	const struct fb_p2p_described *described = run->program->option_values;
 	struct fb_p2p_state *state = calloc(1, sizeof(*state));
-	int err = fb_world_agree(fb_run_world(run), state ? FB_OK : FB_ENOMEM), nranks;
+	int err = fb_group_agree(fb_run_world(run), state ? FB_OK : FB_ENOMEM), nranks;
 
 	if (err || !state) {
 		free(state);
@@ -104,7 +104,7 @@ static int open_program(struct fb_run *run, void **result)
 	MPI_Comm_dup(state->world->comm, &state->control);
 	/* A single rank has no pair; its rows say so, and a wrong list is wrong there too. */
 	nranks = state->world->nranks < 2 ? 2 : state->world->nranks;
-	err = fb_world_agree(state->world, fb_pairs_read(&state->pairs, state->own->pairs, nranks,
+	err = fb_group_agree(state->world, fb_pairs_read(&state->pairs, state->own->pairs, nranks,
 							 state->world->rank ? NULL : stderr));
 	if (!err)
 		err = open_memory(state);
@@ -141,7 +141,7 @@ static int make_instance(struct fb_p2p_state *s, const struct fb_case *c, struct
 		i->probe_us = malloc(PROBES_KEPT * sizeof(*i->probe_us));
 		err = i->probe_us ? FB_OK : FB_ENOMEM;
 	}
-	err = fb_world_agree(s->world, err);
+	err = fb_group_agree(s->world, err);
 	if (err || !i) {
 		free_instance(i);
 		return err;
@@ -168,7 +168,7 @@ static int set_up(void *state, const struct fb_case *c, void **result)
 		return err;
 	i->place = place;
 	err = fb_place_enter(&s->places, place);
-	err = fb_world_agree(s->world, err);
+	err = fb_group_agree(s->world, err);
 	if (!err)
 		err = fb_p2p_memory_open(s, c);
 	if (!err)

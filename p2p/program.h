@@ -89,7 +89,7 @@ const struct fb_option *fb_p2p_options(struct fb_p2p_described *described);
 struct fb_p2p_state {
 	struct fb_run *run;
 	const struct fb_p2p_program *program;
-	const struct fb_world *world;
+	const struct fb_group *world;
 	const struct fb_settings *settings;
 	const struct fb_p2p_settings *own;
 	struct fb_pairs pairs;

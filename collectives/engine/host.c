@@ -42,7 +42,7 @@ static void host_close(struct fb_engine *engine)
 static int host_open(struct fb_engine **engine, struct fb_run *run)
 {
 	struct host_engine *e = calloc(1, sizeof(*e));
-	int err = fb_world_agree(fb_run_world(run), e ? FB_OK : FB_ENOMEM);
+	int err = fb_group_agree(fb_run_world(run), e ? FB_OK : FB_ENOMEM);
 
 	if (err || !e) {
 		free(e);
@@ -141,9 +141,9 @@ static bool host_can(const struct fb_engine *engine, const struct fb_case *c,
 static int host_prepare(struct fb_engine *engine, const struct fb_case *c,
 			const struct fb_operation *op, struct fb_request **request)
 {
-	const struct fb_world *world = ((struct host_engine *)engine)->world;
+	const struct fb_group *world = ((struct host_engine *)engine)->world;
 	struct host_request *r = calloc(1, sizeof(*r));
-	int err = fb_world_agree(world, r ? FB_OK : FB_ENOMEM);
+	int err = fb_group_agree(world, r ? FB_OK : FB_ENOMEM);
 
 	if (err || !r) {
 		free(r);
@@ -202,7 +202,7 @@ static int host_wait(struct fb_request *request)
 static void host_describe(struct fb_request *request, struct fb_traits *traits)
 {
 	struct host_request *r = (struct host_request *)request;
-	const struct fb_world *w = r->engine->world;
+	const struct fb_group *w = r->engine->world;
 	char far[FB_PATH_CHARS - 8] = "";
 
 	traits->channels = r->nchannels;

@@ -93,7 +93,7 @@ static int connect_transport(struct host_request *r, const struct fb_case *c,
 	requests = calloc((size_t)n + 1, sizeof(*requests));
 	*ports = calloc((size_t)n + 1, sizeof(**ports));
 	own = requests && *ports ? FB_OK : FB_ENOMEM;
-	err = fb_world_agree(r->engine->world, own);
+	err = fb_group_agree(r->engine->world, own);
 	for (int i = 0; i < r->nchannels && !err && !own; i++)
 		at = add_requests(r, c, i, t, requests, at);
 	if (!err && !own)

@@ -230,7 +230,7 @@ static int open_channel(struct host_request *r, struct host_channel *ch)
 /* Streaming stores pay when the operation's buffers would not stay in the cache anyway. */
 static bool should_stream(const struct host_request *r)
 {
-	const struct fb_world *w = r->engine->world;
+	const struct fb_group *w = r->engine->world;
 	size_t block = (size_t)r->geometry.count * r->geometry.element_bytes, bytes = 0;
 
 	for (int out = 0; out < 2; out++)
@@ -254,7 +254,7 @@ int fb_host_setup(struct host_request *r, const struct fb_case *c)
 		ch->out = calloc((size_t)ch->plan->n_out_links + 1, sizeof(*ch->out));
 		err = ch->in && ch->out ? FB_OK : FB_ENOMEM;
 	}
-	agreed = fb_world_agree(r->engine->world, err);
+	agreed = fb_group_agree(r->engine->world, err);
 	if (err || agreed)
 		return agreed;
 	err = choose_slices(r, c);
@@ -271,7 +271,7 @@ int fb_host_setup(struct host_request *r, const struct fb_case *c)
 	}
 	for (int i = 0; i < r->nchannels && !err; i++)
 		err = open_channel(r, &r->channels[i]);
-	err = fb_world_agree(r->engine->world, err);
+	err = fb_group_agree(r->engine->world, err);
 	return err || !r->remote ? err : fb_host_remote_setup(r);
 }
 

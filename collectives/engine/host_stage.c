@@ -75,7 +75,7 @@ int fb_host_remote_setup(struct host_request *r)
 		err = FB_ENOMEM;
 	if (!err)
 		err = open_stage(r);
-	err = fb_world_agree(r->engine->world, err);
+	err = fb_group_agree(r->engine->world, err);
 	if (!err)
 		err = direct->expose(r->far, fb_segment_part(r->op->segment, rank),
 				     r->op->segment->part_bytes);

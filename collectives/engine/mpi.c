@@ -20,7 +20,7 @@
 
 struct mpi_engine {
 	struct fb_engine engine;
-	const struct fb_world *world;
+	const struct fb_group *world;
 	MPI_Comm comm;
 	char no_gpu[FB_REASON_CHARS]; /* why the library gets no GPU memory; empty: it does */
 };
@@ -28,7 +28,7 @@ struct mpi_engine {
 static int mpi_open(struct fb_engine **engine, struct fb_run *run)
 {
 	struct mpi_engine *e = calloc(1, sizeof(*e));
-	int err = fb_world_agree(fb_run_world(run), e ? FB_OK : FB_ENOMEM);
+	int err = fb_group_agree(fb_run_world(run), e ? FB_OK : FB_ENOMEM);
 
 	if (err || !e) {
 		free(e);
@@ -239,7 +239,7 @@ static int mpi_prepare(struct fb_engine *engine, const struct fb_case *c,
 
 	if (!err && op->counts)
 		err = set_vectors(r, op, rank, n);
-	err = fb_world_agree(e->world, err);
+	err = fb_group_agree(e->world, err);
 	if (err || !r || !calls)
 		goto free_request;
 	r->request.engine = engine;
@@ -258,7 +258,7 @@ static int mpi_prepare(struct fb_engine *engine, const struct fb_case *c,
 	set_buffers(r, op, rank);
 	if (r->persistent && calls->init(r) != MPI_SUCCESS)
 		err = FB_EMPI;
-	err = fb_world_agree(e->world, err);
+	err = fb_group_agree(e->world, err);
 	if (err)
 		goto free_request;
 	*request = &r->request;

@@ -12,7 +12,7 @@
 #include "common/cuda/gpu_segment.h"
 #include "common/cuda/gpu_stream.h"
 
-int fb_gpu_open(struct fb_gpu *gpu, const struct fb_world *world, char reason[FB_GPU_REASON_CHARS])
+int fb_gpu_open(struct fb_gpu *gpu, const struct fb_group *world, char reason[FB_GPU_REASON_CHARS])
 {
 	(void)gpu;
 	(void)world;
@@ -63,7 +63,7 @@ int fb_gpu_segment_open(struct fb_segment *segment, const struct fb_gpu *gpu,
 	return fb_error(FB_EUNSUPPORTED, "GPU memory: built without CUDA");
 }
 
-int fb_gpu_segment_adopt(struct fb_segment *segment, const struct fb_world *world, void *memory,
+int fb_gpu_segment_adopt(struct fb_segment *segment, const struct fb_group *world, void *memory,
 			 size_t part_bytes, int (*release)(void *memory))
 {
 	(void)segment;

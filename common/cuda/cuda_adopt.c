@@ -25,7 +25,7 @@ static const struct fb_memory_ops adopted_ops = {
 	.check = fb_device_check,
 };
 
-int fb_gpu_segment_adopt(struct fb_segment *segment, const struct fb_world *world, void *memory,
+int fb_gpu_segment_adopt(struct fb_segment *segment, const struct fb_group *world, void *memory,
 			 size_t part_bytes, int (*release)(void *memory))
 {
 	struct fb_segment s = {.part_bytes = part_bytes, .nparts = 1, .ops = &adopted_ops};
@@ -42,7 +42,7 @@ int fb_gpu_segment_adopt(struct fb_segment *segment, const struct fb_world *worl
 		s.mapping = a;
 		err = fb_device_set(memory, 0, part_bytes);
 	}
-	err = fb_world_agree(world, err);
+	err = fb_group_agree(world, err);
 	if (err) {
 		free(a);
 		free(s.part_of);

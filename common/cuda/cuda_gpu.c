@@ -113,7 +113,7 @@ static bool can_reach(const struct fb_gpu *gpu, const struct card *own, const st
 /* Fills in what follows from all ranks' cards. Collective. */
 static void compare(struct fb_gpu *gpu, const struct card *cards)
 {
-	const struct fb_world *w = gpu->world;
+	const struct fb_group *w = gpu->world;
 	const struct card *own = &cards[w->rank];
 	unsigned long long least = gpu->memory_bytes;
 	int facts[3] = {1, own->posix, own->fabric}, sharing = 0, most;
@@ -138,7 +138,7 @@ static void compare(struct fb_gpu *gpu, const struct card *cards)
 }
 
 /* The rank's number among all ranks of its real host, pretended nodes or not. */
-static int choose(const struct fb_world *world, int devices)
+static int choose(const struct fb_group *world, int devices)
 {
 	int local;
 
@@ -146,7 +146,7 @@ static int choose(const struct fb_world *world, int devices)
 	return devices > 0 ? local % devices : 0;
 }
 
-int fb_gpu_open(struct fb_gpu *gpu, const struct fb_world *world,
+int fb_gpu_open(struct fb_gpu *gpu, const struct fb_group *world,
 		char reason[FB_GPU_REASON_CHARS])
 {
 	struct card own = {0}, *cards = calloc((size_t)world->nranks, sizeof(*cards));
@@ -157,7 +157,7 @@ int fb_gpu_open(struct fb_gpu *gpu, const struct fb_world *world,
 	made.reaches = calloc((size_t)world->nranks, sizeof(*made.reaches));
 	made.peers = calloc((size_t)world->nranks, sizeof(*made.peers));
 	made.kept = fb_gpu_kept_open();
-	err = fb_world_agree(world, made.reaches && made.peers && made.kept ? err : FB_ENOMEM);
+	err = fb_group_agree(world, made.reaches && made.peers && made.kept ? err : FB_ENOMEM);
 	if (err || !cards)
 		goto free_cards;
 	made.devices = count_devices(why);
@@ -171,7 +171,7 @@ int fb_gpu_open(struct fb_gpu *gpu, const struct fb_world *world,
 	}
 	made.device = choose(world, made.devices);
 	snprintf(own.host, sizeof(own.host), "%.63s", world->host);
-	err = fb_world_agree(world, describe(&made, &own));
+	err = fb_group_agree(world, describe(&made, &own));
 	if (err)
 		goto free_cards;
 	MPI_Allgather(&own, sizeof(own), MPI_BYTE, cards, sizeof(own), MPI_BYTE, world->comm);

@@ -134,12 +134,12 @@ static int allocate(struct ipc_memory *m, cudaIpcMemHandle_t *own)
 /* Memory of every rank, mapped by all that reach it. Collective. */
 static int make(struct ipc_memory *m, const struct fb_gpu *gpu, const int *part_of)
 {
-	const struct fb_world *w = gpu->world;
+	const struct fb_group *w = gpu->world;
 	cudaIpcMemHandle_t own, *handles = calloc((size_t)m->nparts, sizeof(*handles));
 	int err;
 
 	memset(&own, 0, sizeof(own));
-	err = fb_world_agree(w, handles ? allocate(m, &own) : FB_ENOMEM);
+	err = fb_group_agree(w, handles ? allocate(m, &own) : FB_ENOMEM);
 	if (!err)
 		MPI_Allgather(&own, sizeof(own), MPI_BYTE, handles, sizeof(own), MPI_BYTE,
 			      w->node_comm);
@@ -153,7 +153,7 @@ static int make(struct ipc_memory *m, const struct fb_gpu *gpu, const int *part_
 						   cudaIpcMemLazyEnablePeerAccess));
 	}
 	free(handles);
-	err = fb_world_agree(w, err);
+	err = fb_group_agree(w, err);
 	m->made = !err;
 	return err;
 }
@@ -165,7 +165,7 @@ static int renew(struct ipc_memory *m, const struct fb_gpu *gpu, size_t bytes)
 
 	if (!err)
 		err = FB_CUDA(cudaDeviceSynchronize());
-	return fb_world_agree(gpu->world, err);
+	return fb_group_agree(gpu->world, err);
 }
 
 int fb_ipc_open(struct fb_segment *s, const struct fb_gpu *gpu)
@@ -183,7 +183,7 @@ int fb_ipc_open(struct fb_segment *s, const struct fb_gpu *gpu)
 			m->own = s->part_of[gpu->world->rank];
 			m->parts = calloc((size_t)s->nparts, sizeof(*m->parts));
 		}
-		err = fb_world_agree(gpu->world, m && m->parts ? FB_OK : FB_ENOMEM);
+		err = fb_group_agree(gpu->world, m && m->parts ? FB_OK : FB_ENOMEM);
 		if (err || !m) {
 			free(m ? m->parts : NULL);
 			free(m);

@@ -72,7 +72,7 @@ static const struct fb_memory_ops pinned_ops = {
  */
 static int pinned_open(struct fb_segment *segment, const struct fb_gpu *gpu, size_t part_bytes)
 {
-	const struct fb_world *w = gpu->world;
+	const struct fb_group *w = gpu->world;
 	struct fb_segment s;
 	void *seen = NULL;
 	size_t bytes;
@@ -89,7 +89,7 @@ static int pinned_open(struct fb_segment *segment, const struct fb_gpu *gpu, siz
 	if (!err && seen != s.base)
 		err = fb_error(FB_EUNSUPPORTED, "rank %d: pinned memory has another address on "
 			       "the GPU", w->rank);
-	err = fb_world_agree(w, err);
+	err = fb_group_agree(w, err);
 	if (err) {
 		if (!own)
 			(void)cudaHostUnregister(s.base);
@@ -117,7 +117,7 @@ static int managed_open(struct fb_segment *segment, const struct fb_gpu *gpu, si
 		return fb_error(FB_EUNSUPPORTED, "%zu bytes of managed memory, more than %d MiB",
 				part_bytes, FB_GPU_MANAGED_MOST >> 20);
 	err = FB_CUDA(cudaMallocManaged(&memory, part_bytes, cudaMemAttachGlobal));
-	err = fb_world_agree(gpu->world, err);
+	err = fb_group_agree(gpu->world, err);
 	if (!err)
 		err = fb_gpu_segment_adopt(segment, gpu->world, memory, part_bytes,
 					   managed_release);
@@ -127,7 +127,7 @@ static int managed_open(struct fb_segment *segment, const struct fb_gpu *gpu, si
 }
 
 /* Parts by rank: of this host, or for fabric memory of the whole world. */
-static int find_parts(struct fb_segment *s, const struct fb_world *w, bool whole)
+static int find_parts(struct fb_segment *s, const struct fb_group *w, bool whole)
 {
 	MPI_Comm comm = whole ? w->comm : w->node_comm;
 	int *members;
@@ -135,7 +135,7 @@ static int find_parts(struct fb_segment *s, const struct fb_world *w, bool whole
 	MPI_Comm_size(comm, &s->nparts);
 	s->part_of = malloc((size_t)w->nranks * sizeof(*s->part_of));
 	members = malloc((size_t)s->nparts * sizeof(*members));
-	if (fb_world_agree(w, s->part_of && members ? FB_OK : FB_ENOMEM) || !s->part_of ||
+	if (fb_group_agree(w, s->part_of && members ? FB_OK : FB_ENOMEM) || !s->part_of ||
 	    !members) {
 		free(members);
 		return FB_ENOMEM;

@@ -130,7 +130,7 @@ static int take_part(struct fb_segment *s, const struct fb_gpu *gpu, int i, void
 int fb_vmm_open_posix(struct fb_segment *s, const struct fb_gpu *gpu)
 {
 	const CUmemAllocationHandleType type = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
-	const struct fb_world *w = gpu->world;
+	const struct fb_group *w = gpu->world;
 	int *fds = calloc((size_t)s->nparts, sizeof(*fds)), fd = -1, made, err;
 	CUmemGenericAllocationHandle own;
 
@@ -139,7 +139,7 @@ int fb_vmm_open_posix(struct fb_segment *s, const struct fb_gpu *gpu)
 	if (!err)
 		err = TRY((const struct vmm *)s->mapping, MemExportToShareableHandle, &fd, own,
 			  type, 0);
-	err = fb_world_agree(w, err);
+	err = fb_group_agree(w, err);
 	if (err || !fds)
 		goto release;
 	err = fb_fd_exchange(w, fd, fds, s->nparts);
@@ -156,7 +156,7 @@ release:
 	if (!made)
 		(void)TRY((const struct vmm *)s->mapping, MemRelease, own);
 	free(fds);
-	return fb_world_agree(w, err);
+	return fb_group_agree(w, err);
 }
 
 #if CUDART_VERSION >= 12040
@@ -178,7 +178,7 @@ bool fb_vmm_has_fabric(const struct fb_gpu *gpu, const struct fb_cuda_driver *dr
 int fb_vmm_open_fabric(struct fb_segment *s, const struct fb_gpu *gpu)
 {
 	const CUmemAllocationHandleType type = CU_MEM_HANDLE_TYPE_FABRIC;
-	const struct fb_world *w = gpu->world;
+	const struct fb_group *w = gpu->world;
 	CUmemFabricHandle mine, *all = calloc((size_t)w->nranks, sizeof(*all));
 	CUmemGenericAllocationHandle own;
 	int made, err;
@@ -189,7 +189,7 @@ int fb_vmm_open_fabric(struct fb_segment *s, const struct fb_gpu *gpu)
 	if (!err)
 		err = TRY((const struct vmm *)s->mapping, MemExportToShareableHandle, &mine, own,
 			  type, 0);
-	err = fb_world_agree(w, err);
+	err = fb_group_agree(w, err);
 	if (err || !all)
 		goto release;
 	MPI_Allgather(&mine, sizeof(mine), MPI_BYTE, all, sizeof(mine), MPI_BYTE, w->comm);
@@ -200,7 +200,7 @@ release:
 	if (!made)
 		(void)TRY((const struct vmm *)s->mapping, MemRelease, own);
 	free(all);
-	return fb_world_agree(w, err);
+	return fb_group_agree(w, err);
 }
 #else
 bool fb_vmm_has_fabric(const struct fb_gpu *gpu, const struct fb_cuda_driver *driver)

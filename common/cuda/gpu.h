@@ -15,12 +15,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "common/system/world.h"
+#include "common/system/group.h"
 
 enum { FB_GPU_REASON_CHARS = 128 };
 
 struct fb_gpu {
-	const struct fb_world *world;
+	const struct fb_group *world;
 	int device, devices;  /* this rank's, and how many the process sees */
 	int sms;              /* multiprocessors */
 	int major, minor;     /* compute capability */
@@ -48,7 +48,7 @@ struct fb_gpu_clocks {
  * FB_OK, FB_EUNSUPPORTED with the reason, or FB_ENOMEM, FB_ESYS (printed); after an error *gpu
  * needs no closing.
  */
-int fb_gpu_open(struct fb_gpu *gpu, const struct fb_world *world,
+int fb_gpu_open(struct fb_gpu *gpu, const struct fb_group *world,
 		char reason[FB_GPU_REASON_CHARS]);
 
 /* Local. Safe on a zeroed structure. */

@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-unsigned fb_gpu_direct_agree(const struct fb_world *world, unsigned own, char *why, size_t n)
+unsigned fb_gpu_direct_agree(const struct fb_group *world, unsigned own, char *why, size_t n)
 {
 	int who = own ? world->nranks : world->rank;
 	unsigned all;

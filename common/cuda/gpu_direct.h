@@ -55,7 +55,7 @@ unsigned fb_gpu_direct_ways(const struct fb_gpu *gpu, int asked,
  * Collective: those of the ways that all ranks have; or 0, and in `why` the reason of the first
  * rank that has none, the same everywhere.
  */
-unsigned fb_gpu_direct_agree(const struct fb_world *world, unsigned own, char *why, size_t n);
+unsigned fb_gpu_direct_agree(const struct fb_group *world, unsigned own, char *why, size_t n);
 
 /* From any thread. FB_OK or FB_ESYS (printed). */
 int fb_gpu_direct_flush(const struct fb_gpu *gpu);

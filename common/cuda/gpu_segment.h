@@ -48,7 +48,7 @@ int fb_gpu_segment_open(struct fb_segment *segment, const struct fb_gpu *gpu,
  * it when the segment is closed. 0 or FB_ENOMEM or FB_ESYS (printed), the same on all ranks; the
  * memory is then still the caller's.
  */
-int fb_gpu_segment_adopt(struct fb_segment *segment, const struct fb_world *world, void *memory,
+int fb_gpu_segment_adopt(struct fb_segment *segment, const struct fb_group *world, void *memory,
 			 size_t part_bytes, int (*release)(void *memory));
 
 #endif

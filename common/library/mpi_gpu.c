@@ -36,12 +36,12 @@ static enum answer ask(void)
 	return has ? YES : NO;
 }
 
-int fb_mpi_name_chars(const struct fb_world *world)
+int fb_mpi_name_chars(const struct fb_group *world)
 {
 	return (int)strcspn(world->library, ",");
 }
 
-bool fb_mpi_takes_gpu(const struct fb_world *world, char *why, size_t n)
+bool fb_mpi_takes_gpu(const struct fb_group *world, char *why, size_t n)
 {
 	int answer = (int)ask();
 
@@ -53,7 +53,7 @@ bool fb_mpi_takes_gpu(const struct fb_world *world, char *why, size_t n)
 	return answer == YES;
 }
 
-bool fb_mpi_windows_take_gpu(const struct fb_world *world, char *why, size_t n)
+bool fb_mpi_windows_take_gpu(const struct fb_group *world, char *why, size_t n)
 {
 	const char open_mpi[] = "Open MPI";
 	bool is_open_mpi = !strncmp(world->library, open_mpi, strlen(open_mpi));

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "common/system/world.h"
+#include "common/system/group.h"
 
 /*
  * Collective, the same on all ranks: whether the library says so on each of them. Where it does
@@ -17,16 +17,16 @@
  * have beyond the standard: MPIX_Query_cuda_support (Open MPI, MPICH, MVAPICH2), else
  * MPIX_GPU_query_support (MPICH 4 and what is made of it).
  */
-bool fb_mpi_takes_gpu(const struct fb_world *world, char *why, size_t n);
+bool fb_mpi_takes_gpu(const struct fb_group *world, char *why, size_t n);
 
 /*
  * The same of windows, for a library that takes it in messages: Open MPI's one-sided calls over
  * UCX do not (its documentation, "Which MPI APIs do NOT work with CUDA-aware UCX"). Called before
  * anybody else loads a UCX.
  */
-bool fb_mpi_windows_take_gpu(const struct fb_world *world, char *why, size_t n);
+bool fb_mpi_windows_take_gpu(const struct fb_group *world, char *why, size_t n);
 
 /* Length of "Open MPI v4.1.4", with which world->library begins. */
-int fb_mpi_name_chars(const struct fb_world *world);
+int fb_mpi_name_chars(const struct fb_group *world);
 
 #endif

@@ -18,7 +18,7 @@ struct flag {
 	char pad[FLAG_BYTES - sizeof(uint64_t)];
 };
 
-int fb_barrier_open(struct fb_barrier *barrier, const struct fb_world *world, bool messages)
+int fb_barrier_open(struct fb_barrier *barrier, const struct fb_group *world, bool messages)
 {
 	struct fb_barrier b = {
 		.comm = MPI_COMM_NULL,
@@ -30,7 +30,7 @@ int fb_barrier_open(struct fb_barrier *barrier, const struct fb_world *world, bo
 
 	while ((1ll << b.rounds) < b.nranks)
 		b.rounds++;
-	if (fb_world_one_host(world) && !messages) {
+	if (fb_group_one_host(world) && !messages) {
 		size_t flags = (size_t)b.nranks * (size_t)(b.rounds ? b.rounds : 1);
 
 		err = fb_node_memory_open(&b.memory, world, flags * sizeof(struct flag));

@@ -12,7 +12,7 @@
 #define FB_COMMON_MEASURE_BARRIER_H
 
 #include "common/system/node_memory.h"
-#include "common/system/world.h"
+#include "common/system/group.h"
 
 #include <stdint.h>
 
@@ -28,7 +28,7 @@ struct fb_barrier {
  * Collective. `messages` forces MPI messages even on one host (for tests). Returns the same
  * value on all ranks; the world must outlive the barrier.
  */
-int fb_barrier_open(struct fb_barrier *barrier, const struct fb_world *world, bool messages);
+int fb_barrier_open(struct fb_barrier *barrier, const struct fb_group *world, bool messages);
 
 /*
  * Collective. Returns when every rank has called it. Writes before it on any rank are visible

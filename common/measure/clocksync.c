@@ -192,7 +192,7 @@ static void check_all(MPI_Comm comm, const struct fb_time_source *source,
 	sync->agrees = worst[2] == 0.0;
 }
 
-int fb_clocksync_run(const struct fb_world *world, const struct fb_time_source *source,
+int fb_clocksync_run(const struct fb_group *world, const struct fb_time_source *source,
 		     const struct fb_clocksync_config *config, struct fb_clocksync *sync)
 {
 	struct fb_clocksync result = {.line = {0, 0, 0}};
@@ -207,7 +207,7 @@ int fb_clocksync_run(const struct fb_world *world, const struct fb_time_source *
 	}
 	if (!config->keep_zero && local == 0)
 		err = build_tree(comm, source, config, &result.line);
-	err = fb_world_agree(world, err);
+	err = fb_group_agree(world, err);
 	if (!err && local == 0)
 		check_all(comm, source, &result.line, &result);
 	if (split)

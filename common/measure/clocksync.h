@@ -18,7 +18,7 @@
 #ifndef FB_COMMON_MEASURE_CLOCKSYNC_H
 #define FB_COMMON_MEASURE_CLOCKSYNC_H
 
-#include "common/system/world.h"
+#include "common/system/group.h"
 
 #include <stddef.h>
 
@@ -67,7 +67,7 @@ double fb_clocksync_to_global(const struct fb_clock_line *line, double t);
  * Collective over the world. Returns the same value on all ranks: 0 or FB_ENOMEM (printed).
  * Takes about span_s for each of the log2 levels of the tree.
  */
-int fb_clocksync_run(const struct fb_world *world, const struct fb_time_source *source,
+int fb_clocksync_run(const struct fb_group *world, const struct fb_time_source *source,
 		     const struct fb_clocksync_config *config, struct fb_clocksync *sync);
 
 #endif

@@ -8,7 +8,7 @@
 
 enum { DOUBLES = sizeof(struct fb_rank_time) / sizeof(double) };
 
-int fb_rank_times_open(struct fb_rank_times *times, const struct fb_world *world, size_t block)
+int fb_rank_times_open(struct fb_rank_times *times, const struct fb_group *world, size_t block)
 {
 	size_t ranks = world->rank == 0 ? (size_t)world->nranks : 0;
 

@@ -10,10 +10,10 @@
 #define FB_COMMON_MEASURE_RANK_TIMES_H
 
 #include "common/record/samples.h"
-#include "common/system/world.h"
+#include "common/system/group.h"
 
 struct fb_rank_times {
-	const struct fb_world *world; /* NULL: not asked for, and nothing is done */
+	const struct fb_group *world; /* NULL: not asked for, and nothing is done */
 	size_t block;		      /* most repetitions of one call */
 	struct fb_rank_time *own;     /* [block] */
 	struct fb_rank_time *all;     /* rank 0: [nranks][block] */
@@ -26,7 +26,7 @@ struct fb_rank_times {
  * For blocks of at most `block` repetitions. Local. Returns 0 or FB_ENOMEM (printed). Closing is
  * safe on a zeroed structure.
  */
-int fb_rank_times_open(struct fb_rank_times *times, const struct fb_world *world, size_t block);
+int fb_rank_times_open(struct fb_rank_times *times, const struct fb_group *world, size_t block);
 void fb_rank_times_close(struct fb_rank_times *times);
 
 /* Forgets all repetitions: a new row begins. */

@@ -12,7 +12,7 @@ enum { TIMER_PAIRS = 100000, SKEW_FIRST = 20, SKEW_MAX = 1000 };
 static const double skew_time_s = 0.05; /* to spend on barriers */
 static const double timer_limit_ns = 100, bound_limit_us = 2;
 
-void fb_selftest_share_clock(const struct fb_world *world, struct fb_clock *clock)
+void fb_selftest_share_clock(const struct fb_group *world, struct fb_clock *clock)
 {
 	int counter = clock->counter;
 
@@ -33,7 +33,7 @@ static double clock_now(void *arg)
  * When each rank left the barrier, on one time: ends[i] is the latest, and ends[n + i] minus the
  * earliest, so that one reduction (maximum) gives both.
  */
-static int measure_skew(const struct fb_world *world, const struct fb_clock *clock,
+static int measure_skew(const struct fb_group *world, const struct fb_clock *clock,
 			struct fb_barrier *barrier, struct fb_watchdog *watchdog,
 			struct fb_selftest *test)
 {
@@ -42,7 +42,7 @@ static int measure_skew(const struct fb_world *world, const struct fb_clock *clo
 	int err = ends ? FB_OK : fb_error(FB_ENOMEM, "out of memory for the self test");
 	unsigned n = SKEW_FIRST;
 
-	err = fb_world_agree(world, err);
+	err = fb_group_agree(world, err);
 	if (err || !ends)
 		goto free_ends;
 	/* Rank 0's epoch for all, so that the differences keep their digits. */
@@ -75,7 +75,7 @@ free_ends:
 	return err;
 }
 
-static void warn_of_limits(const struct fb_world *world, const struct fb_selftest *test)
+static void warn_of_limits(const struct fb_group *world, const struct fb_selftest *test)
 {
 	if (world->rank != 0)
 		return;
@@ -89,13 +89,13 @@ static void warn_of_limits(const struct fb_world *world, const struct fb_selftes
 		fb_warn("clocks of different hosts agree to %.1f us only", test->sync.bound_us);
 }
 
-int fb_selftest_run(const struct fb_world *world, const struct fb_clock *clock,
+int fb_selftest_run(const struct fb_group *world, const struct fb_clock *clock,
 		    struct fb_barrier *barrier, struct fb_watchdog *watchdog,
 		    struct fb_selftest *test)
 {
 	struct fb_clock copy = *clock;
 	const struct fb_time_source source = {clock_now, &copy};
-	struct fb_selftest result = {.one_host = fb_world_one_host(world)};
+	struct fb_selftest result = {.one_host = fb_group_one_host(world)};
 	const struct fb_clocksync_config config = {
 		.points = 100, .exchanges = 20, .span_s = 0.5, .keep_zero = result.one_host};
 	double cost[3];

@@ -27,14 +27,14 @@ struct fb_selftest {
  * Collective, after fb_clock_open on every rank: makes the ranks of each host use one clock and
  * one calibration, that of the host's first rank.
  */
-void fb_selftest_share_clock(const struct fb_world *world, struct fb_clock *clock);
+void fb_selftest_share_clock(const struct fb_group *world, struct fb_clock *clock);
 
 /*
  * Collective; takes about 0.1 s (0.5 s for each level of the tree of hosts, if several). Limits
  * that are exceeded are warned of by rank 0. Returns the same value on all ranks: 0 or
  * FB_ENOMEM (printed).
  */
-int fb_selftest_run(const struct fb_world *world, const struct fb_clock *clock,
+int fb_selftest_run(const struct fb_group *world, const struct fb_clock *clock,
 		    struct fb_barrier *barrier, struct fb_watchdog *watchdog,
 		    struct fb_selftest *test);
 

@@ -88,7 +88,7 @@ static _Noreturn void end_job(struct fb_watchdog *w)
 	}
 	if (atomic_load(&w->slot->phase) == FB_PHASE_FINALIZE)
 		_exit(FB_EXIT_FAULT);
-	fb_world_abort(w->world, FB_EXIT_FAULT);
+	fb_group_abort(w->world, FB_EXIT_FAULT);
 }
 
 static void end_with(struct fb_watchdog *w, const char *reason, bool asked)
@@ -170,7 +170,7 @@ static void *watch(void *arg)
 	}
 }
 
-static int start(struct fb_watchdog *w, const struct fb_world *world)
+static int start(struct fb_watchdog *w, const struct fb_group *world)
 {
 	int err;
 
@@ -188,11 +188,11 @@ static int start(struct fb_watchdog *w, const struct fb_world *world)
 			strerror(err));
 }
 
-int fb_watchdog_open(struct fb_watchdog **watchdog, const struct fb_world *world,
+int fb_watchdog_open(struct fb_watchdog **watchdog, const struct fb_group *world,
 		     const struct fb_watchdog_config *config)
 {
 	struct fb_watchdog *w = calloc(1, sizeof(*w));
-	int err = fb_world_agree(world, w ? FB_OK : FB_ENOMEM), mine;
+	int err = fb_group_agree(world, w ? FB_OK : FB_ENOMEM), mine;
 
 	if (err || !w) {
 		free(w);
@@ -211,7 +211,7 @@ int fb_watchdog_open(struct fb_watchdog **watchdog, const struct fb_world *world
 	w->host = w->memory.base;
 	mine = start(w, world);
 	/* Also the barrier after which every slot of the host is filled. */
-	err = fb_world_agree(world, mine);
+	err = fb_group_agree(world, mine);
 	if (!err) {
 		*watchdog = w;
 		return FB_OK;

@@ -8,7 +8,7 @@
  * calls, and in every process, since any process may be the one that fails. The job is ended
  *   - when this rank's main thread stays in one step for longer than the timeout,
  *   - when a rank of this host is gone without having left in order,
- *   - when this rank is told to end by SIGINT or SIGTERM (blocked since fb_world_open, taken
+ *   - when this rank is told to end by SIGINT or SIGTERM (blocked since fb_group_open, taken
  *     only by the thread, hence no signal handler and no state in globals),
  *   - when a rank's main thread asks for it (fb_watchdog_fail).
  * One rank of a host reports; rank 0 then saves what it has (the `ending` call) and ends the
@@ -17,7 +17,7 @@
 #ifndef FB_COMMON_MEASURE_WATCHDOG_H
 #define FB_COMMON_MEASURE_WATCHDOG_H
 
-#include "common/system/world.h"
+#include "common/system/group.h"
 
 enum { FB_DOING_CHARS = 64 };
 
@@ -59,7 +59,7 @@ struct fb_watchdog_config {
  * Collective over the world, which must outlive the watchdog. Starts the thread. Returns the
  * same value on all ranks: 0, FB_ESYS or FB_ENOMEM (printed).
  */
-int fb_watchdog_open(struct fb_watchdog **watchdog, const struct fb_world *world,
+int fb_watchdog_open(struct fb_watchdog **watchdog, const struct fb_group *world,
 		     const struct fb_watchdog_config *config);
 
 /*

@@ -38,7 +38,7 @@ struct fb_watchdog_host {
 };
 
 struct fb_watchdog {
-	const struct fb_world *world;
+	const struct fb_group *world;
 	struct fb_watchdog_config config;
 	struct fb_node_memory memory;
 	struct fb_watchdog_host *host;

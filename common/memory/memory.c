@@ -47,7 +47,7 @@ static bool gives_huge_pages(void)
 	return text[0] && !strstr(text, "[never]") && !strstr(text, "[deny]");
 }
 
-void fb_memory_survey(const struct fb_world *world, uint64_t *limit, bool *huge_pages)
+void fb_memory_survey(const struct fb_group *world, uint64_t *limit, bool *huge_pages)
 {
 	int ranks;
 	uint64_t facts[2];

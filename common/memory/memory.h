@@ -10,13 +10,13 @@
 
 #include <stdint.h>
 
-#include "common/system/world.h"
+#include "common/system/group.h"
 
 /*
  * Collective. *limit: bytes that each rank may have of its host's memory, where three quarters
  * of it are for buffers, in the poorest host; *huge_pages: whether every host gives them for
  * shared memory that asks. The same on all ranks.
  */
-void fb_memory_survey(const struct fb_world *world, uint64_t *limit, bool *huge_pages);
+void fb_memory_survey(const struct fb_group *world, uint64_t *limit, bool *huge_pages);
 
 #endif

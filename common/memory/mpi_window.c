@@ -8,7 +8,7 @@
 #include "common/base/error.h"
 #include "common/library/mpi_gpu.h"
 
-int fb_mpi_window(const struct fb_world *world, MPI_Comm comm, void *base, size_t bytes,
+int fb_mpi_window(const struct fb_group *world, MPI_Comm comm, void *base, size_t bytes,
 		  MPI_Win *window)
 {
 	int err;
@@ -18,7 +18,7 @@ int fb_mpi_window(const struct fb_world *world, MPI_Comm comm, void *base, size_
 	MPI_Comm_set_errhandler(comm, MPI_ERRORS_ARE_FATAL);
 	if (err != MPI_SUCCESS)
 		*window = MPI_WIN_NULL;
-	return fb_world_agree(world, err == MPI_SUCCESS ? FB_OK : FB_EUNSUPPORTED);
+	return fb_group_agree(world, err == MPI_SUCCESS ? FB_OK : FB_EUNSUPPORTED);
 }
 
 /*
@@ -26,7 +26,7 @@ int fb_mpi_window(const struct fb_world *world, MPI_Comm comm, void *base, size_
  * needs cross-memory attach, or a network, unless told to carry them by messages. Open MPI 5 has no
  * such component any more.
  */
-bool fb_mpi_has_windows(const struct fb_world *world, MPI_Comm comm, char *why, size_t n)
+bool fb_mpi_has_windows(const struct fb_group *world, MPI_Comm comm, char *why, size_t n)
 {
 	char byte = 0;
 	MPI_Win window;

@@ -99,7 +99,7 @@ const char *fb_placed_text(const struct fb_placed *ends, int n, char buf[FB_PLAC
 void fb_placed_where(const struct fb_places *places, const struct fb_place *place, bool memory,
 		     uint64_t pages, char text[FB_PLACED_CHARS])
 {
-	const struct fb_world *w = places->world;
+	const struct fb_group *w = places->world;
 	int node = fb_numa_thread(), n = w->nranks == 2 ? 2 : 1;
 	struct fb_placed own = {node < 0 ? 0 : UINT64_C(1) << node, pages}, ends[2] = {{0, 0}};
 	char threads[2 * FB_NUMA_CHARS];

@@ -96,7 +96,7 @@ static int add_all(struct fb_places *places, uint64_t nodes)
 
 static int add_item(struct fb_places *places, const char *item, uint64_t nodes)
 {
-	const struct fb_world *w = places->world;
+	const struct fb_group *w = places->world;
 	struct fb_place place = {.thread = -1, .memory = -1};
 	int home, index, ranks;
 
@@ -180,7 +180,7 @@ static void judge(const struct fb_places *places, struct fb_place *place, struct
 static void count_processors(const struct fb_places *places, struct fb_place *place,
 			     struct fb_cpus *cpus)
 {
-	const struct fb_world *w = places->world;
+	const struct fb_group *w = places->world;
 	int ranks;
 
 	MPI_Comm_size(w->node_comm, &ranks);
@@ -195,7 +195,7 @@ static void count_processors(const struct fb_places *places, struct fb_place *pl
 /* How much each rank may have there: a share of what the poorest node gives. */
 static void share_out(const struct fb_places *places, struct fb_place *place)
 {
-	const struct fb_world *w = places->world;
+	const struct fb_group *w = places->world;
 	uint64_t least[1 + FB_PAGE_KINDS];
 	int ranks, *wanted, sharing = 0;
 
@@ -204,7 +204,7 @@ static void share_out(const struct fb_places *places, struct fb_place *place)
 	for (int i = 0; i <= FB_PAGE_KINDS; i++)
 		least[i] = 0;
 	/* Without memory for this nothing fits there, and the rows say so. */
-	if (!fb_world_agree(w, wanted ? FB_OK : FB_ENOMEM)) {
+	if (!fb_group_agree(w, wanted ? FB_OK : FB_ENOMEM)) {
 		MPI_Allgather(&place->memory, 1, MPI_INT, wanted, 1, MPI_INT, w->node_comm);
 		for (int i = 0; i < ranks; i++)
 			sharing += wanted[i] == place->memory;
@@ -229,7 +229,7 @@ static void share_out(const struct fb_places *places, struct fb_place *place)
 /* What is no choice has no limit of its own. */
 static void resolve(const struct fb_places *places, struct fb_place *place)
 {
-	const struct fb_world *w = places->world;
+	const struct fb_group *w = places->world;
 	struct fb_cpus cpus = {{0}};
 	int who;
 
@@ -247,14 +247,14 @@ static void resolve(const struct fb_places *places, struct fb_place *place)
 	share_out(places, place);
 }
 
-int fb_places_open(struct fb_places *places, const struct fb_world *world, const char *list)
+int fb_places_open(struct fb_places *places, const struct fb_group *world, const char *list)
 {
 	char item[FB_NUMA_NAME_CHARS];
 	uint64_t nodes = 0;
 	int err;
 
 	*places = (struct fb_places){.world = world, .numa = malloc(sizeof(*places->numa))};
-	err = fb_world_agree(world, places->numa ? FB_OK : FB_ENOMEM);
+	err = fb_group_agree(world, places->numa ? FB_OK : FB_ENOMEM);
 	if (err || !places->numa)
 		goto close_places;
 	fb_numa_read(places->numa, "");
@@ -264,7 +264,7 @@ int fb_places_open(struct fb_places *places, const struct fb_world *world, const
 	MPI_Bcast(&nodes, 1, MPI_UINT64_T, 0, world->comm);
 	while (!err && fb_option_next_item(&list, item, sizeof(item)) > 0)
 		err = add_item(places, item, nodes);
-	err = fb_world_agree(world, err);
+	err = fb_group_agree(world, err);
 	if (err)
 		goto close_places;
 	number_stores(places);

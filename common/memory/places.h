@@ -36,7 +36,7 @@ struct fb_place {
 
 /* The values asked for. */
 struct fb_places {
-	const struct fb_world *world;
+	const struct fb_group *world;
 	struct fb_numa *numa;
 	struct fb_place *item; /* [count] */
 	int count, stores; /* stores: of different memory; the first is that of `any` */
@@ -51,7 +51,7 @@ int fb_places_check(const char *list, char *accepted, size_t n);
  * Collective: resolves a list that was checked. 0, FB_EINPUT (a value twice; printed by rank 0)
  * or FB_ENOMEM (printed), the same on all ranks, *places then zeroed.
  */
-int fb_places_open(struct fb_places *places, const struct fb_world *world, const char *list);
+int fb_places_open(struct fb_places *places, const struct fb_group *world, const char *list);
 
 /* Safe on a zeroed structure. */
 void fb_places_close(struct fb_places *places);

@@ -9,13 +9,13 @@
 #include "common/base/error.h"
 #include "common/system/node_file.h"
 
-static int part_indices(const struct fb_world *world, int *part_of, int *nparts)
+static int part_indices(const struct fb_group *world, int *part_of, int *nparts)
 {
 	int *members, err;
 
 	MPI_Comm_size(world->node_comm, nparts);
 	members = malloc((size_t)*nparts * sizeof(*members));
-	err = fb_world_agree(world, part_of && members ? FB_OK : FB_ENOMEM);
+	err = fb_group_agree(world, part_of && members ? FB_OK : FB_ENOMEM);
 	if (err || !part_of || !members) {
 		free(members);
 		return err;
@@ -29,7 +29,7 @@ static int part_indices(const struct fb_world *world, int *part_of, int *nparts)
 	return FB_OK;
 }
 
-int fb_segment_open(struct fb_segment *segment, const struct fb_world *world, size_t part_bytes,
+int fb_segment_open(struct fb_segment *segment, const struct fb_group *world, size_t part_bytes,
 		    enum fb_pages pages)
 {
 	size_t page = fb_pages_bytes(pages), total;
@@ -42,7 +42,7 @@ int fb_segment_open(struct fb_segment *segment, const struct fb_world *world, si
 	s.part_of = malloc((size_t)world->nranks * sizeof(*s.part_of));
 	err = part_indices(world, s.part_of, &s.nparts);
 	if (!err)
-		err = fb_world_agree(world, page ? FB_OK : FB_EUNSUPPORTED);
+		err = fb_group_agree(world, page ? FB_OK : FB_EUNSUPPORTED);
 	if (err)
 		goto free_parts;
 	s.part_bytes = ((size_t)wanted + page - 1) / page * page;
@@ -51,7 +51,7 @@ int fb_segment_open(struct fb_segment *segment, const struct fb_world *world, si
 		err = fb_node_file_map_huge(world, total, page, &base);
 	else
 		err = fb_node_file_map(world, total, false, &base);
-	err = fb_world_agree(world, err);
+	err = fb_group_agree(world, err);
 	if (err)
 		goto unmap;
 	s.base = base;

@@ -13,7 +13,7 @@
 
 #include "common/memory/memory_ops.h"
 #include "common/system/pages.h"
-#include "common/system/world.h"
+#include "common/system/group.h"
 
 struct fb_segment {
 	char *base;
@@ -30,7 +30,7 @@ struct fb_segment {
  * for) per rank, zeroed, of pages of the kind. Returns the same value on all ranks: FB_OK, FB_ESYS
  * or FB_ENOMEM (printed), or FB_EUNSUPPORTED where a kernel has no such pages, *segment untouched.
  */
-int fb_segment_open(struct fb_segment *segment, const struct fb_world *world, size_t part_bytes,
+int fb_segment_open(struct fb_segment *segment, const struct fb_group *world, size_t part_bytes,
 		    enum fb_pages pages);
 
 /* Local. Safe on a zeroed structure. Also for segments of other kinds (common/cuda/segment.h). */

@@ -131,7 +131,7 @@ bool fb_product_next(size_t index[], const size_t count[], size_t n)
 	return false;
 }
 
-const char *fb_axes_transport(const struct fb_world *world)
+const char *fb_axes_transport(const struct fb_group *world)
 {
 	if (world->nnodes == 1)
 		return "shm";
@@ -199,7 +199,7 @@ static const char *const no_yes[] = {"no", "yes", NULL};
 
 /* Axes that are plain names: which option, which choices. */
 static int open_names(struct fb_axis axes[AXES], const struct fb_settings *s,
-		      const struct fb_axes_choices *choices, const struct fb_world *world,
+		      const struct fb_axes_choices *choices, const struct fb_group *world,
 		      FILE *errors)
 {
 	const char *transport =
@@ -286,7 +286,7 @@ static struct fb_case case_at(const struct fb_axis axes[AXES], const size_t at[A
 int fb_axes_expand(struct fb_run *run, const struct fb_case *base,
 		   const struct fb_axes_choices *choices, fb_axes_adjust_fn adjust, void *arg)
 {
-	const struct fb_world *world = fb_run_world(run);
+	const struct fb_group *world = fb_run_world(run);
 	const struct fb_settings *s = fb_run_settings(run);
 	FILE *errors = world->rank == 0 ? stderr : NULL;
 	size_t count[AXES], at[AXES] = {0}, added = 0;

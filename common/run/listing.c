@@ -104,5 +104,5 @@ int fb_check_plans(struct fb_run *run)
 	if (run->world.rank == 0)
 		printf("%lld plans checked, %lld wrong, %lld cases skipped\n", counts[0], counts[2],
 		       counts[1]);
-	return fb_world_agree(&run->world, worst);
+	return fb_group_agree(&run->world, worst);
 }

@@ -69,7 +69,7 @@ int fb_meter_open(struct fb_meter *meter)
 		err = fb_sampler_open(&meter->sampler, &config);
 	if (!err && meter->settings->raw_ranks)
 		err = fb_rank_times_open(&meter->ranks, meter->world, BLOCK_MAX);
-	err = fb_world_agree(meter->world, err);
+	err = fb_group_agree(meter->world, err);
 	if (err) {
 		fb_rank_times_close(&meter->ranks);
 		fb_sampler_close(&meter->sampler);
@@ -159,7 +159,7 @@ static void prime(const struct subject *s)
 static struct fb_sample check(const struct subject *s, struct fb_times own, int calls, bool verify,
 			      struct fb_measurement *out)
 {
-	const struct fb_world *world = s->meter->world;
+	const struct fb_group *world = s->meter->world;
 	struct fb_mismatch bad = {0};
 	struct fb_times pair[2] = {own};
 	struct fb_sample sample;
@@ -191,7 +191,7 @@ static struct fb_sample check(const struct subject *s, struct fb_times own, int 
 }
 
 /* What rank 0 decides, as all ranks get it. */
-static size_t share(const struct fb_world *world, size_t decision)
+static size_t share(const struct fb_group *world, size_t decision)
 {
 	unsigned long long number = decision;
 

@@ -29,7 +29,7 @@ struct fb_times {
 
 /* What all measurements of a run share. */
 struct fb_meter {
-	const struct fb_world *world;
+	const struct fb_group *world;
 	const struct fb_clock *clock;
 	struct fb_barrier *barrier;
 	struct fb_watchdog *watchdog;

@@ -115,11 +115,11 @@ static int make_cases(struct fb_run *run)
 	if (program->open)
 		err = program->open(run, &run->state);
 	run->state_open = !err;
-	err = fb_world_agree(&run->world, err);
+	err = fb_group_agree(&run->world, err);
 	if (err)
 		return err;
 	fb_watchdog_step(run->watchdog, FB_PHASE_EXPAND);
-	err = fb_world_agree(&run->world, program->expand(run, run->state));
+	err = fb_group_agree(&run->world, program->expand(run, run->state));
 	if (err || run->settings.list)
 		return err;
 	return fb_run_shuffle(run);
@@ -131,7 +131,7 @@ static int open_tools(struct fb_run *run)
 	int err;
 
 	fb_watchdog_step(run->watchdog, FB_PHASE_SELF_TEST);
-	err = fb_world_agree(&run->world, fb_clock_open(&run->clock));
+	err = fb_group_agree(&run->world, fb_clock_open(&run->clock));
 	if (err)
 		return err;
 	fb_selftest_share_clock(&run->world, &run->clock);
@@ -218,7 +218,7 @@ static int measure(struct fb_run *run)
 	if (run->world.rank == 0)
 		err = fb_recorder_open(&run->recorder, run->program, &run->settings, &run->world,
 				       run->rows_before);
-	err = fb_world_agree(&run->world, err);
+	err = fb_group_agree(&run->world, err);
 	if (err)
 		return err;
 	fb_watchdog_step(run->watchdog, FB_PHASE_ENVIRONMENT);
@@ -227,7 +227,7 @@ static int measure(struct fb_run *run)
 	if (!err)
 		err = run_cases(run);
 	fb_watchdog_step(run->watchdog, FB_PHASE_CLOSE);
-	other = fb_world_agree(&run->world, fb_recorder_close(&run->recorder));
+	other = fb_group_agree(&run->world, fb_recorder_close(&run->recorder));
 	err = err ? err : other;
 	MPI_Allreduce(MPI_IN_PLACE, &run->exit_code, 1, MPI_INT, MPI_MAX, run->world.comm);
 	return err ? err : write_last_facts(run);
@@ -251,7 +251,7 @@ static int run_all(struct fb_run *run)
 {
 	const struct fb_watchdog_config config = {
 		.timeout_s = run->settings.timeout_s, .ending = ending, .arg = run};
-	int err = fb_world_group(&run->world, run->settings.nodes_as);
+	int err = fb_group_pretend_nodes(&run->world, run->settings.nodes_as);
 
 	if (!err)
 		err = fb_watchdog_open(&run->watchdog, &run->world, &config);
@@ -270,11 +270,11 @@ static int run_all(struct fb_run *run)
 
 static int run_with_ranks(struct fb_run *run, int argc, char **argv, int parsed)
 {
-	int err = fb_world_open(&run->world, &argc, &argv);
+	int err = fb_group_open(&run->world, &argc, &argv);
 
 	if (err)
 		return fb_exit_code(err);
-	err = fb_world_agree(&run->world, parsed);
+	err = fb_group_agree(&run->world, parsed);
 	/* Only now one rank can be told to speak; it finds the same error again. */
 	if (err && run->world.rank == 0 && !parse(run, argc, argv, stderr))
 		fb_error(err, "the ranks were started with different options");
@@ -284,7 +284,7 @@ static int run_with_ranks(struct fb_run *run, int argc, char **argv, int parsed)
 		fb_run_worsen(run, fb_exit_code(err));
 	if (run->watchdog)
 		fb_watchdog_step(run->watchdog, FB_PHASE_FINALIZE);
-	fb_world_close(&run->world);
+	fb_group_close(&run->world);
 	fb_watchdog_close(run->watchdog);
 	return run->exit_code;
 }

@@ -14,7 +14,7 @@
 #include "common/option/settings.h"
 #include "common/record/case.h"
 #include "common/record/schema.h"
-#include "common/system/world.h"
+#include "common/system/group.h"
 
 /* A path names up to eight RDMA ports with their addresses, and what counters say of each. */
 enum { FB_REASON_CHARS = 192, FB_PATH_CHARS = 1024 };
@@ -64,7 +64,7 @@ struct fb_program {
 
 	/*
 	 * Collective. Allocates, registers, connects, builds the plan. Timed as setup_us. An
-	 * error has to be the same on all ranks (fb_world_agree), with nothing left to tear
+	 * error has to be the same on all ranks (fb_group_agree), with nothing left to tear
 	 * down: then it costs this row only (FB_EUNSUPPORTED: skipped, else: fault). Where
 	 * ranks differ the job ends.
 	 */
@@ -138,7 +138,7 @@ struct fb_program {
 int fb_program_main(const struct fb_program *program, int argc, char **argv);
 
 /* For open, expand and setup. The settings are those of the command line and never change. */
-const struct fb_world *fb_run_world(const struct fb_run *run);
+const struct fb_group *fb_run_world(const struct fb_run *run);
 const struct fb_settings *fb_run_settings(const struct fb_run *run);
 
 /*

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 /* "results/2024-quick/" gives "2024-quick"; no folder gives host and time. */
-static void name_run(struct fb_recorder *r, const struct fb_world *world)
+static void name_run(struct fb_recorder *r, const struct fb_group *world)
 {
 	const struct fb_settings *s = r->settings;
 	char utc[FB_UTC_CHARS];
@@ -74,7 +74,7 @@ static int print_header(const struct fb_recorder *r)
 }
 
 int fb_recorder_open(struct fb_recorder *recorder, const struct fb_program *program,
-		     const struct fb_settings *settings, const struct fb_world *world,
+		     const struct fb_settings *settings, const struct fb_group *world,
 		     uint64_t rows)
 {
 	int err;

@@ -39,7 +39,7 @@ struct fb_recorder {
  * the file already. Returns 0, or FB_EINPUT, FB_ENOMEM, FB_EIO (printed).
  */
 int fb_recorder_open(struct fb_recorder *recorder, const struct fb_program *program,
-		     const struct fb_settings *settings, const struct fb_world *world,
+		     const struct fb_settings *settings, const struct fb_group *world,
 		     uint64_t rows);
 
 /* A row with the case, the run's name and the world filled in. Pure. */

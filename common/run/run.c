@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-const struct fb_world *fb_run_world(const struct fb_run *run)
+const struct fb_group *fb_run_world(const struct fb_run *run)
 {
 	return &run->world;
 }
@@ -222,7 +222,7 @@ int fb_run_resume(struct fb_run *run)
 		err = fb_error(FB_ENOMEM, "out of memory for %zu cases", run->count);
 	else if (run->world.rank == 0)
 		err = read_finished(run);
-	err = fb_world_agree(&run->world, err);
+	err = fb_group_agree(&run->world, err);
 	if (!err && run->finished)
 		MPI_Bcast(run->finished, (int)(run->count * sizeof(*run->finished)), MPI_BYTE, 0,
 			  run->world.comm);

@@ -20,7 +20,7 @@ struct fb_run {
 	struct fb_option *table;	 /* the common options with the program's defaults */
 	struct fb_option_chain chain[2]; /* common, own */
 
-	struct fb_world world;
+	struct fb_group world;
 	struct fb_watchdog *watchdog;
 	struct fb_clock clock;
 	struct fb_barrier barrier;

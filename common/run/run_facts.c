@@ -80,17 +80,17 @@ static void put_ranks(FILE *out, const char *hosts, size_t chars, int nranks, in
 /* "n1:0-3 n2:4-7", for whoever looks for the host of a slow rank. One host says nothing. */
 static void add_hosts(struct fb_run *run)
 {
-	const struct fb_world *world = &run->world;
+	const struct fb_group *world = &run->world;
 	size_t chars = sizeof(world->host), bytes;
 	char *hosts, *text = NULL;
 	FILE *out;
 
-	if (fb_world_one_host(world))
+	if (fb_group_one_host(world))
 		return;
 	hosts = malloc((size_t)world->nranks * chars);
 	out = open_memstream(&text, &bytes);
 	/* All take part or none; a rank without memory for this has had none for its facts. */
-	if (fb_world_agree(world, hosts && out ? FB_OK : FB_ENOMEM) == FB_OK) {
+	if (fb_group_agree(world, hosts && out ? FB_OK : FB_ENOMEM) == FB_OK) {
 		MPI_Allgather(world->host, (int)chars, MPI_CHAR, hosts, (int)chars, MPI_CHAR,
 			      world->comm);
 		for (int r = 0; r < world->nranks; r++) {
@@ -172,7 +172,7 @@ free_lists:
 }
 
 /* Rank 0: room for all, and where each rank's part starts. */
-static int place(const struct fb_world *world, const int *length, int *start, char **all)
+static int place(const struct fb_group *world, const int *length, int *start, char **all)
 {
 	size_t total = 0;
 
@@ -189,7 +189,7 @@ static int place(const struct fb_world *world, const int *length, int *start, ch
 
 int fb_run_write_facts(struct fb_run *run)
 {
-	const struct fb_world *world = &run->world;
+	const struct fb_group *world = &run->world;
 	int *length = calloc(2 * (size_t)world->nranks, sizeof(*length));
 	char *mine = NULL, *all = NULL;
 	size_t bytes = 0;
@@ -199,21 +199,21 @@ int fb_run_write_facts(struct fb_run *run)
 		fb_error(err, "out of memory for the lengths of %d ranks' facts", world->nranks);
 	else
 		err = fb_facts_pack(&run->facts, &mine, &bytes);
-	err = fb_world_agree(world, err);
+	err = fb_group_agree(world, err);
 	if (err || !length)
 		goto free_parts;
 	own = (int)bytes;
 	MPI_Gather(&own, 1, MPI_INT, length, 1, MPI_INT, 0, world->comm);
 	if (world->rank == 0)
 		err = place(world, length, length + world->nranks, &all);
-	err = fb_world_agree(world, err);
+	err = fb_group_agree(world, err);
 	if (err)
 		goto free_parts;
 	MPI_Gatherv(mine, own, MPI_CHAR, all, length, length + world->nranks, MPI_CHAR, 0,
 		    world->comm);
 	if (world->rank == 0)
 		err = write_file(run, all, length);
-	err = fb_world_agree(world, err);
+	err = fb_group_agree(world, err);
 free_parts:
 	free(all);
 	free(mine);

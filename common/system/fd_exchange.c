@@ -94,7 +94,7 @@ static int receive_fd(int s, int *from)
 }
 
 /* Shifts by one, so that nobody's socket fills up: each sends one and receives one in turn. */
-static int exchange(const struct fb_world *world, int s, const long *pids, int fd, int *fds, int n,
+static int exchange(const struct fb_group *world, int s, const long *pids, int fd, int *fds, int n,
 		    int self)
 {
 	for (int i = 1; i < n; i++) {
@@ -115,7 +115,7 @@ static int exchange(const struct fb_world *world, int s, const long *pids, int f
 	return FB_OK;
 }
 
-int fb_fd_exchange(const struct fb_world *world, int fd, int *fds, int n)
+int fb_fd_exchange(const struct fb_group *world, int fd, int *fds, int n)
 {
 	long pid = (long)getpid(), *pids = malloc((size_t)n * sizeof(*pids));
 	int self, err, s = open_socket();

@@ -113,7 +113,7 @@ static int open_file(const struct address *a)
  * All ranks of the host map the file that the first one made; whether that went well is the same
  * on all of them. Only the last way says what went wrong.
  */
-static bool map_together(const struct fb_world *world, const struct wish *wish, void **base)
+static bool map_together(const struct fb_group *world, const struct wish *wish, void **base)
 {
 	struct address a = {.pid = (int)getpid(), .fd = -1};
 	/* Huge pages are reserved by the mapping: without it a touch could end the process. */
@@ -158,7 +158,7 @@ static bool map_together(const struct fb_world *world, const struct wish *wish, 
 	return ok;
 }
 
-int fb_node_file_map(const struct fb_world *world, size_t bytes, bool now, void **base)
+int fb_node_file_map(const struct fb_group *world, size_t bytes, bool now, void **base)
 {
 	struct wish wish = {.bytes = bytes, .now = now};
 
@@ -168,7 +168,7 @@ int fb_node_file_map(const struct fb_world *world, size_t bytes, bool now, void 
 	return map_together(world, &wish, base) ? FB_OK : FB_ESYS;
 }
 
-int fb_node_file_map_huge(const struct fb_world *world, size_t bytes, size_t page, void **base)
+int fb_node_file_map_huge(const struct fb_group *world, size_t bytes, size_t page, void **base)
 {
 	const struct wish wish = {.bytes = bytes, .huge = page};
 

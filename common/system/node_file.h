@@ -13,7 +13,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "common/system/world.h"
+#include "common/system/group.h"
 
 /*
  * Collective over world->node_comm, with the same arguments on all of its ranks: *base is `bytes`
@@ -22,12 +22,12 @@
  * same value on all ranks of the host: FB_OK, or FB_ESYS (printed by the ranks that failed) with
  * *base untouched; other hosts may do better.
  */
-int fb_node_file_map(const struct fb_world *world, size_t bytes, bool now, void **base);
+int fb_node_file_map(const struct fb_group *world, size_t bytes, bool now, void **base);
 
 /*
  * The same of huge pages of `page` bytes, of which `bytes` is a multiple. They are reserved on
  * return, and each comes to be when it is touched.
  */
-int fb_node_file_map_huge(const struct fb_world *world, size_t bytes, size_t page, void **base);
+int fb_node_file_map_huge(const struct fb_group *world, size_t bytes, size_t page, void **base);
 
 #endif

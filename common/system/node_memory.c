@@ -6,10 +6,10 @@
 
 #include <sys/mman.h>
 
-int fb_node_memory_open(struct fb_node_memory *memory, const struct fb_world *world, size_t bytes)
+int fb_node_memory_open(struct fb_node_memory *memory, const struct fb_group *world, size_t bytes)
 {
 	void *base = NULL;
-	int err = fb_world_agree(world, fb_node_file_map(world, bytes, true, &base));
+	int err = fb_group_agree(world, fb_node_file_map(world, bytes, true, &base));
 
 	if (err) {
 		if (base)

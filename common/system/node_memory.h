@@ -9,7 +9,7 @@
 #ifndef FB_COMMON_SYSTEM_NODE_MEMORY_H
 #define FB_COMMON_SYSTEM_NODE_MEMORY_H
 
-#include "common/system/world.h"
+#include "common/system/group.h"
 
 #include <stddef.h>
 
@@ -23,7 +23,7 @@ struct fb_node_memory {
  * of `bytes` bytes, which are there when it returns. Returns the same value on all ranks: FB_OK,
  * or FB_ESYS (printed by the rank that failed) with *memory untouched.
  */
-int fb_node_memory_open(struct fb_node_memory *memory, const struct fb_world *world, size_t bytes);
+int fb_node_memory_open(struct fb_node_memory *memory, const struct fb_group *world, size_t bytes);
 
 /* Local. Safe on a zeroed structure. */
 void fb_node_memory_close(struct fb_node_memory *memory);

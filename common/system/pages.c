@@ -64,7 +64,7 @@ uint64_t fb_pages_free(const char *root, enum fb_pages kind)
 	return strtoull(text, NULL, 10) * page;
 }
 
-uint64_t fb_pages_share(const struct fb_world *world, enum fb_pages kind)
+uint64_t fb_pages_share(const struct fb_group *world, enum fb_pages kind)
 {
 	size_t page = fb_pages_bytes(kind);
 	uint64_t share = 0;

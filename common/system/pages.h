@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "common/system/world.h"
+#include "common/system/group.h"
 
 enum fb_pages {
 	FB_PAGES_NORMAL,
@@ -40,7 +40,7 @@ size_t fb_pages_bytes(enum fb_pages kind);
 uint64_t fb_pages_free(const char *root, enum fb_pages kind);
 
 /* Collective: what each rank may have of an explicit kind, in the poorest host. */
-uint64_t fb_pages_share(const struct fb_world *world, enum fb_pages kind);
+uint64_t fb_pages_share(const struct fb_group *world, enum fb_pages kind);
 
 /*
  * What the mapping that `at` lies in really is made of, of the pages that this process has

@@ -13,9 +13,9 @@
  * The reason that counts for all: the first rank's that has the worst error. Others may have a
  * device; that they may not use it alone is what the reason must say.
  */
-static int agree_with_reason(const struct fb_world *world, int err, char *why, size_t n)
+static int agree_with_reason(const struct fb_group *world, int err, char *why, size_t n)
 {
-	int worst = fb_world_agree(world, err), who = err == worst ? world->rank : world->nranks;
+	int worst = fb_group_agree(world, err), who = err == worst ? world->rank : world->nranks;
 	char text[512] = "";
 
 	if (!worst)
@@ -23,7 +23,7 @@ static int agree_with_reason(const struct fb_world *world, int err, char *why, s
 	MPI_Allreduce(MPI_IN_PLACE, &who, 1, MPI_INT, MPI_MIN, world->comm);
 	if (who == world->rank) {
 		snprintf(text, sizeof(text), "%s", why);
-		if (world->nnodes > 1 && !fb_world_one_host(world))
+		if (world->nnodes > 1 && !fb_group_one_host(world))
 			snprintf(text, sizeof(text), "%s (host %s)", why, world->host);
 	}
 	MPI_Bcast(text, sizeof(text), MPI_CHAR, who, world->comm);
@@ -97,7 +97,7 @@ static int open_rails(struct fb_rdma *rdma, char *why, size_t n)
 /* What all ranks must know of each other: the hosts' names, and how many rails all have. */
 static int introduce(struct fb_rdma *rdma)
 {
-	const struct fb_world *world = rdma->transport.world;
+	const struct fb_group *world = rdma->transport.world;
 	size_t nranks = (size_t)world->nranks;
 	int err;
 
@@ -106,7 +106,7 @@ static int introduce(struct fb_rdma *rdma)
 	err = rdma->hosts && rdma->peers ? FB_OK
 					 : fb_error(FB_ENOMEM, "rdma: out of memory for %zu ranks",
 						    nranks);
-	err = fb_world_agree(world, err);
+	err = fb_group_agree(world, err);
 	if (err || !rdma->hosts)
 		return err;
 	snprintf(rdma->hosts[world->rank], sizeof(*rdma->hosts), "%s", world->host);
@@ -117,7 +117,7 @@ static int introduce(struct fb_rdma *rdma)
 	return FB_OK;
 }
 
-int fb_rdma_open(struct fb_transport **transport, const struct fb_world *world,
+int fb_rdma_open(struct fb_transport **transport, const struct fb_group *world,
 		 const struct fb_rdma_settings *settings, char *why, size_t n)
 {
 	struct fb_rdma *rdma = calloc(1, sizeof(*rdma));
@@ -202,7 +202,7 @@ void fb_rdma_count(const struct fb_transport *transport, struct fb_rdma_counts *
 
 #else
 
-int fb_rdma_open(struct fb_transport **transport, const struct fb_world *world,
+int fb_rdma_open(struct fb_transport **transport, const struct fb_group *world,
 		 const struct fb_rdma_settings *settings, char *why, size_t n)
 {
 	(void)transport;
@@ -219,7 +219,7 @@ void fb_rdma_count(const struct fb_transport *transport, struct fb_rdma_counts *
 
 #endif
 
-static int rdma_open(struct fb_transport **transport, const struct fb_world *world)
+static int rdma_open(struct fb_transport **transport, const struct fb_group *world)
 {
 	char why[512];
 	int err = fb_rdma_open(transport, world, &fb_rdma_defaults, why, sizeof(why));

@@ -46,7 +46,7 @@
  * with the same reason on all ranks in why[n], not printed, where some rank has no device;
  * FB_EINPUT where an option asks for what does not exist, other errors as usual; printed.
  */
-int fb_rdma_open(struct fb_transport **transport, const struct fb_world *world,
+int fb_rdma_open(struct fb_transport **transport, const struct fb_group *world,
 		 const struct fb_rdma_settings *settings, char *why, size_t n);
 
 /* Largest message that the transport sends as one piece of the plan; for tests. */

@@ -159,7 +159,7 @@ int fb_rdma_cm_listen(struct fb_rdma_cm *cm, const struct fb_rdma_meeting *m)
 	cm->all = calloc(nranks, sizeof(own));
 	if (!cm->all)
 		err = FB_ENOMEM;
-	err = fb_world_agree(m->world, err);
+	err = fb_group_agree(m->world, err);
 	if (err || !cm->all)
 		return err;
 	MPI_Allgather(own, (int)sizeof(own), MPI_BYTE, cm->all, (int)sizeof(own), MPI_BYTE,

@@ -12,7 +12,7 @@
 #ifndef FB_COMMON_TRANSPORT_RDMA_CM_H
 #define FB_COMMON_TRANSPORT_RDMA_CM_H
 
-#include "common/system/world.h"
+#include "common/system/group.h"
 #include "common/transport/rdma_queue.h"
 
 #if FB_HAVE_VERBS
@@ -30,7 +30,7 @@ void fb_rdma_cm_close(struct fb_rdma_cm *cm);
 
 /* What is to be connected: `each` queues, grouped by rail, to each of the peers. */
 struct fb_rdma_meeting {
-	const struct fb_world *world;
+	const struct fb_group *world;
 	const struct fb_rdma_settings *settings;
 	const struct fb_rdma_rail *rails;
 	int nrails;

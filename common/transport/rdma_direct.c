@@ -53,7 +53,7 @@ static int expose_device(struct fb_transport *transport, const struct fb_device_
 	void *base = memory->base;
 	size_t bytes = memory->bytes;
 	struct fb_rdma *rdma = (struct fb_rdma *)transport;
-	const struct fb_world *world = transport->world;
+	const struct fb_group *world = transport->world;
 	struct fb_rdma_exposed *e = NULL;
 	int err = FB_OK;
 
@@ -74,7 +74,7 @@ static int expose_device(struct fb_transport *transport, const struct fb_device_
 		for (int r = 0; r < rdma->nrails; r++)
 			e->reach[world->rank].rkey[r] = e->region->mr[r]->rkey;
 	}
-	err = fb_world_agree(world, err);
+	err = fb_group_agree(world, err);
 	if (err || !e) {
 		if (e)
 			free_exposed(e);
@@ -107,7 +107,7 @@ static void conceal(struct fb_transport *transport, const void *base, size_t byt
 	const char *from = base;
 
 	/* A peer that is behind may still be busy with its last operation. */
-	fb_world_agree(transport->world, FB_OK);
+	fb_group_agree(transport->world, FB_OK);
 	for (int i = 0; i < FB_RDMA_EXPOSED; i++) {
 		struct fb_rdma_exposed *e = &rdma->exposed[i];
 

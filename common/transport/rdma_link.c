@@ -262,7 +262,7 @@ static int displace(const int *counts, int *at, int n)
 static int exchange(struct fb_rdma *rdma, struct fb_rdma_group *g,
 		    const struct fb_link_request *requests, int *tables)
 {
-	const struct fb_world *world = rdma->transport.world;
+	const struct fb_group *world = rdma->transport.world;
 	int nranks = world->nranks, err, total;
 	int *send_n = tables, *send_at = send_n + nranks, *fill_at = send_at + nranks;
 	int *receive_n = fill_at + nranks, *receive_at = receive_n + nranks;
@@ -277,7 +277,7 @@ static int exchange(struct fb_rdma *rdma, struct fb_rdma_group *g,
 	total = displace(receive_n, receive_at, nranks);
 	sent = calloc((size_t)g->n + 1, sizeof(*sent));
 	received = calloc((size_t)total + 1, sizeof(*received));
-	err = fb_world_agree(world, sent && received ? FB_OK : FB_ENOMEM);
+	err = fb_group_agree(world, sent && received ? FB_OK : FB_ENOMEM);
 	if (err || !sent || !received)
 		goto free_offers;
 	for (int i = 0; i < g->n; i++)
@@ -321,16 +321,16 @@ int fb_rdma_connect(struct fb_transport *transport, const struct fb_link_request
 		    struct fb_port **ports)
 {
 	struct fb_rdma *rdma = (struct fb_rdma *)transport;
-	const struct fb_world *world = transport->world;
+	const struct fb_group *world = transport->world;
 	struct fb_rdma_group *g = calloc(1, sizeof(*g));
 	int *tables = calloc(5 * (size_t)world->nranks, sizeof(*tables));
 	int err = g && tables ? make_group(rdma, requests, n, g) : FB_ENOMEM;
 
-	err = fb_world_agree(world, err);
+	err = fb_group_agree(world, err);
 	if (!err && g && tables)
-		err = fb_world_agree(world, exchange(rdma, g, requests, tables));
+		err = fb_group_agree(world, exchange(rdma, g, requests, tables));
 	if (!err && g)
-		err = fb_world_agree(world, fb_rdma_meet(rdma, g->ports, n));
+		err = fb_group_agree(world, fb_rdma_meet(rdma, g->ports, n));
 	free(tables);
 	if (err || !g) {
 		if (g)
@@ -384,7 +384,7 @@ void fb_rdma_disconnect(struct fb_transport *transport, struct fb_port **ports, 
 			struct fb_rdma_group *gone = *g;
 
 			drain(rdma, gone);
-			fb_world_agree(transport->world, FB_OK);
+			fb_group_agree(transport->world, FB_OK);
 			*g = gone->next;
 			free_group(rdma, gone);
 			return;

@@ -86,7 +86,7 @@ static int swap(const struct fb_rdma *rdma, const int *peers, int n,
 	int bytes = (int)(each * sizeof(*own));
 	int err = requests && statuses ? FB_OK : FB_ENOMEM;
 
-	err = fb_world_agree(rdma->transport.world, err);
+	err = fb_group_agree(rdma->transport.world, err);
 	if (err || !requests || !statuses)
 		goto free_requests;
 	for (int i = 0; i < n; i++) {
@@ -122,7 +122,7 @@ static int meet_by_cm(struct fb_rdma *rdma, const int *peers, int n)
 	const struct fb_rdma_meeting meeting = {
 		.world = rdma->transport.world, .settings = rdma->settings, .rails = rdma->rails,
 		.nrails = rdma->nrails, .peers = peers, .queues = queues, .n = n};
-	int err = fb_world_agree(meeting.world, queues ? FB_OK : FB_ENOMEM);
+	int err = fb_group_agree(meeting.world, queues ? FB_OK : FB_ENOMEM);
 
 	for (int i = 0; queues && i < n; i++)
 		queues[i] = rdma->peers[peers[i]];
@@ -134,7 +134,7 @@ static int meet_by_cm(struct fb_rdma *rdma, const int *peers, int n)
 
 int fb_rdma_meet(struct fb_rdma *rdma, const struct fb_rdma_port *ports, int n)
 {
-	const struct fb_world *world = rdma->transport.world;
+	const struct fb_group *world = rdma->transport.world;
 	int *peers = calloc((size_t)n + 1, sizeof(*peers)), count, err = FB_OK;
 	struct fb_rdma_address *own = NULL, *theirs = NULL;
 	size_t each = queues_each(rdma);
@@ -146,7 +146,7 @@ int fb_rdma_meet(struct fb_rdma *rdma, const struct fb_rdma_port *ports, int n)
 		err = fb_error(FB_ENOMEM, "rdma: out of memory for %d peers", count);
 	for (int i = 0; peers && own && i < count && !err; i++)
 		err = make(rdma, peers[i], own + each * (size_t)i);
-	err = fb_world_agree(world, err);
+	err = fb_group_agree(world, err);
 	if (!err && peers && own && theirs)
 		err = rdma->cm ? meet_by_cm(rdma, peers, count)
 			       : meet_by_mpi(rdma, peers, count, own, theirs);

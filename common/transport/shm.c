@@ -71,11 +71,11 @@ static const struct protocol *find_protocol(const char *name)
 	return NULL;
 }
 
-static int shm_open_transport(struct fb_transport **transport, const struct fb_world *world)
+static int shm_open_transport(struct fb_transport **transport, const struct fb_group *world)
 {
 	struct shm *t = calloc(1, sizeof(*t));
 	struct fb_segment probe;
-	int err = fb_world_agree(world, t ? FB_OK : FB_ENOMEM);
+	int err = fb_group_agree(world, t ? FB_OK : FB_ENOMEM);
 
 	if (err || !t) {
 		free(t);
@@ -211,7 +211,7 @@ static int shm_connect(struct fb_transport *transport, const struct fb_link_requ
 		       int n, struct fb_port **ports)
 {
 	struct shm *t = (struct shm *)transport;
-	const struct fb_world *world = transport->world;
+	const struct fb_group *world = transport->world;
 	struct group *g = calloc(1, sizeof(*g));
 	size_t bytes = lay_out(requests, n, NULL), stages = 0;
 	int err = g ? FB_OK : FB_ENOMEM;
@@ -225,7 +225,7 @@ static int shm_connect(struct fb_transport *transport, const struct fb_link_requ
 		g->stages = aligned_alloc(FB_LINE, stages + FB_LINE);
 		err = g->ports && g->stages ? FB_OK : FB_ENOMEM;
 	}
-	err = fb_world_agree(world, err);
+	err = fb_group_agree(world, err);
 	if (!err)
 		err = fb_segment_open(&g->segment, world, bytes, FB_PAGES_NORMAL);
 	if (err)
@@ -239,7 +239,7 @@ static int shm_connect(struct fb_transport *transport, const struct fb_link_requ
 		stage += stage_bytes(&requests[i]);
 		ports[i] = &g->ports[i].port;
 	}
-	err = fb_world_agree(world, err);
+	err = fb_group_agree(world, err);
 	if (err)
 		goto free_group;
 	g->next = t->groups;

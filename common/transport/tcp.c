@@ -45,7 +45,7 @@ static void tcp_close(struct fb_transport *transport)
 /* Allocates the tables of a rank and starts to listen. */
 static int prepare(struct fb_tcp *tcp)
 {
-	const struct fb_world *world = tcp->transport.world;
+	const struct fb_group *world = tcp->transport.world;
 	size_t nranks = (size_t)world->nranks;
 	struct fb_tcp_identity *own;
 	uint32_t port;
@@ -79,7 +79,7 @@ static int prepare(struct fb_tcp *tcp)
 	return FB_OK;
 }
 
-int fb_tcp_open(struct fb_transport **transport, const struct fb_world *world,
+int fb_tcp_open(struct fb_transport **transport, const struct fb_group *world,
 		const struct fb_tcp_settings *settings)
 {
 	struct fb_tcp *tcp = calloc(1, sizeof(*tcp));
@@ -97,7 +97,7 @@ int fb_tcp_open(struct fb_transport **transport, const struct fb_world *world,
 		tcp->timeout_ms = FB_TCP_TIMEOUT_MS;
 		err = prepare(tcp);
 	}
-	err = fb_world_agree(world, err);
+	err = fb_group_agree(world, err);
 	if (err || !tcp) {
 		if (tcp)
 			tcp_close(&tcp->transport);
@@ -110,7 +110,7 @@ int fb_tcp_open(struct fb_transport **transport, const struct fb_world *world,
 	return FB_OK;
 }
 
-static int tcp_open(struct fb_transport **transport, const struct fb_world *world)
+static int tcp_open(struct fb_transport **transport, const struct fb_group *world)
 {
 	return fb_tcp_open(transport, world, &fb_tcp_defaults);
 }
@@ -184,10 +184,10 @@ static int bring_up(struct fb_tcp *tcp, struct fb_tcp_socket **added, int n)
 static int meet(struct fb_tcp *tcp, struct fb_tcp_link **links, int n,
 		struct fb_tcp_socket **added, int nadded)
 {
-	const struct fb_world *world = tcp->transport.world;
-	int err = fb_world_agree(world, fb_tcp_link_match(tcp, links, n));
+	const struct fb_group *world = tcp->transport.world;
+	int err = fb_group_agree(world, fb_tcp_link_match(tcp, links, n));
 
-	return err ? err : fb_world_agree(world, bring_up(tcp, added, nadded));
+	return err ? err : fb_group_agree(world, bring_up(tcp, added, nadded));
 }
 
 static int tcp_connect(struct fb_transport *transport, const struct fb_link_request *requests,
@@ -210,7 +210,7 @@ static int tcp_connect(struct fb_transport *transport, const struct fb_link_requ
 		if (!err)
 			err = fb_tcp_link_new(tcp, &requests[nlinks], &links[nlinks]);
 	}
-	err = fb_world_agree(transport->world, err);
+	err = fb_group_agree(transport->world, err);
 	if (links && added) {
 		if (!err)
 			err = meet(tcp, links, n, added, nadded);
@@ -250,7 +250,7 @@ static void tcp_disconnect(struct fb_transport *transport, struct fb_port **port
 	while (!fb_tcp_idle(transport) && !fb_tcp_progress(transport) && time(NULL) < end)
 		;
 	/* A peer that still uses its links must not see this end go. */
-	fb_world_agree(transport->world, FB_OK);
+	fb_group_agree(transport->world, FB_OK);
 	for (int i = 0; i < n; i++)
 		fb_tcp_link_free(tcp, fb_tcp_link(ports[i]));
 }

@@ -266,7 +266,7 @@ static inline void fb_tcp_recycle(struct fb_tcp_message *message)
  * Collective. Opens the transport with these options, which are copied, their strings not; the
  * same on all ranks. 0, or an error (printed) on all ranks.
  */
-int fb_tcp_open(struct fb_transport **transport, const struct fb_world *world,
+int fb_tcp_open(struct fb_transport **transport, const struct fb_group *world,
 		const struct fb_tcp_settings *settings);
 
 /*

@@ -112,7 +112,7 @@ static int read_greeting(struct attempt *a)
 
 static void give_up(struct join *join, struct attempt *a)
 {
-	const struct fb_world *world = join->tcp->transport.world;
+	const struct fb_group *world = join->tcp->transport.world;
 	const struct fb_tcp_identity *peer = &join->tcp->identity[a->socket->peer];
 	char text[FB_TCP_TEXT] = "none";
 

@@ -202,7 +202,7 @@ static int displace(const int *counts, int *at, int n)
 /* tables: [5][nranks] counts and places of what is sent and received, and places to fill. */
 static int exchange(struct fb_tcp *tcp, struct fb_tcp_link **links, int n, int *tables)
 {
-	const struct fb_world *world = tcp->transport.world;
+	const struct fb_group *world = tcp->transport.world;
 	int nranks = world->nranks, err, total;
 	int *send_n = tables, *send_at = send_n + nranks, *fill = send_at + nranks;
 	int *receive_n = fill + nranks, *receive_at = receive_n + nranks;
@@ -217,7 +217,7 @@ static int exchange(struct fb_tcp *tcp, struct fb_tcp_link **links, int n, int *
 	total = displace(receive_n, receive_at, nranks);
 	sent = calloc((size_t)n + 1, sizeof(*sent));
 	received = calloc((size_t)total + 1, sizeof(*received));
-	err = fb_world_agree(world, sent && received ? FB_OK : FB_ENOMEM);
+	err = fb_group_agree(world, sent && received ? FB_OK : FB_ENOMEM);
 	if (err || !sent || !received)
 		goto free_offers;
 	for (int i = 0; i < n; i++)
@@ -254,7 +254,7 @@ int fb_tcp_link_match(struct fb_tcp *tcp, struct fb_tcp_link **links, int n)
 	int *tables = calloc(5 * nranks, sizeof(*tables));
 	int err = tables ? FB_OK : fb_error(FB_ENOMEM, "tcp: out of memory for %zu ranks", nranks);
 
-	err = fb_world_agree(tcp->transport.world, err);
+	err = fb_group_agree(tcp->transport.world, err);
 	if (!err && tables)
 		err = exchange(tcp, links, n, tables);
 	free(tables);

@@ -87,7 +87,7 @@ close_socket:
 
 int fb_tcp_listen(const struct fb_tcp *tcp, uint32_t *port, bool *ipv6)
 {
-	const struct fb_world *world = tcp->transport.world;
+	const struct fb_group *world = tcp->transport.world;
 	const char *refused;
 	int fd = listen_on(AF_INET6, &tcp->settings, port, &refused);
 

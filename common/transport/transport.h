@@ -18,7 +18,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "common/system/world.h"
+#include "common/system/group.h"
 
 struct fb_port;
 struct fb_direct_ops; /* direct.h */
@@ -71,7 +71,7 @@ struct fb_transport_ops {
 	const struct fb_direct_ops *direct; /* where it has zero copy over a network */
 
 	/* Collective over the world. Finds interfaces, listens; connects nothing yet. */
-	int (*open)(struct fb_transport **transport, const struct fb_world *world);
+	int (*open)(struct fb_transport **transport, const struct fb_group *world);
 	void (*close)(struct fb_transport *transport);
 
 	/* Whether the two ranks can talk through this transport at all. Pure. */
@@ -104,7 +104,7 @@ struct fb_transport_ops {
 /* Every transport structure begins with this. */
 struct fb_transport {
 	const struct fb_transport_ops *ops;
-	const struct fb_world *world;
+	const struct fb_group *world;
 };
 
 extern const struct fb_transport_ops fb_transport_shm, fb_transport_tcp, fb_transport_rdma;

@@ -17,7 +17,7 @@ struct fb_kv_request;
 /* What engines are opened with; outlives them. */
 struct fb_kv_context {
 	struct fb_run *run;
-	const struct fb_world *world;
+	const struct fb_group *world;
 	const struct fb_settings *settings;
 	const struct fb_gpu *gpu; /* NULL: there is none */
 	const char *no_gpu;       /* why not */

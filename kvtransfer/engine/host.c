@@ -35,7 +35,7 @@ struct host_request {
 static int host_open(struct fb_kv_engine **engine, const struct fb_kv_context *context)
 {
 	struct host_kv *e = calloc(1, sizeof(*e));
-	int err = fb_world_agree(context->world, e ? FB_OK : FB_ENOMEM);
+	int err = fb_group_agree(context->world, e ? FB_OK : FB_ENOMEM);
 
 	if (!err && e) {
 		e->engine = (struct fb_kv_engine){&fb_kv_host, context};
@@ -60,7 +60,7 @@ static void host_close(struct fb_kv_engine *engine)
 
 static const char *host_missing(const struct fb_kv_engine *engine)
 {
-	return fb_world_one_host(engine->context->world) ? NULL : "ranks on several hosts";
+	return fb_group_one_host(engine->context->world) ? NULL : "ranks on several hosts";
 }
 
 static bool host_can(const struct fb_kv_engine *engine, const struct fb_kv_job *job,
@@ -185,9 +185,9 @@ static int host_run(struct fb_kv_request *request, unsigned phases, int calls)
 static int host_prepare(struct fb_kv_engine *engine, const struct fb_kv_job *job,
 			struct fb_kv_request **request)
 {
-	const struct fb_world *w = engine->context->world;
+	const struct fb_group *w = engine->context->world;
 	struct host_request *r = calloc(1, sizeof(*r));
-	int err = fb_world_agree(w, r ? FB_OK : FB_ENOMEM);
+	int err = fb_group_agree(w, r ? FB_OK : FB_ENOMEM);
 
 	if (err || !r) {
 		free(r);

@@ -33,7 +33,7 @@ struct mpi_request {
 static int mpi_open(struct fb_kv_engine **engine, const struct fb_kv_context *context)
 {
 	struct mpi_kv *e = calloc(1, sizeof(*e));
-	int err = fb_world_agree(context->world, e ? FB_OK : FB_ENOMEM);
+	int err = fb_group_agree(context->world, e ? FB_OK : FB_ENOMEM);
 
 	if (err || !e) {
 		free(e);
@@ -262,9 +262,9 @@ static int fill_in(struct mpi_request *r)
 static int mpi_prepare(struct fb_kv_engine *engine, const struct fb_kv_job *job,
 		       struct fb_kv_request **request)
 {
-	const struct fb_world *w = engine->context->world;
+	const struct fb_group *w = engine->context->world;
 	struct mpi_request *r = calloc(1, sizeof(*r));
-	int err = fb_world_agree(w, r ? FB_OK : FB_ENOMEM);
+	int err = fb_group_agree(w, r ? FB_OK : FB_ENOMEM);
 
 	if (err || !r) {
 		free(r);
@@ -273,7 +273,7 @@ static int mpi_prepare(struct fb_kv_engine *engine, const struct fb_kv_job *job,
 	r->request = (struct fb_kv_request){engine, job};
 	r->engine = (struct mpi_kv *)engine;
 	r->row = MPI_DATATYPE_NULL;
-	err = fb_world_agree(w, fill_in(r));
+	err = fb_group_agree(w, fill_in(r));
 	if (err) {
 		free_request(r);
 		return err;

@@ -34,7 +34,7 @@ static bool can_share(const struct fb_cost_context *context, char reason[FB_REAS
 }
 
 /* The first message of every port that sends; there is always a slot for it. */
-static void say_hello(const struct fb_world *world, struct fb_port *const *ports, int n)
+static void say_hello(const struct fb_group *world, struct fb_port *const *ports, int n)
 {
 	for (int i = 0; i < n; i += 2) {
 		void *slot = ports[i]->ops->acquire(ports[i], MESSAGE);
@@ -88,14 +88,14 @@ static int exchange(struct fb_cost_context *context, struct fb_transport *transp
 static int connect_by(struct fb_cost_context *context, const struct fb_transport_ops *ops,
 		      int (*open)(struct fb_cost_context *, struct fb_transport **))
 {
-	const struct fb_world *world = context->world;
+	const struct fb_group *world = context->world;
 	int n = 2 * (world->nranks - 1), err, at = 0;
 	struct fb_link_request *requests = calloc((size_t)n + 1, sizeof(*requests));
 	struct fb_port **ports = calloc((size_t)n + 1, sizeof(*ports));
 	struct fb_port **heard = calloc((size_t)n + 1, sizeof(*heard));
 	struct fb_transport *transport = NULL;
 
-	err = fb_world_agree(world, requests && ports && heard ? FB_OK : FB_ENOMEM);
+	err = fb_group_agree(world, requests && ports && heard ? FB_OK : FB_ENOMEM);
 	for (int peer = 0; peer < world->nranks && !err && requests; peer++)
 		for (int receives = 0; receives < 2 && peer != world->rank; receives++)
 			requests[at++] = (struct fb_link_request){

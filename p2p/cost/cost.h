@@ -33,7 +33,7 @@ struct fb_cost_gpu {
 /* What actions work with. */
 struct fb_cost_context {
 	struct fb_run *run;
-	const struct fb_world *world;
+	const struct fb_group *world;
 	const struct fb_settings *settings;
 	const char *no_rdma; /* why there are no RDMA devices; empty: all ranks have one */
 	const char *no_window; /* why MPI has no windows; empty: it has */
@@ -171,7 +171,7 @@ int fb_cost_cuda_share(struct fb_cost_context *context);
  * Collective. Fills no_rdma[n], which is empty where all ranks have a device; *rails: how many all
  * have, or 0. An error only where options are wrong or a device fails (printed).
  */
-int fb_cost_survey(const struct fb_world *world, const struct fb_settings *settings, char *no_rdma,
+int fb_cost_survey(const struct fb_group *world, const struct fb_settings *settings, char *no_rdma,
 		   size_t n, int *rails);
 
 /*

@@ -29,7 +29,7 @@ static const size_t page = (size_t)2 << 20; /* cuMemCreate's on all GPUs so far 
 
 int fb_cost_cuda_open(struct fb_cost_context *context)
 {
-	const struct fb_world *w = context->world;
+	const struct fb_group *w = context->world;
 	struct site *s = calloc(1, sizeof(*s));
 	int at;
 

@@ -22,7 +22,7 @@ static bool is_wanted(const struct fb_settings *settings)
 /* Whether every rank that has a neighbour on its host, the next one, can map its memory. */
 static void find_neighbours(struct fb_cost_gpu *gpu)
 {
-	const struct fb_world *w = gpu->gpu.world;
+	const struct fb_group *w = gpu->gpu.world;
 	int n, at, next = w->rank, had, facts[2] = {0, 1}; /* has one; reaches it */
 
 	MPI_Comm_size(w->node_comm, &n);
@@ -43,7 +43,7 @@ static void find_neighbours(struct fb_cost_gpu *gpu)
 /* All ranks need it, and the same version, to make a communicator. */
 static void load_nccl(struct fb_cost_gpu *gpu, struct fb_run *run)
 {
-	const struct fb_world *w = gpu->gpu.world;
+	const struct fb_group *w = gpu->gpu.world;
 	const struct fb_settings *settings = fb_run_settings(run);
 	char version[FB_NCCL_NAME_CHARS];
 	int versions[2] = {-1, 1};
@@ -108,7 +108,7 @@ int fb_cost_begin_map_gpu(struct fb_cost_context *context)
 	int err;
 
 	name_path(context, "cudaMalloc", "cuMemCreate, cuMemMap");
-	err = fb_world_agree(context->world, fb_cost_cuda_open(context));
+	err = fb_group_agree(context->world, fb_cost_cuda_open(context));
 	if (err)
 		fb_cost_cuda_close(context);
 	return err;

@@ -88,7 +88,7 @@ void fb_cost_look(struct fb_cost_context *context, const void *memory)
 
 int fb_cost_allocate(struct fb_cost_context *context)
 {
-	int err = fb_world_agree(context->world, fb_cost_get_memory(context));
+	int err = fb_group_agree(context->world, fb_cost_get_memory(context));
 
 	if (err)
 		fb_cost_drop_memory(context);

@@ -40,7 +40,7 @@ static int open_program(struct fb_run *run, void **result)
 {
 	const struct described *described = run->program->option_values;
 	struct fb_cost_state *state = calloc(1, sizeof(*state));
-	int err = fb_world_agree(fb_run_world(run), state ? FB_OK : FB_ENOMEM);
+	int err = fb_group_agree(fb_run_world(run), state ? FB_OK : FB_ENOMEM);
 
 	if (err || !state) {
 		free(state);
@@ -198,7 +198,7 @@ static int look(struct instance *i)
 	if (context->memory)
 		fb_cost_look(context, context->memory);
 	else if (i->cost->sized)
-		err = fb_world_agree(context->world, i->cost->act(context));
+		err = fb_group_agree(context->world, i->cost->act(context));
 	context->looks = false;
 	if (!err)
 		fb_placed_where(context->places, context->place, i->cost->sized, context->nodes,
@@ -210,7 +210,7 @@ static int set_up(void *arg, const struct fb_case *c, void **result)
 {
 	const struct fb_cost_state *state = arg;
 	struct instance *i = calloc(1, sizeof(*i));
-	int err = fb_world_agree(state->context.world, i ? FB_OK : FB_ENOMEM);
+	int err = fb_group_agree(state->context.world, i ? FB_OK : FB_ENOMEM);
 
 	if (err || !i) {
 		free(i);
@@ -221,7 +221,7 @@ static int set_up(void *arg, const struct fb_case *c, void **result)
 	set_memory(&i->context, c);
 	i->context.place = fb_places_of(&state->places, c->variant);
 	err = fb_place_enter(&state->places, i->context.place);
-	err = fb_world_agree(state->context.world, err);
+	err = fb_group_agree(state->context.world, err);
 	if (!err && i->cost->begin)
 		err = i->cost->begin(&i->context);
 	if (!err) {

@@ -73,7 +73,7 @@ static int open_site(struct fb_cost_context *context)
 					 sizeof(why));
 	if (err && err != FB_EUNSUPPORTED && context->world->rank == 0)
 		fb_error(err, "%s", why);
-	err = fb_world_agree(context->world, err);
+	err = fb_group_agree(context->world, err);
 	if (err || !s) {
 		close_site(context);
 		return err;
@@ -163,7 +163,7 @@ int fb_cost_begin_register(struct fb_cost_context *context)
 	if (err)
 		return err;
 	/* Pages that exist: `map` is what they cost. */
-	err = fb_world_agree(context->world, fb_cost_get_memory(context));
+	err = fb_group_agree(context->world, fb_cost_get_memory(context));
 	if (err)
 		close_site(context);
 	return err;
@@ -175,7 +175,7 @@ int fb_cost_begin_cached(struct fb_cost_context *context)
 	int err = fb_cost_begin_register(context);
 
 	if (!err)
-		err = fb_world_agree(context->world, register_memory(context, &region));
+		err = fb_group_agree(context->world, register_memory(context, &region));
 	if (err)
 		close_site(context);
 	return err;
@@ -222,7 +222,7 @@ int fb_cost_begin_queues(struct fb_cost_context *context)
 		err = fb_rdma_completions_open(&s->completions, &s->rails[0],
 					       &context->settings->rdma, COMPLETIONS);
 	s->completions.own_receives = true;
-	err = fb_world_agree(context->world, err);
+	err = fb_group_agree(context->world, err);
 	if (err)
 		close_site(context);
 	return err;
@@ -231,7 +231,7 @@ int fb_cost_begin_queues(struct fb_cost_context *context)
 /* Each rank's address of its queue to each other, as applications do it: through MPI. */
 static void swap_addresses(const struct fb_cost_context *context, struct site *s)
 {
-	const struct fb_world *world = context->world;
+	const struct fb_group *world = context->world;
 	int bytes = (int)sizeof(*s->own), n = 0;
 
 	for (int peer = 0; peer < world->nranks; peer++) {
@@ -248,7 +248,7 @@ static void swap_addresses(const struct fb_cost_context *context, struct site *s
 int fb_cost_connect_queues(struct fb_cost_context *context)
 {
 	const struct fb_rdma_settings *settings = &context->settings->rdma;
-	const struct fb_world *world = context->world;
+	const struct fb_group *world = context->world;
 	struct site *s = context->own;
 	int err = FB_OK;
 
@@ -344,7 +344,7 @@ void fb_cost_fill_rdma(const struct fb_cost_context *context, double *extra)
 
 #endif
 
-int fb_cost_survey(const struct fb_world *world, const struct fb_settings *settings, char *no_rdma,
+int fb_cost_survey(const struct fb_group *world, const struct fb_settings *settings, char *no_rdma,
 		   size_t n, int *rails)
 {
 	struct fb_rdma_counts counts;

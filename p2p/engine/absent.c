@@ -9,7 +9,7 @@ static int absent_open(struct fb_p2p_engine **engine, struct fb_run *run,
 		       const struct fb_p2p_engine_ops *ops)
 {
 	struct fb_p2p_device *e = calloc(1, sizeof(*e));
-	int err = fb_world_agree(fb_run_world(run), e ? FB_OK : FB_ENOMEM);
+	int err = fb_group_agree(fb_run_world(run), e ? FB_OK : FB_ENOMEM);
 
 	if (!err && e) {
 		e->engine.ops = ops;

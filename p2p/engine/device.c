@@ -44,7 +44,7 @@ bool fb_p2p_device_can(const struct fb_p2p_device *e, const struct fb_case *c,
 		snprintf(reason, FB_REASON_CHARS, "%s", e->why);
 	else if (!pinned && !e->gpu.all_reach)
 		snprintf(reason, FB_REASON_CHARS, "not every GPU reaches every other");
-	else if (!fb_world_one_host(e->world) && strcmp(c->memory, "fabric"))
+	else if (!fb_group_one_host(e->world) && strcmp(c->memory, "fabric"))
 		snprintf(reason, FB_REASON_CHARS, "memory %s does not reach other hosts",
 			 c->memory);
 	else
@@ -86,7 +86,7 @@ int fb_p2p_device_prepare(struct fb_p2p_device_request *r, const struct fb_case 
 	/* Of load and job only one is one-sided, so that all requests can share the counter. */
 	if (r->job->verb != FB_SEND)
 		atomic_store(counter_of(e, e->world->rank), 0);
-	return fb_world_agree(e->world, err);
+	return fb_group_agree(e->world, err);
 }
 
 /* Ranks of a graph that cannot be captured would wait for each other. */
@@ -94,7 +94,7 @@ int fb_p2p_device_capture(struct fb_p2p_device_request *r)
 {
 	int err = r->stream && fb_gpu_stream_ready(r->stream, 1) ? FB_EUNSUPPORTED : FB_OK;
 
-	return fb_world_agree(r->engine->world, err);
+	return fb_group_agree(r->engine->world, err);
 }
 
 void fb_p2p_device_end(struct fb_p2p_device_request *r)

@@ -17,7 +17,7 @@
 
 struct fb_p2p_device {
 	struct fb_p2p_engine engine;
-	const struct fb_world *world;
+	const struct fb_group *world;
 	const struct fb_settings *settings;
 	struct fb_gpu gpu;         /* if has_gpu */
 	bool has_gpu;

@@ -42,7 +42,7 @@ static bool host_adjust(const struct fb_settings *settings, struct fb_case *c)
 static int host_open(struct fb_p2p_engine **engine, struct fb_run *run)
 {
 	struct fb_host_p2p *e = calloc(1, sizeof(*e));
-	int err = fb_world_agree(fb_run_world(run), e ? FB_OK : FB_ENOMEM);
+	int err = fb_group_agree(fb_run_world(run), e ? FB_OK : FB_ENOMEM);
 
 	if (err || !e) {
 		free(e);
@@ -154,7 +154,7 @@ static int connect_ends(struct fb_host_p2p_request *r, const struct fb_case *c, 
 	struct fb_transport **t = tcp ? &r->engine->tcp : &r->engine->shm;
 	struct fb_link_request *requests = calloc((size_t)r->nends + 1, sizeof(*requests));
 	struct fb_port **ports = calloc((size_t)r->nends + 1, sizeof(struct fb_port *));
-	int n = 0, err = fb_world_agree(r->engine->world, requests && ports ? FB_OK : FB_ENOMEM);
+	int n = 0, err = fb_group_agree(r->engine->world, requests && ports ? FB_OK : FB_ENOMEM);
 
 	if (!err && !*t)
 		err = tcp ? fb_tcp_open(t, r->engine->world, &r->engine->settings->tcp)
@@ -244,7 +244,7 @@ static int host_prepare(struct fb_p2p_engine *engine, const struct fb_case *c,
 
 	if (r)
 		r->ends = calloc((size_t)job->nflows, sizeof(*r->ends));
-	err = fb_world_agree(e->world, r && r->ends ? FB_OK : FB_ENOMEM);
+	err = fb_group_agree(e->world, r && r->ends ? FB_OK : FB_ENOMEM);
 	if (err || !r || !r->ends)
 		goto free_request;
 	r->request.engine = engine;

@@ -11,7 +11,7 @@
 
 struct fb_host_p2p {
 	struct fb_p2p_engine engine;
-	const struct fb_world *world;
+	const struct fb_group *world;
 	const struct fb_settings *settings;
 	struct fb_transport *shm, *tcp; /* NULL until first needed */
 	/*

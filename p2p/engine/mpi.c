@@ -26,7 +26,7 @@ enum { TAG = 7, TAG_COMPLETE = 8, LOOKS_PER_PROBE = 16 };
 
 struct mpi_p2p {
 	struct fb_p2p_engine engine;
-	const struct fb_world *world;
+	const struct fb_group *world;
 	MPI_Comm comm;
 	/* Why the library gets no GPU memory in messages, or in one-sided calls; empty: it does. */
 	char no_gpu[FB_REASON_CHARS], no_gpu_window[FB_REASON_CHARS];
@@ -47,7 +47,7 @@ struct mpi_p2p_request {
 static int mpi_open(struct fb_p2p_engine **engine, struct fb_run *run)
 {
 	struct mpi_p2p *e = calloc(1, sizeof(*e));
-	int err = fb_world_agree(fb_run_world(run), e ? FB_OK : FB_ENOMEM);
+	int err = fb_group_agree(fb_run_world(run), e ? FB_OK : FB_ENOMEM);
 
 	if (err || !e) {
 		free(e);
@@ -140,7 +140,7 @@ static int mpi_prepare(struct fb_p2p_engine *engine, const struct fb_case *c,
 		r->pending = calloc(most + 1, sizeof(*r->pending));
 		r->status = calloc(most + 1, sizeof(*r->status));
 	}
-	err = fb_world_agree(e->world, r && r->pending && r->status ? FB_OK : FB_ENOMEM);
+	err = fb_group_agree(e->world, r && r->pending && r->status ? FB_OK : FB_ENOMEM);
 	if (err || !r) {
 		free_request(r);
 		return err;

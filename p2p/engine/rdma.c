@@ -112,7 +112,7 @@ static void agree_on_facts(struct fb_raw_engine *e)
  */
 static int agree_on_reason(struct fb_raw_engine *e, int err)
 {
-	int who = err ? e->world->rank : e->world->nranks, worst = fb_world_agree(e->world, err);
+	int who = err ? e->world->rank : e->world->nranks, worst = fb_group_agree(e->world, err);
 
 	if (!worst)
 		return FB_OK;
@@ -141,7 +141,7 @@ static void note_devices(const struct fb_raw_engine *e)
 static int rdma_open(struct fb_p2p_engine **engine, struct fb_run *run)
 {
 	struct fb_raw_engine *e = calloc(1, sizeof(*e));
-	int err = fb_world_agree(fb_run_world(run), e ? FB_OK : FB_ENOMEM);
+	int err = fb_group_agree(fb_run_world(run), e ? FB_OK : FB_ENOMEM);
 
 	if (err || !e) {
 		free(e);
@@ -230,7 +230,7 @@ static void rdma_release(struct fb_p2p_request *request)
 static int rdma_open(struct fb_p2p_engine **engine, struct fb_run *run)
 {
 	struct fb_p2p_engine *e = calloc(1, sizeof(*e));
-	int err = fb_world_agree(fb_run_world(run), e ? FB_OK : FB_ENOMEM);
+	int err = fb_group_agree(fb_run_world(run), e ? FB_OK : FB_ENOMEM);
 
 	if (err || !e) {
 		free(e);

@@ -63,7 +63,7 @@ struct fb_raw_lane;
 
 struct fb_raw_engine {
 	struct fb_p2p_engine engine;
-	const struct fb_world *world;
+	const struct fb_group *world;
 	struct fb_rdma_settings chosen; /* the user's, and near to the GPU if there is one */
 	const struct fb_rdma_settings *settings; /* chosen */
 	char reason[FB_REASON_CHARS]; /* why there are no devices; empty: there are */

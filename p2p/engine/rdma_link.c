@@ -27,7 +27,7 @@ static int exchange_memory(struct fb_raw_engine *e, void *base, size_t bytes, bo
 	int err = device ? fb_raw_gpu_register(e, base, bytes, &region)
 			 : fb_rdma_register(&e->cache, base, bytes, &region);
 
-	err = fb_world_agree(e->world, err);
+	err = fb_group_agree(e->world, err);
 	if (err)
 		return err;
 	for (int r = 0; r < e->nrails; r++)
@@ -49,7 +49,7 @@ int fb_raw_open_cells(struct fb_raw_engine *e)
 	e->cells = aligned_alloc(4096, bytes);
 	if (!e->hosts || !e->links || !e->far_cells || !e->cells)
 		err = fb_error(FB_ENOMEM, "rdma: out of memory for %zu ranks", nranks);
-	err = fb_world_agree(e->world, err);
+	err = fb_group_agree(e->world, err);
 	if (err || !e->cells)
 		return err;
 	memset(e->cells, 0, bytes);
@@ -175,7 +175,7 @@ static int swap(const struct fb_raw_engine *e, const int *peers, int n,
 	MPI_Status *statuses = calloc(2 * (size_t)n + 1, sizeof(*statuses));
 	size_t each = queues_each(e);
 	int bytes = (int)(each * sizeof(*own));
-	int err = fb_world_agree(e->world, requests && statuses ? FB_OK : FB_ENOMEM);
+	int err = fb_group_agree(e->world, requests && statuses ? FB_OK : FB_ENOMEM);
 
 	if (err || !requests || !statuses)
 		goto free_requests;
@@ -198,7 +198,7 @@ static int connect_by_cm(struct fb_raw_engine *e, const int *peers, int n)
 	const struct fb_rdma_meeting meeting = {
 		.world = e->world, .settings = e->settings, .rails = e->rails,
 		.nrails = e->nrails, .peers = peers, .queues = queues, .n = n};
-	int err = fb_world_agree(e->world, queues ? FB_OK : FB_ENOMEM);
+	int err = fb_group_agree(e->world, queues ? FB_OK : FB_ENOMEM);
 
 	for (int i = 0; queues && i < n; i++)
 		queues[i] = e->links[peers[i]].queues;
@@ -218,7 +218,7 @@ static int connect(struct fb_raw_engine *e, const int *peers, int n)
 
 	for (int i = 0; own && i < n && !err; i++)
 		err = make_link(e, peers[i], own + each * (size_t)i);
-	err = fb_world_agree(e->world, err);
+	err = fb_group_agree(e->world, err);
 	if (!err && e->cm)
 		err = connect_by_cm(e, peers, n);
 	else if (!err && own && theirs)
@@ -227,7 +227,7 @@ static int connect(struct fb_raw_engine *e, const int *peers, int n)
 		err = fb_rdma_queue_connect(&e->links[peers[i / each]].queues[i % each],
 					    e->settings, &own[i], &theirs[i]);
 	/* Also: nobody sends to who is not ready to receive. */
-	err = fb_world_agree(e->world, err);
+	err = fb_group_agree(e->world, err);
 	for (int i = 0; err && i < n; i++)
 		close_link(e, &e->links[peers[i]]);
 	free(theirs);
@@ -241,13 +241,13 @@ int fb_raw_meet(struct fb_raw_engine *e, const struct fb_segment *segment, const
 	size_t nranks = (size_t)e->world->nranks;
 	int *missing = calloc(nranks, sizeof(*missing)), n = 0;
 	bool *asked = calloc(nranks, sizeof(*asked)), deepened = false;
-	int err = fb_world_agree(e->world, missing && asked ? FB_OK : FB_ENOMEM);
+	int err = fb_group_agree(e->world, missing && asked ? FB_OK : FB_ENOMEM);
 
 	if (!err)
 		err = exchange_memory(e, fb_segment_part(segment, e->world->rank),
 				      segment->part_bytes, segment->ops->device, reach);
 	if (!err)
-		err = fb_world_agree(e->world, deepen(e, need, &deepened));
+		err = fb_group_agree(e->world, deepen(e, need, &deepened));
 	for (int i = 0; i < npeers && !err && asked; i++)
 		asked[peers[i]] = true;
 	for (int r = 0; r < e->world->nranks && !err && asked && missing; r++)

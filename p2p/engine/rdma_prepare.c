@@ -164,7 +164,7 @@ static int make_request(struct fb_raw_engine *e, const struct fb_case *c,
 		r->ends = calloc((size_t)job->nflows + 1, sizeof(*r->ends));
 		r->reach = calloc((size_t)e->world->nranks, sizeof(*r->reach));
 	}
-	if (fb_world_agree(e->world, r && r->ends && r->reach ? FB_OK : FB_ENOMEM)) {
+	if (fb_group_agree(e->world, r && r->ends && r->reach ? FB_OK : FB_ENOMEM)) {
 		fb_raw_free(r);
 		return FB_ENOMEM;
 	}
@@ -194,13 +194,13 @@ int fb_raw_prepare(struct fb_p2p_engine *engine, const struct fb_case *c,
 	peers = calloc((size_t)r->nends + 1, sizeof(*peers));
 	for (int i = 0; peers && i < r->nends; i++)
 		peers[i] = r->ends[i].peer;
-	err = fb_world_agree(e->world, peers ? FB_OK : FB_ENOMEM);
+	err = fb_group_agree(e->world, peers ? FB_OK : FB_ENOMEM);
 	need = depth_for(r);
 	if (!err)
 		err = fb_raw_meet(e, job->segment, peers, r->nends, &need, r->reach);
 	free(peers);
 	if (!err)
-		err = fb_world_agree(e->world, make_lanes(r));
+		err = fb_group_agree(e->world, make_lanes(r));
 	if (err) {
 		fb_raw_free(r);
 		return err;

@@ -42,7 +42,7 @@ static bool ucx_adjust(const struct fb_settings *settings, struct fb_case *c)
 static int load(struct fb_ucx_engine *e)
 {
 	const struct fb_p2p_described *described = e->engine.run->program->option_values;
-	const struct fb_world *w = e->world;
+	const struct fb_group *w = e->world;
 	char version[64] = "";
 	int err = fb_ucx_open(&e->ucx, described->settings.ucx_library, e->reason,
 			      sizeof(e->reason));
@@ -55,7 +55,7 @@ static int load(struct fb_ucx_engine *e)
 	}
 	snprintf(version, sizeof(version), "%s", e->ucx.version);
 	MPI_Bcast(version, sizeof(version), MPI_CHAR, 0, w->comm);
-	if (fb_world_agree(w, strcmp(version, e->ucx.version) ? FB_EUNSUPPORTED : FB_OK)) {
+	if (fb_group_agree(w, strcmp(version, e->ucx.version) ? FB_EUNSUPPORTED : FB_OK)) {
 		snprintf(e->reason, sizeof(e->reason), "ranks found UCX of different versions");
 		return FB_EUNSUPPORTED;
 	}
@@ -88,7 +88,7 @@ static int start(struct fb_ucx_engine *e)
 static int ucx_open(struct fb_p2p_engine **engine, struct fb_run *run)
 {
 	struct fb_ucx_engine *e = calloc(1, sizeof(*e));
-	int err = fb_world_agree(fb_run_world(run), e ? FB_OK : FB_ENOMEM);
+	int err = fb_group_agree(fb_run_world(run), e ? FB_OK : FB_ENOMEM);
 
 	if (err || !e) {
 		free(e);

@@ -53,7 +53,7 @@ struct fb_ucx_request;
 
 struct fb_ucx_engine {
 	struct fb_p2p_engine engine;
-	const struct fb_world *world;
+	const struct fb_group *world;
 	char reason[FB_REASON_CHARS]; /* why there is no UCX; empty: there is */
 	struct fb_ucx ucx;
 	void *context, *worker;

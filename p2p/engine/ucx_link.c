@@ -11,20 +11,20 @@
  * Collective: everybody's bytes, one behind the other. *all and *at ([nranks + 1]) are the
  * caller's to free. 0 or FB_ENOMEM (printed), the same on all ranks.
  */
-static int gather(const struct fb_world *w, const void *own, size_t bytes, char **all, int **at)
+static int gather(const struct fb_group *w, const void *own, size_t bytes, char **all, int **at)
 {
 	int *starts = calloc((size_t)w->nranks + 1, sizeof(*starts));
 	int *lengths = calloc((size_t)w->nranks + 1, sizeof(*lengths));
 	int length = (int)bytes, err = starts && lengths ? FB_OK : FB_ENOMEM;
 	char *text = NULL;
 
-	err = fb_world_agree(w, err);
+	err = fb_group_agree(w, err);
 	if (!err && starts && lengths) {
 		MPI_Allgather(&length, 1, MPI_INT, lengths, 1, MPI_INT, w->comm);
 		for (int r = 0; r < w->nranks; r++)
 			starts[r + 1] = starts[r] + lengths[r];
 		text = malloc((size_t)starts[w->nranks] + 1);
-		err = fb_world_agree(w, text ? FB_OK : FB_ENOMEM);
+		err = fb_group_agree(w, text ? FB_OK : FB_ENOMEM);
 	}
 	if (!err)
 		MPI_Allgatherv(own, length, MPI_BYTE, text, lengths, starts, MPI_BYTE, w->comm);
@@ -74,9 +74,9 @@ int fb_ucx_start(struct fb_ucx_engine *e)
 	int err;
 
 	e->links = calloc((size_t)e->world->nranks, sizeof(*e->links));
-	err = fb_world_agree(e->world, e->links ? FB_OK : FB_ENOMEM);
+	err = fb_group_agree(e->world, e->links ? FB_OK : FB_ENOMEM);
 	if (!err)
-		err = fb_world_agree(e->world, open_worker(e, &address, &bytes));
+		err = fb_group_agree(e->world, open_worker(e, &address, &bytes));
 	if (!err)
 		err = gather(e->world, address, bytes, &e->addresses, &e->address_at);
 	if (address)
@@ -121,7 +121,7 @@ static int greet(struct fb_ucx_engine *e, const int *peers, int n)
 	char *bytes = calloc((size_t)n + 1, 1), own = 0;
 	int rank = e->world->rank, err = pending && bytes ? FB_OK : FB_ENOMEM;
 
-	err = fb_world_agree(e->world, err);
+	err = fb_group_agree(e->world, err);
 	for (int i = 0; i < n && !err && pending && bytes; i++) {
 		pending[2 * i] = e->ucx.tag_recv_nbx(
 			e->worker, &bytes[i], 1, fb_ucx_tag(FB_UCX_HELLO, 0, (uint32_t)peers[i]),
@@ -147,7 +147,7 @@ static int greet(struct fb_ucx_engine *e, const int *peers, int n)
 int fb_ucx_meet(struct fb_ucx_engine *e, const int *peers, int n)
 {
 	int *unknown = calloc((size_t)n + 1, sizeof(*unknown)), count = 0, any;
-	int err = fb_world_agree(e->world, unknown ? FB_OK : FB_ENOMEM);
+	int err = fb_group_agree(e->world, unknown ? FB_OK : FB_ENOMEM);
 
 	for (int i = 0; i < n && !err && unknown; i++) {
 		struct fb_ucx_link *link = &e->links[peers[i]];
@@ -161,7 +161,7 @@ int fb_ucx_meet(struct fb_ucx_engine *e, const int *peers, int n)
 			err = make_endpoint(e, peers[i]);
 		unknown[count++] = peers[i];
 	}
-	err = fb_world_agree(e->world, err);
+	err = fb_group_agree(e->world, err);
 	any = count;
 	MPI_Allreduce(MPI_IN_PLACE, &any, 1, MPI_INT, MPI_MAX, e->world->comm);
 	if (!err && any)
@@ -210,9 +210,9 @@ int fb_ucx_share_memory(struct fb_ucx_engine *e, void *base, size_t bytes)
 	share.bases = calloc((size_t)e->world->nranks, sizeof(*share.bases));
 	if (!share.bases || e->nshares == FB_UCX_SHARES)
 		err = fb_error(FB_ENOMEM, "engine ucx: out of memory to share");
-	err = fb_world_agree(e->world, err);
+	err = fb_group_agree(e->world, err);
 	if (!err)
-		err = fb_world_agree(e->world,
+		err = fb_group_agree(e->world,
 				     pack(e, &share, base, bytes, &packed, &packed_bytes));
 	if (!err)
 		err = gather(e->world, packed, packed_bytes, &share.packed, &share.at);

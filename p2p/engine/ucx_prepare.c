@@ -104,7 +104,7 @@ static int make_request(struct fb_ucx_engine *e, const struct fb_case *c,
 static int meet_peers(struct fb_ucx_request *r)
 {
 	int *peers = calloc((size_t)r->nends + 1, sizeof(*peers));
-	int err = fb_world_agree(r->engine->world, peers ? FB_OK : FB_ENOMEM);
+	int err = fb_group_agree(r->engine->world, peers ? FB_OK : FB_ENOMEM);
 
 	for (int i = 0; i < r->nends && peers; i++)
 		peers[i] = r->ends[i].peer;
@@ -128,7 +128,7 @@ static int share(struct fb_ucx_request *r)
 	if (r->job->verb == FB_SEND && !e->cells) {
 		bytes = (bytes + CELL_BYTES - 1) / CELL_BYTES * CELL_BYTES;
 		e->cells = aligned_alloc(CELL_BYTES, bytes);
-		err = fb_world_agree(e->world, e->cells ? FB_OK : FB_ENOMEM);
+		err = fb_group_agree(e->world, e->cells ? FB_OK : FB_ENOMEM);
 		if (err || !e->cells)
 			return err;
 		memset(e->cells, 0, bytes);
@@ -143,7 +143,7 @@ static int share(struct fb_ucx_request *r)
 		if (end->role == FB_UCX_POSTS)
 			err = fb_ucx_reach(e, index, end->peer, &end->rkey);
 	}
-	return fb_world_agree(e->world, err);
+	return fb_group_agree(e->world, err);
 }
 
 static void set_live(struct fb_ucx_engine *e, const struct fb_ucx_request *was,
@@ -164,7 +164,7 @@ int fb_ucx_prepare(struct fb_p2p_engine *engine, const struct fb_case *c,
 	int err;
 
 	e->serial++;
-	err = fb_world_agree(e->world, make_request(e, c, job, &r));
+	err = fb_group_agree(e->world, make_request(e, c, job, &r));
 	if (!err)
 		err = meet_peers(r);
 	if (!err && (r->verb == FB_UCX_PUT || r->verb == FB_UCX_GET))

@@ -49,7 +49,7 @@ struct fb_local_settings {
 /* Lives as long as the run. */
 struct fb_local_state {
 	struct fb_run *run;
-	const struct fb_world *world;
+	const struct fb_group *world;
 	const struct fb_settings *settings;
 	const struct fb_local_settings *own;
 	struct fb_gpu gpu; /* if has_gpu */

@@ -47,7 +47,7 @@ static void close_program(void *arg)
 /* Without it the rows say why: the reason of the first rank that has none. Collective. */
 static void open_gdr(struct fb_local_state *state)
 {
-	const struct fb_world *w = state->world;
+	const struct fb_group *w = state->world;
 	int who = w->nranks;
 
 	if (!fb_option_names(state->settings->engine, "gdrcopy") || !state->has_gpu) {
@@ -65,7 +65,7 @@ static void open_gdr(struct fb_local_state *state)
 static int open_program(struct fb_run *run, void **result)
 {
 	struct fb_local_state *state = calloc(1, sizeof(*state));
-	int err = fb_world_agree(fb_run_world(run), state ? FB_OK : FB_ENOMEM);
+	int err = fb_group_agree(fb_run_world(run), state ? FB_OK : FB_ENOMEM);
 	bool ignored;
 
 	if (err || !state) {
@@ -196,19 +196,19 @@ static int set_up(void *arg, const struct fb_case *c, void **result)
 {
 	struct fb_local_state *state = arg;
 	struct instance *i = calloc(1, sizeof(*i));
-	int err = fb_world_agree(state->world, i ? FB_OK : FB_ENOMEM);
+	int err = fb_group_agree(state->world, i ? FB_OK : FB_ENOMEM);
 
 	if (err || !i) {
 		free(i);
 		return err;
 	}
 	fill_in(i, state, c);
-	err = fb_world_agree(state->world, get_host(i));
+	err = fb_group_agree(state->world, get_host(i));
 	if (!err)
 		err = fb_gpu_segment_open(&i->device, &state->gpu, FB_GPU_DEVICE, 2 * i->area);
 	if (!err) {
 		list_copies(i);
-		err = fb_world_agree(state->world, open_copies(i, c));
+		err = fb_group_agree(state->world, open_copies(i, c));
 	}
 	if (err) {
 		fb_local_close(i->request);

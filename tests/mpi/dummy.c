@@ -108,7 +108,7 @@ static bool can(void *state, const struct fb_case *c, char reason[FB_REASON_CHAR
 static int setup(void *state, const struct fb_case *c, void **instance)
 {
 	const struct state *s = state;
-	const struct fb_world *world = fb_run_world(s->run);
+	const struct fb_group *world = fb_run_world(s->run);
 	struct instance *i = calloc(1, sizeof(*i));
 	int err = FB_OK;
 

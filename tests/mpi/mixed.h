@@ -23,7 +23,7 @@ enum { MIXED_OPERATIONS = 60, MIXED_BURST = 24, MIXED_LARGEST_LOG = 17 };
 
 struct mixed {
 	struct fb_engine *engine;
-	const struct fb_world *world;
+	const struct fb_group *world;
 	const char *transport, *memory;
 	const char *launches[2]; /* operations by turns */
 	int calls;

@@ -49,7 +49,7 @@ static size_t element_bytes(const struct mutant_request *m)
 
 static bool is_last_rank(const struct mutant_request *m)
 {
-	const struct fb_world *w = host_of(m)->engine->world;
+	const struct fb_group *w = host_of(m)->engine->world;
 
 	return w->rank == w->nranks - 1;
 }

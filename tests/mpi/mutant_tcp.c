@@ -224,7 +224,7 @@ static int receive_both(struct fb_transport *t, struct fb_port **ports, char *wa
 enum kind { SLOTTED, POSTED, BOTH, KINDS };
 
 /* One link through such sockets, or two. Returns wrong messages on rank 1, or -1. */
-static int traffic(const struct fb_world *world, const struct fb_tcp_settings *settings,
+static int traffic(const struct fb_group *world, const struct fb_tcp_settings *settings,
 		   enum kind kind)
 {
 	bool posted = kind == POSTED;
@@ -269,16 +269,16 @@ int main(int argc, char **argv)
 		{.sockets = 1, .stripe = 1000, .congestion = "auto", .interface = "auto",
 		 .zerocopy = true, .send_buffer = 4 << 20, .receive_buffer = 32 << 10},
 	};
-	struct fb_world world;
+	struct fb_group world;
 	int wrong = 0;
 
 	if (argc > 1)
 		mutant = argv[1];
-	if (fb_world_open(&world, &argc, &argv))
+	if (fb_group_open(&world, &argc, &argv))
 		return 1;
 	if (world.nranks != 2) {
 		printf("SKIP mutant_tcp: for 2 ranks, not %d\n", world.nranks);
-		fb_world_close(&world);
+		fb_group_close(&world);
 		return 77;
 	}
 	own_rank = world.rank;
@@ -292,7 +292,7 @@ int main(int argc, char **argv)
 		       wrong ? "CAUGHT" : "PASS", mutant, wrong);
 	fflush(stdout);
 	if (wrong < 0)
-		fb_world_abort(&world, WRONG);
-	fb_world_close(&world);
+		fb_group_abort(&world, WRONG);
+	fb_group_close(&world);
 	return wrong ? WRONG : 0;
 }

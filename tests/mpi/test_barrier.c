@@ -23,7 +23,7 @@ static void be_late(int rank, int round)
 		nanosleep(&t, NULL);
 }
 
-static void test_way(const struct fb_world *world, bool messages)
+static void test_way(const struct fb_group *world, bool messages)
 {
 	struct fb_node_memory memory = {0};
 	struct fb_barrier barrier = {0};
@@ -54,13 +54,13 @@ static void test_way(const struct fb_world *world, bool messages)
 
 int main(int argc, char **argv)
 {
-	struct fb_world world;
+	struct fb_group world;
 	int failed;
 
-	if (fb_world_open(&world, &argc, &argv))
+	if (fb_group_open(&world, &argc, &argv))
 		return 1;
-	if (!fb_world_one_host(&world)) {
-		fb_world_close(&world);
+	if (!fb_group_one_host(&world)) {
+		fb_group_close(&world);
 		printf("SKIP barrier: the ranks are on several hosts\n");
 		return CHECK_SKIP;
 	}
@@ -68,15 +68,15 @@ int main(int argc, char **argv)
 	test_way(&world, true);
 	/* Pretended nodes change who is whose neighbour, not the way of the barrier. */
 	if (world.nranks % 2 == 0) {
-		CHECK_INT(fb_world_group(&world, 2), FB_OK);
+		CHECK_INT(fb_group_pretend_nodes(&world, 2), FB_OK);
 		CHECK_INT(world.nnodes, 2);
 		CHECK_INT(world.local_ranks, world.nranks / 2);
 		CHECK_INT(world.node, world.rank / (world.nranks / 2));
 		test_way(&world, false);
 	}
-	failed = fb_world_agree(&world, check_failures ? -1 : 0);
+	failed = fb_group_agree(&world, check_failures ? -1 : 0);
 	if (world.rank == 0 || check_failures)
 		check_done("barrier");
-	fb_world_close(&world);
+	fb_group_close(&world);
 	return failed ? 1 : 0;
 }

@@ -57,7 +57,7 @@ static void test_fit(void)
 }
 
 /* All ranks read their corrected clocks at nearly the same time: right after a barrier. */
-static double spread_us(const struct fb_world *world, const struct fb_time_source *source,
+static double spread_us(const struct fb_group *world, const struct fb_time_source *source,
 			const struct fb_clocksync *sync)
 {
 	double best = HUGE_VAL;
@@ -74,7 +74,7 @@ static double spread_us(const struct fb_world *world, const struct fb_time_sourc
 	return best;
 }
 
-static void test_one_host(const struct fb_world *world, struct false_clock *c)
+static void test_one_host(const struct fb_group *world, struct false_clock *c)
 {
 	const struct fb_time_source source = {false_now, c};
 	const struct fb_clocksync_config config = {.points = 2, .exchanges = 1, .keep_zero = true};
@@ -94,7 +94,7 @@ static void test_one_host(const struct fb_world *world, struct false_clock *c)
 		CHECK_NEAR(sync.bound_us, 1e6, 1e5);
 }
 
-static void test_tree(const struct fb_world *world, struct false_clock *c)
+static void test_tree(const struct fb_group *world, struct false_clock *c)
 {
 	const struct fb_time_source source = {false_now, c};
 	const struct fb_clocksync_config config = {
@@ -123,23 +123,23 @@ static void test_tree(const struct fb_world *world, struct false_clock *c)
 int main(int argc, char **argv)
 {
 	struct false_clock c = {.drift = 0};
-	struct fb_world world;
+	struct fb_group world;
 	int failed;
 
-	if (fb_world_open(&world, &argc, &argv))
+	if (fb_group_open(&world, &argc, &argv))
 		return 1;
 	CHECK_INT(fb_clock_open(&c.clock), FB_OK);
 	MPI_Bcast(&c.clock, sizeof(c.clock), MPI_BYTE, 0, world.comm);
 	c.epoch = fb_clock_now(&c.clock);
 	MPI_Bcast(&c.epoch, 1, MPI_DOUBLE, 0, world.comm);
 	test_fit();
-	if (fb_world_one_host(&world)) {
+	if (fb_group_one_host(&world)) {
 		test_one_host(&world, &c);
 		test_tree(&world, &c);
 	}
-	failed = fb_world_agree(&world, check_failures ? -1 : 0);
+	failed = fb_group_agree(&world, check_failures ? -1 : 0);
 	if (world.rank == 0 || check_failures)
 		check_done("clocksync");
-	fb_world_close(&world);
+	fb_group_close(&world);
 	return failed ? 1 : 0;
 }

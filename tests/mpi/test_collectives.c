@@ -224,7 +224,7 @@ int main(int argc, char **argv)
 	struct bench b = {.run = {.settings = settings}, .own = {.numa = "any"}};
 	int failures, ranks;
 
-	if (fb_world_open(&b.run.world, &argc, &argv) || fb_world_group(&b.run.world, 0))
+	if (fb_group_open(&b.run.world, &argc, &argv) || fb_group_pretend_nodes(&b.run.world, 0))
 		return 1;
 	for (int c = 0; c < FB_COLLECTIVES; c++) {
 		const struct fb_collective_program described = {
@@ -238,7 +238,7 @@ int main(int argc, char **argv)
 	failures = check_failures;
 	MPI_Allreduce(MPI_IN_PLACE, &failures, 1, MPI_INT, MPI_MAX, b.run.world.comm);
 	ranks = b.run.world.rank;
-	fb_world_close(&b.run.world);
+	fb_group_close(&b.run.world);
 	/* Every rank prints its own failures; the line at the end is rank 0's, for all. */
 	check_failures = failures;
 	return ranks == 0 ? check_done("collectives") : failures != 0;

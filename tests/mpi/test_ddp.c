@@ -183,7 +183,7 @@ int main(int argc, char **argv)
 	};
 	int tried[FB_SCHEDULES] = {0}, failures, rank;
 
-	if (fb_world_open(&b.run.world, &argc, &argv) || fb_world_group(&b.run.world, 0) ||
+	if (fb_group_open(&b.run.world, &argc, &argv) || fb_group_pretend_nodes(&b.run.world, 0) ||
 	    fb_clock_open(&b.run.clock) || fb_barrier_open(&b.run.barrier, &b.run.world, false))
 		return 1;
 	test_program(&b, tried);
@@ -199,7 +199,7 @@ int main(int argc, char **argv)
 	MPI_Allreduce(MPI_IN_PLACE, &failures, 1, MPI_INT, MPI_MAX, b.run.world.comm);
 	rank = b.run.world.rank;
 	fb_barrier_close(&b.run.barrier);
-	fb_world_close(&b.run.world);
+	fb_group_close(&b.run.world);
 	/* Every rank prints its own failures; the line at the end is rank 0's, for all. */
 	check_failures = failures;
 	return rank == 0 ? check_done("ddp") : failures != 0;

@@ -11,7 +11,7 @@
 #include "common/system/fd_exchange.h"
 #include "tests/unit/check.h"
 
-static void test_exchange(const struct fb_world *w, int round)
+static void test_exchange(const struct fb_group *w, int round)
 {
 	int fds[64], own = memfd_create("test", MFD_CLOEXEC), wrote = w->rank * 1000 + round;
 
@@ -39,17 +39,17 @@ static void test_exchange(const struct fb_world *w, int round)
 
 int main(int argc, char **argv)
 {
-	struct fb_world world;
+	struct fb_group world;
 	int failures, rank;
 
-	if (fb_world_open(&world, &argc, &argv))
+	if (fb_group_open(&world, &argc, &argv))
 		return 1;
 	rank = world.rank;
 	for (int round = 0; round < 3; round++)
 		test_exchange(&world, round);
 	failures = check_failures;
 	MPI_Allreduce(MPI_IN_PLACE, &failures, 1, MPI_INT, MPI_MAX, world.comm);
-	fb_world_close(&world);
+	fb_group_close(&world);
 	check_failures = failures;
 	return rank == 0 ? check_done("fd_exchange") : failures != 0;
 }

@@ -24,14 +24,14 @@ int main(int argc, char **argv)
 	struct fb_gpu gpu;
 	int failures, rank, err;
 
-	if (fb_world_open(&run.world, &argc, &argv))
+	if (fb_group_open(&run.world, &argc, &argv))
 		return 1;
 	rank = run.world.rank;
 	err = fb_gpu_open(&gpu, &run.world, reason);
 	if (err) {
 		if (rank == 0)
 			printf("SKIP gpu: %s\n", reason);
-		fb_world_close(&run.world);
+		fb_group_close(&run.world);
 		return err == FB_EUNSUPPORTED ? CHECK_SKIP : 1;
 	}
 	m.arg = &gpu;
@@ -43,7 +43,7 @@ int main(int argc, char **argv)
 	fb_gpu_close(&gpu);
 	failures = check_failures;
 	MPI_Allreduce(MPI_IN_PLACE, &failures, 1, MPI_INT, MPI_MAX, run.world.comm);
-	fb_world_close(&run.world);
+	fb_group_close(&run.world);
 	check_failures = failures;
 	return rank == 0 ? check_done("gpu") : failures != 0;
 }

@@ -19,7 +19,7 @@
 enum { CALLS = 3, EACH = 2, PATIENCE_S = 60, SLOTS = 4 };
 
 struct place {
-	const struct fb_world *world;
+	const struct fb_group *world;
 	struct fb_transport *transport;
 	struct fb_gpu_proxy *proxy;
 	int each; /* emulated GPUs of a process */
@@ -234,7 +234,7 @@ static void test_mutant(const struct place *p)
 	job_close(&j);
 }
 
-static int open_transport(struct fb_transport **transport, const struct fb_world *world)
+static int open_transport(struct fb_transport **transport, const struct fb_group *world)
 {
 	static struct fb_rdma_settings settings;
 	const char *name = getenv("FB_TEST_TRANSPORT");
@@ -250,11 +250,11 @@ static int open_transport(struct fb_transport **transport, const struct fb_world
 
 int main(int argc, char **argv)
 {
-	struct fb_world world;
+	struct fb_group world;
 	struct place p = {.world = &world};
 	int failures, rank;
 
-	if (fb_world_open(&world, &argc, &argv))
+	if (fb_group_open(&world, &argc, &argv))
 		return 1;
 	rank = world.rank;
 	if (CHECK_INT(open_transport(&p.transport, &world), FB_OK) &&
@@ -275,7 +275,7 @@ int main(int argc, char **argv)
 	}
 	failures = check_failures;
 	MPI_Allreduce(MPI_IN_PLACE, &failures, 1, MPI_INT, MPI_MAX, world.comm);
-	fb_world_close(&world);
+	fb_group_close(&world);
 	check_failures = failures;
 	return rank == 0 ? check_done("gpu_mail") : failures != 0;
 }

@@ -54,7 +54,7 @@ struct layout {
 	uint64_t in_count, out_count; /* elements; 0: no such buffer */
 };
 
-static uint64_t elements_of(const struct fb_operation *op, const struct fb_world *w, bool out)
+static uint64_t elements_of(const struct fb_operation *op, const struct fb_group *w, bool out)
 {
 	int blocks = fb_collective_blocks(op->collective, out, w->rank, w->nranks, op->root);
 	uint64_t n = 0;
@@ -65,7 +65,7 @@ static uint64_t elements_of(const struct fb_operation *op, const struct fb_world
 	return op->counts ? n : (uint64_t)blocks * op->count;
 }
 
-static struct layout lay_out(const struct fb_operation *op, const struct fb_world *w)
+static struct layout lay_out(const struct fb_operation *op, const struct fb_group *w)
 {
 	struct layout l = {.in = op->in_offset, .out = op->out_offset,
 			   .in_count = elements_of(op, w, false),
@@ -100,7 +100,7 @@ static void prime(const struct bench *b, const struct fb_operation *op, const st
 		fb_data_fill(data, b->run.world.rank, 0, own(b, l->in), l->in_count);
 }
 
-static void check_blocks(const struct fb_operation *op, const struct fb_world *w,
+static void check_blocks(const struct fb_operation *op, const struct fb_group *w,
 			 const struct fb_data *data, const char *out, struct fb_mismatch *bad)
 {
 	size_t size = fb_datatype_size(op->datatype);
@@ -180,7 +180,7 @@ static bool canaries_whole(const struct bench *b, const struct layout *l, size_t
 
 static void run_case(struct bench *b, const struct fb_case *c, const struct fb_operation *op)
 {
-	const struct fb_world *w = &b->run.world;
+	const struct fb_group *w = &b->run.world;
 	struct fb_data data = {.seed = 99 + b->cases, .type = op->datatype, .op = op->redop,
 			       .reduces = fb_collective_info(op->collective)->reduces,
 			       .nranks = w->nranks};
@@ -313,8 +313,8 @@ static void open_bench(struct bench *b, int *argc, char ***argv)
 	size_t page = 4096;
 
 	open_settings(&b->run.settings);
-	if (fb_world_open(&b->run.world, argc, argv) ||
-	    fb_world_group(&b->run.world, number("FB_TEST_NODES", 0)))
+	if (fb_group_open(&b->run.world, argc, argv) ||
+	    fb_group_pretend_nodes(&b->run.world, number("FB_TEST_NODES", 0)))
 		exit(1);
 	b->largest = LARGEST;
 	b->calls = 3;
@@ -392,6 +392,6 @@ int main(int argc, char **argv)
 		result |= check_done("host engine");
 	fb_segment_close(&b.segment);
 	free(b.counts.elements);
-	fb_world_close(&b.run.world);
+	fb_group_close(&b.run.world);
 	return result;
 }

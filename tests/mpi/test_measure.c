@@ -306,7 +306,7 @@ int main(int argc, char **argv)
 	struct fb_watchdog *watchdog = NULL;
 	struct fb_barrier barrier = {0};
 	struct fb_clock clock;
-	struct fb_world world;
+	struct fb_group world;
 	struct fb_meter meter = {.world = &world,
 				 .clock = &clock,
 				 .barrier = &barrier,
@@ -314,7 +314,7 @@ int main(int argc, char **argv)
 				 .timer_us = 0.04};
 	int failed;
 
-	if (fb_world_open(&world, &argc, &argv))
+	if (fb_group_open(&world, &argc, &argv))
 		return 1;
 	CHECK_INT(fb_watchdog_open(&watchdog, &world, &config), FB_OK);
 	CHECK_INT(fb_clock_open(&clock), FB_OK);
@@ -342,11 +342,11 @@ int main(int argc, char **argv)
 	test_skew(&meter);
 	fb_meter_close(&meter);
 	fb_barrier_close(&barrier);
-	failed = fb_world_agree(&world, check_failures ? -1 : 0);
+	failed = fb_group_agree(&world, check_failures ? -1 : 0);
 	if (world.rank == 0 || check_failures)
 		check_done("measure");
 	fb_watchdog_step(watchdog, FB_PHASE_FINALIZE);
-	fb_world_close(&world);
+	fb_group_close(&world);
 	fb_watchdog_close(watchdog);
 	return failed ? 1 : 0;
 }

@@ -14,7 +14,7 @@
 #include "tests/unit/fake_nccl.h"
 
 struct job {
-	struct fb_world world;
+	struct fb_group world;
 	struct fb_nccl nccl;
 	struct fake_calls *fake;
 	struct fb_segment segment;
@@ -107,7 +107,7 @@ int main(int argc, char **argv)
 	char why[192], path[PATH_MAX];
 	int failed, groups = 0;
 
-	if (fb_world_open(&job.world, &argc, &argv))
+	if (fb_group_open(&job.world, &argc, &argv))
 		return 1;
 	CHECK_INT(fb_nccl_open(&job.nccl, beside_program("libfake_nccl.so", path), why,
 			       sizeof(why)), 0);
@@ -129,6 +129,6 @@ int main(int argc, char **argv)
 	fb_segment_close(&job.segment);
 	MPI_Allreduce(MPI_IN_PLACE, &check_failures, 1, MPI_INT, MPI_SUM, job.world.comm);
 	failed = job.world.rank == 0 || check_failures ? check_done("nccl_comm") : 0;
-	fb_world_close(&job.world);
+	fb_group_close(&job.world);
 	return failed;
 }

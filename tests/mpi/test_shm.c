@@ -46,7 +46,7 @@ struct end {
 };
 
 struct bench {
-	struct fb_world world;
+	struct fb_group world;
 	struct fb_transport *shm;
 	struct fb_rng rng;
 	unsigned char *pattern; /* [MAX_BYTES + SHIFTS] */
@@ -347,7 +347,7 @@ static bool open_bench(struct bench *b, int *argc, char ***argv)
 {
 	struct fb_rng rng;
 
-	if (fb_world_open(&b->world, argc, argv))
+	if (fb_group_open(&b->world, argc, argv))
 		return false;
 	b->pattern = malloc(MAX_BYTES + SHIFTS);
 	if (!b->pattern)
@@ -374,13 +374,13 @@ int main(int argc, char **argv)
 	CHECK(b.shm->ops->speaks(b.shm, "ll") && !b.shm->ops->speaks(b.shm, "ll64"));
 	/* A rank that could not go on would leave the others waiting. */
 	if (!test_protocols(&b))
-		fb_world_abort(&b.world, 1);
+		fb_group_abort(&b.world, 1);
 	MPI_Allreduce(MPI_IN_PLACE, &check_failures, 1, MPI_INT, MPI_SUM, b.world.comm);
 	if (b.world.rank == 0)
 		result = check_done("shm");
 	b.shm->ops->close(b.shm);
 	fb_segment_close(&b.memory);
 	free(b.pattern);
-	fb_world_close(&b.world);
+	fb_group_close(&b.world);
 	return result;
 }

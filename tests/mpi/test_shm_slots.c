@@ -16,7 +16,7 @@
 enum { MAX_BYTES = 70000, SHIFTS = 4096 };
 
 struct bench {
-	struct fb_world world;
+	struct fb_group world;
 	struct fb_transport *shm;
 	unsigned char *pattern; /* [MAX_BYTES + SHIFTS] */
 };
@@ -181,11 +181,11 @@ int main(int argc, char **argv)
 	struct fb_rng rng;
 	int result = 0;
 
-	if (fb_world_open(&b.world, &argc, &argv))
+	if (fb_group_open(&b.world, &argc, &argv))
 		return 1;
 	b.pattern = malloc(MAX_BYTES + SHIFTS);
 	if (!b.pattern || fb_transport_shm.open(&b.shm, &b.world))
-		fb_world_abort(&b.world, 1);
+		fb_group_abort(&b.world, 1);
 	fb_rng_seed(&rng, 42);
 	for (size_t i = 0; i < MAX_BYTES + SHIFTS; i++)
 		b.pattern[i] = (unsigned char)fb_rng_u64(&rng);
@@ -203,6 +203,6 @@ int main(int argc, char **argv)
 		result = check_done("shm slots");
 	b.shm->ops->close(b.shm);
 	free(b.pattern);
-	fb_world_close(&b.world);
+	fb_group_close(&b.world);
 	return result;
 }

@@ -116,7 +116,7 @@ static void receive_some(struct end *e, struct fb_rng *rng)
 static int make_ends(struct fb_transport *t, const struct traffic *traffic, struct end *ends,
 		     struct fb_port **ports)
 {
-	const struct fb_world *world = t->world;
+	const struct fb_group *world = t->world;
 	int n = 2 * traffic->links * (world->nranks - 1), at = 0;
 	struct fb_link_request *requests = calloc((size_t)n, sizeof(*requests));
 
@@ -180,7 +180,7 @@ static bool move(struct fb_transport *t, const struct traffic *traffic, struct e
 	return true;
 }
 
-static struct end *new_ends(const struct fb_world *world, const struct traffic *traffic,
+static struct end *new_ends(const struct fb_group *world, const struct traffic *traffic,
 			    struct fb_port ***ports)
 {
 	size_t n = 2 * (size_t)traffic->links * (size_t)world->nranks;
@@ -238,7 +238,7 @@ static void test_names(const struct fb_transport *t, const char *path)
 			continue;
 		}
 		CHECK(!strncmp(text, "tcp ", 4) && strlen(text) > 8);
-		if (fb_world_one_host(t->world))
+		if (fb_group_one_host(t->world))
 			CHECK(!strncmp(text, path, strlen(path)));
 		else if (t->world->rank == 0)
 			printf("rank 0 to rank %d: %s\n", r, text);
@@ -261,12 +261,12 @@ int main(int argc, char **argv)
 		{"tcp lo 127.0.0.1", {.sockets = 1, .stripe = 1, .zerocopy = true}, false},
 		{"tcp lo 127.0.0.1 x2", {.sockets = 2, .stripe = 9999, .zerocopy = true}, true},
 	};
-	struct fb_world world;
+	struct fb_group world;
 	struct fb_transport *t;
 	bool good = true;
 	int result = 0;
 
-	if (fb_world_open(&world, &argc, &argv))
+	if (fb_group_open(&world, &argc, &argv))
 		return 1;
 	for (size_t m = 0; m < sizeof(modes) / sizeof(modes[0]) && good; m++) {
 		struct fb_tcp_settings settings = modes[m].settings;
@@ -285,10 +285,10 @@ int main(int argc, char **argv)
 	}
 	/* A rank that could not go on would leave the others waiting. */
 	if (!good)
-		fb_world_abort(&world, 1);
+		fb_group_abort(&world, 1);
 	MPI_Allreduce(MPI_IN_PLACE, &check_failures, 1, MPI_INT, MPI_SUM, world.comm);
 	if (world.rank == 0)
 		result = check_done("tcp");
-	fb_world_close(&world);
+	fb_group_close(&world);
 	return result;
 }

@@ -71,7 +71,7 @@ static void test_mismatch(struct fb_transport *t)
 }
 
 /* Rank 1 goes without a word, leaving messages unread; the others must notice and name it. */
-static void test_death(const struct fb_world *world)
+static void test_death(const struct fb_group *world)
 {
 	struct fb_link_request requests[64];
 	struct fb_port *ports[64];
@@ -116,7 +116,7 @@ static void test_death(const struct fb_world *world)
  * Of three sockets between ranks 0 and 1 the middle one breaks while messages that are spread over
  * all of them are under way: both ends say so, and soon.
  */
-static void test_cut(const struct fb_world *world)
+static void test_cut(const struct fb_group *world)
 {
 	enum { BYTES = 300000, BEFORE = 5 };
 	static const struct fb_tcp_settings settings = {
@@ -193,7 +193,7 @@ static void use_link(struct fb_transport *t)
 }
 
 /* Nobody listens where rank 1 says that it does; afterwards it is found. */
-static void test_unreachable(const struct fb_world *world)
+static void test_unreachable(const struct fb_group *world)
 {
 	struct fb_link_request request = {
 		.peer = 1 - world->rank,
@@ -233,7 +233,7 @@ static void test_unreachable(const struct fb_world *world)
 }
 
 /* Somebody else talks to the port, or says nothing: neither hinders rank 0. */
-static void test_strangers(const struct fb_world *world)
+static void test_strangers(const struct fb_group *world)
 {
 	static const struct fb_tcp_address local = {.family = AF_INET, .bytes = {127, 0, 0, 1}};
 	int fds[20], n = (int)(sizeof(fds) / sizeof(fds[0]));
@@ -260,14 +260,14 @@ static void test_strangers(const struct fb_world *world)
 int main(int argc, char **argv)
 {
 	struct fb_transport *t;
-	struct fb_world world;
+	struct fb_group world;
 	int result = 0;
 
-	if (fb_world_open(&world, &argc, &argv))
+	if (fb_group_open(&world, &argc, &argv))
 		return 1;
 	if (world.nranks < 2) {
 		printf("SKIP tcp_faults: for 2 ranks or more\n");
-		fb_world_close(&world);
+		fb_group_close(&world);
 		return 77;
 	}
 	if (CHECK_INT(fb_transport_tcp.open(&t, &world), FB_OK)) {
@@ -282,6 +282,6 @@ int main(int argc, char **argv)
 	MPI_Allreduce(MPI_IN_PLACE, &check_failures, 1, MPI_INT, MPI_SUM, world.comm);
 	if (world.rank == 0)
 		result = check_done("tcp_faults");
-	fb_world_close(&world);
+	fb_group_close(&world);
 	return result;
 }

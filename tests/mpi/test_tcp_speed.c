@@ -28,7 +28,7 @@ enum {
 };
 
 struct pair {
-	const struct fb_world *world;
+	const struct fb_group *world;
 	struct fb_transport *t;
 	struct fb_port *to, *from; /* the peer */
 	size_t slot_bytes;
@@ -48,7 +48,7 @@ static void need(const struct pair *p, bool good)
 {
 	if (!good) {
 		CHECK(good);
-		fb_world_abort(p->world, 1);
+		fb_group_abort(p->world, 1);
 	}
 }
 
@@ -194,16 +194,16 @@ int main(int argc, char **argv)
 {
 	static const size_t slot_bytes[] = {64 * 1024, 256 * 1024};
 	struct fb_transport *plain;
-	struct fb_world world;
+	struct fb_group world;
 	struct fb_clock clock;
 	struct pair p = {.world = &world};
 	int result = 0;
 
-	if (fb_world_open(&world, &argc, &argv))
+	if (fb_group_open(&world, &argc, &argv))
 		return 1;
 	if (world.nranks != 2) {
 		printf("SKIP tcp_speed: for 2 ranks, not %d\n", world.nranks);
-		fb_world_close(&world);
+		fb_group_close(&world);
 		return 77;
 	}
 	p.memory = calloc(1, LARGE);
@@ -225,6 +225,6 @@ int main(int argc, char **argv)
 	free(p.memory);
 	if (world.rank == 0)
 		result = check_done("tcp_speed");
-	fb_world_close(&world);
+	fb_group_close(&world);
 	return result;
 }

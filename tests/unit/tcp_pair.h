@@ -14,7 +14,7 @@
 #include "tests/unit/tcp_calls.h"
 
 struct tcp_pair {
-	struct fb_world world; /* of one rank */
+	struct fb_group world; /* of one rank */
 	struct fb_tcp tcp;
 	struct fb_tcp_socket socket, *sockets[1], *work[1];
 	int wire; /* the peer's end */

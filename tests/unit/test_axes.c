@@ -87,7 +87,7 @@ static void test_product(void)
 
 static void test_transport(void)
 {
-	struct fb_world world = {.nranks = 4, .nnodes = 1};
+	struct fb_group world = {.nranks = 4, .nnodes = 1};
 
 	CHECK_STR(fb_axes_transport(&world), "shm");
 	world.nnodes = 2;

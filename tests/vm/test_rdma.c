@@ -20,7 +20,7 @@
 enum { LINKS = 3, MESSAGES = 40, LONGEST = 70000, AREA = 1 << 20 };
 
 struct bench {
-	struct fb_world world;
+	struct fb_group world;
 	struct fb_rdma_settings settings;
 	struct fb_transport *t;
 	int next, previous;
@@ -255,7 +255,7 @@ int main(int argc, char **argv)
 	struct bench b = {.settings = fb_rdma_defaults};
 	int failed, result;
 
-	if (fb_world_open(&b.world, &argc, &argv))
+	if (fb_group_open(&b.world, &argc, &argv))
 		return 1;
 	b.next = (b.world.rank + 1) % b.world.nranks;
 	b.previous = (b.world.rank + b.world.nranks - 1) % b.world.nranks;
@@ -286,7 +286,7 @@ int main(int argc, char **argv)
 	result = failed != 0;
 	if (!b.world.rank || check_failures)
 		result |= check_done("rdma transport");
-	fb_world_close(&b.world);
+	fb_group_close(&b.world);
 	return result;
 }
 

@@ -113,7 +113,7 @@ static int receive_all(struct fb_transport *t, struct fb_port *port, enum mutant
 }
 
 /* Rank 0 to rank 1. Each has a transport of its own, as what is spoilt does not heal. */
-static void test_mutant(struct fb_world *world, struct fb_rdma_settings *settings,
+static void test_mutant(struct fb_group *world, struct fb_rdma_settings *settings,
 			enum mutant mutant)
 {
 	struct fb_link_request request = {.peer = 1 - world->rank, .sends = !world->rank,
@@ -144,7 +144,7 @@ static void test_mutant(struct fb_world *world, struct fb_rdma_settings *setting
  * A file is no dma-buf: whoever insists on it hears so, who does not gets the other way, by
  * address, which host memory can be registered by.
  */
-static void test_refusal(const struct fb_world *world, const struct fb_rdma_settings *settings)
+static void test_refusal(const struct fb_group *world, const struct fb_rdma_settings *settings)
 {
 	const struct fb_rdma_region *region = NULL;
 	char *area = aligned_alloc(4096, AREA), why[256] = "";
@@ -180,10 +180,10 @@ static void test_refusal(const struct fb_world *world, const struct fb_rdma_sett
 int main(int argc, char **argv)
 {
 	struct fb_rdma_settings settings = fb_rdma_defaults;
-	struct fb_world world;
+	struct fb_group world;
 	int failed;
 
-	if (fb_world_open(&world, &argc, &argv))
+	if (fb_group_open(&world, &argc, &argv))
 		return 1;
 	settings.device = argc > 1 ? argv[1] : "auto";
 	settings.timeout = 19;
@@ -197,7 +197,7 @@ int main(int argc, char **argv)
 	MPI_Allreduce(MPI_IN_PLACE, &failed, 1, MPI_INT, MPI_SUM, world.comm);
 	if (!world.rank || check_failures)
 		failed |= check_done("rdma mutants");
-	fb_world_close(&world);
+	fb_group_close(&world);
 	return failed != 0;
 }
 

@@ -10,7 +10,7 @@
 static int absent_open(struct fb_engine **engine, struct fb_run *run)
 {
 	struct fb_engine *e = calloc(1, sizeof(*e));
-	int err = fb_world_agree(fb_run_world(run), e ? FB_OK : FB_ENOMEM);
+	int err = fb_group_agree(fb_run_world(run), e ? FB_OK : FB_ENOMEM);
 
 	if (err || !e) {
 		free(e);

@@ -34,7 +34,7 @@ enum {
 static int copy_open(struct fb_engine **engine, struct fb_run *run)
 {
 	struct copy_engine *e = calloc(1, sizeof(*e));
-	int err = fb_world_agree(fb_run_world(run), e ? FB_OK : FB_ENOMEM);
+	int err = fb_group_agree(fb_run_world(run), e ? FB_OK : FB_ENOMEM);
 
 	if (err || !e) {
 		free(e);
@@ -48,7 +48,7 @@ static int copy_open(struct fb_engine **engine, struct fb_run *run)
 	if (!err && cudaDriverGetVersion(&e->driver_version) != cudaSuccess)
 		e->driver_version = 0;
 	if (!err) {
-		err = fb_world_agree(e->world, fb_cuda_driver_find(&e->driver));
+		err = fb_group_agree(e->world, fb_cuda_driver_find(&e->driver));
 		if (err)
 			snprintf(e->why, sizeof(e->why), "the driver has no stream memory "
 				 "operations");
@@ -83,7 +83,7 @@ static bool copy_can(const struct fb_engine *engine, const struct fb_case *c,
 		snprintf(reason, FB_REASON_CHARS, "%s", e->why);
 	else if (!e->gpu.all_reach)
 		snprintf(reason, FB_REASON_CHARS, "not every GPU reaches every other");
-	else if (!strcmp(c->memory, "pinned") && !fb_world_one_host(e->world))
+	else if (!strcmp(c->memory, "pinned") && !fb_group_one_host(e->world))
 		snprintf(reason, FB_REASON_CHARS, "memory pinned does not reach other hosts");
 	else if (fb_copy_is_sum(op) && e->world->nranks > FB_GPU_MOST_SUMMANDS)
 		snprintf(reason, FB_REASON_CHARS, "sums are of %d ranks at most",
@@ -101,7 +101,7 @@ static enum fb_gpu_memory own_memory(const struct copy_engine *e)
 {
 	char ignored[FB_REASON_CHARS];
 
-	if (!fb_world_one_host(e->world))
+	if (!fb_group_one_host(e->world))
 		return FB_GPU_FABRIC;
 	return fb_gpu_segment_can(&e->gpu, FB_GPU_VMM, ignored, sizeof(ignored)) ? FB_GPU_VMM
 										 : FB_GPU_DEVICE;
@@ -126,14 +126,14 @@ static int open_sums(struct copy_request *r, const struct fb_copy_wishes *wishes
 	if (!fb_copy_is_sum(r->op))
 		return FB_OK;
 	r->scratch_of = calloc((size_t)n, sizeof(*r->scratch_of));
-	err = fb_world_agree(e->world, r->scratch_of ? FB_OK : FB_ENOMEM);
+	err = fb_group_agree(e->world, r->scratch_of ? FB_OK : FB_ENOMEM);
 	if (!err && bytes)
 		err = fb_gpu_segment_open(&r->scratch, &e->gpu, own_memory(e), bytes);
 	for (int i = 0; !err && bytes && i < n; i++)
 		r->scratch_of[i] = fb_segment_part(&r->scratch, i);
 	/* Loaded now: while a capture is under way it cannot be. */
 	r->sum = fb_gpu_kernel(r->op, FB_GPU_KERNEL_SUM);
-	return err ? err : fb_world_agree(e->world,
+	return err ? err : fb_group_agree(e->world,
 					  FB_CUDA(cudaFuncGetAttributes(&attributes, r->sum)));
 }
 
@@ -245,7 +245,7 @@ static int set_up(struct copy_request *r, const struct fb_case *c)
 	/* A driver that cannot capture the flags says so here, and the row is skipped. */
 	if (!err && !strcmp(c->launch, "graph") && fb_gpu_stream_ready(r->stream, 1))
 		err = FB_EUNSUPPORTED;
-	return fb_world_agree(e->world, err);
+	return fb_group_agree(e->world, err);
 }
 
 static int copy_prepare(struct fb_engine *engine, const struct fb_case *c,
@@ -253,7 +253,7 @@ static int copy_prepare(struct fb_engine *engine, const struct fb_case *c,
 {
 	struct copy_engine *e = (struct copy_engine *)engine;
 	struct copy_request *r = calloc(1, sizeof(*r));
-	int err = fb_world_agree(e->world, r ? FB_OK : FB_ENOMEM);
+	int err = fb_group_agree(e->world, r ? FB_OK : FB_ENOMEM);
 
 	if (err || !r) {
 		free(r);

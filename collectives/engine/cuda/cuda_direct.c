@@ -25,7 +25,7 @@ static bool takes(void *arg, void *memory, size_t bytes, int fd, uint64_t offset
 
 int fb_cuda_choose_slots(struct cuda_engine *e)
 {
-	const struct fb_world *w = e->world;
+	const struct fb_group *w = e->world;
 	const struct fb_gpu_direct_taker taker = {takes, e->network[FB_CUDA_RDMA]};
 	int asked = e->settings->gpu_direct, who;
 	char why[FB_REASON_CHARS] = "";
@@ -71,7 +71,7 @@ int fb_cuda_open_slots(struct cuda_request *r)
 				      &r->slots.offset, why, sizeof(why)))
 		err = fb_error(FB_ESYS, "rdma: %llu bytes of slots: %s",
 			       (unsigned long long)bytes, why);
-	return fb_world_agree(e->world, err);
+	return fb_group_agree(e->world, err);
 }
 
 uint64_t fb_cuda_slots_address(const void *arg, int rank, int peer)

@@ -15,7 +15,7 @@
 static int cuda_open(struct fb_engine **engine, struct fb_run *run)
 {
 	struct cuda_engine *e = calloc(1, sizeof(*e));
-	int err = fb_world_agree(fb_run_world(run), e ? FB_OK : FB_ENOMEM);
+	int err = fb_group_agree(fb_run_world(run), e ? FB_OK : FB_ENOMEM);
 
 	if (err || !e) {
 		free(e);
@@ -103,7 +103,7 @@ static int cuda_prepare(struct fb_engine *engine, const struct fb_case *c,
 {
 	struct cuda_engine *e = (struct cuda_engine *)engine;
 	struct cuda_request *r = calloc(1, sizeof(*r));
-	int err = fb_world_agree(e->world, r ? FB_OK : FB_ENOMEM);
+	int err = fb_group_agree(e->world, r ? FB_OK : FB_ENOMEM);
 
 	if (err || !r) {
 		free(r);
@@ -116,7 +116,7 @@ static int cuda_prepare(struct fb_engine *engine, const struct fb_case *c,
 	if (!err)
 		err = fb_gpu_stream_open(&r->stream, &e->gpu, !strcmp(c->launch, "graph"),
 					 fb_cuda_enqueue, r, engine->run);
-	err = fb_world_agree(e->world, err);
+	err = fb_group_agree(e->world, err);
 	if (!err)
 		fb_gpu_stream_commands(r->stream, 1);
 	if (!err)

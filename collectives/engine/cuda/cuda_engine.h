@@ -34,7 +34,7 @@ enum fb_cuda_slots {
 
 struct cuda_engine {
 	struct fb_engine engine;
-	const struct fb_world *world;
+	const struct fb_group *world;
 	const struct fb_settings *settings;
 	struct fb_topology topology;
 	struct fb_gpu gpu;               /* if has_gpu */
@@ -101,7 +101,7 @@ int fb_cuda_open_links(struct cuda_request *r, const struct fb_case *c, size_t s
 uint64_t fb_cuda_links_address(const void *arg, int rank, int peer);
 void fb_cuda_describe_links(const struct cuda_request *r, char *text, size_t n);
 /* Collective: for cuda_engine.nodes_reach. */
-bool fb_cuda_nodes_reach(const struct fb_world *w, const struct fb_gpu *gpu);
+bool fb_cuda_nodes_reach(const struct fb_group *w, const struct fb_gpu *gpu);
 
 /*
  * Links over networks (cuda_network.c): with the engine, collective; whether the case's exists;

@@ -37,7 +37,7 @@ int fb_cuda_network_open(struct cuda_engine *e)
 	e->rdma.near = e->gpu.bus_id;
 	err = open_rdma(e);
 	if (!err)
-		err = fb_world_agree(e->world, fb_cuda_choose_slots(e));
+		err = fb_group_agree(e->world, fb_cuda_choose_slots(e));
 	if (!err && e->slots != FB_CUDA_STAGED && e->rdma.notify != FB_RDMA_NOTIFY_IMM) {
 		/* Completions only: mail.h. */
 		e->network[FB_CUDA_RDMA]->ops->close(e->network[FB_CUDA_RDMA]);
@@ -84,7 +84,7 @@ static int open_wire(struct cuda_engine *e, enum fb_cuda_wire wire)
 		err = fb_tcp_open(&e->network[wire], e->world, &e->settings->tcp);
 	if (!err && !e->proxy[wire])
 		err = fb_gpu_proxy_open(&e->proxy[wire], e->network[wire]);
-	return fb_world_agree(e->world, err);
+	return fb_group_agree(e->world, err);
 }
 
 static int poll_mail(void *arg)
@@ -125,7 +125,7 @@ void fb_cuda_disconnect(struct cuda_request *r)
 
 void fb_cuda_describe_network(const struct cuda_request *r, char *text, size_t n)
 {
-	const struct fb_world *w = r->engine->world;
+	const struct fb_group *w = r->engine->world;
 	const struct fb_transport *t = r->engine->network[r->wires->far];
 
 	text[0] = '\0';

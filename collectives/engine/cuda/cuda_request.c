@@ -69,7 +69,7 @@ static int count_lanes(const struct cuda_request *r, int rank, int *lanes)
 /* Most lanes that any rank's plan has. Collective. */
 static int find_lanes(const struct cuda_request *r, int *lanes)
 {
-	int err = fb_world_agree(r->engine->world,
+	int err = fb_group_agree(r->engine->world,
 				 count_lanes(r, r->engine->world->rank, lanes));
 
 	if (!err)
@@ -176,7 +176,7 @@ static int build_plans(struct cuda_request *r)
 /* Whether all GPUs hold a launch whole. Said once a run, since the rows say that they were not. */
 static int check_resident(struct cuda_request *r)
 {
-	const struct fb_world *w = r->engine->world;
+	const struct fb_group *w = r->engine->world;
 	int most = fb_cuda_resident(r), channels = r->shape.nchannels;
 
 	channels = r->exchange_blocks > channels ? r->exchange_blocks : channels;
@@ -194,7 +194,7 @@ static int check_resident(struct cuda_request *r)
 /* Shape and memory, as the ranks' plans together need them. Collective. */
 static int open_memory(struct cuda_request *r, const struct fb_case *c)
 {
-	const struct fb_world *w = r->engine->world;
+	const struct fb_group *w = r->engine->world;
 	size_t places = (size_t)r->shape.nchannels * FB_MAX_LANES;
 	struct fb_gpu_facts facts = {0};
 	size_t scratch;
@@ -208,7 +208,7 @@ static int open_memory(struct cuda_request *r, const struct fb_case *c)
 	err = check_resident(r);
 	if (err)
 		return err;
-	err = fb_world_agree(w, fb_gpu_lay_out(&r->shape, r->plans, r->via, &r->layout));
+	err = fb_group_agree(w, fb_gpu_lay_out(&r->shape, r->plans, r->via, &r->layout));
 	if (err)
 		return err;
 	MPI_Alltoall(r->layout.in_slots, (int)places, MPI_UINT64_T, r->layout.out_slots,
@@ -254,7 +254,7 @@ static int build_table(struct cuda_request *r)
 
 int fb_cuda_setup(struct cuda_request *r, const struct fb_case *c)
 {
-	const struct fb_world *w = r->engine->world;
+	const struct fb_group *w = r->engine->world;
 	int lanes = 1, err;
 
 	r->algorithm = fb_algorithm_of_text(r->op->collective, c->algorithm, &r->stages);
@@ -263,13 +263,13 @@ int fb_cuda_setup(struct cuda_request *r, const struct fb_case *c)
 	if (err)
 		return err;
 	choose(r, lanes);
-	err = fb_world_agree(w, build_plans(r));
+	err = fb_group_agree(w, build_plans(r));
 	if (!err)
 		err = open_memory(r, c);
 	if (!err)
-		err = fb_world_agree(w, build_table(r));
+		err = fb_group_agree(w, build_table(r));
 	if (!err)
-		err = fb_world_agree(w, fb_cuda_upload(r, c));
+		err = fb_group_agree(w, fb_cuda_upload(r, c));
 	if (!err)
 		err = fb_cuda_connect(r);
 	return err;

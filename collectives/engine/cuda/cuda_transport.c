@@ -40,7 +40,7 @@ static bool can_near(const struct cuda_engine *e, const struct fb_case *c,
 		snprintf(reason, FB_REASON_CHARS, "not every GPU reaches every other");
 	else if (w->near == FB_CUDA_PEER && !e->nodes_reach)
 		snprintf(reason, FB_REASON_CHARS, "not every GPU reaches every other of its node");
-	else if (w->near == FB_CUDA_PINNED && alone && !fb_world_one_host(e->world))
+	else if (w->near == FB_CUDA_PINNED && alone && !fb_group_one_host(e->world))
 		snprintf(reason, FB_REASON_CHARS, "shm does not reach other hosts");
 	else if (w->near == FB_CUDA_PINNED && !strcmp(c->protocol, "direct") &&
 		 strcmp(c->memory, "pinned"))
@@ -62,14 +62,14 @@ bool fb_cuda_can_transport(const struct cuda_engine *e, const struct fb_case *c,
 	else if ((w->near == FB_CUDA_PINNED || w->far == FB_CUDA_PINNED) &&
 		 !strcmp(c->protocol, "ll128"))
 		snprintf(reason, FB_REASON_CHARS, "128-byte stores do not cross PCIe in one piece");
-	else if (w->far == FB_CUDA_PINNED && !fb_world_one_host(e->world))
+	else if (w->far == FB_CUDA_PINNED && !fb_group_one_host(e->world))
 		snprintf(reason, FB_REASON_CHARS, "shm does not reach other hosts");
 	else
 		return can_near(e, c, w, reason) && fb_cuda_can_network(e, c, w, reason);
 	return false;
 }
 
-bool fb_cuda_nodes_reach(const struct fb_world *w, const struct fb_gpu *gpu)
+bool fb_cuda_nodes_reach(const struct fb_group *w, const struct fb_gpu *gpu)
 {
 	int all = 1;
 
@@ -81,7 +81,7 @@ bool fb_cuda_nodes_reach(const struct fb_world *w, const struct fb_gpu *gpu)
 
 int fb_cuda_choose_via(struct cuda_request *r)
 {
-	const struct fb_world *w = r->engine->world;
+	const struct fb_group *w = r->engine->world;
 
 	uint8_t far = r->wires->far == FB_CUDA_PINNED ? FB_GPU_FAR : FB_GPU_MAIL;
 	bool near = r->wires->near != FB_CUDA_NOTHING;

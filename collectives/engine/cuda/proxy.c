@@ -106,7 +106,7 @@ static int carry_all(struct fb_gpu_proxy *p)
 static void *proxy_main(void *arg)
 {
 	struct fb_gpu_proxy *p = arg;
-	const struct fb_world *w = p->transport->world;
+	const struct fb_group *w = p->transport->world;
 	/* There is this thread beside each rank's own. */
 	struct fb_spin spin = {.yields = w->oversubscribed || 2 * w->local_ranks > w->cpus};
 
@@ -245,7 +245,7 @@ static int connect_links(struct fb_gpu_proxy *p, struct fb_gpu_mail *mail, uint3
 				.slot_bytes = m->stride,
 				.protocol = mail->direct.base ? "direct" : "simple"};
 	}
-	err = fb_world_agree(p->transport->world, err);
+	err = fb_group_agree(p->transport->world, err);
 	if (!err && mail->direct.base)
 		err = p->transport->ops->direct->expose_device(p->transport, &mail->direct);
 	if (!err) {

@@ -53,7 +53,7 @@ static bool is_for(const struct fb_nccl_group *g, const struct fb_nccl_need *nee
 }
 
 /* Versions before 2.14 take no configuration, and then NCCL chooses the channels. */
-static int init(const struct fb_nccl *nccl, const struct fb_world *w, struct fb_nccl_id id,
+static int init(const struct fb_nccl *nccl, const struct fb_group *w, struct fb_nccl_id id,
 		struct fb_nccl_group *g)
 {
 	struct fb_nccl_config config = {
@@ -83,7 +83,7 @@ static int init(const struct fb_nccl *nccl, const struct fb_world *w, struct fb_
  * The whole part at once: buffers lie at the same offsets in it on all ranks, which symmetric
  * windows ask for.
  */
-static int register_part(const struct fb_nccl *nccl, const struct fb_world *w,
+static int register_part(const struct fb_nccl *nccl, const struct fb_group *w,
 			 struct fb_nccl_group *g)
 {
 	const struct fb_segment *s = g->need.segment;
@@ -103,7 +103,7 @@ static int register_part(const struct fb_nccl *nccl, const struct fb_world *w,
 }
 
 /* Collective; while NCCL_ALGO and NCCL_PROTO say what is needed. */
-static int make(const struct fb_nccl *nccl, const struct fb_world *w, struct fb_nccl_group *g)
+static int make(const struct fb_nccl *nccl, const struct fb_group *w, struct fb_nccl_group *g)
 {
 	struct fb_nccl_saved saved;
 	struct fb_nccl_id id;
@@ -112,20 +112,20 @@ static int make(const struct fb_nccl *nccl, const struct fb_world *w, struct fb_
 	memset(&id, 0, sizeof(id));
 	if (w->rank == 0)
 		err = fb_nccl_error(nccl, NULL, nccl->GetUniqueId(&id), "GetUniqueId");
-	err = fb_world_agree(w, err);
+	err = fb_group_agree(w, err);
 	if (err)
 		return err;
 	MPI_Bcast(&id, sizeof(id), MPI_BYTE, 0, w->comm);
 	err = fb_nccl_force_begin(&g->need.choice, &saved);
-	err = fb_world_agree(w, err);
+	err = fb_group_agree(w, err);
 	if (!err)
-		err = fb_world_agree(w, init(nccl, w, id, g));
+		err = fb_group_agree(w, init(nccl, w, id, g));
 	fb_nccl_force_end(&saved);
-	return err ? err : fb_world_agree(w, register_part(nccl, w, g));
+	return err ? err : fb_group_agree(w, register_part(nccl, w, g));
 }
 
 int fb_nccl_group_get(struct fb_nccl_group **list, const struct fb_nccl *nccl,
-		      const struct fb_world *world, const struct fb_nccl_need *need,
+		      const struct fb_group *world, const struct fb_nccl_need *need,
 		      struct fb_nccl_group **group)
 {
 	struct fb_nccl_group *g = *list;
@@ -138,7 +138,7 @@ int fb_nccl_group_get(struct fb_nccl_group **list, const struct fb_nccl *nccl,
 		return FB_OK;
 	}
 	g = calloc(1, sizeof(*g));
-	err = fb_world_agree(world, g ? FB_OK : FB_ENOMEM);
+	err = fb_group_agree(world, g ? FB_OK : FB_ENOMEM);
 	if (err || !g) {
 		free(g);
 		return fb_error(err, "out of memory for a communicator");

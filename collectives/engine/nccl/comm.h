@@ -53,7 +53,7 @@ struct fb_nccl_group {
  * ranks: FB_OK, or an error (printed), whereupon the list is as it was.
  */
 int fb_nccl_group_get(struct fb_nccl_group **list, const struct fb_nccl *nccl,
-		      const struct fb_world *world, const struct fb_nccl_need *need,
+		      const struct fb_group *world, const struct fb_nccl_need *need,
 		      struct fb_nccl_group **group);
 
 /*

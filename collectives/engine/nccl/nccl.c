@@ -21,7 +21,7 @@
 
 struct nccl_engine {
 	struct fb_engine engine;
-	const struct fb_world *world;
+	const struct fb_group *world;
 	const struct fb_settings *settings;
 	struct fb_gpu gpu;         /* if has_gpu */
 	bool has_gpu;
@@ -46,9 +46,9 @@ struct nccl_request {
 /* All ranks must have it, and the same version: with several they would only hang. */
 static int load_library(struct nccl_engine *e)
 {
-	const struct fb_world *w = e->world;
+	const struct fb_group *w = e->world;
 	int err = fb_nccl_open(&e->nccl, e->settings->nccl_library, e->why, sizeof(e->why));
-	int versions[3], found = fb_world_agree(w, err);
+	int versions[3], found = fb_group_agree(w, err);
 	char version[FB_NCCL_NAME_CHARS];
 
 	if (found) {
@@ -78,7 +78,7 @@ static int load_library(struct nccl_engine *e)
 static int nccl_open(struct fb_engine **engine, struct fb_run *run)
 {
 	struct nccl_engine *e = calloc(1, sizeof(*e));
-	int err = fb_world_agree(fb_run_world(run), e ? FB_OK : FB_ENOMEM);
+	int err = fb_group_agree(fb_run_world(run), e ? FB_OK : FB_ENOMEM);
 
 	if (err || !e) {
 		free(e);
@@ -134,7 +134,7 @@ static bool nccl_can(const struct fb_engine *engine, const struct fb_case *c,
 	const struct fb_nccl_choice choice = {c->algorithm, c->protocol};
 	const struct fb_nccl_place place = {
 		.nranks = e->world->nranks,
-		.nnodes = fb_world_one_host(e->world) ? 1 : e->world->nnodes,
+		.nnodes = fb_group_one_host(e->world) ? 1 : e->world->nnodes,
 		.multicast = e->settings->multicast == FB_MULTICAST_ALLOW,
 		.held = e->settings->blocking_kernel && !strcmp(c->launch, "graph"),
 	};
@@ -180,7 +180,7 @@ static int poll(void *request)
  */
 static int try_call(struct nccl_request *r)
 {
-	const struct fb_world *w = r->engine->world;
+	const struct fb_group *w = r->engine->world;
 	struct fb_nccl_log log;
 	int err;
 
@@ -191,7 +191,7 @@ static int try_call(struct nccl_request *r)
 		err = fb_gpu_stream_wait(r->stream);
 	if (w->rank == 0)
 		fb_nccl_log_end(&log, &r->ran);
-	err = fb_world_agree(w, err);
+	err = fb_group_agree(w, err);
 	if (err)
 		return err;
 	MPI_Bcast(&r->ran, sizeof(r->ran), MPI_BYTE, 0, w->comm);
@@ -224,7 +224,7 @@ static int set_up(struct nccl_request *r, const struct fb_case *c)
 	int err = fb_nccl_call_open(&r->call, &e->nccl, r->op, e->world->rank, e->world->nranks,
 				    !strcmp(c->algorithm, "grouped"));
 
-	err = fb_world_agree(e->world, err);
+	err = fb_group_agree(e->world, err);
 	if (!err)
 		err = fb_nccl_group_get(&e->groups, &e->nccl, e->world, &need, &r->group);
 	if (err)
@@ -232,7 +232,7 @@ static int set_up(struct nccl_request *r, const struct fb_case *c)
 	r->call.comm = r->group->comm;
 	err = fb_gpu_stream_open(&r->stream, &e->gpu, !strcmp(c->launch, "graph"), enqueue, r,
 				 e->engine.run);
-	err = fb_world_agree(e->world, err);
+	err = fb_group_agree(e->world, err);
 	if (err)
 		return err;
 	fb_gpu_stream_watch(r->stream, poll, r);
@@ -249,7 +249,7 @@ static int nccl_prepare(struct fb_engine *engine, const struct fb_case *c,
 {
 	struct nccl_engine *e = (struct nccl_engine *)engine;
 	struct nccl_request *r = calloc(1, sizeof(*r));
-	int err = fb_world_agree(e->world, r ? FB_OK : FB_ENOMEM);
+	int err = fb_group_agree(e->world, r ? FB_OK : FB_ENOMEM);
 
 	if (err || !r) {
 		free(r);
@@ -340,7 +340,7 @@ static int nccl_segment(struct fb_engine *engine, struct fb_segment *segment, si
 	MPI_Allreduce(MPI_IN_PLACE, &wanted, 1, MPI_UNSIGNED_LONG_LONG, MPI_MAX, e->world->comm);
 	part_bytes = ((size_t)wanted + page - 1) / page * page;
 	err = fb_nccl_error(&e->nccl, NULL, e->nccl.MemAlloc(&memory, part_bytes), "MemAlloc");
-	err = fb_world_agree(e->world, err);
+	err = fb_group_agree(e->world, err);
 	if (!err)
 		err = fb_gpu_segment_adopt(segment, e->world, memory, part_bytes,
 					   e->nccl.MemFree);

@@ -9,7 +9,7 @@
 static int absent_open(struct fb_kv_engine **engine, const struct fb_kv_context *context)
 {
 	struct fb_kv_engine *e = calloc(1, sizeof(*e));
-	int err = fb_world_agree(context->world, e ? FB_OK : FB_ENOMEM);
+	int err = fb_group_agree(context->world, e ? FB_OK : FB_ENOMEM);
 
 	if (err || !e) {
 		free(e);

@@ -36,7 +36,7 @@ struct copy_request {
 static int copy_open(struct fb_kv_engine **engine, const struct fb_kv_context *context)
 {
 	struct copy_kv *e = calloc(1, sizeof(*e));
-	int err = fb_world_agree(context->world, e ? FB_OK : FB_ENOMEM);
+	int err = fb_group_agree(context->world, e ? FB_OK : FB_ENOMEM);
 
 	if (err || !e) {
 		free(e);
@@ -44,7 +44,7 @@ static int copy_open(struct fb_kv_engine **engine, const struct fb_kv_context *c
 	}
 	e->base.engine.ops = &fb_kv_copy;
 	err = fb_kv_device_open(&e->base, context);
-	if (context->gpu && fb_world_agree(context->world, fb_cuda_driver_find(&e->driver)))
+	if (context->gpu && fb_group_agree(context->world, fb_cuda_driver_find(&e->driver)))
 		snprintf(e->base.why, sizeof(e->base.why),
 			 "the driver has no stream memory operations");
 	*engine = &e->base.engine;
@@ -307,7 +307,7 @@ static int copy_prepare(struct fb_kv_engine *engine, const struct fb_kv_job *job
 			struct fb_kv_request **request)
 {
 	struct copy_request *c = calloc(1, sizeof(*c));
-	int err = fb_world_agree(engine->context->world, c ? FB_OK : FB_ENOMEM);
+	int err = fb_group_agree(engine->context->world, c ? FB_OK : FB_ENOMEM);
 
 	if (err || !c) {
 		free(c);
@@ -315,9 +315,9 @@ static int copy_prepare(struct fb_kv_engine *engine, const struct fb_kv_job *job
 	}
 	err = fb_kv_device_prepare(&c->base, (struct fb_kv_device *)engine, job, enqueue);
 	if (!err && job->mode == FB_KV_BATCH)
-		err = fb_world_agree(engine->context->world, fb_kv_batch_open(&c->batch, job));
+		err = fb_group_agree(engine->context->world, fb_kv_batch_open(&c->batch, job));
 	if (!err && (job->mode == FB_KV_BATCH || job->mode == FB_KV_STRIDED))
-		err = fb_world_agree(engine->context->world, try_copies(c));
+		err = fb_group_agree(engine->context->world, try_copies(c));
 	if (err) {
 		copy_release(&c->base.request);
 		return err;

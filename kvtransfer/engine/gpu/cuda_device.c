@@ -29,7 +29,7 @@ int fb_kv_device_open(struct fb_kv_device *e, const struct fb_kv_context *contex
 	}
 	if (!context->gpu->all_reach)
 		snprintf(e->why, sizeof(e->why), "not every GPU reaches every other");
-	else if (!fb_world_one_host(context->world))
+	else if (!fb_group_one_host(context->world))
 		snprintf(e->why, sizeof(e->why), "memory device does not reach other hosts");
 	sms = context->gpu->sms;
 	MPI_Allreduce(MPI_IN_PLACE, &sms, 1, MPI_INT, MPI_MIN, context->world->comm);
@@ -192,7 +192,7 @@ static int open_local(struct fb_kv_device_request *r, fb_gpu_enqueue_fn enqueue)
 int fb_kv_device_prepare(struct fb_kv_device_request *r, struct fb_kv_device *e,
 			 const struct fb_kv_job *job, fb_gpu_enqueue_fn enqueue)
 {
-	const struct fb_world *w = e->engine.context->world;
+	const struct fb_group *w = e->engine.context->world;
 	int err;
 
 	r->request = (struct fb_kv_request){&e->engine, job};
@@ -200,7 +200,7 @@ int fb_kv_device_prepare(struct fb_kv_device_request *r, struct fb_kv_device *e,
 	err = open_flags(e);
 	if (err)
 		return err;
-	err = fb_world_agree(w, open_local(r, enqueue));
+	err = fb_group_agree(w, open_local(r, enqueue));
 	r->view = (struct fb_kv_view){job, &e->flags, r->of_pair, e->push_blocks,
 				      e->local_blocks};
 	return err;

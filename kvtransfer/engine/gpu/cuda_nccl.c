@@ -27,7 +27,7 @@ struct nccl_request {
 static void load_library(struct nccl_kv *e)
 {
 	const struct fb_kv_context *context = e->base.engine.context;
-	const struct fb_world *w = context->world;
+	const struct fb_group *w = context->world;
 	char *why = e->base.why, version[FB_NCCL_NAME_CHARS];
 	int err = fb_nccl_open(&e->nccl, context->settings->nccl_library, why,
 			       sizeof(e->base.why));
@@ -52,7 +52,7 @@ static void load_library(struct nccl_kv *e)
 static int nccl_open(struct fb_kv_engine **engine, const struct fb_kv_context *context)
 {
 	struct nccl_kv *e = calloc(1, sizeof(*e));
-	int err = fb_world_agree(context->world, e ? FB_OK : FB_ENOMEM);
+	int err = fb_group_agree(context->world, e ? FB_OK : FB_ENOMEM);
 
 	if (err || !e) {
 		free(e);
@@ -146,7 +146,7 @@ static int nccl_prepare(struct fb_kv_engine *engine, const struct fb_kv_job *job
 	};
 	struct nccl_kv *e = (struct nccl_kv *)engine;
 	struct nccl_request *r = calloc(1, sizeof(*r));
-	int err = fb_world_agree(engine->context->world, r ? FB_OK : FB_ENOMEM);
+	int err = fb_group_agree(engine->context->world, r ? FB_OK : FB_ENOMEM);
 
 	if (err || !r) {
 		free(r);

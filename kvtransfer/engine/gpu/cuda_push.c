@@ -18,7 +18,7 @@
 static int cuda_open(struct fb_kv_engine **engine, const struct fb_kv_context *context)
 {
 	struct fb_kv_device *e = calloc(1, sizeof(*e));
-	int err = fb_world_agree(context->world, e ? FB_OK : FB_ENOMEM);
+	int err = fb_group_agree(context->world, e ? FB_OK : FB_ENOMEM);
 
 	if (err || !e) {
 		free(e);
@@ -73,7 +73,7 @@ static int cuda_prepare(struct fb_kv_engine *engine, const struct fb_kv_job *job
 			struct fb_kv_request **request)
 {
 	struct fb_kv_device_request *r = calloc(1, sizeof(*r));
-	int err = fb_world_agree(engine->context->world, r ? FB_OK : FB_ENOMEM);
+	int err = fb_group_agree(engine->context->world, r ? FB_OK : FB_ENOMEM);
 
 	if (err || !r) {
 		free(r);

@@ -41,7 +41,7 @@ struct copy_p2p_request {
 static int copy_open(struct fb_p2p_engine **engine, struct fb_run *run)
 {
 	struct copy_p2p *e = calloc(1, sizeof(*e));
-	int err = fb_world_agree(fb_run_world(run), e ? FB_OK : FB_ENOMEM);
+	int err = fb_group_agree(fb_run_world(run), e ? FB_OK : FB_ENOMEM);
 
 	if (err || !e) {
 		free(e);
@@ -53,7 +53,7 @@ static int copy_open(struct fb_p2p_engine **engine, struct fb_run *run)
 		free(e);
 		return err;
 	}
-	if (e->base.has_gpu && fb_world_agree(e->base.world, fb_cuda_driver_find(&e->driver))) {
+	if (e->base.has_gpu && fb_group_agree(e->base.world, fb_cuda_driver_find(&e->driver))) {
 		snprintf(e->base.why, sizeof(e->base.why),
 			 "the driver has no stream memory operations");
 		e->base.has_gpu = false;
@@ -96,7 +96,7 @@ static int open_flags(struct copy_p2p *e)
 
 	if (e->flags.ops)
 		return FB_OK;
-	if (!fb_world_one_host(e->base.world))
+	if (!fb_group_one_host(e->base.world))
 		memory = FB_GPU_FABRIC;
 	else if (fb_gpu_segment_can(&e->base.gpu, FB_GPU_VMM, ignored, sizeof(ignored)))
 		memory = FB_GPU_VMM;
@@ -208,13 +208,13 @@ static void copy_release(struct fb_p2p_request *request)
 
 static int set_up(struct copy_p2p_request *r, const struct fb_case *c)
 {
-	const struct fb_world *w = r->engine->base.world;
+	const struct fb_group *w = r->engine->base.world;
 	int err = r->base.job->verb == FB_SEND ? open_flags(r->engine) : FB_OK;
 
 	if (!err)
 		err = fb_p2p_events_open(&r->events, c, fb_p2p_device_messages(&r->base),
 					 r->base.job->bytes);
-	err = fb_world_agree(w, err);
+	err = fb_group_agree(w, err);
 	if (!err)
 		err = fb_p2p_device_prepare(&r->base, c, enqueue);
 	return err ? err : fb_p2p_device_capture(&r->base);
@@ -225,7 +225,7 @@ static int copy_prepare(struct fb_p2p_engine *engine, const struct fb_case *c,
 {
 	struct copy_p2p *e = (struct copy_p2p *)engine;
 	struct copy_p2p_request *r = calloc(1, sizeof(*r));
-	int err = fb_world_agree(e->base.world, r ? FB_OK : FB_ENOMEM);
+	int err = fb_group_agree(e->base.world, r ? FB_OK : FB_ENOMEM);
 
 	if (err || !r) {
 		free(r);

@@ -41,7 +41,7 @@ struct cuda_p2p_request {
 static int cuda_open(struct fb_p2p_engine **engine, struct fb_run *run)
 {
 	struct cuda_p2p *e = calloc(1, sizeof(*e));
-	int err = fb_world_agree(fb_run_world(run), e ? FB_OK : FB_ENOMEM);
+	int err = fb_group_agree(fb_run_world(run), e ? FB_OK : FB_ENOMEM);
 
 	if (err || !e) {
 		free(e);
@@ -98,7 +98,7 @@ static int open_links(struct cuda_p2p *e)
 		return FB_OK;
 	if (!gpu->all_reach)
 		memory = FB_GPU_PINNED;
-	else if (!fb_world_one_host(e->base.world))
+	else if (!fb_group_one_host(e->base.world))
 		memory = FB_GPU_FABRIC;
 	else if (fb_gpu_segment_can(gpu, FB_GPU_VMM, ignored, sizeof(ignored)))
 		memory = FB_GPU_VMM;
@@ -106,7 +106,7 @@ static int open_links(struct cuda_p2p *e)
 	if (err || memory == FB_GPU_PINNED)
 		return err;
 	e->near = calloc((size_t)e->base.world->nranks, sizeof(*e->near));
-	err = fb_world_agree(e->base.world, e->near ? FB_OK : FB_ENOMEM);
+	err = fb_group_agree(e->base.world, e->near ? FB_OK : FB_ENOMEM);
 	return err ? err : fb_p2p_find_near(&e->links, e->base.world, e->near);
 }
 
@@ -170,7 +170,7 @@ static void cuda_release(struct fb_p2p_request *request)
  */
 static int set_up(struct cuda_p2p_request *r, const struct fb_case *c)
 {
-	const struct fb_world *w = r->engine->base.world;
+	const struct fb_group *w = r->engine->base.world;
 	struct cudaFuncAttributes attributes;
 	int err = open_links(r->engine);
 
@@ -184,7 +184,7 @@ static int set_up(struct cuda_p2p_request *r, const struct fb_case *c)
 	if (!err)
 		err = fb_p2p_events_open(&r->events, c, fb_p2p_device_messages(&r->base),
 					 r->base.job->bytes);
-	err = fb_world_agree(w, err);
+	err = fb_group_agree(w, err);
 	if (!err)
 		err = fb_p2p_device_prepare(&r->base, c, enqueue);
 	return err ? err : fb_p2p_device_capture(&r->base);
@@ -195,7 +195,7 @@ static int cuda_prepare(struct fb_p2p_engine *engine, const struct fb_case *c,
 {
 	struct cuda_p2p *e = (struct cuda_p2p *)engine;
 	struct cuda_p2p_request *r = calloc(1, sizeof(*r));
-	int err = fb_world_agree(e->base.world, r ? FB_OK : FB_ENOMEM);
+	int err = fb_group_agree(e->base.world, r ? FB_OK : FB_ENOMEM);
 
 	if (err || !r) {
 		free(r);

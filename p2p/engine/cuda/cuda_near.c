@@ -37,11 +37,11 @@ static int find_own(const struct fb_segment *links, int rank, uint32_t *nearest)
 	return FB_OK;
 }
 
-int fb_p2p_find_near(const struct fb_segment *links, const struct fb_world *world,
+int fb_p2p_find_near(const struct fb_segment *links, const struct fb_group *world,
 		     uint32_t near[])
 {
 	uint32_t own = 0;
-	int err = fb_world_agree(world, find_own(links, world->rank, &own));
+	int err = fb_group_agree(world, find_own(links, world->rank, &own));
 
 	if (!err)
 		MPI_Allgather(&own, 1, MPI_UINT32_T, near, 1, MPI_UINT32_T, world->comm);

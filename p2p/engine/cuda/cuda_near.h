@@ -12,14 +12,14 @@
 #include <stdint.h>
 
 #include "common/memory/segment.h"
-#include "common/system/world.h"
+#include "common/system/group.h"
 
 /*
  * Collective, while no kernel uses the links, whose bytes are zero and stay so: near[r], for each
  * rank r, becomes the offset in its part of the page that the multiprocessor of a kernel's first
  * block sees soonest. Returns FB_OK, or what a failed CUDA call is (printed), on all ranks.
  */
-int fb_p2p_find_near(const struct fb_segment *links, const struct fb_world *world,
+int fb_p2p_find_near(const struct fb_segment *links, const struct fb_group *world,
 		     uint32_t near[]);
 
 #endif

@@ -32,7 +32,7 @@ struct nccl_p2p_request {
 /* All ranks must have it, and the same version: with several they would only hang. */
 static int load_library(struct nccl_p2p *e)
 {
-	const struct fb_world *w = e->base.world;
+	const struct fb_group *w = e->base.world;
 	int err = fb_nccl_open(&e->nccl, e->base.settings->nccl_library, e->base.why,
 			       sizeof(e->base.why));
 	char version[FB_NCCL_NAME_CHARS];
@@ -63,7 +63,7 @@ static int load_library(struct nccl_p2p *e)
 static int nccl_open(struct fb_p2p_engine **engine, struct fb_run *run)
 {
 	struct nccl_p2p *e = calloc(1, sizeof(*e));
-	int err = fb_world_agree(fb_run_world(run), e ? FB_OK : FB_ENOMEM);
+	int err = fb_group_agree(fb_run_world(run), e ? FB_OK : FB_ENOMEM);
 
 	if (err || !e) {
 		free(e);
@@ -182,7 +182,7 @@ static int try_call(struct nccl_p2p_request *r)
 
 	if (!err && r->base.stream)
 		err = fb_gpu_stream_wait(r->base.stream);
-	return fb_world_agree(r->base.engine->world, err);
+	return fb_group_agree(r->base.engine->world, err);
 }
 
 static int set_up(struct nccl_p2p_request *r, const struct fb_case *c)
@@ -216,7 +216,7 @@ static int nccl_prepare(struct fb_p2p_engine *engine, const struct fb_case *c,
 {
 	struct nccl_p2p *e = (struct nccl_p2p *)engine;
 	struct nccl_p2p_request *r = calloc(1, sizeof(*r));
-	int err = fb_world_agree(e->base.world, r ? FB_OK : FB_ENOMEM);
+	int err = fb_group_agree(e->base.world, r ? FB_OK : FB_ENOMEM);
 
 	if (err || !r) {
 		free(r);

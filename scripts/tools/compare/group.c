@@ -74,7 +74,7 @@ static double typical_shift(const struct fb_design *design, const struct fb_row_
 
 static int interval(const struct fb_design *design, const struct fb_design_size *size,
 		    const struct fb_row_values *values, const double *mean, uint64_t seed,
-		    struct fb_group *out)
+		    struct fb_row_group *out)
 {
 	const struct fb_assign_options options = {
 		.most = FB_FAMILY_EXHAUSTIVE,
@@ -124,10 +124,10 @@ static double mean_shift(const struct fb_row_values *values)
 	return b - a;
 }
 
-int fb_group_ratio(const struct fb_design *design, const double *y, const size_t *index,
-		   size_t count, uint64_t seed, struct fb_group *out)
+int fb_row_group_ratio(const struct fb_design *design, const double *y, const size_t *index,
+		   size_t count, uint64_t seed, struct fb_row_group *out)
 {
-	struct fb_group group = {.ratio = (double)NAN, .low = (double)NAN, .high = (double)NAN};
+	struct fb_row_group group = {.ratio = (double)NAN, .low = (double)NAN, .high = (double)NAN};
 	struct fb_row_values values;
 	struct fb_design_size size;
 	int ret = fb_design_check(design, &size);

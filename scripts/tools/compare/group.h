@@ -17,7 +17,7 @@
 
 #include <stdint.h>
 
-struct fb_group {
+struct fb_row_group {
 	size_t rows;	  /* that took part: those with a value in every launch */
 	double ratio;	  /* geometric mean over rows; NAN: no row */
 	double low, high; /* 95% interval; both NAN: none is finite (below 4 launches a side) */
@@ -27,7 +27,7 @@ struct fb_group {
  * The rows index[0 .. count) of y[..][design->launches]; seed as in family.h. Returns FB_EINPUT
  * (bad design, infinite value) or FB_ENOMEM with *out unchanged.
  */
-int fb_group_ratio(const struct fb_design *design, const double *y, const size_t *index,
-		   size_t count, uint64_t seed, struct fb_group *out);
+int fb_row_group_ratio(const struct fb_design *design, const double *y, const size_t *index,
+		   size_t count, uint64_t seed, struct fb_row_group *out);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The ranks of a job; see world.h.
+ * Groups of ranks; see group.h.
  *
  * Nodes are what MPI can share memory over, not what host names say: containers and name spaces
  * often carry equal names. Processors are counted as the union of the affinity masks of a
@@ -8,7 +8,7 @@
  * spinning rank steals the processor from the one it waits for.
  */
 #include "common/base/error.h"
-#include "common/system/world.h"
+#include "common/system/group.h"
 
 #include <pthread.h>
 #include <sched.h>
@@ -62,7 +62,7 @@ static int count_cpus(MPI_Comm node_comm)
 }
 
 /* Numbers the groups given by first_of[rank] (the lowest rank of each rank's group). */
-static void number_nodes(struct fb_world *world, const int *first_of)
+static void number_nodes(struct fb_group *world, const int *first_of)
 {
 	int next = 0;
 
@@ -89,13 +89,13 @@ static void number_nodes(struct fb_world *world, const int *first_of)
 			world->local_ranks++;
 }
 
-int fb_world_group(struct fb_world *world, int pretend_nodes)
+int fb_group_pretend_nodes(struct fb_group *world, int pretend_nodes)
 {
 	int *first_of = calloc((size_t)world->nranks, sizeof(*first_of));
 	int first = world->rank, err = first_of ? FB_OK : FB_ENOMEM;
 	int share;
 
-	err = fb_world_agree(world, err);
+	err = fb_group_agree(world, err);
 	if (err || !first_of)
 		goto free_first;
 	MPI_Allreduce(MPI_IN_PLACE, &first, 1, MPI_INT, MPI_MIN, world->node_comm);
@@ -130,7 +130,7 @@ free_first:
 	return err;
 }
 
-bool fb_world_one_host(const struct fb_world *world)
+bool fb_group_one_host(const struct fb_group *world)
 {
 	int size;
 
@@ -138,7 +138,7 @@ bool fb_world_one_host(const struct fb_world *world)
 	return size == world->nranks;
 }
 
-static void name_library(struct fb_world *world)
+static void name_library(struct fb_group *world)
 {
 	char text[MPI_MAX_LIBRARY_VERSION_STRING] = "";
 	int length = 0;
@@ -153,7 +153,22 @@ static void name_library(struct fb_world *world)
 		 text);
 }
 
-int fb_world_open(struct fb_world *world, int *argc, char ***argv)
+/* Collective over world->comm: the tables of its ranks. 0 or FB_ENOMEM (printed), on all alike. */
+static int make_tables(struct fb_group *group)
+{
+	size_t n = (size_t)group->nranks;
+	int err;
+
+	group->node_of = calloc(n, sizeof(int));
+	group->local_rank_of = calloc(n, sizeof(int));
+	group->world_rank_of = calloc(n, sizeof(int));
+	err = group->node_of && group->local_rank_of && group->world_rank_of ? FB_OK : FB_ENOMEM;
+	if (err)
+		fb_error(err, "out of memory for a table of %d ranks", group->nranks);
+	return err;
+}
+
+int fb_group_open(struct fb_group *world, int *argc, char ***argv)
 {
 	int provided, size, over, err;
 	sigset_t set;
@@ -172,14 +187,12 @@ int fb_world_open(struct fb_world *world, int *argc, char ***argv)
 	MPI_Comm_split_type(world->comm, MPI_COMM_TYPE_SHARED, world->rank, MPI_INFO_NULL,
 			    &world->node_comm);
 	MPI_Comm_size(world->node_comm, &size);
-	world->node_of = calloc((size_t)world->nranks, sizeof(int));
-	world->local_rank_of = calloc((size_t)world->nranks, sizeof(int));
-	err = world->node_of && world->local_rank_of ? FB_OK : FB_ENOMEM;
-	if (err)
-		fb_error(err, "out of memory for a table of %d ranks", world->nranks);
-	err = fb_world_agree(world, err);
+	world->world = true;
+	err = fb_group_agree(world, make_tables(world));
 	if (err)
 		goto close_world;
+	for (int r = 0; r < world->nranks; r++)
+		world->world_rank_of[r] = r;
 	world->cpus = count_cpus(world->node_comm);
 	over = size > world->cpus;
 	MPI_Allreduce(MPI_IN_PLACE, &over, 1, MPI_INT, MPI_MAX, world->comm);
@@ -187,27 +200,81 @@ int fb_world_open(struct fb_world *world, int *argc, char ***argv)
 	if (gethostname(world->host, sizeof(world->host) - 1))
 		snprintf(world->host, sizeof(world->host), "unknown");
 	name_library(world);
-	err = fb_world_group(world, 0);
+	err = fb_group_pretend_nodes(world, 0);
 	if (!err)
 		return FB_OK;
 close_world:
-	fb_world_close(world);
+	fb_group_close(world);
 	return err;
 }
 
-void fb_world_close(struct fb_world *world)
+/* The nodes of the group, as its parent has them; collective over group->comm. */
+static int inherit_nodes(struct fb_group *group, int parent_node)
 {
-	if (world->nranks == 0)
-		return;
-	free(world->node_of);
-	free(world->local_rank_of);
-	MPI_Comm_free(&world->node_comm);
-	MPI_Comm_free(&world->comm);
-	MPI_Finalize();
-	memset(world, 0, sizeof(*world));
+	int *first_of = calloc((size_t)group->nranks, sizeof(*first_of));
+
+	if (!first_of)
+		return FB_ENOMEM;
+	MPI_Allgather(&parent_node, 1, MPI_INT, first_of, 1, MPI_INT, group->comm);
+	/* From numbers of the parent's nodes to the first rank of each; from the end, as it reads. */
+	for (int r = group->nranks - 1; r >= 0; r--) {
+		int first = r;
+
+		for (int i = 0; i < r && first == r; i++)
+			if (first_of[i] == first_of[r])
+				first = i;
+		first_of[r] = first;
+	}
+	number_nodes(group, first_of);
+	free(first_of);
+	return FB_OK;
 }
 
-int fb_world_worst(const struct fb_world *world, int err)
+int fb_group_split(const struct fb_group *parent, int colour, struct fb_group *group)
+{
+	int err = FB_OK, in = colour >= 0, world_rank = parent->world_rank_of[parent->rank];
+
+	*group = *parent;
+	group->world = false;
+	group->node_of = group->local_rank_of = group->world_rank_of = NULL;
+	MPI_Comm_split(parent->comm, in ? colour : MPI_UNDEFINED, parent->rank, &group->comm);
+	MPI_Comm_split(parent->node_comm, in ? colour : MPI_UNDEFINED, parent->rank,
+		       &group->node_comm);
+	if (!in)
+		memset(group, 0, sizeof(*group));
+	if (in) {
+		MPI_Comm_rank(group->comm, &group->rank);
+		MPI_Comm_size(group->comm, &group->nranks);
+		err = fb_group_agree(group, make_tables(group));
+	}
+	if (in && !err) {
+		MPI_Allgather(&world_rank, 1, MPI_INT, group->world_rank_of, 1, MPI_INT,
+			      group->comm);
+		err = fb_group_agree(group, inherit_nodes(group, parent->node));
+	}
+	err = fb_group_agree(parent, err);
+	if (err)
+		fb_group_close(group);
+	return err;
+}
+
+void fb_group_close(struct fb_group *group)
+{
+	bool world = group->world;
+
+	if (group->nranks == 0)
+		return;
+	free(group->node_of);
+	free(group->local_rank_of);
+	free(group->world_rank_of);
+	MPI_Comm_free(&group->node_comm);
+	MPI_Comm_free(&group->comm);
+	memset(group, 0, sizeof(*group));
+	if (world)
+		MPI_Finalize();
+}
+
+int fb_group_worst(const struct fb_group *world, int err)
 {
 	int worst = err;
 
@@ -225,7 +292,7 @@ static void *end_process(void *arg)
 	return NULL;
 }
 
-_Noreturn void fb_world_abort(const struct fb_world *world, int exit_code)
+_Noreturn void fb_group_abort(const struct fb_group *world, int exit_code)
 {
 	pthread_t thread;
 

@@ -1,22 +1,28 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The ranks of a job: who they are, which of them share a node, and how many processors they
- * have. This is the only place that starts and ends MPI.
+ * A group is a set of ranks: who they are, which of them share a node, and how many processors
+ * they have. The first group is the world, all ranks of the job; other groups are parts of it.
+ * Engines, movers and transports open on a group, so that a program can run a collective on the
+ * ranks of one pipeline stage and another on the replicas of a shard.
+ *
+ * This is the only place that starts and ends MPI.
  */
-#ifndef FB_COMMON_SYSTEM_WORLD_H
-#define FB_COMMON_SYSTEM_WORLD_H
+#ifndef FB_COMMON_SYSTEM_GROUP_H
+#define FB_COMMON_SYSTEM_GROUP_H
 
 #include <mpi.h>
 #include <stdbool.h>
 
-struct fb_world {
-	MPI_Comm comm;	    /* all ranks; private to the harness, never handed to an engine */
+struct fb_group {
+	MPI_Comm comm;	    /* all ranks; private to the project, never handed to a library */
 	MPI_Comm node_comm; /* ranks that can share memory with this one */
 	int rank, nranks;
 	int node, nnodes; /* nodes are numbered by their lowest rank */
 	int local_rank, local_ranks;
 	int *node_of;	     /* [nranks] */
 	int *local_rank_of;  /* [nranks] */
+	int *world_rank_of;  /* [nranks]: the ranks' numbers in the world */
+	bool world;	     /* all ranks of the job: closing it ends MPI */
 	int cpus;	     /* processors the ranks of this node may use, all together */
 	bool oversubscribed; /* on some node: more ranks than processors, so waiting must yield */
 	char host[64];
@@ -28,7 +34,7 @@ struct fb_world {
  * MPI creates any thread, SIGINT and SIGTERM are blocked, so that only the watchdog's thread
  * ever takes them. The process's own MPI calls come from its main thread.
  */
-int fb_world_open(struct fb_world *world, int *argc, char ***argv);
+int fb_group_open(struct fb_group *world, int *argc, char ***argv);
 
 /*
  * Collective: `pretend_nodes` > 0 groups the ranks into that many pretended nodes of
@@ -37,21 +43,32 @@ int fb_world_open(struct fb_world *world, int *argc, char ***argv);
  * node_comm's reach, cpus or oversubscribed. FB_EINPUT (printed by rank 0; *world unchanged)
  * when the ranks do not divide evenly or a pretended node would span two real ones.
  */
-int fb_world_group(struct fb_world *world, int pretend_nodes);
+int fb_group_pretend_nodes(struct fb_group *world, int pretend_nodes);
+
+/*
+ * Collective over `parent`: ranks that give the same colour (>= 0) become a group, numbered in the
+ * order of their ranks in `parent`. A rank with a negative colour is in none and gets zeroes. Nodes
+ * are those of `parent`, pretended ones too, numbered anew. Returns the same on all ranks of
+ * `parent`: 0 or FB_ENOMEM (printed). Closed by fb_group_close, before `parent`.
+ */
+int fb_group_split(const struct fb_group *parent, int colour, struct fb_group *group);
 
 /* Local: whether every rank can share memory with every other, pretended nodes or not. */
-bool fb_world_one_host(const struct fb_world *world);
+bool fb_group_one_host(const struct fb_group *world);
 
-/* Collective: frees what open took and ends MPI. A world that was never opened (zeroes) is fine. */
-void fb_world_close(struct fb_world *world);
+/*
+ * Collective: frees what open or split took. Closing the world ends MPI. A group that was never
+ * opened (zeroes) is fine.
+ */
+void fb_group_close(struct fb_group *world);
 
 /* Collective: the worst (lowest) of all ranks' values, so that every rank takes the same way. */
-int fb_world_worst(const struct fb_world *world, int err);
+int fb_group_worst(const struct fb_group *world, int err);
 
 /* The same, such that compilers and analysers see that an own error remains one. */
-static inline int fb_world_agree(const struct fb_world *world, int err)
+static inline int fb_group_agree(const struct fb_group *world, int err)
 {
-	int worst = fb_world_worst(world, err);
+	int worst = fb_group_worst(world, err);
 
 	return worst ? worst : err;
 }
@@ -62,6 +79,6 @@ static inline int fb_world_agree(const struct fb_world *world, int err)
  * then ends by itself within a second. May be called from any thread, while the main thread is
  * anywhere. mpirun returns exit_code.
  */
-_Noreturn void fb_world_abort(const struct fb_world *world, int exit_code);
+_Noreturn void fb_group_abort(const struct fb_group *world, int exit_code);
 
 #endif

@@ -216,7 +216,7 @@ static int inherit_nodes(struct fb_group *group, int parent_node)
 	if (!first_of)
 		return FB_ENOMEM;
 	MPI_Allgather(&parent_node, 1, MPI_INT, first_of, 1, MPI_INT, group->comm);
-	/* From numbers of the parent's nodes to the first rank of each; from the end, as it reads. */
+	/* From the parent's node numbers to the first rank of each node. */
 	for (int r = group->nranks - 1; r >= 0; r--) {
 		int first = r;
 

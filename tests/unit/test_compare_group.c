@@ -28,40 +28,40 @@ static void test_known(void)
 		y[8 + u] = 3 + (u >= 4 ? log(8) : 0);
 		y[16 + u] = u == 5 ? none : 100 * (double)u;
 	}
-	CHECK_INT(fb_row_group_ratio(&e.design, y, first_rows, 3, 1, &g), FB_OK);
+	CHECK_INT(fb_group_ratio(&e.design, y, first_rows, 3, 1, &g), FB_OK);
 	CHECK_INT(g.rows, 2);
 	CHECK_NEAR(g.ratio, 4, 1e-12);
 	CHECK_NEAR(g.low, 4, 1e-12);
 	CHECK_NEAR(g.high, 4, 1e-12);
-	CHECK_INT(fb_row_group_ratio(&e.design, y, second, 2, 1, &g), FB_OK);
+	CHECK_INT(fb_group_ratio(&e.design, y, second, 2, 1, &g), FB_OK);
 	CHECK_NEAR(g.ratio, 8, 1e-12);
-	CHECK_INT(fb_row_group_ratio(&e.design, y, first_rows + 2, 1, 1, &g), FB_OK);
+	CHECK_INT(fb_group_ratio(&e.design, y, first_rows + 2, 1, 1, &g), FB_OK);
 	CHECK_INT(g.rows, 0);
 	CHECK(isnan(g.ratio) && isnan(g.low) && isnan(g.high));
-	CHECK_INT(fb_row_group_ratio(&e.design, y, NULL, 0, 1, &g), FB_OK);
+	CHECK_INT(fb_group_ratio(&e.design, y, NULL, 0, 1, &g), FB_OK);
 	CHECK_INT(g.rows, 0);
 	/* 4 against 4 have one finite interval: from least to greatest difference of subsets. */
 	for (size_t u = 0; u < 8; u++)
 		y[u] = (double)(1 << u);
-	CHECK_INT(fb_row_group_ratio(&e.design, y, first_rows, 1, 1, &g), FB_OK);
+	CHECK_INT(fb_group_ratio(&e.design, y, first_rows, 1, 1, &g), FB_OK);
 	CHECK_NEAR(log(g.ratio), 60 - 15 / 4., 1e-12);
 	CHECK_NEAR(log(g.low), 16 - 8, 1e-12);
 	CHECK_NEAR(log(g.high), 128 - 1, 1e-12);
 	example_halves(&e, 3, 3);
-	CHECK_INT(fb_row_group_ratio(&e.design, y, first_rows, 1, 1, &g), FB_OK);
+	CHECK_INT(fb_group_ratio(&e.design, y, first_rows, 1, 1, &g), FB_OK);
 	CHECK(isnan(g.low) && isnan(g.high) && isfinite(g.ratio));
 	/* Blocks of differences 1, 2, 4, 8, 16, 32: the least and the greatest of all means. */
 	example_interleave(&e, 12);
 	e.design.block = e.block;
 	for (size_t u = 0; u < 12; u++)
 		y[u] = 7 * floor((double)u / 2) + (e.side[u] ? (double)(1 << u / 2) : 0);
-	CHECK_INT(fb_row_group_ratio(&e.design, y, first_rows, 1, 1, &g), FB_OK);
+	CHECK_INT(fb_group_ratio(&e.design, y, first_rows, 1, 1, &g), FB_OK);
 	CHECK_NEAR(log(g.ratio), 63 / 6., 1e-12);
 	CHECK_NEAR(log(g.low), 1, 1e-12);
 	CHECK_NEAR(log(g.high), 32, 1e-12);
 	y[3] = (double)INFINITY;
 	g.ratio = 42;
-	CHECK_INT(fb_row_group_ratio(&e.design, y, first_rows, 1, 1, &g), FB_EINPUT);
+	CHECK_INT(fb_group_ratio(&e.design, y, first_rows, 1, 1, &g), FB_EINPUT);
 	CHECK_NEAR(g.ratio, 42, 0);
 }
 
@@ -104,7 +104,7 @@ static void test_inversion(void)
 			y[i] = example_normal(&rng);
 			turned[i] = -y[i];
 		}
-		CHECK_INT(fb_row_group_ratio(&e.design, y, first_rows, 1, 1, &g), FB_OK);
+		CHECK_INT(fb_group_ratio(&e.design, y, first_rows, 1, 1, &g), FB_OK);
 		CHECK(one_sided_p(y, log(g.low) + 1e-6) > 0.025);
 		CHECK(one_sided_p(y, log(g.low) - 1e-6) <= 0.025);
 		CHECK(one_sided_p(turned, -log(g.high) + 1e-6) > 0.025);
@@ -155,9 +155,9 @@ static struct held coverage(size_t launches, int trials, uint64_t seed)
 			for (size_t r = 0; r < MOST_ROWS; r++)
 				y[r * 2 * launches + u] = launch + 0.03 * example_normal(&rng);
 		}
-		CHECK(!fb_row_group_ratio(&halves.design, y, first_rows, MOST_ROWS, (uint64_t)t, &g));
+		CHECK(!fb_group_ratio(&halves.design, y, first_rows, MOST_ROWS, (uint64_t)t, &g));
 		held.ratio += (g.low <= 1 && g.high >= 1) / (double)trials;
-		CHECK(!fb_row_group_ratio(&blocks.design, y, first_rows, MOST_ROWS, (uint64_t)t, &g));
+		CHECK(!fb_group_ratio(&blocks.design, y, first_rows, MOST_ROWS, (uint64_t)t, &g));
 		held.blocks += (g.low <= 1 && g.high >= 1) / (double)trials;
 		bootstrap(y, launches, &rng, &low, &high);
 		held.bootstrap += (low <= 0 && high >= 0) / (double)trials;

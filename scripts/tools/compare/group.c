@@ -124,7 +124,7 @@ static double mean_shift(const struct fb_row_values *values)
 	return b - a;
 }
 
-int fb_row_group_ratio(const struct fb_design *design, const double *y, const size_t *index,
+int fb_group_ratio(const struct fb_design *design, const double *y, const size_t *index,
 		   size_t count, uint64_t seed, struct fb_row_group *out)
 {
 	struct fb_row_group group = {.ratio = (double)NAN, .low = (double)NAN, .high = (double)NAN};

@@ -27,7 +27,7 @@ struct fb_row_group {
  * The rows index[0 .. count) of y[..][design->launches]; seed as in family.h. Returns FB_EINPUT
  * (bad design, infinite value) or FB_ENOMEM with *out unchanged.
  */
-int fb_row_group_ratio(const struct fb_design *design, const double *y, const size_t *index,
+int fb_group_ratio(const struct fb_design *design, const double *y, const size_t *index,
 		   size_t count, uint64_t seed, struct fb_row_group *out);
 
 #endif

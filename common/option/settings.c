@@ -151,15 +151,6 @@ static int check_run(const char *value, char *accepted, size_t n)
 	return FB_EINPUT;
 }
 
-static int check_tag(const char *value, char *accepted, size_t n)
-{
-	if (strlen(value) < FB_VARIANT_CHARS && fb_variant_good(value))
-		return FB_OK;
-	snprintf(accepted, n, "KEY=VALUE, several joined by ';', shorter than %d; each key once",
-		 FB_VARIANT_CHARS);
-	return FB_EINPUT;
-}
-
 static const char *const verify_names[] = {"yes", "first", "no", NULL};
 static const char *const cache_names[] = {"hot", "cold", NULL};
 static const char *const accumulate_names[] = {"type", "f32", NULL};
@@ -254,7 +245,7 @@ static const struct fb_option table[] = {
 	       "folder of the result files; without it rows go to standard output"),
 	STRING(run, 0, "run", "NAME", NULL, check_run,
 	       "name of the study; by default the folder's, or host and time"),
-	STRING(tag, 0, "tag", "KEYS", NULL, check_tag,
+	STRING(tag, 0, "tag", "KEYS", NULL, fb_variant_check,
 	       "keys of your own as k=v;k=v, for the column `variant` of all rows"),
 	FLAG(raw, 0, "raw", "write every repetition to samples.csv too"),
 	FLAG(raw_ranks, 0, "raw-ranks",

@@ -81,6 +81,15 @@ bool fb_variant_good(const char *text)
 	return add_items(items, &count, text, &last);
 }
 
+int fb_variant_check(const char *value, char *accepted, size_t n)
+{
+	if (strlen(value) < FB_VARIANT_CHARS && fb_variant_good(value))
+		return FB_OK;
+	snprintf(accepted, n, "KEY=VALUE, several joined by ';', shorter than %d; each key once",
+		 FB_VARIANT_CHARS);
+	return FB_EINPUT;
+}
+
 int fb_variant_add(char variant[FB_VARIANT_CHARS], const char *tags, char *why, size_t n)
 {
 	struct item items[ITEMS], last = {0};

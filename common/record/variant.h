@@ -16,6 +16,9 @@
  */
 bool fb_variant_good(const char *text);
 
+/* The same as the check of an option, which must be short enough too: see option.h. */
+int fb_variant_check(const char *value, char *accepted, size_t n);
+
 /*
  * Adds the keys of `tags` (fb_variant_good) to a variant, in order. Returns 0, or FB_EINPUT with
  * `variant` untouched where a key is there already or the whole does not fit; `why` (n

@@ -8,6 +8,7 @@
  */
 #include "common/base/error.h"
 #include "common/option/option.h"
+#include "common/record/variant.h"
 #include "scripts/tools/import/import.h"
 #include "scripts/tools/lib/tool.h"
 
@@ -15,7 +16,7 @@
 #include <string.h>
 
 struct settings {
-	const char *csv, *run, *format, *operation;
+	const char *csv, *run, *format, *operation, *tag;
 	uint64_t ranks, nodes, bytes;
 	int launch_index;
 };
@@ -34,6 +35,8 @@ static const struct fb_option table[] = {
 	U64(nodes, "nodes", "hosts that they ran on, where the files do not say"),
 	FB_OPTION_U64(struct settings, bytes, 0, "bytes", "SIZE", NULL, 0, UINT64_C(1) << 50,
 		      "buffer size of nvbandwidth; by default that of its version"),
+	FB_OPTION_STRING(struct settings, tag, 0, "tag", "KEYS", NULL, fb_variant_check,
+			 "keys that the files do not say, as k=v;k=v, for the column `variant`"),
 	FB_OPTION_GROUP("What to write"),
 	STRING(csv, 'c', "csv", "DIR", "folder of the result files; rows are added to those there"),
 	STRING(run, 0, "run", "NAME", "name of the study; by default the folder's"),
@@ -92,6 +95,7 @@ static int import_files(const struct settings *settings, char *const *paths, siz
 		.hints =
 			{
 				.operation = settings->operation,
+				.tags = settings->tag,
 				.ranks = settings->ranks,
 				.nodes = settings->nodes,
 				.bytes = settings->bytes,

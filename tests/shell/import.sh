@@ -115,6 +115,78 @@ expect "cycles" "$(value "$FB_TMP/cycles" samples,status,median_us,min_us bytes=
 	5,ok,66.2200,66.2200
 verdict import_launches
 
+# Runs of unlike configuration are never launches of one case: what the log says is in the key.
+# run_of RANKS GPUS: one run's text, without a command.
+run_of() {
+	printf '# nThread 1 nGpus %s minBytes 8 maxBytes 16 step: 2(factor) warmup iters: 5 ' "$2"
+	printf 'iters: 20 agg iters: 1 validation: 1 graph: 0\n# Using devices\n'
+	for ((r = 0; r < $1; r++)); do
+		echo "#  Rank  $r Group  0 Pid 7 on n1 device  $r [0x07] NVIDIA H100"
+	done
+	printf '#  size count type redop root  time algbw busbw #wrong  time algbw busbw #wrong\n'
+	printf ' 8 2 float sum -1 10.0 0.0 0.0 0 11.0 0.0 0.0 0\n'
+	printf ' 16 4 float sum -1 12.0 0.0 0.0 0 13.0 0.0 0.0 0\n# Out of bounds values : 0 OK\n'
+}
+# variants FILE [OPTION...]: launch and variant of the rows of 8 bytes, out of place.
+variants() {
+	rm -rf "$FB_TMP/config"
+	"$import" --csv "$FB_TMP/config" "${@:2}" "$1" >/dev/null || fail "import of $1"
+	value "$FB_TMP/config" launch_index,variant bytes=8 in_place=no | tr '\n' ' '
+}
+{
+	echo '+ mpirun -np 4 -x NCCL_ALGO=Ring -x NCCL_PROTO ./all_reduce_perf -b 8 -R 1'
+	run_of 4 1
+	echo '+ srun --export=ALL,NCCL_ALGO=Tree,NCCL_IB_HCA=m0,m1,NCCL_PROTO=LL ./all_reduce_perf'
+	run_of 4 1
+	echo '$ NCCL_PROTO="LL128" ./all_reduce_perf -g 4 --local_register=2'
+	run_of 4 4
+	echo 'export NCCL_ALGO=Ring NCCL_DEBUG=INFO LD_LIBRARY_PATH=/x'
+	echo '+ ./all_reduce_perf -b 8 -g 4 -a 3'
+	run_of 4 4
+	echo 'unset NCCL_ALGO'
+	echo '=== NCCL_NTHREADS=64 ==='
+	run_of 4 1 | sed '7i n1:7:7 [0] NCCL INFO NCCL_MIN_NCHANNELS set by environment to 8.'
+	echo '+ mpiexec -genv NCCL_ALGO PAT all_reduce_perf'
+	run_of 4 1
+} >configured.txt
+expect "keys of a log" "$(variants configured.txt)" "0,NCCL_ALGO=Ring \
+1,\"NCCL_ALGO=Tree;NCCL_IB_HCA=m0,m1;NCCL_PROTO=LL\" 2,NCCL_PROTO=LL128;gpus=4 \
+3,NCCL_ALGO=Ring;average=3;gpus=4 4,NCCL_MIN_NCHANNELS=8;NCCL_NTHREADS=64 5,NCCL_ALGO=PAT "
+expect "registration" "$(value "$FB_TMP/config" registration bytes=8 in_place=no | tr '\n' ' ')" \
+	'registered - symmetric - - - '
+expect "keys of the user" "$(variants configured.txt --tag 'site=a;NCCL_BUFFSIZE=1' |
+	cut -d' ' -f1)" '0,NCCL_ALGO=Ring;NCCL_BUFFSIZE=1;site=a'
+{
+	echo '+ mpirun -x UCX_TLS=rc --mca coll hcoll osu_latency' && cat osu_latency.txt
+} >ucx.txt
+"$import" --csv "$FB_TMP/ucx" ucx.txt >/dev/null
+expect "keys of OSU" "$(value "$FB_TMP/ucx" variant bytes=2)" 'OMPI_MCA_coll=hcoll;UCX_TLS=rc'
+if [ "$with_json" = yes ]; then
+	sed 's/"HOME=/"NCCL_ALGO=Ring","HOME=/' nccl.json >ring.json
+	"$import" --csv "$FB_TMP/ring" ring.json >/dev/null
+	expect "keys of JSON" "$(value "$FB_TMP/ring" variant bytes=1M samples=1 in_place=no)" \
+		NCCL_ALGO=Ring
+fi
+# Without their headers rows are read all the same, where it is known what ran.
+{
+	echo 'mpirun -n 4 all_reduce_perf -b 8' && run_of 4 1
+	echo 'NCCL_ALGO=Tree all_gather_perf -g 8' && run_of 8 8
+} | grep -v '^#' >bare.txt
+expect "rows without headers" "$(variants bare.txt)" '0,NCCL_ALGO=Tree;gpus=8 0, '
+expect "their ranks" "$(value "$FB_TMP/config" ranks,program,iterations bytes=8 in_place=yes |
+	tr '\n' ' ')" '8,all_gather_perf, 4,all_reduce_perf, '
+grep -hE '^ +[0-9]' nccl-2.9.txt >bare-old.txt
+grep -hE '^ +[0-9]' nccl-per-iteration.txt >bare-iterations.txt
+for file in bare-old:11.5000 bare-iterations:22.4200; do
+	"$import" --csv "$FB_TMP/${file%%:*}" --ranks 8 --operation all_reduce \
+		"${file%%:*}.txt" >/dev/null
+	expect "${file%%:*}" "$(value "$FB_TMP/${file%%:*}" median_us bytes=8 in_place=no)" \
+		"${file##*:}"
+done
+expect "times of -I" "$(value "$FB_TMP/bare-iterations" reported_min_us bytes=8 \
+	in_place=no)" 21.3000
+verdict import_configuration
+
 # refuses PATTERN ARGUMENT...: one line on stderr, exit code 3, nothing on stdout, no folder.
 refuses() {
 	local pattern=$1
@@ -153,6 +225,16 @@ refuses 'No such file' missing.txt
 refuses '5 nodes for 4 ranks' --ranks 4 --nodes 5 osu_allreduce-5.6.txt
 refuses 'the command line has this very file' osu_bw.txt osu_bw.txt
 refuses 'second.txt|No such' osu_bw.txt missing.txt
+run_of 4 1 >one.txt
+sed 's/.*/&\n&/' one.txt >mixed.txt
+sed '/^#.*size/,$s/.*/&\n&/' one.txt >mixed-tables.txt
+cat one.txt one.txt | grep -v '^#' >twice.txt
+refuses 'mixed.txt:6: lines of several runs are mixed' --operation all_reduce mixed.txt
+refuses 'mixed-tables.txt:8: lines of several runs' --operation all_reduce mixed-tables.txt
+refuses 'twice.txt:4: the same case as in line 2' --operation all_reduce --ranks 4 twice.txt
+refuses 'one.txt:.*give --operation' one.txt
+refuses '--tag.*KEY=VALUE' --tag bogus nccl-2.19.txt
+refuses 'configured.txt:.*NCCL_ALGO' --tag NCCL_ALGO=Tree configured.txt
 [ "$with_json" = yes ] && refuses 'open.json:3: not JSON' open.json
 "$import" osu_bw.txt 2>"$FB_TMP/err"
 expect "exit code without --csv" $? 3

@@ -297,8 +297,11 @@ int fb_imb_read(struct fb_import *import, const struct fb_text *text)
 	};
 	int err = FB_OK;
 
-	for (size_t at = 0; at < text->count && !err; at++)
-		err = take_line(&s, at);
+	for (size_t at = 0; at < text->count && !err; at++) {
+		err = fb_config_take(&import->config, text->line[at]);
+		if (!err)
+			err = take_line(&s, at);
+	}
 	fb_words_free(&s.header);
 	return err;
 }

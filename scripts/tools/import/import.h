@@ -12,6 +12,7 @@
 
 #include "common/record/schema.h"
 #include "common/system/environment.h"
+#include "scripts/tools/import/config.h"
 #include "scripts/tools/import/text.h"
 
 #include <stdbool.h>
@@ -38,6 +39,7 @@ extern const struct fb_column fb_import_extras[FB_EXTRAS];
 /* What the user says because the files do not; 0 and NULL: nothing. */
 struct fb_import_hints {
 	const char *operation;
+	const char *tags; /* fb_variant_good; keys of all rows */
 	uint64_t ranks, nodes, bytes;
 };
 
@@ -57,7 +59,9 @@ struct fb_import_section {
 	char program[64], path[128]; /* path: tool and version, for the column of that name */
 	uint64_t ranks, nodes;
 	bool nodes_assumed;
+	bool unmarked; /* nothing says where its run ends: a case may not come twice */
 	struct fb_facts facts; /* keys without prefix: "nccl.version" */
+	struct fb_facts tags;  /* keys of all its rows: "NCCL_ALGO" */
 	const char *file, *format;
 	uint64_t hash; /* of the file's bytes */
 	char utc[24];  /* when the file was last written */
@@ -66,6 +70,7 @@ struct fb_import_section {
 
 struct fb_import {
 	struct fb_import_hints hints;
+	struct fb_config config; /* of the file that is being read */
 	struct fb_import_section *section; /* [nsections] */
 	size_t nsections;
 	struct fb_import_record **record; /* [nrecords] */
@@ -93,7 +98,10 @@ extern const size_t fb_import_formats_count;
  */
 int fb_import_file(struct fb_import *import, const char *path, const char *format);
 
-/* Begins a section: one start of `program`, which must be able to name a file. */
+/*
+ * Begins a section: one start of `program`, which must be able to name a file. What the lines
+ * taken into `config` so far say becomes its tags.
+ */
 int fb_import_begin(struct fb_import *import, const struct fb_text *text, const char *program,
 		    const char *path);
 
@@ -107,6 +115,9 @@ int fb_import_size(struct fb_import *import, const struct fb_text *text, size_t 
 
 /* Adds a fact of the current section. */
 void fb_import_fact(struct fb_import *import, const char *key, const char *value);
+
+/* Adds a key for all rows of the current section; the value may be any text. */
+void fb_import_tag(struct fb_import *import, const char *key, const char *value);
 
 /*
  * Adds a record to the current section with everything empty: texts "-", algorithm, protocol and
@@ -132,10 +143,10 @@ void fb_import_variant(struct fb_import_record *record, const char *key, const c
 	__attribute__((format(printf, 3, 4)));
 
 /*
- * Joins records of equal key within a section (their times are samples), numbers the launches
- * behind those of the folder, or from `first`, and appends all to DIR/PROGRAM.csv and
- * environment.csv. Returns 0, FB_EINPUT (a file was imported before, a launch is there; nothing
- * written), FB_ENOMEM, FB_EIO; printed.
+ * Puts each section's tags into its rows' variant, joins records of equal key within a section
+ * (their times are samples), numbers the launches behind those of the folder, or from `first`, and
+ * appends all to DIR/PROGRAM.csv and environment.csv. Returns 0, FB_EINPUT (a file was imported
+ * before, a launch is there, keys do not fit; nothing written), FB_ENOMEM, FB_EIO; printed.
  */
 int fb_import_write(struct fb_import *import, const char *folder, const char *run, bool numbered,
 		    uint64_t first);

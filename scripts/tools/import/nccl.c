@@ -67,8 +67,69 @@ static size_t find_program(const char *name)
 	return i;
 }
 
+bool fb_nccl_is_type(const char *text)
+{
+	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
+		if (!strcmp(types[i].name, text))
+			return true;
+	return false;
+}
+
+static uint64_t number_of(const struct fb_import *import, char letter, const char *name)
+{
+	const char *word = fb_config_option(&import->config, letter, name);
+	uint64_t value;
+
+	return word && fb_word_u64(word, &value) ? value : 0;
+}
+
+/* Options that change what is measured and that neither header nor table shows. */
+static void take_options(struct fb_import *import, struct fb_nccl_run *run)
+{
+	static const struct {
+		char letter;
+		const char *name, *usual;
+	} others[] = {
+		{'a', "average", "1"},
+		{'x', "cta_policy", "0"},
+		{'D', "device_implementation", "0"},
+		{'V', "device_cta_count", "0"},
+	};
+	uint64_t registered = number_of(import, 'R', "local_register");
+
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
+		const char *word = fb_config_option(&import->config, others[i].letter,
+						    others[i].name);
+
+		if (word && strcmp(word, others[i].usual) != 0)
+			fb_import_tag(import, others[i].name, word);
+	}
+	/* A log without the command does not say whether -R was given: only what was is a key. */
+	if (registered > 0)
+		run->registered = registered < 2 ? 1 : 2;
+	if (!run->blocking)
+		run->blocking = number_of(import, 'z', "blocking");
+	if (!run->unalign)
+		run->unalign = number_of(import, 'u', "unalign");
+	if (!run->gpus)
+		run->gpus = number_of(import, 'g', "ngpus");
+	if (!run->threads)
+		run->threads = number_of(import, 't', "nthreads");
+}
+
+/* Ranks by the command line, for a log without the list of devices; 0: not said. */
+static uint64_t ranks_started(const struct fb_import *import, const struct fb_nccl_run *run)
+{
+	const struct fb_config *config = &import->config;
+	uint64_t per_process = (run->threads ? run->threads : 1) * (run->gpus ? run->gpus : 1);
+
+	if (!config->words || per_process > 1000000 || config->processes > 1000000)
+		return 0;
+	return (config->launched ? config->processes : 1) * per_process;
+}
+
 int fb_nccl_begin(struct fb_import *import, const struct fb_text *text, size_t line,
-		  const struct fb_nccl_run *run)
+		  struct fb_nccl_run *run)
 {
 	char path[128];
 	int err;
@@ -76,8 +137,12 @@ int fb_nccl_begin(struct fb_import *import, const struct fb_text *text, size_t l
 	snprintf(path, sizeof(path), "nccl-tests%s%s%s%s", *run->version ? " " : "", run->version,
 		 *run->library ? ", NCCL " : "", run->library);
 	err = fb_import_begin(import, text, run->program, path);
-	if (!err)
-		err = fb_import_size(import, text, line, run->ranks, run->nodes, 1);
+	if (err)
+		return err;
+	take_options(import, run);
+	if (!run->ranks)
+		run->ranks = ranks_started(import, run);
+	err = fb_import_size(import, text, line, run->ranks, run->nodes, 1);
 	if (err)
 		return err;
 	fb_import_fact(import, "nccl_tests.version", run->version);
@@ -95,10 +160,14 @@ static void add_variants(struct fb_import_record *record, const struct fb_nccl_r
 				  (unsigned long long)run->aggregated);
 	if (run->blocking > 1)
 		fb_import_variant(record, "blocking", "%llu", (unsigned long long)run->blocking);
+	if (run->gpus > 1)
+		fb_import_variant(record, "gpus", "%llu", (unsigned long long)run->gpus);
 	if (run->groups > 1)
 		fb_import_variant(record, "groups", "%llu", (unsigned long long)run->groups);
 	if (*cell->redop && strcmp(cell->redop, "none") && record->key.redop < 0)
 		fb_import_variant(record, "redop", "%.32s", cell->redop);
+	if (run->threads > 1)
+		fb_import_variant(record, "threads", "%llu", (unsigned long long)run->threads);
 	if (*timing)
 		fb_import_variant(record, "timing", "%s", timing);
 	if (record->key.datatype == FB_DATATYPES)

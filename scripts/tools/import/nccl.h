@@ -16,6 +16,7 @@ struct fb_nccl_run {
 	uint64_t groups;	    /* communicators at work at once; 0 and 1 are the same */
 	uint64_t aggregated;	    /* calls in one group; 0 and 1 are the same */
 	uint64_t blocking, unalign; /* -z, -u */
+	uint64_t threads, gpus;	    /* -t, -g: of a process, of a thread; 0 and 1 are the same */
 	bool graph;
 	int registered; /* -R; -1: not known */
 };
@@ -37,9 +38,22 @@ const char *fb_nccl_program(const char *name);
 /* All names of programs, one after the other; NULL behind the last. */
 const char *fb_nccl_program_at(size_t index);
 
-/* Begins a section for the run. Returns as fb_import_begin and fb_import_size do. */
+/*
+ * Begins a section for the run, and adds to *run what the options of its command line say (see
+ * import->config): options without a field become tags. Returns as fb_import_begin and
+ * fb_import_size do.
+ */
 int fb_nccl_begin(struct fb_import *import, const struct fb_text *text, size_t line,
-		  const struct fb_nccl_run *run);
+		  struct fb_nccl_run *run);
+
+/*
+ * Whether the words are a whole row, whatever the log says or lacks around it. `header` becomes the
+ * line that names its columns (200 characters are enough).
+ */
+bool fb_nccl_header(const struct fb_words *row, char *header, size_t chars);
+
+/* Whether the text names one of nccl-tests' datatypes. */
+bool fb_nccl_is_type(const char *text);
 
 /*
  * Adds a record without times: key, errors, bytes that count. NULL where memory is out or a

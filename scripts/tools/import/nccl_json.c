@@ -32,23 +32,35 @@ static const char *base_of(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-/* The value of an option of one letter in the command line: "-z 1", "-z1"; NAN: not given. */
-static double option_of(const json_t *arguments, char letter)
+/* The command line and the variables that it ran with, as a log would show them. */
+static int take_command(struct state *s, const json_t *document)
 {
-	size_t n = json_array_size(arguments);
-	double value = (double)NAN;
+	const json_t *arguments = json_object_get(document, "args");
+	const json_t *variables = json_object_get(document, "env");
+	size_t n = json_array_size(arguments), length = 1;
+	char *line;
+	int err;
 
-	for (size_t i = 1; i < n; i++) {
-		const char *word = json_string_value(json_array_get(arguments, i));
-		const char *next = json_string_value(json_array_get(arguments, i + 1));
+	for (size_t i = 0; i < json_array_size(variables); i++) {
+		const char *variable = json_string_value(json_array_get(variables, i));
 
-		if (!word || word[0] != '-' || word[1] != letter)
-			continue;
-		if (word[2] ? fb_word_number(word + 2, &value)
-			    : next && fb_word_number(next, &value))
-			return value;
+		if (variable)
+			fb_config_export(&s->import->config, variable);
 	}
-	return (double)NAN;
+	for (size_t i = 0; i < n; i++)
+		length += json_string_length(json_array_get(arguments, i)) + 1;
+	line = calloc(length, 1);
+	if (!line)
+		return fb_error(FB_ENOMEM, "no memory to read '%s'", s->text->path);
+	for (size_t i = 0, used = 0; i < n; i++) {
+		const char *word = json_string_value(json_array_get(arguments, i));
+
+		used += (size_t)snprintf(line + used, length - used, "%s%s", i ? " " : "",
+					 word ? word : "");
+	}
+	err = fb_config_take(&s->import->config, line);
+	free(line);
+	return err;
 }
 
 static void take_devices(struct state *s, const json_t *config)
@@ -91,12 +103,9 @@ static void take_config(struct state *s, const json_t *document)
 	s->run.iterations =
 		fb_json_number(config, "iterations") * (aggregated > 0 ? aggregated : 1);
 	s->run.graph = fb_json_number(config, "graph") > 0;
-	s->run.blocking = whole(option_of(arguments, 'z'), 0);
-	s->run.unalign = whole(option_of(arguments, 'u'), 0);
-	/* The text cannot say whether -R was given; only what was is worth a key of its own. */
-	s->run.registered = (int)whole(fmin(option_of(arguments, 'R'), 2), 0);
-	if (s->run.registered == 0)
-		s->run.registered = -1;
+	s->run.threads = whole(fb_json_number(config, "nthreads"), 0);
+	s->run.gpus = whole(fb_json_number(config, "ngpus"), 0);
+	s->run.registered = -1;
 	take_devices(s, config);
 }
 
@@ -193,7 +202,9 @@ int fb_nccl_json_read(struct fb_import *import, const struct fb_text *text)
 		if (program)
 			snprintf(s.run.program, sizeof(s.run.program), "%s", program);
 	}
-	err = fb_nccl_begin(import, text, 1, &s.run);
+	err = take_command(&s, document);
+	if (!err)
+		err = fb_nccl_begin(import, text, 1, &s.run);
 	for (size_t i = 0; i < json_array_size(results) && !err; i++)
 		err = take_result(&s, i, json_array_get(results, i));
 	json_decref(document);

@@ -13,12 +13,15 @@
 
 enum { HOSTS_MAX = 4096 };
 
+enum stage { BETWEEN, STARTED, IN_TABLE };
+
 struct state {
 	struct fb_import *import;
 	const struct fb_text *text;
 	struct fb_nccl_run run;
 	struct fb_words header; /* of the table; word[0] is "#" */
-	bool in_table;
+	enum stage stage;
+	struct fb_facts seen; /* variables that NCCL says it has found, in this run */
 	uint64_t ranks, groups;	   /* greatest of the device lines, and one */
 	uint64_t hosts[HOSTS_MAX]; /* hashes of their names */
 	size_t nhosts;
@@ -27,7 +30,22 @@ struct state {
 
 bool fb_nccl_text_detect(const struct fb_text *text)
 {
-	return fb_text_holds(text, "out-of-place") && fb_text_holds(text, "# nThread ");
+	bool found = fb_text_holds(text, "out-of-place") && fb_text_holds(text, "# nThread ");
+
+	for (size_t i = 0; i < text->count && !found; i++) {
+		struct fb_words words;
+
+		if (fb_words_split(&words, text->line[i]))
+			return false;
+		found = fb_nccl_header(&words, NULL, 0);
+		fb_words_free(&words);
+	}
+	return found;
+}
+
+static struct fb_import_section *section_of(const struct state *s)
+{
+	return &s->import->section[s->import->nsections - 1];
 }
 
 static int fail(const struct state *s, size_t at, const char *what)
@@ -35,15 +53,29 @@ static int fail(const struct state *s, size_t at, const char *what)
 	return fb_error(FB_EINPUT, "%s:%zu: %s", s->text->path, at + 1, what);
 }
 
-/* "#  Rank  0 Group  0 Pid 1234 on  node1 device  0 [0000:04:00] NVIDIA H100" */
-static void take_device(struct state *s, const char *line)
+/*
+ * Programs that mpirun started but that were built without MPI write all of it once a process, each
+ * as rank 0. Their rows would pass for repetitions of one run.
+ */
+static int refuse_mixed(const struct state *s, size_t at)
 {
+	return fail(s, at,
+		    "lines of several runs are mixed (was nccl-tests built without MPI?): "
+		    "expected one run after the other, or a file for each process");
+}
+
+/* "#  Rank  0 Group  0 Pid 1234 on  node1 device  0 [0000:04:00] NVIDIA H100" */
+static int take_device(struct state *s, size_t at)
+{
+	const char *line = s->text->line[at];
 	const char *host = fb_text_find(line, " on ");
 	double rank = fb_text_number(line, " Rank", 0), group = fb_text_number(line, " Group", 0);
 	const char *gpu = fb_text_find(line, "] ");
 	uint64_t hash = 5381;
 	size_t i = 0;
 
+	if (!(rank > 0) && s->ranks)
+		return refuse_mixed(s, at);
 	if (rank >= 0 && rank < 1e9 && s->ranks < (uint64_t)rank + 1)
 		s->ranks = (uint64_t)rank + 1;
 	if (group >= 0 && group < 1e9 && s->groups < (uint64_t)group + 1)
@@ -51,13 +83,14 @@ static void take_device(struct state *s, const char *line)
 	if (gpu && !*s->run.gpu)
 		fb_text_copy(gpu, "", s->run.gpu, sizeof(s->run.gpu));
 	if (!host)
-		return;
+		return FB_OK;
 	for (host += strspn(host, " "); *host && *host != ' '; host++)
 		hash = hash * 33 + (unsigned char)*host;
 	while (i < s->nhosts && s->hosts[i] != hash)
 		i++;
 	if (i == s->nhosts && i < HOSTS_MAX)
 		s->hosts[s->nhosts++] = hash;
+	return FB_OK;
 }
 
 /* "# nThread 1 nGpus 8 minBytes 8 maxBytes 128 step: 2(factor) ... iters: 20 agg iters: 1 ..." */
@@ -73,11 +106,15 @@ static void take_settings(struct state *s, const char *line)
 	s->run = run;
 	s->ranks = s->groups = 0;
 	s->nhosts = 0;
+	fb_facts_free(&s->seen);
 	s->loop = iterations ? fb_text_number(iterations, " iters:", (double)NAN) : (double)NAN;
 	s->aggregated = fb_text_number(line, "agg iters:", 1);
 	s->run.aggregated = s->aggregated < 1e9 ? (uint64_t)s->aggregated : 1;
 	s->run.graph = fb_text_number(line, "graph:", 0) > 0;
 	s->run.unalign = (uint64_t)fmin(fb_text_number(line, "unalign:", 0), 1e9);
+	s->run.threads = (uint64_t)fmin(fb_text_number(line, "# nThread", 0), 1e9);
+	s->run.gpus = (uint64_t)fmin(fb_text_number(line, "nGpus", 0), 1e9);
+	s->stage = STARTED;
 }
 
 static void take_blocking(struct state *s, const char *line)
@@ -88,6 +125,36 @@ static void take_blocking(struct state *s, const char *line)
 		s->run.blocking = 3;
 	else
 		s->run.blocking = 1;
+}
+
+/*
+ * "NCCL INFO NCCL_ALGO set by environment to Ring". What the command says of a variable goes
+ * first, as NCCL may spell it otherwise. Where ranks differ no single value is true.
+ */
+static bool take_variable(struct state *s, const char *line)
+{
+	static const char words[] = " set by environment to ";
+	const char *name = fb_text_find(line, "NCCL INFO "), *at = strstr(line, words);
+	const char *said, *seen;
+	char key[64], value[128];
+
+	if (!name || !at || at < name)
+		return false;
+	fb_text_copy(name, " ", key, sizeof(key));
+	fb_text_copy(at + strlen(words), " ", value, sizeof(value));
+	if (*value && value[strlen(value) - 1] == '.')
+		value[strlen(value) - 1] = '\0';
+	if (!fb_config_variable(key) || s->stage == BETWEEN)
+		return true;
+	seen = fb_facts_get(&s->seen, key);
+	said = s->stage == IN_TABLE ? fb_facts_get(&section_of(s)->tags, key) : NULL;
+	if (seen && strcmp(seen, value) != 0)
+		snprintf(value, sizeof(value), "several");
+	if (s->stage == IN_TABLE && (!said || seen))
+		fb_import_tag(s->import, key, value);
+	if (!said || seen)
+		fb_facts_add(&s->seen, key, "%s", value);
+	return true;
 }
 
 /* Lines that say what is measured. Returns whether this is one. */
@@ -107,8 +174,6 @@ static bool take_comment(struct state *s, const char *line)
 			fb_nccl_version((uint64_t)library, s->run.library, sizeof(s->run.library));
 	} else if (fb_text_after(line, "# Blocking Enabled")) {
 		take_blocking(s, line);
-	} else if (*line == '#' && strstr(line, " Rank ") && strstr(line, " device ")) {
-		take_device(s, line);
 	} else if ((at = fb_text_find(line, "NCCL version ")) && !*s->run.library) {
 		fb_text_copy(at, " +", s->run.library, sizeof(s->run.library));
 	} else {
@@ -142,21 +207,47 @@ static int find_program(struct state *s, size_t at)
 	return FB_OK;
 }
 
-static int begin_table(struct state *s, size_t at)
+/* Begins the table whose columns a header names. */
+static int begin_table(struct state *s, size_t at, const char *header)
 {
+	const struct fb_facts *tags;
 	int err = find_program(s, at);
 
 	fb_words_free(&s->header);
 	if (!err)
-		err = fb_words_split(&s->header, s->text->line[at]);
+		err = fb_words_split(&s->header, header);
 	if (err)
 		return err;
 	s->run.groups = s->groups;
 	s->run.ranks = s->groups > 1 ? s->ranks / s->groups : s->ranks;
 	s->run.nodes = s->nhosts < s->run.ranks ? s->nhosts : s->run.ranks;
 	s->run.iterations = s->loop * s->aggregated;
-	s->in_table = true;
-	return fb_nccl_begin(s->import, s->text, at + 1, &s->run);
+	s->stage = IN_TABLE;
+	err = fb_nccl_begin(s->import, s->text, at + 1, &s->run);
+	if (err)
+		return err;
+	tags = &section_of(s)->tags;
+	for (size_t i = 0; i < s->seen.count; i++)
+		if (!fb_facts_get(tags, s->seen.item[i].key))
+			fb_import_tag(s->import, s->seen.item[i].key, s->seen.item[i].value);
+	return FB_OK;
+}
+
+/* Begins a table that lacks its header. */
+static int begin_unmarked(struct state *s, size_t at, const char *header)
+{
+	int err;
+
+	if (s->stage == BETWEEN) {
+		s->loop = (double)NAN;
+		s->run.gpus = s->run.threads = s->run.blocking = s->run.unalign = 0;
+		s->ranks = s->groups = 0;
+		s->nhosts = 0;
+	}
+	err = begin_table(s, at, header);
+	if (!err)
+		section_of(s)->unmarked = true;
+	return err;
 }
 
 /* The n-th column of that name (0: out of place, 1: in place): its word in the row, or NULL. */
@@ -231,28 +322,45 @@ static bool is_row(const struct fb_words *words)
 	       (words->count < 2 || fb_word_u64(words->word[1], &count));
 }
 
+static int take_words(struct state *s, size_t at, const struct fb_words *words)
+{
+	char header[256];
+	int err = FB_OK;
+
+	if (words->count > 4 && !strcmp(words->word[0], "#") && !strcmp(words->word[1], "size"))
+		return s->stage == IN_TABLE ? refuse_mixed(s, at)
+					    : begin_table(s, at, s->text->line[at]);
+	if (s->stage != IN_TABLE && fb_nccl_header(words, header, sizeof(header)))
+		err = begin_unmarked(s, at, header);
+	if (err || s->stage != IN_TABLE || !is_row(words))
+		return err;
+	if (at + 1 < s->text->count || !s->text->torn)
+		return take_row(s, at, words);
+	fb_warn("%s:%zu: the last line has no end and is left out", s->text->path, at + 1);
+	return FB_OK;
+}
+
 static int take_line(struct state *s, size_t at)
 {
 	const char *line = s->text->line[at];
 	struct fb_words words;
-	int err;
+	int err = fb_config_take(&s->import->config, line);
 
-	if (fb_text_after(line, "# Out of bounds")) {
-		/* Another run in the same log says anew what it is. */
-		s->in_table = false;
-		s->run.program[0] = s->run.version[0] = s->run.library[0] = '\0';
-	}
-	if (take_comment(s, line) || (*line != '#' && !s->in_table))
-		return FB_OK;
-	err = fb_words_split(&words, line);
 	if (err)
 		return err;
-	if (words.count > 4 && !strcmp(words.word[0], "#") && !strcmp(words.word[1], "size"))
-		err = begin_table(s, at);
-	else if (s->in_table && is_row(&words) && at + 1 == s->text->count && s->text->torn)
-		fb_warn("%s:%zu: the last line has no end and is left out", s->text->path, at + 1);
-	else if (s->in_table && is_row(&words))
-		err = take_row(s, at, &words);
+	if (fb_text_after(line, "# Out of bounds") ||
+	    (s->stage == IN_TABLE && section_of(s)->unmarked && !s->import->config.used)) {
+		/* Another run in the same log says anew what it is. */
+		s->stage = BETWEEN;
+		s->run.program[0] = s->run.version[0] = s->run.library[0] = '\0';
+	}
+	if (*line == '#' && strstr(line, " Rank ") && strstr(line, " device "))
+		return take_device(s, at);
+	if (take_variable(s, line) || take_comment(s, line))
+		return FB_OK;
+	err = fb_words_split(&words, line);
+	if (!err)
+		err = take_words(s, at, &words);
 	fb_words_free(&words);
 	return err;
 }
@@ -271,6 +379,7 @@ int fb_nccl_text_read(struct fb_import *import, const struct fb_text *text)
 	for (size_t at = 0; at < text->count && !err; at++)
 		err = take_line(s, at);
 	fb_words_free(&s->header);
+	fb_facts_free(&s->seen);
 	free(s);
 	return err;
 }

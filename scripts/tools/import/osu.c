@@ -369,7 +369,10 @@ int fb_osu_read(struct fb_import *import, const struct fb_text *text)
 	struct state s = {.import = import, .text = text};
 	int err = FB_OK;
 
-	for (size_t at = 0; at < text->count && !err; at++)
-		err = take_line(&s, at);
+	for (size_t at = 0; at < text->count && !err; at++) {
+		err = fb_config_take(&import->config, text->line[at]);
+		if (!err)
+			err = take_line(&s, at);
+	}
 	return err;
 }

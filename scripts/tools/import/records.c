@@ -48,6 +48,23 @@ static bool good_program(const char *name)
 			    "0123456789_.+-") == n;
 }
 
+void fb_import_tag(struct fb_import *import, const char *key, const char *value)
+{
+	char text[FB_VARIANT_CHARS];
+
+	snprintf(text, sizeof(text), "%s", value);
+	for (char *c = text; *c; c++)
+		if (*c == ';' || *c == '=')
+			*c = ',';
+	fb_facts_add(&current(import)->tags, key, "%s", text);
+}
+
+static void add_tags(struct fb_import *import, const struct fb_facts *facts)
+{
+	for (size_t i = 0; i < facts->count; i++)
+		fb_import_tag(import, facts->item[i].key, facts->item[i].value);
+}
+
 int fb_import_begin(struct fb_import *import, const struct fb_text *text, const char *program,
 		    const char *path)
 {
@@ -65,6 +82,9 @@ int fb_import_begin(struct fb_import *import, const struct fb_text *text, const 
 	snprintf(section->program, sizeof(section->program), "%s", program);
 	snprintf(section->path, sizeof(section->path), "%s", path);
 	memcpy(section->utc, text->utc, sizeof(section->utc));
+	add_tags(import, &import->config.script);
+	add_tags(import, &import->config.command);
+	import->config.used = true;
 	return FB_OK;
 }
 
@@ -197,8 +217,11 @@ void fb_import_free(struct fb_import *import)
 		free(import->record[i]->sample);
 		free(import->record[i]);
 	}
-	for (size_t i = 0; i < import->nsections; i++)
+	for (size_t i = 0; i < import->nsections; i++) {
 		fb_facts_free(&import->section[i].facts);
+		fb_facts_free(&import->section[i].tags);
+	}
+	fb_config_free(&import->config);
 	free(import->record);
 	free(import->section);
 	*import = (struct fb_import){.nsections = 0};

@@ -44,9 +44,10 @@ static char *without_prefix(char *line)
 {
 	char *at;
 
-	if (*line == '[' && (at = past_digits(line + 1)) && *at == ',' &&
-	    (at = past_digits(at + 1)) && !strncmp(at, "]<std", 5) && (at = strchr(at, ':')))
-		return at + 1;
+	/* "[1,0]<stdout>:" of Open MPI 4, "[prterun-node1-77@1,0]<stdout>: " of its successors */
+	if (*line == '[' && (at = strstr(line, "]<std")) && at - line < 256 &&
+	    (at = strchr(at, ':')))
+		return at[1] == ' ' && strchr(line, '@') < at ? at + 2 : at + 1;
 	at = line;
 	while (*at == ' ')
 		at++;

@@ -3,6 +3,7 @@
 #include "common/base/error.h"
 #include "common/measure/stats.h"
 #include "common/record/csv.h"
+#include "common/record/variant.h"
 #include "scripts/tools/import/folder.h"
 #include "scripts/tools/import/import.h"
 
@@ -28,12 +29,45 @@ static int by_key(const void *a, const void *b)
 	return order ? order : x->index < y->index ? -1 : x->index > y->index;
 }
 
+static int add_keys(const struct fb_import_section *section, struct fb_import_record *record,
+		    const char *keys)
+{
+	char why[160];
+
+	if (!*keys || !fb_variant_add(record->key.variant, keys, why, sizeof(why)))
+		return FB_OK;
+	return fb_error(FB_EINPUT, "%s:%zu: '%s' cannot become keys of this row: expected %s",
+			section->file, record->line, keys, why);
+}
+
+/* What the log and the user say of the run's configuration becomes part of the row's key. */
+static int set_keys(const struct fb_import *import, struct fb_import_record *record)
+{
+	const struct fb_import_section *section = &import->section[record->section];
+	char keys[4 * FB_VARIANT_CHARS] = "";
+	size_t used = 0;
+	int err;
+
+	for (size_t i = 0; i < section->tags.count && used < sizeof(keys); i++)
+		used += (size_t)snprintf(keys + used, sizeof(keys) - used, "%s%s=%s", i ? ";" : "",
+					 section->tags.item[i].key, section->tags.item[i].value);
+	err = add_keys(section, record, keys);
+	if (!err && import->hints.tags)
+		err = add_keys(section, record, import->hints.tags);
+	return err;
+}
+
 /* The second's times become further samples of the first. */
 static int join_pair(const struct fb_import *import, struct fb_import_record *first,
 		     struct fb_import_record *second)
 {
 	int err = FB_OK;
 
+	if (import->section[first->section].unmarked)
+		return fb_error(FB_EINPUT,
+				"%s:%zu: the same case as in line %zu, and no header lines that "
+				"say whether another run began: expected a file for each run",
+				import->section[second->section].file, second->line, first->line);
 	if (!first->nsamples || !second->nsamples)
 		return fb_error(FB_EINPUT, "%s:%zu: the same case as in line %zu, of one run of %s",
 				import->section[second->section].file, second->line, first->line,
@@ -51,18 +85,20 @@ static int join(struct fb_import *import)
 {
 	struct keyed *list = calloc(import->nrecords + 1, sizeof(*list));
 	size_t first = 0;
-	int err = list ? FB_OK : FB_ENOMEM;
+	int err = list ? FB_OK : fb_error(FB_ENOMEM, "no memory to join rows");
 
 	for (size_t i = 0; i < import->nrecords && !err; i++) {
 		struct fb_import_record *record = import->record[i];
 
 		record->key.program = import->section[record->section].program;
+		err = set_keys(import, record);
+		if (err)
+			break;
 		list[i] = (struct keyed){fb_csv_key(&record->row, NULL), record->section, i};
-		err = list[i].key ? FB_OK : FB_ENOMEM;
+		if (!list[i].key)
+			err = fb_error(FB_ENOMEM, "no memory to join rows");
 	}
-	if (err)
-		fb_error_print("no memory to join rows");
-	else
+	if (!err)
 		qsort(list, import->nrecords, sizeof(*list), by_key);
 	for (size_t i = 1; i < import->nrecords && !err; i++) {
 		if (list[i].section != list[first].section || strcmp(list[i].key, list[first].key))

@@ -11,7 +11,6 @@
 #include "collectives/algorithm/algorithm.h"
 #include "collectives/state.h"
 #include "common/base/error.h"
-#include "common/run/run.h"
 #include "common/system/environment_file.h"
 
 enum { MOST_TABLE = 16 << 20 };
@@ -88,8 +87,8 @@ static bool all_same(const struct fb_group *w, const char *text, size_t n)
 }
 
 /* The table of a kind for the ranks' model; one that was named need not be of this machine. */
-static void take_table(struct fb_choosing *choosing, struct fb_run *run, enum fb_machine kind,
-		       const char *model, bool named)
+static void take_table(struct fb_choosing *choosing, const struct fb_session *session,
+		       enum fb_machine kind, const char *model, bool named)
 {
 	const struct fb_tuning *found = NULL;
 	char key[32];
@@ -98,21 +97,22 @@ static void take_table(struct fb_choosing *choosing, struct fb_run *run, enum fb
 		found = fb_tunings_for(&choosing->tunings, kind, model);
 	if (!found && named) {
 		found = fb_tunings_for(&choosing->tunings, kind, NULL);
-		if (found && model && fb_run_world(run)->rank == 0)
+		if (found && model && session->world->rank == 0)
 			fb_warn("--tuning: table %s is for %s, this is %s", found->name,
 				found->model, *model ? model : "several models");
 	}
 	choosing->tuning[kind] = found;
 	snprintf(key, sizeof(key), "tuning.%s", fb_machine_names[kind]);
 	if (found)
-		fb_run_fact(run, key, "%s for %s%s", found->name, found->model,
+		fb_launch_fact(session, key, "%s for %s%s", found->name, found->model,
 			    named ? "" : ", built in");
 }
 
-int fb_choosing_open(struct fb_choosing *choosing, struct fb_run *run, const struct fb_gpu *gpu)
+int fb_choosing_open(struct fb_choosing *choosing, const struct fb_session *session,
+		     const struct fb_gpu *gpu)
 {
-	const char *file = fb_run_settings(run)->tuning;
-	const struct fb_group *w = fb_run_world(run);
+	const char *file = session->settings->tuning;
+	const struct fb_group *w = session->world;
 	bool built_in = file && is_auto(file);
 	char label[FB_LINE_CHARS], cpu[FB_LINE_CHARS] = "", gpu_model[sizeof(gpu->name)] = "";
 	char *text = NULL;
@@ -139,13 +139,13 @@ int fb_choosing_open(struct fb_choosing *choosing, struct fb_run *run, const str
 	fb_facts_free(&facts);
 	if (!all_same(w, cpu, sizeof(cpu)))
 		*cpu = '\0';
-	take_table(choosing, run, FB_MACHINE_CPU, cpu, !built_in);
+	take_table(choosing, session, FB_MACHINE_CPU, cpu, !built_in);
 	if (!gpu)
 		return FB_OK;
-	fb_facts_add(&run->facts, "gpu.model", "%s", gpu->name);
+	fb_fact(session, "gpu.model", "%s", gpu->name);
 	if (all_same(w, gpu->name, sizeof(gpu->name)))
 		snprintf(gpu_model, sizeof(gpu_model), "%s", gpu->name);
-	take_table(choosing, run, FB_MACHINE_GPU, gpu_model, !built_in);
+	take_table(choosing, session, FB_MACHINE_GPU, gpu_model, !built_in);
 	return FB_OK;
 }
 

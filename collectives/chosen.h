@@ -10,7 +10,8 @@
 #include "collectives/tuning/price.h"
 #include "collectives/tuning/tuning.h"
 #include "common/cuda/gpu.h"
-#include "common/run/program.h"
+#include "common/record/case.h"
+#include "common/session.h"
 
 /* The tables of a run, and prices that are known already. */
 struct fb_choosing {
@@ -38,7 +39,8 @@ struct fb_chosen {
  * one. Returns the same on all ranks: 0, FB_EINPUT (printed by rank 0) or FB_ENOMEM. Close also
  * after an error.
  */
-int fb_choosing_open(struct fb_choosing *choosing, struct fb_run *run, const struct fb_gpu *gpu);
+int fb_choosing_open(struct fb_choosing *choosing, const struct fb_session *session,
+		     const struct fb_gpu *gpu);
 void fb_choosing_close(struct fb_choosing *choosing);
 
 struct fb_collective_state;

@@ -30,7 +30,7 @@ void fb_collective_close(struct fb_collective_state *state)
 	fb_choosing_close(&state->choosing);
 	fb_cold_close(state);
 	fb_stores_close(state);
-	fb_gpu_close(&state->gpu);
+	fb_gpu_view_close(&state->gpu);
 	fb_traffic_close(&state->traffic);
 	free(state);
 }
@@ -48,7 +48,8 @@ static int open_engines(struct fb_collective_state *state)
 	for (size_t i = 0; i < n && !err; i++) {
 		if (!fb_option_names(state->settings->engine, fb_engines[i]->name))
 			continue;
-		err = fb_engines[i]->open(&state->engines[i], state->run);
+		err = fb_engines[i]->open(&state->engines[i], state->session,
+					  state->world);
 		err = fb_group_agree(state->world, err == FB_EUNSUPPORTED ? FB_OK : err);
 	}
 	return err;
@@ -65,26 +66,26 @@ static int open_gpu(struct fb_collective_state *state)
 			  fb_option_names(state->settings->engine, fb_engines[i]->name);
 	if (!wanted)
 		return FB_OK;
-	err = fb_gpu_open(&state->gpu, state->world, state->no_gpu);
+	err = fb_gpu_view_open(&state->gpu, state->session, state->world, state->no_gpu);
 	state->has_gpu = !err;
 	return err == FB_EUNSUPPORTED ? FB_OK : err;
 }
 
-int fb_collective_open(struct fb_run *run, enum fb_collective collective,
+int fb_collective_open(const struct fb_session *session, enum fb_collective collective,
 		       const struct fb_collective_settings *own,
 		       struct fb_collective_state **result)
 {
-	const struct fb_settings *settings = fb_run_settings(run);
+	const struct fb_settings *settings = session->settings;
 	struct fb_collective_state *state = calloc(1, sizeof(*state));
 	bool measures = !settings->list && !settings->dry_run && !settings->check_plan;
-	int err = fb_group_agree(fb_run_world(run), state ? FB_OK : FB_ENOMEM);
+	int err = fb_group_agree(session->world, state ? FB_OK : FB_ENOMEM);
 
 	if (err || !state) {
 		free(state);
 		return fb_error(err, "out of memory");
 	}
-	state->run = run;
-	state->world = fb_run_world(run);
+	state->session = session;
+	state->world = session->world;
 	state->settings = settings;
 	state->collective = collective;
 	state->info = fb_collective_info(collective);
@@ -98,7 +99,8 @@ int fb_collective_open(struct fb_run *run, enum fb_collective collective,
 	if (!err)
 		err = open_gpu(state);
 	if (!err)
-		err = fb_choosing_open(&state->choosing, run, state->has_gpu ? &state->gpu : NULL);
+		err = fb_choosing_open(&state->choosing, session,
+				       state->has_gpu ? &state->gpu : NULL);
 	if (!err)
 		err = open_engines(state);
 	if (err) {
@@ -114,7 +116,8 @@ static int open_program(struct fb_run *run, void **result)
 	enum fb_collective collective =
 		(enum fb_collective)fb_collective_parse(run->program->name);
 	struct fb_collective_state *state = NULL;
-	int err = fb_collective_open(run, collective, run->program->option_values, &state);
+	int err = fb_collective_open(&run->session, collective, run->program->option_values,
+				     &state);
 
 	*result = state;
 	return err;
@@ -200,7 +203,7 @@ static int run_nonblocking(struct fb_collective_instance *i)
 		if (done || err)
 			break;
 		if (fb_spin_again(&spin))
-			err = fb_run_alive(i->state->run, "testing for completion");
+			err = fb_alive(i->state->session, "testing for completion");
 	}
 	return err;
 }

@@ -31,7 +31,7 @@ extern const char *const fb_memories[];
 
 /* Lives as long as the run. Members are equal on all ranks but for pointers. */
 struct fb_collective_state {
-	struct fb_run *run;
+	const struct fb_session *session;
 	const struct fb_group *world;
 	const struct fb_settings *settings;
 	enum fb_collective collective;
@@ -49,7 +49,7 @@ struct fb_collective_state {
 	uint64_t memory_limit;                      /* most bytes of host memory for a part */
 	struct fb_gpu gpu;                          /* if has_gpu */
 	bool has_gpu;
-	char no_gpu[FB_GPU_REASON_CHARS];           /* why not */
+	char no_gpu[FB_REASON_CHARS];           /* why not */
 	bool huge_pages;                            /* the system gives them for shared memory */
 	struct fb_bound bound;
 	struct fb_choices choices;                  /* while cases are made: of this pass */
@@ -81,7 +81,7 @@ struct fb_collective_instance {
  * options of a collective (`own`, else NULL), what bounds host memory. Returns the same on all
  * ranks: 0 or an error (printed), *state untouched.
  */
-int fb_collective_open(struct fb_run *run, enum fb_collective collective,
+int fb_collective_open(const struct fb_session *session, enum fb_collective collective,
 		       const struct fb_collective_settings *own,
 		       struct fb_collective_state **state);
 void fb_collective_close(struct fb_collective_state *state);

@@ -40,7 +40,7 @@ static void close_program(void *arg)
 	free(state->engines);
 	for (int m = 0; m < FB_KV_MEMORIES; m++)
 		fb_segment_close(&state->segment[m]);
-	fb_gpu_close(&state->gpu);
+	fb_gpu_view_close(&state->gpu);
 	free(state);
 }
 
@@ -56,12 +56,12 @@ static int open_gpu(struct fb_kv_state *state)
 	context->no_gpu = state->no_gpu;
 	if (!wanted)
 		return FB_OK;
-	err = fb_gpu_open(&state->gpu, context->world, state->no_gpu);
+	err = fb_gpu_view_open(&state->gpu, context->session, context->world, state->no_gpu);
 	state->has_gpu = !err;
 	if (state->has_gpu) {
 		context->gpu = &state->gpu;
 		/* For whoever looks for the GPU of a slow rank. */
-		fb_run_fact(context->run, "rank.gpu", "%d at %s", state->gpu.device,
+		fb_launch_fact(context->session, "rank.gpu", "%d at %s", state->gpu.device,
 			    state->gpu.bus_id);
 	}
 	return err == FB_EUNSUPPORTED ? FB_OK : err;
@@ -94,7 +94,8 @@ static int open_program(struct fb_run *run, void **result)
 		free(state);
 		return fb_error(err, "out of memory");
 	}
-	state->context = (struct fb_kv_context){.run = run, .world = fb_run_world(run),
+	state->context = (struct fb_kv_context){.session = fb_run_session(run),
+						.world = fb_run_world(run),
 						.settings = fb_run_settings(run)};
 	state->own = &described->settings;
 	state->ops = described->engines;
@@ -127,7 +128,7 @@ static int open_memory(struct fb_kv_state *state, bool device)
 
 static double now_us(const struct instance *i)
 {
-	const struct fb_clock *clock = &i->state->context.run->clock;
+	const struct fb_clock *clock = i->state->context.session->clock;
 
 	return fb_clock_seconds(clock, fb_clock_ticks(clock)) * 1e6;
 }

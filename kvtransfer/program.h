@@ -12,6 +12,7 @@
 #define FB_KVTRANSFER_PROGRAM_H
 
 #include "common/base/sizes.h"
+#include "common/run/program.h"
 #include "kvtransfer/engine/engine.h"
 #include "kvtransfer/pages.h"
 
@@ -62,7 +63,7 @@ struct fb_kv_state {
 	uint64_t memory_limit;               /* of the host, for a rank */
 	struct fb_gpu gpu;
 	bool has_gpu;
-	char no_gpu[FB_GPU_REASON_CHARS];
+	char no_gpu[FB_REASON_CHARS];
 };
 
 /* The whole of main(), with these engines. `defaults`: of common options; NULL: the usual ones. */

@@ -43,7 +43,7 @@ int fb_ddp_pack(const struct fb_ddp_instance *i, enum fb_schedule schedule)
 /* Collective: one sample of a part. */
 static int sample(struct fb_ddp_instance *i, enum fb_schedule part)
 {
-	struct fb_run *run = i->state->collective->run;
+	struct fb_run *run = i->state->run;
 	struct fb_ddp_baseline *b = &i->baseline[part];
 	uint64_t start;
 	double us;

@@ -52,7 +52,7 @@ static int finish(struct flight *f)
 
 	while (!err && f->done < f->begun) {
 		if (fb_spin_again(&spin))
-			err = fb_run_alive(f->i->state->collective->run, "reducing a bucket");
+			err = fb_alive(f->i->state->collective->session, "reducing a bucket");
 		if (!err)
 			err = progress(f);
 	}

@@ -31,11 +31,12 @@ static int open_program(struct fb_run *run, void **result)
 		free(s);
 		return fb_error(err, "out of memory");
 	}
+	s->run = run;
 	s->own = own;
 	s->model.layers = own->layers;
 	err = fb_model_parse(&s->model, own->tensors);
 	if (!err)
-		err = fb_collective_open(run, FB_ALL_REDUCE, NULL, &s->collective);
+		err = fb_collective_open(fb_run_session(run), FB_ALL_REDUCE, NULL, &s->collective);
 	if (err) {
 		free(s);
 		return err;
@@ -60,7 +61,7 @@ static int open_step(struct fb_ddp_instance *i)
 	const struct fb_collective_state *c = i->state->collective;
 	const struct fb_operation *op = &i->whole.op;
 	const struct fb_gpu_step_config config = {
-		.gpu = &c->gpu, .run = c->run, .compute = i->state->gpu,
+		.gpu = &c->gpu, .session = c->session, .compute = i->state->gpu,
 		.graph = !strcmp(i->key->launch, "graph"), .high = !i->state->own->priority,
 		.gradients = &i->gradients, .element_bytes = fb_datatype_size(op->datatype),
 		.hidden = i->state->own->hidden,

@@ -58,6 +58,7 @@ struct fb_ddp_work {
 
 /* Lives as long as the run. Members are equal on all ranks but for pointers. */
 struct fb_ddp_state {
+	struct fb_run *run;              /* its barrier, between samples of the parts */
 	struct fb_collective_state *collective;
 	const struct fb_ddp_settings *own;
 	struct fb_model model;

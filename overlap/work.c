@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "common/base/error.h"
-#include "common/run/run.h"
+#include "common/measure/clock.h"
 #include "overlap/program.h"
 
 enum {
@@ -75,7 +75,7 @@ static int compute_all(struct fb_ddp_instance *i)
 static int time_all(struct fb_ddp_instance *i, double *seconds)
 {
 	const struct fb_group *w = i->state->collective->world;
-	const struct fb_clock *clock = &i->state->collective->run->clock;
+	const struct fb_clock *clock = i->state->collective->session->clock;
 	double least = 0;
 	int err = compute_all(i);
 

@@ -3,7 +3,10 @@
 #ifndef FB_P2P_CARRIER_H
 #define FB_P2P_CARRIER_H
 
-#include "common/run/program.h"
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "common/record/traits.h"
 
 /*
  * Appends `more` to the list in text[n], ", " between. What there is no room for is left out as a

@@ -93,6 +93,7 @@ static bool adjust(void *arg, struct fb_case *c)
 }
 
 struct expansion {
+	struct fb_run *run;
 	struct fb_p2p_state *state;
 	struct fb_axes_choices choices;
 	const char *pattern, *registration;
@@ -109,7 +110,7 @@ static int expand_variant(const struct expansion *e, const char *variant)
 
 		snprintf(base.variant, sizeof(base.variant), "%s", variant);
 		fb_place_put(&places->item[i], &base);
-		err = fb_axes_expand(e->state->run, &base, &e->choices, adjust, e->state);
+		err = fb_axes_expand(e->run, &base, &e->choices, adjust, e->state);
 	}
 	return err;
 }
@@ -207,6 +208,7 @@ int fb_p2p_expand(struct fb_run *run, void *arg)
 	struct fb_p2p_state *state = arg;
 	const char *engines[ENGINES] = {NULL}, *protocols[PROTOCOLS] = {NULL};
 	struct expansion e = {
+		.run = run,
 		.state = state,
 		.choices = {
 			.engines = engines, .algorithms = fb_verbs, .protocols = protocols,
@@ -218,7 +220,6 @@ int fb_p2p_expand(struct fb_run *run, void *arg)
 	struct fb_axis registrations = {0};
 	int err;
 
-	(void)run;
 	for (size_t i = 0; fb_p2p_engines[i] && i + 1 < ENGINES; i++)
 		engines[i] = fb_p2p_engines[i]->name;
 	list_protocols(protocols, PROTOCOLS);

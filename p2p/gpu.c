@@ -12,7 +12,6 @@
 #include "collectives/engine/nccl/comm.h"
 #include "common/base/error.h"
 #include "common/record/variant.h"
-#include "common/run/run.h" /* facts */
 #include "p2p/program.h"
 
 enum { PROBE_ROUNDS = 10 };
@@ -46,13 +45,13 @@ int fb_p2p_gpu_open(struct fb_p2p_state *state)
 			  fb_option_names(state->settings->engine, fb_p2p_engines[i]->name);
 	if (!wanted)
 		return FB_OK;
-	err = fb_gpu_open(&state->gpu, state->world, state->no_gpu);
+	err = fb_gpu_view_open(&state->gpu, state->session, state->world, state->no_gpu);
 	state->has_gpu = !err;
 	if (!err) {
 		/* For whoever looks for the GPU of a slow rank. */
-		fb_run_fact(state->run, "rank.gpu", "%d at %s", state->gpu.device,
+		fb_launch_fact(state->session, "rank.gpu", "%d at %s", state->gpu.device,
 			    state->gpu.bus_id);
-		fb_run_fact(state->run, "rank.gpu_uuid", "%s", state->gpu.uuid);
+		fb_launch_fact(state->session, "rank.gpu_uuid", "%s", state->gpu.uuid);
 	}
 	return err == FB_EUNSUPPORTED ? FB_OK : err;
 }

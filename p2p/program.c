@@ -42,7 +42,7 @@ static void close_program(void *arg)
 	free(state->part_bytes);
 	free(state->reader_of);
 	fb_places_close(&state->places);
-	fb_gpu_close(&state->gpu);
+	fb_gpu_view_close(&state->gpu);
 	fb_pairs_free(&state->pairs);
 	if (state->control != MPI_COMM_NULL)
 		MPI_Comm_free(&state->control);
@@ -62,7 +62,8 @@ static int open_engines(struct fb_p2p_state *state)
 	for (size_t i = 0; i < n && !err; i++) {
 		if (!fb_option_names(state->settings->engine, fb_p2p_engines[i]->name))
 			continue;
-		err = fb_p2p_engines[i]->open(&state->engines[i], state->run);
+		err = fb_p2p_engines[i]->open(&state->engines[i], state->session,
+					      state->world);
 		err = fb_group_agree(state->world, err == FB_EUNSUPPORTED ? FB_OK : err);
 	}
 	return err;
@@ -96,7 +97,7 @@ static int open_program(struct fb_run *run, void **result)
 		free(state);
 		return fb_error(err, "out of memory");
 	}
-	state->run = run;
+	state->session = fb_run_session(run);
 	state->program = described->program;
 	state->world = fb_run_world(run);
 	state->settings = fb_run_settings(run);
@@ -274,7 +275,7 @@ static int run_load(struct instance *i, const struct fb_flow *flow)
 static int run_probes(struct instance *i, int calls)
 {
 	const struct fb_p2p_state *s = i->state;
-	const struct fb_clock *clock = &s->run->clock;
+	const struct fb_clock *clock = s->session->clock;
 	int err = FB_OK;
 
 	for (uint64_t k = 0; k < (uint64_t)calls * s->own->probes && !err; k++) {

@@ -87,7 +87,7 @@ const struct fb_option *fb_p2p_options(struct fb_p2p_described *described);
 
 /* Lives as long as the run. Members are equal on all ranks but for pointers. */
 struct fb_p2p_state {
-	struct fb_run *run;
+	const struct fb_session *session;
 	const struct fb_p2p_program *program;
 	const struct fb_group *world;
 	const struct fb_settings *settings;
@@ -102,7 +102,7 @@ struct fb_p2p_state {
 	bool huge_pages;
 	struct fb_gpu gpu; /* if has_gpu */
 	bool has_gpu;
-	char no_gpu[FB_GPU_REASON_CHARS]; /* why not */
+	char no_gpu[FB_REASON_CHARS]; /* why not */
 	MPI_Comm control; /* tells the load when to end */
 	int *reader_of;	  /* [nranks]: the first rank of each one's host, which reads counters */
 };

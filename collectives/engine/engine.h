@@ -11,9 +11,13 @@
 #include "common/memory/segment.h"
 #include "common/plan/collective.h"
 #include "common/plan/geometry.h"
-#include "common/run/program.h"
+#include "common/record/case.h"
+#include "common/session.h"
 
-/* One operation on given buffers. All members are equal on all ranks. */
+/*
+ * One operation on given buffers. Members are equal on all ranks of the engine's group; ranks are
+ * numbered within the group.
+ */
 struct fb_operation {
 	enum fb_collective collective;
 	enum fb_datatype datatype;
@@ -48,8 +52,14 @@ struct fb_engine_ops {
 	bool device;         /* works on a GPU: in its memory, by launches on a stream */
 	bool takes_device;   /* does not, but can() may allow memory `device` */
 
-	/* Collective. */
-	int (*open)(struct fb_engine **engine, struct fb_run *run);
+	/*
+	 * Collective over the group; a device engine also opens the session's GPU, see
+	 * fb_gpu_view_open. Session and group must outlive the engine. What the machine lacks is no
+	 * error: then `can` has the reason. Returns the same on all ranks of the group: 0, or an
+	 * error (printed).
+	 */
+	int (*open)(struct fb_engine **engine, const struct fb_session *session,
+		    const struct fb_group *group);
 	void (*close)(struct fb_engine *engine);
 
 	/* Pure and equal on all ranks: can it do the case? Writes the reason otherwise. */
@@ -99,7 +109,8 @@ struct fb_engine_ops {
 /* Every engine structure begins with this. */
 struct fb_engine {
 	const struct fb_engine_ops *ops;
-	struct fb_run *run;
+	const struct fb_session *session;
+	const struct fb_group *group;
 };
 
 struct fb_request {

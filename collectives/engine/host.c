@@ -39,26 +39,26 @@ static void host_close(struct fb_engine *engine)
 	free(e);
 }
 
-static int host_open(struct fb_engine **engine, struct fb_run *run)
+static int host_open(struct fb_engine **engine, const struct fb_session *session,
+		     const struct fb_group *group)
 {
 	struct host_engine *e = calloc(1, sizeof(*e));
-	int err = fb_group_agree(fb_run_world(run), e ? FB_OK : FB_ENOMEM);
+	int err = fb_group_agree(group, e ? FB_OK : FB_ENOMEM);
 
 	if (err || !e) {
 		free(e);
 		return err;
 	}
-	e->engine.ops = &fb_engine_host;
-	e->engine.run = run;
-	e->world = fb_run_world(run);
-	e->settings = fb_run_settings(run);
+	e->engine = (struct fb_engine){&fb_engine_host, session, group};
+	e->group = group;
+	e->settings = session->settings;
 	e->topology = (struct fb_topology){
-		.nranks = e->world->nranks, .nnodes = e->world->nnodes,
-		.node_of = e->world->node_of, .local_rank_of = e->world->local_rank_of,
+		.nranks = e->group->nranks, .nnodes = e->group->nnodes,
+		.node_of = e->group->node_of, .local_rank_of = e->group->local_rank_of,
 	};
 	/* What a machine refuses is found before anything is measured. */
 	if (fb_tcp_wants(&e->settings->tcp)) {
-		err = fb_tcp_open(&e->tcp, e->world, &e->settings->tcp);
+		err = fb_tcp_open(&e->tcp, e->group, &e->settings->tcp);
 		if (err) {
 			free(e);
 			return err;
@@ -66,7 +66,7 @@ static int host_open(struct fb_engine **engine, struct fb_run *run)
 	}
 	if (asks_for_rdma(e->settings->transport)) {
 		/* That there is none is no error: its rows say so. */
-		err = fb_rdma_open(&e->rdma, e->world, &e->settings->rdma, e->no_rdma,
+		err = fb_rdma_open(&e->rdma, e->group, &e->settings->rdma, e->no_rdma,
 				   sizeof(e->no_rdma));
 		if (err && err != FB_EUNSUPPORTED) {
 			host_close(&e->engine);
@@ -89,10 +89,10 @@ static bool can_transport(const struct host_engine *e, const struct fb_case *c, 
 
 	if (!strncmp(c->transport, "p2p", 3))
 		snprintf(reason, FB_REASON_CHARS, "p2p joins GPUs, not processors");
-	else if (!strcmp(c->transport, "shm") && e->world->nnodes > 1)
+	else if (!strcmp(c->transport, "shm") && e->group->nnodes > 1)
 		snprintf(reason, FB_REASON_CHARS, "shm does not reach the other %d nodes",
-			 e->world->nnodes - 1);
-	else if (both && e->world->nnodes == 1)
+			 e->group->nnodes - 1);
+	else if (both && e->group->nnodes == 1)
 		snprintf(reason, FB_REASON_CHARS, "one node: %s would be shm", c->transport);
 	else if (fb_host_uses_rdma(c) && !e->rdma)
 		snprintf(reason, FB_REASON_CHARS, "%s", e->no_rdma);
@@ -141,7 +141,7 @@ static bool host_can(const struct fb_engine *engine, const struct fb_case *c,
 static int host_prepare(struct fb_engine *engine, const struct fb_case *c,
 			const struct fb_operation *op, struct fb_request **request)
 {
-	const struct fb_group *world = ((struct host_engine *)engine)->world;
+	const struct fb_group *world = ((struct host_engine *)engine)->group;
 	struct host_request *r = calloc(1, sizeof(*r));
 	int err = fb_group_agree(world, r ? FB_OK : FB_ENOMEM);
 
@@ -183,7 +183,7 @@ static int host_test(struct fb_request *request, bool *done)
 static int host_wait(struct fb_request *request)
 {
 	struct host_request *r = (struct host_request *)request;
-	struct fb_spin spin = {.yields = r->engine->world->oversubscribed,
+	struct fb_spin spin = {.yields = r->engine->group->oversubscribed,
 			       .calls = r->far && r->far == r->engine->tcp && !r->n_shm};
 	int err = FB_OK;
 
@@ -194,7 +194,7 @@ static int host_wait(struct fb_request *request)
 		if (r->steps != before)
 			spin.looks = 0;
 		else if (!err && fb_spin_again(&spin))
-			err = fb_run_alive(request->engine->run, "waiting for peers' messages");
+			err = fb_alive(request->engine->session, "waiting for peers' messages");
 	}
 	return err;
 }
@@ -202,7 +202,7 @@ static int host_wait(struct fb_request *request)
 static void host_describe(struct fb_request *request, struct fb_traits *traits)
 {
 	struct host_request *r = (struct host_request *)request;
-	const struct fb_group *w = r->engine->world;
+	const struct fb_group *w = r->engine->group;
 	char far[FB_PATH_CHARS - 8] = "";
 
 	traits->channels = r->nchannels;

@@ -13,7 +13,7 @@
 
 struct host_engine {
 	struct fb_engine engine;
-	const struct fb_group *world;
+	const struct fb_group *group;
 	const struct fb_settings *settings;
 	struct fb_topology topology;
 	struct fb_transport *shm, *tcp, *rdma; /* NULL until first needed; rdma: if possible */

@@ -39,7 +39,7 @@ static int rank_of(const struct host_request *r, const struct host_channel *ch,
 {
 	if (e->kind == FB_PULL)
 		return ch->in[e->link]->peer;
-	return e->kind == FB_PUSH ? ch->out[e->link]->peer : r->engine->world->rank;
+	return e->kind == FB_PUSH ? ch->out[e->link]->peer : r->engine->group->rank;
 }
 
 size_t fb_host_spread(const struct host_request *r, const struct host_channel *ch,
@@ -64,7 +64,7 @@ bool fb_host_next_piece(const struct host_request *r, const struct fb_step *s, u
 	}
 	while (cut->index < pieces) {
 		cut->bytes = pieces == 1 ? total
-					 : fb_chunk_piece(&r->geometry, r->engine->world->rank,
+					 : fb_chunk_piece(&r->geometry, r->engine->group->rank,
 							  FB_SCRATCH, s->unit, s->count, part,
 							  cut->index).bytes;
 		if (cut->bytes)
@@ -93,7 +93,7 @@ bool fb_host_must_wait(struct host_request *r, const struct host_channel *ch,
 		       const struct fb_step *s, uint64_t part, size_t bytes)
 {
 	const struct fb_end *e = ch->plan->ends + s->first_end + s->nsrc;
-	int self = r->engine->world->rank;
+	int self = r->engine->group->rank;
 
 	fb_host_land(r);
 	for (int i = 0; r->nflights && i < s->ndst; i++, e++) {

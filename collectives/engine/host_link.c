@@ -27,7 +27,7 @@ static bool uses_network(const struct fb_case *c)
 
 bool fb_host_near(const struct host_engine *e, const struct fb_case *c, int a, int b)
 {
-	return uses_shm(c) && e->world->node_of[a] == e->world->node_of[b];
+	return uses_shm(c) && e->group->node_of[a] == e->group->node_of[b];
 }
 
 /* What the case's protocol is called on the links of a transport: "simple" exists everywhere. */
@@ -40,7 +40,7 @@ static int add_requests(const struct host_request *r, const struct fb_case *c, i
 			const struct fb_transport *t, struct fb_link_request *requests, int n)
 {
 	const struct host_channel *ch = &r->channels[channel];
-	int self = r->engine->world->rank;
+	int self = r->engine->group->rank;
 	bool near = t == r->engine->shm;
 
 	for (int out = 0; out < 2; out++) {
@@ -69,7 +69,7 @@ static int take_ports(struct host_request *r, const struct fb_case *c, int chann
 		      struct fb_port **ports, int n)
 {
 	struct host_channel *ch = &r->channels[channel];
-	int self = r->engine->world->rank;
+	int self = r->engine->group->rank;
 
 	for (int out = 0; out < 2; out++) {
 		const struct fb_link *links = out ? ch->plan->out_links : ch->plan->in_links;
@@ -93,7 +93,7 @@ static int connect_transport(struct host_request *r, const struct fb_case *c,
 	requests = calloc((size_t)n + 1, sizeof(*requests));
 	*ports = calloc((size_t)n + 1, sizeof(**ports));
 	own = requests && *ports ? FB_OK : FB_ENOMEM;
-	err = fb_group_agree(r->engine->world, own);
+	err = fb_group_agree(r->engine->group, own);
 	for (int i = 0; i < r->nchannels && !err && !own; i++)
 		at = add_requests(r, c, i, t, requests, at);
 	if (!err && !own)
@@ -118,7 +118,7 @@ static int open_network(struct host_request *r, const struct fb_case *c)
 	int err = FB_OK;
 
 	if (!fb_host_uses_rdma(c) && !e->tcp)
-		err = fb_tcp_open(&e->tcp, e->world, &e->settings->tcp);
+		err = fb_tcp_open(&e->tcp, e->group, &e->settings->tcp);
 	r->far = fb_host_uses_rdma(c) ? e->rdma : e->tcp;
 	return err;
 }
@@ -130,7 +130,7 @@ int fb_host_connect(struct host_request *r, const struct fb_case *c)
 
 	if (uses_shm(c)) {
 		if (!e->shm)
-			err = fb_transport_shm.open(&e->shm, e->world);
+			err = fb_transport_shm.open(&e->shm, e->group);
 		if (!err)
 			err = connect_transport(r, c, e->shm, &r->shm_ports, &r->n_shm);
 	}

@@ -37,7 +37,7 @@ static char *end_address(const struct host_request *r, const struct host_channel
 {
 	if (ch->address)
 		return ch->address[e - ch->plan->ends];
-	return fb_host_base(r, remote ? r->engine->world->rank : rank, e->buffer) +
+	return fb_host_base(r, remote ? r->engine->group->rank : rank, e->buffer) +
 	       fb_chunk_piece(&r->geometry, rank, e->buffer, e->index, s->count, part, 0).offset;
 }
 
@@ -59,7 +59,7 @@ static bool source_ready(const struct host_request *r, const struct host_channel
 			 const struct fb_step *s, const struct fb_end *e, uint64_t part,
 			 size_t bytes, const char **from)
 {
-	int self = r->engine->world->rank, peer;
+	int self = r->engine->group->rank, peer;
 	struct fb_port *port;
 
 	if (e->kind == FB_LOCAL) {
@@ -85,7 +85,7 @@ static bool destination_ready(const struct host_request *r, const struct host_ch
 	struct fb_port *port;
 
 	if (e->kind == FB_LOCAL) {
-		*to = end_address(r, ch, e, s, r->engine->world->rank, part, false);
+		*to = end_address(r, ch, e, s, r->engine->group->rank, part, false);
 		return true;
 	}
 	if (e->kind == FB_EXPOSE) {
@@ -130,7 +130,7 @@ static void move_pieces(const struct host_request *r, const struct host_channel 
 {
 	const struct fb_end *ends = ch->plan->ends + s->first_end;
 	uint32_t pieces = fb_chunk_pieces(&r->geometry, s->unit, s->count);
-	int self = r->engine->world->rank;
+	int self = r->engine->group->rank;
 
 	for (uint32_t p = 0; p < pieces; p++) {
 		struct fb_piece piece = {.bytes = 0};
@@ -227,7 +227,7 @@ size_t fb_host_step_bytes(const struct host_request *r, const struct host_channe
 			break;
 		}
 	for (uint32_t p = 0; p < pieces; p++)
-		bytes += fb_chunk_piece(&r->geometry, r->engine->world->rank, buffer, unit,
+		bytes += fb_chunk_piece(&r->geometry, r->engine->group->rank, buffer, unit,
 					s->count, part, p).bytes;
 	return bytes;
 }

@@ -34,7 +34,7 @@ struct fb_shape fb_host_shape(const struct host_engine *e, const struct fb_opera
 			      const char *stages, int channel, int nchannels)
 {
 	return (struct fb_shape){
-		.collective = op->collective, .nranks = e->world->nranks, .root = op->root,
+		.collective = op->collective, .nranks = e->group->nranks, .root = op->root,
 		.in_place = op->in_place, .channel = channel, .nchannels = nchannels,
 		.topology = &e->topology, .stages = stages,
 	};
@@ -74,7 +74,7 @@ static int build_plans(struct host_request *r, const struct fb_case *c)
 		struct fb_shape shape = fb_host_shape(r->engine, r->op, r->stages, i,
 						      r->nchannels);
 
-		err = fb_plan_build(r->algorithm, &shape, r->engine->world->rank, &options,
+		err = fb_plan_build(r->algorithm, &shape, r->engine->group->rank, &options,
 				    &r->channels[i].plan);
 	}
 	return err;
@@ -117,10 +117,10 @@ static int choose_slices(struct host_request *r, const struct fb_case *c)
 		facts[SCRATCH] = p->scratch_blocks > facts[SCRATCH] ? p->scratch_blocks
 								     : facts[SCRATCH];
 	}
-	MPI_Allreduce(MPI_IN_PLACE, facts, FACTS, MPI_UINT64_T, MPI_MAX, r->engine->world->comm);
+	MPI_Allreduce(MPI_IN_PLACE, facts, FACTS, MPI_UINT64_T, MPI_MAX, r->engine->group->comm);
 	units = (uint32_t)facts[UNITS];
 	*g = (struct fb_geometry){
-		.collective = r->op->collective, .nranks = r->engine->world->nranks,
+		.collective = r->op->collective, .nranks = r->engine->group->nranks,
 		.split = split, .counts = r->op->counts, .parts = 1,
 		.count = r->op->counts ? r->op->counts->max : r->op->count,
 		.element_bytes = fb_datatype_size(r->op->datatype),
@@ -145,7 +145,7 @@ static int choose_slices(struct host_request *r, const struct fb_case *c)
 	r->slot_bytes = fb_message_bound(g, units);
 	if (!facts[SCRATCH])
 		return FB_OK;
-	return fb_segment_open(&r->scratch, r->engine->world,
+	return fb_segment_open(&r->scratch, r->engine->group,
 			       facts[SCRATCH] * (size_t)g->count * g->element_bytes + 64,
 			       FB_PAGES_TRANSPARENT);
 }
@@ -154,7 +154,7 @@ static int choose_slices(struct host_request *r, const struct fb_case *c)
 static int cache_addresses(struct host_request *r, struct host_channel *ch)
 {
 	const struct fb_plan *p = ch->plan;
-	int self = r->engine->world->rank;
+	int self = r->engine->group->rank;
 	char **address = calloc((size_t)p->nends + 1, sizeof(*address));
 	size_t *bytes = calloc((size_t)p->nends + 1, sizeof(*bytes));
 
@@ -230,7 +230,7 @@ static int open_channel(struct host_request *r, struct host_channel *ch)
 /* Streaming stores pay when the operation's buffers would not stay in the cache anyway. */
 static bool should_stream(const struct host_request *r)
 {
-	const struct fb_group *w = r->engine->world;
+	const struct fb_group *w = r->engine->group;
 	size_t block = (size_t)r->geometry.count * r->geometry.element_bytes, bytes = 0;
 
 	for (int out = 0; out < 2; out++)
@@ -254,7 +254,7 @@ int fb_host_setup(struct host_request *r, const struct fb_case *c)
 		ch->out = calloc((size_t)ch->plan->n_out_links + 1, sizeof(*ch->out));
 		err = ch->in && ch->out ? FB_OK : FB_ENOMEM;
 	}
-	agreed = fb_group_agree(r->engine->world, err);
+	agreed = fb_group_agree(r->engine->group, err);
 	if (err || agreed)
 		return agreed;
 	err = choose_slices(r, c);
@@ -264,14 +264,14 @@ int fb_host_setup(struct host_request *r, const struct fb_case *c)
 		return err;
 	r->streams = should_stream(r);
 	r->move.element_bytes = r->geometry.element_bytes;
-	r->move.nranks = r->engine->world->nranks;
+	r->move.nranks = r->engine->group->nranks;
 	if (fb_collective_info(r->op->collective)->reduces) {
 		r->move.combine = fb_combine(r->op->datatype, r->op->redop);
 		r->move.finish = fb_finish(r->op->datatype, r->op->redop);
 	}
 	for (int i = 0; i < r->nchannels && !err; i++)
 		err = open_channel(r, &r->channels[i]);
-	err = fb_group_agree(r->engine->world, err);
+	err = fb_group_agree(r->engine->group, err);
 	return err || !r->remote ? err : fb_host_remote_setup(r);
 }
 

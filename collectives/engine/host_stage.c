@@ -65,7 +65,7 @@ static int open_stage(struct host_request *r)
 int fb_host_remote_setup(struct host_request *r)
 {
 	const struct fb_direct_ops *direct = r->far->ops->direct;
-	int rank = r->engine->world->rank, err = FB_OK;
+	int rank = r->engine->group->rank, err = FB_OK;
 
 	r->flights = calloc(HOST_FLIGHTS, sizeof(*r->flights));
 	for (int c = 0; r->flights && c < r->nchannels && !err; c++)
@@ -75,7 +75,7 @@ int fb_host_remote_setup(struct host_request *r)
 		err = FB_ENOMEM;
 	if (!err)
 		err = open_stage(r);
-	err = fb_group_agree(r->engine->world, err);
+	err = fb_group_agree(r->engine->group, err);
 	if (!err)
 		err = direct->expose(r->far, fb_segment_part(r->op->segment, rank),
 				     r->op->segment->part_bytes);
@@ -90,7 +90,7 @@ void fb_host_remote_teardown(struct host_request *r)
 	const struct fb_direct_ops *direct = r->far->ops->direct;
 
 	if (r->scratch.base)
-		direct->conceal(r->far, fb_segment_part(&r->scratch, r->engine->world->rank),
+		direct->conceal(r->far, fb_segment_part(&r->scratch, r->engine->group->rank),
 				r->scratch.part_bytes);
 	if (r->stage) {
 		direct->take_back(r->far, r->stage, r->stage_bytes);

@@ -20,24 +20,25 @@
 
 struct mpi_engine {
 	struct fb_engine engine;
-	const struct fb_group *world;
+	const struct fb_group *group;
 	MPI_Comm comm;
 	char no_gpu[FB_REASON_CHARS]; /* why the library gets no GPU memory; empty: it does */
 };
 
-static int mpi_open(struct fb_engine **engine, struct fb_run *run)
+static int mpi_open(struct fb_engine **engine, const struct fb_session *session,
+		     const struct fb_group *group)
 {
 	struct mpi_engine *e = calloc(1, sizeof(*e));
-	int err = fb_group_agree(fb_run_world(run), e ? FB_OK : FB_ENOMEM);
+	int err = fb_group_agree(group, e ? FB_OK : FB_ENOMEM);
 
 	if (err || !e) {
 		free(e);
 		return fb_error(err, "out of memory for the MPI engine");
 	}
-	e->engine = (struct fb_engine){.ops = &fb_engine_mpi, .run = run};
-	e->world = fb_run_world(run);
-	MPI_Comm_dup(e->world->comm, &e->comm);
-	(void)fb_mpi_takes_gpu(e->world, e->no_gpu, FB_REASON_CHARS);
+	e->engine = (struct fb_engine){&fb_engine_mpi, session, group};
+	e->group = group;
+	MPI_Comm_dup(e->group->comm, &e->comm);
+	(void)fb_mpi_takes_gpu(e->group, e->no_gpu, FB_REASON_CHARS);
 	*engine = &e->engine;
 	return FB_OK;
 }
@@ -129,7 +130,7 @@ static bool crashes(const struct mpi_engine *e, const struct fb_operation *op, c
 
 	if (op->collective != FB_REDUCE || !op->in_place || op->root == 0)
 		return false;
-	if (sscanf(e->world->library, "MPICH Version: %d.%d.%d", &major, &minor, &patch) < 2)
+	if (sscanf(e->group->library, "MPICH Version: %d.%d.%d", &major, &minor, &patch) < 2)
 		return false;
 	if (major != 4 || minor * 100 + patch >= 102)
 		return false;
@@ -149,7 +150,7 @@ static bool takes_gpu(const struct mpi_engine *e, const struct fb_case *c,
 	if (*e->no_gpu)
 		snprintf(reason, FB_REASON_CHARS, "%s", e->no_gpu);
 	else if (fb_collective_info(op->collective)->reduces && strcmp(c->launch, "blocking") &&
-		 !strncmp(e->world->library, "Open MPI", strlen("Open MPI")))
+		 !strncmp(e->group->library, "Open MPI", strlen("Open MPI")))
 		snprintf(reason, FB_REASON_CHARS, "Open MPI's %s reductions take no GPU memory",
 			 c->launch);
 	else
@@ -168,7 +169,7 @@ static bool mpi_can(const struct fb_engine *engine, const struct fb_case *c,
 		return false;
 	if (!strcmp(c->memory, "device") && !takes_gpu(e, c, op, reason))
 		return false;
-	most = greatest_count(op, e->world->nranks);
+	most = greatest_count(op, e->group->nranks);
 	if (!strcmp(c->launch, "persistent") && !calls->init)
 		snprintf(reason, FB_REASON_CHARS, "no persistent %s in MPI-%d", calls->name,
 			 MPI_VERSION);
@@ -231,7 +232,7 @@ static int mpi_prepare(struct fb_engine *engine, const struct fb_case *c,
 		       const struct fb_operation *op, struct fb_request **request)
 {
 	struct mpi_engine *e = (struct mpi_engine *)engine;
-	int rank = e->world->rank, n = e->world->nranks;
+	int rank = e->group->rank, n = e->group->nranks;
 	struct fb_mpi_request *r = calloc(1, sizeof(*r));
 	char ignored[FB_REASON_CHARS];
 	const struct fb_mpi_calls *calls = fb_mpi_calls_for(op, ignored);
@@ -239,7 +240,7 @@ static int mpi_prepare(struct fb_engine *engine, const struct fb_case *c,
 
 	if (!err && op->counts)
 		err = set_vectors(r, op, rank, n);
-	err = fb_group_agree(e->world, err);
+	err = fb_group_agree(e->group, err);
 	if (err || !r || !calls)
 		goto free_request;
 	r->request.engine = engine;
@@ -258,7 +259,7 @@ static int mpi_prepare(struct fb_engine *engine, const struct fb_case *c,
 	set_buffers(r, op, rank);
 	if (r->persistent && calls->init(r) != MPI_SUCCESS)
 		err = FB_EMPI;
-	err = fb_group_agree(e->world, err);
+	err = fb_group_agree(e->group, err);
 	if (err)
 		goto free_request;
 	*request = &r->request;
@@ -321,7 +322,7 @@ static void mpi_describe(struct fb_request *request, struct fb_traits *traits)
 {
 	const struct fb_mpi_request *r = (const struct fb_mpi_request *)request;
 	const struct mpi_engine *e = (const struct mpi_engine *)request->engine;
-	const char *text = e->world->library;
+	const char *text = e->group->library;
 	size_t n = 0;
 
 	/* Which of its transports carried the bytes MPI has no call to ask. */

@@ -12,17 +12,27 @@
 #include "common/cuda/gpu_segment.h"
 #include "common/cuda/gpu_stream.h"
 
-int fb_gpu_open(struct fb_gpu *gpu, const struct fb_group *world, char reason[FB_GPU_REASON_CHARS])
+int fb_gpu_open(struct fb_gpu *gpu, const struct fb_group *world, char reason[FB_REASON_CHARS])
 {
 	(void)gpu;
 	(void)world;
-	snprintf(reason, FB_GPU_REASON_CHARS, "built without CUDA");
+	snprintf(reason, FB_REASON_CHARS, "built without CUDA");
 	return FB_EUNSUPPORTED;
 }
 
 void fb_gpu_close(struct fb_gpu *gpu)
 {
 	*gpu = (struct fb_gpu){.device = 0};
+}
+
+struct fb_gpu_kept *fb_gpu_kept_open(void)
+{
+	return NULL;
+}
+
+void fb_gpu_kept_close(struct fb_gpu_kept *kept)
+{
+	(void)kept;
 }
 
 bool fb_gpu_clocks(const struct fb_gpu *gpu, struct fb_gpu_clocks *clocks)
@@ -125,14 +135,14 @@ int fb_gpu_direct_flush(const struct fb_gpu *gpu)
 /* Nobody gets a stream, so nobody gets to the rest. */
 
 int fb_gpu_stream_open(struct fb_gpu_stream **stream, const struct fb_gpu *gpu, bool graph,
-		       fb_gpu_enqueue_fn enqueue, void *arg, struct fb_run *run)
+		       fb_gpu_enqueue_fn enqueue, void *arg, const struct fb_session *session)
 {
 	(void)stream;
 	(void)gpu;
 	(void)graph;
 	(void)enqueue;
 	(void)arg;
-	(void)run;
+	(void)session;
 	return fb_error(FB_EUNSUPPORTED, "streams: built without CUDA");
 }
 

@@ -23,9 +23,9 @@ static int count_devices(char *reason)
 
 	if (code == cudaSuccess && n > 0)
 		return n;
-	snprintf(reason, FB_GPU_REASON_CHARS, "no CUDA device");
+	snprintf(reason, FB_REASON_CHARS, "no CUDA device");
 	if (code != cudaSuccess && code != cudaErrorNoDevice && code != cudaErrorInsufficientDriver)
-		snprintf(reason, FB_GPU_REASON_CHARS, "no CUDA device: %s", cudaGetErrorName(code));
+		snprintf(reason, FB_REASON_CHARS, "no CUDA device: %s", cudaGetErrorName(code));
 	(void)cudaGetLastError();
 	return 0;
 }
@@ -113,7 +113,7 @@ static bool can_reach(const struct fb_gpu *gpu, const struct card *own, const st
 /* Fills in what follows from all ranks' cards. Collective. */
 static void compare(struct fb_gpu *gpu, const struct card *cards)
 {
-	const struct fb_group *w = gpu->world;
+	const struct fb_group *w = gpu->group;
 	const struct card *own = &cards[w->rank];
 	unsigned long long least = gpu->memory_bytes;
 	int facts[3] = {1, own->posix, own->fabric}, sharing = 0, most;
@@ -146,26 +146,24 @@ static int choose(const struct fb_group *world, int devices)
 	return devices > 0 ? local % devices : 0;
 }
 
-int fb_gpu_open(struct fb_gpu *gpu, const struct fb_group *world,
-		char reason[FB_GPU_REASON_CHARS])
+int fb_gpu_open(struct fb_gpu *gpu, const struct fb_group *world, char reason[FB_REASON_CHARS])
 {
 	struct card own = {0}, *cards = calloc((size_t)world->nranks, sizeof(*cards));
-	struct fb_gpu made = {.world = world};
-	char why[FB_GPU_REASON_CHARS] = "no CUDA device on another rank's host";
+	struct fb_gpu made = {.group = world};
+	char why[FB_REASON_CHARS] = "no CUDA device on another rank's host";
 	int err = cards ? FB_OK : FB_ENOMEM, present;
 
 	made.reaches = calloc((size_t)world->nranks, sizeof(*made.reaches));
 	made.peers = calloc((size_t)world->nranks, sizeof(*made.peers));
-	made.kept = fb_gpu_kept_open();
-	err = fb_group_agree(world, made.reaches && made.peers && made.kept ? err : FB_ENOMEM);
+	err = fb_group_agree(world, made.reaches && made.peers ? err : FB_ENOMEM);
 	if (err || !cards)
 		goto free_cards;
 	made.devices = count_devices(why);
 	present = made.devices > 0;
 	MPI_Allreduce(MPI_IN_PLACE, &present, 1, MPI_INT, MPI_MIN, world->comm);
 	if (!present) {
-		snprintf(reason, FB_GPU_REASON_CHARS, "%s", why);
-		MPI_Bcast(reason, FB_GPU_REASON_CHARS, MPI_CHAR, 0, world->comm);
+		snprintf(reason, FB_REASON_CHARS, "%s", why);
+		MPI_Bcast(reason, FB_REASON_CHARS, MPI_CHAR, 0, world->comm);
 		err = FB_EUNSUPPORTED;
 		goto free_cards;
 	}
@@ -184,7 +182,6 @@ free_cards:
 	free(cards);
 	free(made.reaches);
 	free(made.peers);
-	fb_gpu_kept_close(made.kept);
 	return err;
 }
 
@@ -193,6 +190,5 @@ void fb_gpu_close(struct fb_gpu *gpu)
 	fb_nvml_close(gpu->nvml);
 	free(gpu->reaches);
 	free(gpu->peers);
-	fb_gpu_kept_close(gpu->kept);
 	*gpu = (struct fb_gpu){.device = 0};
 }

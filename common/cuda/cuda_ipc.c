@@ -134,7 +134,7 @@ static int allocate(struct ipc_memory *m, cudaIpcMemHandle_t *own)
 /* Memory of every rank, mapped by all that reach it. Collective. */
 static int make(struct ipc_memory *m, const struct fb_gpu *gpu, const int *part_of)
 {
-	const struct fb_group *w = gpu->world;
+	const struct fb_group *w = gpu->group;
 	cudaIpcMemHandle_t own, *handles = calloc((size_t)m->nparts, sizeof(*handles));
 	int err;
 
@@ -165,7 +165,7 @@ static int renew(struct ipc_memory *m, const struct fb_gpu *gpu, size_t bytes)
 
 	if (!err)
 		err = FB_CUDA(cudaDeviceSynchronize());
-	return fb_group_agree(gpu->world, err);
+	return fb_group_agree(gpu->group, err);
 }
 
 int fb_ipc_open(struct fb_segment *s, const struct fb_gpu *gpu)
@@ -180,10 +180,10 @@ int fb_ipc_open(struct fb_segment *s, const struct fb_gpu *gpu)
 		if (m) {
 			m->bytes = s->part_bytes;
 			m->nparts = s->nparts;
-			m->own = s->part_of[gpu->world->rank];
+			m->own = s->part_of[gpu->group->rank];
 			m->parts = calloc((size_t)s->nparts, sizeof(*m->parts));
 		}
-		err = fb_group_agree(gpu->world, m && m->parts ? FB_OK : FB_ENOMEM);
+		err = fb_group_agree(gpu->group, m && m->parts ? FB_OK : FB_ENOMEM);
 		if (err || !m) {
 			free(m ? m->parts : NULL);
 			free(m);

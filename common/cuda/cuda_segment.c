@@ -72,7 +72,7 @@ static const struct fb_memory_ops pinned_ops = {
  */
 static int pinned_open(struct fb_segment *segment, const struct fb_gpu *gpu, size_t part_bytes)
 {
-	const struct fb_group *w = gpu->world;
+	const struct fb_group *w = gpu->group;
 	struct fb_segment s;
 	void *seen = NULL;
 	size_t bytes;
@@ -117,9 +117,9 @@ static int managed_open(struct fb_segment *segment, const struct fb_gpu *gpu, si
 		return fb_error(FB_EUNSUPPORTED, "%zu bytes of managed memory, more than %d MiB",
 				part_bytes, FB_GPU_MANAGED_MOST >> 20);
 	err = FB_CUDA(cudaMallocManaged(&memory, part_bytes, cudaMemAttachGlobal));
-	err = fb_group_agree(gpu->world, err);
+	err = fb_group_agree(gpu->group, err);
 	if (!err)
-		err = fb_gpu_segment_adopt(segment, gpu->world, memory, part_bytes,
+		err = fb_gpu_segment_adopt(segment, gpu->group, memory, part_bytes,
 					   managed_release);
 	if (err && memory)
 		(void)managed_release(memory);
@@ -158,12 +158,12 @@ int fb_gpu_segment_open(struct fb_segment *segment, const struct fb_gpu *gpu,
 
 	if (memory == FB_GPU_PINNED)
 		return pinned_open(segment, gpu, part_bytes);
-	MPI_Allreduce(MPI_IN_PLACE, &wanted, 1, MPI_UNSIGNED_LONG_LONG, MPI_MAX, gpu->world->comm);
+	MPI_Allreduce(MPI_IN_PLACE, &wanted, 1, MPI_UNSIGNED_LONG_LONG, MPI_MAX, gpu->group->comm);
 	/* Large pages of the GPU; cuMemCreate wants its own multiple, which this is. */
 	s.part_bytes = ((size_t)wanted + FB_GPU_PAGE - 1) / FB_GPU_PAGE * FB_GPU_PAGE;
 	if (memory == FB_GPU_MANAGED)
 		return managed_open(segment, gpu, s.part_bytes);
-	err = find_parts(&s, gpu->world, memory == FB_GPU_FABRIC);
+	err = find_parts(&s, gpu->group, memory == FB_GPU_FABRIC);
 	if (!err)
 		err = kinds[memory].open(&s, gpu);
 	if (err) {

@@ -17,13 +17,6 @@ int fb_ipc_open(struct fb_segment *s, const struct fb_gpu *gpu);
 int fb_vmm_open_posix(struct fb_segment *s, const struct fb_gpu *gpu);
 int fb_vmm_open_fabric(struct fb_segment *s, const struct fb_gpu *gpu);
 
-/*
- * Memory of closed segments that is kept for the next ones: NULL for want of memory; closed with
- * the GPU, at once or when the last segment is. Local.
- */
-struct fb_gpu_kept *fb_gpu_kept_open(void);
-void fb_gpu_kept_close(struct fb_gpu_kept *kept);
-
 /* Local: whether this process can make fabric handles, by making one. Needs gpu->device only. */
 bool fb_vmm_has_fabric(const struct fb_gpu *gpu, const struct fb_cuda_driver *driver);
 

@@ -28,7 +28,7 @@ enum {
 };
 
 struct fb_gpu_stream {
-	struct fb_run *run;
+	const struct fb_session *session;
 	fb_gpu_enqueue_fn enqueue;
 	void *arg;
 	int (*poll)(void *arg); /* or NULL */
@@ -48,16 +48,16 @@ struct fb_gpu_stream {
 };
 
 int fb_gpu_stream_open(struct fb_gpu_stream **stream, const struct fb_gpu *gpu, bool graph,
-		       fb_gpu_enqueue_fn enqueue, void *arg, struct fb_run *run)
+		       fb_gpu_enqueue_fn enqueue, void *arg, const struct fb_session *session)
 {
 	struct fb_gpu_stream *s = calloc(1, sizeof(*s));
 	int err;
 
 	if (!s)
 		return FB_ENOMEM;
-	*s = (struct fb_gpu_stream){.run = run, .enqueue = enqueue, .arg = arg, .graph = graph,
-				    .most_held = 1,
-				    .oversubscribed = gpu->world->oversubscribed};
+	*s = (struct fb_gpu_stream){.session = session, .enqueue = enqueue, .arg = arg,
+				    .graph = graph, .most_held = 1,
+				    .oversubscribed = gpu->group->oversubscribed};
 	s->event_us = calloc(EVENT_SAMPLES, sizeof(*s->event_us));
 	err = s->event_us ? FB_CUDA(cudaSetDevice(gpu->device)) : FB_ENOMEM;
 	if (!err)
@@ -66,7 +66,7 @@ int fb_gpu_stream_open(struct fb_gpu_stream **stream, const struct fb_gpu *gpu, 
 		err = FB_CUDA(cudaEventCreate(&s->begin));
 	if (!err)
 		err = FB_CUDA(cudaEventCreate(&s->end));
-	if (!err && run && fb_run_settings(run)->blocking_kernel)
+	if (!err && session && session->settings->blocking_kernel)
 		err = fb_gpu_hold_open(&s->hold);
 	if (err) {
 		fb_gpu_stream_close(s);
@@ -218,7 +218,7 @@ int fb_gpu_stream_wait(struct fb_gpu_stream *s)
 
 	while (!err && !done) {
 		if (fb_spin_again(&spin)) {
-			err = s->run ? fb_run_alive(s->run, "waiting for the GPU") : FB_OK;
+			err = s->session ? fb_alive(s->session, "waiting for the GPU") : FB_OK;
 			if (!err && s->poll)
 				err = s->poll(s->poll_arg);
 		}

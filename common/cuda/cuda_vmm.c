@@ -76,7 +76,7 @@ static int make_own(struct fb_segment *s, const struct fb_gpu *gpu, CUmemAllocat
 {
 	const CUmemAllocationProp prop = properties(gpu, type);
 	struct vmm *v = calloc(1, sizeof(*v));
-	int self = s->part_of[gpu->world->rank], err;
+	int self = s->part_of[gpu->group->rank], err;
 	size_t total = s->part_bytes * (size_t)s->nparts, page = 0;
 
 	if (!v || fb_cuda_driver_find(&v->driver)) {
@@ -130,7 +130,7 @@ static int take_part(struct fb_segment *s, const struct fb_gpu *gpu, int i, void
 int fb_vmm_open_posix(struct fb_segment *s, const struct fb_gpu *gpu)
 {
 	const CUmemAllocationHandleType type = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
-	const struct fb_group *w = gpu->world;
+	const struct fb_group *w = gpu->group;
 	int *fds = calloc((size_t)s->nparts, sizeof(*fds)), fd = -1, made, err;
 	CUmemGenericAllocationHandle own;
 
@@ -178,7 +178,7 @@ bool fb_vmm_has_fabric(const struct fb_gpu *gpu, const struct fb_cuda_driver *dr
 int fb_vmm_open_fabric(struct fb_segment *s, const struct fb_gpu *gpu)
 {
 	const CUmemAllocationHandleType type = CU_MEM_HANDLE_TYPE_FABRIC;
-	const struct fb_group *w = gpu->world;
+	const struct fb_group *w = gpu->group;
 	CUmemFabricHandle mine, *all = calloc((size_t)w->nranks, sizeof(*all));
 	CUmemGenericAllocationHandle own;
 	int made, err;

@@ -15,12 +15,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "common/system/group.h"
+#include "common/session.h"
 
-enum { FB_GPU_REASON_CHARS = 128 };
-
+/* A rank's GPU as a group of ranks sees it: `peers`, `reaches` and `all_reach` are of the group. */
 struct fb_gpu {
-	const struct fb_group *world;
+	const struct fb_group *group;
 	int device, devices;  /* this rank's, and how many the process sees */
 	int sms;              /* multiprocessors */
 	int major, minor;     /* compute capability */
@@ -29,11 +28,11 @@ struct fb_gpu {
 	char bus_id[16];      /* "0000:1b:00.0" */
 	char uuid[48];        /* "GPU-..." as nvidia-smi has it */
 	bool shared;          /* some GPU serves several ranks: times mean nothing */
-	char (*peers)[16];    /* [nranks]: bus ids of all ranks' devices */
+	char (*peers)[16];    /* [nranks]: bus ids of the ranks' devices */
 	bool *reaches;        /* [nranks]: its memory can be mapped by this rank's GPU */
 	bool all_reach;       /* every rank reaches every other */
 	bool posix, fabric;   /* handle types that every rank's device can export */
-	void *nvml;           /* struct fb_nvml, or NULL where the library is missing */
+	void *nvml;           /* struct fb_nvml, the session's; NULL: the library is missing */
 	struct fb_gpu_kept *kept; /* mapped memory for the next segments (cuda_ipc.c) */
 };
 
@@ -44,15 +43,25 @@ struct fb_gpu_clocks {
 };
 
 /*
- * Collective. Chooses, opens and makes current this rank's device. Returns the same on all ranks:
- * FB_OK, FB_EUNSUPPORTED with the reason, or FB_ENOMEM, FB_ESYS (printed); after an error *gpu
- * needs no closing.
+ * Collective over the world: chooses, opens and makes current this rank's device. Called once in a
+ * process, by fb_gpu_view_open. Returns the same on all ranks: FB_OK, FB_EUNSUPPORTED with the
+ * reason, or FB_ENOMEM, FB_ESYS (printed); after an error *gpu needs no closing.
  */
-int fb_gpu_open(struct fb_gpu *gpu, const struct fb_group *world,
-		char reason[FB_GPU_REASON_CHARS]);
+int fb_gpu_open(struct fb_gpu *gpu, const struct fb_group *world, char reason[FB_REASON_CHARS]);
 
 /* Local. Safe on a zeroed structure. */
 void fb_gpu_close(struct fb_gpu *gpu);
+
+/*
+ * Collective over the group, and over the world the first time in a process, when the device is
+ * opened: a rank that is in no group then opens a view of the world. The view has memory of its own
+ * for the next segments, and uses the session's device. Returns as fb_gpu_open.
+ */
+int fb_gpu_view_open(struct fb_gpu *view, const struct fb_session *session,
+		     const struct fb_group *group, char reason[FB_REASON_CHARS]);
+
+/* Local. Safe on a zeroed structure. */
+void fb_gpu_view_close(struct fb_gpu *view);
 
 /* Local: false where NVML is missing or does not say. */
 bool fb_gpu_clocks(const struct fb_gpu *gpu, struct fb_gpu_clocks *clocks);

@@ -51,4 +51,11 @@ int fb_gpu_segment_open(struct fb_segment *segment, const struct fb_gpu *gpu,
 int fb_gpu_segment_adopt(struct fb_segment *segment, const struct fb_group *world, void *memory,
 			 size_t part_bytes, int (*release)(void *memory));
 
+/*
+ * Memory of closed segments that is kept for the next ones: NULL for want of memory; closed with
+ * the view, at once or when the last segment is. Local.
+ */
+struct fb_gpu_kept *fb_gpu_kept_open(void);
+void fb_gpu_kept_close(struct fb_gpu_kept *kept);
+
 #endif

@@ -11,7 +11,6 @@
 #define FB_COMMON_CUDA_GPU_STREAM_H
 
 #include "common/cuda/gpu.h"
-#include "common/run/program.h"
 
 /* One call; `stream` is a cudaStream_t, perhaps being captured. 0 or an error (printed). */
 typedef int (*fb_gpu_enqueue_fn)(void *arg, void *stream);
@@ -19,12 +18,12 @@ typedef int (*fb_gpu_enqueue_fn)(void *arg, void *stream);
 struct fb_gpu_stream; /* opaque */
 
 /*
- * Local. `graph`: calls are replayed from a graph. `run` is asked to keep the watchdog informed
- * during long waits; NULL in tests. 0, FB_ENOMEM or FB_ESYS (printed). The device of `gpu` stays
- * current in this thread.
+ * Local. `graph`: calls are replayed from a graph. Long waits tell the watchdog of
+ * `session` that this rank lives; NULL in tests. 0, FB_ENOMEM or FB_ESYS (printed). The device of
+ * `gpu` stays current in this thread.
  */
 int fb_gpu_stream_open(struct fb_gpu_stream **stream, const struct fb_gpu *gpu, bool graph,
-		       fb_gpu_enqueue_fn enqueue, void *arg, struct fb_run *run);
+		       fb_gpu_enqueue_fn enqueue, void *arg, const struct fb_session *session);
 
 /*
  * While it waits, fb_gpu_stream_wait and _run also ask `poll` now and then: what a library knows

@@ -170,14 +170,15 @@ static int write_last_facts(struct fb_run *run)
 		return FB_OK;
 	MPI_Bcast(used, 3, MPI_DOUBLE, 0, run->world.comm);
 	harness = used[0] - used[1] - used[2];
-	fb_run_fact(run, "rows_s", "%.3f", used[0]);
-	fb_run_fact(run, "setup_s", "%.3f", used[1]);
-	fb_run_fact(run, "measuring_s", "%.3f", used[2]);
-	fb_run_fact(run, "harness_share", "%.4f", used[0] > 0 ? harness / used[0] : 0.0);
+	fb_launch_fact(&run->session, "rows_s", "%.3f", used[0]);
+	fb_launch_fact(&run->session, "setup_s", "%.3f", used[1]);
+	fb_launch_fact(&run->session, "measuring_s", "%.3f", used[2]);
+	fb_launch_fact(&run->session, "harness_share", "%.4f",
+		       used[0] > 0 ? harness / used[0] : 0.0);
 	/* The same with setup and teardown, which are the program's and not the harness's. */
-	fb_run_fact(run, "unmeasured_share", "%.4f",
-		    used[0] > 0 ? (harness + used[1]) / used[0] : 0.0);
-	fb_run_fact(run, "exit_code", "%d", run->exit_code);
+	fb_launch_fact(&run->session, "unmeasured_share", "%.4f",
+		       used[0] > 0 ? (harness + used[1]) / used[0] : 0.0);
+	fb_launch_fact(&run->session, "exit_code", "%d", run->exit_code);
 	return write_facts(run);
 }
 
@@ -256,6 +257,8 @@ static int run_all(struct fb_run *run)
 	if (!err)
 		err = fb_watchdog_open(&run->watchdog, &run->world, &config);
 	if (!err)
+		err = fb_group_agree(&run->world, fb_run_open_session(run));
+	if (!err)
 		err = make_cases(run);
 	if (!err)
 		err = do_what_is_asked(run);
@@ -265,6 +268,7 @@ static int run_all(struct fb_run *run)
 	fb_barrier_close(&run->barrier);
 	if (run->state_open && run->program->close)
 		run->program->close(run->state);
+	fb_session_close(&run->session);
 	return err;
 }
 

@@ -14,24 +14,9 @@
 #include "common/option/settings.h"
 #include "common/record/case.h"
 #include "common/record/schema.h"
+#include "common/record/traits.h"
+#include "common/session.h"
 #include "common/system/group.h"
-
-/* A path names up to eight RDMA ports with their addresses, and what counters say of each. */
-enum { FB_REASON_CHARS = 192, FB_PATH_CHARS = 1024 };
-
-enum { FB_EXTRA_COLUMNS = 16 };
-
-/* What a program adds to a row beside the times. */
-struct fb_traits {
-	int operations;		/* in one call of run(), 0: one; the row's times are of one */
-	double algorithm_bytes; /* S of algbw = S / t, per operation */
-	double bus_factor;	/* busbw = algbw * bus_factor */
-	double bound_us;	/* lower bound of the time on this path; NAN or 0: unknown */
-	int channels;
-	char path[FB_PATH_CHARS]; /* what really carried the bytes, on this rank */
-	char flags[64];		  /* program's flags, sorted, ';' between; harness adds its own */
-	double extra[FB_EXTRA_COLUMNS]; /* values of fb_program.columns; NAN at first */
-};
 
 struct fb_run; /* the harness's state; programs only pass it on */
 
@@ -137,7 +122,8 @@ struct fb_program {
 /* Runs the program from start to end; returns the process's exit code. */
 int fb_program_main(const struct fb_program *program, int argc, char **argv);
 
-/* For open, expand and setup. The settings are those of the command line and never change. */
+/* For open and expand: what the program hands to its engines, and two members of it. */
+const struct fb_session *fb_run_session(const struct fb_run *run);
 const struct fb_group *fb_run_world(const struct fb_run *run);
 const struct fb_settings *fb_run_settings(const struct fb_run *run);
 
@@ -147,12 +133,5 @@ const struct fb_settings *fb_run_settings(const struct fb_run *run);
  * joined with the program's own keys (both printed).
  */
 int fb_run_add(struct fb_run *run, const struct fb_case *c);
-
-/*
- * Tells the watchdog what this rank does ("step 3 of 8"); cheap. Engines call it from slow paths
- * of long waits. It does not prolong the step; returns FB_ETIMEOUT when the step's time limit is
- * over, whereupon the caller gives up (the watchdog has reported).
- */
-int fb_run_alive(struct fb_run *run, const char *doing);
 
 #endif

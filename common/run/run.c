@@ -18,9 +18,23 @@ const struct fb_settings *fb_run_settings(const struct fb_run *run)
 	return &run->settings;
 }
 
-int fb_run_alive(struct fb_run *run, const char *doing)
+const struct fb_session *fb_run_session(const struct fb_run *run)
 {
-	return run->watchdog ? fb_watchdog_alive(run->watchdog, doing) : FB_OK;
+	return &run->session;
+}
+
+int fb_run_open_session(struct fb_run *run)
+{
+	run->session = (struct fb_session){
+		.program = run->program ? run->program->name : "-",
+		.world = &run->world,
+		.settings = &run->settings,
+		.own = run->program ? run->program->option_values : NULL,
+		.clock = &run->clock,
+		.watchdog = run->watchdog,
+		.facts = &run->facts,
+	};
+	return fb_session_open(&run->session);
 }
 
 void fb_run_worsen(struct fb_run *run, int exit_code)

@@ -40,6 +40,7 @@ struct fb_run {
 	struct fb_recorder recorder; /* rank 0 */
 	struct fb_progress progress; /* rank 0 */
 	struct fb_facts facts;	     /* this rank's */
+	struct fb_session session;   /* of the members above, by fb_run_open_session */
 	double rows_s, program_s;    /* in the loop over cases; of it in setup and teardown */
 	int exit_code;		     /* worst so far; equal on all ranks at the end */
 };
@@ -56,6 +57,9 @@ int fb_run_shuffle(struct fb_run *run);
 /* Collective, with --csv: marks the cases that need no second run. Rank 0 reads. */
 int fb_run_resume(struct fb_run *run);
 
+/* Local: the session of the run's own members. As fb_session_open; closed by fb_session_close. */
+int fb_run_open_session(struct fb_run *run);
+
 /* Frees the cases. */
 void fb_run_free(struct fb_run *run);
 
@@ -70,13 +74,6 @@ int fb_case_run(struct fb_run *run, size_t index);
 
 /* Collective: facts that the harness knows, and those of the machine. */
 void fb_run_facts(struct fb_run *run);
-
-/*
- * Adds a fact about this program's launch, under "program.NAME.LAUNCH.": such facts stay in
- * environment.csv when other programs or launches write it.
- */
-void fb_run_fact(struct fb_run *run, const char *key, const char *fmt, ...)
-	__attribute__((format(printf, 3, 4)));
 
 /* Collective: gathers all ranks' facts and writes environment.csv. Same value on all ranks. */
 int fb_run_write_facts(struct fb_run *run);

@@ -10,41 +10,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { KEY_CHARS = 192 };
-
-/* What begins the keys of this program's launch. Returns buf. */
-static const char *own_prefix(const struct fb_run *run, char buf[KEY_CHARS])
-{
-	snprintf(buf, KEY_CHARS, FB_FACTS_KEPT "%.64s.%" PRIu64 ".", run->program->name,
-		 run->settings.launch_index);
-	return buf;
-}
-
-void fb_run_fact(struct fb_run *run, const char *key, const char *fmt, ...)
-{
-	char full[KEY_CHARS], *text = NULL;
-	size_t used = strlen(own_prefix(run, full));
-	va_list args;
-	int length;
-
-	snprintf(full + used, sizeof(full) - used, "%s", key);
-	va_start(args, fmt);
-	length = vasprintf(&text, fmt, args);
-	va_end(args);
-	if (length < 0) {
-		run->facts.failed = true;
-		return;
-	}
-	fb_facts_add(&run->facts, full, "%s", text);
-	free(text);
-}
-
 static void add_option(void *arg, const char *name, const char *value)
 {
 	char key[96];
 
 	snprintf(key, sizeof(key), "option.%s", name);
-	fb_run_fact(arg, key, "%s", value);
+	fb_launch_fact(arg, key, "%s", value);
 }
 
 static void add_selftest(struct fb_run *run)
@@ -53,7 +24,7 @@ static void add_selftest(struct fb_run *run)
 
 	fb_selftest_facts(&run->test, &run->clock, &found);
 	for (size_t i = 0; i < found.count; i++)
-		fb_run_fact(run, found.item[i].key, "%s", found.item[i].value);
+		fb_launch_fact(&run->session, found.item[i].key, "%s", found.item[i].value);
 	run->facts.failed |= found.failed;
 	fb_facts_free(&found);
 }
@@ -118,7 +89,8 @@ static void keep_moment(struct fb_run *run)
 
 	for (size_t i = 0; i < count; i++)
 		if (!strncmp(run->facts.item[i].key, "host.", 5))
-			fb_run_fact(run, run->facts.item[i].key, "%s", run->facts.item[i].value);
+			fb_launch_fact(&run->session, run->facts.item[i].key, "%s",
+				       run->facts.item[i].value);
 }
 
 void fb_run_facts(struct fb_run *run)
@@ -138,8 +110,8 @@ void fb_run_facts(struct fb_run *run)
 	fb_facts_add(facts, "run.cpus", "%d", run->world.cpus);
 	fb_facts_add(facts, "run.oversubscribed", "%s", run->world.oversubscribed ? "yes" : "no");
 	fb_facts_add(facts, "mpi.library", "%s", run->world.library);
-	fb_run_fact(run, "cases", "%zu", run->count);
-	fb_option_list(run->chain, add_option, run);
+	fb_launch_fact(&run->session, "cases", "%zu", run->count);
+	fb_option_list(run->chain, add_option, &run->session);
 	add_selftest(run);
 }
 
@@ -150,7 +122,7 @@ static int write_file(const struct fb_run *run, const char *bytes, const int *le
 	const char **packed = calloc(n, sizeof(*packed));
 	size_t *lengths = calloc(n, sizeof(*lengths));
 	char *path = malloc(chars);
-	char own[KEY_CHARS];
+	char own[FB_FACT_KEY_CHARS];
 	int err = FB_ENOMEM;
 
 	if (!packed || !lengths || !path) {
@@ -163,7 +135,7 @@ static int write_file(const struct fb_run *run, const char *bytes, const int *le
 		at += lengths[r];
 	}
 	snprintf(path, chars, "%s/environment.csv", run->settings.csv);
-	err = fb_environment_write(path, own_prefix(run, own), packed, lengths, n);
+	err = fb_environment_write(path, fb_session_prefix(&run->session, own), packed, lengths, n);
 free_lists:
 	free(path);
 	free(lengths);

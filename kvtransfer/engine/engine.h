@@ -8,7 +8,7 @@
 #define FB_KVTRANSFER_ENGINE_ENGINE_H
 
 #include "common/cuda/gpu.h"
-#include "common/run/program.h"
+#include "common/session.h"
 #include "kvtransfer/job.h"
 
 struct fb_kv_engine;
@@ -16,7 +16,7 @@ struct fb_kv_request;
 
 /* What engines are opened with; outlives them. */
 struct fb_kv_context {
-	struct fb_run *run;
+	const struct fb_session *session;
 	const struct fb_group *world;
 	const struct fb_settings *settings;
 	const struct fb_gpu *gpu; /* NULL: there is none */

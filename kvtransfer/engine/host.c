@@ -89,7 +89,7 @@ static int await(const struct host_request *r, _Atomic uint64_t *at, uint64_t va
 
 	while (!err && atomic_load_explicit(at, memory_order_acquire) < value)
 		if (fb_spin_again(&spin))
-			err = fb_run_alive(context->run, "waiting for a peer's pages");
+			err = fb_alive(context->session, "waiting for a peer's pages");
 	return err;
 }
 

@@ -146,7 +146,7 @@ int fb_gpu_step_ready(struct fb_gpu_step *s, enum fb_schedule schedule, int call
 
 	if (!lane->stream)
 		err = fb_gpu_stream_open(&lane->stream, s->config.gpu, s->config.graph, enqueue,
-					 lane, s->config.run);
+					 lane, s->config.session);
 	return err ? err : fb_gpu_stream_ready(lane->stream, calls);
 }
 

@@ -54,7 +54,7 @@ typedef int (*fb_gpu_communicate_fn)(void *arg, size_t bucket, void *stream);
 /* What is pointed to must live as long as the step. */
 struct fb_gpu_step_config {
 	const struct fb_gpu *gpu;
-	struct fb_run *run;
+	const struct fb_session *session;
 	struct fb_gpu_compute *compute;
 	bool graph, high;   /* high: priority of the communication */
 	const struct fb_gradients *gradients;

@@ -79,7 +79,7 @@ static int exchange(struct fb_cost_context *context, struct fb_transport *transp
 		if (!err && transport->ops->progress)
 			err = transport->ops->progress(transport);
 		if (left == before && !err && fb_spin_again(&spin))
-			err = fb_run_alive(context->run, "waiting for the first messages");
+			err = fb_alive(context->session, "waiting for the first messages");
 	}
 	return err;
 }

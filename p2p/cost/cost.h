@@ -14,7 +14,8 @@
 #include "collectives/engine/nccl/comm.h"
 #include "common/cuda/gpu_segment.h"
 #include "common/memory/places.h"
-#include "common/run/program.h"
+#include "common/record/case.h"
+#include "common/session.h"
 #include "common/system/pages.h"
 
 /* The GPU of this rank, and what may have its memory; empty reasons: all ranks have it. */
@@ -32,7 +33,7 @@ struct fb_cost_gpu {
 
 /* What actions work with. */
 struct fb_cost_context {
-	struct fb_run *run;
+	const struct fb_session *session;
 	const struct fb_group *world;
 	const struct fb_settings *settings;
 	const char *no_rdma; /* why there are no RDMA devices; empty: all ranks have one */
@@ -135,7 +136,7 @@ int fb_cost_allocate_by_mpi(struct fb_cost_context *context);
  * Collective: fills *gpu where --memory or --engine ask for one. An error only where something
  * fails (printed), with nothing to close. `rdma`: there are RDMA devices.
  */
-int fb_cost_gpu_open(struct fb_cost_gpu *gpu, struct fb_run *run, bool rdma);
+int fb_cost_gpu_open(struct fb_cost_gpu *gpu, const struct fb_session *session, bool rdma);
 
 /* Collective; safe on a zeroed structure. */
 void fb_cost_gpu_close(struct fb_cost_gpu *gpu);
@@ -178,7 +179,7 @@ int fb_cost_survey(const struct fb_group *world, const struct fb_settings *setti
  * Collective: whether the devices take GPU memory, into gpu->no_rdma and dmabuf. 0 or an error
  * (printed).
  */
-int fb_cost_survey_direct(struct fb_cost_gpu *gpu, struct fb_run *run);
+int fb_cost_survey_direct(struct fb_cost_gpu *gpu, const struct fb_session *session);
 
 /* fb_cost.can, begin, end and act; see fb_cost. */
 bool fb_cost_can_rdma(const struct fb_cost_context *context, char reason[FB_REASON_CHARS]);

@@ -8,7 +8,6 @@
 
 #include "common/base/error.h"
 #include "common/option/option.h"
-#include "common/run/run.h"
 #include "p2p/cost/cost.h"
 
 static bool is_wanted(const struct fb_settings *settings)
@@ -22,7 +21,7 @@ static bool is_wanted(const struct fb_settings *settings)
 /* Whether every rank that has a neighbour on its host, the next one, can map its memory. */
 static void find_neighbours(struct fb_cost_gpu *gpu)
 {
-	const struct fb_group *w = gpu->gpu.world;
+	const struct fb_group *w = gpu->gpu.group;
 	int n, at, next = w->rank, had, facts[2] = {0, 1}; /* has one; reaches it */
 
 	MPI_Comm_size(w->node_comm, &n);
@@ -41,10 +40,10 @@ static void find_neighbours(struct fb_cost_gpu *gpu)
 }
 
 /* All ranks need it, and the same version, to make a communicator. */
-static void load_nccl(struct fb_cost_gpu *gpu, struct fb_run *run)
+static void load_nccl(struct fb_cost_gpu *gpu, const struct fb_session *session)
 {
-	const struct fb_group *w = gpu->gpu.world;
-	const struct fb_settings *settings = fb_run_settings(run);
+	const struct fb_group *w = gpu->gpu.group;
+	const struct fb_settings *settings = session->settings;
 	char version[FB_NCCL_NAME_CHARS];
 	int versions[2] = {-1, 1};
 
@@ -60,28 +59,28 @@ static void load_nccl(struct fb_cost_gpu *gpu, struct fb_run *run)
 	/* The same reason on all ranks. */
 	MPI_Bcast(gpu->no_nccl, sizeof(gpu->no_nccl), MPI_CHAR, 0, w->comm);
 	if (!*gpu->no_nccl)
-		fb_facts_add(&run->facts, "library.libnccl.version", "%s",
-			     fb_nccl_version_text(&gpu->nccl, version));
+		fb_fact(session, "library.libnccl.version", "%s",
+			fb_nccl_version_text(&gpu->nccl, version));
 }
 
-int fb_cost_gpu_open(struct fb_cost_gpu *gpu, struct fb_run *run, bool rdma)
+int fb_cost_gpu_open(struct fb_cost_gpu *gpu, const struct fb_session *session, bool rdma)
 {
-	const struct fb_settings *settings = fb_run_settings(run);
+	const struct fb_settings *settings = session->settings;
 	int err = FB_OK;
 
 	*gpu = (struct fb_cost_gpu){.has = false};
 	snprintf(gpu->none, sizeof(gpu->none), "no GPU was asked for");
 	if (!is_wanted(settings))
 		return FB_OK;
-	err = fb_gpu_open(&gpu->gpu, fb_run_world(run), gpu->none);
+	err = fb_gpu_view_open(&gpu->gpu, session, session->world, gpu->none);
 	if (err)
 		return err == FB_EUNSUPPORTED ? FB_OK : err;
 	gpu->has = true;
 	find_neighbours(gpu);
 	if (fb_option_names(settings->engine, "nccl"))
-		load_nccl(gpu, run);
+		load_nccl(gpu, session);
 	if (rdma && fb_option_names(settings->engine, "rdma"))
-		err = fb_cost_survey_direct(gpu, run);
+		err = fb_cost_survey_direct(gpu, session);
 	if (err)
 		fb_cost_gpu_close(gpu);
 	return err;
@@ -91,7 +90,7 @@ void fb_cost_gpu_close(struct fb_cost_gpu *gpu)
 {
 	fb_nccl_group_close(&gpu->groups, &gpu->nccl);
 	if (gpu->has)
-		fb_gpu_close(&gpu->gpu);
+		fb_gpu_view_close(&gpu->gpu);
 	gpu->has = false;
 }
 

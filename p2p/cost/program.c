@@ -48,7 +48,8 @@ static int open_program(struct fb_run *run, void **result)
 	}
 	state->program = described->program;
 	state->context = (struct fb_cost_context){
-		.run = run, .world = fb_run_world(run), .settings = fb_run_settings(run)};
+		.session = fb_run_session(run), .world = fb_run_world(run),
+		.settings = fb_run_settings(run)};
 	state->context.no_rdma = state->no_rdma;
 	state->context.no_window = state->no_window;
 	state->context.places = &state->places;
@@ -63,7 +64,7 @@ static int open_program(struct fb_run *run, void **result)
 	if (!err)
 		err = fb_places_open(&state->places, state->context.world, described->numa);
 	if (!err && state->program->costs == fb_memory_costs)
-		err = fb_cost_gpu_open(&state->gpu, run, !state->no_rdma[0]);
+		err = fb_cost_gpu_open(&state->gpu, fb_run_session(run), !state->no_rdma[0]);
 	if (!err && state->program->costs == fb_memory_costs &&
 	    fb_option_names(state->context.settings->engine, "mpi"))
 		(void)fb_mpi_has_windows(state->context.world, state->context.world->comm,

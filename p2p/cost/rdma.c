@@ -10,7 +10,6 @@
 
 #include "common/base/error.h"
 #include "common/cuda/gpu_direct.h"
-#include "common/run/run.h"
 #include "common/transport/rdma.h"
 #include "common/transport/rdma_memory.h"
 #include "common/transport/rdma_queue.h"
@@ -108,10 +107,10 @@ static bool takes(void *arg, void *memory, size_t bytes, int fd, uint64_t offset
 	return fb_rdma_can_register_device(&s->cache, memory, bytes, fd, offset, why, n);
 }
 
-int fb_cost_survey_direct(struct fb_cost_gpu *gpu, struct fb_run *run)
+int fb_cost_survey_direct(struct fb_cost_gpu *gpu, const struct fb_session *session)
 {
-	struct fb_cost_context context = {.run = run, .world = fb_run_world(run), .gpu = gpu,
-					  .settings = fb_run_settings(run), .on_gpu = true};
+	struct fb_cost_context context = {.session = session, .world = session->world, .gpu = gpu,
+					  .settings = session->settings, .on_gpu = true};
 	const int asked = context.settings->gpu_direct;
 	struct fb_gpu_direct_taker taker = {.takes = takes};
 	unsigned own = 0, all;
@@ -293,10 +292,10 @@ void fb_cost_fill_rdma(const struct fb_cost_context *context, double *extra)
 #else
 
 /* Nobody calls these where the survey says no. */
-int fb_cost_survey_direct(struct fb_cost_gpu *gpu, struct fb_run *run)
+int fb_cost_survey_direct(struct fb_cost_gpu *gpu, const struct fb_session *session)
 {
 	(void)gpu;
-	(void)run;
+	(void)session;
 	return FB_EUNSUPPORTED;
 }
 

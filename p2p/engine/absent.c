@@ -5,15 +5,16 @@
 #include "common/base/error.h"
 #include "p2p/engine/device.h"
 
-static int absent_open(struct fb_p2p_engine **engine, struct fb_run *run,
+static int absent_open(struct fb_p2p_engine **engine, const struct fb_session *session,
+		     const struct fb_group *group,
 		       const struct fb_p2p_engine_ops *ops)
 {
 	struct fb_p2p_device *e = calloc(1, sizeof(*e));
-	int err = fb_group_agree(fb_run_world(run), e ? FB_OK : FB_ENOMEM);
+	int err = fb_group_agree(group, e ? FB_OK : FB_ENOMEM);
 
 	if (!err && e) {
 		e->engine.ops = ops;
-		err = fb_p2p_device_open(e, run);
+		err = fb_p2p_device_open(e, session, group);
 	}
 	if (err || !e) {
 		free(e);
@@ -23,14 +24,16 @@ static int absent_open(struct fb_p2p_engine **engine, struct fb_run *run,
 	return FB_OK;
 }
 
-static int absent_open_copy(struct fb_p2p_engine **engine, struct fb_run *run)
+static int absent_open_copy(struct fb_p2p_engine **engine, const struct fb_session *session,
+		     const struct fb_group *group)
 {
-	return absent_open(engine, run, &fb_p2p_copy);
+	return absent_open(engine, session, group, &fb_p2p_copy);
 }
 
-static int absent_open_cuda(struct fb_p2p_engine **engine, struct fb_run *run)
+static int absent_open_cuda(struct fb_p2p_engine **engine, const struct fb_session *session,
+		     const struct fb_group *group)
 {
-	return absent_open(engine, run, &fb_p2p_cuda);
+	return absent_open(engine, session, group, &fb_p2p_cuda);
 }
 
 static void absent_close(struct fb_p2p_engine *engine)

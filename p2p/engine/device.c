@@ -11,20 +11,22 @@
 
 enum { TAG_DONE = 11 };
 
-int fb_p2p_device_open(struct fb_p2p_device *e, struct fb_run *run)
+int fb_p2p_device_open(struct fb_p2p_device *e, const struct fb_session *session,
+		       const struct fb_group *group)
 {
 	int err;
 
-	e->engine.run = run;
-	e->world = fb_run_world(run);
-	e->settings = fb_run_settings(run);
-	err = fb_gpu_open(&e->gpu, e->world, e->why);
+	e->engine.session = session;
+	e->engine.group = group;
+	e->world = group;
+	e->settings = session->settings;
+	err = fb_gpu_view_open(&e->gpu, e->engine.session, e->world, e->why);
 	e->has_gpu = !err;
 	if (err)
 		return err == FB_EUNSUPPORTED ? FB_OK : err;
 	err = fb_segment_open(&e->told, e->world, sizeof(uint64_t), FB_PAGES_NORMAL);
 	if (err)
-		fb_gpu_close(&e->gpu);
+		fb_gpu_view_close(&e->gpu);
 	return err;
 }
 
@@ -32,7 +34,7 @@ void fb_p2p_device_close(struct fb_p2p_device *e)
 {
 	fb_segment_close(&e->told);
 	if (e->has_gpu)
-		fb_gpu_close(&e->gpu);
+		fb_gpu_view_close(&e->gpu);
 }
 
 bool fb_p2p_device_can(const struct fb_p2p_device *e, const struct fb_case *c,
@@ -82,7 +84,7 @@ int fb_p2p_device_prepare(struct fb_p2p_device_request *r, const struct fb_case 
 		acts |= fb_p2p_device_acts(r, &r->job->flows[f]);
 	if (acts)
 		err = fb_gpu_stream_open(&r->stream, &e->gpu, !strcmp(c->launch, "graph"),
-					 enqueue, r, e->engine.run);
+					 enqueue, r, e->engine.session);
 	/* Of load and job only one is one-sided, so that all requests can share the counter. */
 	if (r->job->verb != FB_SEND)
 		atomic_store(counter_of(e, e->world->rank), 0);
@@ -152,7 +154,7 @@ static int hear(struct fb_p2p_device_request *r)
 	while (!err && atomic_load_explicit(counter_of(e, e->world->rank),
 					    memory_order_acquire) < r->completions)
 		if (fb_spin_again(&spin))
-			err = fb_run_alive(e->engine.run, "waiting for one-sided operations");
+			err = fb_alive(e->engine.session, "waiting for one-sided operations");
 	return err;
 }
 

@@ -38,7 +38,8 @@ struct fb_p2p_device_request {
  * Collective: fills in an engine (zeroed, its ops set). 0 also without a GPU, `why` then says
  * what is missing; else an error (printed), the same on all ranks, with nothing to close.
  */
-int fb_p2p_device_open(struct fb_p2p_device *engine, struct fb_run *run);
+int fb_p2p_device_open(struct fb_p2p_device *engine, const struct fb_session *session,
+		       const struct fb_group *group);
 void fb_p2p_device_close(struct fb_p2p_device *engine);
 
 /* Pure, equal on all ranks: what holds for all device engines. */

@@ -8,7 +8,8 @@
 #define FB_P2P_ENGINE_ENGINE_H
 
 #include "common/cuda/gpu_segment.h"
-#include "common/run/program.h"
+#include "common/record/case.h"
+#include "common/session.h"
 #include "p2p/job.h"
 
 struct fb_p2p_engine;
@@ -60,7 +61,8 @@ struct fb_p2p_engine_ops {
 	const char *(*missing)(const struct fb_p2p_engine *engine);
 
 	/* Collective. FB_EUNSUPPORTED (nothing printed): not on this machine. */
-	int (*open)(struct fb_p2p_engine **engine, struct fb_run *run);
+	int (*open)(struct fb_p2p_engine **engine, const struct fb_session *session,
+		    const struct fb_group *group);
 	void (*close)(struct fb_p2p_engine *engine);
 
 	/* Pure and equal on all ranks: can it do the case? Writes the reason otherwise. */
@@ -104,7 +106,8 @@ struct fb_p2p_engine_ops {
 /* Every engine structure begins with this. */
 struct fb_p2p_engine {
 	const struct fb_p2p_engine_ops *ops;
-	struct fb_run *run;
+	const struct fb_session *session;
+	const struct fb_group *group;
 };
 
 struct fb_p2p_request {

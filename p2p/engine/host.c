@@ -15,7 +15,6 @@
 
 #include "common/base/error.h"
 #include "common/record/variant.h"
-#include "common/run/run.h" /* facts */
 #include "common/transport/tcp_run.h"
 
 enum {
@@ -39,18 +38,19 @@ static bool host_adjust(const struct fb_settings *settings, struct fb_case *c)
 	return strcmp(c->transport, "rdma") != 0;
 }
 
-static int host_open(struct fb_p2p_engine **engine, struct fb_run *run)
+static int host_open(struct fb_p2p_engine **engine, const struct fb_session *session,
+		     const struct fb_group *group)
 {
 	struct fb_host_p2p *e = calloc(1, sizeof(*e));
-	int err = fb_group_agree(fb_run_world(run), e ? FB_OK : FB_ENOMEM);
+	int err = fb_group_agree(group, e ? FB_OK : FB_ENOMEM);
 
 	if (err || !e) {
 		free(e);
 		return err;
 	}
-	e->engine = (struct fb_p2p_engine){.ops = &fb_p2p_host, .run = run};
-	e->world = fb_run_world(run);
-	e->settings = fb_run_settings(run);
+	e->engine = (struct fb_p2p_engine){&fb_p2p_host, session, group};
+	e->world = group;
+	e->settings = session->settings;
 	/* What a machine refuses is found before anything is measured. */
 	if (fb_tcp_wants(&e->settings->tcp)) {
 		err = fb_tcp_open(&e->tcp, e->world, &e->settings->tcp);
@@ -291,7 +291,7 @@ static void host_describe(struct fb_p2p_request *request, struct fb_traits *trai
 	}
 	/* "tcp eth0 10.0.0.1": for whoever looks for the adapter of a slow rank. */
 	if (sscanf(tcp, "tcp %63s", name) == 1)
-		fb_run_fact(r->request.engine->run, "rank.tcp", "%s", name);
+		fb_launch_fact(r->request.engine->session, "rank.tcp", "%s", name);
 	snprintf(traits->path, sizeof(traits->path), "%s%s%s", shm ? "shm" : "",
 		 shm && tcp[0] ? "+" : "", tcp);
 	traits->channels = 1;

@@ -44,7 +44,7 @@ static int drive(struct fb_host_p2p_request *r, struct fb_host_end *ends, int n)
 		if (moved)
 			spin.looks = 0;
 		else if (fb_spin_again(&spin))
-			err = fb_run_alive(r->request.engine->run, "waiting for messages");
+			err = fb_alive(r->request.engine->session, "waiting for messages");
 		if (err)
 			return err;
 	}
@@ -130,7 +130,7 @@ static int carry(struct fb_host_p2p_request *r)
 		if (moved)
 			spin.looks = 0;
 		else if (fb_spin_again(&spin))
-			err = fb_run_alive(r->request.engine->run, "waiting for messages");
+			err = fb_alive(r->request.engine->session, "waiting for messages");
 		if (!moved && !err)
 			err = fb_tcp_error(r->engine->tcp);
 	}
@@ -162,7 +162,7 @@ static int carry_one(struct fb_host_p2p_request *r, struct fb_host_end *end)
 			continue;
 		}
 		if (fb_spin_again(&spin))
-			err = fb_run_alive(r->request.engine->run, "waiting for messages");
+			err = fb_alive(r->request.engine->session, "waiting for messages");
 		if (!err)
 			err = fb_tcp_error(r->engine->tcp);
 		if (err)
@@ -237,7 +237,7 @@ static int one_sided(struct fb_host_p2p_request *r, uint64_t messages)
 	}
 	while (!err && atomic_load_explicit(own, memory_order_acquire) < r->completions)
 		if (fb_spin_again(&spin))
-			err = fb_run_alive(r->request.engine->run,
+			err = fb_alive(r->request.engine->session,
 					   "waiting for one-sided operations");
 	return err;
 }

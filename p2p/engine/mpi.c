@@ -44,17 +44,18 @@ struct mpi_p2p_request {
 	uint64_t operations; /* one-sided: calls that were started, on all ranks alike */
 };
 
-static int mpi_open(struct fb_p2p_engine **engine, struct fb_run *run)
+static int mpi_open(struct fb_p2p_engine **engine, const struct fb_session *session,
+		     const struct fb_group *group)
 {
 	struct mpi_p2p *e = calloc(1, sizeof(*e));
-	int err = fb_group_agree(fb_run_world(run), e ? FB_OK : FB_ENOMEM);
+	int err = fb_group_agree(group, e ? FB_OK : FB_ENOMEM);
 
 	if (err || !e) {
 		free(e);
 		return err;
 	}
-	e->engine = (struct fb_p2p_engine){.ops = &fb_p2p_mpi, .run = run};
-	e->world = fb_run_world(run);
+	e->engine = (struct fb_p2p_engine){&fb_p2p_mpi, session, group};
+	e->world = group;
 	MPI_Comm_dup(e->world->comm, &e->comm);
 	(void)fb_mpi_has_windows(e->world, e->comm, e->no_window, FB_REASON_CHARS);
 	if (!fb_mpi_takes_gpu(e->world, e->no_gpu, FB_REASON_CHARS))
@@ -292,7 +293,7 @@ static int targets(struct mpi_p2p_request *r)
 			err = MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, r->engine->comm, &flag,
 					 MPI_STATUS_IGNORE);
 		if (fb_spin_again(&spin) &&
-		    fb_run_alive(r->request.engine->run, "waiting for one-sided operations"))
+		    fb_alive(r->request.engine->session, "waiting for one-sided operations"))
 			return MPI_ERR_OTHER;
 	}
 	if (own && err == MPI_SUCCESS)

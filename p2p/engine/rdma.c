@@ -11,7 +11,6 @@
 
 #include "common/base/error.h"
 #include "common/record/variant.h"
-#include "common/run/run.h" /* facts */
 #include "p2p/program.h"
 
 static const char transport[] = "rdma";
@@ -70,7 +69,7 @@ static void rdma_close(struct fb_p2p_engine *engine)
 	free(e->links);
 	free(e->hosts);
 	if (e->has_gpu)
-		fb_gpu_close(&e->gpu);
+		fb_gpu_view_close(&e->gpu);
 	free(e);
 }
 
@@ -135,27 +134,28 @@ static void note_devices(const struct fb_raw_engine *e)
 		used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s:%d", i ? "+" : "",
 					 e->rails[i].name, e->rails[i].number);
 	if (*text)
-		fb_run_fact(e->engine.run, "rank.rdma", "%s", text);
+		fb_launch_fact(e->engine.session, "rank.rdma", "%s", text);
 }
 
-static int rdma_open(struct fb_p2p_engine **engine, struct fb_run *run)
+static int rdma_open(struct fb_p2p_engine **engine, const struct fb_session *session,
+		     const struct fb_group *group)
 {
 	struct fb_raw_engine *e = calloc(1, sizeof(*e));
-	int err = fb_group_agree(fb_run_world(run), e ? FB_OK : FB_ENOMEM);
+	int err = fb_group_agree(group, e ? FB_OK : FB_ENOMEM);
 
 	if (err || !e) {
 		free(e);
 		return err;
 	}
-	e->engine = (struct fb_p2p_engine){.ops = &fb_p2p_rdma, .run = run};
-	e->world = fb_run_world(run);
-	err = fb_raw_gpu_open(e, fb_run_settings(run));
+	e->engine = (struct fb_p2p_engine){&fb_p2p_rdma, session, group};
+	e->world = group;
+	err = fb_raw_gpu_open(e, session->settings);
 	if (!err)
 		err = agree_on_reason(e, open_rails(e));
 	if (!err && !e->reason[0]) {
 		agree_on_facts(e);
 		fb_rdma_cache_open(&e->cache, e->rails, e->nrails, fb_rdma_access(e->settings));
-		fb_raw_gpu_choose(e, fb_run_settings(run)->gpu_direct);
+		fb_raw_gpu_choose(e, session->settings->gpu_direct);
 		err = fb_raw_open_cells(e);
 	}
 	if (err) {
@@ -227,10 +227,11 @@ static void rdma_release(struct fb_p2p_request *request)
 
 #else
 
-static int rdma_open(struct fb_p2p_engine **engine, struct fb_run *run)
+static int rdma_open(struct fb_p2p_engine **engine, const struct fb_session *session,
+		     const struct fb_group *group)
 {
 	struct fb_p2p_engine *e = calloc(1, sizeof(*e));
-	int err = fb_group_agree(fb_run_world(run), e ? FB_OK : FB_ENOMEM);
+	int err = fb_group_agree(group, e ? FB_OK : FB_ENOMEM);
 
 	if (err || !e) {
 		free(e);

@@ -16,7 +16,6 @@
 #include "common/base/error.h"
 #include "common/cuda/gpu_direct.h"
 #include "common/option/option.h"
-#include "common/run/run.h"
 #include "p2p/program.h"
 
 int fb_raw_gpu_open(struct fb_raw_engine *e, const struct fb_settings *settings)
@@ -28,7 +27,7 @@ int fb_raw_gpu_open(struct fb_raw_engine *e, const struct fb_settings *settings)
 	e->how = FB_RDMA_HOST;
 	if (!fb_option_names(settings->memory, fb_p2p_memories[FB_P2P_DEVICE]))
 		return FB_OK;
-	err = fb_gpu_open(&e->gpu, e->world, e->no_direct);
+	err = fb_gpu_view_open(&e->gpu, e->engine.session, e->world, e->no_direct);
 	e->has_gpu = !err;
 	if (e->has_gpu)
 		e->chosen.near = e->gpu.bus_id;

@@ -14,7 +14,7 @@ enum {
 
 int fb_raw_look_up(struct fb_raw_engine *e, const char *doing)
 {
-	int err = fb_run_alive(e->engine.run, doing);
+	int err = fb_alive(e->engine.session, doing);
 
 	return err ? err : fb_rdma_look_up(e->completions, e->nrails);
 }

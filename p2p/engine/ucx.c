@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "common/base/error.h"
-#include "common/run/run.h"
 #include "p2p/program.h"
 
 static const char transport[] = "library";
@@ -41,7 +40,7 @@ static bool ucx_adjust(const struct fb_settings *settings, struct fb_case *c)
  */
 static int load(struct fb_ucx_engine *e)
 {
-	const struct fb_p2p_described *described = e->engine.run->program->option_values;
+	const struct fb_p2p_described *described = e->engine.session->own;
 	const struct fb_group *w = e->world;
 	char version[64] = "";
 	int err = fb_ucx_open(&e->ucx, described->settings.ucx_library, e->reason,
@@ -59,7 +58,7 @@ static int load(struct fb_ucx_engine *e)
 		snprintf(e->reason, sizeof(e->reason), "ranks found UCX of different versions");
 		return FB_EUNSUPPORTED;
 	}
-	fb_facts_add(&e->engine.run->facts, "library.libucp.version", "%s", version);
+	fb_fact(e->engine.session, "library.libucp.version", "%s", version);
 	return FB_OK;
 }
 
@@ -79,23 +78,24 @@ static int start(struct fb_ucx_engine *e)
 {
 	int err = load(e) ? FB_OK : fb_ucx_start(e);
 
-	if (!err || strcmp(fb_run_settings(e->engine.run)->engine, "all"))
+	if (!err || strcmp(e->engine.session->settings->engine, "all"))
 		return err;
 	snprintf(e->reason, sizeof(e->reason), "UCX does not start");
 	return FB_OK;
 }
 
-static int ucx_open(struct fb_p2p_engine **engine, struct fb_run *run)
+static int ucx_open(struct fb_p2p_engine **engine, const struct fb_session *session,
+		     const struct fb_group *group)
 {
 	struct fb_ucx_engine *e = calloc(1, sizeof(*e));
-	int err = fb_group_agree(fb_run_world(run), e ? FB_OK : FB_ENOMEM);
+	int err = fb_group_agree(group, e ? FB_OK : FB_ENOMEM);
 
 	if (err || !e) {
 		free(e);
 		return err;
 	}
-	e->engine = (struct fb_p2p_engine){.ops = &fb_p2p_ucx, .run = run};
-	e->world = fb_run_world(run);
+	e->engine = (struct fb_p2p_engine){&fb_p2p_ucx, session, group};
+	e->world = group;
 	err = start(e);
 	if (err) {
 		ucx_close(&e->engine);

@@ -11,7 +11,7 @@ int fb_ucx_again(struct fb_ucx_engine *e, struct fb_spin *spin)
 		return e->failed ? fb_ucx_error(&e->ucx, e->failed, "am_recv_data_nbx", -1)
 				 : FB_OK;
 	}
-	return fb_spin_again(spin) ? fb_run_alive(e->engine.run, "waiting for UCX") : FB_OK;
+	return fb_spin_again(spin) ? fb_alive(e->engine.session, "waiting for UCX") : FB_OK;
 }
 
 int fb_ucx_wait(struct fb_ucx_engine *e, fb_ucx_pending pending, const char *call, int peer)

@@ -19,13 +19,14 @@ void fb_local_memory_put(enum fb_local_memory kind, void *memory, size_t bytes)
 }
 
 int fb_local_open(struct fb_local_request **request, const struct fb_gpu *gpu,
-		  const struct fb_local_job *job, const struct fb_case *c, struct fb_run *run)
+		  const struct fb_local_job *job, const struct fb_case *c,
+		  const struct fb_session *session)
 {
 	(void)request;
 	(void)gpu;
 	(void)job;
 	(void)c;
-	(void)run;
+	(void)session;
 	return fb_error(FB_EUNSUPPORTED, "copies to a GPU: built without CUDA");
 }
 

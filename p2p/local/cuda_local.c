@@ -36,7 +36,7 @@ _Static_assert((int)FB_LOCAL_LL_BYTES == (int)FB_P2P_LL_BYTES, "the kernel's lim
 struct fb_local_request {
 	const struct fb_gpu *gpu;
 	const struct fb_local_job *job;
-	struct fb_run *run;
+	const struct fb_session *session;
 	struct fb_gpu_stream *stream;
 	struct fb_p2p_events events;
 	cudaStream_t side;
@@ -191,7 +191,8 @@ static int open_kernel(struct fb_local_request *r, const struct fb_settings *s)
 }
 
 int fb_local_open(struct fb_local_request **request, const struct fb_gpu *gpu,
-		  const struct fb_local_job *job, const struct fb_case *c, struct fb_run *run)
+		  const struct fb_local_job *job, const struct fb_case *c,
+		  const struct fb_session *session)
 {
 	struct fb_local_request *r = calloc(1, sizeof(*r));
 	int err;
@@ -200,18 +201,18 @@ int fb_local_open(struct fb_local_request **request, const struct fb_gpu *gpu,
 		return fb_error(FB_ENOMEM, "out of memory for copies");
 	r->gpu = gpu;
 	r->job = job;
-	r->run = run;
+	r->session = session;
 	r->blocks = 1;
 	err = FB_CUDA(cudaSetDevice(gpu->device));
 	if (!err && job->kernel)
-		err = open_kernel(r, fb_run_settings(run));
+		err = open_kernel(r, session->settings);
 	else if (!err && job->ncopies == 2)
 		err = open_side(r);
 	if (!err)
 		err = fb_p2p_events_open(&r->events, c, job->window, job->rounds ? 0 : job->bytes);
 	if (!err)
 		err = fb_gpu_stream_open(&r->stream, gpu, !strcmp(c->launch, "graph"), enqueue, r,
-					 run);
+					 session);
 	if (err) {
 		fb_local_close(r);
 		return err;
@@ -266,13 +267,13 @@ static void send_lines(const struct fb_local_request *r, uint32_t flag)
 static int await_word(const struct fb_local_request *r, const _Atomic uint64_t *word,
 		      uint32_t flag, uint64_t *value)
 {
-	struct fb_spin spin = {.yields = r->gpu->world->oversubscribed};
+	struct fb_spin spin = {.yields = r->gpu->group->oversubscribed};
 	uint64_t seen;
 	int err = FB_OK;
 
 	while ((seen = atomic_load_explicit(word, memory_order_relaxed)) >> 32 != flag && !err)
 		if (fb_spin_again(&spin))
-			err = fb_run_alive(r->run, "waiting for the kernel's answer");
+			err = fb_alive(r->session, "waiting for the kernel's answer");
 	*value = seen & 0xffffffffu;
 	return err;
 }

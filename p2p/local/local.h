@@ -48,13 +48,13 @@ struct fb_local_settings {
 
 /* Lives as long as the run. */
 struct fb_local_state {
-	struct fb_run *run;
+	const struct fb_session *session;
 	const struct fb_group *world;
 	const struct fb_settings *settings;
 	const struct fb_local_settings *own;
 	struct fb_gpu gpu; /* if has_gpu */
 	bool has_gpu;
-	char no_gpu[FB_GPU_REASON_CHARS];
+	char no_gpu[FB_REASON_CHARS];
 	struct fb_gdr gdr; /* if no_gdr is empty */
 	char no_gdr[FB_REASON_CHARS];
 	struct fb_places places;
@@ -95,7 +95,8 @@ void fb_local_memory_put(enum fb_local_memory kind, void *memory, size_t bytes);
 
 /* Local: 0 or an error (printed). The job outlives the request. */
 int fb_local_open(struct fb_local_request **request, const struct fb_gpu *gpu,
-		  const struct fb_local_job *job, const struct fb_case *c, struct fb_run *run);
+		  const struct fb_local_job *job, const struct fb_case *c,
+		  const struct fb_session *session);
 void fb_local_close(struct fb_local_request *request);
 
 /* fb_program.ready and .run */

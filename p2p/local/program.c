@@ -39,7 +39,7 @@ static void close_program(void *arg)
 	struct fb_local_state *state = arg;
 
 	fb_gdr_close(&state->gdr);
-	fb_gpu_close(&state->gpu);
+	fb_gpu_view_close(&state->gpu);
 	fb_places_close(&state->places);
 	free(state);
 }
@@ -72,12 +72,12 @@ static int open_program(struct fb_run *run, void **result)
 		free(state);
 		return fb_error(err, "out of memory");
 	}
-	state->run = run;
+	state->session = fb_run_session(run);
 	state->world = fb_run_world(run);
 	state->settings = fb_run_settings(run);
 	state->own = run->program->option_values;
 	fb_memory_survey(state->world, &state->memory_limit, &ignored);
-	err = fb_gpu_open(&state->gpu, state->world, state->no_gpu);
+	err = fb_gpu_view_open(&state->gpu, state->session, state->world, state->no_gpu);
 	state->has_gpu = !err;
 	if (err && err != FB_EUNSUPPORTED) {
 		free(state);
@@ -179,7 +179,7 @@ static int open_copies(struct instance *i, const struct fb_case *c)
 	if (i->job.mapped)
 		return fb_gdr_map(&i->map, &state->gdr,
 				  fb_segment_part(&i->device, state->world->rank), 2 * i->area);
-	return fb_local_open(&i->request, &state->gpu, &i->job, c, state->run);
+	return fb_local_open(&i->request, &state->gpu, &i->job, c, state->session);
 }
 
 /* Where all ranks' threads and host memory really are. Collective. */

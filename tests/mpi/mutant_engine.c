@@ -39,7 +39,7 @@ static const struct host_request *host_of(const struct mutant_request *m)
 
 static char *output_of(const struct mutant_request *m)
 {
-	return fb_operation_out(host_of(m)->op, host_of(m)->engine->world->rank);
+	return fb_operation_out(host_of(m)->op, host_of(m)->engine->group->rank);
 }
 
 static size_t element_bytes(const struct mutant_request *m)
@@ -49,7 +49,7 @@ static size_t element_bytes(const struct mutant_request *m)
 
 static bool is_last_rank(const struct mutant_request *m)
 {
-	const struct fb_group *w = host_of(m)->engine->world;
+	const struct fb_group *w = host_of(m)->engine->group;
 
 	return w->rank == w->nranks - 1;
 }
@@ -282,7 +282,8 @@ static int test_right(struct fb_request *request, bool *done)
 	return fb_engine_host.test(mutant_of(request)->inner, done);
 }
 
-static int open_host(struct fb_engine **engine, struct fb_run *run);
+static int open_host(struct fb_engine **engine, const struct fb_session *session,
+		     const struct fb_group *group);
 
 static void close_host(struct fb_engine *engine)
 {
@@ -307,9 +308,10 @@ static const struct fb_engine_ops mutants[] = {
 };
 
 /* The harness asks an opened engine for `can`, which is the same for all mutants. */
-static int open_host(struct fb_engine **engine, struct fb_run *run)
+static int open_host(struct fb_engine **engine, const struct fb_session *session,
+		     const struct fb_group *group)
 {
-	int err = fb_engine_host.open(engine, run);
+	int err = fb_engine_host.open(engine, session, group);
 
 	if (!err)
 		(*engine)->ops = &mutants[0];

@@ -201,7 +201,8 @@ static int test_collective(struct bench *b, const struct fb_collective_program *
 
 	b->program = fb_collective_describe(described, &b->own);
 	b->run.program = &b->program;
-	if (!CHECK_INT(b->program.open(&b->run, &b->state), FB_OK))
+	if (!CHECK_INT(fb_run_open_session(&b->run), FB_OK) ||
+	    !CHECK_INT(b->program.open(&b->run, &b->state), FB_OK))
 		return 0;
 	CHECK_INT(b->program.expand(&b->run, b->state), FB_OK);
 	for (size_t k = 0; k < b->run.count; k++) {
@@ -214,6 +215,7 @@ static int test_collective(struct bench *b, const struct fb_collective_program *
 		tried++;
 	}
 	b->program.close(b->state);
+	fb_session_close(&b->run.session);
 	fb_run_free(&b->run);
 	b->run = (struct fb_run){.world = b->run.world, .settings = settings};
 	return tried;

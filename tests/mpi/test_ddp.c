@@ -152,7 +152,8 @@ static void test_program(struct bench *b, int tried[FB_SCHEDULES])
 		return;
 	b->program = fb_ddp_describe(&b->own, b->columns);
 	b->run.program = &b->program;
-	if (!CHECK_INT(b->program.open(&b->run, &b->state), FB_OK))
+	if (!CHECK_INT(fb_run_open_session(&b->run), FB_OK) ||
+	    !CHECK_INT(b->program.open(&b->run, &b->state), FB_OK))
 		return;
 	CHECK_INT(b->program.expand(&b->run, b->state), FB_OK);
 	for (size_t k = 0; k < b->run.count; k++) {
@@ -169,6 +170,7 @@ static void test_program(struct bench *b, int tried[FB_SCHEDULES])
 			tried[s] += !strcmp(c->operation, fb_schedules[s]);
 	}
 	b->program.close(b->state);
+	fb_session_close(&b->run.session);
 	fb_run_free(&b->run);
 	b->run = (struct fb_run){.world = b->run.world, .settings = b->run.settings,
 				 .clock = b->run.clock, .barrier = b->run.barrier};

@@ -20,29 +20,33 @@ int main(int argc, char **argv)
 					  .transport = "p2p", .tcp = fb_tcp_defaults}};
 	struct mixed m = {.world = &run.world, .transport = "p2p", .memory = "device",
 			  .launches = {"stream", "graph"}, .calls = CALLS, .open = open_segment};
-	char reason[FB_GPU_REASON_CHARS];
+	char reason[FB_REASON_CHARS];
 	struct fb_gpu gpu;
 	int failures, rank, err;
 
 	if (fb_group_open(&run.world, &argc, &argv))
 		return 1;
 	rank = run.world.rank;
-	err = fb_gpu_open(&gpu, &run.world, reason);
+	err = fb_run_open_session(&run);
+	if (!err)
+		err = fb_gpu_view_open(&gpu, &run.session, &run.world, reason);
 	if (err) {
 		if (rank == 0)
 			printf("SKIP gpu: %s\n", reason);
+		fb_session_close(&run.session);
 		fb_group_close(&run.world);
 		return err == FB_EUNSUPPORTED ? CHECK_SKIP : 1;
 	}
 	m.arg = &gpu;
-	if (CHECK_INT(fb_engine_cuda.open(&m.engine, &run), FB_OK)) {
+	if (CHECK_INT(fb_engine_cuda.open(&m.engine, &run.session, &run.world), FB_OK)) {
 		mixed_run(&m);
 		CHECK_INT(m.wrong, 0);
 		m.engine->ops->close(m.engine);
 	}
-	fb_gpu_close(&gpu);
+	fb_gpu_view_close(&gpu);
 	failures = check_failures;
 	MPI_Allreduce(MPI_IN_PLACE, &failures, 1, MPI_INT, MPI_MAX, run.world.comm);
+	fb_session_close(&run.session);
 	fb_group_close(&run.world);
 	check_failures = failures;
 	return rank == 0 ? check_done("gpu") : failures != 0;

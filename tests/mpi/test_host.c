@@ -347,7 +347,8 @@ static void run_all(struct bench *b, int argc, char **argv)
 
 	b->walk = 0;
 	b->coverage = (struct coverage){.cases = 0};
-	if (!CHECK_INT(fb_engine_host.open(&b->engine, &b->run), FB_OK))
+	if (!CHECK_INT(fb_run_open_session(&b->run), FB_OK) ||
+	    !CHECK_INT(fb_engine_host.open(&b->engine, &b->run.session, &b->run.world), FB_OK))
 		return;
 	for (int i = 0; i < fb_algorithm_count; i++)
 		for (int p = 0; p < 4; p++) {
@@ -369,6 +370,7 @@ static void run_all(struct bench *b, int argc, char **argv)
 				       c.algorithm, c.protocol, (MPI_Wtime() - before) * 1e3);
 		}
 	fb_engine_host.close(b->engine);
+	fb_session_close(&b->run.session);
 	/* Nothing but a barrier was asked for, perhaps. */
 	CHECK(argc > 1 && !b->coverage.cases ? b->cases > 0 : coverage_good(&b->coverage));
 }

@@ -30,7 +30,8 @@ int main(int argc, char **argv)
 	rank = run.world.rank;
 	/* Ranks that share processors take turns by the scheduler's slices. */
 	m.calls = run.world.oversubscribed ? CALLS / 5 : CALLS;
-	if (CHECK_INT(fb_engine_host.open(&m.engine, &run), FB_OK)) {
+	if (CHECK_INT(fb_run_open_session(&run), FB_OK) &&
+	    CHECK_INT(fb_engine_host.open(&m.engine, &run.session, &run.world), FB_OK)) {
 		mixed_run(&m);
 		CHECK_INT(m.wrong, 0);
 		m.skip = SKIP;
@@ -43,6 +44,7 @@ int main(int argc, char **argv)
 	}
 	failures = check_failures;
 	MPI_Allreduce(MPI_IN_PLACE, &failures, 1, MPI_INT, MPI_MAX, run.world.comm);
+	fb_session_close(&run.session);
 	fb_group_close(&run.world);
 	check_failures = failures;
 	return rank == 0 ? check_done("mixed") : failures != 0;

@@ -17,7 +17,7 @@
 #include <stdlib.h>
 
 #include "common/base/error.h"
-#include "common/run/run.h"
+#include "common/measure/clock.h"
 #include "p2p/engine/rdma.h"
 #include "p2p/program.h"
 
@@ -149,7 +149,7 @@ int __wrap_fb_raw_drive_alone(struct fb_raw_engine *e, struct fb_raw_lane *lane)
 int __wrap_fb_raw_ping_pong(struct fb_raw_request *r, int calls)
 {
 	static unsigned turn; /* the same at both ends */
-	const struct fb_clock *clock = &r->engine->engine.run->clock;
+	const struct fb_clock *clock = r->engine->engine.session->clock;
 	uint64_t start;
 	int err;
 
@@ -170,12 +170,12 @@ int __wrap_fb_raw_drive_alone(struct fb_raw_engine *e, struct fb_raw_lane *lane)
 
 	if (lane->window != 1 || lane->moves)
 		return __real_fb_raw_drive_alone(e, lane);
-	start = fb_clock_ticks(&e->engine.run->clock);
+	start = fb_clock_ticks(e->engine.session->clock);
 	if (!is_plain(turn++))
 		err = __real_fb_raw_drive_alone(e, lane);
 	while (lane->posted < lane->target && !err)
 		err = post(lane);
-	note(lane, messages, since(&e->engine.run->clock, start));
+	note(lane, messages, since(e->engine.session->clock, start));
 	return err;
 }
 

@@ -7,16 +7,17 @@
 #include "collectives/engine/copy/plan.h"
 #include "common/base/error.h"
 
-static int absent_open(struct fb_engine **engine, struct fb_run *run)
+static int absent_open(struct fb_engine **engine, const struct fb_session *session,
+		     const struct fb_group *group)
 {
 	struct fb_engine *e = calloc(1, sizeof(*e));
-	int err = fb_group_agree(fb_run_world(run), e ? FB_OK : FB_ENOMEM);
+	int err = fb_group_agree(group, e ? FB_OK : FB_ENOMEM);
 
 	if (err || !e) {
 		free(e);
 		return fb_error(err, "out of memory for engine copy");
 	}
-	*e = (struct fb_engine){.ops = &fb_engine_copy, .run = run};
+	*e = (struct fb_engine){&fb_engine_copy, session, group};
 	*engine = e;
 	return FB_OK;
 }

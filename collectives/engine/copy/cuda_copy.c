@@ -31,24 +31,25 @@ enum {
 	LAST_PART = 16,        /* of a share, where pieces get shorter */
 };
 
-static int copy_open(struct fb_engine **engine, struct fb_run *run)
+static int copy_open(struct fb_engine **engine, const struct fb_session *session,
+		     const struct fb_group *group)
 {
 	struct copy_engine *e = calloc(1, sizeof(*e));
-	int err = fb_group_agree(fb_run_world(run), e ? FB_OK : FB_ENOMEM);
+	int err = fb_group_agree(group, e ? FB_OK : FB_ENOMEM);
 
 	if (err || !e) {
 		free(e);
 		return fb_error(err, "out of memory for engine copy");
 	}
-	e->engine = (struct fb_engine){.ops = &fb_engine_copy, .run = run};
-	e->world = fb_run_world(run);
-	e->settings = fb_run_settings(run);
-	err = fb_gpu_open(&e->gpu, e->world, e->why);
+	e->engine = (struct fb_engine){&fb_engine_copy, session, group};
+	e->group = group;
+	e->settings = session->settings;
+	err = fb_gpu_view_open(&e->gpu, session, group, e->why);
 	e->has_gpu = !err;
 	if (!err && cudaDriverGetVersion(&e->driver_version) != cudaSuccess)
 		e->driver_version = 0;
 	if (!err) {
-		err = fb_group_agree(e->world, fb_cuda_driver_find(&e->driver));
+		err = fb_group_agree(e->group, fb_cuda_driver_find(&e->driver));
 		if (err)
 			snprintf(e->why, sizeof(e->why), "the driver has no stream memory "
 				 "operations");
@@ -68,7 +69,7 @@ static void copy_close(struct fb_engine *engine)
 	if (e->flags.ops)
 		fb_segment_close(&e->flags);
 	if (e->has_gpu)
-		fb_gpu_close(&e->gpu);
+		fb_gpu_view_close(&e->gpu);
 	free(e);
 }
 
@@ -83,14 +84,14 @@ static bool copy_can(const struct fb_engine *engine, const struct fb_case *c,
 		snprintf(reason, FB_REASON_CHARS, "%s", e->why);
 	else if (!e->gpu.all_reach)
 		snprintf(reason, FB_REASON_CHARS, "not every GPU reaches every other");
-	else if (!strcmp(c->memory, "pinned") && !fb_group_one_host(e->world))
+	else if (!strcmp(c->memory, "pinned") && !fb_group_one_host(e->group))
 		snprintf(reason, FB_REASON_CHARS, "memory pinned does not reach other hosts");
-	else if (fb_copy_is_sum(op) && e->world->nranks > FB_GPU_MOST_SUMMANDS)
+	else if (fb_copy_is_sum(op) && e->group->nranks > FB_GPU_MOST_SUMMANDS)
 		snprintf(reason, FB_REASON_CHARS, "sums are of %d ranks at most",
 			 FB_GPU_MOST_SUMMANDS);
-	else if ((size_t)fb_copy_flags(e->world->nranks) * FLAG_BYTES > FLAGS_BYTES)
+	else if ((size_t)fb_copy_flags(e->group->nranks) * FLAG_BYTES > FLAGS_BYTES)
 		snprintf(reason, FB_REASON_CHARS, "%d ranks are more than there are flags for",
-			 e->world->nranks);
+			 e->group->nranks);
 	else
 		return true;
 	return false;
@@ -101,7 +102,7 @@ static enum fb_gpu_memory own_memory(const struct copy_engine *e)
 {
 	char ignored[FB_REASON_CHARS];
 
-	if (!fb_group_one_host(e->world))
+	if (!fb_group_one_host(e->group))
 		return FB_GPU_FABRIC;
 	return fb_gpu_segment_can(&e->gpu, FB_GPU_VMM, ignored, sizeof(ignored)) ? FB_GPU_VMM
 										 : FB_GPU_DEVICE;
@@ -119,21 +120,21 @@ static int open_flags(struct copy_engine *e)
 static int open_sums(struct copy_request *r, const struct fb_copy_wishes *wishes)
 {
 	const struct copy_engine *e = r->engine;
-	int n = e->world->nranks, err;
+	int n = e->group->nranks, err;
 	uint64_t bytes = fb_copy_scratch_bytes(r->op, wishes, n);
 	struct cudaFuncAttributes attributes;
 
 	if (!fb_copy_is_sum(r->op))
 		return FB_OK;
 	r->scratch_of = calloc((size_t)n, sizeof(*r->scratch_of));
-	err = fb_group_agree(e->world, r->scratch_of ? FB_OK : FB_ENOMEM);
+	err = fb_group_agree(e->group, r->scratch_of ? FB_OK : FB_ENOMEM);
 	if (!err && bytes)
 		err = fb_gpu_segment_open(&r->scratch, &e->gpu, own_memory(e), bytes);
 	for (int i = 0; !err && bytes && i < n; i++)
 		r->scratch_of[i] = fb_segment_part(&r->scratch, i);
 	/* Loaded now: while a capture is under way it cannot be. */
 	r->sum = fb_gpu_kernel(r->op, FB_GPU_KERNEL_SUM);
-	return err ? err : fb_group_agree(e->world,
+	return err ? err : fb_group_agree(e->group,
 					  FB_CUDA(cudaFuncGetAttributes(&attributes, r->sum)));
 }
 
@@ -145,7 +146,7 @@ static int open_sums(struct copy_request *r, const struct fb_copy_wishes *wishes
 static void wish_sums(const struct copy_request *r, struct fb_copy_wishes *w)
 {
 	uint64_t bytes = r->op->count * fb_datatype_size(r->op->datatype);
-	uint64_t n = (uint64_t)r->engine->world->nranks, piece = bytes / n / 2, most;
+	uint64_t n = (uint64_t)r->engine->group->nranks, piece = bytes / n / 2, most;
 
 	if (r->engine->settings->slot_bytes) {
 		w->sum_bytes = r->engine->settings->slot_bytes;
@@ -168,7 +169,7 @@ static void wish_sums(const struct copy_request *r, struct fb_copy_wishes *w)
 static void wish_chain(const struct copy_request *r, struct fb_copy_wishes *w)
 {
 	uint64_t bytes = r->op->count * fb_datatype_size(r->op->datatype), piece = LEAST_PIECE;
-	uint64_t n = (uint64_t)r->engine->world->nranks;
+	uint64_t n = (uint64_t)r->engine->group->nranks;
 
 	w->chain_bytes = r->engine->settings->copy_streams ? UINT64_MAX : CHAIN_BYTES;
 	if (!fb_copy_is_chained(r->op, w, (int)n))
@@ -186,7 +187,7 @@ static void wish_chain(const struct copy_request *r, struct fb_copy_wishes *w)
  */
 static struct fb_copy_wishes wishes_of(struct copy_request *r, const struct fb_case *c)
 {
-	int n = r->engine->world->nranks, streams = (int)r->engine->settings->copy_streams;
+	int n = r->engine->group->nranks, streams = (int)r->engine->settings->copy_streams;
 	bool graph = !strcmp(c->launch, "graph");
 	uint64_t block = r->op->count * fb_datatype_size(r->op->datatype);
 	uint64_t tail = block / 4 < TAIL_BYTES ? block / 4 : TAIL_BYTES;
@@ -212,7 +213,7 @@ static void copy_release(struct fb_request *request)
 
 	fb_gpu_stream_close(r->stream);
 	/* Nobody's copies use this rank's memory any more. */
-	MPI_Barrier(r->engine->world->comm);
+	MPI_Barrier(r->engine->group->comm);
 	fb_copy_streams_close(r);
 	fb_copy_list_free(&r->list);
 	if (r->scratch.ops)
@@ -233,19 +234,19 @@ static int set_up(struct copy_request *r, const struct fb_case *c)
 	err = open_sums(r, &wishes);
 	if (err)
 		return err;
-	err = fb_copy_plan(r->op, &wishes, e->world->rank, e->world->nranks, &r->list);
+	err = fb_copy_plan(r->op, &wishes, e->group->rank, e->group->nranks, &r->list);
 	if (!err)
 		err = fb_copy_streams_open(r);
 	if (!err)
 		err = fb_gpu_stream_open(&r->stream, &e->gpu, !strcmp(c->launch, "graph"),
-					 fb_copy_enqueue, r, e->engine.run);
+					 fb_copy_enqueue, r, e->engine.session);
 	/* An edge between streams is two commands. */
 	if (!err)
 		fb_gpu_stream_commands(r->stream, 2 * (int)r->list.count + 1);
 	/* A driver that cannot capture the flags says so here, and the row is skipped. */
 	if (!err && !strcmp(c->launch, "graph") && fb_gpu_stream_ready(r->stream, 1))
 		err = FB_EUNSUPPORTED;
-	return fb_group_agree(e->world, err);
+	return fb_group_agree(e->group, err);
 }
 
 static int copy_prepare(struct fb_engine *engine, const struct fb_case *c,
@@ -253,7 +254,7 @@ static int copy_prepare(struct fb_engine *engine, const struct fb_case *c,
 {
 	struct copy_engine *e = (struct copy_engine *)engine;
 	struct copy_request *r = calloc(1, sizeof(*r));
-	int err = fb_group_agree(e->world, r ? FB_OK : FB_ENOMEM);
+	int err = fb_group_agree(e->group, r ? FB_OK : FB_ENOMEM);
 
 	if (err || !r) {
 		free(r);

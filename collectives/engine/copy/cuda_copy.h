@@ -12,7 +12,7 @@
 
 struct copy_engine {
 	struct fb_engine engine;
-	const struct fb_group *world;
+	const struct fb_group *group;
 	const struct fb_settings *settings;
 	struct fb_gpu gpu;         /* if has_gpu */
 	bool has_gpu;

@@ -177,7 +177,7 @@ static int after(const struct copy_request *r, const struct fb_copy_op *op)
 static int sum(const struct copy_request *r, const struct fb_copy_op *op)
 {
 	const struct copy_engine *e = r->engine;
-	int ranks = e->world->nranks, n = fb_copy_summands(op, ranks);
+	int ranks = e->group->nranks, n = fb_copy_summands(op, ranks);
 	bool whole = !op->chained || op->to_area == FB_COPY_OUT;
 	uint64_t blocks = e->settings->channels ? e->settings->channels
 						: (op->bytes + SUM_BYTES - 1) / SUM_BYTES, all;

@@ -25,7 +25,7 @@ static bool takes(void *arg, void *memory, size_t bytes, int fd, uint64_t offset
 
 int fb_cuda_choose_slots(struct cuda_engine *e)
 {
-	const struct fb_group *w = e->world;
+	const struct fb_group *w = e->group;
 	const struct fb_gpu_direct_taker taker = {takes, e->network[FB_CUDA_RDMA]};
 	int asked = e->settings->gpu_direct, who;
 	char why[FB_REASON_CHARS] = "";
@@ -61,7 +61,7 @@ int fb_cuda_open_slots(struct cuda_request *r)
 	if (r->wires->far != FB_CUDA_RDMA || e->slots == FB_CUDA_STAGED)
 		return FB_OK;
 	/* Peers find slots by their distance from the beginning: as much for all. */
-	MPI_Allreduce(MPI_IN_PLACE, &bytes, 1, MPI_UINT64_T, MPI_MAX, e->world->comm);
+	MPI_Allreduce(MPI_IN_PLACE, &bytes, 1, MPI_UINT64_T, MPI_MAX, e->group->comm);
 	r->slots = (struct fb_device_memory){.bytes = bytes, .fd = -1};
 	r->slots.base = fb_gpu_direct_alloc(bytes);
 	if (!r->slots.base)
@@ -71,13 +71,13 @@ int fb_cuda_open_slots(struct cuda_request *r)
 				      &r->slots.offset, why, sizeof(why)))
 		err = fb_error(FB_ESYS, "rdma: %llu bytes of slots: %s",
 			       (unsigned long long)bytes, why);
-	return fb_group_agree(e->world, err);
+	return fb_group_agree(e->group, err);
 }
 
 uint64_t fb_cuda_slots_address(const void *arg, int rank, int peer)
 {
 	const struct cuda_request *r = arg;
-	int self = r->engine->world->rank, other = rank == self ? peer : rank;
+	int self = r->engine->group->rank, other = rank == self ? peer : rank;
 
 	if (!r->slots.base || r->via[other] != FB_GPU_MAIL)
 		return fb_cuda_links_address(arg, rank, peer);

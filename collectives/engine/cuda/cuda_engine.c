@@ -12,24 +12,24 @@
 
 #include "common/base/error.h"
 
-static int cuda_open(struct fb_engine **engine, struct fb_run *run)
+static int cuda_open(struct fb_engine **engine, const struct fb_session *session,
+		     const struct fb_group *group)
 {
 	struct cuda_engine *e = calloc(1, sizeof(*e));
-	int err = fb_group_agree(fb_run_world(run), e ? FB_OK : FB_ENOMEM);
+	int err = fb_group_agree(group, e ? FB_OK : FB_ENOMEM);
 
 	if (err || !e) {
 		free(e);
 		return err;
 	}
-	e->engine.ops = &fb_engine_cuda;
-	e->engine.run = run;
-	e->world = fb_run_world(run);
-	e->settings = fb_run_settings(run);
+	e->engine = (struct fb_engine){&fb_engine_cuda, session, group};
+	e->group = group;
+	e->settings = session->settings;
 	e->topology = (struct fb_topology){
-		.nranks = e->world->nranks, .nnodes = e->world->nnodes,
-		.node_of = e->world->node_of, .local_rank_of = e->world->local_rank_of,
+		.nranks = e->group->nranks, .nnodes = e->group->nnodes,
+		.node_of = e->group->node_of, .local_rank_of = e->group->local_rank_of,
 	};
-	err = fb_gpu_open(&e->gpu, e->world, e->why);
+	err = fb_gpu_view_open(&e->gpu, session, group, e->why);
 	e->has_gpu = !err;
 	if (err && err != FB_EUNSUPPORTED) {
 		free(e);
@@ -38,11 +38,11 @@ static int cuda_open(struct fb_engine **engine, struct fb_run *run)
 	err = e->has_gpu ? fb_cuda_network_open(e) : FB_OK;
 	if (err) {
 		fb_cuda_network_close(e);
-		fb_gpu_close(&e->gpu);
+		fb_gpu_view_close(&e->gpu);
 		free(e);
 		return err;
 	}
-	e->nodes_reach = e->has_gpu && fb_cuda_nodes_reach(e->world, &e->gpu);
+	e->nodes_reach = e->has_gpu && fb_cuda_nodes_reach(e->group, &e->gpu);
 	*engine = &e->engine;
 	return FB_OK;
 }
@@ -53,7 +53,7 @@ static void cuda_close(struct fb_engine *engine)
 
 	fb_cuda_network_close(e);
 	if (e->has_gpu)
-		fb_gpu_close(&e->gpu);
+		fb_gpu_view_close(&e->gpu);
 	free(e);
 }
 
@@ -61,7 +61,7 @@ struct fb_shape fb_cuda_shape(const struct cuda_engine *e, const struct fb_opera
 			      const char *stages, int channel, int nchannels)
 {
 	return (struct fb_shape){
-		.collective = op->collective, .nranks = e->world->nranks, .root = op->root,
+		.collective = op->collective, .nranks = e->group->nranks, .root = op->root,
 		.in_place = op->in_place, .channel = channel, .nchannels = nchannels,
 		.topology = &e->topology, .stages = stages,
 	};
@@ -103,7 +103,7 @@ static int cuda_prepare(struct fb_engine *engine, const struct fb_case *c,
 {
 	struct cuda_engine *e = (struct cuda_engine *)engine;
 	struct cuda_request *r = calloc(1, sizeof(*r));
-	int err = fb_group_agree(e->world, r ? FB_OK : FB_ENOMEM);
+	int err = fb_group_agree(e->group, r ? FB_OK : FB_ENOMEM);
 
 	if (err || !r) {
 		free(r);
@@ -115,8 +115,8 @@ static int cuda_prepare(struct fb_engine *engine, const struct fb_case *c,
 	err = fb_cuda_setup(r, c);
 	if (!err)
 		err = fb_gpu_stream_open(&r->stream, &e->gpu, !strcmp(c->launch, "graph"),
-					 fb_cuda_enqueue, r, engine->run);
-	err = fb_group_agree(e->world, err);
+					 fb_cuda_enqueue, r, engine->session);
+	err = fb_group_agree(e->group, err);
 	if (!err)
 		fb_gpu_stream_commands(r->stream, 1);
 	if (!err)

@@ -34,13 +34,13 @@ enum fb_cuda_slots {
 
 struct cuda_engine {
 	struct fb_engine engine;
-	const struct fb_group *world;
+	const struct fb_group *group;
 	const struct fb_settings *settings;
 	struct fb_topology topology;
 	struct fb_gpu gpu;               /* if has_gpu */
 	bool has_gpu;
 	bool nodes_reach;                /* every GPU reaches every other of its node */
-	char why[FB_GPU_REASON_CHARS];   /* why not */
+	char why[FB_REASON_CHARS];   /* why not */
 	struct fb_transport *network[FB_CUDA_WIRES]; /* or NULL; rdma: if possible */
 	struct fb_gpu_proxy *proxy[FB_CUDA_WIRES];   /* or NULL: not needed yet */
 	char no_rdma[FB_REASON_CHARS];   /* why there is no rdma; the same on all ranks */

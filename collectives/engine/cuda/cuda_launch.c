@@ -34,7 +34,7 @@ int fb_cuda_resident(const struct cuda_request *r)
 
 static uint64_t own_links(const struct cuda_request *r)
 {
-	return (uint64_t)(uintptr_t)fb_segment_part(&r->links, r->engine->world->rank);
+	return (uint64_t)(uintptr_t)fb_segment_part(&r->links, r->engine->group->rank);
 }
 
 /* The ring of start times, for rows whose calls follow each other. */

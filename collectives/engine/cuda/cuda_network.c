@@ -22,7 +22,7 @@ static bool is_network(enum fb_cuda_wire wire)
 
 static int open_rdma(struct cuda_engine *e)
 {
-	return fb_rdma_open(&e->network[FB_CUDA_RDMA], e->world, &e->rdma, e->no_rdma,
+	return fb_rdma_open(&e->network[FB_CUDA_RDMA], e->group, &e->rdma, e->no_rdma,
 			    sizeof(e->no_rdma));
 }
 
@@ -37,7 +37,7 @@ int fb_cuda_network_open(struct cuda_engine *e)
 	e->rdma.near = e->gpu.bus_id;
 	err = open_rdma(e);
 	if (!err)
-		err = fb_group_agree(e->world, fb_cuda_choose_slots(e));
+		err = fb_group_agree(e->group, fb_cuda_choose_slots(e));
 	if (!err && e->slots != FB_CUDA_STAGED && e->rdma.notify != FB_RDMA_NOTIFY_IMM) {
 		/* Completions only: mail.h. */
 		e->network[FB_CUDA_RDMA]->ops->close(e->network[FB_CUDA_RDMA]);
@@ -81,10 +81,10 @@ static int open_wire(struct cuda_engine *e, enum fb_cuda_wire wire)
 	int err = FB_OK;
 
 	if (!e->network[wire])
-		err = fb_tcp_open(&e->network[wire], e->world, &e->settings->tcp);
+		err = fb_tcp_open(&e->network[wire], e->group, &e->settings->tcp);
 	if (!err && !e->proxy[wire])
 		err = fb_gpu_proxy_open(&e->proxy[wire], e->network[wire]);
-	return fb_group_agree(e->world, err);
+	return fb_group_agree(e->group, err);
 }
 
 static int poll_mail(void *arg)
@@ -125,7 +125,7 @@ void fb_cuda_disconnect(struct cuda_request *r)
 
 void fb_cuda_describe_network(const struct cuda_request *r, char *text, size_t n)
 {
-	const struct fb_group *w = r->engine->world;
+	const struct fb_group *w = r->engine->group;
 	const struct fb_transport *t = r->engine->network[r->wires->far];
 
 	text[0] = '\0';

@@ -24,7 +24,7 @@ static enum fb_gpu_protocol protocol_of(const struct cuda_request *r, const stru
 static bool is_near(int rank, int peer, const void *arg)
 {
 	const struct cuda_request *r = arg;
-	const int *node_of = r->engine->world->node_of;
+	const int *node_of = r->engine->group->node_of;
 
 	if (r->wires->near == FB_CUDA_NOTHING)
 		return false;
@@ -35,7 +35,7 @@ static bool is_near(int rank, int peer, const void *arg)
 static uint64_t operation_bytes(const struct cuda_request *r)
 {
 	const struct fb_operation *op = r->op;
-	int n = r->engine->world->nranks, most = 0;
+	int n = r->engine->group->nranks, most = 0;
 
 	for (int out = 0; out < 2; out++) {
 		int blocks = fb_collective_blocks(op->collective, out, op->root, n, op->root);
@@ -69,11 +69,11 @@ static int count_lanes(const struct cuda_request *r, int rank, int *lanes)
 /* Most lanes that any rank's plan has. Collective. */
 static int find_lanes(const struct cuda_request *r, int *lanes)
 {
-	int err = fb_group_agree(r->engine->world,
-				 count_lanes(r, r->engine->world->rank, lanes));
+	int err = fb_group_agree(r->engine->group,
+				 count_lanes(r, r->engine->group->rank, lanes));
 
 	if (!err)
-		MPI_Allreduce(MPI_IN_PLACE, lanes, 1, MPI_INT, MPI_MAX, r->engine->world->comm);
+		MPI_Allreduce(MPI_IN_PLACE, lanes, 1, MPI_INT, MPI_MAX, r->engine->group->comm);
 	return err;
 }
 
@@ -111,7 +111,7 @@ static uint64_t exchange_limit(const struct cuda_request *r)
 static bool is_exchange(const struct cuda_request *r)
 {
 	return operation_bytes(r) <= exchange_limit(r) && !r->wide &&
-	       r->engine->world->nranks <= FB_GPU_MOST_PEERS + 1;
+	       r->engine->group->nranks <= FB_GPU_MOST_PEERS + 1;
 }
 
 /* What the case and the settings say. */
@@ -136,7 +136,7 @@ static void read_case(struct cuda_request *r, const struct fb_case *c)
 		r->wishes.channels = 1;
 		r->wishes.slot_bytes = (uint32_t)exchange_limit(r) + FB_GPU_LINE;
 	}
-	r->shape.nranks = r->engine->world->nranks;
+	r->shape.nranks = r->engine->group->nranks;
 }
 
 /* Channels and threads of plans of so many lanes. */
@@ -167,7 +167,7 @@ static int build_plans(struct cuda_request *r)
 	for (int i = 0; i < n && !err; i++) {
 		struct fb_shape shape = fb_cuda_shape(r->engine, r->op, r->stages, i, n);
 
-		err = fb_plan_build(r->algorithm, &shape, r->engine->world->rank, &options,
+		err = fb_plan_build(r->algorithm, &shape, r->engine->group->rank, &options,
 				    &r->plans[i]);
 	}
 	return err;
@@ -176,7 +176,7 @@ static int build_plans(struct cuda_request *r)
 /* Whether all GPUs hold a launch whole. Said once a run, since the rows say that they were not. */
 static int check_resident(struct cuda_request *r)
 {
-	const struct fb_group *w = r->engine->world;
+	const struct fb_group *w = r->engine->group;
 	int most = fb_cuda_resident(r), channels = r->shape.nchannels;
 
 	channels = r->exchange_blocks > channels ? r->exchange_blocks : channels;
@@ -194,7 +194,7 @@ static int check_resident(struct cuda_request *r)
 /* Shape and memory, as the ranks' plans together need them. Collective. */
 static int open_memory(struct cuda_request *r, const struct fb_case *c)
 {
-	const struct fb_group *w = r->engine->world;
+	const struct fb_group *w = r->engine->group;
 	size_t places = (size_t)r->shape.nchannels * FB_MAX_LANES;
 	struct fb_gpu_facts facts = {0};
 	size_t scratch;
@@ -234,7 +234,7 @@ static uint64_t buffer_address(const void *arg, int rank, uint8_t buffer)
 static int build_table(struct cuda_request *r)
 {
 	const struct fb_gpu_view view = {
-		.shape = &r->shape, .plans = r->plans, .rank = r->engine->world->rank,
+		.shape = &r->shape, .plans = r->plans, .rank = r->engine->group->rank,
 		.threads = (int)r->threads, .wide = r->wide,
 		.average = r->op->redop == FB_AVG &&
 			   fb_collective_info(r->op->collective)->reduces,
@@ -254,7 +254,7 @@ static int build_table(struct cuda_request *r)
 
 int fb_cuda_setup(struct cuda_request *r, const struct fb_case *c)
 {
-	const struct fb_group *w = r->engine->world;
+	const struct fb_group *w = r->engine->group;
 	int lanes = 1, err;
 
 	r->algorithm = fb_algorithm_of_text(r->op->collective, c->algorithm, &r->stages);
@@ -304,7 +304,7 @@ void fb_cuda_teardown(struct cuda_request *r)
 	fb_cuda_disconnect(r);
 	fb_cuda_close_slots(r);
 	/* Nobody's kernels use this rank's memory any more. */
-	MPI_Barrier(r->engine->world->comm);
+	MPI_Barrier(r->engine->group->comm);
 	(void)cudaFree(r->uploaded);
 	(void)cudaFree(r->times);
 	fb_segment_close(&r->links);

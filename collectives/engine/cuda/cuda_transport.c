@@ -40,7 +40,7 @@ static bool can_near(const struct cuda_engine *e, const struct fb_case *c,
 		snprintf(reason, FB_REASON_CHARS, "not every GPU reaches every other");
 	else if (w->near == FB_CUDA_PEER && !e->nodes_reach)
 		snprintf(reason, FB_REASON_CHARS, "not every GPU reaches every other of its node");
-	else if (w->near == FB_CUDA_PINNED && alone && !fb_group_one_host(e->world))
+	else if (w->near == FB_CUDA_PINNED && alone && !fb_group_one_host(e->group))
 		snprintf(reason, FB_REASON_CHARS, "shm does not reach other hosts");
 	else if (w->near == FB_CUDA_PINNED && !strcmp(c->protocol, "direct") &&
 		 strcmp(c->memory, "pinned"))
@@ -56,13 +56,13 @@ bool fb_cuda_can_transport(const struct cuda_engine *e, const struct fb_case *c,
 
 	if (!w)
 		snprintf(reason, FB_REASON_CHARS, "GPUs have no transport %s", c->transport);
-	else if (strchr(c->transport, '+') && e->world->nnodes == 1)
+	else if (strchr(c->transport, '+') && e->group->nnodes == 1)
 		snprintf(reason, FB_REASON_CHARS, "one node: %s would be %.*s", c->transport,
 			 (int)strcspn(c->transport, "+"), c->transport);
 	else if ((w->near == FB_CUDA_PINNED || w->far == FB_CUDA_PINNED) &&
 		 !strcmp(c->protocol, "ll128"))
 		snprintf(reason, FB_REASON_CHARS, "128-byte stores do not cross PCIe in one piece");
-	else if (w->far == FB_CUDA_PINNED && !fb_group_one_host(e->world))
+	else if (w->far == FB_CUDA_PINNED && !fb_group_one_host(e->group))
 		snprintf(reason, FB_REASON_CHARS, "shm does not reach other hosts");
 	else
 		return can_near(e, c, w, reason) && fb_cuda_can_network(e, c, w, reason);
@@ -81,7 +81,7 @@ bool fb_cuda_nodes_reach(const struct fb_group *w, const struct fb_gpu *gpu)
 
 int fb_cuda_choose_via(struct cuda_request *r)
 {
-	const struct fb_group *w = r->engine->world;
+	const struct fb_group *w = r->engine->group;
 
 	uint8_t far = r->wires->far == FB_CUDA_PINNED ? FB_GPU_FAR : FB_GPU_MAIL;
 	bool near = r->wires->near != FB_CUDA_NOTHING;
@@ -126,7 +126,7 @@ int fb_cuda_open_links(struct cuda_request *r, const struct fb_case *c, size_t s
 uint64_t fb_cuda_links_address(const void *arg, int rank, int peer)
 {
 	const struct cuda_request *r = arg;
-	int self = r->engine->world->rank, other = rank == self ? peer : rank;
+	int self = r->engine->group->rank, other = rank == self ? peer : rank;
 	bool far = r->via && r->via[other] != FB_GPU_NEAR;
 
 	if (far && r->via[other] == FB_GPU_MAIL)

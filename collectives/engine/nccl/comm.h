@@ -13,7 +13,7 @@
 #include "collectives/engine/nccl/api.h"
 #include "collectives/engine/nccl/force.h"
 #include "common/memory/segment.h"
-#include "common/run/program.h" /* FB_REASON_CHARS */
+#include "common/record/traits.h"
 
 enum fb_nccl_registration {
 	FB_NCCL_NONE,

@@ -17,11 +17,10 @@
 #include "common/base/error.h"
 #include "common/cuda/gpu_segment.h"
 #include "common/cuda/gpu_stream.h"
-#include "common/run/run.h"
 
 struct nccl_engine {
 	struct fb_engine engine;
-	const struct fb_group *world;
+	const struct fb_group *group;
 	const struct fb_settings *settings;
 	struct fb_gpu gpu;         /* if has_gpu */
 	bool has_gpu;
@@ -46,7 +45,7 @@ struct nccl_request {
 /* All ranks must have it, and the same version: with several they would only hang. */
 static int load_library(struct nccl_engine *e)
 {
-	const struct fb_group *w = e->world;
+	const struct fb_group *w = e->group;
 	int err = fb_nccl_open(&e->nccl, e->settings->nccl_library, e->why, sizeof(e->why));
 	int versions[3], found = fb_group_agree(w, err);
 	char version[FB_NCCL_NAME_CHARS];
@@ -70,24 +69,25 @@ static int load_library(struct nccl_engine *e)
 	e->least_major = -versions[2];
 	e->has_nccl = true;
 	/* Where it lies is among the loaded libraries. */
-	fb_facts_add(&e->engine.run->facts, "library.libnccl.version", "%s",
-		     fb_nccl_version_text(&e->nccl, version));
+	fb_fact(e->engine.session, "library.libnccl.version", "%s",
+		fb_nccl_version_text(&e->nccl, version));
 	return FB_OK;
 }
 
-static int nccl_open(struct fb_engine **engine, struct fb_run *run)
+static int nccl_open(struct fb_engine **engine, const struct fb_session *session,
+		     const struct fb_group *group)
 {
 	struct nccl_engine *e = calloc(1, sizeof(*e));
-	int err = fb_group_agree(fb_run_world(run), e ? FB_OK : FB_ENOMEM);
+	int err = fb_group_agree(group, e ? FB_OK : FB_ENOMEM);
 
 	if (err || !e) {
 		free(e);
 		return fb_error(err, "out of memory for the NCCL engine");
 	}
-	e->engine = (struct fb_engine){.ops = &fb_engine_nccl, .run = run};
-	e->world = fb_run_world(run);
-	e->settings = fb_run_settings(run);
-	err = fb_gpu_open(&e->gpu, e->world, e->why);
+	e->engine = (struct fb_engine){&fb_engine_nccl, session, group};
+	e->group = group;
+	e->settings = session->settings;
+	err = fb_gpu_view_open(&e->gpu, session, group, e->why);
 	e->has_gpu = !err;
 	if (err && err != FB_EUNSUPPORTED) {
 		free(e);
@@ -107,7 +107,7 @@ static void nccl_close(struct fb_engine *engine)
 
 	fb_nccl_group_close(&e->groups, &e->nccl);
 	if (e->has_gpu)
-		fb_gpu_close(&e->gpu);
+		fb_gpu_view_close(&e->gpu);
 	free(e);
 }
 
@@ -133,8 +133,8 @@ static bool nccl_can(const struct fb_engine *engine, const struct fb_case *c,
 	const struct nccl_engine *e = (const struct nccl_engine *)engine;
 	const struct fb_nccl_choice choice = {c->algorithm, c->protocol};
 	const struct fb_nccl_place place = {
-		.nranks = e->world->nranks,
-		.nnodes = fb_group_one_host(e->world) ? 1 : e->world->nnodes,
+		.nranks = e->group->nranks,
+		.nnodes = fb_group_one_host(e->group) ? 1 : e->group->nnodes,
 		.multicast = e->settings->multicast == FB_MULTICAST_ALLOW,
 		.held = e->settings->blocking_kernel && !strcmp(c->launch, "graph"),
 	};
@@ -180,7 +180,7 @@ static int poll(void *request)
  */
 static int try_call(struct nccl_request *r)
 {
-	const struct fb_group *w = r->engine->world;
+	const struct fb_group *w = r->engine->group;
 	struct fb_nccl_log log;
 	int err;
 
@@ -221,18 +221,18 @@ static int set_up(struct nccl_request *r, const struct fb_case *c)
 		.choice = r->choice, .registration = fb_nccl_registration_of(c->registration),
 		.segment = r->op->segment, .channels = (int)e->settings->channels,
 	};
-	int err = fb_nccl_call_open(&r->call, &e->nccl, r->op, e->world->rank, e->world->nranks,
+	int err = fb_nccl_call_open(&r->call, &e->nccl, r->op, e->group->rank, e->group->nranks,
 				    !strcmp(c->algorithm, "grouped"));
 
-	err = fb_group_agree(e->world, err);
+	err = fb_group_agree(e->group, err);
 	if (!err)
-		err = fb_nccl_group_get(&e->groups, &e->nccl, e->world, &need, &r->group);
+		err = fb_nccl_group_get(&e->groups, &e->nccl, e->group, &need, &r->group);
 	if (err)
 		return err;
 	r->call.comm = r->group->comm;
 	err = fb_gpu_stream_open(&r->stream, &e->gpu, !strcmp(c->launch, "graph"), enqueue, r,
-				 e->engine.run);
-	err = fb_group_agree(e->world, err);
+				 e->engine.session);
+	err = fb_group_agree(e->group, err);
 	if (err)
 		return err;
 	fb_gpu_stream_watch(r->stream, poll, r);
@@ -249,7 +249,7 @@ static int nccl_prepare(struct fb_engine *engine, const struct fb_case *c,
 {
 	struct nccl_engine *e = (struct nccl_engine *)engine;
 	struct nccl_request *r = calloc(1, sizeof(*r));
-	int err = fb_group_agree(e->world, r ? FB_OK : FB_ENOMEM);
+	int err = fb_group_agree(e->group, r ? FB_OK : FB_ENOMEM);
 
 	if (err || !r) {
 		free(r);
@@ -337,12 +337,12 @@ static int nccl_segment(struct fb_engine *engine, struct fb_segment *segment, si
 	void *memory = NULL;
 	int err;
 
-	MPI_Allreduce(MPI_IN_PLACE, &wanted, 1, MPI_UNSIGNED_LONG_LONG, MPI_MAX, e->world->comm);
+	MPI_Allreduce(MPI_IN_PLACE, &wanted, 1, MPI_UNSIGNED_LONG_LONG, MPI_MAX, e->group->comm);
 	part_bytes = ((size_t)wanted + page - 1) / page * page;
 	err = fb_nccl_error(&e->nccl, NULL, e->nccl.MemAlloc(&memory, part_bytes), "MemAlloc");
-	err = fb_group_agree(e->world, err);
+	err = fb_group_agree(e->group, err);
 	if (!err)
-		err = fb_gpu_segment_adopt(segment, e->world, memory, part_bytes,
+		err = fb_gpu_segment_adopt(segment, e->group, memory, part_bytes,
 					   e->nccl.MemFree);
 	if (err && memory)
 		(void)e->nccl.MemFree(memory);

@@ -186,7 +186,7 @@ static int open_local(struct fb_kv_device_request *r, fb_gpu_enqueue_fn enqueue)
 	if (!err)
 		err = open_sides(r);
 	return err ? err : fb_gpu_stream_open(&r->stream, context->gpu, false, enqueue, r,
-					      context->run);
+					      context->session);
 }
 
 int fb_kv_device_prepare(struct fb_kv_device_request *r, struct fb_kv_device *e,

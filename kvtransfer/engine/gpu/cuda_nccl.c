@@ -9,7 +9,6 @@
 
 #include "collectives/engine/nccl/comm.h"
 #include "common/base/error.h"
-#include "common/run/run.h" /* facts */
 #include "kvtransfer/engine/gpu/cuda_device.h"
 
 struct nccl_kv {
@@ -45,8 +44,8 @@ static void load_library(struct nccl_kv *e)
 		snprintf(why, sizeof(e->base.why),
 			 "not all ranks found NCCL, or not the same version");
 	else
-		fb_facts_add(&context->run->facts, "library.libnccl.version", "%s",
-			     fb_nccl_version_text(&e->nccl, version));
+		fb_fact(context->session, "library.libnccl.version", "%s",
+			fb_nccl_version_text(&e->nccl, version));
 }
 
 static int nccl_open(struct fb_kv_engine **engine, const struct fb_kv_context *context)

@@ -38,17 +38,18 @@ struct copy_p2p_request {
 	struct fb_p2p_events events;
 };
 
-static int copy_open(struct fb_p2p_engine **engine, struct fb_run *run)
+static int copy_open(struct fb_p2p_engine **engine, const struct fb_session *session,
+		     const struct fb_group *group)
 {
 	struct copy_p2p *e = calloc(1, sizeof(*e));
-	int err = fb_group_agree(fb_run_world(run), e ? FB_OK : FB_ENOMEM);
+	int err = fb_group_agree(group, e ? FB_OK : FB_ENOMEM);
 
 	if (err || !e) {
 		free(e);
 		return fb_error(err, "out of memory for engine copy");
 	}
 	e->base.engine.ops = &fb_p2p_copy;
-	err = fb_p2p_device_open(&e->base, run);
+	err = fb_p2p_device_open(&e->base, session, group);
 	if (err) {
 		free(e);
 		return err;
@@ -57,7 +58,7 @@ static int copy_open(struct fb_p2p_engine **engine, struct fb_run *run)
 		snprintf(e->base.why, sizeof(e->base.why),
 			 "the driver has no stream memory operations");
 		e->base.has_gpu = false;
-		fb_gpu_close(&e->base.gpu);
+		fb_gpu_view_close(&e->base.gpu);
 	}
 	*engine = &e->base.engine;
 	return FB_OK;

@@ -38,17 +38,18 @@ struct cuda_p2p_request {
 	uint64_t calls;
 };
 
-static int cuda_open(struct fb_p2p_engine **engine, struct fb_run *run)
+static int cuda_open(struct fb_p2p_engine **engine, const struct fb_session *session,
+		     const struct fb_group *group)
 {
 	struct cuda_p2p *e = calloc(1, sizeof(*e));
-	int err = fb_group_agree(fb_run_world(run), e ? FB_OK : FB_ENOMEM);
+	int err = fb_group_agree(group, e ? FB_OK : FB_ENOMEM);
 
 	if (err || !e) {
 		free(e);
 		return fb_error(err, "out of memory for engine cuda");
 	}
 	e->base.engine.ops = &fb_p2p_cuda;
-	err = fb_p2p_device_open(&e->base, run);
+	err = fb_p2p_device_open(&e->base, session, group);
 	if (err) {
 		free(e);
 		return err;

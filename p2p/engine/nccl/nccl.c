@@ -13,7 +13,6 @@
 
 #include "collectives/engine/nccl/comm.h"
 #include "common/base/error.h"
-#include "common/run/run.h"
 #include "p2p/engine/device.h"
 
 struct nccl_p2p {
@@ -55,22 +54,23 @@ static int load_library(struct nccl_p2p *e)
 	if (versions[0] != -versions[1] || err)
 		return FB_EUNSUPPORTED;
 	e->has_nccl = true;
-	fb_facts_add(&e->base.engine.run->facts, "library.libnccl.version", "%s",
-		     fb_nccl_version_text(&e->nccl, version));
+	fb_fact(e->base.engine.session, "library.libnccl.version", "%s",
+		fb_nccl_version_text(&e->nccl, version));
 	return FB_OK;
 }
 
-static int nccl_open(struct fb_p2p_engine **engine, struct fb_run *run)
+static int nccl_open(struct fb_p2p_engine **engine, const struct fb_session *session,
+		     const struct fb_group *group)
 {
 	struct nccl_p2p *e = calloc(1, sizeof(*e));
-	int err = fb_group_agree(fb_run_world(run), e ? FB_OK : FB_ENOMEM);
+	int err = fb_group_agree(group, e ? FB_OK : FB_ENOMEM);
 
 	if (err || !e) {
 		free(e);
 		return fb_error(err, "out of memory for engine nccl");
 	}
 	e->base.engine.ops = &fb_p2p_nccl;
-	err = fb_p2p_device_open(&e->base, run);
+	err = fb_p2p_device_open(&e->base, session, group);
 	if (err) {
 		free(e);
 		return err;

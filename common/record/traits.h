@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What a row says beside its case and its times; engines and programs fill it in. */
+#ifndef FB_COMMON_RECORD_TRAITS_H
+#define FB_COMMON_RECORD_TRAITS_H
+
+/* A path names up to eight RDMA ports with their addresses, and what counters say of each. */
+enum { FB_REASON_CHARS = 192, FB_PATH_CHARS = 1024 };
+
+enum { FB_EXTRA_COLUMNS = 16 };
+
+/* What a program adds to a row beside the times. */
+struct fb_traits {
+	int operations;		/* in one call of run(), 0: one; the row's times are of one */
+	double algorithm_bytes; /* S of algbw = S / t, per operation */
+	double bus_factor;	/* busbw = algbw * bus_factor */
+	double bound_us;	/* lower bound of the time on this path; NAN or 0: unknown */
+	int channels;
+	char path[FB_PATH_CHARS]; /* what really carried the bytes, on this rank */
+	char flags[64];		  /* program's flags, sorted, ';' between; harness adds its own */
+	double extra[FB_EXTRA_COLUMNS]; /* values of fb_program.columns; NAN at first */
+};
+
+#endif

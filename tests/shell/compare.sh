@@ -32,6 +32,29 @@ expect "a change below the clock's cost" "$(verdict_of one_shot "$FB_TMP/v.csv")
 expect "a row that lacks a launch" "$(verdict_of 'ring,ll.*holm' "$FB_TMP/v.csv")" REGRESSED
 verdict compare_golden
 
+# One estimator everywhere: what compare says of a side is what summary says of it, and the ratio is
+# the quotient of both, where launches are wild as well.
+copy wild
+awk -F, -v OFS=, 'NR > 1 && $3 % 3 == 0 && $25 > 0 { $25 *= 7.3 } { print }' \
+	"$study/b/results.csv" >"$FB_TMP/wild/b/results.csv"
+"$compare" "$FB_TMP/wild" --csv "$FB_TMP/w.csv" >"$FB_TMP/out" 2>"$FB_TMP/err"
+for side in a b; do
+	"$FB_BUILD/bin/summary" --csv "$FB_TMP/wild/$side" >"$FB_TMP/s.csv" 2>"$FB_TMP/err" ||
+		fail "summary of $side"
+	awk -F, -v wanted="$([ $side = a ] && echo base || echo new)" '
+		FNR == 1 { for (i = 1; i <= NF; i++) at[FILENAME, $i] = i; next }
+		{ key = ""; for (i = 1; i <= 18; i++) key = key "," $i }
+		FILENAME ~ /s.csv$/ { us[key] = $at[FILENAME, "median_us"]; next }
+		$at[FILENAME, "ratio"] == "" { next }
+		(r = $at[FILENAME, "ratio"] * $at[FILENAME, "base"] / $at[FILENAME, "new"]) &&
+			(r < 0.9999 || r > 1.0001) { print "ratio of" key ": " r; bad = 1 }
+		key in us { n++; if (us[key] != $at[FILENAME, wanted]) {
+			print "summary " us[key] ", compare " $at[FILENAME, wanted] key; bad = 1 } }
+		END { if (n < 4) print n " rows in both"; exit bad || n < 4 }
+	' "$FB_TMP/s.csv" "$FB_TMP/w.csv" >"$FB_TMP/differ" || fail "$(cat "$FB_TMP/differ")"
+done
+verdict compare_estimator
+
 # The other way round everything that got worse got better; a rate says the same as the time.
 run 1 "$study/b" "$study/a" --csv "$FB_TMP/w.csv"
 expect "turned round" "$(verdict_of 'ring,simple.*,no,65536,' "$FB_TMP/w.csv")" IMPROVED

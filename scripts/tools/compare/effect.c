@@ -10,6 +10,7 @@
 #include "common/measure/stats.h"
 #include "scripts/tools/compare/power.h"
 #include "scripts/tools/compare/signed_rank.h"
+#include "scripts/tools/lib/estimate.h"
 
 enum { LEAST_FOR_NOISE = 4 };
 
@@ -35,15 +36,24 @@ static double deviation(double squares, double degrees)
 	return degrees > 0 ? sqrt(squares / degrees) : (double)NAN;
 }
 
+/* The median time of a side; room is for 2 * n doubles. */
+static double median_us(const double *y, size_t n, double *room)
+{
+	for (size_t i = 0; i < n; i++)
+		room[i] = exp(y[i]);
+	return fb_estimate_launches(room, n).us;
+}
+
 /* Time, launches and noise of both sides. Blocks do not matter here. */
-static void describe_sides(const struct fb_row_values *sides, struct fb_effect *out)
+static void describe_sides(const struct fb_row_values *sides, double *scratch,
+			   struct fb_effect *out)
 {
 	struct moments a = moments(sides->a, sides->na), b = moments(sides->b, sides->nb);
 
 	out->na = sides->na;
 	out->nb = sides->nb;
-	out->a_us = exp(a.mean);
-	out->b_us = exp(b.mean);
+	out->a_us = median_us(sides->a, sides->na, scratch);
+	out->b_us = median_us(sides->b, sides->nb, scratch);
 	out->noise_a = deviation(a.squares, a.count - 1);
 	out->noise_b = deviation(b.squares, b.count - 1);
 	out->noise = deviation(a.squares + b.squares, a.count + b.count - 2);
@@ -114,7 +124,7 @@ static int effect(const struct fb_design *design, const double *y, double *room,
 
 	if (ret)
 		return ret;
-	describe_sides(&sides, out);
+	describe_sides(&sides, room + 2 * design->launches, out);
 	comparable = sides.na > 0 && sides.nb > 0;
 	if (design->block) {
 		ret = fb_row_values(design, y, room, &blocks);
@@ -131,10 +141,10 @@ static int effect(const struct fb_design *design, const double *y, double *room,
 		return ret;
 	if (!design->block)
 		out->noise_p = noise_p(&sides, room + 2 * design->launches);
-	out->ratio = exp(shift.shift);
+	out->ratio = out->b_us / out->a_us;
 	if (isfinite(shift.low) && isfinite(shift.high)) {
-		out->low = exp(shift.low);
-		out->high = exp(shift.high);
+		out->low = fmin(exp(shift.low), out->ratio);
+		out->high = fmax(exp(shift.high), out->ratio);
 	}
 	return FB_OK;
 }

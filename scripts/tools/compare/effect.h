@@ -3,11 +3,12 @@
  * One row by itself: how much slower B is, how sure that is, and how much the row varies between
  * launches.
  *
- * The ratio is the Hodges-Lehmann estimate: the exponential of the median over all pairs of
- * launches of y_B - y_A. Its interval inverts the exact distribution of Mann-Whitney's U, so it
- * holds whatever the distribution of launches is, as long as B's is A's moved. With blocks both
- * come from the differences of the blocks: medians of their Walsh averages and the exact
- * distribution of Wilcoxon's signed rank sum.
+ * A side's time is its median over launches and the ratio the quotient of these (lib/estimate.h),
+ * so a line's numbers agree with each other and with every other table. The ratio's interval
+ * inverts the exact distribution of Mann-Whitney's U, so it holds whatever the distribution of
+ * launches is, as long as B's is A's moved; with blocks that of Wilcoxon's signed rank sum on the
+ * differences of the blocks. Where launches have several speeds the quotient may lie outside of
+ * it: then the interval is widened to hold the quotient.
  *
  * The p here is of this row alone and is shown, never judged by: of many rows some are below
  * 0.05 by chance. What the verdict asks is fb_family_test().
@@ -20,8 +21,8 @@
 struct fb_effect {
 	size_t na, nb;	   /* launches of A and B that have a value */
 	size_t blocks;	   /* blocks that have values of both sides; 0 without blocks */
-	double a_us, b_us; /* geometric means over a side's launches; NAN: no launch */
-	double ratio;	   /* time of B / time of A; NAN: a side (or every block) is missing */
+	double a_us, b_us; /* medians over a side's launches; NAN: no launch */
+	double ratio;	   /* b_us / a_us; NAN: a side (or every block) is missing */
 	double low, high;  /* 95% confidence interval of the ratio; both NAN: none is finite,
 			      * which is so below 4 launches a side or 6 blocks */
 	double p;	   /* two-sided, of this row alone; NAN like ratio */

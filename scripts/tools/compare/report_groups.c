@@ -101,7 +101,7 @@ static int print_group(const struct fb_verdicts_report *report, const char *name
 	struct fb_shown_ratio ratio;
 	struct fb_row_group group;
 	char interval[FB_INTERVAL_CHARS], value[FB_NUMBER_CHARS];
-	int err = fb_group_ratio(&c->design, c->y, index, n, report->seed, &group);
+	int err = fb_group_ratio(&c->design, c->y, index, n, &group);
 
 	if (err)
 		return err;

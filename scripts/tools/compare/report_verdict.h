@@ -30,7 +30,7 @@ struct fb_shown_ratio {
 struct fb_shown_ratio fb_shown_ratio(const struct fb_metric_name *metric, double cost_ratio,
 				     double cost_low, double cost_high);
 
-/* The metric's geometric mean on a side (0 BASE, 1 NEW); NAN: no value. */
+/* The metric's median over launches on a side (0 BASE, 1 NEW); NAN: no value. */
 double fb_shown_value(const struct fb_metric_name *metric, const struct fb_judged *row, int side);
 
 /* Four significant digits without exponent; "-" for what is not finite. Returns buf. */

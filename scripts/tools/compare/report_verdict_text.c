@@ -2,6 +2,7 @@
 /* The report for people; see report_verdict.h. Nothing that matters is only in it. */
 #include "common/base/error.h"
 #include "scripts/tools/compare/report_verdict.h"
+#include "scripts/tools/lib/estimate.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -246,8 +247,9 @@ static int print_rows(const struct fb_verdicts_report *report, FILE *out)
 			"allow\n(theta and theta_from of --csv): %zu rows\n",
 			100 * report->threshold, within);
 	if (last)
-		fputs("\nnew/base  of the launches' medians (Hodges-Lehmann); p: adjusted for all "
-		      "rows\n"
+		fputs("\nbase, new/base: " FB_ESTIMATOR " of a side, and the quotient of the "
+		      "sides' medians\n"
+		      "p         adjusted for all rows\n"
 		      "finds     the least change that 4 of 5 such comparisons would find\n"
 		      "needs     launches a side to find a change that matters\n",
 		      out);

@@ -3,6 +3,7 @@
 #include "common/base/error.h"
 #include "common/measure/stats.h"
 #include "scripts/tools/lib/cells.h"
+#include "scripts/tools/lib/estimate.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -89,23 +90,18 @@ static bool same_launch(const struct fb_result *a, const struct fb_result *b)
 	       number(a, "launch_index") == number(b, "launch_index");
 }
 
-/* Of several launches' medians, in us; x has room for 2 * n more. */
+/* Of the launches' medians, in us; x has room for n more. */
 static void join_times(struct fb_cell *cell, double *x, size_t n)
 {
-	size_t low, high;
+	struct fb_estimate estimate = fb_estimate_launches(x, n);
 
-	fb_sort(x, n, x + n);
-	cell->us = fb_sorted_median(x, n);
-	cell->least_us = x[0];
-	cell->most_us = x[n - 1];
+	cell->us = estimate.us;
+	cell->least_us = estimate.least_us;
+	cell->most_us = estimate.most_us;
 	if (n == 1)
 		return; /* the interval within the launch stays */
-	cell->low_us = x[0];
-	cell->high_us = x[n - 1];
-	if (fb_median_ci_ranks(n, (double)n, &low, &high)) {
-		cell->low_us = x[low - 1];
-		cell->high_us = x[high - 1];
-	}
+	cell->low_us = estimate.low_us;
+	cell->high_us = estimate.high_us;
 }
 
 /* Adds one launch; its time goes to x[cell->launches]. */

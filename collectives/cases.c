@@ -81,6 +81,14 @@ int fb_instance_fill(struct fb_collective_instance *i, struct fb_collective_stat
 	return FB_OK;
 }
 
+bool fb_instance_choose(struct fb_collective_instance *i, char reason[FB_REASON_CHARS])
+{
+	struct fb_collective_state *s = i->state;
+
+	return fb_choose(&s->choosing, s->engines[fb_engine_index(i->key->engine)], i->key, &i->op,
+			 &i->chosen, reason);
+}
+
 void fb_instance_free(struct fb_collective_instance *instance)
 {
 	free(instance->counts.elements);
@@ -115,7 +123,7 @@ static bool judge(struct fb_collective_state *state, const struct fb_case *c,
 		return false;
 	}
 	*part_bytes = fb_buffers_layout(&i.op, state->world->nranks);
-	can = fb_memory_can(state, c, *part_bytes, reason) && fb_choose(state, &i, reason);
+	can = fb_memory_can(state, c, *part_bytes, reason) && fb_instance_choose(&i, reason);
 	fb_instance_free(&i);
 	return can;
 }

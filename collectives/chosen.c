@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "collectives/algorithm/algorithm.h"
-#include "collectives/state.h"
 #include "common/base/error.h"
 #include "common/system/environment_file.h"
 
@@ -109,10 +108,9 @@ static void take_table(struct fb_choosing *choosing, const struct fb_session *se
 }
 
 int fb_choosing_open(struct fb_choosing *choosing, const struct fb_session *session,
-		     const struct fb_gpu *gpu)
+		     const struct fb_group *w, const struct fb_gpu *gpu)
 {
 	const char *file = session->settings->tuning;
-	const struct fb_group *w = session->world;
 	bool built_in = file && is_auto(file);
 	char label[FB_LINE_CHARS], cpu[FB_LINE_CHARS] = "", gpu_model[sizeof(gpu->name)] = "";
 	char *text = NULL;
@@ -158,20 +156,22 @@ void fb_choosing_close(struct fb_choosing *choosing)
 
 /* A case's choices while they are made. */
 struct chooser {
-	struct fb_collective_state *state;
-	struct fb_collective_instance *instance;
+	struct fb_choosing *choosing;
 	const struct fb_engine *engine;
+	const struct fb_case *key;
+	const struct fb_operation *op;
+	struct fb_chosen *chosen;
 	char *reason;
 };
 
 /* Whether the engine can do the case with these names. */
 static bool can(const struct chooser *ch, const char *algorithm, const char *protocol)
 {
-	struct fb_case c = *ch->instance->key;
+	struct fb_case c = *ch->key;
 
 	c.algorithm = algorithm;
 	c.protocol = protocol;
-	return ch->engine->ops->can(ch->engine, &c, &ch->instance->op, ch->reason);
+	return ch->engine->ops->can(ch->engine, &c, ch->op, ch->reason);
 }
 
 static bool accept(void *arg, const struct fb_tuning_rule *rule)
@@ -182,28 +182,27 @@ static bool accept(void *arg, const struct fb_tuning_rule *rule)
 static struct fb_tuning_key key_of(const struct chooser *ch, const char *algorithm,
 				   const char *protocol)
 {
-	const struct fb_case *c = ch->instance->key;
+	const struct fb_case *c = ch->key;
 
 	return (struct fb_tuning_key){
-		.engine = c->engine, .operation = ch->state->info->name, .transport = c->transport,
-		.algorithm = algorithm, .protocol = protocol,
-		.ranks = ch->state->world->nranks, .nodes = ch->state->world->nnodes,
+		.engine = c->engine, .operation = fb_collective_info(ch->op->collective)->name,
+		.transport = c->transport, .algorithm = algorithm, .protocol = protocol,
+		.ranks = ch->engine->group->nranks, .nodes = ch->engine->group->nnodes,
 		.in_place = c->in_place, .element = (int)fb_datatype_size(c->datatype),
 	};
 }
 
 static const struct fb_tuning *table_of(const struct chooser *ch)
 {
-	return ch->state->choosing.tuning[ch->engine->ops->device ? FB_MACHINE_GPU
-								  : FB_MACHINE_CPU];
+	return ch->choosing->tuning[ch->engine->ops->device ? FB_MACHINE_GPU : FB_MACHINE_CPU];
 }
 
 /* The price over such links, kept for the next case. NULL: none. */
 static const struct fb_price *price_of(struct chooser *ch, const struct fb_algorithm *algorithm,
 				       bool direct)
 {
-	const struct fb_group *w = ch->state->world;
-	struct fb_choosing *choosing = &ch->state->choosing;
+	const struct fb_group *w = ch->engine->group;
+	struct fb_choosing *choosing = ch->choosing;
 	const struct fb_topology topology = {.nranks = w->nranks, .nnodes = w->nnodes,
 					     .node_of = w->node_of,
 					     .local_rank_of = w->local_rank_of};
@@ -230,10 +229,10 @@ static const struct fb_price *price_of(struct chooser *ch, const struct fb_algor
 /* The cheapest by the model of what was asked for and the engine can do. */
 static bool choose_by_model(struct chooser *ch)
 {
-	const struct fb_case *c = ch->instance->key;
-	const struct fb_operation *op = &ch->instance->op;
+	const struct fb_case *c = ch->key;
+	const struct fb_operation *op = ch->op;
 	double bytes = (double)op->count * (double)fb_datatype_size(op->datatype);
-	struct fb_chosen *chosen = &ch->instance->chosen;
+	struct fb_chosen *chosen = ch->chosen;
 	const struct fb_algorithm *only = NULL;
 	double least = (double)INFINITY;
 	bool possible = false;
@@ -269,15 +268,15 @@ static bool choose_by_model(struct chooser *ch)
 	}
 	if (possible && isinf(least))
 		snprintf(ch->reason, FB_REASON_CHARS, "auto: no table for %d ranks, and more than "
-			 "%d are not priced", ch->state->world->nranks, FB_PRICE_MOST_RANKS);
+			 "%d are not priced", ch->engine->group->nranks, FB_PRICE_MOST_RANKS);
 	return isfinite(least);
 }
 
 /* Replaces auto by names. */
 static bool choose_names(struct chooser *ch)
 {
-	const struct fb_case *c = ch->instance->key;
-	struct fb_chosen *chosen = &ch->instance->chosen;
+	const struct fb_case *c = ch->key;
+	struct fb_chosen *chosen = ch->chosen;
 	bool planned = ch->engine->ops->planned;
 	/* Engines without plans have one protocol, whatever they say. */
 	const struct fb_tuning_key asked = key_of(ch, c->algorithm,
@@ -298,12 +297,11 @@ static bool choose_names(struct chooser *ch)
 	return true;
 }
 
-bool fb_choose(struct fb_collective_state *state, struct fb_collective_instance *instance,
+bool fb_choose(struct fb_choosing *choosing, const struct fb_engine *engine,
+	       const struct fb_case *c, struct fb_operation *op, struct fb_chosen *chosen,
 	       char reason[FB_REASON_CHARS])
 {
-	const struct fb_case *c = instance->key;
-	struct chooser ch = {state, instance, state->engines[fb_engine_index(c->engine)], reason};
-	struct fb_chosen *chosen = &instance->chosen;
+	struct chooser ch = {choosing, engine, c, op, chosen, reason};
 	const struct fb_tuning_rule *rule;
 	struct fb_tuning_key asked;
 
@@ -323,7 +321,7 @@ bool fb_choose(struct fb_collective_state *state, struct fb_collective_instance 
 		if (rule && !chosen->by)
 			chosen->by = rule->table;
 	}
-	instance->op.tuned = chosen->tuned;
+	op->tuned = chosen->tuned;
 	reason[0] = '\0'; /* of candidates that were left out */
 	return true;
 }

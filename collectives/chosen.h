@@ -7,13 +7,14 @@
 #ifndef FB_COLLECTIVES_CHOSEN_H
 #define FB_COLLECTIVES_CHOSEN_H
 
+#include "collectives/engine/engine.h"
 #include "collectives/tuning/price.h"
 #include "collectives/tuning/tuning.h"
 #include "common/cuda/gpu.h"
 #include "common/record/case.h"
 #include "common/session.h"
 
-/* The tables of a run, and prices that are known already. */
+/* The tables for a group of ranks, and prices that are known already. */
 struct fb_choosing {
 	struct fb_tunings tunings;
 	const struct fb_tuning *tuning[FB_MACHINES]; /* into it; NULL: none matches */
@@ -35,22 +36,21 @@ struct fb_chosen {
 };
 
 /*
- * Collective: reads the table of --tuning and finds those for this machine. `gpu`: NULL without
- * one. Returns the same on all ranks: 0, FB_EINPUT (printed by rank 0) or FB_ENOMEM. Close also
+ * Collective over the group: reads the table of --tuning and finds those for this machine. `gpu`:
+ * NULL without one. Returns the same on all ranks: 0, FB_EINPUT (printed by rank 0) or FB_ENOMEM. Close also
  * after an error.
  */
 int fb_choosing_open(struct fb_choosing *choosing, const struct fb_session *session,
-		     const struct fb_gpu *gpu);
+		     const struct fb_group *group, const struct fb_gpu *gpu);
 void fb_choosing_close(struct fb_choosing *choosing);
 
-struct fb_collective_state;
-struct fb_collective_instance;
-
 /*
- * Makes the instance's choices: instance->chosen and op.tuned. Pure, and equal on all ranks.
- * False with the reason where the engine can do none of what auto stands for, or not the case.
+ * Makes the choices of a case: *chosen and op->tuned. Equal on all ranks of the engine's group, and
+ * without communication. False with the reason where the engine can do none of what auto stands
+ * for, or not the case.
  */
-bool fb_choose(struct fb_collective_state *state, struct fb_collective_instance *instance,
+bool fb_choose(struct fb_choosing *choosing, const struct fb_engine *engine,
+	       const struct fb_case *c, struct fb_operation *op, struct fb_chosen *chosen,
 	       char reason[FB_REASON_CHARS]);
 
 /* Puts what was chosen before the engine's own path. */

@@ -99,7 +99,7 @@ int fb_collective_open(const struct fb_session *session, enum fb_collective coll
 	if (!err)
 		err = open_gpu(state);
 	if (!err)
-		err = fb_choosing_open(&state->choosing, session,
+		err = fb_choosing_open(&state->choosing, session, state->world,
 				       state->has_gpu ? &state->gpu : NULL);
 	if (!err)
 		err = open_engines(state);
@@ -150,7 +150,7 @@ static int set_up(void *state, const struct fb_case *c, void **result)
 		goto free_instance;
 	i->part_bytes = fb_buffers_layout(&i->op, s->world->nranks);
 	/* It could before (fb_collective_can), and the answer does not change. */
-	(void)fb_choose(s, i, reason);
+	(void)fb_instance_choose(i, reason);
 	err = fb_group_agree(s->world, fb_place_enter(&s->places, i->place));
 	if (!err)
 		err = fb_collective_segment(s, c);
@@ -305,7 +305,7 @@ static int check_plan(void *state, const struct fb_case *c, FILE *report)
 	char reason[FB_REASON_CHARS];
 	int err = fb_instance_fill(&i, s, c);
 
-	if (!err && i.ops->check_plan && fb_choose(s, &i, reason))
+	if (!err && i.ops->check_plan && fb_instance_choose(&i, reason))
 		err = i.ops->check_plan(s->engines[fb_engine_index(c->engine)], &i.chosen.c, &i.op,
 					report);
 	fb_instance_free(&i);

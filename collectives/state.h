@@ -131,6 +131,9 @@ int fb_cold_clear(void *instance);
 /* Index in fb_engines of the engine of that name; the name is one of them. */
 size_t fb_engine_index(const char *name);
 
+/* fb_choose for an instance, whose engine is open. */
+bool fb_instance_choose(struct fb_collective_instance *instance, char reason[FB_REASON_CHARS]);
+
 /* fb_program.expand and fb_program.can */
 int fb_collective_expand(struct fb_run *run, void *state);
 bool fb_collective_can(void *state, const struct fb_case *c, char reason[FB_REASON_CHARS]);

@@ -185,7 +185,7 @@ static bool can_reduce(struct fb_ddp_instance *i, char *reason)
 
 		if (b && bucket->count == bucket[-1].count)
 			continue;
-		if (!fb_choose(i->state->collective, &i->reductions[b].instance, reason))
+		if (!fb_instance_choose(&i->reductions[b].instance, reason))
 			return false;
 	}
 	return true;

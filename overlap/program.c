@@ -89,7 +89,7 @@ static int prepare(struct fb_ddp_instance *i)
 		struct fb_collective_instance *r = &i->reductions[b].instance;
 
 		/* It could before (fb_ddp_can), and the answer does not change. */
-		(void)fb_choose(c, r, reason);
+		(void)fb_instance_choose(r, reason);
 		err = r->ops->prepare(engine, &r->chosen.c, &r->op, &r->request);
 		i->prepared += !err;
 	}

@@ -134,6 +134,9 @@ enum fb_collective_column {
 	FB_COLLECTIVE_COLUMNS,
 };
 
+/* The engine of that name; NULL: there is none. */
+const struct fb_engine_ops *fb_engine_find(const char *name);
+
 /* All engines, ending in NULL. */
 extern const struct fb_engine_ops *const fb_engines[];
 

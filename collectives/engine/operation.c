@@ -1,10 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Where an operation's buffers lie. The rule for operating in place is the one that plans are
- * built and proved with (fb_plan_canonical), taken with one unit per block.
+ * Finding an engine, and where an operation's buffers lie. The rule for operating in place is the
+ * one that plans are built and proved with (fb_plan_canonical), taken with one unit per block.
  */
 #include "collectives/engine/engine.h"
 #include "common/plan/plan.h"
+
+#include <string.h>
+
+const struct fb_engine_ops *fb_engine_find(const char *name)
+{
+	size_t i = 0;
+
+	while (fb_engines[i] && strcmp(fb_engines[i]->name, name))
+		i++;
+	return fb_engines[i];
+}
 
 static void *buffer_of(const struct fb_operation *op, int rank, uint8_t buffer)
 {

@@ -109,9 +109,14 @@ int fb_rdma_queue_add(struct fb_rdma_queue *queue, const struct fb_rdma_request 
 	wr->opcode = r->opcode;
 	wr->imm_data = htonl(r->imm);
 	/* Numbers and what atomics return are one piece. */
-	wr->num_sge = fb_rdma_split((uintptr_t)r->local, r->bytes, r->lkey,
-				    r->bytes > sizeof(uint64_t) ? (int)queue->sges : 1,
-				    wr->sg_list);
+	if (!r->npieces)
+		wr->num_sge = fb_rdma_split((uintptr_t)r->local, r->bytes, r->lkey,
+					    r->bytes > sizeof(uint64_t) ? (int)queue->sges : 1,
+					    wr->sg_list);
+	for (int i = 0; i < r->npieces; i++)
+		wr->sg_list[wr->num_sge++] = r->piece[i];
+	if (r->fence)
+		wr->send_flags |= IBV_SEND_FENCE;
 	if (writes && r->bytes <= queue->max_inline && r->bytes)
 		wr->send_flags |= IBV_SEND_INLINE;
 	if (r->opcode == IBV_WR_ATOMIC_CMP_AND_SWP || r->opcode == IBV_WR_ATOMIC_FETCH_AND_ADD) {

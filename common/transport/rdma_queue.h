@@ -135,6 +135,10 @@ struct fb_rdma_request {
 	uint32_t imm;    /* of opcodes with immediate data */
 	uint64_t compare_add, swap; /* of atomics */
 	bool signal;     /* ask for a completion in any case */
+	bool fence;      /* not before all READs posted earlier are complete */
+	/* [npieces], at most queue->sges: local memory, of `bytes` in all; 0: see `local`. */
+	const struct ibv_sge *piece;
+	int npieces;
 };
 
 /*

@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Movers carry transfers out. A transfer is data: which pieces of a local region belong to which
+ * pieces of a region of another rank, in which direction, and what the other rank is told behind
+ * them. Programs build transfers; a mover is how bytes really move: shared memory, sockets, verbs,
+ * a library, a GPU's copy engine or its kernels. docs/movers.md tells how to add one.
+ *
+ * The order of calls: open, add (regions), connect (peers), prepare (moves), then any number of
+ * times post and test, or enqueue; release, remove, close.
+ *
+ * Ownership. Segments, piece lists and regions stay the caller's and outlive the moves that name
+ * them. A posted move owns its local pieces until test() says that it is done: a PUT or SEND reads
+ * them, a GET or RECV writes them, and nobody else may write (or in the second case read) them. A
+ * move may be posted again as soon as it is done, with other bytes in the same places. The target
+ * of a PUT, and the source of a GET, are the peer's until it knows better by a notice.
+ *
+ * Order. A notice is seen by the peer only after all pieces of its transfer: all bytes of a PUT
+ * are visible to who has seen the notice, all bytes of a GET have been read. Notices of one rank
+ * under one number, which all are of PUTs or all of GETs, are counted in the order of posting: when
+ * the count is k, the first k transfers with this number to that peer are complete there. Nothing
+ * else is ordered: pieces, transfers of a move, and moves arrive in any order. Done says nothing of
+ * the peer's side; only a notice does. SEND and RECV meet in the order in which both ends post
+ * them, are of as many bytes at both ends, and may be cut into pieces differently.
+ *
+ * Progress. Some movers move bytes only while somebody calls them (`polled`). So whoever waits,
+ * for a move or for a notice, does so by test() or arrived(), which progress everything of the
+ * mover; and a rank from which others still get something without its help ends a round by waiting
+ * for a notice from them. No call but the collective ones waits for another rank.
+ *
+ * A mover belongs to one thread. Errors are printed where they are found and end the job: what a
+ * peer that died had under way is not known to the others.
+ */
+#ifndef FB_COMMON_MOVER_MOVER_H
+#define FB_COMMON_MOVER_MOVER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/memory/segment.h"
+#include "common/session.h"
+
+enum fb_move_verb {
+	FB_MOVE_PUT,  /* local pieces to the peer's memory */
+	FB_MOVE_GET,  /* the peer's memory to local pieces */
+	FB_MOVE_SEND, /* local pieces, in order, to the peer's RECV */
+	FB_MOVE_RECV,
+	FB_MOVE_VERBS,
+};
+
+/* "put", "get", "send", "recv", NULL. */
+extern const char *const fb_move_verbs[FB_MOVE_VERBS + 1];
+
+/* Numbers of notices are 1 to FB_NOTICES; 0: none. */
+enum { FB_NOTICES = 4 };
+
+/* Offsets in the parts of a region; `remote` of SEND and RECV means nothing. */
+struct fb_piece {
+	uint64_t local, remote, bytes;
+};
+
+/* Memory of all ranks, each of which has a part, made known to a mover. */
+struct fb_region {
+	struct fb_mover *mover;
+	const struct fb_segment *segment;
+};
+
+struct fb_transfer {
+	enum fb_move_verb verb;
+	int peer; /* rank of the group; the own one is fine but for SEND and RECV */
+	const struct fb_region *local, *remote; /* remote: of PUT and GET */
+	const struct fb_piece *piece;           /* [pieces]; pieces of one side do not overlap */
+	uint64_t pieces;                        /* 0: there is the notice only */
+	/* The list is carried out so many times (0 is 1), each shifted by the steps. */
+	uint32_t repeats;
+	uint64_t local_step, remote_step;
+	int notice; /* of PUT and GET: what the peer counts one more of; 0: nothing */
+};
+
+struct fb_mover {
+	const struct fb_mover_ops *ops;
+	const struct fb_session *session;
+	const struct fb_group *group;
+	uint64_t (*counts)[FB_NOTICES + 1]; /* [nranks]: notices given to each, of all moves */
+};
+
+struct fb_move {
+	struct fb_mover *mover;
+	const struct fb_transfer *transfer; /* [transfers], copied; piece lists are the caller's */
+	uint32_t transfers;
+};
+
+struct fb_mover_ops {
+	const char *name;      /* "shm" */
+	const char *summary;   /* one line */
+	const char *transport; /* of its rows */
+	unsigned verbs;        /* bits 1 << enum fb_move_verb */
+	bool device;           /* regions are in GPU memory; else in host memory */
+	bool streams;          /* has enqueue and enqueue_await */
+	bool polled;           /* bytes move only while both ends call */
+	bool one_host;         /* no peer on another host */
+	/* Ways to do the same, ending in NULL, the usual one first; NULL: there is one. */
+	const char *const *forms;
+
+	/* As fb_mover_open(), which has seen to one_host. */
+	int (*open)(struct fb_mover **mover, const struct fb_session *session,
+		    const struct fb_group *group, char why[FB_REASON_CHARS]);
+	void (*close)(struct fb_mover *mover); /* collective */
+
+	/* Collective: every rank's part becomes known to all. 0 or an error on all ranks. */
+	int (*add)(struct fb_mover *mover, const struct fb_segment *segment,
+		   struct fb_region **region);
+	/* Collective, before the segment goes. Moves that name the region are released. */
+	void (*remove)(struct fb_region *region);
+
+	/*
+	 * Collective: moves to and from these n ranks will be prepared; they do the same. May be
+	 * called again. NULL: nothing to do. 0 or an error on all ranks.
+	 */
+	int (*connect)(struct fb_mover *mover, const int *peers, int n);
+
+	/*
+	 * Local: makes a move of the checked transfers `given`. `form` is one of forms, or NULL.
+	 * 0, FB_ENOMEM or FB_ESYS (printed), or FB_EUNSUPPORTED (not printed) where the form
+	 * cannot do these transfers.
+	 */
+	int (*prepare)(struct fb_mover *mover, const struct fb_move *given, const char *form,
+		       struct fb_move **move);
+	void (*release)(struct fb_move *move); /* local; it is done */
+
+	/* Local, wait for nobody. */
+	int (*post)(struct fb_move *move);
+	int (*test)(struct fb_move *move, bool *done);
+	/* How many notices of the number have come from the rank, since open. */
+	int (*arrived)(struct fb_mover *mover, int from, int notice, uint64_t *count);
+
+	/*
+	 * Puts the move, or a wait until so many notices have come, on a cudaStream_t behind what
+	 * it has to do already. The move is done when the stream has come past it. NULL: host
+	 * only.
+	 */
+	int (*enqueue)(struct fb_move *move, void *stream);
+	int (*enqueue_await)(struct fb_mover *mover, int from, int notice, uint64_t count,
+			     void *stream);
+
+	/* path, channels and flags of the row: what really carried the bytes. */
+	void (*describe)(struct fb_move *move, struct fb_traits *traits);
+};
+
+extern const struct fb_mover_ops fb_mover_shm, fb_mover_cma, fb_mover_tcp, fb_mover_file,
+	fb_mover_mpi, fb_mover_mpi_window, fb_mover_rdma;
+
+/* All movers, ending in NULL. One that is absent opens with a reason. */
+extern const struct fb_mover_ops *const fb_movers[];
+
+/* --- mover.c ---------------------------------------------------------------------------------- */
+
+/* The index of a form in ops->forms; 0 for NULL; -1: there is no such form. */
+int fb_mover_form(const struct fb_mover_ops *ops, const char *form);
+
+/*
+ * Local: checks the transfers and has the mover prepare them; the list is copied, what it points to
+ * is not. 0; FB_EINPUT (printed: the piece, and what bounds it); or as ops->prepare.
+ */
+int fb_move_prepare(struct fb_mover *mover, const struct fb_transfer *transfers, uint32_t n,
+		    const char *form, struct fb_move **move);
+
+/* Waits until the move is done, or until so many notices have come. 0 or an error (printed). */
+int fb_move_wait(struct fb_move *move);
+int fb_mover_await(struct fb_mover *mover, int from, int notice, uint64_t count);
+
+/*
+ * Collective: opens the mover. The same value on all ranks: 0; FB_EUNSUPPORTED with the reason why
+ * this job, machine or build has no such mover; or another error (printed).
+ */
+int fb_mover_open(struct fb_mover **mover, const struct fb_mover_ops *ops,
+		  const struct fb_session *session, const struct fb_group *group,
+		  char why[FB_REASON_CHARS]);
+
+/*
+ * For movers, collective: `bytes` zeroed bytes that begin with a struct fb_mover, filled in. 0 or
+ * FB_ENOMEM (printed) on all ranks. Local: the way back.
+ */
+int fb_mover_new(struct fb_mover **mover, const struct fb_mover_ops *ops, size_t bytes,
+		 const struct fb_session *session, const struct fb_group *group);
+void fb_mover_free(struct fb_mover *mover);
+
+/* For movers: the usual region and the usual move, which need nothing but what all have. */
+int fb_region_add(struct fb_mover *mover, const struct fb_segment *segment,
+		  struct fb_region **region);
+void fb_region_remove(struct fb_region *region);
+int fb_move_new(struct fb_mover *mover, const struct fb_move *given, size_t bytes,
+		struct fb_move **move);
+void fb_move_free(struct fb_move *move);
+
+/*
+ * For movers: a transfer by chunks. Returns the bytes of the next one, at most `most`, and its
+ * offsets; 0: there are no more. Starts from {transfer}; pieces of no bytes are left out.
+ */
+struct fb_walk {
+	const struct fb_transfer *transfer;
+	uint64_t piece, begun; /* begun: bytes of the piece that are past */
+	uint32_t repeat;
+};
+
+static inline uint64_t fb_walk_next(struct fb_walk *walk, uint64_t most, uint64_t *local,
+				    uint64_t *remote)
+{
+	const struct fb_transfer *t = walk->transfer;
+	uint32_t repeats = t->repeats ? t->repeats : 1;
+
+	while (walk->repeat < repeats) {
+		const struct fb_piece *piece = t->piece + walk->piece;
+		uint64_t left;
+
+		if (walk->piece == t->pieces) {
+			walk->piece = 0;
+			walk->repeat++;
+			continue;
+		}
+		left = piece->bytes - walk->begun;
+		if (left == 0) {
+			walk->piece++;
+			walk->begun = 0;
+			continue;
+		}
+		*local = piece->local + walk->repeat * t->local_step + walk->begun;
+		*remote = piece->remote + walk->repeat * t->remote_step + walk->begun;
+		left = left < most ? left : most;
+		walk->begun += left;
+		return left;
+	}
+	return 0;
+}
+
+/* Bytes of all pieces. */
+uint64_t fb_transfer_bytes(const struct fb_transfer *transfer);
+
+/* For movers: carries out a PUT or GET of the rank with itself, in host memory. */
+void fb_transfer_copy(const struct fb_transfer *transfer, int rank);
+
+/* This rank's part of the transfer's local region. */
+static inline char *fb_transfer_local(const struct fb_transfer *t, int rank)
+{
+	return fb_segment_part(t->local->segment, rank);
+}
+
+#endif

@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Mover rdma: verbs, straight from and into the ranks' regions, one queue pair to each peer.
+ *
+ * chained  a WRITE or READ for each piece, many of them with one doorbell (--rdma-batch)
+ * single   the same with a doorbell each, to see what chaining saves
+ * sge      pieces that are neighbours in the peer's memory are one request, whose local parts the
+ *          device gathers or scatters
+ *
+ * The last WRITE of a transfer carries its notice as immediate data. Order: the receiver's device
+ * completes the receive of immediate data after all earlier requests of the queue pair have been
+ * carried out, and a completion covers what they wrote, whatever the order on the bus; behind it
+ * fb_rdma_from_device() keeps the processor from having loaded the bytes before. The notice of a
+ * GET is an empty WRITE with immediate data behind a fence: the device does not begin it before the
+ * READs in front of it are complete, so the owner does not overwrite what is still read.
+ *
+ * Requests are posted in the order of moves, as far as the send queue has room, and further ones
+ * when somebody calls; the device then needs nobody.
+ */
+#include "common/mover/rdma.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "common/base/error.h"
+
+static const char *const rdma_forms[] = {"chained", "single", "sge", NULL};
+
+#if FB_HAVE_VERBS
+
+enum {
+	RECEIVES = 64, /* of a queue, for notices that nobody has looked at */
+	COMPLETIONS = 16384,
+	TAG = 0x6d72,
+};
+
+static void rdma_close(struct fb_mover *mover)
+{
+	struct fb_rdma_mover *m = (struct fb_rdma_mover *)mover;
+
+	/* No peer's request is under way to a queue that goes. */
+	MPI_Barrier(mover->group->comm);
+	for (int r = 0; m->queue && r < mover->group->nranks; r++)
+		if (m->queue[r]) {
+			fb_rdma_queue_close(m->queue[r]);
+			free(m->queue[r]);
+		}
+	if (m->cache.rails)
+		fb_rdma_cache_close(&m->cache);
+	fb_rdma_completions_close(&m->completions);
+	fb_rdma_rails_close(m->rail, m->rails);
+	fb_verbs_close(&m->verbs);
+	free(m->queue);
+	free(m->arrived);
+	fb_mover_free(mover);
+}
+
+static bool count_notice(void *arg, uint32_t imm)
+{
+	struct fb_rdma_mover *m = arg;
+	uint32_t from = imm / FB_RDMA_IMM_RANK, notice = imm % FB_RDMA_IMM_RANK;
+
+	if (from >= (uint32_t)m->mover.group->nranks || !notice || notice > FB_NOTICES)
+		return false;
+	m->arrived[from][notice]++;
+	return true;
+}
+
+static int open_device(struct fb_rdma_mover *m, char why[FB_REASON_CHARS])
+{
+	int err = fb_verbs_open(&m->verbs, why, FB_REASON_CHARS);
+
+	if (!err && m->settings.connect == FB_RDMA_CONNECT_CM) {
+		snprintf(why, FB_REASON_CHARS, "mover rdma has no --rdma-connect cm");
+		return FB_EUNSUPPORTED;
+	}
+	if (!err)
+		err = fb_rdma_rails_open(&m->verbs, &m->settings, m->rail, &m->rails, why,
+					 FB_REASON_CHARS);
+	if (err)
+		return err;
+	/* Gathering, as far as the device can. */
+	m->settings.sges = FB_RDMA_GATHERED < m->rail->device.max_sge ? FB_RDMA_GATHERED
+							     : (uint64_t)m->rail->device.max_sge;
+	m->settings.sges = m->settings.sges ? m->settings.sges : 1;
+	fb_rdma_cache_open(&m->cache, m->rail, 1, fb_rdma_access(&m->settings));
+	err = fb_rdma_completions_open(&m->completions, m->rail, &m->settings, COMPLETIONS);
+	m->completions.arrived = count_notice;
+	m->completions.arg = m;
+	return err;
+}
+
+/* The reason of the first rank that has one. */
+static int agree_on_reason(const struct fb_group *g, int err, char why[FB_REASON_CHARS])
+{
+	int who = err ? g->rank : g->nranks, worst = fb_group_agree(g, err);
+
+	if (!worst)
+		return FB_OK;
+	MPI_Allreduce(MPI_IN_PLACE, &who, 1, MPI_INT, MPI_MIN, g->comm);
+	MPI_Bcast(why, FB_REASON_CHARS, MPI_CHAR, who, g->comm);
+	if (worst != FB_EUNSUPPORTED && g->rank == 0 && *why)
+		fb_error_print("%s", why);
+	return worst;
+}
+
+static int rdma_open(struct fb_mover **mover, const struct fb_session *session,
+		     const struct fb_group *group, char why[FB_REASON_CHARS])
+{
+	int err = fb_mover_new(mover, &fb_mover_rdma, sizeof(struct fb_rdma_mover), session, group);
+	struct fb_rdma_mover *m;
+
+	if (err)
+		return err;
+	m = (struct fb_rdma_mover *)*mover;
+	m->settings = session->settings->rdma;
+	m->queue = calloc((size_t)group->nranks, sizeof(struct fb_rdma_queue *));
+	m->arrived = calloc((size_t)group->nranks, sizeof(*m->arrived));
+	err = m->queue && m->arrived ? open_device(m, why) : FB_ENOMEM;
+	err = agree_on_reason(group, err, why);
+	if (err)
+		rdma_close(*mover);
+	return err;
+}
+
+/* --- regions ---------------------------------------------------------------------------------- */
+
+static int rdma_add(struct fb_mover *mover, const struct fb_segment *segment,
+		    struct fb_region **region)
+{
+	struct fb_rdma_mover *m = (struct fb_rdma_mover *)mover;
+	const struct fb_group *g = mover->group;
+	struct fb_rdma_memory *r = calloc(1, sizeof(*r) + (size_t)g->nranks * sizeof(r->reach[0]));
+	char *base = fb_segment_part(segment, g->rank);
+	const struct fb_rdma_region *known = NULL;
+	struct fb_rdma_target own = {.base = (uintptr_t)base};
+	int err = r ? fb_rdma_register(&m->cache, base, segment->part_bytes, &known) : FB_ENOMEM;
+
+	err = fb_group_agree(g, err);
+	if (err || !r || !known) {
+		free(r);
+		return err;
+	}
+	r->region = (struct fb_region){mover, segment};
+	r->lkey = known->mr[0]->lkey;
+	own.rkey = known->mr[0]->rkey;
+	MPI_Allgather(&own, sizeof(own), MPI_BYTE, r->reach, sizeof(own), MPI_BYTE, g->comm);
+	*region = &r->region;
+	return FB_OK;
+}
+
+static void rdma_remove(struct fb_region *region)
+{
+	struct fb_rdma_mover *m = (struct fb_rdma_mover *)region->mover;
+	const struct fb_segment *segment = region->segment;
+	int rank = m->mover.group->rank;
+
+	MPI_Barrier(m->mover.group->comm);
+	fb_rdma_forget(&m->cache, fb_segment_part(segment, rank), segment->part_bytes);
+	free(region);
+}
+
+/* --- queues ----------------------------------------------------------------------------------- */
+
+static int make_queue(struct fb_rdma_mover *m, int peer, struct fb_rdma_address *address)
+{
+	struct fb_rdma_queue *queue = calloc(1, sizeof(*queue));
+	int err = queue ? fb_rdma_queue_open(&m->completions, &m->settings, RECEIVES, queue)
+			: FB_ENOMEM;
+
+	if (err || !queue) {
+		free(queue);
+		return err;
+	}
+	queue->peer = peer;
+	fb_rdma_queue_address(queue, address);
+	m->queue[peer] = queue;
+	return FB_OK;
+}
+
+/* Both ends of a queue know that they are to meet, in the order of ranks. */
+static int meet(struct fb_rdma_mover *m, int peer, const struct fb_rdma_address *own)
+{
+	struct fb_rdma_address other;
+
+	MPI_Sendrecv(own, sizeof(*own), MPI_BYTE, peer, TAG, &other, sizeof(other), MPI_BYTE, peer,
+		     TAG, m->mover.group->comm, MPI_STATUS_IGNORE);
+	return fb_rdma_queue_connect(m->queue[peer], &m->settings, own, &other);
+}
+
+static int rdma_connect(struct fb_mover *mover, const int *peers, int n)
+{
+	struct fb_rdma_mover *m = (struct fb_rdma_mover *)mover;
+	int nranks = mover->group->nranks, rank = mover->group->rank, err;
+	struct fb_rdma_address *own = calloc((size_t)nranks, sizeof(*own));
+	bool *met = calloc((size_t)nranks, sizeof(*met));
+
+	err = own && met ? FB_OK : FB_ENOMEM;
+	for (int i = 0; own && met && i < n && !err; i++) {
+		if (peers[i] == rank || m->queue[peers[i]])
+			continue;
+		met[peers[i]] = true;
+		err = make_queue(m, peers[i], &own[peers[i]]);
+	}
+	err = fb_group_agree(mover->group, err);
+	/* In round k with rank k - rank, so that both ends of each pair are at it at once. */
+	for (int k = 0; own && met && k < nranks && !err; k++) {
+		int peer = (k - rank + nranks) % nranks;
+
+		if (met[peer])
+			err = meet(m, peer, &own[peer]);
+	}
+	free(met);
+	free(own);
+	/* Also: nobody sends to who is not ready to receive. */
+	return fb_group_agree(mover->group, err);
+}
+
+static void rdma_describe(struct fb_move *move, struct fb_traits *traits)
+{
+	const struct fb_rdma_mover *m = (const struct fb_rdma_mover *)move->mover;
+	char rail[160];
+
+	fb_rdma_rail_text(m->rail, rail, sizeof(rail));
+	snprintf(traits->path, sizeof(traits->path), "rdma %s", rail);
+	traits->channels = 1;
+}
+
+#else
+
+static int rdma_open(struct fb_mover **mover, const struct fb_session *session,
+		     const struct fb_group *group, char why[FB_REASON_CHARS])
+{
+	(void)mover;
+	(void)session;
+	(void)group;
+	snprintf(why, FB_REASON_CHARS, "built without libibverbs headers");
+	return FB_EUNSUPPORTED;
+}
+
+#endif
+
+const struct fb_mover_ops fb_mover_rdma = {
+	.name = "rdma",
+	.summary = "verbs from and into the ranks' memory",
+	.transport = "rdma",
+	.verbs = 1u << FB_MOVE_PUT | 1u << FB_MOVE_GET,
+	.forms = rdma_forms,
+	.open = rdma_open,
+#if FB_HAVE_VERBS
+	.close = rdma_close,
+	.add = rdma_add,
+	.remove = rdma_remove,
+	.connect = rdma_connect,
+	.prepare = fb_rdma_move_prepare,
+	.release = fb_move_free,
+	.post = fb_rdma_move_post,
+	.test = fb_rdma_move_test,
+	.arrived = fb_rdma_move_arrived,
+	.describe = rdma_describe,
+#endif
+};

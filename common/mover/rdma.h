@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What rdma.c (devices, regions, queues) and rdma_move.c (posting) of mover rdma share. */
+#ifndef FB_COMMON_MOVER_RDMA_H
+#define FB_COMMON_MOVER_RDMA_H
+
+#include "common/mover/mover.h"
+#include "common/transport/rdma_memory.h"
+#include "common/transport/rdma_queue.h"
+
+#if FB_HAVE_VERBS
+
+enum fb_rdma_form { FB_RDMA_CHAINED, FB_RDMA_SINGLE, FB_RDMA_SGE };
+
+enum {
+	FB_RDMA_GATHERED = 16, /* pieces of a request in form sge, at most */
+	FB_RDMA_IMM_RANK = 8,  /* immediate data is the rank times this, and the notice */
+};
+
+struct fb_rdma_target {
+	uint64_t base;
+	uint32_t rkey;
+};
+
+struct fb_rdma_memory {
+	struct fb_region region;
+	uint32_t lkey;
+	struct fb_rdma_target reach[]; /* [nranks] */
+};
+
+struct fb_rdma_part {
+	struct fb_walk walk;
+	uint64_t local, remote, bytes; /* the next chunk; bytes 0: there is none */
+	uint64_t last;                 /* number of its last request */
+	bool tells;                    /* its notice takes a request of its own */
+};
+
+struct fb_rdma_move {
+	struct fb_move move;
+	struct fb_rdma_move *next; /* among those that have more to post */
+	enum fb_rdma_form form;
+	uint32_t at;            /* the transfer that is being posted; all before are */
+	struct fb_rdma_part part[];     /* [transfers] */
+};
+
+struct fb_rdma_mover {
+	struct fb_mover mover;
+	struct fb_verbs verbs;
+	struct fb_rdma_settings settings;
+	struct fb_rdma_rail rail[FB_RDMA_RAILS];
+	int rails;
+	struct fb_rdma_completions completions;
+	struct fb_rdma_cache cache;
+	struct fb_rdma_queue **queue; /* [nranks]; NULL: not connected */
+	uint64_t (*arrived)[FB_NOTICES + 1]; /* [nranks] */
+	struct fb_rdma_move *head, *tail;
+	unsigned polls;
+};
+
+/* fb_mover_ops, in rdma_move.c */
+int fb_rdma_move_prepare(struct fb_mover *mover, const struct fb_move *given, const char *form,
+			 struct fb_move **move);
+int fb_rdma_move_post(struct fb_move *move);
+int fb_rdma_move_test(struct fb_move *move, bool *done);
+int fb_rdma_move_arrived(struct fb_mover *mover, int from, int notice, uint64_t *count);
+
+#endif
+#endif

@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The conformance test of all movers (common/mover/mover.h): a new one is in the registry, and so
+ * in this test, which knows none by name. Each verb and form with every kind of list, from no
+ * pieces to thousands, of odd lengths at odd places; several moves under way at once; moves posted
+ * again with fresh data; notices seen only behind what they promise; two groups at once; and what
+ * is refused. Then movers that are wrong on purpose have to be caught.
+ *
+ * Names of movers as arguments: only these, and they must be there. FB_MOVER_SEED: another seed.
+ * ranks: 1 2 3 5
+ * timeout: 300
+ */
+#include <time.h>
+
+#include "common/base/error.h"
+#include "common/base/spin.h"
+#include "common/option/option.h"
+#include "common/transport/tcp.h"
+#include "tests/mpi/mover_flow.h"
+#include "tests/mpi/mover_mutants.h"
+#include "tests/unit/check.h"
+
+enum { PATIENCE_S = 100 };
+
+struct bench {
+	struct fb_session session;
+	struct fb_settings settings;
+	struct fb_group world, half; /* half: of the ranks that are even, or odd */
+	uint64_t seed;
+	bool failed; /* nothing more can be done: a wait was in vain, or an error */
+};
+
+/* A mover opened on a group, with a region. */
+struct opened {
+	struct fb_mover *mover;
+	struct fb_segment segment;
+	struct fb_region *region;
+};
+
+static int open_on(struct bench *b, const struct fb_mover_ops *ops, const struct fb_group *group,
+		   struct opened *o, char why[FB_REASON_CHARS])
+{
+	int peers[MOST_RANKS], err = fb_mover_open(&o->mover, ops, &b->session, group, why);
+
+	if (err)
+		return err;
+	CHECK_INT(fb_segment_open(&o->segment, group, (size_t)group->nranks * 2 * ZONE,
+				  FB_PAGES_NORMAL), FB_OK);
+	CHECK_INT(ops->add(o->mover, &o->segment, &o->region), FB_OK);
+	for (int p = 0; p < group->nranks; p++)
+		peers[p] = p;
+	if (ops->connect)
+		CHECK_INT(ops->connect(o->mover, peers, group->nranks), FB_OK);
+	return FB_OK;
+}
+
+static void close_all(struct opened *o)
+{
+	MPI_Barrier(o->mover->group->comm);
+	o->mover->ops->remove(o->region);
+	o->mover->ops->close(o->mover);
+	fb_segment_close(&o->segment);
+}
+
+static struct flow *new_flow(const struct opened *o, const struct shape *shape,
+			     enum fb_move_verb verb, uint64_t seed)
+{
+	struct flow *f = calloc(1, sizeof(*f));
+
+	if (!f)
+		abort();
+	f->mover = o->mover;
+	f->region = o->region;
+	f->shape = shape;
+	f->verb = verb;
+	f->seed = seed;
+	return f;
+}
+
+/* Drives a round of all flows at once. False: time is over, or an error. */
+static bool drive(struct flow **flow, int n)
+{
+	struct fb_spin spin = {.yields = true};
+	time_t until = time(NULL) + PATIENCE_S;
+	bool over[2] = {false, false};
+	int open = n, err = FB_OK;
+
+	for (int i = 0; i < n && !err; i++)
+		err = begin_round(flow[i]);
+	while (open && !err && time(NULL) <= until) {
+		for (int i = 0; i < n && !err; i++) {
+			if (over[i])
+				continue;
+			err = advance(flow[i], &over[i]);
+			open -= over[i];
+		}
+		(void)fb_spin_again(&spin);
+	}
+	return CHECK(!err && !open);
+}
+
+/* All rounds of flows that run beside each other; returns what was wrong, on all ranks. */
+static unsigned run_flows(struct bench *b, struct flow **flow, int n, const char *form)
+{
+	unsigned errors = 0;
+	int err = FB_OK;
+
+	for (int i = 0; i < n && !err; i++)
+		err = open_flow(flow[i], form);
+	err = fb_group_agree(&b->world, err);
+	for (int round = 0; round < ROUNDS && !err && !b->failed; round++) {
+		for (int i = 0; i < n; i++)
+			flow[i]->round = round;
+		b->failed = !drive(flow, n);
+	}
+	if (err != FB_EUNSUPPORTED)
+		CHECK_INT(err, FB_OK);
+	/* A peer may still wait for this rank's calls. */
+	for (int i = 0; i < n && !b->failed; i++)
+		MPI_Barrier(flow[i]->mover->group->comm);
+	for (int i = 0; i < n; i++) {
+		errors += flow[i]->errors;
+		if (!b->failed)
+			close_flow(flow[i]);
+		free(flow[i]);
+	}
+	return errors;
+}
+
+static void test_lists(struct bench *b, const struct opened *o, enum fb_move_verb verb,
+		       const char *form)
+{
+	for (const struct shape *s = shapes; s->name && !b->failed; s++) {
+		struct flow *flow = new_flow(o, s, verb, ++b->seed);
+
+		if (!CHECK_INT(run_flows(b, &flow, 1, form), 0))
+			printf("\trank %d: %s, %s, form %s, list %s\n", b->world.rank,
+			       o->mover->ops->name, fb_move_verbs[verb], form ? form : "-",
+			       s->name);
+	}
+}
+
+/* The world's mover and one of each half, at the same time. */
+static void test_groups(struct bench *b, const struct opened *o)
+{
+	enum fb_move_verb verb = o->mover->ops->verbs >> FB_MOVE_PUT & 1 ? FB_MOVE_PUT
+									 : FB_MOVE_SEND;
+	char why[FB_REASON_CHARS] = "";
+	struct opened half = {.mover = NULL};
+	struct flow *flow[2];
+	int err;
+
+	if (b->failed)
+		return;
+	err = open_on(b, o->mover->ops, &b->half, &half, why);
+	/* A library may have what it needs between these ranks, but not between those. */
+	if (fb_group_agree(&b->world, err)) {
+		CHECK(err == FB_OK || *why != '\0');
+		if (!err)
+			close_all(&half);
+		return;
+	}
+	flow[0] = new_flow(o, &shapes[4], verb, ++b->seed);
+	flow[1] = new_flow(&half, &shapes[5], verb, ++b->seed);
+	CHECK_INT(run_flows(b, flow, 2, NULL), 0);
+	if (!b->failed)
+		close_all(&half);
+}
+
+/* What is refused, without a message that would look like a failure of the test. */
+static void test_refused(const struct opened *o)
+{
+	uint64_t most = o->segment.part_bytes;
+	struct fb_piece piece = {0, 0, 8};
+	int verb = o->mover->ops->verbs & 1 ? FB_MOVE_PUT : FB_MOVE_SEND;
+	struct fb_transfer good = {.verb = (enum fb_move_verb)verb, .local = o->region,
+				   .remote = o->region, .piece = &piece, .pieces = 1};
+	struct fb_transfer bad = good;
+	struct fb_move *move = NULL;
+
+	good.peer = bad.peer = o->mover->group->nranks - 1;
+	bad.peer = o->mover->group->nranks;
+	CHECK_INT(fb_move_prepare(o->mover, &bad, 1, NULL, &move), FB_EINPUT);
+	bad = good;
+	bad.notice = FB_NOTICES + 1;
+	CHECK_INT(fb_move_prepare(o->mover, &bad, 1, NULL, &move), FB_EINPUT);
+	bad = good;
+	bad.local = NULL;
+	CHECK_INT(fb_move_prepare(o->mover, &bad, 1, NULL, &move), FB_EINPUT);
+	piece = (struct fb_piece){most - 7, 0, 8};
+	CHECK_INT(fb_move_prepare(o->mover, &good, 1, NULL, &move), FB_EINPUT);
+	piece = (struct fb_piece){UINT64_MAX - 3, 0, 8};
+	CHECK_INT(fb_move_prepare(o->mover, &good, 1, NULL, &move), FB_EINPUT);
+	piece = (struct fb_piece){0, 0, 8};
+	good.repeats = 3;
+	good.local_step = most / 2;
+	CHECK_INT(fb_move_prepare(o->mover, &good, 1, NULL, &move), FB_EINPUT);
+	good.repeats = 0;
+	CHECK_INT(fb_move_prepare(o->mover, &good, 1, "no such form", &move), FB_EINPUT);
+}
+
+static void test_mover(struct bench *b, const struct fb_mover_ops *ops, bool wanted)
+{
+	static const char *const usual[] = {NULL};
+	static const enum fb_move_verb verbs[] = {FB_MOVE_PUT, FB_MOVE_GET, FB_MOVE_SEND};
+	char why[FB_REASON_CHARS] = "";
+	struct opened o = {.mover = NULL};
+	int before = check_failures, err = open_on(b, ops, &b->world, &o, why);
+
+	if (err == FB_EUNSUPPORTED) {
+		CHECK(*why != '\0');
+		CHECK(!wanted);
+		if (b->world.rank == 0)
+			printf("  mover %s is absent: %s\n", ops->name, why);
+		return;
+	}
+	if (!CHECK_INT(err, FB_OK))
+		return;
+	for (size_t v = 0; v < sizeof(verbs) / sizeof(verbs[0]); v++) {
+		const char *const *forms = ops->forms ? ops->forms : usual;
+
+		if (!(ops->verbs >> verbs[v] & 1))
+			continue;
+		do
+			test_lists(b, &o, verbs[v], *forms);
+		while (*forms && *++forms);
+	}
+	test_groups(b, &o);
+	test_refused(&o);
+	if (b->failed)
+		return;
+	close_all(&o);
+	if (b->world.rank == 0)
+		printf("  mover %s: %d failures\n", ops->name, check_failures - before);
+}
+
+/* Each mistake has to be noticed by some rank; the right mover under the same wrapper by none. */
+static void test_mutants(struct bench *b)
+{
+	for (int m = 0; m < MUTANTS && !b->failed; m++) {
+		for (int v = FB_MOVE_PUT; v <= FB_MOVE_GET && !b->failed; v++) {
+			char why[FB_REASON_CHARS];
+			struct opened o = {.mover = NULL};
+			struct flow *flow;
+			unsigned errors;
+
+			if (!CHECK_INT(open_on(b, &fb_mover_shm, &b->world, &o, why), FB_OK))
+				return;
+			make_mutant(o.mover, (enum mutant)m);
+			flow = new_flow(&o, &shapes[4], (enum fb_move_verb)v, ++b->seed);
+			errors = run_flows(b, &flow, 1, NULL);
+			MPI_Allreduce(MPI_IN_PLACE, &errors, 1, MPI_UNSIGNED, MPI_SUM,
+				      b->world.comm);
+			if (!CHECK((errors > 0) == (m != MUTANT_NONE)))
+				printf("\t%s of mutant %s: %u errors\n",
+				       fb_move_verbs[v], mutant_names[m], errors);
+			unmake_mutant(o.mover);
+			close_all(&o);
+		}
+	}
+}
+
+static bool named(const char *name, int argc, char **argv)
+{
+	for (int i = 1; i < argc; i++)
+		if (!strcmp(argv[i], name))
+			return true;
+	return argc == 1;
+}
+
+int main(int argc, char **argv)
+{
+	static struct bench b;
+	const char *seed = getenv("FB_MOVER_SEED");
+	int code;
+
+	if (fb_group_open(&b.world, &argc, &argv))
+		return FB_EXIT_FAULT;
+	b.seed = (seed ? strtoull(seed, NULL, 10) : 1) << 20;
+	b.settings.slots = 4;
+	b.settings.tcp = fb_tcp_defaults;
+	b.settings.rdma = fb_rdma_defaults;
+	b.session = (struct fb_session){.program = "test_mover", .world = &b.world,
+					.settings = &b.settings};
+	if (fb_session_open(&b.session) ||
+	    fb_group_split(&b.world, b.world.rank % 2, &b.half))
+		return FB_EXIT_FAULT;
+	for (int i = 0; fb_movers[i] && !b.failed; i++)
+		if (named(fb_movers[i]->name, argc, argv))
+			test_mover(&b, fb_movers[i], argc > 1);
+	if (argc == 1)
+		test_mutants(&b);
+	code = check_done("test_mover");
+	/* Where a wait was in vain, others may still wait. */
+	if (b.failed)
+		fb_group_abort(&b.world, FB_EXIT_REGRESSION);
+	fb_session_close(&b.session);
+	fb_group_close(&b.half);
+	fb_group_close(&b.world);
+	return code;
+}

@@ -4,8 +4,8 @@
  *
  * A program that times steps of training opens an engine on each of its groups and prepares calls
  * once. A step then starts, tests and waits for a call, or puts it on a stream, as often as it
- * likes. Calls of several groups may be under way at once. Every rank of a group starts the group's calls
- * in the same order.
+ * likes. Calls of several groups may be under way at once. Every rank of a group starts the
+ * group's calls in the same order.
  *
  *	fb_collectives_open(&tensor, session, &group, "host");
  *	fb_call_prepare(tensor, &key, &op, &call);

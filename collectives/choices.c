@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "collectives/engine/nccl/comm.h"
+#include "common/library/nccl/comm.h"
 #include "common/base/error.h"
 
 static const char library[] = "library";

@@ -7,7 +7,7 @@
 #ifndef FB_COLLECTIVES_CHOICES_H
 #define FB_COLLECTIVES_CHOICES_H
 
-#include "collectives/engine/nccl/force.h"
+#include "common/library/nccl/force.h"
 #include "common/run/axes.h"
 
 /* One pass. Names of static storage. */

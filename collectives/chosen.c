@@ -72,19 +72,6 @@ static int share_file(const struct fb_group *w, const char *path, char **result)
 	return FB_OK;
 }
 
-/* Whether all ranks have the same text of n characters. Collective. */
-static bool all_same(const struct fb_group *w, const char *text, size_t n)
-{
-	char first[FB_LINE_CHARS] = "";
-	int same;
-
-	snprintf(first, sizeof(first), "%s", text);
-	MPI_Bcast(first, (int)n, MPI_CHAR, 0, w->comm);
-	same = !strncmp(first, text, n);
-	MPI_Allreduce(MPI_IN_PLACE, &same, 1, MPI_INT, MPI_MIN, w->comm);
-	return same;
-}
-
 /* The table of a kind for the ranks' model; one that was named need not be of this machine. */
 static void take_table(struct fb_choosing *choosing, const struct fb_session *session,
 		       enum fb_machine kind, const char *model, bool named)
@@ -135,13 +122,13 @@ int fb_choosing_open(struct fb_choosing *choosing, const struct fb_session *sess
 	model = fb_facts_get(&facts, "cpu.model");
 	snprintf(cpu, sizeof(cpu), "%s", model ? model : "");
 	fb_facts_free(&facts);
-	if (!all_same(w, cpu, sizeof(cpu)))
+	if (!fb_group_same(w, cpu, sizeof(cpu)))
 		*cpu = '\0';
 	take_table(choosing, session, FB_MACHINE_CPU, cpu, !built_in);
 	if (!gpu)
 		return FB_OK;
 	fb_fact(session, "gpu.model", "%s", gpu->name);
-	if (all_same(w, gpu->name, sizeof(gpu->name)))
+	if (fb_group_same(w, gpu->name, sizeof(gpu->name)))
 		snprintf(gpu_model, sizeof(gpu_model), "%s", gpu->name);
 	take_table(choosing, session, FB_MACHINE_GPU, gpu_model, !built_in);
 	return FB_OK;

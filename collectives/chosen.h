@@ -37,8 +37,8 @@ struct fb_chosen {
 
 /*
  * Collective over the group: reads the table of --tuning and finds those for this machine. `gpu`:
- * NULL without one. Returns the same on all ranks: 0, FB_EINPUT (printed by rank 0) or FB_ENOMEM. Close also
- * after an error.
+ * NULL without one. Returns the same on all ranks: 0, FB_EINPUT (printed by rank 0) or FB_ENOMEM.
+ * Close also after an error.
  */
 int fb_choosing_open(struct fb_choosing *choosing, const struct fb_session *session,
 		     const struct fb_group *group, const struct fb_gpu *gpu);

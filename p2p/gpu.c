@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "collectives/engine/nccl/comm.h"
+#include "common/library/nccl/comm.h"
 #include "common/base/error.h"
 #include "common/record/variant.h"
 #include "p2p/program.h"

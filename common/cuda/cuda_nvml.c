@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* NVML by dlopen, with prototypes of its documented, stable interface; see cuda_nvml.h. */
+/* NVML, loaded at run time, by prototypes of its documented interface; see cuda_nvml.h. */
 #include "common/cuda/cuda_nvml.h"
 
-#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "common/library/library.h"
 
 /* nvmlClockType_t; nvmlReturn_t is 0 for success. */
 enum { CLOCK_SM = 1, CLOCK_MEMORY = 2 };
@@ -54,33 +55,31 @@ struct fb_nvml {
 	int (*ancestor)(void *device, void *peer, int *level);
 };
 
-static bool find(const struct fb_nvml *n, const char *name, void *entry)
-{
-	void *function = dlsym(n->library, name);
+#define NEEDED(name, member) { name, offsetof(struct fb_nvml, member), false }
+#define OPTIONAL(name, member) { name, offsetof(struct fb_nvml, member), true }
 
-	/* ISO C has no conversion from void * to a function's address. */
-	memcpy(entry, &function, sizeof(function));
-	return function != NULL;
-}
+static const struct fb_library_symbol symbols[] = {
+	NEEDED("nvmlInit_v2", init),
+	NEEDED("nvmlShutdown", shutdown),
+	NEEDED("nvmlDeviceGetHandleByPciBusId_v2", by_bus_id),
+	NEEDED("nvmlDeviceGetClockInfo", clock),
+	NEEDED("nvmlDeviceGetCurrentClocksThrottleReasons", throttle),
+	OPTIONAL("nvmlDeviceGetFieldValues", fields),
+	OPTIONAL("nvmlDeviceGetP2PStatus", p2p),
+	OPTIONAL("nvmlDeviceGetTopologyCommonAncestor", ancestor),
+};
 
 void *fb_nvml_open(const char *bus_id)
 {
 	struct fb_nvml *n = calloc(1, sizeof(*n));
+	char ignored[256];
 
 	if (!n)
 		return NULL;
-	n->library = dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
-	if (!n->library)
-		goto free_nvml;
-	if (!find(n, "nvmlInit_v2", &n->init) || !find(n, "nvmlShutdown", &n->shutdown) ||
-	    !find(n, "nvmlDeviceGetHandleByPciBusId_v2", &n->by_bus_id) ||
-	    !find(n, "nvmlDeviceGetClockInfo", &n->clock) ||
-	    !find(n, "nvmlDeviceGetCurrentClocksThrottleReasons", &n->throttle))
-		goto close_library;
-	(void)find(n, "nvmlDeviceGetFieldValues", &n->fields);
-	(void)find(n, "nvmlDeviceGetP2PStatus", &n->p2p);
-	(void)find(n, "nvmlDeviceGetTopologyCommonAncestor", &n->ancestor);
-	if (n->init())
+	n->library = fb_library_open("libnvidia-ml.so.1", NULL, 0, ignored, sizeof(ignored));
+	if (!n->library ||
+	    fb_library_functions(n->library, symbols, sizeof(symbols) / sizeof(symbols[0]), n) ||
+	    n->init())
 		goto close_library;
 	if (n->by_bus_id(bus_id, &n->device))
 		goto shut_down;
@@ -88,8 +87,7 @@ void *fb_nvml_open(const char *bus_id)
 shut_down:
 	n->shutdown();
 close_library:
-	dlclose(n->library);
-free_nvml:
+	fb_library_close(n->library);
 	free(n);
 	return NULL;
 }
@@ -101,7 +99,7 @@ void fb_nvml_close(void *nvml)
 	if (!n)
 		return;
 	n->shutdown();
-	dlclose(n->library);
+	fb_library_close(n->library);
 	free(n);
 }
 

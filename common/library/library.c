@@ -18,6 +18,12 @@ static void *load(const char *file, char *why, size_t n)
 	return handle;
 }
 
+void fb_library_close(void *handle)
+{
+	if (handle)
+		dlclose(handle);
+}
+
 void *fb_library_open(const char *file, const char *const folders[], size_t n, char *reason,
 		      size_t reason_chars)
 {

@@ -27,6 +27,9 @@ void *fb_library_open(const char *file, const char *const folders[], size_t n, c
 const char *fb_library_functions(void *handle, const struct fb_library_symbol *table, size_t n,
 				 void *functions);
 
+/* NULL is fine. A library that has threads is not closed. */
+void fb_library_close(void *handle);
+
 /* Where it was loaded from, in the linker's memory; NULL where the linker does not say. */
 const char *fb_library_file(void *handle);
 

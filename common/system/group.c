@@ -282,6 +282,37 @@ int fb_group_worst(const struct fb_group *world, int err)
 	return worst;
 }
 
+int fb_group_agree_why(const struct fb_group *group, int err, char *why, size_t n)
+{
+	int worst = fb_group_agree(group, err), who = err == worst ? group->rank : group->nranks;
+	char text[512] = "";
+
+	if (!worst)
+		return FB_OK;
+	MPI_Allreduce(MPI_IN_PLACE, &who, 1, MPI_INT, MPI_MIN, group->comm);
+	if (who == group->rank) {
+		snprintf(text, sizeof(text), "%s", why);
+		if (group->nnodes > 1 && !fb_group_one_host(group))
+			snprintf(text, sizeof(text), "%s (host %s)", why, group->host);
+	}
+	MPI_Bcast(text, sizeof(text), MPI_CHAR, who, group->comm);
+	snprintf(why, n, "%.*s", (int)n - 1, text);
+	return worst;
+}
+
+bool fb_group_same(const struct fb_group *group, const char *text, size_t n)
+{
+	char first[512] = "";
+	int same;
+
+	n = n < sizeof(first) ? n : sizeof(first);
+	snprintf(first, n, "%s", text);
+	MPI_Bcast(first, (int)n, MPI_CHAR, 0, group->comm);
+	same = !strncmp(first, text, n - 1);
+	MPI_Allreduce(MPI_IN_PLACE, &same, 1, MPI_INT, MPI_MIN, group->comm);
+	return same;
+}
+
 /* Ends the process when MPI_Abort does not: it may wait for a daemon that is gone. */
 static void *end_process(void *arg)
 {

@@ -12,6 +12,7 @@
 
 #include <mpi.h>
 #include <stdbool.h>
+#include <stddef.h>
 
 struct fb_group {
 	MPI_Comm comm;	    /* all ranks; private to the project, never handed to a library */
@@ -72,6 +73,15 @@ static inline int fb_group_agree(const struct fb_group *world, int err)
 
 	return worst ? worst : err;
 }
+
+/*
+ * Collective: the same, and where the worst value is an error, why[n] becomes the text of the first
+ * rank that has that error, with its host if the group has several.
+ */
+int fb_group_agree_why(const struct fb_group *group, int err, char *why, size_t n);
+
+/* Collective: whether every rank of the group gives the same text, of n bytes with its NUL. */
+bool fb_group_same(const struct fb_group *group, const char *text, size_t n);
 
 /*
  * Ends the job at once from one rank: used only where others may wait in a collective. Prints

@@ -9,28 +9,6 @@
 #include "common/base/error.h"
 #include "common/transport/rdma_cm.h"
 
-/*
- * The reason that counts for all: the first rank's that has the worst error. Others may have a
- * device; that they may not use it alone is what the reason must say.
- */
-static int agree_with_reason(const struct fb_group *world, int err, char *why, size_t n)
-{
-	int worst = fb_group_agree(world, err), who = err == worst ? world->rank : world->nranks;
-	char text[512] = "";
-
-	if (!worst)
-		return FB_OK;
-	MPI_Allreduce(MPI_IN_PLACE, &who, 1, MPI_INT, MPI_MIN, world->comm);
-	if (who == world->rank) {
-		snprintf(text, sizeof(text), "%s", why);
-		if (world->nnodes > 1 && !fb_group_one_host(world))
-			snprintf(text, sizeof(text), "%s (host %s)", why, world->host);
-	}
-	MPI_Bcast(text, sizeof(text), MPI_CHAR, who, world->comm);
-	snprintf(why, n, "%.*s", (int)n - 1, text);
-	return worst;
-}
-
 #if FB_HAVE_VERBS
 
 enum {
@@ -131,7 +109,7 @@ int fb_rdma_open(struct fb_transport **transport, const struct fb_group *world,
 		rdma->imm = settings->notify == FB_RDMA_NOTIFY_IMM;
 		err = open_rails(rdma, reason, sizeof(reason));
 	}
-	err = agree_with_reason(world, err, reason, sizeof(reason));
+	err = fb_group_agree_why(world, err, reason, sizeof(reason));
 	if (!err && rdma)
 		err = introduce(rdma);
 	if (err || !rdma) {
@@ -208,7 +186,7 @@ int fb_rdma_open(struct fb_transport **transport, const struct fb_group *world,
 	(void)transport;
 	(void)settings;
 	snprintf(why, n, "built without libibverbs headers");
-	return agree_with_reason(world, FB_EUNSUPPORTED, why, n);
+	return fb_group_agree_why(world, FB_EUNSUPPORTED, why, n);
 }
 
 void fb_rdma_count(const struct fb_transport *transport, struct fb_rdma_counts *counts)

@@ -12,55 +12,49 @@
 
 #if FB_HAVE_RDMACM
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/library/library.h"
+
 enum { BACKLOG = 4096 };
 
-static const struct {
-	const char *name;
-	size_t offset;
-} symbols[] = {
-	{"rdma_create_event_channel", offsetof(struct fb_rdma_cm_calls, create_event_channel)},
-	{"rdma_destroy_event_channel", offsetof(struct fb_rdma_cm_calls, destroy_event_channel)},
-	{"rdma_create_id", offsetof(struct fb_rdma_cm_calls, create_id)},
-	{"rdma_destroy_id", offsetof(struct fb_rdma_cm_calls, destroy_id)},
-	{"rdma_bind_addr", offsetof(struct fb_rdma_cm_calls, bind_addr)},
-	{"rdma_resolve_addr", offsetof(struct fb_rdma_cm_calls, resolve_addr)},
-	{"rdma_resolve_route", offsetof(struct fb_rdma_cm_calls, resolve_route)},
-	{"rdma_listen", offsetof(struct fb_rdma_cm_calls, listen)},
-	{"rdma_connect", offsetof(struct fb_rdma_cm_calls, connect)},
-	{"rdma_accept", offsetof(struct fb_rdma_cm_calls, accept)},
-	{"rdma_establish", offsetof(struct fb_rdma_cm_calls, establish)},
-	{"rdma_init_qp_attr", offsetof(struct fb_rdma_cm_calls, init_qp_attr)},
-	{"rdma_get_cm_event", offsetof(struct fb_rdma_cm_calls, get_cm_event)},
-	{"rdma_ack_cm_event", offsetof(struct fb_rdma_cm_calls, ack_cm_event)},
-	{"rdma_event_str", offsetof(struct fb_rdma_cm_calls, event_str)},
-	{"rdma_get_src_port", offsetof(struct fb_rdma_cm_calls, get_src_port)},
+#define NEEDED(member) { "rdma_" #member, offsetof(struct fb_rdma_cm_calls, member), false }
+
+static const struct fb_library_symbol symbols[] = {
+	NEEDED(create_event_channel),
+	NEEDED(destroy_event_channel),
+	NEEDED(create_id),
+	NEEDED(destroy_id),
+	NEEDED(bind_addr),
+	NEEDED(resolve_addr),
+	NEEDED(resolve_route),
+	NEEDED(listen),
+	NEEDED(connect),
+	NEEDED(accept),
+	NEEDED(establish),
+	NEEDED(init_qp_attr),
+	NEEDED(get_cm_event),
+	NEEDED(ack_cm_event),
+	NEEDED(event_str),
+	NEEDED(get_src_port),
 };
 
 /* The library, or FB_EUNSUPPORTED with the reason. */
 static int load(struct fb_rdma_cm *cm, char *why, size_t n)
 {
-	const char *name = getenv("FABRICBENCH_LIBRDMACM");
+	const char *name = getenv("FABRICBENCH_LIBRDMACM"), *lacks;
 
-	cm->library = dlopen(name && *name ? name : "librdmacm.so.1", RTLD_NOW | RTLD_LOCAL);
-	if (!cm->library) {
-		snprintf(why, n, "no librdmacm: %s", dlerror());
+	cm->library = fb_library_open(name && *name ? name : "librdmacm.so.1", NULL, 0, why, n);
+	if (!cm->library)
 		return FB_EUNSUPPORTED;
-	}
-	for (size_t i = 0; i < sizeof(symbols) / sizeof(symbols[0]); i++) {
-		void *found = dlsym(cm->library, symbols[i].name);
-
-		if (!found) {
-			snprintf(why, n, "librdmacm has no %s", symbols[i].name);
-			return FB_EUNSUPPORTED;
-		}
-		memcpy((char *)&cm->c + symbols[i].offset, &found, sizeof(found));
-	}
-	return FB_OK;
+	lacks = fb_library_functions(cm->library, symbols, sizeof(symbols) / sizeof(symbols[0]),
+				     &cm->c);
+	if (!lacks)
+		return FB_OK;
+	snprintf(why, n, "librdmacm has no %s", lacks);
+	return FB_EUNSUPPORTED;
 }
 
 int fb_rdma_cm_open(struct fb_rdma_cm **cm, const struct fb_rdma_settings *settings, char *why,
@@ -102,8 +96,7 @@ void fb_rdma_cm_close(struct fb_rdma_cm *cm)
 		cm->c.destroy_id(cm->listeners[i]);
 	if (cm->channel)
 		cm->c.destroy_event_channel(cm->channel);
-	if (cm->library)
-		dlclose(cm->library);
+	fb_library_close(cm->library);
 	free(cm->ids);
 	free(cm->all);
 	free(cm);

@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "common/cuda/cuda_error.h"
-#include "overlap/gpu/blas.h"
+#include "common/library/cublas.h"
 #include "overlap/gpu/step.h"
 
 enum matrix { INPUTS, ERRORS, OUTPUTS, WEIGHTS, GRADIENT, MATRICES };

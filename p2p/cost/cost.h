@@ -11,7 +11,7 @@
 #ifndef FB_P2P_COST_COST_H
 #define FB_P2P_COST_COST_H
 
-#include "collectives/engine/nccl/comm.h"
+#include "common/library/nccl/comm.h"
 #include "common/cuda/gpu_segment.h"
 #include "common/memory/places.h"
 #include "common/record/case.h"

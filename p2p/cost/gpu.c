@@ -39,30 +39,6 @@ static void find_neighbours(struct fb_cost_gpu *gpu)
 			 "some GPU does not reach that of the next rank");
 }
 
-/* All ranks need it, and the same version, to make a communicator. */
-static void load_nccl(struct fb_cost_gpu *gpu, const struct fb_session *session)
-{
-	const struct fb_group *w = gpu->gpu.group;
-	const struct fb_settings *settings = session->settings;
-	char version[FB_NCCL_NAME_CHARS];
-	int versions[2] = {-1, 1};
-
-	if (gpu->gpu.shared)
-		snprintf(gpu->no_nccl, sizeof(gpu->no_nccl), "NCCL refuses ranks that share a GPU");
-	else if (!fb_nccl_open(&gpu->nccl, settings->nccl_library, gpu->no_nccl,
-			       sizeof(gpu->no_nccl)))
-		versions[0] = gpu->nccl.version;
-	versions[1] = -versions[0];
-	MPI_Allreduce(MPI_IN_PLACE, versions, 2, MPI_INT, MPI_MAX, w->comm);
-	if (versions[0] != -versions[1] && !*gpu->no_nccl)
-		snprintf(gpu->no_nccl, sizeof(gpu->no_nccl), "ranks found other NCCLs, or none");
-	/* The same reason on all ranks. */
-	MPI_Bcast(gpu->no_nccl, sizeof(gpu->no_nccl), MPI_CHAR, 0, w->comm);
-	if (!*gpu->no_nccl)
-		fb_fact(session, "library.libnccl.version", "%s",
-			fb_nccl_version_text(&gpu->nccl, version));
-}
-
 int fb_cost_gpu_open(struct fb_cost_gpu *gpu, const struct fb_session *session, bool rdma)
 {
 	const struct fb_settings *settings = session->settings;
@@ -78,7 +54,8 @@ int fb_cost_gpu_open(struct fb_cost_gpu *gpu, const struct fb_session *session, 
 	gpu->has = true;
 	find_neighbours(gpu);
 	if (fb_option_names(settings->engine, "nccl"))
-		load_nccl(gpu, session);
+		(void)fb_nccl_find(&gpu->nccl, session, session->world, gpu->gpu.shared,
+				   gpu->no_nccl);
 	if (rdma && fb_option_names(settings->engine, "rdma"))
 		err = fb_cost_survey_direct(gpu, session);
 	if (err)

@@ -36,29 +36,21 @@ static bool ucx_adjust(const struct fb_settings *settings, struct fb_case *c)
 /*
  * All ranks must have it, and the same version: UCX does not promise that two of them understand
  * each other. Without it the engine is there all the same: its rows say why they were skipped.
- * The reason is that of the first rank that has none.
  */
 static int load(struct fb_ucx_engine *e)
 {
 	const struct fb_p2p_described *described = e->engine.session->own;
-	const struct fb_group *w = e->world;
-	char version[64] = "";
 	int err = fb_ucx_open(&e->ucx, described->settings.ucx_library, e->reason,
 			      sizeof(e->reason));
-	int who = err ? w->rank : w->nranks;
 
-	MPI_Allreduce(MPI_IN_PLACE, &who, 1, MPI_INT, MPI_MIN, w->comm);
-	if (who < w->nranks) {
-		MPI_Bcast(e->reason, sizeof(e->reason), MPI_CHAR, who, w->comm);
-		return FB_EUNSUPPORTED;
-	}
-	snprintf(version, sizeof(version), "%s", e->ucx.version);
-	MPI_Bcast(version, sizeof(version), MPI_CHAR, 0, w->comm);
-	if (fb_group_agree(w, strcmp(version, e->ucx.version) ? FB_EUNSUPPORTED : FB_OK)) {
+	err = fb_group_agree_why(e->world, err, e->reason, sizeof(e->reason));
+	if (err)
+		return err;
+	if (!fb_group_same(e->world, e->ucx.version, sizeof(e->ucx.version))) {
 		snprintf(e->reason, sizeof(e->reason), "ranks found UCX of different versions");
 		return FB_EUNSUPPORTED;
 	}
-	fb_fact(e->engine.session, "library.libucp.version", "%s", version);
+	fb_fact(e->engine.session, "library.libucp.version", "%s", e->ucx.version);
 	return FB_OK;
 }
 

@@ -16,7 +16,7 @@
 
 #include "common/base/spin.h"
 #include "p2p/engine/engine.h"
-#include "p2p/engine/ucx_api.h"
+#include "common/library/ucx.h"
 
 enum {
 	FB_UCX_SHARES = 8,   /* memory that peers write to or read: kinds of segments, and cells */

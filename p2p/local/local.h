@@ -10,7 +10,7 @@
 #include "common/cuda/gpu_stream.h"
 #include "common/memory/places.h"
 #include "p2p/engine/engine.h"
-#include "p2p/local/gdr.h"
+#include "common/library/gdrcopy.h"
 
 struct fb_local_program {
 	const char *name, *summary, *description;

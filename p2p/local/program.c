@@ -47,19 +47,15 @@ static void close_program(void *arg)
 /* Without it the rows say why: the reason of the first rank that has none. Collective. */
 static void open_gdr(struct fb_local_state *state)
 {
-	const struct fb_group *w = state->world;
-	int who = w->nranks;
+	int err;
 
 	if (!fb_option_names(state->settings->engine, "gdrcopy") || !state->has_gpu) {
 		snprintf(state->no_gdr, sizeof(state->no_gdr), "%s", state->no_gpu);
 		return;
 	}
-	if (fb_gdr_open(&state->gdr, state->own->gdrcopy_library, state->no_gdr,
-			sizeof(state->no_gdr)))
-		who = w->rank;
-	MPI_Allreduce(MPI_IN_PLACE, &who, 1, MPI_INT, MPI_MIN, w->comm);
-	if (who < w->nranks)
-		MPI_Bcast(state->no_gdr, sizeof(state->no_gdr), MPI_CHAR, who, w->comm);
+	err = fb_gdr_open(&state->gdr, state->own->gdrcopy_library, state->no_gdr,
+			  sizeof(state->no_gdr));
+	(void)fb_group_agree_why(state->world, err, state->no_gdr, sizeof(state->no_gdr));
 }
 
 static int open_program(struct fb_run *run, void **result)

@@ -7,7 +7,7 @@
  */
 #include <stdlib.h>
 
-#include "collectives/engine/nccl/comm.h"
+#include "common/library/nccl/comm.h"
 #include "common/base/error.h"
 #include "common/memory/segment.h"
 #include "tests/unit/check.h"

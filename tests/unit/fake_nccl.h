@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "collectives/engine/nccl/api.h"
+#include "common/library/nccl/api.h"
 #include "tests/fake/nccl.h"
 
 /* The path of a file beside the running program; the buffer is the caller's. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* GDRCopy, with a library that maps host memory: what is loaded, pinned, copied and taken back. */
 #include "common/base/error.h"
-#include "p2p/local/gdr.h"
+#include "common/library/gdrcopy.h"
 #include "tests/unit/check.h"
 #include "tests/unit/fake_nccl.h"
 

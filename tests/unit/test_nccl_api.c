@@ -5,7 +5,7 @@
  */
 #include <stdlib.h>
 
-#include "collectives/engine/nccl/comm.h"
+#include "common/library/nccl/comm.h"
 #include "common/base/error.h"
 #include "tests/unit/check.h"
 #include "tests/unit/fake_nccl.h"

@@ -7,7 +7,7 @@
 #define FB_COLLECTIVES_ENGINE_NCCL_CALLS_H
 
 #include "collectives/engine/engine.h"
-#include "collectives/engine/nccl/api.h"
+#include "common/library/nccl/api.h"
 
 /* A call as one rank makes it. */
 struct fb_nccl_call {

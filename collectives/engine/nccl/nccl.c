@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "collectives/engine/nccl/calls.h"
-#include "collectives/engine/nccl/comm.h"
+#include "common/library/nccl/comm.h"
 #include "collectives/engine/nccl/tuning.h"
 #include "common/base/error.h"
 #include "common/cuda/gpu_segment.h"
@@ -42,38 +42,6 @@ struct nccl_request {
 	struct fb_nccl_ran ran;
 };
 
-/* All ranks must have it, and the same version: with several they would only hang. */
-static int load_library(struct nccl_engine *e)
-{
-	const struct fb_group *w = e->group;
-	int err = fb_nccl_open(&e->nccl, e->settings->nccl_library, e->why, sizeof(e->why));
-	int versions[3], found = fb_group_agree(w, err);
-	char version[FB_NCCL_NAME_CHARS];
-
-	if (found) {
-		if (!err)
-			snprintf(e->why, sizeof(e->why), "another rank did not find %.100s",
-				 e->settings->nccl_library);
-		/* The same reason on all ranks. */
-		MPI_Bcast(e->why, sizeof(e->why), MPI_CHAR, 0, w->comm);
-		return found;
-	}
-	versions[0] = e->nccl.version;
-	versions[1] = -e->nccl.version;
-	versions[2] = -e->gpu.major;
-	MPI_Allreduce(MPI_IN_PLACE, versions, 3, MPI_INT, MPI_MAX, w->comm);
-	if (versions[0] != -versions[1]) {
-		snprintf(e->why, sizeof(e->why), "ranks found NCCL of different versions");
-		return FB_EUNSUPPORTED;
-	}
-	e->least_major = -versions[2];
-	e->has_nccl = true;
-	/* Where it lies is among the loaded libraries. */
-	fb_fact(e->engine.session, "library.libnccl.version", "%s",
-		fb_nccl_version_text(&e->nccl, version));
-	return FB_OK;
-}
-
 static int nccl_open(struct fb_engine **engine, const struct fb_session *session,
 		     const struct fb_group *group)
 {
@@ -93,10 +61,10 @@ static int nccl_open(struct fb_engine **engine, const struct fb_session *session
 		free(e);
 		return err;
 	}
-	if (e->has_gpu && e->gpu.shared)
-		snprintf(e->why, sizeof(e->why), "NCCL refuses ranks that share a GPU");
-	else if (e->has_gpu)
-		(void)load_library(e);
+	if (e->has_gpu) {
+		MPI_Allreduce(&e->gpu.major, &e->least_major, 1, MPI_INT, MPI_MIN, group->comm);
+		e->has_nccl = !fb_nccl_find(&e->nccl, session, group, e->gpu.shared, e->why);
+	}
 	*engine = &e->engine;
 	return FB_OK;
 }

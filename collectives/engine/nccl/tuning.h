@@ -10,8 +10,8 @@
 #ifndef FB_COLLECTIVES_ENGINE_NCCL_TUNING_H
 #define FB_COLLECTIVES_ENGINE_NCCL_TUNING_H
 
-#include "collectives/engine/nccl/api.h"
-#include "collectives/engine/nccl/force.h"
+#include "common/library/nccl/api.h"
+#include "common/library/nccl/force.h"
 
 /* Plain data, to be broadcast as bytes. Empty texts: not told. */
 struct fb_nccl_ran {

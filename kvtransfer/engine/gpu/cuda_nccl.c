@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "collectives/engine/nccl/comm.h"
+#include "common/library/nccl/comm.h"
 #include "common/base/error.h"
 #include "kvtransfer/engine/gpu/cuda_device.h"
 
@@ -22,32 +22,6 @@ struct nccl_request {
 	struct fb_nccl_group *group;
 };
 
-/* All ranks must have it, and the same version: with several they would only hang. */
-static void load_library(struct nccl_kv *e)
-{
-	const struct fb_kv_context *context = e->base.engine.context;
-	const struct fb_group *w = context->world;
-	char *why = e->base.why, version[FB_NCCL_NAME_CHARS];
-	int err = fb_nccl_open(&e->nccl, context->settings->nccl_library, why,
-			       sizeof(e->base.why));
-	int found[2];
-
-	if (!err && !fb_nccl_has(&e->nccl, FB_NCCL_POINT_TO_POINT, why, sizeof(e->base.why)))
-		err = FB_EUNSUPPORTED;
-	found[0] = err ? 0 : e->nccl.version;
-	found[1] = -found[0];
-	MPI_Allreduce(MPI_IN_PLACE, found, 2, MPI_INT, MPI_MAX, w->comm);
-	if (err)
-		return;
-	*why = '\0';
-	if (found[0] != -found[1])
-		snprintf(why, sizeof(e->base.why),
-			 "not all ranks found NCCL, or not the same version");
-	else
-		fb_fact(context->session, "library.libnccl.version", "%s",
-			fb_nccl_version_text(&e->nccl, version));
-}
-
 static int nccl_open(struct fb_kv_engine **engine, const struct fb_kv_context *context)
 {
 	struct nccl_kv *e = calloc(1, sizeof(*e));
@@ -59,12 +33,11 @@ static int nccl_open(struct fb_kv_engine **engine, const struct fb_kv_context *c
 	}
 	e->base.engine.ops = &fb_kv_nccl;
 	err = fb_kv_device_open(&e->base, context);
-	if (context->gpu && context->gpu->shared)
-		snprintf(e->base.why, sizeof(e->base.why), "NCCL refuses ranks that share a GPU");
-	else if (context->gpu && !*e->base.why)
-		load_library(e);
-	/* The same reason on all ranks. */
-	MPI_Bcast(e->base.why, sizeof(e->base.why), MPI_CHAR, 0, context->world->comm);
+	if (context->gpu && !*e->base.why &&
+	    !fb_nccl_find(&e->nccl, context->session, context->world, context->gpu->shared,
+			  e->base.why))
+		(void)fb_nccl_has(&e->nccl, FB_NCCL_POINT_TO_POINT, e->base.why,
+				  sizeof(e->base.why));
 	*engine = &e->base.engine;
 	return err;
 }

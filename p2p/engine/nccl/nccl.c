@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collectives/engine/nccl/comm.h"
+#include "common/library/nccl/comm.h"
 #include "common/base/error.h"
 #include "p2p/engine/device.h"
 
@@ -27,37 +27,6 @@ struct nccl_p2p_request {
 	struct nccl_p2p *engine;
 	struct fb_nccl_group *group;
 };
-
-/* All ranks must have it, and the same version: with several they would only hang. */
-static int load_library(struct nccl_p2p *e)
-{
-	const struct fb_group *w = e->base.world;
-	int err = fb_nccl_open(&e->nccl, e->base.settings->nccl_library, e->base.why,
-			       sizeof(e->base.why));
-	char version[FB_NCCL_NAME_CHARS];
-	int versions[2];
-
-	if (!err && !fb_nccl_has(&e->nccl, FB_NCCL_POINT_TO_POINT, e->base.why,
-				 sizeof(e->base.why)))
-		err = FB_EUNSUPPORTED;
-	if (!err)
-		snprintf(e->base.why, sizeof(e->base.why), "another rank did not find %.100s",
-			 e->base.settings->nccl_library);
-	versions[0] = err ? -1 : e->nccl.version;
-	versions[1] = -versions[0];
-	MPI_Allreduce(MPI_IN_PLACE, versions, 2, MPI_INT, MPI_MAX, w->comm);
-	if (!err && versions[0] != -versions[1] && -versions[1] >= 0) {
-		snprintf(e->base.why, sizeof(e->base.why),
-			 "ranks found NCCL of different versions");
-		return FB_EUNSUPPORTED;
-	}
-	if (versions[0] != -versions[1] || err)
-		return FB_EUNSUPPORTED;
-	e->has_nccl = true;
-	fb_fact(e->base.engine.session, "library.libnccl.version", "%s",
-		fb_nccl_version_text(&e->nccl, version));
-	return FB_OK;
-}
 
 static int nccl_open(struct fb_p2p_engine **engine, const struct fb_session *session,
 		     const struct fb_group *group)
@@ -75,12 +44,11 @@ static int nccl_open(struct fb_p2p_engine **engine, const struct fb_session *ses
 		free(e);
 		return err;
 	}
-	if (e->base.has_gpu && e->base.gpu.shared)
-		snprintf(e->base.why, sizeof(e->base.why), "NCCL refuses ranks that share a GPU");
-	else if (e->base.has_gpu)
-		(void)load_library(e);
-	/* The same reason on all ranks. */
-	MPI_Bcast(e->base.why, sizeof(e->base.why), MPI_CHAR, 0, e->base.world->comm);
+	if (e->base.has_gpu)
+		e->has_nccl = !fb_nccl_find(&e->nccl, session, group, e->base.gpu.shared,
+					    e->base.why) &&
+			      fb_nccl_has(&e->nccl, FB_NCCL_POINT_TO_POINT, e->base.why,
+					  sizeof(e->base.why));
 	*engine = &e->base.engine;
 	return FB_OK;
 }

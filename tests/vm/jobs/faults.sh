@@ -78,7 +78,7 @@ without_manager() {
 	FABRICBENCH_LIBRDMACM=librdmacm.so.none one "$@"
 }
 
-fault no-manager 0 '(no librdmacm: |built without librdmacm headers)' \
+fault no-manager 0 '(librdmacm.so.none not found: |built without librdmacm headers)' \
 	without_manager 2 --transport rdma --rdma-connect cm
 fault no-paging 5 'for paging on demand: .*without --rdma-odp it may work' \
 	one 2 --transport rdma --rdma-odp

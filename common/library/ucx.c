@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Loading UCX; see ucx_api.h. */
-#include "p2p/engine/ucx_api.h"
+/* Loading UCX; see ucx.h. */
+#include "common/library/ucx.h"
 
 #include <dlfcn.h>
 #include <limits.h>

@@ -7,13 +7,23 @@
  * They block: a communicator that does not launches every group from a thread of its own, which
  * costs time and cannot be captured in a graph. What blocks is bounded by the watchdog's thread.
  */
-#ifndef FB_COLLECTIVES_ENGINE_NCCL_COMM_H
-#define FB_COLLECTIVES_ENGINE_NCCL_COMM_H
+#ifndef FB_COMMON_LIBRARY_NCCL_COMM_H
+#define FB_COMMON_LIBRARY_NCCL_COMM_H
 
-#include "collectives/engine/nccl/api.h"
-#include "collectives/engine/nccl/force.h"
+#include "common/library/nccl/api.h"
+#include "common/library/nccl/force.h"
 #include "common/memory/segment.h"
 #include "common/record/traits.h"
+#include "common/session.h"
+
+/*
+ * Collective over the group: the session's NCCL (--nccl-library), loaded at first use. All ranks
+ * must have it, and in the same version, because with several versions they would only hang.
+ * `shared`: ranks share a GPU (fb_gpu.shared), which NCCL refuses. Returns the same on all ranks of
+ * the group: 0 with *nccl, or FB_EUNSUPPORTED with the reason, *nccl zeroed.
+ */
+int fb_nccl_find(struct fb_nccl *nccl, const struct fb_session *session,
+		 const struct fb_group *group, bool shared, char why[FB_REASON_CHARS]);
 
 enum fb_nccl_registration {
 	FB_NCCL_NONE,

@@ -2,8 +2,8 @@
 /*
  * What is used of cuBLAS, found at run time; its header is not needed. Matrices as in gemm.h.
  */
-#ifndef FB_OVERLAP_GPU_BLAS_H
-#define FB_OVERLAP_GPU_BLAS_H
+#ifndef FB_COMMON_LIBRARY_CUBLAS_H
+#define FB_COMMON_LIBRARY_CUBLAS_H
 
 #include <stddef.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* NCCL's algorithms and protocols; see force.h. */
-#include "collectives/engine/nccl/force.h"
+#include "common/library/nccl/force.h"
 
 #include <stdlib.h>
 #include <string.h>

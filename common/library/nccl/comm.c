@@ -1,12 +1,61 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Making, keeping and ending communicators; see comm.h. */
-#include "collectives/engine/nccl/comm.h"
+#include "common/library/nccl/comm.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/base/error.h"
+
+static int open_once(void *thing, const struct fb_session *session, char why[FB_REASON_CHARS])
+{
+	struct fb_nccl *nccl = thing;
+	char version[FB_NCCL_NAME_CHARS];
+	int err = fb_nccl_open(nccl, session->settings->nccl_library, why, FB_REASON_CHARS);
+
+	/* Where it lies is among the loaded libraries. */
+	if (!err)
+		fb_fact(session, "library.libnccl.version", "%s",
+			fb_nccl_version_text(nccl, version));
+	return err;
+}
+
+/* It stays loaded: it has threads. */
+static void close_once(void *thing)
+{
+	(void)thing;
+}
+
+static const struct fb_once once = {
+	.bytes = sizeof(struct fb_nccl), .open = open_once, .close = close_once};
+
+int fb_nccl_find(struct fb_nccl *nccl, const struct fb_session *session,
+		 const struct fb_group *group, bool shared, char why[FB_REASON_CHARS])
+{
+	char version[FB_NCCL_NAME_CHARS] = "";
+	const char *missing;
+	void *found;
+	int err;
+
+	*nccl = (struct fb_nccl){.handle = NULL};
+	if (shared) {
+		snprintf(why, FB_REASON_CHARS, "NCCL refuses ranks that share a GPU");
+		return FB_EUNSUPPORTED;
+	}
+	err = fb_session_once(session, &once, &found, &missing);
+	if (err)
+		snprintf(why, FB_REASON_CHARS, "%s", missing);
+	err = fb_group_agree_why(group, err, why, FB_REASON_CHARS);
+	if (err)
+		return err;
+	*nccl = *(const struct fb_nccl *)found;
+	if (fb_group_same(group, fb_nccl_version_text(nccl, version), sizeof(version)))
+		return FB_OK;
+	snprintf(why, FB_REASON_CHARS, "ranks found NCCL of different versions");
+	*nccl = (struct fb_nccl){.handle = NULL};
+	return FB_EUNSUPPORTED;
+}
 
 const char *const fb_nccl_registrations[] = {
 	[FB_NCCL_NONE] = "none", [FB_NCCL_REGISTERED] = "registered", [FB_NCCL_WINDOW] = "window",

@@ -8,8 +8,8 @@
  * tests/unit/test_ucx_api.c compares numbers and layout with UCX's headers where these are
  * installed.
  */
-#ifndef FB_P2P_ENGINE_UCX_API_H
-#define FB_P2P_ENGINE_UCX_API_H
+#ifndef FB_COMMON_LIBRARY_UCX_H
+#define FB_COMMON_LIBRARY_UCX_H
 
 #include <stdbool.h>
 #include <stddef.h>

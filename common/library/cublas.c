@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Loading and calling cuBLAS; see blas.h. */
-#include "overlap/gpu/blas.h"
+/* Loading and calling cuBLAS; see cublas.h. */
+#include "common/library/cublas.h"
 
 #include <limits.h>
 #include <stdio.h>

@@ -6,8 +6,8 @@
  * other variables it caches). So every choice gets a communicator of its own, made while the two
  * variables say it, and all of them live in one process beside each other.
  */
-#ifndef FB_COLLECTIVES_ENGINE_NCCL_FORCE_H
-#define FB_COLLECTIVES_ENGINE_NCCL_FORCE_H
+#ifndef FB_COMMON_LIBRARY_NCCL_FORCE_H
+#define FB_COMMON_LIBRARY_NCCL_FORCE_H
 
 #include <stdbool.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Loading NCCL, and what its versions have; see api.h. */
-#include "collectives/engine/nccl/api.h"
+#include "common/library/nccl/api.h"
 
 #include <dlfcn.h>
 #include <limits.h>

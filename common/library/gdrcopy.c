@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* GDRCopy; see gdr.h. */
-#include "p2p/local/gdr.h"
+/* GDRCopy; see gdrcopy.h. */
+#include "common/library/gdrcopy.h"
 
 #include <stdio.h>
 #include <string.h>

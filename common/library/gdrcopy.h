@@ -7,8 +7,8 @@
  * that of version 2 (gdrapi.h of the project GDRCopy). It is only told of whole pages of the GPU,
  * so that what it maps begins where it was asked to.
  */
-#ifndef FB_P2P_LOCAL_GDR_H
-#define FB_P2P_LOCAL_GDR_H
+#ifndef FB_COMMON_LIBRARY_GDRCOPY_H
+#define FB_COMMON_LIBRARY_GDRCOPY_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -267,7 +267,7 @@ int fb_tunings_parse(struct fb_tunings *tunings, const char *text, const char *f
 		return err;
 	}
 	/* Only now: the list moved while it grew. */
-	for (size_t i = 0; i < made.count; i++) {
+	for (size_t i = 0; i < made.count && made.rule; i++) {
 		made.table[i].rule = made.rule + rules;
 		rules += made.table[i].nrules;
 	}

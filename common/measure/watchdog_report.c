@@ -53,15 +53,16 @@ uint64_t fb_watchdog_pid_space(void)
 char fb_watchdog_state(const struct fb_watchdog_slot *slot)
 {
 	int pid = atomic_load(&slot->pid);
+	char gone = atomic_load(&slot->phase) == FB_PHASE_FINALIZE ? '-' : 'Z';
 	char path[32], line[256] = "", *end;
 	FILE *file;
 
-	if (pid == 0 || atomic_load(&slot->phase) == FB_PHASE_FINALIZE)
+	if (pid == 0)
 		return '-';
 	if (slot->pid_space != fb_watchdog_pid_space())
 		return 'R';
 	if (kill(pid, 0) && errno == ESRCH)
-		return 'Z';
+		return gone;
 	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
 	file = fopen(path, "re");
 	if (!file)
@@ -74,7 +75,7 @@ char fb_watchdog_state(const struct fb_watchdog_slot *slot)
 	if (!end || strlen(end) < 3)
 		return 'R';
 	if (end[2] == 'Z' || end[2] == 'X')
-		return 'Z';
+		return gone;
 	return end[2] == 'T' || end[2] == 't' ? 'T' : 'R';
 }
 

@@ -7,7 +7,9 @@
  */
 #include "common/base/error.h"
 #include "common/base/version.h"
+#include "common/measure/start.h"
 #include "common/run/run.h"
+#include "common/system/launcher.h"
 #include "common/system/multicast.h"
 
 #include <stdlib.h>
@@ -23,29 +25,12 @@ static struct fb_option_about about(const struct fb_program *program)
 	};
 }
 
-/*
- * --help, --man and --version need no MPI, which may not even start where they are asked for.
- * Launchers tell a process its rank in the environment; without one this is the only process.
- */
-static bool first_process(void)
-{
-	static const char *const names[] = {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK",
-					    "MV2_COMM_WORLD_RANK", "SLURM_PROCID"};
-
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		const char *value = getenv(names[i]);
-
-		if (value)
-			return !strcmp(value, "0");
-	}
-	return true;
-}
-
 static int print_about(const struct fb_run *run)
 {
 	const struct fb_option_about text = about(run->program);
 
-	if (!first_process())
+	/* No MPI, which may not even start where this is asked for; the launcher says the rank. */
+	if (fb_launcher_rank() > 0)
 		return FB_EXIT_OK;
 	if (run->settings.version)
 		printf("%s (fabricbench) %s, revision %s, built with %s %s\n", run->program->name,
@@ -248,7 +233,7 @@ static int do_what_is_asked(struct fb_run *run)
 }
 
 /* Everything between the start and the end of MPI; the same value on all ranks. */
-static int run_all(struct fb_run *run)
+static int run_all(struct fb_run *run, struct fb_start *start)
 {
 	const struct fb_watchdog_config config = {
 		.timeout_s = run->settings.timeout_s, .ending = ending, .arg = run};
@@ -256,6 +241,7 @@ static int run_all(struct fb_run *run)
 
 	if (!err)
 		err = fb_watchdog_open(&run->watchdog, &run->world, &config);
+	fb_start_end(start);
 	if (!err)
 		err = fb_group_agree(&run->world, fb_run_open_session(run));
 	if (!err)
@@ -272,18 +258,41 @@ static int run_all(struct fb_run *run)
 	return err;
 }
 
-static int run_with_ranks(struct fb_run *run, int argc, char **argv, int parsed)
+/* Whether the ranks may go on together; the same on all. One of those that may not says why. */
+static int check_ranks(struct fb_run *run, int argc, char **argv, int parsed)
 {
-	int err = fb_group_open(&run->world, &argc, &argv);
+	int err = fb_run_check_launcher(run), worst, rank;
 
 	if (err)
-		return fb_exit_code(err);
-	err = fb_group_agree(&run->world, parsed);
+		return err;
+	worst = fb_group_agree(&run->world, parsed);
+	if (!worst)
+		return fb_run_check_options(run);
 	/* Only now one rank can be told to speak; it finds the same error again. */
-	if (err && run->world.rank == 0 && !parse(run, argc, argv, stderr))
-		fb_error(err, "the ranks were started with different options");
+	rank = fb_run_first_rank(run, parsed != FB_OK);
+	if (rank == run->world.rank)
+		parse(run, argc, argv, stderr);
+	if (rank == run->world.rank && rank > 0)
+		fb_error(worst, "rank %d on %s has this option, rank 0 has not", rank,
+			 run->world.host);
+	return worst;
+}
+
+static int run_with_ranks(struct fb_run *run, int argc, char **argv, int parsed)
+{
+	struct fb_start *start = NULL;
+	/* What --timeout says is known only where the options are good. */
+	int err = fb_start_begin(&start, parsed ? 30 : run->settings.timeout_s);
+
 	if (!err)
-		err = run_all(run);
+		err = fb_group_open(&run->world, &argc, &argv);
+	if (err)
+		return fb_exit_code(err);
+	err = check_ranks(run, argc, argv, parsed);
+	if (err)
+		fb_start_end(start);
+	else
+		err = run_all(run, start);
 	if (err)
 		fb_run_worsen(run, fb_exit_code(err));
 	if (run->watchdog)

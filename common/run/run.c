@@ -188,7 +188,8 @@ int fb_run_shuffle(struct fb_run *run)
 	MPI_Allreduce(MPI_IN_PLACE, ends, 2, MPI_UNSIGNED_LONG_LONG, MPI_MAX, run->world.comm);
 	if (ends[0] != ~ends[1]) {
 		if (run->world.rank == 0)
-			fb_error(FB_EINPUT, "the ranks were started with different options");
+			fb_error(FB_EINPUT, "the ranks have made different lists of cases: "
+				 "expected the same environment on all hosts");
 		return FB_EINPUT;
 	}
 	fb_rng_seed(&rng, run->settings.seed ^ run->settings.launch_index);

@@ -48,6 +48,21 @@ struct fb_run {
 /* A case in one line: "all_reduce host ring simple shm f32 sum 1024 B". Returns buf. */
 const char *fb_case_text(const struct fb_case *c, char buf[FB_CASE_CHARS]);
 
+/*
+ * Local, once MPI has begun: 0, or FB_EINPUT (printed by the job's first process) when the launcher
+ * has started several ranks and MPI knows of one only: it is another MPI library's launcher.
+ */
+int fb_run_check_launcher(const struct fb_run *run);
+
+/*
+ * Collective: FB_EINPUT on all ranks when their programs or options differ, but for those that name
+ * a thing of a host. The first rank that differs from rank 0 prints the option and both values.
+ */
+int fb_run_check_options(const struct fb_run *run);
+
+/* Collective: the lowest rank that gives true; the number of ranks where none does. */
+int fb_run_first_rank(const struct fb_run *run, bool mine);
+
 /* A worse exit code replaces the run's (fault over wrong data over good). */
 void fb_run_worsen(struct fb_run *run, int exit_code);
 

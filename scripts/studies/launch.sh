@@ -66,6 +66,7 @@ set_up() {
 	[ ${#all[@]} -eq 0 ] || export "${all[@]}"
 	MPI=$(fb_mpi_of "${builds[at]}/bin/x")
 	MPIRUN_FLAGS="${MPIRUN_FLAGS-} $(place "${ranks[at]}" "${nodes[at]}" "${all[@]%%=*}")"
+	export MPIRUN_FLAGS
 }
 
 # Prints the key of the launch's rows: env.NAME=VALUE for each variable, sorted by name.

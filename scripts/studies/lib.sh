@@ -72,7 +72,7 @@ watch() {
 }
 
 # run_program SHOW SETUP OUTPUT RANKS PROGRAM [argument...]: runs it, see watch; sets rc. SETUP is
-# called in the launcher's shell, to set its environment; OUTPUT gets the program's output.
+# called in the launcher's shell, to export its environment; OUTPUT gets the program's output.
 run_program() {
 	local show=$1 setup=$2 output=$3 name=${5##*/} to watcher i
 
@@ -82,7 +82,7 @@ run_program() {
 	# In the background, so that a signal is seen while it runs.
 	{
 		"$setup"
-		fb_exec_launcher "$@"
+		exec scripts/launch "$@"
 	} </dev/null >"$output" 2>&"$to" {to}>&- &
 	child=$!
 	wait "$child"

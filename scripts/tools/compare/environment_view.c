@@ -72,8 +72,9 @@ static bool name_program(const char *key, char *buf)
 		return true;
 	}
 	what = strchr(rest + 1, '.');
-	if (!what++)
+	if (!what)
 		return false;
+	what++;
 	if (!strncmp(rest, ".option.", 8)) {
 		snprintf(buf, NAME_CHARS, "option %s of %.*s", what, length, name);
 		return !is_one_of(what, ignored_options,

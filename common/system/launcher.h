@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What the launcher has told this process about its job, by variables of the environment; and what
+ * can be seen of the job's other processes on this host without MPI, which may not even start.
+ */
+#ifndef FB_COMMON_SYSTEM_LAUNCHER_H
+#define FB_COMMON_SYSTEM_LAUNCHER_H
+
+#include <stddef.h>
+
+/* This process's rank, or -1 where no launcher says one. */
+int fb_launcher_rank(void);
+
+/*
+ * How many ranks the launcher has started, 0 where none says it. *variable (may be NULL): the name
+ * of the variable that does. Slurm's step counts only where no launcher of an MPI library speaks:
+ * one that uses Slurm to start its daemons leaves the number of these in it.
+ */
+int fb_launcher_size(const char **variable);
+
+/* The name of the thread by which others see that a process has reached its main(). */
+#define FB_LAUNCHER_STARTED "fb-start"
+
+/*
+ * Local: writes to text, n characters, which ranks of this job on this host have not come to where
+ * this one waits, and what they are at: "rank 1 (process 4711) is stopped". Says that none is
+ * missing where that is so. Returns the lowest rank of this host that runs and has a thread named
+ * FB_LAUNCHER_STARTED, or -1 where there is none: the one that should speak.
+ */
+int fb_launcher_missing(char *text, size_t n);
+
+#endif

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# shellcheck shell=sh disable=SC2034 # timeout_s is for scripts/launch
+#
+# Whether a launch is complete. A rank that ends with exit code 0 in the middle may take the others
+# with it, and launchers then end with 0 too. So a program's last act is to write its exit code to
+# environment.csv, as program.NAME.LAUNCH.exit_code; when it begins, it takes that of an earlier
+# attempt out. POSIX sh, sourced by scripts/launch.
+
+# seconds TEXT: prints the seconds, at least 1, that --timeout says.
+seconds() {
+	awk -v text="$1" 'BEGIN {
+		unit["ns"] = 1e-9; unit["us"] = 1e-6; unit["ms"] = 1e-3; unit["s"] = 1
+		unit["min"] = 60; unit["h"] = 3600; unit[""] = 1
+		number = name = text
+		sub(/[a-z]+$/, "", number); sub(/^[0-9.e-]*/, "", name)
+		time = name in unit ? number * unit[name] : 30
+		printf "%d", time < 1 ? 1 : time + 0.999 }'
+}
+
+# fb_read_arguments RANKS PROGRAM [argument...]: sets timeout_s, and of a program that is to write
+# files, their folder, the program's name and the launch; else folder is empty.
+fb_read_arguments() {
+	timeout_s=30 folder='' program='' launch=0 name='' options=''
+	shift
+	for word in "$@"; do
+		case $name in
+		'') ;;
+		--timeout) timeout_s=$(seconds "$word") ;;
+		--csv) folder=$word ;;
+		--launch-index) launch=$word ;;
+		esac
+		name=
+		case $word in
+		--timeout | --csv | --launch-index) name=$word ;;
+		-c) name=--csv ;;
+		--timeout=*) timeout_s=$(seconds "${word#*=}") ;;
+		--csv=*) folder=${word#*=} ;;
+		--launch-index=*) launch=${word#*=} ;;
+		-c*) folder=${word#-c} ;;
+		--list | --dry-run | --check-plan | --help | --man | --version | -[lnhV])
+			folder=
+			return
+			;;
+		-*) ;;
+		*) [ -n "$options" ] || program=$word ;;
+		esac
+		case $word in
+		-*) options=yes ;;
+		esac
+	done
+	# What stands before the options of a tool that runs the program need not be it.
+	[ -x "$program" ] || folder=
+	program=${program##*/}
+}
+
+# Prints which environment.csv the folder has: a new one is another file.
+fb_closing_state() {
+	[ -z "$folder" ] || stat -c '%i %y' "$folder/environment.csv" 2>/dev/null
+}
+
+# fb_is_closed STATE: whether the launch has written its closing fact since the folder was in STATE.
+fb_is_closed() {
+	[ -n "$folder" ] || return 0
+	[ "$(fb_closing_state)" != "$1" ] &&
+		grep -q "^run,,,program\.$program\.$((launch))\.exit_code," \
+			"$folder/environment.csv" 2>/dev/null
+}
+
+say_incomplete() {
+	echo "fabricbench launch: launch $launch of $program is incomplete, although the launcher" \
+		"ended well: $folder/environment.csv lacks its closing fact" \
+		"program.$program.$launch.exit_code. A rank has ended in the middle; go on with" \
+		"--resume. Exit code 5" >&2
+}

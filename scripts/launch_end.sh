@@ -18,8 +18,8 @@ end_ranks() {
 	tries=$(($2 * 10))
 	while left=$(job_processes "$1") && [ -n "$left" ]; do
 		if [ "$tries" -le 0 ]; then
-			echo "fabricbench launch: the launcher has ended; processes of the job that" \
-				"are left are killed: $(echo "$left" | tr '\n' ' ')" >&2
+			echo "fabricbench launch: the launcher has ended; what is left of" \
+				"the job is killed: $(echo "$left" | tr '\n' ' ')" >&2
 			# shellcheck disable=SC2086 # several numbers
 			kill -KILL $left 2>/dev/null
 			return

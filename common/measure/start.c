@@ -31,7 +31,7 @@ static _Noreturn void give_up(const struct fb_start *start)
 
 	gethostname(host, sizeof(host) - 1);
 	if (speaker < 0 || speaker == rank)
-		fb_error(FB_EPEER, "the job has not started for %g s on %s: %s", start->limit_s,
+		fb_error(FB_EPEER, "the job has not started for %.0f s on %s: %s", start->limit_s,
 			 host, text);
 	else
 		nanosleep(&grace, NULL);

@@ -167,7 +167,8 @@ TOOL_SRC := $(sort $(wildcard scripts/tools/*.c))
 TOOLLIB_SRC := $(sort $(wildcard scripts/tools/*/*.c))
 
 # Analysis tools use libcsv for result files, and jansson for the JSON of other programs; nothing
-# else needs them. Sources that include the header of one that is missing are not built.
+# else needs them. Sources that include the header of one that is missing are not built;
+# a program says by it that it needs the library.
 # $1: header, $2: library. The hash by a variable: inside of a function, make 4.3 keeps the
 # backslash of an escaped one.
 HASH := \#
@@ -176,10 +177,11 @@ define use_library
 ifneq ($(shell echo '$(HASH)include <$1>' | $(CC) $(CPPFLAGS) -E - >/dev/null 2>&1 && echo yes),)
 TOOL_LIBRARIES += -l$2
 else
-WITHOUT := $(shell grep -l 'include <$1>' /dev/null $(TOOL_SRC) $(TOOLLIB_SRC))
+WITHOUT := $(shell grep -l 'include <$1>' /dev/null $(TOOL_SRC) $(TOOLLIB_SRC) $(UNIT_SRC))
 $$(if $$(WITHOUT),$$(if $(BUILDS),$$(info fabricbench: no $1 (lib$2): not built: $$(WITHOUT))))
 TOOL_SRC := $$(filter-out $$(WITHOUT),$$(TOOL_SRC))
 TOOLLIB_SRC := $$(filter-out $$(WITHOUT),$$(TOOLLIB_SRC))
+UNIT_SRC := $$(filter-out $$(WITHOUT),$$(UNIT_SRC))
 endif
 endef
 TOOL_LIBRARIES :=

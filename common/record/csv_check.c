@@ -4,6 +4,7 @@
 
 #include "common/base/error.h"
 #include "common/record/csv.h"
+#include "common/record/csv_kind.h"
 
 #include <ctype.h>
 #include <inttypes.h>
@@ -15,51 +16,6 @@
 enum { MESSAGES_MAX = 100, COLUMNS_MAX = 128 };
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-
-/* The files beside the result files: plain tables without keys. */
-static const struct fb_column samples_columns[] = {
-	{.name = "run", .type = FB_COLUMN_TEXT},
-	{.name = "launch_index", .type = FB_COLUMN_U64},
-	{.name = "program", .type = FB_COLUMN_TEXT},
-	{.name = "row", .type = FB_COLUMN_U64},
-	{.name = "repetition", .type = FB_COLUMN_U64},
-	{.name = "time_us", .type = FB_COLUMN_TIME_US},
-};
-static const struct fb_column ranks_columns[] = {
-	{.name = "run", .type = FB_COLUMN_TEXT},
-	{.name = "launch_index", .type = FB_COLUMN_U64},
-	{.name = "program", .type = FB_COLUMN_TEXT},
-	{.name = "row", .type = FB_COLUMN_U64},
-	{.name = "repetition", .type = FB_COLUMN_U64},
-	{.name = "rank", .type = FB_COLUMN_U64},
-	{.name = "begin_us", .type = FB_COLUMN_TIME_US}, /* empty: no common clock */
-	{.name = "end_us", .type = FB_COLUMN_TIME_US},
-};
-static const struct fb_column environment_columns[] = {
-	{.name = "scope", .type = FB_COLUMN_TEXT}, {.name = "host", .type = FB_COLUMN_TEXT},
-	{.name = "rank", .type = FB_COLUMN_TEXT},  {.name = "key", .type = FB_COLUMN_TEXT},
-	{.name = "value", .type = FB_COLUMN_TEXT},
-};
-
-/* Written by scripts/sweep; docs/studies.md. The last column is there where merge wrote it. */
-static const struct fb_column launches_columns[] = {
-	{.name = "index", .type = FB_COLUMN_U64},
-	{.name = "launch_index", .type = FB_COLUMN_U64},
-	{.name = "side", .type = FB_COLUMN_TEXT},
-	{.name = "attempt", .type = FB_COLUMN_U64},
-	{.name = "ranks", .type = FB_COLUMN_U64},
-	{.name = "nodes", .type = FB_COLUMN_TEXT}, /* empty: as the launcher placed them */
-	{.name = "status", .type = FB_COLUMN_TEXT},
-	{.name = "exit", .type = FB_COLUMN_U64},
-	{.name = "begin_utc", .type = FB_COLUMN_TEXT},
-	{.name = "end_utc", .type = FB_COLUMN_TEXT},
-	{.name = "seconds", .type = FB_COLUMN_F64},
-	{.name = "canary_before_us", .type = FB_COLUMN_TIME_US},
-	{.name = "canary_after_us", .type = FB_COLUMN_TIME_US},
-	{.name = "flags", .type = FB_COLUMN_TEXT},
-	{.name = "variant", .type = FB_COLUMN_TEXT},
-	{.name = "run", .type = FB_COLUMN_TEXT},
-};
 
 void fb_csv_problem(struct fb_csv_check *check, const struct fb_csv_reader *reader,
 		    const char *column, const char *fmt, ...)
@@ -78,35 +34,17 @@ void fb_csv_problem(struct fb_csv_check *check, const struct fb_csv_reader *read
 	      check->out);
 }
 
-/* A finite decimal number and nothing else; whole ones need digits only. */
-static bool is_number(const char *text, bool whole, bool negative, double *value)
-{
-	const char *digits = text + (negative && *text == '-');
-	char *end;
-
-	if (!isdigit((unsigned char)*digits))
-		return false;
-	if (strspn(digits, whole ? "0123456789" : "0123456789.eE+-") != strlen(digits))
-		return false;
-	*value = strtod(text, &end);
-	return !*end && isfinite(*value);
-}
-
 /* Checks one field against its type and sets its number. Returns whether it is good. */
 static bool check_field(struct fb_csv_check *check, const struct fb_csv_reader *r,
 			const struct fb_column *column, const char *text, double *value)
 {
-	bool whole = column->type == FB_COLUMN_U64 || column->type == FB_COLUMN_I64;
-	bool negative = column->type == FB_COLUMN_I64 || column->type == FB_COLUMN_F64;
+	bool good = fb_csv_field_good(column, text);
 
-	*value = (double)NAN;
-	if (column->type == FB_COLUMN_TEXT || (!*text && !whole))
-		return true;
-	if (is_number(text, whole, negative, value))
-		return true;
-	fb_csv_problem(check, r, column->name, "'%s' is not of type %s", text,
-		       fb_column_type_name(column->type));
-	return false;
+	*value = good && *text && column->type != FB_COLUMN_TEXT ? strtod(text, NULL) : (double)NAN;
+	if (!good)
+		fb_csv_problem(check, r, column->name, "'%s' is not of type %s", text,
+			       fb_column_type_name(column->type));
+	return good;
 }
 
 static bool begins_with(const struct fb_csv_reader *r, const struct fb_column *columns, size_t n)
@@ -173,7 +111,6 @@ struct sheet {
 static int check_record(struct fb_csv_check *check, const struct fb_csv_reader *r,
 			const struct sheet *sheet, struct fb_finished *seen)
 {
-	static const struct fb_column extra = {.name = "", .type = FB_COLUMN_F64};
 	double value[COLUMNS_MAX], number;
 	bool good = true;
 
@@ -190,7 +127,8 @@ static int check_record(struct fb_csv_check *check, const struct fb_csv_reader *
 	if (!sheet->result)
 		return FB_OK;
 	for (size_t i = sheet->ncolumns; i < r->nfields; i++)
-		good &= check_field(check, r, &extra, r->fields[i], &number);
+		good &= check_field(check, r, fb_csv_column(FB_CSV_RESULTS, ""), r->fields[i],
+				    &number);
 	if (good)
 		fb_csv_check_row(check, r, value);
 	return check_unique(check, r, seen);
@@ -200,23 +138,20 @@ static int check_record(struct fb_csv_check *check, const struct fb_csv_reader *
 static int find_sheet(struct fb_csv_check *check, const struct fb_csv_reader *r,
 		      struct sheet *sheet)
 {
-	const struct sheet sheets[] = {
-		{fb_columns, fb_columns_count, r->nfields, true},
-		{samples_columns, COUNT(samples_columns), r->nfields, false},
-		{ranks_columns, COUNT(ranks_columns), r->nfields, false},
-		{environment_columns, COUNT(environment_columns), r->nfields, false},
-		{launches_columns, COUNT(launches_columns) - 1, r->nfields, false},
-		{launches_columns, COUNT(launches_columns), r->nfields, false},
-	};
+	enum fb_csv_kind kind = r->torn ? FB_CSV_OTHER : fb_csv_kind(r->fields, r->nfields);
 
-	for (size_t i = 0; i < COUNT(sheets) && !r->torn; i++)
-		if (begins_with(r, sheets[i].columns, sheets[i].ncolumns) &&
-		    (sheets[i].result || r->nfields == sheets[i].ncolumns)) {
-			*sheet = sheets[i];
-			if (sheet->result)
-				check_extra_names(check, r);
-			return FB_OK;
-		}
+	sheet->columns = fb_csv_columns(kind, &sheet->ncolumns);
+	sheet->nfields = r->nfields;
+	sheet->result = kind == FB_CSV_RESULTS;
+	/* The last column of launches.csv is there where merge wrote it. */
+	if (kind == FB_CSV_LAUNCHES && r->nfields + 1 == sheet->ncolumns)
+		sheet->ncolumns--;
+	if (sheet->columns && begins_with(r, sheet->columns, sheet->ncolumns) &&
+	    (sheet->result || r->nfields == sheet->ncolumns)) {
+		if (sheet->result)
+			check_extra_names(check, r);
+		return FB_OK;
+	}
 	return fb_error(FB_EINPUT,
 			"'%s' has no header of schema %d: expected the columns of "
 			"docs/csv.md",

@@ -12,6 +12,7 @@
 #include "scripts/tools/import/import.h"
 #include "scripts/tools/lib/tool.h"
 
+#include <csv.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -12,6 +12,7 @@
 #include "scripts/tools/lib/tool.h"
 #include "scripts/tools/merge/merge.h"
 
+#include <csv.h>
 #include <dirent.h>
 #include <errno.h>
 #include <stdlib.h>

@@ -9,6 +9,7 @@
 #include "scripts/tools/lib/tool.h"
 #include "scripts/tools/query/query.h"
 
+#include <csv.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

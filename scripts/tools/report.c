@@ -85,7 +85,7 @@ static int write_page(struct fb_page *page, const char *output)
 static int report(const struct settings *settings, char *const *words, size_t runs, size_t count)
 {
 	struct fb_page_set sets[2] = {{.npaths = 0}, {.npaths = 0}};
-	struct fb_table verdicts = {0};
+	struct fb_sheet verdicts = {0};
 	struct fb_page page = {
 		.set = &sets[runs - 1],
 		.base = runs == 2 ? &sets[0] : NULL,
@@ -98,10 +98,10 @@ static int report(const struct settings *settings, char *const *words, size_t ru
 	for (size_t i = 0; i < runs && !err; i++)
 		err = fb_page_set_read(&sets[i], &words[i], 1);
 	if (!err && settings->verdicts)
-		err = fb_table_read(&verdicts, settings->verdicts);
+		err = fb_sheet_read_any(&verdicts, settings->verdicts);
 	if (!err)
 		err = write_page(&page, settings->output);
-	fb_table_free(&verdicts);
+	fb_sheet_free(&verdicts);
 	for (size_t i = 0; i < runs; i++)
 		fb_page_set_free(&sets[i]);
 	return fb_exit_code(err);

@@ -172,7 +172,7 @@ joins '^all_reduce.csv: 2 rows' sides/b/
 expect "lines of a side" "$(cut -d, -f2,3,14 joined/launches.csv | xargs)" \
 	'launch_index,side,flags 0,b,drift'
 sed -i 's/^1,0,b/1,x,b/' sides/launches.csv
-refuses "sides/a/../launches.csv:3: launch_index 'x' is no whole number" sides/a
+refuses "sides/a/../launches.csv:3: launch_index: 'x' is not of type u64" sides/a
 rm -rf {a,b,c,d}/launches.csv {a,d}/barrier.csv copy
 verdict merge_launches
 
@@ -195,7 +195,7 @@ refuses 'g/all_reduce.csv:1: no column bytes' g
 { echo "$header"; row all_reduce 0 8 1.0000 | sed 's/,1,$//'; } >g/all_reduce.csv
 refuses 'g/all_reduce.csv:2: [0-9]+ fields where' g
 { echo "$header"; row all_reduce x 8 1.0000; } >g/all_reduce.csv
-refuses "g/all_reduce.csv:2: launch_index 'x'" g
+refuses "g/all_reduce.csv:2: launch_index: 'x'" g
 { echo "$header"; row ../x 0 8 1.0000; } >g/all_reduce.csv
 refuses "program '../x' cannot name a file" g
 { echo "$header"; row all_reduce 0 8 1; row all_reduce 0 8 2; } >g/all_reduce.csv

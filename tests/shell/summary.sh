@@ -79,11 +79,31 @@ refuses 'No such file' "$FB_TMP/missing"
 refuses 'no result file' "$FB_TMP/none"
 refuses 'not a result file' "$PWD/LICENSE"
 refuses 'not a result file' "$FB_TMP/empty.csv"
-refuses "record 2: unknown status 'good'" "$FB_TMP/status.csv"
-refuses 'record 4 has [0-9]+ fields' "$FB_TMP/short.csv"
+refuses "status.csv:2: unknown status 'good'" "$FB_TMP/status.csv"
+refuses 'short.csv:4: [0-9]+ fields where the header has' "$FB_TMP/short.csv"
 refuses 'no column bytes' "$FB_TMP/column.csv"
-refuses 'record 2' "$FB_TMP/quote.csv"
+refuses 'quote.csv:2: ' "$FB_TMP/quote.csv"
 verdict summary_bad_input
+
+# One rule says what is a number: what csvcheck refuses, no tool computes with.
+mkdir "$FB_TMP/rule"
+cp -r "$golden/one" "$FB_TMP/rule/b"
+median=$(head -n 1 "$golden/one/barrier.csv" | tr ',' '\n' | grep -n '^median_us$' | cut -d: -f1)
+for number in 0x1p3 1e308 -1e308 -1 nan inf ' 9' 9us 9.5.5 1e 1.5e+ '9\0'; do
+	mkdir -p "$FB_TMP/rule/a"
+	awk -F, -v OFS=, -v at="$median" -v number="$number" 'NR == 2 { $at = number } { print }' \
+		"$golden/one/barrier.csv" | sed 's/9\\0/9\x00/' >"$FB_TMP/rule/a/barrier.csv"
+	"$FB_BUILD/bin/csvcheck" "$FB_TMP/rule/a/barrier.csv" >"$FB_TMP/out"
+	expect "csvcheck of '$number'" $? 2
+	for tool in summary query 'plotdata scaling' 'merge --csv none' 'compare rule/b' \
+		'report --output none.html'; do
+		# shellcheck disable=SC2086 # the tool and its options
+		(cd "$FB_TMP" && "$FB_BUILD"/bin/$tool rule/a) >/dev/null 2>"$FB_TMP/err"
+		expect "$tool of '$number'" $? 3
+		holds "$FB_TMP/err" 'barrier.csv:2: .*(is not of type time_us|NUL byte)'
+	done
+done
+verdict summary_numbers
 
 # No row at all is no mistake: the job has only just begun.
 "$summary" "$FB_TMP/header.csv" >"$FB_TMP/out"

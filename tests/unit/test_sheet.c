@@ -10,6 +10,8 @@
 #include "tests/unit/check.h"
 #include "tests/unit/csv_example.h"
 
+#include <csv.h>
+
 static const char one[] = "tests/golden/summary/one/all_reduce.csv";
 
 static int read_text(const char *folder, const char *text, struct fb_sheet *sheet)
@@ -22,16 +24,16 @@ static void test_kinds(const char *folder)
 {
 	static const struct {
 		const char *text;
-		enum fb_sheet_kind kind;
+		enum fb_csv_kind kind;
 		size_t rows;
 	} cases[] = {
-		{"", FB_SHEET_OTHER, 0},
-		{"a,b\n1,2\n", FB_SHEET_OTHER, 0},
-		{"scope,host,rank,key,value\n", FB_SHEET_FACTS, 0},
-		{"index,launch_index,flags\n0,0,drift\n", FB_SHEET_LAUNCHES, 1},
-		{"index,launch_index\n0,0\n", FB_SHEET_OTHER, 0},
-		{"scope,host,rank,key,value\nrun,,,a,\"b,c\"\nrun,,,b,", FB_SHEET_FACTS, 1},
-		{"run,launch_index,program,row,repetition,time_us\ns,0,p,0,0,1\n", FB_SHEET_SAMPLES,
+		{"", FB_CSV_OTHER, 0},
+		{"a,b\n1,2\n", FB_CSV_OTHER, 0},
+		{"scope,host,rank,key,value\n", FB_CSV_FACTS, 0},
+		{"index,launch_index,flags\n0,0,drift\n", FB_CSV_LAUNCHES, 1},
+		{"index,launch_index\n0,0\n", FB_CSV_OTHER, 0},
+		{"scope,host,rank,key,value\nrun,,,a,\"b,c\"\nrun,,,b,", FB_CSV_FACTS, 1},
+		{"run,launch_index,program,row,repetition,time_us\ns,0,p,0,0,1\n", FB_CSV_SAMPLES,
 		 1},
 	};
 
@@ -50,7 +52,7 @@ static void test_results(void)
 	struct fb_sheet sheet;
 
 	CHECK_INT(fb_sheet_read(&sheet, one), FB_OK);
-	CHECK_INT(sheet.kind, FB_SHEET_RESULTS);
+	CHECK_INT(sheet.kind, FB_CSV_RESULTS);
 	CHECK_INT(sheet.nrows, 14);
 	CHECK_INT(sheet.row[0].line, 2);
 	CHECK_STR(sheet.row[3].cell[fb_sheet_column(&sheet, "algorithm")], "tree");

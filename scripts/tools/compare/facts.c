@@ -73,7 +73,7 @@ int fb_env_read(struct fb_env *env, const char *path)
 	struct reader r = {.env = env};
 
 	env->files++;
-	return fb_records_read(path, use, &r);
+	return fb_records_read(path, use, &r, NULL);
 }
 
 static int compare(const void *x, const void *y)

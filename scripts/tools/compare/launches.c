@@ -234,7 +234,7 @@ int fb_set_read_rows(struct fb_set *set, const struct fb_reading *reading, const
 		.launch = -1,
 	};
 	size_t before = set->files;
-	int err = fb_records_read(path, use, &r);
+	int err = fb_records_read(path, use, &r, NULL);
 
 	if (!err && set->files == before && !in_folder)
 		return fb_error(FB_EINPUT, "%s: empty: not a result file", path);

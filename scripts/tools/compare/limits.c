@@ -89,7 +89,7 @@ int fb_limits_read_thresholds(struct fb_limits *limits, const char *path)
 {
 	struct reader r = {.limits = limits};
 
-	return fb_records_read(path, use, &r);
+	return fb_records_read(path, use, &r, NULL);
 }
 
 /* program.NAME.LAUNCH.selftest.WHAT: the name's length, 0 for another key; *what points behind. */

@@ -130,7 +130,7 @@ int fb_marks_read(struct fb_marks *marks, const char *path, const char *tag)
 {
 	struct reader r = {.marks = marks, .tag = tag};
 
-	return fb_records_read(path, use, &r);
+	return fb_records_read(path, use, &r, NULL);
 }
 
 static bool is_any(const char *text)

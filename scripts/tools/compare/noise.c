@@ -80,7 +80,7 @@ int fb_limits_read_noise(struct fb_limits *limits, const char *path, const char 
 {
 	struct reader r = {.limits = limits, .metric = metric};
 
-	return fb_records_read(path, use, &r);
+	return fb_records_read(path, use, &r, NULL);
 }
 
 void fb_noise_write(FILE *out, const struct fb_keys *keys, const uint32_t *row_key, size_t rows,

@@ -88,7 +88,7 @@ static int check_twice(const struct fb_import *import, const struct fb_sheet *fa
 			if (import->section[j].hash == section->hash &&
 			    import->section[j].file != section->file)
 				return refuse_twice(section, "the command line");
-		for (size_t j = 0; facts->kind == FB_SHEET_FACTS && j < facts->nrows; j++) {
+		for (size_t j = 0; facts->kind == FB_CSV_FACTS && j < facts->nrows; j++) {
 			const char *key = facts->row[j].cell[KEY];
 			size_t n = strlen(key), end = strlen(hash_key);
 
@@ -239,7 +239,7 @@ int fb_import_write_facts(const struct fb_import *import, const char *folder, co
 	struct fb_sheet old;
 	int err = read_sheet(&old, folder, "environment");
 
-	if (!err && old.path && old.kind != FB_SHEET_FACTS)
+	if (!err && old.path && old.kind != FB_CSV_FACTS)
 		err = fb_error(FB_EINPUT, "%s:1: expected scope,host,rank,key,value", old.path);
 	for (size_t i = 0; i < old.nrows && !err; i++)
 		err = add_line(&lines, (const char *const *)old.row[i].cell);

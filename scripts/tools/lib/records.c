@@ -20,8 +20,17 @@ struct stream {
 	size_t used, capacity;
 	size_t start[FB_RECORD_FIELDS]; /* of each field, in text: it moves while it grows */
 	size_t nfields, header_fields;
+	const struct fb_column *column[FB_RECORD_FIELDS]; /* NULL: any text */
+	uint64_t breaks; /* line ends within the fields of the record */
+	uint64_t torn; /* line of the last record, where it has no end */
 	int err; /* or FB_RECORDS_STOP */
 };
+
+static int complain(const struct stream *s, const char *what)
+{
+	return fb_error(FB_EINPUT, "%s:%llu: %s", s->record.path,
+			(unsigned long long)s->record.line, what);
+}
 
 static int grow(struct stream *s, size_t bytes)
 {
@@ -42,9 +51,11 @@ static void on_field(void *bytes, size_t n, void *arg)
 	if (s->err)
 		return;
 	if (s->nfields == FB_RECORD_FIELDS) {
-		s->err = fb_error(FB_EINPUT, "%s: record %llu has more than %d fields",
-				  s->record.path, (unsigned long long)s->record.number + 1,
-				  FB_RECORD_FIELDS);
+		s->err = complain(s, "a record has more than 1024 fields");
+		return;
+	}
+	if (n && memchr(bytes, 0, n)) {
+		s->err = complain(s, "there is a NUL byte");
 		return;
 	}
 	if (s->used + n + 1 > s->capacity)
@@ -56,6 +67,36 @@ static void on_field(void *bytes, size_t n, void *arg)
 	s->text[s->used + n] = '\0';
 	s->start[s->nfields++] = s->used;
 	s->used += n + 1;
+	for (size_t i = 0; i < n; i++)
+		s->breaks += ((const char *)bytes)[i] == '\n';
+}
+
+static void take_header(struct stream *s)
+{
+	struct fb_record *record = &s->record;
+
+	record->kind = fb_csv_kind(record->field, record->count);
+	s->header_fields = record->count;
+	for (size_t i = 0; i < record->count; i++)
+		s->column[i] = fb_csv_column(record->kind, record->field[i]);
+}
+
+static int check(const struct stream *s)
+{
+	const struct fb_record *record = &s->record;
+
+	if (record->count != s->header_fields)
+		return fb_error(FB_EINPUT, "%s:%llu: %zu fields where the header has %zu",
+				record->path, (unsigned long long)record->line, record->count,
+				s->header_fields);
+	for (size_t i = 0; i < record->count; i++)
+		if (s->column[i] && !fb_csv_field_good(s->column[i], record->field[i]))
+			return fb_error(FB_EINPUT, "%s:%llu: %s: '%.40s' is not of type %s",
+					record->path, (unsigned long long)record->line,
+					*s->column[i]->name ? s->column[i]->name
+							    : "a program's own column",
+					record->field[i], fb_column_type_name(s->column[i]->type));
+	return FB_OK;
 }
 
 /* `end` is the character that ended the record, or -1 for the end of the file. */
@@ -67,19 +108,19 @@ static void on_record(int end, void *arg)
 	if (s->err)
 		return;
 	record->number++;
+	record->count = s->nfields;
+	for (size_t i = 0; i < s->nfields; i++)
+		record->field[i] = s->text + s->start[i];
+	s->torn = end < 0 ? record->line : 0;
 	if (record->number == 1)
-		s->header_fields = s->nfields;
-	if (end >= 0 && s->nfields != s->header_fields) {
-		s->err = fb_error(FB_EINPUT, "%s: record %llu has %zu fields, the header %zu",
-				  record->path, (unsigned long long)record->number, s->nfields,
-				  s->header_fields);
-	} else if (end >= 0) {
-		for (size_t i = 0; i < s->nfields; i++)
-			record->field[i] = s->text + s->start[i];
-		record->count = s->nfields;
+		take_header(s);
+	else if (!s->torn)
+		s->err = check(s);
+	if (!s->torn && !s->err)
 		s->err = s->use(s->arg, record);
-	}
 	s->used = s->nfields = 0;
+	record->line += 1 + s->breaks;
+	s->breaks = 0;
 }
 
 /* A blank belongs to its field: RFC 4180, and our writer, say so. */
@@ -100,16 +141,16 @@ static int parse(struct stream *s, FILE *file, char *block)
 	csv_set_space_func(&parser, no_space);
 	while (!s->err && (n = fread(block, 1, BLOCK_BYTES, file)) > 0)
 		if (csv_parse(&parser, block, n, on_field, on_record, s) != n && !s->err)
-			s->err = fb_error(FB_EINPUT, "%s: record %llu: %s", path,
-					  (unsigned long long)s->record.number + 1,
-					  csv_strerror(csv_error(&parser)));
+			s->err = complain(s, csv_strerror(csv_error(&parser)));
 	if (!s->err && ferror(file))
 		s->err = fb_error(FB_EINPUT, "%s: %s", path, strerror(errno));
+	if (!s->err)
+		csv_fini(&parser, on_field, on_record, s);
 	csv_free(&parser);
 	return s->err == FB_RECORDS_STOP ? FB_OK : s->err;
 }
 
-int fb_records_read(const char *path, fb_record_fn use, void *arg)
+int fb_records_read(const char *path, fb_record_fn use, void *arg, uint64_t *torn)
 {
 	struct stream *s = calloc(1, sizeof(*s));
 	char *block = malloc(BLOCK_BYTES);
@@ -122,9 +163,12 @@ int fb_records_read(const char *path, fb_record_fn use, void *arg)
 		err = fb_error(FB_ENOMEM, "%s: out of memory", path);
 	} else {
 		s->record.path = path;
+		s->record.line = 1;
 		s->use = use;
 		s->arg = arg;
 		err = parse(s, file, block);
+		if (torn)
+			*torn = s->torn;
 		free(s->text);
 	}
 	if (file)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Reading result files with libcsv; see results.h. */
 #include "common/base/error.h"
+#include "scripts/tools/lib/records.h"
 #include "scripts/tools/lib/results.h"
 
-#include <csv.h>
 #include <dirent.h>
 #include <errno.h>
 #include <math.h>
@@ -14,96 +14,54 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { FIELDS_MAX = 256 };
-
-/* What kind of file a header belongs to. */
-enum kind { KIND_UNKNOWN, KIND_RESULTS, KIND_FACTS };
-
-/* The file that is being read; libcsv calls back with it. */
+/* The file that is being read. */
 struct reader {
 	struct fb_results *results;
-	const char *path;
-	enum kind kind;
-	uint64_t line;        /* records so far, the header included */
-	char *text;           /* the fields of the record, each ended by NUL */
-	size_t used, capacity;
-	size_t start[FIELDS_MAX]; /* of each field, in text */
-	size_t nfields, header_fields;
-	int column[FIELDS_MAX]; /* schema column of each field of the file, or -1 */
-	bool in_folder;         /* other kinds of file are no error */
-	int err;
+	bool in_folder; /* other kinds of file are no error */
+	const struct fb_record *record;
+	int column[FB_RECORD_FIELDS]; /* schema column of each field of the file, or -1 */
+	size_t records;
 };
 
-static void on_field(void *bytes, size_t n, void *arg)
+static int no_memory(const struct reader *r)
 {
-	struct reader *r = arg;
-
-	if (r->err)
-		return;
-	if (r->nfields == FIELDS_MAX) {
-		r->err = fb_error(FB_EINPUT, "%s: record %llu has more than %d fields", r->path,
-				  (unsigned long long)r->line + 1, FIELDS_MAX);
-		return;
-	}
-	if (r->used + n + 1 > r->capacity) {
-		size_t capacity = 2 * (r->used + n + 1);
-		char *text = realloc(r->text, capacity);
-
-		if (!text) {
-			r->err = fb_error(FB_ENOMEM, "%s: out of memory", r->path);
-			return;
-		}
-		r->text = text;
-		r->capacity = capacity;
-	}
-	if (n)
-		memcpy(r->text + r->used, bytes, n);
-	r->text[r->used + n] = '\0';
-	r->start[r->nfields++] = r->used;
-	r->used += n + 1;
+	return fb_error(FB_ENOMEM, "%s: out of memory", r->record->path);
 }
 
-static bool header_is(const struct reader *r, size_t i, const char *name)
+static int read_header(struct reader *r)
 {
-	return i < r->nfields && !strcmp(r->text + r->start[i], name);
+	const struct fb_record *record = r->record;
+
+	if (record->kind == FB_CSV_FACTS)
+		return FB_OK;
+	if (record->kind != FB_CSV_RESULTS)
+		return r->in_folder ? FB_RECORDS_STOP
+				    : fb_error(FB_EINPUT,
+					       "%s: not a result file: its first line should "
+					       "begin with schema,run",
+					       record->path);
+	for (size_t i = 0; i < record->count; i++)
+		r->column[i] = fb_column_find(record->field[i]);
+	for (size_t i = 0; i < fb_columns_count; i++)
+		if (fb_record_find(record, fb_columns[i].name) < 0 &&
+		    (fb_columns[i].kind != FB_COLUMN_VALUE ||
+		     !strcmp(fb_columns[i].name, "status") ||
+		     !strcmp(fb_columns[i].name, "median_us")))
+			return fb_error(FB_EINPUT, "%s: no column %s", record->path,
+					fb_columns[i].name);
+	return FB_OK;
 }
 
-static void read_header(struct reader *r)
-{
-	bool seen[FIELDS_MAX] = {false};
-
-	r->header_fields = r->nfields;
-	if (header_is(r, 0, "scope") && header_is(r, 3, "key")) {
-		r->kind = KIND_FACTS;
-		return;
-	}
-	if (!header_is(r, 0, "schema") || !header_is(r, 1, "run")) {
-		if (!r->in_folder)
-			r->err = fb_error(FB_EINPUT, "%s: not a result file: its first line should "
-					  "begin with schema,run", r->path);
-		return;
-	}
-	r->kind = KIND_RESULTS;
-	for (size_t i = 0; i < r->nfields; i++) {
-		r->column[i] = fb_column_find(r->text + r->start[i]);
-		if (r->column[i] >= 0)
-			seen[r->column[i]] = true;
-	}
-	for (size_t i = 0; i < fb_columns_count && !r->err; i++)
-		if (!seen[i] && (fb_columns[i].kind != FB_COLUMN_VALUE ||
-				 !strcmp(fb_columns[i].name, "status") ||
-				 !strcmp(fb_columns[i].name, "median_us")))
-			r->err = fb_error(FB_EINPUT, "%s: no column %s", r->path,
-					  fb_columns[i].name);
-}
+/* Fields of environment.csv. */
+enum { FACT_SCOPE, FACT_HOST, FACT_RANK, FACT_KEY, FACT_VALUE };
 
 static const char of_rank[] = ".rank.";
 
 /* Keeps a fact of ranks, whatever its scope. */
-static void add_rank_fact(struct reader *r)
+static int add_rank_fact(struct reader *r)
 {
 	struct fb_results *results = r->results;
-	const char *rank = r->text + r->start[2];
+	char *const *field = r->record->field;
 	struct fb_rank_fact *facts, *fact;
 
 	facts = realloc(results->rank_fact, (results->nrank_facts + 1) * sizeof(*facts));
@@ -111,61 +69,66 @@ static void add_rank_fact(struct reader *r)
 		results->rank_fact = facts;
 		fact = &facts[results->nrank_facts++];
 		*fact = (struct fb_rank_fact){
-			.key = strdup(r->text + r->start[3]),
-			.value = strdup(r->text + r->start[4]),
-			.host = strdup(r->text + r->start[1]),
-			.rank = *rank ? strtol(rank, NULL, 10) : -1,
+			.key = strdup(field[FACT_KEY]),
+			.value = strdup(field[FACT_VALUE]),
+			.host = strdup(field[FACT_HOST]),
+			.rank = *field[FACT_RANK] ? strtol(field[FACT_RANK], NULL, 10) : -1,
 		};
 		if (fact->key && fact->value && fact->host)
-			return;
+			return FB_OK;
 	}
-	r->err = fb_error(FB_ENOMEM, "%s: out of memory", r->path);
+	return no_memory(r);
 }
 
-static void add_fact(struct reader *r)
+static int add_fact(struct reader *r)
 {
 	struct fb_results *results = r->results;
-	const char *scope = r->text + r->start[0];
+	char *const *field = r->record->field;
 	struct fb_fact *facts;
 
-	if (r->nfields >= 5 && strstr(r->text + r->start[3], of_rank))
-		add_rank_fact(r);
-	if (strcmp(scope, "run") || r->nfields < 5 || r->err)
-		return;
+	if (strstr(field[FACT_KEY], of_rank) && add_rank_fact(r))
+		return FB_ENOMEM;
+	if (strcmp(field[FACT_SCOPE], "run") != 0)
+		return FB_OK;
 	facts = realloc(results->fact, (results->nfacts + 1) * sizeof(*facts));
 	if (facts) {
 		struct fb_fact *fact = &facts[results->nfacts];
 
 		results->fact = facts;
-		fact->key = strdup(r->text + r->start[3]);
-		fact->value = strdup(r->text + r->start[4]);
+		fact->key = strdup(field[FACT_KEY]);
+		fact->value = strdup(field[FACT_VALUE]);
 		results->nfacts++;
 		if (fact->key && fact->value)
-			return;
+			return FB_OK;
 	}
-	r->err = fb_error(FB_ENOMEM, "%s: out of memory", r->path);
+	return no_memory(r);
 }
 
 /* One allocation: the pointers, an empty text for what the file lacks, and the fields. */
 static char **copy_fields(const struct reader *r)
 {
-	size_t pointers = fb_columns_count * sizeof(char *);
-	char **field = malloc(pointers + 1 + r->used);
-	char *text = field ? (char *)field + pointers : NULL;
+	size_t pointers = fb_columns_count * sizeof(char *), bytes = 1;
+	char **field, *text;
 
+	for (size_t i = 0; i < r->record->count; i++)
+		bytes += r->column[i] < 0 ? 0 : strlen(r->record->field[i]) + 1;
+	field = malloc(pointers + bytes);
 	if (!field)
 		return NULL;
-	text[0] = '\0';
-	memcpy(text + 1, r->text, r->used);
+	text = (char *)field + pointers;
+	*text = '\0';
 	for (size_t i = 0; i < fb_columns_count; i++)
 		field[i] = text;
-	for (size_t i = 0; i < r->nfields; i++)
-		if (r->column[i] >= 0)
-			field[r->column[i]] = text + 1 + r->start[i];
+	text++;
+	for (size_t i = 0; i < r->record->count; i++)
+		if (r->column[i] >= 0) {
+			field[r->column[i]] = text;
+			text = stpcpy(text, r->record->field[i]) + 1;
+		}
 	return field;
 }
 
-static void add_row(struct reader *r)
+static int add_row(struct reader *r)
 {
 	struct fb_results *results = r->results;
 	const char *status;
@@ -174,81 +137,38 @@ static void add_row(struct reader *r)
 		size_t capacity = results->capacity ? 2 * results->capacity : 256;
 		struct fb_result *row = realloc(results->row, capacity * sizeof(*row));
 
-		if (!row) {
-			r->err = fb_error(FB_ENOMEM, "%s: out of memory", r->path);
-			return;
-		}
+		if (!row)
+			return no_memory(r);
 		results->row = row;
 		results->capacity = capacity;
 	}
 	results->row[results->count].field = copy_fields(r);
-	if (!results->row[results->count].field) {
-		r->err = fb_error(FB_ENOMEM, "%s: out of memory", r->path);
-		return;
-	}
+	if (!results->row[results->count].field)
+		return no_memory(r);
 	status = fb_result_text(&results->row[results->count++], "status");
 	if (fb_status_parse(status) < 0)
-		r->err = fb_error(FB_EINPUT, "%s: record %llu: unknown status '%s'", r->path,
-				  (unsigned long long)r->line, status);
+		return fb_error(FB_EINPUT, "%s:%llu: unknown status '%s'", r->record->path,
+				(unsigned long long)r->record->line, status);
+	return FB_OK;
 }
 
-/* `end` is the character that ended the record, or -1 for the end of the file. */
-static void on_record(int end, void *arg)
+static int use(void *arg, const struct fb_record *record)
 {
 	struct reader *r = arg;
 
-	if (r->err)
-		return;
-	r->line++;
-	if (r->line == 1)
-		read_header(r);
-	else if (end < 0 || r->kind == KIND_UNKNOWN)
-		; /* torn, or not ours */
-	else if (r->nfields != r->header_fields)
-		r->err = fb_error(FB_EINPUT, "%s: record %llu has %zu fields, the header %zu",
-				  r->path, (unsigned long long)r->line, r->nfields,
-				  r->header_fields);
-	else if (r->kind == KIND_FACTS)
-		add_fact(r);
-	else
-		add_row(r);
-	r->used = r->nfields = 0;
-}
-
-static int parse(struct reader *r, FILE *file)
-{
-	struct csv_parser parser;
-	char block[1 << 16];
-	size_t n;
-
-	if (csv_init(&parser, CSV_STRICT | CSV_APPEND_NULL))
-		return fb_error(FB_ENOMEM, "%s: out of memory", r->path);
-	while (!r->err && (n = fread(block, 1, sizeof(block), file)) > 0)
-		if (csv_parse(&parser, block, n, on_field, on_record, r) != n && !r->err)
-			r->err = fb_error(FB_EINPUT, "%s: record %llu: %s", r->path,
-					  (unsigned long long)r->line + 1,
-					  csv_strerror(csv_error(&parser)));
-	if (!r->err && ferror(file))
-		r->err = fb_error(FB_EINPUT, "%s: %s", r->path, strerror(errno));
-	if (!r->err)
-		csv_fini(&parser, on_field, on_record, r);
-	if (!r->err && r->line == 0 && !r->in_folder)
-		r->err = fb_error(FB_EINPUT, "%s: empty: not a result file", r->path);
-	csv_free(&parser);
-	return r->err;
+	r->record = record;
+	if (r->records++ == 0)
+		return read_header(r);
+	return record->kind == FB_CSV_FACTS ? add_fact(r) : add_row(r);
 }
 
 static int read_file(struct fb_results *results, const char *path, bool in_folder)
 {
-	struct reader r = {.results = results, .path = path, .in_folder = in_folder};
-	FILE *file = fopen(path, "r");
-	int err;
+	struct reader r = {.results = results, .in_folder = in_folder};
+	int err = fb_records_read(path, use, &r, NULL);
 
-	if (!file)
-		return fb_error(FB_EINPUT, "%s: %s", path, strerror(errno));
-	err = parse(&r, file);
-	free(r.text);
-	fclose(file);
+	if (!err && r.records == 0 && !in_folder)
+		err = fb_error(FB_EINPUT, "%s: empty: not a result file", path);
 	return err;
 }
 
@@ -341,11 +261,7 @@ const char *fb_result_text(const struct fb_result *result, const char *column)
 
 double fb_result_number(const struct fb_result *result, const char *column)
 {
-	const char *text = fb_result_text(result, column);
-	char *end;
-	double value = strtod(text, &end);
-
-	return end == text || *end ? (double)NAN : value;
+	return fb_csv_number(fb_result_text(result, column));
 }
 
 void fb_results_free(struct fb_results *results)

@@ -1,26 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * One CSV file of the project's as text cells with all of its columns, those of a program's own
- * too, and with the line of each row for complaints. What changes or shows files reads them so;
- * what computes from them uses results.h.
- *
- * It reads with the project's own reader, as csvcheck does: a job merges its parts at its end,
- * on machines without a CSV library.
+ * One CSV file as text cells with all of its columns, those of a program's own too, and with the
+ * line of each row for complaints. What changes or shows files reads them so; results.h has the
+ * rows by the columns of the schema, for what computes from them.
  */
 #ifndef FB_SCRIPTS_TOOLS_LIB_SHEET_H
 #define FB_SCRIPTS_TOOLS_LIB_SHEET_H
 
-#include <stddef.h>
-#include <stdint.h>
-
-enum fb_sheet_kind {
-	FB_SHEET_OTHER, /* not one of the project's files; no rows were read */
-	FB_SHEET_RESULTS,
-	FB_SHEET_SAMPLES,
-	FB_SHEET_RANKS, /* ranks.csv */
-	FB_SHEET_FACTS,
-	FB_SHEET_LAUNCHES, /* launches.csv of a sweep, or one that has launch_index and flags */
-};
+#include "common/record/csv_kind.h"
 
 struct fb_sheet_row {
 	char **cell;   /* [ncolumns] of the sheet; one allocation, owned by the sheet */
@@ -29,7 +16,8 @@ struct fb_sheet_row {
 
 struct fb_sheet {
 	char *path;
-	enum fb_sheet_kind kind;
+	enum fb_csv_kind kind;
+	bool any;	 /* read whatever its kind */
 	char **column; /* [ncolumns] names */
 	size_t ncolumns;
 	struct fb_sheet_row *row; /* [nrows] */
@@ -44,16 +32,32 @@ struct fb_sheets {
 };
 
 /*
- * Reads a file. A last line without its newline is left out with a remark: its writer is at work
- * or died. In a result file all fixed columns must be there, in any order, and each row must be
- * of this schema version. Returns 0, FB_EINPUT (printed, with the line), FB_ENOMEM, FB_EIO. After
- * an error the sheet may be freed.
+ * Reads a file of the suite; of other kinds only the header. A last line without its newline is
+ * left out with a remark: its writer is at work or died. In a result file all fixed columns must be
+ * there, in any order, and each row must be of this schema version. Returns 0, FB_EINPUT (printed,
+ * with the line), FB_ENOMEM, FB_EIO. After an error the sheet may be freed.
  */
 int fb_sheet_read(struct fb_sheet *sheet, const char *path);
+
+/* Reads a CSV file of any kind. A torn last line is passed over. Returns the same. */
+int fb_sheet_read_any(struct fb_sheet *sheet, const char *path);
+
 void fb_sheet_free(struct fb_sheet *sheet);
 
 /* Index of a column of that name, or -1. */
 int fb_sheet_column(const struct fb_sheet *sheet, const char *name);
+
+/*
+ * Indices of columns: index[i] of names[i], a list ended by NULL. Returns 0 or FB_EINPUT, after
+ * saying which one is missing and what the file should have.
+ */
+int fb_sheet_columns(const struct fb_sheet *sheet, const char *const *names, int *index);
+
+/* A field; `column` may be -1, which gives "". Borrowed. */
+const char *fb_sheet_text(const struct fb_sheet *sheet, size_t row, int column);
+
+/* The field as a number, NAN where it is none. */
+double fb_sheet_number(const struct fb_sheet *sheet, size_t row, int column);
 
 /* The last part of a path where it names a side: 'a' of "study/a/"; 0 where it does not. */
 char fb_side_of(const char *path);

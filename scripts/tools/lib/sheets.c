@@ -34,14 +34,14 @@ static int add_file(struct fb_sheets *sheets, const char *path, size_t source, b
 	struct fb_sheet sheet = {.path = NULL};
 	int err = fb_sheet_read(&sheet, path);
 
-	if (!err && sheet.kind == FB_SHEET_OTHER && named)
+	if (!err && sheet.kind == FB_CSV_OTHER && named)
 		err = fb_error(FB_EINPUT,
 			       "%s:1: not a result file: its first line should begin "
 			       "with schema,run",
 			       path);
-	if (!err && sheet.kind != FB_SHEET_OTHER)
+	if (!err && sheet.kind != FB_CSV_OTHER)
 		err = push(sheets, &sheet, source);
-	if (err || sheet.kind == FB_SHEET_OTHER)
+	if (err || sheet.kind == FB_CSV_OTHER)
 		fb_sheet_free(&sheet);
 	return err;
 }
@@ -146,7 +146,7 @@ int fb_sheets_read(struct fb_sheets *sheets, char *const *paths, size_t n)
 		if (err)
 			return err;
 		for (size_t j = first; j < sheets->count; j++)
-			any |= sheets->sheet[j].kind == FB_SHEET_RESULTS;
+			any |= sheets->sheet[j].kind == FB_CSV_RESULTS;
 		if (!any)
 			return fb_error(FB_EINPUT, "%s: no result file%s", paths[i],
 					S_ISDIR(st.st_mode) ? " in this folder" : "");

@@ -98,7 +98,7 @@ static int collect(const struct fb_merge *merge, struct facts *facts)
 	for (size_t s = 0; s < merge->sheets->count; s++) {
 		const struct fb_sheet *sheet = &merge->sheets->sheet[s];
 
-		for (size_t i = 0; sheet->kind == FB_SHEET_FACTS && i < sheet->nrows; i++) {
+		for (size_t i = 0; sheet->kind == FB_CSV_FACTS && i < sheet->nrows; i++) {
 			struct fact fact = {.source = merge->sheets->source[s]};
 			const struct fb_merge_launch *launch = NULL;
 			const char *rest = NULL;

@@ -49,7 +49,7 @@ static const char *cell(const struct line *line, const char *column)
 
 static bool is_launches(const struct fb_merge *merge, size_t sheet)
 {
-	return merge->sheets->sheet[sheet].kind == FB_SHEET_LAUNCHES;
+	return merge->sheets->sheet[sheet].kind == FB_CSV_LAUNCHES;
 }
 
 bool fb_merge_has_launches(const struct fb_merge *merge)

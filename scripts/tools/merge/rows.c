@@ -126,11 +126,11 @@ static int push(struct fb_merge_items *items, const struct fb_merge_item *item)
 	return FB_OK;
 }
 
-static struct fb_merge_items *items_of(struct fb_merge *merge, enum fb_sheet_kind kind)
+static struct fb_merge_items *items_of(struct fb_merge *merge, enum fb_csv_kind kind)
 {
-	return kind == FB_SHEET_RESULTS	  ? &merge->rows
-	       : kind == FB_SHEET_SAMPLES ? &merge->samples
-	       : kind == FB_SHEET_RANKS	  ? &merge->ranks
+	return kind == FB_CSV_RESULTS	  ? &merge->rows
+	       : kind == FB_CSV_SAMPLES ? &merge->samples
+	       : kind == FB_CSV_RANKS	  ? &merge->ranks
 					  : NULL;
 }
 

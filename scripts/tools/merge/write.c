@@ -247,7 +247,7 @@ static int write_facts(const struct fb_merge *merge, const char *folder)
 	int err;
 
 	for (size_t i = 0; i < merge->sheets->count; i++)
-		any |= merge->sheets->sheet[i].kind == FB_SHEET_FACTS;
+		any |= merge->sheets->sheet[i].kind == FB_CSV_FACTS;
 	if (!any)
 		return FB_OK;
 	err = open_target(&target, folder, "environment");

@@ -45,18 +45,18 @@ static int compare_rows(const void *x, const void *y)
 	return strcmp(a->label, b->label);
 }
 
-static int read_rows(const struct fb_table *table, struct row *row, size_t *count)
+static int read_rows(const struct fb_sheet *table, struct row *row, size_t *count)
 {
 	static const char *const names[] = {"label", "ratio", "low", "high", "verdict", NULL};
-	int c[5], err = fb_table_columns(table, names, c);
+	int c[5], err = fb_sheet_columns(table, names, c);
 
-	for (size_t i = 0; i < table->rows && !err; i++) {
+	for (size_t i = 0; i < table->nrows && !err; i++) {
 		struct row r = {
-			.label = fb_table_text(table, i, c[0]),
-			.ratio = fb_table_number(table, i, c[1]),
-			.low = fb_table_number(table, i, c[2]),
-			.high = fb_table_number(table, i, c[3]),
-			.verdict = find_verdict(fb_table_text(table, i, c[4])),
+			.label = fb_sheet_text(table, i, c[0]),
+			.ratio = fb_sheet_number(table, i, c[1]),
+			.low = fb_sheet_number(table, i, c[2]),
+			.high = fb_sheet_number(table, i, c[3]),
+			.verdict = find_verdict(fb_sheet_text(table, i, c[4])),
 		};
 
 		/* Without launches enough there is no interval, without a time no ratio. */
@@ -101,9 +101,9 @@ static void put_figure(const struct fb_plot *plot, const struct row *row, size_t
 
 int fb_plot_forest(const struct fb_plot *plot)
 {
-	struct fb_table table = {0};
-	int err = fb_table_read(&table, plot->path[0]);
-	struct row *row = err ? NULL : calloc(table.rows + 1, sizeof(*row));
+	struct fb_sheet table = {0};
+	int err = fb_sheet_read_any(&table, plot->path[0]);
+	struct row *row = err ? NULL : calloc(table.nrows + 1, sizeof(*row));
 	size_t count = 0;
 
 	if (!err && !row)
@@ -119,6 +119,6 @@ int fb_plot_forest(const struct fb_plot *plot)
 		put_figure(plot, row, count);
 	}
 	free(row);
-	fb_table_free(&table);
+	fb_sheet_free(&table);
 	return err;
 }

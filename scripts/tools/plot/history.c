@@ -46,26 +46,26 @@ static int compare_points(const void *x, const void *y)
 	return a->seconds < b->seconds ? -1 : a->seconds > b->seconds;
 }
 
-static int read_points(const struct fb_table *table, struct point *point, size_t *count)
+static int read_points(const struct fb_sheet *table, struct point *point, size_t *count)
 {
 	static const char *const names[] = {"run", "utc", "value", "low", "high", "change", NULL};
-	int c[6], err = fb_table_columns(table, names, c);
+	int c[6], err = fb_sheet_columns(table, names, c);
 
-	for (size_t i = 0; i < table->rows && !err; i++) {
+	for (size_t i = 0; i < table->nrows && !err; i++) {
 		struct point p = {
-			.run = fb_table_text(table, i, c[0]),
-			.seconds = parse_utc(fb_table_text(table, i, c[1])),
-			.value = fb_table_number(table, i, c[2]),
-			.low = fb_table_number(table, i, c[3]),
-			.high = fb_table_number(table, i, c[4]),
-			.change = is_change(fb_table_text(table, i, c[5])),
+			.run = fb_sheet_text(table, i, c[0]),
+			.seconds = parse_utc(fb_sheet_text(table, i, c[1])),
+			.value = fb_sheet_number(table, i, c[2]),
+			.low = fb_sheet_number(table, i, c[3]),
+			.high = fb_sheet_number(table, i, c[4]),
+			.change = is_change(fb_sheet_text(table, i, c[5])),
 		};
 
 		if (isnan(p.seconds))
 			err = fb_error(FB_EINPUT,
 				       "%s: data line %zu: utc '%s': expected as in "
 				       "2024-05-31T23:59:59Z",
-				       table->path, i + 1, fb_table_text(table, i, c[1]));
+				       table->path, i + 1, fb_sheet_text(table, i, c[1]));
 		else if (isfinite(p.value))
 			point[(*count)++] = p;
 	}
@@ -146,9 +146,9 @@ static int put_figure(const struct fb_plot *plot, struct point *point, size_t co
 
 int fb_plot_history(const struct fb_plot *plot)
 {
-	struct fb_table table = {0};
-	int err = fb_table_read(&table, plot->path[0]);
-	struct point *point = err ? NULL : calloc(table.rows + 1, sizeof(*point));
+	struct fb_sheet table = {0};
+	int err = fb_sheet_read_any(&table, plot->path[0]);
+	struct point *point = err ? NULL : calloc(table.nrows + 1, sizeof(*point));
 	size_t count = 0;
 
 	if (!err && !point)
@@ -162,6 +162,6 @@ int fb_plot_history(const struct fb_plot *plot)
 	else if (!err)
 		err = put_figure(plot, point, count);
 	free(point);
-	fb_table_free(&table);
+	fb_sheet_free(&table);
 	return err;
 }

@@ -11,7 +11,7 @@
 #define FB_SCRIPTS_TOOLS_PLOT_PLOT_H
 
 #include "scripts/tools/lib/cells.h"
-#include "scripts/tools/plot/table.h"
+#include "scripts/tools/lib/sheet.h"
 
 #include <stdio.h>
 

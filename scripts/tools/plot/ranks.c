@@ -23,8 +23,8 @@ struct sample {
 };
 
 struct ranks {
-	struct fb_table table;
-	struct sample *sample; /* [table.rows], sorted by group and repetition */
+	struct fb_sheet table;
+	struct sample *sample; /* [table.nrows], sorted by group and repetition */
 	size_t *group_row;     /* [groups]: a line of the table that is of the group */
 	size_t groups, ranks;
 	bool late_known;
@@ -45,39 +45,39 @@ static int compare_samples(const void *x, const void *y)
 }
 
 /* Lines of one row of one launch come together; where they do not, it is another group. */
-static bool same_group(const struct fb_table *table, const int *c, size_t a, size_t b)
+static bool same_group(const struct fb_sheet *table, const int *c, size_t a, size_t b)
 {
 	for (int i = RUN; i <= ROW; i++)
-		if (strcmp(fb_table_text(table, a, c[i]), fb_table_text(table, b, c[i])))
+		if (strcmp(fb_sheet_text(table, a, c[i]), fb_sheet_text(table, b, c[i])))
 			return false;
 	return true;
 }
 
 static int read_lines(struct ranks *r, const char *path)
 {
-	int c[COLUMNS], err = fb_table_read(&r->table, path);
+	int c[COLUMNS], err = fb_sheet_read_any(&r->table, path);
 
 	if (!err)
-		err = fb_table_columns(&r->table, names, c);
+		err = fb_sheet_columns(&r->table, names, c);
 	if (err)
 		return err;
-	r->sample = calloc(r->table.rows + 1, sizeof(*r->sample));
-	r->group_row = calloc(r->table.rows + 1, sizeof(*r->group_row));
+	r->sample = calloc(r->table.nrows + 1, sizeof(*r->sample));
+	r->group_row = calloc(r->table.nrows + 1, sizeof(*r->group_row));
 	if (!r->sample || !r->group_row)
 		return fb_error(FB_ENOMEM, "%s: out of memory", path);
-	for (size_t i = 0; i < r->table.rows; i++) {
+	for (size_t i = 0; i < r->table.nrows; i++) {
 		struct sample *s = &r->sample[i];
-		double rank = fb_table_number(&r->table, i, c[RANK]);
+		double rank = fb_sheet_number(&r->table, i, c[RANK]);
 
 		if (i == 0 || !same_group(&r->table, c, i, i - 1))
 			r->group_row[r->groups++] = i;
 		s->group = r->groups;
-		s->repetition = strtoull(fb_table_text(&r->table, i, c[REPETITION]), NULL, 10);
-		s->begin_us = *fb_table_text(&r->table, i, c[BEGIN])
-				      ? fb_table_number(&r->table, i, c[BEGIN])
+		s->repetition = strtoull(fb_sheet_text(&r->table, i, c[REPETITION]), NULL, 10);
+		s->begin_us = *fb_sheet_text(&r->table, i, c[BEGIN])
+				      ? fb_sheet_number(&r->table, i, c[BEGIN])
 				      : 0; /* no common clock: end_us is the duration */
 		r->late_known |= s->begin_us > 0;
-		s->end_us = fb_table_number(&r->table, i, c[END]);
+		s->end_us = fb_sheet_number(&r->table, i, c[END]);
 		if (!(rank >= 0 && rank < RANKS_MAX) || !isfinite(s->begin_us) ||
 		    !(s->end_us >= s->begin_us))
 			return fb_error(FB_EINPUT,
@@ -87,7 +87,7 @@ static int read_lines(struct ranks *r, const char *path)
 		s->rank = (size_t)rank;
 		r->ranks = s->rank >= r->ranks ? s->rank + 1 : r->ranks;
 	}
-	qsort(r->sample, r->table.rows, sizeof(*r->sample), compare_samples);
+	qsort(r->sample, r->table.nrows, sizeof(*r->sample), compare_samples);
 	return FB_OK;
 }
 
@@ -98,7 +98,7 @@ static int add_repetition(struct ranks *r, size_t i, size_t *end)
 	int err = FB_OK;
 	size_t e = i;
 
-	while (e < r->table.rows && compare_samples(&r->sample[i], &r->sample[e]) == 0) {
+	while (e < r->table.nrows && compare_samples(&r->sample[i], &r->sample[e]) == 0) {
 		first = fmin(first, r->sample[e].begin_us);
 		e++;
 	}
@@ -129,7 +129,7 @@ static int put_quantiles(FILE *out, struct fb_doubles *list)
 static int put_figure(const struct fb_plot *plot, struct ranks *r)
 {
 	size_t shown = r->group_row[plot->figure - 1], end;
-	const struct fb_table *t = &r->table;
+	const struct fb_sheet *t = &r->table;
 	char title[FB_PLOT_TITLE_CHARS], machine[FB_PLOT_TITLE_CHARS];
 	int err = FB_OK;
 
@@ -137,15 +137,15 @@ static int put_figure(const struct fb_plot *plot, struct ranks *r)
 	r->took = calloc(r->ranks + 1, sizeof(*r->took));
 	if (!r->late || !r->took)
 		return fb_error(FB_ENOMEM, "out of memory for %zu ranks", r->ranks);
-	for (size_t i = 0; i < t->rows && !err; i = end) {
+	for (size_t i = 0; i < t->nrows && !err; i = end) {
 		end = i + 1;
 		if (r->sample[i].group == plot->figure)
 			err = add_repetition(r, i, &end);
 	}
 	snprintf(title, sizeof(title), "%s, row %s, launch %s: single ranks",
-		 fb_table_text(t, shown, fb_table_find(t, "program")),
-		 fb_table_text(t, shown, fb_table_find(t, "row")),
-		 fb_table_text(t, shown, fb_table_find(t, "launch_index")));
+		 fb_sheet_text(t, shown, fb_sheet_column(t, "program")),
+		 fb_sheet_text(t, shown, fb_sheet_column(t, "row")),
+		 fb_sheet_text(t, shown, fb_sheet_column(t, "launch_index")));
 	fb_gnuplot_text(plot->out, "TITLE", title);
 	fb_gnuplot_text(plot->out, "SUBTITLE", fb_plot_subtitle(plot->path[0], machine));
 	fb_gnuplot_text(plot->out, "NOTE",
@@ -187,6 +187,6 @@ int fb_plot_ranks(const struct fb_plot *plot)
 	free(r.took);
 	free(r.sample);
 	free(r.group_row);
-	fb_table_free(&r.table);
+	fb_sheet_free(&r.table);
 	return err;
 }

@@ -2,7 +2,7 @@
 /* See spans.h. */
 #include "common/base/error.h"
 #include "scripts/tools/plot/spans.h"
-#include "scripts/tools/plot/table.h"
+#include "scripts/tools/lib/sheet.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -38,26 +38,26 @@ int fb_spans_add(struct fb_spans *spans, const char *lane, const char *name, dou
 static int read_csv(struct fb_spans *spans, const char *path)
 {
 	static const char *const names[] = {"lane", "name", "begin_us", "end_us", NULL};
-	struct fb_table table = {0};
-	int c[4], err = fb_table_read(&table, path);
+	struct fb_sheet table = {0};
+	int c[4], err = fb_sheet_read_any(&table, path);
 
 	if (!err)
-		err = fb_table_columns(&table, names, c);
-	for (size_t i = 0; i < table.rows && !err; i++) {
-		double begin = fb_table_number(&table, i, c[2]);
-		double end = fb_table_number(&table, i, c[3]);
+		err = fb_sheet_columns(&table, names, c);
+	for (size_t i = 0; i < table.nrows && !err; i++) {
+		double begin = fb_sheet_number(&table, i, c[2]);
+		double end = fb_sheet_number(&table, i, c[3]);
 
 		if (end >= begin)
-			err = fb_spans_add(spans, fb_table_text(&table, i, c[0]),
-					   fb_table_text(&table, i, c[1]), begin, end);
+			err = fb_spans_add(spans, fb_sheet_text(&table, i, c[0]),
+					   fb_sheet_text(&table, i, c[1]), begin, end);
 		else
 			err = fb_error(FB_EINPUT,
 				       "%s: data line %zu: begin_us '%s', end_us '%s': "
 				       "expected numbers, the first not above the second",
-				       path, i + 1, fb_table_text(&table, i, c[2]),
-				       fb_table_text(&table, i, c[3]));
+				       path, i + 1, fb_sheet_text(&table, i, c[2]),
+				       fb_sheet_text(&table, i, c[3]));
 	}
-	fb_table_free(&table);
+	fb_sheet_free(&table);
 	return err;
 }
 

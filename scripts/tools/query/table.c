@@ -113,7 +113,7 @@ static int collect_columns(struct fb_query_table *table, const struct fb_sheets 
 		const struct fb_sheet *sheet = &sheets->sheet[s];
 
 		for (size_t i = 0; i < sheet->ncolumns && !err; i++)
-			if (sheet->kind == FB_SHEET_RESULTS &&
+			if (sheet->kind == FB_CSV_RESULTS &&
 			    find(table, sheet->column[i]) == table->ncolumns)
 				err = add_column(table, sheet->column[i], true);
 	}
@@ -121,9 +121,9 @@ static int collect_columns(struct fb_query_table *table, const struct fb_sheets 
 		const struct fb_sheet *sheet = &sheets->sheet[s];
 		int variant = fb_sheet_column(sheet, "variant");
 
-		for (size_t i = 0; sheet->kind == FB_SHEET_RESULTS && i < sheet->nrows && !err; i++)
+		for (size_t i = 0; sheet->kind == FB_CSV_RESULTS && i < sheet->nrows && !err; i++)
 			err = add_variants(table, sheet->row[i].cell[variant]);
-		table->nrows += sheet->kind == FB_SHEET_RESULTS ? sheet->nrows : 0;
+		table->nrows += sheet->kind == FB_CSV_RESULTS ? sheet->nrows : 0;
 	}
 	return err;
 }
@@ -183,7 +183,7 @@ int fb_query_load(struct fb_query_table *table, const struct fb_sheets *sheets)
 	if (!err && !table->row)
 		err = no_memory();
 	for (size_t i = 0; i < sheets->count && !err; i++)
-		if (sheets->sheet[i].kind == FB_SHEET_RESULTS)
+		if (sheets->sheet[i].kind == FB_CSV_RESULTS)
 			err = fill_sheet(table, &sheets->sheet[i]);
 	return err;
 }

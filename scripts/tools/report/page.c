@@ -26,7 +26,7 @@ static int read_environment(struct fb_page_set *set, const char *path)
 	if (folder < 0)
 		return fb_error(FB_ENOMEM, "out of memory for a path");
 	if (access(file, R_OK) == 0)
-		err = fb_table_read(&set->environment, file);
+		err = fb_sheet_read_any(&set->environment, file);
 	free(file);
 	return err;
 }
@@ -45,7 +45,7 @@ int fb_page_set_read(struct fb_page_set *set, char *const *path, size_t npaths)
 
 void fb_page_set_free(struct fb_page_set *set)
 {
-	fb_table_free(&set->environment);
+	fb_sheet_free(&set->environment);
 	fb_cells_free(&set->cells);
 	fb_results_free(&set->results);
 }

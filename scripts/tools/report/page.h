@@ -12,7 +12,7 @@
 #define FB_SCRIPTS_TOOLS_REPORT_PAGE_H
 
 #include "scripts/tools/lib/cells.h"
-#include "scripts/tools/plot/table.h"
+#include "scripts/tools/lib/sheet.h"
 
 #include <stdio.h>
 
@@ -22,14 +22,14 @@ struct fb_page_set {
 	size_t npaths;
 	struct fb_results results;
 	struct fb_cells cells;
-	struct fb_table environment; /* no columns: there is none */
+	struct fb_sheet environment; /* no columns: there is none */
 };
 
 struct fb_page {
 	FILE *out;
 	const struct fb_page_set *set;	 /* what the page is about */
 	const struct fb_page_set *base;	 /* what it is compared with, or NULL */
-	const struct fb_table *verdicts; /* of `compare --csv`, or NULL */
+	const struct fb_sheet *verdicts; /* of `compare --csv`, or NULL */
 	char *const *figure;		 /* [nfigures]: SVG files */
 	size_t nfigures;
 	char nonce[33]; /* of the page's scripts */

@@ -79,7 +79,7 @@ static void rest_of(const char *(*field)(const void *row, const char *column), c
 
 /* One row of a file of verdicts. */
 struct verdict_row {
-	const struct fb_table *table;
+	const struct fb_sheet *table;
 	size_t row;
 };
 
@@ -87,12 +87,12 @@ static const char *verdict_field(const void *row, const char *column)
 {
 	const struct verdict_row *r = row;
 
-	return fb_table_text(r->table, r->row, fb_table_find(r->table, column));
+	return fb_sheet_text(r->table, r->row, fb_sheet_column(r->table, column));
 }
 
 static double verdict_number(const struct verdict_row *r, const char *column)
 {
-	return fb_table_number(r->table, r->row, fb_table_find(r->table, column));
+	return fb_sheet_number(r->table, r->row, fb_sheet_column(r->table, column));
 }
 
 static void put_verdict_row(FILE *out, const struct verdict_row *r)
@@ -120,15 +120,15 @@ static const char *const verdicts[] = {"REGRESSED", "IMPROVED", "UNSURE", "SAME"
 static void put_verdict_tiles(const struct fb_page *page)
 {
 	static const char *const classes[] = {"bad", "good", "", ""};
-	int column = fb_table_find(page->verdicts, "verdict");
+	int column = fb_sheet_column(page->verdicts, "verdict");
 	FILE *out = page->out;
 
 	fputs("<div class=\"tiles\">\n", out);
 	for (size_t v = 0; v < sizeof(verdicts) / sizeof(verdicts[0]); v++) {
 		size_t n = 0;
 
-		for (size_t i = 0; i < page->verdicts->rows; i++)
-			n += !strcmp(fb_table_text(page->verdicts, i, column), verdicts[v]) ? 1 : 0;
+		for (size_t i = 0; i < page->verdicts->nrows; i++)
+			n += !strcmp(fb_sheet_text(page->verdicts, i, column), verdicts[v]) ? 1 : 0;
 		fb_html(out,
 			"<div class=\"tile %s\"><b>%zu</b><span><a href=\"#comparison-rows?"
 			"f.verdict=%s\">%s</a></span></div>\n",
@@ -140,7 +140,7 @@ static void put_verdict_tiles(const struct fb_page *page)
 static int put_verdicts(const struct fb_page *page)
 {
 	static const char *const needed[] = {"program", "bytes", "verdict", "ratio", NULL};
-	int found[4], err = fb_table_columns(page->verdicts, needed, found);
+	int found[4], err = fb_sheet_columns(page->verdicts, needed, found);
 
 	if (err)
 		return err;
@@ -148,7 +148,7 @@ static int put_verdicts(const struct fb_page *page)
 	fputs("<div class=\"card\" style=\"margin-top:14px\">\n", page->out);
 	fb_page_table_begin(page, "comparison-rows", "Rows of both runs with verdicts", columns,
 			    COLUMNS);
-	for (size_t i = 0; i < page->verdicts->rows; i++) {
+	for (size_t i = 0; i < page->verdicts->nrows; i++) {
 		const struct verdict_row row = {page->verdicts, i};
 
 		fputs(i ? ",\n[" : "[", page->out);

@@ -14,12 +14,12 @@ enum { SCOPE, HOST, RANK, KEY, VALUE, FACT_COLUMNS };
 enum { LISTED = 8 };
 
 /* The columns of an environment.csv; false where it is none. */
-static bool find_columns(const struct fb_table *table, int *c)
+static bool find_columns(const struct fb_sheet *table, int *c)
 {
 	static const char *const names[] = {"scope", "host", "rank", "key", "value"};
 
 	for (int i = 0; i < FACT_COLUMNS; i++) {
-		c[i] = table->columns ? fb_table_find(table, names[i]) : -1;
+		c[i] = table->ncolumns ? fb_sheet_column(table, names[i]) : -1;
 		if (c[i] < 0)
 			return false;
 	}
@@ -27,7 +27,7 @@ static bool find_columns(const struct fb_table *table, int *c)
 }
 
 /* The value of a key: of the run, or of hosts and ranks one after the other. Empty: not there. */
-static void join_values(const struct fb_table *table, const char *key, char *buf, size_t n)
+static void join_values(const struct fb_sheet *table, const char *key, char *buf, size_t n)
 {
 	int c[FACT_COLUMNS];
 	size_t found = 0;
@@ -35,19 +35,19 @@ static void join_values(const struct fb_table *table, const char *key, char *buf
 	buf[0] = '\0';
 	if (!find_columns(table, c))
 		return;
-	for (size_t i = 0; i < table->rows; i++) {
-		const char *rank = fb_table_text(table, i, c[RANK]);
-		const char *host = fb_table_text(table, i, c[HOST]);
+	for (size_t i = 0; i < table->nrows; i++) {
+		const char *rank = fb_sheet_text(table, i, c[RANK]);
+		const char *host = fb_sheet_text(table, i, c[HOST]);
 		size_t used = strlen(buf);
 
-		if (strcmp(fb_table_text(table, i, c[KEY]), key) || found++ >= LISTED)
+		if (strcmp(fb_sheet_text(table, i, c[KEY]), key) || found++ >= LISTED)
 			continue;
 		if (*rank)
 			snprintf(buf + used, n - used, "%srank %s: %s", used ? ", " : "", rank,
-				 fb_table_text(table, i, c[VALUE]));
+				 fb_sheet_text(table, i, c[VALUE]));
 		else
 			snprintf(buf + used, n - used, "%s%s%s%s", used ? ", " : "", host,
-				 *host ? ": " : "", fb_table_text(table, i, c[VALUE]));
+				 *host ? ": " : "", fb_sheet_text(table, i, c[VALUE]));
 	}
 	if (found > LISTED)
 		snprintf(buf + strlen(buf), n - strlen(buf), ", and %zu more", found - LISTED);
@@ -59,10 +59,10 @@ static int compare_texts(const void *x, const void *y)
 }
 
 /* All keys of both tables, sorted, each once; borrowed texts. NULL where memory is out. */
-static const char **list_keys(const struct fb_table *a, const struct fb_table *b, size_t *count)
+static const char **list_keys(const struct fb_sheet *a, const struct fb_sheet *b, size_t *count)
 {
-	const struct fb_table *const tables[] = {a, b};
-	const char **key = calloc(a->rows + (b ? b->rows : 0) + 1, sizeof(*key));
+	const struct fb_sheet *const tables[] = {a, b};
+	const char **key = calloc(a->nrows + (b ? b->nrows : 0) + 1, sizeof(*key));
 	size_t n = 0;
 	int c[FACT_COLUMNS];
 
@@ -70,9 +70,9 @@ static const char **list_keys(const struct fb_table *a, const struct fb_table *b
 	if (!key)
 		return NULL;
 	for (size_t t = 0; t < 2; t++)
-		for (size_t i = 0; tables[t] && find_columns(tables[t], c) && i < tables[t]->rows;
+		for (size_t i = 0; tables[t] && find_columns(tables[t], c) && i < tables[t]->nrows;
 		     i++)
-			key[n++] = fb_table_text(tables[t], i, c[KEY]);
+			key[n++] = fb_sheet_text(tables[t], i, c[KEY]);
 	if (n)
 		qsort(key, n, sizeof(*key), compare_texts);
 	for (size_t i = 0; i < n; i++)

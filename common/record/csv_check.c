@@ -58,9 +58,10 @@ static bool begins_with(const struct fb_csv_reader *r, const struct fb_column *c
 }
 
 /* Names of the program's own columns: letters, digits, underscores, and none twice. */
-static void check_extra_names(struct fb_csv_check *check, const struct fb_csv_reader *r)
+static void check_extra_names(struct fb_csv_check *check, const struct fb_csv_reader *r,
+			      size_t first)
 {
-	for (size_t i = fb_columns_count; i < r->nfields; i++) {
+	for (size_t i = first; i < r->nfields; i++) {
 		const char *name = r->fields[i];
 
 		if (!islower((unsigned char)*name))
@@ -105,16 +106,19 @@ static int check_unique(struct fb_csv_check *check, const struct fb_csv_reader *
 struct sheet {
 	const struct fb_column *columns;
 	size_t ncolumns, nfields;
-	bool result; /* a program's result file, which has keys, rules and maybe more columns */
+	int version; /* of a program's result file, which has keys, rules and maybe more columns */
 };
 
 static int check_record(struct fb_csv_check *check, const struct fb_csv_reader *r,
 			const struct sheet *sheet, struct fb_finished *seen)
 {
 	double value[COLUMNS_MAX], number;
+	int version = fb_column_find("schema");
 	bool good = true;
 
 	check->rows++;
+	for (size_t i = 0; i < fb_columns_count; i++)
+		value[i] = (double)NAN;
 	if (r->torn)
 		fb_csv_problem(check, r, "", "the file ends without a newline: a torn row");
 	if (r->nfields != sheet->nfields) {
@@ -124,8 +128,11 @@ static int check_record(struct fb_csv_check *check, const struct fb_csv_reader *
 	}
 	for (size_t i = 0; i < sheet->ncolumns; i++)
 		good &= check_field(check, r, &sheet->columns[i], r->fields[i], &value[i]);
-	if (!sheet->result)
+	if (!sheet->version)
 		return FB_OK;
+	if (isfinite(value[version]) && value[version] != sheet->version)
+		fb_csv_problem(check, r, "schema", "%s: expected %d, as the header has it",
+			       r->fields[version], sheet->version);
 	for (size_t i = sheet->ncolumns; i < r->nfields; i++)
 		good &= check_field(check, r, fb_csv_column(FB_CSV_RESULTS, ""), r->fields[i],
 				    &number);
@@ -142,20 +149,23 @@ static int find_sheet(struct fb_csv_check *check, const struct fb_csv_reader *r,
 
 	sheet->columns = fb_csv_columns(kind, &sheet->ncolumns);
 	sheet->nfields = r->nfields;
-	sheet->result = kind == FB_CSV_RESULTS;
+	sheet->version = kind == FB_CSV_RESULTS ? FB_SCHEMA_VERSION : 0;
 	/* The last column of launches.csv is there where merge wrote it. */
 	if (kind == FB_CSV_LAUNCHES && r->nfields + 1 == sheet->ncolumns)
 		sheet->ncolumns--;
+	while (sheet->version > FB_SCHEMA_OLDEST &&
+	       !begins_with(r, sheet->columns, sheet->ncolumns))
+		sheet->ncolumns = fb_columns_of(--sheet->version);
 	if (sheet->columns && begins_with(r, sheet->columns, sheet->ncolumns) &&
-	    (sheet->result || r->nfields == sheet->ncolumns)) {
-		if (sheet->result)
-			check_extra_names(check, r);
+	    (sheet->version || r->nfields == sheet->ncolumns)) {
+		if (sheet->version)
+			check_extra_names(check, r, sheet->ncolumns);
 		return FB_OK;
 	}
 	return fb_error(FB_EINPUT,
-			"'%s' has no header of schema %d: expected the columns of "
+			"'%s' has no header of schema %d or %d: expected the columns of "
 			"docs/csv.md",
-			r->path, FB_SCHEMA_VERSION);
+			r->path, FB_SCHEMA_OLDEST, FB_SCHEMA_VERSION);
 }
 
 static int check_records(struct fb_csv_check *check, struct fb_csv_reader *r)

@@ -98,9 +98,30 @@ const struct fb_column fb_columns[] = {
 	VALUE("channels", U64, "", ROW_U64, ROW(channels), "parallel channels; 0 for unknown"),
 	VALUE("flags", TEXT, "", ROW_TEXT, ROW(flags),
 	      "remarks on the row's quality, joined by ';'"),
+	VALUE("cpu_s", F64, "s", ROW_F64, ROW(cpu_s),
+	      "processor time of an operation: user and system, all threads of all ranks"),
 };
 
 const size_t fb_columns_count = sizeof(fb_columns) / sizeof(fb_columns[0]);
+
+/* [version]: how many columns it appended. */
+static const size_t appended[FB_SCHEMA_VERSION + 1] = {[2] = 1};
+
+size_t fb_columns_of(int version)
+{
+	size_t columns = fb_columns_count;
+
+	if (version < FB_SCHEMA_OLDEST || version > FB_SCHEMA_VERSION)
+		return 0;
+	for (int v = version + 1; v <= FB_SCHEMA_VERSION; v++)
+		columns -= appended[v];
+	return columns;
+}
+
+bool fb_schema_known(const char *text)
+{
+	return text[0] >= '0' + FB_SCHEMA_OLDEST && text[0] <= '0' + FB_SCHEMA_VERSION && !text[1];
+}
 
 static const char *const statuses[] = {"ok", "wrong", "skipped", "few", "fault"};
 static const char *const stops[] = {"", "ci", "nmax", "time"};
@@ -188,5 +209,6 @@ struct fb_row fb_row_empty(const struct fb_case *key)
 		.busbw_GBps = none,
 		.bound_us = none,
 		.efficiency = none,
+		.cpu_s = none,
 	};
 }

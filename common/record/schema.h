@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The result file's columns, as one const table: schema version 1.
+ * The result file's columns, as one const table: schema version 2.
  *
  * The writer, the reader behind --resume, the checker and docs/csv.md all walk this table, so a
  * column exists in one place. Key columns say what was run, value columns what was seen, and
@@ -14,7 +14,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { FB_SCHEMA_VERSION = 1, FB_FIELD_CHARS = 4096 };
+/*
+ * New versions only append columns, so files of all versions from the oldest on can be read.
+ * Version 2 has `cpu_s`.
+ */
+enum { FB_SCHEMA_OLDEST = 1, FB_SCHEMA_VERSION = 2, FB_FIELD_CHARS = 4096 };
 
 enum fb_status {
 	FB_STATUS_OK,
@@ -59,6 +63,7 @@ struct fb_row {
 	const char *path;  /* what really ran */
 	uint64_t channels; /* 0 where it has no meaning or is not known */
 	const char *flags; /* names joined by ';' ("skew;drift") */
+	double cpu_s;	   /* processor time of one operation, all ranks; NAN is empty */
 
 	const double *extra; /* one value per extra column of the file; NAN is empty */
 };
@@ -112,6 +117,12 @@ struct fb_column {
 
 extern const struct fb_column fb_columns[]; /* the fixed columns, in file order */
 extern const size_t fb_columns_count;
+
+/* How many of them a file of this schema version has; 0: no such version. */
+size_t fb_columns_of(int version);
+
+/* Whether a field of the column `schema` names a version that can be read. */
+bool fb_schema_known(const char *text);
 
 /* Index of a fixed column, or -1. */
 int fb_column_find(const char *name);

@@ -57,6 +57,7 @@ static void add_times(struct fb_row *row, const struct fb_measurement *m, int op
 	row->rank_min_us = m->rank_min_us / operations;
 	row->skew_us = m->skew_us;
 	row->outliers = m->summary.outliers;
+	row->cpu_s = m->cpu_s / operations;
 }
 
 /* Rank 0: the row of a measured case. */

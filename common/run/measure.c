@@ -4,10 +4,6 @@
 #include "common/run/measure.h"
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
-enum { BLOCK_MAX = 128 };
 
 /*
  * Timer and barrier may cost this share of the median before the row is flagged. Ranks that begin
@@ -24,23 +20,6 @@ struct subject {
 	bool counts; /* this rank's times count; see fb_program.counts */
 };
 
-/* MPI_User_function: see struct fb_times. */
-static void combine_times(void *in, void *inout, int *count, MPI_Datatype *type)
-{
-	const struct fb_times *a = in;
-	struct fb_times *b = inout;
-
-	(void)type;
-	for (int i = 0; i < *count; i++) {
-		b[i].max = fmax(a[i].max, b[i].max);
-		b[i].min = fmin(a[i].min, b[i].min);
-		b[i].sum += a[i].sum;
-		b[i].ranks += a[i].ranks;
-		b[i].last_start = fmax(a[i].last_start, b[i].last_start);
-		b[i].first_start = fmin(a[i].first_start, b[i].first_start);
-	}
-}
-
 static struct fb_sample to_sample(const struct fb_times *all)
 {
 	return (struct fb_sample){
@@ -49,56 +28,6 @@ static struct fb_sample to_sample(const struct fb_times *all)
 		.mean = all->sum / all->ranks,
 		.skew = all->last_start - all->first_start,
 	};
-}
-
-int fb_meter_open(struct fb_meter *meter)
-{
-	const struct fb_sampler_config config = {
-		.ci = meter->settings->ci,
-		.min_samples = meter->settings->min_samples,
-		.max_samples = meter->settings->max_samples,
-		.max_time_s = meter->settings->max_time_s,
-		.whole_time = meter->settings->whole_time,
-	};
-	int err = FB_OK;
-
-	meter->block = calloc(2 * BLOCK_MAX, sizeof(*meter->block));
-	if (!meter->block)
-		err = fb_error(FB_ENOMEM, "out of memory for a block of samples");
-	if (!err && meter->world->rank == 0)
-		err = fb_sampler_open(&meter->sampler, &config);
-	if (!err && meter->settings->raw_ranks)
-		err = fb_rank_times_open(&meter->ranks, meter->world, BLOCK_MAX);
-	err = fb_group_agree(meter->world, err);
-	if (err) {
-		fb_rank_times_close(&meter->ranks);
-		fb_sampler_close(&meter->sampler);
-		free(meter->block);
-		return err;
-	}
-	meter->reduced = meter->block + BLOCK_MAX;
-	meter->work_s = 0;
-	/* One for all, and recent, so that starts in us keep their digits. */
-	meter->epoch = fb_clock_ticks(meter->clock);
-	if (meter->one_clock)
-		MPI_Bcast(&meter->epoch, 1, MPI_UINT64_T, 0, meter->world->comm);
-	MPI_Type_contiguous(sizeof(struct fb_times) / sizeof(double), MPI_DOUBLE,
-			    &meter->times_type);
-	MPI_Type_commit(&meter->times_type);
-	MPI_Op_create(combine_times, 1, &meter->times_op);
-	return FB_OK;
-}
-
-void fb_meter_close(struct fb_meter *meter)
-{
-	if (!meter->block)
-		return;
-	MPI_Op_free(&meter->times_op);
-	MPI_Type_free(&meter->times_type);
-	fb_rank_times_close(&meter->ranks);
-	fb_sampler_close(&meter->sampler);
-	free(meter->block);
-	meter->block = NULL;
 }
 
 static _Noreturn void fail(const struct subject *s, const char *what, int err)
@@ -128,9 +57,13 @@ static struct fb_times time_run(const struct subject *s, enum fb_phase phase, in
 	if (err)
 		fail(s, "making ready", err);
 	fb_barrier_wait(m->barrier);
+	if (m->reads_cpu)
+		fb_cpu_time_begin(&m->cpu);
 	start = fb_clock_ticks(m->clock);
 	err = run(s->instance, calls);
 	end = fb_clock_ticks(m->clock);
+	if (m->reads_cpu)
+		fb_cpu_time_end(&m->cpu, calls);
 	if (!err && s->program->settle)
 		err = s->program->settle(s->instance);
 	if (err)
@@ -199,6 +132,17 @@ static size_t share(const struct fb_group *world, size_t decision)
 	return (size_t)number;
 }
 
+/* Collective: the processor time of a call, all ranks together, on rank 0; NAN for no calls. */
+static double cpu_of_call(struct fb_meter *m)
+{
+	double used_s = m->cpu.used_s;
+
+	m->reads_cpu = false;
+	MPI_Reduce(m->world->rank ? &used_s : MPI_IN_PLACE, &used_s, 1, MPI_DOUBLE, MPI_SUM, 0,
+		   m->world->comm);
+	return m->cpu.calls > 0 ? used_s / m->cpu.calls : (double)NAN;
+}
+
 /*
  * Returns what a call takes once warm, on rank 0 (elsewhere: without meaning): the best batch,
  * since a preemption would spoil the last one.
@@ -209,6 +153,7 @@ static double warm_up(const struct subject *s, double first_s)
 	bool streaming = s->key->cadence == FB_STREAMING;
 	double elapsed_s = 0, each_s = HUGE_VAL;
 	size_t calls = 0;
+	int batches = 0;
 
 	for (;;) {
 		size_t next = share(m->world, fb_warm_up_next(calls, elapsed_s, first_s,
@@ -216,6 +161,10 @@ static double warm_up(const struct subject *s, double first_s)
 		uint64_t start = fb_clock_ticks(m->clock);
 		double batch_s;
 
+		/* The first batch is not warm yet, but may be the only one. */
+		if (next && batches++ < 2)
+			fb_cpu_time_clear(&m->cpu);
+		m->reads_cpu = true;
 		if (next == 0)
 			return calls ? each_s : first_s;
 		if (streaming) {
@@ -240,7 +189,7 @@ static double warm_up(const struct subject *s, double first_s)
 /* Own repetitions for --raw-ranks; a batch of calls as a whole. */
 static void add_ranks(const struct subject *s, const struct fb_times *own, size_t n, int calls)
 {
-	struct fb_rank_time time[BLOCK_MAX];
+	struct fb_rank_time time[FB_METER_BLOCK];
 
 	for (size_t i = 0; i < n && s->meter->ranks.world; i++) {
 		double begin = s->meter->one_clock ? own[i].first_start : 0;
@@ -367,6 +316,7 @@ void fb_measure(struct fb_meter *meter, const struct fb_program *program, void *
 		check(&s, time_run(&s, FB_PHASE_FIRST, 1), 1, verify != FB_VERIFY_NO, out).max;
 	if (out->status == FB_STATUS_OK) {
 		each_s = warm_up(&s, out->first_us * 1e-6);
+		out->cpu_s = cpu_of_call(meter);
 		if (c->cadence == FB_STREAMING)
 			out->calls = (int)share(
 				meter->world,

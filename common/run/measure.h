@@ -13,6 +13,7 @@
 
 #include "common/measure/barrier.h"
 #include "common/measure/clock.h"
+#include "common/measure/cpu_time.h"
 #include "common/measure/rank_times.h"
 #include "common/measure/sampler.h"
 #include "common/measure/watchdog.h"
@@ -26,6 +27,8 @@ struct fb_times {
 	double max, min, sum, ranks;
 	double last_start, first_start; /* since the meter's epoch */
 };
+
+enum { FB_METER_BLOCK = 128 }; /* most repetitions between two reductions */
 
 /* What all measurements of a run share. */
 struct fb_meter {
@@ -45,6 +48,8 @@ struct fb_meter {
 	uint64_t epoch;			  /* ticks; same on all ranks if one_clock */
 	struct fb_sampler sampler;	  /* filled on rank 0 */
 	struct fb_rank_times ranks; /* with --raw-ranks; of the sampler's samples the last ones */
+	struct fb_cpu_time cpu;	    /* this rank's, of warm calls that are not timed */
+	bool reads_cpu;		    /* the calls that follow are such */
 	double work_s;		    /* spent in operations, barriers before them and verification */
 };
 
@@ -67,6 +72,8 @@ struct fb_measurement {
 	int calls;		   /* in a sample (1 unless streaming) */
 	struct fb_summary summary; /* us; samples themselves: meter->sampler.max_us */
 	double rank_mean_us, rank_min_us, skew_us;
+	double cpu_s; /* of a call: processor time of all ranks; from the warm-up, as reading
+			 it costs more than short calls */
 	enum fb_stop stop;
 	unsigned flags; /* FB_FLAG_* */
 };

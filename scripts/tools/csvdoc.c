@@ -33,6 +33,9 @@ static const char intro[] =
 	"Types: `text`; `u64`, `i64` whole numbers; `f64` six significant digits; `time_us`\n"
 	"microseconds with four decimals. Rates are in 1e9 bytes per second and always\n"
 	"computed from the median time.\n"
+	"\n"
+	"A new schema only appends columns to the fixed ones, and all tools read files of all\n"
+	"schemas. Schema 2 appended `cpu_s`.\n"
 	"\n";
 
 static const char bytes[] =
@@ -51,6 +54,15 @@ static const char bytes[] =
 	"|---|---|---|---|---|\n";
 
 static const char extra[] =
+	"\n"
+	"## What `cpu_s` counts\n"
+	"\n"
+	"`cpu_s` is the processor time of one operation, user and system, of all threads of all\n"
+	"ranks and of their children that have ended, as `median_us` is the time of one. So\n"
+	"`cpu_s` / `median_us` says how many processors are busy with it. It is the mean over\n"
+	"the calls of the warm-up but for the first few, between the barrier and the end of\n"
+	"each call: reading it takes longer than a short call, so timed calls are not read. Time\n"
+	"that the kernel spends for a rank outside of its system calls (interrupts) is not in it.\n"
 	"\n"
 	"## Further columns\n"
 	"\n"

@@ -110,6 +110,37 @@ static void test_times(struct fb_meter *m)
 	}
 }
 
+static int sleep_a_while(void *instance, int calls)
+{
+	struct timespec rest = {.tv_nsec = 200000L * calls};
+	struct operation *op = instance;
+
+	op->last_calls = calls;
+	nanosleep(&rest, NULL);
+	return FB_OK;
+}
+
+/*
+ * Calls that spin use the processor for as long as they last, calls that sleep hardly do. A rank
+ * that shares its processor spins for less of its time.
+ */
+static void test_cpu(struct fb_meter *m)
+{
+	const struct fb_case isolated = {.cadence = FB_ISOLATED, .redop = -1};
+	struct fb_program sleeps = program;
+	struct operation op = op_of(m, 200e-6);
+	struct fb_measurement spun, slept;
+
+	sleeps.run = sleep_a_while;
+	fb_measure(m, &program, &op, &isolated, &spun);
+	fb_measure(m, &sleeps, &op, &isolated, &slept);
+	if (m->world->rank)
+		return;
+	CHECK(spun.cpu_s > 0 && spun.cpu_s < 1);
+	CHECK(slept.cpu_s >= 0 && slept.cpu_s < spun.cpu_s / 2);
+	CHECK(spun.cpu_s <= 1.5 * m->world->nranks * spun.summary.median * 1e-6);
+}
+
 /* The times of single ranks are the samples' own: their maximum over ranks is the sample. */
 static void test_ranks(struct fb_meter *m)
 {
@@ -322,6 +353,7 @@ int main(int argc, char **argv)
 	meter.watchdog = watchdog;
 	CHECK_INT(fb_meter_open(&meter), FB_OK);
 	test_times(&meter);
+	test_cpu(&meter);
 	test_flags(&meter);
 	test_skew(&meter);
 	test_wrong(&meter);

@@ -188,8 +188,8 @@ static int read_row(struct reader *r, const struct fb_record *record)
 
 	if (!row)
 		return fb_error(FB_ENOMEM, "%s: out of memory", record->path);
-	if (strtoull(record->field[r->at[SCHEMA]], NULL, 10) != FB_SCHEMA_VERSION)
-		return bad(record, "schema", record->field[r->at[SCHEMA]], "schema 1");
+	if (!fb_schema_known(record->field[r->at[SCHEMA]]))
+		return bad(record, "schema", record->field[r->at[SCHEMA]], "schema 1 or 2");
 	if (status < 0)
 		return bad(record, "status", text, "ok, wrong, skipped, few or fault");
 	for (size_t i = 0; i < r->keys; i++)

@@ -33,10 +33,10 @@ static char **copy_fields(const struct fb_record *record)
 
 static int check_columns(const struct fb_sheet *sheet)
 {
-	for (size_t i = 0; i < fb_columns_count; i++)
+	for (size_t i = 0; i < fb_columns_of(FB_SCHEMA_OLDEST); i++)
 		if (fb_sheet_column(sheet, fb_columns[i].name) < 0)
 			return fb_error(FB_EINPUT, "%s:1: no column %s, which schema %d has",
-					sheet->path, fb_columns[i].name, FB_SCHEMA_VERSION);
+					sheet->path, fb_columns[i].name, FB_SCHEMA_OLDEST);
 	for (size_t i = 0; i < sheet->ncolumns; i++)
 		if ((size_t)fb_sheet_column(sheet, sheet->column[i]) != i)
 			return fb_error(FB_EINPUT, "%s:1: two columns are called '%s'", sheet->path,
@@ -60,12 +60,11 @@ static int read_header(struct fb_sheet *sheet, const struct fb_record *record)
 static int check_version(const struct fb_sheet *sheet, const struct fb_record *record)
 {
 	const char *version = record->field[fb_sheet_column(sheet, "schema")];
-	char expected[16];
 
-	snprintf(expected, sizeof(expected), "%d", FB_SCHEMA_VERSION);
-	if (strcmp(version, expected))
-		return fb_error(FB_EINPUT, "%s:%" PRIu64 ": schema '%s': accepted is %s",
-				sheet->path, record->line, version, expected);
+	if (!fb_schema_known(version))
+		return fb_error(FB_EINPUT, "%s:%" PRIu64 ": schema '%s': accepted is %d to %d",
+				sheet->path, record->line, version, FB_SCHEMA_OLDEST,
+				FB_SCHEMA_VERSION);
 	return FB_OK;
 }
 

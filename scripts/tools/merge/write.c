@@ -114,12 +114,15 @@ static void put_row(const struct fb_merge *merge, const struct fb_merge_item *it
 		    const char *const *extra, size_t nextra, FILE *out)
 {
 	size_t launch = (size_t)fb_column_find("launch_index");
+	size_t schema = (size_t)fb_column_find("schema");
 
 	for (size_t i = 0; i < fb_columns_count; i++) {
 		if (i)
 			fputc(',', out);
 		if (i == launch)
 			fprintf(out, "%" PRIu64, merge->launch[item->launch].after);
+		else if (i == schema) /* the header's, whatever the source's was */
+			fprintf(out, "%d", FB_SCHEMA_VERSION);
 		else
 			fb_csv_put_field(out, fb_merge_fixed(item, i));
 	}

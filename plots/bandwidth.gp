@@ -4,7 +4,7 @@
 # link. Bars and bands as in time.gp. How to call it: see lib/common.gp. Draws nothing for
 # operations that move nothing, or have no rate.
 
-folder = ARG0[1 : strstrt(ARG0, "bandwidth.gp") - 1]
+folder = ARG0[1 : strlen(ARG0) - strlen("bandwidth.gp")]
 load folder."lib/common.gp"
 if (SIZES == 0 || RATES == 0) exit
 

@@ -3,8 +3,7 @@
 # The distribution of one size's repetitions: which share took no longer than a time. Needs
 # samples.csv, which programs write with --raw; `csv` is the folder. See lib/data.gp.
 
-folder = ARG0[1 : strstrt(ARG0, "distribution.gp") - 1]
-kind = "distribution"
+folder = ARG0[1 : strlen(ARG0) - strlen("distribution.gp")]
 load folder."lib/data.gp"
 load folder."lib/style.gp"
 note = NOTE

@@ -3,8 +3,7 @@
 # Ratios of two result sets with their intervals, one below the other, the worst first. `csv` is
 # what `compare --forest` wrote (docs/plots.md). How to call it: see lib/data.gp.
 
-folder = ARG0[1 : strstrt(ARG0, "forest.gp") - 1]
-kind = "forest"
+folder = ARG0[1 : strlen(ARG0) - strlen("forest.gp")]
 load folder."lib/data.gp"
 ROWHEIGHT = 20
 HEIGHT = 66 + 90 + (ROWS < 8 ? 8 : ROWS) * ROWHEIGHT

@@ -3,8 +3,7 @@
 # A metric over many runs with the points at which it changed. `csv` has the columns run, utc,
 # value, low, high, change (docs/plots.md). How to call it: see lib/data.gp.
 
-folder = ARG0[1 : strstrt(ARG0, "history.gp") - 1]
-kind = "history"
+folder = ARG0[1 : strlen(ARG0) - strlen("history.gp")]
 load folder."lib/data.gp"
 load folder."lib/style.gp"
 note = NOTE

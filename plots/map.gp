@@ -4,8 +4,7 @@
 # the algorithm's. How to call it, with as many folders as there are numbers of ranks: see
 # lib/data.gp.
 
-folder = ARG0[1 : strstrt(ARG0, "map.gp") - 1]
-kind = "map"
+folder = ARG0[1 : strlen(ARG0) - strlen("map.gp")]
 load folder."lib/data.gp"
 ROWHEIGHT = ROWS > 12 ? 36 : 58
 KEYROWS = WINNERS < 30 ? WINNERS : 30

@@ -3,8 +3,7 @@
 # A value for each pair of ranks as a heat map, light where it is good: a slow rank is a dark row
 # and a dark column. How to call it, also with a text of nvbandwidth: see lib/data.gp.
 
-folder = ARG0[1 : strstrt(ARG0, "matrix.gp") - 1]
-kind = "matrix"
+folder = ARG0[1 : strlen(ARG0) - strlen("matrix.gp")]
 load folder."lib/data.gp"
 HEIGHT = 760
 WIDTH = 860

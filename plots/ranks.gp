@@ -3,8 +3,7 @@
 # How late each rank begins and how long it takes, as boxes. `csv` is a ranks.csv (docs/plots.md).
 # How to call it: see lib/data.gp.
 
-folder = ARG0[1 : strstrt(ARG0, "ranks.gp") - 1]
-kind = "ranks"
+folder = ARG0[1 : strlen(ARG0) - strlen("ranks.gp")]
 load folder."lib/data.gp"
 HEIGHT = 640
 load folder."lib/style.gp"

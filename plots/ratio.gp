@@ -4,7 +4,7 @@
 # Bars follow from the 95% intervals of both. How to call it: see lib/common.gp. Draws nothing
 # where the library was not measured.
 
-folder = ARG0[1 : strstrt(ARG0, "ratio.gp") - 1]
+folder = ARG0[1 : strlen(ARG0) - strlen("ratio.gp")]
 load folder."lib/common.gp"
 if (!LIBRARY || OWN == 0) exit
 

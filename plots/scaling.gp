@@ -4,8 +4,7 @@
 # have. Each algorithm with its quickest protocol. How to call it, with the folders of several
 # numbers of ranks: see lib/data.gp.
 
-folder = ARG0[1 : strstrt(ARG0, "scaling.gp") - 1]
-kind = "scaling"
+folder = ARG0[1 : strlen(ARG0) - strlen("scaling.gp")]
 load folder."lib/data.gp"
 HEIGHT = 700
 load folder."lib/style.gp"

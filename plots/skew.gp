@@ -3,8 +3,7 @@
 # How far ranks are apart, against size: slowest, mean and quickest rank, and how far apart they
 # began. How to call it: see lib/data.gp.
 
-folder = ARG0[1 : strstrt(ARG0, "skew.gp") - 1]
-kind = "skew"
+folder = ARG0[1 : strlen(ARG0) - strlen("skew.gp")]
 load folder."lib/data.gp"
 load folder."lib/style.gp"
 note = NOTE

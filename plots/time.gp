@@ -4,7 +4,7 @@
 # library's own call and the least possible time. Bars are 95% intervals (see docs/measurement.md),
 # bands behind them the least and greatest launch. How to call it: see lib/common.gp.
 
-folder = ARG0[1 : strstrt(ARG0, "time.gp") - 1]
+folder = ARG0[1 : strlen(ARG0) - strlen("time.gp")]
 load folder."lib/common.gp"
 
 set ylabel "median time"

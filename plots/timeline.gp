@@ -3,8 +3,7 @@
 # Spans on lanes over time: what overlaps with what, and what waits. `csv` is a file of spans or a
 # Chrome trace (docs/plots.md). How to call it: see lib/data.gp.
 
-folder = ARG0[1 : strstrt(ARG0, "timeline.gp") - 1]
-kind = "timeline"
+folder = ARG0[1 : strlen(ARG0) - strlen("timeline.gp")]
 load folder."lib/data.gp"
 KEYROWS = NAMES < 8 ? NAMES : 8
 ROWHEIGHT = ROWS > 40 ? 16 : ROWS > 16 ? 22 : 32

@@ -1,26 +1,20 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# What figures over sizes share. The scripts that load it want `csv` (a result file or folder) and
-# `out` (the figure's name without ending) from the caller:
+# What figures over sizes share. `data` (default: the file data) is what
 #
-#   gnuplot -e "csv='results/DIR/all_reduce.csv'; out='all_reduce-time'" plots/time.gp
+#   summary --plot --section N FILE
 #
-# `section` (1) picks one of several tables in the file; `summary` is the tool that joins the rows
-# (default: the newest one built). It defines TITLE, SUBTITLE, SIZES, RATES, OWN, HIDDEN, LIBRARY,
-# LIBRARY_NAME, BOUND, LAUNCHES, NAME[] and $DATA; see scripts/tools/lib/report.h.
+# printed, where the tool has joined the rows: TITLE, SUBTITLE, SIZES, RATES, OWN, HIDDEN, LIBRARY,
+# LIBRARY_NAME, BOUND, LAUNCHES, NAME[] and $DATA; see scripts/tools/lib/report.h. `out` (default:
+# figure) is the figure's name without its ending. No name of a user's file or folder comes here:
+# gnuplot runs what stands in a string after `load`, `set output` or `system` as a command.
 
-if (!exists("csv") || !exists("out")) {
-	print "usage: gnuplot -e \"csv='FILE'; out='PREFIX'\" plots/NAME.gp"
-	exit status 3
-}
-if (!exists("section")) section = 1
-if (!exists("summary")) summary = system("ls -t build/*/bin/summary 2>/dev/null | head -n 1")
-if (strlen(summary) == 0) {
-	print "plots: no summary tool in build/*/bin: needs libcsv, then make"
-	exit status 3
-}
-load sprintf("< '%s' --plot --section %d '%s'", summary, section, csv)
+if (!exists("data")) data = "data"
+if (!exists("out")) out = "figure"
+load data
 if (!exists("OWN")) exit status 3
+# Rows that were all skipped leave nothing to draw.
+if (OWN + LIBRARY == 0) exit status 0
 load folder."lib/style.gp"
 
 note = "each algorithm with its quickest protocol".(SIZES > 0 ? " at each size" : "")

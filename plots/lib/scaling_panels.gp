@@ -67,7 +67,7 @@ do for [p = 0 : PANELS - 1] {
 }
 unset multiplot
 # The next file begins as this one did.
-set label 1 note at screen 12. / WIDTH, screen up(14) left font ",11" textcolor rgb GREY noenhanced
+@footnote
 set label 2 TITLE at screen 12. / WIDTH, screen down(22) left font ",16" textcolor rgb INK \
 	noenhanced
 set label 3 SUBTITLE at screen 12. / WIDTH, screen down(44) left font ",11" textcolor rgb GREY \

@@ -49,6 +49,11 @@ set label 2 TITLE at screen 12. / WIDTH, screen down(22) left font ",16" textcol
 set label 3 SUBTITLE at screen 12. / WIDTH, screen down(44) left font ",11" textcolor rgb GREY \
 	noenhanced
 note = ""
+note2 = ""
+footnote = 'set label 1 note at screen 12. / WIDTH, screen up(strlen(note2) ? 30 : 14) left \
+	font ",11" textcolor rgb GREY noenhanced; \
+	set label 5 note2 at screen 12. / WIDTH, screen up(14) left font ",11" \
+	textcolor rgb GREY noenhanced'
 set bmargin at screen up(84)
 
 # Ticks of a logarithmic axis of microseconds.

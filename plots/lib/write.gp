@@ -3,7 +3,17 @@
 # Writes what `draw` draws as out.svg and out.png; with `pdf=1` as out.pdf too. The sizes of letters
 # are those of the SVG, in pixels; the other two are scaled to look alike.
 
-set label 1 note at screen 12. / WIDTH, screen up(14) left font ",11" textcolor rgb GREY noenhanced
+# A note that is too long for one line is parted where a sentence ends. Letters are about 6 pixels
+# wide.
+note2 = ""
+letters = int((WIDTH - 24) / 6.)
+if (strlen(note) > letters) {
+	do for [i = 2 : letters] {
+		if (substr(note, i - 1, i) eq "; ") { note2 = substr(note, i + 1, strlen(note)) }
+	}
+	note = substr(note, 1, strlen(note) - strlen(note2))
+}
+@footnote
 
 set terminal svg size WIDTH, HEIGHT font "sans,13" background rgb "white"
 set output out.".svg"

@@ -14,18 +14,24 @@ export LC_ALL=C
 fb_have gnuplot || { echo "SKIP plots: no gnuplot"; exit 0; }
 [ -x "$FB_BUILD/bin/plotdata" ] || { echo "SKIP plots: no plotdata (no libcsv)"; exit 0; }
 export FB_BIN=$FB_BUILD/bin
-tools="summary='$FB_BIN/summary'; plotdata='$FB_BIN/plotdata'"
+root=$PWD
 one=tests/golden/summary/one
 golden=tests/golden/plotdata
 
-# draw SCRIPT CSV SECTION: sets out.
+# draw SCRIPT FIGURE INPUT...: sets out.
 draw() {
-	out=$FB_TMP/$(basename "$1" .gp)-$3
+	local kind
+
+	kind=$(basename "$1" .gp)
+	out=$FB_TMP/$kind-$2
 	rm -f "$out".*
-	gnuplot -e "csv=\"$2\"; out='$out'; section=$3; figure=$3; $tools" "$1" \
-		>"$FB_TMP/log" 2>&1
-	expect "exit code of $1 with $2 $3" $? 0
-	expect "what $1 says to $2 $3" "$(cat "$FB_TMP/log")" ''
+	case $kind in
+	time | bandwidth | ratio) "$FB_BIN/summary" --plot --section "$2" "${@:3}" ;;
+	*) "$FB_BIN/plotdata" "$kind" --figure "$2" "${@:3}" ;;
+	esac >"$FB_TMP/data" || fail "$*: no data"
+	gnuplot -e "data='$FB_TMP/data'; out='$out'" "$1" >"$FB_TMP/log" 2>&1
+	expect "exit code of $*" $? 0
+	expect "what gnuplot says to $*" "$(cat "$FB_TMP/log")" ''
 }
 
 # whole PATTERN: whether both files are there, with shapes and words in one, pixels in the other.
@@ -39,12 +45,12 @@ whole() {
 }
 
 for name in time bandwidth ratio; do
-	draw plots/$name.gp $one/all_reduce.csv 1
+	draw plots/$name.gp 1 $one/all_reduce.csv
 	whole 'ranks on 1 node'
 	holds "$out.svg" 'host example, Example CPU'
-	draw plots/$name.gp tests/golden/summary/six/all_reduce.csv 1
+	draw plots/$name.gp 1 tests/golden/summary/six/all_reduce.csv
 	whole 'over 6 launches'
-	draw plots/$name.gp $one 2
+	draw plots/$name.gp 2 $one
 	# A barrier moves nothing, so it has no bandwidth.
 	[ "$name" = bandwidth ] || whole 'barrier, 4 ranks on 1 node'
 	verdict "plots_$name"
@@ -52,45 +58,60 @@ done
 
 awk -F, -v OFS=, 'NF != 49 { next } NR > 1 { $20 = 2; $29 /= 2; $30 /= 2; $31 /= 2 } { print }' \
 	$one/all_reduce.csv >"$FB_TMP/two.csv"
-draw plots/map.gp "'$one/all_reduce.csv' '$FB_TMP/two.csv'" 1
+draw plots/map.gp 1 "$one/all_reduce.csv" "$FB_TMP/two.csv"
 whole 'quickest algorithm'
-draw plots/scaling.gp "'$one/all_reduce.csv' '$FB_TMP/two.csv'" 1
+draw plots/scaling.gp 1 "$one/all_reduce.csv" "$FB_TMP/two.csv"
 whole 'scaling'
-draw plots/matrix.gp $golden/pairs.csv 1
+draw plots/matrix.gp 1 $golden/pairs.csv
 whole 'stands out'
-draw plots/matrix.gp $golden/nvbandwidth.txt 2
+draw plots/matrix.gp 2 $golden/nvbandwidth.txt
 whole 'memory latency SM'
 mkdir "$FB_TMP/raw"
 cp $one/*.csv $golden/samples.csv "$FB_TMP/raw"
-draw plots/distribution.gp "$FB_TMP/raw" 1
+draw plots/distribution.gp 1 "$FB_TMP/raw"
 whole 'ring ll \(4\)'
-draw plots/ranks.gp $golden/ranks.csv 1
+draw plots/ranks.gp 1 $golden/ranks.csv
 sed -E 's/,[0-9]+,([0-9]+)$/,,\1/' $golden/ranks.csv >"$FB_TMP/no-clock.csv"
-draw plots/ranks.gp "$FB_TMP/no-clock.csv" 1
+draw plots/ranks.gp 1 "$FB_TMP/no-clock.csv"
 whole 'single ranks'
-draw plots/timeline.gp $golden/spans.csv 1
+draw plots/timeline.gp 1 $golden/spans.csv
 whole 'rank 1, nic'
-draw plots/timeline.gp $golden/trace.json 1
+draw plots/timeline.gp 1 $golden/trace.json
 whole 'stream'
-draw plots/forest.gp $golden/forest.csv 1
+draw plots/forest.gp 1 $golden/forest.csv
 whole 'worse, little'
-draw plots/history.gp $golden/history.csv 1
+draw plots/history.gp 1 $golden/history.csv
 whole '18.8%'
-draw plots/skew.gp results/reference/xeon-8/all_reduce.csv 1
+draw plots/skew.gp 1 results/reference/xeon-8/all_reduce.csv
 whole 'spread over ranks'
 # A kind without a line above would go untested.
 expect "scripts in plots/" "$(find plots -maxdepth 1 -name '*.gp' | wc -l)" 12
 verdict plots_kinds
 
 for script in plots/*.gp; do
-	gnuplot "$script" >"$FB_TMP/log" 2>&1
-	expect "exit code of $script without a file" $? 3
-	holds "$FB_TMP/log" 'usage: gnuplot'
-	gnuplot -e "csv='$FB_TMP/none'; out='$FB_TMP/x'; $tools" "$script" >"$FB_TMP/log" 2>&1
-	[ $? -ne 0 ] || fail "$script with a missing file: exit code 0"
-	[ -z "$(find "$FB_TMP" -name 'x.*')" ] || fail "$script with a missing file writes one"
+	for data in "$FB_TMP/none" LICENSE; do
+		gnuplot -e "data='$data'; out='$FB_TMP/x'" "$script" >"$FB_TMP/log" 2>&1
+		[ $? -ne 0 ] || fail "$script with $data: exit code 0"
+		[ -z "$(find "$FB_TMP" -name 'x.*')" ] || fail "$script with $data writes a figure"
+	done
 done
 verdict plots_bad_input
+
+# A long note goes on in a second line, and no line of text is wider than the figure.
+sed 's/^LAUNCHES = .*/LAUNCHES = 9/; s/^HIDDEN = .*/HIDDEN = 12/' <("$FB_BIN/summary" --plot \
+	tests/golden/summary/six/all_reduce.csv) | awk '/^EOD/ { in_data = 0 }
+	in_data && NF > 8 { $6 = $6 > 0 ? $6 / 1000 : $6 } { print } /<< EOD/ { in_data = 1 }' \
+	>"$FB_TMP/data"
+for name in time bandwidth; do
+	gnuplot -e "data='$FB_TMP/data'; out='$FB_TMP/note'" plots/$name.gp
+	# Of the texts in the SVG the longest line of the note.
+	longest=$(sed 's/<[^>]*>//g; s/^[[:space:]]*//' "$FB_TMP/note.svg" |
+		grep -E 'quickest|launches|shown' | wc -L)
+	[ "$longest" -gt 60 ] && [ "$longest" -le 163 ] ||
+		fail "plots/$name.gp: a note of $longest letters"
+	holds "$FB_TMP/note.svg" 'least and greatest'
+done
+verdict plots_long_note
 
 # plot ARGUMENT...: scripts/plot into out and err; sets rc.
 plot() {
@@ -117,6 +138,20 @@ mkdir "$FB_TMP/a folder"
 cp $one/barrier.csv "$FB_TMP/a folder"
 plot time "$FB_TMP/a folder"
 expect "files of a folder with a blank" "$(wc -l <"$FB_TMP/out")" 2
+# Rows that were all skipped have no figure and are no fault of the others.
+mkdir "$FB_TMP/skips"
+cp $one/barrier.csv "$FB_TMP/skips"
+awk -F, -v OFS=, 'NR == 1 { print } NR == 2 { $23 = "skipped"; $24 = "no GPU"
+	for (i = 25; i <= 49; i++) $i = ""; $25 = $41 = $46 = $48 = 0; print }' \
+	$one/all_reduce.csv >"$FB_TMP/skips/all_reduce.csv"
+"$FB_BIN/csvcheck" "$FB_TMP/skips/all_reduce.csv" >"$FB_TMP/out" || fail "$(cat "$FB_TMP/out")"
+plot all "$FB_TMP/skips"
+expect "exit code with a table of skips" "$rc" 0
+expect "stderr with a table of skips" "$(cat "$FB_TMP/err")" ''
+expect "figures beside skips" "$(grep -c svg "$FB_TMP/out")" 2
+plot time "$FB_TMP/skips/all_reduce.csv"
+expect "exit code of skips alone" "$rc" 3
+holds "$FB_TMP/err" 'nothing to draw'
 for wrong in 'nosuch x' 'time' "time $FB_TMP/missing" "time --bytes=x $one" "time --bogus $one" \
 	"forest $one/barrier.csv" "scaling $one"; do
 	# shellcheck disable=SC2086 # words
@@ -126,6 +161,45 @@ for wrong in 'nosuch x' 'time' "time $FB_TMP/missing" "time --bytes=x $one" "tim
 	expect "stdout of plot $wrong" "$(cat "$FB_TMP/out")" ''
 done
 verdict plots_script
+
+# Names are data: none of them is run, whatever stands in it, and each gets its figure.
+mkdir "$FB_TMP/hostile" "$FB_TMP/mark"
+export FB_MARK=$FB_TMP/mark
+n=0
+for name in "x'; system('touch \$FB_MARK/1'); y='" '`touch $FB_MARK/2`' '$(touch $FB_MARK/3)' \
+	'";system("touch $FB_MARK/4");"' '| touch $FB_MARK/5' '< touch $FB_MARK/6' \
+	'a;touch $FB_MARK/7;' $'line\ntouch $FB_MARK/8\n' '@draw' '\' '%s%n' '*' '-e' '--pdf' \
+	"' . system('touch \$FB_MARK/9') . '"; do
+	n=$((n + 1))
+	# The commands' paths have slashes, which no name can hold.
+	name=${name//\$FB_MARK\//\$FB_MARK.}
+	folder=$FB_TMP/hostile/$n/$name
+	mkdir -p "$folder"
+	cp $one/barrier.csv "$folder/$name.csv"
+	cp $golden/forest.csv $golden/ranks.csv "$folder"
+	plot time --out "$folder/out$name" "$folder/$name.csv"
+	expect "plot time with '$name'" "$rc" 0
+	[ -s "$folder/out$name.svg" ] || fail "no figure for '$name'"
+	(cd "$FB_TMP/hostile/$n" && "$root/scripts/plot" all "./$name") >"$FB_TMP/out" 2>&1
+	expect "plot all with '$name'" $? 0
+	[ -s "$folder/$name-time.svg" ] || fail "no figure beside '$name'"
+	(cd "$folder" && "$root/scripts/report" --output "./r$name.html" "../$name" "../$name") \
+		>"$FB_TMP/out" 2>&1
+	expect "report with '$name'" $? 0
+	[ -s "$folder/r$name.html" ] || fail "no page for '$name'"
+done
+expect "commands that ran" "$(find "$FB_TMP" -path "$FB_TMP/mark*" -type f)" ''
+# What the files say is no command either.
+sed 's/tree/`touch \$FB_MARK.a`@draw'"'"'/; s/ll/$(touch $FB_MARK.b)/' $one/barrier.csv \
+	>"$FB_TMP/hostile/said.csv"
+sed 's/worse/`touch $FB_MARK.c`@draw/' $golden/forest.csv >"$FB_TMP/hostile/forest.csv"
+plot time "$FB_TMP/hostile/said.csv"
+expect "plot of hostile texts" "$rc" 0
+plot forest "$FB_TMP/hostile/forest.csv"
+expect "forest of hostile texts" "$rc" 0
+holds "$FB_TMP/hostile/forest-forest.svg" 'touch .FB_MARK.c'
+expect "commands that ran" "$(find "$FB_TMP" -path "$FB_TMP/mark*" -type f)" ''
+verdict plots_hostile_names
 
 # Thirty algorithms, and one: the same scripts, and no more curves than can be told apart.
 many() {
@@ -145,10 +219,10 @@ for n in 1 30; do
 	mkdir "$FB_TMP/many-$n"
 	many $n >"$FB_TMP/many-$n/all_reduce.csv"
 	for name in time bandwidth map skew; do
-		[ $name = skew ] || draw plots/$name.gp "$FB_TMP/many-$n" 1
+		[ $name = skew ] || draw plots/$name.gp 1 "$FB_TMP/many-$n"
 		whole 'all_reduce'
 	done
-	draw plots/time.gp "$FB_TMP/many-$n" 1
+	draw plots/time.gp 1 "$FB_TMP/many-$n"
 	expect "curves of $n" "$(grep -c 'id="gnuplot_plot_' "$out.svg")" \
 		$((n == 1 ? 2 : 7))
 done

@@ -14,6 +14,9 @@ static char printable(char c)
 
 void fb_gnuplot_quote(FILE *out, const char *text)
 {
+	/* A doubled quote at the begin would be read as an empty string. */
+	for (; *text == '\''; text++)
+		fputs("\"'\".", out);
 	fputc('\'', out);
 	for (; *text; text++) {
 		if (*text == '\'')
@@ -33,8 +36,12 @@ void fb_gnuplot_text(FILE *out, const char *name, const char *text)
 void fb_gnuplot_field(FILE *out, const char *text)
 {
 	fputs(" \"", out);
-	for (; *text; text++)
+	for (; *text; text++) {
 		fputc(*text == '"' || *text == '\\' ? '\'' : printable(*text), out);
+		/* A name behind it would be replaced, as that of a macro. */
+		if (*text == '@')
+			fputc(' ', out);
+	}
 	fputc('"', out);
 }
 

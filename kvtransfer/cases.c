@@ -10,7 +10,7 @@
 #include "kvtransfer/program.h"
 #include "p2p/program.h" /* fb_p2p_key */
 
-enum { ENGINES = 16 };
+enum { ENGINES = 32 };
 
 /* As they are in `variant`; AUTO never is. */
 static const char *const placements[] = {"auto", "disjoint", "shared", "shifted"};

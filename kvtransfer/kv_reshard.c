@@ -2,7 +2,12 @@
 /* The program kv_reshard; all it does is in program.h. */
 #include "kvtransfer/program.h"
 
+#include <stddef.h>
+
 int main(int argc, char **argv)
 {
-	return fb_kv_main(fb_kv_engines, NULL, argc, argv);
+	static const struct fb_kv_engine_ops *const gpu[] = {&fb_kv_copy, &fb_kv_cuda, &fb_kv_nccl,
+							     NULL};
+
+	return fb_kv_main(gpu, NULL, argc, argv);
 }

@@ -12,7 +12,7 @@
 #include "common/memory/memory.h"
 #include "common/run/run.h" /* fb_run.program, for its own options' values */
 
-enum { PLANS = 3, PHASE_RUNS = 5 };
+enum { PLANS = 3, PHASE_RUNS = 5, ENGINES = 24 };
 
 /* One case, from setup to teardown. */
 struct instance {
@@ -27,7 +27,8 @@ struct instance {
 /* What fb_kv_main was given, and the options' values. */
 struct described {
 	struct fb_kv_settings settings; /* first: option offsets are of it */
-	const struct fb_kv_engine_ops *const *engines;
+	struct fb_kv_engine_ops over[ENGINES];
+	const struct fb_kv_engine_ops *engines[ENGINES + 1];
 };
 
 static void close_program(void *arg)
@@ -79,7 +80,8 @@ static int open_engines(struct fb_kv_state *state)
 	err = fb_group_agree(w, state->engines ? FB_OK : FB_ENOMEM);
 	for (size_t i = 0; i < n && !err; i++)
 		if (fb_option_names(state->context.settings->engine, state->ops[i]->name))
-			err = state->ops[i]->open(&state->engines[i], &state->context);
+			err = state->ops[i]->open(&state->engines[i], state->ops[i],
+						  &state->context);
 	return err;
 }
 
@@ -337,7 +339,22 @@ static const struct fb_default usual[] = {
 	{"bytes", "0"}, {"datatype", "bf16"}, {"algorithm", "all"}, {NULL, NULL},
 };
 
-int fb_kv_main(const struct fb_kv_engine_ops *const *engines, const struct fb_default *defaults,
+/* The movers in host memory, and then those that were given. */
+static void list_engines(struct described *d, const struct fb_kv_engine_ops *const *more)
+{
+	int n = 0;
+
+	for (int i = 0; fb_movers[i] && n < ENGINES; i++)
+		if (!fb_movers[i]->device) {
+			d->over[n] = fb_kv_over(fb_movers[i]);
+			d->engines[n] = &d->over[n];
+			n++;
+		}
+	for (int i = 0; more[i] && n < ENGINES; i++)
+		d->engines[n++] = more[i];
+}
+
+int fb_kv_main(const struct fb_kv_engine_ops *const *more, const struct fb_default *defaults,
 	       int argc, char **argv)
 {
 	struct described *described = calloc(1, sizeof(*described));
@@ -366,7 +383,7 @@ int fb_kv_main(const struct fb_kv_engine_ops *const *engines, const struct fb_de
 
 	if (!described)
 		return fb_exit_code(fb_error(FB_ENOMEM, "out of memory"));
-	described->engines = engines;
+	list_engines(described, more);
 	code = fb_program_main(&program, argc, argv);
 	free(described);
 	return code;

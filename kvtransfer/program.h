@@ -66,8 +66,11 @@ struct fb_kv_state {
 	char no_gpu[FB_REASON_CHARS];
 };
 
-/* The whole of main(), with these engines. `defaults`: of common options; NULL: the usual ones. */
-int fb_kv_main(const struct fb_kv_engine_ops *const *engines, const struct fb_default *defaults,
+/*
+ * The whole of main(), with all movers in host memory and more engines, ending in NULL. `defaults`:
+ * of common options; NULL: the usual ones.
+ */
+int fb_kv_main(const struct fb_kv_engine_ops *const *more, const struct fb_default *defaults,
 	       int argc, char **argv);
 
 /* --- cases.c ---------------------------------------------------------------------------------- */

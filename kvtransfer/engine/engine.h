@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * An engine carries a hand-over out: by the processors through shared memory ("host"), by the MPI
- * library ("mpi"), by the GPUs' copy engines ("copy"), by kernels ("cuda"), or by NCCL ("nccl").
- * The program sees only this interface, so that all are prepared, timed and verified alike.
+ * An engine carries a hand-over out: any mover in host memory (kvtransfer/over.c), the GPUs' copy
+ * engines ("copy"), kernels ("cuda"), or NCCL ("nccl"). The program sees only this interface, so
+ * that all are prepared, timed and verified alike.
  */
 #ifndef FB_KVTRANSFER_ENGINE_ENGINE_H
 #define FB_KVTRANSFER_ENGINE_ENGINE_H
 
 #include "common/cuda/gpu.h"
 #include "common/session.h"
+#include "common/mover/mover.h"
 #include "kvtransfer/job.h"
 
 struct fb_kv_engine;
@@ -30,8 +31,11 @@ struct fb_kv_engine_ops {
 	bool device;           /* pages are in GPU memory */
 	unsigned modes;        /* bit fb_kv_mode: what it can do */
 
+	const struct fb_mover_ops *mover; /* NULL: by none */
+
 	/* Collective. The same value on all ranks: 0, or an error (printed). */
-	int (*open)(struct fb_kv_engine **engine, const struct fb_kv_context *context);
+	int (*open)(struct fb_kv_engine **engine, const struct fb_kv_engine_ops *ops,
+		    const struct fb_kv_context *context);
 	void (*close)(struct fb_kv_engine *engine);
 
 	/* Why an open engine has nothing to work with, equal on all ranks; or NULL. */
@@ -70,9 +74,9 @@ struct fb_kv_request {
 	const struct fb_kv_job *job;
 };
 
-extern const struct fb_kv_engine_ops fb_kv_host, fb_kv_mpi, fb_kv_copy, fb_kv_cuda, fb_kv_nccl;
+extern const struct fb_kv_engine_ops fb_kv_copy, fb_kv_cuda, fb_kv_nccl;
 
-/* All of them, ending in NULL. */
-extern const struct fb_kv_engine_ops *const fb_kv_engines[];
+/* A mover in host memory as an engine. Pure. */
+struct fb_kv_engine_ops fb_kv_over(const struct fb_mover_ops *mover);
 
 #endif

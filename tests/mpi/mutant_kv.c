@@ -2,7 +2,7 @@
 /*
  * ranks: 2 3
  *
- * kv_reshard with engines that are wrong, to prove that verification catches them: the host engine,
+ * kv_reshard with engines that are wrong, to prove that verification catches them: mover shm,
  * and copies of it with plans that have one mistake each. tests/kvtransfer/kv_reshard.sh runs them
  * all and wants every row to say `wrong`; run as a test by itself it uses the right one only.
  */
@@ -11,6 +11,8 @@
 #include <stddef.h>
 
 #include "common/base/error.h"
+
+static struct fb_kv_engine_ops right;
 
 /* The pair in the middle of this rank's list, and the run in its middle; NULL: it has none. */
 static struct fb_kv_run *middle(const struct fb_kv_job *job, bool sends)
@@ -34,7 +36,7 @@ static int prepare_source(struct fb_kv_engine *engine, const struct fb_kv_job *j
 
 	if (run)
 		run->src += fb_kv_row(&job->plan.shape);
-	return fb_kv_host.prepare(engine, job, request);
+	return right.prepare(engine, job, request);
 }
 
 /* To a page that is not the request's: the only mistake is in a canary and in what is missing. */
@@ -50,7 +52,7 @@ static int prepare_target(struct fb_kv_engine *engine, const struct fb_kv_job *j
 		if (run)
 			run->dst = fb_kv_offset(&job->plan.shape, FB_KV_DECODE, page, 0, 0);
 	}
-	return fb_kv_host.prepare(engine, job, request);
+	return right.prepare(engine, job, request);
 }
 
 /* The last bytes of a run are left out. */
@@ -63,42 +65,35 @@ static int prepare_short(struct fb_kv_engine *engine, const struct fb_kv_job *jo
 		if (run)
 			run->bytes -= job->plan.shape.element_bytes;
 	}
-	return fb_kv_host.prepare(engine, job, request);
+	return right.prepare(engine, job, request);
 }
 
-#define MUTANT(name_, summary_, prepare_)                                                          \
-	{                                                                                          \
-		.name = (name_), .summary = (summary_), .transport = "shm",                        \
-		.modes = 1u << FB_KV_DIRECT | 1u << FB_KV_PACK | 1u << FB_KV_LAYERWISE,            \
-		.prepare = (prepare_)                                                              \
-	}
-
 static struct fb_kv_engine_ops mutants[] = {
-	MUTANT("source", "takes a token too far", prepare_source),
-	MUTANT("target", "writes to another's page", prepare_target),
-	MUTANT("short", "leaves bytes out", prepare_short),
+	{.name = "source", .summary = "takes a token too far", .prepare = prepare_source},
+	{.name = "target", .summary = "writes to another's page", .prepare = prepare_target},
+	{.name = "short", .summary = "leaves bytes out", .prepare = prepare_short},
 };
 
 enum { MUTANTS = sizeof(mutants) / sizeof(mutants[0]) };
 
 static const struct fb_default defaults[] = {
-	{"bytes", "0"}, {"datatype", "bf16"}, {"algorithm", "all"}, {"engine", "host"},
+	{"bytes", "0"}, {"datatype", "bf16"}, {"algorithm", "all"}, {"engine", "shm"},
 	{"max-time", "5ms"}, {NULL, NULL},
 };
 
 int main(int argc, char **argv)
 {
-	const struct fb_kv_engine_ops *engines[MUTANTS + 2] = {&fb_kv_host};
+	const struct fb_kv_engine_ops *engines[MUTANTS + 1] = {NULL};
 
+	right = fb_kv_over(&fb_mover_shm);
 	for (int m = 0; m < MUTANTS; m++) {
-		mutants[m].open = fb_kv_host.open;
-		mutants[m].close = fb_kv_host.close;
-		mutants[m].missing = fb_kv_host.missing;
-		mutants[m].can = fb_kv_host.can;
-		mutants[m].run = fb_kv_host.run;
-		mutants[m].describe = fb_kv_host.describe;
-		mutants[m].release = fb_kv_host.release;
-		engines[m + 1] = &mutants[m];
+		struct fb_kv_engine_ops mutant = right;
+
+		mutant.name = mutants[m].name;
+		mutant.summary = mutants[m].summary;
+		mutant.prepare = mutants[m].prepare;
+		mutants[m] = mutant;
+		engines[m] = &mutants[m];
 	}
 	return fb_kv_main(engines, defaults, argc, argv);
 }

@@ -115,6 +115,27 @@ if [ -x "$build/bin/all_reduce" ]; then
 else
 	echo "SKIP $name-all_reduce: $build/bin/all_reduce has not been built"
 fi
+if [ -x "$build/tests/test_mover" ] && [ -x "$build/bin/kv_reshard" ]; then
+	across h0:2,h1:1 3 "$build/tests/test_mover" tcp >"$log" 2>&1
+	verdict mover $? "$log"
+	# A KV cache from two ranks of one host to two of the other; what needs one host says so.
+	rm -rf "$FB_HOSTS/csv"
+	across h0:2,h1:2 4 "$build/bin/kv_reshard" --engine tcp,shm --layout all --quiet \
+		--prefill-tp 1,2 --decode-tp 1,2 --placement disjoint --tokens 100 --layers 3 \
+		--min-samples 3 --max-samples 5 --max-time 0.2s --csv "$FB_HOSTS/csv" >"$log" 2>&1
+	rc=$?
+	[ $rc -ne 0 ] || awk -F, '
+		FNR == 1 { for (i = 1; i <= NF; i++) column[$i] = i; next }
+		$column["engine"] == "shm" { refused += /,skipped,ranks on several hosts,/; next }
+		$column["status"] !~ /ok|few/ || $column["median_us"] <= 0 { print; bad++ }
+		$column["path"] ~ /^tcp eth0 10.77.0.1/ { far++ }
+		{ good++ }
+		END { print good, far, refused; exit bad || good != 24 || !far || refused != 24 }' \
+		"$FB_HOSTS/csv/kv_reshard.csv" >>"$log" 2>&1 || rc=1
+	verdict kv_reshard "$rc" "$log"
+else
+	echo "SKIP $name-mover: test_mover and kv_reshard have not been built"
+fi
 # The transport's options: what was asked for is a key of the row, what it became in the path.
 # option NAME KEYS PATH OPTION...: all rows over tcp are good and have KEYS and PATH.
 option() {

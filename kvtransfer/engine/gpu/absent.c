@@ -6,7 +6,8 @@
 #include "kvtransfer/engine/engine.h"
 #include "kvtransfer/pages.h"
 
-static int absent_open(struct fb_kv_engine **engine, const struct fb_kv_context *context)
+static int absent_open(struct fb_kv_engine **engine, const struct fb_kv_engine_ops *ops,
+		     const struct fb_kv_context *context)
 {
 	struct fb_kv_engine *e = calloc(1, sizeof(*e));
 	int err = fb_group_agree(context->world, e ? FB_OK : FB_ENOMEM);
@@ -15,6 +16,7 @@ static int absent_open(struct fb_kv_engine **engine, const struct fb_kv_context 
 		free(e);
 		return fb_error(err, "out of memory for an engine");
 	}
+	e->ops = ops;
 	e->context = context;
 	*engine = e;
 	return FB_OK;

@@ -33,7 +33,8 @@ struct copy_request {
 	struct fb_kv_batch batch; /* mode batch */
 };
 
-static int copy_open(struct fb_kv_engine **engine, const struct fb_kv_context *context)
+static int copy_open(struct fb_kv_engine **engine, const struct fb_kv_engine_ops *ops,
+		     const struct fb_kv_context *context)
 {
 	struct copy_kv *e = calloc(1, sizeof(*e));
 	int err = fb_group_agree(context->world, e ? FB_OK : FB_ENOMEM);
@@ -42,7 +43,7 @@ static int copy_open(struct fb_kv_engine **engine, const struct fb_kv_context *c
 		free(e);
 		return fb_error(err, "out of memory for engine copy");
 	}
-	e->base.engine.ops = &fb_kv_copy;
+	e->base.engine.ops = ops;
 	err = fb_kv_device_open(&e->base, context);
 	if (context->gpu && fb_group_agree(context->world, fb_cuda_driver_find(&e->driver)))
 		snprintf(e->base.why, sizeof(e->base.why),

@@ -22,7 +22,8 @@ struct nccl_request {
 	struct fb_nccl_group *group;
 };
 
-static int nccl_open(struct fb_kv_engine **engine, const struct fb_kv_context *context)
+static int nccl_open(struct fb_kv_engine **engine, const struct fb_kv_engine_ops *ops,
+		     const struct fb_kv_context *context)
 {
 	struct nccl_kv *e = calloc(1, sizeof(*e));
 	int err = fb_group_agree(context->world, e ? FB_OK : FB_ENOMEM);
@@ -31,7 +32,7 @@ static int nccl_open(struct fb_kv_engine **engine, const struct fb_kv_context *c
 		free(e);
 		return fb_error(err, "out of memory for engine nccl");
 	}
-	e->base.engine.ops = &fb_kv_nccl;
+	e->base.engine.ops = ops;
 	err = fb_kv_device_open(&e->base, context);
 	if (context->gpu && !*e->base.why &&
 	    !fb_nccl_find(&e->nccl, context->session, context->world, context->gpu->shared,

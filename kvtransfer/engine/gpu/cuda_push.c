@@ -15,7 +15,8 @@
 #include "common/base/error.h"
 #include "kvtransfer/engine/gpu/cuda_device.h"
 
-static int cuda_open(struct fb_kv_engine **engine, const struct fb_kv_context *context)
+static int cuda_open(struct fb_kv_engine **engine, const struct fb_kv_engine_ops *ops,
+		     const struct fb_kv_context *context)
 {
 	struct fb_kv_device *e = calloc(1, sizeof(*e));
 	int err = fb_group_agree(context->world, e ? FB_OK : FB_ENOMEM);
@@ -24,7 +25,7 @@ static int cuda_open(struct fb_kv_engine **engine, const struct fb_kv_context *c
 		free(e);
 		return fb_error(err, "out of memory for engine cuda");
 	}
-	e->engine.ops = &fb_kv_cuda;
+	e->engine.ops = ops;
 	err = fb_kv_device_open(e, context);
 	*engine = &e->engine;
 	return err;

@@ -73,6 +73,16 @@ csv=/tmp/p2p-$runs/registration.csv
 verdict vm/p2p-registration-cache $? "$csv"
 check connection 2 ',(connect_rdma|queue_pairs),.*,rdma_qps=2,' 2 connection --engine host,rdma \
 	--rdma-qps 2
+# The mover's conformance test: all verbs and forms, and one device to the other's.
+for ranks in 2 3; do
+	vm_run 240 $ranks "$build/tests/test_mover" rdma >$log 2>&1
+	verdict vm/mover-$ranks $? $log
+done
+FB_MOVER_SEED=2 vm_run 240 2 "$build/tests/test_mover" tcp >$log 2>&1
+verdict vm/mover-tcp $? $log
+# A KV cache by WRITEs from one rank to two, each run to its place, packed, and layer by layer.
+check kv_reshard 6 ',handover,rdma,.*,rdma,host,.*rdma rxe0:1 RoCE v2' 3 kv_reshard --engine rdma \
+	--layout all --decode-tp 2 --tokens 100 --layers 3
 # Messages gathered and scattered; with the connection manager where it was built in.
 check pieces 12 'rdma_sges=3' 2 latency "${raw[@]}" --bytes 2,100001 --rdma-sges 3
 if grep -q 'built without librdmacm' "$build/bin/latency"; then

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Packing and unpacking by the processor, for engines in host memory. */
-#ifndef FB_KVTRANSFER_ENGINE_STAGE_H
-#define FB_KVTRANSFER_ENGINE_STAGE_H
+/* Packing and unpacking by the processor, for movers in host memory. */
+#ifndef FB_KVTRANSFER_STAGE_H
+#define FB_KVTRANSFER_STAGE_H
 
 #include <string.h>
 
@@ -43,6 +43,24 @@ static inline void fb_kv_scatter(const struct fb_kv_job *job, const struct fb_kv
 static inline uint64_t fb_kv_message(const struct fb_kv_job *job, const struct fb_kv_pair *pair)
 {
 	return pair->region_bytes * job->step_regions;
+}
+
+/* What a rank has for itself, where no mover carries it: a step's packed bytes, or all runs. */
+static inline void fb_kv_keep(const struct fb_kv_job *job, const struct fb_kv_pair *pair,
+			      uint32_t step, bool staged)
+{
+	if (staged) {
+		memcpy(fb_kv_in(job, pair, step * job->step_regions),
+		       fb_kv_out(job, pair, step * job->step_regions), fb_kv_message(job, pair));
+		return;
+	}
+	for (uint32_t region = 0; region < fb_kv_regions(&job->plan.shape); region++) {
+		const char *from = fb_kv_region_of(job, job->rank, FB_KV_PREFILL, region);
+		char *to = fb_kv_region_of(job, job->rank, FB_KV_DECODE, region);
+
+		for (uint32_t r = 0; r < pair->runs; r++)
+			memcpy(to + pair->run[r].dst, from + pair->run[r].src, pair->run[r].bytes);
+	}
 }
 
 #endif

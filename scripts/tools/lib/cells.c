@@ -11,8 +11,8 @@
 #include <string.h>
 
 /* Key columns in which the cells of a section differ. */
-static const char *const within[] = {"engine", "algorithm", "protocol", "transport", "registration",
-				     "bytes"};
+static const char *const within[] = {"engine",	  "algorithm",	  "protocol",
+				     "transport", "registration", "bytes"};
 
 /* Statuses from good to bad; a cell has the worst of its launches. */
 static const int badness[FB_STATUSES] = {

@@ -12,16 +12,16 @@
 
 enum fb_err {
 	FB_OK = 0,
-	FB_EINPUT = -1,       /* an option, file or environment that cannot be used */
-	FB_ENOMEM = -2,       /* memory could not be allocated or mapped */
-	FB_ESYS = -3,         /* a system call failed; errno was printed */
-	FB_EDATA = -4,        /* a result differs from the expected one */
+	FB_EINPUT = -1,	      /* an option, file or environment that cannot be used */
+	FB_ENOMEM = -2,	      /* memory could not be allocated or mapped */
+	FB_ESYS = -3,	      /* a system call failed; errno was printed */
+	FB_EDATA = -4,	      /* a result differs from the expected one */
 	FB_EUNSUPPORTED = -5, /* valid, but not on this machine or with this library */
 	FB_ETIMEOUT = -6,     /* a bounded wait ran out */
-	FB_EPEER = -7,        /* another rank failed or disappeared */
-	FB_EMPI = -8,         /* an MPI call failed */
-	FB_EIO = -9,          /* a result file could not be written whole */
-	FB_EPLAN = -10,       /* a plan is malformed or was disproved by the checker */
+	FB_EPEER = -7,	      /* another rank failed or disappeared */
+	FB_EMPI = -8,	      /* an MPI call failed */
+	FB_EIO = -9,	      /* a result file could not be written whole */
+	FB_EPLAN = -10,	      /* a plan is malformed or was disproved by the checker */
 };
 
 /* Process exit codes, the same for every program. */
@@ -32,6 +32,7 @@ enum fb_exit {
 	FB_EXIT_INPUT = 3,
 	FB_EXIT_UNSURE = 4,
 	FB_EXIT_FAULT = 5,
+	FB_EXIT_NOTHING = 6, /* of compare: nothing could be judged */
 };
 
 /* One sentence for an fb_err value. Static storage. */

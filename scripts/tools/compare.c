@@ -73,7 +73,8 @@ static const char description[] =
 	"environments, the likely cause first.\n\n"
 	"Exit code: 0 no regression; 1 a regression; 2 NEW has wrong data; 3 the input cannot be "
 	"used, or the machines differ; 4 unsure (with --strict, or the self-test failed); 5 NEW "
-	"has faults.";
+	"has faults; 6 nothing could be judged (every row is UNSURE, or most launches are left "
+	"out).";
 
 static int run(void *values, char **paths, size_t count)
 {

@@ -111,6 +111,23 @@ cause . tcp 'kernel and system'
 cause host . 'build of fabricbench'
 cause . . clocks
 holds "$FB_TMP/out" 'nearly all rows are slower'
+# What only the plan knows: variables that a side sets and no program writes down, and its build.
+copy plan
+{
+	printf '# fabricbench plan 1\n'
+	printf 'index\tlaunch_index\tside\tranks\tnodes\tvariant\tenv\tbuild\tseconds\tlines\n'
+	printf '0\t0\ta\t4\t-\t-\tDELAY_US=0;X=1\tbuild/one\t5.0\tbarrier\n'
+	printf '1\t0\tb\t4\t-\t-\tDELAY_US=20;X=1\tbuild/two\t5.0\tbarrier\n'
+} >"$FB_TMP/plan/plan.tsv"
+for sides in "$FB_TMP/plan" "$FB_TMP/plan/a $FB_TMP/plan/b"; do
+	# shellcheck disable=SC2086 # words
+	run 1 $sides
+	holds "$FB_TMP/out" '^    variable.DELAY_US: 0 -> 20'
+	holds "$FB_TMP/out" '^    build.folder: build/one -> build/two'
+	grep -q 'variable.X' "$FB_TMP/out" && fail 'a variable that both sides set is a difference'
+done
+sed -i 's/\tside\t/\tseite\t/' "$FB_TMP/plan/plan.tsv"
+refuses 'plan.tsv: no column side' "$FB_TMP/plan"
 verdict compare_cause
 
 # --- unusable input ------------------------------------------------------------------------------

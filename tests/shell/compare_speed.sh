@@ -4,14 +4,14 @@
 #
 # compare on large studies: time and memory grow with rows times launches and no faster. Here
 # 5,000 rows of 20 launches, in a twentieth of the memory and three times the time per row that
-# 100,000 rows may take (2 GiB, 60 s on 2 cores); FB_ROWS=100000 takes these.
+# 100,000 rows may take (2 GiB, 120 s on 2 cores); FB_ROWS=100000 takes these.
 
 set -u
 export LC_ALL=C
 . tests/shell/lib_compare.sh
 [ -x "$compare" ] || { echo "SKIP compare_speed: not built (no libcsv)"; exit 0; }
 rows=${FB_ROWS:-5000}
-seconds=$((rows > 20000 ? rows * 60 / 100000 : 10))
+seconds=$((rows > 20000 ? rows * 120 / 100000 : 10))
 kib=$((rows > 20000 ? rows * 2097152 / 100000 : 200000))
 
 # Of ten kinds of row one is 10% slower on side b.

@@ -3,50 +3,110 @@
  * Max-T and Holm: known answers, all assignments gone through by a plain second implementation,
  * and what must not matter (the order of rows, units, which side is called A).
  */
+#include <stdlib.h>
+
 #include "common/base/error.h"
 #include "scripts/tools/compare/family.h"
 #include "scripts/tools/compare/power.h"
 #include "tests/unit/check.h"
 #include "tests/unit/compare_example.h"
 
-enum { MOST_ROWS = 64, MOST_SETS = 1 << 14 };
+enum { MOST_ROWS = 64, MOST_SETS = 1 << 14, MOST_UNITS = 32 };
+
+static int ascending(const void *x, const void *y)
+{
+	const double *a = x, *b = y;
+
+	return (*a > *b) - (*a < *b);
+}
+
+/* The normal deviate, squared, of a t (Wallace). */
+static double z2_of(double t, double degrees)
+{
+	return pow((8 * degrees + 1) / (8 * degrees + 3), 2) * degrees * log(1 + t * t / degrees);
+}
+
+/* The t of f degrees of freedom that is as far out, with the sign of `sign`. */
+static double t_of(double z2, double f, double sign)
+{
+	double scale = pow((8 * f + 1) / (8 * f + 3), 2) * f;
+
+	return copysign(sqrt(f * (exp(z2 / scale) - 1)), sign);
+}
+
+struct part {
+	double n, mean, squares;   /* of all values; squares: of distances to the mean */
+	double kept, middle, wins; /* trimmed: how many, their mean, Winsorised squares */
+};
+
+/* The textbook's way, of values in any order; Yuen (1974). */
+static struct part part_of(double *x, int n)
+{
+	struct part p = {.n = n};
+	int g = n >= 5 ? n / 5 : 0;
+	double w[MOST_UNITS], mean = 0;
+
+	qsort(x, (size_t)n, sizeof(*x), ascending);
+	p.kept = n - 2 * g;
+	for (int i = 0; i < n; i++) {
+		p.mean += x[i] / n;
+		p.middle += i >= g && i < n - g ? x[i] / p.kept : 0;
+		w[i] = i < g ? x[g] : i >= n - g ? x[n - g - 1] : x[i];
+		mean += w[i] / n;
+	}
+	for (int i = 0; i < n; i++) {
+		p.squares += pow(x[i] - p.mean, 2);
+		p.wins += pow(w[i] - mean, 2);
+	}
+	return p;
+}
 
 /*
- * t of one row when `set` says which launches are B, the textbook's way: Welch's for sides of
- * unequal number with at least 4 each, with pooled variance otherwise.
+ * The statistic of one row when `set` says which launches are B, as a t: Student's, Welch's for
+ * sides of unequal number with at least 4 each, or Yuen's, which is more.
  */
 static double t_of_set(const double *y, size_t n, unsigned set)
 {
-	double sum[2] = {0}, count[2] = {0}, squares[2] = {0}, error;
+	double side[2][MOST_UNITS], f, error, z2;
+	int count[2] = {0, 0};
 
-	for (size_t i = 0; i < n; i++) {
-		sum[set >> i & 1] += y[i];
-		count[set >> i & 1]++;
-	}
-	for (size_t i = 0; i < n; i++) {
-		unsigned side = set >> i & 1;
+	for (size_t i = 0; i < n; i++)
+		side[set >> i & 1][count[set >> i & 1]++] = y[i];
+	struct part a = part_of(side[0], count[0]), b = part_of(side[1], count[1]);
+	double va = 1 / a.n, vb = 1 / b.n;
 
-		squares[side] += pow(y[i] - sum[side] / count[side], 2);
+	if (count[0] != count[1] && fmin(a.n, b.n) >= 4) {
+		error = a.squares / (a.n - 1) / a.n + b.squares / (b.n - 1) / b.n;
+		f = pow(va + vb, 2) / (va * va / (a.n - 1) + vb * vb / (b.n - 1));
+	} else {
+		error = (a.squares + b.squares) / ((double)n - 2) * (va + vb);
+		f = (double)n - 2;
 	}
-	if (count[0] != count[1] && fmin(count[0], count[1]) >= 4)
-		error = sqrt(squares[0] / (count[0] - 1) / count[0] +
-			     squares[1] / (count[1] - 1) / count[1]);
-	else
-		error = sqrt((squares[0] + squares[1]) / ((double)n - 2) *
-			     (1 / count[0] + 1 / count[1]));
-	return (sum[1] / count[1] - sum[0] / count[0]) / error;
+	z2 = z2_of((b.mean - a.mean) / sqrt(error), f);
+	if (fmin(a.n, b.n) < 5)
+		return t_of(z2, f, b.mean - a.mean);
+	double da = (a.n - 1) / a.kept / (a.kept - 1), db = (b.n - 1) / b.kept / (b.kept - 1);
+	double g = pow(da + db, 2) / (da * da / (a.kept - 1) + db * db / (b.kept - 1));
+
+	error = a.wins / a.kept / (a.kept - 1) + b.wins / b.kept / (b.kept - 1);
+	return t_of(fmax(z2, z2_of((b.middle - a.middle) / sqrt(error), g)), f,
+		    b.middle - a.middle);
 }
 
-/* One-sample t of the differences d when `set` says which keep their sign. */
+/* The same of the differences d when `set` says which keep their sign. */
 static double t_of_signs(const double *d, size_t n, unsigned set)
 {
-	double mean = 0, squares = 0;
+	double x[MOST_UNITS], f = (double)n - 1, z2;
 
 	for (size_t i = 0; i < n; i++)
-		mean += (set >> i & 1 ? d[i] : -d[i]) / (double)n;
-	for (size_t i = 0; i < n; i++)
-		squares += pow((set >> i & 1 ? d[i] : -d[i]) - mean, 2);
-	return mean / sqrt(squares / ((double)n - 1) / (double)n);
+		x[i] = set >> i & 1 ? d[i] : -d[i];
+	struct part p = part_of(x, (int)n);
+
+	z2 = z2_of(p.mean / sqrt(p.squares / f / p.n), f);
+	if (n < 5)
+		return t_of(z2, f, p.mean);
+	return t_of(fmax(z2, z2_of(p.middle / sqrt(p.wins / p.kept / (p.kept - 1)), p.kept - 1)), f,
+		    p.middle);
 }
 
 static int ones(unsigned set)
@@ -99,7 +159,7 @@ static void brute_force(const double *y, size_t rows, size_t n, unsigned real, s
 	}
 }
 
-/* Rows of noise, half of which B is slower in, sharing a launch effect. */
+/* Rows of noise, half of which B is slower in, with a launch effect; on the statistic's grid. */
 static void make_rows(double *y, size_t rows, const struct example *e, uint64_t seed)
 {
 	size_t n = e->design.launches;
@@ -110,8 +170,10 @@ static void make_rows(double *y, size_t rows, const struct example *e, uint64_t 
 		double launch = 0.02 * example_normal(&rng);
 
 		for (size_t r = 0; r < rows; r++)
-			y[r * n + i] = 3 + launch + 0.03 * example_normal(&rng) +
-				       (e->side[i] && r % 2 ? 0.01 * (double)r : 0);
+			y[r * n + i] =
+				rint(0x1p22 * (3 + launch + 0.03 * example_normal(&rng) +
+					       (e->side[i] && r % 2 ? 0.01 * (double)r : 0))) /
+				0x1p22;
 	}
 }
 

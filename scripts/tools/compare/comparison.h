@@ -36,7 +36,7 @@ enum fb_place {
 	FB_PLACES,
 };
 
-/* A row whose noise makes theta larger than this is never SAME, but UNSURE. */
+/* A row whose noise or clock makes theta larger than this is never SAME, but UNSURE. */
 #define FB_LARGEST_NOISE_THETA 0.5
 
 /* A judged row. */

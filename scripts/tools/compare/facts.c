@@ -39,33 +39,33 @@ static int more_facts(struct fb_env *env)
 	return FB_OK;
 }
 
+int fb_env_add(struct fb_env *env, const char *key, const char *host, int rank, const char *value)
+{
+	char *copy, *at_host, *at_value;
+
+	if (env->count == env->capacity && more_facts(env))
+		return FB_ENOMEM;
+	copy = malloc(strlen(key) + strlen(host) + strlen(value) + 3);
+	if (!copy)
+		return fb_error(FB_ENOMEM, "out of memory for facts");
+	at_host = stpcpy(copy, key) + 1;
+	at_value = stpcpy(at_host, host) + 1;
+	stpcpy(at_value, value);
+	env->fact[env->count++] =
+		(struct fb_env_fact){.key = copy, .host = at_host, .value = at_value, .rank = rank};
+	return FB_OK;
+}
+
 static int use(void *arg, const struct fb_record *record)
 {
 	struct reader *r = arg;
-	struct fb_env *env = r->env;
-	const char *rank, *host, *value;
-	char *key, *at_host, *at_value;
+	const char *rank;
 
 	if (record->number == 1)
 		return read_header(r, record);
-	if (env->count == env->capacity && more_facts(env))
-		return FB_ENOMEM;
 	rank = record->field[r->at[RANK]];
-	host = record->field[r->at[HOST]];
-	value = record->field[r->at[VALUE]];
-	key = malloc(strlen(record->field[r->at[KEY]]) + strlen(host) + strlen(value) + 3);
-	if (!key)
-		return fb_error(FB_ENOMEM, "%s: out of memory", record->path);
-	at_host = stpcpy(key, record->field[r->at[KEY]]) + 1;
-	at_value = stpcpy(at_host, host) + 1;
-	stpcpy(at_value, value);
-	env->fact[env->count++] = (struct fb_env_fact){
-		.key = key,
-		.host = at_host,
-		.value = at_value,
-		.rank = *rank ? (int)strtol(rank, NULL, 10) : -1,
-	};
-	return FB_OK;
+	return fb_env_add(r->env, record->field[r->at[KEY]], record->field[r->at[HOST]],
+			  *rank ? (int)strtol(rank, NULL, 10) : -1, record->field[r->at[VALUE]]);
 }
 
 int fb_env_read(struct fb_env *env, const char *path)

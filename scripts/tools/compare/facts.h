@@ -28,6 +28,15 @@ struct fb_env {
  */
 int fb_env_read(struct fb_env *env, const char *path);
 
+/* Adds one fact; texts are copied. Returns 0 or FB_ENOMEM (printed). */
+int fb_env_add(struct fb_env *env, const char *key, const char *host, int rank, const char *value);
+
+/*
+ * plan_facts.c: adds what a sweep's plan.tsv (docs/studies.md) says of a side, its variables as
+ * variable.NAME and its build. Returns 0, FB_EINPUT (no plan; printed), FB_ENOMEM (printed).
+ */
+int fb_env_read_plan(struct fb_env *env, const char *path, const char *side);
+
 /* Sorts, and drops what was said twice. To be called once after the last file. */
 void fb_env_sort(struct fb_env *env);
 

@@ -102,17 +102,13 @@ static int test_incomplete(const struct fb_design *design, const double *y,
 }
 
 /* The smallest |t| that would have had p <= alpha: what at most that share of maxima exceed. */
-static double critical_t(const double *sorted, size_t n, double alpha, double degrees)
+static double critical_t(const struct fb_statistic *s, const double *sorted, size_t n, double alpha)
 {
 	size_t allowed = (size_t)(alpha * (double)n * (1 + 1e-12));
-	double r2;
 
 	if (allowed == 0)
 		return (double)INFINITY;
-	if (allowed >= n)
-		return 0;
-	r2 = sorted[n - 1 - allowed];
-	return r2 >= 1 - FB_R_ROUNDING ? (double)INFINITY : fb_t_of_r(sqrt(r2), degrees, 0);
+	return allowed >= n ? 0 : fb_statistic_t(s, sorted[n - 1 - allowed]);
 }
 
 /* How many of sorted[0 .. n) are at least x. */
@@ -135,7 +131,7 @@ static size_t count_reaching(const double *sorted, size_t n, double x)
 struct work {
 	struct fb_ready_rows rows;
 	struct fb_assignments assignments;
-	struct ranked *by_r2;
+	struct ranked *by_z2;
 	size_t *order;
 	double *threshold, *maximum;
 	uint32_t *reached;
@@ -145,7 +141,7 @@ static void free_work(struct work *w)
 {
 	fb_ready_rows_free(&w->rows);
 	fb_assignments_free(&w->assignments);
-	free(w->by_r2);
+	free(w->by_z2);
 	free(w->order);
 	free(w->threshold);
 	free(w->maximum);
@@ -169,45 +165,48 @@ static int make_work(const struct fb_design *design, const struct fb_design_size
 		ret = fb_assignments_make(design, size, &assign, &w->assignments);
 	if (ret)
 		return ret;
-	w->by_r2 = malloc(n * sizeof(*w->by_r2));
+	w->by_z2 = malloc(n * sizeof(*w->by_z2));
 	w->order = malloc(n * sizeof(*w->order));
 	w->threshold = malloc(n * sizeof(*w->threshold));
 	w->reached = malloc(n * sizeof(*w->reached));
 	w->maximum = malloc(2 * w->assignments.count * sizeof(*w->maximum));
-	if (!w->by_r2 || !w->order || !w->threshold || !w->reached || !w->maximum)
+	if (!w->by_z2 || !w->order || !w->threshold || !w->reached || !w->maximum)
 		return fb_error(FB_ENOMEM, "no memory to test %zu rows", n);
 	return FB_OK;
 }
 
-/* Rows in ascending order of r^2, with these as thresholds; out[].t by the way. */
+/* Rows in ascending order of z^2, with these as thresholds; out[].t by the way. */
 static int order_rows(const struct fb_design *design, const struct lists *lists, struct work *w,
 		      struct fb_family_row *out)
 {
 	size_t units = w->assignments.units;
 	unsigned char *label = malloc(units), *real = malloc(w->assignments.groups);
+	double *room = malloc(3 * units * sizeof(*room));
+	int ret = FB_OK;
 
-	if (!label || !real) {
-		free(label);
-		free(real);
-		return fb_error(FB_ENOMEM, "no memory for %zu launches", units);
+	if (!label || !real || !room) {
+		ret = fb_error(FB_ENOMEM, "no memory for %zu launches", units);
+		goto free_lists;
 	}
 	for (size_t u = 0; u < units; u++)
 		label[u] = design->block ? 1 : design->side[u] == FB_SIDE_B;
 	fb_assignment_pack(label, units, real);
 	for (size_t i = 0; i < lists->ncomplete; i++) {
-		double r = fb_ready_r(&w->rows, i, real);
+		double z = fb_ready_z(&w->rows, i, real, room);
 
-		w->by_r2[i] = (struct ranked){.value = r * r, .index = i};
-		out[lists->complete[i]].t = fb_t_of_r(r, w->rows.degrees, w->rows.floor[i]);
+		w->by_z2[i] = (struct ranked){.value = z * z, .index = i};
+		out[lists->complete[i]].t = copysign(fb_statistic_t(&w->rows.statistic, z * z), z);
 	}
-	qsort(w->by_r2, lists->ncomplete, sizeof(*w->by_r2), compare_ranked);
+	qsort(w->by_z2, lists->ncomplete, sizeof(*w->by_z2), compare_ranked);
 	for (size_t i = 0; i < lists->ncomplete; i++) {
-		w->order[i] = w->by_r2[i].index;
-		w->threshold[i] = w->by_r2[i].value - FB_R_ROUNDING;
+		w->order[i] = w->by_z2[i].index;
+		w->threshold[i] = w->by_z2[i].value * (1 - FB_Z2_ROUNDING);
 	}
-	free(label);
+free_lists:
+	free(room);
 	free(real);
-	return FB_OK;
+	free(label);
+	return ret;
 }
 
 static void take_p(const struct lists *lists, const struct work *w, bool single_step,
@@ -254,9 +253,9 @@ static int test_complete(const struct fb_design *design, const struct fb_design_
 		family->assignments = n;
 		family->exhaustive = w.assignments.exhaustive;
 		family->least_p = fmin(1, share / (double)n);
-		family->degrees = w.rows.degrees;
+		family->degrees = w.rows.statistic.plain.degrees;
 		family->critical_t =
-			critical_t(w.maximum, n, options->alpha / share, w.rows.degrees);
+			critical_t(&w.rows.statistic, w.maximum, n, options->alpha / share);
 	}
 	free_work(&w);
 	return ret;

@@ -78,6 +78,8 @@ static int read_file(struct walk *walk, const char *path, const char *name)
 		return fb_env_read(&walk->set->facts, path);
 	if (!strcmp(name, "launches.csv"))
 		return fb_marks_read(&walk->marks, path, walk->tag);
+	if (!strcmp(name, "plan.tsv"))
+		return walk->tag ? fb_env_read_plan(&walk->set->facts, path, walk->tag) : FB_OK;
 	return fb_set_read_rows(walk->set, walk->reading, path, true);
 }
 
@@ -181,7 +183,7 @@ static const char *tag_of(const char *path, char tag[TAG_CHARS])
 
 /*
  * A side of a study: path/tag, and path/x/tag for the parts x of a study that several jobs made.
- * Beside each lies its launches.csv.
+ * Beside each lie its launches.csv and its plan.tsv.
  */
 static int read_side(struct walk *walk, const char *path, int depth)
 {
@@ -196,7 +198,7 @@ static int read_side(struct walk *walk, const char *path, int depth)
 
 		if (!err && asprintf(&inner, "%s/%s", path, name) < 0)
 			err = fb_error(FB_ENOMEM, "out of memory for a path");
-		else if (!err && !strcmp(name, "launches.csv"))
+		else if (!err && (!strcmp(name, "launches.csv") || !strcmp(name, "plan.tsv")))
 			err = read_file(walk, inner, name);
 		else if (!err && is_folder(inner) && !strcmp(name, walk->tag))
 			err = read_folder(walk, inner, 0);
@@ -227,6 +229,8 @@ static int read_all(struct walk *walk, const char *path)
 		err = read_folder(walk, path, 0);
 		if (!err && walk->tag)
 			err = read_beside(walk, path, "launches.csv");
+		if (!err && walk->tag)
+			err = read_beside(walk, path, "plan.tsv");
 		walk->tag = NULL;
 	}
 	if (!err && walk->set->files == 0)

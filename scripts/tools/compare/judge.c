@@ -3,6 +3,7 @@
 #include "common/base/error.h"
 #include "scripts/tools/compare/comparison.h"
 #include "scripts/tools/compare/power.h"
+#include "scripts/tools/compare/statistic.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -33,11 +34,49 @@ static size_t least_launches(const struct fb_comparison *c, double alpha)
 	return n;
 }
 
-/* What the row could have shown, for those that are UNSURE. */
-static void add_power(const struct fb_comparison *c, const struct fb_judging *how,
-		      struct fb_judged *row)
+/* What a row could have shown that max-T judged, by drawing anew from its launches. */
+static void add_family_power(const struct fb_comparison *c, const struct fb_family_power *power,
+			     const double *y, double *room, struct fb_judged *row)
 {
 	const struct fb_effect *e = &row->effect;
+	struct fb_statistic statistic = fb_statistic_of(&c->design, &c->size);
+	double z2 = fb_statistic_z2_of_t(&statistic, power->critical_t);
+	double scale = e->blocks ? sqrt(2 / (double)e->blocks)
+				 : sqrt(1 / (double)e->na + 1 / (double)e->nb);
+	double noise = e->noise, change;
+	struct fb_row_values values;
+
+	/* The row is complete and was read before, so this cannot fail. */
+	if (fb_row_values(&c->design, y, room, &values))
+		return;
+	change = fb_statistic_least_change(&statistic, &values, z2, FB_POWER,
+					   room + 2 * c->design.launches);
+	/* The normal noise that would have been found as hard, for another number of launches. */
+	if (isfinite(change))
+		noise = change / fb_family_least_change(power, 1, scale);
+	row->least_change = exp(change);
+	row->launches_needed = fb_family_launches_needed(power, noise, row->limit.wanted);
+}
+
+/* The same of a row that was judged alone: its interval is as wide as its noise makes it. */
+static void add_single_power(const struct fb_comparison *c, double alpha, struct fb_judged *row)
+{
+	const struct fb_effect *e = &row->effect;
+	double unit = fb_least_change(1, e->na, e->nb, FB_ALPHA, FB_POWER), noise = e->noise;
+
+	if (isfinite(e->low) && isfinite(e->high))
+		noise = log(e->high / e->low) / 2 / fb_normal_upper(FB_ALPHA / 2) *
+			(fb_normal_upper(FB_ALPHA / 2) + fb_normal_upper(1 - FB_POWER)) / unit;
+	row->least_change = exp(fb_least_change(noise, e->na, e->nb, alpha, FB_POWER));
+	row->launches_needed = fb_launches_needed(noise, row->limit.wanted, alpha, FB_POWER);
+	if (row->launches_needed && row->launches_needed < least_launches(c, alpha))
+		row->launches_needed = least_launches(c, alpha);
+}
+
+/* What the row could have shown, for those that are UNSURE. */
+static void add_power(const struct fb_comparison *c, const struct fb_judging *how, const double *y,
+		      double *room, struct fb_judged *row)
+{
 	const struct fb_family_power power = {
 		.critical_t = c->family.critical_t,
 		.degrees = c->family.degrees,
@@ -46,39 +85,27 @@ static void add_power(const struct fb_comparison *c, const struct fb_judging *ho
 		.power = FB_POWER,
 		.alpha = how->alpha,
 	};
-	double na = (double)e->na, nb = (double)e->nb, change, alpha;
 
 	row->least_change = (double)NAN;
-	if (isnan(e->noise))
+	if (isnan(row->effect.noise))
 		return;
-	if (row->test.list == FB_LIST_MAX_T) {
-		double scale = e->blocks ? sqrt(2 / (double)e->blocks) : sqrt(1 / na + 1 / nb);
-
-		change = fb_family_least_change(&power, e->noise, scale);
-		row->launches_needed =
-			fb_family_launches_needed(&power, e->noise, row->limit.wanted);
-	} else {
-		alpha = how->alpha / (double)c->rows;
-		change = fb_least_change(e->noise, e->na, e->nb, alpha, FB_POWER);
-		row->launches_needed =
-			fb_launches_needed(e->noise, row->limit.wanted, alpha, FB_POWER);
-		if (row->launches_needed && row->launches_needed < least_launches(c, alpha))
-			row->launches_needed = least_launches(c, alpha);
-	}
-	row->least_change = exp(change);
+	if (row->test.list == FB_LIST_MAX_T)
+		add_family_power(c, &power, y, room, row);
+	else
+		add_single_power(c, how->alpha / (double)c->rows, row);
 }
 
 /*
  * The verdict's own level is FB_ALPHA: another one is brought to it. To be the same within a noise
- * of such size says nothing: that row cannot be gated.
+ * of such size, or within what the clock pretends, says nothing: that row cannot be gated.
  */
 static enum fb_verdict verdict_of(const struct fb_judged *row, double alpha)
 {
 	double p = row->test.p * (FB_ALPHA / alpha);
 	enum fb_verdict verdict = fb_verdict(&row->effect, p > 1 ? 1 : p, row->limit.theta);
 
-	if (verdict == FB_SAME && row->limit.from == FB_FROM_NOISE &&
-	    row->limit.theta > FB_LARGEST_NOISE_THETA)
+	if (verdict == FB_SAME && row->limit.theta > FB_LARGEST_NOISE_THETA &&
+	    row->limit.from != FB_FROM_DEFAULT && row->limit.from != FB_FROM_FILE)
 		return FB_UNSURE;
 	return verdict;
 }
@@ -123,6 +150,7 @@ free_test:
 int fb_judge(struct fb_comparison *c, const struct fb_judging *how)
 {
 	int err = fb_design_check(&c->design, &c->size);
+	double *room;
 
 	if (!err)
 		err = test_rows(c, how);
@@ -130,14 +158,18 @@ int fb_judge(struct fb_comparison *c, const struct fb_judging *how)
 		err = check_order(c);
 	if (err)
 		return err;
+	room = malloc(5 * c->design.launches * sizeof(*room));
+	if (!room)
+		return fb_error(FB_ENOMEM, "out of memory for %zu launches", c->design.launches);
 	for (size_t i = 0; i < c->rows; i++) {
 		struct fb_judged *row = &c->judged[i];
 
 		row->limit = fb_limits_of(how->limits, &c->keys.key[row->key], lesser_us(c, row));
 		row->before = verdict_of(row, how->alpha);
 		row->verdict = c->order.drift ? FB_UNSURE : row->before;
-		add_power(c, how, row);
+		add_power(c, how, &c->y[i * c->design.launches], room, row);
 		c->verdicts[row->verdict]++;
 	}
+	free(room);
 	return FB_OK;
 }

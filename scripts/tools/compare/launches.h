@@ -68,9 +68,9 @@ struct fb_reading {
  * Adds the rows of a result file, or of all result files of a folder and of the folders in it,
  * the facts of environment.csv and the marks of launches.csv there. With `tag` ("a"), only what
  * lies in the folder of that name in `path`, and in those of the folders of `path` (the parts of a
- * study). A launches.csv of the folder above is read as well; where its column `side` has a name,
- * only lines of that side count. Then sorts launches by (run, index). Returns 0, FB_EINPUT or
- * FB_ENOMEM (both printed). The caller frees the set in any case.
+ * study). A launches.csv and a plan.tsv of the folder above are read as well; where the column
+ * `side` has a name, only lines of that side count. Then sorts launches by (run, index). Returns
+ * 0, FB_EINPUT or FB_ENOMEM (both printed). The caller frees the set in any case.
  */
 int fb_set_read(struct fb_set *set, const struct fb_reading *reading, const char *path,
 		const char *tag);

@@ -108,10 +108,12 @@ static size_t program_of(const char *key, const char **what)
 	return (size_t)(launch - name);
 }
 
-/* The median over launches of a self-test figure of one program; NAN where there is none. */
-static double figure(const struct fb_env *env, const char *program, size_t length,
-		     const char *wanted, double *x)
+/* A self-test figure of one program over launches, times `unit`; NAN where there is none. */
+static struct fb_limit_cost figure(const struct fb_env *env, const char *program, size_t length,
+				   const char *wanted, double unit, double *x)
 {
+	static const double mad_of_normal = 1.4826;
+	struct fb_limit_cost cost;
 	size_t n = 0;
 
 	for (size_t i = 0; i < env->count; i++) {
@@ -120,35 +122,42 @@ static double figure(const struct fb_env *env, const char *program, size_t lengt
 
 		if (chars == length && !strncmp(key + strlen("program."), program, length) &&
 		    !strcmp(what, wanted))
-			x[n++] = strtod(env->fact[i].value, NULL);
+			x[n++] = unit * strtod(env->fact[i].value, NULL);
 	}
-	return fb_median(x, n, x + env->count);
+	cost.median = fb_median(x, n, x + env->count);
+	for (size_t i = 0; i < n; i++)
+		x[i] = fabs(x[i] - cost.median);
+	cost.spread = mad_of_normal * fb_median(x, n, x + env->count);
+	return cost;
 }
 
-static int add_floor(struct fb_limits *limits, const char *program, size_t length, double us)
+/* The program's floor, which is added where it is new; NULL: no memory. */
+static struct fb_limit_floor *get_floor(struct fb_limits *limits, const char *program,
+					size_t length)
 {
+	const struct fb_limit_cost none = {(double)NAN, (double)NAN};
 	struct fb_limit_floor *floor;
 
 	for (size_t i = 0; i < limits->nfloors; i++) {
 		floor = &limits->floor[i];
-		if (strlen(floor->program) == length && !strncmp(floor->program, program, length)) {
-			floor->us = fmax(floor->us, us);
-			return FB_OK;
-		}
+		if (strlen(floor->program) == length && !strncmp(floor->program, program, length))
+			return floor;
 	}
 	floor = realloc(limits->floor, (limits->nfloors + 1) * sizeof(*floor));
 	if (!floor)
-		return fb_error(FB_ENOMEM, "out of memory for self-tests");
+		return NULL;
 	limits->floor = floor;
 	floor += limits->nfloors;
-	*floor = (struct fb_limit_floor){.program = strndup(program, length), .us = us};
-	if (!floor->program)
-		return fb_error(FB_ENOMEM, "out of memory for self-tests");
-	limits->nfloors++;
-	return FB_OK;
+	*floor = (struct fb_limit_floor){
+		.program = strndup(program, length),
+		.timer_us = {none, none},
+		.skew_us = {none, none},
+	};
+	limits->nfloors += floor->program != NULL;
+	return floor->program ? floor : NULL;
 }
 
-int fb_limits_add_floors(struct fb_limits *limits, const struct fb_env *env)
+int fb_limits_add_floors(struct fb_limits *limits, const struct fb_env *env, int side)
 {
 	static const char timer[] = "timer_median_ns", skew[] = "barrier_skew_median_us";
 	double *x = malloc((3 * env->count + 1) * sizeof(*x));
@@ -161,7 +170,7 @@ int fb_limits_add_floors(struct fb_limits *limits, const struct fb_env *env)
 	for (size_t i = 0; i < env->count && !err; i++) {
 		const char *name = env->fact[i].key + strlen("program.");
 		size_t length = program_of(env->fact[i].key, &what);
-		double us;
+		struct fb_limit_floor *floor;
 
 		if (length == 0 || strcmp(what, timer) != 0)
 			continue;
@@ -170,13 +179,34 @@ int fb_limits_add_floors(struct fb_limits *limits, const struct fb_env *env)
 			continue;
 		last = name;
 		last_length = length;
-		us = 2e-3 * figure(env, name, length, timer, x);
-		us = fmax(us, us + figure(env, name, length, skew, x));
-		if (us > 0 && isfinite(us))
-			err = add_floor(limits, name, length, us);
+		floor = get_floor(limits, name, length);
+		if (!floor) {
+			err = fb_error(FB_ENOMEM, "out of memory for self-tests");
+			break;
+		}
+		floor->timer_us[side] = figure(env, name, length, timer, 2e-3, x);
+		floor->skew_us[side] = figure(env, name, length, skew, 1, x);
+		/* fmax() passes over NAN. */
+		floor->step_us = fmax(floor->step_us,
+				      figure(env, name, length, "clock_step_ns", 1e-3, x).median);
 	}
 	free(x);
 	return err;
+}
+
+/* What a cost may pretend: NAN in a side says nothing. */
+static double uncertainty(const struct fb_limit_cost side[2])
+{
+	double apart = fabs(side[0].median - side[1].median);
+
+	return fmax(apart, 0) + 2 * fmax(0, fmax(side[0].spread, side[1].spread));
+}
+
+double fb_limit_floor_us(const struct fb_limit_floor *floor)
+{
+	double us = uncertainty(floor->timer_us) + uncertainty(floor->skew_us);
+
+	return fmax(us, floor->step_us);
 }
 
 static const struct fb_limit_rule *rule_of(const struct fb_limits *limits,
@@ -227,7 +257,7 @@ struct fb_limit fb_limits_of(const struct fb_limits *limits, const struct fb_key
 	threshold.noise = limit.aa_noise;
 	for (size_t i = 0; i < limits->nfloors; i++)
 		if (!strcmp(limits->floor[i].program, program))
-			floor = limits->floor[i].us;
+			floor = fb_limit_floor_us(&limits->floor[i]);
 	if (!isnan(time_us))
 		threshold.floor_us = floor;
 	limit.theta = fb_theta(&threshold);

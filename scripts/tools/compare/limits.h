@@ -28,10 +28,19 @@ struct fb_limit_rule {
 	double threshold;
 };
 
-/* What the clock costs in one program's launches, in us: the medians over launches. */
+/* A self-test's figure over a side's launches; spread: a standard deviation, by MAD. */
+struct fb_limit_cost {
+	double median, spread;
+};
+
+/*
+ * What the clock costs in one program's launches. What both sides pay alike is in both sides' times
+ * and is no noise: only what differs, between launches or between the sides, hides a change.
+ */
 struct fb_limit_floor {
 	char *program;
-	double us;
+	struct fb_limit_cost timer_us[2], skew_us[2]; /* of the sides; NAN: not known */
+	double step_us;				      /* of the clock, the larger; 0: not known */
 };
 
 struct fb_limits {
@@ -65,11 +74,14 @@ int fb_limits_read_noise(struct fb_limits *limits, const char *path, const char 
 void fb_noise_write(FILE *out, const struct fb_keys *keys, const uint32_t *row_key, size_t rows,
 		    const double *noise, const char *metric, size_t launches);
 
+/* Takes the cost of the clock from the self-tests of a side. Returns 0 or FB_ENOMEM (printed). */
+int fb_limits_add_floors(struct fb_limits *limits, const struct fb_env *env, int side);
+
 /*
- * Takes 2 x timer overhead + barrier skew of every program from a side's self-tests: the larger
- * of what is known already and the median over launches. Returns 0 or FB_ENOMEM (printed).
+ * The least change in us that the clock can tell: for 2 x timer overhead and for barrier skew, the
+ * distance of the sides' medians and twice the larger spread; one step of the clock at least.
  */
-int fb_limits_add_floors(struct fb_limits *limits, const struct fb_env *env);
+double fb_limit_floor_us(const struct fb_limit_floor *floor);
 
 /*
  * The limit of a row. time_us: the lesser of what it took on both sides; NAN where the metric is

@@ -1,11 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Many rows under many assignments; see max_t.h.
- *
- * Rows are taken by tiles, whose tables of sums of four units (TILE * 16 * groups doubles) stay in
- * the first-level cache while all assignments pass. Step-down costs next to nothing: of a tile
- * it matters only in assignments whose maximum so far lies among the tile's own thresholds.
- */
+/* Many rows under many assignments; see max_t.h. */
 #include "scripts/tools/compare/max_t.h"
 
 #include <math.h>
@@ -13,149 +7,55 @@
 #include <string.h>
 
 #include "common/base/error.h"
+#include "common/measure/stats.h"
 #include "scripts/tools/compare/family.h"
 
-enum { TILE = 16, LANES = 2, VECTORS = TILE / LANES, CACHE_LINE = 64 };
+enum { WORD_BITS = 64 };
 
-/* What every machine with vector registers has: two doubles. */
-typedef double pair __attribute__((vector_size(16)));
-typedef int64_t pair_bits __attribute__((vector_size(16)));
-
-/* A number for each row of a tile. */
-struct tile {
-	pair of[VECTORS];
-};
-
-/* The fewest launches of a side whose own variance is worth more than the pooled one. */
-enum { WELCH_LAUNCHES = 4 };
-
-/* What is the same for all rows. */
-struct scale {
-	double factor;	/* of squares of sums, so that they are shares */
-	double degrees; /* of freedom of t */
-	double weight[2];
-	bool welch;
-};
-
-/*
- * With S the sum of (centred) values of B, Q[side] the sums of squares of the sides, n launches of
- * either side and w = 1 / (n (n - 1)), Welch's t^2 is
- * (S (1/nA + 1/nB))^2 / (wA Q[A] + wB Q[B] - S^2 (wA / nA + wB / nB)).
- */
-static struct scale scale_of(const struct fb_design *design, const struct fb_design_size *size)
+void fb_ready_rows_free(struct fb_ready_rows *rows)
 {
-	double a = (double)size->a, b = (double)size->b, blocks = (double)size->blocks;
-	double inverse = 1 / a + 1 / b;
-
-	if (design->block)
-		return (struct scale){.factor = 1 / blocks, .degrees = blocks - 1};
-	if (size->a == size->b || size->a < WELCH_LAUNCHES || size->b < WELCH_LAUNCHES)
-		return (struct scale){.factor = inverse, .degrees = a + b - 2};
-	double wa = 1 / (a * (a - 1)), wb = 1 / (b * (b - 1)), factor = wa / a + wb / b;
-
-	return (struct scale){
-		.factor = factor,
-		.degrees = inverse * inverse / factor,
-		.weight = {[FB_SIDE_A] = wa, [FB_SIDE_B] = wb},
-		.welch = true,
-	};
+	free(rows->value);
+	*rows = (struct fb_ready_rows){0};
 }
 
-/* The constant parts of one row. */
-struct row_parts {
-	double *value, *floor, *pad;
-};
-
-/*
- * Divides value[0 .. n) so that r comes out, taking the variation for at least what the least
- * standard deviation gives: what is short of it counts as noise of the side that weighs more.
- */
-static void normalise(const struct scale *scale, size_t n, struct row_parts row)
+/* One row, which must be complete; room is for 4 * launches doubles. */
+static int ready_row(const struct fb_design *design, const double *y, double *room, double *value)
 {
-	double squares = 0, most = fmax(scale->weight[0], scale->weight[1]);
-	double least = fmax(scale->degrees, 1) * FB_FAMILY_LEAST_SD * FB_FAMILY_LEAST_SD;
-	double variation;
-
-	for (size_t u = 0; u < n; u++)
-		squares += row.value[u] * row.value[u];
-	variation = fmax(squares, least);
-	for (size_t u = 0; u < n; u++)
-		row.value[u] *= sqrt(scale->factor / variation);
-	*row.floor = least / variation;
-	*row.pad = most * (1 - squares / variation);
-}
-
-/* Launches in their own order, centred. */
-static void centre(const double *y, size_t n, double *value)
-{
-	double mean = 0;
-
-	/* From the first value: equal ones leave 0. */
-	for (size_t u = 0; u < n; u++)
-		mean += (y[u] - y[0]) / (double)n;
-	for (size_t u = 0; u < n; u++)
-		value[u] = y[u] - y[0] - mean;
-}
-
-/* One row, which must be complete. */
-static int ready_row(const struct fb_design *design, const struct scale *scale, const double *y,
-		     double *room, struct row_parts row)
-{
+	double *sorted = room + 2 * design->launches;
+	size_t n = design->launches;
 	struct fb_row_values values;
 	int ret = fb_row_values(design, y, room, &values);
 
 	if (ret)
 		return ret;
 	if (design->block) {
-		memcpy(row.value, values.b, values.nb * sizeof(*row.value));
-		normalise(scale, values.nb, row);
-	} else {
-		centre(y, design->launches, row.value);
-		normalise(scale, design->launches, row);
+		fb_statistic_units(values.b, values.nb, 0, value);
+		return FB_OK;
 	}
+	memcpy(sorted, y, n * sizeof(*y));
+	fb_sort(sorted, n, sorted + n);
+	fb_statistic_units(y, n, sorted[n / 2], value);
 	return FB_OK;
-}
-
-void fb_ready_rows_free(struct fb_ready_rows *rows)
-{
-	free(rows->value);
-	free(rows->floor);
-	free(rows->pad);
-	*rows = (struct fb_ready_rows){0};
 }
 
 int fb_ready_rows_make(const struct fb_design *design, const struct fb_design_size *size,
 		       const double *y, const size_t *index, size_t rows, struct fb_ready_rows *out)
 {
 	size_t units = design->block ? size->blocks : design->launches;
-	size_t groups = (units + FB_NIBBLE - 1) / FB_NIBBLE;
-	struct scale scale = scale_of(design, size);
 	struct fb_ready_rows ready = {
+		.statistic = fb_statistic_of(design, size),
 		.rows = rows,
-		.groups = groups,
-		.signs = design->block != NULL,
-		.degrees = scale.degrees,
-		.value = calloc(rows * groups * FB_NIBBLE + 1, sizeof(double)),
-		.floor = malloc((rows + 1) * sizeof(double)),
-		.welch = scale.welch,
-		/* Squares of the values that are stored contain the factor. */
-		.weight = {scale.weight[0] / scale.factor, scale.weight[1] / scale.factor},
-		.pad = malloc((rows + 1) * sizeof(double)),
+		.units = units,
+		.value = malloc((rows * units + 1) * sizeof(double)),
 	};
-	double *room = malloc(2 * design->launches * sizeof(*room));
+	double *room = malloc(4 * design->launches * sizeof(*room));
 	int ret = FB_OK;
 
-	if (!ready.value || !ready.floor || !ready.pad || !room)
+	if (!ready.value || !room)
 		ret = fb_error(FB_ENOMEM, "no memory for %zu rows", rows);
-	for (size_t i = 0; i < rows && !ret; i++) {
-		struct row_parts row = {
-			.value = ready.value + i * groups * FB_NIBBLE,
-			.floor = ready.floor + i,
-			.pad = ready.pad + i,
-		};
-
-		ret = ready_row(design, &scale, y + index[i] * design->launches, room, row);
-	}
+	for (size_t i = 0; i < rows && !ret; i++)
+		ret = ready_row(design, y + index[i] * design->launches, room,
+				ready.value + i * units);
 	free(room);
 	if (ret)
 		fb_ready_rows_free(&ready);
@@ -164,177 +64,253 @@ int fb_ready_rows_make(const struct fb_design *design, const struct fb_design_si
 	return ret;
 }
 
-double fb_ready_r(const struct fb_ready_rows *rows, size_t row, const unsigned char *nibble)
+double fb_ready_z(const struct fb_ready_rows *rows, size_t row, const unsigned char *nibble,
+		  double *room)
 {
-	size_t units = rows->groups * FB_NIBBLE;
-	const double *value = rows->value + row * units;
-	double r = 0, divisor = rows->pad[row];
+	const struct fb_statistic *s = &rows->statistic;
+	const double *value = rows->value + row * rows->units;
+	double *side[2] = {room, room + s->n[0]}, *scratch = room + rows->units;
+	struct fb_side_sums sums[2] = {{.sum = 0}, {.sum = 0}};
+	size_t n[2] = {0, 0};
 
-	for (size_t u = 0; u < units; u++) {
+	for (size_t u = 0; u < rows->units; u++) {
 		unsigned bit = fb_assignment_bit(nibble, u);
 
-		r += bit ? value[u] : rows->signs ? -value[u] : 0;
-		divisor += rows->weight[bit] * value[u] * value[u];
+		if (s->signs)
+			side[1][n[1]++] = bit ? value[u] : -value[u];
+		else
+			side[bit][n[bit]++] = value[u];
 	}
-	return rows->welch ? r / sqrt(divisor) : r;
+	for (int k = 0; k < 2; k++) {
+		fb_sort(side[k], n[k], scratch);
+		sums[k] = fb_side_sums(side[k], n[k], s->trim[k]);
+	}
+	struct fb_statistic_parts parts = fb_statistic_parts(s, sums);
+	double direction = s->trimmed.degrees > 0 ? parts.trimmed : parts.plain;
+
+	return copysign(sqrt(fb_statistic_z2(s, &parts)), direction);
 }
 
-double fb_t_of_r(double r, double degrees, double least)
-{
-	return r * sqrt(fmax(degrees, 1) / fmax(1 - r * r, least));
-}
-
-/* table[group * 16 + nibble]: what the four units add, for each row of the tile. */
-struct tables {
-	struct tile *sum;     /* to r */
-	struct tile *divisor; /* to what r^2 is divided by; NULL: 1 */
+/* What four units add to the sums of B, or, with signs, of all. */
+struct entry {
+	double sum, squares;
 };
 
-static void fill_row(const struct fb_ready_rows *rows, size_t row, size_t place,
-		     const struct tables *tables)
-{
-	for (size_t g = 0; g < rows->groups; g++) {
-		const double *v = rows->value + (row * rows->groups + g) * FB_NIBBLE;
+/* One row under every assignment. */
+struct row_scan {
+	const struct fb_statistic *statistic;
+	size_t groups, words;
+	double *sorted;	     /* [units]: values ascending, with signs their sizes */
+	uint64_t *valid;     /* [words]: a bit for each unit */
+	struct entry *entry; /* [groups * FB_NIBBLES] */
+	uint64_t *bits;	     /* [groups * FB_NIBBLES * words]: units of B, or positive ones */
+	uint64_t *set[2];    /* [words]: units of A (negative ones), and of B (positive ones) */
+	double sum, squares; /* of all units */
+};
 
+/* A value with its unit, for sorting. */
+struct placed {
+	double size;
+	size_t unit;
+};
+
+static int compare_placed(const void *x, const void *y)
+{
+	const struct placed *a = x, *b = y;
+
+	if (a->size != b->size)
+		return a->size < b->size ? -1 : 1;
+	return (a->unit > b->unit) - (a->unit < b->unit);
+}
+
+static void fill_tables(struct row_scan *r, const double *value, size_t units,
+			struct placed *placed)
+{
+	bool signs = r->statistic->signs;
+	size_t entries = r->groups * FB_NIBBLES;
+
+	memset(r->entry, 0, entries * sizeof(*r->entry));
+	memset(r->bits, 0, entries * r->words * sizeof(*r->bits));
+	r->sum = r->squares = 0;
+	for (size_t u = 0; u < units; u++) {
+		placed[u] = (struct placed){signs ? fabs(value[u]) : value[u], u};
+		r->sum += value[u];
+		r->squares += value[u] * value[u];
+	}
+	qsort(placed, units, sizeof(*placed), compare_placed);
+	for (size_t place = 0; place < units; place++) {
+		size_t u = placed[place].unit, group = u / FB_NIBBLE;
+
+		r->sorted[place] = placed[place].size;
 		for (unsigned nibble = 0; nibble < FB_NIBBLES; nibble++) {
-			size_t at = g * FB_NIBBLES + nibble;
-			double sum = 0, divisor = g == 0 ? rows->pad[row] : 0;
+			size_t at = group * FB_NIBBLES + nibble;
+			unsigned bit = nibble >> (u % FB_NIBBLE) & 1;
+			double v = value[u];
 
-			for (unsigned u = 0; u < FB_NIBBLE; u++) {
-				unsigned bit = nibble >> u & 1;
-
-				sum += bit ? v[u] : rows->signs ? -v[u] : 0;
-				divisor += rows->weight[bit] * v[u] * v[u];
-			}
-			tables->sum[at].of[place / LANES][place % LANES] = sum;
-			if (tables->divisor)
-				tables->divisor[at].of[place / LANES][place % LANES] = divisor;
+			r->entry[at].sum += bit ? v : signs ? -v : 0;
+			r->entry[at].squares += bit || signs ? v * v : 0;
+			if (signs ? bit == (v >= 0) : bit)
+				r->bits[at * r->words + place / WORD_BITS] |=
+					UINT64_C(1) << (place % WORD_BITS);
 		}
 	}
 }
 
-static void fill_tables(const struct fb_scan *scan, size_t first, const struct tables *tables)
-{
-	const struct fb_ready_rows *rows = scan->rows;
-	size_t left = rows->rows - first, n = left < TILE ? left : TILE;
-	size_t entries = rows->groups * FB_NIBBLES;
-
-	memset(tables->sum, 0, entries * sizeof(*tables->sum));
-	/* Rows that are not there: 0 divided by something. */
-	for (size_t i = 0; tables->divisor && i < entries; i++)
-		for (size_t k = 0; k < VECTORS; k++)
-			tables->divisor[i].of[k] = (pair){1, 1};
-	for (size_t i = 0; i < n; i++)
-		fill_row(rows, scan->order ? scan->order[first + i] : first + i, i, tables);
-}
-
-static struct tile add_up(const struct tile *table, const unsigned char *nibble, size_t groups)
-{
-	struct tile sum = table[nibble[0]];
-
-	for (size_t g = 1; g < groups; g++) {
-		const struct tile *four = &table[g * FB_NIBBLES + nibble[g]];
-
-		for (size_t i = 0; i < VECTORS; i++)
-			sum.of[i] += four->of[i];
-	}
-	return sum;
-}
-
-/* r^2 of all rows of the tile. */
-static void tile_r2(const struct tables *tables, const unsigned char *nibble, size_t groups,
-		    struct tile *out)
-{
-	struct tile sum = add_up(tables->sum, nibble, groups);
-
-	for (size_t i = 0; i < VECTORS; i++)
-		out->of[i] = sum.of[i] * sum.of[i];
-	if (!tables->divisor)
-		return;
-	sum = add_up(tables->divisor, nibble, groups);
-	for (size_t i = 0; i < VECTORS; i++)
-		out->of[i] /= sum.of[i];
-}
-
-static pair larger(pair a, pair b)
-{
-	pair_bits mask = a > b;
-
-	return (pair)(((pair_bits)a & mask) | ((pair_bits)b & ~mask));
-}
-
-static double tile_maximum(const struct tile *r2)
-{
-	pair most = r2->of[0];
-
-	for (size_t i = 1; i < VECTORS; i++)
-		most = larger(most, r2->of[i]);
-	return most[0] > most[1] ? most[0] : most[1];
-}
-
-/* The rows of a tile: in how many assignments the largest so far reaches each threshold. */
-struct steps {
-	const double *threshold;
-	uint32_t *reached;
-	size_t n;
-	uint32_t all; /* assignments in which every threshold of the tile is reached */
+/* The values at one end of a side: some are cut, and the next one is wanted as well. */
+struct end {
+	size_t cut, taken;
+	double sum, squares, next;
 };
 
-static void count_steps(const struct tile *r2, double before, double after, struct steps *steps)
+/* Takes the units of a set from the lowest or the highest on; true: the end is complete. */
+static bool take(const struct row_scan *r, const uint64_t *set, bool highest, double sign,
+		 struct end *end)
 {
-	if (before >= steps->threshold[steps->n - 1]) {
-		steps->all++;
-	} else if (after >= steps->threshold[0]) {
-		for (size_t i = 0; i < steps->n; i++) {
-			before = fmax(before, r2->of[i / LANES][i % LANES]);
-			steps->reached[i] += before >= steps->threshold[i];
+	for (size_t w = 0; w < r->words; w++) {
+		size_t word = highest ? r->words - 1 - w : w;
+		uint64_t left = set[word];
+
+		while (left) {
+			int bit = highest ? WORD_BITS - 1 - __builtin_clzll(left)
+					  : __builtin_ctzll(left);
+			double v = sign * r->sorted[word * WORD_BITS + (size_t)bit];
+
+			left &= ~(UINT64_C(1) << bit);
+			if (end->taken++ == end->cut) {
+				end->next = v;
+				return true;
+			}
+			end->sum += v;
+			end->squares += v * v;
 		}
 	}
+	return false;
 }
 
-static void scan_tile(const struct fb_scan *scan, const struct tables *tables, size_t first)
+static void trim_side(const struct row_scan *r, int k, struct fb_side_sums *sums)
+{
+	struct end low = {.cut = r->statistic->trim[k]}, high = low;
+
+	if (!r->statistic->signs) {
+		take(r, r->set[k], false, 1, &low);
+		take(r, r->set[k], true, 1, &high);
+	} else {
+		if (!take(r, r->set[0], true, -1, &low))
+			take(r, r->set[1], false, 1, &low);
+		if (!take(r, r->set[1], true, 1, &high))
+			take(r, r->set[0], false, -1, &high);
+	}
+	sums->cut_sum = low.sum + high.sum;
+	sums->cut_squares = low.squares + high.squares;
+	sums->next_low = low.next;
+	sums->next_high = high.next;
+}
+
+/* The parts of the row's statistic under one assignment. */
+static struct fb_statistic_parts parts_of(const struct row_scan *r, const unsigned char *nibble)
+{
+	struct fb_side_sums side[2] = {{.sum = 0}, {.sum = 0}};
+
+	for (size_t g = 0; g < r->groups; g++) {
+		const struct entry *e = &r->entry[g * FB_NIBBLES + nibble[g]];
+
+		side[1].sum += e->sum;
+		side[1].squares += e->squares;
+	}
+	side[0].sum = r->sum - side[1].sum;
+	side[0].squares = r->squares - side[1].squares;
+	if (r->statistic->trimmed.degrees > 0) {
+		for (size_t w = 0; w < r->words; w++) {
+			uint64_t set = 0;
+
+			for (size_t g = 0; g < r->groups; g++)
+				set |= r->bits[(g * FB_NIBBLES + nibble[g]) * r->words + w];
+			r->set[1][w] = set;
+			r->set[0][w] = r->valid[w] & ~set;
+		}
+		for (int k = r->statistic->signs ? 1 : 0; k < 2; k++)
+			trim_side(r, k, &side[k]);
+	}
+	return fb_statistic_parts(r->statistic, side);
+}
+
+/*
+ * The largest z^2 of an assignment so far, and the same as difference^2 / variance: what either
+ * statistic has to exceed.
+ */
+struct largest {
+	double z2, plain, trimmed;
+};
+
+static void raise_largest(const struct fb_statistic *s, const struct fb_statistic_parts *p,
+			  struct largest *most)
+{
+	if (p->plain * p->plain <= most->plain * p->plain_variance &&
+	    (s->trimmed.degrees <= 0 ||
+	     p->trimmed * p->trimmed <= most->trimmed * p->trimmed_variance))
+		return;
+	most->z2 = fmax(most->z2, fb_statistic_z2(s, p));
+	most->plain = s->plain.degrees * expm1(most->z2 / s->plain.normal);
+	if (s->trimmed.degrees > 0)
+		most->trimmed = s->trimmed.degrees * expm1(most->z2 / s->trimmed.normal);
+}
+
+static void scan_row(const struct fb_scan *scan, const struct row_scan *r, size_t place,
+		     struct largest *most)
 {
 	const struct fb_assignments *a = scan->assignments;
-	size_t left = scan->rows->rows - first;
-	struct steps steps = {
-		.threshold = scan->threshold ? scan->threshold + first : NULL,
-		.reached = scan->reached ? scan->reached + first : NULL,
-		.n = left < TILE ? left : TILE,
-	};
-	struct tile r2;
+	uint32_t reached = 0;
 
 	for (size_t i = 0; i < a->count; i++) {
-		double before = scan->maximum[i], after;
+		struct fb_statistic_parts parts = parts_of(r, a->nibble + i * a->groups);
 
-		tile_r2(tables, a->nibble + i * a->groups, a->groups, &r2);
-		after = tile_maximum(&r2);
-		after = after > before ? after : before;
-		if (steps.threshold && steps.reached)
-			count_steps(&r2, before, after, &steps);
-		scan->maximum[i] = after;
+		raise_largest(r->statistic, &parts, &most[i]);
+		if (scan->threshold)
+			reached += most[i].z2 >= scan->threshold[place];
 	}
-	for (size_t i = 0; steps.reached && i < steps.n; i++)
-		steps.reached[i] += steps.all;
+	if (scan->threshold)
+		scan->reached[place] = reached;
 }
 
 int fb_scan(const struct fb_scan *scan)
 {
-	size_t entries = scan->rows->groups * FB_NIBBLES;
-	struct tile *room = aligned_alloc(CACHE_LINE, 2 * entries * sizeof(*room));
-	struct tables tables = {.sum = room};
+	const struct fb_ready_rows *rows = scan->rows;
+	size_t units = rows->units, count = scan->assignments->count;
+	struct row_scan r = {
+		.statistic = &rows->statistic,
+		.groups = (units + FB_NIBBLE - 1) / FB_NIBBLE,
+		.words = (units + WORD_BITS - 1) / WORD_BITS,
+	};
+	size_t entries = r.groups * FB_NIBBLES;
+	struct placed *placed = malloc((units + 1) * sizeof(*placed));
+	struct largest *most = calloc(count + 1, sizeof(*most));
+	int ret = FB_OK;
 
-	if (!room)
-		return fb_error(FB_ENOMEM, "no memory for tables of %zu entries", 2 * entries);
-	if (scan->rows->welch)
-		tables.divisor = room + entries;
-	for (size_t i = 0; i < scan->assignments->count; i++)
-		scan->maximum[i] = 0;
-	if (scan->reached)
-		memset(scan->reached, 0, scan->rows->rows * sizeof(*scan->reached));
-	for (size_t first = 0; first < scan->rows->rows; first += TILE) {
-		fill_tables(scan, first, &tables);
-		scan_tile(scan, &tables, first);
+	r.sorted = malloc((units + 1) * sizeof(*r.sorted));
+	r.entry = malloc((entries + 1) * sizeof(*r.entry));
+	r.valid = calloc((entries + 3) * (r.words + 1), sizeof(*r.valid));
+	if (!placed || !most || !r.sorted || !r.entry || !r.valid) {
+		ret = fb_error(FB_ENOMEM, "no memory for tables of %zu entries", entries);
+		goto free_tables;
 	}
-	free(room);
-	return FB_OK;
+	r.set[0] = r.valid + r.words;
+	r.set[1] = r.set[0] + r.words;
+	r.bits = r.set[1] + r.words;
+	for (size_t u = 0; u < units; u++)
+		r.valid[u / WORD_BITS] |= UINT64_C(1) << (u % WORD_BITS);
+	for (size_t i = 0; i < rows->rows; i++) {
+		size_t row = scan->order ? scan->order[i] : i;
+
+		fill_tables(&r, rows->value + row * units, units, placed);
+		scan_row(scan, &r, i, most);
+	}
+	for (size_t i = 0; i < count; i++)
+		scan->maximum[i] = most[i].z2;
+free_tables:
+	free(r.valid);
+	free(r.entry);
+	free(r.sorted);
+	free(most);
+	free(placed);
+	return ret;
 }

@@ -1,36 +1,26 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The inner loop of max-T: the statistic of many rows under many assignments.
+ * The inner loop of max-T: the statistic (statistic.h) of many rows under many assignments.
  *
- * The pooled t of a row has t^2 = f * r^2 / (1 - r^2), where f are its degrees of freedom and r^2
- * is the share of the row's variation that lies between the sides; r is a sum over launches: with
- * values centred and divided by the root of their variation (which no assignment changes), r is
- * the sum over the launches called B, times a constant. So rows are ordered by r^2 as by |t|, and
- * a statistic costs one addition for every four launches, because sums of four are looked up in
- * a table of 16. With blocks r is the sum of differences with signs, divided likewise.
- *
- * Where the sides differ in number t is Welch's, since a pooled variance is mostly that of the
- * larger side: then r^2 is divided by a second sum, which weighs squares by the side they are on.
- * With sides of equal number both are the same.
+ * Its sums over the launches called B are looked up, four launches at a time, in tables of 16.
+ * What is trimmed comes from a set of bits, one for each launch in ascending order of its value,
+ * which is looked up likewise: the lowest and highest of either side are its first and last bits.
+ * Whether the statistic exceeds the largest so far is decided without a division or a logarithm,
+ * which only the few that do exceed it need.
  */
 #ifndef FB_SCRIPTS_TOOLS_COMPARE_MAX_T_H
 #define FB_SCRIPTS_TOOLS_COMPARE_MAX_T_H
 
 #include "scripts/tools/compare/assign.h"
+#include "scripts/tools/compare/statistic.h"
 
 #include <stdint.h>
 
-/* Rows made ready: r of an assignment is the sum over units of value, or, with signs, +-value. */
+/* Rows made ready. */
 struct fb_ready_rows {
-	size_t rows, groups;
-	bool signs;	/* a unit that is 0 counts as -value, not as nothing */
-	double degrees; /* of freedom of t; Welch's for sides of equal variance */
-	double *value;	/* [rows * groups * FB_NIBBLE], owned; padded by 0 */
-	double *floor;	/* [rows], owned: least 1 - r^2 to reckon with, see FB_FAMILY_LEAST_SD */
-	/* What r^2 is divided by: the sum of weight * value^2, and `pad` of the row. */
-	bool welch;	  /* false: by 1 */
-	double weight[2]; /* of a unit that is 0, or 1 */
-	double *pad;	  /* [rows], owned: for the variation that the row is short of the least */
+	struct fb_statistic statistic;
+	size_t rows, units; /* units: launches, or blocks */
+	double *value;	    /* [rows * units], owned: see statistic.h */
 };
 
 /*
@@ -42,14 +32,15 @@ int fb_ready_rows_make(const struct fb_design *design, const struct fb_design_si
 		       struct fb_ready_rows *out);
 void fb_ready_rows_free(struct fb_ready_rows *rows);
 
-/* r of one row under one assignment; positive where B is greater. */
-double fb_ready_r(const struct fb_ready_rows *rows, size_t row, const unsigned char *nibble);
+/*
+ * z of one row under one assignment, positive where B is greater (by the trimmed means, if there
+ * are any). room is for 3 * units doubles.
+ */
+double fb_ready_z(const struct fb_ready_rows *rows, size_t row, const unsigned char *nibble,
+		  double *room);
 
-/* The t that belongs to an r. least: the least 1 - r^2 to reckon with. */
-double fb_t_of_r(double r, double degrees, double least);
-
-/* Sums of the same numbers in another order differ by less than this (r^2 is at most 1). */
-#define FB_R_ROUNDING 1e-10
+/* Sums of the same numbers in another order may differ by this part of z^2. */
+#define FB_Z2_ROUNDING 1e-9
 
 struct fb_scan {
 	const struct fb_ready_rows *rows;
@@ -57,11 +48,11 @@ struct fb_scan {
 	const size_t *order;	 /* [rows->rows]: the order to take rows in; NULL: as they are */
 	const double *threshold; /* [rows->rows], in that order, ascending; NULL: none is counted */
 	/*
-	 * [rows->rows], in that order: in how many assignments the largest r^2 among a row and
+	 * [rows->rows], in that order: in how many assignments the largest z^2 among a row and
 	 * those before it reaches the row's threshold. NULL with threshold.
 	 */
 	uint32_t *reached;
-	double *maximum; /* [assignments->count]: the largest r^2 of all rows; 0 for no row */
+	double *maximum; /* [assignments->count]: the largest z^2 of all rows; 0 for no row */
 };
 
 /* Goes through all assignments for all rows. Returns FB_ENOMEM. */

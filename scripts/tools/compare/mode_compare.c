@@ -155,7 +155,7 @@ static int prepare(struct job *job)
 	if (!err && settings->noise)
 		err = fb_limits_read_noise(&job->limits, settings->noise, settings->metric);
 	for (int s = 0; s < 2 && !err; s++)
-		err = fb_limits_add_floors(&job->limits, &c->set[s].facts);
+		err = fb_limits_add_floors(&job->limits, &c->set[s].facts, s);
 	return err ? err : fb_join(c, &joining);
 }
 

@@ -82,6 +82,15 @@ const char *fb_place_reason(const struct fb_comparison *c, uint32_t key)
 	return "";
 }
 
+bool fb_verdicts_most_left_out(const struct fb_comparison *c, int s)
+{
+	size_t out = 0;
+
+	for (size_t i = 0; i < c->set[s].nlaunches; i++)
+		out += c->set[s].launch[i].out;
+	return 2 * out > c->set[s].nlaunches;
+}
+
 int fb_verdicts_exit(const struct fb_verdicts_report *report)
 {
 	const struct fb_comparison *c = report->comparison;
@@ -95,5 +104,8 @@ int fb_verdicts_exit(const struct fb_verdicts_report *report)
 	if (report->strict && (c->verdicts[FB_UNSURE] || c->places[FB_PLACE_ONLY_BASE] ||
 			       c->places[FB_PLACE_LOST] || c->places[FB_PLACE_LEFT_OUT]))
 		return FB_EXIT_UNSURE;
+	if (c->verdicts[FB_UNSURE] == c->rows || fb_verdicts_most_left_out(c, 0) ||
+	    fb_verdicts_most_left_out(c, 1))
+		return FB_EXIT_NOTHING;
 	return FB_EXIT_OK;
 }

@@ -48,7 +48,13 @@ const char *fb_place_name(enum fb_place place);
 /* The reason that the files give for a key, NEW's before BASE's; "" for none. Borrowed. */
 const char *fb_place_reason(const struct fb_comparison *comparison, uint32_t key);
 
-/* What the process ends with: FB_EXIT_WRONG, _FAULT, _REGRESSION, _UNSURE (strict), _OK. */
+/* Whether more than half of a side's launches are left out, so that the rest is a selection. */
+bool fb_verdicts_most_left_out(const struct fb_comparison *comparison, int side);
+
+/*
+ * What the process ends with: FB_EXIT_WRONG, _FAULT, _REGRESSION, _UNSURE (strict), _NOTHING (every
+ * row is UNSURE, or most launches of a side are left out), _OK.
+ */
 int fb_verdicts_exit(const struct fb_verdicts_report *report);
 
 /* At most FB_REPORT_WIDTH columns. Returns 0 or FB_ENOMEM (printed). */

@@ -8,13 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LABEL_WIDTH = 29, CELL_CHARS = 32 };
+enum { LABEL_WIDTH = 25, CELL_CHARS = 32 };
 
 /* Of more rows that are UNSURE only those that moved most are shown; --csv has them all. */
 enum { UNSURE_SHOWN = 40 };
 
-/* Fewer launches a side than this cannot show anything; see effect.h. */
-enum { LAUNCHES_LEAST = 4, LAUNCHES_GATE = 8, LAUNCHES_ADVISED = 10 };
+enum { LAUNCHES_GATE = 8, LAUNCHES_ADVISED = 10 };
 
 /* "BASE results/a, 10 launches, from 2026-11-21T19:44 to 2026-11-21T20:31". */
 static void print_side(const struct fb_comparison *c, int s, FILE *out)
@@ -94,17 +93,23 @@ static void print_warnings(const struct fb_verdicts_report *report, FILE *out)
 
 	if (c->block)
 		least = c->size.blocks;
-	if (c->rows && least < LAUNCHES_LEAST)
+	if (c->rows && c->family.complete && c->family.least_p > report->alpha)
 		fprintf(out,
-			"\n*** launches a side: %zu. Fewer than %d show nothing; make %d ***\n",
-			least, LAUNCHES_LEAST, LAUNCHES_ADVISED);
-	else if (c->rows && c->family.complete && c->family.least_p > report->alpha)
-		fprintf(out, "\n*** launches a side: %zu. Least p %.3g: no row stands out ***\n",
-			least, c->family.least_p);
+			"\n*** launches a side: %zu. Least p %.3g: no row stands out; make %d "
+			"***\n",
+			least, c->family.least_p, LAUNCHES_ADVISED);
 	else if (c->rows && least < LAUNCHES_GATE)
 		fprintf(out,
 			"\n*** launches a side: %zu. They find large changes only; make %d ***\n",
 			least, LAUNCHES_ADVISED);
+	for (int s = 0; s < 2; s++)
+		if (fb_verdicts_most_left_out(c, s))
+			fprintf(out,
+				"\n*** most launches of %s are left out: the others are a "
+				"selection ***\n",
+				c->set[s].name);
+	if (fb_verdicts_exit(report) == FB_EXIT_NOTHING)
+		fputs("\n*** nothing could be judged: this is no \"nothing changed\" ***\n", out);
 	for (size_t i = 0; i < c->rows; i++)
 		before[c->judged[i].before]++;
 	if (c->order.drift)
@@ -138,17 +143,21 @@ static void print_row(const struct fb_verdicts_report *report, const struct fb_j
 	struct fb_shown_ratio ratio = fb_shown_ratio(c->metric, e->ratio, e->low, e->high);
 	char who[FB_ROW_LABEL_CHARS], bytes[FB_SIZE_CHARS], base[FB_NUMBER_CHARS];
 	char times[FB_NUMBER_CHARS], interval[FB_INTERVAL_CHARS];
-	char p[CELL_CHARS], found[CELL_CHARS];
+	char p[CELL_CHARS], found[CELL_CHARS], min[CELL_CHARS];
 
 	fb_row_who(&report->labels, row->key, who);
 	if (strlen(who) > LABEL_WIDTH)
 		stpcpy(who + LABEL_WIDTH - 2, "..");
 	fb_interval_text(ratio, interval);
 	snprintf(p, sizeof(p), row->test.p < 0.99995 ? "%.4f" : "1", row->test.p);
-	fprintf(out, "%-9s %-*s %6s %9s %8s %14s %6s", fb_verdict_name(row->verdict), LABEL_WIDTH,
-		who, fb_row_bytes(&report->labels, row->key, bytes),
+	if (row->limit.theta > FB_LARGEST_NOISE_THETA)
+		snprintf(min, sizeof(min), ">50");
+	else
+		snprintf(min, sizeof(min), "%.0f%%", 100 * row->limit.theta);
+	fprintf(out, "%-9s %-*s %6s %9s %8s %14s %3s %6s", fb_verdict_name(row->verdict),
+		LABEL_WIDTH, who, fb_row_bytes(&report->labels, row->key, bytes),
 		fb_number_text(fb_shown_value(c->metric, row, 0), base),
-		fb_ratio_text(ratio.value, times), interval, p);
+		fb_ratio_text(ratio.value, times), interval, min, p);
 	if (row->verdict == FB_UNSURE)
 		fprintf(out, " %6s", percent(row->least_change, found));
 	if (row->verdict == FB_UNSURE && row->launches_needed > 9999)
@@ -200,9 +209,9 @@ static void print_title(const struct fb_verdicts_report *report, uint32_t key, F
 	char title[FB_ROW_LABEL_CHARS], unit[CELL_CHARS];
 
 	snprintf(unit, sizeof(unit), "base %.4s", suffix ? suffix + 1 : "");
-	fprintf(out, "\n%.*s\n%-9s %-*s %6s %9s %8s %14s %6s %6s %5s\n", FB_REPORT_WIDTH,
+	fprintf(out, "\n%.*s\n%-9s %-*s %6s %9s %8s %14s %3s %6s %6s %5s\n", FB_REPORT_WIDTH,
 		fb_row_title(&report->labels, key, title), "verdict", LABEL_WIDTH, "algorithm",
-		"bytes", unit, "new/base", "95% interval", "p", "finds", "needs");
+		"bytes", unit, "new/base", "95% interval", "min", "p", "finds", "needs");
 }
 
 /* Whether only its own limit keeps a row from being called changed. */
@@ -249,6 +258,8 @@ static int print_rows(const struct fb_verdicts_report *report, FILE *out)
 	if (last)
 		fputs("\nbase, new/base: " FB_ESTIMATOR " of a side, and the quotient of the "
 		      "sides' medians\n"
+		      "min       the least change that matters in the row; >50: it cannot be "
+		      "gated\n"
 		      "p         adjusted for all rows\n"
 		      "finds     the least change that 4 of 5 such comparisons would find\n"
 		      "needs     launches a side to find a change that matters\n",

@@ -3,7 +3,7 @@
  * The gate tested where nothing changed; see self_test.h.
  *
  * All splits share one reference: which assignment is the real one does not matter for the
- * distribution of the largest r^2 over assignments, so one pass over the rows serves all splits.
+ * distribution of the largest z^2 over assignments, so one pass over the rows serves all splits.
  */
 #include "scripts/tools/compare/self_test.h"
 
@@ -28,9 +28,10 @@ struct work {
 	double *y;	       /* [rows][launches], owned */
 	double *theta;	       /* [rows], owned */
 	unsigned char *label;  /* [SPLITS][launches], owned */
+	double *room;	       /* [3 * launches], owned */
 	struct fb_ready_rows ready;
 	struct fb_assignments reference, splits;
-	double *reference_r, *split_r; /* the largest r^2 of each; the first sorted at last */
+	double *reference_z2, *split_z2; /* the largest z^2 of each; the first sorted at last */
 };
 
 static void free_work(struct work *w)
@@ -38,11 +39,12 @@ static void free_work(struct work *w)
 	free(w->y);
 	free(w->theta);
 	free(w->label);
+	free(w->room);
 	fb_ready_rows_free(&w->ready);
 	fb_assignments_free(&w->reference);
 	fb_assignments_free(&w->splits);
-	free(w->reference_r);
-	free(w->split_r);
+	free(w->reference_z2);
+	free(w->split_z2);
 }
 
 /* The standard deviation of the values that there are. */
@@ -113,7 +115,7 @@ static void make_labels(struct work *w, uint64_t seed)
 	}
 }
 
-/* The largest r^2 of every reference assignment and of every split. */
+/* The largest z^2 of every reference assignment and of every split. */
 static int scan_all(struct work *w, uint64_t seed)
 {
 	const struct fb_design design = {.launches = w->launches, .side = w->label};
@@ -140,35 +142,35 @@ static int scan_all(struct work *w, uint64_t seed)
 	w->splits = w->reference;
 	w->splits.count = SPLITS;
 	w->splits.nibble = malloc(SPLITS * w->splits.groups);
-	w->reference_r = malloc(2 * w->reference.count * sizeof(double));
-	w->split_r = malloc(SPLITS * sizeof(double));
-	if (!w->splits.nibble || !w->reference_r || !w->split_r)
+	w->reference_z2 = malloc(2 * w->reference.count * sizeof(double));
+	w->split_z2 = malloc(SPLITS * sizeof(double));
+	if (!w->splits.nibble || !w->reference_z2 || !w->split_z2)
 		return fb_error(FB_ENOMEM, "no memory for %zu splits", w->reference.count);
 	for (size_t i = 0; i < SPLITS; i++)
 		fb_assignment_pack(w->label + i * w->launches, w->launches,
 				   w->splits.nibble + i * w->splits.groups);
 	struct fb_scan scan = {
-		.rows = &w->ready, .assignments = &w->reference, .maximum = w->reference_r};
+		.rows = &w->ready, .assignments = &w->reference, .maximum = w->reference_z2};
 
 	ret = fb_scan(&scan);
 	scan.assignments = &w->splits;
-	scan.maximum = w->split_r;
+	scan.maximum = w->split_z2;
 	if (!ret)
 		ret = fb_scan(&scan);
 	if (!ret)
-		fb_sort(w->reference_r, w->reference.count, w->reference_r + w->reference.count);
+		fb_sort(w->reference_z2, w->reference.count, w->reference_z2 + w->reference.count);
 	return ret;
 }
 
 /* The adjusted p of a row with this r^2; a drawn reference does not hold the split itself. */
-static double p_of(const struct work *w, double r2)
+static double p_of(const struct work *w, double z2)
 {
 	size_t n = w->reference.count, low = 0, high = n;
 
 	while (low < high) {
 		size_t middle = (low + high) / 2;
 
-		if (w->reference_r[middle] >= r2 - FB_R_ROUNDING)
+		if (w->reference_z2[middle] >= z2 * (1 - FB_Z2_ROUNDING))
 			high = middle;
 		else
 			low = middle + 1;
@@ -187,8 +189,9 @@ static int split_is_flagged(const struct work *w, size_t split)
 	};
 
 	for (size_t i = 0; i < w->rows; i++) {
-		double r = fb_ready_r(&w->ready, i, w->splits.nibble + split * w->splits.groups);
-		double p = p_of(w, r * r);
+		double z = fb_ready_z(&w->ready, i, w->splits.nibble + split * w->splits.groups,
+				      w->room);
+		double p = p_of(w, z * z);
 		struct fb_effect effect;
 		int ret;
 
@@ -211,7 +214,7 @@ static int judge_splits(const struct work *w, struct fb_self_test *out)
 	for (size_t split = 0; split < FB_SELF_TEST_SPLITS; split++) {
 		int flagged;
 
-		if (p_of(w, w->split_r[split]) > FB_ALPHA)
+		if (p_of(w, w->split_z2[split]) > FB_ALPHA)
 			continue;
 		out->alarms++;
 		flagged = split_is_flagged(w, split);
@@ -221,8 +224,8 @@ static int judge_splits(const struct work *w, struct fb_self_test *out)
 	}
 	out->share = (double)out->alarms / (double)out->splits;
 	out->good = out->share <= FB_SELF_TEST_SHARE;
-	out->halves_p = p_of(w, w->split_r[HALVES]);
-	out->interleaved_p = p_of(w, w->split_r[INTERLEAVED]);
+	out->halves_p = p_of(w, w->split_z2[HALVES]);
+	out->interleaved_p = p_of(w, w->split_z2[INTERLEAVED]);
 	return FB_OK;
 }
 
@@ -241,7 +244,8 @@ int fb_self_test(const double *y, size_t rows, size_t launches, const double *th
 	w.y = malloc((rows * w.launches + 1) * sizeof(*w.y));
 	w.theta = malloc((rows + 1) * sizeof(*w.theta));
 	w.label = malloc(SPLITS * w.launches + 1);
-	if (!w.y || !w.theta || !w.label)
+	w.room = malloc((3 * w.launches + 1) * sizeof(*w.room));
+	if (!w.y || !w.theta || !w.label || !w.room)
 		ret = fb_error(FB_ENOMEM, "no memory for %zu rows", rows);
 	if (!ret)
 		ret = take_rows(y, rows, theta, noise, &w);

@@ -28,7 +28,7 @@ const char *fb_verdict_name(enum fb_verdict verdict);
 struct fb_threshold {
 	double least;	 /* FB_LEAST_THETA, or what the user says for all rows or for this one */
 	double noise;	 /* A/A standard deviation of y of this row (self_test.h) */
-	double floor_us; /* no change below this counts: 2 x timer overhead + barrier skew */
+	double floor_us; /* no change below this counts: fb_limit_floor_us() */
 	double time_us;	 /* what floor_us is compared with: the lesser of both sides' times */
 };
 

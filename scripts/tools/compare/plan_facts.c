@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What a sweep's plan says of a side: the variables that its lines `side a NAME=VALUE` set, and
+ * its build. A program writes down only the variables that it knows; see facts.h.
+ */
+#include "common/base/error.h"
+#include "scripts/tools/compare/facts.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SIDE, ENV, BUILD, COLUMNS };
+static const char *const names[COLUMNS] = {[SIDE] = "side", [ENV] = "env", [BUILD] = "build"};
+
+struct reader {
+	struct fb_env *env;
+	const char *path, *side;
+	int at[COLUMNS]; /* columns of the file; -1: its header is still to come */
+};
+
+/* The next field of a line, whose end it cuts; NULL after the last. */
+static char *next_field(char **rest)
+{
+	char *field = *rest, *tab = field ? strchr(field, '\t') : NULL;
+
+	if (tab)
+		*tab++ = '\0';
+	*rest = tab;
+	return field;
+}
+
+static int read_header(struct reader *r, char *line)
+{
+	char *field;
+
+	for (int i = 0; (field = next_field(&line)); i++)
+		for (int k = 0; k < COLUMNS; k++)
+			if (!strcmp(field, names[k]))
+				r->at[k] = i;
+	for (int k = 0; k < COLUMNS; k++)
+		if (r->at[k] < 0)
+			return fb_error(FB_EINPUT, "%s: no column %s: expected a sweep's plan",
+					r->path, names[k]);
+	return FB_OK;
+}
+
+/* "NAME=VALUE;NAME=VALUE". */
+static int add_variables(struct fb_env *env, char *words)
+{
+	int err = FB_OK;
+
+	for (char *save = NULL, *word = strtok_r(words, ";", &save); word && !err;
+	     word = strtok_r(NULL, ";", &save)) {
+		char *value = strchr(word, '='), *key;
+
+		if (!value)
+			continue;
+		*value++ = '\0';
+		if (asprintf(&key, "variable.%s", word) < 0)
+			return fb_error(FB_ENOMEM, "out of memory for facts");
+		err = fb_env_add(env, key, "", -1, value);
+		free(key);
+	}
+	return err;
+}
+
+static int read_line(struct reader *r, char *line)
+{
+	char *value[COLUMNS] = {NULL, NULL, NULL}, *field;
+	int err;
+
+	if (*line == '#' || !*line)
+		return FB_OK;
+	if (r->at[SIDE] < 0)
+		return read_header(r, line);
+	for (int i = 0; (field = next_field(&line)); i++)
+		for (int k = 0; k < COLUMNS; k++)
+			if (i == r->at[k])
+				value[k] = field;
+	if (!value[SIDE] || !value[ENV] || !value[BUILD])
+		return fb_error(FB_EINPUT, "%s: a line that is cut off", r->path);
+	if (strcmp(value[SIDE], r->side) != 0)
+		return FB_OK;
+	err = strcmp(value[BUILD], "-") ? fb_env_add(r->env, "build.folder", "", -1, value[BUILD])
+					: FB_OK;
+	return err ? err : add_variables(r->env, value[ENV]);
+}
+
+int fb_env_read_plan(struct fb_env *env, const char *path, const char *side)
+{
+	struct reader r = {.env = env, .path = path, .side = side, .at = {-1, -1, -1}};
+	FILE *in = fopen(path, "r");
+	char *line = NULL;
+	size_t room = 0;
+	int err = FB_OK;
+
+	if (!in)
+		return fb_error(FB_EINPUT, "%s: %s", path, strerror(errno));
+	while (!err && getline(&line, &room, in) >= 0) {
+		line[strcspn(line, "\r\n")] = '\0';
+		err = read_line(&r, line);
+	}
+	free(line);
+	fclose(in);
+	return err;
+}

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The statistic of one row that max-T orders rows and assignments by.
+ *
+ * It is the larger of two, both brought to the normal scale so that they can be compared: Student's
+ * t (Welch's where the sides differ in number), which sees most when launches are normal, and
+ * Yuen's t of trimmed means, which leaves the fifth of launches at either end of each side out of
+ * the means and pulls them in for the variance. One launch of eight, or two of ten, that are three
+ * times slower hide nothing from the latter; from the former alone they hide changes of 2x.
+ *
+ * A permutation test stays exact for every function of the values and the labels, this one too.
+ * With blocks it is the one-sample form of both, of differences with signs.
+ *
+ * Values are y less a launch's of the middle, in whole units of 2^-22, so that sums of the same
+ * values are equal in whatever order they are made.
+ */
+#ifndef FB_SCRIPTS_TOOLS_COMPARE_STATISTIC_H
+#define FB_SCRIPTS_TOOLS_COMPARE_STATISTIC_H
+
+#include "scripts/tools/compare/design.h"
+
+/* What follows from the design. Without trimming trim is 0 and trimmed.degrees too. */
+struct fb_statistic_scale {
+	double weight[2]; /* variance of the difference by sum of squares of a side */
+	double floor;	  /* least variance to reckon with, see FB_FAMILY_LEAST_SD */
+	double degrees;	  /* of freedom; for sides of equal variance */
+	double normal;	  /* z^2 is this times log(1 + t^2 / degrees) */
+};
+
+struct fb_statistic {
+	bool signs;
+	size_t n[2];	/* launches of A and B; with signs 0 and the blocks */
+	size_t trim[2]; /* so many at either end */
+	struct fb_statistic_scale plain, trimmed;
+};
+
+struct fb_statistic fb_statistic_of(const struct fb_design *design,
+				    const struct fb_design_size *size);
+
+/* Values in units; value[0 .. n) may be y itself. Those 3000 times off are taken for that. */
+void fb_statistic_units(const double *y, size_t n, double centre, double *value);
+
+/* One side: sums of all, of the trimmed at both ends, and the values next to these. */
+struct fb_side_sums {
+	double sum, squares;
+	double cut_sum, cut_squares;
+	double next_low, next_high;
+};
+
+/* How far B lies above A, and the variance of that. */
+struct fb_statistic_parts {
+	double plain, plain_variance, trimmed, trimmed_variance;
+};
+
+/* side[0] is not looked at with signs. */
+static inline struct fb_statistic_parts fb_statistic_parts(const struct fb_statistic *s,
+							   const struct fb_side_sums side[2])
+{
+	struct fb_statistic_parts parts = {0, 0, 0, 0};
+
+	for (int k = s->signs ? 1 : 0; k < 2; k++) {
+		const struct fb_side_sums *x = &side[k];
+		double n = (double)s->n[k], g = (double)s->trim[k], sign = k ? 1 : -1;
+		double kept = x->sum - x->cut_sum, wins = kept + g * (x->next_low + x->next_high);
+		double squares = x->squares - x->cut_squares +
+				 g * (x->next_low * x->next_low + x->next_high * x->next_high);
+
+		parts.plain += sign * x->sum / n;
+		parts.plain_variance += s->plain.weight[k] * (x->squares - x->sum * x->sum / n);
+		parts.trimmed += sign * kept / (n - 2 * g);
+		parts.trimmed_variance += s->trimmed.weight[k] * (squares - wins * wins / n);
+	}
+	if (!(parts.plain_variance > s->plain.floor))
+		parts.plain_variance = s->plain.floor;
+	if (!(parts.trimmed_variance > s->trimmed.floor))
+		parts.trimmed_variance = s->trimmed.floor;
+	return parts;
+}
+
+/* z^2 of both together. */
+double fb_statistic_z2(const struct fb_statistic *s, const struct fb_statistic_parts *parts);
+
+/* The sums of a side, values ascending; with signs of the signed differences. */
+struct fb_side_sums fb_side_sums(const double *sorted, size_t n, size_t trim);
+
+/* The plain t that says as much as a z^2, and the other way round. */
+double fb_statistic_t(const struct fb_statistic *s, double z2);
+double fb_statistic_z2_of_t(const struct fb_statistic *s, double t);
+
+/*
+ * The least change, as a difference of y, that would have reached z2 in a share `power` of
+ * comparisons like this one: launches of both sides are drawn anew from what is seen (each side's
+ * values less its median), so wild launches count as often as there are. a[0 .. na) and b[0 .. nb),
+ * with blocks na = 0 and the differences in b. INFINITY for an infinite z2. room is for
+ * 3 * (na + nb) doubles.
+ */
+double fb_statistic_least_change(const struct fb_statistic *s, const struct fb_row_values *values,
+				 double z2, double power, double *room);
+
+#endif

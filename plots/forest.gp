@@ -28,6 +28,9 @@ stats $DATA using 5 name "H" nooutput
 # An interval may be endless; what lies beyond four times the ratios is cut off.
 low = L_min < R_min / 4 ? R_min / 4 : L_min
 high = H_max > R_max * 4 ? R_max * 4 : H_max
+# The ratios themselves are never cut off, whatever their intervals are.
+low = low > R_min ? R_min : low
+high = high < R_max ? R_max : high
 low = low > 0.95 ? 0.95 : low
 high = high < 1.05 ? 1.05 : high
 set logscale x 2

@@ -58,6 +58,12 @@ write "$FB_TMP/verdicts.html" --verdicts "$FB_TMP/verdicts.csv" tests/golden/sum
 	tests/golden/summary/six
 holds "$FB_TMP/verdicts.html" '<div class="tile bad"><b>1</b><span><a .*REGRESSED'
 holds "$FB_TMP/verdicts.html" '"all_reduce","ring","ll",8,2,"",10,12,1.2,1.1,1.3,"REGRESSED",""'
+# The estimator is named, and two sides of one study by their folders.
+holds "$FB_TMP/verdicts.html" "Each side's value is the median over launches"
+cp -r $run "$FB_TMP/a"
+cp -r $run "$FB_TMP/b"
+write "$FB_TMP/sides.html" "$FB_TMP/a" "$FB_TMP/b"
+holds "$FB_TMP/sides.html" "base: $FB_TMP/a, new: $FB_TMP/b\."
 verdict report_two
 
 # Pairs of ranks are a matrix, not a section for each.
@@ -84,6 +90,18 @@ scripts/report "$FB_TMP/one" >"$FB_TMP/out" 2>"$FB_TMP/err"
 expect "exit code of scripts/report" $? 0
 expect "what scripts/report says" "$(cat "$FB_TMP/out" "$FB_TMP/err")" "$FB_TMP/one/report.html"
 [ -s "$FB_TMP/one/report.html" ] || fail "scripts/report wrote no page"
+# The figure of the verdicts says what they were measured on, not where a temporary file was.
+if fb_have gnuplot && [ -x "$FB_BUILD/bin/compare" ]; then
+	cp -r tests/golden/compare/study "$FB_TMP/study"
+	cp $run/environment.csv "$FB_TMP/study/b"
+	scripts/report "$FB_TMP/study/a" "$FB_TMP/study/b" >"$FB_TMP/out" 2>"$FB_TMP/err"
+	expect "exit code of scripts/report with two sides" $? 0
+	grep -o 'data:image/svg+xml;base64,[^"]*' "$FB_TMP/study/b/report.html" | cut -d, -f2 |
+		base64 -d >"$FB_TMP/forest.svg"
+	holds "$FB_TMP/forest.svg" 'Time of the new result set'
+	holds "$FB_TMP/forest.svg" 'host example'
+	grep -q "$(basename "$FB_TMP")" "$FB_TMP/forest.svg" && fail "a temporary name in a figure"
+fi
 verdict report_script
 
 # Names and reasons that would be more than text. Each would mark the page if it ran.

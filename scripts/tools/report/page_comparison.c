@@ -6,6 +6,7 @@
  */
 #include "common/base/error.h"
 #include "common/record/schema.h"
+#include "scripts/tools/lib/estimate.h"
 #include "scripts/tools/lib/report.h"
 #include "scripts/tools/report/html.h"
 #include "scripts/tools/report/page.h"
@@ -242,15 +243,23 @@ static void put_joined(const struct fb_page *page)
 
 int fb_page_comparison(const struct fb_page *page)
 {
+	const char *base = fb_page_set_name(page->base), *set = fb_page_set_name(page->set);
 	FILE *out = page->out;
 	int err = FB_OK;
 
+	/* The sides of one study have its name both; then their folders tell them apart. */
+	if (!strcmp(base, set)) {
+		base = page->base->path[0];
+		set = page->set->path[0];
+	}
 	fb_html(out,
 		"<section id=\"comparison\" aria-labelledby=\"comparison-title\">\n<h2 id=\""
 		"comparison-title\">Comparison</h2>\n<p class=\"soft\">base: %s, new: %s. What "
 		"differs between the two environments is marked under <a href=\"#environment\">"
-		"Environment</a>.</p>\n",
-		fb_page_set_name(page->base), fb_page_set_name(page->set));
+		"Environment</a>.</p>\n<p class=\"soft\">Each side's value is the " FB_ESTIMATOR
+		", new / base the quotient of the two, low and high the ends of its 95%% "
+		"interval.</p>\n",
+		base, set);
 	if (page->verdicts)
 		err = put_verdicts(page);
 	else

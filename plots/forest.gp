@@ -22,9 +22,10 @@ set grid noytics
 set yrange [-0.7 : ROWS - 0.3]
 set ytics scale 0 font ",11" noenhanced
 
-stats $DATA using 3 name "R" nooutput
-stats $DATA using 4 name "L" nooutput
-stats $DATA using 5 name "H" nooutput
+# Without ranges of its own, stats leaves out what is beyond those of the picture.
+stats [*:*] [*:*] $DATA using 3 name "R" nooutput
+stats [*:*] [*:*] $DATA using 4 name "L" nooutput
+stats [*:*] [*:*] $DATA using 5 name "H" nooutput
 # An interval may be endless; what lies beyond four times the ratios is cut off.
 low = L_min < R_min / 4 ? R_min / 4 : L_min
 high = H_max > R_max * 4 ? R_max * 4 : H_max

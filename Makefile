@@ -8,7 +8,8 @@ MAKEFLAGS += --no-builtin-rules --no-print-directory
 .SUFFIXES:
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := all
-.PHONY: all tests run test test-rdma test-gpu check lint asan tsan install clean help FORCE
+.PHONY: all tests run test test-full test-rdma test-gpu check lint asan tsan install clean \
+	help FORCE
 
 # Programs: the sources in these folders that hold a main(). Every other source there belongs to
 # the library. tests/lint compares this list with the files.
@@ -172,7 +173,7 @@ TOOLLIB_SRC := $(sort $(wildcard scripts/tools/*/*.c))
 # $1: header, $2: library. The hash by a variable: inside of a function, make 4.3 keeps the
 # backslash of an escaped one.
 HASH := \#
-BUILDS := $(filter-out help clean run test lint,$(or $(MAKECMDGOALS),all))
+BUILDS := $(filter-out help clean run test test-full lint,$(or $(MAKECMDGOALS),all))
 define use_library
 ifneq ($(shell echo '$(HASH)include <$1>' | $(CC) $(CPPFLAGS) -E - >/dev/null 2>&1 && echo yes),)
 TOOL_LIBRARIES += -l$2
@@ -303,13 +304,17 @@ compile_commands.json: $(B)/flags $(B)/sources
 run: ## set up, build and run the quick study (NP=4 ranks)
 	@scripts/run
 
-test: ## set up, build with both MPIs, run all tests and lint
+test: ## set up, build with both MPIs, run the tests and lint
 	@scripts/setup test
 	@tests/run
 
+test-full: ## all ranks with both MPIs, whole ranges, deep analysis: four times as long as test
+	@scripts/setup test
+	@FB_LINT_DEEP=1 tests/run --full
+
 test-rdma: ## the RDMA tests only, in a virtual machine
 	@scripts/setup test
-	@FB_VM_FULL=1 tests/run --no-asan -k '^vm/'
+	@tests/run --full --no-asan -k '^vm/'
 
 test-gpu: ## on a machine with GPUs: build and run the GPU suite
 	@tests/gpu/run

@@ -6,10 +6,14 @@
 
 passed=0 failed=0 skipped=0
 failures=()
-declare -A running=() # by process id: kind, limit, start, folder and name of a test that runs
-beside=no          # whether tests run beside each other
-# One more than there are processors: some wait most of the time.
-slots=$(($(fb_cores) + 1))
+# Lines of a log that say what failed.
+own_words='^(fabricbench|csvcheck|FAIL|  [^ ].*: got )|(ERROR|WARNING): |runtime error: |failed: '
+queue=()             # what waits: kind, processors, limit, name and command, separated by \x1f
+declare -A running=() # by process id: kind, processors, limit, start, folder and name of a test
+# One more than there are processors: some tests wait most of the time.
+slots=$(($(fb_cores) + 1)) used=0
+processes=()         # that take part in measuring it
+measured=-60         # when FB_SLOW was, in seconds of $SECONDS
 
 # A make above this script must not pass its job slots on: they are not open here.
 test_make() {
@@ -39,8 +43,10 @@ note_of() {
 	echo "${value:-$3}"
 }
 
-seconds_since() {
-	awk -v a="$1" -v b="$EPOCHREALTIME" 'BEGIN { printf "%.1f s", b - a }'
+# took_since START FILE: seconds since then, and of processors as FILE says.
+took_since() {
+	awk -v a="$1" -v b="$EPOCHREALTIME" 'NF == 2 { cpu = $1 + $2 }
+		END { printf "%.1f s (%.1f s of processors)", b - a, cpu }' "$2" 2>/dev/null
 }
 
 # report WORD NAME TEXT: one line of progress.
@@ -69,58 +75,97 @@ wanted() {
 	return 1
 }
 
-# begin KIND NAME SECONDS COMMAND...: starts a test into its log. In the background, so that an
-# interrupt is seen while it runs; it must not inherit the background's ignored signals.
-begin() {
-	local folder
+# slowness: sets FB_SLOW, how many times as long as on an idle machine this one takes now, for a
+# loop on each processor; measured once a minute. All limits are multiplied by it. 200,000 steps
+# take 0.2 s where nothing else runs.
+slowness() {
+	local start=$EPOCHREALTIME n
 
+	[ $((SECONDS - measured)) -ge 60 ] || return 0
+	for ((n = $(fb_cores); n > 0; n--)); do
+		(for ((i = 0; i < 200000; i++)); do :; done) &
+		processes+=($!)
+	done
+	wait "${processes[@]}"
+	processes=() measured=$SECONDS
+	FB_SLOW=$(awk -v a="$start" -v b="$EPOCHREALTIME" 'BEGIN {
+		n = int((b - a) / 0.3 + 0.999)
+		print (n < 1 ? 1 : n > 20 ? 20 : n)
+	}')
+}
+
+# begin KIND PROCESSORS SECONDS NAME COMMAND...: starts a test into its log. In the background, so
+# that an interrupt is seen while it runs; it must not inherit the background's ignored signals.
+begin() {
+	local folder limit
+
+	slowness
+	limit=$((2 * $3 * FB_SLOW))
 	folder=$(mktemp -d) || exit 3
-	FB_TMP=$folder env --default-signal=INT,QUIT timeout -k 10 "$3" "${@:4}" </dev/null \
-		>"$logs/${2//\//.}.log" 2>&1 &
-	running[$!]="$1 $3 $EPOCHREALTIME $folder $2"
+	# The inner shell writes what the test took of processors, by which tests are compared even
+	# on a busy machine.
+	# shellcheck disable=SC2016 # the inner shell expands it
+	FB_TMP=$folder env --default-signal=INT,QUIT timeout -k 10 "$limit" bash -c '
+		TIMEFORMAT="%U %S"
+		{ time "${@:2}" 2>&3; } 3>&2 2>"$1"' - "$folder.cpu" "${@:5}" </dev/null \
+		>"$logs/${4//\//.}.log" 2>&1 &
+	running[$!]="$1 $2 $limit $EPOCHREALTIME $folder $4"
+	used=$((used + $2))
 }
 
 # end PROCESS: waits for that test and counts it.
 end() {
-	local kind limit start folder name rc log took
+	local kind processors limit start folder name rc log took
 
 	wait "$1"
 	rc=$?
-	read -r kind limit start folder name <<<"${running[$1]}"
+	read -r kind processors limit start folder name <<<"${running[$1]}"
 	unset "running[$1]"
-	rm -rf "$folder"
-	took=$(seconds_since "$start")
+	used=$((used - processors))
+	took=$(took_since "$start" "$folder.cpu")
+	rm -rf "$folder" "$folder.cpu"
 	log=$logs/${name//\//.}.log
 	[ "$rc" -eq 124 ] && echo "stopped after the limit of $limit s" >>"$log"
 	[ "$verbose" = yes ] && sed 's/^/      | /' "$log"
 	"count_$kind" "$name"
 }
 
-# await_fewer N: counts tests that have ended, until fewer than N run.
-await_fewer() {
-	local process
+# run_test KIND PROCESSORS SECONDS NAME COMMAND...: puts a test into the queue. KIND is code, where
+# the exit code is the result, or lines, where lines PASS, FAIL and SKIP are.
+run_test() {
+	local IFS=$'\x1f'
 
-	while [ ${#running[@]} -ge "$1" ]; do
-		for process in "${!running[@]}"; do
-			kill -0 "$process" 2>/dev/null || end "$process"
-		done
-		[ ${#running[@]} -lt "$1" ] || sleep 0.05
+	wanted "$4" "${@:5}" || return 0
+	queue+=("$*")
+}
+
+# Starts what fits beside the tests that run: the first of the queue, so that tests that need all
+# processors come last.
+start_some() {
+	local i
+	local -a test
+
+	for i in "${!queue[@]}"; do
+		[ "$used" -lt "$slots" ] || return 0
+		IFS=$'\x1f' read -ra test <<<"${queue[i]}"
+		[ "${test[1]}" -le "$slots" ] || test[1]=$slots
+		[ $((used + test[1])) -le "$slots" ] || continue
+		unset "queue[$i]"
+		begin "${test[@]}"
 	done
 }
 
-# run_test KIND NAME SECONDS COMMAND...: beside others, or alone, which is when it has ended on
-# return. KIND is code, where the exit code is the result, or lines, where lines PASS, FAIL and SKIP
-# are.
-run_test() {
-	wanted "$2" "${@:4}" || return 0
-	if [ "$beside" = yes ]; then
-		await_fewer "$slots"
-		begin "$@"
-	else
-		await_fewer 1
-		begin "$@"
-		end $!
-	fi
+# Runs all of the queue.
+run_queue() {
+	local process
+
+	while [ ${#queue[@]} -gt 0 ] || [ ${#running[@]} -gt 0 ]; do
+		start_some
+		for process in "${!running[@]}"; do
+			kill -0 "$process" 2>/dev/null || end "$process"
+		done
+		sleep 0.05
+	done
 }
 
 # Ends the tests that run, with their process groups, and the runner.
@@ -129,15 +174,19 @@ interrupted() {
 
 	for process in "${!running[@]}"; do
 		kill "$process" && wait "$process"
-		read -r _ _ _ folder _ <<<"${running[$process]}"
-		rm -rf "$folder"
+		read -r _ _ _ _ folder _ <<<"${running[$process]}"
+		rm -rf "$folder" "$folder.cpu"
 	done
 	echo "interrupted: $passed passed, $failed failed, $skipped skipped so far" >&2
 	exit 130
 }
 
+# What the program said goes first: the last lines are often mpirun's alone.
 show_failure() {
-	[ "$verbose" = yes ] || tail -n 30 "$log" | sed 's/^/      | /'
+	if [ "$verbose" = no ]; then
+		head -n -30 "$log" | grep -aE "$own_words" | head -n 10 | sed 's/^/      | /'
+		tail -n 30 "$log" | sed 's/^/      | /'
+	fi
 	echo "      log: $log"
 }
 
@@ -204,11 +253,12 @@ by_limit() {
 # run_unit BUILD LABEL. Without MPI's threads and plugins the quick unwinder finds every frame; it
 # makes tests that allocate much five times as fast.
 run_unit() {
-	local source name ASAN_OPTIONS=$ASAN_OPTIONS:fast_unwind_on_malloc=1
+	local source name
 
 	while read -r _ source; do
 		name=$(basename "$source" .c)
-		run_test code "$2/$name" "$(limit_of "$source" 60 "$2")" "$1/tests/$name"
+		run_test code 1 "$(limit_of "$source" 60 "$2")" "$2/$name" \
+			env ASAN_OPTIONS="$ASAN_OPTIONS:fast_unwind_on_malloc=1" "$1/tests/$name"
 	done < <(by_limit 60 tests/unit/test_*.c)
 }
 
@@ -224,12 +274,20 @@ starts_ranks() {
 # ranks than cores costs a time slice a message, so it gets fewer where the test does not mind, and
 # of counts beyond the cores the first one only: what they prove does not depend on the library.
 # Every run with sanitizers takes seconds at its end; they get the fewest and the most ranks.
+# Without --full both get one number, the least with a peer; the default MPI alone gets all.
 ranks_of() {
 	local cores ranks all list='' default=4
 
 	cores=$(fb_cores)
 	[ "$2" = mpich ] && [ "$cores" -lt 4 ] && default=2
 	read -ra all <<<"$(note_of "$1" ranks $default)"
+	if [ -z "$FB_FULL" ] && [ "$2" != "$MPI" ]; then
+		for ranks in "${all[@]}"; do
+			[ "$ranks" -lt 2 ] || break
+		done
+		echo "$ranks"
+		return
+	fi
 	case $2 in
 	mpich)
 		for ranks in "${all[@]}"; do
@@ -248,10 +306,9 @@ ranks_of() {
 
 # run_mpi FAMILY BUILD LABEL: the MPI tests.
 run_mpi() {
-	local MPI=$1 source name ranks
+	local source name ranks
 
-	export MPI
-	if [ "$list" = no ] && ! starts_ranks "$2"; then
+	if [ "$list" = no ] && ! MPI=$1 starts_ranks "$2"; then
 		count SKIP "$3" "mpirun of $1 starts single ranks instead of a job"
 		return
 	fi
@@ -259,57 +316,48 @@ run_mpi() {
 		[ -e "$source" ] || continue
 		name=$(basename "$source" .c)
 		for ranks in $(ranks_of "$source" "$3"); do
-			FB_RANKS=$ranks run_test code "$3/$name-$ranks" \
-				"$(limit_of "$source" 120 "$3")" \
+			run_test code "$ranks" "$(limit_of "$source" 120 "$3")" \
+				"$3/$name-$ranks" env MPI="$1" FB_RANKS="$ranks" \
 				scripts/launch "$ranks" "$2/tests/$name"
 		done
 	done
 }
 
-# run_shell PROCESSORS: the shell tests that say that they need one processor, or (0) the others.
+# The shell tests; by default with the default MPI only.
 run_shell() {
-	local script limit
+	local script limit families=$MPI
 
+	[ -z "$FB_FULL" ] || families=$FB_MPIS
 	while read -r limit script; do
 		case $script in
 		*/lib*.sh) continue ;;
 		esac
-		[ "$(note_of "$script" processors 0)" != "$1" ] ||
-			run_test lines "${script:6:-3}" "$limit" bash "$script"
+		run_test lines "$(note_of "$script" processors "$slots")" "$limit" \
+			"${script:6:-3}" env FB_MPIS="$families" bash "$script"
 	done < <(by_limit 300 tests/*/*.sh)
 }
 
-# The rules of the code base. The two that take minutes are tests of their own, each on half of the
-# processors.
+# The rules of the code base. Those that take minutes are tests of their own.
 run_lint() {
-	local FB_JOBS=$((($(fb_cores) + 1) / 2))
-
-	export FB_JOBS
-	run_test lines lint/clang_tidy 1800 tests/lint clang_tidy
-	run_test lines lint/cppcheck 900 tests/lint cppcheck
-	run_test lines lint/rules 300 tests/lint -clang_tidy -cppcheck
+	run_test lines 1 1800 lint/clang_tidy env FB_JOBS=1 tests/lint clang_tidy
+	run_test lines 1 900 lint/cppcheck env FB_JOBS=1 tests/lint cppcheck
+	run_test lines 1 300 lint/rules tests/lint -clang_tidy -cppcheck
 }
 
-# First what needs one processor each, beside each other; then, alone, what starts ranks on all of
-# them or takes times.
 run_all() {
 	local family
 
-	beside=yes
+	run_unit "build/$MPI" unit
 	if [ "$unit_only" = no ]; then
 		run_lint
-		run_shell 1
+		run_shell
 		[ "$asan" = no ] || run_unit "build/$MPI-asan" asan/unit
+		for family in $FB_MPIS; do
+			run_mpi "$family" "build/$family" "$family"
+		done
+		[ "$asan" = no ] || run_mpi "$MPI" "build/$MPI-asan" "asan/$MPI"
 	fi
-	run_unit "build/$MPI" unit
-	await_fewer 1
-	beside=no
-	[ "$unit_only" = no ] || return
-	for family in $FB_MPIS; do
-		run_mpi "$family" "build/$family" "$family"
-	done
-	[ "$asan" = no ] || run_mpi "$MPI" "build/$MPI-asan" "asan/$MPI"
-	run_shell 0
+	run_queue
 }
 
 # The last line is for machines as well: nothing may follow it.

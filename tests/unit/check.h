@@ -7,7 +7,9 @@
 #define FB_TESTS_UNIT_CHECK_H
 
 #include <math.h>
+#include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { CHECK_SKIP = 77 };
@@ -58,6 +60,26 @@ static inline int check_near(double got, double want, double tol, const char *wh
 		return 0;
 	}
 	return 1;
+}
+
+/* Whether all cases are to be run, or fewer (tests/run --full). */
+static inline bool check_full(void)
+{
+	const char *text = getenv("FB_FULL");
+
+	return text && *text;
+}
+
+/*
+ * A limit of so many seconds on an idle machine, which tests/run has measured to be FB_SLOW times
+ * as slow.
+ */
+static inline double check_seconds(double seconds)
+{
+	const char *text = getenv("FB_SLOW");
+	double slow = text ? strtod(text, NULL) : 1;
+
+	return seconds * (slow > 1 ? slow : 1);
 }
 
 static inline int check_done(const char *name)

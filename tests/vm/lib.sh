@@ -15,9 +15,11 @@ vm_one_processor() {
 # The network of one machine: two soft-RoCE devices, rxe0 and rxe1, at the ends of a cable (a pair
 # of interfaces v0 and v1), 10.9.0.1 and 10.9.1.1. Packets between the two really cross the cable:
 # without the rules below the kernel would take the short way and the devices would never see them.
+# Where the network is there already nothing is done.
 vm_network() {
 	local i mtu=${1:-9000}
 
+	[ ! -e /sys/class/infiniband/rxe1 ] || return 0
 	hostname vm0
 	vm_one_processor
 	ip link set lo up
@@ -56,13 +58,18 @@ ibv_ready() {
 	grep -qs '^0000:0000:0000:0000:0000:ffff:' "/sys/class/infiniband/$1/ports/1/gids/"*
 }
 
+# vm_wanted NAME PATTERN: whether to run the test: without FB_FULL only what matches.
+vm_wanted() {
+	[ -n "${FB_FULL-}" ] || [[ $1 =~ ^($2)$ ]]
+}
+
 # vm_run SECONDS RANKS PROGRAM...: under $MPI; exit code as scripts/launch's. Ranks yield within
 # MPI too.
 vm_run() {
 	local seconds=$1
 
 	shift
-	OMPI_MCA_mpi_yield_when_idle=1 timeout -k 5 "$seconds" scripts/launch "$@"
+	OMPI_MCA_mpi_yield_when_idle=1 timeout -k 5 $((seconds * ${FB_SLOW:-1})) scripts/launch "$@"
 }
 
 # verdict NAME RC LOG: prints the result of a test, and its log where it failed.

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # NUMA nodes and huge pages without a machine that has them: in a virtual machine of two nodes.
+# processors: 2
 # timeout: 700
 
 set -u
@@ -9,6 +10,6 @@ set -u
 
 build=build/openmpi
 vm_need vm/test_numa $build/bin/latency
-tests/vm/boot -t 600 -N 2 bash tests/vm/jobs/numa.sh $build ||
+tests/vm/boot -t $((${FB_SLOW:-1} * 600)) -N 2 bash tests/vm/jobs/numa.sh $build ||
 	echo "FAIL vm/test_numa: the machine ended with $?"
 exit 0

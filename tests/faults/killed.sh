@@ -13,7 +13,7 @@ export LC_ALL=C
 
 TIMES=${TIMES:-20}
 RANDOM=${SEED:-1}
-timeout_s=5
+timeout_s=$((5 * slow))
 # Rows of 50 ms each, whatever the machine: they never have enough samples.
 options=(--engine host --algorithm "ring,tree" --protocol "simple,ll" --bytes 8:512:2 -q
 	--min-samples 1000000 --max-samples 1000000 --max-time 50ms --timeout "${timeout_s}s")

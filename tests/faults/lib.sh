@@ -7,7 +7,9 @@
 # case with failures=0 and ends it with `verdict NAME`.
 
 . scripts/lib.sh
+. tests/said.sh
 dir=$FB_TMP
+slow=${FB_SLOW:-1} # all limits are multiplied by it
 bad=0      # of the whole script; its exit code
 failures=0 # of the case
 
@@ -15,6 +17,7 @@ failures=0 # of the case
 expect() {
 	[ "$3" = "$4" ] && return
 	echo "  $1: $2: got '$3', want '$4'"
+	[ "$2" != "exit code" ] || said "$dir/err"
 	failures=$((failures + 1))
 }
 
@@ -29,7 +32,7 @@ at_most() {
 holds() {
 	grep -Eq -- "$3" "$2" 2>/dev/null && return
 	echo "  $1: no line like '$3' in:"
-	head -n 20 "$2" | sed 's/^/    /'
+	said "$2"
 	failures=$((failures + 1))
 }
 
@@ -102,7 +105,7 @@ ranks_of() {
 await_ranks() {
 	local i
 
-	for ((i = 0; i < 500; i++)); do
+	for ((i = 0; i < 500 * slow; i++)); do
 		mapfile -t pids < <(ranks_of "$1")
 		[ "${#pids[@]}" -ge "$2" ] && return
 		sleep 0.02
@@ -110,22 +113,23 @@ await_ranks() {
 	return 1
 }
 
-# await_rows CSVFILE N: waits until the file has that many rows, for at most 20 s.
+# await_rows CSVFILE N: waits until the file has that many rows, for at most 20 s on an idle machine.
 await_rows() {
 	local i
 
-	for ((i = 0; i < 1000; i++)); do
+	for ((i = 0; i < 1000 * slow; i++)); do
 		[ -e "$1" ] && [ "$(wc -l <"$1")" -gt "$2" ] && return
 		sleep 0.02
 	done
 	return 1
 }
 
-# seconds_until_gone CSV: how long ranks are still there, and kills them after 15 s.
+# seconds_until_gone CSV: how long ranks are still there, and kills them after 15 s (on an
+# idle machine).
 seconds_until_gone() {
 	local since=$EPOCHREALTIME i
 
-	for ((i = 0; i < 750; i++)); do
+	for ((i = 0; i < 750 * slow; i++)); do
 		ranks_of "$1" >/dev/null || break
 		sleep 0.02
 	done

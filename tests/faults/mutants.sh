@@ -11,7 +11,7 @@ export LC_ALL=C
 . tests/faults/lib.sh
 
 # One slot of 4 KiB: with more or larger ones a sender seldom catches up with the receiver.
-options=(-q --slots 1 --slot-bytes 4K --max-samples 20 --min-samples 10 --timeout 5s)
+options=(-q --slots 1 --slot-bytes 4K --max-samples 20 --min-samples 10 --timeout "$((5 * slow))s")
 element='^"?[0-9]+ wrong elements; first: rank [0-9]+ element [0-9]+ is [^,]+'
 
 # caught NAME FILE: all rows of mutants are wrong, those of the host engine are good.

@@ -22,7 +22,7 @@ use openmpi all_reduce
 fb_mpi_env openmpi
 export OMPI_MCA_btl=self,tcp program dir
 words=(--engine host --algorithm ring --protocol simple --bytes "8,64K" -q
-	--max-time 1s --min-samples 1000000 --max-samples 1000000 --timeout 10s)
+	--max-time 1s --min-samples 1000000 --max-samples 1000000 --timeout "$((10 * slow))s")
 
 # job SIZE FIRST SECOND: two ranks, the commands before each, on a /dev/shm of that size; leaves
 # what there was in it in $dir/names, and rc.

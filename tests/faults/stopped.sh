@@ -11,8 +11,8 @@ set -u
 export LC_ALL=C
 . tests/faults/lib.sh
 
-timeout_s=5
-# Rows of 60 ms each, whatever the machine: they never have enough samples.
+timeout_s=$((2 * slow))
+# Rows of 60 ms, whatever the machine: they never have enough samples.
 options=(--engine host --algorithm ring --bytes 8:128:2 -q --min-samples 1000000
 	--max-samples 1000000 --max-time 60ms --timeout "${timeout_s}s")
 cases=20
@@ -46,7 +46,7 @@ stop() {
 	finish
 	# Looking every tenth of the timeout, two seconds of grace for rank 0, mpirun's second.
 	at_most "$what" seconds "$(awk "BEGIN { print $EPOCHREALTIME - $since }")" \
-		$((timeout_s + 25))
+		$((timeout_s + 5 * slow))
 	expect "$what" "exit code" "$rc" 5
 	holds "$what" "$dir/err" "^fabricbench: .*missing: rank $1 on .*is stopped"
 	expect "$what" "reports" "$(grep -c 'missing: rank' "$dir/err")" 1
@@ -79,7 +79,7 @@ lose() {
 	start 2 --csv "$csv" "${stream_options[@]}"
 	signal KILL "$1"
 	at_most "$what" "seconds until all ranks are gone" "$(seconds_until_gone "$csv")" \
-		$((timeout_s + 25))
+		$((timeout_s + 5 * slow))
 	finish
 	expect "$what" "exit code" "$rc" 5
 	holds "$what" "$dir/err" '^fabricbench: .*has died|the launcher ended with [0-9]+'

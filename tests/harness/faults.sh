@@ -158,7 +158,7 @@ test_faults() {
 	while read -r algorithm text; do
 		local csv=$dir/$algorithm
 
-		run 2 --csv "$csv" --bytes 8 --algorithm "copy,$algorithm" --timeout 1s
+		run 2 --csv "$csv" --bytes 8 --algorithm "copy,$algorithm" --timeout "${slow}s"
 		expect "$algorithm" "exit code" "$rc" 5
 		holds "$algorithm" "$dir/err" "$text"
 		whole "$algorithm" "$csv/dummy.csv"

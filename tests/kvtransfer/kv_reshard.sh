@@ -12,7 +12,7 @@ export LC_ALL=C
 . scripts/lib.sh
 . tests/shell/lib.sh
 
-small=(--quiet --max-samples 5 --min-samples 2 --ci 100% --max-time 2ms --timeout 60s
+small=(--quiet --max-samples 5 --min-samples 2 --ci 100% --max-time 2ms --timeout "$((60 * slow))s"
 	--head-dim 8 --block-tokens 4 --run t)
 
 # go RANKS BINARY OPTION...: rows in $csv, the exit code in rc.

@@ -8,6 +8,7 @@
 #include "common/base/error.h"
 #include "common/measure/clock.h"
 #include "common/measure/clocksync.h"
+#include "tests/mpi/span.h"
 #include "tests/unit/check.h"
 
 struct false_clock {
@@ -79,6 +80,7 @@ static void test_one_host(const struct fb_group *world, struct false_clock *c)
 	const struct fb_time_source source = {false_now, c};
 	const struct fb_clocksync_config config = {.points = 2, .exchanges = 1, .keep_zero = true};
 	struct fb_clocksync sync;
+	struct span span;
 
 	c->offset_s = 0;
 	c->drift = 0;
@@ -88,10 +90,13 @@ static void test_one_host(const struct fb_group *world, struct false_clock *c)
 	CHECK_NEAR(sync.line.intercept, 0, 0);
 	/* A clock that is one second off is found out. */
 	c->offset_s = world->rank == world->nranks - 1 ? 1 : 0;
+	span = span_begin();
 	CHECK_INT(fb_clocksync_run(world, &source, &config, &sync), FB_OK);
 	CHECK(sync.agrees == (world->nranks == 1));
 	if (world->nranks > 1)
-		CHECK_NEAR(sync.bound_us, 1e6, 1e5);
+		CHECK(sync.bound_us > 0.9e6);
+	if (world->nranks > 1 && span_undisturbed(&span, world->comm))
+		CHECK(sync.bound_us < 1.1e6);
 }
 
 static void test_tree(const struct fb_group *world, struct false_clock *c)
@@ -102,9 +107,12 @@ static void test_tree(const struct fb_group *world, struct false_clock *c)
 	const struct fb_clocksync none = {.line = {0, 0, 0}};
 	struct fb_clocksync sync;
 	double before, after;
+	struct span span;
+	bool undisturbed;
 
 	c->offset_s = 0.5 * world->rank;
 	c->drift = 100e-6 * world->rank;
+	span = span_begin();
 	before = spread_us(world, &source, &none);
 	CHECK_INT(fb_clocksync_run(world, &source, &config, &sync), FB_OK);
 	after = spread_us(world, &source, &sync);
@@ -112,9 +120,10 @@ static void test_tree(const struct fb_group *world, struct false_clock *c)
 	if (world->nranks > 1)
 		CHECK(before > 0.4e6 * (world->nranks - 1));
 	/* Ranks without a processor of their own answer when they are scheduled: no line at all. */
-	if (world->oversubscribed)
+	undisturbed = span_undisturbed(&span, world->comm);
+	if (world->oversubscribed || !undisturbed)
 		return;
-	CHECK(after < 20000); /* as closely as a barrier on a busy host can tell */
+	CHECK(after < 20000); /* as closely as a barrier can tell */
 	CHECK(sync.residual_us < 200);
 	/* Own clock = (1 + drift) * reference, so that offset = drift / (1 + drift) * own. */
 	CHECK_NEAR(sync.line.slope, c->drift / (1 + c->drift), 50e-6);

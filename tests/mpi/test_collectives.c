@@ -28,7 +28,7 @@ static const struct fb_settings settings = {
 	.bytes = "0,1,13,100,70000", .engine = "mpi", .algorithm = "all",
 	.protocol = "all", .transport = "auto", .memory = "host", .datatype = "i32,f64,f16,f8e4m3",
 	.redop = "sum,max", .root = "all", .in_place = "both", .cadence = "isolated",
-	.launch = "blocking,nonblocking", .slots = 8, .timeout_s = 30, .seed = 7,
+	.launch = "blocking,nonblocking", .slots = 8, .timeout_s = 100, .seed = 7,
 	.nccl_force = "library", .registration = "none", .copy_direction = "push",
 };
 

@@ -33,7 +33,7 @@ static const struct fb_settings settings = {
 	.bytes = "24,70004", .engine = "host,mpi", .algorithm = "ring",
 	.protocol = "simple,direct", .transport = "shm", .memory = "host", .datatype = "i32",
 	.redop = "sum", .root = "0", .in_place = "no", .cadence = "isolated",
-	.launch = "nonblocking", .slots = 8, .timeout_s = 30, .seed = 7,
+	.launch = "nonblocking", .slots = 8, .timeout_s = 100, .seed = 7,
 	.nccl_force = "library", .registration = "none", .copy_direction = "push",
 	.tcp = {.congestion = "auto", .interface = "auto"},
 };

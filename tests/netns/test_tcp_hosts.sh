@@ -47,7 +47,8 @@ across() {
 	local where=$1 ranks=$2
 
 	shift 2
-	timeout -k 5 60 "$hosts" sh h0 "$mpirun" --bind-to none -host "$where" -n "$ranks" "$@" &
+	timeout -k 5 $((60 * ${FB_SLOW:-1})) "$hosts" sh h0 "$mpirun" --bind-to none \
+		-host "$where" -n "$ranks" "$@" &
 	wait $!
 }
 

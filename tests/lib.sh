@@ -262,6 +262,20 @@ run_unit() {
 	done < <(by_limit 60 tests/unit/test_*.c)
 }
 
+# run_fuzz BUILD LABEL: the fuzzers' known inputs.
+run_fuzz() {
+	local source name seeds
+
+	for source in tests/fuzz/*.c; do
+		name=$(basename "$source" .c)
+		[ -e "$source" ] && [ "$name" != replay ] || continue
+		mapfile -t seeds < <(fuzz_seeds "$name")
+		run_test code 1 "$(limit_of "$source" 60 "$2")" "$2/$name" \
+			env ASAN_OPTIONS="$ASAN_OPTIONS:fast_unwind_on_malloc=1" \
+			"$1/tests/fuzz/$name" "${seeds[@]}"
+	done
+}
+
 # Whether mpirun of family $MPI starts N ranks that see each other. Ubuntu 24.04's MPICH starts
 # N single ranks (its bug 2072338), which says nothing about this project.
 starts_ranks() {
@@ -348,10 +362,12 @@ run_all() {
 	local family
 
 	run_unit "build/$MPI" unit
+	run_fuzz "build/$MPI" fuzz
 	if [ "$unit_only" = no ]; then
 		run_lint
 		run_shell
 		[ "$asan" = no ] || run_unit "build/$MPI-asan" asan/unit
+		[ "$asan" = no ] || run_fuzz "build/$MPI-asan" asan/fuzz
 		for family in $FB_MPIS; do
 			run_mpi "$family" "build/$family" "$family"
 		done

@@ -113,7 +113,8 @@ await_ranks() {
 	return 1
 }
 
-# await_rows CSVFILE N: waits until the file has that many rows, for at most 20 s on an idle machine.
+# await_rows CSVFILE N: waits until the file has that many rows, for at most 20 s on an idle
+# machine.
 await_rows() {
 	local i
 

@@ -9,7 +9,8 @@ set -u
 export LC_ALL=C
 . tests/faults/lib.sh
 
-options=(-q --min-samples 3 --max-samples 3 --max-time 2ms --timeout "$((60 * slow))s" --in-place both)
+options=(-q --min-samples 3 --max-samples 3 --max-time 2ms --timeout "$((60 * slow))s"
+	--in-place both)
 
 # gave_up: whether LeakSanitizer did in the last run. At the end it stops the process by ptrace from
 # a thread that also reads all its memory; if that thread fails, nothing is known of leaks.

@@ -11,7 +11,8 @@ export LC_ALL=C
 . tests/shell/lib.sh
 
 small=(--quiet --bytes 300000 --layers 2 --tensors '1,3' --hidden 128 --compute 200us --ci 50%
-	--engine "host,mpi" --min-samples 3 --max-samples 20 --max-time 5ms --timeout "$((60 * slow))s")
+	--engine "host,mpi" --min-samples 3 --max-samples 20 --max-time 5ms
+	--timeout "$((60 * slow))s")
 
 # go FAMILY RANKS OPTION...: runs into a new file; sets csv.
 go() {

@@ -66,7 +66,8 @@ verdict fake_gpu_options
 # logged OPTION...: the order of things on one GPU, in $FB_TMP/order; see tests/fake/cudart_order.c.
 # Kernels of test data are left out.
 logged() {
-	local fast=(--quiet --min-samples 10 --max-samples 10 --max-time "$((50 * slow))ms" --verify first)
+	local fast=(--quiet --min-samples 10 --max-samples 10 --max-time "$((50 * slow))ms"
+		--verify first)
 
 	rm -f "$FB_TMP"/log.*
 	FB_FAKE_GPU_LOG=$FB_TMP/log runs 2 all_reduce --bytes 1K "$@"

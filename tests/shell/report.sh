@@ -139,8 +139,9 @@ done
 
 # browse URL FLAG...: into dom and log. Only root needs --no-sandbox, and containers do.
 browse() {
-	timeout -k 5 $((120 * ${FB_SLOW:-1})) "$browser" --headless=new --no-sandbox --disable-gpu --hide-scrollbars \
-		--disable-dev-shm-usage --user-data-dir="$FB_TMP/profile" --no-first-run \
+	timeout -k 5 $((120 * slow)) "$browser" --headless=new --no-sandbox --disable-gpu \
+		--hide-scrollbars --disable-dev-shm-usage --user-data-dir="$FB_TMP/profile" \
+		--no-first-run \
 		--enable-logging=stderr --virtual-time-budget=20000 \
 		--allow-file-access-from-files --disable-web-security \
 		"${@:2}" "$1" >"$FB_TMP/dom" 2>"$FB_TMP/log"

@@ -22,8 +22,8 @@ run_template() {
 
 	sed "s|^nodes=.*|nodes=1 ranks_per_node=2|; s|^study=.*|study=$study|
 		s|^results=.*|results=$FB_TMP/$kind|" "scripts/batch/$kind.sh" >"$FB_TMP/$kind.sh"
-	timeout $((60 * ${FB_SLOW:-1})) env "${@:2}" OMPI_MCA_pml=ob1 OMPI_MCA_btl=self,vader bash "$FB_TMP/$kind.sh" \
-		>"$FB_TMP/out" 2>&1 </dev/null
+	timeout $((60 * slow)) env "${@:2}" OMPI_MCA_pml=ob1 OMPI_MCA_btl=self,vader \
+		bash "$FB_TMP/$kind.sh" >"$FB_TMP/out" 2>&1 </dev/null
 	expect "exit code of $kind" $? 0
 }
 

@@ -39,7 +39,7 @@ start_cluster() {
 
 # on COMMAND...: on the login node, whatever happens within two minutes.
 on() {
-	timeout -k 5 $((120 * ${FB_SLOW:-1})) $cluster sh "$@"
+	timeout -k 5 $((120 * slow)) $cluster sh "$@"
 }
 
 # submit_job ARGUMENT...: submits; rc, and what it said in $FB_TMP/out and err.
@@ -55,7 +55,7 @@ job_of() {
 
 # until_true SECONDS COMMAND...: tries again until it succeeds; fails after that time.
 until_true() {
-	local end=$((SECONDS + $1 * ${FB_SLOW:-1}))
+	local end=$((SECONDS + $1 * slow))
 
 	shift
 	while ! "$@"; do

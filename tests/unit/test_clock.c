@@ -37,7 +37,7 @@ static void test_clock(const struct fb_clock *clock)
 		last = now;
 	}
 	CHECK(odd <= 100); /* moves between processors, whose counters differ in phase */
-	/* Readings of the kernel's clock enclose those of the other one, whatever comes in between. */
+	/* Readings of the kernel's clock enclose those of the other, whatever comes between. */
 	outer = fb_clock_ticks(&kernel);
 	start = fb_clock_ticks(clock);
 	inner = fb_clock_ticks(&kernel);

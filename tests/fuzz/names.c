@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Texts of the network: RDMA devices, subnets, UCX's endpoints; ratios of a model's tensors. */
+#include "common/base/error.h"
+#include "common/transport/rdma_choice.h"
+#include "common/transport/tcp_address.h"
+#include "overlap/buckets.h"
+#include "p2p/engine/ucx.h"
+#include "tests/fuzz/fuzz.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
+{
+	struct fb_rdma_rail_name rails[FB_RDMA_RAILS];
+	char *text = fuzz_text(bytes, n), path[64] = "UCX";
+	struct fb_gradients gradients;
+	struct fb_tcp_address subnet;
+	struct fb_model model = {.layers = 2};
+
+	fb_rdma_parse_rails(text, rails);
+	fb_rdma_parse_auto(text);
+	if (fb_tcp_parse_subnet(text, &subnet))
+		fb_tcp_address_text(&subnet, (char[FB_TCP_TEXT]){0});
+	fb_ucx_path_from_text(text, path, sizeof(path));
+	if (!fb_model_parse(&model, text) &&
+	    !fb_gradients_make(&gradients, &model, 1000, 16, 100))
+		fb_gradients_free(&gradients);
+	free(text);
+	return 0;
+}

@@ -54,7 +54,8 @@ void fb_ucx_path_from_text(const char *text, char *path, size_t n)
 		snprintf(part, sizeof(part), "%.*s", (int)length, name);
 		/* Which port or function of the device it is: ".0". */
 		part[strcspn(part, ".")] = '\0';
-		add_part(part, path, n);
+		if (*part)
+			add_part(part, path, n);
 	}
 }
 
@@ -73,7 +74,8 @@ static bool ask(const struct fb_ucx *ucx, void *ep, char *path, size_t n)
 	for (unsigned i = 0; i < attr.ntransports && i < TRANSPORTS; i++) {
 		snprintf(part, sizeof(part), "%.30s/%.30s", transports[i].transport,
 			 transports[i].device ? transports[i].device : "");
-		add_part(part, path, n);
+		if (*part)
+			add_part(part, path, n);
 	}
 	return true;
 }

@@ -18,15 +18,16 @@ struct reader {
 static int read_header(struct reader *r, const struct fb_record *record)
 {
 	size_t keys = fb_keys_columns();
+	bool whole;
 
 	r->at_metric = fb_record_find(record, "metric");
 	r->at_noise = fb_record_find(record, "noise");
+	whole = r->at_metric >= 0 && r->at_noise >= 0;
 	for (size_t i = 0; i < keys; i++) {
 		r->key[i] = fb_record_find(record, fb_columns[fb_keys_column(i)].name);
-		if (r->key[i] < 0)
-			break;
+		whole = whole && r->key[i] >= 0;
 	}
-	if (r->at_metric < 0 || r->at_noise < 0 || r->key[keys - 1] < 0)
+	if (!whole)
 		return fb_error(FB_EINPUT,
 				"%s: not a noise file: expected what compare --self-test writes",
 				record->path);

@@ -15,14 +15,14 @@ log=/tmp/log
 check() {
 	local start=$SECONDS
 
-	vm_wanted "$1" "transport-2|mutants|gpu-direct|plans-(2|3|mixed-4)" || return 0
+	vm_wanted "$1" "transport-2|mutants|plans-(2|3|mixed-4)" || return 0
 	vm_run 1200 "${@:2}" >$log 2>&1
 	verdict "vm/$1" $? $log
 	echo "  $((SECONDS - start)) s: $(tail -n 1 $log | sed 's/^\(PASS\|FAIL\|SKIP\) //')"
 }
 
 # One case of n: on 2 ranks each algorithm has several with each protocol, else most algorithms
-# one. Without FB_FULL a third of it.
+# one. Without FB_FULL a third of it, and on 2 ranks a ninth.
 thin=${FB_FULL:-3}
 check transport-2 2 "$build/tests/test_rdma" rxe0
 check transport-3-rails 3 "$build/tests/test_rdma" rxe0:1,rxe1:1
@@ -30,7 +30,7 @@ check mutants 2 "$build/tests/test_rdma_mutants" rxe0
 # GPUs emulated by processes, whose slots the device reads and writes itself.
 FB_TEST_TRANSPORT=rdma check gpu-direct 2 "$build/tests/test_gpu_mail"
 export FB_TEST_TRANSPORT=rdma
-FB_TEST_EVERY=$((9 * thin / 2)) check plans-2 2 "$build/tests/test_host"
+FB_TEST_EVERY=$((9 * thin * thin / 2)) check plans-2 2 "$build/tests/test_host"
 FB_TEST_EVERY=$((50 * thin)) check plans-3 3 "$build/tests/test_host"
 FB_TEST_EVERY=45 check plans-5 5 "$build/tests/test_host"
 FB_TEST_EVERY=45 check plans-8 8 "$build/tests/test_host"

@@ -158,7 +158,9 @@ static const char *usual_transport(const struct fb_collective_state *state)
 {
 	if (!state->has_gpu || state->gpu.all_reach)
 		return "p2p";
-	return fb_group_one_host(state->world) ? "shm" : "p2p+tcp";
+	if (fb_group_one_host(state->world))
+		return "shm";
+	return fb_group_takes_rdma(state->world) ? "p2p+rdma" : "p2p+tcp";
 }
 
 /*

@@ -16,10 +16,12 @@
 #include "common/transport/tcp.h"
 
 /* Whether --transport names it; what it names wrongly is found when cases are made. */
-static bool asks_for_rdma(const char *list)
+static bool asks_for_rdma(const char *list, const struct fb_group *group)
 {
 	char item[64];
 
+	if (list && !strcmp(list, "auto"))
+		return fb_group_takes_rdma(group);
 	while (list && fb_option_next_item(&list, item, sizeof(item)) > 0)
 		if (!strcmp(item, "all") || strstr(item, "rdma"))
 			return true;
@@ -64,7 +66,7 @@ static int host_open(struct fb_engine **engine, const struct fb_session *session
 			return err;
 		}
 	}
-	if (asks_for_rdma(e->settings->transport)) {
+	if (asks_for_rdma(e->settings->transport, group)) {
 		/* That there is none is no error: its rows say so. */
 		err = fb_rdma_open(&e->rdma, e->group, &e->settings->rdma, e->no_rdma,
 				   sizeof(e->no_rdma));

@@ -174,7 +174,8 @@ static const struct fb_option table[] = {
 	STRING(algorithm, 'a', "algorithm", "LIST", "all", check_names, "algorithms"),
 	STRING(protocol, 'p', "protocol", "LIST", "all", check_names, "how bytes cross a link"),
 	STRING(transport, 't', "transport", "LIST", "auto", check_names,
-	       "what links are made of; auto: shm where ranks share a node, tcp otherwise"),
+	       "what links are made of; auto: shm where ranks share a node, else rdma where "
+	       "all ranks have an active port, else tcp"),
 	STRING(memory, 'm', "memory", "LIST", "host", check_names, "kind of memory of the buffers"),
 	STRING(datatype, 'd', "datatype", "LIST", "f32", check_datatype, "types of an element"),
 	STRING(redop, 'o', "redop", "LIST", "sum", check_redop, "reductions"),

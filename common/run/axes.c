@@ -131,13 +131,6 @@ bool fb_product_next(size_t index[], const size_t count[], size_t n)
 	return false;
 }
 
-const char *fb_axes_transport(const struct fb_group *world)
-{
-	if (world->nnodes == 1)
-		return "shm";
-	return world->nnodes == world->nranks ? "tcp" : "shm+tcp";
-}
-
 /* The roots: a list of ranks, or all of them. */
 static int open_roots(struct fb_axis *axis, const char *list, int nranks, FILE *errors)
 {
@@ -197,13 +190,27 @@ static int open_bytes(struct fb_axis *axis, const char *list, FILE *errors)
 static const char *const no_choice[] = {"-", NULL};
 static const char *const no_yes[] = {"no", "yes", NULL};
 
+/* What --transport says; auto is the usual one, without RDMA where a program lacks it. */
+static const char *usual_transport(const struct fb_settings *s,
+				   const struct fb_axes_choices *choices,
+				   const struct fb_group *world)
+{
+	const char *usual = fb_group_transport(world);
+
+	if (strcmp(s->transport, "auto"))
+		return s->transport;
+	for (size_t i = 0; choices->transports && choices->transports[i]; i++)
+		if (!strcmp(choices->transports[i], usual))
+			return usual;
+	return strchr(usual, '+') ? "shm+tcp" : "tcp";
+}
+
 /* Axes that are plain names: which option, which choices. */
 static int open_names(struct fb_axis axes[AXES], const struct fb_settings *s,
 		      const struct fb_axes_choices *choices, const struct fb_group *world,
 		      FILE *errors)
 {
-	const char *transport =
-		strcmp(s->transport, "auto") ? s->transport : fb_axes_transport(world);
+	const char *transport = usual_transport(s, choices, world);
 	const struct {
 		enum axis axis;
 		const char *option, *list;

@@ -37,12 +37,6 @@ void fb_axis_close(struct fb_axis *axis);
  */
 bool fb_product_next(size_t index[], const size_t count[], size_t n);
 
-/*
- * "auto" of --transport: "shm" where all ranks are on one node, "tcp" where each has a node of
- * its own, else "shm+tcp".
- */
-const char *fb_axes_transport(const struct fb_group *world);
-
 /* What a program accepts on its axes; each list ends in NULL; NULL: the axis is "-". */
 struct fb_axes_choices {
 	const char *const *engines, *const *algorithms, *const *protocols;

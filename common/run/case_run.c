@@ -68,6 +68,7 @@ static int record(struct fb_run *run, const struct fb_case *c, const struct fb_m
 	int operations = traits->operations > 0 ? traits->operations : 1;
 	double *samples_us = m->timed ? run->meter.sampler.max_us : NULL;
 	char flags[160];
+	bool tcp;
 	int err;
 
 	row.status = m->status;
@@ -83,7 +84,9 @@ static int record(struct fb_run *run, const struct fb_case *c, const struct fb_m
 	row.path = traits->path;
 	row.channels = traits->channels > 0 ? (uint64_t)traits->channels : 0;
 	row.extra = traits->extra;
-	fb_measure_flags(m->flags, traits->flags, flags, sizeof(flags));
+	tcp = fb_group_takes_rdma(&run->world) && strstr(c->transport, "tcp");
+	fb_measure_flags(m->flags | (tcp ? FB_FLAG_TCP_THOUGH_RDMA : 0), traits->flags, flags,
+			 sizeof(flags));
 	row.flags = flags;
 	fb_progress_clear(&run->progress);
 	err = fb_recorder_put(&run->recorder, &row, samples_us, m->summary.n);

@@ -59,6 +59,8 @@ enum {
 	FB_FLAG_FEW = 4,	  /* fewer than min_samples */
 	FB_FLAG_SINGLE_CHECK = 8, /* checked after a call of its own, not after a timed batch */
 	FB_FLAG_SKEW = 16,	  /* ranks begin more than 10% of the median apart, in median */
+	/* between nodes, although every rank has an active RDMA port */
+	FB_FLAG_TCP_THOUGH_RDMA = 1 << 16,
 	FB_FLAG_TIMER = 32,	  /* the clock costs more than 5% of the median */
 };
 

@@ -13,7 +13,8 @@ void fb_measure_flags(unsigned flags, const char *own, char *text, size_t n)
 	} names[] = {
 		{FB_FLAG_DRIFT, "drift"}, {FB_FLAG_DROPPED, "dropped"},
 		{FB_FLAG_FEW, "few"},	  {FB_FLAG_SINGLE_CHECK, "single-check"},
-		{FB_FLAG_SKEW, "skew"},	  {FB_FLAG_TIMER, "timer"},
+		{FB_FLAG_SKEW, "skew"},	  {FB_FLAG_TCP_THOUGH_RDMA, "tcp-though-rdma"},
+		{FB_FLAG_TIMER, "timer"},
 	};
 	size_t i = 0, used = 0;
 

@@ -9,6 +9,7 @@
  */
 #include "common/base/error.h"
 #include "common/system/group.h"
+#include "common/system/rdma_ports.h"
 
 #include <pthread.h>
 #include <sched.h>
@@ -130,6 +131,17 @@ free_first:
 	return err;
 }
 
+const char *fb_group_transport(const struct fb_group *group)
+{
+	bool alone = group->nnodes == group->nranks;
+
+	if (group->nnodes == 1)
+		return "shm";
+	if (group->rdma)
+		return alone ? "rdma" : "shm+rdma";
+	return alone ? "tcp" : "shm+tcp";
+}
+
 bool fb_group_one_host(const struct fb_group *world)
 {
 	int size;
@@ -170,7 +182,7 @@ static int make_tables(struct fb_group *group)
 
 int fb_group_open(struct fb_group *world, int *argc, char ***argv)
 {
-	int provided, size, over, err;
+	int provided, size, over, rdma, err;
 	sigset_t set;
 
 	memset(world, 0, sizeof(*world));
@@ -197,6 +209,9 @@ int fb_group_open(struct fb_group *world, int *argc, char ***argv)
 	over = size > world->cpus;
 	MPI_Allreduce(MPI_IN_PLACE, &over, 1, MPI_INT, MPI_MAX, world->comm);
 	world->oversubscribed = over != 0;
+	rdma = fb_rdma_usable();
+	MPI_Allreduce(MPI_IN_PLACE, &rdma, 1, MPI_INT, MPI_MIN, world->comm);
+	world->rdma = rdma != 0;
 	if (gethostname(world->host, sizeof(world->host) - 1))
 		snprintf(world->host, sizeof(world->host), "unknown");
 	name_library(world);

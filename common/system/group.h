@@ -26,6 +26,7 @@ struct fb_group {
 	bool world;	     /* all ranks of the job: closing it ends MPI */
 	int cpus;	     /* processors the ranks of this node may use, all together */
 	bool oversubscribed; /* on some node: more ranks than processors, so waiting must yield */
+	bool rdma;	     /* every rank of the world can use an active RDMA port */
 	char host[64];
 	char library[128]; /* first line of the MPI library's own version text */
 };
@@ -53,6 +54,19 @@ int fb_group_pretend_nodes(struct fb_group *world, int pretend_nodes);
  * `parent`: 0 or FB_ENOMEM (printed). Closed by fb_group_close, before `parent`.
  */
 int fb_group_split(const struct fb_group *parent, int colour, struct fb_group *group);
+
+/*
+ * Local: what links are made of where nobody says it: "shm" where all ranks are on one node, else
+ * "rdma" where every rank has an active port, else "tcp", with "shm+" before it where ranks share
+ * nodes. The same on all ranks.
+ */
+const char *fb_group_transport(const struct fb_group *group);
+
+/* Local: whether fb_group_transport() has RDMA. */
+static inline bool fb_group_takes_rdma(const struct fb_group *group)
+{
+	return group->rdma && group->nnodes > 1;
+}
 
 /* Local: whether every rank can share memory with every other, pretended nodes or not. */
 bool fb_group_one_host(const struct fb_group *world);

@@ -32,6 +32,9 @@ static bool host_adjust(const struct fb_settings *settings, struct fb_case *c)
 
 	if (strcmp(c->algorithm, fb_verbs[FB_SEND]))
 		c->protocol = "direct"; /* there is no other way to write to, or read, memory */
+	/* Messages over RDMA are engine rdma's. */
+	if (!strcmp(settings->transport, "auto") && !strcmp(c->transport, "rdma"))
+		c->transport = "tcp";
 	if (strstr(c->transport, "tcp"))
 		fb_tcp_variant(&settings->tcp, options, sizeof(options));
 	fb_variant_put(c, options);

@@ -89,11 +89,18 @@ static void test_transport(void)
 {
 	struct fb_group world = {.nranks = 4, .nnodes = 1};
 
-	CHECK_STR(fb_axes_transport(&world), "shm");
+	CHECK_STR(fb_group_transport(&world), "shm");
 	world.nnodes = 2;
-	CHECK_STR(fb_axes_transport(&world), "shm+tcp");
+	CHECK_STR(fb_group_transport(&world), "shm+tcp");
 	world.nnodes = 4;
-	CHECK_STR(fb_axes_transport(&world), "tcp");
+	CHECK_STR(fb_group_transport(&world), "tcp");
+	/* Where all ranks have a port, TCP is the last resort. */
+	world.rdma = true;
+	CHECK_STR(fb_group_transport(&world), "rdma");
+	world.nnodes = 2;
+	CHECK_STR(fb_group_transport(&world), "shm+rdma");
+	world.nnodes = 1;
+	CHECK_STR(fb_group_transport(&world), "shm");
 }
 
 static const struct fb_program program = {.name = "axes"};

@@ -29,9 +29,10 @@ static int open_rdma(struct cuda_engine *e)
 int fb_cuda_network_open(struct cuda_engine *e)
 {
 	const char *asked = e->settings->transport;
+	bool usual = !strcmp(asked, "auto") && fb_group_takes_rdma(e->group) && !e->gpu.all_reach;
 	int err;
 
-	if (!strstr(asked, "rdma") && strcmp(asked, "all") != 0)
+	if (!usual && !strstr(asked, "rdma") && strcmp(asked, "all") != 0)
 		return FB_OK;
 	e->rdma = e->settings->rdma;
 	e->rdma.near = e->gpu.bus_id;

@@ -71,6 +71,17 @@ verdict vm/hosts-plans $? $log
 FB_TEST_TRANSPORT=shm+rdma FB_TEST_EVERY=9 across vm0:2,vm1:2 4 "$PWD/$build/tests/test_host" \
 	all_reduce
 verdict vm/hosts-mixed $? $log
+# What a study measures between hosts without being told: RDMA, as the port's counters (here those
+# of its interface) confirm, and not TCP.
+across vm0:1,vm1:1 2 "$PWD/$build/bin/all_reduce" --quiet --engine host --algorithm ring \
+	--protocol simple,direct --bytes 64K --max-time 0.1s --min-samples 3 --max-samples 6 &&
+	[ "$(grep -cE ',host,ring,(simple|direct),rdma,.*,(ok|few),.*rdma rxe0:1' $log)" -eq 2 ]
+verdict vm/hosts-auto $? $log
+across vm0:1,vm1:1 2 "$PWD/$build/bin/latency" --quiet --engine host,rdma --protocol auto \
+	--rdma-timeout 17 --bytes 256K --max-time 0.1s --min-samples 3 --max-samples 6 &&
+	grep -E ',rdma,send,send,rdma,.*,(ok|few),' $log | grep -qE 'rxe0:1 .*(1\.|0\.9)' &&
+	grep -E ',host,send,simple,tcp,' $log | grep -q tcp-though-rdma
+verdict vm/hosts-path $? $log
 # A second device here, which the other machine lacks: rails are as many as all ranks have.
 ip link add d0 type dummy
 ip addr add 10.7.0.1/24 dev d0

@@ -52,6 +52,12 @@ check near-collective 2 ',"rdma rxe0:1 [^+]*\+rxe1:1' 3 all_reduce --engine host
 	--rdma-device auto:2
 check near-costs 1 ',register,.*;?rdma_rails=2,.*\+rxe1:1' 2 registration --engine rdma \
 	--bytes 5000 --rdma-device auto:2
+# Between nodes auto is RDMA, as both ranks have an active port; TCP is flagged.
+nodes=(all_reduce --engine host --algorithm ring --protocol simple --bytes 4K --nodes-as 2)
+check auto 1 ',host,ring,simple,rdma,.*rdma rxe0:1' 2 "${nodes[@]}"
+check auto-mixed 1 ',host,ring,simple,shm\+rdma,' 4 "${nodes[@]}"
+check tcp-though-rdma 1 ',host,ring,simple,tcp,.*[,;]tcp-though-rdma' 2 "${nodes[@]}" \
+	--transport tcp
 check steady 1 ',rdma,send,send,rdma,' 2 steady --engine rdma --bytes 64K
 check incast 4 ',fan_(in|out),.*,degree=2;' 3 incast --engine rdma --bytes 30000 \
 	--algorithm send,get --protocol send,read

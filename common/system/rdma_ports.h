@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Whether this host can use RDMA, as far as that can be seen without opening a device. */
+#ifndef FB_COMMON_SYSTEM_RDMA_PORTS_H
+#define FB_COMMON_SYSTEM_RDMA_PORTS_H
+
+#include <stdbool.h>
+
+/*
+ * Whether a port of an RDMA device is active, by /sys below `root` ("" for the real machine, or a
+ * folder with a copy for tests). Local.
+ */
+bool fb_rdma_port_active(const char *root);
+
+/*
+ * The same, and this build and process can use it: the program was built with the headers of
+ * libibverbs, the library is there, and the device's file may be opened. Local; a millisecond where
+ * there is a port, else less.
+ */
+bool fb_rdma_usable(void);
+
+#endif

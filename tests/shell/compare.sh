@@ -247,6 +247,37 @@ sed 's/0.01/0.2/' "$FB_TMP/rows" | make_side "$FB_TMP/wild/b" b 10 5
 run 6 "$FB_TMP/wild"
 holds "$FB_TMP/out" '^vary otherwise between launches than before'
 holds "$FB_TMP/out" '^  all_reduce wild simple 8 .*[01]\.[0-9]% -> +[12][0-9]\.[0-9]%'
+# Sides one after the other: one session each tells nothing, three of each do, and what sessions
+# differ by is no change.
+one='all_reduce host ring simple shm 65536 40 0.02 1.2'
+two='all_reduce host tree simple shm 65536 40 0.02 1'
+printf '%s\n' "$one" "$two" >"$FB_TMP/rows"
+for s in a b; do
+	make_side "$FB_TMP/apart/$s" $s 10 5 day=$([ $s = a ] && echo 1 || echo 9) <"$FB_TMP/rows"
+done
+run 6 "$FB_TMP/apart"
+holds "$FB_TMP/out" 'ran one after the other, in 1 and 1 sessions: a change'
+holds "$FB_TMP/out" 'it would be REGRESSED 1, IMPROVED 0'
+make_side "$FB_TMP/floor" a 20 9 <"$FB_TMP/rows"
+run 0 --self-test "$FB_TMP/floor" --noise "$FB_TMP/floor.csv"
+run 1 "$FB_TMP/apart" --noise "$FB_TMP/floor.csv"
+for s in a b; do
+	for i in 1 2 3; do
+		# Session i of a row is 8% slower or quicker than the one before.
+		{
+			echo "$one"
+			echo "${two/ 40 / $((40 - i % 2 * 3)) }"
+		} >"$FB_TMP/rows"
+		make_side "$FB_TMP/sessions/$s/$i" $s 10 $i \
+			day=$(($([ $s = a ] && echo 0 || echo 9) + i)) <"$FB_TMP/rows"
+		sed -i "s/,golden,/,night$i,/" "$FB_TMP/sessions/$s/$i/results.csv"
+	done
+done
+run 1 "$FB_TMP/sessions" --csv "$FB_TMP/w.csv"
+holds "$FB_TMP/out" 'one after the other, in 3 and 3 sessions, which vary'
+expect "20% slower in three sessions" "$(verdict_of ring "$FB_TMP/w.csv")" REGRESSED
+expect "sessions that differ by 8%" "$(verdict_of tree "$FB_TMP/w.csv")" UNSURE
+holds "$FB_TMP/w.csv" ',session,'
 # A machine that gets slower all the time takes every verdict back.
 make_side "$FB_TMP/drift/a" a 10 5 drift=3 common=0.01 <"$golden/rows.txt"
 make_side "$FB_TMP/drift/b" b 10 6 drift=3 common=0.01 <"$golden/rows.txt"

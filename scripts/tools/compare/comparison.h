@@ -13,6 +13,7 @@
 #include "scripts/tools/compare/launches.h"
 #include "scripts/tools/compare/limits.h"
 #include "scripts/tools/compare/order.h"
+#include "scripts/tools/compare/session.h"
 #include "scripts/tools/compare/verdict.h"
 
 /* What became of a key on one side; counts are of launches. */
@@ -46,7 +47,8 @@ struct fb_judged {
 	struct fb_family_row test;
 	struct fb_limit limit;
 	enum fb_verdict verdict;
-	enum fb_verdict before; /* what it would be without a drift of the experiment */
+	enum fb_verdict before; /* what it would be if neither drift nor session were in doubt */
+	double session_error;	/* see session.h; NAN: sessions are not the unit, or not known */
 	double rho;		/* with time; NAN: not known */
 	double least_change;	/* ratio that would have been found in 4 of 5 comparisons; NAN */
 	size_t launches_needed; /* a side, to find a change of theta; 0: not known */
@@ -64,6 +66,7 @@ struct fb_comparison {
 	struct fb_design_size size;
 	unsigned char *side; /* [design.launches] */
 	unsigned *block;     /* [design.launches], or NULL */
+	unsigned *session;   /* [design.launches]: see session.h */
 	double *time;	     /* [design.launches] seconds; NULL: not known of every launch */
 	uint32_t *row_key;   /* [rows], in the order of tables */
 	double *y;	     /* [rows][design.launches], less is better; see design.h */
@@ -73,6 +76,8 @@ struct fb_comparison {
 	struct fb_judged *judged; /* [rows] */
 	struct fb_family family;
 	struct fb_order order;
+	bool apart; /* the sides ran one after the other, so sessions are the unit */
+	struct fb_sessions sessions;
 	size_t verdicts[FB_VERDICTS];
 	size_t wrong[2], faults[2]; /* keys with such a row, per side */
 };

@@ -68,12 +68,14 @@ static void recount(struct fb_comparison *c, double *const value[2])
 static int make_design(struct fb_comparison *c, const struct fb_joining *how)
 {
 	size_t total = c->set[0].nlaunches + c->set[1].nlaunches, n = 0;
+	const char *run = "";
 	bool timed = true;
 
 	c->side = calloc(total + 1, sizeof(*c->side));
 	c->time = calloc(total + 1, sizeof(*c->time));
+	c->session = calloc(total + 1, sizeof(*c->session));
 	c->block = how->paired ? calloc(total + 1, sizeof(*c->block)) : NULL;
-	if (!c->side || !c->time || (how->paired && !c->block))
+	if (!c->side || !c->time || !c->session || (how->paired && !c->block))
 		return fb_error(FB_ENOMEM, "out of memory for launches");
 	for (unsigned char s = 0; s < 2; s++)
 		for (size_t i = 0; i < c->set[s].nlaunches; i++) {
@@ -82,6 +84,11 @@ static int make_design(struct fb_comparison *c, const struct fb_joining *how)
 			if (launch->out)
 				continue;
 			c->side[n] = s;
+			/* Launches are sorted by run: a session is those that follow each other. */
+			c->session[n] = (unsigned)n;
+			if (n > 0 && c->side[n - 1] == s && !strcmp(run, launch->run))
+				c->session[n] = c->session[n - 1];
+			run = launch->run;
 			c->time[n] = seconds(launch->utc);
 			timed &= !isnan(c->time[n]);
 			if (c->block)
@@ -166,6 +173,7 @@ void fb_comparison_free(struct fb_comparison *c)
 	free(c->place);
 	free(c->side);
 	free(c->block);
+	free(c->session);
 	free(c->time);
 	free(c->row_key);
 	free(c->y);

@@ -97,17 +97,67 @@ static void add_power(const struct fb_comparison *c, const struct fb_judging *ho
 
 /*
  * The verdict's own level is FB_ALPHA: another one is brought to it. To be the same within a noise
- * of such size, or within what the clock pretends, says nothing: that row cannot be gated.
+ * of such size, or within what the clock pretends, says nothing: that row cannot be gated. To be
+ * the same within what sessions differ says nothing either.
  */
-static enum fb_verdict verdict_of(const struct fb_judged *row, double alpha)
+static enum fb_verdict verdict_of(const struct fb_comparison *c, const struct fb_judged *row,
+				  double same_theta, double alpha)
 {
-	double p = row->test.p * (FB_ALPHA / alpha);
-	enum fb_verdict verdict = fb_verdict(&row->effect, p > 1 ? 1 : p, row->limit.theta);
+	double p = row->test.p * (FB_ALPHA / alpha), away = 0;
+	struct fb_effect effect = row->effect;
+	enum fb_verdict verdict;
 
-	if (verdict == FB_SAME && row->limit.theta > FB_LARGEST_NOISE_THETA &&
+	if (row->session_error > 0 && isfinite(effect.low) && isfinite(effect.high)) {
+		away = row->session_error * fb_student_upper(FB_ALPHA, (double)c->sessions.degrees);
+		effect.low = fmin(effect.low, effect.ratio * exp(-away));
+		effect.high = fmax(effect.high, effect.ratio * exp(away));
+	}
+	verdict = fb_verdict(&row->effect, p > 1 ? 1 : p, row->limit.theta);
+	if (verdict != FB_SAME && verdict != FB_UNSURE)
+		return verdict;
+	verdict = fb_verdict(&effect, 1, same_theta);
+	if (verdict == FB_SAME && same_theta > FB_LARGEST_NOISE_THETA &&
 	    row->limit.from != FB_FROM_DEFAULT && row->limit.from != FB_FROM_FILE)
 		return FB_UNSURE;
 	return verdict;
+}
+
+/*
+ * The row's own limit, to which what sessions make is added; then the verdict. Where sessions are
+ * too few, a row is only judged if its noise on this machine is known.
+ */
+static void decide(struct fb_comparison *c, const struct fb_judging *how, struct fb_judged *row)
+{
+	double same_theta, theta = (double)NAN;
+
+	row->limit = fb_limits_of(how->limits, &c->keys.key[row->key], lesser_us(c, row));
+	same_theta = row->limit.theta;
+	if (row->session_error > 0)
+		theta = fb_session_theta(&c->sessions, row->session_error, c->rows, how->alpha);
+	if (theta > row->limit.theta) {
+		row->limit.theta = theta;
+		row->limit.from = FB_FROM_SESSION;
+	}
+	row->before = verdict_of(c, row, same_theta, how->alpha);
+	row->verdict = c->order.drift ? FB_UNSURE : row->before;
+	if (c->apart && isnan(row->session_error) && isnan(row->limit.aa_noise))
+		row->verdict = FB_UNSURE;
+}
+
+static int check_sessions(struct fb_comparison *c)
+{
+	double *error = malloc((c->rows + 1) * sizeof(*error));
+	int err = FB_OK;
+
+	if (!error)
+		return fb_error(FB_ENOMEM, "out of memory for %zu rows", c->rows);
+	c->apart = c->time && !c->block && c->order.separation > FB_SESSION_SEPARATION;
+	if (c->apart)
+		err = fb_sessions_check(&c->design, c->session, c->y, c->rows, error, &c->sessions);
+	for (size_t i = 0; i < c->rows && !err; i++)
+		c->judged[i].session_error = c->apart ? error[i] : (double)NAN;
+	free(error);
+	return err;
 }
 
 static int check_order(struct fb_comparison *c)
@@ -156,6 +206,8 @@ int fb_judge(struct fb_comparison *c, const struct fb_judging *how)
 		err = test_rows(c, how);
 	if (!err)
 		err = check_order(c);
+	if (!err)
+		err = check_sessions(c);
 	if (err)
 		return err;
 	room = malloc(5 * c->design.launches * sizeof(*room));
@@ -164,9 +216,7 @@ int fb_judge(struct fb_comparison *c, const struct fb_judging *how)
 	for (size_t i = 0; i < c->rows; i++) {
 		struct fb_judged *row = &c->judged[i];
 
-		row->limit = fb_limits_of(how->limits, &c->keys.key[row->key], lesser_us(c, row));
-		row->before = verdict_of(row, how->alpha);
-		row->verdict = c->order.drift ? FB_UNSURE : row->before;
+		decide(c, how, row);
 		add_power(c, how, &c->y[i * c->design.launches], room, row);
 		c->verdicts[row->verdict]++;
 	}

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const from_names[] = {"default", "file", "noise", "clock"};
+static const char *const from_names[] = {"default", "file", "noise", "clock", "session"};
 
 const char *fb_limit_from_name(enum fb_limit_from from)
 {

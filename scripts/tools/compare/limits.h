@@ -13,7 +13,7 @@
 #include <stdio.h>
 
 /* What decided about a row's theta. */
-enum fb_limit_from { FB_FROM_DEFAULT, FB_FROM_FILE, FB_FROM_NOISE, FB_FROM_CLOCK };
+enum fb_limit_from { FB_FROM_DEFAULT, FB_FROM_FILE, FB_FROM_NOISE, FB_FROM_CLOCK, FB_FROM_SESSION };
 
 struct fb_limit {
 	double theta;	 /* a change below 1 + theta does not matter */
@@ -54,7 +54,7 @@ struct fb_limits {
 	size_t nfloors;
 };
 
-/* "default", "file", "noise", "clock". */
+/* "default", "file", "noise", "clock", "session". */
 const char *fb_limit_from_name(enum fb_limit_from from);
 
 /*

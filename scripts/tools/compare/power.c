@@ -108,8 +108,7 @@ static double student_p(double t, double degrees)
 	return degrees > EXACT_DEGREES ? erfc(t / sqrt(2)) : fb_student_p(t, (size_t)degrees);
 }
 
-/* The t that |T| exceeds with probability p. */
-static double student_upper(double p, double degrees)
+double fb_student_upper(double p, double degrees)
 {
 	double low = 0, high = 1;
 
@@ -142,7 +141,7 @@ static bool is_enough(const struct fb_family_power *family, double noise, double
 {
 	double degrees = (double)(family->blocks ? launches - 1 : 2 * launches - 2);
 	struct fb_family_power then = {
-		.critical_t = student_upper(level, degrees),
+		.critical_t = fb_student_upper(level, degrees),
 		.degrees = degrees,
 		.power = family->power,
 	};

@@ -62,6 +62,9 @@ double fb_least_p(size_t na, size_t nb);
 /* P(|T| > t) of Student's t with a whole number of degrees of freedom >= 1; t >= 0. */
 double fb_student_p(double t, size_t degrees);
 
+/* The t that |T| exceeds with probability p; 0 < p < 1, degrees are rounded down. */
+double fb_student_upper(double p, double degrees);
+
 /* The z with P(Z > z) = p for 0 < p < 1; NAN otherwise. */
 double fb_normal_upper(double p);
 

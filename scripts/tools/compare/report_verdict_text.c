@@ -118,10 +118,20 @@ static void print_warnings(const struct fb_verdicts_report *report, FILE *out)
 			"*** nothing is sure (it would be REGRESSED %zu, IMPROVED %zu, SAME %zu)\n",
 			c->order.drifting, c->order.rows, before[FB_REGRESSED], before[FB_IMPROVED],
 			before[FB_SAME]);
-	else if (c->rows && c->time && c->order.separation > 0.9)
-		fputs("\nThe sides ran one after the other: a drift between them looks like a "
-		      "change; interleave them.\n",
-		      out);
+	else if (c->apart && c->sessions.enough)
+		fprintf(out,
+			"\nThe sides ran one after the other, in %zu and %zu sessions, which vary "
+			"%.1f times as\nindependent launches would (variance): only changes beyond that "
+			"count (min).\n",
+			c->sessions.count[0], c->sessions.count[1], c->sessions.inflation);
+	else if (c->apart && c->family.least_p <= report->alpha)
+		fprintf(out,
+			"\n*** The sides ran one after the other, in %zu and %zu sessions: a "
+			"change cannot be told\n*** from the session (it would be REGRESSED %zu, IMPROVED "
+			"%zu). Interleave the sides, or\n*** make two sessions or more of each, or "
+			"give --noise of this machine.\n",
+			c->sessions.count[0], c->sessions.count[1], before[FB_REGRESSED],
+			before[FB_IMPROVED]);
 }
 
 static const char *percent(double ratio, char buf[CELL_CHARS])

@@ -348,7 +348,6 @@ struct fb_program fb_collective_describe(const struct fb_collective_program *pro
 		.setup = set_up,
 		.columns = fb_collective_columns,
 		.ncolumns = FB_COLLECTIVE_COLUMNS,
-		.blocks = true,
 		.prime = prime,
 		.clear = fb_cold_clear,
 		.ready = ready,

@@ -8,6 +8,7 @@
 #include "common/option/option.h"
 
 #include "common/base/error.h"
+#include "common/option/users.h"
 
 #include <stdarg.h>
 #include <string.h>
@@ -212,6 +213,12 @@ static int give(struct parser *p, struct entry *entry, const char *value)
 	const struct fb_option *option = entry->option;
 	char why[PHRASE_CHARS], accepted[PHRASE_CHARS];
 
+	if (option->unused_by)
+		return complain(p->errors,
+				"option --%s: '%.*s' is not accepted: %s does not use it; programs "
+				"that do: %s",
+				option->name, SHOWN_CHARS, value, option->unused_by,
+				fb_option_users(option->name, accepted, sizeof(accepted)));
 	if (fb_option_set(option, value, entry->values, why, sizeof(why))) {
 		fb_option_accepted(option, accepted, sizeof(accepted));
 		return complain_value(p->errors, option->name, value, why, accepted);
@@ -296,13 +303,21 @@ int fb_option_parse(const struct fb_option_chain *chain, int argc, char *const a
 	return ret;
 }
 
+bool fb_option_group_used(const struct fb_option *heading)
+{
+	for (const struct fb_option *o = heading + 1; is_option(o); o++)
+		if (!o->unused_by)
+			return true;
+	return false;
+}
+
 void fb_option_list(const struct fb_option_chain *chain, fb_option_emit_fn emit, void *arg)
 {
 	char text[LINE_CHARS * 2];
 
 	for (; chain; chain = chain->next)
 		for (const struct fb_option *o = chain->table; o->type != FB_OPT_END; o++)
-			if (is_option(o))
+			if (is_option(o) && !o->unused_by)
 				emit(arg, o->name,
 				     fb_option_text(o, chain->values, text, sizeof(text)));
 }

@@ -79,6 +79,11 @@ struct fb_option {
 	 */
 	const char *const *names;
 	fb_option_check_fn check; /* FB_OPT_STRING only; NULL: every string within the lengths */
+	/*
+	 * Of a common option that the program does not use (users.h), the program's name: the option
+	 * has its default, is refused when it is given, and is neither explained nor recorded.
+	 */
+	const char *unused_by;
 };
 
 /* A table and where its values go; chains join the common table with a program's own. */
@@ -127,6 +132,9 @@ void fb_option_help(const struct fb_option_chain *chain, const struct fb_option_
 /* Writes a manual page (roff, section 1) with the same content. */
 void fb_option_man(const struct fb_option_chain *chain, const struct fb_option_about *about,
 		   FILE *out);
+
+/* Whether the program uses any option of the group whose heading this is. */
+bool fb_option_group_used(const struct fb_option *heading);
 
 /* What an option accepts, as one phrase ("a whole number from 1 to 1000"). Returns buf. */
 const char *fb_option_accepted(const struct fb_option *option, char *buf, size_t n);

@@ -86,9 +86,9 @@ void fb_option_help(const struct fb_option_chain *chain, const struct fb_option_
 	}
 	for (; chain; chain = chain->next)
 		for (const struct fb_option *o = chain->table; o->type != FB_OPT_END; o++) {
-			if (o->type == FB_OPT_GROUP)
-				fprintf(out, "\n%s:\n", o->name);
-			else
+			if (o->type != FB_OPT_GROUP && !o->unused_by)
 				help_option(o, out);
+			else if (o->type == FB_OPT_GROUP && fb_option_group_used(o))
+				fprintf(out, "\n%s:\n", o->name);
 		}
 }

@@ -102,11 +102,11 @@ void fb_option_man(const struct fb_option_chain *chain, const struct fb_option_a
 	fputs(".SH OPTIONS\n", out);
 	for (; chain; chain = chain->next)
 		for (const struct fb_option *o = chain->table; o->type != FB_OPT_END; o++) {
-			if (o->type == FB_OPT_GROUP) {
+			if (o->type == FB_OPT_GROUP && fb_option_group_used(o)) {
 				fputs(".SS ", out);
 				put(out, o->name);
 				fputc('\n', out);
-			} else {
+			} else if (o->type != FB_OPT_GROUP && !o->unused_by) {
 				put_option(out, o);
 			}
 		}

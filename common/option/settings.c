@@ -4,6 +4,7 @@
 #include "common/base/error.h"
 #include "common/base/sizes.h"
 #include "common/option/settings.h"
+#include "common/option/users.h"
 #include "common/record/schema.h"
 #include "common/record/variant.h"
 
@@ -264,7 +265,7 @@ static const struct fb_option table[] = {
 	FB_OPTION_END,
 };
 
-struct fb_option *fb_settings_table(const struct fb_default *defaults)
+struct fb_option *fb_settings_table(const char *program, const struct fb_default *defaults)
 {
 	struct fb_option *copy = malloc(sizeof(table));
 
@@ -273,6 +274,9 @@ struct fb_option *fb_settings_table(const struct fb_default *defaults)
 		return NULL;
 	}
 	memcpy(copy, table, sizeof(table));
+	for (struct fb_option *option = copy; option->type != FB_OPT_END; option++)
+		if (option->type != FB_OPT_GROUP && !fb_option_used(option->name, program))
+			option->unused_by = program;
 	for (; defaults && defaults->option; defaults++) {
 		struct fb_option *option = copy;
 

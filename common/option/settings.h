@@ -76,10 +76,10 @@ struct fb_default {
 };
 
 /*
- * The common table with the defaults replaced (NULL: none are), malloced, ending in
- * FB_OPTION_END; the caller frees it. NULL where memory is out or a name is unknown (printed).
+ * The common table for a program, malloced, ending in FB_OPTION_END: with the defaults replaced
+ * (NULL: none are), and with what the program does not use marked. The caller frees it. NULL where memory is out or a name is unknown (printed).
  */
-struct fb_option *fb_settings_table(const struct fb_default *defaults);
+struct fb_option *fb_settings_table(const char *program, const struct fb_default *defaults);
 
 /*
  * What single ranges cannot judge: fewer max than min samples, --raw or --resume without --csv.

@@ -47,7 +47,7 @@ static int make_chain(struct fb_run *run)
 {
 	const struct fb_program *program = run->program;
 
-	run->table = fb_settings_table(program->defaults);
+	run->table = fb_settings_table(program->name, program->defaults);
 	if (!run->table)
 		return FB_ENOMEM;
 	run->chain[0] = (struct fb_option_chain){.table = run->table, .values = &run->settings};
@@ -59,7 +59,7 @@ static int make_chain(struct fb_run *run)
 	return FB_OK;
 }
 
-/* Common options that change what is timed are refused by programs that do not know them. */
+/* A program that has no way to clear caches cannot measure with cold ones. */
 static int check_program(const struct fb_run *run, FILE *errors)
 {
 	const struct fb_program *program = run->program;
@@ -68,9 +68,6 @@ static int check_program(const struct fb_run *run, FILE *errors)
 		return fb_option_reject(errors, "cache",
 					run->settings.cache & FB_CACHE_HOT ? "hot,cold" : "cold",
 					"hot: this program clears no caches");
-	if (run->settings.blocking_kernel && !program->blocks)
-		return fb_option_reject(errors, "blocking-kernel", "yes",
-					"no: this program's engines have none");
 	return FB_OK;
 }
 

@@ -29,7 +29,6 @@ struct fb_program {
 	const struct fb_default *defaults; /* differences from the common defaults; or NULL */
 	const struct fb_column *columns;   /* its own CSV columns, [ncolumns]; or NULL */
 	size_t ncolumns;		   /* at most FB_EXTRA_COLUMNS */
-	bool blocks;			   /* its engines know --blocking-kernel */
 
 	/*
 	 * Checks options against each other and the world; allocates what outlives a case.

@@ -23,11 +23,15 @@ mapfile -t programs < <(sed -n '/^PROGRAMS :=/,/EOL/s|^\t[a-z0-9_/]*/\([a-z0-9_]
 for program in "${programs[@]}"; do
 	"$bin/$program" --help >"$FB_TMP/help" 2>"$FB_TMP/err" || fail "$program --help fails"
 	holds "$FB_TMP/help" "$program"
-	holds "$FB_TMP/help" '--bytes=SIZES'
+	holds "$FB_TMP/help" '--engine=LIST'
 	[ "$(wc -L <"$FB_TMP/help")" -le 100 ] || fail "$program --help is wider than 100 columns"
 	expect "stderr of $program --help" "$(cat "$FB_TMP/err")" ''
 	grep -oE -- '--[a-z][a-z-]+' "$FB_TMP/help" >>"$FB_TMP/options"
 done
+"$bin/latency" --help | grep -qe --copy-direction &&
+	fail "latency --help lists --copy-direction, which it refuses"
+"$bin/all_reduce" --help >"$FB_TMP/help"
+holds "$FB_TMP/help" '--copy-direction=LIST'
 verdict docs_help
 
 for program in "${programs[@]}"; do

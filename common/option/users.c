@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The table of who uses what; see users.h. It has names of programs, and not what they do: a
+ * program's own description cannot say which other programs use an option, but a refusal has to.
+ * tests/lint compares the names with the Makefile's.
+ */
+#include "common/option/users.h"
+
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Kinds of programs, as bits. */
+enum kind {
+	COLLECTIVE = 1,
+	STEP = 2,
+	MESSAGES = 4,
+	ROOTED = 8, /* of these the ones with a root */
+	COST = 16,
+	LOCAL = 32,
+	KV = 64,
+	NETWORK = COLLECTIVE | STEP | MESSAGES | COST | KV,
+};
+
+static const struct {
+	const char *name;
+	unsigned kinds;
+} programs[] = {
+	{"all_gather", COLLECTIVE},   {"all_reduce", COLLECTIVE}, {"all_to_all", COLLECTIVE},
+	{"all_to_all_v", COLLECTIVE}, {"barrier", COLLECTIVE},    {"broadcast", COLLECTIVE},
+	{"gather", COLLECTIVE},       {"reduce", COLLECTIVE},     {"reduce_scatter", COLLECTIVE},
+	{"scatter", COLLECTIVE},      {"send_recv", COLLECTIVE},  {"kv_reshard", KV},
+	{"ddp", STEP},                {"all_pairs", MESSAGES},    {"bandwidth", MESSAGES},
+	{"connection", COST},         {"host_device", LOCAL},     {"incast", MESSAGES | ROOTED},
+	{"latency", MESSAGES},        {"loaded_latency", MESSAGES}, {"multi_pair", MESSAGES},
+	{"registration", COST},       {"steady", MESSAGES},
+};
+
+/*
+ * Options that are not for all; a name that ends in '-' stands for all that begin so. Axes that the
+ * collectives share are accepted by each of them, so that a study can give them all the same.
+ */
+static const struct {
+	const char *option;
+	unsigned users;
+} limited[] = {
+	{"bytes", COLLECTIVE | STEP | MESSAGES | COST | LOCAL},
+	{"algorithm", COLLECTIVE | STEP | MESSAGES | KV},
+	{"protocol", COLLECTIVE | STEP | MESSAGES},
+	{"transport", COLLECTIVE | STEP | MESSAGES},
+	{"memory", COLLECTIVE | STEP | MESSAGES | COST | LOCAL},
+	{"redop", COLLECTIVE | STEP},
+	{"root", COLLECTIVE | ROOTED},
+	{"in-place", COLLECTIVE},
+	{"launch", COLLECTIVE | STEP | MESSAGES | LOCAL},
+	{"cache", COLLECTIVE},
+	{"slots", COLLECTIVE | STEP | MESSAGES | KV},
+	{"slot-bytes", COLLECTIVE | STEP | MESSAGES | KV},
+	{"threads", COLLECTIVE | STEP | MESSAGES | LOCAL | KV},
+	{"ll-line", COLLECTIVE | STEP},
+	{"no-gpu-overlap", COLLECTIVE | STEP},
+	{"blocking-kernel", COLLECTIVE},
+	{"accumulate", COLLECTIVE | STEP},
+	{"gpu-direct", COLLECTIVE | STEP | MESSAGES | COST},
+	{"nccl-library", NETWORK},
+	{"nccl-force", COLLECTIVE | STEP},
+	{"registration", COLLECTIVE | STEP | MESSAGES},
+	{"copy-direction", COLLECTIVE | STEP},
+	{"copy-streams", COLLECTIVE | STEP},
+	{"tuning", COLLECTIVE | STEP},
+	{"rdma-", NETWORK},
+	{"tcp-", NETWORK},
+	{"check-plan", COLLECTIVE},
+};
+
+/* The kinds of programs that use the option. */
+static unsigned users_of(const char *option)
+{
+	for (size_t i = 0; i < sizeof(limited) / sizeof(limited[0]); i++) {
+		size_t length = strlen(limited[i].option);
+		bool begins = limited[i].option[length - 1] == '-';
+
+		if (begins ? !strncmp(option, limited[i].option, length)
+			   : !strcmp(option, limited[i].option))
+			return limited[i].users;
+	}
+	return ~0u;
+}
+
+bool fb_option_used(const char *option, const char *program)
+{
+	for (size_t i = 0; i < sizeof(programs) / sizeof(programs[0]); i++)
+		if (!strcmp(programs[i].name, program))
+			return (programs[i].kinds & users_of(option)) != 0;
+	return true;
+}
+
+const char *fb_option_users(const char *option, char *buf, size_t n)
+{
+	unsigned users = users_of(option);
+	size_t used = 0;
+
+	buf[0] = '\0';
+	for (size_t i = 0; i < sizeof(programs) / sizeof(programs[0]); i++) {
+		if (!(programs[i].kinds & users) || used + 1 >= n)
+			continue;
+		used += (size_t)snprintf(buf + used, n - used, "%s%s", used ? ", " : "",
+					 programs[i].name);
+	}
+	return buf;
+}

@@ -80,8 +80,8 @@ struct fb_option {
 	const char *const *names;
 	fb_option_check_fn check; /* FB_OPT_STRING only; NULL: every string within the lengths */
 	/*
-	 * Of a common option that the program does not use (users.h), the program's name: the option
-	 * has its default, is refused when it is given, and is neither explained nor recorded.
+	 * The program's name, of a common option that it does not use (users.h). Then the option
+	 * keeps its default, is refused when given, and is neither explained nor recorded.
 	 */
 	const char *unused_by;
 };

@@ -77,7 +77,8 @@ struct fb_default {
 
 /*
  * The common table for a program, malloced, ending in FB_OPTION_END: with the defaults replaced
- * (NULL: none are), and with what the program does not use marked. The caller frees it. NULL where memory is out or a name is unknown (printed).
+ * (NULL: none are), and with what the program does not use marked. The caller frees it. NULL
+ * where memory is out or a name is unknown (printed).
  */
 struct fb_option *fb_settings_table(const char *program, const struct fb_default *defaults);
 

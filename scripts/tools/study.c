@@ -99,7 +99,7 @@ static void print_program(const struct fb_study *study, const struct fb_study_pr
 	struct fb_word_list options = {0};
 
 	if (!fb_word_list_append(&options, &program->options) &&
-	    !fb_word_list_append(&options, &study->side[side].options)) {
+	    !fb_word_list_append_used(&options, &study->side[side].options, program->name)) {
 		fb_word_list_merge_options(&options);
 		fputs(program->name, stdout);
 		for (size_t i = 0; i < options.count; i++)

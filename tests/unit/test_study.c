@@ -67,6 +67,34 @@ static void test_merge(void)
 	}
 }
 
+/* Options for all programs reach those that use them; names that nobody knows use all. */
+static void test_used(void)
+{
+	static const struct {
+		const char *program, *used;
+	} cases[] = {
+		{"all_reduce", "--bytes=8 --copy-direction=pull --rdma-odp --ci=1%"},
+		{"latency", "--bytes=8 --rdma-odp --ci=1%"},
+		{"kv_reshard", "--rdma-odp --ci=1%"},
+		{"host_device", "--bytes=8 --ci=1%"},
+		{"other", "--bytes=8 --copy-direction=pull --rdma-odp --ci=1%"},
+	};
+	struct fb_word_list all = {0};
+
+	CHECK_INT(fb_word_list_split(&all, cases[0].used), FB_OK);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct fb_word_list words = {0};
+		char *text;
+
+		CHECK_INT(fb_word_list_append_used(&words, &all, cases[i].program), FB_OK);
+		text = fb_word_list_join(&words, " ");
+		CHECK_STR(text, cases[i].used);
+		free(text);
+		fb_word_list_free(&words);
+	}
+	fb_word_list_free(&all);
+}
+
 /* Writes a study to a new file; the caller frees the name. NULL: could not. */
 static char *write_study(const char *text)
 {
@@ -226,6 +254,7 @@ int main(void)
 		return 1;
 	test_words();
 	test_merge();
+	test_used();
 	test_order(study);
 	/* What is refused is said, thousands of times. */
 	if (freopen("/dev/null", "w", stderr))

@@ -287,6 +287,7 @@ static int read_program(struct fb_study *study, const struct fb_study_changes *c
 {
 	struct fb_study_program program = {.line = line, .optional = words->word[0][0] == '?'};
 	const struct fb_word_list own = rest(words, 1);
+	struct fb_word_list replacing = {0};
 	const char *name = words->word[0] + (program.optional ? 1 : 0);
 	int err;
 
@@ -296,11 +297,15 @@ static int read_program(struct fb_study *study, const struct fb_study_changes *c
 	program.name = strdup(name);
 	err = program.name ? FB_OK : fb_error(FB_ENOMEM, "out of memory for a study");
 	if (!err)
-		err = fb_word_list_append(&program.options, &study->common);
+		err = fb_word_list_append_used(&program.options, &study->common, name);
 	if (!err)
 		err = fb_word_list_append(&program.options, &own);
 	if (!err && changes->options)
-		err = fb_word_list_split(&program.options, changes->options);
+		err = fb_word_list_split(&replacing, changes->options);
+	if (!err)
+		err = check_options(study, name, &replacing, line);
+	if (!err)
+		err = fb_word_list_append_used(&program.options, &replacing, name);
 	if (!err)
 		err = check_options(study, name, &program.options, line);
 	if (!err) {
@@ -308,6 +313,7 @@ static int read_program(struct fb_study *study, const struct fb_study_changes *c
 		err = add_program(study, &program);
 	}
 	free(program.name);
+	fb_word_list_free(&replacing);
 	fb_word_list_free(&program.options);
 	return err;
 }

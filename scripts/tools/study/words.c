@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Words of study files; see words.h. */
 #include "common/base/error.h"
+#include "common/option/users.h"
 #include "scripts/tools/study/words.h"
 
 #include <ctype.h>
@@ -48,6 +49,22 @@ int fb_word_list_append(struct fb_word_list *words, const struct fb_word_list *m
 
 	for (size_t i = 0; !err && i < more->count; i++)
 		err = fb_word_list_add(words, more->word[i], strlen(more->word[i]));
+	return err;
+}
+
+int fb_word_list_append_used(struct fb_word_list *words, const struct fb_word_list *more,
+			     const char *program)
+{
+	int err = FB_OK;
+
+	for (size_t i = 0; !err && i < more->count; i++) {
+		const char *name = more->word[i] + 2; /* behind "--" */
+		char option[64];
+
+		snprintf(option, sizeof(option), "%.*s", (int)strcspn(name, "="), name);
+		if (fb_option_used(option, program))
+			err = fb_word_list_add(words, more->word[i], strlen(more->word[i]));
+	}
 	return err;
 }
 

@@ -24,6 +24,13 @@ int fb_word_list_split(struct fb_word_list *words, const char *text);
 /* Adds copies of all words of `more`. Returns 0 or FB_ENOMEM (printed). */
 int fb_word_list_append(struct fb_word_list *words, const struct fb_word_list *more);
 
+/*
+ * Adds copies of those options of `more` that the program uses (common/option/users.h): what a
+ * study says for all programs is for those that know it. Returns 0 or FB_ENOMEM (printed).
+ */
+int fb_word_list_append_used(struct fb_word_list *words, const struct fb_word_list *more,
+			     const char *program);
+
 /* The words with `separator` between them, malloced; NULL: no memory (printed). */
 char *fb_word_list_join(const struct fb_word_list *words, const char *separator);
 

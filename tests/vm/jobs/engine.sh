@@ -22,7 +22,7 @@ check() {
 }
 
 # One case of n: on 2 ranks each algorithm has several with each protocol, else most algorithms
-# one. Without FB_FULL a third of it, and on 2 ranks a ninth.
+# one. Without FB_FULL a third or a ninth of it.
 thin=${FB_FULL:-3}
 check transport-2 2 "$build/tests/test_rdma" rxe0
 check transport-3-rails 3 "$build/tests/test_rdma" rxe0:1,rxe1:1
@@ -34,7 +34,7 @@ FB_TEST_EVERY=$((9 * thin * thin / 2)) check plans-2 2 "$build/tests/test_host"
 FB_TEST_EVERY=$((50 * thin)) check plans-3 3 "$build/tests/test_host"
 FB_TEST_EVERY=45 check plans-5 5 "$build/tests/test_host"
 FB_TEST_EVERY=45 check plans-8 8 "$build/tests/test_host"
-FB_TEST_EVERY=$((25 * thin)) FB_TEST_TRANSPORT=shm+rdma FB_TEST_NODES=2 \
+FB_TEST_EVERY=$((25 * thin * thin)) FB_TEST_TRANSPORT=shm+rdma FB_TEST_NODES=2 \
 	check plans-mixed-4 4 "$build/tests/test_host"
 FB_TEST_EVERY=$((50 * thin)) FB_TEST_NOTIFY=imm FB_TEST_DEVICE=rxe0:1,rxe1:1 \
 	check plans-imm-rails-3 3 "$build/tests/test_host"

@@ -15,7 +15,7 @@ quick=(--quiet --min-samples 3 --max-samples 6 --max-time 0.1s --timeout 120s --
 # check NAME ROWS PATTERN RANKS PROGRAM OPTION...: so many rows match, all of them good, none else.
 # Without FB_FULL only the checks that `usual` names: one of each program and of each way to memory.
 # Programs are those in `bin`; rows are good that match `good`.
-usual='rails|near-collective|incast|huge-pages|registration|connection|pieces|manager'
+usual='rails|near-collective|huge-pages|registration|connection|pieces|manager'
 usual+='|gpu-(memory|registration-no|watched)'
 check() {
 	local name=$1 rows=$2 pattern=$3 ranks=$4 program=$5 csv=/tmp/p2p-$((++runs)) got rc

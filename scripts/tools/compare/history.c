@@ -11,41 +11,22 @@
  * the second part is searched for as well (as in the paper), on a grid. Points found while others
  * were still unknown are moved to where they fit best between their neighbours.
  */
-#include "scripts/tools/compare/history.h"
+#include "scripts/tools/compare/history_search.h"
 
 #include <math.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/base/error.h"
 #include "common/base/rng.h"
 #include "common/measure/stats.h"
+#include "scripts/tools/compare/family.h"
+#include "scripts/tools/compare/power.h"
 
 static const double default_max_p = 0.001;
 enum { DEFAULT_PART = 5, LEAST_DRAWS = 999, ENDS = 16, REFINEMENTS = 3 };
 
-/* A night of the stretch that is looked at. */
-struct night {
-	int64_t rank2; /* doubled mid-rank in the stretch */
-	size_t place;  /* in the tree: 1 .. n, equal ranks alike */
-};
-
-/* Stretches still to be looked at are on the stack of calls; arrays have room for all nights. */
-struct search {
-	const double *y;
-	size_t least_part, draws;
-	size_t allowed; /* as many random orders may be as good as the real one */
-	struct fb_rng rng;
-	double *sorted;	      /* [2n]: the second half is room for sorting */
-	struct night *nights; /* [n] */
-	int64_t *count, *sum; /* [n + 1] each: the Fenwick tree */
-	int64_t *total;	      /* [n]: sum of |rank2 - that of another| over the nights in sight */
-	struct fb_change *change;
-	size_t changes;
-};
-
-static void tree_add(struct search *s, size_t n, size_t place, int64_t value)
+static void tree_add(struct fb_history_search *s, size_t n, size_t place, int64_t value)
 {
 	for (; place <= n; place += place & -place) {
 		s->count[place]++;
@@ -54,8 +35,8 @@ static void tree_add(struct search *s, size_t n, size_t place, int64_t value)
 }
 
 /* The sum of |value - v| over all v in the tree, of which there are `added`, `all` in sum. */
-static int64_t tree_distance(const struct search *s, size_t place, int64_t value, int64_t added,
-			     int64_t all)
+static int64_t tree_distance(const struct fb_history_search *s, size_t place, int64_t value,
+			     int64_t added, int64_t all)
 {
 	int64_t count = 0, sum = 0;
 
@@ -71,14 +52,14 @@ struct split {
 	double score; /* energy distance of the parts, weighted by their lengths */
 };
 
-static void clear_tree(struct search *s, size_t places)
+static void clear_tree(struct fb_history_search *s, size_t places)
 {
 	memset(s->count, 0, (places + 1) * sizeof(*s->count));
 	memset(s->sum, 0, (places + 1) * sizeof(*s->sum));
 }
 
 /* Sets total[0 .. n) of the first n nights, with so many places; returns half of their sum. */
-static int64_t sum_distances(struct search *s, size_t n, size_t places)
+static int64_t sum_distances(struct fb_history_search *s, size_t n, size_t places)
 {
 	int64_t all = 0, twice = 0;
 
@@ -88,7 +69,7 @@ static int64_t sum_distances(struct search *s, size_t n, size_t places)
 		all += s->nights[i].rank2;
 	}
 	for (size_t i = 0; i < n; i++) {
-		const struct night *night = &s->nights[i];
+		const struct fb_history_night *night = &s->nights[i];
 
 		s->total[i] = tree_distance(s, night->place, night->rank2, (int64_t)n, all);
 		twice += s->total[i];
@@ -97,14 +78,14 @@ static int64_t sum_distances(struct search *s, size_t n, size_t places)
 }
 
 /* The best split of the first n nights of a stretch with so many places. */
-static struct split split_first(struct search *s, size_t n, size_t places)
+static struct split split_first(struct fb_history_search *s, size_t n, size_t places)
 {
 	struct split best = {.score = -(double)INFINITY};
 	int64_t pairs = sum_distances(s, n, places), inside = 0, across = 0, all = 0;
 
 	clear_tree(s, places);
 	for (size_t i = 0; i + s->least_part < n; i++) {
-		const struct night *night = &s->nights[i];
+		const struct fb_history_night *night = &s->nights[i];
 		int64_t before = tree_distance(s, night->place, night->rank2, (int64_t)i, all);
 		double a = (double)(i + 1), b = (double)(n - i - 1);
 
@@ -125,7 +106,7 @@ static struct split split_first(struct search *s, size_t n, size_t places)
 }
 
 /* The best split over all ends of the second part. */
-static struct split best_split(struct search *s, size_t n)
+static struct split best_split(struct fb_history_search *s, size_t n)
 {
 	struct split best = split_first(s, n, n);
 	size_t step = n / ENDS > 0 ? n / ENDS : 1;
@@ -139,7 +120,7 @@ static struct split best_split(struct search *s, size_t n)
 	return best;
 }
 
-static void rank_nights(struct search *s, size_t first, size_t n)
+static void rank_nights(struct fb_history_search *s, size_t first, size_t n)
 {
 	memcpy(s->sorted, s->y + first, n * sizeof(*s->sorted));
 	fb_sort(s->sorted, n, s->sorted + n);
@@ -149,55 +130,94 @@ static void rank_nights(struct search *s, size_t first, size_t n)
 			next++;
 		for (size_t j = 0; j < n; j++)
 			if (s->y[first + j] == s->sorted[i])
-				s->nights[j] = (struct night){.rank2 = (int64_t)(i + next + 1),
-							      .place = i + 1};
+				s->nights[j] = (struct fb_history_night){
+					.rank2 = (int64_t)(i + next + 1),
+					.place = i + 1,
+				};
 	}
 }
 
-/*
- * Finds the points of nights first .. first + n - 1. Most stretches have none, and then a few
- * random orders are enough to see it.
- */
-static void search(struct search *s, size_t first, size_t n)
-{
-	size_t as_good = 0;
-	struct split real;
-
-	if (n < 2 * s->least_part)
-		return;
-	rank_nights(s, first, n);
-	real = best_split(s, n);
-	for (size_t i = 0; i < s->draws && as_good <= s->allowed; i++) {
-		fb_shuffle(s->nights, n, sizeof(*s->nights), &s->rng);
-		as_good += best_split(s, n).score >= real.score - 1e-9 * fabs(real.score);
-	}
-	if (as_good > s->allowed)
-		return;
-	search(s, first, real.at);
-	s->change[s->changes++] = (struct fb_change){
-		.first = first + real.at,
-		.p = (double)(1 + as_good) / (double)(1 + s->draws),
-	};
-	search(s, first + real.at, n - real.at);
-}
-
-/* The median of nights from .. to - 1. */
-static double median_between(struct search *s, size_t from, size_t to)
+double fb_history_median(struct fb_history_search *s, size_t from, size_t to)
 {
 	memcpy(s->sorted, s->y + from, (to - from) * sizeof(*s->sorted));
 	fb_sort(s->sorted, to - from, s->sorted + (to - from));
 	return fb_sorted_median(s->sorted, to - from);
 }
 
+/*
+ * The split at which means differ most, where they differ by more than independent nights would
+ * make; 0: none does. Ranks alone need some ten nights on either side to see anything. Wild nights
+ * are pulled in.
+ */
+static size_t shift_split(struct fb_history_search *s, size_t first, size_t n)
+{
+	static const double wild = 5, clear = 4;
+	double middle = fb_history_median(s, first, first + n), all = 0, sum = 0, most = 0;
+	double *y = s->residual, spread;
+	size_t best = 0;
+
+	for (size_t i = 0; i < n; i++)
+		s->sorted[i] = fabs(s->y[first + i] - middle);
+	fb_sort(s->sorted, n, s->sorted + n);
+	spread = fmax(FB_MAD_OF_NORMAL * fb_sorted_median(s->sorted, n), FB_FAMILY_LEAST_SD);
+	for (size_t i = 0; i < n; i++) {
+		y[i] = fmin(fmax((s->y[first + i] - middle) / spread, -wild), wild);
+		all += y[i];
+	}
+	for (size_t i = 0; i + s->least_part < n; i++) {
+		double a = (double)(i + 1), b = (double)(n - i - 1);
+
+		sum += y[i];
+		if (i + 1 < s->least_part)
+			continue;
+		double t = fabs(sum / a - (all - sum) / b) * sqrt(a * b / (a + b));
+
+		if (t > most) {
+			most = t;
+			best = i + 1;
+		}
+	}
+	return most > clear ? best : 0;
+}
+
+/*
+ * Finds the points of nights first .. first + n - 1. Most stretches have none, and then a few
+ * random orders are enough to see it.
+ */
+static void search(struct fb_history_search *s, size_t first, size_t n)
+{
+	size_t as_good = 0, at;
+
+	if (n < 2 * s->least_part)
+		return;
+	at = shift_split(s, first, n);
+	if (at == 0) {
+		struct split real;
+
+		rank_nights(s, first, n);
+		real = best_split(s, n);
+		at = real.at;
+		for (size_t i = 0; i < s->draws && as_good <= s->allowed; i++) {
+			fb_shuffle(s->nights, n, sizeof(*s->nights), &s->rng);
+			as_good += best_split(s, n).score >= real.score - 1e-9 * fabs(real.score);
+		}
+	}
+	if (as_good > s->allowed)
+		return;
+	search(s, first, at);
+	s->change[s->changes++] = (struct fb_change){.first = first + at};
+	search(s, first + at, n - at);
+}
+
 /* What every point changes, given its neighbours. */
-static void measure_changes(struct search *s, size_t n)
+static void measure_changes(struct fb_history_search *s, size_t n)
 {
 	for (size_t i = 0; i < s->changes; i++) {
 		struct fb_change *change = &s->change[i];
 		size_t from = i > 0 ? change[-1].first : 0;
 		size_t to = i + 1 < s->changes ? change[1].first : n;
-		double before = median_between(s, from, change->first);
-		double after = median_between(s, change->first, to);
+		double before = fb_history_median(s, from, change->first);
+		double after = fb_history_median(s, change->first, to);
 
 		change->before_us = exp(before);
 		change->after_us = exp(after);
@@ -206,7 +226,7 @@ static void measure_changes(struct search *s, size_t n)
 }
 
 /* Moves every point to the best split between its neighbours, until none moves. */
-static void refine(struct search *s, size_t n)
+static void refine(struct fb_history_search *s, size_t n)
 {
 	bool moved = true;
 
@@ -225,29 +245,10 @@ static void refine(struct search *s, size_t n)
 	}
 }
 
-/* Takes back the weakest point until all are of some size. */
-static void drop_small(struct search *s, size_t n, double theta)
+void fb_history_refit(struct fb_history_search *s, size_t n)
 {
-	for (;;) {
-		size_t weakest = 0;
-		double least = (double)INFINITY;
-
-		refine(s, n);
-		measure_changes(s, n);
-		for (size_t i = 0; i < s->changes; i++) {
-			double size = fabs(log(s->change[i].ratio));
-
-			if (size < least) {
-				least = size;
-				weakest = i;
-			}
-		}
-		if (!(least < log1p(theta)))
-			return;
-		s->changes--;
-		memmove(s->change + weakest, s->change + weakest + 1,
-			(s->changes - weakest) * sizeof(*s->change));
-	}
+	refine(s, n);
+	measure_changes(s, n);
 }
 
 static int check_input(const double *y, size_t n, const struct fb_history_options *o)
@@ -280,7 +281,7 @@ int fb_history(const double *y, size_t n, const struct fb_history_options *optio
 	       struct fb_change *out, size_t *count)
 {
 	struct fb_history_options o = *options;
-	struct search s = {.y = y};
+	struct fb_history_search s = {.y = y};
 	int ret;
 
 	if (o.max_p == 0)
@@ -291,6 +292,8 @@ int fb_history(const double *y, size_t n, const struct fb_history_options *optio
 	if (ret)
 		return ret;
 	s.least_part = o.least_part;
+	s.alpha = o.alpha > 0 ? o.alpha : FB_ALPHA;
+	s.rows = o.rows > 0 ? o.rows : 1;
 	s.draws = o.draws > 0 ? o.draws : enough_draws(o.max_p);
 	double accepted = floor(o.max_p * (double)(s.draws + 1) * (1 + 1e-12));
 
@@ -302,13 +305,14 @@ int fb_history(const double *y, size_t n, const struct fb_history_options *optio
 	s.nights = malloc((n + 1) * sizeof(*s.nights));
 	s.count = malloc((n + 1) * sizeof(*s.count));
 	s.sum = malloc((n + 1) * sizeof(*s.sum));
+	s.residual = malloc((n + 1) * sizeof(*s.residual));
 	s.total = malloc((n + 1) * sizeof(*s.total));
 	s.change = malloc((n / o.least_part + 1) * sizeof(*s.change));
-	if (!s.sorted || !s.nights || !s.count || !s.sum || !s.total || !s.change) {
+	if (!s.sorted || !s.nights || !s.count || !s.sum || !s.total || !s.residual || !s.change) {
 		ret = fb_error(FB_ENOMEM, "no memory for %zu nights", n);
 	} else {
 		search(&s, 0, n);
-		drop_small(&s, n, o.theta);
+		fb_history_keep(&s, n, o.theta);
 		memcpy(out, s.change, s.changes * sizeof(*out));
 		*count = s.changes;
 	}
@@ -317,6 +321,7 @@ int fb_history(const double *y, size_t n, const struct fb_history_options *optio
 	free(s.count);
 	free(s.sum);
 	free(s.total);
+	free(s.residual);
 	free(s.change);
 	return ret;
 }

@@ -8,10 +8,13 @@
  * good; then both parts are searched. Points are then moved to the best split between their
  * neighbours, and those whose two sides differ by less than theta are taken back, the weakest
  * first. Ranks make single wild nights harmless and the test indifferent to the noise's
- * distribution. At max_p 0.001 it takes about 10 nights on either side to see any change.
+ * distribution, but at max_p 0.001 see changes only that lie about ten nights back. So a split is
+ * also taken where means differ by four standard errors; that sees large changes after five.
  *
- * Nights must be exchangeable between changes; a row that wanders has change points everywhere.
- * max_p is for each stretch of one row: for many rows divide it by their number.
+ * Random orders take nights for independent. A point is therefore only kept if the medians on
+ * both sides differ by more than nights that are like their neighbours would make: the noise is
+ * that around all points (by MAD), the nights on either side count for as many independent ones as
+ * their lag-1 correlation leaves, and the level is alpha over all rows and all nights.
  */
 #ifndef FB_SCRIPTS_TOOLS_COMPARE_HISTORY_H
 #define FB_SCRIPTS_TOOLS_COMPARE_HISTORY_H
@@ -21,6 +24,8 @@
 
 struct fb_history_options {
 	double max_p;	   /* 0: 0.001 */
+	double alpha;	   /* of a false change in any row; 0: 0.05; 1e9: not asked */
+	size_t rows;	   /* that are looked at, each by a call of its own; 0: 1 */
 	double theta;	   /* least change of the median, as a ratio - 1; 0: every size counts */
 	size_t least_part; /* fewest nights between two points; 0: 5. At least 2 */
 	size_t draws;	   /* random orders; 0: enough for max_p, at least 999 */
@@ -31,7 +36,7 @@ struct fb_change {
 	size_t first; /* index of the first night after the change */
 	double ratio; /* median after / median before, up to the neighbouring points */
 	double before_us, after_us; /* these medians */
-	double p;		    /* of its split: (1 + as good) / (1 + draws) */
+	double p;		    /* adjusted for all nights of all rows */
 };
 
 /*

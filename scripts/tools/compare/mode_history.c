@@ -106,6 +106,8 @@ static int find_points(struct history *history, uint32_t key, double *y, size_t 
 {
 	const struct fb_compare_settings *settings = history->settings;
 	const struct fb_history_options options = {
+		.alpha = settings->alpha,
+		.rows = history->keys.count,
 		.theta = settings->threshold,
 		.least_part = LEAST_PART,
 		.seed = settings->seed,

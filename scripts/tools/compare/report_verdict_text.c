@@ -121,15 +121,15 @@ static void print_warnings(const struct fb_verdicts_report *report, FILE *out)
 	else if (c->apart && c->sessions.enough)
 		fprintf(out,
 			"\nThe sides ran one after the other, in %zu and %zu sessions, which vary "
-			"%.1f times as\nindependent launches would (variance): only changes beyond that "
-			"count (min).\n",
+			"%.1f times as\nindependent launches would (variance): only changes "
+			"beyond that count (min).\n",
 			c->sessions.count[0], c->sessions.count[1], c->sessions.inflation);
 	else if (c->apart && c->family.least_p <= report->alpha)
 		fprintf(out,
 			"\n*** The sides ran one after the other, in %zu and %zu sessions: a "
-			"change cannot be told\n*** from the session (it would be REGRESSED %zu, IMPROVED "
-			"%zu). Interleave the sides, or\n*** make two sessions or more of each, or "
-			"give --noise of this machine.\n",
+			"change cannot be told\n*** from the session (it would be REGRESSED %zu, "
+			"IMPROVED %zu). Interleave the sides, or\n*** make two sessions or more "
+			"of each, or give --noise of this machine.\n",
 			c->sessions.count[0], c->sessions.count[1], before[FB_REGRESSED],
 			before[FB_IMPROVED]);
 }

@@ -93,13 +93,14 @@ expect "what scripts/report says" "$(cat "$FB_TMP/out" "$FB_TMP/err")" "$FB_TMP/
 # The figure of the verdicts says what they were measured on, not where a temporary file was.
 if fb_have gnuplot && [ -x "$FB_BUILD/bin/compare" ]; then
 	cp -r tests/golden/compare/study "$FB_TMP/study"
+	cp $run/environment.csv "$FB_TMP/study/a"
 	cp $run/environment.csv "$FB_TMP/study/b"
 	scripts/report "$FB_TMP/study/a" "$FB_TMP/study/b" >"$FB_TMP/out" 2>"$FB_TMP/err"
 	expect "exit code of scripts/report with two sides" $? 0
 	grep -o 'data:image/svg+xml;base64,[^"]*' "$FB_TMP/study/b/report.html" | cut -d, -f2 |
 		base64 -d >"$FB_TMP/forest.svg"
 	holds "$FB_TMP/forest.svg" 'Time of the new result set'
-	holds "$FB_TMP/forest.svg" 'host example'
+	holds "$FB_TMP/forest.svg" 'Intel'
 	grep -q "$(basename "$FB_TMP")" "$FB_TMP/forest.svg" && fail "a temporary name in a figure"
 fi
 verdict report_script

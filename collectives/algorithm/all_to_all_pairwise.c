@@ -31,7 +31,7 @@ static int build(struct fb_builder *b)
 	int n = fb_nranks(b), self = fb_self(b);
 
 	if (!fb_shape(b)->in_place) {
-		fb_exchange_pairwise(b);
+		fb_exchange_pairwise(b, 0);
 		return 0;
 	}
 	for (int k = 0; k < n && self >= 0; k++, fb_round(b)) {

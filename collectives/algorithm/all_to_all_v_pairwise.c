@@ -10,7 +10,7 @@
 
 static int build(struct fb_builder *b)
 {
-	fb_exchange_pairwise(b);
+	fb_exchange_pairwise(b, 0);
 	return 0;
 }
 

@@ -24,8 +24,10 @@ void fb_exchange_direct(struct fb_builder *b, enum fb_buffer into)
 	rotate(b, FB_OUT, 0);
 }
 
-void fb_exchange_pairwise(struct fb_builder *b)
+void fb_exchange_pairwise(struct fb_builder *b, int local_lane)
 {
-	for (int k = 0; k < fb_nranks(b) && fb_self(b) >= 0; k++, fb_round(b))
+	for (int k = 0; k < fb_nranks(b) && fb_self(b) >= 0; k++, fb_round(b)) {
+		fb_lane(b, k ? 0 : local_lane);
 		rotate(b, FB_OUT, k);
+	}
 }

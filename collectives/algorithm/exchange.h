@@ -22,7 +22,10 @@ static inline void fb_exchange_one(struct fb_builder *b, enum fb_buffer into, in
  */
 void fb_exchange_direct(struct fb_builder *b, enum fb_buffer into);
 
-/* One partner a round: in round k a rank sends k ranks ahead and receives from k ranks behind. */
-void fb_exchange_pairwise(struct fb_builder *b);
+/*
+ * One partner a round: in round k a rank sends k ranks ahead and receives from k ranks behind.
+ * Round 0, the local copy, is on lane `local_lane`, the messages are on lane 0.
+ */
+void fb_exchange_pairwise(struct fb_builder *b, int local_lane);
 
 #endif

@@ -45,71 +45,71 @@
 								      : FB_GPU_MOST_PEERS);  \
 	}
 
-#include "collectives/engine/cuda/interpret.h"
-#include "collectives/engine/cuda/undefine.h"
+#include "tests/cuda/kernel_sets.h"
 
 #define TYPE_f32
-#include "collectives/engine/cuda/interpret.h"
-#include "collectives/engine/cuda/undefine.h"
+#include "tests/cuda/kernel_sets.h"
 #undef TYPE_f32
 #define TYPE_bf16
-#include "collectives/engine/cuda/interpret.h"
-#include "collectives/engine/cuda/undefine.h"
+#include "tests/cuda/kernel_sets.h"
 #undef TYPE_bf16
 #define TYPE_f16
-#include "collectives/engine/cuda/interpret.h"
-#include "collectives/engine/cuda/undefine.h"
+#include "tests/cuda/kernel_sets.h"
 #undef TYPE_f16
 #define TYPE_f64
-#include "collectives/engine/cuda/interpret.h"
-#include "collectives/engine/cuda/undefine.h"
+#include "tests/cuda/kernel_sets.h"
 #undef TYPE_f64
 #define TYPE_i8
-#include "collectives/engine/cuda/interpret.h"
-#include "collectives/engine/cuda/undefine.h"
+#include "tests/cuda/kernel_sets.h"
 #undef TYPE_i8
 #define TYPE_u8
-#include "collectives/engine/cuda/interpret.h"
-#include "collectives/engine/cuda/undefine.h"
+#include "tests/cuda/kernel_sets.h"
 #undef TYPE_u8
 #define TYPE_i32
-#include "collectives/engine/cuda/interpret.h"
-#include "collectives/engine/cuda/undefine.h"
+#include "tests/cuda/kernel_sets.h"
 #undef TYPE_i32
 #define TYPE_u32
-#include "collectives/engine/cuda/interpret.h"
-#include "collectives/engine/cuda/undefine.h"
+#include "tests/cuda/kernel_sets.h"
 #undef TYPE_u32
 #define TYPE_i64
-#include "collectives/engine/cuda/interpret.h"
-#include "collectives/engine/cuda/undefine.h"
+#include "tests/cuda/kernel_sets.h"
 #undef TYPE_i64
 #define TYPE_u64
-#include "collectives/engine/cuda/interpret.h"
-#include "collectives/engine/cuda/undefine.h"
+#include "tests/cuda/kernel_sets.h"
 #undef TYPE_u64
 #define TYPE_f8e4m3
-#include "collectives/engine/cuda/interpret.h"
-#include "collectives/engine/cuda/undefine.h"
+#include "tests/cuda/kernel_sets.h"
 #undef TYPE_f8e4m3
 #define TYPE_f8e5m2
-#include "collectives/engine/cuda/interpret.h"
-#include "collectives/engine/cuda/undefine.h"
+#include "tests/cuda/kernel_sets.h"
 #undef TYPE_f8e5m2
 
 EMU_KERNELS(move)
+EMU_KERNELS(odd_move)
 EMU_KERNELS(i8)
+EMU_KERNELS(odd_i8)
 EMU_KERNELS(u8)
+EMU_KERNELS(odd_u8)
 EMU_KERNELS(i32)
+EMU_KERNELS(odd_i32)
 EMU_KERNELS(u32)
+EMU_KERNELS(odd_u32)
 EMU_KERNELS(i64)
+EMU_KERNELS(odd_i64)
 EMU_KERNELS(u64)
+EMU_KERNELS(odd_u64)
 EMU_KERNELS(f16)
+EMU_KERNELS(odd_f16)
 EMU_KERNELS(bf16)
+EMU_KERNELS(odd_bf16)
 EMU_KERNELS(f32)
+EMU_KERNELS(odd_f32)
 EMU_KERNELS(f64)
+EMU_KERNELS(odd_f64)
 EMU_KERNELS(f8e4m3)
+EMU_KERNELS(odd_f8e4m3)
 EMU_KERNELS(f8e5m2)
+EMU_KERNELS(odd_f8e5m2)
 
 struct emu_kernels {
 	emu_kernel by_protocol[FB_GPU_PROTOCOLS], exchange, lines;
@@ -121,12 +121,18 @@ struct emu_kernels {
 			emu_exchange_##type, emu_lines_##type                                \
 	}
 
-static const struct emu_kernels emu_kernels[FB_DATATYPES] = {
-	[FB_I8] = EMU_ROW(i8),	 [FB_U8] = EMU_ROW(u8),	    [FB_I32] = EMU_ROW(i32),
-	[FB_U32] = EMU_ROW(u32), [FB_I64] = EMU_ROW(i64),   [FB_U64] = EMU_ROW(u64),
-	[FB_F16] = EMU_ROW(f16), [FB_BF16] = EMU_ROW(bf16), [FB_F32] = EMU_ROW(f32),
-	[FB_F64] = EMU_ROW(f64), [FB_F8E4M3] = EMU_ROW(f8e4m3), [FB_F8E5M2] = EMU_ROW(f8e5m2),
-};
-static const struct emu_kernels emu_movers = EMU_ROW(move);
+#define EMU_TABLE(set)                                                                       \
+	{                                                                                    \
+		[FB_I8] = EMU_ROW(set##i8), [FB_U8] = EMU_ROW(set##u8),                      \
+		[FB_I32] = EMU_ROW(set##i32), [FB_U32] = EMU_ROW(set##u32),                  \
+		[FB_I64] = EMU_ROW(set##i64), [FB_U64] = EMU_ROW(set##u64),                  \
+		[FB_F16] = EMU_ROW(set##f16), [FB_BF16] = EMU_ROW(set##bf16),                \
+		[FB_F32] = EMU_ROW(set##f32), [FB_F64] = EMU_ROW(set##f64),                  \
+		[FB_F8E4M3] = EMU_ROW(set##f8e4m3), [FB_F8E5M2] = EMU_ROW(set##f8e5m2),      \
+	}
+
+/* For aligned memory, and for any. */
+static const struct emu_kernels emu_kernels[2][FB_DATATYPES] = {EMU_TABLE(), EMU_TABLE(odd_)};
+static const struct emu_kernels emu_movers[2] = {EMU_ROW(move), EMU_ROW(odd_move)};
 
 #endif

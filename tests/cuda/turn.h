@@ -71,9 +71,11 @@ static void job_check(const void *args, unsigned char *shared)
 static struct emu_launch job_launch(const struct job *j, int rank, bool fused)
 {
 	const struct job_rank *r = &j->ranks[rank];
+	bool odd = fused && r->is_fused ? !(r->fused.flags & FB_GPU_ALIGNED) : r->table.odd;
 	const struct emu_kernels *k =
-		j->data.reduces && j->op.collective != FB_BARRIER ? &emu_kernels[j->c.datatype]
-								  : &emu_movers;
+		j->data.reduces && j->op.collective != FB_BARRIER
+			? &emu_kernels[odd][j->c.datatype]
+			: &emu_movers[odd];
 
 	if (fused && r->is_fused)
 		return (struct emu_launch){

@@ -88,6 +88,25 @@ static void test_many_ranks(void)
 		}
 }
 
+/*
+ * Messages without bytes depend on each other by nothing but their order: a rank that ran calls
+ * ahead would overwrite slots that are not read yet. Two slots and few threads show it soonest.
+ */
+static void test_no_bytes(void)
+{
+	enum { SEEDS = 24, RANKS = 4 };
+
+	for (int a = 0; a < fb_algorithm_count; a++) {
+		struct job_case c = {.algorithm = fb_algorithms[a], .protocol = FB_GPU_LL8,
+				     .nranks = RANKS, .channels = 1, .datatype = FB_F32,
+				     .threads = 16, .wishes = {.slots = 2, .ll_line = 8}};
+
+		c.channels = c.algorithm->channels ? c.algorithm->channels : 1;
+		for (uint64_t seed = 0; seed < SEEDS && possible(&c); seed++)
+			try_case(&c, seed);
+	}
+}
+
 /* Two nodes of two ranks, whose links are in other memory than those within; all algorithms. */
 static void test_nodes(void)
 {
@@ -268,6 +287,7 @@ int main(int argc, char **argv)
 	test_all(argc > 1 ? argv[1] : NULL, argc > 2 ? argv[2] : NULL);
 	if (argc == 1) {
 		test_many_ranks();
+		test_no_bytes();
 		test_nodes();
 		test_types();
 		test_accumulate();

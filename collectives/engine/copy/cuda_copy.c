@@ -133,7 +133,7 @@ static int open_sums(struct copy_request *r, const struct fb_copy_wishes *wishes
 	for (int i = 0; !err && bytes && i < n; i++)
 		r->scratch_of[i] = fb_segment_part(&r->scratch, i);
 	/* Loaded now: while a capture is under way it cannot be. */
-	r->sum = fb_gpu_kernel(r->op, FB_GPU_KERNEL_SUM);
+	r->sum = fb_gpu_kernel(r->op, FB_GPU_KERNEL_SUM, true);
 	return err ? err : fb_group_agree(e->group,
 					  FB_CUDA(cudaFuncGetAttributes(&attributes, r->sum)));
 }

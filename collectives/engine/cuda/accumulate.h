@@ -45,7 +45,7 @@ FB_DEVICE void NAME(wide_end)(const struct fb_gpu_record *r, uint32_t nranks,
 	}
 }
 
-/* Aligned memory from byte `at` on. */
+/* 16 bytes from byte `at` on. */
 FB_DEVICE void NAME(wide_pack)(const uint64_t *address, const struct fb_gpu_record *r,
 			       uint32_t op, uint32_t nranks, uint64_t at)
 {
@@ -56,7 +56,7 @@ FB_DEVICE void NAME(wide_pack)(const uint64_t *address, const struct fb_gpu_reco
 		FB_UNROLL
 		for (int k = 0; k < NAME(AT_ONCE); k++)
 			if (s0 + k < r->nsrc)
-				b[k].words = fb_load16(address[s0 + k] + at);
+				NAME(load_odd)(address[s0 + k] + at, 0, 1, &b[k]);
 		FB_UNROLL
 		for (int k = 0; k < NAME(AT_ONCE); k++)
 			if (s0 + k < r->nsrc)
@@ -64,35 +64,46 @@ FB_DEVICE void NAME(wide_pack)(const uint64_t *address, const struct fb_gpu_reco
 	}
 	NAME(wide_end)(r, nranks, &w, &a);
 	for (int d = r->nsrc; d < r->nsrc + r->ndst; d++)
-		fb_store16(address[d] + at, a.words);
+		NAME(store_odd)(address[d] + at, &a);
 }
 
-FB_DEVICE bool NAME(wide_bulk)(const uint64_t *address, const struct fb_gpu_record *r,
-			       uint32_t op, uint32_t nranks)
+/* The elements from byte `from` to byte `to`. */
+FB_DEVICE void NAME(wide_ones)(const uint64_t *address, const struct fb_gpu_record *r,
+			       uint32_t op, uint32_t nranks, uint64_t from, uint64_t to)
 {
-	bool aligned = r->flags & FB_GPU_ALIGNED;
-	uint64_t whole = aligned ? r->bytes & ~(uint64_t)15 : 0;
-	uint64_t width = sizeof(ELEMENT);
+	const uint64_t width = sizeof(ELEMENT);
 
-	if (!(r->flags & FB_GPU_WIDE))
-		return false;
-	for (uint64_t at = (uint64_t)fb_thread() * 16; at < whole;
-	     at += (uint64_t)fb_threads() * 16)
-		NAME(wide_pack)(address, r, op, nranks, at);
-	for (uint64_t at = whole + fb_thread() * width; at < r->bytes;
-	     at += fb_threads() * width) {
+	for (uint64_t at = from + fb_thread() * width; at < to; at += fb_threads() * width) {
 		union NAME(pack) a;
 		struct NAME(wide) w = {{0}};
 
 		a.halves[1] = 0;
 		for (int s = 0; s < r->nsrc; s++) {
-			NAME(load_one)(address[s] + at, (uint32_t)width, &a);
+			NAME(load_one)(address[s] + at, &a);
 			NAME(wide_add)(op, &w, &a, s == 0);
 		}
 		NAME(wide_end)(r, nranks, &w, &a);
 		for (int d = r->nsrc; d < r->nsrc + r->ndst; d++)
-			NAME(store_one)(address[d] + at, (uint32_t)width, &a);
+			NAME(store_one)(address[d] + at, &a);
 	}
+}
+
+FB_DEVICE bool NAME(wide_bulk)(const uint64_t *address, const struct fb_gpu_record *r,
+			       uint32_t op, uint32_t nranks)
+{
+	uint64_t head, end;
+
+	if (!(r->flags & FB_GPU_WIDE))
+		return false;
+	if (!r->ndst)
+		return true;
+	head = ODD ? NAME(odd_head)(address, r) : 0;
+	end = head + ((r->bytes - head) & ~(uint64_t)15);
+	NAME(wide_ones)(address, r, op, nranks, 0, head);
+	for (uint64_t at = head + (uint64_t)fb_thread() * 16; at < end;
+	     at += (uint64_t)fb_threads() * 16)
+		NAME(wide_pack)(address, r, op, nranks, at);
+	NAME(wide_ones)(address, r, op, nranks, end, r->bytes);
 	return true;
 }
 

@@ -10,8 +10,9 @@
  * Threads go through records without meeting, so own memory that one thread has written, or
  * still reads, must not be another's in a later record. The same range as a whole, by the whole
  * block in both, is cut in the same way: every thread meets only itself there. In all other cases
- * the threads meet before. A barrier's tokens have no bytes and are places all the same: who tells
- * what it has heard must have heard it.
+ * the threads meet before. Where an operation has no bytes, as a barrier has none, its blocks are
+ * places all the same: who passes on what it has received must have received it. Otherwise a rank
+ * could be calls ahead of one that it sends to, and overwrite a slot that is not read yet.
  */
 #include <stdlib.h>
 
@@ -156,7 +157,8 @@ static int order(struct fb_gpu_record *first, uint32_t n, struct touched *t)
 int fb_gpu_batch(const struct fb_gpu_view *view, struct fb_gpu_table *table,
 		 const struct fb_gpu_block *block)
 {
-	uint64_t least = view->shape->geometry.collective == FB_BARRIER;
+	const struct fb_geometry *g = &view->shape->geometry;
+	uint64_t least = g->collective == FB_BARRIER || !g->count;
 	struct touched within = {.least = least}, before = {.least = least};
 	size_t at = 0;
 	uint32_t n = 1;

@@ -86,6 +86,7 @@ struct fb_gpu_table {
 	unsigned char *bytes;
 	size_t size, room;
 	uint32_t longest; /* message of all, in bytes */
+	bool odd;         /* some record needs the kernels for any address and length */
 };
 
 /* Facts of one rank's plans that all ranks must agree on, by their maximum. */

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Moving bytes of protocols simple and direct: a template without include guard, after combine.h.
+ * Moving bytes of protocols simple and direct: a template without include guard, after unaligned.h.
  *
  * Every thread has several 16-byte loads under way before it uses the first, of two sources at a
- * time. Where not all memory is aligned to 16 bytes, elements move one by one. The includer
- * defines BULK_UNROLL, the loads of one source that are under way.
+ * time. The includer defines BULK_UNROLL, the loads of one source that are under way.
+ *
+ * Where not all memory is aligned to 16 bytes, a record is moved in packs of 16 bytes that are
+ * aligned at one of its destinations; elements before the first such pack and behind the last one
+ * move one by one.
  */
 
 FB_DEVICE void NAME(bulk_packs)(const uint64_t *address, const struct fb_gpu_record *r,
@@ -74,70 +77,80 @@ FB_DEVICE void NAME(bulk_pack)(const uint64_t *address, const struct fb_gpu_reco
 		fb_store16(address[d] + at, a.words);
 }
 
-/* `width` bytes of an element, or of what is copied, in the first place of a pack. */
-FB_DEVICE void NAME(load_one)(uint64_t address, uint32_t width, union NAME(pack) *to)
-{
-	to->halves[0] = 0;
-	if (width == 8)
-		to->halves[0] = fb_load8(address);
-	else if (width == 4)
-		to->words.w[0] = fb_load4(address);
-	else if (width == 2)
-		to->words.w[0] = fb_load2(address);
-	else
-		to->words.w[0] = fb_load1(address);
-}
-
-FB_DEVICE void NAME(store_one)(uint64_t address, uint32_t width, const union NAME(pack) *from)
-{
-	if (width == 8)
-		fb_store8(address, from->halves[0]);
-	else if (width == 4)
-		fb_store4(address, from->words.w[0]);
-	else if (width == 2)
-		fb_store2(address, (uint16_t)from->words.w[0]);
-	else
-		fb_store1(address, (uint8_t)from->words.w[0]);
-}
-
-/* From byte `from` on in pieces of `width`, which is an element's or, where nothing is combined,
- * what all ends are aligned to. */
+/* The elements from byte `from` to byte `to`. */
 FB_DEVICE void NAME(bulk_ones)(const uint64_t *address, const struct fb_gpu_record *r, uint32_t op,
-			       uint32_t nranks, uint64_t from, uint32_t width)
+			       uint32_t nranks, uint64_t from, uint64_t to)
 {
+	const uint64_t width = sizeof(ELEMENT);
 	union NAME(pack) a, b;
 
 	a.halves[1] = 0;
 	b.halves[1] = 0;
-	for (uint64_t at = from + (uint64_t)fb_thread() * width; at < r->bytes;
-	     at += (uint64_t)fb_threads() * width) {
-		NAME(load_one)(address[0] + at, width, &a);
+	for (uint64_t at = from + fb_thread() * width; at < to;
+	     at += fb_threads() * width) {
+		NAME(load_one)(address[0] + at, &a);
 		for (int s = 1; s < r->nsrc; s++) {
-			NAME(load_one)(address[s] + at, width, &b);
+			NAME(load_one)(address[s] + at, &b);
 			NAME(combine)(op, &a, &b);
 		}
 		if (r->flags & FB_GPU_FINISH)
 			NAME(finish)(&a, nranks);
 		for (int d = r->nsrc; d < r->nsrc + r->ndst; d++)
-			NAME(store_one)(address[d] + at, width, &a);
+			NAME(store_one)(address[d] + at, &a);
 	}
 }
 
-/* The widest that all addresses and the length are multiples of; up to 8 bytes. */
-FB_DEVICE uint32_t NAME(width)(const uint64_t *address, const struct fb_gpu_record *r)
+FB_DEVICE void NAME(odd_packs)(const uint64_t *address, const struct fb_gpu_record *r, uint32_t op,
+			       uint32_t nranks, uint64_t at, uint64_t step, int n)
 {
-#ifdef MOVE_ONLY
-	uint64_t all = r->bytes | 8;
+	union NAME(pack) a[NAME(ODD_UNROLL)], b[NAME(ODD_UNROLL)];
 
-	for (int i = 0; i < r->nsrc + r->ndst; i++)
-		all |= address[i];
-	return (uint32_t)(all & (~all + 1));
-#else
-	(void)address;
-	(void)r;
-	return sizeof(ELEMENT);
-#endif
+	NAME(load_odd)(address[0] + at, step, n, a);
+	for (int s = 1; s < r->nsrc; s++) {
+		NAME(load_odd)(address[s] + at, step, n, b);
+		FB_UNROLL
+		for (int u = 0; u < n; u++)
+			NAME(combine)(op, &a[u], &b[u]);
+	}
+	for (int u = 0; r->flags & FB_GPU_FINISH && u < n; u++)
+		NAME(finish)(&a[u], nranks);
+	for (int d = r->nsrc; d < r->nsrc + r->ndst; d++) {
+		FB_UNROLL
+		for (int u = 0; u < n; u++)
+			NAME(store_odd)(address[d] + at + (uint64_t)u * step, &a[u]);
+	}
 }
+
+/* Bytes before the first pack: none if a destination is aligned, else what aligns the first. */
+FB_DEVICE uint64_t NAME(odd_head)(const uint64_t *address, const struct fb_gpu_record *r)
+{
+	uint64_t head = (0 - address[r->nsrc]) & 15;
+
+	for (int d = r->nsrc + 1; d < r->nsrc + r->ndst; d++)
+		if (!(address[d] & 15))
+			head = 0;
+	return head < r->bytes ? head : r->bytes;
+}
+
+#if ODD
+
+/* A record of which not all memory is aligned. */
+FB_DEVICE void NAME(bulk_unaligned)(const uint64_t *address, const struct fb_gpu_record *r,
+				    uint32_t op, uint32_t nranks)
+{
+	uint64_t step = (uint64_t)fb_threads() * 16, head = NAME(odd_head)(address, r);
+	uint64_t at = head + (uint64_t)fb_thread() * 16;
+	uint64_t end = head + ((r->bytes - head) & ~(uint64_t)15);
+
+	NAME(bulk_ones)(address, r, op, nranks, 0, head);
+	for (; at + (NAME(ODD_UNROLL) - 1) * step < end; at += NAME(ODD_UNROLL) * step)
+		NAME(odd_packs)(address, r, op, nranks, at, step, NAME(ODD_UNROLL));
+	for (; at < end; at += step)
+		NAME(odd_packs)(address, r, op, nranks, at, step, 1);
+	NAME(bulk_ones)(address, r, op, nranks, end, r->bytes);
+}
+
+#endif
 
 /* Moves a record's bytes by all threads of the block; addresses of its ends in order. */
 FB_DEVICE void NAME(bulk)(const uint64_t *address, const struct fb_gpu_record *r, uint32_t op,
@@ -148,14 +161,15 @@ FB_DEVICE void NAME(bulk)(const uint64_t *address, const struct fb_gpu_record *r
 
 	if (!r->ndst || !r->bytes)
 		return;
+#if ODD
 	if (!(r->flags & FB_GPU_ALIGNED)) {
-		NAME(bulk_ones)(address, r, op, nranks, 0, NAME(width)(address, r));
+		NAME(bulk_unaligned)(address, r, op, nranks);
 		return;
 	}
+#endif
 	for (; at + (BULK_UNROLL - 1) * step < whole; at += BULK_UNROLL * step)
 		NAME(bulk_packs)(address, r, op, nranks, at, step);
 	for (; at < whole; at += step)
 		NAME(bulk_pack)(address, r, op, nranks, at);
-	if (whole < r->bytes)
-		NAME(bulk_ones)(address, r, op, nranks, whole, sizeof(ELEMENT));
+	NAME(bulk_ones)(address, r, op, nranks, whole, r->bytes);
 }

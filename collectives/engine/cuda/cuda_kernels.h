@@ -19,7 +19,10 @@ enum {
 	FB_GPU_KERNEL_SUM = FB_GPU_KERNEL_LINES_MOST + 2, /* struct fb_gpu_sum */
 };
 
-/* For cudaLaunchKernel; of operations that reduce nothing, the one that moves bytes. */
-const void *fb_gpu_kernel(const struct fb_operation *op, int which);
+/*
+ * For cudaLaunchKernel; of operations that reduce nothing, the one that moves bytes. `odd`: memory
+ * or lengths are not all multiples of 8 bytes (protocols ll, ll128) or 16 bytes (simple, direct).
+ */
+const void *fb_gpu_kernel(const struct fb_operation *op, int which, bool odd);
 
 #endif

@@ -23,7 +23,7 @@ _Static_assert(sizeof(struct fb_gpu_record) == 32 && sizeof(struct fb_gpu_end) =
 
 int fb_cuda_resident(const struct cuda_request *r)
 {
-	const void *kernel = fb_gpu_kernel(r->op, (int)r->shape.protocol);
+	const void *kernel = fb_gpu_kernel(r->op, (int)r->shape.protocol, true);
 	int each = 1;
 
 	if (cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, kernel, (int)r->threads, 0) !=
@@ -117,7 +117,8 @@ static void set_exchange(struct cuda_request *r)
 	x->epochs = own_links(r);
 	x->times = (uint64_t)(uintptr_t)r->times;
 	x->op = (uint32_t)r->op->redop;
-	r->kernel = fb_gpu_kernel(r->op, x->flags & FB_GPU_SAME ? kernel : kernel + 1);
+	r->kernel = fb_gpu_kernel(r->op, x->flags & FB_GPU_SAME ? kernel : kernel + 1,
+				  !(x->flags & FB_GPU_ALIGNED));
 }
 
 /* Records go into the parameters where they fit, else into device memory, behind the blocks. */
@@ -183,7 +184,7 @@ int fb_cuda_upload(struct cuda_request *r, const struct fb_case *c)
 	r->launch.op = (uint32_t)r->op->redop;
 	r->launch.nranks = (uint32_t)r->shape.nranks;
 	r->blocks = (unsigned)r->table.nblocks;
-	r->kernel = fb_gpu_kernel(r->op, (int)r->shape.protocol);
+	r->kernel = fb_gpu_kernel(r->op, (int)r->shape.protocol, r->table.odd);
 	err = place_records(r);
 	return err ? err : load_kernel(r);
 }

@@ -77,18 +77,6 @@ static int find_lanes(const struct cuda_request *r, int *lanes)
 	return err;
 }
 
-/* Whether all blocks have whole halves of a thread's 16 bytes. */
-static bool in_halves(const struct cuda_request *r)
-{
-	uint64_t size = fb_datatype_size(r->op->datatype), all = r->op->count;
-	const struct fb_counts *counts = r->op->counts;
-	size_t pairs = counts ? (size_t)counts->nranks * (size_t)counts->nranks : 0;
-
-	for (size_t i = 0; i < pairs; i++)
-		all |= counts->elements[i];
-	return all * size % 8 == 0;
-}
-
 /* Most bytes of an operation that a fused kernel carries out, of one channel; 0: none does. */
 static uint64_t exchange_limit(const struct cuda_request *r)
 {
@@ -102,7 +90,7 @@ static uint64_t exchange_limit(const struct cuda_request *r)
 		if (r->algorithm != exchanges[i])
 			continue;
 		if (r->shape.protocol == FB_GPU_LL128)
-			return in_halves(r) ? FUSED_LINES : 0;
+			return FUSED_LINES;
 		return r->shape.protocol == FB_GPU_LL16 && i < OF_LL ? FUSED_BYTES : 0;
 	}
 	return 0;

@@ -193,6 +193,18 @@ FB_DEVICE void fb_store8(uint64_t address, uint64_t v)
 	asm volatile("st.global.u64 [%0], %1;" ::"l"(address), "l"(v) : "memory");
 }
 
+/*
+ * As fb_load16, for words whose neighbours this thread and others read as well: the first-level
+ * cache keeps them, so that memory is read once.
+ */
+FB_DEVICE uint64_t fb_load_word(uint64_t address)
+{
+	uint64_t v;
+
+	asm volatile("ld.global.u64 %0, [%1];" : "=l"(v) : "l"(address));
+	return v;
+}
+
 FB_DEVICE uint32_t fb_load4(uint64_t address)
 {
 	return *(const volatile uint32_t *)address;

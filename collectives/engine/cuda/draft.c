@@ -106,7 +106,7 @@ static int reserve(struct fb_gpu_table *t, size_t bytes)
 	return FB_OK;
 }
 
-/* Flags that follow from the ends. */
+/* Flags that follow from the ends; notes in the table where kernels have to be ODD. */
 static uint32_t flags_of(const struct fb_gpu_builder *b, const struct fb_gpu_draft *d)
 {
 	bool lines = b->view->shape->protocol != FB_GPU_SIMPLE;
@@ -120,6 +120,7 @@ static uint32_t flags_of(const struct fb_gpu_builder *b, const struct fb_gpu_dra
 	}
 	if (!(all & (lines ? 7 : 15)))
 		flags |= FB_GPU_ALIGNED;
+	b->table->odd |= !(flags & FB_GPU_ALIGNED) || (lines && d->bytes % 8);
 	return flags;
 }
 

@@ -4,7 +4,7 @@
 
 enum {
 	MOST_RANGES = 2 * FB_GPU_MOST_PEERS + 2, /* blocks read and written, own and of peers */
-	HALF = 8, /* bytes that ll128 moves whole */
+	HALF = 8, /* bytes that kernels which are not ODD move whole */
 };
 
 /* What the records come to, as far as they were read. */
@@ -177,14 +177,14 @@ static bool is_even(const struct reading *w)
 	return true;
 }
 
-/* Whether a kernel of whole halves can move all blocks. */
+/* Whether all blocks have multiples of what the kernels move at once. */
 static bool has_halves(const struct reading *w)
 {
 	uint64_t all = w->x.bytes;
 
 	for (uint32_t i = 0; i < w->x.npeers; i++)
 		all |= w->x.peer[i].in_bytes | w->x.peer[i].out_bytes;
-	return w->x.flags & FB_GPU_ALIGNED && all % HALF == 0;
+	return all % HALF == 0;
 }
 
 /* One of a call, or two; all links have as many. */
@@ -221,9 +221,10 @@ bool fb_gpu_is_exchange(const struct fb_gpu_view *view, const struct fb_gpu_tabl
 		w.x.own_in = w.x.peer[0].in;
 		w.x.bytes = w.x.peer[0].in_bytes;
 	}
-	if (!is_complete(&w, view->shape->geometry.collective) ||
-	    !(whole ? has_halves(&w) : is_even(&w)))
+	if (!is_complete(&w, view->shape->geometry.collective) || (!whole && !is_even(&w)))
 		return false;
+	if (!has_halves(&w))
+		w.x.flags &= ~(uint32_t)FB_GPU_ALIGNED;
 	w.x.flags |= is_even(&w) ? FB_GPU_SAME : 0;
 	for (uint32_t i = 0; i < w.sends; i++)
 		if (w.x.peer[i].in != w.x.own_in)

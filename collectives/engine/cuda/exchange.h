@@ -6,55 +6,17 @@
  * whatever their number. Parameters: struct fb_gpu_exchange.
  */
 
-/* Whether what there is of a line, and where it lies at all peers, are whole words of 4 bytes. */
-FB_DEVICE bool NAME(are_words)(const struct fb_gpu_exchange *x,
-			       const struct fb_gpu_exchange_peer *peer, uint64_t left, bool in)
-{
-	uint64_t all = left;
-
-	FB_UNROLL
-	for (uint32_t p = 0; p < FB_GPU_MOST_PEERS; p++)
-		if (p < x->npeers)
-			all |= in ? peer[p].in : peer[p].out;
-	return !(all & 3);
-}
-
-/*
- * Up to eight bytes of each peer's block, `left` of them: by one access each, by words, and where
- * there are odd bytes one peer after the other in a loop that stays one, since code is fetched in
- * each call.
- */
+/* Up to eight bytes of each peer's block, `left` of them. */
 FB_DEVICE void NAME(load_blocks)(const struct fb_gpu_exchange *x,
 				 const struct fb_gpu_exchange_peer *peer, uint64_t i,
 				 uint64_t left, uint64_t *half)
 {
-	uint64_t slow[FB_GPU_MOST_PEERS];
+	bool whole = x->flags & FB_GPU_ALIGNED && left >= 8;
 
-	if (x->flags & FB_GPU_ALIGNED && left >= 8) {
-		FB_UNROLL
-		for (uint32_t p = 0; p < FB_GPU_MOST_PEERS; p++)
-			if (p < x->npeers)
-				half[p] = fb_load8(peer[p].in + i * 8);
-		return;
-	}
-	if (NAME(are_words)(x, peer, left, true)) {
-		FB_UNROLL
-		for (uint32_t p = 0; p < FB_GPU_MOST_PEERS; p++)
-			if (p < x->npeers)
-				half[p] = left ? fb_load4(peer[p].in + i * 8) : 0;
-		FB_UNROLL
-		for (uint32_t p = 0; p < FB_GPU_MOST_PEERS; p++)
-			if (p < x->npeers && left >= 8)
-				half[p] |= (uint64_t)fb_load4(peer[p].in + i * 8 + 4) << 32;
-		return;
-	}
-	FB_ROLLED
-	for (uint32_t p = 0; p < x->npeers; p++)
-		slow[p] = NAME(load_half)(x->peer[p].in + i * 8, left, false);
 	FB_UNROLL
 	for (uint32_t p = 0; p < FB_GPU_MOST_PEERS; p++)
 		if (p < x->npeers)
-			half[p] = slow[p];
+			half[p] = NAME(load_half)(peer[p].in + i * 8, left, whole);
 }
 
 /* Line i of the own block is *own afterwards. */
@@ -102,18 +64,7 @@ FB_DEVICE void NAME(finish_line)(const struct fb_gpu_exchange *x,
 				fb_store8(peer[p].out + i * 8, half[p]);
 		return;
 	}
-	/* As in load_blocks. */
-	if (NAME(are_words)(x, peer, left, false)) {
-		FB_UNROLL
-		for (uint32_t p = 0; p < FB_GPU_MOST_PEERS; p++)
-			if (p < x->npeers && left)
-				fb_store4(peer[p].out + i * 8, (uint32_t)half[p]);
-		FB_UNROLL
-		for (uint32_t p = 0; p < FB_GPU_MOST_PEERS; p++)
-			if (p < x->npeers && left >= 8)
-				fb_store4(peer[p].out + i * 8 + 4, (uint32_t)(half[p] >> 32));
-		return;
-	}
+	/* One peer after the other in a loop that stays one, since code is fetched in each call. */
 	FB_UNROLL
 	for (uint32_t p = 0; p < FB_GPU_MOST_PEERS; p++)
 		if (p < x->npeers)

@@ -22,6 +22,8 @@
 #endif
 #endif
 
+#include "collectives/engine/cuda/unaligned.h"
+/* Needed by all that follow. */
 #include "collectives/engine/cuda/bulk.h"
 #include "collectives/engine/cuda/lines.h"
 /* Needs it. */

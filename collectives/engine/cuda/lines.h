@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Moving bytes of protocol ll, and what it shares with ll128: their flags travel with the data. A
- * template without include guard, after combine.h. No thread waits for another here; each polls
+ * template without include guard, after unaligned.h. No thread waits for another here; each polls
  * its own line.
  *
  * The loads of several sources are under way before the first is looked at, so that own input
@@ -14,50 +14,6 @@ enum { NAME(AT_ONCE) = 4 }; /* sources under way */
 struct NAME(crew) {
 	uint32_t thread, threads;
 };
-
-/*
- * Up to 8 bytes of own memory; the rest is 0. Odd bytes go in a loop that stays one: these
- * functions stand in many places, and a kernel's first call waits for its instructions.
- */
-FB_DEVICE uint64_t NAME(load_half)(uint64_t address, uint64_t left, bool aligned)
-{
-	uint64_t value = 0;
-	uint32_t i = 0;
-
-	if (aligned && left >= 8)
-		return fb_load8(address);
-	if (!(address & 3) && left >= 4) {
-		value = fb_load4(address);
-		if (left >= 8)
-			return value | (uint64_t)fb_load4(address + 4) << 32;
-		i = 4;
-	}
-	FB_ROLLED
-	for (; i < 8 && i < left; i++)
-		value |= (uint64_t)fb_load1(address + i) << (8 * i);
-	return value;
-}
-
-FB_DEVICE void NAME(store_half)(uint64_t address, uint64_t value, uint64_t left, bool aligned)
-{
-	uint32_t i = 0;
-
-	if (aligned && left >= 8) {
-		fb_store8(address, value);
-		return;
-	}
-	if (!(address & 3) && left >= 4) {
-		fb_store4(address, (uint32_t)value);
-		i = 4;
-		if (left >= 8) {
-			fb_store4(address + 4, (uint32_t)(value >> 32));
-			return;
-		}
-	}
-	FB_ROLLED
-	for (; i < 8 && i < left; i++)
-		fb_store1(address + i, (uint8_t)(value >> (8 * i)));
-}
 
 FB_DEVICE uint64_t NAME(end_number)(const struct fb_gpu_end *e, uint64_t epoch)
 {

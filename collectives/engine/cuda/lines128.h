@@ -16,7 +16,7 @@ struct NAME(lines) {
 
 /*
  * The functions below have `n`, the lines under way, as a constant: 1, or LINES of them, which
- * then are whole and aligned.
+ * then are whole.
  */
 
 FB_DEVICE bool NAME(is_line)(const struct NAME(lines) *l, int u)
@@ -79,13 +79,11 @@ FB_DEVICE uint32_t NAME(look)(const struct NAME(lines) *l, const struct fb_gpu_e
 
 		if (!NAME(is_line)(l, u))
 			continue;
-		if (n == 1) {
+		if (n == 1)
 			NAME(load_own)(address, NAME(share_of_line)(l, bytes), last, l->aligned,
 				       to);
-		} else {
-			to[u].halves[0] = fb_load8(address);
-			to[u].halves[1] = last ? 0 : fb_load8(address + 8);
-		}
+		else
+			NAME(load_whole)(address, last, l->aligned, &to[u]);
 	}
 	return 0;
 }
@@ -161,16 +159,9 @@ FB_DEVICE void NAME(put_lines)(const struct NAME(lines) *l, const struct fb_gpu_
 
 		if (!NAME(is_line)(l, u))
 			continue;
-		if (n == 1)
-			NAME(store_half)(address, a[u].halves[0], left, l->aligned);
-		else
-			fb_store8(address, a[u].halves[0]);
-		if (last || left <= 8)
-			continue;
-		if (n == 1)
+		NAME(store_half)(address, a[u].halves[0], left, l->aligned);
+		if (!last && left > 8)
 			NAME(store_half)(address + 8, a[u].halves[1], left - 8, l->aligned);
-		else
-			fb_store8(address + 8, a[u].halves[1]);
 	}
 }
 
@@ -222,9 +213,8 @@ FB_DEVICE void NAME(ll128_pass)(const struct NAME(lines) *l, const struct fb_gpu
 }
 
 /*
- * Whole lines by passes of several for each group of threads, where all is aligned and there are
- * that many; the others one by one, at the end a last line that these passes left out since it
- * is not whole.
+ * Whole lines by passes of several for each group of threads, where there are that many; the
+ * others one by one, at the end a last line that these passes left out since it is not whole.
  */
 FB_DEVICE void NAME(ll128_move)(const struct fb_gpu_record *r, const struct fb_gpu_end *ends,
 				uint64_t epoch, uint32_t op, uint32_t nranks,
@@ -242,7 +232,7 @@ FB_DEVICE void NAME(ll128_move)(const struct fb_gpu_record *r, const struct fb_g
 
 	if (!r->ndst && !r->nsrc)
 		return;
-	for (; l.aligned && begin + groups < whole; begin += NAME(LINES) * groups) {
+	for (; begin + groups < whole; begin += NAME(LINES) * groups) {
 		l.first = begin + group;
 		NAME(ll128_pass)(&l, r, ends, epoch, op, nranks, NAME(LINES));
 	}

@@ -11,3 +11,5 @@
 #undef MOVE_ONLY
 #undef ACCUMULATES
 #undef BULK_UNROLL
+#undef FB_KERNEL_NAME
+#undef ODD

@@ -64,17 +64,21 @@ void fb_stores_close(struct fb_collective_state *state)
 	fb_places_close(&state->places);
 }
 
-int fb_collective_segment(struct fb_collective_state *state, const struct fb_case *c)
+struct opening {
+	struct fb_collective_state *state;
+	const struct fb_case *c;
+};
+
+static int open_segment(void *arg, size_t part_bytes)
 {
+	struct fb_collective_state *state = ((struct opening *)arg)->state;
+	const struct fb_case *c = ((struct opening *)arg)->c;
 	const struct fb_place *place = fb_places_of(&state->places, c->variant);
 	struct fb_engine *engine = state->engines[fb_engine_index(c->engine)];
-	size_t store = fb_store_of(state, c), part_bytes = state->part_bytes[store];
-	struct fb_segment *segment = &state->segment[store];
+	struct fb_segment *segment = &state->segment[fb_store_of(state, c)];
 	enum fb_memory_kind kind = fb_memory_of(c);
 	int err;
 
-	if (segment->ops)
-		return FB_OK;
 	if (kind == FB_MEMORY_NCCL)
 		return engine->ops->segment(engine, segment, part_bytes);
 	if (kind >= FB_MEMORY_DEVICE)
@@ -88,6 +92,16 @@ int fb_collective_segment(struct fb_collective_state *state, const struct fb_cas
 	if (err && segment->ops)
 		fb_segment_close(segment);
 	return err;
+}
+
+int fb_collective_segment(struct fb_collective_state *state, const struct fb_case *c,
+			  size_t need)
+{
+	size_t store = fb_store_of(state, c);
+	struct opening opening = {.state = state, .c = c};
+
+	return fb_segment_fit(&state->segment[store], &state->part_bytes[store], need,
+			      open_segment, &opening);
 }
 
 /* Whether there is such memory that GPUs reach. */

@@ -153,7 +153,7 @@ static int set_up(void *state, const struct fb_case *c, void **result)
 	(void)fb_instance_choose(i, reason);
 	err = fb_group_agree(s->world, fb_place_enter(&s->places, i->place));
 	if (!err)
-		err = fb_collective_segment(s, c);
+		err = fb_collective_segment(s, c, i->part_bytes);
 	if (!err)
 		err = fb_cold_open(i);
 	if (err)

@@ -104,10 +104,12 @@ int fb_stores_open(struct fb_collective_state *state, const char *numa);
 void fb_stores_close(struct fb_collective_state *state);
 
 /*
- * Collective: the case's segment, when it is the first to need it; enough for all that follow.
- * Called where the thread is in its place.
+ * Collective: the segment of a case that needs `need` bytes, when it is the first to need it;
+ * enough for all that follow, or for what memory there is (fb_segment_fit). Called where the
+ * thread is in its place.
  */
-int fb_collective_segment(struct fb_collective_state *state, const struct fb_case *c);
+int fb_collective_segment(struct fb_collective_state *state, const struct fb_case *c,
+			  size_t need);
 
 /*
  * Pure: whether buffers of that size and kind can be had there; part_bytes is what a rank would

@@ -121,7 +121,8 @@ static int set_up(void *state, const struct fb_case *c, void **result)
 	err = fb_group_agree(collective->world, err);
 	if (err || !i)
 		goto free_instance;
-	err = fb_collective_segment(collective, c);
+	err = fb_collective_segment(collective, c,
+				    collective->part_bytes[fb_store_of(collective, c)]);
 	if (!err)
 		err = fb_ddp_open_work(i);
 	if (!err)

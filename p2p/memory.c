@@ -35,16 +35,20 @@ bool fb_p2p_on_gpu(const struct fb_case *c)
 	return kind >= FB_P2P_DEVICE && kind != FB_P2P_PINNED;
 }
 
-int fb_p2p_memory_open(struct fb_p2p_state *state, const struct fb_case *c)
+struct opening {
+	struct fb_p2p_state *state;
+	const struct fb_case *c;
+};
+
+static int open_segment(void *arg, size_t part_bytes)
 {
+	struct fb_p2p_state *state = ((struct opening *)arg)->state;
+	const struct fb_case *c = ((struct opening *)arg)->c;
 	const struct fb_place *place = fb_places_of(&state->places, c->variant);
-	size_t store = fb_p2p_store_of(state, c), part_bytes = state->part_bytes[store];
-	struct fb_segment *segment = &state->segment[store];
+	struct fb_segment *segment = &state->segment[fb_p2p_store_of(state, c)];
 	enum fb_p2p_memory kind = fb_p2p_memory_of(c);
 	int err;
 
-	if (segment->ops)
-		return FB_OK;
 	if (kind >= FB_P2P_DEVICE)
 		return fb_gpu_segment_open(segment, &state->gpu,
 					   (enum fb_gpu_memory)(kind - FB_P2P_DEVICE), part_bytes);
@@ -55,6 +59,15 @@ int fb_p2p_memory_open(struct fb_p2p_state *state, const struct fb_case *c)
 	if (err && segment->ops)
 		fb_segment_close(segment);
 	return err;
+}
+
+int fb_p2p_memory_open(struct fb_p2p_state *state, const struct fb_case *c, size_t need)
+{
+	size_t store = fb_p2p_store_of(state, c);
+	struct opening opening = {.state = state, .c = c};
+
+	return fb_segment_fit(&state->segment[store], &state->part_bytes[store], need,
+			      open_segment, &opening);
 }
 
 static bool gpu_memory_can(const struct fb_p2p_state *state, const struct fb_case *c,

@@ -162,7 +162,9 @@ static int set_up(void *state, const struct fb_case *c, void **result)
 	struct fb_p2p_engine *engine = s->engines[fb_p2p_engine_index(c->engine)];
 	const struct fb_place *place = fb_places_of(&s->places, c->variant);
 	struct fb_traits traits = {0};
+	char reason[FB_REASON_CHARS];
 	struct instance *i = NULL;
+	size_t need = 0;
 	int err = make_instance(s, c, &i);
 
 	if (err)
@@ -170,8 +172,10 @@ static int set_up(void *state, const struct fb_case *c, void **result)
 	i->place = place;
 	err = fb_place_enter(&s->places, place);
 	err = fb_group_agree(s->world, err);
+	/* It could before (fb_p2p_judge), and the answer does not change. */
+	(void)fb_p2p_judge(s, c, &need, reason);
 	if (!err)
-		err = fb_p2p_memory_open(s, c);
+		err = fb_p2p_memory_open(s, c, need);
 	if (!err)
 		err = i->ops->prepare(engine, c, &i->job, &i->request);
 	if (err)

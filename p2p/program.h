@@ -147,10 +147,10 @@ bool fb_p2p_can(void *state, const struct fb_case *c, char reason[FB_REASON_CHAR
 size_t fb_p2p_store_of(const struct fb_p2p_state *state, const struct fb_case *c);
 
 /*
- * Collective: the memory of a case, when it is the first to need it. Called where the thread is
- * in its place.
+ * Collective: the memory of a case that needs `need` bytes, when it is the first to need it
+ * (fb_segment_fit). Called where the thread is in its place.
  */
-int fb_p2p_memory_open(struct fb_p2p_state *state, const struct fb_case *c);
+int fb_p2p_memory_open(struct fb_p2p_state *state, const struct fb_case *c, size_t need);
 
 /* Pure: whether a part of so many bytes can be had. Writes the reason otherwise. */
 bool fb_p2p_memory_can(const struct fb_p2p_state *state, const struct fb_case *c,

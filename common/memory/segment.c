@@ -51,7 +51,7 @@ int fb_segment_open(struct fb_segment *segment, const struct fb_group *world, si
 		err = fb_node_file_map_huge(world, total, page, &base);
 	else
 		err = fb_node_file_map(world, total, false, &base);
-	err = fb_group_agree(world, err);
+	err = fb_group_agree(world, err ? FB_ENOMEM : FB_OK);
 	if (err)
 		goto unmap;
 	s.base = base;
@@ -65,6 +65,22 @@ unmap:
 		munmap(base, total);
 free_parts:
 	free(s.part_of);
+	return err;
+}
+
+int fb_segment_fit(const struct fb_segment *segment, size_t *most, size_t need,
+		   fb_segment_open_fn open, void *arg)
+{
+	int err = FB_ENOMEM;
+
+	if (segment->ops)
+		return need <= segment->part_bytes ? FB_OK : FB_ENOMEM;
+	while (*most && *most >= need) {
+		err = open(arg, *most);
+		if (err != FB_ENOMEM)
+			return err;
+		*most /= 2;
+	}
 	return err;
 }
 

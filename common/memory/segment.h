@@ -27,11 +27,23 @@ struct fb_segment {
 
 /*
  * Collective over the world: a part of at least `part_bytes` bytes (the largest any rank asks
- * for) per rank, zeroed, of pages of the kind. Returns the same value on all ranks: FB_OK, FB_ESYS
- * or FB_ENOMEM (printed), or FB_EUNSUPPORTED where a kernel has no such pages, *segment untouched.
+ * for) per rank, zeroed, of pages of the kind. Returns the same value on all ranks: FB_OK,
+ * FB_ENOMEM (printed), or FB_EUNSUPPORTED where a kernel has no such pages, *segment untouched.
  */
 int fb_segment_open(struct fb_segment *segment, const struct fb_group *world, size_t part_bytes,
 		    enum fb_pages pages);
+
+/* Opens the segment with parts of that many bytes; what else it needs is in arg. */
+typedef int (*fb_segment_open_fn)(void *arg, size_t part_bytes);
+
+/*
+ * Collective: opens a segment that serves all sizes, *most bytes a part, or where there is no
+ * memory for that, the largest half, quarter, ... of it that there is and that holds `need` bytes,
+ * the case's own. *most becomes what can be had, so that one size too large fails alone. Returns 0,
+ * FB_ENOMEM where `need` is too much, or another error of `open`. The same on all ranks.
+ */
+int fb_segment_fit(const struct fb_segment *segment, size_t *most, size_t need,
+		   fb_segment_open_fn open, void *arg);
 
 /* Local. Safe on a zeroed structure. Also for segments of other kinds (common/cuda/segment.h). */
 void fb_segment_close(struct fb_segment *segment);

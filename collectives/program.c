@@ -186,8 +186,9 @@ static void tear_down(void *instance)
 
 static int prime(void *instance)
 {
-	const struct fb_collective_instance *i = instance;
+	struct fb_collective_instance *i = instance;
 
+	fb_data_renew(&i->data);
 	return fb_buffers_prime(&i->op, &i->data, i->state->world->rank);
 }
 

@@ -272,9 +272,10 @@ static void tear_down(void *instance)
 
 static int prime(void *instance)
 {
-	const struct instance *i = instance;
+	struct instance *i = instance;
 	int err = FB_OK;
 
+	i->job.seed++; /* as fb_data_renew() */
 	for (int side = 0; side < FB_KV_SIDES && !err; side++)
 		if (i->job.index[side] >= 0)
 			err = i->pages->fill(&i->job, (enum fb_kv_side)side,

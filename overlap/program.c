@@ -144,6 +144,7 @@ static int prime(void *instance)
 	struct fb_ddp_instance *i = instance;
 
 	i->fresh = true;
+	fb_data_renew(&i->whole.data);
 	return fb_buffers_prime(&i->whole.op, &i->whole.data, i->state->collective->world->rank);
 }
 

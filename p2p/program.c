@@ -213,8 +213,11 @@ static void tear_down(void *instance)
 
 static int prime(void *instance)
 {
-	const struct instance *i = instance;
-	int err = fb_job_prime(&i->job, &i->data, i->state->world->rank);
+	struct instance *i = instance;
+	int err;
+
+	fb_data_renew(&i->data);
+	err = fb_job_prime(&i->job, &i->data, i->state->world->rank);
 
 	return err ? err : fb_job_prime(&i->load, &i->data, i->state->world->rank);
 }

@@ -94,6 +94,11 @@ static void check(const struct fb_data *data, int rank, uint64_t first, const vo
 	}
 }
 
+void fb_data_renew(struct fb_data *data)
+{
+	data->seed++;
+}
+
 void fb_data_check(const struct fb_data *data, int rank, uint64_t first, const void *src,
 		   size_t count, struct fb_mismatch *bad)
 {

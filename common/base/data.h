@@ -22,6 +22,13 @@ struct fb_data {
 	int nranks;       /* ranks that contribute to one reduced element */
 };
 
+/*
+ * Other data than before, the same on all ranks that call it equally often. Each prime() takes
+ * new data: buffers, slots and staging memory still hold what they held before, which would be
+ * the right answer of a message that nobody has sent.
+ */
+void fb_data_renew(struct fb_data *data);
+
 /* The first wrong element of a check, and how many there are. */
 struct fb_mismatch {
 	uint64_t errors; /* elements that differ */

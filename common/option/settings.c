@@ -152,7 +152,7 @@ static int check_run(const char *value, char *accepted, size_t n)
 	return FB_EINPUT;
 }
 
-static const char *const verify_names[] = {"yes", "first", "no", NULL};
+static const char *const verify_names[] = {"yes", "first", "no", "each", NULL};
 static const char *const cache_names[] = {"hot", "cold", NULL};
 static const char *const accumulate_names[] = {"type", "f32", NULL};
 const char *const fb_gpu_direct_names[] = {"auto", "no", "dma-buf", "peermem", NULL};
@@ -236,7 +236,8 @@ static const struct fb_option table[] = {
 	U64(launch_index, "launch-index", "N", "0", 0, 1000000,
 	    "which start of the study this is; changes the order"),
 	FB_OPTION_CHOICE(struct fb_settings, verify, 0, "verify", "yes", verify_names,
-			 "check the data before and after timing, before only, or never"),
+			 "check the data before and after timing, before only, never, or also in each "
+			 "repetition, on new data"),
 	TIME(timeout_s, "timeout", "30s", 0.1, 86400, "longest time of a single step"),
 
 	FB_RDMA_OPTIONS(struct fb_settings, rdma),

@@ -16,8 +16,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* What --verify asks for: check before and after timing, before only, or not at all. */
-enum fb_verify { FB_VERIFY_YES, FB_VERIFY_FIRST, FB_VERIFY_NO };
+/* What --verify asks for: check before and after timing, before only, never, each repetition. */
+enum fb_verify { FB_VERIFY_YES, FB_VERIFY_FIRST, FB_VERIFY_NO, FB_VERIFY_EACH };
 
 /* Whether libraries may use NVLink multicast (multicast.h). */
 enum fb_multicast { FB_MULTICAST_OFF, FB_MULTICAST_ALLOW };

@@ -84,28 +84,36 @@ static void prime(const struct subject *s)
 		fail(s, "writing the input", err);
 }
 
-/*
- * Checks this rank's buffers and combines time and errors of all ranks in one reduction:
- * element 0 is the repetition; element 1 counts wrong elements (sum) and finds the first rank
- * that has any (minimum).
- */
-static struct fb_sample check(const struct subject *s, struct fb_times own, int calls, bool verify,
-			      struct fb_measurement *out)
+/* Local: checks this rank's buffers and adds what is wrong to *bad. */
+static void look(const struct subject *s, int calls, struct fb_mismatch *bad)
 {
-	const struct fb_group *world = s->meter->world;
-	struct fb_mismatch bad = {0};
-	struct fb_times pair[2] = {own};
-	struct fb_sample sample;
-	int err = FB_OK, first;
+	struct fb_mismatch found = {0};
+	uint64_t before = bad->errors;
+	int err;
 
-	if (verify) {
-		fb_watchdog_step(s->meter->watchdog, FB_PHASE_VERIFY);
-		err = s->program->check(s->instance, calls, &bad);
-	}
+	fb_watchdog_step(s->meter->watchdog, FB_PHASE_VERIFY);
+	err = s->program->check(s->instance, calls, &found);
 	if (err && err != FB_EDATA)
 		fail(s, "verification", err);
-	if (err == FB_EDATA && !bad.errors)
-		bad.errors = 1;
+	if (err == FB_EDATA && !found.errors)
+		found.errors = 1;
+	if (!before)
+		*bad = found;
+	bad->errors = before + found.errors;
+}
+
+/*
+ * Combines time and errors of all ranks in one reduction: element 0 is the repetition; element 1
+ * counts wrong elements (sum) and finds the first rank that has any (minimum).
+ */
+static struct fb_sample agree(const struct subject *s, struct fb_times own,
+			      struct fb_mismatch bad, struct fb_measurement *out)
+{
+	const struct fb_group *world = s->meter->world;
+	struct fb_times pair[2] = {own};
+	struct fb_sample sample;
+	int first;
+
 	pair[1].min = bad.errors ? world->rank : world->nranks;
 	pair[1].sum = (double)bad.errors;
 	MPI_Allreduce(MPI_IN_PLACE, pair, 2, s->meter->times_type, s->meter->times_op, world->comm);
@@ -201,8 +209,23 @@ static void add_ranks(const struct subject *s, const struct fb_times *own, size_
 	fb_rank_times_add(&s->meter->ranks, time, n);
 }
 
-/* Blocks of repetitions until rank 0's sampler has enough. */
-static void repeat(const struct subject *s, double estimate_s, int calls, size_t reserve)
+/* A repetition on new data, checked; what is wrong is added to *bad. */
+static struct fb_times checked_run(const struct subject *s, int calls, struct fb_mismatch *bad)
+{
+	struct fb_times times;
+
+	prime(s);
+	times = time_run(s, FB_PHASE_REPEAT, calls);
+	look(s, calls, bad);
+	return times;
+}
+
+/*
+ * Blocks of repetitions until rank 0's sampler has enough. Each of them is checked where `bad` is
+ * not NULL.
+ */
+static void repeat(const struct subject *s, double estimate_s, int calls, size_t reserve,
+		   struct fb_mismatch *bad)
 {
 	struct fb_meter *m = s->meter;
 	bool root = m->world->rank == 0;
@@ -220,7 +243,8 @@ static void repeat(const struct subject *s, double estimate_s, int calls, size_t
 			break;
 		from = fb_clock_ticks(m->clock);
 		for (size_t i = 0; i < reps; i++)
-			m->block[i] = time_run(s, FB_PHASE_REPEAT, calls);
+			m->block[i] = bad ? checked_run(s, calls, bad)
+					  : time_run(s, FB_PHASE_REPEAT, calls);
 		work += fb_clock_ticks(m->clock) - from;
 		MPI_Reduce(m->block, m->reduced, (int)reps, m->times_type, m->times_op, 0,
 			   m->world->comm);
@@ -279,8 +303,12 @@ static bool is_single(const struct fb_case *key)
 	return key->cadence == FB_STREAMING && key->in_place && key->redop >= 0;
 }
 
-/* The last repetition, on fresh data, checked. It is a sample like any other but where single. */
-static void final_check(const struct subject *s, struct fb_measurement *out)
+/*
+ * The last repetition, on new data, checked. It is a sample like any other but where single. `bad`
+ * is what repetitions before it had wrong.
+ */
+static void final_check(const struct subject *s, struct fb_mismatch bad,
+			struct fb_measurement *out)
 {
 	struct fb_meter *m = s->meter;
 	bool single = is_single(s->key);
@@ -288,9 +316,8 @@ static void final_check(const struct subject *s, struct fb_measurement *out)
 	struct fb_sample sample;
 	struct fb_times own;
 
-	prime(s);
-	own = time_run(s, FB_PHASE_REPEAT, calls);
-	sample = check(s, own, calls, true, out);
+	own = checked_run(s, calls, &bad);
+	sample = agree(s, own, bad, out);
 	if (single)
 		out->flags |= FB_FLAG_SINGLE_CHECK;
 	else if (m->world->rank == 0)
@@ -305,15 +332,20 @@ void fb_measure(struct fb_meter *meter, const struct fb_program *program, void *
 	const struct subject s = {meter, program, instance, c,
 				  !program->counts || program->counts(instance)};
 	int verify = program->check ? meter->settings->verify : FB_VERIFY_NO;
-	bool again = verify == FB_VERIFY_YES;
+	bool again = verify == FB_VERIFY_YES || verify == FB_VERIFY_EACH;
+	bool each = verify == FB_VERIFY_EACH && !is_single(c);
+	struct fb_mismatch bad = {0};
+	struct fb_times first;
 	uint64_t start = fb_clock_ticks(meter->clock);
 	double each_s = 0;
 
 	*out = (struct fb_measurement){.status = FB_STATUS_OK, .calls = 1};
 	fb_watchdog_step(meter->watchdog, FB_PHASE_FIRST);
 	prime(&s);
-	out->first_us =
-		check(&s, time_run(&s, FB_PHASE_FIRST, 1), 1, verify != FB_VERIFY_NO, out).max;
+	first = time_run(&s, FB_PHASE_FIRST, 1);
+	if (verify != FB_VERIFY_NO)
+		look(&s, 1, &bad);
+	out->first_us = agree(&s, first, bad, out).max;
 	if (out->status == FB_STATUS_OK) {
 		each_s = warm_up(&s, out->first_us * 1e-6);
 		out->cpu_s = cpu_of_call(meter);
@@ -326,10 +358,11 @@ void fb_measure(struct fb_meter *meter, const struct fb_program *program, void *
 	if (out->status != FB_STATUS_OK)
 		return;
 	out->timed = true;
-	repeat(&s, each_s * out->calls, out->calls, again && !is_single(c) ? 1 : 0);
+	repeat(&s, each_s * out->calls, out->calls, again && !is_single(c) ? 1 : 0,
+	       each ? &bad : NULL);
 	start = fb_clock_ticks(meter->clock);
 	if (again)
-		final_check(&s, out);
+		final_check(&s, bad, out);
 	meter->work_s += fb_clock_seconds(meter->clock, fb_clock_ticks(meter->clock) - start);
 	if (meter->world->rank == 0)
 		summarise(&s, out);

@@ -149,6 +149,7 @@ struct fb_raw_request {
 	struct fb_raw_reach *reach; /* [nranks] of their parts of the segment */
 	bool device;	      /* messages are in GPU memory */
 	uint64_t completions; /* one-sided, near: as in fb_job_completed */
+	uint64_t seed;	      /* of the data that lanes' marks are of */
 	int64_t call_ns;      /* passive end: what a call took the last time */
 };
 
@@ -262,6 +263,10 @@ int fb_raw_run(struct fb_p2p_request *request, int calls);
 
 /* Waits until nothing of this rank's is under way. FB_OK or an error (printed). */
 int fb_raw_drain(struct fb_raw_request *r);
+
+/* What the lane compares with, from the job's present data: the mark, and `seen`. */
+void fb_raw_lane_expect(const struct fb_raw_request *r, const struct fb_raw_end *end,
+			struct fb_raw_lane *lane);
 
 #endif
 #endif

@@ -97,8 +97,8 @@ static uint32_t lane_window(const struct fb_raw_request *r, const struct fb_raw_
 	return window ? window : 1;
 }
 
-/* The share's lane, of the end's flow, which is number f of the job. */
-static void make_lane(struct fb_raw_request *r, struct fb_raw_end *end, int f,
+/* The share's lane, of the end's flow. */
+static void make_lane(struct fb_raw_request *r, struct fb_raw_end *end,
 		      const struct fb_raw_share *share, struct fb_raw_lane *lane, uint32_t window)
 {
 	struct fb_raw_engine *e = r->engine;
@@ -118,14 +118,10 @@ static void make_lane(struct fb_raw_request *r, struct fb_raw_end *end, int f,
 		.stride = job->stride, .id = (int)(lane - r->lanes), .verb = r->verb,
 		.device = r->device,
 	};
-	for (size_t i = 0; r->device && fb_raw_is_atomic(r->verb) && i < sizeof(lane->seen); i++)
-		((unsigned char *)&lane->seen)[i] = fb_job_byte(job, f, 0, i);
 	fb_raw_lane_build(lane, local + share->offset, region->mr[share->rail]->lkey,
 			  remote + share->offset, r->reach[end->peer].rkey[share->rail],
 			  end->role == FB_RAW_RECEIVES, e->settings);
-	if (end->role == FB_RAW_WATCHES)
-		lane->mark = (unsigned char)~fb_job_byte(job, f, 0,
-							 share->offset + share->bytes - 1);
+	fb_raw_lane_expect(r, end, lane);
 }
 
 static int make_lanes(struct fb_raw_request *r)
@@ -144,7 +140,7 @@ static int make_lanes(struct fb_raw_request *r)
 		end->lanes = r->lanes + at;
 		end->nlanes = end->role == FB_RAW_WAITS ? 0 : each;
 		for (int l = 0; l < end->nlanes; l++, at++)
-			make_lane(r, end, (int)(end->flow - r->job->flows), &shares[l],
+			make_lane(r, end, &shares[l],
 				  &r->lanes[at],
 				  lane_window(r, end, &shares[l], each * r->nends));
 	}

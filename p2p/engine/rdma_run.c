@@ -74,6 +74,30 @@ static void announce(struct fb_raw_end *end, uint64_t messages)
 		end->lanes[l].announced = fb_raw_parts(&end->lanes[l].share, end->announced);
 }
 
+void fb_raw_lane_expect(const struct fb_raw_request *r, const struct fb_raw_end *end,
+			struct fb_raw_lane *lane)
+{
+	const struct fb_job *job = r->job;
+	int f = (int)(end->flow - job->flows);
+
+	for (size_t i = 0; r->device && fb_raw_is_atomic(r->verb) && i < sizeof(lane->seen); i++)
+		((unsigned char *)&lane->seen)[i] = fb_job_byte(job, f, 0, i);
+	if (end->role == FB_RAW_WATCHES)
+		lane->mark = (unsigned char)~fb_job_byte(job, f, 0, lane->share.offset +
+								    lane->share.bytes - 1);
+}
+
+/* Data that is new since the last time has other bytes at the ends of messages. */
+static void expect_data(struct fb_raw_request *r)
+{
+	if (r->seed == r->job->data->seed)
+		return;
+	r->seed = r->job->data->seed;
+	for (int i = 0; i < r->nends; i++)
+		for (int l = 0; l < r->ends[i].nlanes; l++)
+			fb_raw_lane_expect(r, &r->ends[i], &r->ends[i].lanes[l]);
+}
+
 int fb_raw_ready(struct fb_p2p_request *request, int calls)
 {
 	struct fb_raw_request *r = (struct fb_raw_request *)request;
@@ -81,6 +105,7 @@ int fb_raw_ready(struct fb_p2p_request *request, int calls)
 	unsigned looks = 0;
 	int err = fb_raw_drain(r);
 
+	expect_data(r);
 	for (int i = 0; i < r->nends && !err; i++) {
 		struct fb_raw_end *end = &r->ends[i];
 

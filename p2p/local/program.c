@@ -238,10 +238,11 @@ static uint64_t first_of(const struct instance *i, int copy, int k, size_t eleme
 
 static int prime(void *instance)
 {
-	const struct instance *i = instance;
+	struct instance *i = instance;
 	size_t elements = (size_t)i->job.bytes / fb_datatype_size(i->data.type);
 	int rank = i->state->world->rank, err = FB_OK;
 
+	fb_data_renew(&i->data);
 	for (int c = 0; c < i->job.ncopies; c++) {
 		const struct fb_local_copy *copy = &i->job.copy[c];
 

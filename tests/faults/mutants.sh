@@ -51,6 +51,12 @@ mutants "slot overwritten before it was read" 2 greedy 2 --bytes 64K --protocol 
 mutants "announcement not waited for" 3 blind 1 --bytes 64K --protocol direct \
 	--algorithm ring
 
+# What is left in slots and staging memory is an answer of older data.
+mutants "no payload from the 13th message on" 2 tired 3 --bytes 8 --protocol simple,ll,ll128 \
+	--algorithm recursive_doubling
+mutants "every seventh call wrong, each repetition checked" 2 seldom 4 --bytes 8,64K \
+	--protocol simple,ll --algorithm ring --verify each --max-time 5s
+
 # Wrong parts and guesses, memory written too early, over several tcp sockets, without copies.
 use "$MPI" mutant_tcp
 for mutant in none offset order guess twice early; do

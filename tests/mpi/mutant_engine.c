@@ -23,6 +23,7 @@ struct mutant_request {
 	struct fb_port_ops sender, receiver;
 	unsigned char before[ELEMENT_BYTES_MAX]; /* of the middle element, when it started */
 	unsigned char first_left;                /* the output's first byte, when it ended */
+	unsigned calls;                          /* that have ended */
 	int fresh;                               /* starts on buffers that were filled anew */
 	bool idle;                               /* this start did nothing */
 };
@@ -99,6 +100,15 @@ static int wait_bit(struct fb_request *request)
 	if (!err && is_last_rank(m))
 		output_of(m)[(host_of(m)->op->count - 1) * element_bytes(m)] ^= 1;
 	return err;
+}
+
+/* --- seldom: the same in every seventh call only, of which the last is mostly none ---------- */
+
+static int wait_seldom(struct fb_request *request)
+{
+	struct mutant_request *m = mutant_of(request);
+
+	return ++m->calls % 7 ? wait_right(request) : wait_bit(request);
 }
 
 /* --- swap: two quarters of the result change places, on the last rank ----------------------- */
@@ -205,7 +215,8 @@ static const struct mutant_port *find_port(const char *kind, const char *protoco
 
 static bool is_port_mutant(const char *engine)
 {
-	return !strcmp(engine, "blind") || !strcmp(engine, "early") || !strcmp(engine, "greedy");
+	return !strcmp(engine, "blind") || !strcmp(engine, "early") ||
+	       !strcmp(engine, "greedy") || !strcmp(engine, "tired");
 }
 
 /* The one mutant of ports that have no functions. */
@@ -305,6 +316,8 @@ static const struct fb_engine_ops mutants[] = {
 	MUTANT("blind", "does not wait for a message's flag", start_blind, wait_right),
 	MUTANT("early", "raises a message's flag before the data", start_right, wait_right),
 	MUTANT("greedy", "does not wait for a free slot", start_right, wait_right),
+	MUTANT("tired", "sends no payload from the 13th message on", start_right, wait_right),
+	MUTANT("seldom", "flips a bit in every seventh call", start_right, wait_seldom),
 };
 
 /* The harness asks an opened engine for `can`, which is the same for all mutants. */
@@ -320,7 +333,7 @@ static int open_host(struct fb_engine **engine, const struct fb_session *session
 
 const struct fb_engine_ops *const fb_engines[] = {
 	&fb_engine_host, &mutants[0], &mutants[1], &mutants[2], &mutants[3],
-	&mutants[4],	 &mutants[5], &mutants[6], NULL,
+	&mutants[4],	 &mutants[5], &mutants[6], &mutants[7], &mutants[8], NULL,
 };
 
 static const struct fb_default defaults[] = {

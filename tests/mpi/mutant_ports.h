@@ -136,6 +136,41 @@ static inline const void *simple_late_peek(struct fb_port *port, size_t bytes)
 	return slot;
 }
 
+/*
+ * --- a sender that stores no payload from its 13th message on -------------------------------
+ *
+ * The flag is raised as it should be, so the receiver takes what the slot held before: with one
+ * slot and one message in a call, the right answer of the call before.
+ */
+
+enum { LATE_MESSAGES = 12, SCRATCH_BYTES = 64 << 10 };
+
+static inline void *simple_tired_acquire(struct fb_port *port, size_t bytes)
+{
+	static char nowhere[SCRATCH_BYTES];
+	void *slot = fb_shm_simple_ops.acquire(port, bytes);
+
+	return slot && fb_shm_port(port)->messages >= LATE_MESSAGES ? nowhere : slot;
+}
+
+static inline void ll_tired_commit(struct fb_port *port, size_t bytes)
+{
+	struct fb_shm_port *p = fb_shm_port(port);
+
+	if (p->messages >= LATE_MESSAGES)
+		ll_blind_peek(port, bytes); /* what the slot has, into the stage */
+	fb_shm_ll_ops.commit(port, bytes);
+}
+
+static inline void ll128_tired_commit(struct fb_port *port, size_t bytes)
+{
+	struct fb_shm_port *p = fb_shm_port(port);
+
+	if (p->messages >= LATE_MESSAGES)
+		ll128_blind_peek(port, bytes);
+	fb_shm_ll128_ops.commit(port, bytes);
+}
+
 /* --- which is which ------------------------------------------------------------------------ */
 
 struct mutant_port {
@@ -150,6 +185,9 @@ static const struct mutant_port mutant_ports[] = {
 	{"early", "simple", {.acquire = simple_early_acquire}, {.peek = NULL}},
 	{"early", "ll", {.commit = ll_early_commit}, {.peek = NULL}},
 	{"early", "ll128", {.commit = ll128_early_commit}, {.peek = NULL}},
+	{"tired", "simple", {.acquire = simple_tired_acquire}, {.peek = NULL}},
+	{"tired", "ll", {.commit = ll_tired_commit}, {.peek = NULL}},
+	{"tired", "ll128", {.commit = ll128_tired_commit}, {.peek = NULL}},
 	{"greedy", "simple", {.acquire = simple_greedy_acquire}, {.peek = simple_late_peek}},
 };
 

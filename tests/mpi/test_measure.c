@@ -275,6 +275,15 @@ static void test_verify(struct fb_meter *m, struct fb_settings *settings)
 	settings->verify = FB_VERIFY_NO;
 	fb_measure(m, &program, &op, &isolated, &out);
 	CHECK_INT(out.status, FB_STATUS_OK);
+	/* verify=each looks at every repetition, on new data, and counts what all of them had. */
+	settings->verify = FB_VERIFY_EACH;
+	op = op_of(m, 10e-6);
+	op.wrong_rank = 0;
+	op.wrong_from_prime = 3;
+	fb_measure(m, &program, &op, &isolated, &out);
+	CHECK_INT(out.status, FB_STATUS_WRONG);
+	CHECK(op.primes > 3);
+	CHECK_INT(out.errors, 3 * (op.primes - 2));
 	settings->verify = FB_VERIFY_YES;
 }
 

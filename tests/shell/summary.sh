@@ -47,6 +47,22 @@ width=$(grep -hvE 'wrong|fault' "$golden"/*.txt | wc -L)
 [ "$width" -le 100 ] || fail "a table is $width columns wide"
 verdict summary_text
 
+# A run of an overloaded machine is said to be one, in the table and on the page.
+mkdir "$FB_TMP/busy"
+sed 's/,shm,1,$/,shm,1,drift;skew/; s/,2.2500,0.25,/,10.0000,1.11111,/' "$golden/one/barrier.csv" \
+	>"$FB_TMP/busy/barrier.csv"
+printf '%s\n' scope,host,rank,key,value run,,,cpu.count,2 \
+	'run,,,program.barrier.0.host.load_average,9.25 1.00 1.00' >"$FB_TMP/busy/environment.csv"
+"$summary" "$FB_TMP/busy" >"$FB_TMP/out"
+"$FB_BUILD/bin/report" "$FB_TMP/busy" >"$FB_TMP/page"
+for file in out page; do
+	holds "$FB_TMP/$file" '3 of 3 times carry .skew.'
+	holds "$FB_TMP/$file" '1 of 3 times are below their bound'
+	holds "$FB_TMP/$file" 'The load was 9.2 on 2 processors when a launch began'
+done
+"$summary" "$golden/one/barrier.csv" | grep -q WARNING && fail "a warning without a cause"
+verdict summary_doubts
+
 same one-six.csv 0 --csv --all one six
 same one-plot.txt 0 --plot one
 expect "sections" "$("$summary" --sections "$golden/one")" 2

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The table for people; see report.h. */
 #include "common/base/sizes.h"
+#include "scripts/tools/lib/doubts.h"
 #include "scripts/tools/lib/estimate.h"
 #include "scripts/tools/lib/report.h"
 
@@ -260,6 +261,15 @@ static void print_bad(const struct fb_report *report, enum fb_status status, siz
 	}
 }
 
+static void print_doubts(const struct fb_report *report)
+{
+	char text[FB_DOUBTS][FB_DOUBT_CHARS];
+	int n = fb_doubts(report->cells, report->results, text);
+
+	for (int i = 0; i < n; i++)
+		fprintf(report->out, "%s*** WARNING: %s ***\n", i ? "" : "\n", text[i]);
+}
+
 void fb_report_text(const struct fb_report *report)
 {
 	struct fb_tally tally = fb_report_tally(report->cells);
@@ -283,6 +293,7 @@ void fb_report_text(const struct fb_report *report)
 		tally.status[FB_STATUS_SKIPPED], tally.status[FB_STATUS_WRONG],
 		tally.status[FB_STATUS_FAULT]);
 	print_skipped(report);
+	print_doubts(report);
 	print_bad(report, FB_STATUS_WRONG, tally.status[FB_STATUS_WRONG], "WRONG DATA");
 	print_bad(report, FB_STATUS_FAULT, tally.status[FB_STATUS_FAULT], "FAULTS");
 }

@@ -4,6 +4,7 @@
  * per operation and per size.
  */
 #include "common/base/sizes.h"
+#include "scripts/tools/lib/doubts.h"
 #include "scripts/tools/lib/report.h"
 #include "scripts/tools/plot/plot.h"
 #include "scripts/tools/report/html.h"
@@ -75,8 +76,12 @@ static void put_banner(const struct fb_page *page, const struct fb_tally *tally)
 {
 	size_t wrong = tally->status[FB_STATUS_WRONG], fault = tally->status[FB_STATUS_FAULT];
 	size_t few = tally->status[FB_STATUS_FEW];
+	char doubt[FB_DOUBTS][FB_DOUBT_CHARS];
+	int doubts = fb_doubts(&page->set->cells, &page->set->results, doubt);
 	FILE *out = page->out;
 
+	for (int i = 0; i < doubts; i++)
+		fb_html(out, "<p class=\"banner warn\" role=\"status\">%s</p>\n", doubt[i]);
 	if (wrong || fault)
 		fb_html(out,
 			"<p class=\"banner bad\" role=\"status\">Not all is well: %zu "

@@ -156,6 +156,8 @@ static const char *const verify_names[] = {"yes", "first", "no", "each", NULL};
 static const char *const cache_names[] = {"hot", "cold", NULL};
 static const char *const accumulate_names[] = {"type", "f32", NULL};
 const char *const fb_gpu_direct_names[] = {"auto", "no", "dma-buf", "peermem", NULL};
+static const char *const mpi_threads_names[] = {"single", "funneled", "serialized", "multiple",
+						NULL};
 static const char *const multicast_names[] = {"off", "allow", NULL};
 
 #define STRING(field, short_, name, place, fallback, check, help)                                  \
@@ -221,6 +223,9 @@ static const struct fb_option table[] = {
 	       "what auto and 0 stand for: a file of `tune`; auto: this machine's; none"),
 	FB_OPTION_CHOICE(struct fb_settings, multicast, 0, "multicast", "off", multicast_names,
 			 "allow: libraries may use NVLink multicast, on GPUs that nobody shares"),
+	FB_OPTION_CHOICE(struct fb_settings, mpi_threads, 0, "mpi-threads", "single",
+			 mpi_threads_names, "thread level that the MPI library is asked for; "
+			 "more than single makes some libraries slower"),
 	FB_OPTION_INT(struct fb_settings, nodes_as, 0, "nodes-as", "N", "0", 0, 1 << 20,
 		      "treat the ranks as N nodes of consecutive ranks; 0: the real nodes"),
 
@@ -236,8 +241,8 @@ static const struct fb_option table[] = {
 	U64(launch_index, "launch-index", "N", "0", 0, 1000000,
 	    "which start of the study this is; changes the order"),
 	FB_OPTION_CHOICE(struct fb_settings, verify, 0, "verify", "yes", verify_names,
-			 "check the data before and after timing, before only, never, or also in each "
-			 "repetition, on new data"),
+			 "check the data before and after timing, before only, never, or also in "
+			 "each repetition, on new data"),
 	TIME(timeout_s, "timeout", "30s", 0.1, 86400, "longest time of a single step"),
 
 	FB_RDMA_OPTIONS(struct fb_settings, rdma),

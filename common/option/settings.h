@@ -19,6 +19,14 @@
 /* What --verify asks for: check before and after timing, before only, never, each repetition. */
 enum fb_verify { FB_VERIFY_YES, FB_VERIFY_FIRST, FB_VERIFY_NO, FB_VERIFY_EACH };
 
+/* The thread level that MPI is asked for. */
+enum fb_mpi_threads {
+	FB_MPI_SINGLE,
+	FB_MPI_FUNNELED,
+	FB_MPI_SERIALIZED,
+	FB_MPI_MULTIPLE,
+};
+
 /* Whether libraries may use NVLink multicast (multicast.h). */
 enum fb_multicast { FB_MULTICAST_OFF, FB_MULTICAST_ALLOW };
 
@@ -54,6 +62,7 @@ struct fb_settings {
 	uint64_t copy_streams; /* 0: the engine chooses */
 	const char *tuning;    /* "auto", "none" or a file; NULL: none */
 	int multicast;         /* enum fb_multicast */
+	int mpi_threads;       /* enum fb_mpi_threads */
 	/* Measurement. */
 	double ci, max_time_s, timeout_s;
 	uint64_t min_samples, max_samples, seed, launch_index;

@@ -275,6 +275,18 @@ static int check_ranks(struct fb_run *run, int argc, char **argv, int parsed)
 	return worst;
 }
 
+static int mpi_level(const struct fb_run *run)
+{
+	static const int levels[] = {
+		[FB_MPI_SINGLE] = MPI_THREAD_SINGLE,
+		[FB_MPI_FUNNELED] = MPI_THREAD_FUNNELED,
+		[FB_MPI_SERIALIZED] = MPI_THREAD_SERIALIZED,
+		[FB_MPI_MULTIPLE] = MPI_THREAD_MULTIPLE,
+	};
+
+	return levels[run->settings.mpi_threads];
+}
+
 static int run_with_ranks(struct fb_run *run, int argc, char **argv, int parsed)
 {
 	struct fb_start *start = NULL;
@@ -282,7 +294,7 @@ static int run_with_ranks(struct fb_run *run, int argc, char **argv, int parsed)
 	int err = fb_start_begin(&start, parsed ? 30 : run->settings.timeout_s);
 
 	if (!err)
-		err = fb_group_open(&run->world, &argc, &argv);
+		err = fb_group_open_threads(&run->world, mpi_level(run), &argc, &argv);
 	if (err)
 		return fb_exit_code(err);
 	err = check_ranks(run, argc, argv, parsed);

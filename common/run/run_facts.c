@@ -110,6 +110,8 @@ void fb_run_facts(struct fb_run *run)
 	fb_facts_add(facts, "run.cpus", "%d", run->world.cpus);
 	fb_facts_add(facts, "run.oversubscribed", "%s", run->world.oversubscribed ? "yes" : "no");
 	fb_facts_add(facts, "mpi.library", "%s", run->world.library);
+	fb_facts_add(facts, "mpi.thread_level", "%s",
+		     fb_group_thread_level(run->world.thread_level));
 	fb_launch_fact(&run->session, "cases", "%zu", run->count);
 	fb_option_list(run->chain, add_option, &run->session);
 	add_selftest(run);

@@ -28,6 +28,7 @@ struct fb_group {
 	bool oversubscribed; /* on some node: more ranks than processors, so waiting must yield */
 	bool rdma;	     /* every rank of the world can use an active RDMA port */
 	char host[64];
+	int thread_level;  /* what MPI provides, one of its constants */
 	char library[128]; /* first line of the MPI library's own version text */
 };
 
@@ -37,6 +38,12 @@ struct fb_group {
  * ever takes them. The process's own MPI calls come from its main thread.
  */
 int fb_group_open(struct fb_group *world, int *argc, char ***argv);
+
+/* The same, with MPI asked for another thread level than MPI_THREAD_SINGLE. */
+int fb_group_open_threads(struct fb_group *world, int level, int *argc, char ***argv);
+
+/* "single", "funneled", "serialized" or "multiple", of one of MPI's constants. */
+const char *fb_group_thread_level(int level);
 
 /*
  * Collective: `pretend_nodes` > 0 groups the ranks into that many pretended nodes of

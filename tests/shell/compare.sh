@@ -253,7 +253,7 @@ one='all_reduce host ring simple shm 65536 40 0.02 1.2'
 two='all_reduce host tree simple shm 65536 40 0.02 1'
 printf '%s\n' "$one" "$two" >"$FB_TMP/rows"
 for s in a b; do
-	make_side "$FB_TMP/apart/$s" $s 10 5 day=$([ $s = a ] && echo 1 || echo 9) <"$FB_TMP/rows"
+	make_side "$FB_TMP/apart/$s" $s 10 5 day="$([ $s = a ] && echo 1 || echo 9)" <"$FB_TMP/rows"
 done
 run 6 "$FB_TMP/apart"
 holds "$FB_TMP/out" 'ran one after the other, in 1 and 1 sessions: a change'

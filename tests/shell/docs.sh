@@ -56,9 +56,9 @@ sed -n 's/^# //p' scripts/plot scripts/report | grep -oE -- '--[a-z][a-z-]+' >>"
 for script in scripts/slurm/submit scripts/slurm/slow-node; do
 	$script --help | grep -oE -- '--[a-z][a-z-]+' >>"$FB_TMP/options"
 done
-printf '%s\n' --kill-on-bad-exit --distribution >>"$FB_TMP/options" # of srun
+printf '%s\n' --kill-on-bad-exit --distribution --export >>"$FB_TMP/options" # of srun
 tests/run --help | grep -oE -- '--[a-z][a-z-]+' >>"$FB_TMP/options"
-printf '%s\n' --mpi --oversubscribe --ntasks-per-node --nodes --map-by >>"$FB_TMP/options"
+printf '%s\n' --mpi --oversubscribe --ntasks-per-node --nodes --map-by --mca >>"$FB_TMP/options"
 sort -u "$FB_TMP/options" >"$FB_TMP/known"
 grep -ohE '(^|[^-[:alnum:]])--[a-z][a-z-]+' "${documents[@]}" | grep -oE -- '--[a-z-]+' |
 	sort -u >"$FB_TMP/named"

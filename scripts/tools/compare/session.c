@@ -86,8 +86,8 @@ int fb_sessions_check(const struct fb_design *design, const unsigned *session, c
 
 	if (ret)
 		return ret;
-	struct session *room = malloc(design->launches * sizeof(*room));
-	struct row_sessions *row = malloc((rows + 1) * sizeof(*row));
+	struct session *room = calloc(design->launches, sizeof(*room));
+	struct row_sessions *row = calloc(rows + 1, sizeof(*row));
 	double usual = 0, known = 0;
 
 	if (!room || !row) {

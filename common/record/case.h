@@ -16,7 +16,7 @@ enum fb_cadence {
 	FB_CADENCES,
 };
 
-enum { FB_VARIANT_CHARS = 256 };
+enum { FB_VARIANT_CHARS = 1024, FB_OVERFULL_CHARS = 128 };
 
 struct fb_case {
 	const char *program;      /* "all_reduce" */
@@ -36,7 +36,8 @@ struct fb_case {
 	uint64_t bytes; /* as asked for; see docs/csv.md for what it counts per operation */
 	char variant[FB_VARIANT_CHARS]; /* program-specific keys, sorted "k=v;k=v", or "" */
 	bool cold;     /* caches are cleared before each repetition; key cache=cold */
-	bool overfull; /* keys are missing there for want of room: the case is not run */
+	/* Keys that found no room there: the program is refused at its start. "": none. */
+	char overfull[FB_OVERFULL_CHARS];
 };
 
 #endif

@@ -117,7 +117,15 @@ int fb_variant_add(char variant[FB_VARIANT_CHARS], const char *tags, char *why, 
 void fb_variant_put(struct fb_case *c, const char *keys)
 {
 	char ignored[160];
+	size_t used = 0;
 
-	if (*keys && fb_variant_add(c->variant, keys, ignored, sizeof(ignored)))
-		c->overfull = true;
+	if (!*keys || !fb_variant_add(c->variant, keys, ignored, sizeof(ignored)) || *c->overfull)
+		return;
+	/* Their names only, as far as there is room. */
+	while (*keys && used + 1 < sizeof(c->overfull)) {
+		used += (size_t)snprintf(c->overfull + used, sizeof(c->overfull) - used, "%s%.*s",
+					 used ? ", " : "", (int)strcspn(keys, "="), keys);
+		keys += strcspn(keys, ";");
+		keys += *keys == ';';
+	}
 }

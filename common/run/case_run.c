@@ -165,10 +165,7 @@ static int run_valid(struct fb_run *run, const struct fb_case *c)
 bool fb_run_can(const struct fb_run *run, const struct fb_case *c, char reason[FB_REASON_CHARS])
 {
 	reason[0] = '\0';
-	if (c->overfull)
-		snprintf(reason, FB_REASON_CHARS, "its keys in `variant` are more than %d "
-			 "characters: set fewer options at once", FB_VARIANT_CHARS - 1);
-	else if (c->cold && c->cadence == FB_STREAMING)
+	if (c->cold && c->cadence == FB_STREAMING)
 		snprintf(reason, FB_REASON_CHARS, "cold caches need cadence isolated: of calls "
 			 "back to back only the first would find them cold");
 	else

@@ -128,8 +128,8 @@ const struct fb_settings *fb_run_settings(const struct fb_run *run);
 
 /*
  * Adds a case (copied with its texts; `program` may be NULL). Called from expand. A case that is
- * there already is not added again. Returns 0, FB_ENOMEM, or FB_EINPUT where --tag cannot be
- * joined with the program's own keys (both printed).
+ * there already is not added again. Returns 0, FB_ENOMEM, or FB_EINPUT where the case's keys
+ * are too long for the column `variant`, or --tag cannot be joined with them (both printed).
  */
 int fb_run_add(struct fb_run *run, const struct fb_case *c);
 

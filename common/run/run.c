@@ -144,6 +144,14 @@ static int add_case(struct fb_run *run, const struct fb_case *c, bool cold)
 	copy.cold = cold;
 	if (cold)
 		fb_variant_put(&copy, "cache=cold");
+	if (*copy.overfull) {
+		if (run->world.rank == 0)
+			fb_error(FB_EINPUT, "column `variant` of a row has room for %d characters: "
+				 "beside %s there is none for %s: expected fewer options, or "
+				 "shorter values", FB_VARIANT_CHARS - 1, copy.variant,
+				 copy.overfull);
+		return FB_EINPUT;
+	}
 	if (add_tag(run, &copy))
 		return FB_EINPUT;
 	copy.program = run->program->name;

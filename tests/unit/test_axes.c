@@ -209,6 +209,7 @@ static bool drop_all(void *arg, struct fb_case *c)
 static void test_bad_expand(void)
 {
 	const struct fb_case base = {.operation = "reduce"};
+	const struct fb_case overfull = {.operation = "reduce", .overfull = "k"};
 	const struct fb_axes_choices choices = {.engines = two, .has_root = true};
 	struct fb_run run = {.program = &program,
 			     .settings = settings(),
@@ -219,6 +220,8 @@ static void test_bad_expand(void)
 	run.settings.root = "2";
 	CHECK_INT(fb_axes_expand(&run, &base, &choices, drop_all, NULL), FB_EINPUT);
 	run.settings.root = "all";
+	CHECK_INT(fb_axes_expand(&run, &overfull, &choices, NULL, NULL), FB_EINPUT);
+	CHECK_INT(run.count, 0);
 	CHECK_INT(fb_axes_expand(&run, &base, &choices, NULL, NULL), FB_OK);
 	CHECK_INT(run.count, 2 * 2 * 3 * 4); /* engines, types, roots, sizes */
 	fb_run_free(&run);

@@ -67,16 +67,16 @@ static void test_refused(void)
 static void test_overfull(void)
 {
 	struct fb_case c = {.variant = "skew=1"};
-	char keys[FB_VARIANT_CHARS] = "a=";
+	char keys[FB_VARIANT_CHARS + 16] = "a=";
 
 	fb_variant_put(&c, "");
 	fb_variant_put(&c, "b=2");
 	CHECK_STR(c.variant, "b=2;skew=1");
-	CHECK(!c.overfull);
+	CHECK_STR(c.overfull, "");
 	memset(keys + 2, 'x', FB_VARIANT_CHARS - 3);
-	keys[FB_VARIANT_CHARS - 1] = '\0';
+	memcpy(keys + FB_VARIANT_CHARS - 1, ";late=1", 8);
 	fb_variant_put(&c, keys);
-	CHECK(c.overfull);
+	CHECK_STR(c.overfull, "a, late");
 	CHECK_STR(c.variant, "b=2;skew=1");
 }
 

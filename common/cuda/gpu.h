@@ -17,6 +17,9 @@
 
 #include "common/session.h"
 
+/* The reason of every row on GPUs in a build that has no CUDA. */
+#define FB_NO_CUDA "built without CUDA"
+
 /* A rank's GPU as a group of ranks sees it: `peers`, `reaches` and `all_reach` are of the group. */
 struct fb_gpu {
 	const struct fb_group *group;

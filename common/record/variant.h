@@ -28,8 +28,8 @@ int fb_variant_add(char variant[FB_VARIANT_CHARS], const char *tags, char *why, 
 
 /*
  * The same for keys of the program's own, "" for none. Where they do not fit the case becomes
- * `overfull`, with the names of the first such keys, and fb_run_add refuses it: without the keys its
- * row would pass for another one's.
+ * `overfull`, with the names of the first such keys, and fb_run_add refuses it: without the keys
+ * its row would pass for another one's.
  */
 void fb_variant_put(struct fb_case *c, const char *keys);
 

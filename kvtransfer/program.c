@@ -345,12 +345,11 @@ static void list_engines(struct described *d, const struct fb_kv_engine_ops *con
 {
 	int n = 0;
 
-	for (int i = 0; fb_movers[i] && n < ENGINES; i++)
-		if (!fb_movers[i]->device) {
-			d->over[n] = fb_kv_over(fb_movers[i]);
-			d->engines[n] = &d->over[n];
-			n++;
-		}
+	for (int i = 0; fb_movers[i] && n < ENGINES; i++) {
+		d->over[n] = fb_kv_over(fb_movers[i]);
+		d->engines[n] = &d->over[n];
+		n += !fb_movers[i]->device;
+	}
 	for (int i = 0; more[i] && n < ENGINES; i++)
 		d->engines[n++] = more[i];
 }

@@ -18,6 +18,8 @@
 
 #include <sys/socket.h>
 
+#include "common/session.h"
+
 /* The interface that is declared here, which the library must know. */
 enum { FB_UCX_MAJOR = 1, FB_UCX_MINOR = 10 };
 
@@ -201,7 +203,30 @@ struct fb_ucx {
  */
 int fb_ucx_open(struct fb_ucx *ucx, const char *file, char *reason, size_t n);
 
+/*
+ * Collective: the same, on all ranks of the group and of one version, as UCX does not promise that
+ * two of them understand each other. 0, or FB_EUNSUPPORTED with the reason on all ranks.
+ */
+int fb_ucx_load(struct fb_ucx *ucx, const struct fb_session *session, const struct fb_group *group,
+		const char *file, char why[FB_REASON_CHARS]);
+
+/*
+ * Collective: everybody's bytes, one behind the other. *all and *at ([nranks + 1]) are the caller's
+ * to free. 0 or FB_ENOMEM (printed), the same on all ranks.
+ */
+int fb_ucx_gather(const struct fb_group *group, const void *own, size_t bytes, char **all,
+		  int **at);
+
 /* Prints the call (without "ucp_"), its peer if that is not negative, and the meaning. FB_ESYS. */
 int fb_ucx_error(const struct fb_ucx *ucx, fb_ucx_status status, const char *call, int peer);
+
+/* "UCX 1.13.1 posix/memory+cma/memory": what the endpoint is made of. */
+void fb_ucx_path(const struct fb_ucx *ucx, void *ep, char *path, size_t n);
+
+/*
+ * Adds the transports in what ucp_ep_print_info() wrote to the path, each once. (For versions
+ * that have no better way.)
+ */
+void fb_ucx_path_from_text(const char *text, char *path, size_t n);
 
 #endif

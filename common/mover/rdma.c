@@ -90,20 +90,6 @@ static int open_device(struct fb_rdma_mover *m, char why[FB_REASON_CHARS])
 	return err;
 }
 
-/* The reason of the first rank that has one. */
-static int agree_on_reason(const struct fb_group *g, int err, char why[FB_REASON_CHARS])
-{
-	int who = err ? g->rank : g->nranks, worst = fb_group_agree(g, err);
-
-	if (!worst)
-		return FB_OK;
-	MPI_Allreduce(MPI_IN_PLACE, &who, 1, MPI_INT, MPI_MIN, g->comm);
-	MPI_Bcast(why, FB_REASON_CHARS, MPI_CHAR, who, g->comm);
-	if (worst != FB_EUNSUPPORTED && g->rank == 0 && *why)
-		fb_error_print("%s", why);
-	return worst;
-}
-
 static int rdma_open(struct fb_mover **mover, const struct fb_session *session,
 		     const struct fb_group *group, char why[FB_REASON_CHARS])
 {
@@ -117,7 +103,7 @@ static int rdma_open(struct fb_mover **mover, const struct fb_session *session,
 	m->queue = calloc((size_t)group->nranks, sizeof(struct fb_rdma_queue *));
 	m->arrived = calloc((size_t)group->nranks, sizeof(*m->arrived));
 	err = m->queue && m->arrived ? open_device(m, why) : FB_ENOMEM;
-	err = agree_on_reason(group, err, why);
+	err = fb_group_agree_why(group, err, why, FB_REASON_CHARS);
 	if (err)
 		rdma_close(*mover);
 	return err;

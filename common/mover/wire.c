@@ -256,8 +256,8 @@ void fb_wire_describe(struct fb_move *move, struct fb_traits *traits)
 	for (uint32_t i = 0; i < move->transfers && peer < 0; i++)
 		if (move->transfer[i].peer != move->mover->group->rank)
 			peer = move->transfer[i].peer;
-	if (peer < 0)
-		snprintf(traits->path, sizeof(traits->path), "processors");
+	if (peer < 0 || !wire->transport->ops->describe)
+		snprintf(traits->path, sizeof(traits->path), "%s", move->mover->ops->summary);
 	else
 		wire->transport->ops->describe(wire->transport, peer, traits->path,
 					       sizeof(traits->path));

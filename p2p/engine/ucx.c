@@ -40,18 +40,9 @@ static bool ucx_adjust(const struct fb_settings *settings, struct fb_case *c)
 static int load(struct fb_ucx_engine *e)
 {
 	const struct fb_p2p_described *described = e->engine.session->own;
-	int err = fb_ucx_open(&e->ucx, described->settings.ucx_library, e->reason,
-			      sizeof(e->reason));
 
-	err = fb_group_agree_why(e->world, err, e->reason, sizeof(e->reason));
-	if (err)
-		return err;
-	if (!fb_group_same(e->world, e->ucx.version, sizeof(e->ucx.version))) {
-		snprintf(e->reason, sizeof(e->reason), "ranks found UCX of different versions");
-		return FB_EUNSUPPORTED;
-	}
-	fb_fact(e->engine.session, "library.libucp.version", "%s", e->ucx.version);
-	return FB_OK;
+	return fb_ucx_load(&e->ucx, e->engine.session, e->world, described->settings.ucx_library,
+			   e->reason);
 }
 
 static void ucx_close(struct fb_p2p_engine *engine)

@@ -156,17 +156,6 @@ static inline uint64_t fb_ucx_tag(enum fb_ucx_kind kind, uint32_t serial, uint32
 	return (uint64_t)kind << 56 | (uint64_t)(serial & 0xffffff) << 32 | who;
 }
 
-/* --- ucx_path.c ------------------------------------------------------------------------------ */
-
-/* "UCX 1.13.1 posix/memory+cma/memory": what the endpoint is made of. */
-void fb_ucx_path(const struct fb_ucx *ucx, void *ep, char *path, size_t n);
-
-/*
- * Adds the transports in what ucp_ep_print_info() wrote to the path, each once. (For versions
- * that have no better way.)
- */
-void fb_ucx_path_from_text(const char *text, char *path, size_t n);
-
 /* --- ucx_prepare.c ---------------------------------------------------------------------------- */
 
 /* fb_p2p_engine_ops.prepare and release */

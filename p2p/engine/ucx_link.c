@@ -7,38 +7,6 @@
 
 #include "common/base/error.h"
 
-/*
- * Collective: everybody's bytes, one behind the other. *all and *at ([nranks + 1]) are the
- * caller's to free. 0 or FB_ENOMEM (printed), the same on all ranks.
- */
-static int gather(const struct fb_group *w, const void *own, size_t bytes, char **all, int **at)
-{
-	int *starts = calloc((size_t)w->nranks + 1, sizeof(*starts));
-	int *lengths = calloc((size_t)w->nranks + 1, sizeof(*lengths));
-	int length = (int)bytes, err = starts && lengths ? FB_OK : FB_ENOMEM;
-	char *text = NULL;
-
-	err = fb_group_agree(w, err);
-	if (!err && starts && lengths) {
-		MPI_Allgather(&length, 1, MPI_INT, lengths, 1, MPI_INT, w->comm);
-		for (int r = 0; r < w->nranks; r++)
-			starts[r + 1] = starts[r] + lengths[r];
-		text = malloc((size_t)starts[w->nranks] + 1);
-		err = fb_group_agree(w, text ? FB_OK : FB_ENOMEM);
-	}
-	if (!err)
-		MPI_Allgatherv(own, length, MPI_BYTE, text, lengths, starts, MPI_BYTE, w->comm);
-	free(lengths);
-	if (err) {
-		free(starts);
-		free(text);
-		return fb_error(err, "engine ucx: out of memory for %d ranks", w->nranks);
-	}
-	*all = text;
-	*at = starts;
-	return FB_OK;
-}
-
 static int open_worker(struct fb_ucx_engine *e, void **address, size_t *bytes)
 {
 	const struct fb_ucx_params params = {
@@ -78,7 +46,7 @@ int fb_ucx_start(struct fb_ucx_engine *e)
 	if (!err)
 		err = fb_group_agree(e->world, open_worker(e, &address, &bytes));
 	if (!err)
-		err = gather(e->world, address, bytes, &e->addresses, &e->address_at);
+		err = fb_ucx_gather(e->world, address, bytes, &e->addresses, &e->address_at);
 	if (address)
 		e->ucx.worker_release_address(e->worker, address);
 	return err;
@@ -215,7 +183,7 @@ int fb_ucx_share_memory(struct fb_ucx_engine *e, void *base, size_t bytes)
 		err = fb_group_agree(e->world,
 				     pack(e, &share, base, bytes, &packed, &packed_bytes));
 	if (!err)
-		err = gather(e->world, packed, packed_bytes, &share.packed, &share.at);
+		err = fb_ucx_gather(e->world, packed, packed_bytes, &share.packed, &share.at);
 	if (packed)
 		e->ucx.rkey_buffer_release(packed);
 	if (err) {

@@ -5,7 +5,7 @@
  *
  *	#                 lane[0]:  2:posix/memory.0 md[2]      -> md[2]/posix/sysdev[255] ...
  */
-#include "p2p/engine/ucx.h"
+#include "common/library/ucx.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What ucx.c (opening, regions) and ucx_move.c of mover ucx share. */
+#ifndef FB_COMMON_MOVER_UCX_H
+#define FB_COMMON_MOVER_UCX_H
+
+#include "common/library/ucx.h"
+#include "common/mover/mover.h"
+
+enum { FB_UCX_NOTICE_ID = 2 }; /* of active messages */
+
+struct fb_ucx_notice {
+	uint32_t from, notice;
+};
+
+struct fb_ucx_memory {
+	struct fb_region region;
+	void *memh;
+	uint64_t *base; /* [nranks] */
+	void **rkey;    /* [nranks]; NULL: not unpacked */
+	char *packed;   /* all ranks' keys, one behind the other */
+	int *at;        /* [nranks + 1] where they begin */
+};
+
+struct fb_ucx_mover {
+	struct fb_mover mover;
+	struct fb_ucx ucx;
+	void *context, *worker;
+	char *addresses; /* of all ranks' workers */
+	int *address_at; /* [nranks + 1] */
+	void **ep;       /* [nranks]; NULL: not connected */
+	uint64_t (*arrived)[FB_NOTICES + 1]; /* [nranks] */
+	struct fb_ucx_move *head, *tail;        /* posted, their notices not given, in order */
+	bool foreign;                        /* a message made no sense */
+};
+
+struct fb_ucx_move {
+	struct fb_move move;
+	struct fb_ucx_move *next;
+	bool queued;
+	struct {
+		fb_ucx_pending pending; /* the flush, then the notice */
+		struct fb_ucx_notice header;   /* UCX reads it until the notice is complete */
+	} part[]; /* [transfers] */
+};
+
+/* 1: complete, and nothing is left of it; 0: not yet; else an error (printed). */
+int fb_ucx_complete(const struct fb_ucx_mover *m, fb_ucx_pending *pending, const char *call,
+		    int peer);
+
+/* fb_mover_ops, in ucx_move.c */
+int fb_ucx_move_prepare(struct fb_mover *mover, const struct fb_move *given, const char *form,
+			struct fb_move **move);
+int fb_ucx_move_post(struct fb_move *move);
+int fb_ucx_move_test(struct fb_move *move, bool *done);
+int fb_ucx_move_arrived(struct fb_mover *mover, int from, int notice, uint64_t *count);
+
+#endif

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What mover ucx posts; ucx.c says what orders it. */
+#include "common/base/error.h"
+#include "common/mover/ucx.h"
+
+static const struct fb_ucx_op plain = {.mask = 0};
+
+int fb_ucx_complete(const struct fb_ucx_mover *m, fb_ucx_pending *pending, const char *call,
+		    int peer)
+{
+	fb_ucx_status status = fb_ucx_pending_error(*pending);
+
+	if (!status && *pending) {
+		status = m->ucx.request_check_status(*pending);
+		if (status == FB_UCX_IN_PROGRESS)
+			return 0;
+		m->ucx.request_free(*pending);
+	}
+	*pending = NULL;
+	return status ? fb_ucx_error(&m->ucx, status, call, peer) : 1;
+}
+
+
+/* The key to the peer's part of a region. */
+static int key_of(const struct fb_ucx_mover *m, struct fb_ucx_memory *r, int peer, void **rkey)
+{
+	fb_ucx_status status = FB_UCX_OK;
+
+	if (!r->rkey[peer])
+		status = m->ucx.ep_rkey_unpack(m->ep[peer], r->packed + r->at[peer],
+					       &r->rkey[peer]);
+	*rkey = r->rkey[peer];
+	return status ? fb_ucx_error(&m->ucx, status, "ep_rkey_unpack", peer) : FB_OK;
+}
+
+int fb_ucx_move_prepare(struct fb_mover *mover, const struct fb_move *given, const char *form,
+			struct fb_move **move)
+{
+	const struct fb_ucx_mover *m = (const struct fb_ucx_mover *)mover;
+	struct fb_ucx_move *made;
+	int err = FB_OK;
+
+	(void)form;
+	for (uint32_t i = 0; i < given->transfers && !err; i++) {
+		const struct fb_transfer *t = &given->transfer[i];
+		void *ignored;
+
+		if (t->peer == mover->group->rank)
+			continue;
+		if (!m->ep[t->peer])
+			return fb_error(FB_EINPUT, "mover ucx: a transfer with rank %d, which is "
+					"not connected", t->peer);
+		if (t->pieces)
+			err = key_of(m, (struct fb_ucx_memory *)(uintptr_t)t->remote, t->peer,
+				     &ignored);
+	}
+	return err ? err : fb_move_new(mover, given, sizeof(*made) + given->transfers *
+				       sizeof(made->part[0]), move);
+}
+
+/* All pieces, and the flush behind them. */
+static int post_transfer(struct fb_ucx_mover *m, const struct fb_transfer *t,
+			 fb_ucx_pending *flush)
+{
+	const struct fb_ucx_memory *far = (const struct fb_ucx_memory *)t->remote;
+	struct fb_walk walk = {.transfer = t};
+	void *ep = m->ep[t->peer];
+	uint64_t a, b, bytes;
+	char *local;
+
+	*flush = NULL;
+	if (!ep) {
+		fb_transfer_copy(t, t->peer);
+		return FB_OK;
+	}
+	local = t->pieces ? fb_transfer_local(t, m->mover.group->rank) : NULL;
+	while (local && (bytes = fb_walk_next(&walk, UINT64_MAX, &a, &b))) {
+		uint64_t there = far->base[t->peer] + b;
+		fb_ucx_pending pending = t->verb == FB_MOVE_PUT ?
+			m->ucx.put_nbx(ep, local + a, bytes, there, far->rkey[t->peer], &plain) :
+			m->ucx.get_nbx(ep, local + a, bytes, there, far->rkey[t->peer], &plain);
+		fb_ucx_status status = fb_ucx_pending_error(pending);
+
+		if (status)
+			return fb_ucx_error(&m->ucx, status, "put or get", t->peer);
+		/* UCX keeps what is under way; the flush tells when it is complete. */
+		if (pending)
+			m->ucx.request_free(pending);
+	}
+	if (t->pieces)
+		*flush = m->ucx.ep_flush_nbx(ep, &plain);
+	return FB_OK;
+}
+
+/* Whether all requests of the move are complete, or an error. */
+static int all_complete(const struct fb_ucx_mover *m, struct fb_ucx_move *move, const char *call)
+{
+	int all = 1;
+
+	for (uint32_t i = 0; i < move->move.transfers && all >= 0; i++) {
+		int is = fb_ucx_complete(m, &move->part[i].pending, call,
+					 move->move.transfer[i].peer);
+
+		all = is < 0 ? is : all && is;
+	}
+	return all;
+}
+
+static void give_notices(struct fb_ucx_mover *m, struct fb_ucx_move *move)
+{
+	for (uint32_t i = 0; i < move->move.transfers; i++) {
+		const struct fb_transfer *t = &move->move.transfer[i];
+		struct fb_ucx_notice *h = &move->part[i].header;
+
+		if (!t->notice)
+			continue;
+		if (!m->ep[t->peer]) {
+			m->arrived[t->peer][t->notice]++;
+			continue;
+		}
+		*h = (struct fb_ucx_notice){(uint32_t)m->mover.group->rank, (uint32_t)t->notice};
+		move->part[i].pending = m->ucx.am_send_nbx(m->ep[t->peer], FB_UCX_NOTICE_ID, h,
+							   sizeof(*h), NULL, 0, &plain);
+	}
+}
+
+static int progress(struct fb_ucx_mover *m)
+{
+	int is = 1;
+
+	m->ucx.worker_progress(m->worker);
+	if (m->foreign)
+		return fb_error(FB_EPEER, "mover ucx: a peer sent what makes no sense");
+	while (m->head && is > 0) {
+		struct fb_ucx_move *first = m->head;
+
+		is = all_complete(m, first, "ep_flush_nbx");
+		if (is <= 0)
+			break;
+		m->head = first->next;
+		first->queued = false;
+		give_notices(m, first);
+	}
+	return is < 0 ? is : FB_OK;
+}
+
+int fb_ucx_move_post(struct fb_move *move)
+{
+	struct fb_ucx_mover *m = (struct fb_ucx_mover *)move->mover;
+	struct fb_ucx_move *mine = (struct fb_ucx_move *)move;
+	int err = FB_OK;
+
+	for (uint32_t i = 0; i < move->transfers && !err; i++)
+		err = post_transfer(m, &move->transfer[i], &mine->part[i].pending);
+	mine->queued = true;
+	mine->next = NULL;
+	if (m->head)
+		m->tail->next = mine;
+	else
+		m->head = mine;
+	m->tail = mine;
+	return err ? err : progress(m);
+}
+
+int fb_ucx_move_test(struct fb_move *move, bool *done)
+{
+	struct fb_ucx_mover *m = (struct fb_ucx_mover *)move->mover;
+	struct fb_ucx_move *mine = (struct fb_ucx_move *)move;
+	int is = progress(m);
+
+	*done = false;
+	if (is || mine->queued)
+		return is;
+	is = all_complete(m, mine, "am_send_nbx");
+	*done = is > 0;
+	return is < 0 ? is : FB_OK;
+}
+
+int fb_ucx_move_arrived(struct fb_mover *mover, int from, int notice, uint64_t *count)
+{
+	struct fb_ucx_mover *m = (struct fb_ucx_mover *)mover;
+	int err = progress(m);
+
+	*count = m->arrived[from][notice];
+	return err;
+}

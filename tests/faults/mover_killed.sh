@@ -1,0 +1,48 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# timeout: 240
+#
+# kill -9 of one rank while a mover carries a KV cache, for every mover that this machine has: the
+# job ends as a fault that names a rank, no rank outlives it by more than the timeout, every row is
+# whole, and no file is left.
+
+set -u
+export LC_ALL=C
+. tests/faults/lib.sh
+
+timeout_s=5
+options=(-q --min-samples 1000000 --max-samples 1000000 --max-time 60s --timeout "${timeout_s}s"
+	--algorithm "direct,datatype" --tokens 3K --layers 4 --prefill-tp 2 --decode-tp 1 --run t)
+use "$MPI" kv_reshard
+export TMPDIR=$dir/files
+mkdir -p "$TMPDIR"
+for mover in shm cma tcp ucx mpi mpi_window file; do
+	failures=0
+	csv=$dir/csv-$mover
+	start 3 --csv "$csv" --engine $mover "${options[@]}"
+	if ! await_ranks "$csv" 3; then
+		finish
+		expect "$mover" "ranks" "${#pids[@]}" 3
+		verdict "faults/mover $mover, a rank killed"
+		continue
+	fi
+	sleep 2
+	# One that is absent has skipped its row and is gone.
+	if ! kill -KILL "${pids[1]}" 2>/dev/null; then
+		finish
+		expect "$mover" "exit code of an absent mover" "$rc" 0
+		verdict "faults/mover $mover, absent"
+		continue
+	fi
+	seconds=$(seconds_until_gone "$csv")
+	finish
+	at_most "$mover" "seconds until all ranks are gone" "$seconds" $((timeout_s + 2))
+	expect "$mover" "exit code" "$rc" 5
+	holds "$mover" "$dir/err" \
+		'^fabricbench: .*(rank [0-9]+|process [0-9]+|has died|the launcher ended with)'
+	[ ! -e "$csv/kv_reshard.csv" ] || whole "$mover" "$csv/kv_reshard.csv"
+	expect "$mover" "files left" "$(find "$TMPDIR" -type f -name 'fabricbench*')" ""
+	no_new_names "$mover"
+	verdict "faults/mover $mover, a rank killed"
+done
+exit "$bad"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a session opens once: one opening whoever asks, the reason kept, closing in reverse order. */
+/* What a session opens once: one opening whoever asks, the reason kept, closing in reverse. */
 #include "common/session.h"
 
 #include <string.h>

@@ -26,7 +26,12 @@ PROGRAMS := \
 	collectives/scatter \
 	collectives/send_recv \
 	kvtransfer/kv_reshard \
+	overlap/context_parallel \
 	overlap/ddp \
+	overlap/fsdp \
+	overlap/moe \
+	overlap/pipeline \
+	overlap/tensor_parallel \
 	p2p/all_pairs \
 	p2p/bandwidth \
 	p2p/connection \
@@ -122,7 +127,7 @@ NVCC_FLAGS := -std=c++17 -O3 -I. -lineinfo -Xfatbin=-compress-all \
 endif
 
 # The kernels of processors live by auto-vectorisation, which gcc < 12 does only at -O3.
-$(B)/common/base/combine.o $(B)/overlap/host_compute.o: OPTIMISE := $(if $(SANITIZER),,-O3)
+$(B)/common/base/combine.o $(B)/overlap/compute/host_compute.o: OPTIMISE := $(if $(SANITIZER),,-O3)
 
 # Only version.c includes build_info.h, which changes with every commit.
 GIT := git -c safe.directory='$(CURDIR)'

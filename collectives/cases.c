@@ -216,6 +216,8 @@ static bool adjust(void *arg, struct fb_case *c)
 	size_t *most, part_bytes;
 	char ignored[FB_REASON_CHARS];
 
+	if (state->step_elements)
+		c->bytes = state->step_elements * fb_datatype_size(c->datatype);
 	if (!suit_device(state, c))
 		return false;
 	if (!fb_engines[fb_engine_index(c->engine)]->planned)

@@ -246,26 +246,6 @@ static int check(void *instance, int calls, struct fb_mismatch *bad)
 	return err;
 }
 
-/* Adds a name to the engine's own flags, which are sorted; there is room for it. */
-static void add_flag(char *flags, size_t n, const char *name)
-{
-	size_t at = 0, used = strlen(flags), length = strlen(name);
-
-	while (flags[at] && strncmp(flags + at, name, length) < 0) {
-		at += strcspn(flags + at, ";");
-		at += flags[at] == ';';
-	}
-	if (used + length + 2 > n)
-		return;
-	if (at == used) {
-		snprintf(flags + used, n - used, "%s%s", used ? ";" : "", name);
-		return;
-	}
-	memmove(flags + at + length + 1, flags + at, used - at + 1);
-	memcpy(flags + at, name, length);
-	flags[at + length] = ';';
-}
-
 /* NAN where the bytes do not go through the memory that was measured, as threads were then. */
 static double bound_us(const struct fb_collective_instance *i)
 {
@@ -296,7 +276,7 @@ static void describe(void *instance, struct fb_traits *traits)
 	traits->bus_factor = fb_collective_bus_factor(i->op.collective, i->state->world->nranks);
 	traits->bound_us = bound_us(i);
 	if (i->bytes != i->key->bytes)
-		add_flag(traits->flags, sizeof(traits->flags), "rounded");
+		fb_traits_flag(traits, "rounded");
 }
 
 static int check_plan(void *state, const struct fb_case *c, FILE *report)

@@ -39,6 +39,7 @@ struct fb_collective_state {
 	const char *operation;      /* of the rows; the collective's name but in steps */
 	const char *variant;        /* keys of the rows that are the program's own; "" for none */
 	bool has_steps;             /* the program's steps call the collective (overlap/) */
+	uint64_t step_elements;     /* of rows whose size is not --bytes; 0: it is */
 	struct fb_traffic traffic;  /* all_to_all_v only */
 	struct fb_cache_area cache; /* these two: opened by the first case that needs them */
 	struct fb_gpu_cache gpu_cache;

@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The program ddp; its parts are in program.h. */
-#include "overlap/program.h"
+/* The program ddp; its schedule is in overlap/schedule/ddp.c. */
+#include "overlap/frame/frame.h"
 
 int main(int argc, char **argv)
 {
-	struct fb_ddp_settings settings = {.layers = 0};
-	struct fb_column columns[FB_DDP_COLUMNS];
-	const struct fb_program program = fb_ddp_describe(&settings, columns);
-
-	return fb_program_main(&program, argc, argv);
+	return fb_step_main(&fb_schedule_ddp, argc, argv);
 }

@@ -33,7 +33,9 @@ static const struct {
 	{"ddp", STEP},                {"all_pairs", MESSAGES},    {"bandwidth", MESSAGES},
 	{"connection", COST},         {"host_device", LOCAL},     {"incast", MESSAGES | ROOTED},
 	{"latency", MESSAGES},        {"loaded_latency", MESSAGES}, {"multi_pair", MESSAGES},
-	{"registration", COST},       {"steady", MESSAGES},
+	{"registration", COST},       {"steady", MESSAGES},       {"fsdp", STEP},
+	{"tensor_parallel", STEP},    {"pipeline", STEP},         {"moe", STEP},
+	{"context_parallel", STEP},
 };
 
 /*

@@ -6,7 +6,7 @@
 /* A path names up to eight RDMA ports with their addresses, and what counters say of each. */
 enum { FB_REASON_CHARS = 192, FB_PATH_CHARS = 1024 };
 
-enum { FB_EXTRA_COLUMNS = 16 };
+enum { FB_EXTRA_COLUMNS = 32 };
 
 /* What a program adds to a row beside the times. */
 struct fb_traits {
@@ -19,5 +19,8 @@ struct fb_traits {
 	char flags[64];		  /* program's flags, sorted, ';' between; harness adds its own */
 	double extra[FB_EXTRA_COLUMNS]; /* values of fb_program.columns; NAN at first */
 };
+
+/* Adds a name to the program's flags, in order; nothing where there is no room. */
+void fb_traits_flag(struct fb_traits *traits, const char *name);
 
 #endif

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The GPU's step in a build without CUDA, in which no engine gets so far. */
+/* Computing and steps on a GPU in a build without CUDA, in which no engine gets so far. */
 #include <math.h>
 #include <stdio.h>
 
 #include "common/base/error.h"
-#include "overlap/gpu/step.h"
+#include "overlap/gpu/compute.h"
+#include "overlap/step/run.h"
 
 int fb_gpu_compute_open(struct fb_gpu_compute **compute, const struct fb_gpu *gpu,
 			const char *library, int sms)
@@ -21,20 +22,18 @@ void fb_gpu_compute_close(struct fb_gpu_compute *compute)
 	(void)compute;
 }
 
-int fb_gpu_compute_resize(struct fb_gpu_compute *compute, uint64_t tokens, uint64_t hidden,
-			  uint64_t most_rows)
+int fb_gpu_compute_room(struct fb_gpu_compute *compute, const struct fb_work *work)
 {
 	(void)compute;
-	(void)tokens;
-	(void)hidden;
-	(void)most_rows;
+	(void)work;
 	return FB_EUNSUPPORTED;
 }
 
-int fb_gpu_compute_enqueue(struct fb_gpu_compute *compute, uint64_t rows, void *stream)
+int fb_gpu_compute_enqueue(struct fb_gpu_compute *compute, const struct fb_work *work,
+			   void *stream)
 {
 	(void)compute;
-	(void)rows;
+	(void)work;
 	(void)stream;
 	return FB_EUNSUPPORTED;
 }
@@ -51,43 +50,47 @@ void fb_gpu_compute_describe(const struct fb_gpu_compute *compute, char *text, s
 	snprintf(text, n, "%s", "");
 }
 
-int fb_gpu_step_open(struct fb_gpu_step **step, const struct fb_gpu_step_config *config)
+int fb_gpu_run_open(struct fb_gpu_run **run, const struct fb_step_config *config)
 {
-	(void)step;
+	(void)run;
 	(void)config;
 	return fb_error(FB_EUNSUPPORTED, "steps on a GPU: built without CUDA");
 }
 
-void fb_gpu_step_close(struct fb_gpu_step *step)
+void fb_gpu_run_close(struct fb_gpu_run *run)
 {
-	(void)step;
+	(void)run;
 }
 
-int fb_gpu_step_ready(struct fb_gpu_step *step, enum fb_schedule schedule, int calls)
+int fb_gpu_run_ready(struct fb_gpu_run *run, unsigned parts, int calls)
 {
-	(void)step;
-	(void)schedule;
+	(void)run;
+	(void)parts;
 	(void)calls;
 	return FB_EUNSUPPORTED;
 }
 
-int fb_gpu_step_run(struct fb_gpu_step *step, enum fb_schedule schedule, int calls)
+int fb_gpu_run_steps(struct fb_gpu_run *run, unsigned parts, int calls)
 {
-	(void)step;
-	(void)schedule;
+	(void)run;
+	(void)parts;
 	(void)calls;
 	return FB_EUNSUPPORTED;
 }
 
-int fb_gpu_step_pack(struct fb_gpu_step *step)
+int fb_gpu_run_traced(struct fb_gpu_run *run, unsigned parts, struct fb_task_time *times,
+		      double *error_s)
 {
-	(void)step;
+	(void)run;
+	(void)parts;
+	(void)times;
+	(void)error_s;
 	return FB_EUNSUPPORTED;
 }
 
-double fb_gpu_step_event_us(const struct fb_gpu_step *step, enum fb_schedule schedule)
+double fb_gpu_run_event_us(const struct fb_gpu_run *run, unsigned parts)
 {
-	(void)step;
-	(void)schedule;
+	(void)run;
+	(void)parts;
 	return (double)NAN;
 }

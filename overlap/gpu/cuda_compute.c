@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What backward computes on a GPU: for each tensor the two matrix products of a linear layer,
- * of bf16 with sums of f32.
+ * Computing on a GPU; see compute.h. Backward of a linear layer is two products, stored by columns:
  *
- *	gradient of the inputs    [hidden][tokens] = weights [hidden][rows] * outputs [rows][tokens]
- *	gradient of the weights   [hidden][rows]   = inputs [hidden][tokens] * outputs transposed
+ *	errors    [columns][tokens] = weights [columns][rows] * outputs [rows][tokens]
+ *	gradient  [columns][rows]   = inputs [columns][tokens] * outputs transposed
  *
- * All stored by columns. Results are not used: what becomes gradients is put there beforehand.
+ * Forward of one and both products of attention are plain products of the same memory.
  */
 #include <math.h>
 #include <stdio.h>
@@ -15,22 +14,24 @@
 
 #include "common/cuda/cuda_error.h"
 #include "common/library/cublas.h"
-#include "overlap/gpu/step.h"
+#include "overlap/gpu/compute.h"
+#include "overlap/gpu/passes.h"
 
-enum matrix { INPUTS, ERRORS, OUTPUTS, WEIGHTS, GRADIENT, MATRICES };
+/* A and B are factors, C and D products, of bf16; PASS is memory of passes in f32. */
+enum memory { A, B, C, D, PASS, MEMORIES };
 
 enum {
 	WORKSPACE_BYTES = 32 << 20, /* what cuBLAS recommends from Hopper on */
 	UNIT = 8,                   /* elements: sizes are multiples of it */
-	CHECK_TOKENS = 64, CHECK_HIDDEN = 264, CHECK_ROWS = 136,
+	CHECK_TOKENS = 64, CHECK_COLUMNS = 264, CHECK_ROWS = 136,
+	ADAM_ARRAYS = 4,
 };
 
 struct fb_gpu_compute {
 	struct fb_blas blas; /* if .handle */
-	cudaStream_t stream;
-	uint64_t tokens, hidden, most_rows; /* multiples of UNIT */
-	uint64_t count[MATRICES];           /* elements that there is room for */
-	uint16_t *matrix[MATRICES];
+	cudaStream_t stream; /* to fill memory */
+	uint64_t bytes[MEMORIES]; /* that there is room for */
+	void *memory[MEMORIES];
 };
 
 static uint64_t up(uint64_t n)
@@ -90,30 +91,35 @@ static int check_product(const struct fb_gemm *g)
 				      bad, nto);
 }
 
-/* The products of a tensor: gradients of the inputs, and of the weights. */
-static struct fb_gemm product(const struct fb_gpu_compute *c, uint64_t rows, bool of_weights)
+/* Product `which` of a work, of the two at most that it has. */
+static struct fb_gemm product(const struct fb_gpu_compute *c, const struct fb_work *w, int which)
 {
-	uint32_t hidden = (uint32_t)c->hidden, tokens = (uint32_t)c->tokens;
-	uint32_t n = (uint32_t)up(rows);
+	uint32_t m = (uint32_t)up(w->m), n = (uint32_t)up(w->n), k = (uint32_t)up(w->k);
+	const uint16_t *a = c->memory[A], *b = c->memory[B];
+	uint16_t *to = c->memory[C], *second = c->memory[D];
 
-	if (of_weights)
-		return (struct fb_gemm){hidden, n, tokens, true, c->matrix[INPUTS],
-					c->matrix[OUTPUTS], c->matrix[GRADIENT]};
-	return (struct fb_gemm){hidden, tokens, n, false, c->matrix[WEIGHTS], c->matrix[OUTPUTS],
-				c->matrix[ERRORS]};
+	if (w->kind == FB_WORK_BACKWARD)
+		return which ? (struct fb_gemm){k, n, m, true, a, b, second}
+			     : (struct fb_gemm){k, m, n, false, a, b, to};
+	if (w->kind == FB_WORK_ATTENTION && which)
+		return (struct fb_gemm){k, m, n, false, a, to, second};
+	return w->kind == FB_WORK_ATTENTION ? (struct fb_gemm){n, m, k, false, a, b, to}
+					    : (struct fb_gemm){m, n, k, false, a, b, to};
 }
 
 /* All elements of small products, of sizes that are no multiples of a kernel's tiles. */
 static int check_products(struct fb_gpu_compute *c)
 {
-	int err = fb_gpu_compute_resize(c, CHECK_TOKENS, CHECK_HIDDEN, CHECK_ROWS);
+	const struct fb_work w = fb_work_product(FB_WORK_BACKWARD, CHECK_TOKENS, CHECK_ROWS,
+						 CHECK_COLUMNS);
+	int err = fb_gpu_compute_room(c, &w);
 
 	if (!err)
-		err = fb_gpu_compute_enqueue(c, CHECK_ROWS, NULL);
+		err = fb_gpu_compute_enqueue(c, &w, c->stream);
 	if (!err)
-		err = fb_gpu_compute_finish(c);
+		err = FB_CUDA(cudaStreamSynchronize(c->stream));
 	for (int which = 0; which < 2 && !err; which++) {
-		const struct fb_gemm g = product(c, CHECK_ROWS, which);
+		const struct fb_gemm g = product(c, &w, which);
 
 		err = check_product(&g);
 	}
@@ -178,67 +184,94 @@ void fb_gpu_compute_close(struct fb_gpu_compute *c)
 		return;
 	(void)cudaFree(c->blas.workspace);
 	fb_blas_close(&c->blas);
-	for (int i = 0; i < MATRICES; i++)
-		(void)cudaFree(c->matrix[i]);
+	for (int i = 0; i < MEMORIES; i++)
+		(void)cudaFree(c->memory[i]);
 	if (c->stream)
 		(void)cudaStreamDestroy(c->stream);
 	(void)cudaGetLastError();
 	free(c);
 }
 
-/* Room for so many elements, which are numbers at random then. */
-static int resize(struct fb_gpu_compute *c, enum matrix which, uint64_t count)
+/* Room for so many bytes, a multiple of 16; of bf16 they are random numbers, else zeros. */
+static int resize(struct fb_gpu_compute *c, enum memory which, uint64_t bytes)
 {
 	int err;
 
-	if (count <= c->count[which])
+	if (bytes <= c->bytes[which])
 		return FB_OK;
-	(void)cudaFree(c->matrix[which]);
-	c->matrix[which] = NULL;
-	c->count[which] = 0;
-	err = FB_CUDA(cudaMalloc((void **)&c->matrix[which],
-				 (size_t)count * sizeof(*c->matrix[which])));
-	if (!err)
-		err = FB_CUDA((cudaError_t)fb_gemm_fill(c->matrix[which], count,
+	(void)cudaFree(c->memory[which]);
+	c->memory[which] = NULL;
+	c->bytes[which] = 0;
+	err = FB_CUDA(cudaMalloc(&c->memory[which], (size_t)bytes));
+	if (!err && which == PASS)
+		err = FB_CUDA(cudaMemset(c->memory[which], 0, (size_t)bytes));
+	else if (!err)
+		err = FB_CUDA((cudaError_t)fb_gemm_fill(c->memory[which], bytes / 2,
 							(uint32_t)which + 1, c->stream));
 	if (!err)
-		c->count[which] = count;
+		err = FB_CUDA(cudaStreamSynchronize(c->stream));
+	if (!err)
+		c->bytes[which] = bytes;
 	return err;
 }
 
-int fb_gpu_compute_resize(struct fb_gpu_compute *c, uint64_t tokens, uint64_t hidden,
-			  uint64_t most_rows)
+int fb_gpu_compute_room(struct fb_gpu_compute *c, const struct fb_work *w)
 {
-	int err;
+	uint64_t m = up(w->m), n = up(w->n), k = up(w->k), most = m * n;
+	uint64_t elements = up(w->elements);
+	int err = FB_OK;
 
-	c->tokens = up(tokens);
-	c->hidden = up(hidden);
-	c->most_rows = up(most_rows);
-	err = resize(c, INPUTS, c->tokens * c->hidden);
+	/* Whatever a product's shape is, its matrices are no larger than the largest of three. */
+	most = m * k > most ? m * k : most;
+	most = n * k > most ? n * k : most;
+	for (int i = A; i <= D && !err; i++)
+		err = resize(c, (enum memory)i, most * 2);
 	if (!err)
-		err = resize(c, ERRORS, c->tokens * c->hidden);
-	if (!err)
-		err = resize(c, OUTPUTS, c->tokens * c->most_rows);
-	if (!err)
-		err = resize(c, WEIGHTS, c->most_rows * c->hidden);
-	if (!err)
-		err = resize(c, GRADIENT, c->most_rows * c->hidden);
-	return err ? err : fb_gpu_compute_finish(c);
+		err = resize(c, PASS, elements * ADAM_ARRAYS * sizeof(float));
+	return err;
 }
 
-int fb_gpu_compute_enqueue(struct fb_gpu_compute *c, uint64_t rows, void *stream)
+static int multiply(struct fb_gpu_compute *c, const struct fb_gemm *g, void *stream)
+{
+	if (c->blas.handle)
+		return fb_blas_gemm(&c->blas, g, stream);
+	return FB_CUDA((cudaError_t)fb_gemm_launch(g, stream));
+}
+
+static int enqueue_once(struct fb_gpu_compute *c, const struct fb_work *w, void *stream)
+{
+	const struct fb_gemm first = product(c, w, 0), second = product(c, w, 1);
+	uint64_t elements = up(w->elements);
+	float *memory = c->memory[PASS];
+	int err = FB_OK;
+
+	switch (w->kind) {
+	case FB_WORK_NONE:
+		break;
+	case FB_WORK_GEMM:
+		return multiply(c, &first, stream);
+	case FB_WORK_BACKWARD:
+	case FB_WORK_ATTENTION:
+		err = multiply(c, &first, stream);
+		if (!err && w->kind == FB_WORK_ATTENTION)
+			err = FB_CUDA((cudaError_t)fb_pass_soften(
+				first.to, (uint64_t)first.m * first.n, stream));
+		return err ? err : multiply(c, &second, stream);
+	case FB_WORK_MEMORY:
+		return FB_CUDA((cudaError_t)fb_pass_scale(memory + elements, memory, elements,
+							  stream));
+	case FB_WORK_ADAM:
+		return FB_CUDA((cudaError_t)fb_pass_adam(memory, elements, stream));
+	}
+	return err;
+}
+
+int fb_gpu_compute_enqueue(struct fb_gpu_compute *c, const struct fb_work *w, void *stream)
 {
 	int err = FB_OK;
 
-	for (int which = 0; which < 2 && !err; which++) {
-		const struct fb_gemm g = product(c, rows, which);
-
-		if (c->blas.handle)
-			err = fb_blas_gemm(&c->blas, &g, stream ? stream : c->stream);
-		else
-			err = FB_CUDA((cudaError_t)fb_gemm_launch(&g, stream ? stream
-									     : c->stream));
-	}
+	for (uint32_t i = 0; i < w->times && !err; i++)
+		err = enqueue_once(c, w, stream ? stream : c->stream);
 	return err;
 }
 

@@ -3,7 +3,7 @@
 #include "common/base/error.h"
 #include "common/transport/rdma_choice.h"
 #include "common/transport/tcp_address.h"
-#include "overlap/buckets.h"
+#include "overlap/schedule/buckets.h"
 #include "p2p/engine/ucx.h"
 #include "tests/fuzz/fuzz.h"
 

@@ -41,19 +41,23 @@ for family in $FB_MPIS; do
 		# that is as large as all.
 		expect "good rows" "$(rows ',(ok|few),')" 20
 		expect "rows of one bucket" "$(rows ',skipped,one bucket holds all')" 6
-		expect "buckets" "$(column buckets | sort -n | uniq -c | tr -s ' \n' ' ')" \
+		expect "buckets" "$(column collectives | sort -n | uniq -c | tr -s ' \n' ' ')" \
 			' 8 6 1 6 3 6 4 '
 		expect "rows of backward alone" "$(rows ',compute,.*compute=0.2ms;hidden=128')" 2
 	done
 	go "$family" 2 --bucket 100000 --tokens 3
-	paste -d, <(column median_us) <(column compute_us) <(column exposed_us) <(column tokens) |
-		awk -F, '{ d = ($1 - $2 - $3) / $1; if (d > 0.01 || -d > 0.01 || $4 != 3) bad++ }
-			END { exit bad > 0 || NR != 4 }' || fail "exposed_us is not the rest"
+	paste -d, <(column exposed_us) <(column exposed_low_us) <(column exposed_high_us) \
+		<(column tokens) <(column launches) | awk -F, '$4 != 3 || $5 < 1 ||
+			($2 != "" && ($1 < $2 || $1 > $3)) { bad++ }
+			END { exit bad > 0 || NR != 4 }' ||
+		fail "exposed_us is outside of its interval, or tokens are not 3"
 	before=$(wc -l <"$csv/ddp.csv")
 	scripts/launch 2 "build/$family/bin/ddp" --csv "$csv" --run t "${small[@]}" --tokens 3 \
 		--bucket 100000 --resume >"$FB_TMP/out" 2>&1 || fail "ddp --resume: code $?"
 	expect "rows behind --resume" "$(wc -l <"$csv/ddp.csv")" "$before"
 	go "$family" 2 --launch blocking --bucket 0
+	expect "rows of calls that block in a thread" "$(rows ',(ok|few),')" 4
+	go "$family" 2 --launch blocking --bucket 0 --polls 2
 	expect "rows of calls that block" "$(rows ',(ok|few),')" 2
 	expect "of those that cannot overlap" "$(rows ',skipped,a call that blocks')" 2
 	verdict "ddp_$family"

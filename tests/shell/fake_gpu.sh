@@ -138,6 +138,14 @@ for ranks in 1 3; do
 done
 runs 2 ddp --engine cuda --bytes 5M --compute 1us --priority normal --cublas-library none
 verdict fake_gpu_ddp
+shape=(--layers 2 --hidden 100 --tokens 16 --launch "stream,graph" --datatype bf16)
+runs 2 fsdp --engine cuda,copy --bytes 100K --prefetch 0,2 --reshard yes,no "${shape[@]}"
+runs 4 fsdp --engine cuda --bytes 100K --prefetch 1 --shard 2 "${shape[@]}"
+runs 2 tensor_parallel --engine cuda,copy --ffn 200 --chunks 2 "${shape[@]}"
+runs 3 pipeline --engine cuda --bytes 4K --microbatches 3 "${shape[@]}"
+runs 2 moe --engine cuda --ffn 200 "${shape[@]}"
+runs 2 context_parallel --engine cuda,copy --trace "$FB_TMP" "${shape[@]}"
+verdict fake_gpu_steps
 
 # A launch that the GPU does not hold whole costs its rows, and is said once.
 scripts/launch 3 "$bin/all_reduce" "${fast[@]}" --engine cuda --channels 200 --algorithm ring \

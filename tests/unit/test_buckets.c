@@ -3,7 +3,7 @@
  * Tensors and buckets: sizes that divide and that do not, the order of backward, what belongs to
  * which bucket, and lists of ratios that are refused.
  */
-#include "overlap/buckets.h"
+#include "overlap/schedule/buckets.h"
 
 #include <string.h>
 

@@ -7,13 +7,13 @@
  * holds at least so many bytes, never a part of one: the rule of PyTorch's DistributedDataParallel
  * (Li et al., "PyTorch Distributed: Experiences on Accelerating Data Parallel Training", 2020).
  */
-#ifndef FB_OVERLAP_BUCKETS_H
-#define FB_OVERLAP_BUCKETS_H
+#ifndef FB_OVERLAP_SCHEDULE_BUCKETS_H
+#define FB_OVERLAP_SCHEDULE_BUCKETS_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-enum { FB_MOST_LAYERS = 1000, FB_MOST_TENSORS = 64, FB_MOST_RATIO = 10000 };
+enum { FB_MOST_TENSORS = 64, FB_MOST_RATIO = 10000 };
 
 /* Elements [first, first + count) of the gradients. */
 struct fb_tensor {

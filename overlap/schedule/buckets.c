@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Tensors and buckets; see buckets.h. */
-#include "overlap/buckets.h"
+#include "overlap/schedule/buckets.h"
 
 #include <stdlib.h>
 

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What a task computes: a kind and sizes. How long it takes follows from them. Results are not
+ * used; elements are f32 on processors and, in products, bf16 on GPUs.
+ */
+#ifndef FB_OVERLAP_COMPUTE_WORK_H
+#define FB_OVERLAP_COMPUTE_WORK_H
+
+#include <stdint.h>
+
+enum fb_work_kind {
+	FB_WORK_NONE,
+	FB_WORK_GEMM,      /* [m][k] times [k][n] */
+	FB_WORK_BACKWARD,  /* of a linear layer: m tokens, n rows, k columns; two products */
+	FB_WORK_ATTENTION, /* m queries, n keys, k values of each: two products, a pass over m n */
+	FB_WORK_MEMORY,    /* reads and writes `elements`: 8 bytes each */
+	FB_WORK_ADAM,      /* updates `elements` parameters in f32: 28 bytes each */
+};
+
+struct fb_work {
+	enum fb_work_kind kind;
+	uint64_t m, n, k, elements;
+	uint32_t times;
+	double seconds; /* of FB_HOST_NAP */
+};
+
+static inline struct fb_work fb_work_product(enum fb_work_kind kind, uint64_t m, uint64_t n,
+					     uint64_t k)
+{
+	return (struct fb_work){.kind = kind, .m = m, .n = n, .k = k, .times = 1};
+}
+
+static inline struct fb_work fb_work_pass(enum fb_work_kind kind, uint64_t elements)
+{
+	return (struct fb_work){.kind = kind, .elements = elements, .times = 1};
+}
+
+/* Floating-point operations of products; 0 where memory is what counts. */
+double fb_work_flop(const struct fb_work *work);
+/* Bytes that a pass reads and writes; 0 for products. */
+double fb_work_bytes(const struct fb_work *work);
+
+#endif

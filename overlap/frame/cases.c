@@ -1,0 +1,361 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * From the program's own axes to cases.
+ *
+ * Each combination of schedule and axis values is a pass over the axes of the collectives. Its keys
+ * are in the column variant; a case finds its pass again by them.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/error.h"
+#include "common/record/variant.h"
+#include "common/run/axes.h"
+#include "overlap/frame/frame.h"
+#include "overlap/options.h"
+#include "overlap/step/check.h"
+
+enum { KEY_CHARS = 300 };
+
+/* Adds a key; a comma in the value, which would split a list, becomes +. */
+static void put(char variant[FB_VARIANT_CHARS], const char *name, const char *value)
+{
+	struct fb_case c = {.program = ""};
+	char key[KEY_CHARS];
+
+	snprintf(key, sizeof(key), "%s=%s", name, value);
+	for (char *at = key; *at; at++)
+		if (*at == ',')
+			*at = '+';
+	memcpy(c.variant, variant, FB_VARIANT_CHARS);
+	fb_variant_put(&c, key);
+	memcpy(variant, c.variant, FB_VARIANT_CHARS);
+}
+
+static void put_number(char *variant, const char *name, uint64_t value)
+{
+	char text[24];
+
+	snprintf(text, sizeof(text), "%llu", (unsigned long long)value);
+	put(variant, name, text);
+}
+
+static void put_axis(char *variant, const struct fb_schedule_axis *axis, uint64_t value)
+{
+	char text[FB_SIZE_CHARS];
+
+	if (axis->kind == FB_AXIS_CHOICES)
+		put(variant, axis->key, axis->names[value]);
+	else if (axis->kind == FB_AXIS_NUMBERS)
+		put_number(variant, axis->key, value);
+	else
+		put(variant, axis->key, value ? fb_size_text(value, text) : "whole");
+}
+
+/* Whether the program has an option, so that its value is a key. */
+static bool has_option(const struct fb_schedule_program *program, const char *name)
+{
+	for (const struct fb_option *o = program->options; o->type != FB_OPT_END; o++)
+		if (o->name && !strcmp(o->name, name))
+			return true;
+	return false;
+}
+
+/* What an option is unless the user says otherwise; 0 where that is no number. */
+static uint64_t usual(const struct fb_schedule_program *program, const char *name)
+{
+	for (const struct fb_option *o = program->options; o->type != FB_OPT_END; o++)
+		if (o->name && !strcmp(o->name, name))
+			return strtoull(o->fallback, NULL, 10);
+	return 0;
+}
+
+/* Keys that say how much work there is, and other options where they are not as usual. */
+static void put_shared(const struct fb_step_state *s, const struct fb_step_pass *pass, char *v)
+{
+	const struct fb_overlap_settings *own = s->own;
+	const struct {
+		const char *option, *key;
+		uint64_t value;
+	} numbers[] = {
+		{"hidden", "hidden", own->hidden}, {"shard", "shard", own->shard},
+		{"degree", "degree", own->degree}, {"ffn", "ffn", own->ffn},
+		{"topk", "topk", own->topk}, {"polls", "polls", own->polls},
+		{"compute-sms", "compute_sms", own->compute_sms},
+	};
+	bool computes = !s->program->parts ||
+			s->program->parts[pass->schedule] & FB_PART_COMPUTE;
+	char ms[32];
+
+	put_number(v, "layers", own->layers);
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+		if (has_option(s->program, numbers[i].option) &&
+		    numbers[i].value != usual(s->program, numbers[i].option))
+			put_number(v, numbers[i].key, numbers[i].value);
+	if (has_option(s->program, "tensors") && strcmp(own->tensors, FB_DDP_RATIOS))
+		put(v, "tensors", own->tensors);
+	snprintf(ms, sizeof(ms), "%gms", own->compute_s * 1e3);
+	if (computes && own->tokens)
+		put_number(v, "tokens", own->tokens);
+	else if (computes)
+		put(v, "compute", ms);
+	if (own->priority)
+		put(v, "priority", fb_overlap_priorities[own->priority]);
+}
+
+static size_t axis_count(const struct fb_step_state *s, int schedule, int axis)
+{
+	const struct fb_schedule_axis *a = &s->program->axes[axis];
+	const char *at = (const char *)s->own + a->offset;
+	size_t n = 0;
+
+	if (!a->key || !(a->schedules >> schedule & 1))
+		return 1;
+	if (a->kind != FB_AXIS_CHOICES)
+		return ((const struct fb_sizes *)(const void *)at)->count;
+	for (uint64_t bits = *(const uint64_t *)(const void *)at; bits; bits &= bits - 1)
+		n++;
+	return n;
+}
+
+static uint64_t axis_value(const struct fb_step_state *s, int axis, size_t index)
+{
+	const struct fb_schedule_axis *a = &s->program->axes[axis];
+	const char *at = (const char *)s->own + a->offset;
+	uint64_t bits;
+	int bit = 0;
+
+	if (a->kind != FB_AXIS_CHOICES)
+		return ((const struct fb_sizes *)(const void *)at)->value[index];
+	for (bits = *(const uint64_t *)(const void *)at; !(bits & 1) || index; bits >>= 1, bit++)
+		index -= bits & 1;
+	return (uint64_t)bit;
+}
+
+static int add_pass(struct fb_step_state *s, int schedule, const size_t *index)
+{
+	struct fb_step_pass *more = realloc(s->passes, (s->npasses + 1) * sizeof(*more));
+	struct fb_step_pass *p;
+
+	if (!more)
+		return fb_error(FB_ENOMEM, "out of memory for cases");
+	s->passes = more;
+	p = &s->passes[s->npasses++];
+	*p = (struct fb_step_pass){.schedule = schedule};
+	for (int a = 0; a < FB_SCHEDULE_AXES; a++) {
+		const struct fb_schedule_axis *axis = &s->program->axes[a];
+
+		if (!axis->key || !(axis->schedules >> schedule & 1))
+			continue;
+		p->value[a] = axis_value(s, a, index[a]);
+		put_axis(p->variant, axis, p->value[a]);
+	}
+	put_shared(s, p, p->variant);
+	return FB_OK;
+}
+
+/* All combinations of axis values with a schedule. */
+static int add_passes(struct fb_step_state *s, int schedule)
+{
+	size_t index[FB_SCHEDULE_AXES] = {0}, count[FB_SCHEDULE_AXES];
+	int err = FB_OK;
+
+	for (int a = 0; a < FB_SCHEDULE_AXES; a++)
+		count[a] = axis_count(s, schedule, a);
+	do
+		err = add_pass(s, schedule, index);
+	while (!err && fb_product_next(index, count, FB_SCHEDULE_AXES));
+	return err;
+}
+
+struct fb_build fb_step_build_of(const struct fb_step_state *s, const struct fb_case *c,
+				 const struct fb_step_pass *pass, uint64_t tokens)
+{
+	struct fb_build b = {
+		.own = s->own, .schedule = pass->schedule,
+		.element_bytes = fb_datatype_size(c->datatype),
+		.tokens = tokens ? tokens : s->own->tokens ? s->own->tokens : 1,
+		.rank = s->session->world->rank, .nranks = s->session->world->nranks,
+	};
+
+	memcpy(b.value, pass->value, sizeof(b.value));
+	b.elements = c->bytes / b.element_bytes;
+	return b;
+}
+
+/* Engines are opened here, on all groups that some step has, as `can` must not communicate. */
+static int open_engines(struct fb_step_state *s, const struct fb_step_pass *pass)
+{
+	const struct fb_case nominal = {.datatype = FB_F32, .bytes = 1 << 20};
+	struct fb_build b = fb_step_build_of(s, &nominal, pass, 0);
+	char ignored[FB_SCHEDULE_REASON];
+	struct fb_dag dag = {.rank = 0};
+	int err = FB_OK;
+
+	if (s->program->can && !s->program->can(&b, ignored))
+		return FB_OK;
+	err = fb_group_agree(s->session->world, fb_step_make(s, &b, &dag));
+	for (size_t e = 0; fb_engines[e] && !err; e++)
+		if (s->collective->engines[e])
+			err = fb_step_groups_open(s, &dag, fb_engines[e]->name, NULL);
+	fb_dag_close(&dag);
+	return err;
+}
+
+/* For programs whose size follows from the shape. */
+static uint64_t elements_of(const struct fb_step_state *s, const struct fb_step_pass *pass)
+{
+	const struct fb_case c = {.datatype = FB_U8};
+	struct fb_build b = fb_step_build_of(s, &c, pass, 0);
+
+	return s->program->bytes(&b);
+}
+
+int fb_step_expand(struct fb_run *run, void *state)
+{
+	struct fb_step_state *s = state;
+	int err = FB_OK;
+
+	for (int schedule = 0; s->program->schedules[schedule] && !err; schedule++)
+		if (s->own->schedules >> schedule & 1)
+			err = add_passes(s, schedule);
+	err = fb_group_agree(s->session->world, err);
+	for (size_t p = 0; p < s->npasses && !err; p++) {
+		const struct fb_step_pass *pass = &s->passes[p];
+
+		s->collective->operation = s->program->schedules[pass->schedule];
+		s->collective->variant = pass->variant;
+		if (s->program->bytes)
+			s->collective->step_elements = elements_of(s, pass);
+		err = fb_collective_expand(run, s->collective);
+		if (!err)
+			err = open_engines(s, pass);
+	}
+	return err;
+}
+
+/* Whether a list of keys has each key of another one. */
+static bool has_keys(const char *list, const char *keys)
+{
+	while (*keys) {
+		size_t n = strcspn(keys, ";");
+		const char *at = list;
+
+		while (*at && (strncmp(at, keys, n) || (at[n] && at[n] != ';'))) {
+			at += strcspn(at, ";");
+			at += *at == ';';
+		}
+		if (!*at)
+			return false;
+		keys += n;
+		keys += *keys == ';';
+	}
+	return true;
+}
+
+const struct fb_step_pass *fb_step_pass_of(const struct fb_step_state *s, const struct fb_case *c)
+{
+	for (size_t i = 0; i < s->npasses; i++)
+		if (!strcmp(s->program->schedules[s->passes[i].schedule], c->operation) &&
+		    has_keys(c->variant, s->passes[i].variant))
+			return &s->passes[i];
+	return NULL;
+}
+
+int fb_step_make(const struct fb_step_state *s, const struct fb_build *build, struct fb_dag *dag)
+{
+	fb_dag_open(dag, build->rank, build->nranks);
+	s->program->build(dag, build);
+	if (fb_dag_link(dag))
+		return fb_error(dag->err, "%s: building a step: %s", s->program->name,
+				fb_strerror(dag->err));
+	return FB_OK;
+}
+
+int fb_step_prove(const struct fb_step_state *s, const struct fb_build *build)
+{
+	struct fb_dag *dags = calloc((size_t)build->nranks, sizeof(*dags));
+	struct fb_build b = *build;
+	char why[FB_DAG_WHY_CHARS];
+	int err = dags ? FB_OK : fb_error(FB_ENOMEM, "out of memory for checking a step");
+
+	for (b.rank = 0; b.rank < b.nranks && !err; b.rank++)
+		err = fb_step_make(s, &b, &dags[b.rank]);
+	if (!err) {
+		err = fb_dag_check(dags, b.nranks, 0, why);
+		if (err)
+			fb_error(err, "%s %s: %s", s->program->name,
+				 s->program->schedules[b.schedule], why);
+	}
+	for (int r = 0; dags && r < b.nranks; r++)
+		fb_dag_close(&dags[r]);
+	free(dags);
+	return err;
+}
+
+size_t fb_step_bytes(const struct fb_dag *dag, size_t element_bytes)
+{
+	return (size_t)(dag->elements + FB_DAG_GAP) * element_bytes;
+}
+
+/* Whether the engines can do all collectives of the step; equal ones have one answer. */
+static bool can_communicate(struct fb_step_state *s, const struct fb_dag *dag,
+			    const struct fb_case *c, char *reason)
+{
+	for (int i = 0; i < dag->ntasks; i++) {
+		const struct fb_task *t = &dag->tasks[i], *before = i ? t - 1 : NULL;
+		struct fb_counts counts;
+		struct fb_step_groups *g;
+		struct fb_operation op;
+		struct fb_case key;
+
+		if (t->kind != FB_TASK_COLLECTIVE || !fb_dag_takes_part(dag, i) ||
+		    (before && before->kind == t->kind && before->count == t->count &&
+		     before->collective == t->collective && before->partition == t->partition))
+			continue;
+		g = fb_step_groups_find(s, &dag->partitions[t->partition], c->engine);
+		if (!g) {
+			snprintf(reason, FB_REASON_CHARS, "its groups have no engine %s",
+				 c->engine);
+			return false;
+		}
+		counts = fb_step_counts(dag, i);
+		op = fb_step_operation(dag, i, c, &counts);
+		op.segment = &s->collective->segment[fb_store_of(s->collective, c)];
+		key = fb_step_case(dag, i, c);
+		if (!fb_collectives_can(&g->collectives, &key, &op, reason))
+			return false;
+	}
+	return true;
+}
+
+bool fb_step_can(void *state, const struct fb_case *c, char reason[FB_REASON_CHARS])
+{
+	struct fb_step_state *s = state;
+	const struct fb_step_pass *pass = fb_step_pass_of(s, c);
+	struct fb_dag dag = {.rank = 0};
+	struct fb_build b;
+	bool can = false;
+
+	if (!pass || !fb_collective_can(s->collective, c, reason))
+		return false;
+	b = fb_step_build_of(s, c, pass, 0);
+	if (s->program->can && !s->program->can(&b, reason))
+		return false;
+	if (fb_step_make(s, &b, &dag))
+		snprintf(reason, FB_REASON_CHARS, "out of memory for the step");
+	else if (!strcmp(c->launch, "blocking") && (s->own->polls || dag.nlanes > 2) &&
+		 strcmp(c->operation, "sequential"))
+		snprintf(reason, FB_REASON_CHARS, "a call that blocks overlaps with nothing");
+	else if (s->program->parts && !(s->program->parts[pass->schedule] & FB_PART_COPY) &&
+		 c->cadence == FB_STREAMING)
+		snprintf(reason, FB_REASON_CHARS, "collectives in place that follow each other "
+			 "cannot be checked");
+	else
+		can = fb_memory_can(s->collective, c, fb_step_bytes(&dag, b.element_bytes),
+				    reason) &&
+		      can_communicate(s, &dag, c, reason);
+	fb_dag_close(&dag);
+	return can;
+}

@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What makes a schedule (overlap/schedule/) a program of the harness: cases from axes, groups and
+ * their engines, memory, computing, verification, and what is measured beside the step.
+ */
+#ifndef FB_OVERLAP_FRAME_FRAME_H
+#define FB_OVERLAP_FRAME_FRAME_H
+
+#include "collectives/api.h"
+#include "overlap/compute/host_compute.h"
+#include "overlap/gpu/compute.h"
+#include "overlap/schedule/schedule.h"
+#include "overlap/step/run.h"
+
+/* The programs' own columns, behind those of the collectives. */
+enum fb_step_column {
+	FB_COMPUTE_US = FB_COLLECTIVE_COLUMNS,
+	FB_COMMUNICATION_US,
+	FB_EXPOSED_US,
+	FB_EXPOSED_LOW_US,
+	FB_EXPOSED_HIGH_US,
+	FB_HIDDEN_SHARE,
+	FB_TAIL_US,
+	FB_COMPUTE_SLOWDOWN,
+	FB_COMMUNICATION_SLOWDOWN,
+	FB_STEP_COLLECTIVES,
+	FB_LAUNCHES,
+	FB_TOKENS,
+	FB_TOKENS_PER_S,
+	FB_COMPUTE_TFLOPS,
+	FB_BUBBLE_SHARE,
+	FB_BUBBLE_THEORY,
+	FB_LOGICAL_GBPS,
+	FB_WIRE_GBPS,
+	FB_BUDGET_SHARE,
+	FB_STEP_COLUMNS,
+};
+
+extern const struct fb_column fb_step_columns[]; /* from FB_COMPUTE_US on */
+
+/* One combination of the program's own axes. */
+struct fb_step_pass {
+	int schedule;
+	uint64_t value[FB_SCHEDULE_AXES];
+	char variant[FB_VARIANT_CHARS]; /* its keys: the same names in all passes of a schedule */
+};
+
+/*
+ * The groups of one partition and an engine on this rank's, kept for all cases that have them.
+ * Partitions of other names are other groups even of the same ranks: each has an order of its own.
+ */
+struct fb_step_groups {
+	const char *name;
+	int *colour;      /* [nranks] */
+	const char *engine;
+	struct fb_group group;            /* nranks 0: this rank is in none */
+	struct fb_collectives collectives; /* open if it is in one */
+};
+
+/* How many tokens take the time that was asked for; the same in all cases of a run. */
+struct fb_step_work {
+	uint64_t elements, tokens;
+	bool device;
+};
+
+/* Lives as long as the run. Members are equal on all ranks but for pointers. */
+struct fb_step_state {
+	const struct fb_schedule_program *program;
+	const struct fb_overlap_settings *own;
+	const struct fb_session *session;
+	struct fb_barrier *barrier; /* the harness's */
+	struct fb_collective_state *collective;
+	struct fb_step_pass *passes;
+	struct fb_step_groups **groups;
+	struct fb_step_work *work;
+	size_t npasses, ngroups, nwork;
+	struct fb_gpu_compute *gpu;   /* NULL: not needed yet */
+	struct fb_openblas blas;     /* if .library */
+	bool blas_tried;
+};
+
+/* What is measured of a repetition beside the step, each the maximum over ranks, in us. */
+enum fb_step_measure {
+	FB_MEASURE_COMPUTE,       /* computing alone */
+	FB_MEASURE_COMMUNICATION, /* communicating alone */
+	FB_MEASURE_BUSY_COMPUTE,  /* tasks' times added up: in the step */
+	FB_MEASURE_BUSY_COMMUNICATION,
+	FB_MEASURE_ALONE_COMPUTE, /* and alone */
+	FB_MEASURE_ALONE_COMMUNICATION,
+	FB_MEASURE_TAIL,          /* from the last task that computes to the end of the step */
+	FB_STEP_MEASURES,
+};
+
+struct fb_step_sample {
+	double us[FB_STEP_MEASURES]; /* NAN: not measured */
+};
+
+/* One case, from setup to teardown. */
+struct fb_step_instance {
+	struct fb_step_state *state;
+	const struct fb_case *key;
+	const struct fb_step_pass *pass;
+	struct fb_build build;
+	struct fb_dag dag;
+	unsigned parts;              /* that the schedule times */
+	bool device;
+	enum fb_redop redop;
+	struct fb_data data;         /* whose seed prime renews */
+	struct fb_segment *views;    /* [dag.npartitions]: the memory, by ranks of the group */
+	struct fb_step_groups **groups; /* [dag.npartitions] */
+	struct fb_call **calls;      /* [dag.ntasks]; NULL: the task has none */
+	struct fb_counts *counts;    /* [dag.ntasks] */
+	struct fb_host_compute *compute; /* [dag.nlanes] */
+	struct fb_step_hooks hooks;
+	struct fb_host_run *host;
+	struct fb_gpu_run *gpu;
+	struct fb_task_time *times;  /* [dag.ntasks]: of the last step */
+	struct fb_step_sample *samples; /* of all repetitions so far, in order */
+	size_t nsamples, room;
+	bool fresh;                  /* buffers are to be checked after this step */
+	double begin, end;           /* of the last step, in seconds of the host's clock */
+	double trace_error_s;        /* GPU: how far the clocks may be apart */
+};
+
+/* The program as the harness sees it. `columns` has room for FB_STEP_COLUMNS. */
+struct fb_program fb_step_describe(const struct fb_schedule_program *program,
+				   struct fb_overlap_settings *own, struct fb_column *columns);
+
+/* The whole of main(). */
+int fb_step_main(const struct fb_schedule_program *program, int argc, char **argv);
+
+/* --- cases.c: from axis values to cases ------------------------------------------------------ */
+
+/* fb_program.expand and fb_program.can */
+int fb_step_expand(struct fb_run *run, void *state);
+bool fb_step_can(void *state, const struct fb_case *c, char reason[FB_REASON_CHARS]);
+/* The pass that a case was made of; NULL only for a case of another program. */
+const struct fb_step_pass *fb_step_pass_of(const struct fb_step_state *s, const struct fb_case *c);
+/* What a step of the case is built for, on this rank. `tokens` are per rank; 0: as asked for. */
+struct fb_build fb_step_build_of(const struct fb_step_state *s, const struct fb_case *c,
+				 const struct fb_step_pass *pass, uint64_t tokens);
+/* Builds and links; close *dag also after an error. 0 or an error (printed). */
+int fb_step_make(const struct fb_step_state *s, const struct fb_build *build, struct fb_dag *dag);
+/* Builds the graphs of all ranks and proves them: 0 or an error (printed). Local. */
+int fb_step_prove(const struct fb_step_state *s, const struct fb_build *build);
+/* Bytes of a rank's buffers. */
+size_t fb_step_bytes(const struct fb_dag *dag, size_t element_bytes);
+
+/* --- groups.c ---------------------------------------------------------------------------------
+ *
+ * Collective over the world: the groups of all partitions of a step, opened with the engine where
+ * no step before had them. 0 or an error (printed), the same on all ranks.
+ */
+int fb_step_groups_open(struct fb_step_state *s, const struct fb_dag *dag, const char *engine,
+			struct fb_step_groups **groups);
+void fb_step_groups_close(struct fb_step_state *s);
+/* Those of a partition, which have been opened; NULL: they have not. */
+struct fb_step_groups *fb_step_groups_find(const struct fb_step_state *s,
+					   const struct fb_partition *partition,
+					   const char *engine);
+/* The counts of a task that is an all_to_all_v, borrowed from the step. */
+struct fb_counts fb_step_counts(const struct fb_dag *dag, int task);
+/* The operation of a task but for its segment. */
+struct fb_operation fb_step_operation(const struct fb_dag *dag, int task, const struct fb_case *c,
+				      const struct fb_counts *counts);
+/* The case that an engine gets for a task. */
+struct fb_case fb_step_case(const struct fb_dag *dag, int task, const struct fb_case *c);
+
+/*
+ * --- instance.c, data.c: fb_program.setup, .teardown, .prime and .check ----------------------
+ */
+int fb_step_set_up(void *state, const struct fb_case *c, void **instance);
+void fb_step_tear_down(void *instance);
+int fb_step_prime(void *instance);
+int fb_step_check(void *instance, int calls, struct fb_mismatch *bad);
+
+/* --- work.c: computing ------------------------------------------------------------------------
+ *
+ * Collective: i->build.tokens, i->dag for them, and the memory to compute on. 0 or an error
+ * (printed), the same on all ranks.
+ */
+int fb_step_open_work(struct fb_step_instance *i);
+void fb_step_close_work(struct fb_step_instance *i);
+/* Floating-point operations of the step on this rank. */
+double fb_step_flop(const struct fb_dag *dag);
+/* How products are computed: "OpenBLAS f32". */
+void fb_step_compute_text(const struct fb_step_instance *i, char *text, size_t n);
+
+/* --- measure.c --------------------------------------------------------------------------------
+ *
+ * Local: a step, or parts of one, to its end.
+ */
+int fb_step_run_parts(struct fb_step_instance *i, unsigned parts, int calls);
+/* Local, not timed: makes a run of these parts ready; copies what communication alone needs. */
+int fb_step_ready(struct fb_step_instance *i, unsigned parts, int calls);
+/* fb_program.settle: the parts alone, behind each step. */
+int fb_step_settle(void *instance);
+/* fb_program.summarise */
+void fb_step_summarise(void *instance, const double *samples_us, size_t n,
+		       struct fb_traits *traits);
+
+/* --- trace.c ----------------------------------------------------------------------------------
+ *
+ * Collective: appends the tasks of one step of all ranks to spans.csv and trace.json in the folder
+ * of --trace; rank 0 writes. 0 or FB_EIO, FB_ENOMEM (printed), the same on all ranks.
+ */
+int fb_step_trace(struct fb_step_instance *i);
+
+#endif

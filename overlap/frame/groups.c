@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Groups of ranks with their engines, opened once for all steps; see frame.h. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/error.h"
+#include "overlap/frame/frame.h"
+
+struct fb_step_groups *fb_step_groups_find(const struct fb_step_state *s,
+					   const struct fb_partition *partition,
+					   const char *engine)
+{
+	size_t bytes = (size_t)s->session->world->nranks * sizeof(*partition->colour);
+
+	for (size_t i = 0; i < s->ngroups; i++)
+		if (!strcmp(s->groups[i]->engine, engine) &&
+		    !strcmp(s->groups[i]->name, partition->name) &&
+		    !memcmp(s->groups[i]->colour, partition->colour, bytes))
+			return s->groups[i];
+	return NULL;
+}
+
+/* Room for one more, and its colours. */
+static struct fb_step_groups *add(struct fb_step_state *s, const struct fb_partition *partition,
+				  const char *engine)
+{
+	size_t bytes = (size_t)s->session->world->nranks * sizeof(*partition->colour);
+	struct fb_step_groups **more = realloc(s->groups, (s->ngroups + 1) * sizeof(*more));
+	struct fb_step_groups *g = calloc(1, sizeof(*g));
+
+	if (more)
+		s->groups = more;
+	if (g)
+		g->colour = malloc(bytes);
+	if (!more || !g || !g->colour) {
+		free(g);
+		return NULL;
+	}
+	memcpy(g->colour, partition->colour, bytes);
+	g->name = partition->name;
+	g->engine = engine;
+	s->groups[s->ngroups++] = g;
+	return g;
+}
+
+/* Collective over the world. */
+static int open_groups(struct fb_step_state *s, const struct fb_partition *partition,
+		       const char *engine, struct fb_step_groups **result)
+{
+	const struct fb_group *w = s->session->world;
+	const int colour = partition->colour[w->rank];
+	struct fb_step_groups *g = add(s, partition, engine);
+	int err = fb_group_agree(w, g ? FB_OK : FB_ENOMEM);
+
+	if (err || !g)
+		return fb_error(err, "out of memory for groups of ranks");
+	err = fb_group_split(w, colour, &g->group);
+	if (err)
+		return err;
+	if (colour >= 0)
+		err = fb_collectives_open(&g->collectives, s->session, &g->group, engine);
+	*result = g;
+	return fb_group_agree(w, err);
+}
+
+int fb_step_groups_open(struct fb_step_state *s, const struct fb_dag *dag, const char *engine,
+			struct fb_step_groups **groups)
+{
+	int err = FB_OK;
+
+	for (int p = 0; p < dag->npartitions && !err; p++) {
+		struct fb_step_groups *g = fb_step_groups_find(s, &dag->partitions[p], engine);
+
+		if (!g)
+			err = open_groups(s, &dag->partitions[p], engine, &g);
+		if (groups)
+			groups[p] = g;
+	}
+	return err;
+}
+
+void fb_step_groups_close(struct fb_step_state *s)
+{
+	while (s->ngroups) {
+		struct fb_step_groups *g = s->groups[--s->ngroups];
+
+		fb_collectives_close(&g->collectives);
+		fb_group_close(&g->group);
+		free(g->colour);
+		free(g);
+	}
+	free(s->groups);
+}
+
+struct fb_counts fb_step_counts(const struct fb_dag *dag, int task)
+{
+	const struct fb_task *t = &dag->tasks[task];
+	struct fb_counts counts = {dag->partitions[t->partition].members, NULL, t->count};
+
+	/* The step owns what it points to, and engines only read it. */
+	memcpy(&counts.elements, &t->counts, sizeof(t->counts));
+	return counts;
+}
+
+struct fb_operation fb_step_operation(const struct fb_dag *dag, int task, const struct fb_case *c,
+				      const struct fb_counts *counts)
+{
+	const struct fb_task *t = &dag->tasks[task];
+	size_t size = fb_datatype_size(c->datatype);
+
+	return (struct fb_operation){
+		.collective = t->collective, .datatype = c->datatype,
+		.redop = c->redop >= 0 && fb_collective_info(t->collective)->reduces
+				 ? (enum fb_redop)c->redop : FB_SUM,
+		.root = t->root, .count = t->count, .counts = t->counts ? counts : NULL,
+		.in_place = fb_span_same(&t->in, &t->out),
+		.in_offset = (size_t)(dag->buffers[t->in.buffer].offset + t->in.first) * size,
+		.out_offset = (size_t)(dag->buffers[t->out.buffer].offset + t->out.first) * size,
+	};
+}
+
+struct fb_case fb_step_case(const struct fb_dag *dag, int task, const struct fb_case *c)
+{
+	const struct fb_task *t = &dag->tasks[task];
+	const struct fb_collective_info *info = fb_collective_info(t->collective);
+	uint64_t most = t->in.count > t->out.count ? t->in.count : t->out.count;
+	struct fb_case key = *c;
+
+	key.operation = info->name;
+	key.bytes = most * fb_datatype_size(c->datatype);
+	key.in_place = fb_span_same(&t->in, &t->out);
+	key.redop = info->reduces ? c->redop : -1;
+	key.root = info->has_root ? t->root : -1;
+	return key;
+}

@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A case from its options to a step that can run: graph, proof, memory, calls, threads. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/error.h"
+#include "overlap/frame/frame.h"
+
+static int compute(void *arg, int task, unsigned part, unsigned parts)
+{
+	struct fb_step_instance *i = arg;
+	const struct fb_task *t = &i->dag.tasks[task];
+
+	fb_host_compute_run(&i->compute[t->lane], &t->work, part, parts);
+	return FB_OK;
+}
+
+static int start(void *arg, int task)
+{
+	return fb_call_start(((struct fb_step_instance *)arg)->calls[task]);
+}
+
+static int test(void *arg, int task, bool *done)
+{
+	return fb_call_test(((struct fb_step_instance *)arg)->calls[task], done);
+}
+
+static int enqueue(void *arg, int task, void *stream)
+{
+	const struct fb_step_instance *i = arg;
+
+	if (i->calls[task])
+		return fb_call_enqueue(i->calls[task], stream);
+	return fb_gpu_compute_enqueue(i->state->gpu, &i->dag.tasks[task].work, stream);
+}
+
+/* Collective: memory for all buffers of the step. Larger than for cases before: it is new. */
+static int open_memory(struct fb_step_instance *i)
+{
+	struct fb_collective_state *c = i->state->collective;
+	size_t store = fb_store_of(c, i->key);
+	size_t bytes = fb_step_bytes(&i->dag, i->build.element_bytes);
+
+	if (c->segment[store].ops && c->segment[store].part_bytes < bytes)
+		fb_segment_close(&c->segment[store]);
+	if (c->part_bytes[store] < bytes)
+		c->part_bytes[store] = bytes;
+	return fb_collective_segment(c, i->key, bytes);
+}
+
+/* The memory by the ranks of a group: parts are found by the numbers in the group. */
+static int open_views(struct fb_step_instance *i, const struct fb_segment *memory)
+{
+	i->views = calloc((size_t)i->dag.npartitions + 1, sizeof(*i->views));
+	if (!i->views)
+		return FB_ENOMEM;
+	for (int p = 0; p < i->dag.npartitions; p++) {
+		const struct fb_group *g = &i->groups[p]->group;
+		struct fb_segment *view = &i->views[p];
+
+		*view = *memory;
+		view->part_of = malloc(((size_t)g->nranks + 1) * sizeof(*view->part_of));
+		if (!view->part_of)
+			return FB_ENOMEM;
+		for (int r = 0; r < g->nranks; r++)
+			view->part_of[r] = memory->part_of[g->world_rank_of[r]];
+	}
+	return FB_OK;
+}
+
+/* Collective over the group of the task. */
+static int prepare_call(struct fb_step_instance *i, int t)
+{
+	const struct fb_task *task = &i->dag.tasks[t];
+	struct fb_case key = fb_step_case(&i->dag, t, i->key);
+	struct fb_operation op;
+
+	i->counts[t] = fb_step_counts(&i->dag, t);
+	op = fb_step_operation(&i->dag, t, i->key, &i->counts[t]);
+	op.segment = &i->views[task->partition];
+	return fb_call_prepare(&i->groups[task->partition]->collectives, &key, &op, &i->calls[t]);
+}
+
+/*
+ * Collective: a call for each collective of this rank. One partition is behind the other, because
+ * only the collectives of one group have the same order on all its ranks.
+ */
+static int prepare(struct fb_step_instance *i)
+{
+	const struct fb_dag *d = &i->dag;
+	int err = FB_OK;
+
+	i->calls = calloc((size_t)d->ntasks + 1, sizeof(*i->calls));
+	i->counts = calloc((size_t)d->ntasks + 1, sizeof(*i->counts));
+	i->times = calloc((size_t)d->ntasks + 1, sizeof(*i->times));
+	if (!i->calls || !i->counts || !i->times)
+		err = FB_ENOMEM;
+	err = fb_group_agree(i->state->session->world, err);
+	for (int p = 0; p < d->npartitions && !err; p++) {
+		for (int t = 0; t < d->ntasks && !err; t++)
+			if (d->tasks[t].kind == FB_TASK_COLLECTIVE &&
+			    d->tasks[t].partition == p && fb_dag_takes_part(d, t))
+				err = prepare_call(i, t);
+		err = fb_group_agree(i->state->session->world, err);
+	}
+	return err;
+}
+
+/* Collective, in the same order. */
+static void release(struct fb_step_instance *i)
+{
+	for (int p = 0; i->calls && p < i->dag.npartitions; p++)
+		for (int t = 0; t < i->dag.ntasks; t++)
+			if (i->dag.tasks[t].partition == p)
+				fb_call_release(i->calls[t]);
+	free(i->calls);
+}
+
+/* Threads of this node's ranks are more than its processors. */
+static bool crowded(const struct fb_step_instance *i)
+{
+	const struct fb_group *w = i->state->session->world;
+
+	return w->oversubscribed || 2 * w->local_ranks > w->cpus;
+}
+
+static int open_run(struct fb_step_instance *i)
+{
+	const struct fb_step_state *s = i->state;
+	const struct fb_segment *memory =
+		&s->collective->segment[fb_store_of(s->collective, i->key)];
+	const struct fb_step_config config = {
+		.dag = &i->dag, .hooks = &i->hooks,
+		.memory = fb_segment_part(memory, s->session->world->rank),
+		.element_bytes = i->build.element_bytes, .clock = s->session->clock,
+		.session = s->session, .yields = crowded(i), .polls = (unsigned)s->own->polls,
+		.gpu = &s->collective->gpu, .graph = !strcmp(i->key->launch, "graph"),
+		.high = !s->own->priority,
+	};
+
+	i->hooks = (struct fb_step_hooks){compute, start, test, enqueue, i};
+	return i->device ? fb_gpu_run_open(&i->gpu, &config) : fb_host_run_open(&i->host, &config);
+}
+
+void fb_step_tear_down(void *instance)
+{
+	struct fb_step_instance *i = instance;
+
+	fb_gpu_run_close(i->gpu);
+	fb_host_run_close(i->host);
+	release(i);
+	for (int p = 0; i->views && p < i->dag.npartitions; p++)
+		free(i->views[p].part_of);
+	free(i->counts);
+	free(i->views);
+	free(i->groups);
+	free(i->times);
+	free(i->samples);
+	fb_step_close_work(i);
+	free(i);
+}
+
+/* Collective: everything between the options and a step that can run. */
+static int open_case(struct fb_step_instance *i)
+{
+	struct fb_step_state *s = i->state;
+	const struct fb_group *w = s->session->world;
+	const struct fb_segment *memory =
+		&s->collective->segment[fb_store_of(s->collective, i->key)];
+	int err = fb_step_open_work(i);
+
+	if (!err)
+		err = fb_group_agree(w, w->rank ? FB_OK : fb_step_prove(s, &i->build));
+	if (!err)
+		err = open_memory(i);
+	if (err)
+		return err;
+	i->groups = calloc((size_t)i->dag.npartitions + 1, sizeof(struct fb_step_groups *));
+	err = fb_group_agree(w, i->groups ? FB_OK : FB_ENOMEM);
+	if (!err)
+		err = fb_step_groups_open(s, &i->dag, i->key->engine, i->groups);
+	if (!err)
+		err = fb_group_agree(w, open_views(i, memory));
+	if (!err)
+		err = prepare(i);
+	return err ? err : fb_group_agree(w, open_run(i));
+}
+
+int fb_step_set_up(void *state, const struct fb_case *c, void **result)
+{
+	struct fb_step_state *s = state;
+	struct fb_step_instance *i = calloc(1, sizeof(*i));
+	int err = fb_group_agree(s->session->world, i ? FB_OK : FB_ENOMEM);
+
+	if (err || !i) {
+		free(i);
+		return err;
+	}
+	i->state = s;
+	i->key = c;
+	i->pass = fb_step_pass_of(s, c);
+	i->build = fb_step_build_of(s, c, i->pass, 0);
+	i->parts = s->program->parts ? s->program->parts[i->pass->schedule]
+				     : (unsigned)FB_PART_ALL;
+	i->device = fb_engines[fb_engine_index(c->engine)]->device;
+	i->redop = c->redop >= 0 ? (enum fb_redop)c->redop : FB_SUM;
+	i->data.seed = s->session->settings->seed;
+	err = open_case(i);
+	if (err) {
+		fb_step_tear_down(i);
+		return err;
+	}
+	*result = i;
+	return FB_OK;
+}

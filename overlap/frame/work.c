@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What a step computes with, and how many tokens it computes: as many as the user says, or as many
+ * as take the time that the user says, alone. That is found by trying, twice, as the time per token
+ * changes with their number.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/error.h"
+#include "overlap/frame/frame.h"
+
+enum {
+	FIRST_TOKENS = 1024, /* on a GPU, which needs some to be busy */
+	STEP_TOKENS = 16,    /* there, for its matrix units */
+	MOST_TOKENS = 1 << 20,
+	TRIALS = 3,
+};
+
+double fb_step_flop(const struct fb_dag *dag)
+{
+	double flop = 0;
+
+	for (int i = 0; i < dag->ntasks; i++)
+		flop += fb_work_flop(&dag->tasks[i].work);
+	return flop;
+}
+
+/* Collective: OpenBLAS on all ranks, or the own loop on all. */
+static int open_blas(struct fb_step_state *s)
+{
+	char reason[FB_REASON_CHARS] = "its products are wrong";
+	const char *library = s->own->blas;
+	int err = FB_EUNSUPPORTED;
+
+	s->blas_tried = true;
+	if (strcmp(library, "none"))
+		err = fb_openblas_open(&s->blas, library, reason, sizeof(reason));
+	if (!err && !fb_host_blas_right(&s->blas))
+		err = FB_EUNSUPPORTED;
+	if (err && strcmp(library, "none") && strcmp(library, "auto"))
+		fb_error(err, "--blas-library %s: %s", library, reason);
+	err = fb_group_agree(s->session->world, err);
+	if (err)
+		s->blas.library = NULL;
+	return strcmp(library, "none") && strcmp(library, "auto") ? err : FB_OK;
+}
+
+static int open_compute(struct fb_step_instance *i)
+{
+	struct fb_step_state *s = i->state;
+
+	if (!i->device)
+		return s->blas_tried ? FB_OK : open_blas(s);
+	if (s->gpu)
+		return FB_OK;
+	return fb_group_agree(s->session->world,
+			      fb_gpu_compute_open(&s->gpu, &s->collective->gpu, s->own->cublas,
+						  (int)s->own->compute_sms));
+}
+
+static void free_lanes(struct fb_step_instance *i)
+{
+	for (int lane = 0; i->compute && lane < i->dag.nlanes; lane++)
+		fb_host_compute_close(&i->compute[lane]);
+	free(i->compute);
+	i->compute = NULL;
+}
+
+/* Collective: the graph for i->build.tokens, and the memory to compute on. */
+static int make(struct fb_step_instance *i)
+{
+	const struct fb_step_state *s = i->state;
+	int err;
+
+	free_lanes(i);
+	fb_dag_close(&i->dag);
+	err = fb_step_make(s, &i->build, &i->dag);
+	if (!err && !i->device) {
+		i->compute = calloc((size_t)i->dag.nlanes + 1, sizeof(*i->compute));
+		err = i->compute ? FB_OK : FB_ENOMEM;
+	}
+	for (int t = 0; t < i->dag.ntasks && !err; t++) {
+		const struct fb_task *task = &i->dag.tasks[t];
+
+		if (i->device)
+			err = fb_gpu_compute_room(s->gpu, &task->work);
+		else
+			err = fb_host_compute_room(&i->compute[task->lane], &task->work);
+	}
+	for (int lane = 0; i->compute && lane < i->dag.nlanes; lane++)
+		i->compute[lane].blas = s->blas.library ? &s->blas : NULL;
+	return fb_group_agree(s->session->world, err);
+}
+
+/* Local: everything that a step computes, once. */
+static int compute_all(struct fb_step_instance *i)
+{
+	int err = FB_OK;
+
+	for (int t = 0; t < i->dag.ntasks && !err; t++) {
+		const struct fb_task *task = &i->dag.tasks[t];
+
+		if (i->device)
+			err = fb_gpu_compute_enqueue(i->state->gpu, &task->work, NULL);
+		else
+			fb_host_compute_run(&i->compute[task->lane], &task->work, 0, 1);
+	}
+	return err || !i->device ? err : fb_gpu_compute_finish(i->state->gpu);
+}
+
+/* Collective: the least of some trials, of the slowest rank, in seconds. */
+static int time_all(struct fb_step_instance *i, double *seconds)
+{
+	const struct fb_session *session = i->state->session;
+	double least = 0;
+	int err = compute_all(i);
+
+	for (int trial = 0; trial < TRIALS && !err; trial++) {
+		double start = fb_clock_now(session->clock), took;
+
+		err = compute_all(i);
+		took = fb_clock_now(session->clock) - start;
+		least = trial == 0 || took < least ? took : least;
+	}
+	MPI_Allreduce(&least, seconds, 1, MPI_DOUBLE, MPI_MAX, session->world->comm);
+	return fb_group_agree(session->world, err);
+}
+
+/* Collective: tokens that take --compute. */
+static int calibrate(struct fb_step_instance *i)
+{
+	uint64_t step = i->device ? STEP_TOKENS : 1;
+	double seconds = 0;
+	int err = FB_OK;
+
+	i->build.tokens = i->device ? FIRST_TOKENS : 1;
+	for (int trial = 0; trial < 2 && !err; trial++) {
+		double wanted;
+
+		err = make(i);
+		if (!err)
+			err = time_all(i, &seconds);
+		if (err)
+			break;
+		wanted = (double)i->build.tokens * i->state->own->compute_s /
+			 (seconds > 0 ? seconds : 1e-9) / (double)step + 0.5;
+		i->build.tokens = wanted < 1 ? step
+				  : wanted > MOST_TOKENS ? MOST_TOKENS : (uint64_t)wanted * step;
+	}
+	return err;
+}
+
+/* What was found before for as many elements; 0: nothing. */
+static uint64_t known_tokens(const struct fb_step_instance *i)
+{
+	const struct fb_step_state *s = i->state;
+
+	if (s->own->tokens)
+		return s->own->tokens;
+	for (size_t k = 0; k < s->nwork; k++)
+		if (s->work[k].elements == i->build.elements && s->work[k].device == i->device)
+			return s->work[k].tokens;
+	return 0;
+}
+
+/* Collective. */
+static int remember(struct fb_step_instance *i)
+{
+	struct fb_step_state *s = i->state;
+	struct fb_step_work *more = realloc(s->work, (s->nwork + 1) * sizeof(*more));
+	int err = fb_group_agree(s->session->world, more ? FB_OK : FB_ENOMEM);
+
+	if (more)
+		s->work = more;
+	if (!err)
+		s->work[s->nwork++] = (struct fb_step_work){i->build.elements, i->build.tokens,
+							    i->device};
+	return err;
+}
+
+int fb_step_open_work(struct fb_step_instance *i)
+{
+	uint64_t tokens = known_tokens(i);
+	int err = open_compute(i);
+
+	if (!err && !tokens) {
+		err = calibrate(i);
+		if (!err)
+			err = remember(i);
+	}
+	if (tokens)
+		i->build.tokens = tokens;
+	return err ? err : make(i);
+}
+
+void fb_step_close_work(struct fb_step_instance *i)
+{
+	free_lanes(i);
+	fb_dag_close(&i->dag);
+}
+
+void fb_step_compute_text(const struct fb_step_instance *i, char *text, size_t n)
+{
+	if (i->device)
+		fb_gpu_compute_describe(i->state->gpu, text, n);
+	else
+		snprintf(text, n, "%s f32", i->state->blas.library ? "OpenBLAS" : "own loop");
+}

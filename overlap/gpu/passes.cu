@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Work of a step that memory bounds: a plain pass, the optimizer, attention's pass over scores. */
+#include <cuda_bf16.h>
+#include <cuda_runtime.h>
+
+#include "overlap/gpu/passes.h"
+
+enum { THREADS = 256, MOST_BLOCKS = 1024, VECTOR = 4 };
+
+__global__ void __launch_bounds__(THREADS) scale(float4 *to, const float4 *from, uint64_t count)
+{
+	for (uint64_t i = blockIdx.x * (uint64_t)THREADS + threadIdx.x; i < count;
+	     i += gridDim.x * (uint64_t)THREADS) {
+		float4 x = from[i];
+
+		to[i] = make_float4(1.5F * x.x, 1.5F * x.y, 1.5F * x.z, 1.5F * x.w);
+	}
+}
+
+__global__ void __launch_bounds__(THREADS) adam(float *p, float *m, float *v, const float *g,
+						uint64_t count)
+{
+	for (uint64_t i = blockIdx.x * (uint64_t)THREADS + threadIdx.x; i < count;
+	     i += gridDim.x * (uint64_t)THREADS) {
+		float gradient = g[i];
+
+		m[i] = 0.9F * m[i] + 0.1F * gradient;
+		v[i] = 0.999F * v[i] + 0.001F * gradient * gradient;
+		p[i] -= 0.001F * m[i] / (sqrtf(fabsf(v[i])) + 1e-8F);
+	}
+}
+
+__global__ void __launch_bounds__(THREADS) soften(uint16_t *scores, uint64_t count)
+{
+	for (uint64_t i = blockIdx.x * (uint64_t)THREADS + threadIdx.x; i < count;
+	     i += gridDim.x * (uint64_t)THREADS) {
+		__nv_bfloat16 *at = (__nv_bfloat16 *)&scores[i];
+		float x = __bfloat162float(*at) * 0x1p-6F;
+
+		*at = __float2bfloat16((1 + x + x * x / 2) / 2);
+	}
+}
+
+static unsigned blocks_for(uint64_t count)
+{
+	uint64_t blocks = (count + THREADS - 1) / THREADS, most = MOST_BLOCKS;
+
+	return (unsigned)(blocks < most ? blocks : most);
+}
+
+extern "C" int fb_pass_scale(float *to, const float *from, uint64_t count, void *stream)
+{
+	scale<<<blocks_for(count / VECTOR), THREADS, 0, (cudaStream_t)stream>>>(
+		(float4 *)to, (const float4 *)from, count / VECTOR);
+	return (int)cudaGetLastError();
+}
+
+extern "C" int fb_pass_adam(float *state, uint64_t count, void *stream)
+{
+	adam<<<blocks_for(count), THREADS, 0, (cudaStream_t)stream>>>(
+		state, state + count, state + 2 * count, state + 3 * count, count);
+	return (int)cudaGetLastError();
+}
+
+extern "C" int fb_pass_soften(uint16_t *scores, uint64_t count, void *stream)
+{
+	soften<<<blocks_for(count), THREADS, 0, (cudaStream_t)stream>>>(scores, count);
+	return (int)cudaGetLastError();
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What passes.cu gives to cuda_compute.c. All return a cudaError_t, of launching only. */
+#ifndef FB_OVERLAP_GPU_PASSES_H
+#define FB_OVERLAP_GPU_PASSES_H
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* to[i] = 1.5 * from[i] in f32; both are aligned to 16 bytes, `count` is a multiple of 4. */
+int fb_pass_scale(float *to, const float *from, uint64_t count, void *stream);
+
+/*
+ * Adam's update in f32. `state` holds the parameters, the first moments, the second moments and the
+ * gradients, `count` elements each.
+ */
+int fb_pass_adam(float *state, uint64_t count, void *stream);
+
+/* Attention's pass over scores of bf16: a share of 1 for each, by three terms of exp. */
+int fb_pass_soften(uint16_t *scores, uint64_t count, void *stream);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

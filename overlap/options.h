@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Options that several programs of steps have, and what their common options are by default. */
+#ifndef FB_OVERLAP_OPTIONS_H
+#define FB_OVERLAP_OPTIONS_H
+
+#include "common/option/option.h"
+#include "common/option/settings.h"
+#include "overlap/settings.h"
+
+enum { FB_MOST_LAYERS = 1000 };
+
+/* The tensors of a layer of Llama 3 8B: q, k, v, o, gate, up, down. */
+#define FB_DDP_RATIOS "4,1,1,4,14,14,14"
+
+extern const char *const fb_overlap_priorities[];
+
+#define FB_OVERLAP_U64(field, name, fallback, low, high, help)                                     \
+	FB_OPTION_U64(struct fb_overlap_settings, field, 0, name, "N", fallback, low, high, help)
+
+#define FB_OVERLAP_SCHEDULES(fallback, names, help)                                                \
+	FB_OPTION_CHOICES(struct fb_overlap_settings, schedules, 0, "schedule", fallback, names,   \
+			  help)
+
+#define FB_OVERLAP_LAYERS(fallback, help)                                                          \
+	FB_OVERLAP_U64(layers, "layers", fallback, 1, FB_MOST_LAYERS, help)
+
+#define FB_OVERLAP_HIDDEN(fallback)                                                                \
+	FB_OVERLAP_U64(hidden, "hidden", fallback, 8, 1 << 20,                                     \
+		       "elements of a token; columns of every tensor's matrix")
+
+/* By time, or by the number of tokens. */
+#define FB_OVERLAP_COMPUTE(time, count)                                                            \
+	FB_OPTION_TIME(struct fb_overlap_settings, compute_s, 0, "compute", time, 1e-6, 60,        \
+		       "what a step computes alone, by choosing how many tokens there are"),       \
+	FB_OVERLAP_TOKENS(count, "tokens of each rank; 0: as --compute says")
+
+#define FB_OVERLAP_TOKENS(count, help)                                                             \
+	FB_OVERLAP_U64(tokens, "tokens", count, 0, 1 << 20, help)
+
+#define FB_OVERLAP_OPTIONS                                                                         \
+	FB_OVERLAP_U64(polls, "polls", "0", 0, 10000,                                              \
+		       "processors: 0: one thread computes, another one communicates; else one "   \
+		       "thread does both, and moves collectives on so often in a task"),           \
+	FB_OVERLAP_U64(compute_sms, "compute-sms", "0", 0, 1024,                                   \
+		       "GPUs: multiprocessors that cuBLAS is to use; 0: all"),                     \
+	FB_OPTION_CHOICE(struct fb_overlap_settings, priority, 0, "priority", "high",              \
+			 fb_overlap_priorities, "GPUs: of the streams that communicate"),          \
+	FB_OPTION_STRING(struct fb_overlap_settings, cublas, 0, "cublas-library", "FILE", "auto",  \
+			 NULL, "GPUs: the cuBLAS to compute with; auto: where the linker finds "   \
+			 "one; none: own kernel"),                                                 \
+	FB_OPTION_STRING(struct fb_overlap_settings, blas, 0, "blas-library", "FILE", "auto",      \
+			 NULL, "processors: the OpenBLAS to compute with; auto: where the linker " \
+			 "finds one; none: own loop"),                                             \
+	FB_OPTION_STRING(struct fb_overlap_settings, trace, 0, "trace", "FOLDER", NULL, NULL,      \
+			 "writes spans.csv and trace.json of a step of each row to that folder")
+
+#define FB_OVERLAP_DEFAULTS                                                                        \
+	{"algorithm", "auto"}, {"protocol", "auto"}, {"launch", "nonblocking"},                    \
+	{"min-samples", "10"}, {"max-samples", "200"}, {"max-time", "2s"}, {NULL, NULL}
+
+#endif

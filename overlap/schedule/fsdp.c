@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Fully sharded data parallelism: each rank of a group holds a shard of every layer's parameters.
+ * A layer is gathered before it is computed, and its gradient is reduced and scattered behind
+ * backward. With groups smaller than the world (hybrid shard) the shards' gradients are reduced
+ * over the replicas as well.
+ *
+ * Gathered layers lie in 1 + prefetch places, used in turn. So a place bounds how far all_gathers
+ * run ahead: with 0 a layer is gathered only when the one before has been computed. Backward begins
+ * with the last layer, which forward leaves in its place. Without reshard there is a place for each
+ * layer, and backward gathers nothing.
+ */
+#include <stdio.h>
+
+#include "overlap/options.h"
+#include "overlap/schedule/schedule.h"
+
+enum axis { PREFETCH, RESHARD };
+enum { FREES, KEEPS, GRADIENT_PLACES = 2, ALIGN = 128 };
+
+static const char *const schedules[] = {"overlap", NULL};
+static const char *const reshards[] = {"yes", "no", NULL};
+
+static const struct fb_option options[] = {
+	FB_OPTION_GROUP("Training step"),
+	FB_OVERLAP_SCHEDULES("overlap", schedules, "what a step does"),
+	FB_OPTION_SIZES(struct fb_overlap_settings, prefetch, 0, "prefetch", "0,1,2,3",
+			"layers that are gathered ahead of the one that is computed"),
+	FB_OPTION_CHOICES(struct fb_overlap_settings, reshard, 0, "reshard", "yes", reshards,
+			  "whether a gathered layer is given up behind forward, and gathered again "
+			  "for backward"),
+	FB_OPTION_U64(struct fb_overlap_settings, shard, 0, "shard", "N", "0", 0, 1 << 20,
+		      "ranks that share a model (hybrid shard); 0: all"),
+	FB_OVERLAP_LAYERS("8", "equal layers of the model"),
+	FB_OVERLAP_HIDDEN("4096"),
+	FB_OVERLAP_COMPUTE("20ms", "0"),
+	FB_OVERLAP_OPTIONS,
+	FB_OPTION_END,
+};
+
+static const struct fb_default defaults[] = {{"bytes", "64M"}, FB_OVERLAP_DEFAULTS};
+
+/* Numbers of buffers, partitions and data, and sizes, of the step that is built. */
+struct plan {
+	const struct fb_build *b;
+	struct fb_dag *dag;
+	int layers, ranks, replicas; /* ranks: of a group that shares a model */
+	uint64_t block;              /* elements of a shard of a layer */
+	int shard, replica;          /* partitions */
+	int shards, gathered, places, found, gradients, sums, seen;
+	int weights, gradient;       /* data: weights + layer, and gradient */
+	int items;                   /* forward and backward of all layers */
+};
+
+static bool can(const struct fb_build *b, char reason[FB_SCHEDULE_REASON])
+{
+	uint64_t ranks = b->own->shard ? b->own->shard : (uint64_t)b->nranks;
+
+	if (b->elements / b->own->layers < 1)
+		snprintf(reason, FB_SCHEDULE_REASON, "less than an element for each layer");
+	else if ((uint64_t)b->nranks % ranks)
+		snprintf(reason, FB_SCHEDULE_REASON, "--shard %llu does not divide %d ranks",
+			 (unsigned long long)ranks, b->nranks);
+	else if (b->value[RESHARD] == KEEPS && b->value[PREFETCH] != b->own->prefetch.value[0])
+		snprintf(reason, FB_SCHEDULE_REASON, "without reshard there is a place for each "
+			 "layer: see the first --prefetch");
+	else
+		return true;
+	return false;
+}
+
+static void make_buffers(struct plan *p)
+{
+	struct fb_dag *d = p->dag;
+	uint64_t layer = p->block * (uint64_t)p->ranks, layers = (uint64_t)p->layers;
+	int mine;
+
+	p->shard = fb_dag_axis(d, "shard", 1, p->ranks);
+	p->replica = fb_dag_axis(d, "replica", p->ranks, p->replicas);
+	mine = p->b->rank % p->ranks;
+	p->shards = fb_dag_buffer(d, "shards", layers * p->block);
+	p->gathered = fb_dag_buffer(d, "gathered layers", (uint64_t)p->places * layer);
+	p->found = fb_dag_buffer(d, "found gradients", layer + layers * FB_WITNESS);
+	p->gradients = fb_dag_buffer(d, "gradients", GRADIENT_PLACES * layer);
+	p->sums = fb_dag_buffer(d, "reduced gradients", layers * p->block);
+	p->seen = fb_dag_buffer(d, "seen", (uint64_t)p->items * FB_WITNESS);
+	for (int l = 0; l < p->layers; l++) {
+		int data = fb_dag_data(d, p->ranks);
+
+		p->weights = l ? p->weights : data;
+		fb_dag_input(d, (struct fb_span){p->shards, (uint64_t)l * p->block, p->block},
+			     (struct fb_content){data, mine, 0});
+	}
+	p->gradient = fb_dag_data(d, p->b->nranks);
+	fb_dag_input(d, fb_dag_whole(d, p->found),
+		     (struct fb_content){p->gradient, p->b->rank, 0});
+}
+
+/* Forward of all layers is items 0 to layers - 1, backward of the last one is the next. */
+static int layer_of(const struct plan *p, int item)
+{
+	return item < p->layers ? item : p->items - 1 - item;
+}
+
+/* All_gathers are numbered as items are, but for the first one of backward. */
+static int gather_of(const struct plan *p, int item)
+{
+	return item < p->layers ? item : item - 1;
+}
+
+static struct fb_span place_of(const struct plan *p, int item)
+{
+	int place = p->b->value[RESHARD] == KEEPS ? layer_of(p, item)
+						  : gather_of(p, item) % p->places;
+	uint64_t layer = p->block * (uint64_t)p->ranks;
+
+	return (struct fb_span){p->gathered, (uint64_t)place * layer, layer};
+}
+
+static void gather(struct plan *p, int number)
+{
+	int item = number < p->layers ? number : number + 1, l = layer_of(p, item);
+	const struct fb_span own = {p->shards, (uint64_t)l * p->block, p->block};
+
+	if (item < (p->b->value[RESHARD] == FREES ? p->items : p->layers))
+		fb_dag_collective(p->dag, FB_LANE_COMMUNICATE, "all_gather", l, FB_ALL_GATHER,
+				  p->shard, 0, own, place_of(p, item));
+}
+
+/* Reads all blocks of a gathered layer, and keeps a piece of another rank's. */
+static int compute(struct plan *p, int item)
+{
+	int l = layer_of(p, item), keeps = (p->b->rank + 1 + item) % p->ranks;
+	bool backward = item >= p->layers;
+	uint64_t rows = fb_ceil_div(p->block * (uint64_t)p->ranks, p->b->own->hidden);
+	int task = fb_dag_compute(p->dag, FB_LANE_COMPUTE, backward ? "backward" : "forward", l,
+				  fb_work_product(backward ? FB_WORK_BACKWARD : FB_WORK_GEMM,
+						  p->b->tokens, rows, p->b->own->hidden));
+
+	for (int r = 0; r < p->ranks; r++) {
+		struct fb_span block = place_of(p, item);
+		const struct fb_content right = {p->weights + l, r, 0};
+
+		block.first += (uint64_t)r * p->block;
+		block.count = p->block;
+		if (r == keeps)
+			fb_dag_witness(p->dag, task, p->seen, item, block, right);
+		else
+			fb_dag_read(p->dag, task, block, &right);
+	}
+	return task;
+}
+
+/* A layer's gradient: copied behind backward, reduced, and used by the optimizer. */
+static void reduce(struct plan *p, int task, int layer)
+{
+	uint64_t all = p->block * (uint64_t)p->ranks;
+	const struct fb_span from = {p->found, (uint64_t)layer * FB_WITNESS, all};
+	const struct fb_span to = {p->gradients, (uint64_t)(layer % GRADIENT_PLACES) * all, all};
+	const struct fb_span sum = {p->sums, (uint64_t)layer * p->block, p->block};
+	const uint64_t mine = (uint64_t)(p->b->rank % p->ranks) * p->block;
+
+	fb_dag_copy(p->dag, task, from, to);
+	fb_dag_collective(p->dag, FB_LANE_COMMUNICATE, "reduce_scatter", layer, FB_REDUCE_SCATTER,
+			  p->shard, 0, to, sum);
+	if (p->replicas > 1)
+		fb_dag_collective(p->dag, FB_LANE_COMMUNICATE, "all_reduce", layer, FB_ALL_REDUCE,
+				  p->replica, 0, sum, sum);
+	fb_dag_output(p->dag, sum, (struct fb_content){p->gradient, FB_ALL_MEMBERS,
+						       from.first + mine});
+}
+
+static void build(struct fb_dag *dag, const struct fb_build *b)
+{
+	struct plan p = {.b = b, .dag = dag, .layers = (int)b->own->layers};
+	struct fb_content sum = {.member = FB_ALL_MEMBERS};
+	int ahead;
+
+	p.ranks = b->own->shard ? (int)b->own->shard : b->nranks;
+	p.replicas = b->nranks / p.ranks;
+	p.block = fb_ceil_div(b->elements / b->own->layers, (uint64_t)p.ranks * ALIGN) * ALIGN;
+	p.items = 2 * p.layers;
+	ahead = b->value[RESHARD] == KEEPS ? p.layers - 1 : (int)b->value[PREFETCH];
+	p.places = ahead + 1;
+	fb_dag_two_lanes(dag);
+	make_buffers(&p);
+	for (int number = 0; number <= ahead; number++)
+		gather(&p, number);
+	for (int item = 0; item < p.items; item++) {
+		int task = compute(&p, item);
+
+		/* The next layer goes before this one's gradient: computing waits for it. */
+		if (b->value[RESHARD] == FREES && item != p.layers - 1)
+			gather(&p, gather_of(&p, item) + p.places);
+		if (item >= p.layers)
+			reduce(&p, task, layer_of(&p, item));
+	}
+	sum.data = p.gradient;
+	for (int l = 0; l < p.layers; l++) {
+		const struct fb_span span = {p.sums, (uint64_t)l * p.block, p.block};
+		int task = fb_dag_compute(dag, FB_LANE_COMPUTE, "adam", l,
+					  fb_work_pass(FB_WORK_ADAM, p.block));
+
+		sum.first = (uint64_t)l * FB_WITNESS + (uint64_t)(b->rank % p.ranks) * p.block;
+		fb_dag_read(dag, task, span, &sum);
+	}
+	dag->tokens = b->tokens * (uint64_t)b->nranks;
+}
+
+const struct fb_schedule_program fb_schedule_fsdp = {
+	.name = "fsdp",
+	.summary = "a step of fully sharded training: all_gather, compute, reduce_scatter",
+	.description =
+	"Times a step of training in which each rank holds a shard of every layer: forward and "
+	"backward gather a layer before they compute it, backward reduces and scatters its "
+	"gradient, and the optimizer updates the shard. With --shard N groups of N ranks share a "
+	"model, and gradients are reduced over the groups as well.\n\n"
+	"BYTES is the size of all parameters of the model.",
+	.options = options, .defaults = defaults, .schedules = schedules,
+	.axes = {{"prefetch", FB_AXIS_NUMBERS, offsetof(struct fb_overlap_settings, prefetch),
+		  NULL, 1},
+		 {"reshard", FB_AXIS_CHOICES, offsetof(struct fb_overlap_settings, reshard),
+		  reshards, 1}},
+	.can = can, .build = build,
+};

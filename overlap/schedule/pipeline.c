@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Pipeline parallelism: each rank has some of the layers, and micro-batches go through the ranks
+ * forward and back. Which pass a rank computes when is pipeline_order.c's. Here a pass becomes a
+ * task, and what it hands to the next stage a broadcast in a group of two.
+ *
+ * Forward and backward have lanes and groups of their own, for sending and for receiving: a rank
+ * that waits to send an activation can still receive a gradient.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "common/base/error.h"
+#include "overlap/options.h"
+#include "overlap/schedule/pipeline_order.h"
+#include "overlap/schedule/schedule.h"
+
+enum axis { BATCHES };
+enum { PARTS = 3, CHUNKS = 2 };
+enum lane { COMPUTE, SENDS, RECEIVES = SENDS + 2 }; /* plus 0 forward, 1 backward */
+
+static const char *const schedules[] = {
+	[FB_PIPELINE_GPIPE] = "gpipe", [FB_PIPELINE_1F1B] = "1f1b",
+	[FB_PIPELINE_INTERLEAVED] = "interleaved", [FB_PIPELINE_ZERO_BUBBLE] = "zero_bubble",
+	[FB_PIPELINE_SCHEDULES] = NULL};
+
+static const struct fb_option options[] = {
+	FB_OPTION_GROUP("Pipeline"),
+	FB_OVERLAP_SCHEDULES("gpipe,1f1b,interleaved,zero_bubble", schedules,
+			     "in which order a rank computes its passes"),
+	FB_OPTION_SIZES(struct fb_overlap_settings, microbatches, 0, "microbatches", "4,8",
+			"micro-batches of a step"),
+	FB_OVERLAP_LAYERS("8", "equal layers of the model"),
+	FB_OVERLAP_HIDDEN("1024"),
+	FB_OVERLAP_COMPUTE("20ms", "0"),
+	FB_OVERLAP_OPTIONS,
+	FB_OPTION_END,
+};
+
+static const struct fb_default defaults[] = {{"bytes", "64K"}, FB_OVERLAP_DEFAULTS};
+
+struct plan {
+	const struct fb_build *b;
+	struct fb_dag *dag;
+	struct fb_pipeline order;
+	int ranks, stages, batches, places, seen;
+	int partition[2][PARTS], slots[2][PARTS]; /* of forward, of backward */
+	int source[2], data[2];                   /* activations, gradients of the loss */
+	int sent[2], received[2];                 /* so far */
+};
+
+static struct fb_pipeline_shape shape_of(const struct fb_build *b)
+{
+	enum fb_pipeline_schedule schedule = (enum fb_pipeline_schedule)b->schedule;
+
+	return (struct fb_pipeline_shape){schedule, b->nranks, (int)b->value[BATCHES],
+					  schedule == FB_PIPELINE_INTERLEAVED ? CHUNKS : 1};
+}
+
+static bool can(const struct fb_build *b, char reason[FB_SCHEDULE_REASON])
+{
+	struct fb_pipeline_shape s = shape_of(b);
+
+	if (b->nranks < 2)
+		snprintf(reason, FB_SCHEDULE_REASON, "a pipeline needs two ranks or more");
+	else if (b->value[BATCHES] < 1 || b->value[BATCHES] > FB_MOST_LAYERS)
+		snprintf(reason, FB_SCHEDULE_REASON, "--microbatches is from 1 to %d",
+			 FB_MOST_LAYERS);
+	else if (s.chunks > 1 && s.batches % s.ranks)
+		snprintf(reason, FB_SCHEDULE_REASON, "interleaved: %d micro-batches are not a "
+			 "multiple of %d ranks", s.batches, s.ranks);
+	else if (b->elements < FB_WITNESS)
+		snprintf(reason, FB_SCHEDULE_REASON, "--bytes is less than %d elements",
+			 FB_WITNESS);
+	else
+		return true;
+	return false;
+}
+
+/* Edge e leads from rank e to the next. Edges of one part have no rank in common. */
+static int part_of(const struct plan *p, int edge)
+{
+	return edge == p->ranks - 1 && p->ranks % 2 ? 2 : edge % 2;
+}
+
+static void make_groups(struct plan *p)
+{
+	static const char *const names[] = {"forward", "backward"};
+	int *colour = malloc((size_t)p->ranks * sizeof(*colour));
+
+	for (int part = 0; part < PARTS && colour; part++) {
+		int edges = p->stages > p->ranks ? p->ranks : p->ranks - 1;
+
+		for (int r = 0; r < p->ranks; r++)
+			colour[r] = FB_NONE;
+		for (int e = 0; e < edges; e++)
+			if (part_of(p, e) == part)
+				colour[e] = colour[(e + 1) % p->ranks] = e;
+		for (int way = 0; way < 2; way++) {
+			p->partition[way][part] = fb_dag_partition(p->dag, names[way], colour);
+			p->slots[way][part] = fb_dag_buffer(p->dag, names[way],
+							    (uint64_t)p->places * p->b->elements);
+		}
+	}
+	if (!colour)
+		p->dag->err = FB_ENOMEM;
+	free(colour);
+}
+
+/* Hands the next slot of an edge over; returns it. Forward goes along the edge, backward not. */
+static struct fb_span hand_over(struct plan *p, int way, int edge, bool send, int number)
+{
+	int part = part_of(p, edge), *count = send ? &p->sent[way] : &p->received[way];
+	uint64_t place = (uint64_t)(*count)++ % (uint64_t)p->places;
+	const struct fb_span span = {p->slots[way][part], place * p->b->elements, p->b->elements};
+	bool wraps = edge == p->ranks - 1;
+
+	fb_dag_collective(p->dag, (send ? SENDS : RECEIVES) + way, send ? "send" : "receive",
+			  number, FB_BROADCAST, p->partition[way][part], wraps ^ way, span, span);
+	return span;
+}
+
+/* The slot that the next send of an edge will use: the pass fills it first. */
+static struct fb_span next_slot(const struct plan *p, int way, int edge)
+{
+	uint64_t place = (uint64_t)p->sent[way] % (uint64_t)p->places;
+
+	return (struct fb_span){p->slots[way][part_of(p, edge)], place * p->b->elements,
+				p->b->elements};
+}
+
+static struct fb_work work_of(const struct plan *p, enum fb_pass pass)
+{
+	uint64_t hidden = p->b->own->hidden, tokens = p->b->tokens / (uint64_t)p->batches;
+	uint64_t layers = p->b->own->layers / (uint64_t)p->stages;
+	bool both = pass == FB_BACKWARD &&
+		    p->order.shape.schedule != FB_PIPELINE_ZERO_BUBBLE;
+	struct fb_work w = fb_work_product(both ? FB_WORK_BACKWARD : FB_WORK_GEMM,
+					   tokens ? tokens : 1, hidden, hidden);
+
+	w.times = layers ? (uint32_t)layers : 1;
+	return w;
+}
+
+/* Forward or backward of a micro-batch through a virtual stage: receive, compute, send. */
+static void add_pass(struct plan *p, struct fb_pass_of pass)
+{
+	int rank = p->b->rank, way = pass.pass == FB_BACKWARD;
+	int stage = pass.chunk * p->ranks + rank, last = p->stages - 1;
+	int before = (rank + p->ranks - 1) % p->ranks, number = pass.batch, task;
+	int in = way ? rank : before, out = way ? before : rank;
+	bool receives = way ? stage < last : stage > 0, sends = way ? stage > 0 : stage < last;
+	uint64_t at = (uint64_t)pass.batch * FB_WITNESS;
+	struct fb_span from = {p->source[way], at, p->b->elements};
+
+	if (receives)
+		from = hand_over(p, way, in, false, number);
+	task = fb_dag_compute(p->dag, COMPUTE, way ? "backward" : "forward", number,
+			      work_of(p, pass.pass));
+	if (receives)
+		fb_dag_witness(p->dag, task, p->seen,
+			       (way * CHUNKS + pass.chunk) * p->batches + pass.batch, from,
+			       (struct fb_content){p->data[way], 0, at});
+	if (!sends)
+		return;
+	fb_dag_copy(p->dag, task, from, next_slot(p, way, out));
+	hand_over(p, way, out, true, number);
+}
+
+static void build(struct fb_dag *dag, const struct fb_build *b)
+{
+	static const char *const lanes[] = {"send activations", "send gradients",
+					    "receive activations", "receive gradients"};
+	static const char *const sources[] = {"inputs", "loss"};
+	struct plan p = {.b = b, .dag = dag, .ranks = b->nranks};
+	const struct fb_pipeline_shape shape = shape_of(b);
+	uint64_t length = b->elements + (uint64_t)shape.batches * FB_WITNESS;
+
+	dag->err = fb_pipeline_open(&p.order, &shape);
+	if (dag->err)
+		return;
+	p.batches = shape.batches;
+	p.stages = shape.ranks * shape.chunks;
+	p.places = shape.chunks > 1 ? 2 * shape.ranks : 2;
+	fb_dag_lane(dag, "compute", false);
+	for (int i = 0; i < 4; i++)
+		fb_dag_lane(dag, lanes[i], true);
+	make_groups(&p);
+	p.seen = fb_dag_buffer(dag, "seen", (uint64_t)(2 * CHUNKS * p.batches) * FB_WITNESS);
+	for (int way = 0; way < 2; way++) {
+		p.source[way] = fb_dag_buffer(dag, sources[way], length);
+		p.data[way] = fb_dag_data(dag, 1);
+		fb_dag_input(dag, fb_dag_whole(dag, p.source[way]),
+			     (struct fb_content){p.data[way], 0, 0});
+	}
+	for (int i = 0; i < p.order.per_rank; i++) {
+		struct fb_pass_of pass = p.order.passes[b->rank * p.order.per_rank + i];
+
+		if (pass.pass == FB_WEIGHTS)
+			fb_dag_compute(dag, COMPUTE, "weights", pass.batch,
+				       work_of(&p, FB_WEIGHTS));
+		else
+			add_pass(&p, pass);
+	}
+	dag->tokens = b->tokens;
+	dag->ideal = p.order.bubble;
+	fb_pipeline_close(&p.order);
+}
+
+const struct fb_schedule_program fb_schedule_pipeline = {
+	.name = "pipeline",
+	.summary = "micro-batches through stages: GPipe, 1F1B, interleaved, zero-bubble",
+	.description =
+	"Times a step of pipeline-parallel training: each rank has some of the layers, and "
+	"micro-batches go through all ranks forward and back. Column bubble_share is the share of "
+	"the step in which a rank does not compute, bubble_theory what it is where communication "
+	"takes no time.\n\n"
+	"BYTES is the size of a micro-batch's activations between two stages.",
+	.options = options, .defaults = defaults, .schedules = schedules,
+	.axes = {{"microbatches", FB_AXIS_NUMBERS,
+		  offsetof(struct fb_overlap_settings, microbatches), NULL,
+		  (1 << FB_PIPELINE_SCHEDULES) - 1}},
+	.can = can, .build = build,
+};

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * In which order the stages of a pipeline compute micro-batches, and how long they are idle by
+ * theory. A rank has `chunks` parts of the model; part c of rank r is virtual stage c * ranks + r.
+ */
+#ifndef FB_OVERLAP_SCHEDULE_PIPELINE_ORDER_H
+#define FB_OVERLAP_SCHEDULE_PIPELINE_ORDER_H
+
+enum fb_pipeline_schedule {
+	FB_PIPELINE_GPIPE,       /* Huang et al., 2019: all forward, then all backward */
+	FB_PIPELINE_1F1B,        /* Narayanan et al., 2019 (PipeDream) */
+	FB_PIPELINE_INTERLEAVED, /* Narayanan et al., 2021 (Megatron-LM): several parts a rank */
+	FB_PIPELINE_ZERO_BUBBLE, /* Qi et al., 2024: the weights' gradients fill gaps */
+	FB_PIPELINE_SCHEDULES,
+};
+
+enum fb_pass { FB_FORWARD, FB_BACKWARD, FB_WEIGHTS, FB_PASSES };
+
+struct fb_pipeline_shape {
+	enum fb_pipeline_schedule schedule;
+	int ranks, batches, chunks;
+};
+
+struct fb_pass_of {
+	enum fb_pass pass;
+	int batch, chunk;
+};
+
+struct fb_pipeline {
+	struct fb_pipeline_shape shape;
+	struct fb_pass_of *passes; /* [ranks][per_rank] */
+	int per_rank;
+	double bubble; /* idle share of a step; passes take 1, backward with weights 2 */
+};
+
+/* 0, FB_ENOMEM, or FB_EPLAN where passes wait for each other (a mistake here). Prints nothing. */
+int fb_pipeline_open(struct fb_pipeline *pipeline, const struct fb_pipeline_shape *shape);
+void fb_pipeline_close(struct fb_pipeline *pipeline);
+
+#endif

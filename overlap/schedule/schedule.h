@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A schedule program: options, axes, and a function that builds a step. overlap/frame/ makes a
+ * program of the harness of it, so that all of them are checked, timed and verified alike.
+ */
+#ifndef FB_OVERLAP_SCHEDULE_SCHEDULE_H
+#define FB_OVERLAP_SCHEDULE_SCHEDULE_H
+
+#include "common/option/option.h"
+#include "overlap/settings.h"
+#include "overlap/step/dag.h"
+
+enum { FB_SCHEDULE_AXES = 3, FB_SCHEDULE_REASON = 160 };
+
+/* How an axis is written in keys, and where its values are. */
+enum fb_axis_kind {
+	FB_AXIS_SIZES,   /* struct fb_sizes, as bytes; 0 is "whole" */
+	FB_AXIS_NUMBERS, /* struct fb_sizes, as plain numbers */
+	FB_AXIS_CHOICES, /* uint64_t, a bit for each of `names` */
+};
+
+struct fb_schedule_axis {
+	const char *key;         /* in the column variant */
+	enum fb_axis_kind kind;
+	size_t offset;           /* in struct fb_overlap_settings */
+	const char *const *names;
+	uint64_t schedules;      /* bits of those that it means something to; others have value 0 */
+};
+
+/* What a step is built for: one case, one rank. */
+struct fb_build {
+	const struct fb_overlap_settings *own;
+	int schedule;                     /* index of its name */
+	uint64_t value[FB_SCHEDULE_AXES]; /* of the axes; choices by their index */
+	uint64_t elements;                /* in the case's bytes */
+	size_t element_bytes;
+	uint64_t tokens;                  /* of a rank */
+	int rank, nranks;
+};
+
+/* Which parts of a step a schedule times; most time all. */
+struct fb_schedule_name {
+	const char *name;
+	unsigned parts;  /* enum fb_step_part */
+};
+
+struct fb_schedule_program {
+	const char *name, *summary, *description;
+	const struct fb_option *options;
+	const struct fb_default *defaults;
+	const char *const *schedules; /* names, ending in NULL: the rows' operations */
+	const unsigned *parts;        /* [schedules] enum fb_step_part; NULL: all of all */
+	struct fb_schedule_axis axes[FB_SCHEDULE_AXES]; /* ending in key NULL */
+	/* Bytes by the shape, where they are no axis. NULL: --bytes. Pure. */
+	uint64_t (*bytes)(const struct fb_build *build);
+	/* Whether there is such a step. NULL: always. Pure. */
+	bool (*can)(const struct fb_build *build, char reason[FB_SCHEDULE_REASON]);
+	/* Pure, and the same graph whenever it is called. The frame opens, links and closes. */
+	void (*build)(struct fb_dag *dag, const struct fb_build *build);
+};
+
+extern const struct fb_schedule_program fb_schedule_ddp, fb_schedule_fsdp,
+	fb_schedule_tensor_parallel, fb_schedule_pipeline, fb_schedule_moe,
+	fb_schedule_context_parallel;
+
+/* All of them, ending in NULL. */
+extern const struct fb_schedule_program *const fb_schedule_programs[];
+
+/*
+ * --- parts.c: what several of them have ------------------------------------------------------
+ *
+ * The two lanes of most steps, in this order.
+ */
+enum { FB_LANE_COMPUTE, FB_LANE_COMMUNICATE };
+void fb_dag_two_lanes(struct fb_dag *dag);
+
+/* Elements of a witness: what a task copies of data that it reads and nobody keeps. */
+enum { FB_WITNESS = 64 };
+
+/*
+ * The task copies the last FB_WITNESS elements of the span (all of a smaller one) to place
+ * `number` of a buffer of FB_WITNESS elements each, where they are an output with that content.
+ */
+void fb_dag_witness(struct fb_dag *dag, int task, int buffer, int number, struct fb_span span,
+		    struct fb_content content);
+
+/* The quotient, rounded up. */
+static inline uint64_t fb_ceil_div(uint64_t n, uint64_t by)
+{
+	return (n + by - 1) / by;
+}
+
+#endif

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The values of the options that programs of steps have beside the common ones. */
+#ifndef FB_OVERLAP_SETTINGS_H
+#define FB_OVERLAP_SETTINGS_H
+
+#include <stdint.h>
+
+#include "common/option/option.h"
+
+struct fb_overlap_settings {
+	/* All of them. */
+	uint64_t schedules; /* bit i for the program's schedule i */
+	uint64_t layers, hidden, tokens, polls, compute_sms;
+	double compute_s;   /* how long a step computes; 0: as --tokens says */
+	int priority;       /* of lanes that communicate: 0 high, 1 normal */
+	const char *cublas, *blas, *trace;
+	/* ddp */
+	struct fb_sizes bucket; /* bytes; 0: one bucket for all */
+	const char *tensors;
+	/* fsdp */
+	struct fb_sizes prefetch;
+	uint64_t reshard, shard;
+	/* tensor_parallel */
+	struct fb_sizes chunks;
+	uint64_t ffn, degree;
+	double token_budget_s;
+	/* pipeline */
+	struct fb_sizes microbatches;
+	/* moe */
+	struct fb_sizes experts_skew;
+	uint64_t experts, topk;
+};
+
+#endif

@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A step as data: what one rank computes, communicates and waits for in one step of training or
+ * inference, as a directed acyclic graph of tasks on lanes.
+ *
+ * A builder is a pure function of the configuration and a rank, so that every rank can build the
+ * graphs of all ranks. The same graph is checked (check.h), run by threads or by streams (run.h),
+ * and traced (trace.h).
+ *
+ * Order. The order of the calls below is a serial order of the step: a task may depend on earlier
+ * tasks only. Tasks of a lane run in that order, one at a time. Tasks of different lanes run at
+ * the same time unless there is a dependency. fb_dag_link adds the dependencies that data needs;
+ * fb_dag_after adds those that the schedule wants.
+ *
+ * Memory. All ranks have the same buffers. A buffer is a row of elements of the step's datatype,
+ * and tasks name parts of it (spans).
+ *
+ * Data. Test data are sets of contributions: contribution `member` of a set is a row of elements
+ * that any rank can make (common/base/data.h). Inputs hold them before the step. Tasks only copy
+ * and reduce, therefore the checker knows what every span holds at every time, and the program
+ * compares memory with it after the step.
+ *
+ * Calls print nothing. The first error is kept in fb_dag.err, and later calls do nothing. Calls
+ * that make something return its number, or 0 after an error.
+ */
+#ifndef FB_OVERLAP_STEP_DAG_H
+#define FB_OVERLAP_STEP_DAG_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/plan/collective.h"
+#include "overlap/compute/work.h"
+
+struct fb_span {
+	int buffer;
+	uint64_t first, count; /* elements */
+};
+
+enum { FB_ALL_MEMBERS = -1, FB_NONE = -1 };
+
+/* Elements from `first` on of contribution `member` of a set, or of the sum of all of them. */
+struct fb_content {
+	int data, member; /* FB_ALL_MEMBERS: the sum */
+	uint64_t first;
+};
+
+enum fb_task_kind { FB_TASK_COMPUTE, FB_TASK_COLLECTIVE, FB_TASK_HOST };
+
+/* What the host does in the middle of a step, on a GPU; on processors all but NAP do nothing. */
+enum fb_host_action {
+	FB_HOST_WAIT_LANE,   /* waits until the lane's stream is empty */
+	FB_HOST_WAIT_DEVICE, /* waits until the whole device is idle */
+	FB_HOST_READ_BACK,   /* copies four bytes to the host, and waits for them */
+	FB_HOST_NAP,         /* does nothing for work.seconds, as a late input does */
+	FB_HOST_ACTIONS,
+};
+
+enum fb_access_use {
+	FB_ACCESS_READ,  /* with the content that the task expects, if any */
+	FB_ACCESS_FROM,  /* of a copy; the next access is where it goes to */
+	FB_ACCESS_TO,
+};
+
+struct fb_access {
+	enum fb_access_use use;
+	struct fb_span span;
+	struct fb_content content; /* data FB_NONE: none is expected */
+	int next;                  /* of the same task, or FB_NONE */
+};
+
+struct fb_edge {
+	int before; /* the task that has to be complete */
+	int next;   /* of the same task, or FB_NONE */
+};
+
+struct fb_task {
+	enum fb_task_kind kind;
+	int lane;
+	const char *name; /* borrowed */
+	int number;       /* of the layer, bucket or micro-batch; for texts */
+	int deps;         /* first edge, or FB_NONE */
+	struct fb_work work;          /* compute */
+	int accesses, last_access;    /* compute: first and last, or FB_NONE */
+	enum fb_collective collective; /* collective */
+	int partition, root;          /* root: within the group */
+	struct fb_span in, out;
+	uint64_t count;               /* elements of a block; all_to_all_v: of the largest */
+	const uint64_t *counts;       /* all_to_all_v: [from * members + to]; owned by the step */
+	enum fb_host_action action;   /* host */
+};
+
+/* What lies somewhere before the step (inputs), or has to lie there after it (outputs). */
+struct fb_place_content {
+	struct fb_span span;
+	struct fb_content content;
+};
+
+struct fb_dag_lane {
+	const char *name;
+	bool communicates; /* on a GPU: a stream of high priority, if the user says so */
+};
+
+struct fb_dag_buffer {
+	const char *name;
+	uint64_t count;
+	uint64_t offset; /* elements, from the begin of a rank's memory */
+};
+
+/* The world cut into groups: ranks of one colour are a group, in the order of their numbers. */
+struct fb_partition {
+	const char *name;
+	int *colour; /* [nranks]; negative: in no group */
+	int members; /* of this rank's group; 0: it is in none */
+	int member;  /* this rank's place in it, or FB_NONE */
+};
+
+/* Arrays that grow; `room` is for all that are allocated. */
+struct fb_dag {
+	int rank, nranks, err;
+	struct fb_task *tasks;
+	struct fb_access *accesses;
+	struct fb_edge *edges;
+	struct fb_dag_lane *lanes;
+	struct fb_dag_buffer *buffers;
+	struct fb_partition *partitions;
+	struct fb_place_content *inputs, *outputs;
+	uint64_t **counts;
+	int *members; /* [ndata] */
+	int ntasks, naccesses, nedges, nlanes, nbuffers, npartitions, ninputs, noutputs, ncounts,
+		ndata;
+	uint64_t elements; /* of all buffers */
+	uint64_t tokens;   /* that a step of all ranks together is for; 0: not known */
+	double ideal;      /* share of the step that is a bubble by theory; 0: none */
+	int wanted;        /* edges that fb_dag_after made before fb_dag_link: the schedule's */
+};
+
+/* Buffers begin at multiples of so many elements, and so much lies between two of them. */
+enum { FB_DAG_ALIGN = 256, FB_DAG_GAP = 256 };
+
+void fb_dag_open(struct fb_dag *dag, int rank, int nranks);
+void fb_dag_close(struct fb_dag *dag);
+
+int fb_dag_lane(struct fb_dag *dag, const char *name, bool communicates);
+int fb_dag_buffer(struct fb_dag *dag, const char *name, uint64_t count);
+/* `colour`: [nranks], copied. */
+int fb_dag_partition(struct fb_dag *dag, const char *name, const int *colour);
+/* Groups of `size` ranks that are `stride` apart: an axis of a mesh of ranks. */
+int fb_dag_axis(struct fb_dag *dag, const char *name, int stride, int size);
+/* A set of test data with so many contributions. */
+int fb_dag_data(struct fb_dag *dag, int members);
+
+struct fb_span fb_dag_whole(const struct fb_dag *dag, int buffer);
+void fb_dag_input(struct fb_dag *dag, struct fb_span span, struct fb_content content);
+void fb_dag_output(struct fb_dag *dag, struct fb_span span, struct fb_content content);
+
+int fb_dag_compute(struct fb_dag *dag, int lane, const char *name, int number,
+		   struct fb_work work);
+/* The task copies as many elements, behind its computing. */
+void fb_dag_copy(struct fb_dag *dag, int task, struct fb_span from, struct fb_span to);
+/* The task reads the span; `content`: what it has to hold then, or NULL. */
+void fb_dag_read(struct fb_dag *dag, int task, struct fb_span span,
+		 const struct fb_content *content);
+
+/*
+ * `in` and `out` as the collective's buffers; equal for operations in place, which all_reduce and
+ * broadcast have. A broadcast's root is a place in the group. Not for all_to_all_v.
+ */
+int fb_dag_collective(struct fb_dag *dag, int lane, const char *name, int number,
+		      enum fb_collective collective, int partition, int root, struct fb_span in,
+		      struct fb_span out);
+/* `counts`: [from * members + to] elements, copied; blocks lie one behind the other. */
+int fb_dag_all_to_all_v(struct fb_dag *dag, int lane, const char *name, int number, int partition,
+			const uint64_t *counts, struct fb_span in, struct fb_span out);
+int fb_dag_host(struct fb_dag *dag, int lane, const char *name, enum fb_host_action action,
+		double seconds);
+
+void fb_dag_after(struct fb_dag *dag, int task, int before);
+
+/*
+ * Adds the dependencies that data and the order of a group's collectives need and that lanes and
+ * other dependencies do not imply. After the last task. Returns fb_dag.err.
+ */
+int fb_dag_link(struct fb_dag *dag);
+
+/* Whether this rank takes part in the task: it has no part in a collective of no group. */
+bool fb_dag_takes_part(const struct fb_dag *dag, int task);
+
+/*
+ * --- order.c ---------------------------------------------------------------------------------
+ *
+ * What is complete before what: for each task and lane, how many tasks of that lane are.
+ */
+struct fb_order {
+	int nlanes;
+	int *position; /* [ntasks]: in its lane */
+	int *last;     /* [nlanes]: the lane's last task so far, or FB_NONE */
+	uint32_t *known; /* [ntasks][nlanes] */
+};
+
+/* FB_OK or FB_ENOMEM. Tasks are entered in their order. Close also after an error. */
+int fb_order_open(struct fb_order *order, const struct fb_dag *dag);
+void fb_order_close(struct fb_order *order);
+void fb_order_enter(struct fb_order *order, const struct fb_dag *dag, int task);
+/* `task` has been entered last; now `before` is complete before it as well. */
+void fb_order_join(struct fb_order *order, const struct fb_dag *dag, int task, int before);
+bool fb_order_before(const struct fb_order *order, const struct fb_dag *dag, int before, int task);
+
+/* All accesses to memory by a task, one after the other. */
+struct fb_touch {
+	int task;
+	struct fb_span span;
+	bool write;
+};
+
+/* Calls `each` for every access of the task on this rank; stops at an error and returns it. */
+int fb_dag_touches(const struct fb_dag *dag, int task,
+		   int (*each)(void *arg, const struct fb_touch *touch), void *arg);
+
+static inline bool fb_span_same(const struct fb_span *a, const struct fb_span *b)
+{
+	return a->buffer == b->buffer && a->first == b->first && a->count == b->count;
+}
+
+static inline bool fb_span_overlaps(const struct fb_span *a, const struct fb_span *b)
+{
+	return a->buffer == b->buffer && a->first < b->first + b->count &&
+	       b->first < a->first + a->count;
+}
+
+#endif

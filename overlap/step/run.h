@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Running a step that has been checked, on processors (host_run.c) or on a GPU (cuda_run.c). Both
+ * take the same graph and the same hooks, so that a schedule is written once.
+ *
+ * Processors: a lane that computes is a thread. The caller's thread drives all collectives, since
+ * only that thread may call MPI, and moves on all that are under way at the same time. With
+ * `polls` the caller's thread computes as well, as with a library that has no thread of its own.
+ *
+ * GPU: a lane is a stream; lane 0 is the stream that is timed or captured. The others begin behind
+ * it and it ends behind them. The host only enqueues, except for host tasks.
+ */
+#ifndef FB_OVERLAP_STEP_RUN_H
+#define FB_OVERLAP_STEP_RUN_H
+
+#include "common/cuda/gpu.h"
+#include "common/measure/clock.h"
+#include "common/session.h"
+#include "overlap/step/dag.h"
+
+/* What of a step is run; the rest counts as done at once. */
+enum fb_step_part {
+	FB_PART_COMPUTE = 1,
+	FB_PART_COPY = 2,
+	FB_PART_COMMUNICATE = 4,
+	FB_PART_HOST = 8,
+	FB_PART_ALL = 15,
+};
+
+/* What tasks really do. All return 0 or an error (printed). */
+struct fb_step_hooks {
+	/* Processors: part `part` of `parts` of what a task computes. */
+	int (*compute)(void *arg, int task, unsigned part, unsigned parts);
+	/* Processors: begins a collective; moves it on, *done when it is complete. */
+	int (*start)(void *arg, int task);
+	int (*test)(void *arg, int task, bool *done);
+	/* GPU: puts what a task computes, or its collective, on a stream. */
+	int (*enqueue)(void *arg, int task, void *stream);
+	void *arg;
+};
+
+/* When a task ran, in seconds of the host's clock; NAN: it did not. */
+struct fb_task_time {
+	double begin, end;
+};
+
+/* What is pointed to must live as long as the run. */
+struct fb_step_config {
+	const struct fb_dag *dag;
+	const struct fb_step_hooks *hooks;
+	char *memory;         /* this rank's buffers: element 0 */
+	size_t element_bytes;
+	const struct fb_clock *clock;
+	const struct fb_session *session; /* for the watchdog; NULL in tests */
+	bool yields;          /* processors: there are more threads than processors */
+	unsigned polls;       /* processors: 0: a thread for each computing lane */
+	const struct fb_gpu *gpu; /* GPU: all below */
+	bool graph, high;     /* high: priority of lanes that communicate */
+};
+
+struct fb_host_run; /* opaque */
+
+/* Local: makes the threads. 0, FB_ENOMEM or FB_ESYS (printed). */
+int fb_host_run_open(struct fb_host_run **run, const struct fb_step_config *config);
+/* Ends the threads. NULL is fine. */
+void fb_host_run_close(struct fb_host_run *run);
+/* Wakes the threads, which then wait for the next step without sleeping. */
+void fb_host_run_ready(struct fb_host_run *run);
+/* A step, complete on return. `times`: [ntasks], or NULL. 0 or the first task's error. */
+int fb_host_run_step(struct fb_host_run *run, unsigned parts, struct fb_task_time *times);
+
+struct fb_gpu_run; /* opaque */
+
+/* Local. 0, FB_ENOMEM, FB_ESYS or, in a build without CUDA, FB_EUNSUPPORTED (printed). */
+int fb_gpu_run_open(struct fb_gpu_run **run, const struct fb_step_config *config);
+/* Waits for what is under way. NULL is fine. */
+void fb_gpu_run_close(struct fb_gpu_run *run);
+/* Local, not timed: captures graphs. Then: so many steps back to back, complete on return. */
+int fb_gpu_run_ready(struct fb_gpu_run *run, unsigned parts, int calls);
+int fb_gpu_run_steps(struct fb_gpu_run *run, unsigned parts, int calls);
+/* A step with an event around each task, never from a graph. *error_s: of times' common shift. */
+int fb_gpu_run_traced(struct fb_gpu_run *run, unsigned parts, struct fb_task_time *times,
+		      double *error_s);
+/* As fb_gpu_stream_event_us. */
+double fb_gpu_run_event_us(const struct fb_gpu_run *run, unsigned parts);
+
+#endif

@@ -1,0 +1,70 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# timeout: 240
+#
+# The programs of steps other than ddp, from their options to their rows, with each MPI: every
+# schedule on four ranks, groups of two, right data, columns that fit together, what is skipped and
+# why, and a trace that plotdata draws.
+
+set -u
+export LC_ALL=C
+. tests/shell/lib.sh
+
+small=(--quiet --ci 50% --min-samples 1 --max-samples 3 --max-time 5ms
+	--timeout 100s)
+
+# go FAMILY RANKS PROGRAM OPTION...: runs into a new file; sets csv.
+go() {
+	csv=$FB_TMP/$1-$((++runs))
+	scripts/launch "$2" "build/$1/bin/$3" --csv "$csv" --run t "${small[@]}" "${@:4}" \
+		--engine "$engine" >"$FB_TMP/out" 2>&1 </dev/null ||
+		fail "$3 ${*:4}: $(tail -n 5 "$FB_TMP/out")"
+	csv=$csv/$3.csv
+	build/"$1"/bin/csvcheck "$csv" >"$FB_TMP/check" || fail "$(cat "$FB_TMP/check")"
+}
+
+# rows PATTERN: how many rows match.
+rows() {
+	tail -n +2 "$csv" | grep -cE -- "$1"
+}
+
+runs=0 engine=host,mpi
+for family in $FB_MPIS; do
+	# Of two engines: four depths of prefetch with reshard, one without.
+	go "$family" 4 fsdp --bytes 60000 --layers 3 --hidden 64 --tokens 4 --shard 2 \
+		--reshard yes,no
+	expect "rows of fsdp" "$(rows ',(ok|few),')" 10
+	expect "depths that mean nothing" "$(rows ',skipped,without reshard')" 6
+	go "$family" 3 fsdp --bytes 60000 --layers 3 --hidden 64 --tokens 4 --shard 2
+	expect "groups that do not divide" "$(rows ',skipped,--shard 2 does not divide 3')" 8
+	go "$family" 4 tensor_parallel --hidden 64 --ffn 96 --tokens 8 --degree 2 --layers 2
+	expect "rows of tensor_parallel" "$(rows ',(ok|few),')" 12
+	go "$family" 4 pipeline --hidden 64 --tokens 16 --bytes 4K
+	expect "rows of pipeline" "$(rows ',(ok|few),')" 16
+	go "$family" 1 pipeline --hidden 64 --tokens 16 --bytes 4K
+	expect "pipelines of one rank" "$(rows ',skipped,a pipeline needs two ranks')" 16
+	go "$family" 3 moe --hidden 64 --ffn 64 --tokens 32 --topk 2
+	expect "rows of moe" "$(rows ',(ok|few),')" 8
+	go "$family" 3 context_parallel --hidden 64 --tokens 16
+	expect "rows of context_parallel" "$(rows ',(ok|few),')" 4
+	verdict "steps_$family"
+done
+
+# A trace of a step: every rank's lanes, and spans that a figure can be made of.
+mkdir "$FB_TMP/trace"
+engine=host
+go "$family" 2 context_parallel --hidden 64 --tokens 16 --schedule overlap \
+	--trace "$FB_TMP/trace"
+expect "spans" "$(grep -c '^rank [01] ' "$FB_TMP/trace/spans.csv")" 12
+expect "lanes" "$(cut -d, -f1 "$FB_TMP/trace/spans.csv" | sort -u | wc -l)" 5
+"$FB_BUILD/bin/plotdata" timeline "$FB_TMP/trace/spans.csv" >"$FB_TMP/out" 2>&1 ||
+	fail "plotdata: $(tail -n 3 "$FB_TMP/out")"
+holds "$FB_TMP/out" 'LANES = 4'
+"$FB_BUILD/bin/plotdata" timeline "$FB_TMP/trace/trace.json" >"$FB_TMP/out" 2>&1 ||
+	fail "plotdata of a Chrome trace: $(tail -n 3 "$FB_TMP/out")"
+scripts/launch 1 "$FB_BUILD/bin/moe" "${small[@]}" --engine host --trace "$FB_TMP/none" \
+	--hidden 64 --ffn 64 --tokens 4 >"$FB_TMP/out" 2>"$FB_TMP/err"
+holds "$FB_TMP/err" 'trace'
+verdict steps_trace
+
+exit $bad

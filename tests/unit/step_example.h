@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Small steps of every schedule, for tests of what is done with steps. */
+#ifndef FB_TESTS_UNIT_STEP_EXAMPLE_H
+#define FB_TESTS_UNIT_STEP_EXAMPLE_H
+
+#include <stdlib.h>
+
+#include "overlap/schedule/schedule.h"
+
+/* Options of all programs, such that steps are small and have several of everything. */
+static const struct fb_overlap_settings step_settings = {
+	.layers = 3, .hidden = 16, .tokens = 8, .tensors = "1,3", .bucket = {1, {1}, NULL},
+	.prefetch = {1, {9}, NULL}, .ffn = 32, .topk = 3, .blas = "none", .cublas = "none",
+	.token_budget_s = 0.033,
+};
+
+enum { STEP_SHAPES = 4, STEP_ELEMENTS = 700 };
+
+/* Shape `i` of a schedule: other values of its axes, and of the sizes of groups. */
+static inline struct fb_build step_build(const struct fb_schedule_program *program, int schedule,
+					 int i, int nranks, struct fb_overlap_settings *own)
+{
+	static const uint64_t buckets[STEP_SHAPES] = {1, 900, 1500, 0};
+	struct fb_build b = {.own = own, .schedule = schedule, .elements = STEP_ELEMENTS,
+			     .element_bytes = 4, .tokens = step_settings.tokens, .nranks = nranks};
+
+	*own = step_settings;
+	if (nranks % 2 == 0 && i % 2)
+		own->shard = own->degree = 2;
+	for (int a = 0; a < FB_SCHEDULE_AXES && program->axes[a].key; a++)
+		switch (program->axes[a].kind) {
+		case FB_AXIS_SIZES:
+			b.value[a] = buckets[i];
+			break;
+		case FB_AXIS_NUMBERS:
+			/* With one layer ahead of three, a layer would lie where it lay before. */
+			b.value[a] = UINT64_C(1) << i % 3;
+			if (program == &fb_schedule_fsdp)
+				b.value[a] = (uint64_t)i / 2 * 2;
+			break;
+		case FB_AXIS_CHOICES:
+			b.value[a] = (uint64_t)i / 3;
+			own->prefetch.value[0] = b.value[0];
+			break;
+		}
+	return b;
+}
+
+/* The graphs of all ranks: [nranks], linked. NULL without memory, or without such a step. */
+static inline struct fb_dag *step_make(const struct fb_schedule_program *program,
+				       struct fb_build *build)
+{
+	struct fb_dag *dags = calloc((size_t)build->nranks, sizeof(*dags));
+	char reason[FB_SCHEDULE_REASON];
+
+	if (dags && program->can && !program->can(build, reason)) {
+		free(dags);
+		return NULL;
+	}
+	for (int r = 0; dags && r < build->nranks; r++) {
+		build->rank = r;
+		fb_dag_open(&dags[r], r, build->nranks);
+		program->build(&dags[r], build);
+		fb_dag_link(&dags[r]);
+	}
+	return dags;
+}
+
+static inline void step_free(struct fb_dag *dags, int nranks)
+{
+	for (int r = 0; dags && r < nranks; r++)
+		fb_dag_close(&dags[r]);
+	free(dags);
+}
+
+#endif

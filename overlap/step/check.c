@@ -56,7 +56,7 @@ static int check_sizes(const struct rank_check *c, int task)
 	const struct fb_task *t = &c->dag->tasks[task];
 	const struct fb_partition *p = &c->dag->partitions[t->partition];
 	const struct fb_collective_info *info = fb_collective_info(t->collective);
-	uint64_t members = (uint64_t)p->members, in = t->count, out = t->count;
+	uint64_t members = (uint64_t)p->members, in = t->count, out = in;
 
 	if (t->collective == FB_ALL_TO_ALL_V) {
 		in = out = 0;

@@ -263,7 +263,7 @@ static int try_collective(struct model *m, int rank, int task, bool *ran)
 {
 	const struct fb_dag *d = m->ranks[rank].dag;
 	const struct fb_partition *p = &d->partitions[d->tasks[task].partition];
-	int *members = malloc(2 * (size_t)m->nranks * sizeof(*members)), *tasks, err = FB_OK;
+	int *members = calloc((size_t)m->nranks, 2 * sizeof(*members)), *tasks, err = FB_OK;
 	struct meeting g = {0};
 
 	*ran = false;

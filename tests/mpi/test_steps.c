@@ -119,7 +119,7 @@ static void write_outside(const struct bench *b, struct fb_step_instance *i)
 	char *memory = fb_segment_part(&c->segment[fb_store_of(c, i->key)], b->run.world.rank);
 	size_t size = i->build.element_bytes;
 
-	for (int k = -1; k < i->dag.nbuffers; k++) {
+	for (int k = -1; memory && k < i->dag.nbuffers; k++) {
 		const struct fb_dag_buffer *buffer = &i->dag.buffers[k < 0 ? 0 : k];
 		char *at = memory + (size_t)buffer->offset * size;
 		struct fb_mismatch bad = {0};

@@ -73,7 +73,7 @@ before=$(rows "$results"/n1/part-*/all_reduce.csv | grep -cE ' (ok|few)$')
 on "$results/submit.sh" >/dev/null || fail "submit.sh"
 
 # A link of 10 Mbit/s. The other links are as quick as the machine, which others use too.
-slow=$FB_TMP/slow
+link=$FB_TMP/link
 cat >"$FB_TMP/link.study" <<-'END'
 	canary none
 	all_reduce --engine=mpi --bytes=512K --max-time=100ms --min-samples=3 --max-samples=5
@@ -81,7 +81,7 @@ END
 if tests/netns/hosts sh h2 tc qdisc add dev eth0 root tbf rate 10mbit burst 32kb latency 800ms \
 	2>"$FB_TMP/why"; then
 	submit_job "$FB_TMP/link.study" --nodes 4 --permute 6 --time 5 --extra "--exclude=h[4-6]" \
-		--results "$slow"
+		--results "$link"
 	expect "exit code of submit" $rc 0
 fi
 
@@ -104,14 +104,14 @@ if [ -s "$FB_TMP/why" ]; then
 	echo "SKIP slurm/slow-node: no tbf: $(tail -n 1 "$FB_TMP/why")"
 	exit $bad
 fi
-cat "$slow/slow-node.txt"
-expect "pairs" "$(cd "$slow/pairs" && echo h*)" "h0+h1 h0+h2 h0+h3 h1+h2 h1+h3 h2+h3"
-holds "$slow/slow-node.txt" '^4 nodes, 12 sets$'
+cat "$link/slow-node.txt"
+expect "pairs" "$(cd "$link/pairs" && echo h*)" "h0+h1 h0+h2 h0+h3 h1+h2 h1+h3 h2+h3"
+holds "$link/slow-node.txt" '^4 nodes, 12 sets$'
 # It takes half a second, others 5 ms. Whoever shares a busy processor may be suspected too, but of
 # the three nodes that are left two laps make nobody sure.
-expect "nodes named" "$(sed -n 's/^slow node: \(h.\),.*/\1/p' "$slow/slow-node.txt")" h2
-holds "$slow/logs/merge.txt" '^slow node: h2, [0-9.]+ times the time of other nodes, .*above 256K$'
-scripts/slurm/slow-node "$slow" >/dev/null
+expect "nodes named" "$(sed -n 's/^slow node: \(h.\),.*/\1/p' "$link/slow-node.txt")" h2
+holds "$link/logs/merge.txt" '^slow node: h2, [0-9.]+ times the time of other nodes, .*above 256K$'
+scripts/slurm/slow-node "$link" >/dev/null
 expect "exit code of slow-node" $? 1
 verdict slurm/slow-node
 exit $bad

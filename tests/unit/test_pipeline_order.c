@@ -16,8 +16,10 @@ static void check_passes(const struct fb_pipeline *p)
 	int kinds = s->schedule == FB_PIPELINE_ZERO_BUBBLE ? 3 : 2;
 	int *seen = calloc((size_t)kinds * (size_t)s->batches * (size_t)s->chunks, sizeof(*seen));
 
-	if (!CHECK(seen))
+	if (!seen) {
+		CHECK(seen != NULL);
 		return;
+	}
 	CHECK_INT(p->per_rank, kinds * s->batches * s->chunks);
 	for (int r = 0; r < s->ranks; r++) {
 		for (int i = 0; i < p->per_rank; i++) {

@@ -167,19 +167,6 @@ expect "rows of several streams at an end" \
 	"$(rows "$csv" ',degree=[12];span=32768;window=64,(ok|few),')" 8
 verdict p2p_streams
 
-# Options whose keys do not all fit into `variant` cost their rows, with the reason.
-many=(--rdma-batch 3 --rdma-connect cm --rdma-depth 32768 --rdma-inline 4096 --rdma-mtu 4096
-	--rdma-notify imm --rdma-odp --rdma-qps 64 --rdma-reads 128 --rdma-relaxed-ordering
-	--rdma-service-level 15 --rdma-sges 32 --rdma-signal 4096 --rdma-stripe 1T
-	--rdma-traffic-class 255)
-go "$family" 2 latency --engine rdma --protocol send --bytes 64 "${many[@]}"
-expect "rows with too many keys" \
-	"$(rows "$csv" ',skipped,its keys in `variant` are more than 255 characters')" 1
-scripts/launch 2 build/"$family"/bin/latency --list --engine rdma --protocol send --bytes 64 \
-	"${many[@]}" >"$FB_TMP/list" 2>&1 </dev/null
-holds "$FB_TMP/list" 'skipped: its keys in'
-verdict p2p_many_keys
-
 # NUMA nodes: what every machine can say of them. Two nodes: tests/vm/test_numa.sh.
 go "$family" 2 latency --bytes 8,64K --protocol simple --engine host \
 	--numa any,local,0,0:0,remote,63:63 --memory host,hugetlb_1g

@@ -56,7 +56,9 @@ for ((i = 1; i <= count; i++)); do
 	fi
 	echo "$key,ok,$flags" >>"$file"
 done
-exit "$(cat "$fake/code" 2>/dev/null || echo 0)"
+code=$(cat "$fake/code" 2>/dev/null || echo 0)
+echo "run,,,program.$name.$((launch)).exit_code,$code" >>"$csv/environment.csv"
+exit "$code"
 END
 # Prints a time: the next one of the words in $fake/times, 10 where there is none.
 cat >"$build/bin/canary" <<'END'

@@ -1,0 +1,26 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# timeout: 240
+#
+# Every line of every study that is shipped is one that its program accepts: a name that a program
+# has no more would stop a study on the user's cluster.
+
+set -u
+export LC_ALL=C
+. scripts/lib.sh
+. tests/shell/lib.sh
+bin=$FB_BUILD/bin
+log=$FB_TMP/log
+
+lines=0
+for file in scripts/studies/*.study; do
+	"$bin/study" --lines "$file" >"$FB_TMP/lines" 2>"$log" || fail "$file: $(cat "$log")"
+	while IFS=$'\t' read -r program options; do
+		lines=$((lines + 1))
+		# shellcheck disable=SC2086 # words
+		scripts/launch 2 "$bin/$program" $options --list --quiet </dev/null >"$log" 2>&1 ||
+			fail "$file: $program $options: $(grep -m 1 '^fabricbench: ' "$log")"
+	done <"$FB_TMP/lines"
+done
+[ "$lines" -ge 100 ] || fail "only $lines lines"
+verdict studies

@@ -150,6 +150,13 @@ $(foreach t,$(TUNINGS),FB_TUNING_FILE("$t"))
 endef
 $(B)/collectives/tuning/built_in.o: $(B)/tuning_files.h $(TUNINGS)
 
+# And all models.
+MODELS := $(sort $(wildcard overlap/model/*.model))
+define MODEL_FILES
+$(foreach m,$(MODELS),FB_NN_FILE("$m"))
+endef
+$(B)/overlap/model/built_in.o: $(B)/model_files.h $(MODELS)
+
 # --- sources -------------------------------------------------------------------------------------
 
 ALL_SRC := $(sort $(wildcard $(FOLDERS:=/*.c) $(FOLDERS:=/*/*.c) $(FOLDERS:=/*/*/*.c)))
@@ -307,6 +314,8 @@ $(B)/build_info.h: FORCE
 	$(call write_if_changed,$(BUILD_INFO))
 $(B)/tuning_files.h: FORCE
 	$(call write_if_changed,$(TUNING_FILES))
+$(B)/model_files.h: FORCE
+	$(call write_if_changed,$(MODEL_FILES))
 
 # For editors and clang-tidy. The wrapper's include folders are written out: tools that read this
 # file do not ask the wrapper.

@@ -37,7 +37,29 @@ extern const char *const fb_overlap_priorities[];
 #define FB_OVERLAP_TOKENS(count, help)                                                             \
 	FB_OVERLAP_U64(tokens, "tokens", count, 0, 1 << 20, help)
 
+#define FB_OVERLAP_MODEL                                                                           \
+	FB_OPTION_STRING(struct fb_overlap_settings, model, 0, "model", "NAME", "none", NULL,      \
+			 "a model that is built in, or a FILE.model; its sizes go before those "   \
+			 "of other options; none: equal layers by options"),                       \
+	FB_OVERLAP_U64(shrink, "shrink", "1", 1, 4096, "divides all sizes of the model")
+
+/* How much of a model a rank has where the program's own ranks do not cut it. */
+#define FB_OVERLAP_PARTS                                                                           \
+	FB_OVERLAP_U64(model_layers, "model-layers", "0", 0, FB_MOST_LAYERS,                       \
+		       "at most so many of the model's layers of each kind; 0: all"),              \
+	FB_OVERLAP_U64(batch, "batch", "0", 0, 1 << 16,                                            \
+		       "sequences of a rank (images, of resnet-50); 0: as --tokens says"),         \
+	FB_OVERLAP_U64(sequence, "sequence", "0", 0, 1 << 24,                                      \
+		       "tokens of a sequence; 0: as the model says"),                              \
+	FB_OVERLAP_U64(tp, "tp", "1", 1, 1024, "ranks that cut the model's matrices"),             \
+	FB_OVERLAP_U64(ep, "ep", "1", 1, 1024, "ranks that share its experts"),                    \
+	FB_OVERLAP_U64(cp, "cp", "1", 1, 1024, "ranks that share a sequence")
+
+#define FB_OVERLAP_STAGES                                                                          \
+	FB_OVERLAP_U64(pp, "pp", "1", 1, 1024, "ranks that share the model's layers")
+
 #define FB_OVERLAP_OPTIONS                                                                         \
+	FB_OVERLAP_MODEL,                                                                          \
 	FB_OVERLAP_U64(polls, "polls", "0", 0, 10000,                                              \
 		       "processors: 0: one thread computes, another one communicates; else one "   \
 		       "thread does both, and moves collectives on so often in a task"),           \

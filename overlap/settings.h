@@ -14,6 +14,9 @@ struct fb_overlap_settings {
 	double compute_s;   /* how long a step computes; 0: as --tokens says */
 	int priority;       /* of lanes that communicate: 0 high, 1 normal */
 	const char *cublas, *blas, *trace;
+	/* --model, and how much of it a rank has; see overlap/model/model.h */
+	const char *model;
+	uint64_t model_layers, shrink, batch, sequence, tp, pp, ep, cp;
 	/* ddp */
 	struct fb_sizes bucket; /* bytes; 0: one bucket for all */
 	const char *tensors;

@@ -14,6 +14,7 @@
 enum kind {
 	COLLECTIVE = 1,
 	STEP = 2,
+	SIZED = 128, /* steps of so many bytes; of others they follow from the shape */
 	MESSAGES = 4,
 	ROOTED = 8, /* of these the ones with a root */
 	COST = 16,
@@ -30,11 +31,11 @@ static const struct {
 	{"all_to_all_v", COLLECTIVE}, {"barrier", COLLECTIVE},    {"broadcast", COLLECTIVE},
 	{"gather", COLLECTIVE},       {"reduce", COLLECTIVE},     {"reduce_scatter", COLLECTIVE},
 	{"scatter", COLLECTIVE},      {"send_recv", COLLECTIVE},  {"kv_reshard", KV},
-	{"ddp", STEP},                {"all_pairs", MESSAGES},    {"bandwidth", MESSAGES},
+	{"ddp", STEP | SIZED},               {"all_pairs", MESSAGES},    {"bandwidth", MESSAGES},
 	{"connection", COST},         {"host_device", LOCAL},     {"incast", MESSAGES | ROOTED},
 	{"latency", MESSAGES},        {"loaded_latency", MESSAGES}, {"multi_pair", MESSAGES},
-	{"registration", COST},       {"steady", MESSAGES},       {"fsdp", STEP},
-	{"tensor_parallel", STEP},    {"pipeline", STEP},         {"moe", STEP},
+	{"registration", COST},       {"steady", MESSAGES},       {"fsdp", STEP | SIZED},
+	{"tensor_parallel", STEP},    {"pipeline", STEP | SIZED},        {"moe", STEP},
 	{"context_parallel", STEP},
 };
 
@@ -46,7 +47,7 @@ static const struct {
 	const char *option;
 	unsigned users;
 } limited[] = {
-	{"bytes", COLLECTIVE | STEP | MESSAGES | COST | LOCAL},
+	{"bytes", COLLECTIVE | SIZED | MESSAGES | COST | LOCAL},
 	{"algorithm", COLLECTIVE | STEP | MESSAGES | KV},
 	{"protocol", COLLECTIVE | STEP | MESSAGES},
 	{"transport", COLLECTIVE | STEP | MESSAGES},

@@ -16,7 +16,7 @@
 #include "overlap/options.h"
 #include "overlap/step/check.h"
 
-enum { KEY_CHARS = 300 };
+enum { KEY_CHARS = 300, FROM_MODEL = 3 /* numbers that --model gives */ };
 
 /* Adds a key; a comma in the value, which would split a list, becomes +. */
 static void put(char variant[FB_VARIANT_CHARS], const char *name, const char *value)
@@ -79,21 +79,29 @@ static void put_shared(const struct fb_step_state *s, const struct fb_step_pass 
 		const char *option, *key;
 		uint64_t value;
 	} numbers[] = {
-		{"hidden", "hidden", own->hidden}, {"shard", "shard", own->shard},
-		{"degree", "degree", own->degree}, {"ffn", "ffn", own->ffn},
-		{"topk", "topk", own->topk}, {"polls", "polls", own->polls},
-		{"compute-sms", "compute_sms", own->compute_sms},
+		{"hidden", "hidden", own->hidden}, {"ffn", "ffn", own->ffn},
+		{"topk", "topk", own->topk}, {"shard", "shard", own->shard},
+		{"degree", "degree", own->degree}, {"polls", "polls", own->polls},
+		{"compute-sms", "compute_sms", own->compute_sms}, {"tp", "tp", own->tp},
+		{"pp", "pp", own->pp}, {"ep", "ep", own->ep}, {"cp", "cp", own->cp},
+		{"shrink", "shrink", own->shrink}, {"batch", "batch", own->batch},
+		{"sequence", "sequence", own->sequence},
+		{"model-layers", "model_layers", own->model_layers},
 	};
 	bool computes = !s->program->parts ||
 			s->program->parts[pass->schedule] & FB_PART_COMPUTE;
 	char ms[32];
 
-	put_number(v, "layers", own->layers);
+	if (own->model)
+		put(v, "model", s->model.name);
+	if (!own->model || s->program->attends || s->program->has_experts)
+		put_number(v, "layers", own->layers);
 	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
 		if (has_option(s->program, numbers[i].option) &&
-		    numbers[i].value != usual(s->program, numbers[i].option))
+		    numbers[i].value != usual(s->program, numbers[i].option) &&
+		    !(own->model && i < FROM_MODEL))
 			put_number(v, numbers[i].key, numbers[i].value);
-	if (has_option(s->program, "tensors") && strcmp(own->tensors, FB_DDP_RATIOS))
+	if (!own->model && has_option(s->program, "tensors") && strcmp(own->tensors, FB_DDP_RATIOS))
 		put(v, "tensors", own->tensors);
 	snprintf(ms, sizeof(ms), "%gms", own->compute_s * 1e3);
 	if (computes && own->tokens)
@@ -173,7 +181,7 @@ struct fb_build fb_step_build_of(const struct fb_step_state *s, const struct fb_
 				 const struct fb_step_pass *pass, uint64_t tokens)
 {
 	struct fb_build b = {
-		.own = s->own, .schedule = pass->schedule,
+		.own = s->own, .nn = s->own->model ? &s->model : NULL, .schedule = pass->schedule,
 		.element_bytes = fb_datatype_size(c->datatype),
 		.tokens = tokens ? tokens : s->own->tokens ? s->own->tokens : 1,
 		.rank = s->session->world->rank, .nranks = s->session->world->nranks,

@@ -66,7 +66,9 @@ struct fb_step_work {
 /* Lives as long as the run. Members are equal on all ranks but for pointers. */
 struct fb_step_state {
 	const struct fb_schedule_program *program;
-	const struct fb_overlap_settings *own;
+	struct fb_overlap_settings settings; /* the options, with the model's sizes */
+	const struct fb_overlap_settings *own; /* these */
+	struct fb_nn model;           /* if own->model is one: what a rank has of it */
 	const struct fb_session *session;
 	struct fb_barrier *barrier; /* the harness's */
 	struct fb_collective_state *collective;
@@ -128,6 +130,12 @@ struct fb_program fb_step_describe(const struct fb_schedule_program *program,
 
 /* The whole of main(). */
 int fb_step_main(const struct fb_schedule_program *program, int argc, char **argv);
+
+/*
+ * --- model.c: local; every rank reads the same. s->model, and s->own with the model's sizes in
+ * place of the options'. 0, or FB_EINPUT or FB_ENOMEM (printed by rank 0).
+ */
+int fb_step_open_model(struct fb_step_state *s);
 
 /* --- cases.c: from axis values to cases ------------------------------------------------------ */
 

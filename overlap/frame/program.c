@@ -17,6 +17,7 @@ static void close_program(void *arg)
 	fb_step_groups_close(s);
 	if (s->collective)
 		fb_collective_close(s->collective);
+	fb_nn_close(&s->model);
 	free(s->passes);
 	free(s->work);
 	free(s);
@@ -44,9 +45,12 @@ static int open_program(struct fb_run *run, void **result)
 	}
 	s->program = find(session->program);
 	s->session = session;
-	s->own = session->own;
+	memcpy(&s->settings, session->own, sizeof(s->settings));
+	s->own = &s->settings;
 	s->barrier = &run->barrier;
-	err = fb_collective_open(session, FB_ALL_REDUCE, NULL, &s->collective);
+	err = fb_group_agree(session->world, fb_step_open_model(s));
+	if (!err)
+		err = fb_collective_open(session, FB_ALL_REDUCE, NULL, &s->collective);
 	if (err) {
 		close_program(s);
 		return err;

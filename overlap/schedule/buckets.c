@@ -6,10 +6,10 @@
 
 #include "common/base/error.h"
 
-int fb_model_parse(struct fb_model *model, const char *ratios)
+int fb_ratios_parse(struct fb_ratios *ratios, const char *text)
 {
-	struct fb_model found = {.layers = model->layers};
-	const char *at = ratios;
+	struct fb_ratios found = {.layers = ratios->layers};
+	const char *at = text;
 	char *end;
 
 	for (;;) {
@@ -27,7 +27,7 @@ int fb_model_parse(struct fb_model *model, const char *ratios)
 			return FB_EINPUT;
 		at = end + 1;
 	}
-	*model = found;
+	*ratios = found;
 	return FB_OK;
 }
 
@@ -37,60 +37,96 @@ static uint64_t share(uint64_t count, uint64_t part, uint64_t whole)
 	return count / whole * part + count % whole * part / whole;
 }
 
-static void split(struct fb_gradients *g, const struct fb_model *model, uint64_t count,
-		  uint64_t align)
+/* Room for so many tensors, each a bucket at most. */
+static int open_gradients(struct fb_gradients *g, size_t most)
+{
+	*g = (struct fb_gradients){.ntensors = 0};
+	g->tensors = calloc(most + 1, sizeof(*g->tensors));
+	g->buckets = calloc(most + 1, sizeof(*g->buckets));
+	if (g->tensors && g->buckets)
+		return FB_OK;
+	fb_gradients_free(g);
+	return FB_ENOMEM;
+}
+
+int fb_gradients_split(struct fb_gradients *g, const struct fb_ratios *ratios, uint64_t count,
+		       uint64_t align)
 {
 	uint64_t whole = 0, part = 0, first = 0;
 
-	for (size_t i = 0; i < model->nratios; i++)
-		whole += model->ratio[i] * model->layers;
-	for (uint64_t layer = 0; layer < model->layers; layer++)
-		for (size_t i = model->nratios; i-- > 0;) {
+	if (open_gradients(g, (size_t)ratios->layers * ratios->nratios))
+		return FB_ENOMEM;
+	for (size_t i = 0; i < ratios->nratios; i++)
+		whole += ratios->ratio[i] * ratios->layers;
+	for (uint64_t layer = 0; layer < ratios->layers; layer++)
+		for (size_t i = ratios->nratios; i-- > 0;) {
 			uint64_t end;
 
-			part += model->ratio[i];
+			part += ratios->ratio[i];
 			end = share(count, part, whole);
 			end = part == whole ? count : end / align * align;
 			if (end == first)
 				continue;
-			g->tensors[g->ntensors++] = (struct fb_tensor){first, end - first};
+			g->tensors[g->ntensors++] = (struct fb_tensor){.first = first,
+								       .count = end - first};
 			first = end;
 		}
+	return FB_OK;
 }
 
-static void pack(struct fb_gradients *g, uint64_t full)
+int fb_gradients_list(struct fb_gradients *g, const struct fb_nn *model, uint64_t align)
+{
+	const struct fb_nn_tensor *before = NULL;
+	uint64_t first = 0;
+	size_t most = 0;
+
+	for (size_t l = 0; l < model->nlayers; l++)
+		most += (size_t)model->layers[l].count * model->layers[l].tensors;
+	if (open_gradients(g, most))
+		return FB_ENOMEM;
+	for (size_t l = model->nlayers; l-- > 0;)
+		for (uint64_t i = 0; i < model->layers[l].count; i++)
+			for (size_t t = model->layers[l].tensors; t-- > 0;) {
+				const struct fb_nn_tensor *of =
+					&model->tensors[model->layers[l].first + t];
+				uint64_t n = fb_nn_elements(model, of);
+
+				if (!n) {
+					before = of;
+					continue;
+				}
+				n = (n + align - 1) / align * align;
+				g->tensors[g->ntensors++] =
+					(struct fb_tensor){first, n, of, before};
+				before = NULL;
+				first += n;
+			}
+	return FB_OK;
+}
+
+void fb_gradients_pack(struct fb_gradients *g, uint64_t first, uint64_t full)
 {
 	struct fb_bucket open = {.count = 0};
 
+	g->nbuckets = 0;
 	for (size_t t = 0; t < g->ntensors; t++) {
+		uint64_t limit = g->nbuckets ? full : first;
+
 		if (!open.count)
 			open.first = g->tensors[t].first;
 		open.count += g->tensors[t].count;
 		open.last = t;
-		if (t + 1 < g->ntensors && (!full || open.count < full))
+		if (t + 1 < g->ntensors && (!limit || open.count < limit))
 			continue;
 		g->buckets[g->nbuckets++] = open;
 		open.count = 0;
 	}
 }
 
-int fb_gradients_make(struct fb_gradients *gradients, const struct fb_model *model,
-		      uint64_t count, uint64_t align, uint64_t full)
+uint64_t fb_gradients_elements(const struct fb_gradients *g)
 {
-	size_t most = (size_t)model->layers * model->nratios;
-	struct fb_gradients g = {.ntensors = 0};
-
-	*gradients = g;
-	g.tensors = calloc(most, sizeof(*g.tensors));
-	g.buckets = calloc(most, sizeof(*g.buckets));
-	if (!g.tensors || !g.buckets) {
-		fb_gradients_free(&g);
-		return FB_ENOMEM;
-	}
-	split(&g, model, count, align);
-	pack(&g, full);
-	*gradients = g;
-	return FB_OK;
+	return g->ntensors ? g->tensors[g->ntensors - 1].first + g->tensors[g->ntensors - 1].count
+			   : 0;
 }
 
 void fb_gradients_free(struct fb_gradients *gradients)

@@ -13,11 +13,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "overlap/model/model.h"
+
 enum { FB_MOST_TENSORS = 64, FB_MOST_RATIO = 10000 };
 
-/* Elements [first, first + count) of the gradients. */
+/* Elements [first, first + count) of the gradients, and the tensor of a model that they are. */
 struct fb_tensor {
 	uint64_t first, count;
+	const struct fb_nn_tensor *of;     /* NULL: of equal layers */
+	const struct fb_nn_tensor *before; /* computed right in front of it: attention; or NULL */
 };
 
 /* Some of them: ready for its all_reduce when tensor `last` is. */
@@ -33,23 +37,28 @@ struct fb_gradients {
 	size_t nbuckets;
 };
 
-/* A model of equal layers: the sizes of a layer's tensors in the order of forward, relative. */
-struct fb_model {
+/* Equal layers: the sizes of a layer's tensors in the order of forward, relative. */
+struct fb_ratios {
 	uint64_t layers;
 	unsigned ratio[FB_MOST_TENSORS];
 	size_t nratios;
 };
 
-/* "4,1,1,4": numbers from 1 to FB_MOST_RATIO. 0, or FB_EINPUT with *model untouched. */
-int fb_model_parse(struct fb_model *model, const char *ratios);
+/* "4,1,1,4": numbers from 1 to FB_MOST_RATIO. 0, or FB_EINPUT with *ratios untouched. */
+int fb_ratios_parse(struct fb_ratios *ratios, const char *text);
 
 /*
- * Splits `count` elements into the model's tensors, each but the last a multiple of `align`
- * elements, and these into buckets that are full with `full` elements; 0: all are one bucket.
- * 0 or FB_ENOMEM (not printed), *gradients then empty. Freed by fb_gradients_free.
+ * Splits `count` elements by ratios, each tensor but the last a multiple of `align` elements. 0 or
+ * FB_ENOMEM (not printed), *gradients then empty. Freed by fb_gradients_free.
  */
-int fb_gradients_make(struct fb_gradients *gradients, const struct fb_model *model,
-		      uint64_t count, uint64_t align, uint64_t full);
+int fb_gradients_split(struct fb_gradients *gradients, const struct fb_ratios *ratios,
+		       uint64_t count, uint64_t align);
+/* The tensors of a model, each rounded up to a multiple of `align` elements. The same. */
+int fb_gradients_list(struct fb_gradients *gradients, const struct fb_nn *model, uint64_t align);
+/* Packs the tensors into buckets: the first is full with `first` elements, the others with `full`;
+ * 0: never. */
+void fb_gradients_pack(struct fb_gradients *gradients, uint64_t first, uint64_t full);
+uint64_t fb_gradients_elements(const struct fb_gradients *gradients);
 void fb_gradients_free(struct fb_gradients *gradients);
 
 #endif

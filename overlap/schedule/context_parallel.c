@@ -30,12 +30,13 @@ static const struct fb_default defaults[] = {{"bytes", "0"}, FB_OVERLAP_DEFAULTS
 /* Keys and values of a rank's tokens. */
 static uint64_t bytes(const struct fb_build *b)
 {
-	return 2 * b->tokens * b->own->hidden * b->element_bytes;
+	return (b->nn ? b->nn->kv : 2 * b->own->hidden) * b->tokens * b->element_bytes;
 }
 
 static void build(struct fb_dag *dag, const struct fb_build *b)
 {
-	uint64_t block = 2 * b->tokens * b->own->hidden;
+	uint64_t block = bytes(b) / b->element_bytes;
+	uint64_t heads = b->nn ? b->nn->heads * b->nn->query : b->own->hidden;
 	int n = b->nranks, layers = (int)b->own->layers, world, own, places, seen, data = 0;
 
 	fb_dag_two_lanes(dag);
@@ -55,7 +56,7 @@ static void build(struct fb_dag *dag, const struct fb_build *b)
 						     block, block};
 			int task = fb_dag_compute(dag, FB_LANE_COMPUTE, "attention", number,
 						  fb_work_product(FB_WORK_ATTENTION, b->tokens,
-								  b->tokens, b->own->hidden));
+								  b->tokens, heads));
 			int moved;
 
 			if (!round)
@@ -82,5 +83,5 @@ const struct fb_schedule_program fb_schedule_context_parallel = {
 	"meanwhile.\n\n"
 	"BYTES is the size of a block, by --tokens and --hidden.",
 	.options = options, .defaults = defaults, .schedules = schedules,
-	.bytes = bytes, .build = build,
+	.attends = true, .bytes = bytes, .build = build,
 };

@@ -13,18 +13,18 @@
 
 enum schedule { COMPUTE, COMMUNICATE, SEQUENTIAL, OVERLAP };
 enum axis { BUCKET };
-enum { ALIGN_BYTES = 512 };
+enum { ALIGN_BYTES = 512, ALIGN = 128 };
 
 static const char *const schedules[] = {"compute", "communicate", "sequential", "overlap", NULL};
 static const unsigned parts[] = {FB_PART_ALL, FB_PART_COMMUNICATE, FB_PART_ALL, FB_PART_ALL};
 
 static int check_tensors(const char *value, char *accepted, size_t n)
 {
-	struct fb_model model = {.layers = 1};
+	struct fb_ratios ratios = {.layers = 1};
 
 	snprintf(accepted, n, "at most %d numbers from 1 to %d as 4,1,1,4", FB_MOST_TENSORS,
 		 FB_MOST_RATIO);
-	return fb_model_parse(&model, value);
+	return fb_ratios_parse(&ratios, value);
 }
 
 static const struct fb_option options[] = {
@@ -40,6 +40,8 @@ static const struct fb_option options[] = {
 	FB_OVERLAP_LAYERS("8", "equal layers of the model"),
 	FB_OVERLAP_HIDDEN("4096"),
 	FB_OVERLAP_COMPUTE("20ms", "0"),
+	FB_OVERLAP_PARTS,
+	FB_OVERLAP_STAGES,
 	FB_OVERLAP_OPTIONS,
 	FB_OPTION_END,
 };
@@ -49,11 +51,29 @@ static const struct fb_default defaults[] = {{"bytes", "64M"}, FB_OVERLAP_DEFAUL
 /* The tensors and buckets of a case; false where they do not fit into memory. */
 static bool make(const struct fb_build *b, struct fb_gradients *g)
 {
-	struct fb_model model = {.layers = b->own->layers};
+	struct fb_ratios ratios = {.layers = b->own->layers};
 	uint64_t full = fb_ceil_div(b->value[BUCKET], b->element_bytes);
+	int err = b->nn ? fb_gradients_list(g, b->nn, ALIGN) :
+		  fb_ratios_parse(&ratios, b->own->tensors);
 
-	return !fb_model_parse(&model, b->own->tensors) &&
-	       !fb_gradients_make(g, &model, b->elements, ALIGN_BYTES / b->element_bytes, full);
+	if (!err && !b->nn)
+		err = fb_gradients_split(g, &ratios, b->elements, ALIGN_BYTES / b->element_bytes);
+	if (!err)
+		fb_gradients_pack(g, full, full);
+	return !err;
+}
+
+/* Of a model: all its tensors. */
+static uint64_t bytes(const struct fb_build *b)
+{
+	struct fb_gradients g;
+	uint64_t elements = 0;
+
+	if (b->nn && !fb_gradients_list(&g, b->nn, ALIGN)) {
+		elements = fb_gradients_elements(&g);
+		fb_gradients_free(&g);
+	}
+	return elements * b->element_bytes;
 }
 
 static bool can(const struct fb_build *b, char reason[FB_SCHEDULE_REASON])
@@ -72,6 +92,14 @@ static bool can(const struct fb_build *b, char reason[FB_SCHEDULE_REASON])
 		can = true;
 	fb_gradients_free(&g);
 	return can;
+}
+
+static struct fb_work work_of(const struct fb_build *b, const struct fb_tensor *t)
+{
+	if (t->of)
+		return fb_nn_work(b->nn, t->of, b->tokens, true);
+	return fb_work_product(FB_WORK_BACKWARD, b->tokens,
+			       fb_ceil_div(t->count, b->own->hidden), b->own->hidden);
 }
 
 static void build(struct fb_dag *dag, const struct fb_build *b)
@@ -94,11 +122,12 @@ static void build(struct fb_dag *dag, const struct fb_build *b)
 	for (size_t t = 0; t < g.ntensors; t++) {
 		const struct fb_span from = {found, g.tensors[t].first, g.tensors[t].count};
 		const struct fb_span to = {buckets, from.first, from.count};
-		uint64_t rows = fb_ceil_div(from.count, b->own->hidden);
 
+		if (g.tensors[t].before)
+			fb_dag_compute(dag, FB_LANE_COMPUTE, "attention", (int)t,
+				       fb_nn_work(b->nn, g.tensors[t].before, b->tokens, true));
 		last = fb_dag_compute(dag, FB_LANE_COMPUTE, "backward", (int)t,
-				      fb_work_product(FB_WORK_BACKWARD, b->tokens, rows,
-						      b->own->hidden));
+				      work_of(b, &g.tensors[t]));
 		fb_dag_copy(dag, last, from, to);
 		for (; b->schedule != COMPUTE && next < g.nbuckets && g.buckets[next].last <= t &&
 		     (b->schedule != SEQUENTIAL || t + 1 == g.ntensors); next++) {
@@ -130,5 +159,5 @@ const struct fb_schedule_program fb_schedule_ddp = {
 	.options = options, .defaults = defaults, .schedules = schedules, .parts = parts,
 	.axes = {{"bucket", FB_AXIS_SIZES, offsetof(struct fb_overlap_settings, bucket), NULL,
 		  1 << COMMUNICATE | 1 << SEQUENTIAL | 1 << OVERLAP}},
-	.can = can, .build = build,
+	.bytes = bytes, .can = can, .build = build,
 };

@@ -34,6 +34,8 @@ static const struct fb_option options[] = {
 	FB_OVERLAP_LAYERS("8", "equal layers of the model"),
 	FB_OVERLAP_HIDDEN("4096"),
 	FB_OVERLAP_COMPUTE("20ms", "0"),
+	FB_OVERLAP_PARTS,
+	FB_OVERLAP_STAGES,
 	FB_OVERLAP_OPTIONS,
 	FB_OPTION_END,
 };
@@ -45,18 +47,80 @@ struct plan {
 	const struct fb_build *b;
 	struct fb_dag *dag;
 	int layers, ranks, replicas; /* ranks: of a group that shares a model */
-	uint64_t block;              /* elements of a shard of a layer */
+	uint64_t block;              /* elements of the largest shard of a layer */
+	uint64_t first[FB_MOST_LAYERS + 1]; /* of a layer's shard; [layers]: elements of all */
+	const struct fb_nn_layer *of[FB_MOST_LAYERS]; /* with a model */
 	int shard, replica;          /* partitions */
 	int shards, gathered, places, found, gradients, sums, seen;
 	int weights, gradient;       /* data: weights + layer, and gradient */
 	int items;                   /* forward and backward of all layers */
 };
 
+/* The elements of a layer of a model. */
+static uint64_t elements_of(const struct fb_nn *nn, const struct fb_nn_layer *layer)
+{
+	uint64_t n = 0;
+
+	for (size_t t = 0; t < layer->tensors; t++)
+		n += fb_nn_elements(nn, &nn->tensors[layer->first + t]);
+	return n;
+}
+
+static uint64_t layers_of(const struct fb_build *b)
+{
+	uint64_t n = 0;
+
+	for (size_t l = 0; b->nn && l < b->nn->nlayers; l++)
+		n += b->nn->layers[l].count;
+	return b->nn ? n : b->own->layers;
+}
+
+static uint64_t bytes(const struct fb_build *b)
+{
+	uint64_t n = 0;
+
+	for (size_t l = 0; b->nn && l < b->nn->nlayers; l++)
+		n += b->nn->layers[l].count * elements_of(b->nn, &b->nn->layers[l]);
+	return n * b->element_bytes;
+}
+
+/* What each rank has of each layer: an equal block. */
+static void make_layers(struct plan *p)
+{
+	const struct fb_build *b = p->b;
+	int l = 0;
+
+	p->layers = (int)layers_of(b);
+	for (size_t i = 0; i < (b->nn ? b->nn->nlayers : 1); i++) {
+		const struct fb_nn_layer *of = b->nn ? &b->nn->layers[i] : NULL;
+		uint64_t n = of ? elements_of(b->nn, of) : b->elements / b->own->layers;
+		uint64_t block = fb_ceil_div(n ? n : 1, (uint64_t)p->ranks * ALIGN) * ALIGN;
+
+		p->block = block > p->block ? block : p->block;
+		for (uint64_t k = 0; k < (of ? of->count : b->own->layers); k++, l++) {
+			p->of[l] = of;
+			p->first[l + 1] = p->first[l] + block;
+		}
+	}
+}
+
+static uint64_t block_of(const struct plan *p, int layer)
+{
+	return p->first[layer + 1] - p->first[layer];
+}
+
+static struct fb_span shard_of(const struct plan *p, int buffer, int layer)
+{
+	return (struct fb_span){buffer, p->first[layer], block_of(p, layer)};
+}
+
 static bool can(const struct fb_build *b, char reason[FB_SCHEDULE_REASON])
 {
 	uint64_t ranks = b->own->shard ? b->own->shard : (uint64_t)b->nranks;
 
-	if (b->elements / b->own->layers < 1)
+	if (layers_of(b) > FB_MOST_LAYERS)
+		snprintf(reason, FB_SCHEDULE_REASON, "more than %d layers", FB_MOST_LAYERS);
+	else if (!b->nn && b->elements / b->own->layers < 1)
 		snprintf(reason, FB_SCHEDULE_REASON, "less than an element for each layer");
 	else if ((uint64_t)b->nranks % ranks)
 		snprintf(reason, FB_SCHEDULE_REASON, "--shard %llu does not divide %d ranks",
@@ -78,18 +142,17 @@ static void make_buffers(struct plan *p)
 	p->shard = fb_dag_axis(d, "shard", 1, p->ranks);
 	p->replica = fb_dag_axis(d, "replica", p->ranks, p->replicas);
 	mine = p->b->rank % p->ranks;
-	p->shards = fb_dag_buffer(d, "shards", layers * p->block);
+	p->shards = fb_dag_buffer(d, "shards", p->first[p->layers]);
 	p->gathered = fb_dag_buffer(d, "gathered layers", (uint64_t)p->places * layer);
 	p->found = fb_dag_buffer(d, "found gradients", layer + layers * FB_WITNESS);
 	p->gradients = fb_dag_buffer(d, "gradients", GRADIENT_PLACES * layer);
-	p->sums = fb_dag_buffer(d, "reduced gradients", layers * p->block);
+	p->sums = fb_dag_buffer(d, "reduced gradients", p->first[p->layers]);
 	p->seen = fb_dag_buffer(d, "seen", (uint64_t)p->items * FB_WITNESS);
 	for (int l = 0; l < p->layers; l++) {
 		int data = fb_dag_data(d, p->ranks);
 
 		p->weights = l ? p->weights : data;
-		fb_dag_input(d, (struct fb_span){p->shards, (uint64_t)l * p->block, p->block},
-			     (struct fb_content){data, mine, 0});
+		fb_dag_input(d, shard_of(p, p->shards, l), (struct fb_content){data, mine, 0});
 	}
 	p->gradient = fb_dag_data(d, p->b->nranks);
 	fb_dag_input(d, fb_dag_whole(d, p->found),
@@ -112,37 +175,59 @@ static struct fb_span place_of(const struct plan *p, int item)
 {
 	int place = p->b->value[RESHARD] == KEEPS ? layer_of(p, item)
 						  : gather_of(p, item) % p->places;
-	uint64_t layer = p->block * (uint64_t)p->ranks;
+	uint64_t ranks = (uint64_t)p->ranks;
 
-	return (struct fb_span){p->gathered, (uint64_t)place * layer, layer};
+	return (struct fb_span){p->gathered, (uint64_t)place * p->block * ranks,
+				block_of(p, layer_of(p, item)) * ranks};
 }
 
 static void gather(struct plan *p, int number)
 {
-	int item = number < p->layers ? number : number + 1, l = layer_of(p, item);
-	const struct fb_span own = {p->shards, (uint64_t)l * p->block, p->block};
+	int item = number < p->layers ? number : number + 1;
 
 	if (item < (p->b->value[RESHARD] == FREES ? p->items : p->layers))
-		fb_dag_collective(p->dag, FB_LANE_COMMUNICATE, "all_gather", l, FB_ALL_GATHER,
-				  p->shard, 0, own, place_of(p, item));
+		fb_dag_collective(p->dag, FB_LANE_COMMUNICATE, "all_gather", layer_of(p, item),
+				  FB_ALL_GATHER, p->shard, 0,
+				  shard_of(p, p->shards, layer_of(p, item)), place_of(p, item));
+}
+
+/* The last task of a layer: what is computed in front of it waits for the layer as well. */
+static int add_work(struct plan *p, int item)
+{
+	bool backward = item >= p->layers;
+	const char *name = backward ? "backward" : "forward";
+	const struct fb_nn_layer *of = p->of[layer_of(p, item)];
+	uint64_t rows = fb_ceil_div(p->block * (uint64_t)p->ranks, p->b->own->hidden);
+	int task = FB_NONE;
+
+	if (!of)
+		return fb_dag_compute(p->dag, FB_LANE_COMPUTE, name, layer_of(p, item),
+				      fb_work_product(backward ? FB_WORK_BACKWARD : FB_WORK_GEMM,
+						      p->b->tokens, rows, p->b->own->hidden));
+	for (size_t t = 0; t < of->tensors; t++) {
+		size_t at = of->first + (backward ? of->tensors - 1 - t : t);
+
+		if (t == 1) /* the first one waits, and the others are behind it */
+			fb_dag_read(p->dag, task, place_of(p, item), NULL);
+		task = fb_dag_compute(p->dag, FB_LANE_COMPUTE, name, layer_of(p, item),
+				      fb_nn_work(p->b->nn, &p->b->nn->tensors[at], p->b->tokens,
+						 backward));
+	}
+	return task;
 }
 
 /* Reads all blocks of a gathered layer, and keeps a piece of another rank's. */
 static int compute(struct plan *p, int item)
 {
 	int l = layer_of(p, item), keeps = (p->b->rank + 1 + item) % p->ranks;
-	bool backward = item >= p->layers;
-	uint64_t rows = fb_ceil_div(p->block * (uint64_t)p->ranks, p->b->own->hidden);
-	int task = fb_dag_compute(p->dag, FB_LANE_COMPUTE, backward ? "backward" : "forward", l,
-				  fb_work_product(backward ? FB_WORK_BACKWARD : FB_WORK_GEMM,
-						  p->b->tokens, rows, p->b->own->hidden));
+	int task = add_work(p, item);
 
 	for (int r = 0; r < p->ranks; r++) {
 		struct fb_span block = place_of(p, item);
 		const struct fb_content right = {p->weights + l, r, 0};
 
-		block.first += (uint64_t)r * p->block;
-		block.count = p->block;
+		block.count = block_of(p, l);
+		block.first += (uint64_t)r * block.count;
 		if (r == keeps)
 			fb_dag_witness(p->dag, task, p->seen, item, block, right);
 		else
@@ -154,11 +239,12 @@ static int compute(struct plan *p, int item)
 /* A layer's gradient: copied behind backward, reduced, and used by the optimizer. */
 static void reduce(struct plan *p, int task, int layer)
 {
-	uint64_t all = p->block * (uint64_t)p->ranks;
+	uint64_t all = block_of(p, layer) * (uint64_t)p->ranks;
 	const struct fb_span from = {p->found, (uint64_t)layer * FB_WITNESS, all};
-	const struct fb_span to = {p->gradients, (uint64_t)(layer % GRADIENT_PLACES) * all, all};
-	const struct fb_span sum = {p->sums, (uint64_t)layer * p->block, p->block};
-	const uint64_t mine = (uint64_t)(p->b->rank % p->ranks) * p->block;
+	const struct fb_span to = {p->gradients, (uint64_t)(layer % GRADIENT_PLACES) * p->block *
+				   (uint64_t)p->ranks, all};
+	const struct fb_span sum = shard_of(p, p->sums, layer);
+	const uint64_t mine = (uint64_t)(p->b->rank % p->ranks) * sum.count;
 
 	fb_dag_copy(p->dag, task, from, to);
 	fb_dag_collective(p->dag, FB_LANE_COMMUNICATE, "reduce_scatter", layer, FB_REDUCE_SCATTER,
@@ -172,13 +258,13 @@ static void reduce(struct plan *p, int task, int layer)
 
 static void build(struct fb_dag *dag, const struct fb_build *b)
 {
-	struct plan p = {.b = b, .dag = dag, .layers = (int)b->own->layers};
+	struct plan p = {.b = b, .dag = dag};
 	struct fb_content sum = {.member = FB_ALL_MEMBERS};
 	int ahead;
 
 	p.ranks = b->own->shard ? (int)b->own->shard : b->nranks;
 	p.replicas = b->nranks / p.ranks;
-	p.block = fb_ceil_div(b->elements / b->own->layers, (uint64_t)p.ranks * ALIGN) * ALIGN;
+	make_layers(&p);
 	p.items = 2 * p.layers;
 	ahead = b->value[RESHARD] == KEEPS ? p.layers - 1 : (int)b->value[PREFETCH];
 	p.places = ahead + 1;
@@ -197,11 +283,11 @@ static void build(struct fb_dag *dag, const struct fb_build *b)
 	}
 	sum.data = p.gradient;
 	for (int l = 0; l < p.layers; l++) {
-		const struct fb_span span = {p.sums, (uint64_t)l * p.block, p.block};
+		const struct fb_span span = shard_of(&p, p.sums, l);
 		int task = fb_dag_compute(dag, FB_LANE_COMPUTE, "adam", l,
-					  fb_work_pass(FB_WORK_ADAM, p.block));
+					  fb_work_pass(FB_WORK_ADAM, span.count));
 
-		sum.first = (uint64_t)l * FB_WITNESS + (uint64_t)(b->rank % p.ranks) * p.block;
+		sum.first = (uint64_t)l * FB_WITNESS + (uint64_t)(b->rank % p.ranks) * span.count;
 		fb_dag_read(dag, task, span, &sum);
 	}
 	dag->tokens = b->tokens * (uint64_t)b->nranks;
@@ -221,5 +307,5 @@ const struct fb_schedule_program fb_schedule_fsdp = {
 		  NULL, 1},
 		 {"reshard", FB_AXIS_CHOICES, offsetof(struct fb_overlap_settings, reshard),
 		  reshards, 1}},
-	.can = can, .build = build,
+	.bytes = bytes, .can = can, .build = build,
 };

@@ -112,16 +112,20 @@ static void dispatch(struct plan *p, int layer, int batch)
 static void compute(struct plan *p, int layer, int batch)
 {
 	int number = layer * p->batches + batch;
-	uint64_t tokens = p->arrived / p->b->own->hidden;
+	const struct fb_nn *nn = p->b->nn; /* its experts have two first matrices */
+	uint64_t experts = nn ? fb_ceil_div(nn->experts, (uint64_t)p->b->nranks) : 1;
+	uint64_t tokens = fb_ceil_div(p->arrived / p->b->own->hidden, experts);
+	struct fb_work first = fb_work_product(FB_WORK_GEMM, tokens,
+					       p->b->own->ffn * (nn ? 2 : 1), p->b->own->hidden);
+	struct fb_work second = fb_work_product(FB_WORK_GEMM, tokens, p->b->own->hidden,
+						p->b->own->ffn);
 	const struct fb_span from = {p->tokens, (uint64_t)batch * p->most, p->arrived};
 	const struct fb_span to = {p->outputs, (uint64_t)batch * p->most, p->arrived};
 	int task;
 
-	fb_dag_compute(p->dag, FB_LANE_COMPUTE, "first", number,
-		       fb_work_product(FB_WORK_GEMM, tokens, p->b->own->ffn, p->b->own->hidden));
-	task = fb_dag_compute(p->dag, FB_LANE_COMPUTE, "second", number,
-			      fb_work_product(FB_WORK_GEMM, tokens, p->b->own->hidden,
-					      p->b->own->ffn));
+	first.times = second.times = (uint32_t)experts;
+	fb_dag_compute(p->dag, FB_LANE_COMPUTE, "first", number, first);
+	task = fb_dag_compute(p->dag, FB_LANE_COMPUTE, "second", number, second);
 	fb_dag_copy(p->dag, task, from, to);
 }
 
@@ -182,5 +186,5 @@ const struct fb_schedule_program fb_schedule_moe = {
 	.options = options, .defaults = defaults, .schedules = schedules,
 	.axes = {{"skew", FB_AXIS_NUMBERS, offsetof(struct fb_overlap_settings, experts_skew), NULL,
 		  1 << SEQUENTIAL | 1 << OVERLAP}},
-	.bytes = bytes, .can = can, .build = build,
+	.has_experts = true, .bytes = bytes, .can = can, .build = build,
 };

@@ -33,6 +33,7 @@ static const struct fb_option options[] = {
 	FB_OVERLAP_LAYERS("8", "equal layers of the model"),
 	FB_OVERLAP_HIDDEN("1024"),
 	FB_OVERLAP_COMPUTE("20ms", "0"),
+	FB_OVERLAP_PARTS,
 	FB_OVERLAP_OPTIONS,
 	FB_OPTION_END,
 };
@@ -49,12 +50,57 @@ struct plan {
 	int sent[2], received[2];                 /* so far */
 };
 
+static uint64_t layers_of_all(const struct fb_nn *nn)
+{
+	uint64_t all = 0;
+
+	for (size_t l = 0; l < nn->nlayers; l++)
+		all += nn->layers[l].count;
+	return all;
+}
+
+/* How many layers of a kind of a model's a stage has: stages are equal numbers of layers. */
+static uint64_t layers_of(const struct fb_nn *nn, size_t kind, int stage, int stages)
+{
+	uint64_t all = layers_of_all(nn), before = 0, begin, end;
+
+	for (size_t l = 0; l < kind; l++)
+		before += nn->layers[l].count;
+	begin = all * (uint64_t)stage / (uint64_t)stages;
+	end = all * (uint64_t)(stage + 1) / (uint64_t)stages;
+	begin = begin > before ? begin : before;
+	end = end < before + nn->layers[kind].count ? end : before + nn->layers[kind].count;
+	return end > begin ? end - begin : 0;
+}
+
+/* Operations of each stage of a model; by them theory knows how long its passes take. */
+static void weigh(const struct fb_build *b, int stages, double *weight)
+{
+	const struct fb_nn *nn = b->nn;
+	double sum = 0;
+
+	for (int s = 0; s < stages; s++)
+		for (size_t l = 0; l < nn->nlayers; l++)
+			for (size_t t = 0; t < nn->layers[l].tensors; t++) {
+				const struct fb_work w =
+					fb_nn_work(nn, &nn->tensors[nn->layers[l].first + t],
+						   b->tokens, false);
+
+				weight[s] += fb_work_flop(&w) *
+					     (double)layers_of(nn, l, s, stages);
+				sum += fb_work_flop(&w) * (double)layers_of(nn, l, s, stages);
+			}
+	for (int s = 0; s < stages; s++)
+		weight[s] *= stages / sum;
+}
+
 static struct fb_pipeline_shape shape_of(const struct fb_build *b)
 {
 	enum fb_pipeline_schedule schedule = (enum fb_pipeline_schedule)b->schedule;
 
 	return (struct fb_pipeline_shape){schedule, b->nranks, (int)b->value[BATCHES],
-					  schedule == FB_PIPELINE_INTERLEAVED ? CHUNKS : 1};
+					  schedule == FB_PIPELINE_INTERLEAVED ? CHUNKS : 1,
+					  NULL};
 }
 
 static bool can(const struct fb_build *b, char reason[FB_SCHEDULE_REASON])
@@ -69,6 +115,9 @@ static bool can(const struct fb_build *b, char reason[FB_SCHEDULE_REASON])
 	else if (s.chunks > 1 && s.batches % s.ranks)
 		snprintf(reason, FB_SCHEDULE_REASON, "interleaved: %d micro-batches are not a "
 			 "multiple of %d ranks", s.batches, s.ranks);
+	else if (b->nn && layers_of_all(b->nn) < (uint64_t)(s.ranks * s.chunks))
+		snprintf(reason, FB_SCHEDULE_REASON, "the model has fewer layers than %d stages",
+			 s.ranks * s.chunks);
 	else if (b->elements < FB_WITNESS)
 		snprintf(reason, FB_SCHEDULE_REASON, "--bytes is less than %d elements",
 			 FB_WITNESS);
@@ -142,6 +191,42 @@ static struct fb_work work_of(const struct plan *p, enum fb_pass pass)
 	return w;
 }
 
+/*
+ * A pass of a stage; with a model a task for each tensor, of which the first one waits for what the
+ * pass reads (NULL: nothing). Returns the last one.
+ */
+static int add_work(struct plan *p, struct fb_pass_of pass, const struct fb_span *from)
+{
+	static const char *const names[] = {
+		[FB_FORWARD] = "forward", [FB_BACKWARD] = "backward", [FB_WEIGHTS] = "weights"};
+	const char *name = names[pass.pass];
+	const struct fb_nn *nn = p->b->nn;
+	uint64_t tokens = fb_ceil_div(p->b->tokens, (uint64_t)p->batches);
+	bool backward = pass.pass != FB_FORWARD;
+	bool splits = p->order.shape.schedule == FB_PIPELINE_ZERO_BUBBLE;
+	int task = FB_NONE;
+
+	for (size_t k = 0; nn && k < nn->nlayers; k++) {
+		const struct fb_nn_layer *l = &nn->layers[backward ? nn->nlayers - 1 - k : k];
+		uint64_t times = layers_of(nn, (size_t)(l - nn->layers),
+					   pass.chunk * p->ranks + p->b->rank, p->stages);
+
+		for (size_t t = 0; t < l->tensors && times; t++) {
+			size_t at = l->first + (backward ? l->tensors - 1 - t : t);
+			struct fb_work w = fb_nn_work(nn, &nn->tensors[at], tokens,
+						      backward && !splits);
+
+			w.times *= (uint32_t)times;
+			task = fb_dag_compute(p->dag, COMPUTE, name, pass.batch, w);
+			if (from)
+				fb_dag_read(p->dag, task, *from, NULL);
+			from = NULL;
+		}
+	}
+	return nn ? task : fb_dag_compute(p->dag, COMPUTE, name, pass.batch,
+					  work_of(p, pass.pass));
+}
+
 /* Forward or backward of a micro-batch through a virtual stage: receive, compute, send. */
 static void add_pass(struct plan *p, struct fb_pass_of pass)
 {
@@ -155,8 +240,7 @@ static void add_pass(struct plan *p, struct fb_pass_of pass)
 
 	if (receives)
 		from = hand_over(p, way, in, false, number);
-	task = fb_dag_compute(p->dag, COMPUTE, way ? "backward" : "forward", number,
-			      work_of(p, pass.pass));
+	task = add_work(p, pass, receives ? &from : NULL);
 	if (receives)
 		fb_dag_witness(p->dag, task, p->seen,
 			       (way * CHUNKS + pass.chunk) * p->batches + pass.batch, from,
@@ -173,12 +257,19 @@ static void build(struct fb_dag *dag, const struct fb_build *b)
 					    "receive activations", "receive gradients"};
 	static const char *const sources[] = {"inputs", "loss"};
 	struct plan p = {.b = b, .dag = dag, .ranks = b->nranks};
-	const struct fb_pipeline_shape shape = shape_of(b);
+	struct fb_pipeline_shape shape = shape_of(b);
+	double *weight = calloc((size_t)(shape.ranks * shape.chunks), sizeof(*weight));
 	uint64_t length = b->elements + (uint64_t)shape.batches * FB_WITNESS;
 
-	dag->err = fb_pipeline_open(&p.order, &shape);
-	if (dag->err)
+	if (b->nn && weight) {
+		weigh(b, shape.ranks * shape.chunks, weight);
+		shape.weight = weight;
+	}
+	dag->err = weight ? fb_pipeline_open(&p.order, &shape) : FB_ENOMEM;
+	if (dag->err) {
+		free(weight);
 		return;
+	}
 	p.batches = shape.batches;
 	p.stages = shape.ranks * shape.chunks;
 	p.places = shape.chunks > 1 ? 2 * shape.ranks : 2;
@@ -197,14 +288,14 @@ static void build(struct fb_dag *dag, const struct fb_build *b)
 		struct fb_pass_of pass = p.order.passes[b->rank * p.order.per_rank + i];
 
 		if (pass.pass == FB_WEIGHTS)
-			fb_dag_compute(dag, COMPUTE, "weights", pass.batch,
-				       work_of(&p, FB_WEIGHTS));
+			add_work(&p, pass, NULL);
 		else
 			add_pass(&p, pass);
 	}
 	dag->tokens = b->tokens;
 	dag->ideal = p.order.bubble;
 	fb_pipeline_close(&p.order);
+	free(weight);
 }
 
 const struct fb_schedule_program fb_schedule_pipeline = {

@@ -44,9 +44,9 @@ static double ready_at(const struct times *t, int rank, struct fb_pass_of p)
 	return own > other ? own : other;
 }
 
-static double length_of(const struct fb_pipeline_shape *s, enum fb_pass pass)
+static double length_of(const struct fb_pipeline_shape *s, enum fb_pass pass, int stage)
 {
-	return pass == FB_BACKWARD && !splits(s) ? 2 : 1;
+	return (pass == FB_BACKWARD && !splits(s) ? 2 : 1) * (s->weight ? s->weight[stage] : 1);
 }
 
 /* The k-th forward or backward of a rank: batches in rounds of as many as ranks, by chunk. */
@@ -140,7 +140,7 @@ static void order_without_bubbles(struct fb_pipeline *p, struct times *t, int *d
 static int measure(struct fb_pipeline *p, struct times *t, int *next, double *free_at)
 {
 	const struct fb_pipeline_shape *s = &p->shape;
-	double span = 0, work = 0;
+	double span = 0, most = 0, *work = free_at + s->ranks;
 	bool moved = true;
 
 	for (int i = 0; i < FB_PASSES * s->ranks * s->chunks * s->batches; i++)
@@ -154,11 +154,11 @@ static int measure(struct fb_pipeline *p, struct times *t, int *next, double *fr
 
 				if (ready < 0)
 					break;
-				length = length_of(s, pass.pass);
+				length = length_of(s, pass.pass, pass.chunk * s->ranks + r);
 				free_at[r] = (ready > free_at[r] ? ready : free_at[r]) + length;
 				*end_of(t, pass.pass, pass.chunk * s->ranks + r, pass.batch) =
 					free_at[r];
-				work += length;
+				work[r] += length;
 				next[r]++;
 				moved = true;
 			}
@@ -167,8 +167,9 @@ static int measure(struct fb_pipeline *p, struct times *t, int *next, double *fr
 		if (next[r] < p->per_rank)
 			return FB_EPLAN;
 		span = free_at[r] > span ? free_at[r] : span;
+		most = work[r] > most ? work[r] : most;
 	}
-	p->bubble = 1 - work / s->ranks / span;
+	p->bubble = 1 - most / span;
 	return FB_OK;
 }
 
@@ -179,7 +180,7 @@ int fb_pipeline_open(struct fb_pipeline *pipeline, const struct fb_pipeline_shap
 	struct fb_pipeline p = {.shape = *shape, .per_rank = passes};
 	struct times t = {.shape = shape};
 	int *next = calloc(ranks * (1 + FB_PASSES), sizeof(*next)), err = FB_ENOMEM;
-	double *free_at = calloc(ranks, sizeof(*free_at));
+	double *free_at = calloc(2 * ranks, sizeof(*free_at));
 
 	p.passes = calloc(ranks * (size_t)passes, sizeof(*p.passes));
 	t.end = calloc((size_t)FB_PASSES * ranks * (size_t)shape->chunks * (size_t)shape->batches,

@@ -19,6 +19,7 @@ enum fb_pass { FB_FORWARD, FB_BACKWARD, FB_WEIGHTS, FB_PASSES };
 struct fb_pipeline_shape {
 	enum fb_pipeline_schedule schedule;
 	int ranks, batches, chunks;
+	const double *weight; /* [ranks * chunks]: a stage's time over others'; NULL: all equal */
 };
 
 struct fb_pass_of {
@@ -30,7 +31,8 @@ struct fb_pipeline {
 	struct fb_pipeline_shape shape;
 	struct fb_pass_of *passes; /* [ranks][per_rank] */
 	int per_rank;
-	double bubble; /* idle share of a step; passes take 1, backward with weights 2 */
+	/* Idle share of the rank with most to do; passes take 1, backward with weights 2. */
+	double bubble;
 };
 
 /* 0, FB_ENOMEM, or FB_EPLAN where passes wait for each other (a mistake here). Prints nothing. */

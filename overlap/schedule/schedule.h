@@ -7,6 +7,7 @@
 #define FB_OVERLAP_SCHEDULE_SCHEDULE_H
 
 #include "common/option/option.h"
+#include "overlap/model/model.h"
 #include "overlap/settings.h"
 #include "overlap/step/dag.h"
 
@@ -30,6 +31,7 @@ struct fb_schedule_axis {
 /* What a step is built for: one case, one rank. */
 struct fb_build {
 	const struct fb_overlap_settings *own;
+	const struct fb_nn *nn;           /* --model, cut; NULL: none */
 	int schedule;                     /* index of its name */
 	uint64_t value[FB_SCHEDULE_AXES]; /* of the axes; choices by their index */
 	uint64_t elements;                /* in the case's bytes */
@@ -51,7 +53,9 @@ struct fb_schedule_program {
 	const char *const *schedules; /* names, ending in NULL: the rows' operations */
 	const unsigned *parts;        /* [schedules] enum fb_step_part; NULL: all of all */
 	struct fb_schedule_axis axes[FB_SCHEDULE_AXES]; /* ending in key NULL */
-	/* Bytes by the shape, where they are no axis. NULL: --bytes. Pure. */
+	/* What a model has to have. */
+	bool attends, has_experts;
+	/* Bytes by the shape or the model, where they are no axis. NULL or 0: --bytes. Pure. */
 	uint64_t (*bytes)(const struct fb_build *build);
 	/* Whether there is such a step. NULL: always. Pure. */
 	bool (*can)(const struct fb_build *build, char reason[FB_SCHEDULE_REASON]);

@@ -94,7 +94,11 @@ static int compute(struct plan *p, int block, int chunk, bool second)
 {
 	const struct fb_overlap_settings *own = p->b->own;
 	uint64_t tokens = p->b->tokens / (uint64_t)p->chunks, ranks = (uint64_t)p->ranks;
-	uint64_t inner = fb_ceil_div(block % 2 ? own->ffn : own->hidden, ranks);
+	const struct fb_nn *nn = p->b->nn;
+	uint64_t inner = fb_ceil_div(block % 2 ? own->ffn
+				     : nn ? nn->heads * nn->query : own->hidden, ranks);
+	uint64_t first = block % 2 ? (nn ? 2 : 1) * inner
+			 : nn ? inner + fb_ceil_div(nn->kv, ranks) : 3 * inner;
 	bool attends = second && block % 2 == 0;
 	int number = block * p->chunks + chunk;
 
@@ -104,8 +108,7 @@ static int compute(struct plan *p, int block, int chunk, bool second)
 	return fb_dag_compute(p->dag, FB_LANE_COMPUTE, second ? "rows" : "columns", number,
 			      second ? fb_work_product(FB_WORK_GEMM, tokens, own->hidden, inner)
 				     : fb_work_product(FB_WORK_GEMM, tokens,
-						       block % 2 ? inner : 3 * inner,
-						       own->hidden));
+						       first, own->hidden));
 }
 
 /* The sums of a block's chunk, from the parts that lie in its place. */
@@ -194,5 +197,5 @@ const struct fb_schedule_program fb_schedule_tensor_parallel = {
 	.options = options, .defaults = defaults, .schedules = schedules,
 	.axes = {{"chunks", FB_AXIS_NUMBERS, offsetof(struct fb_overlap_settings, chunks), NULL,
 		  1 << ALL_REDUCE | 1 << SEQUENCE}},
-	.bytes = bytes, .can = can, .build = build,
+	.attends = true, .bytes = bytes, .can = can, .build = build,
 };

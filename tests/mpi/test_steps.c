@@ -33,7 +33,7 @@ static const struct fb_settings settings = {
 	.copy_direction = "push", .tcp = {.congestion = "auto", .interface = "auto"},
 };
 
-/* As the options' defaults, but small; with threads, and in one thread. */
+/* As the options' defaults, but small; with threads, in one thread, and with a model. */
 static const struct fb_overlap_settings own_settings[] = {
 	{
 		.schedules = ~UINT64_C(0), .layers = 2, .hidden = 64, .tokens = 4,
@@ -48,6 +48,14 @@ static const struct fb_overlap_settings own_settings[] = {
 		.cublas = "none", .blas = "none", .prefetch = {1, {2}, NULL}, .reshard = 1,
 		.ffn = 96, .topk = 3, .chunks = {1, {1}, NULL}, .microbatches = {1, {2}, NULL},
 		.experts_skew = {1, {0}, NULL}, .token_budget_s = 0.033,
+	},
+	{
+		.schedules = ~UINT64_C(0), .layers = 1, .tokens = 8, .model = "mixtral-8x7b",
+		.shrink = 256, .model_layers = 6, .tp = 2,
+		.bucket = {1, {20000}, NULL}, .cublas = "none", .blas = "none",
+		.prefetch = {1, {1}, NULL}, .reshard = 1, .chunks = {1, {2}, NULL},
+		.microbatches = {1, {4}, NULL}, .experts_skew = {1, {0}, NULL},
+		.token_budget_s = 0.033,
 	},
 };
 
@@ -221,12 +229,16 @@ static void test_all(struct bench *b)
 	for (int i = 0; fb_schedule_programs[i]; i++) {
 		const struct fb_schedule_program *p = fb_schedule_programs[i];
 
-		for (int threads = 0; threads < 2; threads++) {
+		for (int k = 0; k < 3; k++) {
 			int ran;
 
-			b->own = own_settings[threads];
+			b->own = own_settings[k];
 			b->run.settings = settings;
-			b->run.settings.engine = threads ? "host" : "host,mpi";
+			b->run.settings.engine = k ? "host" : "host,mpi";
+			/* With a model the default says that the size follows from it. */
+			for (const struct fb_default *d = p->defaults; k == 2 && d->option; d++)
+				if (!strcmp(d->option, "bytes"))
+					b->run.settings.bytes = p->bytes ? d->value : "9000";
 			if (b->run.world.nranks % 2 == 0)
 				b->own.shard = b->own.degree = 2;
 			if (p->bytes)

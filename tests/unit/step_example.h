@@ -3,6 +3,7 @@
 #ifndef FB_TESTS_UNIT_STEP_EXAMPLE_H
 #define FB_TESTS_UNIT_STEP_EXAMPLE_H
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "overlap/schedule/schedule.h"
@@ -14,13 +15,29 @@ static const struct fb_overlap_settings step_settings = {
 	.token_budget_s = 0.033,
 };
 
-enum { STEP_SHAPES = 4, STEP_ELEMENTS = 700 };
+enum { STEP_SHAPES = 5, STEP_ELEMENTS = 700 };
+
+/* A model with something of everything, read once; the last shape has it. */
+static inline const struct fb_nn *step_model(void)
+{
+	static const char text[] =
+		"model m\nsequence 4\nhidden 16\nffn 32\nheads 2 4 4\nkv 8\nexperts 4 2\n"
+		"layer in 1\ntable t 8 16\nlayer block 4\nvector n 16\ntensor qkv 24 16\n"
+		"attention\ntensor o 16 8\ntensor router 4 16\nexpert up 32 16\n"
+		"expert down 16 32\nlayer out 3\nvector n 16\ntensor h 8 16\nshared s 8 16\n";
+	static struct fb_nn model;
+	char why[FB_NN_WHY];
+
+	if (!model.ntensors && fb_nn_read(&model, text, "text", "", why))
+		printf("%s\n", why);
+	return &model;
+}
 
 /* Shape `i` of a schedule: other values of its axes, and of the sizes of groups. */
 static inline struct fb_build step_build(const struct fb_schedule_program *program, int schedule,
 					 int i, int nranks, struct fb_overlap_settings *own)
 {
-	static const uint64_t buckets[STEP_SHAPES] = {1, 900, 1500, 0};
+	static const uint64_t buckets[STEP_SHAPES] = {1, 900, 1500, 0, 20000};
 	struct fb_build b = {.own = own, .schedule = schedule, .elements = STEP_ELEMENTS,
 			     .element_bytes = 4, .tokens = step_settings.tokens, .nranks = nranks};
 
@@ -39,10 +56,14 @@ static inline struct fb_build step_build(const struct fb_schedule_program *progr
 				b.value[a] = (uint64_t)i / 2 * 2;
 			break;
 		case FB_AXIS_CHOICES:
-			b.value[a] = (uint64_t)i / 3;
+			b.value[a] = (uint64_t)i / 3 % 2;
 			own->prefetch.value[0] = b.value[0];
 			break;
 		}
+	if (i == STEP_SHAPES - 1)
+		b.nn = step_model();
+	if (program->bytes && program->bytes(&b))
+		b.elements = program->bytes(&b) / b.element_bytes;
 	return b;
 }
 

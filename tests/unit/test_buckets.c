@@ -10,11 +10,11 @@
 #include "common/base/error.h"
 #include "tests/unit/check.h"
 
-static struct fb_model model_of(uint64_t layers, const char *ratios)
+static struct fb_ratios model_of(uint64_t layers, const char *ratios)
 {
-	struct fb_model model = {.layers = layers};
+	struct fb_ratios model = {.layers = layers};
 
-	CHECK_INT(fb_model_parse(&model, ratios), FB_OK);
+	CHECK_INT(fb_ratios_parse(&model, ratios), FB_OK);
 	return model;
 }
 
@@ -58,12 +58,13 @@ static void check_whole(const struct fb_gradients *g, uint64_t count)
 static void check(uint64_t layers, const char *ratios, uint64_t count, uint64_t align,
 		  uint64_t full, const char *want)
 {
-	const struct fb_model model = model_of(layers, ratios);
+	const struct fb_ratios model = model_of(layers, ratios);
 	struct fb_gradients g;
 	char text[512];
 
-	if (!CHECK_INT(fb_gradients_make(&g, &model, count, align, full), FB_OK))
+	if (!CHECK_INT(fb_gradients_split(&g, &model, count, align), FB_OK))
 		return;
+	fb_gradients_pack(&g, full, full);
 	CHECK_STR(text_of(&g, text, sizeof(text)), want);
 	check_whole(&g, count);
 	fb_gradients_free(&g);
@@ -102,11 +103,12 @@ static void test_rounding(void)
 /* Eight layers of Llama 3 8B: 3.5 GB of bf16. */
 static void test_large(void)
 {
-	const struct fb_model model = model_of(8, "4,1,1,4,14,14,14");
+	const struct fb_ratios model = model_of(8, "4,1,1,4,14,14,14");
 	const uint64_t unit = 4096 * 4096 / 4, mib = 1 << 19; /* of bf16 */
 	struct fb_gradients g;
 
-	CHECK_INT(fb_gradients_make(&g, &model, 8 * 52 * unit, 256, 25 * mib), FB_OK);
+	CHECK_INT(fb_gradients_split(&g, &model, 8 * 52 * unit, 256), FB_OK);
+	fb_gradients_pack(&g, 25 * mib, 25 * mib);
 	check_whole(&g, 8 * 52 * unit);
 	CHECK_INT(g.ntensors, 56);
 	CHECK_INT(g.tensors[0].count, 14 * unit);
@@ -116,32 +118,61 @@ static void test_large(void)
 	CHECK_INT(g.buckets[4].count, 6 * unit);
 	fb_gradients_free(&g);
 	/* As many elements as no sum of products may overflow. */
-	CHECK_INT(fb_gradients_make(&g, &model, UINT64_C(1) << 40, 1, 0), FB_OK);
+	CHECK_INT(fb_gradients_split(&g, &model, UINT64_C(1) << 40, 1), FB_OK);
+	fb_gradients_pack(&g, 0, 0);
 	check_whole(&g, UINT64_C(1) << 40);
 	CHECK_INT(g.nbuckets, 1);
 	fb_gradients_free(&g);
+}
+
+/* A bucket of PyTorch's size, the first one smaller; and the tensors of a model. */
+static void test_first_and_model(void)
+{
+	const struct fb_ratios model = model_of(5, "1");
+	struct fb_gradients g;
+	struct fb_nn nn;
+	char text[512], why[FB_NN_WHY];
+
+	CHECK_INT(fb_gradients_split(&g, &model, 20, 1), FB_OK);
+	fb_gradients_pack(&g, 1, 8);
+	CHECK_STR(text_of(&g, text, sizeof(text)), "4 | 4 4 | 4 4 |");
+	fb_gradients_pack(&g, 8, 0);
+	CHECK_STR(text_of(&g, text, sizeof(text)), "4 4 | 4 4 4 |");
+	fb_gradients_free(&g);
+	CHECK_INT(fb_nn_read(&nn, "model m\nheads 1 4 4\nlayer a 2\ntensor p 4 4\nattention\n"
+			     "tensor q 5 3\nlayer b 1\nvector v 6\nshared s 9 9\n", "m", "", why),
+		  FB_OK);
+	CHECK_INT(fb_gradients_list(&g, &nn, 8), FB_OK);
+	fb_gradients_pack(&g, 0, 0);
+	CHECK_STR(text_of(&g, text, sizeof(text)), "8 16 16 16 16 |");
+	CHECK_INT(fb_gradients_elements(&g), 72);
+	CHECK(g.tensors[0].before && g.tensors[0].before->kind == FB_TENSOR_SHARED);
+	CHECK(!g.tensors[1].before && g.tensors[2].before && !g.tensors[3].before);
+	CHECK_STR(g.tensors[1].of->name, "q");
+	fb_gradients_free(&g);
+	fb_nn_close(&nn);
 }
 
 static void test_ratios(void)
 {
 	static const char *const bad[] = {"", ",", "1,", ",1", "1,,2", "0", "1,0", "10001", "-1",
 					  "1 2", "1,x", "1.5", " 1"};
-	struct fb_model model = {.layers = 3, .nratios = 7};
+	struct fb_ratios model = {.layers = 3, .nratios = 7};
 	char many[2 * FB_MOST_TENSORS + 2];
 
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
-		CHECK_INT(fb_model_parse(&model, bad[i]), FB_EINPUT);
+		CHECK_INT(fb_ratios_parse(&model, bad[i]), FB_EINPUT);
 		CHECK_INT(model.nratios, 7);
 	}
 	for (size_t i = 0; i + 1 < sizeof(many); i++)
 		many[i] = i % 2 ? ',' : '1';
 	many[2 * FB_MOST_TENSORS - 1] = '\0';
-	CHECK_INT(fb_model_parse(&model, many), FB_OK);
+	CHECK_INT(fb_ratios_parse(&model, many), FB_OK);
 	CHECK_INT(model.nratios, FB_MOST_TENSORS);
 	CHECK_INT(model.layers, 3);
 	many[2 * FB_MOST_TENSORS - 1] = ',';
 	many[2 * FB_MOST_TENSORS + 1] = '\0';
-	CHECK_INT(fb_model_parse(&model, many), FB_EINPUT);
+	CHECK_INT(fb_ratios_parse(&model, many), FB_EINPUT);
 }
 
 int main(void)
@@ -149,6 +180,7 @@ int main(void)
 	test_buckets();
 	test_rounding();
 	test_large();
+	test_first_and_model();
 	test_ratios();
 	return check_done("buckets");
 }

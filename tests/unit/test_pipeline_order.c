@@ -38,7 +38,7 @@ static void check_passes(const struct fb_pipeline *p)
 /* The idle share; negative after an error. */
 static double bubble(enum fb_pipeline_schedule schedule, int ranks, int batches, int chunks)
 {
-	const struct fb_pipeline_shape shape = {schedule, ranks, batches, chunks};
+	const struct fb_pipeline_shape shape = {schedule, ranks, batches, chunks, NULL};
 	struct fb_pipeline p;
 	double share;
 

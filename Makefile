@@ -26,6 +26,7 @@ PROGRAMS := \
 	collectives/scatter \
 	collectives/send_recv \
 	kvtransfer/kv_reshard \
+	kvtransfer/offload \
 	overlap/context_parallel \
 	overlap/ddp \
 	overlap/fsdp \

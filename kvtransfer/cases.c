@@ -8,7 +8,6 @@
 #include "common/record/variant.h"
 #include "common/run/axes.h"
 #include "kvtransfer/program.h"
-#include "p2p/program.h" /* fb_p2p_key */
 
 enum { ENGINES = 32 };
 
@@ -37,11 +36,12 @@ static struct fb_kv_shape shape_of(const struct fb_kv_state *state, const struct
 		.kv_heads = (uint32_t)state->own->kv_heads,
 		.head_dim = (uint32_t)state->own->head_dim,
 		.element_bytes = (uint32_t)fb_datatype_size(c->datatype),
-		.tokens = (uint32_t)fb_p2p_key(v, "tokens", 1),
-		.block_tokens = (uint32_t)fb_p2p_key(v, "block", 1),
-		.page_run = (uint32_t)fb_p2p_key(v, "page_run", 1),
+		.tokens = (uint32_t)fb_variant_u64(v, "tokens", 1),
+		.block_tokens = (uint32_t)fb_variant_u64(v, "block", 1),
+		.page_run = (uint32_t)fb_variant_u64(v, "page_run", 1),
 		.layout = strstr(v, "layout=nhd") ? FB_KV_NHD : FB_KV_HND,
-		.tp = {(uint32_t)fb_p2p_key(v, "prefill", 1), (uint32_t)fb_p2p_key(v, "decode", 1)},
+		.tp = {(uint32_t)fb_variant_u64(v, "prefill", 1),
+		       (uint32_t)fb_variant_u64(v, "decode", 1)},
 	};
 }
 

@@ -3,10 +3,11 @@
  * The paged KV cache of a group of ranks with tensor parallelism: which heads a rank holds, where
  * its pages lie, and where in them an element is.
  *
- * A rank has 2 * layers regions (layer 0 K, layer 0 V, layer 1 K, ...) of `pool` pages each. A page
- * holds `block_tokens` tokens of all heads of the rank: [head][token][dim] in layout HND,
- * [token][head][dim] in NHD. A block table, the same for all layers and all ranks of the group,
- * says in which page a block of tokens is; the other pages belong to others.
+ * A rank has two regions a layer (layer 0 K, layer 0 V, layer 1 K, ...), or one where the cache is
+ * a latent (MLA), of `pool` pages each. A page holds `block_tokens` tokens of all heads of the
+ * rank: [head][token][dim] in layout HND, [token][head][dim] in NHD. A block table, the
+ * same for all layers and all ranks of the group, says in which page a block of tokens is; the
+ * other pages belong to others.
  *
  * Ranks hold neighbouring heads; where there are more ranks than heads, neighbouring ranks hold the
  * same one.
@@ -26,6 +27,7 @@ enum fb_kv_side { FB_KV_PREFILL, FB_KV_DECODE, FB_KV_SIDES };
 
 struct fb_kv_shape {
 	uint32_t layers, kv_heads, head_dim, element_bytes;
+	uint32_t parts; /* regions of a layer; 0: 2 */
 	uint32_t tokens, block_tokens;
 	uint32_t page_run; /* pages of a table that are neighbours; 0: all of them */
 	enum fb_kv_layout layout;
@@ -41,7 +43,7 @@ uint32_t fb_kv_first_head(const struct fb_kv_shape *shape, enum fb_kv_side side,
 
 static inline uint32_t fb_kv_regions(const struct fb_kv_shape *shape)
 {
-	return 2 * shape->layers;
+	return (shape->parts ? shape->parts : 2) * shape->layers;
 }
 
 /* Bytes of one token of one head. */

@@ -6,6 +6,7 @@
 
 #include "common/base/error.h"
 #include "common/base/sizes.h"
+#include "common/record/variant.h"
 #include "p2p/program.h"
 
 enum {
@@ -46,14 +47,7 @@ enum fb_p2p_memory fb_p2p_memory_of(const struct fb_case *c)
 
 int fb_p2p_key(const char *variant, const char *key, int fallback)
 {
-	size_t length = strlen(key);
-
-	for (const char *at = variant; *at; at += *at == ';') {
-		if (!strncmp(at, key, length) && at[length] == '=')
-			return atoi(at + length + 1);
-		at += strcspn(at, ";");
-	}
-	return fallback;
+	return (int)fb_variant_u64(variant, key, (uint64_t)fallback);
 }
 
 int fb_p2p_window(const struct fb_p2p_state *state, uint64_t bytes)

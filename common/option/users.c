@@ -20,6 +20,7 @@ enum kind {
 	COST = 16,
 	LOCAL = 32,
 	KV = 64,
+	TIER = 256,
 	NETWORK = COLLECTIVE | STEP | MESSAGES | COST | KV,
 };
 
@@ -31,6 +32,7 @@ static const struct {
 	{"all_to_all_v", COLLECTIVE}, {"barrier", COLLECTIVE},    {"broadcast", COLLECTIVE},
 	{"gather", COLLECTIVE},       {"reduce", COLLECTIVE},     {"reduce_scatter", COLLECTIVE},
 	{"scatter", COLLECTIVE},      {"send_recv", COLLECTIVE},  {"kv_reshard", KV},
+	{"offload", TIER},
 	{"ddp", STEP | SIZED},               {"all_pairs", MESSAGES},    {"bandwidth", MESSAGES},
 	{"connection", COST},         {"host_device", LOCAL},     {"incast", MESSAGES | ROOTED},
 	{"latency", MESSAGES},        {"loaded_latency", MESSAGES}, {"multi_pair", MESSAGES},
@@ -48,7 +50,7 @@ static const struct {
 	unsigned users;
 } limited[] = {
 	{"bytes", COLLECTIVE | SIZED | MESSAGES | COST | LOCAL},
-	{"algorithm", COLLECTIVE | STEP | MESSAGES | KV},
+	{"algorithm", COLLECTIVE | STEP | MESSAGES | KV | TIER},
 	{"protocol", COLLECTIVE | STEP | MESSAGES},
 	{"transport", COLLECTIVE | STEP | MESSAGES},
 	{"memory", COLLECTIVE | STEP | MESSAGES | COST | LOCAL},

@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Mover store: between memory and files; see store.h. */
+#include "common/mover/store.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/base/error.h"
+
+enum { ALIGNMENT = 4096 };
+
+static const char *const forms[] = {"buffered", "direct", "uring", "uring_direct", NULL};
+
+static const char *chosen_folder;
+
+void fb_store_folder(const char *folder)
+{
+	chosen_folder = folder;
+}
+
+/* Makes a file and takes its name away. fd[1]: errno is kept where there is no O_DIRECT. */
+static int make_file(const struct fb_store *s, int fd[2])
+{
+	char name[sizeof(s->folder) + 32];
+
+	snprintf(name, sizeof(name), "%s/fabricbench-XXXXXX", s->folder);
+	fd[1] = -1;
+	fd[0] = mkostemp(name, O_CLOEXEC);
+	if (fd[0] < 0)
+		return fb_error(FB_ESYS, "%s: %s", name, strerror(errno));
+	fd[1] = open(name, O_RDWR | O_CLOEXEC | O_DIRECT);
+	unlink(name);
+	return FB_OK;
+}
+
+/* What O_DIRECT wants of places, lengths and addresses. */
+static uint64_t alignment_of(int fd)
+{
+#ifdef STATX_DIOALIGN
+	struct statx s;
+
+	if (!statx(fd, "", AT_EMPTY_PATH, STATX_DIOALIGN, &s) && (s.stx_mask & STATX_DIOALIGN) &&
+	    s.stx_dio_offset_align)
+		return s.stx_dio_offset_align > s.stx_dio_mem_align ? s.stx_dio_offset_align
+								     : s.stx_dio_mem_align;
+#else
+	(void)fd;
+#endif
+	return ALIGNMENT;
+}
+
+static void close_store(struct fb_mover *mover)
+{
+	struct fb_store *s = (struct fb_store *)mover;
+
+	fb_ring_close(&s->ring);
+	free(s->arrived);
+	fb_mover_free(mover);
+}
+
+/* What there is here: the same on all ranks. */
+static int probe(struct fb_store *s)
+{
+	const struct fb_group *g = s->mover.group;
+	const char *folder = chosen_folder ? chosen_folder : getenv("TMPDIR");
+	int fd[2] = {-1, -1}, err, no_ring;
+	uint64_t align;
+
+	snprintf(s->folder, sizeof(s->folder), "%.200s", folder ? folder : "/tmp");
+	err = make_file(s, fd);
+	if (!err && fd[1] < 0)
+		snprintf(s->no_direct, sizeof(s->no_direct), "O_DIRECT in %.80s: %s", s->folder,
+			 strerror(errno));
+	align = fd[1] < 0 ? ALIGNMENT : alignment_of(fd[1]);
+	for (int i = 0; i < 2; i++)
+		if (fd[i] >= 0)
+			close(fd[i]);
+	no_ring = fb_ring_open(&s->ring, FB_STORE_DEPTH);
+	if (no_ring)
+		snprintf(s->no_ring, sizeof(s->no_ring), "io_uring: %s", strerror(no_ring));
+	MPI_Allreduce(&align, &s->align, 1, MPI_UINT64_T, MPI_MAX, g->comm);
+	(void)fb_group_agree_why(g, *s->no_direct ? FB_EUNSUPPORTED : FB_OK, s->no_direct,
+				 sizeof(s->no_direct));
+	(void)fb_group_agree_why(g, no_ring ? FB_EUNSUPPORTED : FB_OK, s->no_ring,
+				 sizeof(s->no_ring));
+	return fb_group_agree(g, err);
+}
+
+static int open_store(struct fb_mover **mover, const struct fb_session *session,
+		      const struct fb_group *group, char why[FB_REASON_CHARS])
+{
+	int err = fb_mover_new(mover, &fb_mover_store, sizeof(struct fb_store), session, group);
+	struct fb_store *s;
+
+	(void)why;
+	if (err)
+		return err;
+	s = (struct fb_store *)*mover;
+	s->ring.fd = -1;
+	s->arrived = calloc(FB_NOTICES + 1, sizeof(*s->arrived));
+	err = fb_group_agree(group, s->arrived ? FB_OK : FB_ENOMEM);
+	if (!err)
+		err = probe(s);
+	if (err)
+		close_store(*mover);
+	return err;
+}
+
+bool fb_store_can(const struct fb_mover *mover, const char *form, char why[FB_REASON_CHARS])
+{
+	const struct fb_store *s = (const struct fb_store *)mover;
+	int f = fb_mover_form(&fb_mover_store, form);
+	bool direct = f == FB_STORE_DIRECT || f == FB_STORE_URING_DIRECT;
+	bool rings = f == FB_STORE_URING || f == FB_STORE_URING_DIRECT;
+
+	if (direct && *s->no_direct)
+		snprintf(why, FB_REASON_CHARS, "%s", s->no_direct);
+	else if (rings && *s->no_ring)
+		snprintf(why, FB_REASON_CHARS, "%s", s->no_ring);
+	else
+		return true;
+	return false;
+}
+
+int fb_store_depth(struct fb_mover *mover, unsigned depth)
+{
+	struct fb_store *s = (struct fb_store *)mover;
+	int err;
+
+	if (*s->no_ring || s->ring.depth == depth)
+		return FB_OK;
+	fb_ring_close(&s->ring);
+	err = fb_ring_open(&s->ring, depth);
+	return err ? fb_error(FB_ESYS, "io_uring of %u requests: %s", depth, strerror(err)) : FB_OK;
+}
+
+static void remove_region(struct fb_region *region)
+{
+	struct fb_store_region *r = (struct fb_store_region *)region;
+
+	for (int i = 0; i < 2; i++)
+		if (r->fd[i] >= 0)
+			close(r->fd[i]);
+	free(r);
+}
+
+static int add_region(struct fb_mover *mover, const struct fb_segment *segment,
+		      struct fb_region **region)
+{
+	const struct fb_store *s = (const struct fb_store *)mover;
+	struct fb_store_region *r = calloc(1, sizeof(*r));
+	int err = r ? FB_OK : FB_ENOMEM, full = 0;
+
+	if (r) {
+		*r = (struct fb_store_region){{mover, segment}, {-1, -1}};
+		err = make_file(s, r->fd);
+	}
+	/* Blocks are taken now: a full disk is found before anything is measured. */
+	if (!err && r)
+		full = posix_fallocate(r->fd[0], 0, (off_t)segment->part_bytes);
+	if (full)
+		err = fb_error(FB_ESYS, "a file of %zu bytes in %s: %s", segment->part_bytes,
+			       s->folder, strerror(full));
+	err = fb_group_agree(mover->group, err);
+	if (err) {
+		if (r)
+			remove_region(&r->region);
+		return err;
+	}
+	*region = &r->region;
+	return FB_OK;
+}
+
+/* --- preparing -------------------------------------------------------------------------------- */
+
+static void free_move(struct fb_move *move)
+{
+	struct fb_store_move *m = (struct fb_store_move *)move;
+
+	free(m->request);
+	free(m->iov);
+	fb_move_free(move);
+}
+
+/* Whether bytes at `b` of the file go with the last request. */
+static bool joins(const struct fb_store_request *last, const struct fb_store_request *next)
+{
+	return last->fd == next->fd && last->writes == next->writes &&
+	       last->at + last->bytes == next->at && last->parts < FB_STORE_PARTS &&
+	       last->bytes + next->bytes <= FB_STORE_REQUEST;
+}
+
+static void list(struct fb_store_move *m, const struct fb_transfer *t, uint64_t *parts)
+{
+	const struct fb_store_region *file = (const struct fb_store_region *)t->remote;
+	bool direct = m->form == FB_STORE_DIRECT || m->form == FB_STORE_URING_DIRECT;
+	char *memory = fb_transfer_local(t, m->move.mover->group->rank);
+	struct fb_walk walk = {.transfer = t};
+	struct fb_store_request next = {.parts = 1, .fd = file->fd[direct], .move = m,
+			       .writes = t->verb == FB_MOVE_PUT};
+	uint64_t a;
+
+	while ((next.bytes = fb_walk_next(&walk, FB_STORE_REQUEST, &a, &next.at))) {
+		struct fb_store_request *last = m->requests ? &m->request[m->requests - 1] : NULL;
+		struct iovec part = {memory + a, next.bytes};
+
+		next.iov = &m->iov[*parts];
+		if (!last || !joins(last, &next)) {
+			m->request[m->requests++] = next;
+		} else {
+			struct iovec *end = &last->iov[last->parts - 1];
+
+			last->bytes += next.bytes;
+			if ((char *)end->iov_base + end->iov_len == memory + a) {
+				end->iov_len += next.bytes;
+				continue;
+			}
+			last->parts++;
+		}
+		m->iov[(*parts)++] = part;
+	}
+}
+
+/* Whether O_DIRECT takes the requests. */
+static bool aligned(const struct fb_store_move *m, uint64_t by)
+{
+	for (uint64_t i = 0; i < m->requests; i++) {
+		const struct fb_store_request *r = &m->request[i];
+
+		if (r->at % by)
+			return false;
+		for (unsigned k = 0; k < r->parts; k++)
+			if ((uintptr_t)r->iov[k].iov_base % by || r->iov[k].iov_len % by)
+				return false;
+	}
+	return true;
+}
+
+static int prepare(struct fb_mover *mover, const struct fb_move *given, const char *form,
+		   struct fb_move **move)
+{
+	const struct fb_store *s = (const struct fb_store *)mover;
+	char ignored[FB_REASON_CHARS];
+	struct fb_store_move *m;
+	uint64_t most = 1, parts = 0, a, b;
+	int err;
+
+	if (!fb_store_can(mover, form, ignored))
+		return FB_EUNSUPPORTED;
+	for (uint32_t i = 0; i < given->transfers; i++) {
+		struct fb_walk walk = {.transfer = &given->transfer[i]};
+
+		if (given->transfer[i].peer != mover->group->rank)
+			return fb_error(FB_EINPUT, "mover store: a transfer with rank %d, but "
+					"files are of each rank alone", given->transfer[i].peer);
+		while (fb_walk_next(&walk, FB_STORE_REQUEST, &a, &b))
+			most++;
+	}
+	err = fb_move_new(mover, given, sizeof(*m), move);
+	if (err)
+		return err;
+	m = (struct fb_store_move *)*move;
+	m->form = fb_mover_form(&fb_mover_store, form);
+	m->rings = m->form == FB_STORE_URING || m->form == FB_STORE_URING_DIRECT;
+	m->request = calloc(most, sizeof(*m->request));
+	m->iov = calloc(most, sizeof(*m->iov));
+	if (!m->request || !m->iov) {
+		free_move(*move);
+		return fb_error(FB_ENOMEM, "mover store: out of memory");
+	}
+	for (uint32_t i = 0; i < m->move.transfers; i++)
+		if (m->move.transfer[i].pieces)
+			list(m, &m->move.transfer[i], &parts);
+	if (m->form != FB_STORE_BUFFERED && m->form != FB_STORE_URING && !aligned(m, s->align)) {
+		free_move(*move);
+		return FB_EUNSUPPORTED;
+	}
+	return FB_OK;
+}
+
+const struct fb_mover_ops fb_mover_store = {
+	.name = "store",
+	.summary = "between memory and a file of each rank",
+	.transport = "file",
+	.verbs = 1u << FB_MOVE_PUT | 1u << FB_MOVE_GET,
+	.forms = forms,
+	.open = open_store,
+	.close = close_store,
+	.add = add_region,
+	.remove = remove_region,
+	.prepare = prepare,
+	.release = free_move,
+	.post = fb_store_post,
+	.test = fb_store_test,
+	.arrived = fb_store_arrived,
+	.describe = fb_store_describe,
+};

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Mover store: each rank's part of a region has a file of the same size on disk, and transfers
+ * with the rank itself pass between memory and that file. PUT writes the file, GET reads it back.
+ * It is a tier below memory, so it stands beside the registry of movers between ranks: the
+ * `remote` places of its transfers are places in the file, and memory never sees them.
+ *
+ * Pieces that are neighbours in the file are one request with several parts in memory
+ * (preadv, pwritev), up to FB_STORE_REQUEST bytes.
+ *
+ *	buffered       system calls through the page cache, one at a time
+ *	direct         the same with O_DIRECT: the disk itself
+ *	uring          io_uring, so many requests in flight as fb_store_depth() says
+ *	uring_direct   the same with O_DIRECT
+ *
+ * O_DIRECT needs places, lengths and addresses that are multiples of what the file system asks for;
+ * other transfers are FB_EUNSUPPORTED.
+ */
+#ifndef FB_COMMON_MOVER_STORE_H
+#define FB_COMMON_MOVER_STORE_H
+
+#include <sys/uio.h>
+
+#include "common/mover/mover.h"
+
+enum { FB_STORE_DEPTH = 32, FB_STORE_REQUEST = 1 << 20 };
+
+/* Not in fb_movers. Files have no name once they are open. */
+extern const struct fb_mover_ops fb_mover_store;
+
+/* Where files are made from now on; borrowed. NULL, as at first: in $TMPDIR, or /tmp. */
+void fb_store_folder(const char *folder);
+
+/* Local, equal on all ranks: whether there is such a form here; else the reason. */
+bool fb_store_can(const struct fb_mover *mover, const char *form, char why[FB_REASON_CHARS]);
+
+/* Local, with no move under way: requests in flight of io_uring. 0 or FB_ESYS (printed). */
+int fb_store_depth(struct fb_mover *mover, unsigned depth);
+
+/*
+ * --- store_uring.c: io_uring by its system calls, as liburing does -------------------------------
+ */
+struct io_uring_sqe;
+struct io_uring_cqe;
+
+struct fb_ring {
+	int fd; /* -1: closed */
+	unsigned depth, busy, waiting; /* busy: not reaped; waiting: not yet told to the kernel */
+	unsigned *sq_tail, *sq_array, *cq_head, *cq_tail, sq_mask, cq_mask;
+	struct io_uring_sqe *sqe;
+	struct io_uring_cqe *cqe;
+	void *map[3];
+	size_t map_bytes[3];
+};
+
+/* Local: 0, or the errno of the call that failed (not printed), `ring` closed. */
+int fb_ring_open(struct fb_ring *ring, unsigned depth);
+/* Safe on a closed ring. No request is in flight. */
+void fb_ring_close(struct fb_ring *ring);
+/* Adds a request; there is room (busy < depth). `tag` comes back with its result. */
+void fb_ring_add(struct fb_ring *ring, int fd, bool writes, const struct iovec *iov, unsigned parts,
+		 uint64_t at, void *tag);
+/* Tells the kernel of what was added. 0 or an errno. */
+int fb_ring_submit(struct fb_ring *ring);
+/* The next result: bytes or a negative errno. False: there is none yet. */
+bool fb_ring_reap(struct fb_ring *ring, void **tag, long *result);
+
+/*
+ * --- between store.c (opening, preparing) and store_run.c ----------------------------------------
+ */
+enum {
+	FB_STORE_BUFFERED,
+	FB_STORE_DIRECT,
+	FB_STORE_URING,
+	FB_STORE_URING_DIRECT,
+	FB_STORE_PARTS = 64, /* most of a request */
+};
+
+struct fb_store_request {
+	uint64_t at;	   /* in the file */
+	struct iovec *iov; /* [parts], in memory */
+	uint64_t bytes;
+	unsigned parts;
+	int fd;
+	bool writes;
+	struct fb_store_move *move;
+};
+
+struct fb_store_move {
+	struct fb_move move;
+	struct fb_store_request *request; /* [requests] */
+	struct iovec *iov;
+	uint64_t requests, begun, ended;
+	bool rings, listed;
+	int form;
+	struct fb_store_move *next; /* under way, in the order of posting */
+};
+
+struct fb_store_region {
+	struct fb_region region;
+	int fd[2]; /* through the page cache; O_DIRECT, -1: the file system has none */
+};
+
+struct fb_store {
+	struct fb_mover mover;
+	struct fb_ring ring;
+	struct fb_store_move *first, *last;
+	uint64_t *arrived; /* [FB_NOTICES + 1] */
+	uint64_t align;
+	char no_direct[FB_REASON_CHARS], no_ring[FB_REASON_CHARS]; /* empty: there is */
+	char folder[256];
+	int err; /* of a transfer that failed (printed) */
+};
+
+int fb_store_post(struct fb_move *move);
+int fb_store_test(struct fb_move *move, bool *done);
+int fb_store_arrived(struct fb_mover *mover, int from, int notice, uint64_t *count);
+void fb_store_describe(struct fb_move *move, struct fb_traits *traits);
+
+#endif

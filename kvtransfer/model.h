@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Models as far as their KV cache and the computing of a token matter: published shapes, and one
+ * that is small enough for processors.
+ */
+#ifndef FB_KVTRANSFER_MODEL_H
+#define FB_KVTRANSFER_MODEL_H
+
+#include "kvtransfer/shape.h"
+
+struct fb_kv_model {
+	const char *name;
+	uint32_t layers;
+	uint32_t kv_heads, head_dim; /* of the cache; a latent (MLA) is one head */
+	uint32_t parts;		     /* regions of a layer: 2 for K and V, 1 for a latent */
+	uint32_t entry_bytes;	     /* of a token in a region, where it is packed; else 0 */
+	uint32_t window, windowed;   /* tokens that this many of the layers keep; 0: all */
+	uint32_t hidden, heads;	     /* queries' heads */
+	uint32_t query_dim;	     /* of a head of queries */
+	uint32_t ffn;		     /* of all experts that a token passes through, together */
+};
+
+/* "tiny", "llama-3.1-8b", ..., NULL: the names of fb_kv_models, in order. */
+extern const char *const fb_kv_model_names[];
+extern const struct fb_kv_model fb_kv_models[];
+
+/* NULL: there is no such model. */
+const struct fb_kv_model *fb_kv_model_find(const char *name);
+
+/* Bytes that a token adds to the cache, all layers, with elements of so many bytes. */
+uint64_t fb_kv_model_token_bytes(const struct fb_kv_model *model, uint32_t element_bytes);
+
+/* Bytes of a request's cache: layers with a window keep its last tokens only. */
+uint64_t fb_kv_model_bytes(const struct fb_kv_model *model, uint32_t element_bytes,
+			   uint64_t tokens);
+
+/* Its cache on one rank of each side; tokens, block_tokens and page_run are the caller's. */
+struct fb_kv_shape fb_kv_model_shape(const struct fb_kv_model *model, uint32_t element_bytes);
+
+/* Whether the layer still has the block: a window may have passed it. */
+bool fb_kv_model_keeps(const struct fb_kv_model *model, uint32_t layer,
+		       const struct fb_kv_shape *shape, uint32_t block);
+
+#endif

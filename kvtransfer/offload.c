@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The program offload: its options and what joins it to the harness; see offload/offload.h. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "common/base/error.h"
+#include "common/memory/memory.h"
+#include "common/run/run.h" /* fb_run.program, for its own options' values */
+#include "kvtransfer/offload/offload.h"
+
+#define SETTINGS struct fb_tier_settings
+
+static void close_program(void *arg)
+{
+	struct fb_tier_state *state = arg;
+
+	for (int i = 0; i < state->engines; i++) {
+		struct fb_tier_engine *e = &state->engine[i];
+
+		if (e->remote && e->remote != e->local)
+			e->ops->remove(e->remote);
+		if (e->local)
+			e->ops->remove(e->local);
+		if (e->mover)
+			e->ops->close(e->mover);
+		fb_segment_close(&e->tier);
+		fb_segment_close(&e->memory);
+	}
+	fb_gpu_view_close(&state->gpu);
+	free(state);
+}
+
+/* Files, and every mover that works on GPU memory and can put and get. */
+static void list_engines(struct fb_tier_state *state)
+{
+	unsigned both = 1u << FB_MOVE_PUT | 1u << FB_MOVE_GET;
+
+	state->engine[state->engines++].ops = &fb_mover_store;
+	for (int i = 0; fb_movers[i] && state->engines < FB_TIER_ENGINES; i++)
+		if (fb_movers[i]->device && (fb_movers[i]->verbs & both) == both)
+			state->engine[state->engines++].ops = fb_movers[i];
+}
+
+static int open_engines(struct fb_tier_state *state)
+{
+	int err = FB_OK;
+
+	for (int i = 0; i < state->engines && !err; i++) {
+		struct fb_tier_engine *e = &state->engine[i];
+
+		if (!fb_option_names(state->settings->engine, e->ops->name))
+			continue;
+		if (e->ops->device && !state->has_gpu && !*state->no_gpu) {
+			err = fb_gpu_view_open(&state->gpu, state->session, state->world,
+					       state->no_gpu);
+			state->has_gpu = !err;
+			err = err == FB_EUNSUPPORTED ? FB_OK : err;
+		}
+		snprintf(e->why, sizeof(e->why), "%s", e->ops->device ? state->no_gpu : "");
+		if (err || *e->why)
+			continue;
+		err = fb_mover_open(&e->mover, e->ops, state->session, state->world, e->why);
+		if (err)
+			e->mover = NULL;
+		err = err == FB_EUNSUPPORTED ? FB_OK : err;
+	}
+	return err;
+}
+
+static int open_program(struct fb_run *run, void **result)
+{
+	struct fb_tier_state *state = calloc(1, sizeof(*state));
+	int err = fb_group_agree(fb_run_world(run), state ? FB_OK : FB_ENOMEM);
+	bool ignored;
+
+	if (err || !state) {
+		free(state);
+		return fb_error(err, "out of memory");
+	}
+	state->session = fb_run_session(run);
+	state->world = fb_run_world(run);
+	state->settings = fb_run_settings(run);
+	state->own = run->program->option_values;
+	fb_memory_survey(state->world, &state->memory_limit, &ignored);
+	fb_store_folder(state->own->folder);
+	list_engines(state);
+	err = open_engines(state);
+	if (err) {
+		close_program(state);
+		return err;
+	}
+	*result = state;
+	return FB_OK;
+}
+
+static const struct fb_option options[] = {
+	FB_OPTION_GROUP("KV cache"),
+	FB_OPTION_CHOICES(SETTINGS, models, 0, "model", "tiny", fb_kv_model_names,
+			  "whose KV cache and computing"),
+	{.type = FB_OPT_SIZES, .name = "tokens", .placeholder = "LIST", .fallback = "1K",
+	 .help = "tokens of the request", .offset = offsetof(SETTINGS, tokens),
+	 .range.u64 = {1, UINT64_C(1) << 24}},
+	{.type = FB_OPT_SIZES, .name = "block-tokens", .placeholder = "LIST", .fallback = "16",
+	 .help = "tokens of a page", .offset = offsetof(SETTINGS, block_tokens),
+	 .range.u64 = {1, 65536}},
+	{.type = FB_OPT_SIZES, .name = "page-run", .placeholder = "LIST", .fallback = "1",
+	 .help = "pages of a block table that are neighbours in memory; 0: all",
+	 .offset = offsetof(SETTINGS, page_run), .range.u64 = {0, UINT64_C(1) << 24}},
+	FB_OPTION_GROUP("Tier"),
+	FB_OPTION_CHOICES(SETTINGS, operations, 0, "operation", "all",
+			  fb_tier_operations,
+			  "evict: to the tier; onboard: back; ttft: hits back, the rest computed"),
+	FB_OPTION_CHOICES(SETTINGS, orders, 0, "tier-order", "block", fb_tier_orders,
+			  "in the tier: all layers of a block together, or all blocks of a layer"),
+	{.type = FB_OPT_SIZES, .name = "hit", .placeholder = "LIST", .fallback = "100",
+	 .help = "percent of a request's blocks that the tier has, from its begin",
+	 .offset = offsetof(SETTINGS, hit), .range.u64 = {0, 100}},
+	{.type = FB_OPT_SIZES, .name = "depth", .placeholder = "LIST", .fallback = "32",
+	 .help = "io_uring's requests in flight", .offset = offsetof(SETTINGS, depth),
+	 .range.u64 = {1, 4096}},
+	FB_OPTION_STRING(SETTINGS, folder, 0, "folder", "DIR", NULL, NULL,
+			 "where files are, on the disk that is meant; usually $TMPDIR"),
+	FB_OPTION_END,
+};
+
+static const struct fb_column columns[FB_TIER_COLUMNS] = {
+	[FB_TIER_BLOCKS] = {"blocks", FB_COLUMN_VALUE, FB_COLUMN_U64, "", "blocks of the request"},
+	[FB_TIER_PIECES] = {"pieces", FB_COLUMN_VALUE, FB_COLUMN_U64, "", "pages that move"},
+	[FB_TIER_PIECE_BYTES] = {"piece_bytes", FB_COLUMN_VALUE, FB_COLUMN_U64, "bytes",
+				 "of a page: a block of a region"},
+	[FB_TIER_HIT_TOKENS] = {"hit_tokens", FB_COLUMN_VALUE, FB_COLUMN_U64, "",
+				"tokens that come from the tier"},
+	[FB_TIER_RECOMPUTE_US] = {"recompute_us", FB_COLUMN_VALUE, FB_COLUMN_TIME_US, "us",
+				  "computing all tokens instead, slowest rank, fastest of three"},
+	[FB_TIER_REST_US] = {"rest_us", FB_COLUMN_VALUE, FB_COLUMN_TIME_US, "us",
+			     "computing the tokens that the tier does not have, the same"},
+	[FB_TIER_SAVED_US] = {"saved_us", FB_COLUMN_VALUE, FB_COLUMN_TIME_US, "us",
+			      "recompute_us less the row's median"},
+	[FB_TIER_BREAKEVEN_TOKENS] = {"breakeven_tokens", FB_COLUMN_VALUE, FB_COLUMN_U64, "",
+				      "fewest tokens, in whole blocks, whose onboarding is faster "
+				      "than computing them; empty: none up to the request's"},
+};
+
+int main(int argc, char **argv)
+{
+	static struct fb_tier_settings settings;
+	static const struct fb_default defaults[] = {
+		{"bytes", "0"}, {"datatype", "bf16"}, {"algorithm", "all"}, {NULL, NULL}};
+	static const struct fb_program program = {
+		.name = "offload",
+		.summary = "blocks of a KV cache to a tier below memory, and back",
+		.description =
+			"A request's KV cache leaves memory block by block (evict) and comes back "
+			"to other pages (onboard); ttft is the time until a request can give its "
+			"first token when a share of its blocks (--hit) comes back and the rest is "
+			"computed by real products of the model's sizes.\n\n"
+			"Engine store: host memory and a file of each rank in --folder; "
+			"--algorithm is buffered (page cache), direct (O_DIRECT), uring or "
+			"uring_direct "
+			"(io_uring with --depth requests in flight). Movers of GPU memory: to "
+			"pinned host memory.\n\n"
+			"The bound is the same bytes in one piece, by the same mover and form. All "
+			"ranks work at once; rates are of one rank. What comes back is compared "
+			"element by element.",
+		.options = options,
+		.option_values = &settings,
+		.defaults = defaults,
+		.columns = columns,
+		.ncolumns = FB_TIER_COLUMNS,
+		.open = open_program,
+		.close = close_program,
+		.expand = fb_tier_expand,
+		.can = fb_tier_can,
+		.setup = fb_tier_set_up,
+		.prime = fb_tier_prime,
+		.run = fb_tier_run,
+		.check = fb_tier_check,
+		.describe = fb_tier_describe,
+		.summarise = fb_tier_summarise,
+		.teardown = fb_tier_tear_down,
+	};
+
+	return fb_program_main(&program, argc, argv);
+}

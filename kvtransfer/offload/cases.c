@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The cases of offload; see offload.h. */
+#include <stdio.h>
+#include <string.h>
+
+#include "common/base/error.h"
+#include "common/record/variant.h"
+#include "common/run/axes.h"
+#include "kvtransfer/offload/offload.h"
+
+enum { PAGE = 4096, FORMS = 16 };
+
+const char *const fb_tier_operations[] = {"evict", "onboard", "ttft", NULL};
+const char *const fb_tier_orders[] = {"block", "layer", NULL};
+
+/* One element of the product of the program's own axes. */
+struct point {
+	struct fb_tier_state *state;
+	unsigned depth;
+};
+
+struct fb_tier_engine *fb_tier_engine_of(struct fb_tier_state *state, const struct fb_case *c)
+{
+	int i = 0;
+
+	while (i + 1 < state->engines && strcmp(state->engine[i].ops->name, c->engine))
+		i++;
+	return &state->engine[i];
+}
+
+struct fb_tier_job fb_tier_job_of(const struct fb_case *c)
+{
+	char text[64];
+	struct fb_tier_job j = {
+		.model = fb_kv_model_find(fb_variant_text(c->variant, "model", text, sizeof(text))),
+		.depth = (unsigned)fb_variant_u64(c->variant, "depth", FB_STORE_DEPTH),
+	};
+	uint64_t hit = fb_variant_u64(c->variant, "hit", 100);
+
+	while (strcmp(fb_tier_operations[j.operation], c->operation))
+		j.operation++;
+	fb_variant_text(c->variant, "tier", text, sizeof(text));
+	j.order = strcmp(text, fb_tier_orders[FB_TIER_LAYER_FIRST]) ? FB_TIER_BLOCK_FIRST
+							    : FB_TIER_LAYER_FIRST;
+	j.shape = fb_kv_model_shape(j.model, (uint32_t)fb_datatype_size(c->datatype));
+	j.shape.tokens = (uint32_t)fb_variant_u64(c->variant, "tokens", 1);
+	j.shape.block_tokens = (uint32_t)fb_variant_u64(c->variant, "block", 1);
+	j.shape.page_run = (uint32_t)fb_variant_u64(c->variant, "page_run", 1);
+	j.hits = (uint32_t)(fb_kv_blocks(&j.shape) * hit / 100);
+	j.page_bytes = (uint64_t)j.shape.kv_heads * j.shape.block_tokens * fb_kv_row(&j.shape);
+	j.area = (fb_kv_area_bytes(&j.shape, FB_KV_PREFILL) + PAGE - 1) / PAGE * PAGE;
+	return j;
+}
+
+bool fb_tier_can(void *arg, const struct fb_case *c, char reason[FB_REASON_CHARS])
+{
+	struct fb_tier_state *state = arg;
+	const struct fb_tier_engine *e = fb_tier_engine_of(state, c);
+	const struct fb_tier_job j = fb_tier_job_of(c);
+	uint64_t most = e->ops->device ? state->gpu.memory_bytes / 8 * 7 : state->memory_limit;
+	char asked[FB_SIZE_CHARS], limit[FB_SIZE_CHARS];
+
+	if (!e->mover)
+		snprintf(reason, FB_REASON_CHARS, "%s", e->why);
+	else if (2 * j.area > most)
+		snprintf(reason, FB_REASON_CHARS, "two caches are %s, a rank's memory %s",
+			 fb_size_text((2 * j.area >> 20 << 20) + (1 << 20), asked),
+			 fb_size_text(most >> 20 << 20, limit));
+	else if (strstr(c->algorithm, "direct") && j.page_bytes % PAGE)
+		snprintf(reason, FB_REASON_CHARS, "pages of %llu bytes are not whole ones of the "
+			 "file, which O_DIRECT needs", (unsigned long long)j.page_bytes);
+	else
+		return e->ops != &fb_mover_store || fb_store_can(e->mover, c->algorithm, reason);
+	return false;
+}
+
+static bool has_form(const struct fb_mover_ops *ops, const char *form)
+{
+	if (!ops->forms)
+		return !strcmp(form, "plain");
+	return fb_mover_form(ops, form) >= 0;
+}
+
+/* fb_axes_adjust_fn. Sizes follow from tokens. */
+static bool adjust(void *arg, struct fb_case *c)
+{
+	const struct point *at = arg;
+	struct fb_tier_engine *e = fb_tier_engine_of(at->state, c);
+	char key[32], ignored[FB_REASON_CHARS];
+	struct fb_tier_job j;
+
+	if (strcmp(e->ops->name, c->engine) || !has_form(e->ops, c->algorithm))
+		return false;
+	/* "all" engines are those that this machine has; one that is named gets its rows. */
+	if (e->ops->device && !at->state->has_gpu && !strcmp(at->state->settings->engine, "all"))
+		return false;
+	if (!strncmp(c->algorithm, "uring", 5)) {
+		snprintf(key, sizeof(key), "depth=%u", at->depth);
+		fb_variant_put(c, key);
+	}
+	j = fb_tier_job_of(c);
+	c->bytes = fb_kv_model_bytes(j.model, j.shape.element_bytes, j.shape.tokens);
+	c->memory = e->ops->device ? "device" : "host";
+	c->transport = e->ops->transport;
+	c->launch = "blocking";
+	if (fb_tier_can(at->state, c, ignored) && 2 * j.area > e->part_bytes)
+		e->part_bytes = 2 * j.area;
+	return true;
+}
+
+/* The forms of all movers, each name once. */
+static void list_forms(const struct fb_tier_state *state, const char *list[FORMS])
+{
+	int n = 0;
+
+	for (int e = 0; e < state->engines; e++) {
+		static const char *const plain[] = {"plain", NULL};
+		const char *const *forms = state->engine[e].ops->forms;
+
+		for (forms = forms ? forms : plain; *forms && n + 1 < FORMS; forms++) {
+			int i = 0;
+
+			while (i < n && strcmp(list[i], *forms))
+				i++;
+			list[n] = i == n ? *forms : list[n];
+			n += i == n;
+		}
+	}
+}
+
+int fb_tier_expand(struct fb_run *run, void *arg)
+{
+	struct fb_tier_state *state = arg;
+	const struct fb_tier_settings *own = state->own;
+	const char *engines[FB_TIER_ENGINES + 1] = {NULL}, *forms[FORMS] = {NULL};
+	const struct fb_axes_choices choices = {.engines = engines, .algorithms = forms};
+	size_t models = 0, at[8] = {0};
+	int err = FB_OK;
+
+	while (fb_kv_model_names[models])
+		models++;
+	for (int i = 0; i < state->engines; i++)
+		engines[i] = state->engine[i].ops->name;
+	list_forms(state, forms);
+	const size_t count[] = {models, FB_TIER_OPERATIONS, FB_TIER_ORDERS, own->tokens.count,
+				own->block_tokens.count, own->hit.count, own->depth.count,
+				own->page_run.count};
+	do {
+		struct fb_case base = {.operation = fb_tier_operations[at[1]],
+				       .registration = "none"};
+		struct point point = {state, (unsigned)own->depth.value[at[6]]};
+		char keys[FB_VARIANT_CHARS];
+
+		if (!(own->models >> at[0] & 1) || !(own->operations >> at[1] & 1) ||
+		    !(own->orders >> at[2] & 1))
+			continue;
+		snprintf(keys, sizeof(keys), "block=%llu;model=%s;page_run=%llu;"
+			 "tier=%s;tokens=%llu",
+			 (unsigned long long)own->block_tokens.value[at[4]],
+			 fb_kv_model_names[at[0]], (unsigned long long)own->page_run.value[at[7]],
+			 fb_tier_orders[at[2]], (unsigned long long)own->tokens.value[at[3]]);
+		fb_variant_put(&base, keys);
+		if (at[1] == FB_TIER_TTFT) {
+			snprintf(keys, sizeof(keys), "hit=%llu",
+				 (unsigned long long)own->hit.value[at[5]]);
+			fb_variant_put(&base, keys);
+		}
+		err = fb_axes_expand(run, &base, &choices, adjust, &point);
+	} while (!err && fb_product_next(at, count, sizeof(count) / sizeof(count[0])));
+	return err;
+}

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The program offload: blocks of a paged KV cache leave memory for a tier below it (evict) and come
+ * back (onboard); and what that saves of a request's time to first token, when a share of its
+ * blocks is in the tier and the rest has to be computed (ttft).
+ *
+ * Engine store has the cache in host memory and the tier in files (common/mover/store.h). Movers of
+ * GPU memory have the cache there and the tier in pinned host memory. Each rank works for itself,
+ * all at once.
+ */
+#ifndef FB_KVTRANSFER_OFFLOAD_OFFLOAD_H
+#define FB_KVTRANSFER_OFFLOAD_OFFLOAD_H
+
+#include "common/base/sizes.h"
+#include "common/cuda/gpu_segment.h"
+#include "common/mover/store.h"
+#include "common/run/program.h"
+#include "kvtransfer/compute.h"
+
+enum fb_tier_operation { FB_TIER_EVICT, FB_TIER_ONBOARD, FB_TIER_TTFT, FB_TIER_OPERATIONS };
+
+/* Where blocks lie in the tier: all layers of a block together, or all blocks of a layer. */
+enum fb_tier_order { FB_TIER_BLOCK_FIRST, FB_TIER_LAYER_FIRST, FB_TIER_ORDERS };
+
+/* "evict", ..., NULL and "block", "layer", NULL. */
+extern const char *const fb_tier_operations[], *const fb_tier_orders[];
+
+/* The values of the program's own options. */
+struct fb_tier_settings {
+	uint64_t models, operations, orders; /* bits */
+	struct fb_sizes tokens, block_tokens, hit, depth, page_run;
+	const char *folder; /* of files; NULL: $TMPDIR */
+};
+
+enum fb_tier_column {
+	FB_TIER_BLOCKS,
+	FB_TIER_PIECES,
+	FB_TIER_PIECE_BYTES,
+	FB_TIER_HIT_TOKENS,
+	FB_TIER_RECOMPUTE_US,
+	FB_TIER_REST_US,
+	FB_TIER_SAVED_US,
+	FB_TIER_BREAKEVEN_TOKENS,
+	FB_TIER_COLUMNS,
+};
+
+enum { FB_TIER_ENGINES = 16 };
+
+/* A mover, and the memory that it works on. */
+struct fb_tier_engine {
+	const struct fb_mover_ops *ops;
+	struct fb_mover *mover; /* NULL: not asked for, or `why` */
+	char why[FB_REASON_CHARS];
+	struct fb_segment memory, tier; /* tier: of GPU movers */
+	struct fb_region *local, *remote;
+	uint64_t part_bytes; /* enough for every case of the run */
+};
+
+/* Lives as long as the run. Members are equal on all ranks but for pointers. */
+struct fb_tier_state {
+	const struct fb_session *session;
+	const struct fb_group *world;
+	const struct fb_settings *settings;
+	const struct fb_tier_settings *own;
+	struct fb_tier_engine engine[FB_TIER_ENGINES]; /* [engines] */
+	int engines;
+	struct fb_gpu gpu;
+	bool has_gpu;
+	char no_gpu[FB_REASON_CHARS];
+	uint64_t memory_limit;
+};
+
+/* What a case asks for; from its keys. */
+struct fb_tier_job {
+	enum fb_tier_operation operation;
+	enum fb_tier_order order;
+	const struct fb_kv_model *model;
+	struct fb_kv_shape shape;
+	uint32_t hits;    /* blocks that are in the tier */
+	unsigned depth;
+	uint64_t page_bytes;
+	uint64_t area;    /* bytes of one cache: memory has two, one behind the other */
+};
+
+/* --- cases.c ---------------------------------------------------------------------------------- */
+
+/* fb_program.expand and .can */
+int fb_tier_expand(struct fb_run *run, void *state);
+bool fb_tier_can(void *state, const struct fb_case *c, char reason[FB_REASON_CHARS]);
+
+struct fb_tier_engine *fb_tier_engine_of(struct fb_tier_state *state, const struct fb_case *c);
+struct fb_tier_job fb_tier_job_of(const struct fb_case *c);
+
+/* --- tier.c: one case, from setup to teardown ------------------------------------------------- */
+
+/* Blocks leave the first cache and come back to the second. */
+enum { FB_TIER_OUT, FB_TIER_BACK, FB_TIER_CACHES };
+
+struct fb_tier_instance {
+	struct fb_tier_state *state;
+	struct fb_tier_engine *engine;
+	struct fb_tier_job job;
+	const char *form; /* NULL: the mover's only way */
+	uint32_t *table[FB_TIER_CACHES]; /* [blocks]: the page of a block */
+	struct fb_piece *piece;  /* [most]: of a list that is being made */
+	struct fb_piece *pieces[FB_TIER_CACHES];
+	struct fb_piece bulk;
+	struct fb_move *move[FB_TIER_CACHES]; /* all blocks out; those that hit back */
+	struct fb_kv_compute *compute; /* ttft only */
+	struct fb_data data;
+	uint64_t npieces[FB_TIER_CACHES];
+	double bytes; /* that the timed move carries */
+	double bulk_us, value[FB_TIER_COLUMNS];
+};
+
+int fb_tier_set_up(void *state, const struct fb_case *c, void **instance);
+void fb_tier_tear_down(void *instance);
+int fb_tier_prime(void *instance);
+int fb_tier_run(void *instance, int calls);
+int fb_tier_check(void *instance, int calls, struct fb_mismatch *bad);
+void fb_tier_describe(void *instance, struct fb_traits *traits);
+void fb_tier_summarise(void *instance, const double *samples_us, size_t n,
+		       struct fb_traits *traits);
+
+/* For ttft.c. The pieces of the first `blocks` blocks, in the tier's order; returns how many. */
+uint64_t fb_tier_list(const struct fb_tier_instance *i, int cache, uint32_t blocks,
+		      struct fb_piece *piece);
+int fb_tier_prepare(const struct fb_tier_instance *i, enum fb_move_verb verb,
+		    const struct fb_piece *piece, uint64_t n, struct fb_move **move);
+double fb_tier_now_us(const struct fb_tier_instance *i);
+/* Collective: the fastest of some times that a move takes, on the slowest rank. */
+int fb_tier_fastest(const struct fb_tier_instance *i, struct fb_move *move, int tries, double *us);
+
+/*
+ * --- ttft.c ------------------------------------------------------------------------------------
+ *
+ * Collective: opens the computing and measures what it takes without a tier, and from which length
+ * on a tier is faster.
+ */
+int fb_tier_open_compute(struct fb_tier_instance *i);
+uint32_t fb_tier_hit_tokens(const struct fb_tier_instance *i);
+
+#endif

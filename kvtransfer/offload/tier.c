@@ -1,0 +1,386 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * One case of offload; see offload.h. A rank's memory has two caches, one behind the other: blocks
+ * leave the first and come back to the second, whose block table is another one.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/error.h"
+#include "common/measure/clock.h"
+#include "kvtransfer/offload/offload.h"
+#include "kvtransfer/plan.h"
+
+enum { BULK_TRIES = 5 };
+
+double fb_tier_now_us(const struct fb_tier_instance *i)
+{
+	return fb_clock_now(i->state->session->clock) * 1e6;
+}
+
+/* --- lists of pieces -------------------------------------------------------------------------- */
+
+static bool keeps(const struct fb_tier_job *j, uint32_t region, uint32_t block)
+{
+	uint32_t parts = fb_kv_regions(&j->shape) / j->shape.layers;
+
+	return fb_kv_model_keeps(j->model, region / parts, &j->shape, block);
+}
+
+static uint64_t memory_place(const struct fb_tier_instance *i, int cache, uint32_t region,
+			     uint32_t block)
+{
+	const struct fb_tier_job *j = &i->job;
+
+	return (uint64_t)cache * j->area +
+	       region * fb_kv_region_bytes(&j->shape, FB_KV_PREFILL) +
+	       i->table[cache][block] * j->page_bytes;
+}
+
+static uint64_t tier_place(const struct fb_tier_job *j, uint32_t region, uint32_t block)
+{
+	if (j->order == FB_TIER_BLOCK_FIRST)
+		return ((uint64_t)block * fb_kv_regions(&j->shape) + region) * j->page_bytes;
+	return ((uint64_t)region * fb_kv_blocks(&j->shape) + block) * j->page_bytes;
+}
+
+/* The pages of the first `blocks` blocks, in the tier's order; returns how many. */
+uint64_t fb_tier_list(const struct fb_tier_instance *i, int cache, uint32_t blocks,
+		     struct fb_piece *piece)
+{
+	const struct fb_tier_job *j = &i->job;
+	bool block_first = j->order == FB_TIER_BLOCK_FIRST;
+	uint32_t regions = fb_kv_regions(&j->shape);
+	uint32_t outer = block_first ? blocks : regions, inner = block_first ? regions : blocks;
+	uint64_t n = 0;
+
+	for (uint32_t a = 0; a < outer; a++)
+		for (uint32_t b = 0; b < inner; b++) {
+			uint32_t region = block_first ? b : a, block = block_first ? a : b;
+
+			if (keeps(j, region, block))
+				piece[n++] = (struct fb_piece){
+					memory_place(i, cache, region, block),
+					tier_place(j, region, block), j->page_bytes};
+		}
+	return n;
+}
+
+int fb_tier_prepare(const struct fb_tier_instance *i, enum fb_move_verb verb,
+		   const struct fb_piece *piece, uint64_t n, struct fb_move **move)
+{
+	const struct fb_tier_engine *e = i->engine;
+	const struct fb_transfer t = {.verb = verb, .peer = i->state->world->rank,
+				      .local = e->local, .remote = e->remote, .piece = piece,
+				      .pieces = n};
+
+	return fb_move_prepare(e->mover, &t, 1, i->form, move);
+}
+
+static int carry(struct fb_move *move)
+{
+	int err = move->mover->ops->post(move);
+
+	return err ? err : fb_move_wait(move);
+}
+
+/* The fastest of some, slowest rank; collective. */
+int fb_tier_fastest(const struct fb_tier_instance *i, struct fb_move *move, int tries, double *us)
+{
+	MPI_Comm comm = i->state->world->comm;
+	int err = FB_OK;
+
+	for (int k = 0; k < tries && !err; k++) {
+		double began, spent;
+
+		MPI_Barrier(comm);
+		began = fb_tier_now_us(i);
+		err = carry(move);
+		spent = fb_tier_now_us(i) - began;
+		err = fb_group_agree(i->state->world, err);
+		MPI_Allreduce(MPI_IN_PLACE, &spent, 1, MPI_DOUBLE, MPI_MAX, comm);
+		*us = k && *us < spent ? *us : spent;
+	}
+	return err;
+}
+
+/* --- setting up ------------------------------------------------------------------------------- */
+
+/* Collective: memory and the tier, when a case is the first to need them. */
+static int open_memory(struct fb_tier_state *state, struct fb_tier_engine *e)
+{
+	size_t bytes = (size_t)e->part_bytes;
+	int err, self = state->world->rank;
+
+	if (e->local)
+		return FB_OK;
+	if (!e->ops->device) {
+		err = fb_segment_open(&e->memory, state->world, bytes, FB_PAGES_NORMAL);
+	} else {
+		err = fb_gpu_segment_open(&e->memory, &state->gpu, FB_GPU_DEVICE, bytes);
+		if (!err)
+			err = fb_gpu_segment_open(&e->tier, &state->gpu, FB_GPU_PINNED, bytes);
+	}
+	if (!err)
+		err = e->mover->ops->add(e->mover, &e->memory, &e->local);
+	if (!err && e->ops->device)
+		err = e->mover->ops->add(e->mover, &e->tier, &e->remote);
+	else
+		e->remote = e->local;
+	if (!err && e->ops->connect)
+		err = e->ops->connect(e->mover, &self, 1);
+	return err;
+}
+
+static int make_tables(struct fb_tier_instance *i)
+{
+	const struct fb_kv_shape *s = &i->job.shape;
+	uint32_t *scratch = calloc(fb_kv_pool(s), sizeof(*scratch));
+
+	for (int c = 0; c < FB_TIER_CACHES; c++) {
+		i->table[c] = calloc(fb_kv_blocks(s), sizeof(*i->table[c]));
+		if (i->table[c] && scratch)
+			fb_kv_table(s, (uint64_t)c + 1, i->table[c], scratch);
+	}
+	free(scratch);
+	return scratch && i->table[FB_TIER_OUT] && i->table[FB_TIER_BACK] ? FB_OK : FB_ENOMEM;
+}
+
+/* Local: both moves, and memory for a list more. */
+static int make_moves(struct fb_tier_instance *i)
+{
+	uint32_t blocks = fb_kv_blocks(&i->job.shape);
+	uint64_t most = (uint64_t)blocks * fb_kv_regions(&i->job.shape);
+	int err = make_tables(i);
+
+	i->piece = calloc(most, sizeof(*i->piece));
+	for (int c = 0; c < FB_TIER_CACHES && !err; c++) {
+		i->pieces[c] = calloc(most, sizeof(*i->piece));
+		if (!i->piece || !i->pieces[c])
+			return fb_error(FB_ENOMEM, "out of memory for %llu pieces",
+					(unsigned long long)most);
+		i->npieces[c] = fb_tier_list(i, c, c == FB_TIER_OUT ? blocks : i->job.hits,
+					     i->pieces[c]);
+		err = fb_tier_prepare(i, c == FB_TIER_OUT ? FB_MOVE_PUT : FB_MOVE_GET, i->pieces[c],
+			      i->npieces[c], &i->move[c]);
+	}
+	return err;
+}
+
+/* What the same mover and form take for the same bytes in one piece. Collective. */
+static int time_bulk(struct fb_tier_instance *i)
+{
+	bool out = i->job.operation == FB_TIER_EVICT;
+	struct fb_move *move = NULL;
+	int err;
+
+	i->bytes = (double)i->npieces[out ? FB_TIER_OUT : FB_TIER_BACK] * (double)i->job.page_bytes;
+	i->bulk = (struct fb_piece){out ? 0 : i->job.area, 0, (uint64_t)i->bytes};
+	if (!i->bulk.bytes)
+		return FB_OK;
+	err = fb_group_agree(i->state->world,
+			     fb_tier_prepare(i, out ? FB_MOVE_PUT : FB_MOVE_GET, &i->bulk, 1,
+					     &move));
+	if (err)
+		return err;
+	/* What is read has been written. */
+	if (!out)
+		err = fb_group_agree(i->state->world, carry(i->move[FB_TIER_OUT]));
+	if (!err)
+		err = fb_tier_fastest(i, move, BULK_TRIES, &i->bulk_us);
+	i->engine->ops->release(move);
+	return err;
+}
+
+/* --- set up and taken down -------------------------------------------------------------------- */
+
+static void close_instance(struct fb_tier_instance *i)
+{
+	for (int c = 0; c < FB_TIER_CACHES; c++) {
+		if (i->move[c])
+			i->engine->ops->release(i->move[c]);
+		free(i->pieces[c]);
+		free(i->table[c]);
+	}
+	fb_kv_compute_close(i->compute);
+	free(i->piece);
+	free(i);
+}
+
+int fb_tier_set_up(void *arg, const struct fb_case *c, void **result)
+{
+	struct fb_tier_state *state = arg;
+	struct fb_tier_instance *i = calloc(1, sizeof(*i));
+	int err = fb_group_agree(state->world, i ? FB_OK : FB_ENOMEM);
+
+	if (err || !i) {
+		free(i);
+		return err;
+	}
+	i->state = state;
+	i->engine = fb_tier_engine_of(state, c);
+	i->job = fb_tier_job_of(c);
+	i->form = i->engine->ops->forms ? c->algorithm : NULL;
+	i->data = (struct fb_data){.seed = state->settings->seed, .type = c->datatype,
+				   .op = FB_SUM, .nranks = state->world->nranks};
+	for (int k = 0; k < FB_TIER_COLUMNS; k++)
+		i->value[k] = (double)NAN;
+	err = open_memory(state, i->engine);
+	if (!err && i->engine->ops == &fb_mover_store)
+		err = fb_group_agree(state->world, fb_store_depth(i->engine->mover, i->job.depth));
+	if (!err)
+		err = fb_group_agree(state->world, make_moves(i));
+	if (!err)
+		err = time_bulk(i);
+	if (!err && i->job.operation == FB_TIER_TTFT)
+		err = fb_tier_open_compute(i);
+	if (err) {
+		close_instance(i);
+		return err;
+	}
+	i->value[FB_TIER_BLOCKS] = fb_kv_blocks(&i->job.shape);
+	i->value[FB_TIER_PIECES] =
+		(double)i->npieces[i->job.operation == FB_TIER_EVICT ? FB_TIER_OUT : FB_TIER_BACK];
+	i->value[FB_TIER_PIECE_BYTES] = (double)i->job.page_bytes;
+	i->value[FB_TIER_HIT_TOKENS] = fb_tier_hit_tokens(i);
+	*result = i;
+	return FB_OK;
+}
+
+void fb_tier_tear_down(void *instance)
+{
+	const struct fb_tier_instance *i = instance;
+	MPI_Comm comm = i->state->world->comm;
+
+	close_instance(instance);
+	MPI_Barrier(comm);
+}
+
+/* --- measuring and checking ------------------------------------------------------------------- */
+
+static char *memory_of(const struct fb_tier_instance *i)
+{
+	return fb_segment_part(&i->engine->memory, i->state->world->rank);
+}
+
+/* Writes or checks the pages of a cache that the tier keeps. */
+static int each_page(const struct fb_tier_instance *i, int cache, uint32_t blocks,
+		     struct fb_mismatch *bad)
+{
+	const struct fb_memory_ops *ops = i->engine->memory.ops;
+	size_t elements = (size_t)(i->job.page_bytes / i->job.shape.element_bytes);
+	int rank = i->state->world->rank, err = FB_OK;
+
+	for (uint32_t region = 0; region < fb_kv_regions(&i->job.shape); region++)
+		for (uint32_t block = 0; block < blocks && !err; block++) {
+			char *page = memory_of(i) + memory_place(i, cache, region, block);
+			uint64_t first = tier_place(&i->job, region, block) /
+					 i->job.shape.element_bytes;
+
+			if (!keeps(&i->job, region, block))
+				continue;
+			err = bad ? ops->check(&i->data, rank, first, page, elements, bad)
+				  : ops->fill(&i->data, rank, first, page, elements);
+		}
+	return err;
+}
+
+int fb_tier_prime(void *instance)
+{
+	struct fb_tier_instance *i = instance;
+	const struct fb_memory_ops *ops = i->engine->memory.ops;
+	int poison = fb_data_poison_byte((unsigned)i->state->world->rank), err;
+
+	fb_data_renew(&i->data);
+	err = ops->set(memory_of(i), poison, (size_t)(2 * i->job.area));
+	if (!err)
+		err = each_page(i, FB_TIER_OUT, fb_kv_blocks(&i->job.shape), NULL);
+	if (!err && i->job.operation != FB_TIER_EVICT)
+		err = carry(i->move[FB_TIER_OUT]);
+	return err;
+}
+
+static struct fb_move *timed_move(const struct fb_tier_instance *i)
+{
+	return i->move[i->job.operation == FB_TIER_EVICT ? FB_TIER_OUT : FB_TIER_BACK];
+}
+
+int fb_tier_run(void *instance, int calls)
+{
+	const struct fb_tier_instance *i = instance;
+	int err = FB_OK;
+
+	for (int k = 0; k < calls && !err; k++) {
+		err = carry(timed_move(i));
+		if (!err && i->job.operation == FB_TIER_TTFT)
+			err = fb_kv_prefill(i->compute, i->job.shape.tokens - fb_tier_hit_tokens(i),
+					    fb_tier_hit_tokens(i));
+	}
+	return err;
+}
+
+/* What was evicted is read back; what is in none of the blocks that came must be untouched. */
+int fb_tier_check(void *instance, int calls, struct fb_mismatch *bad)
+{
+	const struct fb_tier_instance *i = instance;
+	uint32_t blocks = i->job.operation == FB_TIER_EVICT ? fb_kv_blocks(&i->job.shape)
+							     : i->job.hits;
+	struct fb_move *back = NULL;
+	int err = FB_OK;
+
+	(void)calls;
+	if (i->job.operation == FB_TIER_EVICT) {
+		uint64_t n = fb_tier_list(i, FB_TIER_BACK, blocks, i->piece);
+
+		err = fb_tier_prepare(i, FB_MOVE_GET, i->piece, n, &back);
+		if (!err)
+			err = carry(back);
+		if (back)
+			i->engine->ops->release(back);
+	}
+	return err ? err : each_page(i, FB_TIER_BACK, blocks, bad);
+}
+
+void fb_tier_describe(void *instance, struct fb_traits *traits)
+{
+	const struct fb_tier_instance *i = instance;
+	bool computes = i->job.operation == FB_TIER_TTFT;
+	size_t used;
+
+	i->engine->ops->describe(timed_move(i), traits);
+	traits->algorithm_bytes = i->bytes;
+	traits->bus_factor = 1;
+	traits->bound_us = computes ? (double)NAN : i->bulk_us;
+	memcpy(traits->extra, i->value, sizeof(i->value));
+	used = strlen(traits->path);
+	if (computes && used + 4 < sizeof(traits->path)) {
+		memcpy(traits->path + used, "; ", 3);
+		fb_kv_compute_describe(i->compute, traits->path + used + 2,
+				       sizeof(traits->path) - used - 2);
+	}
+}
+
+static int by_size(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+void fb_tier_summarise(void *instance, const double *samples_us, size_t n,
+		       struct fb_traits *traits)
+{
+	const struct fb_tier_instance *i = instance;
+	double *sorted = malloc(n * sizeof(*sorted));
+
+	if (!sorted || i->job.operation != FB_TIER_TTFT) {
+		free(sorted);
+		return;
+	}
+	memcpy(sorted, samples_us, n * sizeof(*sorted));
+	qsort(sorted, n, sizeof(*sorted), by_size);
+	traits->extra[FB_TIER_SAVED_US] = i->value[FB_TIER_RECOMPUTE_US] - sorted[n / 2];
+	free(sorted);
+}

@@ -1,0 +1,91 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# timeout: 300
+#
+# A KV cache to files and back: every form, both orders in the file, models with a window, a latent
+# and packed entries; hit rates from none to all; what cannot be says why, and a full disk and an
+# unknown model end clearly. All data is compared element by element by the program.
+
+set -u
+export LC_ALL=C
+. scripts/lib.sh
+. tests/shell/lib.sh
+
+small=(--quiet --max-samples 4 --min-samples 2 --ci 100% --max-time 2ms --timeout "$((60 * slow))s"
+	--run t)
+
+# go RANKS OPTION...: rows in $csv, the exit code in rc.
+go() {
+	local folder=$FB_TMP/$((++runs))
+
+	csv=$folder/offload.csv
+	scripts/launch "$1" "$FB_BUILD/bin/offload" "${small[@]}" \
+		--tokens "${tokens:-40}" --csv "$folder" "${@:2}" \
+		>"$FB_TMP/out" 2>"$FB_TMP/err" </dev/null
+	rc=$?
+}
+
+# rows PATTERN: how many match.
+rows() {
+	tail -n +2 "$csv" | grep -cE -- "$1"
+}
+
+runs=0
+go 2 --engine store --operation evict,onboard --tier-order all --page-run 1,2 --depth 1,8
+expect "exit code of all forms" "$rc" 0
+expect "wrong rows" "$(rows ',(wrong|fault),')" 0
+[ "$(rows ',store,buffered,.*,(ok|few),')" -eq 8 ] || fail "buffered: $(rows ',buffered,') rows"
+# Where a machine has neither io_uring nor O_DIRECT, rows say so.
+expect "rows of all forms" "$(rows ',(ok|few|skipped),')" 48
+"$FB_BUILD/bin/csvcheck" "$csv" >"$FB_TMP/check" || fail "$(head -n 5 "$FB_TMP/check")"
+verdict offload_forms
+
+tokens=300 go 1 --engine store --algorithm buffered --operation onboard \
+	--model gpt-oss-20b,deepseek-v3,deepseek-v3.2-fp8
+expect "exit code of models" "$rc" 0
+expect "rows of models" "$(rows ',(ok|few),')" 3
+# 18 of 19 blocks of 12 layers and, of a window of 128 tokens, the last of the other 12.
+pieces=$((2 * 12 * 19 + 2 * 12 * 9))
+expect "pages of a model with a window" "$(rows "model=gpt-oss-20b.*,19,$pieces,")" 1
+expect "pages of a latent" "$(rows "model=deepseek-v3;.*,19,$((61 * 19)),18432,")" 1
+expect "pages of packed entries" "$(rows "model=deepseek-v3.2-fp8;.*,19,$((61 * 19)),10496,")" 1
+go 1 --engine store --algorithm direct --operation evict --block-tokens 3
+expect "pages that O_DIRECT cannot move" "$(rows ',skipped,"?(pages of 768 bytes|O_DIRECT in)')" 1
+verdict offload_models
+
+go 2 --engine store --algorithm buffered --operation ttft --hit 0,50,100
+expect "exit code of ttft" "$rc" 0
+expect "rows of ttft" "$(rows ',(ok|few),')" 3
+expect "tokens that hit" "$(rows 'hit=50;.*,3,8,4096,16,')$(rows 'hit=0;.*,3,0,4096,0,')" 11
+# 40 tokens that come from memory are there sooner than computed ones, on every machine.
+expect "a break-even length" "$(rows 'hit=100;.*,(16|32|48)$')" 1
+verdict offload_ttft
+
+go 1 --engine store --model gpt-5
+expect "an unknown model" "$rc" 3
+holds "$FB_TMP/err" '--model.*gpt-5.*tiny, llama-3.1-8b'
+go 1 --engine store --operation evict --folder "$FB_TMP/none"
+[ "$rc" -ne 0 ] || fail "no folder: exit code 0"
+holds "$FB_TMP/err" 'none/fabricbench-.*No such file'
+# A disk without room for the file: rows are faults, and no file is left.
+mkdir "$FB_TMP/full"
+if unshare -m mount -t tmpfs -o size=1m none "$FB_TMP/full" 2>/dev/null; then
+	export -f go
+	export FB_TMP FB_BUILD runs
+	unshare -m bash -c '
+		small=(--quiet --run t)
+		mount -t tmpfs -o size=1m none "$FB_TMP/full" && cd "$0" || exit 1
+		tokens=8K go 1 --engine store --algorithm buffered --operation evict \
+			--folder "$FB_TMP/full"
+		echo "$rc $csv" >"$FB_TMP/end"' "$PWD"
+	read -r rc csv <"$FB_TMP/end"
+	expect "exit code of a full disk" "$rc" 5
+	expect "rows of a full disk" "$(rows ',fault,')" 1
+	holds "$FB_TMP/err" 'a file of [0-9]+ bytes in .*/full: No space left on device'
+else
+	echo "SKIP offload_full_disk: no file system can be mounted here"
+fi
+expect "files left" "$(find "${TMPDIR:-/tmp}" -maxdepth 1 -newer "$FB_TMP/check" \
+	-name 'fabricbench-*' | wc -l)" 0
+verdict offload_refused
+exit "$bad"

@@ -4,7 +4,9 @@
 # Whether a launch is complete. A rank that ends with exit code 0 in the middle may take the others
 # with it, and launchers then end with 0 too. So a program's last act is to write its exit code to
 # environment.csv, as program.NAME.LAUNCH.exit_code; when it begins, it takes that of an earlier
-# attempt out. POSIX sh, sourced by scripts/launch.
+# attempt out. A program without --csv has no such file: its rank 0 appends to the file
+# FABRICBENCH_CLOSING, which scripts/launch has made, that it began and that it ended; where rank 0
+# runs on another host, that file says nothing. POSIX sh, sourced by scripts/launch.
 
 # seconds TEXT: prints the seconds, at least 1, that --timeout says.
 seconds() {
@@ -53,22 +55,41 @@ fb_read_arguments() {
 	program=${program##*/}
 }
 
+# Makes the file that the program tells its beginning and its end. Where MPIRUN itself calls
+# scripts/launch, the outer one's is used.
+fb_open_closing() {
+	[ ! -w "${FABRICBENCH_CLOSING-}" ] || return
+	FABRICBENCH_CLOSING=$(mktemp) || return
+	export FABRICBENCH_CLOSING
+	trap 'rm -f "$FABRICBENCH_CLOSING"' EXIT
+}
+
 # Prints which environment.csv the folder has: a new one is another file.
 fb_closing_state() {
 	[ -z "$folder" ] || stat -c '%i %y' "$folder/environment.csv" 2>/dev/null
 }
 
-# fb_is_closed STATE: whether the launch has written its closing fact since the folder was in STATE.
+# fb_is_closed STATE: whether the launch has written its closing fact since the folder was in STATE,
+# or has told its end where it writes no files.
 fb_is_closed() {
-	[ -n "$folder" ] || return 0
+	if [ -z "$folder" ]; then
+		! grep -q '^began ' "$FABRICBENCH_CLOSING" 2>/dev/null ||
+			grep -q '^ended ' "$FABRICBENCH_CLOSING"
+		return
+	fi
 	[ "$(fb_closing_state)" != "$1" ] &&
 		grep -q "^run,,,program\.$program\.$((launch))\.exit_code," \
 			"$folder/environment.csv" 2>/dev/null
 }
 
 say_incomplete() {
+	if [ -n "$folder" ]; then
+		why="$folder/environment.csv lacks its closing fact"
+		why="$why program.$program.$launch.exit_code"
+		next='; go on with --resume'
+	else
+		why='rank 0 did not come to its end' next=''
+	fi
 	echo "fabricbench launch: launch $launch of $program is incomplete, although the launcher" \
-		"ended well: $folder/environment.csv lacks its closing fact" \
-		"program.$program.$launch.exit_code. A rank has ended in the middle; go on with" \
-		"--resume. Exit code 5" >&2
+		"ended well: $why. A rank has ended in the middle$next. Exit code 5" >&2
 }

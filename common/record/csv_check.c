@@ -3,6 +3,7 @@
 #include "common/record/csv_check.h"
 
 #include "common/base/error.h"
+#include "common/record/closing.h"
 #include "common/record/csv.h"
 #include "common/record/csv_kind.h"
 
@@ -12,26 +13,44 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { MESSAGES_MAX = 100, COLUMNS_MAX = 128 };
+enum { FACT_KEY = 3 }; /* column `key` of environment.csv */
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+/* Prints one finding, of which `number` is the how-manieth of its kind. */
+static void print_finding(const struct fb_csv_check *check, const struct fb_csv_reader *reader,
+			  uint64_t number, const char *kind, const char *column, const char *fmt,
+			  va_list args)
+{
+	if (!check->out || number > MESSAGES_MAX)
+		return;
+	fprintf(check->out, "%s:%" PRIu64 ": %s%s%s", reader->path, reader->line, kind, column,
+		*column ? ": " : "");
+	vfprintf(check->out, fmt, args);
+	fputs(number == MESSAGES_MAX ? " (later ones are only counted)\n" : "\n", check->out);
+}
 
 void fb_csv_problem(struct fb_csv_check *check, const struct fb_csv_reader *reader,
 		    const char *column, const char *fmt, ...)
 {
 	va_list args;
 
-	check->problems++;
-	if (!check->out || check->problems > MESSAGES_MAX)
-		return;
-	fprintf(check->out, "%s:%" PRIu64 ": %s%s", reader->path, reader->line, column,
-		*column ? ": " : "");
 	va_start(args, fmt);
-	vfprintf(check->out, fmt, args);
+	print_finding(check, reader, ++check->problems, "", column, fmt, args);
 	va_end(args);
-	fputs(check->problems == MESSAGES_MAX ? " (later problems are only counted)\n" : "\n",
-	      check->out);
+}
+
+void fb_csv_warning(struct fb_csv_check *check, const struct fb_csv_reader *reader,
+		    const char *column, const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	print_finding(check, reader, ++check->warnings, "warning: ", column, fmt, args);
+	va_end(args);
 }
 
 /* Checks one field against its type and sets its number. Returns whether it is good. */
@@ -168,9 +187,46 @@ static int find_sheet(struct fb_csv_check *check, const struct fb_csv_reader *r,
 			r->path, FB_SCHEMA_OLDEST, FB_SCHEMA_VERSION);
 }
 
+/* Adds the facts of the environment.csv beside a file, if it can be read; csvcheck judges it. */
+static int read_facts(struct fb_closing *closing, const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	struct fb_csv_reader r = {.file = NULL};
+	char *beside;
+	int ret = FB_OK;
+
+	if (asprintf(&beside, "%.*senvironment.csv", slash ? (int)(slash - path) + 1 : 0, path) < 0)
+		return fb_error(FB_ENOMEM, "no memory for a path");
+	if (access(beside, R_OK) == 0)
+		ret = fb_csv_reader_open(&r, beside);
+	while (!ret && r.file && fb_csv_reader_next(&r) == 1)
+		if (r.nfields > FACT_KEY)
+			ret = fb_closing_fact(closing, r.fields[FACT_KEY]);
+	fb_csv_reader_close(&r);
+	free(beside);
+	return ret;
+}
+
+static int name_incomplete(struct fb_csv_check *check, const struct fb_csv_reader *r,
+			   struct fb_closing *closing)
+{
+	int ret = read_facts(closing, r->path);
+	char text[FB_CLOSING_CHARS] = "";
+	size_t lacking = ret ? 0 : fb_closing_lacking(closing, text);
+
+	if (lacking)
+		fb_csv_warning(check, r, "",
+			       "launches without their closing fact in environment.csv, which may "
+			       "lack rows: %zu (%s)",
+			       lacking, text);
+	return ret;
+}
+
 static int check_records(struct fb_csv_check *check, struct fb_csv_reader *r)
 {
+	int program = fb_column_find("program"), launch = fb_column_find("launch_index");
 	struct fb_finished seen = {.slots = NULL};
+	struct fb_closing closing = {.launch = NULL};
 	struct sheet sheet = {.columns = NULL};
 	int more = fb_csv_reader_next(r), ret = FB_OK;
 
@@ -180,12 +236,18 @@ static int check_records(struct fb_csv_check *check, struct fb_csv_reader *r)
 	if (more < 0)
 		return more;
 	ret = find_sheet(check, r, &sheet);
-	while (!ret && (more = fb_csv_reader_next(r)) == 1)
+	while (!ret && (more = fb_csv_reader_next(r)) == 1) {
 		ret = check_record(check, r, &sheet, &seen);
+		if (!ret && sheet.version && r->nfields == sheet.nfields)
+			ret = fb_closing_row(&closing, r->fields[program], r->fields[launch]);
+	}
 	if (!ret && more == FB_EDATA)
 		fb_csv_problem(check, r, "", "%s: the rest is not checked", r->problem);
 	else if (!ret && more < 0)
 		ret = more;
+	if (!ret && sheet.version)
+		ret = name_incomplete(check, r, &closing);
+	fb_closing_free(&closing);
 	fb_finished_free(&seen);
 	return ret;
 }

@@ -19,18 +19,22 @@ struct fb_csv_check {
 	FILE *out;     /* problems go here, "file:line: column: message"; NULL: nowhere */
 	uint64_t rows; /* records after the header */
 	uint64_t problems;
+	uint64_t warnings; /* what is no rule's breach, but makes rows doubtful */
 };
 
 /*
  * Checks one file: a program's result file, samples.csv, ranks.csv, environment.csv or
  * launches.csv, told apart by the header. Adds to check->rows and ->problems. Returns 0 when the
  * file was read to its end or to a place that is not CSV (a problem), FB_EINPUT where it cannot be
- * opened or has none of the known headers (printed), FB_ENOMEM, FB_EIO.
+ * opened or has none of the known headers (printed), FB_ENOMEM, FB_EIO. Of a result file the
+ * environment.csv beside it, where there is one, is asked which launches ended (closing.h).
  */
 int fb_csv_check_file(struct fb_csv_check *check, const char *path);
 
-/* Reports one problem of the current record. For the checker's own files. */
+/* Reports one problem, or warning, of the current record. For the checker's own files. */
 void fb_csv_problem(struct fb_csv_check *check, const struct fb_csv_reader *reader,
+		    const char *column, const char *fmt, ...) __attribute__((format(printf, 4, 5)));
+void fb_csv_warning(struct fb_csv_check *check, const struct fb_csv_reader *reader,
 		    const char *column, const char *fmt, ...) __attribute__((format(printf, 4, 5)));
 
 /*

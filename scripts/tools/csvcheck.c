@@ -16,7 +16,8 @@ static int usage(FILE *out, int code)
 	fputs("Usage: csvcheck FILE...\n"
 	      "Checks result files (PROGRAM.csv, samples.csv, ranks.csv, environment.csv,\n"
 	      "launches.csv) against the schema of docs/csv.md and prints what is wrong as\n"
-	      "FILE:LINE: COLUMN: MESSAGE.\n"
+	      "FILE:LINE: COLUMN: MESSAGE. Warnings break no rule, but make rows doubtful: a\n"
+	      "launch that environment.csv says began and did not end.\n"
 	      "Exit code: 0 all good, 2 a rule is broken, 3 a file is unreadable or of no kind.\n",
 	      out);
 	return code;
@@ -42,8 +43,8 @@ int main(int argc, char **argv)
 	}
 	for (int i = 1; i < argc; i++)
 		unusable += fb_csv_check_file(&check, argv[i]) != FB_OK;
-	printf("%d files, %" PRIu64 " rows, %" PRIu64 " problems\n", argc - 1 - unusable,
-	       check.rows, check.problems);
+	printf("%d files, %" PRIu64 " rows, %" PRIu64 " problems, %" PRIu64 " warnings\n",
+	       argc - 1 - unusable, check.rows, check.problems, check.warnings);
 	if (unusable)
 		return FB_EXIT_INPUT;
 	return check.problems ? FB_EXIT_WRONG : FB_EXIT_OK;

@@ -14,13 +14,13 @@ export LC_ALL=C
 options=(--engine host --algorithm ring --protocol ll --bytes "8:64K:2" -q --min-samples 100
 	--max-samples 100 --timeout 2s)
 
-# faulty WHAT WHERE RANK [argument...]: two ranks that write to $csv, one of which (or all)
-# misbehaves.
+# faulty WHAT WHERE RANK [argument...]: two ranks that write to $csv (to standard output where it is
+# empty), one of which (or all) misbehaves.
 faulty() {
 	local log=$dir/$1-$2-$3
 
 	FAULT=$1 FAULT_AT=$2 FAULT_RANK=$3 scripts/launch 2 env LD_PRELOAD="$preload" "$program" \
-		--csv "$csv" "${options[@]}" "${@:4}" </dev/null >"$log.out" 2>"$log.err"
+		${csv:+--csv "$csv"} "${options[@]}" "${@:4}" </dev/null >"$log.out" 2>"$log.err"
 	echo $? >"$log.rc"
 }
 
@@ -74,6 +74,14 @@ test_closing() {
 	# What an earlier attempt has written does not count for a later one.
 	MPIRUN="$dir/kind" faulty exit load all --resume
 	says exit load all "$incomplete"
+	# Rows on standard output: no file has a closing fact.
+	csv=
+	MPIRUN="$dir/kind" faulty exit middle 0
+	says exit middle 0 "$incomplete.*: rank 0 did not come to its end"
+	faulty exit middle 1
+	says exit middle 1 'is incomplete|the launcher ended with'
+	run 2 "${options[@]}"
+	expect "$MPI, rows on stdout" "exit code" "$rc" 0
 	verdict "faults/launches without their closing fact ($MPI)"
 }
 

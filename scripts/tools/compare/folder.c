@@ -83,26 +83,57 @@ static int read_file(struct walk *walk, const char *path, const char *name)
 	return fb_set_read_rows(walk->set, walk->reading, path, true);
 }
 
+/* Counts the launches without their closing fact of what was read from one folder. */
+static int count_incomplete(struct walk *walk, size_t first_row, size_t first_fact)
+{
+	struct fb_set *set = walk->set;
+	struct fb_closing closing = {.launch = NULL};
+	int err = FB_OK;
+
+	for (size_t i = first_row; i < set->count && !err; i++) {
+		const struct fb_observation *row = &set->row[i];
+		const struct fb_key *key = &walk->reading->keys->key[row->key];
+		char launch[24];
+
+		snprintf(launch, sizeof(launch), "%llu",
+			 (unsigned long long)set->launch[row->launch].index);
+		err = fb_closing_row(&closing, fb_key_text(key, "program"), launch);
+	}
+	for (size_t i = first_fact; i < set->facts.count && !err; i++)
+		err = fb_closing_fact(&closing, set->facts.fact[i].key);
+	if (!err)
+		set->incomplete += fb_closing_lacking(&closing, set->lacking);
+	fb_closing_free(&closing);
+	return err;
+}
+
+/* Files first, so that what belongs to one folder follows each other. */
 static int read_folder(struct walk *walk, const char *path, int depth)
 {
+	size_t rows = walk->set->count, facts = walk->set->facts.count;
 	struct dirent **entries;
 	int n = scandir(path, &entries, wanted, alphasort), err = FB_OK;
 
 	if (n < 0)
 		return fb_error(FB_EINPUT, "%s: %s", path, strerror(errno));
-	for (int i = 0; i < n; i++) {
-		const char *name = entries[i]->d_name;
+	for (int i = 0; i < 2 * n && !err; i++) {
+		const char *name = entries[i % n]->d_name;
 		char *file = NULL;
+		bool folder;
 
+		if (i == n)
+			err = count_incomplete(walk, rows, facts);
 		if (!err && asprintf(&file, "%s/%s", path, name) < 0)
 			err = fb_error(FB_ENOMEM, "out of memory for a path");
-		else if (!err && is_folder(file))
-			err = depth < DEPTH_MAX ? read_folder(walk, file, depth + 1) : FB_OK;
-		else if (!err && ends(name, ".csv"))
+		folder = !err && is_folder(file);
+		if (!err && i < n && !folder && ends(name, ".csv"))
 			err = read_file(walk, file, name);
+		else if (!err && i >= n && folder && depth < DEPTH_MAX)
+			err = read_folder(walk, file, depth + 1);
 		free(file);
-		free(entries[i]);
 	}
+	for (int i = 0; i < n; i++)
+		free(entries[i]);
 	free(entries);
 	return err;
 }
@@ -220,6 +251,8 @@ static int read_all(struct walk *walk, const char *path)
 		err = fb_set_read_rows(walk->set, walk->reading, path, false);
 		if (!err)
 			err = read_beside(walk, path, "environment.csv");
+		if (!err)
+			err = count_incomplete(walk, 0, 0);
 		return err ? err : read_beside(walk, path, "launches.csv");
 	}
 	if (walk->tag) {

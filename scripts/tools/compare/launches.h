@@ -8,6 +8,7 @@
 #ifndef FB_SCRIPTS_TOOLS_COMPARE_LAUNCHES_H
 #define FB_SCRIPTS_TOOLS_COMPARE_LAUNCHES_H
 
+#include "common/record/closing.h"
 #include "common/record/csv.h"
 #include "scripts/tools/compare/facts.h"
 #include "scripts/tools/compare/filter.h"
@@ -52,6 +53,8 @@ struct fb_set {
 	uint16_t *ran; /* [nran] by key: number of its first text + 1; 0: none */
 	size_t nran;
 	struct fb_env facts;
+	size_t incomplete; /* launches without their closing fact; the first of them in `lacking` */
+	char lacking[FB_CLOSING_CHARS];
 	bool has_metric; /* at least one file has a column of the metric's name */
 	size_t files;
 };

@@ -62,6 +62,12 @@ static void print_left_out(const struct fb_comparison *c, FILE *out)
 	}
 	if (total > SHOWN)
 		fprintf(out, "left out: %zu launches, or rows of them, in all\n", total);
+	for (int s = 0; s < 2; s++)
+		if (c->set[s].incomplete)
+			fprintf(out,
+				"launches of %s without their closing fact, which may lack rows: "
+				"%zu\n  (%s)\n",
+				c->set[s].name, c->set[s].incomplete, c->set[s].lacking);
 }
 
 static void print_head(const struct fb_verdicts_report *report, FILE *out)

@@ -66,5 +66,9 @@ int fb_doubts(const struct fb_cells *cells, const struct fb_results *results,
 		snprintf(text[n++], FB_DOUBT_CHARS,
 			 "The load was %.1f on %.0f processors when a launch began: others were at "
 			 "work.", load, processors);
+	if (results->incomplete)
+		snprintf(text[n++], FB_DOUBT_CHARS,
+			 "Launches without their closing fact, which may lack rows: %zu (%s).",
+			 results->incomplete, results->lacking);
 	return n;
 }

@@ -217,17 +217,35 @@ int fb_results_read_facts(struct fb_results *results, const char *path)
 	return err;
 }
 
+/* Counts the launches without their closing fact of what was read from a place. */
+static int count_incomplete(struct fb_results *results, size_t first_row, size_t first_fact)
+{
+	struct fb_closing closing = {.launch = NULL};
+	int err = FB_OK;
+
+	for (size_t i = first_row; i < results->count && !err; i++)
+		err = fb_closing_row(&closing, fb_result_text(&results->row[i], "program"),
+				     fb_result_text(&results->row[i], "launch_index"));
+	for (size_t i = first_fact; i < results->nfacts && !err; i++)
+		err = fb_closing_fact(&closing, results->fact[i].key);
+	if (!err)
+		results->incomplete += fb_closing_lacking(&closing, results->lacking);
+	fb_closing_free(&closing);
+	return err;
+}
+
 int fb_results_read(struct fb_results *results, const char *path)
 {
+	size_t rows = results->count, facts = results->nfacts;
 	struct stat st;
 	int err;
 
 	if (stat(path, &st))
 		return fb_error(FB_EINPUT, "%s: %s", path, strerror(errno));
-	if (S_ISDIR(st.st_mode))
-		return read_folder(results, path);
-	err = read_file(results, path, false);
-	return err ? err : fb_results_read_facts(results, path);
+	err = S_ISDIR(st.st_mode) ? read_folder(results, path) : read_file(results, path, false);
+	if (!err && !S_ISDIR(st.st_mode))
+		err = fb_results_read_facts(results, path);
+	return err ? err : count_incomplete(results, rows, facts);
 }
 
 const char *fb_results_fact(const struct fb_results *results, const char *key)

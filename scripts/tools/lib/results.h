@@ -6,6 +6,7 @@
 #ifndef FB_SCRIPTS_TOOLS_LIB_RESULTS_H
 #define FB_SCRIPTS_TOOLS_LIB_RESULTS_H
 
+#include "common/record/closing.h"
 #include "common/record/schema.h"
 
 #include <stddef.h>
@@ -34,6 +35,8 @@ struct fb_results {
 	size_t nfacts;
 	struct fb_rank_fact *rank_fact; /* [nrank_facts] */
 	size_t nrank_facts;
+	size_t incomplete; /* launches without their closing fact; the first of them in `lacking` */
+	char lacking[FB_CLOSING_CHARS];
 };
 
 /*

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Which launches of a results folder are incomplete: they have rows, environment.csv says that they
+ * began (program.NAME.LAUNCH.cases), and lacks their closing fact (program.NAME.LAUNCH.exit_code),
+ * which a program writes last. Of launches that environment.csv does not name nothing is said:
+ * imported results have none.
+ */
+#ifndef FB_COMMON_RECORD_CLOSING_H
+#define FB_COMMON_RECORD_CLOSING_H
+
+#include <stddef.h>
+
+enum { FB_CLOSING_CHARS = 160 };
+
+struct fb_closing {
+	struct fb_closing_launch *launch; /* [count] */
+	size_t count, last;
+};
+
+/* Of a fact: its key. Other facts are passed over. Returns 0 or FB_ENOMEM (printed). */
+int fb_closing_fact(struct fb_closing *closing, const char *key);
+
+/* Of a row: its program and its launch_index. Returns 0 or FB_ENOMEM (printed). */
+int fb_closing_row(struct fb_closing *closing, const char *program, const char *launch);
+
+/*
+ * How many launches are incomplete; appends the first of them to `text`, which holds a text or "",
+ * as "all_reduce 0, barrier 2 and others". To be called once everything of a folder was added.
+ */
+size_t fb_closing_lacking(const struct fb_closing *closing, char text[FB_CLOSING_CHARS]);
+
+/* Safe on a zeroed structure, which it leaves. */
+void fb_closing_free(struct fb_closing *closing);
+
+#endif

@@ -6,9 +6,9 @@
 # A note that is too long for one line is parted where a sentence ends. Letters are about 6 pixels
 # wide.
 note2 = ""
-letters = int((WIDTH - 24) / 6.)
-if (strlen(note) > letters) {
-	do for [i = 2 : letters] {
+longest = int((WIDTH - 24) / 6.)
+if (strlen(note) > longest) {
+	do for [i = 2 : longest] {
 		if (substr(note, i - 1, i) eq "; ") { note2 = substr(note, i + 1, strlen(note)) }
 	}
 	note = substr(note, 1, strlen(note) - strlen(note2))

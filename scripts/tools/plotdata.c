@@ -15,6 +15,7 @@
 
 struct settings {
 	uint64_t figure, bytes;
+	const char *axis, *columns;
 	bool count;
 };
 
@@ -27,6 +28,10 @@ static const struct fb_option table[] = {
 	FLAG(count, 0, "count", "how many figures the input holds"),
 	FB_OPTION_U64(struct settings, bytes, 'b', "bytes", "SIZE", "0", 0, UINT64_C(1) << 50,
 		      "distribution: the size shown (0: the smallest)"),
+	FB_OPTION_STRING(struct settings, axis, 'x', "axis", "KEY[,KEY]", NULL, NULL,
+			 "axis, heat: what the figure runs over: any column, key or variable"),
+	FB_OPTION_STRING(struct settings, columns, 0, "columns", "NAME", NULL, NULL,
+			 "axis: the column of the second panel (exposed_us, else busbw_GBps)"),
 	FB_OPTION_END,
 };
 
@@ -35,6 +40,8 @@ static const struct kind {
 	int (*put)(const struct fb_plot *plot);
 	bool rows; /* made of result rows */
 } kinds[] = {
+	{"axis", fb_plot_axis, true},
+	{"heat", fb_plot_heat, true},
 	{"map", fb_plot_map, true},
 	{"scaling", fb_plot_scaling, true},
 	{"matrix", fb_plot_matrix, false},
@@ -51,7 +58,8 @@ enum { KINDS = sizeof(kinds) / sizeof(kinds[0]) };
 static const char description[] =
 	"plotdata KIND [option...] DIR|FILE...\n\n"
 	"Writes what one figure of a kind shows as commands for gnuplot's load. Kinds of result "
-	"rows (folders or files of any number of launches and ranks): map, scaling, matrix, skew. "
+	"rows (folders or files of any number of launches and ranks): map, scaling, matrix, skew, "
+	"and with --axis KEY axis (curves over a key) and heat (two keys). "
 	"distribution takes a folder with samples.csv; ranks a ranks.csv; timeline spans as CSV or "
 	"a Chrome trace; forest and history the tables of `compare`; matrix also a text written by "
 	"nvbandwidth. docs/plots.md says what each of them holds.\n\n"
@@ -62,12 +70,14 @@ static int put(const struct kind *kind, const struct settings *settings, char *c
 {
 	struct fb_results results = {0};
 	struct fb_cells cells = {0};
+	struct fb_axes axes;
 	struct fb_plot plot = {
 		.results = &results,
 		.cells = &cells,
 		.path = paths,
 		.npaths = count,
 		.bytes = settings->bytes,
+		.columns = settings->columns,
 		.figure = settings->figure,
 		.count = settings->count,
 		.out = stdout,
@@ -77,7 +87,9 @@ static int put(const struct kind *kind, const struct settings *settings, char *c
 	for (size_t i = 0; i < count && !err && kind->rows; i++)
 		err = fb_results_read(&results, paths[i]);
 	if (!err)
-		err = fb_cells_make(&cells, &results);
+		err = fb_axes_parse(&axes, settings->axis, &results);
+	if (!err)
+		err = fb_cells_make(&cells, &results, &axes);
 	if (!err)
 		err = kind->put(&plot);
 	if (!err && (fflush(stdout) || ferror(stdout)))

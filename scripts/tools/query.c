@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 struct settings {
-	const char *columns, *sort, *group;
+	const char *axis, *columns, *sort, *group;
 	int aggregate;
 	bool csv;
 };
@@ -24,8 +24,11 @@ static const char *const aggregates[] = {"median", "min", "max", "geomean", NULL
 
 static const struct fb_option table_of_options[] = {
 	FB_OPTION_GROUP("What to show"),
+	FB_OPTION_STRING(struct settings, axis, 'x', "axis", "KEY[,KEY]", NULL, NULL,
+			 "first columns and order of the rows: any column, key or variable"),
 	FB_OPTION_STRING(struct settings, columns, 0, "columns", "LIST", NULL, NULL,
-			 "columns, in this order; by default keys that differ, and the time"),
+			 "columns, in this order; by default keys that differ, the time and the "
+			 "program's own columns that differ"),
 	FB_OPTION_STRING(struct settings, sort, 's', "sort", "COLUMN", NULL, NULL,
 			 "order of the rows; -COLUMN for the greatest first"),
 	FB_OPTION_STRING(struct settings, group, 'g', "group", "LIST", NULL, NULL,
@@ -49,7 +52,14 @@ static int show(struct fb_query_table *table, const struct settings *settings)
 	size_t *list = NULL, count = 0, column;
 	int err = FB_OK;
 
-	if (settings->sort) {
+	if (settings->axis)
+		err = fb_query_list(table, settings->axis, &list, &count);
+	for (size_t i = count; i-- > 0 && !err;)
+		fb_query_sort(table, list[i], false);
+	table->axes = count;
+	table->axis = list;
+	list = NULL;
+	if (!err && settings->sort) {
 		bool descending = *settings->sort == '-';
 
 		err = fb_query_find(table, settings->sort + (descending ? 1 : 0), &column);

@@ -15,7 +15,7 @@
 #include <sys/random.h>
 
 struct settings {
-	const char *output, *verdicts;
+	const char *output, *verdicts, *axis;
 };
 
 #define TEXT(field, short_, name, placeholder, help)                                               \
@@ -24,6 +24,8 @@ struct settings {
 static const struct fb_option table[] = {
 	FB_OPTION_GROUP("What to write"),
 	TEXT(output, 'o', "output", "FILE", "the page, instead of standard output"),
+	TEXT(axis, 'x', "axis", "KEY[,KEY]",
+	     "what tables run over beside sizes: any column, key or variable"),
 	TEXT(verdicts, 0, "verdicts", "FILE", "what `compare --csv` wrote about the two runs"),
 	FB_OPTION_END,
 };
@@ -96,7 +98,7 @@ static int report(const struct settings *settings, char *const *words, size_t ru
 	int err = make_nonce(page.nonce);
 
 	for (size_t i = 0; i < runs && !err; i++)
-		err = fb_page_set_read(&sets[i], &words[i], 1);
+		err = fb_page_set_read(&sets[i], &words[i], 1, settings->axis);
 	if (!err && settings->verdicts)
 		err = fb_sheet_read_any(&verdicts, settings->verdicts);
 	if (!err)

@@ -14,11 +14,13 @@
 
 #include <csv.h>
 #include <stdlib.h>
+#include <string.h>
 
 struct settings {
 	int metric;
 	bool all, csv, plot, sections;
 	uint64_t section;
+	const char *axis, *columns;
 };
 
 static const char *const metrics[] = {"time", "busbw", NULL};
@@ -31,6 +33,10 @@ static const struct fb_option table[] = {
 	FB_OPTION_CHOICE(struct settings, metric, 'm', "metric", "time", metrics,
 			 "what the table shows: median time, or bus bandwidth"),
 	FLAG(all, 'a', "all", "every algorithm and protocol of each size, not only the best"),
+	FB_OPTION_STRING(struct settings, axis, 'x', "axis", "KEY[,KEY]", NULL, NULL,
+			 "what rows of a table run over beside sizes: any column, key or variable"),
+	FB_OPTION_STRING(struct settings, columns, 0, "columns", "LIST", NULL, NULL,
+			 "columns beside the usual ones; by default the program's own that differ"),
 	FLAG(csv, 0, "csv", "CSV instead of a table"),
 	FLAG(plot, 0, "plot", "gnuplot commands and data, of one section"),
 	FB_OPTION_U64(struct settings, section, 0, "section", "N", "1", 1, 1000000,
@@ -43,7 +49,9 @@ static const char description[] =
 	"summary [option...] DIR|FILE...\n\n"
 	"Reads the result files of folders, or single files, joins rows of several launches, "
 	"and shows for each operation and size the best of the project's algorithms, its "
-	"time, how near the bound it is, the library's own time, and the ratio of the two.\n\n"
+	"time, how near the bound it is, the library's own time, and the ratio of the two. With "
+	"--axis tables run over other keys as well, in the order of their numbers: bucket, tokens, "
+	"prefill,decode, NCCL_ALGO.\n\n"
 	"Exit code: 0 good; 2 a row had wrong data; 3 the input cannot be used; 5 a row ended "
 	"in a fault. --csv, --plot and --sections ignore bad rows.";
 
@@ -95,15 +103,29 @@ static int print(const struct fb_report *report, const struct settings *settings
 	return FB_EXIT_OK;
 }
 
+static int check_columns(const char *list, const struct fb_results *results)
+{
+	for (const char *at = list; at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL) {
+		char name[FB_AXIS_CHARS];
+
+		snprintf(name, sizeof(name), "%.*s", (int)strcspn(at, ","), at);
+		if (fb_results_column(results, name) < 0)
+			return fb_error(FB_EINPUT, "--columns '%s': no column of that name", name);
+	}
+	return FB_OK;
+}
+
 static int summarise(const struct settings *settings, char *const *paths, size_t count)
 {
 	struct fb_results results = {0};
 	struct fb_cells cells = {0};
+	struct fb_axes axes;
 	struct fb_report report = {
 		.cells = &cells,
 		.results = &results,
 		.metric = (enum fb_metric)settings->metric,
 		.all = settings->all,
+		.columns = settings->columns,
 		.out = stdout,
 	};
 	int err = FB_OK, code;
@@ -111,7 +133,11 @@ static int summarise(const struct settings *settings, char *const *paths, size_t
 	for (size_t i = 0; i < count && !err; i++)
 		err = fb_results_read(&results, paths[i]);
 	if (!err)
-		err = fb_cells_make(&cells, &results);
+		err = fb_axes_parse(&axes, settings->axis, &results);
+	if (!err)
+		err = check_columns(settings->columns, &results);
+	if (!err)
+		err = fb_cells_make(&cells, &results, &axes);
 	code = err ? fb_exit_code(err) : print(&report, settings);
 	if (!err && (fflush(stdout) || ferror(stdout)))
 		code = FB_EXIT_FAULT;

@@ -195,7 +195,7 @@ static int tune(const struct fb_tune_settings *settings, char *const *paths, siz
 	for (size_t i = 0; i < npaths && !err; i++)
 		err = fb_results_read(&results, paths[i]);
 	if (!err)
-		err = fb_cells_make(&cells, &results);
+		err = fb_cells_make(&cells, &results, NULL);
 	if (!err)
 		err = fb_tune_samples(&cells, settings, &sample, &count);
 	out = err ? NULL : open_memstream(&text, &length);

@@ -9,6 +9,7 @@
 set -u
 export LC_ALL=C
 . tests/shell/lib.sh
+FB_ROOT=$PWD
 golden=$PWD/tests/golden/plotdata
 rows=$PWD/tests/golden/summary
 plotdata=$FB_BUILD/bin/plotdata
@@ -102,6 +103,19 @@ sed -E 's/,[0-9]+,([0-9]+)$/,,\1/' ranks.csv >"$FB_TMP/ranks.csv"
 holds "$FB_TMP/out" '^LATE = 0$'
 holds "$FB_TMP/out" '^1 0 0 0 0 0 21 21 21 112 112$'
 verdict plotdata_samples
+
+# A bucket sweep is a figure of each pass, a handover over two numbers of ranks a map per layout.
+ddp=$FB_ROOT/results/reference/h200x4-ddp
+kv=$FB_ROOT/results/reference/h200x4-kv
+same axis axis --axis bucket "$ddp"
+same heat heat --axis prefill,decode "$kv"
+count 2 axis --axis bucket "$ddp"
+count 0 heat --axis bucket "$ddp"
+count 2 heat --axis prefill,decode "$kv"
+refuses 'differ in one key' axis "$ddp"
+refuses 'differ in two keys' heat --axis bucket "$ddp"
+refuses "'bukcet': no row has it; keys of these rows are bucket, layers" axis --axis bukcet "$ddp"
+verdict plotdata_axis
 
 same timeline timeline spans.csv
 same trace timeline trace.json

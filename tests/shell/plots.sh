@@ -90,8 +90,16 @@ draw plots/history.gp 1 $golden/history.csv
 whole '18.8%'
 draw plots/skew.gp 1 results/reference/xeon-8/all_reduce.csv
 whole 'spread over ranks'
+# Any key is an axis: a sweep of buckets is one figure with what is exposed below the times, with
+# texts behind the numbers; two keys are a map.
+draw plots/axis.gp 1 --axis bucket results/reference/h200x4-ddp
+whole 'exposed_us'
+tr -d '\n' <"$out.svg" | grep -q '>1M<.*>25M<.*>64M<.*>256M<.*>whole<' ||
+	fail "buckets are not in the order of their numbers"
+draw plots/heat.gp 1 --axis prefill,decode results/reference/h200x4-kv
+whole '>754<'
 # A kind without a line above would go untested.
-expect "scripts in plots/" "$(find plots -maxdepth 1 -name '*.gp' | wc -l)" 12
+expect "scripts in plots/" "$(find plots -maxdepth 1 -name '*.gp' | wc -l)" 14
 verdict plots_kinds
 
 for script in plots/*.gp; do

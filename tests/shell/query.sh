@@ -33,6 +33,12 @@ expect "exit code of a tool that is none" $? 3
 holds err "no program 'bogus'; accepted: .*query"
 verdict query_wrappers
 
+"$query" --axis bucket "$OLDPWD/results/reference/h200x4-ddp" engine=copy operation=overlap >out
+expect "the order of buckets" "$(awk '{ print $1 }' out | tr '\n' ' ')" \
+	'bucket 1M 25M 64M 256M whole '
+holds out 'exposed_us'
+verdict query_axis
+
 # same NAME ARGUMENT...: its output is golden/NAME. FB_GOLDEN=update writes it instead.
 same() {
 	local name=$1

@@ -45,6 +45,12 @@ expect "http addresses" "$(grep -coE 'https?://' "$page")" 0
 expect "rows" "$(grep -cE '^\["' "$page")" "$(cat $run/[a-df-z]*.csv | grep -c '^1,')"
 verdict report_file
 
+write "$FB_TMP/axis.html" --axis bucket results/reference/h200x4-ddp
+holds "$FB_TMP/axis.html" '<th scope="col" class="n">bucket</th>'
+holds "$FB_TMP/axis.html" '<th scope="col" class="n">exposed_us</th>'
+holds "$FB_TMP/axis.html" '^<tr><td class="n">whole</td>'
+verdict report_axis
+
 write "$FB_TMP/two.html" results/reference/pair-mpich results/reference/pair-openmpi
 holds "$FB_TMP/two.html" 'compared with the base <b>pair-mpich</b>'
 holds "$FB_TMP/two.html" 'No verdicts'

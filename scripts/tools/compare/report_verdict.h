@@ -7,10 +7,11 @@
 #include "scripts/tools/compare/comparison.h"
 #include "scripts/tools/compare/environment_diff.h"
 #include "scripts/tools/compare/label.h"
+#include "scripts/tools/lib/number.h"
 
 #include <stdio.h>
 
-enum { FB_REPORT_WIDTH = 100, FB_NUMBER_CHARS = 24, FB_INTERVAL_CHARS = 52 };
+enum { FB_REPORT_WIDTH = 100, FB_INTERVAL_CHARS = 52 };
 
 struct fb_verdicts_report {
 	const struct fb_comparison *comparison;
@@ -32,9 +33,6 @@ struct fb_shown_ratio fb_shown_ratio(const struct fb_metric_name *metric, double
 
 /* The metric's median over launches on a side (0 BASE, 1 NEW); NAN: no value. */
 double fb_shown_value(const struct fb_metric_name *metric, const struct fb_judged *row, int side);
-
-/* Four significant digits without exponent; "-" for what is not finite. Returns buf. */
-const char *fb_number_text(double x, char buf[FB_NUMBER_CHARS]);
 
 /* "1.052", "12.30", ">999": at most six characters; "-" for what is not finite. Returns buf. */
 const char *fb_ratio_text(double x, char buf[FB_NUMBER_CHARS]);

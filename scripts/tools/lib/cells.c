@@ -2,6 +2,7 @@
 /* Joining launches and comparing like with like; see cells.h. */
 #include "common/base/error.h"
 #include "common/measure/stats.h"
+#include "common/record/csv_kind.h"
 #include "scripts/tools/lib/cells.h"
 #include "scripts/tools/lib/estimate.h"
 
@@ -18,6 +19,12 @@ static const char *const within[] = {"engine",	  "algorithm",	  "protocol",
 static const int badness[FB_STATUSES] = {
 	[FB_STATUS_OK] = 0,    [FB_STATUS_FEW] = 1,   [FB_STATUS_SKIPPED] = 2,
 	[FB_STATUS_FAULT] = 3, [FB_STATUS_WRONG] = 4,
+};
+
+/* A row while cells are made of it. */
+struct entry {
+	const struct fb_result *row;
+	const struct fb_axis_place *place;
 };
 
 static bool is_within(const char *column)
@@ -47,9 +54,18 @@ static const char *memory_of_section(const char *memory)
 	return strcmp(memory, "nccl") ? memory : "device";
 }
 
-/* By key columns: those that make sections, or the others; numbers as numbers. */
-static int compare_keys(const struct fb_result *a, const struct fb_result *b, bool inner)
+/* The variant: that of the row, or without the keys that are axes. */
+static const char *variant_of(const struct entry *entry)
 {
+	return entry->place ? entry->place->rest : fb_result_text(entry->row, "variant");
+}
+
+/* By key columns: those that make sections, or the others; numbers as numbers. */
+static int compare_keys(const struct fb_axes *axes, const struct entry *x, const struct entry *y,
+			bool inner)
+{
+	const struct fb_result *a = x->row, *b = y->row;
+
 	for (size_t i = 0; i < fb_columns_count; i++) {
 		const struct fb_column *c = &fb_columns[i];
 		bool memory = c->kind == FB_COLUMN_KEY && !strcmp(c->name, "memory");
@@ -57,9 +73,13 @@ static int compare_keys(const struct fb_result *a, const struct fb_result *b, bo
 
 		if (c->kind != FB_COLUMN_KEY || (is_within(c->name) != inner && !memory))
 			continue;
+		if (axes && fb_axes_have(axes, c->name))
+			continue;
 		if (memory && !inner)
 			order = strcmp(memory_of_section(a->field[i]),
 				       memory_of_section(b->field[i]));
+		else if (!strcmp(c->name, "variant"))
+			order = strcmp(variant_of(x), variant_of(y));
 		else if (c->type == FB_COLUMN_U64)
 			order = compare_u64(strtoull(a->field[i], NULL, 10),
 					    strtoull(b->field[i], NULL, 10));
@@ -71,17 +91,35 @@ static int compare_keys(const struct fb_result *a, const struct fb_result *b, bo
 	return 0;
 }
 
-static int compare_rows(const void *x, const void *y)
+/* By the axes, then by bytes. */
+static int compare_places(const struct fb_axes *axes, const struct entry *a, const struct entry *b)
 {
-	const struct fb_result *const *a = x, *const *b = y;
-	int order = compare_keys(*a, *b, false);
+	int order = 0;
 
-	order = order ? order : compare_u64(number(*a, "bytes"), number(*b, "bytes"));
-	order = order ? order : compare_keys(*a, *b, true);
-	order = order ? order : strcmp(fb_result_text(*a, "run"), fb_result_text(*b, "run"));
-	order = order ? order : compare_u64(number(*a, "launch_index"), number(*b, "launch_index"));
+	for (size_t i = 0; axes && i < axes->count && !order; i++)
+		order = fb_axis_compare(a->place->text[i], b->place->text[i]);
+	return order ? order : compare_u64(number(a->row, "bytes"), number(b->row, "bytes"));
+}
+
+static int compare_experiments(const struct fb_axes *axes, const struct entry *a,
+			       const struct entry *b)
+{
+	int order = compare_keys(axes, a, b, false);
+
+	order = order ? order : compare_places(axes, a, b);
+	return order ? order : compare_keys(axes, a, b, true);
+}
+
+static int compare_rows(const void *x, const void *y, void *arg)
+{
+	const struct entry *a = x, *b = y;
+	const struct fb_result *p = a->row, *q = b->row;
+	int order = compare_experiments(arg, a, b);
+
+	order = order ? order : strcmp(fb_result_text(p, "run"), fb_result_text(q, "run"));
+	order = order ? order : compare_u64(number(p, "launch_index"), number(q, "launch_index"));
 	/* As read: the rows are in one array. */
-	return order ? order : (*a > *b) - (*a < *b);
+	return order ? order : (p > q) - (p < q);
 }
 
 static bool same_launch(const struct fb_result *a, const struct fb_result *b)
@@ -124,16 +162,20 @@ static void add_launch(struct fb_cell *cell, const struct fb_result *row, double
 		cell->busbw_GBps = fb_result_number(row, "busbw_GBps") * us;
 	}
 	bounds[cell->launches] = fb_result_number(row, "bound_us");
+	cell->launch[cell->launches] = row;
 	x[cell->launches++] = us;
 }
 
-/* row[0 .. n) are all rows of one cell. x has room for 4 * n. */
-static struct fb_cell make_cell(const struct fb_result *const *row, size_t n, double *x)
+/* entry[0 .. n) are all rows of one cell. x has room for 4 * n, launch for n. */
+static struct fb_cell make_cell(const struct entry *entry, size_t n, double *x,
+				const struct fb_result **launch)
 {
 	const double none = (double)NAN;
 	struct fb_cell cell = {
-		.row = row[0],
-		.bytes = number(row[0], "bytes"),
+		.row = entry[0].row,
+		.place = entry[0].place,
+		.launch = launch,
+		.bytes = number(entry[0].row, "bytes"),
 		.status = FB_STATUS_OK,
 		.reason = "",
 		.us = none,
@@ -148,8 +190,8 @@ static struct fb_cell make_cell(const struct fb_result *const *row, size_t n, do
 	double *bounds = x + 3 * n;
 
 	for (size_t i = 0; i < n; i++)
-		if (i + 1 == n || !same_launch(row[i], row[i + 1]))
-			add_launch(&cell, row[i], x, bounds);
+		if (i + 1 == n || !same_launch(entry[i].row, entry[i + 1].row))
+			add_launch(&cell, entry[i].row, x, bounds);
 	if (cell.launches == 0)
 		return cell;
 	join_times(&cell, x, cell.launches);
@@ -171,69 +213,121 @@ static double rank_us(const struct fb_cell *cell)
 	return isfinite(cell->high_us) ? cell->high_us : cell->us;
 }
 
-/* Inside of a section: by bytes, and by time; cells without a time last. */
-static int compare_cells(const void *x, const void *y)
+static struct entry entry_of(const struct fb_cell *cell)
+{
+	return (struct entry){cell->row, cell->place};
+}
+
+/* Inside of a section: by place, and by time; cells without a time last. */
+static int compare_cells(const void *x, const void *y, void *arg)
 {
 	const struct fb_cell *a = x, *b = y;
-	int order = compare_keys(a->row, b->row, false);
+	struct entry p = entry_of(a), q = entry_of(b);
+	int order = compare_keys(arg, &p, &q, false);
 
 	if (!order)
-		order = compare_u64(a->bytes, b->bytes);
+		order = compare_places(arg, &p, &q);
 	if (!order)
 		order = fb_cell_has_time(b) - fb_cell_has_time(a);
 	if (!order && fb_cell_has_time(a))
 		order = (rank_us(a) > rank_us(b)) - (rank_us(a) < rank_us(b));
-	return order ? order : compare_keys(a->row, b->row, true);
+	return order ? order : compare_keys(arg, &p, &q, true);
 }
 
 static void make_sections(struct fb_cells *cells)
 {
+	struct entry last = {NULL, NULL};
+
 	for (size_t i = 0; i < cells->count; i++) {
 		struct fb_cell *cell = &cells->cell[i];
+		struct entry entry = entry_of(cell);
 
-		if (i == 0 || compare_keys(cell[-1].row, cell->row, false))
-			cells->section[cells->nsections++] = (struct fb_section){.cell = cell};
+		if (i == 0 || compare_keys(cells->axes, &last, &entry, false))
+			cells->section[cells->nsections++] =
+				(struct fb_section){.cell = cell, .axes = cells->axes};
 		cells->section[cells->nsections - 1].count++;
+		last = entry;
 	}
 }
 
-int fb_cells_make(struct fb_cells *cells, const struct fb_results *results)
+/* Where rows are on the axes, if there are any. */
+static int make_places(struct fb_cells *cells, const struct fb_results *results)
 {
-	size_t n = results->count, end;
-	const struct fb_result **row = calloc(n + 1, sizeof(*row));
-	double *x = calloc(4 * n + 1, sizeof(*x));
 	int err = FB_OK;
 
+	if (!cells->axes)
+		return FB_OK;
+	cells->place = calloc(results->count + 1, sizeof(*cells->place));
+	if (!cells->place)
+		return fb_error(FB_ENOMEM, "out of memory for %zu rows", results->count);
+	while (cells->places < results->count && !err) {
+		size_t i = cells->places++;
+
+		err = fb_axis_place_make(&cells->place[i], cells->axes, results, &results->row[i]);
+	}
+	return err;
+}
+
+int fb_cells_make(struct fb_cells *cells, const struct fb_results *results,
+		  const struct fb_axes *axes)
+{
+	/* qsort_r hands it on; nobody writes to it. */
+	void *context = axes && axes->count ? (void *)(uintptr_t)axes : NULL;
+	size_t n = results->count, end;
+	struct entry *entry = calloc(n + 1, sizeof(*entry));
+	double *x = calloc(4 * n + 1, sizeof(*x));
+	int err;
+
 	*cells = (struct fb_cells){.cell = calloc(n + 1, sizeof(*cells->cell)),
-				   .section = calloc(n + 1, sizeof(*cells->section))};
-	if (!row || !x || !cells->cell || !cells->section) {
+				   .section = calloc(n + 1, sizeof(*cells->section)),
+				   .launch = calloc(n + 1, sizeof(*cells->launch)),
+				   .axes = context};
+	err = make_places(cells, results);
+	if (!err && (!entry || !x || !cells->cell || !cells->section || !cells->launch))
 		err = fb_error(FB_ENOMEM, "out of memory for %zu rows", n);
+	if (err) {
 		fb_cells_free(cells);
 		goto free_rows;
 	}
 	for (size_t i = 0; i < n; i++)
-		row[i] = &results->row[i];
-	qsort(row, n, sizeof(*row), compare_rows);
+		entry[i] = (struct entry){&results->row[i], context ? &cells->place[i] : NULL};
+	qsort_r(entry, n, sizeof(*entry), compare_rows, context);
 	for (size_t i = 0; i < n; i = end) {
 		end = i + 1;
-		while (end < n && !compare_keys(row[i], row[end], false) &&
-		       !compare_keys(row[i], row[end], true))
+		while (end < n && !compare_experiments(context, &entry[i], &entry[end]))
 			end++;
-		cells->cell[cells->count++] = make_cell(row + i, end - i, x);
+		cells->cell[cells->count++] = make_cell(entry + i, end - i, x, cells->launch + i);
 	}
-	qsort(cells->cell, cells->count, sizeof(*cells->cell), compare_cells);
+	qsort_r(cells->cell, cells->count, sizeof(*cells->cell), compare_cells, context);
 	make_sections(cells);
 free_rows:
 	free(x);
-	free(row);
+	free(entry);
 	return err;
 }
 
 void fb_cells_free(struct fb_cells *cells)
 {
+	for (size_t i = 0; i < cells->places; i++)
+		free(cells->place[i].rest);
+	free(cells->place);
+	free(cells->launch);
 	free(cells->cell);
 	free(cells->section);
 	*cells = (struct fb_cells){0};
+}
+
+double fb_cell_number(const struct fb_cell *cell, size_t column)
+{
+	enum { LAUNCHES = 64 };
+	double x[3 * LAUNCHES];
+	size_t n = 0;
+
+	for (size_t i = 0; i < cell->launches && n < LAUNCHES; i++) {
+		x[n] = fb_csv_number(fb_result_field(cell->launch[i], column));
+		n += isnan(x[n]) ? 0 : 1;
+	}
+	return n ? fb_median(x, n, x + n) : (double)NAN;
 }
 
 const char *fb_cell_text(const struct fb_cell *cell, const char *column)
@@ -263,12 +357,17 @@ const struct fb_cell *fb_cells_best(const struct fb_cell *cell, size_t n, bool l
 	return best;
 }
 
-size_t fb_section_same_bytes(const struct fb_section *section, size_t first)
+size_t fb_section_same_place(const struct fb_section *section, size_t first)
 {
-	size_t end = first;
+	struct entry entry = entry_of(&section->cell[first]);
+	size_t end = first + 1;
 
-	while (end < section->count && section->cell[end].bytes == section->cell[first].bytes)
-		end++;
+	for (; end < section->count; end++) {
+		struct entry other = entry_of(&section->cell[end]);
+
+		if (compare_places(section->axes, &entry, &other))
+			break;
+	}
 	return end - first;
 }
 
@@ -290,16 +389,21 @@ const char *fb_section_title(const struct fb_section *section, char *buf, size_t
 
 	snprintf(buf, n, "%s%s%s", program, same ? "" : " ", same ? "" : operation);
 	used = strlen(buf);
-	/* Cells are sorted by bytes: where the last has none, nothing is moved. */
+	/* Of one place cells are sorted by bytes: where the last has none, nothing is moved. */
 	if (section->cell[section->count - 1].bytes && used < n)
 		snprintf(buf + used, n - used, ", %s%s%s", fb_cell_text(cell, "datatype"),
 			 strcmp(redop, "-") ? " " : "", strcmp(redop, "-") ? redop : "");
 	used = strlen(buf);
-	snprintf(buf + used, n - used, ", %s ranks on %s node%s", fb_cell_text(cell, "ranks"),
-		 nodes, strcmp(nodes, "1") ? "s" : "");
+	if (used < n && !(section->axes && fb_axes_have(section->axes, "ranks")))
+		snprintf(buf + used, n - used, ", %s ranks on %s node%s",
+			 fb_cell_text(cell, "ranks"), nodes, strcmp(nodes, "1") ? "s" : "");
 	for (size_t i = 0; i < sizeof(rest) / sizeof(rest[0]); i++) {
 		const char *text = fb_cell_text(cell, rest[i].column);
 
+		if (section->axes && fb_axes_have(section->axes, rest[i].column))
+			continue;
+		if (!strcmp(rest[i].column, "variant") && cell->place)
+			text = cell->place->rest;
 		if (!strcmp(rest[i].column, "memory"))
 			text = memory_of_section(text);
 		used = strlen(buf);

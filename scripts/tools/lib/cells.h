@@ -4,18 +4,22 @@
  *
  * A cell is all launches of one experiment: rows with equal keys. A section is what may be
  * compared: cells that differ only in who carried the operation out (engine, algorithm,
- * protocol, transport) and in the number of bytes. Everything else that differs (a data type, a
- * cadence, the number of ranks) makes another section, so that a table never mixes it.
+ * protocol, transport), in the number of bytes, and on the axes that were asked for. Everything
+ * else that differs (a data type, a cadence, the number of ranks) makes another section, so that a
+ * table never mixes it.
  */
 #ifndef FB_SCRIPTS_TOOLS_LIB_CELLS_H
 #define FB_SCRIPTS_TOOLS_LIB_CELLS_H
 
-#include "scripts/tools/lib/results.h"
+#include "scripts/tools/lib/axis.h"
 
 #include <stdbool.h>
 
 struct fb_cell {
-	const struct fb_result *row; /* one of its rows: for the key. Borrowed */
+	const struct fb_result *row;	   /* one of its rows: for the key. Borrowed */
+	const struct fb_axis_place *place; /* its row's; NULL: no axes. Borrowed */
+	/* [launches]: the row of each launch with a time. Owned by struct fb_cells. */
+	const struct fb_result **launch;
 	uint64_t bytes;
 	size_t launches;	  /* with a time */
 	enum fb_status status;	  /* the worst of its launches */
@@ -29,8 +33,10 @@ struct fb_cell {
 };
 
 struct fb_section {
-	struct fb_cell *cell; /* [count], by bytes; of equal bytes in the order of fb_cells_best */
+	/* [count], by place and bytes; of equal ones in the order of fb_cells_best */
+	struct fb_cell *cell;
 	size_t count;
+	const struct fb_axes *axes; /* NULL: none. Borrowed */
 };
 
 struct fb_cells {
@@ -38,20 +44,28 @@ struct fb_cells {
 	size_t count;
 	struct fb_section *section; /* [nsections] */
 	size_t nsections;
+	const struct fb_axes *axes;  /* borrowed; NULL: none */
+	struct fb_axis_place *place; /* [places], by row; none without axes */
+	size_t places;
+	const struct fb_result **launch; /* what cells point into */
 };
 
 /*
- * Makes cells of rows, which must outlive them. The interval low_us .. high_us is, for one
- * launch, the 95% interval of the median within it; for six and more, the 95% interval of the
+ * Makes cells of rows, which must outlive them, as the axes must (NULL: none). The interval
+ * low_us .. high_us is, for one launch, the 95% interval of the median within it; for six and more, the 95% interval of the
  * median over launches; between these no such interval exists, and it is the least and the
  * greatest launch. Of two rows of the same launch the later one counts (a repeated fault).
  * Returns 0 or FB_ENOMEM (printed).
  */
-int fb_cells_make(struct fb_cells *cells, const struct fb_results *results);
+int fb_cells_make(struct fb_cells *cells, const struct fb_results *results,
+		  const struct fb_axes *axes);
 void fb_cells_free(struct fb_cells *cells);
 
 /* The cell's field of that name of the schema. Borrowed. */
 const char *fb_cell_text(const struct fb_cell *cell, const char *column);
+
+/* The median over launches (the first 64) of a column by its number; NAN: unknown. */
+double fb_cell_number(const struct fb_cell *cell, size_t column);
 
 /* Whether a library carried it out, as opposed to an algorithm of the project's. */
 bool fb_cell_is_library(const struct fb_cell *cell);
@@ -65,12 +79,13 @@ bool fb_cell_has_time(const struct fb_cell *cell);
  */
 const struct fb_cell *fb_cells_best(const struct fb_cell *cell, size_t n, bool library);
 
-/* How many of the section's cells from `first` on have the same number of bytes. */
-size_t fb_section_same_bytes(const struct fb_section *section, size_t first);
+/* How many of the section's cells from `first` on have the same place and number of bytes. */
+size_t fb_section_same_place(const struct fb_section *section, size_t first);
 
 /*
  * What the section is, for people: "all_reduce, f32 sum, 4 ranks on 1 node"; what is usual
- * (host memory, isolated, blocking, out of place, root 0) is left out. Returns buf.
+ * (host memory, isolated, blocking, out of place, root 0) and what is an axis is left out. Returns
+ * buf.
  */
 const char *fb_section_title(const struct fb_section *section, char *buf, size_t n);
 

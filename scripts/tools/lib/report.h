@@ -4,6 +4,7 @@
 #define FB_SCRIPTS_TOOLS_LIB_REPORT_H
 
 #include "scripts/tools/lib/cells.h"
+#include "scripts/tools/lib/number.h"
 
 #include <stdio.h>
 
@@ -16,6 +17,7 @@ struct fb_report {
 	const struct fb_results *results; /* for the facts */
 	enum fb_metric metric;
 	bool all; /* every algorithm, not only the best of each size */
+	const char *columns; /* names of columns to show beside the usual ones; NULL: see below */
 	FILE *out;
 };
 
@@ -37,7 +39,32 @@ struct fb_ratio {
 };
 struct fb_ratio fb_cell_ratio(const struct fb_cell *other, const struct fb_cell *cell);
 
-/* A table of at most 100 columns per section, and what went wrong at the end. */
+/*
+ * Columns of a section beside the usual ones: those asked for, else the programs' own that have
+ * values there and differ between the cells shown, as far as FB_OWN_WIDTH letters go, what engines
+ * say of themselves last. `same` says in one line what all of these cells have alike.
+ */
+enum { FB_OWN_COLUMNS = 16, FB_OWN_WIDTH = 72, FB_OWN_CHARS = 320 };
+struct fb_own {
+	size_t column[FB_OWN_COLUMNS]; /* numbers as of fb_results_column */
+	size_t count;
+	char same[FB_OWN_CHARS]; /* "tokens 2048, layers 8", or "" */
+	char more[FB_OWN_CHARS]; /* names of those that found no room, or "" */
+};
+void fb_own_find(struct fb_own *own, const struct fb_report *report,
+		 const struct fb_section *section);
+const char *fb_own_name(const struct fb_report *report, size_t column);
+
+/* The cell of a place that a table shows: the best own one, else the library's; NULL: none. */
+const struct fb_cell *fb_place_shown(const struct fb_cell *cell, size_t n);
+
+/* Which axes, as bits, any cell of the section has a value on, and whether its sizes differ. */
+unsigned fb_section_axes(const struct fb_section *section, bool *sizes);
+
+/*
+ * A table per section, of at most 100 letters a line beside axes and own columns, and what went
+ * wrong at the end.
+ */
 void fb_report_text(const struct fb_report *report);
 
 /* A line per section and size (with `all`: per cell), keys first; see docs/measurement.md. */

@@ -71,7 +71,7 @@ void fb_report_csv(const struct fb_report *report)
 		size_t n;
 
 		for (size_t i = 0; i < section->count; i += n) {
-			n = fb_section_same_bytes(section, i);
+			n = fb_section_same_place(section, i);
 			put_size(report, &section->cell[i], n);
 		}
 	}

@@ -61,7 +61,7 @@ static void put_series(FILE *out, const struct fb_section *section, const struct
 	for (size_t i = 0; i < section->count; i += n) {
 		const struct fb_cell *cell = &section->cell[i], *library, *shown;
 
-		n = fb_section_same_bytes(section, i);
+		n = fb_section_same_place(section, i);
 		library = fb_cells_best(cell, n, true);
 		shown = series ? fb_series_quickest(cell, n, series->first) : library;
 		if (shown)
@@ -78,7 +78,7 @@ static void put_bound(FILE *out, const struct fb_section *section)
 	for (size_t i = 0; i < section->count; i += n) {
 		const struct fb_cell *best;
 
-		n = fb_section_same_bytes(section, i);
+		n = fb_section_same_place(section, i);
 		best = fb_cells_best(&section->cell[i], n, false);
 		if (!best || !isfinite(best->bound_us))
 			continue;
@@ -116,7 +116,7 @@ int fb_report_plot(const struct fb_report *report, const struct fb_section *sect
 	for (size_t i = 0; i < section->count; i += n) {
 		const struct fb_cell *best;
 
-		n = fb_section_same_bytes(section, i);
+		n = fb_section_same_place(section, i);
 		best = fb_cells_best(&section->cell[i], n, false);
 		library += fb_cells_best(&section->cell[i], n, true) ? 1 : 0;
 		bound += best && isfinite(best->bound_us) ? 1 : 0;

@@ -8,7 +8,17 @@
 #include <math.h>
 #include <string.h>
 
-enum { NUMBER_CHARS = 16, LABEL_WIDTH = 30 };
+enum { LABEL_WIDTH = 30 };
+
+/* The columns of one section's table. */
+struct layout {
+	const struct fb_report *report;
+	const struct fb_section *section;
+	unsigned axes; /* those shown, as bits */
+	bool sizes;
+	int width[FB_AXES];
+	struct fb_own own;
+};
 
 /* Ratios of one operation, or of all. */
 struct ratios {
@@ -57,26 +67,14 @@ struct fb_ratio fb_cell_ratio(const struct fb_cell *other, const struct fb_cell 
 	};
 }
 
-/* Four significant digits, no exponent; "-" for NAN. */
-static const char *number(double x, char buf[NUMBER_CHARS])
-{
-	int decimals = x < 0.99995 ? 4 : x < 9.9995 ? 3 : x < 99.995 ? 2 : x < 999.95 ? 1 : 0;
-
-	if (!isfinite(x))
-		snprintf(buf, NUMBER_CHARS, "-");
-	else
-		snprintf(buf, NUMBER_CHARS, "%.*f", decimals, x);
-	return buf;
-}
-
-static const char *percent(double x, char buf[NUMBER_CHARS])
+static const char *percent(double x, char buf[FB_NUMBER_CHARS])
 {
 	if (!isfinite(x))
-		snprintf(buf, NUMBER_CHARS, "-");
+		snprintf(buf, FB_NUMBER_CHARS, "-");
 	else if (x >= 9.995)
-		snprintf(buf, NUMBER_CHARS, ">999%%");
+		snprintf(buf, FB_NUMBER_CHARS, ">999%%");
 	else
-		snprintf(buf, NUMBER_CHARS, "%.*f%%", x < 0.0995 ? 1 : 0, 100 * x);
+		snprintf(buf, FB_NUMBER_CHARS, "%.*f%%", x < 0.0995 ? 1 : 0, 100 * x);
 	return buf;
 }
 
@@ -100,32 +98,64 @@ static const char *remark(const struct fb_cell *cell)
 	return strstr(cell->flags, "drift") ? " drift" : "";
 }
 
-static void print_cell(const struct fb_report *report, const struct fb_cell *cell,
+static int own_width(const struct fb_report *report, size_t column)
+{
+	size_t n = strlen(fb_own_name(report, column));
+
+	return n < 9 ? 9 : (int)n;
+}
+
+/* The place of a cell: its values on the axes, and its size. */
+static void print_place(const struct layout *layout, const struct fb_cell *cell)
+{
+	FILE *out = layout->report->out;
+	char size[FB_SIZE_CHARS];
+
+	for (size_t i = 0; i < FB_AXES; i++)
+		if (layout->axes & 1U << i) {
+			const char *text = cell->place->text[i];
+
+			fprintf(out, "%*s  ", layout->width[i], *text ? text : "-");
+		}
+	if (layout->sizes)
+		fprintf(out, "%10s  ", fb_size_text(cell->bytes, size));
+}
+
+static void print_cell(const struct layout *layout, const struct fb_cell *cell,
 		       const struct fb_cell *library)
 {
+	const struct fb_report *report = layout->report;
 	struct fb_ratio ratio = fb_cell_ratio(library == cell ? NULL : library, cell);
-	char label[FB_LABEL_CHARS], size[FB_SIZE_CHARS], mark = ' ';
-	char us[NUMBER_CHARS], half[NUMBER_CHARS], bound[NUMBER_CHARS], other[NUMBER_CHARS];
-	char times[NUMBER_CHARS];
+	char label[FB_LABEL_CHARS], mark = ' ';
+	char us[FB_NUMBER_CHARS], half[FB_NUMBER_CHARS], bound[FB_NUMBER_CHARS];
+	char other[FB_NUMBER_CHARS], times[FB_NUMBER_CHARS];
 
 	if (ratio.low <= 1 && ratio.high >= 1)
 		mark = '~';
-	fprintf(report->out, "%10s  %-*.*s %10s %7s %7s %10s %8s%c%s\n",
-		fb_size_text(cell->bytes, size), LABEL_WIDTH, LABEL_WIDTH,
-		fb_cell_label(cell, label), number(value_of(report, cell), us),
+	print_place(layout, cell);
+	fprintf(report->out, "%-*.*s %10s %7s %7s %10s %8s%c", LABEL_WIDTH, LABEL_WIDTH,
+		fb_cell_label(cell, label), fb_number_text(value_of(report, cell), us),
 		percent(half_width(cell), half), percent(cell->bound_us / cell->us, bound),
-		number(value_of(report, library), other),
+		fb_number_text(value_of(report, library), other),
 		isfinite(ratio.value) ? (snprintf(times, sizeof(times), "%.2f", ratio.value), times)
 				      : "-",
-		mark, remark(cell));
+		mark);
+	for (size_t i = 0; i < layout->own.count; i++) {
+		size_t column = layout->own.column[i];
+
+		fprintf(report->out, " %*s", own_width(report, column),
+			fb_own_text(fb_cell_number(cell, column), us));
+	}
+	fprintf(report->out, "%s\n", remark(cell));
 }
 
-static void print_problem(const struct fb_report *report, const struct fb_cell *cell)
+static void print_problem(const struct layout *layout, const struct fb_cell *cell)
 {
-	char label[FB_LABEL_CHARS], size[FB_SIZE_CHARS];
+	char label[FB_LABEL_CHARS];
 
-	fprintf(report->out, "%10s  %-*.*s %s%s%s\n", fb_size_text(cell->bytes, size), LABEL_WIDTH,
-		LABEL_WIDTH, fb_cell_label(cell, label), fb_status_name(cell->status),
+	print_place(layout, cell);
+	fprintf(layout->report->out, "%-*.*s %s%s%s\n", LABEL_WIDTH, LABEL_WIDTH,
+		fb_cell_label(cell, label), fb_status_name(cell->status),
 		*cell->reason ? ": " : "", cell->reason);
 }
 
@@ -144,43 +174,86 @@ static void add_ratio(struct ratios *ratios, const struct fb_cell *library,
 	}
 }
 
-/* The cells of one size. */
-static void print_size(const struct fb_report *report, const struct fb_cell *cell, size_t n,
+/* The cells of one place. */
+static void print_size(const struct layout *layout, const struct fb_cell *cell, size_t n,
 		       struct ratios *ratios)
 {
 	const struct fb_cell *own = fb_cells_best(cell, n, false);
 	const struct fb_cell *library = fb_cells_best(cell, n, true);
+	bool all = layout->report->all;
 
 	if (own)
 		add_ratio(ratios, library, own);
-	for (size_t i = 0; i < n && report->all; i++)
+	for (size_t i = 0; i < n && all; i++)
 		if (fb_cell_has_time(&cell[i]))
-			print_cell(report, &cell[i], library);
+			print_cell(layout, &cell[i], library);
 		else
-			print_problem(report, &cell[i]);
-	if (report->all)
-		return;
-	if (own || library)
-		print_cell(report, own ? own : library, library);
+			print_problem(layout, &cell[i]);
+	if (!all && (own || library))
+		print_cell(layout, own ? own : library, library);
+}
+
+static void print_head(const struct layout *layout)
+{
+	const struct fb_report *report = layout->report;
+	const char *library = fb_section_library(layout->section);
+	const char *unit = report->metric == FB_METRIC_TIME ? "us" : "GB/s";
+	char other[32], times[32];
+
+	for (size_t i = 0; i < FB_AXES; i++)
+		if (layout->axes & 1U << i)
+			fprintf(report->out, "%*s  ", layout->width[i],
+				layout->section->axes->name[i]);
+	snprintf(other, sizeof(other), "%s %s", library, unit);
+	snprintf(times, sizeof(times), "%s/own", library);
+	fprintf(report->out, layout->sizes ? "%10s  " : "%s", layout->sizes ? "bytes" : "");
+	fprintf(report->out, "%-*s %10s %7s %7s %10s %8s", LABEL_WIDTH,
+		report->all ? "algorithm" : "best of own", unit, "+-", "bound", other, times);
+	for (size_t i = 0; i < layout->own.count; i++)
+		fprintf(report->out, "%s%*s", i ? " " : "  ",
+			own_width(report, layout->own.column[i]),
+			fb_own_name(report, layout->own.column[i]));
+	fputc('\n', report->out);
+}
+
+static void make_layout(struct layout *layout, const struct fb_report *report,
+			const struct fb_section *section)
+{
+	*layout = (struct layout){.report = report, .section = section};
+	layout->axes = fb_section_axes(section, &layout->sizes);
+	for (size_t a = 0; a < FB_AXES; a++) {
+		if (!(layout->axes & 1U << a))
+			continue;
+		layout->width[a] = (int)strlen(section->axes->name[a]);
+		for (size_t i = 0; i < section->count; i++) {
+			int n = (int)strlen(section->cell[i].place->text[a]);
+
+			layout->width[a] = n > layout->width[a] ? n : layout->width[a];
+		}
+	}
 }
 
 static void print_section(const struct fb_report *report, const struct fb_section *section,
 			  struct ratios *ratios)
 {
-	const char *library = fb_section_library(section);
-	const char *unit = report->metric == FB_METRIC_TIME ? "us" : "GB/s";
-	char title[FB_TITLE_CHARS], other[32], times[32];
+	char title[FB_TITLE_CHARS], size[FB_SIZE_CHARS];
+	struct layout layout;
 	size_t n;
 
-	snprintf(other, sizeof(other), "%s %s", library, unit);
-	snprintf(times, sizeof(times), "%s/own", library);
-	fprintf(report->out, "\n%s\n", fb_section_title(section, title, sizeof(title)));
-	fprintf(report->out, "%10s  %-*s %10s %7s %7s %10s %8s\n", "bytes", LABEL_WIDTH,
-		report->all ? "algorithm" : "best of own", unit, "+-", "bound", other, times);
+	make_layout(&layout, report, section);
+	fb_own_find(&layout.own, report, section);
+	fprintf(report->out, "\n%s", fb_section_title(section, title, sizeof(title)));
+	if (!layout.sizes)
+		fprintf(report->out, ", %s bytes", fb_size_text(section->cell->bytes, size));
+	fprintf(report->out, "\n%s%s%s", *layout.own.same ? "  all: " : "", layout.own.same,
+		*layout.own.same ? "\n" : "");
+	print_head(&layout);
 	for (size_t i = 0; i < section->count; i += n) {
-		n = fb_section_same_bytes(section, i);
-		print_size(report, &section->cell[i], n, ratios);
+		n = fb_section_same_place(section, i);
+		print_size(&layout, &section->cell[i], n, ratios);
 	}
+	if (*layout.own.more)
+		fprintf(report->out, "  with --columns: %s\n", layout.own.more);
 }
 
 static void print_facts(const struct fb_report *report)
@@ -251,13 +324,17 @@ static void print_bad(const struct fb_report *report, enum fb_status status, siz
 	if (count == 0)
 		return;
 	fprintf(report->out, "\n*** %s: %zu ***\n", what, count);
-	for (size_t i = 0; i < report->cells->count; i++) {
-		const struct fb_cell *cell = &report->cells->cell[i];
+	for (size_t s = 0; s < report->cells->nsections; s++) {
+		const struct fb_section *section = &report->cells->section[s];
+		struct layout layout;
 
-		if (cell->status != status)
-			continue;
-		fprintf(report->out, "%s:\n", fb_cell_text(cell, "program"));
-		print_problem(report, cell);
+		make_layout(&layout, report, section);
+		for (size_t i = 0; i < section->count; i++)
+			if (section->cell[i].status == status) {
+				fprintf(report->out, "%s:\n",
+					fb_cell_text(section->cell, "program"));
+				print_problem(&layout, &section->cell[i]);
+			}
 	}
 }
 

@@ -19,7 +19,7 @@ struct reader {
 	struct fb_results *results;
 	bool in_folder; /* other kinds of file are no error */
 	const struct fb_record *record;
-	int column[FB_RECORD_FIELDS]; /* schema column of each field of the file, or -1 */
+	size_t column[FB_RECORD_FIELDS]; /* where each field of the file goes in a row */
 	size_t records;
 };
 
@@ -28,9 +28,28 @@ static int no_memory(const struct reader *r)
 	return fb_error(FB_ENOMEM, "%s: out of memory", r->record->path);
 }
 
+/* Where fields of a column of that name go. A new one becomes the last of fb_results.own. */
+static int place_column(struct reader *r, const char *name, size_t *place)
+{
+	struct fb_results *results = r->results;
+	int column = fb_results_column(results, name);
+	char **names;
+
+	*place = column >= 0 ? (size_t)column : fb_columns_count + results->nown;
+	if (column >= 0)
+		return FB_OK;
+	names = realloc(results->own, (results->nown + 1) * sizeof(*names));
+	if (!names)
+		return no_memory(r);
+	results->own = names;
+	names[results->nown] = strdup(name);
+	return names[results->nown++] ? FB_OK : no_memory(r);
+}
+
 static int read_header(struct reader *r)
 {
 	const struct fb_record *record = r->record;
+	int err = FB_OK;
 
 	if (record->kind == FB_CSV_FACTS)
 		return FB_OK;
@@ -40,16 +59,16 @@ static int read_header(struct reader *r)
 					       "%s: not a result file: its first line should "
 					       "begin with schema,run",
 					       record->path);
-	for (size_t i = 0; i < record->count; i++)
-		r->column[i] = fb_column_find(record->field[i]);
-	for (size_t i = 0; i < fb_columns_count; i++)
+	for (size_t i = 0; i < record->count && !err; i++)
+		err = place_column(r, record->field[i], &r->column[i]);
+	for (size_t i = 0; i < fb_columns_count && !err; i++)
 		if (fb_record_find(record, fb_columns[i].name) < 0 &&
 		    (fb_columns[i].kind != FB_COLUMN_VALUE ||
 		     !strcmp(fb_columns[i].name, "status") ||
 		     !strcmp(fb_columns[i].name, "median_us")))
-			return fb_error(FB_EINPUT, "%s: no column %s", record->path,
-					fb_columns[i].name);
-	return FB_OK;
+			err = fb_error(FB_EINPUT, "%s: no column %s", record->path,
+				       fb_columns[i].name);
+	return err;
 }
 
 /* Fields of environment.csv. */
@@ -105,32 +124,32 @@ static int add_fact(struct reader *r)
 }
 
 /* One allocation: the pointers, an empty text for what the file lacks, and the fields. */
-static char **copy_fields(const struct reader *r)
+static char **copy_fields(const struct reader *r, size_t nfields)
 {
-	size_t pointers = fb_columns_count * sizeof(char *), bytes = 1;
+	size_t pointers = nfields * sizeof(char *), bytes = 1;
 	char **field, *text;
 
 	for (size_t i = 0; i < r->record->count; i++)
-		bytes += r->column[i] < 0 ? 0 : strlen(r->record->field[i]) + 1;
+		bytes += strlen(r->record->field[i]) + 1;
 	field = malloc(pointers + bytes);
 	if (!field)
 		return NULL;
 	text = (char *)field + pointers;
 	*text = '\0';
-	for (size_t i = 0; i < fb_columns_count; i++)
+	for (size_t i = 0; i < nfields; i++)
 		field[i] = text;
 	text++;
-	for (size_t i = 0; i < r->record->count; i++)
-		if (r->column[i] >= 0) {
-			field[r->column[i]] = text;
-			text = stpcpy(text, r->record->field[i]) + 1;
-		}
+	for (size_t i = 0; i < r->record->count; i++) {
+		field[r->column[i]] = text;
+		text = stpcpy(text, r->record->field[i]) + 1;
+	}
 	return field;
 }
 
 static int add_row(struct reader *r)
 {
 	struct fb_results *results = r->results;
+	size_t nfields = fb_columns_count + results->nown;
 	const char *status;
 
 	if (results->count == results->capacity) {
@@ -142,7 +161,8 @@ static int add_row(struct reader *r)
 		results->row = row;
 		results->capacity = capacity;
 	}
-	results->row[results->count].field = copy_fields(r);
+	results->row[results->count] =
+		(struct fb_result){.field = copy_fields(r, nfields), .nfields = nfields};
 	if (!results->row[results->count].field)
 		return no_memory(r);
 	status = fb_result_text(&results->row[results->count++], "status");
@@ -277,6 +297,21 @@ const char *fb_result_text(const struct fb_result *result, const char *column)
 	return result->field[fb_column_find(column)];
 }
 
+int fb_results_column(const struct fb_results *results, const char *name)
+{
+	int fixed = fb_column_find(name);
+
+	for (size_t i = 0; i < results->nown && fixed < 0; i++)
+		if (!strcmp(results->own[i], name))
+			return (int)(fb_columns_count + i);
+	return fixed;
+}
+
+const char *fb_result_field(const struct fb_result *result, size_t column)
+{
+	return column < result->nfields ? result->field[column] : "";
+}
+
 double fb_result_number(const struct fb_result *result, const char *column)
 {
 	return fb_csv_number(fb_result_text(result, column));
@@ -295,6 +330,9 @@ void fb_results_free(struct fb_results *results)
 		free(results->rank_fact[i].value);
 		free(results->rank_fact[i].host);
 	}
+	for (size_t i = 0; i < results->nown; i++)
+		free(results->own[i]);
+	free(results->own);
 	free(results->row);
 	free(results->fact);
 	free(results->rank_fact);

@@ -14,7 +14,9 @@
 
 /* One row. All of it is one allocation, owned by the struct fb_results it is in. */
 struct fb_result {
-	char **field; /* [fb_columns_count]; "" where the file has no such column; never NULL */
+	char **field; /* [nfields]; "" where the file has no such column; never NULL */
+	/* The fixed columns, then as many of fb_results.own as were known when it was read. */
+	size_t nfields;
 };
 
 struct fb_fact {
@@ -31,6 +33,8 @@ struct fb_rank_fact {
 struct fb_results {
 	struct fb_result *row; /* [count], in the order of the files */
 	size_t count, capacity;
+	char **own; /* [nown]: names of the programs' own columns, of all files */
+	size_t nown;
 	struct fb_fact *fact; /* [nfacts]: what environment.csv says of scope `run` */
 	size_t nfacts;
 	struct fb_rank_fact *rank_fact; /* [nrank_facts] */
@@ -69,6 +73,15 @@ double fb_result_number(const struct fb_result *result, const char *column);
 
 /* A field as text. `column` is a name of the schema. Borrowed. */
 const char *fb_result_text(const struct fb_result *result, const char *column);
+
+/*
+ * The number of a column: of a fixed one as in fb_columns, of the i-th of fb_results.own
+ * fb_columns_count + i; -1 where there is none of that name.
+ */
+int fb_results_column(const struct fb_results *results, const char *name);
+
+/* The row's field of the column of that number, "" where its file has no such column. Borrowed. */
+const char *fb_result_field(const struct fb_result *result, size_t column);
 
 /* Safe on a zeroed structure. */
 void fb_results_free(struct fb_results *results);

@@ -68,7 +68,7 @@ size_t fb_series_make(const struct fb_section *section, struct fb_series series[
 	size_t count = 0, n;
 
 	for (size_t i = 0; i < section->count; i += n) {
-		n = fb_section_same_bytes(section, i);
+		n = fb_section_same_place(section, i);
 		add_cells(series, &count, &section->cell[i], n);
 	}
 	if (count)

@@ -77,7 +77,7 @@ static int open_input(struct distribution *l, const char *path)
 		return fb_error(FB_ENOMEM, "out of memory for a path");
 	err = fb_results_read(&l->results, l->folder);
 	if (!err)
-		err = fb_cells_make(&l->cells, &l->results);
+		err = fb_cells_make(&l->cells, &l->results, NULL);
 	if (err)
 		return err;
 	l->cell_of = calloc(l->results.count + 1, sizeof(*l->cell_of));
@@ -105,7 +105,7 @@ static int choose_size(struct distribution *l, const struct fb_section *section,
 	size_t n;
 
 	for (size_t i = 0; i < section->count && !l->n; i += n) {
-		n = fb_section_same_bytes(section, i);
+		n = fb_section_same_place(section, i);
 		for (size_t k = 0; k < n; k++)
 			if (l->seen[&section->cell[i + k] - l->cells.cell] &&
 			    (!bytes || section->cell[i].bytes == bytes)) {

@@ -37,7 +37,7 @@ static size_t cells_at(const struct fb_section *section, uint64_t bytes, const s
 		if (section->cell[i].bytes != bytes)
 			continue;
 		*at = &section->cell[i];
-		return fb_section_same_bytes(section, i);
+		return fb_section_same_place(section, i);
 	}
 	return 0;
 }
@@ -85,7 +85,7 @@ static void add_row(struct map *map, const struct fb_section *section)
 		const struct fb_cell *best;
 		size_t w, c = 0;
 
-		n = fb_section_same_bytes(section, i);
+		n = fb_section_same_place(section, i);
 		best = fb_cells_best(&section->cell[i], n, false);
 		if (!best)
 			continue;

@@ -57,8 +57,8 @@ static bool pair_of(const struct fb_cell *cell, size_t *src, size_t *dst)
 	char s[24], d[24];
 
 	for (size_t i = 0; i < AXES; i++)
-		if (fb_plot_variant(variant, axes[i][0], s, sizeof(s)) &&
-		    fb_plot_variant(variant, axes[i][1], d, sizeof(d)))
+		if (fb_variant_value(variant, axes[i][0], s, sizeof(s)) &&
+		    fb_variant_value(variant, axes[i][1], d, sizeof(d)))
 			return parse_index(s, src) && parse_index(d, dst);
 	return false;
 }
@@ -142,7 +142,7 @@ static int fill(struct fb_matrix *m, const struct fb_cells *cells, const struct 
 		 fb_cell_label(first, label), rate ? "bandwidth of each pair" : "time of each pair",
 		 *rest ? ", " : "", rest);
 	snprintf(m->unit, sizeof(m->unit), "%s", rate ? "GB/s" : "us");
-	imported = fb_plot_variant(fb_cell_text(first, "variant"), "row", size, sizeof(size));
+	imported = fb_variant_value(fb_cell_text(first, "variant"), "row", size, sizeof(size));
 	snprintf(m->row_name, sizeof(m->row_name), imported ? "row" : "from rank");
 	snprintf(m->column_name, sizeof(m->column_name), imported ? "column" : "to rank");
 	m->more_is_better = rate;
@@ -308,7 +308,7 @@ int fb_plot_matrix(const struct fb_plot *plot)
 		for (size_t i = 0; i < plot->npaths && !err; i++)
 			err = fb_results_read(&results, plot->path[i]);
 		if (!err)
-			err = fb_cells_make(&cells, &results);
+			err = fb_cells_make(&cells, &results, NULL);
 		if (!err)
 			err = fb_matrix_read_rows(&m, &cells, figure, &count);
 	} else {

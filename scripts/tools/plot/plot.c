@@ -104,20 +104,6 @@ bool fb_plot_same_algorithm(const struct fb_cell *a, const struct fb_cell *b)
 	return true;
 }
 
-bool fb_plot_variant(const char *variant, const char *key, char *buf, size_t n)
-{
-	size_t length = strlen(key);
-
-	for (const char *at = variant; at && *at; at = strchr(at, ';')) {
-		at += *at == ';' ? 1 : 0;
-		if (strncmp(at, key, length) || at[length] != '=')
-			continue;
-		snprintf(buf, n, "%.*s", (int)strcspn(at + length + 1, ";"), at + length + 1);
-		return true;
-	}
-	return false;
-}
-
 const char *fb_plot_cut_ranks(const struct fb_section *section, char *buf, size_t n)
 {
 	char pattern[48], *ranks, *after;

@@ -23,6 +23,7 @@ struct fb_plot {
 	char *const *path; /* [npaths], as given */
 	size_t npaths;
 	uint64_t bytes;	 /* the size asked for, or 0 */
+	const char *columns; /* axis: what the second panel shows, by default what is exposed */
 	uint64_t figure; /* which group, from 1 */
 	bool count;	 /* print how many there are instead */
 	FILE *out;
@@ -33,6 +34,8 @@ struct fb_plot {
  * Returns 0, FB_EINPUT (no such figure or nothing in the input that it could show; printed), or
  * FB_ENOMEM (printed).
  */
+int fb_plot_axis(const struct fb_plot *plot);
+int fb_plot_heat(const struct fb_plot *plot);
 int fb_plot_map(const struct fb_plot *plot);
 int fb_plot_scaling(const struct fb_plot *plot);
 int fb_plot_matrix(const struct fb_plot *plot);
@@ -63,9 +66,6 @@ const char *fb_plot_algorithm(const struct fb_cell *cell, char name[FB_PLOT_NAME
 
 /* The same algorithm, engine and transport, whatever the protocol. */
 bool fb_plot_same_algorithm(const struct fb_cell *a, const struct fb_cell *b);
-
-/* The value of a key in a variant column "k=v;k=v", copied to buf; false where it is not there. */
-bool fb_plot_variant(const char *variant, const char *key, char *buf, size_t n);
 
 /* fb_section_title without the ranks and nodes, which are an axis of the figure. Returns buf. */
 const char *fb_plot_cut_ranks(const struct fb_section *section, char *buf, size_t n);

@@ -38,7 +38,7 @@ static size_t cells_at(const struct fb_section *section, uint64_t bytes, const s
 		if (section->cell[i].bytes != bytes)
 			continue;
 		*at = &section->cell[i];
-		return fb_section_same_bytes(section, i);
+		return fb_section_same_place(section, i);
 	}
 	return 0;
 }
@@ -78,7 +78,7 @@ static void choose_sizes(struct scaling *s)
 	for (size_t i = 0; s->rows && i < s->row[0]->count; i += n) {
 		uint64_t bytes = s->row[0]->cell[i].bytes;
 
-		n = fb_section_same_bytes(s->row[0], i);
+		n = fb_section_same_place(s->row[0], i);
 		if (!all_rows_have(s, bytes))
 			continue;
 		s->bytes[1] = bytes;

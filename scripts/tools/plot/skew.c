@@ -30,7 +30,7 @@ static size_t put_block(FILE *out, const struct fb_section *section, bool librar
 	for (size_t i = 0; i < section->count; i += n) {
 		const struct fb_cell *best;
 
-		n = fb_section_same_bytes(section, i);
+		n = fb_section_same_place(section, i);
 		best = fb_cells_best(&section->cell[i], n, library);
 		if (!best || best->bytes == 0)
 			continue;

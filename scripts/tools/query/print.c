@@ -41,19 +41,33 @@ static bool has_value(const struct fb_query_table *table, size_t column)
 	return false;
 }
 
+static bool is_axis(const struct fb_query_table *table, size_t column)
+{
+	for (size_t i = 0; i < table->axes; i++)
+		if (table->axis[i] == column)
+			return true;
+	return false;
+}
+
 int fb_query_usual(const struct fb_query_table *table, size_t **list, size_t *count)
 {
-	size_t *found = malloc((table->ncolumns + 1) * sizeof(*found)), n = 0;
+	size_t *found = malloc((2 * table->ncolumns + 1) * sizeof(*found)), n = 0;
 
 	if (!found)
 		return fb_error(FB_ENOMEM, "no memory for the columns");
+	for (; n < table->axes; n++)
+		found[n] = table->axis[n];
 	for (size_t i = 0; i < table->ncolumns; i++) {
 		const char *name = table->column[i];
 		int fixed = fb_column_find(name);
+		/* A program's own column; keys of its own are in `variant`. */
+		bool own = fixed < 0 && table->number[i];
 		bool key = fixed >= 0 && fb_columns[fixed].kind == FB_COLUMN_KEY;
 
+		if (is_axis(table, i))
+			continue;
 		if (AMONG(name, always) || (AMONG(name, main_values) && has_value(table, i)) ||
-		    ((key || AMONG(name, further) || !strcmp(name, "launch_index")) &&
+		    ((key || own || AMONG(name, further) || !strcmp(name, "launch_index")) &&
 		     differs(table, i)))
 			found[n++] = i;
 	}

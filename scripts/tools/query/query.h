@@ -17,6 +17,8 @@ struct fb_query_table {
 	size_t ncolumns;
 	const char ***row; /* [nrows][ncolumns], never NULL */
 	size_t nrows;
+	size_t *axis; /* [axes] columns that come first; owned */
+	size_t axes;
 	char **text; /* [ntexts] what the table owns beside the pointers */
 	size_t ntexts;
 };
@@ -52,7 +54,7 @@ int fb_query_filter(struct fb_query_table *table, const char *argument);
 /* A number or a size ("1.5", "64K"); false where it is none. */
 bool fb_query_number(const char *text, double *value);
 
-/* Sorts by a column, as numbers where both are; `descending` for the greatest first. Stable. */
+/* Sorts by a column (fb_axis_compare); `descending` for the greatest first. Stable. */
 void fb_query_sort(struct fb_query_table *table, size_t column, bool descending);
 
 enum fb_query_aggregate {
@@ -72,7 +74,7 @@ int fb_query_group(struct fb_query_table *table, const size_t *keys, size_t nkey
 		   const size_t *values, size_t nvalues, enum fb_query_aggregate aggregate,
 		   size_t *left_out);
 
-/* Columns worth showing where none were asked for: keys that differ, and the main values. */
+/* Columns worth showing where none were asked for: axes, keys that differ, times, own columns. */
 int fb_query_usual(const struct fb_query_table *table, size_t **list, size_t *count);
 
 /* Prints the columns aligned, or as CSV. */

@@ -2,6 +2,7 @@
 /* Choosing and sorting rows; see query.h. */
 #include "common/base/error.h"
 #include "common/base/sizes.h"
+#include "scripts/tools/lib/axis.h"
 #include "scripts/tools/query/query.h"
 
 #include <ctype.h>
@@ -191,14 +192,8 @@ static int by_column(const void *a, const void *b, void *arg)
 {
 	const struct order *order = arg;
 	const struct placed *x = a, *y = b;
-	const char *left = x->row[order->column], *right = y->row[order->column];
-	double first, second;
-	int less;
+	int less = fb_axis_compare(x->row[order->column], y->row[order->column]);
 
-	if (fb_query_number(left, &first) && fb_query_number(right, &second))
-		less = first < second ? -1 : first > second;
-	else
-		less = strcmp(left, right);
 	if (less)
 		return order->descending ? -less : less;
 	return x->place < y->place ? -1 : x->place > y->place;

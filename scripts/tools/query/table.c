@@ -2,6 +2,7 @@
 /* The table and its columns; see query.h. */
 #include "common/base/error.h"
 #include "common/record/schema.h"
+#include "scripts/tools/lib/axis.h"
 #include "scripts/tools/query/query.h"
 
 #include <ctype.h>
@@ -60,40 +61,15 @@ static const char *own(struct fb_query_table *table, const char *text, size_t n)
 	return copy;
 }
 
-/* The next k=v of a variant. Returns false at its end. */
-static bool next_key(const char **at, const char **key, size_t *key_chars, const char **value,
-		     size_t *value_chars)
-{
-	size_t n;
-
-	while (**at) {
-		const char *item = *at, *equals;
-
-		n = strcspn(item, ";");
-		*at = item + n + (item[n] == ';');
-		equals = memchr(item, '=', n);
-		if (!equals || equals == item)
-			continue;
-		*key = item;
-		*key_chars = (size_t)(equals - item);
-		*value = equals + 1;
-		*value_chars = n - *key_chars - 1;
-		return true;
-	}
-	return false;
-}
-
 static int add_variants(struct fb_query_table *table, const char *variant)
 {
-	const char *key, *value;
-	size_t key_chars, value_chars;
+	struct fb_span_text key, value;
 
-	while (next_key(&variant, &key, &key_chars, &value, &value_chars)) {
+	while (fb_variant_next(&variant, &key, &value)) {
 		char name[NAME_CHARS];
 		const char *copy;
 
-		snprintf(name, sizeof(name), "%.*s",
-			 (int)(key_chars < NAME_CHARS ? key_chars : NAME_CHARS - 1), key);
+		snprintf(name, sizeof(name), "%.*s", (int)key.length, key.text);
 		if (find(table, name) < table->ncolumns)
 			continue;
 		copy = own(table, name, strlen(name));
@@ -132,21 +108,19 @@ static int collect_columns(struct fb_query_table *table, const struct fb_sheets 
 static int fill_row(struct fb_query_table *table, const char **to, const int *from, char **cell,
 		    const char *variant)
 {
-	const char *key, *value;
-	size_t key_chars, value_chars;
+	struct fb_span_text key, value;
 
 	for (size_t i = 0; i < table->ncolumns; i++)
 		to[i] = from[i] < 0 ? "" : cell[from[i]];
-	while (next_key(&variant, &key, &key_chars, &value, &value_chars)) {
+	while (fb_variant_next(&variant, &key, &value)) {
 		char name[NAME_CHARS];
 		size_t column;
 
-		snprintf(name, sizeof(name), "%.*s",
-			 (int)(key_chars < NAME_CHARS ? key_chars : NAME_CHARS - 1), key);
+		snprintf(name, sizeof(name), "%.*s", (int)key.length, key.text);
 		column = find(table, name);
 		if (column == table->ncolumns || from[column] >= 0)
 			continue;
-		to[column] = own(table, value, value_chars);
+		to[column] = own(table, value.text, value.length);
 		if (!to[column])
 			return FB_ENOMEM;
 	}
@@ -198,6 +172,7 @@ void fb_query_free(struct fb_query_table *table)
 	free(table->text);
 	free(table->column);
 	free(table->number);
+	free(table->axis);
 	*table = (struct fb_query_table){.nrows = 0};
 }
 
@@ -233,6 +208,12 @@ int fb_query_find(const struct fb_query_table *table, const char *name, size_t *
 	size_t shown = 0;
 
 	*column = find(table, name);
+	if (*column == table->ncolumns) {
+		/* A variable of the environment is a key env.NAME. */
+		snprintf(close, sizeof(close), "env.%.*s", NAME_CHARS, name);
+		*column = find(table, close);
+		*close = '\0';
+	}
 	if (*column < table->ncolumns)
 		return FB_OK;
 	for (size_t limit = 1; limit <= CLOSE && shown == 0; limit++)

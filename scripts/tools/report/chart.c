@@ -84,7 +84,7 @@ static bool find_ranges(struct chart *c, const struct fb_series *series, size_t 
 	for (size_t k = 0; k < c->section->count; k += n) {
 		const struct fb_cell *cell = &c->section->cell[k];
 
-		n = fb_section_same_bytes(c->section, k);
+		n = fb_section_same_place(c->section, k);
 		for (size_t i = 0; i <= count; i++) {
 			const struct fb_cell *at = cell_of(cell, n, series, i, count);
 			struct value v;
@@ -263,7 +263,7 @@ static void put_curve(const struct chart *c, const struct fb_series *series, siz
 			const struct fb_cell *cell = &c->section->cell[k], *at;
 			struct value v;
 
-			n = fb_section_same_bytes(c->section, k);
+			n = fb_section_same_place(c->section, k);
 			at = cell_of(cell, n, series, i, count);
 			if (!at || at->bytes == 0)
 				continue;
@@ -292,7 +292,7 @@ static void put_bound(const struct chart *c)
 		const struct fb_cell *best;
 		double y;
 
-		n = fb_section_same_bytes(c->section, k);
+		n = fb_section_same_place(c->section, k);
 		best = fb_cells_best(&c->section->cell[k], n, false);
 		if (!best || best->bytes == 0 || !(best->bound_us > 0))
 			continue;

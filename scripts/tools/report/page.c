@@ -31,7 +31,7 @@ static int read_environment(struct fb_page_set *set, const char *path)
 	return err;
 }
 
-int fb_page_set_read(struct fb_page_set *set, char *const *path, size_t npaths)
+int fb_page_set_read(struct fb_page_set *set, char *const *path, size_t npaths, const char *axis)
 {
 	int err = FB_OK;
 
@@ -39,7 +39,9 @@ int fb_page_set_read(struct fb_page_set *set, char *const *path, size_t npaths)
 	for (size_t i = 0; i < npaths && !err; i++)
 		err = fb_results_read(&set->results, path[i]);
 	if (!err)
-		err = fb_cells_make(&set->cells, &set->results);
+		err = fb_axes_parse(&set->axes, axis, &set->results);
+	if (!err)
+		err = fb_cells_make(&set->cells, &set->results, &set->axes);
 	return err ? err : read_environment(set, path[0]);
 }
 

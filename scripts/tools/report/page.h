@@ -21,6 +21,7 @@ struct fb_page_set {
 	char *const *path; /* a folder or files */
 	size_t npaths;
 	struct fb_results results;
+	struct fb_axes axes;
 	struct fb_cells cells;
 	struct fb_sheet environment; /* no columns: there is none */
 };
@@ -35,8 +36,11 @@ struct fb_page {
 	char nonce[33]; /* of the page's scripts */
 };
 
-/* Reads a run. Returns 0 or an error (printed); the caller frees with fb_page_set_free. */
-int fb_page_set_read(struct fb_page_set *set, char *const *path, size_t npaths);
+/*
+ * Reads a run; `axis` names what its tables run over (fb_axes_parse), NULL: sizes. Returns 0 or an
+ * error (printed); the caller frees with fb_page_set_free.
+ */
+int fb_page_set_read(struct fb_page_set *set, char *const *path, size_t npaths, const char *axis);
 void fb_page_set_free(struct fb_page_set *set);
 
 /* A name for people: that of the run, else of its folder. Borrowed. */

@@ -152,7 +152,7 @@ static void put_far(const struct fb_page *page, struct ranked *list)
 		for (size_t i = 0; i < cells->section[s].count; i += n) {
 			const struct fb_cell *cell = &cells->section[s].cell[i], *best;
 
-			n = fb_section_same_bytes(&cells->section[s], i);
+			n = fb_section_same_place(&cells->section[s], i);
 			best = fb_cells_best(cell, n, false);
 			if (!best || best->bytes < far_bytes || !isfinite(best->bound_us))
 				continue;
@@ -188,7 +188,7 @@ static void put_slower(const struct fb_page *page, struct ranked *list)
 			const struct fb_cell *cell = &cells->section[s].cell[i], *own;
 			struct fb_ratio ratio;
 
-			n = fb_section_same_bytes(&cells->section[s], i);
+			n = fb_section_same_place(&cells->section[s], i);
 			own = fb_cells_best(cell, n, false);
 			ratio = fb_cell_ratio(fb_cells_best(cell, n, true), own);
 			if (ratio.high < 1)

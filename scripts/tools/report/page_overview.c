@@ -42,7 +42,7 @@ static struct ratios ratios_of(const struct fb_section *section)
 	size_t n;
 
 	for (size_t i = 0; i < section->count; i += n) {
-		n = fb_section_same_bytes(section, i);
+		n = fb_section_same_place(section, i);
 		add(&r, &section->cell[i], n);
 	}
 	return r;
@@ -194,12 +194,42 @@ static void put_us(FILE *out, double us)
 		fputs("<td class=\"n\"></td>", out);
 }
 
-static void put_size(FILE *out, const struct fb_cell *cell, size_t n)
+/* The columns of a section's table that not every section has. */
+struct layout {
+	struct fb_report report; /* for names */
+	const struct fb_section *section;
+	unsigned axes; /* as bits */
+	bool sizes;
+	struct fb_own own;
+};
+
+static void put_place(FILE *out, const struct layout *layout, const struct fb_cell *cell)
+{
+	char size[FB_SIZE_CHARS];
+
+	for (size_t a = 0; a < FB_AXES; a++)
+		if (layout->axes & 1U << a)
+			fb_html(out, "<td class=\"n\">%s</td>", cell->place->text[a]);
+	if (layout->sizes)
+		fb_html(out, "<td class=\"n\">%s</td>", fb_size_text(cell->bytes, size));
+}
+
+static void put_heads(FILE *out, const struct layout *layout)
+{
+	for (size_t a = 0; a < FB_AXES; a++)
+		if (layout->axes & 1U << a)
+			fb_html(out, "<th scope=\"col\" class=\"n\">%s</th>",
+				layout->section->axes->name[a]);
+	if (layout->sizes)
+		fputs("<th scope=\"col\" class=\"n\">bytes</th>", out);
+}
+
+static void put_size(FILE *out, const struct layout *layout, const struct fb_cell *cell, size_t n)
 {
 	const struct fb_cell *library = fb_cells_best(cell, n, true);
 	const struct fb_cell *own = fb_cells_best(cell, n, false);
 	const struct fb_cell *best = own ? own : library;
-	char size[FB_SIZE_CHARS], label[FB_LABEL_CHARS];
+	char label[FB_LABEL_CHARS], text[FB_NUMBER_CHARS];
 	struct fb_ratio ratio;
 	double half;
 
@@ -207,8 +237,9 @@ static void put_size(FILE *out, const struct fb_cell *cell, size_t n)
 		return;
 	ratio = fb_cell_ratio(own ? library : NULL, own);
 	half = fmax(best->high_us - best->us, best->us - best->low_us) / best->us;
-	fb_html(out, "<tr><td class=\"n\">%s</td><td>%s</td>", fb_size_text(best->bytes, size),
-		fb_cell_label(best, label));
+	fputs("<tr>", out);
+	put_place(out, layout, best);
+	fb_html(out, "<td>%s</td>", fb_cell_label(best, label));
 	put_us(out, best->us);
 	if (isfinite(half))
 		fb_html(out, "<td class=\"n\">%.1f%%</td>", 100 * half);
@@ -224,6 +255,9 @@ static void put_size(FILE *out, const struct fb_cell *cell, size_t n)
 		fputs("<td class=\"n\"></td>", out);
 	put_us(out, library ? library->us : (double)NAN);
 	put_ratio(out, &ratio);
+	for (size_t i = 0; i < layout->own.count; i++)
+		fb_html(out, "<td class=\"n\">%s</td>",
+			fb_own_text(fb_cell_number(best, layout->own.column[i]), text));
 	fputs("</tr>\n", out);
 }
 
@@ -231,10 +265,13 @@ static void put_section(const struct fb_page *page, size_t s)
 {
 	const struct fb_section *section = &page->set->cells.section[s];
 	struct ratios r = ratios_of(section);
+	struct layout layout = {.report = {.results = &page->set->results}, .section = section};
 	char title[FB_TITLE_CHARS];
 	FILE *out = page->out;
 	size_t n;
 
+	layout.axes = fb_section_axes(section, &layout.sizes);
+	fb_own_find(&layout.own, &layout.report, section);
 	fb_section_title(section, title, sizeof(title));
 	fb_html(out, "<details class=\"card\" %s><summary>%s", s == 0 ? "open" : "", title);
 	if (r.n)
@@ -243,18 +280,25 @@ static void put_section(const struct fb_page *page, size_t s)
 		"</summary>\n<div class=\"scroll\" tabindex=\"0\" role=\"region\" "
 		"aria-label=\"%s\">"
 		"<table>\n<caption class=\"hidden\">%s: best algorithm per size</caption>\n"
-		"<thead><tr><th scope=\"col\" class=\"n\">bytes</th><th scope=\"col\">best of own"
+		"<thead><tr>",
+		title, title);
+	put_heads(out, &layout);
+	fb_html(out,
+		"<th scope=\"col\">best of own"
 		"</th><th scope=\"col\" class=\"n\">us</th><th scope=\"col\" "
 		"class=\"n\">&#177;</th>"
 		"<th scope=\"col\" class=\"n\">GB/s</th><th scope=\"col\" class=\"n\">of "
 		"the bound</th>"
 		"<th scope=\"col\" class=\"n\">library us</th><th scope=\"col\" "
 		"class=\"n\">library / "
-		"own</th></tr></thead>\n<tbody>\n",
-		title, title);
+		"own</th>");
+	for (size_t i = 0; i < layout.own.count; i++)
+		fb_html(out, "<th scope=\"col\" class=\"n\">%s</th>",
+			fb_own_name(&layout.report, layout.own.column[i]));
+	fb_html(out, "</tr></thead>\n<tbody>\n");
 	for (size_t i = 0; i < section->count; i += n) {
-		n = fb_section_same_bytes(section, i);
-		put_size(out, &section->cell[i], n);
+		n = fb_section_same_place(section, i);
+		put_size(out, &layout, &section->cell[i], n);
 	}
 	fputs("</tbody></table></div></details>\n", out);
 }

@@ -1,0 +1,330 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* See axis.h. */
+#include "common/base/error.h"
+#include "common/base/sizes.h"
+#include "common/record/case.h"
+#include "scripts/tools/lib/axis.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char of_environment[] = "env.";
+
+bool fb_variant_next(const char **at, struct fb_span_text *name, struct fb_span_text *value)
+{
+	while (**at) {
+		const char *item = *at;
+		size_t n = strcspn(item, ";"), key = strcspn(item, "=;");
+
+		*at = item + n + (item[n] == ';');
+		if (key == 0 || item[key] != '=')
+			continue;
+		*name = (struct fb_span_text){item, key};
+		*value = (struct fb_span_text){item + key + 1, n - key - 1};
+		return true;
+	}
+	return false;
+}
+
+static bool is_name(const struct fb_span_text *name, const char *text)
+{
+	return strlen(text) == name->length && !strncmp(text, name->text, name->length);
+}
+
+bool fb_variant_value(const char *variant, const char *key, char *buf, size_t n)
+{
+	struct fb_span_text name, value;
+
+	while (fb_variant_next(&variant, &name, &value))
+		if (is_name(&name, key)) {
+			snprintf(buf, n, "%.*s", (int)value.length, value.text);
+			return true;
+		}
+	return false;
+}
+
+/* Whether the key of a variant is the axis `name`, which may be a variable of the environment. */
+static bool is_axis(const struct fb_span_text *key, const char *name)
+{
+	size_t before = sizeof(of_environment) - 1;
+	struct fb_span_text variable = {key->text + before, key->length - before};
+
+	return is_name(key, name) ||
+	       (key->length > before && !strncmp(key->text, of_environment, before) &&
+		is_name(&variable, name));
+}
+
+/* A variable of the row's launch, as merged folders and studies have it, or of the whole run. */
+static const char *find_variable(const struct fb_results *results, const struct fb_result *row,
+				 const char *name)
+{
+	const char *value;
+	char key[256];
+
+	snprintf(key, sizeof(key), "program.%s.%s.env.variable.%s", fb_result_text(row, "program"),
+		 fb_result_text(row, "launch_index"), name);
+	value = fb_results_fact(results, key);
+	if (value)
+		return value;
+	snprintf(key, sizeof(key), "variable.%s", name);
+	value = fb_results_fact(results, key);
+	return value ? value : "";
+}
+
+/* What a row has of that name, in buf or borrowed; "" for nothing. */
+static const char *find_value(const struct fb_results *results, const struct fb_result *row,
+			      const char *name, char *buf, size_t n)
+{
+	const char *variant = fb_result_text(row, "variant");
+	int column = fb_results_column(results, name);
+	struct fb_span_text key, value;
+
+	if (fb_column_find(name) >= 0)
+		return fb_result_text(row, name);
+	/* A key says what was asked for; a column of the same name follows from it. */
+	while (fb_variant_next(&variant, &key, &value))
+		if (is_axis(&key, name)) {
+			snprintf(buf, n, "%.*s", (int)value.length, value.text);
+			return buf;
+		}
+	return column >= 0 ? fb_result_field(row, (size_t)column)
+			   : find_variable(results, row, name);
+}
+
+/* Adds a name to a list for people, once. */
+static void add_name(char *list, size_t n, const char *name, size_t length)
+{
+	size_t used = strlen(list);
+
+	for (const char *at = list; *at; at += strspn(at, ", ")) {
+		size_t item = strcspn(at, ",");
+
+		if (item == length && !strncmp(at, name, length))
+			return;
+		at += item;
+	}
+	if (used + length + 4 < n)
+		snprintf(list + used, n - used, "%s%.*s", used ? ", " : "", (int)length, name);
+}
+
+static int refuse(const char *name, const struct fb_results *results)
+{
+	struct fb_span_text key, value;
+	char list[512] = "";
+
+	for (size_t i = 0; i < results->count; i++) {
+		const char *variant = fb_result_text(&results->row[i], "variant");
+
+		while (fb_variant_next(&variant, &key, &value))
+			add_name(list, sizeof(list), key.text, key.length);
+	}
+	for (size_t i = 0; i < results->nown; i++)
+		add_name(list, sizeof(list), results->own[i], strlen(results->own[i]));
+	return fb_error(FB_EINPUT, "--axis '%.60s': no row has it; keys of these rows are %s%s",
+			name, list, *list ? ", and all fixed columns" : "all fixed columns");
+}
+
+/* While it is looked for keys that follow from the axes. */
+struct followers {
+	struct fb_axes *axes;
+	const struct fb_results *results;
+	struct fb_axis_place *place; /* [count of rows] */
+	size_t *order;		     /* rows by program and place */
+};
+
+static int compare_order(const void *x, const void *y, void *arg)
+{
+	const struct followers *f = arg;
+	size_t a = *(const size_t *)x, b = *(const size_t *)y;
+	int order = strcmp(fb_result_text(&f->results->row[a], "program"),
+			   fb_result_text(&f->results->row[b], "program"));
+
+	for (size_t i = 0; i < f->axes->count && !order; i++)
+		order = strcmp(f->place[a].text[i], f->place[b].text[i]);
+	return order;
+}
+
+/* Whether a key of `variant` differs between rows, but not between rows of one place. */
+static bool follows(const struct followers *f, const char *name)
+{
+	char first[FB_VARIANT_CHARS] = "", last[FB_VARIANT_CHARS] = "", value[FB_VARIANT_CHARS];
+	bool varies = false;
+
+	for (size_t i = 0; i < f->results->count; i++) {
+		const struct fb_result *row = &f->results->row[f->order[i]];
+
+		*value = '\0';
+		fb_variant_value(fb_result_text(row, "variant"), name, value, sizeof(value));
+		if (i && !compare_order(&f->order[i - 1], &f->order[i], (void *)(uintptr_t)f) &&
+		    strcmp(value, last))
+			return false;
+		memcpy(last, value, sizeof(last));
+		if (i == 0)
+			memcpy(first, value, sizeof(first));
+		varies |= strcmp(value, first) != 0;
+	}
+	return varies;
+}
+
+static int add_followers(struct followers *f)
+{
+	size_t given = f->axes->count, most = f->axes->count;
+	char names[FB_AXES][FB_AXIS_CHARS];
+	char seen[4096] = "";
+
+	for (size_t i = 0; i < f->results->count; i++) {
+		int err =
+			fb_axis_place_make(&f->place[i], f->axes, f->results, &f->results->row[i]);
+
+		if (err)
+			return err;
+		f->order[i] = i;
+	}
+	qsort_r(f->order, f->results->count, sizeof(*f->order), compare_order, f);
+	for (size_t i = 0; i < f->results->count; i++) {
+		const char *rest = f->place[i].rest;
+		struct fb_span_text key, value;
+
+		while (fb_variant_next(&rest, &key, &value)) {
+			size_t before = strlen(seen);
+			char name[FB_AXIS_CHARS];
+
+			add_name(seen, sizeof(seen), key.text, key.length);
+			if (strlen(seen) == before || key.length >= sizeof(name))
+				continue;
+			snprintf(name, sizeof(name), "%.*s", (int)key.length, key.text);
+			if (most < FB_AXES && follows(f, name))
+				memcpy(names[most++], name, sizeof(name));
+		}
+	}
+	memcpy(f->axes->name + given, names + given, (most - given) * sizeof(*names));
+	f->axes->count = most;
+	return FB_OK;
+}
+
+static int find_followers(struct fb_axes *axes, const struct fb_results *results)
+{
+	struct followers f = {
+		.axes = axes,
+		.results = results,
+		.place = calloc(results->count + 1, sizeof(*f.place)),
+		.order = calloc(results->count + 1, sizeof(*f.order)),
+	};
+	int err = f.place && f.order ? add_followers(&f)
+				     : fb_error(FB_ENOMEM, "out of memory for the axes");
+
+	for (size_t i = 0; f.place && i < results->count; i++)
+		free(f.place[i].rest);
+	free(f.place);
+	free(f.order);
+	return err;
+}
+
+int fb_axes_parse(struct fb_axes *axes, const char *list, const struct fb_results *results)
+{
+	axes->count = 0;
+	for (const char *at = list; at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL) {
+		char *name = axes->name[axes->count], buf[FB_VARIANT_CHARS];
+		size_t i = 0;
+
+		if (axes->count == FB_AXES)
+			return fb_error(FB_EINPUT, "--axis %.80s: at most %d names", list, FB_AXES);
+		snprintf(name, FB_AXIS_CHARS, "%.*s", (int)strcspn(at, ","), at);
+		while (i < results->count &&
+		       !*find_value(results, &results->row[i], name, buf, sizeof(buf)))
+			i++;
+		if (i == results->count && results->count)
+			return refuse(name, results);
+		axes->count++;
+	}
+	return axes->count ? find_followers(axes, results) : FB_OK;
+}
+
+bool fb_axes_have(const struct fb_axes *axes, const char *name)
+{
+	for (size_t i = 0; i < axes->count; i++)
+		if (!strcmp(axes->name[i], name))
+			return true;
+	return false;
+}
+
+/* The variant without the keys that are axes. */
+static void put_rest(char *to, const struct fb_axes *axes, const char *variant)
+{
+	struct fb_span_text key, value;
+	char *begin = to;
+
+	*to = '\0';
+	while (fb_variant_next(&variant, &key, &value)) {
+		bool axis = false;
+
+		for (size_t i = 0; i < axes->count; i++)
+			axis |= is_axis(&key, axes->name[i]);
+		if (axis)
+			continue;
+		if (to > begin)
+			*to++ = ';';
+		to = stpncpy(to, key.text, key.length + 1 + value.length);
+		*to = '\0';
+	}
+}
+
+int fb_axis_place_make(struct fb_axis_place *place, const struct fb_axes *axes,
+		       const struct fb_results *results, const struct fb_result *row)
+{
+	const char *variant = fb_result_text(row, "variant"), *value[FB_AXES];
+	char buf[FB_AXES][FB_VARIANT_CHARS], *to;
+	size_t bytes = strlen(variant) + 1;
+
+	for (size_t i = 0; i < axes->count; i++) {
+		value[i] = find_value(results, row, axes->name[i], buf[i], sizeof(buf[i]));
+		bytes += strlen(value[i]) + 1;
+	}
+	place->rest = malloc(bytes);
+	if (!place->rest)
+		return fb_error(FB_ENOMEM, "out of memory for the axes of a row");
+	put_rest(place->rest, axes, variant);
+	to = place->rest + strlen(place->rest) + 1;
+	for (size_t i = 0; i < axes->count; i++) {
+		place->text[i] = to;
+		to = stpcpy(to, value[i]) + 1;
+	}
+	return FB_OK;
+}
+
+bool fb_axis_number(const char *text, double *value)
+{
+	static const struct {
+		const char *unit;
+		double factor;
+	} units[] = {{"", 1},	   {"K", 0x1p10}, {"M", 0x1p20}, {"G", 0x1p30}, {"T", 0x1p40},
+		     {"ns", 1e-9}, {"us", 1e-6},  {"ms", 1e-3},	 {"s", 1}};
+	char *end;
+
+	if (!isdigit((unsigned char)*text) && *text != '-' && *text != '.')
+		return false;
+	*value = strtod(text, &end);
+	for (size_t i = 0; end != text && i < sizeof(units) / sizeof(units[0]); i++)
+		if (!strcmp(end, units[i].unit)) {
+			*value *= units[i].factor;
+			return isfinite(*value);
+		}
+	return false;
+}
+
+int fb_axis_compare(const char *a, const char *b)
+{
+	double x = 0, y = 0;
+	bool first = fb_axis_number(a, &x), second = fb_axis_number(b, &y);
+
+	if (first != second)
+		return first ? -1 : 1;
+	if (first)
+		return (x > y) - (x < y);
+	if (!*a != !*b)
+		return *a ? -1 : 1;
+	return strcmp(a, b);
+}

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What a table runs over beside sizes: any key is an axis. A name is looked for in this order among
+ * the fixed columns, a program's own columns, the keys of `variant`, the environment variables of a
+ * study (keys `env.NAME` of `variant`) and those that environment.csv has of the row's launch.
+ */
+#ifndef FB_SCRIPTS_TOOLS_LIB_AXIS_H
+#define FB_SCRIPTS_TOOLS_LIB_AXIS_H
+
+#include "scripts/tools/lib/results.h"
+
+#include <stdbool.h>
+
+enum { FB_AXES = 4, FB_AXIS_CHARS = 64 };
+
+struct fb_axes {
+	char name[FB_AXES][FB_AXIS_CHARS];
+	size_t count; /* 0: sizes alone */
+};
+
+/* Where a row is on the axes. */
+struct fb_axis_place {
+	char *text[FB_AXES]; /* "" where the row has nothing of that name */
+	char *rest;	     /* `variant` without the axes; what all of it is allocated by */
+};
+
+/*
+ * Takes a comma-separated list of names, or NULL for none, each of which some row must have. Keys
+ * of `variant` that follow from these axes (each place has one value of them) become axes too, because
+ * else a sweep would fall into as many tables. Returns 0, FB_EINPUT (printed, with the names that
+ * there are) or FB_ENOMEM (printed).
+ */
+int fb_axes_parse(struct fb_axes *axes, const char *list, const struct fb_results *results);
+
+bool fb_axes_have(const struct fb_axes *axes, const char *name);
+
+/* Finds the row's place. Returns 0 or FB_ENOMEM (printed). Free place->rest. */
+int fb_axis_place_make(struct fb_axis_place *place, const struct fb_axes *axes,
+		       const struct fb_results *results, const struct fb_result *row);
+
+/*
+ * Compares two texts as people order them: numbers with their units first (64K, 33ms, 1.5), by
+ * value, then texts by letters, then nothing. 0 where they are equal.
+ */
+int fb_axis_compare(const char *a, const char *b);
+
+/* A number with a unit of bytes (K, M, G, T) or of time (ns, us, ms, s), or none. */
+bool fb_axis_number(const char *text, double *value);
+
+/*
+ * The next k=v of a variant: sets name and value, which are not ended by NUL, and moves *at behind
+ * it. False at the end.
+ */
+struct fb_span_text {
+	const char *text;
+	size_t length;
+};
+bool fb_variant_next(const char **at, struct fb_span_text *name, struct fb_span_text *value);
+
+/* The value of a key of a variant, copied to buf; false where it is not there. */
+bool fb_variant_value(const char *variant, const char *key, char *buf, size_t n);
+
+#endif

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Which columns and axes a section's table shows; see report.h. */
+#include "scripts/tools/lib/report.h"
+
+#include <math.h>
+#include <string.h>
+
+/* What engines add to rows of any program: it explains a time and is rarely the question. */
+static const char *const of_engines[] = {
+	"event_us",   "iteration_us", "iteration_p99_us", "threads",  "slots",
+	"slot_bytes", "sm_MHz",	      "memory_MHz",	  "throttle",
+};
+
+const struct fb_cell *fb_place_shown(const struct fb_cell *cell, size_t n)
+{
+	const struct fb_cell *own = fb_cells_best(cell, n, false);
+
+	return own ? own : fb_cells_best(cell, n, true);
+}
+
+const char *fb_own_name(const struct fb_report *report, size_t column)
+{
+	return column < fb_columns_count ? fb_columns[column].name
+					 : report->results->own[column - fb_columns_count];
+}
+
+unsigned fb_section_axes(const struct fb_section *section, bool *sizes)
+{
+	unsigned axes = 0;
+
+	*sizes = false;
+	for (size_t i = 0; i < section->count; i++) {
+		*sizes |= section->cell[i].bytes != section->cell->bytes;
+		for (size_t a = 0; section->axes && a < section->axes->count; a++)
+			if (*section->cell[i].place->text[a])
+				axes |= 1U << a;
+	}
+	/* A section that is on no axis is the table over sizes that it always was. */
+	*sizes |= !axes;
+	return axes;
+}
+
+/* What the cells that the table shows have in a column. */
+struct found {
+	size_t known; /* cells with a value */
+	bool differ;
+	double first;
+};
+
+static void look(struct found *found, const struct fb_cell *cell, size_t column)
+{
+	double x = fb_cell_number(cell, column);
+
+	if (!isfinite(x))
+		return;
+	if (found->known++ == 0)
+		found->first = x;
+	found->differ |= x < found->first || x > found->first;
+}
+
+static struct found look_at(const struct fb_report *report, const struct fb_section *section,
+			    size_t column)
+{
+	struct found found = {.known = 0};
+	size_t n;
+
+	for (size_t i = 0; i < section->count; i += n) {
+		const struct fb_cell *shown;
+
+		n = fb_section_same_place(section, i);
+		shown = fb_place_shown(&section->cell[i], n);
+		for (size_t k = 0; k < n; k++)
+			if (fb_cell_has_time(&section->cell[i + k]) &&
+			    (report->all || &section->cell[i + k] == shown))
+				look(&found, &section->cell[i + k], column);
+	}
+	return found;
+}
+
+static bool is_of_engines(const char *name)
+{
+	for (size_t i = 0; i < sizeof(of_engines) / sizeof(of_engines[0]); i++)
+		if (!strcmp(of_engines[i], name))
+			return true;
+	return false;
+}
+
+static void append(char *list, const char *name, const char *value)
+{
+	size_t used = strlen(list);
+
+	if (used + strlen(name) + strlen(value) + 4 < FB_OWN_CHARS)
+		snprintf(list + used, FB_OWN_CHARS - used, "%s%s%s%s", used ? ", " : "", name,
+			 *value ? " " : "", value);
+}
+
+static void find_asked(struct fb_own *own, const struct fb_report *report)
+{
+	for (const char *at = report->columns; at;
+	     at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL) {
+		char name[FB_AXIS_CHARS];
+		int column;
+
+		snprintf(name, sizeof(name), "%.*s", (int)strcspn(at, ","), at);
+		column = fb_results_column(report->results, name);
+		if (column >= 0 && own->count < FB_OWN_COLUMNS)
+			own->column[own->count++] = (size_t)column;
+	}
+}
+
+/* Shows a column, names it, or says that it is the same in all. Returns the letters it takes. */
+static size_t place_own(struct fb_own *own, const struct fb_report *report,
+			const struct fb_section *section, size_t column, size_t room)
+{
+	const char *name = fb_own_name(report, column);
+	size_t width = strlen(name) < 9 ? 10 : strlen(name) + 1;
+	struct found found = look_at(report, section, column);
+	char text[FB_NUMBER_CHARS];
+
+	/* An axis or a size has a column of its own already. */
+	if (found.known == 0 || (section->axes && fb_axes_have(section->axes, name)))
+		return 0;
+	if (!found.differ && found.known > 1) {
+		append(own->same, name, fb_own_text(found.first, text));
+		return 0;
+	}
+	if (width > room || own->count == FB_OWN_COLUMNS) {
+		append(own->more, name, "");
+		return 0;
+	}
+	own->column[own->count++] = column;
+	return width;
+}
+
+void fb_own_find(struct fb_own *own, const struct fb_report *report,
+		 const struct fb_section *section)
+{
+	size_t room = FB_OWN_WIDTH;
+
+	*own = (struct fb_own){.count = 0};
+	if (report->columns) {
+		find_asked(own, report);
+		return;
+	}
+	for (int engines = 0; engines < 2; engines++)
+		for (size_t i = 0; i < report->results->nown; i++)
+			if (is_of_engines(report->results->own[i]) == engines)
+				room -= place_own(own, report, section, fb_columns_count + i, room);
+}

@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Figures over any key. One key is a figure of curves: the time of each engine and algorithm, and
+ * below it another column, as what of the communication is exposed. Two keys are a heat map of the
+ * best time at each pair of values. Sizes are a key like others where they differ of themselves: a
+ * sweep over a variable and over sizes is a heat map.
+ */
+#include "common/base/error.h"
+#include "common/base/sizes.h"
+#include "scripts/tools/lib/gnuplot.h"
+#include "scripts/tools/lib/report.h"
+#include "scripts/tools/plot/plot.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SERIES = 8, VALUE_CHARS = 64 };
+
+/* A key that cells of a section differ in; FB_AXES stands for their sizes. */
+static const char *value_of(const struct fb_cell *cell, size_t key, char buf[VALUE_CHARS])
+{
+	if (key < FB_AXES)
+		return cell->place->text[key];
+	return fb_size_text(cell->bytes, buf);
+}
+
+static const char *name_of(const struct fb_section *section, size_t key)
+{
+	return key < FB_AXES ? section->axes->name[key] : "bytes";
+}
+
+static int compare_at(const struct fb_cell *a, const struct fb_cell *b, size_t key)
+{
+	char left[VALUE_CHARS], right[VALUE_CHARS];
+
+	return fb_axis_compare(value_of(a, key, left), value_of(b, key, right));
+}
+
+static bool differs(const struct fb_section *section, size_t key)
+{
+	for (size_t i = 1; i < section->count; i++)
+		if (compare_at(section->cell, &section->cell[i], key))
+			return true;
+	return false;
+}
+
+/* Whether each value of the first key goes with one size only, so that sizes are no key. */
+static bool sizes_follow(const struct fb_section *section, const size_t *key, size_t keys)
+{
+	for (size_t i = 0; i < section->count; i++)
+		for (size_t j = 0; j < i; j++) {
+			bool same = true;
+
+			for (size_t k = 0; k < keys; k++)
+				same &= !compare_at(&section->cell[i], &section->cell[j], key[k]);
+			if (same && section->cell[i].bytes != section->cell[j].bytes)
+				return false;
+		}
+	return true;
+}
+
+/* The keys that a section differs in; returns how many: 0, 1 or 2 make a figure. */
+static size_t keys_of(const struct fb_section *section, size_t key[FB_AXES + 1])
+{
+	size_t keys = 0;
+
+	for (size_t a = 0; section->axes && a < section->axes->count; a++)
+		if (differs(section, a))
+			key[keys++] = a;
+	if (keys && !sizes_follow(section, key, keys))
+		key[keys++] = FB_AXES;
+	return keys;
+}
+
+/* The different values of a key in their order, as cells that have them. Returns how many. */
+static size_t values_of(const struct fb_section *section, size_t key, const struct fb_cell **list)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < section->count; i++) {
+		const struct fb_cell *cell = &section->cell[i];
+		size_t at = n;
+
+		while (at > 0 && compare_at(cell, list[at - 1], key) < 0)
+			at--;
+		if (at > 0 && !compare_at(cell, list[at - 1], key))
+			continue;
+		memmove(list + at + 1, list + at, (n - at) * sizeof(*list));
+		list[at] = cell;
+		n++;
+	}
+	return n;
+}
+
+static size_t find_value(const struct fb_cell *const *list, size_t n, const struct fb_cell *cell,
+			 size_t key)
+{
+	size_t at = 0;
+
+	while (at < n && compare_at(list[at], cell, key))
+		at++;
+	return at;
+}
+
+/* The quickest cell of a series among n of one place; NULL: none. */
+static const struct fb_cell *quickest(const struct fb_cell *cell, size_t n,
+				      const struct fb_cell *series)
+{
+	for (size_t i = 0; i < n; i++)
+		if (fb_cell_has_time(&cell[i]) && fb_plot_same_algorithm(&cell[i], series))
+			return &cell[i]; /* they are sorted by time */
+	return NULL;
+}
+
+/* Names of values, with marks where the axis is drawn: LABEL[] and X[]. */
+static void put_ticks(FILE *out, const struct fb_cell *const *list, size_t n, size_t key,
+		      const double *x)
+{
+	char buf[VALUE_CHARS];
+
+	fprintf(out, "VALUES = %zu\narray LABEL[%zu]\narray X[%zu]\n", n, n + 1, n + 1);
+	for (size_t i = 0; i < n; i++) {
+		fprintf(out, "LABEL[%zu] = ", i + 1);
+		fb_gnuplot_quote(out, value_of(list[i], key, buf));
+		fprintf(out, "\nX[%zu] = %.9g\n", i + 1, x[i]);
+	}
+}
+
+/*
+ * Where values stand on the axis: at their number, by its logarithm where they span much; behind
+ * the last number, a step apart, those that are texts. Returns whether it is a logarithm.
+ */
+static bool place_values(const struct fb_cell *const *list, size_t n, size_t key, double *x)
+{
+	char buf[VALUE_CHARS];
+	size_t numbers = 0;
+	double step;
+	bool logarithmic;
+
+	while (numbers < n && fb_axis_number(value_of(list[numbers], key, buf), &x[numbers]))
+		numbers++;
+	logarithmic = numbers > 1 && x[0] > 0 && x[numbers - 1] >= 8 * x[0];
+	for (size_t i = 0; i < numbers && logarithmic; i++)
+		x[i] = log2(x[i]);
+	step = numbers > 1 ? (x[numbers - 1] - x[0]) / (double)(numbers - 1) : 1;
+	for (size_t i = numbers; i < n; i++)
+		x[i] = i ? x[i - 1] + step : 0;
+	return logarithmic;
+}
+
+/* The column of the second panel; -1: there is none with values. */
+static int panel_of(const struct fb_plot *plot, const struct fb_section *section)
+{
+	const char *const usual[] = {plot->columns, "exposed_us", "busbw_GBps"};
+
+	for (size_t u = 0; u < sizeof(usual) / sizeof(usual[0]); u++) {
+		int column = usual[u] ? fb_results_column(plot->results, usual[u]) : -1;
+
+		for (size_t i = 0; i < section->count && column >= 0; i++)
+			if (isfinite(fb_cell_number(&section->cell[i], (size_t)column)))
+				return column;
+	}
+	return -1;
+}
+
+/* A block of a series: x, us, low, high, the column of the second panel. */
+static void put_series(FILE *out, const struct fb_section *section, size_t key,
+		       const struct fb_cell *series, const struct fb_cell *const *list,
+		       const double *x, size_t values, int panel)
+{
+	size_t n;
+
+	for (size_t i = 0; i < section->count; i += n) {
+		const struct fb_cell *cell;
+
+		n = fb_section_same_place(section, i);
+		cell = quickest(&section->cell[i], n, series);
+		if (!cell)
+			continue;
+		fprintf(out, "%.9g", x[find_value(list, values, cell, key)]);
+		fb_gnuplot_number(out, cell->us);
+		fb_gnuplot_number(out, isfinite(cell->low_us) ? cell->low_us : cell->us);
+		fb_gnuplot_number(out, isfinite(cell->high_us) ? cell->high_us : cell->us);
+		fb_gnuplot_number(out,
+				  panel < 0 ? (double)NAN : fb_cell_number(cell, (size_t)panel));
+		fputc('\n', out);
+	}
+	fputs("\n\n", out);
+}
+
+static void put_curves(const struct fb_plot *plot, const struct fb_section *section, size_t key,
+		       const struct fb_cell **list, double *x)
+{
+	const struct fb_report names = {.results = plot->results};
+	const struct fb_cell *series[SERIES];
+	size_t values = values_of(section, key, list), count = 0;
+	char title[FB_TITLE_CHARS], name[FB_PLOT_NAME_CHARS];
+	int panel = panel_of(plot, section);
+	FILE *out = plot->out;
+
+	fb_plot_texts(plot, fb_section_title(section, title, sizeof(title)),
+		      "the quickest protocol of each; bars: 95% interval, or the least and the "
+		      "greatest of fewer than six launches");
+	fprintf(out, "LOGARITHM = %d\n", place_values(list, values, key, x));
+	fb_gnuplot_text(out, "AXIS", name_of(section, key));
+	fb_gnuplot_text(out, "PANEL", panel < 0 ? "" : fb_own_name(&names, (size_t)panel));
+	put_ticks(out, list, values, key, x);
+	for (size_t i = 0; i < section->count; i++) {
+		size_t s = 0;
+
+		while (s < count && !fb_plot_same_algorithm(series[s], &section->cell[i]))
+			s++;
+		if (s == count && count < SERIES && fb_cell_has_time(&section->cell[i]))
+			series[count++] = &section->cell[i];
+	}
+	fprintf(out, "SERIES = %zu\narray NAME[%zu]\n", count, count + 1);
+	for (size_t s = 0; s < count; s++) {
+		fprintf(out, "NAME[%zu] = ", s + 1);
+		fb_gnuplot_quote(out, fb_plot_algorithm(series[s], name));
+		fputc('\n', out);
+	}
+	fputs("$DATA << EOD\n", out);
+	for (size_t s = 0; s < count; s++)
+		put_series(out, section, key, series[s], list, x, values, panel);
+	fputs("EOD\n", out);
+}
+
+/* The best time at each pair of values; of several at one, where a third key differs, the best. */
+static void put_tiles(const struct fb_plot *plot, const struct fb_section *section,
+		      const size_t key[2], const struct fb_cell **list, double *x)
+{
+	size_t rows, columns = 0, n;
+	const struct fb_cell **column = list + section->count;
+	char title[FB_TITLE_CHARS], whole[FB_TITLE_CHARS + 16];
+	FILE *out = plot->out;
+
+	rows = values_of(section, key[0], list);
+	columns = values_of(section, key[1], column);
+	snprintf(whole, sizeof(whole), "%s: best time",
+		 fb_section_title(section, title, sizeof(title)));
+	fb_plot_texts(plot, whole, "the quickest of all engines and algorithms at each pair");
+	fb_gnuplot_text(out, "UNIT", "us");
+	fb_gnuplot_text(out, "ROWNAME", name_of(section, key[0]));
+	fb_gnuplot_text(out, "COLUMNNAME", name_of(section, key[1]));
+	fprintf(out, "ROWS = %zu\nCOLUMNS = %zu\nMORE = 0\n", rows, columns);
+	for (size_t i = 0; i < columns; i++)
+		x[i] = (double)i;
+	put_ticks(out, column, columns, key[1], x);
+	fprintf(out, "array ROWLABEL[%zu]\n", rows + 1);
+	for (size_t i = 0; i < rows; i++) {
+		fprintf(out, "ROWLABEL[%zu] = ", i + 1);
+		fb_gnuplot_quote(out, value_of(list[i], key[0], title));
+		fputc('\n', out);
+	}
+	for (size_t i = 0; i < rows * columns; i++)
+		x[i] = (double)NAN;
+	for (size_t i = 0; i < section->count; i += n) {
+		const struct fb_cell *own, *library;
+		double best;
+		size_t at;
+
+		n = fb_section_same_place(section, i);
+		own = fb_cells_best(&section->cell[i], n, false);
+		library = fb_cells_best(&section->cell[i], n, true);
+		if (!own && !library)
+			continue;
+		best = fmin(own ? own->us : HUGE_VAL, library ? library->us : HUGE_VAL);
+		at = find_value(list, rows, &section->cell[i], key[0]) * columns +
+		     find_value(column, columns, &section->cell[i], key[1]);
+		x[at] = isnan(x[at]) ? best : fmin(x[at], best);
+	}
+	fputs("$DATA << EOD\n", out);
+	for (size_t i = 0; i < rows * columns; i++) {
+		fprintf(out, "%zu %zu", i % columns, i / columns);
+		fb_gnuplot_number(out, x[i]);
+		fputs(i % columns + 1 == columns ? "\n\n" : "\n", out);
+	}
+	fputs("EOD\n", out);
+}
+
+/* The figure of that many keys, one or two (of three keys the first two make it). */
+static int plot_keys(const struct fb_plot *plot, bool heat)
+{
+	const struct fb_section *section = NULL;
+	const struct fb_cell **list;
+	size_t key[FB_AXES + 1], count = 0;
+	double *x;
+
+	for (size_t s = 0; s < plot->cells->nsections; s++) {
+		size_t keys = keys_of(&plot->cells->section[s], key);
+
+		if ((heat ? keys > 1 : keys == 1) && ++count == plot->figure)
+			section = &plot->cells->section[s];
+	}
+	if (plot->count) {
+		fprintf(plot->out, "%zu\n", count);
+		return FB_OK;
+	}
+	if (!fb_plot_has(plot, count,
+			 heat ? "no rows that differ in two keys; --axis KEY,KEY names them"
+			      : "no rows that differ in one key; --axis KEY names it") ||
+	    !section)
+		return FB_EINPUT;
+	list = calloc(2 * section->count, sizeof(const struct fb_cell *));
+	x = calloc(section->count * section->count + 1, sizeof(*x));
+	if (list && x) {
+		keys_of(section, key);
+		if (heat)
+			put_tiles(plot, section, key, list, x);
+		else
+			put_curves(plot, section, key[0], list, x);
+	}
+	free(x);
+	free(list);
+	return list && x ? FB_OK : fb_error(FB_ENOMEM, "out of memory for a figure");
+}
+
+int fb_plot_axis(const struct fb_plot *plot)
+{
+	return plot_keys(plot, false);
+}
+
+int fb_plot_heat(const struct fb_plot *plot)
+{
+	return plot_keys(plot, true);
+}

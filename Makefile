@@ -27,6 +27,7 @@ PROGRAMS := \
 	collectives/send_recv \
 	kvtransfer/kv_reshard \
 	kvtransfer/offload \
+	kvtransfer/serve \
 	overlap/context_parallel \
 	overlap/ddp \
 	overlap/fsdp \

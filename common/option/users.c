@@ -21,7 +21,8 @@ enum kind {
 	LOCAL = 32,
 	KV = 64,
 	TIER = 256,
-	NETWORK = COLLECTIVE | STEP | MESSAGES | COST | KV,
+	SERVE = 512,
+	NETWORK = COLLECTIVE | STEP | MESSAGES | COST | KV | SERVE,
 };
 
 static const struct {
@@ -32,7 +33,7 @@ static const struct {
 	{"all_to_all_v", COLLECTIVE}, {"barrier", COLLECTIVE},    {"broadcast", COLLECTIVE},
 	{"gather", COLLECTIVE},       {"reduce", COLLECTIVE},     {"reduce_scatter", COLLECTIVE},
 	{"scatter", COLLECTIVE},      {"send_recv", COLLECTIVE},  {"kv_reshard", KV},
-	{"offload", TIER},
+	{"offload", TIER},            {"serve", SERVE},
 	{"ddp", STEP | SIZED},               {"all_pairs", MESSAGES},    {"bandwidth", MESSAGES},
 	{"connection", COST},         {"host_device", LOCAL},     {"incast", MESSAGES | ROOTED},
 	{"latency", MESSAGES},        {"loaded_latency", MESSAGES}, {"multi_pair", MESSAGES},
@@ -50,17 +51,17 @@ static const struct {
 	unsigned users;
 } limited[] = {
 	{"bytes", COLLECTIVE | SIZED | MESSAGES | COST | LOCAL},
-	{"algorithm", COLLECTIVE | STEP | MESSAGES | KV | TIER},
+	{"algorithm", COLLECTIVE | STEP | MESSAGES | KV | TIER | SERVE},
 	{"protocol", COLLECTIVE | STEP | MESSAGES},
 	{"transport", COLLECTIVE | STEP | MESSAGES},
-	{"memory", COLLECTIVE | STEP | MESSAGES | COST | LOCAL},
+	{"memory", COLLECTIVE | STEP | MESSAGES | COST | LOCAL | SERVE},
 	{"redop", COLLECTIVE | STEP},
 	{"root", COLLECTIVE | ROOTED},
 	{"in-place", COLLECTIVE},
 	{"launch", COLLECTIVE | STEP | MESSAGES | LOCAL},
 	{"cache", COLLECTIVE},
-	{"slots", COLLECTIVE | STEP | MESSAGES | KV},
-	{"slot-bytes", COLLECTIVE | STEP | MESSAGES | KV},
+	{"slots", COLLECTIVE | STEP | MESSAGES | KV | SERVE},
+	{"slot-bytes", COLLECTIVE | STEP | MESSAGES | KV | SERVE},
 	{"threads", COLLECTIVE | STEP | MESSAGES | LOCAL | KV},
 	{"ll-line", COLLECTIVE | STEP},
 	{"no-gpu-overlap", COLLECTIVE | STEP},

@@ -58,7 +58,6 @@ for program in "$build"/*; do
 	sizes=(--bytes "0,1,13,4K")
 	# Its messages follow from a cache, whose usual size takes 30 s here.
 	[ "${program##*/}" != kv_reshard ] || sizes=(--tokens 37 --layers 2)
-	[ "${program##*/}" != offload ] || sizes=(--tokens 37)
 	clean "${program##*/}" "${sizes[@]}" --raw
 	# The ways over tcp are the same for all programs; these two use all of them.
 	case ${program##*/} in

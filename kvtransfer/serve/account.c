@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What users feel; see account.h. */
+#include "kvtransfer/serve/account.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "common/base/error.h"
+#include "common/measure/stats.h"
+
+static void add(struct fb_account *a, struct fb_series *s, double seconds)
+{
+	if (s->n == s->room) {
+		size_t room = s->room ? 2 * s->room : 1024;
+		double *more = realloc(s->value, room * sizeof(*more));
+
+		if (!more) {
+			a->err = FB_ENOMEM;
+			return;
+		}
+		s->value = more;
+		s->room = room;
+	}
+	s->value[s->n++] = seconds * 1e6;
+}
+
+void fb_account_close(struct fb_account *a)
+{
+	free(a->ttft.value);
+	free(a->tpot.value);
+	free(a->itl.value);
+	free(a->queue.value);
+	free(a->kv.value);
+	*a = (struct fb_account){.requests = 0};
+}
+
+void fb_account_token(struct fb_account *a, struct fb_served *r, double now)
+{
+	if (r->tokens++)
+		add(a, &a->itl, now - r->last);
+	else
+		r->first = now;
+	r->last = now;
+}
+
+double fb_account_replay(struct fb_account *a, const struct fb_served *served, uint32_t n,
+			 const struct fb_objective *objective)
+{
+	double begin = INFINITY, end = 0;
+	uint64_t met = 0;
+
+	for (uint32_t i = 0; i < n; i++) {
+		const struct fb_served *r = &served[i];
+		double ttft = r->first - r->planned;
+		double tpot = r->tokens > 1 ? (r->last - r->first) / (r->tokens - 1) : 0;
+
+		add(a, &a->ttft, ttft);
+		add(a, &a->queue, r->prefilled - r->planned - r->compute);
+		add(a, &a->kv, r->arrived - r->prefilled);
+		if (r->tokens > 1)
+			add(a, &a->tpot, tpot);
+		a->ttft_sum += ttft;
+		a->kv_sum += r->arrived - r->prefilled;
+		a->tokens += r->tokens;
+		met += ttft <= objective->ttft_s && tpot <= objective->itl_s;
+		begin = fmin(begin, r->planned);
+		end = fmax(end, r->last);
+	}
+	a->requests += n;
+	a->met += met;
+	a->span += n ? end - begin : 0;
+	return n ? (double)met / n : 0;
+}
+
+static int by_size(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+double fb_series_quantile(struct fb_series *s, double q)
+{
+	size_t floor = q <= 0.5 ? 1 : q <= 0.95 ? FB_MIN_SAMPLES_P95 : FB_MIN_SAMPLES_P99;
+
+	if (s->n < floor)
+		return (double)NAN;
+	qsort(s->value, s->n, sizeof(*s->value), by_size);
+	return fb_sorted_quantile(s->value, s->n, q);
+}

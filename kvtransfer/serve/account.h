@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * From what happened to requests to what users feel: time to first token, time between tokens, and
+ * how many requests a second met an objective.
+ *
+ * All times are the router's. A request's time begins when it was planned to arrive, whether or not
+ * the router came to it then: a server that stalls makes requests wait, and their waiting counts
+ * (no coordinated omission).
+ */
+#ifndef FB_KVTRANSFER_SERVE_ACCOUNT_H
+#define FB_KVTRANSFER_SERVE_ACCOUNT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Times in seconds of one clock. */
+struct fb_served {
+	double planned;
+	double compute; /* duration of the prompt's computing */
+	double prefilled, arrived, first, last;
+	uint32_t tokens; /* given so far */
+};
+
+/* Samples that grow; in us. */
+struct fb_series {
+	double *value;
+	size_t n, room;
+};
+
+struct fb_account {
+	struct fb_series ttft, tpot, itl, queue, kv; /* of all replays so far */
+	double ttft_sum, kv_sum;
+	uint64_t requests, met;
+	double span;   /* s: all replays, from the first arrival planned to the last token */
+	double tokens; /* given to users */
+	int err;       /* FB_ENOMEM: samples are missing */
+};
+
+struct fb_objective {
+	double ttft_s, itl_s; /* of a request: its first token, and the mean time between tokens */
+};
+
+void fb_account_close(struct fb_account *account);
+
+/* A token of the request came at that time. */
+void fb_account_token(struct fb_account *account, struct fb_served *served, double now);
+
+/* All requests of a replay are done. Returns the share that met the objective. */
+double fb_account_replay(struct fb_account *account, const struct fb_served *served, uint32_t n,
+			 const struct fb_objective *objective);
+
+/* A quantile of samples; NAN below a floor: 1 for 0.5, else as stats.h has it for rows. */
+double fb_series_quantile(struct fb_series *samples, double q);
+
+#endif

@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The cases of serve; see serve.h. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/error.h"
+#include "common/record/variant.h"
+#include "common/run/axes.h"
+#include "kvtransfer/serve/serve.h"
+
+enum { RATES = 64, POOL_REQUESTS = 8 };
+
+const char *const fb_serve_operations[] = {"replay", "knee", "verdict", NULL};
+const char *const fb_serve_modes[] = {"colocated", "disaggregated", NULL};
+const char *const fb_serve_policies[] = {"round_robin", "least_loaded", "prefix", NULL};
+
+static const char *const algorithms[] = {"colocated", "disaggregated", "both", NULL};
+static const char *const memories[] = {"host", "device", NULL};
+
+static int index_of(const char *const *names, const char *name)
+{
+	int i = 0;
+
+	while (names[i + 1] && strcmp(names[i], name))
+		i++;
+	return i;
+}
+
+struct fb_serve_engine *fb_serve_engine_of(struct fb_serve_state *state, const struct fb_case *c)
+{
+	bool device = !strcmp(c->memory, "device");
+	int i = 0;
+
+	while (i + 1 < state->engines && (strcmp(state->engine[i].name, c->engine) ||
+					  state->engine[i].device != device))
+		i++;
+	return &state->engine[i];
+}
+
+int fb_serve_trace(const struct fb_serve_settings *own, uint64_t seed, struct fb_trace *trace)
+{
+	const struct fb_trace_config config = {
+		.source = own->trace, .count = (uint32_t)own->requests, .scale = own->scale,
+		.block_tokens = (uint32_t)own->block_tokens, .reuse = own->reuse, .seed = seed};
+
+	return fb_trace_open(trace, &config);
+}
+
+struct fb_serve_plan fb_serve_plan_of(const struct fb_serve_state *state, const struct fb_case *c)
+{
+	const struct fb_serve_settings *own = state->own;
+	uint32_t longest = state->longest_input / (uint32_t)own->block_tokens + 1;
+	char text[64];
+	struct fb_serve_plan p = {
+		.operation = (enum fb_serve_operation)index_of(fb_serve_operations, c->operation),
+		.mode = strcmp(c->algorithm, "colocated") ? FB_SERVE_DISAGGREGATED
+							   : FB_SERVE_COLOCATED,
+		.workers = state->world->nranks - 1,
+		.prefill = (int)fb_variant_u64(c->variant, "prefill", 1),
+		.model = fb_kv_model_find(fb_variant_text(c->variant, "model", text, sizeof(text))),
+	};
+
+	p.rate = atof(fb_variant_text(c->variant, "rate", text, sizeof(text)));
+	fb_variant_text(c->variant, "router", text, sizeof(text));
+	p.policy = (enum fb_serve_policy)index_of(fb_serve_policies, text);
+	fb_variant_text(c->variant, "arrivals", text, sizeof(text));
+	p.arrivals = (enum fb_arrivals)index_of(fb_arrivals_names, text);
+	p.shape = fb_kv_model_shape(p.model, (uint32_t)fb_datatype_size(c->datatype));
+	p.shape.block_tokens = (uint32_t)own->block_tokens;
+	p.pool_blocks = own->pool_blocks ? (uint32_t)own->pool_blocks : POOL_REQUESTS * longest;
+	p.page_bytes = (uint64_t)p.shape.kv_heads * p.shape.block_tokens * fb_kv_row(&p.shape);
+	p.region_bytes = p.pool_blocks * p.page_bytes;
+	return p;
+}
+
+static uint64_t part_bytes(const struct fb_serve_plan *p)
+{
+	return fb_kv_regions(&p->shape) * p->region_bytes;
+}
+
+bool fb_serve_can(void *arg, const struct fb_case *c, char reason[FB_REASON_CHARS])
+{
+	struct fb_serve_state *state = arg;
+	const struct fb_serve_settings *own = state->own;
+	const struct fb_serve_engine *e = fb_serve_engine_of(state, c);
+	const struct fb_serve_plan p = fb_serve_plan_of(state, c);
+	uint64_t most = e->device ? state->gpu.memory_bytes / 8 * 7 : state->memory_limit;
+	bool generated = false, apart = strcmp(c->algorithm, "colocated") != 0;
+	char asked[FB_SIZE_CHARS], limit[FB_SIZE_CHARS];
+
+	for (int i = 0; fb_trace_names[i]; i++)
+		generated |= !strcmp(own->trace, fb_trace_names[i]);
+	if (*e->why)
+		snprintf(reason, FB_REASON_CHARS, "%s", e->why);
+	else if (p.workers < 1 + apart || (apart && p.prefill >= p.workers))
+		snprintf(reason, FB_REASON_CHARS, "%d ranks are needed: a router and the workers",
+			 apart ? p.prefill + 2 : 2);
+	else if (generated && p.arrivals == FB_ARRIVE_TRACE)
+		snprintf(reason, FB_REASON_CHARS, "a generated trace has no times of arrival");
+	else if (p.rate <= 0 && p.arrivals != FB_ARRIVE_TRACE)
+		snprintf(reason, FB_REASON_CHARS, "arrivals need a rate");
+	else if (part_bytes(&p) > most)
+		snprintf(reason, FB_REASON_CHARS, "a worker's cache is %s, its memory %s",
+			 fb_size_text((part_bytes(&p) >> 20 << 20) + (1 << 20), asked),
+			 fb_size_text(most >> 20 << 20, limit));
+	else if (p.pool_blocks * own->block_tokens < state->longest_input)
+		snprintf(reason, FB_REASON_CHARS, "the longest prompt has %u tokens, a cache %llu",
+			 state->longest_input,
+			 (unsigned long long)(p.pool_blocks * own->block_tokens));
+	else
+		return true;
+	return false;
+}
+
+/* fb_axes_adjust_fn. */
+static bool adjust(void *arg, struct fb_case *c)
+{
+	struct fb_serve_state *state = arg;
+	bool verdict = !strcmp(c->operation, "verdict"), both = !strcmp(c->algorithm, "both");
+	bool colocated = !strcmp(c->algorithm, "colocated"), device = !strcmp(c->memory, "device");
+	char ignored[FB_REASON_CHARS];
+	struct fb_serve_engine *e;
+
+	if (verdict != both)
+		return false;
+	if (device && !state->has_gpu && !strcmp(state->settings->memory, "all"))
+		return false;
+	if (colocated) {
+		if (fb_variant_u64(c->variant, "prefill", 1) != state->own->prefill.value[0])
+			return false;
+		c->engine = "none";
+	}
+	e = fb_serve_engine_of(state, c);
+	if (strcmp(e->name, c->engine) || e->device != device || (!colocated && !e->ops))
+		return false;
+	c->transport = e->ops ? e->ops->transport : "-";
+	c->launch = "blocking";
+	if (fb_serve_can(state, c, ignored)) {
+		const struct fb_serve_plan p = fb_serve_plan_of(state, c);
+
+		if (part_bytes(&p) > e->part_bytes)
+			e->part_bytes = part_bytes(&p);
+	}
+	return true;
+}
+
+/* The rates of a list; returns how many, or 0 (printed). */
+static size_t read_rates(const char *list, const char *text[RATES], char *room, size_t n)
+{
+	const char *cursor = list;
+	size_t count = 0, used = 0;
+
+	while (count < RATES && used < n) {
+		int got = fb_option_next_item(&cursor, room + used, n - used);
+		char *end = room + used;
+		double rate = got == 1 ? strtod(room + used, &end) : 0;
+
+		if (got == 0)
+			return count;
+		if (got != 1 || end == room + used || *end || !(rate >= 0 && rate < 1e6))
+			break;
+		text[count++] = room + used;
+		used += strlen(room + used) + 1;
+	}
+	fb_option_reject(stderr, "rate", list, "requests a second, as 0.5,2,8; 0: as recorded");
+	return 0;
+}
+
+int fb_serve_expand(struct fb_run *run, void *arg)
+{
+	struct fb_serve_state *state = arg;
+	const struct fb_serve_settings *own = state->own;
+	const char *engines[FB_SERVE_ENGINES + 1] = {NULL}, *rate[RATES];
+	const struct fb_axes_choices choices = {
+		.engines = engines, .algorithms = algorithms, .memories = memories};
+	size_t models = 0, at[6] = {0}, n = 0;
+	char room[1024];
+	int err = FB_OK;
+
+	while (fb_kv_model_names[models])
+		models++;
+	for (int i = 0; i < state->engines; i++)
+		if (state->engine[i].ops || !state->engine[i].device)
+			engines[n++] = state->engine[i].name;
+	const size_t count[] = {models, FB_SERVE_OPERATIONS, FB_SERVE_POLICIES, FB_ARRIVALS,
+				own->prefill.count,
+				read_rates(own->rates, rate, room, sizeof(room))};
+	if (!count[5])
+		return FB_EINPUT;
+	do {
+		struct fb_case base = {.operation = fb_serve_operations[at[1]],
+				       .registration = "none"};
+		char keys[FB_VARIANT_CHARS];
+
+		if (!(own->models >> at[0] & 1) || !(own->operations >> at[1] & 1) ||
+		    !(own->policies >> at[2] & 1) || !(own->arrivals >> at[3] & 1))
+			continue;
+		snprintf(keys, sizeof(keys), "arrivals=%s;block=%llu;chunk=%llu;model=%s;"
+			 "prefill=%llu;rate=%s;requests=%llu;router=%s;scale=%g;trace=%.64s",
+			 fb_arrivals_names[at[3]], (unsigned long long)own->block_tokens,
+			 (unsigned long long)own->chunk, fb_kv_model_names[at[0]],
+			 (unsigned long long)own->prefill.value[at[4]], rate[at[5]],
+			 (unsigned long long)own->requests, fb_serve_policies[at[2]], own->scale,
+			 strrchr(own->trace, '/') ? strrchr(own->trace, '/') + 1 : own->trace);
+		fb_variant_put(&base, keys);
+		err = fb_axes_expand(run, &base, &choices, adjust, state);
+	} while (!err && fb_product_next(at, count, sizeof(count) / sizeof(count[0])));
+	return err;
+}

@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* One case of serve, from setup to teardown; see serve.h. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/error.h"
+#include "common/measure/stats.h"
+#include "kvtransfer/serve/serve.h"
+
+int fb_serve_open_memory(struct fb_serve_state *state, struct fb_serve_engine *e)
+{
+	const struct fb_group *w = state->world;
+	size_t bytes = (size_t)e->part_bytes;
+	int *peers, n = 0, err;
+
+	if (e->memory.ops)
+		return FB_OK;
+	err = e->device ? fb_gpu_segment_open(&e->memory, &state->gpu, FB_GPU_DEVICE, bytes)
+			: fb_segment_open(&e->memory, w, bytes, FB_PAGES_NORMAL);
+	if (err || !e->mover)
+		return err;
+	e->seen = calloc((size_t)w->nranks, sizeof(*e->seen));
+	peers = calloc((size_t)w->nranks, sizeof(*peers));
+	err = fb_group_agree(w, e->seen && peers ? FB_OK : FB_ENOMEM);
+	/* The router has no cache. */
+	for (int r = 1; r < w->nranks && w->rank && peers; r++)
+		peers[n++] = r;
+	if (!err)
+		err = e->ops->add(e->mover, &e->memory, &e->region);
+	if (!err && e->ops->connect)
+		err = e->ops->connect(e->mover, peers, n);
+	free(peers);
+	return err;
+}
+
+static void close_instance(struct fb_serve_instance *i)
+{
+	for (int w = 0; w < i->plan.workers && i->pool; w++)
+		fb_pool_close(&i->pool[w]);
+	free(i->pool);
+	free(i->served);
+	free(i->knee.value);
+	free(i->ratio.value);
+	fb_account_close(&i->account);
+	fb_trace_close(&i->trace);
+	fb_kv_compute_close(i->compute);
+	free(i);
+}
+
+/* Local: what the router, or a worker, needs. */
+static int open_role(struct fb_serve_instance *i)
+{
+	struct fb_serve_state *state = i->state;
+	int err;
+
+	if (state->world->rank)
+		return fb_kv_compute_open(&i->compute, i->plan.model,
+					  i->engine->device ? &state->gpu : NULL,
+					  state->longest_input + state->longest_output);
+	err = fb_serve_trace(state->own, state->settings->seed, &i->trace);
+	if (err)
+		return err;
+	i->served = calloc(i->trace.count, sizeof(*i->served));
+	i->pool = calloc((size_t)i->plan.workers, sizeof(*i->pool));
+	if (!i->served || !i->pool)
+		return fb_error(FB_ENOMEM, "out of memory for %u requests", i->trace.count);
+	for (int w = 0; w < i->plan.workers && !err; w++)
+		err = fb_pool_open(&i->pool[w], i->plan.pool_blocks);
+	return err;
+}
+
+int fb_serve_set_up(void *arg, const struct fb_case *c, void **result)
+{
+	struct fb_serve_state *state = arg;
+	struct fb_serve_instance *i = calloc(1, sizeof(*i));
+	int err = fb_group_agree(state->world, i ? FB_OK : FB_ENOMEM);
+
+	if (err || !i) {
+		free(i);
+		return err;
+	}
+	i->state = state;
+	i->engine = fb_serve_engine_of(state, c);
+	i->plan = fb_serve_plan_of(state, c);
+	i->data = (struct fb_data){.seed = state->settings->seed, .type = c->datatype,
+				   .op = FB_SUM, .nranks = state->world->nranks};
+	err = fb_serve_open_memory(state, i->engine);
+	if (!err)
+		err = fb_group_agree(state->world, open_role(i));
+	if (!err)
+		err = fb_mailbox_open(&i->box, state->world);
+	if (err) {
+		close_instance(i);
+		return err;
+	}
+	*result = i;
+	return FB_OK;
+}
+
+void fb_serve_tear_down(void *instance)
+{
+	struct fb_serve_instance *i = instance;
+
+	MPI_Barrier(i->state->world->comm);
+	fb_mailbox_close(&i->box);
+	close_instance(i);
+}
+
+int fb_serve_run(void *instance, int calls)
+{
+	struct fb_serve_instance *i = instance;
+	int err = FB_OK;
+
+	for (int k = 0; k < calls && !err; k++) {
+		err = i->state->world->rank ? fb_serve_work(i) : fb_serve_route(i);
+		i->runs++;
+	}
+	return err;
+}
+
+/* Requests were compared as they ended. */
+int fb_serve_check(void *instance, int calls, struct fb_mismatch *bad)
+{
+	struct fb_serve_instance *i = instance;
+
+	(void)calls;
+	*bad = i->bad;
+	i->bad = (struct fb_mismatch){.errors = 0};
+	return FB_OK;
+}
+
+/* Median and the 95% interval of it, where there are samples enough. */
+static void put_interval(const struct fb_series *s, double *value)
+{
+	double *scratch = calloc(2 * s->n + 1, sizeof(*scratch));
+	struct fb_summary summary;
+
+	if (scratch && s->n && !fb_summarise(s->value, s->n, scratch, &summary)) {
+		value[0] = summary.median;
+		value[1] = summary.median_low;
+		value[2] = summary.median_high;
+	}
+	free(scratch);
+}
+
+static void put_lengths(const struct fb_trace *t, double *value)
+{
+	struct fb_series s = {.n = t->count};
+
+	s.value = calloc(t->count, sizeof(*s.value));
+	for (uint32_t k = 0; k < t->count && s.value; k++)
+		s.value[k] = t->request[k].input;
+	value[FB_SERVE_INPUT_P50] = s.value ? fb_series_quantile(&s, 0.5) : (double)NAN;
+	for (uint32_t k = 0; k < t->count && s.value; k++)
+		s.value[k] = t->request[k].output;
+	value[FB_SERVE_OUTPUT_P50] = s.value ? fb_series_quantile(&s, 0.5) : (double)NAN;
+	free(s.value);
+}
+
+/* What requests of a replay felt; where rates were searched for, they felt many. */
+static void put_requests(struct fb_serve_instance *i, double *value)
+{
+	struct fb_account *a = &i->account;
+
+	value[FB_SERVE_RATE] = i->plan.rate;
+	value[FB_SERVE_TTFT_P50] = fb_series_quantile(&a->ttft, 0.5);
+	value[FB_SERVE_TTFT_P95] = fb_series_quantile(&a->ttft, 0.95);
+	value[FB_SERVE_TTFT_P99] = fb_series_quantile(&a->ttft, 0.99);
+	value[FB_SERVE_TPOT_P50] = fb_series_quantile(&a->tpot, 0.5);
+	value[FB_SERVE_ITL_P50] = fb_series_quantile(&a->itl, 0.5);
+	value[FB_SERVE_ITL_P95] = fb_series_quantile(&a->itl, 0.95);
+	value[FB_SERVE_ITL_P99] = fb_series_quantile(&a->itl, 0.99);
+	value[FB_SERVE_QUEUE_P50] = fb_series_quantile(&a->queue, 0.5);
+	value[FB_SERVE_QUEUE_P95] = fb_series_quantile(&a->queue, 0.95);
+	value[FB_SERVE_KV_P50] = fb_series_quantile(&a->kv, 0.5);
+	value[FB_SERVE_KV_SHARE] = a->kv_sum / a->ttft_sum;
+	value[FB_SERVE_ATTAINMENT] = (double)a->met / (double)a->requests;
+	value[FB_SERVE_GOODPUT] = (double)a->met / a->span;
+	value[FB_SERVE_TOKENS_PER_S] = a->tokens / a->span;
+}
+
+/* What computes is a worker's to say; the row is the router's. */
+static void put_path(const struct fb_serve_instance *i, char path[FB_PATH_CHARS])
+{
+	char text[128] = "";
+
+	if (i->compute)
+		fb_kv_compute_describe(i->compute, text, sizeof(text));
+	MPI_Bcast(text, sizeof(text), MPI_CHAR, 1, i->state->world->comm);
+	snprintf(path, FB_PATH_CHARS, "%s; %s", i->engine->ops ? i->engine->ops->summary
+							       : "no transfer", text);
+}
+
+void fb_serve_describe(void *instance, struct fb_traits *traits)
+{
+	struct fb_serve_instance *i = instance;
+
+	put_path(i, traits->path);
+	traits->bound_us = (double)NAN;
+	if (i->state->world->rank)
+		return;
+	traits->extra[FB_SERVE_REQUESTS] = (double)i->account.requests;
+	traits->extra[FB_SERVE_HIT_SHARE] = i->hit_tokens / i->all_tokens;
+	put_lengths(&i->trace, traits->extra);
+	if (i->plan.operation == FB_SERVE_REPLAY)
+		put_requests(i, traits->extra);
+	else
+		put_interval(&i->knee, &traits->extra[FB_SERVE_KNEE_RPS]);
+	put_interval(&i->ratio, &traits->extra[FB_SERVE_RATIO]);
+	if (i->ratio.n && traits->extra[FB_SERVE_RATIO_LOW] > 1)
+		fb_traits_flag(traits, "disaggregated-wins");
+	else if (i->ratio.n && traits->extra[FB_SERVE_RATIO_HIGH] < 1)
+		fb_traits_flag(traits, "colocated-wins");
+	else if (i->ratio.n)
+		fb_traits_flag(traits, "undecided");
+}

@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The program serve: requests of a trace arrive at a router, rank 0, whatever the state of the
+ * service is (open loop). Workers, all other ranks, compute prompts and answers. Either every
+ * worker does both (colocated), or some compute prompts and pass their KV cache to the others,
+ * which give the tokens (disaggregated).
+ *
+ * Control goes by small MPI messages, the cache by a mover's PUT whose notice tells the decode rank
+ * that the blocks are there. The router keeps book of all blocks, so that a rank never waits for
+ * memory. A worker is one thread: it computes a step (a chunk of a prompt and a token of every
+ * running request) and then looks at its mail and its mover.
+ */
+#ifndef FB_KVTRANSFER_SERVE_SERVE_H
+#define FB_KVTRANSFER_SERVE_SERVE_H
+
+#include "common/base/sizes.h"
+#include "common/cuda/gpu_segment.h"
+#include "common/measure/clock.h"
+#include "common/mover/mover.h"
+#include "common/run/program.h"
+#include "kvtransfer/compute.h"
+#include "kvtransfer/serve/account.h"
+#include "kvtransfer/serve/pool.h"
+#include "kvtransfer/serve/trace.h"
+
+enum fb_serve_operation {
+	FB_SERVE_REPLAY,  /* the trace at a given rate */
+	FB_SERVE_KNEE,	  /* the highest rate at which the objective is met */
+	FB_SERVE_VERDICT, /* that rate of both modes, and their quotient */
+	FB_SERVE_OPERATIONS,
+};
+
+enum fb_serve_mode { FB_SERVE_COLOCATED, FB_SERVE_DISAGGREGATED, FB_SERVE_MODES };
+
+enum fb_serve_policy {
+	FB_SERVE_ROUND_ROBIN,
+	FB_SERVE_LEAST_LOADED, /* the worker with the fewest tokens to go */
+	FB_SERVE_PREFIX,       /* the one that has most of the prompt; of several the former */
+	FB_SERVE_POLICIES,
+};
+
+extern const char *const fb_serve_operations[], *const fb_serve_modes[], *const fb_serve_policies[];
+
+/* The values of the program's own options. */
+struct fb_serve_settings {
+	uint64_t models, operations, policies, arrivals; /* bits */
+	struct fb_sizes prefill; /* workers that compute prompts only */
+	const char *trace, *rates;
+	double scale, reuse, cv, ttft_s, itl_s, attainment;
+	uint64_t requests, block_tokens, chunk, most_batch, pool_blocks;
+};
+
+enum fb_serve_column {
+	FB_SERVE_RATE,
+	FB_SERVE_REQUESTS,
+	FB_SERVE_INPUT_P50,
+	FB_SERVE_OUTPUT_P50,
+	FB_SERVE_TTFT_P50,
+	FB_SERVE_TTFT_P95,
+	FB_SERVE_TTFT_P99,
+	FB_SERVE_TPOT_P50,
+	FB_SERVE_ITL_P50,
+	FB_SERVE_ITL_P95,
+	FB_SERVE_ITL_P99,
+	FB_SERVE_QUEUE_P50,
+	FB_SERVE_QUEUE_P95,
+	FB_SERVE_KV_P50,
+	FB_SERVE_KV_SHARE,
+	FB_SERVE_HIT_SHARE,
+	FB_SERVE_ATTAINMENT,
+	FB_SERVE_GOODPUT,
+	FB_SERVE_TOKENS_PER_S,
+	FB_SERVE_KNEE_RPS,
+	FB_SERVE_KNEE_LOW,
+	FB_SERVE_KNEE_HIGH,
+	FB_SERVE_RATIO,
+	FB_SERVE_RATIO_LOW,
+	FB_SERVE_RATIO_HIGH,
+	FB_SERVE_COLUMNS,
+};
+
+enum { FB_SERVE_ENGINES = 24, FB_SERVE_NOTICE = 1 };
+
+/* A mover on all ranks, and the caches. Engine none has caches only, for workers that do both. */
+struct fb_serve_engine {
+	const char *name;
+	const struct fb_mover_ops *ops; /* NULL: none */
+	bool device;			/* caches and computing are on GPUs */
+	struct fb_mover *mover;		/* NULL: none, not asked for, or `why` */
+	char why[FB_REASON_CHARS];
+	struct fb_segment memory;
+	struct fb_region *region;
+	uint64_t *seen; /* [nranks]: notices of each rank so far */
+	uint64_t part_bytes;
+};
+
+/* Lives as long as the run. Members are equal on all ranks but for pointers. */
+struct fb_serve_state {
+	const struct fb_session *session;
+	const struct fb_group *world;
+	const struct fb_settings *settings;
+	const struct fb_serve_settings *own;
+	struct fb_serve_engine engine[FB_SERVE_ENGINES]; /* [engines] */
+	int engines;
+	struct fb_gpu gpu;
+	bool has_gpu;
+	char no_gpu[FB_REASON_CHARS];
+	uint64_t memory_limit;
+	uint32_t longest_input, longest_output; /* of the trace */
+};
+
+/* What a case asks for; from its keys. */
+struct fb_serve_plan {
+	enum fb_serve_operation operation;
+	enum fb_serve_mode mode; /* of VERDICT: changes while it runs */
+	enum fb_serve_policy policy;
+	enum fb_arrivals arrivals;
+	const struct fb_kv_model *model;
+	struct fb_kv_shape shape;
+	int workers, prefill; /* of the workers the first ones compute prompts, if disaggregated */
+	double rate;
+	uint32_t pool_blocks;	    /* of each worker */
+	uint64_t page_bytes;	    /* of a block in a region */
+	uint64_t region_bytes;
+};
+
+/* --- cases.c ---------------------------------------------------------------------------------- */
+
+int fb_serve_expand(struct fb_run *run, void *state);
+bool fb_serve_can(void *state, const struct fb_case *c, char reason[FB_REASON_CHARS]);
+struct fb_serve_engine *fb_serve_engine_of(struct fb_serve_state *state, const struct fb_case *c);
+/* Segment, region and links of a case's engine, when it is the first; collective. */
+int fb_serve_open_memory(struct fb_serve_state *state, struct fb_serve_engine *engine);
+struct fb_serve_plan fb_serve_plan_of(const struct fb_serve_state *state, const struct fb_case *c);
+
+/* Local: the trace that the options ask for. 0 or an error (printed). */
+int fb_serve_trace(const struct fb_serve_settings *own, uint64_t seed, struct fb_trace *trace);
+
+/* --- mail.c: messages between router and workers ---------------------------------------------- */
+
+enum fb_mail_kind {
+	FB_MAIL_PREFILL,   /* router to worker: compute a prompt */
+	FB_MAIL_ARRIVING,  /* prefill to decode worker: its cache follows */
+	FB_MAIL_PREFILLED, /* worker to router */
+	FB_MAIL_SENT,	   /* the prefill worker's blocks are free */
+	FB_MAIL_ARRIVED,   /* the decode worker has the cache */
+	FB_MAIL_TOKENS,	   /* a token of each request in `list` */
+	FB_MAIL_END,	   /* router: the replay is over; `output` says whether another one comes */
+};
+
+/* A header with a list of so many words. */
+struct fb_mail {
+	uint32_t kind, request;
+	uint32_t input, output;	 /* tokens */
+	uint32_t blocks, held[2]; /* of the prompt; those that P, and D, have already */
+	int32_t decode;		 /* rank; the worker's own: it keeps the request */
+	double compute_s;	 /* PREFILLED */
+	uint32_t words;
+	uint32_t colocated;
+};
+
+/* Behind the header, for a prompt: blocks at P and at D, and hashes in two halves. */
+struct fb_letter {
+	struct fb_mail mail;
+	uint32_t list[];
+};
+
+struct fb_mailbox {
+	MPI_Comm comm;
+	struct fb_letter *received; /* the last one */
+	size_t received_bytes;
+	struct fb_outgoing *out;
+};
+
+int fb_mailbox_open(struct fb_mailbox *box, const struct fb_group *world); /* collective */
+/* Collective: waits until what was sent has left. */
+void fb_mailbox_close(struct fb_mailbox *box);
+/* Local: copies the message. 0 or FB_ENOMEM (printed). */
+int fb_mail_send(struct fb_mailbox *box, int to, const struct fb_mail *mail, const uint32_t *list);
+/* Local: the next message, valid until the next call; *letter NULL: there is none. */
+int fb_mail_receive(struct fb_mailbox *box, const struct fb_letter **letter, int *from);
+
+static inline const uint32_t *fb_letter_blocks(const struct fb_letter *l, bool decode)
+{
+	return l->list + (decode ? l->mail.blocks : 0);
+}
+
+static inline uint64_t fb_letter_hash(const struct fb_letter *l, uint32_t block)
+{
+	const uint32_t *at = l->list + 2 * l->mail.blocks + 2 * block;
+
+	return at[0] | (uint64_t)at[1] << 32;
+}
+
+/* --- instance.c: one case, from setup to teardown -------------------------------------------- */
+
+struct fb_serve_instance {
+	struct fb_serve_state *state;
+	struct fb_serve_engine *engine;
+	struct fb_serve_plan plan;
+	struct fb_kv_compute *compute; /* workers */
+	struct fb_mailbox box;
+	struct fb_data data;	       /* the seed changes with each replay */
+	struct fb_mismatch bad;
+	struct fb_trace trace;	       /* router, and below */
+	struct fb_served *served;
+	struct fb_pool *pool;	       /* [workers] */
+	struct fb_account account;
+	double hit_tokens, all_tokens;
+	struct fb_series knee, ratio; /* of all runs but the first */
+	int runs;
+};
+
+int fb_serve_set_up(void *state, const struct fb_case *c, void **instance);
+void fb_serve_tear_down(void *instance);
+int fb_serve_run(void *instance, int calls);
+int fb_serve_check(void *instance, int calls, struct fb_mismatch *bad);
+void fb_serve_describe(void *instance, struct fb_traits *traits);
+
+/* router.c: rank 0's part of a run, of any operation; then all workers have ended. */
+int fb_serve_route(struct fb_serve_instance *i);
+
+/* worker.c: until the router says that the run is over. */
+int fb_serve_work(struct fb_serve_instance *i);
+
+#endif

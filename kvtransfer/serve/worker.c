@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A worker of serve: computes chunks of prompts and tokens of running requests, step by step, and
+ * passes caches on; see serve.h.
+ *
+ * Every block's content follows from its hash, so whoever gives a request's last token compares all
+ * its blocks with what they have to hold: those that came over a mover, those that an earlier
+ * request left, and those that were computed here.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/error.h"
+#include "common/base/spin.h"
+#include "kvtransfer/serve/serve.h"
+
+enum { HASH_BITS = 30 };
+
+/* A request that this worker has to do with. */
+struct job {
+	struct job *next;
+	struct fb_letter *letter;
+	struct fb_piece *piece;
+	struct fb_move *move; /* its cache on the way to the decode rank */
+	int from;	      /* the rank that its cache comes from */
+	uint32_t done, given; /* prompt tokens computed; tokens given */
+	double compute_s;
+};
+
+struct queue {
+	struct job *head, *tail;
+};
+
+struct worker {
+	struct fb_serve_instance *i;
+	struct queue prompts, sending, waiting; /* waiting: for a place among the running */
+	struct queue *arriving;			/* [nranks]: of each prefill rank */
+	struct job **running;			/* [most_batch] */
+	uint32_t nrunning;
+	uint32_t *list; /* [most_batch + 1]: requests that got a token in a step */
+	uint32_t nlist;
+	bool over;
+};
+
+static void add(struct queue *q, struct job *job)
+{
+	job->next = NULL;
+	if (q->head)
+		q->tail->next = job;
+	else
+		q->head = job;
+	q->tail = job;
+}
+
+static struct job *take(struct queue *q)
+{
+	struct job *job = q->head;
+
+	q->head = job->next;
+	return job;
+}
+
+static void free_job(struct job *job)
+{
+	free(job->letter);
+	free(job->piece);
+	free(job);
+}
+
+static int tell(struct worker *w, const struct job *job, enum fb_mail_kind kind)
+{
+	const struct fb_mail mail = {.kind = (uint32_t)kind, .request = job->letter->mail.request,
+				     .compute_s = job->compute_s};
+
+	return fb_mail_send(&w->i->box, 0, &mail, NULL);
+}
+
+/* Writes or checks the blocks [first, blocks) of a prompt. */
+static int each_page(const struct worker *w, const struct job *job, bool decode, uint32_t first,
+		     struct fb_mismatch *bad)
+{
+	const struct fb_serve_instance *i = w->i;
+	const struct fb_serve_plan *p = &i->plan;
+	const struct fb_memory_ops *ops = i->engine->memory.ops;
+	char *part = fb_segment_part(&i->engine->memory, i->state->world->rank);
+	size_t elements = (size_t)(p->page_bytes / p->shape.element_bytes);
+	uint32_t regions = fb_kv_regions(&p->shape);
+	int err = FB_OK;
+
+	for (uint32_t b = first; b < job->letter->mail.blocks; b++)
+		for (uint32_t r = 0; r < regions && !err; r++) {
+			uint64_t hash = fb_letter_hash(job->letter, b) >> (64 - HASH_BITS);
+			uint64_t at = (hash * regions + r) * elements;
+			char *page = part + r * p->region_bytes +
+				     fb_letter_blocks(job->letter, decode)[b] * p->page_bytes;
+
+			err = bad ? ops->check(&i->data, 0, at, page, elements, bad)
+				  : ops->fill(&i->data, 0, at, page, elements);
+		}
+	return err;
+}
+
+/* --- from prefill to decode ------------------------------------------------------------------- */
+
+static void join(struct worker *w, struct job *job)
+{
+	if (w->nrunning < w->i->state->own->most_batch)
+		w->running[w->nrunning++] = job;
+	else
+		add(&w->waiting, job);
+}
+
+/* Begins to send the blocks that the decode rank does not have. */
+static int send_cache(struct worker *w, struct job *job)
+{
+	const struct fb_serve_plan *p = &w->i->plan;
+	const struct fb_letter *l = job->letter;
+	struct fb_mail mail = l->mail;
+	struct fb_transfer t = {
+		.verb = FB_MOVE_PUT, .peer = l->mail.decode, .notice = FB_SERVE_NOTICE,
+		.local = w->i->engine->region, .remote = w->i->engine->region,
+		.repeats = fb_kv_regions(&p->shape), .local_step = p->region_bytes,
+		.remote_step = p->region_bytes, .pieces = l->mail.blocks - l->mail.held[1]};
+	int err;
+
+	job->piece = calloc(t.pieces + 1, sizeof(*job->piece));
+	if (!job->piece)
+		return fb_error(FB_ENOMEM, "out of memory for %llu pieces",
+				(unsigned long long)t.pieces);
+	for (uint32_t b = l->mail.held[1], n = 0; b < l->mail.blocks; b++, n++)
+		job->piece[n] = (struct fb_piece){fb_letter_blocks(l, false)[b] * p->page_bytes,
+						  fb_letter_blocks(l, true)[b] * p->page_bytes,
+						  p->page_bytes};
+	t.piece = job->piece;
+	err = fb_move_prepare(w->i->engine->mover, &t, 1, NULL, &job->move);
+	mail.kind = FB_MAIL_ARRIVING;
+	if (!err)
+		err = fb_mail_send(&w->i->box, l->mail.decode, &mail, l->list);
+	if (!err)
+		err = job->move->mover->ops->post(job->move);
+	add(&w->sending, job);
+	return err;
+}
+
+/* Caches that have left, and caches that have come. */
+static int look_at_mover(struct worker *w)
+{
+	struct fb_serve_engine *e = w->i->engine;
+	int err = FB_OK;
+	bool done = true;
+
+	while (w->sending.head && done && !err) {
+		struct job *job = w->sending.head;
+
+		err = e->ops->test(job->move, &done);
+		if (err || !done)
+			return err;
+		e->ops->release(job->move);
+		err = tell(w, job, FB_MAIL_SENT);
+		free_job(take(&w->sending));
+	}
+	for (int r = 0; r < w->i->state->world->nranks && !err; r++) {
+		uint64_t count = 0;
+
+		if (!w->arriving[r].head)
+			continue;
+		err = e->ops->arrived(e->mover, r, FB_SERVE_NOTICE, &count);
+		while (!err && w->arriving[r].head && e->seen[r] < count) {
+			struct job *job = take(&w->arriving[r]);
+
+			e->seen[r]++;
+			err = tell(w, job, FB_MAIL_ARRIVED);
+			join(w, job);
+		}
+	}
+	return err;
+}
+
+/* --- steps ------------------------------------------------------------------------------------ */
+
+/* The request has a token more; its last one ends it. */
+static int give(struct worker *w, struct job *job, bool *ended)
+{
+	int err = FB_OK;
+
+	w->list[w->nlist++] = job->letter->mail.request;
+	*ended = ++job->given >= job->letter->mail.output;
+	if (*ended) {
+		err = each_page(w, job, true, 0, &w->i->bad);
+		free_job(job);
+	}
+	return err;
+}
+
+static int end_prompt(struct worker *w)
+{
+	struct job *job = take(&w->prompts);
+	const struct fb_mail *mail = &job->letter->mail;
+	int err = each_page(w, job, false, mail->held[0], NULL);
+	bool ended = false;
+
+	if (!err)
+		err = tell(w, job, FB_MAIL_PREFILLED);
+	if (err)
+		return err;
+	if (!mail->colocated)
+		return send_cache(w, job);
+	err = give(w, job, &ended);
+	if (!ended)
+		join(w, job);
+	return err;
+}
+
+/* Prompt tokens that have to be computed; the last one always. */
+static uint32_t cached_tokens(const struct worker *w, const struct fb_mail *mail)
+{
+	uint32_t cached = mail->held[0] * w->i->plan.shape.block_tokens;
+
+	return cached < mail->input ? cached : mail->input - 1;
+}
+
+/* One token of all that are running. */
+static int give_tokens(struct worker *w, uint32_t running)
+{
+	uint32_t kept = 0;
+	int err = FB_OK;
+
+	for (uint32_t k = 0; k < running && !err; k++) {
+		struct job *job = w->running[k];
+		bool ended;
+
+		err = give(w, job, &ended);
+		if (!ended)
+			w->running[kept++] = job;
+	}
+	w->nrunning = kept;
+	while (w->waiting.head && w->nrunning < w->i->state->own->most_batch)
+		w->running[w->nrunning++] = take(&w->waiting);
+	return err;
+}
+
+/* Computes a step; *idle: there was nothing to compute. */
+static int step(struct worker *w, bool *idle)
+{
+	const struct fb_clock *clock = w->i->state->session->clock;
+	struct job *prompt = w->prompts.head;
+	struct fb_kv_batch batch = {.requests = w->nrunning};
+	double began = fb_clock_now(clock);
+	struct fb_mail tokens = {.kind = FB_MAIL_TOKENS};
+	uint32_t cached = 0, left = 0;
+	int err;
+
+	*idle = !prompt && !w->nrunning;
+	if (*idle)
+		return FB_OK;
+	if (prompt) {
+		cached = cached_tokens(w, &prompt->letter->mail);
+		left = prompt->letter->mail.input - cached - prompt->done;
+		batch.prompt = left < w->i->state->own->chunk ? left
+							       : (uint32_t)w->i->state->own->chunk;
+		batch.context = cached + prompt->done;
+	}
+	for (uint32_t k = 0; k < w->nrunning; k++)
+		batch.cached += w->running[k]->letter->mail.input + w->running[k]->given;
+	err = fb_kv_step(w->i->compute, &batch);
+	w->nlist = 0;
+	if (!err)
+		err = give_tokens(w, w->nrunning);
+	if (!err && prompt) {
+		prompt->done += batch.prompt;
+		prompt->compute_s += fb_clock_now(clock) - began;
+		if (batch.prompt == left)
+			err = end_prompt(w);
+	}
+	tokens.words = w->nlist;
+	return err || !w->nlist ? err : fb_mail_send(&w->i->box, 0, &tokens, w->list);
+}
+
+/* --- mail ------------------------------------------------------------------------------------- */
+
+static int look_at_mail(struct worker *w)
+{
+	for (;;) {
+		const struct fb_letter *letter;
+		struct job *job;
+		size_t bytes;
+		int from, err = fb_mail_receive(&w->i->box, &letter, &from);
+
+		if (err || !letter)
+			return err;
+		if (letter->mail.kind == FB_MAIL_END) {
+			w->i->data.seed++;
+			w->over = !letter->mail.output;
+			return FB_OK;
+		}
+		bytes = sizeof(*letter) + letter->mail.words * sizeof(letter->list[0]);
+		job = calloc(1, sizeof(*job));
+		if (job)
+			job->letter = malloc(bytes);
+		if (!job || !job->letter) {
+			free(job);
+			return fb_error(FB_ENOMEM, "out of memory for a request");
+		}
+		memcpy(job->letter, letter, bytes);
+		job->from = from;
+		add(letter->mail.kind == FB_MAIL_PREFILL ? &w->prompts : &w->arriving[from], job);
+	}
+}
+
+static int work(struct worker *w)
+{
+	struct fb_spin spin = {.yields = w->i->state->world->oversubscribed};
+	int err = FB_OK;
+	bool idle;
+
+	while (!w->over && !err) {
+		err = look_at_mail(w);
+		if (!err && w->i->engine->mover)
+			err = look_at_mover(w);
+		if (!err)
+			err = step(w, &idle);
+		if (!err && idle && fb_spin_again(&spin))
+			err = fb_alive(w->i->state->session, "waiting for requests");
+	}
+	return err;
+}
+
+int fb_serve_work(struct fb_serve_instance *i)
+{
+	uint64_t most = i->state->own->most_batch;
+	struct worker w = {.i = i};
+	int err = FB_ENOMEM;
+
+	w.arriving = calloc((size_t)i->state->world->nranks, sizeof(*w.arriving));
+	w.running = calloc(most, sizeof(*w.running));
+	w.list = calloc(most + 1, sizeof(*w.list));
+	if (w.arriving && w.running && w.list)
+		err = work(&w);
+	free(w.arriving);
+	free(w.running);
+	free(w.list);
+	return err;
+}

@@ -1,0 +1,117 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# timeout: 600
+#
+# A model served on a router and up to four workers: both modes, every mover that can put, router
+# policies, arrivals, prompts that share their beginnings, traces of both formats; all blocks of all
+# requests compared by the program. Requests that come all at once wait for each other (open loop),
+# the knee is found, and both modes are judged.
+
+set -u
+export LC_ALL=C
+. scripts/lib.sh
+. tests/shell/lib.sh
+
+small=(--quiet --max-samples 2 --min-samples 2 --ci 100% --timeout "$((60 * slow))s" --run t
+	--scale 0.02 --verify first)
+
+# go RANKS OPTION...: rows in $csv, the exit code in rc.
+go() {
+	local folder=$FB_TMP/$((++runs))
+
+	csv=$folder/serve.csv
+	scripts/launch "$1" "${bin:-$FB_BUILD/bin/serve}" "${small[@]}" \
+		--requests "${requests:-8}" --csv "$folder" "${@:2}" \
+		>"$FB_TMP/out" 2>"$FB_TMP/err" </dev/null
+	rc=$?
+}
+
+# rows PATTERN: how many match.
+rows() {
+	tail -n +2 "$csv" | grep -cE -- "$1"
+}
+
+# column NAME: its values.
+column() {
+	sed 's/"[^"]*"/-/g' "$csv" | awk -F, -v name="$1" '
+		NR == 1 { for (i = 1; i <= NF; i++) if ($i == name) n = i; next } { print $n }'
+}
+
+runs=0
+for family in $FB_MPIS; do
+	bin=build/$family/bin/serve
+	go 4 --engine shm,cma,tcp,file,mpi_window,none --rate 200 --prefill 1,2 --reuse 50%
+	expect "exit code of all movers" "$rc" 0
+	[ "$rc" -eq 0 ] || head -n 3 "$FB_TMP/err"
+	expect "wrong rows of all movers" "$(rows ',(wrong|fault),')" 0
+	expect "rows of shm, tcp and file" \
+		"$(rows ',replay,(shm|tcp|file),disaggregated,.*,(ok|few),')" 6
+	expect "rows of colocated workers" "$(rows ',none,colocated,.*,(ok|few),')" 1
+	build/"$family"/bin/csvcheck "$csv" >"$FB_TMP/check" ||
+		fail "$(head -n 5 "$FB_TMP/check")"
+	verdict "serve_movers_$family"
+done
+bin=$FB_BUILD/bin/serve
+requests=50 go 3 --engine shm --rate 300 --router all --arrivals gamma,fixed \
+	--pool-blocks 100 --block-tokens 2 --reuse 80% --algorithm disaggregated
+expect "exit code of policies" "$rc" 0
+expect "rows of policies" "$(rows ',(ok|few),')" 6
+# Prompts that share their first half find it again; a cache of 100 blocks makes others wait.
+expect "hits" "$(column hit_share | awk '$1 <= 0.01 || $1 >= 0.6' | wc -l)" 0
+verdict serve_policies
+
+# All at once: a request waits for those before it, so the median time to the first token is a
+# large part of the whole. A loop that waits for answers before it asks again would say one
+# request's time.
+requests=40 go 2 --engine none --rate 100000 --algorithm colocated --chunk 64
+expect "exit code of an overload" "$rc" 0
+awk -v ttft="$(column ttft_us)" -v all="$(column median_us)" \
+	'BEGIN { exit !(ttft > 0.15 * all) }' || fail "requests did not wait for each other"
+awk -v queue="$(column queue_us)" -v ttft="$(column ttft_us)" \
+	'BEGIN { exit !(queue > 0.5 * ttft) }' || fail "waiting is not in the queue's time"
+verdict serve_open_loop
+
+requests=8 go 3 --engine shm --operation knee,verdict --rate 30 --slo-ttft 200ms
+expect "exit code of knees" "$rc" 0
+expect "rows of knees" "$(rows ',(ok|few),')" 3
+expect "knees" "$(column knee_rps | awk '$1 > 0' | wc -l)" 3
+expect "a verdict's quotient" "$(column knee_ratio | awk '$1 > 0' | wc -l)" 1
+expect "a verdict" "$(rows ',verdict,shm,both,.*(disaggregated-wins|colocated-wins|undecided)')" 1
+verdict serve_knee
+
+for i in 0 1 2 3 4 5; do
+	echo "{\"timestamp\": $((i * 20)), \"input_length\": $((1000 + 300 * i))," \
+		"\"output_length\": 200, \"hash_ids\": [1, 2, $((10 + i))]}"
+done >"$FB_TMP/mooncake.jsonl"
+{
+	echo TIMESTAMP,ContextTokens,GeneratedTokens
+	echo 2023-11-16 18:15:46.6805900,374,44
+	echo 2023-11-16 18:15:46.7,900,10
+} >"$FB_TMP/azure.csv"
+go 3 --engine tcp --trace "$FB_TMP/mooncake.jsonl" --arrivals trace --rate 0
+expect "exit code of Mooncake's" "$rc" 0
+expect "rows of Mooncake's" "$(rows 'trace=mooncake.jsonl,(ok|few),')" 2
+expect "prefixes of Mooncake's" "$(column hit_share | awk '$1 < 0.1' | wc -l)" 0
+go 3 --engine tcp --trace "$FB_TMP/azure.csv" --arrivals trace,fixed --rate 50
+expect "rows of Azure's" "$(rows 'trace=azure.csv,(ok|few),')" 4
+verdict serve_traces
+
+# refused PATTERN OPTION...
+refused() {
+	go 2 "${@:2}"
+	[ "$rc" -ne 0 ] || fail "exit code of ${*:2} is 0"
+	holds "$FB_TMP/err" "$1"
+}
+refused '--model.*gpt-5' --model gpt-5
+refused '--rate.*fast' --rate fast
+refused 'neither a file nor one of azure-conv' --trace "$FB_TMP/nowhere.jsonl"
+echo '{"timestamp": 1, "input_length": ' >"$FB_TMP/cut.jsonl"
+refused 'cut.jsonl:1: expected' --trace "$FB_TMP/cut.jsonl"
+go 2 --engine shm --algorithm disaggregated
+expect "too few ranks" "$(rows ',skipped,3 ranks are needed: a router and the workers,')" 1
+go 3 --engine shm --algorithm disaggregated --arrivals trace
+expect "no times" "$(rows ',skipped,a generated trace has no times of arrival,')" 1
+go 3 --engine shm --algorithm disaggregated --pool-blocks 1
+expect "a small cache" "$(rows ',skipped,"?the longest prompt has')" 1
+verdict serve_refused
+exit "$bad"

@@ -20,6 +20,10 @@ struct fb_overlap_settings {
 	/* ddp */
 	struct fb_sizes bucket; /* bytes; 0: one bucket for all */
 	const char *tensors;
+	struct fb_sizes first_bucket;
+	uint64_t optimizer, compress, checkpoint, forward, order;
+	double keep;
+	bool find_bucket;
 	/* fsdp */
 	struct fb_sizes prefetch;
 	uint64_t reshard, shard;
@@ -27,7 +31,7 @@ struct fb_overlap_settings {
 	struct fb_sizes chunks;
 	uint64_t ffn, degree;
 	double token_budget_s;
-	/* pipeline */
+	/* pipeline, ddp */
 	struct fb_sizes microbatches;
 	/* moe */
 	struct fb_sizes experts_skew;

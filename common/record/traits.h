@@ -6,7 +6,7 @@
 /* A path names up to eight RDMA ports with their addresses, and what counters say of each. */
 enum { FB_REASON_CHARS = 192, FB_PATH_CHARS = 1024 };
 
-enum { FB_EXTRA_COLUMNS = 32 };
+enum { FB_EXTRA_COLUMNS = 48 };
 
 /* What a program adds to a row beside the times. */
 struct fb_traits {

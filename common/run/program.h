@@ -41,6 +41,12 @@ struct fb_program {
 	int (*expand)(struct fb_run *run, void *state);
 
 	/*
+	 * Collective, after each case: may call fb_run_add() for cases that follow from what was
+	 * measured; they run behind all others. An error ends the job. NULL: there are none.
+	 */
+	int (*more)(struct fb_run *run, void *state, const struct fb_case *done);
+
+	/*
 	 * Pure and equal on all ranks: true, or false with the reason why the case is skipped.
 	 * NULL: every case can be run.
 	 */
@@ -127,9 +133,9 @@ const struct fb_group *fb_run_world(const struct fb_run *run);
 const struct fb_settings *fb_run_settings(const struct fb_run *run);
 
 /*
- * Adds a case (copied with its texts; `program` may be NULL). Called from expand. A case that is
- * there already is not added again. Returns 0, FB_ENOMEM, or FB_EINPUT where the case's keys
- * are too long for the column `variant`, or --tag cannot be joined with them (both printed).
+ * Adds a case (copied with its texts; `program` may be NULL). Called from expand and more. A case
+ * that is there already is not added again. Returns 0, FB_ENOMEM, or FB_EINPUT where the case's
+ * keys are too long for the column `variant`, or --tag cannot be joined with them (both printed).
  */
 int fb_run_add(struct fb_run *run, const struct fb_case *c);
 

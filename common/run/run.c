@@ -118,6 +118,14 @@ static int reserve(struct fb_run *run)
 	if (!hashes)
 		return FB_ENOMEM;
 	run->hashes = hashes;
+	if (run->finished) {
+		bool *finished = realloc(run->finished, capacity);
+
+		if (!finished)
+			return FB_ENOMEM;
+		memset(finished + run->capacity, 0, capacity - run->capacity);
+		run->finished = finished;
+	}
 	run->capacity = capacity;
 	return FB_OK;
 }
@@ -167,6 +175,8 @@ static int add_case(struct fb_run *run, const struct fb_case *c, bool cold)
 	if (reserve(run))
 		goto no_memory;
 	run->cases[run->count] = copy;
+	if (run->finished)
+		run->finished[run->count] = false;
 	run->hashes[run->count++] = hash;
 	return FB_OK;
 no_memory:
@@ -240,7 +250,7 @@ int fb_run_resume(struct fb_run *run)
 {
 	int err = FB_OK;
 
-	run->finished = calloc(run->count + 1, sizeof(*run->finished));
+	run->finished = calloc(run->capacity + 1, sizeof(*run->finished));
 	if (!run->finished)
 		err = fb_error(FB_ENOMEM, "out of memory for %zu cases", run->count);
 	else if (run->world.rank == 0)

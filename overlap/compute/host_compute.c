@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/datatype.h"
 #include "common/base/error.h"
 
 /* A block of b this large stays in a core's cache while all rows of c pass over it. */
@@ -92,6 +93,43 @@ static void pass(struct fb_host_compute *h, size_t first, size_t count)
 		to[i] = 1.5F * from[i];
 }
 
+/* Into floats of so many bytes: the first half of C's elements has room for them. */
+static void cast(struct fb_host_compute *h, size_t first, size_t count, uint64_t bytes)
+{
+	const float *from = h->matrix[FB_HOST_A];
+	float *to = h->matrix[FB_HOST_C];
+
+	for (size_t i = first; i < first + count; i++) {
+		uint16_t half = bytes == 2 ? fb_f32_to_bf16(from[i]) : 0;
+		uint8_t byte = bytes == 1 ? fb_f32_to_f8e4m3(from[i]) : 0;
+
+		if (bytes == 2)
+			memcpy((char *)to + 2 * i, &half, sizeof(half));
+		else if (bytes == 1)
+			memcpy((char *)to + i, &byte, sizeof(byte));
+		else
+			to[i] = from[i];
+	}
+}
+
+/* Keeps those of the largest size, about one of a hundred, with their places. */
+static void choose(struct fb_host_compute *h, size_t first, size_t count)
+{
+	const float *from = h->matrix[FB_HOST_A];
+	float *values = h->matrix[FB_HOST_B] + 2 * first;
+	size_t n = 0;
+
+	for (size_t i = first; i < first + count; i++) {
+		uint32_t place = (uint32_t)i;
+
+		if (fabsf(from[i]) < 0.99F)
+			continue;
+		values[2 * n] = from[i];
+		memcpy(&values[2 * n + 1], &place, sizeof(place));
+		n++;
+	}
+}
+
 /* The range that part `part` of `parts` has of `all`. */
 struct range {
 	size_t first, count;
@@ -133,6 +171,14 @@ static void run_once(struct fb_host_compute *h, const struct fb_work *w, unsigne
 		break;
 	case FB_WORK_MEMORY:
 		pass(h, elements.first, elements.count);
+		break;
+	case FB_WORK_CAST:
+		cast(h, elements.first, elements.count, w->k);
+		break;
+	case FB_WORK_SELECT:
+		choose(h, elements.first, elements.count);
+		break;
+	case FB_WORK_KINDS:
 		break;
 	case FB_WORK_ADAM:
 		adam(h, elements.first, elements.count, (size_t)w->elements);

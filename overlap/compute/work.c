@@ -2,7 +2,7 @@
 /* What a task's computing amounts to; see work.h. */
 #include "overlap/compute/work.h"
 
-enum { MEMORY_BYTES = 8, ADAM_BYTES = 28 };
+enum { F32 = 4, MEMORY_BYTES = 8, ADAM_BYTES = 28 };
 
 double fb_work_flop(const struct fb_work *w)
 {
@@ -22,7 +22,9 @@ double fb_work_flop(const struct fb_work *w)
 double fb_work_bytes(const struct fb_work *w)
 {
 	double bytes = w->kind == FB_WORK_MEMORY ? MEMORY_BYTES
-		       : w->kind == FB_WORK_ADAM ? ADAM_BYTES : 0;
+		       : w->kind == FB_WORK_ADAM ? ADAM_BYTES
+		       : w->kind == FB_WORK_CAST ? F32 + (double)w->k
+		       : w->kind == FB_WORK_SELECT ? F32 : 0;
 
 	return bytes * (double)w->elements * w->times;
 }

@@ -15,6 +15,9 @@ enum fb_work_kind {
 	FB_WORK_ATTENTION, /* m queries, n keys, k values of each: two products, a pass over m n */
 	FB_WORK_MEMORY,    /* reads and writes `elements`: 8 bytes each */
 	FB_WORK_ADAM,      /* updates `elements` parameters in f32: 28 bytes each */
+	FB_WORK_CAST,      /* f32 to floats of k bytes, or back: 4 + k bytes each */
+	FB_WORK_SELECT,    /* looks for the largest of `elements` in f32: 4 bytes each */
+	FB_WORK_KINDS,
 };
 
 struct fb_work {

@@ -157,7 +157,8 @@ static int add_pass(struct fb_step_state *s, int schedule, const size_t *index)
 		if (!axis->key || !(axis->schedules >> schedule & 1))
 			continue;
 		p->value[a] = axis_value(s, a, index[a]);
-		put_axis(p->variant, axis, p->value[a]);
+		if (axis->silent != p->value[a] + 1)
+			put_axis(p->variant, axis, p->value[a]);
 	}
 	put_shared(s, p, p->variant);
 	return FB_OK;
@@ -264,11 +265,20 @@ static bool has_keys(const char *list, const char *keys)
 
 const struct fb_step_pass *fb_step_pass_of(const struct fb_step_state *s, const struct fb_case *c)
 {
-	for (size_t i = 0; i < s->npasses; i++)
-		if (!strcmp(s->program->schedules[s->passes[i].schedule], c->operation) &&
-		    has_keys(c->variant, s->passes[i].variant))
-			return &s->passes[i];
-	return NULL;
+	const struct fb_step_pass *found = NULL;
+	size_t most = 0;
+
+	/* A value that gets no key may leave fewer keys: the case has the keys of that pass too. */
+	for (size_t i = 0; i < s->npasses; i++) {
+		const struct fb_step_pass *p = &s->passes[i];
+
+		if (strcmp(s->program->schedules[p->schedule], c->operation) ||
+		    !has_keys(c->variant, p->variant) || strlen(p->variant) + 1 <= most)
+			continue;
+		found = p;
+		most = strlen(p->variant) + 1;
+	}
+	return found;
 }
 
 int fb_step_make(const struct fb_step_state *s, const struct fb_build *build, struct fb_dag *dag)

@@ -7,6 +7,7 @@
 #define FB_OVERLAP_FRAME_FRAME_H
 
 #include "collectives/api.h"
+#include "overlap/frame/golden.h"
 #include "overlap/compute/host_compute.h"
 #include "overlap/gpu/compute.h"
 #include "overlap/schedule/schedule.h"
@@ -33,6 +34,7 @@ enum fb_step_column {
 	FB_LOGICAL_GBPS,
 	FB_WIRE_GBPS,
 	FB_BUDGET_SHARE,
+	FB_COMPRESSION_ERROR,
 	FB_STEP_COLUMNS,
 };
 
@@ -63,6 +65,8 @@ struct fb_step_work {
 	bool device;
 };
 
+struct fb_step_search; /* find.c's */
+
 /* Lives as long as the run. Members are equal on all ranks but for pointers. */
 struct fb_step_state {
 	const struct fb_schedule_program *program;
@@ -79,6 +83,11 @@ struct fb_step_state {
 	struct fb_gpu_compute *gpu;   /* NULL: not needed yet */
 	struct fb_openblas blas;     /* if .library */
 	bool blas_tried;
+	/* --find-bucket */
+	struct fb_golden golden;        /* as each search begins */
+	struct fb_step_search *searches;
+	size_t nsearches;
+	struct fb_golden_point found;   /* rank 0: of the newest row; median 0: none */
 };
 
 /* What is measured of a repetition beside the step, each the maximum over ranks, in us. */
@@ -136,6 +145,17 @@ int fb_step_main(const struct fb_schedule_program *program, int argc, char **arg
  * place of the options'. 0, or FB_EINPUT or FB_ENOMEM (printed by rank 0).
  */
 int fb_step_open_model(struct fb_step_state *s);
+
+/*
+ * --- find.c: --find-bucket, one search for each combination of the other axes. Opening is local,
+ * and leaves one size in s->own->bucket: 0, or FB_EINPUT (printed by rank 0).
+ */
+int fb_step_find_open(struct fb_step_state *s);
+/* Rank 0: what was measured; `scratch` has room for 2 n. */
+void fb_step_find_put(struct fb_step_instance *i, const double *samples_us, size_t n,
+		      double *scratch);
+/* fb_program.more */
+int fb_step_more(struct fb_run *run, void *state, const struct fb_case *done);
 
 /* --- cases.c: from axis values to cases ------------------------------------------------------ */
 

@@ -310,7 +310,7 @@ static void put_row(const struct fb_step_instance *i, const struct table *t, dou
 void fb_step_summarise(void *instance, const double *samples_us, size_t n,
 		       struct fb_traits *traits)
 {
-	const struct fb_step_instance *i = instance;
+	struct fb_step_instance *i = instance;
 	struct table t = {.n = n < i->nsamples ? n : i->nsamples};
 	double *room = malloc(5 * (n + 1) * sizeof(*room));
 
@@ -321,6 +321,7 @@ void fb_step_summarise(void *instance, const double *samples_us, size_t n,
 	t.step_us = samples_us + (n - t.n);
 	t.column = room;
 	t.scratch = room + n + 1;
+	fb_step_find_put(i, t.step_us, t.n, t.scratch);
 	put_row(i, &t, fb_median(samples_us, n, room + 3 * (n + 1)), traits);
 free_room:
 	free(room);
@@ -358,6 +359,8 @@ const struct fb_column fb_step_columns[] = {
 	       "all that a rank dispatches and combines, over communication_us"),
 	COLUMN("wire_GBps", FB_COLUMN_F64, "GB/s", "of it what is for other ranks"),
 	COLUMN("budget_share", FB_COLUMN_F64, "", "communication_us over --token-budget"),
+	COLUMN("compression_error", FB_COLUMN_F64, "", "of a sum of compressed gradients: length "
+	       "of the difference over that of the sum"),
 };
 
 _Static_assert(sizeof(fb_step_columns) / sizeof(fb_step_columns[0]) ==

@@ -19,6 +19,7 @@ static void close_program(void *arg)
 		fb_collective_close(s->collective);
 	fb_nn_close(&s->model);
 	free(s->passes);
+	free(s->searches);
 	free(s->work);
 	free(s);
 }
@@ -48,7 +49,10 @@ static int open_program(struct fb_run *run, void **result)
 	memcpy(&s->settings, session->own, sizeof(s->settings));
 	s->own = &s->settings;
 	s->barrier = &run->barrier;
-	err = fb_group_agree(session->world, fb_step_open_model(s));
+	err = fb_step_open_model(s);
+	if (!err)
+		err = fb_step_find_open(s);
+	err = fb_group_agree(session->world, err);
 	if (!err)
 		err = fb_collective_open(session, FB_ALL_REDUCE, NULL, &s->collective);
 	if (err) {
@@ -98,9 +102,10 @@ static struct fb_call *largest(const struct fb_step_instance *i, int *number)
 /* What a rank enqueues in a step: products, passes, copies and collectives. */
 static int launches(const struct fb_step_instance *i, int collectives)
 {
-	static const int each[FB_WORK_ADAM + 1] = {
+	static const int each[FB_WORK_KINDS] = {
 		[FB_WORK_GEMM] = 1, [FB_WORK_BACKWARD] = 2, [FB_WORK_ATTENTION] = 3,
 		[FB_WORK_MEMORY] = 1, [FB_WORK_ADAM] = 1,
+		[FB_WORK_CAST] = 1, [FB_WORK_SELECT] = 2,
 	};
 	int n = collectives;
 
@@ -130,6 +135,9 @@ static void describe(void *instance, struct fb_traits *traits)
 	if (call)
 		traits->extra[FB_STEP_COLLECTIVES] = collectives;
 	traits->bound_us = (double)NAN;
+	if (i->state->program->error && i->state->program->error(&i->build, i->key->datatype) >= 0)
+		traits->extra[FB_COMPRESSION_ERROR] =
+			i->state->program->error(&i->build, i->key->datatype);
 	traits->extra[FB_LAUNCHES] = graph ? 1 : launches(i, collectives);
 	traits->extra[FB_TOKENS] = (double)i->build.tokens;
 	if (i->key->bytes % i->build.element_bytes)
@@ -169,6 +177,7 @@ struct fb_program fb_step_describe(const struct fb_schedule_program *program,
 		.open = open_program,
 		.close = close_program,
 		.expand = fb_step_expand,
+		.more = fb_step_more,
 		.can = fb_step_can,
 		.setup = fb_step_set_up,
 		.prime = fb_step_prime,

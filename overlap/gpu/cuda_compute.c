@@ -260,6 +260,18 @@ static int enqueue_once(struct fb_gpu_compute *c, const struct fb_work *w, void 
 	case FB_WORK_MEMORY:
 		return FB_CUDA((cudaError_t)fb_pass_scale(memory + elements, memory, elements,
 							  stream));
+	case FB_WORK_CAST:
+		return FB_CUDA((cudaError_t)fb_pass_cast(memory + elements, memory, elements,
+							 w->k, stream));
+	case FB_WORK_SELECT:
+		return FB_CUDA((cudaError_t)fb_pass_select(
+			&(struct fb_pass_select){
+				.from = memory, .values = memory + elements,
+				.places = (uint32_t *)(memory + 2 * elements),
+				.found = (uint32_t *)(memory + 3 * elements),
+				.count = elements, .most = elements, .least = 0.99F}, stream));
+	case FB_WORK_KINDS:
+		break;
 	case FB_WORK_ADAM:
 		return FB_CUDA((cudaError_t)fb_pass_adam(memory, elements, stream));
 	}

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Work of a step that memory bounds: a plain pass, the optimizer, attention's pass over scores. */
 #include <cuda_bf16.h>
+#include <cuda_fp8.h>
 #include <cuda_runtime.h>
 
 #include "overlap/gpu/passes.h"
@@ -41,6 +42,36 @@ __global__ void __launch_bounds__(THREADS) soften(uint16_t *scores, uint64_t cou
 	}
 }
 
+template <typename TYPE>
+__global__ void __launch_bounds__(THREADS) cast(TYPE *to, const float *from, uint64_t count)
+{
+	for (uint64_t i = blockIdx.x * (uint64_t)THREADS + threadIdx.x; i < count;
+	     i += gridDim.x * (uint64_t)THREADS)
+		to[i] = TYPE(from[i]);
+}
+
+__global__ void clear(uint32_t *found)
+{
+	*found = 0;
+}
+
+__global__ void __launch_bounds__(THREADS) select(struct fb_pass_select s)
+{
+	for (uint64_t i = blockIdx.x * (uint64_t)THREADS + threadIdx.x; i < s.count;
+	     i += gridDim.x * (uint64_t)THREADS) {
+		float x = s.from[i];
+		uint32_t place;
+
+		if (fabsf(x) <= s.least)
+			continue;
+		place = atomicAdd(s.found, 1U);
+		if (place >= s.most)
+			continue;
+		s.values[place] = x;
+		s.places[place] = (uint32_t)i;
+	}
+}
+
 static unsigned blocks_for(uint64_t count)
 {
 	uint64_t blocks = (count + THREADS - 1) / THREADS, most = MOST_BLOCKS;
@@ -65,5 +96,28 @@ extern "C" int fb_pass_adam(float *state, uint64_t count, void *stream)
 extern "C" int fb_pass_soften(uint16_t *scores, uint64_t count, void *stream)
 {
 	soften<<<blocks_for(count), THREADS, 0, (cudaStream_t)stream>>>(scores, count);
+	return (int)cudaGetLastError();
+}
+
+extern "C" int fb_pass_cast(void *to, const float *from, uint64_t count, uint64_t bytes,
+			    void *stream)
+{
+	cudaStream_t s = (cudaStream_t)stream;
+
+	if (bytes == 1)
+		cast<<<blocks_for(count), THREADS, 0, s>>>((__nv_fp8_e4m3 *)to, from, count);
+	else if (bytes == 2)
+		cast<<<blocks_for(count), THREADS, 0, s>>>((__nv_bfloat16 *)to, from, count);
+	else
+		cast<<<blocks_for(count), THREADS, 0, s>>>((float *)to, from, count);
+	return (int)cudaGetLastError();
+}
+
+extern "C" int fb_pass_select(const struct fb_pass_select *select_, void *stream)
+{
+	cudaStream_t s = (cudaStream_t)stream;
+
+	clear<<<1, 1, 0, s>>>(select_->found);
+	select<<<blocks_for(select_->count), THREADS, 0, s>>>(*select_);
 	return (int)cudaGetLastError();
 }

@@ -18,6 +18,22 @@ int fb_pass_scale(float *to, const float *from, uint64_t count, void *stream);
  */
 int fb_pass_adam(float *state, uint64_t count, void *stream);
 
+/* f32 to bf16 (`bytes` 2), e4m3 (1) or f32 (4). */
+int fb_pass_cast(void *to, const float *from, uint64_t count, uint64_t bytes, void *stream);
+
+/*
+ * Those of the largest size, above `least`, with their places, in any order: at most `most`, and
+ * how many there are in *found.
+ */
+struct fb_pass_select {
+	const float *from;
+	float *values;
+	uint32_t *places, *found;
+	uint64_t count, most;
+	float least;
+};
+int fb_pass_select(const struct fb_pass_select *select, void *stream);
+
 /* Attention's pass over scores of bf16: a share of 1 for each, by three terms of exp. */
 int fb_pass_soften(uint16_t *scores, uint64_t count, void *stream);
 

@@ -8,7 +8,7 @@
  *	model NAME               everything behind it is this model's
  *	source TEXT              where its figures are from, in front of the model or behind it
  *	sequence N               tokens of a sequence; 1: a token is a whole sample
- *	source TEXT              where its figures are from
+ *	hidden N, ffn N          elements of a token; columns of an MLP's first matrix
  *	heads N QK V             attention: heads, elements of a query, of a value
  *	kv N                     elements of keys and values that a token has in a layer
  *	experts N K              experts of a layer, and of them those of each token

@@ -6,6 +6,9 @@
 
 #include "common/base/error.h"
 
+/* Priority: as if communication took so many times as long as backward. */
+enum { SLOW = 2 };
+
 int fb_ratios_parse(struct fb_ratios *ratios, const char *text)
 {
 	struct fb_ratios found = {.layers = ratios->layers};
@@ -120,6 +123,32 @@ void fb_gradients_pack(struct fb_gradients *g, uint64_t first, uint64_t full)
 			continue;
 		g->buckets[g->nbuckets++] = open;
 		open.count = 0;
+	}
+}
+
+void fb_gradients_order(const struct fb_gradients *g, int *order)
+{
+	size_t full = 0, sent = 0, n = g->nbuckets;
+	uint64_t now = 0;
+
+	while (sent < n) {
+		size_t next = n;
+
+		while (full < n && g->buckets[full].first + g->buckets[full].count <= now)
+			full++;
+		for (size_t k = 0; k < full; k++) {
+			bool gone = false;
+
+			for (size_t i = 0; i < sent; i++)
+				gone |= order[i] == (int)k;
+			next = gone ? next : k;
+		}
+		if (next == n) {
+			now = g->buckets[full].first + g->buckets[full].count;
+			continue;
+		}
+		order[sent++] = (int)next;
+		now += SLOW * g->buckets[next].count;
 	}
 }
 

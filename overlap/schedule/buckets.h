@@ -58,6 +58,11 @@ int fb_gradients_list(struct fb_gradients *gradients, const struct fb_nn *model,
 /* Packs the tensors into buckets: the first is full with `first` elements, the others with `full`;
  * 0: never. */
 void fb_gradients_pack(struct fb_gradients *gradients, uint64_t first, uint64_t full);
+/*
+ * The order of buckets by priority: whenever one has been sent, the one that forward needs first of
+ * those that are full goes next. Times are elements, and the same on all ranks. order: [nbuckets].
+ */
+void fb_gradients_order(const struct fb_gradients *gradients, int *order);
 uint64_t fb_gradients_elements(const struct fb_gradients *gradients);
 void fb_gradients_free(struct fb_gradients *gradients);
 

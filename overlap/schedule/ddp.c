@@ -1,22 +1,28 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Data-parallel training: backward computes one tensor after the other, the last layer's first,
- * and copies its gradient into a bucket, as DDP does. A bucket's all_reduce is in place.
+ * Data-parallel training: options and what goes together. The step is ddp_step.c's.
  */
 #include <stdio.h>
+#include <string.h>
 
 #include "common/base/error.h"
+#include "overlap/compute/compression.h"
 #include "overlap/options.h"
-#include "overlap/schedule/buckets.h"
-#include "overlap/schedule/schedule.h"
+#include "overlap/schedule/ddp.h"
 #include "overlap/step/run.h"
 
-enum schedule { COMPUTE, COMMUNICATE, SEQUENTIAL, OVERLAP };
-enum axis { BUCKET };
 enum { ALIGN_BYTES = 512, ALIGN = 128 };
 
-static const char *const schedules[] = {"compute", "communicate", "sequential", "overlap", NULL};
-static const unsigned parts[] = {FB_PART_ALL, FB_PART_COMMUNICATE, FB_PART_ALL, FB_PART_ALL};
+static const char *const schedules[] = {
+	[FB_DDP_COMPUTE] = "compute", [FB_DDP_COMMUNICATE] = "communicate",
+	[FB_DDP_SEQUENTIAL] = "sequential", [FB_DDP_OVERLAP] = "overlap",
+	[FB_DDP_ZERO1] = "zero1", [FB_DDP_ZERO2] = "zero2", NULL};
+static const unsigned parts[] = {FB_PART_ALL, FB_PART_COMMUNICATE, FB_PART_ALL, FB_PART_ALL,
+				 FB_PART_ALL, FB_PART_ALL};
+static const char *const optimizers[] = {"none", "after", "overlap", NULL};
+static const char *const compressions[] = {"none", "cast", "topk", NULL};
+static const char *const no_yes[] = {"no", "yes", NULL};
+static const char *const orders[] = {"ready", "priority", NULL};
 
 static int check_tensors(const char *value, char *accepted, size_t n)
 {
@@ -31,9 +37,34 @@ static const struct fb_option options[] = {
 	FB_OPTION_GROUP("Training step"),
 	FB_OPTION_SIZES(struct fb_overlap_settings, bucket, 0, "bucket", "1M,4M,25M,64M,0",
 			"bytes of gradients after which a bucket is full; 0: one bucket for all"),
+	FB_OPTION_SIZES(struct fb_overlap_settings, first_bucket, 0, "first-bucket", "0",
+			"the same of the first bucket, which PyTorch has at 1M; 0: as the others"),
+	FB_OPTION_FLAG(struct fb_overlap_settings, find_bucket, 0, "find-bucket",
+		       "searches the best size between the least and the most of --bucket, until "
+		       "intervals no longer separate"),
 	FB_OVERLAP_SCHEDULES("sequential,overlap", schedules,
 			     "what a step does: compute or communicate alone, one behind the "
-			     "other, or each bucket's all_reduce while backward goes on"),
+			     "other, or each bucket's all_reduce while backward goes on; zero1, "
+			     "zero2: reduce_scatter, optimizer of a shard, all_gather; zero2 in "
+			     "each micro-batch"),
+	FB_OPTION_SIZES(struct fb_overlap_settings, microbatches, 0, "microbatches", "1",
+			"backwards of --tokens each whose gradients are added up before they are "
+			"reduced"),
+	FB_OPTION_CHOICES(struct fb_overlap_settings, optimizer, 0, "optimizer", "none", optimizers,
+			  "Adam: none, behind all buckets, or behind each one while backward goes "
+			  "on"),
+	FB_OPTION_CHOICES(struct fb_overlap_settings, compress, 0, "compress", "none", compressions,
+			  "gradients of f32 are cast to --datatype and back, or only the largest "
+			  "ones are gathered with their places"),
+	FB_OPTION_RATIO(struct fb_overlap_settings, keep, 0, "keep", "1%", 1e-6, 1,
+			"share of the gradients that --compress topk sends"),
+	FB_OPTION_CHOICES(struct fb_overlap_settings, checkpoint, 0, "checkpoint", "no", no_yes,
+			  "activation checkpointing: backward computes forward again"),
+	FB_OPTION_CHOICES(struct fb_overlap_settings, forward, 0, "forward", "no", no_yes,
+			  "the next forward is part of the step; a tensor waits for its bucket"),
+	FB_OPTION_CHOICES(struct fb_overlap_settings, order, 0, "order", "ready", orders,
+			  "which of the full buckets goes first: the oldest, or the one that "
+			  "forward needs first"),
 	FB_OPTION_STRING(struct fb_overlap_settings, tensors, 0, "tensors", "LIST", FB_DDP_RATIOS,
 			 check_tensors, "sizes of a layer's tensors, relative, in the order of "
 			 "forward"),
@@ -48,18 +79,18 @@ static const struct fb_option options[] = {
 
 static const struct fb_default defaults[] = {{"bytes", "64M"}, FB_OVERLAP_DEFAULTS};
 
-/* The tensors and buckets of a case; false where they do not fit into memory. */
-static bool make(const struct fb_build *b, struct fb_gradients *g)
+bool fb_ddp_gradients(const struct fb_build *b, struct fb_gradients *g)
 {
 	struct fb_ratios ratios = {.layers = b->own->layers};
-	uint64_t full = fb_ceil_div(b->value[BUCKET], b->element_bytes);
-	int err = b->nn ? fb_gradients_list(g, b->nn, ALIGN) :
-		  fb_ratios_parse(&ratios, b->own->tensors);
+	uint64_t full = fb_ceil_div(b->value[FB_DDP_BUCKET], b->element_bytes);
+	uint64_t first = fb_ceil_div(b->value[FB_DDP_FIRST], b->element_bytes);
+	int err = b->nn ? fb_gradients_list(g, b->nn, ALIGN)
+			: fb_ratios_parse(&ratios, b->own->tensors);
 
 	if (!err && !b->nn)
 		err = fb_gradients_split(g, &ratios, b->elements, ALIGN_BYTES / b->element_bytes);
 	if (!err)
-		fb_gradients_pack(g, full, full);
+		fb_gradients_pack(g, first && full ? first : full, full);
 	return !err;
 }
 
@@ -76,17 +107,37 @@ static uint64_t bytes(const struct fb_build *b)
 	return elements * b->element_bytes;
 }
 
+/* What excludes each other; NULL: nothing. */
+static const char *excluded(const struct fb_build *b)
+{
+	bool topk = b->value[FB_DDP_COMPRESS] == FB_DDP_TOPK;
+	bool priority = b->value[FB_DDP_ORDER] == FB_DDP_PRIORITY;
+
+	if (b->value[FB_DDP_MICROBATCHES] < 1 || b->value[FB_DDP_MICROBATCHES] > FB_MOST_LAYERS)
+		return "--microbatches is from 1 to 1000";
+	if (topk && b->schedule >= FB_DDP_ZERO1)
+		return "what top-k sends is no part of a sum that ZeRO could scatter";
+	if (priority && !b->value[FB_DDP_FORWARD])
+		return "priority without --forward: no bucket is needed before another";
+	return NULL;
+}
+
 static bool can(const struct fb_build *b, char reason[FB_SCHEDULE_REASON])
 {
+	const char *why = excluded(b);
 	struct fb_gradients g;
 	bool can = false;
 
-	if (!make(b, &g))
+	if (why) {
+		snprintf(reason, FB_SCHEDULE_REASON, "%s", why);
+		return false;
+	}
+	if (!fb_ddp_gradients(b, &g))
 		snprintf(reason, FB_SCHEDULE_REASON, "out of memory for the buckets");
 	else if (!g.ntensors)
 		snprintf(reason, FB_SCHEDULE_REASON,
 			 "no gradients: --bytes is less than an element");
-	else if (b->value[BUCKET] && g.nbuckets == 1 && b->own->bucket.value[0] == 0)
+	else if (b->value[FB_DDP_BUCKET] && g.nbuckets == 1 && b->own->bucket.value[0] == 0)
 		snprintf(reason, FB_SCHEDULE_REASON, "one bucket holds all: see bucket=whole");
 	else
 		can = true;
@@ -94,56 +145,23 @@ static bool can(const struct fb_build *b, char reason[FB_SCHEDULE_REASON])
 	return can;
 }
 
-static struct fb_work work_of(const struct fb_build *b, const struct fb_tensor *t)
+/* Of the sum over ranks, relative to its length. */
+static double error(const struct fb_build *b, enum fb_datatype type)
 {
-	if (t->of)
-		return fb_nn_work(b->nn, t->of, b->tokens, true);
-	return fb_work_product(FB_WORK_BACKWARD, b->tokens,
-			       fb_ceil_div(t->count, b->own->hidden), b->own->hidden);
+	if (b->value[FB_DDP_COMPRESS] == FB_DDP_CAST)
+		return fb_cast_error(type, b->nranks);
+	return b->value[FB_DDP_COMPRESS] ? fb_topk_error(b->own->keep, b->nranks) : -1;
 }
 
-static void build(struct fb_dag *dag, const struct fb_build *b)
-{
-	struct fb_gradients g;
-	struct fb_content own = {.member = b->rank}, sum = {.member = FB_ALL_MEMBERS};
-	int found, buckets, world, last = 0;
-	size_t next = 0;
-
-	if (!make(b, &g)) {
-		dag->err = FB_ENOMEM;
-		return;
+#define ALL ((1U << (FB_DDP_ZERO2 + 1)) - 1)
+#define REDUCES (ALL & ~(1U << FB_DDP_COMPUTE))
+#define COMPUTES (ALL & ~(1U << FB_DDP_COMMUNICATE))
+#define AXIS(key_, kind_, field_, names_, schedules_, usual_)                                      \
+	{                                                                                          \
+		.key = (key_), .kind = (kind_),                                                    \
+		.offset = offsetof(struct fb_overlap_settings, field_), .names = (names_),         \
+		.schedules = (schedules_), .silent = (usual_) + 1                                  \
 	}
-	fb_dag_two_lanes(dag);
-	world = fb_dag_axis(dag, "world", 1, b->nranks);
-	own.data = sum.data = fb_dag_data(dag, b->nranks);
-	found = fb_dag_buffer(dag, "gradients", b->elements);
-	buckets = fb_dag_buffer(dag, "buckets", b->elements);
-	fb_dag_input(dag, fb_dag_whole(dag, found), own);
-	for (size_t t = 0; t < g.ntensors; t++) {
-		const struct fb_span from = {found, g.tensors[t].first, g.tensors[t].count};
-		const struct fb_span to = {buckets, from.first, from.count};
-
-		if (g.tensors[t].before)
-			fb_dag_compute(dag, FB_LANE_COMPUTE, "attention", (int)t,
-				       fb_nn_work(b->nn, g.tensors[t].before, b->tokens, true));
-		last = fb_dag_compute(dag, FB_LANE_COMPUTE, "backward", (int)t,
-				      work_of(b, &g.tensors[t]));
-		fb_dag_copy(dag, last, from, to);
-		for (; b->schedule != COMPUTE && next < g.nbuckets && g.buckets[next].last <= t &&
-		     (b->schedule != SEQUENTIAL || t + 1 == g.ntensors); next++) {
-			const struct fb_span s = {buckets, g.buckets[next].first,
-						  g.buckets[next].count};
-			int task = fb_dag_collective(dag, FB_LANE_COMMUNICATE, "all_reduce",
-						     (int)next, FB_ALL_REDUCE, world, 0, s, s);
-
-			if (b->schedule == SEQUENTIAL)
-				fb_dag_after(dag, task, last);
-		}
-	}
-	fb_dag_output(dag, fb_dag_whole(dag, buckets), b->schedule == COMPUTE ? own : sum);
-	dag->tokens = b->tokens * (uint64_t)b->nranks;
-	fb_gradients_free(&g);
-}
 
 const struct fb_schedule_program fb_schedule_ddp = {
 	.name = "ddp",
@@ -153,11 +171,26 @@ const struct fb_schedule_program fb_schedule_ddp = {
 	"reduced: backward computes one tensor after the other, the last layer's first, packs its "
 	"gradient into a bucket, and a full bucket's all_reduce begins while backward goes on. "
 	"What of the communication backward does not hide is exposed_us.\n\n"
-	"BYTES is the size of all gradients of a rank. The default tensors are those of a layer of "
-	"Llama 3 8B: --bytes 3489660928 --datatype bf16 are eight of them. Computing is real: two "
-	"matrix products for each tensor.",
+	"BYTES is the size of all gradients of a rank, as they are reduced. The default tensors "
+	"are those of a layer of Llama 3 8B: --bytes 3489660928 --datatype bf16 are eight of them. "
+	"Computing is real: two matrix products for each tensor.",
 	.options = options, .defaults = defaults, .schedules = schedules, .parts = parts,
-	.axes = {{"bucket", FB_AXIS_SIZES, offsetof(struct fb_overlap_settings, bucket), NULL,
-		  1 << COMMUNICATE | 1 << SEQUENTIAL | 1 << OVERLAP}},
-	.bytes = bytes, .can = can, .build = build,
+	.axes = {
+		[FB_DDP_BUCKET] = AXIS("bucket", FB_AXIS_SIZES, bucket, NULL, REDUCES,
+				       UINT64_MAX),
+		[FB_DDP_FIRST] = AXIS("first_bucket", FB_AXIS_SIZES, first_bucket, NULL, REDUCES,
+				      0),
+		[FB_DDP_MICROBATCHES] = AXIS("microbatches", FB_AXIS_NUMBERS, microbatches, NULL,
+					     ALL, 1),
+		[FB_DDP_OPTIMIZER] = AXIS("optimizer", FB_AXIS_CHOICES, optimizer, optimizers,
+					  COMPUTES, 0),
+		[FB_DDP_COMPRESS] = AXIS("compress", FB_AXIS_CHOICES, compress, compressions,
+					 REDUCES, 0),
+		[FB_DDP_CHECKPOINT] = AXIS("checkpoint", FB_AXIS_CHOICES, checkpoint, no_yes,
+					   COMPUTES, 0),
+		[FB_DDP_FORWARD] = AXIS("forward", FB_AXIS_CHOICES, forward, no_yes, COMPUTES, 0),
+		[FB_DDP_ORDER] = AXIS("order", FB_AXIS_CHOICES, order, orders,
+				      REDUCES & COMPUTES, 0),
+	},
+	.bytes = bytes, .can = can, .build = fb_ddp_build, .error = error,
 };

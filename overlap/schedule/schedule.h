@@ -6,12 +6,13 @@
 #ifndef FB_OVERLAP_SCHEDULE_SCHEDULE_H
 #define FB_OVERLAP_SCHEDULE_SCHEDULE_H
 
+#include "common/base/datatype.h"
 #include "common/option/option.h"
 #include "overlap/model/model.h"
 #include "overlap/settings.h"
 #include "overlap/step/dag.h"
 
-enum { FB_SCHEDULE_AXES = 3, FB_SCHEDULE_REASON = 160 };
+enum { FB_SCHEDULE_AXES = 8, FB_SCHEDULE_REASON = 160 };
 
 /* How an axis is written in keys, and where its values are. */
 enum fb_axis_kind {
@@ -26,6 +27,7 @@ struct fb_schedule_axis {
 	size_t offset;           /* in struct fb_overlap_settings */
 	const char *const *names;
 	uint64_t schedules;      /* bits of those that it means something to; others have value 0 */
+	uint64_t silent;         /* 1 + the value that gets no key; 0: every value has one */
 };
 
 /* What a step is built for: one case, one rank. */
@@ -61,6 +63,8 @@ struct fb_schedule_program {
 	bool (*can)(const struct fb_build *build, char reason[FB_SCHEDULE_REASON]);
 	/* Pure, and the same graph whenever it is called. The frame opens, links and closes. */
 	void (*build)(struct fb_dag *dag, const struct fb_build *build);
+	/* Column compression_error; negative: none. NULL: never. Pure. */
+	double (*error)(const struct fb_build *build, enum fb_datatype type);
 };
 
 extern const struct fb_schedule_program fb_schedule_ddp, fb_schedule_fsdp,

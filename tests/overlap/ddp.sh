@@ -11,14 +11,15 @@ export LC_ALL=C
 . tests/shell/lib.sh
 
 small=(--quiet --bytes 300000 --layers 2 --tensors '1,3' --hidden 128 --compute 200us --ci 50%
-	--engine "host,mpi" --min-samples 3 --max-samples 20 --max-time 5ms
+	--min-samples 3 --max-samples 20 --max-time 5ms
 	--timeout "$((60 * slow))s")
 
 # go FAMILY RANKS OPTION...: runs into a new file; sets csv.
 go() {
 	csv=$FB_TMP/$1-$2-$((++runs))
 	scripts/launch "$2" "build/$1/bin/ddp" --csv "$csv" --run t "${small[@]}" "${@:3}" \
-		>"$FB_TMP/out" 2>&1 </dev/null || fail "ddp ${*:3}: $(tail -n 5 "$FB_TMP/out")"
+		--engine "$engine" >"$FB_TMP/out" 2>&1 </dev/null ||
+		fail "ddp ${*:3}: $(tail -n 5 "$FB_TMP/out")"
 	build/"$1"/bin/csvcheck "$csv/ddp.csv" >"$FB_TMP/check" || fail "$(cat "$FB_TMP/check")"
 }
 
@@ -33,10 +34,11 @@ rows() {
 	tail -n +2 "$csv/ddp.csv" | grep -cE -- "$1"
 }
 
-runs=0
+runs=0 engine=host,mpi
 for family in $FB_MPIS; do
 	for ranks in 1 2; do
-		go "$family" "$ranks" --schedule all --bucket 1,100000,1M,0
+		go "$family" "$ranks" --schedule compute,communicate,sequential,overlap \
+			--bucket 1,100000,1M,0
 		# Of two engines: backward once; three schedules, each with three buckets and one
 		# that is as large as all.
 		expect "good rows" "$(rows ',(ok|few),')" 20
@@ -53,13 +55,48 @@ for family in $FB_MPIS; do
 		fail "exposed_us is outside of its interval, or tokens are not 3"
 	before=$(wc -l <"$csv/ddp.csv")
 	scripts/launch 2 "build/$family/bin/ddp" --csv "$csv" --run t "${small[@]}" --tokens 3 \
-		--bucket 100000 --resume >"$FB_TMP/out" 2>&1 || fail "ddp --resume: code $?"
+		--bucket 100000 --engine "$engine" --resume >"$FB_TMP/out" 2>&1 ||
+		fail "ddp --resume: code $?"
 	expect "rows behind --resume" "$(wc -l <"$csv/ddp.csv")" "$before"
 	go "$family" 2 --launch blocking --bucket 0
 	expect "rows of calls that block in a thread" "$(rows ',(ok|few),')" 4
 	go "$family" 2 --launch blocking --bucket 0 --polls 2
 	expect "rows of calls that block" "$(rows ',(ok|few),')" 2
 	expect "of those that cannot overlap" "$(rows ',skipped,a call that blocks')" 2
+	engine=host
+	# Schedules of real training: ZeRO, micro-batches, Adam, compression, the next forward.
+	go "$family" 2 --tokens 3 --bucket 100000 --schedule overlap,zero1,zero2 \
+		--microbatches 1,4 --optimizer all
+	expect "rows of ZeRO and micro-batches" "$(rows ',(ok|few),')" 18
+	expect "keys of them" "$(column variant | grep -c 'microbatches=4.*optimizer=after')" 3
+	# Three buckets: all_reduce; reduce_scatter and all_gather; and of each of 4 batches.
+	expect "collectives" "$(column collectives | sort -n | uniq -c | tr -s ' \n' ' ')" \
+		' 6 3 9 6 3 15 '
+	go "$family" 2 --tokens 3 --bucket 100000 --schedule overlap --compress all --forward all \
+		--order all --checkpoint all --optimizer overlap --keep 10%
+	expect "rows of compression and orders" "$(rows ',(ok|few),')" 18
+	expect "priority for nothing" "$(rows ',skipped,priority without --forward')" 6
+	go "$family" 2 --tokens 3 --bucket 0 --schedule overlap,zero1 \
+		--compress cast,topk --datatype f16,bf16,f8e4m3
+	expect "rows of narrow floats" "$(rows ',(ok|few),')" 9
+	expect "ZeRO of a part" "$(rows ',skipped,what top-k sends')" 3
+	# A wider float makes less of an error; the largest hundredth is far from the whole.
+	paste -d, <(column datatype) <(column compression_error) <(column variant) |
+		awk -F, '/topk/ && $2 != "" { if ($2 < 0.5 || $2 > 1) bad++ }
+			/cast/ && $1 == "f16" && !($2 > 1e-5 && $2 < 1e-3) { bad++ }
+			/cast/ && $1 == "bf16" && !($2 > 1e-3 && $2 < 1e-2) { bad++ }
+			/cast/ && $1 == "f8e4m3" && !($2 > 1e-2 && $2 < 0.1) { bad++ }
+			END { exit bad > 0 || NR != 12 }' || fail "errors of compression: $(
+		paste -d, <(column datatype) <(column compression_error) <(column variant))"
+	# Sizes follow from times: at least two, and within the range. The fact names the best.
+	go "$family" 2 --tokens 3 --bucket 8K,256K --find-bucket --schedule overlap
+	column variant | sed -n 's/.*bucket=\([0-9]*\)K;.*/\1/p' | sort -un >"$FB_TMP/sizes"
+	[ "$(wc -l <"$FB_TMP/sizes")" -ge 2 ] || fail "sizes: $(column variant)"
+	awk '$1 < 8 || $1 > 256 { bad++ } END { exit bad > 0 }' "$FB_TMP/sizes" ||
+		fail "sizes beyond the range: $(xargs <"$FB_TMP/sizes")"
+	holds "$csv/environment.csv" "found_bucket.overlap.host,\"($(paste -sd'|' \
+		"$FB_TMP/sizes"))K, [0-9.]* us, $(wc -l <"$FB_TMP/sizes") sizes"
+	engine=host,mpi
 	verdict "ddp_$family"
 done
 
@@ -74,6 +111,8 @@ refuses 'tensors' --tensors 0
 refuses 'schedule' --schedule none
 refuses 'layers' --layers 0
 refuses 'bucket' --bucket 1X
+refuses 'find-bucket' --bucket 1M,0 --find-bucket --engine host
+refuses 'optimizer' --optimizer later
 verdict ddp_refuses
 
 exit $bad

@@ -12,10 +12,10 @@
 static const struct fb_overlap_settings step_settings = {
 	.layers = 3, .hidden = 16, .tokens = 8, .tensors = "1,3", .bucket = {1, {1}, NULL},
 	.prefetch = {1, {9}, NULL}, .ffn = 32, .topk = 3, .blas = "none", .cublas = "none",
-	.token_budget_s = 0.033,
+	.token_budget_s = 0.033, .keep = 0.1,
 };
 
-enum { STEP_SHAPES = 5, STEP_ELEMENTS = 700 };
+enum { STEP_SHAPES = 7, STEP_ELEMENTS = 700 };
 
 /* A model with something of everything, read once; the last shape has it. */
 static inline const struct fb_nn *step_model(void)
@@ -37,14 +37,16 @@ static inline const struct fb_nn *step_model(void)
 static inline struct fb_build step_build(const struct fb_schedule_program *program, int schedule,
 					 int i, int nranks, struct fb_overlap_settings *own)
 {
-	static const uint64_t buckets[STEP_SHAPES] = {1, 900, 1500, 0, 20000};
+	static const uint64_t buckets[STEP_SHAPES] = {1, 900, 1500, 0, 600, 1000, 20000};
 	struct fb_build b = {.own = own, .schedule = schedule, .elements = STEP_ELEMENTS,
 			     .element_bytes = 4, .tokens = step_settings.tokens, .nranks = nranks};
 
 	*own = step_settings;
 	if (nranks % 2 == 0 && i % 2)
 		own->shard = own->degree = 2;
-	for (int a = 0; a < FB_SCHEDULE_AXES && program->axes[a].key; a++)
+	for (int a = 0; a < FB_SCHEDULE_AXES && program->axes[a].key; a++) {
+		size_t n = 0;
+
 		switch (program->axes[a].kind) {
 		case FB_AXIS_SIZES:
 			b.value[a] = buckets[i];
@@ -56,10 +58,16 @@ static inline struct fb_build step_build(const struct fb_schedule_program *progr
 				b.value[a] = (uint64_t)i / 2 * 2;
 			break;
 		case FB_AXIS_CHOICES:
-			b.value[a] = (uint64_t)i / 3 % 2;
+			/* Of later shapes other combinations, for each axis other ones. */
+			while (program->axes[a].names[n])
+				n++;
+			b.value[a] = i < 3 ? 0 : (uint64_t)(i + a) % n;
+			if (!(program->axes[a].schedules >> schedule & 1))
+				b.value[a] = 0;
 			own->prefetch.value[0] = b.value[0];
 			break;
 		}
+	}
 	if (i == STEP_SHAPES - 1)
 		b.nn = step_model();
 	if (program->bytes && program->bytes(&b))

@@ -131,11 +131,17 @@ static void test_first_and_model(void)
 	const struct fb_ratios model = model_of(5, "1");
 	struct fb_gradients g;
 	struct fb_nn nn;
+	int order[5];
 	char text[512], why[FB_NN_WHY];
 
 	CHECK_INT(fb_gradients_split(&g, &model, 20, 1), FB_OK);
 	fb_gradients_pack(&g, 1, 8);
 	CHECK_STR(text_of(&g, text, sizeof(text)), "4 | 4 4 | 4 4 |");
+	fb_gradients_pack(&g, 4, 4);
+	/* 0 is sent while 1 and 2 become full: forward needs 2 first, and then 4. */
+	fb_gradients_order(&g, order);
+	CHECK_INT(order[0] == 0 && order[1] == 2 && order[2] == 4, 1);
+	CHECK_INT(order[3] == 3 && order[4] == 1, 1);
 	fb_gradients_pack(&g, 8, 0);
 	CHECK_STR(text_of(&g, text, sizeof(text)), "4 4 | 4 4 4 |");
 	fb_gradients_free(&g);

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What compressing gradients does to their sum over ranks: gradients at random, of the normal
+ * distribution and each rank its own, are compressed, added up as the collective does, and compared
+ * with the sum in f64. The result is the length of the difference over the length of the sum, the
+ * same on all ranks. -1 without memory.
+ */
+#ifndef FB_OVERLAP_COMPUTE_COMPRESSION_H
+#define FB_OVERLAP_COMPUTE_COMPRESSION_H
+
+#include "common/base/datatype.h"
+
+/* Cast to the type, added in it one rank behind the other; 0 for f32 and wider. */
+double fb_cast_error(enum fb_datatype type, int nranks);
+/* Only the largest ones of each rank, a share of `keep`, without error feedback. */
+double fb_topk_error(double keep, int nranks);
+
+#endif

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What the options of ddp and its step have in common. */
+#ifndef FB_OVERLAP_SCHEDULE_DDP_H
+#define FB_OVERLAP_SCHEDULE_DDP_H
+
+#include "overlap/schedule/buckets.h"
+#include "overlap/schedule/schedule.h"
+
+enum fb_ddp_schedule {
+	FB_DDP_COMPUTE,
+	FB_DDP_COMMUNICATE,
+	FB_DDP_SEQUENTIAL,
+	FB_DDP_OVERLAP,
+	FB_DDP_ZERO1, /* Rajbhandari et al., 2020: the optimizer's state is sharded */
+	FB_DDP_ZERO2, /* and so are gradients: each micro-batch scatters its own */
+};
+
+enum fb_ddp_axis {
+	FB_DDP_BUCKET,
+	FB_DDP_FIRST,
+	FB_DDP_MICROBATCHES,
+	FB_DDP_OPTIMIZER,
+	FB_DDP_COMPRESS,
+	FB_DDP_CHECKPOINT,
+	FB_DDP_FORWARD,
+	FB_DDP_ORDER,
+};
+
+enum { FB_DDP_AFTER = 1, FB_DDP_BESIDE };  /* optimizer */
+enum { FB_DDP_CAST = 1, FB_DDP_TOPK };     /* compress */
+enum { FB_DDP_PRIORITY = 1 };              /* order */
+
+/* The tensors and buckets of a case; false where they do not fit into memory. */
+bool fb_ddp_gradients(const struct fb_build *build, struct fb_gradients *gradients);
+
+/* fb_schedule_program.build */
+void fb_ddp_build(struct fb_dag *dag, const struct fb_build *build);
+
+#endif

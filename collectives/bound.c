@@ -2,8 +2,8 @@
 /*
  * Measures what bounds collectives in shared memory; see bound.h.
  *
- * Ranks synchronise through the harness's barrier and leave their times in shared memory, so
- * that even with more ranks than processors no MPI library's waiting gets in the way.
+ * Ranks synchronise through the harness's barrier, so that even with more ranks than processors no
+ * MPI library's waiting gets in the way.
  */
 #include "collectives/bound.h"
 
@@ -12,22 +12,24 @@
 #include <string.h>
 #include <time.h>
 
+#include "collectives/traffic.h"
+#include "common/base/copy.h"
+#include "common/base/error.h"
 #include "common/base/spin.h"
-#include "common/measure/barrier.h"
-#include "common/memory/segment.h"
 
 enum {
 	HEAD_BYTES = 4096,         /* struct head; then the source, then the destination */
 	LARGEST_BYTES = 4 << 20,
 	LEAST_LARGEST_BYTES = 1 << 20,
 	ALL_RANKS_BYTES = 64 << 20, /* the largest size is less where there are many ranks */
-	BYTES_PER_TRY = 2 << 20,   /* small sizes repeat until a try has moved as much */
-	TRIES = 3,
+	PASS_BYTES = 256 << 10,    /* small sizes repeat until a pass has moved as much */
+	LOOP_US = 300,             /* passes of one kind and size, of which the best counts */
 	ROUND_TRIPS = 8,
 	PING_PEERS = 8,
 	PING_US = 1000,            /* per peer */
 	MOST_PING_US = 10000,
 	SLOW_PING_US = 2,          /* two processors of one host are nearer than that */
+	POLLS = 1 << 14,           /* looks at a flag without the pause that costs as much as it */
 };
 
 /* Ends a peer's answers. */
@@ -36,14 +38,6 @@ enum {
 /* Begin of each rank's part. */
 struct head {
 	_Alignas(64) _Atomic uint64_t ping; /* written by the other side */
-	_Alignas(64) double start_us, end_us;
-};
-
-struct probe {
-	const struct fb_group *world;
-	struct fb_segment segment;
-	struct fb_barrier barrier;
-	size_t largest;
 };
 
 static double now_us(void)
@@ -54,25 +48,25 @@ static double now_us(void)
 	return (double)now.tv_sec * 1e6 + (double)now.tv_nsec * 1e-3;
 }
 
-static struct head *head_of(const struct probe *p, int rank)
+static struct head *head_of(const struct fb_bound *b, int rank)
 {
-	return (struct head *)(void *)fb_segment_part(&p->segment, rank);
-}
-
-static char *source_of(const struct probe *p, int rank)
-{
-	return fb_segment_part(&p->segment, rank) + HEAD_BYTES;
+	return (struct head *)(void *)fb_segment_part(&b->segment, rank);
 }
 
 /*
  * Waits until the flag is `value` or more, and returns it. Acquire: as a message's receiver would
  * read data after it.
  */
-static uint64_t await(const struct probe *p, const _Atomic uint64_t *flag, uint64_t value)
+static uint64_t await(const struct fb_bound *b, const _Atomic uint64_t *flag, uint64_t value)
 {
-	struct fb_spin spin = {.yields = p->world->oversubscribed};
+	struct fb_spin spin = {.yields = b->world->oversubscribed};
 	uint64_t seen;
 
+	for (int i = 0; i < POLLS && !b->world->oversubscribed; i++) {
+		seen = atomic_load_explicit(flag, memory_order_acquire);
+		if (seen >= value)
+			return seen;
+	}
 	while ((seen = atomic_load_explicit(flag, memory_order_acquire)) < value)
 		(void)fb_spin_again(&spin);
 	return seen;
@@ -84,25 +78,26 @@ static void tell(_Atomic uint64_t *flag, uint64_t value)
 }
 
 /* The peer's side: sends every number back until told to stop. */
-static void answer(const struct probe *p)
+static void answer(const struct fb_bound *b)
 {
-	struct head *own = head_of(p, p->world->rank), *asker = head_of(p, 0);
+	struct head *own = head_of(b, b->world->rank), *asker = head_of(b, 0);
 	uint64_t seen = 0;
 
 	while (seen != STOP) {
-		seen = await(p, &own->ping, seen + 1);
+		seen = await(b, &own->ping, seen + 1);
 		if (seen != STOP)
 			tell(&asker->ping, seen);
 	}
+	tell(&own->ping, 0);
 }
 
 /*
  * Rank 0's side: half of the least round trip, as the mean of a few in a row. It goes on for a
  * while, and for longer where no trip was quick: somebody else may have had the processor.
  */
-static double ask(const struct probe *p, int peer)
+static double ask(const struct fb_bound *b, int peer)
 {
-	struct head *own = head_of(p, 0), *other = head_of(p, peer);
+	struct head *own = head_of(b, 0), *other = head_of(b, peer);
 	double begin = now_us(), now = begin, least = HUGE_VAL;
 	uint64_t n = 0;
 
@@ -111,7 +106,7 @@ static double ask(const struct probe *p, int peer)
 
 		for (int trip = 0; trip < ROUND_TRIPS; trip++) {
 			tell(&other->ping, ++n);
-			(void)await(p, &own->ping, n);
+			(void)await(b, &own->ping, n);
 		}
 		now = now_us();
 		least = fmin(least, (now - start) / (2 * ROUND_TRIPS));
@@ -122,162 +117,219 @@ static double ask(const struct probe *p, int peer)
 }
 
 /*
- * Rank 0 with ranks 1, 2, 4 and 8: the nearest of its peers need not be rank 1, as ranks may go
- * round sockets or processors. On other ranks than 0 infinite.
+ * Collective. Rank 0 with ranks 1, 2, 4 and 8, up to `most`: the nearest of its peers need not be
+ * rank 1, as ranks may go round sockets or processors. Keeps the least.
  */
-static double measure_alpha(struct probe *p)
+static void measure_alpha(struct fb_bound *b, int most)
 {
-	double least = HUGE_VAL;
+	double least = b->alpha_us;
 
-	for (int peer = 1; peer < p->world->nranks && peer <= PING_PEERS; peer *= 2) {
-		if (p->world->rank == 0)
-			least = fmin(least, ask(p, peer));
-		else if (p->world->rank == peer)
-			answer(p);
-		fb_barrier_wait(&p->barrier);
+	for (int peer = 1; peer < b->world->nranks && peer <= most; peer *= 2) {
+		if (b->world->rank == 0)
+			least = fmin(least, ask(b, peer));
+		else if (b->world->rank == peer)
+			answer(b);
+		fb_barrier_wait(&b->barrier);
 	}
-	return least;
+	MPI_Bcast(&least, 1, MPI_DOUBLE, 0, b->world->comm);
+	b->alpha_us = least;
 }
 
-/* Takes `bytes` from the next rank's memory, often enough. */
-static void move(const struct probe *p, size_t bytes, bool copies)
+/* Once over `bytes` of this rank's memory; streams: with stores that pass caches by. */
+static void pass(const struct fb_bound *b, enum fb_bound_kind kind, size_t bytes, bool streams)
 {
-	const struct fb_group *w = p->world;
-	const char *from = source_of(p, (w->rank + 1) % w->nranks);
-	char *own = source_of(p, w->rank), *to = own + p->largest;
+	char *from = fb_segment_part(&b->segment, b->world->rank) + HEAD_BYTES;
+	char *to = from + b->bytes[FB_BOUND_SIZES - 1];
+	size_t least = b->bytes[0];
 
-	for (size_t done = 0; done < BYTES_PER_TRY; done += bytes) {
-		/* All sources are equal, so comparing reads them to the end. */
-		if (copies)
-			memcpy(to, from, bytes);
-		else if (memcmp(own, from, bytes) != 0)
-			return;
-		/* Memory may have changed, as far as the compiler knows: do it again. */
-		__asm__ volatile("" ::: "memory");
-	}
+	if (kind == FB_BOUND_READ)
+		/* Both are equal, so comparing reads them to the end. */
+		(void)!memcmp(from, to, bytes);
+	else if (kind == FB_BOUND_COPY && !streams)
+		memcpy(to, from, bytes);
+	else if (kind == FB_BOUND_COPY)
+		fb_stream_copy(to, from, bytes);
+	else if (!streams)
+		memset(to, 1, bytes);
+	else
+		for (size_t at = 0; at < bytes; at += least)
+			fb_stream_copy(to + at, from, least);
+	/* Memory may have changed, as far as the compiler knows: do it again. */
+	__asm__ volatile("" ::: "memory");
 }
 
 /*
- * One try, in us: from the first rank's begin to the last one's end. Where ranks outnumber
- * processors they cannot all move at once, and waiting for each other would measure the
- * scheduler: then it is this rank's own time, of which the least is that of a free processor.
+ * This rank's best rate in bytes per us, while all ranks do the same. A pass counts that ends
+ * before the loop's time is over, because then the others may have stopped; the first one always.
  */
-static double try_once(struct probe *p, size_t bytes, bool copies, bool alone)
+static double best_rate(const struct fb_bound *b, enum fb_bound_kind kind, size_t bytes,
+			bool streams)
 {
-	const struct fb_group *w = p->world;
-	struct head *head = head_of(p, w->rank);
-	double start, end;
+	int repeats = (int)((PASS_BYTES + bytes - 1) / bytes);
+	double begin = now_us(), start = begin, end = begin, least = HUGE_VAL;
 
-	if (w->oversubscribed) {
-		start = now_us();
-		move(p, bytes, copies);
-		return now_us() - start;
+	while (end - begin < LOOP_US) {
+		for (int i = 0; i < repeats; i++)
+			pass(b, kind, bytes, streams);
+		fb_stream_fence();
+		end = now_us();
+		if (end - begin < LOOP_US || isinf(least))
+			least = fmin(least, end - start);
+		start = end;
 	}
-	fb_barrier_wait(&p->barrier);
-	head->start_us = alone && w->rank ? HUGE_VAL : now_us();
-	if (!alone || !w->rank)
-		move(p, bytes, copies);
-	head->end_us = alone && w->rank ? 0 : now_us();
-	fb_barrier_wait(&p->barrier);
-	start = HUGE_VAL;
-	end = 0;
-	for (int r = 0; r < w->nranks; r++) {
-		start = fmin(start, head_of(p, r)->start_us);
-		end = fmax(end, head_of(p, r)->end_us);
-	}
-	/* The next try writes the heads again. */
-	fb_barrier_wait(&p->barrier);
-	return end - start;
+	/* Comparing reads two ranges. */
+	return (kind == FB_BOUND_READ ? 2.0 : 1.0) * (double)bytes * repeats / least;
 }
 
-static double least_us(struct probe *p, size_t bytes, bool copies, bool alone)
+/* Collective: one kind and size; keeps the better rate. */
+static void measure_rate(struct fb_bound *b, enum fb_bound_kind kind, int size)
 {
-	double least = HUGE_VAL;
+	const struct fb_group *w = b->world;
+	double sum = 0, rate;
 
-	for (int i = 0; i < TRIES; i++)
-		least = fmin(least, try_once(p, bytes, copies, alone));
-	return least;
+	for (int streams = 0; streams <= (kind != FB_BOUND_READ); streams++) {
+		fb_barrier_wait(&b->barrier);
+		rate = best_rate(b, kind, b->bytes[size], streams);
+		MPI_Allreduce(MPI_IN_PLACE, &rate, 1, MPI_DOUBLE, MPI_SUM, w->comm);
+		/* Each rank's best is that of a processor of its own. */
+		if (w->oversubscribed)
+			rate *= (double)w->cpus / w->nranks;
+		sum = fmax(sum, rate);
+	}
+	/* What goes so fast with more memory does with less. */
+	for (int i = 0; i <= size; i++)
+		b->per_us[kind][i] = fmax(b->per_us[kind][i], sum);
 }
 
-static void measure(struct probe *p, struct fb_bound *bound)
+int fb_bound_open(struct fb_bound *b, const struct fb_group *world)
 {
-	enum { ALPHA, COPY, READ = COPY + 2 * FB_BOUND_SIZES, FIGURES = READ + 2 * FB_BOUND_SIZES };
-	const size_t bytes[FB_BOUND_SIZES] = {16 << 10, 256 << 10, p->largest};
-	const struct fb_group *w = p->world;
-	double us[FIGURES];
-
-	memset(source_of(p, w->rank), 1, 2 * p->largest);
-	fb_barrier_wait(&p->barrier);
-	us[ALPHA] = measure_alpha(p);
-	for (int k = 0; k < 2 * FB_BOUND_SIZES; k++) {
-		size_t size = bytes[k % FB_BOUND_SIZES];
-		bool alone = k >= FB_BOUND_SIZES;
-
-		us[COPY + k] = least_us(p, size, true, alone);
-		us[READ + k] = least_us(p, size, false, alone);
-	}
-	MPI_Allreduce(MPI_IN_PLACE, us, FIGURES, MPI_DOUBLE, MPI_MIN, w->comm);
-	*bound = (struct fb_bound){.known = true, .alpha_us = us[ALPHA]};
-	for (int k = 0; k < 2 * FB_BOUND_SIZES; k++) {
-		int alone = k / FB_BOUND_SIZES, i = k % FB_BOUND_SIZES;
-		size_t repeats = (BYTES_PER_TRY + bytes[i] - 1) / bytes[i];
-		double moved = (double)(bytes[i] * repeats);
-
-		/* All ranks at once have only their share of too few processors. */
-		if (w->oversubscribed && !alone)
-			moved *= (double)w->cpus / w->nranks;
-		bound->bytes[i] = bytes[i];
-		/* Comparing reads two streams, as combining does. */
-		bound->copy_per_us[alone][i] = moved / us[COPY + k];
-		bound->read_per_us[alone][i] = 2 * moved / us[READ + k];
-		bound->known &= us[COPY + k] > 0 && us[READ + k] > 0;
-	}
-}
-
-int fb_bound_measure(struct fb_bound *bound, const struct fb_group *world)
-{
-	struct probe p = {.world = world};
-	size_t share = ALL_RANKS_BYTES / (size_t)world->nranks;
+	size_t share = ALL_RANKS_BYTES / (size_t)world->nranks, largest;
 	int err;
 
-	*bound = (struct fb_bound){.known = false};
+	*b = (struct fb_bound){.world = world, .alpha_us = HUGE_VAL};
 	if (world->nranks < 2 || !fb_group_one_host(world))
-		return 0;
-	p.largest = share > LARGEST_BYTES ? LARGEST_BYTES : share;
-	p.largest = p.largest < LEAST_LARGEST_BYTES ? LEAST_LARGEST_BYTES : p.largest;
-	p.largest &= ~(size_t)4095;
-	err = fb_segment_open(&p.segment, world, HEAD_BYTES + 2 * p.largest, FB_PAGES_NORMAL);
+		return FB_OK;
+	largest = share > LARGEST_BYTES ? LARGEST_BYTES : share;
+	largest = largest < LEAST_LARGEST_BYTES ? LEAST_LARGEST_BYTES : largest & ~(size_t)4095;
+	b->bytes[0] = 4 << 10;
+	b->bytes[1] = 16 << 10;
+	b->bytes[2] = 256 << 10;
+	b->bytes[3] = largest;
+	err = fb_segment_open(&b->segment, world, HEAD_BYTES + 2 * largest, FB_PAGES_NORMAL);
 	if (err)
 		return err;
-	err = fb_barrier_open(&p.barrier, world, false);
-	if (!err)
-		measure(&p, bound);
-	fb_barrier_close(&p.barrier);
-	fb_segment_close(&p.segment);
-	return err;
+	b->open = true;
+	err = fb_barrier_open(&b->barrier, world, false);
+	if (err)
+		return err;
+	memset(fb_segment_part(&b->segment, world->rank) + HEAD_BYTES, 1, 2 * largest);
+	fb_barrier_wait(&b->barrier);
+	measure_alpha(b, PING_PEERS);
+	for (int kind = 0; kind < FB_BOUND_KINDS; kind++)
+		for (int size = 0; size < FB_BOUND_SIZES; size++)
+			measure_rate(b, (enum fb_bound_kind)kind, size);
+	b->known = true;
+	return FB_OK;
 }
 
-/* How much of what is moved is combined with the rank's own, not stored as it comes. */
-static double combined_share(enum fb_collective collective)
+void fb_bound_close(struct fb_bound *b)
 {
-	/* An all_reduce combines on the way in and copies on the way out. */
-	if (collective == FB_ALL_REDUCE)
-		return 0.5;
-	return fb_collective_info(collective)->reduces ? 1.0 : 0.0;
+	fb_barrier_close(&b->barrier);
+	if (b->open)
+		fb_segment_close(&b->segment);
+	*b = (struct fb_bound){.known = false};
 }
 
-double fb_bound_us(const struct fb_bound *bound, enum fb_collective collective, uint64_t bytes,
-		   double moved)
+/* The largest size measured that is not larger than a rank's share: no slower than the truth. */
+static int size_of(const struct fb_bound *b, double bytes)
 {
-	double combined = moved * combined_share(collective), us;
-	int alone = fb_collective_info(collective)->has_root, i = 0;
+	int i = 0;
 
-	if (!bound->known || (bytes == 0 && collective != FB_BARRIER))
-		return nan("");
-	/* The rate of the largest size measured that is not larger: no faster than the truth. */
-	while (i + 1 < FB_BOUND_SIZES && bound->bytes[i + 1] <= bytes)
+	while (i + 1 < FB_BOUND_SIZES && (double)b->bytes[i + 1] <= bytes / b->world->nranks)
 		i++;
-	us = (moved - combined) / bound->copy_per_us[alone][i] +
-	     combined / bound->read_per_us[alone][i];
-	return fmax(bound->alpha_us, us);
+	return i;
+}
+
+/* The bytes that count for each kind of work. */
+static void bytes_of(const struct fb_bound_work *work, double bytes[FB_BOUND_KINDS])
+{
+	bytes[FB_BOUND_READ] = work->read;
+	bytes[FB_BOUND_WRITE] = work->written;
+	bytes[FB_BOUND_COPY] = fmin(work->read, work->written);
+}
+
+void fb_bound_again(struct fb_bound *b, const struct fb_bound_work *work)
+{
+	double bytes[FB_BOUND_KINDS];
+
+	if (!b->known || b->world->oversubscribed)
+		return;
+	bytes_of(work, bytes);
+	measure_alpha(b, 1);
+	for (int kind = 0; kind < FB_BOUND_KINDS; kind++)
+		if (bytes[kind] > 0)
+			measure_rate(b, (enum fb_bound_kind)kind, size_of(b, bytes[kind]));
+}
+
+struct fb_bound_work fb_bound_work(const struct fb_operation *op, int nranks)
+{
+	double n = nranks, blocks = 0, unit = (double)fb_datatype_size(op->datatype);
+	struct fb_bound_work work = {0};
+
+	switch (op->collective) {
+	case FB_BROADCAST:
+		work = (struct fb_bound_work){1, n - 1};
+		break;
+	case FB_ALL_GATHER:
+		work = (struct fb_bound_work){n, n * (n - 1)};
+		break;
+	case FB_REDUCE:
+		work = (struct fb_bound_work){n, 1};
+		break;
+	case FB_REDUCE_SCATTER:
+		work = (struct fb_bound_work){n * n, n};
+		break;
+	case FB_ALL_REDUCE:
+	case FB_SEND_RECV:
+		work = (struct fb_bound_work){n, n};
+		break;
+	case FB_GATHER:
+	case FB_SCATTER:
+		blocks = n - 1;
+		break;
+	case FB_ALL_TO_ALL:
+		blocks = n * (n - 1);
+		break;
+	case FB_ALL_TO_ALL_V:
+		unit *= (double)fb_traffic_moved(op->counts);
+		return (struct fb_bound_work){unit, unit};
+	default: /* a barrier moves nothing */
+		break;
+	}
+	if (blocks > 0)
+		work = (struct fb_bound_work){blocks, blocks};
+	work.read *= (double)op->count * unit;
+	work.written *= (double)op->count * unit;
+	return work;
+}
+
+/* Whether no rank can begin a second call before all have begun the first, or near that. */
+static bool goes_round(enum fb_collective collective)
+{
+	return !fb_collective_info(collective)->has_root && collective != FB_ALL_TO_ALL_V;
+}
+
+double fb_bound_us(const struct fb_bound *b, const struct fb_operation *op,
+		   const struct fb_bound_work *work, bool alone)
+{
+	/* Two ranks that were never seen running at the same time have told nothing. */
+	bool near = (alone || goes_round(op->collective)) && b->alpha_us <= SLOW_PING_US;
+	double us = near ? b->alpha_us : 0, bytes[FB_BOUND_KINDS];
+
+	if (!b->known || (!(work->written > 0) && op->collective != FB_BARRIER))
+		return nan("");
+	bytes_of(work, bytes);
+	for (int kind = 0; kind < FB_BOUND_KINDS; kind++)
+		us = fmax(us, bytes[kind] / b->per_us[kind][size_of(b, bytes[kind])]);
+	return us > 0 ? us : nan("");
 }

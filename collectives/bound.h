@@ -2,50 +2,76 @@
 /*
  * The lower bound of a collective's time among ranks of one host: column bound_us.
  *
- * It is max(alpha, bytes that the busiest rank must copy / copy rate + bytes it must read and
- * combine / read rate). alpha is the least time for 8 bytes to become visible to another rank, of
- * rank 0 and its first peers; the rates are measured with ranks copying, or reading, from each
- * other's memory, for data that fits in the inner caches and for data that does not: all ranks at
- * the same time, and, for operations with a root, in which others may have little to do, one
- * rank alone.
+ * Whatever the algorithm, every byte of the inputs has to be read by some rank, and every byte of
+ * the outputs to be written by some rank, but for what stays where it is. Any rank may do it: with
+ * zero-copy links peers write into the root's buffer in parallel. So the bound is the largest of
  *
- * It says how far an algorithm is from what this memory can do. It is not a model of any
- * algorithm: it knows neither steps nor contention nor the distance between caches. Writing is
- * counted with copying only, so that reductions, which write little, cannot beat it. Nothing is
- * said for one rank, for several nodes, or for links that are not shared memory; the library's
- * own choice of links is taken to be that.
+ *   bytes read / rate of reading, bytes written / rate of writing,
+ *   the lesser of the two / rate of copying, which reads and writes,
+ *   alpha, where a call cannot end before another rank has seen something of it,
+ *
+ * where a rate is that of all ranks together, each working on memory of its own that is as large as
+ * its share of the bytes, with the better of ordinary and streaming stores. alpha is the least time
+ * for 8 bytes to become visible to another rank, of rank 0 and its first peers.
+ *
+ * All rates are the best that were seen, rank by rank, in the whole launch so far: a disturbed
+ * rank cannot lower them. They are measured at the start, and again before each case. So the bound
+ * errs by being too small: it knows neither steps nor contention nor the distance between caches.
+ * It is no model of an algorithm. Nothing is said for one rank, for several nodes, or for links
+ * that are not shared memory; the library's own choice of links is taken to be that.
  */
 #ifndef FB_COLLECTIVES_BOUND_H
 #define FB_COLLECTIVES_BOUND_H
 
-#include <stdint.h>
+#include <stdbool.h>
 
-#include "common/plan/collective.h"
-#include "common/system/group.h"
+#include "collectives/engine/engine.h"
+#include "common/measure/barrier.h"
+#include "common/memory/segment.h"
 
-enum { FB_BOUND_SIZES = 3 };
+enum { FB_BOUND_SIZES = 4 };
+enum fb_bound_kind { FB_BOUND_READ, FB_BOUND_WRITE, FB_BOUND_COPY, FB_BOUND_KINDS };
 
 struct fb_bound {
-	bool known;
+	const struct fb_group *world;
+	bool open, known;
+	struct fb_segment segment;
+	struct fb_barrier barrier;
 	double alpha_us;
-	size_t bytes[FB_BOUND_SIZES];          /* per rank at which the rates were measured */
-	/* Bytes per us and rank: [0] all ranks at once, [1] one alone. */
-	double copy_per_us[2][FB_BOUND_SIZES];
-	double read_per_us[2][FB_BOUND_SIZES];
+	size_t bytes[FB_BOUND_SIZES]; /* of each rank's memory, rising */
+	/* Bytes per us, all ranks together. */
+	double per_us[FB_BOUND_KINDS][FB_BOUND_SIZES];
+};
+
+/* What all ranks together have to do for one call, in bytes. */
+struct fb_bound_work {
+	double read, written;
 };
 
 /*
- * Collective; some ms. Measures where all ranks are on one host and there is more than one, else
- * *bound says that nothing is known. Returns the same value on all ranks: 0, FB_ESYS or
- * FB_ENOMEM (printed).
+ * Collective; some 20 ms. Measures where all ranks are on one host and there is more than one, else
+ * the bound says that nothing is known. Returns the same value on all ranks: 0, FB_ESYS or
+ * FB_ENOMEM (printed). Closed by fb_bound_close in any case, which is safe on a zeroed structure.
  */
-int fb_bound_measure(struct fb_bound *bound, const struct fb_group *world);
+int fb_bound_open(struct fb_bound *bound, const struct fb_group *world);
 
 /*
- * The bound in us, NAN where unknown. `bytes` is the operation's total, `moved` what the busiest
- * rank must take from or give to others, of which reductions combine a part.
+ * Collective; about 2 ms. Measures once more the rates that such work needs, and keeps the better
+ * ones. Does nothing where ranks outnumber processors, as it would take long.
  */
-double fb_bound_us(const struct fb_bound *bound, enum fb_collective collective, uint64_t bytes,
-		   double moved);
+void fb_bound_again(struct fb_bound *bound, const struct fb_bound_work *work);
+
+void fb_bound_close(struct fb_bound *bound);
+
+/* The work of an operation among nranks ranks. Pure. */
+struct fb_bound_work fb_bound_work(const struct fb_operation *op, int nranks);
+
+/*
+ * The bound in us, NAN where unknown. `alone`: a call's time ends when the last rank is through
+ * with it, and calls do not overlap. Else, where data flows one way only, several may be on their
+ * way, and alpha says nothing.
+ */
+double fb_bound_us(const struct fb_bound *bound, const struct fb_operation *op,
+		   const struct fb_bound_work *work, bool alone);
 
 #endif

@@ -32,6 +32,7 @@ void fb_collective_close(struct fb_collective_state *state)
 	fb_stores_close(state);
 	fb_gpu_view_close(&state->gpu);
 	fb_traffic_close(&state->traffic);
+	fb_bound_close(&state->bound);
 	free(state);
 }
 
@@ -95,7 +96,7 @@ int fb_collective_open(const struct fb_session *session, enum fb_collective coll
 	if (!err && state->collective == FB_ALL_TO_ALL_V && own)
 		err = fb_traffic_open(&state->traffic, &own->traffic, state->world);
 	if (!err && measures && own)
-		err = fb_bound_measure(&state->bound, state->world);
+		err = fb_bound_open(&state->bound, state->world);
 	if (!err)
 		err = open_gpu(state);
 	if (!err)
@@ -138,6 +139,14 @@ static uint64_t pages_of(const struct fb_collective_instance *i)
 	return fb_numa_pages(fb_segment_part(i->op.segment, w->rank), i->part_bytes);
 }
 
+/* Whether the bytes go through the memory that bounds were measured in, by threads as then. */
+static bool has_bound(const struct fb_collective_instance *i)
+{
+	return i->state->bound.known && !i->ops->device && !fb_memory_on_gpu(i->key) &&
+	       i->place->thread < 0 &&
+	       (!strcmp(i->key->transport, "shm") || !strcmp(i->key->transport, "library"));
+}
+
 static int set_up(void *state, const struct fb_case *c, void **result)
 {
 	struct fb_collective_state *s = state;
@@ -163,6 +172,11 @@ static int set_up(void *state, const struct fb_case *c, void **result)
 	if (err)
 		goto free_instance;
 	fb_placed_where(&s->places, i->place, true, pages_of(i), i->where);
+	if (has_bound(i)) {
+		struct fb_bound_work work = fb_bound_work(&i->op, s->world->nranks);
+
+		fb_bound_again(&s->bound, &work);
+	}
 	*result = i;
 	return FB_OK;
 free_instance:
@@ -246,21 +260,14 @@ static int check(void *instance, int calls, struct fb_mismatch *bad)
 	return err;
 }
 
-/* NAN where the bytes do not go through the memory that was measured, as threads were then. */
 static double bound_us(const struct fb_collective_instance *i)
 {
 	const struct fb_collective_state *s = i->state;
-	double least = fb_collective_least_traffic(i->op.collective, s->world->nranks);
-	double moved = least * (double)i->bytes;
+	struct fb_bound_work work = fb_bound_work(&i->op, s->world->nranks);
 
-	if (s->world->nnodes > 1 || i->ops->device || fb_memory_on_gpu(i->key) ||
-	    i->place->thread >= 0 ||
-	    (strcmp(i->key->transport, "shm") && strcmp(i->key->transport, "library")))
-		return nan("");
-	if (i->op.counts)
-		moved = (double)(fb_traffic_busiest(i->op.counts) *
-				 fb_datatype_size(i->op.datatype));
-	return fb_bound_us(&s->bound, i->op.collective, i->bytes, moved);
+	return has_bound(i) ? fb_bound_us(&s->bound, &i->op, &work,
+					  i->key->cadence == FB_ISOLATED)
+			    : (double)NAN;
 }
 
 static void describe(void *instance, struct fb_traits *traits)

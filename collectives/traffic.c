@@ -129,22 +129,12 @@ int fb_traffic_counts(const struct fb_traffic *traffic, uint64_t average,
 	return FB_OK;
 }
 
-uint64_t fb_traffic_busiest(const struct fb_counts *counts)
+uint64_t fb_traffic_moved(const struct fb_counts *counts)
 {
 	size_t n = (size_t)counts->nranks;
-	uint64_t most = 0;
+	uint64_t moved = 0;
 
-	for (size_t rank = 0; rank < n; rank++) {
-		uint64_t sent = 0, received = 0;
-
-		for (size_t peer = 0; peer < n; peer++) {
-			if (peer == rank)
-				continue;
-			sent += counts->elements[rank * n + peer];
-			received += counts->elements[peer * n + rank];
-		}
-		most = sent > most ? sent : most;
-		most = received > most ? received : most;
-	}
-	return most;
+	for (size_t i = 0; i < n * n; i++)
+		moved += i / n == i % n ? 0 : counts->elements[i];
+	return moved;
 }

@@ -47,8 +47,8 @@ void fb_traffic_close(struct fb_traffic *traffic);
 int fb_traffic_counts(const struct fb_traffic *traffic, uint64_t average,
 		      struct fb_counts *counts);
 
-/* Most elements that any rank sends to, or receives from, others. */
-uint64_t fb_traffic_busiest(const struct fb_counts *counts);
+/* Elements that ranks send to others, all ranks together. */
+uint64_t fb_traffic_moved(const struct fb_counts *counts);
 
 /*
  * Reads n lines of n numbers into weights[n * n]. Numbers are separated by commas, semicolons

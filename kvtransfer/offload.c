@@ -139,6 +139,8 @@ static const struct fb_column columns[FB_TIER_COLUMNS] = {
 	[FB_TIER_BREAKEVEN_TOKENS] = {"breakeven_tokens", FB_COLUMN_VALUE, FB_COLUMN_U64, "",
 				      "fewest tokens, in whole blocks, whose onboarding is faster "
 				      "than computing them; empty: none up to the request's"},
+	[FB_TIER_BULK_US] = {"bulk_us", FB_COLUMN_VALUE, FB_COLUMN_TIME_US, "us",
+			     "the same bytes in one piece, slowest rank, fastest of a few"},
 };
 
 int main(int argc, char **argv)

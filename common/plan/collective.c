@@ -107,13 +107,3 @@ double fb_collective_bus_factor(enum fb_collective collective, int nranks)
 
 	return info->bus_over_n ? factor / nranks : factor;
 }
-
-/*
- * The bus factors are the lower bounds on the traffic of the busiest rank (all_reduce: Patarasuk
- * and Yuan 2009; the others: what a rank lacks it must receive), but for one rank, where nothing
- * has to move.
- */
-double fb_collective_least_traffic(enum fb_collective collective, int nranks)
-{
-	return nranks > 1 ? fb_collective_bus_factor(collective, nranks) : 0.0;
-}

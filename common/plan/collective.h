@@ -58,7 +58,4 @@ int fb_collective_blocks(enum fb_collective collective, bool out, int rank, int 
 /* Factor from algbw to busbw, as nccl-tests documents it (2(n-1)/n for all_reduce, ...). */
 double fb_collective_bus_factor(enum fb_collective collective, int nranks);
 
-/* Least bytes a rank must send or receive, as a multiple of the operation's total bytes. */
-double fb_collective_least_traffic(enum fb_collective collective, int nranks);
-
 #endif

@@ -190,6 +190,24 @@ static void check_floors(const struct context *c)
 				       number(c, "samples"));
 }
 
+/*
+ * A bound is the best that a machine was seen to do, so a time below it says that the machine was
+ * slower while the bound was measured. Bounds of eight launches on a machine with four times as
+ * many processes as processors were up to 1.3 times apart, so less than 1.1 times the upper end of
+ * the median's interval is noise.
+ */
+static const double bound_tolerance = 1.1;
+
+static void check_bound(const struct context *c)
+{
+	double bound = number(c, "bound_us"), high = number(c, "median_high_us");
+	double most = isfinite(high) ? high : number(c, "median_us");
+
+	if (bound > bound_tolerance * most)
+		fb_csv_warning(c->check, c->reader, "bound_us",
+			       "%.10g is above the time that was measured, %.10g", bound, most);
+}
+
 static void check_numbers(const struct context *c)
 {
 	double bound = number(c, "bound_us"), median = number(c, "median_us");
@@ -263,5 +281,6 @@ void fb_csv_check_row(struct fb_csv_check *check, const struct fb_csv_reader *re
 	check_orders(&c);
 	check_floors(&c);
 	check_numbers(&c);
+	check_bound(&c);
 	check_status(&c);
 }

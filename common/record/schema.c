@@ -91,7 +91,7 @@ const struct fb_column fb_columns[] = {
 	VALUE("busbw_GBps", F64, "GB/s", ROW_F64, ROW(busbw_GBps),
 	      "algbw times the operation's factor: what the busiest link carried"),
 	VALUE("bound_us", TIME_US, "us", ROW_F64, ROW(bound_us),
-	      "least possible time on this path, from measured link rates"),
+	      "least possible time, from rates that were measured; empty: none is known"),
 	VALUE("efficiency", F64, "", ROW_F64, ROW(efficiency), "bound / median"),
 	VALUE("errors", U64, "", ROW_U64, ROW(errors), "wrong elements, all ranks together"),
 	VALUE("path", TEXT, "", ROW_TEXT, ROW(path), "what really ran, where it can be known"),

@@ -40,6 +40,7 @@ enum fb_tier_column {
 	FB_TIER_RECOMPUTE_US,
 	FB_TIER_REST_US,
 	FB_TIER_SAVED_US,
+	FB_TIER_BULK_US,
 	FB_TIER_BREAKEVEN_TOKENS,
 	FB_TIER_COLUMNS,
 };
@@ -110,7 +111,7 @@ struct fb_tier_instance {
 	struct fb_data data;
 	uint64_t npieces[FB_TIER_CACHES];
 	double bytes; /* that the timed move carries */
-	double bulk_us, value[FB_TIER_COLUMNS];
+	double value[FB_TIER_COLUMNS];
 };
 
 int fb_tier_set_up(void *state, const struct fb_case *c, void **instance);

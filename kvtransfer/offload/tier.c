@@ -189,7 +189,7 @@ static int time_bulk(struct fb_tier_instance *i)
 	if (!out)
 		err = fb_group_agree(i->state->world, carry(i->move[FB_TIER_OUT]));
 	if (!err)
-		err = fb_tier_fastest(i, move, BULK_TRIES, &i->bulk_us);
+		err = fb_tier_fastest(i, move, BULK_TRIES, &i->value[FB_TIER_BULK_US]);
 	i->engine->ops->release(move);
 	return err;
 }
@@ -352,7 +352,7 @@ void fb_tier_describe(void *instance, struct fb_traits *traits)
 	i->engine->ops->describe(timed_move(i), traits);
 	traits->algorithm_bytes = i->bytes;
 	traits->bus_factor = 1;
-	traits->bound_us = computes ? (double)NAN : i->bulk_us;
+	traits->bound_us = (double)NAN; /* bulk_us is what the same mover takes */
 	memcpy(traits->extra, i->value, sizeof(i->value));
 	used = strlen(traits->path);
 	if (computes && used + 4 < sizeof(traits->path)) {

@@ -17,7 +17,7 @@ static int usage(FILE *out, int code)
 	      "Checks result files (PROGRAM.csv, samples.csv, ranks.csv, environment.csv,\n"
 	      "launches.csv) against the schema of docs/csv.md and prints what is wrong as\n"
 	      "FILE:LINE: COLUMN: MESSAGE. Warnings break no rule, but make rows doubtful: a\n"
-	      "launch that environment.csv says began and did not end.\n"
+	      "launch that environment.csv says began and did not end, a time below its bound.\n"
 	      "Exit code: 0 all good, 2 a rule is broken, 3 a file is unreadable or of no kind.\n",
 	      out);
 	return code;

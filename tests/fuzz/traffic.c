@@ -13,7 +13,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
 	if (fb_traffic_read(fuzz_file(bytes, n), RANKS, weights))
 		return 0;
 	if (!fb_traffic_counts(&traffic, 1000, &counts))
-		fb_traffic_busiest(&counts);
+		fb_traffic_moved(&counts);
 	free((void *)(uintptr_t)counts.elements);
 	return 0;
 }

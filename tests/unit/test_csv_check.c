@@ -122,6 +122,8 @@ static const struct {
 	{{{"efficiency", "0.51"}}, 1, "efficiency: '0.51': expected bound_us / median_us, 0.5"},
 	{{{"efficiency", ""}}, 1, "efficiency: '': expected"},
 	{{{"bound_us", ""}}, 1, "efficiency: without bound_us"},
+	{{{"bound_us", "10.8"}, {"efficiency", "1.08"}}, 0, ""},
+	{{{"bound_us", "12"}, {"efficiency", "1.2"}}, 0, "warning: bound_us: 12 is above the time"},
 	{{{"algbw_GBps", "-1"}}, 1, "algbw_GBps: is negative"},
 	{{{"cpu_s", "-1"}}, 1, "cpu_s: is negative"},
 	{{{"cpu_s", ""}}, 0, ""},
@@ -137,6 +139,7 @@ static void test_rows(const char *dir)
 		with_changes(text, FILE_CHARS, rows[i].changes);
 		got = check_text(dir, text, out, OUT_CHARS);
 		if (!CHECK_INT(got, rows[i].problems) || !CHECK(strstr(out, rows[i].says)) ||
+		    !CHECK(!strstr(out, "warning") == !strstr(rows[i].says, "warning")) ||
 		    !CHECK(!rows[i].problems || strstr(out, "/x.csv:2: ")))
 			printf("\tline %zu of the table\n%s", i, out);
 	}

@@ -88,15 +88,12 @@ static void test_large(void)
 	free(counts.elements);
 }
 
-static void test_busiest(void)
+static void test_moved(void)
 {
 	uint64_t elements[9] = {100, 1, 2, 3, 100, 4, 5, 6, 100};
 	const struct fb_counts counts = {.nranks = 3, .elements = elements, .max = 100};
 
-	/* Sent to others: 3, 7, 11; received from others: 8, 7, 6. */
-	CHECK_INT(fb_traffic_busiest(&counts), 11);
-	elements[3] = 90;
-	CHECK_INT(fb_traffic_busiest(&counts), 95);
+	CHECK_INT(fb_traffic_moved(&counts), 21);
 }
 
 /* Reads `text` as a file of 2 ranks. */
@@ -147,7 +144,7 @@ int main(void)
 	test_rules();
 	test_matrices();
 	test_large();
-	test_busiest();
+	test_moved();
 	test_files();
 	return check_done("traffic");
 }

@@ -28,7 +28,7 @@ struct fb_cell {
 	double low_us, high_us;	  /* see fb_cells_make */
 	double least_us, most_us; /* of the launches' medians; NAN: no time */
 	double busbw_GBps;	  /* that belongs to `us`; NAN: nothing is counted */
-	double bound_us;	  /* median over launches; NAN: unknown */
+	double bound_us;	  /* least of all launches; NAN: unknown */
 	const char *flags;	  /* of the first launch */
 };
 

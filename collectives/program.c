@@ -172,11 +172,6 @@ static int set_up(void *state, const struct fb_case *c, void **result)
 	if (err)
 		goto free_instance;
 	fb_placed_where(&s->places, i->place, true, pages_of(i), i->where);
-	if (has_bound(i)) {
-		struct fb_bound_work work = fb_bound_work(&i->op, s->world->nranks);
-
-		fb_bound_again(&s->bound, &work);
-	}
 	*result = i;
 	return FB_OK;
 free_instance:
@@ -202,6 +197,13 @@ static int prime(void *instance)
 {
 	struct fb_collective_instance *i = instance;
 
+	/* Once a case, and not in setup, whose time is a column. */
+	if (!i->bounded && has_bound(i)) {
+		struct fb_bound_work work = fb_bound_work(&i->op, i->state->world->nranks);
+
+		fb_bound_again(&i->state->bound, &work);
+	}
+	i->bounded = true;
 	fb_data_renew(&i->data);
 	return fb_buffers_prime(&i->op, &i->data, i->state->world->rank);
 }

@@ -73,6 +73,7 @@ struct fb_collective_instance {
 	struct fb_counts counts; /* op.counts points here for all_to_all_v */
 	struct fb_data data;
 	uint64_t bytes; /* that the operation really has */
+	bool bounded;	/* its bound was measured once more */
 };
 
 /* --- program.c: what other programs made of collectives need ------------------------------- */

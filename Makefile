@@ -25,6 +25,7 @@ PROGRAMS := \
 	collectives/reduce_scatter \
 	collectives/scatter \
 	collectives/send_recv \
+	kvtransfer/handoff \
 	kvtransfer/kv_reshard \
 	kvtransfer/offload \
 	kvtransfer/serve \

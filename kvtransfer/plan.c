@@ -81,9 +81,14 @@ static void lay_out(struct fb_kv_plan *plan)
 
 static int make_table(struct fb_kv_plan *plan, enum fb_kv_side side, uint64_t seed)
 {
-	const struct fb_kv_shape *s = &plan->shape;
+	struct fb_kv_shape own = plan->shape, *s = &own;
 	uint32_t blocks = fb_kv_blocks(s), pool = fb_kv_pool(s);
 	uint32_t *scratch = calloc(pool, sizeof(*scratch));
+	uint64_t salt = fb_mix64(seed + (uint64_t)side);
+	int err = FB_OK;
+
+	if (side == FB_KV_DECODE && s->decode_run)
+		own.page_run = s->decode_run;
 
 	plan->table[side] = calloc(blocks, sizeof(*plan->table[side]));
 	plan->inverse[side] = calloc(pool, sizeof(*plan->inverse[side]));
@@ -91,8 +96,13 @@ static int make_table(struct fb_kv_plan *plan, enum fb_kv_side side, uint64_t se
 		free(scratch);
 		return FB_ENOMEM;
 	}
-	fb_kv_table(s, fb_mix64(seed + (uint64_t)side), plan->table[side], scratch);
+	if (s->churn)
+		err = fb_kv_table_churned(s, salt, plan->table[side]);
+	else
+		fb_kv_table(s, salt, plan->table[side], scratch);
 	free(scratch);
+	if (err)
+		return err;
 	for (uint32_t p = 0; p < pool; p++)
 		plan->inverse[side][p] = -1;
 	for (uint32_t b = 0; b < blocks; b++)

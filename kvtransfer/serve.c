@@ -195,9 +195,9 @@ int main(int argc, char **argv)
 			"disaggregated: --prefill workers compute prompts and --engine, a mover, "
 			"carries the cache to the others.\n\n"
 			"A row's time is a replay's; what users feel is in the columns. Times "
-			"count from a request's planned arrival. The first token of a disaggregated "
-			"request is the decode rank's. Blocks of a cache are compared, all bytes, "
-			"when a request ends.",
+			"count from a request's planned arrival. The first token of a "
+			"disaggregated request is the decode rank's. Blocks of a cache are "
+			"compared, all bytes, when a request ends.",
 		.options = options,
 		.option_values = &settings,
 		.defaults = defaults,

@@ -3,7 +3,10 @@
 #include "kvtransfer/shape.h"
 
 #include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
 
+#include "common/base/error.h"
 #include "common/base/rng.h"
 
 const char *const fb_kv_layouts[] = {
@@ -85,4 +88,79 @@ void fb_kv_table(const struct fb_kv_shape *shape, uint64_t seed, uint32_t *table
 		scratch[runs] = runs * run;
 	for (uint32_t b = 0; b < blocks; b++)
 		table[b] = scratch[b / run] + b % run;
+}
+
+/* --- an allocator that has been used ---------------------------------------------------------- */
+
+enum { CHURN_ROUNDS = 40 };
+
+struct allocator {
+	uint32_t *queue; /* [pool]: free pages from `head` on, `free` of them, round and round */
+	uint32_t *page;	 /* [pool]: pages in use, requests one behind the other */
+	uint32_t *begin; /* [pool + 1]: of each request in `page` */
+	uint32_t pool, head, free, requests;
+};
+
+static void allocate(struct allocator *a, uint32_t n, uint32_t *to)
+{
+	for (uint32_t i = 0; i < n; i++)
+		to[i] = a->queue[(a->head + i) % a->pool];
+	a->head = (a->head + n) % a->pool;
+	a->free -= n;
+}
+
+static void give_back(struct allocator *a, uint32_t request)
+{
+	uint32_t from = a->begin[request], to = a->begin[request + 1];
+
+	for (uint32_t i = to; i > from; i--)
+		a->queue[(a->head + a->free++) % a->pool] = a->page[i - 1];
+	memmove(a->page + from, a->page + to,
+		(a->begin[a->requests] - to) * sizeof(*a->page));
+	for (uint32_t r = request; r < a->requests; r++)
+		a->begin[r] = a->begin[r + 1] - (to - from);
+	a->requests--;
+}
+
+static void churn(struct allocator *a, const struct fb_kv_shape *s, struct fb_rng *rng,
+		  uint32_t *table)
+{
+	uint32_t blocks = fb_kv_blocks(s);
+	uint64_t most = (uint64_t)a->pool * s->churn / 100;
+
+	for (uint32_t k = 0; k < CHURN_ROUNDS * 8; k++) {
+		uint32_t n = 1 + (uint32_t)fb_rng_below(rng, blocks / 4 + 1);
+
+		if (a->pool - a->free + n <= most) {
+			allocate(a, n, a->page + a->begin[a->requests]);
+			a->requests++;
+			a->begin[a->requests] = a->begin[a->requests - 1] + n;
+		} else if (a->requests) {
+			give_back(a, (uint32_t)fb_rng_below(rng, a->requests));
+		}
+	}
+	while (a->free < blocks)
+		give_back(a, (uint32_t)fb_rng_below(rng, a->requests));
+	allocate(a, blocks, table);
+}
+
+int fb_kv_table_churned(const struct fb_kv_shape *s, uint64_t seed, uint32_t *table)
+{
+	struct allocator a = {.pool = fb_kv_pool(s), .free = fb_kv_pool(s)};
+	struct fb_rng rng;
+	bool there;
+
+	a.queue = calloc(a.pool, sizeof(*a.queue));
+	a.page = calloc(a.pool, sizeof(*a.page));
+	a.begin = calloc(a.pool + 1, sizeof(*a.begin));
+	there = a.queue && a.page && a.begin;
+	for (uint32_t i = 0; i < a.pool && there; i++)
+		a.queue[i] = i;
+	fb_rng_seed(&rng, seed);
+	if (there)
+		churn(&a, s, &rng, table);
+	free(a.queue);
+	free(a.page);
+	free(a.begin);
+	return there ? FB_OK : FB_ENOMEM;
 }

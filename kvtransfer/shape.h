@@ -30,6 +30,8 @@ struct fb_kv_shape {
 	uint32_t parts; /* regions of a layer; 0: 2 */
 	uint32_t tokens, block_tokens;
 	uint32_t page_run; /* pages of a table that are neighbours; 0: all of them */
+	uint32_t decode_run; /* the same of the decode side's; 0: as page_run */
+	uint32_t churn; /* percent of a pool in use while an allocator made tables; 0: by runs */
 	enum fb_kv_layout layout;
 	uint32_t tp[FB_KV_SIDES]; /* ranks of each group */
 };
@@ -85,6 +87,13 @@ uint64_t fb_kv_bytes(const struct fb_kv_shape *shape);
  */
 void fb_kv_table(const struct fb_kv_shape *shape, uint64_t seed, uint32_t *table,
 		 uint32_t *scratch);
+
+/*
+ * The same as an allocator leaves it that has served many requests of random lengths: a queue of
+ * free pages, taken from its head and given back, last page first, to its tail, while `churn`
+ * percent of the pool were in use. 0 or FB_ENOMEM (not printed).
+ */
+int fb_kv_table_churned(const struct fb_kv_shape *shape, uint64_t seed, uint32_t *table);
 
 /*
  * Number of an element in the request, the same whoever holds it: elements of a token are

@@ -22,7 +22,8 @@ enum kind {
 	KV = 64,
 	TIER = 256,
 	SERVE = 512,
-	NETWORK = COLLECTIVE | STEP | MESSAGES | COST | KV | SERVE,
+	HANDOFF = 1024,
+	NETWORK = COLLECTIVE | STEP | MESSAGES | COST | KV | SERVE | HANDOFF,
 };
 
 static const struct {
@@ -34,6 +35,7 @@ static const struct {
 	{"gather", COLLECTIVE},       {"reduce", COLLECTIVE},     {"reduce_scatter", COLLECTIVE},
 	{"scatter", COLLECTIVE},      {"send_recv", COLLECTIVE},  {"kv_reshard", KV},
 	{"offload", TIER},            {"serve", SERVE},
+	{"handoff", HANDOFF},
 	{"ddp", STEP | SIZED},               {"all_pairs", MESSAGES},    {"bandwidth", MESSAGES},
 	{"connection", COST},         {"host_device", LOCAL},     {"incast", MESSAGES | ROOTED},
 	{"latency", MESSAGES},        {"loaded_latency", MESSAGES}, {"multi_pair", MESSAGES},
@@ -51,7 +53,7 @@ static const struct {
 	unsigned users;
 } limited[] = {
 	{"bytes", COLLECTIVE | SIZED | MESSAGES | COST | LOCAL},
-	{"algorithm", COLLECTIVE | STEP | MESSAGES | KV | TIER | SERVE},
+	{"algorithm", COLLECTIVE | STEP | MESSAGES | KV | TIER | SERVE | HANDOFF},
 	{"protocol", COLLECTIVE | STEP | MESSAGES},
 	{"transport", COLLECTIVE | STEP | MESSAGES},
 	{"memory", COLLECTIVE | STEP | MESSAGES | COST | LOCAL | SERVE},
@@ -60,8 +62,8 @@ static const struct {
 	{"in-place", COLLECTIVE},
 	{"launch", COLLECTIVE | STEP | MESSAGES | LOCAL},
 	{"cache", COLLECTIVE},
-	{"slots", COLLECTIVE | STEP | MESSAGES | KV | SERVE},
-	{"slot-bytes", COLLECTIVE | STEP | MESSAGES | KV | SERVE},
+	{"slots", COLLECTIVE | STEP | MESSAGES | KV | SERVE | HANDOFF},
+	{"slot-bytes", COLLECTIVE | STEP | MESSAGES | KV | SERVE | HANDOFF},
 	{"threads", COLLECTIVE | STEP | MESSAGES | LOCAL | KV},
 	{"ll-line", COLLECTIVE | STEP},
 	{"no-gpu-overlap", COLLECTIVE | STEP},

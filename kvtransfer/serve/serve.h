@@ -145,7 +145,7 @@ enum fb_mail_kind {
 	FB_MAIL_SENT,	   /* the prefill worker's blocks are free */
 	FB_MAIL_ARRIVED,   /* the decode worker has the cache */
 	FB_MAIL_TOKENS,	   /* a token of each request in `list` */
-	FB_MAIL_END,	   /* router: the replay is over; `output` says whether another one comes */
+	FB_MAIL_END,	   /* router: a replay is over; `output`: another one comes */
 };
 
 /* A header with a list of so many words. */

@@ -288,6 +288,35 @@ static void test_mutants(void)
 	}
 }
 
+/* A used allocator's table: no page twice, all in the pool, and not in order. */
+static void test_churn(void)
+{
+	for (uint32_t churn = 5; churn <= 95; churn += 15) {
+		struct fb_kv_shape s = {.layers = 1, .kv_heads = 1, .head_dim = 8,
+					.element_bytes = 2, .tokens = 1000, .block_tokens = 4,
+					.churn = churn, .tp = {1, 1}};
+		struct fb_kv_plan plan;
+		uint32_t twice = 0, next = 0, blocks = fb_kv_blocks(&s), pool = fb_kv_pool(&s);
+		bool *seen = calloc(pool, sizeof(*seen));
+
+		CHECK_INT(fb_kv_plan_open(&plan, &s, churn), FB_OK);
+		for (uint32_t b = 0; b < blocks && seen; b++) {
+			uint32_t page = plan.table[FB_KV_PREFILL][b];
+
+			if (!CHECK(page < pool))
+				continue;
+			twice += seen[page];
+			seen[page] = true;
+			next += b && page == plan.table[FB_KV_PREFILL][b - 1] + 1;
+		}
+		CHECK_INT(twice, 0);
+		CHECK(next < blocks - 1);
+		CHECK(memcmp(plan.table[0], plan.table[1], blocks * sizeof(uint32_t)) != 0);
+		fb_kv_plan_close(&plan);
+		free(seen);
+	}
+}
+
 int main(void)
 {
 	test_all();
@@ -295,5 +324,6 @@ int main(void)
 	test_refused();
 	test_tables();
 	test_mutants();
+	test_churn();
 	return check_done("kv_plan");
 }

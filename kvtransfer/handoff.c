@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The program handoff: its options and what joins it to the harness; see handoff/handoff.h. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "common/base/error.h"
+#include "common/memory/memory.h"
+#include "common/run/run.h" /* fb_run.program, for its own options' values */
+#include "kvtransfer/handoff/handoff.h"
+
+#define SETTINGS struct fb_handoff_settings
+
+static void close_program(void *arg)
+{
+	struct fb_handoff_state *state = arg;
+
+	for (int i = 0; i < state->engines; i++) {
+		struct fb_handoff_engine *e = &state->engine[i];
+
+		if (e->region)
+			e->ops->remove(e->region);
+		if (e->mover)
+			e->ops->close(e->mover);
+		fb_segment_close(&e->memory);
+	}
+	fb_gpu_view_close(&state->gpu);
+	free(state);
+}
+
+static int open_engines(struct fb_handoff_state *state)
+{
+	unsigned either = 1u << FB_MOVE_PUT | 1u << FB_MOVE_GET;
+	int err = FB_OK;
+
+	for (int i = 0; fb_movers[i] && state->engines < FB_HANDOFF_ENGINES && !err; i++) {
+		struct fb_handoff_engine *e = &state->engine[state->engines];
+
+		if (!(fb_movers[i]->verbs & either))
+			continue;
+		e->ops = fb_movers[i];
+		state->engines++;
+		if (!fb_option_names(state->settings->engine, e->ops->name))
+			continue;
+		if (e->ops->device && !state->has_gpu && !*state->no_gpu) {
+			err = fb_gpu_view_open(&state->gpu, state->session, state->world,
+					       state->no_gpu);
+			state->has_gpu = !err;
+			err = err == FB_EUNSUPPORTED ? FB_OK : err;
+		}
+		snprintf(e->why, sizeof(e->why), "%s", e->ops->device ? state->no_gpu : "");
+		if (err || *e->why)
+			continue;
+		err = fb_mover_open(&e->mover, e->ops, state->session, state->world, e->why);
+		if (err)
+			e->mover = NULL;
+		err = err == FB_EUNSUPPORTED ? FB_OK : err;
+	}
+	return err;
+}
+
+static int open_program(struct fb_run *run, void **result)
+{
+	struct fb_handoff_state *state = calloc(1, sizeof(*state));
+	int err = fb_group_agree(fb_run_world(run), state ? FB_OK : FB_ENOMEM);
+	bool ignored;
+
+	if (err || !state) {
+		free(state);
+		return fb_error(err, "out of memory");
+	}
+	state->session = fb_run_session(run);
+	state->world = fb_run_world(run);
+	state->settings = fb_run_settings(run);
+	state->own = run->program->option_values;
+	fb_memory_survey(state->world, &state->memory_limit, &ignored);
+	err = open_engines(state);
+	if (err) {
+		close_program(state);
+		return err;
+	}
+	*result = state;
+	return FB_OK;
+}
+
+#define NUMBERS(field, name_, fallback_, low, high, help_)                                         \
+	{                                                                                          \
+		.type = FB_OPT_SIZES, .name = (name_), .placeholder = "LIST",                      \
+		.fallback = (fallback_), .help = (help_), .offset = offsetof(SETTINGS, field),     \
+		.range.u64 = {(low), (high)}                                                       \
+	}
+#define CHOICES(field, name, fallback, names, help)                                                \
+	FB_OPTION_CHOICES(SETTINGS, field, 0, name, fallback, names, help)
+
+static const struct fb_option options[] = {
+	FB_OPTION_GROUP("KV cache"),
+	CHOICES(operations, "operation", "reshard", fb_handoff_operations,
+		"reshard: a request between groups of ranks; fan: one from each sender to each "
+		"receiver; fit: what a transfer, a piece and a byte cost"),
+	CHOICES(models, "model", "tiny", fb_kv_model_names, "whose KV cache"),
+	NUMBERS(tokens, "tokens", "1K", 1, UINT64_C(1) << 24, "tokens of the request"),
+	NUMBERS(block_tokens, "block-tokens", "16", 1, 65536, "tokens of a page"),
+	CHOICES(layouts, "layout", "hnd", fb_kv_layouts,
+		"order within a page: head, token (hnd), or token, head (nhd)"),
+	NUMBERS(page_run, "page-run", "1", 0, UINT64_C(1) << 24,
+		"pages of a block table that are neighbours in memory; 0: all"),
+	NUMBERS(decode_run, "decode-run", "0", 0, UINT64_C(1) << 24,
+		"the same of the decode side's table; 0: as --page-run"),
+	NUMBERS(churn, "churn", "0", 0, 95,
+		"tables as an allocator leaves them that has run with so many percent of a pool "
+		"in use; 0: by --page-run"),
+	FB_OPTION_GROUP("Transfer"),
+	NUMBERS(prefill, "prefill", "1", 1, 65536, "ranks that send"),
+	NUMBERS(decode, "decode", "1", 1, 65536, "ranks behind them that receive"),
+	CHOICES(grains, "grain", "request", fb_handoff_grains,
+		"what has a move and a notice of its own: the request, each layer, or each run of "
+		"pages through all layers"),
+	CHOICES(builds, "build", "warm", fb_handoff_builds,
+		"moves are prepared once, or anew for each request"),
+	FB_OPTION_END,
+};
+
+#define TIME(column, name, help) [column] = {name, FB_COLUMN_VALUE, FB_COLUMN_TIME_US, "us", help}
+#define NUMBER(column, name, unit, help)                                                           \
+	[column] = {name, FB_COLUMN_VALUE, FB_COLUMN_F64, unit, help}
+
+static const struct fb_column columns[FB_HANDOFF_COLUMNS] = {
+	NUMBER(FB_HANDOFF_MOVES, "moves", "", "posts of a request, all ranks"),
+	NUMBER(FB_HANDOFF_PIECES, "pieces", "", "contiguous runs of all regions"),
+	NUMBER(FB_HANDOFF_PIECE_BYTES, "piece_bytes", "bytes", "mean length of a run"),
+	TIME(FB_HANDOFF_REGISTER_US, "register_us", "making memory known, once, slowest rank"),
+	TIME(FB_HANDOFF_BUILD_US, "build_us", "of a request: preparing its moves, median"),
+	TIME(FB_HANDOFF_POST_US, "post_us", "of a request: posting them, median"),
+	TIME(FB_HANDOFF_DONE_US, "done_us", "until all senders' pages are free again, median"),
+	TIME(FB_HANDOFF_WIRE_US, "wire_us", "total without build, median"),
+	TIME(FB_HANDOFF_TOTAL_US, "total_us",
+	     "until all receivers know that all pages are there, median"),
+	TIME(FB_HANDOFF_P95_US, "total_p95_us", "95th percentile, of 100 at least"),
+	TIME(FB_HANDOFF_P99_US, "total_p99_us", "99th percentile, of 1000 at least"),
+	TIME(FB_HANDOFF_P999_US, "total_p999_us", "99.9th percentile, of 10000 at least"),
+	NUMBER(FB_HANDOFF_TOTAL_GBPS, "total_GBps", "GB/s", "delivered bytes by total_us"),
+	NUMBER(FB_HANDOFF_WIRE_GBPS, "wire_GBps", "GB/s", "delivered bytes by wire_us"),
+	TIME(FB_HANDOFF_A_US, "fit_a_us", "time = a + b pieces + bytes / rate: a, median"),
+	TIME(FB_HANDOFF_A_LOW_US, "fit_a_low_us", "95% interval of it"),
+	TIME(FB_HANDOFF_A_HIGH_US, "fit_a_high_us", "the same"),
+	NUMBER(FB_HANDOFF_B_NS, "fit_b_ns", "ns", "b: what a piece more costs"),
+	NUMBER(FB_HANDOFF_B_LOW_NS, "fit_b_low_ns", "ns", "95% interval of it"),
+	NUMBER(FB_HANDOFF_B_HIGH_NS, "fit_b_high_ns", "ns", "the same"),
+	NUMBER(FB_HANDOFF_RATE_GBPS, "fit_GBps", "GB/s", "rate"),
+	NUMBER(FB_HANDOFF_RATE_LOW_GBPS, "fit_low_GBps", "GB/s", "95% interval of it"),
+	NUMBER(FB_HANDOFF_RATE_HIGH_GBPS, "fit_high_GBps", "GB/s", "the same"),
+	NUMBER(FB_HANDOFF_BREAKEVEN_BYTES, "pack_breakeven_bytes", "bytes",
+	       "largest of the pieces tried that are faster packed; 0: none"),
+};
+
+int main(int argc, char **argv)
+{
+	static struct fb_handoff_settings settings;
+	static const struct fb_default defaults[] = {
+		{"bytes", "0"}, {"datatype", "bf16"}, {"algorithm", "put"}, {NULL, NULL}};
+	static const struct fb_program program = {
+		.name = "handoff",
+		.summary = "a KV cache from prefill to decode ranks, stage by stage",
+		.description =
+			"A request's KV cache, in pages, passes from --prefill to --decode ranks "
+			"by a mover (--engine), pushed (--algorithm put) or pulled (get). Columns "
+			"say what each stage takes: building lists, posting, until the senders "
+			"have their pages back, until the receivers know that all is there. The "
+			"bound is the same bytes as one piece for each pair of ranks, by the same "
+			"mover.\n\n"
+			"--operation fit says what a transfer, a piece and a byte cost on the way "
+			"from rank 0 to rank 1, and below which piece size packing pays.\n\n"
+			"Moments of two ranks are compared on one host only, where all read one "
+			"clock. Every element is compared, and what must not be written.",
+		.options = options,
+		.option_values = &settings,
+		.defaults = defaults,
+		.columns = columns,
+		.ncolumns = FB_HANDOFF_COLUMNS,
+		.open = open_program,
+		.close = close_program,
+		.expand = fb_handoff_expand,
+		.can = fb_handoff_can,
+		.setup = fb_handoff_set_up,
+		.prime = fb_handoff_prime,
+		.run = fb_handoff_run,
+		.check = fb_handoff_check,
+		.counts = fb_handoff_counts,
+		.describe = fb_handoff_describe,
+		.teardown = fb_handoff_tear_down,
+	};
+
+	return fb_program_main(&program, argc, argv);
+}

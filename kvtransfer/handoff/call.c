@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A request's way; see handoff.h.
+ *
+ * PUT: a sender begins a call when all receivers have given leave (FREE), builds and posts; a
+ * receiver is through when it has counted all notices, and gives leave for the next call. GET: the
+ * sender says that its pages are READY, the receiver builds, posts and is through when its moves
+ * are done; the notice that they were read is the sender's leave. Leaves come before a call's
+ * begin, so they are in none of its stages.
+ */
+#include <math.h>
+#include <stdlib.h>
+
+#include "common/base/error.h"
+#include "common/base/spin.h"
+#include "kvtransfer/handoff/handoff.h"
+
+enum { MOST_CALLS = 1 << 20 };
+
+/* Makes room for a call's times, all NAN; NULL (printed): memory is out. */
+static struct fb_handoff_times *new_call(struct fb_handoff_instance *i)
+{
+	double none = (double)NAN;
+
+	if ((i->calls & (i->calls - 1)) == 0 && i->calls < MOST_CALLS) {
+		size_t room = i->calls ? 2 * i->calls : 1;
+		struct fb_handoff_times *more = realloc(i->times, room * sizeof(*more));
+
+		if (!more) {
+			fb_error_print("out of memory for times");
+			return NULL;
+		}
+		i->times = more;
+	}
+	/* Of endless runs the last one is overwritten. */
+	i->calls += i->calls < MOST_CALLS;
+	i->times[i->calls - 1] = (struct fb_handoff_times){none, none, none, none, none};
+	return &i->times[i->calls - 1];
+}
+
+bool fb_handoff_posts(const struct fb_handoff_instance *i, const struct fb_handoff_link *link)
+{
+	return i->state->world->rank == (i->plan.get ? link->to : link->from);
+}
+
+bool fb_handoff_waits(const struct fb_handoff_instance *i, const struct fb_handoff_link *link)
+{
+	return i->state->world->rank == (i->plan.get ? link->from : link->to);
+}
+
+/* Builds and posts what this rank posts, link by link. */
+static int begin(struct fb_handoff_instance *i, struct fb_handoff_times *t)
+{
+	int err = FB_OK;
+
+	double began = fb_handoff_now(i);
+
+	for (int k = 0; k < i->links && i->plan.cold && !err; k++)
+		if (fb_handoff_posts(i, &i->link[k]))
+			err = fb_handoff_build(i, &i->link[k]);
+	if (i->posts)
+		t->build = fb_handoff_now(i) - began;
+	began = fb_handoff_now(i);
+	for (int k = 0; k < i->links && !err; k++) {
+		struct fb_handoff_link *link = &i->link[k];
+
+		for (uint32_t m = 0; m < link->moves && fb_handoff_posts(i, link) && !err; m++)
+			err = i->engine->ops->post(link->move[m]);
+	}
+	if (i->posts)
+		t->post = fb_handoff_now(i) - began;
+	return err;
+}
+
+static void stamp(const struct fb_handoff_instance *i, double *when)
+{
+	*when = isnan(*when) ? fb_handoff_now(i) : *when;
+}
+
+/* One look at everything that is under way; *open: how much is. */
+static int look(struct fb_handoff_instance *i, uint64_t call, struct fb_handoff_times *t, int *open)
+{
+	bool get = i->plan.get;
+	int own = 0, others = 0, err = FB_OK;
+
+	for (int k = 0; k < i->links && !err; k++) {
+		struct fb_handoff_link *link = &i->link[k];
+
+		if (fb_handoff_posts(i, link)) {
+			bool done = true;
+
+			while (link->open && done && !err) {
+				err = i->engine->ops->test(link->move[link->open - 1], &done);
+				link->open -= done;
+			}
+			own += link->open > 0;
+		}
+		if (fb_handoff_waits(i, link) && !err) {
+			uint64_t count = 0;
+
+			err = i->engine->ops->arrived(i->engine->mover, get ? link->to : link->from,
+						      get ? FB_NOTE_GOT : FB_NOTE_PUT, &count);
+			others += count < link->count_base + call * link->moves;
+		}
+	}
+	if (i->posts && !own)
+		stamp(i, get ? &t->usable : &t->released);
+	if (i->waits && !others)
+		stamp(i, get ? &t->released : &t->usable);
+	*open = own + others;
+	return err;
+}
+
+/* Waits for the other ends' leave, which is not timed; `call` counts from 1. */
+int fb_handoff_await_leave(const struct fb_handoff_instance *i, uint64_t call)
+{
+	bool get = i->plan.get;
+	int err = FB_OK;
+
+	for (int k = 0; k < i->links && !err; k++) {
+		const struct fb_handoff_link *link = &i->link[k];
+		uint64_t wanted = link->note_base + (get ? call : call - 1);
+
+		if (fb_handoff_posts(i, link))
+			err = fb_mover_await(i->engine->mover, get ? link->from : link->to,
+					     get ? FB_NOTE_READY : FB_NOTE_FREE, wanted);
+	}
+	return err;
+}
+
+static int give_leave(const struct fb_handoff_instance *i)
+{
+	int err = FB_OK;
+
+	for (int k = 0; k < i->links && !err; k++)
+		if (i->link[k].note) {
+			err = i->engine->ops->post(i->link[k].note);
+			if (!err)
+				err = fb_move_wait(i->link[k].note);
+		}
+	return err;
+}
+
+int fb_handoff_once(struct fb_handoff_instance *i, uint64_t call)
+{
+	struct fb_handoff_times *t = new_call(i);
+	struct fb_spin spin = {.yields = i->state->world->oversubscribed};
+	int open = 1, err = t ? FB_OK : FB_ENOMEM;
+
+	if (!err && i->plan.get) {
+		if (i->waits)
+			t->begin = fb_handoff_now(i);
+		err = give_leave(i);
+	}
+	if (!err)
+		err = fb_handoff_await_leave(i, call);
+	if (!err && !i->plan.get && i->posts)
+		t->begin = fb_handoff_now(i);
+	if (!err)
+		err = begin(i, t);
+	for (int k = 0; k < i->links; k++)
+		i->link[k].open = fb_handoff_posts(i, &i->link[k]) ? i->link[k].moves : 0;
+	while (!err && open) {
+		err = look(i, call, t, &open);
+		if (!err && open && fb_spin_again(&spin))
+			err = fb_alive(i->state->session, "waiting for a peer's pages");
+	}
+	for (int k = 0; k < i->links && i->plan.cold && !err; k++)
+		if (fb_handoff_posts(i, &i->link[k]))
+			fb_handoff_unbuild(i, &i->link[k]);
+	return err || i->plan.get ? err : give_leave(i);
+}
+
+int fb_handoff_run(void *instance, int calls)
+{
+	struct fb_handoff_instance *i = instance;
+	int err = FB_OK;
+
+	for (int k = 0; k < calls && !err; k++)
+		err = i->plan.operation == FB_HANDOFF_FIT ? fb_fit_run(i)
+							   : fb_handoff_once(i, ++i->handed);
+	return err;
+}

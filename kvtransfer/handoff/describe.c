@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What a row says of its requests; see handoff.h. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/error.h"
+#include "common/measure/stats.h"
+#include "kvtransfer/handoff/handoff.h"
+
+enum { MIN_P999 = 10000 };
+
+void fb_handoff_interval(const double *x, size_t n, double value[3])
+{
+	double *scratch = calloc(2 * n + 1, sizeof(*scratch));
+	struct fb_summary summary;
+
+	if (scratch && n && !fb_summarise(x, n, scratch, &summary)) {
+		value[0] = summary.median;
+		value[1] = summary.median_low;
+		value[2] = summary.median_high;
+	}
+	free(scratch);
+}
+
+static int by_size(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+static double quantile(const double *sorted, size_t n, double q, size_t floor)
+{
+	return n >= floor ? fb_sorted_quantile(sorted, n, q) : (double)NAN;
+}
+
+enum stage { BEGIN, BUILD, POST, RELEASED, USABLE, STAGES };
+
+/* Of every call, over ranks: when the first one began, and the last of all else. Collective. */
+static double *reduce(const struct fb_handoff_instance *i)
+{
+	double *all = calloc(STAGES * i->calls + 1, sizeof(*all));
+	int err = fb_group_agree(i->state->world, all ? FB_OK : FB_ENOMEM);
+
+	if (err || !all) {
+		free(all);
+		return NULL;
+	}
+	for (size_t k = 0; k < i->calls; k++) {
+		const struct fb_handoff_times *t = &i->times[k];
+		const double value[STAGES] = {-t->begin, t->build, t->post, t->released,
+					      t->usable};
+
+		for (int s = 0; s < STAGES; s++)
+			all[(size_t)s * i->calls + k] = isnan(value[s]) ? -HUGE_VAL : value[s];
+	}
+	MPI_Allreduce(MPI_IN_PLACE, all, (int)(STAGES * i->calls), MPI_DOUBLE, MPI_MAX,
+		      i->state->world->comm);
+	return all;
+}
+
+/* Medians and quantiles in us of sorted durations; moments of unlike hosts have no difference. */
+static void put_stages(struct fb_handoff_instance *i, double *all)
+{
+	size_t n = i->calls;
+	double *begin = all, *build = all + BUILD * n, *post = all + POST * n;
+	double *released = all + RELEASED * n, *total = all + USABLE * n, *wire = all;
+	double *v = i->value;
+
+	for (size_t k = 0; k < n; k++) {
+		double t0 = -begin[k];
+
+		build[k] *= 1e6;
+		post[k] *= 1e6;
+		released[k] = (released[k] - t0) * 1e6;
+		total[k] = (total[k] - t0) * 1e6;
+		wire[k] = total[k] - build[k];
+	}
+	for (int s = 0; s < STAGES; s++)
+		qsort(all + (size_t)s * n, n, sizeof(*all), by_size);
+	v[FB_HANDOFF_BUILD_US] = quantile(build, n, 0.5, 1);
+	v[FB_HANDOFF_POST_US] = quantile(post, n, 0.5, 1);
+	if (i->state->world->nnodes > 1)
+		return;
+	v[FB_HANDOFF_DONE_US] = quantile(released, n, 0.5, 1);
+	v[FB_HANDOFF_WIRE_US] = quantile(wire, n, 0.5, 1);
+	v[FB_HANDOFF_TOTAL_US] = quantile(total, n, 0.5, 1);
+	v[FB_HANDOFF_P95_US] = quantile(total, n, 0.95, FB_MIN_SAMPLES_P95);
+	v[FB_HANDOFF_P99_US] = quantile(total, n, 0.99, FB_MIN_SAMPLES_P99);
+	v[FB_HANDOFF_P999_US] = quantile(total, n, 0.999, MIN_P999);
+	v[FB_HANDOFF_TOTAL_GBPS] = i->bytes / v[FB_HANDOFF_TOTAL_US] / 1e3;
+	v[FB_HANDOFF_WIRE_GBPS] = i->bytes / v[FB_HANDOFF_WIRE_US] / 1e3;
+}
+
+/* Lists of all links, and the bytes that reach all receivers. Collective. */
+static void count(struct fb_handoff_instance *i)
+{
+	double sum[3] = {0, 0, 0};
+
+	for (int k = 0; k < i->links; k++)
+		if (fb_handoff_posts(i, &i->link[k])) {
+			sum[0] += i->link[k].moves;
+			sum[1] += (double)i->link[k].pieces;
+			sum[2] += (double)i->link[k].bytes;
+		}
+	MPI_Allreduce(MPI_IN_PLACE, sum, 3, MPI_DOUBLE, MPI_SUM, i->state->world->comm);
+	i->bytes = sum[2];
+	i->value[FB_HANDOFF_MOVES] = sum[0];
+	i->value[FB_HANDOFF_PIECES] = sum[1];
+	i->value[FB_HANDOFF_PIECE_BYTES] = sum[2] / sum[1];
+}
+
+void fb_handoff_describe(void *instance, struct fb_traits *traits)
+{
+	struct fb_handoff_instance *i = instance;
+	double *all;
+
+	i->value[FB_HANDOFF_REGISTER_US] = i->engine->register_us;
+	if (i->plan.operation == FB_HANDOFF_FIT) {
+		fb_fit_describe(i, traits);
+	} else {
+		count(i);
+		all = reduce(i);
+		if (all && i->calls)
+			put_stages(i, all);
+		free(all);
+		for (int k = 0; k < i->links && !*traits->path; k++)
+			if (i->link[k].note)
+				i->engine->ops->describe(i->link[k].note, traits);
+			else if (!i->plan.cold)
+				i->engine->ops->describe(i->link[k].move[0], traits);
+		traits->algorithm_bytes = i->bytes;
+		traits->bus_factor = 1;
+		traits->bound_us = i->bulk_us;
+	}
+	if (!*traits->path)
+		snprintf(traits->path, sizeof(traits->path), "%s", i->engine->ops->summary);
+	memcpy(traits->extra, i->value, sizeof(i->value));
+}

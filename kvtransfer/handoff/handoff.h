@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The program handoff: a request's KV cache passes from prefill to decode ranks, and each stage of
+ * it is timed: building lists, posting, until the sender has its memory back, until the receiver
+ * has been told. Either one request between groups of unlike tensor parallelism (reshard), or a
+ * request from each of some senders to each of some receivers (fan).
+ *
+ * The operation fit measures one pair of ranks with many numbers and sizes of pieces and says what
+ * a transfer, a piece and a byte cost: time = a + b pieces + bytes / rate.
+ */
+#ifndef FB_KVTRANSFER_HANDOFF_HANDOFF_H
+#define FB_KVTRANSFER_HANDOFF_HANDOFF_H
+
+#include "common/base/sizes.h"
+#include "common/cuda/gpu_segment.h"
+#include "common/mover/mover.h"
+#include "common/run/program.h"
+#include "kvtransfer/model.h"
+#include "kvtransfer/pages.h"
+
+enum fb_handoff_operation { FB_HANDOFF_RESHARD, FB_HANDOFF_FAN, FB_HANDOFF_FIT };
+enum fb_handoff_grain { FB_GRAIN_REQUEST, FB_GRAIN_LAYER, FB_GRAIN_RUN, FB_GRAINS };
+
+/* Notices: of PUTs of a cache and the receiver's leave for the next; and of GETs. */
+enum { FB_NOTE_PUT = 1, FB_NOTE_FREE, FB_NOTE_GOT, FB_NOTE_READY };
+
+extern const char *const fb_handoff_operations[], *const fb_handoff_grains[];
+extern const char *const fb_handoff_verbs[], *const fb_handoff_builds[];
+
+/* The values of the program's own options. */
+struct fb_handoff_settings {
+	uint64_t models, operations, layouts, grains, verbs, builds; /* bits */
+	struct fb_sizes tokens, block_tokens, prefill, decode, page_run, decode_run, churn;
+};
+
+enum fb_handoff_column {
+	FB_HANDOFF_MOVES,
+	FB_HANDOFF_PIECES,
+	FB_HANDOFF_PIECE_BYTES,
+	FB_HANDOFF_REGISTER_US,
+	FB_HANDOFF_BUILD_US,
+	FB_HANDOFF_POST_US,
+	FB_HANDOFF_DONE_US,
+	FB_HANDOFF_WIRE_US,
+	FB_HANDOFF_TOTAL_US,
+	FB_HANDOFF_P95_US,
+	FB_HANDOFF_P99_US,
+	FB_HANDOFF_P999_US,
+	FB_HANDOFF_TOTAL_GBPS,
+	FB_HANDOFF_WIRE_GBPS,
+	FB_HANDOFF_A_US,
+	FB_HANDOFF_A_LOW_US,
+	FB_HANDOFF_A_HIGH_US,
+	FB_HANDOFF_B_NS,
+	FB_HANDOFF_B_LOW_NS,
+	FB_HANDOFF_B_HIGH_NS,
+	FB_HANDOFF_RATE_GBPS,
+	FB_HANDOFF_RATE_LOW_GBPS,
+	FB_HANDOFF_RATE_HIGH_GBPS,
+	FB_HANDOFF_BREAKEVEN_BYTES,
+	FB_HANDOFF_COLUMNS,
+};
+
+enum { FB_HANDOFF_ENGINES = 24 };
+
+struct fb_handoff_engine {
+	const struct fb_mover_ops *ops;
+	struct fb_mover *mover; /* NULL: not asked for, or `why` */
+	char why[FB_REASON_CHARS];
+	struct fb_segment memory;
+	struct fb_region *region;
+	uint64_t part_bytes;
+	double register_us; /* making the memory known, slowest rank */
+};
+
+/* Lives as long as the run. Members are equal on all ranks but for pointers. */
+struct fb_handoff_state {
+	const struct fb_session *session;
+	const struct fb_group *world;
+	const struct fb_settings *settings;
+	const struct fb_handoff_settings *own;
+	struct fb_handoff_engine engine[FB_HANDOFF_ENGINES]; /* [engines] */
+	int engines;
+	struct fb_gpu gpu;
+	bool has_gpu;
+	char no_gpu[FB_REASON_CHARS];
+	uint64_t memory_limit;
+};
+
+/* What a case asks for; from its keys. */
+struct fb_handoff_plan {
+	enum fb_handoff_operation operation;
+	enum fb_handoff_grain grain;
+	bool get, cold;
+	struct fb_kv_shape shape; /* tp: senders and receivers */
+};
+
+/* A list of pieces between two ranks, and the moves that carry it. */
+struct fb_handoff_link {
+	int from, to;
+	struct fb_piece *piece; /* [pieces * copies] */
+	uint64_t pieces;	/* of all moves together, in one region if repeated */
+	struct fb_transfer *transfer; /* [moves]: of who posts */
+	struct fb_move **move;	      /* [moves]; NULL: built in each call */
+	struct fb_move *note;	      /* FREE or READY */
+	uint64_t count_base, note_base; /* notices before this case */
+	uint64_t bytes, from_at, to_at; /* all of it; where both ends' pages begin */
+	uint32_t moves, open;
+};
+
+/* Of a call, in seconds; NAN: this rank has no such moment. */
+struct fb_handoff_times {
+	double begin;	      /* senders: the pages are there */
+	double build, post;   /* durations, of who posts */
+	double released;      /* senders: their pages are free again */
+	double usable;	      /* receivers: they know that all is there */
+};
+
+struct fb_handoff_instance {
+	struct fb_handoff_state *state;
+	struct fb_handoff_engine *engine;
+	struct fb_handoff_plan plan;
+	const struct fb_kv_pages_ops *pages;
+	struct fb_kv_job *job; /* [jobs] */
+	int jobs;
+	struct fb_handoff_link *link; /* [links]: those that this rank has a part in */
+	int links;
+	bool posts, waits; /* this rank, of some link */
+	struct fb_handoff_times *times; /* [calls, rounded up to a power of two] */
+	size_t calls;
+	uint64_t handed; /* requests, since setup */
+	double bulk_us, bytes, value[FB_HANDOFF_COLUMNS];
+	struct fb_data data; /* fit */
+	struct fb_fit *fit;
+};
+
+/* --- cases.c ---------------------------------------------------------------------------------- */
+
+int fb_handoff_expand(struct fb_run *run, void *state);
+bool fb_handoff_can(void *state, const struct fb_case *c, char reason[FB_REASON_CHARS]);
+struct fb_handoff_engine *fb_handoff_engine_of(struct fb_handoff_state *state,
+					       const struct fb_case *c);
+struct fb_handoff_plan fb_handoff_plan_of(const struct fb_case *c);
+
+/* --- instance.c: one case, from setup to teardown --------------------------------------------- */
+
+int fb_handoff_set_up(void *state, const struct fb_case *c, void **instance);
+void fb_handoff_tear_down(void *instance);
+int fb_handoff_prime(void *instance);
+int fb_handoff_check(void *instance, int calls, struct fb_mismatch *bad);
+bool fb_handoff_counts(void *instance);
+
+/* Seconds. */
+double fb_handoff_now(const struct fb_handoff_instance *i);
+
+/* --- call.c: a request's way ------------------------------------------------------------------ */
+
+int fb_handoff_run(void *instance, int calls);
+/* One request, which is the `call`th since the bases of the links' notices. */
+int fb_handoff_once(struct fb_handoff_instance *i, uint64_t call);
+int fb_handoff_await_leave(const struct fb_handoff_instance *i, uint64_t call);
+/* Whether this rank posts the link's moves, or is told by their notices. */
+bool fb_handoff_posts(const struct fb_handoff_instance *i, const struct fb_handoff_link *link);
+bool fb_handoff_waits(const struct fb_handoff_instance *i, const struct fb_handoff_link *link);
+
+/* --- describe.c ------------------------------------------------------------------------------- */
+
+void fb_handoff_describe(void *instance, struct fb_traits *traits);
+/* Median and its 95% interval, NAN where there are too few. */
+void fb_handoff_interval(const double *x, size_t n, double value[3]);
+
+/* --- links.c: lists and moves ----------------------------------------------------------------- */
+
+int fb_handoff_jobs_open(struct fb_handoff_instance *i, const struct fb_case *c);
+void fb_handoff_jobs_close(struct fb_handoff_instance *i);
+/* Local: the links of this rank. 0 or an error (printed). */
+int fb_handoff_links_open(struct fb_handoff_instance *i);
+void fb_handoff_links_close(struct fb_handoff_instance *i);
+/* Local: a link's moves, where they are built anew; and their release. */
+int fb_handoff_build(const struct fb_handoff_instance *i, struct fb_handoff_link *link);
+void fb_handoff_unbuild(const struct fb_handoff_instance *i, struct fb_handoff_link *link);
+
+/* Bytes of a rank's part that a case needs, of all ranks the same. */
+uint64_t fb_handoff_part_bytes(const struct fb_handoff_plan *plan);
+
+/* --- fit.c ------------------------------------------------------------------------------------ */
+
+uint64_t fb_fit_bytes(void);
+int fb_fit_open(struct fb_handoff_instance *i);
+void fb_fit_close(struct fb_handoff_instance *i);
+int fb_fit_prime(struct fb_handoff_instance *i);
+int fb_fit_run(struct fb_handoff_instance *i);
+int fb_fit_check(struct fb_handoff_instance *i, struct fb_mismatch *bad);
+void fb_fit_describe(struct fb_handoff_instance *i, struct fb_traits *traits);
+
+#endif

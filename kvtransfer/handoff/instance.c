@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* One case of handoff, from setup to teardown; see handoff.h. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "common/base/error.h"
+#include "common/measure/clock.h"
+#include "kvtransfer/handoff/handoff.h"
+
+enum { BULK_TRIES = 5 };
+
+double fb_handoff_now(const struct fb_handoff_instance *i)
+{
+	return fb_clock_now(i->state->session->clock);
+}
+
+static int open_memory(struct fb_handoff_state *state, struct fb_handoff_engine *e,
+		       const struct fb_handoff_instance *i)
+{
+	const struct fb_group *w = state->world;
+	size_t bytes = (size_t)e->part_bytes;
+	int *peers, err;
+	double began;
+
+	if (e->memory.ops)
+		return FB_OK;
+	err = e->ops->device ? fb_gpu_segment_open(&e->memory, &state->gpu, FB_GPU_DEVICE, bytes)
+			     : fb_segment_open(&e->memory, w, bytes, FB_PAGES_NORMAL);
+	peers = calloc((size_t)w->nranks, sizeof(*peers));
+	err = fb_group_agree(w, err ? err : peers ? FB_OK : FB_ENOMEM);
+	began = fb_handoff_now(i);
+	if (!err)
+		err = e->ops->add(e->mover, &e->memory, &e->region);
+	e->register_us = (fb_handoff_now(i) - began) * 1e6;
+	MPI_Allreduce(MPI_IN_PLACE, &e->register_us, 1, MPI_DOUBLE, MPI_MAX, w->comm);
+	for (int r = 0; r < w->nranks && peers; r++)
+		peers[r] = r;
+	if (!err && e->ops->connect)
+		err = e->ops->connect(e->mover, peers, w->nranks);
+	free(peers);
+	return err;
+}
+
+/* What a link's moves are while the bulk is timed. */
+struct kept {
+	struct fb_transfer transfer, *list;
+	struct fb_move *move, **moves;
+	struct fb_piece piece;
+	uint32_t count;
+};
+
+/* In place of a link's moves one with the same bytes in one piece. */
+static int swap_in(const struct fb_handoff_instance *i, struct fb_handoff_link *link,
+		   struct kept *kept)
+{
+	bool get = i->plan.get;
+
+	kept->list = link->transfer;
+	kept->moves = link->move;
+	kept->count = link->moves;
+	link->moves = 1;
+	if (!fb_handoff_posts(i, link))
+		return FB_OK;
+	kept->piece = (struct fb_piece){get ? link->to_at : link->from_at,
+					get ? link->from_at : link->to_at, link->bytes};
+	kept->transfer = link->transfer[0];
+	kept->transfer.piece = &kept->piece;
+	kept->transfer.pieces = kept->transfer.repeats = 1;
+	kept->move = NULL;
+	link->transfer = &kept->transfer;
+	link->move = &kept->move;
+	return fb_handoff_build(i, link);
+}
+
+/* The same bytes of each link as one piece, all links at once, fastest of some; collective. */
+static int time_bulk(struct fb_handoff_instance *i)
+{
+	const struct fb_group *w = i->state->world;
+	struct kept *kept = calloc((size_t)i->links + 1, sizeof(*kept));
+	int err = fb_group_agree(w, kept ? FB_OK : FB_ENOMEM);
+	bool cold = i->plan.cold;
+
+	if (err || !kept)
+		return err;
+	i->plan.cold = false;
+	for (int k = 0; k < i->links && !err; k++)
+		err = swap_in(i, &i->link[k], &kept[k]);
+	err = fb_group_agree(w, err);
+	for (int k = 0; k < BULK_TRIES && !err; k++) {
+		double began, us;
+
+		MPI_Barrier(w->comm);
+		began = fb_handoff_now(i);
+		err = fb_handoff_once(i, (uint64_t)k + 1);
+		us = (fb_handoff_now(i) - began) * 1e6;
+		MPI_Allreduce(MPI_IN_PLACE, &us, 1, MPI_DOUBLE, MPI_MAX, w->comm);
+		i->bulk_us = k && i->bulk_us < us ? i->bulk_us : us;
+	}
+	/* Leaves of GETs are ahead by one call, of PUTs by the last one. */
+	for (int k = 0; k < i->links; k++) {
+		struct fb_handoff_link *link = &i->link[k];
+
+		if (!kept[k].count)
+			continue;
+		if (fb_handoff_posts(i, link))
+			fb_handoff_unbuild(i, link);
+		link->transfer = kept[k].list;
+		link->move = kept[k].moves;
+		link->moves = kept[k].count;
+		link->count_base += BULK_TRIES;
+		link->note_base += BULK_TRIES;
+	}
+	free(kept);
+	i->plan.cold = cold;
+	i->calls = 0;
+	return err;
+}
+
+static void close_instance(struct fb_handoff_instance *i)
+{
+	if (i->plan.operation == FB_HANDOFF_FIT)
+		fb_fit_close(i);
+	fb_handoff_links_close(i);
+	fb_handoff_jobs_close(i);
+	free(i->times);
+	free(i);
+}
+
+static int open_case(struct fb_handoff_instance *i, const struct fb_case *c)
+{
+	int err;
+
+	if (i->plan.operation == FB_HANDOFF_FIT)
+		return fb_fit_open(i);
+	err = fb_group_agree(i->state->world, fb_handoff_jobs_open(i, c));
+	if (!err)
+		err = fb_group_agree(i->state->world, fb_handoff_links_open(i));
+	for (int k = 0; k < i->links && !err; k++) {
+		i->posts |= fb_handoff_posts(i, &i->link[k]);
+		i->waits |= fb_handoff_waits(i, &i->link[k]);
+	}
+	return err ? err : time_bulk(i);
+}
+
+int fb_handoff_set_up(void *arg, const struct fb_case *c, void **result)
+{
+	struct fb_handoff_state *state = arg;
+	struct fb_handoff_instance *i = calloc(1, sizeof(*i));
+	int err = fb_group_agree(state->world, i ? FB_OK : FB_ENOMEM);
+
+	if (err || !i) {
+		free(i);
+		return err;
+	}
+	i->state = state;
+	i->engine = fb_handoff_engine_of(state, c);
+	i->plan = fb_handoff_plan_of(c);
+	i->pages = i->engine->ops->device ? &fb_kv_pages_gpu : &fb_kv_pages_host;
+	i->data = (struct fb_data){.seed = state->settings->seed, .type = FB_U8, .op = FB_SUM,
+				   .nranks = state->world->nranks};
+	for (int k = 0; k < FB_HANDOFF_COLUMNS; k++)
+		i->value[k] = (double)NAN;
+	err = open_memory(state, i->engine, i);
+	if (!err)
+		err = open_case(i, c);
+	if (err) {
+		close_instance(i);
+		return err;
+	}
+	*result = i;
+	return FB_OK;
+}
+
+/* The last leaves, so that none comes when others are counted. */
+void fb_handoff_tear_down(void *instance)
+{
+	struct fb_handoff_instance *i = instance;
+
+	if (!i->plan.get && i->plan.operation != FB_HANDOFF_FIT)
+		(void)fb_handoff_await_leave(i, i->handed + 1);
+	MPI_Barrier(i->state->world->comm);
+	close_instance(i);
+}
+
+/* --- data ------------------------------------------------------------------------------------- */
+
+int fb_handoff_prime(void *instance)
+{
+	struct fb_handoff_instance *i = instance;
+	int err = FB_OK;
+
+	if (i->plan.operation == FB_HANDOFF_FIT)
+		return fb_fit_prime(i);
+	for (int j = 0; j < i->jobs && !err; j++) {
+		struct fb_kv_job *job = &i->job[j];
+
+		job->seed += (uint64_t)i->jobs + 1;
+		for (int side = 0; side < FB_KV_SIDES && !err; side++)
+			if (job->index[side] >= 0)
+				err = i->pages->fill(job, (enum fb_kv_side)side,
+						     side == FB_KV_DECODE);
+	}
+	return err;
+}
+
+int fb_handoff_check(void *instance, int calls, struct fb_mismatch *bad)
+{
+	struct fb_handoff_instance *i = instance;
+	int err = FB_OK;
+
+	(void)calls;
+	if (i->plan.operation == FB_HANDOFF_FIT)
+		return fb_fit_check(i, bad);
+	for (int j = 0; j < i->jobs && !err; j++)
+		for (int side = FB_KV_SIDES - 1; side >= 0 && !err; side--)
+			if (i->job[j].index[side] >= 0)
+				err = i->pages->check(&i->job[j], (enum fb_kv_side)side, bad);
+	return err;
+}
+
+bool fb_handoff_counts(void *instance)
+{
+	const struct fb_handoff_instance *i = instance;
+
+	return i->plan.operation == FB_HANDOFF_FIT ? i->state->world->rank < 2
+						   : i->posts || i->waits;
+}

@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * From plans to lists and moves; see handoff.h. The runs of a pair are of one region, so a request
+ * is one transfer that is repeated for all of them; by layer and by run each move has its own.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/error.h"
+#include "kvtransfer/handoff/handoff.h"
+
+/* --- jobs: who has which pages ---------------------------------------------------------------- */
+
+/* A sender's pages of a fan are the same for all receivers; a receiver has some for each sender. */
+static void place_fan(struct fb_kv_job *job, int sender, int receiver, int rank, uint64_t area)
+{
+	job->rank_of[FB_KV_PREFILL][0] = sender;
+	job->rank_of[FB_KV_DECODE][0] = receiver;
+	job->index[FB_KV_PREFILL] = rank == sender ? 0 : -1;
+	job->index[FB_KV_DECODE] = rank == receiver ? 0 : -1;
+	job->pages_at[FB_KV_PREFILL] = 0;
+	job->pages_at[FB_KV_DECODE] = area * (uint64_t)(sender + 1);
+}
+
+static uint64_t area_of(const struct fb_kv_shape *s, enum fb_kv_side side)
+{
+	return (fb_kv_area_bytes(s, side) + 4095) / 4096 * 4096;
+}
+
+uint64_t fb_handoff_part_bytes(const struct fb_handoff_plan *p)
+{
+	struct fb_kv_shape one = p->shape;
+
+	if (p->operation == FB_HANDOFF_FIT)
+		return fb_fit_bytes();
+	if (p->operation == FB_HANDOFF_RESHARD)
+		return area_of(&one, FB_KV_PREFILL) + area_of(&one, FB_KV_DECODE);
+	one.tp[0] = one.tp[1] = 1;
+	return area_of(&one, FB_KV_PREFILL) * (p->shape.tp[FB_KV_PREFILL] + UINT64_C(1));
+}
+
+int fb_handoff_jobs_open(struct fb_handoff_instance *i, const struct fb_case *c)
+{
+	const struct fb_group *w = i->state->world;
+	struct fb_kv_shape one = i->plan.shape;
+	int senders = (int)one.tp[FB_KV_PREFILL], receivers = (int)one.tp[FB_KV_DECODE];
+	bool fan = i->plan.operation == FB_HANDOFF_FAN;
+	int err = FB_OK;
+
+	i->job = calloc((size_t)(senders * receivers), sizeof(*i->job));
+	if (!i->job)
+		return fb_error(FB_ENOMEM, "out of memory");
+	if (fan)
+		one.tp[0] = one.tp[1] = 1;
+	for (int p = 0; p < (fan ? senders : 1) && !err; p++)
+		for (int d = 0; d < (fan ? receivers : 1) && !err; d++) {
+			struct fb_kv_job *job = &i->job[i->jobs++];
+
+			err = fb_kv_job_open(job, &one, FB_KV_DIRECT, w->rank, w->nranks,
+					     fan ? 0 : senders);
+			if (!err && fan)
+				place_fan(job, p, senders + d, w->rank,
+					  area_of(&one, FB_KV_PREFILL));
+			job->type = c->datatype;
+			job->seed = i->state->settings->seed + (uint64_t)p;
+			job->segment = &i->engine->memory;
+			if (!err)
+				err = fb_kv_job_plan(job);
+		}
+	return err ? fb_error(err, "out of memory for a plan") : FB_OK;
+}
+
+void fb_handoff_jobs_close(struct fb_handoff_instance *i)
+{
+	for (int j = 0; j < i->jobs; j++)
+		fb_kv_job_close(&i->job[j]);
+	free(i->job);
+}
+
+/* --- moves ------------------------------------------------------------------------------------ */
+
+int fb_handoff_build(const struct fb_handoff_instance *i, struct fb_handoff_link *link)
+{
+	int err = FB_OK;
+
+	for (uint32_t m = 0; m < link->moves && !err; m++)
+		err = fb_move_prepare(i->engine->mover, &link->transfer[m], 1, NULL,
+				      &link->move[m]);
+	return err;
+}
+
+void fb_handoff_unbuild(const struct fb_handoff_instance *i, struct fb_handoff_link *link)
+{
+	for (uint32_t m = 0; m < link->moves && link->move; m++) {
+		if (link->move[m])
+			i->engine->ops->release(link->move[m]);
+		link->move[m] = NULL;
+	}
+}
+
+/* The pieces of move m, shifted so that its first region is the layer's. */
+static uint64_t cut(const struct fb_kv_job *job, const struct fb_kv_pair *pair,
+		    const struct fb_handoff_plan *plan, uint32_t m, struct fb_piece *piece)
+{
+	const struct fb_kv_shape *s = &job->plan.shape;
+	bool layer = plan->grain == FB_GRAIN_LAYER, run = plan->grain == FB_GRAIN_RUN;
+	uint64_t region = layer ? (uint64_t)m * (fb_kv_regions(s) / s->layers) : 0, n = 0;
+
+	for (uint32_t r = run ? m : 0; r < (run ? m + 1 : pair->runs); r++) {
+		uint64_t src = job->pages_at[FB_KV_PREFILL] + pair->run[r].src +
+			       region * fb_kv_region_bytes(s, FB_KV_PREFILL);
+		uint64_t dst = job->pages_at[FB_KV_DECODE] + pair->run[r].dst +
+			       region * fb_kv_region_bytes(s, FB_KV_DECODE);
+
+		piece[n++] = (struct fb_piece){plan->get ? dst : src, plan->get ? src : dst,
+					       pair->run[r].bytes};
+	}
+	return n;
+}
+
+/* Lists and transfers of who posts: the sender, or with GET the receiver. */
+static int make_lists(struct fb_handoff_instance *i, const struct fb_kv_job *job,
+		      const struct fb_kv_pair *pair, struct fb_handoff_link *link)
+{
+	const struct fb_kv_shape *s = &job->plan.shape;
+	const struct fb_handoff_plan *plan = &i->plan;
+	uint32_t repeats = fb_kv_regions(s) / (plan->grain == FB_GRAIN_LAYER ? s->layers : 1);
+	uint64_t step[] = {fb_kv_region_bytes(s, FB_KV_PREFILL),
+			   fb_kv_region_bytes(s, FB_KV_DECODE)};
+	struct fb_piece *at;
+
+	link->piece = calloc((uint64_t)pair->runs * s->layers + 1, sizeof(*link->piece));
+	link->transfer = calloc(link->moves, sizeof(*link->transfer));
+	link->move = calloc(link->moves, sizeof(struct fb_move *));
+	if (!link->piece || !link->transfer || !link->move)
+		return fb_error(FB_ENOMEM, "out of memory for %u runs", pair->runs);
+	at = link->piece;
+	for (uint32_t m = 0; m < link->moves; m++) {
+		uint64_t n = cut(job, pair, plan, m, at);
+
+		link->transfer[m] = (struct fb_transfer){
+			.verb = plan->get ? FB_MOVE_GET : FB_MOVE_PUT,
+			.peer = plan->get ? link->from : link->to, .local = i->engine->region,
+			.remote = i->engine->region, .piece = at, .pieces = n, .repeats = repeats,
+			.local_step = step[plan->get], .remote_step = step[!plan->get],
+			.notice = plan->get ? FB_NOTE_GOT : FB_NOTE_PUT};
+		at += n;
+		link->pieces += n * repeats;
+		link->bytes += fb_transfer_bytes(&link->transfer[m]);
+	}
+	return FB_OK;
+}
+
+static int open_link(struct fb_handoff_instance *i, const struct fb_kv_job *job,
+		     const struct fb_kv_pair *pair)
+{
+	const struct fb_mover_ops *ops = i->engine->ops;
+	int rank = i->state->world->rank;
+	struct fb_handoff_link *link = &i->link[i->links++];
+	bool get = i->plan.get, posts, waits;
+	struct fb_transfer note = {.verb = FB_MOVE_PUT};
+	int err = FB_OK;
+
+	*link = (struct fb_handoff_link){.from = fb_kv_sender(job, pair),
+					 .to = fb_kv_receiver(job, pair),
+					 .from_at = job->pages_at[FB_KV_PREFILL],
+					 .to_at = job->pages_at[FB_KV_DECODE]};
+	link->moves = i->plan.grain == FB_GRAIN_LAYER ? job->plan.shape.layers
+		      : i->plan.grain == FB_GRAIN_RUN ? pair->runs : 1;
+	posts = rank == (get ? link->to : link->from);
+	waits = rank == (get ? link->from : link->to);
+	if (posts) {
+		err = make_lists(i, job, pair, link);
+		if (!err)
+			err = ops->arrived(i->engine->mover, get ? link->from : link->to,
+					   get ? FB_NOTE_READY : FB_NOTE_FREE, &link->note_base);
+		if (!err && !i->plan.cold)
+			err = fb_handoff_build(i, link);
+	}
+	if (waits && !err) {
+		note.peer = get ? link->to : link->from;
+		note.notice = get ? FB_NOTE_READY : FB_NOTE_FREE;
+		err = ops->arrived(i->engine->mover, note.peer, get ? FB_NOTE_GOT : FB_NOTE_PUT,
+				   &link->count_base);
+		if (!err)
+			err = fb_move_prepare(i->engine->mover, &note, 1, NULL, &link->note);
+	}
+	return err;
+}
+
+int fb_handoff_links_open(struct fb_handoff_instance *i)
+{
+	int rank = i->state->world->rank, most = 0, err = FB_OK;
+
+	for (int j = 0; j < i->jobs; j++)
+		most += (int)i->job[j].plan.pairs;
+	i->link = calloc((size_t)most + 1, sizeof(*i->link));
+	if (!i->link)
+		return fb_error(FB_ENOMEM, "out of memory");
+	for (int j = 0; j < i->jobs; j++)
+		for (uint32_t p = 0; p < i->job[j].plan.pairs && !err; p++) {
+			const struct fb_kv_pair *pair = &i->job[j].plan.pair[p];
+
+			if (fb_kv_sender(&i->job[j], pair) == rank ||
+			    fb_kv_receiver(&i->job[j], pair) == rank)
+				err = open_link(i, &i->job[j], pair);
+		}
+	return err;
+}
+
+void fb_handoff_links_close(struct fb_handoff_instance *i)
+{
+	for (int k = 0; k < i->links; k++) {
+		struct fb_handoff_link *link = &i->link[k];
+
+		fb_handoff_unbuild(i, link);
+		if (link->note)
+			i->engine->ops->release(link->note);
+		free(link->piece);
+		free(link->transfer);
+		free(link->move);
+	}
+	free(i->link);
+}

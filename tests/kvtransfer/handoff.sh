@@ -1,0 +1,86 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# timeout: 400
+#
+# A KV cache handed over stage by stage: every mover in host memory, pushed and pulled, by request,
+# layer and run, built once and each time, between groups of unlike size and from many to many;
+# tables of unlike runs and of a used allocator; models of all kinds; and the cost of a piece. All
+# bytes are compared by the program.
+
+set -u
+export LC_ALL=C
+. scripts/lib.sh
+. tests/shell/lib.sh
+
+small=(--quiet --max-samples 4 --min-samples 2 --ci 100% --max-time 2ms --timeout "$((60 * slow))s"
+	--run t)
+
+# go RANKS OPTION...: rows in $csv, the exit code in rc.
+go() {
+	local folder=$FB_TMP/$((++runs))
+
+	csv=$folder/handoff.csv
+	scripts/launch "$1" "${bin:-$FB_BUILD/bin/handoff}" "${small[@]}" --csv "$folder" "${@:2}" \
+		>"$FB_TMP/out" 2>"$FB_TMP/err" </dev/null
+	rc=$?
+}
+
+# rows PATTERN: how many match.
+rows() {
+	tail -n +2 "$csv" | grep -cE -- "$1"
+}
+
+# column NAME: its values.
+column() {
+	sed 's/"[^"]*"/-/g' "$csv" | awk -F, -v name="$1" '
+		NR == 1 { for (i = 1; i <= NF; i++) if ($i == name) n = i; next } { print $n }'
+}
+
+runs=0
+for family in $FB_MPIS; do
+	bin=build/$family/bin/handoff
+	go 4 --engine shm,cma,tcp,file,mpi_window --operation reshard,fan --algorithm all \
+		--grain all --build all --layout all --prefill 1,2 --decode 1,2 --tokens 37
+	expect "exit code of all movers" "$rc" 0
+	[ "$rc" -eq 0 ] || head -n 3 "$FB_TMP/err"
+	expect "wrong rows of all movers" "$(rows ',(wrong|fault),')" 0
+	# 2 operations, 2 directions, 3 grains, 2 builds, 2 layouts, 4 pairs of groups.
+	for mover in shm tcp file; do
+		expect "rows of $mover" "$(rows ",$mover,(put|get),.*,(ok|few),")" 192
+	done
+	build/"$family"/bin/csvcheck "$csv" >"$FB_TMP/check" ||
+		fail "$(head -n 5 "$FB_TMP/check")"
+	verdict "handoff_movers_$family"
+done
+bin=$FB_BUILD/bin/handoff
+go 2 --engine shm --tokens 600 --page-run 1,4 --decode-run 0,2 --churn 0,60,90
+expect "rows of tables" "$(rows ',(ok|few),')" 6
+# Runs of four pages at both ends: 38 blocks are ten runs, or some more, in each of 8 regions.
+expect "pieces of runs of four" "$(rows 'page_run=4;[^,]*tokens=600,.*,1,(80|88|96),')" 1
+# An allocator that was used leaves runs that are longer than a page and shorter than all.
+column piece_bytes | awk '$1 < 4096 * 0.9 || $1 > 4096 * 20 { bad = 1 } END { exit bad }' ||
+	fail "lengths of pieces: $(column piece_bytes | tr '\n' ' ')"
+verdict handoff_tables
+
+go 2 --engine shm --tokens 48 --model llama-3.1-8b,deepseek-v3,deepseek-v3.2-fp8,qwen2.5-7b
+expect "rows of models" "$(rows ',(ok|few),')" 4
+expect "pages of a latent" "$(rows 'model=deepseek-v3;.*,1,183,18432,')" 1
+expect "pages of packed entries" "$(rows 'model=deepseek-v3.2-fp8;.*,1,183,10496,')" 1
+verdict handoff_models
+
+go 2 --engine shm,cma,tcp --operation fit
+expect "exit code of fit" "$rc" 0
+[ "$(rows ',fit,(shm|tcp),.*,(ok|few),')" -eq 2 ] || fail "no fit"
+column fit_GBps | awk '$1 != "" && $1 <= 0 { bad = 1 } END { exit bad }' || fail "a rate is not one"
+verdict handoff_fit
+
+go 2 --engine shm --prefill 2
+expect "too few ranks" "$(rows ',skipped,3 ranks are needed,')" 1
+go 5 --engine shm --prefill 3
+expect "heads that do not divide" "$(rows ',skipped,2 heads are not evenly on 3 and 1 ranks,')" 1
+go 2 --engine shm --model gpt-5
+expect "an unknown model" "$rc" 3
+go 2 --engine mpi
+expect "a mover without put" "$rc" 3
+verdict handoff_refused
+exit "$bad"

@@ -115,7 +115,7 @@ CUDART := $(if $(CUDA_HOME),$(firstword $(wildcard $(CUDA_HOME)/lib64/libcudart_
 HAVE_CUDA := $(if $(CUDART),$(if $(shell command -v $(or $(CUDAHOSTCXX),g++) 2>/dev/null),yes))
 
 ifeq ($(HAVE_CUDA),yes)
-COMPILE_FLAGS += -isystem $(CUDA_HOME)/include
+COMPILE_FLAGS += -isystem $(CUDA_HOME)/include -DFB_HAVE_CUDA=1
 LIBRARIES := $(CUDART) -lstdc++ $(LIBRARIES)
 # Machine code for these, of those that the toolkit knows, and PTX of 9.0 for all later ones.
 CUDA_ARCHS ?= 80 90 100
@@ -164,13 +164,13 @@ $(B)/overlap/model/built_in.o: $(B)/model_files.h $(MODELS)
 
 ALL_SRC := $(sort $(wildcard $(FOLDERS:=/*.c) $(FOLDERS:=/*/*.c) $(FOLDERS:=/*/*/*.c)))
 # Files that include CUDA's headers, and what takes their place without them.
-CUDA_SRC := $(filter common/cuda/cuda_% collectives/engine/cuda/cuda_% \
+CUDA_SRC := $(filter common/cuda/cuda_% common/mover/gpu/% collectives/engine/cuda/cuda_% \
 	collectives/engine/copy/cuda_% p2p/engine/copy/cuda_% p2p/engine/cuda/cuda_% \
-	kvtransfer/engine/gpu/cuda_% overlap/gpu/cuda_% \
+	kvtransfer/cuda_% overlap/gpu/cuda_% \
 	p2p/local/cuda_% p2p/cost/cuda_%,$(ALL_SRC))
 ALL_SRC := $(filter-out $(if $(HAVE_CUDA),%/absent.c,$(CUDA_SRC)),$(ALL_SRC))
-CU_SRC := $(if $(HAVE_CUDA),$(sort $(wildcard common/cuda/*.cu collectives/engine/cuda/*.cu \
-	p2p/engine/cuda/*.cu kvtransfer/engine/gpu/*.cu overlap/gpu/*.cu)))
+CU_SRC := $(if $(HAVE_CUDA),$(sort $(wildcard common/cuda/*.cu common/mover/gpu/*.cu \
+	collectives/engine/cuda/*.cu p2p/engine/cuda/*.cu kvtransfer/*.cu overlap/gpu/*.cu)))
 PROGRAM_SRC := $(filter $(PROGRAMS:=.c),$(ALL_SRC))
 LIB_SRC := $(filter-out $(PROGRAM_SRC),$(ALL_SRC))
 UNIT_SRC := $(sort $(wildcard tests/unit/test_*.c))
@@ -222,7 +222,9 @@ MPITESTS := $(addprefix $(B)/tests/,$(notdir $(MPITEST_SRC:.c=)))
 FAKES := $(addprefix $(B)/tests/,$(notdir $(FAKE_SRC:.c=.so)))
 FUZZERS := $(if $(filter -ljansson,$(TOOL_LIBRARIES)),$(addprefix $(B)/tests/fuzz/,$(filter-out \
 	replay,$(notdir $(FUZZ_SRC:.c=)))))
-FAKE_GPU := $(if $(FAKE_CUDA_SRC),$(addprefix $(B)/tests/fake_gpu/,$(notdir $(PROGRAM_SRC:.c=))))
+FAKE_GPU_TESTS := tests/mpi/test_mover.c
+FAKE_GPU := $(if $(FAKE_CUDA_SRC),$(addprefix $(B)/tests/fake_gpu/,$(notdir \
+	$(PROGRAM_SRC:.c=) $(FAKE_GPU_TESTS:.c=))))
 EVERY_SRC := $(ALL_SRC) $(UNIT_SRC) $(MPITEST_SRC) $(FAKE_SRC) $(FAKE_CUDA_SRC) $(FUZZ_SRC) \
 	$(TOOL_SRC) $(TOOLLIB_SRC) $(SANITIZE_SRC)
 
@@ -282,7 +284,7 @@ $(B)/tests/fake_gpu/$(notdir $(1:.c=)): $(call object,$1 $(FAKE_CUDA_SRC)) $(LIB
 	$$(Q)$(MPICC) $$(LINK_FLAGS) -o $$@ $$(filter %.o %.a,$$^) \
 		$$(filter-out $(CUDART),$$(LIBRARIES))
 endef
-$(foreach s,$(if $(FAKE_GPU),$(PROGRAM_SRC)),$(eval $(call fake_gpu_rule,$s)))
+$(foreach s,$(if $(FAKE_GPU),$(PROGRAM_SRC) $(FAKE_GPU_TESTS)),$(eval $(call fake_gpu_rule,$s)))
 
 FUZZ_DRIVER := $(if $(filter fuzz,$(SANITIZE)),,$(B)/tests/fuzz/replay.o)
 $(FUZZERS): LIBRARIES += $(TOOL_LIBRARIES) $(if $(FUZZ_DRIVER),,-fsanitize=fuzzer)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Hand-overs by movers in host memory: the plan's runs become transfers of a mover, so that every
- * mover is an engine of the KV programs without a line of its own here.
+ * Hand-overs by movers: the plan's runs become transfers of a mover, so that every mover is an
+ * engine of the KV programs without a line of its own here. Movers between GPUs are opened here,
+ * too; their calls are in over_gpu.c. In host memory:
  *
  * direct      a transfer for each pair, with all runs of a region, repeated for all regions
  * datatype    the same by SEND and RECV: both ends have the runs, and no staging memory is used
@@ -15,7 +16,7 @@
  * No rank waits for FREE of a call before it has sent all of the call before, and receivers need
  * nothing but what was sent, so a rank that is in both groups cannot wait in a circle.
  */
-#include "kvtransfer/over.h"
+#include "kvtransfer/over_gpu.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,11 +28,35 @@ static void over_close(struct fb_kv_engine *engine)
 {
 	struct fb_kv_over *e = (struct fb_kv_over *)engine;
 
-	if (e->region)
+	if (e->packer && e->packer != e->mover) {
+		if (e->packs)
+			e->packer->ops->remove(e->packs);
+		e->packer->ops->close(e->packer);
+	}
+	if (e->mover && e->region)
 		e->mover->ops->remove(e->region);
 	if (e->mover)
 		e->mover->ops->close(e->mover);
 	free(e);
+}
+
+/* Kernels pack and unpack, whoever moves. */
+static int open_packer(struct fb_kv_over *e)
+{
+	const struct fb_kv_context *context = e->engine.context;
+	int err;
+
+	if (e->mover->ops == &fb_mover_cuda) {
+		e->packer = e->mover;
+		return FB_OK;
+	}
+	err = fb_mover_open(&e->packer, &fb_mover_cuda, context->session, context->world, e->why);
+	if (!err)
+		return FB_OK;
+	e->packer = NULL;
+	e->mover->ops->close(e->mover);
+	e->mover = NULL;
+	return err;
 }
 
 static int over_open(struct fb_kv_engine **engine, const struct fb_kv_engine_ops *ops,
@@ -46,12 +71,13 @@ static int over_open(struct fb_kv_engine **engine, const struct fb_kv_engine_ops
 	}
 	e->engine = (struct fb_kv_engine){ops, context};
 	err = fb_mover_open(&e->mover, ops->mover, context->session, context->world, e->why);
-	if (err) {
+	if (err)
 		e->mover = NULL;
-		if (err != FB_EUNSUPPORTED) {
-			free(e);
-			return err;
-		}
+	if (!err && ops->device)
+		err = open_packer(e);
+	if (err && err != FB_EUNSUPPORTED) {
+		over_close(&e->engine);
+		return err;
 	}
 	*engine = &e->engine;
 	return FB_OK;
@@ -191,16 +217,20 @@ static void close_request(struct fb_kv_over_request *r)
 	free(r);
 }
 
-/* The peers of all pairs, and the memory, when a job is the first to need them. */
-static int meet(struct fb_kv_over_request *r)
+int fb_kv_over_meet(struct fb_kv_over *e, const struct fb_kv_job *job)
 {
-	const struct fb_kv_job *job = r->request.job;
-	struct fb_kv_over *e = r->engine;
 	const struct fb_mover_ops *ops = e->mover->ops;
-	int *peers, n = 0, err;
+	int *peers, n = 0, err = FB_OK;
 
 	if (!e->region) {
 		err = ops->add(e->mover, job->segment, &e->region);
+		if (err)
+			return err;
+	}
+	if (e->packer && !e->packs) {
+		e->packs = e->region;
+		if (e->packer != e->mover)
+			err = e->packer->ops->add(e->packer, job->segment, &e->packs);
 		if (err)
 			return err;
 	}
@@ -239,7 +269,7 @@ static int over_prepare(struct fb_kv_engine *engine, const struct fb_kv_job *job
 	}
 	r->request = (struct fb_kv_request){engine, job};
 	r->engine = (struct fb_kv_over *)engine;
-	err = meet(r);
+	err = fb_kv_over_meet(r->engine, job);
 	for (uint32_t p = 0; p < job->plan.pairs && !err; p++)
 		err = open_pair(r, p);
 	err = fb_group_agree(w, err);
@@ -278,10 +308,32 @@ static void over_release(struct fb_kv_request *request)
 	close_request(r);
 }
 
+/* Modes of movers between GPUs: two are other forms of direct. */
+static unsigned gpu_modes(const struct fb_mover_ops *mover)
+{
+	unsigned modes = 1u << FB_KV_PACK | 1u << FB_KV_LAYERWISE;
+
+	if (mover->verbs >> FB_MOVE_PUT & 1)
+		modes |= 1u << FB_KV_DIRECT;
+	for (enum fb_kv_mode m = FB_KV_BATCH; m <= FB_KV_STRIDED; m++)
+		if (mover->forms && fb_mover_form(mover, fb_kv_modes[m]) >= 0)
+			modes |= 1u << m;
+	return modes;
+}
+
 struct fb_kv_engine_ops fb_kv_over(const struct fb_mover_ops *mover)
 {
 	bool put = mover->verbs >> FB_MOVE_PUT & 1;
 
+	if (mover->device)
+		return (struct fb_kv_engine_ops){
+			.name = mover->name, .summary = mover->summary,
+			.transport = mover->transport, .device = true, .mover = mover,
+			.open = over_open, .close = over_close, .missing = over_missing,
+			.can = fb_kv_gpu_can, .prepare = fb_kv_gpu_prepare, .run = fb_kv_gpu_run,
+			.describe = fb_kv_gpu_describe, .release = fb_kv_gpu_release,
+			.modes = gpu_modes(mover),
+		};
 	return (struct fb_kv_engine_ops){
 		.name = mover->name, .summary = mover->summary, .transport = mover->transport,
 		.mover = mover, .open = over_open, .close = over_close, .missing = over_missing,

@@ -4,7 +4,7 @@
 #define FB_KVTRANSFER_OVER_H
 
 #include "common/mover/mover.h"
-#include "kvtransfer/engine/engine.h"
+#include "kvtransfer/carrier.h"
 
 /* Notices. */
 enum { FB_KV_DONE = 1, FB_KV_FREE = 2 };
@@ -13,6 +13,8 @@ struct fb_kv_over {
 	struct fb_kv_engine engine;
 	struct fb_mover *mover; /* NULL: why says what is missing */
 	struct fb_region *region;
+	struct fb_mover *packer; /* between GPUs: who packs, perhaps the same; else NULL */
+	struct fb_region *packs; /* the packer's */
 	char why[FB_REASON_CHARS];
 };
 
@@ -39,6 +41,9 @@ static inline bool fb_kv_has_put(const struct fb_kv_over *e)
 {
 	return e->mover->ops->verbs >> FB_MOVE_PUT & 1;
 }
+
+/* Collective: the memory and the peers of a job, when it is the first to need them. */
+int fb_kv_over_meet(struct fb_kv_over *e, const struct fb_kv_job *job);
 
 /* fb_kv_engine_ops.run */
 int fb_kv_over_run(struct fb_kv_request *request, unsigned phases, int calls);

@@ -54,7 +54,6 @@ static int open_gpu(struct fb_kv_state *state)
 	for (size_t i = 0; state->ops[i]; i++)
 		wanted |= state->ops[i]->device &&
 			  fb_option_names(context->settings->engine, state->ops[i]->name);
-	context->no_gpu = state->no_gpu;
 	if (!wanted)
 		return FB_OK;
 	err = fb_gpu_view_open(&state->gpu, context->session, context->world, state->no_gpu);
@@ -341,15 +340,14 @@ static const struct fb_default usual[] = {
 	{"bytes", "0"}, {"datatype", "bf16"}, {"algorithm", "all"}, {NULL, NULL},
 };
 
-/* The movers in host memory, and then those that were given. */
+/* All movers, and then those that were given. */
 static void list_engines(struct described *d, const struct fb_kv_engine_ops *const *more)
 {
 	int n = 0;
 
-	for (int i = 0; fb_movers[i] && n < ENGINES; i++) {
-		d->over[n] = fb_kv_over(fb_movers[i]);
+	for (; fb_movers[n] && n < ENGINES; n++) {
+		d->over[n] = fb_kv_over(fb_movers[n]);
 		d->engines[n] = &d->over[n];
-		n += !fb_movers[i]->device;
 	}
 	for (int i = 0; more[i] && n < ENGINES; i++)
 		d->engines[n++] = more[i];

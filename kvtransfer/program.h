@@ -13,7 +13,7 @@
 
 #include "common/base/sizes.h"
 #include "common/run/program.h"
-#include "kvtransfer/engine/engine.h"
+#include "kvtransfer/carrier.h"
 #include "kvtransfer/pages.h"
 
 /* Where the ranks of the two groups are. */
@@ -67,7 +67,7 @@ struct fb_kv_state {
 };
 
 /*
- * The whole of main(), with all movers in host memory and more engines, ending in NULL. `defaults`:
+ * The whole of main(), with all movers and more engines, ending in NULL. `defaults`:
  * of common options; NULL: the usual ones.
  */
 int fb_kv_main(const struct fb_kv_engine_ops *const *more, const struct fb_default *defaults,

@@ -21,8 +21,8 @@ static void adopted_close(struct fb_segment *s)
 
 static const struct fb_memory_ops adopted_ops = {
 	.name = "library", .device = true, .close = adopted_close,
-	.set = fb_device_set, .get = fb_device_get, .fill = fb_device_fill,
-	.check = fb_device_check,
+	.set = fb_device_set, .put = fb_device_put, .get = fb_device_get,
+	.fill = fb_device_fill, .check = fb_device_check,
 };
 
 int fb_gpu_segment_adopt(struct fb_segment *segment, const struct fb_group *world, void *memory,

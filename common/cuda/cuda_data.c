@@ -16,6 +16,13 @@ int fb_device_set(void *to, int byte, size_t bytes)
 	return err ? err : FB_CUDA(cudaDeviceSynchronize());
 }
 
+int fb_device_put(void *to, const void *from, size_t bytes)
+{
+	int err = bytes ? FB_CUDA(cudaMemcpy(to, from, bytes, cudaMemcpyHostToDevice)) : FB_OK;
+
+	return err ? err : FB_CUDA(cudaStreamSynchronize(NULL));
+}
+
 int fb_device_get(void *to, const void *from, size_t bytes)
 {
 	return bytes ? FB_CUDA(cudaMemcpy(to, from, bytes, cudaMemcpyDeviceToHost)) : FB_OK;

@@ -112,8 +112,8 @@ void fb_gpu_kept_close(struct fb_gpu_kept *kept)
 
 static const struct fb_memory_ops ipc_ops = {
 	.name = "device", .device = true, .close = ipc_close,
-	.set = fb_device_set, .get = fb_device_get, .fill = fb_device_fill,
-	.check = fb_device_check,
+	.set = fb_device_set, .put = fb_device_put, .get = fb_device_get,
+	.fill = fb_device_fill, .check = fb_device_check,
 };
 
 /* Own memory of a new segment, and its handle. Local. */

@@ -62,8 +62,8 @@ static int pinned_check(const struct fb_data *data, int rank, uint64_t first, co
 }
 
 static const struct fb_memory_ops pinned_ops = {
-	.name = "pinned", .close = pinned_close, .set = pinned_set, .get = pinned_get,
-	.fill = pinned_fill, .check = pinned_check,
+	.name = "pinned", .close = pinned_close, .set = pinned_set, .put = pinned_get,
+	.get = pinned_get, .fill = pinned_fill, .check = pinned_check,
 };
 
 /*

@@ -22,6 +22,7 @@ bool fb_vmm_has_fabric(const struct fb_gpu *gpu, const struct fb_cuda_driver *dr
 
 /* fb_memory_ops on the current device's memory (cuda_data.c). */
 int fb_device_set(void *to, int byte, size_t bytes);
+int fb_device_put(void *to, const void *from, size_t bytes);
 int fb_device_get(void *to, const void *from, size_t bytes);
 int fb_device_fill(const struct fb_data *data, int rank, uint64_t first, void *to, size_t count);
 int fb_device_check(const struct fb_data *data, int rank, uint64_t first, const void *from,

@@ -39,8 +39,8 @@ static void vmm_close(struct fb_segment *s)
 
 static const struct fb_memory_ops vmm_ops = {
 	.name = "vmm", .device = true, .close = vmm_close,
-	.set = fb_device_set, .get = fb_device_get, .fill = fb_device_fill,
-	.check = fb_device_check,
+	.set = fb_device_set, .put = fb_device_put, .get = fb_device_get,
+	.fill = fb_device_fill, .check = fb_device_check,
 };
 
 static CUmemAllocationProp properties(const struct fb_gpu *gpu, CUmemAllocationHandleType type)

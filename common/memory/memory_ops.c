@@ -39,6 +39,7 @@ const struct fb_memory_ops fb_memory_host = {
 	.name = "host",
 	.close = fb_segment_unmap,
 	.set = host_set,
+	.put = host_get,
 	.get = host_get,
 	.fill = host_fill,
 	.check = host_check,

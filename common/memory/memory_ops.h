@@ -24,9 +24,11 @@ struct fb_memory_ops {
 
 	/*
 	 * Local, on own memory; complete on return. All return 0, or FB_ESYS (printed) where the
-	 * device failed. `set` writes a byte everywhere, `get` copies to host memory.
+	 * device failed. `set` writes a byte everywhere, `put` and `get` copy from and to host
+	 * memory.
 	 */
 	int (*set)(void *to, int byte, size_t bytes);
+	int (*put)(void *to, const void *from, size_t bytes);
 	int (*get)(void *to, const void *from, size_t bytes);
 	/* As fb_data_fill, fb_data_check and (rank FB_REDUCED) fb_data_check_reduced. */
 	int (*fill)(const struct fb_data *data, int rank, uint64_t first, void *to, size_t count);

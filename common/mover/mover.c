@@ -55,12 +55,13 @@ static bool two_sided(const struct fb_transfer *t)
 
 /* Whether the piece lies within the region's parts in all repeats. */
 static int check_bounds(const struct fb_transfer *t, uint64_t i, const struct fb_region *region,
-			const char *side, uint64_t at, uint64_t step)
+			const char *side, uint64_t at, uint64_t step, uint64_t base)
 {
 	uint64_t most = region->segment->part_bytes, bytes = t->piece[i].bytes, last = 0;
 	uint64_t more = t->repeats > 1 ? t->repeats - 1 : 0;
 	bool over = __builtin_mul_overflow(more, step, &last) ||
 		    __builtin_add_overflow(last, at, &last) ||
+		    __builtin_add_overflow(last, base, &last) ||
 		    __builtin_add_overflow(last, bytes, &last);
 
 	if (!over && last <= most)
@@ -89,10 +90,11 @@ static int check(const struct fb_mover *mover, const struct fb_transfer *t)
 		return fb_error(FB_EINPUT, "a %s with a region that mover %s does not know", verb,
 				mover->ops->name);
 	for (uint64_t i = 0; i < t->pieces && !err; i++) {
-		err = check_bounds(t, i, t->local, "local", t->piece[i].local, t->local_step);
+		err = check_bounds(t, i, t->local, "local", t->piece[i].local, t->local_step,
+				   t->local_at);
 		if (!err && !two_sided(t))
 			err = check_bounds(t, i, t->remote, "remote", t->piece[i].remote,
-					   t->remote_step);
+					   t->remote_step, t->remote_at);
 	}
 	return err;
 }
@@ -178,6 +180,19 @@ void fb_mover_free(struct fb_mover *mover)
 {
 	free(mover->counts);
 	free(mover);
+}
+
+int fb_move_enqueue(struct fb_move *move, void *stream)
+{
+	return move->mover->ops->enqueue_behind(move->mover, NULL, 0, move, stream);
+}
+
+int fb_mover_enqueue_await(struct fb_mover *mover, int from, int notice, uint64_t count,
+			   void *stream)
+{
+	const struct fb_wait wait = {from, notice, count};
+
+	return mover->ops->enqueue_behind(mover, &wait, 1, NULL, stream);
 }
 
 int fb_region_add(struct fb_mover *mover, const struct fb_segment *segment,

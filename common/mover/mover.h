@@ -73,6 +73,7 @@ struct fb_transfer {
 	/* The list is carried out so many times (0 is 1), each shifted by the steps. */
 	uint32_t repeats;
 	uint64_t local_step, remote_step;
+	uint64_t local_at, remote_at; /* added to all offsets: one list serves many places */
 	int notice; /* of PUT and GET: what the peer counts one more of; 0: nothing */
 };
 
@@ -89,13 +90,20 @@ struct fb_move {
 	uint32_t transfers;
 };
 
+/* So many notices of a number that have come from a rank. */
+struct fb_wait {
+	int from, notice;
+	uint64_t count;
+};
+
 struct fb_mover_ops {
 	const char *name;      /* "shm" */
 	const char *summary;   /* one line */
 	const char *transport; /* of its rows */
 	unsigned verbs;        /* bits 1 << enum fb_move_verb */
 	bool device;           /* regions are in GPU memory; else in host memory */
-	bool streams;          /* has enqueue and enqueue_await */
+	bool streams;          /* has enqueue_behind and the other two */
+	bool ordered;          /* a notice comes behind the pieces of all transfers of its move */
 	bool polled;           /* bytes move only while both ends call */
 	bool one_host;         /* no peer on another host */
 	/* Ways to do the same, ending in NULL, the usual one first; NULL: there is one. */
@@ -134,10 +142,16 @@ struct fb_mover_ops {
 	int (*arrived)(struct fb_mover *mover, int from, int notice, uint64_t *count);
 
 	/*
-	 * Puts the move, or a wait until so many notices have come, on a cudaStream_t behind what
-	 * it has to do already. The move is done when the stream has come past it. NULL: host
-	 * only.
+	 * Puts on a cudaStream_t, behind what it has to do already, a wait for all n notices and
+	 * behind that the move (NULL: the wait alone), as one thing where the mover can. The move
+	 * is done when the stream has come past it. Moves that give the same rank notices of the
+	 * same number come to one stream, or to streams that the caller has ordered. How many
+	 * notices there are is settled here, so that a graph of it must not be run twice. NULL:
+	 * host only.
 	 */
+	int (*enqueue_behind)(struct fb_mover *mover, const struct fb_wait *wait, int n,
+			      struct fb_move *move, void *stream);
+	/* The move alone, and one wait alone: fb_move_enqueue, fb_mover_enqueue_await. */
 	int (*enqueue)(struct fb_move *move, void *stream);
 	int (*enqueue_await)(struct fb_mover *mover, int from, int notice, uint64_t count,
 			     void *stream);
@@ -147,8 +161,8 @@ struct fb_mover_ops {
 };
 
 extern const struct fb_mover_ops fb_mover_shm, fb_mover_cma, fb_mover_tcp, fb_mover_file,
-	fb_mover_mpi, fb_mover_mpi_window, fb_mover_rdma,
-	fb_mover_ucx;
+	fb_mover_mpi, fb_mover_mpi_window, fb_mover_rdma, fb_mover_ucx, fb_mover_copy,
+	fb_mover_cuda, fb_mover_nccl;
 
 /* All movers, ending in NULL. One that is absent opens with a reason. */
 extern const struct fb_mover_ops *const fb_movers[];
@@ -184,6 +198,11 @@ int fb_mover_open(struct fb_mover **mover, const struct fb_mover_ops *ops,
 int fb_mover_new(struct fb_mover **mover, const struct fb_mover_ops *ops, size_t bytes,
 		 const struct fb_session *session, const struct fb_group *group);
 void fb_mover_free(struct fb_mover *mover);
+
+/* For movers with enqueue_behind: the two others of its kind. */
+int fb_move_enqueue(struct fb_move *move, void *stream);
+int fb_mover_enqueue_await(struct fb_mover *mover, int from, int notice, uint64_t count,
+			   void *stream);
 
 /* For movers: the usual region and the usual move, which need nothing but what all have. */
 int fb_region_add(struct fb_mover *mover, const struct fb_segment *segment,
@@ -224,8 +243,9 @@ static inline uint64_t fb_walk_next(struct fb_walk *walk, uint64_t most, uint64_
 			walk->begun = 0;
 			continue;
 		}
-		*local = piece->local + walk->repeat * t->local_step + walk->begun;
-		*remote = piece->remote + walk->repeat * t->remote_step + walk->begun;
+		*local = t->local_at + piece->local + walk->repeat * t->local_step + walk->begun;
+		*remote = t->remote_at + piece->remote + walk->repeat * t->remote_step +
+			  walk->begun;
 		left = left < most ? left : most;
 		walk->begun += left;
 		return left;

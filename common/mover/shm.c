@@ -79,8 +79,10 @@ static int shm_post(struct fb_move *move)
 	for (uint32_t i = 0; i < move->transfers; i++) {
 		const struct fb_transfer *t = &move->transfer[i];
 		uint32_t repeats = t->repeats ? t->repeats : 1;
-		char *local = t->pieces ? fb_transfer_local(t, rank) : NULL;
-		char *remote = t->pieces ? fb_segment_part(t->remote->segment, t->peer) : NULL;
+		char *local = t->pieces ? fb_transfer_local(t, rank) + t->local_at : NULL;
+		char *remote = t->pieces ? fb_segment_part(t->remote->segment, t->peer) +
+						   t->remote_at
+					 : NULL;
 		bool put = t->verb == FB_MOVE_PUT;
 
 		for (uint32_t r = 0; r < repeats && t->pieces; r++) {

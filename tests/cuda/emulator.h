@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Device code on the processor: what collectives/engine/cuda/device.h is on a GPU.
+ * Device code on the processor: what common/cuda/device.h is on a GPU.
  *
  * Every thread of every block of every rank is a coroutine of one thread. A scheduler runs them
  * in random order, from a seed: it may switch wherever a GPU's threads could be seen to differ

@@ -5,7 +5,8 @@
  * under the sanitizers too. Device memory is the host's, in which every kernel finds and leaves
  * zeros, so the checks of data, which are kernels, never complain: this is for crashes, bounds and
  * leaks. Memory of other ranks has addresses of theirs, which only kernels would use, but for the
- * driver's handles (cudart_memory.c). What is launched in which order: cudart_order.c.
+ * driver's handles (cudart_memory.c). What is launched in which order: cudart_order.c. With
+ * FB_FAKE_GPU_WORKS in the environment what movers enqueue is carried out: cudart_works.c.
  *
  * With FB_FAKE_GPU_EACH in the environment each process has a GPU of its own, as NCCL wants it.
  * With FB_FAKE_GPU_DIRECT in the environment the GPU says that RDMA devices may use its memory, and
@@ -121,6 +122,8 @@ static CUresult some_file(void *handle, CUdeviceptr at, size_t bytes, CUmemRange
 static CUresult no_operations(CUstream stream, unsigned n, CUstreamBatchMemOpParams *operations,
 			      unsigned flags)
 {
+	if (fake_works())
+		fake_operate(stream, n, operations);
 	return CUDA_SUCCESS;
 }
 
@@ -178,6 +181,8 @@ DOES_NOTHING(cudaDeviceFlushGPUDirectRDMAWrites, enum cudaFlushGPUDirectRDMAWrit
 
 cudaError_t cudaMalloc(void **memory, size_t bytes)
 {
+	if (fake_works())
+		return fake_malloc(memory, bytes);
 	*memory = aligned_alloc(512, (bytes + 511) / 512 * 512);
 	if (!*memory)
 		return cudaErrorMemoryAllocation;
@@ -187,7 +192,8 @@ cudaError_t cudaMalloc(void **memory, size_t bytes)
 
 cudaError_t cudaFree(void *memory)
 {
-	free(memory);
+	if (!fake_works() || !fake_free(memory))
+		free(memory);
 	return cudaSuccess;
 }
 
@@ -233,32 +239,43 @@ cudaError_t cudaMemset(void *memory, int value, size_t bytes)
 cudaError_t cudaIpcGetMemHandle(cudaIpcMemHandle_t *handle, void *memory)
 {
 	memset(handle, 0, sizeof(*handle));
+	if (fake_works())
+		return fake_export(handle, memory);
 	memcpy(handle, &memory, sizeof(memory));
 	return cudaSuccess;
 }
 
 cudaError_t cudaIpcOpenMemHandle(void **memory, cudaIpcMemHandle_t handle, unsigned flags)
 {
+	if (fake_works())
+		return fake_import(memory, &handle);
 	memcpy(memory, &handle, sizeof(*memory));
 	return cudaSuccess;
 }
 
-DOES_NOTHING(cudaIpcCloseMemHandle, void *memory)
+cudaError_t cudaIpcCloseMemHandle(void *memory)
+{
+	if (fake_works())
+		fake_free(memory);
+	return cudaSuccess;
+}
+
 DOES_NOTHING(cudaHostRegister, void *memory, size_t bytes, unsigned flags)
 DOES_NOTHING(cudaHostUnregister, void *memory)
 
-/* --- streams, events, graphs: each a byte, so that what is not destroyed is a leak ------------ */
+/* --- streams, events, graphs: what is not destroyed is a leak --------------------------------- */
 
 #define MAKE(handle) ((*(handle) = calloc(1, 1)) ? cudaSuccess : cudaErrorMemoryAllocation)
+#define MAKE_AS(handle, made) ((*(handle) = (made)) ? cudaSuccess : cudaErrorMemoryAllocation)
 
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned flags)
 {
-	return MAKE(stream);
+	return MAKE_AS(stream, fake_stream_open());
 }
 
 cudaError_t cudaStreamCreateWithPriority(cudaStream_t *stream, unsigned flags, int priority)
 {
-	return MAKE(stream);
+	return MAKE_AS(stream, fake_stream_open());
 }
 
 cudaError_t cudaDeviceGetStreamPriorityRange(int *least, int *greatest)
@@ -270,17 +287,18 @@ cudaError_t cudaDeviceGetStreamPriorityRange(int *least, int *greatest)
 
 cudaError_t cudaStreamDestroy(cudaStream_t stream)
 {
-	return cudaFree(stream);
+	fake_stream_close(stream);
+	return cudaSuccess;
 }
 
 cudaError_t cudaEventCreate(cudaEvent_t *event)
 {
-	return MAKE(event);
+	return MAKE_AS(event, fake_event_open());
 }
 
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned flags)
 {
-	return MAKE(event);
+	return MAKE_AS(event, fake_event_open());
 }
 
 cudaError_t cudaEventDestroy(cudaEvent_t event)
@@ -297,36 +315,86 @@ cudaError_t cudaEventElapsedTime(float *ms, cudaEvent_t begin, cudaEvent_t end)
 cudaError_t cudaGraphInstantiate(cudaGraphExec_t *ready, cudaGraph_t graph,
 				 unsigned long long flags)
 {
-	return MAKE(ready);
+	return fake_works() ? MAKE_AS(ready, fake_graph_copy(graph)) : MAKE(ready);
 }
 
 cudaError_t cudaGraphDestroy(cudaGraph_t graph)
 {
-	return cudaFree(graph);
+	if (!fake_works())
+		return cudaFree(graph);
+	fake_graph_free(graph);
+	return cudaSuccess;
 }
 
 cudaError_t cudaGraphExecDestroy(cudaGraphExec_t ready)
 {
-	return cudaFree(ready);
+	return cudaGraphDestroy((cudaGraph_t)(void *)ready);
 }
 
-DOES_NOTHING(cudaStreamWaitEvent, cudaStream_t stream, cudaEvent_t event, unsigned flags)
+cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned flags)
+{
+	return fake_works() ? fake_wait_event(event, stream) : cudaSuccess;
+}
+
 DOES_NOTHING(cudaGraphUpload, cudaGraphExec_t ready, cudaStream_t stream)
+/*
+ * What copies to or from another rank has an address there, so nothing is moved, but for GPUs that
+ * work, whose ranks share memory.
+ */
+cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind,
+			    cudaStream_t stream)
+{
+	const struct fake_box box = {to, from, bytes, 1, 1, 0, 0, 0, 0};
 
-/* What copies to or from another rank has an address there, so nothing is moved. */
-DOES_NOTHING(cudaMemcpyAsync, void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind,
-	     cudaStream_t stream)
+	return fake_works() ? fake_copy(&box, stream) : cudaSuccess;
+}
 
-DOES_NOTHING(cudaMemcpy2DAsync, void *to, size_t to_pitch, const void *from, size_t from_pitch,
-	     size_t width, size_t height, enum cudaMemcpyKind kind, cudaStream_t stream)
-DOES_NOTHING(cudaMemcpy3DAsync, const struct cudaMemcpy3DParms *box, cudaStream_t stream)
+cudaError_t cudaMemcpy2DAsync(void *to, size_t to_pitch, const void *from, size_t from_pitch,
+			      size_t width, size_t height, enum cudaMemcpyKind kind,
+			      cudaStream_t stream)
+{
+	const struct fake_box box = {to, from, width, height, 1, to_pitch, from_pitch, 0, 0};
+
+	if (width > to_pitch || width > from_pitch)
+		return cudaErrorInvalidPitchValue;
+	return fake_works() ? fake_copy(&box, stream) : cudaSuccess;
+}
+
+cudaError_t cudaMemcpy3DAsync(const struct cudaMemcpy3DParms *p, cudaStream_t stream)
+{
+	const struct fake_box box = {
+		p->dstPtr.ptr, p->srcPtr.ptr, p->extent.width, p->extent.height, p->extent.depth,
+		p->dstPtr.pitch, p->srcPtr.pitch, p->dstPtr.pitch * p->dstPtr.ysize,
+		p->srcPtr.pitch * p->srcPtr.ysize};
+
+	if (box.width > box.to_pitch || box.width > box.from_pitch ||
+	    box.height > p->dstPtr.ysize || box.height > p->srcPtr.ysize)
+		return cudaErrorInvalidPitchValue;
+	return fake_works() ? fake_copy(&box, stream) : cudaSuccess;
+}
+
+static cudaError_t copy_each(void *const *to, const void *const *from, const size_t *bytes,
+			     size_t count, cudaStream_t stream)
+{
+	cudaError_t code = cudaSuccess;
+
+	for (size_t i = 0; i < count && code == cudaSuccess; i++)
+		code = cudaMemcpyAsync(to[i], from[i], bytes[i], cudaMemcpyDefault, stream);
+	return code;
+}
 
 #if CUDART_VERSION >= 13000
-DOES_NOTHING(cudaMemcpyBatchAsync, void *const *to, const void *const *from, const size_t *bytes,
-	     size_t count, struct cudaMemcpyAttributes *attributes, size_t *indices, size_t n,
-	     cudaStream_t stream)
+cudaError_t cudaMemcpyBatchAsync(void *const *to, const void *const *from, const size_t *bytes,
+				 size_t count, struct cudaMemcpyAttributes *attributes,
+				 size_t *indices, size_t n, cudaStream_t stream)
+{
+	return copy_each(to, from, bytes, count, stream);
+}
 #elif CUDART_VERSION >= 12080
-DOES_NOTHING(cudaMemcpyBatchAsync, void **to, void **from, size_t *bytes, size_t count,
-	     struct cudaMemcpyAttributes *attributes, size_t *indices, size_t n, size_t *failed,
-	     cudaStream_t stream)
+cudaError_t cudaMemcpyBatchAsync(void **to, void **from, size_t *bytes, size_t count,
+				 struct cudaMemcpyAttributes *attributes, size_t *indices, size_t n,
+				 size_t *failed, cudaStream_t stream)
+{
+	return copy_each(to, (const void *const *)from, bytes, count, stream);
+}
 #endif

@@ -3,7 +3,52 @@
 #ifndef FB_TESTS_FAKE_CUDART_H
 #define FB_TESTS_FAKE_CUDART_H
 
+#include <cuda.h>
+#include <cuda_runtime_api.h>
+#include <stdbool.h>
+
 /* One of the driver's functions for virtual memory, or NULL (cudart_memory.c). */
 void *fake_memory_function(const char *symbol);
+
+/*
+ * Memory of GPUs that work, which other processes can map (cudart_memory.c). fake_free says whether
+ * it was such memory.
+ */
+cudaError_t fake_malloc(void **memory, size_t bytes);
+bool fake_free(void *memory);
+cudaError_t fake_export(void *handle, void *memory);
+cudaError_t fake_import(void **memory, const void *handle);
+
+/* --- cudart_works.c: what streams do where FB_FAKE_GPU_WORKS is in the environment ------------ */
+
+struct fake_box {
+	char *to;
+	const char *from;
+	size_t width, height, depth; /* bytes, lines, slices */
+	size_t to_pitch, from_pitch, to_slice, from_slice;
+};
+
+bool fake_works(void);
+void fake_go_on(void); /* each queue, as far as it can */
+
+void *fake_stream_open(void);
+void fake_stream_close(void *stream);
+bool fake_stream_idle(const void *stream);
+
+void *fake_event_open(void); /* to be freed */
+bool fake_event_over(const void *event);
+cudaError_t fake_record(void *event, cudaStream_t stream);
+cudaError_t fake_wait_event(void *event, cudaStream_t stream);
+
+cudaError_t fake_copy(const struct fake_box *box, cudaStream_t stream);
+void fake_operate(cudaStream_t stream, unsigned n, const CUstreamBatchMemOpParams *ops);
+cudaError_t fake_launch(const char *name, void **args, unsigned blocks, unsigned threads,
+			cudaStream_t stream);
+
+void fake_capture_begin(void *stream);
+void *fake_capture_end(void *stream); /* a graph */
+void *fake_graph_copy(const void *graph);
+void fake_graph_launch(const void *graph, cudaStream_t stream);
+void fake_graph_free(void *graph);
 
 #endif

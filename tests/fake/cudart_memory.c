@@ -4,7 +4,9 @@
  * without names, which ranks pass on and map, so that memory vmm is one that they share.
  */
 #include <cuda.h>
+#include <fcntl.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -101,6 +103,91 @@ static CUresult set_access(CUdeviceptr address, size_t bytes, const CUmemAccessD
 			   size_t n)
 {
 	return CUDA_SUCCESS;
+}
+
+/* --- the runtime's memory, for GPUs that work ------------------------------------------------- */
+
+enum { MOST = 256 };
+
+static struct block {
+	void *memory; /* NULL: no block */
+	size_t bytes;
+	int fd;       /* -1: another process's */
+} blocks[MOST];
+
+struct handle {
+	pid_t pid;
+	int fd;
+	size_t bytes;
+};
+
+static cudaError_t map_block(void **memory, int fd, size_t bytes, bool own)
+{
+	struct block *b = blocks;
+
+	while (b < blocks + MOST && b->memory)
+		b++;
+	*memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (*memory == MAP_FAILED || b == blocks + MOST)
+		return cudaErrorMemoryAllocation;
+	*b = (struct block){*memory, bytes, own ? fd : -1};
+	return cudaSuccess;
+}
+
+cudaError_t fake_malloc(void **memory, size_t bytes)
+{
+	int fd = memfd_create("device", MFD_CLOEXEC);
+
+	if (fd < 0 || ftruncate(fd, (off_t)(bytes ? bytes : 1)))
+		return cudaErrorMemoryAllocation;
+	return map_block(memory, fd, bytes ? bytes : 1, true);
+}
+
+static struct block *find_block(const void *memory)
+{
+	struct block *b = blocks;
+
+	while (b < blocks + MOST && (!memory || b->memory != memory))
+		b++;
+	return b < blocks + MOST ? b : NULL;
+}
+
+bool fake_free(void *memory)
+{
+	struct block *b = find_block(memory);
+
+	if (!b)
+		return false;
+	munmap(b->memory, b->bytes);
+	if (b->fd >= 0)
+		close(b->fd);
+	b->memory = NULL;
+	return true;
+}
+
+cudaError_t fake_export(void *to, void *memory)
+{
+	const struct block *b = find_block(memory);
+	const struct handle handle = {getpid(), b ? b->fd : -1, b ? b->bytes : 0};
+
+	memcpy(to, &handle, sizeof(handle));
+	return b ? cudaSuccess : cudaErrorInvalidValue;
+}
+
+cudaError_t fake_import(void **memory, const void *from)
+{
+	struct handle handle;
+	char path[64];
+	cudaError_t code;
+	int fd;
+
+	memcpy(&handle, from, sizeof(handle));
+	snprintf(path, sizeof(path), "/proc/%d/fd/%d", (int)handle.pid, handle.fd);
+	fd = open(path, O_RDWR | O_CLOEXEC);
+	code = fd < 0 ? cudaErrorInvalidValue : map_block(memory, fd, handle.bytes, false);
+	if (fd >= 0)
+		close(fd);
+	return code;
 }
 
 void *fake_memory_function(const char *symbol)

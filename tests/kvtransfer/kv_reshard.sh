@@ -4,8 +4,8 @@
 #
 # The hand-over of a KV cache in host memory: every engine, mode and layout on one to eight ranks of
 # each MPI, all data right, every row there; what cannot be says why; plans with a mistake are
-# caught (tests/mpi/mutant_kv.c); and the host's side of the GPU engines with a runtime whose
-# kernels do nothing.
+# caught (tests/mpi/mutant_kv.c). The same between GPUs that are emulated, right and with mistakes
+# (tests/fake/cudart_works.c).
 
 set -u
 export LC_ALL=C
@@ -122,6 +122,22 @@ if [ -x "$fake" ]; then
 		expect "faults on $ranks fake GPUs" "$(rows ',(fault|wrong),')" 0
 		[ "$(rows ',(ok|few),')" -ge 32 ] || fail "$ranks fake GPUs: nothing was measured"
 	done
+	# GPUs that do what they are told: all data right. Those with mistakes: all that waits for
+	# nobody, or leaves something out, is wrong, but for ranks that need not wait.
+	export FB_FAKE_GPU_WORKS=right
+	for ranks in 1 3 4; do
+		go "$ranks" "$fake" --engine copy,cuda "${every[@]}"
+		counts "$ranks emulated GPUs" "$(rows ',(ok|few),')" "$(rows ',skipped,')"
+		expect "wrong rows of $ranks emulated GPUs" "$(rows ',(fault|wrong),')" 0
+	done
+	go 4 "$fake" --engine copy,cuda --layers 2 --tokens 600 --decode-tp 2 --page-run 0
+	counts "long runs on emulated GPUs" 8 0
+	for how in blind dropped early; do
+		export FB_FAKE_GPU_WORKS=$how
+		go 3 "$fake" --engine cuda "${every[@]}"
+		[ "$(rows ',wrong,')" -gt 0 ] || fail "a GPU that is $how was not noticed"
+	done
+	unset FB_FAKE_GPU_WORKS
 	go 1 "$fake" --engine nccl --tokens 9 --layers 1 --layout nhd --algorithm pack \
 		--nccl-library "$FB_BUILD/tests/libfake_nccl.so"
 	counts "nccl on a fake GPU" 1 0

@@ -12,6 +12,7 @@
 #ifndef FB_TESTS_MPI_MOVER_FLOW_H
 #define FB_TESTS_MPI_MOVER_FLOW_H
 
+#include "common/base/error.h"
 #include "tests/mpi/mover_list.h"
 
 enum { MOVES = 3, ROUNDS = 3, MOST_RANKS = 8, NOTICE_DONE = 1, NOTICE_READY = 2 };
@@ -31,13 +32,19 @@ struct flow {
 	uint64_t seen[MOST_RANKS];
 	bool checked[MOST_RANKS];
 	unsigned errors;
-	unsigned char image[ZONE];
+	unsigned char image[ZONE], got[ZONE];
 };
 
 static inline unsigned char *zone(const struct flow *f, int peer, bool in)
 {
 	return (unsigned char *)fb_segment_part(f->region->segment, f->mover->group->rank) +
 	       (uint64_t)(2 * peer + in) * ZONE;
+}
+
+/* How this process gets at its part, which may be in a GPU's memory. */
+static inline const struct fb_memory_ops *memory(const struct flow *f)
+{
+	return f->region->segment->ops;
 }
 
 /* Of the bytes that `from` has for `to` in a round. */
@@ -152,8 +159,9 @@ static inline void check_zone(struct flow *f, int peer, uint32_t moves)
 {
 	const struct list *list = &f->list[peer][1];
 	uint64_t seed = data_seed(f, peer, f->mover->group->rank, f->round);
-	const unsigned char *got = zone(f, peer, true);
+	const unsigned char *got = f->got;
 
+	f->errors += memory(f)->get(f->got, zone(f, peer, true), ZONE) != FB_OK;
 	memset(f->image, CANARY, ZONE);
 	for (uint32_t k = 0; k < moves; k++)
 		paint(list, seed, k, MOVES, f->image);
@@ -178,8 +186,9 @@ static inline int begin_round(struct flow *f)
 	f->posted = false;
 	f->ready_done = f->verb == FB_MOVE_SEND;
 	for (int p = 0; p < f->mover->group->nranks; p++) {
-		fill_zone(data_seed(f, rank, p, f->round), zone(f, p, false));
-		memset(zone(f, p, true), CANARY, ZONE);
+		fill_zone(data_seed(f, rank, p, f->round), f->image);
+		err = err ? err : memory(f)->put(zone(f, p, false), f->image, ZONE);
+		err = err ? err : memory(f)->set(zone(f, p, true), CANARY, ZONE);
 		f->seen[p] = 0;
 		f->checked[p] = !has_peer(f, p);
 	}
@@ -222,9 +231,9 @@ static inline int look_at(struct flow *f, int p)
 	if (f->verb == FB_MOVE_PUT)
 		check_zone(f, p, (uint32_t)count);
 	else if (count == MOVES)
-		memset(zone(f, p, false), SCRIBBLE, ZONE);
+		err = memory(f)->set(zone(f, p, false), SCRIBBLE, ZONE);
 	f->checked[p] = count == MOVES;
-	return FB_OK;
+	return err;
 }
 
 static inline int test_moves(struct flow *f, bool *all)

@@ -7,6 +7,8 @@
  * is refused. Then movers that are wrong on purpose have to be caught.
  *
  * Names of movers as arguments: only these, and they must be there. FB_MOVER_SEED: another seed.
+ * FB_MOVER_NCCL: another file than libnccl.so.2. FB_MOVER_MEMORY: of movers between GPUs, vmm,
+ * device or pinned.
  * ranks: 1 2 3 5
  * timeout: 300
  */
@@ -14,6 +16,7 @@
 
 #include "common/base/error.h"
 #include "common/base/spin.h"
+#include "common/cuda/gpu_segment.h"
 #include "common/option/option.h"
 #include "common/transport/tcp.h"
 #include "tests/mpi/mover_flow.h"
@@ -33,19 +36,43 @@ struct bench {
 /* A mover opened on a group, with a region. */
 struct opened {
 	struct fb_mover *mover;
+	struct fb_gpu gpu; /* of movers between GPUs */
 	struct fb_segment segment;
 	struct fb_region *region;
 };
+
+/* Where GPUs have no memory vmm: device. */
+static int open_gpu_memory(struct opened *o, const struct fb_session *session,
+			   const struct fb_group *group, size_t bytes)
+{
+	const char *kind = getenv("FB_MOVER_MEMORY");
+	enum fb_gpu_memory memory = FB_GPU_VMM;
+	char why[FB_REASON_CHARS];
+	int err = fb_gpu_view_open(&o->gpu, session, group, why);
+
+	if (err)
+		return err;
+	if (kind && !strcmp(kind, "pinned"))
+		memory = FB_GPU_PINNED;
+	else if (kind && !strcmp(kind, "device"))
+		memory = FB_GPU_DEVICE;
+	if (!fb_gpu_segment_can(&o->gpu, memory, why, sizeof(why)))
+		memory = FB_GPU_DEVICE;
+	return fb_gpu_segment_open(&o->segment, &o->gpu, memory, bytes);
+}
 
 static int open_on(struct bench *b, const struct fb_mover_ops *ops, const struct fb_group *group,
 		   struct opened *o, char why[FB_REASON_CHARS])
 {
 	int peers[MOST_RANKS], err = fb_mover_open(&o->mover, ops, &b->session, group, why);
+	size_t bytes;
 
 	if (err)
 		return err;
-	CHECK_INT(fb_segment_open(&o->segment, group, (size_t)group->nranks * 2 * ZONE,
-				  FB_PAGES_NORMAL), FB_OK);
+	bytes = (size_t)group->nranks * 2 * ZONE;
+	err = ops->device ? open_gpu_memory(o, &b->session, group, bytes)
+			  : fb_segment_open(&o->segment, group, bytes, FB_PAGES_NORMAL);
+	CHECK_INT(err, FB_OK);
 	CHECK_INT(ops->add(o->mover, &o->segment, &o->region), FB_OK);
 	for (int p = 0; p < group->nranks; p++)
 		peers[p] = p;
@@ -60,6 +87,7 @@ static void close_all(struct opened *o)
 	o->mover->ops->remove(o->region);
 	o->mover->ops->close(o->mover);
 	fb_segment_close(&o->segment);
+	fb_gpu_view_close(&o->gpu);
 }
 
 static struct flow *new_flow(const struct opened *o, const struct shape *shape,
@@ -271,13 +299,14 @@ static bool named(const char *name, int argc, char **argv)
 int main(int argc, char **argv)
 {
 	static struct bench b;
-	const char *seed = getenv("FB_MOVER_SEED");
+	const char *seed = getenv("FB_MOVER_SEED"), *nccl = getenv("FB_MOVER_NCCL");
 	int code;
 
 	if (fb_group_open(&b.world, &argc, &argv))
 		return FB_EXIT_FAULT;
 	b.seed = (seed ? strtoull(seed, NULL, 10) : 1) << 20;
 	b.settings.slots = 4;
+	b.settings.nccl_library = nccl ? nccl : "libnccl.so.2";
 	b.settings.tcp = fb_tcp_defaults;
 	b.settings.rdma = fb_rdma_defaults;
 	b.session = (struct fb_session){.program = "test_mover", .world = &b.world,

@@ -10,7 +10,7 @@
  */
 #include "common/base/datatype.h"
 
-#include "collectives/engine/cuda/device.h"
+#include "common/cuda/device.h"
 #include "collectives/engine/cuda/table.h"
 
 #define BOUNDS __launch_bounds__(FB_GPU_MOST_THREADS, 1)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The kernels of engine cuda; what they do is in move.h. */
-#include "collectives/engine/cuda/device.h"
+#include "common/cuda/device.h"
 #include "p2p/engine/cuda/kernels.h"
 /* Needs the device's functions. */
 #include "p2p/engine/cuda/move.h"

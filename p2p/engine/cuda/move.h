@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Device code of engine cuda, above collectives/engine/cuda/device.h or its emulation.
+ * Device code of engine cuda, above common/cuda/device.h or its emulation.
  *
  * Memory order. A block's threads move their part and meet; then one thread executes
  * fence.acq_rel.sys and stores the block's counter relaxed at system scope (fb_post). The barrier
@@ -15,44 +15,8 @@
 #ifndef FB_P2P_ENGINE_CUDA_MOVE_H
 #define FB_P2P_ENGINE_CUDA_MOVE_H
 
+#include "common/cuda/device_copy.h"
 #include "p2p/engine/cuda/launch.h"
-
-enum { FB_P2P_UNROLL = 8 }; /* 16-byte loads of a thread that are under way at once */
-
-/* One of `team` threads, number `at`, moves its part. Both ends are multiples of 16. */
-FB_DEVICE void fb_p2p_copy(uint64_t from, uint64_t to, uint64_t bytes, uint64_t at, uint64_t team)
-{
-	uint64_t whole = bytes / 16, i = at, tail = whole * 16;
-
-	for (; i + (FB_P2P_UNROLL - 1) * team < whole; i += FB_P2P_UNROLL * team) {
-		struct fb_words4 v[FB_P2P_UNROLL];
-
-		FB_UNROLL
-		for (int u = 0; u < FB_P2P_UNROLL; u++)
-			v[u] = fb_load16(from + (i + (uint64_t)u * team) * 16);
-		FB_UNROLL
-		for (int u = 0; u < FB_P2P_UNROLL; u++)
-			fb_store16(to + (i + (uint64_t)u * team) * 16, v[u]);
-	}
-	for (; i < whole; i += team)
-		fb_store16(to + i * 16, fb_load16(from + i * 16));
-	if (bytes - tail >= 8) {
-		if (at == 0)
-			fb_store8(to + tail, fb_load8(from + tail));
-		tail += 8;
-	}
-	for (i = tail + at; i < bytes; i += team)
-		fb_store1(to + i, fb_load1(from + i));
-}
-
-/* Own counters of `n` blocks of a peer, until all have the value; then the block meets. */
-FB_DEVICE void fb_p2p_await(uint64_t counters, uint32_t n, uint64_t value)
-{
-	for (uint32_t b = fb_thread(); b < n; b += fb_threads())
-		while (!fb_is_reached(fb_load_counter(counters + 8 * (uint64_t)b), value))
-			fb_again();
-	fb_sync_block();
-}
 
 /* All messages of all flows, dealt out among the teams. */
 FB_DEVICE void fb_p2p_move_window(const struct fb_p2p_window *l)
@@ -67,7 +31,8 @@ FB_DEVICE void fb_p2p_move_window(const struct fb_p2p_window *l)
 		const struct fb_p2p_way *way = &l->out[m % l->nout];
 		uint64_t offset = m / l->nout % l->regions * l->stride;
 
-		fb_p2p_copy(way->from + offset, way->to + offset, l->bytes, thread % team, team);
+		fb_copy_aligned(way->from + offset, way->to + offset, l->bytes, thread % team,
+				team);
 	}
 }
 
@@ -82,7 +47,7 @@ FB_DEVICE void fb_p2p_run_window(const struct fb_p2p_window *l)
 			fb_post(l->out[f].counters + 8 * (uint64_t)fb_block(), call);
 	/* Only the first block waits, and only for what peers do without waiting for it. */
 	for (uint32_t f = 0; f < l->nin && fb_block() == 0; f++)
-		fb_p2p_await(l->in[f], l->in_blocks, call);
+		fb_await_counters(l->in[f], l->in_blocks, call);
 	fb_sync_block();
 	if (fb_thread() == 0)
 		fb_store_private(own, call);
@@ -92,7 +57,7 @@ FB_DEVICE void fb_p2p_run_window(const struct fb_p2p_window *l)
 
 FB_DEVICE void fb_p2p_send_direct(const struct fb_p2p_ping_pong *l, uint64_t number)
 {
-	fb_p2p_copy(l->from, l->to, l->bytes, fb_block() * (uint64_t)fb_threads() + fb_thread(),
+	fb_copy_aligned(l->from, l->to, l->bytes, fb_block() * (uint64_t)fb_threads() + fb_thread(),
 		    fb_blocks() * (uint64_t)fb_threads());
 	fb_sync_block();
 	if (fb_thread() == 0)
@@ -106,7 +71,7 @@ FB_DEVICE void fb_p2p_direct_rounds(const struct fb_p2p_ping_pong *l, uint64_t b
 	for (uint32_t r = 1; r <= l->rounds; r++) {
 		if (l->first)
 			fb_p2p_send_direct(l, before + r);
-		fb_p2p_await(l->in, fb_blocks(), before + r);
+		fb_await_counters(l->in, fb_blocks(), before + r);
 		if (!l->first)
 			fb_p2p_send_direct(l, before + r);
 		if (r == 1)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Fills and checks pages in GPU memory, an element per thread. Not timed, so it is kept plain. */
 #include "common/cuda/data_access.h"
-#include "kvtransfer/engine/gpu/kernels.h"
+#include "kvtransfer/pages_kernels.h"
 
 /* Bits of an element; of a canary, its byte again and again. */
 static __device__ uint64_t expected(const struct fb_element_recipe *recipe,

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * An engine carries a hand-over out: any mover in host memory (kvtransfer/over.c), the GPUs' copy
- * engines ("copy"), kernels ("cuda"), or NCCL ("nccl"). The program sees only this interface, so
- * that all are prepared, timed and verified alike.
+ * An engine carries a hand-over out by a mover (common/mover): one in host memory (over.c), or one
+ * between GPUs (over_gpu.c). The program sees only this interface, so that all are prepared, timed
+ * and verified alike.
  */
-#ifndef FB_KVTRANSFER_ENGINE_ENGINE_H
-#define FB_KVTRANSFER_ENGINE_ENGINE_H
+#ifndef FB_KVTRANSFER_CARRIER_H
+#define FB_KVTRANSFER_CARRIER_H
 
 #include "common/cuda/gpu.h"
 #include "common/session.h"
@@ -21,7 +21,6 @@ struct fb_kv_context {
 	const struct fb_group *world;
 	const struct fb_settings *settings;
 	const struct fb_gpu *gpu; /* NULL: there is none */
-	const char *no_gpu;       /* why not */
 };
 
 struct fb_kv_engine_ops {
@@ -31,7 +30,7 @@ struct fb_kv_engine_ops {
 	bool device;           /* pages are in GPU memory */
 	unsigned modes;        /* bit fb_kv_mode: what it can do */
 
-	const struct fb_mover_ops *mover; /* NULL: by none */
+	const struct fb_mover_ops *mover;
 
 	/* Collective. The same value on all ranks: 0, or an error (printed). */
 	int (*open)(struct fb_kv_engine **engine, const struct fb_kv_engine_ops *ops,
@@ -74,9 +73,7 @@ struct fb_kv_request {
 	const struct fb_kv_job *job;
 };
 
-extern const struct fb_kv_engine_ops fb_kv_copy, fb_kv_cuda, fb_kv_nccl;
-
-/* A mover in host memory as an engine. Pure. */
+/* A mover as an engine. Pure. */
 struct fb_kv_engine_ops fb_kv_over(const struct fb_mover_ops *mover);
 
 #endif

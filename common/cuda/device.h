@@ -8,8 +8,8 @@
  * system scope; an aligned one of up to 8 bytes happens at once, and those of 16 bytes at once
  * per 8. Counters are read so, and followed by a fence where what they guard is to be read.
  */
-#ifndef FB_COLLECTIVES_ENGINE_CUDA_DEVICE_H
-#define FB_COLLECTIVES_ENGINE_CUDA_DEVICE_H
+#ifndef FB_COMMON_CUDA_DEVICE_H
+#define FB_COMMON_CUDA_DEVICE_H
 
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>

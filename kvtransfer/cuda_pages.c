@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #include "common/cuda/cuda_error.h"
-#include "kvtransfer/engine/gpu/kernels.h"
+#include "kvtransfer/pages_kernels.h"
 #include "kvtransfer/pages.h"
 
 /* A locator for kernels: its table copied to the device. The caller frees locator.inverse. */

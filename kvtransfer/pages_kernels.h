@@ -1,18 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What kernels.cu gives to the engines and to cuda_pages.c. */
-#ifndef FB_KVTRANSFER_ENGINE_GPU_KERNELS_H
-#define FB_KVTRANSFER_ENGINE_GPU_KERNELS_H
+/* What pages.cu gives to cuda_pages.c. */
+#ifndef FB_KVTRANSFER_PAGES_KERNELS_H
+#define FB_KVTRANSFER_PAGES_KERNELS_H
 
 #include "common/cuda/data_kernels.h"
-#include "kvtransfer/engine/gpu/launch.h"
 #include "kvtransfer/place.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-/* The address of the kernel that takes a struct fb_kv_launch, for cudaLaunchKernel. */
-const void *fb_kv_kernel(void);
 
 /*
  * Writes, or compares, `count` elements of pages in own memory, on the default stream; the

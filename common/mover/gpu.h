@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The movers between the GPUs of a host, of which each rank has one:
+ *
+ * copy  the copy engines
+ * cuda  kernels that push or pull
+ * nccl  ncclSend and ncclRecv
+ *
+ * copy and cuda count notices in GPU memory that all of them map. gpu.c has their rows in the
+ * registry, in every build; what needs CUDA is in gpu/.
+ */
+#ifndef FB_COMMON_MOVER_GPU_H
+#define FB_COMMON_MOVER_GPU_H
+
+#include "common/cuda/built.h"
+#include "common/cuda/gpu.h"
+#include "common/library/nccl/comm.h"
+#include "common/mover/mover.h"
+
+struct CUstream_st; /* what a cudaStream_t points to */
+struct fb_cuda_driver;
+struct fb_gpu_table;
+struct fb_nccl_move;
+
+struct fb_gpu_mover {
+	struct fb_mover mover;
+	struct fb_gpu gpu;
+	struct fb_segment flags; /* of copy and cuda: counters, as gpu_build.h has them */
+	struct CUstream_st *stream, *look; /* of posted moves; for the host's looks at counters */
+	uint64_t *seen;                    /* pinned: what a look has brought */
+	struct fb_cuda_driver *driver;     /* copy */
+	uint64_t (*last)[FB_NOTICES + 1];  /* copy: [nranks] what arrived() said last */
+	uint32_t push_blocks, local_blocks, threads, counters;
+	struct fb_gpu_table *tables;       /* lists of chunks on the GPU */
+	struct fb_nccl nccl;
+	struct fb_nccl_group *comms, *comm; /* comm: the one in use */
+	struct fb_nccl_move *head, *tail;   /* nccl: posted, and not yet launched */
+};
+
+/*
+ * What gpu/ has. `begin` is collective, on a mover whose members `mover` and `gpu` are filled in;
+ * `end` takes back what it made, also where it failed. The others are as in struct fb_mover_ops.
+ */
+FB_WITH_CUDA int fb_gpu_mover_begin(struct fb_gpu_mover *m, char why[FB_REASON_CHARS]);
+FB_WITH_CUDA void fb_gpu_mover_end(struct fb_gpu_mover *m);
+
+FB_WITH_CUDA int fb_copy_prepare(struct fb_mover *mover, const struct fb_move *given,
+				 const char *form, struct fb_move **move);
+FB_WITH_CUDA void fb_copy_release(struct fb_move *move);
+FB_WITH_CUDA int fb_copy_arrived(struct fb_mover *mover, int from, int notice, uint64_t *count);
+FB_WITH_CUDA int fb_copy_enqueue(struct fb_mover *mover, const struct fb_wait *wait, int n,
+				 struct fb_move *move, void *stream);
+
+FB_WITH_CUDA int fb_cuda_prepare(struct fb_mover *mover, const struct fb_move *given,
+				 const char *form, struct fb_move **move);
+FB_WITH_CUDA void fb_cuda_release(struct fb_move *move);
+FB_WITH_CUDA int fb_cuda_arrived(struct fb_mover *mover, int from, int notice, uint64_t *count);
+FB_WITH_CUDA int fb_cuda_enqueue(struct fb_mover *mover, const struct fb_wait *wait, int n,
+				 struct fb_move *move, void *stream);
+
+FB_WITH_CUDA int fb_nccl_move_prepare(struct fb_mover *mover, const struct fb_move *given,
+				      const char *form, struct fb_move **move);
+FB_WITH_CUDA void fb_nccl_move_release(struct fb_move *move);
+FB_WITH_CUDA int fb_nccl_move_post(struct fb_move *move);
+FB_WITH_CUDA int fb_nccl_move_test(struct fb_move *move, bool *done);
+FB_WITH_CUDA int fb_nccl_move_enqueue(struct fb_mover *mover, const struct fb_wait *wait, int n,
+				      struct fb_move *move, void *stream);
+
+/* Of moves that begin as gpu/device.h says: by enqueue_behind on the mover's own stream. */
+FB_WITH_CUDA int fb_gpu_move_post(struct fb_move *move);
+FB_WITH_CUDA int fb_gpu_move_test(struct fb_move *move, bool *done);
+
+#endif

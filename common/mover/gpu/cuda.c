@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Mover cuda: a launch carries out all transfers of a move, PUT by stores into the peers' memory
+ * and GET by loads from it. Each piece is moved by a team of threads that fits its length; lists
+ * lie on the GPU since prepare(). Blocks count notices for themselves; who waits for one waits for
+ * the counters of all blocks. What kernels do is in move.h.
+ */
+#include <stdlib.h>
+
+#include "common/base/error.h"
+#include "common/mover/gpu/device.h"
+
+struct cuda_move {
+	struct fb_gpu_move move;
+	struct fb_gpu_launches launches;
+};
+
+void fb_cuda_release(struct fb_move *move)
+{
+	struct cuda_move *c = (struct cuda_move *)move;
+
+	fb_gpu_launches_close(&c->launches, (struct fb_gpu_mover *)move->mover);
+	fb_gpu_move_free(move);
+}
+
+int fb_cuda_prepare(struct fb_mover *mover, const struct fb_move *given, const char *form,
+		    struct fb_move **move)
+{
+	int err = fb_gpu_move_new(mover, given, sizeof(struct cuda_move), move);
+	struct cuda_move *c;
+
+	(void)form;
+	if (err)
+		return err;
+	c = (struct cuda_move *)*move;
+	err = fb_gpu_launches_open(&c->launches, (struct fb_gpu_mover *)mover, (*move)->transfer,
+				   (*move)->transfers, FB_MOVE_ACROSS, NULL);
+	if (err)
+		fb_cuda_release(*move);
+	return err;
+}
+
+int fb_cuda_enqueue(struct fb_mover *mover, const struct fb_wait *wait, int n,
+		    struct fb_move *move, void *stream)
+{
+	const struct cuda_move *c = (const struct cuda_move *)move;
+
+	return fb_gpu_launches_enqueue(c ? &c->launches : NULL, (struct fb_gpu_mover *)mover, wait,
+				       n, stream);
+}
+
+int fb_cuda_arrived(struct fb_mover *mover, int from, int notice, uint64_t *count)
+{
+	struct fb_gpu_mover *m = (struct fb_gpu_mover *)mover;
+	int err = fb_gpu_look(m, from, notice, m->counters * sizeof(*m->seen));
+
+	*count = UINT64_MAX;
+	for (uint32_t b = 0; b < m->counters && !err; b++)
+		*count = m->seen[b] < *count ? m->seen[b] : *count;
+	return err;
+}

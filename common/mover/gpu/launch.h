@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What the kernels that move pieces are launched with: plain data, for C and for CUDA. Addresses
+ * are numbers.
+ */
+#ifndef FB_COMMON_MOVER_GPU_LAUNCH_H
+#define FB_COMMON_MOVER_GPU_LAUNCH_H
+
+#include <stdint.h>
+
+enum {
+	FB_MOVE_MOST_WAYS = 32,    /* transfers of a launch, and waits */
+	FB_MOVE_MOST_BLOCKS = 256, /* of a launch, and counters of a notice */
+	FB_MOVE_THREADS = 512,
+	FB_MOVE_CHUNK = 8192,      /* bytes that a team moves at most, at a time */
+};
+
+/* A piece, or a part of one; cut so that a team of at most a warp moves it. */
+struct fb_move_chunk {
+	uint64_t from, to, bytes;
+};
+
+/* What a launch does for one transfer. */
+struct fb_move_way {
+	uint64_t from, to;           /* what offsets are added to */
+	uint64_t from_step, to_step; /* from repeat to repeat */
+	uint64_t chunk; /* struct fb_move_chunk[chunks] in own memory; 0: `bytes` in a row */
+	uint64_t bytes; /* without chunks; 0: nothing is moved */
+	uint64_t post;  /* the peer's counters of the notice; 0: none */
+	uint64_t post_value;
+	uint32_t chunks, repeats;
+};
+
+/* Own counters of a notice that all have to reach the value before anything is moved. */
+struct fb_move_wait {
+	uint64_t counters, value;
+};
+
+struct fb_move_launch {
+	struct fb_move_way way[FB_MOVE_MOST_WAYS];   /* [ways] */
+	struct fb_move_wait wait[FB_MOVE_MOST_WAYS]; /* [waits] */
+	uint32_t ways, waits;
+	uint32_t team;            /* threads for a chunk, a power of two */
+	uint32_t chunks, repeats; /* most of all ways; without chunks: parts of `bytes` */
+	uint32_t counters;        /* of a notice */
+};
+
+#endif

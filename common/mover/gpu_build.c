@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Launches of the movers between GPUs; see gpu_build.h. */
+#include "common/mover/gpu_build.h"
+
+enum { MOST_TEAM = 32, FEWEST_ROWS = 3 };
+
+_Static_assert(sizeof(struct fb_move_chunk) == 24, "the kernels read chunks of 24 bytes");
+_Static_assert(sizeof(struct fb_move_launch) <= 4000, "a kernel's parameters");
+
+uint64_t fb_move_cut(const struct fb_transfer *t, enum fb_move_leg leg, struct fb_move_chunk *to)
+{
+	uint64_t n = 0, packed = 0;
+
+	for (uint64_t i = 0; i < t->pieces; i++) {
+		const struct fb_piece *piece = &t->piece[i];
+		uint64_t there = leg == FB_MOVE_ACROSS ? piece->remote : packed;
+		bool back = leg == FB_MOVE_SCATTER ||
+			    (leg == FB_MOVE_ACROSS && t->verb == FB_MOVE_GET);
+
+		for (uint64_t done = 0; done < piece->bytes; done += FB_MOVE_CHUNK, n++) {
+			uint64_t rest = piece->bytes - done;
+
+			if (!to)
+				continue;
+			to[n].from = (back ? there : piece->local) + done;
+			to[n].to = (back ? piece->local : there) + done;
+			to[n].bytes = rest < FB_MOVE_CHUNK ? rest : FB_MOVE_CHUNK;
+		}
+		packed += piece->bytes;
+	}
+	return n;
+}
+
+/* Bytes of the list, once. */
+static uint64_t list_bytes(const struct fb_transfer *t)
+{
+	struct fb_transfer once = *t;
+
+	once.repeats = 1;
+	return fb_transfer_bytes(&once);
+}
+
+struct fb_move_way fb_move_way_of(const struct fb_transfer *t, int rank, enum fb_move_leg leg,
+				  uint64_t buffer)
+{
+	struct fb_move_way way = {.repeats = t->repeats ? t->repeats : 1};
+	uint64_t here, there = buffer, here_step = t->local_step, there_step;
+	bool back = leg == FB_MOVE_SCATTER || (leg == FB_MOVE_ACROSS && t->verb == FB_MOVE_GET);
+
+	if (!t->pieces)
+		return way;
+	here = (uint64_t)(uintptr_t)fb_transfer_local(t, rank) + t->local_at;
+	there_step = leg == FB_MOVE_ACROSS ? t->remote_step : list_bytes(t);
+	if (leg == FB_MOVE_ACROSS)
+		there = (uint64_t)(uintptr_t)fb_segment_part(t->remote->segment, t->peer) +
+			t->remote_at;
+	if (t->pieces == 1) {
+		way.bytes = t->piece->bytes;
+		here += t->piece->local;
+		there += leg == FB_MOVE_ACROSS ? t->piece->remote : 0;
+	}
+	way.from = back ? there : here;
+	way.to = back ? here : there;
+	way.from_step = back ? there_step : here_step;
+	way.to_step = back ? here_step : there_step;
+	return way;
+}
+
+bool fb_move_is_odd(const struct fb_transfer *t, int rank, enum fb_move_leg leg, uint64_t buffer)
+{
+	const struct fb_move_way way = fb_move_way_of(t, rank, leg, buffer);
+	uint64_t bits = way.from | way.to;
+
+	if (way.repeats > 1)
+		bits |= way.from_step | way.to_step;
+	for (uint64_t i = 0; i < t->pieces && t->pieces > 1; i++) {
+		bits |= t->piece[i].local;
+		/* Packed, the next piece lies behind the bytes of this one. */
+		bits |= leg == FB_MOVE_ACROSS ? t->piece[i].remote : t->piece[i].bytes;
+	}
+	return bits & 15;
+}
+
+uint64_t fb_move_mean(const struct fb_transfer *t)
+{
+	uint64_t bytes = 0, n = 0;
+
+	for (uint64_t i = 0; i < t->pieces; i++) {
+		bytes += t->piece[i].bytes;
+		n += t->piece[i].bytes > 0;
+	}
+	return n ? bytes / n : UINT64_MAX;
+}
+
+bool fb_move_finish(struct fb_move_launch *l, uint64_t mean)
+{
+	uint64_t all = 0;
+
+	l->team = 1;
+	l->chunks = l->repeats = 1;
+	for (uint32_t w = 0; w < l->ways; w++) {
+		const struct fb_move_way *way = &l->way[w];
+		uint64_t chunks = way->chunk ? way->chunks
+					     : (way->bytes + FB_MOVE_CHUNK - 1) / FB_MOVE_CHUNK;
+
+		if (chunks > UINT32_MAX)
+			return false;
+		l->chunks = chunks > l->chunks ? (uint32_t)chunks : l->chunks;
+		l->repeats = way->repeats > l->repeats ? way->repeats : l->repeats;
+	}
+	/* A thread for each 16 bytes of a piece, up to a warp. */
+	while (l->team < MOST_TEAM && l->team * UINT64_C(16) < mean)
+		l->team *= 2;
+	return !__builtin_mul_overflow((uint64_t)l->chunks * l->repeats, l->ways, &all) &&
+	       all <= UINT32_MAX;
+}
+
+uint32_t fb_move_blocks(const struct fb_move_launch *l, uint32_t threads, uint32_t most)
+{
+	uint64_t wanted = (uint64_t)l->ways * l->chunks * l->repeats * l->team;
+	bool moves = false;
+
+	for (uint32_t w = 0; w < l->ways; w++)
+		moves |= l->way[w].chunk || l->way[w].bytes;
+	wanted = moves ? (wanted + threads - 1) / threads : 1;
+	return wanted < most ? (uint32_t)wanted : most;
+}
+
+/* Whether piece `next` lies one pitch behind what ends the strip. */
+static bool goes_on(const struct fb_move_strip *s, const struct fb_piece *next)
+{
+	return next->bytes == s->bytes && next->local == s->local + s->rows * s->local_pitch &&
+	       next->remote == s->remote + s->rows * s->remote_pitch;
+}
+
+/* Whether a step is so many pitches, and the rows lie within one. */
+static bool is_whole(uint64_t step, uint64_t pitch, uint64_t rows)
+{
+	return step % pitch == 0 && rows <= step / pitch;
+}
+
+void fb_move_strip_at(const struct fb_transfer *t, uint64_t first, struct fb_move_strip *s)
+{
+	const struct fb_piece *piece = &t->piece[first];
+	bool repeats = t->repeats > 1;
+
+	*s = (struct fb_move_strip){.local = piece->local, .remote = piece->remote,
+				    .bytes = piece->bytes, .rows = 1};
+	s->local_pitch = s->remote_pitch = piece->bytes;
+	if (first + FEWEST_ROWS > t->pieces || piece[1].local < piece->local + piece->bytes ||
+	    piece[1].remote < piece->remote + piece->bytes || !piece->bytes)
+		return;
+	s->local_pitch = piece[1].local - piece->local;
+	s->remote_pitch = piece[1].remote - piece->remote;
+	while (first + s->rows < t->pieces && goes_on(s, &piece[s->rows]))
+		s->rows++;
+	if (s->rows < FEWEST_ROWS || s->local_pitch > INT32_MAX || s->remote_pitch > INT32_MAX ||
+	    (repeats && (!is_whole(t->local_step, s->local_pitch, s->rows) ||
+			 !is_whole(t->remote_step, s->remote_pitch, s->rows))))
+		s->rows = 1;
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * From transfers to what kernels are launched with. Pure, without CUDA, so that tests run it with
+ * the emulator.
+ */
+#ifndef FB_COMMON_MOVER_GPU_BUILD_H
+#define FB_COMMON_MOVER_GPU_BUILD_H
+
+#include "common/mover/gpu/launch.h"
+#include "common/mover/mover.h"
+
+/* Between which memories a kernel carries a transfer's pieces. */
+enum fb_move_leg {
+	FB_MOVE_ACROSS, /* the transfer's own two */
+	FB_MOVE_GATHER, /* local pieces to a buffer, in their order without gaps */
+	FB_MOVE_SCATTER, /* the way back */
+};
+
+/* Counters of a notice that `reader` keeps of `writer`, in the memory of flags. */
+static inline uint64_t fb_move_counters(const struct fb_segment *flags, int reader, int writer,
+					int notice)
+{
+	size_t at = (size_t)writer * FB_NOTICES + (size_t)notice - 1;
+
+	return (uint64_t)(uintptr_t)fb_segment_part(flags, reader) + at * 8 * FB_MOVE_MOST_BLOCKS;
+}
+
+static inline size_t fb_move_flags_bytes(const struct fb_group *group)
+{
+	return (size_t)group->nranks * FB_NOTICES * 8 * FB_MOVE_MOST_BLOCKS;
+}
+
+/* How many chunks the list has, and the chunks; `to` may be NULL. */
+uint64_t fb_move_cut(const struct fb_transfer *t, enum fb_move_leg leg, struct fb_move_chunk *to);
+
+/*
+ * The way of a transfer, but for `chunk`, `chunks` and what is posted; a list of one piece needs
+ * no chunks. `buffer`: of FB_MOVE_GATHER and _SCATTER.
+ */
+struct fb_move_way fb_move_way_of(const struct fb_transfer *t, int rank, enum fb_move_leg leg,
+				  uint64_t buffer);
+
+/* Whether an address of any chunk of the transfer is no multiple of 16. */
+bool fb_move_is_odd(const struct fb_transfer *t, int rank, enum fb_move_leg leg, uint64_t buffer);
+
+/*
+ * Fills in team, chunks and repeats behind the ways. `mean`: bytes of a piece, least of all ways.
+ * False: more chunks than a kernel counts.
+ */
+bool fb_move_finish(struct fb_move_launch *launch, uint64_t mean);
+
+/* Blocks of a launch of so many threads each: as many as have something to do, at most `most`. */
+uint32_t fb_move_blocks(const struct fb_move_launch *launch, uint32_t threads, uint32_t most);
+
+/* Mean bytes of the pieces that have any; UINT64_MAX where none has. */
+uint64_t fb_move_mean(const struct fb_transfer *t);
+
+/* Pieces at an even distance on both sides, as a copy of `rows`; offsets as in the list. */
+struct fb_move_strip {
+	uint64_t local, remote, bytes; /* bytes: of a row */
+	uint64_t local_pitch, remote_pitch;
+	uint64_t rows;
+};
+
+/*
+ * The strip that begins at piece `first`; the next one begins `rows` behind it. Pitches of more
+ * rows than one divide the transfer's steps, so that repeats are a third dimension.
+ */
+void fb_move_strip_at(const struct fb_transfer *t, uint64_t first, struct fb_move_strip *strip);
+
+#endif

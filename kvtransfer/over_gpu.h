@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What over_gpu.c (requests), over_moves.c (their moves) and cuda_stages.c (calls) share.
+ *
+ * Packing and unpacking are moves, too: of mover cuda, from a rank to itself. So are pages that
+ * kernels gather straight into the receivers' staging memory.
+ */
+#ifndef FB_KVTRANSFER_OVER_GPU_H
+#define FB_KVTRANSFER_OVER_GPU_H
+
+#include "common/cuda/built.h"
+#include "common/cuda/gpu_stream.h"
+#include "kvtransfer/over.h"
+
+/* What is carried from where to where. All but SCATTER by the sender. */
+enum fb_kv_leg {
+	FB_KV_PAGES,   /* pages to the receivers' pages */
+	FB_KV_GATHERS, /* pages to own staging memory */
+	FB_KV_FUSED,   /* pages to the receivers' staging memory */
+	FB_KV_PUSH,    /* staging memory to the receivers' */
+	FB_KV_SCATTERS, /* own staging memory to pages */
+	FB_KV_LEGS,
+};
+
+struct fb_kv_streams; /* of cuda_stages.c */
+
+struct fb_kv_gpu_request {
+	struct fb_kv_request request;
+	struct fb_kv_over *engine;
+	struct fb_piece **list;   /* [pairs * FB_KV_LEGS]: the pieces, the same for all steps */
+	struct fb_move **move;    /* [FB_KV_LEGS * steps]; NULL: there is nothing to do */
+	struct fb_move **keep;    /* [steps] without PUT: what a rank has for itself */
+	struct fb_move *freeing;  /* FREE to all senders */
+	struct fb_move *last;     /* the last SCATTERS with FREE, where the mover orders them */
+	struct fb_wait *done, *leave; /* [senders], [receivers]: DONE, and FREE, of these ranks */
+	uint64_t *done_base, *leave_base; /* counts before this request */
+	int senders, receivers;
+	uint64_t calls;           /* that moved something, so far */
+	unsigned phases;          /* of the run under way */
+	struct fb_gpu_stream *stream;
+	struct fb_kv_streams *streams;
+};
+
+static inline struct fb_move *fb_kv_gpu_move(const struct fb_kv_gpu_request *r, enum fb_kv_leg leg,
+					     uint32_t step)
+{
+	return r->move[leg * r->request.job->steps + step];
+}
+
+/* Whether the mover's own kernels pack, too. */
+static inline bool fb_kv_packs(const struct fb_kv_over *e)
+{
+	return e->packer == e->mover;
+}
+
+/* fb_kv_engine_ops of movers between GPUs, in over_gpu.c. */
+bool fb_kv_gpu_can(const struct fb_kv_engine *engine, const struct fb_kv_job *job,
+		   char reason[FB_REASON_CHARS]);
+int fb_kv_gpu_prepare(struct fb_kv_engine *engine, const struct fb_kv_job *job,
+		      struct fb_kv_request **request);
+int fb_kv_gpu_run(struct fb_kv_request *request, unsigned phases, int calls);
+void fb_kv_gpu_describe(struct fb_kv_request *request, struct fb_traits *traits);
+void fb_kv_gpu_release(struct fb_kv_request *request);
+
+/*
+ * Collective: the moves of a request. The form of mode batch or strided is tried first: 0; where
+ * the driver does not do it FB_EUNSUPPORTED on all ranks; or an error of this rank's.
+ */
+int fb_kv_moves_make(struct fb_kv_gpu_request *r);
+
+/* Local: the streams and events of a request, and what ends them. */
+FB_WITH_CUDA int fb_kv_streams_open(struct fb_kv_gpu_request *r);
+FB_WITH_CUDA void fb_kv_streams_close(struct fb_kv_gpu_request *r);
+
+/* fb_gpu_enqueue_fn: one call. */
+FB_WITH_CUDA int fb_kv_enqueue_call(void *request, void *stream);
+
+#endif

@@ -48,15 +48,15 @@ FB_WITH_CUDA int fb_copy_prepare(struct fb_mover *mover, const struct fb_move *g
 				 const char *form, struct fb_move **move);
 FB_WITH_CUDA void fb_copy_release(struct fb_move *move);
 FB_WITH_CUDA int fb_copy_arrived(struct fb_mover *mover, int from, int notice, uint64_t *count);
-FB_WITH_CUDA int fb_copy_enqueue(struct fb_mover *mover, const struct fb_wait *wait, int n,
-				 struct fb_move *move, void *stream);
+FB_WITH_CUDA int fb_copy_enqueue_behind(struct fb_mover *mover, const struct fb_wait *wait,
+					int n, struct fb_move *move, void *stream);
 
 FB_WITH_CUDA int fb_cuda_prepare(struct fb_mover *mover, const struct fb_move *given,
 				 const char *form, struct fb_move **move);
 FB_WITH_CUDA void fb_cuda_release(struct fb_move *move);
 FB_WITH_CUDA int fb_cuda_arrived(struct fb_mover *mover, int from, int notice, uint64_t *count);
-FB_WITH_CUDA int fb_cuda_enqueue(struct fb_mover *mover, const struct fb_wait *wait, int n,
-				 struct fb_move *move, void *stream);
+FB_WITH_CUDA int fb_cuda_enqueue_behind(struct fb_mover *mover, const struct fb_wait *wait,
+					int n, struct fb_move *move, void *stream);
 
 FB_WITH_CUDA int fb_nccl_move_prepare(struct fb_mover *mover, const struct fb_move *given,
 				      const char *form, struct fb_move **move);

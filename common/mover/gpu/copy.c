@@ -222,7 +222,7 @@ static int copy_batch(const struct copy_move *c, cudaStream_t stream)
 }
 #endif
 
-int fb_copy_enqueue(struct fb_mover *mover, const struct fb_wait *wait, int n,
+int fb_copy_enqueue_behind(struct fb_mover *mover, const struct fb_wait *wait, int n,
 		    struct fb_move *move, void *stream)
 {
 	struct fb_gpu_mover *m = (struct fb_gpu_mover *)mover;

@@ -40,7 +40,7 @@ int fb_cuda_prepare(struct fb_mover *mover, const struct fb_move *given, const c
 	return err;
 }
 
-int fb_cuda_enqueue(struct fb_mover *mover, const struct fb_wait *wait, int n,
+int fb_cuda_enqueue_behind(struct fb_mover *mover, const struct fb_wait *wait, int n,
 		    struct fb_move *move, void *stream)
 {
 	const struct cuda_move *c = (const struct cuda_move *)move;

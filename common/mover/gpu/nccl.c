@@ -200,5 +200,5 @@ int fb_nccl_move_test(struct fb_move *move, bool *done)
 
 	if (!err)
 		err = fb_gpu_move_test(move, done);
-	return err || *done ? err : fb_nccl_group_poll(&m->nccl, m->comm);
+	return err ? err : fb_nccl_group_poll(&m->nccl, m->comm);
 }

@@ -29,6 +29,7 @@ PROGRAMS := \
 	kvtransfer/kv_reshard \
 	kvtransfer/offload \
 	kvtransfer/serve \
+	kvtransfer/stream \
 	overlap/context_parallel \
 	overlap/ddp \
 	overlap/fsdp \

@@ -35,7 +35,7 @@ static const struct {
 	{"gather", COLLECTIVE},       {"reduce", COLLECTIVE},     {"reduce_scatter", COLLECTIVE},
 	{"scatter", COLLECTIVE},      {"send_recv", COLLECTIVE},  {"kv_reshard", KV},
 	{"offload", TIER},            {"serve", SERVE},
-	{"handoff", HANDOFF},
+	{"handoff", HANDOFF},         {"stream", HANDOFF},
 	{"ddp", STEP | SIZED},               {"all_pairs", MESSAGES},    {"bandwidth", MESSAGES},
 	{"connection", COST},         {"host_device", LOCAL},     {"incast", MESSAGES | ROOTED},
 	{"latency", MESSAGES},        {"loaded_latency", MESSAGES}, {"multi_pair", MESSAGES},

@@ -45,8 +45,9 @@ struct fb_handoff_plan fb_handoff_plan_of(const struct fb_case *c)
 	const struct fb_kv_model *model =
 		fb_kv_model_find(fb_variant_text(c->variant, "model", text, sizeof(text)));
 	struct fb_handoff_plan p = {
-		.operation = (enum fb_handoff_operation)index_of(fb_handoff_operations,
-								  c->operation),
+		.operation = !strcmp(c->operation, "fit")   ? FB_HANDOFF_FIT
+			     : !strcmp(c->operation, "fan") ? FB_HANDOFF_FAN
+							    : FB_HANDOFF_RESHARD,
 		.grain = (enum fb_handoff_grain)key_of(c, "grain", fb_handoff_grains),
 		.get = !strcmp(c->algorithm, "get"),
 		.cold = key_of(c, "build", fb_handoff_builds) == 1};

@@ -78,7 +78,7 @@ struct fb_handoff_state {
 	const struct fb_session *session;
 	const struct fb_group *world;
 	const struct fb_settings *settings;
-	const struct fb_handoff_settings *own;
+	const struct fb_handoff_settings *own; /* of handoff; stream's begin with them */
 	struct fb_handoff_engine engine[FB_HANDOFF_ENGINES]; /* [engines] */
 	int engines;
 	struct fb_gpu gpu;
@@ -133,6 +133,11 @@ struct fb_handoff_instance {
 	struct fb_data data; /* fit */
 	struct fb_fit *fit;
 };
+
+/* --- open.c: fb_program.open and .close ------------------------------------------------------- */
+
+int fb_handoff_open(struct fb_run *run, void **state);
+void fb_handoff_close(void *state);
 
 /* --- cases.c ---------------------------------------------------------------------------------- */
 

@@ -13,7 +13,7 @@ bin=$FB_BUILD/bin
 log=$FB_TMP/log
 
 lines=0
-for file in scripts/studies/*.study; do
+for file in scripts/studies/*.study scripts/studies/claims/*.study; do
 	"$bin/study" --lines "$file" >"$FB_TMP/lines" 2>"$log" || fail "$file: $(cat "$log")"
 	while IFS=$'\t' read -r program options; do
 		lines=$((lines + 1))

@@ -1,0 +1,389 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * One case of stream; see stream.h.
+ *
+ * The recursion: with c(l), when layer l has been computed, and x(l), what its transfer takes,
+ * f(l) = max(f(l - 1), c(l)) + x(l), and f(L) - c(L) is exposed. Both are measured in setup, each
+ * alone; behind the last layer all x(l) are exposed.
+ */
+#include "kvtransfer/stream/stream.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/error.h"
+#include "common/base/spin.h"
+#include "common/measure/stats.h"
+#include "common/record/variant.h"
+
+enum { TRIES = 5, MOST_CALLS = 1 << 16 };
+
+struct stream {
+	struct fb_handoff_instance *base;
+	struct fb_kv_compute *compute;
+	const struct fb_kv_model *model;
+	uint32_t tokens, others; /* others: requests that rank 1 serves meanwhile */
+	bool layerwise, early;	 /* early: rank 1 begins with the first layer */
+	double *layer_s;	 /* [layers]: transfer of each alone, at rank 1 */
+	double compute_s, after_s, step_s; /* alone; step_s: of the other requests */
+	double (*call)[3]; /* [calls]: computing's end, all there (in s), longest computing */
+	size_t calls;
+	double steps_s; /* of the others while a cache came */
+	uint64_t steps;
+};
+
+static double now(const struct stream *s)
+{
+	return fb_handoff_now(s->base);
+}
+
+static struct fb_mover *mover_of(const struct stream *s)
+{
+	return s->base->engine->mover;
+}
+
+/* A layer of the prompt, by chunks. */
+static int compute_layer(const struct stream *s)
+{
+	int err = FB_OK;
+
+	for (uint32_t done = 0; done < s->tokens && !err; done += FB_KV_CHUNK) {
+		uint32_t left = s->tokens - done;
+		const struct fb_kv_batch batch = {left < FB_KV_CHUNK ? left : FB_KV_CHUNK, done, 0,
+						  0};
+
+		err = fb_kv_layer(s->compute, &batch);
+	}
+	return err;
+}
+
+/* --- a request -------------------------------------------------------------------------------- */
+
+/* Rank 0: computes and posts. */
+static int send_layers(struct stream *s, bool layerwise, double *computed, double *compute_s)
+{
+	struct fb_handoff_link *link = &s->base->link[0];
+	const struct fb_mover_ops *ops = mover_of(s)->ops;
+	double began = now(s);
+	bool ignored;
+	int err = FB_OK;
+
+	for (uint32_t l = 0; l < link->moves && !err; l++) {
+		err = compute_layer(s);
+		if (layerwise && !err)
+			err = ops->post(link->move[l]);
+		/* Movers that need calls get one for each layer. */
+		if (layerwise && !err)
+			err = ops->test(link->move[l], &ignored);
+	}
+	*computed = now(s);
+	*compute_s = *computed - began;
+	for (uint32_t l = 0; l < link->moves && !err && !layerwise; l++)
+		err = ops->post(link->move[l]);
+	for (uint32_t l = 0; l < link->moves && !err; l++)
+		err = fb_move_wait(link->move[l]);
+	return err;
+}
+
+/* A step of other requests, each with as long a cache. */
+static int serve_others(struct stream *s)
+{
+	const struct fb_kv_batch batch = {0, 0, s->others, (uint64_t)s->others * s->tokens};
+	double began = now(s);
+	int err = fb_kv_step(s->compute, &batch);
+
+	s->steps_s += now(s) - began;
+	s->steps++;
+	return err;
+}
+
+/* Rank 1: until all layers are there; decodes a layer of the first token as soon as it may. */
+static int receive_layers(struct stream *s, uint64_t call, double *there)
+{
+	struct fb_handoff_link *link = &s->base->link[0];
+	const struct fb_kv_batch token = {0, 0, 1, s->tokens};
+	struct fb_spin spin = {.yields = mover_of(s)->group->oversubscribed};
+	uint64_t base = link->count_base + (call - 1) * link->moves, count = 0;
+	uint32_t decoded = 0;
+	int err = FB_OK;
+
+	while (!err && count < base + link->moves) {
+		err = mover_of(s)->ops->arrived(mover_of(s), link->from, FB_NOTE_PUT, &count);
+		if (!err && s->others && count < base + link->moves)
+			err = serve_others(s);
+		else if (!err && s->early && count > base + decoded && ++decoded)
+			err = fb_kv_layer(s->compute, &token);
+		else if (!err && fb_spin_again(&spin))
+			err = fb_alive(mover_of(s)->session, "waiting for layers");
+	}
+	*there = now(s);
+	for (; decoded < link->moves && !s->others && !err; decoded++)
+		err = fb_kv_layer(s->compute, &token);
+	if (!err)
+		err = mover_of(s)->ops->post(link->note);
+	return err ? err : fb_move_wait(link->note);
+}
+
+static int request(struct stream *s, bool layerwise, double moments[3])
+{
+	uint64_t call = ++s->base->handed;
+	int rank = mover_of(s)->group->rank, err;
+
+	moments[0] = moments[1] = moments[2] = -HUGE_VAL;
+	if (rank > 1)
+		return FB_OK;
+	if (rank == 1)
+		return receive_layers(s, call, &moments[1]);
+	err = fb_handoff_await_leave(s->base, call);
+	return err ? err : send_layers(s, layerwise, &moments[0], &moments[2]);
+}
+
+int fb_stream_run(void *instance, int calls)
+{
+	struct stream *s = instance;
+	int err = FB_OK;
+
+	for (int k = 0; k < calls && !err; k++) {
+		s->calls += s->calls < MOST_CALLS;
+		err = request(s, s->layerwise, s->call[s->calls - 1]);
+	}
+	return err;
+}
+
+/* --- what is measured in setup ---------------------------------------------------------------- */
+
+/* Computing of the prompt, and steps of the others, each with nothing beside it. */
+static int time_compute(struct stream *s)
+{
+	int rank = mover_of(s)->group->rank, err = FB_OK;
+	double spent[TRIES], scratch[2 * TRIES];
+
+	for (int k = 0; k < TRIES && !err; k++) {
+		double began = now(s);
+
+		for (uint32_t l = 0; l < s->model->layers && !rank && !err; l++)
+			err = compute_layer(s);
+		spent[k] = now(s) - began;
+		if (rank == 1 && s->others && !err)
+			err = serve_others(s);
+	}
+	if (!err)
+		s->compute_s = fb_median(spent, TRIES, scratch);
+	s->step_s = s->steps_s / TRIES;
+	MPI_Bcast(&s->compute_s, 1, MPI_DOUBLE, 0, mover_of(s)->group->comm);
+	MPI_Bcast(&s->step_s, 1, MPI_DOUBLE, 1, mover_of(s)->group->comm);
+	return fb_group_agree(mover_of(s)->group, err);
+}
+
+/* Each layer's transfer alone, from its post to its notice: the fastest of some. */
+static int time_layers(struct stream *s)
+{
+	struct fb_handoff_link *link = &s->base->link[0];
+	const struct fb_group *w = mover_of(s)->group;
+	int err = FB_OK;
+
+	for (int k = 0; k < TRIES && !err; k++) {
+		uint64_t call = ++s->base->handed;
+
+		if (w->rank == 0)
+			err = fb_handoff_await_leave(s->base, call);
+		for (uint32_t l = 0; l < s->model->layers && !err; l++) {
+			double began, ended = 0;
+
+			MPI_Barrier(w->comm);
+			began = now(s);
+			if (w->rank == 0 && !(err = mover_of(s)->ops->post(link->move[l])))
+				err = fb_move_wait(link->move[l]);
+			if (w->rank == 1) {
+				err = fb_mover_await(mover_of(s), 0, FB_NOTE_PUT, link->count_base +
+						     (call - 1) * link->moves + l + 1);
+				ended = now(s);
+			}
+			MPI_Bcast(&began, 1, MPI_DOUBLE, 0, w->comm);
+			MPI_Bcast(&ended, 1, MPI_DOUBLE, 1, w->comm);
+			if (!k || ended - began < s->layer_s[l])
+				s->layer_s[l] = ended - began;
+		}
+		if (w->rank == 1 && !err && !(err = mover_of(s)->ops->post(link->note)))
+			err = fb_move_wait(link->note);
+	}
+	return fb_group_agree(w, err);
+}
+
+/* A whole request whose layers follow the last one's computing: the median, slowest rank. */
+static int time_after(struct stream *s)
+{
+	double moments[3], spent[TRIES], scratch[2 * TRIES];
+	int err = FB_OK;
+
+	for (int k = 0; k < TRIES && !err; k++) {
+		double began;
+
+		MPI_Barrier(mover_of(s)->group->comm);
+		began = now(s);
+		err = request(s, false, moments);
+		spent[k] = now(s) - began;
+		MPI_Allreduce(MPI_IN_PLACE, &spent[k], 1, MPI_DOUBLE, MPI_MAX,
+			      mover_of(s)->group->comm);
+	}
+	if (!err)
+		s->after_s = fb_median(spent, TRIES, scratch);
+	s->steps_s = 0;
+	s->steps = 0;
+	return err;
+}
+
+static void close_stream(struct stream *s)
+{
+	fb_kv_compute_close(s->compute);
+	free(s->layer_s);
+	free(s->call);
+	free(s);
+}
+
+static int open_stream(struct stream *s)
+{
+	const struct fb_gpu *gpu = s->base->engine->ops->device ? &s->base->state->gpu : NULL;
+	int err = FB_OK;
+
+	s->layer_s = calloc(s->model->layers, sizeof(*s->layer_s));
+	s->call = calloc(MOST_CALLS, sizeof(*s->call));
+	if (!s->layer_s || !s->call)
+		err = fb_error(FB_ENOMEM, "out of memory for times");
+	if (!err && mover_of(s)->group->rank < 2)
+		err = fb_kv_compute_open(&s->compute, s->model, gpu, s->tokens + 1);
+	err = fb_group_agree(mover_of(s)->group, err);
+	if (!err)
+		err = time_compute(s);
+	if (!err)
+		err = time_layers(s);
+	return err ? err : time_after(s);
+}
+
+int fb_stream_set_up(void *state, const struct fb_case *c, void **result)
+{
+	struct stream *s = calloc(1, sizeof(*s));
+	void *base = NULL;
+	char text[64];
+	int err = fb_handoff_set_up(state, c, &base);
+
+	if (err || !s) {
+		free(s);
+		return err ? err : FB_ENOMEM;
+	}
+	s->base = base;
+	s->model = fb_kv_model_find(fb_variant_text(c->variant, "model", text, sizeof(text)));
+	s->tokens = (uint32_t)fb_variant_u64(c->variant, "tokens", 1);
+	s->others = (uint32_t)fb_variant_u64(c->variant, "others", 0);
+	s->layerwise = !strcmp(c->algorithm, fb_stream_modes[0]);
+	s->early = !strcmp(fb_variant_text(c->variant, "start", text, sizeof(text)), "layer");
+	err = open_stream(s);
+	if (err) {
+		close_stream(s);
+		fb_handoff_tear_down(base);
+		return err;
+	}
+	*result = s;
+	return FB_OK;
+}
+
+void fb_stream_tear_down(void *instance)
+{
+	struct stream *s = instance;
+	struct fb_handoff_instance *base = s->base;
+
+	close_stream(s);
+	fb_handoff_tear_down(base);
+}
+
+int fb_stream_prime(void *instance)
+{
+	return fb_handoff_prime(((struct stream *)instance)->base);
+}
+
+int fb_stream_check(void *instance, int calls, struct fb_mismatch *bad)
+{
+	return fb_handoff_check(((struct stream *)instance)->base, calls, bad);
+}
+
+bool fb_stream_counts(void *instance)
+{
+	return fb_handoff_counts(((struct stream *)instance)->base);
+}
+
+/* --- columns ---------------------------------------------------------------------------------- */
+
+/* What the recursion exposes, in s. */
+static double model(const struct stream *s)
+{
+	double done = 0, layer = s->compute_s / s->model->layers;
+
+	for (uint32_t l = 0; l < s->model->layers; l++)
+		done = fmax(done, s->layerwise ? layer * (l + 1) : s->compute_s) + s->layer_s[l];
+	return done - s->compute_s;
+}
+
+/* Exposed times of all calls, and the longest computing, over ranks. Collective. */
+static void put_exposed(struct stream *s, double *value)
+{
+	int n = (int)s->calls;
+	double *exposed = calloc(s->calls + 1, sizeof(*exposed)), compute = 0;
+	double interval[3] = {NAN, NAN, NAN};
+
+	MPI_Allreduce(MPI_IN_PLACE, s->call, 3 * n, MPI_DOUBLE, MPI_MAX, mover_of(s)->group->comm);
+	for (int k = 0; k < n && exposed; k++) {
+		exposed[k] = (s->call[k][1] - s->call[k][0]) * 1e6;
+		compute += s->call[k][2] / n;
+	}
+	if (exposed && mover_of(s)->group->nnodes == 1)
+		fb_handoff_interval(exposed, s->calls, interval);
+	memcpy(&value[FB_STREAM_EXPOSED_US], interval, sizeof(interval));
+	value[FB_STREAM_SLOWDOWN] = compute / s->compute_s;
+	free(exposed);
+}
+
+void fb_stream_describe(void *instance, struct fb_traits *traits)
+{
+	struct stream *s = instance;
+	double *v = traits->extra, transfer = 0, steps[2];
+	char text[128] = "";
+
+	fb_handoff_describe(s->base, traits);
+	for (int k = 0; k < FB_EXTRA_COLUMNS; k++)
+		v[k] = (double)NAN;
+	for (uint32_t l = 0; l < s->model->layers; l++)
+		transfer += s->layer_s[l];
+	v[FB_STREAM_COMPUTE_US] = s->compute_s * 1e6;
+	v[FB_STREAM_TRANSFER_US] = transfer * 1e6;
+	v[FB_STREAM_MODEL_US] = model(s) * 1e6;
+	v[FB_STREAM_AFTER_US] = s->after_s * 1e6;
+	put_exposed(s, v);
+	v[FB_STREAM_HIDDEN] = 1 - v[FB_STREAM_EXPOSED_US] / v[FB_STREAM_TRANSFER_US];
+	steps[0] = s->steps_s;
+	steps[1] = (double)s->steps;
+	MPI_Bcast(steps, 2, MPI_DOUBLE, 1, mover_of(s)->group->comm);
+	if (s->others && steps[1] > 0) {
+		v[FB_STREAM_TPOT_ALONE_US] = s->step_s * 1e6;
+		v[FB_STREAM_TPOT_US] = steps[0] / steps[1] * 1e6;
+		v[FB_STREAM_TPOT_PRICE] = steps[0] / steps[1] / s->step_s - 1;
+	}
+	if (s->compute)
+		fb_kv_compute_describe(s->compute, text, sizeof(text));
+	if (strlen(traits->path) + strlen(text) + 3 < sizeof(traits->path)) {
+		strcat(traits->path, "; ");
+		strcat(traits->path, text);
+	}
+	traits->bound_us = (double)NAN;
+}
+
+void fb_stream_summarise(void *instance, const double *samples_us, size_t n,
+			 struct fb_traits *traits)
+{
+	const struct stream *s = instance;
+	double interval[3] = {NAN, NAN, NAN};
+
+	fb_handoff_interval(samples_us, n, interval);
+	traits->extra[FB_STREAM_GAIN] = s->after_s * 1e6 / interval[0];
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The program stream: rank 0 computes a prompt layer by layer and puts each layer's cache to rank 1
+ * as soon as it is there, or all behind the last one. Exposed is the time that the transfer adds
+ * behind the computing; a recursion says what it should be. Rank 1 begins to decode when it has the
+ * first layer, or all; or it gives other requests' tokens meanwhile, which tells what receiving
+ * costs them.
+ *
+ * Jobs, links and memory are those of handoff, one move for each layer.
+ */
+#ifndef FB_KVTRANSFER_STREAM_STREAM_H
+#define FB_KVTRANSFER_STREAM_STREAM_H
+
+#include "kvtransfer/compute.h"
+#include "kvtransfer/handoff/handoff.h"
+
+extern const char *const fb_stream_modes[], *const fb_stream_starts[];
+
+/* The values of the program's own options. */
+struct fb_stream_settings {
+	struct fb_handoff_settings handoff; /* first; what stream has no options for is zero */
+	uint64_t starts;
+	struct fb_sizes others;
+};
+
+enum fb_stream_column {
+	FB_STREAM_COMPUTE_US,
+	FB_STREAM_TRANSFER_US,
+	FB_STREAM_EXPOSED_US,
+	FB_STREAM_EXPOSED_LOW_US,
+	FB_STREAM_EXPOSED_HIGH_US,
+	FB_STREAM_MODEL_US,
+	FB_STREAM_HIDDEN,
+	FB_STREAM_SLOWDOWN,
+	FB_STREAM_AFTER_US,
+	FB_STREAM_GAIN,
+	FB_STREAM_TPOT_ALONE_US,
+	FB_STREAM_TPOT_US,
+	FB_STREAM_TPOT_PRICE,
+	FB_STREAM_COLUMNS,
+};
+
+/* instance.c */
+int fb_stream_set_up(void *state, const struct fb_case *c, void **instance);
+void fb_stream_tear_down(void *instance);
+int fb_stream_prime(void *instance);
+int fb_stream_run(void *instance, int calls);
+int fb_stream_check(void *instance, int calls, struct fb_mismatch *bad);
+bool fb_stream_counts(void *instance);
+void fb_stream_describe(void *instance, struct fb_traits *traits);
+void fb_stream_summarise(void *instance, const double *samples_us, size_t n,
+			 struct fb_traits *traits);
+
+#endif

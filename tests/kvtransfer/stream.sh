@@ -1,0 +1,56 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# timeout: 300
+#
+# A prompt's cache sent layer by layer beside its computing, and behind it; decoding from the first
+# layer on, or with the whole cache; other requests meanwhile. The program compares all bytes.
+
+set -u
+export LC_ALL=C
+. scripts/lib.sh
+. tests/shell/lib.sh
+
+small=(--quiet --max-samples 3 --min-samples 2 --ci 100% --max-time 2ms --timeout "$((60 * slow))s"
+	--run t)
+
+# go RANKS OPTION...: rows in $csv, the exit code in rc.
+go() {
+	local folder=$FB_TMP/$((++runs))
+
+	csv=$folder/stream.csv
+	scripts/launch "$1" "$FB_BUILD/bin/stream" "${small[@]}" --tokens "${tokens:-24}" \
+		--csv "$folder" "${@:2}" >"$FB_TMP/out" 2>"$FB_TMP/err" </dev/null
+	rc=$?
+}
+
+# rows PATTERN: how many match.
+rows() {
+	tail -n +2 "$csv" | grep -cE -- "$1"
+}
+
+# column NAME: its values.
+column() {
+	sed 's/"[^"]*"/-/g' "$csv" | awk -F, -v name="$1" '
+		NR == 1 { for (i = 1; i <= NF; i++) if ($i == name) n = i; next } { print $n }'
+}
+
+runs=0
+go 3 --engine shm,tcp,file --start all --others 0,3
+expect "exit code" "$rc" 0
+[ "$rc" -eq 0 ] || head -n 3 "$FB_TMP/err"
+expect "good rows" "$(rows ',(ok|few),')" 24
+expect "prices of the others" "$(column tpot_price | grep -c .)" 12
+"$FB_BUILD/bin/csvcheck" "$csv" >"$FB_TMP/check" || fail "$(head -n 5 "$FB_TMP/check")"
+# Behind the last layer all transfers are exposed, beside the computing at least the last one.
+paste -d' ' <(column algorithm) <(column transfer_us) <(column exposed_model_us) | awk '
+	$1 == "after" && ($3 < $2 * 0.999 || $3 > $2 * 1.001) { bad = 1 }
+	$1 == "layerwise" && ($3 <= 0 || $3 > $2 * 1.001) { bad = 1 }
+	END { exit bad }' || fail "the recursion: $(column exposed_model_us | tr '\n' ' ')"
+verdict stream_movers
+
+tokens=600 go 2 --engine shm --algorithm layerwise
+expect "prompts of several chunks" "$(rows ',(ok|few),')" 1
+go 1 --engine shm
+expect "too few ranks" "$(rows ',skipped,2 ranks are needed,')" 2
+verdict stream_lengths
+exit "$bad"

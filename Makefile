@@ -20,6 +20,7 @@ PROGRAMS := \
 	collectives/all_to_all_v \
 	collectives/barrier \
 	collectives/broadcast \
+	collectives/communicator \
 	collectives/gather \
 	collectives/reduce \
 	collectives/reduce_scatter \

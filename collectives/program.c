@@ -12,6 +12,7 @@
 #include "collectives/state.h"
 #include "common/base/error.h"
 #include "common/base/spin.h"
+#include "common/measure/clock.h"
 #include "common/run/axes.h"
 #include "common/run/path.h"
 #include "common/run/run.h" /* fb_run.program, which says which collective this is */
@@ -161,8 +162,10 @@ static int set_up(void *state, const struct fb_case *c, void **result)
 	/* It could before (fb_collective_can), and the answer does not change. */
 	(void)fb_instance_choose(i, reason);
 	err = fb_group_agree(s->world, fb_place_enter(&s->places, i->place));
+	i->kept_us = -1e6 * fb_clock_now(s->session->clock);
 	if (!err)
 		err = fb_collective_segment(s, c, i->part_bytes);
+	i->kept_us += 1e6 * fb_clock_now(s->session->clock);
 	if (!err)
 		err = fb_cold_open(i);
 	if (err)
@@ -281,6 +284,7 @@ static void describe(void *instance, struct fb_traits *traits)
 	fb_chosen_path(&i->chosen, traits->path);
 	snprintf(carrier, sizeof(carrier), "%s", traits->path);
 	fb_path_text(carrier, i->where, traits->path);
+	traits->kept_us += i->kept_us;
 	traits->algorithm_bytes = (double)i->bytes;
 	traits->bus_factor = fb_collective_bus_factor(i->op.collective, i->state->world->nranks);
 	traits->bound_us = bound_us(i);

@@ -68,6 +68,7 @@ struct fb_collective_instance {
 	bool tests; /* launch nonblocking: asks for completion instead of waiting */
 	const struct fb_place *place;
 	size_t part_bytes;	     /* of each rank's part that it needs */
+	double kept_us;		     /* of the setup: the segment, which other rows use too */
 	char where[FB_PLACED_CHARS]; /* threads and buffers are; empty where nothing was asked */
 	struct fb_operation op;
 	struct fb_counts counts; /* op.counts points here for all_to_all_v */

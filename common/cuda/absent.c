@@ -37,6 +37,11 @@ void fb_gpu_kept_close(struct fb_gpu_kept *kept)
 {
 }
 
+size_t fb_gpu_free_bytes(void)
+{
+	return 0;
+}
+
 bool fb_gpu_clocks(const struct fb_gpu *gpu, struct fb_gpu_clocks *clocks)
 {
 	return false;

@@ -192,3 +192,13 @@ void fb_gpu_close(struct fb_gpu *gpu)
 	free(gpu->peers);
 	*gpu = (struct fb_gpu){.device = 0};
 }
+
+size_t fb_gpu_free_bytes(void)
+{
+	size_t left, total;
+
+	if (cudaMemGetInfo(&left, &total) == cudaSuccess)
+		return left;
+	(void)cudaGetLastError();
+	return 0;
+}

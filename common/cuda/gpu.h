@@ -66,6 +66,9 @@ int fb_gpu_view_open(struct fb_gpu *view, const struct fb_session *session,
 /* Local. Safe on a zeroed structure. */
 void fb_gpu_view_close(struct fb_gpu *view);
 
+/* Local: bytes of the current device that nobody has; 0 where the runtime does not say. */
+size_t fb_gpu_free_bytes(void);
+
 /* Local: false where NVML is missing or does not say. */
 bool fb_gpu_clocks(const struct fb_gpu *gpu, struct fb_gpu_clocks *clocks);
 

@@ -23,7 +23,8 @@ enum kind {
 	TIER = 256,
 	SERVE = 512,
 	HANDOFF = 1024,
-	NETWORK = COLLECTIVE | STEP | MESSAGES | COST | KV | SERVE | HANDOFF,
+	LIFE = 1 << 20, /* of communicators */
+	NETWORK = COLLECTIVE | STEP | MESSAGES | COST | KV | SERVE | HANDOFF | LIFE,
 };
 
 static const struct {
@@ -41,7 +42,7 @@ static const struct {
 	{"latency", MESSAGES},        {"loaded_latency", MESSAGES}, {"multi_pair", MESSAGES},
 	{"registration", COST},       {"steady", MESSAGES},       {"fsdp", STEP | SIZED},
 	{"tensor_parallel", STEP},    {"pipeline", STEP | SIZED},        {"moe", STEP},
-	{"context_parallel", STEP},
+	{"context_parallel", STEP},   {"communicator", LIFE},
 };
 
 /*
@@ -52,10 +53,10 @@ static const struct {
 	const char *option;
 	unsigned users;
 } limited[] = {
-	{"bytes", COLLECTIVE | SIZED | MESSAGES | COST | LOCAL},
-	{"algorithm", COLLECTIVE | STEP | MESSAGES | KV | TIER | SERVE | HANDOFF},
-	{"protocol", COLLECTIVE | STEP | MESSAGES},
-	{"transport", COLLECTIVE | STEP | MESSAGES},
+	{"bytes", COLLECTIVE | LIFE | SIZED | MESSAGES | COST | LOCAL},
+	{"algorithm", COLLECTIVE | LIFE | STEP | MESSAGES | KV | TIER | SERVE | HANDOFF},
+	{"protocol", COLLECTIVE | LIFE | STEP | MESSAGES},
+	{"transport", COLLECTIVE | LIFE | STEP | MESSAGES},
 	{"memory", COLLECTIVE | STEP | MESSAGES | COST | LOCAL | SERVE},
 	{"redop", COLLECTIVE | STEP},
 	{"root", COLLECTIVE | ROOTED},
@@ -71,8 +72,8 @@ static const struct {
 	{"accumulate", COLLECTIVE | STEP},
 	{"gpu-direct", COLLECTIVE | STEP | MESSAGES | COST},
 	{"nccl-library", NETWORK},
-	{"nccl-force", COLLECTIVE | STEP},
-	{"registration", COLLECTIVE | STEP | MESSAGES},
+	{"nccl-force", COLLECTIVE | LIFE | STEP},
+	{"registration", COLLECTIVE | LIFE | STEP | MESSAGES},
 	{"copy-direction", COLLECTIVE | STEP},
 	{"copy-streams", COLLECTIVE | STEP},
 	{"tuning", COLLECTIVE | STEP},

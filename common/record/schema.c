@@ -60,7 +60,7 @@ const struct fb_column fb_columns[] = {
 	VALUE("stop", TEXT, "", STOP, ROW(stop),
 	      "what ended sampling: ci (interval tight), nmax (count), time; empty for none"),
 	VALUE("setup_us", TIME_US, "us", ROW_F64, ROW(setup_us),
-	      "allocation, registration, connection, plan; slowest rank"),
+	      "registration, connection, plan, not what rows share; slowest rank"),
 	VALUE("first_us", TIME_US, "us", ROW_F64, ROW(first_us),
 	      "first call, before any warm-up; slowest rank"),
 	VALUE("median_us", TIME_US, "us", ROW_F64, ROW(median_us),

@@ -14,6 +14,7 @@ struct fb_traits {
 	double algorithm_bytes; /* S of algbw = S / t, per operation */
 	double bus_factor;	/* busbw = algbw * bus_factor */
 	double bound_us;	/* lower bound of the time on this path; NAN or 0: unknown */
+	double kept_us;		/* of this rank's setup: what stays for later rows, no setup_us */
 	int channels;
 	char path[FB_PATH_CHARS]; /* what really carried the bytes, on this rank */
 	char flags[64];		  /* program's flags, sorted, ';' between; harness adds its own */

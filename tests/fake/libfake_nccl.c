@@ -117,6 +117,38 @@ API(CommInitRankConfig, comm_t *comm, int nranks, unique_id id, int rank, config
 	return make(comm, nranks, id, rank);
 }
 
+/* This process's devices, of which it has as many as are asked for. */
+API(CommInitAll, comm_t *comms, int devices, const int *device)
+{
+	unique_id id;
+	int code = 0;
+
+	(void)device;
+	memset(&id, 7, sizeof(id));
+	for (int i = 0; i < devices && !code; i++)
+		code = make(&comms[i], devices, id, i);
+	return code;
+}
+
+API(CommFinalize, comm_t comm)
+{
+	(void)comm;
+	calls.finalized++;
+	return 0;
+}
+
+/* Nobody is asked who else has the colour, so all ranks have. */
+API(CommSplit, comm_t comm, int colour, int key, comm_t *made, config_t *config)
+{
+	unique_id id;
+
+	(void)config;
+	(void)key;
+	memset(&id, 7, sizeof(id));
+	*made = NULL;
+	return colour < 0 ? 0 : make(made, comm->nranks, id, comm->rank);
+}
+
 API(CommDestroy, comm_t comm)
 {
 	calls.destroyed++;
@@ -189,9 +221,38 @@ API(Recv, void *to, size_t count, int type, int peer, comm_t comm, void *stream)
 }
 
 #ifndef FAKE_OLD
+API(CommInitRankScalable, comm_t *comm, int nranks, int rank, int nids, unique_id *ids,
+    config_t *config)
+{
+	for (int i = 0; i < nids; i++)
+		if (ids[i].internal[5] != 7)
+			return 4;
+	return config->magic == 0xcafebeef && nids >= 1 ? make(comm, nranks, ids[0], rank) : 4;
+}
+
+API(CommShrink, comm_t comm, int *excluded, int count, comm_t *made, config_t *config, int flags)
+{
+	unique_id id;
+
+	(void)config;
+	memset(&id, 7, sizeof(id));
+	for (int i = 0; i < count; i++)
+		if (excluded[i] == comm->rank || excluded[i] >= comm->nranks)
+			return 4;
+	return flags ? 4 : make(made, comm->nranks - count, id, comm->rank);
+}
+
+API(CommRevoke, comm_t comm, int flags)
+{
+	(void)comm;
+	calls.revoked++;
+	return flags ? 4 : 0;
+}
+
 API(MemAlloc, void **memory, size_t bytes)
 {
-	*memory = malloc(bytes);
+	/* As NCCL's is: windows have to begin at a page. */
+	*memory = aligned_alloc(4096, (bytes + 4095) / 4096 * 4096);
 	return *memory ? 0 : 1;
 }
 

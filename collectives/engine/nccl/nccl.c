@@ -17,6 +17,7 @@
 #include "common/base/error.h"
 #include "common/cuda/gpu_segment.h"
 #include "common/cuda/gpu_stream.h"
+#include "common/measure/clock.h"
 
 struct nccl_engine {
 	struct fb_engine engine;
@@ -40,6 +41,7 @@ struct nccl_request {
 	struct fb_nccl_call call;
 	struct fb_gpu_stream *stream;
 	struct fb_nccl_ran ran;
+	double kept_us; /* the communicator and what it connected, of which other rows profit */
 };
 
 static int nccl_open(struct fb_engine **engine, const struct fb_session *session,
@@ -181,6 +183,14 @@ static void nccl_release(struct fb_request *request)
 	free(r);
 }
 
+/* 0 where nobody measures. */
+static double now_us(const struct nccl_engine *e)
+{
+	const struct fb_clock *clock = e->engine.session->clock;
+
+	return clock ? 1e6 * fb_clock_now(clock) : 0;
+}
+
 /* Everything behind the request's memory. Collective; the same value on all ranks. */
 static int set_up(struct nccl_request *r, const struct fb_case *c)
 {
@@ -193,8 +203,10 @@ static int set_up(struct nccl_request *r, const struct fb_case *c)
 				    !strcmp(c->algorithm, "grouped"));
 
 	err = fb_group_agree(e->group, err);
+	r->kept_us = -now_us(e);
 	if (!err)
 		err = fb_nccl_group_get(&e->groups, &e->nccl, e->group, &need, &r->group);
+	r->kept_us += now_us(e);
 	if (err)
 		return err;
 	r->call.comm = r->group->comm;
@@ -205,7 +217,9 @@ static int set_up(struct nccl_request *r, const struct fb_case *c)
 		return err;
 	fb_gpu_stream_watch(r->stream, poll, r);
 	fb_gpu_stream_commands(r->stream, 4); /* a kernel, and events of NCCL's own */
+	r->kept_us -= now_us(e);
 	err = try_call(r);
+	r->kept_us += now_us(e);
 	/* After an error of a call a communicator is good for nothing; the next case makes one. */
 	if (err)
 		fb_nccl_group_drop(&e->groups, &e->nccl, r->group);
@@ -286,6 +300,7 @@ static void nccl_describe(struct fb_request *request, struct fb_traits *traits)
 	const struct nccl_request *r = (const struct nccl_request *)request;
 	struct fb_gpu_clocks clocks;
 
+	traits->kept_us = r->kept_us;
 	traits->channels = r->ran.channels;
 	describe_path(r, traits->path);
 	traits->extra[FB_EVENT_US] = fb_gpu_stream_event_us(r->stream);

@@ -24,7 +24,10 @@ static const struct fb_library_symbol symbols[] = {
 	OPTIONAL(MemAlloc),           OPTIONAL(MemFree),          OPTIONAL(CommRegister),
 	OPTIONAL(CommDeregister),     OPTIONAL(ResetDebugInit),   OPTIONAL(CommWindowRegister),
 	OPTIONAL(CommWindowDeregister), OPTIONAL(AlltoAll),       OPTIONAL(Gather),
-	OPTIONAL(Scatter),
+	OPTIONAL(Scatter),            NEEDED(CommInitAll),        OPTIONAL(CommFinalize),
+	OPTIONAL(CommSplit),          OPTIONAL(CommInitRankScalable), OPTIONAL(CommShrink),
+	OPTIONAL(CommRevoke),         OPTIONAL(CommGetUniqueId),  OPTIONAL(CommGrow),
+	OPTIONAL(CommSuspend),        OPTIONAL(CommResume),
 };
 
 int fb_nccl_open(struct fb_nccl *nccl, const char *file, char *reason, size_t n)

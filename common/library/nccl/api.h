@@ -31,6 +31,7 @@ enum {
 	FB_NCCL_WINDOW_SYMMETRIC = 1,
 	FB_NCCL_CTA_POLICY_ZERO = 2,         /* 2.28: copy engines, where it has them */
 	FB_NCCL_WINDOW_ALIGNMENT = 4096,
+	FB_NCCL_SUSPEND_MEMORY = 1,
 	FB_NCCL_NAME_CHARS = 32,
 };
 
@@ -64,6 +65,7 @@ struct fb_nccl {
 	const char *(*GetErrorString)(int code);
 	int (*GetUniqueId)(struct fb_nccl_id *id);
 	int (*CommInitRank)(fb_nccl_comm *comm, int nranks, struct fb_nccl_id id, int rank);
+	int (*CommInitAll)(fb_nccl_comm *comms, int devices, const int *device);
 	int (*CommDestroy)(fb_nccl_comm comm);
 	int (*CommAbort)(fb_nccl_comm comm);
 	int (*CommGetAsyncError)(fb_nccl_comm comm, int *code);
@@ -87,12 +89,22 @@ struct fb_nccl {
 	const char *(*GetLastError)(fb_nccl_comm comm);                         /* 2.13 */
 	int (*CommInitRankConfig)(fb_nccl_comm *comm, int nranks, struct fb_nccl_id id, int rank,
 				  struct fb_nccl_config *config);               /* 2.14 */
+	int (*CommFinalize)(fb_nccl_comm comm);                                 /* 2.14 */
+	/* Colour -1: this rank is in none of the new ones. `config` may be NULL. */
+	int (*CommSplit)(fb_nccl_comm comm, int colour, int key, fb_nccl_comm *made,
+			 struct fb_nccl_config *config);                        /* 2.18 */
 	int (*MemAlloc)(void **memory, size_t bytes);                           /* 2.19 */
 	int (*MemFree)(void *memory);                                           /* 2.19 */
 	int (*CommRegister)(fb_nccl_comm comm, void *from, size_t bytes,
 			    void **handle);                                     /* 2.19 */
 	int (*CommDeregister)(fb_nccl_comm comm, void *handle);                 /* 2.19 */
+	int (*CommInitRankScalable)(fb_nccl_comm *comm, int nranks, int rank, int nids,
+				    struct fb_nccl_id *ids,
+				    struct fb_nccl_config *config);             /* 2.23 */
 	void (*ResetDebugInit)(void);                                           /* 2.24 */
+	/* Called by those that stay, with the ranks that do not. */
+	int (*CommShrink)(fb_nccl_comm comm, int *excluded, int count, fb_nccl_comm *made,
+			  struct fb_nccl_config *config, int flags);            /* 2.27 */
 	int (*CommWindowRegister)(fb_nccl_comm comm, void *from, size_t bytes, void **window,
 				  int flags);                                   /* 2.27 */
 	int (*CommWindowDeregister)(fb_nccl_comm comm, void *window);           /* 2.27 */
@@ -102,6 +114,16 @@ struct fb_nccl {
 		      fb_nccl_comm comm, void *stream);                         /* 2.28 */
 	int (*Scatter)(const void *in, void *out, size_t count, int type, int root,
 		       fb_nccl_comm comm, void *stream);                        /* 2.28 */
+	int (*CommRevoke)(fb_nccl_comm comm, int flags);                        /* 2.28.7 */
+	int (*CommGetUniqueId)(fb_nccl_comm comm, struct fb_nccl_id *id);       /* 2.29 */
+	/*
+	 * Ranks of `comm` give rank -1, and all but the one that made the id give no id; a new
+	 * rank gives no communicator.
+	 */
+	int (*CommGrow)(fb_nccl_comm comm, int nranks, const struct fb_nccl_id *id, int rank,
+			fb_nccl_comm *made, struct fb_nccl_config *config);     /* 2.29 */
+	int (*CommSuspend)(fb_nccl_comm comm, int flags);                       /* 2.29.7 */
+	int (*CommResume)(fb_nccl_comm comm);                                   /* 2.29.7 */
 };
 
 /*

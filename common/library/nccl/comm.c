@@ -101,24 +101,30 @@ static bool is_for(const struct fb_nccl_group *g, const struct fb_nccl_need *nee
 	       (need->registration == FB_NCCL_NONE || g->need.segment == need->segment);
 }
 
+struct fb_nccl_config fb_nccl_config_plain(void)
+{
+	return (struct fb_nccl_config){
+		.size = sizeof(struct fb_nccl_config), .magic = FB_NCCL_CONFIG_MAGIC,
+		.version = FB_NCCL_CONFIG_VERSION, .blocking = 1,
+		.cga_cluster_size = FB_NCCL_UNDEFINED_INT, .min_ctas = FB_NCCL_UNDEFINED_INT,
+		.max_ctas = FB_NCCL_UNDEFINED_INT, .net_name = NULL,
+		.split_share = FB_NCCL_UNDEFINED_INT, .traffic_class = FB_NCCL_UNDEFINED_INT,
+		.comm_name = NULL, .collnet_enable = FB_NCCL_UNDEFINED_INT,
+		.cta_policy = FB_NCCL_UNDEFINED_INT, .shrink_share = FB_NCCL_UNDEFINED_INT,
+		.nvls_ctas = FB_NCCL_UNDEFINED_INT,
+	};
+}
+
 /* Versions before 2.14 take no configuration, and then NCCL chooses the channels. */
 static int init(const struct fb_nccl *nccl, const struct fb_group *w, struct fb_nccl_id id,
 		struct fb_nccl_group *g)
 {
-	struct fb_nccl_config config = {
-		.size = sizeof(config), .magic = FB_NCCL_CONFIG_MAGIC,
-		.version = FB_NCCL_CONFIG_VERSION, .blocking = 1,
-		.cga_cluster_size = FB_NCCL_UNDEFINED_INT,
-		.min_ctas = g->need.channels ? g->need.channels : FB_NCCL_UNDEFINED_INT,
-		.max_ctas = g->need.channels ? g->need.channels : FB_NCCL_UNDEFINED_INT,
-		.net_name = NULL, .split_share = FB_NCCL_UNDEFINED_INT,
-		.traffic_class = FB_NCCL_UNDEFINED_INT, .comm_name = NULL,
-		.collnet_enable = FB_NCCL_UNDEFINED_INT,
-		.cta_policy = g->need.registration == FB_NCCL_WINDOW_COPY ? FB_NCCL_CTA_POLICY_ZERO
-									  : FB_NCCL_UNDEFINED_INT,
-		.shrink_share = FB_NCCL_UNDEFINED_INT, .nvls_ctas = FB_NCCL_UNDEFINED_INT,
-	};
+	struct fb_nccl_config config = fb_nccl_config_plain();
 
+	if (g->need.channels)
+		config.min_ctas = config.max_ctas = g->need.channels;
+	if (g->need.registration == FB_NCCL_WINDOW_COPY)
+		config.cta_policy = FB_NCCL_CTA_POLICY_ZERO;
 	if (!nccl->CommInitRankConfig)
 		return fb_nccl_error(nccl, NULL,
 				     nccl->CommInitRank(&g->comm, w->nranks, id, w->rank),

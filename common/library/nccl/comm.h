@@ -43,6 +43,9 @@ enum fb_nccl_registration fb_nccl_registration_of(const char *name);
 bool fb_nccl_can_register(const struct fb_nccl *nccl, enum fb_nccl_registration how,
 			  const char *memory, char reason[FB_REASON_CHARS]);
 
+/* A configuration in which nothing is chosen but that calls block. */
+struct fb_nccl_config fb_nccl_config_plain(void);
+
 /* What a case needs of its communicator; equal on all ranks but for pointers. */
 struct fb_nccl_need {
 	struct fb_nccl_choice choice;

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What the program communicator knows of its job, and the functions that make it a program. */
+#ifndef FB_COLLECTIVES_COMMUNICATOR_STATE_H
+#define FB_COLLECTIVES_COMMUNICATOR_STATE_H
+
+#include "collectives/choices.h"
+#include "collectives/communicator/life.h"
+#include "common/run/program.h"
+
+/* What a user of communicators can get wrong; the last rank does it. */
+enum fb_misuse { FB_MISUSE_NONE, FB_MISUSE_CREATE, FB_MISUSE_DESTROY, FB_MISUSE_BUFFER };
+
+struct fb_life_options {
+	const char *operation, *communicators, *grid; /* lists */
+	int misuse;
+};
+
+enum { FB_LIFE_MOST_ENGINES = 8, FB_LIFE_MOST_COMMUNICATORS = 1024 };
+
+struct fb_life_state {
+	const struct fb_session *session;
+	const struct fb_group *world;
+	const struct fb_settings *settings;
+	const struct fb_life_options *options;
+	/* By the order of fb_engines: opened on the world where asked for, for what they can. */
+	struct fb_collectives engine[FB_LIFE_MOST_ENGINES];
+	struct fb_nccl nccl;
+	char no_nccl[FB_REASON_CHARS]; /* why not; empty: it is there */
+	struct fb_choices choices;     /* of the pass that fb_life_expand() is at */
+	const struct fb_life *adding;
+};
+
+/* The programs' own columns. */
+enum fb_life_column {
+	FB_CREATE_US,
+	FB_CREATE_P95_US,
+	FB_CREATE_MAX_US,
+	FB_CALL_US,
+	FB_CALL_P95_US,
+	FB_CALL_MAX_US,
+	FB_DESTROY_US,
+	FB_DESTROY_P95_US,
+	FB_DESTROY_MAX_US,
+	FB_DEVICE_BYTES,
+	FB_HOST_BYTES,
+	FB_SOCKETS,
+	FB_LIFE_COLUMNS,
+};
+
+/* Sizes of the groups of a grid: TPxPPxDP. All 1 for "none": one group of all ranks. */
+struct fb_life_grid {
+	int size[FB_LIFE_PARTS];
+};
+
+/* Of "none" or "2x1x4"; false: it is neither. */
+bool fb_life_grid_parse(const char *text, struct fb_life_grid *grid);
+
+/* The colour of a rank's group in a part of the grid; with "none" 0. Pure. */
+int fb_life_grid_colour(const struct fb_life_grid *grid, int part, int rank);
+
+/* The life of a case of these keys. There is one. */
+const struct fb_life *fb_life_of(const struct fb_case *c);
+
+/* What the keys of `variant` say. */
+void fb_life_keys(const struct fb_case *c, int *communicators, struct fb_life_grid *grid);
+
+/* The operation of a case, without buffers. */
+struct fb_operation fb_life_operation(const struct fb_case *c);
+
+/* As the members of fb_program. */
+int fb_life_expand(struct fb_run *run, void *state);
+bool fb_life_can(void *state, const struct fb_case *c, char reason[FB_REASON_CHARS]);
+int fb_life_set_up(void *state, const struct fb_case *c, void **instance);
+int fb_life_prime(void *instance);
+int fb_life_run(void *instance, int calls);
+int fb_life_check(void *instance, int calls, struct fb_mismatch *bad);
+void fb_life_describe(void *instance, struct fb_traits *traits);
+void fb_life_summarise(void *instance, const double *samples_us, size_t n,
+		       struct fb_traits *traits);
+void fb_life_tear_down(void *instance);
+
+#endif

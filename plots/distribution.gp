@@ -18,7 +18,7 @@ if (X_max / X_min < 300) {
 			timename(5 * 10. ** k) 5 * 10. ** k)
 	}
 }
-set xlabel "time of the slowest rank"
+set xlabel "time until the last rank is through"
 set yrange [0 : 102]
 set ytics 0, 10
 set format y "%g%%"

@@ -25,7 +25,7 @@ set ytics @timetics
 set ylabel "median time"
 
 draw = "plot $DATA index 0 using 1:2:4 with filledcurves linestyle 21 notitle, \
-	$DATA index 0 using 1:2 with linespoints linestyle 1 title 'slowest rank', \
+	$DATA index 0 using 1:2 with linespoints linestyle 1 title 'last rank', \
 	$DATA index 0 using 1:3 with linespoints linestyle 3 title 'mean of ranks', \
 	$DATA index 0 using 1:4 with linespoints linestyle 6 title 'quickest rank', \
 	$DATA index 0 using 1:5 with linespoints linestyle 5 dashtype 2 \

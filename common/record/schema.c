@@ -64,7 +64,7 @@ const struct fb_column fb_columns[] = {
 	VALUE("first_us", TIME_US, "us", ROW_F64, ROW(first_us),
 	      "first call, before any warm-up; slowest rank"),
 	VALUE("median_us", TIME_US, "us", ROW_F64, ROW(median_us),
-	      "the row's time: median over repetitions of the maximum over ranks"),
+	      "the row's time: median over repetitions of the time until the last rank is through"),
 	VALUE("median_low_us", TIME_US, "us", ROW_F64, ROW(median_low_us),
 	      "lower end of the median's 95% confidence interval within this launch"),
 	VALUE("median_high_us", TIME_US, "us", ROW_F64, ROW(median_high_us), "its upper end"),

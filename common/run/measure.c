@@ -20,14 +20,23 @@ struct subject {
 	bool counts; /* this rank's times count; see fb_program.counts */
 };
 
-static struct fb_sample to_sample(const struct fb_times *all)
+static struct fb_sample to_sample(const struct fb_meter *m, const struct fb_times *all, int calls)
 {
 	return (struct fb_sample){
-		.max = all->max,
+		.max = m->one_clock ? (all->last_end - all->first_start) / calls : all->max,
 		.min = all->min,
 		.mean = all->sum / all->ranks,
 		.skew = all->last_start - all->first_start,
 	};
+}
+
+/* How much later than the barrier's end a test has this rank begin. */
+static void be_late(const struct fb_meter *m)
+{
+	double until = fb_clock_now(m->clock) + m->late_us * 1e-6;
+
+	while (fb_clock_now(m->clock) < until)
+		;
 }
 
 static _Noreturn void fail(const struct subject *s, const char *what, int err)
@@ -57,6 +66,8 @@ static struct fb_times time_run(const struct subject *s, enum fb_phase phase, in
 	if (err)
 		fail(s, "making ready", err);
 	fb_barrier_wait(m->barrier);
+	if (m->late_us > 0)
+		be_late(m);
 	if (m->reads_cpu)
 		fb_cpu_time_begin(&m->cpu);
 	start = fb_clock_ticks(m->clock);
@@ -72,8 +83,9 @@ static struct fb_times time_run(const struct subject *s, enum fb_phase phase, in
 	/* The difference is signed where clocks are not one; it is not used then. */
 	start_us = (double)(int64_t)(start - m->epoch) * m->clock->seconds_per_tick * 1e6;
 	if (!s->counts)
-		return (struct fb_times){-HUGE_VAL, HUGE_VAL, 0, 0, -HUGE_VAL, HUGE_VAL};
-	return (struct fb_times){us, us, us, 1, start_us, start_us};
+		return (struct fb_times){-HUGE_VAL, HUGE_VAL,  0,	 0,
+					 -HUGE_VAL, HUGE_VAL, -HUGE_VAL};
+	return (struct fb_times){us, us, us, 1, start_us, start_us, start_us + us * calls};
 }
 
 static void prime(const struct subject *s)
@@ -106,7 +118,7 @@ static void look(const struct subject *s, int calls, struct fb_mismatch *bad)
  * Combines time and errors of all ranks in one reduction: element 0 is the repetition; element 1
  * counts wrong elements (sum) and finds the first rank that has any (minimum).
  */
-static struct fb_sample agree(const struct subject *s, struct fb_times own,
+static struct fb_sample agree(const struct subject *s, struct fb_times own, int calls,
 			      struct fb_mismatch bad, struct fb_measurement *out)
 {
 	const struct fb_group *world = s->meter->world;
@@ -117,7 +129,7 @@ static struct fb_sample agree(const struct subject *s, struct fb_times own,
 	pair[1].min = bad.errors ? world->rank : world->nranks;
 	pair[1].sum = (double)bad.errors;
 	MPI_Allreduce(MPI_IN_PLACE, pair, 2, s->meter->times_type, s->meter->times_op, world->comm);
-	sample = to_sample(&pair[0]);
+	sample = to_sample(s->meter, &pair[0], calls);
 	if (!(pair[1].sum > 0))
 		return sample;
 	first = (int)pair[1].min;
@@ -250,7 +262,7 @@ static void repeat(const struct subject *s, double estimate_s, int calls, size_t
 			   m->world->comm);
 		add_ranks(s, m->block, reps, calls);
 		for (size_t i = 0; root && i < reps; i++) {
-			struct fb_sample sample = to_sample(&m->reduced[i]);
+			struct fb_sample sample = to_sample(m, &m->reduced[i], calls);
 
 			fb_sampler_add(&m->sampler, &sample, 1);
 		}
@@ -317,7 +329,7 @@ static void final_check(const struct subject *s, struct fb_mismatch bad,
 	struct fb_times own;
 
 	own = checked_run(s, calls, &bad);
-	sample = agree(s, own, bad, out);
+	sample = agree(s, own, calls, bad, out);
 	if (single)
 		out->flags |= FB_FLAG_SINGLE_CHECK;
 	else if (m->world->rank == 0)
@@ -345,7 +357,7 @@ void fb_measure(struct fb_meter *meter, const struct fb_program *program, void *
 	first = time_run(&s, FB_PHASE_FIRST, 1);
 	if (verify != FB_VERIFY_NO)
 		look(&s, 1, &bad);
-	out->first_us = agree(&s, first, bad, out).max;
+	out->first_us = agree(&s, first, 1, bad, out).max;
 	if (out->status == FB_STATUS_OK) {
 		each_s = warm_up(&s, out->first_us * 1e-6);
 		out->cpu_s = cpu_of_call(meter);

@@ -2,8 +2,10 @@
 /*
  * One measurement: first call, verification, warm-up, repetitions, verification again.
  *
- * A sample is the maximum over ranks of one repetition, for a collective is over when its last
- * rank is; the row's time is the median of samples. Nothing but the operation happens between
+ * A sample is one repetition's time from when the first rank began until the last one was through,
+ * where ranks read one clock; else the maximum over ranks of what each took. The difference is a
+ * rank that begins late: where data only comes to it, it is there already, and the rank's own time
+ * is short. The row's time is the median of samples. Nothing but the operation happens between
  * the two readings of the clock. Rank 0 decides how often to run and tells the others, so all
  * ranks always do the same. The last repetition runs on freshly written data and is what the
  * final check looks at, so the code that was timed is the code that was checked.
@@ -21,11 +23,12 @@
 
 /*
  * One repetition in us. Own: all times are alike. Over the ranks whose times count: maximum,
- * minimum and sum of times, how many they are, and when the last and the first of them began.
+ * minimum and sum of times per call, how many they are, when the last and the first of them began,
+ * and when the last one ended.
  */
 struct fb_times {
 	double max, min, sum, ranks;
-	double last_start, first_start; /* since the meter's epoch */
+	double last_start, first_start, last_end; /* since the meter's epoch */
 };
 
 enum { FB_METER_BLOCK = 128 }; /* most repetitions between two reductions */
@@ -40,6 +43,7 @@ struct fb_meter {
 	double timer_us, step_us; /* reading the clock twice, and its step; from the self test */
 	bool one_clock;		  /* all ranks read the same clock: rows measure their skew */
 	double skew_us;		  /* where not: the self test's median of it */
+	double late_us;		  /* 0; tests have this rank begin so much after the barrier */
 
 	/* Below: the meter's own. */
 	MPI_Datatype times_type;	  /* struct fb_times */

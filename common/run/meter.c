@@ -20,6 +20,7 @@ static void combine_times(void *in, void *inout, int *count, MPI_Datatype *type)
 		b[i].ranks += a[i].ranks;
 		b[i].last_start = fmax(a[i].last_start, b[i].last_start);
 		b[i].first_start = fmin(a[i].first_start, b[i].first_start);
+		b[i].last_end = fmax(a[i].last_end, b[i].last_end);
 	}
 }
 

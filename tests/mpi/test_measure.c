@@ -2,70 +2,19 @@
 /*
  * ranks: 1 2 3
  *
- * One measurement of operations whose times and results are known: that the sample is the
- * slowest rank's, that a batch is divided by its calls, that wrong data is found before and after
- * timing and named, and that the flags tell what they should.
+ * One measurement of operations whose times and results are known: that the sample lasts from the
+ * first rank's begin to the last one's end, that a late rank makes it no shorter, that a batch is
+ * divided by its calls, that wrong data is found before and after timing and named, and that the
+ * flags tell what they should.
  */
 #include "common/base/error.h"
 #include "common/measure/selftest.h"
 #include "common/run/measure.h"
+#include "tests/mpi/operation.h"
 #include "tests/mpi/span.h"
 #include "tests/unit/check.h"
 
 #include <time.h>
-
-struct operation {
-	const struct fb_clock *clock;
-	double call_s;				/* what a call takes on this rank */
-	int rank, wrong_rank, wrong_from_prime; /* -1: never */
-	int primes, calls, last_calls, batches;
-	int clears, readies; /* cold: each repetition has one of both, in this order */
-};
-
-static int prime(void *instance)
-{
-	struct operation *op = instance;
-
-	op->primes++;
-	return FB_OK;
-}
-
-static int run(void *instance, int calls)
-{
-	struct operation *op = instance;
-	double end = fb_clock_now(op->clock) + op->call_s * calls;
-
-	op->calls += calls;
-	op->batches++;
-	op->last_calls = calls;
-	while (fb_clock_now(op->clock) < end)
-		;
-	return FB_OK;
-}
-
-static int check(void *instance, int calls, struct fb_mismatch *bad)
-{
-	struct operation *op = instance;
-
-	CHECK_INT(calls, op->last_calls);
-	if (op->rank != op->wrong_rank || op->wrong_from_prime < 0 ||
-	    op->primes < op->wrong_from_prime)
-		return FB_OK;
-	*bad = (struct fb_mismatch){.errors = 3, .index = 17, .got = "1", .expected = "2"};
-	return FB_OK;
-}
-
-static const struct fb_program program = {
-	.name = "measure", .prime = prime, .run = run, .check = check};
-
-static struct operation op_of(const struct fb_meter *m, double call_s)
-{
-	return (struct operation){.clock = m->clock,
-				  .call_s = call_s,
-				  .rank = m->world->rank,
-				  .wrong_rank = -1,
-				  .wrong_from_prime = -1};
-}
 
 static void test_times(struct fb_meter *m)
 {
@@ -143,7 +92,7 @@ static void test_cpu(struct fb_meter *m)
 	CHECK(spun.cpu_s <= 1.5 * m->world->nranks * spun.summary.median * 1e-6);
 }
 
-/* The times of single ranks are the samples' own: their maximum over ranks is the sample. */
+/* The times of single ranks are the samples' own: from the first begin to the last end. */
 static void test_ranks(struct fb_meter *m)
 {
 	const struct fb_case isolated = {.cadence = FB_ISOLATED, .redop = -1};
@@ -161,7 +110,7 @@ static void test_ranks(struct fb_meter *m)
 	for (size_t i = 0; i < out.summary.n; i++) {
 		size_t first = m->ranks.count - out.summary.n;
 		const struct fb_rank_time *time = &m->ranks.time[(first + i) * ranks];
-		double longest = 0;
+		double longest = 0, begin = time[0].begin, end = 0;
 
 		for (size_t r = 0; r < ranks; r++) {
 			double took = time[r].end - time[r].begin;
@@ -169,8 +118,43 @@ static void test_ranks(struct fb_meter *m)
 			CHECK(took >= (r + 1 < ranks ? 99.9 : 199.9));
 			CHECK(m->one_clock || time[r].begin == 0);
 			longest = took > longest ? took : longest;
+			begin = time[r].begin < begin ? time[r].begin : begin;
+			end = time[r].end > end ? time[r].end : end;
 		}
-		CHECK_NEAR(longest, m->sampler.max_us[i], 1e-3);
+		CHECK_NEAR(m->one_clock ? end - begin : longest, m->sampler.max_us[i], 1e-3);
+	}
+}
+
+/*
+ * Data goes from rank 0 to the others only, and rank 0 waits for nobody: a rank that begins late
+ * finds it there, and its own time is next to nothing. The later it begins the longer the
+ * operation takes all the same, and never less than ranks began apart.
+ */
+static void test_late(struct fb_meter *m)
+{
+	const struct fb_case isolated = {.cadence = FB_ISOLATED, .redop = -1};
+	const double late_us[] = {0, 300, 900};
+	bool last = m->world->rank == m->world->nranks - 1;
+	double median[3] = {0};
+	struct span span = span_begin();
+	bool loose;
+
+	for (int i = 0; i < 3; i++) {
+		struct operation op = op_of(m, last ? 0 : 20e-6);
+		struct fb_measurement out;
+
+		m->late_us = last ? late_us[i] : 0;
+		fb_measure(m, &program, &op, &isolated, &out);
+		median[i] = out.summary.median;
+		for (size_t k = 0; m->world->rank == 0 && m->one_clock && k < out.summary.n; k++)
+			if (!CHECK(m->sampler.max_us[k] >= m->sampler.skew_us[k]))
+				break;
+	}
+	m->late_us = 0;
+	loose = m->world->oversubscribed || !span_undisturbed(&span, m->world->comm);
+	if (m->world->rank == 0 && m->world->nranks > 1 && m->one_clock && !loose) {
+		CHECK(median[1] > 2 * median[0]);
+		CHECK(median[2] > 2 * median[1]);
 	}
 }
 
@@ -385,6 +369,7 @@ int main(int argc, char **argv)
 	meter.one_clock = false;
 	test_ranks(&meter);
 	meter.one_clock = true;
+	test_late(&meter);
 	test_skew(&meter);
 	fb_meter_close(&meter);
 	fb_barrier_close(&barrier);

@@ -362,8 +362,8 @@ void fb_report_text(const struct fb_report *report)
 		"bound  least possible time on this memory, by the time measured\n"
 		"~      the two intervals overlap: no difference was seen\n",
 		report->metric == FB_METRIC_TIME
-			? "us     median over repetitions of the slowest rank's time, then "
-			  FB_ESTIMATOR
+			? "us     median over repetitions of the time until the last rank is "
+			  "through, then " FB_ESTIMATOR
 			: "GB/s   bus bandwidth, 1e9 bytes per second, of the " FB_ESTIMATOR);
 	fprintf(report->out, "\nrows: %zu ok, %zu few, %zu skipped, %zu wrong, %zu fault\n",
 		tally.status[FB_STATUS_OK], tally.status[FB_STATUS_FEW],

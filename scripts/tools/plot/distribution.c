@@ -208,7 +208,7 @@ static int put_figure(const struct fb_plot *plot, struct distribution *l,
 		 l->first->bytes ? fb_size_text(l->first->bytes, size) : "",
 		 l->first->bytes ? " bytes, " : "");
 	snprintf(note, sizeof(note),
-		 "slowest rank of each repetition; marks: median, p95 from 100 "
+		 "of the last rank of each repetition; marks: median, p95 from 100 "
 		 "repetitions on, p99 from 1000; in brackets: repetitions; not shown: %zu",
 		 all - shown);
 	if (all == shown)

@@ -176,8 +176,9 @@ static void put_bottom(const struct fb_page *page)
 		fb_version_revision());
 	for (size_t i = 0; i < page->set->npaths; i++)
 		fb_html(out, " <code>%s</code>", page->set->path[i]);
-	fputs(". Times are medians over repetitions of the slowest rank's time; intervals are 95%; "
-	      "rates are in 1e9 bytes per second.</p>\n</footer>\n<div id=\"tip\"></div>\n",
+	fputs(". Times are medians over repetitions of the time until the last rank is through; "
+	      "intervals are 95%; rates are in 1e9 bytes per second.</p>\n</footer>\n"
+	      "<div id=\"tip\"></div>\n",
 	      out);
 	fb_html(out, "<script nonce=\"%s\">\n", page->nonce);
 	fputs(fb_page_js, out);

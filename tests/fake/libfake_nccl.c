@@ -318,11 +318,12 @@ void ncclResetDebugInit(void);
 void ncclResetDebugInit(void)
 {
 	const char *file = getenv("NCCL_DEBUG_FILE"), *subsystem = getenv("NCCL_DEBUG_SUBSYS");
-	FILE *f = file && subsystem && !strcmp(subsystem, "TUNING") ? fopen(file, "w") : NULL;
+	FILE *f = file && subsystem && strstr(subsystem, "TUNING") ? fopen(file, "w") : NULL;
 
 	if (!f)
 		return;
-	fprintf(f, "node:1:1 [0] NCCL INFO AllReduce: 64 Bytes -> Algo RING proto LL128 "
+	fprintf(f, "node:1:1 [0] NCCL INFO Channel 00/0 : 0[0] -> 1[1] via P2P/CUMEM/read\n"
+		"node:1:1 [0] NCCL INFO AllReduce: 64 Bytes -> Algo RING proto LL128 "
 		"channel{Lo..Hi}={0..15}\n");
 	fclose(f);
 }

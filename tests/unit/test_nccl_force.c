@@ -135,31 +135,122 @@ static void test_log(void)
 	CHECK_STR(ran.algorithm, "copyengine");
 }
 
-/* The log of a library is read, removed, and not touched where it is the user's. */
+#define NODE "node:7:9 [0] NCCL INFO "
+
+/* Lines as versions write them; numbers of devices become names where the log has those. */
+static void test_wire(void)
+{
+	struct fb_nccl_wire wire = {.warnings = 0};
+	struct fb_nccl_ran ran;
+
+	/* 2.19, one host: pointers within a process, handles between processes. */
+	fb_nccl_wire_parse(NODE "Channel 00/0 : 0[0] -> 1[1] via P2P/direct pointer\n"
+			   NODE "Channel 01/0 : 0[0] -> 1[1] via P2P/IPC/read\n"
+			   NODE "Channel 02/0 : 0[0] -> 1[1] via P2P/IPC\n"
+			   NODE "Channel 03/0 : 0[0] -> 1[1] via P2P/IPC/read\n", &wire);
+	CHECK_STR(wire.via, "P2P/direct, P2P/IPC/read, P2P/IPC");
+	CHECK_INT(wire.warnings, 0);
+	/* 2.22 to 2.32; the second log adds to the first. */
+	wire = (struct fb_nccl_wire){.warnings = 0};
+	fb_nccl_wire_parse(NODE "Channel 00 : 0[0] -> 1[1] via SHM/direct/direct\n", &wire);
+	fb_nccl_wire_parse(NODE "Channel 00/1 : 0[0] -> 1[1] via P2P/CUMEM/CE\n", &wire);
+	CHECK_STR(wire.via, "SHM/direct/direct, P2P/CUMEM/CE");
+	/* Networks: what is sent; PXN and GPUDirect are told, shared buffers and PCI left out. */
+	wire = (struct fb_nccl_wire){.warnings = 0};
+	fb_nccl_wire_parse(
+		NODE "NET/IB : Using [0]mlx5_0:1/IB [1]mlx5_3:1/IB [RO]; OOB eth0:10.0.0.1<0>\n"
+		NODE "Using network IB\n"
+		NODE "Channel 00/0 : 3[3] -> 0[0] [receive] via NET/IB/0/GDRDMA\n"
+		NODE "Channel 00/0 : 0[0] -> 1[1] [send] via NET/IB/0/GDRDMA/Shared\n"
+		NODE "Channel 01/0 : 0[0] -> 1[1] [send] via NET/IB/1(2)/GDRDMA(PCI)\n"
+		NODE "Channel 02/0 : 0[0] -> 1[1] [send] via NET/IB/7\n", &wire);
+	CHECK_STR(wire.network, "IB");
+	CHECK_STR(wire.via, "NET/IB/mlx5_0/GDRDMA, NET/IB/mlx5_3/PXN/GDRDMA, NET/IB/7");
+	wire = (struct fb_nccl_wire){.warnings = 0};
+	fb_nccl_wire_parse(
+		NODE "NET/IB : No device found.\n"
+		NODE "NET/Socket : Using [0]eth0:10.0.0.1<0>\n" NODE "Using network Socket\n"
+		NODE "NET/Socket: Using 2 threads and 1 sockets per thread\n"
+		NODE "Channel 00/0 : 0[0] -> 1[1] [send] via NET/Socket/0\n", &wire);
+	CHECK_STR(wire.network, "Socket");
+	CHECK_STR(wire.via, "NET/Socket/eth0");
+	/* Warnings, of which the first is kept, and slower ways that are told as information. */
+	wire = (struct fb_nccl_wire){.warnings = 0};
+	fb_nccl_wire_parse("\n[2026-01-01] node:7:9 [0] a.cc:1 NCCL WARN Cuda failure 'x'\n"
+			   "[2026-01-01] node:7:9 [0] b.cc:2 NCCL WARN second\n"
+			   NODE "unable to enable P2P, falling back to copy\n", &wire);
+	CHECK_INT(wire.warnings, 3);
+	CHECK_STR(wire.warning, "Cuda failure 'x'");
+	/* 2.31 on. */
+	fb_nccl_ran_parse(NODE "AllReduce: 64 Bytes -> Algo RING proto LL channel{Lo..Hi}={0..3} "
+			  "cgaClusterSize 4\n", &ran);
+	CHECK_INT(ran.channels, 4);
+	CHECK_INT(ran.cluster, 4);
+}
+
+static struct fb_nccl_ran logged(const struct fb_nccl *nccl, const char *subsystems,
+				 struct fb_nccl_wire *wire)
+{
+	struct fb_nccl_log log;
+	struct fb_nccl_ran ran;
+	char file[sizeof(log.file)];
+
+	*wire = (struct fb_nccl_wire){.warnings = 0};
+	fb_nccl_log_begin(&log, nccl);
+	snprintf(file, sizeof(file), "%s", log.file);
+	CHECK_STR(getenv("NCCL_DEBUG_SUBSYS"), subsystems);
+	fb_nccl_log_end(&log, &ran, wire);
+	CHECK(!log.nccl && !*log.file);
+	return ran;
+}
+
+/* The log of a library is read and removed; the user's is read as well, and stays the user's. */
 static void test_log_file(void)
 {
 	struct fb_nccl nccl;
 	struct fb_nccl_log log;
 	struct fb_nccl_ran ran;
-	char why[192], path[PATH_MAX];
+	struct fb_nccl_wire wire;
+	char why[192], path[PATH_MAX], file[] = "/tmp/fabricbench-test-XXXXXX", pattern[64];
+	FILE *f;
+	int fd;
 
 	if (!CHECK_INT(fb_nccl_open(&nccl, beside_program("libfake_nccl.so", path), why,
 				    sizeof(why)), 0))
 		return;
 	unsetenv("NCCL_DEBUG");
-	fb_nccl_log_begin(&log, &nccl);
-	CHECK_STR(getenv("NCCL_DEBUG_SUBSYS"), "TUNING");
-	fb_nccl_log_end(&log, &ran);
-	CHECK_STR(ran.algorithm, "ring");
-	CHECK(getenv("NCCL_DEBUG") == NULL && getenv("NCCL_DEBUG_FILE") == NULL);
-	CHECK(access(log.file, F_OK) != 0);
+	unsetenv("NCCL_DEBUG_SUBSYS");
+	CHECK_STR(logged(&nccl, "INIT,P2P,SHM,NET,TUNING", &wire).algorithm, "ring");
+	CHECK_STR(wire.via, "P2P/CUMEM/read");
+	CHECK(!getenv("NCCL_DEBUG") && !getenv("NCCL_DEBUG_FILE") && !getenv("NCCL_DEBUG_SUBSYS"));
+	/* To the terminal: what is missing is added, and put back. */
 	setenv("NCCL_DEBUG", "WARN", 1);
+	setenv("NCCL_DEBUG_SUBSYS", "COLL", 1);
+	CHECK_STR(logged(&nccl, "COLL,INIT,P2P,SHM,NET,TUNING", &wire).algorithm, "ring");
+	CHECK_STR(getenv("NCCL_DEBUG"), "WARN");
+	CHECK_STR(getenv("NCCL_DEBUG_SUBSYS"), "COLL");
+	setenv("NCCL_DEBUG_SUBSYS", "^TUNING", 1);
+	CHECK_STR(logged(&nccl, "INIT,P2P,SHM,NET,TUNING", &wire).algorithm, "ring");
+	/* To a file: only what is new in it, and nothing is changed. */
+	fd = mkstemp(file);
+	f = fdopen(fd, "w");
+	fprintf(f, NODE "Channel 00/0 : 0[0] -> 1[1] via P2P/IPC\n");
+	fflush(f);
+	snprintf(pattern, sizeof(pattern), "%s", file);
+	setenv("NCCL_DEBUG_FILE", pattern, 1);
 	fb_nccl_log_begin(&log, &nccl);
-	CHECK_STR(getenv("NCCL_DEBUG"), "WARN");
-	fb_nccl_log_end(&log, &ran);
+	fprintf(f, NODE "Channel 00 : 0[0] -> 1[1] via SHM/direct\n");
+	fclose(f);
+	wire = (struct fb_nccl_wire){.warnings = 0};
+	fb_nccl_log_end(&log, &ran, &wire);
+	CHECK_STR(wire.via, "SHM/direct");
 	CHECK_STR(ran.algorithm, "");
-	CHECK_STR(getenv("NCCL_DEBUG"), "WARN");
+	CHECK_STR(getenv("NCCL_DEBUG_SUBSYS"), "^TUNING");
+	CHECK_INT(access(file, F_OK), 0);
+	(void)unlink(file);
 	unsetenv("NCCL_DEBUG");
+	unsetenv("NCCL_DEBUG_SUBSYS");
+	unsetenv("NCCL_DEBUG_FILE");
 }
 
 int main(void)
@@ -168,6 +259,7 @@ int main(void)
 	test_reasons();
 	test_environment();
 	test_log();
+	test_wire();
 	test_log_file();
 	return check_done("nccl_force");
 }

@@ -30,6 +30,7 @@ struct nccl_engine {
 	int least_major;           /* compute capability of all ranks' GPUs */
 	char why[FB_REASON_CHARS]; /* what is missing */
 	struct fb_nccl_group *groups;
+	struct fb_nccl_wire wire;  /* rank 0: of the process: network and devices */
 };
 
 struct nccl_request {
@@ -41,6 +42,7 @@ struct nccl_request {
 	struct fb_nccl_call call;
 	struct fb_gpu_stream *stream;
 	struct fb_nccl_ran ran;
+	struct fb_nccl_wire wire; /* of its communicator, as far as told by then */
 	double kept_us; /* the communicator and what it connected, of which other rows profit */
 };
 
@@ -144,23 +146,33 @@ static int poll(void *request)
 	return fb_nccl_group_poll(&r->engine->nccl, r->group);
 }
 
+/* The log is rank 0's, and so is what it says. */
+static void read_log(struct nccl_request *r, struct fb_nccl_log *log)
+{
+	struct fb_nccl_wire *known = &r->engine->wire, *wire = r->group ? &r->group->wire : known;
+
+	/* NCCL names networks and devices once in a process. */
+	snprintf(wire->network, sizeof(wire->network), "%s", known->network);
+	snprintf(wire->devices, sizeof(wire->devices), "%s", known->devices);
+	fb_nccl_log_end(log, &r->ran, wire);
+	snprintf(known->network, sizeof(known->network), "%s", wire->network);
+	snprintf(known->devices, sizeof(known->devices), "%s", wire->devices);
+	r->wire = *wire;
+}
+
 /*
  * One call outside of timing: connects what NCCL connects at first use, and is the one that the
- * log is read of. What it says is rank 0's.
+ * log is read of, which was begun before the communicator was made. What it says is rank 0's.
  */
-static int try_call(struct nccl_request *r)
+static int try_call(struct nccl_request *r, struct fb_nccl_log *log)
 {
 	const struct fb_group *w = r->engine->group;
-	struct fb_nccl_log log;
-	int err;
+	int err = fb_gpu_stream_start(r->stream);
 
-	if (w->rank == 0)
-		fb_nccl_log_begin(&log, &r->engine->nccl);
-	err = fb_gpu_stream_start(r->stream);
 	if (!err)
 		err = fb_gpu_stream_wait(r->stream);
 	if (w->rank == 0)
-		fb_nccl_log_end(&log, &r->ran);
+		read_log(r, log);
 	err = fb_group_agree(w, err);
 	if (err)
 		return err;
@@ -199,30 +211,37 @@ static int set_up(struct nccl_request *r, const struct fb_case *c)
 		.choice = r->choice, .registration = fb_nccl_registration_of(c->registration),
 		.segment = r->op->segment, .channels = (int)e->settings->channels,
 	};
+	struct fb_nccl_log log = {.nccl = NULL};
 	int err = fb_nccl_call_open(&r->call, &e->nccl, r->op, e->group->rank, e->group->nranks,
 				    !strcmp(c->algorithm, "grouped"));
 
 	err = fb_group_agree(e->group, err);
 	r->kept_us = -now_us(e);
+	if (e->group->rank == 0)
+		fb_nccl_log_begin(&log, &e->nccl);
 	if (!err)
 		err = fb_nccl_group_get(&e->groups, &e->nccl, e->group, &need, &r->group);
 	r->kept_us += now_us(e);
 	if (err)
-		return err;
+		goto end_log;
 	r->call.comm = r->group->comm;
 	err = fb_gpu_stream_open(&r->stream, &e->gpu, !strcmp(c->launch, "graph"), enqueue, r,
 				 e->engine.session);
 	err = fb_group_agree(e->group, err);
 	if (err)
-		return err;
+		goto end_log;
 	fb_gpu_stream_watch(r->stream, poll, r);
 	fb_gpu_stream_commands(r->stream, 4); /* a kernel, and events of NCCL's own */
 	r->kept_us -= now_us(e);
-	err = try_call(r);
+	err = try_call(r, &log);
 	r->kept_us += now_us(e);
 	/* After an error of a call a communicator is good for nothing; the next case makes one. */
 	if (err)
 		fb_nccl_group_drop(&e->groups, &e->nccl, r->group);
+	return err;
+end_log:
+	if (e->group->rank == 0)
+		read_log(r, &log);
 	return err;
 }
 
@@ -280,19 +299,31 @@ static int nccl_enqueue(struct fb_request *request, void *stream)
 	return enqueue(request, stream);
 }
 
-/* "NCCL 2.28.9 ncclAllReduce: ring ll128"; "untold" where its log says nothing of the call. */
+/*
+ * "NCCL 2.28.9 ncclAllReduce: ring ll128 via NET/IB/mlx5_0/GDRDMA, network IB"; "untold" where its
+ * log says nothing of the call.
+ */
 static void describe_path(const struct nccl_request *r, char path[FB_PATH_CHARS])
 {
 	const struct nccl_engine *e = r->engine;
 	const struct fb_nccl_ran *ran = &r->ran;
-	char version[FB_NCCL_NAME_CHARS];
+	const struct fb_nccl_wire *wire = &r->wire;
+	char version[FB_NCCL_NAME_CHARS], cluster[32] = "", warned[256] = "";
 
-	snprintf(path, FB_PATH_CHARS, "NCCL %s nccl%s: %s%s%s%s%s%s",
+	if (ran->cluster)
+		snprintf(cluster, sizeof(cluster), " clusters of %d", ran->cluster);
+	if (wire->warnings)
+		snprintf(warned, sizeof(warned), ", %d warnings: %s", wire->warnings,
+			 wire->warning);
+	snprintf(path, FB_PATH_CHARS, "NCCL %s nccl%s: %s%s%s%s%s%s%s%s%s%s%s%s",
 		 fb_nccl_version_text(&e->nccl, version),
 		 fb_nccl_call_name(&e->nccl, r->op, r->call.grouped),
 		 r->group->need.registration == FB_NCCL_WINDOW_COPY ? "zero CTAs, " : "",
 		 *ran->algorithm ? ran->algorithm : "untold", *ran->protocol ? " " : "",
-		 ran->protocol, *ran->kernel ? " " : "", ran->kernel);
+		 ran->protocol, *ran->kernel ? " " : "", ran->kernel, cluster,
+		 *wire->via ? " via " : "", wire->via,
+		 strstr(wire->via, "NET/") && *wire->network ? ", network " : "",
+		 strstr(wire->via, "NET/") ? wire->network : "", warned);
 }
 
 static void nccl_describe(struct fb_request *request, struct fb_traits *traits)
@@ -303,6 +334,8 @@ static void nccl_describe(struct fb_request *request, struct fb_traits *traits)
 	traits->kept_us = r->kept_us;
 	traits->channels = r->ran.channels;
 	describe_path(r, traits->path);
+	if (r->wire.warnings)
+		fb_traits_flag(traits, "nccl-warning");
 	traits->extra[FB_EVENT_US] = fb_gpu_stream_event_us(r->stream);
 	if (!fb_gpu_clocks(&r->engine->gpu, &clocks))
 		return;

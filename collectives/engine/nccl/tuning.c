@@ -8,7 +8,11 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { MOST_LOG_BYTES = 1 << 16 };
+enum { MOST_LOG_BYTES = 8 << 20 };
+
+static const char *const variables[FB_NCCL_LOG_VALUES] = {
+	"NCCL_DEBUG", "NCCL_DEBUG_SUBSYS", "NCCL_DEBUG_FILE"};
+static const char subsystems[] = "INIT,P2P,SHM,NET,TUNING";
 
 /* The word at `text` in lower case without '_': "COLLNET_DIRECT" becomes "collnetdirect". */
 static void copy_word(const char *text, char word[FB_NCCL_NAME_CHARS])
@@ -39,6 +43,7 @@ static bool parse_classic(const char *line, struct fb_nccl_ran *ran)
 		"tree", "ring", "collnetdirect", "collnetchain", "nvls", "nvlstree", "pat"};
 	static const char *const protocols[] = {"ll", "ll128", "simple"};
 	const char *algorithm = strstr(line, "Bytes -> Algo "), *protocol, *channels;
+	const char *cluster;
 	int low, high;
 
 	if (!algorithm)
@@ -54,6 +59,9 @@ static bool parse_classic(const char *line, struct fb_nccl_ran *ran)
 	channels = strstr(protocol, "={");
 	if (channels && sscanf(channels, "={%d..%d}", &low, &high) == 2 && high >= low)
 		ran->channels = high - low + 1;
+	cluster = strstr(protocol, "cgaClusterSize ");
+	if (cluster)
+		ran->cluster = atoi(cluster + strlen("cgaClusterSize "));
 	return true;
 }
 
@@ -98,47 +106,114 @@ bool fb_nccl_ran_as(const struct fb_nccl_ran *ran, const struct fb_nccl_choice *
 	return !strcmp(choice->protocol, "library") || !strcmp(ran->protocol, choice->protocol);
 }
 
+/* As NCCL writes names of files: %h is the host, %p the process. */
+static void expand(const char *pattern, char *file, size_t n)
+{
+	char host[64] = "";
+	size_t used = 0;
+
+	(void)gethostname(host, sizeof(host) - 1);
+	host[strcspn(host, ".")] = '\0';
+	for (; *pattern && used + 1 < n; pattern++) {
+		if (*pattern != '%' || (pattern[1] != 'h' && pattern[1] != 'p'))
+			used += (size_t)snprintf(file + used, n - used, "%c", *pattern);
+		else if (*++pattern == 'h')
+			used += (size_t)snprintf(file + used, n - used, "%s", host);
+		else
+			used += (size_t)snprintf(file + used, n - used, "%d", (int)getpid());
+	}
+}
+
+/* The user's own log lies in a file: it is read from here on. */
+static void follow(struct fb_nccl_log *log)
+{
+	FILE *f;
+
+	expand(getenv("NCCL_DEBUG_FILE"), log->file, sizeof(log->file));
+	f = fopen(log->file, "r");
+	if (f && !fseek(f, 0, SEEK_END))
+		log->from = ftell(f);
+	if (f)
+		fclose(f);
+}
+
 void fb_nccl_log_begin(struct fb_nccl_log *log, const struct fb_nccl *nccl)
 {
-	const char *folder = getenv("TMPDIR");
+	const char *folder = getenv("TMPDIR"), *level = getenv("NCCL_DEBUG");
+	const char *asked = getenv("NCCL_DEBUG_SUBSYS");
+	char all[512];
 	int fd;
 
 	*log = (struct fb_nccl_log){.nccl = NULL};
-	if (!nccl->ResetDebugInit || getenv("NCCL_DEBUG") || getenv("NCCL_DEBUG_SUBSYS"))
+	if (level && getenv("NCCL_DEBUG_FILE")) {
+		follow(log);
 		return;
-	if (!folder || strlen(folder) > 32)
+	}
+	if (!nccl->ResetDebugInit)
+		return;
+	if (!folder || strlen(folder) > 200)
 		folder = "/tmp";
 	snprintf(log->file, sizeof(log->file), "%s/fabricbench-XXXXXX", folder);
 	fd = mkstemp(log->file);
-	if (fd < 0)
+	if (fd < 0) {
+		log->file[0] = '\0';
 		return;
+	}
 	close(fd);
-	(void)setenv("NCCL_DEBUG", "INFO", 1);
-	(void)setenv("NCCL_DEBUG_SUBSYS", "TUNING", 1);
+	for (int i = 0; i < FB_NCCL_LOG_VALUES; i++) {
+		const char *value = getenv(variables[i]);
+
+		log->before[i] = value ? strdup(value) : NULL;
+	}
+	/* What is left out by ^ would be left out of what is asked for here. */
+	snprintf(all, sizeof(all), "%s%s%s", level && asked && *asked != '^' ? asked : "",
+		 level && asked && *asked != '^' ? "," : "", subsystems);
+	if (!level || strcmp(level, "TRACE"))
+		(void)setenv("NCCL_DEBUG", "INFO", 1);
+	(void)setenv("NCCL_DEBUG_SUBSYS", all, 1);
 	(void)setenv("NCCL_DEBUG_FILE", log->file, 1);
 	nccl->ResetDebugInit();
 	log->nccl = nccl;
 }
 
-void fb_nccl_log_end(struct fb_nccl_log *log, struct fb_nccl_ran *ran)
+/* The variables as they were, and from then on the log as it was. */
+static void restore(struct fb_nccl_log *log)
+{
+	for (int i = 0; i < FB_NCCL_LOG_VALUES; i++) {
+		if (log->before[i])
+			(void)setenv(variables[i], log->before[i], 1);
+		else
+			(void)unsetenv(variables[i]);
+	}
+	log->nccl->ResetDebugInit();
+}
+
+void fb_nccl_log_end(struct fb_nccl_log *log, struct fb_nccl_ran *ran, struct fb_nccl_wire *wire)
 {
 	char *text;
 	FILE *f;
 
 	*ran = (struct fb_nccl_ran){.channels = 0};
-	if (!log->nccl)
+	if (!*log->file)
 		return;
-	(void)unsetenv("NCCL_DEBUG");
-	(void)unsetenv("NCCL_DEBUG_SUBSYS");
-	(void)unsetenv("NCCL_DEBUG_FILE");
-	log->nccl->ResetDebugInit();
-	log->nccl = NULL;
+	if (log->nccl)
+		restore(log);
 	f = fopen(log->file, "r");
 	text = calloc(1, MOST_LOG_BYTES);
-	if (f && text && fread(text, 1, MOST_LOG_BYTES - 1, f) > 0)
+	if (f && text && !fseek(f, log->from, SEEK_SET) &&
+	    fread(text, 1, MOST_LOG_BYTES - 1, f) > 0) {
 		fb_nccl_ran_parse(text, ran);
+		fb_nccl_wire_parse(text, wire);
+		/* The user wanted to see it. On stderr, as rows may go to stdout. */
+		if (log->nccl && log->before[0])
+			fputs(text, stderr);
+	}
 	free(text);
 	if (f)
 		fclose(f);
-	(void)unlink(log->file);
+	if (log->nccl)
+		(void)unlink(log->file);
+	for (int i = 0; i < FB_NCCL_LOG_VALUES; i++)
+		free(log->before[i]);
+	*log = (struct fb_nccl_log){.nccl = NULL};
 }

@@ -3,15 +3,20 @@
  * What NCCL really ran, read from its own log of one call outside of timing.
  *
  * NCCL tells algorithm, protocol and channels of a call in its log (NCCL_DEBUG=INFO, subsystem
- * TUNING), on rank 0 only. Writing it costs time, so the log is switched on for one call and off
- * again, by ncclResetDebugInit, which versions since 2.24 have. Where the user has set NCCL_DEBUG
- * the log is theirs and nothing is read. Sends and receives have no such line.
+ * TUNING), on rank 0 only, and what it connects by in INIT, P2P, SHM and NET. Writing it costs
+ * time, so the log is switched on for one call and off again, by ncclResetDebugInit, which versions
+ * since 2.24 have. Sends and receives have no line in TUNING.
+ *
+ * Where the user has set NCCL_DEBUG the log remains the user's as well: what went to a file of
+ * this module is printed when it has been read, and a file of the user's is read where it lies,
+ * which tells as much as its level and subsystems do.
  */
 #ifndef FB_COLLECTIVES_ENGINE_NCCL_TUNING_H
 #define FB_COLLECTIVES_ENGINE_NCCL_TUNING_H
 
 #include "common/library/nccl/api.h"
 #include "common/library/nccl/force.h"
+#include "common/library/nccl/wire.h"
 
 /* Plain data, to be broadcast as bytes. Empty texts: not told. */
 struct fb_nccl_ran {
@@ -19,6 +24,7 @@ struct fb_nccl_ran {
 	char protocol[FB_NCCL_NAME_CHARS];  /* "ll128" */
 	char kernel[64];                    /* of symmetric windows: "AllReduce_AGxLL_R" */
 	int channels;                       /* 0: not told */
+	int cluster;                        /* CTAs of a cluster, from 2.31 on; 0: not told */
 };
 
 /* The last call that the log tells of; zeroes where there is none. */
@@ -27,14 +33,21 @@ void fb_nccl_ran_parse(const char *log, struct fb_nccl_ran *ran);
 /* Whether that is what was asked for, as far as NCCL tells. */
 bool fb_nccl_ran_as(const struct fb_nccl_ran *ran, const struct fb_nccl_choice *choice);
 
+enum { FB_NCCL_LOG_VALUES = 3 };
+
 /* A log under way. */
 struct fb_nccl_log {
-	const struct fb_nccl *nccl; /* NULL: not logging */
-	char file[64];
+	const struct fb_nccl *nccl;      /* NULL: not switched on by this module */
+	char file[256];                  /* "": nothing is read */
+	long from;                       /* of the file: what was there before */
+	char *before[FB_NCCL_LOG_VALUES]; /* the user's variables; owned, NULL: not set */
 };
 
-/* Local. Nothing is logged where it cannot be. End reads and removes the file. */
+/*
+ * Local. Nothing is logged where it cannot be. End reads the file, removes it if it is this
+ * module's, fills *ran (zeroes where nothing is told) and adds to *wire.
+ */
 void fb_nccl_log_begin(struct fb_nccl_log *log, const struct fb_nccl *nccl);
-void fb_nccl_log_end(struct fb_nccl_log *log, struct fb_nccl_ran *ran);
+void fb_nccl_log_end(struct fb_nccl_log *log, struct fb_nccl_ran *ran, struct fb_nccl_wire *wire);
 
 #endif

@@ -12,6 +12,7 @@
 
 #include "common/library/nccl/api.h"
 #include "common/library/nccl/force.h"
+#include "common/library/nccl/wire.h"
 #include "common/memory/segment.h"
 #include "common/record/traits.h"
 #include "common/session.h"
@@ -58,6 +59,7 @@ struct fb_nccl_group {
 	struct fb_nccl_need need;
 	fb_nccl_comm comm;  /* NULL: aborted */
 	void *registered;   /* handle or window */
+	struct fb_nccl_wire wire; /* rank 0: what its log has told; filled by who reads the log */
 	struct fb_nccl_group *next;
 };
 

@@ -170,7 +170,7 @@ CUDA_SRC := $(filter common/cuda/cuda_% common/mover/gpu/% collectives/engine/cu
 	collectives/engine/copy/cuda_% p2p/engine/copy/cuda_% p2p/engine/cuda/cuda_% \
 	kvtransfer/cuda_% overlap/gpu/cuda_% \
 	p2p/local/cuda_% p2p/cost/cuda_%,$(ALL_SRC))
-ALL_SRC := $(filter-out $(if $(HAVE_CUDA),%/absent.c,$(CUDA_SRC)),$(ALL_SRC))
+ALL_SRC := $(filter-out $(if $(HAVE_CUDA),common/cuda/without.c,$(CUDA_SRC)),$(ALL_SRC))
 CU_SRC := $(if $(HAVE_CUDA),$(sort $(wildcard common/cuda/*.cu common/mover/gpu/*.cu \
 	collectives/engine/cuda/*.cu p2p/engine/cuda/*.cu kvtransfer/*.cu overlap/gpu/*.cu)))
 PROGRAM_SRC := $(filter $(PROGRAMS:=.c),$(ALL_SRC))

@@ -47,7 +47,7 @@ static uint64_t elements_of(const struct fb_kv_job *job, enum fb_kv_side side)
 	return fb_kv_area_bytes(&job->plan.shape, side) / job->plan.shape.element_bytes;
 }
 
-static int gpu_fill(const struct fb_kv_job *job, enum fb_kv_side side, bool empty)
+int fb_kv_gpu_fill(const struct fb_kv_job *job, enum fb_kv_side side, bool empty)
 {
 	char *to = fb_kv_region_of(job, job->rank, side, 0);
 	struct fb_kv_locator locator = fb_kv_locator_of(job, side);
@@ -100,7 +100,7 @@ static int explain(const struct fb_kv_job *job, enum fb_kv_side side,
 	return FB_OK;
 }
 
-static int gpu_check(const struct fb_kv_job *job, enum fb_kv_side side, struct fb_mismatch *bad)
+int fb_kv_gpu_check(const struct fb_kv_job *job, enum fb_kv_side side, struct fb_mismatch *bad)
 {
 	struct fb_kv_locator locator = fb_kv_locator_of(job, side);
 	struct fb_check_result host = {.errors = 0, .first = ~0ull}, *result = NULL;
@@ -123,5 +123,3 @@ static int gpu_check(const struct fb_kv_job *job, enum fb_kv_side side, struct f
 	release(&locator);
 	return err || !host.errors ? err : explain(job, side, &host, bad);
 }
-
-const struct fb_kv_pages_ops fb_kv_pages_gpu = {.fill = gpu_fill, .check = gpu_check};

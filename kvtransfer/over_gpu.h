@@ -8,7 +8,6 @@
 #ifndef FB_KVTRANSFER_OVER_GPU_H
 #define FB_KVTRANSFER_OVER_GPU_H
 
-#include "common/cuda/built.h"
 #include "common/cuda/gpu_stream.h"
 #include "kvtransfer/over.h"
 
@@ -69,10 +68,10 @@ void fb_kv_gpu_release(struct fb_kv_request *request);
 int fb_kv_moves_make(struct fb_kv_gpu_request *r);
 
 /* Local: the streams and events of a request, and what ends them. */
-FB_WITH_CUDA int fb_kv_streams_open(struct fb_kv_gpu_request *r);
-FB_WITH_CUDA void fb_kv_streams_close(struct fb_kv_gpu_request *r);
+int fb_kv_streams_open(struct fb_kv_gpu_request *r);
+void fb_kv_streams_close(struct fb_kv_gpu_request *r);
 
 /* fb_gpu_enqueue_fn: one call. */
-FB_WITH_CUDA int fb_kv_enqueue_call(void *request, void *stream);
+int fb_kv_enqueue_call(void *request, void *stream);
 
 #endif

@@ -173,3 +173,5 @@ static int host_check(const struct fb_kv_job *job, enum fb_kv_side side, struct 
 }
 
 const struct fb_kv_pages_ops fb_kv_pages_host = {.fill = host_fill, .check = host_check};
+const struct fb_kv_pages_ops fb_kv_pages_gpu = {.fill = fb_kv_gpu_fill,
+						.check = fb_kv_gpu_check};

@@ -10,7 +10,6 @@
 #ifndef FB_KVTRANSFER_PAGES_H
 #define FB_KVTRANSFER_PAGES_H
 
-#include "common/cuda/built.h"
 #include "common/cuda/gpu.h"
 #include "kvtransfer/job.h"
 #include "kvtransfer/place.h"
@@ -32,8 +31,11 @@ struct fb_kv_pages_ops {
 	int (*check)(const struct fb_kv_job *job, enum fb_kv_side side, struct fb_mismatch *bad);
 };
 
-extern const struct fb_kv_pages_ops fb_kv_pages_host;
-FB_WITH_CUDA extern const struct fb_kv_pages_ops fb_kv_pages_gpu;
+extern const struct fb_kv_pages_ops fb_kv_pages_host, fb_kv_pages_gpu;
+
+/* Those of fb_kv_pages_gpu, which need CUDA (cuda_pages.c). */
+int fb_kv_gpu_fill(const struct fb_kv_job *job, enum fb_kv_side side, bool empty);
+int fb_kv_gpu_check(const struct fb_kv_job *job, enum fb_kv_side side, struct fb_mismatch *bad);
 
 /* For both: says which element it is that `place`, an element of the area, holds. */
 void fb_kv_print_wrong(const struct fb_kv_job *job, enum fb_kv_side side, uint64_t place,

@@ -10,7 +10,12 @@
 
 static int open_once(void *thing, const struct fb_session *session, char why[FB_REASON_CHARS])
 {
-	return fb_gpu_open(thing, session->world, why);
+	int err = fb_gpu_open(thing, session->world, why);
+
+	/* A build without CUDA has no fb_gpu_open that could say so (without.c). */
+	if (err == FB_EUNSUPPORTED && !*why)
+		snprintf(why, FB_REASON_CHARS, FB_NO_CUDA);
+	return err;
 }
 
 static void close_once(void *thing)

@@ -12,7 +12,6 @@
 #ifndef FB_COMMON_MOVER_GPU_H
 #define FB_COMMON_MOVER_GPU_H
 
-#include "common/cuda/built.h"
 #include "common/cuda/gpu.h"
 #include "common/library/nccl/comm.h"
 #include "common/mover/mover.h"
@@ -41,33 +40,33 @@ struct fb_gpu_mover {
  * What gpu/ has. `begin` is collective, on a mover whose members `mover` and `gpu` are filled in;
  * `end` takes back what it made, also where it failed. The others are as in struct fb_mover_ops.
  */
-FB_WITH_CUDA int fb_gpu_mover_begin(struct fb_gpu_mover *m, char why[FB_REASON_CHARS]);
-FB_WITH_CUDA void fb_gpu_mover_end(struct fb_gpu_mover *m);
+int fb_gpu_mover_begin(struct fb_gpu_mover *m, char why[FB_REASON_CHARS]);
+void fb_gpu_mover_end(struct fb_gpu_mover *m);
 
-FB_WITH_CUDA int fb_copy_prepare(struct fb_mover *mover, const struct fb_move *given,
+int fb_copy_prepare(struct fb_mover *mover, const struct fb_move *given,
 				 const char *form, struct fb_move **move);
-FB_WITH_CUDA void fb_copy_release(struct fb_move *move);
-FB_WITH_CUDA int fb_copy_arrived(struct fb_mover *mover, int from, int notice, uint64_t *count);
-FB_WITH_CUDA int fb_copy_enqueue_behind(struct fb_mover *mover, const struct fb_wait *wait,
+void fb_copy_release(struct fb_move *move);
+int fb_copy_arrived(struct fb_mover *mover, int from, int notice, uint64_t *count);
+int fb_copy_enqueue_behind(struct fb_mover *mover, const struct fb_wait *wait,
 					int n, struct fb_move *move, void *stream);
 
-FB_WITH_CUDA int fb_cuda_prepare(struct fb_mover *mover, const struct fb_move *given,
+int fb_cuda_prepare(struct fb_mover *mover, const struct fb_move *given,
 				 const char *form, struct fb_move **move);
-FB_WITH_CUDA void fb_cuda_release(struct fb_move *move);
-FB_WITH_CUDA int fb_cuda_arrived(struct fb_mover *mover, int from, int notice, uint64_t *count);
-FB_WITH_CUDA int fb_cuda_enqueue_behind(struct fb_mover *mover, const struct fb_wait *wait,
+void fb_cuda_release(struct fb_move *move);
+int fb_cuda_arrived(struct fb_mover *mover, int from, int notice, uint64_t *count);
+int fb_cuda_enqueue_behind(struct fb_mover *mover, const struct fb_wait *wait,
 					int n, struct fb_move *move, void *stream);
 
-FB_WITH_CUDA int fb_nccl_move_prepare(struct fb_mover *mover, const struct fb_move *given,
+int fb_nccl_move_prepare(struct fb_mover *mover, const struct fb_move *given,
 				      const char *form, struct fb_move **move);
-FB_WITH_CUDA void fb_nccl_move_release(struct fb_move *move);
-FB_WITH_CUDA int fb_nccl_move_post(struct fb_move *move);
-FB_WITH_CUDA int fb_nccl_move_test(struct fb_move *move, bool *done);
-FB_WITH_CUDA int fb_nccl_move_enqueue(struct fb_mover *mover, const struct fb_wait *wait, int n,
+void fb_nccl_move_release(struct fb_move *move);
+int fb_nccl_move_post(struct fb_move *move);
+int fb_nccl_move_test(struct fb_move *move, bool *done);
+int fb_nccl_move_enqueue(struct fb_mover *mover, const struct fb_wait *wait, int n,
 				      struct fb_move *move, void *stream);
 
 /* Of moves that begin as gpu/device.h says: by enqueue_behind on the mover's own stream. */
-FB_WITH_CUDA int fb_gpu_move_post(struct fb_move *move);
-FB_WITH_CUDA int fb_gpu_move_test(struct fb_move *move, bool *done);
+int fb_gpu_move_post(struct fb_move *move);
+int fb_gpu_move_test(struct fb_move *move, bool *done);
 
 #endif

@@ -130,7 +130,7 @@ int fb_cost_share(struct fb_cost_context *context);
 int fb_cost_make_window(struct fb_cost_context *context);
 int fb_cost_allocate_by_mpi(struct fb_cost_context *context);
 
-/* --- GPU memory (gpu.c, and cuda_memory.c or without CUDA absent.c) --------------------------- */
+/* --- GPU memory (gpu.c, and cuda_memory.c) --------------------------------------------------- */
 
 /*
  * Collective: fills *gpu where --memory or --engine ask for one. An error only where something

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Copies and messages between a rank's processor and its own GPU: what program.c, which has no
- * CUDA in it, asks of cuda_local.c, or of absent.c where the build has no CUDA.
+ * CUDA in it, asks of cuda_local.c.
  */
 #ifndef FB_P2P_LOCAL_LOCAL_H
 #define FB_P2P_LOCAL_LOCAL_H

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What takes the place of all functions that need CUDA in a build without it: two functions under
+ * all these names. Nobody has a GPU there (fb_gpu_view_open), so nobody gets to the others with
+ * anything to work on: these are for the linker, which says so where one is missing here.
+ *
+ * Headers are not included: what is aliased takes any arguments, and looks at none.
+ */
+#include "common/base/error.h"
+
+int fb_without_cuda(void);
+void *fb_without_cuda_none(void);
+
+int fb_without_cuda(void)
+{
+	return FB_EUNSUPPORTED;
+}
+
+void *fb_without_cuda_none(void)
+{
+	return NULL;
+}
+
+/* A function that returns an error code. */
+#define ABSENT(name) \
+	extern __typeof__(fb_without_cuda) name __attribute__((alias("fb_without_cuda")))
+/* One that returns a pointer, a number or bool, or nothing: NULL, 0, false. */
+#define NOTHING(name) \
+	extern __typeof__(fb_without_cuda_none) name __attribute__((alias("fb_without_cuda_none")))
+
+/* common/cuda */
+ABSENT(fb_gpu_open);
+NOTHING(fb_gpu_close);
+NOTHING(fb_gpu_kept_open);
+NOTHING(fb_gpu_kept_close);
+NOTHING(fb_gpu_free_bytes);
+NOTHING(fb_gpu_clocks);
+NOTHING(fb_gpu_links_read);
+NOTHING(fb_gpu_link_to);
+NOTHING(fb_gpu_segment_can);
+ABSENT(fb_gpu_segment_open);
+ABSENT(fb_gpu_segment_adopt);
+NOTHING(fb_gpu_direct_ways);
+ABSENT(fb_gpu_direct_export);
+ABSENT(fb_gpu_direct_flush);
+ABSENT(fb_gpu_cache_open);
+NOTHING(fb_gpu_cache_close);
+ABSENT(fb_gpu_cache_clear);
+ABSENT(fb_gpu_stream_open);
+NOTHING(fb_gpu_stream_watch);
+NOTHING(fb_gpu_stream_commands);
+NOTHING(fb_gpu_stream_close);
+ABSENT(fb_gpu_stream_ready);
+ABSENT(fb_gpu_stream_run);
+ABSENT(fb_gpu_stream_start);
+ABSENT(fb_gpu_stream_test);
+ABSENT(fb_gpu_stream_wait);
+NOTHING(fb_gpu_stream_event_us);
+
+/* common/mover/gpu */
+ABSENT(fb_gpu_mover_begin);
+NOTHING(fb_gpu_mover_end);
+ABSENT(fb_gpu_move_post);
+ABSENT(fb_gpu_move_test);
+ABSENT(fb_copy_prepare);
+NOTHING(fb_copy_release);
+ABSENT(fb_copy_arrived);
+ABSENT(fb_copy_enqueue_behind);
+ABSENT(fb_cuda_prepare);
+NOTHING(fb_cuda_release);
+ABSENT(fb_cuda_arrived);
+ABSENT(fb_cuda_enqueue_behind);
+ABSENT(fb_nccl_move_prepare);
+NOTHING(fb_nccl_move_release);
+ABSENT(fb_nccl_move_post);
+ABSENT(fb_nccl_move_test);
+ABSENT(fb_nccl_move_enqueue);
+
+/* kvtransfer */
+ABSENT(fb_kv_streams_open);
+NOTHING(fb_kv_streams_close);
+ABSENT(fb_kv_enqueue_call);
+ABSENT(fb_kv_gpu_fill);
+ABSENT(fb_kv_gpu_check);
+
+/* overlap/gpu */
+ABSENT(fb_gpu_compute_open);
+NOTHING(fb_gpu_compute_close);
+ABSENT(fb_gpu_compute_room);
+ABSENT(fb_gpu_compute_enqueue);
+ABSENT(fb_gpu_compute_finish);
+NOTHING(fb_gpu_compute_describe);
+ABSENT(fb_gpu_run_open);
+NOTHING(fb_gpu_run_close);
+ABSENT(fb_gpu_run_ready);
+ABSENT(fb_gpu_run_steps);
+ABSENT(fb_gpu_run_traced);
+NOTHING(fb_gpu_run_event_us);
+
+/* p2p/local, p2p/cost */
+ABSENT(fb_local_memory_get);
+NOTHING(fb_local_memory_put);
+ABSENT(fb_local_open);
+NOTHING(fb_local_close);
+ABSENT(fb_local_ready);
+ABSENT(fb_local_run);
+ABSENT(fb_local_channels);
+NOTHING(fb_local_columns);
+ABSENT(fb_cost_cuda_open);
+NOTHING(fb_cost_cuda_close);
+ABSENT(fb_cost_cuda_get);
+ABSENT(fb_cost_cuda_drop);
+ABSENT(fb_cost_cuda_share);

@@ -146,6 +146,21 @@ sed -i '/^1,golden,3,.*all_gather/s/,4,1,,/,4,1,env.X=2;env.Y=3;n=1,/' \
 run 1 "$FB_TMP/marked"
 holds "$FB_TMP/out" '^left out: 3 rows of launch 3 of BASE \(drift\)'
 expect "launches left out" "$(grep -c '^left out' "$FB_TMP/out")" 1
+# A canary is compared with those of the other launches, whichever side they are of. A side whose
+# canaries are all slower keeps its launches: that is what an upgrade may do.
+{
+	echo launch_index,side,ranks,nodes,variant,canary_before_us,canary_after_us,flags
+	for i in {0..7}; do
+		echo "$i,a,4,1,,5.${i}0,5.${i}5,"
+		[ "$i" -eq 6 ] || echo "$i,b,4,1,,12.${i}0,12.${i}5,"
+	done
+	echo 6,b,4,1,,23667,23660,
+} >"$FB_TMP/marked/launches.csv"
+run 1 "$FB_TMP/marked"
+holds "$FB_TMP/out" '^left out: launch 6 of NEW \(canary-apart\)'
+expect "launches left out by their canary" "$(grep -c '^left out' "$FB_TMP/out")" 1
+run 1 "$FB_TMP/marked" --keep-marked
+expect "kept" "$(grep -c '^left out' "$FB_TMP/out")" 0
 # whole_rows FIRST LAST FILE: rows of these launches, numbered from 0, with all columns.
 whole_rows() {
 	grep -v '"' "$3" | awk -F, -v first="$1" -v last="$2" -v \

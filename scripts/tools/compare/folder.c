@@ -15,12 +15,11 @@
 /* Folders in folders: launches may have one each. Deeper than this is a loop of links. */
 enum { DEPTH_MAX = 8, TAG_CHARS = 64 };
 
-/* What is read; marks are applied when all rows are known. */
+/* What is read. */
 struct walk {
 	struct fb_set *set;
 	const struct fb_reading *reading;
 	const char *tag; /* of the side, or NULL */
-	struct fb_marks marks;
 };
 
 static bool ends(const char *text, const char *end)
@@ -77,7 +76,7 @@ static int read_file(struct walk *walk, const char *path, const char *name)
 	if (!strcmp(name, "environment.csv"))
 		return fb_env_read(&walk->set->facts, path);
 	if (!strcmp(name, "launches.csv"))
-		return fb_marks_read(&walk->marks, path, walk->tag);
+		return fb_marks_read(walk->set->marks, path, walk->tag);
 	if (!strcmp(name, "plan.tsv"))
 		return walk->tag ? fb_env_read_plan(&walk->set->facts, path, walk->tag) : FB_OK;
 	return fb_set_read_rows(walk->set, walk->reading, path, true);
@@ -279,14 +278,16 @@ int fb_set_read(struct fb_set *set, const struct fb_reading *reading, const char
 
 	set->path = path;
 	set->side = tag;
+	set->marks = calloc(1, sizeof(*set->marks));
+	if (!set->marks)
+		return fb_error(FB_ENOMEM, "out of memory for marks");
 	if (access(path, R_OK) != 0)
 		return fb_error(FB_EINPUT, "%s: %s", path, strerror(errno));
 	err = read_all(&walk, path);
 	if (!err)
 		err = sort_launches(set);
 	if (!err && !reading->keep_marked)
-		fb_marks_apply(&walk.marks, set, reading->keys);
-	fb_marks_free(&walk.marks);
+		fb_marks_apply(set->marks, set, reading->keys);
 	fb_env_sort(&set->facts);
 	return err;
 }

@@ -2,6 +2,7 @@
 /* Reading rows into observations; see launches.h. Folders are folder.c's, marks marks.c's. */
 #include "common/base/error.h"
 #include "scripts/tools/compare/launches.h"
+#include "scripts/tools/compare/marks.h"
 #include "scripts/tools/compare/set.h"
 #include "scripts/tools/lib/records.h"
 
@@ -248,6 +249,9 @@ void fb_set_free(struct fb_set *set)
 	for (size_t i = 0; i < set->nreasons; i++)
 		free(set->reason[i]);
 	fb_set_free_paths(set);
+	if (set->marks)
+		fb_marks_free(set->marks);
+	free(set->marks);
 	free(set->launch);
 	free(set->row);
 	free(set->reason);

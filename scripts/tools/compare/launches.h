@@ -17,6 +17,8 @@
 
 #include <stdbool.h>
 
+struct fb_marks;
+
 enum { FB_LAUNCHES_MAX = 4096, FB_MARK_CHARS = 64 };
 
 struct fb_launch {
@@ -55,6 +57,7 @@ struct fb_set {
 	struct fb_env facts;
 	size_t incomplete; /* launches without their closing fact; the first of them in `lacking` */
 	char lacking[FB_CLOSING_CHARS];
+	struct fb_marks *marks; /* what launches.csv says of them; see marks.h */
 	bool has_metric; /* at least one file has a column of the metric's name */
 	size_t files;
 };

@@ -4,19 +4,21 @@
 #include "scripts/tools/compare/marks.h"
 #include "scripts/tools/lib/records.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { INDEX, SIDE, RUN, RANKS, NODES, VARIANT, FLAGS, COLUMNS };
+enum { INDEX, SIDE, RUN, RANKS, NODES, VARIANT, FLAGS, BEFORE, AFTER, COLUMNS };
 
 static const char *const columns[COLUMNS] = {
 	[INDEX] = "launch_index", [SIDE] = "side",   [RUN] = "run",	    [RANKS] = "ranks",
 	[NODES] = "nodes",	  [FLAGS] = "flags", [VARIANT] = "variant",
+	[BEFORE] = "canary_before_us", [AFTER] = "canary_after_us",
 };
 
 /* Flags that speak against a launch. */
-static const char *const bad_flags[] = {"drift", "throttle"};
+static const char *const bad_flags[] = {"drift", "throttle", "canary-apart"};
 
 struct reader {
 	struct fb_marks *marks;
@@ -93,6 +95,13 @@ static int read_header(struct reader *r, const struct fb_record *record)
 	return FB_OK;
 }
 
+static double canary_of(const char *before, const char *after)
+{
+	double product = strtod(before, NULL) * strtod(after, NULL);
+
+	return product > 0 && product < (double)INFINITY ? sqrt(product) : (double)NAN;
+}
+
 static int use(void *arg, const struct fb_record *record)
 {
 	struct reader *r = arg;
@@ -123,6 +132,7 @@ static int use(void *arg, const struct fb_record *record)
 		return fb_error(FB_ENOMEM, "%s: out of memory", record->path);
 	*mark->flags = '\0';
 	add_flags(mark->flags, field(r, record, FLAGS));
+	mark->canary_us = canary_of(field(r, record, BEFORE), field(r, record, AFTER));
 	return FB_OK;
 }
 
@@ -171,8 +181,10 @@ static bool is_of(const struct fb_mark *mark, const struct fb_launch *launch,
 
 void fb_marks_apply(const struct fb_marks *marks, struct fb_set *set, const struct fb_keys *keys)
 {
-	for (size_t i = 0; i < set->nlaunches; i++)
+	for (size_t i = 0; i < set->nlaunches; i++) {
 		set->launch[i].out = true;
+		set->launch[i].marked = 0;
+	}
 	for (size_t i = 0; i < set->count; i++) {
 		struct fb_observation *row = &set->row[i];
 		struct fb_launch *launch = &set->launch[row->launch];

@@ -15,6 +15,8 @@ struct fb_mark {
 	uint64_t index;
 	char *run, *ranks, *nodes, *variant; /* "" or "-": any. One allocation, at run */
 	char flags[FB_MARK_CHARS];	     /* "drift", "drift;throttle", or "" */
+	/* Geometric mean of the one before and the one after; NAN: unknown. */
+	double canary_us;
 };
 
 struct fb_marks {
@@ -28,6 +30,15 @@ struct fb_marks {
  * FB_EINPUT (malformed, no column launch_index; printed), FB_ENOMEM (printed).
  */
 int fb_marks_read(struct fb_marks *marks, const char *path, const char *tag);
+
+/*
+ * canary.c: marks as `canary-apart` the launches of the sides whose canary has no company: fewer
+ * than a quarter of all launches of the same ranks, nodes and variant, and fewer than the smaller
+ * side has, are within a factor of 1.5 of it. It does not look at which side a launch is of, so
+ * that permutations of the launches stay exact, and a side that is slower as a whole keeps its
+ * launches.
+ */
+void fb_marks_judge_canaries(struct fb_marks *const *side, size_t sides);
 
 /* Marks the rows of a set, and as `out` the launches all of whose rows are marked. */
 void fb_marks_apply(const struct fb_marks *marks, struct fb_set *set, const struct fb_keys *keys);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Two result sets compared; see modes.h. Everything is read and judged before a word is said. */
 #include "common/base/error.h"
+#include "scripts/tools/compare/marks.h"
 #include "scripts/tools/compare/modes.h"
 #include "scripts/tools/compare/report_verdict.h"
 
@@ -54,6 +55,13 @@ static int read_sets(struct job *job, const char *base, const char *new)
 	c->set[1].name = "NEW";
 	for (int s = 0; s < 2 && !err; s++)
 		err = fb_set_read(&c->set[s], &reading, paths[s], new ? NULL : tags[s]);
+	if (!err && !settings->keep_marked) {
+		struct fb_marks *const marks[] = {c->set[0].marks, c->set[1].marks};
+
+		fb_marks_judge_canaries(marks, 2);
+		for (int s = 0; s < 2; s++)
+			fb_marks_apply(marks[s], &c->set[s], &c->keys);
+	}
 	for (int s = 0; s < 2 && !err; s++)
 		if (!c->set[s].has_metric)
 			err = fb_error(FB_EINPUT, "--metric '%s': no file of %s has such a column",

@@ -209,6 +209,19 @@ static bool suit_device(const struct fb_collective_state *state, struct fb_case 
 	return true;
 }
 
+/* What auto was to be best at is a key where it is not what the program is for. */
+static void add_objective(const struct fb_collective_state *state, struct fb_case *c)
+{
+	enum fb_objective usual = state->has_steps ? FB_OVERLAPPED : FB_ALONE;
+	char key[32];
+
+	if ((enum fb_objective)state->settings->objective == usual ||
+	    (strcmp(c->algorithm, automatic) && strcmp(c->protocol, automatic)))
+		return;
+	snprintf(key, sizeof(key), "objective=%s", fb_objectives[state->settings->objective]);
+	fb_variant_put(c, key);
+}
+
 /* fb_axes_adjust_fn: also notes how large the segments have to be. */
 static bool adjust(void *arg, struct fb_case *c)
 {
@@ -225,6 +238,7 @@ static bool adjust(void *arg, struct fb_case *c)
 	else if (!strcmp(c->algorithm, library) || !strcmp(c->launch, "persistent"))
 		return false; /* plans are prepared once anyway: all of their starts are that */
 	add_network(state, c);
+	add_objective(state, c);
 	if (state->collective == FB_BARRIER) {
 		c->bytes = 0;
 		c->datatype = FB_U8;

@@ -8,7 +8,7 @@
 #include "common/library/nccl/comm.h"
 #include "common/base/error.h"
 
-static const char library[] = "library";
+static const char library[] = "library", automatic[] = "auto";
 static const char *const directions[] = {"push", "pull", "auto", NULL};
 
 /* The names of an axis as those of the choices, which live on. */
@@ -55,6 +55,10 @@ close_axes:
 
 void fb_choices_apply(const struct fb_choices *now, bool any_memory, struct fb_case *c)
 {
+	if (!strcmp(c->engine, automatic)) {
+		c->algorithm = c->protocol = automatic;
+		return;
+	}
 	c->algorithm = c->protocol = c->transport = library;
 	if (!strcmp(c->engine, "nccl")) {
 		c->algorithm = now->nccl.algorithm;

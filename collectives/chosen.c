@@ -170,12 +170,15 @@ static struct fb_tuning_key key_of(const struct chooser *ch, const char *algorit
 				   const char *protocol)
 {
 	const struct fb_case *c = ch->key;
+	const struct fb_settings *settings = ch->engine->session->settings;
 
 	return (struct fb_tuning_key){
 		.engine = c->engine, .operation = fb_collective_info(ch->op->collective)->name,
 		.transport = c->transport, .algorithm = algorithm, .protocol = protocol,
 		.ranks = ch->engine->group->nranks, .nodes = ch->engine->group->nnodes,
 		.in_place = c->in_place, .element = (int)fb_datatype_size(c->datatype),
+		.channels = (uint32_t)settings->channels,
+		.objective = (enum fb_objective)settings->objective,
 	};
 }
 
@@ -264,13 +267,17 @@ static bool choose_names(struct chooser *ch)
 {
 	const struct fb_case *c = ch->key;
 	struct fb_chosen *chosen = ch->chosen;
-	bool planned = ch->engine->ops->planned;
+	const char *usual = ch->engine->ops->usual;
+	bool planned = ch->engine->ops->planned || usual;
 	/* Engines without plans have one protocol, whatever they say. */
-	const struct fb_tuning_key asked = key_of(ch, c->algorithm,
-						  planned ? c->protocol : automatic);
+	struct fb_tuning_key asked = key_of(ch, c->algorithm, planned ? c->protocol : automatic);
 	const struct fb_tuning_rule *rule = fb_tuning_find(table_of(ch), &asked, c->bytes, accept,
 							   ch);
 
+	if (!rule && usual) {
+		asked.engine = usual;
+		rule = fb_tuning_find(table_of(ch), &asked, c->bytes, accept, ch);
+	}
 	chosen->named = true;
 	chosen->by = model_name;
 	if (!rule && planned)

@@ -78,6 +78,7 @@ extern const char *const fb_overlap_priorities[];
 
 #define FB_OVERLAP_DEFAULTS                                                                        \
 	{"algorithm", "auto"}, {"protocol", "auto"}, {"launch", "nonblocking"},                    \
+	{"objective", "overlapped"},                                                               \
 	{"min-samples", "10"}, {"max-samples", "200"}, {"max-time", "2s"}, {NULL, NULL}
 
 #endif

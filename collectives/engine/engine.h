@@ -51,6 +51,11 @@ struct fb_engine_ops {
 	bool planned;        /* algorithms and protocols are the project's own */
 	bool device;         /* works on a GPU: in its memory, by launches on a stream */
 	bool takes_device;   /* does not, but can() may allow memory `device` */
+	/*
+	 * NULL, or the engine chooses between others, which stand before the algorithm's name in a
+	 * tuning rule ("copy/push"): whose names and rules it has without one.
+	 */
+	const char *usual;
 
 	/*
 	 * Collective over the group; a device engine also opens the session's GPU, see
@@ -118,7 +123,7 @@ struct fb_request {
 };
 
 extern const struct fb_engine_ops fb_engine_host, fb_engine_mpi, fb_engine_cuda, fb_engine_nccl,
-	fb_engine_copy;
+	fb_engine_copy, fb_engine_auto;
 
 /* The collective programs' own columns, as fb_traits.extra has them. */
 enum fb_collective_column {

@@ -168,6 +168,25 @@ static int read_numbers(const struct reader *r, char *const *word, struct fb_tun
 	return FB_OK;
 }
 
+/* "channels=8", "objective=overlapped": what is asked for beside the words that all rules have. */
+static int read_condition(const struct reader *r, char *word, struct fb_tuning_key *key)
+{
+	static const char channels[] = "channels=", objective[] = "objective=";
+	uint64_t value = 0;
+	int err = FB_OK;
+
+	if (!strncmp(word, channels, strlen(channels))) {
+		err = read_number(r, "channels=", word + strlen(channels), false, 1, 4096, &value);
+		key->channels = (uint32_t)value;
+	} else if (!strncmp(word, objective, strlen(objective)) &&
+		   !strcmp(word + strlen(objective), fb_objectives[FB_OVERLAPPED])) {
+		key->objective = FB_OVERLAPPED;
+	} else {
+		err = refuse(r, "'%s': expected channels=N or objective=overlapped", word);
+	}
+	return err;
+}
+
 static int read_rule(struct reader *r, char *rest)
 {
 	struct fb_tunings *made = r->made;
@@ -179,7 +198,7 @@ static int read_rule(struct reader *r, char *rest)
 	for (char *w = strtok_r(rest, blanks, &at); w && n < MOST_WORDS;
 	     w = strtok_r(NULL, blanks, &at))
 		word[n++] = w;
-	if (n != WORDS)
+	if (n < WORDS)
 		return refuse(r, "%zu words behind rule: expected %d", n, WORDS);
 	if (!made->count)
 		return refuse(r, "a rule before any line table");
@@ -194,6 +213,8 @@ static int read_rule(struct reader *r, char *rest)
 	err = read_in_place(r, word[IN_PLACE], &rule.key.in_place);
 	if (!err)
 		err = read_numbers(r, word, &rule);
+	for (size_t i = WORDS; i < n && !err; i++)
+		err = read_condition(r, word[i], &rule.key);
 	if (err)
 		return err;
 	if (!strcmp(rule.algorithm, "auto") || !strcmp(rule.protocol, "auto"))
@@ -296,6 +317,8 @@ const struct fb_tuning *fb_tunings_for(const struct fb_tunings *tunings, enum fb
 static bool is_for(const struct fb_tuning_key *rule, const struct fb_tuning_key *asked)
 {
 	return rule->ranks == asked->ranks && rule->nodes == asked->nodes &&
+	       (rule->objective == FB_ALONE || rule->objective == asked->objective) &&
+	       (rule->channels == 0 || asked->channels) &&
 	       !strcmp(rule->engine, asked->engine) && !strcmp(rule->operation, asked->operation) &&
 	       !strcmp(rule->transport, asked->transport) &&
 	       !strcmp(rule->algorithm, asked->algorithm) &&
@@ -308,13 +331,18 @@ static double apart(uint64_t a, uint64_t b)
 	return fabs(log2((double)(a ? a : 1)) - log2((double)(b ? b : 1)));
 }
 
-enum { ABOUT_IN_PLACE, ABOUT_ELEMENT, ABOUT_BYTES, DISTANCES };
+enum { ABOUT_OBJECTIVE, ABOUT_CHANNELS, ABOUT_IN_PLACE, ABOUT_ELEMENT, ABOUT_BYTES, DISTANCES };
 
 static void measure(const struct fb_tuning_rule *rule, const struct fb_tuning_key *asked,
 		    uint64_t bytes, double distance[DISTANCES])
 {
 	const struct fb_tuning_key *key = &rule->key;
 
+	distance[ABOUT_OBJECTIVE] = key->objective != asked->objective;
+	/* A rule for another number still knows more of few channels than one for any number. */
+	distance[ABOUT_CHANNELS] = asked->channels == key->channels ? 0
+				   : key->channels ? apart(key->channels, asked->channels)
+						   : (double)INFINITY;
 	distance[ABOUT_IN_PLACE] = key->in_place != FB_TUNING_ANY &&
 				   key->in_place != asked->in_place;
 	distance[ABOUT_ELEMENT] = key->element == FB_TUNING_ANY

@@ -159,6 +159,7 @@ const char *const fb_gpu_direct_names[] = {"auto", "no", "dma-buf", "peermem", N
 static const char *const mpi_threads_names[] = {"single", "funneled", "serialized", "multiple",
 						NULL};
 static const char *const multicast_names[] = {"off", "allow", NULL};
+const char *const fb_objectives[] = {"alone", "overlapped", NULL};
 
 #define STRING(field, short_, name, place, fallback, check, help)                                  \
 	FB_OPTION_STRING(struct fb_settings, field, short_, name, place, fallback, check, help)
@@ -221,6 +222,8 @@ static const struct fb_option table[] = {
 	    "streams that copy at once with engine copy; 0: the engine chooses"),
 	STRING(tuning, 0, "tuning", "FILE", "auto", NULL,
 	       "what auto and 0 stand for: a file of `tune`; auto: this machine's; none"),
+	FB_OPTION_CHOICE(struct fb_settings, objective, 0, "objective", "alone", fb_objectives,
+			 "what auto is to be best at: alone, or overlapped with computing"),
 	FB_OPTION_CHOICE(struct fb_settings, multicast, 0, "multicast", "off", multicast_names,
 			 "allow: libraries may use NVLink multicast, on GPUs that nobody shares"),
 	FB_OPTION_CHOICE(struct fb_settings, mpi_threads, 0, "mpi-threads", "single",

@@ -27,6 +27,12 @@ enum fb_mpi_threads {
 	FB_MPI_MULTIPLE,
 };
 
+/* What `auto` is to be best at: alone on the machine, or beside computing. */
+enum fb_objective { FB_ALONE, FB_OVERLAPPED };
+
+/* "alone", "overlapped", NULL. */
+extern const char *const fb_objectives[];
+
 /* Whether libraries may use NVLink multicast (multicast.h). */
 enum fb_multicast { FB_MULTICAST_OFF, FB_MULTICAST_ALLOW };
 
@@ -61,6 +67,7 @@ struct fb_settings {
 	const char *nccl_force, *registration, *copy_direction; /* lists */
 	uint64_t copy_streams; /* 0: the engine chooses */
 	const char *tuning;    /* "auto", "none" or a file; NULL: none */
+	int objective;         /* enum fb_objective of the tables */
 	int multicast;         /* enum fb_multicast */
 	int mpi_threads;       /* enum fb_mpi_threads */
 	/* Measurement. */

@@ -77,6 +77,7 @@ static const struct {
 	{"copy-direction", COLLECTIVE | STEP},
 	{"copy-streams", COLLECTIVE | STEP},
 	{"tuning", COLLECTIVE | STEP},
+	{"objective", COLLECTIVE | STEP},
 	{"rdma-", NETWORK},
 	{"tcp-", NETWORK},
 	{"check-plan", COLLECTIVE},

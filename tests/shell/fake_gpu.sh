@@ -63,6 +63,34 @@ runs 2 all_reduce --engine cuda --memory device --channels 8 --threads 64 --byte
 runs 2 all_reduce --engine cuda --algorithm auto --protocol auto --bytes 8,64K,16M
 verdict fake_gpu_options
 
+# Engine auto: the copy engines where the table says so, without a rule what cuda's says or the
+# model; few channels by rules of their own.
+cat >"$FB_TMP/auto.tuning" <<-'END'
+	table fake gpu Fake GPU
+	rule auto all_gather 2 1 p2p any any 64K 64K auto auto copy/pull direct 0 0 0
+	rule auto all_gather 2 1 p2p any any 1M 1M auto auto direct ll128 0 0 0
+	rule auto all_gather 2 1 p2p any any 64K 1M auto auto copy/push direct 0 0 0 objective=overlapped
+	rule cuda all_gather 2 1 p2p any any 64K 1M auto auto ring direct 4 64 0 channels=4
+END
+paths() {
+	runs 2 all_gather --algorithm auto --protocol auto --bytes 64K,1M "$@"
+	awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
+		{ gsub(/"|:.*/, "", $at["path"]); printf "%s%s", NR == 2 ? "" : ", ", $at["path"] }' \
+		"$FB_TMP/out"
+}
+table=(--tuning "$FB_TMP/auto.tuning")
+expect "engine auto" "$(paths --engine auto "${table[@]}")" \
+	"copy/pull direct by fake, direct ll128 by fake"
+expect "engine auto beside computing" \
+	"$(paths --engine auto --objective overlapped "${table[@]}")" \
+	"copy/push direct by fake, copy/push direct by fake"
+expect "the objective is a key" "$(grep -c ',objective=overlapped,' "$FB_TMP/out")" 2
+expect "engine cuda with few channels" "$(paths --engine cuda --channels 5 "${table[@]}")" \
+	"ring direct by fake, ring direct by fake"
+runs 2 all_reduce --engine auto --bytes 8,1M --launch stream,graph --cadence all
+expect "engine auto without a table" "$(grep -c ',auto,auto,auto,p2p,.* by ' "$FB_TMP/out")" 8
+verdict fake_gpu_auto
+
 # logged OPTION...: the order of things on one GPU, in $FB_TMP/order; see tests/fake/cudart_order.c.
 # Kernels of test data are left out.
 logged() {

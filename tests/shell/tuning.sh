@@ -72,14 +72,16 @@ rows plain <<-'END'
 END
 expect "best" "$(table plain --best-only)" "table example gpu NVIDIA Example
 rule cuda all_reduce 2 1 p2p any any 8 512 auto auto one_shot ll 0 0 0
-rule cuda all_reduce 2 1 p2p any any 4K 4K auto auto ring simple 4 0 0"
+rule cuda all_reduce 2 1 p2p any any 4K 4K auto auto ring simple 4 0 0
+rule cuda all_reduce 2 1 p2p any any 4K 4K auto auto ring simple 16 256 0 channels=16
+rule cuda all_reduce 2 1 p2p any any 4K 4K auto auto ring simple 4 0 0 channels=4"
 holds "$work/err" '1 rows have keys in variant that no rule can have'
 expect "like" "$("$bin/tune" "$work/plain" --best-only --like other | grep -A 1 ^table)" \
 	"table example gpu NVIDIA Example
 like other"
 expect "a quicker one by more" "$(table plain --best-only --change 0 bytes=4096 | tail -n 1)" \
-	"rule cuda all_reduce 2 1 p2p any any 4K 4K auto auto ring simple 4 0 0"
-expect "given" "$(table plain | grep -c '^rule')" 11
+	"rule cuda all_reduce 2 1 p2p any any 4K 4K auto auto ring simple 4 0 0 channels=4"
+expect "given" "$(table plain | grep -c '^rule')" 13
 expect "shapes" "$(table plain | grep 'ring simple ring')" \
 	"rule cuda all_reduce 2 1 p2p any any 8 512 ring simple ring simple 0 0 0
 rule cuda all_reduce 2 1 p2p any any 4K 4K ring simple ring simple 4 0 0"
@@ -105,6 +107,45 @@ rule host all_reduce 2 1 shm any any 8 8 auto auto ring direct 0 0 0"
 holds "$work/err" 'no data: host all_reduce on 2 ranks over shm: 64$'
 holds "$work/out" '^# no data: host all_reduce on 2 ranks over shm: 64$'
 verdict tuning_kinds
+
+# Engines too: the quicker of both by size, in place apart.
+rows engines <<-'END'
+	cuda ring direct 8 1
+	copy push direct 8 5
+	cuda ring direct 512 3
+	copy push direct 512 2
+	copy pull direct 512 2.5
+	cuda ring direct 8 1 - 1 ok yes
+	copy push direct 8 5 - 1 ok yes
+	cuda ring direct 512 3 - 1 ok yes
+	copy push direct 512 4 - 1 ok yes
+END
+expect "engines" "$(table engines --best-only | grep '^rule auto')" \
+	"rule auto all_reduce 2 1 p2p yes any 8 512 auto auto ring direct 0 0 0
+rule auto all_reduce 2 1 p2p any any 8 8 auto auto ring direct 0 0 0
+rule auto all_reduce 2 1 p2p any any 512 512 auto auto copy/push direct 0 0 0"
+verdict tuning_engines
+
+# Beside computing: the bucket's size and the step's time count, the amount of work is a context.
+rows steps <<-'END'
+	cuda ring direct 64M 90 bucket=4M;layers=8;tokens=2048
+	cuda ring direct 64M 80 bucket=4M;channels=8;layers=8;tokens=2048 8
+	copy push direct 64M 95 bucket=4M;layers=8;tokens=2048
+	cuda ring direct 64M 900 bucket=4M;layers=8;tokens=8192
+	cuda ring direct 64M 890 bucket=4M;channels=8;layers=8;tokens=8192 8
+	copy push direct 64M 990 bucket=4M;layers=8;tokens=8192
+	cuda ring direct 64M 70 bucket=whole;layers=8;tokens=2048
+	copy push direct 64M 60 bucket=whole;layers=8;tokens=2048
+END
+sed -i '2,$s/,all_reduce,all_reduce,/,ddp,overlap,/; s/,64M,2,/,67108864,2,/' \
+	"$work/steps/all_reduce.csv"
+mv "$work/steps/all_reduce.csv" "$work/steps/ddp.csv"
+expect "beside computing" "$(table steps --best-only --objective overlapped | grep '^rule auto')" \
+	"rule auto all_reduce 2 1 p2p any any 4M 4M auto auto ring direct 8 0 0 objective=overlapped
+rule auto all_reduce 2 1 p2p any any 64M 64M auto auto copy/push direct 0 0 0 objective=overlapped"
+expect "steps are nothing alone" "$("$bin/tune" "$work/steps" 2>&1)" \
+	"fabricbench: no row of engines cuda, copy or host with a time is left to make a table of"
+verdict tuning_overlapped
 
 # refuses CODE PATTERN ARGUMENT...: one line on stderr, nothing on stdout, no file.
 refuses() {

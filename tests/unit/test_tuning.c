@@ -21,6 +21,12 @@ static const char example[] =
 	"rule cuda all_reduce 4 1 p2p any 8 8 1G  auto auto  ring simple 8 0 0\n"
 	"rule cuda broadcast 4 1 p2p yes any 8 1G  auto auto  chain simple 0 0 0\n"
 	"rule cuda broadcast 4 1 p2p no any 8 1G  auto auto  star simple 0 0 0\n"
+	"rule cuda reduce 4 1 p2p any any 8 1G  auto auto  tree simple 0 0 0\n"
+	"rule cuda reduce 4 1 p2p any any 8 1G  auto auto  chain ll 8 0 0 channels=8\n"
+	"rule cuda reduce 4 1 p2p any any 8 1G  auto auto  chain ll128 32 0 0 channels=32 # few\n"
+	"rule cuda reduce 4 1 p2p any any 8 1G  auto auto  star direct 4 0 0 objective=overlapped\n"
+	"rule cuda reduce 4 1 p2p any any 8 1G  auto auto  star ll 4 0 0 objective=overlapped "
+	"channels=4\n"
 	"table two cpu Some CPU\n"
 	"rule host barrier 3 2 shm+tcp any any 0 0  auto auto  tree simple 0 0 0";
 
@@ -59,7 +65,7 @@ static void test_read(void)
 	CHECK_STR(t.table[0].name, "one");
 	CHECK_STR(t.table[0].model, "Some GPU 80GB");
 	CHECK_INT(t.table[0].kind, FB_MACHINE_GPU);
-	CHECK_INT(t.table[0].nrules, 8);
+	CHECK_INT(t.table[0].nrules, 13);
 	CHECK_INT(t.table[1].kind, FB_MACHINE_CPU);
 	CHECK_INT(t.table[1].nrules, 1);
 	rule = &t.table[0].rule[2];
@@ -91,6 +97,29 @@ static void test_sizes(const struct fb_tuning *one)
 	CHECK_FOUND(one, key, UINT64_C(1) << 40, "ring direct");
 }
 
+/* Rules that are only for who asks for few channels, or for what is best beside computing. */
+static void test_conditions(const struct fb_tuning *one)
+{
+	struct fb_tuning_key key = asked("reduce", 4);
+
+	CHECK_FOUND(one, key, 64, "tree simple");
+	key.channels = 8;
+	CHECK_FOUND(one, key, 64, "chain ll");
+	key.channels = 15;
+	CHECK_FOUND(one, key, 64, "chain ll");
+	key.channels = 17;
+	CHECK_FOUND(one, key, 64, "chain ll128");
+	key.objective = FB_OVERLAPPED;
+	CHECK_FOUND(one, key, 64, "star ll");
+	key.channels = 0;
+	CHECK_FOUND(one, key, 64, "star direct");
+	/* What has no such rule has the others. */
+	key = asked("all_reduce", 2);
+	key.channels = 8;
+	key.objective = FB_OVERLAPPED;
+	CHECK_FOUND(one, key, 8, "one_shot ll");
+}
+
 static bool not_ring(void *arg, const struct fb_tuning_rule *rule)
 {
 	++*(int *)arg;
@@ -107,6 +136,7 @@ static void test_find(void)
 	if (!CHECK_INT(fb_tunings_parse(&t, example, "example", stdout), FB_OK))
 		return;
 	test_sizes(&t.table[0]);
+	test_conditions(&t.table[0]);
 	rule = fb_tuning_find(&t.table[0], &key, 1 << 30, not_ring, &calls);
 	CHECK(rule && !strcmp(rule->algorithm, "two_shot"));
 	CHECK(calls > 0);
@@ -193,6 +223,11 @@ static void test_refused(void)
 		{"table x gpu y\nrule a b 1 1 t any any 0 1 auto auto auto d 0 0 0", "auto again"},
 		{"table x gpu y\nrule a b 1 1 t any any 0 1 auto auto c d 0 9999 0", "threads"},
 		{"table x gpu y\nrule a b 1 1 t any any 0 1 auto auto c d any 0 0", "channels"},
+		{"table x gpu y\nrule a b 1 1 t any any 0 1 auto auto c d 0 0 0 e", "'e': expected"},
+		{"table x gpu y\nrule a b 1 1 t any any 0 1 auto auto c d 0 0 0 channels=0",
+		 "channels= '0'"},
+		{"table x gpu y\nrule a b 1 1 t any any 0 1 auto auto c d 0 0 0 objective=alone",
+		 "'objective=alone': expected channels=N or objective=overlapped"},
 		{"like x", "f:1: like x: expected once, behind a line table"},
 		{"table x gpu y\nlike a\nlike b", "f:3: like b: expected once"},
 		{"table x gpu y\nlike", "f:2: expected: like NAME"},
@@ -235,7 +270,8 @@ static void test_built_in(void)
 	for (size_t i = 0; i < t.nrules; i++) {
 		int collective = fb_collective_parse(t.rule[i].key.operation);
 
-		if (!CHECK(collective >= 0) || !strcmp(t.rule[i].key.engine, "copy"))
+		if (!CHECK(collective >= 0) || !strcmp(t.rule[i].key.engine, "copy") ||
+		    !strncmp(t.rule[i].algorithm, "copy/", 5))
 			continue;
 		if (!CHECK(fb_algorithm_of_text((enum fb_collective)collective,
 						t.rule[i].algorithm, &stages) != NULL))

@@ -13,29 +13,26 @@
 static const char *const context_columns[] = {
 	"in_place", "datatype", "redop", "root", "memory", "registration", "launch", "cadence"};
 
-static bool same_context(const struct fb_cell *a, const struct fb_cell *b)
+static bool same_context(const struct fb_tune_sample *a, const struct fb_tune_sample *b)
 {
 	for (size_t i = 0; i < sizeof(context_columns) / sizeof(context_columns[0]); i++)
-		if (strcmp(fb_cell_text(a, context_columns[i]),
-			   fb_cell_text(b, context_columns[i])))
+		if (strcmp(fb_cell_text(a->cell, context_columns[i]),
+			   fb_cell_text(b->cell, context_columns[i])))
 			return false;
-	/* Elsewhere the variant is the shape. */
-	return strcmp(fb_cell_text(a, "operation"), "all_to_all_v") ||
-	       !strcmp(fb_cell_text(a, "variant"), fb_cell_text(b, "variant"));
+	return !strcmp(a->context, b->context);
 }
 
-static size_t context_of(const struct fb_tune_family *f, const struct fb_cell *cell)
+static size_t context_of(const struct fb_tune_family *f, const struct fb_tune_sample *sample)
 {
 	size_t i = 0;
 
-	while (i < f->ncontexts && !same_context(f->context[i].cell, cell))
+	while (i < f->ncontexts && !same_context(f->context[i].sample, sample))
 		i++;
 	return i;
 }
 
 static size_t candidate_of(const struct fb_tune_family *f, const struct fb_tune_sample *s)
 {
-	const char *algorithm = fb_cell_text(s->cell, "algorithm");
 	const char *protocol = fb_cell_text(s->cell, "protocol");
 	size_t i = 0;
 
@@ -45,7 +42,7 @@ static size_t candidate_of(const struct fb_tune_family *f, const struct fb_tune_
 		if (c->tuned.channels == s->tuned.channels &&
 		    c->tuned.threads == s->tuned.threads &&
 		    c->tuned.slot_bytes == s->tuned.slot_bytes &&
-		    !strcmp(c->algorithm, algorithm) && !strcmp(c->protocol, protocol))
+		    !strcmp(c->algorithm, s->algorithm) && !strcmp(c->protocol, protocol))
 			break;
 	}
 	return i;
@@ -67,12 +64,13 @@ static int compare_bytes(const void *x, const void *y)
 	return *a < *b ? -1 : *a > *b;
 }
 
-static struct fb_tune_context new_context(const struct fb_cell *cell)
+static struct fb_tune_context new_context(const struct fb_tune_sample *sample)
 {
+	const struct fb_cell *cell = sample->cell;
 	int type = fb_datatype_parse(fb_cell_text(cell, "datatype"));
 
 	return (struct fb_tune_context){
-		.cell = cell, .in_place = !strcmp(fb_cell_text(cell, "in_place"), "yes"),
+		.sample = sample, .in_place = !strcmp(fb_cell_text(cell, "in_place"), "yes"),
 		.element = type < 0 ? 1 : (int)fb_datatype_size((enum fb_datatype)type),
 	};
 }
@@ -84,14 +82,14 @@ static void collect(struct fb_tune_family *f, const struct fb_tune_sample *sampl
 		const struct fb_tune_sample *s = &sample[i];
 		size_t k = candidate_of(f, s);
 
-		if (context_of(f, s->cell) == f->ncontexts)
-			f->context[f->ncontexts++] = new_context(s->cell);
-		if (size_of(f, s->cell->bytes) == f->nsizes)
-			f->bytes[f->nsizes++] = s->cell->bytes;
+		if (context_of(f, s) == f->ncontexts)
+			f->context[f->ncontexts++] = new_context(s);
+		if (size_of(f, s->bytes) == f->nsizes)
+			f->bytes[f->nsizes++] = s->bytes;
 		if (k < f->ncandidates)
 			continue;
 		f->candidate[k] = (struct fb_tune_candidate){
-			.algorithm = fb_cell_text(s->cell, "algorithm"),
+			.algorithm = s->algorithm,
 			.protocol = fb_cell_text(s->cell, "protocol"), .tuned = s->tuned,
 		};
 		f->numbers[k] = (s->tuned.channels ? 1U : 0) + (s->tuned.threads ? 1U : 0) +
@@ -108,6 +106,8 @@ int fb_tune_family_make(struct fb_tune_family *family, const struct fb_tune_samp
 
 	*f = (struct fb_tune_family){
 		.first = sample[0].cell,
+		.engine = sample[0].engine,
+		.operation = sample[0].operation,
 		.candidate = calloc(n, sizeof(*f->candidate)),
 		.numbers = calloc(n, sizeof(*f->numbers)),
 		.bytes = calloc(n, sizeof(*f->bytes)),
@@ -121,9 +121,9 @@ int fb_tune_family_make(struct fb_tune_family *family, const struct fb_tune_samp
 		return fb_error(FB_ENOMEM, "out of memory for %zu rows", n);
 	for (size_t i = 0; i < n; i++) {
 		const struct fb_cell *cell = sample[i].cell;
-		size_t at = context_of(f, cell);
+		size_t at = context_of(f, &sample[i]);
 
-		at = at * f->nsizes + size_of(f, cell->bytes);
+		at = at * f->nsizes + size_of(f, sample[i].bytes);
 		at = at * f->ncandidates + candidate_of(f, &sample[i]);
 		if (!fb_cell_has_time(cell))
 			continue;

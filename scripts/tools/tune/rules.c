@@ -24,6 +24,8 @@ struct question {
 	int *choice;
 	const char *algorithm, *protocol; /* asked for */
 	int in_place, element;            /* or FB_TUNING_ANY */
+	uint32_t channels;                /* asked for; 0: none */
+	enum fb_objective objective;
 	FILE *out;
 };
 
@@ -43,6 +45,7 @@ static int open_question(struct question *q, const struct fb_tune_family *f,
 		.point = f->point, .context = q->context, .candidate = q->candidate,
 		.numbers = f->numbers, .change = settings->change,
 	};
+	q->objective = (enum fb_objective)settings->objective;
 	return FB_OK;
 }
 
@@ -73,7 +76,8 @@ static int answer(struct question *q, const char *algorithm, const char *protoco
 				(element == FB_TUNING_ANY || element == f->context[c].element);
 	for (size_t k = 0; k < f->ncandidates; k++)
 		q->candidate[k] = fits(algorithm, f->candidate[k].algorithm) &&
-				  fits(protocol, f->candidate[k].protocol);
+				  fits(protocol, f->candidate[k].protocol) &&
+				  (!q->channels || f->candidate[k].tuned.channels == q->channels);
 	return fb_tune_choose(&q->problem, q->choice);
 }
 
@@ -97,12 +101,16 @@ static void print_rule(const struct question *q, size_t from, size_t to)
 		worst = fmax(worst, fb_tune_excess(&q->problem, s, (size_t)q->choice[from]));
 	fprintf(q->out, "rule %-4s %-14s %2s %2s %-4s %-3s %-3s %5s %5s  %-18s %-6s  %-18s %-6s "
 		"%2u %3u %4s",
-		fb_cell_text(f->first, "engine"), fb_cell_text(f->first, "operation"),
+		f->engine, f->operation,
 		fb_cell_text(f->first, "ranks"), fb_cell_text(f->first, "nodes"),
 		fb_cell_text(f->first, "transport"), in_place, number_or_any(q->element, element),
 		fb_size_text(f->bytes[from], low), fb_size_text(f->bytes[to], high), q->algorithm,
 		q->protocol, k->algorithm, k->protocol, k->tuned.channels, k->tuned.threads,
 		fb_size_text(k->tuned.slot_bytes, slot));
+	if (q->channels)
+		fprintf(q->out, "  channels=%u", q->channels);
+	if (q->objective)
+		fprintf(q->out, "  objective=%s", fb_objectives[q->objective]);
 	fprintf(q->out, "  # %.4g", fb_tune_time_us(&q->problem, from, (size_t)q->choice[from]));
 	if (to > from)
 		fprintf(q->out, "-%.4g", fb_tune_time_us(&q->problem, to, (size_t)q->choice[from]));
@@ -138,10 +146,10 @@ static void print_gaps(const struct question *q)
 	fclose(list);
 	if (gaps) {
 		fprintf(q->out, "# no data: %s %s on %s ranks over %s: %s\n",
-			fb_cell_text(f->first, "engine"), fb_cell_text(f->first, "operation"),
+			f->engine, f->operation,
 			fb_cell_text(f->first, "ranks"), fb_cell_text(f->first, "transport"), text);
-		fb_warn("no data: %s %s on %s ranks over %s: %s", fb_cell_text(f->first, "engine"),
-			fb_cell_text(f->first, "operation"), fb_cell_text(f->first, "ranks"),
+		fb_warn("no data: %s %s on %s ranks over %s: %s", f->engine,
+			f->operation, fb_cell_text(f->first, "ranks"),
 			fb_cell_text(f->first, "transport"), text);
 	}
 	free(text);
@@ -262,16 +270,58 @@ static int print_given(struct question *q)
 	return err;
 }
 
+/* Whether candidate k is the first that has so many channels. */
+static bool is_new_number(const struct fb_tune_family *f, size_t k)
+{
+	for (size_t i = 0; i < k; i++)
+		if (f->candidate[i].tuned.channels == f->candidate[k].tuned.channels)
+			return false;
+	return true;
+}
+
+/* Questions with a number of channels, which is how much of a GPU a collective may take. */
+static int print_few(struct question *q)
+{
+	const struct fb_tune_family *f = q->family;
+	int err = FB_OK;
+
+	for (size_t k = 0; k < f->ncandidates && !err; k++) {
+		q->channels = f->candidate[k].tuned.channels;
+		if (!q->channels || !is_new_number(f, k))
+			continue;
+		err = answer(q, automatic, automatic, FB_TUNING_ANY, FB_TUNING_ANY);
+		if (!err)
+			print_rules(q);
+	}
+	q->channels = 0;
+	return err;
+}
+
+/* Whether there is a choice between engines, or the engine is one. */
+static bool is_choice(const struct fb_tune_family *f)
+{
+	size_t copies = 0;
+
+	for (size_t k = 0; k < f->ncandidates; k++)
+		copies += !strncmp(f->candidate[k].algorithm, "copy/", 5);
+	return strcmp(f->engine, automatic) || (copies && copies < f->ncandidates);
+}
+
 int fb_tune_rules(const struct fb_tune_family *family, const struct fb_tune_settings *settings,
 		  FILE *out)
 {
 	struct question q;
-	int err = open_question(&q, family, settings, out);
+	int err;
 
+	if (!is_choice(family))
+		return FB_OK;
+	err = open_question(&q, family, settings, out);
 	fprintf(out, "\n");
 	if (!err)
 		err = print_best(family, settings, &q, out);
-	if (!err && !settings->best_only)
+	if (!err && !strcmp(family->engine, "cuda"))
+		err = print_few(&q);
+	if (!err && !settings->best_only && strcmp(family->engine, automatic))
 		err = print_given(&q);
 	close_question(&q);
 	return err;

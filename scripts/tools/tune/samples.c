@@ -13,25 +13,26 @@ static const struct {
 	const char *name;
 	enum fb_machine kind;
 } engines[] = {
-	{"cuda", FB_MACHINE_GPU}, {"copy", FB_MACHINE_GPU}, {"host", FB_MACHINE_CPU}};
+	{"cuda", FB_MACHINE_GPU}, {"copy", FB_MACHINE_GPU}, {"auto", FB_MACHINE_GPU},
+	{"host", FB_MACHINE_CPU}};
 
 enum { ENGINES = sizeof(engines) / sizeof(engines[0]), ITEM_CHARS = 128 };
 
 /* Columns that are the same for all of a family. */
-static const char *const common_columns[] = {"engine", "operation", "ranks", "nodes", "transport"};
+static const char *const common_columns[] = {"ranks", "nodes", "transport"};
 
-static size_t engine_of(const struct fb_cell *cell)
+static size_t engine_of(const char *name)
 {
 	size_t i = 0;
 
-	while (i < ENGINES && strcmp(engines[i].name, fb_cell_text(cell, "engine")))
+	while (i < ENGINES && strcmp(engines[i].name, name))
 		i++;
 	return i;
 }
 
 enum fb_machine fb_tune_kind(const struct fb_tune_sample *sample)
 {
-	return engines[engine_of(sample->cell)].kind;
+	return engines[engine_of(sample->engine)].kind;
 }
 
 /* Whether the comma-separated list has the text. */
@@ -60,12 +61,20 @@ static int filter_column(const char *filter, const char **values, const char **c
 			(int)n, filter);
 }
 
+/* A step in which buckets are reduced while it computes. */
+static bool is_step(const struct fb_cell *cell)
+{
+	return !strcmp(fb_cell_text(cell, "program"), "ddp") &&
+	       !strcmp(fb_cell_text(cell, "operation"), "overlap");
+}
+
 static int is_wanted(const struct fb_cell *cell, const struct fb_tune_settings *s, bool *wanted)
 {
-	*wanted = engine_of(cell) < ENGINES && !has(s->without, fb_cell_text(cell, "algorithm")) &&
+	*wanted = engine_of(fb_cell_text(cell, "engine")) < ENGINES && !has(s->without, fb_cell_text(cell, "algorithm")) &&
 		  !has(s->without, fb_cell_text(cell, "protocol")) &&
 		  strcmp(fb_cell_text(cell, "algorithm"), "auto") &&
-		  strcmp(fb_cell_text(cell, "protocol"), "auto") && !fb_cell_is_library(cell);
+		  strcmp(fb_cell_text(cell, "protocol"), "auto") && !fb_cell_is_library(cell) &&
+		  is_step(cell) == (s->objective == FB_OVERLAPPED);
 	for (size_t i = 0; i < s->nfilters; i++) {
 		const char *values = NULL, *column = NULL;
 		int err = filter_column(s->filter[i], &values, &column);
@@ -77,12 +86,29 @@ static int is_wanted(const struct fb_cell *cell, const struct fb_tune_settings *
 	return FB_OK;
 }
 
-/* What `variant` says of the shape; false where it has keys that a rule cannot have. */
-static bool read_variant(const struct fb_cell *cell, struct fb_tuned *tuned)
+/* Whether a key of `variant` is one of those that a rule's answer has. */
+static bool is_shape(const char *key)
 {
-	const char *at = fb_cell_text(cell, "variant");
-	bool has_traffic = !strcmp(fb_cell_text(cell, "operation"), "all_to_all_v");
+	static const char *const keys[] = {"channels", "copy_streams", "threads", "slot_bytes"};
+
+	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
+		if (!strcmp(key, keys[i]))
+			return true;
+	return false;
+}
+
+/*
+ * What `variant` says of the shape, and the rest of it as context; false where it has keys that a
+ * rule cannot have. all_to_all_v says who sends how much to whom, a step how much it computes and
+ * how large the collectives are.
+ */
+static bool read_variant(struct fb_tune_sample *sample, bool step)
+{
+	const char *at = fb_cell_text(sample->cell, "variant");
+	bool has_traffic = !strcmp(sample->operation, "all_to_all_v");
+	struct fb_tuned *tuned = &sample->tuned;
 	char key[ITEM_CHARS];
+	size_t used = 0;
 
 	*tuned = (struct fb_tuned){.channels = 0};
 	for (; *at; at += strcspn(at, ";"), at += *at == ';') {
@@ -94,9 +120,20 @@ static bool read_variant(const struct fb_cell *cell, struct fb_tuned *tuned)
 		if (!value)
 			return false;
 		*value++ = '\0';
-		/* Who sends how much to whom: a context (family.c). */
-		if (has_traffic && (!strcmp(key, "skew") || !strcmp(key, "matrix")))
+		if (step && !strcmp(key, "bucket")) {
+			if (strcmp(value, "whole") && fb_size_parse(value, &sample->bytes))
+				return false;
 			continue;
+		}
+		if (has_traffic ? !strcmp(key, "skew") || !strcmp(key, "matrix")
+				: step && !is_shape(key)) {
+			used += (size_t)snprintf(sample->context + used,
+						 sizeof(sample->context) - used, "%s=%s;", key,
+						 value);
+			if (used >= sizeof(sample->context))
+				return false;
+			continue;
+		}
 		if (fb_size_parse(value, &number))
 			return false;
 		if (!strcmp(key, "channels") || !strcmp(key, "copy_streams"))
@@ -130,12 +167,13 @@ static int judge(const struct fb_cell *cell)
 static int compare_families(const void *x, const void *y)
 {
 	const struct fb_tune_sample *a = x, *b = y;
-	size_t ea = engine_of(a->cell), eb = engine_of(b->cell);
+	size_t ea = engine_of(a->engine), eb = engine_of(b->engine);
 	int order = 0;
 
 	/* GPUs' first: their table comes first. */
 	if (ea != eb)
 		return ea < eb ? -1 : 1;
+	order = strcmp(a->operation, b->operation);
 	for (size_t i = 0; !order && i < sizeof(common_columns) / sizeof(common_columns[0]); i++) {
 		const char *ta = fb_cell_text(a->cell, common_columns[i]);
 		const char *tb = fb_cell_text(b->cell, common_columns[i]);
@@ -157,10 +195,20 @@ static int compare_samples(const void *x, const void *y)
 	return order ? order : (a->cell > b->cell) - (a->cell < b->cell);
 }
 
+/* The sample under engine auto; false where that never is its engine. */
+static bool make_automatic(const struct fb_tune_sample *own, struct fb_tune_sample *automatic)
+{
+	*automatic = *own;
+	automatic->engine = "auto";
+	if (!strcmp(own->engine, "copy"))
+		automatic->algorithm = strcmp(own->algorithm, "pull") ? "copy/push" : "copy/pull";
+	return !strcmp(own->engine, "copy") || !strcmp(own->engine, "cuda");
+}
+
 int fb_tune_samples(const struct fb_cells *cells, const struct fb_tune_settings *settings,
 		    struct fb_tune_sample **samples, size_t *count)
 {
-	struct fb_tune_sample *list = calloc(cells->count + 1, sizeof(*list));
+	struct fb_tune_sample *list = calloc(2 * cells->count + 1, sizeof(*list));
 	size_t n = 0, foreign = 0, times = 0;
 	int err = list ? FB_OK : FB_ENOMEM;
 
@@ -175,12 +223,16 @@ int fb_tune_samples(const struct fb_cells *cells, const struct fb_tune_settings 
 			continue;
 		err = judge(cell);
 		list[n].cell = cell;
-		if (!read_variant(cell, &list[n].tuned)) {
+		list[n].engine = fb_cell_text(cell, "engine");
+		list[n].algorithm = fb_cell_text(cell, "algorithm");
+		list[n].operation = is_step(cell) ? "all_reduce" : fb_cell_text(cell, "operation");
+		list[n].bytes = cell->bytes;
+		if (!read_variant(&list[n], is_step(cell))) {
 			foreign++;
 			continue;
 		}
 		times += fb_cell_has_time(cell) ? 1 : 0;
-		n++;
+		n += make_automatic(&list[n], &list[n + 1]) ? 2 : 1;
 	}
 	if (!err && foreign)
 		fb_warn("%zu rows have keys in variant that no rule can have, and are left out",

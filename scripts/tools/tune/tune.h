@@ -18,11 +18,14 @@ struct fb_tune_settings {
 	const char *output;           /* NULL: standard output */
 	const char *without;          /* algorithms that are left out, a list; NULL: none */
 	double change;
+	int objective; /* enum fb_objective of all rules */
 	bool best_only, help, version;
 	/* Not options: COLUMN=VALUE,... among the arguments. */
 	char *const *filter;
 	size_t nfilters;
 };
+
+enum { FB_TUNE_CONTEXT = 256 };
 
 /* What a rule may choose. Texts are those of rows. */
 struct fb_tune_candidate {
@@ -30,9 +33,15 @@ struct fb_tune_candidate {
 	struct fb_tuned tuned;
 };
 
-/* A cell that takes part. */
+/*
+ * A cell that takes part. Those of engines that `auto` chooses between take part twice: under their
+ * own engine, and under auto with the algorithm's name as that engine's rules have it.
+ */
 struct fb_tune_sample {
 	const struct fb_cell *cell;
+	const char *engine, *algorithm, *operation;
+	uint64_t bytes;               /* of a collective */
+	char context[FB_TUNE_CONTEXT]; /* keys of `variant` that say nothing of the shape */
 	struct fb_tuned tuned;
 };
 
@@ -42,14 +51,15 @@ struct fb_tune_sample {
  * in_place and the element's size.
  */
 struct fb_tune_family {
-	const struct fb_cell *first; /* for the names of what is common */
+	const struct fb_cell *first; /* for the names of what is common, but for the engine's */
+	const char *engine, *operation;
 	struct fb_tune_candidate *candidate;
 	unsigned *numbers; /* [ncandidates] that the candidate fixes */
 	size_t ncandidates;
 	uint64_t *bytes; /* [nsizes], ascending */
 	size_t nsizes;
 	struct fb_tune_context {
-		const struct fb_cell *cell;
+		const struct fb_tune_sample *sample;
 		int in_place, element;
 	} *context;
 	size_t ncontexts;
@@ -58,7 +68,9 @@ struct fb_tune_family {
 
 /*
  * Which cells take part, sorted by family: rows of engines that a table can tell something, with
- * names and not auto, with no keys in `variant` but those that a rule has. Returns 0; FB_EDATA (a
+ * names and not auto, with no keys in `variant` but those that a rule has. For the objective
+ * `overlapped` these are steps of ddp: a row is one of all_reduce, of its bucket's bytes, and its
+ * time is the step's. Returns 0; FB_EDATA (a
  * row has wrong data) or FB_EPEER (one is a fault): no table is made of such rows; FB_EINPUT (no
  * row with a time is left; an unknown column in a filter); FB_ENOMEM; all printed. Free *samples.
  */

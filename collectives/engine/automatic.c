@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Engine auto, between GPUs: the project's kernels or the copy engines, whichever the tuning table
+ * says for a case. A choice of the copy engines is the name "copy/push" or "copy/pull" of an
+ * algorithm; every other name is one of engine cuda. Both are opened, so that choosing costs
+ * nothing when a case is prepared, and each request belongs to the engine that was chosen.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "collectives/engine/engine.h"
+#include "common/base/error.h"
+
+enum part { CUDA, COPY, PARTS };
+
+static const struct fb_engine_ops *const part_ops[PARTS] = {&fb_engine_cuda, &fb_engine_copy};
+
+static const char copy_prefix[] = "copy/";
+
+struct auto_engine {
+	struct fb_engine engine;
+	struct fb_engine *part[PARTS];
+};
+
+struct auto_request {
+	struct fb_request request;
+	struct fb_case c; /* as the chosen engine gets it */
+	struct fb_request *chosen;
+};
+
+/* Which engine a case is for, and the case in that engine's own words. */
+static enum part part_of(const struct fb_case *c, struct fb_case *own)
+{
+	size_t prefix = strlen(copy_prefix);
+
+	*own = *c;
+	if (strncmp(c->algorithm, copy_prefix, prefix)) {
+		own->engine = fb_engine_cuda.name;
+		return CUDA;
+	}
+	own->engine = fb_engine_copy.name;
+	own->algorithm = c->algorithm + prefix;
+	return COPY;
+}
+
+static const struct fb_engine_ops *ops_of(const struct fb_request *request)
+{
+	return ((const struct auto_request *)request)->chosen->engine->ops;
+}
+
+static struct fb_request *chosen_of(struct fb_request *request)
+{
+	return ((struct auto_request *)request)->chosen;
+}
+
+static void auto_close(struct fb_engine *engine)
+{
+	struct auto_engine *e = (struct auto_engine *)engine;
+
+	for (int i = 0; i < PARTS; i++)
+		if (e->part[i])
+			part_ops[i]->close(e->part[i]);
+	free(e);
+}
+
+static int auto_open(struct fb_engine **engine, const struct fb_session *session,
+		     const struct fb_group *group)
+{
+	struct auto_engine *e = calloc(1, sizeof(*e));
+	int err = fb_group_agree(group, e ? FB_OK : FB_ENOMEM);
+
+	if (err || !e) {
+		free(e);
+		return fb_error(err, "out of memory for engine auto");
+	}
+	e->engine = (struct fb_engine){&fb_engine_auto, session, group};
+	for (int i = 0; i < PARTS && !err; i++)
+		err = part_ops[i]->open(&e->part[i], session, group);
+	if (err) {
+		auto_close(&e->engine);
+		return err;
+	}
+	*engine = &e->engine;
+	return FB_OK;
+}
+
+static bool auto_can(const struct fb_engine *engine, const struct fb_case *c,
+		     const struct fb_operation *op, char reason[FB_REASON_CHARS])
+{
+	const struct auto_engine *e = (const struct auto_engine *)engine;
+	struct fb_case own;
+	enum part part = part_of(c, &own);
+
+	return part_ops[part]->can(e->part[part], &own, op, reason);
+}
+
+static int auto_prepare(struct fb_engine *engine, const struct fb_case *c,
+			const struct fb_operation *op, struct fb_request **request)
+{
+	const struct auto_engine *e = (const struct auto_engine *)engine;
+	struct auto_request *r = calloc(1, sizeof(*r));
+	int err = fb_group_agree(engine->group, r ? FB_OK : FB_ENOMEM);
+	enum part part;
+
+	if (!err && r) {
+		r->request.engine = engine;
+		part = part_of(c, &r->c);
+		err = part_ops[part]->prepare(e->part[part], &r->c, op, &r->chosen);
+	}
+	if (err) {
+		free(r);
+		return err;
+	}
+	*request = &r->request;
+	return FB_OK;
+}
+
+static void auto_release(struct fb_request *request)
+{
+	ops_of(request)->release(chosen_of(request));
+	free(request);
+}
+
+static int auto_ready(struct fb_request *request, int calls)
+{
+	return ops_of(request)->ready(chosen_of(request), calls);
+}
+
+static int auto_run(struct fb_request *request, int calls)
+{
+	return ops_of(request)->run(chosen_of(request), calls);
+}
+
+static int auto_start(struct fb_request *request)
+{
+	return ops_of(request)->start(chosen_of(request));
+}
+
+static int auto_test(struct fb_request *request, bool *done)
+{
+	return ops_of(request)->test(chosen_of(request), done);
+}
+
+static int auto_wait(struct fb_request *request)
+{
+	return ops_of(request)->wait(chosen_of(request));
+}
+
+static int auto_enqueue(struct fb_request *request, void *stream)
+{
+	return ops_of(request)->enqueue(chosen_of(request), stream);
+}
+
+static void auto_describe(struct fb_request *request, struct fb_traits *traits)
+{
+	ops_of(request)->describe(chosen_of(request), traits);
+}
+
+const struct fb_engine_ops fb_engine_auto = {
+	.name = "auto",
+	.summary = "between GPUs: cuda or copy, as the tuning table says",
+	.device = true,
+	.usual = "cuda",
+	.open = auto_open,
+	.close = auto_close,
+	.can = auto_can,
+	.prepare = auto_prepare,
+	.ready = auto_ready,
+	.run = auto_run,
+	.start = auto_start,
+	.test = auto_test,
+	.wait = auto_wait,
+	.enqueue = auto_enqueue,
+	.describe = auto_describe,
+	.release = auto_release,
+};

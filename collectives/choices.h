@@ -26,8 +26,8 @@ int fb_choices_expand(struct fb_run *run, const struct fb_case *base,
 		      struct fb_choices *now);
 
 /*
- * Puts into a case of an engine without plans what the pass says, "library" elsewhere, and "auto" of
- * engine auto, whose transport stays.
+ * Puts into a case of an engine without plans what the pass says, "library" elsewhere, and "auto"
+ * of engine auto, whose transport stays.
  * `any_memory`: the user named no memory, so that it may be what the choice needs.
  */
 void fb_choices_apply(const struct fb_choices *now, bool any_memory, struct fb_case *c);

@@ -158,6 +158,7 @@ static const char *const accumulate_names[] = {"type", "f32", NULL};
 const char *const fb_gpu_direct_names[] = {"auto", "no", "dma-buf", "peermem", NULL};
 static const char *const mpi_threads_names[] = {"single", "funneled", "serialized", "multiple",
 						NULL};
+static const char *const format_names[] = {"auto", "table", "csv", NULL};
 static const char *const multicast_names[] = {"off", "allow", NULL};
 const char *const fb_objectives[] = {"alone", "overlapped", NULL};
 
@@ -262,6 +263,9 @@ static const struct fb_option table[] = {
 	FLAG(raw_ranks, 0, "raw-ranks",
 	     "write each rank's begin and end of every repetition to ranks.csv too"),
 	FLAG(resume, 0, "resume", "skip rows that the folder holds already"),
+	FB_OPTION_CHOICE(struct fb_settings, format, 0, "format", "auto", format_names,
+			 "of standard output: a table at the end, or CSV; auto: a table on a "
+			 "terminal and beside --csv (but for --quiet), else CSV"),
 	FLAG(quiet, 'q', "quiet", "no progress and no table, only errors"),
 
 	FB_OPTION_GROUP("Instead of measuring"),

@@ -27,6 +27,9 @@ enum fb_mpi_threads {
 	FB_MPI_MULTIPLE,
 };
 
+/* What is written to standard output. */
+enum fb_format { FB_FORMAT_AUTO, FB_FORMAT_TABLE, FB_FORMAT_CSV };
+
 /* What `auto` is to be best at: alone on the machine, or beside computing. */
 enum fb_objective { FB_ALONE, FB_OVERLAPPED };
 
@@ -82,6 +85,7 @@ struct fb_settings {
 	const char *csv; /* folder; NULL: rows go to stdout */
 	const char *run; /* the study's name; NULL: made from the folder or host and time */
 	const char *tag; /* "k=v;k=v" for the column `variant` of all rows; NULL: none */
+	int format;      /* enum fb_format */
 	bool raw, raw_ranks, resume, list, check_plan, dry_run, version, help, man, quiet;
 };
 

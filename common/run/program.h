@@ -29,6 +29,7 @@ struct fb_program {
 	const struct fb_default *defaults; /* differences from the common defaults; or NULL */
 	const struct fb_column *columns;   /* its own CSV columns, [ncolumns]; or NULL */
 	size_t ncolumns;		   /* at most FB_EXTRA_COLUMNS */
+	const char *const *shown; /* of these, what a table on a terminal has; ends in NULL; or NULL */
 
 	/*
 	 * Checks options against each other and the world; allocates what outlives a case.

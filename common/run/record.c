@@ -4,7 +4,6 @@
 #include "common/run/record.h"
 
 #include <errno.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -83,7 +82,11 @@ int fb_recorder_open(struct fb_recorder *recorder, const struct fb_program *prog
 		.to_files = settings->csv != NULL,
 		.raw = settings->raw,
 		.raw_ranks = settings->raw_ranks,
-		.table = settings->csv && !settings->quiet,
+		.table = settings->format == FB_FORMAT_TABLE ||
+			 (settings->format == FB_FORMAT_AUTO &&
+			  (settings->csv ? !settings->quiet : fb_screen_is_terminal())),
+		.screen = {.own = program->columns, .nown = program->ncolumns,
+			   .shown = program->shown},
 		.settings = settings,
 		.program = program,
 		.ranks = (uint64_t)world->nranks,
@@ -91,7 +94,9 @@ int fb_recorder_open(struct fb_recorder *recorder, const struct fb_program *prog
 		.rows = rows,
 	};
 	name_run(recorder, world);
-	err = recorder->to_files ? open_files(recorder) : print_header(recorder);
+	err = recorder->to_files ? open_files(recorder)
+	      : recorder->table  ? FB_OK
+				 : print_header(recorder);
 	if (err)
 		return err;
 	pthread_mutex_init(&recorder->lock, NULL);
@@ -137,52 +142,16 @@ static int print_csv(const struct fb_recorder *r, const struct fb_row *row)
 	return flush_output();
 }
 
-/* The row for people: what differs within a run, the time, and what is to be noted. */
-static void print_table(struct fb_recorder *r, const struct fb_row *row)
-{
-	const struct fb_case *c = row->key;
-	char half[16] = "";
-
-	if (!r->table_begun)
-		printf("%-14s %-7s %-18s %-9s %-9s %-7s %-5s %12s %12s %7s %6s %9s  %s\n",
-		       "operation", "engine", "algorithm", "protocol", "transport", "type", "op",
-		       "bytes", "median_us", "+-", "n", "busbw", "remarks");
-	r->table_begun = true;
-	printf("%-14s %-7s %-18s %-9s %-9s %-7s %-5s %12llu", c->operation, c->engine, c->algorithm,
-	       c->protocol, c->transport, fb_datatype_name(c->datatype),
-	       c->redop >= 0 ? fb_redop_name((enum fb_redop)c->redop) : "-",
-	       (unsigned long long)c->bytes);
-	if (isfinite(row->median_us)) {
-		if (isfinite(row->median_high_us))
-			snprintf(half, sizeof(half), "%.1f%%",
-				 100 *
-					 fmax(row->median_high_us - row->median_us,
-					      row->median_us - row->median_low_us) /
-					 row->median_us);
-		printf(" %12.3f %7s %6llu", row->median_us, half, (unsigned long long)row->samples);
-		if (isfinite(row->busbw_GBps))
-			printf(" %9.4f", row->busbw_GBps);
-		else
-			printf(" %9s", "-");
-	} else {
-		printf(" %12s %7s %6s %9s", "-", "", "", "");
-	}
-	printf("  %s%s%s%s%s\n", row->status == FB_STATUS_OK ? "" : fb_status_name(row->status),
-	       row->status == FB_STATUS_OK ? "" : ": ", row->reason ? row->reason : "",
-	       row->reason && row->flags && *row->flags ? "; " : "", row->flags ? row->flags : "");
-	fflush(stdout);
-}
-
 static int write_row(struct fb_recorder *r, const struct fb_row *row)
 {
-	int err = r->to_files ? fb_csv_append(&r->csv, row) : print_csv(r, row);
+	int err = r->to_files ? fb_csv_append(&r->csv, row) : r->table ? FB_OK : print_csv(r, row);
 
 	if (err)
 		return err;
 	r->rows++;
 	r->current = NULL;
-	if (r->table)
-		print_table(r, row);
+	if (r->table && !fb_screen_add(&r->screen, row))
+		fb_warn("out of memory: the table at the end will lack rows");
 	return FB_OK;
 }
 
@@ -233,6 +202,8 @@ void fb_recorder_emergency(struct fb_recorder *recorder, const char *reason, boo
 		row.reason = reason;
 		write_row(recorder, &row);
 	}
+	if (recorder->table)
+		fb_screen_print(&recorder->screen, stdout);
 	if (!recorder->to_files)
 		fb_warn("%llu rows were printed before the end",
 			(unsigned long long)recorder->rows);
@@ -262,5 +233,11 @@ int fb_recorder_close(struct fb_recorder *recorder)
 		err = err ? err : other;
 	}
 	pthread_mutex_unlock(&recorder->lock);
+	if (recorder->table) {
+		fb_screen_print(&recorder->screen, stdout);
+		other = flush_output();
+		err = err ? err : other;
+	}
+	fb_screen_free(&recorder->screen);
 	return err;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Where rows go: to the folder of --csv with a table for people on stdout, or to stdout as CSV.
- * Used by rank 0 only.
+ * Where rows go: to the folder of --csv with a table for people on stdout at the end, or to stdout:
+ * as that table on a terminal, as CSV elsewhere. Used by rank 0 only.
  *
  * The watchdog's thread may write the last row while the main thread is anywhere, hence the
  * lock, and the note of which case is under way.
@@ -13,6 +13,7 @@
 #include "common/record/csv.h"
 #include "common/record/samples.h"
 #include "common/run/program.h"
+#include "common/run/screen.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -24,7 +25,8 @@ struct fb_recorder {
 	struct fb_csv csv;	      /* unused without --csv */
 	struct fb_samples samples;    /* used with --raw */
 	struct fb_samples ranks_file; /* used with --raw-ranks */
-	bool to_files, raw, raw_ranks, table, table_begun;
+	bool to_files, raw, raw_ranks, table;
+	struct fb_screen screen; /* used with table */
 	char run[FB_RUN_CHARS];
 	const struct fb_settings *settings;
 	const struct fb_program *program;

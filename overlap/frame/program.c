@@ -159,6 +159,8 @@ static int check_plan(void *state, const struct fb_case *c, FILE *report)
 	return fb_step_prove(s, &b);
 }
 
+static const char *const shown[] = {"exposed_us", "hidden_share", NULL};
+
 struct fb_program fb_step_describe(const struct fb_schedule_program *program,
 				   struct fb_overlap_settings *own, struct fb_column *columns)
 {
@@ -174,6 +176,7 @@ struct fb_program fb_step_describe(const struct fb_schedule_program *program,
 		.defaults = program->defaults,
 		.columns = columns,
 		.ncolumns = FB_STEP_COLUMNS,
+		.shown = shown,
 		.open = open_program,
 		.close = close_program,
 		.expand = fb_step_expand,

@@ -69,14 +69,15 @@ cat >"$FB_TMP/auto.tuning" <<-'END'
 	table fake gpu Fake GPU
 	rule auto all_gather 2 1 p2p any any 64K 64K auto auto copy/pull direct 0 0 0
 	rule auto all_gather 2 1 p2p any any 1M 1M auto auto direct ll128 0 0 0
-	rule auto all_gather 2 1 p2p any any 64K 1M auto auto copy/push direct 0 0 0 objective=overlapped
+	rule auto all_gather 2 1 p2p any any 8 1M auto auto copy/push direct 0 0 0 objective=overlapped
 	rule cuda all_gather 2 1 p2p any any 64K 1M auto auto ring direct 4 64 0 channels=4
 END
 paths() {
 	runs 2 all_gather --algorithm auto --protocol auto --bytes 64K,1M "$@"
-	awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
-		{ gsub(/"|:.*/, "", $at["path"]); printf "%s%s", NR == 2 ? "" : ", ", $at["path"] }' \
-		"$FB_TMP/out"
+	awk -F, '
+		NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
+		{ gsub(/"|:.*/, "", $at["path"]);
+			printf "%s%s", NR == 2 ? "" : ", ", $at["path"] }' "$FB_TMP/out"
 }
 table=(--tuning "$FB_TMP/auto.tuning")
 expect "engine auto" "$(paths --engine auto "${table[@]}")" \

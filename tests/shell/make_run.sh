@@ -140,8 +140,10 @@ echo '#error "there is no libcsv"' >"$FB_TMP/headers/csv.h"
 rm -r "build/$MPI"/{bin,scripts} "build/$MPI"/*.a
 ONLY=barrier PATH=$path CPATH=$FB_TMP/headers go "$small" scripts/run
 expect "exit code without libcsv" "$rc" 0
-expect "remarks on libcsv" "$(grep -c '^no libcsv: no table and no plots' "$FB_TMP/out")" 1
+expect "remarks on libcsv" "$(grep -c '^no libcsv: no comparison and no plots' "$FB_TMP/out")" 1
 # On a busy machine all rows may have too few samples for an interval.
 holds "$dir/summary.txt" '^barrier.csv .* [0-9]+ (ok|few)'
+holds "$FB_TMP/out" '^operation barrier, .*ranks [0-9]+, nodes 1'
+holds "$FB_TMP/out" '^ +bytes +.*median_us'
 verdict make_run_without_libcsv
 exit "$bad"

@@ -70,7 +70,8 @@ static bool is_step(const struct fb_cell *cell)
 
 static int is_wanted(const struct fb_cell *cell, const struct fb_tune_settings *s, bool *wanted)
 {
-	*wanted = engine_of(fb_cell_text(cell, "engine")) < ENGINES && !has(s->without, fb_cell_text(cell, "algorithm")) &&
+	*wanted = engine_of(fb_cell_text(cell, "engine")) < ENGINES &&
+		  !has(s->without, fb_cell_text(cell, "algorithm")) &&
 		  !has(s->without, fb_cell_text(cell, "protocol")) &&
 		  strcmp(fb_cell_text(cell, "algorithm"), "auto") &&
 		  strcmp(fb_cell_text(cell, "protocol"), "auto") && !fb_cell_is_library(cell) &&

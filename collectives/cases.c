@@ -212,13 +212,13 @@ static bool suit_device(const struct fb_collective_state *state, struct fb_case 
 /* What auto was to be best at is a key where it is not what the program is for. */
 static void add_objective(const struct fb_collective_state *state, struct fb_case *c)
 {
-	enum fb_objective usual = state->has_steps ? FB_OVERLAPPED : FB_ALONE;
+	enum fb_auto_objective usual = state->has_steps ? FB_OVERLAPPED : FB_ALONE;
 	char key[32];
 
-	if ((enum fb_objective)state->settings->objective == usual ||
+	if ((enum fb_auto_objective)state->settings->objective == usual ||
 	    (strcmp(c->algorithm, automatic) && strcmp(c->protocol, automatic)))
 		return;
-	snprintf(key, sizeof(key), "objective=%s", fb_objectives[state->settings->objective]);
+	snprintf(key, sizeof(key), "objective=%s", fb_auto_objectives[state->settings->objective]);
 	fb_variant_put(c, key);
 }
 

@@ -178,7 +178,7 @@ static struct fb_tuning_key key_of(const struct chooser *ch, const char *algorit
 		.ranks = ch->engine->group->nranks, .nodes = ch->engine->group->nnodes,
 		.in_place = c->in_place, .element = (int)fb_datatype_size(c->datatype),
 		.channels = (uint32_t)settings->channels,
-		.objective = (enum fb_objective)settings->objective,
+		.objective = (enum fb_auto_objective)settings->objective,
 	};
 }
 

@@ -179,7 +179,7 @@ static int read_condition(const struct reader *r, char *word, struct fb_tuning_k
 		err = read_number(r, "channels=", word + strlen(channels), false, 1, 4096, &value);
 		key->channels = (uint32_t)value;
 	} else if (!strncmp(word, objective, strlen(objective)) &&
-		   !strcmp(word + strlen(objective), fb_objectives[FB_OVERLAPPED])) {
+		   !strcmp(word + strlen(objective), fb_auto_objectives[FB_OVERLAPPED])) {
 		key->objective = FB_OVERLAPPED;
 	} else {
 		err = refuse(r, "'%s': expected channels=N or objective=overlapped", word);

@@ -47,7 +47,7 @@ struct fb_tuning_key {
 	int in_place; /* 0, 1; of a rule also FB_TUNING_ANY */
 	int element;  /* bytes; of a rule also FB_TUNING_ANY */
 	uint32_t channels; /* that the user gave; 0: none */
-	enum fb_objective objective;
+	enum fb_auto_objective objective;
 };
 
 struct fb_tuning_rule {

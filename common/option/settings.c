@@ -160,7 +160,7 @@ static const char *const mpi_threads_names[] = {"single", "funneled", "serialize
 						NULL};
 static const char *const format_names[] = {"auto", "table", "csv", NULL};
 static const char *const multicast_names[] = {"off", "allow", NULL};
-const char *const fb_objectives[] = {"alone", "overlapped", NULL};
+const char *const fb_auto_objectives[] = {"alone", "overlapped", NULL};
 
 #define STRING(field, short_, name, place, fallback, check, help)                                  \
 	FB_OPTION_STRING(struct fb_settings, field, short_, name, place, fallback, check, help)
@@ -223,7 +223,7 @@ static const struct fb_option table[] = {
 	    "streams that copy at once with engine copy; 0: the engine chooses"),
 	STRING(tuning, 0, "tuning", "FILE", "auto", NULL,
 	       "what auto and 0 stand for: a file of `tune`; auto: this machine's; none"),
-	FB_OPTION_CHOICE(struct fb_settings, objective, 0, "objective", "alone", fb_objectives,
+	FB_OPTION_CHOICE(struct fb_settings, objective, 0, "objective", "alone", fb_auto_objectives,
 			 "what auto is to be best at: alone, or overlapped with computing"),
 	FB_OPTION_CHOICE(struct fb_settings, multicast, 0, "multicast", "off", multicast_names,
 			 "allow: libraries may use NVLink multicast, on GPUs that nobody shares"),

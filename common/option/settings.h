@@ -31,10 +31,10 @@ enum fb_mpi_threads {
 enum fb_format { FB_FORMAT_AUTO, FB_FORMAT_TABLE, FB_FORMAT_CSV };
 
 /* What `auto` is to be best at: alone on the machine, or beside computing. */
-enum fb_objective { FB_ALONE, FB_OVERLAPPED };
+enum fb_auto_objective { FB_ALONE, FB_OVERLAPPED };
 
 /* "alone", "overlapped", NULL. */
-extern const char *const fb_objectives[];
+extern const char *const fb_auto_objectives[];
 
 /* Whether libraries may use NVLink multicast (multicast.h). */
 enum fb_multicast { FB_MULTICAST_OFF, FB_MULTICAST_ALLOW };
@@ -70,7 +70,7 @@ struct fb_settings {
 	const char *nccl_force, *registration, *copy_direction; /* lists */
 	uint64_t copy_streams; /* 0: the engine chooses */
 	const char *tuning;    /* "auto", "none" or a file; NULL: none */
-	int objective;         /* enum fb_objective of the tables */
+	int objective;         /* enum fb_auto_objective of the tables */
 	int multicast;         /* enum fb_multicast */
 	int mpi_threads;       /* enum fb_mpi_threads */
 	/* Measurement. */

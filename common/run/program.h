@@ -29,7 +29,8 @@ struct fb_program {
 	const struct fb_default *defaults; /* differences from the common defaults; or NULL */
 	const struct fb_column *columns;   /* its own CSV columns, [ncolumns]; or NULL */
 	size_t ncolumns;		   /* at most FB_EXTRA_COLUMNS */
-	const char *const *shown; /* of these, what a table on a terminal has; ends in NULL; or NULL */
+	/* Of these, what a table on a terminal has, ending in NULL; or NULL. */
+	const char *const *shown;
 
 	/*
 	 * Checks options against each other and the world; allocates what outlives a case.

@@ -14,7 +14,7 @@
 struct fb_screen {
 	const struct fb_column *own; /* [nown] the program's; NULL where there are none */
 	size_t nown;
-	const char *const *shown; /* its columns that are in the table, ending in NULL; NULL: none */
+	const char *const *shown; /* of these what the table has, ending in NULL; NULL: none */
 	struct fb_screen_row {
 		double bytes, us; /* us NAN: no time */
 		char **field;     /* [fixed and own columns] */

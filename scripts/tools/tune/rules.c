@@ -25,7 +25,7 @@ struct question {
 	const char *algorithm, *protocol; /* asked for */
 	int in_place, element;            /* or FB_TUNING_ANY */
 	uint32_t channels;                /* asked for; 0: none */
-	enum fb_objective objective;
+	enum fb_auto_objective objective;
 	FILE *out;
 };
 
@@ -45,7 +45,7 @@ static int open_question(struct question *q, const struct fb_tune_family *f,
 		.point = f->point, .context = q->context, .candidate = q->candidate,
 		.numbers = f->numbers, .change = settings->change,
 	};
-	q->objective = (enum fb_objective)settings->objective;
+	q->objective = (enum fb_auto_objective)settings->objective;
 	return FB_OK;
 }
 
@@ -110,7 +110,7 @@ static void print_rule(const struct question *q, size_t from, size_t to)
 	if (q->channels)
 		fprintf(q->out, "  channels=%u", q->channels);
 	if (q->objective)
-		fprintf(q->out, "  objective=%s", fb_objectives[q->objective]);
+		fprintf(q->out, "  objective=%s", fb_auto_objectives[q->objective]);
 	fprintf(q->out, "  # %.4g", fb_tune_time_us(&q->problem, from, (size_t)q->choice[from]));
 	if (to > from)
 		fprintf(q->out, "-%.4g", fb_tune_time_us(&q->problem, to, (size_t)q->choice[from]));

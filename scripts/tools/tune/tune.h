@@ -18,7 +18,7 @@ struct fb_tune_settings {
 	const char *output;           /* NULL: standard output */
 	const char *without;          /* algorithms that are left out, a list; NULL: none */
 	double change;
-	int objective; /* enum fb_objective of all rules */
+	int objective; /* enum fb_auto_objective of all rules */
 	bool best_only, help, version;
 	/* Not options: COLUMN=VALUE,... among the arguments. */
 	char *const *filter;

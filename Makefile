@@ -217,6 +217,8 @@ object = $(1:%.c=$(B)/%.o)
 CU_OBJECTS := $(CU_SRC:%.cu=build/cuda/%.o)
 LIB := $(B)/libfabricbench.a
 TOOLLIB := $(if $(TOOLLIB_SRC),$(B)/libfabricbench-tools.a)
+# A profiler plugin for NCCL of any job; needs nothing of the rest.
+PLUGIN := $(B)/libfabricbench-nccl.so
 BIN := $(addprefix $(B)/bin/,$(notdir $(PROGRAM_SRC:.c=)))
 TOOLS := $(addprefix $(B)/bin/,$(notdir $(TOOL_SRC:.c=)))
 UNIT := $(addprefix $(B)/tests/,$(notdir $(UNIT_SRC:.c=)))
@@ -237,7 +239,7 @@ Q := @
 say = @printf '  %-5s %s\n' $1 '$2'
 endif
 
-all: $(BIN) $(TOOLS) $(LIB) ## build all programs and tools
+all: $(BIN) $(TOOLS) $(LIB) $(PLUGIN) ## build all programs and tools
 all: $(if $(SANITIZER),,compile_commands.json)
 
 tests: all $(UNIT) $(MPITESTS) $(FAKES) $(FAKE_GPU) $(FUZZERS) ## build the test programs too
@@ -293,6 +295,10 @@ $(FUZZERS): LIBRARIES += $(TOOL_LIBRARIES) $(if $(FUZZ_DRIVER),,-fsanitize=fuzze
 $(FUZZERS): $(B)/tests/fuzz/%: $(B)/tests/fuzz/%.o $(FUZZ_DRIVER) $(TOOLLIB) $(LIB)
 	$(call say,LINK,$@)
 	$(Q)$(MPICC) $(LINK_FLAGS) -o $@ $(filter %.o %.a,$^) $(LIBRARIES)
+
+$(PLUGIN): common/library/nccl/profiler.c common/library/nccl/profiler.h $(B)/flags
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(COMPILE_FLAGS) $(OPTIMISE) -fPIC -shared -o $@ $< -lpthread
 
 $(UNIT): | $(FAKES)
 $(FAKES): $(B)/tests/%.so: tests/fake/%.c $(wildcard tests/fake/*) $(B)/flags
@@ -371,6 +377,7 @@ LIBEXECDIR = $(DESTDIR)$(PREFIX)/libexec/fabricbench
 install: all ## install below PREFIX=/usr/local (DESTDIR= for packages)
 	install -d $(DESTDIR)$(PREFIX)/bin $(LIBEXECDIR) $(DATADIR)/plots/lib
 	install -m 755 $(BIN) $(TOOLS) scripts/plot $(LIBEXECDIR)
+	install -m 755 $(PLUGIN) $(LIBEXECDIR)
 	install -m 644 plots/*.gp $(DATADIR)/plots
 	install -m 644 plots/lib/*.gp $(DATADIR)/plots/lib
 	install -m 755 scripts/fabricbench $(DESTDIR)$(PREFIX)/bin

@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A profiler plugin of NCCL for any job: libfabricbench-nccl.so, by
+ *
+ *	NCCL_PROFILER_PLUGIN=/path/libfabricbench-nccl.so FB_NCCL_PROFILE=folder mpirun ...
+ *
+ * Each rank of each communicator writes folder/nccl-HASH-RANK-PID.csv, a line for each collective,
+ * send, receive and copy-engine collective: what ran it, and when the host's part of it began and
+ * ended; and the same as a Chrome trace. NCCL may call from several threads.
+ */
+#include "common/library/nccl/profiler.h"
+
+#include <limits.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+struct context {
+	pthread_mutex_t lock;
+	FILE *csv, *trace;
+	int rank;
+	bool first;
+};
+
+struct event {
+	struct context *context;
+	const char *kind, *func, *datatype, *algorithm, *protocol;
+	size_t count;
+	int rank, channels, peer;
+	unsigned batches;
+	double start_us;
+};
+
+static double now_us(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return 1e6 * (double)t.tv_sec + 1e-3 * (double)t.tv_nsec;
+}
+
+static FILE *create(const char *ending, uint64_t hash, int rank)
+{
+	const char *folder = getenv("FB_NCCL_PROFILE");
+	char path[PATH_MAX];
+
+	snprintf(path, sizeof(path), "%s/nccl-%llx-%d-%d.%s", folder ? folder : ".",
+		 (unsigned long long)hash, rank, (int)getpid(), ending);
+	return fopen(path, "w");
+}
+
+/* 0, or 2, which is ncclSystemError: NCCL then goes on without the plugin. */
+static int open_context(void **result, int *mask, uint64_t hash, int rank)
+{
+	struct context *c = calloc(1, sizeof(*c));
+
+	*result = NULL;
+	*mask = 0;
+	if (!c)
+		return 2;
+	c->csv = create("csv", hash, rank);
+	c->trace = create("json", hash, rank);
+	if (!c->csv || !c->trace) {
+		if (c->csv)
+			fclose(c->csv);
+		free(c);
+		return 2;
+	}
+	pthread_mutex_init(&c->lock, NULL);
+	c->rank = rank;
+	c->first = true;
+	fputs("rank,kind,function,count,datatype,algorithm,protocol,channels,peer,batches,"
+	      "start_us,end_us\n", c->csv);
+	fputs("[", c->trace);
+	*mask = FB_NCCL_EVENT_COLL | FB_NCCL_EVENT_P2P | FB_NCCL_EVENT_CE_COLL;
+	*result = c;
+	return 0;
+}
+
+static int init_2(void **context, int *mask)
+{
+	int err = open_context(context, mask, (uint64_t)now_us(), -1);
+
+	*mask &= ~FB_NCCL_EVENT_CE_COLL;
+	return err;
+}
+
+static int init_4(void **context, int *mask, const char *name, uint64_t hash, int nodes,
+		  int ranks, int rank, void (*log)(void))
+{
+	int err = open_context(context, mask, hash, rank);
+
+	(void)name;
+	(void)nodes;
+	(void)ranks;
+	(void)log;
+	*mask &= ~FB_NCCL_EVENT_CE_COLL;
+	return err;
+}
+
+static int init_5(void **context, uint64_t hash, int *mask, const char *name, int nodes,
+		  int ranks, int rank, void (*log)(void))
+{
+	return init_4(context, mask, name, hash, nodes, ranks, rank, log);
+}
+
+static int init_6(void **context, uint64_t hash, int *mask, const char *name, int nodes,
+		  int ranks, int rank, void (*log)(void))
+{
+	int err = init_5(context, hash, mask, name, nodes, ranks, rank, log);
+
+	if (!err)
+		*mask |= FB_NCCL_EVENT_CE_COLL;
+	return err;
+}
+
+/* The texts are NCCL's, of static storage. Without memory the event is not written. */
+static int begin(void *context, void **handle, const struct event *what)
+{
+	struct event *e = malloc(sizeof(*e));
+
+	*handle = e;
+	if (!e)
+		return 0;
+	*e = *what;
+	e->context = context;
+	e->start_us = now_us();
+	return 0;
+}
+
+/* In all versions the members have the same names, not the same places. */
+#define START(version)                                                                             \
+	static int start_##version(void *context, void **handle, void *event)                      \
+	{                                                                                          \
+		const struct fb_nccl_event_##version *e = event;                                   \
+                                                                                                   \
+		*handle = NULL;                                                                    \
+		if (e->type == FB_NCCL_EVENT_COLL)                                                 \
+			return begin(context, handle, &(struct event){                             \
+				.kind = "collective", .func = e->coll.func,                        \
+				.datatype = e->coll.datatype, .count = e->coll.count,              \
+				.algorithm = e->coll.algorithm, .protocol = e->coll.protocol,      \
+				.channels = e->coll.channels, .rank = e->rank, .peer = -1});       \
+		if (e->type == FB_NCCL_EVENT_P2P)                                                  \
+			return begin(context, handle, &(struct event){                             \
+				.kind = "p2p", .func = e->p2p.func,                                \
+				.datatype = e->p2p.datatype, .count = e->p2p.count,                \
+				.channels = P2P_CHANNELS_##version, .rank = e->rank,               \
+				.peer = e->p2p.peer});                                             \
+		return OTHER_##version;                                                            \
+	}
+#define P2P_CHANNELS_2 0
+#define P2P_CHANNELS_3 0
+#define P2P_CHANNELS_4 e->p2p.channels
+#define P2P_CHANNELS_6 e->p2p.channels
+#define OTHER_2 0
+#define OTHER_3 0
+#define OTHER_4 0
+#define OTHER_6 start_copies(context, handle, e)
+
+static int start_copies(void *context, void **handle, const struct fb_nccl_event_6 *e)
+{
+	if (e->type != FB_NCCL_EVENT_CE_COLL)
+		return 0;
+	return begin(context, handle, &(struct event){
+		.kind = "copy engine", .func = e->ce.func, .datatype = e->ce.datatype,
+		.count = e->ce.count, .algorithm = "copyengine", .batches = e->ce.batches,
+		.rank = e->rank, .peer = -1});
+}
+
+START(2)
+START(3)
+START(4)
+START(6)
+
+static const char *text(const char *t)
+{
+	return t ? t : "";
+}
+
+static int stop(void *handle)
+{
+	struct event *e = handle;
+	struct context *c = e ? e->context : NULL;
+	double end_us = now_us();
+
+	if (!c) {
+		free(e);
+		return 0;
+	}
+	pthread_mutex_lock(&c->lock);
+	fprintf(c->csv, "%d,%s,%s,%zu,%s,%s,%s,%d,%d,%u,%.3f,%.3f\n", e->rank, e->kind,
+		text(e->func), e->count, text(e->datatype), text(e->algorithm),
+		text(e->protocol), e->channels, e->peer, e->batches, e->start_us, end_us);
+	fprintf(c->trace, "%s\n{\"name\":\"%s %s %s\",\"ph\":\"X\",\"pid\":%d,\"tid\":\"%s\","
+		"\"ts\":%.3f,\"dur\":%.3f,\"args\":{\"count\":%zu,\"channels\":%d}}",
+		c->first ? "" : ",", text(e->func), text(e->algorithm), text(e->protocol),
+		e->rank, e->kind, e->start_us, end_us - e->start_us, e->count, e->channels);
+	c->first = false;
+	pthread_mutex_unlock(&c->lock);
+	free(e);
+	return 0;
+}
+
+static int state(void *handle, int which, void *arguments)
+{
+	(void)handle;
+	(void)which;
+	(void)arguments;
+	return 0;
+}
+
+static int finalize(void *context)
+{
+	struct context *c = context;
+
+	if (!c)
+		return 0;
+	fputs("\n]\n", c->trace);
+	fclose(c->trace);
+	fclose(c->csv);
+	pthread_mutex_destroy(&c->lock);
+	free(c);
+	return 0;
+}
+
+#define PROFILER(version, init_, start_)                                                           \
+	extern const struct fb_nccl_profiler ncclProfiler_v##version;                              \
+	const struct fb_nccl_profiler ncclProfiler_v##version = {                                  \
+		.name = "fabricbench", .init = (void (*)(void))(init_), .start = (start_),         \
+		.stop = stop, .state = state, .finalize = finalize}
+
+PROFILER(2, init_2, start_2);
+PROFILER(3, init_2, start_3);
+PROFILER(4, init_4, start_4);
+PROFILER(5, init_5, start_6);
+PROFILER(6, init_6, start_6);

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The interface between NCCL and a profiler plugin, as far as this project uses it: versions 2 to 6
+ * (NCCL 2.24 to 2.32), declared by hand. A library looks for the highest version that it knows,
+ * as symbol ncclProfiler_v6, ncclProfiler_v5 and so on.
+ */
+#ifndef FB_COMMON_LIBRARY_NCCL_PROFILER_H
+#define FB_COMMON_LIBRARY_NCCL_PROFILER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Types of events, as bits of the mask that init() gives. */
+enum {
+	FB_NCCL_EVENT_COLL = 1 << 1,
+	FB_NCCL_EVENT_P2P = 1 << 2,
+	FB_NCCL_EVENT_CE_COLL = 1 << 12, /* version 6 */
+};
+
+/* Members of a collective that versions 4 to 6 begin with. */
+#define FB_NCCL_COLL_4                                                                             \
+	uint64_t number;                                                                           \
+	const char *func;                                                                          \
+	const void *in;                                                                            \
+	void *out;                                                                                 \
+	size_t count;                                                                              \
+	int root;                                                                                  \
+	const char *datatype;                                                                      \
+	uint8_t channels, warps;                                                                   \
+	const char *algorithm, *protocol;
+#define FB_NCCL_P2P_4                                                                              \
+	const char *func;                                                                          \
+	void *buffer;                                                                              \
+	const char *datatype;                                                                      \
+	size_t count;                                                                              \
+	int peer;                                                                                  \
+	uint8_t channels;
+/* Of versions 2 and 3, before `func` and apart from it. */
+#define FB_NCCL_OLD_COLL(traffic)                                                                  \
+	const char *name;                                                                          \
+	uint64_t hash, number;                                                                     \
+	const char *func;                                                                          \
+	const void *in;                                                                            \
+	void *out;                                                                                 \
+	size_t count;                                                                              \
+	int root;                                                                                  \
+	const char *datatype;                                                                      \
+	traffic uint8_t channels, warps;                                                           \
+	const char *algorithm, *protocol;
+#define FB_NCCL_OLD_P2P                                                                            \
+	const char *name;                                                                          \
+	uint64_t hash;                                                                             \
+	const char *func;                                                                          \
+	void *buffer;                                                                              \
+	const char *datatype;                                                                      \
+	size_t count;                                                                              \
+	int peer;
+
+struct fb_nccl_event_2 {
+	uint8_t type;
+	void *parent;
+	int rank;
+	union {
+		struct { FB_NCCL_OLD_COLL(size_t traffic;) } coll;
+		struct { FB_NCCL_OLD_P2P } p2p;
+	};
+};
+
+struct fb_nccl_event_3 {
+	uint8_t type;
+	void *parent;
+	int rank;
+	union {
+		struct { FB_NCCL_OLD_COLL() } coll;
+		struct { FB_NCCL_OLD_P2P } p2p;
+	};
+};
+
+struct fb_nccl_event_4 {
+	uint8_t type;
+	void *parent;
+	int rank;
+	union {
+		struct { FB_NCCL_COLL_4 } coll;
+		struct { FB_NCCL_P2P_4 } p2p;
+	};
+};
+
+/* Version 6 has the same with copy-engine collectives, version 5 never gives such. */
+struct fb_nccl_event_6 {
+	uint64_t type;
+	void *parent;
+	int rank;
+	union {
+		struct { FB_NCCL_COLL_4 void *group; } coll;
+		struct { FB_NCCL_P2P_4 void *group; } p2p;
+		struct {
+			uint64_t number;
+			const char *func;
+			const void *in;
+			void *out;
+			size_t count;
+			int root;
+			const char *datatype, *synchronisation;
+			bool within_batch;
+			uint32_t batch_size, batches, ce_number;
+			void *stream;
+		} ce;
+	};
+};
+
+/* What NCCL calls; `init` differs between versions, the others in the event's type only. */
+struct fb_nccl_profiler {
+	const char *name;
+	void (*init)(void); /* cast to the version's type, below */
+	int (*start)(void *context, void **handle, void *event);
+	int (*stop)(void *handle);
+	int (*state)(void *handle, int state, void *arguments);
+	int (*finalize)(void *context);
+};
+
+typedef int (*fb_nccl_init_2)(void **context, int *mask); /* 2 and 3 */
+typedef int (*fb_nccl_init_4)(void **context, int *mask, const char *name, uint64_t hash,
+			      int nodes, int ranks, int rank, void (*log)(void));
+typedef int (*fb_nccl_init_5)(void **context, uint64_t hash, int *mask, const char *name,
+			      int nodes, int ranks, int rank, void (*log)(void)); /* 5 and 6 */
+
+#endif

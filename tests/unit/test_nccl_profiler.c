@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The profiler plugin: calls as NCCL of each version makes them, as images of memory with members
+ * where its headers have them (x86-64 and aarch64 alike), become lines of a CSV and of a trace.
+ */
+#include <dirent.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/library/nccl/profiler.h"
+#include "tests/unit/check.h"
+
+extern const struct fb_nccl_profiler ncclProfiler_v2, ncclProfiler_v3, ncclProfiler_v4,
+	ncclProfiler_v5, ncclProfiler_v6;
+
+/* Where a version has what, in bytes from the event's begin. */
+struct places {
+	size_t func, count, datatype, channels, algorithm, protocol; /* of a collective */
+	size_t to_func, to_count, to_datatype, to_peer, to_channels; /* of a send; 0: not there */
+};
+
+static const struct places old2 = {48, 72, 88, 104, 112, 120, 40, 64, 56, 72, 0};
+static const struct places old3 = {48, 72, 88, 96, 104, 112, 40, 64, 56, 72, 0};
+static const struct places new4 = {32, 56, 72, 80, 88, 96, 24, 48, 40, 56, 60};
+
+struct image {
+	_Alignas(16) unsigned char bytes[256];
+};
+
+static void put(struct image *image, size_t at, const void *value, size_t n)
+{
+	memcpy(image->bytes + at, value, n);
+}
+
+static void put_text(struct image *image, size_t at, const char *text)
+{
+	put(image, at, &text, sizeof(text));
+}
+
+static void put_type(struct image *image, uint64_t type, bool wide)
+{
+	uint8_t narrow = (uint8_t)type;
+	int rank = 3;
+
+	memset(image, 0xa5, sizeof(*image));
+	put(image, 0, wide ? (const void *)&type : &narrow, wide ? sizeof(type) : 1);
+	put(image, 16, &rank, sizeof(rank));
+}
+
+static void replay(const struct fb_nccl_profiler *profiler, void *context, struct image *image)
+{
+	void *handle = NULL;
+
+	CHECK_INT(profiler->start(context, &handle, image), 0);
+	CHECK(handle != NULL);
+	CHECK_INT(profiler->state(handle, 22, NULL), 0);
+	CHECK_INT(profiler->stop(handle), 0);
+}
+
+static void replay_both(const struct fb_nccl_profiler *profiler, void *context,
+			const struct places *at, bool wide)
+{
+	struct image image;
+	size_t count = 1048576;
+	uint8_t channels = 16;
+	int peer = 7;
+
+	put_type(&image, FB_NCCL_EVENT_COLL, wide);
+	put_text(&image, at->func, "AllReduce");
+	put(&image, at->count, &count, sizeof(count));
+	put_text(&image, at->datatype, "ncclFloat32");
+	put(&image, at->channels, &channels, 1);
+	put_text(&image, at->algorithm, "RING");
+	put_text(&image, at->protocol, "LL128");
+	replay(profiler, context, &image);
+	put_type(&image, FB_NCCL_EVENT_P2P, wide);
+	put_text(&image, at->to_func, "Send");
+	put(&image, at->to_count, &count, sizeof(count));
+	put_text(&image, at->to_datatype, "ncclInt8");
+	put(&image, at->to_peer, &peer, sizeof(peer));
+	if (at->to_channels)
+		put(&image, at->to_channels, &channels, 1);
+	replay(profiler, context, &image);
+}
+
+static void replay_copies(const struct fb_nccl_profiler *profiler, void *context)
+{
+	struct image image;
+	size_t count = 4096;
+	uint32_t batches = 5;
+
+	put_type(&image, FB_NCCL_EVENT_CE_COLL, true);
+	put_text(&image, 32, "AllGather");
+	put(&image, 56, &count, sizeof(count));
+	put_text(&image, 72, "ncclInt8");
+	put(&image, 96, &batches, sizeof(batches));
+	replay(profiler, context, &image);
+}
+
+/* Whether the only file of that ending in the folder has the text; removes it. */
+static bool has(const char *folder, const char *ending, const char *const *texts)
+{
+	char path[300] = "", content[4096] = "";
+	DIR *d = opendir(folder);
+	const struct dirent *entry;
+	bool all = true;
+	FILE *f;
+
+	while (d && (entry = readdir(d)) != NULL)
+		if (strstr(entry->d_name, ending))
+			snprintf(path, sizeof(path), "%.40s/%s", folder, entry->d_name);
+	if (d)
+		closedir(d);
+	f = fopen(path, "r");
+	if (!f)
+		return false;
+	content[fread(content, 1, sizeof(content) - 1, f)] = '\0';
+	fclose(f);
+	(void)unlink(path);
+	for (; *texts; texts++)
+		all = CHECK(strstr(content, *texts) != NULL) && all;
+	return all;
+}
+
+static void test(int version, const struct fb_nccl_profiler *profiler, const struct places *at,
+		 const char *folder)
+{
+	const char *const rows[] = {
+		"\n3,collective,AllReduce,1048576,ncclFloat32,RING,LL128,16,-1,0,",
+		at->to_channels ? "\n3,p2p,Send,1048576,ncclInt8,,,16,7,0,"
+				: "\n3,p2p,Send,1048576,ncclInt8,,,0,7,0,",
+		version == 6 ? "\n3,copy engine,AllGather,4096,ncclInt8,copyengine,,0,-1,5," : "\n",
+		NULL};
+	const char *const trace[] = {"[\n{\"name\":\"AllReduce RING LL128\",\"ph\":\"X\"",
+				     ",\n{\"name\":\"Send", "\n]\n", NULL};
+	void *context = NULL;
+	int mask = 0;
+
+	CHECK_STR(profiler->name, "fabricbench");
+	if (version < 4)
+		CHECK_INT(((fb_nccl_init_2)profiler->init)(&context, &mask), 0);
+	else if (version == 4)
+		CHECK_INT(((fb_nccl_init_4)profiler->init)(&context, &mask, "c", 0xabc, 1, 8, 3,
+							   NULL), 0);
+	else
+		CHECK_INT(((fb_nccl_init_5)profiler->init)(&context, 0xabc, &mask, "c", 1, 8, 3,
+							   NULL), 0);
+	CHECK_INT(mask, FB_NCCL_EVENT_COLL | FB_NCCL_EVENT_P2P |
+				(version == 6 ? FB_NCCL_EVENT_CE_COLL : 0));
+	replay_both(profiler, context, at, version > 4);
+	if (version == 6)
+		replay_copies(profiler, context);
+	CHECK_INT(profiler->finalize(context), 0);
+	CHECK(has(folder, ".csv", rows));
+	CHECK(has(folder, ".json", trace));
+}
+
+int main(void)
+{
+	char folder[] = "/tmp/fabricbench-profile-XXXXXX";
+	void *context = NULL;
+	int mask = 1;
+
+	if (!CHECK(mkdtemp(folder) != NULL))
+		return check_done("nccl_profiler");
+	setenv("FB_NCCL_PROFILE", folder, 1);
+	test(2, &ncclProfiler_v2, &old2, folder);
+	test(3, &ncclProfiler_v3, &old3, folder);
+	test(4, &ncclProfiler_v4, &new4, folder);
+	test(5, &ncclProfiler_v5, &new4, folder);
+	test(6, &ncclProfiler_v6, &new4, folder);
+	(void)rmdir(folder);
+	/* A folder that is not there: NCCL is told, and goes on without. */
+	CHECK_INT(((fb_nccl_init_5)ncclProfiler_v6.init)(&context, 1, &mask, "c", 1, 1, 0,
+							 NULL), 2);
+	CHECK(!context && !mask);
+	return check_done("nccl_profiler");
+}

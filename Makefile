@@ -31,9 +31,12 @@ PROGRAMS := \
 	kvtransfer/offload \
 	kvtransfer/serve \
 	kvtransfer/stream \
+	overlap/contention \
 	overlap/context_parallel \
 	overlap/ddp \
 	overlap/fsdp \
+	overlap/graph \
+	overlap/hazards \
 	overlap/moe \
 	overlap/pipeline \
 	overlap/tensor_parallel \

@@ -33,6 +33,12 @@ struct fb_overlap_settings {
 	double token_budget_s;
 	/* pipeline, ddp */
 	struct fb_sizes microbatches;
+	/* hazards */
+	double delay_s;
+	uint64_t storage, input, late_ranks;
+	/* contention */
+	struct fb_sizes streams;
+	uint64_t repeats;
 	/* moe */
 	struct fb_sizes experts_skew;
 	uint64_t experts, topk;

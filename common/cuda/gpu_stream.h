@@ -54,6 +54,12 @@ int fb_gpu_stream_start(struct fb_gpu_stream *stream);
 int fb_gpu_stream_test(struct fb_gpu_stream *stream, bool *done);
 int fb_gpu_stream_wait(struct fb_gpu_stream *stream);
 
+/* Each batch captures its graph again, within its time, as where shapes change. */
+void fb_gpu_stream_recapture(struct fb_gpu_stream *stream);
+/* Means of capturing and of instantiating so far, in us; NAN: there was no graph. */
+void fb_gpu_stream_graph_us(const struct fb_gpu_stream *stream, double *capture_us,
+			    double *instantiate_us);
+
 /*
  * Median over batches of the time per call between events in us; NAN where there were no batches
  * of some length (events cost about as much as a short call).

@@ -56,6 +56,8 @@ ABSENT(fb_gpu_stream_start);
 ABSENT(fb_gpu_stream_test);
 ABSENT(fb_gpu_stream_wait);
 NOTHING(fb_gpu_stream_event_us);
+NOTHING(fb_gpu_stream_recapture);
+NOTHING(fb_gpu_stream_graph_us);
 
 /* common/mover/gpu */
 ABSENT(fb_gpu_mover_begin);
@@ -96,6 +98,7 @@ ABSENT(fb_gpu_run_ready);
 ABSENT(fb_gpu_run_steps);
 ABSENT(fb_gpu_run_traced);
 NOTHING(fb_gpu_run_event_us);
+NOTHING(fb_gpu_run_graph_us);
 
 /* p2p/local, p2p/cost */
 ABSENT(fb_local_memory_get);

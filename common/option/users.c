@@ -43,6 +43,8 @@ static const struct {
 	{"registration", COST},       {"steady", MESSAGES},       {"fsdp", STEP | SIZED},
 	{"tensor_parallel", STEP},    {"pipeline", STEP | SIZED},        {"moe", STEP},
 	{"context_parallel", STEP},   {"communicator", LIFE},
+	{"hazards", STEP | SIZED},  {"graph", STEP | SIZED},
+	{"contention", STEP | SIZED},
 };
 
 /*

@@ -93,6 +93,18 @@ static void pass(struct fb_host_compute *h, size_t first, size_t count)
 		to[i] = 1.5F * from[i];
 }
 
+/* Four chains of multiply-adds in registers. */
+static void spin(struct fb_host_compute *h, size_t count)
+{
+	float x[4] = {1, 2, 3, 4};
+
+	for (size_t i = 0; i < count; i += 4)
+		for (int k = 0; k < 4; k++)
+			x[k] = 0.5F * x[k] + 1;
+	if (h->matrix[FB_HOST_C]) /* so that the compiler keeps the loop */
+		h->matrix[FB_HOST_C][0] = x[0] + x[1] + x[2] + x[3];
+}
+
 /* Into floats of so many bytes: the first half of C's elements has room for them. */
 static void cast(struct fb_host_compute *h, size_t first, size_t count, uint64_t bytes)
 {
@@ -169,6 +181,12 @@ static void run_once(struct fb_host_compute *h, const struct fb_work *w, unsigne
 			soften(scores + i * n, n);
 		product(h, false, rows.first, rows.count, k, n, scores, n, b, c);
 		break;
+	case FB_WORK_SPIN:
+		spin(h, elements.count);
+		break;
+	case FB_WORK_COPY_IN: /* processors have one memory */
+	case FB_WORK_COPY_OUT:
+	case FB_WORK_COPY_PAGEABLE:
 	case FB_WORK_MEMORY:
 		pass(h, elements.first, elements.count);
 		break;
@@ -196,10 +214,11 @@ void fb_host_compute_run(struct fb_host_compute *h, const struct fb_work *w, uns
 int fb_host_compute_room(struct fb_host_compute *h, const struct fb_work *w)
 {
 	bool backward = w->kind == FB_WORK_BACKWARD, attends = w->kind == FB_WORK_ATTENTION;
+	uint64_t elements = w->kind == FB_WORK_SPIN ? 1 : w->elements;
 	const uint64_t wanted[FB_HOST_MATRICES] = {
-		[FB_HOST_A] = w->elements + w->m * (backward ? w->n : w->k),
-		[FB_HOST_B] = 2 * w->elements + w->n * w->k,
-		[FB_HOST_C] = w->elements + w->m * (backward || attends ? w->k : w->n),
+		[FB_HOST_A] = elements + w->m * (backward ? w->n : w->k),
+		[FB_HOST_B] = 2 * elements + w->n * w->k,
+		[FB_HOST_C] = elements + w->m * (backward || attends ? w->k : w->n),
 		[FB_HOST_SCORES] = attends ? w->m * w->n : 0,
 		[FB_HOST_GRADIENT] = backward ? w->n * w->k : 0,
 	};

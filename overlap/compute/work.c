@@ -14,6 +14,8 @@ double fb_work_flop(const struct fb_work *w)
 	case FB_WORK_BACKWARD:
 	case FB_WORK_ATTENTION:
 		return 2 * product * w->times;
+	case FB_WORK_SPIN:
+		return 2 * (double)w->elements * w->times;
 	default:
 		return 0;
 	}
@@ -24,7 +26,8 @@ double fb_work_bytes(const struct fb_work *w)
 	double bytes = w->kind == FB_WORK_MEMORY ? MEMORY_BYTES
 		       : w->kind == FB_WORK_ADAM ? ADAM_BYTES
 		       : w->kind == FB_WORK_CAST ? F32 + (double)w->k
-		       : w->kind == FB_WORK_SELECT ? F32 : 0;
+		       : w->kind == FB_WORK_SELECT || (w->kind >= FB_WORK_COPY_IN &&
+			 w->kind <= FB_WORK_COPY_PAGEABLE) ? F32 : 0;
 
 	return bytes * (double)w->elements * w->times;
 }

@@ -17,6 +17,10 @@ enum fb_work_kind {
 	FB_WORK_ADAM,      /* updates `elements` parameters in f32: 28 bytes each */
 	FB_WORK_CAST,      /* f32 to floats of k bytes, or back: 4 + k bytes each */
 	FB_WORK_SELECT,    /* looks for the largest of `elements` in f32: 4 bytes each */
+	FB_WORK_SPIN,      /* `elements` multiply-adds that touch no memory */
+	FB_WORK_COPY_IN,   /* `elements` of f32 from pinned memory of the host to the GPU */
+	FB_WORK_COPY_OUT,  /* back */
+	FB_WORK_COPY_PAGEABLE, /* in, from memory that is not pinned */
 	FB_WORK_KINDS,
 };
 

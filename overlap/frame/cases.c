@@ -87,6 +87,8 @@ static void put_shared(const struct fb_step_state *s, const struct fb_step_pass 
 		{"shrink", "shrink", own->shrink}, {"batch", "batch", own->batch},
 		{"sequence", "sequence", own->sequence},
 		{"model-layers", "model_layers", own->model_layers},
+		{"late-ranks", "late_ranks", own->late_ranks},
+		{"repeats", "repeats", own->repeats},
 	};
 	bool computes = !s->program->parts ||
 			s->program->parts[pass->schedule] & FB_PART_COMPUTE;
@@ -188,6 +190,7 @@ struct fb_build fb_step_build_of(const struct fb_step_state *s, const struct fb_
 		.rank = s->session->world->rank, .nranks = s->session->world->nranks,
 	};
 
+	b.device = c->engine && fb_engines[fb_engine_index(c->engine)]->device;
 	memcpy(b.value, pass->value, sizeof(b.value));
 	b.elements = c->bytes / b.element_bytes;
 	return b;
@@ -317,9 +320,22 @@ size_t fb_step_bytes(const struct fb_dag *dag, size_t element_bytes)
 	return (size_t)(dag->elements + FB_DAG_GAP) * element_bytes;
 }
 
-/* Whether the engines can do all collectives of the step; equal ones have one answer. */
-static bool can_communicate(struct fb_step_state *s, const struct fb_dag *dag,
-			    const struct fb_case *c, char *reason)
+/*
+ * Whether all ranks find the same: groups that are parts of a world of several hosts may differ in
+ * what joins them, and then setup asks all of them.
+ */
+static bool is_alike(const struct fb_step_state *s, const struct fb_dag *dag)
+{
+	bool whole = true;
+
+	for (int p = 0; p < dag->npartitions; p++)
+		for (int r = 0; r < dag->nranks; r++)
+			whole &= dag->partitions[p].colour[r] == dag->partitions[p].colour[0];
+	return whole || s->session->world->nnodes == 1;
+}
+
+bool fb_step_can_communicate(struct fb_step_state *s, const struct fb_dag *dag,
+			     const struct fb_case *c, char *reason)
 {
 	for (int i = 0; i < dag->ntasks; i++) {
 		const struct fb_task *t = &dag->tasks[i], *before = i ? t - 1 : NULL;
@@ -373,7 +389,7 @@ bool fb_step_can(void *state, const struct fb_case *c, char reason[FB_REASON_CHA
 	else
 		can = fb_memory_can(s->collective, c, fb_step_bytes(&dag, b.element_bytes),
 				    reason) &&
-		      can_communicate(s, &dag, c, reason);
+		      (!is_alike(s, &dag) || fb_step_can_communicate(s, &dag, c, reason));
 	fb_dag_close(&dag);
 	return can;
 }

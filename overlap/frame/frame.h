@@ -35,6 +35,13 @@ enum fb_step_column {
 	FB_WIRE_GBPS,
 	FB_BUDGET_SHARE,
 	FB_COMPRESSION_ERROR,
+	FB_BASE_US,
+	FB_COST_US,
+	FB_COST_LOW_US,
+	FB_COST_HIGH_US,
+	FB_CAPTURE_US,
+	FB_INSTANTIATE_US,
+	FB_BREAK_EVEN,
 	FB_STEP_COLUMNS,
 };
 
@@ -62,6 +69,7 @@ struct fb_step_groups {
 /* How many tokens take the time that was asked for; the same in all cases of a run. */
 struct fb_step_work {
 	uint64_t elements, tokens;
+	int schedule; /* 0 unless schedules have tokens of their own */
 	bool device;
 };
 
@@ -98,6 +106,7 @@ enum fb_step_measure {
 	FB_MEASURE_BUSY_COMMUNICATION,
 	FB_MEASURE_ALONE_COMPUTE, /* and alone */
 	FB_MEASURE_ALONE_COMMUNICATION,
+	FB_MEASURE_BASE,          /* the step that this one is compared with */
 	FB_MEASURE_TAIL,          /* from the last task that computes to the end of the step */
 	FB_STEP_MEASURES,
 };
@@ -126,8 +135,11 @@ struct fb_step_instance {
 	struct fb_host_run *host;
 	struct fb_gpu_run *gpu;
 	struct fb_task_time *times;  /* [dag.ntasks]: of the last step */
+	bool *beside;                /* [dag.ntasks]: counts for slowdown */
 	struct fb_step_sample *samples; /* of all repetitions so far, in order */
 	size_t nsamples, room;
+	struct fb_step_instance *base; /* what it is compared with, in the same memory; or NULL */
+	bool graph;                  /* the step is one launch */
 	bool fresh;                  /* buffers are to be checked after this step */
 	double begin, end;           /* of the last step, in seconds of the host's clock */
 	double trace_error_s;        /* GPU: how far the clocks may be apart */
@@ -162,6 +174,12 @@ int fb_step_more(struct fb_run *run, void *state, const struct fb_case *done);
 /* fb_program.expand and fb_program.can */
 int fb_step_expand(struct fb_run *run, void *state);
 bool fb_step_can(void *state, const struct fb_case *c, char reason[FB_REASON_CHARS]);
+/*
+ * Whether this rank's groups can do all collectives of the step, of which equal ones have one
+ * answer; else the reason. Groups of other ranks may differ.
+ */
+bool fb_step_can_communicate(struct fb_step_state *s, const struct fb_dag *dag,
+			     const struct fb_case *c, char *reason);
 /* The pass that a case was made of; NULL only for a case of another program. */
 const struct fb_step_pass *fb_step_pass_of(const struct fb_step_state *s, const struct fb_case *c);
 /* What a step of the case is built for, on this rank. `tokens` are per rank; 0: as asked for. */

@@ -93,7 +93,8 @@ static int prepare(struct fb_step_instance *i)
 	i->calls = calloc((size_t)d->ntasks + 1, sizeof(*i->calls));
 	i->counts = calloc((size_t)d->ntasks + 1, sizeof(*i->counts));
 	i->times = calloc((size_t)d->ntasks + 1, sizeof(*i->times));
-	if (!i->calls || !i->counts || !i->times)
+	i->beside = calloc((size_t)d->ntasks + 1, sizeof(*i->beside));
+	if (!i->calls || !i->counts || !i->times || !i->beside)
 		err = FB_ENOMEM;
 	err = fb_group_agree(i->state->session->world, err);
 	for (int p = 0; p < d->npartitions && !err; p++) {
@@ -124,9 +125,18 @@ static bool crowded(const struct fb_step_instance *i)
 	return w->oversubscribed || 2 * w->local_ranks > w->cpus;
 }
 
+/* The program's modes of the schedule that runs. */
+static unsigned mode_of(const struct fb_step_instance *i)
+{
+	const unsigned *modes = i->state->program->modes;
+
+	return modes ? modes[i->build.schedule] : 0;
+}
+
 static int open_run(struct fb_step_instance *i)
 {
 	const struct fb_step_state *s = i->state;
+	unsigned mode = mode_of(i);
 	const struct fb_segment *memory =
 		&s->collective->segment[fb_store_of(s->collective, i->key)];
 	const struct fb_step_config config = {
@@ -134,8 +144,9 @@ static int open_run(struct fb_step_instance *i)
 		.memory = fb_segment_part(memory, s->session->world->rank),
 		.element_bytes = i->build.element_bytes, .clock = s->session->clock,
 		.session = s->session, .yields = crowded(i), .polls = (unsigned)s->own->polls,
-		.gpu = &s->collective->gpu, .graph = !strcmp(i->key->launch, "graph"),
-		.high = !s->own->priority,
+		.gpu = &s->collective->gpu, .graph = i->graph, .high = !s->own->priority,
+		.recaptures = mode & FB_MODE_RECAPTURE,
+		.blocking_streams = mode & FB_MODE_BLOCKING_STREAMS,
 	};
 
 	i->hooks = (struct fb_step_hooks){compute, start, test, enqueue, i};
@@ -146,6 +157,8 @@ void fb_step_tear_down(void *instance)
 {
 	struct fb_step_instance *i = instance;
 
+	if (i->base)
+		fb_step_tear_down(i->base);
 	fb_gpu_run_close(i->gpu);
 	fb_host_run_close(i->host);
 	release(i);
@@ -155,9 +168,24 @@ void fb_step_tear_down(void *instance)
 	free(i->views);
 	free(i->groups);
 	free(i->times);
+	free(i->beside);
 	free(i->samples);
 	fb_step_close_work(i);
 	free(i);
+}
+
+/* Collective: what some groups cannot do costs all ranks the row. The lowest such rank says it. */
+static int agree_on_engines(struct fb_step_instance *i)
+{
+	const struct fb_group *w = i->state->session->world;
+	char reason[FB_REASON_CHARS] = "";
+	bool can = fb_step_can_communicate(i->state, &i->dag, i->key, reason);
+	int first = can ? w->nranks : w->rank;
+
+	MPI_Allreduce(MPI_IN_PLACE, &first, 1, MPI_INT, MPI_MIN, w->comm);
+	if (first == w->rank)
+		fb_warn("%s %s: skipped: %s", i->key->operation, i->key->engine, reason);
+	return first < w->nranks ? FB_EUNSUPPORTED : FB_OK;
 }
 
 /* Collective: everything between the options and a step that can run. */
@@ -180,15 +208,18 @@ static int open_case(struct fb_step_instance *i)
 	if (!err)
 		err = fb_step_groups_open(s, &i->dag, i->key->engine, i->groups);
 	if (!err)
+		err = agree_on_engines(i);
+	if (!err)
 		err = fb_group_agree(w, open_views(i, memory));
 	if (!err)
 		err = prepare(i);
 	return err ? err : fb_group_agree(w, open_run(i));
 }
 
-int fb_step_set_up(void *state, const struct fb_case *c, void **result)
+/* Collective: a step of the program's, with what is open of the state. */
+static int open_step(struct fb_step_state *s, const struct fb_case *c, int schedule,
+		     struct fb_step_instance **result)
 {
-	struct fb_step_state *s = state;
 	struct fb_step_instance *i = calloc(1, sizeof(*i));
 	int err = fb_group_agree(s->session->world, i ? FB_OK : FB_ENOMEM);
 
@@ -200,16 +231,36 @@ int fb_step_set_up(void *state, const struct fb_case *c, void **result)
 	i->key = c;
 	i->pass = fb_step_pass_of(s, c);
 	i->build = fb_step_build_of(s, c, i->pass, 0);
-	i->parts = s->program->parts ? s->program->parts[i->pass->schedule]
+	i->build.schedule = schedule < 0 ? i->pass->schedule : schedule;
+	i->parts = s->program->parts ? s->program->parts[i->build.schedule]
 				     : (unsigned)FB_PART_ALL;
 	i->device = fb_engines[fb_engine_index(c->engine)]->device;
+	i->graph = !strcmp(c->launch, "graph") || mode_of(i) & FB_MODE_GRAPH;
 	i->redop = c->redop >= 0 ? (enum fb_redop)c->redop : FB_SUM;
 	i->data.seed = s->session->settings->seed;
 	err = open_case(i);
-	if (err) {
+	if (err)
 		fb_step_tear_down(i);
-		return err;
-	}
-	*result = i;
-	return FB_OK;
+	else
+		*result = i;
+	return err;
+}
+
+int fb_step_set_up(void *state, const struct fb_case *c, void **result)
+{
+	struct fb_step_state *s = state;
+	struct fb_step_instance *i = NULL;
+	int err = open_step(s, c, -1, &i);
+
+	/* Both have the same buffers, and so the same memory: the segment does not change. */
+	if (!err && s->program->has_base && i->build.schedule)
+		err = open_step(s, c, 0, &i->base);
+	if (!err && i->base && i->base->dag.elements != i->dag.elements)
+		err = fb_error(FB_EPLAN, "%s has other buffers than %s",
+			       s->program->schedules[i->build.schedule], s->program->schedules[0]);
+	if (err && i)
+		fb_step_tear_down(i);
+	else
+		*result = i;
+	return err;
 }

@@ -61,7 +61,7 @@ static double busy_us(const struct fb_step_instance *i, enum fb_task_kind kind)
 	for (int t = 0; t < i->dag.ntasks; t++) {
 		double took = i->times[t].end - i->times[t].begin;
 
-		if (i->dag.tasks[t].kind != kind || isnan(took))
+		if (i->dag.tasks[t].kind != kind || isnan(took) || !i->beside[t])
 			continue;
 		sum += took;
 		any = true;
@@ -86,9 +86,44 @@ static double tail_us(const struct fb_step_instance *i)
 	return isfinite(computed) ? (all - computed) * 1e6 : (double)NAN;
 }
 
-/* What the tasks' times of the last step say. */
-static void take_times(const struct fb_step_instance *i, struct fb_step_sample *s)
+/* From the first begin to the last end of the tasks of a kind that do something. */
+static struct fb_task_time span_of(const struct fb_step_instance *i, enum fb_task_kind kind)
 {
+	struct fb_task_time span = {HUGE_VAL, -HUGE_VAL};
+
+	for (int t = 0; t < i->dag.ntasks; t++) {
+		const struct fb_task *task = &i->dag.tasks[t];
+
+		if (task->kind != kind || isnan(i->times[t].end) ||
+		    (kind == FB_TASK_COMPUTE && task->work.kind == FB_WORK_NONE))
+			continue;
+		span.begin = fmin(span.begin, i->times[t].begin);
+		span.end = fmax(span.end, i->times[t].end);
+	}
+	return span;
+}
+
+/* Tasks that count for slowdown: all, or those that ran wholly while the other side ran. */
+static void choose_tasks(struct fb_step_instance *i)
+{
+	const struct fb_task_time work = span_of(i, FB_TASK_COMPUTE);
+	const struct fb_task_time talk = span_of(i, FB_TASK_COLLECTIVE);
+
+	for (int t = 0; t < i->dag.ntasks; t++) {
+		bool computes = i->dag.tasks[t].kind == FB_TASK_COMPUTE;
+		const struct fb_task_time *other = computes ? &talk : &work;
+
+		i->beside[t] = !i->state->program->own_tokens ||
+			       (i->times[t].begin >= other->begin &&
+				i->times[t].end <= other->end &&
+				(!computes || i->dag.tasks[t].work.kind != FB_WORK_NONE));
+	}
+}
+
+/* What the tasks' times of the last step say. */
+static void take_times(struct fb_step_instance *i, struct fb_step_sample *s)
+{
+	choose_tasks(i);
 	s->us[FB_MEASURE_BUSY_COMPUTE] = busy_us(i, FB_TASK_COMPUTE);
 	s->us[FB_MEASURE_BUSY_COMMUNICATION] = busy_us(i, FB_TASK_COLLECTIVE);
 	s->us[FB_MEASURE_TAIL] = tail_us(i);
@@ -174,6 +209,8 @@ int fb_step_settle(void *instance)
 			err = trace_parts(i, FB_PART_COMMUNICATE);
 		if (!err && traced)
 			s->us[FB_MEASURE_ALONE_COMMUNICATION] = busy_us(i, FB_TASK_COLLECTIVE);
+		if (!err && i->base)
+			err = time_parts(i->base, FB_PART_ALL, &s->us[FB_MEASURE_BASE]);
 		if (err)
 			return err;
 	}
@@ -248,6 +285,27 @@ static void put_exposed(const struct table *t, double communication, struct fb_t
 		fb_traits_flag(traits, "unsteady");
 }
 
+/* What the row's step takes beyond the one that it is compared with. */
+static void put_cost(const struct table *t, bool replayed, struct fb_traits *traits)
+{
+	double *extra = traits->extra;
+	struct fb_summary s;
+	size_t n = fill(t, t->step_us, 1, &t->samples->us[FB_MEASURE_BASE], STRIDE, LESS);
+
+	if (!n || fb_summarise(t->column, n, t->scratch, &s))
+		return;
+	extra[FB_COST_US] = s.median;
+	extra[FB_COST_LOW_US] = s.median_low;
+	extra[FB_COST_HIGH_US] = s.median_high;
+	if (s.median_low <= 0 && s.median_high >= 0)
+		fb_traits_flag(traits, "cost-zero");
+	/* A graph that is replayed has paid when the steps saved what making it took. */
+	if (s.median < 0 && replayed)
+		extra[FB_BREAK_EVEN] = (extra[FB_CAPTURE_US] + extra[FB_INSTANTIATE_US]) /
+				       -s.median;
+	extra[FB_BASE_US] = median_of(t, FB_MEASURE_BASE);
+}
+
 /* Bytes that a rank hands to all_to_all_v, and of them those for other ranks. */
 static void put_wire(const struct fb_step_instance *i, double communication_us,
 		     struct fb_traits *traits)
@@ -305,6 +363,10 @@ static void put_row(const struct fb_step_instance *i, const struct table *t, dou
 	if (i->state->own->token_budget_s > 0)
 		extra[FB_BUDGET_SHARE] = communication * 1e-6 / i->state->own->token_budget_s;
 	put_wire(i, communication, traits);
+	if (i->base)
+		put_cost(t, i->graph && !(i->state->program->modes &&
+					  i->state->program->modes[i->build.schedule] &
+					  FB_MODE_RECAPTURE), traits);
 }
 
 void fb_step_summarise(void *instance, const double *samples_us, size_t n,
@@ -326,43 +388,3 @@ void fb_step_summarise(void *instance, const double *samples_us, size_t n,
 free_room:
 	free(room);
 }
-
-#define COLUMN(name_, type_, unit_, help_)                                                         \
-	{                                                                                          \
-		.name = (name_), .kind = FB_COLUMN_VALUE, .type = (type_), .unit = (unit_),        \
-		.help = (help_)                                                                    \
-	}
-
-const struct fb_column fb_step_columns[] = {
-	COLUMN("compute_us", FB_COLUMN_TIME_US, "us", "computing alone, between the row's steps"),
-	COLUMN("communication_us", FB_COLUMN_TIME_US, "us", "communicating alone, likewise"),
-	COLUMN("exposed_us", FB_COLUMN_F64, "us", "a step less the computing behind it, median"),
-	COLUMN("exposed_low_us", FB_COLUMN_F64, "us", "lower end of its 95% interval"),
-	COLUMN("exposed_high_us", FB_COLUMN_F64, "us", "upper end"),
-	COLUMN("hidden_share", FB_COLUMN_F64, "", "share of communication_us that is not exposed; "
-	       "empty where the interval of exposed_us is wider than communication_us"),
-	COLUMN("tail_us", FB_COLUMN_F64, "us", "from the end of computing to the end of the step"),
-	COLUMN("compute_slowdown", FB_COLUMN_F64, "",
-	       "time in tasks that compute: in the step over alone"),
-	COLUMN("communication_slowdown", FB_COLUMN_F64, "",
-	       "time in collectives: in the step over alone"),
-	COLUMN("collectives", FB_COLUMN_U64, "", "collectives of a rank in a step"),
-	COLUMN("launches", FB_COLUMN_U64, "", "products, copies and collectives of a rank; 1: "
-	       "a graph"),
-	COLUMN("tokens", FB_COLUMN_U64, "", "tokens that a rank computes for"),
-	COLUMN("tokens_per_s", FB_COLUMN_F64, "1/s", "tokens of a step of all ranks over its time"),
-	COLUMN("compute_TFLOPS", FB_COLUMN_F64, "TFLOP/s", "of computing alone, on rank 0"),
-	COLUMN("bubble_share", FB_COLUMN_F64, "", "exposed_us over the step"),
-	COLUMN("bubble_theory", FB_COLUMN_F64, "",
-	       "idle share where passes take equal times and communication none"),
-	COLUMN("logical_GBps", FB_COLUMN_F64, "GB/s",
-	       "all that a rank dispatches and combines, over communication_us"),
-	COLUMN("wire_GBps", FB_COLUMN_F64, "GB/s", "of it what is for other ranks"),
-	COLUMN("budget_share", FB_COLUMN_F64, "", "communication_us over --token-budget"),
-	COLUMN("compression_error", FB_COLUMN_F64, "", "of a sum of compressed gradients: length "
-	       "of the difference over that of the sum"),
-};
-
-_Static_assert(sizeof(fb_step_columns) / sizeof(fb_step_columns[0]) ==
-	       FB_STEP_COLUMNS - FB_COLLECTIVE_COLUMNS && (int)FB_STEP_COLUMNS <=
-	       (int)FB_EXTRA_COLUMNS, "every column is there, and a row has room for them");

@@ -105,7 +105,8 @@ static int launches(const struct fb_step_instance *i, int collectives)
 	static const int each[FB_WORK_KINDS] = {
 		[FB_WORK_GEMM] = 1, [FB_WORK_BACKWARD] = 2, [FB_WORK_ATTENTION] = 3,
 		[FB_WORK_MEMORY] = 1, [FB_WORK_ADAM] = 1,
-		[FB_WORK_CAST] = 1, [FB_WORK_SELECT] = 2,
+		[FB_WORK_CAST] = 1, [FB_WORK_SELECT] = 2, [FB_WORK_SPIN] = 1,
+		[FB_WORK_COPY_IN] = 1, [FB_WORK_COPY_OUT] = 1, [FB_WORK_COPY_PAGEABLE] = 1,
 	};
 	int n = collectives;
 
@@ -122,7 +123,6 @@ static void describe(void *instance, struct fb_traits *traits)
 	char text[64] = "", *path = traits->path;
 	int collectives;
 	struct fb_call *call = largest(i, &collectives);
-	bool graph = !strcmp(i->key->launch, "graph");
 	size_t used;
 
 	if (call)
@@ -132,13 +132,16 @@ static void describe(void *instance, struct fb_traits *traits)
 	snprintf(path + used, FB_PATH_CHARS - used, "%sGEMM by %s", used ? "; " : "", text);
 	if (i->device)
 		traits->extra[FB_EVENT_US] = fb_gpu_run_event_us(i->gpu, i->parts);
+	if (i->device && i->graph)
+		fb_gpu_run_graph_us(i->gpu, i->parts, &traits->extra[FB_CAPTURE_US],
+				    &traits->extra[FB_INSTANTIATE_US]);
 	if (call)
 		traits->extra[FB_STEP_COLLECTIVES] = collectives;
 	traits->bound_us = (double)NAN;
 	if (i->state->program->error && i->state->program->error(&i->build, i->key->datatype) >= 0)
 		traits->extra[FB_COMPRESSION_ERROR] =
 			i->state->program->error(&i->build, i->key->datatype);
-	traits->extra[FB_LAUNCHES] = graph ? 1 : launches(i, collectives);
+	traits->extra[FB_LAUNCHES] = i->graph ? 1 : launches(i, collectives);
 	traits->extra[FB_TOKENS] = (double)i->build.tokens;
 	if (i->key->bytes % i->build.element_bytes)
 		fb_traits_flag(traits, "rounded");

@@ -152,6 +152,11 @@ static int calibrate(struct fb_step_instance *i)
 	return err;
 }
 
+static int kind_of(const struct fb_step_instance *i)
+{
+	return i->state->program->own_tokens ? i->build.schedule : 0;
+}
+
 /* What was found before for as many elements; 0: nothing. */
 static uint64_t known_tokens(const struct fb_step_instance *i)
 {
@@ -160,7 +165,8 @@ static uint64_t known_tokens(const struct fb_step_instance *i)
 	if (s->own->tokens)
 		return s->own->tokens;
 	for (size_t k = 0; k < s->nwork; k++)
-		if (s->work[k].elements == i->build.elements && s->work[k].device == i->device)
+		if (s->work[k].elements == i->build.elements && s->work[k].device == i->device &&
+		    s->work[k].schedule == kind_of(i))
 			return s->work[k].tokens;
 	return 0;
 }
@@ -176,7 +182,7 @@ static int remember(struct fb_step_instance *i)
 		s->work = more;
 	if (!err)
 		s->work[s->nwork++] = (struct fb_step_work){i->build.elements, i->build.tokens,
-							    i->device};
+							    kind_of(i), i->device};
 	return err;
 }
 

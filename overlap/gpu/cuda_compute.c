@@ -32,6 +32,8 @@ struct fb_gpu_compute {
 	cudaStream_t stream; /* to fill memory */
 	uint64_t bytes[MEMORIES]; /* that there is room for */
 	void *memory[MEMORIES];
+	void *pinned, *pageable;  /* of the host, for copies */
+	uint64_t host_bytes;      /* of each */
 };
 
 static uint64_t up(uint64_t n)
@@ -186,6 +188,8 @@ void fb_gpu_compute_close(struct fb_gpu_compute *c)
 	fb_blas_close(&c->blas);
 	for (int i = 0; i < MEMORIES; i++)
 		(void)cudaFree(c->memory[i]);
+	(void)cudaFreeHost(c->pinned);
+	free(c->pageable);
 	if (c->stream)
 		(void)cudaStreamDestroy(c->stream);
 	(void)cudaGetLastError();
@@ -215,6 +219,23 @@ static int resize(struct fb_gpu_compute *c, enum memory which, uint64_t bytes)
 	return err;
 }
 
+static int resize_host(struct fb_gpu_compute *c, uint64_t bytes)
+{
+	int err;
+
+	if (bytes <= c->host_bytes)
+		return FB_OK;
+	(void)cudaFreeHost(c->pinned);
+	free(c->pageable);
+	c->pinned = NULL;
+	c->host_bytes = 0;
+	c->pageable = calloc(1, (size_t)bytes);
+	err = c->pageable ? FB_CUDA(cudaHostAlloc(&c->pinned, (size_t)bytes, 0)) : FB_ENOMEM;
+	if (!err)
+		c->host_bytes = bytes;
+	return err;
+}
+
 int fb_gpu_compute_room(struct fb_gpu_compute *c, const struct fb_work *w)
 {
 	uint64_t m = up(w->m), n = up(w->n), k = up(w->k), most = m * n;
@@ -226,8 +247,12 @@ int fb_gpu_compute_room(struct fb_gpu_compute *c, const struct fb_work *w)
 	most = n * k > most ? n * k : most;
 	for (int i = A; i <= D && !err; i++)
 		err = resize(c, (enum memory)i, most * 2);
+	if (w->kind == FB_WORK_SPIN) /* its elements lie nowhere */
+		elements = UNIT;
 	if (!err)
 		err = resize(c, PASS, elements * ADAM_ARRAYS * sizeof(float));
+	if (!err && w->kind >= FB_WORK_COPY_IN && w->kind <= FB_WORK_COPY_PAGEABLE)
+		err = resize_host(c, elements * sizeof(float));
 	return err;
 }
 
@@ -260,6 +285,16 @@ static int enqueue_once(struct fb_gpu_compute *c, const struct fb_work *w, void 
 	case FB_WORK_MEMORY:
 		return FB_CUDA((cudaError_t)fb_pass_scale(memory + elements, memory, elements,
 							  stream));
+	case FB_WORK_SPIN:
+		return FB_CUDA((cudaError_t)fb_pass_spin(memory, w->elements, stream));
+	case FB_WORK_COPY_IN:
+	case FB_WORK_COPY_PAGEABLE:
+		return FB_CUDA(cudaMemcpyAsync(memory, w->kind == FB_WORK_COPY_IN ? c->pinned
+					       : c->pageable, w->elements * sizeof(float),
+					       cudaMemcpyHostToDevice, stream));
+	case FB_WORK_COPY_OUT:
+		return FB_CUDA(cudaMemcpyAsync(c->pinned, memory, w->elements * sizeof(float),
+					       cudaMemcpyDeviceToHost, stream));
 	case FB_WORK_CAST:
 		return FB_CUDA((cudaError_t)fb_pass_cast(memory + elements, memory, elements,
 							 w->k, stream));

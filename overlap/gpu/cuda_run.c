@@ -44,7 +44,6 @@ static char *address(const struct fb_gpu_run *g, const struct fb_span *span)
 /* Waits that a careless step has; never while a graph is captured. */
 static int act(const struct fb_gpu_run *g, const struct fb_task *t, cudaStream_t stream)
 {
-	double until = fb_clock_now(g->config.clock) + t->work.seconds;
 	unsigned char value;
 	int err = FB_OK;
 
@@ -57,10 +56,11 @@ static int act(const struct fb_gpu_run *g, const struct fb_task *t, cudaStream_t
 		err = FB_CUDA(cudaMemcpyAsync(&value, g->config.memory, sizeof(value),
 					      cudaMemcpyDeviceToHost, stream));
 		return err ? err : FB_CUDA(cudaStreamSynchronize(stream));
+	case FB_HOST_LEGACY: /* in the gap in front of all buffers, whose bytes are alike */
+		return FB_CUDA(cudaMemcpyAsync(g->config.memory + 1, g->config.memory, 1,
+					       cudaMemcpyDeviceToDevice, NULL));
 	default:
-		while (fb_clock_now(g->config.clock) < until)
-			continue;
-		return FB_OK;
+		return fb_step_act(&g->config, t);
 	}
 }
 
@@ -154,7 +154,10 @@ static int open_lanes(struct fb_gpu_run *g)
 		int priority = d->lanes[lane].communicates && g->config.high ? high : low;
 
 		err = FB_CUDA(cudaStreamCreateWithPriority(&g->streams[lane],
-							   cudaStreamNonBlocking, priority));
+							   g->config.blocking_streams
+								   ? cudaStreamDefault
+								   : cudaStreamNonBlocking,
+							   priority));
 		if (!err)
 			err = FB_CUDA(cudaEventCreateWithFlags(&g->joins[lane],
 							       cudaEventDisableTiming));
@@ -252,12 +255,17 @@ static struct mode *mode_of(struct fb_gpu_run *g, unsigned parts, bool traced)
 
 static int open_mode(struct fb_gpu_run *g, struct mode *m)
 {
+	int err;
+
 	if (!m)
 		return fb_error(FB_EINPUT, "a step has no more than %d modes", MOST_MODES);
 	if (m->stream)
 		return FB_OK;
-	return fb_gpu_stream_open(&m->stream, g->config.gpu, g->config.graph && !m->traced,
-				  enqueue, m, g->config.session);
+	err = fb_gpu_stream_open(&m->stream, g->config.gpu, g->config.graph && !m->traced,
+				 enqueue, m, g->config.session);
+	if (!err && g->config.recaptures && !m->traced && m->parts == FB_PART_ALL)
+		fb_gpu_stream_recapture(m->stream);
+	return err;
 }
 
 int fb_gpu_run_ready(struct fb_gpu_run *g, unsigned parts, int calls)
@@ -327,6 +335,15 @@ int fb_gpu_run_traced(struct fb_gpu_run *g, unsigned parts, struct fb_task_time 
 		times[task].end += base;
 	}
 	return err;
+}
+
+void fb_gpu_run_graph_us(const struct fb_gpu_run *g, unsigned parts, double *capture_us,
+			 double *instantiate_us)
+{
+	*capture_us = *instantiate_us = (double)NAN;
+	for (int i = 0; i < MOST_MODES; i++)
+		if (g->modes[i].stream && g->modes[i].parts == parts && !g->modes[i].traced)
+			fb_gpu_stream_graph_us(g->modes[i].stream, capture_us, instantiate_us);
 }
 
 double fb_gpu_run_event_us(const struct fb_gpu_run *g, unsigned parts)

@@ -50,6 +50,20 @@ __global__ void __launch_bounds__(THREADS) cast(TYPE *to, const float *from, uin
 		to[i] = TYPE(from[i]);
 }
 
+__global__ void __launch_bounds__(THREADS) spin(float *to, uint64_t each)
+{
+	float x = (float)threadIdx.x, y = x + 1, z = x + 2, w = x + 3;
+
+	for (uint64_t i = 0; i < each; i += 4) {
+		x = 0.5F * x + 1;
+		y = 0.5F * y + 1;
+		z = 0.5F * z + 1;
+		w = 0.5F * w + 1;
+	}
+	if (x + y + z + w < 0) /* never: so that the compiler keeps the loop */
+		*to = x;
+}
+
 __global__ void clear(uint32_t *found)
 {
 	*found = 0;
@@ -119,5 +133,14 @@ extern "C" int fb_pass_select(const struct fb_pass_select *select_, void *stream
 
 	clear<<<1, 1, 0, s>>>(select_->found);
 	select<<<blocks_for(select_->count), THREADS, 0, s>>>(*select_);
+	return (int)cudaGetLastError();
+}
+
+extern "C" int fb_pass_spin(float *to, uint64_t count, void *stream)
+{
+	uint64_t threads = (uint64_t)MOST_BLOCKS * THREADS;
+
+	spin<<<MOST_BLOCKS, THREADS, 0, (cudaStream_t)stream>>>(to, (count + threads - 1) /
+								    threads);
 	return (int)cudaGetLastError();
 }

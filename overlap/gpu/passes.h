@@ -34,6 +34,9 @@ struct fb_pass_select {
 };
 int fb_pass_select(const struct fb_pass_select *select, void *stream);
 
+/* `count` multiply-adds in registers of all blocks that fit; nothing but one element is written. */
+int fb_pass_spin(float *to, uint64_t count, void *stream);
+
 /* Attention's pass over scores of bf16: a share of 1 for each, by three terms of exp. */
 int fb_pass_soften(uint16_t *scores, uint64_t count, void *stream);
 

@@ -24,7 +24,7 @@ static const char *const compressions[] = {"none", "cast", "topk", NULL};
 static const char *const no_yes[] = {"no", "yes", NULL};
 static const char *const orders[] = {"ready", "priority", NULL};
 
-static int check_tensors(const char *value, char *accepted, size_t n)
+int fb_ddp_check_tensors(const char *value, char *accepted, size_t n)
 {
 	struct fb_ratios ratios = {.layers = 1};
 
@@ -66,8 +66,8 @@ static const struct fb_option options[] = {
 			  "which of the full buckets goes first: the oldest, or the one that "
 			  "forward needs first"),
 	FB_OPTION_STRING(struct fb_overlap_settings, tensors, 0, "tensors", "LIST", FB_DDP_RATIOS,
-			 check_tensors, "sizes of a layer's tensors, relative, in the order of "
-			 "forward"),
+			 fb_ddp_check_tensors,
+			 "sizes of a layer's tensors, relative, in the order of forward"),
 	FB_OVERLAP_LAYERS("8", "equal layers of the model"),
 	FB_OVERLAP_HIDDEN("4096"),
 	FB_OVERLAP_COMPUTE("20ms", "0"),

@@ -33,6 +33,9 @@ enum { FB_DDP_PRIORITY = 1 };              /* order */
 /* The tensors and buckets of a case; false where they do not fit into memory. */
 bool fb_ddp_gradients(const struct fb_build *build, struct fb_gradients *gradients);
 
+/* fb_option.check of --tensors */
+int fb_ddp_check_tensors(const char *value, char *accepted, size_t n);
+
 /* fb_schedule_program.build */
 void fb_ddp_build(struct fb_dag *dag, const struct fb_build *build);
 

@@ -12,5 +12,8 @@ const struct fb_schedule_program *const fb_schedule_programs[] = {
 	&fb_schedule_pipeline,
 	&fb_schedule_moe,
 	&fb_schedule_context_parallel,
+	&fb_schedule_hazards,
+	&fb_schedule_graph,
+	&fb_schedule_contention,
 	NULL,
 };

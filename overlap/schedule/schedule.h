@@ -39,13 +39,15 @@ struct fb_build {
 	uint64_t elements;                /* in the case's bytes */
 	size_t element_bytes;
 	uint64_t tokens;                  /* of a rank */
+	bool device;                      /* on a GPU */
 	int rank, nranks;
 };
 
-/* Which parts of a step a schedule times; most time all. */
-struct fb_schedule_name {
-	const char *name;
-	unsigned parts;  /* enum fb_step_part */
+/* How a schedule is run on a GPU, beside its graph. */
+enum fb_schedule_mode {
+	FB_MODE_GRAPH = 1,            /* captured, whatever --launch says */
+	FB_MODE_RECAPTURE = 2,        /* in each step */
+	FB_MODE_BLOCKING_STREAMS = 4, /* that wait for the legacy stream */
 };
 
 struct fb_schedule_program {
@@ -54,6 +56,11 @@ struct fb_schedule_program {
 	const struct fb_default *defaults;
 	const char *const *schedules; /* names, ending in NULL: the rows' operations */
 	const unsigned *parts;        /* [schedules] enum fb_step_part; NULL: all of all */
+	const unsigned *modes;        /* [schedules] enum fb_schedule_mode; NULL: none */
+	/* Others are compared with the first schedule, in pairs; all have the same buffers. */
+	bool has_base;
+	/* Schedules are kinds of work: each finds its tokens, slowdown counts what ran beside. */
+	bool own_tokens;
 	struct fb_schedule_axis axes[FB_SCHEDULE_AXES]; /* ending in key NULL */
 	/* What a model has to have. */
 	bool attends, has_experts;
@@ -69,7 +76,8 @@ struct fb_schedule_program {
 
 extern const struct fb_schedule_program fb_schedule_ddp, fb_schedule_fsdp,
 	fb_schedule_tensor_parallel, fb_schedule_pipeline, fb_schedule_moe,
-	fb_schedule_context_parallel;
+	fb_schedule_context_parallel, fb_schedule_hazards, fb_schedule_graph,
+	fb_schedule_contention;
 
 /* All of them, ending in NULL. */
 extern const struct fb_schedule_program *const fb_schedule_programs[];

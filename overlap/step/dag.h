@@ -48,11 +48,18 @@ struct fb_content {
 
 enum fb_task_kind { FB_TASK_COMPUTE, FB_TASK_COLLECTIVE, FB_TASK_HOST };
 
-/* What the host does in the middle of a step, on a GPU; on processors all but NAP do nothing. */
+/* What the host does in the middle of a step. Those for a GPU do nothing on processors. */
 enum fb_host_action {
-	FB_HOST_WAIT_LANE,   /* waits until the lane's stream is empty */
-	FB_HOST_WAIT_DEVICE, /* waits until the whole device is idle */
-	FB_HOST_READ_BACK,   /* copies four bytes to the host, and waits for them */
+	FB_HOST_WAIT_LANE,   /* GPU: waits until the lane's stream is empty */
+	FB_HOST_WAIT_DEVICE, /* GPU: waits until the whole device is idle */
+	FB_HOST_READ_BACK,   /* GPU: copies a byte to the host, and waits for it */
+	FB_HOST_LEGACY,      /* GPU: a copy of a byte on the legacy stream */
+	FB_HOST_PRINT,       /* writes a line */
+	FB_HOST_READ_FILE,   /* reads work.elements bytes of a file */
+	FB_HOST_COMMUNICATOR, /* makes one of all ranks; on a lane that communicates */
+	FB_HOST_SPREAD,      /* this thread may run on all processors */
+	FB_HOST_ONE_CORE,    /* on the first of its own only */
+	FB_HOST_REBIND,      /* where it ran before */
 	FB_HOST_NAP,         /* does nothing for work.seconds, as a late input does */
 	FB_HOST_ACTIONS,
 };

@@ -94,15 +94,6 @@ static void copy(const struct fb_host_run *h, const struct fb_access *from,
 	memcpy(h->config.memory + b, h->config.memory + a, (size_t)from->span.count * size);
 }
 
-static int nap(const struct fb_host_run *h, double seconds)
-{
-	double until = now(h) + seconds;
-
-	while (now(h) < until)
-		sched_yield();
-	return FB_OK;
-}
-
 static int progress(struct fb_host_run *h, uint64_t step);
 
 /* A task that is no collective. With polls, collectives are moved on between its parts. */
@@ -113,8 +104,8 @@ static int run_task(struct fb_host_run *h, int task, uint64_t step)
 	unsigned parts = h->config.polls ? h->config.polls : 1;
 	int err = FB_OK;
 
-	if (t->kind == FB_TASK_HOST && h->parts & FB_PART_HOST && t->action == FB_HOST_NAP)
-		err = nap(h, t->work.seconds);
+	if (t->kind == FB_TASK_HOST && h->parts & FB_PART_HOST)
+		err = fb_step_act(&h->config, t);
 	for (unsigned p = 0; p < parts && t->work.kind != FB_WORK_NONE && !err &&
 	     h->parts & FB_PART_COMPUTE; p++) {
 		err = h->config.hooks->compute(h->config.hooks->arg, task, p, parts);

@@ -56,7 +56,12 @@ struct fb_step_config {
 	unsigned polls;       /* processors: 0: a thread for each computing lane */
 	const struct fb_gpu *gpu; /* GPU: all below */
 	bool graph, high;     /* high: priority of lanes that communicate */
+	bool recaptures;      /* a graph is captured for every step */
+	bool blocking_streams; /* lanes other than 0 wait for the legacy stream */
 };
+
+/* What the host does in a task, but for what only a GPU has (act.c). 0 or an error (printed). */
+int fb_step_act(const struct fb_step_config *config, const struct fb_task *task);
 
 struct fb_host_run; /* opaque */
 
@@ -81,6 +86,9 @@ int fb_gpu_run_steps(struct fb_gpu_run *run, unsigned parts, int calls);
 /* A step with an event around each task, never from a graph. *error_s: of times' common shift. */
 int fb_gpu_run_traced(struct fb_gpu_run *run, unsigned parts, struct fb_task_time *times,
 		      double *error_s);
+/* Means of capturing and of instantiating the graph of these parts; NAN: there was none. */
+void fb_gpu_run_graph_us(const struct fb_gpu_run *run, unsigned parts, double *capture_us,
+			 double *instantiate_us);
 /* As fb_gpu_stream_event_us. */
 double fb_gpu_run_event_us(const struct fb_gpu_run *run, unsigned parts);
 

@@ -43,6 +43,8 @@ static const struct fb_overlap_settings own_settings[] = {
 		.experts_skew = {1, {100}, NULL}, .token_budget_s = 0.033,
 		.first_bucket = {1, {0}, NULL}, .optimizer = 1, .compress = 1, .checkpoint = 1,
 		.forward = 1, .order = 1, .keep = 0.1,
+		.streams = {1, {2}, NULL}, .repeats = 3,
+		.delay_s = 1e-5, .storage = 4096, .input = 64,
 	},
 	{
 		.schedules = ~UINT64_C(0), .layers = 3, .hidden = 64, .polls = 2,
@@ -52,6 +54,8 @@ static const struct fb_overlap_settings own_settings[] = {
 		.experts_skew = {1, {0}, NULL}, .token_budget_s = 0.033,
 		.first_bucket = {1, {1}, NULL}, .optimizer = 6, .compress = 6, .checkpoint = 2,
 		.forward = 2, .order = 2, .keep = 0.1,
+		.streams = {1, {2}, NULL}, .repeats = 3,
+		.delay_s = 1e-5, .storage = 4096, .input = 64,
 	},
 	{
 		.schedules = ~UINT64_C(0), .layers = 1, .tokens = 8, .model = "mixtral-8x7b",
@@ -62,6 +66,8 @@ static const struct fb_overlap_settings own_settings[] = {
 		.token_budget_s = 0.033,
 		.first_bucket = {1, {0}, NULL}, .optimizer = 4, .compress = 1, .checkpoint = 1,
 		.forward = 3, .order = 1, .keep = 0.1,
+		.streams = {1, {2}, NULL}, .repeats = 3,
+		.delay_s = 1e-5, .storage = 4096, .input = 64,
 	},
 };
 

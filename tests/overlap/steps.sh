@@ -28,6 +28,14 @@ rows() {
 	tail -n +2 "$csv" | grep -cE -- "$1"
 }
 
+# cost: operation, median_us and cost_us of the good rows.
+cost() {
+	awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
+		$at["status"] ~ /ok|few/ {
+			print $at["operation"], $at["median_us"], $at["cost_us"]
+		}' "$csv"
+}
+
 runs=0 engine=host,mpi
 for family in $FB_MPIS; do
 	# Of two engines: four depths of prefetch with reshard, one without.
@@ -47,6 +55,26 @@ for family in $FB_MPIS; do
 	expect "rows of moe" "$(rows ',(ok|few),')" 8
 	go "$family" 3 context_parallel --hidden 64 --tokens 16
 	expect "rows of context_parallel" "$(rows ',(ok|few),')" 4
+	# Nine hazards that processors have; each but the careful step has a cost with its base.
+	go "$family" 2 hazards --bytes 60000 --layers 3 --hidden 64 --tokens 4 --delay 1ms
+	expect "rows of hazards" "$(rows ',(ok|few),')" 18
+	expect "hazards of GPUs" "$(rows ',skipped,processors have neither streams')" 6
+	cost >"$FB_TMP/costs"
+	expect "costs" "$(awk '$3 != ""' "$FB_TMP/costs" | wc -l)" 16
+	# Late by 1 ms is later by about that, however busy the machine is: naps are real time.
+	awk '$1 == "late_input" && $2 < 1000 { bad++ } END { exit bad > 0 }' "$FB_TMP/costs" ||
+		fail "a step that waits 1 ms is shorter: $(cat "$FB_TMP/costs")"
+	go "$family" 2 graph --bytes 60000 --layers 3 --hidden 64 --tokens 4
+	expect "rows of graph" "$(rows ',(ok|few),')" 4
+	expect "graphs of processors" "$(rows ',skipped,only GPUs have graphs')" 8
+	go "$family" 2 contention --bytes 60000 --layers 3 --hidden 64 --tokens 4 --streams 1,2
+	expect "rows of contention" "$(rows ',(ok|few),')" 16
+	expect "copies on processors" "$(rows ',skipped,processors have one memory')" 8
+	# Groups within a node and across nodes differ in what shm reaches: no rank waits for ever.
+	engine=host
+	go "$family" 4 pipeline --hidden 64 --tokens 16 --bytes 4K --nodes-as 2 --transport shm
+	expect "pipelines over nodes by shared memory" "$(rows ',skipped,')" 8
+	engine=host,mpi
 	verdict "steps_$family"
 done
 

@@ -13,6 +13,7 @@ static const struct fb_overlap_settings step_settings = {
 	.layers = 3, .hidden = 16, .tokens = 8, .tensors = "1,3", .bucket = {1, {1}, NULL},
 	.prefetch = {1, {9}, NULL}, .ffn = 32, .topk = 3, .blas = "none", .cublas = "none",
 	.token_budget_s = 0.033, .keep = 0.1,
+	.repeats = 3, .delay_s = 1e-5, .storage = 4096, .input = 64,
 };
 
 enum { STEP_SHAPES = 7, STEP_ELEMENTS = 700 };
@@ -39,7 +40,8 @@ static inline struct fb_build step_build(const struct fb_schedule_program *progr
 {
 	static const uint64_t buckets[STEP_SHAPES] = {1, 900, 1500, 0, 600, 1000, 20000};
 	struct fb_build b = {.own = own, .schedule = schedule, .elements = STEP_ELEMENTS,
-			     .element_bytes = 4, .tokens = step_settings.tokens, .nranks = nranks};
+			     .element_bytes = 4, .tokens = step_settings.tokens, .nranks = nranks,
+			     .device = true};
 
 	*own = step_settings;
 	if (nranks % 2 == 0 && i % 2)

@@ -53,6 +53,8 @@ static void drop_tasks(struct fb_dag *dags, int nranks, int rank)
 
 		for (int a = t->accesses; a != FB_NONE; a = d->accesses[a].next)
 			copies |= d->accesses[a].use == FB_ACCESS_TO;
+		if (t->kind == FB_TASK_HOST)
+			continue;
 		if (t->kind == FB_TASK_COMPUTE ? !copies : d->partitions[t->partition].members < 2)
 			continue;
 		t->kind = FB_TASK_COMPUTE;

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What the host does in a step, on processors and beside a GPU alike; see run.h. */
+#include <fcntl.h>
+#include <mpi.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/base/error.h"
+#include "overlap/step/run.h"
+
+enum { CHUNK = 1 << 20 };
+
+static int nap(const struct fb_step_config *c, double seconds)
+{
+	double until = fb_clock_now(c->clock) + seconds;
+
+	while (fb_clock_now(c->clock) < until)
+		sched_yield();
+	return FB_OK;
+}
+
+/* A line of a log, which is a file that nobody keeps. */
+static int print(const struct fb_task *t)
+{
+	static FILE *log;
+
+	if (!log)
+		log = tmpfile();
+	if (!log || fprintf(log, "%s %d: loss %.6f\n", t->name, t->number, 0.5) < 0 || fflush(log))
+		return fb_error(FB_EIO, "cannot write a line to a temporary file");
+	return FB_OK;
+}
+
+/* Makes the file at first. What is in the page cache is given up, as a data set is larger. */
+static int read_file(const struct fb_task *t)
+{
+	static int file = -1;
+	static char *room;
+	size_t bytes = (size_t)t->work.elements;
+	FILE *made = file < 0 ? tmpfile() : NULL;
+
+	if (made) {
+		file = dup(fileno(made));
+		(void)fclose(made);
+		room = calloc(1, CHUNK);
+	}
+	if (file < 0 || !room)
+		return fb_error(FB_EIO, "cannot make a temporary file to read");
+	for (size_t at = 0; made && at < bytes; at += CHUNK)
+		if (pwrite(file, room, CHUNK, (off_t)at) != CHUNK)
+			return fb_error(FB_EIO, "cannot fill a temporary file");
+	if (made)
+		(void)fsync(file);
+	(void)posix_fadvise(file, 0, 0, POSIX_FADV_DONTNEED);
+	for (size_t at = 0; at < bytes; at += CHUNK)
+		if (pread(file, room, CHUNK, (off_t)at) < 0)
+			return fb_error(FB_EIO, "cannot read a temporary file");
+	return FB_OK;
+}
+
+static int make_communicator(const struct fb_step_config *c)
+{
+	MPI_Comm made = MPI_COMM_NULL;
+
+	MPI_Comm_dup(c->session ? c->session->world->comm : MPI_COMM_WORLD, &made);
+	MPI_Comm_free(&made);
+	return FB_OK;
+}
+
+/* Where this thread may run: on all processors, on the first of its own, or as before. */
+static int bind(enum fb_host_action action)
+{
+	static __thread cpu_set_t before;
+	static __thread bool known;
+	cpu_set_t set;
+	size_t first = 0;
+
+	if (!known && sched_getaffinity(0, sizeof(before), &before))
+		return FB_OK;
+	known = true;
+	set = before;
+	CPU_ZERO(&set);
+	while (first < CPU_SETSIZE - 1 && !CPU_ISSET(first, &before))
+		first++;
+	for (size_t cpu = 0; action == FB_HOST_SPREAD && cpu < CPU_SETSIZE; cpu++)
+		CPU_SET(cpu, &set);
+	if (action == FB_HOST_ONE_CORE)
+		CPU_SET(first, &set);
+	(void)sched_setaffinity(0, sizeof(set), action == FB_HOST_REBIND ? &before : &set);
+	return FB_OK;
+}
+
+int fb_step_act(const struct fb_step_config *config, const struct fb_task *task)
+{
+	switch (task->action) {
+	case FB_HOST_NAP:
+		return nap(config, task->work.seconds);
+	case FB_HOST_PRINT:
+		return print(task);
+	case FB_HOST_READ_FILE:
+		return read_file(task);
+	case FB_HOST_COMMUNICATOR:
+		return make_communicator(config);
+	case FB_HOST_SPREAD:
+	case FB_HOST_ONE_CORE:
+	case FB_HOST_REBIND:
+		return bind(task->action);
+	default:
+		return FB_OK;
+	}
+}

@@ -220,7 +220,7 @@ object = $(1:%.c=$(B)/%.o)
 CU_OBJECTS := $(CU_SRC:%.cu=build/cuda/%.o)
 LIB := $(B)/libfabricbench.a
 TOOLLIB := $(if $(TOOLLIB_SRC),$(B)/libfabricbench-tools.a)
-# A profiler plugin for NCCL of any job; needs nothing of the rest.
+# A profiler and a tuner plugin for NCCL of any job; they need nothing of the rest.
 PLUGIN := $(B)/libfabricbench-nccl.so
 BIN := $(addprefix $(B)/bin/,$(notdir $(PROGRAM_SRC:.c=)))
 TOOLS := $(addprefix $(B)/bin/,$(notdir $(TOOL_SRC:.c=)))
@@ -299,9 +299,9 @@ $(FUZZERS): $(B)/tests/fuzz/%: $(B)/tests/fuzz/%.o $(FUZZ_DRIVER) $(TOOLLIB) $(L
 	$(call say,LINK,$@)
 	$(Q)$(MPICC) $(LINK_FLAGS) -o $@ $(filter %.o %.a,$^) $(LIBRARIES)
 
-$(PLUGIN): common/library/nccl/profiler.c common/library/nccl/profiler.h $(B)/flags
+$(PLUGIN): $(foreach p,profiler tuner,$(addprefix common/library/nccl/$p.,c h)) $(B)/flags
 	$(call say,LINK,$@)
-	$(Q)$(CC) $(COMPILE_FLAGS) $(OPTIMISE) -fPIC -shared -o $@ $< -lpthread
+	$(Q)$(CC) $(COMPILE_FLAGS) $(OPTIMISE) -fPIC -shared -o $@ $(filter %.c,$^) -lpthread
 
 $(UNIT): | $(FAKES)
 $(FAKES): $(B)/tests/%.so: tests/fake/%.c $(wildcard tests/fake/*) $(B)/flags

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A tuner plugin of NCCL, in libfabricbench-nccl.so: what a table says (tuner.h), for any job:
+ *
+ *	NCCL_TUNER_PLUGIN=/path/libfabricbench-nccl.so FB_NCCL_TABLE=file mpirun ...
+ */
+#include "common/library/nccl/tuner.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SYSTEM_ERROR = 2, INVALID_ARGUMENT = 4, MOST_RULES = 1024 };
+
+/* NCCL's numbers of these are their places here. */
+static const char *const functions[] = {"broadcast", "reduce", "allgather", "reducescatter",
+					"allreduce"};
+static const char *const algorithms[] = {"tree", "ring", "collnetdirect", "collnetchain", "nvls",
+					 "nvlstree", "pat"};
+static const char *const protocols[] = {"ll", "ll128", "simple"};
+
+struct rule {
+	int function, algorithm, protocol, channels;
+	unsigned long long from, to;
+};
+
+struct table {
+	size_t n;
+	struct rule rule[MOST_RULES];
+};
+
+static int number_of(const char *name, const char *const *names, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (!strcmp(name, names[i]))
+			return (int)i;
+	return -1;
+}
+
+#define NUMBER_OF(name, names) number_of(name, names, sizeof(names) / sizeof((names)[0]))
+
+/* 1: a rule; 0: nothing on the line; -1: no rule (printed). */
+static int parse(const char *line, int number, struct rule *rule)
+{
+	char function[32], algorithm[32], protocol[32], more;
+	int n;
+
+	if (line[strspn(line, " \t\n")] == '\0' || line[strspn(line, " \t")] == '#')
+		return 0;
+	n = sscanf(line, "%31s %llu %llu %31s %31s %d %c", function, &rule->from, &rule->to,
+		   algorithm, protocol, &rule->channels, &more);
+	if (n == 6 || (n == 7 && more == '#')) {
+		rule->function = NUMBER_OF(function, functions);
+		rule->algorithm = NUMBER_OF(algorithm, algorithms);
+		rule->protocol = NUMBER_OF(protocol, protocols);
+		if (rule->function >= 0 && rule->algorithm >= 0 && rule->protocol >= 0 &&
+		    rule->channels >= 0)
+			return 1;
+	}
+	fprintf(stderr, "fabricbench: FB_NCCL_TABLE, line %d: expected FUNCTION FROM TO ALGORITHM "
+		"PROTOCOL CHANNELS, as allreduce 0 65536 ring ll 4\n", number);
+	return -1;
+}
+
+/* A table that is not there or wrong is an error, so that no job runs untuned unnoticed. */
+static int open_table(void **context)
+{
+	const char *file = getenv("FB_NCCL_TABLE");
+	struct table *table = calloc(1, sizeof(*table));
+	FILE *f = file ? fopen(file, "r") : NULL;
+	char line[256];
+	int number = 0, found = 0, err = INVALID_ARGUMENT;
+
+	*context = NULL;
+	if (!table || !f) {
+		fprintf(stderr, "fabricbench: FB_NCCL_TABLE=%s cannot be read\n",
+			file ? file : "");
+		found = -1;
+		err = SYSTEM_ERROR;
+	}
+	while (found >= 0 && table && table->n < MOST_RULES && fgets(line, sizeof(line), f)) {
+		found = parse(line, ++number, &table->rule[table->n]);
+		table->n += found > 0;
+	}
+	if (f)
+		fclose(f);
+	if (found < 0) {
+		free(table);
+		return err;
+	}
+	*context = table;
+	return 0;
+}
+
+static int init_2(size_t ranks, size_t nodes, void (*log)(void), void **context)
+{
+	(void)ranks;
+	(void)nodes;
+	(void)log;
+	return open_table(context);
+}
+
+static int init_5(void **context, uint64_t hash, size_t ranks, size_t nodes, void (*log)(void),
+		  void *domains, void *constants)
+{
+	(void)hash;
+	(void)domains;
+	(void)constants;
+	return init_2(ranks, nodes, log, context);
+}
+
+static const struct rule *find(const struct table *table, int function, size_t bytes)
+{
+	for (size_t i = 0; table && i < table->n; i++)
+		if (table->rule[i].function == function && table->rule[i].from <= bytes &&
+		    bytes <= table->rule[i].to)
+			return &table->rule[i];
+	return NULL;
+}
+
+static int choose_2(void *context, int function, size_t bytes, int collnet, int nvls,
+		    int operations, int *algorithm, int *protocol, int *channels)
+{
+	const struct rule *rule = find(context, function, bytes);
+
+	(void)operations;
+	/* Whether the others are possible this version does not say. */
+	if (!rule || (!collnet && (rule->algorithm == 2 || rule->algorithm == 3)) ||
+	    (!nvls && (rule->algorithm == 4 || rule->algorithm == 5)))
+		return 0;
+	*algorithm = rule->algorithm;
+	*protocol = rule->protocol;
+	if (rule->channels)
+		*channels = rule->channels;
+	return 0;
+}
+
+static int choose_4(void *context, int function, size_t bytes, int operations, float **costs,
+		    int nalgorithms, int nprotocols, int registered, int *channels)
+{
+	const struct rule *rule = find(context, function, bytes);
+	float *cell;
+
+	(void)operations;
+	(void)registered;
+	if (!rule || rule->algorithm >= nalgorithms || rule->protocol >= nprotocols)
+		return 0;
+	/* The table is one array, whatever its type says. Below 0: not possible here. */
+	cell = (float *)(void *)costs + rule->algorithm * nprotocols + rule->protocol;
+	if (*cell < 0)
+		return 0;
+	*cell = 0;
+	if (rule->channels)
+		*channels = rule->channels;
+	return 0;
+}
+
+static int choose_3(void *context, int function, size_t bytes, int operations, float **costs,
+		    int nalgorithms, int nprotocols, int *channels)
+{
+	return choose_4(context, function, bytes, operations, costs, nalgorithms, nprotocols, 0,
+			channels);
+}
+
+static int destroy(void *context)
+{
+	free(context);
+	return 0;
+}
+
+#define TUNER(version, init_, choose_)                                                             \
+	extern const struct fb_nccl_tuner ncclTunerPlugin_v##version;                              \
+	const struct fb_nccl_tuner ncclTunerPlugin_v##version = {                                  \
+		.name = "fabricbench", .init = (void (*)(void))(init_),                            \
+		.choose = (void (*)(void))(choose_), .destroy = destroy}
+
+TUNER(2, init_2, choose_2);
+TUNER(3, init_2, choose_3);
+TUNER(4, init_2, choose_4);
+TUNER(5, init_5, choose_4);
+TUNER(6, init_5, choose_4);

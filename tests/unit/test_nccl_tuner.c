@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The tuner plugin: calls as NCCL of each version makes them get the table's cells. */
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "common/library/nccl/tuner.h"
+#include "tests/unit/check.h"
+
+extern const struct fb_nccl_tuner ncclTunerPlugin_v2, ncclTunerPlugin_v3, ncclTunerPlugin_v4,
+	ncclTunerPlugin_v5, ncclTunerPlugin_v6;
+
+enum { RING = 1, NVLS = 4, LL = 0, SIMPLE = 2, ALL_REDUCE = 4, ALL_GATHER = 2 };
+
+static char file[] = "/tmp/fabricbench-table-XXXXXX";
+
+static void write_table(const char *text)
+{
+	FILE *f = fopen(file, "w");
+
+	if (f) {
+		fputs(text, f);
+		fclose(f);
+	}
+}
+
+static void test_2(void)
+{
+	const fb_nccl_choose_2 choose = (fb_nccl_choose_2)ncclTunerPlugin_v2.choose;
+	void *context = NULL;
+	int algorithm = -1, protocol = -1, channels = 0;
+
+	CHECK_INT(((fb_nccl_tuner_init_2)ncclTunerPlugin_v2.init)(8, 1, NULL, &context), 0);
+	CHECK_INT(choose(context, ALL_REDUCE, 65536, 0, 0, 1, &algorithm, &protocol, &channels), 0);
+	CHECK(algorithm == RING && protocol == LL && channels == 4);
+	/* Nothing for that; NVLS only where there is such. */
+	algorithm = -1;
+	CHECK_INT(choose(context, ALL_GATHER, 8, 0, 0, 1, &algorithm, &protocol, &channels), 0);
+	CHECK_INT(choose(context, ALL_REDUCE, 1 << 20, 0, 0, 1, &algorithm, &protocol,
+			 &channels), 0);
+	CHECK_INT(algorithm, -1);
+	CHECK_INT(choose(context, ALL_REDUCE, 1 << 20, 0, 1, 1, &algorithm, &protocol,
+			 &channels), 0);
+	CHECK(algorithm == NVLS && protocol == SIMPLE);
+	CHECK_INT(ncclTunerPlugin_v2.destroy(context), 0);
+}
+
+/* Costs as NCCL passes them; `with_registered`: from version 4 on. */
+static void test_costs(const struct fb_nccl_tuner *tuner, void *context, bool with_registered)
+{
+	float costs[7][3];
+	int channels = 0;
+
+	for (int a = 0; a < 7; a++)
+		for (int p = 0; p < 3; p++)
+			costs[a][p] = a == NVLS ? -1 : 5;
+	for (int bytes = 65536; bytes <= 65537; bytes++) {
+		if (with_registered)
+			CHECK_INT(((fb_nccl_choose_4)tuner->choose)(
+				context, ALL_REDUCE, (size_t)bytes, 1, (float **)(void *)costs, 7,
+				3, 0, &channels), 0);
+		else
+			CHECK_INT(((fb_nccl_choose_3)tuner->choose)(
+				context, ALL_REDUCE, (size_t)bytes, 1, (float **)(void *)costs, 7,
+				3, &channels), 0);
+	}
+	/* The first call's cell; the second one's is not possible. */
+	for (int a = 0; a < 7; a++)
+		for (int p = 0; p < 3; p++)
+			CHECK_INT((int)costs[a][p],
+				  a == RING && p == LL ? 0 : a == NVLS ? -1 : 5);
+	CHECK_INT(channels, 4);
+	CHECK_INT(tuner->destroy(context), 0);
+}
+
+int main(void)
+{
+	void *context = NULL;
+	int fd = mkstemp(file);
+
+	if (!CHECK(fd >= 0))
+		return check_done("nccl_tuner");
+	close(fd);
+	setenv("FB_NCCL_TABLE", file, 1);
+	write_table("# small, then large\n\nallreduce 0 65536 ring ll 4\n"
+		    "allreduce 65537 1073741824 nvls simple 0 # the rest\n");
+	test_2();
+	CHECK_INT(((fb_nccl_tuner_init_2)ncclTunerPlugin_v3.init)(8, 1, NULL, &context), 0);
+	test_costs(&ncclTunerPlugin_v3, context, false);
+	CHECK_INT(((fb_nccl_tuner_init_2)ncclTunerPlugin_v4.init)(8, 1, NULL, &context), 0);
+	test_costs(&ncclTunerPlugin_v4, context, true);
+	CHECK_INT(((fb_nccl_tuner_init_5)ncclTunerPlugin_v5.init)(&context, 1, 8, 1, NULL, NULL,
+								  NULL), 0);
+	test_costs(&ncclTunerPlugin_v5, context, true);
+	CHECK_INT(((fb_nccl_tuner_init_5)ncclTunerPlugin_v6.init)(&context, 1, 8, 1, NULL, NULL,
+								  NULL), 0);
+	CHECK(ncclTunerPlugin_v6.chunk == NULL);
+	test_costs(&ncclTunerPlugin_v6, context, true);
+	/* Wrong lines and no file are errors. */
+	write_table("allreduce 0 64K ring ll 4\n");
+	CHECK_INT(((fb_nccl_tuner_init_2)ncclTunerPlugin_v4.init)(8, 1, NULL, &context), 4);
+	write_table("allreduce 0 64 circle ll 4\n");
+	CHECK_INT(((fb_nccl_tuner_init_2)ncclTunerPlugin_v4.init)(8, 1, NULL, &context), 4);
+	(void)unlink(file);
+	CHECK_INT(((fb_nccl_tuner_init_2)ncclTunerPlugin_v4.init)(8, 1, NULL, &context), 2);
+	CHECK(!context);
+	return check_done("nccl_tuner");
+}

@@ -120,8 +120,7 @@ static int await_step(struct fb_kv_gpu_request *r, uint32_t step, struct fb_move
 
 static bool is_direct(const struct fb_kv_gpu_request *r)
 {
-	return r->phases == FB_KV_ALL && r->request.job->mode != FB_KV_PACK &&
-	       r->request.job->mode != FB_KV_LAYERWISE;
+	return r->phases == FB_KV_ALL && fb_kv_is_direct(r->request.job);
 }
 
 static int send_step(struct fb_kv_gpu_request *r, uint32_t step, cudaStream_t packs,

@@ -46,6 +46,12 @@ static inline struct fb_move *fb_kv_gpu_move(const struct fb_kv_gpu_request *r, 
 	return r->move[leg * r->request.job->steps + step];
 }
 
+/* Whether pages go to pages, by whatever form. */
+static inline bool fb_kv_is_direct(const struct fb_kv_job *job)
+{
+	return job->mode != FB_KV_PACK && job->mode != FB_KV_LAYERWISE;
+}
+
 /* Whether the mover's own kernels pack, too. */
 static inline bool fb_kv_packs(const struct fb_kv_over *e)
 {

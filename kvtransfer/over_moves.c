@@ -208,7 +208,7 @@ static int try_form(const struct fb_kv_gpu_request *r, struct draft *d)
 static int make_moves(struct fb_kv_gpu_request *r, struct draft *d)
 {
 	const struct fb_kv_job *job = r->request.job;
-	bool put = fb_kv_has_put(r->engine), direct = job->steps == 1 && job->mode != FB_KV_PACK;
+	bool put = fb_kv_has_put(r->engine), direct = fb_kv_is_direct(job);
 	int err = FB_OK;
 
 	for (uint32_t step = 0; step < job->steps && !err; step++) {

@@ -132,15 +132,17 @@ if [ -x "$fake" ]; then
 	done
 	go 4 "$fake" --engine copy,cuda --layers 2 --tokens 600 --decode-tp 2 --page-run 0
 	counts "long runs on emulated GPUs" 8 0
+	go 2 "$fake" --engine copy,cuda --layers 1 --tokens 9
+	counts "one layer on emulated GPUs" 8 0
 	for how in blind dropped early; do
 		export FB_FAKE_GPU_WORKS=$how
 		go 3 "$fake" --engine cuda "${every[@]}"
 		[ "$(rows ',wrong,')" -gt 0 ] || fail "a GPU that is $how was not noticed"
 	done
 	unset FB_FAKE_GPU_WORKS
-	go 1 "$fake" --engine nccl --tokens 9 --layers 1 --layout nhd --algorithm pack \
+	go 1 "$fake" --engine nccl --tokens 9 --layers 1 --layout nhd \
 		--nccl-library "$FB_BUILD/tests/libfake_nccl.so"
-	counts "nccl on a fake GPU" 1 0
+	counts "nccl on a fake GPU" 2 0
 	verdict kv_reshard_fake_gpu
 else
 	echo "SKIP kv_reshard_fake_gpu: built without CUDA"

@@ -30,14 +30,14 @@ static void close_program(void *arg)
 	free(state);
 }
 
-/* Files, and every mover that works on GPU memory and can put and get. */
+/* Files, and every mover of the GPU itself that can put and get. */
 static void list_engines(struct fb_tier_state *state)
 {
 	unsigned both = 1u << FB_MOVE_PUT | 1u << FB_MOVE_GET;
 
 	state->engine[state->engines++].ops = &fb_mover_store;
 	for (int i = 0; fb_movers[i] && state->engines < FB_TIER_ENGINES; i++)
-		if (fb_movers[i]->device && (fb_movers[i]->verbs & both) == both)
+		if (fb_movers[i]->streams && (fb_movers[i]->verbs & both) == both)
 			state->engine[state->engines++].ops = fb_movers[i];
 }
 

@@ -345,9 +345,11 @@ static void list_engines(struct described *d, const struct fb_kv_engine_ops *con
 {
 	int n = 0;
 
-	for (; fb_movers[n] && n < ENGINES; n++) {
-		d->over[n] = fb_kv_over(fb_movers[n]);
+	/* On GPUs packing and moving meet on streams. */
+	for (int i = 0; fb_movers[i] && n < ENGINES; i++) {
+		d->over[n] = fb_kv_over(fb_movers[i]);
 		d->engines[n] = &d->over[n];
+		n += !fb_movers[i]->device || fb_movers[i]->streams;
 	}
 	for (int i = 0; more[i] && n < ENGINES; i++)
 		d->engines[n++] = more[i];

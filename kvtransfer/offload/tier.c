@@ -13,7 +13,7 @@
 #include "kvtransfer/offload/offload.h"
 #include "kvtransfer/plan.h"
 
-enum { BULK_TRIES = 5 };
+enum { BULK_TRIES = 5, NOTICE = 1 };
 
 double fb_tier_now_us(const struct fb_tier_instance *i)
 {
@@ -74,16 +74,26 @@ int fb_tier_prepare(const struct fb_tier_instance *i, enum fb_move_verb verb,
 	const struct fb_tier_engine *e = i->engine;
 	const struct fb_transfer t = {.verb = verb, .peer = i->state->world->rank,
 				      .local = e->local, .remote = e->remote, .piece = piece,
-				      .pieces = n};
+				      .pieces = n, .notice = verb == FB_MOVE_PUT ? NOTICE : 0};
 
 	return fb_move_prepare(e->mover, &t, 1, i->form, move);
 }
 
+/* Until its bytes are where they go: of a PUT only its notice says that. */
 static int carry(struct fb_move *move)
 {
-	int err = move->mover->ops->post(move);
+	struct fb_mover *mover = move->mover;
+	bool put = move->transfer[0].verb == FB_MOVE_PUT;
+	uint64_t before = 0;
+	int err = FB_OK, self = mover->group->rank;
 
-	return err ? err : fb_move_wait(move);
+	if (put)
+		err = mover->ops->arrived(mover, self, NOTICE, &before);
+	if (!err)
+		err = mover->ops->post(move);
+	if (!err)
+		err = fb_move_wait(move);
+	return err || !put ? err : fb_mover_await(mover, self, NOTICE, before + 1);
 }
 
 /* The fastest of some, slowest rank; collective. */

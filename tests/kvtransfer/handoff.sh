@@ -83,4 +83,19 @@ expect "an unknown model" "$rc" 3
 go 2 --engine mpi
 expect "a mover without put" "$rc" 3
 verdict handoff_refused
+
+# On emulated GPUs, which do what they are told.
+fake=$FB_BUILD/tests/fake_gpu/handoff
+if [ -x "$fake" ]; then
+	bin=$fake
+	export FB_FAKE_GPU_WORKS=right
+	go 3 --engine copy,cuda --tokens 37 --algorithm all --operation all --grain all --decode 1,2
+	expect "exit code on emulated GPUs" "$rc" 0
+	expect "wrong rows on emulated GPUs" "$(rows ',(fault|wrong),')" 0
+	expect "rows on emulated GPUs" "$(rows ',(ok|few),')" 50
+	unset FB_FAKE_GPU_WORKS
+	verdict handoff_fake_gpu
+else
+	echo "SKIP handoff_fake_gpu: built without CUDA"
+fi
 exit "$bad"

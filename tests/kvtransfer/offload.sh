@@ -19,7 +19,7 @@ go() {
 	local folder=$FB_TMP/$((++runs))
 
 	csv=$folder/offload.csv
-	scripts/launch "$1" "$FB_BUILD/bin/offload" "${small[@]}" \
+	scripts/launch "$1" "${bin:-$FB_BUILD/bin/offload}" "${small[@]}" \
 		--tokens "${tokens:-40}" --csv "$folder" "${@:2}" \
 		>"$FB_TMP/out" 2>"$FB_TMP/err" </dev/null
 	rc=$?
@@ -88,4 +88,19 @@ fi
 expect "files left" "$(find "${TMPDIR:-/tmp}" -maxdepth 1 -newer "$FB_TMP/check" \
 	-name 'fabricbench-*' | wc -l)" 0
 verdict offload_refused
+
+# On emulated GPUs the tier is pinned memory.
+fake=$FB_BUILD/tests/fake_gpu/offload
+if [ -x "$fake" ]; then
+	bin=$fake
+	export FB_FAKE_GPU_WORKS=right
+	go 2 --engine copy,cuda --operation evict,onboard --tier-order all
+	expect "exit code on emulated GPUs" "$rc" 0
+	expect "wrong rows on emulated GPUs" "$(rows ',(fault|wrong),')" 0
+	[ "$(rows ',(copy|cuda),.*,(ok|few),')" -ge 8 ] || fail "few rows on emulated GPUs"
+	unset FB_FAKE_GPU_WORKS
+	verdict offload_fake_gpu
+else
+	echo "SKIP offload_fake_gpu: built without CUDA"
+fi
 exit "$bad"

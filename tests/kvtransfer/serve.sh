@@ -114,4 +114,18 @@ expect "no times" "$(rows ',skipped,a generated trace has no times of arrival,')
 go 3 --engine shm --algorithm disaggregated --pool-blocks 1
 expect "a small cache" "$(rows ',skipped,"?the longest prompt has')" 1
 verdict serve_refused
+
+# On emulated GPUs, which do what they are told.
+fake=$FB_BUILD/tests/fake_gpu/serve
+if [ -x "$fake" ]; then
+	bin=$fake
+	export FB_FAKE_GPU_WORKS=right
+	requests=4 go 3 --engine copy,cuda,none --memory device --rate 100
+	expect "exit code on emulated GPUs" "$rc" 0
+	expect "rows on emulated GPUs" "$(rows ',(ok|few),')" 3
+	unset FB_FAKE_GPU_WORKS
+	verdict serve_fake_gpu
+else
+	echo "SKIP serve_fake_gpu: built without CUDA"
+fi
 exit "$bad"

@@ -18,7 +18,7 @@ go() {
 	local folder=$FB_TMP/$((++runs))
 
 	csv=$folder/stream.csv
-	scripts/launch "$1" "$FB_BUILD/bin/stream" "${small[@]}" --tokens "${tokens:-24}" \
+	scripts/launch "$1" "${bin:-$FB_BUILD/bin/stream}" "${small[@]}" --tokens "${tokens:-24}" \
 		--csv "$folder" "${@:2}" >"$FB_TMP/out" 2>"$FB_TMP/err" </dev/null
 	rc=$?
 }
@@ -53,4 +53,18 @@ expect "prompts of several chunks" "$(rows ',(ok|few),')" 1
 go 1 --engine shm
 expect "too few ranks" "$(rows ',skipped,2 ranks are needed,')" 2
 verdict stream_lengths
+
+# On emulated GPUs, which do what they are told.
+fake=$FB_BUILD/tests/fake_gpu/stream
+if [ -x "$fake" ]; then
+	bin=$fake
+	export FB_FAKE_GPU_WORKS=right
+	go 2 --engine copy,cuda --start all
+	expect "exit code on emulated GPUs" "$rc" 0
+	expect "rows on emulated GPUs" "$(rows ',(ok|few),')" 8
+	unset FB_FAKE_GPU_WORKS
+	verdict stream_fake_gpu
+else
+	echo "SKIP stream_fake_gpu: built without CUDA"
+fi
 exit "$bad"

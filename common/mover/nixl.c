@@ -1,0 +1,329 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Mover nixl: NIXL's agent with its UCX plugin, by its C interface found at run time (nixl.h). PUT
+ * is NIXL's WRITE, GET its READ; a transfer is one request with a descriptor for each piece, made
+ * when the move is prepared and posted again and again.
+ *
+ * Order. NIXL tells the peer when a request is complete there, but requests complete in any order.
+ * A message has a number of its sender's posting, and the peer counts a notice only when all before
+ * it have come, so k notices stand for the first k transfers.
+ *
+ * What NIXL's UCX really used is not told by it. The process's own TCP sockets are counted
+ * (TCP_INFO): where they have carried half of the payload or more, the row is flagged nixl-on-tcp.
+ */
+#include "common/mover/nixl.h"
+
+#include <dirent.h>
+#include <linux/tcp.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "common/base/error.h"
+#include "common/library/library.h"
+#include "common/library/ucx.h" /* fb_ucx_gather */
+#include "common/mover/mover.h"
+
+/* Bytes that this process's TCP sockets have sent and received so far. */
+static double tcp_bytes(void)
+{
+	DIR *folder = opendir("/proc/self/fd");
+	double sum = 0;
+	struct dirent *e;
+
+	while (folder && (e = readdir(folder))) {
+		struct tcp_info info;
+		socklen_t n = sizeof(info);
+
+		memset(&info, 0, sizeof(info));
+		if (!getsockopt(atoi(e->d_name), IPPROTO_TCP, TCP_INFO, &info, &n))
+			sum += (double)info.tcpi_bytes_acked + (double)info.tcpi_bytes_received;
+	}
+	if (folder)
+		closedir(folder);
+	return sum;
+}
+
+/* --- opening ---------------------------------------------------------------------------------- */
+
+#define FUNCTION(name_) {"nixl_capi_" #name_, offsetof(struct fb_nixl, name_), false}
+
+/* A wheel's plugins lie beside its library, where NIXL does not look for them by itself. */
+static void find_plugins(void *library)
+{
+	const char *file = fb_library_file(library), *slash = file ? strrchr(file, '/') : NULL;
+	char folder[1024];
+
+	if (!slash || getenv("NIXL_PLUGIN_DIR"))
+		return;
+	snprintf(folder, sizeof(folder), "%.*s/plugins", (int)(slash - file), file);
+	if (!access(folder, R_OK))
+		setenv("NIXL_PLUGIN_DIR", folder, 0);
+}
+
+/*
+ * The wheel brings its own libnl, which finds the system's in its place when libraries are unloaded
+ * at exit, and crashes. Nothing that is needed happens there.
+ */
+static void leave(int code, void *arg)
+{
+	(void)arg;
+	fflush(NULL);
+	_exit(code);
+}
+
+static int load(struct fb_nixl *api, char why[FB_REASON_CHARS])
+{
+	static const struct fb_library_symbol table[] = {
+		FUNCTION(create_agent), FUNCTION(destroy_agent), FUNCTION(get_plugin_params),
+		FUNCTION(create_backend), FUNCTION(create_opt_args), FUNCTION(destroy_opt_args),
+		FUNCTION(opt_args_add_backend), FUNCTION(opt_args_set_notif_msg),
+		FUNCTION(opt_args_set_has_notif), FUNCTION(create_reg_dlist),
+		FUNCTION(destroy_reg_dlist), FUNCTION(reg_dlist_add_desc), FUNCTION(register_mem),
+		FUNCTION(deregister_mem), FUNCTION(get_local_md), FUNCTION(load_remote_md),
+		FUNCTION(agent_make_connection), FUNCTION(create_xfer_dlist),
+		FUNCTION(destroy_xfer_dlist), FUNCTION(xfer_dlist_add_desc),
+		FUNCTION(create_xfer_req), FUNCTION(post_xfer_req), FUNCTION(get_xfer_status),
+		FUNCTION(release_xfer_req), FUNCTION(destroy_xfer_req), FUNCTION(gen_notif),
+		FUNCTION(create_notif_map), FUNCTION(destroy_notif_map), FUNCTION(get_notifs),
+		FUNCTION(notif_map_size), FUNCTION(notif_map_get_agent_at),
+		FUNCTION(notif_map_get_notifs_size), FUNCTION(notif_map_get_notif),
+		FUNCTION(notif_map_clear),
+		{"nixl_capi_is_stub", offsetof(struct fb_nixl, is_stub), true},
+	};
+	static bool leaves;
+	const char *missing;
+
+	api->library = fb_library_open("libnixl_capi.so", NULL, 0, why, FB_REASON_CHARS);
+	if (!api->library)
+		return FB_EUNSUPPORTED;
+	missing = fb_library_functions(api->library, table, sizeof(table) / sizeof(table[0]), api);
+	if (missing)
+		snprintf(why, FB_REASON_CHARS, "libnixl_capi.so has no %s", missing);
+	else if (api->is_stub && api->is_stub())
+		snprintf(why, FB_REASON_CHARS, "libnixl_capi.so is a stub without NIXL");
+	else
+		find_plugins(api->library);
+	if (!*why && !leaves)
+		leaves = !on_exit(leave, NULL);
+	return *why ? FB_EUNSUPPORTED : FB_OK;
+}
+
+static int open_agent(struct fb_nixl_mover *m, char why[FB_REASON_CHARS])
+{
+	void *memories = NULL, *params = NULL;
+	char name[FB_NIXL_NAME_CHARS];
+	const char *call = "create_agent";
+	int status;
+
+	fb_nixl_name(m->mover.group->rank, name);
+	status = m->api.create_agent(name, &m->agent);
+	if (!status) {
+		call = "get_plugin_params UCX";
+		status = m->api.get_plugin_params(m->agent, "UCX", &memories, &params);
+	}
+	if (!status) {
+		call = "create_backend UCX";
+		status = m->api.create_backend(m->agent, "UCX", params, &m->backend);
+	}
+	if (!status)
+		status = m->api.create_opt_args(&m->args);
+	if (!status)
+		status = m->api.opt_args_add_backend(m->args, m->backend);
+	if (!status)
+		status = m->api.create_notif_map(&m->map);
+	if (status)
+		snprintf(why, FB_REASON_CHARS, "NIXL: %s: error %d", call, status);
+	return status ? FB_EUNSUPPORTED : FB_OK;
+}
+
+static void nixl_close(struct fb_mover *mover)
+{
+	struct fb_nixl_mover *m = (struct fb_nixl_mover *)mover;
+
+	MPI_Barrier(mover->group->comm);
+	if (m->map)
+		m->api.destroy_notif_map(m->map);
+	if (m->args)
+		m->api.destroy_opt_args(m->args);
+	if (m->agent)
+		m->api.destroy_agent(m->agent);
+	for (int r = 0; r < mover->group->nranks && m->counter; r++)
+		for (int n = 0; n <= FB_NOTICES; n++)
+			free(m->counter[r][n].early);
+	free(m->counter);
+	free(m->device);
+	fb_gpu_view_close(&m->gpu);
+	fb_mover_free(mover);
+}
+
+static int open_as(struct fb_mover **mover, const struct fb_mover_ops *ops,
+		   const struct fb_session *session, const struct fb_group *g,
+		   char why[FB_REASON_CHARS])
+{
+	int err = fb_mover_new(mover, ops, sizeof(struct fb_nixl_mover), session, g);
+	struct fb_nixl_mover *m;
+	uint64_t device = 0;
+
+	if (err)
+		return err;
+	m = (struct fb_nixl_mover *)*mover;
+	*why = '\0';
+	m->memory = ops->device ? FB_NIXL_VRAM : FB_NIXL_DRAM;
+	m->counter = calloc((size_t)g->nranks, sizeof(*m->counter));
+	m->device = calloc((size_t)g->nranks, sizeof(*m->device));
+	err = fb_group_agree(g, m->counter && m->device ? FB_OK : FB_ENOMEM);
+	if (!err && ops->device) {
+		err = fb_gpu_view_open(&m->gpu, session, g, why);
+		device = (uint64_t)m->gpu.device;
+	}
+	if (!err)
+		MPI_Allgather(&device, 1, MPI_UINT64_T, m->device, 1, MPI_UINT64_T, g->comm);
+	if (!err)
+		err = fb_group_agree_why(g, load(&m->api, why), why, FB_REASON_CHARS);
+	if (!err)
+		err = fb_group_agree_why(g, open_agent(m, why), why, FB_REASON_CHARS);
+	m->tcp_before = tcp_bytes();
+	if (err)
+		nixl_close(*mover);
+	return err;
+}
+
+static int nixl_open(struct fb_mover **mover, const struct fb_session *session,
+		     const struct fb_group *g, char why[FB_REASON_CHARS])
+{
+	return open_as(mover, &fb_mover_nixl, session, g, why);
+}
+
+static int gpu_open(struct fb_mover **mover, const struct fb_session *session,
+		    const struct fb_group *g, char why[FB_REASON_CHARS])
+{
+	return open_as(mover, &fb_mover_nixl_gpu, session, g, why);
+}
+
+/* --- regions ---------------------------------------------------------------------------------- */
+
+static void nixl_remove(struct fb_region *region)
+{
+	struct fb_nixl_region *r = (struct fb_nixl_region *)region;
+	struct fb_nixl_mover *m = (struct fb_nixl_mover *)region->mover;
+
+	MPI_Barrier(m->mover.group->comm);
+	if (r->list) {
+		m->api.deregister_mem(m->agent, r->list, m->args);
+		m->api.destroy_reg_dlist(r->list);
+	}
+	free(r->base);
+	free(r);
+}
+
+static int register_part(struct fb_nixl_mover *m, struct fb_nixl_region *r, void **data, size_t *n)
+{
+	const struct fb_segment *s = r->region.segment;
+	uintptr_t at = (uintptr_t)fb_segment_part(s, m->mover.group->rank);
+	int status = m->api.create_reg_dlist(m->memory, &r->list, false);
+
+	if (!status)
+		status = m->api.reg_dlist_add_desc(r->list, at, s->part_bytes,
+						   m->device[m->mover.group->rank], NULL, 0);
+	if (!status)
+		status = m->api.register_mem(m->agent, r->list, m->args);
+	if (status)
+		return fb_nixl_failed("register_mem", status);
+	status = m->api.get_local_md(m->agent, data, n);
+	return status ? fb_nixl_failed("get_local_md", status) : FB_OK;
+}
+
+/* Every rank's agent learns of all memory of the others. */
+static int nixl_add(struct fb_mover *mover, const struct fb_segment *segment,
+		    struct fb_region **region)
+{
+	struct fb_nixl_mover *m = (struct fb_nixl_mover *)mover;
+	const struct fb_group *g = mover->group;
+	struct fb_nixl_region *r = calloc(1, sizeof(*r));
+	uint64_t own = (uintptr_t)fb_segment_part(segment, g->rank);
+	void *data = NULL;
+	char *all = NULL;
+	size_t n = 0;
+	int *at = NULL, err;
+
+	if (r) {
+		r->region = (struct fb_region){mover, segment};
+		r->base = calloc((size_t)g->nranks, sizeof(*r->base));
+	}
+	err = fb_group_agree(g, r && r->base ? register_part(m, r, &data, &n) : FB_ENOMEM);
+	if (!err)
+		err = fb_ucx_gather(g, data, n, &all, &at);
+	for (int i = 0; i < g->nranks && !err && r; i++) {
+		char *name = NULL;
+		int status = i == g->rank ? 0 : m->api.load_remote_md(m->agent, all + at[i],
+								      (size_t)(at[i + 1] - at[i]),
+								      &name);
+
+		if (status)
+			err = fb_nixl_failed("load_remote_md", status);
+		free(name);
+	}
+	free(data);
+	free(all);
+	free(at);
+	err = fb_group_agree(g, err);
+	if (err || !r) {
+		if (r)
+			nixl_remove(&r->region);
+		return err;
+	}
+	MPI_Allgather(&own, 1, MPI_UINT64_T, r->base, 1, MPI_UINT64_T, g->comm);
+	*region = &r->region;
+	return FB_OK;
+}
+
+/* --- the rest --------------------------------------------------------------------------------- */
+
+static int nixl_connect(struct fb_mover *mover, const int *peers, int n)
+{
+	struct fb_nixl_mover *m = (struct fb_nixl_mover *)mover;
+	char name[FB_NIXL_NAME_CHARS];
+	int status = 0;
+
+	for (int i = 0; i < n && status >= 0; i++) {
+		fb_nixl_name(peers[i], name);
+		if (peers[i] != mover->group->rank)
+			status = m->api.agent_make_connection(m->agent, name, m->args);
+	}
+	return fb_group_agree(mover->group,
+			      status < 0 ? fb_nixl_failed("agent_make_connection", status) : FB_OK);
+}
+
+static void nixl_describe(struct fb_move *move, struct fb_traits *traits)
+{
+	const struct fb_nixl_mover *m = (const struct fb_nixl_mover *)move->mover;
+	double tcp = tcp_bytes() - m->tcp_before;
+	int on_tcp = m->payload > 0 && tcp > m->payload / 2;
+
+	snprintf(traits->path, sizeof(traits->path), "NIXL, UCX plugin; %.0f%% of the payload over "
+		 "own TCP sockets", m->payload > 0 ? tcp / m->payload * 100 : 0);
+	if (on_tcp)
+		fb_traits_flag(traits, "nixl-on-tcp");
+	traits->channels = 1;
+}
+
+#define REST                                                                                       \
+	.transport = "nixl", .verbs = 1u << FB_MOVE_PUT | 1u << FB_MOVE_GET, .polled = true,       \
+	.close = nixl_close, .add = nixl_add, .remove = nixl_remove, .connect = nixl_connect,      \
+	.prepare = fb_nixl_prepare, .release = fb_nixl_release, .post = fb_nixl_post,              \
+	.test = fb_nixl_test, .arrived = fb_nixl_arrived, .describe = nixl_describe
+
+const struct fb_mover_ops fb_mover_nixl = {
+	.name = "nixl", .summary = "NIXL's write and read by its UCX plugin",
+	.open = nixl_open, REST,
+};
+
+/* Posted and waited for by the processor: it has no calls on streams. */
+const struct fb_mover_ops fb_mover_nixl_gpu = {
+	.name = "nixl_gpu", .summary = "NIXL's write and read of GPU memory by its UCX plugin",
+	.device = true, .open = gpu_open, REST,
+};

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What is used of NIXL's C interface, libnixl_capi.so, found at run time; its header, which wheels
+ * do not carry, is not needed. Handles are opaque pointers, results 0, 1 (in progress) or an error
+ * below 0. Lists are made with a third argument that versions before 1.0 take, and later ones do
+ * not look at.
+ */
+#ifndef FB_COMMON_MOVER_NIXL_H
+#define FB_COMMON_MOVER_NIXL_H
+
+#include <stdio.h>
+
+#include "common/base/error.h"
+#include "common/cuda/gpu.h"
+#include "common/mover/mover.h"
+
+enum { FB_NIXL_DRAM, FB_NIXL_VRAM };
+enum { FB_NIXL_READ, FB_NIXL_WRITE };
+enum { FB_NIXL_DONE, FB_NIXL_BUSY };
+
+struct fb_nixl {
+	void *library;
+	int (*create_agent)(const char *name, void **agent);
+	int (*destroy_agent)(void *agent);
+	int (*get_plugin_params)(void *agent, const char *plugin, void **memories, void **params);
+	int (*create_backend)(void *agent, const char *plugin, void *params, void **backend);
+	int (*create_opt_args)(void **args);
+	int (*destroy_opt_args)(void *args);
+	int (*opt_args_add_backend)(void *args, void *backend);
+	int (*opt_args_set_notif_msg)(void *args, const void *data, size_t n);
+	int (*opt_args_set_has_notif)(void *args, bool has);
+	int (*create_reg_dlist)(int memory, void **list, bool sorted);
+	int (*destroy_reg_dlist)(void *list);
+	int (*reg_dlist_add_desc)(void *list, uintptr_t at, size_t n, uint64_t device,
+				  const void *data, size_t data_bytes);
+	int (*register_mem)(void *agent, void *list, void *args);
+	int (*deregister_mem)(void *agent, void *list, void *args);
+	int (*get_local_md)(void *agent, void **data, size_t *n);
+	int (*load_remote_md)(void *agent, const void *data, size_t n, char **name);
+	int (*agent_make_connection)(void *agent, const char *peer, void *args);
+	int (*create_xfer_dlist)(int memory, void **list, bool sorted);
+	int (*destroy_xfer_dlist)(void *list);
+	int (*xfer_dlist_add_desc)(void *list, uintptr_t at, size_t n, uint64_t device);
+	int (*create_xfer_req)(void *agent, int operation, void *local, void *remote,
+			       const char *peer, void **request, void *args);
+	int (*post_xfer_req)(void *agent, void *request, void *args);
+	int (*get_xfer_status)(void *agent, void *request);
+	int (*release_xfer_req)(void *agent, void *request);
+	int (*destroy_xfer_req)(void *request);
+	int (*gen_notif)(void *agent, const char *peer, const void *data, size_t n, void *args);
+	int (*create_notif_map)(void **map);
+	int (*destroy_notif_map)(void *map);
+	int (*get_notifs)(void *agent, void *map, void *args);
+	int (*notif_map_size)(void *map, size_t *n);
+	int (*notif_map_get_agent_at)(void *map, size_t i, const char **name);
+	int (*notif_map_get_notifs_size)(void *map, const char *name, size_t *n);
+	int (*notif_map_get_notif)(void *map, const char *name, size_t i, const void **data,
+				   size_t *n);
+	int (*notif_map_clear)(void *map);
+	int (*is_stub)(void); /* NULL: an old version */
+};
+
+/* --- between nixl.c (opening, regions) and nixl_move.c ---------------------------------------- */
+
+enum { FB_NIXL_NAME_CHARS = 24 };
+
+/* What a notification says. */
+struct fb_nixl_message {
+	uint32_t from, notice;
+	uint64_t number; /* of all with this notice to that peer, from 1 */
+};
+
+/* Notices of one rank and number. */
+struct fb_nixl_counter {
+	uint64_t count;	 /* all up to this one have come */
+	uint64_t *early; /* [n]: that came before one before them */
+	size_t n, room;
+};
+
+struct fb_nixl_mover {
+	struct fb_mover mover;
+	struct fb_nixl api;
+	void *agent, *backend, *args, *map;
+	struct fb_nixl_counter (*counter)[FB_NOTICES + 1]; /* [nranks] */
+	struct fb_nixl_move *first; /* posted and not done */
+	double payload, tcp_before;
+	int memory;	  /* FB_NIXL_DRAM or, of a GPU, FB_NIXL_VRAM */
+	uint64_t *device; /* [nranks]: the GPUs' numbers; 0 in host memory */
+	struct fb_gpu gpu;
+};
+
+struct fb_nixl_region {
+	struct fb_region region;
+	void *list;
+	uint64_t *base; /* [nranks] */
+};
+
+struct fb_nixl_part {
+	void *request; /* NULL: notice alone, or the rank itself */
+	void *args;
+	bool busy;
+};
+
+struct fb_nixl_move {
+	struct fb_move move;
+	struct fb_nixl_move *next;
+	bool listed;
+	struct fb_nixl_part part[]; /* [transfers] */
+};
+
+static inline int fb_nixl_failed(const char *call, int status)
+{
+	return fb_error(FB_ESYS, "nixl: %s: error %d", call, status);
+}
+
+static inline void fb_nixl_name(int rank, char name[FB_NIXL_NAME_CHARS])
+{
+	snprintf(name, FB_NIXL_NAME_CHARS, "rank%d", rank);
+}
+
+/* fb_mover_ops */
+int fb_nixl_prepare(struct fb_mover *mover, const struct fb_move *given, const char *form,
+		    struct fb_move **move);
+void fb_nixl_release(struct fb_move *move);
+int fb_nixl_post(struct fb_move *move);
+int fb_nixl_test(struct fb_move *move, bool *done);
+int fb_nixl_arrived(struct fb_mover *mover, int from, int notice, uint64_t *count);
+
+#endif

@@ -79,6 +79,7 @@ if unshare -m mount -t tmpfs -o size=1m none "$FB_TMP/full" 2>/dev/null; then
 			--folder "$FB_TMP/full"
 		echo "$rc $csv" >"$FB_TMP/end"' "$PWD"
 	read -r rc csv <"$FB_TMP/end"
+	runs=$((runs + 1)) # that shell's
 	expect "exit code of a full disk" "$rc" 5
 	expect "rows of a full disk" "$(rows ',fault,')" 1
 	holds "$FB_TMP/err" 'a file of [0-9]+ bytes in .*/full: No space left on device'

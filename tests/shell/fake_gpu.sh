@@ -162,7 +162,8 @@ verdict fake_gpu_p2p
 
 # A step of training: every schedule, as streams and as graphs, steps alone and back to back.
 for ranks in 1 3; do
-	runs "$ranks" ddp --engine cuda,copy --bytes 1000,5M --bucket 1,600K,0 --schedule all \
+	runs "$ranks" ddp --engine cuda,copy --bytes 1000,5M --bucket 1,600K,0 \
+		--schedule compute,communicate,sequential,overlap \
 		--launch stream,graph --cadence all --datatype bf16 --tokens 20 --hidden 100
 done
 runs 2 ddp --engine cuda --bytes 5M --compute 1us --priority normal --cublas-library none

@@ -13,6 +13,12 @@
 
 enum { MOST_WORDS = 32 };
 
+/*
+ * Rules for few channels or for an objective were measured at large sizes: what they say holds for
+ * sizes up to 2 to the power of this smaller or larger, beyond which the usual rules know more.
+ */
+enum { MOST_STRETCH = 2 };
+
 const char *const fb_machine_names[FB_MACHINES + 1] = {
 	[FB_MACHINE_GPU] = "gpu", [FB_MACHINE_CPU] = "cpu", [FB_MACHINES] = NULL};
 
@@ -374,6 +380,9 @@ const struct fb_tuning_rule *fb_tuning_find(const struct fb_tuning *tuning,
 		if (!is_for(&rule->key, asked))
 			continue;
 		measure(rule, asked, bytes, distance);
+		if ((rule->key.objective || rule->key.channels) &&
+		    distance[ABOUT_BYTES] > MOST_STRETCH)
+			continue;
 		if ((found && !is_nearer(distance, least)) || (accept && !accept(arg, rule)))
 			continue;
 		found = rule;

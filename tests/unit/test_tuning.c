@@ -113,6 +113,9 @@ static void test_conditions(const struct fb_tuning *one)
 	CHECK_FOUND(one, key, 64, "star ll");
 	key.channels = 0;
 	CHECK_FOUND(one, key, 64, "star direct");
+	/* Far from what was measured the usual rules hold. */
+	CHECK_FOUND(one, key, UINT64_C(4) << 30, "star direct");
+	CHECK_FOUND(one, key, UINT64_C(5) << 30, "tree simple");
 	/* What has no such rule has the others. */
 	key = asked("all_reduce", 2);
 	key.channels = 8;

@@ -57,13 +57,29 @@ __attribute__((format(printf, 2, 0))) static void print_line(const char *prefix,
 		return;
 }
 
+/* Of this thread: a transport's own may fail beside it. */
+static _Thread_local char last[192];
+
 void fb_error_print(const char *fmt, ...)
 {
 	va_list args;
 
 	va_start(args, fmt);
+	vsnprintf(last, sizeof(last), fmt, args);
+	va_end(args);
+	va_start(args, fmt);
 	print_line("fabricbench: ", fmt, args);
 	va_end(args);
+}
+
+const char *fb_error_last(void)
+{
+	return last;
+}
+
+void fb_error_forget(void)
+{
+	last[0] = '\0';
 }
 
 void fb_warn(const char *fmt, ...)

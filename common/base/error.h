@@ -50,6 +50,10 @@ int fb_exit_code(int err);
 
 void fb_error_print(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
+/* The last of these texts of this thread since fb_error_forget(), cut to a row's reason; or "". */
+const char *fb_error_last(void);
+void fb_error_forget(void);
+
 static inline int fb_error_value(int err)
 {
 	return err;

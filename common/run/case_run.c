@@ -136,11 +136,14 @@ static int run_valid(struct fb_run *run, const struct fb_case *c)
 		traits.extra[i] = (double)NAN;
 	fb_watchdog_step(run->watchdog, FB_PHASE_SETUP);
 	start = fb_clock_ticks(&run->clock);
+	fb_error_forget();
 	err = set_up(run, c, &instance, &setup_us);
+	/* What was refused and why stands in the row, as far as rank 0 knows. */
+	if (err == FB_EUNSUPPORTED)
+		return record_plain(run, c, FB_STATUS_SKIPPED,
+				    *fb_error_last() ? fb_error_last() : fb_strerror(err));
 	if (err)
-		return record_plain(run, c,
-				    err == FB_EUNSUPPORTED ? FB_STATUS_SKIPPED : FB_STATUS_FAULT,
-				    fb_strerror(err));
+		return record_plain(run, c, FB_STATUS_FAULT, fb_strerror(err));
 	spent = fb_clock_ticks(&run->clock) - start;
 	fb_measure(&run->meter, run->program, instance, c, &m);
 	if (m.status == FB_STATUS_WRONG)

@@ -93,6 +93,9 @@ if [ -x "$program" ]; then
 		--registration none,registered,window,window-copy --bytes 64K
 	all_set call_us ',reuse,nccl,.*,(none|registered|window),' 3
 	all_set create_us ',register,nccl,.*,(registered|window),' 2
+	# It says that it ran something else: both names stand in the row.
+	runs 2 "${program%/*}/all_reduce" "${nccl[@]}" --nccl-force tree --bytes 64
+	holds "$FB_TMP/out" ',skipped,NCCL ran ring:ll128 where tree:library was forced'
 	runs 4 "$program" "${nccl[@]}" --operation split,init --grid 2x1x2 --communicators 2
 	all_set call_us ',(split|init),nccl,' 2
 	nccl=(--engine nccl --nccl-library "$FB_BUILD/tests/libfake_nccl_2_18.so")

@@ -16,6 +16,7 @@
 #include "collectives/choices.h"
 #include "collectives/state.h"
 #include "common/base/error.h"
+#include "common/record/key.h"
 #include "common/record/variant.h"
 #include "common/run/axes.h"
 
@@ -55,7 +56,7 @@ int fb_instance_fill(struct fb_collective_instance *i, struct fb_collective_stat
 	i->state = state;
 	i->key = c;
 	i->ops = fb_engines[fb_engine_index(c->engine)];
-	i->place = fb_places_of(&state->places, c->variant);
+	i->place = fb_places_of(&state->places, c);
 	i->tests = !strcmp(c->launch, "nonblocking");
 	i->op = (struct fb_operation){
 		.collective = state->collective,
@@ -327,6 +328,7 @@ static int expand_places(struct fb_run *run, struct fb_collective_state *state,
 				       .registration = "registered"};
 
 		snprintf(base.variant, sizeof(base.variant), "%s", state->variant);
+		*FB_OWN(uint64_t, &base) = state->pass;
 		fb_place_put(&state->places.item[i], &base);
 		err = fb_choices_expand(run, &base, choices, adjust, state, &state->choices);
 	}

@@ -35,7 +35,7 @@ bool fb_memory_on_gpu(const struct fb_case *c)
 
 size_t fb_store_of(const struct fb_collective_state *state, const struct fb_case *c)
 {
-	size_t store = (size_t)fb_places_of(&state->places, c->variant)->store;
+	size_t store = (size_t)fb_places_of(&state->places, c)->store;
 
 	return store * FB_MEMORY_KINDS + (size_t)fb_memory_of(c);
 }
@@ -73,7 +73,7 @@ static int open_segment(void *arg, size_t part_bytes)
 {
 	struct fb_collective_state *state = ((struct opening *)arg)->state;
 	const struct fb_case *c = ((struct opening *)arg)->c;
-	const struct fb_place *place = fb_places_of(&state->places, c->variant);
+	const struct fb_place *place = fb_places_of(&state->places, c);
 	struct fb_engine *engine = state->engines[fb_engine_index(c->engine)];
 	struct fb_segment *segment = &state->segment[fb_store_of(state, c)];
 	enum fb_memory_kind kind = fb_memory_of(c);
@@ -120,7 +120,7 @@ static bool gpu_memory_exists(const struct fb_collective_state *state, const str
 			 : "engine %s works in host memory", c->engine, c->memory);
 	else if (kind == FB_MEMORY_NCCL && !ops->segment)
 		snprintf(reason, FB_REASON_CHARS, "memory nccl is NCCL's: no other rank sees it");
-	else if (strcmp(fb_places_of(&state->places, c->variant)->name, "any"))
+	else if (strcmp(fb_places_of(&state->places, c)->name, "any"))
 		snprintf(reason, FB_REASON_CHARS, "--numa does not place memory %s", c->memory);
 	else if (kind == FB_MEMORY_NCCL)
 		return true;
@@ -134,7 +134,7 @@ static bool gpu_memory_exists(const struct fb_collective_state *state, const str
 bool fb_memory_can(const struct fb_collective_state *state, const struct fb_case *c,
 		   uint64_t part_bytes, char reason[FB_REASON_CHARS])
 {
-	const struct fb_place *place = fb_places_of(&state->places, c->variant);
+	const struct fb_place *place = fb_places_of(&state->places, c);
 	char asked[FB_SIZE_CHARS], limit[FB_SIZE_CHARS];
 	enum fb_memory_kind kind = fb_memory_of(c);
 	bool on_device = fb_memory_on_gpu(c);

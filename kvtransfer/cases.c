@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "common/base/error.h"
-#include "common/record/variant.h"
+#include "common/record/key.h"
 #include "common/run/axes.h"
 #include "kvtransfer/program.h"
 
@@ -14,34 +14,46 @@ enum { ENGINES = 32 };
 /* As they are in `variant`; AUTO never is. */
 static const char *const placements[] = {"auto", "disjoint", "shared", "shifted"};
 
+/* The program's own axes. */
+struct keys {
+	uint64_t block, decode, dim, heads, layers, layout, page_run, placement, prefill, tokens;
+};
+
+#define KEY(name) {#name, FB_KEY_U64, offsetof(struct keys, name), NULL}
+
+static const struct fb_key keys[] = {
+	KEY(block),
+	KEY(decode),
+	KEY(dim),
+	KEY(heads),
+	KEY(layers),
+	{"layout", FB_KEY_CHOICE, offsetof(struct keys, layout), fb_kv_layouts},
+	KEY(page_run),
+	{"placement", FB_KEY_CHOICE, offsetof(struct keys, placement), placements},
+	KEY(prefill),
+	KEY(tokens),
+	{NULL, FB_KEY_U64, 0, NULL},
+};
+
 static enum fb_kv_placement placement_of(const struct fb_case *c)
 {
-	int p = FB_KV_DISJOINT;
-	char key[32];
-
-	for (; p < FB_KV_PLACEMENTS; p++) {
-		snprintf(key, sizeof(key), "placement=%s", placements[p]);
-		if (strstr(c->variant, key))
-			return (enum fb_kv_placement)p;
-	}
-	return FB_KV_DISJOINT;
+	return (enum fb_kv_placement)FB_OWN_CONST(struct keys, c)->placement;
 }
 
-static struct fb_kv_shape shape_of(const struct fb_kv_state *state, const struct fb_case *c)
+static struct fb_kv_shape shape_of(const struct fb_case *c)
 {
-	const char *v = c->variant;
+	const struct keys *k = FB_OWN_CONST(struct keys, c);
 
 	return (struct fb_kv_shape){
-		.layers = (uint32_t)state->own->layers,
-		.kv_heads = (uint32_t)state->own->kv_heads,
-		.head_dim = (uint32_t)state->own->head_dim,
+		.layers = (uint32_t)k->layers,
+		.kv_heads = (uint32_t)k->heads,
+		.head_dim = (uint32_t)k->dim,
 		.element_bytes = (uint32_t)fb_datatype_size(c->datatype),
-		.tokens = (uint32_t)fb_variant_u64(v, "tokens", 1),
-		.block_tokens = (uint32_t)fb_variant_u64(v, "block", 1),
-		.page_run = (uint32_t)fb_variant_u64(v, "page_run", 1),
-		.layout = strstr(v, "layout=nhd") ? FB_KV_NHD : FB_KV_HND,
-		.tp = {(uint32_t)fb_variant_u64(v, "prefill", 1),
-		       (uint32_t)fb_variant_u64(v, "decode", 1)},
+		.tokens = (uint32_t)k->tokens,
+		.block_tokens = (uint32_t)k->block,
+		.page_run = (uint32_t)k->page_run,
+		.layout = (enum fb_kv_layout)k->layout,
+		.tp = {(uint32_t)k->prefill, (uint32_t)k->decode},
 	};
 }
 
@@ -66,7 +78,7 @@ static enum fb_kv_mode mode_of(const struct fb_case *c)
 int fb_kv_case_job(const struct fb_kv_state *state, const struct fb_case *c,
 		   struct fb_kv_job *job)
 {
-	const struct fb_kv_shape shape = shape_of(state, c);
+	const struct fb_kv_shape shape = shape_of(c);
 	const struct fb_group *w = state->context.world;
 	enum fb_kv_placement placement = placement_of(c);
 	int shift = placement == FB_KV_SHARED	 ? 0
@@ -82,7 +94,7 @@ int fb_kv_case_job(const struct fb_kv_state *state, const struct fb_case *c,
 static bool ranks_can(const struct fb_kv_state *state, const struct fb_case *c,
 		      char reason[FB_REASON_CHARS])
 {
-	const struct fb_kv_shape s = shape_of(state, c);
+	const struct fb_kv_shape s = shape_of(c);
 	uint32_t p = s.tp[FB_KV_PREFILL], d = s.tp[FB_KV_DECODE], most = p > d ? p : d;
 	uint32_t ranks = (uint32_t)state->context.world->nranks;
 
@@ -140,7 +152,7 @@ bool fb_kv_can(void *arg, const struct fb_case *c, char reason[FB_REASON_CHARS])
 static bool adjust(void *arg, struct fb_case *c)
 {
 	struct fb_kv_state *state = arg;
-	const struct fb_kv_shape shape = shape_of(state, c);
+	const struct fb_kv_shape shape = shape_of(c);
 	const struct fb_kv_engine_ops *ops = state->ops[fb_kv_engine_of(state, c)];
 	char ignored[FB_REASON_CHARS];
 	struct fb_kv_job job;
@@ -184,17 +196,20 @@ static int add(struct fb_run *run, struct fb_kv_state *state,
 	const struct fb_kv_settings *own = state->own;
 	uint64_t p = own->prefill_tp.value[at->prefill], d = own->decode_tp.value[at->decode];
 	struct fb_case base = {.operation = "handover", .registration = "none"};
-	const char *layout = fb_kv_layouts[at->layout];
-	char keys[FB_VARIANT_CHARS];
 
-	snprintf(keys, sizeof(keys), "block=%llu;decode=%llu;dim=%llu;heads=%llu;layers=%llu;"
-		 "layout=%s;page_run=%llu;placement=%s;prefill=%llu;tokens=%llu",
-		 (unsigned long long)own->block_tokens.value[at->block], (unsigned long long)d,
-		 (unsigned long long)own->head_dim, (unsigned long long)own->kv_heads,
-		 (unsigned long long)own->layers, layout, (unsigned long long)own->page_run,
-		 placements[chosen(state, at->placement, p, d)], (unsigned long long)p,
-		 (unsigned long long)own->tokens.value[at->tokens]);
-	fb_variant_put(&base, keys);
+	*FB_OWN(struct keys, &base) = (struct keys){
+		.block = own->block_tokens.value[at->block],
+		.decode = d,
+		.dim = own->head_dim,
+		.heads = own->kv_heads,
+		.layers = own->layers,
+		.layout = (uint64_t)at->layout,
+		.page_run = own->page_run,
+		.placement = chosen(state, at->placement, p, d),
+		.prefill = p,
+		.tokens = own->tokens.value[at->tokens],
+	};
+	fb_keys_put(&base, keys);
 	return fb_axes_expand(run, &base, choices, adjust, state);
 }
 

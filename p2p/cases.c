@@ -6,7 +6,6 @@
 
 #include "common/base/error.h"
 #include "common/base/sizes.h"
-#include "common/record/variant.h"
 #include "p2p/program.h"
 
 enum {
@@ -45,9 +44,18 @@ enum fb_p2p_memory fb_p2p_memory_of(const struct fb_case *c)
 	return (enum fb_p2p_memory)fb_p2p_index(fb_p2p_memories, c->memory);
 }
 
-int fb_p2p_key(const char *variant, const char *key, int fallback)
+#define KEY(name) {#name, FB_KEY_U64, offsetof(struct fb_p2p_keys, name), NULL}
+
+const struct fb_key fb_p2p_keys[] = {
+	KEY(degree), KEY(dst),	KEY(load),   KEY(load_bytes),
+	KEY(pairs),  KEY(span), KEY(src),    KEY(window),
+	{NULL, FB_KEY_U64, 0, NULL},
+};
+
+/* A member, or what it stands for where the case has none. */
+static int value(uint64_t member, int fallback)
 {
-	return (int)fb_variant_u64(variant, key, (uint64_t)fallback);
+	return member == FB_KEY_NONE ? fallback : (int)member;
 }
 
 int fb_p2p_window(const struct fb_p2p_state *state, uint64_t bytes)
@@ -71,8 +79,9 @@ static void add_flow(struct fb_job *job, int src, int dst)
 static void make_flows(const struct fb_p2p_state *state, const struct fb_case *c,
 		       struct fb_job *job)
 {
-	int pairs = fb_p2p_key(c->variant, "pairs", 0);
-	int degree = fb_p2p_key(c->variant, "degree", 0), n = state->world->nranks;
+	const struct fb_p2p_keys *keys = FB_OWN_CONST(struct fb_p2p_keys, c);
+	int pairs = value(keys->pairs, 0), degree = value(keys->degree, 0);
+	int n = state->world->nranks;
 	bool back = job->pattern == FB_PING_PONG || job->pattern == FB_TWO_WAY;
 
 	for (int i = 1; i <= degree; i++) {
@@ -84,8 +93,8 @@ static void make_flows(const struct fb_p2p_state *state, const struct fb_case *c
 			add_flow(job, c->root, other);
 	}
 	for (int i = 0; i < (pairs ? pairs : 1) && !degree; i++) {
-		int src = pairs ? state->pairs.item[i].src : fb_p2p_key(c->variant, "src", 0);
-		int dst = pairs ? state->pairs.item[i].dst : fb_p2p_key(c->variant, "dst", 1);
+		int src = pairs ? state->pairs.item[i].src : value(keys->src, 0);
+		int dst = pairs ? state->pairs.item[i].dst : value(keys->dst, 1);
 
 		add_flow(job, src, dst);
 		if (back)
@@ -97,7 +106,7 @@ static void make_flows(const struct fb_p2p_state *state, const struct fb_case *c
 static void make_load(const struct fb_p2p_state *state, const struct fb_case *c,
 		      struct fb_job *load)
 {
-	int pairs = fb_p2p_key(c->variant, "load", 0);
+	int pairs = value(FB_OWN_CONST(struct fb_p2p_keys, c)->load, 0);
 
 	load->pattern = FB_ONE_WAY;
 	load->verb = FB_SEND;
@@ -110,12 +119,13 @@ static void make_load(const struct fb_p2p_state *state, const struct fb_case *c,
 size_t fb_p2p_jobs(const struct fb_p2p_state *state, const struct fb_case *c, struct fb_job *job,
 		   struct fb_job *load)
 {
+	const struct fb_p2p_keys *keys = FB_OWN_CONST(struct fb_p2p_keys, c);
 	size_t most = 2 * (size_t)state->world->nranks + (size_t)state->pairs.count * 2;
 
 	*job = (struct fb_job){
 		.pattern = (enum fb_pattern)fb_p2p_index(fb_patterns, c->operation),
 		.verb = (enum fb_verb)fb_p2p_index(fb_verbs, c->algorithm),
-		.window = fb_p2p_key(c->variant, "window", 1),
+		.window = value(keys->window, 1),
 		.rounds = fb_p2p_rounds(state, c),
 		.bytes = c->bytes,
 		.span = (size_t)state->own->span,
@@ -129,7 +139,7 @@ size_t fb_p2p_jobs(const struct fb_p2p_state *state, const struct fb_case *c, st
 		return 0;
 	make_flows(state, c, job);
 	load->base = fb_job_layout(job);
-	if (fb_p2p_key(c->variant, "load", 0) == 0)
+	if (value(keys->load, 0) == 0)
 		return load->base;
 	make_load(state, c, load);
 	return fb_job_layout(load);

@@ -11,7 +11,6 @@
 
 #include "common/library/nccl/comm.h"
 #include "common/base/error.h"
-#include "common/record/variant.h"
 #include "common/run/axes.h"
 #include "p2p/program.h"
 
@@ -46,8 +45,9 @@ static bool suit_engine(const struct fb_p2p_state *state, struct fb_case *c)
 static bool adjust_named(struct fb_p2p_state *state, struct fb_case *c)
 {
 	bool one_sided = strcmp(c->algorithm, fb_verbs[FB_SEND]) != 0;
-	size_t used = strlen(c->variant), part_bytes, *most;
-	char ignored[FB_REASON_CHARS] = "", span[32];
+	struct fb_p2p_keys *keys = FB_OWN(struct fb_p2p_keys, c);
+	char ignored[FB_REASON_CHARS] = "";
+	size_t part_bytes, *most;
 
 	if (!fb_p2p_suit(state, c))
 		return false;
@@ -55,15 +55,13 @@ static bool adjust_named(struct fb_p2p_state *state, struct fb_case *c)
 		/* Nobody answers what is read or written: the time of one is the latency. */
 		if (one_sided)
 			c->operation = fb_patterns[FB_ONE_WAY];
-		snprintf(c->variant + used, sizeof(c->variant) - used, ";window=1");
+		keys->window = 1;
 	} else {
-		snprintf(c->variant + used, sizeof(c->variant) - used, ";window=%d",
-			 fb_p2p_window(state, c->bytes));
-		if (state->own->span != FB_JOB_SPAN) {
-			snprintf(span, sizeof(span), "span=%d", (int)state->own->span);
-			fb_variant_put(c, span);
-		}
+		keys->window = (uint64_t)fb_p2p_window(state, c->bytes);
+		if (state->own->span != FB_JOB_SPAN)
+			keys->span = state->own->span;
 	}
+	fb_keys_put(c, fb_p2p_keys);
 	if (!suit_engine(state, c))
 		return false;
 	fb_p2p_suit_variant(state, c);
@@ -92,6 +90,11 @@ static bool adjust(void *arg, struct fb_case *c)
 	return !own && adjust_named(arg, c);
 }
 
+static const struct fb_p2p_keys no_keys = {
+	FB_KEY_NONE, FB_KEY_NONE, FB_KEY_NONE, FB_KEY_NONE,
+	FB_KEY_NONE, FB_KEY_NONE, FB_KEY_NONE, FB_KEY_NONE,
+};
+
 struct expansion {
 	struct fb_run *run;
 	struct fb_p2p_state *state;
@@ -100,7 +103,7 @@ struct expansion {
 };
 
 /* With each place of --numa. */
-static int expand_variant(const struct expansion *e, const char *variant)
+static int expand_keys(const struct expansion *e, const struct fb_p2p_keys *keys)
 {
 	const struct fb_places *places = &e->state->places;
 	int err = FB_OK;
@@ -108,7 +111,8 @@ static int expand_variant(const struct expansion *e, const char *variant)
 	for (int i = 0; i < places->count && !err; i++) {
 		struct fb_case base = {.operation = e->pattern, .registration = e->registration};
 
-		snprintf(base.variant, sizeof(base.variant), "%s", variant);
+		*FB_OWN(struct fb_p2p_keys, &base) = *keys;
+		fb_keys_put(&base, fb_p2p_keys);
 		fb_place_put(&places->item[i], &base);
 		err = fb_axes_expand(e->run, &base, &e->choices, adjust, e->state);
 	}
@@ -116,14 +120,15 @@ static int expand_variant(const struct expansion *e, const char *variant)
 }
 
 /* 1, 2, 4, ... and `most` itself. */
-static int expand_counts(const struct expansion *e, const char *key, int most)
+static int expand_counts(const struct expansion *e, bool pairs, int most)
 {
-	char variant[64];
 	int err = FB_OK;
 
 	for (int n = 1; n <= most && !err; n = n < most && 2 * n > most ? most : 2 * n) {
-		snprintf(variant, sizeof(variant), "%s=%d", key, n);
-		err = expand_variant(e, variant);
+		struct fb_p2p_keys keys = no_keys;
+
+		*(pairs ? &keys.pairs : &keys.degree) = (uint64_t)n;
+		err = expand_keys(e, &keys);
 	}
 	return err;
 }
@@ -132,11 +137,11 @@ static int expand_pairs(const struct expansion *e)
 {
 	bool both_ways = strcmp(e->pattern, fb_patterns[FB_ONE_WAY]) != 0;
 	const struct fb_pairs *pairs = &e->state->pairs;
-	char variant[64];
 	int err = FB_OK;
 
 	for (int i = 0; i < pairs->count && !err; i++) {
 		const struct fb_pair *p = &pairs->item[i];
+		struct fb_p2p_keys keys = no_keys;
 		bool again = false;
 
 		/* 1-0 is the same as 0-1 where messages go both ways. */
@@ -144,8 +149,9 @@ static int expand_pairs(const struct expansion *e)
 			again |= pairs->item[k].src == p->dst && pairs->item[k].dst == p->src;
 		if (again)
 			continue;
-		snprintf(variant, sizeof(variant), "dst=%d;src=%d", p->dst, p->src);
-		err = expand_variant(e, variant);
+		keys.src = (uint64_t)p->src;
+		keys.dst = (uint64_t)p->dst;
+		err = expand_keys(e, &keys);
 	}
 	return err;
 }
@@ -155,13 +161,16 @@ static int expand_load(const struct expansion *e)
 {
 	int most = fb_pairs_disjoint(&e->state->pairs) - 1, err = FB_OK;
 	const struct fb_pair *probe = &e->state->pairs.item[0];
-	char variant[96];
 
 	for (int n = 0, next; n <= most && !err; n = next) {
+		struct fb_p2p_keys keys = no_keys;
+
 		next = n == 0 ? 1 : n < most && 2 * n > most ? most : 2 * n;
-		snprintf(variant, sizeof(variant), "dst=%d;load=%d;load_bytes=%llu;src=%d",
-			 probe->dst, n, (unsigned long long)e->state->own->load_bytes, probe->src);
-		err = expand_variant(e, variant);
+		keys.src = (uint64_t)probe->src;
+		keys.dst = (uint64_t)probe->dst;
+		keys.load = (uint64_t)n;
+		keys.load_bytes = e->state->own->load_bytes;
+		err = expand_keys(e, &keys);
 	}
 	return err;
 }
@@ -193,9 +202,9 @@ static int expand_patterns(struct expansion *e)
 		if (state->program->grouping == FB_ONE_BY_ONE)
 			err = expand_pairs(e);
 		else if (state->program->grouping == FB_AT_ONCE)
-			err = expand_counts(e, "pairs", fb_pairs_disjoint(&state->pairs));
+			err = expand_counts(e, true, fb_pairs_disjoint(&state->pairs));
 		else if (state->program->grouping == FB_AROUND_ROOT)
-			err = expand_counts(e, "degree", others ? others : 1);
+			err = expand_counts(e, false, others ? others : 1);
 		else
 			err = expand_load(e);
 	}

@@ -23,7 +23,7 @@ static const struct fb_p2p_engine_ops *ops_of(const struct fb_case *c)
 
 size_t fb_p2p_store_of(const struct fb_p2p_state *state, const struct fb_case *c)
 {
-	size_t store = (size_t)fb_places_of(&state->places, c->variant)->store;
+	size_t store = (size_t)fb_places_of(&state->places, c)->store;
 
 	return store * FB_P2P_MEMORIES + (size_t)fb_p2p_memory_of(c);
 }
@@ -44,7 +44,7 @@ static int open_segment(void *arg, size_t part_bytes)
 {
 	struct fb_p2p_state *state = ((struct opening *)arg)->state;
 	const struct fb_case *c = ((struct opening *)arg)->c;
-	const struct fb_place *place = fb_places_of(&state->places, c->variant);
+	const struct fb_place *place = fb_places_of(&state->places, c);
 	struct fb_segment *segment = &state->segment[fb_p2p_store_of(state, c)];
 	enum fb_p2p_memory kind = fb_p2p_memory_of(c);
 	int err;
@@ -85,7 +85,7 @@ static bool gpu_memory_can(const struct fb_p2p_state *state, const struct fb_cas
 			 c->engine, c->memory);
 	else if (kind == FB_P2P_PINNED && !fb_group_one_host(state->world))
 		snprintf(reason, FB_REASON_CHARS, "memory pinned does not reach other hosts");
-	else if (strcmp(fb_places_of(&state->places, c->variant)->name, "any"))
+	else if (strcmp(fb_places_of(&state->places, c)->name, "any"))
 		snprintf(reason, FB_REASON_CHARS, "--numa does not place memory %s", c->memory);
 	else
 		return fb_gpu_segment_can(&state->gpu, (enum fb_gpu_memory)(kind - FB_P2P_DEVICE),
@@ -97,7 +97,7 @@ static bool gpu_memory_can(const struct fb_p2p_state *state, const struct fb_cas
 static bool huge_memory_can(const struct fb_p2p_state *state, const struct fb_case *c,
 			    uint64_t part_bytes, char reason[FB_REASON_CHARS])
 {
-	const struct fb_place *place = fb_places_of(&state->places, c->variant);
+	const struct fb_place *place = fb_places_of(&state->places, c);
 	enum fb_pages pages = pages_of[fb_p2p_memory_of(c)];
 	uint64_t most = state->huge_share[pages];
 
@@ -113,7 +113,7 @@ static bool huge_memory_can(const struct fb_p2p_state *state, const struct fb_ca
 bool fb_p2p_memory_can(const struct fb_p2p_state *state, const struct fb_case *c,
 		       uint64_t part_bytes, char reason[FB_REASON_CHARS])
 {
-	const struct fb_place *place = fb_places_of(&state->places, c->variant);
+	const struct fb_place *place = fb_places_of(&state->places, c);
 	enum fb_p2p_memory kind = fb_p2p_memory_of(c);
 	/* The harness needs some of a GPU's memory as well. */
 	uint64_t most = fb_p2p_on_gpu(c) ? state->gpu.memory_bytes / 8 * 7 : state->memory_limit;
@@ -179,7 +179,7 @@ int fb_p2p_where(const struct fb_p2p_state *state, const struct fb_case *c,
 		 const struct fb_job *job, char text[FB_P2P_WHERE_CHARS])
 {
 	const struct fb_group *w = state->world;
-	const struct fb_place *place = fb_places_of(&state->places, c->variant);
+	const struct fb_place *place = fb_places_of(&state->places, c);
 	enum fb_p2p_memory kind = fb_p2p_memory_of(c);
 	struct fb_placed own = {0}, *all, *ends;
 	char placed[FB_PLACED_CHARS] = "", pages[FB_PAGES_CHARS] = "";

@@ -160,7 +160,7 @@ static int set_up(void *state, const struct fb_case *c, void **result)
 {
 	struct fb_p2p_state *s = state;
 	struct fb_p2p_engine *engine = s->engines[fb_p2p_engine_index(c->engine)];
-	const struct fb_place *place = fb_places_of(&s->places, c->variant);
+	const struct fb_place *place = fb_places_of(&s->places, c);
 	struct fb_traits traits = {0};
 	char reason[FB_REASON_CHARS];
 	struct instance *i = NULL;
@@ -370,12 +370,14 @@ static void summarise(void *instance, const double *us, size_t n, struct fb_trai
 
 int fb_p2p_main(const struct fb_p2p_program *program, int argc, char **argv)
 {
-	struct fb_p2p_described described = {.program = program};
+	size_t ncolumns = program->ncolumns + FB_P2P_GPU_COLUMNS;
+	struct fb_column *columns = calloc(ncolumns, sizeof(*columns));
+	struct fb_p2p_described described = {.program = program, .columns = columns};
 	const struct fb_program harness = {
 		.name = program->name,
 		.summary = program->summary,
 		.description = program->description,
-		.options = fb_p2p_options(&described),
+		.options = columns ? fb_p2p_options(&described) : NULL,
 		.option_values = &described,
 		.defaults = program->defaults,
 		.open = open_program,
@@ -383,8 +385,8 @@ int fb_p2p_main(const struct fb_p2p_program *program, int argc, char **argv)
 		.expand = fb_p2p_expand,
 		.can = fb_p2p_can,
 		.setup = set_up,
-		.columns = described.columns,
-		.ncolumns = program->ncolumns + FB_P2P_GPU_COLUMNS,
+		.columns = columns,
+		.ncolumns = ncolumns,
 		.prime = prime,
 		.ready = ready,
 		.run = run,
@@ -396,5 +398,12 @@ int fb_p2p_main(const struct fb_p2p_program *program, int argc, char **argv)
 		.teardown = tear_down,
 	};
 
-	return fb_program_main(&harness, argc, argv);
+	int code = FB_EXIT_FAULT;
+
+	if (columns)
+		code = fb_program_main(&harness, argc, argv);
+	else
+		fb_error(FB_ENOMEM, "out of memory for the columns of %s", program->name);
+	free(columns);
+	return code;
 }

@@ -15,6 +15,7 @@
 #include "common/cuda/gpu_segment.h"
 #include "common/memory/places.h"
 #include "common/system/audit.h"
+#include "common/record/key.h"
 #include "p2p/carrier.h"
 #include "p2p/engine/engine.h"
 #include "p2p/pairs.h"
@@ -79,7 +80,7 @@ struct fb_p2p_described {
 	const struct fb_p2p_program *program;
 	struct fb_p2p_settings settings;
 	struct fb_option options[10];
-	struct fb_column columns[FB_EXTRA_COLUMNS]; /* its own, then those of GPUs */
+	struct fb_column *columns; /* [program->ncolumns + FB_P2P_GPU_COLUMNS]: its own, then those of GPUs */
 };
 
 /* The options of the programs' own, in `described`, whose columns it fills in, too. (options.c) */
@@ -116,8 +117,14 @@ int fb_p2p_index(const char *const *names, const char *name);
 /* Messages of so many bytes in a window. */
 int fb_p2p_window(const struct fb_p2p_state *state, uint64_t bytes);
 
-/* The value of a key of a variant ("dst=1;src=0"), or `fallback`. */
-int fb_p2p_key(const char *variant, const char *key, int fallback);
+/*
+ * The programs' own axes (FB_OWN), FB_KEY_NONE where a case has not: the pair `src` to `dst`, or so
+ * many `pairs`, or so many ranks (`degree`) beside the root; messages under way, bytes between them.
+ */
+struct fb_p2p_keys {
+	uint64_t degree, dst, load, load_bytes, pairs, span, src, window;
+};
+extern const struct fb_key fb_p2p_keys[];
 
 /*
  * The job of a case, and that of its load (without flows where it has none). The caller frees

@@ -268,8 +268,10 @@ int fb_places_open(struct fb_places *places, const struct fb_group *world, const
 	if (err)
 		goto close_places;
 	number_stores(places);
-	for (int i = 0; i < places->count; i++)
+	for (int i = 0; i < places->count; i++) {
+		places->item[i].number = i + 1;
 		resolve(places, &places->item[i]);
+	}
 	return FB_OK;
 close_places:
 	fb_places_close(places);
@@ -287,25 +289,19 @@ void fb_place_put(const struct fb_place *place, struct fb_case *c)
 {
 	char key[8 + FB_NUMA_NAME_CHARS];
 
+	if (!strcmp(place->name, any))
+		return;
+	c->place = place->number;
 	snprintf(key, sizeof(key), "numa=%s", place->name);
-	fb_variant_put(c, strcmp(place->name, any) ? key : "");
+	fb_variant_put(c, key);
 }
 
-const struct fb_place *fb_places_of(const struct fb_places *places, const char *variant)
+const struct fb_place *fb_places_of(const struct fb_places *places, const struct fb_case *c)
 {
 	static const struct fb_place none = {
 		.name = "any", .thread = -1, .memory = -1, .limit = UINT64_MAX,
 		.huge_limit = {UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX},
 	};
-	const char *key = strstr(variant, "numa=");
 
-	if (key && (key == variant || key[-1] == ';'))
-		for (int i = 0; i < places->count; i++) {
-			size_t length = strlen(places->item[i].name);
-
-			if (strcspn(key + 5, ";") == length &&
-			    !strncmp(places->item[i].name, key + 5, length))
-				return &places->item[i];
-		}
-	return &none;
+	return c->place ? &places->item[c->place - 1] : &none;
 }

@@ -26,6 +26,7 @@ enum { FB_NUMA_NAME_CHARS = 16, FB_NUMA_REASON_CHARS = 128 };
 
 /* A value of the axis. Members are equal on all ranks but for the nodes. */
 struct fb_place {
+	int number;		       /* of it in fb_places, from 1 */
 	char name[FB_NUMA_NAME_CHARS]; /* canonical: "any", "local", "remote", "0:1" */
 	int thread, memory;	       /* nodes of this rank; -1: wherever */
 	int store;		       /* places with the same memory share it; 0: `any`'s */
@@ -56,10 +57,10 @@ int fb_places_open(struct fb_places *places, const struct fb_group *world, const
 /* Safe on a zeroed structure. */
 void fb_places_close(struct fb_places *places);
 
-/* The place that a variant names; the one without a choice where it names none. Never NULL. */
-const struct fb_place *fb_places_of(const struct fb_places *places, const char *variant);
+/* The place of a case; the one without a choice where it has none. Never NULL. */
+const struct fb_place *fb_places_of(const struct fb_places *places, const struct fb_case *c);
 
-/* Adds the place's key to the case's variant (fb_variant_put); nothing where there is no choice. */
+/* Makes it the case's place, with a key in its variant; nothing where there is no choice. */
 void fb_place_put(const struct fb_place *place, struct fb_case *c);
 
 /* The processors there that the rank may have; an errno where it may have none. */

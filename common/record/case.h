@@ -16,7 +16,7 @@ enum fb_cadence {
 	FB_CADENCES,
 };
 
-enum { FB_VARIANT_CHARS = 1024, FB_OVERFULL_CHARS = 128 };
+enum { FB_VARIANT_CHARS = 1024, FB_OVERFULL_CHARS = 128, FB_OWN_BYTES = 128 };
 
 struct fb_case {
 	const char *program;      /* "all_reduce" */
@@ -35,6 +35,9 @@ struct fb_case {
 	bool in_place;
 	uint64_t bytes; /* as asked for; see docs/csv.md for what it counts per operation */
 	char variant[FB_VARIANT_CHARS]; /* program-specific keys, sorted "k=v;k=v", or "" */
+	/* The program's own axes: a structure of its own, of which `variant` is made; see key.h. */
+	_Alignas(8) unsigned char own[FB_OWN_BYTES];
+	int place;     /* fb_place.number; 0: no NUMA node was asked for */
 	bool cold;     /* caches are cleared before each repetition; key cache=cold */
 	/* Keys that found no room there: the program is refused at its start. "": none. */
 	char overfull[FB_OVERFULL_CHARS];

@@ -6,8 +6,6 @@
 /* A path names up to eight RDMA ports with their addresses, and what counters say of each. */
 enum { FB_REASON_CHARS = 192, FB_PATH_CHARS = 1024 };
 
-enum { FB_EXTRA_COLUMNS = 48 };
-
 /* What a program adds to a row beside the times. */
 struct fb_traits {
 	int operations;		/* in one call of run(), 0: one; the row's times are of one */
@@ -18,7 +16,7 @@ struct fb_traits {
 	int channels;
 	char path[FB_PATH_CHARS]; /* what really carried the bytes, on this rank */
 	char flags[64];		  /* program's flags, sorted, ';' between; harness adds its own */
-	double extra[FB_EXTRA_COLUMNS]; /* values of fb_program.columns; NAN at first */
+	double *extra; /* [fb_program.ncolumns], NAN at first; the harness's */
 };
 
 /* Adds a name to the program's flags, in order; nothing where there is no room. */

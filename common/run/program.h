@@ -28,7 +28,7 @@ struct fb_program {
 	void *option_values;		   /* what `options` writes into; or NULL */
 	const struct fb_default *defaults; /* differences from the common defaults; or NULL */
 	const struct fb_column *columns;   /* its own CSV columns, [ncolumns]; or NULL */
-	size_t ncolumns;		   /* at most FB_EXTRA_COLUMNS */
+	size_t ncolumns;
 	/* Of these, what a table on a terminal has, ending in NULL; or NULL. */
 	const char *const *shown;
 

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "common/base/error.h"
-#include "common/record/variant.h"
+#include "common/record/key.h"
 #include "common/run/axes.h"
 #include "kvtransfer/offload/offload.h"
 
@@ -12,6 +12,24 @@ enum { PAGE = 4096, FORMS = 16 };
 
 const char *const fb_tier_operations[] = {"evict", "onboard", "ttft", NULL};
 const char *const fb_tier_orders[] = {"block", "layer", NULL};
+
+/* The program's own axes. */
+struct keys {
+	uint64_t block, depth, hit, model, page_run, tier, tokens;
+};
+
+#define KEY(name) {#name, FB_KEY_U64, offsetof(struct keys, name), NULL}
+
+static const struct fb_key keys[] = {
+	KEY(block),
+	KEY(depth),
+	KEY(hit),
+	{"model", FB_KEY_CHOICE, offsetof(struct keys, model), fb_kv_model_names},
+	KEY(page_run),
+	{"tier", FB_KEY_CHOICE, offsetof(struct keys, tier), fb_tier_orders},
+	KEY(tokens),
+	{NULL, FB_KEY_U64, 0, NULL},
+};
 
 /* One element of the product of the program's own axes. */
 struct point {
@@ -30,22 +48,20 @@ struct fb_tier_engine *fb_tier_engine_of(struct fb_tier_state *state, const stru
 
 struct fb_tier_job fb_tier_job_of(const struct fb_case *c)
 {
-	char text[64];
+	const struct keys *k = FB_OWN_CONST(struct keys, c);
+	uint64_t hit = k->hit == FB_KEY_NONE ? 100 : k->hit;
 	struct fb_tier_job j = {
-		.model = fb_kv_model_find(fb_variant_text(c->variant, "model", text, sizeof(text))),
-		.depth = (unsigned)fb_variant_u64(c->variant, "depth", FB_STORE_DEPTH),
+		.model = fb_kv_model_find(fb_kv_model_names[k->model]),
+		.depth = k->depth == FB_KEY_NONE ? FB_STORE_DEPTH : (unsigned)k->depth,
+		.order = (enum fb_tier_order)k->tier,
 	};
-	uint64_t hit = fb_variant_u64(c->variant, "hit", 100);
 
 	while (strcmp(fb_tier_operations[j.operation], c->operation))
 		j.operation++;
-	fb_variant_text(c->variant, "tier", text, sizeof(text));
-	j.order = strcmp(text, fb_tier_orders[FB_TIER_LAYER_FIRST]) ? FB_TIER_BLOCK_FIRST
-							    : FB_TIER_LAYER_FIRST;
 	j.shape = fb_kv_model_shape(j.model, (uint32_t)fb_datatype_size(c->datatype));
-	j.shape.tokens = (uint32_t)fb_variant_u64(c->variant, "tokens", 1);
-	j.shape.block_tokens = (uint32_t)fb_variant_u64(c->variant, "block", 1);
-	j.shape.page_run = (uint32_t)fb_variant_u64(c->variant, "page_run", 1);
+	j.shape.tokens = (uint32_t)k->tokens;
+	j.shape.block_tokens = (uint32_t)k->block;
+	j.shape.page_run = (uint32_t)k->page_run;
 	j.hits = (uint32_t)(fb_kv_blocks(&j.shape) * hit / 100);
 	j.page_bytes = (uint64_t)j.shape.kv_heads * j.shape.block_tokens * fb_kv_row(&j.shape);
 	j.area = (fb_kv_area_bytes(&j.shape, FB_KV_PREFILL) + PAGE - 1) / PAGE * PAGE;
@@ -86,7 +102,7 @@ static bool adjust(void *arg, struct fb_case *c)
 {
 	const struct point *at = arg;
 	struct fb_tier_engine *e = fb_tier_engine_of(at->state, c);
-	char key[32], ignored[FB_REASON_CHARS];
+	char ignored[FB_REASON_CHARS];
 	struct fb_tier_job j;
 
 	if (strcmp(e->ops->name, c->engine) || !has_form(e->ops, c->algorithm))
@@ -95,8 +111,8 @@ static bool adjust(void *arg, struct fb_case *c)
 	if (e->ops->device && !at->state->has_gpu && !strcmp(at->state->settings->engine, "all"))
 		return false;
 	if (!strncmp(c->algorithm, "uring", 5)) {
-		snprintf(key, sizeof(key), "depth=%u", at->depth);
-		fb_variant_put(c, key);
+		FB_OWN(struct keys, c)->depth = at->depth;
+		fb_keys_put(c, keys);
 	}
 	j = fb_tier_job_of(c);
 	c->bytes = fb_kv_model_bytes(j.model, j.shape.element_bytes, j.shape.tokens);
@@ -149,22 +165,20 @@ int fb_tier_expand(struct fb_run *run, void *arg)
 		struct fb_case base = {.operation = fb_tier_operations[at[1]],
 				       .registration = "none"};
 		struct point point = {state, (unsigned)own->depth.value[at[6]]};
-		char keys[FB_VARIANT_CHARS];
 
 		if (!(own->models >> at[0] & 1) || !(own->operations >> at[1] & 1) ||
 		    !(own->orders >> at[2] & 1))
 			continue;
-		snprintf(keys, sizeof(keys), "block=%llu;model=%s;page_run=%llu;"
-			 "tier=%s;tokens=%llu",
-			 (unsigned long long)own->block_tokens.value[at[4]],
-			 fb_kv_model_names[at[0]], (unsigned long long)own->page_run.value[at[7]],
-			 fb_tier_orders[at[2]], (unsigned long long)own->tokens.value[at[3]]);
-		fb_variant_put(&base, keys);
-		if (at[1] == FB_TIER_TTFT) {
-			snprintf(keys, sizeof(keys), "hit=%llu",
-				 (unsigned long long)own->hit.value[at[5]]);
-			fb_variant_put(&base, keys);
-		}
+		*FB_OWN(struct keys, &base) = (struct keys){
+			.block = own->block_tokens.value[at[4]],
+			.depth = FB_KEY_NONE,
+			.hit = at[1] == FB_TIER_TTFT ? own->hit.value[at[5]] : FB_KEY_NONE,
+			.model = at[0],
+			.page_run = own->page_run.value[at[7]],
+			.tier = at[2],
+			.tokens = own->tokens.value[at[3]],
+		};
+		fb_keys_put(&base, keys);
 		err = fb_axes_expand(run, &base, &choices, adjust, &point);
 	} while (!err && fb_product_next(at, count, sizeof(count) / sizeof(count[0])));
 	return err;

@@ -3,13 +3,14 @@
  * From the program's own axes to cases.
  *
  * Each combination of schedule and axis values is a pass over the axes of the collectives. Its keys
- * are in the column variant; a case finds its pass again by them.
+ * are in the column variant; a case has the pass's number.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/base/error.h"
+#include "common/record/key.h"
 #include "common/record/variant.h"
 #include "common/run/axes.h"
 #include "overlap/frame/frame.h"
@@ -238,6 +239,7 @@ int fb_step_expand(struct fb_run *run, void *state)
 
 		s->collective->operation = s->program->schedules[pass->schedule];
 		s->collective->variant = pass->variant;
+		s->collective->pass = p;
 		if (s->program->bytes)
 			s->collective->step_elements = elements_of(s, pass);
 		err = fb_collective_expand(run, s->collective);
@@ -247,41 +249,9 @@ int fb_step_expand(struct fb_run *run, void *state)
 	return err;
 }
 
-/* Whether a list of keys has each key of another one. */
-static bool has_keys(const char *list, const char *keys)
-{
-	while (*keys) {
-		size_t n = strcspn(keys, ";");
-		const char *at = list;
-
-		while (*at && (strncmp(at, keys, n) || (at[n] && at[n] != ';'))) {
-			at += strcspn(at, ";");
-			at += *at == ';';
-		}
-		if (!*at)
-			return false;
-		keys += n;
-		keys += *keys == ';';
-	}
-	return true;
-}
-
 const struct fb_step_pass *fb_step_pass_of(const struct fb_step_state *s, const struct fb_case *c)
 {
-	const struct fb_step_pass *found = NULL;
-	size_t most = 0;
-
-	/* A value that gets no key may leave fewer keys: the case has the keys of that pass too. */
-	for (size_t i = 0; i < s->npasses; i++) {
-		const struct fb_step_pass *p = &s->passes[i];
-
-		if (strcmp(s->program->schedules[p->schedule], c->operation) ||
-		    !has_keys(c->variant, p->variant) || strlen(p->variant) + 1 <= most)
-			continue;
-		found = p;
-		most = strlen(p->variant) + 1;
-	}
-	return found;
+	return &s->passes[*FB_OWN_CONST(uint64_t, c)];
 }
 
 int fb_step_make(const struct fb_step_state *s, const struct fb_build *build, struct fb_dag *dag)

@@ -100,7 +100,7 @@ static enum fb_pages pages_of(const struct fb_case *c)
 static bool has_pages(const struct fb_cost_state *state, const struct fb_cost *cost,
 		      const struct fb_case *c, char reason[FB_REASON_CHARS])
 {
-	const struct fb_place *place = fb_places_of(&state->places, c->variant);
+	const struct fb_place *place = fb_places_of(&state->places, c);
 	enum fb_pages pages = pages_of(c);
 	bool shared = !strcmp(cost->transport, "shm");
 	uint64_t most;
@@ -162,7 +162,7 @@ static bool can(void *arg, const struct fb_case *c, char reason[FB_REASON_CHARS]
 {
 	const struct fb_cost_state *state = arg;
 	const struct fb_cost *cost = find_cost(state, c);
-	const struct fb_place *place = fb_places_of(&state->places, c->variant);
+	const struct fb_place *place = fb_places_of(&state->places, c);
 	struct fb_cost_context context = state->context;
 	uint64_t most = place->limit < state->memory_limit ? place->limit : state->memory_limit;
 	char asked[FB_SIZE_CHARS], limit[FB_SIZE_CHARS];
@@ -220,7 +220,7 @@ static int set_up(void *arg, const struct fb_case *c, void **result)
 	i->cost = find_cost(state, c);
 	i->context = state->context;
 	set_memory(&i->context, c);
-	i->context.place = fb_places_of(&state->places, c->variant);
+	i->context.place = fb_places_of(&state->places, c);
 	err = fb_place_enter(&state->places, i->context.place);
 	err = fb_group_agree(state->context.world, err);
 	if (!err && i->cost->begin)

@@ -8,7 +8,6 @@
 
 #include "common/base/error.h"
 #include "common/base/sizes.h"
-#include "common/record/variant.h"
 #include "common/run/axes.h"
 #include "p2p/local/local.h"
 
@@ -53,7 +52,7 @@ enum fb_local_memory fb_local_memory_of(const struct fb_case *c)
 bool fb_local_can(void *arg, const struct fb_case *c, char reason[FB_REASON_CHARS])
 {
 	const struct fb_local_state *state = arg;
-	const struct fb_place *place = fb_places_of(&state->places, c->variant);
+	const struct fb_place *place = fb_places_of(&state->places, c);
 	enum fb_local_memory kind = fb_local_memory_of(c);
 	bool kernel = !strcmp(c->engine, "cuda");
 	uint64_t most = state->has_gpu ? state->gpu.memory_bytes / 4 : 0;
@@ -90,12 +89,20 @@ bool fb_local_can(void *arg, const struct fb_case *c, char reason[FB_REASON_CHAR
 	return false;
 }
 
-static void add_key(struct fb_case *c, const char *name, uint64_t value)
-{
-	char text[64];
+#define KEY(name) {#name, FB_KEY_U64, offsetof(struct fb_local_keys, name), NULL}
 
-	snprintf(text, sizeof(text), "%s=%llu", name, (unsigned long long)value);
-	fb_variant_put(c, value ? text : "");
+static const struct fb_key keys[] = {
+	KEY(channels), KEY(rounds), KEY(threads), KEY(window), {NULL, FB_KEY_U64, 0, NULL},
+};
+
+static void put_keys(struct fb_case *c, struct fb_local_keys own)
+{
+	/* What is 0 is the engine's choice, or has no meaning there: no key. */
+	own.channels = own.channels ? own.channels : FB_KEY_NONE;
+	own.rounds = own.rounds ? own.rounds : FB_KEY_NONE;
+	own.threads = own.threads ? own.threads : FB_KEY_NONE;
+	*FB_OWN(struct fb_local_keys, c) = own;
+	fb_keys_put(c, keys);
 }
 
 /* The processor copies itself, one way at a time, and nothing is launched. */
@@ -110,7 +117,8 @@ static bool suit_mapped(const struct fb_local_state *state, struct fb_case *c)
 		return false;
 	c->launch = blocking;
 	window = window > WINDOW_MOST ? WINDOW_MOST : window ? window : 1;
-	add_key(c, "window", state->own->window ? state->own->window : window);
+	put_keys(c, (struct fb_local_keys){
+			    .window = state->own->window ? state->own->window : window});
 	return true;
 }
 
@@ -120,6 +128,7 @@ static bool adjust(void *arg, struct fb_case *c)
 	const struct fb_local_state *state = arg;
 	bool ping_pong = fb_local_direction_of(c) == FB_LOCAL_PING_PONG;
 	uint64_t window = state->own->window;
+	struct fb_local_keys own = {.window = 0};
 
 	if (!strcmp(c->engine, gdrcopy))
 		return suit_mapped(state, c);
@@ -135,12 +144,13 @@ static bool adjust(void *arg, struct fb_case *c)
 		window = WINDOW_BYTES / (c->bytes ? c->bytes : 1);
 	window = window > WINDOW_MOST && !state->own->window ? WINDOW_MOST : window;
 	window = window < WINDOW_LEAST && !state->own->window ? WINDOW_LEAST : window;
-	add_key(c, "window", ping_pong ? 1 : window);
-	add_key(c, "rounds", ping_pong ? state->own->rounds : 0);
-	if (strcmp(c->engine, "cuda"))
-		return true;
-	add_key(c, "channels", ping_pong ? 0 : state->settings->channels);
-	add_key(c, "threads", state->settings->threads);
+	own.window = ping_pong ? 1 : window;
+	own.rounds = ping_pong ? state->own->rounds : 0;
+	if (!strcmp(c->engine, "cuda")) {
+		own.channels = ping_pong ? 0 : state->settings->channels;
+		own.threads = state->settings->threads;
+	}
+	put_keys(c, own);
 	return true;
 }
 

@@ -11,6 +11,7 @@
 #include "common/memory/places.h"
 #include "p2p/engine/engine.h"
 #include "common/library/gdrcopy.h"
+#include "common/record/key.h"
 
 struct fb_local_program {
 	const char *name, *summary, *description;
@@ -73,6 +74,11 @@ enum { FB_LOCAL_LL_BYTES = 64 << 10 }; /* longest message of ping_pong */
 struct fb_local_copy {
 	char *from, *to;
 	bool from_host, to_host;
+};
+
+/* Keys of a case (FB_OWN); FB_KEY_NONE where it has not. */
+struct fb_local_keys {
+	uint64_t channels, rounds, threads, window;
 };
 
 /* A case. In ping_pong copy[0] is the message to the kernel and copy[1] the one back. */

@@ -127,7 +127,7 @@ static void free_instance(struct instance *i)
 	fb_gdr_unmap(&i->map);
 	fb_segment_close(&i->device);
 	(void)fb_place_leave(&i->state->places,
-			     fb_places_of(&i->state->places, i->key->variant));
+			     fb_places_of(&i->state->places, i->key));
 	free(i);
 }
 
@@ -141,7 +141,7 @@ static void fill_in(struct instance *i, struct fb_local_state *state, const stru
 	i->job = (struct fb_local_job){
 		.bytes = c->bytes, .kernel = !strcmp(c->engine, "cuda"),
 		.mapped = !strcmp(c->engine, "gdrcopy"),
-		.window = fb_p2p_key(c->variant, "window", 1),
+		.window = (int)FB_OWN_CONST(struct fb_local_keys, c)->window,
 		.rounds = ping_pong ? (int)state->own->rounds : 0,
 	};
 	if (ping_pong && !i->job.rounds)
@@ -155,7 +155,7 @@ static void fill_in(struct instance *i, struct fb_local_state *state, const stru
 static int get_host(struct instance *i)
 {
 	const struct fb_places *places = &i->state->places;
-	const struct fb_place *place = fb_places_of(places, i->key->variant);
+	const struct fb_place *place = fb_places_of(places, i->key);
 	int err = fb_place_enter(places, place);
 
 	if (!err && place->memory >= 0 && fb_numa_prefer(place->memory))
@@ -182,7 +182,7 @@ static int open_copies(struct instance *i, const struct fb_case *c)
 static void say_where(struct instance *i)
 {
 	const struct fb_places *places = &i->state->places;
-	const struct fb_place *place = fb_places_of(places, i->key->variant);
+	const struct fb_place *place = fb_places_of(places, i->key);
 	uint64_t pages = place->memory < 0 ? 0 : fb_numa_pages(i->host, 2 * i->area);
 
 	fb_placed_where(places, place, true, pages, i->where);

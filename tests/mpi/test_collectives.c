@@ -170,7 +170,8 @@ static void test_case(const struct bench *b, const struct fb_case *c)
 {
 	void *instance;
 	struct fb_collective_instance *i;
-	struct fb_traits traits = {0};
+	double extra[FB_COLLECTIVE_COLUMNS];
+	struct fb_traits traits = {.extra = extra};
 	bool twice = !c->in_place || c->redop < 0;
 
 	if (!CHECK_INT(b->program.setup(b->state, c, &instance), FB_OK))

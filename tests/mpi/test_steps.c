@@ -161,7 +161,8 @@ static void write_outside(const struct bench *b, struct fb_step_instance *i)
 static void check_parts(const struct bench *b, struct fb_step_instance *i)
 {
 	bool all = i->parts == FB_PART_ALL;
-	struct fb_traits traits = {.operations = 0};
+	double extra[FB_STEP_COLUMNS];
+	struct fb_traits traits = {.extra = extra};
 	const double samples[] = {3e6, 1e6, 2e6};
 	size_t before = i->nsamples;
 

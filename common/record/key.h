@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A program's own axes as typed members: a structure of the program's in fb_case.own, and a table
+ * that says what each member is called. Programs read the members; the text "k=v;k=v" is made of
+ * them for the column `variant`, and nothing reads it back.
+ */
+#ifndef FB_COMMON_RECORD_KEY_H
+#define FB_COMMON_RECORD_KEY_H
+
+#include "common/record/case.h"
+
+#include <stdalign.h>
+#include <stddef.h>
+
+enum fb_key_type {
+	FB_KEY_U64,    /* uint64_t, as a decimal number */
+	FB_KEY_CHOICE, /* uint64_t, an index in `names` */
+};
+
+/* A member that the case has not, so that there is no such key in its row. */
+#define FB_KEY_NONE UINT64_MAX
+
+struct fb_key {
+	const char *name; /* letters, digits and _ */
+	enum fb_key_type type;
+	size_t offset; /* in the program's structure */
+	const char *const *names;
+};
+
+/* The program's structure in a case: FB_OWN(struct mine, c)->member. */
+#define FB_OWN(type, c)                                                                            \
+	((type *)(void *)((c)->own +                                                               \
+			  sizeof(char[sizeof(type) <= FB_OWN_BYTES ? 1 : -1]) - 1))
+#define FB_OWN_CONST(type, c)                                                                      \
+	((const type *)(const void *)((c)->own +                                                   \
+				      sizeof(char[sizeof(type) <= FB_OWN_BYTES ? 1 : -1]) - 1))
+
+/*
+ * Adds the keys of a table, which a line without a name ends, to the case's variant, but for those
+ * that are FB_KEY_NONE or there already; see fb_variant_put for where they do not fit.
+ */
+void fb_keys_put(struct fb_case *c, const struct fb_key *keys);
+
+#endif

@@ -14,10 +14,12 @@
 
 enum fb_key_type {
 	FB_KEY_U64,    /* uint64_t, as a decimal number */
+	FB_KEY_F64,    /* double; NAN: none */
 	FB_KEY_CHOICE, /* uint64_t, an index in `names` */
+	FB_KEY_TEXT,   /* const char *, which outlives the run; NULL: none */
 };
 
-/* A member that the case has not, so that there is no such key in its row. */
+/* A number or choice that the case has not, so that there is no such key in its row. */
 #define FB_KEY_NONE UINT64_MAX
 
 struct fb_key {
@@ -37,7 +39,7 @@ struct fb_key {
 
 /*
  * Adds the keys of a table, which a line without a name ends, to the case's variant, but for those
- * that are FB_KEY_NONE or there already; see fb_variant_put for where they do not fit.
+ * that the case has not or that are there already; see fb_variant_put for where they do not fit.
  */
 void fb_keys_put(struct fb_case *c, const struct fb_key *keys);
 

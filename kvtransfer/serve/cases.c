@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "common/base/error.h"
-#include "common/record/variant.h"
+#include "common/record/key.h"
 #include "common/run/axes.h"
 #include "kvtransfer/serve/serve.h"
 
@@ -14,6 +14,29 @@ enum { RATES = 64, POOL_REQUESTS = 8 };
 const char *const fb_serve_operations[] = {"replay", "knee", "verdict", NULL};
 const char *const fb_serve_modes[] = {"colocated", "disaggregated", NULL};
 const char *const fb_serve_policies[] = {"round_robin", "least_loaded", "prefix", NULL};
+
+/* The program's own axes. */
+struct keys {
+	uint64_t arrivals, block, chunk, model, prefill, requests, router;
+	double rate, scale;
+	const char *trace;
+};
+
+#define KEY(name, type, names) {#name, type, offsetof(struct keys, name), names}
+
+static const struct fb_key keys[] = {
+	KEY(arrivals, FB_KEY_CHOICE, fb_arrivals_names),
+	KEY(block, FB_KEY_U64, NULL),
+	KEY(chunk, FB_KEY_U64, NULL),
+	KEY(model, FB_KEY_CHOICE, fb_kv_model_names),
+	KEY(prefill, FB_KEY_U64, NULL),
+	KEY(rate, FB_KEY_F64, NULL),
+	KEY(requests, FB_KEY_U64, NULL),
+	KEY(router, FB_KEY_CHOICE, fb_serve_policies),
+	KEY(scale, FB_KEY_F64, NULL),
+	KEY(trace, FB_KEY_TEXT, NULL),
+	{NULL, FB_KEY_U64, 0, NULL},
+};
 
 static const char *const algorithms[] = {"colocated", "disaggregated", "both", NULL};
 static const char *const memories[] = {"host", "device", NULL};
@@ -51,21 +74,19 @@ struct fb_serve_plan fb_serve_plan_of(const struct fb_serve_state *state, const 
 {
 	const struct fb_serve_settings *own = state->own;
 	uint32_t longest = state->longest_input / (uint32_t)own->block_tokens + 1;
-	char text[64];
+	const struct keys *k = FB_OWN_CONST(struct keys, c);
 	struct fb_serve_plan p = {
 		.operation = (enum fb_serve_operation)index_of(fb_serve_operations, c->operation),
 		.mode = strcmp(c->algorithm, "colocated") ? FB_SERVE_DISAGGREGATED
 							   : FB_SERVE_COLOCATED,
 		.workers = state->world->nranks - 1,
-		.prefill = (int)fb_variant_u64(c->variant, "prefill", 1),
-		.model = fb_kv_model_find(fb_variant_text(c->variant, "model", text, sizeof(text))),
+		.prefill = (int)k->prefill,
+		.model = fb_kv_model_find(fb_kv_model_names[k->model]),
+		.rate = k->rate,
+		.policy = (enum fb_serve_policy)k->router,
+		.arrivals = (enum fb_arrivals)k->arrivals,
 	};
 
-	p.rate = atof(fb_variant_text(c->variant, "rate", text, sizeof(text)));
-	fb_variant_text(c->variant, "router", text, sizeof(text));
-	p.policy = (enum fb_serve_policy)index_of(fb_serve_policies, text);
-	fb_variant_text(c->variant, "arrivals", text, sizeof(text));
-	p.arrivals = (enum fb_arrivals)index_of(fb_arrivals_names, text);
 	p.shape = fb_kv_model_shape(p.model, (uint32_t)fb_datatype_size(c->datatype));
 	p.shape.block_tokens = (uint32_t)own->block_tokens;
 	p.pool_blocks = own->pool_blocks ? (uint32_t)own->pool_blocks : POOL_REQUESTS * longest;
@@ -127,7 +148,7 @@ static bool adjust(void *arg, struct fb_case *c)
 	if (device && !state->has_gpu && !strcmp(state->settings->memory, "all"))
 		return false;
 	if (colocated) {
-		if (fb_variant_u64(c->variant, "prefill", 1) != state->own->prefill.value[0])
+		if (FB_OWN_CONST(struct keys, c)->prefill != state->own->prefill.value[0])
 			return false;
 		c->engine = "none";
 	}
@@ -146,22 +167,21 @@ static bool adjust(void *arg, struct fb_case *c)
 }
 
 /* The rates of a list; returns how many, or 0 (printed). */
-static size_t read_rates(const char *list, const char *text[RATES], char *room, size_t n)
+static size_t read_rates(const char *list, double rates[RATES])
 {
 	const char *cursor = list;
-	size_t count = 0, used = 0;
+	size_t count = 0;
 
-	while (count < RATES && used < n) {
-		int got = fb_option_next_item(&cursor, room + used, n - used);
-		char *end = room + used;
-		double rate = got == 1 ? strtod(room + used, &end) : 0;
+	while (count < RATES) {
+		char item[64], *end = item;
+		int got = fb_option_next_item(&cursor, item, sizeof(item));
+		double rate = got == 1 ? strtod(item, &end) : 0;
 
 		if (got == 0)
 			return count;
-		if (got != 1 || end == room + used || *end || !(rate >= 0 && rate < 1e6))
+		if (got != 1 || end == item || *end || !(rate >= 0 && rate < 1e6))
 			break;
-		text[count++] = room + used;
-		used += strlen(room + used) + 1;
+		rates[count++] = rate;
 	}
 	fb_option_reject(stderr, "rate", list, "requests a second, as 0.5,2,8; 0: as recorded");
 	return 0;
@@ -171,11 +191,12 @@ int fb_serve_expand(struct fb_run *run, void *arg)
 {
 	struct fb_serve_state *state = arg;
 	const struct fb_serve_settings *own = state->own;
-	const char *engines[FB_SERVE_ENGINES + 1] = {NULL}, *rate[RATES];
+	const char *engines[FB_SERVE_ENGINES + 1] = {NULL};
 	const struct fb_axes_choices choices = {
 		.engines = engines, .algorithms = algorithms, .memories = memories};
 	size_t models = 0, at[6] = {0}, n = 0;
-	char room[1024];
+	const char *slash = strrchr(own->trace, '/');
+	double rates[RATES];
 	int err = FB_OK;
 
 	while (fb_kv_model_names[models])
@@ -185,25 +206,29 @@ int fb_serve_expand(struct fb_run *run, void *arg)
 			engines[n++] = state->engine[i].name;
 	const size_t count[] = {models, FB_SERVE_OPERATIONS, FB_SERVE_POLICIES, FB_ARRIVALS,
 				own->prefill.count,
-				read_rates(own->rates, rate, room, sizeof(room))};
+				read_rates(own->rates, rates)};
 	if (!count[5])
 		return FB_EINPUT;
 	do {
 		struct fb_case base = {.operation = fb_serve_operations[at[1]],
 				       .registration = "none"};
-		char keys[FB_VARIANT_CHARS];
 
 		if (!(own->models >> at[0] & 1) || !(own->operations >> at[1] & 1) ||
 		    !(own->policies >> at[2] & 1) || !(own->arrivals >> at[3] & 1))
 			continue;
-		snprintf(keys, sizeof(keys), "arrivals=%s;block=%llu;chunk=%llu;model=%s;"
-			 "prefill=%llu;rate=%s;requests=%llu;router=%s;scale=%g;trace=%.64s",
-			 fb_arrivals_names[at[3]], (unsigned long long)own->block_tokens,
-			 (unsigned long long)own->chunk, fb_kv_model_names[at[0]],
-			 (unsigned long long)own->prefill.value[at[4]], rate[at[5]],
-			 (unsigned long long)own->requests, fb_serve_policies[at[2]], own->scale,
-			 strrchr(own->trace, '/') ? strrchr(own->trace, '/') + 1 : own->trace);
-		fb_variant_put(&base, keys);
+		*FB_OWN(struct keys, &base) = (struct keys){
+			.arrivals = at[3],
+			.block = own->block_tokens,
+			.chunk = own->chunk,
+			.model = at[0],
+			.prefill = own->prefill.value[at[4]],
+			.rate = rates[at[5]],
+			.requests = own->requests,
+			.router = at[2],
+			.scale = own->scale,
+			.trace = slash ? slash + 1 : own->trace,
+		};
+		fb_keys_put(&base, keys);
 		err = fb_axes_expand(run, &base, &choices, adjust, state);
 	} while (!err && fb_product_next(at, count, sizeof(count) / sizeof(count[0])));
 	return err;

@@ -45,6 +45,16 @@ expect "starts" "$(grep -c '^work' "$fake/starts")" 12
 holds "$fake/out" '^12 launches are finished already$'
 verdict sweep_variants
 
+# A value in quotes may hold what parts words: the program gets it as it is, rows and plan as %3B.
+begin 'launches 1\nenv A="x:tree;y:ring # 5%" -\ncanary none\nwork --bytes=2 # a "comment'
+sweep_new
+expect "exit code" "$rc" 0
+grep '^work' "$fake/starts" | cut -d' ' -f 4- | sort -u >"$fake/seen"
+expect "environments" "$(paste -sd '|' "$fake/seen")" \
+	'A=none B=none tag=|A=x:tree;y:ring # 5% B=none tag=env.A=x:tree%3By:ring%20%23%205%25'
+"$FB_BUILD/bin/csvcheck" "$results/launches.csv" >"$fake/check" || fail "$(cat "$fake/check")"
+verdict sweep_quoted_values
+
 begin 'launches 2\nside a A=1\nside b A=2;B=y --bytes=3\ncanary none\nwork'
 sweep_new
 expect "exit code" "$rc" 0

@@ -104,6 +104,7 @@ bad 'ranks 2 4' 'ranks with 2 words'
 bad 'nodes 2000000' "nodes '2000000'"
 bad 'ranks-per-node' 'ranks-per-node with 0 words'
 bad 'env' 'env without a word'
+bad 'env A="x' 'a second " at the value'
 bad 'env UCX_TLS' "env 'UCX_TLS'"
 bad 'env 1A=2' "env '1A=2'"
 bad 'env A=1;B' "env 'A=1;B'"

@@ -74,6 +74,23 @@ static const char *find_variable(const struct fb_results *results, const struct 
 	return value ? value : "";
 }
 
+/* A value of the environment as it was: studies write %3B for ';' and the like. */
+static void decode(char *text)
+{
+	char *to = text;
+
+	for (const char *at = text; *at; to++) {
+		static const char *const codes[] = {"%20", "%09", "%23", "%3B", "%25"};
+		size_t c = 0;
+
+		while (c < 5 && strncmp(at, codes[c], 3))
+			c++;
+		*to = c < 5 ? " \t#;%"[c] : *at;
+		at += c < 5 ? 3 : 1;
+	}
+	*to = '\0';
+}
+
 /* What a row has of that name, in buf or borrowed; "" for nothing. */
 static const char *find_value(const struct fb_results *results, const struct fb_result *row,
 			      const char *name, char *buf, size_t n)
@@ -88,6 +105,7 @@ static const char *find_value(const struct fb_results *results, const struct fb_
 	while (fb_variant_next(&variant, &key, &value))
 		if (is_axis(&key, name)) {
 			snprintf(buf, n, "%.*s", (int)value.length, value.text);
+			decode(buf);
 			return buf;
 		}
 	return column >= 0 ? fb_result_field(row, (size_t)column)

@@ -57,7 +57,7 @@ struct fb_span_text {
 };
 bool fb_variant_next(const char **at, struct fb_span_text *name, struct fb_span_text *value);
 
-/* The value of a key of a variant, copied to buf; false where it is not there. */
+/* The value of a key of a variant, copied to buf; false where it is not there. Not decoded. */
 bool fb_variant_value(const char *variant, const char *key, char *buf, size_t n);
 
 #endif

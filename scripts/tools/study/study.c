@@ -61,8 +61,10 @@ static int read_lines(struct fb_study *study, const struct fb_study_changes *cha
 	for (int line = 1; !err && getline(&text, &size, file) >= 0; line++) {
 		struct fb_word_list words = {0};
 
-		text[strcspn(text, "#")] = '\0';
-		err = fb_word_list_split(&words, text);
+		text[strcspn(text, "\r\n")] = '\0';
+		err = fb_word_list_split_line(&words, text);
+		if (err == FB_EINPUT)
+			err = fb_study_error(study, line, "'%s': accepted is a second \" at the value's end", text);
 		if (!err && words.count)
 			err = fb_study_line(study, changes, &words, line);
 		fb_word_list_free(&words);

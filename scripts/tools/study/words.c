@@ -162,6 +162,48 @@ bool fb_word_is_assignments(const char *word)
 	return true;
 }
 
+/* Whether word[0 .. n) begins an assignment, so that a quote is no letter of an option. */
+static bool begins_assignment(const char *word, size_t n)
+{
+	size_t name = variable_length(word);
+
+	return name > 0 && name < n && word[name] == '=';
+}
+
+int fb_word_list_split_line(struct fb_word_list *words, const char *line)
+{
+	/* A letter becomes three at most. */
+	char *word = malloc(3 * strlen(line) + 4);
+	const char *begin = line;
+	bool quoted = false;
+	size_t n = 0;
+	int err = word ? FB_OK : no_memory();
+
+	for (const char *at = line; !err; at++) {
+		bool end = !*at || (!quoted && (strchr(blanks, *at) || *at == '#'));
+
+		if (*at && quoted && *at != '"' && strchr("%; #\t", *at)) {
+			n += (size_t)sprintf(word + n, "%%%02X", (unsigned)*at);
+		} else if (*at == '"' && (quoted || begins_assignment(begin, (size_t)(at - begin)))) {
+			quoted = !quoted;
+		} else if (!end) {
+			word[n++] = *at;
+		}
+		if (!end)
+			continue;
+		if (n)
+			err = fb_word_list_add(words, word, n);
+		n = 0;
+		begin = at + 1;
+		if (!*at || (!quoted && *at == '#'))
+			break;
+	}
+	if (!err && quoted)
+		err = FB_EINPUT;
+	free(word);
+	return err;
+}
+
 bool fb_assignments_clash(const char *a, const char *b, char *name, size_t n)
 {
 	while (*a) {

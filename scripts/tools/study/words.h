@@ -21,6 +21,15 @@ int fb_word_list_add(struct fb_word_list *words, const char *text, size_t length
 /* Adds the words of a text, which blanks separate. Returns 0 or FB_ENOMEM (printed). */
 int fb_word_list_split(struct fb_word_list *words, const char *text);
 
+/*
+ * Adds the words of a line of a study, without its comment. Part of an assignment's value may stand
+ * in double quotes, where blanks, # and ; are the value's own: in the word they are %20, %23, %3B,
+ * and % is %25, so that words can be joined and parted as before. The programs' environment gets
+ * them back (scripts/studies/launch.sh). Returns 0, FB_EINPUT (a quote without its end; nothing
+ * printed) or FB_ENOMEM (printed).
+ */
+int fb_word_list_split_line(struct fb_word_list *words, const char *line);
+
 /* Adds copies of all words of `more`. Returns 0 or FB_ENOMEM (printed). */
 int fb_word_list_append(struct fb_word_list *words, const struct fb_word_list *more);
 
@@ -45,7 +54,7 @@ bool fb_word_is_program(const char *word);
 
 /*
  * Whether a word is NAME=VALUE, or several of them joined by ';', that the environment can take.
- * No name may occur twice. VALUE may be empty and holds no ';'.
+ * No name may occur twice. VALUE may be empty and holds no ';' but as %3B.
  */
 bool fb_word_is_assignments(const char *word);
 

@@ -38,7 +38,7 @@ struct fb_collective_state {
 	const struct fb_collective_info *info;
 	const char *operation;      /* of the rows; the collective's name but in steps */
 	const char *variant;        /* keys of the rows that are the program's own; "" for none */
-	uint64_t pass;              /* which of overlap/'s steps they are of; a case has it in `own` */
+	uint64_t pass;              /* which of overlap/'s steps: in `own` of cases */
 	bool has_steps;             /* the program's steps call the collective (overlap/) */
 	uint64_t step_elements;     /* of rows whose size is not --bytes; 0: it is */
 	struct fb_traffic traffic;  /* all_to_all_v only */

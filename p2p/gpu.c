@@ -47,12 +47,6 @@ int fb_p2p_gpu_open(struct fb_p2p_state *state)
 		return FB_OK;
 	err = fb_gpu_view_open(&state->gpu, state->session, state->world, state->no_gpu);
 	state->has_gpu = !err;
-	if (!err) {
-		/* For whoever looks for the GPU of a slow rank. */
-		fb_launch_fact(state->session, "rank.gpu", "%d at %s", state->gpu.device,
-			    state->gpu.bus_id);
-		fb_launch_fact(state->session, "rank.gpu_uuid", "%s", state->gpu.uuid);
-	}
 	return err == FB_EUNSUPPORTED ? FB_OK : err;
 }
 

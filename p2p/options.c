@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The options and columns that the point-to-point programs have beside the common ones. */
+#include <stdlib.h>
 #include <string.h>
 
+#include "common/base/error.h"
 #include "p2p/program.h"
 
 #define U64(field, name, placeholder, fallback, low, high, help)                                  \
@@ -38,6 +40,12 @@ const struct fb_option *fb_p2p_options(struct fb_p2p_described *described)
 {
 	const struct fb_p2p_program *program = described->program;
 
+	described->columns = calloc(program->ncolumns + FB_P2P_GPU_COLUMNS,
+				    sizeof(*described->columns));
+	if (!described->columns) {
+		fb_error(FB_ENOMEM, "out of memory for the columns of %s", program->name);
+		return NULL;
+	}
 	memcpy(described->options, table, sizeof(table));
 	described->options[1].fallback = program->pairs;
 	if (program->ncolumns)

@@ -370,14 +370,13 @@ static void summarise(void *instance, const double *us, size_t n, struct fb_trai
 
 int fb_p2p_main(const struct fb_p2p_program *program, int argc, char **argv)
 {
-	size_t ncolumns = program->ncolumns + FB_P2P_GPU_COLUMNS;
-	struct fb_column *columns = calloc(ncolumns, sizeof(*columns));
-	struct fb_p2p_described described = {.program = program, .columns = columns};
+	struct fb_p2p_described described = {.program = program};
+	const struct fb_option *options = fb_p2p_options(&described);
 	const struct fb_program harness = {
 		.name = program->name,
 		.summary = program->summary,
 		.description = program->description,
-		.options = columns ? fb_p2p_options(&described) : NULL,
+		.options = options,
 		.option_values = &described,
 		.defaults = program->defaults,
 		.open = open_program,
@@ -385,11 +384,8 @@ int fb_p2p_main(const struct fb_p2p_program *program, int argc, char **argv)
 		.expand = fb_p2p_expand,
 		.can = fb_p2p_can,
 		.setup = set_up,
-		.columns = columns,
-		.ncolumns = ncolumns,
-		.prime = prime,
-		.ready = ready,
-		.run = run,
+		.columns = described.columns, .ncolumns = program->ncolumns + FB_P2P_GPU_COLUMNS,
+		.prime = prime, .ready = ready, .run = run,
 		.settle = settle,
 		.counts = counts,
 		.summarise = summarise,
@@ -397,13 +393,8 @@ int fb_p2p_main(const struct fb_p2p_program *program, int argc, char **argv)
 		.describe = describe,
 		.teardown = tear_down,
 	};
+	int code = options ? fb_program_main(&harness, argc, argv) : FB_EXIT_FAULT;
 
-	int code = FB_EXIT_FAULT;
-
-	if (columns)
-		code = fb_program_main(&harness, argc, argv);
-	else
-		fb_error(FB_ENOMEM, "out of memory for the columns of %s", program->name);
-	free(columns);
+	free(described.columns);
 	return code;
 }

@@ -80,10 +80,13 @@ struct fb_p2p_described {
 	const struct fb_p2p_program *program;
 	struct fb_p2p_settings settings;
 	struct fb_option options[10];
-	struct fb_column *columns; /* [program->ncolumns + FB_P2P_GPU_COLUMNS]: its own, then those of GPUs */
+	struct fb_column *columns; /* its own, then FB_P2P_GPU_COLUMNS of GPUs; owned */
 };
 
-/* The options of the programs' own, in `described`, whose columns it fills in, too. (options.c) */
+/*
+ * The programs' own options, in `described`, whose columns it allocates too; the caller frees
+ * them. NULL: no memory (printed). (options.c)
+ */
 const struct fb_option *fb_p2p_options(struct fb_p2p_described *described);
 
 /* Lives as long as the run. Members are equal on all ranks but for pointers. */
@@ -119,7 +122,7 @@ int fb_p2p_window(const struct fb_p2p_state *state, uint64_t bytes);
 
 /*
  * The programs' own axes (FB_OWN), FB_KEY_NONE where a case has not: the pair `src` to `dst`, or so
- * many `pairs`, or so many ranks (`degree`) beside the root; messages under way, bytes between them.
+ * many `pairs`, or so many ranks (`degree`) beside the root; messages under way, and their span.
  */
 struct fb_p2p_keys {
 	uint64_t degree, dst, load, load_bytes, pairs, span, src, window;

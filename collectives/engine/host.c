@@ -205,12 +205,17 @@ static void host_describe(struct fb_request *request, struct fb_traits *traits)
 {
 	struct host_request *r = (struct host_request *)request;
 	const struct fb_group *w = r->engine->group;
-	char far[FB_PATH_CHARS - 8] = "";
+	char far[FB_PATH_CHARS - 8] = "", name[64];
 
 	traits->channels = r->nchannels;
 	for (int rank = 0; rank < w->nranks && r->n_far && !far[0]; rank++)
 		if (w->node_of[rank] != w->node || !r->n_shm)
 			r->far->ops->describe(r->far, rank, far, sizeof(far));
+	/* "tcp eth0 10.0.0.1": for whoever looks for the adapter of a rank that lags. */
+	if (sscanf(far, "tcp %63s", name) == 1)
+		fb_launch_fact(request->engine->session, "rank.tcp", "%s", name);
+	else if (sscanf(far, "rdma %63s", name) == 1)
+		fb_launch_fact(request->engine->session, "rank.rdma", "%s", name);
 	snprintf(traits->path, sizeof(traits->path), "%s%s%s", r->n_shm ? "shm" : "",
 		 r->n_shm && r->n_far ? "+" : "", far);
 }

@@ -10,11 +10,17 @@
 
 static int open_once(void *thing, const struct fb_session *session, char why[FB_REASON_CHARS])
 {
+	const struct fb_gpu *gpu = thing;
 	int err = fb_gpu_open(thing, session->world, why);
 
 	/* A build without CUDA has no fb_gpu_open that could say so (without.c). */
 	if (err == FB_EUNSUPPORTED && !*why)
 		snprintf(why, FB_REASON_CHARS, FB_NO_CUDA);
+	/* For whoever looks for the GPU of a slow rank. */
+	if (!err) {
+		fb_launch_fact(session, "rank.gpu", "%d at %s", gpu->device, gpu->bus_id);
+		fb_launch_fact(session, "rank.gpu_uuid", "%s", gpu->uuid);
+	}
 	return err;
 }
 

@@ -20,7 +20,11 @@ do for [p = 0 : (strlen(PANEL) ? 1 : 0)] {
 	set ylabel (p == 0 ? "median time in us" : PANEL) noenhanced
 	stats [*:*] [*:*] $DATA using (p == 0 ? $4 : $5) name "Y" nooutput
 	set yrange [(Y_min < 0 ? 1.1 * Y_min : 0) : (Y_max > 0 ? 1.1 * Y_max : 1)]
-	if (p == 0) { set key at screen 1 - 194. / WIDTH, screen down(66) left top; } else { unset key }
+	if (p == 0) {
+		set key at screen 1 - 194. / WIDTH, screen down(66) left top
+	} else {
+		unset key
+	}
 	if (p == 0) {
 		plot for [i = 1 : SERIES] $DATA index i - 1 using 1:2:3:4 with yerrorlines \
 			linestyle i title NAME[i]

@@ -8,6 +8,7 @@
  */
 #include "common/base/error.h"
 #include "common/option/option.h"
+#include "scripts/tools/lib/rank_times.h"
 #include "scripts/tools/lib/report.h"
 #include "scripts/tools/lib/tool.h"
 #include "scripts/tools/plot/matrix.h"
@@ -15,6 +16,7 @@
 #include <csv.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 struct settings {
 	int metric;
@@ -75,7 +77,34 @@ static int print_slow(const struct fb_report *report)
 	return err;
 }
 
-static int print(const struct fb_report *report, const struct settings *settings)
+static void print_late(void *arg, const char *sentence)
+{
+	fprintf(arg, "LATE in %s\n", sentence);
+}
+
+/* Of the times of single ranks beside each path, where there are such: who lags. */
+static int print_laggards(const struct fb_report *report, char *const *paths, size_t count)
+{
+	int err = FB_OK;
+
+	for (size_t i = 0; i < count && !err; i++) {
+		struct fb_rank_times times = {.groups = 0};
+		char *file = fb_beside(paths[i], "ranks.csv");
+
+		if (!file)
+			err = FB_ENOMEM;
+		else if (access(file, R_OK) == 0)
+			err = fb_rank_times_read(&times, file);
+		if (!err && times.groups)
+			err = fb_laggards(&times, report->results, print_late, report->out);
+		fb_rank_times_free(&times);
+		free(file);
+	}
+	return err;
+}
+
+static int print(const struct fb_report *report, const struct settings *settings,
+		 char *const *paths, size_t count)
 {
 	struct fb_tally tally = fb_report_tally(report->cells);
 	size_t sections = report->cells->nsections;
@@ -93,7 +122,7 @@ static int print(const struct fb_report *report, const struct settings *settings
 		fb_report_csv(report);
 	} else {
 		fb_report_text(report);
-		if (print_slow(report))
+		if (print_slow(report) || print_laggards(report, paths, count))
 			return FB_EXIT_FAULT;
 		if (tally.status[FB_STATUS_FAULT])
 			return FB_EXIT_FAULT;
@@ -138,7 +167,7 @@ static int summarise(const struct settings *settings, char *const *paths, size_t
 		err = check_columns(settings->columns, &results);
 	if (!err)
 		err = fb_cells_make(&cells, &results, &axes);
-	code = err ? fb_exit_code(err) : print(&report, settings);
+	code = err ? fb_exit_code(err) : print(&report, settings, paths, count);
 	if (!err && (fflush(stdout) || ferror(stdout)))
 		code = FB_EXIT_FAULT;
 	fb_cells_free(&cells);

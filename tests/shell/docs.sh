@@ -47,7 +47,7 @@ done
 verdict docs_man
 
 # Options of scripts and tools, whose --help says them as well, and of MPI launchers.
-for tool in summary plotdata report merge query import study compare tune; do
+for tool in summary plotdata report merge query import study compare tune overlap_of; do
 	[ -x "$bin/$tool" ] && "$bin/$tool" --help |
 		grep -oE -- '--[a-z][a-z-]+' >>"$FB_TMP/options"
 done
@@ -57,6 +57,7 @@ for script in scripts/slurm/submit scripts/slurm/slow-node; do
 	$script --help | grep -oE -- '--[a-z][a-z-]+' >>"$FB_TMP/options"
 done
 printf '%s\n' --kill-on-bad-exit --distribution --export >>"$FB_TMP/options" # of srun
+printf '%s\n' --type >>"$FB_TMP/options" # of nsys
 tests/run --help | grep -oE -- '--[a-z][a-z-]+' >>"$FB_TMP/options"
 printf '%s\n' --mpi --oversubscribe --ntasks-per-node --nodes --map-by --mca >>"$FB_TMP/options"
 sort -u "$FB_TMP/options" >"$FB_TMP/known"

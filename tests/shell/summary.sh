@@ -84,6 +84,43 @@ read_all
 grep -l 'closing fact' "$FB_TMP"/{out,page,check,compared} && fail "a closed launch is named"
 verdict summary_incomplete
 
+# A rank that lags is named from the ranks' times, with its host and what it works with: by its late
+# begin where ranks have one clock, by the time that it does not wait where they have none.
+mkdir "$FB_TMP/late"
+cp "$golden/one/all_reduce.csv" "$FB_TMP/late"
+printf '%s\n' scope,host,rank,key,value 'run,,,run.ranks_of_hosts,n1:0-1 n2:2-3' \
+	'rank,n2,3,program.all_reduce.0.rank.gpu,1 at 0000:61:00.0' \
+	node,n2,,program.all_reduce.0.rank.rdma,mlx5_3:1 >"$FB_TMP/late/environment.csv"
+# ranks_csv LATE CLOCK: ten rows of twenty repetitions; rank 3 begins LATE us after the others.
+ranks_csv() {
+	awk -v late="$1" -v clock="$2" 'BEGIN {
+		print "run,launch_index,program,row,repetition,rank,begin_us,end_us"
+		for (row = 0; row < 10; row++) for (i = 0; i < 20; i++) for (r = 0; r < 4; r++) {
+			begin = 1000 * i + (r * 7 + i * 3) % 5 / 10 + (r == 3 ? late : 0)
+			end = 1000 * i + 100 + late + (r * 3 + i) % 4 / 10
+			printf "g,0,all_reduce,%d,%d,%d,%s,%.1f\n", row, i, r,
+				clock ? sprintf("%.1f", begin) : "", clock ? end : end - begin
+		}
+	}' >"$FB_TMP/late/ranks.csv"
+}
+ranks_csv 35 1
+"$summary" "$FB_TMP/late" >"$FB_TMP/out"
+who='rank 3 \(host n2, GPU 1 at 0000:61:00.0, mlx5_3:1\)'
+holds "$FB_TMP/out" "^LATE in all_reduce: $who begins 35(\.[0-9])? us after the others, $(
+	)26% of the time, in 10 of 10 rows$"
+expect "who is late" "$(grep -c '^LATE' "$FB_TMP/out")" 1
+"$FB_BUILD/bin/report" "$FB_TMP/late" >"$FB_TMP/page"
+holds "$FB_TMP/page" 'late</span> all_reduce: rank 3 .host n2'
+ranks_csv 35 0
+"$summary" "$FB_TMP/late" >"$FB_TMP/out"
+holds "$FB_TMP/out" "^LATE in all_reduce: $who takes 35(\.[0-9])? us less: the others wait for it, "
+for clock in 0 1; do
+	ranks_csv 0.2 $clock
+	"$summary" "$FB_TMP/late" >"$FB_TMP/out"
+	grep '^LATE' "$FB_TMP/out" && fail "somebody is late without a cause"
+done
+verdict summary_laggards
+
 same one-six.csv 0 --csv --all one six
 same one-plot.txt 0 --plot one
 expect "sections" "$("$summary" --sections "$golden/one")" 2

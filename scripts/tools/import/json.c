@@ -44,10 +44,3 @@ double fb_json_number(const json_t *object, const char *name)
 {
 	return fb_json_value(json_object_get(object, name));
 }
-
-const char *fb_json_text(const json_t *object, const char *name)
-{
-	const char *text = json_string_value(json_object_get(object, name));
-
-	return text ? text : "";
-}

@@ -4,6 +4,7 @@
 #define FB_SCRIPTS_TOOLS_IMPORT_JSON_H
 
 #include "scripts/tools/import/text.h"
+#include "scripts/tools/lib/json.h"
 
 #include <jansson.h>
 
@@ -15,8 +16,5 @@ double fb_json_number(const json_t *object, const char *name);
 
 /* A number itself, as fb_json_number takes it. */
 double fb_json_value(const json_t *value);
-
-/* The text of that name, or "". Borrowed. */
-const char *fb_json_text(const json_t *object, const char *name);
 
 #endif

@@ -26,7 +26,7 @@ struct fb_axis_place {
 
 /*
  * Takes a comma-separated list of names, or NULL for none, each of which some row must have. Keys
- * of `variant` that follow from these axes (each place has one value of them) become axes too, because
+ * of `variant` that follow from these axes (each place has one value of them) become axes too, as
  * else a sweep would fall into as many tables. Returns 0, FB_EINPUT (printed, with the names that
  * there are) or FB_ENOMEM (printed).
  */

@@ -45,15 +45,6 @@ static int compare_u64(uint64_t a, uint64_t b)
 	return a < b ? -1 : a > b;
 }
 
-/*
- * NCCL's own allocator gives GPU memory like any other, and some of NCCL's ways need it: for
- * sections the two are one, which keeps those ways beside what they compete with.
- */
-static const char *memory_of_section(const char *memory)
-{
-	return strcmp(memory, "nccl") ? memory : "device";
-}
-
 /* The variant: that of the row, or without the keys that are axes. */
 static const char *variant_of(const struct entry *entry)
 {
@@ -76,8 +67,8 @@ static int compare_keys(const struct fb_axes *axes, const struct entry *x, const
 		if (axes && fb_axes_have(axes, c->name))
 			continue;
 		if (memory && !inner)
-			order = strcmp(memory_of_section(a->field[i]),
-				       memory_of_section(b->field[i]));
+			order = strcmp(fb_section_memory(a->field[i]),
+				       fb_section_memory(b->field[i]));
 		else if (!strcmp(c->name, "variant"))
 			order = strcmp(variant_of(x), variant_of(y));
 		else if (c->type == FB_COLUMN_U64)
@@ -372,59 +363,4 @@ size_t fb_section_same_place(const struct fb_section *section, size_t first)
 			break;
 	}
 	return end - first;
-}
-
-const char *fb_section_title(const struct fb_section *section, char *buf, size_t n)
-{
-	static const struct {
-		const char *column, *usual, *before;
-	} rest[] = {
-		{"root", "0", "root "},	       {"in_place", "no", "in place: "},
-		{"memory", "host", "memory "}, {"launch", "blocking", ""},
-		{"cadence", "isolated", ""},   {"variant", "", ""},
-	};
-	const struct fb_cell *cell = section->cell;
-	const char *redop = fb_cell_text(cell, "redop"), *nodes = fb_cell_text(cell, "nodes");
-	const char *program = fb_cell_text(cell, "program");
-	const char *operation = fb_cell_text(cell, "operation");
-	bool same = !strcmp(program, operation);
-	size_t used;
-
-	snprintf(buf, n, "%s%s%s", program, same ? "" : " ", same ? "" : operation);
-	used = strlen(buf);
-	/* Of one place cells are sorted by bytes: where the last has none, nothing is moved. */
-	if (section->cell[section->count - 1].bytes && used < n)
-		snprintf(buf + used, n - used, ", %s%s%s", fb_cell_text(cell, "datatype"),
-			 strcmp(redop, "-") ? " " : "", strcmp(redop, "-") ? redop : "");
-	used = strlen(buf);
-	if (used < n && !(section->axes && fb_axes_have(section->axes, "ranks")))
-		snprintf(buf + used, n - used, ", %s ranks on %s node%s",
-			 fb_cell_text(cell, "ranks"), nodes, strcmp(nodes, "1") ? "s" : "");
-	for (size_t i = 0; i < sizeof(rest) / sizeof(rest[0]); i++) {
-		const char *text = fb_cell_text(cell, rest[i].column);
-
-		if (section->axes && fb_axes_have(section->axes, rest[i].column))
-			continue;
-		if (!strcmp(rest[i].column, "variant") && cell->place)
-			text = cell->place->rest;
-		if (!strcmp(rest[i].column, "memory"))
-			text = memory_of_section(text);
-		used = strlen(buf);
-		/* MPI knows broadcast with one buffer only, so that is usual there. */
-		if (!strcmp(rest[i].column, "in_place") && !strcmp(operation, "broadcast"))
-			continue;
-		if (strcmp(text, rest[i].usual) && strcmp(text, "-") && strcmp(text, "-1") &&
-		    *text && used < n)
-			snprintf(buf + used, n - used, ", %s%s", rest[i].before, text);
-	}
-	return buf;
-}
-
-const char *fb_section_library(const struct fb_section *section)
-{
-	for (size_t i = 0; i < section->count; i++)
-		if (fb_cell_is_library(&section->cell[i]))
-			return strcmp(fb_cell_text(&section->cell[i], "engine"), "mpi") ? "NCCL"
-											: "MPI";
-	return "library";
 }

@@ -51,11 +51,11 @@ struct fb_cells {
 };
 
 /*
- * Makes cells of rows, which must outlive them, as the axes must (NULL: none). The interval
- * low_us .. high_us is, for one launch, the 95% interval of the median within it; for six and more, the 95% interval of the
- * median over launches; between these no such interval exists, and it is the least and the
- * greatest launch. Of two rows of the same launch the later one counts (a repeated fault).
- * Returns 0 or FB_ENOMEM (printed).
+ * Makes cells of rows, which must outlive them, as the axes must (NULL: none). The interval low_us
+ * .. high_us is, for one launch, the 95% interval of the median within it; for six and more, the
+ * 95% interval of the median over launches; between these no such interval exists, and it is the
+ * least and the greatest launch. Of two rows of the same launch the later one counts (a repeated
+ * fault). Returns 0 or FB_ENOMEM (printed).
  */
 int fb_cells_make(struct fb_cells *cells, const struct fb_results *results,
 		  const struct fb_axes *axes);
@@ -88,6 +88,9 @@ size_t fb_section_same_place(const struct fb_section *section, size_t first);
  * buf.
  */
 const char *fb_section_title(const struct fb_section *section, char *buf, size_t n);
+
+/* The memory by which sections differ. */
+const char *fb_section_memory(const char *memory);
 
 /* The library of the section's rows, for headings: "MPI", "NCCL"; "library": there are none. */
 const char *fb_section_library(const struct fb_section *section);

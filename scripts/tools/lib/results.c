@@ -223,15 +223,29 @@ static int read_folder(struct fb_results *results, const char *path)
 	return err;
 }
 
-int fb_results_read_facts(struct fb_results *results, const char *path)
+char *fb_beside(const char *path, const char *name)
 {
 	const char *slash = strrchr(path, '/');
 	char *beside = NULL;
-	int err = FB_OK;
+	struct stat st;
+	int n;
 
-	if (asprintf(&beside, "%.*senvironment.csv", slash ? (int)(slash - path) + 1 : 0, path) < 0)
-		return fb_error(FB_ENOMEM, "out of memory for a path");
-	if (access(beside, R_OK) == 0)
+	if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
+		n = asprintf(&beside, "%s/%s", path, name);
+	else
+		n = asprintf(&beside, "%.*s%s", slash ? (int)(slash - path) + 1 : 0, path, name);
+	if (n >= 0)
+		return beside;
+	fb_error(FB_ENOMEM, "out of memory for a path");
+	return NULL;
+}
+
+int fb_results_read_facts(struct fb_results *results, const char *path)
+{
+	char *beside = fb_beside(path, "environment.csv");
+	int err = beside ? FB_OK : FB_ENOMEM;
+
+	if (!err && access(beside, R_OK) == 0)
 		err = read_file(results, beside, true);
 	free(beside);
 	return err;

@@ -58,6 +58,9 @@ int fb_results_read(struct fb_results *results, const char *path);
  */
 int fb_results_read_facts(struct fb_results *results, const char *path);
 
+/* The file of that name in a folder, or beside a file; malloced, NULL: no memory (printed). */
+char *fb_beside(const char *path, const char *name);
+
 /* The value of a fact, or NULL. Borrowed. */
 const char *fb_results_fact(const struct fb_results *results, const char *key);
 

@@ -1,84 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Who is slow in a matrix of ranks, in words; see matrix.h. How: lib/suspects.h. */
 #include "common/base/error.h"
+#include "scripts/tools/lib/hosts.h"
 #include "scripts/tools/lib/suspects.h"
 #include "scripts/tools/plot/matrix.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { HOSTS_MAX = FB_MATRIX_MAX, NAMED_MAX = 4 };
+enum { NAMED_MAX = 4 };
 
 /* As much slower than the others somebody has to be. */
 static const double threshold = 0.1;
-
-struct hosts {
-	char *text;	   /* the fact, cut into names */
-	const char **name; /* [count] */
-	size_t *of, count; /* [ranks]: index of each rank's host */
-};
-
-/* Enters ranks as "0-3,8": false where that is something else or names no rank of the matrix. */
-static bool read_ranks(struct hosts *hosts, size_t ranks, char *list)
-{
-	char *rest = NULL;
-
-	for (char *item = strtok_r(list, ",", &rest); item; item = strtok_r(NULL, ",", &rest)) {
-		char *end;
-		size_t first = strtoull(item, &end, 10);
-		size_t last = *end == '-' ? strtoull(end + 1, &end, 10) : first;
-
-		if (*end || last < first || last >= ranks)
-			return false;
-		for (size_t r = first; r <= last; r++)
-			hosts->of[r] = hosts->count;
-	}
-	return true;
-}
-
-static void free_hosts(struct hosts *hosts)
-{
-	free(hosts->text);
-	free(hosts->name);
-	free(hosts->of);
-	*hosts = (struct hosts){.count = 0};
-}
-
-/* From a fact as "n1:0-3 n2:4-7". Where it does not say it of all ranks, nothing is known. */
-static int read_hosts(struct hosts *hosts, const char *fact, size_t ranks)
-{
-	size_t left = ranks;
-	char *rest = NULL;
-
-	*hosts = (struct hosts){
-		.text = strdup(fact),
-		.name = calloc(HOSTS_MAX, sizeof(*hosts->name)),
-		.of = malloc((ranks + 1) * sizeof(*hosts->of)),
-	};
-	if (!hosts->text || !hosts->name || !hosts->of) {
-		free_hosts(hosts);
-		return fb_error(FB_ENOMEM, "out of memory for the hosts of ranks");
-	}
-	for (size_t r = 0; r < ranks; r++)
-		hosts->of[r] = HOSTS_MAX;
-	for (char *host = strtok_r(hosts->text, " ", &rest); host && hosts->count < HOSTS_MAX;
-	     host = strtok_r(NULL, " ", &rest)) {
-		char *list = strrchr(host, ':');
-
-		if (!list)
-			break;
-		*list++ = '\0';
-		hosts->name[hosts->count] = host;
-		if (!read_ranks(hosts, ranks, list))
-			break;
-		hosts->count++;
-	}
-	for (size_t r = 0; r < ranks; r++)
-		left -= hosts->of[r] < HOSTS_MAX ? 1 : 0;
-	if (left)
-		free_hosts(hosts);
-	return FB_OK;
-}
 
 static void free_devices(char **devices, size_t ranks)
 {
@@ -109,7 +42,7 @@ static char *name_device(const struct fb_matrix *matrix, const struct fb_results
 
 /* Of all ranks; freed by the caller with free_devices. */
 static int list_devices(const struct fb_matrix *matrix, const struct fb_results *results,
-			const struct hosts *hosts, char ***devices)
+			const struct fb_hosts *hosts, char ***devices)
 {
 	char **list = calloc(matrix->rows + 1, sizeof(*list));
 	int err = list ? FB_OK : FB_ENOMEM;
@@ -131,7 +64,7 @@ int fb_matrix_name_slow(const struct fb_matrix *matrix, const struct fb_results 
 {
 	const char *fact = results ? fb_results_fact(results, "run.ranks_of_hosts") : NULL;
 	struct fb_suspects found = {.count = 0};
-	struct hosts hosts = {.count = 0};
+	struct fb_hosts hosts = {.count = 0};
 	char **devices = NULL;
 	char who[FB_SUSPECT_CHARS];
 	size_t used = 0;
@@ -141,7 +74,7 @@ int fb_matrix_name_slow(const struct fb_matrix *matrix, const struct fb_results 
 	if (!fb_matrix_is_of_ranks(matrix))
 		return FB_OK;
 	if (fact)
-		err = read_hosts(&hosts, fact, matrix->rows);
+		err = fb_hosts_read(&hosts, fact, matrix->rows);
 	if (!err)
 		err = fb_suspects_find(&found, matrix->value, matrix->rows, matrix->more_is_better,
 				       hosts.of, threshold);
@@ -155,6 +88,6 @@ int fb_matrix_name_slow(const struct fb_matrix *matrix, const struct fb_results 
 		snprintf(text + used, n - used, "; and %zu more", found.count - NAMED_MAX);
 	free_devices(devices, matrix->rows);
 	fb_suspects_free(&found);
-	free_hosts(&hosts);
+	fb_hosts_free(&hosts);
 	return err;
 }

@@ -8,23 +8,15 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 static int read_environment(struct fb_page_set *set, const char *path)
 {
-	const char *slash = strrchr(path, '/');
-	struct stat st;
-	char *file = NULL;
-	int err = FB_OK, folder;
+	char *file = fb_beside(path, "environment.csv");
+	int err = FB_OK;
 
-	if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
-		folder = asprintf(&file, "%s/environment.csv", path);
-	else
-		folder = asprintf(&file, "%.*senvironment.csv", slash ? (int)(slash - path) + 1 : 0,
-				  path);
-	if (folder < 0)
-		return fb_error(FB_ENOMEM, "out of memory for a path");
+	if (!file)
+		return FB_ENOMEM;
 	if (access(file, R_OK) == 0)
 		err = fb_sheet_read_any(&set->environment, file);
 	free(file);

@@ -4,6 +4,7 @@
  * doubtful, and where there is room to the bound. Counted first, then with the worst few.
  */
 #include "common/base/sizes.h"
+#include "scripts/tools/lib/rank_times.h"
 #include "scripts/tools/lib/report.h"
 #include "scripts/tools/report/html.h"
 #include "scripts/tools/report/page.h"
@@ -11,6 +12,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { WORST = 8, FAR_PERCENT = 50 };
 
@@ -209,6 +211,23 @@ static void put_slower(const struct fb_page *page, struct ranked *list)
 	fputs("</ul></li>\n", out);
 }
 
+static void put_laggard(void *arg, const char *sentence)
+{
+	fb_html(arg, "<li><span class=\"tag few\">late</span> %s</li>\n", sentence);
+}
+
+/* Who lags in the times of single ranks; without these, or memory, nothing is said. */
+static void put_laggards(const struct fb_page *page)
+{
+	char *file = fb_beside(page->set->path[0], "ranks.csv");
+	struct fb_rank_times times = {.groups = 0};
+
+	if (file && access(file, R_OK) == 0 && !fb_rank_times_read(&times, file))
+		fb_laggards(&times, &page->set->results, put_laggard, page->out);
+	fb_rank_times_free(&times);
+	free(file);
+}
+
 void fb_page_findings(const struct fb_page *page)
 {
 	struct ranked *list = calloc(page->set->cells.count + 1, sizeof(*list));
@@ -229,6 +248,7 @@ void fb_page_findings(const struct fb_page *page)
 		      out);
 	put_skipped(page);
 	put_flags(page);
+	put_laggards(page);
 	if (list) {
 		put_slower(page, list);
 		put_far(page, list);

@@ -64,7 +64,9 @@ static int read_lines(struct fb_study *study, const struct fb_study_changes *cha
 		text[strcspn(text, "\r\n")] = '\0';
 		err = fb_word_list_split_line(&words, text);
 		if (err == FB_EINPUT)
-			err = fb_study_error(study, line, "'%s': accepted is a second \" at the value's end", text);
+			err = fb_study_error(study, line,
+					     "'%s': accepted is a second \" at the value's end",
+					     text);
 		if (!err && words.count)
 			err = fb_study_line(study, changes, &words, line);
 		fb_word_list_free(&words);

@@ -184,7 +184,8 @@ int fb_word_list_split_line(struct fb_word_list *words, const char *line)
 
 		if (*at && quoted && *at != '"' && strchr("%; #\t", *at)) {
 			n += (size_t)sprintf(word + n, "%%%02X", (unsigned)*at);
-		} else if (*at == '"' && (quoted || begins_assignment(begin, (size_t)(at - begin)))) {
+		} else if (*at == '"' &&
+			   (quoted || begins_assignment(begin, (size_t)(at - begin)))) {
 			quoted = !quoted;
 		} else if (!end) {
 			word[n++] = *at;

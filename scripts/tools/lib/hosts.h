@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Which rank ran on which host, from the fact run.ranks_of_hosts: "n1:0-3 n2:4-7". */
+#ifndef FB_SCRIPTS_TOOLS_LIB_HOSTS_H
+#define FB_SCRIPTS_TOOLS_LIB_HOSTS_H
+
+#include <stddef.h>
+
+struct fb_hosts {
+	char *text;	   /* the fact, cut into names */
+	const char **name; /* [count] */
+	size_t *of, count; /* [ranks]: index of each rank's host; NULL: nothing is known */
+};
+
+/*
+ * Reads the fact for so many ranks. Where it does not say it of all of them, nothing is known and
+ * the structure is empty. Returns 0 or FB_ENOMEM (printed).
+ */
+int fb_hosts_read(struct fb_hosts *hosts, const char *fact, size_t ranks);
+
+/* Safe on a zeroed structure. */
+void fb_hosts_free(struct fb_hosts *hosts);
+
+#endif

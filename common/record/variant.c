@@ -5,6 +5,7 @@
 
 #include <ctype.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { ITEMS = FB_VARIANT_CHARS / 2 };
@@ -131,14 +132,35 @@ void fb_variant_put(struct fb_case *c, const char *keys)
 	}
 }
 
-bool fb_variant_has(const char *variant, const char *name)
+/* Where the key's value begins; NULL: it is not there. */
+static const char *find(const char *variant, const char *key)
 {
-	size_t length = strlen(name);
+	size_t length = strlen(key);
 
 	for (const char *at = variant; *at; at += *at == ';') {
-		if (!strncmp(at, name, length) && at[length] == '=')
-			return true;
+		if (!strncmp(at, key, length) && at[length] == '=')
+			return at + length + 1;
 		at += strcspn(at, ";");
 	}
-	return false;
+	return NULL;
+}
+
+uint64_t fb_variant_u64(const char *variant, const char *key, uint64_t fallback)
+{
+	const char *at = find(variant, key);
+
+	return at ? strtoull(at, NULL, 10) : fallback;
+}
+
+const char *fb_variant_text(const char *variant, const char *key, char *value, size_t n)
+{
+	const char *at = find(variant, key);
+
+	snprintf(value, n, "%.*s", at ? (int)strcspn(at, ";") : 0, at ? at : "");
+	return value;
+}
+
+bool fb_variant_has(const char *variant, const char *name)
+{
+	return find(variant, name) != NULL;
 }

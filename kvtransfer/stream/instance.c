@@ -347,12 +347,13 @@ static void put_exposed(struct stream *s, double *value)
 void fb_stream_describe(void *instance, struct fb_traits *traits)
 {
 	struct stream *s = instance;
-	double *v = traits->extra, transfer = 0, steps[2];
+	double *v = traits->extra, transfer = 0, steps[2], ignored[FB_HANDOFF_COLUMNS];
 	char text[128] = "";
 
+	/* The handoff's columns are not this program's. */
+	traits->extra = ignored;
 	fb_handoff_describe(s->base, traits);
-	for (int k = 0; k < FB_EXTRA_COLUMNS; k++)
-		v[k] = (double)NAN;
+	traits->extra = v;
 	for (uint32_t l = 0; l < s->model->layers; l++)
 		transfer += s->layer_s[l];
 	v[FB_STREAM_COMPUTE_US] = s->compute_s * 1e6;

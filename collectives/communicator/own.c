@@ -76,7 +76,8 @@ static int call(struct fb_life_context *c)
 			err = fb_call_wait(one[i].call);
 	}
 	if (!err && !*c->path) {
-		struct fb_traits traits = {0};
+		double ignored[FB_COLLECTIVE_COLUMNS];
+		struct fb_traits traits = {.extra = ignored};
 
 		fb_call_describe(one[0].call, &traits);
 		snprintf(c->path, sizeof(c->path), "%s", traits.path);

@@ -192,7 +192,7 @@ static void check_floors(const struct context *c)
 
 /*
  * A bound is the best that a machine was seen to do, so a time below it says that the machine was
- * slower while the bound was measured. Bounds of eight launches on a machine with four times as
+ * slower while the bound was measured. Bounds of three launches on a machine with four times as
  * many processes as processors were up to 1.3 times apart, so less than 1.1 times the upper end of
  * the median's interval is noise.
  */

@@ -72,8 +72,7 @@ watch() {
 }
 
 # run_program SHOW SETUP OUTPUT RANKS PROGRAM [argument...]: runs it, see watch; sets rc. SETUP is
-# called in the launcher's shell, to export its environment; the program's output is added
-# to the file OUTPUT.
+# called in the launcher's shell, to export its environment; OUTPUT gets the program's output.
 run_program() {
 	local show=$1 setup=$2 output=$3 name=${5##*/} to watcher i
 
@@ -84,7 +83,7 @@ run_program() {
 	{
 		"$setup"
 		exec scripts/launch "$@"
-	} </dev/null >>"$output" 2>&"$to" {to}>&- &
+	} </dev/null >"$output" 2>&"$to" {to}>&- &
 	child=$!
 	wait "$child"
 	rc=$?

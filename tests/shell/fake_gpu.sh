@@ -65,12 +65,12 @@ verdict fake_gpu_options
 
 # Engine auto: the copy engines where the table says so, without a rule what cuda's says or the
 # model; few channels by rules of their own.
-cat >"$FB_TMP/auto.tuning" <<-'END'
-	table fake gpu Fake GPU
-	rule auto all_gather 2 1 p2p any any 64K 64K auto auto copy/pull direct 0 0 0
-	rule auto all_gather 2 1 p2p any any 1M 1M auto auto direct ll128 0 0 0
-	rule auto all_gather 2 1 p2p any any 8 1M auto auto copy/push direct 0 0 0 objective=overlapped
-	rule cuda all_gather 2 1 p2p any any 64K 1M auto auto ring direct 4 64 0 channels=4
+cat >"$FB_TMP/auto.tuning" <<'END'
+table fake gpu Fake GPU
+rule auto all_gather 2 1 p2p any any 64K 64K auto auto copy/pull direct 0 0 0
+rule auto all_gather 2 1 p2p any any 1M 1M auto auto direct ll128 0 0 0
+rule auto all_gather 2 1 p2p any any 8 1M auto auto copy/push direct 0 0 0 objective=overlapped
+rule cuda all_gather 2 1 p2p any any 64K 1M auto auto ring direct 4 64 0 channels=4
 END
 paths() {
 	runs 2 all_gather --algorithm auto --protocol auto --bytes 64K,1M "$@"

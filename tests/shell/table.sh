@@ -1,16 +1,16 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# What a run writes to standard output: CSV where nobody reads it, a table in the order of sizes on a
-# terminal and beside --csv, and what is asked for anywhere.
+# What a run writes to standard output: CSV where nobody reads it, a table in the order of sizes on
+# a terminal and beside --csv, and what is asked for anywhere.
 
 set -u
 export LC_ALL=C
 . scripts/lib.sh
 . tests/shell/lib.sh
 bin=$FB_BUILD/bin
-few=(--engine host --algorithm ring,two_shot,hierarchical --protocol simple --transport shm
-	--min-samples 1 --max-samples 2 --bytes 64K,8,1K)
+few=(--engine host --algorithm "ring,two_shot,hierarchical" --protocol simple --transport shm
+	--min-samples 1 --max-samples 2 --bytes "64K,8,1K")
 
 # shown OPTION...: standard output of all_reduce, in $FB_TMP/out.
 shown() {

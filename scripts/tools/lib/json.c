@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <jansson.h>
+
 /* The whole file with room for two more bytes, malloced; NULL (printed). */
 static char *read_all(const char *path, size_t *length)
 {

@@ -35,8 +35,8 @@ static const struct fb_option table[] = {
 			"what a change between neighbouring sizes has to gain"),
 	STRING(without, 0, "without", "LIST", "algorithms and protocols to leave out"),
 	FB_OPTION_CHOICE(struct fb_tune_settings, objective, 0, "objective", "alone",
-			 fb_auto_objectives, "what the rules are best at: alone, from rows of collectives; overlapped "
-			 "with computing, from rows of ddp"),
+			 fb_auto_objectives, "what the rules are best at: alone, from rows of "
+			 "collectives; overlapped with computing, from rows of ddp"),
 	FLAG(best_only, 0, "best-only", "no rules for algorithms or protocols that are given"),
 	FB_OPTION_GROUP("Other"),
 	FLAG(help, 'h', "help", "this text"),

@@ -337,7 +337,8 @@ static double apart(uint64_t a, uint64_t b)
 	return fabs(log2((double)(a ? a : 1)) - log2((double)(b ? b : 1)));
 }
 
-enum { ABOUT_OBJECTIVE, ABOUT_CHANNELS, ABOUT_IN_PLACE, ABOUT_ELEMENT, ABOUT_BYTES, DISTANCES };
+enum { ABOUT_OBJECTIVE, ABOUT_CHANNELS, ABOUT_IN_PLACE, ABOUT_ELEMENT, ABOUT_BYTES,
+       ABOUT_SIDE, DISTANCES };
 
 static void measure(const struct fb_tuning_rule *rule, const struct fb_tuning_key *asked,
 		    uint64_t bytes, double distance[DISTANCES])
@@ -357,6 +358,7 @@ static void measure(const struct fb_tuning_rule *rule, const struct fb_tuning_ke
 	distance[ABOUT_BYTES] = bytes < rule->from ? apart(bytes, rule->from)
 				: bytes > rule->to ? apart(bytes, rule->to)
 						   : 0;
+	distance[ABOUT_SIDE] = bytes > rule->to;
 }
 
 static bool is_nearer(const double a[DISTANCES], const double b[DISTANCES])

@@ -75,6 +75,9 @@ static int prepare_call(struct fb_step_instance *i, int t)
 	struct fb_case key = fb_step_case(&i->dag, t, i->key);
 	struct fb_operation op;
 
+	/* Engines must know that they are captured: not all that they enqueue else can be. */
+	if (i->graph)
+		key.launch = "graph";
 	i->counts[t] = fb_step_counts(&i->dag, t);
 	op = fb_step_operation(&i->dag, t, i->key, &i->counts[t]);
 	op.segment = &i->views[task->partition];

@@ -376,7 +376,7 @@ cudaError_t cudaMemcpy3DAsync(const struct cudaMemcpy3DParms *p, cudaStream_t st
 static cudaError_t copy_each(void *const *to, const void *const *from, const size_t *bytes,
 			     size_t count, cudaStream_t stream)
 {
-	cudaError_t code = cudaSuccess;
+	cudaError_t code = fake_is_capturing() ? cudaErrorStreamCaptureUnsupported : cudaSuccess;
 
 	for (size_t i = 0; i < count && code == cudaSuccess; i++)
 		code = cudaMemcpyAsync(to[i], from[i], bytes[i], cudaMemcpyDefault, stream);

@@ -45,6 +45,9 @@ void fake_operate(cudaStream_t stream, unsigned n, const CUstreamBatchMemOpParam
 cudaError_t fake_launch(const char *name, void **args, unsigned blocks, unsigned threads,
 			cudaStream_t stream);
 
+/* Whether a stream is being captured: drivers take no batch of copies then. */
+bool fake_is_capturing(void);
+
 void fake_capture_begin(void *stream);
 void *fake_capture_end(void *stream); /* a graph */
 void *fake_graph_copy(const void *graph);

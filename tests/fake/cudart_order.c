@@ -186,6 +186,11 @@ cudaError_t cudaGraphLaunch(cudaGraphExec_t ready, cudaStream_t stream)
 	return add("graph", "");
 }
 
+bool fake_is_capturing(void)
+{
+	return device.capturing != 0;
+}
+
 cudaError_t cudaStreamBeginCapture(cudaStream_t stream, enum cudaStreamCaptureMode mode)
 {
 	device.capturing = 1;

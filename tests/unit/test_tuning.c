@@ -27,6 +27,8 @@ static const char example[] =
 	"rule cuda reduce 4 1 p2p any any 8 1G  auto auto  star direct 4 0 0 objective=overlapped\n"
 	"rule cuda reduce 4 1 p2p any any 8 1G  auto auto  star ll 4 0 0 objective=overlapped "
 	"channels=4\n"
+	"rule cuda gather 4 1 p2p any any 8 16K  auto auto  star ll 0 0 0\n"
+	"rule cuda gather 4 1 p2p any any 64K 1M  auto auto  tree simple 0 0 0\n"
 	"table two cpu Some CPU\n"
 	"rule host barrier 3 2 shm+tcp any any 0 0  auto auto  tree simple 0 0 0";
 
@@ -65,7 +67,7 @@ static void test_read(void)
 	CHECK_STR(t.table[0].name, "one");
 	CHECK_STR(t.table[0].model, "Some GPU 80GB");
 	CHECK_INT(t.table[0].kind, FB_MACHINE_GPU);
-	CHECK_INT(t.table[0].nrules, 13);
+	CHECK_INT(t.table[0].nrules, 15);
 	CHECK_INT(t.table[1].kind, FB_MACHINE_CPU);
 	CHECK_INT(t.table[1].nrules, 1);
 	rule = &t.table[0].rule[2];
@@ -116,6 +118,10 @@ static void test_conditions(const struct fb_tuning *one)
 	/* Far from what was measured the usual rules hold. */
 	CHECK_FOUND(one, key, UINT64_C(4) << 30, "star direct");
 	CHECK_FOUND(one, key, UINT64_C(5) << 30, "tree simple");
+	/* In the very middle the larger sizes' rule counts. */
+	key = asked("gather", 4);
+	CHECK_FOUND(one, key, 32 << 10, "tree simple");
+	CHECK_FOUND(one, key, (32 << 10) - 4, "star ll");
 	/* What has no such rule has the others. */
 	key = asked("all_reduce", 2);
 	key.channels = 8;

@@ -16,7 +16,7 @@ struct one {
 
 static int begin(struct fb_life_context *c)
 {
-	c->own = calloc((size_t)(c->count * c->parts), sizeof(struct one));
+	c->own = calloc((size_t)c->count * (size_t)c->parts, sizeof(struct one));
 	return c->own ? FB_OK : fb_error(FB_ENOMEM, "out of memory for %d engines", c->count);
 }
 

@@ -56,7 +56,8 @@ struct fb_tier_job fb_tier_job_of(const struct fb_case *c)
 		.order = (enum fb_tier_order)k->tier,
 	};
 
-	while (strcmp(fb_tier_operations[j.operation], c->operation))
+	while (fb_tier_operations[j.operation] &&
+	       strcmp(fb_tier_operations[j.operation], c->operation))
 		j.operation++;
 	j.shape = fb_kv_model_shape(j.model, (uint32_t)fb_datatype_size(c->datatype));
 	j.shape.tokens = (uint32_t)k->tokens;

@@ -128,7 +128,7 @@ bool fb_serve_can(void *arg, const struct fb_case *c, char reason[FB_REASON_CHAR
 	else if (p.pool_blocks * own->block_tokens < state->longest_input)
 		snprintf(reason, FB_REASON_CHARS, "the longest prompt has %u tokens, a cache %llu",
 			 state->longest_input,
-			 (unsigned long long)(p.pool_blocks * own->block_tokens));
+			 (unsigned long long)p.pool_blocks * own->block_tokens);
 	else
 		return true;
 	return false;

@@ -349,6 +349,7 @@ void fb_stream_describe(void *instance, struct fb_traits *traits)
 	struct stream *s = instance;
 	double *v = traits->extra, transfer = 0, steps[2], ignored[FB_HANDOFF_COLUMNS];
 	char text[128] = "";
+	size_t used;
 
 	/* The handoff's columns are not this program's. */
 	traits->extra = ignored;
@@ -372,10 +373,8 @@ void fb_stream_describe(void *instance, struct fb_traits *traits)
 	}
 	if (s->compute)
 		fb_kv_compute_describe(s->compute, text, sizeof(text));
-	if (strlen(traits->path) + strlen(text) + 3 < sizeof(traits->path)) {
-		strcat(traits->path, "; ");
-		strcat(traits->path, text);
-	}
+	used = strlen(traits->path);
+	snprintf(traits->path + used, sizeof(traits->path) - used, "; %s", text);
 	traits->bound_us = (double)NAN;
 }
 

@@ -245,11 +245,12 @@ int fb_axes_parse(struct fb_axes *axes, const char *list, const struct fb_result
 {
 	axes->count = 0;
 	for (const char *at = list; at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL) {
-		char *name = axes->name[axes->count], buf[FB_VARIANT_CHARS];
+		char *name, buf[FB_VARIANT_CHARS];
 		size_t i = 0;
 
 		if (axes->count == FB_AXES)
 			return fb_error(FB_EINPUT, "--axis %.80s: at most %d names", list, FB_AXES);
+		name = axes->name[axes->count];
 		snprintf(name, FB_AXIS_CHARS, "%.*s", (int)strcspn(at, ","), at);
 		while (i < results->count &&
 		       !*find_value(results, &results->row[i], name, buf, sizeof(buf)))

@@ -41,6 +41,7 @@ static bool of_kineto(const struct fb_profile *p, const json_t *event, struct fb
 	const char *category = fb_json_text(event, "cat"), *name = fb_json_text(event, "name");
 	const json_t *args = json_object_get(event, "args");
 	const json_t *device = json_object_get(args, "device");
+	bool call = !strcmp(category, "cuda_runtime") || !strcmp(category, "cuda_driver");
 
 	e->correlation = (uint64_t)json_integer_value(json_object_get(args, "correlation"));
 	e->device = (int64_t)number_of(device ? device : json_object_get(event, "pid"));
@@ -50,11 +51,9 @@ static bool of_kineto(const struct fb_profile *p, const json_t *event, struct fb
 		e->kind = strstr(name, "PtoP") ? FB_DOES_COMMUNICATION : FB_DOES_COPY;
 	else if (!strcmp(category, "user_annotation") && fb_name_is(&p->names->step, name))
 		e->kind = FB_DOES_STEP;
-	else if (strcmp(category, "cuda_runtime") && strcmp(category, "cuda_driver"))
-		return false;
-	else if (fb_name_is(&p->names->sync, name))
+	else if (call && fb_name_is(&p->names->sync, name))
 		e->kind = FB_DOES_SYNC;
-	else if (e->correlation)
+	else if (call && e->correlation)
 		e->kind = FB_DOES_LAUNCH;
 	else
 		return false;

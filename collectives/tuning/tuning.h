@@ -107,7 +107,8 @@ typedef bool (*fb_tuning_accept_fn)(void *arg, const struct fb_tuning_rule *rule
  * those rules the nearest is the one that agrees about the objective, then the one with the nearest
  * number of channels, then the one that agrees about in_place, then the one with the nearest size
  * of an element, then of the message (by ratio: between two ranges the nearer end counts, in the
- * very middle the range of larger sizes, and beyond the last one the last one does). accept may be NULL.
+ * very middle the range of larger sizes, and beyond the last one the last one does). accept may be
+ * NULL.
  */
 const struct fb_tuning_rule *fb_tuning_find(const struct fb_tuning *tuning,
 					    const struct fb_tuning_key *asked, uint64_t bytes,

@@ -4,6 +4,8 @@
  * 5% of cases, whatever rows have in common, and changes are found as often as they should be.
  *
  * 399 draws instead of 9999: the rate of false alarms is exact for every number of draws.
+ *
+ * sanitizers: full
  */
 #include <stdlib.h>
 

@@ -7,6 +7,7 @@
  *	test_plans [COLLECTIVE [ALGORITHM]]
  *
  * timeout: 900
+ * sanitizers: full
  */
 #include <stdlib.h>
 

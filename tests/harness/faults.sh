@@ -115,19 +115,21 @@ test_raw() {
 		"$(column samples "$csv/dummy.csv" | awk '$1 + 0 { print NR - 1, $1 }')"
 	expect "samples.csv" "rows with samples" \
 		"$(tail -n +2 "$csv/samples.csv" | cut -d, -f4 | sort -u | wc -l)" 3
-	# A repetition's sample is the longest of its four ranks, to the last digit written.
+	# On one clock a repetition lasts from the first of its four ranks' begins to the last one's
+	# end, to the last digit written.
 	expect "ranks.csv" "lines of each repetition" "$(tail -n +2 "$csv/ranks.csv" |
 		cut -d, -f4,5 | uniq -c | awk '{ print $1 }' | sort -u)" 4
 	expect "ranks.csv" "repetitions that differ" "$(awk -F, '
 		FNR == 1 { next }
 		NF == 6 { sample[$4, $5] = $6; n++; next }
 		{
-			took = $8 - $7
-			if (took > longest[$4, $5]) longest[$4, $5] = took
+			i = $4 SUBSEP $5
+			if (!(i in end) || $8 > end[i]) end[i] = $8
+			if (!(i in begin) || $7 < begin[i]) begin[i] = $7
 		}
 		END {
 			for (i in sample) {
-				apart = sample[i] - longest[i]
+				apart = sample[i] - (end[i] - begin[i])
 				if (apart < 0.001 && apart > -0.001) n--
 			}
 			print n

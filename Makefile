@@ -247,6 +247,9 @@ all: $(if $(SANITIZER),,compile_commands.json)
 
 tests: all $(UNIT) $(MPITESTS) $(FAKES) $(FAKE_GPU) $(FUZZERS) ## build the test programs too
 fuzzers: $(FUZZERS)
+# What tests/run uses of the MPI that is not the default one, and with sanitizers.
+mpi_tests: $(MPITESTS) $(FAKES)
+sanitized_tests: mpi_tests $(UNIT) $(FUZZERS) $(BIN)
 
 $(B)/%.o: %.c $(B)/flags
 	$(call say,CC,$<)

@@ -1,13 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # shellcheck shell=bash disable=SC2154 # variables of tests/run
 #
-# The parts of tests/run: building, finding, running and counting. Sourced by it; uses its
-# variables pattern, list, verbose, unit_only, asan and logs.
+# The parts of tests/run: building, finding and running. Sourced by it; uses its variables pattern,
+# list, verbose, unit_only, asan and logs.
 
-passed=0 failed=0 skipped=0
-failures=()
-# Lines of a log that say what failed.
-own_words='^(fabricbench|csvcheck|FAIL|  [^ ].*: got )|(ERROR|WARNING): |runtime error: |failed: '
 queue=()             # what waits: kind, processors, limit, name and command, separated by \x1f
 declare -A running=() # by process id: kind, processors, limit, start, folder and name of a test
 # One more than there are processors: some tests wait most of the time.
@@ -17,19 +13,25 @@ measured=-60         # when FB_SLOW was, in seconds of $SECONDS
 
 # A make above this script must not pass its job slots on: they are not open here.
 test_make() {
-	env -u MAKEFLAGS -u MAKELEVEL make -j"$(fb_cores)" WERROR="${WERROR:-1}" "$@" tests
+	env -u MAKEFLAGS -u MAKELEVEL make -j"$(fb_cores)" WERROR="${WERROR:-1}" "$@"
 }
 
+# Builds what the tests to come use: without --full that is little of the other MPI.
 build_all() {
-	local family
+	local family all=tests checked=tests
 
+	[ -n "$FB_FULL" ] || all=mpi_tests checked=sanitized_tests
 	for family in $FB_MPIS; do
 		echo "build with $family"
-		test_make MPI="$family" || return 3
+		if [ "$family" = "$MPI" ]; then
+			test_make MPI="$family" tests || return 3
+		elif [ "$unit_only" = no ]; then
+			test_make MPI="$family" $all || return 3
+		fi
 	done
 	if [ "$asan" = yes ]; then
 		echo "build with $MPI and sanitizers"
-		test_make SANITIZE=asan || return 3
+		test_make SANITIZE=asan $checked || return 3
 	fi
 	[ "$unit_only" = yes ] || env -u MAKEFLAGS -u MAKELEVEL make compile_commands.json
 }
@@ -43,32 +45,27 @@ note_of() {
 	echo "${value:-$3}"
 }
 
+# full_of FILE: what the test leaves to the full set, by its line `full:`.
+full_of() {
+	sed -n '1,15s|^[ #/*]*full: *||p' "$1"
+}
+
+# full_only NAME WHAT: with -l says what runs in the full set only.
+full_only() {
+	[ "$list" = no ] || [ -z "$2" ] || ! [[ $1 =~ $pattern ]] ||
+		echo "$1: in the full set only, for its length: $2"
+}
+
 # took_since START FILE: seconds since then, and of processors as FILE says.
 took_since() {
 	awk -v a="$1" -v b="$EPOCHREALTIME" 'NF == 2 { cpu = $1 + $2 }
 		END { printf "%.1f s (%.1f s of processors)", b - a, cpu }' "$2" 2>/dev/null
 }
 
-# report WORD NAME TEXT: one line of progress.
-report() {
-	printf '%-4s  %-44s %s\n' "$1" "$2" "$3"
-}
-
-# count WORD NAME TEXT: counts one test and reports it.
-count() {
-	case $1 in
-	PASS) passed=$((passed + 1)) ;;
-	SKIP) skipped=$((skipped + 1)) ;;
-	FAIL)
-		failed=$((failed + 1))
-		failures+=("$2")
-		;;
-	esac
-	report "$@"
-}
-
 # wanted NAME COMMAND...: whether to run the test; with -l it is listed instead.
 wanted() {
+	local IFS=' '
+
 	[[ $1 =~ $pattern ]] || return 1
 	[ "$list" = no ] && return 0
 	echo "$1: ${*:2}"
@@ -182,53 +179,6 @@ interrupted() {
 	exit 130
 }
 
-# What the program said goes first: the last lines are often mpirun's alone.
-show_failure() {
-	if [ "$verbose" = no ]; then
-		head -n -30 "$log" | grep -aE "$own_words" | head -n 10 | sed 's/^/      | /'
-		tail -n 30 "$log" | sed 's/^/      | /'
-	fi
-	echo "      log: $log"
-}
-
-# count_code NAME, count_lines NAME: for end, whose variables they use.
-count_code() {
-	case $rc in
-	0) count PASS "$1" "$took" ;;
-	77) count SKIP "$1" "$(sed -n 's/^SKIP [^:]*: *//p' "$log" | head -n 1)" ;;
-	*)
-		count FAIL "$1" "$took, exit code $rc"
-		show_failure
-		;;
-	esac
-}
-
-count_lines() {
-	local word what bad=0 good=0 lines=0
-
-	while read -r word what; do
-		lines=$((lines + 1))
-		case $word in
-		PASS) good=$((good + 1)) ;;
-		SKIP) count SKIP "$name" "$what" ;;
-		FAIL)
-			bad=$((bad + 1))
-			count FAIL "$name" "$what"
-			;;
-		esac
-	done < <(grep -E '^(PASS|FAIL|SKIP) ' "$log")
-	passed=$((passed + good))
-	[ "$good" -gt 0 ] && report PASS "$name" "$took, $good passed"
-	if [ "$rc" -ne 0 ] && [ "$bad" -eq 0 ]; then
-		count FAIL "$name" "$took, exit code $rc"
-		bad=1
-	elif [ "$lines" -eq 0 ]; then
-		count FAIL "$name" "$took, no line PASS, FAIL or SKIP"
-		bad=1
-	fi
-	[ "$bad" -eq 0 ] || show_failure
-}
-
 # limit_of SOURCE DEFAULT LABEL: a test's seconds; sanitizers make it slower.
 limit_of() {
 	local limit
@@ -260,6 +210,7 @@ run_unit() {
 		name=$(basename "$source" .c)
 		if [[ $2 == asan/* && -z $FB_FULL ]] &&
 			sed -n 1,15p "$source" | grep -q 'sanitizers: full$'; then
+			full_only "$2/$name" "all of it"
 			continue
 		fi
 		run_test code 1 "$(limit_of "$source" 60 "$2")" "$2/$name" \
@@ -344,13 +295,18 @@ run_mpi() {
 
 # The shell tests; by default with the default MPI only.
 run_shell() {
-	local script limit families=$MPI
+	local script limit full families=$MPI
 
 	[ -z "$FB_FULL" ] || families=$FB_MPIS
 	while read -r limit script; do
 		case $script in
 		*/lib*.sh) continue ;;
 		esac
+		if [ -z "$FB_FULL" ]; then
+			full=$(full_of "$script")
+			full_only "${script:6:-3}" "$full"
+			[ "$full" != all ] || continue
+		fi
 		run_test lines "$(note_of "$script" processors "$slots")" "$limit" \
 			"${script:6:-3}" env FB_MPIS="$families" bash "$script"
 	done < <(by_limit 300 tests/*/*.sh)
@@ -379,15 +335,4 @@ run_all() {
 		[ "$asan" = no ] || run_mpi "$MPI" "build/$MPI-asan" "asan/$MPI"
 	fi
 	run_queue
-}
-
-# The last line is for machines as well: nothing may follow it.
-finish() {
-	[ "$list" = yes ] && exit 0
-	if [ "$failed" -gt 0 ]; then
-		echo "failed:"
-		printf '  %s\n' "${failures[@]}" | sort -u
-	fi
-	echo "$passed passed, $failed failed, $skipped skipped"
-	[ "$failed" -eq 0 ]
 }

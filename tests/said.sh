@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # shellcheck shell=bash
 #
-# What a program said when it failed. To be sourced.
+# What shell tests of all kinds share: what a program said when it failed, and which parts of a
+# test run. To be sourced.
 
 # said FILE: lines that the program itself or a sanitizer wrote, and then the first others: mpirun
 # writes a dozen of its own after them, and a tail would show nothing else.
@@ -12,4 +13,10 @@ said() {
 		grep -aE -- "$own" "$1" | head -n 10
 		grep -avE -- "$own" "$1" | head -n 10
 	} | sed 's/^/    /'
+}
+
+# in_set NAME: whether that part of the test runs: what its line `full:` names, among its first
+# lines, takes long and runs in the full set only.
+in_set() {
+	[ -n "${FB_FULL-}" ] || [[ " $(sed -n '1,15s/^# full: *//p' "$0") " != *" $1 "* ]]
 }

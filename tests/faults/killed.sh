@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # timeout: 240
+# full: rounds_7_to_20
 #
 # kill -9 of one rank at a random moment, 20 times: the job ends as a fault, no rank outlives it
 # by more than the timeout, every row that was written is whole, and --resume goes on from there.
@@ -12,6 +13,7 @@ export LC_ALL=C
 . tests/faults/lib.sh
 
 TIMES=${TIMES:-20}
+in_set rounds_7_to_20 || TIMES=6
 RANDOM=${SEED:-1}
 timeout_s=$((5 * slow))
 # Rows of 50 ms each, whatever the machine: they never have enough samples.

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # timeout: 600
+# full: serve_policies serve_knee serve_fake_gpu
 #
 # A model served on a router and up to four workers: both modes, every mover that can put, router
 # policies, arrivals, prompts that share their beginnings, traces of both formats; all blocks of all
@@ -52,13 +53,16 @@ for family in $FB_MPIS; do
 	verdict "serve_movers_$family"
 done
 bin=$FB_BUILD/bin/serve
-requests=50 go 3 --engine shm --rate 300 --router all --arrivals gamma,fixed \
-	--pool-blocks 100 --block-tokens 2 --reuse 80% --algorithm disaggregated
-expect "exit code of policies" "$rc" 0
-expect "rows of policies" "$(rows ',(ok|few),')" 6
-# Prompts that share their first half find it again; a cache of 100 blocks makes others wait.
-expect "hits" "$(column hit_share | awk '$1 <= 0.01 || $1 >= 0.6' | wc -l)" 0
-verdict serve_policies
+if in_set serve_policies; then
+	requests=50 go 3 --engine shm --rate 300 --router all --arrivals gamma,fixed \
+		--pool-blocks 100 --block-tokens 2 --reuse 80% --algorithm disaggregated
+	expect "exit code of policies" "$rc" 0
+	expect "rows of policies" "$(rows ',(ok|few),')" 6
+	# Prompts that share their first half find it again; a cache of 100 blocks makes others
+	# wait.
+	expect "hits" "$(column hit_share | awk '$1 <= 0.01 || $1 >= 0.6' | wc -l)" 0
+	verdict serve_policies
+fi
 
 # All at once: a request waits for those before it, so the median time to the first token is a
 # large part of the whole. A loop that waits for answers before it asks again would say one
@@ -71,13 +75,16 @@ awk -v queue="$(column queue_us)" -v ttft="$(column ttft_us)" \
 	'BEGIN { exit !(queue > 0.5 * ttft) }' || fail "waiting is not in the queue's time"
 verdict serve_open_loop
 
-requests=8 go 3 --engine shm --operation knee,verdict --rate 30 --slo-ttft 200ms
-expect "exit code of knees" "$rc" 0
-expect "rows of knees" "$(rows ',(ok|few),')" 3
-expect "knees" "$(column knee_rps | awk '$1 > 0' | wc -l)" 3
-expect "a verdict's quotient" "$(column knee_ratio | awk '$1 > 0' | wc -l)" 1
-expect "a verdict" "$(rows ',verdict,shm,both,.*(disaggregated-wins|colocated-wins|undecided)')" 1
-verdict serve_knee
+if in_set serve_knee; then
+	requests=8 go 3 --engine shm --operation knee,verdict --rate 30 --slo-ttft 200ms
+	expect "exit code of knees" "$rc" 0
+	expect "rows of knees" "$(rows ',(ok|few),')" 3
+	expect "knees" "$(column knee_rps | awk '$1 > 0' | wc -l)" 3
+	expect "a verdict's quotient" "$(column knee_ratio | awk '$1 > 0' | wc -l)" 1
+	expect "a verdict" \
+		"$(rows ',verdict,shm,both,.*(disaggregated-wins|colocated-wins|undecided)')" 1
+	verdict serve_knee
+fi
 
 for i in 0 1 2 3 4 5; do
 	echo "{\"timestamp\": $((i * 20)), \"input_length\": $((1000 + 300 * i))," \
@@ -117,7 +124,9 @@ verdict serve_refused
 
 # On emulated GPUs, which do what they are told.
 fake=$FB_BUILD/tests/fake_gpu/serve
-if [ -x "$fake" ]; then
+if ! in_set serve_fake_gpu; then
+	:
+elif [ -x "$fake" ]; then
 	bin=$fake
 	export FB_FAKE_GPU_WORKS=right
 	requests=4 go 3 --engine copy,cuda,none --memory device --rate 100

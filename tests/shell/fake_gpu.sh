@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # timeout: 300
+# full: ranks_1 ranks_2
 #
 # The host's side of the GPU engines, with a runtime whose kernels do nothing (tests/fake/cudart.c):
 # every algorithm, protocol and size, none to odd, is set up, launched, captured and taken down on
@@ -31,6 +32,7 @@ runs() {
 # collective PROGRAM: all its forms.
 collective() {
 	for ranks in 1 2 3; do
+		in_set ranks_$ranks || continue
 		runs "$ranks" "$1" --engine cuda --in-place both --root all \
 			--bytes 0,4,12,1000,65540,1048588 --launch stream,graph
 	done
@@ -39,6 +41,7 @@ collective() {
 # copies PROGRAM: small and large, at once, in rounds, relayed and in a row.
 copies() {
 	for ranks in 1 2 3; do
+		in_set ranks_$ranks || continue
 		runs "$ranks" "$1" --engine copy --in-place both --root all \
 			--copy-direction push,pull --bytes 0,4,1000,65540,1048588,60M \
 			--launch stream,graph

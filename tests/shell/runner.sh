@@ -12,7 +12,7 @@ export LC_ALL=C
 tree=$FB_TMP/tree
 mkdir -p "$tree"/{scripts,tests/{shell,fuzz}}
 cp scripts/lib.sh "$tree/scripts"
-cp tests/run tests/lib.sh "$tree/tests"
+cp tests/run tests/lib.sh tests/lib_count.sh "$tree/tests"
 cp tests/fuzz/lib.sh "$tree/tests/fuzz"
 
 # script NAME PROCESSORS SECONDS: a test from standard input.

@@ -5,12 +5,13 @@
 # over it, the point-to-point programs' verbs, and what happens when something breaks.
 # processors: 2
 # timeout: 2700
+# full: two hosts; with sanitizers; most cases of tests/vm/jobs/engine.sh, p2p.sh and faults.sh
 
 set -u
 . tests/vm/lib_host.sh
 
 build=build/openmpi
-vm_need vm/test_rdma $build/tests/test_rdma
+vm_need vm/test_rdma $build/bin/latency
 
 # Without a device rows say so.
 log=${FB_TMP:-/tmp}/no-device

@@ -8,7 +8,7 @@
 . tests/vm/lib.sh
 build=$1
 # Without FB_FULL one of each kind of fault, to keep `make test` short.
-usual='^(pair|unknown-device|no-paging|wrong-gid|mtu-mismatch|memlock|killed|link-down)$'
+usual='^(pair|unknown-device|mtu-mismatch|killed)$'
 [ -z "${FB_FULL-}" ] || usual=.
 pattern=${2:-$usual}
 export MPI=openmpi

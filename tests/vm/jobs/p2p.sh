@@ -15,8 +15,7 @@ quick=(--quiet --min-samples 3 --max-samples 6 --max-time 0.1s --timeout 120s --
 # check NAME ROWS PATTERN RANKS PROGRAM OPTION...: so many rows match, all of them good, none else.
 # Without FB_FULL only the checks that `usual` names: one of each program and of each way to memory.
 # Programs are those in `bin`; rows are good that match `good`.
-usual='rails|near-collective|huge-pages|registration|connection|pieces|manager'
-usual+='|gpu-(memory|registration-no|watched)'
+usual='rails|registration|manager|mover-2|loops|gpu-(memory|watched)'
 check() {
 	local name=$1 rows=$2 pattern=$3 ranks=$4 program=$5 csv=/tmp/p2p-$((++runs)) got rc
 	local start=$SECONDS
@@ -85,11 +84,14 @@ check connection 2 ',(connect_rdma|queue_pairs),.*,rdma_qps=2,' 2 connection --e
 	--rdma-qps 2
 # The mover's conformance test: all verbs and forms, and one device to the other's.
 for ranks in 2 3; do
+	vm_wanted mover-$ranks "$usual" || continue
 	vm_run 240 $ranks "$build/tests/test_mover" rdma >$log 2>&1
 	verdict vm/mover-$ranks $? $log
 done
-FB_MOVER_SEED=2 vm_run 240 2 "$build/tests/test_mover" tcp >$log 2>&1
-verdict vm/mover-tcp $? $log
+if vm_wanted mover-tcp "$usual"; then
+	FB_MOVER_SEED=2 vm_run 240 2 "$build/tests/test_mover" tcp >$log 2>&1
+	verdict vm/mover-tcp $? $log
+fi
 # A KV cache by WRITEs from one rank to two, each run to its place, packed, and layer by layer.
 check kv_reshard 6 ',handover,rdma,.*,rdma,host,.*rdma rxe0:1 RoCE v2' 3 kv_reshard --engine rdma \
 	--layout all --decode-tp 2 --tokens 100 --layers 3
@@ -133,6 +135,7 @@ fi
 # closing fact are those of latency, by whose name it is started.
 ln -sf "$(realpath "$build/tests/rdma_loops")" /tmp/latency
 for options in "--protocol write" "--algorithm get --protocol read,fetch_add"; do
+	[[ $options == *get* ]] || vm_wanted loops-write "$usual" || continue
 	# shellcheck disable=SC2086
 	vm_run 120 2 /tmp/latency --csv /tmp/loops --run t --quiet \
 		--max-time 0.2s --rdma-device rxe0 --bytes 8,5000 $options >/tmp/lines 2>$log

@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# shellcheck shell=bash disable=SC2154 # variables of tests/run
+#
+# The part of tests/run that counts and reports. Sourced by it.
+
+passed=0 failed=0 skipped=0
+failures=()
+# Lines of a log that say what failed.
+own_words='^(fabricbench|csvcheck|FAIL|  [^ ].*: got )|(ERROR|WARNING): |runtime error: |failed: '
+
+# report WORD NAME TEXT: one line of progress.
+report() {
+	printf '%-4s  %-44s %s\n' "$1" "$2" "$3"
+}
+
+# count WORD NAME TEXT: counts one test and reports it.
+count() {
+	case $1 in
+	PASS) passed=$((passed + 1)) ;;
+	SKIP) skipped=$((skipped + 1)) ;;
+	FAIL)
+		failed=$((failed + 1))
+		failures+=("$2")
+		;;
+	esac
+	report "$@"
+}
+
+# What the program said goes first: the last lines are often mpirun's alone.
+show_failure() {
+	if [ "$verbose" = no ]; then
+		head -n -30 "$log" | grep -aE "$own_words" | head -n 10 | sed 's/^/      | /'
+		tail -n 30 "$log" | sed 's/^/      | /'
+	fi
+	echo "      log: $log"
+}
+
+# count_code NAME, count_lines NAME: for end, whose variables they use.
+count_code() {
+	case $rc in
+	0) count PASS "$1" "$took" ;;
+	77) count SKIP "$1" "$(sed -n 's/^SKIP [^:]*: *//p' "$log" | head -n 1)" ;;
+	*)
+		count FAIL "$1" "$took, exit code $rc"
+		show_failure
+		;;
+	esac
+}
+
+count_lines() {
+	local word what bad=0 good=0 lines=0
+
+	while read -r word what; do
+		lines=$((lines + 1))
+		case $word in
+		PASS) good=$((good + 1)) ;;
+		SKIP) count SKIP "$name" "$what" ;;
+		FAIL)
+			bad=$((bad + 1))
+			count FAIL "$name" "$what"
+			;;
+		esac
+	done < <(grep -E '^(PASS|FAIL|SKIP) ' "$log")
+	passed=$((passed + good))
+	[ "$good" -gt 0 ] && report PASS "$name" "$took, $good passed"
+	if [ "$rc" -ne 0 ] && [ "$bad" -eq 0 ]; then
+		count FAIL "$name" "$took, exit code $rc"
+		bad=1
+	elif [ "$lines" -eq 0 ]; then
+		count FAIL "$name" "$took, no line PASS, FAIL or SKIP"
+		bad=1
+	fi
+	[ "$bad" -eq 0 ] || show_failure
+}
+
+# The last line is for machines as well: nothing may follow it.
+finish() {
+	[ "$list" = yes ] && exit 0
+	if [ "$failed" -gt 0 ]; then
+		echo "failed:"
+		printf '  %s\n' "${failures[@]}" | sort -u
+	fi
+	echo "$passed passed, $failed failed, $skipped skipped"
+	[ "$failed" -eq 0 ]
+}

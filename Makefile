@@ -33,6 +33,7 @@ PROGRAMS := \
 	kvtransfer/stream \
 	overlap/contention \
 	overlap/context_parallel \
+	overlap/dataparallel \
 	overlap/ddp \
 	overlap/fsdp \
 	overlap/graph \

@@ -91,6 +91,22 @@ static int describe(struct fb_gpu *gpu, struct card *card)
 	return FB_OK;
 }
 
+/* Negative where the process does not see such a device. */
+static int device_at(const char *bus_id)
+{
+	int device = -1;
+
+	if (cudaDeviceGetByPCIBusId(&device, bus_id) == cudaSuccess)
+		return device;
+	(void)cudaGetLastError();
+	return -1;
+}
+
+int fb_gpu_device_of(const struct fb_gpu *gpu, int rank)
+{
+	return device_at(gpu->peers[rank]);
+}
+
 /*
  * Whether this rank's GPU can map memory of that card's. A device that the process does not see
  * cannot be asked about; nothing is promised then.
@@ -103,11 +119,9 @@ static bool can_reach(const struct fb_gpu *gpu, const struct card *own, const st
 		return own->fabric && other->fabric;
 	if (!strcmp(own->bus_id, other->bus_id))
 		return true;
-	if (cudaDeviceGetByPCIBusId(&device, other->bus_id) != cudaSuccess) {
-		(void)cudaGetLastError();
-		return false;
-	}
-	return cudaDeviceCanAccessPeer(&can, gpu->device, device) == cudaSuccess && can;
+	device = device_at(other->bus_id);
+	return device >= 0 &&
+	       cudaDeviceCanAccessPeer(&can, gpu->device, device) == cudaSuccess && can;
 }
 
 /* Fills in what follows from all ranks' cards. Collective. */

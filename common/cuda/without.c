@@ -35,6 +35,7 @@ NOTHING(fb_gpu_kept_open);
 NOTHING(fb_gpu_kept_close);
 NOTHING(fb_gpu_free_bytes);
 NOTHING(fb_gpu_clocks);
+NOTHING(fb_gpu_device_of);
 NOTHING(fb_gpu_links_read);
 NOTHING(fb_gpu_link_to);
 NOTHING(fb_gpu_segment_can);

@@ -44,7 +44,7 @@ static const struct {
 	{"tensor_parallel", STEP},    {"pipeline", STEP | SIZED},        {"moe", STEP},
 	{"context_parallel", STEP},   {"communicator", LIFE},
 	{"hazards", STEP | SIZED},  {"graph", STEP | SIZED},
-	{"contention", STEP | SIZED},
+	{"contention", STEP | SIZED},  {"dataparallel", STEP | SIZED},
 };
 
 /*

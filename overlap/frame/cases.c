@@ -334,6 +334,30 @@ bool fb_step_can_communicate(struct fb_step_state *s, const struct fb_dag *dag,
 	return true;
 }
 
+/* Whether rank 0 can run the step of all devices. The same on all ranks. */
+static bool can_alone(const struct fb_step_state *s, const struct fb_dag *dag,
+		      const struct fb_case *c, char *reason)
+{
+	bool device = fb_engines[fb_engine_index(c->engine)]->device;
+
+	if (!dag->alone)
+		return true;
+	if (s->session->world->nnodes > 1)
+		snprintf(reason, FB_REASON_CHARS, "a process reaches the memory of its own node "
+			 "only");
+	else if (c->redop >= 0 && c->redop != FB_SUM)
+		snprintf(reason, FB_REASON_CHARS, "GPU 0 adds gradients up: no other --redop");
+	else if (device && !s->collective->gpu.all_reach)
+		snprintf(reason, FB_REASON_CHARS, "a GPU does not reach all others");
+	else if (device && !strcmp(c->memory, "nccl"))
+		snprintf(reason, FB_REASON_CHARS, "memory nccl is NCCL's: no other rank sees it");
+	else if (!strcmp(c->launch, "graph"))
+		snprintf(reason, FB_REASON_CHARS, "a step of several GPUs is not captured");
+	else
+		return true;
+	return false;
+}
+
 bool fb_step_can(void *state, const struct fb_case *c, char reason[FB_REASON_CHARS])
 {
 	struct fb_step_state *s = state;
@@ -356,7 +380,7 @@ bool fb_step_can(void *state, const struct fb_case *c, char reason[FB_REASON_CHA
 		 c->cadence == FB_STREAMING)
 		snprintf(reason, FB_REASON_CHARS, "collectives in place that follow each other "
 			 "cannot be checked");
-	else
+	else if (can_alone(s, &dag, c, reason))
 		can = fb_memory_can(s->collective, c, fb_step_bytes(&dag, b.element_bytes),
 				    reason) &&
 		      (!is_alike(s, &dag) || fb_step_can_communicate(s, &dag, c, reason));

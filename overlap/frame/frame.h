@@ -88,7 +88,8 @@ struct fb_step_state {
 	struct fb_step_groups **groups;
 	struct fb_step_work *work;
 	size_t npasses, ngroups, nwork;
-	struct fb_gpu_compute *gpu;   /* NULL: not needed yet */
+	struct fb_gpu_compute **gpus; /* [nranks]: on this rank's GPU, and on others that it
+				       * drives; NULL: not needed yet */
 	struct fb_openblas blas;     /* if .library */
 	bool blas_tried;
 	/* --find-bucket */
@@ -134,6 +135,8 @@ struct fb_step_instance {
 	struct fb_step_hooks hooks;
 	struct fb_host_run *host;
 	struct fb_gpu_run *gpu;
+	char **places;               /* [nranks]: the memory of each rank, if this one runs all */
+	int *devices;                /* [nranks]: and its GPU in this process */
 	struct fb_task_time *times;  /* [dag.ntasks]: of the last step */
 	bool *beside;                /* [dag.ntasks]: counts for slowdown */
 	struct fb_step_sample *samples; /* of all repetitions so far, in order */
@@ -227,6 +230,8 @@ int fb_step_check(void *instance, int calls, struct fb_mismatch *bad);
  */
 int fb_step_open_work(struct fb_step_instance *i);
 void fb_step_close_work(struct fb_step_instance *i);
+/* Local: puts what a task computes on a cudaStream_t of its lane's GPU. 0 or FB_ESYS (printed). */
+int fb_step_enqueue_work(const struct fb_step_instance *i, int task, void *stream);
 /* Floating-point operations of the step on this rank. */
 double fb_step_flop(const struct fb_dag *dag);
 /* How products are computed: "OpenBLAS f32". */

@@ -31,7 +31,7 @@ static int enqueue(void *arg, int task, void *stream)
 
 	if (i->calls[task])
 		return fb_call_enqueue(i->calls[task], stream);
-	return fb_gpu_compute_enqueue(i->state->gpu, &i->dag.tasks[task].work, stream);
+	return fb_step_enqueue_work(i, task, stream);
 }
 
 /* Collective: memory for all buffers of the step. Larger than for cases before: it is new. */
@@ -136,15 +136,36 @@ static unsigned mode_of(const struct fb_step_instance *i)
 	return modes ? modes[i->build.schedule] : 0;
 }
 
+/* Local: where the other ranks' memory and GPUs are for the rank that runs all. */
+static int open_places(struct fb_step_instance *i, const struct fb_segment *memory)
+{
+	int n = i->dag.nranks;
+
+	i->places = calloc((size_t)n, sizeof(*i->places));
+	i->devices = calloc((size_t)n, sizeof(*i->devices));
+	if (!i->places || !i->devices)
+		return fb_error(FB_ENOMEM, "out of memory for a step");
+	for (int r = 0; r < n; r++) {
+		i->places[r] = fb_segment_part(memory, r);
+		if (!i->places[r])
+			return fb_error(FB_EUNSUPPORTED, "memory %s of rank %d is not mapped",
+					i->key->memory, r);
+		i->devices[r] = i->device ? fb_gpu_device_of(&i->state->collective->gpu, r) : 0;
+	}
+	return FB_OK;
+}
+
 static int open_run(struct fb_step_instance *i)
 {
 	const struct fb_step_state *s = i->state;
 	unsigned mode = mode_of(i);
 	const struct fb_segment *memory =
 		&s->collective->segment[fb_store_of(s->collective, i->key)];
+	int err = i->dag.alone && !i->dag.rank ? open_places(i, memory) : FB_OK;
 	const struct fb_step_config config = {
 		.dag = &i->dag, .hooks = &i->hooks,
 		.memory = fb_segment_part(memory, s->session->world->rank),
+		.places = i->places, .devices = i->devices, .datatype = i->key->datatype,
 		.element_bytes = i->build.element_bytes, .clock = s->session->clock,
 		.session = s->session, .yields = crowded(i), .polls = (unsigned)s->own->polls,
 		.gpu = &s->collective->gpu, .graph = i->graph, .high = !s->own->priority,
@@ -152,6 +173,8 @@ static int open_run(struct fb_step_instance *i)
 		.blocking_streams = mode & FB_MODE_BLOCKING_STREAMS,
 	};
 
+	if (err)
+		return err;
 	i->hooks = (struct fb_step_hooks){compute, start, test, enqueue, i};
 	return i->device ? fb_gpu_run_open(&i->gpu, &config) : fb_host_run_open(&i->host, &config);
 }
@@ -170,6 +193,8 @@ void fb_step_tear_down(void *instance)
 	free(i->counts);
 	free(i->views);
 	free(i->groups);
+	free(i->places);
+	free(i->devices);
 	free(i->times);
 	free(i->beside);
 	free(i->samples);

@@ -16,8 +16,18 @@
 
 enum {
 	TRACE_EVERY = 8, /* GPU: repetitions between two with an event around each task */
-	ALONE_COMPUTE = FB_PART_COMPUTE | FB_PART_COPY,
 };
+
+/* What is computing, and what communicating: copies are, where one rank runs all devices. */
+static unsigned computing(const struct fb_step_instance *i)
+{
+	return i->dag.alone ? FB_PART_COMPUTE : FB_PART_COMPUTE | FB_PART_COPY;
+}
+
+static unsigned communicating(const struct fb_step_instance *i)
+{
+	return i->dag.alone ? FB_PART_COPY : FB_PART_COMMUNICATE;
+}
 
 int fb_step_run_parts(struct fb_step_instance *i, unsigned parts, int calls)
 {
@@ -113,7 +123,8 @@ static void choose_tasks(struct fb_step_instance *i)
 		bool computes = i->dag.tasks[t].kind == FB_TASK_COMPUTE;
 		const struct fb_task_time *other = computes ? &talk : &work;
 
-		i->beside[t] = !i->state->program->own_tokens ||
+		i->beside[t] = i->dag.alone ? i->dag.tasks[t].work.kind != FB_WORK_NONE :
+			       !i->state->program->own_tokens ||
 			       (i->times[t].begin >= other->begin &&
 				i->times[t].end <= other->end &&
 				(!computes || i->dag.tasks[t].work.kind != FB_WORK_NONE));
@@ -187,7 +198,7 @@ int fb_step_settle(void *instance)
 {
 	struct fb_step_instance *i = instance;
 	struct fb_step_sample *s = add_sample(i);
-	bool traced = !i->device || i->nsamples % TRACE_EVERY == 1;
+	bool traced = !i->device || (i->nsamples % TRACE_EVERY == 1 && !i->dag.alone);
 	int err;
 
 	if (!s)
@@ -197,16 +208,16 @@ int fb_step_settle(void *instance)
 		if (!err && traced)
 			take_times(i, s);
 		if (!err)
-			err = time_parts(i, ALONE_COMPUTE, &s->us[FB_MEASURE_COMPUTE]);
+			err = time_parts(i, computing(i), &s->us[FB_MEASURE_COMPUTE]);
 		if (!err && traced)
-			err = trace_parts(i, ALONE_COMPUTE);
+			err = trace_parts(i, computing(i));
 		if (!err && traced)
 			s->us[FB_MEASURE_ALONE_COMPUTE] = busy_us(i, FB_TASK_COMPUTE);
 		if (!err)
-			err = time_parts(i, FB_PART_COMMUNICATE,
+			err = time_parts(i, communicating(i),
 					 &s->us[FB_MEASURE_COMMUNICATION]);
 		if (!err && traced)
-			err = trace_parts(i, FB_PART_COMMUNICATE);
+			err = trace_parts(i, communicating(i));
 		if (!err && traced)
 			s->us[FB_MEASURE_ALONE_COMMUNICATION] = busy_us(i, FB_TASK_COLLECTIVE);
 		if (!err && i->base)
@@ -335,8 +346,7 @@ static void put_row(const struct fb_step_instance *i, const struct table *t, dou
 	double compute = median_of(t, FB_MEASURE_COMPUTE);
 	double communication = median_of(t, FB_MEASURE_COMMUNICATION);
 
-	if (i->parts != FB_PART_ALL || !extra[FB_STEP_COLLECTIVES] ||
-	    isnan(extra[FB_STEP_COLLECTIVES])) {
+	if (i->parts != FB_PART_ALL || !(extra[FB_STEP_COLLECTIVES] > 0 || i->dag.alone)) {
 		/* The row itself is a part alone. */
 		compute = i->parts & FB_PART_COMPUTE ? step_us : (double)NAN;
 		communication = i->parts & FB_PART_COMPUTE ? (double)NAN : step_us;

@@ -13,7 +13,9 @@ static void close_program(void *arg)
 {
 	struct fb_step_state *s = arg;
 
-	fb_gpu_compute_close(s->gpu);
+	for (int r = 0; s->gpus && r < s->session->world->nranks; r++)
+		fb_gpu_compute_close(s->gpus[r]);
+	free(s->gpus);
 	fb_step_groups_close(s);
 	if (s->collective)
 		fb_collective_close(s->collective);
@@ -49,7 +51,8 @@ static int open_program(struct fb_run *run, void **result)
 	memcpy(&s->settings, session->own, sizeof(s->settings));
 	s->own = &s->settings;
 	s->barrier = &run->barrier;
-	err = fb_step_open_model(s);
+	s->gpus = calloc((size_t)session->world->nranks, sizeof(*s->gpus));
+	err = s->gpus ? fb_step_open_model(s) : fb_error(FB_ENOMEM, "out of memory");
 	if (!err)
 		err = fb_step_find_open(s);
 	err = fb_group_agree(session->world, err);
@@ -145,7 +148,8 @@ static void describe(void *instance, struct fb_traits *traits)
 	traits->extra[FB_TOKENS] = (double)i->build.tokens;
 	if (i->key->bytes % i->build.element_bytes)
 		fb_traits_flag(traits, "rounded");
-	if (i->state->own->trace && fb_step_trace(i))
+	/* Events of several GPUs have no common clock. */
+	if (i->state->own->trace && !(i->device && i->dag.alone) && fb_step_trace(i))
 		fb_warn("--trace %s: the trace of this row is not whole", i->state->own->trace);
 }
 

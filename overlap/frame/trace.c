@@ -47,6 +47,9 @@ static int take_spans(const struct fb_step_instance *i, struct span *spans)
 		s->rank = i->dag.rank;
 		s->lane_number = task->lane;
 		snprintf(s->lane, sizeof(s->lane), "rank %d %s", i->dag.rank, lane->name);
+		if (i->dag.alone)
+			snprintf(s->lane, sizeof(s->lane), "rank %d %s %d", i->dag.rank,
+				 lane->name, lane->place);
 		snprintf(s->name, sizeof(s->name), "%s %d", task->name, task->number);
 		s->begin = i->times[t].begin * 1e6;
 		s->end = i->times[t].end * 1e6;

@@ -51,13 +51,36 @@ static int open_compute(struct fb_step_instance *i)
 {
 	struct fb_step_state *s = i->state;
 
-	if (!i->device)
-		return s->blas_tried ? FB_OK : open_blas(s);
-	if (s->gpu)
-		return FB_OK;
-	return fb_group_agree(s->session->world,
-			      fb_gpu_compute_open(&s->gpu, &s->collective->gpu, s->own->cublas,
-						  (int)s->own->compute_sms));
+	return i->device || s->blas_tried ? FB_OK : open_blas(s);
+}
+
+/* Local: what computes on the devices of the step's lanes. */
+static int open_gpus(struct fb_step_instance *i)
+{
+	struct fb_step_state *s = i->state;
+	const struct fb_gpu *gpu = &s->collective->gpu;
+	int err = FB_OK;
+
+	for (int lane = -1; lane < i->dag.nlanes && !err; lane++) {
+		int place = lane < 0 ? i->dag.rank : i->dag.lanes[lane].place;
+		int device = place == i->dag.rank ? gpu->device : fb_gpu_device_of(gpu, place);
+
+		if (!s->gpus[place])
+			err = fb_gpu_compute_open(&s->gpus[place], gpu, device, s->own->cublas,
+						  (int)s->own->compute_sms);
+	}
+	return err;
+}
+
+/* What computes on a lane's GPU. */
+static struct fb_gpu_compute *gpu_of(const struct fb_step_instance *i, int task)
+{
+	return i->state->gpus[i->dag.lanes[i->dag.tasks[task].lane].place];
+}
+
+int fb_step_enqueue_work(const struct fb_step_instance *i, int task, void *stream)
+{
+	return fb_gpu_compute_enqueue(gpu_of(i, task), &i->dag.tasks[task].work, stream);
 }
 
 static void free_lanes(struct fb_step_instance *i)
@@ -77,6 +100,8 @@ static int make(struct fb_step_instance *i)
 	free_lanes(i);
 	fb_dag_close(&i->dag);
 	err = fb_step_make(s, &i->build, &i->dag);
+	if (!err && i->device)
+		err = open_gpus(i);
 	if (!err && !i->device) {
 		i->compute = calloc((size_t)i->dag.nlanes + 1, sizeof(*i->compute));
 		err = i->compute ? FB_OK : FB_ENOMEM;
@@ -85,7 +110,7 @@ static int make(struct fb_step_instance *i)
 		const struct fb_task *task = &i->dag.tasks[t];
 
 		if (i->device)
-			err = fb_gpu_compute_room(s->gpu, &task->work);
+			err = fb_gpu_compute_room(gpu_of(i, t), &task->work);
 		else
 			err = fb_host_compute_room(&i->compute[task->lane], &task->work);
 	}
@@ -94,7 +119,7 @@ static int make(struct fb_step_instance *i)
 	return fb_group_agree(s->session->world, err);
 }
 
-/* Local: everything that a step computes, once. */
+/* Local: everything that a step computes on this rank's device, once. */
 static int compute_all(struct fb_step_instance *i)
 {
 	int err = FB_OK;
@@ -102,12 +127,14 @@ static int compute_all(struct fb_step_instance *i)
 	for (int t = 0; t < i->dag.ntasks && !err; t++) {
 		const struct fb_task *task = &i->dag.tasks[t];
 
+		if (i->dag.lanes[task->lane].place != i->dag.rank)
+			continue;
 		if (i->device)
-			err = fb_gpu_compute_enqueue(i->state->gpu, &task->work, NULL);
+			err = fb_step_enqueue_work(i, t, NULL);
 		else
 			fb_host_compute_run(&i->compute[task->lane], &task->work, 0, 1);
 	}
-	return err || !i->device ? err : fb_gpu_compute_finish(i->state->gpu);
+	return err || !i->device ? err : fb_gpu_compute_finish(i->state->gpus[i->dag.rank]);
 }
 
 /* Collective: the least of some trials, of the slowest rank, in seconds. */
@@ -210,7 +237,7 @@ void fb_step_close_work(struct fb_step_instance *i)
 void fb_step_compute_text(const struct fb_step_instance *i, char *text, size_t n)
 {
 	if (i->device)
-		fb_gpu_compute_describe(i->state->gpu, text, n);
+		fb_gpu_compute_describe(i->state->gpus[i->dag.rank], text, n);
 	else
 		snprintf(text, n, "%s f32", i->state->blas.library ? "OpenBLAS" : "own loop");
 }

@@ -28,6 +28,7 @@ enum {
 };
 
 struct fb_gpu_compute {
+	int device, home;    /* where it computes, and the rank's own, which stays current */
 	struct fb_blas blas; /* if .handle */
 	cudaStream_t stream; /* to fill memory */
 	uint64_t bytes[MEMORIES]; /* that there is room for */
@@ -49,6 +50,19 @@ static float number(uint16_t bits)
 
 	memcpy(&value, &wide, sizeof(value));
 	return value;
+}
+
+/* What is launched or allocated belongs to the current device. */
+static int enter(const struct fb_gpu_compute *c)
+{
+	return c->device == c->home ? FB_OK : FB_CUDA(cudaSetDevice(c->device));
+}
+
+static int leave(const struct fb_gpu_compute *c, int err)
+{
+	int back = c->device == c->home ? FB_OK : FB_CUDA(cudaSetDevice(c->home));
+
+	return err ? err : back;
 }
 
 /* What element (i, j) of a product should be, and whether it is near that. */
@@ -155,7 +169,7 @@ static int limit(struct fb_gpu_compute *c, int sms)
 	return FB_OK;
 }
 
-int fb_gpu_compute_open(struct fb_gpu_compute **compute, const struct fb_gpu *gpu,
+int fb_gpu_compute_open(struct fb_gpu_compute **compute, const struct fb_gpu *gpu, int device,
 			const char *library, int sms)
 {
 	struct fb_gpu_compute *c = calloc(1, sizeof(*c));
@@ -163,7 +177,9 @@ int fb_gpu_compute_open(struct fb_gpu_compute **compute, const struct fb_gpu *gp
 
 	if (!c)
 		return fb_error(FB_ENOMEM, "out of memory");
-	err = FB_CUDA(cudaSetDevice(gpu->device));
+	c->device = device;
+	c->home = gpu->device;
+	err = FB_CUDA(cudaSetDevice(device));
 	if (!err)
 		err = FB_CUDA(cudaStreamCreateWithFlags(&c->stream, cudaStreamNonBlocking));
 	if (!err)
@@ -172,6 +188,7 @@ int fb_gpu_compute_open(struct fb_gpu_compute **compute, const struct fb_gpu *gp
 		err = limit(c, sms);
 	if (!err)
 		err = check_products(c);
+	err = leave(c, err);
 	if (err) {
 		fb_gpu_compute_close(c);
 		return err;
@@ -184,6 +201,7 @@ void fb_gpu_compute_close(struct fb_gpu_compute *c)
 {
 	if (!c)
 		return;
+	(void)enter(c);
 	(void)cudaFree(c->blas.workspace);
 	fb_blas_close(&c->blas);
 	for (int i = 0; i < MEMORIES; i++)
@@ -192,6 +210,7 @@ void fb_gpu_compute_close(struct fb_gpu_compute *c)
 	free(c->pageable);
 	if (c->stream)
 		(void)cudaStreamDestroy(c->stream);
+	(void)leave(c, FB_OK);
 	(void)cudaGetLastError();
 	free(c);
 }
@@ -240,7 +259,7 @@ int fb_gpu_compute_room(struct fb_gpu_compute *c, const struct fb_work *w)
 {
 	uint64_t m = up(w->m), n = up(w->n), k = up(w->k), most = m * n;
 	uint64_t elements = up(w->elements);
-	int err = FB_OK;
+	int err = enter(c);
 
 	/* Whatever a product's shape is, its matrices are no larger than the largest of three. */
 	most = m * k > most ? m * k : most;
@@ -253,7 +272,7 @@ int fb_gpu_compute_room(struct fb_gpu_compute *c, const struct fb_work *w)
 		err = resize(c, PASS, elements * ADAM_ARRAYS * sizeof(float));
 	if (!err && w->kind >= FB_WORK_COPY_IN && w->kind <= FB_WORK_COPY_PAGEABLE)
 		err = resize_host(c, elements * sizeof(float));
-	return err;
+	return leave(c, err);
 }
 
 static int multiply(struct fb_gpu_compute *c, const struct fb_gemm *g, void *stream)
@@ -315,11 +334,11 @@ static int enqueue_once(struct fb_gpu_compute *c, const struct fb_work *w, void 
 
 int fb_gpu_compute_enqueue(struct fb_gpu_compute *c, const struct fb_work *w, void *stream)
 {
-	int err = FB_OK;
+	int err = enter(c);
 
 	for (uint32_t i = 0; i < w->times && !err; i++)
 		err = enqueue_once(c, w, stream ? stream : c->stream);
-	return err;
+	return leave(c, err);
 }
 
 int fb_gpu_compute_finish(struct fb_gpu_compute *c)

@@ -11,6 +11,7 @@
 
 #include "common/cuda/cuda_error.h"
 #include "common/cuda/gpu_stream.h"
+#include "overlap/gpu/passes.h"
 #include "overlap/step/run.h"
 
 enum { MOST_MODES = 8, BEGIN = 0, END = 1 };
@@ -34,11 +35,12 @@ struct fb_gpu_run {
 	struct mode modes[MOST_MODES];
 };
 
-static char *address(const struct fb_gpu_run *g, const struct fb_span *span)
+/* Makes the device of a lane current: what is made or launched for it belongs there. */
+static int use_device(const struct fb_gpu_run *g, int lane)
 {
-	uint64_t at = g->config.dag->buffers[span->buffer].offset + span->first;
+	int place = g->config.dag->lanes[lane].place;
 
-	return g->config.memory + (size_t)at * g->config.element_bytes;
+	return g->config.devices ? FB_CUDA(cudaSetDevice(g->config.devices[place])) : FB_OK;
 }
 
 /* Waits that a careless step has; never while a graph is captured. */
@@ -64,18 +66,41 @@ static int act(const struct fb_gpu_run *g, const struct fb_task *t, cudaStream_t
 	}
 }
 
+struct sum {
+	void *to;
+	const void *from;
+	uint64_t count;
+};
+
+static int add(const struct fb_gpu_run *g, int lane, const struct sum *s, cudaStream_t stream)
+{
+	int err = use_device(g, lane);
+
+	if (!err)
+		err = FB_CUDA((cudaError_t)fb_pass_add(s->to, s->from, s->count,
+						       g->config.datatype, stream));
+	return err ? err : use_device(g, 0);
+}
+
+/* Copies, or adds by a kernel. Between GPUs too: every address is known to the process. */
 static int copy(const struct fb_gpu_run *g, const struct fb_task *t, cudaStream_t stream)
 {
 	const struct fb_dag *d = g->config.dag;
 	int err = FB_OK;
 
 	for (int a = t->accesses; a != FB_NONE && !err; a = d->accesses[a].next) {
-		const struct fb_access *from = &d->accesses[a];
+		const struct fb_access *from = &d->accesses[a], *to = &d->accesses[from->next];
+		uint64_t count = from->span.count;
+		char *source, *target;
 
-		if (from->use == FB_ACCESS_FROM)
-			err = FB_CUDA(cudaMemcpyAsync(address(g, &d->accesses[from->next].span),
-						      address(g, &from->span),
-						      (size_t)from->span.count *
+		if (from->use != FB_ACCESS_FROM)
+			continue;
+		source = fb_step_address(&g->config, &from->span);
+		target = fb_step_address(&g->config, &to->span);
+		if (to->use == FB_ACCESS_ADD)
+			err = add(g, t->lane, &(struct sum){target, source, count}, stream);
+		else
+			err = FB_CUDA(cudaMemcpyAsync(target, source, (size_t)count *
 						      g->config.element_bytes,
 						      cudaMemcpyDeviceToDevice, stream));
 	}
@@ -153,11 +178,11 @@ static int open_lanes(struct fb_gpu_run *g)
 	for (int lane = 1; lane < d->nlanes && !err; lane++) {
 		int priority = d->lanes[lane].communicates && g->config.high ? high : low;
 
-		err = FB_CUDA(cudaStreamCreateWithPriority(&g->streams[lane],
-							   g->config.blocking_streams
-								   ? cudaStreamDefault
-								   : cudaStreamNonBlocking,
-							   priority));
+		err = use_device(g, lane);
+		if (!err)
+			err = FB_CUDA(cudaStreamCreateWithPriority(
+				&g->streams[lane], g->config.blocking_streams
+				? cudaStreamDefault : cudaStreamNonBlocking, priority));
 		if (!err)
 			err = FB_CUDA(cudaEventCreateWithFlags(&g->joins[lane],
 							       cudaEventDisableTiming));
@@ -175,7 +200,10 @@ static int open_events(struct fb_gpu_run *g)
 		for (int e = d->tasks[task].deps; e != FB_NONE && !err; e = d->edges[e].next) {
 			int before = d->edges[e].before;
 
-			if (d->tasks[before].lane != d->tasks[task].lane && !g->done[before])
+			if (d->tasks[before].lane == d->tasks[task].lane || g->done[before])
+				continue;
+			err = use_device(g, d->tasks[before].lane);
+			if (!err)
 				err = FB_CUDA(cudaEventCreateWithFlags(&g->done[before],
 								       cudaEventDisableTiming));
 		}
@@ -202,6 +230,8 @@ int fb_gpu_run_open(struct fb_gpu_run **run, const struct fb_step_config *config
 		err = open_lanes(g);
 	if (!err)
 		err = open_events(g);
+	if (!err)
+		err = FB_CUDA(cudaSetDevice(config->gpu->device));
 	if (err) {
 		fb_gpu_run_close(g);
 		return err;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Work of a step that memory bounds: a plain pass, the optimizer, attention's pass over scores. */
 #include <cuda_bf16.h>
+#include <cuda_fp16.h>
 #include <cuda_fp8.h>
 #include <cuda_runtime.h>
 
@@ -48,6 +49,14 @@ __global__ void __launch_bounds__(THREADS) cast(TYPE *to, const float *from, uin
 	for (uint64_t i = blockIdx.x * (uint64_t)THREADS + threadIdx.x; i < count;
 	     i += gridDim.x * (uint64_t)THREADS)
 		to[i] = TYPE(from[i]);
+}
+
+template <typename TYPE, typename WIDE>
+__global__ void __launch_bounds__(THREADS) add(TYPE *to, const TYPE *from, uint64_t count)
+{
+	for (uint64_t i = blockIdx.x * (uint64_t)THREADS + threadIdx.x; i < count;
+	     i += gridDim.x * (uint64_t)THREADS)
+		to[i] = TYPE(WIDE(to[i]) + WIDE(from[i]));
 }
 
 __global__ void __launch_bounds__(THREADS) spin(float *to, uint64_t each)
@@ -142,5 +151,28 @@ extern "C" int fb_pass_spin(float *to, uint64_t count, void *stream)
 
 	spin<<<MOST_BLOCKS, THREADS, 0, (cudaStream_t)stream>>>(to, (count + threads - 1) /
 								    threads);
+	return (int)cudaGetLastError();
+}
+
+template <typename TYPE, typename WIDE>
+static void launch_add(void *to, const void *from, uint64_t count, void *stream)
+{
+	add<TYPE, WIDE><<<blocks_for(count), THREADS, 0, (cudaStream_t)stream>>>(
+		(TYPE *)to, (const TYPE *)from, count);
+}
+
+extern "C" int fb_pass_add(void *to, const void *from, uint64_t count, enum fb_datatype type,
+			   void *stream)
+{
+	static void (*const launch[FB_DATATYPES])(void *, const void *, uint64_t, void *) = {
+		launch_add<uint8_t, uint8_t>, launch_add<uint8_t, uint8_t>, /* in their order */
+		launch_add<uint32_t, uint32_t>, launch_add<uint32_t, uint32_t>,
+		launch_add<uint64_t, uint64_t>, launch_add<uint64_t, uint64_t>,
+		launch_add<__half, float>, launch_add<__nv_bfloat16, float>,
+		launch_add<float, float>, launch_add<double, double>,
+		launch_add<__nv_fp8_e4m3, float>, launch_add<__nv_fp8_e5m2, float>,
+	};
+
+	launch[type](to, from, count, stream);
 	return (int)cudaGetLastError();
 }

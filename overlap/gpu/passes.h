@@ -5,6 +5,8 @@
 
 #include <stdint.h>
 
+#include "common/base/datatype.h"
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -17,6 +19,9 @@ int fb_pass_scale(float *to, const float *from, uint64_t count, void *stream);
  * gradients, `count` elements each.
  */
 int fb_pass_adam(float *state, uint64_t count, void *stream);
+
+/* to[i] += from[i]; floats of 8 and 16 bits are added in f32, and integers wrap. */
+int fb_pass_add(void *to, const void *from, uint64_t count, enum fb_datatype type, void *stream);
 
 /* f32 to bf16 (`bytes` 2), e4m3 (1) or f32 (4). */
 int fb_pass_cast(void *to, const float *from, uint64_t count, uint64_t bytes, void *stream);

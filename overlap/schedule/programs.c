@@ -15,5 +15,6 @@ const struct fb_schedule_program *const fb_schedule_programs[] = {
 	&fb_schedule_hazards,
 	&fb_schedule_graph,
 	&fb_schedule_contention,
+	&fb_schedule_dataparallel,
 	NULL,
 };

@@ -47,6 +47,10 @@ static int check_span(const struct rank_check *c, int task, const struct fb_span
 				   (unsigned long long)span->count,
 				   (unsigned long long)span->first,
 				   d->buffers[span->buffer].name);
+	if (!d->alone && d->buffers[span->buffer].place != d->rank)
+		return fb_dag_fail(d, task, c->why, "%s lies in the memory of rank %d",
+				   d->buffers[span->buffer].name,
+				   d->buffers[span->buffer].place);
 	return FB_OK;
 }
 
@@ -220,6 +224,8 @@ static int check_rank(const struct fb_dag *dag, uint64_t budget, char *why)
 	for (int i = 0; i < dag->ninputs + dag->noutputs && !err; i++)
 		err = check_span(&c, FB_NONE, i < dag->ninputs
 				 ? &dag->inputs[i].span : &dag->outputs[i - dag->ninputs].span);
+	if (!err && dag->alone && dag->rank && dag->ntasks)
+		err = fb_dag_fail(dag, 0, why, "rank 0 alone runs this step");
 	if (err)
 		return err;
 	err = fb_order_open(&c.order, dag);

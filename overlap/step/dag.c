@@ -55,8 +55,17 @@ int fb_dag_lane(struct fb_dag *dag, const char *name, bool communicates)
 {
 	if (!GROW(dag, lanes, nlanes))
 		return 0;
-	dag->lanes[dag->nlanes] = (struct fb_dag_lane){name, communicates};
+	dag->lanes[dag->nlanes] = (struct fb_dag_lane){name, communicates, dag->rank};
 	return dag->nlanes++;
+}
+
+int fb_dag_device_lane(struct fb_dag *dag, const char *name, int place)
+{
+	int lane = fb_dag_lane(dag, name, false);
+
+	if (!dag->err)
+		dag->lanes[lane].place = place;
+	return lane;
 }
 
 int fb_dag_buffer(struct fb_dag *dag, const char *name, uint64_t count)
@@ -64,9 +73,23 @@ int fb_dag_buffer(struct fb_dag *dag, const char *name, uint64_t count)
 	if (!GROW(dag, buffers, nbuffers))
 		return 0;
 	dag->buffers[dag->nbuffers] = (struct fb_dag_buffer){name, count,
-							     dag->elements + FB_DAG_GAP};
+							     dag->elements + FB_DAG_GAP, dag->rank};
 	dag->elements += FB_DAG_GAP + (count + FB_DAG_ALIGN - 1) / FB_DAG_ALIGN * FB_DAG_ALIGN;
 	return dag->nbuffers++;
+}
+
+int fb_dag_spread(struct fb_dag *dag, const char *name, uint64_t count)
+{
+	int first = fb_dag_buffer(dag, name, count);
+
+	for (int r = 1; r < dag->nranks && !dag->err; r++) {
+		if (!GROW(dag, buffers, nbuffers))
+			return 0;
+		dag->buffers[dag->nbuffers++] = dag->buffers[first];
+	}
+	for (int r = 0; r < dag->nranks && !dag->err; r++)
+		dag->buffers[first + r].place = r;
+	return first;
 }
 
 int fb_dag_partition(struct fb_dag *dag, const char *name, const int *colour)
@@ -172,12 +195,23 @@ static void add_access(struct fb_dag *dag, int task, struct fb_access access)
 	t->last_access = dag->naccesses++;
 }
 
-void fb_dag_copy(struct fb_dag *dag, int task, struct fb_span from, struct fb_span to)
+static void carry(struct fb_dag *dag, int task, struct fb_span from, struct fb_span to,
+		  enum fb_access_use use)
 {
 	static const struct fb_content none = {.data = FB_NONE};
 
 	add_access(dag, task, (struct fb_access){FB_ACCESS_FROM, from, none, FB_NONE});
-	add_access(dag, task, (struct fb_access){FB_ACCESS_TO, to, none, FB_NONE});
+	add_access(dag, task, (struct fb_access){use, to, none, FB_NONE});
+}
+
+void fb_dag_copy(struct fb_dag *dag, int task, struct fb_span from, struct fb_span to)
+{
+	carry(dag, task, from, to, FB_ACCESS_TO);
+}
+
+void fb_dag_add(struct fb_dag *dag, int task, struct fb_span from, struct fb_span to)
+{
+	carry(dag, task, from, to, FB_ACCESS_ADD);
 }
 
 void fb_dag_read(struct fb_dag *dag, int task, struct fb_span span,
@@ -266,4 +300,15 @@ bool fb_dag_takes_part(const struct fb_dag *dag, int task)
 	const struct fb_task *t = &dag->tasks[task];
 
 	return t->kind != FB_TASK_COLLECTIVE || dag->partitions[t->partition].members > 0;
+}
+
+uint64_t fb_task_block_at(const struct fb_task *t, int members, int from, int to, bool in)
+{
+	uint64_t at = 0;
+
+	if (!t->counts)
+		return (uint64_t)(in ? to : from) * t->count;
+	for (int i = 0; i < (in ? to : from); i++)
+		at += in ? t->counts[from * members + i] : t->counts[i * members + to];
+	return at;
 }

@@ -68,6 +68,7 @@ enum fb_access_use {
 	FB_ACCESS_READ,  /* with the content that the task expects, if any */
 	FB_ACCESS_FROM,  /* of a copy; the next access is where it goes to */
 	FB_ACCESS_TO,
+	FB_ACCESS_ADD,   /* as FROM's other end: what is copied is added to what lies there */
 };
 
 struct fb_access {
@@ -107,12 +108,14 @@ struct fb_place_content {
 struct fb_dag_lane {
 	const char *name;
 	bool communicates; /* on a GPU: a stream of high priority, if the user says so */
+	int place;         /* the rank whose GPU it computes on */
 };
 
 struct fb_dag_buffer {
 	const char *name;
 	uint64_t count;
 	uint64_t offset; /* elements, from the begin of a rank's memory */
+	int place;       /* the rank whose memory it lies in */
 };
 
 /* The world cut into groups: ranks of one colour are a group, in the order of their numbers. */
@@ -139,6 +142,7 @@ struct fb_dag {
 		ndata;
 	uint64_t elements; /* of all buffers */
 	uint64_t tokens;   /* that a step of all ranks together is for; 0: not known */
+	bool alone;        /* rank 0 runs the step, with all devices: copies communicate */
 	double ideal;      /* share of the step that is a bubble by theory; 0: none */
 	int wanted;        /* edges that fb_dag_after made before fb_dag_link: the schedule's */
 };
@@ -150,7 +154,11 @@ void fb_dag_open(struct fb_dag *dag, int rank, int nranks);
 void fb_dag_close(struct fb_dag *dag);
 
 int fb_dag_lane(struct fb_dag *dag, const char *name, bool communicates);
+/* One that computes on the device of another rank, whose memory this process reaches. */
+int fb_dag_device_lane(struct fb_dag *dag, const char *name, int place);
 int fb_dag_buffer(struct fb_dag *dag, const char *name, uint64_t count);
+/* A buffer in the memory of each rank, at the same place in all; returns rank 0's number. */
+int fb_dag_spread(struct fb_dag *dag, const char *name, uint64_t count);
 /* `colour`: [nranks], copied. */
 int fb_dag_partition(struct fb_dag *dag, const char *name, const int *colour);
 /* Groups of `size` ranks that are `stride` apart: an axis of a mesh of ranks. */
@@ -166,6 +174,8 @@ int fb_dag_compute(struct fb_dag *dag, int lane, const char *name, int number,
 		   struct fb_work work);
 /* The task copies as many elements, behind its computing. */
 void fb_dag_copy(struct fb_dag *dag, int task, struct fb_span from, struct fb_span to);
+/* The task adds as many elements to those in `to`, which have been written. */
+void fb_dag_add(struct fb_dag *dag, int task, struct fb_span from, struct fb_span to);
 /* The task reads the span; `content`: what it has to hold then, or NULL. */
 void fb_dag_read(struct fb_dag *dag, int task, struct fb_span span,
 		 const struct fb_content *content);
@@ -190,6 +200,9 @@ void fb_dag_after(struct fb_dag *dag, int task, int before);
  * other dependencies do not imply. After the last task. Returns fb_dag.err.
  */
 int fb_dag_link(struct fb_dag *dag);
+
+/* Where the block from one member to another begins in the buffer of one of them. */
+uint64_t fb_task_block_at(const struct fb_task *t, int members, int from, int to, bool in);
 
 /* Whether this rank takes part in the task: it has no part in a collective of no group. */
 bool fb_dag_takes_part(const struct fb_dag *dag, int task);

@@ -86,12 +86,13 @@ static bool may_run(const struct fb_host_run *h, const struct lane *l, uint64_t 
 static void copy(const struct fb_host_run *h, const struct fb_access *from,
 		 const struct fb_access *to)
 {
-	const struct fb_dag *d = h->config.dag;
-	size_t size = h->config.element_bytes;
-	size_t a = (size_t)(d->buffers[from->span.buffer].offset + from->span.first) * size;
-	size_t b = (size_t)(d->buffers[to->span.buffer].offset + to->span.first) * size;
+	char *a = fb_step_address(&h->config, &from->span);
+	char *b = fb_step_address(&h->config, &to->span);
 
-	memcpy(h->config.memory + b, h->config.memory + a, (size_t)from->span.count * size);
+	if (to->use == FB_ACCESS_ADD)
+		fb_combine(h->config.datatype, FB_SUM)(b, b, a, (size_t)from->span.count);
+	else
+		memcpy(b, a, (size_t)from->span.count * h->config.element_bytes);
 }
 
 static int progress(struct fb_host_run *h, uint64_t step);

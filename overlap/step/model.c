@@ -57,7 +57,8 @@ static int expect(const struct model *m, const struct rank_model *r, int task,
 
 /* Copies between ranks, or on one. Spans of one rank do not overlap, or are the same. */
 static int copy(const struct model *m, const struct rank_model *from, int buffer, uint64_t first,
-		struct rank_model *to, int to_buffer, uint64_t to_first, uint64_t count, int task)
+		struct rank_model *to, int to_buffer, uint64_t to_first, uint64_t count, int task,
+		bool adds)
 {
 	static const struct fb_content any = {.data = FB_NONE};
 	const struct fb_span span = {buffer, first, count};
@@ -70,6 +71,9 @@ static int copy(const struct model *m, const struct rank_model *from, int buffer
 
 		n = n < count - done ? n : count - done;
 		s.shift += (int64_t)(first - to_first);
+		if (adds && !fb_symbol_add(&to->rows[to_buffer], to_first + done, &n, &s))
+			return fb_dag_fail(from->dag, task, m->why, "it adds to other data in "
+					   "buffer %s", to->dag->buffers[to_buffer].name);
 		err = fb_symbol_put(&to->rows[to_buffer], to_first + done, to_first + done + n, s);
 		done += n;
 	}
@@ -89,7 +93,8 @@ static int run_compute(const struct model *m, struct rank_model *r, int task)
 		if (x->use == FB_ACCESS_FROM)
 			err = copy(m, r, x->span.buffer, x->span.first, r,
 				   d->accesses[x->next].span.buffer,
-				   d->accesses[x->next].span.first, x->span.count, task);
+				   d->accesses[x->next].span.first, x->span.count, task,
+				   d->accesses[x->next].use == FB_ACCESS_ADD);
 	}
 	return err;
 }
@@ -173,18 +178,6 @@ static int reduce(struct model *m, const struct meeting *g)
 	return err;
 }
 
-/* Where the block from one member to another begins in the buffer of one of them. */
-static uint64_t block_at(const struct fb_task *t, int members, int from, int to, bool in)
-{
-	uint64_t at = 0;
-
-	if (!t->counts)
-		return (uint64_t)(in ? to : from) * t->count;
-	for (int i = 0; i < (in ? to : from); i++)
-		at += in ? t->counts[from * members + i] : t->counts[i * members + to];
-	return at;
-}
-
 /* All collectives that only move blocks: what member `to` gets from member `from`. */
 static int move(struct model *m, const struct meeting *g, int from, int to)
 {
@@ -192,14 +185,17 @@ static int move(struct model *m, const struct meeting *g, int from, int to)
 	struct rank_model *source = &m->ranks[g->rank[from]], *target = &m->ranks[g->rank[to]];
 	const struct fb_collective_info *info = fb_collective_info(a->collective);
 	uint64_t count = a->counts ? a->counts[from * g->n + to] : a->count;
-	uint64_t in = info->in == FB_BLOCK_PER_RANK ? block_at(a, g->n, from, to, true) : 0;
-	uint64_t out = info->out == FB_BLOCK_PER_RANK ? block_at(b, g->n, from, to, false) : 0;
+	uint64_t in = 0, out = 0;
 
 	if ((info->in == FB_ONE_AT_ROOT && from != a->root) ||
 	    (a->collective == FB_SEND_RECV && to != (from + 1) % g->n))
 		return FB_OK;
+	if (info->in == FB_BLOCK_PER_RANK)
+		in = fb_task_block_at(a, g->n, from, to, true);
+	if (info->out == FB_BLOCK_PER_RANK)
+		out = fb_task_block_at(b, g->n, from, to, false);
 	return copy(m, source, a->in.buffer, a->in.first + in, target, b->out.buffer,
-		    b->out.first + out, count, g->task[from]);
+		    b->out.first + out, count, g->task[from], false);
 }
 
 static int run_collective(struct model *m, const struct meeting *g)

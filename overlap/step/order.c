@@ -76,7 +76,7 @@ int fb_dag_touches(const struct fb_dag *dag, int task,
 
 	for (int a = t->accesses; a != FB_NONE && !err; a = dag->accesses[a].next)
 		err = touch(each, arg, task, dag->accesses[a].span,
-			    dag->accesses[a].use == FB_ACCESS_TO);
+			    dag->accesses[a].use >= FB_ACCESS_TO);
 	if (err || t->kind != FB_TASK_COLLECTIVE || !fb_dag_takes_part(dag, task))
 		return err;
 	reads = info->in < FB_ONE_AT_ROOT || dag->partitions[t->partition].member == t->root;

@@ -13,6 +13,7 @@
 #ifndef FB_OVERLAP_STEP_RUN_H
 #define FB_OVERLAP_STEP_RUN_H
 
+#include "common/base/datatype.h"
 #include "common/cuda/gpu.h"
 #include "common/measure/clock.h"
 #include "common/session.h"
@@ -49,7 +50,10 @@ struct fb_step_config {
 	const struct fb_dag *dag;
 	const struct fb_step_hooks *hooks;
 	char *memory;         /* this rank's buffers: element 0 */
+	char *const *places;  /* [nranks]: the same of each rank, where rank 0 runs all; or NULL */
+	const int *devices;   /* [nranks]: GPU: their devices in this process; or NULL */
 	size_t element_bytes;
+	enum fb_datatype datatype;
 	const struct fb_clock *clock;
 	const struct fb_session *session; /* for the watchdog; NULL in tests */
 	bool yields;          /* processors: there are more threads than processors */
@@ -59,6 +63,15 @@ struct fb_step_config {
 	bool recaptures;      /* a graph is captured for every step */
 	bool blocking_streams; /* lanes other than 0 wait for the legacy stream */
 };
+
+/* Where a span begins. */
+static inline char *fb_step_address(const struct fb_step_config *c, const struct fb_span *span)
+{
+	const struct fb_dag_buffer *b = &c->dag->buffers[span->buffer];
+
+	return (c->places ? c->places[b->place] : c->memory) +
+	       (size_t)(b->offset + span->first) * c->element_bytes;
+}
 
 /* What the host does in a task, but for what only a GPU has (act.c). 0 or an error (printed). */
 int fb_step_act(const struct fb_step_config *config, const struct fb_task *task);

@@ -67,6 +67,16 @@ const struct fb_symbol_piece *fb_symbol_at(const struct fb_symbol_row *row, uint
 }
 
 /* What is left of the piece before, this one, and what is left of the piece behind. */
+bool fb_symbol_add(const struct fb_symbol_row *row, uint64_t at, uint64_t *count,
+		   struct fb_symbol *symbol)
+{
+	const struct fb_symbol_piece *p = fb_symbol_at(row, at);
+
+	symbol->members += p->symbol.members;
+	*count = p->end - at < *count ? p->end - at : *count;
+	return p->symbol.data == symbol->data && p->symbol.shift == symbol->shift;
+}
+
 int fb_symbol_put(struct fb_symbol_row *row, uint64_t first, uint64_t end, struct fb_symbol symbol)
 {
 	size_t low = (size_t)(fb_symbol_at(row, first) - row->pieces), high = low;

@@ -38,6 +38,12 @@ bool fb_symbol_alike(const struct fb_symbol *a, const struct fb_symbol *b);
 
 /* The piece that holds an element; valid until the next fb_symbol_put. */
 const struct fb_symbol_piece *fb_symbol_at(const struct fb_symbol_row *row, uint64_t at);
+/*
+ * Adds to *symbol what lies from element `at` on, at most *count elements, which becomes how many
+ * are alike. False: there lies other data.
+ */
+bool fb_symbol_add(const struct fb_symbol_row *row, uint64_t at, uint64_t *count,
+		   struct fb_symbol *symbol);
 /* Writes [first, end), which is not empty. FB_OK or FB_ENOMEM. */
 int fb_symbol_put(struct fb_symbol_row *row, uint64_t first, uint64_t end,
 		  struct fb_symbol symbol);

@@ -116,25 +116,35 @@ static void leave_out_collectives(const struct bench *b, struct fb_step_instance
 	}
 }
 
-/* The copies of the last task that has some, as others may be overwritten: poison stays. */
+/* The last task of this rank that copies; negative: none does. */
+static int last_copies(const struct fb_dag *d)
+{
+	for (int t = d->ntasks - 1; t >= 0; t--)
+		for (int a = d->tasks[t].accesses; a != FB_NONE; a = d->accesses[a].next)
+			if (d->accesses[a].use >= FB_ACCESS_TO)
+				return t;
+	return -1;
+}
+
+/*
+ * The copies of the last task that has some, as others may be overwritten: poison stays. All ranks
+ * run the step, those that copy nothing too, so that none waits for another one.
+ */
 static void leave_out_copies(const struct bench *b, struct fb_step_instance *i)
 {
-	for (int t = i->dag.ntasks - 1; t >= 0; t--) {
-		struct fb_task *task = &i->dag.tasks[t];
-		int kept = task->accesses;
-		bool copies = false;
+	int last = last_copies(&i->dag), most = last, kept = FB_NONE;
 
-		for (int a = kept; a != FB_NONE; a = i->dag.accesses[a].next)
-			copies |= i->dag.accesses[a].use == FB_ACCESS_TO;
-		if (!copies)
-			continue;
-		task->accesses = FB_NONE;
-		if (!check_that(run_fresh(b, i, 1) > 0, "a copy left out", __FILE__, __LINE__))
-			printf("\t%s %s: %s %d\n", i->key->operation, i->key->variant, task->name,
-			       task->number);
-		task->accesses = kept;
+	MPI_Allreduce(MPI_IN_PLACE, &most, 1, MPI_INT, MPI_MAX, b->run.world.comm);
+	if (most < 0)
 		return;
+	if (last >= 0) {
+		kept = i->dag.tasks[last].accesses;
+		i->dag.tasks[last].accesses = FB_NONE;
 	}
+	if (!check_that(run_fresh(b, i, 1) > 0, "a copy left out", __FILE__, __LINE__))
+		printf("\t%s %s: task %d\n", i->key->operation, i->key->variant, last);
+	if (last >= 0)
+		i->dag.tasks[last].accesses = kept;
 }
 
 /* Something wrote behind a buffer, or in front of the first one. */

@@ -70,6 +70,17 @@ for family in $FB_MPIS; do
 	go "$family" 2 contention --bytes 60000 --layers 3 --hidden 64 --tokens 4 --streams 1,2
 	expect "rows of contention" "$(rows ',(ok|few),')" 16
 	expect "copies on processors" "$(rows ',skipped,processors have one memory')" 8
+	# One process drives all: its step is as right as a process for each, and costs something.
+	go "$family" 3 dataparallel --bytes 60000 --layers 3 --hidden 64 --tokens 4 \
+		--input-bytes 1001
+	expect "rows of dataparallel" "$(rows ',(ok|few),')" 4
+	expect "costs of one process" "$(cost | awk '$3 != ""' | wc -l)" 2
+	go "$family" 2 dataparallel --bytes 60000 --layers 3 --hidden 64 --tokens 4 \
+		--redop max,sum --schedule one_process
+	expect "sums only" "$(rows ',skipped,GPU 0 adds gradients up')" 2
+	go "$family" 4 dataparallel --bytes 60000 --layers 3 --hidden 64 --tokens 4 --nodes-as 2 \
+		--schedule one_process
+	expect "other nodes" "$(rows ',skipped,a process reaches the memory of its own node')" 2
 	# Groups within a node and across nodes differ in what shm reaches: no rank waits for ever.
 	engine=host
 	go "$family" 4 pipeline --hidden 64 --tokens 16 --bytes 4K --nodes-as 2 --transport shm

@@ -149,10 +149,9 @@ endef
 $(B)/common/base/version.o: $(B)/build_info.h
 
 # The page's looks and script are built into the report program by .incbin.
-$(B)/scripts/tools/report/assets.o: $(wildcard scripts/tools/report/page.css \
-	scripts/tools/report/page.js)
+$(B)/scripts/tools/report/assets.o: $(wildcard scripts/tools/report/page.[cj]s*)
 
-# So are all tuning tables, by a list of them; a table is found by being in the folder.
+# So are all tuning tables, by a list of what is in the folder.
 TUNINGS := $(sort $(wildcard collectives/tuning/*.tuning))
 define TUNING_FILES
 $(foreach t,$(TUNINGS),FB_TUNING_FILE("$t"))

@@ -17,9 +17,10 @@ struct fb_gpu_compute; /* opaque */
  * Local. `device`: this rank's GPU, or another one that the process sees, on which it then
  * computes; the current device stays as it is. `library`: cuBLAS as a path or a name, "auto" for
  * any that the linker finds, else the own kernel, or "none" for that. `sms`: how many
- * multiprocessors cuBLAS is to use, 0 for all. Multiplies small matrices once and compares all elements with the host's. 0, FB_EUNSUPPORTED
- * where what was named cannot be had or in a build without CUDA, FB_EDATA where it multiplies
- * wrongly, FB_ENOMEM or FB_ESYS (all printed), *compute untouched.
+ * multiprocessors cuBLAS is to use, 0 for all. Multiplies small matrices once and compares all
+ * elements with the host's. 0, FB_EUNSUPPORTED where what was named cannot be had or in a build
+ * without CUDA, FB_EDATA where it multiplies wrongly, FB_ENOMEM or FB_ESYS (all printed), *compute
+ * untouched.
  */
 int fb_gpu_compute_open(struct fb_gpu_compute **compute, const struct fb_gpu *gpu, int device,
 			const char *library, int sms);

@@ -1,11 +1,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# shellcheck shell=bash disable=SC2154 # variables of tests/run
+# shellcheck shell=bash disable=SC2034,SC2154 # variables of tests/run, and for tests/lib_count.sh
 #
 # The parts of tests/run: building, finding and running. Sourced by it; uses its variables pattern,
 # list, verbose, unit_only, asan and logs.
 
 queue=()             # what waits: kind, processors, limit, name and command, separated by \x1f
 declare -A running=() # by process id: kind, processors, limit, start, folder and name of a test
+declare -A entry=()   # by name: what stood in the queue
+again=()              # entries of tests that failed, for a second try
+second=no             # whether these run now
+most_again=10         # more than that fail by no chance
 # One more than there are processors: some tests wait most of the time.
 slots=$(($(fb_cores) + 1)) used=0
 processes=()         # that take part in measuring it
@@ -123,8 +127,19 @@ end() {
 	took=$(took_since "$start" "$folder.cpu")
 	rm -rf "$folder" "$folder.cpu"
 	log=$logs/${name//\//.}.log
-	[ "$rc" -eq 124 ] && echo "stopped after the limit of $limit s" >>"$log"
+	# 137: after KILL. What does not end by TERM may be left of the group either way.
+	if [ "$rc" -eq 124 ] || [ "$rc" -eq 137 ]; then
+		kill -KILL -- "-$1" 2>/dev/null
+		echo "stopped after the limit of $limit s" >>"$log"
+	fi
 	[ "$verbose" = yes ] && sed 's/^/      | /' "$log"
+	if [ $second = no ] && [ ${#again[@]} -lt $most_again ] && "failed_$kind"; then
+		again+=("${entry[$name]}")
+		mv "$log" "${log%.log}.first.log"
+		report AGAIN "$name" "$took, exit code $rc: failed, and runs once more at the end"
+		return
+	fi
+	[ $second = no ] || "failed_$kind" || lucky+=("$name")
 	"count_$kind" "$name"
 }
 
@@ -148,33 +163,71 @@ start_some() {
 		IFS=$'\x1f' read -ra test <<<"${queue[i]}"
 		[ "${test[1]}" -le "$slots" ] || test[1]=$slots
 		[ $((used + test[1])) -le "$slots" ] || continue
+		entry[${test[3]}]=${queue[i]}
 		unset "queue[$i]"
 		begin "${test[@]}"
 	done
 }
 
-# Runs all of the queue.
+# Runs all of the queue, and once more, each alone, what failed.
 run_queue() {
-	local process
+	local process i
+	local -a test
 
 	while [ ${#queue[@]} -gt 0 ] || [ ${#running[@]} -gt 0 ]; do
 		start_some
 		for process in "${!running[@]}"; do
 			kill -0 "$process" 2>/dev/null || end "$process"
 		done
+		[ "$SECONDS" -lt $((run_limit * 60)) ] || out_of_time
 		sleep 0.05
 	done
+	[ $second = no ] && [ ${#again[@]} -gt 0 ] || return 0
+	second=yes
+	for i in "${again[@]}"; do
+		IFS=$'\x1f' read -ra test <<<"$i"
+		test[1]=$slots
+		queue+=("$(IFS=$'\x1f' && echo "${test[*]}")")
+	done
+	run_queue
 }
 
-# Ends the tests that run, with their process groups, and the runner.
-interrupted() {
+# Ends the tests that run, with their process groups.
+stop_running() {
 	local process folder
 
 	for process in "${!running[@]}"; do
-		kill "$process" && wait "$process"
+		kill "$process" 2>/dev/null
+	done
+	for process in "${!running[@]}"; do
+		wait "$process"
+		kill -KILL -- "-$process" 2>/dev/null
 		read -r _ _ _ _ folder _ <<<"${running[$process]}"
 		rm -rf "$folder" "$folder.cpu"
 	done
+}
+
+# The run has used its time: names what was still running and what had not begun, and ends.
+out_of_time() {
+	local process name log
+
+	stop_running
+	for process in "${!running[@]}"; do
+		read -r _ _ _ _ _ name <<<"${running[$process]}"
+		log=$logs/${name//\//.}.log
+		count FAIL "$name" "still running after the run's limit of $run_limit min"
+		show_failure
+	done
+	for process in "${queue[@]}"; do
+		IFS=$'\x1f' read -r _ _ _ name _ <<<"$process"
+		count FAIL "$name" "not begun within the run's limit of $run_limit min"
+	done
+	finish
+	exit 1
+}
+
+interrupted() {
+	stop_running
 	echo "interrupted: $passed passed, $failed failed, $skipped skipped so far" >&2
 	exit 130
 }

@@ -5,6 +5,7 @@
 
 passed=0 failed=0 skipped=0
 failures=()
+lucky=() # passed only when run again
 # Lines of a log that say what failed.
 own_words='^(fabricbench|csvcheck|FAIL|  [^ ].*: got )|(ERROR|WARNING): |runtime error: |failed: '
 
@@ -33,6 +34,15 @@ show_failure() {
 		tail -n 30 "$log" | sed 's/^/      | /'
 	fi
 	echo "      log: $log"
+}
+
+# failed_code, failed_lines: whether the test failed that end waited for.
+failed_code() {
+	[ "$rc" -ne 0 ] && [ "$rc" -ne 77 ]
+}
+
+failed_lines() {
+	[ "$rc" -ne 0 ] || grep -q '^FAIL ' "$log" || ! grep -qE '^(PASS|SKIP) ' "$log"
 }
 
 # count_code NAME, count_lines NAME: for end, whose variables they use.
@@ -75,7 +85,14 @@ count_lines() {
 
 # The last line is for machines as well: nothing may follow it.
 finish() {
+	local name log
+
 	[ "$list" = yes ] && exit 0
+	for name in "${lucky[@]}"; do
+		echo "passed only when run again: $name"
+		log=$logs/${name//\//.}.first.log
+		show_failure
+	done
 	if [ "$failed" -gt 0 ]; then
 		echo "failed:"
 		printf '  %s\n' "${failures[@]}" | sort -u

@@ -28,6 +28,17 @@ go() {
 	rc=$?
 }
 
+# gone: whether the process in $FB_TMP/child ends at once; a zombie has.
+gone() {
+	local i
+
+	for ((i = 0; i < 100; i++)); do
+		grep -qs '^State:[[:blank:]]*[^Z]' "/proc/$(cat "$FB_TMP/child")/status" || return 0
+		sleep 0.1
+	done
+	return 1
+}
+
 script good 1 20 <<'END'
 echo "PASS one"
 echo "SKIP two: because"
@@ -55,14 +66,59 @@ expect "exit code" "$rc" 1
 holds "$FB_TMP/out" '\| fabricbench: rank 1 is missing'
 holds "$FB_TMP/out" '^FAIL  shell/bad '
 rm "$tree/tests/shell/bad.sh"
-script endless 1 1 <<'END'
-sleep 1000
+# What it leaves behind hears no TERM, and must not outlive it.
+script endless 1 1 <<END
+(trap '' TERM; echo \$BASHPID >"$FB_TMP/child"; exec >"$FB_TMP/trash" 2>&1; sleep 1000 & wait) &
+echo "fabricbench: endless"
+wait
 END
 go -k 'shell/endless'
 expect "exit code after a limit" "$rc" 1
 holds "$FB_TMP/out" 'stopped after the limit of [0-9]+ s'
-rm "$tree/tests/shell/endless.sh"
+holds "$FB_TMP/out" '^AGAIN +shell/endless '
+gone || fail "a process outlives its test"
+# The run as a whole: its limit is in minutes, so this tree's has seconds of them.
+script later 99 20 <<'END'
+echo "PASS later"
+END
+sed 's/run_limit \* 60/run_limit/' tests/lib.sh >"$tree/tests/lib.sh"
+sed -i 's/^# timeout: 1$/# timeout: 1000/' "$tree/tests/shell/endless.sh"
+go -k 'shell/(endless|later)' --limit 3
+cp tests/lib.sh "$tree/tests"
+expect "exit code after the run's limit" "$rc" 1
+holds "$FB_TMP/out" '^FAIL  shell/endless .*still running after the run.s limit of 3 min'
+holds "$FB_TMP/out" '\| fabricbench: endless'
+holds "$FB_TMP/out" '^FAIL  shell/later .*not begun within the run.s limit of 3 min'
+expect "last line after the run's limit" "$(tail -n 1 "$FB_TMP/out")" \
+	"0 passed, 2 failed, 0 skipped"
+gone || fail "a process outlives the run"
+rm "$tree"/tests/shell/{endless,later}.sh
 verdict runner_failures
+
+# Fails the first time only: it has passed, and its first log is shown.
+script unsteady 1 20 <<END
+[ -e "$FB_TMP/seen" ] && echo "PASS unsteady" && exit
+: >"$FB_TMP/seen"
+echo "fabricbench: an unlucky start"
+echo "FAIL unsteady"
+END
+go -k 'shell/unsteady'
+expect "exit code of one that passes when run again" "$rc" 0
+holds "$FB_TMP/out" '^passed only when run again: shell/unsteady$'
+holds "$FB_TMP/out" '\| fabricbench: an unlucky start'
+expect "last line of it" "$(tail -n 1 "$FB_TMP/out")" "1 passed, 0 failed, 0 skipped"
+rm "$FB_TMP/seen"
+# Many that fail have a reason: only the first ten run again.
+for ((i = 0; i < 12; i++)); do
+	script "many$i" 1 20 <<-END
+		echo "FAIL many"
+	END
+done
+go -k 'shell/many'
+expect "tests that ran again" "$(grep -c '^AGAIN' "$FB_TMP/out")" 10
+expect "last line of many" "$(tail -n 1 "$FB_TMP/out")" "0 passed, 12 failed, 0 skipped"
+rm "$tree"/tests/shell/many*.sh "$tree/tests/shell/unsteady.sh"
+verdict runner_again
 
 # Two tests that wait for each other can only pass beside each other.
 for name in left right; do

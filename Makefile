@@ -151,19 +151,16 @@ $(B)/common/base/version.o: $(B)/build_info.h
 # The page's looks and script are built into the report program by .incbin.
 $(B)/scripts/tools/report/assets.o: $(wildcard scripts/tools/report/page.[cj]s*)
 
-# So are all tuning tables, by a list of what is in the folder.
-TUNINGS := $(sort $(wildcard collectives/tuning/*.tuning))
-define TUNING_FILES
-$(foreach t,$(TUNINGS),FB_TUNING_FILE("$t"))
+# So are all tables of a kind, by a list of them; a table is found by being in the folder.
+# $1: folder, $2: ending, $3: macro that takes a file.
+define built_in_rule
+$(B)/$1/built_in.o: $(B)/$2_files.h $(wildcard $1/*.$2)
+$(B)/$2_files.h: FORCE
+	$$(call write_if_changed,$(foreach t,$(sort $(wildcard $1/*.$2)),$3("$t")))
 endef
-$(B)/collectives/tuning/built_in.o: $(B)/tuning_files.h $(TUNINGS)
-
-# And all models.
-MODELS := $(sort $(wildcard overlap/model/*.model))
-define MODEL_FILES
-$(foreach m,$(MODELS),FB_NN_FILE("$m"))
-endef
-$(B)/overlap/model/built_in.o: $(B)/model_files.h $(MODELS)
+$(eval $(call built_in_rule,collectives/tuning,tuning,FB_TUNING_FILE))
+$(eval $(call built_in_rule,overlap/model,model,FB_NN_FILE))
+$(eval $(call built_in_rule,kvtransfer/paths,paths,FB_PATHS_FILE))
 
 # --- sources -------------------------------------------------------------------------------------
 
@@ -331,10 +328,6 @@ build/cuda/flags: FORCE
 	$(call write_if_changed,$(filter-out -Werror all-warnings,$(NVCC) $(NVCC_FLAGS)))
 $(B)/build_info.h: FORCE
 	$(call write_if_changed,$(BUILD_INFO))
-$(B)/tuning_files.h: FORCE
-	$(call write_if_changed,$(TUNING_FILES))
-$(B)/model_files.h: FORCE
-	$(call write_if_changed,$(MODEL_FILES))
 
 # For editors and clang-tidy. The wrapper's include folders are written out: tools that read this
 # file do not ask the wrapper.

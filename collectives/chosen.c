@@ -2,7 +2,6 @@
 /* Choosing by table or by model; see chosen.h. */
 #include "collectives/chosen.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,9 +9,8 @@
 
 #include "collectives/algorithm/algorithm.h"
 #include "common/base/error.h"
+#include "common/run/table_file.h"
 #include "common/system/environment_file.h"
-
-enum { MOST_TABLE = 16 << 20 };
 
 static const char automatic[] = "auto", model_name[] = "model";
 static const char *const protocols[] = {"ll", "ll128", "direct", "simple"};
@@ -20,56 +18,6 @@ static const char *const protocols[] = {"ll", "ll128", "direct", "simple"};
 static bool is_auto(const char *name)
 {
 	return !strcmp(name, automatic);
-}
-
-/* Rank 0: the file's text, to be freed; NULL with the error. */
-static char *read_file(const char *path, int *err)
-{
-	FILE *file = fopen(path, "r");
-	char *text = NULL;
-	size_t length = 0, room = 0;
-	ssize_t n;
-
-	if (!file) {
-		*err = fb_error(FB_EINPUT, "--tuning %s: %s: expected auto, none or a table that "
-				"tune wrote", path, strerror(errno));
-		return NULL;
-	}
-	n = getdelim(&text, &room, '\0', file);
-	length = n > 0 ? (size_t)n : 0;
-	*err = FB_OK;
-	if (!length || length > MOST_TABLE || length != strlen(text))
-		*err = fb_error(FB_EINPUT, "--tuning %s: no tuning table", path);
-	fclose(file);
-	if (!*err)
-		return text;
-	free(text);
-	return NULL;
-}
-
-/* Gives all ranks rank 0's text, to be freed. */
-static int share_file(const struct fb_group *w, const char *path, char **result)
-{
-	char *text = NULL;
-	int err = FB_OK, length = 0;
-
-	if (w->rank == 0)
-		text = read_file(path, &err);
-	err = fb_group_agree(w, err);
-	if (err)
-		return err;
-	length = text ? (int)strlen(text) + 1 : 0;
-	MPI_Bcast(&length, 1, MPI_INT, 0, w->comm);
-	if (!text)
-		text = malloc((size_t)length);
-	err = fb_group_agree(w, text ? FB_OK : FB_ENOMEM);
-	if (err || !text) {
-		free(text);
-		return fb_error(err, "out of memory for --tuning %s", path);
-	}
-	MPI_Bcast(text, length, MPI_CHAR, 0, w->comm);
-	*result = text;
-	return FB_OK;
 }
 
 /* The table of a kind for the ranks' model; one that was named need not be of this machine. */
@@ -108,7 +56,7 @@ int fb_choosing_open(struct fb_choosing *choosing, const struct fb_session *sess
 	if (!file || !strcmp(file, "none"))
 		return FB_OK;
 	if (!built_in)
-		err = share_file(w, file, &text);
+		err = fb_table_file_share(w, file, "tune", &text);
 	snprintf(label, sizeof(label), "--tuning %s", file);
 	if (!err)
 		err = fb_tunings_parse(&choosing->tunings, text ? text : fb_tunings_built_in(),

@@ -101,7 +101,7 @@ int main(int argc, char **argv)
 		.columns = columns,
 		.ncolumns = FB_HANDOFF_COLUMNS,
 		.open = fb_handoff_open,
-		.close = fb_handoff_close,
+		.close = fb_kv_machine_close,
 		.expand = fb_handoff_expand,
 		.can = fb_handoff_can,
 		.setup = fb_handoff_set_up,

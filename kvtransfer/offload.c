@@ -1,96 +1,34 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The program offload: its options and what joins it to the harness; see offload/offload.h. */
-#include <stdio.h>
-#include <stdlib.h>
-
 #include "common/base/error.h"
-#include "common/memory/memory.h"
 #include "common/run/run.h" /* fb_run.program, for its own options' values */
 #include "kvtransfer/offload/offload.h"
 
 #define SETTINGS struct fb_tier_settings
 
-static void close_program(void *arg)
-{
-	struct fb_tier_state *state = arg;
-
-	for (int i = 0; i < state->engines; i++) {
-		struct fb_tier_engine *e = &state->engine[i];
-
-		if (e->remote && e->remote != e->local)
-			e->ops->remove(e->remote);
-		if (e->local)
-			e->ops->remove(e->local);
-		if (e->mover)
-			e->ops->close(e->mover);
-		fb_segment_close(&e->tier);
-		fb_segment_close(&e->memory);
-	}
-	fb_gpu_view_close(&state->gpu);
-	free(state);
-}
-
 /* Files, and every mover of the GPU itself that can put and get. */
-static void list_engines(struct fb_tier_state *state)
-{
-	unsigned both = 1u << FB_MOVE_PUT | 1u << FB_MOVE_GET;
-
-	state->engine[state->engines++].ops = &fb_mover_store;
-	for (int i = 0; fb_movers[i] && state->engines < FB_TIER_ENGINES; i++)
-		if (fb_movers[i]->streams && (fb_movers[i]->verbs & both) == both)
-			state->engine[state->engines++].ops = fb_movers[i];
-}
-
-static int open_engines(struct fb_tier_state *state)
-{
-	int err = FB_OK;
-
-	for (int i = 0; i < state->engines && !err; i++) {
-		struct fb_tier_engine *e = &state->engine[i];
-
-		if (!fb_option_names(state->settings->engine, e->ops->name))
-			continue;
-		if (e->ops->device && !state->has_gpu && !*state->no_gpu) {
-			err = fb_gpu_view_open(&state->gpu, state->session, state->world,
-					       state->no_gpu);
-			state->has_gpu = !err;
-			err = err == FB_EUNSUPPORTED ? FB_OK : err;
-		}
-		snprintf(e->why, sizeof(e->why), "%s", e->ops->device ? state->no_gpu : "");
-		if (err || *e->why)
-			continue;
-		err = fb_mover_open(&e->mover, e->ops, state->session, state->world, e->why);
-		if (err)
-			e->mover = NULL;
-		err = err == FB_EUNSUPPORTED ? FB_OK : err;
-	}
-	return err;
-}
-
 static int open_program(struct fb_run *run, void **result)
 {
-	struct fb_tier_state *state = calloc(1, sizeof(*state));
-	int err = fb_group_agree(fb_run_world(run), state ? FB_OK : FB_ENOMEM);
-	bool ignored;
+	unsigned both = 1u << FB_MOVE_PUT | 1u << FB_MOVE_GET;
+	struct fb_kv_machine *machine;
+	struct fb_tier_state *state;
+	int err = fb_kv_machine_new(&machine, run, sizeof(*state));
 
-	if (err || !state) {
-		free(state);
-		return fb_error(err, "out of memory");
-	}
-	state->session = fb_run_session(run);
-	state->world = fb_run_world(run);
-	state->settings = fb_run_settings(run);
-	state->own = run->program->option_values;
-	fb_memory_survey(state->world, &state->memory_limit, &ignored);
-	fb_store_folder(state->own->folder);
-	list_engines(state);
-	err = open_engines(state);
-	if (err) {
-		close_program(state);
+	if (err)
 		return err;
-	}
-	*result = state;
-	return FB_OK;
+	state = (struct fb_tier_state *)machine;
+	state->own = run->program->option_values;
+	fb_store_folder(state->own->folder);
+	fb_kv_machine_add(machine, fb_mover_store.name, &fb_mover_store, false);
+	for (int i = 0; fb_movers[i]; i++)
+		if (fb_movers[i]->streams && (fb_movers[i]->verbs & both) == both)
+			fb_kv_machine_add(machine, fb_movers[i]->name, fb_movers[i], true);
+	err = fb_kv_machine_open(machine, true);
+	if (err)
+		fb_kv_machine_close(machine);
+	else
+		*result = state;
+	return err;
 }
 
 static const struct fb_option options[] = {
@@ -147,7 +85,7 @@ int main(int argc, char **argv)
 {
 	static struct fb_tier_settings settings;
 	static const struct fb_default defaults[] = {
-		{"bytes", "0"}, {"datatype", "bf16"}, {"algorithm", "all"}, {NULL, NULL}};
+		{"bytes", "0"}, {"datatype", "bf16"}, {"algorithm", "auto"}, {NULL, NULL}};
 	static const struct fb_program program = {
 		.name = "offload",
 		.summary = "blocks of a KV cache to a tier below memory, and back",
@@ -170,7 +108,7 @@ int main(int argc, char **argv)
 		.columns = columns,
 		.ncolumns = FB_TIER_COLUMNS,
 		.open = open_program,
-		.close = close_program,
+		.close = fb_kv_machine_close,
 		.expand = fb_tier_expand,
 		.can = fb_tier_can,
 		.setup = fb_tier_set_up,

@@ -30,8 +30,7 @@ bool fb_kv_gpu_can(const struct fb_kv_engine *engine, const struct fb_kv_job *jo
 	double runs = (double)(hnd || s->tp[0] == s->tp[1] ? fb_kv_blocks(s) : s->tokens) *
 		      fb_kv_regions(s) * most_tp / s->tp[FB_KV_PREFILL];
 
-	if (engine->ops->mover->forms && runs > most_copies &&
-	    (job->mode == FB_KV_DIRECT || job->mode == FB_KV_BATCH))
+	if (engine->ops->mover->forms && runs > most_copies && job->mode == FB_KV_BATCH)
 		snprintf(reason, FB_REASON_CHARS, "about %.2g copies in a call of a rank, more "
 			 "than %.0g", runs, most_copies);
 	else if (job->mode == FB_KV_STRIDED &&

@@ -1,102 +1,38 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The program serve: its options and what joins it to the harness; see serve/serve.h. */
-#include <stdio.h>
-#include <stdlib.h>
-
 #include "common/base/error.h"
-#include "common/memory/memory.h"
 #include "common/run/run.h" /* fb_run.program, for its own options' values */
 #include "kvtransfer/serve/serve.h"
 
 #define SETTINGS struct fb_serve_settings
 
-static void close_program(void *arg)
-{
-	struct fb_serve_state *state = arg;
-
-	for (int i = 0; i < state->engines; i++) {
-		struct fb_serve_engine *e = &state->engine[i];
-
-		if (e->region)
-			e->ops->remove(e->region);
-		if (e->mover)
-			e->ops->close(e->mover);
-		fb_segment_close(&e->memory);
-		free(e->seen);
-	}
-	fb_gpu_view_close(&state->gpu);
-	free(state);
-}
-
-/* Caches alone in both kinds of memory, and every mover that can put. */
-static void list_engines(struct fb_serve_state *state)
-{
-	state->engine[state->engines++] = (struct fb_serve_engine){.name = "none"};
-	state->engine[state->engines++] = (struct fb_serve_engine){.name = "none", .device = true};
-	for (int i = 0; fb_movers[i] && state->engines < FB_SERVE_ENGINES; i++)
-		if (fb_movers[i]->verbs >> FB_MOVE_PUT & 1)
-			state->engine[state->engines++] = (struct fb_serve_engine){
-				.name = fb_movers[i]->name, .ops = fb_movers[i],
-				.device = fb_movers[i]->device};
-}
-
-static int open_engines(struct fb_serve_state *state)
-{
-	bool device = fb_option_names(state->settings->memory, "device");
-	int err = FB_OK;
-
-	if (device) {
-		err = fb_gpu_view_open(&state->gpu, state->session, state->world, state->no_gpu);
-		state->has_gpu = !err;
-		err = err == FB_EUNSUPPORTED ? FB_OK : err;
-	}
-	for (int i = 0; i < state->engines && !err; i++) {
-		struct fb_serve_engine *e = &state->engine[i];
-
-		if (e->device)
-			snprintf(e->why, sizeof(e->why), "%s", state->no_gpu);
-		if (*e->why || !e->ops || (e->device && !device) ||
-		    !fb_option_names(state->settings->engine, e->name))
-			continue;
-		err = fb_mover_open(&e->mover, e->ops, state->session, state->world, e->why);
-		if (err)
-			e->mover = NULL;
-		err = err == FB_EUNSUPPORTED ? FB_OK : err;
-	}
-	return err;
-}
-
 static int open_program(struct fb_run *run, void **result)
 {
-	struct fb_serve_state *state = calloc(1, sizeof(*state));
-	int err = fb_group_agree(fb_run_world(run), state ? FB_OK : FB_ENOMEM);
+	struct fb_kv_machine *m;
+	struct fb_serve_state *state;
 	struct fb_trace trace;
-	bool ignored;
+	int err = fb_kv_machine_new(&m, run, sizeof(*state));
 
-	if (err || !state) {
-		free(state);
-		return fb_error(err, "out of memory");
-	}
-	state->session = fb_run_session(run);
-	state->world = fb_run_world(run);
-	state->settings = fb_run_settings(run);
+	if (err)
+		return err;
+	state = (struct fb_serve_state *)m;
 	state->own = run->program->option_values;
-	fb_memory_survey(state->world, &state->memory_limit, &ignored);
-	list_engines(state);
-	err = fb_group_agree(state->world, fb_serve_trace(state->own, state->settings->seed,
-							  &trace));
+	/* Caches alone in both kinds of memory, and every mover that can put. */
+	fb_kv_machine_add(m, "none", NULL, false);
+	fb_kv_machine_add(m, "none", NULL, true);
+	fb_kv_machine_add_movers(m, 1u << FB_MOVE_PUT);
+	err = fb_group_agree(m->world, fb_serve_trace(state->own, m->settings->seed, &trace));
 	if (!err) {
 		state->longest_input = trace.longest_input;
 		state->longest_output = trace.longest_output;
 		fb_trace_close(&trace);
-		err = open_engines(state);
+		err = fb_kv_machine_open(m, fb_option_names(m->settings->memory, "device"));
 	}
-	if (err) {
-		close_program(state);
-		return err;
-	}
-	*result = state;
-	return FB_OK;
+	if (err)
+		fb_kv_machine_close(m);
+	else
+		*result = state;
+	return err;
 }
 
 #define U64(field, name, fallback, low, high, help)                                                \
@@ -204,7 +140,7 @@ int main(int argc, char **argv)
 		.columns = columns,
 		.ncolumns = FB_SERVE_COLUMNS,
 		.open = open_program,
-		.close = close_program,
+		.close = fb_kv_machine_close,
 		.expand = fb_serve_expand,
 		.can = fb_serve_can,
 		.setup = fb_serve_set_up,

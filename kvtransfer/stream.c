@@ -17,11 +17,11 @@ const char *const fb_stream_starts[] = {"request", "layer", NULL};
 static bool adjust(void *arg, struct fb_case *c)
 {
 	struct fb_handoff_state *state = arg;
-	struct fb_handoff_engine *e = fb_handoff_engine_of(state, c);
+	struct fb_kv_backend *e = fb_handoff_engine_of(state, c);
 	const struct fb_handoff_plan p = fb_handoff_plan_of(c);
 	char ignored[FB_REASON_CHARS];
 
-	if (e->ops->device && !state->has_gpu && !strcmp(state->settings->engine, "all"))
+	if (fb_kv_left_out(&state->machine, e))
 		return false;
 	c->bytes = fb_kv_bytes(&p.shape);
 	c->memory = e->ops->device ? "device" : "host";
@@ -37,16 +37,14 @@ static int expand(struct fb_run *run, void *arg)
 	struct fb_handoff_state *state = arg;
 	const struct fb_stream_settings *own = (const struct fb_stream_settings *)state->own;
 	const struct fb_handoff_settings *h = &own->handoff;
-	const char *engines[FB_HANDOFF_ENGINES + 1] = {NULL};
+	const char *engines[FB_KV_BACKENDS + 2];
 	const struct fb_axes_choices choices = {.engines = engines, .algorithms = fb_stream_modes};
-	size_t models = 0, n = 0, at[6] = {0};
+	size_t models = 0, at[6] = {0};
 	int err = FB_OK;
 
 	while (fb_kv_model_names[models])
 		models++;
-	for (int i = 0; i < state->engines; i++)
-		if (state->engine[i].ops->verbs >> FB_MOVE_PUT & 1)
-			engines[n++] = state->engine[i].ops->name;
+	fb_kv_backend_names(&state->machine, engines);
 	const size_t count[] = {models, h->tokens.count, h->block_tokens.count, h->page_run.count,
 				2, own->others.count};
 	do {
@@ -137,7 +135,7 @@ int main(int argc, char **argv)
 		.columns = columns,
 		.ncolumns = FB_STREAM_COLUMNS,
 		.open = fb_handoff_open,
-		.close = fb_handoff_close,
+		.close = fb_kv_machine_close,
 		.expand = expand,
 		.can = fb_handoff_can,
 		.setup = fb_stream_set_up,

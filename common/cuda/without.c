@@ -67,6 +67,7 @@ ABSENT(fb_gpu_move_post);
 ABSENT(fb_gpu_move_test);
 ABSENT(fb_copy_prepare);
 NOTHING(fb_copy_release);
+NOTHING(fb_copy_form);
 ABSENT(fb_copy_arrived);
 ABSENT(fb_copy_enqueue_behind);
 ABSENT(fb_cuda_prepare);

@@ -118,7 +118,11 @@ static void describe(const struct fb_move *move, const char *by, struct fb_trait
 
 static void describe_copy(struct fb_move *move, struct fb_traits *traits)
 {
-	describe(move, "copy engine", traits);
+	char form[48], by[80];
+
+	fb_copy_form(move, form, sizeof(form));
+	snprintf(by, sizeof(by), "copy engine, %s", form);
+	describe(move, by, traits);
 	traits->channels = 1;
 }
 
@@ -142,7 +146,8 @@ enum {
 	TWO_SIDED = 1u << FB_MOVE_SEND | 1u << FB_MOVE_RECV,
 };
 
-static const char *const copy_forms[] = {"loop", "strided", "batch", "graph", NULL};
+static const char *const copy_forms[] = {"auto", "loop", "strided", "batch", "graph",
+					 NULL};
 
 const struct fb_mover_ops fb_mover_copy = {
 	.name = "copy",

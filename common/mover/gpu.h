@@ -46,6 +46,8 @@ void fb_gpu_mover_end(struct fb_gpu_mover *m);
 int fb_copy_prepare(struct fb_mover *mover, const struct fb_move *given,
 				 const char *form, struct fb_move **move);
 void fb_copy_release(struct fb_move *move);
+/* "strided of 160 copies", "loop": how the move's pieces are copied. */
+void fb_copy_form(const struct fb_move *move, char *text, size_t chars);
 int fb_copy_arrived(struct fb_mover *mover, int from, int notice, uint64_t *count);
 int fb_copy_enqueue_behind(struct fb_mover *mover, const struct fb_wait *wait,
 					int n, struct fb_move *move, void *stream);

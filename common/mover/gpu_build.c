@@ -126,36 +126,86 @@ uint32_t fb_move_blocks(const struct fb_move_launch *l, uint32_t threads, uint32
 	return wanted < most ? (uint32_t)wanted : most;
 }
 
-/* Whether piece `next` lies one pitch behind what ends the strip. */
-static bool goes_on(const struct fb_move_strip *s, const struct fb_piece *next)
-{
-	return next->bytes == s->bytes && next->local == s->local + s->rows * s->local_pitch &&
-	       next->remote == s->remote + s->rows * s->remote_pitch;
-}
-
 /* Whether a step is so many pitches, and the rows lie within one. */
 static bool is_whole(uint64_t step, uint64_t pitch, uint64_t rows)
 {
 	return step % pitch == 0 && rows <= step / pitch;
 }
 
+/* Piece `first` with those behind it that go on where it ends, on both sides; how many they are. */
+static uint64_t merged(const struct fb_transfer *t, uint64_t first, struct fb_piece *run)
+{
+	uint64_t n = 1;
+
+	*run = t->piece[first];
+	for (; first + n < t->pieces; n++) {
+		const struct fb_piece *next = &t->piece[first + n];
+
+		if (next->local != run->local + run->bytes ||
+		    next->remote != run->remote + run->bytes)
+			break;
+		run->bytes += next->bytes;
+	}
+	return n;
+}
+
+/* More rows behind the first one, at the distance of the second; takes their pieces, too. */
+static void add_rows(const struct fb_transfer *t, uint64_t first, struct fb_move_strip *s)
+{
+	uint64_t next = first + s->pieces, n = 0;
+	struct fb_piece run = {0, 0, 0};
+
+	for (; next < t->pieces; next += n) {
+		n = merged(t, next, &run);
+		if (s->rows == 1 && run.local >= s->local + s->bytes &&
+		    run.remote >= s->remote + s->bytes) {
+			s->local_pitch = run.local - s->local;
+			s->remote_pitch = run.remote - s->remote;
+		}
+		if (run.bytes != s->bytes || run.local != s->local + s->rows * s->local_pitch ||
+		    run.remote != s->remote + s->rows * s->remote_pitch)
+			return;
+		s->rows++;
+		s->pieces += n;
+	}
+}
+
 void fb_move_strip_at(const struct fb_transfer *t, uint64_t first, struct fb_move_strip *s)
 {
-	const struct fb_piece *piece = &t->piece[first];
-	bool repeats = t->repeats > 1;
+	struct fb_piece run;
+	uint64_t own = merged(t, first, &run);
 
-	*s = (struct fb_move_strip){.local = piece->local, .remote = piece->remote,
-				    .bytes = piece->bytes, .rows = 1};
-	s->local_pitch = s->remote_pitch = piece->bytes;
-	if (first + FEWEST_ROWS > t->pieces || piece[1].local < piece->local + piece->bytes ||
-	    piece[1].remote < piece->remote + piece->bytes || !piece->bytes)
-		return;
-	s->local_pitch = piece[1].local - piece->local;
-	s->remote_pitch = piece[1].remote - piece->remote;
-	while (first + s->rows < t->pieces && goes_on(s, &piece[s->rows]))
-		s->rows++;
-	if (s->rows < FEWEST_ROWS || s->local_pitch > INT32_MAX || s->remote_pitch > INT32_MAX ||
-	    (repeats && (!is_whole(t->local_step, s->local_pitch, s->rows) ||
-			 !is_whole(t->remote_step, s->remote_pitch, s->rows))))
+	*s = (struct fb_move_strip){.local = run.local, .remote = run.remote, .bytes = run.bytes,
+				    .local_pitch = run.bytes, .remote_pitch = run.bytes,
+				    .rows = 1, .pieces = own};
+	if (run.bytes)
+		add_rows(t, first, s);
+	if (s->rows > 1 &&
+	    (s->rows < FEWEST_ROWS || s->local_pitch > INT32_MAX || s->remote_pitch > INT32_MAX ||
+	     (t->repeats > 1 && (!is_whole(t->local_step, s->local_pitch, s->rows) ||
+				 !is_whole(t->remote_step, s->remote_pitch, s->rows))))) {
+		s->local_pitch = s->remote_pitch = run.bytes;
 		s->rows = 1;
+		s->pieces = own;
+	}
+}
+
+/* Whether repeats can be a dimension of a copy: its lines do not overlap, nor lie too far apart. */
+static bool has_lines(const struct fb_transfer *t, uint64_t step, uint64_t longest)
+{
+	return t->repeats <= 1 || (step >= longest && step <= INT32_MAX);
+}
+
+bool fb_move_strips(const struct fb_transfer *t, uint64_t *count)
+{
+	uint64_t longest = 0;
+	struct fb_move_strip strip;
+
+	*count = 0;
+	for (uint64_t i = 0; i < t->pieces; i += strip.pieces) {
+		fb_move_strip_at(t, i, &strip);
+		longest = strip.bytes > longest ? strip.bytes : longest;
+		*count += strip.bytes > 0;
+	}
+	return has_lines(t, t->local_step, longest) && has_lines(t, t->remote_step, longest);
 }

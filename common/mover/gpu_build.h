@@ -59,13 +59,17 @@ uint64_t fb_move_mean(const struct fb_transfer *t);
 struct fb_move_strip {
 	uint64_t local, remote, bytes; /* bytes: of a row */
 	uint64_t local_pitch, remote_pitch;
-	uint64_t rows;
+	uint64_t rows, pieces; /* pieces: that it takes from the list; a row has one or more */
 };
 
 /*
- * The strip that begins at piece `first`; the next one begins `rows` behind it. Pitches of more
- * rows than one divide the transfer's steps, so that repeats are a third dimension.
+ * The strip that begins at piece `first`; the next one begins `pieces` behind it.
+ * Pieces that go on where others end, on both sides, are one row. Pitches of more rows than one
+ * divide the transfer's steps, so that repeats are a third dimension.
  */
 void fb_move_strip_at(const struct fb_transfer *t, uint64_t first, struct fb_move_strip *strip);
+
+/* How many strips of any bytes the list has; whether each can be one copy for all repeats. */
+bool fb_move_strips(const struct fb_transfer *t, uint64_t *count);
 
 #endif

@@ -32,6 +32,21 @@ uint64_t fb_transfer_bytes(const struct fb_transfer *transfer)
 	return bytes * (transfer->repeats ? transfer->repeats : 1);
 }
 
+uint64_t fb_runs_next(struct fb_runs *r, uint64_t *local, uint64_t *remote)
+{
+	uint64_t bytes;
+
+	if (!r->bytes)
+		r->bytes = fb_walk_next(&r->walk, UINT64_MAX, &r->local, &r->remote);
+	*local = r->local;
+	*remote = r->remote;
+	bytes = r->bytes;
+	while ((r->bytes = fb_walk_next(&r->walk, UINT64_MAX, &r->local, &r->remote)) &&
+	       r->local == *local + bytes && r->remote == *remote + bytes)
+		bytes += r->bytes;
+	return bytes;
+}
+
 void fb_transfer_copy(const struct fb_transfer *t, int rank)
 {
 	char *local = t->pieces ? fb_transfer_local(t, rank) : NULL;

@@ -254,6 +254,14 @@ static inline uint64_t fb_walk_next(struct fb_walk *walk, uint64_t most, uint64_
 	return 0;
 }
 
+/* The same by runs: pieces that go on where others end, on both sides, are one. 0: no more. */
+struct fb_runs {
+	struct fb_walk walk;
+	uint64_t local, remote, bytes; /* of the piece that has been looked at already */
+};
+
+uint64_t fb_runs_next(struct fb_runs *runs, uint64_t *local, uint64_t *remote);
+
 /* Bytes of all pieces. */
 uint64_t fb_transfer_bytes(const struct fb_transfer *transfer);
 

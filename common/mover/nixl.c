@@ -78,7 +78,8 @@ static void leave(int code, void *arg)
 static int load(struct fb_nixl *api, char why[FB_REASON_CHARS])
 {
 	static const struct fb_library_symbol table[] = {
-		FUNCTION(create_agent), FUNCTION(destroy_agent), FUNCTION(get_plugin_params),
+		FUNCTION(create_configured_agent), FUNCTION(destroy_agent),
+		FUNCTION(get_plugin_params),
 		FUNCTION(create_backend), FUNCTION(create_opt_args), FUNCTION(destroy_opt_args),
 		FUNCTION(opt_args_add_backend), FUNCTION(opt_args_set_notif_msg),
 		FUNCTION(opt_args_set_has_notif), FUNCTION(create_reg_dlist),
@@ -92,6 +93,7 @@ static int load(struct fb_nixl *api, char why[FB_REASON_CHARS])
 		FUNCTION(notif_map_size), FUNCTION(notif_map_get_agent_at),
 		FUNCTION(notif_map_get_notifs_size), FUNCTION(notif_map_get_notif),
 		FUNCTION(notif_map_clear),
+		{"nixl_capi_params_add", offsetof(struct fb_nixl, params_add), true},
 		{"nixl_capi_is_stub", offsetof(struct fb_nixl, is_stub), true},
 	};
 	static bool leaves;
@@ -116,15 +118,21 @@ static int open_agent(struct fb_nixl_mover *m, char why[FB_REASON_CHARS])
 {
 	void *memories = NULL, *params = NULL;
 	char name[FB_NIXL_NAME_CHARS];
+	const struct fb_nixl_config alone = {.listen_delay_us = 100000};
 	const char *call = "create_agent";
+	char threads[16];
 	int status;
 
 	fb_nixl_name(m->mover.group->rank, name);
-	status = m->api.create_agent(name, &m->agent);
+	/* Its progress thread and this one would wait for each other's lock in every post. */
+	status = m->api.create_configured_agent(name, &alone, &m->agent);
 	if (!status) {
 		call = "get_plugin_params UCX";
 		status = m->api.get_plugin_params(m->agent, "UCX", &memories, &params);
 	}
+	snprintf(threads, sizeof(threads), "%u", (unsigned)m->mover.session->settings->threads);
+	if (!status && m->api.params_add)
+		status = m->api.params_add(params, "num_threads", threads);
 	if (!status) {
 		call = "create_backend UCX";
 		status = m->api.create_backend(m->agent, "UCX", params, &m->backend);
@@ -304,8 +312,9 @@ static void nixl_describe(struct fb_move *move, struct fb_traits *traits)
 	double tcp = tcp_bytes() - m->tcp_before;
 	int on_tcp = m->payload > 0 && tcp > m->payload / 2;
 
-	snprintf(traits->path, sizeof(traits->path), "NIXL, UCX plugin; %.0f%% of the payload over "
-		 "own TCP sockets", m->payload > 0 ? tcp / m->payload * 100 : 0);
+	snprintf(traits->path, sizeof(traits->path), "NIXL, UCX plugin%s; %.0f%% of the payload "
+		 "over own TCP sockets", getenv("NIXL_UCX_SGL_ENABLE") ? " with lists" : "",
+		 m->payload > 0 ? tcp / m->payload * 100 : 0);
 	if (on_tcp)
 		fb_traits_flag(traits, "nixl-on-tcp");
 	traits->channels = 1;

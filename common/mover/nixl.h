@@ -18,9 +18,20 @@ enum { FB_NIXL_DRAM, FB_NIXL_VRAM };
 enum { FB_NIXL_READ, FB_NIXL_WRITE };
 enum { FB_NIXL_DONE, FB_NIXL_BUSY };
 
+/* Of an agent; the order and the types are the library's. */
+struct fb_nixl_config {
+	bool progress_thread, listen_thread;
+	int listen_port, sync; /* sync 0: one thread calls */
+	unsigned workers;
+	uint64_t progress_delay_us, listen_delay_us;
+	bool telemetry;
+};
+
 struct fb_nixl {
 	void *library;
-	int (*create_agent)(const char *name, void **agent);
+	int (*create_configured_agent)(const char *name, const struct fb_nixl_config *config,
+				       void **agent);
+	int (*params_add)(void *params, const char *key, const char *value); /* NULL: is old */
 	int (*destroy_agent)(void *agent);
 	int (*get_plugin_params)(void *agent, const char *plugin, void **memories, void **params);
 	int (*create_backend)(void *agent, const char *plugin, void *params, void **backend);

@@ -26,7 +26,7 @@ static int make_request(struct fb_nixl_mover *m, const struct fb_transfer *t,
 {
 	uint64_t local = (uintptr_t)fb_transfer_local(t, m->mover.group->rank), a, b, bytes;
 	uint64_t remote = ((const struct fb_nixl_region *)t->remote)->base[t->peer];
-	struct fb_walk walk = {.transfer = t};
+	struct fb_runs runs = {.walk = {.transfer = t}};
 	void *here = NULL, *there = NULL;
 	char peer[FB_NIXL_NAME_CHARS];
 	int status = m->api.create_xfer_dlist(m->memory, &here, false);
@@ -34,7 +34,7 @@ static int make_request(struct fb_nixl_mover *m, const struct fb_transfer *t,
 	fb_nixl_name(t->peer, peer);
 	if (!status)
 		status = m->api.create_xfer_dlist(m->memory, &there, false);
-	while (!status && (bytes = fb_walk_next(&walk, UINT64_MAX, &a, &b))) {
+	while (!status && (bytes = fb_runs_next(&runs, &a, &b))) {
 		status = m->api.xfer_dlist_add_desc(here, (uintptr_t)(local + a), bytes,
 						    m->device[m->mover.group->rank]);
 		if (!status)

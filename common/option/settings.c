@@ -198,7 +198,7 @@ static const struct fb_option table[] = {
 	FB_OPTION_U64_AUTO(struct fb_settings, channels, 0, "channels", "N", "0", 0, 1024,
 			   "parallel channels; 0, auto: the engine chooses"),
 	U64(threads, "threads", "N", "0", 0, 640,
-	    "threads of a GPU's block; 0: the engine chooses"),
+	    "threads of a GPU's block, or of NIXL's that post; 0: the engine chooses"),
 	U64(ll_line, "ll-line", "N", "16", 8, 16,
 	    "bytes of a line of protocol ll on GPUs, 8 or 16; half of them are data"),
 	FLAG(no_gpu_overlap, 0, "no-gpu-overlap",
@@ -222,7 +222,8 @@ static const struct fb_option table[] = {
 	U64(copy_streams, "copy-streams", "N", "0", 0, 16,
 	    "streams that copy at once with engine copy; 0: the engine chooses"),
 	STRING(tuning, 0, "tuning", "FILE", "auto", NULL,
-	       "what auto and 0 stand for: a file of `tune`; auto: this machine's; none"),
+	       "what auto and 0 stand for: a file of `tune` or `kv-paths`; auto: this machine's; "
+	       "none"),
 	FB_OPTION_CHOICE(struct fb_settings, objective, 0, "objective", "alone", fb_auto_objectives,
 			 "what auto is to be best at: alone, or overlapped with computing"),
 	FB_OPTION_CHOICE(struct fb_settings, multicast, 0, "multicast", "off", multicast_names,

@@ -40,12 +40,12 @@ static struct fb_handoff_times *new_call(struct fb_handoff_instance *i)
 
 bool fb_handoff_posts(const struct fb_handoff_instance *i, const struct fb_handoff_link *link)
 {
-	return i->state->world->rank == (i->plan.get ? link->to : link->from);
+	return i->state->machine.world->rank == (i->plan.get ? link->to : link->from);
 }
 
 bool fb_handoff_waits(const struct fb_handoff_instance *i, const struct fb_handoff_link *link)
 {
-	return i->state->world->rank == (i->plan.get ? link->from : link->to);
+	return i->state->machine.world->rank == (i->plan.get ? link->from : link->to);
 }
 
 /* Builds and posts what this rank posts, link by link. */
@@ -144,7 +144,7 @@ static int give_leave(const struct fb_handoff_instance *i)
 int fb_handoff_once(struct fb_handoff_instance *i, uint64_t call)
 {
 	struct fb_handoff_times *t = new_call(i);
-	struct fb_spin spin = {.yields = i->state->world->oversubscribed};
+	struct fb_spin spin = {.yields = i->state->machine.world->oversubscribed};
 	int open = 1, err = t ? FB_OK : FB_ENOMEM;
 
 	if (!err && i->plan.get) {
@@ -163,7 +163,7 @@ int fb_handoff_once(struct fb_handoff_instance *i, uint64_t call)
 	while (!err && open) {
 		err = look(i, call, t, &open);
 		if (!err && open && fb_spin_again(&spin))
-			err = fb_alive(i->state->session, "waiting for a peer's pages");
+			err = fb_alive(i->state->machine.session, "waiting for a peer's pages");
 	}
 	for (int k = 0; k < i->links && i->plan.cold && !err; k++)
 		if (fb_handoff_posts(i, &i->link[k]))

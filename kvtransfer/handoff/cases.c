@@ -6,6 +6,7 @@
 #include "common/base/error.h"
 #include "common/record/variant.h"
 #include "common/run/axes.h"
+#include "common/run/run.h" /* fb_run.program, for its own options' values */
 #include "kvtransfer/handoff/handoff.h"
 
 const char *const fb_handoff_operations[] = {"reshard", "fan", "fit", NULL};
@@ -29,14 +30,43 @@ static int key_of(const struct fb_case *c, const char *key, const char *const *n
 	return index_of(names, fb_variant_text(c->variant, key, text, sizeof(text)));
 }
 
-struct fb_handoff_engine *fb_handoff_engine_of(struct fb_handoff_state *state,
-					       const struct fb_case *c)
+int fb_handoff_open(struct fb_run *run, void **result)
 {
-	int i = 0;
+	struct fb_kv_machine *machine;
+	struct fb_handoff_state *state;
+	int err = fb_kv_machine_new(&machine, run, sizeof(*state));
 
-	while (i + 1 < state->engines && strcmp(state->engine[i].ops->name, c->engine))
-		i++;
-	return &state->engine[i];
+	if (err)
+		return err;
+	state = (struct fb_handoff_state *)machine;
+	state->own = run->program->option_values;
+	fb_kv_machine_add_movers(machine, 1u << FB_MOVE_PUT | 1u << FB_MOVE_GET);
+	err = fb_kv_machine_open(machine, true);
+	if (err)
+		fb_kv_machine_close(machine);
+	else
+		*result = state;
+	return err;
+}
+
+struct fb_kv_backend *fb_handoff_engine_of(struct fb_handoff_state *state,
+					   const struct fb_case *c)
+{
+	const struct fb_handoff_plan p = fb_handoff_plan_of(c);
+	const struct fb_kv_shape *s = &p.shape;
+	struct fb_kv_need need = {.get = p.get};
+	uint32_t run = s->page_run ? s->page_run : UINT32_MAX, blocks;
+
+	if (p.operation != FB_HANDOFF_FIT) {
+		blocks = fb_kv_blocks(s);
+		need.bytes = (double)fb_kv_bytes(s);
+		/* Of a pair: heads are cut out of tokens in nhd, else runs of pages are whole. */
+		need.pieces = (double)fb_kv_regions(s) *
+			      (s->layout == FB_KV_NHD && s->tp[0] != s->tp[1]
+				       ? s->tokens
+				       : blocks / (s->churn ? 1 : run) + 1.0);
+	}
+	return fb_kv_backend_of(&state->machine, c, &need);
 }
 
 struct fb_handoff_plan fb_handoff_plan_of(const struct fb_case *c)
@@ -69,10 +99,10 @@ struct fb_handoff_plan fb_handoff_plan_of(const struct fb_case *c)
 bool fb_handoff_can(void *arg, const struct fb_case *c, char reason[FB_REASON_CHARS])
 {
 	struct fb_handoff_state *state = arg;
-	const struct fb_handoff_engine *e = fb_handoff_engine_of(state, c);
+	const struct fb_kv_backend *e = fb_handoff_engine_of(state, c);
 	const struct fb_handoff_plan p = fb_handoff_plan_of(c);
 	uint32_t ranks = p.operation == FB_HANDOFF_FIT ? 2 : p.shape.tp[0] + p.shape.tp[1];
-	uint64_t most = e->ops->device ? state->gpu.memory_bytes / 8 * 7 : state->memory_limit;
+	uint64_t most = fb_kv_most_bytes(&state->machine, e->device);
 	char asked[FB_SIZE_CHARS], limit[FB_SIZE_CHARS];
 
 	if (!e->mover)
@@ -80,7 +110,7 @@ bool fb_handoff_can(void *arg, const struct fb_case *c, char reason[FB_REASON_CH
 	else if (!(e->ops->verbs >> (p.get ? FB_MOVE_GET : FB_MOVE_PUT) & 1))
 		snprintf(reason, FB_REASON_CHARS, "mover %s has no %s", e->ops->name,
 			 fb_move_verbs[p.get ? FB_MOVE_GET : FB_MOVE_PUT]);
-	else if (ranks > (uint32_t)state->world->nranks)
+	else if (ranks > (uint32_t)state->machine.world->nranks)
 		snprintf(reason, FB_REASON_CHARS, "%u ranks are needed", ranks);
 	else if (p.operation == FB_HANDOFF_RESHARD && !fb_kv_divides(&p.shape))
 		snprintf(reason, FB_REASON_CHARS, "%u heads are not evenly on %u and %u ranks",
@@ -98,13 +128,13 @@ bool fb_handoff_can(void *arg, const struct fb_case *c, char reason[FB_REASON_CH
 static bool adjust(void *arg, struct fb_case *c)
 {
 	struct fb_handoff_state *state = arg;
-	struct fb_handoff_engine *e = fb_handoff_engine_of(state, c);
+	struct fb_kv_backend *e = fb_handoff_engine_of(state, c);
 	const struct fb_handoff_plan p = fb_handoff_plan_of(c);
 	char ignored[FB_REASON_CHARS];
 
-	if (p.operation == FB_HANDOFF_FIT && p.get)
+	if (p.operation == FB_HANDOFF_FIT && (p.get || !strcmp(c->engine, "auto")))
 		return false;
-	if (e->ops->device && !state->has_gpu && !strcmp(state->settings->engine, "all"))
+	if (fb_kv_left_out(&state->machine, e))
 		return false;
 	c->bytes = p.operation == FB_HANDOFF_FIT ? 0 : fb_kv_bytes(&p.shape);
 	c->memory = e->ops->device ? "device" : "host";
@@ -147,7 +177,7 @@ int fb_handoff_expand(struct fb_run *run, void *arg)
 {
 	struct fb_handoff_state *state = arg;
 	const struct fb_handoff_settings *own = state->own;
-	const char *engines[FB_HANDOFF_ENGINES + 1] = {NULL};
+	const char *engines[FB_KV_BACKENDS + 2];
 	const struct fb_axes_choices choices = {.engines = engines,
 						.algorithms = fb_handoff_verbs};
 	size_t models = 0, at[12] = {0};
@@ -155,8 +185,7 @@ int fb_handoff_expand(struct fb_run *run, void *arg)
 
 	while (fb_kv_model_names[models])
 		models++;
-	for (int i = 0; i < state->engines; i++)
-		engines[i] = state->engine[i].ops->name;
+	fb_kv_backend_names(&state->machine, engines);
 	const size_t count[] = {models, 3, FB_KV_LAYOUTS, FB_GRAINS, own->block_tokens.count,
 				own->tokens.count, own->prefill.count, own->decode.count,
 				own->page_run.count, own->decode_run.count, own->churn.count, 2};

@@ -42,7 +42,7 @@ enum stage { BEGIN, BUILD, POST, RELEASED, USABLE, STAGES };
 static double *reduce(const struct fb_handoff_instance *i)
 {
 	double *all = calloc(STAGES * i->calls + 1, sizeof(*all));
-	int err = fb_group_agree(i->state->world, all ? FB_OK : FB_ENOMEM);
+	int err = fb_group_agree(i->state->machine.world, all ? FB_OK : FB_ENOMEM);
 
 	if (err || !all) {
 		free(all);
@@ -57,7 +57,7 @@ static double *reduce(const struct fb_handoff_instance *i)
 			all[(size_t)s * i->calls + k] = isnan(value[s]) ? -HUGE_VAL : value[s];
 	}
 	MPI_Allreduce(MPI_IN_PLACE, all, (int)(STAGES * i->calls), MPI_DOUBLE, MPI_MAX,
-		      i->state->world->comm);
+		      i->state->machine.world->comm);
 	return all;
 }
 
@@ -82,7 +82,7 @@ static void put_stages(struct fb_handoff_instance *i, double *all)
 		qsort(all + (size_t)s * n, n, sizeof(*all), by_size);
 	v[FB_HANDOFF_BUILD_US] = quantile(build, n, 0.5, 1);
 	v[FB_HANDOFF_POST_US] = quantile(post, n, 0.5, 1);
-	if (i->state->world->nnodes > 1)
+	if (i->state->machine.world->nnodes > 1)
 		return;
 	v[FB_HANDOFF_DONE_US] = quantile(released, n, 0.5, 1);
 	v[FB_HANDOFF_WIRE_US] = quantile(wire, n, 0.5, 1);
@@ -105,7 +105,7 @@ static void count(struct fb_handoff_instance *i)
 			sum[1] += (double)i->link[k].pieces;
 			sum[2] += (double)i->link[k].bytes;
 		}
-	MPI_Allreduce(MPI_IN_PLACE, sum, 3, MPI_DOUBLE, MPI_SUM, i->state->world->comm);
+	MPI_Allreduce(MPI_IN_PLACE, sum, 3, MPI_DOUBLE, MPI_SUM, i->state->machine.world->comm);
 	i->bytes = sum[2];
 	i->value[FB_HANDOFF_MOVES] = sum[0];
 	i->value[FB_HANDOFF_PIECES] = sum[1];
@@ -137,5 +137,6 @@ void fb_handoff_describe(void *instance, struct fb_traits *traits)
 	}
 	if (!*traits->path)
 		snprintf(traits->path, sizeof(traits->path), "%s", i->engine->ops->summary);
+	fb_kv_backend_path(&i->state->machine, i->engine, i->automatic, traits->path);
 	memcpy(traits->extra, i->value, sizeof(i->value));
 }

@@ -50,7 +50,7 @@ uint64_t fb_fit_bytes(void)
 
 static char *part(const struct fb_handoff_instance *i)
 {
-	return fb_segment_part(&i->engine->memory, i->state->world->rank);
+	return fb_segment_part(&i->engine->memory, i->state->machine.world->rank);
 }
 
 /* Pieces lie two of their lengths apart, and go to places in another order. */
@@ -93,7 +93,7 @@ int fb_fit_open(struct fb_handoff_instance *i)
 {
 	const struct fb_mover_ops *ops = i->engine->ops;
 	const struct fb_transfer leave = {.verb = FB_MOVE_PUT, .notice = FB_NOTE_FREE};
-	int rank = i->state->world->rank, err = FB_OK;
+	int rank = i->state->machine.world->rank, err = FB_OK;
 
 	i->fit = calloc(1, sizeof(*i->fit));
 	err = i->fit ? FB_OK : FB_ENOMEM;
@@ -107,7 +107,7 @@ int fb_fit_open(struct fb_handoff_instance *i)
 		err = ops->arrived(i->engine->mover, 0, FB_NOTE_PUT, &i->fit->put_base);
 	if (!err && rank == 0)
 		err = ops->arrived(i->engine->mover, 1, FB_NOTE_FREE, &i->fit->leave_base);
-	return fb_group_agree(i->state->world, err);
+	return fb_group_agree(i->state->machine.world, err);
 }
 
 void fb_fit_close(struct fb_handoff_instance *i)
@@ -148,7 +148,7 @@ static int carry(struct fb_handoff_instance *i, const struct point *p, int mode,
 	uint64_t call = ++i->fit->handed;
 	int err;
 
-	if (i->state->world->rank == 0) {
+	if (i->state->machine.world->rank == 0) {
 		err = fb_mover_await(mover, 1, FB_NOTE_FREE, i->fit->leave_base + call - 1);
 		*begin = fb_handoff_now(i);
 		if (mode)
@@ -195,7 +195,7 @@ int fb_fit_run(struct fb_handoff_instance *i)
 			err = carry(i, p, (int)(k % MODES), &f->begin[at + k], &f->end[at + k]);
 	}
 	/* The last leave is awaited here, so that each run is complete. */
-	if (!err && i->state->world->rank == 0)
+	if (!err && i->state->machine.world->rank == 0)
 		err = fb_mover_await(i->engine->mover, 1, FB_NOTE_FREE, f->leave_base + f->handed);
 	return err;
 }
@@ -206,7 +206,7 @@ int fb_fit_prime(struct fb_handoff_instance *i)
 	int err = ops->set(part(i), fb_data_poison_byte(1), (size_t)fb_fit_bytes());
 
 	fb_data_renew(&i->data);
-	if (err || i->state->world->rank)
+	if (err || i->state->machine.world->rank)
 		return err;
 	return ops->fill(&i->data, 0, 0, part(i), (size_t)zone_bytes());
 }
@@ -218,7 +218,7 @@ int fb_fit_check(struct fb_handoff_instance *i, struct fb_mismatch *bad)
 	unsigned char gap[4096];
 	int err = FB_OK;
 
-	for (int k = 0; k < POINTS && i->state->world->rank == 1; k++) {
+	for (int k = 0; k < POINTS && i->state->machine.world->rank == 1; k++) {
 		const struct point *p = &i->fit->point[k];
 
 		for (uint64_t n = 0; n < p->pieces && !err; n++) {
@@ -346,13 +346,13 @@ void fb_fit_describe(struct fb_handoff_instance *i, struct fb_traits *traits)
 	struct fb_fit *f = i->fit;
 	int n = (int)(f->sweeps * POINTS * MODES);
 
-	MPI_Bcast(f->begin, n, MPI_DOUBLE, 0, i->state->world->comm);
-	MPI_Bcast(f->end, n, MPI_DOUBLE, 1, i->state->world->comm);
+	MPI_Bcast(f->begin, n, MPI_DOUBLE, 0, i->state->machine.world->comm);
+	MPI_Bcast(f->end, n, MPI_DOUBLE, 1, i->state->machine.world->comm);
 	for (int k = 0; k < n; k++)
 		f->end[k] = (f->end[k] - f->begin[k]) * 1e6;
-	if (i->state->world->nnodes == 1)
+	if (i->state->machine.world->nnodes == 1)
 		describe_model(i, f->end);
-	if (i->state->world->rank == 0)
+	if (i->state->machine.world->rank == 0)
 		i->engine->ops->describe(f->point[0].move[0], traits);
 	traits->bound_us = (double)NAN;
 }

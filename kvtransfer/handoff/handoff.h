@@ -12,9 +12,8 @@
 #define FB_KVTRANSFER_HANDOFF_HANDOFF_H
 
 #include "common/base/sizes.h"
-#include "common/cuda/gpu_segment.h"
-#include "common/mover/mover.h"
 #include "common/run/program.h"
+#include "kvtransfer/machine.h"
 #include "kvtransfer/model.h"
 #include "kvtransfer/pages.h"
 
@@ -61,30 +60,10 @@ enum fb_handoff_column {
 	FB_HANDOFF_COLUMNS,
 };
 
-enum { FB_HANDOFF_ENGINES = 24 };
-
-struct fb_handoff_engine {
-	const struct fb_mover_ops *ops;
-	struct fb_mover *mover; /* NULL: not asked for, or `why` */
-	char why[FB_REASON_CHARS];
-	struct fb_segment memory;
-	struct fb_region *region;
-	uint64_t part_bytes;
-	double register_us; /* making the memory known, slowest rank */
-};
-
 /* Lives as long as the run. Members are equal on all ranks but for pointers. */
 struct fb_handoff_state {
-	const struct fb_session *session;
-	const struct fb_group *world;
-	const struct fb_settings *settings;
+	struct fb_kv_machine machine;
 	const struct fb_handoff_settings *own; /* of handoff; stream's begin with them */
-	struct fb_handoff_engine engine[FB_HANDOFF_ENGINES]; /* [engines] */
-	int engines;
-	struct fb_gpu gpu;
-	bool has_gpu;
-	char no_gpu[FB_REASON_CHARS];
-	uint64_t memory_limit;
 };
 
 /* What a case asks for; from its keys. */
@@ -118,7 +97,8 @@ struct fb_handoff_times {
 
 struct fb_handoff_instance {
 	struct fb_handoff_state *state;
-	struct fb_handoff_engine *engine;
+	struct fb_kv_backend *engine;
+	bool automatic; /* the engine was chosen by the path table */
 	struct fb_handoff_plan plan;
 	const struct fb_kv_pages_ops *pages;
 	struct fb_kv_job *job; /* [jobs] */
@@ -134,16 +114,12 @@ struct fb_handoff_instance {
 	struct fb_fit *fit;
 };
 
-/* --- open.c: fb_program.open and .close ------------------------------------------------------- */
-
-int fb_handoff_open(struct fb_run *run, void **state);
-void fb_handoff_close(void *state);
-
 /* --- cases.c ---------------------------------------------------------------------------------- */
 
+int fb_handoff_open(struct fb_run *run, void **state); /* fb_program.open */
 int fb_handoff_expand(struct fb_run *run, void *state);
 bool fb_handoff_can(void *state, const struct fb_case *c, char reason[FB_REASON_CHARS]);
-struct fb_handoff_engine *fb_handoff_engine_of(struct fb_handoff_state *state,
+struct fb_kv_backend *fb_handoff_engine_of(struct fb_handoff_state *state,
 					       const struct fb_case *c);
 struct fb_handoff_plan fb_handoff_plan_of(const struct fb_case *c);
 

@@ -2,6 +2,7 @@
 /* One case of handoff, from setup to teardown; see handoff.h. */
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "common/base/error.h"
 #include "common/measure/clock.h"
@@ -11,32 +12,19 @@ enum { BULK_TRIES = 5 };
 
 double fb_handoff_now(const struct fb_handoff_instance *i)
 {
-	return fb_clock_now(i->state->session->clock);
+	return fb_clock_now(i->state->machine.session->clock);
 }
 
-static int open_memory(struct fb_handoff_state *state, struct fb_handoff_engine *e,
-		       const struct fb_handoff_instance *i)
+/* Collective; every rank may have to do with every other. */
+static int open_memory(struct fb_handoff_state *state, struct fb_kv_backend *e)
 {
-	const struct fb_group *w = state->world;
-	size_t bytes = (size_t)e->part_bytes;
-	int *peers, err;
-	double began;
+	int n = state->machine.world->nranks, *peers = calloc((size_t)n, sizeof(*peers)), err;
 
-	if (e->memory.ops)
-		return FB_OK;
-	err = e->ops->device ? fb_gpu_segment_open(&e->memory, &state->gpu, FB_GPU_DEVICE, bytes)
-			     : fb_segment_open(&e->memory, w, bytes, FB_PAGES_NORMAL);
-	peers = calloc((size_t)w->nranks, sizeof(*peers));
-	err = fb_group_agree(w, err ? err : peers ? FB_OK : FB_ENOMEM);
-	began = fb_handoff_now(i);
-	if (!err)
-		err = e->ops->add(e->mover, &e->memory, &e->region);
-	e->register_us = (fb_handoff_now(i) - began) * 1e6;
-	MPI_Allreduce(MPI_IN_PLACE, &e->register_us, 1, MPI_DOUBLE, MPI_MAX, w->comm);
-	for (int r = 0; r < w->nranks && peers; r++)
+	err = fb_group_agree(state->machine.world, peers ? FB_OK : FB_ENOMEM);
+	for (int r = 0; r < n && peers; r++)
 		peers[r] = r;
-	if (!err && e->ops->connect)
-		err = e->ops->connect(e->mover, peers, w->nranks);
+	if (!err)
+		err = fb_kv_backend_memory(&state->machine, e, false, peers, n);
 	free(peers);
 	return err;
 }
@@ -75,7 +63,7 @@ static int swap_in(const struct fb_handoff_instance *i, struct fb_handoff_link *
 /* The same bytes of each link as one piece, all links at once, fastest of some; collective. */
 static int time_bulk(struct fb_handoff_instance *i)
 {
-	const struct fb_group *w = i->state->world;
+	const struct fb_group *w = i->state->machine.world;
 	struct kept *kept = calloc((size_t)i->links + 1, sizeof(*kept));
 	int err = fb_group_agree(w, kept ? FB_OK : FB_ENOMEM);
 	bool cold = i->plan.cold;
@@ -132,9 +120,9 @@ static int open_case(struct fb_handoff_instance *i, const struct fb_case *c)
 
 	if (i->plan.operation == FB_HANDOFF_FIT)
 		return fb_fit_open(i);
-	err = fb_group_agree(i->state->world, fb_handoff_jobs_open(i, c));
+	err = fb_group_agree(i->state->machine.world, fb_handoff_jobs_open(i, c));
 	if (!err)
-		err = fb_group_agree(i->state->world, fb_handoff_links_open(i));
+		err = fb_group_agree(i->state->machine.world, fb_handoff_links_open(i));
 	for (int k = 0; k < i->links && !err; k++) {
 		i->posts |= fb_handoff_posts(i, &i->link[k]);
 		i->waits |= fb_handoff_waits(i, &i->link[k]);
@@ -146,21 +134,22 @@ int fb_handoff_set_up(void *arg, const struct fb_case *c, void **result)
 {
 	struct fb_handoff_state *state = arg;
 	struct fb_handoff_instance *i = calloc(1, sizeof(*i));
-	int err = fb_group_agree(state->world, i ? FB_OK : FB_ENOMEM);
+	int err = fb_group_agree(state->machine.world, i ? FB_OK : FB_ENOMEM);
 
 	if (err || !i) {
 		free(i);
 		return err;
 	}
 	i->state = state;
+	i->automatic = !strcmp(c->engine, "auto");
 	i->engine = fb_handoff_engine_of(state, c);
 	i->plan = fb_handoff_plan_of(c);
 	i->pages = i->engine->ops->device ? &fb_kv_pages_gpu : &fb_kv_pages_host;
-	i->data = (struct fb_data){.seed = state->settings->seed, .type = FB_U8, .op = FB_SUM,
-				   .nranks = state->world->nranks};
+	i->data = (struct fb_data){.seed = state->machine.settings->seed, .type = FB_U8,
+				   .op = FB_SUM, .nranks = state->machine.world->nranks};
 	for (int k = 0; k < FB_HANDOFF_COLUMNS; k++)
 		i->value[k] = (double)NAN;
-	err = open_memory(state, i->engine, i);
+	err = open_memory(state, i->engine);
 	if (!err)
 		err = open_case(i, c);
 	if (err) {
@@ -178,7 +167,7 @@ void fb_handoff_tear_down(void *instance)
 
 	if (!i->plan.get && i->plan.operation != FB_HANDOFF_FIT)
 		(void)fb_handoff_await_leave(i, i->handed + 1);
-	MPI_Barrier(i->state->world->comm);
+	MPI_Barrier(i->state->machine.world->comm);
 	close_instance(i);
 }
 
@@ -222,6 +211,6 @@ bool fb_handoff_counts(void *instance)
 {
 	const struct fb_handoff_instance *i = instance;
 
-	return i->plan.operation == FB_HANDOFF_FIT ? i->state->world->rank < 2
+	return i->plan.operation == FB_HANDOFF_FIT ? i->state->machine.world->rank < 2
 						   : i->posts || i->waits;
 }

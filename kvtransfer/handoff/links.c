@@ -41,7 +41,7 @@ uint64_t fb_handoff_part_bytes(const struct fb_handoff_plan *p)
 
 int fb_handoff_jobs_open(struct fb_handoff_instance *i, const struct fb_case *c)
 {
-	const struct fb_group *w = i->state->world;
+	const struct fb_group *w = i->state->machine.world;
 	struct fb_kv_shape one = i->plan.shape;
 	int senders = (int)one.tp[FB_KV_PREFILL], receivers = (int)one.tp[FB_KV_DECODE];
 	bool fan = i->plan.operation == FB_HANDOFF_FAN;
@@ -62,7 +62,7 @@ int fb_handoff_jobs_open(struct fb_handoff_instance *i, const struct fb_case *c)
 				place_fan(job, p, senders + d, w->rank,
 					  area_of(&one, FB_KV_PREFILL));
 			job->type = c->datatype;
-			job->seed = i->state->settings->seed + (uint64_t)p;
+			job->seed = i->state->machine.settings->seed + (uint64_t)p;
 			job->segment = &i->engine->memory;
 			if (!err)
 				err = fb_kv_job_plan(job);
@@ -155,7 +155,7 @@ static int open_link(struct fb_handoff_instance *i, const struct fb_kv_job *job,
 		     const struct fb_kv_pair *pair)
 {
 	const struct fb_mover_ops *ops = i->engine->ops;
-	int rank = i->state->world->rank;
+	int rank = i->state->machine.world->rank;
 	struct fb_handoff_link *link = &i->link[i->links++];
 	bool get = i->plan.get, posts, waits;
 	struct fb_transfer note = {.verb = FB_MOVE_PUT};
@@ -190,7 +190,7 @@ static int open_link(struct fb_handoff_instance *i, const struct fb_kv_job *job,
 
 int fb_handoff_links_open(struct fb_handoff_instance *i)
 {
-	int rank = i->state->world->rank, most = 0, err = FB_OK;
+	int rank = i->state->machine.world->rank, most = 0, err = FB_OK;
 
 	for (int j = 0; j < i->jobs; j++)
 		most += (int)i->job[j].plan.pairs;

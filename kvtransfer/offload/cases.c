@@ -37,13 +37,14 @@ struct point {
 	unsigned depth;
 };
 
-struct fb_tier_engine *fb_tier_engine_of(struct fb_tier_state *state, const struct fb_case *c)
+struct fb_kv_backend *fb_tier_engine_of(struct fb_tier_state *state, const struct fb_case *c)
 {
-	int i = 0;
+	return fb_kv_backend_of(&state->machine, c, NULL);
+}
 
-	while (i + 1 < state->engines && strcmp(state->engine[i].ops->name, c->engine))
-		i++;
-	return &state->engine[i];
+const char *fb_tier_form(const struct fb_mover_ops *ops, const struct fb_case *c)
+{
+	return ops->forms && strcmp(c->algorithm, "auto") ? c->algorithm : NULL;
 }
 
 struct fb_tier_job fb_tier_job_of(const struct fb_case *c)
@@ -72,9 +73,9 @@ struct fb_tier_job fb_tier_job_of(const struct fb_case *c)
 bool fb_tier_can(void *arg, const struct fb_case *c, char reason[FB_REASON_CHARS])
 {
 	struct fb_tier_state *state = arg;
-	const struct fb_tier_engine *e = fb_tier_engine_of(state, c);
+	const struct fb_kv_backend *e = fb_tier_engine_of(state, c);
 	const struct fb_tier_job j = fb_tier_job_of(c);
-	uint64_t most = e->ops->device ? state->gpu.memory_bytes / 8 * 7 : state->memory_limit;
+	uint64_t most = fb_kv_most_bytes(&state->machine, e->device);
 	char asked[FB_SIZE_CHARS], limit[FB_SIZE_CHARS];
 
 	if (!e->mover)
@@ -87,12 +88,15 @@ bool fb_tier_can(void *arg, const struct fb_case *c, char reason[FB_REASON_CHARS
 		snprintf(reason, FB_REASON_CHARS, "pages of %llu bytes are not whole ones of the "
 			 "file, which O_DIRECT needs", (unsigned long long)j.page_bytes);
 	else
-		return e->ops != &fb_mover_store || fb_store_can(e->mover, c->algorithm, reason);
+		return e->ops != &fb_mover_store || !fb_tier_form(e->ops, c) ||
+		       fb_store_can(e->mover, c->algorithm, reason);
 	return false;
 }
 
 static bool has_form(const struct fb_mover_ops *ops, const char *form)
 {
+	if (!strcmp(form, "auto"))
+		return true;
 	if (!ops->forms)
 		return !strcmp(form, "plain");
 	return fb_mover_form(ops, form) >= 0;
@@ -102,14 +106,14 @@ static bool has_form(const struct fb_mover_ops *ops, const char *form)
 static bool adjust(void *arg, struct fb_case *c)
 {
 	const struct point *at = arg;
-	struct fb_tier_engine *e = fb_tier_engine_of(at->state, c);
+	struct fb_kv_backend *e = fb_tier_engine_of(at->state, c);
 	char ignored[FB_REASON_CHARS];
 	struct fb_tier_job j;
 
 	if (strcmp(e->ops->name, c->engine) || !has_form(e->ops, c->algorithm))
 		return false;
 	/* "all" engines are those that this machine has; one that is named gets its rows. */
-	if (e->ops->device && !at->state->has_gpu && !strcmp(at->state->settings->engine, "all"))
+	if (fb_kv_left_out(&at->state->machine, e))
 		return false;
 	if (!strncmp(c->algorithm, "uring", 5)) {
 		FB_OWN(struct keys, c)->depth = at->depth;
@@ -130,9 +134,10 @@ static void list_forms(const struct fb_tier_state *state, const char *list[FORMS
 {
 	int n = 0;
 
-	for (int e = 0; e < state->engines; e++) {
+	list[n++] = "auto";
+	for (int e = 0; e < state->machine.backends; e++) {
 		static const char *const plain[] = {"plain", NULL};
-		const char *const *forms = state->engine[e].ops->forms;
+		const char *const *forms = state->machine.backend[e].ops->forms;
 
 		for (forms = forms ? forms : plain; *forms && n + 1 < FORMS; forms++) {
 			int i = 0;
@@ -149,15 +154,14 @@ int fb_tier_expand(struct fb_run *run, void *arg)
 {
 	struct fb_tier_state *state = arg;
 	const struct fb_tier_settings *own = state->own;
-	const char *engines[FB_TIER_ENGINES + 1] = {NULL}, *forms[FORMS] = {NULL};
-	const struct fb_axes_choices choices = {.engines = engines, .algorithms = forms};
+	const char *engines[FB_KV_BACKENDS + 2], *forms[FORMS] = {NULL};
+	const struct fb_axes_choices choices = {.engines = engines + 1, .algorithms = forms};
 	size_t models = 0, at[8] = {0};
 	int err = FB_OK;
 
 	while (fb_kv_model_names[models])
 		models++;
-	for (int i = 0; i < state->engines; i++)
-		engines[i] = state->engine[i].ops->name;
+	fb_kv_backend_names(&state->machine, engines);
 	list_forms(state, forms);
 	const size_t count[] = {models, FB_TIER_OPERATIONS, FB_TIER_ORDERS, own->tokens.count,
 				own->block_tokens.count, own->hit.count, own->depth.count,

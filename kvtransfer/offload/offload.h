@@ -12,10 +12,10 @@
 #define FB_KVTRANSFER_OFFLOAD_OFFLOAD_H
 
 #include "common/base/sizes.h"
-#include "common/cuda/gpu_segment.h"
 #include "common/mover/store.h"
 #include "common/run/program.h"
 #include "kvtransfer/compute.h"
+#include "kvtransfer/machine.h"
 
 enum fb_tier_operation { FB_TIER_EVICT, FB_TIER_ONBOARD, FB_TIER_TTFT, FB_TIER_OPERATIONS };
 
@@ -45,30 +45,10 @@ enum fb_tier_column {
 	FB_TIER_COLUMNS,
 };
 
-enum { FB_TIER_ENGINES = 16 };
-
-/* A mover, and the memory that it works on. */
-struct fb_tier_engine {
-	const struct fb_mover_ops *ops;
-	struct fb_mover *mover; /* NULL: not asked for, or `why` */
-	char why[FB_REASON_CHARS];
-	struct fb_segment memory, tier; /* tier: of GPU movers */
-	struct fb_region *local, *remote;
-	uint64_t part_bytes; /* enough for every case of the run */
-};
-
-/* Lives as long as the run. Members are equal on all ranks but for pointers. */
+/* Lives as long as the run. */
 struct fb_tier_state {
-	const struct fb_session *session;
-	const struct fb_group *world;
-	const struct fb_settings *settings;
+	struct fb_kv_machine machine;
 	const struct fb_tier_settings *own;
-	struct fb_tier_engine engine[FB_TIER_ENGINES]; /* [engines] */
-	int engines;
-	struct fb_gpu gpu;
-	bool has_gpu;
-	char no_gpu[FB_REASON_CHARS];
-	uint64_t memory_limit;
 };
 
 /* What a case asks for; from its keys. */
@@ -89,8 +69,10 @@ struct fb_tier_job {
 int fb_tier_expand(struct fb_run *run, void *state);
 bool fb_tier_can(void *state, const struct fb_case *c, char reason[FB_REASON_CHARS]);
 
-struct fb_tier_engine *fb_tier_engine_of(struct fb_tier_state *state, const struct fb_case *c);
+struct fb_kv_backend *fb_tier_engine_of(struct fb_tier_state *state, const struct fb_case *c);
 struct fb_tier_job fb_tier_job_of(const struct fb_case *c);
+/* The mover's form that --algorithm stands for; NULL: the one that it takes by itself. */
+const char *fb_tier_form(const struct fb_mover_ops *ops, const struct fb_case *c);
 
 /* --- tier.c: one case, from setup to teardown ------------------------------------------------- */
 
@@ -99,7 +81,8 @@ enum { FB_TIER_OUT, FB_TIER_BACK, FB_TIER_CACHES };
 
 struct fb_tier_instance {
 	struct fb_tier_state *state;
-	struct fb_tier_engine *engine;
+	struct fb_kv_backend *engine;
+	bool automatic; /* the engine was chosen by the path table */
 	struct fb_tier_job job;
 	const char *form; /* NULL: the mover's only way */
 	uint32_t *table[FB_TIER_CACHES]; /* [blocks]: the page of a block */

@@ -17,7 +17,7 @@ enum { BULK_TRIES = 5, NOTICE = 1 };
 
 double fb_tier_now_us(const struct fb_tier_instance *i)
 {
-	return fb_clock_now(i->state->session->clock) * 1e6;
+	return fb_clock_now(i->state->machine.session->clock) * 1e6;
 }
 
 /* --- lists of pieces -------------------------------------------------------------------------- */
@@ -71,9 +71,9 @@ uint64_t fb_tier_list(const struct fb_tier_instance *i, int cache, uint32_t bloc
 int fb_tier_prepare(const struct fb_tier_instance *i, enum fb_move_verb verb,
 		   const struct fb_piece *piece, uint64_t n, struct fb_move **move)
 {
-	const struct fb_tier_engine *e = i->engine;
-	const struct fb_transfer t = {.verb = verb, .peer = i->state->world->rank,
-				      .local = e->local, .remote = e->remote, .piece = piece,
+	const struct fb_kv_backend *e = i->engine;
+	const struct fb_transfer t = {.verb = verb, .peer = i->state->machine.world->rank,
+				      .local = e->region, .remote = e->remote, .piece = piece,
 				      .pieces = n, .notice = verb == FB_MOVE_PUT ? NOTICE : 0};
 
 	return fb_move_prepare(e->mover, &t, 1, i->form, move);
@@ -99,7 +99,7 @@ static int carry(struct fb_move *move)
 /* The fastest of some, slowest rank; collective. */
 int fb_tier_fastest(const struct fb_tier_instance *i, struct fb_move *move, int tries, double *us)
 {
-	MPI_Comm comm = i->state->world->comm;
+	MPI_Comm comm = i->state->machine.world->comm;
 	int err = FB_OK;
 
 	for (int k = 0; k < tries && !err; k++) {
@@ -109,7 +109,7 @@ int fb_tier_fastest(const struct fb_tier_instance *i, struct fb_move *move, int 
 		began = fb_tier_now_us(i);
 		err = carry(move);
 		spent = fb_tier_now_us(i) - began;
-		err = fb_group_agree(i->state->world, err);
+		err = fb_group_agree(i->state->machine.world, err);
 		MPI_Allreduce(MPI_IN_PLACE, &spent, 1, MPI_DOUBLE, MPI_MAX, comm);
 		*us = k && *us < spent ? *us : spent;
 	}
@@ -117,32 +117,6 @@ int fb_tier_fastest(const struct fb_tier_instance *i, struct fb_move *move, int 
 }
 
 /* --- setting up ------------------------------------------------------------------------------- */
-
-/* Collective: memory and the tier, when a case is the first to need them. */
-static int open_memory(struct fb_tier_state *state, struct fb_tier_engine *e)
-{
-	size_t bytes = (size_t)e->part_bytes;
-	int err, self = state->world->rank;
-
-	if (e->local)
-		return FB_OK;
-	if (!e->ops->device) {
-		err = fb_segment_open(&e->memory, state->world, bytes, FB_PAGES_NORMAL);
-	} else {
-		err = fb_gpu_segment_open(&e->memory, &state->gpu, FB_GPU_DEVICE, bytes);
-		if (!err)
-			err = fb_gpu_segment_open(&e->tier, &state->gpu, FB_GPU_PINNED, bytes);
-	}
-	if (!err)
-		err = e->mover->ops->add(e->mover, &e->memory, &e->local);
-	if (!err && e->ops->device)
-		err = e->mover->ops->add(e->mover, &e->tier, &e->remote);
-	else
-		e->remote = e->local;
-	if (!err && e->ops->connect)
-		err = e->ops->connect(e->mover, &self, 1);
-	return err;
-}
 
 static int make_tables(struct fb_tier_instance *i)
 {
@@ -190,14 +164,14 @@ static int time_bulk(struct fb_tier_instance *i)
 	i->bulk = (struct fb_piece){out ? 0 : i->job.area, 0, (uint64_t)i->bytes};
 	if (!i->bulk.bytes)
 		return FB_OK;
-	err = fb_group_agree(i->state->world,
+	err = fb_group_agree(i->state->machine.world,
 			     fb_tier_prepare(i, out ? FB_MOVE_PUT : FB_MOVE_GET, &i->bulk, 1,
 					     &move));
 	if (err)
 		return err;
 	/* What is read has been written. */
 	if (!out)
-		err = fb_group_agree(i->state->world, carry(i->move[FB_TIER_OUT]));
+		err = fb_group_agree(i->state->machine.world, carry(i->move[FB_TIER_OUT]));
 	if (!err)
 		err = fb_tier_fastest(i, move, BULK_TRIES, &i->value[FB_TIER_BULK_US]);
 	i->engine->ops->release(move);
@@ -223,25 +197,28 @@ int fb_tier_set_up(void *arg, const struct fb_case *c, void **result)
 {
 	struct fb_tier_state *state = arg;
 	struct fb_tier_instance *i = calloc(1, sizeof(*i));
-	int err = fb_group_agree(state->world, i ? FB_OK : FB_ENOMEM);
+	int err = fb_group_agree(state->machine.world, i ? FB_OK : FB_ENOMEM);
 
 	if (err || !i) {
 		free(i);
 		return err;
 	}
 	i->state = state;
+	i->automatic = !strcmp(c->engine, "auto");
 	i->engine = fb_tier_engine_of(state, c);
 	i->job = fb_tier_job_of(c);
-	i->form = i->engine->ops->forms ? c->algorithm : NULL;
-	i->data = (struct fb_data){.seed = state->settings->seed, .type = c->datatype,
-				   .op = FB_SUM, .nranks = state->world->nranks};
+	i->form = fb_tier_form(i->engine->ops, c);
+	i->data = (struct fb_data){.seed = state->machine.settings->seed, .type = c->datatype,
+				   .op = FB_SUM, .nranks = state->machine.world->nranks};
 	for (int k = 0; k < FB_TIER_COLUMNS; k++)
 		i->value[k] = (double)NAN;
-	err = open_memory(state, i->engine);
+	err = fb_kv_backend_memory(&state->machine, i->engine, true, &state->machine.world->rank,
+				   1);
 	if (!err && i->engine->ops == &fb_mover_store)
-		err = fb_group_agree(state->world, fb_store_depth(i->engine->mover, i->job.depth));
+		err = fb_group_agree(state->machine.world,
+				     fb_store_depth(i->engine->mover, i->job.depth));
 	if (!err)
-		err = fb_group_agree(state->world, make_moves(i));
+		err = fb_group_agree(state->machine.world, make_moves(i));
 	if (!err)
 		err = time_bulk(i);
 	if (!err && i->job.operation == FB_TIER_TTFT)
@@ -262,7 +239,7 @@ int fb_tier_set_up(void *arg, const struct fb_case *c, void **result)
 void fb_tier_tear_down(void *instance)
 {
 	const struct fb_tier_instance *i = instance;
-	MPI_Comm comm = i->state->world->comm;
+	MPI_Comm comm = i->state->machine.world->comm;
 
 	close_instance(instance);
 	MPI_Barrier(comm);
@@ -272,7 +249,7 @@ void fb_tier_tear_down(void *instance)
 
 static char *memory_of(const struct fb_tier_instance *i)
 {
-	return fb_segment_part(&i->engine->memory, i->state->world->rank);
+	return fb_segment_part(&i->engine->memory, i->state->machine.world->rank);
 }
 
 /* Writes or checks the pages of a cache that the tier keeps. */
@@ -281,7 +258,7 @@ static int each_page(const struct fb_tier_instance *i, int cache, uint32_t block
 {
 	const struct fb_memory_ops *ops = i->engine->memory.ops;
 	size_t elements = (size_t)(i->job.page_bytes / i->job.shape.element_bytes);
-	int rank = i->state->world->rank, err = FB_OK;
+	int rank = i->state->machine.world->rank, err = FB_OK;
 
 	for (uint32_t region = 0; region < fb_kv_regions(&i->job.shape); region++)
 		for (uint32_t block = 0; block < blocks && !err; block++) {
@@ -301,7 +278,7 @@ int fb_tier_prime(void *instance)
 {
 	struct fb_tier_instance *i = instance;
 	const struct fb_memory_ops *ops = i->engine->memory.ops;
-	int poison = fb_data_poison_byte((unsigned)i->state->world->rank), err;
+	int poison = fb_data_poison_byte((unsigned)i->state->machine.world->rank), err;
 
 	fb_data_renew(&i->data);
 	err = ops->set(memory_of(i), poison, (size_t)(2 * i->job.area));
@@ -360,6 +337,7 @@ void fb_tier_describe(void *instance, struct fb_traits *traits)
 	size_t used;
 
 	i->engine->ops->describe(timed_move(i), traits);
+	fb_kv_backend_path(&i->state->machine, i->engine, i->automatic, traits->path);
 	traits->algorithm_bytes = i->bytes;
 	traits->bus_factor = 1;
 	traits->bound_us = (double)NAN; /* bulk_us is what the same mover takes */

@@ -9,7 +9,7 @@ enum { TRIES = 3 };
 static int time_prefill(const struct fb_tier_instance *i, uint32_t tokens, uint32_t context,
 			double *us)
 {
-	MPI_Comm comm = i->state->world->comm;
+	MPI_Comm comm = i->state->machine.world->comm;
 	int err = FB_OK;
 
 	for (int k = 0; k < TRIES && !err; k++) {
@@ -17,7 +17,7 @@ static int time_prefill(const struct fb_tier_instance *i, uint32_t tokens, uint3
 
 		err = fb_kv_prefill(i->compute, tokens, context);
 		spent = fb_tier_now_us(i) - began;
-		err = fb_group_agree(i->state->world, err);
+		err = fb_group_agree(i->state->machine.world, err);
 		MPI_Allreduce(MPI_IN_PLACE, &spent, 1, MPI_DOUBLE, MPI_MAX, comm);
 		*us = k && *us < spent ? *us : spent;
 	}
@@ -30,7 +30,7 @@ static int pays(const struct fb_tier_instance *i, uint32_t blocks, bool *it_does
 	struct fb_move *move = NULL;
 	double onboard = 0, computed = 0;
 	uint64_t n = fb_tier_list(i, FB_TIER_BACK, blocks, i->piece);
-	int err = fb_group_agree(i->state->world,
+	int err = fb_group_agree(i->state->machine.world,
 				 fb_tier_prepare(i, FB_MOVE_GET, i->piece, n, &move));
 
 	if (err)
@@ -80,8 +80,8 @@ uint32_t fb_tier_hit_tokens(const struct fb_tier_instance *i)
 int fb_tier_open_compute(struct fb_tier_instance *i)
 {
 	uint32_t tokens = i->job.shape.tokens + i->job.shape.block_tokens;
-	const struct fb_gpu *gpu = i->engine->ops->device ? &i->state->gpu : NULL;
-	int err = fb_group_agree(i->state->world,
+	const struct fb_gpu *gpu = i->engine->ops->device ? &i->state->machine.gpu : NULL;
+	int err = fb_group_agree(i->state->machine.world,
 				 fb_kv_compute_open(&i->compute, i->job.model, gpu, tokens));
 
 	if (!err)

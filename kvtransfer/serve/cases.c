@@ -50,15 +50,15 @@ static int index_of(const char *const *names, const char *name)
 	return i;
 }
 
-struct fb_serve_engine *fb_serve_engine_of(struct fb_serve_state *state, const struct fb_case *c)
+struct fb_kv_backend *fb_serve_engine_of(struct fb_serve_state *state, const struct fb_case *c)
 {
-	bool device = !strcmp(c->memory, "device");
-	int i = 0;
+	const struct fb_serve_plan p = fb_serve_plan_of(state, c);
+	double blocks = state->longest_input / (double)state->own->block_tokens + 1;
+	double pieces = blocks * fb_kv_regions(&p.shape);
+	const struct fb_kv_need need = {.pieces = pieces,
+					.bytes = pieces * (double)p.page_bytes};
 
-	while (i + 1 < state->engines && (strcmp(state->engine[i].name, c->engine) ||
-					  state->engine[i].device != device))
-		i++;
-	return &state->engine[i];
+	return fb_kv_backend_of(&state->machine, c, &need);
 }
 
 int fb_serve_trace(const struct fb_serve_settings *own, uint64_t seed, struct fb_trace *trace)
@@ -79,7 +79,7 @@ struct fb_serve_plan fb_serve_plan_of(const struct fb_serve_state *state, const 
 		.operation = (enum fb_serve_operation)index_of(fb_serve_operations, c->operation),
 		.mode = strcmp(c->algorithm, "colocated") ? FB_SERVE_DISAGGREGATED
 							   : FB_SERVE_COLOCATED,
-		.workers = state->world->nranks - 1,
+		.workers = state->machine.world->nranks - 1,
 		.prefill = (int)k->prefill,
 		.model = fb_kv_model_find(fb_kv_model_names[k->model]),
 		.rate = k->rate,
@@ -104,9 +104,9 @@ bool fb_serve_can(void *arg, const struct fb_case *c, char reason[FB_REASON_CHAR
 {
 	struct fb_serve_state *state = arg;
 	const struct fb_serve_settings *own = state->own;
-	const struct fb_serve_engine *e = fb_serve_engine_of(state, c);
+	const struct fb_kv_backend *e = fb_serve_engine_of(state, c);
 	const struct fb_serve_plan p = fb_serve_plan_of(state, c);
-	uint64_t most = e->device ? state->gpu.memory_bytes / 8 * 7 : state->memory_limit;
+	uint64_t most = fb_kv_most_bytes(&state->machine, e->device);
 	bool generated = false, apart = strcmp(c->algorithm, "colocated") != 0;
 	char asked[FB_SIZE_CHARS], limit[FB_SIZE_CHARS];
 
@@ -141,11 +141,11 @@ static bool adjust(void *arg, struct fb_case *c)
 	bool verdict = !strcmp(c->operation, "verdict"), both = !strcmp(c->algorithm, "both");
 	bool colocated = !strcmp(c->algorithm, "colocated"), device = !strcmp(c->memory, "device");
 	char ignored[FB_REASON_CHARS];
-	struct fb_serve_engine *e;
+	struct fb_kv_backend *e;
 
 	if (verdict != both)
 		return false;
-	if (device && !state->has_gpu && !strcmp(state->settings->memory, "all"))
+	if (device && !state->machine.has_gpu && !strcmp(state->machine.settings->memory, "all"))
 		return false;
 	if (colocated) {
 		if (FB_OWN_CONST(struct keys, c)->prefill != state->own->prefill.value[0])
@@ -153,7 +153,8 @@ static bool adjust(void *arg, struct fb_case *c)
 		c->engine = "none";
 	}
 	e = fb_serve_engine_of(state, c);
-	if (strcmp(e->name, c->engine) || e->device != device || (!colocated && !e->ops))
+	if ((strcmp(e->name, c->engine) && strcmp(c->engine, "auto")) || e->device != device ||
+	    (!colocated && !e->ops))
 		return false;
 	c->transport = e->ops ? e->ops->transport : "-";
 	c->launch = "blocking";
@@ -191,19 +192,17 @@ int fb_serve_expand(struct fb_run *run, void *arg)
 {
 	struct fb_serve_state *state = arg;
 	const struct fb_serve_settings *own = state->own;
-	const char *engines[FB_SERVE_ENGINES + 1] = {NULL};
+	const char *engines[FB_KV_BACKENDS + 2];
 	const struct fb_axes_choices choices = {
 		.engines = engines, .algorithms = algorithms, .memories = memories};
-	size_t models = 0, at[6] = {0}, n = 0;
+	size_t models = 0, at[6] = {0};
 	const char *slash = strrchr(own->trace, '/');
 	double rates[RATES];
 	int err = FB_OK;
 
 	while (fb_kv_model_names[models])
 		models++;
-	for (int i = 0; i < state->engines; i++)
-		if (state->engine[i].ops || !state->engine[i].device)
-			engines[n++] = state->engine[i].name;
+	fb_kv_backend_names(&state->machine, engines);
 	const size_t count[] = {models, FB_SERVE_OPERATIONS, FB_SERVE_POLICIES, FB_ARRIVALS,
 				own->prefill.count,
 				read_rates(own->rates, rates)};

@@ -9,28 +9,19 @@
 #include "common/measure/stats.h"
 #include "kvtransfer/serve/serve.h"
 
-int fb_serve_open_memory(struct fb_serve_state *state, struct fb_serve_engine *e)
+/* Collective; the router has no cache. */
+static int open_memory(struct fb_serve_state *state, struct fb_kv_backend *e)
 {
-	const struct fb_group *w = state->world;
-	size_t bytes = (size_t)e->part_bytes;
-	int *peers, n = 0, err;
+	const struct fb_group *w = state->machine.world;
+	int *peers = calloc((size_t)w->nranks, sizeof(*peers)), n = 0, err;
 
-	if (e->memory.ops)
-		return FB_OK;
-	err = e->device ? fb_gpu_segment_open(&e->memory, &state->gpu, FB_GPU_DEVICE, bytes)
-			: fb_segment_open(&e->memory, w, bytes, FB_PAGES_NORMAL);
-	if (err || !e->mover)
-		return err;
-	e->seen = calloc((size_t)w->nranks, sizeof(*e->seen));
-	peers = calloc((size_t)w->nranks, sizeof(*peers));
+	if (!e->seen)
+		e->seen = calloc((size_t)w->nranks, sizeof(*e->seen));
 	err = fb_group_agree(w, e->seen && peers ? FB_OK : FB_ENOMEM);
-	/* The router has no cache. */
 	for (int r = 1; r < w->nranks && w->rank && peers; r++)
 		peers[n++] = r;
 	if (!err)
-		err = e->ops->add(e->mover, &e->memory, &e->region);
-	if (!err && e->ops->connect)
-		err = e->ops->connect(e->mover, peers, n);
+		err = fb_kv_backend_memory(&state->machine, e, false, peers, n);
 	free(peers);
 	return err;
 }
@@ -55,11 +46,11 @@ static int open_role(struct fb_serve_instance *i)
 	struct fb_serve_state *state = i->state;
 	int err;
 
-	if (state->world->rank)
+	if (state->machine.world->rank)
 		return fb_kv_compute_open(&i->compute, i->plan.model,
-					  i->engine->device ? &state->gpu : NULL,
+					  i->engine->device ? &state->machine.gpu : NULL,
 					  state->longest_input + state->longest_output);
-	err = fb_serve_trace(state->own, state->settings->seed, &i->trace);
+	err = fb_serve_trace(state->own, state->machine.settings->seed, &i->trace);
 	if (err)
 		return err;
 	i->served = calloc(i->trace.count, sizeof(*i->served));
@@ -75,22 +66,23 @@ int fb_serve_set_up(void *arg, const struct fb_case *c, void **result)
 {
 	struct fb_serve_state *state = arg;
 	struct fb_serve_instance *i = calloc(1, sizeof(*i));
-	int err = fb_group_agree(state->world, i ? FB_OK : FB_ENOMEM);
+	int err = fb_group_agree(state->machine.world, i ? FB_OK : FB_ENOMEM);
 
 	if (err || !i) {
 		free(i);
 		return err;
 	}
 	i->state = state;
+	i->automatic = !strcmp(c->engine, "auto");
 	i->engine = fb_serve_engine_of(state, c);
 	i->plan = fb_serve_plan_of(state, c);
-	i->data = (struct fb_data){.seed = state->settings->seed, .type = c->datatype,
-				   .op = FB_SUM, .nranks = state->world->nranks};
-	err = fb_serve_open_memory(state, i->engine);
+	i->data = (struct fb_data){.seed = state->machine.settings->seed, .type = c->datatype,
+				   .op = FB_SUM, .nranks = state->machine.world->nranks};
+	err = open_memory(state, i->engine);
 	if (!err)
-		err = fb_group_agree(state->world, open_role(i));
+		err = fb_group_agree(state->machine.world, open_role(i));
 	if (!err)
-		err = fb_mailbox_open(&i->box, state->world);
+		err = fb_mailbox_open(&i->box, state->machine.world);
 	if (err) {
 		close_instance(i);
 		return err;
@@ -103,7 +95,7 @@ void fb_serve_tear_down(void *instance)
 {
 	struct fb_serve_instance *i = instance;
 
-	MPI_Barrier(i->state->world->comm);
+	MPI_Barrier(i->state->machine.world->comm);
 	fb_mailbox_close(&i->box);
 	close_instance(i);
 }
@@ -114,7 +106,7 @@ int fb_serve_run(void *instance, int calls)
 	int err = FB_OK;
 
 	for (int k = 0; k < calls && !err; k++) {
-		err = i->state->world->rank ? fb_serve_work(i) : fb_serve_route(i);
+		err = i->state->machine.world->rank ? fb_serve_work(i) : fb_serve_route(i);
 		i->runs++;
 	}
 	return err;
@@ -188,7 +180,7 @@ static void put_path(const struct fb_serve_instance *i, char path[FB_PATH_CHARS]
 
 	if (i->compute)
 		fb_kv_compute_describe(i->compute, text, sizeof(text));
-	MPI_Bcast(text, sizeof(text), MPI_CHAR, 1, i->state->world->comm);
+	MPI_Bcast(text, sizeof(text), MPI_CHAR, 1, i->state->machine.world->comm);
 	snprintf(path, FB_PATH_CHARS, "%s; %s", i->engine->ops ? i->engine->ops->summary
 							       : "no transfer", text);
 }
@@ -198,8 +190,10 @@ void fb_serve_describe(void *instance, struct fb_traits *traits)
 	struct fb_serve_instance *i = instance;
 
 	put_path(i, traits->path);
+	if (i->engine->ops)
+		fb_kv_backend_path(&i->state->machine, i->engine, i->automatic, traits->path);
 	traits->bound_us = (double)NAN;
-	if (i->state->world->rank)
+	if (i->state->machine.world->rank)
 		return;
 	traits->extra[FB_SERVE_REQUESTS] = (double)i->account.requests;
 	traits->extra[FB_SERVE_HIT_SHARE] = i->hit_tokens / i->all_tokens;

@@ -35,7 +35,7 @@ struct router {
 
 static double now(const struct router *r)
 {
-	return fb_clock_now(r->i->state->session->clock);
+	return fb_clock_now(r->i->state->machine.session->clock);
 }
 
 /* --- to which worker -------------------------------------------------------------------------- */
@@ -212,7 +212,7 @@ static int replay(struct router *r, double rate, double *share)
 	struct fb_serve_instance *i = r->i;
 	const struct fb_serve_settings *own = i->state->own;
 	const struct fb_objective objective = {own->ttft_s, own->itl_s};
-	struct fb_spin spin = {.yields = i->state->world->oversubscribed};
+	struct fb_spin spin = {.yields = i->state->machine.world->oversubscribed};
 	const struct fb_mail end = {.kind = FB_MAIL_END, .output = 1};
 	double begin;
 	int err = FB_OK;
@@ -231,7 +231,7 @@ static int replay(struct router *r, double rate, double *share)
 
 		err = turn(r, &moved);
 		if (!err && !moved && fb_spin_again(&spin))
-			err = fb_alive(i->state->session, "waiting for tokens");
+			err = fb_alive(i->state->machine.session, "waiting for tokens");
 	}
 	for (int w = 0; w < i->plan.workers && !err; w++)
 		err = fb_mail_send(&i->box, w + 1, &end, NULL);

@@ -14,11 +14,10 @@
 #define FB_KVTRANSFER_SERVE_SERVE_H
 
 #include "common/base/sizes.h"
-#include "common/cuda/gpu_segment.h"
 #include "common/measure/clock.h"
-#include "common/mover/mover.h"
 #include "common/run/program.h"
 #include "kvtransfer/compute.h"
+#include "kvtransfer/machine.h"
 #include "kvtransfer/serve/account.h"
 #include "kvtransfer/serve/pool.h"
 #include "kvtransfer/serve/trace.h"
@@ -79,33 +78,12 @@ enum fb_serve_column {
 	FB_SERVE_COLUMNS,
 };
 
-enum { FB_SERVE_ENGINES = 24, FB_SERVE_NOTICE = 1 };
-
-/* A mover on all ranks, and the caches. Engine none has caches only, for workers that do both. */
-struct fb_serve_engine {
-	const char *name;
-	const struct fb_mover_ops *ops; /* NULL: none */
-	bool device;			/* caches and computing are on GPUs */
-	struct fb_mover *mover;		/* NULL: none, not asked for, or `why` */
-	char why[FB_REASON_CHARS];
-	struct fb_segment memory;
-	struct fb_region *region;
-	uint64_t *seen; /* [nranks]: notices of each rank so far */
-	uint64_t part_bytes;
-};
+enum { FB_SERVE_NOTICE = 1 };
 
 /* Lives as long as the run. Members are equal on all ranks but for pointers. */
 struct fb_serve_state {
-	const struct fb_session *session;
-	const struct fb_group *world;
-	const struct fb_settings *settings;
+	struct fb_kv_machine machine; /* engine none has caches only, for workers that do both */
 	const struct fb_serve_settings *own;
-	struct fb_serve_engine engine[FB_SERVE_ENGINES]; /* [engines] */
-	int engines;
-	struct fb_gpu gpu;
-	bool has_gpu;
-	char no_gpu[FB_REASON_CHARS];
-	uint64_t memory_limit;
 	uint32_t longest_input, longest_output; /* of the trace */
 };
 
@@ -128,9 +106,7 @@ struct fb_serve_plan {
 
 int fb_serve_expand(struct fb_run *run, void *state);
 bool fb_serve_can(void *state, const struct fb_case *c, char reason[FB_REASON_CHARS]);
-struct fb_serve_engine *fb_serve_engine_of(struct fb_serve_state *state, const struct fb_case *c);
-/* Segment, region and links of a case's engine, when it is the first; collective. */
-int fb_serve_open_memory(struct fb_serve_state *state, struct fb_serve_engine *engine);
+struct fb_kv_backend *fb_serve_engine_of(struct fb_serve_state *state, const struct fb_case *c);
 struct fb_serve_plan fb_serve_plan_of(const struct fb_serve_state *state, const struct fb_case *c);
 
 /* Local: the trace that the options ask for. 0 or an error (printed). */
@@ -196,7 +172,8 @@ static inline uint64_t fb_letter_hash(const struct fb_letter *l, uint32_t block)
 
 struct fb_serve_instance {
 	struct fb_serve_state *state;
-	struct fb_serve_engine *engine;
+	struct fb_kv_backend *engine;
+	bool automatic; /* the engine was chosen by the path table */
 	struct fb_serve_plan plan;
 	struct fb_kv_compute *compute; /* workers */
 	struct fb_mailbox box;

@@ -82,7 +82,7 @@ static int each_page(const struct worker *w, const struct job *job, bool decode,
 	const struct fb_serve_instance *i = w->i;
 	const struct fb_serve_plan *p = &i->plan;
 	const struct fb_memory_ops *ops = i->engine->memory.ops;
-	char *part = fb_segment_part(&i->engine->memory, i->state->world->rank);
+	char *part = fb_segment_part(&i->engine->memory, i->state->machine.world->rank);
 	size_t elements = (size_t)(p->page_bytes / p->shape.element_bytes);
 	uint32_t regions = fb_kv_regions(&p->shape);
 	int err = FB_OK;
@@ -145,7 +145,7 @@ static int send_cache(struct worker *w, struct job *job)
 /* Caches that have left, and caches that have come. */
 static int look_at_mover(struct worker *w)
 {
-	struct fb_serve_engine *e = w->i->engine;
+	struct fb_kv_backend *e = w->i->engine;
 	int err = FB_OK;
 	bool done = true;
 
@@ -159,7 +159,7 @@ static int look_at_mover(struct worker *w)
 		err = tell(w, job, FB_MAIL_SENT);
 		free_job(take(&w->sending));
 	}
-	for (int r = 0; r < w->i->state->world->nranks && !err; r++) {
+	for (int r = 0; r < w->i->state->machine.world->nranks && !err; r++) {
 		uint64_t count = 0;
 
 		if (!w->arriving[r].head)
@@ -242,7 +242,7 @@ static int give_tokens(struct worker *w, uint32_t running)
 /* Computes a step; *idle: there was nothing to compute. */
 static int step(struct worker *w, bool *idle)
 {
-	const struct fb_clock *clock = w->i->state->session->clock;
+	const struct fb_clock *clock = w->i->state->machine.session->clock;
 	struct job *prompt = w->prompts.head;
 	struct fb_kv_batch batch = {.requests = w->nrunning};
 	double began = fb_clock_now(clock);
@@ -309,7 +309,7 @@ static int look_at_mail(struct worker *w)
 
 static int work(struct worker *w)
 {
-	struct fb_spin spin = {.yields = w->i->state->world->oversubscribed};
+	struct fb_spin spin = {.yields = w->i->state->machine.world->oversubscribed};
 	int err = FB_OK;
 	bool idle;
 
@@ -320,7 +320,7 @@ static int work(struct worker *w)
 		if (!err)
 			err = step(w, &idle);
 		if (!err && idle && fb_spin_again(&spin))
-			err = fb_alive(w->i->state->session, "waiting for requests");
+			err = fb_alive(w->i->state->machine.session, "waiting for requests");
 	}
 	return err;
 }
@@ -331,7 +331,7 @@ int fb_serve_work(struct fb_serve_instance *i)
 	struct worker w = {.i = i};
 	int err = FB_ENOMEM;
 
-	w.arriving = calloc((size_t)i->state->world->nranks, sizeof(*w.arriving));
+	w.arriving = calloc((size_t)i->state->machine.world->nranks, sizeof(*w.arriving));
 	w.running = calloc(most, sizeof(*w.running));
 	w.list = calloc(most + 1, sizeof(*w.list));
 	if (w.arriving && w.running && w.list)

@@ -245,7 +245,8 @@ static void close_stream(struct stream *s)
 
 static int open_stream(struct stream *s)
 {
-	const struct fb_gpu *gpu = s->base->engine->ops->device ? &s->base->state->gpu : NULL;
+	const struct fb_gpu *gpu =
+		s->base->engine->device ? &s->base->state->machine.gpu : NULL;
 	int err = FB_OK;
 
 	s->layer_s = calloc(s->model->layers, sizeof(*s->layer_s));

@@ -76,6 +76,23 @@ expect "exit code of fit" "$rc" 0
 column fit_GBps | awk '$1 != "" && $1 <= 0 { bad = 1 } END { exit bad }' || fail "a rate is not one"
 verdict handoff_fit
 
+# --engine auto goes by the path table: what kv-paths wrote of the rows above, or what a user says.
+scripts/kv-paths "$(dirname "$csv")" >"$FB_TMP/own.paths" 2>"$FB_TMP/err" ||
+	fail "kv-paths: $(cat "$FB_TMP/err")"
+paths=$(grep -cE '^path (shm|cma|tcp) +put alone' "$FB_TMP/own.paths")
+expect "paths of three movers" "$paths" 3
+sed -i 's/^path cma .*/path cma put alone 0 0 9999/' "$FB_TMP/own.paths"
+go 2 --engine auto,shm --tuning "$FB_TMP/own.paths"
+expect "rows of auto" "$(rows ',reshard,auto,put,.*,(ok|few),.*cma by path table, alone: ')" 1
+go 2 --engine auto --algorithm get --tuning none
+expect "rows of auto without a table" "$(rows ',auto,get,.*,(ok|few),.*shm, no path table: ')" 1
+echo "path shm put alone 1 1 1" >"$FB_TMP/bad.paths"
+go 2 --engine auto --tuning "$FB_TMP/bad.paths"
+expect "exit code of a bad table" "$rc" 3
+holds "$FB_TMP/err" 'bad.paths:1: .*expected machine gpu.cpu MODEL'
+scripts/kv-paths "$FB_TMP/none" >"$FB_TMP/out" 2>&1 && fail "kv-paths takes no folder"
+verdict handoff_auto
+
 go 2 --engine shm --prefill 2
 expect "too few ranks" "$(rows ',skipped,3 ranks are needed,')" 1
 go 5 --engine shm --prefill 3
@@ -95,6 +112,10 @@ if [ -x "$fake" ]; then
 	expect "exit code on emulated GPUs" "$rc" 0
 	expect "wrong rows on emulated GPUs" "$(rows ',(fault|wrong),')" 0
 	expect "rows on emulated GPUs" "$(rows ',(ok|few),')" 50
+	# A page of 16 tokens is a piece; the copy engines take all regions of it at once.
+	go 2 --engine copy,auto --tokens 600
+	expect "copies of 39 runs" "$(rows ',copy,put,.*copy engine, strided of 39 copies, push')" 1
+	expect "auto on GPUs" "$(rows ',auto,put,.*,device,.*cuda, no path table: kernels')" 1
 	unset FB_FAKE_GPU_WORKS
 	verdict handoff_fake_gpu
 else

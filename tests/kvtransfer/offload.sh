@@ -31,7 +31,8 @@ rows() {
 }
 
 runs=0
-go 2 --engine store --operation evict,onboard --tier-order all --page-run 1,2 --depth 1,8
+go 2 --engine store --operation evict,onboard --tier-order all --page-run 1,2 --depth 1,8 \
+	--algorithm all
 expect "exit code of all forms" "$rc" 0
 expect "wrong rows" "$(rows ',(wrong|fault),')" 0
 [ "$(rows ',store,buffered,.*,(ok|few),')" -eq 8 ] || fail "buffered: $(rows ',buffered,') rows"
@@ -95,10 +96,13 @@ fake=$FB_BUILD/tests/fake_gpu/offload
 if [ -x "$fake" ]; then
 	bin=$fake
 	export FB_FAKE_GPU_WORKS=right
-	go 2 --engine copy,cuda --operation evict,onboard --tier-order all
+	go 2 --engine copy,cuda --operation evict,onboard --tier-order all --algorithm all
 	expect "exit code on emulated GPUs" "$rc" 0
 	expect "wrong rows on emulated GPUs" "$(rows ',(fault|wrong),')" 0
 	[ "$(rows ',(copy|cuda),.*,(ok|few),')" -ge 8 ] || fail "few rows on emulated GPUs"
+	go 1 --engine copy --operation evict
+	expect "copies of three blocks" \
+		"$(rows ',copy,auto,.*copy engine, strided of 3 copies, push, device memory')" 1
 	unset FB_FAKE_GPU_WORKS
 	verdict offload_fake_gpu
 else

@@ -129,9 +129,10 @@ if ! in_set serve_fake_gpu; then
 elif [ -x "$fake" ]; then
 	bin=$fake
 	export FB_FAKE_GPU_WORKS=right
-	requests=4 go 3 --engine copy,cuda,none --memory device --rate 100
+	requests=4 go 3 --engine copy,cuda,auto,none --memory device --rate 100
 	expect "exit code on emulated GPUs" "$rc" 0
-	expect "rows on emulated GPUs" "$(rows ',(ok|few),')" 3
+	expect "rows on emulated GPUs" "$(rows ',(ok|few),')" 4
+	expect "auto on GPUs" "$(rows ',auto,disaggregated,.*cuda, no path table: ')" 1
 	unset FB_FAKE_GPU_WORKS
 	verdict serve_fake_gpu
 else

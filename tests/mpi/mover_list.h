@@ -20,12 +20,15 @@ struct shape {
 	uint32_t pieces;
 	uint32_t least, most;
 	uint32_t repeats;
+	uint32_t gap; /* bytes between pieces, in order at both ends, and 1; 0: random */
 };
 
 static const struct shape shapes[] = {
-	{"empty", 0, 0, 0, 1},       {"one", 1, 1, 5000, 1},      {"odd", 37, 1, 37, 1},
-	{"words", 64, 8, 64, 1},     {"many", MOST_PIECES, 0, 60, 1}, {"large", 3, 60000, 66001, 1},
-	{"strided", 5, 1, 999, 7},   {NULL, 0, 0, 0, 0},
+	{"empty", 0, 0, 0, 1, 0},   {"one", 1, 1, 5000, 1, 0},
+	{"odd", 37, 1, 37, 1, 0},   {"words", 64, 8, 64, 1, 0},
+	{"many", MOST_PIECES, 0, 60, 1, 0}, {"large", 3, 60000, 66001, 1, 0},
+	{"strided", 5, 1, 999, 7, 0}, {"even", 40, 24, 24, 3, 9},
+	{"neighbours", 40, 16, 16, 3, 1}, {NULL, 0, 0, 0, 0, 0},
 };
 
 struct list {
@@ -33,6 +36,17 @@ struct list {
 	uint32_t pieces, repeats;
 	uint64_t local_step, remote_step;
 };
+
+/* At even distances, half as far again at the peer unless they are neighbours; so are repeats. */
+static inline void make_even_list(const struct shape *shape, struct list *list)
+{
+	uint64_t near = shape->least + shape->gap - 1, far = near + (shape->gap - 1) / 2;
+
+	for (uint32_t i = 0; i < shape->pieces; i++)
+		list->piece[i] = (struct fb_piece){i * near, i * far, shape->least};
+	list->local_step = shape->pieces * near;
+	list->remote_step = (shape->pieces + (shape->gap > 1)) * far;
+}
 
 /*
  * Offsets in a zone at `local` and `remote`. Pieces of a side do not overlap; their order and the
@@ -48,6 +62,10 @@ static inline void make_list(const struct shape *shape, uint64_t seed, struct li
 	fb_rng_seed(&rng, seed);
 	list->pieces = shape->pieces;
 	list->repeats = shape->repeats;
+	if (shape->gap) {
+		make_even_list(shape, list);
+		return;
+	}
 	room = ZONE / shape->repeats - (uint64_t)shape->pieces * (shape->most + align);
 	room /= shape->pieces + 1;
 	for (uint32_t i = 0; i < shape->pieces; i++) {

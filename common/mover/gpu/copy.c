@@ -2,6 +2,8 @@
 /*
  * Mover copy: the GPUs' copy engines, with the pieces of a transfer as
  *
+ * auto     strided, where that is several times fewer copies than there are runs of neighbours;
+ *          else batch, where the driver has it and no graph is captured; else a copy for each run
  * loop     cudaMemcpyAsync for each
  * strided  copies of two and three dimensions where pieces are at even distances; repeats are one
  *          dimension
@@ -12,24 +14,11 @@
  * for, without a processor or a multiprocessor. A write is behind all that its stream did before,
  * for whoever reads it on any GPU.
  */
-#include <stdlib.h>
-
 #include "common/cuda/cuda_driver.h"
 #include "common/cuda/cuda_error.h"
-#include "common/mover/gpu/device.h"
-
-enum form { LOOP, STRIDED, BATCH, GRAPH };
+#include "common/mover/gpu/copy.h"
 
 enum { MOST_OPERATIONS = 32 };
-
-struct copy_move {
-	struct fb_gpu_move move;
-	enum form form;
-	const void **from; /* batch: [count] */
-	void **to;
-	size_t *bytes, count;
-	cudaGraphExec_t graph;
-};
 
 /* --- notices ---------------------------------------------------------------------------------- */
 
@@ -98,28 +87,17 @@ int fb_copy_arrived(struct fb_mover *mover, int from, int notice, uint64_t *coun
 
 /* --- copies ----------------------------------------------------------------------------------- */
 
-struct ends {
-	const char *from;
-	char *to;
-};
-
-/* Where offsets of the two sides, without local_at and remote_at, lie. */
-static struct ends ends_of(const struct fb_transfer *t, int rank, uint64_t local, uint64_t remote)
+/* By runs of neighbours, or, `apart`, piece by piece. */
+static int copy_pieces(const struct fb_transfer *t, int rank, bool apart, cudaStream_t stream)
 {
-	char *here = fb_transfer_local(t, rank) + t->local_at + local;
-	char *there = fb_segment_part(t->remote->segment, t->peer) + t->remote_at + remote;
-
-	return t->verb == FB_MOVE_GET ? (struct ends){there, here} : (struct ends){here, there};
-}
-
-static int copy_pieces(const struct fb_transfer *t, int rank, cudaStream_t stream)
-{
-	struct fb_walk walk = {.transfer = t};
+	struct fb_runs runs = {.walk = {.transfer = t}};
 	uint64_t local, remote, bytes;
 	int err = FB_OK;
 
-	while (!err && (bytes = fb_walk_next(&walk, UINT64_MAX, &local, &remote))) {
-		struct ends e = ends_of(t, rank, local - t->local_at, remote - t->remote_at);
+	while (!err && (bytes = apart ? fb_walk_next(&runs.walk, UINT64_MAX, &local, &remote)
+				      : fb_runs_next(&runs, &local, &remote))) {
+		struct fb_copy_ends e = fb_copy_ends_of(t, rank, local - t->local_at,
+							remote - t->remote_at);
 
 		err = FB_CUDA(cudaMemcpyAsync(e.to, e.from, bytes, cudaMemcpyDefault, stream));
 	}
@@ -131,7 +109,7 @@ static int copy_strip(const struct fb_transfer *t, const struct fb_move_strip *s
 		      cudaStream_t stream)
 {
 	bool gets = t->verb == FB_MOVE_GET;
-	struct ends e = ends_of(t, rank, s->local, s->remote);
+	struct fb_copy_ends e = fb_copy_ends_of(t, rank, s->local, s->remote);
 	size_t repeats = t->repeats ? t->repeats : 1;
 	size_t from_step = gets ? t->remote_step : t->local_step;
 	size_t to_step = gets ? t->local_step : t->remote_step;
@@ -158,41 +136,21 @@ static int copy_strip(const struct fb_transfer *t, const struct fb_move_strip *s
 					 stream));
 }
 
-/* Whether repeats can be a dimension of a copy: its lines do not overlap, nor lie too far apart. */
-static bool has_lines(const struct fb_transfer *t, uint64_t step)
+static int copy_strips(const struct fb_copy_move *c, cudaStream_t stream)
 {
-	uint64_t most = 0;
+	int rank = c->move.move.mover->group->rank, err = FB_OK;
 
-	for (uint64_t i = 0; i < t->pieces; i++)
-		most = t->piece[i].bytes > most ? t->piece[i].bytes : most;
-	return t->repeats <= 1 || (step >= most && step <= INT32_MAX);
-}
+	for (size_t i = 0; i < c->count && !err; i++) {
+		const struct fb_copy_strip *s = &c->strip[i];
 
-static int copy_strips(const struct fb_transfer *t, int rank, cudaStream_t stream)
-{
-	struct fb_move_strip strip;
-	int err = FB_OK;
-
-	if (!has_lines(t, t->local_step) || !has_lines(t, t->remote_step))
-		return copy_pieces(t, rank, stream);
-	for (uint64_t i = 0; i < t->pieces && !err; i += strip.rows) {
-		fb_move_strip_at(t, i, &strip);
-		if (strip.bytes)
-			err = copy_strip(t, &strip, rank, stream);
+		err = s->strip.rows ? copy_strip(s->transfer, &s->strip, rank, stream)
+				    : copy_pieces(s->transfer, rank, false, stream);
 	}
 	return err;
 }
 
-static int copy_transfer(const struct copy_move *c, const struct fb_transfer *t,
-			 cudaStream_t stream)
-{
-	int rank = c->move.move.mover->group->rank;
-
-	return c->form == STRIDED ? copy_strips(t, rank, stream) : copy_pieces(t, rank, stream);
-}
-
 #if CUDART_VERSION >= 12080
-static int copy_batch(const struct copy_move *c, cudaStream_t stream)
+static int copy_batch(const struct fb_copy_move *c, cudaStream_t stream)
 {
 	struct cudaMemcpyAttributes how = {
 		.srcAccessOrder = cudaMemcpySrcAccessOrderStream,
@@ -214,7 +172,7 @@ static int copy_batch(const struct copy_move *c, cudaStream_t stream)
 #endif
 }
 #else
-static int copy_batch(const struct copy_move *c, cudaStream_t stream)
+static int copy_batch(const struct fb_copy_move *c, cudaStream_t stream)
 {
 	(void)c;
 	(void)stream;
@@ -222,112 +180,45 @@ static int copy_batch(const struct copy_move *c, cudaStream_t stream)
 }
 #endif
 
+/* A graph is made of a batch's copies one by one: a capture refuses the batch itself. */
+static int copy_listed(const struct fb_copy_move *c, cudaStream_t stream)
+{
+	enum cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+	int err = c->chosen ? FB_CUDA(cudaStreamIsCapturing(stream, &status)) : FB_OK;
+
+	if (!err && status == cudaStreamCaptureStatusNone)
+		return copy_batch(c, stream);
+	for (size_t i = 0; i < c->count && !err; i++)
+		err = FB_CUDA(cudaMemcpyAsync(c->to[i], c->from[i], c->bytes[i], cudaMemcpyDefault,
+					      stream));
+	return err;
+}
+
+int fb_copy_all(const struct fb_copy_move *c, cudaStream_t stream)
+{
+	const struct fb_move *move = &c->move.move;
+	int err = FB_OK;
+
+	if (c->form == FB_COPY_STRIDED)
+		return copy_strips(c, stream);
+	if (c->form == FB_COPY_BATCH)
+		return copy_listed(c, stream);
+	if (c->form == FB_COPY_GRAPH && c->graph)
+		return FB_CUDA(cudaGraphLaunch(c->graph, stream));
+	for (uint32_t i = 0; i < move->transfers && !err; i++)
+		err = copy_pieces(&move->transfer[i], move->mover->group->rank, true, stream);
+	return err;
+}
+
 int fb_copy_enqueue_behind(struct fb_mover *mover, const struct fb_wait *wait, int n,
 		    struct fb_move *move, void *stream)
 {
 	struct fb_gpu_mover *m = (struct fb_gpu_mover *)mover;
-	const struct copy_move *c = (const struct copy_move *)move;
 	int err = await_all(m, wait, n, stream);
 
-	if (!err && c && c->form == BATCH)
-		err = copy_batch(c, stream);
-	if (!err && c && c->graph)
-		err = FB_CUDA(cudaGraphLaunch(c->graph, stream));
-	for (uint32_t i = 0; c && i < move->transfers && !err; i++) {
-		if (c->form == LOOP || c->form == STRIDED)
-			err = copy_transfer(c, &move->transfer[i], stream);
-		if (!err)
-			err = tell(m, &move->transfer[i], stream);
-	}
-	return err;
-}
-
-/* --- preparing -------------------------------------------------------------------------------- */
-
-void fb_copy_release(struct fb_move *move)
-{
-	struct copy_move *c = (struct copy_move *)move;
-
-	if (c->graph)
-		(void)cudaGraphExecDestroy(c->graph);
-	free((void *)c->from);
-	free((void *)c->to);
-	free(c->bytes);
-	fb_gpu_move_free(move);
-}
-
-static int make_batch(struct copy_move *c)
-{
-	const struct fb_move *move = &c->move.move;
-	size_t n = 1;
-
-	for (uint32_t i = 0; i < move->transfers; i++)
-		n += move->transfer[i].pieces *
-		     (move->transfer[i].repeats ? move->transfer[i].repeats : 1);
-	c->from = calloc(n, sizeof(*c->from));
-	c->to = calloc(n, sizeof(*c->to));
-	c->bytes = calloc(n, sizeof(*c->bytes));
-	if (!c->from || !c->to || !c->bytes)
-		return fb_error(FB_ENOMEM, "out of memory for %zu copies", n);
-	for (uint32_t i = 0; i < move->transfers; i++) {
-		const struct fb_transfer *t = &move->transfer[i];
-		struct fb_walk walk = {.transfer = t};
-		uint64_t local, remote, bytes;
-
-		while ((bytes = fb_walk_next(&walk, UINT64_MAX, &local, &remote))) {
-			struct ends e = ends_of(t, move->mover->group->rank,
-						local - t->local_at, remote - t->remote_at);
-
-			c->from[c->count] = e.from;
-			c->to[c->count] = e.to;
-			c->bytes[c->count++] = bytes;
-		}
-	}
-	return FB_OK;
-}
-
-/* Copies alone: what notices count up to is another number in each post. */
-static int make_graph(struct copy_move *c)
-{
-	const struct fb_move *move = &c->move.move;
-	cudaStream_t stream = ((const struct fb_gpu_mover *)move->mover)->look;
-	cudaGraph_t graph = NULL;
-	uint64_t bytes = 0;
-	int err, other;
-
-	for (uint32_t i = 0; i < move->transfers; i++)
-		bytes += fb_transfer_bytes(&move->transfer[i]);
-	if (!bytes)
-		return FB_OK;
-	err = FB_CUDA(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
-	if (err)
-		return err;
-	for (uint32_t i = 0; i < move->transfers && !err; i++)
-		err = copy_transfer(c, &move->transfer[i], stream);
-	other = FB_CUDA(cudaStreamEndCapture(stream, &graph));
-	err = err ? err : other;
-	if (!err)
-		err = FB_CUDA(cudaGraphInstantiate(&c->graph, graph, 0));
-	if (graph)
-		(void)cudaGraphDestroy(graph);
-	return err;
-}
-
-int fb_copy_prepare(struct fb_mover *mover, const struct fb_move *given, const char *form,
-		    struct fb_move **move)
-{
-	int err = fb_gpu_move_new(mover, given, sizeof(struct copy_move), move);
-	struct copy_move *c;
-
-	if (err)
-		return err;
-	c = (struct copy_move *)*move;
-	c->form = (enum form)fb_mover_form(mover->ops, form);
-	if (c->form == BATCH)
-		err = CUDART_VERSION >= 12080 ? make_batch(c) : FB_EUNSUPPORTED;
-	if (c->form == GRAPH)
-		err = make_graph(c);
-	if (err)
-		fb_copy_release(*move);
+	if (!err && move)
+		err = fb_copy_all((const struct fb_copy_move *)move, stream);
+	for (uint32_t i = 0; move && i < move->transfers && !err; i++)
+		err = tell(m, &move->transfer[i], stream);
 	return err;
 }

@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Movers and their memory; see machine.h. */
+#include "kvtransfer/machine.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/error.h"
+#include "common/measure/clock.h"
+#include "common/memory/memory.h"
+#include "common/option/option.h"
+#include "common/run/table_file.h"
+#include "common/system/environment_file.h"
+
+static const char automatic[] = "auto";
+
+/* What auto stands for on a machine that no table is of: on one host, on several, on GPUs. */
+static const char *const usual[] = {"shm", "tcp", "cuda"};
+
+int fb_kv_machine_new(struct fb_kv_machine **result, struct fb_run *run, size_t bytes)
+{
+	struct fb_kv_machine *m = calloc(1, bytes);
+	int err = fb_group_agree(fb_run_world(run), m ? FB_OK : FB_ENOMEM);
+	bool ignored;
+
+	if (err || !m) {
+		free(m);
+		return fb_error(err, "out of memory");
+	}
+	m->session = fb_run_session(run);
+	m->world = fb_run_world(run);
+	m->settings = fb_run_settings(run);
+	fb_memory_survey(m->world, &m->memory_limit, &ignored);
+	*result = m;
+	return FB_OK;
+}
+
+void fb_kv_machine_add(struct fb_kv_machine *m, const char *name, const struct fb_mover_ops *ops,
+		       bool device)
+{
+	if (m->backends < FB_KV_BACKENDS)
+		m->backend[m->backends++] = (struct fb_kv_backend){
+			.name = name, .ops = ops, .device = device};
+}
+
+void fb_kv_machine_add_movers(struct fb_kv_machine *m, unsigned verbs)
+{
+	for (int i = 0; fb_movers[i]; i++)
+		if (fb_movers[i]->verbs & verbs)
+			fb_kv_machine_add(m, fb_movers[i]->name, fb_movers[i],
+					  fb_movers[i]->device);
+}
+
+/* --- opening ---------------------------------------------------------------------------------- */
+
+static const char *usual_of(const struct fb_kv_machine *m, bool device)
+{
+	return usual[device ? 2 : m->world->nnodes > 1];
+}
+
+/* The lines of this machine's GPUs or processors; none where ranks differ. */
+static int open_paths(struct fb_kv_machine *m)
+{
+	char model[FB_PATHS_MODEL_CHARS] = "";
+	struct fb_facts facts = {.item = NULL};
+	const char *cpu, *file = m->settings->tuning;
+	bool built_in = !strcmp(file, automatic);
+	char *text = NULL;
+	int err = FB_OK;
+
+	if (!strcmp(file, "none"))
+		return FB_OK;
+	if (m->has_gpu) {
+		snprintf(model, sizeof(model), "%s", m->gpu.name);
+	} else {
+		fb_environment_cpu(&facts, "");
+		cpu = fb_facts_get(&facts, "cpu.model");
+		snprintf(model, sizeof(model), "%s", cpu ? cpu : "");
+		fb_facts_free(&facts);
+	}
+	if (!fb_group_same(m->world, model, sizeof(model)))
+		return FB_OK;
+	if (!built_in)
+		err = fb_table_file_share(m->world, file, "kv-paths", &text);
+	if (!err)
+		err = fb_paths_parse(&m->paths, text ? text : fb_paths_built_in(),
+				     text ? file : "built-in paths", m->has_gpu, model,
+				     m->world->rank ? NULL : stderr);
+	free(text);
+	return fb_group_agree(m->world, err);
+}
+
+static bool is_asked(const struct fb_kv_machine *m, const struct fb_kv_backend *b)
+{
+	if (fb_option_names(m->settings->engine, b->name))
+		return true;
+	if (!fb_option_names(m->settings->engine, automatic) || b->device != m->has_gpu)
+		return false;
+	for (size_t i = 0; i < m->paths.count; i++)
+		if (!strcmp(m->paths.line[i].mover, b->name))
+			return true;
+	return !strcmp(usual_of(m, b->device), b->name);
+}
+
+int fb_kv_machine_open(struct fb_kv_machine *m, bool device)
+{
+	bool choose = fb_option_names(m->settings->engine, automatic), wanted = choose;
+	int err = FB_OK;
+
+	for (int i = 0; i < m->backends; i++)
+		wanted |= m->backend[i].device &&
+			  (!m->backend[i].ops ||
+			   fb_option_names(m->settings->engine, m->backend[i].name));
+	if (device && wanted) {
+		err = fb_gpu_view_open(&m->gpu, m->session, m->world, m->no_gpu);
+		m->has_gpu = !err;
+		err = err == FB_EUNSUPPORTED ? FB_OK : err;
+	}
+	if (!err && choose)
+		err = open_paths(m);
+	for (int i = 0; i < m->backends && !err; i++) {
+		struct fb_kv_backend *b = &m->backend[i];
+
+		if (b->device)
+			snprintf(b->why, sizeof(b->why), "%s", m->no_gpu);
+		if (*b->why || !b->ops || (b->device && !m->has_gpu) || !is_asked(m, b))
+			continue;
+		err = fb_mover_open(&b->mover, b->ops, m->session, m->world, b->why);
+		if (err)
+			b->mover = NULL;
+		err = err == FB_EUNSUPPORTED ? FB_OK : err;
+	}
+	return err;
+}
+
+void fb_kv_machine_close(void *machine)
+{
+	struct fb_kv_machine *m = machine;
+
+	for (int i = 0; i < m->backends; i++) {
+		struct fb_kv_backend *b = &m->backend[i];
+
+		if (b->remote && b->remote != b->region)
+			b->ops->remove(b->remote);
+		if (b->region)
+			b->ops->remove(b->region);
+		if (b->mover)
+			b->ops->close(b->mover);
+		fb_segment_close(&b->tier);
+		fb_segment_close(&b->memory);
+		free(b->seen);
+	}
+	fb_gpu_view_close(&m->gpu);
+	fb_paths_free(&m->paths);
+	free(m);
+}
+
+int fb_kv_backend_memory(struct fb_kv_machine *m, struct fb_kv_backend *b, bool tier,
+			 const int *peers, int n)
+{
+	size_t bytes = (size_t)b->part_bytes;
+	double began;
+	int err;
+
+	if (b->memory.ops)
+		return FB_OK;
+	err = b->device ? fb_gpu_segment_open(&b->memory, &m->gpu, FB_GPU_DEVICE, bytes)
+			: fb_segment_open(&b->memory, m->world, bytes, FB_PAGES_NORMAL);
+	if (!err && tier && b->device)
+		err = fb_gpu_segment_open(&b->tier, &m->gpu, FB_GPU_PINNED, bytes);
+	if (err || !b->mover)
+		return err;
+	began = fb_clock_now(m->session->clock);
+	err = b->ops->add(b->mover, &b->memory, &b->region);
+	if (!err && b->tier.ops)
+		err = b->ops->add(b->mover, &b->tier, &b->remote);
+	else
+		b->remote = b->region;
+	b->register_us = (fb_clock_now(m->session->clock) - began) * 1e6;
+	MPI_Allreduce(MPI_IN_PLACE, &b->register_us, 1, MPI_DOUBLE, MPI_MAX, m->world->comm);
+	if (!err && b->ops->connect)
+		err = b->ops->connect(b->mover, peers, n);
+	return err;
+}
+
+/* --- choosing --------------------------------------------------------------------------------- */
+
+static const struct fb_path_line *line_of(const struct fb_kv_machine *m,
+					  const struct fb_kv_backend *b, bool get)
+{
+	return b->ops ? fb_paths_find(&m->paths, b->name, get,
+				      (enum fb_auto_objective)m->settings->objective)
+		      : NULL;
+}
+
+static struct fb_kv_backend *choose(struct fb_kv_machine *m, bool device,
+				    const struct fb_kv_need *need)
+{
+	struct fb_kv_backend *best = NULL, *plain = NULL;
+	unsigned verb = 1u << (need->get ? FB_MOVE_GET : FB_MOVE_PUT);
+	double least = (double)INFINITY;
+
+	for (int i = 0; i < m->backends; i++) {
+		struct fb_kv_backend *b = &m->backend[i];
+		const struct fb_path_line *line = line_of(m, b, need->get);
+		double us = line ? fb_path_us(line, need->pieces, need->bytes) : (double)INFINITY;
+
+		if (b->device != device || !b->ops || !(b->ops->verbs & verb))
+			continue;
+		if (!strcmp(b->name, usual_of(m, device)))
+			plain = b;
+		if (b->mover && us < least) {
+			least = us;
+			best = b;
+		}
+	}
+	return best ? best : plain;
+}
+
+struct fb_kv_backend *fb_kv_backend_of(struct fb_kv_machine *m, const struct fb_case *c,
+				       const struct fb_kv_need *need)
+{
+	bool host = c->memory && !strcmp(c->memory, "host");
+	bool device = c->memory && !strcmp(c->memory, "device");
+	struct fb_kv_backend *chosen = NULL;
+	int i = 0;
+
+	if (need && !strcmp(c->engine, automatic))
+		chosen = choose(m, device || (!host && m->has_gpu), need);
+	if (chosen)
+		return chosen;
+	while (i + 1 < m->backends &&
+	       (strcmp(m->backend[i].name, c->engine) || (host && m->backend[i].device) ||
+		(device && !m->backend[i].device)))
+		i++;
+	return &m->backend[i];
+}
+
+void fb_kv_backend_names(const struct fb_kv_machine *m, const char *names[FB_KV_BACKENDS + 2])
+{
+	int n = 0;
+
+	names[n++] = automatic;
+	for (int i = 0; i < m->backends; i++) {
+		int k = 0;
+
+		while (k < n && strcmp(names[k], m->backend[i].name))
+			k++;
+		if (k == n)
+			names[n++] = m->backend[i].name;
+	}
+	names[n] = NULL;
+}
+
+uint64_t fb_kv_most_bytes(const struct fb_kv_machine *m, bool device)
+{
+	return device ? m->gpu.memory_bytes / 8 * 7 : m->memory_limit;
+}
+
+bool fb_kv_left_out(const struct fb_kv_machine *m, const struct fb_kv_backend *b)
+{
+	return b->device && !m->has_gpu && !strcmp(m->settings->engine, "all");
+}
+
+void fb_kv_backend_path(const struct fb_kv_machine *m, const struct fb_kv_backend *b,
+			bool chosen, char path[FB_PATH_CHARS])
+{
+	/* All of it but for a path beyond what any mover says. */
+	enum { OWN_CHARS = FB_PATH_CHARS - 96 };
+	const struct fb_path_line *put = line_of(m, b, false), *get = line_of(m, b, true);
+	const struct fb_path_line *line = put ? put : get;
+	char own[FB_PATH_CHARS];
+
+	if (!chosen)
+		return;
+	snprintf(own, sizeof(own), "%s", path);
+	if (line)
+		snprintf(path, FB_PATH_CHARS, "%s by path table, %s: %.*s", b->name,
+			 fb_auto_objectives[line->objective], OWN_CHARS, own);
+	else
+		snprintf(path, FB_PATH_CHARS, "%s, no path table: %.*s", b->name, OWN_CHARS, own);
+}

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What the programs that move caches by movers have in common: the movers of a run, opened where
+ * they were asked for, the memory that each works on, and which of them --engine auto means.
+ */
+#ifndef FB_KVTRANSFER_MACHINE_H
+#define FB_KVTRANSFER_MACHINE_H
+
+#include "common/cuda/gpu_segment.h"
+#include "common/mover/mover.h"
+#include "common/record/case.h"
+#include "common/run/program.h"
+#include "kvtransfer/paths/paths.h"
+
+enum { FB_KV_BACKENDS = 40 };
+
+/* A mover on all ranks, and the memory that it moves. */
+struct fb_kv_backend {
+	const char *name; /* of the column `engine` */
+	const struct fb_mover_ops *ops; /* NULL: none, caches alone */
+	bool device;			/* memory is of GPUs */
+	struct fb_mover *mover;		/* NULL: none, not asked for, or `why` */
+	char why[FB_REASON_CHARS];
+	struct fb_segment memory, tier; /* tier: of offload on GPUs */
+	struct fb_region *region, *remote; /* remote: of the tier; NULL: the region itself */
+	uint64_t part_bytes;		   /* enough for every case of the run */
+	double register_us;		   /* making the memory known, slowest rank */
+	uint64_t *seen;			   /* serve: [nranks], notices of each rank so far */
+};
+
+/* Lives as long as the run. Members are equal on all ranks but for pointers. */
+struct fb_kv_machine {
+	const struct fb_session *session;
+	const struct fb_group *world;
+	const struct fb_settings *settings;
+	struct fb_kv_backend backend[FB_KV_BACKENDS]; /* [backends] */
+	int backends;
+	struct fb_gpu gpu;
+	bool has_gpu;
+	char no_gpu[FB_REASON_CHARS];
+	uint64_t memory_limit; /* of host memory */
+	struct fb_paths paths; /* of this machine, for auto */
+};
+
+/* What auto is asked for. */
+struct fb_kv_need {
+	double pieces, bytes; /* of a transfer */
+	bool get;
+};
+
+/*
+ * Collective: `bytes` zeroed bytes that begin with a machine without backends. 0 or FB_ENOMEM
+ * (printed) on all ranks. Close takes them back: it is fb_program.close.
+ */
+int fb_kv_machine_new(struct fb_kv_machine **m, struct fb_run *run, size_t bytes);
+void fb_kv_machine_close(void *machine);
+
+/* Local: a backend more; those beyond FB_KV_BACKENDS are dropped. */
+void fb_kv_machine_add(struct fb_kv_machine *m, const char *name, const struct fb_mover_ops *ops,
+		       bool device);
+/* Local: all movers that have one of these verbs, as bits, in GPU memory or not. */
+void fb_kv_machine_add_movers(struct fb_kv_machine *m, unsigned verbs);
+
+/*
+ * Collective: opens the movers that --engine names; with auto those of the path table. What is
+ * absent has its reason. `device`: GPU memory may be used. 0 or an error on all ranks (printed).
+ */
+int fb_kv_machine_open(struct fb_kv_machine *m, bool device);
+
+/*
+ * The backend of a case by its engine's name and memory. Pure, equal on all ranks. With auto, the
+ * open one that takes least for `need` by the table; else the last one, whose `why` says why none
+ * does. `need` may be NULL where engines have names.
+ */
+struct fb_kv_backend *fb_kv_backend_of(struct fb_kv_machine *m, const struct fb_case *c,
+				       const struct fb_kv_need *need);
+/* "auto" and the backends' names, each once, ending in NULL. */
+void fb_kv_backend_names(const struct fb_kv_machine *m, const char *names[FB_KV_BACKENDS + 2]);
+
+/*
+ * Collective: segment, region and links to `peers` [n], when a case is the first to need them; on
+ * GPUs with a tier of pinned memory, too. Without a mover the segment alone.
+ */
+int fb_kv_backend_memory(struct fb_kv_machine *m, struct fb_kv_backend *b, bool tier,
+			 const int *peers, int n);
+
+/* Bytes that a rank may take of GPU memory, or of host memory. */
+uint64_t fb_kv_most_bytes(const struct fb_kv_machine *m, bool device);
+
+/* "all" engines are those that this machine has; one that is named gets its rows. */
+bool fb_kv_left_out(const struct fb_kv_machine *m, const struct fb_kv_backend *b);
+
+/* Of rows with engine auto: puts who was chosen, and by which lines, before the path. */
+void fb_kv_backend_path(const struct fb_kv_machine *m, const struct fb_kv_backend *b,
+			bool chosen, char path[FB_PATH_CHARS]);
+
+#endif

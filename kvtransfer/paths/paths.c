@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Reading path tables and looking paths up; see paths.h. */
+#include "kvtransfer/paths/paths.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/error.h"
+
+enum { WORD = 32 };
+
+/* A number of at least 0, or, where it may be missing, "-" as NAN. */
+static bool number(const char *text, bool may_miss, double *value)
+{
+	char *end;
+
+	*value = (double)NAN;
+	if (may_miss && !strcmp(text, "-"))
+		return true;
+	*value = strtod(text, &end);
+	return end != text && !*end && *value >= 0 && isfinite(*value);
+}
+
+static bool read_path(const char *text, struct fb_path_line *path)
+{
+	char verb[WORD], beside[WORD], a[WORD], b[WORD], rate[WORD], more[2];
+
+	if (sscanf(text, "path %23s %31s %31s %31s %31s %31s %1s", path->mover, verb, beside, a, b,
+		   rate, more) != 6)
+		return false;
+	path->get = !strcmp(verb, "get");
+	path->objective = !strcmp(beside, fb_auto_objectives[FB_OVERLAPPED]) ? FB_OVERLAPPED
+									     : FB_ALONE;
+	return (path->get || !strcmp(verb, "put")) &&
+	       !strcmp(beside, fb_auto_objectives[path->objective]) &&
+	       number(a, true, &path->a_us) && number(b, false, &path->b_ns) &&
+	       number(rate, false, &path->gbps) && path->gbps > 0;
+}
+
+/* Whether a line "machine KIND MODEL" is one, and of what. */
+static bool read_machine(const char *text, bool *gpu, char model[FB_PATHS_MODEL_CHARS])
+{
+	char kind[WORD];
+
+	if (sscanf(text, "machine %31s %127[^\n]", kind, model) != 2)
+		return false;
+	*gpu = !strcmp(kind, "gpu");
+	return *gpu || !strcmp(kind, "cpu");
+}
+
+static int add(struct fb_paths *paths, const struct fb_path_line *path)
+{
+	struct fb_path_line *more = realloc(paths->line, (paths->count + 1) * sizeof(*more));
+
+	if (!more)
+		return fb_error(FB_ENOMEM, "out of memory for a path table");
+	paths->line = more;
+	more[paths->count++] = *path;
+	return FB_OK;
+}
+
+/* One line, without its end and its comment. */
+static int read_line(struct fb_paths *paths, const char *text, bool gpu, const char *model,
+		     int *matches)
+{
+	char named[FB_PATHS_MODEL_CHARS];
+	struct fb_path_line path;
+	bool is_gpu;
+
+	if (!*text)
+		return FB_OK;
+	if (!strncmp(text, "machine ", 8) && read_machine(text, &is_gpu, named)) {
+		*matches = is_gpu == gpu && !strcmp(named, model);
+		return FB_OK;
+	}
+	if (strncmp(text, "path ", 5) || *matches < 0 || !read_path(text, &path))
+		return FB_EINPUT;
+	return *matches ? add(paths, &path) : FB_OK;
+}
+
+int fb_paths_parse(struct fb_paths *paths, const char *text, const char *file, bool gpu,
+		   const char *model, FILE *errors)
+{
+	struct fb_paths made = {NULL, 0};
+	int matches = -1, err = FB_OK, line = 0;
+
+	while (*text && !err) {
+		size_t length = strcspn(text, "\n"), used = strcspn(text, "#\n");
+		char *one;
+
+		while (used && (text[used - 1] == ' ' || text[used - 1] == '\t'))
+			used--;
+		one = strndup(text, used);
+		line++;
+		err = one ? read_line(&made, one, gpu, model, &matches)
+			  : fb_error(FB_ENOMEM, "out of memory for a path table");
+		if (err == FB_EINPUT && errors)
+			fprintf(errors, "fabricbench: %s:%d: '%s': expected machine gpu|cpu MODEL, "
+				"or path MOVER put|get alone|overlapped A_US B_NS GBPS\n", file,
+				line, one);
+		free(one);
+		text += length + (text[length] == '\n');
+	}
+	if (err) {
+		fb_paths_free(&made);
+		return err;
+	}
+	*paths = made;
+	return FB_OK;
+}
+
+void fb_paths_free(struct fb_paths *paths)
+{
+	free(paths->line);
+	*paths = (struct fb_paths){NULL, 0};
+}
+
+double fb_path_us(const struct fb_path_line *line, double pieces, double bytes)
+{
+	double a = isnan(line->a_us) ? 0 : line->a_us;
+
+	return a + line->b_ns * pieces / 1e3 + bytes / line->gbps / 1e3;
+}
+
+const struct fb_path_line *fb_paths_find(const struct fb_paths *paths, const char *mover, bool get,
+					 enum fb_auto_objective objective)
+{
+	const struct fb_path_line *found = NULL;
+
+	for (size_t i = 0; i < paths->count; i++) {
+		const struct fb_path_line *p = &paths->line[i];
+
+		if (strcmp(p->mover, mover) || p->get != get ||
+		    (p->objective != FB_ALONE && p->objective != objective))
+			continue;
+		if (!found || p->objective == objective)
+			found = p;
+	}
+	return found;
+}

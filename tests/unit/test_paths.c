@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Path tables: what they say, what is looked up, and every kind of line that is none. */
+#include <math.h>
+#include <string.h>
+
+#include "common/base/error.h"
+#include "kvtransfer/paths/paths.h"
+#include "tests/unit/check.h"
+
+static const char text[] =
+	"# a comment\n"
+	"machine cpu Some CPU @ 2 GHz  # of a test\n"
+	"path shm put alone 1.5 20 10\n"
+	"path shm put overlapped 3 40 5\n"
+	"path tcp get alone - 0 2\n"
+	"\n"
+	"machine gpu Some CPU @ 2 GHz\n"
+	"path copy put alone 1 1 1\n"
+	"machine cpu Other\n"
+	"path cma put alone 1 1 1";
+
+static void test_lookup(void)
+{
+	struct fb_paths paths = {NULL, 0};
+	const struct fb_path_line *line;
+
+	CHECK_INT(fb_paths_parse(&paths, text, "text", false, "Some CPU @ 2 GHz", stderr), FB_OK);
+	CHECK_INT(paths.count, 3);
+	line = fb_paths_find(&paths, "shm", false, FB_ALONE);
+	/* 1.5 us + 100 * 20 ns + 1e6 bytes / 10 GB/s */
+	CHECK(line && fabs(fb_path_us(line, 100, 1e6) - 103.5) < 1e-9);
+	line = fb_paths_find(&paths, "shm", false, FB_OVERLAPPED);
+	CHECK(line && line->gbps == 5);
+	line = fb_paths_find(&paths, "tcp", true, FB_OVERLAPPED);
+	CHECK(line && isnan(line->a_us) && fabs(fb_path_us(line, 5, 2e3) - 1) < 1e-9);
+	CHECK(!fb_paths_find(&paths, "tcp", false, FB_ALONE));
+	CHECK(!fb_paths_find(&paths, "cma", false, FB_ALONE));
+	fb_paths_free(&paths);
+	CHECK_INT(fb_paths_parse(&paths, text, "text", true, "Some CPU @ 2 GHz", stderr), FB_OK);
+	CHECK_INT(paths.count, 1);
+	fb_paths_free(&paths);
+}
+
+/* All built-in tables are read, whatever the machine. */
+static void test_built_in(void)
+{
+	struct fb_paths paths = {NULL, 0};
+
+	CHECK_INT(fb_paths_parse(&paths, fb_paths_built_in(), "built in", true,
+				 "NVIDIA H100 80GB HBM3", stderr), FB_OK);
+	CHECK(fb_paths_find(&paths, "cuda", false, FB_ALONE) != NULL);
+	fb_paths_free(&paths);
+}
+
+static void test_refused(void)
+{
+	static const char *const bad[] = {
+		"path shm put alone 1 1 1",
+		"machine cpu",
+		"machine tpu X",
+		"machine  ",
+		"machine cpu X\npath shm put alone 1 1",
+		"machine cpu X\npath shm put alone 1 1 1 1",
+		"machine cpu X\npath shm push alone 1 1 1",
+		"machine cpu X\npath shm put beside 1 1 1",
+		"machine cpu X\npath shm put alone 1 - 1",
+		"machine cpu X\npath shm put alone 1 1 0",
+		"machine cpu X\npath shm put alone -1 1 1",
+		"machine cpu X\npath shm put alone 1 1 inf",
+		"machine cpu X\npath shm put alone nan 1 1",
+		"machine cpu X\nrule shm",
+	};
+	struct fb_paths paths = {NULL, 0};
+
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		CHECK_INT(fb_paths_parse(&paths, bad[i], "text", false, "X", NULL), FB_EINPUT);
+		CHECK_INT(paths.count, 0);
+	}
+}
+
+int main(void)
+{
+	test_lookup();
+	test_built_in();
+	test_refused();
+	return check_done("paths");
+}

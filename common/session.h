@@ -17,6 +17,7 @@
 #include "common/system/group.h"
 
 struct fb_clock;
+struct fb_counters;
 struct fb_facts;
 struct fb_watchdog;
 struct fb_session_things; /* opaque */
@@ -29,6 +30,7 @@ struct fb_session {
 	const struct fb_clock *clock;	    /* open before the first case, not yet in `open` */
 	struct fb_watchdog *watchdog;	    /* NULL: nobody watches (tests) */
 	struct fb_facts *facts;		    /* this rank's; NULL: nobody collects them (tests) */
+	struct fb_counters *counters;	    /* around the case under way; NULL: nobody reads */
 	struct fb_session_things *things;
 };
 

@@ -2,7 +2,7 @@
 /*
  * The column `path` of the point-to-point programs; see program.h.
  *
- * Of every host with a part in the job one rank, the first, reads the counters before and after.
+ * The harness reads counters around each case, on every host by its first rank (counters.h).
  * Each knows by what interfaces the ranks of its host should send, and so whether they did.
  */
 #include <stdio.h>
@@ -10,21 +10,19 @@
 #include <string.h>
 
 #include "common/base/error.h"
-#include "common/cuda/gpu_links.h"
+#include "common/system/gpu_links.h"
 #include "common/run/path.h"
-#include "p2p/carrier.h"
+#include "common/run/carrier.h"
 #include "p2p/program.h"
 
 /* What a host's reader has to say. */
 struct told {
 	char host[64], carried[FB_PATH_CHARS / 4];
+	int uneven; /* of several rails one carried much less; see FB_COUNTERS_EVEN */
 };
 
 /* "NVLink 12.00, PCIe 12.00", and room for more. */
 enum { LINKS_CHARS = 48 };
-
-/* Calls that move less, and so much less for each rank, leave traces as small as barriers'. */
-enum { JUDGED_BYTES = 64 << 10, JUDGED_BYTES_RANK = 4 << 10 };
 
 int fb_p2p_hosts(struct fb_p2p_state *state)
 {
@@ -88,34 +86,20 @@ static bool is_near(const struct fb_p2p_state *state, const struct fb_job *job)
 static int expect(struct fb_p2p_path *path, const struct fb_p2p_state *state,
 		  const struct fb_job *job, const char *of_engine)
 {
-	enum { CHARS = 1 + FB_P2P_EXPECTED_CHARS }; /* whether it is known, and the names */
 	const struct fb_group *world = state->world;
-	char own[CHARS] = {1}, *all;
-	bool takes_part = false;
-	int n;
+	char devices[FB_CARRIER_CHARS] = "";
+	bool takes_part = false, known = true;
 
 	for (int f = 0; f < job->nflows; f++)
 		takes_part |= job->flows[f].src == world->rank || job->flows[f].dst == world->rank;
 	if (path->device)
-		own[0] = is_near(state, job); /* then nothing leaves by the network */
+		known = is_near(state, job); /* then nothing leaves by the network */
 	else if (takes_part)
-		own[0] = fb_p2p_expected(of_engine, own + 1);
+		known = fb_carrier_devices(of_engine, devices);
 	/* The transport names one peer's interface. */
-	if (own[1] && !strchr(own + 1, ':') && has_peers(job, world->rank))
-		own[0] = 0;
-	MPI_Comm_size(world->node_comm, &n);
-	all = malloc((size_t)n * CHARS);
-	if (fb_group_agree(world, all ? FB_OK : FB_ENOMEM) || !all) {
-		free(all);
-		return fb_error(FB_ENOMEM, "out of memory for the ways of %d ranks", n);
-	}
-	MPI_Gather(own, CHARS, MPI_CHAR, all, CHARS, MPI_CHAR, 0, world->node_comm);
-	path->judged = path->reads;
-	for (int i = 0; i < n && path->reads; i++)
-		path->judged &=
-			all[i * CHARS] && fb_p2p_expect_too(path->expected, all + i * CHARS + 1);
-	free(all);
-	return FB_OK;
+	if (*devices && !strchr(devices, ':') && has_peers(job, world->rank))
+		known = false;
+	return fb_carrier_gather(world, known, devices, &path->expected);
 }
 
 int fb_p2p_path_open(struct fb_p2p_path *path, const struct fb_p2p_state *state,
@@ -134,14 +118,7 @@ int fb_p2p_path_open(struct fb_p2p_path *path, const struct fb_p2p_state *state,
 	path->on_gpu = path->device || fb_p2p_on_gpu(c);
 	path->reads = state->reader_of[world->rank] == world->rank &&
 		      flows_of(state, job, world->rank) > 0;
-	err = expect(path, state, job, of_engine);
-	if (err)
-		return err;
-	if (path->reads)
-		fb_audit_read(&path->before, "");
-	if (path->on_gpu && world->rank == job->flows[0].src)
-		fb_gpu_links_read(&state->gpu, &path->links);
-	return FB_OK;
+	return expect(path, state, job, of_engine);
 }
 
 /*
@@ -153,17 +130,17 @@ static bool read_links(const struct fb_p2p_path *path, const struct fb_p2p_state
 {
 	const struct fb_group *world = state->world;
 	int src = job->flows[0].src, n = 0, stray = 0;
-	struct fb_gpu_links after;
+	const struct fb_counters *c = state->session->counters;
 
 	text[0] = '\0';
 	if (world->rank == src) {
 		for (int f = 0; f < job->nflows; f++)
 			n += job->flows[f].src == src || job->flows[f].dst == src;
 		moved *= (double)n / job->nflows;
-		fb_gpu_links_read(&state->gpu, &after);
-		fb_gpu_links_text(&path->links, &after, moved, text, LINKS_CHARS);
-		stray = call_bytes(job) >= JUDGED_BYTES && strstr(path->carrier, "NVLink") &&
-			fb_gpu_links_stray(&path->links, &after, moved);
+		fb_gpu_links_text(&c->gpu_before, &c->gpu_after, moved, text, LINKS_CHARS);
+		stray = fb_counters_enough(world, call_bytes(job)) &&
+			strstr(path->carrier, "NVLink") &&
+			fb_gpu_links_stray(&c->gpu_before, &c->gpu_after, moved);
 	}
 	MPI_Bcast(text, LINKS_CHARS, MPI_CHAR, src, world->comm);
 	MPI_Bcast(&stray, 1, MPI_INT, src, world->comm);
@@ -174,24 +151,24 @@ static bool read_links(const struct fb_p2p_path *path, const struct fb_p2p_state
 static double read_host(const struct fb_p2p_path *path, const struct fb_p2p_state *state,
 			const struct fb_job *job, double moved, struct told *told)
 {
-	const struct fb_group *world = state->world;
-	double call = call_bytes(job);
-	double part = moved * flows_of(state, job, world->rank) / job->nflows;
-	struct fb_audit after;
+	const struct fb_counters *c = state->session->counters;
+	double part = moved * flows_of(state, job, state->world->rank) / job->nflows;
 
-	fb_audit_read(&after, "");
-	(void)fb_audit_text(&path->before, &after, moved, told->carried, sizeof(told->carried));
-	if (!path->judged || call < JUDGED_BYTES + (double)JUDGED_BYTES_RANK * world->nranks)
+	(void)fb_audit_text(&c->before, &c->after, moved, told->carried, sizeof(told->carried));
+	if (!path->expected.known || !fb_counters_enough(state->world, call_bytes(job)))
 		return 0;
-	return fb_audit_stray(&path->before, &after, part, path->expected);
+	told->uneven = fb_audit_balance(&c->before, &c->after, path->expected.devices, part) <
+		  FB_COUNTERS_EVEN;
+	return fb_audit_stray(&c->before, &c->after, part, path->expected.devices);
 }
 
 /*
  * Collective: adds to `known` what carried the bytes on the first sender's host, and on the host
- * where most went astray, if that is another one. Returns whether anything did.
+ * where most went astray, if that is another one. Returns whether anything did. *uneven: whether
+ * some host's rails were.
  */
 static bool add_hosts(const struct fb_p2p_path *path, const struct fb_p2p_state *state,
-		      const struct fb_job *job, double moved, char *known, size_t n)
+		      const struct fb_job *job, double moved, char *known, size_t n, int *uneven)
 {
 	const struct fb_group *world = state->world;
 	int first = state->reader_of[job->flows[0].src];
@@ -205,15 +182,16 @@ static bool add_hosts(const struct fb_p2p_path *path, const struct fb_p2p_state 
 	snprintf(told.host, sizeof(told.host), "%s", world->host);
 	if (path->reads)
 		worst.share = read_host(path, state, job, moved, &told);
+	MPI_Allreduce(&told.uneven, uneven, 1, MPI_INT, MPI_LOR, world->comm);
 	MPI_Allreduce(MPI_IN_PLACE, &worst, 1, MPI_DOUBLE_INT, MPI_MAXLOC, world->comm);
 	other = told;
 	MPI_Bcast(&told, sizeof(told), MPI_CHAR, first, world->comm);
-	fb_p2p_add(known, n, told.carried);
+	fb_carrier_add(known, n, told.carried);
 	if (worst.share <= 0 || worst.rank == first)
 		return worst.share > 0;
 	MPI_Bcast(&other, sizeof(other), MPI_CHAR, worst.rank, world->comm);
 	snprintf(text, sizeof(text), "%s: %s", other.host, other.carried);
-	fb_p2p_add(known, n, text);
+	fb_carrier_add(known, n, text);
 	return true;
 }
 
@@ -222,18 +200,21 @@ void fb_p2p_path_describe(const struct fb_p2p_path *path, const struct fb_p2p_st
 			  struct fb_traits *traits)
 {
 	char links[LINKS_CHARS], known[FB_PATH_CHARS - 4] = "";
-	size_t used = strlen(traits->flags);
 	bool stray = false;
+	int uneven = 0;
 
-	fb_p2p_add(known, sizeof(known), path->where);
+	traits->judged = true;
+
+	fb_carrier_add(known, sizeof(known), path->where);
 	if (alone && path->on_gpu) {
 		stray = read_links(path, state, job, moved, links);
-		fb_p2p_add(known, sizeof(known), links);
+		fb_carrier_add(known, sizeof(known), links);
 	}
 	if (alone)
-		stray |= add_hosts(path, state, job, moved, known, sizeof(known));
+		stray |= add_hosts(path, state, job, moved, known, sizeof(known), &uneven);
 	if (stray)
-		snprintf(traits->flags + used, sizeof(traits->flags) - used, "%sstray-traffic",
-			 used ? ";" : "");
+		fb_traits_flag(traits, "stray-traffic");
+	if (uneven)
+		fb_traits_flag(traits, "rail-imbalance");
 	fb_path_text(path->carrier, known, traits->path);
 }

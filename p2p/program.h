@@ -11,12 +11,10 @@
 #ifndef FB_P2P_PROGRAM_H
 #define FB_P2P_PROGRAM_H
 
-#include "common/cuda/gpu_links.h"
 #include "common/cuda/gpu_segment.h"
 #include "common/memory/places.h"
-#include "common/system/audit.h"
 #include "common/record/key.h"
-#include "p2p/carrier.h"
+#include "common/run/counters.h"
 #include "p2p/engine/engine.h"
 #include "p2p/pairs.h"
 
@@ -188,10 +186,7 @@ struct fb_p2p_path {
 	char carrier[FB_PATH_CHARS];	/* the engine's, of the first flow, on all ranks */
 	char where[FB_P2P_WHERE_CHARS]; /* the same */
 	bool reads;			/* this rank, for its host, which has a part in the job */
-	bool judged;			/* readers: it is known what should carry the bytes: */
-	char expected[FB_P2P_EXPECTED_CHARS]; /* names of devices, see fb_audit_stray() */
-	struct fb_audit before;		      /* readers */
-	struct fb_gpu_links links;	      /* first sender, of its GPU, if `on_gpu`: before */
+	struct fb_carrier expected;	/* of this rank's host */
 	bool device, on_gpu; /* the engine, the memory */
 };
 

@@ -116,11 +116,11 @@ bool fb_gpu_clocks(const struct fb_gpu *gpu, struct fb_gpu_clocks *clocks)
 	return true;
 }
 
-static struct fb_gpu_counter read_counter(const struct fb_nvml *n, enum fb_gpu_link kind)
+static struct fb_link_counter read_counter(const struct fb_nvml *n, enum fb_gpu_link kind)
 {
 	struct field field[2] = {{.id = counters[kind].sent, .scope = counters[kind].scope},
 				 {.id = counters[kind].received, .scope = counters[kind].scope}};
-	struct fb_gpu_counter counter = {.known = false};
+	struct fb_link_counter counter = {.known = false};
 	uint64_t bytes[2];
 
 	if (n->fields(n->device, 2, field))

@@ -4,7 +4,7 @@
 #define FB_COMMON_CUDA_CUDA_NVML_H
 
 #include "common/cuda/gpu.h"
-#include "common/cuda/gpu_links.h"
+#include "common/system/gpu_links.h"
 
 /* NULL where the library or the device is not found: then nothing is said about clocks. */
 void *fb_nvml_open(const char *bus_id);

@@ -20,6 +20,8 @@
 /* The reason of every row on GPUs in a build that has no CUDA. */
 #define FB_NO_CUDA "built without CUDA"
 
+struct fb_gpu_links; /* common/system/gpu_links.h */
+
 /* A rank's GPU as a group of ranks sees it: `peers`, `reaches` and `all_reach` are of the group. */
 struct fb_gpu {
 	const struct fb_group *group;
@@ -74,5 +76,16 @@ size_t fb_gpu_free_bytes(void);
 
 /* Local: false where NVML is missing or does not say. */
 bool fb_gpu_clocks(const struct fb_gpu *gpu, struct fb_gpu_clocks *clocks);
+
+/* Local: of[].known is false where NVML is missing or does not say. */
+void fb_gpu_links_read(const struct fb_gpu *gpu, struct fb_gpu_links *links);
+
+/*
+ * Local: how the GPU reaches that of another rank of this host: "NVLink"; or "PCIe" and what both
+ * GPUs have in common, as nvidia-smi names it: PIX (one switch), PXB (several switches), PHB (the
+ * host bridge), NODE (the NUMA node), SYS (no more than the host), or nothing where NVML does not
+ * say; "peer" where it does not even say that.
+ */
+const char *fb_gpu_link_to(const struct fb_gpu *gpu, int rank);
 
 #endif

@@ -7,6 +7,12 @@
 #include "common/base/error.h"
 #include "common/cuda/gpu.h"
 #include "common/cuda/gpu_segment.h"
+#include "common/run/counters.h"
+
+static void read_links(const void *gpu, struct fb_gpu_links *links)
+{
+	fb_gpu_links_read(gpu, links);
+}
 
 static int open_once(void *thing, const struct fb_session *session, char why[FB_REASON_CHARS])
 {
@@ -16,6 +22,10 @@ static int open_once(void *thing, const struct fb_session *session, char why[FB_
 	/* A build without CUDA has no fb_gpu_open that could say so (without.c). */
 	if (err == FB_EUNSUPPORTED && !*why)
 		snprintf(why, FB_REASON_CHARS, FB_NO_CUDA);
+	if (!err && session->counters) {
+		session->counters->gpu = gpu;
+		session->counters->read_gpu = read_links;
+	}
 	/* For whoever looks for the GPU of a slow rank. */
 	if (!err) {
 		fb_launch_fact(session, "rank.gpu", "%d at %s", gpu->device, gpu->bus_id);

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "common/base/error.h"
-#include "common/cuda/gpu_links.h"
+#include "common/system/gpu_links.h"
 
 static void close_mover(struct fb_mover *mover)
 {

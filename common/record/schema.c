@@ -100,12 +100,16 @@ const struct fb_column fb_columns[] = {
 	      "remarks on the row's quality, joined by ';'"),
 	VALUE("cpu_s", F64, "s", ROW_F64, ROW(cpu_s),
 	      "processor time of an operation: user and system, all threads of all ranks"),
+	VALUE("traffic", TEXT, "", ROW_TEXT, ROW(traffic),
+	      "bytes by interface, RDMA port and GPU link during the case, all hosts, as k=v;k=v"),
+	VALUE("counters", TEXT, "", ROW_TEXT, ROW(counters),
+	      "what else these counted: errors, drops, retransmissions, congestion, pauses"),
 };
 
 const size_t fb_columns_count = sizeof(fb_columns) / sizeof(fb_columns[0]);
 
 /* [version]: how many columns it appended. */
-static const size_t appended[FB_SCHEMA_VERSION + 1] = {[2] = 1};
+static const size_t appended[FB_SCHEMA_VERSION + 1] = {[2] = 1, [3] = 2};
 
 size_t fb_columns_of(int version)
 {

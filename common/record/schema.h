@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The result file's columns, as one const table: schema version 2.
+ * The result file's columns, as one const table: schema version 3.
  *
  * The writer, the reader behind --resume, the checker and docs/csv.md all walk this table, so a
  * column exists in one place. Key columns say what was run, value columns what was seen, and
@@ -16,9 +16,9 @@
 
 /*
  * New versions only append columns, so files of all versions from the oldest on can be read.
- * Version 2 has `cpu_s`.
+ * Version 2 appended `cpu_s`, version 3 `traffic` and `counters`.
  */
-enum { FB_SCHEMA_OLDEST = 1, FB_SCHEMA_VERSION = 2, FB_FIELD_CHARS = 4096 };
+enum { FB_SCHEMA_OLDEST = 1, FB_SCHEMA_VERSION = 3, FB_FIELD_CHARS = 4096 };
 
 enum fb_status {
 	FB_STATUS_OK,
@@ -64,6 +64,7 @@ struct fb_row {
 	uint64_t channels; /* 0 where it has no meaning or is not known */
 	const char *flags; /* names joined by ';' ("skew;drift") */
 	double cpu_s;	   /* processor time of one operation, all ranks; NAN is empty */
+	const char *traffic, *counters; /* what counters of all hosts said: "lo=100;eth0=20" */
 
 	const double *extra; /* one value per extra column of the file; NAN is empty */
 };

@@ -3,6 +3,8 @@
 #ifndef FB_COMMON_RECORD_TRAITS_H
 #define FB_COMMON_RECORD_TRAITS_H
 
+#include <stdbool.h>
+
 /* A path names up to eight RDMA ports with their addresses, and what counters say of each. */
 enum { FB_REASON_CHARS = 192, FB_PATH_CHARS = 1024 };
 
@@ -15,7 +17,8 @@ struct fb_traits {
 	double kept_us;		/* of this rank's setup: what stays for later rows, no setup_us */
 	int channels;
 	char path[FB_PATH_CHARS]; /* what really carried the bytes, on this rank */
-	char flags[64];		  /* program's flags, sorted, ';' between; harness adds its own */
+	char flags[128];	  /* program's flags, sorted, ';' between; harness adds its own */
+	bool judged; /* the program has compared counters with what it moved by itself */
 	double *extra; /* [fb_program.ncolumns], NAN at first; the harness's */
 };
 

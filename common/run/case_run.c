@@ -67,7 +67,7 @@ static int record(struct fb_run *run, const struct fb_case *c, const struct fb_m
 	struct fb_row row = fb_recorder_row(&run->recorder, c);
 	int operations = traits->operations > 0 ? traits->operations : 1;
 	double *samples_us = m->timed ? run->meter.sampler.max_us : NULL;
-	char flags[160];
+	char flags[256];
 	bool tcp;
 	int err;
 
@@ -88,6 +88,8 @@ static int record(struct fb_run *run, const struct fb_case *c, const struct fb_m
 	fb_measure_flags(m->flags | (tcp ? FB_FLAG_TCP_THOUGH_RDMA : 0), traits->flags, flags,
 			 sizeof(flags));
 	row.flags = flags;
+	row.traffic = run->counters.traffic;
+	row.counters = run->counters.events;
 	fb_progress_clear(&run->progress);
 	err = fb_recorder_put(&run->recorder, &row, samples_us, m->summary.n);
 	if (!err && m->timed)
@@ -123,6 +125,17 @@ static int set_up(struct fb_run *run, const struct fb_case *c, void **instance, 
 	return err;
 }
 
+/* Collective: the bytes of one rank's link are what busbw counts. */
+static void judge(struct fb_run *run, const struct fb_case *c, struct fb_traits *traits)
+{
+	bool network = !fb_group_one_host(&run->world) || strstr(c->transport, "tcp") ||
+		       strstr(c->transport, "rdma");
+	double call = traits->algorithm_bytes * traits->bus_factor *
+		      (traits->operations > 0 ? traits->operations : 1);
+
+	fb_counters_judge(&run->counters, network, call, call * run->meter.calls, traits);
+}
+
 static int run_valid(struct fb_run *run, const struct fb_case *c)
 {
 	struct fb_traits traits = {.extra = NULL};
@@ -148,7 +161,9 @@ static int run_valid(struct fb_run *run, const struct fb_case *c)
 		return fb_error(FB_ENOMEM, "out of memory for the columns of a row");
 	for (size_t i = 0; i < run->program->ncolumns; i++)
 		traits.extra[i] = (double)NAN;
+	fb_counters_begin(&run->counters);
 	fb_measure(&run->meter, run->program, instance, c, &m);
+	fb_counters_end(&run->counters);
 	if (m.status == FB_STATUS_WRONG)
 		fb_run_worsen(run, FB_EXIT_WRONG);
 	if (m.status == FB_STATUS_FAULT)
@@ -156,6 +171,7 @@ static int run_valid(struct fb_run *run, const struct fb_case *c)
 	fb_watchdog_step(run->watchdog, FB_PHASE_RECORD);
 	if (run->program->describe)
 		run->program->describe(instance, &traits);
+	judge(run, c, &traits);
 	/* Which row makes what all share is a matter of the order of rows. */
 	setup_us -= traits.kept_us;
 	MPI_Allreduce(MPI_IN_PLACE, &setup_us, 1, MPI_DOUBLE, MPI_MAX, run->world.comm);

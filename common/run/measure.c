@@ -75,6 +75,7 @@ static struct fb_times time_run(const struct subject *s, enum fb_phase phase, in
 	end = fb_clock_ticks(m->clock);
 	if (m->reads_cpu)
 		fb_cpu_time_end(&m->cpu, calls);
+	m->calls += calls;
 	if (!err && s->program->settle)
 		err = s->program->settle(s->instance);
 	if (err)
@@ -352,6 +353,7 @@ void fb_measure(struct fb_meter *meter, const struct fb_program *program, void *
 	double each_s = 0;
 
 	*out = (struct fb_measurement){.status = FB_STATUS_OK, .calls = 1};
+	meter->calls = 0;
 	fb_watchdog_step(meter->watchdog, FB_PHASE_FIRST);
 	prime(&s);
 	first = time_run(&s, FB_PHASE_FIRST, 1);

@@ -54,6 +54,7 @@ struct fb_meter {
 	struct fb_rank_times ranks; /* with --raw-ranks; of the sampler's samples the last ones */
 	struct fb_cpu_time cpu;	    /* this rank's, of warm calls that are not timed */
 	bool reads_cpu;		    /* the calls that follow are such */
+	double calls;		    /* of the case under way so far */
 	double work_s;		    /* spent in operations, barriers before them and verification */
 };
 

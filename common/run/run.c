@@ -33,7 +33,9 @@ int fb_run_open_session(struct fb_run *run)
 		.clock = &run->clock,
 		.watchdog = run->watchdog,
 		.facts = &run->facts,
+		.counters = &run->counters,
 	};
+	fb_counters_open(&run->counters, &run->world);
 	return fb_session_open(&run->session);
 }
 

@@ -8,6 +8,7 @@
 
 #include "common/measure/progress.h"
 #include "common/measure/selftest.h"
+#include "common/run/counters.h"
 #include "common/run/measure.h"
 #include "common/run/program.h"
 #include "common/run/record.h"
@@ -40,6 +41,7 @@ struct fb_run {
 	struct fb_recorder recorder; /* rank 0 */
 	struct fb_progress progress; /* rank 0 */
 	struct fb_facts facts;	     /* this rank's */
+	struct fb_counters counters;
 	struct fb_session session;   /* of the members above, by fb_run_open_session */
 	double rows_s, program_s;    /* in the loop over cases; of it in setup and teardown */
 	int exit_code;		     /* worst so far; equal on all ranks at the end */

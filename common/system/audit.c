@@ -60,8 +60,32 @@ static void walk(const char *folder, struct fb_audit *audit,
 		closedir(dir);
 }
 
+void fb_audit_add(struct fb_audit *audit, const char *device, const char *event, uint64_t count)
+{
+	struct fb_audit_event *made = &audit->event[audit->events];
+
+	if (audit->events == FB_AUDIT_EVENTS)
+		return;
+	snprintf(made->name, sizeof(made->name), "%.23s.%.39s", device, event);
+	made->count = count;
+	audit->events++;
+}
+
+/* Reads the file of an event, if there is one. */
+static void read_event(struct fb_audit *audit, const char *device, const char *folder,
+		       const char *event)
+{
+	char path[PATH_CHARS];
+	uint64_t count = 0;
+
+	snprintf(path, sizeof(path), "%.400s/%.63s", folder, event);
+	if (add_counter(path, &count))
+		fb_audit_add(audit, device, event, count);
+}
+
 static void read_interface(struct fb_audit *audit, const char *folder, const char *name)
 {
+	static const char *const events[] = {"rx_errors", "tx_errors", "rx_dropped", "tx_dropped"};
 	char path[PATH_CHARS];
 	uint64_t bytes = 0;
 
@@ -71,6 +95,33 @@ static void read_interface(struct fb_audit *audit, const char *folder, const cha
 		(void)add_counter(path, &bytes);
 	}
 	add(audit, name, bytes);
+	snprintf(path, sizeof(path), "%.255s/%.63s/statistics", folder, name);
+	for (size_t i = 0; i < sizeof(events) / sizeof(events[0]); i++)
+		read_event(audit, name, path, events[i]);
+}
+
+static bool has_part(const char *name, const char *const *parts)
+{
+	while (*parts && !strstr(name, *parts))
+		parts++;
+	return *parts != NULL;
+}
+
+/* Every driver has names of its own for the counters of a port; these parts are in those of use. */
+static const char *const port_events[] = {
+	"err", "retr", "timeout", "cnp", "ecn", "out_of", "discard", "wait", "rnr", "seq",
+	"drop", "restart", "downed", "recovery", NULL};
+
+static void read_events(struct fb_audit *audit, const char *port, const char *folder)
+{
+	DIR *dir = opendir(folder);
+	const struct dirent *entry;
+
+	while (dir && (entry = readdir(dir)))
+		if (has_part(entry->d_name, port_events))
+			read_event(audit, port, folder, entry->d_name);
+	if (dir)
+		closedir(dir);
 }
 
 /* folder is .../infiniband/DEVICE/ports. The counters are in units of four bytes. */
@@ -90,6 +141,11 @@ static void read_port(struct fb_audit *audit, const char *folder, const char *po
 	}
 	snprintf(name, sizeof(name), "%.*s:%.15s", (int)strcspn(device, "/"), device, port);
 	made = add(audit, name, words * 4);
+	for (int hw = 0; hw < 2; hw++) {
+		snprintf(path, sizeof(path), "%.255s/%.15s/%s", folder, port,
+			 hw ? "hw_counters" : "counters");
+		read_events(audit, name, path);
+	}
 	snprintf(path, sizeof(path), "%.255s/%.15s/gid_attrs/ndevs/0", folder, port);
 	file = counts || !made ? NULL : fopen(path, "re");
 	if (!file)
@@ -107,24 +163,79 @@ static void read_device(struct fb_audit *audit, const char *folder, const char *
 	walk(path, audit, read_port);
 }
 
+/* "Tcp: RtoAlgorithm RtoMin ..." and below it "Tcp: 1 200 ...": the counters that matter here. */
+static void read_protocols(struct fb_audit *audit, const char *path)
+{
+	static const char *const events[] = {"RetransSegs", "InErrs", "TCPTimeouts", "InCEPkts",
+					     "RcvbufErrors", NULL};
+	char *names = NULL, *values = NULL;
+	size_t room[2] = {0, 0};
+	FILE *file = fopen(path, "re");
+
+	while (file && getline(&names, &room[0], file) > 0 &&
+	       getline(&values, &room[1], file) > 0) {
+		char *name_end, *value_end, *value = strtok_r(values, " \n", &value_end);
+		char *name = strtok_r(names, ": \n", &name_end), *protocol = name;
+
+		while (name && value && (name = strtok_r(NULL, " :\n", &name_end)) &&
+		       (value = strtok_r(NULL, " \n", &value_end)))
+			for (int i = 0; events[i]; i++)
+				if (!strcmp(name, events[i]))
+					fb_audit_add(audit, protocol, name,
+						     strtoull(value, NULL, 10));
+	}
+	free(names);
+	free(values);
+	if (file)
+		fclose(file);
+}
+
+enum fb_audit_sort fb_audit_sort(const char *event)
+{
+	static const char *const again[] = {"retr", "Retr", "timeout", "Timeout", "rnr", "seq",
+					    "out_of_sequence", NULL};
+	static const char *const wrong[] = {"err", "Err", "downed", "recovery", "discard", NULL};
+
+	if (has_part(event, again))
+		return FB_AUDIT_RETRANSMIT;
+	return has_part(event, wrong) ? FB_AUDIT_ERROR : FB_AUDIT_REMARK;
+}
+
 void fb_audit_read(struct fb_audit *audit, const char *root)
 {
 	char path[PATH_CHARS];
 
 	audit->count = 0;
+	audit->events = 0;
 	snprintf(path, sizeof(path), "%.200s/sys/class/net", root);
 	walk(path, audit, read_interface);
 	snprintf(path, sizeof(path), "%.200s/sys/class/infiniband", root);
 	walk(path, audit, read_device);
+	for (int more = 0; more < 2; more++) {
+		snprintf(path, sizeof(path), "%.200s/proc/net/%s", root, more ? "netstat" : "snmp");
+		read_protocols(audit, path);
+	}
+	for (int i = 0; i < audit->count && !*root; i++)
+		if (!strchr(audit->device[i].name, ':'))
+			fb_audit_read_pause(audit, audit->device[i].name);
 }
 
-/* Bytes since `before`; 0 for a device that is new or was reset in between. */
-static uint64_t grown(const struct fb_audit *before, const struct fb_audit_device *now)
+uint64_t fb_audit_bytes(const struct fb_audit *before, const struct fb_audit_device *now)
 {
 	for (int i = 0; i < before->count; i++)
 		if (!strcmp(before->device[i].name, now->name))
 			return now->bytes > before->device[i].bytes
 				       ? now->bytes - before->device[i].bytes
+				       : 0;
+	return 0;
+}
+
+uint64_t fb_audit_events(const struct fb_audit *before, const struct fb_audit_event *now)
+{
+	for (int i = 0; i < before->events; i++)
+		if (!strcmp(before->event[i].name, now->name))
+			return now->count > before->event[i].count
+				       ? now->count - before->event[i].count
 				       : 0;
 	return 0;
 }
@@ -147,7 +258,7 @@ int fb_audit_text(const struct fb_audit *before, const struct fb_audit *after, d
 
 	text[0] = '\0';
 	for (int i = 0; i < carried.count; i++)
-		carried.device[i].bytes = grown(before, &after->device[i]);
+		carried.device[i].bytes = fb_audit_bytes(before, &after->device[i]);
 	qsort(carried.device, (size_t)carried.count, sizeof(carried.device[0]), most_first);
 	for (int i = 0; i < carried.count && bytes > 0; i++) {
 		double share = (double)carried.device[i].bytes / bytes;
@@ -182,13 +293,31 @@ static bool is_expected(const struct fb_audit *audit, const char *name, const ch
 	return has_name(expected, name);
 }
 
+double fb_audit_balance(const struct fb_audit *before, const struct fb_audit *after,
+			const char *expected, double least)
+{
+	double low = 0, high = 0;
+	int n = 0;
+
+	for (int i = 0; i < after->count; i++) {
+		double passed = (double)fb_audit_bytes(before, &after->device[i]);
+
+		if (!has_name(expected, after->device[i].name) || after->device[i].over[0])
+			continue;
+		low = n && low < passed ? low : passed;
+		high = passed > high ? passed : high;
+		n++;
+	}
+	return n < 2 || high < least ? 1 : low / high;
+}
+
 double fb_audit_stray(const struct fb_audit *before, const struct fb_audit *after, double bytes,
 		      const char *expected)
 {
 	double right = 0, wrong = 0;
 
 	for (int i = 0; i < after->count; i++) {
-		double passed = (double)grown(before, &after->device[i]);
+		double passed = (double)fb_audit_bytes(before, &after->device[i]);
 
 		if (is_expected(after, after->device[i].name, expected))
 			right += passed;

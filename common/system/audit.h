@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { FB_AUDIT_DEVICES = 64, FB_AUDIT_NAME = 32 };
+enum { FB_AUDIT_DEVICES = 64, FB_AUDIT_NAME = 32, FB_AUDIT_EVENTS = 512, FB_AUDIT_EVENT = 64 };
 
 struct fb_audit_device {
 	char name[FB_AUDIT_NAME]; /* "eth0", "mlx5_0:1" */
@@ -21,14 +21,25 @@ struct fb_audit_device {
 	uint64_t bytes;		  /* sent and received so far */
 };
 
+/* What a device or the kernel counts beside bytes, and of which more than none is worth a look. */
+struct fb_audit_event {
+	char name[FB_AUDIT_EVENT]; /* "eth0.rx_dropped", "mlx5_0:1.packet_seq_err" */
+	uint64_t count;
+};
+
 struct fb_audit {
 	struct fb_audit_device device[FB_AUDIT_DEVICES];
 	int count;
+	struct fb_audit_event event[FB_AUDIT_EVENTS];
+	int events;
 };
 
 /*
- * Reads all counters below `root` ("" for the real machine, or a folder with a copy of /sys for
- * tests). Local; some 0.1 ms. Devices beyond the room for them are left out.
+ * Reads all counters below `root` ("" for the real machine, or a folder with a copy of /sys and
+ * /proc for tests): bytes; errors and drops of interfaces; what RDMA ports count of errors,
+ * retransmissions, congestion (ECN, CNP) and waiting; what TCP sent again; and of the real
+ * machine's network cards also the pause frames (ETHTOOL_GSTATS). Local; some 0.3 ms. What is
+ * beyond the room is left out.
  */
 void fb_audit_read(struct fb_audit *audit, const char *root);
 
@@ -39,6 +50,28 @@ void fb_audit_read(struct fb_audit *audit, const char *root);
  */
 int fb_audit_text(const struct fb_audit *before, const struct fb_audit *after, double bytes,
 		  char *text, size_t n);
+
+/* Bytes of a device, or events of a name, since `before`; 0 where it is new or was reset. */
+uint64_t fb_audit_bytes(const struct fb_audit *before, const struct fb_audit_device *now);
+uint64_t fb_audit_events(const struct fb_audit *before, const struct fb_audit_event *now);
+
+/* What an event means for a row. */
+enum fb_audit_sort { FB_AUDIT_REMARK, FB_AUDIT_RETRANSMIT, FB_AUDIT_ERROR };
+enum fb_audit_sort fb_audit_sort(const char *event);
+
+/* Adds a count of an event of a device; nothing where there is no room. For readers of counters. */
+void fb_audit_add(struct fb_audit *audit, const char *device, const char *event, uint64_t count);
+
+/* Adds the pause frames of a network interface, where its driver counts any. (audit_pause.c) */
+void fb_audit_read_pause(struct fb_audit *audit, const char *interface);
+
+/*
+ * How unevenly `expected` devices (names between blanks), two or more, carried the bytes: what the
+ * least of them carried divided by what the most did. 1 where fewer are there, or none carried
+ * `least` bytes.
+ */
+double fb_audit_balance(const struct fb_audit *before, const struct fb_audit *after,
+			const char *expected, double least);
 
 /*
  * Whether the bytes took another way than they should have: not all of them passed the

@@ -7,7 +7,7 @@
 
 #include "common/base/error.h"
 #include "common/base/spin.h"
-#include "common/cuda/gpu_links.h"
+#include "common/system/gpu_links.h"
 
 enum { TAG_DONE = 11 };
 

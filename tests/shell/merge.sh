@@ -13,15 +13,15 @@ golden=$PWD/tests/golden/merge
 merge=$FB_BUILD/bin/merge
 csvcheck=$FB_BUILD/bin/csvcheck
 old_header=$(head -n 1 tests/golden/summary/one/barrier.csv) # of schema 1
-header=$old_header,cpu_s
+header=$old_header,cpu_s,traffic,counters
 cd "$FB_TMP" || exit 1
 
 # row PROGRAM LAUNCH BYTES MEDIAN [STATUS] [SECOND]: a row; a fault has no time.
 row() {
-	local rest="ok,,100,ci,,,$4,,,,,,,,,,,,0,,,,,0,shm,1,,"
+	local rest="ok,,100,ci,,,$4,,,,,,,,,,,,0,,,,,0,shm,1,,,,"
 
-	[ "${5-ok}" = fault ] && rest="fault,rank 1 died,0,,,,,,,,,,,,,,,,0,,,,,0,shm,1,,"
-	echo "2,study,$2,2026-01-02T03:04:${6-05}Z,$1,$1,host,ring,ll,shm,host,registered,blocking$(
+	[ "${5-ok}" = fault ] && rest="fault,rank 1 died,0,,,,,,,,,,,,,,,,0,,,,,0,shm,1,,,,"
+	echo "3,study,$2,2026-01-02T03:04:${6-05}Z,$1,$1,host,ring,ll,shm,host,registered,blocking$(
 	)isolated,f32,sum,-1,no,$3,4,1,,$rest" | sed 's/blockingisolated/blocking,isolated/'
 }
 
@@ -73,7 +73,7 @@ refuses() {
 part a cpu.model=X hostname=h1 program.all_reduce.0.cases=2 program.all_reduce.0.seed=7
 { echo "$header"; row all_reduce 0 8 1.0000; row all_reduce 0 64 2.0000; } >a/all_reduce.csv
 part b cpu.model=X hostname=h2 program.all_reduce.0.cases=1 program.all_reduce.0.seed=7
-{ echo "$old_header,own_us"; row all_reduce 0 512 3.0000 | sed 's/^2/1/; s/,$/,0.5/'; } \
+{ echo "$old_header,own_us"; row all_reduce 0 512 3.0000 | sed 's/^3/1/; s/,,,$/,0.5/'; } \
 	>b/all_reduce.csv
 { echo "$header"; row barrier 0 0 9.0000; } >b/barrier.csv
 part c cpu.model=X hostname=h1 program.all_reduce.1.cases=1
@@ -160,7 +160,7 @@ expect "flags of a launch in parts" "$(cut -d, -f2,4,14 joined/launches.csv | xa
 	'launch_index,attempt,flags 0,1,drift 0,2,retried;throttle 0,1,throttle;retried'
 # Another run of the same number has its own line.
 mkdir other
-{ echo "$header"; row reduce 0 8 1.0000 | sed 's/^2,study/2,other/'; } >other/reduce.csv
+{ echo "$header"; row reduce 0 8 1.0000 | sed 's/^3,study/3,other/'; } >other/reduce.csv
 marks other/launches.csv 0,,1,ok,drift,
 joins '^reduce.csv: 1 rows' a other
 expect "runs" "$(cut -d, -f2,14,16 joined/launches.csv | xargs)" \
@@ -190,11 +190,11 @@ verdict merge_fault
 
 # What cannot be used.
 part g
-{ echo "$header"; row all_reduce 0 8 1.0000 | sed 's/^2,/3,/'; } >g/all_reduce.csv
-refuses "g/all_reduce.csv:2: schema '3': accepted is 1 to 2" a g
+{ echo "$header"; row all_reduce 0 8 1.0000 | sed 's/^3,/4,/'; } >g/all_reduce.csv
+refuses "g/all_reduce.csv:2: schema '4': accepted is 1 to 3" a g
 { echo "$header" | sed 's/,bytes,/,size,/'; row all_reduce 0 8 1; } >g/all_reduce.csv
 refuses 'g/all_reduce.csv:1: no column bytes' g
-{ echo "$header"; row all_reduce 0 8 1.0000 | sed 's/,1,,$//'; } >g/all_reduce.csv
+{ echo "$header"; row all_reduce 0 8 1.0000 | sed 's/,1,,,,$//'; } >g/all_reduce.csv
 refuses 'g/all_reduce.csv:2: [0-9]+ fields where' g
 { echo "$header"; row all_reduce x 8 1.0000; } >g/all_reduce.csv
 refuses "g/all_reduce.csv:2: launch_index: 'x'" g

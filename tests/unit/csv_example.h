@@ -71,6 +71,8 @@ static inline struct fb_row example_row(const struct fb_case *key)
 	row.path = "shm, \"direct\"";
 	row.channels = 2;
 	row.cpu_s = 7.5e-5;
+	row.traffic = "lo=2000;eth0=30";
+	row.counters = "eth0.rx_dropped=2";
 	return row;
 }
 

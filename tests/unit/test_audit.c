@@ -126,6 +126,73 @@ static void test_stray(void)
 	CHECK(fb_audit_stray(&before, &after, 1000, "mlx5_0:1") == 0);
 }
 
+/* Errors, retransmissions and congestion; what is none of them is not there. */
+static void test_events(void)
+{
+	struct fb_audit before, after;
+	FILE *file;
+	char path[128];
+
+	put("net/eth2/statistics/rx_errors", 1);
+	put("net/eth2/statistics/rx_dropped", 3);
+	put("net/eth2/statistics/rx_packets", 70);
+	put("infiniband/mlx5_1/ports/1/counters/port_xmit_wait", 10);
+	put("infiniband/mlx5_1/ports/1/counters/port_xmit_packets", 10);
+	put("infiniband/mlx5_1/ports/1/hw_counters/out_of_sequence", 4);
+	put("infiniband/mlx5_1/ports/1/hw_counters/lifespan", 10);
+	put("../../proc/net/x", 0);
+	snprintf(path, sizeof(path), "%s/proc/net/snmp", root);
+	file = fopen(path, "w");
+	if (CHECK(file)) {
+		fputs("Ip: Forwarding InReceives\nIp: 2 64\n"
+		      "Tcp: RtoAlgorithm InSegs RetransSegs InErrs\nTcp: 1 5 6 0\n", file);
+		fclose(file);
+	}
+	fb_audit_read(&before, root);
+	put("net/eth2/statistics/rx_errors", 2);
+	put("net/eth2/statistics/rx_packets", 90);
+	put("infiniband/mlx5_1/ports/1/hw_counters/out_of_sequence", 9);
+	fb_audit_read(&after, root);
+	for (int i = 0, found = 0; i < after.events; i++) {
+		const struct fb_audit_event *event = &after.event[i];
+		uint64_t more = fb_audit_events(&before, event);
+
+		CHECK(!strstr(event->name, "packets") && !strstr(event->name, "lifespan"));
+		if (!strcmp(event->name, "Tcp.RetransSegs"))
+			CHECK_INT(event->count, 6);
+		CHECK_INT(more, !strcmp(event->name, "eth2.rx_errors")		       ? 1
+				: !strcmp(event->name, "mlx5_1:1.out_of_sequence") ? 5
+										   : 0);
+		found += !strcmp(event->name, "Tcp.RetransSegs") ||
+			 !strcmp(event->name, "eth2.rx_dropped") ||
+			 !strcmp(event->name, "mlx5_1:1.port_xmit_wait") || more;
+		CHECK(i + 1 < after.events || found == 5);
+	}
+	CHECK_INT(fb_audit_sort("Tcp.RetransSegs"), FB_AUDIT_RETRANSMIT);
+	CHECK_INT(fb_audit_sort("mlx5_1:1.out_of_sequence"), FB_AUDIT_RETRANSMIT);
+	CHECK_INT(fb_audit_sort("eth2.rx_errors"), FB_AUDIT_ERROR);
+	CHECK_INT(fb_audit_sort("mlx5_1:1.port_xmit_wait"), FB_AUDIT_REMARK);
+	CHECK_INT(fb_audit_sort("eth2.rx_dropped"), FB_AUDIT_REMARK);
+}
+
+/* Two rails, of which one carries half of what the other does. */
+static void test_balance(void)
+{
+	struct fb_audit before, after;
+
+	put("infiniband/rail0/ports/1/counters/port_xmit_data", 0);
+	put("infiniband/rail1/ports/1/counters/port_xmit_data", 0);
+	fb_audit_read(&before, root);
+	put("infiniband/rail0/ports/1/counters/port_xmit_data", 1000);
+	put("infiniband/rail1/ports/1/counters/port_xmit_data", 500);
+	fb_audit_read(&after, root);
+	CHECK(fb_audit_balance(&before, &after, "rail0:1 rail1:1", 100) == 0.5);
+	CHECK(fb_audit_balance(&before, &after, "rail0:1 rail1:1", 5000) == 1);
+	CHECK(fb_audit_balance(&before, &after, "rail0:1", 100) == 1);
+	CHECK(fb_audit_balance(&before, &after, "rail0:1 rail9:1", 100) == 1);
+	CHECK(fb_audit_balance(&before, &after, "", 100) == 1);
+}
+
 int main(void)
 {
 	char command[64];
@@ -135,6 +202,8 @@ int main(void)
 	test_nothing_there();
 	test_counters();
 	test_stray();
+	test_events();
+	test_balance();
 	snprintf(command, sizeof(command), "rm -r %s", root);
 	CHECK_INT(system(command), 0);
 	return check_done("audit");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The texts of carriers: nothing that names one is cut. */
-#include "p2p/carrier.h"
+#include "common/run/carrier.h"
 
 #include <string.h>
 
@@ -45,25 +45,25 @@ static void test_add(void)
 {
 	char text[16] = "";
 
-	fb_p2p_add(text, sizeof(text), "");
+	fb_carrier_add(text, sizeof(text), "");
 	CHECK_STR(text, "");
-	fb_p2p_add(text, sizeof(text), "lo 2.00");
-	fb_p2p_add(text, sizeof(text), "eth0 1.00");
+	fb_carrier_add(text, sizeof(text), "lo 2.00");
+	fb_carrier_add(text, sizeof(text), "eth0 1.00");
 	CHECK_STR(text, "lo 2.00");
-	fb_p2p_add(text, sizeof(text), "x 1.00");
+	fb_carrier_add(text, sizeof(text), "x 1.00");
 	CHECK_STR(text, "lo 2.00, x 1.00");
 }
 
 #define CHECK_EXPECTED(carrier, want)                                                              \
 	do {                                                                                       \
-		char names_[FB_P2P_EXPECTED_CHARS];                                                \
-		CHECK(fb_p2p_expected(carrier, names_));                                           \
+		char names_[FB_CARRIER_CHARS];                                                     \
+		CHECK(fb_carrier_devices(carrier, names_));                                        \
 		CHECK_STR(names_, want);                                                           \
 	} while (0)
 
 static void test_expected(void)
 {
-	char names[FB_P2P_EXPECTED_CHARS];
+	char names[FB_CARRIER_CHARS];
 
 	CHECK_EXPECTED("shm", "");
 	CHECK_EXPECTED("tcp eth0 10.0.0.1 x3 zerocopy", "eth0");
@@ -71,19 +71,22 @@ static void test_expected(void)
 	CHECK_EXPECTED("shm+tcp ib0 10.0.0.1", "ib0");
 	CHECK_EXPECTED(rails, "mlx5_10:1 mlx5_11:1");
 	CHECK_EXPECTED("rdma mlx5_0:1 InfiniBand lid 7 mtu 4096", "mlx5_0:1");
+	CHECK_EXPECTED("shm (pages on 0)", "");
+	CHECK_EXPECTED("peer memory, fused", "");
+	CHECK_EXPECTED("peer memory+rdma mlx5_0:1 InfiniBand lid 7 mtu 4096", "mlx5_0:1");
 	/* What a library took, and a rank that no message passes. */
-	CHECK(!fb_p2p_expected("Open MPI v4.1.4", names));
-	CHECK(!fb_p2p_expected("UCX 1.13.1 tcp/eth0", names));
-	CHECK(!fb_p2p_expected("", names));
-	CHECK(!fb_p2p_expected("tcp", names));
+	CHECK(!fb_carrier_devices("Open MPI v4.1.4", names));
+	CHECK(!fb_carrier_devices("UCX 1.13.1 tcp/eth0", names));
+	CHECK(!fb_carrier_devices("", names));
+	CHECK(!fb_carrier_devices("tcp", names));
 	names[0] = '\0';
-	CHECK(fb_p2p_expect_too(names, "eth10 eth1 eth10"));
-	CHECK(fb_p2p_expect_too(names, "eth1 eth"));
+	CHECK(fb_carrier_merge(names, "eth10 eth1 eth10"));
+	CHECK(fb_carrier_merge(names, "eth1 eth"));
 	CHECK_STR(names, "eth10 eth1 eth");
-	memset(names, 'x', FB_P2P_EXPECTED_CHARS - 2);
-	names[FB_P2P_EXPECTED_CHARS - 2] = '\0';
-	CHECK(fb_p2p_expect_too(names, names));
-	CHECK(!fb_p2p_expect_too(names, "y"));
+	memset(names, 'x', FB_CARRIER_CHARS - 2);
+	names[FB_CARRIER_CHARS - 2] = '\0';
+	CHECK(fb_carrier_merge(names, names));
+	CHECK(!fb_carrier_merge(names, "y"));
 }
 
 int main(void)

@@ -17,13 +17,14 @@ static const char header[] =
 	"registration,launch,cadence,datatype,redop,root,in_place,bytes,ranks,nodes,variant,status,"
 	"reason,samples,stop,setup_us,first_us,median_us,median_low_us,median_high_us,min_us,"
 	"p05_us,p95_us,p99_us,max_us,mad_us,rank_mean_us,rank_min_us,skew_us,outliers,algbw_GBps,"
-	"busbw_GBps,bound_us,efficiency,errors,path,channels,flags,cpu_s";
+	"busbw_GBps,bound_us,efficiency,errors,path,channels,flags,cpu_s,traffic,counters";
 
 static const char first_row[] =
-	"2,study,3,2024-05-31T23:59:59Z,all_reduce,all_reduce,host,ring,simple,shm,host,none,"
+	"3,study,3,2024-05-31T23:59:59Z,all_reduce,all_reduce,host,ring,simple,shm,host,none,"
 	"blocking,streaming,f32,sum,-1,yes,1024,8,2,a=1;b=2,ok,,1000,ci,1234.5679,50.0000,"
 	"10.0000,9.9000,10.1250,8.0000,9.0000,12.0000,20.0000,1000000.0000,0.5000,9.5000,"
-	"9.0000,0.2000,4,12.3457,21.6049,5.0000,0.5,0,\"shm, \"\"direct\"\"\",2,,7.5e-05";
+	"9.0000,0.2000,4,12.3457,21.6049,5.0000,0.5,0,\"shm, \"\"direct\"\"\",2,,7.5e-05,"
+	"lo=2000;eth0=30,eth0.rx_dropped=2";
 
 static const struct fb_column extra[] = {
 	{.name = "exposed_us", .kind = FB_COLUMN_VALUE, .type = FB_COLUMN_TIME_US, .unit = "us"},
@@ -54,9 +55,9 @@ static void test_rows(const char *dir)
 	CHECK_INT(fb_csv_close(&csv), FB_OK);
 	snprintf(
 		expected, sizeof(expected),
-		"%s\n%s\n2,study,0,2024-01-01T00:00:00Z,all_reduce,all_reduce,host,ring,simple,shm,"
+		"%s\n%s\n3,study,0,2024-01-01T00:00:00Z,all_reduce,all_reduce,host,ring,simple,shm,"
 		"host,none,blocking,isolated,f32,-,-1,no,1024,1,1,,skipped,\"no GPU, really  \",0,"
-		",,,,,,,,,,,,,,,0,,,,,0,,0,,\n",
+		",,,,,,,,,,,,,,,0,,,,,0,,0,,,,\n",
 		header, first_row);
 	CHECK_STR(example_read(example_path(dir, "all_reduce.csv")), expected);
 }
@@ -243,7 +244,7 @@ static void test_schema(void)
 	char utc[FB_UTC_CHARS];
 
 	CHECK_INT(fb_column_find("schema"), 0);
-	CHECK_INT(fb_column_find("cpu_s"), fb_columns_count - 1);
+	CHECK_INT(fb_column_find("counters"), fb_columns_count - 1);
 	CHECK_INT(fb_column_find("nothing"), -1);
 	for (int i = 0; i < FB_STATUSES; i++)
 		CHECK_INT(fb_status_parse(fb_status_name((enum fb_status)i)), i);
@@ -255,10 +256,11 @@ static void test_schema(void)
 	CHECK_INT(strlen(fb_utc_now(utc)), 20);
 	CHECK_INT(fb_columns_of(FB_SCHEMA_VERSION), fb_columns_count);
 	CHECK_INT(fb_columns_of(1), fb_column_find("cpu_s"));
+	CHECK_INT(fb_columns_of(2), fb_column_find("traffic"));
 	CHECK_INT(fb_columns_of(0), 0);
 	CHECK_INT(fb_columns_of(FB_SCHEMA_VERSION + 1), 0);
-	CHECK(fb_schema_known("1") && fb_schema_known("2"));
-	CHECK(!fb_schema_known("0") && !fb_schema_known("3") && !fb_schema_known("12") &&
+	CHECK(fb_schema_known("1") && fb_schema_known("3"));
+	CHECK(!fb_schema_known("0") && !fb_schema_known("4") && !fb_schema_known("12") &&
 	      !fb_schema_known(""));
 	for (size_t i = 0; i < fb_columns_count; i++) {
 		const char *unit = strstr(fb_columns[i].name, "_us");

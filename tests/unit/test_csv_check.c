@@ -64,8 +64,8 @@ static const struct {
 	{{{"efficiency", "0.500005"}}, 0, ""},
 	{{{"skew_us", "1e-3"}}, 0, ""},
 
-	{{{"schema", "1"}}, 1, "schema: 1: expected 2, as the header has it"},
-	{{{"schema", "3"}}, 1, "schema: 3: expected 2, as the header has it"},
+	{{{"schema", "1"}}, 1, "schema: 1: expected 3, as the header has it"},
+	{{{"schema", "4"}}, 1, "schema: 4: expected 3, as the header has it"},
 	{{{"schema", "one"}}, 1, "schema: 'one' is not of type u64"},
 	{{{"schema", ""}}, 1, "schema: '' is not of type u64"},
 	{{{"run", ""}}, 1, "run: is empty"},
@@ -198,22 +198,32 @@ static void test_files(const char *dir)
 	free(good);
 }
 
-/* A file of schema 1 lacks the last column, and its rows say 1. */
+/* A file of an older schema lacks the last columns, and its rows say so. */
 static void test_old(const char *dir)
 {
-	static const char *const old[][2] = {{"schema", "1"}, {"cpu_s", ""}, {NULL, NULL}};
-	static const char *const young[][2] = {{"cpu_s", ""}, {NULL, NULL}};
+	static const char *const names[] = {NULL, "1", "2", "3"};
+	/* The headers of versions 1 and 2 end before the first of these. */
+	static const char *const cut[] = {NULL, ",cpu_s,traffic,counters", ",traffic,counters"};
+	static const int empty[] = {0, 3, 2};
 	char *made = malloc(FILE_CHARS), *text = malloc(FILE_CHARS), out[4096], *row;
+	char says[64];
 
-	for (int version = 1; version <= 2; version++) {
-		with_changes(made, FILE_CHARS, version == 1 ? old : young);
-		row = strchr(made, '\n') + 1;
-		snprintf(text, FILE_CHARS, "%.*s\n%.*s\n",
-			 (int)(row - made) - 1 - (int)strlen(",cpu_s"), made, (int)strlen(row) - 2,
-			 row);
-		CHECK_INT(check_text(dir, text, out, sizeof(out)), version - 1);
-		CHECK(version == 1 || strstr(out, "schema: 2: expected 1, as the header has it"));
-	}
+	for (int version = 1; version <= FB_SCHEMA_VERSION; version++)
+		for (int header = 1; header < FB_SCHEMA_VERSION; header++) {
+			const char *const changes[][2] = {
+				{"schema", names[version]}, {"cpu_s", ""}, {"traffic", ""},
+				{"counters", ""}, {NULL, NULL}};
+
+			with_changes(made, FILE_CHARS, changes);
+			row = strchr(made, '\n') + 1;
+			snprintf(text, FILE_CHARS, "%.*s\n%.*s\n",
+				 (int)(row - made) - 1 - (int)strlen(cut[header]), made,
+				 (int)strlen(row) - 1 - empty[header], row);
+			CHECK_INT(check_text(dir, text, out, sizeof(out)), version != header);
+			snprintf(says, sizeof(says),
+				 "schema: %d: expected %d, as the header has it", version, header);
+			CHECK(version == header || strstr(out, says));
+		}
 	free(text);
 	free(made);
 }

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What a GPU's links are said to have carried, by counters of NVLink and PCIe. */
-#include "common/cuda/gpu_links.h"
+#include "common/system/gpu_links.h"
 #include "tests/unit/check.h"
 
 #include <string.h>
 
-static struct fb_gpu_counter counter(uint64_t sent, uint64_t received, uint64_t wraps_at)
+static struct fb_link_counter counter(uint64_t sent, uint64_t received, uint64_t wraps_at)
 {
-	return (struct fb_gpu_counter){true, sent, received, wraps_at};
+	return (struct fb_link_counter){true, sent, received, wraps_at};
 }
 
 static void test_share(void)

@@ -190,7 +190,7 @@ static int read_row(struct reader *r, const struct fb_record *record)
 	if (!row)
 		return fb_error(FB_ENOMEM, "%s: out of memory", record->path);
 	if (!fb_schema_known(record->field[r->at[SCHEMA]]))
-		return bad(record, "schema", record->field[r->at[SCHEMA]], "schema 1 or 2");
+		return bad(record, "schema", record->field[r->at[SCHEMA]], "schema 1 to 3");
 	if (status < 0)
 		return bad(record, "status", text, "ok, wrong, skipped, few or fault");
 	for (size_t i = 0; i < r->keys; i++)

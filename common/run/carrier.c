@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Texts of carriers; see carrier.h. */
-#include "p2p/carrier.h"
+#include "common/run/carrier.h"
 
 #include <stdio.h>
 #include <string.h>
 
-void fb_p2p_add(char *text, size_t n, const char *more)
+void fb_carrier_add(char *text, size_t n, const char *more)
 {
 	size_t used = strlen(text);
 
@@ -18,7 +18,7 @@ static bool begins(const char *text, const char *with)
 	return !strncmp(text, with, strlen(with));
 }
 
-bool fb_p2p_expect_too(char names[FB_P2P_EXPECTED_CHARS], const char *more)
+bool fb_carrier_merge(char names[FB_CARRIER_CHARS], const char *more)
 {
 	size_t used, length;
 
@@ -33,37 +33,46 @@ bool fb_p2p_expect_too(char names[FB_P2P_EXPECTED_CHARS], const char *more)
 		if (has)
 			continue;
 		used = strlen(names);
-		if (used + length + 2 > FB_P2P_EXPECTED_CHARS)
+		if (used + length + 2 > FB_CARRIER_CHARS)
 			return false;
-		snprintf(names + used, FB_P2P_EXPECTED_CHARS - used, "%s%.*s", used ? " " : "",
+		snprintf(names + used, FB_CARRIER_CHARS - used, "%s%.*s", used ? " " : "",
 			 (int)length, more);
 	}
 	return true;
 }
 
 /* "mlx5_0:1 RoCE v2, IPv4 10.0.0.1 mtu 4096+mlx5_1:1 ..." */
-static bool expect_rails(const char *rails, char names[FB_P2P_EXPECTED_CHARS])
+static bool expect_rails(const char *rails, char names[FB_CARRIER_CHARS])
 {
-	char name[FB_P2P_EXPECTED_CHARS];
+	char name[FB_CARRIER_CHARS];
 	bool room = true;
 
 	for (; rails && *rails && room; rails = strchr(rails, '+')) {
 		rails += *rails == '+';
 		snprintf(name, sizeof(name), "%.*s", (int)strcspn(rails, " "), rails);
-		room = fb_p2p_expect_too(names, name);
+		room = fb_carrier_merge(names, name);
 	}
 	return room;
 }
 
-bool fb_p2p_expected(const char *carrier, char names[FB_P2P_EXPECTED_CHARS])
+/* What moves bytes without a network, as paths begin. */
+static const char *const inside[] = {"shm", "processors, ", "kernel, ", "peer memory",
+				     "pinned host memory", "copy engines"};
+
+bool fb_carrier_devices(const char *carrier, char names[FB_CARRIER_CHARS])
 {
-	char name[FB_P2P_EXPECTED_CHARS];
+	char name[FB_CARRIER_CHARS];
+	const char *more = strchr(carrier, '+');
 
 	names[0] = '\0';
-	if (!strcmp(carrier, "shm"))
-		return true;
-	if (begins(carrier, "shm+"))
-		carrier += strlen("shm+");
+	for (size_t i = 0; i < sizeof(inside) / sizeof(inside[0]); i++) {
+		if (!begins(carrier, inside[i]))
+			continue;
+		if (!more)
+			return true;
+		carrier = more + 1;
+		break;
+	}
 	if (begins(carrier, "rdma "))
 		return expect_rails(carrier + strlen("rdma "), names);
 	if (!begins(carrier, "tcp "))
@@ -71,5 +80,5 @@ bool fb_p2p_expected(const char *carrier, char names[FB_P2P_EXPECTED_CHARS])
 	carrier += strlen("tcp ");
 	/* What follows a colon is the label of an address: "eth0:1". */
 	snprintf(name, sizeof(name), "%.*s", (int)strcspn(carrier, " :"), carrier);
-	return fb_p2p_expect_too(names, name);
+	return fb_carrier_merge(names, name);
 }

@@ -1,32 +1,27 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the links of a GPU carried, by their counters before and after, and how it reaches another
- * one. fb_gpu_links_read() and fb_gpu_link_to() ask NVML; the others only calculate.
+ * What the links of a GPU carried, by their counters before and after. Nothing here asks NVML:
+ * fb_gpu_links_read() of common/cuda/gpu.h does.
  */
-#ifndef FB_COMMON_CUDA_GPU_LINKS_H
-#define FB_COMMON_CUDA_GPU_LINKS_H
+#ifndef FB_COMMON_SYSTEM_GPU_LINKS_H
+#define FB_COMMON_SYSTEM_GPU_LINKS_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-struct fb_gpu;
-
 enum fb_gpu_link { FB_GPU_NVLINK, FB_GPU_PCIE, FB_GPU_LINKS };
 
 /* All links of a kind together, since some moment; NVLink's is payload, without headers. */
-struct fb_gpu_counter {
+struct fb_link_counter {
 	bool known;
 	uint64_t sent_bytes, received_bytes;
 	uint64_t wraps_at; /* bytes, a power of two; 0: never */
 };
 
 struct fb_gpu_links {
-	struct fb_gpu_counter of[FB_GPU_LINKS];
+	struct fb_link_counter of[FB_GPU_LINKS];
 };
-
-/* Local: of[].known is false where NVML is missing or does not say. */
-void fb_gpu_links_read(const struct fb_gpu *gpu, struct fb_gpu_links *links);
 
 /*
  * What the links of a kind sent and received between the two readings, divided by `bytes`: 1 where
@@ -47,13 +42,5 @@ void fb_gpu_links_text(const struct fb_gpu_links *before, const struct fb_gpu_li
  */
 bool fb_gpu_links_stray(const struct fb_gpu_links *before, const struct fb_gpu_links *after,
 			double bytes);
-
-/*
- * Local: how the GPU reaches that of another rank of this host: "NVLink"; or "PCIe" and what both
- * GPUs have in common, as nvidia-smi names it: PIX (one switch), PXB (several switches), PHB (the
- * host bridge), NODE (the NUMA node), SYS (no more than the host), or nothing where NVML does not
- * say; "peer" where it does not even say that.
- */
-const char *fb_gpu_link_to(const struct fb_gpu *gpu, int rank);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What the column `path` says of a carrier, as text: without ranks, so that it can be tested. */
-#ifndef FB_P2P_CARRIER_H
-#define FB_P2P_CARRIER_H
+#ifndef FB_COMMON_RUN_CARRIER_H
+#define FB_COMMON_RUN_CARRIER_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -12,17 +12,17 @@
  * Appends `more` to the list in text[n], ", " between. What there is no room for is left out as a
  * whole, so that no name is cut. Empty texts add nothing.
  */
-void fb_p2p_add(char *text, size_t n, const char *more);
+void fb_carrier_add(char *text, size_t n, const char *more);
 
 /*
  * The interfaces and ports that a carrier is told, or has chosen, to work by, as
  * fb_audit_stray() wants them: "eth0", "mlx5_0:1 mlx5_1:1"; none for shared memory. False where a
  * carrier says nothing of it, because a library chooses.
  */
-enum { FB_P2P_EXPECTED_CHARS = 256 };
-bool fb_p2p_expected(const char *carrier, char names[FB_P2P_EXPECTED_CHARS]);
+enum { FB_CARRIER_CHARS = 256 };
+bool fb_carrier_devices(const char *carrier, char names[FB_CARRIER_CHARS]);
 
 /* Adds the names of one list to another, each once. False: there is no room. */
-bool fb_p2p_expect_too(char names[FB_P2P_EXPECTED_CHARS], const char *more);
+bool fb_carrier_merge(char names[FB_CARRIER_CHARS], const char *more);
 
 #endif

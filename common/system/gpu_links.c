@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Differences of links' counters; see gpu_links.h. */
-#include "common/cuda/gpu_links.h"
+#include "common/system/gpu_links.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -14,7 +14,7 @@ static double grown(uint64_t before, uint64_t after, uint64_t wraps_at)
 double fb_gpu_links_share(const struct fb_gpu_links *before, const struct fb_gpu_links *after,
 			  enum fb_gpu_link kind, double bytes)
 {
-	const struct fb_gpu_counter *x = &before->of[kind], *y = &after->of[kind];
+	const struct fb_link_counter *x = &before->of[kind], *y = &after->of[kind];
 
 	if (!x->known || !y->known || bytes <= 0)
 		return NAN;

@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Counters around a case; see counters.h. */
+#include "common/run/counters.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/error.h"
+
+/* Calls that move less, and so much less for each rank, leave traces as small as barriers'. */
+enum { JUDGED_BYTES = 64 << 10, JUDGED_BYTES_RANK = 4 << 10 };
+
+/* Devices that carried less than this part of what the first one did are left out. */
+static const double least_share = 0.01;
+
+enum { STRAY = 1, UNEVEN = 2, AGAIN = 4, WRONG = 8 };
+
+/* What one host says of one counter; on rank 0 all hosts together, and the one with most. */
+struct entry {
+	char name[FB_AUDIT_EVENT], host[64];
+	double count, most;
+	int is_event;
+};
+
+struct entries {
+	struct entry *item;
+	size_t count, room;
+};
+
+void fb_counters_open(struct fb_counters *counters, const struct fb_group *world)
+{
+	int local;
+
+	*counters = (struct fb_counters){.world = world};
+	MPI_Comm_rank(world->node_comm, &local);
+	counters->reads = local == 0;
+}
+
+void fb_counters_begin(struct fb_counters *counters)
+{
+	if (counters->reads)
+		fb_audit_read(&counters->before, "");
+	if (counters->gpu)
+		counters->read_gpu(counters->gpu, &counters->gpu_before);
+}
+
+void fb_counters_end(struct fb_counters *counters)
+{
+	if (counters->reads)
+		fb_audit_read(&counters->after, "");
+	if (counters->gpu)
+		counters->read_gpu(counters->gpu, &counters->gpu_after);
+}
+
+bool fb_counters_enough(const struct fb_group *world, double call)
+{
+	return call >= JUDGED_BYTES + (double)JUDGED_BYTES_RANK * world->nranks;
+}
+
+int fb_carrier_gather(const struct fb_group *world, bool known, const char *devices,
+		      struct fb_carrier *carrier)
+{
+	enum { CHARS = 1 + FB_CARRIER_CHARS };
+	char own[CHARS] = {(char)known}, *all;
+	int n;
+
+	snprintf(own + 1, FB_CARRIER_CHARS, "%s", known ? devices : "");
+	MPI_Comm_size(world->node_comm, &n);
+	all = malloc((size_t)n * CHARS);
+	*carrier = (struct fb_carrier){.known = all != NULL};
+	if (fb_group_agree(world, all ? FB_OK : FB_ENOMEM) || !all) {
+		free(all);
+		return fb_error(FB_ENOMEM, "out of memory for the paths of %d ranks", n);
+	}
+	MPI_Allgather(own, CHARS, MPI_CHAR, all, CHARS, MPI_CHAR, world->node_comm);
+	for (int i = 0; i < n && carrier->known; i++)
+		carrier->known = all[i * CHARS] &&
+				 fb_carrier_merge(carrier->devices, all + i * CHARS + 1);
+	free(all);
+	return FB_OK;
+}
+
+/* Adds to the entry of that name, or a new one; nothing where there is no room. */
+static void add(struct entries *all, const struct entry *entry)
+{
+	struct entry *known = all->item;
+
+	while (known < all->item + all->count && strcmp(known->name, entry->name))
+		known++;
+	if (known == all->item + all->count) {
+		if (all->count == all->room)
+			return;
+		*known = *entry;
+		known->most = entry->count;
+		all->count++;
+		return;
+	}
+	known->count += entry->count;
+	if (entry->count <= known->most)
+		return;
+	known->most = entry->count;
+	memcpy(known->host, entry->host, sizeof(known->host));
+}
+
+static void note(const struct fb_counters *c, struct entries *all, const char *name, double count,
+		 int is_event)
+{
+	struct entry entry = {.count = count, .is_event = is_event};
+
+	if (count <= 0)
+		return;
+	snprintf(entry.name, sizeof(entry.name), "%.63s", name);
+	snprintf(entry.host, sizeof(entry.host), "%.63s", c->world->host);
+	add(all, &entry);
+}
+
+/* What has grown on this rank's host and GPU. */
+static void collect(const struct fb_counters *c, struct entries *all)
+{
+	static const char *const links[] = {[FB_GPU_NVLINK] = "NVLink", [FB_GPU_PCIE] = "PCIe"};
+
+	for (int i = 0; c->reads && i < c->after.count; i++)
+		note(c, all, c->after.device[i].name,
+		     (double)fb_audit_bytes(&c->before, &c->after.device[i]), 0);
+	for (int i = 0; c->reads && i < c->after.events; i++)
+		note(c, all, c->after.event[i].name,
+		     (double)fb_audit_events(&c->before, &c->after.event[i]), 1);
+	for (int kind = 0; c->gpu && kind < FB_GPU_LINKS; kind++)
+		note(c, all, links[kind],
+		     fb_gpu_links_share(&c->gpu_before, &c->gpu_after, kind, 1), 0);
+}
+
+static int most_first(const void *a, const void *b)
+{
+	const struct entry *x = a, *y = b;
+
+	if (x->count != y->count)
+		return x->count < y->count ? 1 : -1;
+	return strcmp(x->name, y->name);
+}
+
+/* "lo=2097152;eth0=30000", and of several hosts the one with most: "Tcp.RetransSegs=9 (node3 8)" */
+static void write_text(const struct fb_counters *c, const struct entries *all, int is_event,
+		       char *text, size_t n)
+{
+	size_t used = 0;
+	double most = 0;
+
+	text[0] = '\0';
+	for (size_t i = 0; i < all->count; i++) {
+		const struct entry *e = &all->item[i];
+		char field[sizeof(*e) + 64], host[sizeof(e->host) + 32] = "";
+
+		if (e->is_event != is_event || (!is_event && e->count < most * least_share))
+			continue;
+		most = most > 0 ? most : e->count;
+		if (is_event && c->world->nnodes > 1)
+			snprintf(host, sizeof(host), " (%s %.0f)", e->host, e->most);
+		snprintf(field, sizeof(field), "%s%s=%.0f%s", used ? ";" : "", e->name, e->count,
+			 host);
+		if (used + strlen(field) >= n)
+			return;
+		used += (size_t)snprintf(text + used, n - used, "%s", field);
+	}
+}
+
+/*
+ * A TCP that probes the end of its queue sends a segment again now and then, even on lo: a packet
+ * in a thousand is nothing.
+ */
+static int flags_of(const struct entries *all)
+{
+	enum { PACKET_BYTES = 1500, PACKETS = 1000 };
+	double again = 0, bytes = 0;
+	int flags = 0;
+
+	for (size_t i = 0; i < all->count; i++) {
+		const struct entry *e = &all->item[i];
+		enum fb_audit_sort sort = fb_audit_sort(e->name);
+
+		bytes += e->is_event ? 0 : e->count;
+		again += e->is_event && sort == FB_AUDIT_RETRANSMIT ? e->count : 0;
+		flags |= e->is_event && sort == FB_AUDIT_ERROR ? WRONG : 0;
+	}
+	return again * PACKETS * PACKET_BYTES > bytes && again > 1 ? flags | AGAIN : flags;
+}
+
+/* Collective: all ranks' entries to rank 0, which makes the texts. Returns what they amount to. */
+static int gather(struct fb_counters *c, bool uses, struct entries *own)
+{
+	const struct fb_group *world = c->world;
+	bool root = world->rank == 0;
+	int bytes = (int)(own->count * sizeof(*own->item)), flags = 0, total = 0;
+	int *count = root ? calloc(2 * (size_t)world->nranks, sizeof(*count)) : NULL;
+	int *at = count ? count + world->nranks : NULL;
+	struct entries all = {0};
+	struct entry *item = NULL;
+
+	if (fb_group_agree(world, root && !count ? FB_ENOMEM : FB_OK))
+		goto out;
+	MPI_Gather(&bytes, 1, MPI_INT, count, 1, MPI_INT, 0, world->comm);
+	for (int r = 0; count && at && r < world->nranks; r++) {
+		at[r] = total;
+		total += count[r];
+	}
+	all.room = (size_t)total / sizeof(*item);
+	item = root ? malloc((size_t)total + sizeof(*item)) : NULL;
+	all.item = root ? malloc((size_t)total + sizeof(*item)) : NULL;
+	if (fb_group_agree(world, root && (!item || !all.item) ? FB_ENOMEM : FB_OK))
+		goto out;
+	MPI_Gatherv(own->item, bytes, MPI_BYTE, item, count, at, MPI_BYTE, 0, world->comm);
+	for (size_t i = 0; item && i < all.room; i++)
+		add(&all, &item[i]);
+	if (all.count)
+		qsort(all.item, all.count, sizeof(*item), most_first);
+	flags = uses ? flags_of(&all) : 0;
+	write_text(c, &all, 0, c->traffic, sizeof(c->traffic));
+	write_text(c, &all, 1, c->events, sizeof(c->events));
+out:
+	free(count);
+	free(item);
+	free(all.item);
+	return flags;
+}
+
+/* Collective: whether the bytes took the paths that ranks say, and evenly. */
+static int judge(const struct fb_counters *c, double moved, const char *path)
+{
+	char devices[FB_CARRIER_CHARS];
+	bool known = fb_carrier_devices(path, devices);
+	struct fb_carrier carrier;
+	int flags = 0;
+
+	/* The transport tcp names one peer's interface. */
+	if (*devices && !strchr(devices, ':') && c->world->nranks > 2)
+		known = false;
+	if (fb_carrier_gather(c->world, known, devices, &carrier))
+		return 0;
+	if (c->reads && carrier.known) {
+		if (fb_audit_stray(&c->before, &c->after, moved, carrier.devices) > 0)
+			flags |= STRAY;
+		if (fb_audit_balance(&c->before, &c->after, carrier.devices, moved) <
+		    FB_COUNTERS_EVEN)
+			flags |= UNEVEN;
+	}
+	if (c->gpu && strstr(path, "NVLink") &&
+	    fb_gpu_links_stray(&c->gpu_before, &c->gpu_after, moved))
+		flags |= STRAY;
+	return flags;
+}
+
+void fb_counters_judge(struct fb_counters *c, bool uses, double call, double moved,
+		       struct fb_traits *traits)
+{
+	static const char *const names[] = {"stray-traffic", "rail-imbalance", "retransmits",
+					    "link-errors"};
+	struct entry item[256];
+	struct entries own = {.item = item, .room = sizeof(item) / sizeof(item[0])};
+	int flags;
+
+	collect(c, &own);
+	flags = gather(c, uses, &own);
+	if (!traits->judged && fb_counters_enough(c->world, call))
+		flags |= judge(c, moved, traits->path);
+	MPI_Reduce(c->world->rank ? &flags : MPI_IN_PLACE, &flags, 1, MPI_INT, MPI_BOR, 0,
+		   c->world->comm);
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]) && c->world->rank == 0; i++)
+		if (flags & 1 << i)
+			fb_traits_flag(traits, names[i]);
+}

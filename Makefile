@@ -149,7 +149,7 @@ endef
 $(B)/common/base/version.o: $(B)/build_info.h
 
 # The page's looks and script are built into the report program by .incbin.
-$(B)/scripts/tools/report/assets.o: $(wildcard scripts/tools/report/page.[cj]s*)
+$(B)/scripts/tools/report/assets.o: $(wildcard $(addprefix scripts/tools/report/*.,html css js))
 
 # So are all tables of a kind, by a list of them; a table is found by being in the folder.
 # $1: folder, $2: ending, $3: macro that takes a file.

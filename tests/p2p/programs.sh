@@ -66,8 +66,8 @@ for family in $FB_MPIS; do
 	awk -F, 'FNR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
 		{ split($at["traffic"], part, ";"); bytes = 0
 		  for (i in part) if (part[i] ~ /^lo=/) bytes = substr(part[i], 4) + 0 }
-		$at["transport"] == "tcp" && bytes < 4e6 || $at["transport"] == "shm" && bytes > 4e6 {
-			bad++ }
+		$at["transport"] == "tcp" && bytes < 4e6 { bad++ }
+		$at["transport"] == "shm" && bytes > 4e6 { bad++ }
 		{ seen = seen $at["transport"] " " }
 		END { exit bad || seen !~ /tcp/ || seen !~ /shm/ }' "$csv" ||
 		fail "traffic: $(cat "$csv")"

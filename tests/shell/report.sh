@@ -3,8 +3,9 @@
 # processors: 1
 # timeout: 300
 #
-# The report page: what is in the file, that nothing from a result file can become part of the page
-# but as text, and, in a real Chromium, how it looks and works at the widths of a phone and of a
+# The report page: what its document holds and what its script draws of it (by node, where it is
+# there), that nothing from a result file can become part of the page but as text, and, in a real
+# Chromium, how it looks and works at the widths of a phone and of a
 # desk: no overflow, sorting, searching, filtering, contrast in light and dark, nothing on the
 # console, also with 10,000 rows. FB_SHOTS=FOLDER keeps the screenshots.
 
@@ -13,7 +14,7 @@ export LC_ALL=C
 . scripts/lib.sh
 . tests/shell/lib.sh
 report=$FB_BUILD/bin/report
-[ -x "$report" ] || { echo "SKIP report: not built (no libcsv)"; exit 0; }
+[ -x "$report" ] || { echo "SKIP report: not built (no libcsv or no jansson)"; exit 0; }
 run=results/reference/xeon-16
 shots=${FB_SHOTS-$FB_TMP}
 export FB_BIN=$FB_BUILD/bin
@@ -34,27 +35,55 @@ refuses() {
 	[ ! -e "$FB_TMP/none.html" ] || fail "report ${*:2} wrote a page"
 }
 
+# shows FILE PATTERN...: what the script of the page draws has such lines.
+shows() {
+	local pattern
+
+	fb_have node || return 0
+	node tests/shell/report_dom.js "$1" >"$FB_TMP/drawn" 2>"$FB_TMP/err" ||
+		fail "$(cat "$FB_TMP/err")"
+	for pattern in "${@:2}"; do
+		holds "$FB_TMP/drawn" "$pattern"
+	done
+}
+
+# says FILE EXPRESSION WANTED: of the page's data.
+says() {
+	fb_have node || return 0
+	expect "$2" "$(node tests/shell/report_dom.js "$1" "$2")" "$3"
+}
+
+# rows FILE: how many rows of result files are in the page, one between each [" and [".
+rows() {
+	grep -oE '"rows":\{"columns".*' "$1" | sed 's/,"facts":.*//' | grep -oE '\["' | wc -l
+}
+
 page=$FB_TMP/page.html
 write "$page" $run
-holds "$page" '^<h1>'
 holds "$page" 'Intel\(R\) Xeon\(R\) Processor'
 holds "$page" 'needs two nodes or more'
+shows "$page" '^<h1>xeon-32</h1>' '<dd>Open MPI v4[0-9.]*</dd>' '<p class="banner' \
+	'<figcaption>Bus bandwidth in GB/s</figcaption>' '<svg class="chart"' \
+	'<g class="point"' '<title>[^<]*, 8 bytes: [0-9.]* us \(' 'needs two nodes or more' \
+	'<td class="wrap">Intel\(R\) Xeon'
 # Address-like words are allowed where they are no addresses: nowhere.
 expect "addresses" "$(grep -cE '(src|href|url)[=(]"?(https?:)?//' "$page")" 0
-expect "http addresses" "$(grep -coE 'https?://' "$page")" 0
-expect "rows" "$(grep -cE '^\["' "$page")" "$(cat $run/[a-df-z]*.csv | grep -c '^1,')"
+# The name of a namespace is none either.
+expect "http addresses" "$(grep -oE 'https?://[^"]*' "$page" | sort -u)" http://www.w3.org/2000/svg
+expect "rows" "$(rows "$page")" "$(cat $run/[a-df-z]*.csv | grep -c '^1,')"
 verdict report_file
 
 write "$FB_TMP/axis.html" --axis bucket results/reference/h200x4-ddp
-holds "$FB_TMP/axis.html" '<th scope="col" class="n">bucket</th>'
-holds "$FB_TMP/axis.html" '<th scope="col" class="n">exposed_us</th>'
-holds "$FB_TMP/axis.html" '^<tr><td class="n">whole</td>'
+holds "$FB_TMP/axis.html" '"axes":\["bucket"\],"own":\[[^]]*"exposed_us"'
+holds "$FB_TMP/axis.html" '"at":\["whole"\]'
+shows "$FB_TMP/axis.html" '<th scope="col" class="n">bucket</th>' \
+	'<th scope="col" class="n">exposed_us</th>' '^<td class="n">whole</td>'
 verdict report_axis
 
 write "$FB_TMP/two.html" results/reference/pair-mpich results/reference/pair-openmpi
-holds "$FB_TMP/two.html" 'compared with the base <b>pair-mpich</b>'
-holds "$FB_TMP/two.html" 'No verdicts'
-holds "$FB_TMP/two.html" 'data-differs=1><th scope="row" class="wrap">mpi.library'
+holds "$FB_TMP/two.html" '"base":\{"path":"[^"]*","name":"pair-mpich"\}'
+shows "$FB_TMP/two.html" '^<b>pair-mpich</b>' 'No verdicts' '^<tr data-differs="1">' \
+	'<th scope="row" class="wrap">mpi.library' 'rows are in both runs'
 cat >"$FB_TMP/verdicts.csv" <<'END'
 program,algorithm,protocol,bytes,ranks,metric,verdict,ratio,ratio_low,ratio_high,base,new,reason
 all_reduce,ring,ll,8,2,median_us,REGRESSED,1.2,1.1,1.3,10,12,
@@ -62,24 +91,27 @@ all_reduce,ring,ll,64,2,median_us,SAME,1,0.99,1.01,10,10,
 END
 write "$FB_TMP/verdicts.html" --verdicts "$FB_TMP/verdicts.csv" tests/golden/summary/one \
 	tests/golden/summary/six
-holds "$FB_TMP/verdicts.html" '<div class="tile bad"><b>1</b><span><a .*REGRESSED'
-holds "$FB_TMP/verdicts.html" '"all_reduce","ring","ll",8,2,"",10,12,1.2,1.1,1.3,"REGRESSED",""'
+holds "$FB_TMP/verdicts.html" \
+	'"all_reduce","ring","ll",8,2,"",10,12,1.2,1.1,1.3,"REGRESSED",""'
+shows "$FB_TMP/verdicts.html" '<div class="tile bad">' '^<b>1</b>' \
+	'<span class="tag REGRESSED">REGRESSED</span>'
 # The estimator is named, and two sides of one study by their folders.
-holds "$FB_TMP/verdicts.html" "Each side's value is the median over launches"
+shows "$FB_TMP/verdicts.html" "Each side's value is the median over launches"
 cp -r $run "$FB_TMP/a"
 cp -r $run "$FB_TMP/b"
 write "$FB_TMP/sides.html" "$FB_TMP/a" "$FB_TMP/b"
-holds "$FB_TMP/sides.html" "base: $FB_TMP/a, new: $FB_TMP/b\."
+shows "$FB_TMP/sides.html" "base: $FB_TMP/a, new: $FB_TMP/b\."
 verdict report_two
 
 # Pairs of ranks are a matrix, not a section for each.
 mkdir "$FB_TMP/pairs"
 cp tests/golden/plotdata/pairs.csv "$FB_TMP/pairs/all_pairs.csv"
 write "$FB_TMP/pairs.html" "$FB_TMP/pairs"
-expect "matrices" "$(grep -c '<table class="heat">' "$FB_TMP/pairs.html")" 1
-holds "$FB_TMP/pairs.html" '^<tr><th scope="row">1</th><td style="--share:0%">3.28</td><td></td>'
-holds "$FB_TMP/pairs.html" '^<tr><th scope="row">0</th><td></td><td style="--share:100%">6.55</td>'
-expect "sections of pairs" "$(grep -c 'id="section-' "$FB_TMP/pairs.html")" 0
+holds "$FB_TMP/pairs.html" '"values":\[\[null,6.55[0-9]*,'
+shows "$FB_TMP/pairs.html" '<table class="heat">' '<td style="--share:0%">3.28</td>' \
+	'<td style="--share:100%">6.55</td>'
+says "$FB_TMP/pairs.html" 'data.pairs.length' 1
+says "$FB_TMP/pairs.html" 'data.sections.length' 0
 verdict report_pairs
 
 refuses 'no input' --output "$FB_TMP/none.html"
@@ -103,9 +135,9 @@ if fb_have gnuplot && [ -x "$FB_BUILD/bin/compare" ]; then
 	cp $run/environment.csv "$FB_TMP/study/b"
 	scripts/report "$FB_TMP/study/a" "$FB_TMP/study/b" >"$FB_TMP/out" 2>"$FB_TMP/err"
 	expect "exit code of scripts/report with two sides" $? 0
-	grep -o 'data:image/svg+xml;base64,[^"]*' "$FB_TMP/study/b/report.html" | cut -d, -f2 |
-		base64 -d >"$FB_TMP/forest.svg"
-	holds "$FB_TMP/forest.svg" 'Time of the new result set'
+	grep -o '"figures":.*' "$FB_TMP/study/b/report.html" | sed 's/"doubts":.*//' \
+		>"$FB_TMP/forest.svg"
+	holds "$FB_TMP/forest.svg" '"svg":".*Time of the new result set'
 	holds "$FB_TMP/forest.svg" 'Intel'
 	grep -q "$(basename "$FB_TMP")" "$FB_TMP/forest.svg" && fail "a temporary name in a figure"
 fi
@@ -129,10 +161,11 @@ cat >"$evil/environment.csv" <<-END
 	run,,,os.kernel,<!--<script>
 END
 write "$FB_TMP/evil.html" "$evil"
-# Its own: the data of the table and the program.
+# Its own: the document and the program.
 expect "script elements" "$(grep -o '<script' "$FB_TMP/evil.html" | wc -l)" 2
 expect "script elements of a good page" "$(grep -o '<script' "$page" | wc -l)" 2
-expect "elements with handlers" "$(grep -cE '<(img|svg)[^>]*on(error|load)' "$FB_TMP/evil.html")" 0
+shows "$FB_TMP/evil.html" '&lt;/script>&lt;script>'
+grep -qE '<(img|svg)[^>]*on(error|load)' "$FB_TMP/drawn" && fail "an element with a handler"
 iconv -f UTF-8 -t UTF-8 "$FB_TMP/evil.html" >/dev/null || fail "the page is no UTF-8"
 verdict report_escapes
 
@@ -184,10 +217,6 @@ look() {
 		fail "$name: $line"
 	done < <(grep '^bad ' "$FB_TMP/lines")
 	expect "$name: console" "$(grep CONSOLE "$FB_TMP/log")" ''
-}
-
-rows() {
-	grep -c '^\["' "$1"
 }
 
 look phone "$page" 390 "$(rows "$page")"

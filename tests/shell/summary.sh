@@ -110,7 +110,7 @@ holds "$FB_TMP/out" "^LATE in all_reduce: $who begins 35(\.[0-9])? us after the 
 	)26% of the time, in 10 of 10 rows$"
 expect "who is late" "$(grep -c '^LATE' "$FB_TMP/out")" 1
 "$FB_BUILD/bin/report" "$FB_TMP/late" >"$FB_TMP/page"
-holds "$FB_TMP/page" 'late</span> all_reduce: rank 3 .host n2'
+holds "$FB_TMP/page" '"laggards":\["all_reduce: rank 3 .host n2'
 ranks_csv 35 0
 "$summary" "$FB_TMP/late" >"$FB_TMP/out"
 holds "$FB_TMP/out" "^LATE in all_reduce: $who takes 35(\.[0-9])? us less: the others wait for it, "

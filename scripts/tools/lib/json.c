@@ -2,8 +2,11 @@
 /* See json.h. */
 #include "common/base/error.h"
 #include "scripts/tools/lib/json.h"
+#include "scripts/tools/lib/utf8.h"
 
 #include <errno.h>
+#include <math.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -85,4 +88,84 @@ const char *fb_json_text(const json_t *object, const char *name)
 	const char *text = json_string_value(json_object_get(object, name));
 
 	return text ? text : "";
+}
+
+/* Something of a document could not be made: it is never written. */
+static bool failed;
+
+json_t *fb_json_string(const char *text)
+{
+	static const char unknown[] = "\xef\xbf\xbd";
+	char *clean = malloc(strlen(text) * (sizeof(unknown) - 1) + 1), *to = clean;
+	json_t *made;
+
+	for (size_t n; clean && *text; text += n ? n : 1) {
+		n = fb_utf8_length((const unsigned char *)text);
+		if (n == 0)
+			to = stpcpy(to, unknown);
+		else if (n == 1 && ((unsigned char)*text < ' ' || *text == 0x7f))
+			*to++ = ' ';
+		else
+			to = mempcpy(to, text, n);
+	}
+	made = clean ? json_stringn(clean, (size_t)(to - clean)) : NULL;
+	free(clean);
+	return made;
+}
+
+json_t *fb_json_real(double x)
+{
+	if (!isfinite(x))
+		return json_null();
+	return x == floor(x) && fabs(x) < 1e15 ? json_integer((json_int_t)x) : json_real(x);
+}
+
+void fb_json_set(json_t *object, const char *name, json_t *value)
+{
+	failed |= json_object_set_new(object, name, value) != 0;
+}
+
+void fb_json_add(json_t *array, json_t *value)
+{
+	failed |= json_array_append_new(array, value) != 0;
+}
+
+static json_t *put(json_t *parent, const char *name, json_t *value)
+{
+	if (name)
+		fb_json_set(parent, name, value);
+	else
+		fb_json_add(parent, value);
+	return value;
+}
+
+json_t *fb_json_array(json_t *parent, const char *name)
+{
+	return put(parent, name, json_array());
+}
+
+json_t *fb_json_object(json_t *parent, const char *name)
+{
+	return put(parent, name, json_object());
+}
+
+/* Strings are the only place where a '<' can be. */
+static int write_some(const char *text, size_t n, void *arg)
+{
+	FILE *out = arg;
+
+	for (size_t i = 0; i < n; i++)
+		if (text[i] == '<')
+			fputs("\\u003c", out);
+		else
+			fputc(text[i], out);
+	return 0;
+}
+
+int fb_json_write(const json_t *document, FILE *out)
+{
+	if (failed || json_dump_callback(document, write_some, out,
+					 JSON_COMPACT | JSON_REAL_PRECISION(6)))
+		return fb_error(FB_ENOMEM, "out of memory for JSON");
+	return FB_OK;
 }

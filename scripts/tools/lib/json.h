@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Reading JSON files of others with jansson. */
+/* Reading JSON files of others, and writing JSON, with jansson. */
 #ifndef FB_SCRIPTS_TOOLS_LIB_JSON_H
 #define FB_SCRIPTS_TOOLS_LIB_JSON_H
 
 #include <jansson.h>
+#include <stdio.h>
 
 /*
  * Reads a file. An array may lack its end, as Chrome traces may that programs append to. Returns
@@ -13,5 +14,26 @@ json_t *fb_json_load(const char *path);
 
 /* The text of that name, or "". Borrowed. */
 const char *fb_json_text(const json_t *object, const char *name);
+
+/*
+ * Values of a document that is being made. A text may be of any bytes: what is no UTF-8 becomes
+ * U+FFFD, and control characters become blanks. A number that is not finite becomes null.
+ */
+json_t *fb_json_string(const char *text);
+json_t *fb_json_real(double x);
+
+/* Sets a member, or appends. The document takes the value. */
+void fb_json_set(json_t *object, const char *name, json_t *value);
+void fb_json_add(json_t *array, json_t *value);
+
+/* An array or object in a document: it is appended to (`name` NULL) or set in `parent`. */
+json_t *fb_json_array(json_t *parent, const char *name);
+json_t *fb_json_object(json_t *parent, const char *name);
+
+/*
+ * Writes the document in which no '<' stands, so that it can be put into a script element. Returns
+ * 0 or FB_ENOMEM (printed), also where memory was out while any of it was made.
+ */
+int fb_json_write(const json_t *document, FILE *out);
 
 #endif

@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The frame of the page, and what its parts share; see page.h. */
+/* The page and the head of its document; see page.h. */
 #include "common/base/error.h"
 #include "common/base/version.h"
+#include "scripts/tools/lib/doubts.h"
+#include "scripts/tools/lib/estimate.h"
 #include "scripts/tools/report/assets.h"
-#include "scripts/tools/report/html.h"
 #include "scripts/tools/report/page.h"
 
+#include <errno.h>
+#include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <unistd.h>
 
 static int read_environment(struct fb_page_set *set, const char *path)
@@ -44,190 +48,136 @@ void fb_page_set_free(struct fb_page_set *set)
 	fb_results_free(&set->results);
 }
 
-const char *fb_page_set_name(const struct fb_page_set *set)
+/* A name for people: that of the run, else of its folder. */
+static void put_name(json_t *data, const struct fb_page_set *set)
 {
-	if (set->results.count)
-		return fb_result_text(&set->results.row[0], "run");
-	return set->path[0];
+	fb_json_set(data, "path", fb_json_string(set->path[0]));
+	fb_json_set(data, "name",
+		    fb_json_string(set->results.count ? fb_result_text(&set->results.row[0], "run")
+						      : set->path[0]));
 }
 
-const char *fb_page_fact(const struct fb_page_set *set, const char *key)
+static void put_machine(const struct fb_page *page, json_t *data)
 {
-	const char *value = fb_results_fact(&set->results, key);
-
-	return value ? value : "";
-}
-
-/* The first and the last moment at which a row was written. */
-static void times_of(const struct fb_results *results, const char **first, const char **last)
-{
-	*first = *last = "";
-	for (size_t i = 0; i < results->count; i++) {
-		const char *utc = fb_result_text(&results->row[i], "utc");
-
-		if (!**first || strcmp(utc, *first) < 0)
-			*first = utc;
-		if (strcmp(utc, *last) > 0)
-			*last = utc;
-	}
-}
-
-static void put_head(const struct fb_page *page)
-{
-	FILE *out = page->out;
-
-	fputs("<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n", out);
-	fputs("<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n", out);
-	fb_html(out,
-		"<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
-		"img-src data:; style-src 'unsafe-inline'; script-src 'nonce-%s'; "
-		"base-uri 'none'; form-action 'none'\">\n",
-		page->nonce);
-	fb_html(out, "<title>%s, fabricbench</title>\n", fb_page_set_name(page->set));
-	/* An empty picture: no browser asks for one elsewhere. */
-	fputs("<link rel=\"icon\" href=\"data:,\">\n<style>\n", out);
-	fputs(fb_page_css, out);
-	fputs("</style>\n</head>\n", out);
-}
-
-static void put_fact(FILE *out, const char *name, const char *value)
-{
-	if (*value)
-		fb_html(out, "<div><dt>%s</dt><dd>%s</dd></div>\n", name, value);
-}
-
-static void put_machine(const struct fb_page *page)
-{
-	static const struct {
-		const char *name, *key;
-	} facts[] = {
-		{"Host", "hostname"},
-		{"Processor", "cpu.model"},
-		{"Processors", "cpu.count"},
-		{"Ranks", "run.ranks"},
-		{"Nodes", "run.nodes"},
-		{"MPI", "mpi.library"},
-		{"Kernel", "os.kernel"},
-		{"System", "os.name"},
+	static const char *const facts[][2] = {
+		{"Host", "hostname"},	     {"Processor", "cpu.model"},
+		{"Processors", "cpu.count"}, {"Ranks", "run.ranks"},
+		{"Nodes", "run.nodes"},	     {"MPI", "mpi.library"},
+		{"Kernel", "os.kernel"},     {"System", "os.name"},
 		{"fabricbench", "build.version"},
 	};
-	const char *first, *last;
-	FILE *out = page->out;
+	json_t *machine = fb_json_array(data, "machine");
 
-	fputs("<dl class=\"facts\">\n", out);
 	for (size_t i = 0; i < sizeof(facts) / sizeof(facts[0]); i++) {
-		const char *value = fb_page_fact(page->set, facts[i].key);
+		const char *value = fb_results_fact(&page->set->results, facts[i][1]);
+		json_t *fact = value && *value ? fb_json_array(machine, NULL) : NULL;
 
-		/* What follows a library's name is its packager's. */
-		if (!strcmp(facts[i].key, "mpi.library") && strchr(value, ',')) {
-			char *cut = strndup(value, strcspn(value, ","));
-
-			put_fact(out, facts[i].name, cut ? cut : value);
-			free(cut);
-		} else {
-			put_fact(out, facts[i].name, value);
-		}
+		if (!fact)
+			continue;
+		fb_json_add(fact, fb_json_string(facts[i][0]));
+		fb_json_add(fact, fb_json_string(value));
 	}
-	times_of(&page->set->results, &first, &last);
-	if (*first)
-		fb_html(out, "<div><dt>Measured</dt><dd>%s to %s</dd></div>\n", first, last);
-	fputs("</dl>\n", out);
 }
 
-static void put_top(const struct fb_page *page)
+static void put_head(const struct fb_page *page, json_t *data)
 {
-	static const struct {
-		const char *id, *name;
-	} parts[] = {
-		{"summary", "Summary"}, {"findings", "Findings"}, {"comparison", "Comparison"},
-		{"figures", "Figures"}, {"rows", "Rows"},	  {"environment", "Environment"},
-	};
-	FILE *out = page->out;
+	char doubt[FB_DOUBTS][FB_DOUBT_CHARS];
+	int count = fb_doubts(&page->set->cells, &page->set->results, doubt);
+	json_t *doubts = fb_json_array(data, "doubts");
 
-	fputs("<body>\n<a class=\"skip\" href=\"#summary\">To the summary</a>\n", out);
-	fputs("<header class=\"top\">\n<p class=\"kicker\">fabricbench report</p>\n", out);
-	fb_html(out, "<h1>%s</h1>\n", fb_page_set_name(page->set));
+	put_name(data, page->set);
 	if (page->base)
-		fb_html(out, "<p class=\"soft\">compared with the base <b>%s</b></p>\n",
-			fb_page_set_name(page->base));
-	put_machine(page);
-	fputs("</header>\n<nav aria-label=\"Parts of the report\"><ul>\n", out);
-	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
-		if (page->base || strcmp(parts[i].id, "comparison"))
-			fb_html(out, "<li><a href=\"#%s\">%s</a></li>\n", parts[i].id,
-				parts[i].name);
-	fputs("</ul></nav>\n<main>\n", out);
+		put_name(fb_json_object(data, "base"), page->base);
+	fb_json_set(data, "version", fb_json_string(fb_version_text()));
+	fb_json_set(data, "revision", fb_json_string(fb_version_revision()));
+	fb_json_set(data, "estimator", fb_json_string(FB_ESTIMATOR));
+	for (int i = 0; i < count; i++)
+		fb_json_add(doubts, fb_json_string(doubt[i]));
+	put_machine(page, data);
 }
 
-static void put_bottom(const struct fb_page *page)
+/* An SVG file, which becomes a picture: that cannot run scripts nor load anything. */
+static int put_figure(json_t *figures, const char *path)
 {
-	FILE *out = page->out;
-
-	fputs("</main>\n<footer>\n", out);
-	fb_html(out, "<p>Made by fabricbench %s (%s) from", fb_version_text(),
-		fb_version_revision());
-	for (size_t i = 0; i < page->set->npaths; i++)
-		fb_html(out, " <code>%s</code>", page->set->path[i]);
-	fputs(". Times are medians over repetitions of the time until the last rank is through; "
-	      "intervals are 95%; rates are in 1e9 bytes per second.</p>\n</footer>\n"
-	      "<div id=\"tip\"></div>\n",
-	      out);
-	fb_html(out, "<script nonce=\"%s\">\n", page->nonce);
-	fputs(fb_page_js, out);
-	fputs("</script>\n</body>\n</html>\n", out);
-}
-
-void fb_page_table_begin(const struct fb_page *page, const char *name, const char *caption,
-			 const struct fb_page_column *column, size_t count)
-{
-	FILE *out = page->out;
-
-	fb_html(out,
-		"<div class=\"datatable\" data-name=\"%s\" data-source=\"%s-data\" "
-		"data-caption=\"%s\"><p class=\"soft\">This table needs scripts to be allowed; the "
-		"CSV files hold the same.</p></div>\n",
-		name, name, caption);
-	fb_html(out, "<script type=\"application/json\" nonce=\"%s\" id=\"%s-data\">{\"columns\":[",
-		page->nonce, name);
-	for (size_t i = 0; i < count; i++) {
-		const struct fb_page_column *c = &column[i];
-		const char *const texts[][2] = {{"name", c->name},
-						{"label", c->label},
-						{"type", c->type},
-						{"help", c->help}};
-
-		fputs(i ? ",\n{" : "\n{", out);
-		for (size_t t = 0; t < sizeof(texts) / sizeof(texts[0]); t++) {
-			fprintf(out, "\"%s\":", texts[t][0]);
-			fb_page_json_text(out, texts[t][1] ? texts[t][1] : "");
-			fputc(',', out);
-		}
-		fprintf(out, "\"filter\":%s,\"tag\":%s,\"wrap\":%s}", c->filter ? "true" : "false",
-			c->tag ? "true" : "false", c->wrap ? "true" : "false");
-	}
-	fputs("],\n\"rows\":[\n", out);
-}
-
-void fb_page_table_end(const struct fb_page *page)
-{
-	fputs("]}</script>\n", page->out);
-}
-
-int fb_page_write(const struct fb_page *page)
-{
+	const char *slash = strrchr(path, '/');
+	FILE *file = fopen(path, "r");
+	char *text = NULL;
+	size_t room = 0;
+	json_t *figure;
+	ssize_t got = file ? getdelim(&text, &room, '\0', file) : -1;
 	int err = FB_OK;
 
-	put_head(page);
-	put_top(page);
-	fb_page_overview(page);
-	fb_page_findings(page);
+	if (got < 0 && (!file || ferror(file)))
+		err = fb_error(FB_EINPUT, "%s: %s", path, strerror(errno));
+	if (file)
+		fclose(file);
+	if (!err) {
+		figure = fb_json_object(figures, NULL);
+		fb_json_set(figure, "name", fb_json_string(slash ? slash + 1 : path));
+		fb_json_set(figure, "svg", fb_json_string(got < 0 ? "" : text));
+	}
+	free(text);
+	return err;
+}
+
+static int make_document(const struct fb_page *page, json_t *data)
+{
+	json_t *figures = fb_json_array(data, "figures");
+	int err = FB_OK;
+
+	put_head(page, data);
+	fb_page_sections(page, data);
+	fb_page_findings(page, data);
 	if (page->base)
-		err = fb_page_comparison(page);
+		err = fb_page_comparison(page, data);
 	if (!err)
-		err = fb_page_figures(page);
+		err = fb_page_pairs(page, data);
+	for (size_t i = 0; i < page->nfigures && !err; i++)
+		err = put_figure(figures, page->figure[i]);
+	fb_page_rows(page, data);
+	fb_page_facts(page, data);
+	return err;
+}
+
+/* Unguessable, so that text that got past everything else could still not run. */
+static int make_nonce(char nonce[33])
+{
+	unsigned char random[16];
+
+	if (getrandom(random, sizeof(random), 0) != (ssize_t)sizeof(random))
+		return fb_error(FB_ESYS, "getrandom: %s", strerror(errno));
+	for (size_t i = 0; i < sizeof(random); i++)
+		snprintf(nonce + 2 * i, 3, "%02x", random[i]);
+	return FB_OK;
+}
+
+int fb_page_write(const struct fb_page *page, FILE *out)
+{
+	char nonce[33];
+	const struct {
+		const char *name, *text; /* NULL: the document */
+	} parts[] = {{"@NONCE@", nonce}, {"@CSS@", fb_page_css}, {"@DATA@", NULL},
+		     {"@JS@", fb_page_js}};
+	json_t *data = json_object();
+	int err = data ? make_nonce(nonce) : fb_error(FB_ENOMEM, "out of memory for the page");
+
 	if (!err)
-		err = fb_page_rows(page);
-	fb_page_facts(page);
-	put_bottom(page);
+		err = make_document(page, data);
+	for (const char *at = fb_page_html; *at && !err;) {
+		size_t plain = strcspn(at, "@"), i = 0;
+
+		fwrite(at, 1, plain, out);
+		at += plain;
+		while (*at && i < 3 && strncmp(at, parts[i].name, strlen(parts[i].name)))
+			i++;
+		if (!*at)
+			break;
+		at += strlen(parts[i].name);
+		if (parts[i].text)
+			fputs(parts[i].text, out);
+		else
+			err = fb_json_write(data, out);
+	}
+	json_decref(data);
 	return err;
 }

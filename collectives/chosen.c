@@ -210,6 +210,22 @@ static bool choose_by_model(struct chooser *ch)
 	return isfinite(least);
 }
 
+/*
+ * Beside computing, and where nothing was measured there: engine auto takes the copy engines for
+ * what only moves data, since they need no multiprocessor. Small messages keep their rule, as
+ * starting a copy takes longer than they do.
+ */
+static bool prefers_copies(const struct chooser *ch, const struct fb_tuning_rule *rule)
+{
+	enum { LEAST = 256 << 10 };
+
+	return ch->engine->ops == &fb_engine_auto && is_auto(ch->key->algorithm) &&
+	       ch->engine->session->settings->objective == FB_OVERLAPPED &&
+	       !(rule && rule->key.objective == FB_OVERLAPPED) && ch->key->bytes >= LEAST &&
+	       !fb_collective_info(ch->op->collective)->reduces &&
+	       can(ch, "copy/push", "direct");
+}
+
 /* Replaces auto by names. */
 static bool choose_names(struct chooser *ch)
 {
@@ -228,6 +244,12 @@ static bool choose_names(struct chooser *ch)
 	}
 	chosen->named = true;
 	chosen->by = model_name;
+	if (prefers_copies(ch, rule)) {
+		chosen->by = "objective";
+		chosen->c.algorithm = "copy/push";
+		chosen->c.protocol = "direct";
+		return true;
+	}
 	if (!rule && planned)
 		return choose_by_model(ch);
 	chosen->c.algorithm = rule ? rule->algorithm : "push";

@@ -38,10 +38,10 @@ struct fb_overlap_settings {
 	uint64_t storage, input, late_ranks;
 	/* contention */
 	struct fb_sizes streams;
-	uint64_t repeats;
+	uint64_t repeats, collective;
 	/* moe */
 	struct fb_sizes experts_skew;
-	uint64_t experts, topk;
+	uint64_t experts, topk, dispatch;
 };
 
 #endif

@@ -53,6 +53,8 @@ for family in $FB_MPIS; do
 	expect "pipelines of one rank" "$(rows ',skipped,a pipeline needs two ranks')" 16
 	go "$family" 3 moe --hidden 64 --ffn 64 --tokens 32 --topk 2
 	expect "rows of moe" "$(rows ',(ok|few),')" 8
+	go "$family" 3 moe --hidden 64 --ffn 64 --tokens 32 --topk 2 --dispatch fp8
+	expect "rows of moe in 8 bits" "$(rows 'dispatch=fp8.*,(ok|few),')" 8
 	go "$family" 3 context_parallel --hidden 64 --tokens 16
 	expect "rows of context_parallel" "$(rows ',(ok|few),')" 4
 	# Nine hazards that processors have; each but the careful step has a cost with its base.
@@ -70,6 +72,9 @@ for family in $FB_MPIS; do
 	go "$family" 2 contention --bytes 60000 --layers 3 --hidden 64 --tokens 4 --streams 1,2
 	expect "rows of contention" "$(rows ',(ok|few),')" 16
 	expect "copies on processors" "$(rows ',skipped,processors have one memory')" 8
+	go "$family" 3 contention --bytes 60000 --layers 3 --hidden 64 --tokens 4 \
+		--schedule spin --collective all
+	expect "collectives beside spin" "$(rows ',(ok|few),')" 12
 	# One process drives all: its step is as right as a process for each, and costs something.
 	go "$family" 3 dataparallel --bytes 60000 --layers 3 --hidden 64 --tokens 4 \
 		--input-bytes 1001

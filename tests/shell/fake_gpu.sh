@@ -176,7 +176,7 @@ runs 2 fsdp --engine cuda,copy --bytes 100K --prefetch 0,2 --reshard yes,no "${s
 runs 4 fsdp --engine cuda --bytes 100K --prefetch 1 --shard 2 "${shape[@]}"
 runs 2 tensor_parallel --engine cuda,copy --ffn 200 --chunks 2 "${shape[@]}"
 runs 3 pipeline --engine cuda --bytes 4K --microbatches 3 "${shape[@]}"
-runs 2 moe --engine cuda --ffn 200 "${shape[@]}"
+runs 2 moe --engine cuda --ffn 200 --dispatch same,fp8 "${shape[@]}"
 runs 2 hazards --engine cuda --bytes 100K --layers 2 --hidden 100 --tokens 16 --datatype bf16 \
 	--delay 10us --input-bytes 4K --storage-bytes 4K
 runs 2 graph --engine cuda,copy --bytes 100K --layers 2 --hidden 100 --tokens 16 --bucket 1K
@@ -184,6 +184,13 @@ runs 2 contention --engine cuda,copy --bytes 10K --layers 2 --hidden 100 --token
 runs 2 dataparallel --engine cuda,copy --bytes 10K --layers 2 --hidden 100 --tokens 4
 runs 2 ddp --engine cuda --bytes 60000 --bucket 20000 --schedule overlap,zero2 --tokens 8 \
 	--hidden 100 --compress all --optimizer all --microbatches 2 --datatype bf16
+# Beside computing engine auto takes the copy engines for what only moves data, if it is large.
+runs 2 contention --engine auto --bytes 1M --layers 2 --hidden 100 --tokens 4 \
+	--collective all_gather,reduce_scatter,all_to_all_v
+expect "collectives by copies" "$(grep -c 'copy/push direct' "$FB_TMP/out")" 2
+runs 2 contention --engine auto --bytes 1M --layers 2 --hidden 100 --tokens 4 \
+	--collective all_gather --objective alone
+expect "collectives by copies, alone" "$(grep -c 'copy/push direct' "$FB_TMP/out")" 0
 runs 2 context_parallel --engine cuda,copy --trace "$FB_TMP" "${shape[@]}"
 verdict fake_gpu_steps
 

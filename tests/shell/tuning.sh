@@ -143,6 +143,19 @@ mv "$work/steps/all_reduce.csv" "$work/steps/ddp.csv"
 expect "beside computing" "$(table steps --best-only --objective overlapped | grep '^rule auto')" \
 	"rule auto all_reduce 2 1 p2p any any 4M 4M auto auto ring direct 8 0 0 objective=overlapped
 rule auto all_reduce 2 1 p2p any any 64M 64M auto auto copy/push direct 0 0 0 objective=overlapped"
+# Steps of contention are of the collective that they name; without work they say nothing.
+rows beside <<-'END'
+	cuda ring direct 4194304 90 collective=all_gather;compute=20ms;streams=1
+	copy push direct 4194304 80 collective=all_gather;compute=20ms;streams=1
+	cuda ring direct 4194304 10 collective=all_gather;compute=20ms;streams=0
+	cuda ring direct 4194304 70 compute=20ms;streams=1
+END
+sed -i '2,$s/,all_reduce,all_reduce,/,contention,gemm,/' "$work/beside/all_reduce.csv"
+mv "$work/beside/all_reduce.csv" "$work/beside/contention.csv"
+table beside --best-only --objective overlapped | grep '^rule auto' >"$work/rule"
+expect "other collectives" "$(cut -d ' ' -f 2-12 "$work/rule")" \
+	"auto all_gather 2 1 p2p any any 4M 4M auto auto"
+holds "$work/rule" 'copy/push direct 0 0 0 objective=overlapped$'
 expect "steps are nothing alone" "$("$bin/tune" "$work/steps" 2>&1)" \
 	"fabricbench: no row of engines cuda, copy or host with a time is left to make a table of"
 verdict tuning_overlapped

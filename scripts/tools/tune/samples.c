@@ -7,6 +7,7 @@
 
 #include "common/base/error.h"
 #include "common/option/option.h"
+#include "common/plan/collective.h"
 
 /* Engines whose choices a table can make, and whose machine they are of. */
 static const struct {
@@ -61,11 +62,23 @@ static int filter_column(const char *filter, const char **values, const char **c
 			(int)n, filter);
 }
 
-/* A step in which buckets are reduced while it computes. */
+/* A step with collectives of one kind beside products: buckets of ddp, or contention's. */
 static bool is_step(const struct fb_cell *cell)
 {
-	return !strcmp(fb_cell_text(cell, "program"), "ddp") &&
-	       !strcmp(fb_cell_text(cell, "operation"), "overlap");
+	const char *program = fb_cell_text(cell, "program");
+	const char *schedule = fb_cell_text(cell, "operation");
+
+	return (!strcmp(program, "ddp") && !strcmp(schedule, "overlap")) ||
+	       (!strcmp(program, "contention") && !strcmp(schedule, "gemm"));
+}
+
+/* The name of a collective that lasts; NULL: there is none of that name. */
+static const char *collective_name(const char *name)
+{
+	for (int i = 0; i < FB_COLLECTIVES; i++)
+		if (!strcmp(fb_collective_info((enum fb_collective)i)->name, name))
+			return fb_collective_info((enum fb_collective)i)->name;
+	return NULL;
 }
 
 static int is_wanted(const struct fb_cell *cell, const struct fb_tune_settings *s, bool *wanted)
@@ -126,6 +139,15 @@ static bool read_variant(struct fb_tune_sample *sample, bool step)
 				return false;
 			continue;
 		}
+		if (step && !strcmp(key, "collective")) {
+			sample->operation = collective_name(value);
+			if (!sample->operation)
+				return false;
+			continue;
+		}
+		/* Without work beside it nothing is said about that. */
+		if (step && !strcmp(key, "streams") && !strcmp(value, "0"))
+			return false;
 		if (has_traffic ? !strcmp(key, "skew") || !strcmp(key, "matrix")
 				: step && !is_shape(key)) {
 			used += (size_t)snprintf(sample->context + used,

@@ -69,8 +69,9 @@ struct fb_tune_family {
 /*
  * Which cells take part, sorted by family: rows of engines that a table can tell something, with
  * names and not auto, with no keys in `variant` but those that a rule has. For the objective
- * `overlapped` these are steps of ddp: a row is one of all_reduce, of its bucket's bytes, and its
- * time is the step's. Returns 0; FB_EDATA (a
+ * `overlapped` these are steps of ddp and of contention beside gemm: a row is one of all_reduce, of
+ * its bucket's bytes, or of the collective that contention names, and its time is the step's.
+ * Returns 0; FB_EDATA (a
  * row has wrong data) or FB_EPEER (one is a fault): no table is made of such rows; FB_EINPUT (no
  * row with a time is left; an unknown column in a filter); FB_ENOMEM; all printed. Free *samples.
  */

@@ -4,14 +4,12 @@
 #include <string.h>
 
 #include "common/base/error.h"
-#include "common/record/variant.h"
 #include "common/run/axes.h"
 #include "kvtransfer/stream/stream.h"
 
 #define SETTINGS struct fb_stream_settings
 
 const char *const fb_stream_modes[] = {"layerwise", "after", NULL};
-const char *const fb_stream_starts[] = {"request", "layer", NULL};
 
 /* fb_axes_adjust_fn. Sizes follow from tokens. */
 static bool adjust(void *arg, struct fb_case *c)
@@ -49,17 +47,20 @@ static int expand(struct fb_run *run, void *arg)
 				2, own->others.count};
 	do {
 		struct fb_case base = {.operation = "stream", .registration = "none"};
-		char keys[FB_VARIANT_CHARS];
+		struct fb_handoff_keys *keys = FB_OWN(struct fb_handoff_keys, &base);
 
 		if (!(h->models >> at[0] & 1) || !(own->starts >> at[4] & 1))
 			continue;
-		snprintf(keys, sizeof(keys), "block=%llu;build=warm;grain=layer;model=%s;"
-			 "others=%llu;page_run=%llu;start=%s;tokens=%llu",
-			 (unsigned long long)h->block_tokens.value[at[2]],
-			 fb_kv_model_names[at[0]], (unsigned long long)own->others.value[at[5]],
-			 (unsigned long long)h->page_run.value[at[3]], fb_stream_starts[at[4]],
-			 (unsigned long long)h->tokens.value[at[1]]);
-		fb_variant_put(&base, keys);
+		fb_handoff_keys_clear(keys);
+		keys->build = 0; /* warm */
+		keys->grain = FB_GRAIN_LAYER;
+		keys->model = at[0];
+		keys->tokens = h->tokens.value[at[1]];
+		keys->block = h->block_tokens.value[at[2]];
+		keys->page_run = h->page_run.value[at[3]];
+		keys->start = at[4];
+		keys->others = own->others.value[at[5]];
+		fb_keys_put(&base, fb_handoff_keys);
 		err = fb_axes_expand(run, &base, &choices, adjust, state);
 	} while (!err && fb_product_next(at, count, sizeof(count) / sizeof(count[0])));
 	return err;

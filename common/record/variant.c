@@ -145,21 +145,6 @@ static const char *find(const char *variant, const char *key)
 	return NULL;
 }
 
-uint64_t fb_variant_u64(const char *variant, const char *key, uint64_t fallback)
-{
-	const char *at = find(variant, key);
-
-	return at ? strtoull(at, NULL, 10) : fallback;
-}
-
-const char *fb_variant_text(const char *variant, const char *key, char *value, size_t n)
-{
-	const char *at = find(variant, key);
-
-	snprintf(value, n, "%.*s", at ? (int)strcspn(at, ";") : 0, at ? at : "");
-	return value;
-}
-
 bool fb_variant_has(const char *variant, const char *name)
 {
 	return find(variant, name) != NULL;

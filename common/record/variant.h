@@ -33,13 +33,6 @@ int fb_variant_add(char variant[FB_VARIANT_CHARS], const char *tags, char *why, 
  */
 void fb_variant_put(struct fb_case *c, const char *keys);
 
-/*
- * The value of a key of a variant: a number, or `fallback` where it has no key; a text copied to
- * value[n], "" where there is no such key. Programs with typed keys (key.h) have no need of these.
- */
-uint64_t fb_variant_u64(const char *variant, const char *key, uint64_t fallback);
-const char *fb_variant_text(const char *variant, const char *key, char *value, size_t n);
-
 /* Whether a variant ("dst=1;src=0") has a key of that name. */
 bool fb_variant_has(const char *variant, const char *name);
 

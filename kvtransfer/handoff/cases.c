@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "common/base/error.h"
-#include "common/record/variant.h"
 #include "common/run/axes.h"
 #include "common/run/run.h" /* fb_run.program, for its own options' values */
 #include "kvtransfer/handoff/handoff.h"
@@ -13,21 +12,36 @@ const char *const fb_handoff_operations[] = {"reshard", "fan", "fit", NULL};
 const char *const fb_handoff_grains[] = {"request", "layer", "run", NULL};
 const char *const fb_handoff_verbs[] = {"put", "get", NULL};
 const char *const fb_handoff_builds[] = {"warm", "cold", NULL};
+const char *const fb_stream_starts[] = {"request", "layer", NULL};
 
-static int index_of(const char *const *names, const char *name)
+#define KEY(name, type, names) {#name, type, offsetof(struct fb_handoff_keys, name), names}
+
+const struct fb_key fb_handoff_keys[] = {
+	KEY(block, FB_KEY_U64, NULL),
+	KEY(build, FB_KEY_CHOICE, fb_handoff_builds),
+	KEY(churn, FB_KEY_U64, NULL),
+	KEY(decode, FB_KEY_U64, NULL),
+	KEY(decode_run, FB_KEY_U64, NULL),
+	KEY(grain, FB_KEY_CHOICE, fb_handoff_grains),
+	KEY(layout, FB_KEY_CHOICE, fb_kv_layouts),
+	KEY(model, FB_KEY_CHOICE, fb_kv_model_names),
+	KEY(others, FB_KEY_U64, NULL),
+	KEY(page_run, FB_KEY_U64, NULL),
+	KEY(prefill, FB_KEY_U64, NULL),
+	KEY(start, FB_KEY_CHOICE, fb_stream_starts),
+	KEY(tokens, FB_KEY_U64, NULL),
+	{NULL, FB_KEY_U64, 0, NULL},
+};
+
+void fb_handoff_keys_clear(struct fb_handoff_keys *keys)
 {
-	int i = 0;
-
-	while (names[i + 1] && strcmp(names[i], name))
-		i++;
-	return i;
+	memset(keys, 0xff, sizeof(*keys));
 }
 
-static int key_of(const struct fb_case *c, const char *key, const char *const *names)
+/* A member, or what it stands for where the case has none. */
+static uint32_t value(uint64_t member, uint32_t fallback)
 {
-	char text[32];
-
-	return index_of(names, fb_variant_text(c->variant, key, text, sizeof(text)));
+	return member == FB_KEY_NONE ? fallback : (uint32_t)member;
 }
 
 int fb_handoff_open(struct fb_run *run, void **result)
@@ -71,28 +85,27 @@ struct fb_kv_backend *fb_handoff_engine_of(struct fb_handoff_state *state,
 
 struct fb_handoff_plan fb_handoff_plan_of(const struct fb_case *c)
 {
-	char text[64];
-	const struct fb_kv_model *model =
-		fb_kv_model_find(fb_variant_text(c->variant, "model", text, sizeof(text)));
+	const struct fb_handoff_keys *keys = FB_OWN_CONST(struct fb_handoff_keys, c);
 	struct fb_handoff_plan p = {
 		.operation = !strcmp(c->operation, "fit")   ? FB_HANDOFF_FIT
 			     : !strcmp(c->operation, "fan") ? FB_HANDOFF_FAN
 							    : FB_HANDOFF_RESHARD,
-		.grain = (enum fb_handoff_grain)key_of(c, "grain", fb_handoff_grains),
+		.grain = (enum fb_handoff_grain)value(keys->grain, FB_GRAIN_RUN),
 		.get = !strcmp(c->algorithm, "get"),
-		.cold = key_of(c, "build", fb_handoff_builds) == 1};
+		.cold = value(keys->build, 1) == 1};
 
 	if (p.operation == FB_HANDOFF_FIT)
 		return p;
-	p.shape = fb_kv_model_shape(model, (uint32_t)fb_datatype_size(c->datatype));
-	p.shape.layout = (enum fb_kv_layout)key_of(c, "layout", fb_kv_layouts);
-	p.shape.tokens = (uint32_t)fb_variant_u64(c->variant, "tokens", 1);
-	p.shape.block_tokens = (uint32_t)fb_variant_u64(c->variant, "block", 1);
-	p.shape.page_run = (uint32_t)fb_variant_u64(c->variant, "page_run", 1);
-	p.shape.decode_run = (uint32_t)fb_variant_u64(c->variant, "decode_run", 0);
-	p.shape.churn = (uint32_t)fb_variant_u64(c->variant, "churn", 0);
-	p.shape.tp[FB_KV_PREFILL] = (uint32_t)fb_variant_u64(c->variant, "prefill", 1);
-	p.shape.tp[FB_KV_DECODE] = (uint32_t)fb_variant_u64(c->variant, "decode", 1);
+	p.shape = fb_kv_model_shape(fb_kv_model_find(fb_kv_model_names[keys->model]),
+				    (uint32_t)fb_datatype_size(c->datatype));
+	p.shape.layout = (enum fb_kv_layout)value(keys->layout, FB_KV_LAYOUTS - 1);
+	p.shape.tokens = value(keys->tokens, 1);
+	p.shape.block_tokens = value(keys->block, 1);
+	p.shape.page_run = value(keys->page_run, 1);
+	p.shape.decode_run = value(keys->decode_run, 0);
+	p.shape.churn = value(keys->churn, 0);
+	p.shape.tp[FB_KV_PREFILL] = value(keys->prefill, 1);
+	p.shape.tp[FB_KV_DECODE] = value(keys->decode, 1);
 	return p;
 }
 
@@ -148,29 +161,27 @@ static bool adjust(void *arg, struct fb_case *c)
 /* The keys of one element of the product; fit has none. */
 static void put_keys(const struct fb_handoff_settings *own, const size_t *at, struct fb_case *c)
 {
+	struct fb_handoff_keys *keys = FB_OWN(struct fb_handoff_keys, c);
 	uint64_t decode_run = own->decode_run.value[at[9]], churn = own->churn.value[at[10]];
-	char keys[FB_VARIANT_CHARS];
 
+	fb_handoff_keys_clear(keys);
 	if (at[1] == FB_HANDOFF_FIT)
 		return;
-	snprintf(keys, sizeof(keys), "block=%llu;build=%s;decode=%llu;grain=%s;layout=%s;model=%s;"
-		 "prefill=%llu;tokens=%llu",
-		 (unsigned long long)own->block_tokens.value[at[4]], fb_handoff_builds[at[11]],
-		 (unsigned long long)own->decode.value[at[7]], fb_handoff_grains[at[3]],
-		 fb_kv_layouts[at[2]], fb_kv_model_names[at[0]],
-		 (unsigned long long)own->prefill.value[at[6]],
-		 (unsigned long long)own->tokens.value[at[5]]);
-	fb_variant_put(c, keys);
+	keys->model = at[0];
+	keys->layout = at[2];
+	keys->grain = at[3];
+	keys->block = own->block_tokens.value[at[4]];
+	keys->tokens = own->tokens.value[at[5]];
+	keys->prefill = own->prefill.value[at[6]];
+	keys->decode = own->decode.value[at[7]];
+	keys->build = at[11];
 	if (churn)
-		snprintf(keys, sizeof(keys), "churn=%llu", (unsigned long long)churn);
+		keys->churn = churn;
 	else
-		snprintf(keys, sizeof(keys), "page_run=%llu",
-			 (unsigned long long)own->page_run.value[at[8]]);
-	fb_variant_put(c, keys);
-	if (churn || !decode_run)
-		return;
-	snprintf(keys, sizeof(keys), "decode_run=%llu", (unsigned long long)decode_run);
-	fb_variant_put(c, keys);
+		keys->page_run = own->page_run.value[at[8]];
+	if (!churn && decode_run)
+		keys->decode_run = decode_run;
+	fb_keys_put(c, fb_handoff_keys);
 }
 
 int fb_handoff_expand(struct fb_run *run, void *arg)

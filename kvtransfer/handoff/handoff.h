@@ -12,6 +12,7 @@
 #define FB_KVTRANSFER_HANDOFF_HANDOFF_H
 
 #include "common/base/sizes.h"
+#include "common/record/key.h"
 #include "common/run/program.h"
 #include "kvtransfer/machine.h"
 #include "kvtransfer/model.h"
@@ -25,12 +26,23 @@ enum { FB_NOTE_PUT = 1, FB_NOTE_FREE, FB_NOTE_GOT, FB_NOTE_READY };
 
 extern const char *const fb_handoff_operations[], *const fb_handoff_grains[];
 extern const char *const fb_handoff_verbs[], *const fb_handoff_builds[];
+extern const char *const fb_stream_starts[];
 
 /* The values of the program's own options. */
 struct fb_handoff_settings {
 	uint64_t models, operations, layouts, grains, verbs, builds; /* bits */
 	struct fb_sizes tokens, block_tokens, prefill, decode, page_run, decode_run, churn;
 };
+
+/* The programs' own axes, of handoff and stream (FB_OWN); FB_KEY_NONE where a case has not. */
+struct fb_handoff_keys {
+	uint64_t block, build, churn, decode, decode_run, grain, layout, model, others, page_run;
+	uint64_t prefill, start, tokens;
+};
+extern const struct fb_key fb_handoff_keys[];
+
+/* All of them FB_KEY_NONE. */
+void fb_handoff_keys_clear(struct fb_handoff_keys *keys);
 
 enum fb_handoff_column {
 	FB_HANDOFF_MOVES,

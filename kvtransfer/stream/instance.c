@@ -16,7 +16,6 @@
 #include "common/base/error.h"
 #include "common/base/spin.h"
 #include "common/measure/stats.h"
-#include "common/record/variant.h"
 
 enum { TRIES = 5, MOST_CALLS = 1 << 16 };
 
@@ -267,7 +266,7 @@ int fb_stream_set_up(void *state, const struct fb_case *c, void **result)
 {
 	struct stream *s = calloc(1, sizeof(*s));
 	void *base = NULL;
-	char text[64];
+	const struct fb_handoff_keys *keys = FB_OWN_CONST(struct fb_handoff_keys, c);
 	int err = fb_handoff_set_up(state, c, &base);
 
 	if (err || !s) {
@@ -275,11 +274,11 @@ int fb_stream_set_up(void *state, const struct fb_case *c, void **result)
 		return err ? err : FB_ENOMEM;
 	}
 	s->base = base;
-	s->model = fb_kv_model_find(fb_variant_text(c->variant, "model", text, sizeof(text)));
-	s->tokens = (uint32_t)fb_variant_u64(c->variant, "tokens", 1);
-	s->others = (uint32_t)fb_variant_u64(c->variant, "others", 0);
+	s->model = fb_kv_model_find(fb_kv_model_names[keys->model]);
+	s->tokens = (uint32_t)keys->tokens;
+	s->others = (uint32_t)keys->others;
 	s->layerwise = !strcmp(c->algorithm, fb_stream_modes[0]);
-	s->early = !strcmp(fb_variant_text(c->variant, "start", text, sizeof(text)), "layer");
+	s->early = !strcmp(fb_stream_starts[keys->start], "layer");
 	err = open_stream(s);
 	if (err) {
 		close_stream(s);

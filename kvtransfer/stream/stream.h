@@ -14,7 +14,7 @@
 #include "kvtransfer/compute.h"
 #include "kvtransfer/handoff/handoff.h"
 
-extern const char *const fb_stream_modes[], *const fb_stream_starts[];
+extern const char *const fb_stream_modes[];
 
 /* The values of the program's own options. */
 struct fb_stream_settings {

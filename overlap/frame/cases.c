@@ -173,8 +173,14 @@ static int add_passes(struct fb_step_state *s, int schedule)
 	size_t index[FB_SCHEDULE_AXES] = {0}, count[FB_SCHEDULE_AXES];
 	int err = FB_OK;
 
-	for (int a = 0; a < FB_SCHEDULE_AXES; a++)
+	for (int a = 0; a < FB_SCHEDULE_AXES; a++) {
 		count[a] = axis_count(s, schedule, a);
+		/* There is no first element of such a product to begin with. */
+		if (!count[a])
+			return fb_error(FB_EINPUT, "axis %s has no value: expected an option of "
+					"%s that gives it one", s->program->axes[a].key,
+					s->program->name);
+	}
 	do
 		err = add_pass(s, schedule, index);
 	while (!err && fb_product_next(index, count, FB_SCHEDULE_AXES));

@@ -13,7 +13,7 @@ enum { BLOCK_MIN = 5, BLOCK_MAX = 100 };
 static const double warm_up_s = 20e-3;
 enum { WARM_UP_CALLS = 10, WARM_UP_MAX = 100000 };
 
-static const double batch_s = 1e-3;
+static const double batch_s[] = {[false] = 1e-3, [true] = 4e-3}; /* [on a GPU] */
 enum { BATCH_TIMERS = 50, BATCH_MIN = 2, BATCH_MAX = 1000 };
 
 int fb_sampler_open(struct fb_sampler *sampler, const struct fb_sampler_config *config)
@@ -182,9 +182,10 @@ size_t fb_warm_up_next(size_t calls, double elapsed_s, double first_s, double li
 	return (size_t)need;
 }
 
-int fb_streaming_calls(double call_s, double timer_s)
+int fb_streaming_calls(double call_s, double timer_s, double each_max_s, bool gpu)
 {
-	double target = fmax(BATCH_TIMERS * timer_s, batch_s);
+	double batch = fmax(fmin(batch_s[gpu], each_max_s), batch_s[false]);
+	double target = fmax(BATCH_TIMERS * timer_s, batch);
 	double calls = ceil(target / fmax(call_s, 1e-9) - 1e-6);
 
 	return (int)fmin(fmax(calls, BATCH_MIN), BATCH_MAX);

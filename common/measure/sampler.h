@@ -75,10 +75,13 @@ void fb_sampler_add(struct fb_sampler *sampler, const struct fb_sample *sample, 
 size_t fb_warm_up_next(size_t calls, double elapsed_s, double first_s, double limit_s);
 
 /*
- * Calls per batch in the streaming cadence: so many that a batch takes 1 ms and 50 readings of the
- * clock at least; 2 to 1000. In shorter ones a batch's first call, which takes longer than those
- * behind it, counts for more than it does where calls go on.
+ * Calls per batch in the streaming cadence: so many that a batch takes 1 ms, 4 ms on a GPU, and 50
+ * readings of the clock at least; 2 to 1000. In shorter ones a batch's first call, which takes
+ * longer than those behind it, counts for more than it does where calls go on. On a GPU it is the
+ * launch of a graph or of the first kernel and the wait for the last: NCCL's times are up to 4%
+ * longer in batches of 1 ms than nccl-tests has them. each_max_s: what a sample may take if the
+ * fewest are to fit into --max-time; a batch on a GPU is no longer, but 1 ms at least.
  */
-int fb_streaming_calls(double call_s, double timer_s);
+int fb_streaming_calls(double call_s, double timer_s, double each_max_s, bool gpu);
 
 #endif

@@ -4,6 +4,7 @@
 #include "common/run/measure.h"
 
 #include <math.h>
+#include <string.h>
 
 /*
  * Timer and barrier may cost this share of the median before the row is flagged. Ranks that begin
@@ -339,6 +340,19 @@ static void final_check(const struct subject *s, struct fb_mismatch bad,
 		add_ranks(s, &own, 1, calls);
 }
 
+/* Collective: calls per batch; rank 0 says. */
+static int batch_calls(const struct subject *s, double call_s)
+{
+	const struct fb_meter *m = s->meter;
+	const struct fb_settings *settings = m->settings;
+	const char *launch = s->key->launch;
+	bool gpu = !strcmp(launch, "stream") || !strcmp(launch, "graph");
+	double each_max_s = settings->max_time_s / (double)settings->min_samples;
+
+	return (int)share(m->world, (size_t)fb_streaming_calls(call_s, m->timer_us * 1e-6,
+							       each_max_s, gpu));
+}
+
 void fb_measure(struct fb_meter *meter, const struct fb_program *program, void *instance,
 		const struct fb_case *c, struct fb_measurement *out)
 {
@@ -364,9 +378,7 @@ void fb_measure(struct fb_meter *meter, const struct fb_program *program, void *
 		each_s = warm_up(&s, out->first_us * 1e-6);
 		out->cpu_s = cpu_of_call(meter);
 		if (c->cadence == FB_STREAMING)
-			out->calls = (int)share(
-				meter->world,
-				(size_t)fb_streaming_calls(each_s, meter->timer_us * 1e-6));
+			out->calls = batch_calls(&s, each_s);
 	}
 	meter->work_s += fb_clock_seconds(meter->clock, fb_clock_ticks(meter->clock) - start);
 	if (out->status != FB_STATUS_OK)

@@ -46,7 +46,7 @@ static int note(const char *name, comm_t comm, const void *in, void *out, size_t
 	if (calls.fail_with)
 		return calls.fail_with;
 	if (calls.count == FAKE_MOST_CALLS)
-		return 3;
+		return 0; /* programs go on for longer than a test looks */
 	calls.count++;
 	*c = (struct fake_call){.rank = comm->rank, .in = in, .out = out, .count = count,
 				.type = type, .op = op, .other = other, .stream = stream,

@@ -241,11 +241,18 @@ static void test_warm_up(void)
 
 static void test_batches(void)
 {
-	CHECK_INT(fb_streaming_calls(10e-6, 40e-9), 100);
-	CHECK_INT(fb_streaming_calls(1e-3, 40e-9), 2);
-	CHECK_INT(fb_streaming_calls(1e-8, 40e-9), 1000);
-	CHECK_INT(fb_streaming_calls(10e-6, 40e-6), 200); /* a slow clock asks for 50 readings */
-	CHECK_INT(fb_streaming_calls(0, 0), 1000);
+	CHECK_INT(fb_streaming_calls(10e-6, 40e-9, 1, false), 100);
+	CHECK_INT(fb_streaming_calls(1e-3, 40e-9, 1, false), 2);
+	CHECK_INT(fb_streaming_calls(1e-8, 40e-9, 1, false), 1000);
+	/* a slow clock asks for 50 readings */
+	CHECK_INT(fb_streaming_calls(10e-6, 40e-6, 1, false), 200);
+	CHECK_INT(fb_streaming_calls(0, 0, 1, false), 1000);
+	/* on a GPU 4 ms, if so many fit into the row's time; 1 ms in any case */
+	CHECK_INT(fb_streaming_calls(10e-6, 40e-9, 1, true), 400);
+	CHECK_INT(fb_streaming_calls(10e-6, 40e-9, 3e-3, true), 300);
+	CHECK_INT(fb_streaming_calls(10e-6, 40e-9, 1e-4, true), 100);
+	CHECK_INT(fb_streaming_calls(1e-8, 40e-9, 1, true), 1000);
+	CHECK_INT(fb_streaming_calls(10e-6, 40e-9, 3e-3, false), 100);
 }
 
 int main(void)

@@ -213,7 +213,7 @@ static bool choose_by_model(struct chooser *ch)
 /*
  * Beside computing, and where nothing was measured there: engine auto takes the copy engines for
  * what only moves data, since they need no multiprocessor. Small messages keep their rule, as
- * starting a copy takes longer than they do.
+ * starting a copy takes longer than they do, and so does who gave a number of channels.
  */
 static bool prefers_copies(const struct chooser *ch, const struct fb_tuning_rule *rule)
 {
@@ -221,9 +221,33 @@ static bool prefers_copies(const struct chooser *ch, const struct fb_tuning_rule
 
 	return ch->engine->ops == &fb_engine_auto && is_auto(ch->key->algorithm) &&
 	       ch->engine->session->settings->objective == FB_OVERLAPPED &&
-	       !(rule && rule->key.objective == FB_OVERLAPPED) && ch->key->bytes >= LEAST &&
+	       !(rule && (rule->key.objective == FB_OVERLAPPED || rule->key.channels)) &&
+	       ch->key->bytes >= LEAST &&
 	       !fb_collective_info(ch->op->collective)->reduces &&
 	       can(ch, "copy/push", "direct");
+}
+
+/*
+ * The rule for what is asked. An engine that chooses between others has no rules for numbers of
+ * channels, which only the usual one of them has: where the user gave a number, the usual one's
+ * rules for such numbers go before its own, whose shapes are for as many channels as it likes.
+ */
+static const struct fb_tuning_rule *find_rule(struct chooser *ch, const struct fb_tuning_key *asked,
+					      const char *usual)
+{
+	const struct fb_tuning *table = table_of(ch);
+	uint64_t bytes = ch->key->bytes;
+	struct fb_tuning_key other = *asked;
+	const struct fb_tuning_rule *rule, *own;
+
+	if (!usual)
+		return fb_tuning_find(table, asked, bytes, accept, ch);
+	other.engine = usual;
+	rule = fb_tuning_find(table, &other, bytes, accept, ch);
+	if (rule && rule->key.channels)
+		return rule;
+	own = fb_tuning_find(table, asked, bytes, accept, ch);
+	return own ? own : rule;
 }
 
 /* Replaces auto by names. */
@@ -235,13 +259,8 @@ static bool choose_names(struct chooser *ch)
 	bool planned = ch->engine->ops->planned || usual;
 	/* Engines without plans have one protocol, whatever they say. */
 	struct fb_tuning_key asked = key_of(ch, c->algorithm, planned ? c->protocol : automatic);
-	const struct fb_tuning_rule *rule = fb_tuning_find(table_of(ch), &asked, c->bytes, accept,
-							   ch);
+	const struct fb_tuning_rule *rule = find_rule(ch, &asked, usual);
 
-	if (!rule && usual) {
-		asked.engine = usual;
-		rule = fb_tuning_find(table_of(ch), &asked, c->bytes, accept, ch);
-	}
 	chosen->named = true;
 	chosen->by = model_name;
 	if (prefers_copies(ch, rule)) {

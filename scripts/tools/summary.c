@@ -20,7 +20,7 @@
 
 struct settings {
 	int metric;
-	bool all, csv, plot, sections;
+	bool all, chosen, csv, plot, sections;
 	uint64_t section;
 	const char *axis, *columns;
 };
@@ -35,6 +35,7 @@ static const struct fb_option table[] = {
 	FB_OPTION_CHOICE(struct settings, metric, 'm', "metric", "time", metrics,
 			 "what the table shows: median time, or bus bandwidth"),
 	FLAG(all, 'a', "all", "every algorithm and protocol of each size, not only the best"),
+	FLAG(chosen, 0, "chosen", "what engine auto chose: against the library, and its regret"),
 	FB_OPTION_STRING(struct settings, axis, 'x', "axis", "KEY[,KEY]", NULL, NULL,
 			 "what rows of a table run over beside sizes: any column, key or variable"),
 	FB_OPTION_STRING(struct settings, columns, 0, "columns", "LIST", NULL, NULL,
@@ -53,9 +54,11 @@ static const char description[] =
 	"and shows for each operation and size the best of the project's algorithms, its "
 	"time, how near the bound it is, the library's own time, and the ratio of the two. With "
 	"--axis tables run over other keys as well, in the order of their numbers: bucket, tokens, "
-	"prefill,decode, NCCL_ALGO.\n\n"
+	"prefill,decode, NCCL_ALGO. With --chosen it says in a line for each operation how engine "
+	"auto did: the geometric mean of the best library's time by auto's, the least with its "
+	"cell, and auto's time by the best own one (regret).\n\n"
 	"Exit code: 0 good; 2 a row had wrong data; 3 the input cannot be used; 5 a row ended "
-	"in a fault. --csv, --plot and --sections ignore bad rows.";
+	"in a fault. --chosen, --csv, --plot and --sections ignore bad rows.";
 
 /* Of each matrix of pairs: who is slow. */
 static int print_slow(const struct fb_report *report)
@@ -120,6 +123,8 @@ static int print(const struct fb_report *report, const struct settings *settings
 			report, &report->cells->section[settings->section - 1]));
 	} else if (settings->csv) {
 		fb_report_csv(report);
+	} else if (settings->chosen) {
+		fb_report_auto(report);
 	} else {
 		fb_report_text(report);
 		if (print_slow(report) || print_laggards(report, paths, count))

@@ -47,6 +47,42 @@ width=$(grep -hvE 'wrong|fault' "$golden"/{one,six,fault}*.txt | cut -c1-100 | w
 [ "$width" -le 100 ] || fail "a table is $width columns wide"
 verdict summary_text
 
+# Engine auto: the best of the library's ways by its time, and its time by the best own one.
+mkdir "$FB_TMP/chosen"
+awk -F, -v OFS=, 'NR == FNR {
+		if (FNR == 1) for (i = 1; i <= NF; i++) at[$i] = i
+		if (FNR == 1) print
+		if (FNR == 2) row = $0
+		next
+	}
+	{
+		split($0, f, " "); $0 = row
+		$at["engine"] = f[1]; $at["algorithm"] = f[2]; $at["registration"] = f[3]
+		$at["bytes"] = f[4]; $at["in_place"] = f[6] ? f[6] : "no"; $at["median_us"] = f[5]
+		$at["median_low_us"] = f[5] * 0.99; $at["median_high_us"] = f[5] * 1.01
+		print
+	}' "$golden/one/all_reduce.csv" - >"$FB_TMP/chosen/all_reduce.csv" <<-'END'
+	auto auto - 8 2
+	nccl library none 8 4
+	nccl library window 8 3
+	cuda ring - 8 2.5
+	auto auto - 1024 4
+	nccl library none 1024 3
+	cuda ring - 1024 3.2
+	auto auto - 8 3 yes
+	nccl library none 8 4 yes
+	cuda ring - 64 1
+	nccl library none 64 1
+END
+"$summary" --chosen "$FB_TMP/chosen" >"$FB_TMP/out" || fail "summary --chosen: exit code $?"
+holds "$FB_TMP/out" '^all_reduce +3 +1\.145 +0\.750 +1 +2 +1\.118 +1\.250$'
+holds "$FB_TMP/out" '^  least: 1K of all_reduce, .*ranks on'
+holds "$FB_TMP/out" '^  most:  1K of all_reduce, '
+expect "in place is said of no cell" "$(grep -c 'in place' "$FB_TMP/out")" 0
+"$summary" --chosen "$golden/six" >"$FB_TMP/out"
+expect "without engine auto" "$(cat "$FB_TMP/out")" "no row of engine auto"
+verdict summary_chosen
+
 # A run of an overloaded machine is said to be one, in the table and on the page.
 mkdir "$FB_TMP/busy"
 sed 's/,shm,1,$/,shm,1,drift;skew/; s/,2.2500,0.25,/,10.0000,1.11111,/' "$golden/one/barrier.csv" \

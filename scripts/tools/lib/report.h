@@ -71,6 +71,13 @@ void fb_report_text(const struct fb_report *report);
 void fb_report_csv(const struct fb_report *report);
 
 /*
+ * For each program with rows of engine auto: the best of the library's ways by auto, and auto by
+ * the best own cell that was measured beside it (its regret; where there is another one), as
+ * geometric means over all cells, with the least and the most and which cell that is.
+ */
+void fb_report_auto(const struct fb_report *report);
+
+/*
  * A section as commands for gnuplot's `load`: TITLE, SUBTITLE (the machine), SIZES (whether there
  * are any), OWN (number of series), LIBRARY and BOUND (whether there are such), LIBRARY_NAME,
  * LAUNCHES (the least of all sizes), NAME[], and the datablock $DATA with a block for each series:

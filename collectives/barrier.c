@@ -4,6 +4,7 @@
 
 static const struct fb_default defaults[] = {
 	{"bytes", "0"},
+	{"engine", FB_USUAL_ENGINES},
 	{NULL, NULL},
 };
 

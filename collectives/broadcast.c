@@ -4,6 +4,7 @@
 
 static const struct fb_default defaults[] = {
 	{"in-place", "yes"},
+	{"engine", FB_USUAL_ENGINES},
 	{NULL, NULL},
 };
 

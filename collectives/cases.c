@@ -14,6 +14,7 @@
 #include "collectives/algorithm/algorithm.h"
 #include "collectives/buffers.h"
 #include "collectives/choices.h"
+#include "collectives/program.h"
 #include "collectives/state.h"
 #include "common/base/error.h"
 #include "common/record/key.h"
@@ -186,10 +187,14 @@ static bool suit_device(const struct fb_collective_state *state, struct fb_case 
 		{"threads", s->threads, 0},
 	};
 
-	if (!fb_engines[fb_engine_index(c->engine)]->device)
+	if (!fb_engines[fb_engine_index(c->engine)]->device) {
+		if (!strcmp(s->engine, FB_USUAL_ENGINES) && strcmp(state->engine_list, "all") &&
+		    fb_memory_of(c) == FB_MEMORY_HOST)
+			c->memory = fb_memories[FB_MEMORY_DEVICE]; /* where the others' is */
 		return !streams;
+	}
 	/* "all" engines are those that this machine has; one that is named gets its rows. */
-	if (!state->has_gpu && !strcmp(s->engine, "all"))
+	if (!state->has_gpu && !strcmp(state->engine_list, "all"))
 		return false;
 	if (!streams)
 		c->launch = "stream";
@@ -346,6 +351,7 @@ int fb_collective_expand(struct fb_run *run, void *arg)
 	struct fb_axes_choices choices = {
 		.algorithms = names, .protocols = protocols, .transports = transports,
 		.memories = fb_memories, .launches = launches,
+		.engine_list = state->engine_list,
 		.has_redop = state->info->reduces && state->collective != FB_BARRIER,
 		.has_root = state->info->has_root,
 		.has_in_place = state->info->in_place && !state->has_steps,

@@ -5,11 +5,24 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "collectives/program.h"
+#include "common/library/mpi_gpu.h"
 #include "common/library/nccl/comm.h"
 #include "common/base/error.h"
 
 static const char library[] = "library", automatic[] = "auto";
 static const char *const directions[] = {"push", "pull", "auto", NULL};
+
+const char *fb_choices_engines(const struct fb_settings *s, const struct fb_group *world, bool gpu)
+{
+	char ignored[FB_REASON_CHARS];
+
+	if (strcmp(s->engine, FB_USUAL_ENGINES))
+		return s->engine;
+	if (!gpu || strcmp(s->algorithm, "all") || strcmp(s->protocol, "all"))
+		return "all";
+	return fb_mpi_takes_gpu(world, ignored, sizeof(ignored)) ? "auto,nccl,mpi" : "auto,nccl";
+}
 
 /* The names of an axis as those of the choices, which live on. */
 static const char *name_of(const struct fb_axis *axis, size_t i, const char *const *choices)

@@ -18,6 +18,16 @@ struct fb_choices {
 };
 
 /*
+ * The engines that --engine stands for, as a list or "all". Its default, usual, stands for all on
+ * processors. Between GPUs (`gpu`) it stands for what a user gets, not for every engine: auto
+ * beside NCCL, and MPI where it takes GPU memory; but who names algorithms or protocols wants the
+ * engines that have them. Collective where `gpu`, and the same on all ranks. Static, or of the
+ * settings.
+ */
+const char *fb_choices_engines(const struct fb_settings *settings, const struct fb_group *world,
+			       bool gpu);
+
+/*
  * fb_axes_expand once for every pass, with *now set to it. Errors are printed by rank 0, with
  * FB_EINPUT for unknown names. now stays valid while `settings` is.
  */

@@ -48,7 +48,7 @@ static int open_engines(struct fb_collective_state *state)
 	state->engines = calloc(n + 1, sizeof(*state->engines));
 	err = fb_group_agree(state->world, state->engines ? FB_OK : FB_ENOMEM);
 	for (size_t i = 0; i < n && !err; i++) {
-		if (!fb_option_names(state->settings->engine, fb_engines[i]->name))
+		if (!fb_option_names(state->engine_list, fb_engines[i]->name))
 			continue;
 		err = fb_engines[i]->open(&state->engines[i], state->session,
 					  state->world);
@@ -65,7 +65,7 @@ static int open_gpu(struct fb_collective_state *state)
 
 	for (size_t i = 0; fb_engines[i]; i++)
 		wanted |= fb_engines[i]->device &&
-			  fb_option_names(state->settings->engine, fb_engines[i]->name);
+			  fb_option_names(state->engine_list, fb_engines[i]->name);
 	if (!wanted)
 		return FB_OK;
 	err = fb_gpu_view_open(&state->gpu, state->session, state->world, state->no_gpu);
@@ -89,6 +89,7 @@ int fb_collective_open(const struct fb_session *session, enum fb_collective coll
 	state->session = session;
 	state->world = session->world;
 	state->settings = settings;
+	state->engine_list = fb_choices_engines(settings, session->world, false);
 	state->collective = collective;
 	state->info = fb_collective_info(collective);
 	state->operation = state->info->name;
@@ -100,6 +101,8 @@ int fb_collective_open(const struct fb_session *session, enum fb_collective coll
 		err = fb_bound_open(&state->bound, state->world);
 	if (!err)
 		err = open_gpu(state);
+	if (!err)
+		state->engine_list = fb_choices_engines(settings, session->world, state->has_gpu);
 	if (!err)
 		err = fb_choosing_open(&state->choosing, session, state->world,
 				       state->has_gpu ? &state->gpu : NULL);
@@ -325,6 +328,8 @@ const struct fb_column fb_collective_columns[FB_COLLECTIVE_COLUMNS] = {
 			 "why clocks are not higher, as NVML's bits"},
 };
 
+static const struct fb_default defaults[] = {{"engine", FB_USUAL_ENGINES}, {NULL, NULL}};
+
 struct fb_program fb_collective_describe(const struct fb_collective_program *program,
 					 struct fb_collective_settings *own)
 {
@@ -334,7 +339,7 @@ struct fb_program fb_collective_describe(const struct fb_collective_program *pro
 		.description = program->description,
 		.options = program->options ? program->options : fb_collective_options,
 		.option_values = own,
-		.defaults = program->defaults,
+		.defaults = program->defaults ? program->defaults : defaults,
 		.open = open_program,
 		.close = close_program,
 		.expand = fb_collective_expand,

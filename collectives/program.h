@@ -27,11 +27,17 @@
 #include "common/plan/collective.h"
 #include "common/run/program.h"
 
+/*
+ * The default of --engine, which defaults of a program's own have to repeat: between GPUs what a
+ * user gets, elsewhere all.
+ */
+#define FB_USUAL_ENGINES "usual"
+
 struct fb_collective_program {
 	enum fb_collective collective;     /* gives the name too */
 	const char *summary;               /* one line, for --help and the man page */
 	const char *description;           /* paragraphs for both */
-	const struct fb_default *defaults; /* of common options; NULL: none differ */
+	const struct fb_default *defaults; /* of common options; NULL: the engine's */
 	const struct fb_option *options;   /* fb_traffic_options; NULL: fb_collective_options */
 };
 

@@ -36,6 +36,7 @@ struct fb_collective_state {
 	const struct fb_settings *settings;
 	enum fb_collective collective;
 	const struct fb_collective_info *info;
+	const char *engine_list;    /* what --engine stands for: "all", or names */
 	const char *operation;      /* of the rows; the collective's name but in steps */
 	const char *variant;        /* keys of the rows that are the program's own; "" for none */
 	uint64_t pass;              /* which of overlap/'s steps: in `own` of cases */

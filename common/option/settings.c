@@ -175,7 +175,9 @@ static const struct fb_option table[] = {
 	FB_OPTION_GROUP("What to run"),
 	STRING(bytes, 'b', "bytes", "SIZES", "8:1M:4", check_bytes,
 	       "message sizes: from:to:factor, from:to:+step, or a list"),
-	STRING(engine, 'e', "engine", "LIST", "all", check_names, "what carries the operation out"),
+	STRING(engine, 'e', "engine", "LIST", "all", check_names,
+	       "what carries the operation out; usual (collectives): between GPUs auto, nccl and a "
+	       "CUDA-aware mpi, elsewhere all"),
 	STRING(algorithm, 'a', "algorithm", "LIST", "all", check_names, "algorithms"),
 	STRING(protocol, 'p', "protocol", "LIST", "all", check_names, "how bytes cross a link"),
 	STRING(transport, 't', "transport", "LIST", "auto", check_names,

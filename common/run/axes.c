@@ -216,7 +216,8 @@ static int open_names(struct fb_axis axes[AXES], const struct fb_settings *s,
 		const char *option, *list;
 		const char *const *choices;
 	} table[] = {
-		{ENGINE, "engine", s->engine, choices->engines},
+		{ENGINE, "engine", choices->engine_list ? choices->engine_list : s->engine,
+		 choices->engines},
 		{ALGORITHM, "algorithm", s->algorithm, choices->algorithms},
 		{PROTOCOL, "protocol", s->protocol, choices->protocols},
 		{TRANSPORT, "transport", transport, choices->transports},

@@ -42,6 +42,7 @@ struct fb_axes_choices {
 	const char *const *engines, *const *algorithms, *const *protocols;
 	const char *const *transports, *const *memories, *const *launches;
 	bool has_redop, has_root, has_in_place; /* else redop -1, root -1, no */
+	const char *engine_list; /* what --engine stands for; NULL: for what it says */
 };
 
 /*

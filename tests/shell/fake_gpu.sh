@@ -76,7 +76,7 @@ rule auto all_gather 2 1 p2p any any 8 1M auto auto copy/push direct 0 0 0 objec
 rule cuda all_gather 2 1 p2p any any 64K 1M auto auto ring direct 4 64 0 channels=4
 END
 paths() {
-	runs 2 all_gather --algorithm auto --protocol auto --bytes 64K,1M "$@"
+	runs 2 all_gather --algorithm auto --protocol auto --bytes "${sizes:-64K,1M}" "$@"
 	awk -F, '
 		NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
 		{ gsub(/"|:.*/, "", $at["path"]);
@@ -91,6 +91,22 @@ expect "engine auto beside computing" \
 expect "the objective is a key" "$(grep -c ',objective=overlapped,' "$FB_TMP/out")" 2
 expect "engine cuda with few channels" "$(paths --engine cuda --channels 5 "${table[@]}")" \
 	"ring direct by fake, ring direct by fake"
+# Whoever gives a number of channels gets the shape that is best with so many, not auto's own.
+expect "engine auto with few channels" "$(paths --engine auto --channels 5 "${table[@]}")" \
+	"ring direct by fake, ring direct by fake"
+expect "channels and threads of these" "$(awk -F, '
+	NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
+	{ print $at["channels"], $at["threads"] }' "$FB_TMP/out" | sort -u)" "5 64"
+expect "engine auto with few channels, far from the rules for such" \
+	"$(sizes=1K paths --engine auto --channels 5 "${table[@]}")" "copy/pull direct by fake"
+# A plain run measures what a user gets; who names algorithms gets the engines that have them.
+engines() {
+	"$bin/all_reduce" --bytes 8 --list "$@" | awk '/^all_reduce / { print $2 }' | sort -u |
+		tr '\n' ' '
+}
+expect "engines of a plain run" "$(engines)" "auto nccl "
+expect "engines of ring" "$(engines --algorithm ring)" "copy cuda host mpi nccl "
+expect "all engines" "$(engines --engine all)" "copy cuda host mpi nccl "
 runs 2 all_reduce --engine auto --bytes 8,1M --launch stream,graph --cadence all
 expect "engine auto without a table" "$(grep -c ',auto,auto,auto,p2p,.* by ' "$FB_TMP/out")" 8
 verdict fake_gpu_auto

@@ -237,6 +237,8 @@ holds "$work/log" '^all_reduce host auto auto shm host f32 sum 8 B$'
 # auto is none of "all", and engines without plans know none of it.
 "$bin/all_reduce" --bytes 8 --list >"$work/log"
 expect "cases with auto" "$(grep -c ' auto ' "$work/log")" 0
+expect "engines of a plain run without a GPU" "$("$bin/all_reduce" --bytes 8 --list |
+	awk '/^all_reduce / { print $2 }' | sort -u | tr '\n' ' ')" "host mpi "
 expect "cases of mpi" "$("$bin/all_reduce" --engine mpi "${auto[@]}" --bytes 8 --list |
 	grep -c '^all_reduce mpi library library')" 1
 expect "cases of copy" "$("$bin/all_gather" --engine copy --copy-direction auto --bytes 8 --list |

@@ -8,6 +8,23 @@
 
 #include "common/system/group.h"
 
+/* Where a process takes files: a random name, and a secret that whoever sends has to know. */
+struct fb_fd_address {
+	unsigned char name[16], secret[16];
+};
+
+/* Opens a socket with a new address, which the caller closes. Returns it, or -1 (errno). */
+int fb_fd_listen(struct fb_fd_address *own);
+
+/* Sends a file there, as one of `rank`. Returns 0, or -1 (errno). */
+int fb_fd_send(int s, const struct fb_fd_address *to, int fd, int rank);
+
+/*
+ * Waits for a file of a process of the same user that knows the secret; throws anything else away.
+ * Returns it, for the caller to close, and its rank as the sender says; -1 (errno) after 30 s.
+ */
+int fb_fd_receive(int s, const struct fb_fd_address *own, int *rank);
+
 /*
  * Collective over world->node_comm, whose ranks are `n`: every rank gives `fd`, fds[i] becomes
  * this process's own copy of what rank i gave (-1 for its own), which the caller closes. Returns

@@ -32,8 +32,8 @@ static void tcp_close(struct fb_transport *transport)
 		}
 	if (tcp->epoll >= 0)
 		close(tcp->epoll);
-	if (tcp->listener >= 0)
-		close(tcp->listener);
+	for (int i = 0; i < tcp->nlisteners; i++)
+		close(tcp->listeners[i]);
 	free(tcp->links);
 	free(tcp->work);
 	free(tcp->sockets);
@@ -42,14 +42,12 @@ static void tcp_close(struct fb_transport *transport)
 	free(tcp);
 }
 
-/* Allocates the tables of a rank and starts to listen. */
+/* Allocates the tables of a rank, and says who it is. */
 static int prepare(struct fb_tcp *tcp)
 {
 	const struct fb_group *world = tcp->transport.world;
 	size_t nranks = (size_t)world->nranks;
 	struct fb_tcp_identity *own;
-	uint32_t port;
-	bool ipv6;
 	int err;
 
 	tcp->identity = calloc(nranks, sizeof(*tcp->identity));
@@ -58,11 +56,8 @@ static int prepare(struct fb_tcp *tcp)
 	tcp->stray = malloc(FB_TCP_LEAD + FB_TCP_GUESS);
 	if (!tcp->identity || !tcp->sockets || !tcp->work || !tcp->stray)
 		return fb_error(FB_ENOMEM, "tcp: out of memory for %zu ranks", nranks);
-	tcp->listener = fb_tcp_listen(tcp, &port, &ipv6);
-	if (tcp->listener < 0)
-		return tcp->listener;
 	own = &tcp->identity[world->rank];
-	err = fb_tcp_identify(own, world->host, tcp->settings.interface, ipv6);
+	err = fb_tcp_identify(own, world->host, tcp->settings.interface);
 	if (err)
 		return err;
 	if (strcmp(tcp->settings.interface, "auto") && strcmp(tcp->settings.interface, "lo") &&
@@ -72,11 +67,16 @@ static int prepare(struct fb_tcp *tcp)
 				 world->host, tcp->settings.interface);
 		return FB_EINPUT;
 	}
-	own->port = port;
 	if (world->rank == 0 &&
 	    getrandom(&tcp->key, sizeof(tcp->key), 0) != (ssize_t)sizeof(tcp->key))
 		return fb_error(FB_ESYS, "tcp: no random number: %s", strerror(errno));
 	return FB_OK;
+}
+
+static void tell_identities(struct fb_tcp *tcp)
+{
+	MPI_Allgather(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, tcp->identity,
+		      (int)sizeof(*tcp->identity), MPI_BYTE, tcp->transport.world->comm);
 }
 
 int fb_tcp_open(struct fb_transport **transport, const struct fb_group *world,
@@ -90,7 +90,6 @@ int fb_tcp_open(struct fb_transport **transport, const struct fb_group *world,
 		tcp->transport.world = world;
 		tcp->settings = *settings;
 		tcp->width = (int)settings->sockets;
-		tcp->listener = -1;
 		tcp->epoll = -1;
 		tcp->few = FB_TCP_FEW;
 		tcp->round = 1;
@@ -98,13 +97,17 @@ int fb_tcp_open(struct fb_transport **transport, const struct fb_group *world,
 		err = prepare(tcp);
 	}
 	err = fb_group_agree(world, err);
+	if (!err && tcp) {
+		/* Where a rank listens follows from who the others are, and the port from that. */
+		tell_identities(tcp);
+		err = fb_group_agree(world, fb_tcp_listen(tcp));
+	}
 	if (err || !tcp) {
 		if (tcp)
 			tcp_close(&tcp->transport);
 		return err;
 	}
-	MPI_Allgather(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, tcp->identity,
-		      (int)sizeof(*tcp->identity), MPI_BYTE, world->comm);
+	tell_identities(tcp);
 	MPI_Bcast(&tcp->key, 1, MPI_UINT64_T, 0, world->comm);
 	*transport = &tcp->transport;
 	return FB_OK;

@@ -200,7 +200,8 @@ struct fb_tcp {
 	struct fb_tcp_settings settings;
 	int width;     /* sockets for each pair */
 	uint64_t key;  /* of this job; strangers do not know it */
-	int listener, epoll; /* epoll: -1 until there are more than `few` sockets */
+	int listeners[FB_TCP_CANDIDATES], nlisteners;
+	int epoll; /* -1 until there are more than `few` sockets */
 	int few, timeout_ms; /* FB_TCP_FEW, FB_TCP_TIMEOUT_MS: to be changed by tests */
 	struct fb_tcp_socket **sockets; /* [nranks][width], NULL where there is none */
 	int nsockets;

@@ -119,8 +119,7 @@ static bool is_wanted(const struct fb_tcp_address *a, const char *interface)
 }
 
 /* Whether the interface's address can be of use; if so, fills *a. */
-static bool take_address(const struct ifaddrs *i, const char *interface, bool ipv6,
-			 struct fb_tcp_address *a)
+static bool take_address(const struct ifaddrs *i, const char *interface, struct fb_tcp_address *a)
 {
 	uint8_t mask[16];
 	int family;
@@ -129,7 +128,7 @@ static bool take_address(const struct ifaddrs *i, const char *interface, bool ip
 	    (i->ifa_flags & (IFF_UP | IFF_RUNNING)) != (IFF_UP | IFF_RUNNING))
 		return false;
 	family = i->ifa_addr->sa_family;
-	if (family != AF_INET && !(family == AF_INET6 && ipv6))
+	if (family != AF_INET && family != AF_INET6)
 		return false;
 	memset(a, 0, sizeof(*a));
 	snprintf(a->interface, sizeof(a->interface), "%s", i->ifa_name);
@@ -159,8 +158,7 @@ static void insert_address(struct fb_tcp_identity *own, const struct fb_tcp_addr
 	own->addresses[at] = *a;
 }
 
-int fb_tcp_identify(struct fb_tcp_identity *own, const char *host, const char *interface,
-		    bool ipv6)
+int fb_tcp_identify(struct fb_tcp_identity *own, const char *host, const char *interface)
 {
 	struct ifaddrs *list;
 	struct stat st;
@@ -182,7 +180,7 @@ int fb_tcp_identify(struct fb_tcp_identity *own, const char *host, const char *i
 	for (const struct ifaddrs *i = list; i; i = i->ifa_next) {
 		struct fb_tcp_address a;
 
-		if (take_address(i, interface, ipv6, &a))
+		if (take_address(i, interface, &a))
 			insert_address(own, &a);
 	}
 	freeifaddrs(list);
@@ -199,11 +197,7 @@ static bool same_subnet(const struct fb_tcp_address *a, const struct fb_tcp_addr
 	return a->prefix == b->prefix && same_bits(a, b, a->prefix);
 }
 
-/*
- * One network stack: the same kernel and name space. Both are needed: the first name space has
- * the same inode on all kernels, and containers of one host share the boot id.
- */
-static bool same_stack(const struct fb_tcp_identity *a, const struct fb_tcp_identity *b)
+bool fb_tcp_same_stack(const struct fb_tcp_identity *a, const struct fb_tcp_identity *b)
 {
 	return a->boot[0] && a->netns && a->netns == b->netns && !strcmp(a->boot, b->boot);
 }
@@ -255,7 +249,7 @@ int fb_tcp_candidates(const struct fb_tcp_identity *own, const struct fb_tcp_ide
 	};
 	int n = 0;
 
-	if (same_stack(own, peer))
+	if (fb_tcp_same_stack(own, peer))
 		list[n++] = loopback;
 	for (uint32_t i = 0; i < peer->naddresses && i < FB_TCP_ADDRESSES; i++) {
 		struct fb_tcp_candidate way;

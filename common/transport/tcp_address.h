@@ -53,11 +53,16 @@ struct fb_tcp_candidate {
 /*
  * Fills host, boot, netns and the addresses of *own; `port` stays 0. Takes addresses of
  * interfaces that are up, without loopback and link-local ones; `interface` (NULL or "auto": all)
- * keeps those of one interface, or of one subnet, "10.1.0.0/16", only; `ipv6` false drops IPv6. No
- * address at all is fine: ranks of one host have loopback. Local. 0 or FB_ESYS (printed).
+ * keeps those of one interface, or of one subnet, "10.1.0.0/16", only. No address at all is fine:
+ * ranks of one host have loopback. Local. 0 or FB_ESYS (printed).
  */
-int fb_tcp_identify(struct fb_tcp_identity *own, const char *host, const char *interface,
-		    bool ipv6);
+int fb_tcp_identify(struct fb_tcp_identity *own, const char *host, const char *interface);
+
+/*
+ * Whether two ranks use one network stack: the same kernel and name space. Both are needed: the
+ * first name space has the same inode on all kernels, and containers of one host share the boot id.
+ */
+bool fb_tcp_same_stack(const struct fb_tcp_identity *a, const struct fb_tcp_identity *b);
 
 /* Reads "10.1.0.0/16" or "fd77::/64" into family, bytes and prefix. Returns whether it is one. */
 bool fb_tcp_parse_subnet(const char *text, struct fb_tcp_address *subnet);

@@ -60,7 +60,7 @@ struct join {
 	struct fb_tcp_socket **sockets;
 	int n;
 	struct attempt *attempts;
-	struct pollfd *polls; /* [max_attempts + 1]: the listening socket comes last */
+	struct pollfd *polls; /* [max_attempts + nlisteners]: those that listen come last */
 	int nattempts, max_attempts;
 	int missing; /* connections that may still come */
 	int err;
@@ -236,11 +236,11 @@ static void advance_incoming(struct join *join, struct attempt *a)
 	socket->fd = a->fd;
 }
 
-static void accept_all(struct join *join)
+static void accept_all(struct join *join, int listener)
 {
 	while (join->nattempts < join->max_attempts) {
 		struct attempt *a = &join->attempts[join->nattempts];
-		int fd = accept4(join->tcp->listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+		int fd = accept4(listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
 
 		if (fd < 0)
 			return;
@@ -279,19 +279,18 @@ static void tidy(struct join *join)
 /* One round: waits a moment for anything to happen and follows it. */
 static int advance(struct join *join)
 {
-	struct pollfd *listener = &join->polls[join->nattempts];
-	int n = join->nattempts;
+	int n = join->nattempts, listeners = n < join->max_attempts ? join->tcp->nlisteners : 0;
+	const struct pollfd *listener = &join->polls[n];
 
 	for (int i = 0; i < n; i++)
 		join->polls[i] = (struct pollfd){
 			.fd = join->attempts[i].fd,
 			.events = join->attempts[i].state == CONNECTING ? POLLOUT : POLLIN,
 		};
-	*listener = (struct pollfd){
-		.fd = n < join->max_attempts ? join->tcp->listener : -1,
-		.events = POLLIN,
-	};
-	if (poll(join->polls, (nfds_t)n + 1, POLL_MS) < 0 && errno != EINTR)
+	for (int i = 0; i < listeners; i++)
+		join->polls[n + i] = (struct pollfd){
+			.fd = join->tcp->listeners[i], .events = POLLIN};
+	if (poll(join->polls, (nfds_t)(n + listeners), POLL_MS) < 0 && errno != EINTR)
 		return fb_error(FB_ESYS, "tcp: poll: %s", strerror(errno));
 	for (int i = 0; i < n; i++) {
 		if (!join->polls[i].revents)
@@ -301,8 +300,9 @@ static int advance(struct join *join)
 		else
 			advance_incoming(join, &join->attempts[i]);
 	}
-	if (listener->revents)
-		accept_all(join);
+	for (int i = 0; i < listeners; i++)
+		if (listener[i].revents)
+			accept_all(join, listener[i].fd);
 	tidy(join);
 	return FB_OK;
 }
@@ -341,7 +341,8 @@ int fb_tcp_join(struct fb_tcp *tcp, struct fb_tcp_socket **sockets, int n)
 	if (n == 0)
 		return FB_OK;
 	join.attempts = calloc((size_t)join.max_attempts, sizeof(*join.attempts));
-	join.polls = calloc((size_t)join.max_attempts + 1, sizeof(*join.polls));
+	join.polls = calloc((size_t)join.max_attempts + (size_t)tcp->nlisteners,
+			    sizeof(*join.polls));
 	if (!join.attempts || !join.polls) {
 		join.err = fb_error(FB_ENOMEM, "tcp: out of memory for %d connections", n);
 		goto free_join;

@@ -6,11 +6,13 @@
 #include "common/transport/tcp.h"
 
 /*
- * Opens a socket that peers can connect to, on all addresses, IPv6 and IPv4 where possible.
- * Returns its descriptor, FB_ESYS, or FB_EINPUT where an option is refused (printed); *ipv6 says
- * whether IPv6 is served.
+ * Opens the sockets that peers connect to, all with one port: on loopback if a peer shares this
+ * network stack, on the rank's own addresses if one does not, and nowhere else, so that nobody
+ * outside the job's networks can reach them. All identities are known. Fills tcp->listeners and
+ * this rank's port, and drops addresses on which nobody can listen now. Local. 0, FB_ESYS, or
+ * FB_EINPUT where an option is refused (printed).
  */
-int fb_tcp_listen(const struct fb_tcp *tcp, uint32_t *port, bool *ipv6);
+int fb_tcp_listen(struct fb_tcp *tcp);
 
 /*
  * Sets what the user wants of a socket that is not connected yet; those accepted from a listening

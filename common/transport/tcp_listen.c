@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The listening socket of a rank, and the options of a connected one; see tcp.h. */
+/* The listening sockets of a rank, and the options of a connected one; see tcp.h. */
 #include <errno.h>
 #include <netinet/tcp.h>
 #include <stdio.h>
@@ -11,7 +11,7 @@
 #include "common/transport/tcp_join.h"
 
 /* The kernel cuts it to net.core.somaxconn. All peers may connect at the same moment. */
-enum { BACKLOG = 4096 };
+enum { BACKLOG = 4096, TRIES = 16 };
 
 /* The socket's own port, host order, or 0. */
 static uint32_t port_of(int fd)
@@ -56,20 +56,20 @@ const char *fb_tcp_prepare(const struct fb_tcp_settings *s, int fd)
 	return NULL;
 }
 
-/* Returns the descriptor, or -1 (errno) and in *refused the option that was, or NULL. */
-static int listen_on(int family, const struct fb_tcp_settings *settings, uint32_t *port,
-		     const char **refused)
+/*
+ * Listens there, on *port, which is set where it is 0. Returns the descriptor, or -1 (errno) and in
+ * *refused the option that was, or NULL.
+ */
+static int listen_at(const struct fb_tcp_address *address, const struct fb_tcp_settings *settings,
+		     uint32_t *port, const char **refused)
 {
-	static const struct fb_tcp_address any4 = {.family = AF_INET}, any6 = {.family = AF_INET6};
-	int fd = socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0), no = 0, saved;
+	int fd = socket(address->family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0), saved;
 	struct sockaddr_storage at;
-	socklen_t n = fb_tcp_sockaddr(family == AF_INET ? &any4 : &any6, 0, &at);
+	socklen_t n = fb_tcp_sockaddr(address, *port, &at);
 
 	*refused = NULL;
 	if (fd < 0)
 		return -1;
-	if (family == AF_INET6 && setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &no, sizeof(no)))
-		goto close_socket;
 	*refused = fb_tcp_prepare(settings, fd);
 	if (*refused)
 		goto close_socket;
@@ -85,23 +85,75 @@ close_socket:
 	return -1;
 }
 
-int fb_tcp_listen(const struct fb_tcp *tcp, uint32_t *port, bool *ipv6)
+/* Whether nobody can listen at the address now, as at an IPv6 address that is not confirmed yet. */
+static bool is_gone(int error)
+{
+	return error == EADDRNOTAVAIL || error == EAFNOSUPPORT;
+}
+
+/*
+ * Returns 0, or errno: EADDRINUSE where another process has the port on one of the addresses. The
+ * `last` time such an address is dropped, as it may be one that two interfaces have.
+ */
+static int listen_at_all(struct fb_tcp *tcp, bool loopback, bool others, bool last,
+			 const char **refused)
+{
+	static const struct fb_tcp_address local = {.family = AF_INET, .bytes = {127, 0, 0, 1}};
+	struct fb_tcp_identity *identity = &tcp->identity[tcp->transport.world->rank];
+	struct fb_tcp_identity heard = *identity, *own = &heard;
+	uint32_t kept = 0;
+
+	own->port = 0;
+	if (loopback) {
+		tcp->listeners[0] = listen_at(&local, &tcp->settings, &own->port, refused);
+		if (tcp->listeners[0] < 0)
+			return errno;
+		tcp->nlisteners = 1;
+	}
+	for (uint32_t i = 0; others && i < own->naddresses; i++) {
+		int fd = listen_at(&own->addresses[i], &tcp->settings, &own->port, refused);
+
+		if (fd < 0 && (*refused || (!is_gone(errno) && !(last && errno == EADDRINUSE))))
+			return errno;
+		if (fd < 0)
+			continue;
+		tcp->listeners[tcp->nlisteners++] = fd;
+		own->addresses[kept++] = own->addresses[i];
+	}
+	if (others)
+		own->naddresses = kept;
+	*identity = heard;
+	return 0;
+}
+
+int fb_tcp_listen(struct fb_tcp *tcp)
 {
 	const struct fb_group *world = tcp->transport.world;
-	const char *refused;
-	int fd = listen_on(AF_INET6, &tcp->settings, port, &refused);
+	const struct fb_tcp_identity *own = &tcp->identity[world->rank];
+	bool loopback = false, others = false;
+	const char *refused = NULL;
+	int error = EADDRINUSE;
 
-	*ipv6 = fd >= 0;
-	if (fd < 0 && !refused) /* a kernel without IPv6 */
-		fd = listen_on(AF_INET, &tcp->settings, port, &refused);
-	if (fd >= 0)
-		return fd;
+	for (int i = 0; i < world->nranks; i++) {
+		bool same = fb_tcp_same_stack(own, &tcp->identity[i]);
+
+		loopback = loopback || (same && i != world->rank);
+		others = others || (!same && i != world->rank);
+	}
+	/* The first address gets any port, which another process may have on the next. */
+	for (int i = 0; i < TRIES && error == EADDRINUSE; i++) {
+		while (tcp->nlisteners > 0)
+			close(tcp->listeners[--tcp->nlisteners]);
+		error = listen_at_all(tcp, loopback, others, i == TRIES - 1, &refused);
+	}
+	if (!error)
+		return FB_OK;
 	if (!refused)
-		return fb_error(FB_ESYS, "tcp: cannot listen: %s", strerror(errno));
+		return fb_error(FB_ESYS, "tcp: cannot listen: %s", strerror(error));
 	/* Said once for each host. */
 	if (world->local_rank == 0)
 		fb_error(FB_EINPUT, "option --%s: host %s refuses it: %s%s", refused, world->host,
-			 strerror(errno), errno == EPERM ? " (it takes CAP_NET_ADMIN)" : "");
+			 strerror(error), error == EPERM ? " (it takes CAP_NET_ADMIN)" : "");
 	return FB_EINPUT;
 }
 

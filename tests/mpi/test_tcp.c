@@ -245,6 +245,25 @@ static void test_names(const struct fb_transport *t, const char *path)
 	}
 }
 
+/* Ranks listen on loopback or on addresses of the job's interfaces, never on all of them. */
+static void test_listeners(const struct fb_tcp *tcp)
+{
+	const struct fb_group *world = tcp->transport.world;
+	const struct fb_tcp_identity *own = &tcp->identity[world->rank];
+
+	CHECK(world->nranks == 1 || tcp->nlisteners >= 1);
+	CHECK(!fb_group_one_host(world) || tcp->nlisteners <= 1);
+	for (int i = 0; i < tcp->nlisteners; i++) {
+		struct sockaddr_storage at;
+		struct fb_tcp_address address;
+		socklen_t n = sizeof(at);
+
+		CHECK_INT(getsockname(tcp->listeners[i], (struct sockaddr *)&at, &n), 0);
+		fb_tcp_from_sockaddr(&at, &address);
+		CHECK(strcmp(fb_tcp_interface_of(own, &address), "?") != 0);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	static const struct traffic traffics[] = {
@@ -276,6 +295,7 @@ int main(int argc, char **argv)
 			break;
 		if (modes[m].epoll)
 			((struct fb_tcp *)t)->few = 0;
+		test_listeners((struct fb_tcp *)t);
 		test_names(t, "tcp lo 127.0.0.1");
 		for (size_t i = 0; i < sizeof(traffics) / sizeof(traffics[0]) && good; i++)
 			good = test_traffic(t, &traffics[i]);

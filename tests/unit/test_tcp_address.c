@@ -152,7 +152,7 @@ static void test_own(void)
 {
 	struct fb_tcp_identity own;
 
-	CHECK_INT(fb_tcp_identify(&own, "name", NULL, true), FB_OK);
+	CHECK_INT(fb_tcp_identify(&own, "name", NULL), FB_OK);
 	CHECK_STR(own.host, "name");
 	CHECK(own.naddresses <= FB_TCP_ADDRESSES);
 	for (uint32_t i = 0; i < own.naddresses; i++) {
@@ -164,7 +164,7 @@ static void test_own(void)
 		      own.addresses[i - 1].speed_Mbps >= own.addresses[i].speed_Mbps);
 		CHECK(own.addresses[i].interface[0] != '\0');
 	}
-	CHECK_INT(fb_tcp_identify(&own, "name", "no-such-one", true), FB_OK);
+	CHECK_INT(fb_tcp_identify(&own, "name", "no-such-one"), FB_OK);
 	CHECK_INT(own.naddresses, 0);
 }
 

@@ -32,7 +32,7 @@ enum fb_exit {
 	FB_EXIT_INPUT = 3,
 	FB_EXIT_UNSURE = 4,
 	FB_EXIT_FAULT = 5,
-	FB_EXIT_NOTHING = 6, /* of compare: nothing could be judged */
+	FB_EXIT_NOTHING = 6, /* nothing could be measured; of compare: judged */
 };
 
 /* One sentence for an fb_err value. Static storage. */

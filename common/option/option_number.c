@@ -225,12 +225,10 @@ const struct fb_option_ops fb_option_ratio = {
 static const struct {
 	const char *name;
 	double seconds;
-	bool whole;   /* written only where the time is a whole number of them */
-	bool written; /* "" is read, but not written */
+	bool whole; /* written only where the time is a whole number of them */
 } units[] = {
-	{"h", 3600, true, true},   {"min", 60, true, true},   {"s", 1, false, true},
-	{"", 1, false, false},	   {"ms", 1e-3, false, true}, {"us", 1e-6, false, true},
-	{"ns", 1e-9, false, true},
+	{"h", 3600, true},  {"min", 60, true},  {"s", 1, false},
+	{"ms", 1e-3, false}, {"us", 1e-6, false}, {"ns", 1e-9, false},
 };
 
 enum { UNITS = sizeof(units) / sizeof(units[0]) };
@@ -247,13 +245,14 @@ static int parse_time(const struct fb_option *option, const char *text, void *at
 	for (size_t i = 0; i < UNITS; i++)
 		if (!strcmp(end, units[i].name))
 			return store_real(option, value * units[i].seconds, at);
-	return FB_EINPUT;
+	/* Other tools take seconds, or microseconds: without a unit only 0 is plain. */
+	return *end || value != 0 ? FB_EINPUT : store_real(option, 0, at);
 }
 
 static bool fits_unit(double seconds, size_t unit)
 {
 	/* Just under one unit counts as one, so that 1e-3 is "1ms" however it was computed. */
-	if (!units[unit].written || fabs(seconds) < units[unit].seconds * (1 - 1e-12))
+	if (fabs(seconds) < units[unit].seconds * (1 - 1e-12))
 		return false;
 	return !units[unit].whole || fmod(seconds, units[unit].seconds) < 1e-9;
 }

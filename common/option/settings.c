@@ -130,9 +130,10 @@ static int check_root(const char *value, char *accepted, size_t n)
 
 static int check_in_place(const char *value, char *accepted, size_t n)
 {
-	if (!strcmp(value, "no") || !strcmp(value, "yes") || !strcmp(value, "both"))
+	if (!strcmp(value, "no") || !strcmp(value, "yes") || !strcmp(value, "both") ||
+	    !strcmp(value, "all"))
 		return FB_OK;
-	snprintf(accepted, n, "no, yes or both");
+	snprintf(accepted, n, "no, yes, both or all (which is both)");
 	return FB_EINPUT;
 }
 
@@ -146,9 +147,11 @@ static int check_cadence(const char *value, char *accepted, size_t n)
 
 static int check_run(const char *value, char *accepted, size_t n)
 {
-	if (strlen(value) < 128 && is_name(value))
+	/* A spreadsheet takes a field that begins with a sign for a formula. */
+	if (strlen(value) < 128 && is_name(value) && !strchr(FB_CSV_SIGNS, *value))
 		return FB_OK;
-	snprintf(accepted, n, "a name of letters, digits and _ - . : +, shorter than 128");
+	snprintf(accepted, n, "a name of letters, digits and _ - . : +, shorter than 128, that "
+			      "does not begin with + or -");
 	return FB_EINPUT;
 }
 
@@ -187,7 +190,8 @@ static const struct fb_option table[] = {
 	STRING(datatype, 'd', "datatype", "LIST", "f32", check_datatype, "types of an element"),
 	STRING(redop, 'o', "redop", "LIST", "sum", check_redop, "reductions"),
 	STRING(root, 0, "root", "LIST", "0", check_root, "root ranks, or all"),
-	STRING(in_place, 0, "in-place", "WHICH", "no", check_in_place, "no, yes or both"),
+	STRING(in_place, 0, "in-place", "WHICH", "no", check_in_place,
+	       "no, yes or both; all is both"),
 	STRING(cadence, 0, "cadence", "LIST", "isolated", check_cadence,
 	       "isolated: synchronise before each repetition; streaming: back to back"),
 	STRING(launch, 0, "launch", "LIST", "blocking", check_names, "how operations are started"),

@@ -14,6 +14,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* What a spreadsheet takes a field for a formula by. No run's name begins with one of these. */
+#define FB_CSV_SIGNS "=+-@"
+
 /*
  * New versions only append columns, so files of all versions from the oldest on can be read.
  * Version 2 appended `cpu_s`, version 3 `traffic` and `counters`.

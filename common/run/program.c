@@ -197,6 +197,23 @@ static int run_cases(struct fb_run *run)
 	return err;
 }
 
+/*
+ * On rank 0: where no row of the launch was measured, a line says so, and the exit code where a
+ * person reads a table. Scripts, which take CSV, find the reasons in the rows.
+ */
+static void judge_nothing(struct fb_run *run)
+{
+	const struct fb_recorder *r = &run->recorder;
+
+	if (!r->skipped || r->skipped < r->rows || run->exit_code || run->settings.quiet)
+		return;
+	fb_error_print("nothing was measured: %s: %s",
+		       r->rows > 1 ? "all rows were skipped, the first" : "the row was skipped",
+		       r->why);
+	if (r->table && !r->to_files)
+		run->exit_code = FB_EXIT_NOTHING;
+}
+
 static int measure(struct fb_run *run)
 {
 	int err = run->settings.csv ? fb_run_resume(run) : FB_OK, other;
@@ -219,6 +236,8 @@ static int measure(struct fb_run *run)
 	fb_watchdog_step(run->watchdog, FB_PHASE_CLOSE);
 	other = fb_group_agree(&run->world, fb_recorder_close(&run->recorder));
 	err = err ? err : other;
+	if (run->world.rank == 0)
+		judge_nothing(run);
 	MPI_Allreduce(MPI_IN_PLACE, &run->exit_code, 1, MPI_INT, MPI_MAX, run->world.comm);
 	return err ? err : write_last_facts(run);
 }

@@ -9,7 +9,10 @@
 #include <time.h>
 #include <unistd.h>
 
-/* "results/2024-quick/" gives "2024-quick"; no folder gives host and time. */
+/*
+ * "results/2024-quick/" gives "2024-quick"; no folder gives host and time. Of a folder "=1+1" the
+ * sign goes, with which a spreadsheet would take the field for a formula.
+ */
 static void name_run(struct fb_recorder *r, const struct fb_group *world)
 {
 	const struct fb_settings *s = r->settings;
@@ -27,7 +30,9 @@ static void name_run(struct fb_recorder *r, const struct fb_group *world)
 		start = end;
 		while (start > 0 && s->csv[start - 1] != '/')
 			start--;
-		snprintf(r->run, sizeof(r->run), "%.*s", (int)(end - start), s->csv + start);
+		start += strspn(s->csv + start, FB_CSV_SIGNS);
+		snprintf(r->run, sizeof(r->run), "%.*s", end > start ? (int)(end - start) : 0,
+			 s->csv + start);
 		if (r->run[0] && strcmp(r->run, ".") && strcmp(r->run, ".."))
 			return;
 	}
@@ -150,6 +155,8 @@ static int write_row(struct fb_recorder *r, const struct fb_row *row)
 		return err;
 	r->rows++;
 	r->current = NULL;
+	if (row->status == FB_STATUS_SKIPPED && !r->skipped++)
+		snprintf(r->why, sizeof(r->why), "%s", row->reason ? row->reason : "");
 	if (r->table && !fb_screen_add(&r->screen, row))
 		fb_warn("out of memory: the table at the end will lack rows");
 	return FB_OK;

@@ -33,6 +33,8 @@ struct fb_recorder {
 	const struct fb_case *current; /* under way, has no row yet; NULL: none */
 	uint64_t ranks, nodes;
 	uint64_t rows; /* of this launch so far, those of an earlier start included */
+	uint64_t skipped; /* of them, by this start */
+	char why[FB_REASON_CHARS]; /* the first of those was skipped */
 	pthread_mutex_t lock;
 };
 

@@ -13,7 +13,7 @@ row_s=0.03 row_share=0.3 start_s=1
 max_time() {
 	awk -v words="$1" 'BEGIN {
 		unit["ns"] = 1e-9; unit["us"] = 1e-6; unit["ms"] = 1e-3; unit["s"] = 1
-		unit["min"] = 60; unit["h"] = 3600; unit[""] = 1
+		unit["min"] = 60; unit["h"] = 3600
 		n = split(words, word, " "); time = 1
 		for (i = 1; i <= n; i++)
 			if (sub(/^--max-time=/, "", word[i])) {

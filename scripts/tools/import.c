@@ -8,6 +8,7 @@
  */
 #include "common/base/error.h"
 #include "common/option/option.h"
+#include "common/record/schema.h"
 #include "common/record/variant.h"
 #include "scripts/tools/import/import.h"
 #include "scripts/tools/lib/tool.h"
@@ -86,6 +87,8 @@ static const char *name_of(const char *folder, char *buf, size_t n)
 		end--;
 	for (start = end; start > 0 && folder[start - 1] != '/';)
 		start--;
+	for (; start < end && strchr(FB_CSV_SIGNS, folder[start]); start++)
+		;
 	snprintf(buf, n, "%.*s", (int)(end - start), folder + start);
 	return *buf && *buf != '.' && *buf != '/' ? buf : "import";
 }
@@ -106,6 +109,9 @@ static int import_files(const struct settings *settings, char *const *paths, siz
 	char name[128];
 	int err = FB_OK;
 
+	if (settings->run && (!*settings->run || strchr(FB_CSV_SIGNS, *settings->run)))
+		return fb_exit_code(fb_option_reject(stderr, "run", settings->run,
+						     "a name that does not begin with = + - or @"));
 	for (size_t i = 0; i < count && !err; i++)
 		err = fb_import_file(&import, paths[i], settings->format);
 	if (!err)

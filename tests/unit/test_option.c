@@ -34,8 +34,8 @@ static void test_values(const struct fb_option_chain *chain, const struct values
 		const char *text;
 		double seconds;
 	} times[] = {
-		{"1", 1},     {"1.5s", 1.5},   {"500ms", 0.5},	{"20000us", 0.02}, {"2min", 120},
-		{"1h", 3600}, {"1e6ns", 1e-3}, {"0.001", 1e-3}, {".5", 0.5},	   {"1e1s", 10},
+		{"1s", 1},    {"1.5s", 1.5},   {"500ms", 0.5},	 {"20000us", 0.02}, {"2min", 120},
+		{"1h", 3600}, {"1e6ns", 1e-3}, {"0.001s", 1e-3}, {".5s", 0.5},	    {"1e1s", 10},
 	};
 	char text[1024], line[64];
 
@@ -147,6 +147,7 @@ static const struct {
 	{"--max-time=0", "option --max-time: '0'", "from 1ms to 1h"},
 	{"--max-time=500us", "option --max-time: '500us'", "from 1ms to 1h"},
 	{"--max-time=2h", "option --max-time: '2h'", "from 1ms to 1h"},
+	{"--max-time=1", "option --max-time: '1'", "in ns, us, ms, s, min or h"},
 	{"--max-time=1m", "option --max-time: '1m'", "in ns, us, ms, s, min or h"},
 	{"--max-time=1S", "option --max-time: '1S'", "in ns, us"},
 	{"--max-time=s", "option --max-time: 's'", "in ns, us"},

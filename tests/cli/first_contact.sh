@@ -1,0 +1,64 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# processors: 2
+# timeout: 60
+#
+# What a newcomer meets: programs by their names, an axis of all values, a launch in which nothing
+# could be measured, and names that a spreadsheet would take for formulas.
+
+set -u
+export LC_ALL=C
+root=$PWD
+. scripts/lib.sh
+. tests/shell/lib.sh
+fast=(--max-samples 5 --min-samples 5 --quiet)
+cd "$FB_TMP" || exit 3
+
+# launch RANKS ARGUMENT...: sets rc, out and err.
+launch() {
+	"$root/scripts/launch" "$@" >out 2>err </dev/null
+	rc=$?
+}
+
+launch 1 all_reduce --engine host --in-place all --algorithm ring --bytes 8 --list
+cp out all
+launch 1 all_reduce --engine host --in-place both --algorithm ring --bytes 8 --list
+expect "exit code of a program's name" "$rc" 0
+expect "cases of --in-place all" "$(cat all)" "$(cat out)"
+[ "$(grep -c ring all)" -ge 2 ] || fail "--in-place all has only one value: $(cat all)"
+launch 1 no_such_program
+expect "exit code of a name that is none" "$rc" 3
+verdict cli/names
+
+# Two ranks of one host have no second node: no row of this algorithm can be measured.
+# A person who reads a table has it from the exit code too; scripts find the reason in the rows.
+fast=(--max-samples 5 --min-samples 5 --bytes 8 --engine host)
+launch 2 all_reduce "${fast[@]}" --algorithm hierarchical --format table
+expect "exit code of a table of skips" "$rc" 6
+holds out '^skipped .*: needs two nodes or more$'
+holds err '^fabricbench: nothing was measured: .*: needs two nodes or more$'
+launch 2 all_reduce "${fast[@]}" --algorithm hierarchical --csv none
+expect "exit code of a file of skips" "$rc" 0
+holds err '^fabricbench: nothing was measured: .*: needs two nodes or more$'
+expect "such lines" "$(grep -c 'nothing was measured' err)" 1
+grep -q ',skipped,' none/all_reduce.csv || fail "no skipped row"
+launch 2 all_reduce "${fast[@]}" --algorithm hierarchical,ring --protocol simple --format table
+expect "exit code where one is skipped" "$rc" 0
+expect "what is said where one is skipped" "$(grep '^fabricbench' err)" ''
+verdict cli/nothing_measured
+
+fast=(--max-samples 5 --min-samples 5 --quiet)
+launch 1 barrier "${fast[@]}" --bytes 0 --engine host --csv '=1+1'
+expect "exit code of a folder =1+1" "$rc" 0
+expect "names of its run" "$(awk -F, 'NR > 1 { print $2 }' '=1+1/barrier.csv' | sort -u)" 1+1
+if [ -x "$FB_BUILD/bin/import" ]; then
+	log=$root/tests/golden/import/osu_put_latency.txt
+	"$FB_BUILD/bin/import" --csv imported --run '=1+1' "$log" >out 2>err
+	expect "exit code of import --run =1+1" $? 3
+	holds err "option --run: '=1\+1'"
+	"$FB_BUILD/bin/import" --csv '=2+2' "$log" >out 2>err
+	expect "runs of an import to =2+2" \
+		"$(cat '=2+2'/osu*.csv | awk -F, '$1 ~ /^[0-9]/ { print $2 }' | sort -u)" 2+2
+fi
+verdict cli/formulas
+exit "$bad"

@@ -15,7 +15,7 @@ find_study() {
 	[[ $name =~ ^[A-Za-z0-9_.+-]+$ ]] ||
 		refuse "study '$name': accepted are letters, digits and _ . + - in its name"
 	utc=$(date -u +%Y%m%dT%H%M%SZ)
-	results=${results:-$sources/results/$utc-slurm-$name}
+	results=${results:-$place/results/$utc-slurm-$name}
 	[[ $results == /* ]] || results=$caller/$results
 	[[ $results =~ ^[A-Za-z0-9_.,:+@/=-]+$ ]] ||
 		refuse "--results '$results': accepted are letters, digits and _ . , : + @ / = -"
@@ -102,7 +102,12 @@ print_budget() {
 	echo "in all: $jobs jobs, at most $(hours $cost) node-hours"
 }
 
+# Says so where the worst case costs more than the limit; fails where it does not.
+over_limit() {
+	[ "$cost" -gt $((limit * 3600)) ] &&
+		echo "at most $(hours $cost) node-hours: more than --limit $limit needs --yes"
+}
+
 ask_budget() {
-	[ "$yes" = yes ] || [ "$cost" -le $((limit * 3600)) ] ||
-		refuse "at most $(hours $cost) node-hours: more than --limit $limit needs --yes"
+	[ "$yes" = yes ] || ! over_limit >/dev/null || refuse "$(over_limit)"
 }

@@ -4,7 +4,7 @@
 # timeout: 60
 #
 # Command lines that submit must refuse: one line on stderr, exit code 3, nothing written. Needs no
-# Slurm: what is wrong is said before anything is looked for.
+# Slurm: what is wrong is said before anything is looked for. And what it does without Slurm.
 
 set -u
 . tests/shell/lib.sh
@@ -53,4 +53,35 @@ for option in $(sed -n 's/^\t--\([a-z-]*\)).*/\1/p' scripts/slurm/options.sh); d
 	holds "$out" "--$option"
 done
 verdict slurm/help
+
+# Without a Slurm the cost can be shown, and srun's own words, whole, say why nothing is submitted.
+# The first example of the document is within the limit, with as many launches as its study has.
+{
+	grep '^launches ' scripts/studies/upgrade-check.study
+	echo 'canary none'
+	echo 'barrier --bytes=0 --min-samples=5 --max-samples=20'
+} >"$FB_TMP/upgrade-check.study"
+example=$(grep -m 1 -oE 'scripts/slurm/submit upgrade-check .*' docs/slurm.md)
+read -ra words <<<"$example"
+[ ${#words[@]} -ge 4 ] || fail "no example in docs/slurm.md: $example"
+said='srun: error: resolve_ctls_from_dns_srv: res_nsearch error: Unknown host'
+mkdir "$FB_TMP/path"
+printf '#!/bin/sh\necho "%s" >&2\nexit 1\n' "$said" >"$FB_TMP/path/srun"
+cp "$FB_TMP/path/srun" "$FB_TMP/path/sbatch"
+chmod +x "$FB_TMP"/path/*
+export PATH=$FB_TMP/path:$PATH
+$submit "$FB_TMP/upgrade-check.study" "${words[@]:2}" --dry-run >"$out" 2>"$FB_TMP/err" </dev/null
+expect "exit code of --dry-run without Slurm" $? 0
+holds "$out" "^not known here whether srun can start .*: $said\$"
+holds "$out" '^in all: [0-9]+ jobs, at most [0-9.]+ node-hours$'
+expect "what is above the limit" "$(grep -e --limit "$out")" ''
+$submit "$FB_TMP/upgrade-check.study" --nodes 8 --time 60 --dry-run >"$out" 2>"$FB_TMP/err"
+holds "$out" 'node-hours: more than --limit 10 needs --yes$'
+verdict slurm/no-slurm-dry-run
+$submit "$FB_TMP/upgrade-check.study" "${words[@]:2}" --results "$FB_TMP/results" >"$out" \
+	2>"$FB_TMP/err" </dev/null
+expect "exit code without Slurm" $? 3
+holds "$FB_TMP/err" "^fabricbench submit: srun --mpi=list: $said\$"
+[ ! -e "$FB_TMP/results" ] || fail "something was written without Slurm"
+verdict slurm/no-slurm
 exit $bad

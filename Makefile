@@ -66,10 +66,9 @@ SANITIZE ?=
 CUDA ?= auto
 V ?= 0
 
-# Each := runs its shell command once instead of at every use.
+# Each := runs its shell command once.
 MPI := $(MPI)
 MPICC := $(MPICC)
-
 ifneq ($(filter-out openmpi mpich,$(MPI)),)
 $(error MPI=$(MPI): accepted are openmpi and mpich)
 endif
@@ -79,7 +78,6 @@ endif
 ifneq ($(filter-out 0 1,$(WERROR)),)
 $(error WERROR=$(WERROR): accepted are 0 and 1)
 endif
-
 ifneq ($(filter-out auto no,$(CUDA)),)
 $(error CUDA=$(CUDA): accepted are auto and no)
 endif
@@ -123,12 +121,17 @@ HAVE_CUDA := $(if $(CUDART),$(if $(shell command -v $(or $(CUDAHOSTCXX),g++) 2>/
 ifeq ($(HAVE_CUDA),yes)
 COMPILE_FLAGS += -isystem $(CUDA_HOME)/include -DFB_HAVE_CUDA=1
 LIBRARIES := $(CUDART) -lstdc++ $(LIBRARIES)
-# Machine code for these, of those that the toolkit knows, and PTX of 9.0 for all later ones.
-CUDA_ARCHS ?= 80 90 100
+# Machine code for the GPUs of this machine, or else for 9.0, because each architecture takes as
+# long as all else together; and PTX of the last one, for all later ones.
+CUDA_SEEN = $(subst .,,$(sort $(shell nvidia-smi --query-gpu=compute_cap --format=csv,noheader \
+	2>/dev/null | grep -xE '[0-9]+\.[0-9]')))
+CUDA_ARCHS ?= $(or $(CUDA_SEEN),90)
+CUDA_ARCHS := $(CUDA_ARCHS)
 CUDA_KNOWN := $(shell $(NVCC) --list-gpu-code 2>/dev/null)
+CUDA_CHOSEN := $(foreach a,$(CUDA_ARCHS),$(filter $a,$(CUDA_KNOWN:sm_%=%)))
 cuda_code = -gencode arch=compute_$1,code=$2_$1
-CUDA_CODE := $(foreach a,$(CUDA_ARCHS),$(if $(filter sm_$a,$(CUDA_KNOWN)),$(call cuda_code,$a,sm)))
-CUDA_CODE += $(if $(filter sm_90,$(CUDA_KNOWN)),$(call cuda_code,90,compute))
+CUDA_CODE := $(foreach a,$(CUDA_CHOSEN),$(call cuda_code,$a,sm)) \
+	$(call cuda_code,$(or $(lastword $(CUDA_CHOSEN)),90),compute)
 NVCC_FLAGS := -std=c++17 -O3 -I. -lineinfo -Xfatbin=-compress-all \
 	--compiler-bindir $(or $(CUDAHOSTCXX),g++) \
 	-Xcompiler -Wall,-Wextra,-Wno-missing-field-initializers,-fPIC \
@@ -193,9 +196,10 @@ TOOLLIB_SRC := $(sort $(wildcard scripts/tools/*/*.c))
 # $1: header, $2: library. The hash by a variable: inside of a function, make 4.3 keeps the
 # backslash of an escaped one.
 HASH := \#
+has_header = $(shell echo '$(HASH)include <$1>' | $(CC) $(CPPFLAGS) -E - >/dev/null 2>&1 && echo $1)
 BUILDS := $(filter-out help clean run test test-full lint fuzz,$(or $(MAKECMDGOALS),all))
 define use_library
-ifneq ($(shell echo '$(HASH)include <$1>' | $(CC) $(CPPFLAGS) -E - >/dev/null 2>&1 && echo yes),)
+ifneq ($(call has_header,$1),)
 TOOL_LIBRARIES += -l$2
 else
 WITHOUT := $(shell grep -l 'include <$1>' /dev/null $(TOOL_SRC) $(TOOLLIB_SRC) $(UNIT_SRC))
@@ -208,6 +212,8 @@ endef
 TOOL_LIBRARIES :=
 $(eval $(call use_library,csv.h,csv))
 $(eval $(call use_library,jansson.h,jansson))
+# Sources that ask for one of these are built again when it appears.
+HEADERS = $(foreach h,infiniband/verbs.h rdma/rdma_cma.h,$(call has_header,$h))
 
 # Open MPI unloads its plugins before the leak check, which then cannot name their frames.
 SANITIZE_SRC := $(if $(SANITIZER),tests/sanitize/nodlclose.c)
@@ -239,7 +245,8 @@ Q := @
 say = @printf '  %-5s %s\n' $1 '$2'
 endif
 
-all: $(BIN) $(TOOLS) $(LIB) $(PLUGIN) ## build all programs and tools
+# Device code first: it takes longest, and with -j the rest goes on beside it.
+all: $(CU_OBJECTS) $(BIN) $(TOOLS) $(LIB) $(PLUGIN) ## build all programs and tools
 all: $(if $(SANITIZER),,compile_commands.json)
 
 tests: all $(UNIT) $(MPITESTS) $(FAKES) $(FAKE_GPU) $(FUZZERS) ## build the test programs too
@@ -254,6 +261,7 @@ $(B)/%.o: %.c $(B)/flags
 	$(Q)$(MPICC) $(COMPILE_FLAGS) $(OPTIMISE) -MMD -MP -c $< -o $@
 
 # The tools run where there is no MPI, so they are compiled and linked without it.
+$(B)/scripts/tools/import/formats.o: $(B)/libraries
 $(call object,$(TOOL_SRC) $(TOOLLIB_SRC)): $(B)/%.o: %.c $(B)/flags
 	$(call say,CC,$<)
 	@mkdir -p $(@D)
@@ -321,7 +329,10 @@ NO_MPI = no MPI compiler found ($(or $(MPI),mpicc)): run `scripts/setup build`, 
 # -Werror changes no object, so that `make run` and `make test` can share them.
 $(B)/flags: FORCE
 	$(if $(MPICC),,$(error $(NO_MPI)))
-	$(call write_if_changed,$(filter-out -Werror,$(CC) $(MPICC) $(COMPILE_FLAGS) $(LINK_FLAGS)))
+	$(call write_if_changed,$(filter-out -Werror,$(CC) $(MPICC) $(COMPILE_FLAGS) \
+		$(LINK_FLAGS) $(HEADERS)))
+$(B)/libraries: FORCE
+	$(call write_if_changed,$(TOOL_LIBRARIES))
 $(B)/sources: FORCE
 	$(call write_if_changed,$(EVERY_SRC) $(CU_SRC))
 build/cuda/flags: FORCE
@@ -370,17 +381,8 @@ lint: compile_commands.json ## static analysis and the rules of the code base
 asan tsan: ## build everything with sanitizers into build/<mpi>-asan or -tsan
 	@$(MAKE) SANITIZE=$@ tests
 
-DATADIR = $(DESTDIR)$(PREFIX)/share/fabricbench
-LIBEXECDIR = $(DESTDIR)$(PREFIX)/libexec/fabricbench
-
 install: all ## install below PREFIX=/usr/local (DESTDIR= for packages)
-	install -d $(DESTDIR)$(PREFIX)/bin $(LIBEXECDIR) $(DATADIR)/plots/lib
-	install -m 755 $(BIN) $(TOOLS) scripts/plot $(LIBEXECDIR)
-	install -m 755 $(PLUGIN) $(LIBEXECDIR)
-	install -m 644 plots/*.gp $(DATADIR)/plots
-	install -m 644 plots/lib/*.gp $(DATADIR)/plots/lib
-	install -m 755 scripts/fabricbench $(DESTDIR)$(PREFIX)/bin
-	install -m 644 LICENSE $(wildcard README.md) $(DATADIR)
+	@scripts/install '$(DESTDIR)$(PREFIX)' $(B) $(notdir $(BIN) $(TOOLS))
 
 clean: ## remove everything that was built
 	rm -rf build compile_commands.json

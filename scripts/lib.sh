@@ -41,6 +41,29 @@ fb_mpi_of() {
 	esac
 }
 
+# fb_mpi_built ROOT [PROGRAM]: prints the family to use of those whose programs are in ROOT/build:
+# MPI= where it is set, else the default one, else any; one that has PROGRAM goes first. Prints
+# the default one, or nothing, where none is built.
+fb_mpi_built() {
+	if [ -n "${MPI-}" ]; then
+		echo "$MPI"
+		return
+	fi
+	family_built=
+	for family in $(fb_mpi_default) openmpi mpich none; do
+		[ -d "$1/build/$family/bin" ] || continue
+		family_built=${family_built:-$family}
+		[ -x "$1/build/$family/bin/${2-}" ] && family_built=$family && break
+	done
+	echo "${family_built:-$(fb_mpi_default)}"
+}
+
+# Whether this tree can be built. An installed copy has the same scripts without the sources, and
+# writes its results to the folder that it is called in.
+fb_in_sources() {
+	[ -e Makefile ]
+}
+
 # fb_mpi_tool TOOL FAMILY: prints the command of that family. Debian gives each family its own
 # name (mpicc.mpich); elsewhere there is one plain mpicc, which counts if it is of that family.
 fb_mpi_tool() {
@@ -122,12 +145,12 @@ fb_exec_launcher() {
 # stderr where it is another one. A study decides by this code, and launchers have no common rule:
 # a rank killed by SIGKILL ends Open MPI's job with 137 (128 + 9), MPICH's with 9 or, as it joins
 # the codes of all ranks bit by bit, with something like 13; told to end, Open MPI's mpirun says 1,
-# which would read as a regression. The programs themselves end with 0, 2, 3, 4 or 5, tests also
+# which would read as a regression. The programs themselves end with 0, 2, 3, 4, 5 or 6, tests also
 # with 77 (skipped); so everything else is a fault: 5. Test programs that fail with 1 are no
 # exception, failed they are all the same.
 fb_exit_code() {
 	case $1 in
-	0 | 2 | 3 | 4 | 5 | 77) echo "$1" ;;
+	0 | 2 | 3 | 4 | 5 | 6 | 77) echo "$1" ;;
 	*)
 		echo "fabricbench: the launcher ended with $1, as after a rank or the" \
 			"launcher itself was killed: a fault, exit code 5" >&2

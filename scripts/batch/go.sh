@@ -8,7 +8,8 @@
 
 cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 3
 . scripts/lib.sh
-export MPI=${MPI:-$(fb_mpi_default)}
+MPI=$(fb_mpi_built .)
+export MPI
 MPIRUN=${MPIRUN-$(fb_mpi_tool mpirun "$MPI")} || exit 3
 export MPIRUN
 fb_mpi_env "$MPI"

@@ -18,6 +18,17 @@ duration() {
 	fi
 }
 
+# check_study STUDY: whether there is such a file, or a study of that name. What there is has been
+# said when it fails.
+check_study() {
+	local names
+
+	[ ! -f "$1" ] && [ ! -f "scripts/studies/$1.study" ] || return 0
+	names=$(cd scripts/studies && echo *.study)
+	echo "fabricbench: no study '$1': accepted are a file and ${names//.study/}" >&2
+	return 3
+}
+
 # read_study BUILD STUDY OPTIONS ONLY: sets programs[] and options[], an entry for each line of the
 # study. OPTIONS replace the study's; ONLY names the programs whose lines count (empty: all). What
 # is wrong has been said when it fails.

@@ -40,6 +40,7 @@ static const struct fb_option table[] = {
 	FLAG(best_only, 0, "best-only", "no rules for algorithms or protocols that are given"),
 	FB_OPTION_GROUP("Other"),
 	FLAG(help, 'h', "help", "this text"),
+	FLAG(man, 0, "man", "this text as a manual page"),
 	FLAG(version, 'V', "version", "version and revision"),
 	FB_OPTION_END,
 };
@@ -251,6 +252,10 @@ int main(int argc, char **argv)
 		return FB_EXIT_INPUT;
 	if (settings.help) {
 		fb_option_help(&chain, &about, stdout);
+		return FB_EXIT_OK;
+	}
+	if (settings.man) {
+		fb_option_man(&chain, &about, stdout);
 		return FB_EXIT_OK;
 	}
 	if (settings.version) {

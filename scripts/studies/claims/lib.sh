@@ -14,7 +14,7 @@ export LC_ALL=C
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")/../../.." && pwd)
 . "$here/scripts/lib.sh"
 ranks=${1:-2} engine=${2:-host}
-bin=${FB_BIN:-$here/build/$(fb_mpi_default)/bin}
+bin=${FB_BIN:-$here/build/$(fb_mpi_built "$here")/bin}
 rows=$(mktemp) || exit 5
 trap 'rm -f "$rows"' EXIT
 

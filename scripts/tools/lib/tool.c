@@ -9,12 +9,13 @@
 #include "scripts/tools/lib/arguments.h"
 
 struct other {
-	bool help, version;
+	bool help, man, version;
 };
 
 static const struct fb_option table[] = {
 	FB_OPTION_GROUP("Other"),
 	FB_OPTION_FLAG(struct other, help, 'h', "help", "this text"),
+	FB_OPTION_FLAG(struct other, man, 0, "man", "this text as a manual page"),
 	FB_OPTION_FLAG(struct other, version, 'V', "version", "version and revision"),
 	FB_OPTION_END,
 };
@@ -40,6 +41,10 @@ int fb_tool_main(const struct fb_tool *tool, void *settings, int argc, char **ar
 		fb_option_help(&chain, &about, stdout);
 		if (tool->more_help)
 			tool->more_help();
+		return FB_EXIT_OK;
+	}
+	if (other.man) {
+		fb_option_man(&chain, &about, stdout);
 		return FB_EXIT_OK;
 	}
 	if (other.version) {

@@ -19,7 +19,7 @@ struct fb_tune_settings {
 	const char *without;          /* algorithms that are left out, a list; NULL: none */
 	double change;
 	int objective; /* enum fb_auto_objective of all rules */
-	bool best_only, help, version;
+	bool best_only, help, man, version;
 	/* Not options: COLUMN=VALUE,... among the arguments. */
 	char *const *filter;
 	size_t nfilters;

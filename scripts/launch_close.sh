@@ -6,7 +6,9 @@
 # environment.csv, as program.NAME.LAUNCH.exit_code; when it begins, it takes that of an earlier
 # attempt out. A program without --csv has no such file: its rank 0 appends to the file
 # FABRICBENCH_CLOSING, which scripts/launch has made, that it began and that it ended; where rank 0
-# runs on another host, that file says nothing. POSIX sh, sourced by scripts/launch.
+# runs on another host, that file says nothing. A rank whose input cannot be used writes so into
+# that file and ends with 0, because after another code mpirun adds a dozen lines to the one that
+# helps. POSIX sh, sourced by scripts/launch.
 
 # seconds TEXT: prints the seconds, at least 1, that --timeout says.
 seconds() {
@@ -80,6 +82,11 @@ fb_is_closed() {
 	[ "$(fb_closing_state)" != "$1" ] &&
 		grep -q "^run,,,program\.$program\.$((launch))\.exit_code," \
 			"$folder/environment.csv" 2>/dev/null
+}
+
+# Whether ranks have ended because their input cannot be used, which is exit code 3.
+fb_is_refused() {
+	grep -q '^refused ' "$FABRICBENCH_CLOSING" 2>/dev/null
 }
 
 say_incomplete() {

@@ -52,6 +52,26 @@ static int io_error(const struct fb_append *file, const char *what)
 	return fb_error(FB_EIO, "cannot %s '%s': %s", what, file->path, strerror(errno));
 }
 
+/* Whether the file still is what was written: nobody has taken it away or changed its length. */
+static int check_there(const struct fb_append *file)
+{
+	struct stat st, named;
+
+	if (fstat(file->fd, &st))
+		return io_error(file, "inspect");
+	if (stat(file->path, &named))
+		return fb_error(FB_EIO, "'%s' or its folder was deleted or moved while it was "
+				"written: %s", file->path, strerror(errno));
+	if (st.st_dev != named.st_dev || st.st_ino != named.st_ino)
+		return fb_error(FB_EIO, "'%s' was replaced by another file while it was written",
+				file->path);
+	if (st.st_size != file->size)
+		return fb_error(FB_EIO, "'%s' was changed while it was written: it has %lld bytes, "
+				"not the %lld that were written",
+				file->path, (long long)st.st_size, (long long)file->size);
+	return FB_OK;
+}
+
 /* All of text at once, or an error with the file as long as before. */
 static int write_whole(struct fb_append *file, const char *text, size_t bytes)
 {
@@ -64,8 +84,10 @@ static int write_whole(struct fb_append *file, const char *text, size_t bytes)
 	do
 		written = write(file->fd, text, bytes);
 	while (written < 0 && errno == EINTR);
-	if (written >= 0 && (size_t)written == bytes)
+	if (written >= 0 && (size_t)written == bytes) {
+		file->size = before + written;
 		return FB_OK;
+	}
 	/* A short write names no reason; the disk being full is the one that it has. */
 	why = written < 0 ? errno : ENOSPC;
 	file->broken = written > 0 && ftruncate(file->fd, before) != 0;
@@ -105,6 +127,7 @@ static int cut_torn_line(struct fb_append *file, off_t size)
 		return FB_OK;
 	if (ftruncate(file->fd, end))
 		return io_error(file, "truncate");
+	file->size = end;
 	fb_warn("'%s' ended in a torn line of %lld bytes, which was cut off", file->path,
 		(long long)(size - end));
 	return FB_OK;
@@ -132,6 +155,7 @@ static int check_header(struct fb_append *file, const char *header, off_t size)
 				"'%s' has other columns than this program writes: "
 				"expected a file of the same program and version, or none",
 				file->path);
+	file->size = size;
 	ret = cut_torn_line(file, size);
 	if (!ret && there < length)
 		ret = write_whole(file, header, length);
@@ -191,7 +215,9 @@ int fb_append_write(struct fb_append *file, const char *text, size_t bytes)
 	if (file->broken)
 		return fb_error(FB_EIO, "'%s' has a torn last line: nothing more is written to it",
 				file->path);
-	ret = write_whole(file, text, bytes);
+	ret = check_there(file);
+	if (!ret)
+		ret = write_whole(file, text, bytes);
 	if (!ret && file->sync && fdatasync(file->fd))
 		ret = io_error(file, "flush");
 	return ret;

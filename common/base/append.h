@@ -12,10 +12,12 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/types.h>
 
 struct fb_append {
 	int fd;
 	char *path; /* NULL: not open */
+	off_t size; /* what was written so far */
 	bool sync;
 	bool broken; /* a failed block could not be taken back: nothing may follow it */
 };
@@ -32,7 +34,8 @@ int fb_append_open(struct fb_append *file, const char *dir, const char *name, co
 
 /*
  * Appends text[0..bytes), which ends in a newline. Returns 0, or FB_EIO (printed) when it did
- * not fit: it is then taken back, and the file holds whole lines only.
+ * not fit: it is then taken back, and the file holds whole lines only. FB_EIO too where somebody
+ * has deleted, replaced, shortened or lengthened the file since the last block: nothing is written.
  */
 int fb_append_write(struct fb_append *file, const char *text, size_t bytes);
 

@@ -6,6 +6,7 @@
 #include "common/record/closing.h"
 #include "common/record/csv.h"
 #include "common/record/csv_kind.h"
+#include "common/record/csv_samples.h"
 
 #include <ctype.h>
 #include <inttypes.h>
@@ -222,11 +223,24 @@ static int name_incomplete(struct fb_csv_check *check, const struct fb_csv_reade
 	return ret;
 }
 
+/* What a row of a program's result file adds to what is judged of the whole file. */
+static int add_row(const struct fb_csv_reader *r, struct fb_closing *closing,
+		   struct fb_csv_samples *samples)
+{
+	const char *program = r->fields[fb_column_find("program")];
+	const char *launch = r->fields[fb_column_find("launch_index")];
+	const char *const id[] = {r->fields[fb_column_find("run")], launch, program};
+	const char *count = r->fields[fb_column_find("samples")];
+	int ret = fb_closing_row(closing, program, launch);
+
+	return ret ? ret : fb_csv_samples_row(samples, id, r->line, strtoull(count, NULL, 10));
+}
+
 static int check_records(struct fb_csv_check *check, struct fb_csv_reader *r)
 {
-	int program = fb_column_find("program"), launch = fb_column_find("launch_index");
 	struct fb_finished seen = {.slots = NULL};
 	struct fb_closing closing = {.launch = NULL};
+	struct fb_csv_samples samples = {.row = NULL};
 	struct sheet sheet = {.columns = NULL};
 	int more = fb_csv_reader_next(r), ret = FB_OK;
 
@@ -239,7 +253,7 @@ static int check_records(struct fb_csv_check *check, struct fb_csv_reader *r)
 	while (!ret && (more = fb_csv_reader_next(r)) == 1) {
 		ret = check_record(check, r, &sheet, &seen);
 		if (!ret && sheet.version && r->nfields == sheet.nfields)
-			ret = fb_closing_row(&closing, r->fields[program], r->fields[launch]);
+			ret = add_row(r, &closing, &samples);
 	}
 	if (!ret && more == FB_EDATA)
 		fb_csv_problem(check, r, "", "%s: the rest is not checked", r->problem);
@@ -247,6 +261,9 @@ static int check_records(struct fb_csv_check *check, struct fb_csv_reader *r)
 		ret = more;
 	if (!ret && sheet.version)
 		ret = name_incomplete(check, r, &closing);
+	if (!ret && sheet.version)
+		ret = fb_csv_samples_judge(&samples, check, r);
+	fb_csv_samples_free(&samples);
 	fb_closing_free(&closing);
 	fb_finished_free(&seen);
 	return ret;

@@ -338,20 +338,25 @@ static int run_with_ranks(struct fb_run *run, int argc, char **argv, int parsed)
 }
 
 /*
- * Appends a line to the file by which scripts/launch finds out whether a launch is complete that
- * writes no environment.csv. Rank 0 only; a file that is not there is on the launcher's host.
+ * Appends a line to the file by which scripts/launch finds out how a launch ended. Returns whether
+ * the line is there; a file that is not there is on the launcher's host.
  */
-static void tell_launch(const struct fb_run *run, const char *what)
+static bool tell_launch(const struct fb_run *run, const char *what)
 {
 	const char *path = getenv("FABRICBENCH_CLOSING");
-	int fd = path && run->world.rank == 0 && fb_launcher_rank() <= 0
-			 ? open(path, O_WRONLY | O_APPEND | O_CLOEXEC)
-			 : -1;
+	int fd = path ? open(path, O_WRONLY | O_APPEND | O_CLOEXEC) : -1;
+	bool told;
 
 	if (fd < 0)
-		return;
-	dprintf(fd, "%s %s\n", what, run->program->name);
+		return false;
+	told = dprintf(fd, "%s %s\n", what, run->program->name) > 0;
 	close(fd);
+	return told;
+}
+
+static bool is_first(const struct fb_run *run)
+{
+	return run->world.rank == 0 && fb_launcher_rank() <= 0;
 }
 
 int fb_program_main(const struct fb_program *program, int argc, char **argv)
@@ -362,7 +367,8 @@ int fb_program_main(const struct fb_program *program, int argc, char **argv)
 	if (!run)
 		return fb_exit_code(fb_error(FB_ENOMEM, "out of memory"));
 	run->program = program;
-	tell_launch(run, "began");
+	if (is_first(run))
+		tell_launch(run, "began");
 	err = make_chain(run);
 	if (err) {
 		code = fb_exit_code(err);
@@ -376,7 +382,11 @@ int fb_program_main(const struct fb_program *program, int argc, char **argv)
 	else
 		code = run_with_ranks(run, argc, argv, err);
 free_run:
-	tell_launch(run, "ended");
+	if (is_first(run))
+		tell_launch(run, "ended");
+	/* After another code mpirun writes a dozen lines of its own below the one that helps. */
+	if (code == FB_EXIT_INPUT && tell_launch(run, "refused"))
+		code = FB_EXIT_OK;
 	fb_run_free(run);
 	free(run);
 	return code;

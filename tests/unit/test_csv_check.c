@@ -244,6 +244,44 @@ static void test_sheets(const char *dir)
 	CHECK_INT(check_text(dir, "scope,host,rank,key,value\nrun,,,a,b,c\n", out, sizeof(out)), 1);
 }
 
+/* Two rows of launch 3 of run "study", of two and of no samples, beside a samples.csv. */
+static void test_samples(const char *dir)
+{
+	static const char *const two[][2] = {{"samples", "2"}, {"p05_us", ""}, {"p95_us", ""},
+					     {"p99_us", ""},   {"outliers", "0"}, {NULL, NULL}};
+	static const char head[] = "run,launch_index,program,row,repetition,time_us\n";
+	static const struct {
+		const char *samples;
+		int problems;
+		const char *says;
+	} cases[] = {
+		{"study,3,all_reduce,0,0,9\nstudy,3,all_reduce,0,1,9\n", 0, ""},
+		{"study,3,all_reduce,0,0,9\n", 1,
+		 "2: samples: is 2, and samples.csv has 1 of row 0"},
+		{"study,3,all_reduce,1,0,9\n", 1, "has 0 of row 0"},
+		{"study,3,all_reduce,0,0,9\nstudy,3,all_reduce,0,1,9\n"
+		 "study,3,all_reduce,0,2,9\n",
+		 1, "has 3 of row 0"},
+		/* Another launch, run or program: this one was without --raw. */
+		{"study,2,all_reduce,0,0,9\n", 0, ""},
+		{"other,3,all_reduce,0,0,9\n", 0, ""},
+		{"study,3,broadcast,0,0,9\n", 0, ""},
+		{"", 0, ""},
+	};
+	char *good = malloc(FILE_CHARS), text[512], out[4096];
+
+	with_changes(good, FILE_CHARS, two);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		snprintf(text, sizeof(text), "%s%s", head, cases[i].samples);
+		example_write(example_path(dir, "samples.csv"), text);
+		CHECK_INT(check_text(dir, good, out, sizeof(out)), cases[i].problems);
+		if (!CHECK(strstr(out, cases[i].says)))
+			printf("\tcase %zu: %s\n", i, out);
+	}
+	unlink(example_path(dir, "samples.csv"));
+	free(good);
+}
+
 int main(void)
 {
 	char *dir = example_folder();
@@ -256,6 +294,7 @@ int main(void)
 	test_files(dir);
 	test_old(dir);
 	test_sheets(dir);
+	test_samples(dir);
 	example_remove(dir);
 	return check_done("csv_check");
 }

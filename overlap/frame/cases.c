@@ -48,6 +48,8 @@ static void put_axis(char *variant, const struct fb_schedule_axis *axis, uint64_
 
 	if (axis->kind == FB_AXIS_CHOICES)
 		put(variant, axis->key, axis->names[value]);
+	else if (axis->trials && !value)
+		put(variant, axis->key, "auto");
 	else if (axis->kind == FB_AXIS_NUMBERS)
 		put_number(variant, axis->key, value);
 	else
@@ -199,6 +201,9 @@ struct fb_build fb_step_build_of(const struct fb_step_state *s, const struct fb_
 
 	b.device = c->engine && fb_engines[fb_engine_index(c->engine)]->device;
 	memcpy(b.value, pass->value, sizeof(b.value));
+	for (int a = 0; a < FB_SCHEDULE_AXES; a++)
+		if (s->program->axes[a].trials && !b.value[a])
+			b.value[a] = s->program->axes[a].trials[0];
 	b.elements = c->bytes / b.element_bytes;
 	return b;
 }
@@ -310,34 +315,13 @@ static bool is_alike(const struct fb_step_state *s, const struct fb_dag *dag)
 	return whole || s->session->world->nnodes == 1;
 }
 
-bool fb_step_can_communicate(struct fb_step_state *s, const struct fb_dag *dag,
-			     const struct fb_case *c, char *reason)
+/* Whether a task adds to what lies somewhere. */
+static bool adds(const struct fb_dag *dag)
 {
-	for (int i = 0; i < dag->ntasks; i++) {
-		const struct fb_task *t = &dag->tasks[i], *before = i ? t - 1 : NULL;
-		struct fb_counts counts;
-		struct fb_step_groups *g;
-		struct fb_operation op;
-		struct fb_case key;
-
-		if (t->kind != FB_TASK_COLLECTIVE || !fb_dag_takes_part(dag, i) ||
-		    (before && before->kind == t->kind && before->count == t->count &&
-		     before->collective == t->collective && before->partition == t->partition))
-			continue;
-		g = fb_step_groups_find(s, &dag->partitions[t->partition], c->engine);
-		if (!g) {
-			snprintf(reason, FB_REASON_CHARS, "its groups have no engine %s",
-				 c->engine);
-			return false;
-		}
-		counts = fb_step_counts(dag, i);
-		op = fb_step_operation(dag, i, c, &counts);
-		op.segment = &s->collective->segment[fb_store_of(s->collective, c)];
-		key = fb_step_case(dag, i, c);
-		if (!fb_collectives_can(&g->collectives, &key, &op, reason))
-			return false;
-	}
-	return true;
+	for (int a = 0; a < dag->naccesses; a++)
+		if (dag->accesses[a].use == FB_ACCESS_ADD)
+			return true;
+	return false;
 }
 
 /* Whether rank 0 can run the step of all devices. The same on all ranks. */
@@ -346,13 +330,15 @@ static bool can_alone(const struct fb_step_state *s, const struct fb_dag *dag,
 {
 	bool device = fb_engines[fb_engine_index(c->engine)]->device;
 
+	if (c->redop >= 0 && c->redop != FB_SUM && (dag->alone || adds(dag))) {
+		snprintf(reason, FB_REASON_CHARS, "its tasks add up: no other --redop");
+		return false;
+	}
 	if (!dag->alone)
 		return true;
 	if (s->session->world->nnodes > 1)
 		snprintf(reason, FB_REASON_CHARS, "a process reaches the memory of its own node "
 			 "only");
-	else if (c->redop >= 0 && c->redop != FB_SUM)
-		snprintf(reason, FB_REASON_CHARS, "GPU 0 adds gradients up: no other --redop");
 	else if (device && !s->collective->gpu.all_reach)
 		snprintf(reason, FB_REASON_CHARS, "a GPU does not reach all others");
 	else if (device && !strcmp(c->memory, "nccl"))

@@ -43,6 +43,8 @@ const struct fb_column fb_step_columns[] = {
 	COLUMN("capture_us", FB_COLUMN_F64, "us", "capturing the step's graph"),
 	COLUMN("instantiate_us", FB_COLUMN_F64, "us", "making it ready to launch"),
 	COLUMN("break_even", FB_COLUMN_F64, "", "steps until a graph has saved what both took"),
+	COLUMN("over_bound", FB_COLUMN_F64, "", "the step over the longer one of compute_us and "
+	       "communication_us"),
 };
 
 _Static_assert(sizeof(fb_step_columns) / sizeof(fb_step_columns[0]) ==

@@ -42,6 +42,7 @@ enum fb_step_column {
 	FB_CAPTURE_US,
 	FB_INSTANTIATE_US,
 	FB_BREAK_EVEN,
+	FB_OVER_BOUND,
 	FB_STEP_COLUMNS,
 };
 
@@ -142,6 +143,7 @@ struct fb_step_instance {
 	struct fb_step_sample *samples; /* of all repetitions so far, in order */
 	size_t nsamples, room;
 	struct fb_step_instance *base; /* what it is compared with, in the same memory; or NULL */
+	uint64_t found;              /* value of an axis that was found by measuring; 0: none */
 	bool graph;                  /* the step is one launch */
 	bool fresh;                  /* buffers are to be checked after this step */
 	double begin, end;           /* of the last step, in seconds of the host's clock */
@@ -177,12 +179,6 @@ int fb_step_more(struct fb_run *run, void *state, const struct fb_case *done);
 /* fb_program.expand and fb_program.can */
 int fb_step_expand(struct fb_run *run, void *state);
 bool fb_step_can(void *state, const struct fb_case *c, char reason[FB_REASON_CHARS]);
-/*
- * Whether this rank's groups can do all collectives of the step, of which equal ones have one
- * answer; else the reason. Groups of other ranks may differ.
- */
-bool fb_step_can_communicate(struct fb_step_state *s, const struct fb_dag *dag,
-			     const struct fb_case *c, char *reason);
 /* The pass that a case was made of; NULL only for a case of another program. */
 const struct fb_step_pass *fb_step_pass_of(const struct fb_step_state *s, const struct fb_case *c);
 /* What a step of the case is built for, on this rank. `tokens` are per rank; 0: as asked for. */
@@ -207,6 +203,12 @@ void fb_step_groups_close(struct fb_step_state *s);
 struct fb_step_groups *fb_step_groups_find(const struct fb_step_state *s,
 					   const struct fb_partition *partition,
 					   const char *engine);
+/*
+ * Whether this rank's groups can do all collectives of the step, of which equal ones have one
+ * answer; else the reason. Groups of other ranks may differ.
+ */
+bool fb_step_can_communicate(struct fb_step_state *s, const struct fb_dag *dag,
+			     const struct fb_case *c, char *reason);
 /* The counts of a task that is an all_to_all_v, borrowed from the step. */
 struct fb_counts fb_step_counts(const struct fb_dag *dag, int task);
 /* The operation of a task but for its segment. */
@@ -246,7 +248,7 @@ int fb_step_run_parts(struct fb_step_instance *i, unsigned parts, int calls);
 int fb_step_ready(struct fb_step_instance *i, unsigned parts, int calls);
 /* fb_program.settle: the parts alone, behind each step. */
 int fb_step_settle(void *instance);
-/* fb_program.summarise */
+/* --- row.c: fb_program.summarise ---------------------------------------------------------- */
 void fb_step_summarise(void *instance, const double *samples_us, size_t n,
 		       struct fb_traits *traits);
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Groups of ranks with their engines, opened once for all steps; see frame.h. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -132,4 +133,34 @@ struct fb_case fb_step_case(const struct fb_dag *dag, int task, const struct fb_
 	key.redop = info->reduces ? c->redop : -1;
 	key.root = info->has_root ? t->root : -1;
 	return key;
+}
+
+bool fb_step_can_communicate(struct fb_step_state *s, const struct fb_dag *dag,
+			     const struct fb_case *c, char *reason)
+{
+	for (int i = 0; i < dag->ntasks; i++) {
+		const struct fb_task *t = &dag->tasks[i], *before = i ? t - 1 : NULL;
+		struct fb_counts counts;
+		struct fb_step_groups *g;
+		struct fb_operation op;
+		struct fb_case key;
+
+		if (t->kind != FB_TASK_COLLECTIVE || !fb_dag_takes_part(dag, i) ||
+		    (before && before->kind == t->kind && before->count == t->count &&
+		     before->collective == t->collective && before->partition == t->partition))
+			continue;
+		g = fb_step_groups_find(s, &dag->partitions[t->partition], c->engine);
+		if (!g) {
+			snprintf(reason, FB_REASON_CHARS, "its groups have no engine %s",
+				 c->engine);
+			return false;
+		}
+		counts = fb_step_counts(dag, i);
+		op = fb_step_operation(dag, i, c, &counts);
+		op.segment = &s->collective->segment[fb_store_of(s->collective, c)];
+		key = fb_step_case(dag, i, c);
+		if (!fb_collectives_can(&g->collectives, &key, &op, reason))
+			return false;
+	}
+	return true;
 }

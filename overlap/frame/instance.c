@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A case from its options to a step that can run: graph, proof, memory, calls, threads. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -246,7 +247,7 @@ static int open_case(struct fb_step_instance *i)
 
 /* Collective: a step of the program's, with what is open of the state. */
 static int open_step(struct fb_step_state *s, const struct fb_case *c, int schedule,
-		     struct fb_step_instance **result)
+		     uint64_t found, struct fb_step_instance **result)
 {
 	struct fb_step_instance *i = calloc(1, sizeof(*i));
 	int err = fb_group_agree(s->session->world, i ? FB_OK : FB_ENOMEM);
@@ -259,6 +260,10 @@ static int open_step(struct fb_step_state *s, const struct fb_case *c, int sched
 	i->key = c;
 	i->pass = fb_step_pass_of(s, c);
 	i->build = fb_step_build_of(s, c, i->pass, 0);
+	i->found = found;
+	for (int a = 0; a < FB_SCHEDULE_AXES && found; a++)
+		if (s->program->axes[a].trials)
+			i->build.value[a] = found;
 	i->build.schedule = schedule < 0 ? i->pass->schedule : schedule;
 	i->parts = s->program->parts ? s->program->parts[i->build.schedule]
 				     : (unsigned)FB_PART_ALL;
@@ -274,15 +279,74 @@ static int open_step(struct fb_step_state *s, const struct fb_case *c, int sched
 	return err;
 }
 
+enum { TRIAL_STEPS = 5 };
+
+/* Collective: the least of some steps, each of the slowest rank, in seconds. */
+static int time_steps(struct fb_step_instance *i, double *least)
+{
+	const struct fb_session *session = i->state->session;
+	int err = fb_step_prime(i);
+
+	*least = HUGE_VAL;
+	for (int step = 0; step < TRIAL_STEPS && !err; step++) {
+		double took, start;
+
+		err = fb_group_agree(session->world, fb_step_ready(i, i->parts, 1));
+		if (err)
+			break;
+		start = fb_clock_now(session->clock);
+		err = fb_step_run_parts(i, i->parts, 1);
+		took = fb_clock_now(session->clock) - start;
+		MPI_Allreduce(MPI_IN_PLACE, &took, 1, MPI_DOUBLE, MPI_MAX, session->world->comm);
+		*least = fmin(*least, took);
+	}
+	return fb_group_agree(session->world, err);
+}
+
+/* Collective: the quickest of an axis's trials; 0: its value is given. The same on all ranks. */
+static int find_value(struct fb_step_state *s, const struct fb_case *c, uint64_t *found)
+{
+	const struct fb_step_pass *pass = fb_step_pass_of(s, c);
+	struct fb_build b = fb_step_build_of(s, c, pass, 0);
+	char ignored[FB_SCHEDULE_REASON];
+	double least = HUGE_VAL, took = 0;
+	int err = FB_OK, axis = 0;
+
+	*found = 0;
+	while (axis < FB_SCHEDULE_AXES &&
+	       (!s->program->axes[axis].trials || pass->value[axis]))
+		axis++;
+	for (int t = 0; axis < FB_SCHEDULE_AXES && s->program->axes[axis].trials[t] && !err; t++) {
+		struct fb_step_instance *i = NULL;
+
+		b.value[axis] = s->program->axes[axis].trials[t];
+		if (s->program->can && !s->program->can(&b, ignored))
+			continue;
+		err = open_step(s, c, -1, b.value[axis], &i);
+		if (!err)
+			err = time_steps(i, &took);
+		if (!err && took < least) {
+			least = took;
+			*found = b.value[axis];
+		}
+		if (i)
+			fb_step_tear_down(i);
+	}
+	return err;
+}
+
 int fb_step_set_up(void *state, const struct fb_case *c, void **result)
 {
 	struct fb_step_state *s = state;
 	struct fb_step_instance *i = NULL;
-	int err = open_step(s, c, -1, &i);
+	uint64_t found;
+	int err = find_value(s, c, &found);
 
+	if (!err)
+		err = open_step(s, c, -1, found, &i);
 	/* Both have the same buffers, and so the same memory: the segment does not change. */
 	if (!err && s->program->has_base && i->build.schedule)
-		err = open_step(s, c, 0, &i->base);
+		err = open_step(s, c, 0, 0, &i->base);
 	if (!err && i->base && i->base->dag.elements != i->dag.elements)
 		err = fb_error(FB_EPLAN, "%s has other buffers than %s",
 			       s->program->schedules[i->build.schedule], s->program->schedules[0]);

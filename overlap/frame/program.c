@@ -133,6 +133,11 @@ static void describe(void *instance, struct fb_traits *traits)
 	fb_step_compute_text(i, text, sizeof(text));
 	used = strlen(path);
 	snprintf(path + used, FB_PATH_CHARS - used, "%sGEMM by %s", used ? "; " : "", text);
+	used = strlen(path);
+	for (int a = 0; i->found && a < FB_SCHEDULE_AXES; a++)
+		if (i->state->program->axes[a].trials)
+			snprintf(path + used, FB_PATH_CHARS - used, "; %s=%llu by measuring",
+				 i->state->program->axes[a].key, (unsigned long long)i->found);
 	if (i->device)
 		traits->extra[FB_EVENT_US] = fb_gpu_run_event_us(i->gpu, i->parts);
 	if (i->device && i->graph)

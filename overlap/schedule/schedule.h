@@ -28,6 +28,7 @@ struct fb_schedule_axis {
 	const char *const *names;
 	uint64_t schedules;      /* bits of those that it means something to; others have value 0 */
 	uint64_t silent;         /* 1 + the value that gets no key; 0: every value has one */
+	const uint64_t *trials;  /* ending in 0: value 0 is the quickest of these; or NULL */
 };
 
 /* What a step is built for: one case, one rank. */

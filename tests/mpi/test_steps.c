@@ -39,7 +39,7 @@ static const struct fb_overlap_settings own_settings[] = {
 		.schedules = ~UINT64_C(0), .layers = 2, .hidden = 64, .tokens = 4,
 		.tensors = "1,3,2", .bucket = {2, {1, 2048}, NULL}, .compute_s = 1e-3,
 		.cublas = "none", .blas = "none", .prefetch = {1, {0}, NULL}, .reshard = 3,
-		.ffn = 96, .topk = 3, .chunks = {1, {2}, NULL}, .microbatches = {1, {4}, NULL},
+		.ffn = 96, .topk = 3, .chunks = {2, {2, 0}, NULL}, .microbatches = {1, {4}, NULL},
 		.experts_skew = {1, {100}, NULL}, .token_budget_s = 0.033, .dispatch = 1,
 		.first_bucket = {1, {0}, NULL}, .optimizer = 1, .compress = 1, .checkpoint = 1,
 		.forward = 1, .order = 1, .keep = 0.1,

@@ -190,7 +190,7 @@ verdict fake_gpu_ddp
 shape=(--layers 2 --hidden 100 --tokens 16 --launch "stream,graph" --datatype bf16)
 runs 2 fsdp --engine cuda,copy --bytes 100K --prefetch 0,2 --reshard yes,no "${shape[@]}"
 runs 4 fsdp --engine cuda --bytes 100K --prefetch 1 --shard 2 "${shape[@]}"
-runs 2 tensor_parallel --engine cuda,copy --ffn 200 --chunks 2 "${shape[@]}"
+runs 2 tensor_parallel --engine cuda,copy --ffn 200 --chunks 0,2 --schedule all "${shape[@]}"
 runs 3 pipeline --engine cuda --bytes 4K --microbatches 3 "${shape[@]}"
 runs 2 moe --engine cuda --ffn 200 --dispatch same,fp8 "${shape[@]}"
 runs 2 hazards --engine cuda --bytes 100K --layers 2 --hidden 100 --tokens 16 --datatype bf16 \

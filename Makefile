@@ -103,7 +103,8 @@ SANITIZE_fuzz := $(SANITIZE_asan) -fsanitize=fuzzer-no-link
 SANITIZER := $(SANITIZE_$(SANITIZE))
 
 COMPILE_FLAGS := -std=gnu11 -I. -I$(B) -D_GNU_SOURCE $(CPPFLAGS) $(WARNINGS) $(CFLAGS) $(SANITIZER)
-LINK_FLAGS := $(CFLAGS) $(SANITIZER) $(if $(SANITIZER),-rdynamic) $(LDFLAGS)
+LINK_FLAGS := $(CFLAGS) $(SANITIZER) $(if $(SANITIZER),-rdynamic) $(LDFLAGS) \
+	-Wl,--dynamic-list=common/mover/exported.list
 LIBRARIES := $(LDLIBS) -lm -lpthread -ldl -lrt
 
 # --- CUDA ----------------------------------------------------------------------------------------

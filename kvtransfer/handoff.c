@@ -38,6 +38,8 @@ static const struct fb_option options[] = {
 	CHOICES(grains, "grain", "request", fb_handoff_grains,
 		"what has a move and a notice of its own: the request, each layer, or each run of "
 		"pages through all layers"),
+	NUMBERS(flight, "flight", "1", 1, 256,
+		"requests that pass at once, each to pages of its own"),
 	CHOICES(builds, "build", "warm", fb_handoff_builds,
 		"moves are prepared once, or anew for each request"),
 	FB_OPTION_END,
@@ -63,6 +65,8 @@ static const struct fb_column columns[FB_HANDOFF_COLUMNS] = {
 	TIME(FB_HANDOFF_P999_US, "total_p999_us", "99.9th percentile, of 10000 at least"),
 	NUMBER(FB_HANDOFF_TOTAL_GBPS, "total_GBps", "GB/s", "delivered bytes by total_us"),
 	NUMBER(FB_HANDOFF_WIRE_GBPS, "wire_GBps", "GB/s", "delivered bytes by wire_us"),
+	NUMBER(FB_HANDOFF_CPU_S_PER_GIB, "cpu_s_per_GiB", "s",
+	       "processor seconds of all ranks and threads for a delivered GiB"),
 	TIME(FB_HANDOFF_A_US, "fit_a_us", "time = a + b pieces + bytes / rate: a, median"),
 	TIME(FB_HANDOFF_A_LOW_US, "fit_a_low_us", "95% interval of it"),
 	TIME(FB_HANDOFF_A_HIGH_US, "fit_a_high_us", "the same"),

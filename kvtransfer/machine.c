@@ -29,6 +29,11 @@ int fb_kv_machine_new(struct fb_kv_machine **result, struct fb_run *run, size_t 
 		free(m);
 		return fb_error(err, "out of memory");
 	}
+	err = fb_group_agree(fb_run_world(run), fb_movers_load());
+	if (err) {
+		free(m);
+		return err;
+	}
 	m->session = fb_run_session(run);
 	m->world = fb_run_world(run);
 	m->settings = fb_run_settings(run);

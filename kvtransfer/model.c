@@ -2,6 +2,8 @@
 /*
  * Published shapes (the models' config.json); see model.h. deepseek-v3.2's entry is vLLM's
  * fp8_ds_mla: 512 bytes of fp8, four scales of f32 and 64 bf16 of position, 656 bytes a token.
+ * deepseek-v4-like has the region lists that are reported of DeepSeek V4 in vLLM, entries of 576
+ * bytes and of 132 of an indexer, with the rest as v3.
  */
 #include "kvtransfer/model.h"
 
@@ -10,27 +12,28 @@
 
 /* clang-format off */
 #define MODELS(M) \
-	/* name            layers kv dim parts entry window of hidden heads query   ffn */ \
-	M("tiny",               4,  2,  64, 2,   0,   0,  0,   256,   4,  64,    512) \
-	M("llama-3.1-8b",      32,  8, 128, 2,   0,   0,  0,  4096,  32, 128,  14336) \
-	M("llama-3.1-70b",     80,  8, 128, 2,   0,   0,  0,  8192,  64, 128,  28672) \
-	M("llama-3.1-405b",   126,  8, 128, 2,   0,   0,  0, 16384, 128, 128,  53248) \
-	M("mixtral-8x7b",      32,  8, 128, 2,   0,   0,  0,  4096,  32, 128,  28672) \
-	M("mixtral-8x22b",     56,  8, 128, 2,   0,   0,  0,  6144,  48, 128,  32768) \
-	M("qwen2.5-7b",        28,  4, 128, 2,   0,   0,  0,  3584,  28, 128,  18944) \
-	M("qwen2.5-72b",       80,  8, 128, 2,   0,   0,  0,  8192,  64, 128,  29568) \
-	M("qwen3-8b",          36,  8, 128, 2,   0,   0,  0,  4096,  32, 128,  12288) \
-	M("qwen3-235b-a22b",   94,  4, 128, 2,   0,   0,  0,  4096,  64, 128,  12288) \
-	M("gpt-oss-20b",       24,  8,  64, 2,   0, 128, 12,  2880,  64,  64,  11520) \
-	M("gpt-oss-120b",      36,  8,  64, 2,   0, 128, 18,  2880,  64,  64,  11520) \
-	M("deepseek-v3",       61,  1, 576, 1,   0,   0,  0,  7168, 128, 192,  18432) \
-	M("deepseek-v3.2-fp8", 61,  1, 576, 1, 656,   0,  0,  7168, 128, 192,  18432)
+	/* name            layers kv dim parts entry index window of hidden heads query   ffn */ \
+	M("tiny",               4,  2,  64, 2,   0,   0,   0,  0,   256,   4,  64,    512) \
+	M("llama-3.1-8b",      32,  8, 128, 2,   0,   0,   0,  0,  4096,  32, 128,  14336) \
+	M("llama-3.1-70b",     80,  8, 128, 2,   0,   0,   0,  0,  8192,  64, 128,  28672) \
+	M("llama-3.1-405b",   126,  8, 128, 2,   0,   0,   0,  0, 16384, 128, 128,  53248) \
+	M("mixtral-8x7b",      32,  8, 128, 2,   0,   0,   0,  0,  4096,  32, 128,  28672) \
+	M("mixtral-8x22b",     56,  8, 128, 2,   0,   0,   0,  0,  6144,  48, 128,  32768) \
+	M("qwen2.5-7b",        28,  4, 128, 2,   0,   0,   0,  0,  3584,  28, 128,  18944) \
+	M("qwen2.5-72b",       80,  8, 128, 2,   0,   0,   0,  0,  8192,  64, 128,  29568) \
+	M("qwen3-8b",          36,  8, 128, 2,   0,   0,   0,  0,  4096,  32, 128,  12288) \
+	M("qwen3-235b-a22b",   94,  4, 128, 2,   0,   0,   0,  0,  4096,  64, 128,  12288) \
+	M("gpt-oss-20b",       24,  8,  64, 2,   0,   0, 128, 12,  2880,  64,  64,  11520) \
+	M("gpt-oss-120b",      36,  8,  64, 2,   0,   0, 128, 18,  2880,  64,  64,  11520) \
+	M("deepseek-v3",       61,  1, 576, 1,   0,   0,   0,  0,  7168, 128, 192,  18432) \
+	M("deepseek-v3.2-fp8", 61,  1, 576, 1, 656,   0,   0,  0,  7168, 128, 192,  18432) \
+	M("deepseek-v4-like",  61,  1, 576, 1, 576, 132,   0,  0,  7168, 128, 192,  18432)
 /* clang-format on */
 
-#define MODEL(name_, l, k, d, p, e, w, wl, h, q, qd, f)                                            \
+#define MODEL(name_, l, k, d, p, e, i, w, wl, h, q, qd, f)                                         \
 	{.name = (name_), .layers = (l), .kv_heads = (k), .head_dim = (d), .parts = (p),           \
-	 .entry_bytes = (e), .window = (w), .windowed = (wl), .hidden = (h), .heads = (q),         \
-	 .query_dim = (qd), .ffn = (f)},
+	 .entry_bytes = (e), .index_bytes = (i), .window = (w), .windowed = (wl), .hidden = (h),   \
+	 .heads = (q), .query_dim = (qd), .ffn = (f)},
 #define NAME(name_, ...) name_,
 
 const struct fb_kv_model fb_kv_models[] = {MODELS(MODEL){.name = NULL}};
@@ -53,14 +56,14 @@ static uint64_t region_bytes(const struct fb_kv_model *m, uint32_t element_bytes
 
 uint64_t fb_kv_model_token_bytes(const struct fb_kv_model *m, uint32_t element_bytes)
 {
-	return (uint64_t)m->layers * m->parts * region_bytes(m, element_bytes);
+	return m->layers * (m->parts * region_bytes(m, element_bytes) + m->index_bytes);
 }
 
 uint64_t fb_kv_model_bytes(const struct fb_kv_model *m, uint32_t element_bytes, uint64_t tokens)
 {
 	uint64_t kept = m->window && m->window < tokens ? m->window : tokens;
 
-	return m->parts * region_bytes(m, element_bytes) *
+	return (m->parts * region_bytes(m, element_bytes) + m->index_bytes) *
 	       ((m->layers - m->windowed) * tokens + m->windowed * kept);
 }
 
@@ -70,6 +73,29 @@ struct fb_kv_shape fb_kv_model_shape(const struct fb_kv_model *m, uint32_t eleme
 		.layers = m->layers, .kv_heads = m->kv_heads, .parts = m->parts,
 		.head_dim = m->entry_bytes ? m->entry_bytes / element_bytes : m->head_dim,
 		.element_bytes = element_bytes, .layout = FB_KV_HND, .tp = {1, 1}};
+}
+
+int fb_kv_model_lists(const struct fb_kv_model *m, const struct fb_kv_shape *asked,
+		      struct fb_kv_shape list[FB_KV_LISTS])
+{
+	list[0] = list[1] = *asked;
+	if (m->index_bytes) {
+		list[1].head_dim = m->index_bytes / asked->element_bytes;
+		list[1].parts = 1;
+		return 2;
+	}
+	if (!m->window || m->window >= asked->tokens)
+		return 1;
+	list[0].layers = m->layers - m->windowed;
+	list[1].layers = m->windowed;
+	list[1].tokens -= (asked->tokens - m->window) / asked->block_tokens * asked->block_tokens;
+	return 2;
+}
+
+const char *fb_kv_model_unlike(const struct fb_kv_model *m)
+{
+	return m->index_bytes ? "its layers have regions of two kinds, which only handoff moves"
+			      : NULL;
 }
 
 /* Layers with and without a window alternate, beginning with one that has it. */

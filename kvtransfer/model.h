@@ -14,6 +14,7 @@ struct fb_kv_model {
 	uint32_t kv_heads, head_dim; /* of the cache; a latent (MLA) is one head */
 	uint32_t parts;		     /* regions of a layer: 2 for K and V, 1 for a latent */
 	uint32_t entry_bytes;	     /* of a token in a region, where it is packed; else 0 */
+	uint32_t index_bytes;	     /* of a token in a second region of a layer, or 0 */
 	uint32_t window, windowed;   /* tokens that this many of the layers keep; 0: all */
 	uint32_t hidden, heads;	     /* queries' heads */
 	uint32_t query_dim;	     /* of a head of queries */
@@ -36,6 +37,19 @@ uint64_t fb_kv_model_bytes(const struct fb_kv_model *model, uint32_t element_byt
 
 /* Its cache on one rank of each side; tokens, block_tokens and page_run are the caller's. */
 struct fb_kv_shape fb_kv_model_shape(const struct fb_kv_model *model, uint32_t element_bytes);
+
+enum { FB_KV_LISTS = 2 };
+
+/*
+ * What the cache is made of, as shapes whose layers are alike; `asked` is the model's shape with
+ * tokens and all the rest. Layers with a window are one of their own, which has the last blocks
+ * only, and so are second regions. Returns how many.
+ */
+int fb_kv_model_lists(const struct fb_kv_model *model, const struct fb_kv_shape *asked,
+		      struct fb_kv_shape list[FB_KV_LISTS]);
+
+/* Why only handoff moves the model's cache, or NULL: others know regions of one kind only. */
+const char *fb_kv_model_unlike(const struct fb_kv_model *model);
 
 /* Whether the layer still has the block: a window may have passed it. */
 bool fb_kv_model_keeps(const struct fb_kv_model *model, uint32_t layer,

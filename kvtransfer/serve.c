@@ -50,8 +50,9 @@ static const struct fb_option options[] = {
 			 "multiplies the lengths of prompts and answers"),
 	FB_OPTION_RATIO(SETTINGS, reuse, 0, "reuse", "0", 0, 1,
 			"of generated prompts: share whose first half others have too"),
-	FB_OPTION_STRING(SETTINGS, rates, 0, "rate", "LIST", "4", NULL,
-			 "requests a second; where a knee is looked for, the first one tried"),
+	FB_OPTION_STRING(SETTINGS, rates, 0, "rate", "LIST", "20", NULL,
+			 "requests a second: a replay takes --requests / --rate; where a knee is "
+			 "looked for, the first one tried"),
 	CHOICES(arrivals, "arrivals", "poisson", fb_arrivals_names,
 		"intervals between requests; trace: a file's, stretched to --rate"),
 	FB_OPTION_DOUBLE(SETTINGS, cv, 0, "cv", "X", "2", 0.01, 100,

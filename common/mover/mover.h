@@ -166,7 +166,22 @@ extern const struct fb_mover_ops fb_mover_shm, fb_mover_cma, fb_mover_tcp, fb_mo
 	fb_mover_cuda, fb_mover_nccl;
 
 /* All movers, ending in NULL. One that is absent opens with a reason. */
-extern const struct fb_mover_ops *const fb_movers[];
+extern const struct fb_mover_ops *fb_movers[];
+
+/*
+ * Movers of others: libraries that are built with this header, and export fb_mover_plugin(). It
+ * returns the mover, or NULL where it was built for another version than the one given. What
+ * programs give to libraries are all functions fb_*.
+ */
+enum { FB_MOVER_VERSION = 1 };
+typedef const struct fb_mover_ops *fb_mover_plugin_fn(unsigned version);
+fb_mover_plugin_fn fb_mover_plugin;
+
+/*
+ * Local, the same on all ranks: adds to fb_movers those of the environment variable FB_MOVERS, file
+ * names with ':' between. 0, or FB_EINPUT (printed) where one cannot be had.
+ */
+int fb_movers_load(void);
 
 /* --- mover.c ---------------------------------------------------------------------------------- */
 

@@ -10,6 +10,7 @@
  */
 #include <math.h>
 #include <stdlib.h>
+#include <time.h>
 
 #include "common/base/error.h"
 #include "common/base/spin.h"
@@ -77,6 +78,26 @@ static void stamp(const struct fb_handoff_instance *i, double *when)
 	*when = isnan(*when) ? fb_handoff_now(i) : *when;
 }
 
+uint64_t fb_handoff_pair_moves(const struct fb_handoff_instance *i,
+			       const struct fb_handoff_link *link)
+{
+	uint64_t moves = 0;
+
+	for (int k = 0; k < i->links; k++)
+		if (i->link[k].from == link->from && i->link[k].to == link->to)
+			moves += i->link[k].moves;
+	return moves;
+}
+
+/* Seconds of all of this process's threads. */
+static double cpu_seconds(void)
+{
+	struct timespec t = {0, 0};
+
+	(void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
 /* One look at everything that is under way; *open: how much is. */
 static int look(struct fb_handoff_instance *i, uint64_t call, struct fb_handoff_times *t, int *open)
 {
@@ -95,12 +116,13 @@ static int look(struct fb_handoff_instance *i, uint64_t call, struct fb_handoff_
 			}
 			own += link->open > 0;
 		}
-		if (fb_handoff_waits(i, link) && !err) {
+		if (fb_handoff_waits(i, link) && !link->follows && !err) {
 			uint64_t count = 0;
 
 			err = i->engine->ops->arrived(i->engine->mover, get ? link->to : link->from,
 						      get ? FB_NOTE_GOT : FB_NOTE_PUT, &count);
-			others += count < link->count_base + call * link->moves;
+			others += count < link->count_base +
+						  call * fb_handoff_pair_moves(i, link);
 		}
 	}
 	if (i->posts && !own)
@@ -121,7 +143,7 @@ int fb_handoff_await_leave(const struct fb_handoff_instance *i, uint64_t call)
 		const struct fb_handoff_link *link = &i->link[k];
 		uint64_t wanted = link->note_base + (get ? call : call - 1);
 
-		if (fb_handoff_posts(i, link))
+		if (fb_handoff_posts(i, link) && !link->follows)
 			err = fb_mover_await(i->engine->mover, get ? link->from : link->to,
 					     get ? FB_NOTE_READY : FB_NOTE_FREE, wanted);
 	}
@@ -146,6 +168,7 @@ int fb_handoff_once(struct fb_handoff_instance *i, uint64_t call)
 	struct fb_handoff_times *t = new_call(i);
 	struct fb_spin spin = {.yields = i->state->machine.world->oversubscribed};
 	int open = 1, err = t ? FB_OK : FB_ENOMEM;
+	double cpu_s = cpu_seconds();
 
 	if (!err && i->plan.get) {
 		if (i->waits)
@@ -168,6 +191,7 @@ int fb_handoff_once(struct fb_handoff_instance *i, uint64_t call)
 	for (int k = 0; k < i->links && i->plan.cold && !err; k++)
 		if (fb_handoff_posts(i, &i->link[k]))
 			fb_handoff_unbuild(i, &i->link[k]);
+	i->cpu_s += cpu_seconds() - cpu_s;
 	return err || i->plan.get ? err : give_leave(i);
 }
 

@@ -22,6 +22,7 @@ const struct fb_key fb_handoff_keys[] = {
 	KEY(churn, FB_KEY_U64, NULL),
 	KEY(decode, FB_KEY_U64, NULL),
 	KEY(decode_run, FB_KEY_U64, NULL),
+	KEY(flight, FB_KEY_U64, NULL),
 	KEY(grain, FB_KEY_CHOICE, fb_handoff_grains),
 	KEY(layout, FB_KEY_CHOICE, fb_kv_layouts),
 	KEY(model, FB_KEY_CHOICE, fb_kv_model_names),
@@ -73,7 +74,7 @@ struct fb_kv_backend *fb_handoff_engine_of(struct fb_handoff_state *state,
 
 	if (p.operation != FB_HANDOFF_FIT) {
 		blocks = fb_kv_blocks(s);
-		need.bytes = (double)fb_kv_bytes(s);
+		need.bytes = (double)fb_handoff_bytes(&p);
 		/* Of a pair: heads are cut out of tokens in nhd, else runs of pages are whole. */
 		need.pieces = (double)fb_kv_regions(s) *
 			      (s->layout == FB_KV_NHD && s->tp[0] != s->tp[1]
@@ -93,11 +94,12 @@ struct fb_handoff_plan fb_handoff_plan_of(const struct fb_case *c)
 		.grain = (enum fb_handoff_grain)value(keys->grain, FB_GRAIN_RUN),
 		.get = !strcmp(c->algorithm, "get"),
 		.cold = value(keys->build, 1) == 1};
+	const struct fb_kv_model *model;
 
 	if (p.operation == FB_HANDOFF_FIT)
 		return p;
-	p.shape = fb_kv_model_shape(fb_kv_model_find(fb_kv_model_names[keys->model]),
-				    (uint32_t)fb_datatype_size(c->datatype));
+	model = fb_kv_model_find(fb_kv_model_names[keys->model]);
+	p.shape = fb_kv_model_shape(model, (uint32_t)fb_datatype_size(c->datatype));
 	p.shape.layout = (enum fb_kv_layout)value(keys->layout, FB_KV_LAYOUTS - 1);
 	p.shape.tokens = value(keys->tokens, 1);
 	p.shape.block_tokens = value(keys->block, 1);
@@ -106,6 +108,14 @@ struct fb_handoff_plan fb_handoff_plan_of(const struct fb_case *c)
 	p.shape.churn = value(keys->churn, 0);
 	p.shape.tp[FB_KV_PREFILL] = value(keys->prefill, 1);
 	p.shape.tp[FB_KV_DECODE] = value(keys->decode, 1);
+	p.flight = (int)value(keys->flight, 1);
+	p.lists = 1;
+	p.list[0] = p.shape;
+	/* What is streamed has one move for each layer of the model. */
+	if (strcmp(c->operation, "stream"))
+		p.lists = fb_kv_model_lists(model, &p.shape, p.list);
+	else
+		p.unlike = fb_kv_model_unlike(model);
 	return p;
 }
 
@@ -120,6 +130,8 @@ bool fb_handoff_can(void *arg, const struct fb_case *c, char reason[FB_REASON_CH
 
 	if (!e->mover)
 		snprintf(reason, FB_REASON_CHARS, "%s", e->why);
+	else if (p.unlike)
+		snprintf(reason, FB_REASON_CHARS, "%s", p.unlike);
 	else if (!(e->ops->verbs >> (p.get ? FB_MOVE_GET : FB_MOVE_PUT) & 1))
 		snprintf(reason, FB_REASON_CHARS, "mover %s has no %s", e->ops->name,
 			 fb_move_verbs[p.get ? FB_MOVE_GET : FB_MOVE_PUT]);
@@ -149,7 +161,7 @@ static bool adjust(void *arg, struct fb_case *c)
 		return false;
 	if (fb_kv_left_out(&state->machine, e))
 		return false;
-	c->bytes = p.operation == FB_HANDOFF_FIT ? 0 : fb_kv_bytes(&p.shape);
+	c->bytes = p.operation == FB_HANDOFF_FIT ? 0 : fb_handoff_bytes(&p);
 	c->memory = e->ops->device ? "device" : "host";
 	c->transport = e->ops->transport;
 	c->launch = "blocking";
@@ -175,6 +187,9 @@ static void put_keys(const struct fb_handoff_settings *own, const size_t *at, st
 	keys->prefill = own->prefill.value[at[6]];
 	keys->decode = own->decode.value[at[7]];
 	keys->build = at[11];
+	/* One is what rows without the key have. */
+	if (own->flight.value[at[12]] > 1)
+		keys->flight = own->flight.value[at[12]];
 	if (churn)
 		keys->churn = churn;
 	else
@@ -191,7 +206,7 @@ int fb_handoff_expand(struct fb_run *run, void *arg)
 	const char *engines[FB_KV_BACKENDS + 2];
 	const struct fb_axes_choices choices = {.engines = engines,
 						.algorithms = fb_handoff_verbs};
-	size_t models = 0, at[12] = {0};
+	size_t models = 0, at[13] = {0};
 	int err = FB_OK;
 
 	while (fb_kv_model_names[models])
@@ -199,7 +214,8 @@ int fb_handoff_expand(struct fb_run *run, void *arg)
 	fb_kv_backend_names(&state->machine, engines);
 	const size_t count[] = {models, 3, FB_KV_LAYOUTS, FB_GRAINS, own->block_tokens.count,
 				own->tokens.count, own->prefill.count, own->decode.count,
-				own->page_run.count, own->decode_run.count, own->churn.count, 2};
+				own->page_run.count, own->decode_run.count, own->churn.count, 2,
+				own->flight.count};
 	do {
 		struct fb_case base = {.operation = fb_handoff_operations[at[1]],
 				       .registration = "none"};

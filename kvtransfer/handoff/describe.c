@@ -97,7 +97,7 @@ static void put_stages(struct fb_handoff_instance *i, double *all)
 /* Lists of all links, and the bytes that reach all receivers. Collective. */
 static void count(struct fb_handoff_instance *i)
 {
-	double sum[3] = {0, 0, 0};
+	double sum[4] = {0, 0, 0, i->cpu_s};
 
 	for (int k = 0; k < i->links; k++)
 		if (fb_handoff_posts(i, &i->link[k])) {
@@ -105,11 +105,14 @@ static void count(struct fb_handoff_instance *i)
 			sum[1] += (double)i->link[k].pieces;
 			sum[2] += (double)i->link[k].bytes;
 		}
-	MPI_Allreduce(MPI_IN_PLACE, sum, 3, MPI_DOUBLE, MPI_SUM, i->state->machine.world->comm);
+	MPI_Allreduce(MPI_IN_PLACE, sum, 4, MPI_DOUBLE, MPI_SUM, i->state->machine.world->comm);
 	i->bytes = sum[2];
 	i->value[FB_HANDOFF_MOVES] = sum[0];
 	i->value[FB_HANDOFF_PIECES] = sum[1];
 	i->value[FB_HANDOFF_PIECE_BYTES] = sum[2] / sum[1];
+	if (i->calls)
+		i->value[FB_HANDOFF_CPU_S_PER_GIB] =
+			sum[3] / (double)i->calls / (sum[2] / (1 << 30));
 }
 
 void fb_handoff_describe(void *instance, struct fb_traits *traits)

@@ -32,12 +32,13 @@ extern const char *const fb_stream_starts[];
 struct fb_handoff_settings {
 	uint64_t models, operations, layouts, grains, verbs, builds; /* bits */
 	struct fb_sizes tokens, block_tokens, prefill, decode, page_run, decode_run, churn;
+	struct fb_sizes flight;
 };
 
 /* The programs' own axes, of handoff and stream (FB_OWN); FB_KEY_NONE where a case has not. */
 struct fb_handoff_keys {
-	uint64_t block, build, churn, decode, decode_run, grain, layout, model, others, page_run;
-	uint64_t prefill, start, tokens;
+	uint64_t block, build, churn, decode, decode_run, flight, grain, layout, model, others;
+	uint64_t page_run, prefill, start, tokens;
 };
 extern const struct fb_key fb_handoff_keys[];
 
@@ -59,6 +60,7 @@ enum fb_handoff_column {
 	FB_HANDOFF_P999_US,
 	FB_HANDOFF_TOTAL_GBPS,
 	FB_HANDOFF_WIRE_GBPS,
+	FB_HANDOFF_CPU_S_PER_GIB,
 	FB_HANDOFF_A_US,
 	FB_HANDOFF_A_LOW_US,
 	FB_HANDOFF_A_HIGH_US,
@@ -83,7 +85,10 @@ struct fb_handoff_plan {
 	enum fb_handoff_operation operation;
 	enum fb_handoff_grain grain;
 	bool get, cold;
-	struct fb_kv_shape shape; /* tp: senders and receivers */
+	struct fb_kv_shape shape; /* of all layers; tp: senders and receivers */
+	struct fb_kv_shape list[FB_KV_LISTS]; /* [lists]: what moves, layers alike */
+	int lists, flight;		      /* flight: requests at once */
+	const char *unlike;		      /* why it cannot be streamed, or NULL */
 };
 
 /* A list of pieces between two ranks, and the moves that carry it. */
@@ -93,7 +98,8 @@ struct fb_handoff_link {
 	uint64_t pieces;	/* of all moves together, in one region if repeated */
 	struct fb_transfer *transfer; /* [moves]: of who posts */
 	struct fb_move **move;	      /* [moves]; NULL: built in each call */
-	struct fb_move *note;	      /* FREE or READY */
+	struct fb_move *note;	      /* FREE or READY; of the first link of a pair */
+	bool follows;		      /* another link of the same two ranks is before it */
 	uint64_t count_base, note_base; /* notices before this case */
 	uint64_t bytes, from_at, to_at; /* all of it; where both ends' pages begin */
 	uint32_t moves, open;
@@ -121,6 +127,7 @@ struct fb_handoff_instance {
 	struct fb_handoff_times *times; /* [calls, rounded up to a power of two] */
 	size_t calls;
 	uint64_t handed; /* requests, since setup */
+	double cpu_s;	 /* of this process, in calls */
 	double bulk_us, bytes, value[FB_HANDOFF_COLUMNS];
 	struct fb_data data; /* fit */
 	struct fb_fit *fit;
@@ -149,6 +156,9 @@ double fb_handoff_now(const struct fb_handoff_instance *i);
 /* --- call.c: a request's way ------------------------------------------------------------------ */
 
 int fb_handoff_run(void *instance, int calls);
+/* Moves of all links between the link's two ranks. */
+uint64_t fb_handoff_pair_moves(const struct fb_handoff_instance *i,
+			       const struct fb_handoff_link *link);
 /* One request, which is the `call`th since the bases of the links' notices. */
 int fb_handoff_once(struct fb_handoff_instance *i, uint64_t call);
 int fb_handoff_await_leave(const struct fb_handoff_instance *i, uint64_t call);
@@ -164,7 +174,7 @@ void fb_handoff_interval(const double *x, size_t n, double value[3]);
 
 /* --- links.c: lists and moves ----------------------------------------------------------------- */
 
-int fb_handoff_jobs_open(struct fb_handoff_instance *i, const struct fb_case *c);
+int fb_handoff_jobs_open(struct fb_handoff_instance *i);
 void fb_handoff_jobs_close(struct fb_handoff_instance *i);
 /* Local: the links of this rank. 0 or an error (printed). */
 int fb_handoff_links_open(struct fb_handoff_instance *i);
@@ -173,8 +183,9 @@ void fb_handoff_links_close(struct fb_handoff_instance *i);
 int fb_handoff_build(const struct fb_handoff_instance *i, struct fb_handoff_link *link);
 void fb_handoff_unbuild(const struct fb_handoff_instance *i, struct fb_handoff_link *link);
 
-/* Bytes of a rank's part that a case needs, of all ranks the same. */
+/* Bytes of a rank's part that a case needs, of all ranks the same; and of all caches. */
 uint64_t fb_handoff_part_bytes(const struct fb_handoff_plan *plan);
+uint64_t fb_handoff_bytes(const struct fb_handoff_plan *plan);
 
 /* --- fit.c ------------------------------------------------------------------------------------ */
 

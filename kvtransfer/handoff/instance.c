@@ -85,6 +85,8 @@ static int time_bulk(struct fb_handoff_instance *i)
 		i->bulk_us = k && i->bulk_us < us ? i->bulk_us : us;
 	}
 	/* Leaves of GETs are ahead by one call, of PUTs by the last one. */
+	for (int k = 0; k < i->links; k++)
+		i->link[k].count_base += BULK_TRIES * fb_handoff_pair_moves(i, &i->link[k]);
 	for (int k = 0; k < i->links; k++) {
 		struct fb_handoff_link *link = &i->link[k];
 
@@ -95,12 +97,12 @@ static int time_bulk(struct fb_handoff_instance *i)
 		link->transfer = kept[k].list;
 		link->move = kept[k].moves;
 		link->moves = kept[k].count;
-		link->count_base += BULK_TRIES;
 		link->note_base += BULK_TRIES;
 	}
 	free(kept);
 	i->plan.cold = cold;
 	i->calls = 0;
+	i->cpu_s = 0;
 	return err;
 }
 
@@ -114,13 +116,13 @@ static void close_instance(struct fb_handoff_instance *i)
 	free(i);
 }
 
-static int open_case(struct fb_handoff_instance *i, const struct fb_case *c)
+static int open_case(struct fb_handoff_instance *i)
 {
 	int err;
 
 	if (i->plan.operation == FB_HANDOFF_FIT)
 		return fb_fit_open(i);
-	err = fb_group_agree(i->state->machine.world, fb_handoff_jobs_open(i, c));
+	err = fb_group_agree(i->state->machine.world, fb_handoff_jobs_open(i));
 	if (!err)
 		err = fb_group_agree(i->state->machine.world, fb_handoff_links_open(i));
 	for (int k = 0; k < i->links && !err; k++) {
@@ -145,13 +147,15 @@ int fb_handoff_set_up(void *arg, const struct fb_case *c, void **result)
 	i->engine = fb_handoff_engine_of(state, c);
 	i->plan = fb_handoff_plan_of(c);
 	i->pages = i->engine->ops->device ? &fb_kv_pages_gpu : &fb_kv_pages_host;
-	i->data = (struct fb_data){.seed = state->machine.settings->seed, .type = FB_U8,
-				   .op = FB_SUM, .nranks = state->machine.world->nranks};
+	i->data = (struct fb_data){.seed = state->machine.settings->seed, .op = FB_SUM,
+				   .type = i->plan.operation == FB_HANDOFF_FIT ? FB_U8
+									       : c->datatype,
+				   .nranks = state->machine.world->nranks};
 	for (int k = 0; k < FB_HANDOFF_COLUMNS; k++)
 		i->value[k] = (double)NAN;
 	err = open_memory(state, i->engine);
 	if (!err)
-		err = open_case(i, c);
+		err = open_case(i);
 	if (err) {
 		close_instance(i);
 		return err;

@@ -27,29 +27,46 @@ static uint64_t area_of(const struct fb_kv_shape *s, enum fb_kv_side side)
 	return (fb_kv_area_bytes(s, side) + 4095) / 4096 * 4096;
 }
 
-uint64_t fb_handoff_part_bytes(const struct fb_handoff_plan *p)
+/* Of a list of one request. */
+static uint64_t list_part_bytes(const struct fb_handoff_plan *p, const struct fb_kv_shape *list)
 {
-	struct fb_kv_shape one = p->shape;
+	struct fb_kv_shape one = *list;
 
-	if (p->operation == FB_HANDOFF_FIT)
-		return fb_fit_bytes();
 	if (p->operation == FB_HANDOFF_RESHARD)
 		return area_of(&one, FB_KV_PREFILL) + area_of(&one, FB_KV_DECODE);
 	one.tp[0] = one.tp[1] = 1;
 	return area_of(&one, FB_KV_PREFILL) * (p->shape.tp[FB_KV_PREFILL] + UINT64_C(1));
 }
 
-int fb_handoff_jobs_open(struct fb_handoff_instance *i, const struct fb_case *c)
+uint64_t fb_handoff_part_bytes(const struct fb_handoff_plan *p)
+{
+	uint64_t bytes = 0;
+
+	if (p->operation == FB_HANDOFF_FIT)
+		return fb_fit_bytes();
+	for (int l = 0; l < p->lists; l++)
+		bytes += list_part_bytes(p, &p->list[l]) * (uint64_t)p->flight;
+	return bytes;
+}
+
+uint64_t fb_handoff_bytes(const struct fb_handoff_plan *p)
+{
+	uint64_t bytes = 0;
+
+	for (int l = 0; l < p->lists; l++)
+		bytes += fb_kv_bytes(&p->list[l]) * (uint64_t)p->flight;
+	return bytes;
+}
+
+/* The jobs of a list of a request, whose memory begins at `at`; seeds begin at `seed`. */
+static int open_list(struct fb_handoff_instance *i, struct fb_kv_shape one, uint64_t at,
+		     uint64_t seed)
 {
 	const struct fb_group *w = i->state->machine.world;
-	struct fb_kv_shape one = i->plan.shape;
 	int senders = (int)one.tp[FB_KV_PREFILL], receivers = (int)one.tp[FB_KV_DECODE];
 	bool fan = i->plan.operation == FB_HANDOFF_FAN;
 	int err = FB_OK;
 
-	i->job = calloc((size_t)(senders * receivers), sizeof(*i->job));
-	if (!i->job)
-		return fb_error(FB_ENOMEM, "out of memory");
 	if (fan)
 		one.tp[0] = one.tp[1] = 1;
 	for (int p = 0; p < (fan ? senders : 1) && !err; p++)
@@ -61,13 +78,34 @@ int fb_handoff_jobs_open(struct fb_handoff_instance *i, const struct fb_case *c)
 			if (!err && fan)
 				place_fan(job, p, senders + d, w->rank,
 					  area_of(&one, FB_KV_PREFILL));
-			job->type = c->datatype;
-			job->seed = i->state->machine.settings->seed + (uint64_t)p;
+			job->pages_at[FB_KV_PREFILL] += at;
+			job->pages_at[FB_KV_DECODE] += at;
+			job->type = i->data.type;
+			job->seed = seed + (uint64_t)p;
 			job->segment = &i->engine->memory;
 			if (!err)
 				err = fb_kv_job_plan(job);
 		}
 	return err ? fb_error(err, "out of memory for a plan") : FB_OK;
+}
+
+int fb_handoff_jobs_open(struct fb_handoff_instance *i)
+{
+	const struct fb_handoff_plan *p = &i->plan;
+	uint64_t at = 0, seed = i->state->machine.settings->seed;
+	int err = FB_OK, lists = p->lists * p->flight;
+
+	i->job = calloc((size_t)lists * p->shape.tp[0] * p->shape.tp[1], sizeof(*i->job));
+	if (!i->job)
+		return fb_error(FB_ENOMEM, "out of memory");
+	for (int k = 0; k < lists && !err; k++) {
+		const struct fb_kv_shape *list = &p->list[k % p->lists];
+
+		err = open_list(i, *list, at, seed);
+		at += list_part_bytes(p, list);
+		seed += p->shape.tp[FB_KV_PREFILL];
+	}
+	return err;
 }
 
 void fb_handoff_jobs_close(struct fb_handoff_instance *i)
@@ -167,6 +205,8 @@ static int open_link(struct fb_handoff_instance *i, const struct fb_kv_job *job,
 					 .to_at = job->pages_at[FB_KV_DECODE]};
 	link->moves = i->plan.grain == FB_GRAIN_LAYER ? job->plan.shape.layers
 		      : i->plan.grain == FB_GRAIN_RUN ? pair->runs : 1;
+	for (int k = 0; k + 1 < i->links; k++)
+		link->follows |= i->link[k].from == link->from && i->link[k].to == link->to;
 	posts = rank == (get ? link->to : link->from);
 	waits = rank == (get ? link->from : link->to);
 	if (posts) {
@@ -182,7 +222,7 @@ static int open_link(struct fb_handoff_instance *i, const struct fb_kv_job *job,
 		note.notice = get ? FB_NOTE_READY : FB_NOTE_FREE;
 		err = ops->arrived(i->engine->mover, note.peer, get ? FB_NOTE_GOT : FB_NOTE_PUT,
 				   &link->count_base);
-		if (!err)
+		if (!err && !link->follows)
 			err = fb_move_prepare(i->engine->mover, &note, 1, NULL, &link->note);
 	}
 	return err;

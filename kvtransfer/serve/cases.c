@@ -114,6 +114,8 @@ bool fb_serve_can(void *arg, const struct fb_case *c, char reason[FB_REASON_CHAR
 		generated |= !strcmp(own->trace, fb_trace_names[i]);
 	if (*e->why)
 		snprintf(reason, FB_REASON_CHARS, "%s", e->why);
+	else if (fb_kv_model_unlike(p.model))
+		snprintf(reason, FB_REASON_CHARS, "%s", fb_kv_model_unlike(p.model));
 	else if (p.workers < 1 + apart || (apart && p.prefill >= p.workers))
 		snprintf(reason, FB_REASON_CHARS, "%d ranks are needed: a router and the workers",
 			 apart ? p.prefill + 2 : 2);

@@ -12,32 +12,9 @@ set -u
 export LC_ALL=C
 . scripts/lib.sh
 . tests/shell/lib.sh
-
-small=(--quiet --max-samples 4 --min-samples 2 --ci 100% --max-time 2ms --timeout "$((60 * slow))s"
-	--run t)
-
-# go RANKS OPTION...: rows in $csv, the exit code in rc.
-go() {
-	local folder=$FB_TMP/$((++runs))
-
-	csv=$folder/handoff.csv
-	scripts/launch "$1" "${bin:-$FB_BUILD/bin/handoff}" "${small[@]}" --csv "$folder" "${@:2}" \
-		>"$FB_TMP/out" 2>"$FB_TMP/err" </dev/null
-	rc=$?
-}
-
-# rows PATTERN: how many match.
-rows() {
-	tail -n +2 "$csv" | grep -cE -- "$1"
-}
-
-# column NAME: its values.
-column() {
-	sed 's/"[^"]*"/-/g' "$csv" | awk -F, -v name="$1" '
-		NR == 1 { for (i = 1; i <= NF; i++) if ($i == name) n = i; next } { print $n }'
-}
-
-runs=0 layouts=all rows=192
+program=handoff
+. tests/kvtransfer/lib.sh
+layouts=all rows=192
 in_set handoff_layouts || layouts=hnd rows=96
 for family in $FB_MPIS; do
 	bin=build/$family/bin/handoff
@@ -70,6 +47,22 @@ expect "pages of a latent" "$(rows 'model=deepseek-v3;.*,1,183,18432,')" 1
 expect "pages of packed entries" "$(rows 'model=deepseek-v3.2-fp8;.*,1,183,10496,')" 1
 verdict handoff_models
 
+go 2 --engine shm --tokens 304 --model gpt-oss-20b,deepseek-v4-like
+expect "rows of lists" "$(rows ',(ok|few),')" 2
+# 19 pages of 12 layers and, of a window of 128 tokens, 8 of the other 12: K and V.
+expect "pages with a window" "$(rows "model=gpt-oss-20b;.*,2,$((2 * 12 * (19 + 8))),")" 1
+# 19 pages of 16 entries of 576 and of 132 bytes in 61 layers.
+expect "pages of two lists" "$(rows "model=deepseek-v4-like;.*,2,$((61 * 2 * 19)),")" 1
+verdict handoff_lists
+
+go 3 --engine shm,tcp --algorithm all --operation reshard,fan --grain all --decode 2 \
+	--flight 1,5 --tokens 70
+expect "exit code of requests in flight" "$rc" 0
+expect "wrong rows of requests in flight" "$(rows ',(wrong|fault),')" 0
+expect "rows of requests in flight" "$(rows 'flight=5;.*,(ok|few),')" 24
+expect "processor time" "$(column cpu_s_per_GiB | awk '$1 > 0' | wc -l)" 48
+verdict handoff_flight
+
 go 2 --engine shm,cma,tcp --operation fit
 expect "exit code of fit" "$rc" 0
 [ "$(rows ',fit,(shm|tcp),.*,(ok|few),')" -eq 2 ] || fail "no fit"
@@ -81,6 +74,7 @@ scripts/kv-paths "$(dirname "$csv")" >"$FB_TMP/own.paths" 2>"$FB_TMP/err" ||
 	fail "kv-paths: $(cat "$FB_TMP/err")"
 paths=$(grep -cE '^path (shm|cma|tcp) +put alone' "$FB_TMP/own.paths")
 expect "paths of three movers" "$paths" 3
+expect "rows of the crossover" "$(grep -cE '^# +[0-9]+( +(shm|cma|tcp)){5}$' "$FB_TMP/own.paths")" 8
 sed -i 's/^path cma .*/path cma put alone 0 0 9999/' "$FB_TMP/own.paths"
 go 2 --engine auto,shm --tuning "$FB_TMP/own.paths"
 expect "rows of auto" "$(rows ',reshard,auto,put,.*,(ok|few),.*cma by path table, alone: ')" 1
@@ -102,6 +96,28 @@ expect "an unknown model" "$rc" 3
 go 2 --engine mpi
 expect "a mover without put" "$rc" 3
 verdict handoff_refused
+
+# A mover of others, as a library: the conformance test of all movers, a program, and refusals.
+example=$FB_BUILD/tests/libmover_example.so
+FB_MOVERS=$example scripts/launch 2 "$FB_BUILD/tests/test_mover" example >"$FB_TMP/out" 2>&1 ||
+	fail "the conformance test of a plugin: $(tail -n 3 "$FB_TMP/out")"
+holds "$FB_TMP/out" 'mover example: 0 failures'
+FB_MOVERS=$example go 2 --engine example --algorithm all
+expect "rows of a plugin" "$(rows ',example,(put|get),.*,(ok|few),.*an example of a plugin')" 2
+FB_MOVERS=$FB_TMP/none.so go 2 --engine shm
+expect "exit code of a plugin that is not there" "$rc" 3
+holds "$FB_TMP/err" 'FB_MOVERS: .*none.so: '
+FB_MOVERS=$FB_BUILD/tests/libfake_gdrapi.so go 2 --engine shm
+expect "exit code of a library that is no plugin" "$rc" 3
+holds "$FB_TMP/err" 'libfake_gdrapi.so: it has no fb_mover_plugin'
+# A notice that never comes ends the case at its timeout, and is a fault that says who waited.
+usual=("${small[@]}")
+small=(--quiet --timeout 3s --run t)
+FB_MOVERS=$FB_BUILD/tests/libmover_faulty.so go 2 --engine faulty
+small=("${usual[@]}")
+expect "exit code of a lost notice" "$rc" 5
+expect "rows of a lost notice" "$(rows ',faulty,put,.*,fault,')" 1
+verdict handoff_plugin
 
 # On emulated GPUs, which do what they are told.
 fake=$FB_BUILD/tests/fake_gpu/handoff

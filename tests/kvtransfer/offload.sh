@@ -10,27 +10,9 @@ set -u
 export LC_ALL=C
 . scripts/lib.sh
 . tests/shell/lib.sh
-
-small=(--quiet --max-samples 4 --min-samples 2 --ci 100% --max-time 2ms --timeout "$((60 * slow))s"
-	--run t)
-
-# go RANKS OPTION...: rows in $csv, the exit code in rc.
-go() {
-	local folder=$FB_TMP/$((++runs))
-
-	csv=$folder/offload.csv
-	scripts/launch "$1" "${bin:-$FB_BUILD/bin/offload}" "${small[@]}" \
-		--tokens "${tokens:-40}" --csv "$folder" "${@:2}" \
-		>"$FB_TMP/out" 2>"$FB_TMP/err" </dev/null
-	rc=$?
-}
-
-# rows PATTERN: how many match.
-rows() {
-	tail -n +2 "$csv" | grep -cE -- "$1"
-}
-
-runs=0
+program=offload
+. tests/kvtransfer/lib.sh
+tokens=40
 go 2 --engine store --operation evict,onboard --tier-order all --page-run 1,2 --depth 1,8 \
 	--algorithm all
 expect "exit code of all forms" "$rc" 0
@@ -72,7 +54,7 @@ holds "$FB_TMP/err" 'none/fabricbench-.*No such file'
 mkdir "$FB_TMP/full"
 if unshare -m mount -t tmpfs -o size=1m none "$FB_TMP/full" 2>/dev/null; then
 	export -f go
-	export FB_TMP FB_BUILD runs
+	export FB_TMP FB_BUILD runs program
 	unshare -m bash -c '
 		small=(--quiet --run t)
 		mount -t tmpfs -o size=1m none "$FB_TMP/full" && cd "$0" || exit 1

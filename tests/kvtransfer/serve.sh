@@ -12,33 +12,11 @@ set -u
 export LC_ALL=C
 . scripts/lib.sh
 . tests/shell/lib.sh
-
+program=serve
+. tests/kvtransfer/lib.sh
 small=(--quiet --max-samples 2 --min-samples 2 --ci 100% --timeout "$((60 * slow))s" --run t
 	--scale 0.02 --verify first)
-
-# go RANKS OPTION...: rows in $csv, the exit code in rc.
-go() {
-	local folder=$FB_TMP/$((++runs))
-
-	csv=$folder/serve.csv
-	scripts/launch "$1" "${bin:-$FB_BUILD/bin/serve}" "${small[@]}" \
-		--requests "${requests:-8}" --csv "$folder" "${@:2}" \
-		>"$FB_TMP/out" 2>"$FB_TMP/err" </dev/null
-	rc=$?
-}
-
-# rows PATTERN: how many match.
-rows() {
-	tail -n +2 "$csv" | grep -cE -- "$1"
-}
-
-# column NAME: its values.
-column() {
-	sed 's/"[^"]*"/-/g' "$csv" | awk -F, -v name="$1" '
-		NR == 1 { for (i = 1; i <= NF; i++) if ($i == name) n = i; next } { print $n }'
-}
-
-runs=0
+requests=8
 for family in $FB_MPIS; do
 	bin=build/$family/bin/serve
 	go 4 --engine shm,cma,tcp,file,mpi_window,none --rate 200 --prefill 1,2 --reuse 50%

@@ -9,32 +9,9 @@ set -u
 export LC_ALL=C
 . scripts/lib.sh
 . tests/shell/lib.sh
-
-small=(--quiet --max-samples 3 --min-samples 2 --ci 100% --max-time 2ms --timeout "$((60 * slow))s"
-	--run t)
-
-# go RANKS OPTION...: rows in $csv, the exit code in rc.
-go() {
-	local folder=$FB_TMP/$((++runs))
-
-	csv=$folder/stream.csv
-	scripts/launch "$1" "${bin:-$FB_BUILD/bin/stream}" "${small[@]}" --tokens "${tokens:-24}" \
-		--csv "$folder" "${@:2}" >"$FB_TMP/out" 2>"$FB_TMP/err" </dev/null
-	rc=$?
-}
-
-# rows PATTERN: how many match.
-rows() {
-	tail -n +2 "$csv" | grep -cE -- "$1"
-}
-
-# column NAME: its values.
-column() {
-	sed 's/"[^"]*"/-/g' "$csv" | awk -F, -v name="$1" '
-		NR == 1 { for (i = 1; i <= NF; i++) if ($i == name) n = i; next } { print $n }'
-}
-
-runs=0
+program=stream
+. tests/kvtransfer/lib.sh
+tokens=24
 go 3 --engine shm,tcp,file --start all --others 0,3
 expect "exit code" "$rc" 0
 [ "$rc" -eq 0 ] || head -n 3 "$FB_TMP/err"

@@ -314,6 +314,7 @@ int main(int argc, char **argv)
 	if (fb_session_open(&b.session) ||
 	    fb_group_split(&b.world, b.world.rank % 2, &b.half))
 		return FB_EXIT_FAULT;
+	CHECK_INT(fb_movers_load(), FB_OK);
 	for (int i = 0; fb_movers[i] && !b.failed; i++)
 		if (named(fb_movers[i]->name, argc, argv))
 			test_mover(&b, fb_movers[i], argc > 1);

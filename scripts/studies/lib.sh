@@ -25,7 +25,8 @@ check_study() {
 
 	[ ! -f "$1" ] && [ ! -f "scripts/studies/$1.study" ] || return 0
 	names=$(cd scripts/studies && echo *.study)
-	echo "fabricbench: no study '$1': accepted are a file and ${names//.study/}" >&2
+	echo "fabricbench: no study '$1': neither a file that can be read nor one of" \
+		"${names//.study/}" >&2
 	return 3
 }
 

@@ -17,6 +17,16 @@ documents=(README.md results/README.md docs/*.md)
 diff -u docs/csv.md "$FB_TMP/csv.md" || fail "docs/csv.md: run csvdoc >docs/csv.md"
 verdict docs_csv
 
+# docs/algorithms.md has a row for each algorithm, in the order of the registry, and no other.
+diff <(sed -n 's/^FB_ALGORITHM(\([a-z_]*\), \([a-z_]*\))$/\1 \2/p' \
+	collectives/algorithm/algorithms.def) \
+	<(sed -n '/^| collective | algorithm/,/^$/s/^| \([a-z_]*\) | \([a-z_]*\) |.*/\1 \2/p' \
+		docs/algorithms.md | sed 1d) >"$FB_TMP/diff" ||
+	fail "docs/algorithms.md (>) is not algorithms.def (<): $(cat "$FB_TMP/diff")"
+[ "$(grep -c '^FB_ALGORITHM' collectives/algorithm/algorithms.def)" -ge 40 ] ||
+	fail "hardly any algorithm was compared"
+verdict docs_algorithms
+
 mapfile -t programs < <(sed -n '/^PROGRAMS :=/,/EOL/s|^\t[a-z0-9_/]*/\([a-z0-9_]*\) \\$|\1|p' \
 	Makefile)
 [ ${#programs[@]} -ge 11 ] || fail "only ${#programs[@]} programs in the Makefile"

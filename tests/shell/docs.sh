@@ -68,6 +68,9 @@ for script in scripts/slurm/submit scripts/slurm/slow-node; do
 done
 printf '%s\n' --kill-on-bad-exit --distribution --export >>"$FB_TMP/options" # of srun
 printf '%s\n' --type >>"$FB_TMP/options" # of nsys
+# Of srun on GPU clusters, of its container plugin, and of nvidia-smi.
+printf '%s\n' --gres --cpus-per-task --gpus-per-task --query-gpu \
+	--container-image --container-mounts --container-workdir >>"$FB_TMP/options"
 tests/run --help | grep -oE -- '--[a-z][a-z-]+' >>"$FB_TMP/options"
 printf '%s\n' --mpi --oversubscribe --ntasks-per-node --nodes --map-by --mca >>"$FB_TMP/options"
 sort -u "$FB_TMP/options" >"$FB_TMP/known"

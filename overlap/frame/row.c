@@ -65,6 +65,8 @@ static void put_exposed(const struct table *t, double communication, struct fb_t
 	traits->extra[FB_EXPOSED_HIGH_US] = s.median_high;
 	if (s.median_low <= 0 && s.median_high >= 0)
 		fb_traits_flag(traits, "exposed-zero");
+	if (s.median < 0)
+		fb_traits_flag(traits, "exposed-negative");
 	if (s.median_low > communication)
 		fb_traits_flag(traits, "overlap-loses");
 	if (s.median_high - s.median_low < communication)

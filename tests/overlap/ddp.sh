@@ -53,6 +53,12 @@ for family in $FB_MPIS; do
 			($2 != "" && ($1 < $2 || $1 > $3)) { bad++ }
 			END { exit bad > 0 || NR != 4 }' ||
 		fail "exposed_us is outside of its interval, or tokens are not 3"
+	# A step that took less than its computing alone says so, and no other.
+	paste -d, <(column exposed_us) <(column hidden_share) <(column flags) | awk -F, '
+			($1 ~ /^-/) != ($3 ~ /exposed-negative/) { bad++ }
+			$2 > 1 && $3 !~ /exposed-negative/ { bad++ }
+			END { exit bad > 0 || NR != 4 }' ||
+		fail "exposed-negative is not where exposed_us is below 0"
 	before=$(wc -l <"$csv/ddp.csv")
 	scripts/launch 2 "build/$family/bin/ddp" --csv "$csv" --run t "${small[@]}" --tokens 3 \
 		--bucket 100000 --engine "$engine" --resume >"$FB_TMP/out" 2>&1 ||

@@ -58,16 +58,44 @@ static void say(struct fb_watchdog *w, const char *reason, bool asked)
 	atomic_store_explicit(&w->host->ending, FB_ENDING_SAID, memory_order_release);
 }
 
-/* Leaves rank 0 the time to save its rows, unless it is known to be dead. */
-static void wait_for_rank_0(const struct fb_watchdog *w)
+/*
+ * Who saves what there is: rank 0, or where it has died the first rank of its host that lives. NULL
+ * on other hosts.
+ */
+static const struct fb_watchdog_slot *saver(const struct fb_watchdog *w)
 {
-	const struct fb_watchdog_slot *lowest = &w->host->slot[0];
+	int i = 0;
 
+	if (w->host->slot[0].rank != 0)
+		return NULL;
+	while (i + 1 < w->nlocal && fb_watchdog_state(&w->host->slot[i]) == 'Z')
+		i++;
+	return &w->host->slot[i];
+}
+
+/* Leaves that rank the time to save rows, unless all that could are known to be dead. */
+static void wait_for_saver(const struct fb_watchdog *w)
+{
 	for (int i = 0; i < GRACE_S * 50; i++) {
-		if (lowest->rank == 0 && fb_watchdog_state(lowest) == 'Z')
+		const struct fb_watchdog_slot *slot = saver(w);
+
+		if (slot && fb_watchdog_state(slot) == 'Z')
 			return;
 		pause_for(0.02);
 	}
+}
+
+/*
+ * Whether rank 0 was within a case that has no row yet, which is also this rank's. While it wrote
+ * the row nobody knows whether it had done so.
+ */
+static bool left_a_case(const struct fb_watchdog *w)
+{
+	const struct fb_watchdog_slot *zero = &w->host->slot[0];
+	int phase = atomic_load(&zero->phase), index = atomic_load(&zero->case_index);
+
+	return index >= 0 && index == atomic_load(&w->slot->case_index) &&
+	       phase >= FB_PHASE_SETUP && phase < FB_PHASE_RECORD;
 }
 
 /* Thread: the job ends here, rank 0 first. */
@@ -80,12 +108,10 @@ static _Noreturn void end_job(struct fb_watchdog *w)
 	     i++)
 		pause_for(0.01);
 	snprintf(reason, sizeof(reason), "%s", w->host->reason);
-	if (w->rank == 0) {
-		if (w->config.ending)
-			w->config.ending(w->config.arg, reason, w->host->asked);
-	} else {
-		wait_for_rank_0(w);
-	}
+	if (saver(w) != w->slot)
+		wait_for_saver(w);
+	else if (w->config.ending && (w->rank == 0 || left_a_case(w)))
+		w->config.ending(w->config.arg, reason, w->host->asked);
 	if (atomic_load(&w->slot->phase) == FB_PHASE_FINALIZE)
 		_exit(FB_EXIT_FAULT);
 	fb_group_abort(w->world, FB_EXIT_FAULT);
@@ -100,6 +126,26 @@ static void end_with(struct fb_watchdog *w, const char *reason, bool asked)
 	end_job(w);
 }
 
+/*
+ * The next `many` ranks of the host are looked after by this one: processes that are gone for good,
+ * or dead and not yet collected. A rank that has left in order has no process to look for.
+ */
+static void look_after(struct fb_watchdog *w, int many)
+{
+	char reason[FB_REPORT_CHARS];
+
+	for (int i = 1; i <= many && i < w->nlocal; i++) {
+		struct fb_watchdog_slot *next = &w->host->slot[(w->local + i) % w->nlocal];
+
+		if (fb_watchdog_state(next) != 'Z')
+			continue;
+		snprintf(reason, sizeof(reason), "rank %d on %s (process %d) has died", next->rank,
+			 w->world->host, atomic_load(&next->pid));
+		fb_watchdog_where(w, next, reason, sizeof(reason));
+		end_with(w, reason, false);
+	}
+}
+
 static void told_to_end(struct fb_watchdog *w, int signal)
 {
 	char reason[FB_REPORT_CHARS];
@@ -107,26 +153,11 @@ static void told_to_end(struct fb_watchdog *w, int signal)
 	/* When one rank has ended with an error, launchers tell the rest; it is on its way. */
 	if (atomic_load(&w->slot->phase) == FB_PHASE_FINALIZE)
 		return;
+	/* Launchers also tell the rest when one has died, which is then why, and a fault. */
+	look_after(w, w->nlocal);
 	snprintf(reason, sizeof(reason), "rank %d on %s was told to end by %s", w->rank,
 		 w->world->host, signal == SIGINT ? "SIGINT" : "SIGTERM");
 	end_with(w, reason, true);
-}
-
-/*
- * The next rank of the host is looked after by this one: processes that are gone for good, or
- * dead and not yet collected. A rank that has left in order has no process to look for.
- */
-static void look_after_neighbour(struct fb_watchdog *w)
-{
-	struct fb_watchdog_slot *next = &w->host->slot[(w->local + 1) % w->nlocal];
-	char reason[FB_REPORT_CHARS];
-
-	if (next == w->slot || fb_watchdog_state(next) != 'Z')
-		return;
-	snprintf(reason, sizeof(reason), "rank %d on %s (process %d) has died", next->rank,
-		 w->world->host, atomic_load(&next->pid));
-	fb_watchdog_where(w, next, reason, sizeof(reason));
-	end_with(w, reason, false);
 }
 
 static void *watch(void *arg)
@@ -160,7 +191,7 @@ static void *watch(void *arg)
 			since = now;
 		}
 		last = now;
-		look_after_neighbour(w);
+		look_after(w, 1);
 		if (now - since > w->config.timeout_s) {
 			char reason[FB_REPORT_CHARS];
 

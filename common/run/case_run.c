@@ -207,8 +207,7 @@ int fb_case_run(struct fb_run *run, size_t index)
 	int err;
 
 	fb_watchdog_case(run->watchdog, (int)index, fb_case_text(c, text));
-	if (run->world.rank == 0)
-		fb_recorder_begin(&run->recorder, c);
+	fb_recorder_begin(&run->recorder, c);
 	if (!fb_run_can(run, c, reason))
 		err = record_plain(run, c, FB_STATUS_SKIPPED, reason);
 	else

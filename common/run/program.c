@@ -222,10 +222,9 @@ static int measure(struct fb_run *run)
 		err = open_tools(run);
 	if (err)
 		return err;
-	if (run->world.rank == 0)
-		err = fb_recorder_open(&run->recorder, run->program, &run->settings, &run->world,
-				       run->rows_before);
-	err = fb_group_agree(&run->world, err);
+	err = fb_group_agree(&run->world, fb_recorder_open(&run->recorder, run->program,
+							   &run->settings, &run->world,
+							   run->rows_before));
 	if (err)
 		return err;
 	fb_watchdog_step(run->watchdog, FB_PHASE_ENVIRONMENT);

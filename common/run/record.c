@@ -81,10 +81,11 @@ int fb_recorder_open(struct fb_recorder *recorder, const struct fb_program *prog
 		     const struct fb_settings *settings, const struct fb_group *world,
 		     uint64_t rows)
 {
-	int err;
+	int err = FB_OK;
 
 	*recorder = (struct fb_recorder){
 		.to_files = settings->csv != NULL,
+		.writes = world->rank == 0,
 		.raw = settings->raw,
 		.raw_ranks = settings->raw_ranks,
 		.table = settings->format == FB_FORMAT_TABLE ||
@@ -99,9 +100,10 @@ int fb_recorder_open(struct fb_recorder *recorder, const struct fb_program *prog
 		.rows = rows,
 	};
 	name_run(recorder, world);
-	err = recorder->to_files ? open_files(recorder)
-	      : recorder->table  ? FB_OK
-				 : print_header(recorder);
+	if (recorder->writes && recorder->to_files)
+		err = open_files(recorder);
+	else if (recorder->writes && !recorder->table)
+		err = print_header(recorder);
 	if (err)
 		return err;
 	pthread_mutex_init(&recorder->lock, NULL);
@@ -191,6 +193,20 @@ int fb_recorder_put_ranks(struct fb_recorder *recorder, const struct fb_rank_tim
 	return err;
 }
 
+/* On another rank than 0, which has died: the row of the case under way. */
+static void write_in_its_place(struct fb_recorder *r, const char *reason)
+{
+	struct fb_row row = fb_recorder_row(r, r->current);
+
+	row.status = FB_STATUS_FAULT;
+	row.reason = reason;
+	if (!fb_csv_open(&r->csv, r->settings->csv, r->program->name, r->program->columns,
+			 r->program->ncolumns, false) &&
+	    !fb_csv_append(&r->csv, &row) && !fb_csv_close(&r->csv))
+		fb_warn("the row of the fault is in %s/%s.csv; --resume goes on from there",
+			r->settings->csv, r->program->name);
+}
+
 void fb_recorder_emergency(struct fb_recorder *recorder, const char *reason, bool asked)
 {
 	struct timespec until;
@@ -202,6 +218,11 @@ void fb_recorder_emergency(struct fb_recorder *recorder, const char *reason, boo
 	/* The main thread may hang in a write: what is on disk is whole, and stays so. */
 	if (pthread_mutex_timedlock(&recorder->lock, &until))
 		return;
+	if (!recorder->writes) {
+		if (recorder->current && !asked && recorder->to_files)
+			write_in_its_place(recorder, reason);
+		return;
+	}
 	if (recorder->current && !asked) {
 		struct fb_row row = fb_recorder_row(recorder, recorder->current);
 
@@ -229,6 +250,10 @@ int fb_recorder_close(struct fb_recorder *recorder)
 		return FB_OK;
 	pthread_mutex_lock(&recorder->lock);
 	recorder->open = false;
+	if (!recorder->writes) {
+		pthread_mutex_unlock(&recorder->lock);
+		return FB_OK;
+	}
 	if (recorder->to_files)
 		err = fb_csv_close(&recorder->csv);
 	if (recorder->raw) {

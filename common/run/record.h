@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Where rows go: to the folder of --csv with a table for people on stdout at the end, or to stdout:
- * as that table on a terminal, as CSV elsewhere. Used by rank 0 only.
+ * as that table on a terminal, as CSV elsewhere. Rank 0 writes; the others only note which case is
+ * under way, for the row of the one in which rank 0 dies.
  *
  * The watchdog's thread may write the last row while the main thread is anywhere, hence the
  * lock, and the note of which case is under way.
@@ -22,6 +23,7 @@ enum { FB_RUN_CHARS = 192 };
 
 struct fb_recorder {
 	_Atomic bool open;	      /* also read by the watchdog's thread */
+	bool writes;		      /* rank 0 */
 	struct fb_csv csv;	      /* unused without --csv */
 	struct fb_samples samples;    /* used with --raw */
 	struct fb_samples ranks_file; /* used with --raw-ranks */
@@ -39,8 +41,8 @@ struct fb_recorder {
 };
 
 /*
- * Opens the files (or, without --csv, prints the CSV header). rows: how many the launch has in
- * the file already. Returns 0, or FB_EINPUT, FB_ENOMEM, FB_EIO (printed).
+ * Rank 0 opens the files (or, without --csv, prints the CSV header). rows: how many the launch has
+ * in the file already. Returns 0, or FB_EINPUT, FB_ENOMEM, FB_EIO (printed).
  */
 int fb_recorder_open(struct fb_recorder *recorder, const struct fb_program *program,
 		     const struct fb_settings *settings, const struct fb_group *world,
@@ -65,7 +67,8 @@ int fb_recorder_put_ranks(struct fb_recorder *recorder, const struct fb_rank_tim
 
 /*
  * From the watchdog's thread, before the process ends: a row `fault` for the case under way
- * (none if the end was asked for), all rows to the disk, and a line that says what is safe.
+ * (none if the end was asked for), all rows to the disk, and a line that says what is safe. On
+ * another rank than 0 that row only, in the file that rank 0 left behind.
  */
 void fb_recorder_emergency(struct fb_recorder *recorder, const char *reason, bool asked);
 

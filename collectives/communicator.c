@@ -19,7 +19,7 @@ static const struct fb_option options[] = {
 	FB_OPTION_STRING(struct fb_life_options, operation, 0, "operation", "LIST", "all", NULL,
 			 "how they are made and ended; --list has the names"),
 	FB_OPTION_STRING(struct fb_life_options, communicators, 0, "communicators", "LIST",
-			 "1,8,32", NULL, "how many there are at a time"),
+			 "1", NULL, "how many there are at a time"),
 	FB_OPTION_STRING(struct fb_life_options, grid, 0, "grid", "LIST", "none", NULL,
 			 "none: of all ranks; TPxPPxDP: three of each, for the groups of tensor "
 			 "parallel ranks, of pipeline stages and of replicas"),
@@ -55,6 +55,8 @@ static const struct fb_column columns[FB_LIFE_COLUMNS] = {
 	[FB_HOST_BYTES] = COUNT("host_bytes", "bytes",
 				"resident memory that they take, most of a rank"),
 	[FB_SOCKETS] = COUNT("sockets", "", "sockets that they hold open, most of a rank"),
+	[FB_CREATE_EARLY_US] = TIME("create_early_us", "create_us of the first third of them"),
+	[FB_CREATE_LATE_US] = TIME("create_late_us", "create_us of the last third of them"),
 };
 
 static void close_program(void *arg)

@@ -304,6 +304,15 @@ void fb_life_summarise(void *arg, const double *samples_us, size_t n, struct fb_
 		extra[0] = s.median;
 		extra[1] = s.p95;
 		extra[2] = s.max;
+		if (step == 0 && n >= 3) {
+			size_t third = n / 3;
+
+			for (size_t k = 0; k < n; k++)
+				room[k] = i->us[i->n - n + k][0];
+			traits->extra[FB_CREATE_EARLY_US] = fb_median(room, third, room + n + 1);
+			traits->extra[FB_CREATE_LATE_US] =
+				fb_median(room + n - third, third, room + n + 1);
+		}
 	}
 	free(room);
 }

@@ -12,6 +12,7 @@
 #include "scripts/tools/lib/report.h"
 #include "scripts/tools/lib/tool.h"
 #include "scripts/tools/plot/matrix.h"
+#include "scripts/tools/summary/summary.h"
 
 #include <csv.h>
 #include <stdlib.h>
@@ -20,7 +21,7 @@
 
 struct settings {
 	int metric;
-	bool all, chosen, csv, plot, sections;
+	bool all, chosen, csv, plot, sections, crossings, asked;
 	uint64_t section;
 	const char *axis, *columns;
 };
@@ -41,6 +42,10 @@ static const struct fb_option table[] = {
 	FB_OPTION_STRING(struct settings, columns, 0, "columns", "LIST", NULL, NULL,
 			 "columns beside the usual ones; by default the program's own that differ"),
 	FLAG(csv, 0, "csv", "CSV instead of a table"),
+	FLAG(crossings, 0, "crossings",
+	     "sizes where one way passes another, what NCCL's own choice loses, and what each "
+	     "variable changes"),
+	FLAG(asked, 0, "asked", "what was asked of NCCL, and what ran"),
 	FLAG(plot, 0, "plot", "gnuplot commands and data, of one section"),
 	FB_OPTION_U64(struct settings, section, 0, "section", "N", "1", 1, 1000000,
 		      "which section --plot is of"),
@@ -58,7 +63,7 @@ static const char description[] =
 	"auto did: the geometric mean of the best library's time by auto's, the least with its "
 	"cell, and auto's time by the best own one (regret).\n\n"
 	"Exit code: 0 good; 2 a row had wrong data; 3 the input cannot be used; 5 a row ended "
-	"in a fault. --chosen, --csv, --plot and --sections ignore bad rows.";
+	"in a fault. --chosen, --csv, --plot, --sections, --crossings and --asked ignore bad rows.";
 
 /* Of each matrix of pairs: who is slow. */
 static int print_slow(const struct fb_report *report)
@@ -121,6 +126,11 @@ static int print(const struct fb_report *report, const struct settings *settings
 	} else if (settings->plot) {
 		return fb_exit_code(fb_report_plot(
 			report, &report->cells->section[settings->section - 1]));
+	} else if (settings->crossings) {
+		fb_summary_crossings(report);
+		return fb_exit_code(fb_summary_effects(report));
+	} else if (settings->asked) {
+		return fb_exit_code(fb_summary_asked(report));
 	} else if (settings->csv) {
 		fb_report_csv(report);
 	} else if (settings->chosen) {

@@ -57,10 +57,11 @@ done
 verdict docs_man
 
 # Options of scripts and tools, whose --help says them as well, and of MPI launchers.
-for tool in summary plotdata report merge query import study compare tune overlap_of; do
+for tool in summary plotdata report merge query import study compare tune overlap_of claims; do
 	[ -x "$bin/$tool" ] && "$bin/$tool" --help |
 		grep -oE -- '--[a-z][a-z-]+' >>"$FB_TMP/options"
 done
+scripts/claims --help | grep -oE -- '--[a-z][a-z-]+' >>"$FB_TMP/options"
 scripts/sweep --help | grep -oE -- '--[a-z][a-z-]+' >>"$FB_TMP/options"
 sed -n 's/^# //p' scripts/plot scripts/report | grep -oE -- '--[a-z][a-z-]+' >>"$FB_TMP/options"
 for script in scripts/slurm/submit scripts/slurm/slow-node; do

@@ -253,6 +253,33 @@ static int read_common(struct fb_study *study, const struct fb_word_list *words,
 	return err ? err : fb_word_list_append(&study->common, &options);
 }
 
+static int read_claim(struct fb_study *study, const struct fb_word_list *words, int line)
+{
+	const struct fb_word_list more = rest(words, 1);
+
+	if (study->claim.count)
+		return fb_study_error(study, line, "claim a second time: accepted is one line");
+	if (!more.count)
+		return fb_study_error(study, line, "claim without words: accepted is a sentence");
+	return fb_word_list_append(&study->claim, &more);
+}
+
+static int read_show(struct fb_study *study, const struct fb_word_list *words, int line)
+{
+	const struct fb_word_list more = rest(words, 1);
+	struct fb_study_show *larger;
+
+	if (!study->claim.count)
+		return fb_study_error(study, line, "show without a claim: accepted is the line "
+						   "claim before it");
+	larger = realloc(study->show, (study->nshows + 1) * sizeof(*larger));
+	if (!larger)
+		return fb_error(FB_ENOMEM, "out of memory for a study");
+	study->show = larger;
+	larger[study->nshows] = (struct fb_study_show){.line = line};
+	return fb_word_list_append(&larger[study->nshows++].words, &more);
+}
+
 static const struct {
 	const char *word;
 	int (*read)(struct fb_study *study, const struct fb_word_list *words, int line);
@@ -267,6 +294,8 @@ static const struct {
 	{"side", read_side, true},
 	{"canary", read_canary, true},
 	{"canary-limit", read_canary_limit, true},
+	{"claim", read_claim, false},
+	{"show", read_show, false},
 };
 
 static int add_program(struct fb_study *study, struct fb_study_program *program)

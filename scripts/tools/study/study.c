@@ -238,6 +238,10 @@ void fb_study_free(struct fb_study *study)
 		fb_word_list_free(&study->side[side].options);
 		free(study->side[side].build);
 	}
+	for (size_t i = 0; i < study->nshows; i++)
+		fb_word_list_free(&study->show[i].words);
+	free(study->show);
+	fb_word_list_free(&study->claim);
 	fb_word_list_free(&study->common);
 	fb_word_list_free(&study->directives);
 	free(study->path);

@@ -32,8 +32,17 @@ struct fb_study_side {
 	int line;		       /* 0: the file does not name this side */
 };
 
+/* A line `show` of a claim: its words, which scripts/tools/claims reads. */
+struct fb_study_show {
+	struct fb_word_list words; /* behind `show` */
+	int line;
+};
+
 struct fb_study {
 	char *path;
+	struct fb_word_list claim;  /* the sentence that the study puts to the test; may be empty */
+	struct fb_study_show *show; /* [nshows] what must be seen if the claim holds */
+	size_t nshows;
 	struct fb_study_program *program; /* [nprograms] */
 	size_t nprograms;
 	struct fb_word_list common; /* options after *, while reading */
@@ -77,7 +86,7 @@ int fb_study_error(const struct fb_study *study, int line, const char *fmt, ...)
 /* What may begin a line. */
 #define FB_STUDY_WORDS                                                                             \
 	"a program's name (after a ? where it may be absent), *, launches, ranks, "                \
-	"ranks-per-node, nodes, env, side, canary, canary-limit"
+	"ranks-per-node, nodes, env, side, canary, canary-limit, claim, show"
 
 /* What line.c does of fb_study_read: one line of the file, without its comment. */
 int fb_study_line(struct fb_study *study, const struct fb_study_changes *changes,

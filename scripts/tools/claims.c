@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * claims: whether what a study claims holds in what was measured of it. The claim and what would
+ * show it stand in the study; this tool looks the values up in result files and gives a verdict
+ * by their intervals. scripts/claims measures first.
+ */
+#include "scripts/tools/claims/claims.h"
+#include "common/base/error.h"
+#include "common/option/option.h"
+#include "scripts/tools/lib/tool.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct settings {
+	const char *unmeasured, *folder;
+};
+
+static const struct fb_option table[] = {
+	FB_OPTION_STRING(struct settings, unmeasured, 0, "unmeasured", "WHY", NULL, NULL,
+			 "instead of results: why there are none"),
+	FB_OPTION_STRING(struct settings, folder, 0, "folder", "DIR", "scripts/studies/claims",
+			 NULL, "where studies are found by name"),
+	FB_OPTION_END,
+};
+
+static const char description[] =
+	"claims STUDY DIR|FILE...\n\n"
+	"Prints the claim of a study, what its results measured with 95% intervals, and the "
+	"verdict: holds, does not hold, or cannot be tested here. docs/studies.md describes how a "
+	"study says what would show a claim.\n\n"
+	"Exit code: 0 with any verdict; 3 the study or the results cannot be used.";
+
+static const char *const verdicts[] = {
+	[FB_CLAIM_HOLDS] = "holds",
+	[FB_CLAIM_FAILS] = "does not hold",
+	[FB_CLAIM_OPEN] = "cannot be tested here",
+};
+
+/* The verdict of many, and the first reason why it is open. */
+struct sum {
+	enum fb_claim_verdict verdict;
+	char why[256];
+};
+
+static void print_term(const struct fb_claim_term *term)
+{
+	if (term->factor < 1 || term->factor > 1)
+		printf(" %g", term->factor);
+	printf("%s %s", term->best ? " best" : "", term->column);
+	for (size_t i = 0; i < term->conditions; i++)
+		printf(" %s", term->condition[i]);
+}
+
+static void print_value(const struct fb_claim_show *show, const struct fb_claim_value *value,
+			const char *at)
+{
+	printf("measured:");
+	print_term(&show->above);
+	if (show->below.column) {
+		printf(" /");
+		print_term(&show->below);
+	}
+	if (show->over)
+		printf(", %s %s", show->over, at);
+	if (value->middle < 0 || value->middle >= 0)
+		printf(": %.4g, 95%% interval %.4g to %.4g (at %s %g wanted)\n", value->middle,
+		       value->low, value->high, show->least ? "least" : "most", show->bound);
+	else
+		printf(": nothing (%s)\n", value->why);
+}
+
+static int measure(const struct fb_claim_show *show, const struct fb_sheets *sheets, const char *at,
+		   struct fb_claim_value *value)
+{
+	struct fb_claim_value below;
+	int err = fb_claim_measure(value, &show->above, sheets, show->over, at);
+
+	if (err || !show->below.column)
+		return err;
+	err = fb_claim_measure(&below, &show->below, sheets, show->over, at);
+	if (!err)
+		*value = fb_claim_quotient(value, &below);
+	return err;
+}
+
+/* All have to be right: one that is wrong decides, then one that is open. */
+static void all_of(struct sum *sum, enum fb_claim_verdict verdict, const char *why)
+{
+	if (verdict == FB_CLAIM_OPEN && sum->verdict == FB_CLAIM_HOLDS)
+		snprintf(sum->why, sizeof(sum->why), "%s", why);
+	if (verdict == FB_CLAIM_FAILS || sum->verdict == FB_CLAIM_HOLDS)
+		sum->verdict = verdict;
+}
+
+/* One is enough. */
+static void one_of(struct sum *sum, enum fb_claim_verdict verdict, const char *why)
+{
+	if (verdict == FB_CLAIM_OPEN && sum->verdict == FB_CLAIM_FAILS)
+		snprintf(sum->why, sizeof(sum->why), "%s", why);
+	if (verdict == FB_CLAIM_HOLDS || sum->verdict == FB_CLAIM_FAILS)
+		sum->verdict = verdict;
+}
+
+/* A value that has no rows on this machine says nothing while others have some. */
+static int judge_each(const struct fb_claim_show *show, const struct fb_sheets *sheets,
+		      struct sum *sum)
+{
+	char **at = NULL, lacking[256] = "no row";
+	size_t count = 0, measured = 0;
+	int err = fb_claim_values(&at, &count, &show->above, sheets, show->over);
+
+	sum->verdict = show->some ? FB_CLAIM_FAILS : FB_CLAIM_HOLDS;
+	for (size_t i = 0; i < count && !err; i++) {
+		struct fb_claim_value value;
+		enum fb_claim_verdict verdict;
+
+		err = measure(show, sheets, at[i], &value);
+		if (err)
+			break;
+		verdict = fb_claim_judge(show, &value);
+		print_value(show, &value, at[i]);
+		if (value.absent) {
+			snprintf(lacking, sizeof(lacking), "%s", value.why);
+			continue;
+		}
+		measured++;
+		(show->some ? one_of : all_of)(sum, verdict, value.why);
+	}
+	if (!measured) {
+		sum->verdict = FB_CLAIM_OPEN;
+		snprintf(sum->why, sizeof(sum->why), "%s", lacking);
+	}
+	for (size_t i = 0; i < count; i++)
+		free(at[i]);
+	free(at);
+	return err;
+}
+
+static int judge(const struct fb_study *study, const struct fb_study_show *line,
+		 const struct fb_sheets *sheets, struct sum *sum)
+{
+	struct fb_claim_show show;
+	struct fb_claim_value value;
+	int err = fb_claim_parse(&show, study, line);
+
+	if (err || show.over)
+		return err ? err : judge_each(&show, sheets, sum);
+	err = measure(&show, sheets, NULL, &value);
+	if (err)
+		return err;
+	sum->verdict = fb_claim_judge(&show, &value);
+	snprintf(sum->why, sizeof(sum->why), "%s", value.why);
+	print_value(&show, &value, NULL);
+	return FB_OK;
+}
+
+static int judge_all(const struct fb_study *study, const struct fb_sheets *sheets,
+		     const char *unmeasured)
+{
+	struct sum sum = {.verdict = FB_CLAIM_HOLDS};
+	int err = FB_OK;
+
+	if (!study->claim.count || !study->nshows)
+		return fb_error(FB_EINPUT, "%s: no claim, or no line 'show' of what would show it",
+				study->path);
+	printf("claim:   ");
+	for (size_t i = 0; i < study->claim.count; i++)
+		printf(" %s", study->claim.word[i]);
+	putchar('\n');
+	for (size_t i = 0; i < study->nshows && !err; i++) {
+		struct fb_claim_show show;
+		struct sum one = {.verdict = FB_CLAIM_OPEN};
+
+		if (unmeasured)
+			err = fb_claim_parse(&show, study, &study->show[i]);
+		else
+			err = judge(study, &study->show[i], sheets, &one);
+		if (!err)
+			all_of(&sum, one.verdict, unmeasured ? unmeasured : one.why);
+	}
+	if (!err)
+		printf("verdict:  %s%s%s\n", verdicts[sum.verdict],
+		       sum.verdict == FB_CLAIM_OPEN ? ": " : "",
+		       sum.verdict == FB_CLAIM_OPEN ? sum.why : "");
+	return err;
+}
+
+static int run(void *values, char **words, size_t count)
+{
+	const struct settings *settings = values;
+	const struct fb_study_changes changes = {.folder = settings->folder};
+	struct fb_study *study = calloc(1, sizeof(*study)); /* too large for a stack */
+	struct fb_sheets sheets = {.sheet = NULL};
+	int err = study ? FB_OK : fb_error(FB_ENOMEM, "out of memory for a study");
+
+	if (!err && (count == 0 || (count == 1) != (settings->unmeasured != NULL)))
+		err = fb_error(FB_EINPUT, "expected a study and its results, or a study and "
+					  "--unmeasured; see --help");
+	if (!err)
+		err = fb_study_read(study, words[0], &changes);
+	if (!err && count > 1)
+		err = fb_sheets_read(&sheets, words + 1, count - 1);
+	if (!err)
+		err = judge_all(study, &sheets, settings->unmeasured);
+	if (!err && (fflush(stdout) || ferror(stdout)))
+		err = fb_error(FB_EIO, "standard output: not everything could be written");
+	if (study)
+		fb_study_free(study);
+	free(study);
+	fb_sheets_free(&sheets);
+	return fb_exit_code(err);
+}
+
+static const struct fb_tool tool = {
+	.name = "claims",
+	.summary = "whether what a study claims holds",
+	.description = description,
+	.table = table,
+	.run = run,
+};
+
+int main(int argc, char **argv)
+{
+	struct settings settings = {0};
+
+	return fb_tool_main(&tool, &settings, argc, argv);
+}

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Claims: what a line `show` of a study asks, and what result files answer. Private to the tool
+ * claims; docs/studies.md has the grammar.
+ */
+#ifndef FB_SCRIPTS_TOOLS_CLAIMS_CLAIMS_H
+#define FB_SCRIPTS_TOOLS_CLAIMS_CLAIMS_H
+
+#include "scripts/tools/lib/sheet.h"
+#include "scripts/tools/study/study.h"
+
+enum fb_claim_verdict { FB_CLAIM_HOLDS, FB_CLAIM_FAILS, FB_CLAIM_OPEN };
+
+/* [FACTOR] [best] COLUMN CONDITION...: one value of the rows that meet all conditions. */
+struct fb_claim_term {
+	double factor;
+	bool best; /* of rows with unlike keys the least time, or the greatest rate */
+	const char *column;
+	char *const *condition; /* [conditions] COLUMN=VALUE; borrowed from the study */
+	size_t conditions;
+};
+
+/* least|most BOUND [each|some COLUMN] TERM [/ TERM] */
+struct fb_claim_show {
+	bool least; /* the value is to be at least `bound`, else at most */
+	double bound;
+	const char *over; /* evaluated for each value of this column; NULL: once */
+	bool some;	  /* one of them is enough, else all have to be right */
+	struct fb_claim_term above, below; /* below.column NULL: no quotient */
+};
+
+/* A value with its 95% interval; NAN where there is none, which `why` explains. */
+struct fb_claim_value {
+	double middle, low, high;
+	char why[256];
+	bool absent; /* there was nothing to measure: no row, or only skipped ones */
+};
+
+/* Reads one line; texts stay borrowed from the study. Returns 0 or FB_EINPUT (printed). */
+int fb_claim_parse(struct fb_claim_show *show, const struct fb_study *study,
+		   const struct fb_study_show *line);
+
+/*
+ * Measures a term in result files; where `over` is not NULL, in rows whose column `over` is `at`.
+ * Launches of the same keys are joined: the median of their values, from the least end of their
+ * intervals to the greatest. Returns 0, FB_EINPUT (printed: the conditions leave rows with unlike
+ * keys) or FB_ENOMEM (printed).
+ */
+int fb_claim_measure(struct fb_claim_value *value, const struct fb_claim_term *term,
+		     const struct fb_sheets *sheets, const char *over, const char *at);
+
+/*
+ * The values of column `over` in rows that meet the term's conditions, each once, malloced like
+ * their texts: *count of them. Returns 0 or FB_ENOMEM (printed).
+ */
+int fb_claim_values(char ***values, size_t *count, const struct fb_claim_term *term,
+		    const struct fb_sheets *sheets, const char *over);
+
+/* The quotient, with the widest interval that both intervals allow. */
+struct fb_claim_value fb_claim_quotient(const struct fb_claim_value *above,
+					const struct fb_claim_value *below);
+
+/* Whether a value shows what the line asks; fills why where it is open and has none yet. */
+enum fb_claim_verdict fb_claim_judge(const struct fb_claim_show *show,
+				     struct fb_claim_value *value);
+
+#endif

@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What was asked of NCCL and what ran; see summary.h. What ran is what the column `path` says,
+ * "NCCL 2.28.9 ncclAllReduce: ring ll128 via P2P/CUMEM", and the column `channels`.
+ */
+#include "common/base/error.h"
+#include "scripts/tools/summary/summary.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { TEXT_CHARS = 160 };
+
+enum outcome { RAN_AS_ASKED, RAN_OTHERWISE, UNTOLD, NOT_RUN, OUTCOMES };
+
+/* One value that was asked for, or one way in which something else ran (ran not ""). */
+struct line {
+	char asked[TEXT_CHARS], ran[TEXT_CHARS];
+	size_t count[OUTCOMES];
+	char example[TEXT_CHARS]; /* of a row that did not run: why */
+};
+
+struct table {
+	struct line *line; /* [count] */
+	size_t count;
+};
+
+/* What the path says, as words. */
+struct ran {
+	char algorithm[32], protocol[32], via[128], network[32];
+	unsigned channels; /* 0: not told */
+	bool zero_ctas;
+};
+
+/* Copies what stands between two texts, where both are there. */
+static void between(const char *text, const char *before, const char *ends, char *to, size_t n)
+{
+	const char *at = strstr(text, before);
+
+	snprintf(to, n, "%s", "");
+	if (at)
+		snprintf(to, n, "%.*s", (int)strcspn(at + strlen(before), ends),
+			 at + strlen(before));
+}
+
+static struct ran parse(const struct fb_result *row)
+{
+	const char *path = fb_result_text(row, "path"), *zero = "zero CTAs, ";
+	const char *told = strstr(path, ": ");
+	struct ran ran = {.channels = (unsigned)strtoul(fb_result_text(row, "channels"), NULL, 10)};
+	size_t n;
+
+	if (!told)
+		return ran;
+	told += 2;
+	ran.zero_ctas = !strncmp(told, zero, strlen(zero));
+	told += ran.zero_ctas ? strlen(zero) : 0;
+	n = strcspn(told, " ,");
+	if (n != strlen("untold") || strncmp(told, "untold", n))
+		snprintf(ran.algorithm, sizeof(ran.algorithm), "%.*s", (int)n, told);
+	told += n;
+	if (*told == ' ' && strncmp(told, " via ", 5) && strncmp(told, " clusters ", 10))
+		snprintf(ran.protocol, sizeof(ran.protocol), "%.*s",
+			 (int)strcspn(told + 1, " ,"), told + 1);
+	between(path, " via ", ",", ran.via, sizeof(ran.via));
+	between(path, ", network ", ",", ran.network, sizeof(ran.network));
+	return ran;
+}
+
+static struct line *line_of(struct table *table, const char *asked, const char *ran)
+{
+	struct line *larger;
+
+	for (size_t i = 0; i < table->count; i++)
+		if (!strcmp(table->line[i].asked, asked) && !strcmp(table->line[i].ran, ran))
+			return &table->line[i];
+	larger = realloc(table->line, (table->count + 1) * sizeof(*larger));
+	if (!larger)
+		return NULL;
+	table->line = larger;
+	larger += table->count++;
+	*larger = (struct line){.count = {0}};
+	snprintf(larger->asked, sizeof(larger->asked), "%s", asked);
+	snprintf(larger->ran, sizeof(larger->ran), "%s", ran);
+	return larger;
+}
+
+/* Notes one value that a row was asked for. `ran`: what ran instead, where it did. */
+static int note(struct table *table, const struct fb_result *row, enum outcome outcome,
+		const char *asked, const char *ran)
+{
+	struct line *line = line_of(table, asked, "");
+
+	if (!line)
+		return fb_error(FB_ENOMEM, "no memory for what was asked");
+	line->count[outcome]++;
+	if (outcome == NOT_RUN && !*line->example)
+		snprintf(line->example, sizeof(line->example), "%s", fb_result_text(row, "reason"));
+	if (outcome != RAN_OTHERWISE)
+		return FB_OK;
+	line = line_of(table, asked, ran);
+	if (!line)
+		return fb_error(FB_ENOMEM, "no memory for what was asked");
+	line->count[outcome]++;
+	return FB_OK;
+}
+
+/* Whether a word stands in a list, whatever its case: "ring" in "Ring,Tree". */
+static bool listed(const char *list, const char *word)
+{
+	size_t n = strlen(word);
+
+	for (; *list; list += strcspn(list, ",")) {
+		list += *list == ',';
+		if (!strncasecmp(list, word, n) && (!list[n] || list[n] == ','))
+			return true;
+	}
+	return false;
+}
+
+static enum outcome as(bool told, bool right)
+{
+	return !told ? UNTOLD : right ? RAN_AS_ASKED : RAN_OTHERWISE;
+}
+
+/* What becomes of a variable that NCCL tells something about. */
+static enum outcome variable(const char *name, const char *value, const struct ran *ran,
+			     const char **instead)
+{
+	static const struct {
+		const char *name, *absent;
+	} disables[] = {{"NCCL_P2P_DISABLE", "P2P/"}, {"NCCL_SHM_DISABLE", "SHM/"},
+			{"NCCL_IB_DISABLE", "NET/IB"}};
+	static char channels[32];
+	unsigned long number = strtoul(value, NULL, 10);
+
+	*instead = ran->via;
+	for (size_t i = 0; i < sizeof(disables) / sizeof(disables[0]); i++)
+		if (!strcmp(name, disables[i].name))
+			return as(*ran->via, !number || !strstr(ran->via, disables[i].absent));
+	*instead = ran->network;
+	if (!strcmp(name, "NCCL_NET"))
+		return as(*ran->network, listed(value, ran->network));
+	*instead = ran->algorithm;
+	if (!strcmp(name, "NCCL_ALGO") && !strpbrk(value, "^:"))
+		return as(*ran->algorithm, listed(value, ran->algorithm));
+	if (!strcmp(name, "NCCL_NVLS_ENABLE"))
+		return as(*ran->algorithm, number || strncmp(ran->algorithm, "nvls", 4));
+	*instead = ran->protocol;
+	if (!strcmp(name, "NCCL_PROTO") && !strpbrk(value, "^:"))
+		return as(*ran->protocol, listed(value, ran->protocol));
+	snprintf(channels, sizeof(channels), "%u channels", ran->channels);
+	*instead = channels;
+	if (!strcmp(name, "NCCL_MAX_CTAS") || !strcmp(name, "NCCL_MAX_NCHANNELS"))
+		return as(ran->channels, ran->channels <= number);
+	if (!strcmp(name, "NCCL_MIN_CTAS") || !strcmp(name, "NCCL_MIN_NCHANNELS"))
+		return as(ran->channels, ran->channels >= number);
+	return UNTOLD;
+}
+
+/* The keys of `variant`: channels, and variables of the environment. */
+static int judge_variant(struct table *table, const struct fb_result *row, const struct ran *ran,
+			 bool measured)
+{
+	const char *variant = fb_result_text(row, "variant");
+	struct fb_span_text name, value;
+	int err = FB_OK;
+
+	while (fb_variant_next(&variant, &name, &value) && !err) {
+		char asked[TEXT_CHARS], key[64], text[TEXT_CHARS], channels[32];
+		const char *instead = channels;
+		enum outcome outcome = UNTOLD;
+		bool environment = name.length > 4 && !strncmp(name.text, "env.", 4);
+
+		snprintf(key, sizeof(key), "%.*s", (int)name.length - (environment ? 4 : 0),
+			 name.text + (environment ? 4 : 0));
+		snprintf(text, sizeof(text), "%.*s", (int)value.length, value.text);
+		snprintf(asked, sizeof(asked), "%s=%.*s", key, 80, text);
+		snprintf(channels, sizeof(channels), "%u channels", ran->channels);
+		if (environment)
+			outcome = variable(key, text, ran, &instead);
+		else if (!strcmp(key, "channels"))
+			outcome = as(ran->channels, ran->channels == strtoul(text, NULL, 10));
+		else
+			continue;
+		err = note(table, row, measured ? outcome : NOT_RUN, asked, instead);
+	}
+	return err;
+}
+
+/* Of a registration only windows show in what ran. */
+static enum outcome registration(const char *asked, const struct ran *ran)
+{
+	if (!strcmp(asked, "window"))
+		return as(*ran->algorithm, !strcmp(ran->algorithm, "symmetric"));
+	if (!strcmp(asked, "window-copy"))
+		return as(*ran->algorithm, !strcmp(ran->algorithm, "copyengine"));
+	return UNTOLD;
+}
+
+/* "NCCL ran ring:ll128 where tree:library was forced: no row of that" */
+static bool refused(const char *reason, char ran[TEXT_CHARS])
+{
+	if (!strstr(reason, "NCCL ran ") || !strstr(reason, " was forced"))
+		return false;
+	between(reason, "NCCL ran ", " ", ran, TEXT_CHARS);
+	return true;
+}
+
+static int judge(struct table *table, const struct fb_result *row)
+{
+	const char *algorithm = fb_result_text(row, "algorithm");
+	const char *protocol = fb_result_text(row, "protocol");
+	const char *registered = fb_result_text(row, "registration");
+	int status = fb_status_parse(fb_result_text(row, "status"));
+	bool measured = status == FB_STATUS_OK || status == FB_STATUS_FEW ||
+			status == FB_STATUS_WRONG;
+	struct ran ran = parse(row);
+	char asked[TEXT_CHARS], other[TEXT_CHARS];
+	int err = FB_OK;
+
+	snprintf(asked, sizeof(asked), "--nccl-force %s:%s", algorithm, protocol);
+	snprintf(other, sizeof(other), "%s:%s", ran.algorithm, ran.protocol);
+	if (!measured && refused(fb_result_text(row, "reason"), other))
+		err = note(table, row, RAN_OTHERWISE, asked, other);
+	else if (strcmp(algorithm, "library") && strcmp(algorithm, "grouped"))
+		err = note(table, row,
+			   !measured ? NOT_RUN
+				     : as(*ran.algorithm,
+					  !strcmp(algorithm, ran.algorithm) &&
+						  (!strcmp(protocol, "library") ||
+						   !strcmp(protocol, ran.protocol))),
+			   asked, other);
+	snprintf(asked, sizeof(asked), "--registration %s", registered);
+	if (!err && strcmp(registered, "none"))
+		err = note(table, row, measured ? registration(registered, &ran) : NOT_RUN, asked,
+			   ran.algorithm);
+	return err ? err : judge_variant(table, row, &ran, measured);
+}
+
+static int by_name(const void *a, const void *b)
+{
+	const struct line *x = a, *y = b;
+	int less = strcmp(x->asked, y->asked);
+
+	return less ? less : strcmp(x->ran, y->ran);
+}
+
+int fb_summary_asked(const struct fb_report *report)
+{
+	struct table table = {0};
+	size_t findings = 0;
+	int err = FB_OK;
+
+	for (size_t i = 0; i < report->results->count && !err; i++)
+		if (!strcmp(fb_result_text(&report->results->row[i], "engine"), "nccl"))
+			err = judge(&table, &report->results->row[i]);
+	if (table.count)
+		qsort(table.line, table.count, sizeof(*table.line), by_name);
+	fprintf(report->out, "%-40s %8s %9s %6s %7s\n", "asked of NCCL", "ran", "otherwise",
+		"untold", "not run");
+	for (size_t i = 0; i < table.count && !err; i++) {
+		const struct line *l = &table.line[i];
+
+		if (*l->ran)
+			continue;
+		fprintf(report->out, "%-40s %8zu %9zu %6zu %7zu%s%s\n", l->asked,
+			l->count[RAN_AS_ASKED], l->count[RAN_OTHERWISE], l->count[UNTOLD],
+			l->count[NOT_RUN], *l->example ? "  " : "", l->example);
+	}
+	for (size_t i = 0; i < table.count && !err; i++) {
+		const struct line *l = &table.line[i];
+
+		if (!*l->ran)
+			continue;
+		fprintf(report->out, "%sFINDING %zu: %s was asked, %s ran, in %zu rows\n",
+			findings ? "" : "\n", findings + 1, l->asked, l->ran,
+			l->count[RAN_OTHERWISE]);
+		findings++;
+	}
+	if (!findings)
+		fprintf(report->out, "\nall that ran is what was asked, as far as NCCL tells\n");
+	free(table.line);
+	return err;
+}

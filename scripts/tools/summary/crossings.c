@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Where one way passes another, and what the library's choice loses; see summary.h. */
+#include "common/base/sizes.h"
+#include "scripts/tools/summary/summary.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { LABELS = 64 };
+
+/* The cells of a section, by who carried them out. */
+struct ways {
+	const struct fb_section *section;
+	char label[LABELS][FB_LABEL_CHARS];
+	bool best[LABELS]; /* at some size */
+	size_t count;
+};
+
+static size_t way_of(struct ways *ways, const struct fb_cell *cell)
+{
+	char label[FB_LABEL_CHARS];
+	size_t i = 0;
+
+	fb_cell_label(cell, label);
+	while (i < ways->count && strcmp(ways->label[i], label))
+		i++;
+	if (i == ways->count && i < LABELS)
+		memcpy(ways->label[ways->count++], label, sizeof(label));
+	return i;
+}
+
+static const struct fb_cell *find(const struct ways *ways, const struct fb_cell *at, size_t n,
+				  size_t way)
+{
+	char label[FB_LABEL_CHARS];
+
+	for (size_t i = 0; i < n; i++)
+		if (fb_cell_has_time(&at[i]) &&
+		    !strcmp(fb_cell_label(&at[i], label), ways->label[way]))
+			return &at[i];
+	return NULL;
+}
+
+/* All ways, and which of them are the fastest of some size. */
+static void collect(struct ways *ways, const struct fb_section *section)
+{
+	*ways = (struct ways){.section = section};
+	for (size_t i = 0, n; i < section->count; i += n) {
+		const struct fb_cell *best = NULL;
+
+		n = fb_section_same_place(section, i);
+		for (size_t k = i; k < i + n; k++) {
+			const struct fb_cell *cell = &section->cell[k];
+
+			(void)way_of(ways, cell);
+			if (fb_cell_has_time(cell) && (!best || cell->us < best->us))
+				best = cell;
+		}
+		if (best && way_of(ways, best) < LABELS)
+			ways->best[way_of(ways, best)] = true;
+	}
+}
+
+/* A size at which both have times. */
+struct point {
+	uint64_t bytes;
+	double ratio; /* time of a by time of b */
+	int sign;     /* -1: a is surely faster; 1: b is; 0: undecided */
+};
+
+/* Where the ratio is 1 between two sizes, on logarithmic axes; 0: it is not. */
+static uint64_t equal_at(const struct point *from, const struct point *to)
+{
+	double x = log((double)from->bytes), y = log((double)to->bytes);
+	double a = log(from->ratio), b = log(to->ratio);
+
+	if ((a < 0) == (b < 0) || !from->bytes)
+		return 0;
+	return (uint64_t)llround(exp(x + (y - x) * a / (a - b)));
+}
+
+static void print_crossing(const struct fb_report *report, const struct ways *ways, size_t a,
+			   size_t b, const struct point *sure, const struct point *now,
+			   uint64_t equal)
+{
+	char low[FB_SIZE_CHARS], high[FB_SIZE_CHARS], middle[FB_SIZE_CHARS] = "";
+	size_t first = sure->sign < 0 ? a : b, then = sure->sign < 0 ? b : a;
+
+	if (equal)
+		(void)fb_size_text(equal, middle);
+	fprintf(report->out, "  %s up to %s, %s from %s on%s%s\n", ways->label[first],
+		fb_size_text(sure->bytes, low), ways->label[then], fb_size_text(now->bytes, high),
+		equal ? "; equal at " : "", middle);
+}
+
+/* Returns how many crossings there are. */
+static size_t cross(const struct fb_report *report, const struct ways *ways, size_t a, size_t b)
+{
+	struct point sure = {0}, before = {0};
+	uint64_t equal = 0;
+	size_t found = 0;
+
+	for (size_t i = 0, n; i < ways->section->count; i += n) {
+		const struct fb_cell *cell = &ways->section->cell[i], *x, *y;
+		struct fb_ratio ratio;
+		struct point now;
+
+		n = fb_section_same_place(ways->section, i);
+		x = find(ways, cell, n, a);
+		y = find(ways, cell, n, b);
+		ratio = fb_cell_ratio(x, y);
+		if (!isfinite(ratio.value))
+			continue;
+		now = (struct point){cell->bytes, ratio.value,
+				     ratio.high < 1 ? -1 : ratio.low > 1 ? 1 : 0};
+		if (before.bytes && equal_at(&before, &now))
+			equal = equal_at(&before, &now);
+		before = now;
+		if (!now.sign)
+			continue;
+		if (sure.sign && sure.sign != now.sign) {
+			print_crossing(report, ways, a, b, &sure, &now, equal);
+			found++;
+		}
+		sure = now;
+		equal = 0;
+	}
+	return found;
+}
+
+/* --- what the library's own choice loses --------------------------------------------------- */
+
+/* Ratios of times, over sizes. */
+struct loss {
+	double log_sum;
+	size_t n;
+	struct fb_ratio worst;
+	uint64_t at;
+	char label[FB_LABEL_CHARS];
+};
+
+static bool is_choice(const struct fb_cell *cell)
+{
+	return !strcmp(fb_cell_text(cell, "engine"), "nccl") &&
+	       !strcmp(fb_cell_text(cell, "algorithm"), "library");
+}
+
+/* The fastest forced cell beside the library's choice, of the same registration. */
+static const struct fb_cell *best_forced(const struct fb_cell *at, size_t n,
+					 const struct fb_cell *choice)
+{
+	const struct fb_cell *best = NULL;
+
+	for (size_t i = 0; i < n; i++)
+		if (fb_cell_has_time(&at[i]) && !is_choice(&at[i]) &&
+		    !strcmp(fb_cell_text(&at[i], "engine"), "nccl") &&
+		    !strcmp(fb_cell_text(&at[i], "registration"),
+			    fb_cell_text(choice, "registration")) &&
+		    (!best || at[i].us < best->us))
+			best = &at[i];
+	return best;
+}
+
+static void lose(struct loss *loss, const struct fb_ratio *ratio, const struct fb_cell *cell)
+{
+	loss->log_sum += log(ratio->value);
+	if (!loss->n++ || fabs(log(ratio->value)) > fabs(log(loss->worst.value))) {
+		loss->worst = *ratio;
+		loss->at = cell->bytes;
+		fb_cell_label(cell, loss->label);
+	}
+}
+
+static void print_regret(const struct fb_report *report, const struct fb_section *section)
+{
+	struct loss loss = {0};
+	char size[FB_SIZE_CHARS];
+
+	for (size_t i = 0, n; i < section->count; i += n) {
+		n = fb_section_same_place(section, i);
+		for (size_t k = i; k < i + n; k++) {
+			const struct fb_cell *choice = &section->cell[k], *forced;
+			struct fb_ratio ratio;
+
+			if (!is_choice(choice) || !fb_cell_has_time(choice))
+				continue;
+			forced = best_forced(&section->cell[i], n, choice);
+			ratio = fb_cell_ratio(choice, forced);
+			if (isfinite(ratio.value))
+				lose(&loss, &ratio, forced);
+		}
+	}
+	if (loss.n)
+		fprintf(report->out,
+			"  NCCL's choice takes %.3g times the best forced, geometric mean of %zu; "
+			"at %s %.3g (%.3g to %.3g), %s\n",
+			exp(loss.log_sum / (double)loss.n), loss.n, fb_size_text(loss.at, size),
+			loss.worst.value, loss.worst.low, loss.worst.high, loss.label);
+}
+
+static void print_model(const struct fb_report *report, const struct fb_section *section)
+{
+	int column = fb_results_column(report->results, "model_us");
+	struct loss loss = {0};
+	char size[FB_SIZE_CHARS];
+
+	for (size_t i = 0; column >= 0 && i < section->count; i++) {
+		const struct fb_cell *cell = &section->cell[i];
+		double model = fb_cell_number(cell, (size_t)column);
+		struct fb_ratio ratio = {model / cell->us, model / cell->high_us,
+					 model / cell->low_us};
+
+		if (fb_cell_has_time(cell) && model > 0)
+			lose(&loss, &ratio, cell);
+	}
+	if (loss.n)
+		fprintf(report->out,
+			"  NCCL's model says %.3g of the time, geometric mean of %zu; at %s %.3g "
+			"(%.3g to %.3g), %s\n",
+			exp(loss.log_sum / (double)loss.n), loss.n, fb_size_text(loss.at, size),
+			loss.worst.value, loss.worst.low, loss.worst.high, loss.label);
+}
+
+void fb_summary_crossings(const struct fb_report *report)
+{
+	for (size_t s = 0; s < report->cells->nsections; s++) {
+		const struct fb_section *section = &report->cells->section[s];
+		char title[FB_TITLE_CHARS];
+		struct ways ways;
+		size_t found = 0;
+
+		collect(&ways, section);
+		fprintf(report->out, "%s%s\n", s ? "\n" : "",
+			fb_section_title(section, title, sizeof(title)));
+		for (size_t a = 0; a < ways.count; a++)
+			for (size_t b = a + 1; b < ways.count; b++)
+				if (ways.best[a] && ways.best[b])
+					found += cross(report, &ways, a, b);
+		if (!found)
+			fprintf(report->out, "  no crossing\n");
+		print_regret(report, section);
+		print_model(report, section);
+	}
+}

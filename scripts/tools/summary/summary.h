@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What summary prints beside its usual tables. */
+#ifndef FB_SCRIPTS_TOOLS_SUMMARY_SUMMARY_H
+#define FB_SCRIPTS_TOOLS_SUMMARY_SUMMARY_H
+
+#include "scripts/tools/lib/report.h"
+
+/*
+ * Of each section: the size where one way passes another, between the last size at which the
+ * one was surely faster and the first at which the other was; and what NCCL's own choice loses
+ * against the best that was forced, and how far its model is off (column model_us).
+ */
+void fb_summary_crossings(const struct fb_report *report);
+
+/*
+ * Of each key of `variant` and each of its values: how much longer cells take than cells that are
+ * equal but for this key, which have its base: no such key, or its first value. Returns 0 or
+ * FB_ENOMEM (printed).
+ */
+int fb_summary_effects(const struct fb_report *report);
+
+/*
+ * What was asked of NCCL (algorithm, protocol, registration, channels, variables) and what it says
+ * that it ran: a line for each value that was asked, and one for each way in which something else
+ * ran. Returns 0 or FB_ENOMEM (printed).
+ */
+int fb_summary_asked(const struct fb_report *report);
+
+#endif

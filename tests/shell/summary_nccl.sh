@@ -1,0 +1,93 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# processors: 1
+# timeout: 60
+#
+# summary --asked and --crossings with rows made up, whose answers are known: each value that was
+# asked of NCCL stands once, each disagreement is a finding; sizes where one way passes another.
+
+set -u
+export LC_ALL=C
+. tests/shell/lib.sh
+. tests/shell/lib_rows.sh
+summary=$FB_BUILD/bin/summary
+[ -x "$summary" ] || { echo "SKIP summary_nccl: not built (no libcsv)"; exit 0; }
+out=$FB_TMP/out
+
+usual+=(engine=nccl transport=library memory=device launch=graph algorithm=library
+	protocol=library median_us=10 median_low_us=9 median_high_us=11)
+ran="NCCL 2.28.9 ncclAllReduce:"
+rows_to "$FB_TMP/asked.csv"
+row algorithm=ring protocol=ll path="$ran ring ll via P2P/CUMEM" channels=4
+row algorithm=ring protocol=ll bytes=16 path="$ran ring ll128 via P2P/CUMEM" channels=4
+row algorithm=ring protocol=ll bytes=32 path="$ran untold"
+row algorithm=tree status=skipped reason="NCCL ran ring:ll128 where tree:library was forced: no"
+row algorithm=pat status=skipped reason="pat needs a GPU for each node"
+row registration=window path="$ran symmetric AllReduce_AGxLL_R" channels=1
+row registration=window bytes=16 path="$ran ring ll via P2P/CUMEM"
+row registration=window-copy path="$ran zero CTAs, symmetric AllGather_STMC"
+row registration=window-copy bytes=16 path="$ran zero CTAs, copyengine"
+row registration=registered path="$ran ring simple via P2P/CUMEM/read"
+row variant=channels=2 path="$ran ring ll via P2P/CUMEM" channels=2
+row variant=channels=2 bytes=16 path="$ran ring ll via P2P/CUMEM" channels=8
+row variant=env.NCCL_P2P_DISABLE=1 path="$ran ring ll via P2P/CUMEM"
+row variant=env.NCCL_P2P_DISABLE=1 bytes=16 path="$ran ring ll via SHM/direct"
+row variant=env.NCCL_BUFFSIZE=65536 path="$ran ring simple via P2P/CUMEM"
+row variant='env.NCCL_ALGO=Tree' path="$ran ring ll via P2P/CUMEM clusters of 4"
+row variant='env.NCCL_MAX_CTAS=4' path="$ran ring ll clusters of 4 via P2P/CUMEM" channels=8
+row variant='env.NCCL_NET=IB' path="$ran ring ll via NET/Socket/0; network Socket"
+row engine=mpi algorithm=library registration=registered path=MPI
+"$summary" --asked "$FB_TMP/asked.csv" >"$out" || fail "exit code $?"
+
+# line NAME RAN OTHERWISE UNTOLD NOT_RUN
+line() {
+	holds "$out" "^$1 +$2 +$3 +$4 +$5( |$)"
+}
+line '--nccl-force ring:ll' 1 1 1 0
+line '--nccl-force tree:library' 0 1 0 0
+line '--nccl-force pat:library' 0 0 0 1
+holds "$out" 'pat:library .* pat needs a GPU for each node$'
+line '--registration window' 1 1 0 0
+line '--registration window-copy' 1 1 0 0
+line '--registration registered' 0 0 1 0
+line channels=2 1 1 0 0
+line NCCL_P2P_DISABLE=1 1 1 0 0
+line NCCL_BUFFSIZE=65536 0 0 1 0
+line NCCL_ALGO=Tree 0 1 0 0
+line NCCL_MAX_CTAS=4 0 1 0 0
+expect "findings" "$(grep -c '^FINDING ' "$out")" 8
+holds "$out" '^FINDING [0-9]: --nccl-force ring:ll was asked, ring:ll128 ran, in 1 rows$'
+holds "$out" '^FINDING [0-9]: --nccl-force tree:library was asked, ring:ll128 ran, in 1 rows$'
+holds "$out" '^FINDING [0-9]: --registration window-copy was asked, symmetric ran, in 1 rows$'
+holds "$out" '^FINDING [0-9]: channels=2 was asked, 8 channels ran, in 1 rows$'
+holds "$out" '^FINDING [0-9]: NCCL_P2P_DISABLE=1 was asked, P2P/CUMEM ran, in 1 rows$'
+verdict summary_asked
+
+# ll is faster up to 4K, simple from 64K; between them intervals overlap. NCCL always chooses ll.
+times() {
+	row bytes="$1" "${@:3}" median_us="$2" median_low_us="$(($2 - 1))" \
+		median_high_us="$(($2 + 1))"
+}
+rows_to "$FB_TMP/cross.csv" model_us
+times 1024 10 algorithm=ring protocol=ll
+times 4096 20 algorithm=ring protocol=ll
+times 16384 40 algorithm=ring protocol=ll
+times 65536 80 algorithm=ring protocol=ll
+times 1024 30 algorithm=ring protocol=simple
+times 4096 30 algorithm=ring protocol=simple
+times 16384 40 algorithm=ring protocol=simple
+times 65536 50 algorithm=ring protocol=simple
+times 1024 10 model_us=5
+times 65536 80 model_us=80
+times 1024 20 variant=env.NCCL_P2P_DISABLE=1
+times 65536 80 variant=env.NCCL_P2P_DISABLE=1
+times 1024 40 variant='env.NCCL_P2P_DISABLE=1;env.NCCL_SHM_DISABLE=1'
+"$summary" --crossings "$FB_TMP/cross.csv" >"$out" || fail "exit code $?"
+holds "$out" '^  nccl ring ll none up to 4K, nccl ring simple none from 64K on; equal at 16K$'
+holds "$out" "^  NCCL's choice takes 1\.26 times the best forced, .* of 2; at 64K 1\.6 \(1\.5"
+holds "$out" "^  NCCL's model says 0\.707 of the time, geometric mean of 2; at 1K 0\.5 "
+holds "$out" '^  env.NCCL_P2P_DISABLE=1 against none: 1\.41, .* of 2 \(1 to 2\); .*, slower 1$'
+holds "$out" '^  env.NCCL_SHM_DISABLE=1 against none: 2, geometric mean of 1 '
+verdict summary_crossings
+
+exit $bad

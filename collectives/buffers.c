@@ -106,7 +106,7 @@ int fb_buffers_prime(const struct fb_operation *op, const struct fb_data *data, 
 		err = memory->set(region[n - 1].base, fb_data_poison_byte((unsigned)rank),
 				  region[n - 1].bytes);
 	if (!err && in * size > 0)
-		err = memory->fill(data, rank, 0, fb_operation_in(op, rank), (size_t)in);
+		err = memory->fill(data, rank, data->shift, fb_operation_in(op, rank), (size_t)in);
 	return err;
 }
 
@@ -180,25 +180,45 @@ static struct source source_of(const struct fb_operation *op, int rank, int nran
 	}
 }
 
-static int check_output(const struct fb_operation *op, const struct fb_data *data, int rank,
-			 int calls, struct fb_mismatch *bad)
+int fb_buffers_outputs(const struct fb_operation *op, int nranks, int rank, int calls,
+		       int (*visit)(void *arg, const struct fb_output_block *block), void *arg)
 {
-	int nranks = data->nranks;
 	int blocks = fb_collective_blocks(op->collective, true, rank, nranks, op->root);
-	const unsigned char *out = fb_operation_out(op, rank);
+	unsigned char *out = fb_operation_out(op, rank);
 	size_t size = fb_datatype_size(op->datatype);
 	int err = FB_OK;
 
 	for (int b = 0; b < blocks && !err; b++) {
 		struct source from = source_of(op, rank, nranks, b, calls);
 		uint64_t base = fb_buffers_first(op, true, rank, b);
-		size_t count = (size_t)(fb_buffers_first(op, true, rank, b + 1) - base);
-		struct fb_mismatch found = {0};
+		const struct fb_output_block block = {
+			.rank = from.reduced ? FB_REDUCED : from.rank,
+			.first = from.first,
+			.base = base,
+			.at = out + base * size,
+			.count = (size_t)(fb_buffers_first(op, true, rank, b + 1) - base),
+		};
 
-		err = op->segment->ops->check(data, from.reduced ? FB_REDUCED : from.rank,
-					      from.first, out + base * size, count, &found);
-		merge(bad, &found, from.first, base);
+		err = visit(arg, &block);
 	}
+	return err;
+}
+
+/* A check under way. */
+struct checking {
+	const struct fb_memory_ops *memory;
+	const struct fb_data *data;
+	struct fb_mismatch *bad;
+};
+
+static int check_block(void *arg, const struct fb_output_block *block)
+{
+	struct checking *c = arg;
+	struct fb_mismatch found = {0};
+	uint64_t first = block->first + c->data->shift;
+	int err = c->memory->check(c->data, block->rank, first, block->at, block->count, &found);
+
+	merge(c->bad, &found, first, block->base);
 	return err;
 }
 
@@ -208,6 +228,7 @@ int fb_buffers_check(const struct fb_operation *op, const struct fb_data *data, 
 	const struct fb_memory_ops *memory = op->segment->ops;
 	struct region region[2];
 	int n = regions(op, rank, data->nranks, region), err = FB_OK;
+	struct checking checking = {memory, data, bad};
 	struct fb_mismatch found = {0};
 
 	for (int i = 0; i < n && !err; i++) {
@@ -217,10 +238,11 @@ int fb_buffers_check(const struct fb_operation *op, const struct fb_data *data, 
 					   region[i].elements, bad);
 	}
 	if (!err)
-		err = check_output(op, data, rank, calls, bad);
+		err = fb_buffers_outputs(op, data->nranks, rank, calls, check_block, &checking);
 	if (err || op->in_place)
 		return err;
-	err = memory->check(data, rank, 0, region[0].base, (size_t)region[0].elements, &found);
-	merge(bad, &found, 0, 0);
+	err = memory->check(data, rank, data->shift, region[0].base, (size_t)region[0].elements,
+			    &found);
+	merge(bad, &found, data->shift, 0);
 	return err;
 }

@@ -50,4 +50,20 @@ int fb_buffers_prime(const struct fb_operation *op, const struct fb_data *data, 
 int fb_buffers_check(const struct fb_operation *op, const struct fb_data *data, int rank,
 		     int calls, struct fb_mismatch *bad);
 
+/* A block of a rank's output, and what it has to be. */
+struct fb_output_block {
+	int rank;	/* whose input it is, or FB_REDUCED: the reduction over all */
+	uint64_t first; /* element of that input, without data->shift */
+	uint64_t base;	/* the block's first element in the output */
+	unsigned char *at;
+	size_t count; /* elements */
+};
+
+/*
+ * Calls `visit` with each block of the rank's output after `calls` calls, until it returns an
+ * error, which is returned.
+ */
+int fb_buffers_outputs(const struct fb_operation *op, int nranks, int rank, int calls,
+		       int (*visit)(void *arg, const struct fb_output_block *block), void *arg);
+
 #endif

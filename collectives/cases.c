@@ -14,6 +14,7 @@
 #include "collectives/algorithm/algorithm.h"
 #include "collectives/buffers.h"
 #include "collectives/choices.h"
+#include "collectives/fresh.h"
 #include "collectives/program.h"
 #include "collectives/state.h"
 #include "common/base/error.h"
@@ -117,6 +118,9 @@ static bool judge(struct fb_collective_state *state, const struct fb_case *c,
 		snprintf(reason, FB_REASON_CHARS, "engine %s is not available here", c->engine);
 		return false;
 	}
+	if (state->producer != FB_PRODUCER_NONE &&
+	    !fb_fresh_can(c, state->producer, state->collective, reason))
+		return false;
 	/* The size alone first: what follows may add such sizes up. */
 	if (!reduction_exists(c, reason) || !fb_memory_can(state, c, c->bytes, reason))
 		return false;
@@ -335,6 +339,12 @@ static int expand_places(struct fb_run *run, struct fb_collective_state *state,
 		snprintf(base.variant, sizeof(base.variant), "%s", state->variant);
 		*FB_OWN(uint64_t, &base) = state->pass;
 		fb_place_put(&state->places.item[i], &base);
+		if (state->producer != FB_PRODUCER_NONE) {
+			char key[32];
+
+			snprintf(key, sizeof(key), "producer=%s", fb_producers[state->producer]);
+			fb_variant_put(&base, key);
+		}
 		err = fb_choices_expand(run, &base, choices, adjust, state, &state->choices);
 	}
 	return err;

@@ -9,6 +9,7 @@
 
 #include "collectives/barrier_check.h"
 #include "collectives/buffers.h"
+#include "collectives/fresh.h"
 #include "collectives/state.h"
 #include "common/base/error.h"
 #include "common/base/spin.h"
@@ -94,6 +95,7 @@ int fb_collective_open(const struct fb_session *session, enum fb_collective coll
 	state->info = fb_collective_info(collective);
 	state->operation = state->info->name;
 	state->variant = state->traffic.variant;
+	state->producer = own ? (enum fb_producer)own->producer : FB_PRODUCER_NONE;
 	err = fb_stores_open(state, own ? own->numa : "any");
 	if (!err && state->collective == FB_ALL_TO_ALL_V && own)
 		err = fb_traffic_open(&state->traffic, &own->traffic, state->world);
@@ -177,6 +179,13 @@ static int set_up(void *state, const struct fb_case *c, void **result)
 			      &i->request);
 	if (err)
 		goto free_instance;
+	if (s->producer != FB_PRODUCER_NONE)
+		err = fb_fresh_open(i);
+	if (err) {
+		fb_fresh_close(i);
+		i->ops->release(i->request);
+		goto free_instance;
+	}
 	fb_placed_where(&s->places, i->place, true, pages_of(i), i->where);
 	*result = i;
 	return FB_OK;
@@ -193,6 +202,7 @@ static void tear_down(void *instance)
 {
 	struct fb_collective_instance *i = instance;
 
+	fb_fresh_close(i);
 	i->ops->release(i->request);
 	(void)fb_place_leave(&i->state->places, i->place);
 	fb_instance_free(i);
@@ -202,6 +212,7 @@ static void tear_down(void *instance)
 static int prime(void *instance)
 {
 	struct fb_collective_instance *i = instance;
+	int err = i->fresh ? fb_fresh_prime(i) : FB_OK;
 
 	/* Once a case, and not in setup, whose time is a column. */
 	if (!i->bounded && has_bound(i)) {
@@ -210,6 +221,8 @@ static int prime(void *instance)
 		fb_bound_again(&i->state->bound, &work);
 	}
 	i->bounded = true;
+	if (err)
+		return err;
 	fb_data_renew(&i->data);
 	return fb_buffers_prime(&i->op, &i->data, i->state->world->rank);
 }
@@ -233,8 +246,10 @@ static int run_nonblocking(struct fb_collective_instance *i)
 
 static int ready(void *instance, int calls)
 {
-	const struct fb_collective_instance *i = instance;
+	struct fb_collective_instance *i = instance;
 
+	if (i->fresh)
+		return fb_fresh_ready(i, calls);
 	return i->ops->ready ? i->ops->ready(i->request, calls) : FB_OK;
 }
 
@@ -243,6 +258,8 @@ static int run(void *instance, int calls)
 	struct fb_collective_instance *i = instance;
 	int err = FB_OK;
 
+	if (i->fresh)
+		return fb_fresh_run(i, calls);
 	if (i->ops->run)
 		return i->ops->run(i->request, calls);
 	for (int call = 0; call < calls && !err; call++) {
@@ -260,8 +277,11 @@ static int run(void *instance, int calls)
 static int check(void *instance, int calls, struct fb_mismatch *bad)
 {
 	struct fb_collective_instance *i = instance;
+	int err;
 
-	int err = fb_buffers_check(&i->op, &i->data, i->state->world->rank, calls, bad);
+	if (i->fresh)
+		return fb_fresh_check(i, bad);
+	err = fb_buffers_check(&i->op, &i->data, i->state->world->rank, calls, bad);
 
 	if (!err && i->op.collective == FB_BARRIER)
 		err = fb_barrier_check(i, bad);
@@ -284,6 +304,8 @@ static void describe(void *instance, struct fb_traits *traits)
 	char carrier[FB_PATH_CHARS];
 
 	i->ops->describe(i->request, traits);
+	if (i->fresh)
+		fb_fresh_describe(i, traits);
 	fb_chosen_path(&i->chosen, traits->path);
 	snprintf(carrier, sizeof(carrier), "%s", traits->path);
 	fb_path_text(carrier, i->where, traits->path);
@@ -308,25 +330,6 @@ static int check_plan(void *state, const struct fb_case *c, FILE *report)
 	fb_instance_free(&i);
 	return err;
 }
-
-const struct fb_column fb_collective_columns[FB_COLLECTIVE_COLUMNS] = {
-	[FB_EVENT_US] = {"event_us", FB_COLUMN_VALUE, FB_COLUMN_TIME_US, "us",
-			 "a call by CUDA events around a batch, median over batches"},
-	[FB_ITERATION_US] = {"iteration_us", FB_COLUMN_VALUE, FB_COLUMN_TIME_US, "us",
-			     "from call to call by the device's clock, median"},
-	[FB_ITERATION_P99_US] = {"iteration_p99_us", FB_COLUMN_VALUE, FB_COLUMN_TIME_US, "us",
-				 "the same, 99th percentile"},
-	[FB_THREADS] = {"threads", FB_COLUMN_VALUE, FB_COLUMN_U64, "", "threads of a block"},
-	[FB_SLOTS] = {"slots", FB_COLUMN_VALUE, FB_COLUMN_U64, "", "slots of a link, at most"},
-	[FB_SLOT_BYTES] = {"slot_bytes", FB_COLUMN_VALUE, FB_COLUMN_U64, "bytes",
-			   "largest message, or zero-copy piece"},
-	[FB_SM_MHZ] = {"sm_MHz", FB_COLUMN_VALUE, FB_COLUMN_F64, "MHz",
-		       "clock of the multiprocessors right after the last call"},
-	[FB_MEMORY_MHZ] = {"memory_MHz", FB_COLUMN_VALUE, FB_COLUMN_F64, "MHz",
-			   "clock of the GPU's memory"},
-	[FB_THROTTLE] = {"throttle", FB_COLUMN_VALUE, FB_COLUMN_U64, "",
-			 "why clocks are not higher, as NVML's bits"},
-};
 
 static const struct fb_default defaults[] = {{"engine", FB_USUAL_ENGINES}, {NULL, NULL}};
 

@@ -10,9 +10,12 @@
 struct fb_collective_settings {
 	const char *numa; /* see common/memory/places.h */
 	struct fb_traffic_settings traffic; /* all_to_all_v only */
+	int producer; /* enum fb_producer */
 };
 
 /* Of all programs, and of all_to_all_v. (settings.c) */
 extern const struct fb_option fb_collective_options[], fb_traffic_options[];
+
+extern const char *const fb_producers[]; /* "none", "plain", "early", NULL */
 
 #endif

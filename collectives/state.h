@@ -29,6 +29,9 @@ enum fb_memory_kind {
 /* "host", "hugepage", "device", "vmm", "fabric", "pinned", "nccl", NULL. */
 extern const char *const fb_memories[];
 
+/* Who writes the input of a call (--producer); see fresh.h. */
+enum fb_producer { FB_PRODUCER_NONE, FB_PRODUCER_PLAIN, FB_PRODUCER_EARLY };
+
 /* Lives as long as the run. Members are equal on all ranks but for pointers. */
 struct fb_collective_state {
 	const struct fb_session *session;
@@ -40,6 +43,7 @@ struct fb_collective_state {
 	const char *operation;      /* of the rows; the collective's name but in steps */
 	const char *variant;        /* keys of the rows that are the program's own; "" for none */
 	uint64_t pass;              /* which of overlap/'s steps: in `own` of cases */
+	enum fb_producer producer;
 	bool has_steps;             /* the program's steps call the collective (overlap/) */
 	uint64_t step_elements;     /* of rows whose size is not --bytes; 0: it is */
 	struct fb_traffic traffic;  /* all_to_all_v only */
@@ -77,6 +81,7 @@ struct fb_collective_instance {
 	struct fb_data data;
 	uint64_t bytes; /* that the operation really has */
 	bool bounded;	/* its bound was measured once more */
+	struct fb_fresh *fresh; /* of --producer; NULL: none */
 };
 
 /* --- program.c: what other programs made of collectives need ------------------------------- */

@@ -7,6 +7,8 @@
 #include <cuda_runtime_api.h>
 #include <stdbool.h>
 
+#include "common/cuda/fresh_kernels.h"
+
 /* One of the driver's functions for virtual memory, or NULL (cudart_memory.c). */
 void *fake_memory_function(const char *symbol);
 
@@ -53,5 +55,25 @@ void *fake_capture_end(void *stream); /* a graph */
 void *fake_graph_copy(const void *graph);
 void fake_graph_launch(const void *graph, cudaStream_t stream);
 void fake_graph_free(void *graph);
+
+/* --- cudart_data.c: kernels that fill and check data ------------------------------------------- */
+
+/* A kernel of fresh.cu with its arguments. */
+struct fake_fresh {
+	enum { FAKE_BEGIN, FAKE_PRODUCE, FAKE_CONSUME } what;
+	struct fb_fresh_state *state;
+	struct fb_element_recipe recipe;
+	struct fb_element_source from;
+	uint64_t first, count;
+	char *data;
+	bool early;
+};
+
+/* The arguments as the kernels of that name have them; and carries them out. */
+struct fake_fresh fake_fresh_of(const char *name, void **args);
+void fake_fresh_run(const struct fake_fresh *fresh);
+
+/* Kernels of kvtransfer/pages.cu, at once: checks where there is a result, else fills. */
+void fake_pages(void **args, struct fb_check_result *result);
 
 #endif

@@ -4,20 +4,19 @@
  * streams are queues of copies, events, stream memory operations, and the kernels of the movers
  * (common/mover/gpu/move.h), which run by the emulator (tests/cuda/emulator.h). Queues go on, in
  * random order, whenever the host asks how far they are. Ranks share the memory of each other's
- * GPUs. The kernels that fill and check pages of a KV cache are here, too.
+ * GPUs. Kernels that fill and check data are in cudart_data.c.
  *
  * Its value can be a mistake: "blind" waits for nothing, "dropped" leaves a chunk out, "early"
- * gives notices before the bytes. What movers and programs are tested with has to find each.
+ * gives notices before the bytes, "unwaited" has what follows an early producer not wait for it.
+ * What movers and programs are tested with has to find each.
  */
 #include <cuda.h>
 #include <cuda_runtime_api.h>
 #include <sched.h>
 
-#include "common/cuda/data_kernels.h"
 #include "tests/cuda/emulator.h"
 /* On top of the emulator. */
 #include "common/mover/gpu/move.h"
-#include "kvtransfer/place.h"
 #include "tests/cuda/scheduler.h"
 #include "tests/fake/cudart.h"
 
@@ -27,7 +26,7 @@ enum { STREAMS = 32, BLOCKS = 3, THREADS = 32, STEPS = 512 };
 _Static_assert((int)THREADS <= (int)EMU_MOST_THREADS && (int)BLOCKS <= (int)EMU_MOST_BLOCKS,
 	       "more than the emulator has");
 
-enum kind { COPY, WAIT_VALUE, WRITE_VALUE, RECORD, WAIT_EVENT, KERNEL };
+enum kind { COPY, WAIT_VALUE, WRITE_VALUE, RECORD, WAIT_EVENT, KERNEL, FRESH };
 
 struct operation {
 	struct operation *next;
@@ -37,6 +36,7 @@ struct operation {
 	struct event *event;            /* RECORD, WAIT_EVENT */
 	uint64_t number;                /* of the record that it is, or waits for */
 	struct fb_move_launch kernel;   /* KERNEL */
+	struct fake_fresh fresh;             /* FRESH */
 	bool odd;
 	int place;                      /* while it runs, in the emulator, from 1 */
 	struct emu_launch launch;
@@ -162,9 +162,23 @@ static bool run_kernel(struct operation *o)
 	return false;
 }
 
+/* An early producer that nobody waits for: what follows it comes first. */
+static bool is_overtaken(struct operation *o)
+{
+	struct operation *next = o->next;
+
+	if (o->kind != FRESH || !o->fresh.early || !is_wrong("unwaited") || !next ||
+	    next->kind != COPY)
+		return false;
+	copy(&next->box);
+	next->box.depth = 0;
+	return true;
+}
+
 /* Whether the first operation of a queue is over. */
 static bool advance(struct operation *o)
 {
+	(void)is_overtaken(o);
 	switch (o->kind) {
 	case COPY:
 		copy(&o->box);
@@ -182,6 +196,9 @@ static bool advance(struct operation *o)
 		return o->event->complete >= o->number;
 	case KERNEL:
 		return run_kernel(o);
+	case FRESH:
+		fake_fresh_run(&o->fresh);
+		return true;
 	}
 	abort();
 }
@@ -291,46 +308,17 @@ void fake_operate(cudaStream_t stream, unsigned n, const CUstreamBatchMemOpParam
 	}
 }
 
-/* Bits of an element of pages; see kvtransfer/pages.cu. */
-static uint64_t page_element(const struct fb_element_recipe *recipe,
-			     const struct fb_kv_locator *locator, int canary, uint64_t place)
-{
-	const struct fb_kv_place at = fb_kv_locate(locator, place);
-	const struct fb_element_source first = {0, 0};
-
-	return at.used ? fb_element_make(recipe, first, at.index)
-		       : (uint64_t)(uint8_t)canary * 0x0101010101010101u;
-}
-
-/* The kernels of kvtransfer/pages.cu, at once: the arguments of both begin alike. */
-static void fill_or_check(void **args, struct fb_check_result *result)
-{
-	const struct fb_element_recipe *recipe = args[0];
-	const struct fb_kv_locator *locator = args[1];
-	int canary = *(const int *)args[2];
-	char *pages = *(char **)args[3];
-	uint64_t count = *(const uint64_t *)args[4];
-
-	for (uint64_t i = 0; i < count; i++) {
-		uint64_t bits = page_element(recipe, locator, canary, i);
-
-		if (!result) {
-			memcpy(pages + i * recipe->bytes, &bits, recipe->bytes);
-		} else if (memcmp(pages + i * recipe->bytes, &bits, recipe->bytes)) {
-			result->errors++;
-			result->first = i < result->first ? i : result->first;
-		}
-	}
-}
-
 cudaError_t fake_launch(const char *name, void **args, unsigned blocks, unsigned threads,
 			cudaStream_t stream)
 {
 	struct operation o = {.kind = KERNEL, .odd = strstr(name, "any") != NULL};
 
 	if (strstr(name, "fb_kv_locator"))
-		fill_or_check(args, strstr(name, "check") ? *(struct fb_check_result **)args[5]
+		fake_pages(args, strstr(name, "check") ? *(struct fb_check_result **)args[5]
 							  : NULL);
+	if (strstr(name, "fresh_"))
+		return enqueue(stream, &(struct operation){.kind = FRESH,
+							   .fresh = fake_fresh_of(name, args)});
 	if (!strstr(name, "fb_move_"))
 		return cudaSuccess;
 	memcpy(&o.kernel, args[0], sizeof(o.kernel));

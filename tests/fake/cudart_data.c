@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Of the GPU that works (cudart_works.c): kernels that fill and check pages of a KV cache
+ * (kvtransfer/pages.cu), at once, and those of fresh data (common/cuda/fresh.cu), which stand in
+ * the queues.
+ */
+#include <string.h>
+
+#include "tests/cuda/emulator.h"
+/* On top of the emulator. */
+#include "kvtransfer/place.h"
+#include "tests/fake/cudart.h"
+
+void fake_fresh_run(const struct fake_fresh *f)
+{
+	struct fb_fresh_state *state = f->state;
+	uint64_t first = f->first + (state->call << 40), bytes = f->recipe.bytes;
+
+	if (f->what == FAKE_BEGIN) {
+		state->wrong_calls += state->result.errors != state->errors_before;
+		state->errors_before = state->result.errors;
+		state->call++;
+	}
+	for (uint64_t i = 0; f->what != FAKE_BEGIN && i < f->count; i++) {
+		uint64_t bits = fb_element_make(&f->recipe, f->from, first + i);
+
+		if (f->what == FAKE_PRODUCE) {
+			memcpy(f->data + i * bytes, &bits, bytes);
+		} else if (memcmp(f->data + i * bytes, &bits, bytes)) {
+			state->result.errors++;
+			state->result.first = i < state->result.first ? i : state->result.first;
+		}
+	}
+}
+
+/* Bits of an element of pages; see kvtransfer/pages.cu. */
+static uint64_t page_element(const struct fb_element_recipe *recipe,
+			     const struct fb_kv_locator *locator, int canary, uint64_t place)
+{
+	const struct fb_kv_place at = fb_kv_locate(locator, place);
+	const struct fb_element_source first = {0, 0};
+
+	return at.used ? fb_element_make(recipe, first, at.index)
+		       : (uint64_t)(uint8_t)canary * 0x0101010101010101u;
+}
+
+/* The kernels of kvtransfer/pages.cu, at once: the arguments of both begin alike. */
+void fake_pages(void **args, struct fb_check_result *result)
+{
+	const struct fb_element_recipe *recipe = args[0];
+	const struct fb_kv_locator *locator = args[1];
+	int canary = *(const int *)args[2];
+	char *pages = *(char **)args[3];
+	uint64_t count = *(const uint64_t *)args[4];
+
+	for (uint64_t i = 0; i < count; i++) {
+		uint64_t bits = page_element(recipe, locator, canary, i);
+
+		if (!result) {
+			memcpy(pages + i * recipe->bytes, &bits, recipe->bytes);
+		} else if (memcmp(pages + i * recipe->bytes, &bits, recipe->bytes)) {
+			result->errors++;
+			result->first = i < result->first ? i : result->first;
+		}
+	}
+}
+
+/* The arguments as the kernels of fresh.cu have them. */
+struct fake_fresh fake_fresh_of(const char *name, void **args)
+{
+	struct fake_fresh f = {.what = strstr(name, "begin") ? FAKE_BEGIN
+				  : strstr(name, "produce") ? FAKE_PRODUCE : FAKE_CONSUME,
+			  .state = *(struct fb_fresh_state **)args[0]};
+	int at = f.what == FAKE_CONSUME ? 4 : 3;
+
+	if (f.what == FAKE_BEGIN)
+		return f;
+	f.recipe = *(const struct fb_element_recipe *)args[1];
+	f.from = *(const struct fb_element_source *)args[2];
+	f.first = f.what == FAKE_CONSUME ? *(const uint64_t *)args[3] : 0;
+	f.data = *(char **)args[at];
+	f.count = *(const uint64_t *)args[at + 1];
+	f.early = f.what == FAKE_PRODUCE && *(const int *)args[at + 2];
+	return f;
+}

@@ -15,7 +15,7 @@ struct fb_fresh {
 	bool early;
 	uint64_t calls;		     /* since the last prime() */
 	uint64_t all, wrong;	     /* calls checked, and those with wrong data, of the case */
-	struct fb_mismatch found;    /* by the host, since the last prime() */
+	struct fb_mismatch found;    /* since the last check() */
 	struct fb_gpu_fresh *gpu;    /* these two: of engines with streams */
 	struct fb_gpu_stream *stream;
 };
@@ -98,16 +98,6 @@ void fb_fresh_close(struct fb_collective_instance *i)
 	i->fresh = NULL;
 }
 
-int fb_fresh_prime(struct fb_collective_instance *i)
-{
-	struct fb_fresh *fresh = i->fresh;
-
-	i->data.shift = 0;
-	fresh->calls = 0;
-	fresh->found = (struct fb_mismatch){0};
-	return fresh->gpu ? fb_gpu_fresh_reset(fresh->gpu) : FB_OK;
-}
-
 int fb_fresh_ready(struct fb_collective_instance *i, int calls)
 {
 	return i->fresh->stream ? fb_gpu_stream_ready(i->fresh->stream, calls) : FB_OK;
@@ -150,43 +140,52 @@ int fb_fresh_run(struct fb_collective_instance *i, int calls)
 	return err;
 }
 
-/* On GPUs consumers count; what they found is one row's mismatch, without its values. */
-static int check_device(struct fb_collective_instance *i, struct fb_mismatch *bad)
+/* On GPUs consumers count: what they found since the last prime(), without its values. */
+static int collect(struct fb_collective_instance *i)
 {
 	struct fb_fresh *fresh = i->fresh;
-	struct fb_fresh_seen seen;
-	int err = fb_gpu_fresh_read(fresh->gpu, &seen);
+	struct fb_fresh_seen seen = {.calls = 0};
+	int err = fresh->gpu ? fb_gpu_fresh_read(fresh->gpu, &seen) : FB_OK;
 
-	if (err)
+	if (err || !fresh->gpu)
 		return err;
 	if (seen.calls != fresh->calls)
 		return fb_error(FB_EDATA, "%llu of %llu calls had a producer",
 				(unsigned long long)seen.calls, (unsigned long long)fresh->calls);
 	fresh->all += seen.calls;
 	fresh->wrong += seen.wrong_calls;
-	if (seen.errors && !bad->errors) {
-		bad->index = seen.first;
-		snprintf(bad->got, sizeof(bad->got), "wrong in %llu calls",
+	if (seen.errors && !fresh->found.errors) {
+		fresh->found.index = seen.first;
+		snprintf(fresh->found.got, sizeof(fresh->found.got), "wrong in %llu calls",
 			 (unsigned long long)seen.wrong_calls);
-		snprintf(bad->expected, sizeof(bad->expected), "fresh data");
+		snprintf(fresh->found.expected, sizeof(fresh->found.expected), "fresh data");
 	}
-	bad->errors += seen.errors;
+	fresh->found.errors += seen.errors;
 	i->data.shift = fb_fresh_first(fresh->calls);
 	return FB_OK;
+}
+
+int fb_fresh_prime(struct fb_collective_instance *i)
+{
+	int err = collect(i);
+
+	i->data.shift = 0;
+	i->fresh->calls = 0;
+	return err || !i->fresh->gpu ? err : fb_gpu_fresh_reset(i->fresh->gpu);
 }
 
 int fb_fresh_check(struct fb_collective_instance *i, struct fb_mismatch *bad)
 {
 	struct fb_fresh *fresh = i->fresh;
-	int err = FB_OK;
+	uint64_t calls = fresh->calls;
+	int err = collect(i);
 
-	if (fresh->stream)
-		err = check_device(i, bad);
-	else
-		*bad = fresh->found;
-	if (!err && !bad->errors && fresh->calls)
+	*bad = fresh->found;
+	fresh->found = (struct fb_mismatch){0};
+	if (!err && !bad->errors && calls)
 		err = fb_buffers_check(&i->op, &i->data, i->state->world->rank, 1, bad);
-	return err;
+	fresh->calls = 0;
+	return err || !fresh->gpu ? err : fb_gpu_fresh_reset(fresh->gpu);
 }
 
 void fb_fresh_describe(const struct fb_collective_instance *i, struct fb_traits *traits)

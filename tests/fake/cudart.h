@@ -56,7 +56,7 @@ void *fake_graph_copy(const void *graph);
 void fake_graph_launch(const void *graph, cudaStream_t stream);
 void fake_graph_free(void *graph);
 
-/* --- cudart_data.c: kernels that fill and check data ------------------------------------------- */
+/* --- cudart_data.c: kernels that fill and check data ------------------------------------- */
 
 /* A kernel of fresh.cu with its arguments. */
 struct fake_fresh {
@@ -67,6 +67,7 @@ struct fake_fresh {
 	uint64_t first, count;
 	char *data;
 	bool early;
+	bool overtaken; /* what follows has gone on already */
 };
 
 /* The arguments as the kernels of that name have them; and carries them out. */

@@ -80,16 +80,26 @@ cudaError_t __cudaGetKernel(void **kernel, const void *function)
 	return cudaSuccess;
 }
 
+/* Between <<< and >>>. */
+static struct {
+	dim3 grid, block;
+	void *stream;
+} configuration;
+
 unsigned __cudaPushCallConfiguration(dim3 grid, dim3 block, size_t shared, void *stream)
 {
+	configuration.grid = grid;
+	configuration.block = block;
+	configuration.stream = stream;
 	return 0;
 }
 
 cudaError_t __cudaPopCallConfiguration(dim3 *grid, dim3 *block, size_t *shared, void *stream)
 {
-	*grid = *block = (dim3){1, 1, 1};
+	*grid = configuration.grid;
+	*block = configuration.block;
 	*shared = 0;
-	memset(stream, 0, sizeof(cudaStream_t));
+	memcpy(stream, &configuration.stream, sizeof(configuration.stream));
 	return cudaSuccess;
 }
 

@@ -38,6 +38,7 @@ struct operation {
 	struct fb_move_launch kernel;   /* KERNEL */
 	struct fake_fresh fresh;             /* FRESH */
 	bool odd;
+	bool over;                      /* before its turn */
 	int place;                      /* while it runs, in the emulator, from 1 */
 	struct emu_launch launch;
 };
@@ -162,23 +163,30 @@ static bool run_kernel(struct operation *o)
 	return false;
 }
 
-/* An early producer that nobody waits for: what follows it comes first. */
+static bool advance(struct operation *o);
+
+/* An early producer that nobody waits for: all that follows goes on first, up to the consumer. */
 static bool is_overtaken(struct operation *o)
 {
-	struct operation *next = o->next;
+	struct operation *n = o->next;
 
-	if (o->kind != FRESH || !o->fresh.early || !is_wrong("unwaited") || !next ||
-	    next->kind != COPY)
+	if (o->kind != FRESH || !o->fresh.early || !is_wrong("unwaited") || o->fresh.overtaken)
 		return false;
-	copy(&next->box);
-	next->box.depth = 0;
+	while (n && n->kind != FRESH && n->kind != KERNEL && advance(n)) {
+		n->over = true;
+		n = n->next;
+	}
+	o->fresh.overtaken = n && n->kind == FRESH;
 	return true;
 }
 
 /* Whether the first operation of a queue is over. */
 static bool advance(struct operation *o)
 {
-	(void)is_overtaken(o);
+	if (o->over)
+		return true;
+	if (is_overtaken(o))
+		return false;
 	switch (o->kind) {
 	case COPY:
 		copy(&o->box);

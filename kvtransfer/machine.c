@@ -173,7 +173,7 @@ int fb_kv_backend_memory(struct fb_kv_machine *m, struct fb_kv_backend *b, bool 
 		return FB_OK;
 	err = b->device ? fb_gpu_segment_open(&b->memory, &m->gpu, FB_GPU_DEVICE, bytes)
 			: fb_segment_open(&b->memory, m->world, bytes, FB_PAGES_NORMAL);
-	if (!err && tier && b->device)
+	if (!err && tier && b->ops && b->ops->streams)
 		err = fb_gpu_segment_open(&b->tier, &m->gpu, FB_GPU_PINNED, bytes);
 	if (err || !b->mover)
 		return err;

@@ -79,7 +79,8 @@ void fb_kv_backend_names(const struct fb_kv_machine *m, const char *names[FB_KV_
 
 /*
  * Collective: segment, region and links to `peers` [n], when a case is the first to need them; on
- * GPUs with a tier of pinned memory, too. Without a mover the segment alone.
+ * GPUs whose mover works on streams with a tier of pinned memory, too. Without a mover the segment
+ * alone.
  */
 int fb_kv_backend_memory(struct fb_kv_machine *m, struct fb_kv_backend *b, bool tier,
 			 const int *peers, int n);

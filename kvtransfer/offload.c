@@ -20,6 +20,7 @@ static int open_program(struct fb_run *run, void **result)
 	state->own = run->program->option_values;
 	fb_store_folder(state->own->folder);
 	fb_kv_machine_add(machine, fb_mover_store.name, &fb_mover_store, false);
+	fb_kv_machine_add(machine, fb_mover_cufile.name, &fb_mover_cufile, true);
 	for (int i = 0; fb_movers[i]; i++)
 		if (fb_movers[i]->streams && (fb_movers[i]->verbs & both) == both)
 			fb_kv_machine_add(machine, fb_movers[i]->name, fb_movers[i], true);
@@ -98,7 +99,7 @@ int main(int argc, char **argv)
 			"--algorithm is buffered (page cache), direct (O_DIRECT), uring or "
 			"uring_direct "
 			"(io_uring with --depth requests in flight). Movers of GPU memory: to "
-			"pinned host memory.\n\n"
+			"pinned host memory; engine cufile: to a file, by NVIDIA's cuFile.\n\n"
 			"The bound is the same bytes in one piece, by the same mover and form. All "
 			"ranks work at once; rates are of one rank. What comes back is compared "
 			"element by element.",

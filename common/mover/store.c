@@ -22,6 +22,13 @@ void fb_store_folder(const char *folder)
 	chosen_folder = folder;
 }
 
+static void put_folder(struct fb_store *s)
+{
+	const char *folder = chosen_folder ? chosen_folder : getenv("TMPDIR");
+
+	snprintf(s->folder, sizeof(s->folder), "%.200s", folder ? folder : "/tmp");
+}
+
 /* Makes a file and takes its name away. fd[1]: errno is kept where there is no O_DIRECT. */
 static int make_file(const struct fb_store *s, int fd[2])
 {
@@ -35,6 +42,23 @@ static int make_file(const struct fb_store *s, int fd[2])
 	fd[1] = open(name, O_RDWR | O_CLOEXEC | O_DIRECT);
 	unlink(name);
 	return FB_OK;
+}
+
+int fb_store_make_file(bool direct)
+{
+	struct fb_store here = {.ring = {.fd = -1}};
+	int fd[2];
+
+	put_folder(&here);
+	if (make_file(&here, fd))
+		return -1;
+	if (fd[1] < 0 || !direct) {
+		if (fd[1] >= 0)
+			close(fd[1]);
+		return fd[0];
+	}
+	close(fd[0]);
+	return fd[1];
 }
 
 /* What O_DIRECT wants of places, lengths and addresses. */
@@ -66,11 +90,10 @@ static void close_store(struct fb_mover *mover)
 static int probe(struct fb_store *s)
 {
 	const struct fb_group *g = s->mover.group;
-	const char *folder = chosen_folder ? chosen_folder : getenv("TMPDIR");
 	int fd[2] = {-1, -1}, err, no_ring;
 	uint64_t align;
 
-	snprintf(s->folder, sizeof(s->folder), "%.200s", folder ? folder : "/tmp");
+	put_folder(s);
 	err = make_file(s, fd);
 	if (!err && fd[1] < 0)
 		snprintf(s->no_direct, sizeof(s->no_direct), "O_DIRECT in %.80s: %s", s->folder,

@@ -25,11 +25,17 @@
 
 enum { FB_STORE_DEPTH = 32, FB_STORE_REQUEST = 1 << 20 };
 
-/* Not in fb_movers. Files have no name once they are open. */
-extern const struct fb_mover_ops fb_mover_store;
+/* Not in fb_movers. Files have no name once they are open. cufile: cufile.c. */
+extern const struct fb_mover_ops fb_mover_store, fb_mover_cufile;
 
 /* Where files are made from now on; borrowed. NULL, as at first: in $TMPDIR, or /tmp. */
 void fb_store_folder(const char *folder);
+
+/*
+ * Local: a file there, without a name, to be closed; with O_DIRECT if `direct` and the file system
+ * has it. -1 (printed): there is none.
+ */
+int fb_store_make_file(bool direct);
 
 /* Local, equal on all ranks: whether there is such a form here; else the reason. */
 bool fb_store_can(const struct fb_mover *mover, const char *form, char why[FB_REASON_CHARS]);

@@ -85,6 +85,17 @@ if [ -x "$fake" ]; then
 	go 1 --engine copy --operation evict
 	expect "copies of three blocks" \
 		"$(rows ',copy,auto,.*copy engine, strided of 3 copies, push, device memory')" 1
+	go 1 --engine cufile --operation evict
+	expect "a machine without cuFile" "$(rows ',cufile,.*,skipped,.*libcufile.so.0')" 1
+	# A cuFile that works on such memory, whose calls move less than they are asked for.
+	ln -sf "$PWD/$FB_BUILD/tests/libfake_cufile.so" "$FB_TMP/libcufile.so.0"
+	export LD_LIBRARY_PATH=$FB_TMP${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+	tokens=2K go 2 --engine cufile --tier-order all --block-tokens 256
+	expect "exit code of cuFile" "$rc" 0
+	expect "rows of cuFile" "$(rows ',cufile,.*,(ok|few),.*cuFile, ')" 6
+	FB_FAKE_CUFILE=short go 1 --engine cufile --operation onboard
+	expect "exit code of a short read" "$rc" 5
+	holds "$FB_TMP/err" 'cuFile: reading [0-9]+ bytes at 0 of a file: it is too short'
 	unset FB_FAKE_GPU_WORKS
 	verdict offload_fake_gpu
 else

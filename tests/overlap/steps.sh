@@ -11,7 +11,7 @@ export LC_ALL=C
 . tests/shell/lib.sh
 
 small=(--quiet --ci 50% --min-samples 1 --max-samples 3 --max-time 5ms
-	--timeout 100s)
+	--timeout "$((100 * slow))s")
 
 # go FAMILY RANKS PROGRAM OPTION...: runs into a new file; sets csv.
 go() {

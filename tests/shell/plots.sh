@@ -98,6 +98,9 @@ tr -d '\n' <"$out.svg" | grep -q '>1M<.*>25M<.*>64M<.*>256M<.*>whole<' ||
 	fail "buckets are not in the order of their numbers"
 draw plots/heat.gp 1 --axis prefill,decode results/reference/h200x4-kv
 whole '>754<'
+draw plots/heat.gp 1 --axis operation,engine --columns compute_slowdown \
+	results/reference/h100x2-overlap/contention.csv
+whole '>1.25<'
 # A kind without a line above would go untested.
 expect "scripts in plots/" "$(find plots -maxdepth 1 -name '*.gp' | wc -l)" 14
 verdict plots_kinds

@@ -226,21 +226,39 @@ static void put_curves(const struct fb_plot *plot, const struct fb_section *sect
 	fputs("EOD\n", out);
 }
 
-/* The best time at each pair of values; of several at one, where a third key differs, the best. */
+/* Of n cells of one place: the best time, or the named column's value in that cell; NAN: none. */
+static double tile_of(const struct fb_cell *cell, size_t n, int column)
+{
+	const struct fb_cell *own = fb_cells_best(cell, n, false);
+	const struct fb_cell *best = fb_cells_best(cell, n, true);
+
+	if (!best || (own && own->us <= best->us))
+		best = own;
+	if (!best)
+		return (double)NAN;
+	return column < 0 ? best->us : fb_cell_number(best, (size_t)column);
+}
+
+/*
+ * The best time at each pair of values; of several at one, where a third key differs, the best. Of
+ * a named column it is the greatest, as of slowdowns.
+ */
 static void put_tiles(const struct fb_plot *plot, const struct fb_section *section,
 		      const size_t key[2], const struct fb_cell **list, double *x)
 {
 	size_t rows, columns = 0, n;
 	const struct fb_cell **column = list + section->count;
-	char title[FB_TITLE_CHARS], whole[FB_TITLE_CHARS + 16];
+	char title[FB_TITLE_CHARS], whole[FB_TITLE_CHARS + 64];
+	int shown = plot->columns ? fb_results_column(plot->results, plot->columns) : -1;
 	FILE *out = plot->out;
 
 	rows = values_of(section, key[0], list);
 	columns = values_of(section, key[1], column);
-	snprintf(whole, sizeof(whole), "%s: best time",
-		 fb_section_title(section, title, sizeof(title)));
+	snprintf(whole, sizeof(whole), "%s: %.40s",
+		 fb_section_title(section, title, sizeof(title)),
+		 shown < 0 ? "best time" : plot->columns);
 	fb_plot_texts(plot, whole, "the quickest of all engines and algorithms at each pair");
-	fb_gnuplot_text(out, "UNIT", "us");
+	fb_gnuplot_text(out, "UNIT", shown < 0 ? "us" : "");
 	fb_gnuplot_text(out, "ROWNAME", name_of(section, key[0]));
 	fb_gnuplot_text(out, "COLUMNNAME", name_of(section, key[1]));
 	fprintf(out, "ROWS = %zu\nCOLUMNS = %zu\nMORE = 0\n", rows, columns);
@@ -256,19 +274,17 @@ static void put_tiles(const struct fb_plot *plot, const struct fb_section *secti
 	for (size_t i = 0; i < rows * columns; i++)
 		x[i] = (double)NAN;
 	for (size_t i = 0; i < section->count; i += n) {
-		const struct fb_cell *own, *library;
-		double best;
+		double value;
 		size_t at;
 
 		n = fb_section_same_place(section, i);
-		own = fb_cells_best(&section->cell[i], n, false);
-		library = fb_cells_best(&section->cell[i], n, true);
-		if (!own && !library)
+		value = tile_of(&section->cell[i], n, shown);
+		if (isnan(value))
 			continue;
-		best = fmin(own ? own->us : HUGE_VAL, library ? library->us : HUGE_VAL);
 		at = find_value(list, rows, &section->cell[i], key[0]) * columns +
 		     find_value(column, columns, &section->cell[i], key[1]);
-		x[at] = isnan(x[at]) ? best : fmin(x[at], best);
+		x[at] = isnan(x[at]) ? value : shown < 0 ? fmin(x[at], value)
+						       : fmax(x[at], value);
 	}
 	fputs("$DATA << EOD\n", out);
 	for (size_t i = 0; i < rows * columns; i++) {

@@ -58,7 +58,7 @@ int fb_instance_fill(struct fb_collective_instance *i, struct fb_collective_stat
 	i->state = state;
 	i->key = c;
 	i->ops = fb_engines[fb_engine_index(c->engine)];
-	i->place = fb_places_of(&state->places, c);
+	i->place = fb_places_of(&state->stores.places, c);
 	i->tests = !strcmp(c->launch, "nonblocking");
 	i->op = (struct fb_operation){
 		.collective = state->collective,
@@ -67,7 +67,7 @@ int fb_instance_fill(struct fb_collective_instance *i, struct fb_collective_stat
 		.root = c->root >= 0 ? c->root : 0,
 		.in_place = c->in_place,
 		.count = per_rank ? (c->bytes + size * n - 1) / (size * n) : whole,
-		.segment = &state->segment[fb_store_of(state, c)],
+		.segment = &state->stores.segment[fb_store_of(&state->stores, c)],
 	};
 	i->bytes = i->op.count * size * (per_rank ? n : 1);
 	i->data = (struct fb_data){.seed = state->settings->seed, .type = c->datatype,
@@ -202,8 +202,8 @@ static bool suit_device(const struct fb_collective_state *state, struct fb_case 
 		return false;
 	if (!streams)
 		c->launch = "stream";
-	if (fb_memory_of(c) < FB_MEMORY_DEVICE)
-		c->memory = fb_memories[FB_MEMORY_DEVICE];
+	if (!fb_memory_by_gpu(fb_memory_of(c)))
+		c->memory = fb_memory_kinds[FB_MEMORY_DEVICE].name;
 	if (!strcmp(s->transport, "auto"))
 		c->transport = usual_transport(state);
 	if (s->accumulate == FB_ACCUMULATE_F32 && !strcmp(c->engine, "cuda") && c->redop >= 0 &&
@@ -252,9 +252,9 @@ static bool adjust(void *arg, struct fb_case *c)
 	if (state->collective == FB_BARRIER) {
 		c->bytes = 0;
 		c->datatype = FB_U8;
-		c->memory = fb_memories[FB_MEMORY_HOST];
+		c->memory = fb_memory_kinds[FB_MEMORY_HOST].name;
 	}
-	most = &state->part_bytes[fb_store_of(state, c)];
+	most = &state->stores.part_bytes[fb_store_of(&state->stores, c)];
 	if (judge(state, c, &part_bytes, ignored) && part_bytes > *most)
 		*most = part_bytes;
 	return true;
@@ -332,13 +332,13 @@ static int expand_places(struct fb_run *run, struct fb_collective_state *state,
 {
 	int err = FB_OK;
 
-	for (int i = 0; i < state->places.count && !err; i++) {
+	for (int i = 0; i < state->stores.places.count && !err; i++) {
 		struct fb_case base = {.operation = state->operation,
 				       .registration = "registered"};
 
 		snprintf(base.variant, sizeof(base.variant), "%s", state->variant);
 		*FB_OWN(uint64_t, &base) = state->pass;
-		fb_place_put(&state->places.item[i], &base);
+		fb_place_put(&state->stores.places.item[i], &base);
 		if (state->producer != FB_PRODUCER_NONE) {
 			char key[32];
 

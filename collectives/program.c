@@ -31,7 +31,7 @@ void fb_collective_close(struct fb_collective_state *state)
 	close_engines(state);
 	fb_choosing_close(&state->choosing);
 	fb_cold_close(state);
-	fb_stores_close(state);
+	fb_stores_close(&state->stores);
 	fb_gpu_view_close(&state->gpu);
 	fb_traffic_close(&state->traffic);
 	fb_bound_close(&state->bound);
@@ -71,6 +71,7 @@ static int open_gpu(struct fb_collective_state *state)
 		return FB_OK;
 	err = fb_gpu_view_open(&state->gpu, state->session, state->world, state->no_gpu);
 	state->has_gpu = !err;
+	state->stores.gpu = err ? NULL : &state->gpu;
 	return err == FB_EUNSUPPORTED ? FB_OK : err;
 }
 
@@ -96,7 +97,8 @@ int fb_collective_open(const struct fb_session *session, enum fb_collective coll
 	state->operation = state->info->name;
 	state->variant = state->traffic.variant;
 	state->producer = own ? (enum fb_producer)own->producer : FB_PRODUCER_NONE;
-	err = fb_stores_open(state, own ? own->numa : "any");
+	state->stores.no_gpu = state->no_gpu;
+	err = fb_stores_open(&state->stores, state->world, own ? own->numa : "any");
 	if (!err && state->collective == FB_ALL_TO_ALL_V && own)
 		err = fb_traffic_open(&state->traffic, &own->traffic, state->world);
 	if (!err && measures && own)
@@ -166,7 +168,7 @@ static int set_up(void *state, const struct fb_case *c, void **result)
 	i->part_bytes = fb_buffers_layout(&i->op, s->world->nranks);
 	/* It could before (fb_collective_can), and the answer does not change. */
 	(void)fb_instance_choose(i, reason);
-	err = fb_group_agree(s->world, fb_place_enter(&s->places, i->place));
+	err = fb_group_agree(s->world, fb_place_enter(&s->stores.places, i->place));
 	i->kept_us = -1e6 * fb_clock_now(s->session->clock);
 	if (!err)
 		err = fb_collective_segment(s, c, i->part_bytes);
@@ -186,12 +188,12 @@ static int set_up(void *state, const struct fb_case *c, void **result)
 		i->ops->release(i->request);
 		goto free_instance;
 	}
-	fb_placed_where(&s->places, i->place, true, pages_of(i), i->where);
+	fb_placed_where(&s->stores.places, i->place, true, pages_of(i), i->where);
 	*result = i;
 	return FB_OK;
 free_instance:
 	if (i && i->place)
-		(void)fb_place_leave(&s->places, i->place);
+		(void)fb_place_leave(&s->stores.places, i->place);
 	if (i)
 		fb_instance_free(i);
 	free(i);
@@ -204,7 +206,7 @@ static void tear_down(void *instance)
 
 	fb_fresh_close(i);
 	i->ops->release(i->request);
-	(void)fb_place_leave(&i->state->places, i->place);
+	(void)fb_place_leave(&i->state->stores.places, i->place);
 	fb_instance_free(i);
 	free(i);
 }

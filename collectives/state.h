@@ -10,21 +10,8 @@
 #include "collectives/settings.h"
 #include "collectives/traffic.h"
 #include "common/cuda/gpu_cache.h"
-#include "common/cuda/gpu_segment.h"
-#include "common/memory/places.h"
+#include "common/cuda/stores.h"
 #include "common/system/cache.h"
-
-/* Kinds of memory, in the order of fb_memories[]; from FB_MEMORY_DEVICE on those of GPUs. */
-enum fb_memory_kind {
-	FB_MEMORY_HOST,
-	FB_MEMORY_HUGE,
-	FB_MEMORY_DEVICE,
-	FB_MEMORY_VMM,
-	FB_MEMORY_FABRIC,
-	FB_MEMORY_PINNED,
-	FB_MEMORY_NCCL,
-	FB_MEMORY_KINDS,
-};
 
 /* "host", "hugepage", "device", "vmm", "fabric", "pinned", "nccl", NULL. */
 extern const char *const fb_memories[];
@@ -50,14 +37,10 @@ struct fb_collective_state {
 	struct fb_cache_area cache; /* these two: opened by the first case that needs them */
 	struct fb_gpu_cache gpu_cache;
 	struct fb_engine **engines; /* as in fb_engines; NULL: not asked for, or not possible */
-	struct fb_places places;    /* of --numa */
-	struct fb_segment *segment; /* [places.stores * FB_MEMORY_KINDS], see fb_store_of */
-	size_t *part_bytes;         /* [the same], enough for every case of the run */
-	uint64_t memory_limit;                      /* most bytes of host memory for a part */
+	struct fb_stores stores;    /* memory of the buffers */
 	struct fb_gpu gpu;                          /* if has_gpu */
 	bool has_gpu;
 	char no_gpu[FB_REASON_CHARS];           /* why not */
-	bool huge_pages;                            /* the system gives them for shared memory */
 	struct fb_bound bound;
 	struct fb_choices choices;                  /* while cases are made: of this pass */
 	struct fb_choosing choosing;
@@ -100,18 +83,6 @@ void fb_collective_close(struct fb_collective_state *state);
 extern const struct fb_column fb_collective_columns[];
 
 /* --- memory.c: the memory that buffers lie in ------------------------------------------------ */
-
-enum fb_memory_kind fb_memory_of(const struct fb_case *c);
-
-/* Whether the buffers lie in a GPU: not in pinned memory, which is the host's. */
-bool fb_memory_on_gpu(const struct fb_case *c);
-
-/* Index in `segment` and `part_bytes` of the memory of a case: by kind and by place. */
-size_t fb_store_of(const struct fb_collective_state *state, const struct fb_case *c);
-
-/* Collective: the places of --numa, and room for the segments. 0 or an error (printed). */
-int fb_stores_open(struct fb_collective_state *state, const char *numa);
-void fb_stores_close(struct fb_collective_state *state);
 
 /*
  * Collective: the segment of a case that needs `need` bytes, when it is the first to need it;

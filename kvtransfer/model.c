@@ -54,11 +54,6 @@ static uint64_t region_bytes(const struct fb_kv_model *m, uint32_t element_bytes
 	return m->entry_bytes ? m->entry_bytes : m->kv_heads * row;
 }
 
-uint64_t fb_kv_model_token_bytes(const struct fb_kv_model *m, uint32_t element_bytes)
-{
-	return m->layers * (m->parts * region_bytes(m, element_bytes) + m->index_bytes);
-}
-
 uint64_t fb_kv_model_bytes(const struct fb_kv_model *m, uint32_t element_bytes, uint64_t tokens)
 {
 	uint64_t kept = m->window && m->window < tokens ? m->window : tokens;

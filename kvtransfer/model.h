@@ -28,9 +28,6 @@ extern const struct fb_kv_model fb_kv_models[];
 /* NULL: there is no such model. */
 const struct fb_kv_model *fb_kv_model_find(const char *name);
 
-/* Bytes that a token adds to the cache, all layers, with elements of so many bytes. */
-uint64_t fb_kv_model_token_bytes(const struct fb_kv_model *model, uint32_t element_bytes);
-
 /* Bytes of a request's cache: layers with a window keep its last tokens only. */
 uint64_t fb_kv_model_bytes(const struct fb_kv_model *model, uint32_t element_bytes,
 			   uint64_t tokens);

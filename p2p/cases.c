@@ -14,12 +14,8 @@ enum {
 	WINDOW_BYTES = 32 << 20, /* of a flow, in a call */
 };
 
-const char *const fb_p2p_memories[] = {
-	[FB_P2P_HOST] = "host", [FB_P2P_HUGE] = "hugepage", [FB_P2P_HUGETLB] = "hugetlb",
-	[FB_P2P_HUGETLB_1G] = "hugetlb_1g", [FB_P2P_DEVICE] = "device",
-	[FB_P2P_VMM] = "vmm", [FB_P2P_FABRIC] = "fabric", [FB_P2P_PINNED] = "pinned",
-	[FB_P2P_MANAGED] = "managed",
-	[FB_P2P_MEMORIES] = NULL};
+const char *const fb_p2p_memories[] = {"host",	"hugepage", "hugetlb", "hugetlb_1g", "device",
+				       "vmm",	"fabric",   "pinned",  "managed",    NULL};
 
 int fb_p2p_index(const char *const *names, const char *name)
 {
@@ -37,11 +33,6 @@ size_t fb_p2p_engine_index(const char *name)
 	while (fb_p2p_engines[i] && strcmp(fb_p2p_engines[i]->name, name))
 		i++;
 	return i;
-}
-
-enum fb_p2p_memory fb_p2p_memory_of(const struct fb_case *c)
-{
-	return (enum fb_p2p_memory)fb_p2p_index(fb_p2p_memories, c->memory);
 }
 
 #define KEY(name) {#name, FB_KEY_U64, offsetof(struct fb_p2p_keys, name), NULL}
@@ -130,7 +121,7 @@ size_t fb_p2p_jobs(const struct fb_p2p_state *state, const struct fb_case *c, st
 		.bytes = c->bytes,
 		.span = (size_t)state->own->span,
 		.base = FB_JOB_HEADER,
-		.segment = &state->segment[fb_p2p_store_of(state, c)],
+		.segment = &state->stores.segment[fb_store_of(&state->stores, c)],
 	};
 	*load = (struct fb_job){.segment = job->segment};
 	job->flows = calloc(most, sizeof(*job->flows));

@@ -65,7 +65,7 @@ static bool adjust_named(struct fb_p2p_state *state, struct fb_case *c)
 	if (!suit_engine(state, c))
 		return false;
 	fb_p2p_suit_variant(state, c);
-	most = &state->part_bytes[fb_p2p_store_of(state, c)];
+	most = &state->stores.part_bytes[fb_store_of(&state->stores, c)];
 	if (fb_p2p_judge(state, c, &part_bytes, ignored) && part_bytes > *most)
 		*most = part_bytes;
 	return true;
@@ -105,7 +105,7 @@ struct expansion {
 /* With each place of --numa. */
 static int expand_keys(const struct expansion *e, const struct fb_p2p_keys *keys)
 {
-	const struct fb_places *places = &e->state->places;
+	const struct fb_places *places = &e->state->stores.places;
 	int err = FB_OK;
 
 	for (int i = 0; i < places->count && !err; i++) {

@@ -47,6 +47,7 @@ int fb_p2p_gpu_open(struct fb_p2p_state *state)
 		return FB_OK;
 	err = fb_gpu_view_open(&state->gpu, state->session, state->world, state->no_gpu);
 	state->has_gpu = !err;
+	state->stores.gpu = err ? NULL : &state->gpu;
 	return err == FB_EUNSUPPORTED ? FB_OK : err;
 }
 
@@ -62,7 +63,7 @@ bool fb_p2p_suit(const struct fb_p2p_state *state, struct fb_case *c)
 	const struct fb_p2p_engine_ops *ops = ops_of(c);
 	bool streams = !strcmp(c->launch, "stream") || !strcmp(c->launch, "graph");
 	bool one_sided = strcmp(c->algorithm, fb_verbs[FB_SEND]) != 0;
-	enum fb_p2p_memory usual = FB_P2P_DEVICE;
+	enum fb_memory_kind usual = FB_MEMORY_DEVICE;
 
 	if (!ops->registers)
 		c->registration = "registered";
@@ -83,9 +84,9 @@ bool fb_p2p_suit(const struct fb_p2p_state *state, struct fb_case *c)
 		c->launch = "stream";
 	/* What NCCL makes known to peers are handles of cuMemCreate's memory. */
 	if (ops->registers && strcmp(c->registration, fb_nccl_registrations[FB_NCCL_NONE]))
-		usual = FB_P2P_VMM;
-	if (fb_p2p_memory_of(c) < FB_P2P_DEVICE)
-		c->memory = fb_p2p_memories[usual];
+		usual = FB_MEMORY_VMM;
+	if (!fb_memory_by_gpu(fb_memory_of(c)))
+		c->memory = fb_memory_kinds[usual].name;
 	c->transport = strcmp(c->memory, "pinned") ? "p2p" : "shm";
 	return true;
 }

@@ -115,7 +115,7 @@ int fb_p2p_path_open(struct fb_p2p_path *path, const struct fb_p2p_state *state,
 	MPI_Bcast(path->carrier, sizeof(path->carrier), MPI_CHAR, job->flows[0].src, world->comm);
 	MPI_Bcast(path->where, sizeof(path->where), MPI_CHAR, job->flows[0].src, world->comm);
 	path->device = fb_p2p_engines[fb_p2p_engine_index(c->engine)]->device;
-	path->on_gpu = path->device || fb_p2p_on_gpu(c);
+	path->on_gpu = path->device || fb_memory_on_gpu(c);
 	path->reads = state->reader_of[world->rank] == world->rank &&
 		      flows_of(state, job, world->rank) > 0;
 	return expect(path, state, job, of_engine);

@@ -36,12 +36,8 @@ static void close_program(void *arg)
 		if (state->engines[i])
 			fb_p2p_engines[i]->close(state->engines[i]);
 	free(state->engines);
-	for (int i = 0; state->segment && i < state->places.stores * FB_P2P_MEMORIES; i++)
-		fb_segment_close(&state->segment[i]);
-	free(state->segment);
-	free(state->part_bytes);
 	free(state->reader_of);
-	fb_places_close(&state->places);
+	fb_stores_close(&state->stores);
 	fb_gpu_view_close(&state->gpu);
 	fb_pairs_free(&state->pairs);
 	if (state->control != MPI_COMM_NULL)
@@ -69,24 +65,6 @@ static int open_engines(struct fb_p2p_state *state)
 	return err;
 }
 
-/* What host memory there is, and room for the segments of all kinds and places. */
-static int open_memory(struct fb_p2p_state *state)
-{
-	int err = fb_places_open(&state->places, state->world, state->own->numa);
-	size_t n = (size_t)state->places.stores * FB_P2P_MEMORIES;
-
-	if (err)
-		return err;
-	fb_memory_survey(state->world, &state->memory_limit, &state->huge_pages);
-	for (int k = 0; k < FB_PAGE_KINDS; k++)
-		if (fb_pages_explicit((enum fb_pages)k))
-			state->huge_share[k] = fb_pages_share(state->world, (enum fb_pages)k);
-	state->segment = calloc(n, sizeof(*state->segment));
-	state->part_bytes = calloc(n, sizeof(*state->part_bytes));
-	return fb_group_agree(state->world,
-			      state->segment && state->part_bytes ? FB_OK : FB_ENOMEM);
-}
-
 static int open_program(struct fb_run *run, void **result)
 {
 	const struct fb_p2p_described *described = run->program->option_values;
@@ -102,13 +80,14 @@ static int open_program(struct fb_run *run, void **result)
 	state->world = fb_run_world(run);
 	state->settings = fb_run_settings(run);
 	state->own = &described->settings;
+	state->stores.no_gpu = state->no_gpu;
 	MPI_Comm_dup(state->world->comm, &state->control);
 	/* A single rank has no pair; its rows say so, and a wrong list is wrong there too. */
 	nranks = state->world->nranks < 2 ? 2 : state->world->nranks;
 	err = fb_group_agree(state->world, fb_pairs_read(&state->pairs, state->own->pairs, nranks,
 							 state->world->rank ? NULL : stderr));
 	if (!err)
-		err = open_memory(state);
+		err = fb_stores_open(&state->stores, state->world, state->own->numa);
 	if (!err)
 		err = fb_p2p_hosts(state);
 	if (!err)
@@ -160,7 +139,7 @@ static int set_up(void *state, const struct fb_case *c, void **result)
 {
 	struct fb_p2p_state *s = state;
 	struct fb_p2p_engine *engine = s->engines[fb_p2p_engine_index(c->engine)];
-	const struct fb_place *place = fb_places_of(&s->places, c);
+	const struct fb_place *place = fb_places_of(&s->stores.places, c);
 	struct fb_traits traits = {0};
 	char reason[FB_REASON_CHARS];
 	struct instance *i = NULL;
@@ -170,12 +149,12 @@ static int set_up(void *state, const struct fb_case *c, void **result)
 	if (err)
 		return err;
 	i->place = place;
-	err = fb_place_enter(&s->places, place);
+	err = fb_place_enter(&s->stores.places, place);
 	err = fb_group_agree(s->world, err);
 	/* It could before (fb_p2p_judge), and the answer does not change. */
 	(void)fb_p2p_judge(s, c, &need, reason);
 	if (!err)
-		err = fb_p2p_memory_open(s, c, need);
+		err = fb_stores_segment(&s->stores, c, need, NULL, NULL);
 	if (!err)
 		err = i->ops->prepare(engine, c, &i->job, &i->request);
 	if (err)
@@ -195,7 +174,7 @@ static int set_up(void *state, const struct fb_case *c, void **result)
 release_request:
 	i->ops->release(i->request);
 free_instance:
-	(void)fb_place_leave(&s->places, place);
+	(void)fb_place_leave(&s->stores.places, place);
 	free_instance(i);
 	return err;
 }
@@ -207,7 +186,7 @@ static void tear_down(void *instance)
 	if (i->load_request)
 		i->ops->release(i->load_request);
 	i->ops->release(i->request);
-	(void)fb_place_leave(&i->state->places, i->place);
+	(void)fb_place_leave(&i->state->stores.places, i->place);
 	free_instance(i);
 }
 

@@ -11,8 +11,7 @@
 #ifndef FB_P2P_PROGRAM_H
 #define FB_P2P_PROGRAM_H
 
-#include "common/cuda/gpu_segment.h"
-#include "common/memory/places.h"
+#include "common/cuda/stores.h"
 #include "common/record/key.h"
 #include "common/run/counters.h"
 #include "p2p/engine/engine.h"
@@ -46,20 +45,7 @@ int fb_p2p_main(const struct fb_p2p_program *program, int argc, char **argv);
 
 /* --- between program.c and cases.c -------------------------------------------------------- */
 
-/* From FB_P2P_DEVICE on those of GPUs, in the order of enum fb_gpu_memory. */
-enum fb_p2p_memory {
-	FB_P2P_HOST,
-	FB_P2P_HUGE,
-	FB_P2P_HUGETLB,
-	FB_P2P_HUGETLB_1G,
-	FB_P2P_DEVICE,
-	FB_P2P_VMM,
-	FB_P2P_FABRIC,
-	FB_P2P_PINNED,
-	FB_P2P_MANAGED,
-	FB_P2P_MEMORIES,
-};
-
+/* The kinds of memory that the programs offer, ending in NULL. */
 extern const char *const fb_p2p_memories[];
 
 /* The values of the programs' own options. */
@@ -96,12 +82,7 @@ struct fb_p2p_state {
 	const struct fb_p2p_settings *own;
 	struct fb_pairs pairs;
 	struct fb_p2p_engine **engines; /* as in fb_p2p_engines; NULL: not to be had */
-	struct fb_places places;
-	struct fb_segment *segment; /* [places.stores * FB_P2P_MEMORIES], see fb_p2p_store_of */
-	size_t *part_bytes;	    /* [the same], enough for every case of the run */
-	uint64_t memory_limit;
-	uint64_t huge_share[FB_PAGE_KINDS]; /* bytes for each rank in explicit huge pages */
-	bool huge_pages;
+	struct fb_stores stores; /* the memory that messages lie in */
 	struct fb_gpu gpu; /* if has_gpu */
 	bool has_gpu;
 	char no_gpu[FB_REASON_CHARS]; /* why not */
@@ -135,12 +116,6 @@ extern const struct fb_key fb_p2p_keys[];
 size_t fb_p2p_jobs(const struct fb_p2p_state *state, const struct fb_case *c, struct fb_job *job,
 		   struct fb_job *load);
 
-/* Which memory a case's buffers lie in. */
-enum fb_p2p_memory fb_p2p_memory_of(const struct fb_case *c);
-
-/* Whether that is a GPU's own, which the processor does not read or write. */
-bool fb_p2p_on_gpu(const struct fb_case *c);
-
 /* fb_program.can, and what a case that can be done needs of its segment. */
 bool fb_p2p_judge(const struct fb_p2p_state *state, const struct fb_case *c, size_t *part_bytes,
 		  char reason[FB_REASON_CHARS]);
@@ -150,15 +125,6 @@ int fb_p2p_expand(struct fb_run *run, void *state);
 bool fb_p2p_can(void *state, const struct fb_case *c, char reason[FB_REASON_CHARS]);
 
 /* --- memory.c: the memory that messages lie in ----------------------------------------------- */
-
-/* Index in `segment` and `part_bytes` of the memory of a case: by kind and by place. */
-size_t fb_p2p_store_of(const struct fb_p2p_state *state, const struct fb_case *c);
-
-/*
- * Collective: the memory of a case that needs `need` bytes, when it is the first to need it
- * (fb_segment_fit). Called where the thread is in its place.
- */
-int fb_p2p_memory_open(struct fb_p2p_state *state, const struct fb_case *c, size_t need);
 
 /* Pure: whether a part of so many bytes can be had. Writes the reason otherwise. */
 bool fb_p2p_memory_can(const struct fb_p2p_state *state, const struct fb_case *c,

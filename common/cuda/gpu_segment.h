@@ -16,6 +16,7 @@
 #define FB_COMMON_CUDA_GPU_SEGMENT_H
 
 #include "common/cuda/gpu.h"
+#include "common/memory/kind.h"
 #include "common/memory/segment.h"
 
 enum fb_gpu_memory {
@@ -25,9 +26,6 @@ enum fb_gpu_memory {
 	FB_GPU_PINNED,
 	FB_GPU_MANAGED,
 };
-
-/* Of a part in managed memory, always: a GPU that has to move many pages stands still for long. */
-enum { FB_GPU_MANAGED_MOST = 64 << 20 };
 
 /* Pure, equal on all ranks: can segments of the kind be had? Writes the reason otherwise. */
 bool fb_gpu_segment_can(const struct fb_gpu *gpu, enum fb_gpu_memory memory, char *reason,

@@ -133,9 +133,6 @@ struct fb_plan {
 
 void fb_plan_free(struct fb_plan *plan);
 
-/* Prints the plan, one step a line, for people. */
-void fb_plan_print(const struct fb_plan *plan, FILE *out);
-
 /*
  * The part [*first, *first + *n) of `count` elements that part `index` of `parts` gets. Parts
  * are equal up to one granule of `granule` elements, which keeps their boundaries aligned.

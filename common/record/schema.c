@@ -130,7 +130,6 @@ bool fb_schema_known(const char *text)
 static const char *const statuses[] = {"ok", "wrong", "skipped", "few", "fault"};
 static const char *const stops[] = {"", "ci", "nmax", "time"};
 static const char *const cadences[] = {"isolated", "streaming"};
-static const char *const kinds[] = {"identity", "key", "value"};
 static const char *const types[] = {"text", "u64", "i64", "f64", "time_us"};
 
 static int parse_name(const char *const names[], int count, const char *name)
@@ -169,11 +168,6 @@ const char *fb_cadence_name(enum fb_cadence cadence)
 int fb_cadence_parse(const char *name)
 {
 	return parse_name(cadences, FB_CADENCES, name);
-}
-
-const char *fb_column_kind_name(enum fb_column_kind kind)
-{
-	return kinds[kind];
 }
 
 const char *fb_column_type_name(enum fb_column_type type)

@@ -131,7 +131,6 @@ bool fb_schema_known(const char *text);
 /* Index of a fixed column, or -1. */
 int fb_column_find(const char *name);
 
-const char *fb_column_kind_name(enum fb_column_kind kind); /* "identity", "key", "value" */
 const char *fb_column_type_name(enum fb_column_type type); /* "text", "u64", ... "time_us" */
 const char *fb_cadence_name(enum fb_cadence cadence);	   /* "isolated", "streaming" */
 int fb_cadence_parse(const char *name);			   /* the cadence, or -1 */

@@ -12,7 +12,6 @@
 enum { RATES = 64, POOL_REQUESTS = 8 };
 
 const char *const fb_serve_operations[] = {"replay", "knee", "verdict", NULL};
-const char *const fb_serve_modes[] = {"colocated", "disaggregated", NULL};
 const char *const fb_serve_policies[] = {"round_robin", "least_loaded", "prefix", NULL};
 
 /* The program's own axes. */

@@ -38,7 +38,7 @@ enum fb_serve_policy {
 	FB_SERVE_POLICIES,
 };
 
-extern const char *const fb_serve_operations[], *const fb_serve_modes[], *const fb_serve_policies[];
+extern const char *const fb_serve_operations[], *const fb_serve_policies[];
 
 /* The values of the program's own options. */
 struct fb_serve_settings {

@@ -44,7 +44,5 @@ static inline struct fb_work fb_work_pass(enum fb_work_kind kind, uint64_t eleme
 
 /* Floating-point operations of products; 0 where memory is what counts. */
 double fb_work_flop(const struct fb_work *work);
-/* Bytes that a pass reads and writes; 0 for products. */
-double fb_work_bytes(const struct fb_work *work);
 
 #endif

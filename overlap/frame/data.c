@@ -25,7 +25,7 @@ static struct fb_data data_of(const struct fb_step_instance *i, int set)
 static char *address(const struct fb_step_instance *i, const struct fb_span *span)
 {
 	const struct fb_collective_state *c = i->state->collective;
-	char *part = fb_segment_part(&c->segment[fb_store_of(c, i->key)],
+	char *part = fb_segment_part(&c->stores.segment[fb_store_of(&c->stores, i->key)],
 				     i->dag.alone ? i->dag.buffers[span->buffer].place
 						  : i->dag.rank);
 
@@ -37,7 +37,7 @@ static const struct fb_memory_ops *memory_of(const struct fb_step_instance *i)
 {
 	const struct fb_collective_state *c = i->state->collective;
 
-	return c->segment[fb_store_of(c, i->key)].ops;
+	return c->stores.segment[fb_store_of(&c->stores, i->key)].ops;
 }
 
 /* All memory is poisoned, gaps between buffers too; then inputs are written. */

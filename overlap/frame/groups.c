@@ -157,7 +157,7 @@ bool fb_step_can_communicate(struct fb_step_state *s, const struct fb_dag *dag,
 		}
 		counts = fb_step_counts(dag, i);
 		op = fb_step_operation(dag, i, c, &counts);
-		op.segment = &s->collective->segment[fb_store_of(s->collective, c)];
+		op.segment = &s->collective->stores.segment[fb_store_of(&s->collective->stores, c)];
 		key = fb_step_case(dag, i, c);
 		if (!fb_collectives_can(&g->collectives, &key, &op, reason))
 			return false;

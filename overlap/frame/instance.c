@@ -39,13 +39,13 @@ static int enqueue(void *arg, int task, void *stream)
 static int open_memory(struct fb_step_instance *i)
 {
 	struct fb_collective_state *c = i->state->collective;
-	size_t store = fb_store_of(c, i->key);
+	size_t store = fb_store_of(&c->stores, i->key);
 	size_t bytes = fb_step_bytes(&i->dag, i->build.element_bytes);
 
-	if (c->segment[store].ops && c->segment[store].part_bytes < bytes)
-		fb_segment_close(&c->segment[store]);
-	if (c->part_bytes[store] < bytes)
-		c->part_bytes[store] = bytes;
+	if (c->stores.segment[store].ops && c->stores.segment[store].part_bytes < bytes)
+		fb_segment_close(&c->stores.segment[store]);
+	if (c->stores.part_bytes[store] < bytes)
+		c->stores.part_bytes[store] = bytes;
 	return fb_collective_segment(c, i->key, bytes);
 }
 
@@ -161,7 +161,7 @@ static int open_run(struct fb_step_instance *i)
 	const struct fb_step_state *s = i->state;
 	unsigned mode = mode_of(i);
 	const struct fb_segment *memory =
-		&s->collective->segment[fb_store_of(s->collective, i->key)];
+		&s->collective->stores.segment[fb_store_of(&s->collective->stores, i->key)];
 	int err = i->dag.alone && !i->dag.rank ? open_places(i, memory) : FB_OK;
 	const struct fb_step_config config = {
 		.dag = &i->dag, .hooks = &i->hooks,
@@ -223,7 +223,7 @@ static int open_case(struct fb_step_instance *i)
 	struct fb_step_state *s = i->state;
 	const struct fb_group *w = s->session->world;
 	const struct fb_segment *memory =
-		&s->collective->segment[fb_store_of(s->collective, i->key)];
+		&s->collective->stores.segment[fb_store_of(&s->collective->stores, i->key)];
 	int err = fb_step_open_work(i);
 
 	if (!err)

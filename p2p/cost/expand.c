@@ -16,10 +16,9 @@ static const char *const no_memories[] = {"host", NULL};
 
 int fb_cost_gpu_memory_of(const char *name)
 {
-	for (int k = FB_PAGE_KINDS; fb_cost_memories[k]; k++)
-		if (!strcmp(fb_cost_memories[k], name))
-			return k - FB_PAGE_KINDS;
-	return -1;
+	enum fb_memory_kind kind = fb_memory_kind_of(name);
+
+	return fb_memory_by_gpu(kind) ? (int)(kind - FB_MEMORY_DEVICE) : -1;
 }
 
 /* Whether the action works on memory of that name. A library's own is as it likes. */

@@ -86,22 +86,12 @@ static const struct fb_cost *find_cost(const struct fb_cost_state *state, const 
 	return cost;
 }
 
-static enum fb_pages pages_of(const struct fb_case *c)
-{
-	enum fb_pages pages = FB_PAGES_NORMAL;
-
-	for (int k = 0; k < FB_PAGE_KINDS; k++)
-		if (!strcmp(fb_cost_memories[k], c->memory))
-			pages = (enum fb_pages)k;
-	return pages;
-}
-
 /* Whether there are pages of the kind; explicit ones come whole. */
 static bool has_pages(const struct fb_cost_state *state, const struct fb_cost *cost,
 		      const struct fb_case *c, char reason[FB_REASON_CHARS])
 {
 	const struct fb_place *place = fb_places_of(&state->places, c);
-	enum fb_pages pages = pages_of(c);
+	enum fb_pages pages = fb_memory_kinds[fb_memory_kind_of(c->memory)].pages;
 	bool shared = !strcmp(cost->transport, "shm");
 	uint64_t most;
 
@@ -153,7 +143,7 @@ static void set_memory(struct fb_cost_context *context, const struct fb_case *c)
 	int kind = fb_cost_gpu_memory_of(c->memory);
 
 	context->bytes = c->bytes;
-	context->pages = pages_of(c);
+	context->pages = fb_memory_kinds[fb_memory_kind_of(c->memory)].pages;
 	context->on_gpu = kind >= 0;
 	context->gpu_memory = kind >= 0 ? (enum fb_gpu_memory)kind : FB_GPU_DEVICE;
 }

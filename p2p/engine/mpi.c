@@ -82,7 +82,7 @@ static bool mpi_can(const struct fb_p2p_engine *engine, const struct fb_case *c,
 
 	if (job->bytes > INT_MAX)
 		snprintf(reason, FB_REASON_CHARS, "MPI counts bytes with an int");
-	else if (fb_p2p_on_gpu(c) && *why)
+	else if (fb_memory_on_gpu(c) && *why)
 		snprintf(reason, FB_REASON_CHARS, "%s", why);
 	else if (job->verb != FB_SEND && *e->no_window)
 		snprintf(reason, FB_REASON_CHARS, "%s", e->no_window);

@@ -17,7 +17,7 @@ static const char transport[] = "rdma";
 
 static bool is_on_device(const struct fb_case *c)
 {
-	return !strcmp(c->memory, fb_p2p_memories[FB_P2P_DEVICE]);
+	return !strcmp(c->memory, fb_memory_kinds[FB_MEMORY_DEVICE].name);
 }
 
 /* fb_p2p_engine_ops.adjust: needs no device, so that rows are the same everywhere. */

@@ -25,7 +25,7 @@ int fb_raw_gpu_open(struct fb_raw_engine *e, const struct fb_settings *settings)
 	e->chosen = settings->rdma;
 	e->settings = &e->chosen;
 	e->how = FB_RDMA_HOST;
-	if (!fb_option_names(settings->memory, fb_p2p_memories[FB_P2P_DEVICE]))
+	if (!fb_option_names(settings->memory, fb_memory_kinds[FB_MEMORY_DEVICE].name))
 		return FB_OK;
 	err = fb_gpu_view_open(&e->gpu, e->engine.session, e->world, e->no_direct);
 	e->has_gpu = !err;

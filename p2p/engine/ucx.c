@@ -99,7 +99,7 @@ static bool ucx_can(const struct fb_p2p_engine *engine, const struct fb_case *c,
 		    const struct fb_job *job, char reason[FB_REASON_CHARS])
 {
 	const struct fb_ucx_engine *e = (const struct fb_ucx_engine *)engine;
-	bool device = !strcmp(c->memory, fb_p2p_memories[FB_P2P_DEVICE]);
+	bool device = !strcmp(c->memory, fb_memory_kinds[FB_MEMORY_DEVICE].name);
 
 	(void)job;
 	if (e->reason[0])

@@ -151,7 +151,8 @@ static void leave_out_copies(const struct bench *b, struct fb_step_instance *i)
 static void write_outside(const struct bench *b, struct fb_step_instance *i)
 {
 	const struct fb_collective_state *c = i->state->collective;
-	char *memory = fb_segment_part(&c->segment[fb_store_of(c, i->key)], b->run.world.rank);
+	char *memory = fb_segment_part(&c->stores.segment[fb_store_of(&c->stores, i->key)],
+				       b->run.world.rank);
 	size_t size = i->build.element_bytes;
 
 	for (int k = -1; memory && k < i->dag.nbuffers; k++) {

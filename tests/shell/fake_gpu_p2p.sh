@@ -113,7 +113,7 @@ preload=$aware
 runs 2 latency "${nccl[@]/#nccl/nccl,mpi,copy,cuda}" --memory managed --bytes 8,16M,100M
 measured 2 ',nccl,.*,managed,'
 measured 2 ',mpi,.*,managed,.*, CUDA-aware'
-skipped 2 '100M is more than the memory for its buffers, 64M'
+skipped 2 '100M a rank is more than the memory for its buffers, 64M'
 skipped 9 'memory managed cannot be mapped by other ranks'
 preload=
 nccl=(--engine "nccl,mpi" --nccl-library "${aware%/*}/libfake_nccl_2_18.so")

@@ -53,16 +53,6 @@ void fb_gnuplot_number(FILE *out, double x)
 		fputs(" NaN", out);
 }
 
-void fb_gnuplot_array(FILE *out, const char *name, const char *const *text, size_t count)
-{
-	fprintf(out, "array %s[%zu]\n", name, count + 1);
-	for (size_t i = 0; i < count; i++) {
-		fprintf(out, "%s[%zu] = ", name, i + 1);
-		fb_gnuplot_quote(out, text[i]);
-		fputc('\n', out);
-	}
-}
-
 /* Appends up to `most` characters of text. */
 static void append(char *buf, size_t n, const char *before, const char *text, size_t most)
 {

@@ -24,9 +24,6 @@ void fb_gnuplot_field(FILE *out, const char *text);
 /* " 1.5", or " NaN" for what is not finite. */
 void fb_gnuplot_number(FILE *out, double x);
 
-/* array name[count + 1] (gnuplot has no empty arrays) and its first elements. */
-void fb_gnuplot_array(FILE *out, const char *name, const char *const *text, size_t count);
-
 /*
  * What the rows were measured on, for the line below a title: "host vm, Example CPU, 32 cpus,
  * Open MPI v4.1.6"; several hosts are named. Empty where no environment is known. Returns buf.

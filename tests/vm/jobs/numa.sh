@@ -80,7 +80,7 @@ has ',connect_tcp,.*,numa=remote,skipped,"there is no memory to place, only thre
 done_
 
 rows too-large 2 bandwidth --bytes 1G --numa 1
-has ';numa=1:1;.*,skipped,"1G is more than the memory for its buffers, '
+has ';numa=1:1;.*,skipped,"1G a rank is more than the memory for its buffers, '
 done_
 
 rows no-huge 2 latency --bytes 8 --memory hugetlb,hugetlb_1g

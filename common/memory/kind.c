@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* See kind.h. */
+#include "common/memory/kind.h"
+
+#include <string.h>
+
+const struct fb_memory_record fb_memory_kinds[FB_MEMORY_KINDS] = {
+	[FB_MEMORY_HOST] = {.name = "host", .pages = FB_PAGES_NORMAL},
+	[FB_MEMORY_HUGE] = {.name = "hugepage", .pages = FB_PAGES_TRANSPARENT},
+	[FB_MEMORY_HUGETLB] = {.name = "hugetlb", .pages = FB_PAGES_HUGETLB},
+	[FB_MEMORY_HUGETLB_1G] = {.name = "hugetlb_1g", .pages = FB_PAGES_HUGETLB_1G},
+	[FB_MEMORY_DEVICE] = {.name = "device", .on_gpu = true},
+	[FB_MEMORY_VMM] = {.name = "vmm", .on_gpu = true},
+	[FB_MEMORY_FABRIC] = {.name = "fabric", .on_gpu = true},
+	[FB_MEMORY_PINNED] = {.name = "pinned"},
+	[FB_MEMORY_MANAGED] = {.name = "managed", .on_gpu = true, .most = FB_GPU_MANAGED_MOST},
+	[FB_MEMORY_NCCL] = {.name = "nccl", .on_gpu = true},
+};
+
+enum fb_memory_kind fb_memory_kind_of(const char *name)
+{
+	int kind = 0;
+
+	while (kind < FB_MEMORY_KINDS && strcmp(fb_memory_kinds[kind].name, name))
+		kind++;
+	return kind < FB_MEMORY_KINDS ? (enum fb_memory_kind)kind : FB_MEMORY_HOST;
+}

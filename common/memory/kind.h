@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The one catalogue of the kinds of memory that buffers lie in: what each is called, what it is
+ * made of, and how much of it there may be. Programs offer a part of them.
+ */
+#ifndef FB_COMMON_MEMORY_KIND_H
+#define FB_COMMON_MEMORY_KIND_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/system/pages.h"
+
+/* From FB_MEMORY_DEVICE on those that the GPU's driver makes, in the order of fb_gpu_memory. */
+enum fb_memory_kind {
+	FB_MEMORY_HOST,
+	FB_MEMORY_HUGE,
+	FB_MEMORY_HUGETLB,
+	FB_MEMORY_HUGETLB_1G,
+	FB_MEMORY_DEVICE,
+	FB_MEMORY_VMM,
+	FB_MEMORY_FABRIC,
+	FB_MEMORY_PINNED,
+	FB_MEMORY_MANAGED,
+	FB_MEMORY_NCCL, /* that a library gives */
+	FB_MEMORY_KINDS,
+};
+
+/* Of a part in managed memory, always: a GPU that has to move many pages stands still for long. */
+enum { FB_GPU_MANAGED_MOST = 64 << 20 };
+
+struct fb_memory_record {
+	const char *name;
+	enum fb_pages pages; /* of host memory */
+	bool on_gpu;	     /* the processor does not read or write it: not pinned memory */
+	uint64_t most;	     /* bytes of a part, whatever there is; 0: no such limit */
+};
+
+extern const struct fb_memory_record fb_memory_kinds[FB_MEMORY_KINDS];
+
+/* FB_MEMORY_HOST for a name that is none of them, as "library". */
+enum fb_memory_kind fb_memory_kind_of(const char *name);
+
+/* Whether the GPU's driver makes it, or a library for GPUs. */
+static inline bool fb_memory_by_gpu(enum fb_memory_kind kind)
+{
+	return kind >= FB_MEMORY_DEVICE;
+}
+
+#endif

@@ -235,18 +235,19 @@ static void test_unreachable(const struct fb_group *world)
 /* Somebody else talks to the port, or says nothing: neither hinders rank 0. */
 static void test_strangers(const struct fb_group *world)
 {
-	static const struct fb_tcp_address local = {.family = AF_INET, .bytes = {127, 0, 0, 1}};
 	int fds[20], n = (int)(sizeof(fds) / sizeof(fds[0]));
 	static const char text[] = "GET / HTTP/1.0\r\nHost: somebody\r\n\r\n";
 	struct sockaddr_storage to;
 	struct fb_transport *t;
-	socklen_t bytes;
+	socklen_t bytes = sizeof(to);
 
 	if (!CHECK_INT(fb_transport_tcp.open(&t, world), FB_OK))
 		return;
-	bytes = fb_tcp_sockaddr(&local, ((struct fb_tcp *)t)->identity[world->rank].port, &to);
+	/* Where the rank listens: loopback, or an address of its host. */
+	CHECK_INT(getsockname(((struct fb_tcp *)t)->listeners[0], (struct sockaddr *)&to, &bytes),
+		  0);
 	for (int i = 0; i < n; i++) {
-		fds[i] = socket(AF_INET, SOCK_STREAM, 0);
+		fds[i] = socket(to.ss_family, SOCK_STREAM, 0);
 		CHECK_INT(connect(fds[i], (struct sockaddr *)&to, bytes), 0);
 		if (i % 2)
 			CHECK(send(fds[i], text, sizeof(text), MSG_NOSIGNAL) > 0);

@@ -140,11 +140,9 @@ static void close_program(void *state)
 /* Where this rank's buffers lie; 0 where nothing was asked for. */
 static uint64_t pages_of(const struct fb_collective_instance *i)
 {
-	const struct fb_group *w = i->state->world;
-
 	if (i->place->memory < 0)
 		return 0;
-	return fb_numa_pages(fb_segment_part(i->op.segment, w->rank), i->part_bytes);
+	return fb_numa_pages(fb_segment_part(i->op.segment, i->state->world->rank), i->part_bytes);
 }
 
 /* Whether the bytes go through the memory that bounds were measured in, by threads as then. */
@@ -284,7 +282,6 @@ static int check(void *instance, int calls, struct fb_mismatch *bad)
 	if (i->fresh)
 		return fb_fresh_check(i, bad);
 	err = fb_buffers_check(&i->op, &i->data, i->state->world->rank, calls, bad);
-
 	if (!err && i->op.collective == FB_BARRIER)
 		err = fb_barrier_check(i, bad);
 	return err;

@@ -11,18 +11,28 @@
 #include "common/library/nccl/profiler.h"
 #include "tests/unit/check.h"
 
-extern const struct fb_nccl_profiler ncclProfiler_v2, ncclProfiler_v3, ncclProfiler_v4,
-	ncclProfiler_v5, ncclProfiler_v6;
+extern const struct fb_nccl_profiler ncclProfiler_v1, ncclProfiler_v2, ncclProfiler_v3,
+	ncclProfiler_v4, ncclProfiler_v5, ncclProfiler_v6, ncclProfiler_v7;
 
 /* Where a version has what, in bytes from the event's begin. */
 struct places {
 	size_t func, count, datatype, channels, algorithm, protocol; /* of a collective */
 	size_t to_func, to_count, to_datatype, to_peer, to_channels; /* of a send; 0: not there */
+	/* 0: not there. Version 1 has numbers of a byte where others have texts. */
+	size_t kernel, tag, to_tag;
+	bool numbers;
 };
 
-static const struct places old2 = {48, 72, 88, 104, 112, 120, 40, 64, 56, 72, 0};
-static const struct places old3 = {48, 72, 88, 96, 104, 112, 40, 64, 56, 72, 0};
-static const struct places new4 = {32, 56, 72, 80, 88, 96, 24, 48, 40, 56, 60};
+static const struct places old1 = {48, 72, 84, 104, 106, 107, 40, 64, 56, 72, 0,
+				   .numbers = true};
+static const struct places old2 = {48, 72, 88, 104, 112, 120, 40, 64, 56, 72, 0,
+				   .numbers = false};
+static const struct places old3 = {48, 72, 88, 96, 104, 112, 40, 64, 56, 72, 0,
+				   .numbers = false};
+static const struct places new4 = {32, 56, 72, 80, 88, 96, 24, 48, 40, 56, 60,
+				   .numbers = false};
+static const struct places new7 = {32, 56, 72, 80, 88, 96, 24, 48, 40, 56, 60,
+				   .kernel = 112, .tag = 128, .to_tag = 72};
 
 struct image {
 	_Alignas(16) unsigned char bytes[256];
@@ -36,6 +46,16 @@ static void put(struct image *image, size_t at, const void *value, size_t n)
 static void put_text(struct image *image, size_t at, const char *text)
 {
 	put(image, at, &text, sizeof(text));
+}
+
+/* A name, or in version 1 NCCL's number of it. */
+static void put_name(struct image *image, const struct places *at, size_t where, const char *text,
+		     uint8_t number)
+{
+	if (at->numbers)
+		put(image, where, &number, 1);
+	else
+		put_text(image, where, text);
 }
 
 static void put_type(struct image *image, uint64_t type, bool wide)
@@ -64,37 +84,47 @@ static void replay_both(const struct fb_nccl_profiler *profiler, void *context,
 	struct image image;
 	size_t count = 1048576;
 	uint8_t channels = 16;
+	uint64_t tag = 42;
 	int peer = 7;
 
 	put_type(&image, FB_NCCL_EVENT_COLL, wide);
-	put_text(&image, at->func, "AllReduce");
+	put_name(&image, at, at->func, "AllReduce", 4);
 	put(&image, at->count, &count, sizeof(count));
-	put_text(&image, at->datatype, "ncclFloat32");
+	put_name(&image, at, at->datatype, "ncclFloat32", 7);
 	put(&image, at->channels, &channels, 1);
-	put_text(&image, at->algorithm, "RING");
-	put_text(&image, at->protocol, "LL128");
+	put_name(&image, at, at->algorithm, "RING", 1);
+	put_name(&image, at, at->protocol, "LL128", 1);
+	if (at->kernel)
+		put_text(&image, at->kernel, "AllReduce_AGxLL_R");
+	if (at->tag)
+		put(&image, at->tag, &tag, sizeof(tag));
 	replay(profiler, context, &image);
 	put_type(&image, FB_NCCL_EVENT_P2P, wide);
-	put_text(&image, at->to_func, "Send");
+	put_name(&image, at, at->to_func, "Send", 6);
 	put(&image, at->to_count, &count, sizeof(count));
-	put_text(&image, at->to_datatype, "ncclInt8");
+	put_name(&image, at, at->to_datatype, "ncclInt8", 0);
 	put(&image, at->to_peer, &peer, sizeof(peer));
 	if (at->to_channels)
 		put(&image, at->to_channels, &channels, 1);
+	if (at->to_tag)
+		put(&image, at->to_tag, &tag, sizeof(tag));
 	replay(profiler, context, &image);
 }
 
-static void replay_copies(const struct fb_nccl_profiler *profiler, void *context)
+static void replay_copies(const struct fb_nccl_profiler *profiler, void *context, bool tagged)
 {
 	struct image image;
 	size_t count = 4096;
 	uint32_t batches = 5;
+	uint64_t tag = 43;
 
 	put_type(&image, FB_NCCL_EVENT_CE_COLL, true);
 	put_text(&image, 32, "AllGather");
 	put(&image, 56, &count, sizeof(count));
 	put_text(&image, 72, "ncclInt8");
 	put(&image, 96, &batches, sizeof(batches));
+	if (tagged)
+		put(&image, 112, &tag, sizeof(tag));
 	replay(profiler, context, &image);
 }
 
@@ -130,8 +160,11 @@ static void test(int version, const struct fb_nccl_profiler *profiler, const str
 		"\n3,collective,AllReduce,1048576,ncclFloat32,RING,LL128,16,-1,0,",
 		at->to_channels ? "\n3,p2p,Send,1048576,ncclInt8,,,16,7,0,"
 				: "\n3,p2p,Send,1048576,ncclInt8,,,0,7,0,",
-		version == 6 ? "\n3,copy engine,AllGather,4096,ncclInt8,copyengine,,0,-1,5," : "\n",
-		NULL};
+		version >= 6 ? "\n3,copy engine,AllGather,4096,ncclInt8,copyengine,,0,-1,5," : "\n",
+		/* The ends of the lines: kernel and tag. */
+		at->kernel ? ",AllReduce_AGxLL_R,42\n3,p2p," : ",,0\n3,p2p,",
+		version >= 7 ? ",,42\n3,copy engine," : ",,0\n",
+		version >= 7 ? ",,43\n" : ",,0\n", NULL};
 	const char *const trace[] = {"[\n{\"name\":\"AllReduce RING LL128\",\"ph\":\"X\"",
 				     ",\n{\"name\":\"Send", "\n]\n", NULL};
 	void *context = NULL;
@@ -147,10 +180,10 @@ static void test(int version, const struct fb_nccl_profiler *profiler, const str
 		CHECK_INT(((fb_nccl_init_5)profiler->init)(&context, 0xabc, &mask, "c", 1, 8, 3,
 							   NULL), 0);
 	CHECK_INT(mask, FB_NCCL_EVENT_COLL | FB_NCCL_EVENT_P2P |
-				(version == 6 ? FB_NCCL_EVENT_CE_COLL : 0));
+				(version >= 6 ? FB_NCCL_EVENT_CE_COLL : 0));
 	replay_both(profiler, context, at, version > 4);
-	if (version == 6)
-		replay_copies(profiler, context);
+	if (version >= 6)
+		replay_copies(profiler, context, version >= 7);
 	CHECK_INT(profiler->finalize(context), 0);
 	CHECK(has(folder, ".csv", rows));
 	CHECK(has(folder, ".json", trace));
@@ -165,11 +198,13 @@ int main(void)
 	if (!CHECK(mkdtemp(folder) != NULL))
 		return check_done("nccl_profiler");
 	setenv("FB_NCCL_PROFILE", folder, 1);
+	test(1, &ncclProfiler_v1, &old1, folder);
 	test(2, &ncclProfiler_v2, &old2, folder);
 	test(3, &ncclProfiler_v3, &old3, folder);
 	test(4, &ncclProfiler_v4, &new4, folder);
 	test(5, &ncclProfiler_v5, &new4, folder);
 	test(6, &ncclProfiler_v6, &new4, folder);
+	test(7, &ncclProfiler_v7, &new7, folder);
 	(void)rmdir(folder);
 	/* A folder that is not there: NCCL is told, and goes on without. */
 	CHECK_INT(((fb_nccl_init_5)ncclProfiler_v6.init)(&context, 1, &mask, "c", 1, 1, 0,

@@ -7,7 +7,7 @@
 #include "tests/unit/check.h"
 
 extern const struct fb_nccl_tuner ncclTunerPlugin_v2, ncclTunerPlugin_v3, ncclTunerPlugin_v4,
-	ncclTunerPlugin_v5, ncclTunerPlugin_v6;
+	ncclTunerPlugin_v5, ncclTunerPlugin_v6, ncclTunerPlugin_v7;
 
 enum { RING = 1, NVLS = 4, LL = 0, SIMPLE = 2, ALL_REDUCE = 4, ALL_GATHER = 2 };
 
@@ -74,6 +74,8 @@ static void test_costs(const struct fb_nccl_tuner *tuner, void *context, bool wi
 
 int main(void)
 {
+	const struct fb_nccl_tuner *const since_5[] = {&ncclTunerPlugin_v5, &ncclTunerPlugin_v6,
+						       &ncclTunerPlugin_v7};
 	void *context = NULL;
 	int fd = mkstemp(file);
 
@@ -88,13 +90,13 @@ int main(void)
 	test_costs(&ncclTunerPlugin_v3, context, false);
 	CHECK_INT(((fb_nccl_tuner_init_2)ncclTunerPlugin_v4.init)(8, 1, NULL, &context), 0);
 	test_costs(&ncclTunerPlugin_v4, context, true);
-	CHECK_INT(((fb_nccl_tuner_init_5)ncclTunerPlugin_v5.init)(&context, 1, 8, 1, NULL, NULL,
-								  NULL), 0);
-	test_costs(&ncclTunerPlugin_v5, context, true);
-	CHECK_INT(((fb_nccl_tuner_init_5)ncclTunerPlugin_v6.init)(&context, 1, 8, 1, NULL, NULL,
-								  NULL), 0);
-	CHECK(ncclTunerPlugin_v6.chunk == NULL);
-	test_costs(&ncclTunerPlugin_v6, context, true);
+	for (size_t i = 0; i < sizeof(since_5) / sizeof(since_5[0]); i++) {
+		CHECK_INT(((fb_nccl_tuner_init_5)since_5[i]->init)(&context, 1, 8, 1, NULL, NULL,
+								   NULL), 0);
+		/* NCCL's chunks stay; version 5 does not look for it. */
+		CHECK(since_5[i]->chunk == NULL);
+		test_costs(since_5[i], context, true);
+	}
 	/* Wrong lines and no file are errors. */
 	write_table("allreduce 0 64K ring ll 4\n");
 	CHECK_INT(((fb_nccl_tuner_init_2)ncclTunerPlugin_v4.init)(8, 1, NULL, &context), 4);

@@ -26,8 +26,9 @@ struct context {
 
 struct event {
 	struct context *context;
-	const char *kind, *func, *datatype, *algorithm, *protocol;
+	const char *kind, *func, *datatype, *algorithm, *protocol, *kernel;
 	size_t count;
+	uint64_t tag;
 	int rank, channels, peer;
 	unsigned batches;
 	double start_us;
@@ -72,14 +73,14 @@ static int open_context(void **result, int *mask, uint64_t hash, int rank)
 	c->rank = rank;
 	c->first = true;
 	fputs("rank,kind,function,count,datatype,algorithm,protocol,channels,peer,batches,"
-	      "start_us,end_us\n", c->csv);
+	      "start_us,end_us,kernel,tag\n", c->csv);
 	fputs("[", c->trace);
 	*mask = FB_NCCL_EVENT_COLL | FB_NCCL_EVENT_P2P | FB_NCCL_EVENT_CE_COLL;
 	*result = c;
 	return 0;
 }
 
-static int init_2(void **context, int *mask)
+static int init_1(void **context, int *mask)
 {
 	int err = open_context(context, mask, (uint64_t)now_us(), -1);
 
@@ -142,38 +143,80 @@ static int begin(void *context, void **handle, const struct event *what)
 				.kind = "collective", .func = e->coll.func,                        \
 				.datatype = e->coll.datatype, .count = e->coll.count,              \
 				.algorithm = e->coll.algorithm, .protocol = e->coll.protocol,      \
-				.channels = e->coll.channels, .rank = e->rank, .peer = -1});       \
+				.channels = e->coll.channels, .rank = e->rank, .peer = -1,         \
+				COLL_MORE_##version});                                             \
 		if (e->type == FB_NCCL_EVENT_P2P)                                                  \
 			return begin(context, handle, &(struct event){                             \
 				.kind = "p2p", .func = e->p2p.func,                                \
 				.datatype = e->p2p.datatype, .count = e->p2p.count,                \
 				.channels = P2P_CHANNELS_##version, .rank = e->rank,               \
-				.peer = e->p2p.peer});                                             \
+				.peer = e->p2p.peer, .tag = TAG_##version(p2p)});                  \
 		return OTHER_##version;                                                            \
 	}
 #define P2P_CHANNELS_2 0
 #define P2P_CHANNELS_3 0
 #define P2P_CHANNELS_4 e->p2p.channels
 #define P2P_CHANNELS_6 e->p2p.channels
+#define P2P_CHANNELS_7 e->p2p.channels
+#define COLL_MORE_2 .tag = 0
+#define COLL_MORE_3 .tag = 0
+#define COLL_MORE_4 .tag = 0
+#define COLL_MORE_6 .tag = 0
+#define COLL_MORE_7 .tag = e->coll.tag, .kernel = e->coll.kernel
+#define TAG_2(what) 0
+#define TAG_3(what) 0
+#define TAG_4(what) 0
+#define TAG_6(what) 0
+#define TAG_7(what) e->what.tag
 #define OTHER_2 0
 #define OTHER_3 0
 #define OTHER_4 0
-#define OTHER_6 start_copies(context, handle, e)
-
-static int start_copies(void *context, void **handle, const struct fb_nccl_event_6 *e)
-{
-	if (e->type != FB_NCCL_EVENT_CE_COLL)
-		return 0;
-	return begin(context, handle, &(struct event){
-		.kind = "copy engine", .func = e->ce.func, .datatype = e->ce.datatype,
-		.count = e->ce.count, .algorithm = "copyengine", .batches = e->ce.batches,
-		.rank = e->rank, .peer = -1});
-}
+#define COPIES(version)                                                                            \
+	e->type != FB_NCCL_EVENT_CE_COLL ? 0 : begin(context, handle, &(struct event){             \
+		.kind = "copy engine", .func = e->ce.func, .datatype = e->ce.datatype,             \
+		.count = e->ce.count, .algorithm = "copyengine", .batches = e->ce.batches,         \
+		.rank = e->rank, .peer = -1, .tag = TAG_##version(ce)})
+#define OTHER_6 COPIES(6)
+#define OTHER_7 COPIES(7)
 
 START(2)
 START(3)
 START(4)
 START(6)
+START(7)
+
+/* Version 1 has numbers where later ones have these names. */
+static const char *const functions[] = {"Broadcast", "Reduce", "AllGather", "ReduceScatter",
+					"AllReduce", "SendRecv", "Send", "Recv"};
+static const char *const algorithms[] = {"TREE", "RING", "COLLNET_DIRECT", "COLLNET_CHAIN",
+					 "NVLS", "NVLS_TREE", "PAT"};
+static const char *const protocols[] = {"LL", "LL128", "SIMPLE"};
+static const char *const datatypes[] = {"ncclInt8", "ncclUint8", "ncclInt32", "ncclUint32",
+					"ncclInt64", "ncclUint64", "ncclFloat16", "ncclFloat32",
+					"ncclFloat64", "ncclBfloat16"};
+
+#define NAME(names, number)                                                                        \
+	((number) < sizeof(names) / sizeof((names)[0]) ? (names)[number] : "unknown")
+
+static int start_1(void *context, void **handle, void *event)
+{
+	const struct fb_nccl_event_1 *e = event;
+
+	*handle = NULL;
+	if (e->type == FB_NCCL_EVENT_COLL)
+		return begin(context, handle, &(struct event){
+			.kind = "collective", .func = NAME(functions, e->coll.func),
+			.datatype = NAME(datatypes, e->coll.datatype), .count = e->coll.count,
+			.algorithm = NAME(algorithms, e->coll.algorithm),
+			.protocol = NAME(protocols, e->coll.protocol),
+			.channels = e->coll.channels, .rank = e->rank, .peer = -1});
+	if (e->type == FB_NCCL_EVENT_P2P)
+		return begin(context, handle, &(struct event){
+			.kind = "p2p", .func = NAME(functions, e->p2p.func),
+			.datatype = NAME(datatypes, e->p2p.datatype), .count = e->p2p.count,
+			.rank = e->rank, .peer = e->p2p.peer});
+	return 0;
+}
 
 static const char *text(const char *t)
 {
@@ -191,9 +234,10 @@ static int stop(void *handle)
 		return 0;
 	}
 	pthread_mutex_lock(&c->lock);
-	fprintf(c->csv, "%d,%s,%s,%zu,%s,%s,%s,%d,%d,%u,%.3f,%.3f\n", e->rank, e->kind,
+	fprintf(c->csv, "%d,%s,%s,%zu,%s,%s,%s,%d,%d,%u,%.3f,%.3f,%s,%llu\n", e->rank, e->kind,
 		text(e->func), e->count, text(e->datatype), text(e->algorithm),
-		text(e->protocol), e->channels, e->peer, e->batches, e->start_us, end_us);
+		text(e->protocol), e->channels, e->peer, e->batches, e->start_us, end_us,
+		text(e->kernel), (unsigned long long)e->tag);
 	fprintf(c->trace, "%s\n{\"name\":\"%s %s %s\",\"ph\":\"X\",\"pid\":%d,\"tid\":\"%s\","
 		"\"ts\":%.3f,\"dur\":%.3f,\"args\":{\"count\":%zu,\"channels\":%d}}",
 		c->first ? "" : ",", text(e->func), text(e->algorithm), text(e->protocol),
@@ -232,8 +276,10 @@ static int finalize(void *context)
 		.name = "fabricbench", .init = (void (*)(void))(init_), .start = (start_),         \
 		.stop = stop, .state = state, .finalize = finalize}
 
-PROFILER(2, init_2, start_2);
-PROFILER(3, init_2, start_3);
+PROFILER(1, init_1, start_1);
+PROFILER(2, init_1, start_2);
+PROFILER(3, init_1, start_3);
 PROFILER(4, init_4, start_4);
 PROFILER(5, init_5, start_6);
 PROFILER(6, init_6, start_6);
+PROFILER(7, init_6, start_7);

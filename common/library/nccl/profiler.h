@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The interface between NCCL and a profiler plugin, as far as this project uses it: versions 2 to 6
- * (NCCL 2.24 to 2.32), declared by hand. A library looks for the highest version that it knows,
- * as symbol ncclProfiler_v6, ncclProfiler_v5 and so on.
+ * The interface between NCCL and a profiler plugin, as far as this project uses it: versions 1 to 7
+ * (NCCL 2.23 to 2.32), declared by hand after the headers of 2.23.4 (version 1) to 2.31.2
+ * (version 7). A library looks for the highest version that it knows, as symbol ncclProfiler_v7,
+ * ncclProfiler_v6 and so on.
  */
 #ifndef FB_COMMON_LIBRARY_NCCL_PROFILER_H
 #define FB_COMMON_LIBRARY_NCCL_PROFILER_H
@@ -15,10 +16,10 @@
 enum {
 	FB_NCCL_EVENT_COLL = 1 << 1,
 	FB_NCCL_EVENT_P2P = 1 << 2,
-	FB_NCCL_EVENT_CE_COLL = 1 << 12, /* version 6 */
+	FB_NCCL_EVENT_CE_COLL = 1 << 12, /* from version 6 on */
 };
 
-/* Members of a collective that versions 4 to 6 begin with. */
+/* Members of a collective that versions 4 to 7 begin with. */
 #define FB_NCCL_COLL_4                                                                             \
 	uint64_t number;                                                                           \
 	const char *func;                                                                          \
@@ -36,6 +37,18 @@ enum {
 	size_t count;                                                                              \
 	int peer;                                                                                  \
 	uint8_t channels;
+/* Members of a copy-engine collective that versions 6 and 7 begin with. */
+#define FB_NCCL_COPIES_6                                                                           \
+	uint64_t number;                                                                           \
+	const char *func;                                                                          \
+	const void *in;                                                                            \
+	void *out;                                                                                 \
+	size_t count;                                                                              \
+	int root;                                                                                  \
+	const char *datatype, *synchronisation;                                                    \
+	bool within_batch;                                                                         \
+	uint32_t batch_size, batches, ce_number;                                                   \
+	void *stream;
 /* Of versions 2 and 3, before `func` and apart from it. */
 #define FB_NCCL_OLD_COLL(traffic)                                                                  \
 	const char *name;                                                                          \
@@ -56,6 +69,38 @@ enum {
 	const char *datatype;                                                                      \
 	size_t count;                                                                              \
 	int peer;
+
+/* Numbers where later versions have names. */
+struct fb_nccl_event_1 {
+	uint8_t type;
+	void *parent;
+	int rank;
+	union {
+		struct {
+			const char *name;
+			uint64_t hash, number;
+			uint8_t func;
+			const void *in;
+			void *out;
+			size_t count;
+			int root;
+			uint8_t datatype;
+			uint32_t operation;
+			size_t traffic;
+			uint8_t channels, warps, algorithm, protocol;
+			int collnet, nvls;
+		} coll;
+		struct {
+			const char *name;
+			uint64_t hash;
+			uint8_t func;
+			void *buffer;
+			uint8_t datatype;
+			size_t count;
+			int peer;
+		} p2p;
+	};
+};
 
 struct fb_nccl_event_2 {
 	uint8_t type;
@@ -95,18 +140,25 @@ struct fb_nccl_event_6 {
 	union {
 		struct { FB_NCCL_COLL_4 void *group; } coll;
 		struct { FB_NCCL_P2P_4 void *group; } p2p;
+		struct { FB_NCCL_COPIES_6 } ce;
+	};
+};
+
+/* `tag` is what the caller gave with a call (userProfilerTag of ncclCollConfig_t); 0: nothing. */
+struct fb_nccl_event_7 {
+	uint64_t type;
+	void *parent;
+	int rank;
+	union {
 		struct {
-			uint64_t number;
-			const char *func;
-			const void *in;
-			void *out;
-			size_t count;
-			int root;
-			const char *datatype, *synchronisation;
-			bool within_batch;
-			uint32_t batch_size, batches, ce_number;
-			void *stream;
-		} ce;
+			FB_NCCL_COLL_4
+			void *group;
+			const char *kernel; /* of symmetric windows */
+			bool symmetric;
+			uint64_t tag;
+		} coll;
+		struct { FB_NCCL_P2P_4 void *group; uint64_t tag; } p2p;
+		struct { FB_NCCL_COPIES_6 uint64_t tag; } ce;
 	};
 };
 
@@ -120,10 +172,10 @@ struct fb_nccl_profiler {
 	int (*finalize)(void *context);
 };
 
-typedef int (*fb_nccl_init_2)(void **context, int *mask); /* 2 and 3 */
+typedef int (*fb_nccl_init_2)(void **context, int *mask); /* 1 to 3 */
 typedef int (*fb_nccl_init_4)(void **context, int *mask, const char *name, uint64_t hash,
 			      int nodes, int ranks, int rank, void (*log)(void));
 typedef int (*fb_nccl_init_5)(void **context, uint64_t hash, int *mask, const char *name,
-			      int nodes, int ranks, int rank, void (*log)(void)); /* 5 and 6 */
+			      int nodes, int ranks, int rank, void (*log)(void)); /* 5 to 7 */
 
 #endif

@@ -179,3 +179,4 @@ TUNER(3, init_2, choose_3);
 TUNER(4, init_2, choose_4);
 TUNER(5, init_5, choose_4);
 TUNER(6, init_5, choose_4);
+TUNER(7, init_5, choose_4);

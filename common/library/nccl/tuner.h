@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The interface between NCCL and a tuner plugin, versions 2 to 6 (NCCL 2.21 to 2.32), declared by
+ * The interface between NCCL and a tuner plugin, versions 2 to 7 (NCCL 2.21 to 2.32), declared by
  * hand, and the table that drives this one. A line of the table is
  *
  *	FUNCTION FROM TO ALGORITHM PROTOCOL CHANNELS
@@ -15,7 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* `init` and `choose` differ between versions; `chunk` is version 6's, and may be NULL. */
+/* `init` and `choose` differ between versions; `chunk` is of version 6 and later, may be NULL. */
 struct fb_nccl_tuner {
 	const char *name;
 	void (*init)(void);
@@ -26,6 +26,7 @@ struct fb_nccl_tuner {
 
 typedef int (*fb_nccl_tuner_init_2)(size_t ranks, size_t nodes, void (*log)(void),
 				    void **context); /* 2 to 4 */
+/* `constants` of version 7 are larger by a compute capability than those of 5 and 6. */
 typedef int (*fb_nccl_tuner_init_5)(void **context, uint64_t hash, size_t ranks, size_t nodes,
 				    void (*log)(void), void *domains, void *constants);
 
@@ -36,6 +37,6 @@ typedef int (*fb_nccl_choose_3)(void *context, int function, size_t bytes, int o
 				float **costs, int algorithms, int protocols, int *channels);
 typedef int (*fb_nccl_choose_4)(void *context, int function, size_t bytes, int operations,
 				float **costs, int algorithms, int protocols, int registered,
-				int *channels); /* 4 to 6 */
+				int *channels); /* 4 to 7 */
 
 #endif

@@ -11,7 +11,7 @@ export LC_ALL=C
 . scripts/lib.sh
 . tests/shell/lib.sh
 bin=$FB_BUILD/bin
-documents=(README.md results/README.md docs/*.md)
+documents=(README.md results/README.md docs/*.md docs/notes/*.md)
 
 "$bin/csvdoc" >"$FB_TMP/csv.md"
 diff -u docs/csv.md "$FB_TMP/csv.md" || fail "docs/csv.md: run csvdoc >docs/csv.md"

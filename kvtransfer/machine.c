@@ -178,9 +178,9 @@ int fb_kv_backend_memory(struct fb_kv_machine *m, struct fb_kv_backend *b, bool 
 	if (err || !b->mover)
 		return err;
 	began = fb_clock_now(m->session->clock);
-	err = b->ops->add(b->mover, &b->memory, &b->region);
+	err = fb_mover_add(b->mover, &b->memory, &b->region);
 	if (!err && b->tier.ops)
-		err = b->ops->add(b->mover, &b->tier, &b->remote);
+		err = fb_mover_add(b->mover, &b->tier, &b->remote);
 	else
 		b->remote = b->region;
 	b->register_us = (fb_clock_now(m->session->clock) - began) * 1e6;

@@ -223,14 +223,14 @@ int fb_kv_over_meet(struct fb_kv_over *e, const struct fb_kv_job *job)
 	int *peers, n = 0, err = FB_OK;
 
 	if (!e->region) {
-		err = ops->add(e->mover, job->segment, &e->region);
+		err = fb_mover_add(e->mover, job->segment, &e->region);
 		if (err)
 			return err;
 	}
 	if (e->packer && !e->packs) {
 		e->packs = e->region;
 		if (e->packer != e->mover)
-			err = e->packer->ops->add(e->packer, job->segment, &e->packs);
+			err = fb_mover_add(e->packer, job->segment, &e->packs);
 		if (err)
 			return err;
 	}

@@ -195,6 +195,39 @@ int fb_mover_form(const struct fb_mover_ops *ops, const char *form);
 int fb_move_prepare(struct fb_mover *mover, const struct fb_transfer *transfers, uint32_t n,
 		    const char *form, struct fb_move **move);
 
+/* --- mover_check.c ---------------------------------------------------------------------------- */
+
+/* What a rank says of its part of a region before anybody uses the part's address or key. */
+enum { FB_REGION_MAGIC = 0x66627267, FB_REGION_NAME = 24 };
+struct fb_region_record {
+	uint32_t magic, version, bytes, device;
+	char mover[FB_REGION_NAME];
+	uint64_t part_bytes;
+};
+
+/*
+ * Collective: as ops->add, which it calls where all ranks mean the same region. The same value on
+ * all ranks: 0; FB_EINPUT (printed: the rank, and what differs), before any key is exchanged; or
+ * the error of ops->add.
+ */
+int fb_mover_add(struct fb_mover *mover, const struct fb_segment *segment,
+		 struct fb_region **region);
+
+/* The own record; and why another rank's, of so many bytes, is of no such region, or NULL. */
+void fb_region_record_of(const struct fb_mover *mover, const struct fb_segment *segment,
+			 struct fb_region_record *record);
+const char *fb_region_record_unlike(const struct fb_region_record *own, const void *other,
+				    size_t bytes);
+
+/*
+ * Local: whether what the transfer writes, in all repeats, overlaps itself. 0; FB_EINPUT (printed:
+ * the two pieces); or FB_ENOMEM (printed). It sorts the list, so that it is for set-up: calls that
+ * are timed prepare moves, which do without.
+ */
+int fb_transfer_check_targets(const struct fb_transfer *transfer);
+
+/* --- mover.c, waiting and what movers share --------------------------------------------------- */
+
 /* Waits until the move is done, or until so many notices have come. 0 or an error (printed). */
 int fb_move_wait(struct fb_move *move);
 int fb_mover_await(struct fb_mover *mover, int from, int notice, uint64_t count);

@@ -166,6 +166,7 @@ static int make_lists(struct fb_handoff_instance *i, const struct fb_kv_job *job
 	uint64_t step[] = {fb_kv_region_bytes(s, FB_KV_PREFILL),
 			   fb_kv_region_bytes(s, FB_KV_DECODE)};
 	struct fb_piece *at;
+	int err = FB_OK;
 
 	link->piece = calloc((uint64_t)pair->runs * s->layers + 1, sizeof(*link->piece));
 	link->transfer = calloc(link->moves, sizeof(*link->transfer));
@@ -173,7 +174,7 @@ static int make_lists(struct fb_handoff_instance *i, const struct fb_kv_job *job
 	if (!link->piece || !link->transfer || !link->move)
 		return fb_error(FB_ENOMEM, "out of memory for %u runs", pair->runs);
 	at = link->piece;
-	for (uint32_t m = 0; m < link->moves; m++) {
+	for (uint32_t m = 0; m < link->moves && !err; m++) {
 		uint64_t n = cut(job, pair, plan, m, at);
 
 		link->transfer[m] = (struct fb_transfer){
@@ -185,8 +186,9 @@ static int make_lists(struct fb_handoff_instance *i, const struct fb_kv_job *job
 		at += n;
 		link->pieces += n * repeats;
 		link->bytes += fb_transfer_bytes(&link->transfer[m]);
+		err = fb_transfer_check_targets(&link->transfer[m]);
 	}
-	return FB_OK;
+	return err;
 }
 
 static int open_link(struct fb_handoff_instance *i, const struct fb_kv_job *job,

@@ -12,6 +12,7 @@
  * ranks: 1 2 3 5
  * timeout: 300
  */
+#include <sys/mman.h>
 #include <time.h>
 
 #include "common/base/error.h"
@@ -21,6 +22,7 @@
 #include "common/transport/tcp.h"
 #include "tests/mpi/mover_flow.h"
 #include "tests/mpi/mover_mutants.h"
+#include "tests/mpi/mover_refused.h"
 #include "tests/unit/check.h"
 
 enum { PATIENCE_S = 100 };
@@ -31,14 +33,6 @@ struct bench {
 	struct fb_group world, half; /* half: of the ranks that are even, or odd */
 	uint64_t seed;
 	bool failed; /* nothing more can be done: a wait was in vain, or an error */
-};
-
-/* A mover opened on a group, with a region. */
-struct opened {
-	struct fb_mover *mover;
-	struct fb_gpu gpu; /* of movers between GPUs */
-	struct fb_segment segment;
-	struct fb_region *region;
 };
 
 /* Where GPUs have no memory vmm: device. */
@@ -73,7 +67,7 @@ static int open_on(struct bench *b, const struct fb_mover_ops *ops, const struct
 	err = ops->device ? open_gpu_memory(o, &b->session, group, bytes)
 			  : fb_segment_open(&o->segment, group, bytes, FB_PAGES_NORMAL);
 	CHECK_INT(err, FB_OK);
-	CHECK_INT(ops->add(o->mover, &o->segment, &o->region), FB_OK);
+	CHECK_INT(fb_mover_add(o->mover, &o->segment, &o->region), FB_OK);
 	for (int p = 0; p < group->nranks; p++)
 		peers[p] = p;
 	if (ops->connect)
@@ -195,36 +189,37 @@ static void test_groups(struct bench *b, const struct opened *o)
 		close_all(&half);
 }
 
-/* What is refused, without a message that would look like a failure of the test. */
-static void test_refused(const struct opened *o)
+/* Memory that its owner has taken away, or a region of another mover. */
+static void test_unreachable(struct bench *b)
 {
-	uint64_t most = o->segment.part_bytes;
+	char why[FB_REASON_CHARS] = "", *part;
+	struct opened o = {.mover = NULL}, shm = {.mover = NULL};
 	struct fb_piece piece = {0, 0, 8};
-	int verb = o->mover->ops->verbs & 1 ? FB_MOVE_PUT : FB_MOVE_SEND;
-	struct fb_transfer good = {.verb = (enum fb_move_verb)verb, .local = o->region,
-				   .remote = o->region, .piece = &piece, .pieces = 1};
-	struct fb_transfer bad = good;
+	struct fb_transfer t = {.verb = FB_MOVE_PUT, .piece = &piece, .pieces = 1};
 	struct fb_move *move = NULL;
+	int last = b->world.nranks - 1;
 
-	good.peer = bad.peer = o->mover->group->nranks - 1;
-	bad.peer = o->mover->group->nranks;
-	CHECK_INT(fb_move_prepare(o->mover, &bad, 1, NULL, &move), FB_EINPUT);
-	bad = good;
-	bad.notice = FB_NOTICES + 1;
-	CHECK_INT(fb_move_prepare(o->mover, &bad, 1, NULL, &move), FB_EINPUT);
-	bad = good;
-	bad.local = NULL;
-	CHECK_INT(fb_move_prepare(o->mover, &bad, 1, NULL, &move), FB_EINPUT);
-	piece = (struct fb_piece){most - 7, 0, 8};
-	CHECK_INT(fb_move_prepare(o->mover, &good, 1, NULL, &move), FB_EINPUT);
-	piece = (struct fb_piece){UINT64_MAX - 3, 0, 8};
-	CHECK_INT(fb_move_prepare(o->mover, &good, 1, NULL, &move), FB_EINPUT);
-	piece = (struct fb_piece){0, 0, 8};
-	good.repeats = 3;
-	good.local_step = most / 2;
-	CHECK_INT(fb_move_prepare(o->mover, &good, 1, NULL, &move), FB_EINPUT);
-	good.repeats = 0;
-	CHECK_INT(fb_move_prepare(o->mover, &good, 1, "no such form", &move), FB_EINPUT);
+	if (open_on(b, &fb_mover_cma, &b->world, &o, why))
+		return;
+	CHECK_INT(open_on(b, &fb_mover_shm, &b->world, &shm, why), FB_OK);
+	t.peer = last;
+	t.local = o.region;
+	t.remote = shm.region;
+	CHECK_INT(fb_move_prepare(o.mover, &t, 1, NULL, &move), FB_EINPUT);
+	close_all(&shm);
+	t.remote = o.region;
+	CHECK_INT(fb_move_prepare(o.mover, &t, 1, NULL, &move), FB_OK);
+	part = fb_segment_part(&o.segment, last);
+	if (b->world.rank == last)
+		CHECK(!mprotect(part, o.segment.part_bytes, PROT_NONE));
+	MPI_Barrier(b->world.comm);
+	if (b->world.rank == 0)
+		CHECK_INT(o.mover->ops->post(move), FB_ESYS);
+	MPI_Barrier(b->world.comm);
+	if (b->world.rank == last)
+		CHECK(!mprotect(part, o.segment.part_bytes, PROT_READ | PROT_WRITE));
+	o.mover->ops->release(move);
+	close_all(&o);
 }
 
 static void test_mover(struct bench *b, const struct fb_mover_ops *ops, bool wanted)
@@ -255,6 +250,8 @@ static void test_mover(struct bench *b, const struct fb_mover_ops *ops, bool wan
 	}
 	test_groups(b, &o);
 	test_refused(&o);
+	test_overlap(&o);
+	test_unlike_region(&o);
 	if (b->failed)
 		return;
 	close_all(&o);
@@ -318,6 +315,8 @@ int main(int argc, char **argv)
 	for (int i = 0; fb_movers[i] && !b.failed; i++)
 		if (named(fb_movers[i]->name, argc, argv))
 			test_mover(&b, fb_movers[i], argc > 1);
+	if (argc == 1 && !b.failed)
+		test_unreachable(&b);
 	if (argc == 1)
 		test_mutants(&b);
 	code = check_done("test_mover");

@@ -1,0 +1,120 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# timeout: 300
+#
+# tests/peers/ddp_torch, with our programs on processors and what PyTorch's side answers as two
+# ranks of PyTorch 2.15 once did on processors (tests/golden/peers, --hidden 512 --layers 1): the
+# table, whatever PyTorch is not there for, and the end of what does not end.
+
+set -u
+export LC_ALL=C
+. scripts/lib.sh
+. tests/shell/lib.sh
+command -v python3 >/dev/null || { echo "SKIP peer_torch: no python3"; exit 0; }
+# An interpreter whose workers answer what is recorded, and do as MODE says.
+cat >"$FB_TMP/python" <<'END_OF_PYTHON'
+#!/bin/bash
+echo "a line of another library"
+mapfile -t said <"$GOLDEN/ddp_torch-$RANK.txt"
+echo "${said[0]/3407872/${PARAMETERS:-3407872}}"
+while read -r mode; do
+	case $MODE in
+	hang) exec sleep 1000 ;;
+	die) exit 1 ;;
+	esac
+	[ "$mode" = ddp ] && echo "${said[1]}" || echo "${said[2]}"
+done
+END_OF_PYTHON
+chmod +x "$FB_TMP/python"
+# Our programs, whose rows are kept.
+mkdir -p "$FB_TMP/build/bin"
+for program in ddp fsdp; do
+	cat >"$FB_TMP/build/bin/$program" <<END_OF_PROGRAM
+#!/bin/bash
+"$(readlink -f "$FB_BUILD")/bin/$program" "\$@" | tee -a "$FB_TMP/$program.csv"
+exit "\${PIPESTATUS[0]}"
+END_OF_PROGRAM
+	chmod +x "$FB_TMP/build/bin/$program"
+done
+export MODE=answer GOLDEN=$PWD/tests/golden/peers
+shape=(--device cpu --hidden 512 --layers 1 --tokens 32 --bucket 1
+	--build "$FB_TMP/build")
+few="--max-samples 12 --min-samples 12 --max-time 2s --timeout $((60 * slow))s"
+
+# compare CODE OPTION...: runs it, and holds its exit code.
+compare() {
+	timeout $((300 * slow)) tests/peers/ddp_torch "$FB_TMP/python" "${shape[@]}" "${@:2}" \
+		>"$FB_TMP/out" 2>"$FB_TMP/err" </dev/null
+	expect "exit code of ${*:2}" "$?" "$1"
+}
+
+# field ROW NUMBER: of the table; 2: ours, 3: PyTorch's, 4: quotient, 5: interval.
+field() {
+	sed -n "s/^$1 */- /p" "$FB_TMP/out" | awk -v at="$2" '{ print $at }'
+}
+
+compare 0 --limit $((200 * slow)) --options "$few"
+[ "$failures" -eq 0 ] || said "$FB_TMP/err"
+# Medians of the nine differences of a step and its computing, of ranks the longer each.
+expect "PyTorch's ddp, backward" "$(field "ddp, backward" 3)" 17.967
+expect "PyTorch's ddp" "$(field "ddp, step" 3)" 17.262
+expect "PyTorch's fsdp" "$(field "fsdp, step" 3)" 48.523
+for program in ddp fsdp; do
+	row="$program, step"
+	# By ranks the interval of nine goes from the second to the eighth.
+	[ "$program" = ddp ] && span="14.4263 18.5756" || span="38.4165 60.2777"
+	awk -F, -v ours="$(field "$row" 2)" -v quotient="$(field "$row" 4)" \
+		-v theirs="$(field "$row" 3)" -v span="$span" -v got="$(field "$row" 5)" '
+		function off(a, b) { return a - b > 0.0006 || b - a > 0.0006 }
+		NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
+		{
+			a = $at["exposed_low_us"] / 1000; b = $at["exposed_high_us"] / 1000
+			split(span, of, " "); split(got, is, "[.][.]")
+			low = a / of[a < 0 ? 1 : 2]; high = b / of[b < 0 ? 2 : 1]
+			if (off($at["exposed_us"] / 1000, ours) || off(ours / theirs, quotient) ||
+			    off(low, is[1]) || off(high, is[2])) {
+				print quotient, got ": expected", ours / theirs, low ".." high
+				exit 1
+			}
+		}
+		END { if (NR != 2) exit 1 }' "$FB_TMP/$program.csv" >"$FB_TMP/bad" ||
+		fail "$row: $(cat "$FB_TMP/bad")"
+done
+verdict peer_torch_table
+
+# From six turns on the interval is that of their quotients.
+compare 0 --turns 6 --limit $((250 * slow)) \
+	--options "--max-samples 4 --min-samples 3 --max-time 1s"
+for row in "ddp, backward" "fsdp, step"; do
+	field "$row" 5 | sed 's/[.][.]/ /' | awk -v q="$(field "$row" 4)" '
+		NF == 2 && $1 <= q && q <= $2 { good = 1 } END { exit !good }' ||
+		fail "$row: $(field "$row" 4) is not within $(field "$row" 5)"
+done
+verdict peer_torch_turns
+
+tests/peers/ddp_torch >"$FB_TMP/out" 2>&1
+expect "exit code without an interpreter" "$?" 77
+# Interpreters without PyTorch, and with one that sees fewer GPUs than ranks.
+mkdir -p "$FB_TMP/none" "$FB_TMP/few/torch/nn"
+echo 'raise ImportError("there is none")' >"$FB_TMP/none/torch.py"
+printf 'class cuda:\n\tdevice_count = lambda: 1\n' >"$FB_TMP/few/torch/__init__.py"
+touch "$FB_TMP/few/torch/distributed.py" "$FB_TMP/few/torch/nn/__init__.py" \
+	"$FB_TMP/few/torch/nn/functional.py"
+for why in "none no PyTorch: there is none" "few 1 GPUs, 2 are needed"; do
+	PYTHONPATH=$FB_TMP/${why%% *} tests/peers/ddp_torch python3 >"$FB_TMP/out" 2>"$FB_TMP/err"
+	expect "exit code: $why" "$?" 77
+	expect "what is said" "$(cat "$FB_TMP/out")" "SKIP ddp_torch: ${why#* }"
+done
+verdict peer_torch_skip
+
+compare 3 --hidden 100
+PARAMETERS=5 compare 5
+holds "$FB_TMP/err" "PyTorch's model has 5 parameters, ours 3407872"
+MODE=die compare 5 --options "$few"
+holds "$FB_TMP/err" "PyTorch's process ended while it was asked for PyTorch's ddp"
+MODE=hang compare 5 --options "$few" --limit 5
+holds "$FB_TMP/err" 'took longer than --limit 5 s allows'
+compare 5 --options "--engine none"
+holds "$FB_TMP/err" 'bin/ddp .* ended with 3'
+verdict peer_torch_failures
+exit "$bad"

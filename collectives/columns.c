@@ -25,4 +25,6 @@ const struct fb_column fb_collective_columns[FB_COLLECTIVE_COLUMNS] = {
 			    "those with wrong data"},
 	[FB_STALE_BOUND] = {"stale_bound", FB_COLUMN_VALUE, FB_COLUMN_F64, "",
 			    "where none was wrong: 95% bound of the share that is"},
+	[FB_MODEL_US] = {"model_us", FB_COLUMN_VALUE, FB_COLUMN_TIME_US, "us",
+			 "the call by NCCL's own model (--nccl-model)"},
 };

@@ -139,6 +139,7 @@ enum fb_collective_column {
 	FB_FRESH_CALLS,
 	FB_STALE_CALLS,
 	FB_STALE_BOUND,
+	FB_MODEL_US,
 	FB_COLLECTIVE_COLUMNS,
 };
 

@@ -221,6 +221,8 @@ static const struct fb_option table[] = {
 	       "the NCCL to load: a path, or a name that the linker finds"),
 	STRING(nccl_force, 0, "nccl-force", "LIST", "library", check_names,
 	       "what NCCL must use: library, grouped, ALGORITHM or ALGORITHM:PROTOCOL, or all"),
+	FLAG(nccl_model, 0, "nccl-model",
+	     "column model_us: what NCCL's own model says of the call, by a communicator more"),
 	STRING(registration, 0, "registration", "LIST", "none", check_names,
 	       "how buffers are made known to NCCL: none, registered, window, window-copy, or all"),
 	STRING(copy_direction, 0, "copy-direction", "LIST", "push", check_names,

@@ -67,6 +67,7 @@ struct fb_settings {
 	int accumulate; /* enum fb_accumulate */
 	int gpu_direct; /* enum fb_gpu_direct */
 	const char *nccl_library;
+	bool nccl_model;
 	const char *nccl_force, *registration, *copy_direction; /* lists */
 	uint64_t copy_streams; /* 0: the engine chooses */
 	const char *tuning;    /* "auto", "none" or a file; NULL: none */

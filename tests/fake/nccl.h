@@ -24,7 +24,7 @@ struct fake_calls {
 	/* Of the last communicator that was made: the environment and the configuration then. */
 	char algorithm[32], protocol[32];
 	int min_ctas, max_ctas, cta_policy, blocking, made, aborted, destroyed, registered, windows;
-	int finalized, revoked;
+	int finalized, revoked, simulated;
 	int fail_with;        /* the next collective returns this */
 	int asynchronous;     /* what CommGetAsyncError tells */
 };

@@ -37,6 +37,11 @@ SAME(offsetof(struct fb_nccl_config, cta_policy), offsetof(ncclConfig_t, CTAPoli
 SAME(offsetof(struct fb_nccl_config, shrink_share), offsetof(ncclConfig_t, shrinkShare));
 SAME(offsetof(struct fb_nccl_config, nvls_ctas), offsetof(ncclConfig_t, nvlsCTAs));
 #endif
+#if NCCL_VERSION_CODE >= 22203
+SAME(sizeof(struct fb_nccl_estimate), sizeof(ncclSimInfo_t));
+SAME(offsetof(struct fb_nccl_estimate, magic), offsetof(ncclSimInfo_t, magic));
+SAME(offsetof(struct fb_nccl_estimate, us), offsetof(ncclSimInfo_t, estimatedTime));
+#endif
 #ifdef NCCL_CTA_POLICY_ZERO
 SAME(FB_NCCL_CTA_POLICY_ZERO, NCCL_CTA_POLICY_ZERO);
 #endif
@@ -49,6 +54,9 @@ static void test_header(void)
 	const ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
 
 	CHECK(config.magic == FB_NCCL_CONFIG_MAGIC);
+#if NCCL_VERSION_CODE >= 22203
+	CHECK(((ncclSimInfo_t)NCCL_SIM_INFO_INITIALIZER).magic == FB_NCCL_ESTIMATE_MAGIC);
+#endif
 	CHECK_INT(fb_nccl_type(FB_I8), ncclInt8);
 	CHECK_INT(fb_nccl_type(FB_U8), ncclUint8);
 	CHECK_INT(fb_nccl_type(FB_I32), ncclInt32);

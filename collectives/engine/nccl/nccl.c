@@ -7,11 +7,13 @@
  * It needs no header of CUDA's or NCCL's and is the same in all builds; without a GPU or without
  * the library its rows are skipped with the reason.
  */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "collectives/engine/nccl/calls.h"
+#include "collectives/engine/nccl/model.h"
 #include "common/library/nccl/comm.h"
 #include "collectives/engine/nccl/tuning.h"
 #include "common/base/error.h"
@@ -43,6 +45,7 @@ struct nccl_request {
 	struct fb_gpu_stream *stream;
 	struct fb_nccl_ran ran;
 	struct fb_nccl_wire wire; /* of its communicator, as far as told by then */
+	double model_us;          /* NAN: not known */
 	double kept_us; /* the communicator and what it connected, of which other rows profit */
 };
 
@@ -234,6 +237,8 @@ static int set_up(struct nccl_request *r, const struct fb_case *c)
 	fb_gpu_stream_commands(r->stream, 4); /* a kernel, and events of NCCL's own */
 	r->kept_us -= now_us(e);
 	err = try_call(r, &log);
+	if (!err && e->settings->nccl_model)
+		err = fb_nccl_model(&e->nccl, e->group, &need, &r->call, &r->model_us);
 	r->kept_us += now_us(e);
 	/* After an error of a call a communicator is good for nothing; the next case makes one. */
 	if (err)
@@ -259,6 +264,7 @@ static int nccl_prepare(struct fb_engine *engine, const struct fb_case *c,
 	r->request.engine = engine;
 	r->engine = e;
 	r->op = op;
+	r->model_us = NAN;
 	r->choice = fb_nccl_choice_named(c->algorithm, c->protocol);
 	err = set_up(r, c);
 	if (err) {
@@ -336,6 +342,7 @@ static void nccl_describe(struct fb_request *request, struct fb_traits *traits)
 	describe_path(r, traits->path);
 	if (r->wire.warnings)
 		fb_traits_flag(traits, "nccl-warning");
+	traits->extra[FB_MODEL_US] = r->model_us;
 	traits->extra[FB_EVENT_US] = fb_gpu_stream_event_us(r->stream);
 	if (!fb_gpu_clocks(&r->engine->gpu, &clocks))
 		return;

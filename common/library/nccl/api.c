@@ -27,7 +27,7 @@ static const struct fb_library_symbol symbols[] = {
 	OPTIONAL(Scatter),            NEEDED(CommInitAll),        OPTIONAL(CommFinalize),
 	OPTIONAL(CommSplit),          OPTIONAL(CommInitRankScalable), OPTIONAL(CommShrink),
 	OPTIONAL(CommRevoke),         OPTIONAL(CommGetUniqueId),  OPTIONAL(CommGrow),
-	OPTIONAL(CommSuspend),        OPTIONAL(CommResume),
+	OPTIONAL(CommSuspend),        OPTIONAL(CommResume),         OPTIONAL(GroupSimulateEnd),
 };
 
 int fb_nccl_open(struct fb_nccl *nccl, const char *file, char *reason, size_t n)

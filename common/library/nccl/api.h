@@ -26,6 +26,8 @@ enum {
 
 enum {
 	FB_NCCL_CONFIG_MAGIC = 0xcafebeef,
+	FB_NCCL_ESTIMATE_MAGIC = 0x74685283,
+	FB_NCCL_ESTIMATE_VERSION = 22200,
 	FB_NCCL_CONFIG_VERSION = 22703,      /* of which struct fb_nccl_config is a copy */
 	FB_NCCL_UNDEFINED_INT = -2147483647 - 1,
 	FB_NCCL_WINDOW_SYMMETRIC = 1,
@@ -52,6 +54,13 @@ struct fb_nccl_config {
 	int split_share, traffic_class;
 	const char *comm_name;
 	int collnet_enable, cta_policy, shrink_share, nvls_ctas;
+};
+
+/* ncclSimInfo_t, as of 2.22. */
+struct fb_nccl_estimate {
+	size_t size;
+	unsigned magic, version;
+	float us; /* below 0: nothing was estimated */
 };
 
 typedef void *fb_nccl_comm; /* ncclComm_t */
@@ -98,6 +107,7 @@ struct fb_nccl {
 	int (*CommRegister)(fb_nccl_comm comm, void *from, size_t bytes,
 			    void **handle);                                     /* 2.19 */
 	int (*CommDeregister)(fb_nccl_comm comm, void *handle);                 /* 2.19 */
+	int (*GroupSimulateEnd)(struct fb_nccl_estimate *estimate);             /* 2.22 */
 	int (*CommInitRankScalable)(fb_nccl_comm *comm, int nranks, int rank, int nids,
 				    struct fb_nccl_id *ids,
 				    struct fb_nccl_config *config);             /* 2.23 */

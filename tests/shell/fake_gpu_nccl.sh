@@ -1,0 +1,49 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# timeout: 120
+#
+# What is asked of NCCL call by call, with a library that only writes down how it is called
+# (tests/fake/libfake_nccl.c) and a runtime without a GPU.
+
+set -u
+export LC_ALL=C
+. scripts/lib.sh
+. tests/shell/lib.sh
+bin=$FB_BUILD/tests/fake_gpu
+[ -x "$bin/all_reduce" ] || { echo "SKIP fake_gpu_nccl: built without CUDA"; exit 0; }
+export FB_FAKE_GPU_EACH=1
+library=$FB_BUILD/tests/libfake_nccl.so
+fast=(--quiet --min-samples 1 --max-samples 2 --max-time 1ms --ci 100% --verify first
+	--timeout "$((30 * slow))s" --engine nccl)
+
+# runs PROGRAM OPTION...
+runs() {
+	scripts/launch 2 "$bin/$1" "${fast[@]}" --nccl-library "$library" "${@:2}" \
+		>"$FB_TMP/out" 2>"$FB_TMP/err" || said "$FB_TMP/err"
+}
+
+# values COLUMN ROWS: of the column in rows that match.
+values() {
+	awk -F, -v name="$1" -v rows="$2" '
+		NR == 1 { for (i = 1; i <= NF; i++) if ($i == name) at = i; next }
+		$0 ~ rows { print $at }' "$FB_TMP/out" | sort -u | tr '\n' ' '
+}
+
+# The library says 5 us and 1 us for 1000 elements. It refuses calls on a communicator on which one
+# was simulated, as NCCL would run that one as well.
+runs all_reduce --nccl-model --registration none,registered,window --bytes 8,4M \
+	--launch stream,graph
+expect "rows" "$(grep -cE ',(ok|few),' "$FB_TMP/out")" 12
+expect "model of 8 bytes" "$(values model_us ',(none|registered),.*,8,2,')" '5.0020 '
+expect "model of 4 MiB" "$(values model_us ',(none|registered),.*,4194304,2,')" '1053.5760 '
+expect "model of windows" "$(values model_us ',window,')" ' '
+runs all_reduce --bytes 8
+expect "model that nobody asked for" "$(values model_us ',(ok|few),')" ' '
+runs all_to_all --nccl-force grouped --nccl-model --bytes 8
+expect "model of sends" "$(values model_us ',(ok|few),')" ' '
+library=$FB_BUILD/tests/libfake_nccl_2_18.so
+runs all_reduce --nccl-model --bytes 8
+expect "model of 2.18" "$(values model_us ',(ok|few),')" ' '
+verdict fake_gpu_nccl_model
+
+exit "$bad"

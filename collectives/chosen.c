@@ -219,7 +219,7 @@ static bool prefers_copies(const struct chooser *ch, const struct fb_tuning_rule
 {
 	enum { LEAST = 256 << 10 };
 
-	return ch->engine->ops == &fb_engine_auto && is_auto(ch->key->algorithm) &&
+	return ch->engine->ops->usual && is_auto(ch->key->algorithm) &&
 	       ch->engine->session->settings->objective == FB_OVERLAPPED &&
 	       !(rule && (rule->key.objective == FB_OVERLAPPED || rule->key.channels)) &&
 	       ch->key->bytes >= LEAST &&

@@ -20,7 +20,10 @@ static const struct fb_option options[] = {
 	CHOICES(operations, "operation", "reshard", fb_handoff_operations,
 		"reshard: a request between groups of ranks; fan: one from each sender to each "
 		"receiver; fit: what a transfer, a piece and a byte cost"),
-	CHOICES(models, "model", "tiny", fb_kv_model_names, "whose KV cache"),
+	CHOICES(models, "model", "tiny", fb_kv_model_names, "whose KV cache, or weights"),
+	CHOICES(contents, "content", "cache", fb_handoff_contents,
+		"cache: a request's; weights: the matrices of the model's layers, divided as "
+		"tensor parallelism does, without tokens and pages"),
 	NUMBERS(tokens, "tokens", "1K", 1, UINT64_C(1) << 24, "tokens of the request"),
 	NUMBERS(block_tokens, "block-tokens", "16", 1, 65536, "tokens of a page"),
 	CHOICES(layouts, "layout", "hnd", fb_kv_layouts,

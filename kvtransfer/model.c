@@ -12,28 +12,28 @@
 
 /* clang-format off */
 #define MODELS(M) \
-	/* name            layers kv dim parts entry index window of hidden heads query   ffn */ \
-	M("tiny",               4,  2,  64, 2,   0,   0,   0,  0,   256,   4,  64,    512) \
-	M("llama-3.1-8b",      32,  8, 128, 2,   0,   0,   0,  0,  4096,  32, 128,  14336) \
-	M("llama-3.1-70b",     80,  8, 128, 2,   0,   0,   0,  0,  8192,  64, 128,  28672) \
-	M("llama-3.1-405b",   126,  8, 128, 2,   0,   0,   0,  0, 16384, 128, 128,  53248) \
-	M("mixtral-8x7b",      32,  8, 128, 2,   0,   0,   0,  0,  4096,  32, 128,  28672) \
-	M("mixtral-8x22b",     56,  8, 128, 2,   0,   0,   0,  0,  6144,  48, 128,  32768) \
-	M("qwen2.5-7b",        28,  4, 128, 2,   0,   0,   0,  0,  3584,  28, 128,  18944) \
-	M("qwen2.5-72b",       80,  8, 128, 2,   0,   0,   0,  0,  8192,  64, 128,  29568) \
-	M("qwen3-8b",          36,  8, 128, 2,   0,   0,   0,  0,  4096,  32, 128,  12288) \
-	M("qwen3-235b-a22b",   94,  4, 128, 2,   0,   0,   0,  0,  4096,  64, 128,  12288) \
-	M("gpt-oss-20b",       24,  8,  64, 2,   0,   0, 128, 12,  2880,  64,  64,  11520) \
-	M("gpt-oss-120b",      36,  8,  64, 2,   0,   0, 128, 18,  2880,  64,  64,  11520) \
-	M("deepseek-v3",       61,  1, 576, 1,   0,   0,   0,  0,  7168, 128, 192,  18432) \
-	M("deepseek-v3.2-fp8", 61,  1, 576, 1, 656,   0,   0,  0,  7168, 128, 192,  18432) \
-	M("deepseek-v4-like",  61,  1, 576, 1, 576, 132,   0,  0,  7168, 128, 192,  18432)
+	/* name        layers kv dim parts entry index window of hidden heads query   ffn dense */ \
+	M("tiny",               4,  2,  64, 2,   0,   0,   0,  0,   256,   4,  64,    512, 1) \
+	M("llama-3.1-8b",      32,  8, 128, 2,   0,   0,   0,  0,  4096,  32, 128,  14336, 1) \
+	M("llama-3.1-70b",     80,  8, 128, 2,   0,   0,   0,  0,  8192,  64, 128,  28672, 1) \
+	M("llama-3.1-405b",   126,  8, 128, 2,   0,   0,   0,  0, 16384, 128, 128,  53248, 1) \
+	M("mixtral-8x7b",      32,  8, 128, 2,   0,   0,   0,  0,  4096,  32, 128,  28672, 0) \
+	M("mixtral-8x22b",     56,  8, 128, 2,   0,   0,   0,  0,  6144,  48, 128,  32768, 0) \
+	M("qwen2.5-7b",        28,  4, 128, 2,   0,   0,   0,  0,  3584,  28, 128,  18944, 1) \
+	M("qwen2.5-72b",       80,  8, 128, 2,   0,   0,   0,  0,  8192,  64, 128,  29568, 1) \
+	M("qwen3-8b",          36,  8, 128, 2,   0,   0,   0,  0,  4096,  32, 128,  12288, 1) \
+	M("qwen3-235b-a22b",   94,  4, 128, 2,   0,   0,   0,  0,  4096,  64, 128,  12288, 0) \
+	M("gpt-oss-20b",       24,  8,  64, 2,   0,   0, 128, 12,  2880,  64,  64,  11520, 0) \
+	M("gpt-oss-120b",      36,  8,  64, 2,   0,   0, 128, 18,  2880,  64,  64,  11520, 0) \
+	M("deepseek-v3",       61,  1, 576, 1,   0,   0,   0,  0,  7168, 128, 192,  18432, 0) \
+	M("deepseek-v3.2-fp8", 61,  1, 576, 1, 656,   0,   0,  0,  7168, 128, 192,  18432, 0) \
+	M("deepseek-v4-like",  61,  1, 576, 1, 576, 132,   0,  0,  7168, 128, 192,  18432, 0)
 /* clang-format on */
 
-#define MODEL(name_, l, k, d, p, e, i, w, wl, h, q, qd, f)                                         \
+#define MODEL(name_, l, k, d, p, e, i, w, wl, h, q, qd, f, de)                                     \
 	{.name = (name_), .layers = (l), .kv_heads = (k), .head_dim = (d), .parts = (p),           \
 	 .entry_bytes = (e), .index_bytes = (i), .window = (w), .windowed = (wl), .hidden = (h),   \
-	 .heads = (q), .query_dim = (qd), .ffn = (f)},
+	 .heads = (q), .query_dim = (qd), .ffn = (f), .dense = (de)},
 #define NAME(name_, ...) name_,
 
 const struct fb_kv_model fb_kv_models[] = {MODELS(MODEL){.name = NULL}};
@@ -85,6 +85,34 @@ int fb_kv_model_lists(const struct fb_kv_model *m, const struct fb_kv_shape *ask
 	list[1].layers = m->windowed;
 	list[1].tokens -= (asked->tokens - m->window) / asked->block_tokens * asked->block_tokens;
 	return 2;
+}
+
+/* A matrix of each layer: so many rows of each head (columns), or all rows of a slice each. */
+static struct fb_kv_shape matrix(const struct fb_kv_model *m, const struct fb_kv_shape *asked,
+				 uint32_t heads, uint32_t tokens, uint32_t dim, uint32_t parts)
+{
+	return (struct fb_kv_shape){
+		.layers = m->layers, .kv_heads = heads, .head_dim = dim, .parts = parts,
+		.element_bytes = asked->element_bytes, .tokens = tokens, .block_tokens = tokens,
+		.whole = true, .layout = FB_KV_HND,
+		.tp = {asked->tp[FB_KV_PREFILL], asked->tp[FB_KV_DECODE]}};
+}
+
+int fb_kv_model_weights(const struct fb_kv_model *m, const struct fb_kv_shape *asked,
+			struct fb_kv_shape list[FB_KV_LISTS])
+{
+	/* The FFN is divided evenly among any power of two of ranks that its width has. */
+	uint32_t slices = m->ffn & -m->ffn;
+
+	if (!m->dense)
+		return 0;
+	list[0] = matrix(m, asked, m->heads, m->query_dim, m->hidden, 1);
+	list[1] = matrix(m, asked, m->kv_heads, m->head_dim, m->hidden, 2);
+	list[2] = matrix(m, asked, m->heads, m->hidden, m->query_dim, 1);
+	list[3] = matrix(m, asked, slices, m->ffn / slices, m->hidden, 2);
+	list[4] = matrix(m, asked, slices, m->hidden, m->ffn / slices, 1);
+	list[2].layout = list[4].layout = FB_KV_NHD;
+	return 5;
 }
 
 const char *fb_kv_model_unlike(const struct fb_kv_model *m)

@@ -19,6 +19,7 @@ struct fb_kv_model {
 	uint32_t hidden, heads;	     /* queries' heads */
 	uint32_t query_dim;	     /* of a head of queries */
 	uint32_t ffn;		     /* of all experts that a token passes through, together */
+	bool dense;		     /* `ffn` is the whole FFN, so that weights are known */
 };
 
 /* "tiny", "llama-3.1-8b", ..., NULL: the names of fb_kv_models, in order. */
@@ -35,7 +36,7 @@ uint64_t fb_kv_model_bytes(const struct fb_kv_model *model, uint32_t element_byt
 /* Its cache on one rank of each side; tokens, block_tokens and page_run are the caller's. */
 struct fb_kv_shape fb_kv_model_shape(const struct fb_kv_model *model, uint32_t element_bytes);
 
-enum { FB_KV_LISTS = 2 };
+enum { FB_KV_LISTS = 5 };
 
 /*
  * What the cache is made of, as shapes whose layers are alike; `asked` is the model's shape with
@@ -44,6 +45,15 @@ enum { FB_KV_LISTS = 2 };
  */
 int fb_kv_model_lists(const struct fb_kv_model *model, const struct fb_kv_shape *asked,
 		      struct fb_kv_shape list[FB_KV_LISTS]);
+
+/*
+ * The weights of its layers, as shapes without pages: matrices of q; k and v; o; gate and up; down,
+ * rows of [out][in]. Ranks hold rows of q, k, v, gate and up, and columns of o and down, as tensor
+ * parallelism divides them, and copies of k and v where there are more ranks than KV heads. Vectors
+ * and embeddings are left out. Returns how many; 0: the table does not know the whole FFN.
+ */
+int fb_kv_model_weights(const struct fb_kv_model *model, const struct fb_kv_shape *asked,
+			struct fb_kv_shape list[FB_KV_LISTS]);
 
 /* Why only handoff moves the model's cache, or NULL: others know regions of one kind only. */
 const char *fb_kv_model_unlike(const struct fb_kv_model *model);

@@ -32,6 +32,7 @@ struct fb_kv_shape {
 	uint32_t page_run; /* pages of a table that are neighbours; 0: all of them */
 	uint32_t decode_run; /* the same of the decode side's; 0: as page_run */
 	uint32_t churn; /* percent of a pool in use while an allocator made tables; 0: by runs */
+	bool whole; /* no pages: the tokens of a region are one block, and it has no others */
 	enum fb_kv_layout layout;
 	uint32_t tp[FB_KV_SIDES]; /* ranks of each group */
 };
@@ -59,12 +60,12 @@ static inline uint32_t fb_kv_blocks(const struct fb_kv_shape *shape)
 	return (shape->tokens + shape->block_tokens - 1) / shape->block_tokens;
 }
 
-/* Pages of a region: a quarter more than are needed, and two. */
+/* Pages of a region: a quarter more than are needed, and two; none more without pages. */
 static inline uint32_t fb_kv_pool(const struct fb_kv_shape *shape)
 {
 	uint32_t blocks = fb_kv_blocks(shape);
 
-	return blocks + blocks / 4 + 2;
+	return shape->whole ? blocks : blocks + blocks / 4 + 2;
 }
 
 /* Tokens in a block: the last one may be filled in part. */

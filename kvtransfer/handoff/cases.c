@@ -13,6 +13,7 @@ const char *const fb_handoff_grains[] = {"request", "layer", "run", NULL};
 const char *const fb_handoff_verbs[] = {"put", "get", NULL};
 const char *const fb_handoff_builds[] = {"warm", "cold", NULL};
 const char *const fb_stream_starts[] = {"request", "layer", NULL};
+const char *const fb_handoff_contents[] = {"cache", "weights", NULL};
 
 #define KEY(name, type, names) {#name, type, offsetof(struct fb_handoff_keys, name), names}
 
@@ -20,6 +21,7 @@ const struct fb_key fb_handoff_keys[] = {
 	KEY(block, FB_KEY_U64, NULL),
 	KEY(build, FB_KEY_CHOICE, fb_handoff_builds),
 	KEY(churn, FB_KEY_U64, NULL),
+	KEY(content, FB_KEY_CHOICE, fb_handoff_contents),
 	KEY(decode, FB_KEY_U64, NULL),
 	KEY(decode_run, FB_KEY_U64, NULL),
 	KEY(flight, FB_KEY_U64, NULL),
@@ -64,22 +66,27 @@ int fb_handoff_open(struct fb_run *run, void **result)
 	return err;
 }
 
+/* Of a pair: heads are cut out of tokens in nhd, else runs of pages are whole. */
+static double pieces_of(const struct fb_kv_shape *s)
+{
+	uint32_t run = s->page_run ? s->page_run : UINT32_MAX;
+
+	return (double)fb_kv_regions(s) *
+	       (s->layout == FB_KV_NHD && s->tp[0] != s->tp[1]
+			? s->tokens
+			: fb_kv_blocks(s) / (s->churn ? 1 : run) + 1.0);
+}
+
 struct fb_kv_backend *fb_handoff_engine_of(struct fb_handoff_state *state,
 					   const struct fb_case *c)
 {
 	const struct fb_handoff_plan p = fb_handoff_plan_of(c);
-	const struct fb_kv_shape *s = &p.shape;
 	struct fb_kv_need need = {.get = p.get};
-	uint32_t run = s->page_run ? s->page_run : UINT32_MAX, blocks;
 
 	if (p.operation != FB_HANDOFF_FIT) {
-		blocks = fb_kv_blocks(s);
 		need.bytes = (double)fb_handoff_bytes(&p);
-		/* Of a pair: heads are cut out of tokens in nhd, else runs of pages are whole. */
-		need.pieces = (double)fb_kv_regions(s) *
-			      (s->layout == FB_KV_NHD && s->tp[0] != s->tp[1]
-				       ? s->tokens
-				       : blocks / (s->churn ? 1 : run) + 1.0);
+		for (int l = 0; l < (p.list[0].whole ? p.lists : 1); l++)
+			need.pieces += pieces_of(p.list[0].whole ? &p.list[l] : &p.shape);
 	}
 	return fb_kv_backend_of(&state->machine, c, &need);
 }
@@ -111,6 +118,12 @@ struct fb_handoff_plan fb_handoff_plan_of(const struct fb_case *c)
 	p.flight = (int)value(keys->flight, 1);
 	p.lists = 1;
 	p.list[0] = p.shape;
+	if (value(keys->content, 0)) {
+		p.lists = fb_kv_model_weights(model, &p.shape, p.list);
+		if (!p.lists)
+			p.unlike = "the model's table has only the experts that a token passes";
+		return p;
+	}
 	/* What is streamed has one move for each layer of the model. */
 	if (strcmp(c->operation, "stream"))
 		p.lists = fb_kv_model_lists(model, &p.shape, p.list);
@@ -125,9 +138,12 @@ bool fb_handoff_can(void *arg, const struct fb_case *c, char reason[FB_REASON_CH
 	const struct fb_kv_backend *e = fb_handoff_engine_of(state, c);
 	const struct fb_handoff_plan p = fb_handoff_plan_of(c);
 	uint32_t ranks = p.operation == FB_HANDOFF_FIT ? 2 : p.shape.tp[0] + p.shape.tp[1];
+	const struct fb_kv_shape *uneven = NULL;
 	uint64_t most = fb_kv_most_bytes(&state->machine, e->device);
 	char asked[FB_SIZE_CHARS], limit[FB_SIZE_CHARS];
 
+	for (int l = 0; l < p.lists && p.operation == FB_HANDOFF_RESHARD && !uneven; l++)
+		uneven = fb_kv_divides(&p.list[l]) ? NULL : &p.list[l];
 	if (!e->mover)
 		snprintf(reason, FB_REASON_CHARS, "%s", e->why);
 	else if (p.unlike)
@@ -137,9 +153,9 @@ bool fb_handoff_can(void *arg, const struct fb_case *c, char reason[FB_REASON_CH
 			 fb_move_verbs[p.get ? FB_MOVE_GET : FB_MOVE_PUT]);
 	else if (ranks > (uint32_t)state->machine.world->nranks)
 		snprintf(reason, FB_REASON_CHARS, "%u ranks are needed", ranks);
-	else if (p.operation == FB_HANDOFF_RESHARD && !fb_kv_divides(&p.shape))
+	else if (uneven)
 		snprintf(reason, FB_REASON_CHARS, "%u heads are not evenly on %u and %u ranks",
-			 p.shape.kv_heads, p.shape.tp[0], p.shape.tp[1]);
+			 uneven->kv_heads, uneven->tp[0], uneven->tp[1]);
 	else if (fb_handoff_part_bytes(&p) > most)
 		snprintf(reason, FB_REASON_CHARS, "pages of a rank are %s, its memory %s",
 			 fb_size_text((fb_handoff_part_bytes(&p) >> 20 << 20) + (1 << 20), asked),
@@ -180,16 +196,21 @@ static void put_keys(const struct fb_handoff_settings *own, const size_t *at, st
 	if (at[1] == FB_HANDOFF_FIT)
 		return;
 	keys->model = at[0];
-	keys->layout = at[2];
 	keys->grain = at[3];
-	keys->block = own->block_tokens.value[at[4]];
-	keys->tokens = own->tokens.value[at[5]];
 	keys->prefill = own->prefill.value[at[6]];
 	keys->decode = own->decode.value[at[7]];
 	keys->build = at[11];
 	/* One is what rows without the key have. */
 	if (own->flight.value[at[12]] > 1)
 		keys->flight = own->flight.value[at[12]];
+	if (at[13]) {
+		keys->content = at[13];
+		fb_keys_put(c, fb_handoff_keys);
+		return;
+	}
+	keys->layout = at[2];
+	keys->block = own->block_tokens.value[at[4]];
+	keys->tokens = own->tokens.value[at[5]];
 	if (churn)
 		keys->churn = churn;
 	else
@@ -199,6 +220,13 @@ static void put_keys(const struct fb_handoff_settings *own, const size_t *at, st
 	fb_keys_put(c, fb_handoff_keys);
 }
 
+/* Weights have neither tokens nor tables: they are in the product once. */
+static bool first_of_tables(const struct fb_handoff_settings *own, const size_t *at)
+{
+	return !(own->layouts & ((UINT64_C(1) << at[2]) - 1)) && !at[4] && !at[5] && !at[8] &&
+	       !at[9] && !at[10];
+}
+
 int fb_handoff_expand(struct fb_run *run, void *arg)
 {
 	struct fb_handoff_state *state = arg;
@@ -206,7 +234,7 @@ int fb_handoff_expand(struct fb_run *run, void *arg)
 	const char *engines[FB_KV_BACKENDS + 2];
 	const struct fb_axes_choices choices = {.engines = engines,
 						.algorithms = fb_handoff_verbs};
-	size_t models = 0, at[13] = {0};
+	size_t models = 0, at[14] = {0};
 	int err = FB_OK;
 
 	while (fb_kv_model_names[models])
@@ -215,14 +243,15 @@ int fb_handoff_expand(struct fb_run *run, void *arg)
 	const size_t count[] = {models, 3, FB_KV_LAYOUTS, FB_GRAINS, own->block_tokens.count,
 				own->tokens.count, own->prefill.count, own->decode.count,
 				own->page_run.count, own->decode_run.count, own->churn.count, 2,
-				own->flight.count};
+				own->flight.count, 2};
 	do {
 		struct fb_case base = {.operation = fb_handoff_operations[at[1]],
 				       .registration = "none"};
 
 		if (!(own->models >> at[0] & 1) || !(own->operations >> at[1] & 1) ||
 		    !(own->layouts >> at[2] & 1) || !(own->grains >> at[3] & 1) ||
-		    !(own->builds >> at[11] & 1))
+		    !(own->builds >> at[11] & 1) || !(own->contents >> at[13] & 1) ||
+		    (at[13] && !first_of_tables(own, at)))
 			continue;
 		put_keys(own, at, &base);
 		err = fb_axes_expand(run, &base, &choices, adjust, state);

@@ -26,19 +26,20 @@ enum { FB_NOTE_PUT = 1, FB_NOTE_FREE, FB_NOTE_GOT, FB_NOTE_READY };
 
 extern const char *const fb_handoff_operations[], *const fb_handoff_grains[];
 extern const char *const fb_handoff_verbs[], *const fb_handoff_builds[];
-extern const char *const fb_stream_starts[];
+extern const char *const fb_stream_starts[], *const fb_handoff_contents[];
 
 /* The values of the program's own options. */
 struct fb_handoff_settings {
 	uint64_t models, operations, layouts, grains, verbs, builds; /* bits */
 	struct fb_sizes tokens, block_tokens, prefill, decode, page_run, decode_run, churn;
 	struct fb_sizes flight;
+	uint64_t contents; /* bits */
 };
 
 /* The programs' own axes, of handoff and stream (FB_OWN); FB_KEY_NONE where a case has not. */
 struct fb_handoff_keys {
-	uint64_t block, build, churn, decode, decode_run, flight, grain, layout, model, others;
-	uint64_t page_run, prefill, start, tokens;
+	uint64_t block, build, churn, content, decode, decode_run, flight, grain, layout, model;
+	uint64_t others, page_run, prefill, start, tokens;
 };
 extern const struct fb_key fb_handoff_keys[];
 

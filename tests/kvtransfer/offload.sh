@@ -88,7 +88,7 @@ if [ -x "$fake" ]; then
 	go 1 --engine cufile --operation evict
 	expect "a machine without cuFile" "$(rows ',cufile,.*,skipped,.*libcufile.so.0')" 1
 	# A cuFile that works on such memory, whose calls move less than they are asked for.
-	ln -sf "$FB_BUILD/tests/libfake_cufile.so" "$FB_TMP/libcufile.so.0"
+	ln -sf "$(realpath "$FB_BUILD/tests/libfake_cufile.so")" "$FB_TMP/libcufile.so.0"
 	export LD_LIBRARY_PATH=$FB_TMP${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
 	tokens=2K go 2 --engine cufile --tier-order all --block-tokens 256
 	expect "exit code of cuFile" "$rc" 0

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "common/base/error.h"
+#include "kvtransfer/model.h"
 #include "tests/unit/check.h"
 
 enum { MOST = 12, UNTOUCHED = 0xffff };
@@ -317,6 +318,40 @@ static void test_churn(void)
 	}
 }
 
+/* Elements of matrices from the published widths; and plans of a small model's, carried out. */
+static void test_weights(void)
+{
+	const uint64_t a_layer = UINT64_C(2) * 4096 * 4096 + UINT64_C(2) * 1024 * 4096 +
+				 UINT64_C(3) * 4096 * 14336;
+	struct fb_kv_shape asked = {.element_bytes = 2, .tp = {1, 1}}, list[FB_KV_LISTS];
+	int n = fb_kv_model_weights(fb_kv_model_find("llama-3.1-8b"), &asked, list);
+	uint64_t bytes = 0;
+
+	for (int l = 0; l < n; l++)
+		bytes += fb_kv_bytes(&list[l]);
+	CHECK_INT(bytes, a_layer * 32 * 2);
+	CHECK_INT(fb_kv_model_weights(fb_kv_model_find("mixtral-8x7b"), &asked, list), 0);
+	for (uint32_t p = 1; p <= 4; p *= 2)
+		for (uint32_t d = 1; d <= 4; d *= 2) {
+			struct fb_kv_model small = {.layers = 2, .kv_heads = 2, .head_dim = 4,
+						    .hidden = 24, .heads = 4, .query_dim = 6,
+						    .ffn = 20, .dense = true};
+
+			asked.tp[FB_KV_PREFILL] = p;
+			asked.tp[FB_KV_DECODE] = d;
+			n = fb_kv_model_weights(&small, &asked, list);
+			CHECK_INT(n, 5);
+			for (int l = 0; l < n; l++) {
+				struct world w;
+
+				open_world(&w, &list[l]);
+				carry_out(&w);
+				CHECK_INT(wrong(&w), 0);
+				close_world(&w);
+			}
+		}
+}
+
 int main(void)
 {
 	test_all();
@@ -325,5 +360,6 @@ int main(void)
 	test_tables();
 	test_mutants();
 	test_churn();
+	test_weights();
 	return check_done("kv_plan");
 }

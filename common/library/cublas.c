@@ -2,9 +2,7 @@
 /* Loading and calling cuBLAS; see cublas.h. */
 #include "common/library/cublas.h"
 
-#include <limits.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "common/base/error.h"
@@ -33,17 +31,9 @@ static int failed(const char *what, int status)
 
 static void *load(const char *library, char *reason, size_t n)
 {
-	const char *home = getenv("CUDA_HOME");
-	char folder[PATH_MAX];
-	const char *const folders[] = {folder, "/usr/local/cuda/lib64"};
-	void *handle = NULL;
-
-	snprintf(folder, sizeof(folder), "%s/lib64", home ? home : "/usr/local/cuda");
 	if (strcmp(library, "auto"))
-		return fb_library_open(library, folders, 2, reason, n);
-	for (size_t i = 0; !handle && i < sizeof(names) / sizeof(names[0]); i++)
-		handle = fb_library_open(names[i], folders, 2, reason, n);
-	return handle;
+		return fb_library_open_cuda(&library, 1, reason, n);
+	return fb_library_open_cuda(names, sizeof(names) / sizeof(names[0]), reason, n);
 }
 
 int fb_blas_open(struct fb_blas *blas, const char *library, char *reason, size_t n)

@@ -6,6 +6,7 @@
 #include <limits.h>
 #include <link.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static void *load(const char *file, char *why, size_t n)
@@ -41,6 +42,19 @@ void *fb_library_open(const char *file, const char *const folders[], size_t n, c
 		snprintf(reason, reason_chars, "%s not found%s", file, why + strlen(file));
 	else if (!handle)
 		snprintf(reason, reason_chars, "%s not found: %s", file, why);
+	return handle;
+}
+
+void *fb_library_open_cuda(const char *const files[], size_t n, char *reason, size_t reason_chars)
+{
+	const char *home = getenv("CUDA_HOME");
+	char folder[PATH_MAX];
+	const char *const folders[] = {folder, "/usr/local/cuda/lib64"};
+	void *handle = NULL;
+
+	snprintf(folder, sizeof(folder), "%s/lib64", home ? home : "/usr/local/cuda");
+	for (size_t i = 0; !handle && i < n; i++)
+		handle = fb_library_open(files[i], folders, 2, reason, reason_chars);
 	return handle;
 }
 

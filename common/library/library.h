@@ -23,6 +23,13 @@ struct fb_library_symbol {
 void *fb_library_open(const char *file, const char *const folders[], size_t n, char *reason,
 		      size_t reason_chars);
 
+/*
+ * The same for the first of n files (paths or names) that is there, also in the folders of CUDA's
+ * installation ($CUDA_HOME, /usr/local/cuda). The reason is that of the last one.
+ */
+void *fb_library_open_cuda(const char *const files[], size_t n, char *reason,
+			   size_t reason_chars);
+
 /* Fills table[n] into *functions. NULL, or the name of one that is needed and not there. */
 const char *fb_library_functions(void *handle, const struct fb_library_symbol *table, size_t n,
 				 void *functions);

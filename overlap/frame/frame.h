@@ -7,6 +7,7 @@
 #define FB_OVERLAP_FRAME_FRAME_H
 
 #include "collectives/api.h"
+#include "common/library/nvtx.h"
 #include "overlap/frame/golden.h"
 #include "overlap/compute/host_compute.h"
 #include "overlap/gpu/compute.h"
@@ -93,6 +94,7 @@ struct fb_step_state {
 				       * drives; NULL: not needed yet */
 	struct fb_openblas blas;     /* if .library */
 	bool blas_tried;
+	struct fb_nvtx nvtx;         /* ranges for a profiler around steps and their parts */
 	/* --find-bucket */
 	struct fb_golden golden;        /* as each search begins */
 	struct fb_step_search *searches;

@@ -139,8 +139,11 @@ static void take_times(struct fb_step_instance *i, struct fb_step_sample *s)
 	s->us[FB_MEASURE_TAIL] = tail_us(i);
 }
 
-/* Collective: parts alone, behind the barrier. On processors the tasks' times come with it. */
-static int time_parts(struct fb_step_instance *i, unsigned parts, double *us)
+/*
+ * Collective: parts alone, behind the barrier, in a range of that name. On processors the tasks'
+ * times come with it.
+ */
+static int time_parts(struct fb_step_instance *i, const char *name, unsigned parts, double *us)
 {
 	const struct fb_clock *clock = i->state->session->clock;
 	uint64_t start;
@@ -149,9 +152,11 @@ static int time_parts(struct fb_step_instance *i, unsigned parts, double *us)
 	if (err)
 		return err;
 	fb_barrier_wait(i->state->barrier);
+	fb_nvtx_push(&i->state->nvtx, name);
 	start = fb_clock_ticks(clock);
 	err = fb_step_run_parts(i, parts, 1);
 	*us = fb_clock_seconds(clock, fb_clock_ticks(clock) - start) * 1e6;
+	fb_nvtx_pop(&i->state->nvtx);
 	return err;
 }
 
@@ -207,20 +212,22 @@ int fb_step_settle(void *instance)
 		if (!err && traced)
 			take_times(i, s);
 		if (!err)
-			err = time_parts(i, computing(i), &s->us[FB_MEASURE_COMPUTE]);
+			err = time_parts(i, "computing alone", computing(i),
+					 &s->us[FB_MEASURE_COMPUTE]);
 		if (!err && traced)
 			err = trace_parts(i, computing(i));
 		if (!err && traced)
 			s->us[FB_MEASURE_ALONE_COMPUTE] = busy_us(i, FB_TASK_COMPUTE);
 		if (!err)
-			err = time_parts(i, communicating(i),
+			err = time_parts(i, "communicating alone", communicating(i),
 					 &s->us[FB_MEASURE_COMMUNICATION]);
 		if (!err && traced)
 			err = trace_parts(i, communicating(i));
 		if (!err && traced)
 			s->us[FB_MEASURE_ALONE_COMMUNICATION] = busy_us(i, FB_TASK_COLLECTIVE);
 		if (!err && i->base)
-			err = time_parts(i->base, FB_PART_ALL, &s->us[FB_MEASURE_BASE]);
+			err = time_parts(i->base, "base", FB_PART_ALL,
+					 &s->us[FB_MEASURE_BASE]);
 		if (err)
 			return err;
 	}

@@ -41,6 +41,7 @@ static int open_program(struct fb_run *run, void **result)
 	const struct fb_session *session = fb_run_session(run);
 	struct fb_step_state *s = calloc(1, sizeof(*s));
 	int err = fb_group_agree(session->world, s ? FB_OK : FB_ENOMEM);
+	char reason[FB_REASON_CHARS];
 
 	if (err || !s) {
 		free(s);
@@ -48,6 +49,8 @@ static int open_program(struct fb_run *run, void **result)
 	}
 	s->program = find(session->program);
 	s->session = session;
+	if (fb_nvtx_open(&s->nvtx, reason, sizeof(reason)) && !session->world->rank)
+		fb_warn("no ranges for the profiler: %s", reason);
 	memcpy(&s->settings, session->own, sizeof(s->settings));
 	s->own = &s->settings;
 	s->barrier = &run->barrier;
@@ -77,8 +80,12 @@ static int ready(void *instance, int calls)
 static int run(void *instance, int calls)
 {
 	struct fb_step_instance *i = instance;
+	int err;
 
-	return fb_step_run_parts(i, i->parts, calls);
+	fb_nvtx_push(&i->state->nvtx, calls == 1 ? "step" : "several steps");
+	err = fb_step_run_parts(i, i->parts, calls);
+	fb_nvtx_pop(&i->state->nvtx);
+	return err;
 }
 
 /* The largest collective stands for all of them. */

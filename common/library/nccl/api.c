@@ -3,9 +3,7 @@
 #include "common/library/nccl/api.h"
 
 #include <dlfcn.h>
-#include <limits.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "common/base/error.h"
@@ -32,13 +30,10 @@ static const struct fb_library_symbol symbols[] = {
 
 int fb_nccl_open(struct fb_nccl *nccl, const char *file, char *reason, size_t n)
 {
-	const char *home = getenv("CUDA_HOME"), *lacks;
-	char folder[PATH_MAX];
-	const char *const folders[] = {folder, "/usr/local/cuda/lib64"};
+	const char *lacks;
 	struct fb_nccl found = {.handle = NULL};
 
-	snprintf(folder, sizeof(folder), "%s/lib64", home ? home : "/usr/local/cuda");
-	found.handle = fb_library_open(file, folders, 2, reason, n);
+	found.handle = fb_library_open_cuda(&file, 1, reason, n);
 	*nccl = (struct fb_nccl){.handle = NULL};
 	if (!found.handle)
 		return FB_EUNSUPPORTED;

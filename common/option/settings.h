@@ -46,6 +46,12 @@ enum fb_cache_states { FB_CACHE_HOT = 1, FB_CACHE_COLD = 2 };
 enum fb_accumulate { FB_ACCUMULATE_TYPE, FB_ACCUMULATE_F32 };
 
 /* Whether RDMA devices read and write GPU memory themselves, and how that is registered. */
+/* Whether a communicator holds what NCCL is forced to, or each call says it (2.31). */
+enum fb_nccl_force_by {
+	FB_NCCL_BY_COMMUNICATOR,
+	FB_NCCL_BY_CALL,
+};
+
 enum fb_gpu_direct {
 	FB_GPU_DIRECT_AUTO, /* by dma-buf, else by peermem, else not */
 	FB_GPU_DIRECT_NO,
@@ -67,6 +73,7 @@ struct fb_settings {
 	int accumulate; /* enum fb_accumulate */
 	int gpu_direct; /* enum fb_gpu_direct */
 	const char *nccl_library;
+	int nccl_force_by; /* enum fb_nccl_force_by */
 	bool nccl_model;
 	const char *nccl_force, *registration, *copy_direction; /* lists */
 	uint64_t copy_streams; /* 0: the engine chooses */

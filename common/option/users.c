@@ -75,6 +75,7 @@ static const struct {
 	{"gpu-direct", COLLECTIVE | STEP | MESSAGES | COST},
 	{"nccl-library", NETWORK},
 	{"nccl-force", COLLECTIVE | LIFE | STEP},
+	{"nccl-force-by", COLLECTIVE},
 	{"nccl-model", COLLECTIVE},
 	{"registration", COLLECTIVE | LIFE | STEP | MESSAGES},
 	{"copy-direction", COLLECTIVE | STEP},

@@ -2,11 +2,13 @@
 /*
  * A library with NCCL's interface that only writes down how it was called, so that the engine's
  * side of it can be tested without a GPU. With FAKE_OLD it is version 2.18.5 and lacks what came
- * later. Parameters are as in NCCL's manual, declared once more and not shared with the engine,
- * so that a mistake there does not repeat itself here.
+ * later, with FAKE_NEW it is 2.31.2 (libfake_nccl_2_31.c). Parameters are as in NCCL's manual,
+ * declared once more and not shared with the engine, so that a mistake there does not repeat
+ * itself here.
  */
 #include "tests/fake/nccl.h"
 
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,8 +26,10 @@ typedef struct {
 	int collnet_enable, cta_policy, shrink_share, nvls_ctas;
 } config_t;
 
-#ifdef FAKE_OLD
+#if defined(FAKE_OLD)
 enum { VERSION = 21805 };
+#elif defined(FAKE_NEW)
+enum { VERSION = 23102 };
 #else
 enum { VERSION = 22809 };
 #endif

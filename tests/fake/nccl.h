@@ -25,6 +25,9 @@ struct fake_calls {
 	char algorithm[32], protocol[32];
 	int min_ctas, max_ctas, cta_policy, blocking, made, aborted, destroyed, registered, windows;
 	int finalized, revoked, simulated;
+	/* Of the last call that had a configuration. */
+	char selection[96];
+	int configured, call_min_ctas, call_max_ctas;
 	int fail_with;        /* the next collective returns this */
 	int asynchronous;     /* what CommGetAsyncError tells */
 };

@@ -46,4 +46,24 @@ runs all_reduce --nccl-model --bytes 8
 expect "model of 2.18" "$(values model_us ',(ok|few),')" ' '
 verdict fake_gpu_nccl_model
 
+# The call itself says what it is to use; the log of this library then says the same.
+library=$FB_BUILD/tests/libfake_nccl_2_31.so
+forced='--nccl-force library,ring:ll,tree'
+# shellcheck disable=SC2086 # two words
+runs all_reduce $forced --nccl-force-by call --channels 3 --bytes 64 --launch stream,graph
+expect "rows" "$(grep -cE ',channels=3;nccl_force_by=call,(ok|few),' "$FB_TMP/out")" 6
+holds "$FB_TMP/out" ',nccl,ring,ll,.*NCCL 2.31.2 ncclAllReduce: ring ll clusters of 4'
+holds "$FB_TMP/out" ',nccl,tree,library,.*NCCL 2.31.2 ncclAllReduce: tree simple clusters of 4'
+expect "channels" "$(values channels ',nccl,(ring|tree),')" '3 '
+# shellcheck disable=SC2086
+runs all_reduce $forced --nccl-force-by communicator --bytes 64
+holds "$FB_TMP/out" ',nccl,ring,ll,.*,skipped,NCCL ran ring:ll128 where ring:ll was forced'
+runs all_to_all --nccl-force library,grouped --nccl-force-by call --bytes 64
+holds "$FB_TMP/out" ',grouped,.*,skipped,.*sends and receives take no configuration of a call'
+expect "rows" "$(grep -cE ',(ok|few),' "$FB_TMP/out")" 1
+library=$FB_BUILD/tests/libfake_nccl.so
+runs all_reduce --nccl-force-by call --bytes 64
+holds "$FB_TMP/out" ',skipped,NCCL 2.28.9 has no configurations of calls \(2.31 has\)'
+verdict fake_gpu_nccl_by_call
+
 exit "$bad"

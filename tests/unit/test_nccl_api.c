@@ -37,6 +37,15 @@ SAME(offsetof(struct fb_nccl_config, cta_policy), offsetof(ncclConfig_t, CTAPoli
 SAME(offsetof(struct fb_nccl_config, shrink_share), offsetof(ncclConfig_t, shrinkShare));
 SAME(offsetof(struct fb_nccl_config, nvls_ctas), offsetof(ncclConfig_t, nvlsCTAs));
 #endif
+#if NCCL_VERSION_CODE >= 23100
+SAME(offsetof(struct fb_nccl_call_config, extensions), offsetof(ncclCollConfig_t, ext));
+SAME(offsetof(struct fb_nccl_call_config, min_ctas), offsetof(ncclCollConfig_t, minCTAs));
+SAME(offsetof(struct fb_nccl_call_config, max_ctas), offsetof(ncclCollConfig_t, maxCTAs));
+SAME(offsetof(struct fb_nccl_call_config, selection), offsetof(ncclCollConfig_t, algSelection));
+SAME(offsetof(struct fb_nccl_call_config, cta_policy), offsetof(ncclCollConfig_t, CTAPolicy));
+SAME(offsetof(struct fb_nccl_call_config, profiler_tag),
+     offsetof(ncclCollConfig_t, userProfilerTag));
+#endif
 #if NCCL_VERSION_CODE >= 22203
 SAME(sizeof(struct fb_nccl_estimate), sizeof(ncclSimInfo_t));
 SAME(offsetof(struct fb_nccl_estimate, magic), offsetof(ncclSimInfo_t, magic));
@@ -123,7 +132,7 @@ static void test_versions(void)
 	CHECK_STR(fb_nccl_version_text(&new, text), "2.28.9");
 	CHECK_STR(fb_nccl_version_text(&old, text), "2.18.5");
 	CHECK(fake_calls_of(&new) != fake_calls_of(&old));
-	for (int f = 0; f < FB_NCCL_FEATURES; f++)
+	for (int f = 0; f < FB_NCCL_CALL_CONFIGS; f++)
 		CHECK(fb_nccl_has(&new, (enum fb_nccl_feature)f, why, sizeof(why)));
 	CHECK(fb_nccl_has(&old, FB_NCCL_POINT_TO_POINT, why, sizeof(why)));
 	CHECK(!fb_nccl_has(&old, FB_NCCL_WINDOWS, why, sizeof(why)));
@@ -135,6 +144,7 @@ static void test_versions(void)
 	CHECK(fb_nccl_can_type(&old, FB_BF16, why, sizeof(why)));
 	CHECK(fb_nccl_can_type(&new, FB_F8E5M2, why, sizeof(why)));
 	CHECK(old.AlltoAll == NULL && new.AlltoAll != NULL);
+	CHECK(!fb_nccl_has(&new, FB_NCCL_CALL_CONFIGS, why, sizeof(why)));
 	old.version = 2708;
 	CHECK_STR(fb_nccl_version_text(&old, text), "2.7.8");
 }

@@ -235,6 +235,67 @@ static void test_old(struct job *job)
 		job->nccl.CommDestroy(job->comm[r]);
 }
 
+/* Each function with a configuration gets what the function without gets, and the configuration. */
+static void test_configured(struct job *job)
+{
+	static const enum fb_collective all[] = {
+		FB_ALL_REDUCE, FB_ALL_GATHER, FB_REDUCE_SCATTER, FB_BROADCAST, FB_REDUCE,
+		FB_ALL_TO_ALL, FB_GATHER, FB_SCATTER};
+	const struct fb_nccl_choice choice = {"tree", "library"};
+	struct fb_operation op = {.datatype = FB_F32, .redop = FB_MAX, .root = 1, .count = 9};
+	const struct fake_call *c = &job->fake->call[0];
+	char why[FB_REASON_CHARS];
+
+	for (size_t i = 0; i < 2 * sizeof(all) / sizeof(all[0]); i++) {
+		struct fb_nccl_call call;
+		struct fake_call plain;
+
+		op.collective = all[i / 2];
+		CHECK(fb_nccl_call_can_configure(&job->nccl, &op, false, why, sizeof(why)));
+		if (!CHECK_INT(world_open(&job->world, 3, op), 0))
+			return;
+		CHECK_INT(fb_nccl_call_open(&call, &job->nccl, &job->world.op, 2, 3, false), 0);
+		call.comm = job->comm[2];
+		job->fake->count = job->fake->configured = 0;
+		CHECK_INT(fb_nccl_call_enqueue(&call, &call), 0);
+		CHECK_INT(job->fake->configured, 0);
+		plain = *c;
+		fb_nccl_call_configure(&call, &choice, i % 2 ? 3 : 0);
+		job->fake->count = 0;
+		CHECK_INT(fb_nccl_call_enqueue(&call, &call), 0);
+		CHECK_INT(job->fake->configured, 1);
+		CHECK_STR(job->fake->selection, "TREE_SIMPLE,TREE_LL,TREE_LL128");
+		CHECK_INT(job->fake->call_min_ctas, i % 2 ? 3 : FB_NCCL_UNDEFINED_INT);
+		CHECK_INT(job->fake->call_max_ctas, i % 2 ? 3 : FB_NCCL_UNDEFINED_INT);
+		CHECK_STR(c->name, plain.name);
+		CHECK(c->in == plain.in && c->out == plain.out && c->stream == plain.stream);
+		CHECK(c->count == plain.count && c->type == plain.type);
+		CHECK(c->op == plain.op && c->other == plain.other && c->rank == plain.rank);
+		fb_nccl_call_close(&call);
+		world_close(&job->world);
+	}
+	op.collective = FB_ALL_TO_ALL;
+	CHECK(!fb_nccl_call_can_configure(&job->nccl, &op, true, why, sizeof(why)));
+	CHECK_STR(why, "NCCL's sends and receives take no configuration of a call");
+}
+
+static void test_new(struct job *job)
+{
+	const struct fb_operation op = {.collective = FB_ALL_REDUCE, .datatype = FB_F32};
+	char why[FB_REASON_CHARS], path[PATH_MAX];
+
+	CHECK(!fb_nccl_call_can_configure(&job->nccl, &op, false, why, sizeof(why)));
+	CHECK_STR(why, "NCCL 2.18.5 has no configurations of calls (2.31 has)");
+	if (!CHECK_INT(fb_nccl_open(&job->nccl, beside_program("libfake_nccl_2_31.so", path), why,
+				    sizeof(why)), 0))
+		return;
+	job->fake = fake_calls_of(&job->nccl);
+	open_comms(job);
+	test_configured(job);
+	for (int r = 0; r < WORLD_MOST; r++)
+		job->nccl.CommDestroy(job->comm[r]);
+}
+
 static void test_failure(struct job *job)
 {
 	const struct fb_operation op = {.collective = FB_ALL_REDUCE, .datatype = FB_F32,
@@ -270,5 +331,6 @@ int main(void)
 	for (int r = 0; r < WORLD_MOST; r++)
 		job.nccl.CommDestroy(job.comm[r]);
 	test_old(&job);
+	test_new(&job);
 	return check_done("nccl_calls");
 }

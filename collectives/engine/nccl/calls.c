@@ -40,45 +40,49 @@ void fb_nccl_call_close(struct fb_nccl_call *call)
 #define TYPE(c) fb_nccl_type((c)->op->datatype)
 #define OP(c) fb_nccl_op((c)->op->redop)
 
+/* The function, or the one that takes a configuration. */
+#define CALL(c, name, ...)                                                                         \
+	((c)->configured ? (c)->nccl->name##Config(__VA_ARGS__, stream, &(c)->config)              \
+			 : (c)->nccl->name(__VA_ARGS__, stream))
+
 static int all_reduce(const struct fb_nccl_call *c, void *stream)
 {
-	return c->nccl->AllReduce(IN(c), OUT(c), COUNT(c), TYPE(c), OP(c), c->comm, stream);
+	return CALL(c, AllReduce, IN(c), OUT(c), COUNT(c), TYPE(c), OP(c), c->comm);
 }
 
 static int all_gather(const struct fb_nccl_call *c, void *stream)
 {
-	return c->nccl->AllGather(IN(c), OUT(c), COUNT(c), TYPE(c), c->comm, stream);
+	return CALL(c, AllGather, IN(c), OUT(c), COUNT(c), TYPE(c), c->comm);
 }
 
 static int reduce_scatter(const struct fb_nccl_call *c, void *stream)
 {
-	return c->nccl->ReduceScatter(IN(c), OUT(c), COUNT(c), TYPE(c), OP(c), c->comm, stream);
+	return CALL(c, ReduceScatter, IN(c), OUT(c), COUNT(c), TYPE(c), OP(c), c->comm);
 }
 
 static int broadcast(const struct fb_nccl_call *c, void *stream)
 {
-	return c->nccl->Broadcast(IN(c), OUT(c), COUNT(c), TYPE(c), c->op->root, c->comm, stream);
+	return CALL(c, Broadcast, IN(c), OUT(c), COUNT(c), TYPE(c), c->op->root, c->comm);
 }
 
 static int reduce(const struct fb_nccl_call *c, void *stream)
 {
-	return c->nccl->Reduce(IN(c), OUT(c), COUNT(c), TYPE(c), OP(c), c->op->root, c->comm,
-			       stream);
+	return CALL(c, Reduce, IN(c), OUT(c), COUNT(c), TYPE(c), OP(c), c->op->root, c->comm);
 }
 
 static int all_to_all(const struct fb_nccl_call *c, void *stream)
 {
-	return c->nccl->AlltoAll(IN(c), OUT(c), COUNT(c), TYPE(c), c->comm, stream);
+	return CALL(c, AlltoAll, IN(c), OUT(c), COUNT(c), TYPE(c), c->comm);
 }
 
 static int gather(const struct fb_nccl_call *c, void *stream)
 {
-	return c->nccl->Gather(IN(c), OUT(c), COUNT(c), TYPE(c), c->op->root, c->comm, stream);
+	return CALL(c, Gather, IN(c), OUT(c), COUNT(c), TYPE(c), c->op->root, c->comm);
 }
 
 static int scatter(const struct fb_nccl_call *c, void *stream)
 {
-	return c->nccl->Scatter(IN(c), OUT(c), COUNT(c), TYPE(c), c->op->root, c->comm, stream);
+	return CALL(c, Scatter, IN(c), OUT(c), COUNT(c), TYPE(c), c->op->root, c->comm);
 }
 
 /* Elements from the block on; where blocks are. */
@@ -199,6 +203,33 @@ bool fb_nccl_call_can(const struct fb_nccl *nccl, const struct fb_operation *op,
 		return !is_grouped(nccl, op->collective, grouped) ||
 		       fb_nccl_has(nccl, FB_NCCL_POINT_TO_POINT, reason, n);
 	return false;
+}
+
+bool fb_nccl_call_can_configure(const struct fb_nccl *nccl, const struct fb_operation *op,
+				bool grouped, char *reason, size_t n)
+{
+	if (!fb_nccl_has(nccl, FB_NCCL_CALL_CONFIGS, reason, n))
+		return false;
+	if (!is_grouped(nccl, op->collective, grouped))
+		return true;
+	snprintf(reason, n, "NCCL's sends and receives take no configuration of a call");
+	return false;
+}
+
+void fb_nccl_call_configure(struct fb_nccl_call *call, const struct fb_nccl_choice *choice,
+			    int channels)
+{
+	int ctas = channels ? channels : FB_NCCL_UNDEFINED_INT;
+
+	fb_nccl_selection(choice, call->selection);
+	call->configured = true;
+	call->config = (struct fb_nccl_call_config){
+		.size = sizeof(call->config), .magic = FB_NCCL_CONFIG_MAGIC,
+		.version = FB_NCCL_CALL_CONFIG_VERSION, .min_ctas = ctas, .max_ctas = ctas,
+		.nvls_ctas = FB_NCCL_UNDEFINED_INT, .cga_cluster_size = FB_NCCL_UNDEFINED_INT,
+		.selection = *call->selection ? call->selection : NULL,
+		.selection_forced = 1, .cta_policy = FB_NCCL_UNDEFINED_INT,
+	};
 }
 
 const char *fb_nccl_call_name(const struct fb_nccl *nccl, const struct fb_operation *op,

@@ -8,6 +8,7 @@
 
 #include "collectives/engine/engine.h"
 #include "common/library/nccl/api.h"
+#include "common/library/nccl/force.h"
 
 /* A call as one rank makes it. */
 struct fb_nccl_call {
@@ -15,6 +16,9 @@ struct fb_nccl_call {
 	fb_nccl_comm comm;
 	const struct fb_operation *op;
 	int rank, nranks;
+	bool configured;        /* by what follows, from 2.31 on */
+	struct fb_nccl_call_config config;
+	char selection[FB_NCCL_SELECTION_CHARS]; /* of the choice */
 	bool grouped;           /* sends and receives, though there is a function */
 	uint64_t *first_in;     /* [nranks + 1]: first element of each block of the input */
 	uint64_t *first_out;    /* [nranks + 1]: the same of the output */
@@ -31,6 +35,14 @@ void fb_nccl_call_close(struct fb_nccl_call *call);
 /* Pure: whether NCCL does the operation at all, of whatever algorithm. */
 bool fb_nccl_call_can(const struct fb_nccl *nccl, const struct fb_operation *op, bool grouped,
 		      char *reason, size_t n);
+
+/* Pure: whether a call of it can be given a configuration. Writes the reason otherwise. */
+bool fb_nccl_call_can_configure(const struct fb_nccl *nccl, const struct fb_operation *op,
+				bool grouped, char *reason, size_t n);
+
+/* From now on the call itself says algorithm, protocol and channels (0: NCCL chooses them). */
+void fb_nccl_call_configure(struct fb_nccl_call *call, const struct fb_nccl_choice *choice,
+			    int channels);
 
 /* Enqueues it on a cudaStream_t. 0 or an error as of fb_nccl_error (printed). */
 int fb_nccl_call_enqueue(const struct fb_nccl_call *call, void *stream);

@@ -107,6 +107,7 @@ static bool nccl_can(const struct fb_engine *engine, const struct fb_case *c,
 {
 	const struct nccl_engine *e = (const struct nccl_engine *)engine;
 	const struct fb_nccl_choice choice = {c->algorithm, c->protocol};
+	bool grouped = !strcmp(c->algorithm, "grouped");
 	const struct fb_nccl_place place = {
 		.nranks = e->group->nranks,
 		.nnodes = fb_group_one_host(e->group) ? 1 : e->group->nnodes,
@@ -131,8 +132,9 @@ static bool nccl_can(const struct fb_engine *engine, const struct fb_case *c,
 			 fb_datatype_name(op->datatype));
 		return false;
 	}
-	return fb_nccl_call_can(&e->nccl, op, !strcmp(c->algorithm, "grouped"), reason,
-				FB_REASON_CHARS) &&
+	return fb_nccl_call_can(&e->nccl, op, grouped, reason, FB_REASON_CHARS) &&
+	       (e->settings->nccl_force_by != FB_NCCL_BY_CALL ||
+		fb_nccl_call_can_configure(&e->nccl, op, grouped, reason, FB_REASON_CHARS)) &&
 	       fb_nccl_can_register(&e->nccl, fb_nccl_registration_of(c->registration), c->memory,
 				    reason);
 }
@@ -210,15 +212,20 @@ static double now_us(const struct nccl_engine *e)
 static int set_up(struct nccl_request *r, const struct fb_case *c)
 {
 	struct nccl_engine *e = r->engine;
+	bool by_call = e->settings->nccl_force_by == FB_NCCL_BY_CALL;
+	int channels = (int)e->settings->channels;
 	const struct fb_nccl_need need = {
-		.choice = r->choice, .registration = fb_nccl_registration_of(c->registration),
-		.segment = r->op->segment, .channels = (int)e->settings->channels,
+		.choice = by_call ? fb_nccl_choice_named("library", "library") : r->choice,
+		.registration = fb_nccl_registration_of(c->registration),
+		.segment = r->op->segment, .channels = by_call ? 0 : channels,
 	};
 	struct fb_nccl_log log = {.nccl = NULL};
 	int err = fb_nccl_call_open(&r->call, &e->nccl, r->op, e->group->rank, e->group->nranks,
 				    !strcmp(c->algorithm, "grouped"));
 
 	err = fb_group_agree(e->group, err);
+	if (!err && by_call)
+		fb_nccl_call_configure(&r->call, &r->choice, channels);
 	r->kept_us = -now_us(e);
 	if (e->group->rank == 0)
 		fb_nccl_log_begin(&log, &e->nccl);

@@ -26,6 +26,9 @@ static const struct fb_library_symbol symbols[] = {
 	OPTIONAL(CommSplit),          OPTIONAL(CommInitRankScalable), OPTIONAL(CommShrink),
 	OPTIONAL(CommRevoke),         OPTIONAL(CommGetUniqueId),  OPTIONAL(CommGrow),
 	OPTIONAL(CommSuspend),        OPTIONAL(CommResume),         OPTIONAL(GroupSimulateEnd),
+	OPTIONAL(AllReduceConfig),    OPTIONAL(AllGatherConfig),    OPTIONAL(ReduceScatterConfig),
+	OPTIONAL(BroadcastConfig),    OPTIONAL(ReduceConfig),       OPTIONAL(AlltoAllConfig),
+	OPTIONAL(GatherConfig),       OPTIONAL(ScatterConfig),
 };
 
 int fb_nccl_open(struct fb_nccl *nccl, const char *file, char *reason, size_t n)
@@ -84,6 +87,9 @@ bool fb_nccl_has(const struct fb_nccl *nccl, enum fb_nccl_feature feature, char 
 				     "symmetric windows", "2.27"},
 		[FB_NCCL_COPY_ENGINES] = {nccl->AlltoAll != NULL, "copy engine collectives",
 					  "2.28"},
+		/* They came together. */
+		[FB_NCCL_CALL_CONFIGS] = {nccl->AllReduceConfig && nccl->ScatterConfig,
+					  "configurations of calls", "2.31"},
 	};
 	char version[FB_NCCL_NAME_CHARS];
 

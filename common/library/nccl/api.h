@@ -12,6 +12,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "common/base/datatype.h"
 
@@ -26,6 +27,7 @@ enum {
 
 enum {
 	FB_NCCL_CONFIG_MAGIC = 0xcafebeef,
+	FB_NCCL_CALL_CONFIG_VERSION = 23102, /* of which struct fb_nccl_call_config is a copy */
 	FB_NCCL_ESTIMATE_MAGIC = 0x74685283,
 	FB_NCCL_ESTIMATE_VERSION = 22200,
 	FB_NCCL_CONFIG_VERSION = 22703,      /* of which struct fb_nccl_config is a copy */
@@ -61,6 +63,20 @@ struct fb_nccl_estimate {
 	size_t size;
 	unsigned magic, version;
 	float us; /* below 0: nothing was estimated */
+};
+
+/*
+ * ncclCollConfig_t as of 2.31.2, whose selection names what a call may use, as
+ * "RING_LL,RING_SIMPLE". Later versions give members that came after it their defaults.
+ */
+struct fb_nccl_call_config {
+	size_t size;
+	unsigned magic, version;
+	void *extensions;
+	int min_ctas, max_ctas, nvls_ctas, cga_cluster_size;
+	const char *selection;
+	int selection_forced, cta_policy;
+	uint64_t profiler_tag;
 };
 
 typedef void *fb_nccl_comm; /* ncclComm_t */
@@ -134,6 +150,31 @@ struct fb_nccl {
 			fb_nccl_comm *made, struct fb_nccl_config *config);     /* 2.29 */
 	int (*CommSuspend)(fb_nccl_comm comm, int flags);                       /* 2.29.7 */
 	int (*CommResume)(fb_nccl_comm comm);                                   /* 2.29.7 */
+	/* As those without Config, with what is to hold for the call; 2.31. */
+	int (*AllReduceConfig)(const void *in, void *out, size_t count, int type, int op,
+			       fb_nccl_comm comm, void *stream,
+			       const struct fb_nccl_call_config *config);
+	int (*AllGatherConfig)(const void *in, void *out, size_t count, int type,
+			       fb_nccl_comm comm, void *stream,
+			       const struct fb_nccl_call_config *config);
+	int (*ReduceScatterConfig)(const void *in, void *out, size_t count, int type, int op,
+				   fb_nccl_comm comm, void *stream,
+				   const struct fb_nccl_call_config *config);
+	int (*BroadcastConfig)(const void *in, void *out, size_t count, int type, int root,
+			       fb_nccl_comm comm, void *stream,
+			       const struct fb_nccl_call_config *config);
+	int (*ReduceConfig)(const void *in, void *out, size_t count, int type, int op, int root,
+			    fb_nccl_comm comm, void *stream,
+			    const struct fb_nccl_call_config *config);
+	int (*AlltoAllConfig)(const void *in, void *out, size_t count, int type,
+			      fb_nccl_comm comm, void *stream,
+			      const struct fb_nccl_call_config *config);
+	int (*GatherConfig)(const void *in, void *out, size_t count, int type, int root,
+			    fb_nccl_comm comm, void *stream,
+			    const struct fb_nccl_call_config *config);
+	int (*ScatterConfig)(const void *in, void *out, size_t count, int type, int root,
+			     fb_nccl_comm comm, void *stream,
+			     const struct fb_nccl_call_config *config);
 };
 
 /*
@@ -153,6 +194,7 @@ enum fb_nccl_feature {
 	FB_NCCL_REGISTRATION,
 	FB_NCCL_WINDOWS,
 	FB_NCCL_COPY_ENGINES,
+	FB_NCCL_CALL_CONFIGS,
 	FB_NCCL_FEATURES,
 };
 

@@ -23,28 +23,30 @@ enum { AR = 1, AG = 2, RS = 4, BC = 8, RE = 16 }; /* bits of the same */
  * also the token of NCCL_ALGO.
  */
 static const struct algorithm {
-	const char *name;
+	const char *name, *tag; /* tag: of the configuration of a call */
 	int protocols, collectives;
 	bool multicast;       /* works by it */
 	bool between_nodes;   /* needs several */
 	const char *variable; /* that has to be 1, or NULL */
 } algorithms[] = {
-	{"ring", ALL_PROTOCOLS, AR | AG | RS | BC | RE, false, false, NULL},
-	{"tree", ALL_PROTOCOLS, AR, false, false, NULL},
-	{"pat", SIMPLE, AG | RS, false, false, "NCCL_PAT_ENABLE"},
-	{"collnetdirect", SIMPLE, AR | AG | RS, false, true, "NCCL_COLLNET_ENABLE"},
-	{"collnetchain", SIMPLE, AR, false, true, "NCCL_COLLNET_ENABLE"},
-	{"nvls", SIMPLE, AR | AG | RS, true, false, NULL},
-	{"nvlstree", SIMPLE, AR, true, true, NULL},
+	{"ring", "RING", ALL_PROTOCOLS, AR | AG | RS | BC | RE, false, false, NULL},
+	{"tree", "TREE", ALL_PROTOCOLS, AR, false, false, NULL},
+	{"pat", "PAT", SIMPLE, AG | RS, false, false, "NCCL_PAT_ENABLE"},
+	{"collnetdirect", "COLLNET_DIRECT", SIMPLE, AR | AG | RS, false, true,
+	 "NCCL_COLLNET_ENABLE"},
+	{"collnetchain", "COLLNET_CHAIN", SIMPLE, AR, false, true, "NCCL_COLLNET_ENABLE"},
+	{"nvls", "NVLS", SIMPLE, AR | AG | RS, true, false, NULL},
+	{"nvlstree", "NVLSTREE", SIMPLE, AR, true, true, NULL},
 };
 
 enum { ALGORITHMS = sizeof(algorithms) / sizeof(algorithms[0]) };
 
 static const struct {
-	const char *name, *token;
+	const char *name, *token, *tag;
 	int bit;
 } protocols[] = {
-	{"simple", "Simple", SIMPLE}, {"ll", "LL", LL}, {"ll128", "LL128", LL128},
+	{"simple", "Simple", "SIMPLE", SIMPLE}, {"ll", "LL", "LL", LL},
+	{"ll128", "LL128", "LL128", LL128},
 };
 
 enum { PROTOCOLS = sizeof(protocols) / sizeof(protocols[0]) };
@@ -219,6 +221,22 @@ bool fb_nccl_choice_can(const struct fb_nccl_choice *choice, enum fb_collective 
 		return false;
 	}
 	return algorithm_can(a, place, reason, n);
+}
+
+void fb_nccl_selection(const struct fb_nccl_choice *choice, char text[FB_NCCL_SELECTION_CHARS])
+{
+	const struct algorithm *a = find(choice->algorithm, strlen(choice->algorithm));
+
+	text[0] = '\0';
+	for (size_t p = 0; a && p < PROTOCOLS; p++) {
+		size_t used = strlen(text);
+
+		if ((a->protocols & protocols[p].bit) &&
+		    (!strcmp(choice->protocol, library) ||
+		     !strcmp(choice->protocol, protocols[p].name)))
+			snprintf(text + used, FB_NCCL_SELECTION_CHARS - used, "%s%s_%s",
+				 used ? "," : "", a->tag, protocols[p].tag);
+	}
 }
 
 static char *copy_of(const char *name)

@@ -45,6 +45,14 @@ bool fb_nccl_choice_can(const struct fb_nccl_choice *choice, enum fb_collective 
 /* Whether the choice is made by NCCL_ALGO or NCCL_PROTO. */
 bool fb_nccl_is_forced(const struct fb_nccl_choice *choice);
 
+enum { FB_NCCL_SELECTION_CHARS = 96 };
+
+/*
+ * What a configuration of a call has to name for the choice: "RING_LL", or "TREE_SIMPLE,TREE_LL,
+ * TREE_LL128" without blanks where the protocol is NCCL's. "" for a choice that is not forced.
+ */
+void fb_nccl_selection(const struct fb_nccl_choice *choice, char text[FB_NCCL_SELECTION_CHARS]);
+
 /* What the two variables were; owned between begin and end. */
 struct fb_nccl_saved {
 	char *algorithm, *protocol;

@@ -203,6 +203,9 @@ static const struct fb_path_line *line_of(const struct fb_kv_machine *m,
 static struct fb_kv_backend *choose(struct fb_kv_machine *m, bool device,
 				    const struct fb_kv_need *need)
 {
+	const struct fb_path_best *measured =
+		fb_paths_best(&m->paths, need->get, (enum fb_auto_objective)m->settings->objective,
+			      need->pieces, need->bytes);
 	struct fb_kv_backend *best = NULL, *plain = NULL;
 	unsigned verb = 1u << (need->get ? FB_MOVE_GET : FB_MOVE_PUT);
 	double least = (double)INFINITY;
@@ -216,6 +219,9 @@ static struct fb_kv_backend *choose(struct fb_kv_machine *m, bool device,
 			continue;
 		if (!strcmp(b->name, usual_of(m, device)))
 			plain = b;
+		b->measured = b->mover && measured && !strcmp(b->name, measured->mover);
+		if (b->measured)
+			return b;
 		if (b->mover && us < least) {
 			least = us;
 			best = b;
@@ -281,7 +287,10 @@ void fb_kv_backend_path(const struct fb_kv_machine *m, const struct fb_kv_backen
 	if (!chosen)
 		return;
 	snprintf(own, sizeof(own), "%s", path);
-	if (line)
+	if (b->measured)
+		snprintf(path, FB_PATH_CHARS, "%s by path table, best of such lists: %.*s", b->name,
+			 OWN_CHARS, own);
+	else if (line)
 		snprintf(path, FB_PATH_CHARS, "%s by path table, %s: %.*s", b->name,
 			 fb_auto_objectives[line->objective], OWN_CHARS, own);
 	else

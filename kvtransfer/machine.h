@@ -20,6 +20,7 @@ struct fb_kv_backend {
 	const struct fb_mover_ops *ops; /* NULL: none, caches alone */
 	bool device;			/* memory is of GPUs */
 	struct fb_mover *mover;		/* NULL: none, not asked for, or `why` */
+	bool measured; /* it was chosen last by a line `best` */
 	char why[FB_REASON_CHARS];
 	struct fb_segment memory, tier; /* tier: of offload on GPUs */
 	struct fb_region *region, *remote; /* remote: of the tier; NULL: the region itself */

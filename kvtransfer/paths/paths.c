@@ -38,6 +38,22 @@ static bool read_path(const char *text, struct fb_path_line *path)
 	       number(rate, false, &path->gbps) && path->gbps > 0;
 }
 
+static bool read_best(const char *text, struct fb_path_best *best)
+{
+	char verb[WORD], beside[WORD], bytes[WORD], pieces[WORD], more[2];
+
+	if (sscanf(text, "best %23s %31s %31s %31s %31s %1s", best->mover, verb, beside, bytes,
+		   pieces, more) != 5)
+		return false;
+	best->get = !strcmp(verb, "get");
+	best->objective = !strcmp(beside, fb_auto_objectives[FB_OVERLAPPED]) ? FB_OVERLAPPED
+									     : FB_ALONE;
+	return (best->get || !strcmp(verb, "put")) &&
+	       !strcmp(beside, fb_auto_objectives[best->objective]) &&
+	       number(bytes, false, &best->piece_bytes) && best->piece_bytes > 0 &&
+	       number(pieces, false, &best->pieces) && best->pieces > 0;
+}
+
 /* Whether a line "machine KIND MODEL" is one, and of what. */
 static bool read_machine(const char *text, bool *gpu, char model[FB_PATHS_MODEL_CHARS])
 {
@@ -60,11 +76,23 @@ static int add(struct fb_paths *paths, const struct fb_path_line *path)
 	return FB_OK;
 }
 
+static int add_best(struct fb_paths *paths, const struct fb_path_best *best)
+{
+	struct fb_path_best *more = realloc(paths->best, (paths->bests + 1) * sizeof(*more));
+
+	if (!more)
+		return fb_error(FB_ENOMEM, "out of memory for a path table");
+	paths->best = more;
+	more[paths->bests++] = *best;
+	return FB_OK;
+}
+
 /* One line, without its end and its comment. */
 static int read_line(struct fb_paths *paths, const char *text, bool gpu, const char *model,
 		     int *matches)
 {
 	char named[FB_PATHS_MODEL_CHARS];
+	struct fb_path_best best;
 	struct fb_path_line path;
 	bool is_gpu;
 
@@ -74,6 +102,8 @@ static int read_line(struct fb_paths *paths, const char *text, bool gpu, const c
 		*matches = is_gpu == gpu && !strcmp(named, model);
 		return FB_OK;
 	}
+	if (!strncmp(text, "best ", 5) && *matches >= 0 && read_best(text, &best))
+		return *matches ? add_best(paths, &best) : FB_OK;
 	if (strncmp(text, "path ", 5) || *matches < 0 || !read_path(text, &path))
 		return FB_EINPUT;
 	return *matches ? add(paths, &path) : FB_OK;
@@ -82,7 +112,7 @@ static int read_line(struct fb_paths *paths, const char *text, bool gpu, const c
 int fb_paths_parse(struct fb_paths *paths, const char *text, const char *file, bool gpu,
 		   const char *model, FILE *errors)
 {
-	struct fb_paths made = {NULL, 0};
+	struct fb_paths made = {.line = NULL};
 	int matches = -1, err = FB_OK, line = 0;
 
 	while (*text && !err) {
@@ -97,8 +127,8 @@ int fb_paths_parse(struct fb_paths *paths, const char *text, const char *file, b
 			  : fb_error(FB_ENOMEM, "out of memory for a path table");
 		if (err == FB_EINPUT && errors)
 			fprintf(errors, "fabricbench: %s:%d: '%s': expected machine gpu|cpu MODEL, "
-				"or path MOVER put|get alone|overlapped A_US B_NS GBPS\n", file,
-				line, one);
+				"path MOVER put|get alone|overlapped A_US B_NS GBPS, or best MOVER "
+				"put|get alone|overlapped PIECE_BYTES PIECES\n", file, line, one);
 		free(one);
 		text += length + (text[length] == '\n');
 	}
@@ -113,7 +143,8 @@ int fb_paths_parse(struct fb_paths *paths, const char *text, const char *file, b
 void fb_paths_free(struct fb_paths *paths)
 {
 	free(paths->line);
-	*paths = (struct fb_paths){NULL, 0};
+	free(paths->best);
+	*paths = (struct fb_paths){.line = NULL};
 }
 
 double fb_path_us(const struct fb_path_line *line, double pieces, double bytes)
@@ -136,6 +167,29 @@ const struct fb_path_line *fb_paths_find(const struct fb_paths *paths, const cha
 			continue;
 		if (!found || p->objective == objective)
 			found = p;
+	}
+	return found;
+}
+
+const struct fb_path_best *fb_paths_best(const struct fb_paths *paths, bool get,
+					 enum fb_auto_objective objective, double pieces,
+					 double bytes)
+{
+	const struct fb_path_best *found = NULL;
+	double nearest = (double)INFINITY;
+
+	for (size_t i = 0; i < paths->bests && pieces > 0 && bytes > 0; i++) {
+		const struct fb_path_best *b = &paths->best[i];
+		double size = fabs(log2(bytes / pieces / b->piece_bytes));
+		double number = fabs(log2(pieces / b->pieces));
+		/* All of the objective asked for go before those measured alone. */
+		double far = size + number + (b->objective == objective ? 0 : 4);
+
+		if (b->get != get || (b->objective != FB_ALONE && b->objective != objective) ||
+		    size > 1 || number > 1 || far >= nearest)
+			continue;
+		found = b;
+		nearest = far;
 	}
 	return found;
 }

@@ -8,10 +8,12 @@
  *
  *	machine gpu|cpu MODEL
  *	path MOVER VERB alone|overlapped A_US B_NS GBPS
+ *	best MOVER VERB alone|overlapped PIECE_BYTES PIECES
  *
  * A path belongs to the machine line above it, of which there may be several with one model. The
  * time of a transfer is A + B pieces + bytes / rate; "-" for A: it was not measured, and counts as
- * nothing. overlapped: measured while both ends compute.
+ * nothing. overlapped: measured while both ends compute. best: of
+ * the movers that were measured with a list of so many pieces of this size, the fastest.
  */
 #ifndef FB_KVTRANSFER_PATHS_PATHS_H
 #define FB_KVTRANSFER_PATHS_PATHS_H
@@ -32,10 +34,20 @@ struct fb_path_line {
 	double a_us, b_ns, gbps; /* a_us NAN: not measured */
 };
 
+/* A list for which movers were compared, and the fastest of them. */
+struct fb_path_best {
+	char mover[FB_PATH_MOVER_CHARS];
+	bool get;
+	enum fb_auto_objective objective;
+	double piece_bytes, pieces;
+};
+
 /* The lines of one machine. */
 struct fb_paths {
 	struct fb_path_line *line; /* [count] */
 	size_t count;
+	struct fb_path_best *best; /* [bests] */
+	size_t bests;
 };
 
 /*
@@ -56,6 +68,14 @@ double fb_path_us(const struct fb_path_line *line, double pieces, double bytes);
  */
 const struct fb_path_line *fb_paths_find(const struct fb_paths *paths, const char *mover, bool get,
 					 enum fb_auto_objective objective);
+
+/*
+ * The line of the list that is most like a transfer of these pieces and bytes: of the objective,
+ * else measured alone; NULL: none has between half and twice as many pieces, and of that size.
+ */
+const struct fb_path_best *fb_paths_best(const struct fb_paths *paths, bool get,
+					 enum fb_auto_objective objective, double pieces,
+					 double bytes);
 
 /* The tables that were built in: all kvtransfer/paths/ *.paths, one behind the other. */
 const char *fb_paths_built_in(void);

@@ -94,6 +94,17 @@ echo "path shm put alone 1 1 1" >"$FB_TMP/bad.paths"
 go 2 --engine auto --tuning "$FB_TMP/bad.paths"
 expect "exit code of a bad table" "$rc" 3
 holds "$FB_TMP/err" 'bad.paths:1: .*expected machine gpu.cpu MODEL'
+# Lists of two sizes of pieces, which three movers carry: the table says which was the fastest, and
+# auto takes what it says, here another mover than measured, for lists like these and for no other.
+go 2 --engine shm,cma,tcp --operation fit,reshard --tokens 64 --block-tokens 4,16
+scripts/kv-paths "$(dirname "$csv")" >"$FB_TMP/best.paths" 2>"$FB_TMP/err" ||
+	fail "kv-paths: $(cat "$FB_TMP/err")"
+expect "best movers" \
+	"$(grep -cE '^best (shm|cma|tcp) +put alone [0-9.]+ [0-9]+$' "$FB_TMP/best.paths")" 2
+sed -i 's/^best [a-z]* /best tcp /' "$FB_TMP/best.paths"
+go 2 --engine auto --tokens 64,2K --block-tokens 4 --tuning "$FB_TMP/best.paths"
+expect "auto by lists" "$(rows ',auto,put,.*tcp by path table, best of such lists: ')" 1
+expect "auto by the fit" "$(rows ',auto,put,.*by path table, alone: ')" 1
 scripts/kv-paths "$FB_TMP/none" >"$FB_TMP/out" 2>&1 && fail "kv-paths takes no folder"
 verdict handoff_auto
 

@@ -13,15 +13,29 @@ static const char text[] =
 	"path shm put alone 1.5 20 10\n"
 	"path shm put overlapped 3 40 5\n"
 	"path tcp get alone - 0 2\n"
+	"best shm put alone 4096 100\n"
+	"best tcp put alone 16384 100\n"
+	"best cma put overlapped 4096 100\n"
+	"best tcp get alone 1024 1  # one piece\n"
 	"\n"
 	"machine gpu Some CPU @ 2 GHz\n"
 	"path copy put alone 1 1 1\n"
 	"machine cpu Other\n"
 	"path cma put alone 1 1 1";
 
+/* The mover for so many pieces of a size, or NULL. */
+static void check_best(const struct fb_paths *paths, bool get, enum fb_auto_objective objective,
+		       double pieces, double bytes, const char *mover)
+{
+	const struct fb_path_best *best =
+		fb_paths_best(paths, get, objective, pieces, pieces * bytes);
+
+	CHECK_STR(best ? best->mover : "none", mover ? mover : "none");
+}
+
 static void test_lookup(void)
 {
-	struct fb_paths paths = {NULL, 0};
+	struct fb_paths paths = {.line = NULL};
 	const struct fb_path_line *line;
 
 	CHECK_INT(fb_paths_parse(&paths, text, "text", false, "Some CPU @ 2 GHz", stderr), FB_OK);
@@ -35,6 +49,18 @@ static void test_lookup(void)
 	CHECK(line && isnan(line->a_us) && fabs(fb_path_us(line, 5, 2e3) - 1) < 1e-9);
 	CHECK(!fb_paths_find(&paths, "tcp", false, FB_ALONE));
 	CHECK(!fb_paths_find(&paths, "cma", false, FB_ALONE));
+	CHECK_INT(paths.bests, 4);
+	check_best(&paths, false, FB_ALONE, 100, 4096, "shm");
+	check_best(&paths, false, FB_ALONE, 199, 8100, "shm");
+	check_best(&paths, false, FB_ALONE, 51, 8300, "tcp");
+	check_best(&paths, false, FB_ALONE, 49, 4096, NULL);
+	check_best(&paths, false, FB_ALONE, 201, 4096, NULL);
+	check_best(&paths, false, FB_ALONE, 100, 2047, NULL);
+	check_best(&paths, false, FB_OVERLAPPED, 60, 8100, "cma");
+	check_best(&paths, false, FB_OVERLAPPED, 100, 16384, "tcp");
+	check_best(&paths, true, FB_ALONE, 1, 1024, "tcp");
+	check_best(&paths, true, FB_ALONE, 100, 4096, NULL);
+	check_best(&paths, true, FB_ALONE, 0, 0, NULL);
 	fb_paths_free(&paths);
 	CHECK_INT(fb_paths_parse(&paths, text, "text", true, "Some CPU @ 2 GHz", stderr), FB_OK);
 	CHECK_INT(paths.count, 1);
@@ -44,7 +70,7 @@ static void test_lookup(void)
 /* All built-in tables are read, whatever the machine. */
 static void test_built_in(void)
 {
-	struct fb_paths paths = {NULL, 0};
+	struct fb_paths paths = {.line = NULL};
 
 	CHECK_INT(fb_paths_parse(&paths, fb_paths_built_in(), "built in", true,
 				 "NVIDIA H100 80GB HBM3", stderr), FB_OK);
@@ -69,8 +95,15 @@ static void test_refused(void)
 		"machine cpu X\npath shm put alone 1 1 inf",
 		"machine cpu X\npath shm put alone nan 1 1",
 		"machine cpu X\nrule shm",
+		"best shm put alone 1 1",
+		"machine cpu X\nbest shm put alone 1",
+		"machine cpu X\nbest shm put alone 0 1",
+		"machine cpu X\nbest shm put alone 1 -",
+		"machine cpu X\nbest shm put beside 1 1",
+		"machine cpu X\nbest shm push alone 1 1",
+		"machine cpu X\nbest shm put alone 1 1 1",
 	};
-	struct fb_paths paths = {NULL, 0};
+	struct fb_paths paths = {.line = NULL};
 
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		CHECK_INT(fb_paths_parse(&paths, bad[i], "text", false, "X", NULL), FB_EINPUT);

@@ -47,7 +47,7 @@ runs 2 "$program" --engine host --transport tcp --operation open --communicators
 [ "$(values sockets ',open,')" -ge 3 ] || fail "three of tcp hold $(values sockets ,open,) sockets"
 runs 4 "$program" --engine host,mpi --communicators 2 --grid 2x2x1,4x1x1 --algorithm ring
 all_set call_us 'communicators=2;grid=(2x2x1|4x1x1)' 12
-runs 2 "$program" --engine mpi --operation dup --grid 2x2x1
+runs 2 "$program" --engine mpi --operation dup --grid 2x2x1 --communicators 1,2,4
 expect "a grid of others" "$(grep -c 'grid 2x2x1 is of 4 ranks, not of 2' "$FB_TMP/out")" 3
 "$program" --operation divorce >"$FB_TMP/out" 2>&1
 expect "an unknown operation" "$?" 3
@@ -66,6 +66,9 @@ wrong() {
 wrong create split mpi 'creating communicators'
 wrong create open host 'creating communicators'
 wrong buffer dup mpi '(first call on communicators|[Ss]egmentation|gone|missing: rank)'
+# One rank ends none: that nobody waits for, so the rows are as usual.
+runs 2 "$program" --engine host,mpi --operation open,dup,split --communicators 2 --misuse destroy
+all_set create_us ',(open|dup|split),' 3
 verdict communicator_misuse
 
 program=$FB_BUILD/tests/fake_gpu/communicator
@@ -83,7 +86,7 @@ if [ -x "$program" ]; then
 		expect "versions" "$(grep -c 'has no ncclCommSuspend (2.29.7 has)' "$FB_TMP/out")" 2
 		expect "processes" "$(grep -c 'start one rank' "$FB_TMP/out")" 2
 	done
-	runs 1 "$program" "${nccl[@]}" --operation init_all,shrink
+	runs 1 "$program" "${nccl[@]}" --operation init_all,shrink --communicators 1,2,4
 	all_set create_us ',init_all,' 3
 	expect "one rank" "$(grep -c 'a member less needs two ranks' "$FB_TMP/out")" 3
 	runs 2 "$program" "${nccl[@]}" --operation init --nccl-force ring,ring:ll,tree \

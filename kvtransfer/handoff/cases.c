@@ -69,12 +69,11 @@ int fb_handoff_open(struct fb_run *run, void **result)
 /* Of a pair: heads are cut out of tokens in nhd, else runs of pages are whole. */
 static double pieces_of(const struct fb_kv_shape *s)
 {
-	uint32_t run = s->page_run ? s->page_run : UINT32_MAX;
+	uint32_t run = s->churn ? 1 : s->page_run ? s->page_run : UINT32_MAX;
+	uint32_t whole = fb_kv_blocks(s) / run + 1;
 
 	return (double)fb_kv_regions(s) *
-	       (s->layout == FB_KV_NHD && s->tp[0] != s->tp[1]
-			? s->tokens
-			: fb_kv_blocks(s) / (s->churn ? 1 : run) + 1.0);
+	       (s->layout == FB_KV_NHD && s->tp[0] != s->tp[1] ? s->tokens : whole);
 }
 
 struct fb_kv_backend *fb_handoff_engine_of(struct fb_handoff_state *state,

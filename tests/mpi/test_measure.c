@@ -18,8 +18,8 @@
 
 static void test_times(struct fb_meter *m)
 {
-	const struct fb_case isolated = {.cadence = FB_ISOLATED, .redop = -1};
-	const struct fb_case streaming = {.cadence = FB_STREAMING, .redop = -1};
+	const struct fb_case isolated = {.cadence = FB_ISOLATED, .launch = "blocking", .redop = -1};
+	const struct fb_case streaming = {.cadence = FB_STREAMING, .launch = "blocking", .redop = -1};
 	bool root = m->world->rank == 0;
 	struct fb_measurement out;
 	/* The last rank is the slow one: 200 us, the others 100 us. */
@@ -77,7 +77,7 @@ static int sleep_a_while(void *instance, int calls)
  */
 static void test_cpu(struct fb_meter *m)
 {
-	const struct fb_case isolated = {.cadence = FB_ISOLATED, .redop = -1};
+	const struct fb_case isolated = {.cadence = FB_ISOLATED, .launch = "blocking", .redop = -1};
 	struct fb_program sleeps = program;
 	struct operation op = op_of(m, 200e-6);
 	struct fb_measurement spun, slept;
@@ -95,7 +95,7 @@ static void test_cpu(struct fb_meter *m)
 /* The times of single ranks are the samples' own: from the first begin to the last end. */
 static void test_ranks(struct fb_meter *m)
 {
-	const struct fb_case isolated = {.cadence = FB_ISOLATED, .redop = -1};
+	const struct fb_case isolated = {.cadence = FB_ISOLATED, .launch = "blocking", .redop = -1};
 	bool slow = m->world->rank == m->world->nranks - 1;
 	struct operation op = op_of(m, slow ? 200e-6 : 100e-6);
 	size_t ranks = (size_t)m->world->nranks;
@@ -132,7 +132,7 @@ static void test_ranks(struct fb_meter *m)
  */
 static void test_late(struct fb_meter *m)
 {
-	const struct fb_case isolated = {.cadence = FB_ISOLATED, .redop = -1};
+	const struct fb_case isolated = {.cadence = FB_ISOLATED, .launch = "blocking", .redop = -1};
 	const double late_us[] = {0, 300, 900};
 	bool last = m->world->rank == m->world->nranks - 1;
 	double median[3] = {0};
@@ -160,9 +160,10 @@ static void test_late(struct fb_meter *m)
 
 static void test_flags(struct fb_meter *m)
 {
-	const struct fb_case isolated = {.cadence = FB_ISOLATED, .redop = -1};
+	const struct fb_case isolated = {.cadence = FB_ISOLATED, .launch = "blocking", .redop = -1};
 	const struct fb_case in_place = {
-		.cadence = FB_STREAMING, .redop = FB_SUM, .in_place = true};
+		.cadence = FB_STREAMING, .launch = "blocking", .redop = FB_SUM,
+		.in_place = true};
 	struct operation op = op_of(m, 0);
 	struct span span = span_begin();
 	struct fb_measurement out;
@@ -192,7 +193,7 @@ static void test_flags(struct fb_meter *m)
 /* One clock: the row's own, small beside 200 us; else what the self test found, and its flag. */
 static void test_skew(struct fb_meter *m)
 {
-	const struct fb_case isolated = {.cadence = FB_ISOLATED, .redop = -1};
+	const struct fb_case isolated = {.cadence = FB_ISOLATED, .launch = "blocking", .redop = -1};
 	const double skews[] = {5, 1e6}; /* 10% of 200 us lies between them */
 	struct fb_measurement out;
 
@@ -217,7 +218,7 @@ static void test_skew(struct fb_meter *m)
 
 static void test_wrong(struct fb_meter *m)
 {
-	const struct fb_case isolated = {.cadence = FB_ISOLATED, .redop = -1};
+	const struct fb_case isolated = {.cadence = FB_ISOLATED, .launch = "blocking", .redop = -1};
 	int last = m->world->nranks - 1;
 	struct operation op = op_of(m, 10e-6);
 	struct fb_measurement out;
@@ -245,7 +246,7 @@ static void test_wrong(struct fb_meter *m)
 /* verify=first does not look at the last repetition, verify=no not even at the first. */
 static void test_verify(struct fb_meter *m, struct fb_settings *settings)
 {
-	const struct fb_case isolated = {.cadence = FB_ISOLATED, .redop = -1};
+	const struct fb_case isolated = {.cadence = FB_ISOLATED, .launch = "blocking", .redop = -1};
 	struct operation op = op_of(m, 10e-6);
 	struct fb_measurement out;
 
@@ -294,7 +295,7 @@ static int ready(void *instance, int calls)
 static void test_cold(struct fb_meter *m)
 {
 	struct fb_program clears = program;
-	struct fb_case c = {.cadence = FB_ISOLATED, .redop = -1, .cold = true};
+	struct fb_case c = {.cadence = FB_ISOLATED, .launch = "blocking", .redop = -1, .cold = true};
 	struct operation op = op_of(m, 10e-6);
 	struct fb_measurement out;
 

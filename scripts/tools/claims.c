@@ -9,6 +9,7 @@
 #include "common/option/option.h"
 #include "scripts/tools/lib/tool.h"
 
+#include <csv.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -217,6 +218,7 @@ static const struct fb_tool tool = {
 	.summary = "whether what a study claims holds",
 	.description = description,
 	.table = table,
+	.libraries = FB_TOOL_CSV,
 	.run = run,
 };
 

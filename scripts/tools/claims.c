@@ -10,6 +10,7 @@
 #include "scripts/tools/lib/tool.h"
 
 #include <csv.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -64,7 +65,7 @@ static void print_value(const struct fb_claim_show *show, const struct fb_claim_
 	}
 	if (show->over)
 		printf(", %s %s", show->over, at);
-	if (value->middle < 0 || value->middle >= 0)
+	if (!isnan(value->middle))
 		printf(": %.4g, 95%% interval %.4g to %.4g (at %s %g wanted)\n", value->middle,
 		       value->low, value->high, show->least ? "least" : "most", show->bound);
 	else

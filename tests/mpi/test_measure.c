@@ -19,7 +19,8 @@
 static void test_times(struct fb_meter *m)
 {
 	const struct fb_case isolated = {.cadence = FB_ISOLATED, .launch = "blocking", .redop = -1};
-	const struct fb_case streaming = {.cadence = FB_STREAMING, .launch = "blocking", .redop = -1};
+	const struct fb_case streaming = {
+		.cadence = FB_STREAMING, .launch = "blocking", .redop = -1};
 	bool root = m->world->rank == 0;
 	struct fb_measurement out;
 	/* The last rank is the slow one: 200 us, the others 100 us. */
@@ -162,8 +163,7 @@ static void test_flags(struct fb_meter *m)
 {
 	const struct fb_case isolated = {.cadence = FB_ISOLATED, .launch = "blocking", .redop = -1};
 	const struct fb_case in_place = {
-		.cadence = FB_STREAMING, .launch = "blocking", .redop = FB_SUM,
-		.in_place = true};
+		.cadence = FB_STREAMING, .launch = "blocking", .redop = FB_SUM, .in_place = true};
 	struct operation op = op_of(m, 0);
 	struct span span = span_begin();
 	struct fb_measurement out;
@@ -295,7 +295,8 @@ static int ready(void *instance, int calls)
 static void test_cold(struct fb_meter *m)
 {
 	struct fb_program clears = program;
-	struct fb_case c = {.cadence = FB_ISOLATED, .launch = "blocking", .redop = -1, .cold = true};
+	struct fb_case c = {
+		.cadence = FB_ISOLATED, .launch = "blocking", .redop = -1, .cold = true};
 	struct operation op = op_of(m, 10e-6);
 	struct fb_measurement out;
 

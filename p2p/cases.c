@@ -6,6 +6,7 @@
 
 #include "common/base/error.h"
 #include "common/base/sizes.h"
+#include "common/mover/mover.h"
 #include "p2p/program.h"
 
 enum {
@@ -93,14 +94,18 @@ static void make_flows(const struct fb_p2p_state *state, const struct fb_case *c
 	}
 }
 
-/* The load: streams between the pairs after the first, which is the one that is measured. */
+/*
+ * The load: streams between the pairs after the first, which is the one that is measured. A mover
+ * without SEND puts.
+ */
 static void make_load(const struct fb_p2p_state *state, const struct fb_case *c,
 		      struct fb_job *load)
 {
+	const struct fb_mover_ops *mover = fb_p2p_engines[fb_p2p_engine_index(c->engine)]->mover;
 	int pairs = value(FB_OWN_CONST(struct fb_p2p_keys, c)->load, 0);
 
 	load->pattern = FB_ONE_WAY;
-	load->verb = FB_SEND;
+	load->verb = mover && !(mover->verbs >> FB_MOVE_SEND & 1) ? FB_PUT : FB_SEND;
 	load->bytes = state->own->load_bytes;
 	load->window = fb_p2p_window(state, load->bytes);
 	for (int i = 1; i <= pairs; i++)

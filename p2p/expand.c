@@ -28,14 +28,14 @@ static bool suit_engine(const struct fb_p2p_state *state, struct fb_case *c)
 		c->protocol = c->transport = library;
 		return true;
 	}
-	if (ops->device) {
+	if (ops->device && !ops->mover) {
 		if (strcmp(c->algorithm, fb_verbs[FB_SEND]))
 			c->protocol = "direct"; /* no other way to write to, or read, memory */
 		return true;
 	}
 	/* "all" engines are those that this machine has; one that is named gets its rows. */
 	if (ops->missing && state->engines[index] && ops->missing(state->engines[index]) &&
-	    !strcmp(state->settings->engine, "all"))
+	    state->any)
 		return false;
 	return ops->protocols[fb_p2p_index(ops->protocols, c->protocol)] &&
 	       ops->adjust(state->settings, c);
@@ -46,14 +46,18 @@ static bool adjust_named(struct fb_p2p_state *state, struct fb_case *c)
 {
 	bool one_sided = strcmp(c->algorithm, fb_verbs[FB_SEND]) != 0;
 	struct fb_p2p_keys *keys = FB_OWN(struct fb_p2p_keys, c);
+	const bool mover = fb_p2p_engines[fb_p2p_engine_index(c->engine)]->mover != NULL;
 	char ignored[FB_REASON_CHARS] = "";
 	size_t part_bytes, *most;
 
 	if (!fb_p2p_suit(state, c))
 		return false;
 	if (!strcmp(c->operation, fb_patterns[FB_PING_PONG])) {
-		/* Nobody answers what is read or written: the time of one is the latency. */
-		if (one_sided)
+		/*
+		 * Nobody answers what is read or written: the time of one is the latency. A put by
+		 * a mover is noticed, and answered.
+		 */
+		if (one_sided && !(mover && !strcmp(c->algorithm, fb_verbs[FB_PUT])))
 			c->operation = fb_patterns[FB_ONE_WAY];
 		keys->window = 1;
 	} else {
@@ -213,14 +217,15 @@ static int expand_patterns(struct expansion *e)
 
 int fb_p2p_expand(struct fb_run *run, void *arg)
 {
-	enum { ENGINES = 16, PROTOCOLS = 64 };
+	enum { ENGINES = 40, PROTOCOLS = 64 };
 	struct fb_p2p_state *state = arg;
 	const char *engines[ENGINES] = {NULL}, *protocols[PROTOCOLS] = {NULL};
 	struct expansion e = {
 		.run = run,
 		.state = state,
 		.choices = {
-			.engines = engines, .algorithms = fb_verbs, .protocols = protocols,
+			.engines = engines, .engine_list = state->engine_list,
+			.algorithms = fb_verbs, .protocols = protocols,
 			.transports = transports, .memories = fb_p2p_memories,
 			.launches = launches,
 			.has_root = state->program->grouping == FB_AROUND_ROOT,

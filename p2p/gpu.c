@@ -11,6 +11,7 @@
 
 #include "common/library/nccl/comm.h"
 #include "common/base/error.h"
+#include "common/mover/mover.h"
 #include "common/record/variant.h"
 #include "p2p/program.h"
 
@@ -42,7 +43,7 @@ int fb_p2p_gpu_open(struct fb_p2p_state *state)
 
 	for (size_t i = 0; fb_p2p_engines[i]; i++)
 		wanted |= fb_p2p_engines[i]->device &&
-			  fb_option_names(state->settings->engine, fb_p2p_engines[i]->name);
+			  fb_option_names(state->engine_list, fb_p2p_engines[i]->name);
 	if (!wanted)
 		return FB_OK;
 	err = fb_gpu_view_open(&state->gpu, state->session, state->world, state->no_gpu);
@@ -70,7 +71,7 @@ bool fb_p2p_suit(const struct fb_p2p_state *state, struct fb_case *c)
 	if (!ops->device)
 		return !streams;
 	/* "all" engines are those that this machine has; one that is named gets its rows. */
-	if (!state->has_gpu && !strcmp(state->settings->engine, "all"))
+	if (!state->has_gpu && state->any)
 		return false;
 	if (one_sided && !ops->one_sided)
 		return false;
@@ -80,7 +81,10 @@ bool fb_p2p_suit(const struct fb_p2p_state *state, struct fb_case *c)
 	if (!one_sided && strcmp(c->operation, fb_patterns[FB_PING_PONG]) &&
 	    !strcmp(c->protocol, "ll"))
 		return false;
-	if (!streams)
+	/* Movers are posted by the host, unless a stream is asked for; see over.c. */
+	if (ops->mover && streams && (!ops->mover->streams || strcmp(c->launch, "stream")))
+		return false;
+	if (!streams && !ops->mover)
 		c->launch = "stream";
 	/* What NCCL makes known to peers are handles of cuMemCreate's memory. */
 	if (ops->registers && strcmp(c->registration, fb_nccl_registrations[FB_NCCL_NONE]))
@@ -98,8 +102,8 @@ void fb_p2p_suit_variant(const struct fb_p2p_state *state, struct fb_case *c)
 		const char *name;
 		uint64_t value;
 	} keys[] = {
-		{"channels", s->channels}, {"rounds", state->own->rounds},
-		{"threads", s->threads},
+		{"channels", s->channels},
+		{"rounds", ops_of(c)->mover ? 0 : state->own->rounds}, {"threads", s->threads},
 	};
 	char text[64];
 
@@ -116,7 +120,7 @@ int fb_p2p_rounds(const struct fb_p2p_state *state, const struct fb_case *c)
 {
 	const struct fb_p2p_engine_ops *ops = ops_of(c);
 
-	if (!ops->device || strcmp(c->operation, fb_patterns[FB_PING_PONG]))
+	if (!ops->device || ops->mover || strcmp(c->operation, fb_patterns[FB_PING_PONG]))
 		return 1;
 	if (state->own->rounds)
 		return (int)state->own->rounds;

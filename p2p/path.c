@@ -112,7 +112,8 @@ int fb_p2p_path_open(struct fb_p2p_path *path, const struct fb_p2p_state *state,
 		return err;
 	/* Rank 0 writes the row, and may have no part in the job. */
 	snprintf(path->carrier, sizeof(path->carrier), "%s", of_engine);
-	MPI_Bcast(path->carrier, sizeof(path->carrier), MPI_CHAR, job->flows[0].src, world->comm);
+	MPI_Bcast(path->carrier, sizeof(path->carrier), MPI_CHAR,
+		  job->verb == FB_GET ? job->flows[0].dst : job->flows[0].src, world->comm);
 	MPI_Bcast(path->where, sizeof(path->where), MPI_CHAR, job->flows[0].src, world->comm);
 	path->device = fb_p2p_engines[fb_p2p_engine_index(c->engine)]->device;
 	path->on_gpu = path->device || fb_memory_on_gpu(c);

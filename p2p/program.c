@@ -56,10 +56,10 @@ static int open_engines(struct fb_p2p_state *state)
 	state->engines = calloc(n + 1, sizeof(*state->engines));
 	err = fb_group_agree(state->world, state->engines ? FB_OK : FB_ENOMEM);
 	for (size_t i = 0; i < n && !err; i++) {
-		if (!fb_option_names(state->settings->engine, fb_p2p_engines[i]->name))
+		if (!fb_option_names(state->engine_list, fb_p2p_engines[i]->name))
 			continue;
-		err = fb_p2p_engines[i]->open(&state->engines[i], state->session,
-					      state->world);
+		err = fb_p2p_engines[i]->open(&state->engines[i], fb_p2p_engines[i],
+					      state->session, state->world);
 		err = fb_group_agree(state->world, err == FB_EUNSUPPORTED ? FB_OK : err);
 	}
 	return err;
@@ -84,8 +84,15 @@ static int open_program(struct fb_run *run, void **result)
 	MPI_Comm_dup(state->world->comm, &state->control);
 	/* A single rank has no pair; its rows say so, and a wrong list is wrong there too. */
 	nranks = state->world->nranks < 2 ? 2 : state->world->nranks;
-	err = fb_group_agree(state->world, fb_pairs_read(&state->pairs, state->own->pairs, nranks,
-							 state->world->rank ? NULL : stderr));
+	err = fb_group_agree(state->world, fb_p2p_add_movers());
+	fb_p2p_engine_list(state->settings->engine, state->engine_list,
+			   sizeof(state->engine_list));
+	state->any = !strcmp(state->settings->engine, "all") ||
+		     !strcmp(state->settings->engine, "movers");
+	if (!err)
+		err = fb_group_agree(state->world,
+				     fb_pairs_read(&state->pairs, state->own->pairs, nranks,
+						   state->world->rank ? NULL : stderr));
 	if (!err)
 		err = fb_stores_open(&state->stores, state->world, state->own->numa);
 	if (!err)
@@ -303,7 +310,8 @@ static bool counts(void *instance)
 {
 	const struct instance *i = instance;
 
-	return fb_job_counts(&i->job, i->state->world->rank, i->ops->device);
+	/* The end of a PUT by a mover is where it is noticed. */
+	return fb_job_counts(&i->job, i->state->world->rank, i->ops->device || i->ops->mover);
 }
 
 static int check(void *instance, int calls, struct fb_mismatch *bad)

@@ -81,6 +81,8 @@ struct fb_p2p_state {
 	const struct fb_settings *settings;
 	const struct fb_p2p_settings *own;
 	struct fb_pairs pairs;
+	char engine_list[512]; /* the names that --engine stands for */
+	bool any;              /* all or movers: of an engine that is missing no row is wanted */
 	struct fb_p2p_engine **engines; /* as in fb_p2p_engines; NULL: not to be had */
 	struct fb_stores stores; /* the memory that messages lie in */
 	struct fb_gpu gpu; /* if has_gpu */

@@ -12,6 +12,7 @@
 #include "common/session.h"
 #include "p2p/job.h"
 
+struct fb_mover_ops;
 struct fb_p2p_engine;
 struct fb_p2p_request;
 
@@ -60,9 +61,12 @@ struct fb_p2p_engine_ops {
 	/* Why an open engine has nothing to work with, equal on all ranks; or NULL. May be NULL. */
 	const char *(*missing)(const struct fb_p2p_engine *engine);
 
+	/* What carries messages out, of engines over movers (over.c); NULL: the engine itself. */
+	const struct fb_mover_ops *mover;
+
 	/* Collective. FB_EUNSUPPORTED (nothing printed): not on this machine. */
-	int (*open)(struct fb_p2p_engine **engine, const struct fb_session *session,
-		    const struct fb_group *group);
+	int (*open)(struct fb_p2p_engine **engine, const struct fb_p2p_engine_ops *ops,
+		    const struct fb_session *session, const struct fb_group *group);
 	void (*close)(struct fb_p2p_engine *engine);
 
 	/* Pure and equal on all ranks: can it do the case? Writes the reason otherwise. */
@@ -117,7 +121,17 @@ struct fb_p2p_request {
 extern const struct fb_p2p_engine_ops fb_p2p_host, fb_p2p_mpi, fb_p2p_rdma, fb_p2p_ucx,
 	fb_p2p_copy, fb_p2p_cuda, fb_p2p_nccl;
 
-/* All engines, ending in NULL. */
-extern const struct fb_p2p_engine_ops *const fb_p2p_engines[];
+/* The engine of a mover, whose name is "mover-" and the mover's. (over.c) */
+#define FB_P2P_OVER "mover-"
+struct fb_p2p_engine_ops fb_p2p_over(const struct fb_mover_ops *mover, const char *name);
+
+/* All engines, ending in NULL; those over movers are last. */
+extern const struct fb_p2p_engine_ops *fb_p2p_engines[];
+
+/* Local, the same on all ranks, once: adds engines over all movers. As fb_movers_load(). */
+int fb_p2p_add_movers(void);
+
+/* What --engine names: "all" stands for engines of their own, "movers" for those over movers. */
+void fb_p2p_engine_list(const char *asked, char *list, size_t chars);
 
 #endif

@@ -6,6 +6,9 @@
  * Protocols: simple, ll and ll128 go through slots; direct writes into the receiver's buffer,
  * over tcp by the kernel, from and to the users' memory; split has both ends copy a half each.
  * put and get are plain copies by one end.
+ *
+ * It has loops of its own beside engines mover-shm and mover-tcp (over.c): movers have neither
+ * slots nor protocols, which are what is measured here.
  */
 #include "p2p/engine/host.h"
 
@@ -41,8 +44,8 @@ static bool host_adjust(const struct fb_settings *settings, struct fb_case *c)
 	return strcmp(c->transport, "rdma") != 0;
 }
 
-static int host_open(struct fb_p2p_engine **engine, const struct fb_session *session,
-		     const struct fb_group *group)
+static int host_open(struct fb_p2p_engine **engine, const struct fb_p2p_engine_ops *ops,
+		     const struct fb_session *session, const struct fb_group *group)
 {
 	struct fb_host_p2p *e = calloc(1, sizeof(*e));
 	int err = fb_group_agree(group, e ? FB_OK : FB_ENOMEM);
@@ -51,7 +54,7 @@ static int host_open(struct fb_p2p_engine **engine, const struct fb_session *ses
 		free(e);
 		return err;
 	}
-	e->engine = (struct fb_p2p_engine){&fb_p2p_host, session, group};
+	e->engine = (struct fb_p2p_engine){ops, session, group};
 	e->world = group;
 	e->settings = session->settings;
 	/* What a machine refuses is found before anything is measured. */

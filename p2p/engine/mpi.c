@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The MPI engine: the library's own messages (MPI_Send and its kin) and one-sided calls, as the
- * yardstick for the project's transports, on the same buffers.
+ * yardstick for the project's transports, on the same buffers. It has loops of its own beside
+ * engines mover-mpi and mover-mpi_window (over.c): a small message by MPI_Send and MPI_Recv takes
+ * less time than by MPI_Isend, MPI_Irecv and MPI_Test, which a mover needs.
  *
  * One-sided: a window over the segment's part, locked for all from setup on. A put is complete
  * when MPI_Win_flush returns, a get likewise. Some libraries move bytes only while the target is
@@ -44,8 +46,8 @@ struct mpi_p2p_request {
 	uint64_t operations; /* one-sided: calls that were started, on all ranks alike */
 };
 
-static int mpi_open(struct fb_p2p_engine **engine, const struct fb_session *session,
-		     const struct fb_group *group)
+static int mpi_open(struct fb_p2p_engine **engine, const struct fb_p2p_engine_ops *ops,
+		     const struct fb_session *session, const struct fb_group *group)
 {
 	struct mpi_p2p *e = calloc(1, sizeof(*e));
 	int err = fb_group_agree(group, e ? FB_OK : FB_ENOMEM);
@@ -54,7 +56,7 @@ static int mpi_open(struct fb_p2p_engine **engine, const struct fb_session *sess
 		free(e);
 		return err;
 	}
-	e->engine = (struct fb_p2p_engine){&fb_p2p_mpi, session, group};
+	e->engine = (struct fb_p2p_engine){ops, session, group};
 	e->world = group;
 	MPI_Comm_dup(e->world->comm, &e->comm);
 	(void)fb_mpi_has_windows(e->world, e->comm, e->no_window, FB_REASON_CHARS);

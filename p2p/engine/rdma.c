@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The rdma engine: messages as raw verbs, each a work request or a few, straight from and into the
- * ranks' buffers. How it works inside is in rdma.h.
+ * ranks' buffers. How it works inside is in rdma.h. It has loops of its own beside engine
+ * mover-rdma (over.c), because it measures verbs as such: SEND, atomics, polling of memory.
  */
 #include "p2p/engine/rdma.h"
 
@@ -137,8 +138,8 @@ static void note_devices(const struct fb_raw_engine *e)
 		fb_launch_fact(e->engine.session, "rank.rdma", "%s", text);
 }
 
-static int rdma_open(struct fb_p2p_engine **engine, const struct fb_session *session,
-		     const struct fb_group *group)
+static int rdma_open(struct fb_p2p_engine **engine, const struct fb_p2p_engine_ops *ops,
+		     const struct fb_session *session, const struct fb_group *group)
 {
 	struct fb_raw_engine *e = calloc(1, sizeof(*e));
 	int err = fb_group_agree(group, e ? FB_OK : FB_ENOMEM);
@@ -147,7 +148,7 @@ static int rdma_open(struct fb_p2p_engine **engine, const struct fb_session *ses
 		free(e);
 		return err;
 	}
-	e->engine = (struct fb_p2p_engine){&fb_p2p_rdma, session, group};
+	e->engine = (struct fb_p2p_engine){ops, session, group};
 	e->world = group;
 	err = fb_raw_gpu_open(e, session->settings);
 	if (!err)
@@ -227,8 +228,8 @@ static void rdma_release(struct fb_p2p_request *request)
 
 #else
 
-static int rdma_open(struct fb_p2p_engine **engine, const struct fb_session *session,
-		     const struct fb_group *group)
+static int rdma_open(struct fb_p2p_engine **engine, const struct fb_p2p_engine_ops *ops,
+		     const struct fb_session *session, const struct fb_group *group)
 {
 	struct fb_p2p_engine *e = calloc(1, sizeof(*e));
 	int err = fb_group_agree(group, e ? FB_OK : FB_ENOMEM);
@@ -237,7 +238,7 @@ static int rdma_open(struct fb_p2p_engine **engine, const struct fb_session *ses
 		free(e);
 		return err;
 	}
-	*e = (struct fb_p2p_engine){.ops = &fb_p2p_rdma, .run = run};
+	*e = (struct fb_p2p_engine){ops, session, group};
 	*engine = e;
 	return FB_OK;
 }

@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The list of engines: a new one is a file in this folder and a line here. */
+/* The list of engines: a new one is a file in this folder and a line here. Movers come by name. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/mover/mover.h"
 #include "p2p/engine/engine.h"
 
 #ifndef FB_HAVE_CUDA
-
-#include <stdlib.h>
 
 #include "common/base/error.h"
 #include "p2p/engine/device.h"
 
 /* Engines of a build without CUDA: rows that say so. */
-static int open_absent(struct fb_p2p_engine **engine, const struct fb_session *session,
-		       const struct fb_group *group, const struct fb_p2p_engine_ops *ops)
+static int open_absent(struct fb_p2p_engine **engine, const struct fb_p2p_engine_ops *ops,
+		       const struct fb_session *session, const struct fb_group *group)
 {
 	struct fb_p2p_device *e = calloc(1, sizeof(*e));
 	int err = fb_group_agree(group, e ? FB_OK : FB_ENOMEM);
@@ -26,18 +29,6 @@ static int open_absent(struct fb_p2p_engine **engine, const struct fb_session *s
 	}
 	*engine = &e->engine;
 	return FB_OK;
-}
-
-static int open_copy(struct fb_p2p_engine **engine, const struct fb_session *session,
-		     const struct fb_group *group)
-{
-	return open_absent(engine, session, group, &fb_p2p_copy);
-}
-
-static int open_cuda(struct fb_p2p_engine **engine, const struct fb_session *session,
-		     const struct fb_group *group)
-{
-	return open_absent(engine, session, group, &fb_p2p_cuda);
 }
 
 static void close_absent(struct fb_p2p_engine *engine)
@@ -59,26 +50,48 @@ static const char *const protocols[] = {"direct", "ll", NULL};
 const struct fb_p2p_engine_ops fb_p2p_copy = {
 	.name = "copy", .summary = "the GPUs' copy engines (not in this build)", .own = true,
 	.device = true, .gpu_memory = FB_P2P_MAPPED_MEMORY, .protocols = copy_protocols,
-	.one_sided = true, .rounds = 20, .open = open_copy, .close = close_absent,
+	.one_sided = true, .rounds = 20, .open = open_absent, .close = close_absent,
 	.can = can_absent,
 };
 
 const struct fb_p2p_engine_ops fb_p2p_cuda = {
 	.name = "cuda", .summary = "kernels between GPUs (not in this build)", .own = true,
 	.device = true, .gpu_memory = FB_P2P_MAPPED_MEMORY, .protocols = protocols,
-	.one_sided = true, .rounds = 500, .open = open_cuda, .close = close_absent,
+	.one_sided = true, .rounds = 500, .open = open_absent, .close = close_absent,
 	.can = can_absent,
 };
 
 #endif
 
-const struct fb_p2p_engine_ops *const fb_p2p_engines[] = {
-	&fb_p2p_host,
-	&fb_p2p_mpi,
-	&fb_p2p_rdma,
-	&fb_p2p_ucx,
-	&fb_p2p_copy,
-	&fb_p2p_cuda,
-	&fb_p2p_nccl,
-	NULL,
+enum { OWN = 7, MOVERS = 24, NAME = 32 };
+
+const struct fb_p2p_engine_ops *fb_p2p_engines[OWN + MOVERS + 1] = {
+	&fb_p2p_host, &fb_p2p_mpi,  &fb_p2p_rdma, &fb_p2p_ucx,
+	&fb_p2p_copy, &fb_p2p_cuda, &fb_p2p_nccl,
 };
+
+int fb_p2p_add_movers(void)
+{
+	static struct fb_p2p_engine_ops over[MOVERS];
+	static char name[MOVERS][NAME];
+	int err = fb_movers_load();
+
+	for (int i = 0; i < MOVERS && fb_movers[i] && !err; i++) {
+		snprintf(name[i], NAME, "%s%s", FB_P2P_OVER, fb_movers[i]->name);
+		over[i] = fb_p2p_over(fb_movers[i], name[i]);
+		fb_p2p_engines[OWN + i] = &over[i];
+	}
+	return err;
+}
+
+void fb_p2p_engine_list(const char *asked, char *list, size_t chars)
+{
+	bool movers = !strcmp(asked, "movers");
+	size_t used = 0;
+
+	snprintf(list, chars, "%s", asked);
+	for (int i = 0; fb_p2p_engines[i] && (movers || !strcmp(asked, "all")); i++)
+		if (!fb_p2p_engines[i]->mover == !movers && used < chars)
+			used += (size_t)snprintf(list + used, chars - used, "%s%s", used ? "," : "",
+						 fb_p2p_engines[i]->name);
+}

@@ -2,7 +2,8 @@
 /*
  * Engine ucx: messages, active messages, put and get of UCX, loaded when the program starts, on
  * the ranks' own buffers. UCX chooses transports, and eager or rendezvous, by its own variables
- * (UCX_TLS, UCX_NET_DEVICES, UCX_RNDV_THRESH ...). How it works inside is in ucx.h.
+ * (UCX_TLS, UCX_NET_DEVICES, UCX_RNDV_THRESH ...). How it works inside is in ucx.h. Engine
+ * mover-ucx (over.c) is no replacement: the mover has no tagged and no active messages.
  */
 #include "p2p/engine/ucx.h"
 
@@ -67,8 +68,8 @@ static int start(struct fb_ucx_engine *e)
 	return FB_OK;
 }
 
-static int ucx_open(struct fb_p2p_engine **engine, const struct fb_session *session,
-		     const struct fb_group *group)
+static int ucx_open(struct fb_p2p_engine **engine, const struct fb_p2p_engine_ops *ops,
+		     const struct fb_session *session, const struct fb_group *group)
 {
 	struct fb_ucx_engine *e = calloc(1, sizeof(*e));
 	int err = fb_group_agree(group, e ? FB_OK : FB_ENOMEM);
@@ -77,7 +78,7 @@ static int ucx_open(struct fb_p2p_engine **engine, const struct fb_session *sess
 		free(e);
 		return err;
 	}
-	e->engine = (struct fb_p2p_engine){&fb_p2p_ucx, session, group};
+	e->engine = (struct fb_p2p_engine){ops, session, group};
 	e->world = group;
 	err = start(e);
 	if (err) {

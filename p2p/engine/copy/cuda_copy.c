@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Engine copy: messages moved by the GPUs' copy engines, without their multiprocessors.
+ * Engine copy: messages moved by the GPUs' copy engines, without their multiprocessors. It has
+ * loops of its own beside engine mover-copy (p2p/engine/over.c), whose notices are counted, so that
+ * a graph cannot replay them; flags here can be replayed.
  *
  * put and get are copies on a stream of the sender's or the receiver's. With `send` both streams
  * meet on flags of one bit in GPU memory, by stream memory operations, so that calls follow each
@@ -38,8 +40,8 @@ struct copy_p2p_request {
 	struct fb_p2p_events events;
 };
 
-static int copy_open(struct fb_p2p_engine **engine, const struct fb_session *session,
-		     const struct fb_group *group)
+static int copy_open(struct fb_p2p_engine **engine, const struct fb_p2p_engine_ops *ops,
+		     const struct fb_session *session, const struct fb_group *group)
 {
 	struct copy_p2p *e = calloc(1, sizeof(*e));
 	int err = fb_group_agree(group, e ? FB_OK : FB_ENOMEM);
@@ -48,7 +50,7 @@ static int copy_open(struct fb_p2p_engine **engine, const struct fb_session *ses
 		free(e);
 		return fb_error(err, "out of memory for engine copy");
 	}
-	e->base.engine.ops = &fb_p2p_copy;
+	e->base.engine.ops = ops;
 	err = fb_p2p_device_open(&e->base, session, group);
 	if (err) {
 		free(e);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Engine cuda: kernels that store into, or load from, another GPU's memory.
+ * Engine cuda: kernels that store into, or load from, another GPU's memory. It has kernels of its
+ * own beside engine mover-cuda (p2p/engine/over.c), which launches for each message: launches would
+ * be in the time of a ping-pong.
  *
  * A call of one_way and its like is a launch that moves a window of messages; with `send` the
  * receiver's kernel waits for it. A call of ping_pong is a launch on either side in which a
@@ -38,8 +40,8 @@ struct cuda_p2p_request {
 	uint64_t calls;
 };
 
-static int cuda_open(struct fb_p2p_engine **engine, const struct fb_session *session,
-		     const struct fb_group *group)
+static int cuda_open(struct fb_p2p_engine **engine, const struct fb_p2p_engine_ops *ops,
+		     const struct fb_session *session, const struct fb_group *group)
 {
 	struct cuda_p2p *e = calloc(1, sizeof(*e));
 	int err = fb_group_agree(group, e ? FB_OK : FB_ENOMEM);
@@ -48,7 +50,7 @@ static int cuda_open(struct fb_p2p_engine **engine, const struct fb_session *ses
 		free(e);
 		return fb_error(err, "out of memory for engine cuda");
 	}
-	e->base.engine.ops = &fb_p2p_cuda;
+	e->base.engine.ops = ops;
 	err = fb_p2p_device_open(&e->base, session, group);
 	if (err) {
 		free(e);

@@ -3,6 +3,8 @@
  * Engine nccl: ncclSend and ncclRecv between GPUs, with the library that --nccl-library names,
  * loaded when the program starts. A window of all flows of a rank is one group; in ping_pong each
  * message is a call of its own, in stream order. Multicast is off (common/system/multicast.h).
+ * It is not engine mover-nccl (p2p/engine/over.c), because the mover has one communicator without
+ * registrations, and no graphs.
  *
  * Buffers that are registered with a communicator, by a window too, peers on the host may map, so
  * that messages of NCCL's protocol `simple` are copied once; whether they are NCCL decides.
@@ -28,8 +30,8 @@ struct nccl_p2p_request {
 	struct fb_nccl_group *group;
 };
 
-static int nccl_open(struct fb_p2p_engine **engine, const struct fb_session *session,
-		     const struct fb_group *group)
+static int nccl_open(struct fb_p2p_engine **engine, const struct fb_p2p_engine_ops *ops,
+		     const struct fb_session *session, const struct fb_group *group)
 {
 	struct nccl_p2p *e = calloc(1, sizeof(*e));
 	int err = fb_group_agree(group, e ? FB_OK : FB_ENOMEM);
@@ -38,7 +40,7 @@ static int nccl_open(struct fb_p2p_engine **engine, const struct fb_session *ses
 		free(e);
 		return fb_error(err, "out of memory for engine nccl");
 	}
-	e->base.engine.ops = &fb_p2p_nccl;
+	e->base.engine.ops = ops;
 	err = fb_p2p_device_open(&e->base, session, group);
 	if (err) {
 		free(e);

@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Engines over movers: every mover of common/mover is an engine of the point-to-point programs,
+ * "mover-" and its name, without a line of its own here. A message is a transfer of one piece.
+ *
+ * A verb is that of the mover. PUT gives a notice with each message, which its receiver waits for,
+ * so that a ping-pong of puts is answered by puts. GET gives one to the passive end. A mover that
+ * orders its notices behind all transfers of a move gives one for all messages of a flow. SEND
+ * meets RECV. All messages of a call, in both directions, are one move, in ping_pong one for each
+ * direction.
+ *
+ * Launch `blocking` posts moves and tests them. `stream` enqueues moves and waits on a CUDA stream.
+ * There are no graphs: how many notices an enqueued wait waits for is settled when it is enqueued.
+ *
+ * The other engines of this folder have loops of their own, for the reason that their first
+ * comments say.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/error.h"
+#include "p2p/engine/over.h"
+
+/* --- opening ---------------------------------------------------------------------------------- */
+
+static void over_close(struct fb_p2p_engine *engine)
+{
+	struct fb_over *e = (struct fb_over *)engine;
+
+	for (int i = 0; i < e->regions; i++)
+		e->mover->ops->remove(e->region[i]);
+	if (e->mover)
+		e->mover->ops->close(e->mover);
+	if (e->has_gpu)
+		fb_gpu_view_close(&e->gpu);
+	free(e->region);
+	free(e);
+}
+
+static int over_open(struct fb_p2p_engine **engine, const struct fb_p2p_engine_ops *ops,
+		     const struct fb_session *session, const struct fb_group *group)
+{
+	struct fb_over *e = calloc(1, sizeof(*e));
+	int err = fb_group_agree(group, e ? FB_OK : FB_ENOMEM);
+
+	if (err || !e) {
+		free(e);
+		return fb_error(err, "out of memory for engine %s", ops->name);
+	}
+	e->engine = (struct fb_p2p_engine){ops, session, group};
+	if (ops->mover->streams)
+		err = fb_gpu_view_open(&e->gpu, session, group, e->why);
+	e->has_gpu = ops->mover->streams && !err;
+	if (!err)
+		err = fb_mover_open(&e->mover, ops->mover, session, group, e->why);
+	if (err)
+		e->mover = NULL;
+	if (err && err != FB_EUNSUPPORTED) {
+		over_close(&e->engine);
+		return err;
+	}
+	*engine = &e->engine;
+	return FB_OK;
+}
+
+static const char *over_missing(const struct fb_p2p_engine *engine)
+{
+	const struct fb_over *e = (const struct fb_over *)engine;
+
+	return e->mover ? NULL : e->why;
+}
+
+static bool over_can(const struct fb_p2p_engine *engine, const struct fb_case *c,
+		     const struct fb_job *job, char reason[FB_REASON_CHARS])
+{
+	(void)c;
+	(void)job;
+	if (!over_missing(engine))
+		return true;
+	snprintf(reason, FB_REASON_CHARS, "%s", over_missing(engine));
+	return false;
+}
+
+/* --- calls ------------------------------------------------------------------------------------ */
+
+static int await_all(const struct fb_over_request *r, const struct fb_over_step *s)
+{
+	int err = FB_OK;
+
+	for (int i = 0; i < s->arrivals && !err; i++) {
+		const struct fb_over_arrival *a = &s->arrival[i];
+
+		err = fb_mover_await(r->engine->mover, a->wait.from, a->wait.notice,
+				     a->base + r->calls * a->each);
+	}
+	return err;
+}
+
+/*
+ * A message of a ping-pong that has been sent may still be under way when its answer is waited
+ * for: asking for that moves it on, too.
+ */
+static int call(struct fb_over_request *r)
+{
+	int err = FB_OK;
+
+	r->calls++;
+	for (int i = 0; i < r->steps && !err; i++) {
+		const struct fb_over_step *s = &r->step[i];
+
+		if (s->move)
+			err = s->move->mover->ops->post(s->move);
+		if (s->move && s->needed && !err)
+			err = fb_move_wait(s->move);
+		if (!err)
+			err = await_all(r, s);
+	}
+	for (int i = 0; i < r->steps && !err; i++)
+		if (r->step[i].move && !r->step[i].needed)
+			err = fb_move_wait(r->step[i].move);
+	return err;
+}
+
+/* fb_gpu_enqueue_fn: a wait goes in front of the next step's move, else behind all. */
+static int enqueue(void *request, void *stream)
+{
+	struct fb_over_request *r = request;
+	struct fb_mover *mover = r->engine->mover;
+	const struct fb_wait *wait = NULL;
+	int n = 0, err = FB_OK;
+
+	r->calls++;
+	for (int i = 0; i < r->steps && !err; i++) {
+		const struct fb_over_step *s = &r->step[i];
+
+		if (s->move) {
+			err = mover->ops->enqueue_behind(mover, wait, n, s->move, stream);
+			n = 0;
+		}
+		for (int k = 0; k < s->arrivals; k++) {
+			s->wait[k] = s->arrival[k].wait;
+			s->wait[k].count = s->arrival[k].base + r->calls * s->arrival[k].each;
+		}
+		wait = s->arrivals ? s->wait : wait;
+		n = s->arrivals ? s->arrivals : n;
+	}
+	return n && !err ? mover->ops->enqueue_behind(mover, wait, n, NULL, stream) : err;
+}
+
+static int over_ready(struct fb_p2p_request *request, int calls)
+{
+	struct fb_over_request *r = (struct fb_over_request *)request;
+
+	return r->stream ? fb_gpu_stream_ready(r->stream, calls) : FB_OK;
+}
+
+static int over_run(struct fb_p2p_request *request, int calls)
+{
+	struct fb_over_request *r = (struct fb_over_request *)request;
+	int err = FB_OK;
+
+	if (r->stream)
+		return fb_gpu_stream_run(r->stream, calls);
+	for (int i = 0; i < calls && !err; i++)
+		err = call(r);
+	return err;
+}
+
+/* --- requests --------------------------------------------------------------------------------- */
+
+static void free_request(struct fb_over_request *r)
+{
+	for (int i = 0; i < FB_OVER_STEPS; i++) {
+		if (r->step[i].move)
+			r->engine->mover->ops->release(r->step[i].move);
+		free(r->step[i].arrival);
+		free(r->step[i].wait);
+	}
+	free(r->piece);
+	free(r);
+}
+
+static void over_release(struct fb_p2p_request *request)
+{
+	struct fb_over_request *r = (struct fb_over_request *)request;
+
+	if (r->stream)
+		fb_gpu_stream_close(r->stream);
+	MPI_Barrier(request->engine->group->comm);
+	free_request(r);
+}
+
+/* Ranks that have no part in the job have no stream. */
+static int open_stream(struct fb_over_request *r, const struct fb_case *c)
+{
+	bool part = false;
+
+	for (int i = 0; i < r->steps; i++)
+		part |= r->step[i].move || r->step[i].arrivals;
+	if (strcmp(c->launch, "stream") || !part)
+		return FB_OK;
+	return fb_gpu_stream_open(&r->stream, &r->engine->gpu, false, enqueue, r,
+				  r->engine->engine.session);
+}
+
+static int make_steps(struct fb_over_request *r, const struct fb_case *c, struct fb_region *region)
+{
+	const struct fb_mover_ops *ops = r->engine->mover->ops;
+	const char *form = ops->forms ? c->protocol : NULL;
+	int err = FB_OK;
+
+	r->steps = r->job->pattern == FB_PING_PONG ? FB_OVER_STEPS : 1;
+	for (int i = 0; i < r->steps && !err; i++)
+		err = fb_over_step_make(r, i, region, form, i,
+					r->steps == 1 ? r->job->nflows : i + 1);
+	return err ? err : open_stream(r, c);
+}
+
+static int over_prepare(struct fb_p2p_engine *engine, const struct fb_case *c,
+			const struct fb_job *job, struct fb_p2p_request **request)
+{
+	struct fb_over_request *r = calloc(1, sizeof(*r));
+	struct fb_region *region = NULL;
+	int err;
+
+	if (r)
+		r->piece = calloc((size_t)job->nflows * (size_t)job->regions, sizeof(*r->piece));
+	err = fb_group_agree(engine->group, r && r->piece ? FB_OK : FB_ENOMEM);
+	if (err || !r || !r->piece) {
+		if (r)
+			free(r->piece);
+		free(r);
+		return err;
+	}
+	r->request.engine = engine;
+	r->engine = (struct fb_over *)engine;
+	r->job = job;
+	err = fb_over_meet(r, &region);
+	if (!err)
+		err = fb_group_agree(engine->group, make_steps(r, c, region));
+	if (err) {
+		over_release(&r->request);
+		return err;
+	}
+	*request = &r->request;
+	return FB_OK;
+}
+
+static void over_describe(struct fb_p2p_request *request, struct fb_traits *traits)
+{
+	const struct fb_over_request *r = (const struct fb_over_request *)request;
+
+	for (int i = 0; i < r->steps; i++)
+		if (r->step[i].move) {
+			r->engine->mover->ops->describe(r->step[i].move, traits);
+			return;
+		}
+	snprintf(traits->path, sizeof(traits->path), "passive end");
+}
+
+/* --- the list --------------------------------------------------------------------------------- */
+
+static const char *const plain[] = {"direct", NULL};
+
+/* Pure: verbs are the mover's, and so is what the row says of its transport. */
+static bool over_adjust(const struct fb_settings *settings, struct fb_case *c)
+{
+	const struct fb_mover_ops *mover = NULL;
+	const char *name = c->engine + strlen(FB_P2P_OVER);
+	unsigned verb = !strcmp(c->algorithm, "put")   ? FB_MOVE_PUT
+			: !strcmp(c->algorithm, "get") ? FB_MOVE_GET
+						       : FB_MOVE_SEND;
+
+	for (int i = 0; fb_movers[i] && !mover; i++)
+		mover = strcmp(fb_movers[i]->name, name) ? NULL : fb_movers[i];
+	if (!mover || !(mover->verbs >> verb & 1) ||
+	    (strcmp(settings->transport, "auto") && strcmp(c->transport, mover->transport)))
+		return false;
+	c->transport = mover->transport;
+	return true;
+}
+
+static unsigned gpu_memory_of(const struct fb_mover_ops *mover)
+{
+	if (!mover->device)
+		return 1u << FB_GPU_PINNED;
+	return mover->streams ? FB_P2P_MAPPED_MEMORY : 1u << FB_GPU_DEVICE | 1u << FB_GPU_VMM;
+}
+
+struct fb_p2p_engine_ops fb_p2p_over(const struct fb_mover_ops *mover, const char *name)
+{
+	return (struct fb_p2p_engine_ops){
+		.name = name, .summary = mover->summary, .own = true, .mover = mover,
+		.device = mover->device, .gpu_memory = gpu_memory_of(mover),
+		.protocols = mover->forms ? mover->forms : plain, .one_sided = true, .rounds = 1,
+		.adjust = over_adjust, .missing = over_missing, .open = over_open,
+		.close = over_close, .can = over_can, .prepare = over_prepare,
+		.ready = over_ready, .run = over_run, .describe = over_describe,
+		.release = over_release,
+	};
+}

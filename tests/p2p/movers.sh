@@ -1,0 +1,89 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# timeout: 300
+#
+# Every mover as an engine of the point-to-point programs: each verb that it has, on two to four
+# ranks; movers on emulated GPUs, posted and enqueued; a mover of others, and one that loses a
+# notice.
+
+set -u
+export LC_ALL=C
+. tests/shell/lib.sh
+
+small=(--quiet --run t --max-samples 5 --min-samples 2 --ci 50% --max-time 5ms
+	--timeout "$((60 * slow))s")
+
+# go RANKS PROGRAM OPTION...: every verb, unless options say which; sets rc and csv.
+go() {
+	csv=$FB_TMP/$((++runs))
+	scripts/launch "$1" "$bin/$2" --csv "$csv" "${small[@]}" "${@:3}" >"$FB_TMP/out" 2>&1 \
+		</dev/null
+	rc=$?
+	csv=$csv/$2.csv
+}
+
+# rows PATTERN: how many rows match. good RANKS PROGRAM OPTION...: no row is wrong.
+rows() {
+	tail -n +2 "$csv" | grep -cE -- "$1"
+}
+good() {
+	go "$@"
+	expect "exit code of $*" "$rc" 0
+	expect "wrong rows of $*" "$(rows ',(wrong|fault),')" 0
+	[ "$rc" -eq 0 ] || said "$FB_TMP/out"
+}
+
+runs=0
+all=(--engine movers --algorithm all --bytes "8,100001")
+for family in $FB_MPIS; do
+	bin=build/$family/bin
+	windows "$family"
+	good 2 latency "${all[@]}"
+	# shm, tcp and file are on any machine; puts are answered by puts.
+	for mover in shm tcp file; do
+		expect "puts of $mover" "$(rows ",ping_pong,mover-$mover,put,.*,(ok|few),")" 2
+		expect "gets of $mover" "$(rows ",one_way,mover-$mover,get,.*,(ok|few),")" 2
+	done
+	expect "messages" "$(rows ',ping_pong,mover-(tcp|file|mpi),send,.*,(ok|few),')" 6
+	good 2 bandwidth "${all[@]}" --window 7 --span 100K
+	expect "puts both ways" "$(rows ',two_way,mover-shm,put,.*,(ok|few),')" 2
+	good 2 latency --engine mover-rdma --bytes 8 --algorithm put --protocol all
+	expect "forms of rdma" "$(rows ',mover-rdma,put,(chained|single|sge),rdma,')" 3
+	verdict "p2p_movers_$family"
+done
+
+bin=$FB_BUILD/bin
+good 3 incast "${all[@]}"
+good 3 all_pairs "${all[@]}" --memory host,hugepage
+good 4 multi_pair "${all[@]}"
+good 4 loaded_latency --engine movers --algorithm all --bytes 8 --probes 5
+expect "rows under a load of puts" "$(rows ',mover-shm,put,.*;load=1;.*,(ok|few),')" 1
+good 2 steady --engine movers --algorithm put
+verdict p2p_movers_many
+
+FB_MOVERS=$FB_BUILD/tests/libmover_example.so good 2 latency --engine mover-example \
+	--algorithm all --bytes 8
+expect "rows of a plugin" "$(rows ',mover-example,(put|get),.*,(ok|few),')" 2
+small=("${small[@]/"$((60 * slow))s"/3s}")
+FB_MOVERS=$FB_BUILD/tests/libmover_faulty.so go 2 latency --engine mover-faulty --algorithm put \
+	--bytes 8
+expect "exit code of a lost notice" "$rc" 5
+expect "rows of a lost notice" "$(rows ',mover-faulty,put,.*,fault,')" 1
+go 2 latency --engine mover-none --bytes 8
+expect "exit code of a mover that is not there" "$rc" 3
+verdict p2p_movers_plugin
+
+if [ -x "$FB_BUILD/tests/fake_gpu/latency" ]; then
+	bin=$FB_BUILD/tests/fake_gpu
+	export FB_FAKE_GPU_WORKS=right
+	small=("${small[@]/3s/$((60 * slow))s}")
+	gpus=(--engine "mover-copy,mover-cuda" --algorithm all --launch "blocking,stream"
+		--bytes 300K)
+	good 2 latency "${gpus[@]}" --memory device,vmm,pinned
+	expect "kernels" "$(rows ',mover-cuda,.*,(ok|few),.*"kernels, (push|pull), ')" 12
+	expect "copies" "$(rows ',mover-copy,.*,(ok|few),.*"copy engine, ')" 48
+	good 3 bandwidth "${gpus[@]}" --protocol auto --window 5 --pairs all
+	good 3 incast "${gpus[@]}" --protocol auto --window 5
+	verdict p2p_movers_gpus
+fi
+exit "$bad"

@@ -140,7 +140,8 @@ NVCC_FLAGS := -std=c++17 -O3 -I. -lineinfo -Xfatbin=-compress-all \
 endif
 
 # The kernels of processors live by auto-vectorisation, which gcc < 12 does only at -O3.
-$(B)/common/base/combine.o $(B)/overlap/compute/host_compute.o: OPTIMISE := $(if $(SANITIZER),,-O3)
+$(B)/common/base/combine.o $(B)/overlap/compute/host_compute.o $(B)/kvtransfer/wire.o: \
+	OPTIMISE := $(if $(SANITIZER),,-O3)
 
 # Only version.c includes build_info.h, which changes with every commit.
 GIT := git -c safe.directory='$(CURDIR)'

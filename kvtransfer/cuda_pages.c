@@ -37,11 +37,6 @@ static void release(const struct fb_kv_locator *locator)
 	(void)cudaFree(table.freed);
 }
 
-static struct fb_data data_of(const struct fb_kv_job *job)
-{
-	return (struct fb_data){.seed = job->seed, .type = job->type, .op = FB_SUM, .nranks = 1};
-}
-
 static uint64_t elements_of(const struct fb_kv_job *job, enum fb_kv_side side)
 {
 	return fb_kv_area_bytes(&job->plan.shape, side) / job->plan.shape.element_bytes;
@@ -51,7 +46,7 @@ int fb_kv_gpu_fill(const struct fb_kv_job *job, enum fb_kv_side side, bool empty
 {
 	char *to = fb_kv_region_of(job, job->rank, side, 0);
 	struct fb_kv_locator locator = fb_kv_locator_of(job, side);
-	const struct fb_data data = data_of(job);
+	const struct fb_data data = fb_kv_data_of(job);
 	const struct fb_element_recipe recipe = fb_element_prepare(&data);
 	int err;
 
@@ -77,7 +72,7 @@ static int explain(const struct fb_kv_job *job, enum fb_kv_side side,
 	struct fb_kv_place at = fb_kv_locate(&locator, result->first);
 	uint64_t before = bad->errors, bits = 0;
 	uint32_t size = job->plan.shape.element_bytes;
-	const struct fb_data data = data_of(job);
+	const struct fb_data data = fb_kv_data_of(job);
 	struct fb_mismatch found = {.errors = 0};
 	int err = job->segment->ops->get(&bits, fb_kv_region_of(job, job->rank, side, 0) +
 						       result->first * size, size);
@@ -103,23 +98,31 @@ static int explain(const struct fb_kv_job *job, enum fb_kv_side side,
 int fb_kv_gpu_check(const struct fb_kv_job *job, enum fb_kv_side side, struct fb_mismatch *bad)
 {
 	struct fb_kv_locator locator = fb_kv_locator_of(job, side);
-	struct fb_check_result host = {.errors = 0, .first = ~0ull}, *result = NULL;
-	const struct fb_data data = data_of(job);
+	/* What the kernel reports; `worst` is used of quantised pages. */
+	struct report {
+		struct fb_check_result result;
+		unsigned worst;
+	} host = {.result = {.errors = 0, .first = ~0ull}, .worst = 0}, *report = NULL;
+	bool near = job->worst && side == FB_KV_DECODE;
+	const struct fb_data data = fb_kv_data_of(job);
 	const struct fb_element_recipe recipe = fb_element_prepare(&data);
 	int err = upload(&locator);
 
 	if (err)
 		return err;
-	err = FB_CUDA(cudaMalloc((void **)&result, sizeof(*result)));
+	err = FB_CUDA(cudaMalloc((void **)&report, sizeof(*report)));
 	if (!err)
-		err = FB_CUDA(cudaMemcpy(result, &host, sizeof(host), cudaMemcpyHostToDevice));
+		err = FB_CUDA(cudaMemcpy(report, &host, sizeof(host), cudaMemcpyHostToDevice));
 	if (!err)
 		err = FB_CUDA((cudaError_t)fb_kv_kernel_check(
 			&recipe, &locator, fb_kv_canary(side),
-			fb_kv_region_of(job, job->rank, side, 0), elements_of(job, side), result));
+			fb_kv_region_of(job, job->rank, side, 0), elements_of(job, side),
+			&report->result, near ? &report->worst : NULL));
 	if (!err)
-		err = FB_CUDA(cudaMemcpy(&host, result, sizeof(host), cudaMemcpyDeviceToHost));
-	(void)cudaFree(result);
+		err = FB_CUDA(cudaMemcpy(&host, report, sizeof(host), cudaMemcpyDeviceToHost));
+	(void)cudaFree(report);
 	release(&locator);
-	return err || !host.errors ? err : explain(job, side, &host, bad);
+	if (!err && near && (double)fb_bits_float(host.worst) > *job->worst)
+		*job->worst = (double)fb_bits_float(host.worst);
+	return err || !host.result.errors ? err : explain(job, side, &host.result, bad);
 }

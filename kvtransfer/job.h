@@ -50,6 +50,8 @@ struct fb_kv_job {
 	const struct fb_segment *segment;
 	uint64_t pages_at[FB_KV_SIDES], out_at, in_at; /* in a part */
 	uint64_t part_bytes;
+	/* NULL: pages come as they are; else quantised (wire.h), and the largest relative error. */
+	double *worst;
 };
 
 /*

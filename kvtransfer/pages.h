@@ -41,6 +41,9 @@ int fb_kv_gpu_check(const struct fb_kv_job *job, enum fb_kv_side side, struct fb
 void fb_kv_print_wrong(const struct fb_kv_job *job, enum fb_kv_side side, uint64_t place,
 		       const struct fb_mismatch *bad);
 
+/* What a request's elements are made of. Those to be quantised are numbers that e4m3 can hold. */
+struct fb_data fb_kv_data_of(const struct fb_kv_job *job);
+
 /* How this rank's pages of a side are to be read. Pure; points into the job. */
 struct fb_kv_locator fb_kv_locator_of(const struct fb_kv_job *job, enum fb_kv_side side);
 

@@ -12,13 +12,15 @@ extern "C" {
 
 /*
  * Writes, or compares, `count` elements of pages in own memory, on the default stream; the
- * locator's table is in device memory. Both return a cudaError_t, of launching only.
+ * locator's table is in device memory. Both return a cudaError_t, of launching only. `worst`: the
+ * request's elements may be off as far as quantising has them, and the bits of the largest relative
+ * error, a float, come there; NULL: they may not.
  */
 int fb_kv_kernel_fill(const struct fb_element_recipe *recipe, const struct fb_kv_locator *locator,
 		      int canary, void *to, uint64_t count);
 int fb_kv_kernel_check(const struct fb_element_recipe *recipe,
 		       const struct fb_kv_locator *locator, int canary, const void *from,
-		       uint64_t count, struct fb_check_result *result);
+		       uint64_t count, struct fb_check_result *result, unsigned *worst);
 
 #ifdef __cplusplus
 }

@@ -37,19 +37,20 @@ static int expand(struct fb_run *run, void *arg)
 	const struct fb_handoff_settings *h = &own->handoff;
 	const char *engines[FB_KV_BACKENDS + 2];
 	const struct fb_axes_choices choices = {.engines = engines, .algorithms = fb_stream_modes};
-	size_t models = 0, at[6] = {0};
+	size_t models = 0, at[7] = {0};
 	int err = FB_OK;
 
 	while (fb_kv_model_names[models])
 		models++;
 	fb_kv_backend_names(&state->machine, engines);
 	const size_t count[] = {models, h->tokens.count, h->block_tokens.count, h->page_run.count,
-				2, own->others.count};
+				2, own->others.count, FB_KV_WIRES};
 	do {
 		struct fb_case base = {.operation = "stream", .registration = "none"};
 		struct fb_handoff_keys *keys = FB_OWN(struct fb_handoff_keys, &base);
 
-		if (!(h->models >> at[0] & 1) || !(own->starts >> at[4] & 1))
+		if (!(h->models >> at[0] & 1) || !(own->starts >> at[4] & 1) ||
+		    !(h->wires >> at[6] & 1))
 			continue;
 		fb_handoff_keys_clear(keys);
 		keys->build = 0; /* warm */
@@ -60,6 +61,8 @@ static int expand(struct fb_run *run, void *arg)
 		keys->page_run = h->page_run.value[at[3]];
 		keys->start = at[4];
 		keys->others = own->others.value[at[5]];
+		if (at[6])
+			keys->wire = at[6];
 		fb_keys_put(&base, fb_handoff_keys);
 		err = fb_axes_expand(run, &base, &choices, adjust, state);
 	} while (!err && fb_product_next(at, count, sizeof(count) / sizeof(count[0])));
@@ -81,6 +84,9 @@ static const struct fb_option options[] = {
 	NUMBERS(handoff.block_tokens, "block-tokens", "16", 1, 65536, "tokens of a page"),
 	NUMBERS(handoff.page_run, "page-run", "1", 0, UINT64_C(1) << 24,
 		"pages of a block table that are neighbours in memory; 0: all"),
+	FB_OPTION_CHOICES(SETTINGS, handoff.wires, 0, "wire", "pages", fb_kv_wires,
+			  "what a layer's move carries: its pages; packed: one message of them; "
+			  "fp8: the same, bf16 elements quantised to e4m3, half the bytes"),
 	FB_OPTION_GROUP("Receiver"),
 	FB_OPTION_CHOICES(SETTINGS, starts, 0, "start", "request", fb_stream_starts,
 			  "the first token's computing begins with the whole cache, or with its "
@@ -106,6 +112,8 @@ static const struct fb_column columns[FB_STREAM_COLUMNS] = {
 	TIME(FB_STREAM_AFTER_US, "after_us",
 	     "the same request, all layers behind the last, median of five"),
 	NUMBER(FB_STREAM_GAIN, "gain", "after_us by the row's median: above 1 it pays"),
+	NUMBER(FB_STREAM_QUANTISE_ERROR, "quantise_error",
+	       "largest relative error of an element after --wire fp8"),
 	TIME(FB_STREAM_TPOT_ALONE_US, "tpot_alone_us", "a token of the others, alone, mean"),
 	TIME(FB_STREAM_TPOT_US, "tpot_us", "a token of the others while a cache comes, mean"),
 	NUMBER(FB_STREAM_TPOT_PRICE, "tpot_price", "tpot_us by tpot_alone_us, less 1"),

@@ -92,6 +92,9 @@ NOTHING(fb_kv_streams_close);
 ABSENT(fb_kv_enqueue_call);
 ABSENT(fb_kv_gpu_fill);
 ABSENT(fb_kv_gpu_check);
+ABSENT(fb_kv_gpu_packing_open);
+NOTHING(fb_kv_gpu_packing_close);
+ABSENT(fb_kv_gpu_packing_run);
 
 /* overlap/gpu */
 ABSENT(fb_gpu_compute_open);

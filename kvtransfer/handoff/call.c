@@ -35,7 +35,8 @@ static struct fb_handoff_times *new_call(struct fb_handoff_instance *i)
 	}
 	/* Of endless runs the last one is overwritten. */
 	i->calls += i->calls < MOST_CALLS;
-	i->times[i->calls - 1] = (struct fb_handoff_times){none, none, none, none, none};
+	i->times[i->calls - 1] =
+		(struct fb_handoff_times){none, none, none, none, none, none, none};
 	return &i->times[i->calls - 1];
 }
 
@@ -49,12 +50,49 @@ bool fb_handoff_waits(const struct fb_handoff_instance *i, const struct fb_hando
 	return i->state->machine.world->rank == (i->plan.get ? link->from : link->to);
 }
 
-/* Builds and posts what this rank posts, link by link. */
-static int begin(struct fb_handoff_instance *i, struct fb_handoff_times *t)
+int fb_handoff_repack(const struct fb_handoff_instance *i, const struct fb_handoff_link *link,
+		      uint32_t move)
+{
+	return link->packing ? fb_kv_packing_run(&link->packing[move], i->engine->device) : FB_OK;
+}
+
+/* With GET: makes all messages that this rank's pages are in. */
+static int pack_all(struct fb_handoff_instance *i, struct fb_handoff_times *t)
+{
+	double began = fb_handoff_now(i);
+	int err = FB_OK;
+
+	for (int k = 0; k < i->links && i->plan.get; k++)
+		for (uint32_t m = 0; m < i->link[k].moves && !err; m++)
+			if (fb_handoff_waits(i, &i->link[k]))
+				err = fb_handoff_repack(i, &i->link[k], m);
+	t->pack = fb_handoff_now(i) - began;
+	return err;
+}
+
+/* Packs, with PUT, and posts a link's moves; adds what packing took. */
+static int post_link(const struct fb_handoff_instance *i, const struct fb_handoff_link *link,
+		     double *pack)
 {
 	int err = FB_OK;
 
-	double began = fb_handoff_now(i);
+	for (uint32_t m = 0; m < link->moves && !err; m++) {
+		double began = fb_handoff_now(i);
+
+		if (!i->plan.get)
+			err = fb_handoff_repack(i, link, m);
+		*pack += fb_handoff_now(i) - began;
+		if (!err)
+			err = i->engine->ops->post(link->move[m]);
+	}
+	return err;
+}
+
+/* Builds and posts what this rank posts, link by link. */
+static int begin(struct fb_handoff_instance *i, struct fb_handoff_times *t)
+{
+	double began = fb_handoff_now(i), pack = 0;
+	int err = FB_OK;
 
 	for (int k = 0; k < i->links && i->plan.cold && !err; k++)
 		if (fb_handoff_posts(i, &i->link[k]))
@@ -62,14 +100,13 @@ static int begin(struct fb_handoff_instance *i, struct fb_handoff_times *t)
 	if (i->posts)
 		t->build = fb_handoff_now(i) - began;
 	began = fb_handoff_now(i);
-	for (int k = 0; k < i->links && !err; k++) {
-		struct fb_handoff_link *link = &i->link[k];
-
-		for (uint32_t m = 0; m < link->moves && fb_handoff_posts(i, link) && !err; m++)
-			err = i->engine->ops->post(link->move[m]);
-	}
+	for (int k = 0; k < i->links && !err; k++)
+		if (fb_handoff_posts(i, &i->link[k]))
+			err = post_link(i, &i->link[k], &pack);
 	if (i->posts)
-		t->post = fb_handoff_now(i) - began;
+		t->post = fb_handoff_now(i) - began - pack;
+	if (i->posts && !i->plan.get)
+		t->pack = pack;
 	return err;
 }
 
@@ -98,6 +135,21 @@ static double cpu_seconds(void)
 	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
+/* Puts back those messages of a link that are there: all with GET, so many with PUT. */
+static int unpack(const struct fb_handoff_instance *i, struct fb_handoff_link *link, uint64_t come,
+		  struct fb_handoff_times *t)
+{
+	double began = fb_handoff_now(i);
+	int err = FB_OK;
+
+	if (!link->packing || link->unpacked >= come)
+		return FB_OK;
+	while (link->unpacked < link->moves && link->unpacked < come && !err)
+		err = fb_handoff_repack(i, link, link->unpacked++);
+	t->unpack = fb_handoff_now(i) - began + (isnan(t->unpack) ? 0 : t->unpack);
+	return err;
+}
+
 /* One look at everything that is under way; *open: how much is. */
 static int look(struct fb_handoff_instance *i, uint64_t call, struct fb_handoff_times *t, int *open)
 {
@@ -115,12 +167,17 @@ static int look(struct fb_handoff_instance *i, uint64_t call, struct fb_handoff_
 				link->open -= done;
 			}
 			own += link->open > 0;
+			if (get && !link->open && !err)
+				err = unpack(i, link, link->moves, t);
 		}
-		if (fb_handoff_waits(i, link) && !link->follows && !err) {
-			uint64_t count = 0;
+		if (fb_handoff_waits(i, link) && (link->packing || !link->follows) && !err) {
+			uint64_t count = 0, before = link->count_base + link->moves_before +
+						     (call - 1) * fb_handoff_pair_moves(i, link);
 
 			err = i->engine->ops->arrived(i->engine->mover, get ? link->to : link->from,
 						      get ? FB_NOTE_GOT : FB_NOTE_PUT, &count);
+			if (!get && !err && count > before)
+				err = unpack(i, link, count - before, t);
 			others += count < link->count_base +
 						  call * fb_handoff_pair_moves(i, link);
 		}
@@ -173,7 +230,9 @@ int fb_handoff_once(struct fb_handoff_instance *i, uint64_t call)
 	if (!err && i->plan.get) {
 		if (i->waits)
 			t->begin = fb_handoff_now(i);
-		err = give_leave(i);
+		err = pack_all(i, t);
+		if (!err)
+			err = give_leave(i);
 	}
 	if (!err)
 		err = fb_handoff_await_leave(i, call);
@@ -181,8 +240,10 @@ int fb_handoff_once(struct fb_handoff_instance *i, uint64_t call)
 		t->begin = fb_handoff_now(i);
 	if (!err)
 		err = begin(i, t);
-	for (int k = 0; k < i->links; k++)
+	for (int k = 0; k < i->links; k++) {
+		i->link[k].unpacked = 0;
 		i->link[k].open = fb_handoff_posts(i, &i->link[k]) ? i->link[k].moves : 0;
+	}
 	while (!err && open) {
 		err = look(i, call, t, &open);
 		if (!err && open && fb_spin_again(&spin))

@@ -33,6 +33,7 @@ const struct fb_key fb_handoff_keys[] = {
 	KEY(prefill, FB_KEY_U64, NULL),
 	KEY(start, FB_KEY_CHOICE, fb_stream_starts),
 	KEY(tokens, FB_KEY_U64, NULL),
+	KEY(wire, FB_KEY_CHOICE, fb_kv_wires),
 	{NULL, FB_KEY_U64, 0, NULL},
 };
 
@@ -86,6 +87,9 @@ struct fb_kv_backend *fb_handoff_engine_of(struct fb_handoff_state *state,
 		need.bytes = (double)fb_handoff_bytes(&p);
 		for (int l = 0; l < (p.list[0].whole ? p.lists : 1); l++)
 			need.pieces += pieces_of(p.list[0].whole ? &p.list[l] : &p.shape);
+		need.bytes = (double)fb_kv_wire_bytes(p.wire, (uint64_t)need.bytes);
+		if (p.wire)
+			need.pieces = p.grain == FB_GRAIN_LAYER ? p.shape.layers : 1;
 	}
 	return fb_kv_backend_of(&state->machine, c, &need);
 }
@@ -99,7 +103,8 @@ struct fb_handoff_plan fb_handoff_plan_of(const struct fb_case *c)
 							    : FB_HANDOFF_RESHARD,
 		.grain = (enum fb_handoff_grain)value(keys->grain, FB_GRAIN_RUN),
 		.get = !strcmp(c->algorithm, "get"),
-		.cold = value(keys->build, 1) == 1};
+		.cold = value(keys->build, 1) == 1,
+		.wire = (enum fb_kv_wire)value(keys->wire, FB_KV_WIRE_PAGES)};
 	const struct fb_kv_model *model;
 
 	if (p.operation == FB_HANDOFF_FIT)
@@ -140,7 +145,10 @@ bool fb_handoff_can(void *arg, const struct fb_case *c, char reason[FB_REASON_CH
 	const struct fb_kv_shape *uneven = NULL;
 	uint64_t most = fb_kv_most_bytes(&state->machine, e->device);
 	char asked[FB_SIZE_CHARS], limit[FB_SIZE_CHARS];
+	bool bf16 = c->datatype == FB_BF16;
 
+	for (int l = 0; l < p.lists; l++)
+		bf16 &= p.list[l].element_bytes == 2;
 	for (int l = 0; l < p.lists && p.operation == FB_HANDOFF_RESHARD && !uneven; l++)
 		uneven = fb_kv_divides(&p.list[l]) ? NULL : &p.list[l];
 	if (!e->mover)
@@ -155,6 +163,8 @@ bool fb_handoff_can(void *arg, const struct fb_case *c, char reason[FB_REASON_CH
 	else if (uneven)
 		snprintf(reason, FB_REASON_CHARS, "%u heads are not evenly on %u and %u ranks",
 			 uneven->kv_heads, uneven->tp[0], uneven->tp[1]);
+	else if (p.wire == FB_KV_WIRE_FP8 && !bf16)
+		snprintf(reason, FB_REASON_CHARS, "fp8 on the wire is made of bf16 pages");
 	else if (fb_handoff_part_bytes(&p) > most)
 		snprintf(reason, FB_REASON_CHARS, "pages of a rank are %s, its memory %s",
 			 fb_size_text((fb_handoff_part_bytes(&p) >> 20 << 20) + (1 << 20), asked),
@@ -202,6 +212,8 @@ static void put_keys(const struct fb_handoff_settings *own, const size_t *at, st
 	/* One is what rows without the key have. */
 	if (own->flight.value[at[12]] > 1)
 		keys->flight = own->flight.value[at[12]];
+	if (at[14])
+		keys->wire = at[14];
 	if (at[13]) {
 		keys->content = at[13];
 		fb_keys_put(c, fb_handoff_keys);
@@ -233,7 +245,7 @@ int fb_handoff_expand(struct fb_run *run, void *arg)
 	const char *engines[FB_KV_BACKENDS + 2];
 	const struct fb_axes_choices choices = {.engines = engines,
 						.algorithms = fb_handoff_verbs};
-	size_t models = 0, at[14] = {0};
+	size_t models = 0, at[15] = {0};
 	int err = FB_OK;
 
 	while (fb_kv_model_names[models])
@@ -242,7 +254,7 @@ int fb_handoff_expand(struct fb_run *run, void *arg)
 	const size_t count[] = {models, 3, FB_KV_LAYOUTS, FB_GRAINS, own->block_tokens.count,
 				own->tokens.count, own->prefill.count, own->decode.count,
 				own->page_run.count, own->decode_run.count, own->churn.count, 2,
-				own->flight.count, 2};
+				own->flight.count, 2, FB_KV_WIRES};
 	do {
 		struct fb_case base = {.operation = fb_handoff_operations[at[1]],
 				       .registration = "none"};
@@ -250,6 +262,7 @@ int fb_handoff_expand(struct fb_run *run, void *arg)
 		if (!(own->models >> at[0] & 1) || !(own->operations >> at[1] & 1) ||
 		    !(own->layouts >> at[2] & 1) || !(own->grains >> at[3] & 1) ||
 		    !(own->builds >> at[11] & 1) || !(own->contents >> at[13] & 1) ||
+		    !(own->wires >> at[14] & 1) ||
 		    (at[13] && !first_of_tables(own, at)))
 			continue;
 		put_keys(own, at, &base);

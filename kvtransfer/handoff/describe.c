@@ -36,7 +36,7 @@ static double quantile(const double *sorted, size_t n, double q, size_t floor)
 	return n >= floor ? fb_sorted_quantile(sorted, n, q) : (double)NAN;
 }
 
-enum stage { BEGIN, BUILD, POST, RELEASED, USABLE, STAGES };
+enum stage { BEGIN, BUILD, PACK, POST, RELEASED, UNPACK, USABLE, STAGES };
 
 /* Of every call, over ranks: when the first one began, and the last of all else. Collective. */
 static double *reduce(const struct fb_handoff_instance *i)
@@ -50,8 +50,8 @@ static double *reduce(const struct fb_handoff_instance *i)
 	}
 	for (size_t k = 0; k < i->calls; k++) {
 		const struct fb_handoff_times *t = &i->times[k];
-		const double value[STAGES] = {-t->begin, t->build, t->post, t->released,
-					      t->usable};
+		const double value[STAGES] = {-t->begin, t->build, t->pack, t->post,
+					      t->released, t->unpack, t->usable};
 
 		for (int s = 0; s < STAGES; s++)
 			all[(size_t)s * i->calls + k] = isnan(value[s]) ? -HUGE_VAL : value[s];
@@ -66,6 +66,7 @@ static void put_stages(struct fb_handoff_instance *i, double *all)
 {
 	size_t n = i->calls;
 	double *begin = all, *build = all + BUILD * n, *post = all + POST * n;
+	double *pack = all + PACK * n, *unpack = all + UNPACK * n;
 	double *released = all + RELEASED * n, *total = all + USABLE * n, *wire = all;
 	double *v = i->value;
 
@@ -74,6 +75,8 @@ static void put_stages(struct fb_handoff_instance *i, double *all)
 
 		build[k] *= 1e6;
 		post[k] *= 1e6;
+		pack[k] *= 1e6;
+		unpack[k] *= 1e6;
 		released[k] = (released[k] - t0) * 1e6;
 		total[k] = (total[k] - t0) * 1e6;
 		wire[k] = total[k] - build[k];
@@ -81,6 +84,10 @@ static void put_stages(struct fb_handoff_instance *i, double *all)
 	for (int s = 0; s < STAGES; s++)
 		qsort(all + (size_t)s * n, n, sizeof(*all), by_size);
 	v[FB_HANDOFF_BUILD_US] = quantile(build, n, 0.5, 1);
+	if (i->plan.wire) {
+		v[FB_HANDOFF_PACK_US] = quantile(pack, n, 0.5, 1);
+		v[FB_HANDOFF_UNPACK_US] = quantile(unpack, n, 0.5, 1);
+	}
 	v[FB_HANDOFF_POST_US] = quantile(post, n, 0.5, 1);
 	if (i->state->machine.world->nnodes > 1)
 		return;
@@ -97,19 +104,24 @@ static void put_stages(struct fb_handoff_instance *i, double *all)
 /* Lists of all links, and the bytes that reach all receivers. Collective. */
 static void count(struct fb_handoff_instance *i)
 {
-	double sum[4] = {0, 0, 0, i->cpu_s};
+	double sum[5] = {0, 0, 0, i->cpu_s, 0};
 
 	for (int k = 0; k < i->links; k++)
 		if (fb_handoff_posts(i, &i->link[k])) {
 			sum[0] += i->link[k].moves;
 			sum[1] += (double)i->link[k].pieces;
 			sum[2] += (double)i->link[k].bytes;
+			sum[4] += (double)i->link[k].wire_bytes;
 		}
-	MPI_Allreduce(MPI_IN_PLACE, sum, 4, MPI_DOUBLE, MPI_SUM, i->state->machine.world->comm);
+	MPI_Allreduce(MPI_IN_PLACE, sum, 5, MPI_DOUBLE, MPI_SUM, i->state->machine.world->comm);
 	i->bytes = sum[2];
 	i->value[FB_HANDOFF_MOVES] = sum[0];
 	i->value[FB_HANDOFF_PIECES] = sum[1];
+	i->value[FB_HANDOFF_WIRE_BYTES] = sum[4];
 	i->value[FB_HANDOFF_PIECE_BYTES] = sum[2] / sum[1];
+	if (i->plan.wire == FB_KV_WIRE_FP8)
+		MPI_Allreduce(&i->worst, &i->value[FB_HANDOFF_QUANTISE_ERROR], 1, MPI_DOUBLE,
+			      MPI_MAX, i->state->machine.world->comm);
 	if (i->calls)
 		i->value[FB_HANDOFF_CPU_S_PER_GIB] =
 			sum[3] / (double)i->calls / (sum[2] / (1 << 30));

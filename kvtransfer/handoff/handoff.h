@@ -17,6 +17,7 @@
 #include "kvtransfer/machine.h"
 #include "kvtransfer/model.h"
 #include "kvtransfer/pages.h"
+#include "kvtransfer/wire.h"
 
 enum fb_handoff_operation { FB_HANDOFF_RESHARD, FB_HANDOFF_FAN, FB_HANDOFF_FIT };
 enum fb_handoff_grain { FB_GRAIN_REQUEST, FB_GRAIN_LAYER, FB_GRAIN_RUN, FB_GRAINS };
@@ -33,13 +34,13 @@ struct fb_handoff_settings {
 	uint64_t models, operations, layouts, grains, verbs, builds; /* bits */
 	struct fb_sizes tokens, block_tokens, prefill, decode, page_run, decode_run, churn;
 	struct fb_sizes flight;
-	uint64_t contents; /* bits */
+	uint64_t contents, wires; /* bits */
 };
 
 /* The programs' own axes, of handoff and stream (FB_OWN); FB_KEY_NONE where a case has not. */
 struct fb_handoff_keys {
 	uint64_t block, build, churn, content, decode, decode_run, flight, grain, layout, model;
-	uint64_t others, page_run, prefill, start, tokens;
+	uint64_t others, page_run, prefill, start, tokens, wire;
 };
 extern const struct fb_key fb_handoff_keys[];
 
@@ -50,10 +51,13 @@ enum fb_handoff_column {
 	FB_HANDOFF_MOVES,
 	FB_HANDOFF_PIECES,
 	FB_HANDOFF_PIECE_BYTES,
+	FB_HANDOFF_WIRE_BYTES,
 	FB_HANDOFF_REGISTER_US,
 	FB_HANDOFF_BUILD_US,
+	FB_HANDOFF_PACK_US,
 	FB_HANDOFF_POST_US,
 	FB_HANDOFF_DONE_US,
+	FB_HANDOFF_UNPACK_US,
 	FB_HANDOFF_WIRE_US,
 	FB_HANDOFF_TOTAL_US,
 	FB_HANDOFF_P95_US,
@@ -62,6 +66,7 @@ enum fb_handoff_column {
 	FB_HANDOFF_TOTAL_GBPS,
 	FB_HANDOFF_WIRE_GBPS,
 	FB_HANDOFF_CPU_S_PER_GIB,
+	FB_HANDOFF_QUANTISE_ERROR,
 	FB_HANDOFF_A_US,
 	FB_HANDOFF_A_LOW_US,
 	FB_HANDOFF_A_HIGH_US,
@@ -85,6 +90,7 @@ struct fb_handoff_state {
 struct fb_handoff_plan {
 	enum fb_handoff_operation operation;
 	enum fb_handoff_grain grain;
+	enum fb_kv_wire wire;
 	bool get, cold;
 	struct fb_kv_shape shape; /* of all layers; tp: senders and receivers */
 	struct fb_kv_shape list[FB_KV_LISTS]; /* [lists]: what moves, layers alike */
@@ -103,13 +109,18 @@ struct fb_handoff_link {
 	bool follows;		      /* another link of the same two ranks is before it */
 	uint64_t count_base, note_base; /* notices before this case */
 	uint64_t bytes, from_at, to_at; /* all of it; where both ends' pages begin */
+	uint64_t wire_bytes;		/* of all moves: less where pages are quantised */
 	uint32_t moves, open;
+	struct fb_kv_packing *packing; /* [moves]: this rank's end; NULL: moves carry pages */
+	uint64_t moves_before;	       /* of the links before it, of the same two ranks */
+	uint32_t unpacked;	       /* moves of this call that are in the receiver's pages */
 };
 
 /* Of a call, in seconds; NAN: this rank has no such moment. */
 struct fb_handoff_times {
 	double begin;	      /* senders: the pages are there */
 	double build, post;   /* durations, of who posts */
+	double pack, unpack;  /* durations, of senders and of receivers */
 	double released;      /* senders: their pages are free again */
 	double usable;	      /* receivers: they know that all is there */
 };
@@ -129,6 +140,7 @@ struct fb_handoff_instance {
 	size_t calls;
 	uint64_t handed; /* requests, since setup */
 	double cpu_s;	 /* of this process, in calls */
+	double worst;	 /* relative error of quantised elements */
 	double bulk_us, bytes, value[FB_HANDOFF_COLUMNS];
 	struct fb_data data; /* fit */
 	struct fb_fit *fit;
@@ -160,6 +172,12 @@ int fb_handoff_run(void *instance, int calls);
 /* Moves of all links between the link's two ranks. */
 uint64_t fb_handoff_pair_moves(const struct fb_handoff_instance *i,
 			       const struct fb_handoff_link *link);
+/*
+ * Gathers a move's message, or puts it back; nothing where moves carry pages. By the sender before
+ * it posts, or lets the receiver read; by the receiver when the message is there.
+ */
+int fb_handoff_repack(const struct fb_handoff_instance *i, const struct fb_handoff_link *link,
+		      uint32_t move);
 /* One request, which is the `call`th since the bases of the links' notices. */
 int fb_handoff_once(struct fb_handoff_instance *i, uint64_t call);
 int fb_handoff_await_leave(const struct fb_handoff_instance *i, uint64_t call);

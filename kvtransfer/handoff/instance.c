@@ -34,6 +34,7 @@ struct kept {
 	struct fb_transfer transfer, *list;
 	struct fb_move *move, **moves;
 	struct fb_piece piece;
+	struct fb_kv_packing *packing;
 	uint32_t count;
 };
 
@@ -46,11 +47,13 @@ static int swap_in(const struct fb_handoff_instance *i, struct fb_handoff_link *
 	kept->list = link->transfer;
 	kept->moves = link->move;
 	kept->count = link->moves;
+	kept->packing = link->packing;
+	link->packing = NULL;
 	link->moves = 1;
 	if (!fb_handoff_posts(i, link))
 		return FB_OK;
 	kept->piece = (struct fb_piece){get ? link->to_at : link->from_at,
-					get ? link->from_at : link->to_at, link->bytes};
+					get ? link->from_at : link->to_at, link->wire_bytes};
 	kept->transfer = link->transfer[0];
 	kept->transfer.piece = &kept->piece;
 	kept->transfer.pieces = kept->transfer.repeats = 1;
@@ -97,6 +100,7 @@ static int time_bulk(struct fb_handoff_instance *i)
 		link->transfer = kept[k].list;
 		link->move = kept[k].moves;
 		link->moves = kept[k].count;
+		link->packing = kept[k].packing;
 		link->note_base += BULK_TRIES;
 	}
 	free(kept);

@@ -27,8 +27,8 @@ static uint64_t area_of(const struct fb_kv_shape *s, enum fb_kv_side side)
 	return (fb_kv_area_bytes(s, side) + 4095) / 4096 * 4096;
 }
 
-/* Of a list of one request. */
-static uint64_t list_part_bytes(const struct fb_handoff_plan *p, const struct fb_kv_shape *list)
+/* Of a list of one request: the pages. Messages lie behind them. */
+static uint64_t list_pages_bytes(const struct fb_handoff_plan *p, const struct fb_kv_shape *list)
 {
 	struct fb_kv_shape one = *list;
 
@@ -36,6 +36,29 @@ static uint64_t list_part_bytes(const struct fb_handoff_plan *p, const struct fb
 		return area_of(&one, FB_KV_PREFILL) + area_of(&one, FB_KV_DECODE);
 	one.tp[0] = one.tp[1] = 1;
 	return area_of(&one, FB_KV_PREFILL) * (p->shape.tp[FB_KV_PREFILL] + UINT64_C(1));
+}
+
+/*
+ * Ranks either send or receive, so one place is for both. Pages are never less than what is in
+ * them; a sender's heads go to as many ranks as hold a copy of them.
+ */
+static uint64_t list_part_bytes(const struct fb_handoff_plan *p, const struct fb_kv_shape *list)
+{
+	uint64_t pages = list_pages_bytes(p, list), out, in;
+	uint32_t senders = p->shape.tp[FB_KV_PREFILL], receivers = p->shape.tp[FB_KV_DECODE];
+	struct fb_kv_shape one = *list;
+
+	if (!p->wire)
+		return pages;
+	if (p->operation == FB_HANDOFF_FAN) {
+		one.tp[0] = one.tp[1] = 1;
+		return pages + area_of(&one, FB_KV_PREFILL) *
+				       (senders > receivers ? senders : receivers);
+	}
+	in = area_of(list, FB_KV_DECODE);
+	out = area_of(list, FB_KV_PREFILL) *
+	      (1 + (uint64_t)(list->tp[FB_KV_DECODE] - 1) / list->kv_heads);
+	return pages + (out > in ? out : in);
 }
 
 uint64_t fb_handoff_part_bytes(const struct fb_handoff_plan *p)
@@ -64,6 +87,7 @@ static int open_list(struct fb_handoff_instance *i, struct fb_kv_shape one, uint
 {
 	const struct fb_group *w = i->state->machine.world;
 	int senders = (int)one.tp[FB_KV_PREFILL], receivers = (int)one.tp[FB_KV_DECODE];
+	uint64_t messages = at + list_pages_bytes(&i->plan, &one);
 	bool fan = i->plan.operation == FB_HANDOFF_FAN;
 	int err = FB_OK;
 
@@ -78,11 +102,14 @@ static int open_list(struct fb_handoff_instance *i, struct fb_kv_shape one, uint
 			if (!err && fan)
 				place_fan(job, p, senders + d, w->rank,
 					  area_of(&one, FB_KV_PREFILL));
+			job->out_at = messages + area_of(&one, FB_KV_PREFILL) * (uint64_t)d;
+			job->in_at = messages + area_of(&one, FB_KV_PREFILL) * (uint64_t)p;
 			job->pages_at[FB_KV_PREFILL] += at;
 			job->pages_at[FB_KV_DECODE] += at;
 			job->type = i->data.type;
 			job->seed = seed + (uint64_t)p;
 			job->segment = &i->engine->memory;
+			job->worst = i->plan.wire == FB_KV_WIRE_FP8 ? &i->worst : NULL;
 			if (!err)
 				err = fb_kv_job_plan(job);
 		}
@@ -156,7 +183,7 @@ static uint64_t cut(const struct fb_kv_job *job, const struct fb_kv_pair *pair,
 	return n;
 }
 
-/* Lists and transfers of who posts: the sender, or with GET the receiver. */
+/* Lists and transfers between pages. */
 static int make_lists(struct fb_handoff_instance *i, const struct fb_kv_job *job,
 		      const struct fb_kv_pair *pair, struct fb_handoff_link *link)
 {
@@ -188,6 +215,40 @@ static int make_lists(struct fb_handoff_instance *i, const struct fb_kv_job *job
 		link->bytes += fb_transfer_bytes(&link->transfer[m]);
 		err = fb_transfer_check_targets(&link->transfer[m]);
 	}
+	link->wire_bytes = link->bytes;
+	return err;
+}
+
+/* Messages in place of pages, one behind the other: this rank's end of each, and what is moved. */
+static int make_messages(const struct fb_handoff_instance *i, const struct fb_kv_job *job,
+			 const struct fb_kv_pair *pair, struct fb_handoff_link *link)
+{
+	int rank = i->state->machine.world->rank, err = FB_OK;
+	char *part = fb_segment_part(&i->engine->memory, rank);
+	uint64_t out = job->out_at + pair->out_at, in = job->in_at + pair->in_at, at = 0;
+	bool sends = rank == link->from;
+	struct fb_piece *message = calloc(link->moves, sizeof(*message));
+
+	link->packing = calloc(link->moves, sizeof(*link->packing));
+	if (!link->packing || !message)
+		err = fb_error(FB_ENOMEM, "out of memory for messages");
+	for (uint32_t m = 0; m < link->moves && !err; m++) {
+		struct fb_transfer *t = &link->transfer[m];
+		uint64_t bytes = fb_kv_wire_bytes(i->plan.wire, fb_transfer_bytes(t));
+
+		err = fb_kv_packing_open(&link->packing[m], t, sends, i->plan.wire,
+					 i->engine->device, part, part + at + (sends ? out : in));
+		message[m] = (struct fb_piece){at + (i->plan.get ? in : out),
+					       at + (i->plan.get ? out : in), bytes};
+		t->piece = &message[m];
+		t->pieces = t->repeats = 1;
+		at += (bytes + 15) / 16 * 16;
+		link->wire_bytes += bytes;
+	}
+	/* The lists of pages are in the packings now. */
+	free(link->piece);
+	link->piece = message;
+	link->wire_bytes -= link->bytes;
 	return err;
 }
 
@@ -208,14 +269,19 @@ static int open_link(struct fb_handoff_instance *i, const struct fb_kv_job *job,
 	link->moves = i->plan.grain == FB_GRAIN_LAYER ? job->plan.shape.layers
 		      : i->plan.grain == FB_GRAIN_RUN ? pair->runs : 1;
 	for (int k = 0; k + 1 < i->links; k++)
-		link->follows |= i->link[k].from == link->from && i->link[k].to == link->to;
+		if (i->link[k].from == link->from && i->link[k].to == link->to) {
+			link->follows = true;
+			link->moves_before += i->link[k].moves;
+		}
 	posts = rank == (get ? link->to : link->from);
 	waits = rank == (get ? link->from : link->to);
-	if (posts) {
+	if (posts || i->plan.wire)
 		err = make_lists(i, job, pair, link);
-		if (!err)
-			err = ops->arrived(i->engine->mover, get ? link->from : link->to,
-					   get ? FB_NOTE_READY : FB_NOTE_FREE, &link->note_base);
+	if (i->plan.wire && !err)
+		err = make_messages(i, job, pair, link);
+	if (posts && !err) {
+		err = ops->arrived(i->engine->mover, get ? link->from : link->to,
+				   get ? FB_NOTE_READY : FB_NOTE_FREE, &link->note_base);
 		if (!err && !i->plan.cold)
 			err = fb_handoff_build(i, link);
 	}
@@ -258,6 +324,9 @@ void fb_handoff_links_close(struct fb_handoff_instance *i)
 		fb_handoff_unbuild(i, link);
 		if (link->note)
 			i->engine->ops->release(link->note);
+		for (uint32_t m = 0; m < link->moves && link->packing; m++)
+			fb_kv_packing_close(&link->packing[m], i->engine->device);
+		free(link->packing);
 		free(link->piece);
 		free(link->transfer);
 		free(link->move);

@@ -60,6 +60,15 @@ static int compute_layer(const struct stream *s)
 
 /* --- a request -------------------------------------------------------------------------------- */
 
+/* Rank 0: a layer's pages, or the message made of them. */
+static int post_layer(const struct stream *s, uint32_t l)
+{
+	const struct fb_handoff_link *link = &s->base->link[0];
+	int err = fb_handoff_repack(s->base, link, l);
+
+	return err ? err : mover_of(s)->ops->post(link->move[l]);
+}
+
 /* Rank 0: computes and posts. */
 static int send_layers(struct stream *s, bool layerwise, double *computed, double *compute_s)
 {
@@ -71,16 +80,14 @@ static int send_layers(struct stream *s, bool layerwise, double *computed, doubl
 
 	for (uint32_t l = 0; l < link->moves && !err; l++) {
 		err = compute_layer(s);
-		if (layerwise && !err)
-			err = ops->post(link->move[l]);
 		/* Movers that need calls get one for each layer. */
-		if (layerwise && !err)
+		if (layerwise && !err && !(err = post_layer(s, l)))
 			err = ops->test(link->move[l], &ignored);
 	}
 	*computed = now(s);
 	*compute_s = *computed - began;
 	for (uint32_t l = 0; l < link->moves && !err && !layerwise; l++)
-		err = ops->post(link->move[l]);
+		err = post_layer(s, l);
 	for (uint32_t l = 0; l < link->moves && !err; l++)
 		err = fb_move_wait(link->move[l]);
 	return err;
@@ -105,11 +112,13 @@ static int receive_layers(struct stream *s, uint64_t call, double *there)
 	const struct fb_kv_batch token = {0, 0, 1, s->tokens};
 	struct fb_spin spin = {.yields = mover_of(s)->group->oversubscribed};
 	uint64_t base = link->count_base + (call - 1) * link->moves, count = 0;
-	uint32_t decoded = 0;
+	uint32_t decoded = 0, unpacked = 0;
 	int err = FB_OK;
 
 	while (!err && count < base + link->moves) {
 		err = mover_of(s)->ops->arrived(mover_of(s), link->from, FB_NOTE_PUT, &count);
+		while (!err && count > base + unpacked)
+			err = fb_handoff_repack(s->base, link, unpacked++);
 		if (!err && s->others && count < base + link->moves)
 			err = serve_others(s);
 		else if (!err && s->early && count > base + decoded && ++decoded)
@@ -193,11 +202,12 @@ static int time_layers(struct stream *s)
 
 			MPI_Barrier(w->comm);
 			began = now(s);
-			if (w->rank == 0 && !(err = mover_of(s)->ops->post(link->move[l])))
+			if (w->rank == 0 && !(err = post_layer(s, l)))
 				err = fb_move_wait(link->move[l]);
 			if (w->rank == 1) {
 				err = fb_mover_await(mover_of(s), 0, FB_NOTE_PUT, link->count_base +
 						     (call - 1) * link->moves + l + 1);
+				err = err ? err : fb_handoff_repack(s->base, link, l);
 				ended = now(s);
 			}
 			MPI_Bcast(&began, 1, MPI_DOUBLE, 0, w->comm);
@@ -355,6 +365,7 @@ void fb_stream_describe(void *instance, struct fb_traits *traits)
 	traits->extra = ignored;
 	fb_handoff_describe(s->base, traits);
 	traits->extra = v;
+	v[FB_STREAM_QUANTISE_ERROR] = ignored[FB_HANDOFF_QUANTISE_ERROR];
 	for (uint32_t l = 0; l < s->model->layers; l++)
 		transfer += s->layer_s[l];
 	v[FB_STREAM_COMPUTE_US] = s->compute_s * 1e6;

@@ -75,6 +75,8 @@ struct fake_fresh fake_fresh_of(const char *name, void **args);
 void fake_fresh_run(const struct fake_fresh *fresh);
 
 /* Kernels of kvtransfer/pages.cu, at once: checks where there is a result, else fills. */
-void fake_pages(void **args, struct fb_check_result *result);
+void fake_pages(void **args, struct fb_check_result *result, unsigned *worst);
+/* The kernel of kvtransfer/wire.cu. */
+void fake_packing(void **args);
 
 #endif

@@ -9,6 +9,7 @@
 #include "tests/cuda/emulator.h"
 /* On top of the emulator. */
 #include "kvtransfer/place.h"
+#include "kvtransfer/wire_device.h"
 #include "tests/fake/cudart.h"
 
 void fake_fresh_run(const struct fake_fresh *f)
@@ -45,7 +46,7 @@ static uint64_t page_element(const struct fb_element_recipe *recipe,
 }
 
 /* The kernels of kvtransfer/pages.cu, at once: the arguments of both begin alike. */
-void fake_pages(void **args, struct fb_check_result *result)
+void fake_pages(void **args, struct fb_check_result *result, unsigned *worst)
 {
 	const struct fb_element_recipe *recipe = args[0];
 	const struct fb_kv_locator *locator = args[1];
@@ -56,8 +57,16 @@ void fake_pages(void **args, struct fb_check_result *result)
 	for (uint64_t i = 0; i < count; i++) {
 		uint64_t bits = page_element(recipe, locator, canary, i);
 
+		uint16_t got;
+		float off;
+
+		memcpy(&got, pages + i * recipe->bytes, worst ? sizeof(got) : 0);
 		if (!result) {
 			memcpy(pages + i * recipe->bytes, &bits, recipe->bytes);
+		} else if (worst && fb_kv_locate(locator, i).used &&
+			   fb_kv_fp8_is_near((uint16_t)bits, got, &off)) {
+			if (off > fb_bits_float(*worst))
+				*worst = fb_float_bits(off);
 		} else if (memcmp(pages + i * recipe->bytes, &bits, recipe->bytes)) {
 			result->errors++;
 			result->first = i < result->first ? i : result->first;
@@ -82,4 +91,14 @@ struct fake_fresh fake_fresh_of(const char *name, void **args)
 	f.count = *(const uint64_t *)args[at + 1];
 	f.early = f.what == FAKE_PRODUCE && *(const int *)args[at + 2];
 	return f;
+}
+
+/* The kernel of kvtransfer/wire.cu, at once, by teams of other sizes than the GPU's. */
+void fake_packing(void **args)
+{
+	const struct fb_kv_packing *p = args[0];
+
+	for (uint64_t i = 0; i < p->parts * p->repeats; i++)
+		for (uint32_t lane = 0, team = 1 + (uint32_t)(i % 5); lane < team; lane++)
+			fb_kv_packing_part(p, i, lane, team);
 }

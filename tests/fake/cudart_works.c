@@ -321,9 +321,14 @@ cudaError_t fake_launch(const char *name, void **args, unsigned blocks, unsigned
 {
 	struct operation o = {.kind = KERNEL, .odd = strstr(name, "any") != NULL};
 
-	if (strstr(name, "fb_kv_locator"))
-		fake_pages(args, strstr(name, "check") ? *(struct fb_check_result **)args[5]
-							  : NULL);
+	if (strstr(name, "fb_kv_locator")) {
+		bool checks = strstr(name, "check") != NULL;
+
+		fake_pages(args, checks ? *(struct fb_check_result **)args[5] : NULL,
+			   checks ? *(unsigned **)args[6] : NULL);
+	}
+	if (strstr(name, "fb_kv_packing_kernel"))
+		fake_packing(args);
 	if (strstr(name, "fresh_"))
 		return enqueue(stream, &(struct operation){.kind = FRESH,
 							   .fresh = fake_fresh_of(name, args)});

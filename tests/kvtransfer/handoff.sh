@@ -73,6 +73,28 @@ expect "rows of requests in flight" "$(rows 'flight=5;.*,(ok|few),')" 24
 expect "processor time" "$(column cpu_s_per_GiB | awk '$1 > 0' | wc -l)" 48
 verdict handoff_flight
 
+# Messages instead of pages, quantised or not: half of the bytes, and an error that is stated and is
+# that of e4m3. 31 of 16..31.5 is the farthest: 1/17 to 1/16 off.
+go 4 --engine shm,tcp,file --algorithm all --operation reshard,fan --grain all --build all \
+	--layout $layouts --decode 1,2 --tokens 37 --wire packed,fp8 --flight 1,2
+expect "exit code of messages" "$rc" 0
+expect "wrong rows of messages" "$(rows ',(wrong|fault|skipped),')" 0
+expect "rows of messages" "$(rows ',(ok|few),')" $((rows * 6))
+paste -d, <(column variant) <(column quantise_error) <(column pack_us) <(column unpack_us) |
+	awk -F, '{
+		fp8 = $1 ~ /wire=fp8/
+		bad += (fp8 ? $2 < 0.0555 || $2 > 0.0625 : $2 != "") || $3 <= 0 || $4 <= 0
+	} END { exit bad }' || fail "errors: $(column quantise_error | sort | uniq -c)"
+paste -d' ' <(column operation) <(column variant) <(column wire_bytes) | sort -u | awk '{
+		half = sub(/fp8/, "packed", $2); of[$1 " " $2, half] = $3; key[$1 " " $2]
+	} END {
+		for (k in key) bad += !of[k, 0] || of[k, 1] * 2 != of[k, 0]
+		exit bad
+	}' || fail "bytes of messages"
+go 2 --engine shm --wire fp8 --datatype f32 --model tiny
+expect "quantising what is no bf16" "$(rows ',skipped,fp8 on the wire is made of bf16 pages,')" 1
+verdict handoff_wire
+
 go 2 --engine shm,cma,tcp --operation fit
 expect "exit code of fit" "$rc" 0
 [ "$(rows ',fit,(shm|tcp),.*,(ok|few),')" -eq 2 ] || fail "no fit"
@@ -149,6 +171,12 @@ if [ -x "$fake" ]; then
 	expect "exit code on emulated GPUs" "$rc" 0
 	expect "wrong rows on emulated GPUs" "$(rows ',(fault|wrong),')" 0
 	expect "rows on emulated GPUs" "$(rows ',(ok|few),')" 50
+	go 3 --engine copy,cuda --tokens 37 --algorithm all --operation reshard,fan --grain all \
+		--decode 1,2 --layout all --wire packed,fp8
+	expect "exit code of messages on emulated GPUs" "$rc" 0
+	expect "rows of messages on emulated GPUs" "$(rows ',(ok|few),')" 192
+	column quantise_error | awk '$1 != "" && ($1 < 0.0555 || $1 > 0.0625) { bad = 1 }
+		END { exit bad }' || fail "errors on emulated GPUs"
 	# A page of 16 tokens is a piece; the copy engines take all regions of it at once.
 	go 2 --engine copy,auto --tokens 600
 	expect "copies of 39 runs" "$(rows ',copy,put,.*copy engine, strided of 39 copies, push')" 1

@@ -25,6 +25,12 @@ paste -d' ' <(column algorithm) <(column transfer_us) <(column exposed_model_us)
 	END { exit bad }' || fail "the recursion: $(column exposed_model_us | tr '\n' ' ')"
 verdict stream_movers
 
+go 2 --engine shm,tcp --wire packed,fp8
+expect "good rows of messages" "$(rows ',(ok|few),')" 8
+column quantise_error | awk '$1 != "" { n += $1 >= 0.0555 && $1 <= 0.0625 }
+	END { exit n != 4 }' || fail "errors: $(column quantise_error | tr '\n' ' ')"
+verdict stream_wire
+
 tokens=600 go 2 --engine shm --algorithm layerwise
 expect "prompts of several chunks" "$(rows ',(ok|few),')" 1
 go 1 --engine shm
@@ -39,6 +45,8 @@ if [ -x "$fake" ]; then
 	go 2 --engine copy,cuda --start all
 	expect "exit code on emulated GPUs" "$rc" 0
 	expect "rows on emulated GPUs" "$(rows ',(ok|few),')" 8
+	go 2 --engine copy,cuda --wire fp8
+	expect "rows of messages on emulated GPUs" "$(rows ',(ok|few),')" 4
 	unset FB_FAKE_GPU_WORKS
 	verdict stream_fake_gpu
 else

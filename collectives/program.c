@@ -223,7 +223,9 @@ static int prime(void *instance)
 	i->bounded = true;
 	if (err)
 		return err;
-	fb_data_renew(&i->data);
+	/* A producer's kernels keep the seed that they were captured with. */
+	if (!i->fresh)
+		fb_data_renew(&i->data);
 	return fb_buffers_prime(&i->op, &i->data, i->state->world->rank);
 }
 

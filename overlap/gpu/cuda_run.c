@@ -31,7 +31,7 @@ struct fb_gpu_run {
 	cudaEvent_t *done;        /* [ntasks]; NULL: nobody on another lane waits */
 	cudaEvent_t fork;
 	cudaEvent_t *times;       /* [ntasks * 2]: before and behind each task; NULL: not traced */
-	cudaEvent_t base;
+	cudaEvent_t *bases;       /* [nlanes]: what times of a lane count from */
 	struct mode modes[MOST_MODES];
 };
 
@@ -154,12 +154,15 @@ static int enqueue(void *arg, void *stream)
 	const struct mode *m = arg;
 	const struct fb_gpu_run *g = m->run;
 	const struct fb_dag *d = g->config.dag;
-	int err = m->traced ? FB_CUDA(cudaEventRecord(g->base, stream)) : FB_OK;
+	int err = m->traced ? FB_CUDA(cudaEventRecord(g->bases[0], stream)) : FB_OK;
 
 	if (!err)
 		err = FB_CUDA(cudaEventRecord(g->fork, stream));
-	for (int lane = 1; lane < d->nlanes && !err; lane++)
+	for (int lane = 1; lane < d->nlanes && !err; lane++) {
 		err = FB_CUDA(cudaStreamWaitEvent(g->streams[lane], g->fork, 0));
+		if (!err && m->traced)
+			err = FB_CUDA(cudaEventRecord(g->bases[lane], g->streams[lane]));
+	}
 	for (int task = 0; task < d->ntasks && !err; task++)
 		err = enqueue_task(m, task, stream);
 	for (int lane = 1; lane < d->nlanes && !err; lane++) {
@@ -261,10 +264,9 @@ void fb_gpu_run_close(struct fb_gpu_run *g)
 	close_events(g->joins, g->config.dag->nlanes);
 	close_events(g->done, g->config.dag->ntasks);
 	close_events(g->times, 2 * g->config.dag->ntasks);
+	close_events(g->bases, g->config.dag->nlanes);
 	if (g->fork)
 		(void)cudaEventDestroy(g->fork);
-	if (g->base)
-		(void)cudaEventDestroy(g->base);
 	(void)cudaGetLastError();
 	free(g);
 }
@@ -314,26 +316,40 @@ int fb_gpu_run_steps(struct fb_gpu_run *g, unsigned parts, int calls)
 	return err ? err : fb_gpu_stream_run(m->stream, calls);
 }
 
+/* The runtime compares no events of two devices: what is recorded on a lane belongs to its own. */
 static int open_times(struct fb_gpu_run *g)
 {
-	int n = 2 * g->config.dag->ntasks, err = FB_OK;
+	const struct fb_dag *d = g->config.dag;
+	int err = FB_OK;
 
 	if (g->times)
 		return FB_OK;
-	g->times = calloc((size_t)n + 1, sizeof(cudaEvent_t));
-	if (!g->times)
+	g->times = calloc(2 * (size_t)d->ntasks + 1, sizeof(cudaEvent_t));
+	g->bases = calloc((size_t)d->nlanes + 1, sizeof(cudaEvent_t));
+	if (!g->times || !g->bases)
 		return fb_error(FB_ENOMEM, "out of memory for a trace");
-	err = FB_CUDA(cudaEventCreate(&g->base));
-	for (int i = 0; i < n && !err; i++)
-		err = FB_CUDA(cudaEventCreate(&g->times[i]));
-	return err;
+	for (int lane = 0; lane < d->nlanes && !err; lane++) {
+		err = use_device(g, lane);
+		if (!err)
+			err = FB_CUDA(cudaEventCreate(&g->bases[lane]));
+	}
+	for (int i = 0; i < 2 * d->ntasks && !err; i++) {
+		err = use_device(g, d->tasks[i / 2].lane);
+		if (!err)
+			err = FB_CUDA(cudaEventCreate(&g->times[i]));
+	}
+	return err ? err : use_device(g, 0);
 }
 
-/* Seconds from the base event to one of a task. */
+/*
+ * Seconds from the step's begin to an event of a task. A lane's base event follows the step's fork
+ * and nothing else, so it happens some microseconds behind the fork at most.
+ */
 static int since_base(const struct fb_gpu_run *g, int event, double *seconds)
 {
 	float ms = 0;
-	int err = FB_CUDA(cudaEventElapsedTime(&ms, g->base, g->times[event]));
+	int lane = g->config.dag->tasks[event / 2].lane;
+	int err = FB_CUDA(cudaEventElapsedTime(&ms, g->bases[lane], g->times[event]));
 
 	*seconds = (double)ms * 1e-3;
 	return err;
@@ -354,7 +370,7 @@ int fb_gpu_run_traced(struct fb_gpu_run *g, unsigned parts, struct fb_task_time 
 	behind = fb_clock_now(g->config.clock);
 	if (!err)
 		err = fb_gpu_stream_wait(m->stream);
-	/* The base event is first on its stream, so it is over soon after it is enqueued. */
+	/* A base event is first on its stream, so it is over soon after it is enqueued. */
 	base = (before + behind) / 2;
 	*error_s = (behind - before) / 2;
 	for (int task = 0; task < g->config.dag->ntasks && !err; task++) {

@@ -57,6 +57,42 @@ struct cufile_region {
 	bool known; /* the memory is registered; else cuFile copies through its own */
 };
 
+/*
+ * Local: a file that cuFile takes, with O_DIRECT where the file system has it, as GPUDirect Storage
+ * needs it. cuFile looks a file up by its name, so that goes only afterwards. Returns cuFile's error
+ * code, or -1 (printed): there is no file.
+ */
+static int make_file(const struct cufile *api, int *fd, void **handle)
+{
+	char name[FB_STORE_NAME_CHARS];
+	struct cufile_file file = {.type = 1};
+	int code;
+
+	*fd = fb_store_make_file(true, name);
+	if (*fd < 0)
+		return -1;
+	file.of.fd = *fd;
+	code = api->add_file(handle, &file).code;
+	unlink(name);
+	return code;
+}
+
+/* Whether cuFile takes the files that there will be: it knows some file systems only. */
+static int probe(const struct cufile *api, char why[FB_REASON_CHARS])
+{
+	void *handle = NULL;
+	int fd, code = make_file(api, &fd, &handle);
+
+	if (code)
+		snprintf(why, FB_REASON_CHARS, "cuFile takes no file there: cuFileHandleRegister: "
+			 "error %d", code);
+	else
+		api->remove_file(handle);
+	if (fd >= 0)
+		close(fd);
+	return code ? FB_EUNSUPPORTED : FB_OK;
+}
+
 static int open_mover(struct fb_mover **mover, const struct fb_session *session,
 		      const struct fb_group *group, char why[FB_REASON_CHARS])
 {
@@ -79,6 +115,8 @@ static int open_mover(struct fb_mover **mover, const struct fb_session *session,
 		return err;
 	m = (struct cufile_mover *)*mover;
 	*why = '\0';
+	/* Without GPUDirect Storage the library's own default may be to refuse. */
+	setenv("CUFILE_ALLOW_COMPAT_MODE", "true", 0);
 	/* It has threads, so it stays open. */
 	library = fb_library_open("libcufile.so.0", NULL, 0, why, FB_REASON_CHARS);
 	missing = library ? fb_library_functions(library, table, sizeof(table) / sizeof(table[0]),
@@ -92,7 +130,7 @@ static int open_mover(struct fb_mover **mover, const struct fb_session *session,
 
 		if (code)
 			snprintf(why, FB_REASON_CHARS, "cuFileDriverOpen: error %d", code);
-		err = code ? FB_EUNSUPPORTED : FB_OK;
+		err = code ? FB_EUNSUPPORTED : probe(&m->api, why);
 	}
 	m->direct = !access("/proc/driver/nvidia-fs/version", R_OK);
 	err = fb_group_agree_why(group, err, why, FB_REASON_CHARS);
@@ -115,22 +153,18 @@ static void remove_region(struct fb_region *region)
 	free(r);
 }
 
-/* With O_DIRECT where the file system has it: GPUDirect Storage needs it. */
-static int make_file(struct cufile_mover *m, struct cufile_region *r)
+static int open_region(struct cufile_mover *m, struct cufile_region *r)
 {
-	struct cufile_file file = {.type = 1};
-	int code;
+	int code = make_file(&m->api, &r->fd, &r->handle);
 
-	r->fd = fb_store_make_file(true);
-	if (r->fd < 0)
+	if (code < 0)
 		return FB_ESYS;
-	code = posix_fallocate(r->fd, 0, (off_t)r->region.segment->part_bytes);
 	if (code)
-		return fb_error(FB_ESYS, "a file of %zu bytes: %s", r->region.segment->part_bytes,
-				strerror(code));
-	file.of.fd = r->fd;
-	code = m->api.add_file(&r->handle, &file).code;
-	return code ? fb_error(FB_ESYS, "cuFileHandleRegister: error %d", code) : FB_OK;
+		return fb_error(FB_ESYS, "cuFileHandleRegister: error %d", code);
+	code = posix_fallocate(r->fd, 0, (off_t)r->region.segment->part_bytes);
+	return code ? fb_error(FB_ESYS, "a file of %zu bytes: %s", r->region.segment->part_bytes,
+			       strerror(code))
+		    : FB_OK;
 }
 
 static int add_region(struct fb_mover *mover, const struct fb_segment *segment,
@@ -142,7 +176,7 @@ static int add_region(struct fb_mover *mover, const struct fb_segment *segment,
 
 	if (r) {
 		r->region = (struct fb_region){mover, segment};
-		err = make_file(m, r);
+		err = open_region(m, r);
 		r->known = !err && !m->api.add_memory(fb_segment_part(segment, mover->group->rank),
 						      segment->part_bytes, 0).code;
 	}

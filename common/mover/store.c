@@ -29,28 +29,32 @@ static void put_folder(struct fb_store *s)
 	snprintf(s->folder, sizeof(s->folder), "%.200s", folder ? folder : "/tmp");
 }
 
-/* Makes a file and takes its name away. fd[1]: errno is kept where there is no O_DIRECT. */
-static int make_file(const struct fb_store *s, int fd[2])
+/*
+ * Makes a file, and takes its name away unless the caller wants it. fd[1]: errno is kept where
+ * there is no O_DIRECT.
+ */
+static int make_file(const struct fb_store *s, int fd[2], char *kept)
 {
-	char name[sizeof(s->folder) + 32];
+	char own[FB_STORE_NAME_CHARS], *name = kept ? kept : own;
 
-	snprintf(name, sizeof(name), "%s/fabricbench-XXXXXX", s->folder);
+	snprintf(name, FB_STORE_NAME_CHARS, "%s/fabricbench-XXXXXX", s->folder);
 	fd[1] = -1;
 	fd[0] = mkostemp(name, O_CLOEXEC);
 	if (fd[0] < 0)
 		return fb_error(FB_ESYS, "%s: %s", name, strerror(errno));
 	fd[1] = open(name, O_RDWR | O_CLOEXEC | O_DIRECT);
-	unlink(name);
+	if (!kept)
+		unlink(name);
 	return FB_OK;
 }
 
-int fb_store_make_file(bool direct)
+int fb_store_make_file(bool direct, char *name)
 {
 	struct fb_store here = {.ring = {.fd = -1}};
 	int fd[2];
 
 	put_folder(&here);
-	if (make_file(&here, fd))
+	if (make_file(&here, fd, name))
 		return -1;
 	if (fd[1] < 0 || !direct) {
 		if (fd[1] >= 0)
@@ -94,7 +98,7 @@ static int probe(struct fb_store *s)
 	uint64_t align;
 
 	put_folder(s);
-	err = make_file(s, fd);
+	err = make_file(s, fd, NULL);
 	if (!err && fd[1] < 0)
 		snprintf(s->no_direct, sizeof(s->no_direct), "O_DIRECT in %.80s: %s", s->folder,
 			 strerror(errno));
@@ -180,7 +184,7 @@ static int add_region(struct fb_mover *mover, const struct fb_segment *segment,
 
 	if (r) {
 		*r = (struct fb_store_region){{mover, segment}, {-1, -1}};
-		err = make_file(s, r->fd);
+		err = make_file(s, r->fd, NULL);
 	}
 	/* Blocks are taken now: a full disk is found before anything is measured. */
 	if (!err && r)

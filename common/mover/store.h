@@ -23,7 +23,7 @@
 
 #include "common/mover/mover.h"
 
-enum { FB_STORE_DEPTH = 32, FB_STORE_REQUEST = 1 << 20 };
+enum { FB_STORE_DEPTH = 32, FB_STORE_REQUEST = 1 << 20, FB_STORE_NAME_CHARS = 288 };
 
 /* Not in fb_movers. Files have no name once they are open. cufile: cufile.c. */
 extern const struct fb_mover_ops fb_mover_store, fb_mover_cufile;
@@ -32,10 +32,11 @@ extern const struct fb_mover_ops fb_mover_store, fb_mover_cufile;
 void fb_store_folder(const char *folder);
 
 /*
- * Local: a file there, without a name, to be closed; with O_DIRECT if `direct` and the file system
- * has it. -1 (printed): there is none.
+ * Local: a file there, to be closed; with O_DIRECT if `direct` and the file system has it. Its name
+ * goes to name[FB_STORE_NAME_CHARS], for the caller to unlink; with NULL it has none. -1 (printed):
+ * there is no file.
  */
-int fb_store_make_file(bool direct);
+int fb_store_make_file(bool direct, char *name);
 
 /* Local, equal on all ranks: whether there is such a form here; else the reason. */
 bool fb_store_can(const struct fb_mover *mover, const char *form, char why[FB_REASON_CHARS]);

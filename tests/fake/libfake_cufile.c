@@ -2,10 +2,11 @@
 /*
  * A cuFile for emulated GPUs, whose memory is the host's: what the library does, by pread and
  * pwrite. A call moves 64 KiB at most, so that callers have to go on. With FB_FAKE_CUFILE=short
- * reads find nothing.
+ * reads find nothing, with `refuse` no file is of a file system that it knows.
  */
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 #include <unistd.h>
 
@@ -36,9 +37,14 @@ struct cufile_error cuFileDriverOpen(void)
 struct cufile_error cuFileHandleRegister(void **handle, struct cufile_file *file)
 {
 	int *fd = malloc(sizeof(*fd));
+	const char *how = getenv("FB_FAKE_CUFILE");
+	struct stat s;
 
 	if (!fd || file->type != 1)
 		return (struct cufile_error){5000, 0};
+	/* As the real library, which finds the file system by the file's name. */
+	if ((how && !strcmp(how, "refuse")) || fstat(file->fd, &s) || !s.st_nlink)
+		return (struct cufile_error){5027, 0};
 	*fd = file->fd;
 	*handle = fd;
 	return (struct cufile_error){0, 0};

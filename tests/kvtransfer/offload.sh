@@ -96,6 +96,9 @@ if [ -x "$fake" ]; then
 	FB_FAKE_CUFILE=short go 1 --engine cufile --operation onboard
 	expect "exit code of a short read" "$rc" 5
 	holds "$FB_TMP/err" 'cuFile: reading [0-9]+ bytes at 0 of a file: it is too short'
+	FB_FAKE_CUFILE=refuse go 1 --engine cufile --operation evict
+	expect "exit code of an unknown file system" "$rc" 0
+	expect "rows of it" "$(rows ',cufile,.*,skipped,.*takes no file there.*error 5027')" 1
 	unset FB_FAKE_GPU_WORKS
 	verdict offload_fake_gpu
 else

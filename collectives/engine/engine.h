@@ -34,6 +34,12 @@ struct fb_operation {
 	const struct fb_segment *segment;
 	size_t in_offset, out_offset; /* of block 0 of the (canonical) buffers */
 	struct fb_tuned tuned;        /* by a tuning table; options of the user's go before */
+	/*
+	 * How many such operations may be under way at once on one GPU; 0: one. Kernels that wait
+	 * for their peers keep their multiprocessors, so all of them have to fit at once: where the
+	 * kernel of one rank's operation finds no place, the peers of that operation wait forever.
+	 */
+	int together;
 };
 
 /* First byte of a rank's input or output; NULL where the rank is on another host. */

@@ -133,6 +133,7 @@ struct fb_step_instance {
 	struct fb_segment *views;    /* [dag.npartitions]: the memory, by ranks of the group */
 	struct fb_step_groups **groups; /* [dag.npartitions] */
 	struct fb_call **calls;      /* [dag.ntasks]; NULL: the task has none */
+	int communicating;           /* lanes with collectives, of the rank that has most */
 	struct fb_counts *counts;    /* [dag.ntasks] */
 	struct fb_host_compute *compute; /* [dag.nlanes] */
 	struct fb_step_hooks hooks;

@@ -82,7 +82,27 @@ static int prepare_call(struct fb_step_instance *i, int t)
 	i->counts[t] = fb_step_counts(&i->dag, t);
 	op = fb_step_operation(&i->dag, t, i->key, &i->counts[t]);
 	op.segment = &i->views[task->partition];
+	op.together = i->communicating;
 	return fb_call_prepare(&i->groups[task->partition]->collectives, &key, &op, &i->calls[t]);
+}
+
+/*
+ * Lanes on which a rank communicates, of the rank that has most: at most so many collectives are
+ * under way at once. All ranks have the same number, as it decides what shape kernels have.
+ */
+static int communicating_lanes(const struct fb_group *world, const struct fb_dag *d)
+{
+	int n = 0;
+
+	for (int lane = 0; lane < d->nlanes; lane++)
+		for (int t = 0; t < d->ntasks; t++)
+			if (d->tasks[t].lane == lane && d->tasks[t].kind == FB_TASK_COLLECTIVE &&
+			    fb_dag_takes_part(d, t)) {
+				n++;
+				break;
+			}
+	MPI_Allreduce(MPI_IN_PLACE, &n, 1, MPI_INT, MPI_MAX, world->comm);
+	return n;
 }
 
 /*
@@ -101,6 +121,7 @@ static int prepare(struct fb_step_instance *i)
 	if (!i->calls || !i->counts || !i->times || !i->beside)
 		err = FB_ENOMEM;
 	err = fb_group_agree(i->state->session->world, err);
+	i->communicating = communicating_lanes(i->state->session->world, d);
 	for (int p = 0; p < d->npartitions && !err; p++) {
 		for (int t = 0; t < d->ntasks && !err; t++)
 			if (d->tasks[t].kind == FB_TASK_COLLECTIVE &&

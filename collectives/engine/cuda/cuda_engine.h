@@ -134,6 +134,8 @@ void fb_cuda_close_slots(struct cuda_request *r);
  * threads the GPU holds at once, as it has to hold all of a launch.
  */
 int fb_cuda_resident(const struct cuda_request *r);
+/* Multiprocessors that are the operation's, where several are under way at once. */
+int fb_cuda_share(const struct cuda_request *r);
 int fb_cuda_upload(struct cuda_request *r, const struct fb_case *c);
 int fb_cuda_enqueue(void *request, void *stream);
 /* The same, but never begun before all that the stream holds is over. */

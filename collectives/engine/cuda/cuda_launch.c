@@ -72,7 +72,7 @@ static void shape_lines(struct cuda_request *r)
 {
 	const uint64_t full = FB_GPU_MOST_THREADS / WARP;
 	uint64_t groups = r->table.longest / (LINE_DATA * WARP_LINES) + 1, each, passes, warps;
-	uint64_t sms = (uint64_t)r->engine->gpu.sms;
+	uint64_t sms = (uint64_t)fb_cuda_share(r);
 
 	shape_exchange(r, groups, LEAST_WARPS,
 		       r->exchange_blocks ? FB_GPU_MOST_FUSED_BLOCKS
@@ -208,7 +208,8 @@ int fb_cuda_enqueue(void *request, void *stream)
 {
 	struct cuda_request *r = request;
 
-	return launch(r, stream, !r->engine->settings->no_gpu_overlap);
+	/* A kernel that takes its place early takes it from the other operations. */
+	return launch(r, stream, !r->engine->settings->no_gpu_overlap && r->op->together < 2);
 }
 
 int fb_cuda_enqueue_after(void *request, void *stream)

@@ -114,6 +114,9 @@ static void read_case(struct cuda_request *r, const struct fb_case *c)
 		.channels = (int)(s->channels ? s->channels : tuned->channels),
 		.threads = (int)(s->threads ? s->threads : tuned->threads),
 	};
+	/* A table's number is for an operation alone; the user's is the user's. */
+	if (!s->channels && r->op->together > 1 && r->wishes.channels > fb_cuda_share(r))
+		r->wishes.channels = fb_cuda_share(r);
 	r->direct = !strcmp(c->protocol, "direct");
 	r->wires = fb_cuda_wires(c);
 	r->shape.protocol = protocol_of(r, c);
@@ -127,6 +130,13 @@ static void read_case(struct cuda_request *r, const struct fb_case *c)
 	r->shape.nranks = r->engine->group->nranks;
 }
 
+int fb_cuda_share(const struct cuda_request *r)
+{
+	int share = r->engine->gpu.sms / (r->op->together > 1 ? r->op->together : 1);
+
+	return share > 1 ? share : 1;
+}
+
 /* Channels and threads of plans of so many lanes. */
 static void choose(struct cuda_request *r, int lanes)
 {
@@ -134,7 +144,7 @@ static void choose(struct cuda_request *r, int lanes)
 	int multiple = r->algorithm->channels ? r->algorithm->channels : 1;
 
 	r->shape.nchannels = fb_gpu_choose_channels(&r->wishes, r->shape.protocol, multiple, bytes,
-						    r->engine->gpu.sms / lanes);
+						    fb_cuda_share(r) / lanes);
 	r->shape.geometry = (struct fb_geometry){
 		.collective = r->op->collective, .nranks = r->shape.nranks,
 		.counts = r->op->counts, .count = r->op->count,

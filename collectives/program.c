@@ -223,8 +223,7 @@ static int prime(void *instance)
 	i->bounded = true;
 	if (err)
 		return err;
-	/* A producer's kernels keep the seed that they were captured with. */
-	if (!i->fresh)
+	if (!i->fresh) /* whose producers keep the seed that they were captured with */
 		fb_data_renew(&i->data);
 	return fb_buffers_prime(&i->op, &i->data, i->state->world->rank);
 }

@@ -171,8 +171,8 @@ int fb_kv_backend_memory(struct fb_kv_machine *m, struct fb_kv_backend *b, bool 
 
 	if (b->memory.ops)
 		return FB_OK;
-	err = b->device ? fb_gpu_segment_open(&b->memory, &m->gpu, FB_GPU_DEVICE, bytes)
-			: fb_segment_open(&b->memory, m->world, bytes, FB_PAGES_NORMAL);
+	err = fb_mover_segment(&b->memory, b->ops, m->session, b->device ? &m->gpu : NULL, m->world,
+			       bytes);
 	if (!err && tier && b->ops && b->ops->streams)
 		err = fb_gpu_segment_open(&b->tier, &m->gpu, FB_GPU_PINNED, bytes);
 	if (err || !b->mover)

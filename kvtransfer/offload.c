@@ -22,7 +22,8 @@ static int open_program(struct fb_run *run, void **result)
 	fb_kv_machine_add(machine, fb_mover_store.name, &fb_mover_store, false);
 	fb_kv_machine_add(machine, fb_mover_cufile.name, &fb_mover_cufile, true);
 	for (int i = 0; fb_movers[i]; i++)
-		if (fb_movers[i]->streams && (fb_movers[i]->verbs & both) == both)
+		if (fb_movers[i]->streams && (fb_movers[i]->verbs & both) == both &&
+		    !fb_movers[i]->segment)
 			fb_kv_machine_add(machine, fb_movers[i]->name, fb_movers[i], true);
 	err = fb_kv_machine_open(machine, true);
 	if (err)

@@ -114,17 +114,18 @@ static int open_program(struct fb_run *run, void **result)
 
 /* --- one case --------------------------------------------------------------------------------- */
 
-/* Collective: the memory of a kind, when a case is the first to need it. */
-static int open_memory(struct fb_kv_state *state, bool device)
+/* Collective: the engine's memory, when a case is the first to need it. */
+static int open_memory(struct fb_kv_state *state, const struct fb_kv_engine_ops *ops,
+		       const struct fb_segment **result)
 {
-	struct fb_segment *segment = &state->segment[device];
-	size_t bytes = state->part_bytes[device];
+	bool own = ops->mover && ops->mover->segment;
+	struct fb_segment *segment = &state->segment[own ? FB_KV_MOVER_MEMORY : (int)ops->device];
 
-	if (segment->ops)
-		return FB_OK;
-	if (!device)
-		return fb_segment_open(segment, state->context.world, bytes, FB_PAGES_NORMAL);
-	return fb_gpu_segment_open(segment, &state->gpu, FB_GPU_DEVICE, bytes);
+	*result = segment;
+	return segment->ops ? FB_OK :
+	       fb_mover_segment(segment, ops->mover, state->context.session,
+				ops->device ? &state->gpu : NULL, state->context.world,
+				state->part_bytes[ops->device]);
 }
 
 static double now_us(const struct instance *i)
@@ -239,10 +240,9 @@ static int set_up(void *arg, const struct fb_case *c, void **result)
 	if (!err)
 		err = make_plan(i);
 	if (!err)
-		err = open_memory(state, i->ops->device);
+		err = open_memory(state, i->ops, &i->job.segment);
 	if (err)
 		goto close_job;
-	i->job.segment = &state->segment[i->ops->device];
 	count_runs(i);
 	err = i->ops->prepare(state->engines[e], &i->job, &i->request);
 	if (err)

@@ -49,8 +49,8 @@ enum fb_kv_column {
 
 extern const struct fb_column fb_kv_columns[FB_KV_COLUMNS];
 
-/* Memory that pages lie in: of the processors, or of the GPUs. */
-enum fb_kv_memory { FB_KV_HOST_MEMORY, FB_KV_DEVICE_MEMORY, FB_KV_MEMORIES };
+/* Memory that pages lie in: of the processors, of the GPUs, or what a GPU mover has of its own. */
+enum fb_kv_memory { FB_KV_HOST_MEMORY, FB_KV_DEVICE_MEMORY, FB_KV_MOVER_MEMORY, FB_KV_MEMORIES };
 
 /* Lives as long as the run. Members are equal on all ranks but for pointers. */
 struct fb_kv_state {
@@ -59,7 +59,7 @@ struct fb_kv_state {
 	const struct fb_kv_engine_ops *const *ops; /* ending in NULL */
 	struct fb_kv_engine **engines;             /* as in ops; NULL: not asked for */
 	struct fb_segment segment[FB_KV_MEMORIES];
-	uint64_t part_bytes[FB_KV_MEMORIES]; /* enough for every case of the run */
+	uint64_t part_bytes[FB_KV_MOVER_MEMORY]; /* enough for every case of the run */
 	uint64_t memory_limit;               /* of the host, for a rank */
 	struct fb_gpu gpu;
 	bool has_gpu;

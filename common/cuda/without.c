@@ -85,6 +85,11 @@ NOTHING(fb_nccl_move_release);
 ABSENT(fb_nccl_move_post);
 ABSENT(fb_nccl_move_test);
 ABSENT(fb_nccl_move_enqueue);
+ABSENT(fb_nvshmem_mover_load);
+ABSENT(fb_nvshmem_prepare);
+NOTHING(fb_nvshmem_release);
+ABSENT(fb_nvshmem_arrived);
+ABSENT(fb_nvshmem_enqueue_behind);
 
 /* kvtransfer */
 ABSENT(fb_kv_streams_open);

@@ -8,7 +8,7 @@
 #include "common/base/error.h"
 #include "common/system/gpu_links.h"
 
-static void close_mover(struct fb_mover *mover)
+void fb_gpu_mover_close(struct fb_mover *mover)
 {
 	struct fb_gpu_mover *m = (struct fb_gpu_mover *)mover;
 
@@ -37,13 +37,15 @@ static int find(struct fb_gpu_mover *m, char why[FB_REASON_CHARS])
 		return err ? err : fb_nccl_group_get(&m->comms, &m->nccl, mover->group, &need,
 						     &m->comm);
 	}
+	if (mover->ops == &fb_mover_nvshmem)
+		return fb_nvshmem_mover_find(m, why);
 	if (m->gpu.all_reach)
 		return FB_OK;
 	snprintf(why, FB_REASON_CHARS, "not every GPU reaches every other");
 	return FB_EUNSUPPORTED;
 }
 
-static int open_mover(struct fb_mover **mover, const struct fb_mover_ops *ops,
+int fb_gpu_mover_open(struct fb_mover **mover, const struct fb_mover_ops *ops,
 		      const struct fb_session *session, const struct fb_group *group,
 		      char why[FB_REASON_CHARS])
 {
@@ -67,26 +69,26 @@ static int open_mover(struct fb_mover **mover, const struct fb_mover_ops *ops,
 	if (!err)
 		err = fb_gpu_mover_begin(m, why);
 	if (err)
-		close_mover(*mover);
+		fb_gpu_mover_close(*mover);
 	return err;
 }
 
 static int open_copy(struct fb_mover **mover, const struct fb_session *session,
 		     const struct fb_group *group, char why[FB_REASON_CHARS])
 {
-	return open_mover(mover, &fb_mover_copy, session, group, why);
+	return fb_gpu_mover_open(mover, &fb_mover_copy, session, group, why);
 }
 
 static int open_cuda(struct fb_mover **mover, const struct fb_session *session,
 		     const struct fb_group *group, char why[FB_REASON_CHARS])
 {
-	return open_mover(mover, &fb_mover_cuda, session, group, why);
+	return fb_gpu_mover_open(mover, &fb_mover_cuda, session, group, why);
 }
 
 static int open_nccl(struct fb_mover **mover, const struct fb_session *session,
 		     const struct fb_group *group, char why[FB_REASON_CHARS])
 {
-	return open_mover(mover, &fb_mover_nccl, session, group, why);
+	return fb_gpu_mover_open(mover, &fb_mover_nccl, session, group, why);
 }
 
 /* NCCL has no notices. */
@@ -159,7 +161,7 @@ const struct fb_mover_ops fb_mover_copy = {
 	.one_host = true,
 	.forms = copy_forms,
 	.open = open_copy,
-	.close = close_mover,
+	.close = fb_gpu_mover_close,
 	.add = fb_region_add,
 	.remove = fb_region_remove,
 	.prepare = fb_copy_prepare,
@@ -183,7 +185,7 @@ const struct fb_mover_ops fb_mover_cuda = {
 	.ordered = true,
 	.one_host = true,
 	.open = open_cuda,
-	.close = close_mover,
+	.close = fb_gpu_mover_close,
 	.add = fb_region_add,
 	.remove = fb_region_remove,
 	.prepare = fb_cuda_prepare,
@@ -205,7 +207,7 @@ const struct fb_mover_ops fb_mover_nccl = {
 	.device = true,
 	.streams = true,
 	.open = open_nccl,
-	.close = close_mover,
+	.close = fb_gpu_mover_close,
 	.add = fb_region_add,
 	.remove = fb_region_remove,
 	.prepare = fb_nccl_move_prepare,

@@ -5,6 +5,7 @@
  * copy  the copy engines
  * cuda  kernels that push or pull
  * nccl  ncclSend and ncclRecv
+ * nvshmem  NVSHMEM's calls on streams (nvshmem.c)
  *
  * copy and cuda count notices in GPU memory that all of them map. gpu.c has their rows in the
  * registry, in every build; what needs CUDA is in gpu/.
@@ -14,6 +15,7 @@
 
 #include "common/cuda/gpu.h"
 #include "common/library/nccl/comm.h"
+#include "common/library/nvshmem.h"
 #include "common/mover/mover.h"
 
 struct CUstream_st; /* what a cudaStream_t points to */
@@ -24,7 +26,7 @@ struct fb_nccl_move;
 struct fb_gpu_mover {
 	struct fb_mover mover;
 	struct fb_gpu gpu;
-	struct fb_segment flags; /* of copy and cuda: counters, as gpu_build.h has them */
+	struct fb_segment flags; /* counters, as gpu_build.h has them; nccl: none */
 	struct CUstream_st *stream, *look; /* of posted moves; for the host's looks at counters */
 	uint64_t *seen;                    /* pinned: what a look has brought */
 	struct fb_cuda_driver *driver;     /* copy */
@@ -34,7 +36,17 @@ struct fb_gpu_mover {
 	struct fb_nccl nccl;
 	struct fb_nccl_group *comms, *comm; /* comm: the one in use */
 	struct fb_nccl_move *head, *tail;   /* nccl: posted, and not yet launched */
+	struct fb_nvshmem *nvshmem;         /* the session's */
 };
+
+/* Collective: as ops->open and ops->close, for all movers that begin with a struct fb_gpu_mover. */
+int fb_gpu_mover_open(struct fb_mover **mover, const struct fb_mover_ops *ops,
+		      const struct fb_session *session, const struct fb_group *group,
+		      char why[FB_REASON_CHARS]);
+void fb_gpu_mover_close(struct fb_mover *mover);
+
+/* Collective: nvshmem's library and the memory of its counters. As ops->open. */
+int fb_nvshmem_mover_find(struct fb_gpu_mover *m, char why[FB_REASON_CHARS]);
 
 /*
  * What gpu/ has. `begin` is collective, on a mover whose members `mover` and `gpu` are filled in;
@@ -66,6 +78,18 @@ int fb_nccl_move_post(struct fb_move *move);
 int fb_nccl_move_test(struct fb_move *move, bool *done);
 int fb_nccl_move_enqueue(struct fb_mover *mover, const struct fb_wait *wait, int n,
 				      struct fb_move *move, void *stream);
+
+/*
+ * Has the library's kernels loaded, whose first launch may wait for one that waits for this rank.
+ * 0 or an error (printed).
+ */
+int fb_nvshmem_mover_load(struct fb_gpu_mover *m);
+int fb_nvshmem_prepare(struct fb_mover *mover, const struct fb_move *given, const char *form,
+		       struct fb_move **move);
+void fb_nvshmem_release(struct fb_move *move);
+int fb_nvshmem_arrived(struct fb_mover *mover, int from, int notice, uint64_t *count);
+int fb_nvshmem_enqueue_behind(struct fb_mover *mover, const struct fb_wait *wait, int n,
+			      struct fb_move *move, void *stream);
 
 /* Of moves that begin as gpu/device.h says: by enqueue_behind on the mover's own stream. */
 int fb_gpu_move_post(struct fb_move *move);

@@ -7,6 +7,7 @@
 
 #include "common/base/error.h"
 #include "common/base/spin.h"
+#include "common/cuda/gpu_segment.h"
 
 const char *const fb_move_verbs[] = {
 	[FB_MOVE_PUT] = "put", [FB_MOVE_GET] = "get", [FB_MOVE_SEND] = "send",
@@ -167,6 +168,16 @@ int fb_mover_open(struct fb_mover **mover, const struct fb_mover_ops *ops,
 		return FB_EUNSUPPORTED;
 	}
 	return ops->open(mover, session, group, why);
+}
+
+int fb_mover_segment(struct fb_segment *segment, const struct fb_mover_ops *ops,
+		     const struct fb_session *session, const struct fb_gpu *gpu,
+		     const struct fb_group *group, size_t part_bytes)
+{
+	if (ops && ops->segment)
+		return ops->segment(segment, session, group, part_bytes);
+	return gpu ? fb_gpu_segment_open(segment, gpu, FB_GPU_DEVICE, part_bytes)
+		   : fb_segment_open(segment, group, part_bytes, FB_PAGES_NORMAL);
 }
 
 int fb_mover_new(struct fb_mover **mover, const struct fb_mover_ops *ops, size_t bytes,

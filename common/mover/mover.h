@@ -39,6 +39,8 @@
 #include "common/memory/segment.h"
 #include "common/session.h"
 
+struct fb_gpu;
+
 enum fb_move_verb {
 	FB_MOVE_PUT,  /* local pieces to the peer's memory */
 	FB_MOVE_GET,  /* the peer's memory to local pieces */
@@ -158,12 +160,19 @@ struct fb_mover_ops {
 
 	/* path, channels and flags of the row: what really carried the bytes. */
 	void (*describe)(struct fb_move *move, struct fb_traits *traits);
+
+	/*
+	 * Collective: opens a segment in the memory that regions of this mover have to lie in. 0 or
+	 * an error on all ranks (printed). NULL: any segment does that `device` allows.
+	 */
+	int (*segment)(struct fb_segment *segment, const struct fb_session *session,
+		       const struct fb_group *group, size_t part_bytes);
 };
 
 extern const struct fb_mover_ops fb_mover_shm, fb_mover_cma, fb_mover_tcp, fb_mover_file,
 	fb_mover_mpi, fb_mover_mpi_window, fb_mover_rdma, fb_mover_ucx, fb_mover_nixl,
 	fb_mover_nixl_gpu, fb_mover_copy,
-	fb_mover_cuda, fb_mover_nccl;
+	fb_mover_cuda, fb_mover_nccl, fb_mover_nvshmem;
 
 /* All movers, ending in NULL. One that is absent opens with a reason. */
 extern const struct fb_mover_ops *fb_movers[];
@@ -173,7 +182,7 @@ extern const struct fb_mover_ops *fb_movers[];
  * returns the mover, or NULL where it was built for another version than the one given. What
  * programs give to libraries are all functions fb_*.
  */
-enum { FB_MOVER_VERSION = 1 };
+enum { FB_MOVER_VERSION = 2 };
 typedef const struct fb_mover_ops *fb_mover_plugin_fn(unsigned version);
 fb_mover_plugin_fn fb_mover_plugin;
 
@@ -247,6 +256,15 @@ int fb_mover_open(struct fb_mover **mover, const struct fb_mover_ops *ops,
 int fb_mover_new(struct fb_mover **mover, const struct fb_mover_ops *ops, size_t bytes,
 		 const struct fb_session *session, const struct fb_group *group);
 void fb_mover_free(struct fb_mover *mover);
+
+/*
+ * Collective: a segment for regions of a mover (NULL: of whoever moves in such memory): the
+ * mover's own kind, else GPU memory of the kind `device`, or host memory where `gpu` is NULL. 0 or
+ * an error on all ranks (printed).
+ */
+int fb_mover_segment(struct fb_segment *segment, const struct fb_mover_ops *ops,
+		     const struct fb_session *session, const struct fb_gpu *gpu,
+		     const struct fb_group *group, size_t part_bytes);
 
 /* For movers with enqueue_behind: the two others of its kind. */
 int fb_move_enqueue(struct fb_move *move, void *stream);

@@ -19,6 +19,7 @@
 #include "common/mover/gpu/move.h"
 #include "tests/cuda/scheduler.h"
 #include "tests/fake/cudart.h"
+#include "tests/fake/queue.h"
 
 /* Launches are carried out by fewer threads than they ask for, which kernels must not notice. */
 enum { STREAMS = 32, BLOCKS = 3, THREADS = 32, STEPS = 512 };
@@ -26,7 +27,7 @@ enum { STREAMS = 32, BLOCKS = 3, THREADS = 32, STEPS = 512 };
 _Static_assert((int)THREADS <= (int)EMU_MOST_THREADS && (int)BLOCKS <= (int)EMU_MOST_BLOCKS,
 	       "more than the emulator has");
 
-enum kind { COPY, WAIT_VALUE, WRITE_VALUE, RECORD, WAIT_EVENT, KERNEL, FRESH };
+enum kind { COPY, WAIT_VALUE, WRITE_VALUE, RECORD, WAIT_EVENT, KERNEL, FRESH, CALL };
 
 struct operation {
 	struct operation *next;
@@ -37,6 +38,8 @@ struct operation {
 	uint64_t number;                /* of the record that it is, or waits for */
 	struct fb_move_launch kernel;   /* KERNEL */
 	struct fake_fresh fresh;             /* FRESH */
+	fake_call_fn *call;             /* CALL */
+	void *arg;
 	bool odd;
 	bool over;                      /* before its turn */
 	int place;                      /* while it runs, in the emulator, from 1 */
@@ -207,6 +210,8 @@ static bool advance(struct operation *o)
 	case FRESH:
 		fake_fresh_run(&o->fresh);
 		return true;
+	case CALL:
+		return o->call(o->arg);
 	}
 	abort();
 }
@@ -286,6 +291,11 @@ bool fake_event_over(const void *event)
 cudaError_t fake_copy(const struct fake_box *box, cudaStream_t stream)
 {
 	return enqueue(stream, &(struct operation){.kind = COPY, .box = *box});
+}
+
+int fb_fake_enqueue(fake_call_fn *call, void *arg, void *stream)
+{
+	return enqueue(stream, &(struct operation){.kind = CALL, .call = call, .arg = arg});
 }
 
 cudaError_t fake_record(void *event, cudaStream_t stream)

@@ -64,8 +64,10 @@ static int open_on(struct bench *b, const struct fb_mover_ops *ops, const struct
 	if (err)
 		return err;
 	bytes = (size_t)group->nranks * 2 * ZONE;
-	err = ops->device ? open_gpu_memory(o, &b->session, group, bytes)
-			  : fb_segment_open(&o->segment, group, bytes, FB_PAGES_NORMAL);
+	if (ops->device && !ops->segment)
+		err = open_gpu_memory(o, &b->session, group, bytes);
+	else
+		err = fb_mover_segment(&o->segment, ops, &b->session, NULL, group, bytes);
 	CHECK_INT(err, FB_OK);
 	CHECK_INT(fb_mover_add(o->mover, &o->segment, &o->region), FB_OK);
 	for (int p = 0; p < group->nranks; p++)

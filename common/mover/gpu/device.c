@@ -57,7 +57,7 @@ int fb_gpu_mover_begin(struct fb_gpu_mover *m, char why[FB_REASON_CHARS])
 	int err = FB_OK;
 
 	choose_blocks(m);
-	if (m->mover.ops->verbs >> FB_MOVE_PUT & 1)
+	if (m->mover.ops->verbs >> FB_MOVE_PUT & 1 && !m->flags.ops)
 		err = fb_gpu_segment_open(&m->flags, &m->gpu, vmm ? FB_GPU_VMM : FB_GPU_DEVICE,
 					  fb_move_flags_bytes(group));
 	if (err)

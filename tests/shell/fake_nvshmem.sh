@@ -1,0 +1,69 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# timeout: 300
+#
+# NVSHMEM without a GPU and without NVSHMEM: a fake library (tests/fake/libfake_nvshmem.c) on
+# emulated GPUs. It is found, agreed on and started by all ranks, its mover passes the movers'
+# conformance test, the test finds what the library may do wrong, and where there is no library
+# that can be used, rows have the reason.
+
+set -u
+export LC_ALL=C
+. scripts/lib.sh
+. tests/shell/lib.sh
+programs=$FB_BUILD/tests/fake_gpu
+[ -x "$programs/test_mover" ] || { echo "SKIP fake_nvshmem: built without CUDA"; exit 0; }
+fake=$FB_BUILD/tests/libfake_nvshmem
+export FB_FAKE_GPU_WORKS=right FB_FAKE_GPU_EACH=1 FB_NVSHMEM_LIBRARY=$fake.so
+fast=(--min-samples 1 --max-samples 2 --max-time 20ms --quiet)
+
+# ranks N PROGRAM OPTION...: the exit code in rc, and what it said in out and err.
+ranks() {
+	timeout 120 scripts/launch "$1" "$programs/$2" "${@:3}" >"$FB_TMP/out" 2>"$FB_TMP/err" \
+		</dev/null
+	rc=$?
+}
+
+for n in 1 2 3; do
+	ranks "$n" test_mover nvshmem
+	expect "exit code of $n ranks" "$rc" 0
+	[ "$rc" -eq 0 ] || said "$FB_TMP/err"
+done
+verdict fake_nvshmem_mover
+
+for how in early dropped; do
+	FB_FAKE_NVSHMEM=$how ranks 2 test_mover nvshmem
+	[ "$rc" -ne 0 ] || fail "mistake $how was not noticed"
+done
+verdict fake_nvshmem_mutants
+
+# rows PROGRAM OPTION...: status, engine and path of each row.
+rows() {
+	ranks 2 "$@" "${fast[@]}"
+	expect "exit code of $1" "$rc" 0
+}
+
+rows handoff --engine nvshmem --tokens 64
+holds "$FB_TMP/out" ',nvshmem,put,.*,(ok|few),.*"NVSHMEM 3\.4\.5 put on stream'
+rows kv_reshard --engine nvshmem,cuda --tokens 64
+expect "wrong rows" "$(grep -cE ',(wrong|fault),' "$FB_TMP/out")" 0
+expect "rows of both" "$(grep -cE ',(nvshmem|cuda),.*,(ok|few),' "$FB_TMP/out")" 6
+verdict fake_nvshmem_kv
+
+# skipped LIBRARY PATTERN: a row without it, with the reason.
+skipped() {
+	FB_NVSHMEM_LIBRARY=$1 rows handoff --engine nvshmem --tokens 64
+	holds "$FB_TMP/out" ",nvshmem,.*,skipped,.*$2"
+}
+
+skipped "$FB_TMP/none.so" "none\.so not found"
+skipped "${fake}_2_11.so" "is NVSHMEM 2\.11\.0, and 3\.0 or later is needed"
+skipped "$FB_BUILD/tests/libfake_nccl.so" "is no NVSHMEM of 3\.0 or later: it has no nvshmemx_"
+FB_FAKE_NVSHMEM=broken skipped "$fake.so" "NVSHMEM 3\.4\.5 does not start: nvshmemx_hostlib_init"
+(
+	unset FB_FAKE_GPU_EACH
+	skipped "$fake.so" "ranks share a GPU"
+	exit "$failures"
+) || failures=$?
+verdict fake_nvshmem_absent
+exit "$bad"

@@ -24,7 +24,8 @@
 
 enum { ALGORITHM_CHARS = 128 };
 
-static const char *const protocols[] = {"simple", "ll", "ll128", "direct", "auto", NULL};
+static const char *const protocols[] = {"simple", "ll", "ll128", "direct", "tma", "auto",
+					NULL};
 static const char *const transports[] = {"shm", "tcp", "shm+tcp", "rdma", "shm+rdma", "p2p",
 					 "p2p+shm", "p2p+tcp", "p2p+rdma", NULL};
 static const char *const launches[] = {"blocking", "nonblocking", "persistent", "stream", "graph",
@@ -249,6 +250,9 @@ static bool adjust(void *arg, struct fb_case *c)
 		fb_choices_apply(&state->choices, !strcmp(state->settings->memory, "host"), c);
 	else if (!strcmp(c->algorithm, library) || !strcmp(c->launch, "persistent"))
 		return false; /* plans are prepared once anyway: all of their starts are that */
+	else if (!strcmp(c->protocol, "tma") && !strcmp(state->settings->protocol, "all") &&
+		 (strcmp(c->engine, "cuda") || !state->has_gpu || state->gpu.major < 9))
+		return false; /* "all" are those that this machine has */
 	add_network(state, c);
 	add_objective(state, c);
 	if (state->collective == FB_BARRIER) {

@@ -13,11 +13,17 @@
 #include "common/system/environment_file.h"
 
 static const char automatic[] = "auto", model_name[] = "model";
-static const char *const protocols[] = {"ll", "ll128", "direct", "simple"};
+static const char *const protocols[] = {"ll", "ll128", "direct", "simple", "tma"};
 
 static bool is_auto(const char *name)
 {
 	return !strcmp(name, automatic);
+}
+
+/* Whether links of the protocol have no slots. */
+static bool is_direct(const char *protocol)
+{
+	return !strcmp(protocol, "direct") || !strcmp(protocol, "tma");
 }
 
 /* The table of a kind for the ranks' model; one that was named need not be of this machine. */
@@ -193,7 +199,7 @@ static bool choose_by_model(struct chooser *ch)
 			    !can(ch, name, protocols[p]))
 				continue;
 			possible = true;
-			price = price_of(ch, a, !strcmp(protocols[p], "direct"));
+			price = price_of(ch, a, is_direct(protocols[p]));
 			us = price ? fb_price_us(price, fb_link_cost(ch->engine->ops->device,
 								     protocols[p]), bytes)
 				   : (double)INFINITY;

@@ -60,6 +60,8 @@ struct emu_thread {
 	int rank;
 	uint32_t block, thread;
 	bool alive;
+	bool stale, dirty;   /* since its last fence: has met others; wrote shared memory */
+	unsigned last_group; /* of bulk stores */
 };
 
 struct emu_rank {
@@ -166,6 +168,7 @@ static inline void emu_meet(struct emu_barrier *b, uint32_t n)
 FB_DEVICE void fb_sync_block(void)
 {
 	emu_meet(&emu_block_now()->all, fb_threads());
+	emu.now->stale = true;
 }
 
 static inline void emu_sync_warp(void)

@@ -22,6 +22,7 @@ struct job_case {
 	const struct fb_algorithm *algorithm;
 	enum fb_gpu_protocol protocol;
 	bool direct;
+	bool tma; /* direct, by bulk copies */
 	int nranks, channels;
 	enum fb_datatype datatype;
 	enum fb_redop redop;

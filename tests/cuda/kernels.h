@@ -7,25 +7,33 @@
 #define FB_TESTS_CUDA_KERNELS_H
 
 #include "tests/cuda/emulator.h"
+#include "tests/cuda/emulator_tma.h"
+/* Above both. */
+#include "common/cuda/device_pipe.h"
 
 #include "collectives/engine/cuda/table.h"
 
 #define EMU_KERNELS(type)                                                                    \
 	static void emu_simple_##type(const void *args, unsigned char *shared)               \
 	{                                                                                    \
-		interpret_##type(args, FB_GPU_SIMPLE, shared);                               \
+		interpret_##type(args, FB_GPU_SIMPLE, shared, NULL, 0);                      \
 	}                                                                                    \
 	static void emu_ll8_##type(const void *args, unsigned char *shared)                  \
 	{                                                                                    \
-		interpret_##type(args, FB_GPU_LL8, shared);                                  \
+		interpret_##type(args, FB_GPU_LL8, shared, NULL, 0);                         \
 	}                                                                                    \
 	static void emu_ll16_##type(const void *args, unsigned char *shared)                 \
 	{                                                                                    \
-		interpret_##type(args, FB_GPU_LL16, shared);                                 \
+		interpret_##type(args, FB_GPU_LL16, shared, NULL, 0);                        \
 	}                                                                                    \
 	static void emu_ll128_##type(const void *args, unsigned char *shared)                \
 	{                                                                                    \
-		interpret_##type(args, FB_GPU_LL128, shared);                                \
+		interpret_##type(args, FB_GPU_LL128, shared, NULL, 0);                       \
+	}                                                                                    \
+	static void emu_tma_##type(const void *args, unsigned char *shared)                  \
+	{                                                                                    \
+		interpret_##type(args, FB_GPU_SIMPLE, shared, shared + FB_GPU_SHARED,        \
+				 EMU_POOL);                                                  \
 	}                                                                                    \
 	static void emu_exchange_##type(const void *args, unsigned char *shared)             \
 	{                                                                                    \
@@ -112,13 +120,13 @@ EMU_KERNELS(f8e5m2)
 EMU_KERNELS(odd_f8e5m2)
 
 struct emu_kernels {
-	emu_kernel by_protocol[FB_GPU_PROTOCOLS], exchange, lines;
+	emu_kernel by_protocol[FB_GPU_PROTOCOLS], exchange, lines, tma;
 };
 
 #define EMU_ROW(type)                                                                        \
 	{                                                                                    \
 		{emu_simple_##type, emu_ll8_##type, emu_ll16_##type, emu_ll128_##type},      \
-			emu_exchange_##type, emu_lines_##type                                \
+			emu_exchange_##type, emu_lines_##type, emu_tma_##type                \
 	}
 
 #define EMU_TABLE(set)                                                                       \

@@ -17,6 +17,10 @@ enum mutation {
 	TRUST_APART,    /* flags count though their lines were not loaded at once */
 	NO_SYNC,        /* threads do not meet where they work on each other's memory */
 	ALL_AT_ONCE,    /* records go side by side, whatever they touch */
+	BLIND_LOADS,    /* bulk copies: see emulator_tma.h */
+	BLIND_READS,
+	BLIND_ENDS,
+	BLIND_FENCES,
 };
 
 static struct fb_gpu_record *first_record(const struct job *j, int rank)
@@ -87,7 +91,11 @@ static void expect_caught(const struct job_case *c, enum mutation mutation, bool
 		emu.blind = mutation == BLIND_FLAGS   ? EMU_BLIND_FLAGS
 			    : mutation == TRUST_APART ? EMU_TRUST_APART
 			    : mutation == BLIND_COUNTERS ? EMU_BLIND_COUNTERS
-							 : 0;
+			    : mutation == BLIND_LOADS ? EMU_BLIND_LOADS
+			    : mutation == BLIND_READS ? EMU_BLIND_READS
+			    : mutation == BLIND_ENDS ? EMU_BLIND_ENDS
+			    : mutation == BLIND_FENCES ? EMU_BLIND_FENCES
+						       : 0u;
 		for (int i = 0; i < 3 && !errors; i++)
 			errors = run_job(&j, CALLS, fused, seed * 3 + (uint64_t)i);
 		emu.blind = 0;
@@ -149,6 +157,34 @@ static void test_mutants(void)
 			.direct = table[i].direct, .nranks = 3, .channels = 1, .datatype = FB_F32,
 			.count = table[i].mutation == ALL_AT_ONCE ? 20 : 150, .threads = 64,
 			.wishes = {.slots = table[i].slots, .slot_bytes = table[i].slot_bytes}};
+
+		expect_caught(&c, table[i].mutation, false, table[i].what);
+	}
+}
+
+/* Tiles enough that every warp fills its stages several times. */
+static void test_tma_mutants(void)
+{
+	static const struct {
+		const char *what;
+		const struct fb_algorithm *algorithm;
+		enum mutation mutation;
+	} table[] = {
+		{"right tma", &fb_all_reduce_ring, NO_MUTATION},
+		{"tma without counters", &fb_all_reduce_ring, BLIND_COUNTERS},
+		{"tma, silent rank", &fb_all_reduce_two_shot, NO_POSTS},
+		{"tma, tiles that are not there", &fb_all_gather_ring, BLIND_LOADS},
+		{"tma, summands that are not there", &fb_all_reduce_one_shot, BLIND_LOADS},
+		{"tma, stages filled too soon", &fb_all_gather_direct, BLIND_READS},
+		{"tma, told before stored", &fb_all_gather_ring, BLIND_ENDS},
+		{"tma, no fences", &fb_all_gather_ring, BLIND_FENCES},
+		{"tma, no fences of sums", &fb_all_reduce_one_shot, BLIND_FENCES},
+	};
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		const struct job_case c = {
+			.algorithm = table[i].algorithm, .direct = true, .tma = true, .nranks = 3,
+			.channels = 1, .datatype = FB_F32, .count = 3000, .threads = 64};
 
 		expect_caught(&c, table[i].mutation, false, table[i].what);
 	}

@@ -18,11 +18,11 @@ enum { EVERY = 1 };
 static const struct {
 	const char *name;
 	enum fb_gpu_protocol protocol;
-	bool direct;
+	bool direct, tma;
 } protocols[] = {
-	{"simple", FB_GPU_SIMPLE, false}, {"direct", FB_GPU_SIMPLE, true},
-	{"ll8", FB_GPU_LL8, false},	  {"ll16", FB_GPU_LL16, false},
-	{"ll128", FB_GPU_LL128, false},
+	{"simple", FB_GPU_SIMPLE, false, false}, {"direct", FB_GPU_SIMPLE, true, false},
+	{"ll8", FB_GPU_LL8, false, false},	 {"ll16", FB_GPU_LL16, false, false},
+	{"ll128", FB_GPU_LL128, false, false},	 {"tma", FB_GPU_SIMPLE, true, true},
 };
 enum { PROTOCOLS = sizeof(protocols) / sizeof(protocols[0]) };
 
@@ -31,7 +31,9 @@ static void describe(const struct job_case *c, const char *what)
 	printf("\t%s %s %s n=%d channels=%d root=%d in_place=%d %s %s count=%llu slots=%u of %u "
 	       "bytes, epoch %llu: %s\n",
 	       fb_collective_info(c->algorithm->collective)->name, c->algorithm->name,
-	       c->direct ? "direct" : protocols[c->protocol ? c->protocol + 1 : 0].name, c->nranks,
+	       c->tma	   ? "tma"
+	       : c->direct ? "direct"
+			   : protocols[c->protocol ? c->protocol + 1 : 0].name, c->nranks,
 	       c->channels, c->root, c->in_place, fb_datatype_name(c->datatype),
 	       fb_redop_name(c->redop), (unsigned long long)c->count, c->wishes.slots,
 	       c->wishes.slot_bytes, (unsigned long long)c->epoch, what);

@@ -81,7 +81,9 @@ static struct emu_launch job_launch(const struct job *j, int rank, bool fused)
 		return (struct emu_launch){
 			.kernel = j->c.protocol == FB_GPU_LL128 ? k->lines : k->exchange,
 			.args = &r->fused, .blocks = 2, .threads = j->c.threads};
-	return (struct emu_launch){.kernel = k->by_protocol[j->c.protocol], .args = &r->launch,
+	return (struct emu_launch){.kernel = j->c.tma && !odd ? k->tma
+							       : k->by_protocol[j->c.protocol],
+				   .args = &r->launch,
 				   .blocks = (uint32_t)r->table.nblocks, .threads = j->c.threads};
 }
 

@@ -160,8 +160,7 @@ const char *cudaGetErrorString(cudaError_t error)
 
 cudaError_t cudaFuncGetAttributes(struct cudaFuncAttributes *attributes, const void *function)
 {
-	memset(attributes, 0, sizeof(*attributes));
-	attributes->maxThreadsPerBlock = 1024;
+	*attributes = (struct cudaFuncAttributes){.maxThreadsPerBlock = 1024, .ptxVersion = 90};
 	return cudaSuccess;
 }
 
@@ -173,6 +172,7 @@ cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, const voi
 }
 
 DOES_NOTHING(cudaSetDevice, int device)
+DOES_NOTHING(cudaFuncSetAttribute, const void *f, enum cudaFuncAttribute which, int value)
 DOES_NOTHING(cudaGetLastError, void)
 DOES_NOTHING(cudaDeviceFlushGPUDirectRDMAWrites, enum cudaFlushGPUDirectRDMAWritesTarget target,
 	     enum cudaFlushGPUDirectRDMAWritesScope scope)

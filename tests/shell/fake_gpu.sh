@@ -64,6 +64,12 @@ runs 2 all_reduce --engine cuda --transport shm+tcp --nodes-as 2 --bytes 0 --alg
 runs 1 barrier --engine cuda --launch stream,graph
 runs 2 all_reduce --engine cuda --memory device --channels 8 --threads 64 --bytes 8,1M
 runs 2 all_reduce --engine cuda --algorithm auto --protocol auto --bytes 8,64K,16M
+# Bulk copies: unaligned memory moves by loads, and host engines have none.
+runs 2 all_reduce --engine cuda --protocol tma --channels 4 --in-place both --bytes 0,1000,1M
+runs 2 all_to_all --engine host,cuda --protocol tma --algorithm direct --bytes 1001,64K \
+	--datatype u8
+expect "rows by loads" "$(grep -c 'peer memory, unaligned: by loads' "$FB_TMP/out")" 1
+holds "$FB_TMP/out" ',host,direct,tma,.*,skipped,tma is a protocol between GPUs'
 verdict fake_gpu_options
 
 # Engine auto: the copy engines where the table says so, without a rule what cuda's says or the

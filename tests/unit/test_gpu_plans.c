@@ -40,6 +40,7 @@ static void test_all(const char *collective, const char *algorithm)
 			struct job_case c = {
 				.algorithm = algo, .protocol = protocols[k % PROTOCOLS].protocol,
 				.direct = protocols[k % PROTOCOLS].direct,
+				.tma = protocols[k % PROTOCOLS].tma,
 				.nranks = 1 + (int)(k / PROTOCOLS % JOB_RANKS),
 				.in_place = k / PROTOCOLS / JOB_RANKS % 2,
 				.datatype = types[turn * 7 % 12],
@@ -72,6 +73,7 @@ static void test_many_ranks(void)
 				.algorithm = fb_algorithms[a],
 				.protocol = protocols[k % PROTOCOLS].protocol,
 				.direct = protocols[k % PROTOCOLS].direct,
+				.tma = protocols[k % PROTOCOLS].tma,
 				.nranks = JOB_RANKS + 1 + k / PROTOCOLS, .channels = 1,
 				.datatype = FB_F32, .count = 9 + 61 * (uint64_t)(k % 2),
 				.in_place = a % 2, .root = k % JOB_RANKS, .threads = 64};
@@ -114,7 +116,8 @@ static void test_nodes(void)
 		for (int k = 0; k < PROTOCOLS; k++) {
 			struct job_case c = {
 				.algorithm = fb_algorithms[a], .protocol = protocols[k].protocol,
-				.direct = protocols[k].direct, .nranks = 4, .nodes = 2,
+				.direct = protocols[k].direct,
+				.tma = protocols[k].tma, .nranks = 4, .nodes = 2,
 				.datatype = FB_F32, .count = 40 + 300 * (uint64_t)(a % 2),
 				.in_place = k % 2, .wishes = {.slots = 1u << (a + k) % 4}};
 
@@ -138,7 +141,8 @@ static void test_types(void)
 				struct job_case c = {
 					.algorithm = algorithms[(type + op + k) % 3],
 					.protocol = protocols[k].protocol,
-					.direct = protocols[k].direct, .nranks = 2 + (op + k) % 3,
+					.direct = protocols[k].direct,
+					.tma = protocols[k].tma, .nranks = 2 + (op + k) % 3,
 					.channels = 1, .datatype = (enum fb_datatype)type,
 					.redop = (enum fb_redop)op,
 					.count = 37 + 61 * (uint64_t)op,
@@ -177,6 +181,7 @@ static void test_accumulate(void)
 			.algorithm = &fb_all_reduce_one_shot, .wide = k % 2,
 			.redop = k / 2 % 2 ? FB_AVG : FB_SUM,
 			.protocol = protocols[k / 4].protocol, .direct = protocols[k / 4].direct,
+			.tma = protocols[k / 4].tma,
 			.nranks = 3, .channels = 1, .datatype = FB_F16, .count = 69 + (k & 3)};
 		uint16_t want = fb_f32_to_f16(right[k % 2][k / 2 % 2]);
 		struct job_turn turns[JOB_RANKS];
@@ -223,7 +228,8 @@ static void test_wrap(void)
 		for (int k = 0; k < PROTOCOLS; k++) {
 			struct job_case c = {
 				.algorithm = fb_algorithms[a], .protocol = protocols[k].protocol,
-				.direct = protocols[k].direct, .nranks = 3, .channels = 1,
+				.direct = protocols[k].direct,
+				.tma = protocols[k].tma, .nranks = 3, .channels = 1,
 				.datatype = FB_F32, .count = 100, .wishes = {.slots = 2},
 			};
 			static struct job j;
@@ -257,7 +263,8 @@ static void test_mixed(void)
 		int k = (a + n) % PROTOCOLS;
 		struct job_case c = {
 			.algorithm = fb_algorithms[a % fb_algorithm_count],
-			.protocol = protocols[k].protocol, .direct = protocols[k].direct,
+			.protocol = protocols[k].protocol,
+			.direct = protocols[k].direct, .tma = protocols[k].tma,
 			.nranks = JOB_RANKS, .channels = 1, .datatype = n % 2 ? FB_F32 : FB_I8,
 			.count = 3 + 50 * (uint64_t)n, .wishes = {.slots = 1u << n % 3}};
 
@@ -294,6 +301,7 @@ int main(int argc, char **argv)
 		test_wrap();
 		test_mixed();
 		test_mutants();
+		test_tma_mutants();
 		test_fused_mutants();
 	}
 	return check_done("gpu_plans");

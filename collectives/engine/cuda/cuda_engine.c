@@ -72,7 +72,7 @@ static bool cuda_can(const struct fb_engine *engine, const struct fb_case *c,
 {
 	const struct cuda_engine *e = (const struct cuda_engine *)engine;
 	const struct fb_collective_info *info = fb_collective_info(op->collective);
-	bool direct = !strcmp(c->protocol, "direct");
+	bool direct = fb_cuda_is_direct(c);
 	const char *stages;
 	const struct fb_algorithm *a = fb_algorithm_of_text(op->collective, c->algorithm, &stages);
 	unsigned wanted = direct ? FB_DIRECT_PROTOCOL : FB_FIFO_PROTOCOLS;

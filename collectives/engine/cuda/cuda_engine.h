@@ -56,7 +56,8 @@ struct cuda_request {
 	const struct fb_operation *op;
 	const struct fb_algorithm *algorithm;
 	const char *stages;
-	bool direct;
+	bool direct;                     /* protocols direct, tma */
+	bool tma;                        /* by bulk copies, where all memory is aligned */
 	const struct fb_cuda_wires *wires;
 	uint8_t *via;                    /* [nranks] as fb_gpu_lay_out; NULL: all near */
 	bool wide;                       /* sums within a step stay f32 */
@@ -75,6 +76,7 @@ struct cuda_request {
 	struct fb_gpu_exchange exchange;
 	const void *kernel;
 	unsigned blocks, threads;
+	size_t shared;                   /* dynamic, of a block: for bulk copies */
 	void *uploaded, *times;          /* device memory, or NULL */
 	struct fb_gpu_stream *stream;
 	uint64_t calls;
@@ -96,6 +98,8 @@ int fb_cuda_check_plan(struct fb_engine *engine, const struct fb_case *c,
  */
 const struct fb_cuda_wires *fb_cuda_wires(const struct fb_case *c);
 bool fb_cuda_can_transport(const struct cuda_engine *e, const struct fb_case *c, char *reason);
+/* Whether the case's links have no slots: protocols direct and tma. */
+bool fb_cuda_is_direct(const struct fb_case *c);
 int fb_cuda_choose_via(struct cuda_request *r);
 int fb_cuda_open_links(struct cuda_request *r, const struct fb_case *c, size_t scratch_bytes);
 uint64_t fb_cuda_links_address(const void *arg, int rank, int peer);
@@ -130,9 +134,11 @@ void fb_cuda_mail_slots(struct cuda_request *r);
 void fb_cuda_close_slots(struct cuda_request *r);
 
 /*
- * Own memory and launches (cuda_launch.c). First: how many blocks of the request's kernel and
- * threads the GPU holds at once, as it has to hold all of a launch.
+ * Own memory and launches (cuda_launch.c). First: whether the engine's GPU, and its kernels as they
+ * are compiled, have bulk copies. Then how many blocks of the request's kernel and threads the GPU
+ * holds at once, as it has to hold all of a launch.
  */
+bool fb_cuda_has_tma(const struct cuda_engine *e);
 int fb_cuda_resident(const struct cuda_request *r);
 /* Multiprocessors that are the operation's, where several are under way at once. */
 int fb_cuda_share(const struct cuda_request *r);

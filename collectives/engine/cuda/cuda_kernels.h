@@ -17,6 +17,8 @@ enum {
 	FB_GPU_KERNEL_LINES_FEW = FB_GPU_KERNEL_LINES_ONE + 2,
 	FB_GPU_KERNEL_LINES_MOST = FB_GPU_KERNEL_LINES_FEW + 2,
 	FB_GPU_KERNEL_SUM = FB_GPU_KERNEL_LINES_MOST + 2, /* struct fb_gpu_sum */
+	/* As interpreters; not odd; a launch has FB_GPU_POOL bytes of dynamic shared memory. */
+	FB_GPU_KERNEL_TMA,
 };
 
 /*

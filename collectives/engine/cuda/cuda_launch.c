@@ -21,13 +21,37 @@ _Static_assert(sizeof(struct fb_gpu_record) == 32 && sizeof(struct fb_gpu_end) =
 		       sizeof(struct fb_gpu_counter) == 16,
 	       "records are multiples of 16 bytes");
 
+bool fb_cuda_has_tma(const struct cuda_engine *e)
+{
+	const struct fb_operation moves = {.collective = FB_ALL_GATHER};
+	struct cudaFuncAttributes attributes;
+
+	if (!e->has_gpu || e->gpu.major < 9)
+		return false;
+	if (cudaFuncGetAttributes(&attributes, fb_gpu_kernel(&moves, FB_GPU_KERNEL_TMA, false)) !=
+	    cudaSuccess) {
+		(void)cudaGetLastError();
+		return false;
+	}
+	return attributes.ptxVersion >= 90;
+}
+
+/* A kernel may use more shared memory than what all GPUs have only where it is told so. */
+static int allow_pool(const void *kernel)
+{
+	return FB_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+					    FB_GPU_POOL));
+}
+
 int fb_cuda_resident(const struct cuda_request *r)
 {
-	const void *kernel = fb_gpu_kernel(r->op, (int)r->shape.protocol, true);
+	const void *kernel = r->tma ? fb_gpu_kernel(r->op, FB_GPU_KERNEL_TMA, false)
+				    : fb_gpu_kernel(r->op, (int)r->shape.protocol, true);
 	int each = 1;
 
-	if (cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, kernel, (int)r->threads, 0) !=
-	    cudaSuccess)
+	if ((r->tma && allow_pool(kernel)) ||
+	    cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, kernel, (int)r->threads,
+							  r->tma ? FB_GPU_POOL : 0) != cudaSuccess)
 		each = 1;
 	return r->engine->gpu.sms * (each > 1 ? each : 1);
 }
@@ -185,7 +209,12 @@ int fb_cuda_upload(struct cuda_request *r, const struct fb_case *c)
 	r->launch.nranks = (uint32_t)r->shape.nranks;
 	r->blocks = (unsigned)r->table.nblocks;
 	r->kernel = fb_gpu_kernel(r->op, (int)r->shape.protocol, r->table.odd);
-	err = place_records(r);
+	if (r->tma && !r->table.odd) {
+		r->kernel = fb_gpu_kernel(r->op, FB_GPU_KERNEL_TMA, false);
+		r->shared = FB_GPU_POOL;
+		err = allow_pool(r->kernel);
+	}
+	err = err ? err : place_records(r);
 	return err ? err : load_kernel(r);
 }
 
@@ -197,6 +226,7 @@ static int launch(struct cuda_request *r, void *stream, bool early)
 				       .val = {.programmaticStreamSerializationAllowed = 1}};
 	const cudaLaunchConfig_t config = {
 		.gridDim = {r->blocks, 1, 1}, .blockDim = {r->threads, 1, 1},
+		.dynamicSmemBytes = r->shared,
 		.stream = stream, .attrs = &overlap,
 		.numAttrs = early && r->engine->gpu.major >= 9,
 	};

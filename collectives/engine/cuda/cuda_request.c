@@ -117,7 +117,8 @@ static void read_case(struct cuda_request *r, const struct fb_case *c)
 	/* A table's number is for an operation alone; the user's is the user's. */
 	if (!s->channels && r->op->together > 1 && r->wishes.channels > fb_cuda_share(r))
 		r->wishes.channels = fb_cuda_share(r);
-	r->direct = !strcmp(c->protocol, "direct");
+	r->direct = fb_cuda_is_direct(c);
+	r->tma = !strcmp(c->protocol, "tma");
 	r->wires = fb_cuda_wires(c);
 	r->shape.protocol = protocol_of(r, c);
 	r->wide = s->accumulate == FB_ACCUMULATE_F32 && fb_is_narrow_float(r->op->datatype) &&

@@ -31,12 +31,22 @@ const struct fb_cuda_wires *fb_cuda_wires(const struct fb_case *c)
 	return NULL;
 }
 
+bool fb_cuda_is_direct(const struct fb_case *c)
+{
+	return !strcmp(c->protocol, "direct") || !strcmp(c->protocol, "tma");
+}
+
 static bool can_near(const struct cuda_engine *e, const struct fb_case *c,
 		     const struct fb_cuda_wires *w, char *reason)
 {
-	bool alone = w->far == FB_CUDA_NOTHING;
+	bool alone = w->far == FB_CUDA_NOTHING, tma = !strcmp(c->protocol, "tma");
 
-	if (w->near == FB_CUDA_PEER && alone && !e->gpu.all_reach)
+	if (tma && !fb_cuda_has_tma(e))
+		snprintf(reason, FB_REASON_CHARS, "tma needs compute capability 9.0, here and in "
+			 "CUDA_ARCHS");
+	else if (tma && (w->near != FB_CUDA_PEER || !alone))
+		snprintf(reason, FB_REASON_CHARS, "tma is between GPUs that reach each other");
+	else if (w->near == FB_CUDA_PEER && alone && !e->gpu.all_reach)
 		snprintf(reason, FB_REASON_CHARS, "not every GPU reaches every other");
 	else if (w->near == FB_CUDA_PEER && !e->nodes_reach)
 		snprintf(reason, FB_REASON_CHARS, "not every GPU reaches every other of its node");
@@ -150,7 +160,7 @@ void fb_cuda_describe_links(const struct cuda_request *r, char *text, size_t n)
 		fb_cuda_describe_network(r, network, sizeof(network));
 		far = network;
 	}
-	snprintf(text, n, "%s%s%s%s%s", near, *near && *far ? "+" : "", far,
+	snprintf(text, n, "%s%s%s%s%s%s", near, *near && *far ? "+" : "", far,
 		 r->mailed ? slots[r->slots.base ? r->engine->slots : FB_CUDA_STAGED] : "",
-		 r->fused ? ", fused" : "");
+		 r->fused ? ", fused" : "", r->tma && !r->shared ? ", unaligned: by loads" : "");
 }

@@ -5,6 +5,7 @@
  *
  * simple, direct: threads that have a counter to wait for poll it, each its own; then all meet,
  * move, meet again, and threads that have a counter to raise raise it. Two meetings per record.
+ * tma: the same, but warps move tiles by bulk copies.
  *
  * ll, ll128: threads go through the records on their own. They meet only before a record that
  * works on own memory which another thread has worked on (FB_GPU_SYNC), and before a counter is
@@ -25,6 +26,7 @@
 #include "collectives/engine/cuda/unaligned.h"
 /* Needed by all that follow. */
 #include "collectives/engine/cuda/bulk.h"
+#include "collectives/engine/cuda/pipe.h"
 #include "collectives/engine/cuda/lines.h"
 /* Needs it. */
 #include "collectives/engine/cuda/lines128.h"
@@ -63,7 +65,7 @@ FB_DEVICE void NAME(await)(const struct fb_gpu_counter *c, uint64_t epoch)
 }
 
 FB_DEVICE void NAME(step_bulk)(const struct fb_gpu_record *r, uint64_t *address, uint64_t epoch,
-			       uint32_t op, uint32_t nranks)
+			       uint32_t op, uint32_t nranks, struct fb_pipe *pipe)
 {
 	struct NAME(parts) p = NAME(parts_of)(r);
 
@@ -72,7 +74,8 @@ FB_DEVICE void NAME(step_bulk)(const struct fb_gpu_record *r, uint64_t *address,
 	for (uint32_t i = fb_thread(); i < r->nwait; i += fb_threads())
 		NAME(await)(&p.waits[i], epoch);
 	fb_sync_block();
-	if (!NAME(wide_bulk)(address, r, op, nranks))
+	if (!NAME(wide_bulk)(address, r, op, nranks) &&
+	    !NAME(pipe_bulk)(address, r, op, nranks, pipe))
 		NAME(bulk)(address, r, op, nranks);
 	fb_sync_block();
 	for (uint32_t i = fb_thread(); i < r->npost; i += fb_threads())
@@ -142,14 +145,18 @@ FB_DEVICE void NAME(fill_window)(const struct fb_gpu_launch *l, const struct fb_
 		to[i] = from[i];
 }
 
-/* A whole call. `protocol` is a constant of the caller's. */
+/*
+ * A whole call. Constants of the caller's: `protocol`; `pool`, shared memory of that many bytes for
+ * pipes, or NULL.
+ */
 FB_DEVICE void NAME(interpret)(const struct fb_gpu_launch *l, uint32_t protocol,
-			       unsigned char *shared)
+			       unsigned char *shared, unsigned char *pool, uint32_t pool_bytes)
 {
 	uint64_t *address = (uint64_t *)(shared + FB_GPU_WINDOW);
 	uint64_t own = l->epochs + (uint64_t)fb_block() * FB_GPU_LINE, epoch;
 	struct fb_gpu_block block;
 	uint32_t window = 0, at = 0;
+	struct fb_pipe pipe = {0};
 
 	/* Records are never written while there are calls. */
 	fb_let_next();
@@ -158,6 +165,8 @@ FB_DEVICE void NAME(interpret)(const struct fb_gpu_launch *l, uint32_t protocol,
 	else
 		block = l->inline_blocks[fb_block()];
 	NAME(fill_window)(l, &block, window, shared);
+	if (pool)
+		fb_pipe_open(&pipe, pool, pool_bytes);
 	fb_sync_block();
 	fb_await_last();
 	epoch = fb_load_private(own);
@@ -169,7 +178,8 @@ FB_DEVICE void NAME(interpret)(const struct fb_gpu_launch *l, uint32_t protocol,
 
 		n = r->batch ? r->batch : 1;
 		if (protocol == FB_GPU_SIMPLE)
-			NAME(step_bulk)(r, address, epoch, l->op, l->nranks);
+			NAME(step_bulk)(r, address, epoch, l->op, l->nranks,
+					pool ? &pipe : NULL);
 		else
 			NAME(step_lines)(r, n, epoch, l->op, l->nranks, protocol);
 		at += size;

@@ -3,7 +3,7 @@
  * The kernels of one datatype: what each kernels_<type>.cu consists of. Its file defines
  * TYPE_<name> and TABLE, the name of the function that gives the kernels' addresses. There are two
  * sets, for aligned and for any memory (types.h says why). The kernel of sums, of the copy engine,
- * is in the second set alone.
+ * is in the second set alone, and that of protocol tma in the first.
  *
  * A file per type, so that they compile side by side. A block holds its multiprocessor alone in
  * effect, so registers are plenty for as many threads as are ever used.
@@ -11,6 +11,10 @@
 #include "common/base/datatype.h"
 
 #include "common/cuda/device.h"
+/* Above it. */
+#include "common/cuda/device_tma.h"
+/* Above both. */
+#include "common/cuda/device_pipe.h"
 #include "collectives/engine/cuda/table.h"
 
 #define BOUNDS __launch_bounds__(FB_GPU_MOST_THREADS, 1)

@@ -28,6 +28,7 @@ enum {
 	FB_GPU_MOST_FUSED_BLOCKS = 512, /* and that of ll128 */
 	FB_GPU_MOST_ENDS = FB_GPU_WINDOW / 32, /* of a record: that many fit a window */
 	FB_GPU_SHARED = FB_GPU_WINDOW + 8 * FB_GPU_MOST_ENDS, /* shared memory of a block */
+	FB_GPU_POOL = 208 << 10, /* and of one of protocol tma in addition, for its pipes */
 	FB_GPU_MOST_THREADS = 640,
 	FB_GPU_LINE = 128,     /* bytes that counters are apart, and slots are aligned to */
 };

@@ -49,7 +49,8 @@ int fb_over_meet(struct fb_over_request *r, struct fb_region **region);
 
 /*
  * Local: makes step `i` of the flows from `first` to the one before `end`; receives go first.
- * `form` is one of the mover's, or NULL. 0, an error (printed), or FB_EUNSUPPORTED as fb_move_prepare().
+ * `form` is one of the mover's, or NULL. 0, an error (printed), or FB_EUNSUPPORTED as
+ * fb_move_prepare().
  */
 int fb_over_step_make(struct fb_over_request *r, int i, struct fb_region *region, const char *form,
 		      int first, int end);

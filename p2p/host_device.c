@@ -19,8 +19,9 @@ int main(int argc, char **argv)
 			"which GDRCopy maps the GPU's memory for; and messages between "
 			"the processor and a running kernel (ping_pong; a row's time is half a "
 			"round trip).\n\n"
-			"Memory: pinned (cudaHostAlloc), registered (cudaHostRegister), pageable "
-			"or managed (cudaMallocManaged).\n\n"
+			"Memory: pinned (cudaHostAlloc), registered (cudaHostRegister), managed "
+			"(cudaMallocManaged), or pageable, in usual pages or hugepage, hugetlb, "
+			"hugetlb_1g.\n\n"
 			"All ranks copy at once, each to its own GPU; rates are of one rank, and "
 			"of h2d_d2h algbw counts both directions, busbw one.",
 		.defaults = defaults,

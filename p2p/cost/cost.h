@@ -14,6 +14,7 @@
 #include "common/library/nccl/comm.h"
 #include "common/cuda/gpu_segment.h"
 #include "common/memory/places.h"
+#include "common/memory/private.h"
 #include "common/record/case.h"
 #include "common/session.h"
 #include "common/system/pages.h"
@@ -47,8 +48,7 @@ struct fb_cost_context {
 	enum fb_gpu_memory gpu_memory;
 	void *gpu_own;	     /* what cuda_memory.c needs for that; NULL: nothing yet */
 	char *memory;	     /* fb_cost_get_memory(); NULL: none */
-	char *mapping;	     /* what `memory` lies in, of so many bytes */
-	size_t mapped;
+	struct fb_private own_pages; /* what `memory` is of, on processors */
 	bool looks;	     /* the one call that is not timed: see fb_cost_look() */
 	uint64_t nodes;	     /* and what it saw */
 	void *own; /* the action's, from begin to end; NULL at first */

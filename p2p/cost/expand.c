@@ -121,11 +121,11 @@ static int expand_cost(struct fb_run *run, struct fb_cost_state *state,
 {
 	int err = FB_OK;
 
-	for (int i = 0; i < state->places.count && !err; i++) {
+	for (int i = 0; i < state->stores.places.count && !err; i++) {
 		struct fb_case base = {.operation = state->adding->operation,
 				       .registration = "none"};
 
-		fb_place_put(&state->places.item[i], &base);
+		fb_place_put(&state->stores.places.item[i], &base);
 		err = fb_axes_expand(run, &base, choices, adjust, state);
 	}
 	return err;

@@ -13,46 +13,13 @@
 
 enum { PAGE = 4096, GPU_PAGE = 2 << 20 };
 
-/* The kernel's flags for explicit huge pages: those of a size have its logarithm in them. */
-static const int huge_flags[FB_PAGE_KINDS] = {
-	[FB_PAGES_HUGETLB] = MAP_HUGETLB, [FB_PAGES_HUGETLB_1G] = MAP_HUGETLB | 30 << 26};
-
-/* Every page has to be there: memory that was only promised costs nothing. */
-static void touch(char *memory, size_t bytes, size_t page)
-{
-	volatile char *at = memory;
-
-	for (size_t i = 0; i < bytes; i += page)
-		at[i] = 1;
-}
-
 static int get_pages(struct fb_cost_context *context)
 {
-	size_t page = fb_pages_bytes(context->pages);
-	size_t bytes = ((size_t)context->bytes + page - 1) / page * page;
-	bool thp = context->pages == FB_PAGES_TRANSPARENT;
-	int err = 0;
-	char *mapping = mmap(NULL, bytes + (thp ? page : 0), PROT_READ | PROT_WRITE,
-			     MAP_PRIVATE | MAP_ANONYMOUS | huge_flags[context->pages], -1, 0);
+	int err = fb_private_get(&context->own_pages, context->pages, (size_t)context->bytes,
+				 context->place->memory);
 
-	if (mapping == MAP_FAILED)
-		return fb_error(FB_ENOMEM, "mmap of %zu bytes: %s", bytes, strerror(errno));
-	context->mapping = context->memory = mapping;
-	context->mapped = bytes + (thp ? page : 0);
-	if (thp) {
-		context->memory += page - (uintptr_t)mapping % page;
-		(void)madvise(context->memory, bytes, MADV_HUGEPAGE); /* `path` tells */
-	}
-	if (context->place->memory >= 0)
-		err = fb_numa_bind(context->memory, bytes, context->place->memory);
-	if (err) {
-		fb_cost_drop_memory(context);
-		return fb_error(FB_ESYS, "mbind of %zu bytes to NUMA node %d: %s", bytes,
-				context->place->memory, strerror(err));
-	}
-	/* Transparent ones may be missing in places. */
-	touch(context->memory, (size_t)context->bytes, thp ? PAGE : page);
-	return FB_OK;
+	context->memory = context->own_pages.memory;
+	return err;
 }
 
 /* In whole pages of the GPU, so that nothing else is registered with it. */
@@ -75,9 +42,8 @@ void fb_cost_drop_memory(struct fb_cost_context *context)
 		(void)fb_cost_cuda_drop(context);
 	if (context->on_gpu)
 		fb_cost_cuda_close(context);
-	if (context->mapping)
-		munmap(context->mapping, context->mapped);
-	context->mapping = context->memory = NULL;
+	fb_private_put(&context->own_pages);
+	context->memory = NULL;
 }
 
 void fb_cost_look(struct fb_cost_context *context, const void *memory)
@@ -168,6 +134,6 @@ int fb_cost_allocate_by_mpi(struct fb_cost_context *context)
 
 	if (MPI_Alloc_mem((MPI_Aint)context->bytes, MPI_INFO_NULL, &memory) != MPI_SUCCESS)
 		return FB_EMPI;
-	touch(memory, (size_t)context->bytes, PAGE);
+	fb_private_touch(memory, (size_t)context->bytes, PAGE);
 	return MPI_Free_mem(memory) == MPI_SUCCESS ? FB_OK : FB_EMPI;
 }

@@ -8,8 +8,6 @@
 #include <string.h>
 
 #include "common/base/error.h"
-#include "common/base/sizes.h"
-#include "common/memory/memory.h"
 #include "common/memory/mpi_window.h"
 #include "common/option/option.h"
 #include "common/run/path.h"
@@ -32,7 +30,7 @@ static void close_program(void *arg)
 	struct fb_cost_state *state = arg;
 
 	fb_cost_gpu_close(&state->gpu);
-	fb_places_close(&state->places);
+	fb_stores_close(&state->stores);
 	free(state);
 }
 
@@ -52,19 +50,16 @@ static int open_program(struct fb_run *run, void **result)
 		.settings = fb_run_settings(run)};
 	state->context.no_rdma = state->no_rdma;
 	state->context.no_window = state->no_window;
-	state->context.places = &state->places;
-	fb_memory_survey(state->context.world, &state->memory_limit, &state->huge_pages);
-	for (int k = 0; k < FB_PAGE_KINDS; k++)
-		if (fb_pages_explicit((enum fb_pages)k))
-			state->huge_share[k] =
-				fb_pages_share(state->context.world, (enum fb_pages)k);
+	state->context.places = &state->stores.places;
+	state->context.gpu = &state->gpu;
+	state->stores.no_gpu = state->gpu.none;
 	err = fb_cost_survey(state->context.world, state->context.settings, state->no_rdma,
 			     sizeof(state->no_rdma), &state->rails);
-	state->context.gpu = &state->gpu;
 	if (!err)
-		err = fb_places_open(&state->places, state->context.world, described->numa);
+		err = fb_stores_open(&state->stores, state->context.world, described->numa);
 	if (!err && state->program->costs == fb_memory_costs)
 		err = fb_cost_gpu_open(&state->gpu, fb_run_session(run), !state->no_rdma[0]);
+	state->stores.gpu = state->gpu.has ? &state->gpu.gpu : NULL;
 	if (!err && state->program->costs == fb_memory_costs &&
 	    fb_option_names(state->context.settings->engine, "mpi"))
 		(void)fb_mpi_has_windows(state->context.world, state->context.world->comm,
@@ -86,55 +81,19 @@ static const struct fb_cost *find_cost(const struct fb_cost_state *state, const 
 	return cost;
 }
 
-/* Whether there are pages of the kind; explicit ones come whole. */
-static bool has_pages(const struct fb_cost_state *state, const struct fb_cost *cost,
-		      const struct fb_case *c, char reason[FB_REASON_CHARS])
-{
-	const struct fb_place *place = fb_places_of(&state->places, c);
-	enum fb_pages pages = fb_memory_kinds[fb_memory_kind_of(c->memory)].pages;
-	bool shared = !strcmp(cost->transport, "shm");
-	uint64_t most;
-
-	if (pages == FB_PAGES_TRANSPARENT && shared && !state->huge_pages) {
-		snprintf(reason, FB_REASON_CHARS,
-			 "no huge pages for shared memory: "
-			 "/sys/kernel/mm/transparent_hugepage/shmem_enabled");
-		return false;
-	}
-	if (!fb_pages_explicit(pages))
-		return true;
-	most = state->huge_share[pages];
-	most = place->huge_limit[pages] < most ? place->huge_limit[pages] : most;
-	return fb_pages_fit(pages, c->bytes, c->bytes, most, reason, FB_REASON_CHARS);
-}
-
 /* Whether --numa can have it there: a thread, and memory where the cost has some. */
 static bool has_place(const struct fb_place *place, const struct fb_cost *cost,
-		      const struct fb_case *c, char reason[FB_REASON_CHARS])
+		      char reason[FB_REASON_CHARS])
 {
 	const char *colon = strchr(place->name, ':');
 
-	if (*place->reason)
-		snprintf(reason, FB_REASON_CHARS, "%s", place->reason);
-	else if (fb_cost_gpu_memory_of(c->memory) >= 0 && strcmp(place->name, "any"))
-		snprintf(reason, FB_REASON_CHARS, "--numa does not place memory %s", c->memory);
-	else if (cost->foreign && place->memory >= 0)
+	if (cost->foreign && place->memory >= 0)
 		snprintf(reason, FB_REASON_CHARS, "--numa does not place what MPI allocates");
 	else if (!cost->sized &&
 		 (place->name[0] == 'r' || (colon && place->thread != place->memory)))
 		snprintf(reason, FB_REASON_CHARS, "there is no memory to place, only threads");
 	else
 		return true;
-	return false;
-}
-
-/* Whether there is a GPU whose memory is of the kind. */
-static bool has_gpu_memory(const struct fb_cost_state *state, enum fb_gpu_memory kind,
-			   char reason[FB_REASON_CHARS])
-{
-	if (state->gpu.has)
-		return fb_gpu_segment_can(&state->gpu.gpu, kind, reason, FB_REASON_CHARS);
-	snprintf(reason, FB_REASON_CHARS, "%s", state->gpu.none);
 	return false;
 }
 
@@ -152,28 +111,19 @@ static bool can(void *arg, const struct fb_case *c, char reason[FB_REASON_CHARS]
 {
 	const struct fb_cost_state *state = arg;
 	const struct fb_cost *cost = find_cost(state, c);
-	const struct fb_place *place = fb_places_of(&state->places, c);
 	struct fb_cost_context context = state->context;
-	uint64_t most = place->limit < state->memory_limit ? place->limit : state->memory_limit;
-	char asked[FB_SIZE_CHARS], limit[FB_SIZE_CHARS];
+	struct fb_stores stores = state->stores;
 
 	set_memory(&context, c);
-	if (context.on_gpu && !has_gpu_memory(state, context.gpu_memory, reason))
-		return false;
-	/* The driver, and libraries, need some as well. */
-	most = context.on_gpu ? state->gpu.gpu.memory_bytes / 2 : most;
+	/* Whether the system gives transparent huge pages is asked for shared memory only. */
+	stores.huge_pages |= strcmp(cost->transport, "shm") != 0;
 	if (cost->sized && !c->bytes) {
 		snprintf(reason, FB_REASON_CHARS, "no memory without bytes");
 		return false;
 	}
-	if (!has_place(place, cost, c, reason))
-		return false;
-	if (c->bytes > most) {
-		snprintf(reason, FB_REASON_CHARS, "%s a rank is more than the memory, %s",
-			 fb_size_text(c->bytes, asked), fb_size_text(most, limit));
-		return false;
-	}
-	return (context.on_gpu || has_pages(state, cost, c, reason)) &&
+	/* A GPU's driver, and libraries, need some as well. */
+	return fb_stores_can(&stores, c, context.on_gpu ? 2 * c->bytes : c->bytes, NULL, reason) &&
+	       has_place(fb_places_of(&stores.places, c), cost, reason) &&
 	       (!cost->can || cost->can(&context, reason));
 }
 
@@ -210,8 +160,8 @@ static int set_up(void *arg, const struct fb_case *c, void **result)
 	i->cost = find_cost(state, c);
 	i->context = state->context;
 	set_memory(&i->context, c);
-	i->context.place = fb_places_of(&state->places, c);
-	err = fb_place_enter(&state->places, i->context.place);
+	i->context.place = fb_places_of(&state->stores.places, c);
+	err = fb_place_enter(&state->stores.places, i->context.place);
 	err = fb_group_agree(state->context.world, err);
 	if (!err && i->cost->begin)
 		err = i->cost->begin(&i->context);
@@ -221,7 +171,7 @@ static int set_up(void *arg, const struct fb_case *c, void **result)
 			i->cost->end(&i->context);
 	}
 	if (err) {
-		(void)fb_place_leave(&state->places, i->context.place);
+		(void)fb_place_leave(&state->stores.places, i->context.place);
 		free(i);
 		return err;
 	}

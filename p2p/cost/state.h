@@ -3,15 +3,13 @@
 #ifndef FB_P2P_COST_STATE_H
 #define FB_P2P_COST_STATE_H
 
+#include "common/cuda/stores.h"
 #include "p2p/cost/cost.h"
 
 struct fb_cost_state {
 	const struct fb_cost_program *program;
 	struct fb_cost_context context; /* without place, bytes and own */
-	struct fb_places places;
-	uint64_t memory_limit;
-	uint64_t huge_share[FB_PAGE_KINDS]; /* bytes for each rank in explicit huge pages */
-	bool huge_pages;
+	struct fb_stores stores; /* no segments: what memory there is, and places */
 	char no_rdma[FB_REASON_CHARS], no_window[FB_REASON_CHARS];
 	int rails; /* that all ranks have; 0: none */
 	struct fb_cost_gpu gpu;

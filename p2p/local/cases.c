@@ -22,10 +22,8 @@ static const char *const directions[] = {
 	[FB_LOCAL_D2D] = "d2d", [FB_LOCAL_PING_PONG] = "ping_pong", [FB_LOCAL_DIRECTIONS] = NULL};
 static const char gdrcopy[] = "gdrcopy", blocking[] = "blocking";
 static const char *const engines[] = {"copy", "cuda", gdrcopy, NULL};
-static const char *const memories[] = {
-	[FB_LOCAL_PINNED] = "pinned", [FB_LOCAL_REGISTERED] = "registered",
-	[FB_LOCAL_PAGEABLE] = "pageable", [FB_LOCAL_MANAGED] = "managed",
-	[FB_LOCAL_MEMORIES] = NULL};
+static const char *const memories[] = {"pinned",   "registered", "pageable",   "managed",
+				       "hugepage", "hugetlb",	  "hugetlb_1g", NULL};
 static const char *const launches[] = {blocking, "stream", "graph", NULL};
 
 static int index_of(const char *const *names, const char *name)
@@ -42,34 +40,40 @@ enum fb_local_direction fb_local_direction_of(const struct fb_case *c)
 	return (enum fb_local_direction)index_of(directions, c->operation);
 }
 
-enum fb_local_memory fb_local_memory_of(const struct fb_case *c)
+enum fb_memory_kind fb_local_memory_of(const struct fb_case *c)
 {
-	int kind = index_of(memories, c->memory);
+	enum fb_memory_kind kind = fb_memory_of(c);
 
-	return memories[kind] ? (enum fb_local_memory)kind : FB_LOCAL_PINNED;
+	return kind == FB_MEMORY_DEVICE ? FB_MEMORY_PINNED : kind; /* d2d needs none */
+}
+
+/* Whether the driver has to lock pages, or copy them to where they are locked, at each copy. */
+static bool is_pageable(enum fb_memory_kind kind)
+{
+	return !fb_memory_by_gpu(kind) && kind != FB_MEMORY_REGISTERED;
 }
 
 bool fb_local_can(void *arg, const struct fb_case *c, char reason[FB_REASON_CHARS])
 {
 	const struct fb_local_state *state = arg;
-	const struct fb_place *place = fb_places_of(&state->places, c);
-	enum fb_local_memory kind = fb_local_memory_of(c);
+	const struct fb_place *place = fb_places_of(&state->stores.places, c);
+	enum fb_memory_kind kind = fb_local_memory_of(c);
 	bool kernel = !strcmp(c->engine, "cuda");
 	uint64_t most = state->has_gpu ? state->gpu.memory_bytes / 4 : 0;
 	char asked[FB_SIZE_CHARS];
 
-	most = most && most < state->memory_limit / 2 ? most : state->memory_limit / 2;
+	most = most && most < state->stores.limit / 2 ? most : state->stores.limit / 2;
 	most = place->limit / 2 < most ? place->limit / 2 : most;
 	if (!c->bytes)
 		snprintf(reason, FB_REASON_CHARS, "no message without bytes");
 	else if (c->bytes % fb_datatype_size(c->datatype))
 		snprintf(reason, FB_REASON_CHARS, "%s is no whole number of %s",
 			 fb_size_text(c->bytes, asked), fb_datatype_name(c->datatype));
-	else if (kernel && kind == FB_LOCAL_PAGEABLE)
-		snprintf(reason, FB_REASON_CHARS, "kernels do not reach pageable memory");
-	else if (kind == FB_LOCAL_PAGEABLE && !strcmp(c->launch, "graph"))
+	else if (kernel && is_pageable(kind))
+		snprintf(reason, FB_REASON_CHARS, "kernels do not reach memory %s", c->memory);
+	else if (is_pageable(kind) && !strcmp(c->launch, "graph"))
 		snprintf(reason, FB_REASON_CHARS, "graphs want memory that stays in its place");
-	else if (kind == FB_LOCAL_MANAGED && c->bytes > MANAGED_BYTES)
+	else if (kind == FB_MEMORY_MANAGED && c->bytes > MANAGED_BYTES)
 		snprintf(reason, FB_REASON_CHARS, "managed memory is for up to %d MiB",
 			 MANAGED_BYTES >> 20);
 	else if (fb_local_direction_of(c) == FB_LOCAL_PING_PONG && c->bytes > FB_LOCAL_LL_BYTES)
@@ -85,7 +89,8 @@ bool fb_local_can(void *arg, const struct fb_case *c, char reason[FB_REASON_CHAR
 		snprintf(reason, FB_REASON_CHARS, "%s is more than the memory for its buffers",
 			 fb_size_text(c->bytes, asked));
 	else
-		return true;
+		return fb_memory_by_gpu(kind) ||
+		       fb_stores_can(&state->stores, c, 2 * c->bytes, NULL, reason);
 	return false;
 }
 
@@ -136,7 +141,7 @@ static bool adjust(void *arg, struct fb_case *c)
 		return false;
 	/* Messages to a kernel go through mapped memory, which pinned memory is. */
 	if (ping_pong && (strcmp(c->engine, "cuda") || strcmp(c->launch, "stream") ||
-			  strcmp(c->memory, memories[FB_LOCAL_PINNED])))
+			  strcmp(c->memory, memories[0])))
 		return false;
 	if (fb_local_direction_of(c) == FB_LOCAL_D2D)
 		c->memory = "device";
@@ -178,15 +183,15 @@ int fb_local_expand(struct fb_run *run, void *arg)
 		.engines = engines, .memories = memories, .launches = launches};
 	int err = FB_OK;
 
-	for (int p = 0; p < state->places.count; p++)
+	for (int p = 0; p < state->stores.places.count; p++)
 		for (int d = 0; directions[d] && !err; d++) {
-			const char *place = state->places.item[p].name;
+			const char *place = state->stores.places.item[p].name;
 			struct fb_case base = {.operation = directions[d],
 					       .registration = "none"};
 
 			if (!has_direction(fb_run_settings(run), (enum fb_local_direction)d, place))
 				continue;
-			fb_place_put(&state->places.item[p], &base);
+			fb_place_put(&state->stores.places.item[p], &base);
 			err = fb_axes_expand(run, &base, &choices, adjust, arg);
 		}
 	return err;

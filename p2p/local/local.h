@@ -8,7 +8,8 @@
 
 #include "common/cuda/gpu_segment.h"
 #include "common/cuda/gpu_stream.h"
-#include "common/memory/places.h"
+#include "common/cuda/stores.h"
+#include "common/memory/private.h"
 #include "p2p/engine/engine.h"
 #include "common/library/gdrcopy.h"
 #include "common/record/key.h"
@@ -22,15 +23,6 @@ struct fb_local_program {
 int fb_local_main(const struct fb_local_program *program, int argc, char **argv);
 
 /* --- between the files of this folder --------------------------------------------------------- */
-
-/* Kinds of host memory. */
-enum fb_local_memory {
-	FB_LOCAL_PINNED,
-	FB_LOCAL_REGISTERED,
-	FB_LOCAL_PAGEABLE,
-	FB_LOCAL_MANAGED,
-	FB_LOCAL_MEMORIES,
-};
 
 enum fb_local_direction {
 	FB_LOCAL_H2D,
@@ -58,15 +50,14 @@ struct fb_local_state {
 	char no_gpu[FB_REASON_CHARS];
 	struct fb_gdr gdr; /* if no_gdr is empty */
 	char no_gdr[FB_REASON_CHARS];
-	struct fb_places places;
-	uint64_t memory_limit; /* of the host, for a rank */
+	struct fb_stores stores; /* no segments: what host memory there is, and places */
 };
 
 /* cases.c: fb_program.expand and .can; what a case's columns name. d2d has memory "device". */
 int fb_local_expand(struct fb_run *run, void *state);
 bool fb_local_can(void *state, const struct fb_case *c, char reason[FB_REASON_CHARS]);
 enum fb_local_direction fb_local_direction_of(const struct fb_case *c);
-enum fb_local_memory fb_local_memory_of(const struct fb_case *c);
+enum fb_memory_kind fb_local_memory_of(const struct fb_case *c);
 
 enum { FB_LOCAL_LL_BYTES = 64 << 10 }; /* longest message of ping_pong */
 
@@ -95,9 +86,16 @@ struct fb_local_job {
 
 struct fb_local_request; /* opaque */
 
-/* Host memory of a kind, zeroed and touched. Local: 0, FB_ENOMEM or FB_ESYS (printed). */
-int fb_local_memory_get(enum fb_local_memory kind, size_t bytes, void **memory);
-void fb_local_memory_put(enum fb_local_memory kind, void *memory, size_t bytes);
+/* Host memory of a kind. */
+struct fb_local_host {
+	enum fb_memory_kind kind;
+	char *memory; /* NULL: none */
+	struct fb_private pages; /* that it is of, unless the driver makes it */
+};
+
+/* Zeroed and touched. Local: 0, FB_ENOMEM or FB_ESYS (printed). */
+int fb_local_memory_get(struct fb_local_host *host, enum fb_memory_kind kind, size_t bytes);
+void fb_local_memory_put(struct fb_local_host *host); /* safe on zeroes */
 
 /* Local: 0 or an error (printed). The job outlives the request. */
 int fb_local_open(struct fb_local_request **request, const struct fb_gpu *gpu,

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "common/base/error.h"
-#include "common/memory/memory.h"
+#include "common/run/path.h"
 #include "common/run/run.h" /* fb_run.program, for its own options' values */
 #include "p2p/local/local.h"
 #include "p2p/program.h" /* the columns of engines on GPUs */
@@ -25,8 +25,7 @@ struct instance {
 	const struct fb_case *key;
 	struct fb_local_job job;
 	struct fb_data data;
-	enum fb_local_memory kind;
-	void *host;                /* sources, then targets */
+	struct fb_local_host host; /* sources, then targets */
 	struct fb_segment device;  /* targets, then sources */
 	size_t area;               /* bytes of all regions of a copy */
 	struct fb_local_request *request; /* NULL: copies are `map`'s */
@@ -40,7 +39,7 @@ static void close_program(void *arg)
 
 	fb_gdr_close(&state->gdr);
 	fb_gpu_view_close(&state->gpu);
-	fb_places_close(&state->places);
+	fb_stores_close(&state->stores);
 	free(state);
 }
 
@@ -62,7 +61,6 @@ static int open_program(struct fb_run *run, void **result)
 {
 	struct fb_local_state *state = calloc(1, sizeof(*state));
 	int err = fb_group_agree(fb_run_world(run), state ? FB_OK : FB_ENOMEM);
-	bool ignored;
 
 	if (err || !state) {
 		free(state);
@@ -72,7 +70,6 @@ static int open_program(struct fb_run *run, void **result)
 	state->world = fb_run_world(run);
 	state->settings = fb_run_settings(run);
 	state->own = run->program->option_values;
-	fb_memory_survey(state->world, &state->memory_limit, &ignored);
 	err = fb_gpu_view_open(&state->gpu, state->session, state->world, state->no_gpu);
 	state->has_gpu = !err;
 	if (err && err != FB_EUNSUPPORTED) {
@@ -80,7 +77,8 @@ static int open_program(struct fb_run *run, void **result)
 		return err;
 	}
 	open_gdr(state);
-	err = fb_places_open(&state->places, state->world, state->own->numa);
+	err = fb_stores_open(&state->stores, state->world, state->own->numa);
+	state->stores.huge_pages = true; /* these are not shared */
 	if (err) {
 		close_program(state);
 		return err;
@@ -106,7 +104,7 @@ static void lay_out(struct instance *i)
 static void list_copies(struct instance *i)
 {
 	enum fb_local_direction d = fb_local_direction_of(i->key);
-	char *host = i->host, *device = fb_segment_part(&i->device, i->state->world->rank);
+	char *host = i->host.memory, *device = fb_segment_part(&i->device, i->state->world->rank);
 	const struct fb_local_copy to = {host, device, true, false};
 	const struct fb_local_copy from = {device + i->area, host + i->area, false, true};
 	const struct fb_local_copy within = {device + i->area, device, false, false};
@@ -122,12 +120,11 @@ static void list_copies(struct instance *i)
 
 static void free_instance(struct instance *i)
 {
-	if (i->host)
-		fb_local_memory_put(i->kind, i->host, 2 * i->area);
+	fb_local_memory_put(&i->host);
 	fb_gdr_unmap(&i->map);
 	fb_segment_close(&i->device);
-	(void)fb_place_leave(&i->state->places,
-			     fb_places_of(&i->state->places, i->key));
+	(void)fb_place_leave(&i->state->stores.places,
+			     fb_places_of(&i->state->stores.places, i->key));
 	free(i);
 }
 
@@ -137,7 +134,6 @@ static void fill_in(struct instance *i, struct fb_local_state *state, const stru
 
 	i->state = state;
 	i->key = c;
-	i->kind = fb_local_memory_of(c);
 	i->job = (struct fb_local_job){
 		.bytes = c->bytes, .kernel = !strcmp(c->engine, "cuda"),
 		.mapped = !strcmp(c->engine, "gdrcopy"),
@@ -154,7 +150,7 @@ static void fill_in(struct instance *i, struct fb_local_state *state, const stru
 /* Host memory, got by a thread in its place. */
 static int get_host(struct instance *i)
 {
-	const struct fb_places *places = &i->state->places;
+	const struct fb_places *places = &i->state->stores.places;
 	const struct fb_place *place = fb_places_of(places, i->key);
 	int err = fb_place_enter(places, place);
 
@@ -162,7 +158,7 @@ static int get_host(struct instance *i)
 		err = fb_error(FB_ESYS, "rank %d: no memory of NUMA node %d",
 			       i->state->world->rank, place->memory);
 	if (!err)
-		err = fb_local_memory_get(i->kind, 2 * i->area, &i->host);
+		err = fb_local_memory_get(&i->host, fb_local_memory_of(i->key), 2 * i->area);
 	if (place->memory >= 0)
 		(void)fb_numa_prefer(-1);
 	return err;
@@ -181,9 +177,9 @@ static int open_copies(struct instance *i, const struct fb_case *c)
 /* Where all ranks' threads and host memory really are. Collective. */
 static void say_where(struct instance *i)
 {
-	const struct fb_places *places = &i->state->places;
+	const struct fb_places *places = &i->state->stores.places;
 	const struct fb_place *place = fb_places_of(places, i->key);
-	uint64_t pages = place->memory < 0 ? 0 : fb_numa_pages(i->host, 2 * i->area);
+	uint64_t pages = place->memory < 0 ? 0 : fb_numa_pages(i->host.memory, 2 * i->area);
 
 	fb_placed_where(places, place, true, pages, i->where);
 }
@@ -316,7 +312,8 @@ static void describe(void *instance, struct fb_traits *traits)
 	const struct fb_local_job *job = &i->job;
 	bool both = !job->rounds && job->ncopies == 2;
 	bool within = !job->copy[0].from_host && !job->copy[0].to_host;
-	char by[48] = "";
+	char by[48] = "", pages[FB_PAGES_CHARS] = "", known[FB_PLACED_CHARS + FB_PAGES_CHARS + 4];
+	char way[FB_PATH_CHARS];
 
 	traits->operations = job->rounds ? 2 * job->rounds : job->window;
 	traits->algorithm_bytes = (double)job->bytes * (both ? 2 : 1);
@@ -326,10 +323,13 @@ static void describe(void *instance, struct fb_traits *traits)
 	if (job->mapped)
 		snprintf(by, sizeof(by), "processor, GDRCopy %d.%d", i->state->gdr.major,
 			 i->state->gdr.minor);
-	snprintf(traits->path, sizeof(traits->path), "%s, %s%s%s%s",
+	if (fb_memory_kinds[i->host.kind].pages != FB_PAGES_NORMAL)
+		fb_pages_text("/proc/self/smaps", i->host.memory, pages);
+	snprintf(known, sizeof(known), "%s%s%s", i->where, *i->where && *pages ? ", " : "", pages);
+	snprintf(way, sizeof(way), "%s, %s",
 		 job->mapped ? by : job->kernel ? "kernels" : "copy engine",
-		 within ? "device memory" : "host to GPU link", *i->where ? " (" : "", i->where,
-		 *i->where ? ")" : "");
+		 within ? "device memory" : "host to GPU link");
+	fb_path_text(way, known, traits->path);
 	snprintf(traits->flags, sizeof(traits->flags), "%s",
 		 i->state->gpu.shared ? "gpu-shared" : "");
 	if (!job->mapped)

@@ -54,11 +54,11 @@ expect "host" "$(count "skipped: $reason\$")" 1
 verdict p2p_gpu_cases
 
 list 1 host_device --bytes 8,1M --memory all --launch all
-expect "directions by copy" "$(count '^(h2d|d2h|h2d_d2h) copy')" $((3 * 4 * 2 * 2))
-expect "directions by kernel" "$(count '^(h2d|d2h|h2d_d2h) cuda')" $((3 * 4 * 2 * 2))
+expect "directions by copy" "$(count '^(h2d|d2h|h2d_d2h) copy')" $((3 * 7 * 2 * 2))
+expect "directions by kernel" "$(count '^(h2d|d2h|h2d_d2h) cuda')" $((3 * 7 * 2 * 2))
 expect "within the device" "$(count '^d2d (copy|cuda) - - - device')" $((2 * 2 * 2))
 expect "messages" "$(count '^ping_pong cuda - - - pinned')" 2
-expect "kernels and pageable memory" "$(count 'skipped: kernels do not reach')" $((3 * 2 * 2))
+expect "kernels and pageable memory" "$(count 'skipped: kernels do not reach')" $((3 * 4 * 2 * 2))
 expect "all have a reason" "$(count 'skipped: ')" "$(count 'window=')"
 verdict p2p_host_device_cases
 

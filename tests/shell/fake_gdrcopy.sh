@@ -23,10 +23,11 @@ runs() {
 }
 
 gdr=$FB_BUILD/tests/libfake_gdrapi.so
-runs 2 host_device --engine gdrcopy --gdrcopy-library "$gdr" --memory all --bytes 1,1000,300K,1M
+runs 2 host_device --engine gdrcopy --gdrcopy-library "$gdr" --bytes 1,1000,300K,1M \
+	--memory pinned,registered,pageable,managed,hugepage
 expect "rows by GDRCopy" \
 	"$(grep -cE ',(h2d|d2h),gdrcopy,.*,blocking,.*,(ok|few),.*"processor, GDRCopy 2.99' \
-		"$FB_TMP/out")" $((2 * 4 * 4))
+		"$FB_TMP/out")" $((2 * 5 * 4))
 runs 1 host_device --engine gdrcopy,copy --gdrcopy-library "$gdr" --bytes 64 --numa any,0,63 \
 	--memory pageable --launch all
 if grep -q 'pages on' "$FB_TMP/out"; then

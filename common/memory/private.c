@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* See private.h. */
+#include "common/memory/private.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "common/base/error.h"
+#include "common/system/numa.h"
+
+enum { PAGE = 4096 };
+
+/* The kernel's flags for explicit huge pages: those of a size have its logarithm in them. */
+static const int huge_flags[FB_PAGE_KINDS] = {
+	[FB_PAGES_HUGETLB] = MAP_HUGETLB, [FB_PAGES_HUGETLB_1G] = MAP_HUGETLB | 30 << 26};
+
+void fb_private_touch(char *memory, size_t bytes, size_t page)
+{
+	volatile char *at = memory;
+
+	for (size_t i = 0; i < bytes; i += page)
+		at[i] = 0;
+}
+
+int fb_private_get(struct fb_private *p, enum fb_pages kind, size_t asked, int node)
+{
+	size_t page = fb_pages_bytes(kind), bytes = (asked + page - 1) / page * page;
+	bool thp = kind == FB_PAGES_TRANSPARENT;
+	int err = 0;
+	char *mapping = mmap(NULL, bytes + (thp ? page : 0), PROT_READ | PROT_WRITE,
+			     MAP_PRIVATE | MAP_ANONYMOUS | huge_flags[kind], -1, 0);
+
+	if (mapping == MAP_FAILED)
+		return fb_error(FB_ENOMEM, "mmap of %zu bytes: %s", bytes, strerror(errno));
+	*p = (struct fb_private){mapping, mapping, bytes + (thp ? page : 0)};
+	if (thp) {
+		p->memory += page - (uintptr_t)mapping % page;
+		(void)madvise(p->memory, bytes, MADV_HUGEPAGE); /* fb_pages_text() tells */
+	}
+	if (node >= 0)
+		err = fb_numa_bind(p->memory, bytes, node);
+	if (err) {
+		fb_private_put(p);
+		return fb_error(FB_ESYS, "mbind of %zu bytes to NUMA node %d: %s", bytes, node,
+				strerror(err));
+	}
+	fb_private_touch(p->memory, asked, thp ? PAGE : page);
+	return FB_OK;
+}
+
+void fb_private_put(struct fb_private *p)
+{
+	if (p->mapping)
+		munmap(p->mapping, p->mapped);
+	*p = (struct fb_private){NULL, NULL, 0};
+}

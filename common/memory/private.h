@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Memory of one rank alone, in pages of a kind: what devices copy from, and what it costs. */
+#ifndef FB_COMMON_MEMORY_PRIVATE_H
+#define FB_COMMON_MEMORY_PRIVATE_H
+
+#include <stddef.h>
+
+#include "common/system/pages.h"
+
+struct fb_private {
+	char *memory;  /* NULL: none */
+	char *mapping; /* what it lies in, of so many bytes */
+	size_t mapped;
+};
+
+/*
+ * Local: fresh zeroed pages, `bytes` rounded up to whole ones, all of them there, which malloc's
+ * need not be; on NUMA node `node` or, with -1, where the thread's policy says. Transparent huge
+ * pages may be missing in places. 0, FB_ENOMEM or FB_ESYS (printed), with nothing to give back.
+ */
+int fb_private_get(struct fb_private *p, enum fb_pages kind, size_t bytes, int node);
+
+/* Writes to fresh memory so that each page of it is there: what is only promised costs nothing. */
+void fb_private_touch(char *memory, size_t bytes, size_t page);
+
+/* Safe on zeroes. */
+void fb_private_put(struct fb_private *p);
+
+#endif

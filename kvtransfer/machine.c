@@ -62,30 +62,39 @@ void fb_kv_machine_add_movers(struct fb_kv_machine *m, unsigned verbs)
 
 static const char *usual_of(const struct fb_kv_machine *m, bool device)
 {
-	return usual[device ? 2 : m->world->nnodes > 1];
+	return (m->usual ? m->usual : usual)[device ? 2 : m->world->nnodes > 1];
+}
+
+bool fb_kv_machine_model(const struct fb_kv_machine *m, bool device,
+			 char model[FB_PATHS_MODEL_CHARS])
+{
+	struct fb_facts facts = {.item = NULL};
+	const char *cpu;
+
+	memset(model, 0, FB_PATHS_MODEL_CHARS);
+	if (device) {
+		snprintf(model, FB_PATHS_MODEL_CHARS, "%s", m->gpu.name);
+	} else {
+		fb_environment_cpu(&facts, "");
+		cpu = fb_facts_get(&facts, "cpu.model");
+		snprintf(model, FB_PATHS_MODEL_CHARS, "%s", cpu ? cpu : "");
+		fb_facts_free(&facts);
+	}
+	return fb_group_same(m->world, model, FB_PATHS_MODEL_CHARS);
 }
 
 /* The lines of this machine's GPUs or processors; none where ranks differ. */
 static int open_paths(struct fb_kv_machine *m)
 {
-	char model[FB_PATHS_MODEL_CHARS] = "";
-	struct fb_facts facts = {.item = NULL};
-	const char *cpu, *file = m->settings->tuning;
+	char model[FB_PATHS_MODEL_CHARS];
+	const char *file = m->settings->tuning;
 	bool built_in = !strcmp(file, automatic);
 	char *text = NULL;
 	int err = FB_OK;
 
 	if (!strcmp(file, "none"))
 		return FB_OK;
-	if (m->has_gpu) {
-		snprintf(model, sizeof(model), "%s", m->gpu.name);
-	} else {
-		fb_environment_cpu(&facts, "");
-		cpu = fb_facts_get(&facts, "cpu.model");
-		snprintf(model, sizeof(model), "%s", cpu ? cpu : "");
-		fb_facts_free(&facts);
-	}
-	if (!fb_group_same(m->world, model, sizeof(model)))
+	if (!fb_kv_machine_model(m, m->has_gpu, model))
 		return FB_OK;
 	if (!built_in)
 		err = fb_table_file_share(m->world, file, "kv-paths", &text);
@@ -105,6 +114,9 @@ static bool is_asked(const struct fb_kv_machine *m, const struct fb_kv_backend *
 		return false;
 	for (size_t i = 0; i < m->paths.count; i++)
 		if (!strcmp(m->paths.line[i].mover, b->name))
+			return true;
+	for (size_t i = 0; i < m->paths.bests; i++)
+		if (m->paths.best[i].tier && !strcmp(m->paths.best[i].mover, b->name))
 			return true;
 	return !strcmp(usual_of(m, b->device), b->name);
 }
@@ -204,8 +216,9 @@ static struct fb_kv_backend *choose(struct fb_kv_machine *m, bool device,
 				    const struct fb_kv_need *need)
 {
 	const struct fb_path_best *measured =
-		fb_paths_best(&m->paths, need->get, (enum fb_auto_objective)m->settings->objective,
-			      need->pieces, need->bytes);
+		fb_paths_best(&m->paths, false, need->get,
+			      (enum fb_auto_objective)m->settings->objective, need->pieces,
+			      need->bytes);
 	struct fb_kv_backend *best = NULL, *plain = NULL;
 	unsigned verb = 1u << (need->get ? FB_MOVE_GET : FB_MOVE_PUT);
 	double least = (double)INFINITY;

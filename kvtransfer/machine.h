@@ -41,6 +41,8 @@ struct fb_kv_machine {
 	char no_gpu[FB_REASON_CHARS];
 	uint64_t memory_limit; /* of host memory */
 	struct fb_paths paths; /* of this machine, for auto */
+	/* What auto is without a table: on one host, on several, on GPUs; NULL: between ranks. */
+	const char *const *usual;
 };
 
 /* What auto is asked for. */
@@ -85,6 +87,10 @@ void fb_kv_backend_names(const struct fb_kv_machine *m, const char *names[FB_KV_
  */
 int fb_kv_backend_memory(struct fb_kv_machine *m, struct fb_kv_backend *b, bool tier,
 			 const int *peers, int n);
+
+/* Collective: the model of GPUs, or of processors, as tables have it. False: ranks have several. */
+bool fb_kv_machine_model(const struct fb_kv_machine *m, bool device,
+			 char model[FB_PATHS_MODEL_CHARS]);
 
 /* Bytes that a rank may take of GPU memory, or of host memory. */
 uint64_t fb_kv_most_bytes(const struct fb_kv_machine *m, bool device);

@@ -6,6 +6,19 @@
 
 #define SETTINGS struct fb_tier_settings
 
+/* What --engine auto is without a table. */
+static const char *const usual[] = {"store", "store", "copy"};
+
+/* Writes what was measured. */
+static void close_program(void *state)
+{
+	struct fb_tier_state *s = state;
+
+	if (s->own->crossover)
+		fb_tier_crossover_write(s);
+	fb_kv_machine_close(s);
+}
+
 /* Files, and every mover of the GPU itself that can put and get. */
 static int open_program(struct fb_run *run, void **result)
 {
@@ -18,6 +31,7 @@ static int open_program(struct fb_run *run, void **result)
 		return err;
 	state = (struct fb_tier_state *)machine;
 	state->own = run->program->option_values;
+	machine->usual = usual;
 	fb_store_folder(state->own->folder);
 	fb_kv_machine_add(machine, fb_mover_store.name, &fb_mover_store, false);
 	fb_kv_machine_add(machine, fb_mover_cufile.name, &fb_mover_cufile, true);
@@ -26,6 +40,8 @@ static int open_program(struct fb_run *run, void **result)
 		    !fb_movers[i]->segment)
 			fb_kv_machine_add(machine, fb_movers[i]->name, fb_movers[i], true);
 	err = fb_kv_machine_open(machine, true);
+	if (!err && state->own->crossover)
+		err = fb_tier_crossover_open(state);
 	if (err)
 		fb_kv_machine_close(machine);
 	else
@@ -60,6 +76,17 @@ static const struct fb_option options[] = {
 	 .range.u64 = {1, 4096}},
 	FB_OPTION_STRING(SETTINGS, folder, 0, "folder", "DIR", NULL, NULL,
 			 "where files are, on the disk that is meant; usually $TMPDIR"),
+	FB_OPTION_GROUP("Crossover"),
+	FB_OPTION_STRING(SETTINGS, crossover, 0, "crossover", "FILE", NULL, NULL,
+			 "instead of a model's, lists of equal pieces, out and back; FILE gets a "
+			 "table of the fastest engine and form for each, which --tuning of "
+			 "--engine auto takes"),
+	{.type = FB_OPT_SIZES, .name = "piece", .placeholder = "LIST", .fallback = "1K:4M:4",
+	 .help = "bytes of a piece of --crossover, multiples of 8",
+	 .offset = offsetof(SETTINGS, piece), .range.u64 = {8, UINT64_C(1) << 28}},
+	{.type = FB_OPT_SIZES, .name = "count", .placeholder = "LIST", .fallback = "1:16K:4",
+	 .help = "pieces of a list of --crossover; lists above 256 MiB are left out",
+	 .offset = offsetof(SETTINGS, count), .range.u64 = {1, UINT64_C(1) << 24}},
 	FB_OPTION_END,
 };
 
@@ -110,7 +137,7 @@ int main(int argc, char **argv)
 		.columns = columns,
 		.ncolumns = FB_TIER_COLUMNS,
 		.open = open_program,
-		.close = fb_kv_machine_close,
+		.close = close_program,
 		.expand = fb_tier_expand,
 		.can = fb_tier_can,
 		.setup = fb_tier_set_up,

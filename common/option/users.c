@@ -80,7 +80,7 @@ static const struct {
 	{"registration", COLLECTIVE | LIFE | STEP | MESSAGES},
 	{"copy-direction", COLLECTIVE | STEP},
 	{"copy-streams", COLLECTIVE | STEP},
-	{"tuning", COLLECTIVE | STEP | SERVE | HANDOFF},
+	{"tuning", COLLECTIVE | STEP | TIER | SERVE | HANDOFF},
 	{"objective", COLLECTIVE | STEP | SERVE | HANDOFF},
 	{"rdma-", NETWORK},
 	{"tcp-", NETWORK},

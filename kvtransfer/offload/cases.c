@@ -8,24 +8,26 @@
 #include "common/run/axes.h"
 #include "kvtransfer/offload/offload.h"
 
-enum { PAGE = 4096, FORMS = 16 };
+enum { PAGE = 4096, FORMS = 16, MOST_CROSSOVER = 256 << 20 };
 
 const char *const fb_tier_operations[] = {"evict", "onboard", "ttft", NULL};
 const char *const fb_tier_orders[] = {"block", "layer", NULL};
 
 /* The program's own axes. */
 struct keys {
-	uint64_t block, depth, hit, model, page_run, tier, tokens;
+	uint64_t block, count, depth, hit, model, page_run, piece, tier, tokens;
 };
 
 #define KEY(name) {#name, FB_KEY_U64, offsetof(struct keys, name), NULL}
 
 static const struct fb_key keys[] = {
 	KEY(block),
+	KEY(count),
 	KEY(depth),
 	KEY(hit),
 	{"model", FB_KEY_CHOICE, offsetof(struct keys, model), fb_kv_model_names},
 	KEY(page_run),
+	KEY(piece),
 	{"tier", FB_KEY_CHOICE, offsetof(struct keys, tier), fb_tier_orders},
 	KEY(tokens),
 	{NULL, FB_KEY_U64, 0, NULL},
@@ -37,22 +39,70 @@ struct point {
 	unsigned depth;
 };
 
-struct fb_kv_backend *fb_tier_engine_of(struct fb_tier_state *state, const struct fb_case *c)
+/* What --engine auto stands for: by the table, or the usual one. */
+static struct fb_kv_backend *choose(struct fb_tier_state *state, const struct fb_case *c,
+				    const char **form)
 {
-	return fb_kv_backend_of(&state->machine, c, NULL);
+	struct fb_kv_machine *m = &state->machine;
+	const struct fb_tier_job j = fb_tier_job_of(c);
+	bool out = j.operation == FB_TIER_EVICT;
+	double pieces = (double)(out ? fb_kv_blocks(&j.shape) : j.hits) *
+			fb_kv_regions(&j.shape);
+	const struct fb_path_best *best = fb_paths_best(&m->paths, true, !out, FB_ALONE, pieces,
+							pieces * (double)j.page_bytes);
+	struct fb_kv_backend *usual = NULL;
+
+	for (int i = 0; i < m->backends; i++) {
+		struct fb_kv_backend *b = &m->backend[i];
+		bool form_can = best && (!*best->form || (b->ops->forms &&
+					 fb_mover_form(b->ops, best->form) >= 0));
+
+		if (b->device != m->has_gpu)
+			continue;
+		b->measured = b->mover && form_can && !strcmp(b->name, best->mover);
+		if (b->measured) {
+			*form = *best->form ? best->form : NULL;
+			return b;
+		}
+		if (!strcmp(b->name, m->usual[m->has_gpu ? 2 : 0]))
+			usual = b;
+	}
+	return usual ? usual : &m->backend[0];
 }
 
-const char *fb_tier_form(const struct fb_mover_ops *ops, const struct fb_case *c)
+struct fb_kv_backend *fb_tier_engine_of(struct fb_tier_state *state, const struct fb_case *c,
+					const char **form)
 {
-	return ops->forms && strcmp(c->algorithm, "auto") ? c->algorithm : NULL;
+	struct fb_kv_backend *b;
+
+	*form = NULL;
+	if (!strcmp(c->engine, "auto"))
+		return choose(state, c, form);
+	b = fb_kv_backend_of(&state->machine, c, NULL);
+	if (b->ops->forms && strcmp(c->algorithm, "auto"))
+		*form = c->algorithm;
+	return b;
+}
+
+/* A page is a piece: one token of one head in one region. */
+static void equal_pieces(const struct keys *k, struct fb_tier_job *j)
+{
+	uint32_t element = j->shape.element_bytes;
+
+	j->crossover = true;
+	j->shape = (struct fb_kv_shape){
+		.layers = 1, .kv_heads = 1, .parts = 1, .element_bytes = element, .block_tokens = 1,
+		.head_dim = (uint32_t)(k->piece / element), .tokens = (uint32_t)k->count,
+		.page_run = 1, .tp = {1, 1}};
 }
 
 struct fb_tier_job fb_tier_job_of(const struct fb_case *c)
 {
 	const struct keys *k = FB_OWN_CONST(struct keys, c);
 	uint64_t hit = k->hit == FB_KEY_NONE ? 100 : k->hit;
+	uint64_t model = k->model == FB_KEY_NONE ? 0 : k->model;
 	struct fb_tier_job j = {
-		.model = fb_kv_model_find(fb_kv_model_names[k->model]),
+		.model = fb_kv_model_find(fb_kv_model_names[model]),
 		.depth = k->depth == FB_KEY_NONE ? FB_STORE_DEPTH : (unsigned)k->depth,
 		.order = (enum fb_tier_order)k->tier,
 	};
@@ -64,6 +114,8 @@ struct fb_tier_job fb_tier_job_of(const struct fb_case *c)
 	j.shape.tokens = (uint32_t)k->tokens;
 	j.shape.block_tokens = (uint32_t)k->block;
 	j.shape.page_run = (uint32_t)k->page_run;
+	if (k->piece != FB_KEY_NONE)
+		equal_pieces(k, &j);
 	j.hits = (uint32_t)(fb_kv_blocks(&j.shape) * hit / 100);
 	j.page_bytes = (uint64_t)j.shape.kv_heads * j.shape.block_tokens * fb_kv_row(&j.shape);
 	j.area = (fb_kv_area_bytes(&j.shape, FB_KV_PREFILL) + PAGE - 1) / PAGE * PAGE;
@@ -73,7 +125,8 @@ struct fb_tier_job fb_tier_job_of(const struct fb_case *c)
 bool fb_tier_can(void *arg, const struct fb_case *c, char reason[FB_REASON_CHARS])
 {
 	struct fb_tier_state *state = arg;
-	const struct fb_kv_backend *e = fb_tier_engine_of(state, c);
+	const char *form;
+	const struct fb_kv_backend *e = fb_tier_engine_of(state, c, &form);
 	const struct fb_tier_job j = fb_tier_job_of(c);
 	uint64_t most = fb_kv_most_bytes(&state->machine, e->device);
 	char asked[FB_SIZE_CHARS], limit[FB_SIZE_CHARS];
@@ -86,12 +139,11 @@ bool fb_tier_can(void *arg, const struct fb_case *c, char reason[FB_REASON_CHARS
 		snprintf(reason, FB_REASON_CHARS, "two caches are %s, a rank's memory %s",
 			 fb_size_text((2 * j.area >> 20 << 20) + (1 << 20), asked),
 			 fb_size_text(most >> 20 << 20, limit));
-	else if (strstr(c->algorithm, "direct") && j.page_bytes % PAGE)
+	else if (form && strstr(form, "direct") && j.page_bytes % PAGE)
 		snprintf(reason, FB_REASON_CHARS, "pages of %llu bytes are not whole ones of the "
 			 "file, which O_DIRECT needs", (unsigned long long)j.page_bytes);
 	else
-		return e->ops != &fb_mover_store || !fb_tier_form(e->ops, c) ||
-		       fb_store_can(e->mover, c->algorithm, reason);
+		return e->ops != &fb_mover_store || !form || fb_store_can(e->mover, form, reason);
 	return false;
 }
 
@@ -108,13 +160,18 @@ static bool has_form(const struct fb_mover_ops *ops, const char *form)
 static bool adjust(void *arg, struct fb_case *c)
 {
 	const struct point *at = arg;
-	struct fb_kv_backend *e = fb_tier_engine_of(at->state, c);
+	const char *form;
+	struct fb_kv_backend *e = fb_tier_engine_of(at->state, c, &form);
+	bool automatic = !strcmp(c->engine, "auto");
 	char ignored[FB_REASON_CHARS];
 	struct fb_tier_job j;
 
-	if (strcmp(e->ops->name, c->engine) || !has_form(e->ops, c->algorithm))
+	if (automatic ? strcmp(c->algorithm, "auto") != 0
+		      : strcmp(e->ops->name, c->engine) || !has_form(e->ops, c->algorithm))
 		return false;
 	/* "all" engines are those that this machine has; one that is named gets its rows. */
+	if (automatic && !strcmp(at->state->machine.settings->engine, "all"))
+		return false;
 	if (fb_kv_left_out(&at->state->machine, e))
 		return false;
 	if (!strncmp(c->algorithm, "uring", 5)) {
@@ -122,7 +179,9 @@ static bool adjust(void *arg, struct fb_case *c)
 		fb_keys_put(c, keys);
 	}
 	j = fb_tier_job_of(c);
-	c->bytes = fb_kv_model_bytes(j.model, j.shape.element_bytes, j.shape.tokens);
+	c->bytes = j.crossover ? fb_kv_bytes(&j.shape)
+			       : fb_kv_model_bytes(j.model, j.shape.element_bytes,
+						   j.shape.tokens);
 	c->memory = e->ops->device ? "device" : "host";
 	c->transport = e->ops->transport;
 	c->launch = "blocking";
@@ -152,12 +211,39 @@ static void list_forms(const struct fb_tier_state *state, const char *list[FORMS
 	}
 }
 
+/* Out and back, with lists of equal pieces that a rank's memory is not too small for. */
+static int expand_crossover(struct fb_run *run, struct fb_tier_state *state,
+			    const struct fb_axes_choices *choices)
+{
+	const struct fb_tier_settings *own = state->own;
+	struct point point = {state, (unsigned)own->depth.value[0]};
+	const size_t count[] = {2, own->piece.count, own->count.count};
+	size_t at[3] = {0};
+	int err = FB_OK;
+
+	do {
+		struct fb_case base = {.operation = fb_tier_operations[at[0]],
+				       .registration = "none"};
+		uint64_t piece = own->piece.value[at[1]], n = own->count.value[at[2]];
+
+		if (piece % 8 || piece * n > MOST_CROSSOVER)
+			continue;
+		*FB_OWN(struct keys, &base) = (struct keys){
+			.block = FB_KEY_NONE, .count = n, .depth = FB_KEY_NONE, .hit = FB_KEY_NONE,
+			.model = FB_KEY_NONE, .page_run = FB_KEY_NONE, .piece = piece,
+			.tier = FB_TIER_BLOCK_FIRST, .tokens = FB_KEY_NONE};
+		fb_keys_put(&base, keys);
+		err = fb_axes_expand(run, &base, choices, adjust, &point);
+	} while (!err && fb_product_next(at, count, sizeof(count) / sizeof(count[0])));
+	return err;
+}
+
 int fb_tier_expand(struct fb_run *run, void *arg)
 {
 	struct fb_tier_state *state = arg;
 	const struct fb_tier_settings *own = state->own;
 	const char *engines[FB_KV_BACKENDS + 2], *forms[FORMS] = {NULL};
-	const struct fb_axes_choices choices = {.engines = engines + 1, .algorithms = forms};
+	const struct fb_axes_choices choices = {.engines = engines, .algorithms = forms};
 	size_t models = 0, at[8] = {0};
 	int err = FB_OK;
 
@@ -165,6 +251,8 @@ int fb_tier_expand(struct fb_run *run, void *arg)
 		models++;
 	fb_kv_backend_names(&state->machine, engines);
 	list_forms(state, forms);
+	if (own->crossover)
+		return expand_crossover(run, state, &choices);
 	const size_t count[] = {models, FB_TIER_OPERATIONS, FB_TIER_ORDERS, own->tokens.count,
 				own->block_tokens.count, own->hit.count, own->depth.count,
 				own->page_run.count};
@@ -178,6 +266,8 @@ int fb_tier_expand(struct fb_run *run, void *arg)
 			continue;
 		*FB_OWN(struct keys, &base) = (struct keys){
 			.block = own->block_tokens.value[at[4]],
+			.count = FB_KEY_NONE,
+			.piece = FB_KEY_NONE,
 			.depth = FB_KEY_NONE,
 			.hit = at[1] == FB_TIER_TTFT ? own->hit.value[at[5]] : FB_KEY_NONE,
 			.model = at[0],

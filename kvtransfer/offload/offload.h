@@ -28,8 +28,9 @@ extern const char *const fb_tier_operations[], *const fb_tier_orders[];
 /* The values of the program's own options. */
 struct fb_tier_settings {
 	uint64_t models, operations, orders; /* bits */
-	struct fb_sizes tokens, block_tokens, hit, depth, page_run;
-	const char *folder; /* of files; NULL: $TMPDIR */
+	struct fb_sizes tokens, block_tokens, hit, depth, page_run, piece, count;
+	const char *folder;    /* of files; NULL: $TMPDIR */
+	const char *crossover; /* file of the table that is measured; NULL: none is */
 };
 
 enum fb_tier_column {
@@ -49,6 +50,8 @@ enum fb_tier_column {
 struct fb_tier_state {
 	struct fb_kv_machine machine;
 	const struct fb_tier_settings *own;
+	struct fb_crossing *crossing; /* [crossings]: of crossover.c, on rank 0 */
+	size_t crossings;
 };
 
 /* What a case asks for; from its keys. */
@@ -61,6 +64,7 @@ struct fb_tier_job {
 	unsigned depth;
 	uint64_t page_bytes;
 	uint64_t area;    /* bytes of one cache: memory has two, one behind the other */
+	bool crossover;   /* a list of equal pieces, of no model */
 };
 
 /* --- cases.c ---------------------------------------------------------------------------------- */
@@ -69,10 +73,13 @@ struct fb_tier_job {
 int fb_tier_expand(struct fb_run *run, void *state);
 bool fb_tier_can(void *state, const struct fb_case *c, char reason[FB_REASON_CHARS]);
 
-struct fb_kv_backend *fb_tier_engine_of(struct fb_tier_state *state, const struct fb_case *c);
+/*
+ * The backend of a case, and its form: what --algorithm stands for, or with --engine auto what the
+ * table says; NULL: the one that the mover takes by itself.
+ */
+struct fb_kv_backend *fb_tier_engine_of(struct fb_tier_state *state, const struct fb_case *c,
+					const char **form);
 struct fb_tier_job fb_tier_job_of(const struct fb_case *c);
-/* The mover's form that --algorithm stands for; NULL: the one that it takes by itself. */
-const char *fb_tier_form(const struct fb_mover_ops *ops, const struct fb_case *c);
 
 /* --- tier.c: one case, from setup to teardown ------------------------------------------------- */
 
@@ -93,6 +100,7 @@ struct fb_tier_instance {
 	struct fb_kv_compute *compute; /* ttft only */
 	struct fb_data data;
 	uint64_t npieces[FB_TIER_CACHES];
+	bool wrong;   /* a check found something */
 	double bytes; /* that the timed move carries */
 	double value[FB_TIER_COLUMNS];
 };
@@ -105,6 +113,17 @@ int fb_tier_check(void *instance, int calls, struct fb_mismatch *bad);
 void fb_tier_describe(void *instance, struct fb_traits *traits);
 void fb_tier_summarise(void *instance, const double *samples_us, size_t n,
 		       struct fb_traits *traits);
+
+/*
+ * --- crossover.c: which mover and form is the fastest for lists of equal pieces ------------------
+ *
+ * fb_tier_crossover_open: rank 0 can write the file, or FB_EINPUT (printed) on all ranks. _add: on
+ * rank 0, what a case took, if it is one of a crossover. _write: collective, the table, of lists
+ * for which two ways at least were measured; frees what was added.
+ */
+int fb_tier_crossover_open(const struct fb_tier_state *state);
+void fb_tier_crossover_add(const struct fb_tier_instance *i, double us);
+void fb_tier_crossover_write(struct fb_tier_state *state);
 
 /* For ttft.c. The pieces of the first `blocks` blocks, in the tier's order; returns how many. */
 uint64_t fb_tier_list(const struct fb_tier_instance *i, int cache, uint32_t blocks,

@@ -26,7 +26,7 @@ static bool keeps(const struct fb_tier_job *j, uint32_t region, uint32_t block)
 {
 	uint32_t parts = fb_kv_regions(&j->shape) / j->shape.layers;
 
-	return fb_kv_model_keeps(j->model, region / parts, &j->shape, block);
+	return j->crossover || fb_kv_model_keeps(j->model, region / parts, &j->shape, block);
 }
 
 static uint64_t memory_place(const struct fb_tier_instance *i, int cache, uint32_t region,
@@ -205,9 +205,8 @@ int fb_tier_set_up(void *arg, const struct fb_case *c, void **result)
 	}
 	i->state = state;
 	i->automatic = !strcmp(c->engine, "auto");
-	i->engine = fb_tier_engine_of(state, c);
+	i->engine = fb_tier_engine_of(state, c, &i->form);
 	i->job = fb_tier_job_of(c);
-	i->form = fb_tier_form(i->engine->ops, c);
 	i->data = (struct fb_data){.seed = state->machine.settings->seed, .type = c->datatype,
 				   .op = FB_SUM, .nranks = state->machine.world->nranks};
 	for (int k = 0; k < FB_TIER_COLUMNS; k++)
@@ -311,7 +310,7 @@ int fb_tier_run(void *instance, int calls)
 /* What was evicted is read back; what is in none of the blocks that came must be untouched. */
 int fb_tier_check(void *instance, int calls, struct fb_mismatch *bad)
 {
-	const struct fb_tier_instance *i = instance;
+	struct fb_tier_instance *i = instance;
 	uint32_t blocks = i->job.operation == FB_TIER_EVICT ? fb_kv_blocks(&i->job.shape)
 							     : i->job.hits;
 	struct fb_move *back = NULL;
@@ -327,15 +326,19 @@ int fb_tier_check(void *instance, int calls, struct fb_mismatch *bad)
 		if (back)
 			i->engine->ops->release(back);
 	}
-	return err ? err : each_page(i, FB_TIER_BACK, blocks, bad);
+	err = err ? err : each_page(i, FB_TIER_BACK, blocks, bad);
+	i->wrong |= bad->errors > 0;
+	return err;
 }
 
 void fb_tier_describe(void *instance, struct fb_traits *traits)
 {
-	const struct fb_tier_instance *i = instance;
+	struct fb_tier_instance *i = instance;
 	bool computes = i->job.operation == FB_TIER_TTFT;
 	size_t used;
 
+	MPI_Allreduce(MPI_IN_PLACE, &i->wrong, 1, MPI_C_BOOL, MPI_LOR,
+		      i->state->machine.world->comm);
 	i->engine->ops->describe(timed_move(i), traits);
 	fb_kv_backend_path(&i->state->machine, i->engine, i->automatic, traits->path);
 	traits->algorithm_bytes = i->bytes;
@@ -363,12 +366,14 @@ void fb_tier_summarise(void *instance, const double *samples_us, size_t n,
 	const struct fb_tier_instance *i = instance;
 	double *sorted = malloc(n * sizeof(*sorted));
 
-	if (!sorted || i->job.operation != FB_TIER_TTFT) {
+	if (!sorted || !n) {
 		free(sorted);
 		return;
 	}
 	memcpy(sorted, samples_us, n * sizeof(*sorted));
 	qsort(sorted, n, sizeof(*sorted), by_size);
-	traits->extra[FB_TIER_SAVED_US] = i->value[FB_TIER_RECOMPUTE_US] - sorted[n / 2];
+	if (i->job.operation == FB_TIER_TTFT)
+		traits->extra[FB_TIER_SAVED_US] = i->value[FB_TIER_RECOMPUTE_US] - sorted[n / 2];
+	fb_tier_crossover_add(i, sorted[n / 2]);
 	free(sorted);
 }

@@ -45,6 +45,8 @@ static bool read_best(const char *text, struct fb_path_best *best)
 	if (sscanf(text, "best %23s %31s %31s %31s %31s %1s", best->mover, verb, beside, bytes,
 		   pieces, more) != 5)
 		return false;
+	best->tier = false;
+	best->form[0] = '\0';
 	best->get = !strcmp(verb, "get");
 	best->objective = !strcmp(beside, fb_auto_objectives[FB_OVERLAPPED]) ? FB_OVERLAPPED
 									     : FB_ALONE;
@@ -52,6 +54,26 @@ static bool read_best(const char *text, struct fb_path_best *best)
 	       !strcmp(beside, fb_auto_objectives[best->objective]) &&
 	       number(bytes, false, &best->piece_bytes) && best->piece_bytes > 0 &&
 	       number(pieces, false, &best->pieces) && best->pieces > 0;
+}
+
+static bool read_tier(const char *text, struct fb_path_best *best)
+{
+	char mover[2 * WORD], verb[WORD], bytes[WORD], pieces[WORD], more[2], *form;
+
+	if (sscanf(text, "tier %63s %31s %31s %31s %1s", mover, verb, bytes, pieces, more) != 4)
+		return false;
+	form = strchr(mover, ':');
+	if (form)
+		*form++ = '\0';
+	if (!*mover || strlen(mover) >= sizeof(best->mover) ||
+	    (form && (!*form || strlen(form) >= sizeof(best->form))))
+		return false;
+	*best = (struct fb_path_best){.tier = true, .get = !strcmp(verb, "get")};
+	memcpy(best->mover, mover, strlen(mover) + 1);
+	if (form)
+		memcpy(best->form, form, strlen(form) + 1);
+	return (best->get || !strcmp(verb, "put")) && number(bytes, false, &best->piece_bytes) &&
+	       best->piece_bytes > 0 && number(pieces, false, &best->pieces) && best->pieces > 0;
 }
 
 /* Whether a line "machine KIND MODEL" is one, and of what. */
@@ -104,6 +126,8 @@ static int read_line(struct fb_paths *paths, const char *text, bool gpu, const c
 	}
 	if (!strncmp(text, "best ", 5) && *matches >= 0 && read_best(text, &best))
 		return *matches ? add_best(paths, &best) : FB_OK;
+	if (!strncmp(text, "tier ", 5) && *matches >= 0 && read_tier(text, &best))
+		return *matches ? add_best(paths, &best) : FB_OK;
 	if (strncmp(text, "path ", 5) || *matches < 0 || !read_path(text, &path))
 		return FB_EINPUT;
 	return *matches ? add(paths, &path) : FB_OK;
@@ -127,8 +151,9 @@ int fb_paths_parse(struct fb_paths *paths, const char *text, const char *file, b
 			  : fb_error(FB_ENOMEM, "out of memory for a path table");
 		if (err == FB_EINPUT && errors)
 			fprintf(errors, "fabricbench: %s:%d: '%s': expected machine gpu|cpu MODEL, "
-				"path MOVER put|get alone|overlapped A_US B_NS GBPS, or best MOVER "
-				"put|get alone|overlapped PIECE_BYTES PIECES\n", file, line, one);
+				"path MOVER put|get alone|overlapped A_US B_NS GBPS, best MOVER "
+				"put|get alone|overlapped PIECE_BYTES PIECES, or tier MOVER[:FORM] "
+				"put|get PIECE_BYTES PIECES\n", file, line, one);
 		free(one);
 		text += length + (text[length] == '\n');
 	}
@@ -171,7 +196,7 @@ const struct fb_path_line *fb_paths_find(const struct fb_paths *paths, const cha
 	return found;
 }
 
-const struct fb_path_best *fb_paths_best(const struct fb_paths *paths, bool get,
+const struct fb_path_best *fb_paths_best(const struct fb_paths *paths, bool tier, bool get,
 					 enum fb_auto_objective objective, double pieces,
 					 double bytes)
 {
@@ -185,7 +210,8 @@ const struct fb_path_best *fb_paths_best(const struct fb_paths *paths, bool get,
 		/* All of the objective asked for go before those measured alone. */
 		double far = size + number + (b->objective == objective ? 0 : 4);
 
-		if (b->get != get || (b->objective != FB_ALONE && b->objective != objective) ||
+		if (b->tier != tier || b->get != get ||
+		    (b->objective != FB_ALONE && b->objective != objective) ||
 		    size > 1 || number > 1 || far >= nearest)
 			continue;
 		found = b;

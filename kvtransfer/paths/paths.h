@@ -9,11 +9,14 @@
  *	machine gpu|cpu MODEL
  *	path MOVER VERB alone|overlapped A_US B_NS GBPS
  *	best MOVER VERB alone|overlapped PIECE_BYTES PIECES
+ *	tier MOVER[:FORM] VERB PIECE_BYTES PIECES
  *
  * A path belongs to the machine line above it, of which there may be several with one model. The
  * time of a transfer is A + B pieces + bytes / rate; "-" for A: it was not measured, and counts as
  * nothing. overlapped: measured while both ends compute. best: of
- * the movers that were measured with a list of so many pieces of this size, the fastest.
+ * the movers that were measured with a list of so many pieces of this size, the fastest. tier: the
+ * same of a list that leaves memory for the tier below it (put) or comes back (get), with the
+ * mover's form; `offload --crossover` writes these.
  */
 #ifndef FB_KVTRANSFER_PATHS_PATHS_H
 #define FB_KVTRANSFER_PATHS_PATHS_H
@@ -25,7 +28,7 @@
 
 #include "common/option/settings.h"
 
-enum { FB_PATH_MOVER_CHARS = 24, FB_PATHS_MODEL_CHARS = 128 };
+enum { FB_PATH_MOVER_CHARS = 24, FB_PATH_FORM_CHARS = 24, FB_PATHS_MODEL_CHARS = 128 };
 
 struct fb_path_line {
 	char mover[FB_PATH_MOVER_CHARS];
@@ -37,7 +40,8 @@ struct fb_path_line {
 /* A list for which movers were compared, and the fastest of them. */
 struct fb_path_best {
 	char mover[FB_PATH_MOVER_CHARS];
-	bool get;
+	char form[FB_PATH_FORM_CHARS]; /* of a tier's; empty: the usual one */
+	bool get, tier;
 	enum fb_auto_objective objective;
 	double piece_bytes, pieces;
 };
@@ -72,8 +76,9 @@ const struct fb_path_line *fb_paths_find(const struct fb_paths *paths, const cha
 /*
  * The line of the list that is most like a transfer of these pieces and bytes: of the objective,
  * else measured alone; NULL: none has between half and twice as many pieces, and of that size.
+ * `tier`: of lines `tier`, else of lines `best`.
  */
-const struct fb_path_best *fb_paths_best(const struct fb_paths *paths, bool get,
+const struct fb_path_best *fb_paths_best(const struct fb_paths *paths, bool tier, bool get,
 					 enum fb_auto_objective objective, double pieces,
 					 double bytes);
 

@@ -44,6 +44,39 @@ expect "tokens that hit" "$(rows 'hit=50;.*,3,8,4096,16,')$(rows 'hit=0;.*,3,0,4
 expect "a break-even length" "$(rows 'hit=100;.*,(16|32|48)$')" 1
 verdict offload_ttft
 
+# A crossover: the fastest way for each list is a line of a table, which --engine auto takes, here
+# another way than measured, so that the table decides and nothing else does.
+tokens='' go 2 --engine store --algorithm buffered,uring --crossover "$FB_TMP/tier.paths" \
+	--piece 4K,64K --count 2,16
+expect "exit code of a crossover" "$rc" 0
+expect "wrong rows of a crossover" "$(rows ',(wrong|fault),')" 0
+if [ "$(rows ',uring,.*,skipped,')" -eq 0 ]; then
+	way='store:(buffered|uring)' us='[0-9.e+-]+ us'
+	expect "lines of a crossover" "$(grep -cE \
+		"^tier $way +(put|get) +(4096|65536) +(2|16)  # $us; $way $us$" \
+		"$FB_TMP/tier.paths")" 8
+	cp "$FB_TMP/tier.paths" "$FB_TMP/kept.paths"
+	for form in buffered uring; do
+		sed -i "s/^tier [^ ]*/tier store:$form/" "$FB_TMP/tier.paths"
+		# 3 blocks of 8 regions of 2 KiB pages: between half and twice of 4 KiB, 16 pieces.
+		tokens=24 go 1 --engine auto --tuning "$FB_TMP/tier.paths" --operation evict,onboard
+		[ $form = uring ] && path='page cache, io_uring' || path='page cache, preadv'
+		expect "rows by a table of $form" \
+			"$(rows ",auto,.*store by path table, best of such lists: $path")" 2
+	done
+	tokens=2K go 1 --engine auto --tuning "$FB_TMP/tier.paths" --operation evict
+	expect "a list that is in no table" "$(rows ',auto,.*,(ok|few),.*store, no path table: ')" 1
+else
+	echo "SKIP offload_crossover: no io_uring here"
+fi
+tokens='' go 1 --engine store --algorithm buffered --crossover "$FB_TMP/alone.paths" --piece 4K \
+	--count 1
+holds "$FB_TMP/err" 'alone.paths: no list was carried in two ways'
+go 1 --engine store --crossover "$FB_TMP/none/x.paths"
+expect "a table that cannot be written" "$rc" 3
+holds "$FB_TMP/err" '--crossover .*none/x.paths: No such file'
+verdict offload_crossover
+
 go 1 --engine store --model gpt-5
 expect "an unknown model" "$rc" 3
 holds "$FB_TMP/err" '--model.*gpt-5.*tiny, llama-3.1-8b'
@@ -85,6 +118,18 @@ if [ -x "$fake" ]; then
 	go 1 --engine copy --operation evict
 	expect "copies of three blocks" \
 		"$(rows ',copy,auto,.*copy engine, strided of 3 copies, push, device memory')" 1
+	tokens='' go 1 --engine copy,cuda --algorithm all --crossover "$FB_TMP/gpu.paths" \
+		--piece 4K,64K --count 1,16
+	expect "lines of a GPU's crossover" "$(grep -cE '^tier (copy:[a-z]+|cuda) ' \
+		"$FB_TMP/gpu.paths")" 8
+	expect "machine of a GPU's crossover" "$(grep -c '^machine gpu ' "$FB_TMP/gpu.paths")" 1
+	for way in cuda copy:loop; do
+		sed -i "s/^tier [^ ]*/tier $way/" "$FB_TMP/gpu.paths"
+		tokens=32 go 1 --engine auto --operation evict,onboard --tuning "$FB_TMP/gpu.paths"
+		[ $way = cuda ] && path=kernels || path='copy engine, loop'
+		expect "rows by a table of $way" \
+			"$(rows ",auto,.*${way%:*} by path table, best of such lists: $path")" 2
+	done
 	go 1 --engine cufile --operation evict
 	expect "a machine without cuFile" "$(rows ',cufile,.*,skipped,.*libcufile.so.0')" 1
 	# A cuFile that works on such memory, whose calls move less than they are asked for.

@@ -17,6 +17,8 @@ static const char text[] =
 	"best tcp put alone 16384 100\n"
 	"best cma put overlapped 4096 100\n"
 	"best tcp get alone 1024 1  # one piece\n"
+	"tier store:uring put 65536 64\n"
+	"tier store get 65536 64\n"
 	"\n"
 	"machine gpu Some CPU @ 2 GHz\n"
 	"path copy put alone 1 1 1\n"
@@ -28,7 +30,7 @@ static void check_best(const struct fb_paths *paths, bool get, enum fb_auto_obje
 		       double pieces, double bytes, const char *mover)
 {
 	const struct fb_path_best *best =
-		fb_paths_best(paths, get, objective, pieces, pieces * bytes);
+		fb_paths_best(paths, false, get, objective, pieces, pieces * bytes);
 
 	CHECK_STR(best ? best->mover : "none", mover ? mover : "none");
 }
@@ -37,6 +39,7 @@ static void test_lookup(void)
 {
 	struct fb_paths paths = {.line = NULL};
 	const struct fb_path_line *line;
+	const struct fb_path_best *best;
 
 	CHECK_INT(fb_paths_parse(&paths, text, "text", false, "Some CPU @ 2 GHz", stderr), FB_OK);
 	CHECK_INT(paths.count, 3);
@@ -49,7 +52,7 @@ static void test_lookup(void)
 	CHECK(line && isnan(line->a_us) && fabs(fb_path_us(line, 5, 2e3) - 1) < 1e-9);
 	CHECK(!fb_paths_find(&paths, "tcp", false, FB_ALONE));
 	CHECK(!fb_paths_find(&paths, "cma", false, FB_ALONE));
-	CHECK_INT(paths.bests, 4);
+	CHECK_INT(paths.bests, 6);
 	check_best(&paths, false, FB_ALONE, 100, 4096, "shm");
 	check_best(&paths, false, FB_ALONE, 199, 8100, "shm");
 	check_best(&paths, false, FB_ALONE, 51, 8300, "tcp");
@@ -61,6 +64,14 @@ static void test_lookup(void)
 	check_best(&paths, true, FB_ALONE, 1, 1024, "tcp");
 	check_best(&paths, true, FB_ALONE, 100, 4096, NULL);
 	check_best(&paths, true, FB_ALONE, 0, 0, NULL);
+	/* Lists of a tier and those between ranks do not know each other. */
+	check_best(&paths, false, FB_ALONE, 64, 65536, NULL);
+	best = fb_paths_best(&paths, true, false, FB_ALONE, 100, 100 * 40000.0);
+	CHECK_STR(best ? best->mover : "none", "store");
+	CHECK_STR(best ? best->form : "none", "uring");
+	best = fb_paths_best(&paths, true, true, FB_ALONE, 64, 64 * 65536.0);
+	CHECK_STR(best ? best->form : "none", "");
+	CHECK(!fb_paths_best(&paths, true, false, FB_ALONE, 100, 100 * 4096.0));
 	fb_paths_free(&paths);
 	CHECK_INT(fb_paths_parse(&paths, text, "text", true, "Some CPU @ 2 GHz", stderr), FB_OK);
 	CHECK_INT(paths.count, 1);
@@ -102,6 +113,13 @@ static void test_refused(void)
 		"machine cpu X\nbest shm put beside 1 1",
 		"machine cpu X\nbest shm push alone 1 1",
 		"machine cpu X\nbest shm put alone 1 1 1",
+		"tier store put 1 1",
+		"machine cpu X\ntier store put 1",
+		"machine cpu X\ntier store: put 1 1",
+		"machine cpu X\ntier :uring put 1 1",
+		"machine cpu X\ntier store push 1 1",
+		"machine cpu X\ntier store put 0 1",
+		"machine cpu X\ntier store put 1 1 1",
 	};
 	struct fb_paths paths = {.line = NULL};
 

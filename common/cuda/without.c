@@ -74,6 +74,7 @@ ABSENT(fb_gpu_move_test);
 ABSENT(fb_copy_prepare);
 NOTHING(fb_copy_release);
 NOTHING(fb_copy_form);
+NOTHING(fb_cuda_form);
 ABSENT(fb_copy_arrived);
 ABSENT(fb_copy_enqueue_behind);
 ABSENT(fb_cuda_prepare);

@@ -130,7 +130,7 @@ static void describe_copy(struct fb_move *move, struct fb_traits *traits)
 
 static void describe_cuda(struct fb_move *move, struct fb_traits *traits)
 {
-	describe(move, "kernels", traits);
+	describe(move, fb_cuda_form(move), traits);
 	traits->channels = (int)((const struct fb_gpu_mover *)move->mover)->push_blocks;
 }
 
@@ -150,6 +150,8 @@ enum {
 
 static const char *const copy_forms[] = {"auto", "loop", "strided", "batch", "graph",
 					 NULL};
+
+static const char *const cuda_forms[] = {"threads", "tma", NULL};
 
 const struct fb_mover_ops fb_mover_copy = {
 	.name = "copy",
@@ -184,6 +186,7 @@ const struct fb_mover_ops fb_mover_cuda = {
 	.streams = true,
 	.ordered = true,
 	.one_host = true,
+	.forms = cuda_forms,
 	.open = open_cuda,
 	.close = fb_gpu_mover_close,
 	.add = fb_region_add,

@@ -32,6 +32,7 @@ struct fb_gpu_mover {
 	struct fb_cuda_driver *driver;     /* copy */
 	uint64_t (*last)[FB_NOTICES + 1];  /* copy: [nranks] what arrived() said last */
 	uint32_t push_blocks, local_blocks, threads, counters;
+	bool has_tma;                      /* the GPU, and the kernels as they are compiled */
 	struct fb_gpu_table *tables;       /* lists of chunks on the GPU */
 	struct fb_nccl nccl;
 	struct fb_nccl_group *comms, *comm; /* comm: the one in use */
@@ -67,6 +68,8 @@ int fb_copy_enqueue_behind(struct fb_mover *mover, const struct fb_wait *wait,
 int fb_cuda_prepare(struct fb_mover *mover, const struct fb_move *given,
 				 const char *form, struct fb_move **move);
 void fb_cuda_release(struct fb_move *move);
+/* "kernels", "kernels, tma": what moves the pieces. */
+const char *fb_cuda_form(const struct fb_move *move);
 int fb_cuda_arrived(struct fb_mover *mover, int from, int notice, uint64_t *count);
 int fb_cuda_enqueue_behind(struct fb_mover *mover, const struct fb_wait *wait,
 					int n, struct fb_move *move, void *stream);

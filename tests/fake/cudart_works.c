@@ -7,14 +7,16 @@
  * GPUs. Kernels that fill and check data are in cudart_data.c.
  *
  * Its value can be a mistake: "blind" waits for nothing, "dropped" leaves a chunk out, "early"
- * gives notices before the bytes, "unwaited" has what follows an early producer not wait for it.
- * What movers and programs are tested with has to find each.
+ * gives notices before the bytes, "unstored" and "unloaded" do not wait for bulk copies, "unwaited"
+ * has what follows an early producer not wait for it. What movers and programs are tested with has
+ * to find each.
  */
 #include <cuda.h>
 #include <cuda_runtime_api.h>
 #include <sched.h>
 
 #include "tests/cuda/emulator.h"
+#include "tests/cuda/emulator_tma.h"
 /* On top of the emulator. */
 #include "common/mover/gpu/move.h"
 #include "tests/cuda/scheduler.h"
@@ -40,7 +42,7 @@ struct operation {
 	struct fake_fresh fresh;             /* FRESH */
 	fake_call_fn *call;             /* CALL */
 	void *arg;
-	bool odd;
+	bool odd, bulk;
 	bool over;                      /* before its turn */
 	int place;                      /* while it runs, in the emulator, from 1 */
 	struct emu_launch launch;
@@ -114,18 +116,15 @@ static void post_early(const struct fb_move_launch *l)
 				l->way[i / l->counters].post_value);
 }
 
-static void run_aligned(const void *args, unsigned char *shared)
+static void run_move(const void *args, unsigned char *shared)
 {
-	(void)shared;
-	post_early(args);
-	fb_move_run(args, false);
-}
+	const struct operation *o = args;
 
-static void run_any(const void *args, unsigned char *shared)
-{
-	(void)shared;
-	post_early(args);
-	fb_move_run(args, true);
+	post_early(&o->kernel);
+	if (o->bulk)
+		fb_move_run_bulk(&o->kernel, shared, EMU_POOL);
+	else
+		fb_move_run(&o->kernel, o->odd);
 }
 
 static void copy(const struct fake_box *b)
@@ -155,9 +154,11 @@ static bool run_kernel(struct operation *o)
 	places[place] = true;
 	r = &emu.ranks[place];
 	o->place = place + 1;
-	o->launch.kernel = o->odd ? run_any : run_aligned;
-	o->launch.args = &o->kernel;
-	emu.blind = is_wrong("blind") ? EMU_BLIND_COUNTERS : EMU_SEES;
+	o->launch.kernel = run_move;
+	o->launch.args = o;
+	emu.blind = is_wrong("blind") * (unsigned)EMU_BLIND_COUNTERS +
+		    is_wrong("unstored") * (unsigned)EMU_BLIND_ENDS +
+		    is_wrong("unloaded") * (unsigned)EMU_BLIND_LOADS;
 	if (is_wrong("dropped") && o->kernel.way[0].chunks)
 		o->kernel.way[0].chunks--;
 	emu.nranks = EMU_MOST_RANKS;
@@ -329,7 +330,8 @@ void fake_operate(cudaStream_t stream, unsigned n, const CUstreamBatchMemOpParam
 cudaError_t fake_launch(const char *name, void **args, unsigned blocks, unsigned threads,
 			cudaStream_t stream)
 {
-	struct operation o = {.kind = KERNEL, .odd = strstr(name, "any") != NULL};
+	struct operation o = {.kind = KERNEL, .odd = strstr(name, "any") != NULL,
+			      .bulk = strstr(name, "bulk") != NULL};
 
 	if (strstr(name, "fb_kv_locator")) {
 		bool checks = strstr(name, "check") != NULL;

@@ -26,9 +26,10 @@ struct shape {
 static const struct shape shapes[] = {
 	{"empty", 0, 0, 0, 1, 0},   {"one", 1, 1, 5000, 1, 0},
 	{"odd", 37, 1, 37, 1, 0},   {"words", 64, 8, 64, 1, 0},
-	{"many", MOST_PIECES, 0, 60, 1, 0}, {"large", 3, 60000, 66001, 1, 0},
+	{"many", MOST_PIECES, 0, 60, 1, 0}, {"large", 3, 60001, 66001, 1, 0},
 	{"strided", 5, 1, 999, 7, 0}, {"even", 40, 24, 24, 3, 9},
-	{"neighbours", 40, 16, 16, 3, 1}, {NULL, 0, 0, 0, 0, 0},
+	{"neighbours", 40, 16, 16, 3, 1}, {"pages", 12, 512, 9001, 2, 0},
+	{NULL, 0, 0, 0, 0, 0},
 };
 
 struct list {
@@ -51,11 +52,12 @@ static inline void make_even_list(const struct shape *shape, struct list *list)
 /*
  * Offsets in a zone at `local` and `remote`. Pieces of a side do not overlap; their order and the
  * gaps between them are random, and those of the two sides have nothing to do with each other.
- * Words are aligned to 8 bytes at both ends.
+ * Words are aligned to 8 bytes at both ends; pages, of any length, to 16.
  */
 static inline void make_list(const struct shape *shape, uint64_t seed, struct list *list)
 {
-	uint32_t order[MOST_PIECES], align = shape->least == 8 ? 8 : 1;
+	uint32_t order[MOST_PIECES], align = shape->least == 512 ? 16
+						: shape->least == 8 ? 8 : 1;
 	uint64_t here = 0, there = 0, room;
 	struct fb_rng rng;
 
@@ -74,7 +76,7 @@ static inline void make_list(const struct shape *shape, uint64_t seed, struct li
 
 		order[i] = i;
 		here += fb_rng_below(&rng, room) / align * align;
-		list->piece[i] = (struct fb_piece){here, 0, bytes / align * align};
+		list->piece[i] = (struct fb_piece){here, 0, align == 8 ? bytes / 8 * 8 : bytes};
 		here += bytes;
 		here = (here + align - 1) / align * align;
 	}
@@ -82,7 +84,7 @@ static inline void make_list(const struct shape *shape, uint64_t seed, struct li
 	for (uint32_t i = 0; i < shape->pieces; i++) {
 		there += fb_rng_below(&rng, room) / align * align;
 		list->piece[order[i]].remote = there;
-		there += list->piece[order[i]].bytes;
+		there += (list->piece[order[i]].bytes + align - 1) / align * align;
 	}
 	list->local_step = here;
 	list->remote_step = (there + align - 1) / align * align;

@@ -34,7 +34,7 @@ unset FB_MOVER_MEMORY
 verdict fake_gpu_movers
 
 # Waits are in streams only, and this test looks by the host: it cannot see blind ones.
-for how in dropped early; do
+for how in dropped early unstored unloaded; do
 	moves 2 "$how" cuda
 	[ "$rc" -ne 0 ] || fail "mistake $how was not noticed"
 done

@@ -3,17 +3,26 @@
  * Mover cuda: a launch carries out all transfers of a move, PUT by stores into the peers' memory
  * and GET by loads from it. Each piece is moved by a team of threads that fits its length; lists
  * lie on the GPU since prepare(). Blocks count notices for themselves; who waits for one waits for
- * the counters of all blocks. What kernels do is in move.h.
+ * the counters of all blocks. What kernels do is in move.h. Form tma moves pieces of a kilobyte or
+ * more by bulk copies; where memory is not aligned to 16 bytes, threads move all of a launch.
  */
 #include <stdlib.h>
 
 #include "common/base/error.h"
 #include "common/mover/gpu/device.h"
 
+enum { TMA = 1 }; /* in ops->forms */
+
 struct cuda_move {
 	struct fb_gpu_move move;
 	struct fb_gpu_launches launches;
+	const char *form;
 };
+
+const char *fb_cuda_form(const struct fb_move *move)
+{
+	return ((const struct cuda_move *)move)->form;
+}
 
 void fb_cuda_release(struct fb_move *move)
 {
@@ -26,15 +35,23 @@ void fb_cuda_release(struct fb_move *move)
 int fb_cuda_prepare(struct fb_mover *mover, const struct fb_move *given, const char *form,
 		    struct fb_move **move)
 {
-	int err = fb_gpu_move_new(mover, given, sizeof(struct cuda_move), move);
+	bool tma = fb_mover_form(mover->ops, form) == TMA;
 	struct cuda_move *c;
+	int err;
 
-	(void)form;
+	if (tma && !((struct fb_gpu_mover *)mover)->has_tma)
+		return FB_EUNSUPPORTED;
+	err = fb_gpu_move_new(mover, given, sizeof(struct cuda_move), move);
 	if (err)
 		return err;
 	c = (struct cuda_move *)*move;
+	c->form = "kernels";
 	err = fb_gpu_launches_open(&c->launches, (struct fb_gpu_mover *)mover, (*move)->transfer,
 				   (*move)->transfers, FB_MOVE_ACROSS, NULL);
+	if (!err && tma)
+		c->form = fb_gpu_launches_bulk(&c->launches) == c->launches.count
+				  ? "kernels, tma"
+				  : "kernels, tma where aligned";
 	if (err)
 		fb_cuda_release(*move);
 	return err;

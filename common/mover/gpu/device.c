@@ -11,7 +11,7 @@
 #include "common/mover/gpu/kernels.h"
 
 /* Blocks of launches that only touch own memory, for each multiprocessor. */
-enum { LOCAL_BLOCKS = 2 };
+enum { LOCAL_BLOCKS = 2, WARP = 32 };
 
 static uint32_t at_most(uint64_t value, uint32_t most)
 {
@@ -44,8 +44,14 @@ static int begin_local(struct fb_gpu_mover *m)
 		err = FB_CUDA(cudaHostAlloc((void **)&m->seen, 8 * FB_MOVE_MOST_BLOCKS,
 					    cudaHostAllocDefault));
 	/* Loaded now: at first use that may wait for a kernel that waits for this rank. */
-	for (int odd = 0; odd < 2 && !err; odd++)
-		err = FB_CUDA(cudaFuncGetAttributes(&attributes, fb_move_kernel(odd)));
+	for (int which = 0; which < FB_MOVE_KERNELS && !err; which++)
+		err = FB_CUDA(cudaFuncGetAttributes(
+			&attributes, fb_move_kernel((enum fb_move_kernel)which)));
+	m->has_tma = !err && m->gpu.major >= 9 && attributes.ptxVersion >= 90;
+	if (m->has_tma)
+		err = FB_CUDA(cudaFuncSetAttribute(fb_move_kernel(FB_MOVE_BULK),
+						   cudaFuncAttributeMaxDynamicSharedMemorySize,
+						   FB_MOVE_POOL));
 	return err;
 }
 
@@ -183,9 +189,27 @@ static int finish_launch(struct fb_gpu_launch *l, const struct fb_gpu_mover *m, 
 	if (!fb_move_finish(&l->kernel, mean))
 		return FB_EUNSUPPORTED;
 	l->kernel.counters = m->counters;
-	l->blocks = fb_move_blocks(&l->kernel, m->threads,
-				   local ? m->local_blocks : m->push_blocks);
+	l->most = local ? m->local_blocks : m->push_blocks;
+	l->blocks = fb_move_blocks(&l->kernel, m->threads, l->most);
 	return FB_OK;
+}
+
+uint32_t fb_gpu_launches_bulk(struct fb_gpu_launches *l)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < l->count; i++) {
+		struct fb_gpu_launch *launch = &l->launch[i];
+
+		if (launch->odd)
+			continue;
+		launch->bulk = true;
+		launch->kernel.team = WARP;
+		launch->blocks = fb_move_blocks(&launch->kernel, FB_MOVE_BULK_THREADS,
+						launch->most);
+		n++;
+	}
+	return n;
 }
 
 int fb_gpu_launches_open(struct fb_gpu_launches *l, struct fb_gpu_mover *m,
@@ -242,8 +266,14 @@ static int launch(const struct fb_gpu_launch *l, struct fb_gpu_mover *m,
 			fb_move_counters(&m->flags, group->rank, wait[kernel.waits].from,
 					 wait[kernel.waits].notice),
 			wait[kernel.waits].count};
-	return FB_CUDA(cudaLaunchKernel(fb_move_kernel(l->odd), (dim3){l->blocks, 1, 1},
-					(dim3){m->threads, 1, 1}, args, 0, stream));
+	if (l->bulk)
+		return FB_CUDA(cudaLaunchKernel(fb_move_kernel(FB_MOVE_BULK),
+						(dim3){l->blocks, 1, 1},
+						(dim3){FB_MOVE_BULK_THREADS, 1, 1}, args,
+						FB_MOVE_POOL, stream));
+	return FB_CUDA(cudaLaunchKernel(fb_move_kernel(l->odd ? FB_MOVE_ANY : FB_MOVE_ALIGNED),
+					(dim3){l->blocks, 1, 1}, (dim3){m->threads, 1, 1}, args, 0,
+					stream));
 }
 
 int fb_gpu_launches_enqueue(const struct fb_gpu_launches *l, struct fb_gpu_mover *m,

@@ -24,8 +24,8 @@ struct fb_gpu_launch {
 	struct fb_move_launch kernel;
 	const struct fb_transfer *transfer[FB_MOVE_MOST_WAYS]; /* [kernel.ways] */
 	struct fb_gpu_table *table[FB_MOVE_MOST_WAYS];         /* NULL: a way without chunks */
-	uint32_t blocks;
-	bool odd;
+	uint32_t blocks, most; /* most: for what it touches */
+	bool odd, bulk;
 };
 
 struct fb_gpu_launches {
@@ -42,6 +42,8 @@ struct fb_gpu_launches {
 int fb_gpu_launches_open(struct fb_gpu_launches *l, struct fb_gpu_mover *m,
 			 const struct fb_transfer *transfer, uint32_t n, enum fb_move_leg leg,
 			 const uint64_t *buffer);
+/* Form tma: has those by bulk copies of which all memory is aligned. How many these are. */
+uint32_t fb_gpu_launches_bulk(struct fb_gpu_launches *l);
 void fb_gpu_launches_close(struct fb_gpu_launches *l, struct fb_gpu_mover *m);
 
 /* Enqueues them, behind waits for n notices, and counts the notices that they give. */

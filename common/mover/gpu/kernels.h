@@ -3,17 +3,19 @@
 #ifndef FB_COMMON_MOVER_GPU_KERNELS_H
 #define FB_COMMON_MOVER_GPU_KERNELS_H
 
-#include <stdbool.h>
-
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-/*
- * The kernel that takes a struct fb_move_launch, for cudaLaunchKernel. `odd`: of any addresses;
- * otherwise of multiples of 16.
- */
-const void *fb_move_kernel(bool odd);
+enum fb_move_kernel {
+	FB_MOVE_ALIGNED, /* all addresses are multiples of 16 */
+	FB_MOVE_ANY,
+	FB_MOVE_BULK,    /* aligned, by bulk copies; with FB_MOVE_POOL bytes of shared memory */
+	FB_MOVE_KERNELS,
+};
+
+/* The kernel that takes a struct fb_move_launch, for cudaLaunchKernel. */
+const void *fb_move_kernel(enum fb_move_kernel which);
 
 #ifdef __cplusplus
 }

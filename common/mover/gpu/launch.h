@@ -13,6 +13,10 @@ enum {
 	FB_MOVE_MOST_BLOCKS = 256, /* of a launch, and counters of a notice */
 	FB_MOVE_THREADS = 512,
 	FB_MOVE_CHUNK = 8192,      /* bytes that a team moves at most, at a time */
+	/* Form tma: few warps, each with stages of a chunk; shorter pieces are moved by threads. */
+	FB_MOVE_BULK_THREADS = 128,
+	FB_MOVE_BULK_LEAST = 1024,
+	FB_MOVE_POOL = 4 * 4 * FB_MOVE_CHUNK + 128,
 };
 
 /* A piece, or a part of one; cut so that a team of at most a warp moves it. */

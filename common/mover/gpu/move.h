@@ -7,12 +7,14 @@
  * threads of a block have stored and loaded, each posting thread executes fence.acq_rel.sys and
  * stores counters of its block's (fb_post); the barrier orders all threads' accesses before the
  * fence, and fences are cumulative. Who waits acquires the counters of all blocks. So notices of a
- * launch come behind all that the launch moved, loads of a GET included.
+ * launch come behind all that the launch moved, loads of a GET included. Bulk copies (form tma) are
+ * complete, and fenced, before their block meets (common/cuda/device_pipe.h).
  */
 #ifndef FB_COMMON_MOVER_GPU_MOVE_H
 #define FB_COMMON_MOVER_GPU_MOVE_H
 
 #include "common/cuda/device_copy.h"
+#include "common/cuda/device_pipe.h"
 #include "common/mover/gpu/launch.h"
 
 /* `odd`, a constant: addresses may be any; otherwise all are multiples of 16. */
@@ -25,29 +27,33 @@ FB_DEVICE void fb_move_bytes(uint64_t from, uint64_t to, uint64_t bytes, uint32_
 		fb_copy_aligned(from, to, bytes, lane, team);
 }
 
-/* Chunk number `i` of a repeat, by one of `team` threads, number `lane`. */
-FB_DEVICE void fb_move_chunk(const struct fb_move_way *way, uint32_t repeat, uint32_t i,
-			     uint32_t lane, uint32_t team, bool odd)
+/* Chunk number `i` of a repeat; false: there is none. */
+FB_DEVICE bool fb_move_find(const struct fb_move_way *way, uint32_t repeat, uint32_t i,
+			    struct fb_move_chunk *chunk)
 {
 	uint64_t from = way->from + repeat * way->from_step;
 	uint64_t to = way->to + repeat * way->to_step;
 	uint64_t at = way->chunk + i * (uint64_t)sizeof(struct fb_move_chunk), bytes;
 
+	if (repeat >= way->repeats)
+		return false;
 	if (!way->chunk) {
 		uint64_t offset = i * (uint64_t)FB_MOVE_CHUNK;
 
-		if (offset >= way->bytes || repeat >= way->repeats)
-			return;
+		if (offset >= way->bytes)
+			return false;
 		bytes = way->bytes - offset;
-		fb_move_bytes(from + offset, to + offset,
-			      bytes < FB_MOVE_CHUNK ? bytes : FB_MOVE_CHUNK, lane, team, odd);
-		return;
+		chunk->from = from + offset;
+		chunk->to = to + offset;
+		chunk->bytes = bytes < FB_MOVE_CHUNK ? bytes : FB_MOVE_CHUNK;
+		return true;
 	}
-	if (i >= way->chunks || repeat >= way->repeats)
-		return;
-	from += fb_load_private(at);
-	to += fb_load_private(at + 8);
-	fb_move_bytes(from, to, fb_load_private(at + 16), lane, team, odd);
+	if (i >= way->chunks)
+		return false;
+	chunk->from = from + fb_load_private(at);
+	chunk->to = to + fb_load_private(at + 8);
+	chunk->bytes = fb_load_private(at + 16);
+	return true;
 }
 
 /* Counters that this block posts: every one of as many as there are blocks. */
@@ -74,10 +80,101 @@ FB_DEVICE void fb_move_run(const struct fb_move_launch *l, bool odd)
 		fb_await_counters(l->wait[w].counters, l->counters, l->wait[w].value);
 	for (uint32_t m = thread / l->team; m < all; m += teams) {
 		uint32_t rest = m / l->ways;
+		struct fb_move_chunk c;
 
-		fb_move_chunk(&l->way[m % l->ways], rest / l->chunks, rest % l->chunks,
-			      thread % l->team, l->team, odd);
+		if (fb_move_find(&l->way[m % l->ways], rest / l->chunks, rest % l->chunks, &c))
+			fb_move_bytes(c.from, c.to, c.bytes, thread % l->team, l->team, odd);
 	}
+	fb_sync_block();
+	if (fb_block() < l->counters)
+		fb_move_post(l);
+}
+
+/* --- by bulk copies --------------------------------------------------------------------------- */
+
+/* What a warp has in a stage: `bulk` bytes of a chunk, and those that threads move behind them. */
+struct fb_move_tile {
+	uint64_t from, to;
+	uint32_t bulk, rest;
+};
+
+/*
+ * Tile number m of the launch, of which each is a stage or less; its load is under way afterwards.
+ * All threads of the warp come here.
+ */
+FB_DEVICE void fb_move_load(const struct fb_move_launch *l, const struct fb_pipe *pipe, uint32_t k,
+			    uint64_t m, struct fb_move_tile *tile)
+{
+	uint32_t parts = (FB_MOVE_CHUNK + pipe->bytes - 1) / pipe->bytes;
+	uint64_t offset = m % parts * pipe->bytes, way = m / parts % l->ways;
+	uint64_t rest = m / parts / l->ways, left;
+	uint64_t *full = &pipe->full[k % FB_PIPE_STAGES];
+	struct fb_move_chunk c;
+
+	*tile = (struct fb_move_tile){0, 0, 0, 0};
+	if (fb_move_find(&l->way[way], (uint32_t)(rest / l->chunks), (uint32_t)(rest % l->chunks),
+			 &c) &&
+	    offset < c.bytes) {
+		left = c.bytes - offset;
+		left = left < pipe->bytes ? left : pipe->bytes;
+		tile->from = c.from + offset;
+		tile->to = c.to + offset;
+		tile->bulk = c.bytes < FB_MOVE_BULK_LEAST ? 0 : (uint32_t)left / 16 * 16;
+		tile->rest = (uint32_t)left - tile->bulk;
+	}
+	if (fb_thread() % FB_WARP)
+		return;
+	fb_tma_expect(full, tile->bulk);
+	if (tile->bulk)
+		fb_tma_load(fb_pipe_stage(pipe, k), tile->from, tile->bulk, full);
+}
+
+/* What has come goes on, and the threads move the rest. */
+FB_DEVICE void fb_move_store(const struct fb_pipe *pipe, uint32_t k,
+			     const struct fb_move_tile *tile)
+{
+	if (fb_thread() % FB_WARP == 0) {
+		if (tile->bulk)
+			fb_tma_store(tile->to, fb_pipe_stage(pipe, k), tile->bulk);
+		fb_tma_commit();
+		fb_tma_await_read();
+	}
+	fb_copy_aligned(tile->from + tile->bulk, tile->to + tile->bulk, tile->rest,
+			fb_thread() % FB_WARP, FB_WARP);
+	fb_sync_warp();
+}
+
+/* As fb_move_run of aligned memory; pool: shared memory of that many bytes. */
+FB_DEVICE void fb_move_run_bulk(const struct fb_move_launch *l, unsigned char *pool,
+				uint32_t pool_bytes)
+{
+	uint32_t own = fb_threads() / FB_WARP, ahead = FB_PIPE_STAGES - 1, count = 0;
+	uint64_t m = (uint64_t)fb_block() * own + fb_thread() / FB_WARP;
+	uint64_t warps = (uint64_t)fb_blocks() * own, all;
+	struct fb_move_tile tile[FB_PIPE_STAGES];
+	struct fb_pipe pipe;
+
+	fb_pipe_open(&pipe, pool, pool_bytes);
+	all = (uint64_t)l->ways * l->chunks * l->repeats *
+	      ((FB_MOVE_CHUNK + pipe.bytes - 1) / pipe.bytes);
+	for (uint32_t w = 0; w < l->waits; w++)
+		fb_await_counters(l->wait[w].counters, l->counters, l->wait[w].value);
+	fb_tma_fence();
+	if (m < all)
+		count = (uint32_t)((all - m + warps - 1) / warps);
+	FB_UNROLL
+	for (uint32_t k = 0; k < FB_PIPE_STAGES - 1; k++)
+		if (k < count)
+			fb_move_load(l, &pipe, k, m + k * warps, &tile[k]);
+	FB_ROLLED
+	for (uint32_t k = 0; k < count; k++) {
+		fb_pipe_await(&pipe, k);
+		fb_move_store(&pipe, k, &tile[k % FB_PIPE_STAGES]);
+		if (k + ahead < count)
+			fb_move_load(l, &pipe, k + ahead, m + (k + ahead) * warps,
+				     &tile[(k + ahead) % FB_PIPE_STAGES]);
+	}
+	fb_pipe_end();
 	fb_sync_block();
 	if (fb_block() < l->counters)
 		fb_move_post(l);

@@ -47,6 +47,7 @@ static void rdma_close(struct fb_mover *mover)
 		}
 	if (m->cache.rails)
 		fb_rdma_cache_close(&m->cache);
+	fb_gpu_view_close(&m->gpu);
 	fb_rdma_completions_close(&m->completions);
 	fb_rdma_rails_close(m->rail, m->rails);
 	fb_verbs_close(&m->verbs);
@@ -63,6 +64,7 @@ static bool count_notice(void *arg, uint32_t imm)
 	if (from >= (uint32_t)m->mover.group->nranks || !notice || notice > FB_NOTICES)
 		return false;
 	m->arrived[from][notice]++;
+	m->fresh = true;
 	return true;
 }
 
@@ -90,10 +92,11 @@ static int open_device(struct fb_rdma_mover *m, char why[FB_REASON_CHARS])
 	return err;
 }
 
-static int rdma_open(struct fb_mover **mover, const struct fb_session *session,
-		     const struct fb_group *group, char why[FB_REASON_CHARS])
+static int open_as(struct fb_mover **mover, const struct fb_mover_ops *ops,
+		   const struct fb_session *session, const struct fb_group *group,
+		   char why[FB_REASON_CHARS])
 {
-	int err = fb_mover_new(mover, &fb_mover_rdma, sizeof(struct fb_rdma_mover), session, group);
+	int err = fb_mover_new(mover, ops, sizeof(struct fb_rdma_mover), session, group);
 	struct fb_rdma_mover *m;
 
 	if (err)
@@ -104,9 +107,23 @@ static int rdma_open(struct fb_mover **mover, const struct fb_session *session,
 	m->arrived = calloc((size_t)group->nranks, sizeof(*m->arrived));
 	err = m->queue && m->arrived ? open_device(m, why) : FB_ENOMEM;
 	err = fb_group_agree_why(group, err, why, FB_REASON_CHARS);
+	if (!err && ops->device)
+		err = fb_rdma_gpu_begin(m, why);
 	if (err)
 		rdma_close(*mover);
 	return err;
+}
+
+static int rdma_open(struct fb_mover **mover, const struct fb_session *session,
+		     const struct fb_group *group, char why[FB_REASON_CHARS])
+{
+	return open_as(mover, &fb_mover_rdma, session, group, why);
+}
+
+static int rdma_gpu_open(struct fb_mover **mover, const struct fb_session *session,
+			 const struct fb_group *group, char why[FB_REASON_CHARS])
+{
+	return open_as(mover, &fb_mover_rdma_gpu, session, group, why);
 }
 
 /* --- regions ---------------------------------------------------------------------------------- */
@@ -120,7 +137,12 @@ static int rdma_add(struct fb_mover *mover, const struct fb_segment *segment,
 	char *base = fb_segment_part(segment, g->rank);
 	const struct fb_rdma_region *known = NULL;
 	struct fb_rdma_target own = {.base = (uintptr_t)base};
-	int err = r ? fb_rdma_register(&m->cache, base, segment->part_bytes, &known) : FB_ENOMEM;
+	int err = FB_ENOMEM;
+
+	if (r && mover->ops->device)
+		err = fb_rdma_gpu_register(m, base, segment->part_bytes, &known);
+	else if (r)
+		err = fb_rdma_register(&m->cache, base, segment->part_bytes, &known);
 
 	err = fb_group_agree(g, err);
 	if (err || !r || !known) {
@@ -129,6 +151,7 @@ static int rdma_add(struct fb_mover *mover, const struct fb_segment *segment,
 	}
 	r->region = (struct fb_region){mover, segment};
 	r->lkey = known->mr[0]->lkey;
+	m->how = known->how;
 	own.rkey = known->mr[0]->rkey;
 	MPI_Allgather(&own, sizeof(own), MPI_BYTE, r->reach, sizeof(own), MPI_BYTE, g->comm);
 	*region = &r->region;
@@ -183,7 +206,8 @@ static int rdma_connect(struct fb_mover *mover, const int *peers, int n)
 
 	err = own && met ? FB_OK : FB_ENOMEM;
 	for (int i = 0; own && met && i < n && !err; i++) {
-		if (peers[i] == rank || m->queue[peers[i]])
+		/* The processor cannot copy GPU memory, so that the own rank has a queue, too. */
+		if ((peers[i] == rank && !mover->ops->device) || m->queue[peers[i]])
 			continue;
 		met[peers[i]] = true;
 		err = make_queue(m, peers[i], &own[peers[i]]);
@@ -208,7 +232,8 @@ static void rdma_describe(struct fb_move *move, struct fb_traits *traits)
 	char rail[160];
 
 	fb_rdma_rail_text(m->rail, rail, sizeof(rail));
-	snprintf(traits->path, sizeof(traits->path), "rdma %s", rail);
+	snprintf(traits->path, sizeof(traits->path), "rdma %s%s%s", rail,
+		 m->how ? ", GPUDirect " : "", m->how ? fb_rdma_how_names[m->how] : "");
 	traits->channels = 1;
 }
 
@@ -226,23 +251,25 @@ static int rdma_open(struct fb_mover **mover, const struct fb_session *session,
 
 #endif
 
-const struct fb_mover_ops fb_mover_rdma = {
-	.name = "rdma",
-	.summary = "verbs from and into the ranks' memory",
-	.transport = "rdma",
-	.verbs = 1u << FB_MOVE_PUT | 1u << FB_MOVE_GET,
-	.forms = rdma_forms,
-	.open = rdma_open,
 #if FB_HAVE_VERBS
-	.close = rdma_close,
-	.add = rdma_add,
-	.remove = rdma_remove,
-	.connect = rdma_connect,
-	.prepare = fb_rdma_move_prepare,
-	.release = fb_move_free,
-	.post = fb_rdma_move_post,
-	.test = fb_rdma_move_test,
-	.arrived = fb_rdma_move_arrived,
-	.describe = rdma_describe,
+#define OPERATIONS                                                                                 \
+	.close = rdma_close, .add = rdma_add, .remove = rdma_remove, .connect = rdma_connect,      \
+	.prepare = fb_rdma_move_prepare, .release = fb_move_free, .post = fb_rdma_move_post,       \
+	.test = fb_rdma_move_test, .arrived = fb_rdma_move_arrived, .describe = rdma_describe
+#else
+#define OPERATIONS .close = NULL
+#define rdma_gpu_open rdma_open
 #endif
+
+const struct fb_mover_ops fb_mover_rdma = {
+	.name = "rdma", .summary = "verbs from and into the ranks' memory", .transport = "rdma",
+	.verbs = 1u << FB_MOVE_PUT | 1u << FB_MOVE_GET, .forms = rdma_forms, .open = rdma_open,
+	OPERATIONS,
+};
+
+const struct fb_mover_ops fb_mover_rdma_gpu = {
+	.name = "rdma_gpu", .summary = "verbs from and into GPU memory (GPUDirect RDMA)",
+	.transport = "rdma", .verbs = 1u << FB_MOVE_PUT | 1u << FB_MOVE_GET, .device = true,
+	.forms = rdma_forms, .open = rdma_gpu_open,
+	OPERATIONS,
 };

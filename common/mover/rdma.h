@@ -3,6 +3,7 @@
 #ifndef FB_COMMON_MOVER_RDMA_H
 #define FB_COMMON_MOVER_RDMA_H
 
+#include "common/cuda/gpu.h"
 #include "common/mover/mover.h"
 #include "common/transport/rdma_memory.h"
 #include "common/transport/rdma_queue.h"
@@ -54,7 +55,21 @@ struct fb_rdma_mover {
 	uint64_t (*arrived)[FB_NOTICES + 1]; /* [nranks] */
 	struct fb_rdma_move *head, *tail;
 	unsigned polls;
+	/* rdma_gpu only: bits 1 << enum fb_gpu_direct; what has come since the last flush */
+	struct fb_gpu gpu;
+	unsigned ways;
+	enum fb_rdma_how how; /* of regions */
+	bool flushes, fresh;
 };
+
+/*
+ * rdma_gpu.c. Collective: whether GPU memory can be registered, as fb_mover_open(). Local: does it;
+ * and what has come is seen by kernels. 0 or an error (printed).
+ */
+int fb_rdma_gpu_begin(struct fb_rdma_mover *m, char why[FB_REASON_CHARS]);
+int fb_rdma_gpu_register(struct fb_rdma_mover *m, char *base, size_t bytes,
+			 const struct fb_rdma_region **region);
+int fb_rdma_gpu_flush(struct fb_rdma_mover *m);
 
 /* fb_mover_ops, in rdma_move.c */
 int fb_rdma_move_prepare(struct fb_mover *mover, const struct fb_move *given, const char *form,

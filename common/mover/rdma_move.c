@@ -110,7 +110,7 @@ int fb_rdma_move_prepare(struct fb_mover *mover, const struct fb_move *given, co
 	for (uint32_t i = 0; i < given->transfers; i++) {
 		int peer = given->transfer[i].peer;
 
-		if (peer != mover->group->rank && !m->queue[peer])
+		if ((peer != mover->group->rank || mover->ops->device) && !m->queue[peer])
 			return fb_error(FB_EINPUT, "mover rdma: a transfer with rank %d, which is "
 					"not connected", peer);
 	}
@@ -148,25 +148,29 @@ int fb_rdma_move_test(struct fb_move *move, bool *done)
 	struct fb_rdma_mover *m = (struct fb_rdma_mover *)move->mover;
 	const struct fb_rdma_move *mine = (const struct fb_rdma_move *)move;
 	int err = progress(m);
+	bool reads = false;
 
 	*done = !err && mine->at == move->transfers;
 	for (uint32_t i = 0; *done && i < move->transfers; i++) {
 		const struct fb_rdma_queue *queue = m->queue[move->transfer[i].peer];
 
 		*done = !queue || fb_rdma_queue_done(queue, mine->part[i].last);
+		reads |= move->transfer[i].verb == FB_MOVE_GET;
 	}
 	fb_rdma_from_device();
-	return err;
+	return *done && reads ? fb_rdma_gpu_flush(m) : err;
 }
 
 int fb_rdma_move_arrived(struct fb_mover *mover, int from, int notice, uint64_t *count)
 {
 	struct fb_rdma_mover *m = (struct fb_rdma_mover *)mover;
 	int err = progress(m);
+	bool fresh = m->fresh;
 
 	*count = m->arrived[from][notice];
 	fb_rdma_from_device();
-	return err;
+	m->fresh = false;
+	return fresh && !err ? fb_rdma_gpu_flush(m) : err;
 }
 
 #else

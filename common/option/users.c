@@ -72,7 +72,7 @@ static const struct {
 	{"no-gpu-overlap", COLLECTIVE | STEP},
 	{"blocking-kernel", COLLECTIVE},
 	{"accumulate", COLLECTIVE | STEP},
-	{"gpu-direct", COLLECTIVE | STEP | MESSAGES | COST},
+	{"gpu-direct", COLLECTIVE | STEP | MESSAGES | COST | HANDOFF},
 	{"nccl-library", NETWORK},
 	{"nccl-force", COLLECTIVE | LIFE | STEP},
 	{"nccl-force-by", COLLECTIVE},

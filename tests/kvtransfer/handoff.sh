@@ -181,6 +181,9 @@ if [ -x "$fake" ]; then
 	go 2 --engine copy,auto --tokens 600
 	expect "copies of 39 runs" "$(rows ',copy,put,.*copy engine, strided of 39 copies, push')" 1
 	expect "auto on GPUs" "$(rows ',auto,put,.*,device,.*cuda, no path table: kernels')" 1
+	# Such a GPU's memory is nothing for an RDMA device, if there is one.
+	go 2 --engine rdma_gpu
+	expect "rows without GPUDirect RDMA" "$(rows ',rdma_gpu,put,.*,skipped,"?[^,]')" 1
 	unset FB_FAKE_GPU_WORKS
 	verdict handoff_fake_gpu
 else

@@ -124,6 +124,18 @@ if [ -x "$build/tests/fake_gpu/latency" ]; then
 		--gpu-direct dma-buf
 	check gpu-no 1 'gpu_direct=no.*--gpu-direct no' 2 latency --engine rdma --protocol send \
 		--memory device --bytes 8 --gpu-direct no
+	# The mover on such memory; the own rank is reached through the device, too.
+	good=',(ok|few),'
+	FB_FAKE_GPU_WORKS=right check gpu-handoff 12 \
+		',rdma_gpu,(put|get),.*, GPUDirect peermem' 3 handoff \
+		--engine rdma_gpu --algorithm all --operation reshard --grain all --decode 1,2 \
+		--tokens 37
+	for ranks in 1 2 3; do
+		vm_wanted mover-gpu-$ranks "$usual" || continue
+		FB_FAKE_GPU_WORKS=right FB_MOVER_MEMORY=device vm_run 240 $ranks \
+			"$build/tests/fake_gpu/test_mover" rdma_gpu >$log 2>&1
+		verdict vm/mover-gpu-$ranks $? $log
+	done
 	unset FB_FAKE_GPU_DIRECT
 	check gpu-none 1 'no GPU has no GPUDirect RDMA' 2 latency --engine rdma --protocol send \
 		--memory device --bytes 8

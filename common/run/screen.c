@@ -5,11 +5,11 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "common/base/fold.h"
 #include "common/record/csv.h"
 
-enum { MOST_ANCESTORS = 8, PATH_CHARS = 64, HALF_CHARS = 16 };
+enum { HALF_CHARS = 16 };
 
 /* Identity, for files, and what is in the table in another form. */
 static const char *const hidden[] = {"program", "bytes", "rank_mean_us"};
@@ -29,6 +29,7 @@ static void free_row(struct fb_screen_row *row, size_t n)
 	for (size_t i = 0; row->field && i < n; i++)
 		free(row->field[i]);
 	free(row->field);
+	free(row->group);
 }
 
 bool fb_screen_add(struct fb_screen *screen, const struct fb_row *row)
@@ -78,13 +79,16 @@ static const char *field(const struct fb_screen_row *row, const char *name)
 	return row->field[fb_column_find(name)];
 }
 
-/* By size, of equal ones the quickest first, without a time last. */
+/* By group, then by size, of equal ones the quickest first, without a time last. */
 static int compare_rows(const void *x, const void *y)
 {
 	const struct fb_screen_row *a = x, *b = y;
 	double ta = isnan(a->us) ? (double)INFINITY : a->us;
 	double tb = isnan(b->us) ? (double)INFINITY : b->us;
-	int order = strcmp(field(a, "operation"), field(b, "operation"));
+	int order = a->group && b->group ? strcmp(a->group, b->group) : 0;
+
+	if (!order)
+		order = strcmp(field(a, "operation"), field(b, "operation"));
 
 	if (!order)
 		order = (a->bytes > b->bytes) - (a->bytes < b->bytes);
@@ -142,6 +146,12 @@ static int width_of(const struct fb_screen *screen, size_t i)
 	return (int)most;
 }
 
+/* Whether a key has a column of its own. */
+static bool has_column(const struct fb_screen *screen, const bool *apart, size_t i)
+{
+	return is_key(screen, i) && varies(screen, i) && !apart[i];
+}
+
 /* "operation all_reduce, engine host, ..." */
 static void print_common(const struct fb_screen *screen, const struct fb_screen_row *row, FILE *out)
 {
@@ -172,11 +182,61 @@ static bool is_shown(const struct fb_screen *screen, size_t i)
 	return false;
 }
 
-static void print_head(const struct fb_screen *screen, FILE *out)
+/* Letters of the head line; remarks may be longer, and are continued. */
+static int table_width(const struct fb_screen *screen, const bool *apart)
+{
+	enum { BYTES = 12, TIME = 22, REMARKS = 9, GAP = 2 };
+	int width = BYTES + TIME + REMARKS;
+
+	for (size_t i = 0; i < columns(screen); i++)
+		if (has_column(screen, apart, i) || is_shown(screen, i))
+			width += GAP + width_of(screen, i);
+	return width;
+}
+
+/* The widest key with a column; -1: there is none. */
+static int widest_key(const struct fb_screen *screen, const bool *apart)
+{
+	int widest = -1;
+
+	for (size_t i = 0; i < columns(screen); i++)
+		if (has_column(screen, apart, i) &&
+		    (widest < 0 || width_of(screen, i) > width_of(screen, (size_t)widest)))
+			widest = (int)i;
+	return widest;
+}
+
+/* Which keys break the table, and what rows have of them. False: memory is out. */
+static bool set_apart(struct fb_screen *screen, bool *apart)
+{
+	bool any = false, whole = true;
+	int widest;
+
+	while (table_width(screen, apart) > FB_LINE_MOST &&
+	       (widest = widest_key(screen, apart)) >= 0)
+		apart[widest] = any = true;
+	for (size_t r = 0; r < screen->nrows && any && whole; r++) {
+		size_t bytes;
+		FILE *out = open_memstream(&screen->row[r].group, &bytes);
+		const char *comma = "";
+
+		for (size_t i = 0; out && i < columns(screen); i++) {
+			if (!apart[i])
+				continue;
+			fprintf(out, "%s%s %s", comma, column_at(screen, i)->name,
+				screen->row[r].field[i]);
+			comma = ", ";
+		}
+		whole = out && !fclose(out);
+	}
+	return whole;
+}
+
+static void print_head(const struct fb_screen *screen, const bool *apart, FILE *out)
 {
 	fprintf(out, "%12s", "bytes");
 	for (size_t i = 0; i < columns(screen); i++)
-		if (is_key(screen, i) && varies(screen, i))
+		if (has_column(screen, apart, i))
 			fprintf(out, "  %-*s", width_of(screen, i), column_at(screen, i)->name);
 	fprintf(out, "  %12s %7s", "median_us", "+-");
 	for (size_t i = 0; i < columns(screen); i++)
@@ -185,7 +245,8 @@ static void print_head(const struct fb_screen *screen, FILE *out)
 	fputs("  remarks\n", out);
 }
 
-static void print_row(const struct fb_screen *screen, const struct fb_screen_row *row, FILE *out)
+static void print_row(const struct fb_screen *screen, const bool *apart,
+		      const struct fb_screen_row *row, FILE *out)
 {
 	double low = strtod(field(row, "median_low_us"), NULL);
 	double high = strtod(field(row, "median_high_us"), NULL);
@@ -199,7 +260,7 @@ static void print_row(const struct fb_screen *screen, const struct fb_screen_row
 			 100 * fmax(high - row->us, row->us - low) / row->us);
 	fprintf(out, "%12.0f", row->bytes);
 	for (size_t i = 0; i < columns(screen); i++)
-		if (is_key(screen, i) && varies(screen, i))
+		if (has_column(screen, apart, i))
 			fprintf(out, "  %-*s", width_of(screen, i), row->field[i]);
 	if (isnan(row->us))
 		fprintf(out, "  %12s %7s", "-", "");
@@ -247,101 +308,55 @@ static bool has_equal_sizes(const struct fb_screen *screen)
 	return false;
 }
 
-void fb_screen_print(struct fb_screen *screen, FILE *out)
+/* Tables of the rows that were measured, one for each group. */
+static void print_tables(const struct fb_screen *screen, const bool *apart, FILE *out)
 {
-	const struct fb_screen_row *first = NULL, *before = NULL;
-	bool apart;
+	const struct fb_screen_row *before = NULL;
+	bool equal = has_equal_sizes(screen);
 
-	if (!screen->nrows)
-		return;
+	for (size_t r = 0; r < screen->nrows; r++) {
+		const struct fb_screen_row *row = &screen->row[r];
+		bool begins = !before;
+
+		if (is_skipped(row))
+			continue;
+		if (row->group && (!before || strcmp(before->group, row->group))) {
+			fprintf(out, "%s%s:\n", before ? "\n" : "", row->group);
+			begins = true;
+		}
+		if (begins)
+			print_head(screen, apart, out);
+		else if (equal && (before->bytes < row->bytes || before->bytes > row->bytes))
+			fputc('\n', out);
+		print_row(screen, apart, row, out);
+		before = row;
+	}
+}
+
+static void print_all(struct fb_screen *screen, const bool *apart, FILE *out)
+{
+	const struct fb_screen_row *first = NULL;
+
 	qsort(screen->row, screen->nrows, sizeof(*screen->row), compare_rows);
 	for (size_t r = 0; r < screen->nrows && !first; r++)
 		if (!is_skipped(&screen->row[r]))
 			first = &screen->row[r];
 	fputc('\n', out);
-	if (first) {
+	if (first)
 		print_common(screen, first, out);
-		print_head(screen, out);
-	}
-	apart = has_equal_sizes(screen);
-	for (size_t r = 0; r < screen->nrows; r++) {
-		const struct fb_screen_row *row = &screen->row[r];
-
-		if (is_skipped(row))
-			continue;
-		if (apart && before && (before->bytes < row->bytes || before->bytes > row->bytes))
-			fputc('\n', out);
-		print_row(screen, row, out);
-		before = row;
-	}
+	print_tables(screen, apart, out);
 	print_skipped(screen, out);
-	fflush(out);
 }
 
-/* The parent of a process, and its name; 0: none. */
-static long parent_of(long pid, char name[PATH_CHARS])
+void fb_screen_print(struct fb_screen *screen, FILE *out)
 {
-	char path[PATH_CHARS], line[256], *end;
-	long parent = 0;
-	FILE *file;
+	bool *apart = screen->nrows ? calloc(columns(screen), sizeof(*apart)) : NULL;
+	struct fb_fold fold;
 
-	snprintf(path, sizeof(path), "/proc/%ld/stat", pid);
-	file = fopen(path, "r");
-	if (!file)
-		return 0;
-	name[0] = '\0';
-	if (fgets(line, sizeof(line), file)) {
-		/* "PID (NAME) STATE PPID ..."; a name may hold anything but its own end. */
-		char *begin = strchr(line, '(');
-
-		end = strrchr(line, ')');
-		if (begin && end && end > begin && strlen(end) > 4) {
-			snprintf(name, PATH_CHARS, "%.*s", (int)(end - begin - 1), begin + 1);
-			parent = strtol(end + 4, NULL, 10);
-		}
+	if (apart && set_apart(screen, apart) && !fb_fold_open(&fold)) {
+		print_all(screen, apart, fold.stream);
+		(void)fb_fold_close(&fold, out);
+		fflush(out);
 	}
-	fclose(file);
-	return parent;
-}
-
-static bool is_launcher(const char *name)
-{
-	static const char *const names[] = {"mpirun", "mpiexec", "orterun", "prterun"};
-
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		if (!strncmp(name, names[i], strlen(names[i])))
-			return true;
-	return false;
-}
-
-static bool writes_to_terminal(long pid)
-{
-	char path[PATH_CHARS], target[PATH_CHARS];
-	ssize_t n;
-
-	snprintf(path, sizeof(path), "/proc/%ld/fd/1", pid);
-	n = readlink(path, target, sizeof(target) - 1);
-	if (n < 0)
-		return false;
-	target[n] = '\0';
-	return !strncmp(target, "/dev/pts/", 9) || !strncmp(target, "/dev/tty", 8);
-}
-
-bool fb_screen_is_terminal(void)
-{
-	char name[PATH_CHARS];
-	long pid = getpid(), launcher = 0;
-
-	for (int i = 0; i < MOST_ANCESTORS && pid > 1; i++) {
-		long parent = parent_of(pid, name);
-
-		if (is_launcher(name))
-			launcher = pid;
-		pid = parent;
-	}
-	if (launcher)
-		return writes_to_terminal(launcher);
-	/* Started by Slurm or from elsewhere: nobody knows who reads. */
-	return !getenv("SLURM_PROCID") && !getenv("PMI_RANK") && !getenv("PMIX_RANK") &&
-	       isatty(STDOUT_FILENO) == 1;
+	free(apart);
 }

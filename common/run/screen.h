@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The table for people that a run ends with: what is the same for all rows in one line, then a row
- * per size in ascending order, the quickest first. Rows come in a random order, so they are kept as
- * text until the end. Used by rank 0 only.
+ * per size in ascending order, the quickest first. Keys that would make it wider than FB_LINE_MOST
+ * are no columns but break it into tables, the widest first. Rows come in a random order, so they
+ * are kept as text until the end. Used by rank 0 only.
  */
 #ifndef FB_COMMON_RUN_SCREEN_H
 #define FB_COMMON_RUN_SCREEN_H
@@ -18,6 +19,7 @@ struct fb_screen {
 	struct fb_screen_row {
 		double bytes, us; /* us NAN: no time */
 		char **field;     /* [fixed and own columns] */
+		char *group;      /* "engine host, ...", where that is no column; or NULL */
 	} *row; /* [nrows] */
 	size_t nrows, room;
 };

@@ -6,6 +6,7 @@
  * It compares within one set of launches and gives no verdict. `--plot` feeds plots/<name>.gp,
  * which is why the joining of rows is here and not in gnuplot.
  */
+#include "common/base/fold.h"
 #include "common/base/error.h"
 #include "common/option/option.h"
 #include "scripts/tools/lib/rank_times.h"
@@ -111,10 +112,8 @@ static int print_laggards(const struct fb_report *report, char *const *paths, si
 	return err;
 }
 
-static int print(const struct fb_report *report, const struct settings *settings,
-		 char *const *paths, size_t count)
+static int print_any(const struct fb_report *report, const struct settings *settings)
 {
-	struct fb_tally tally = fb_report_tally(report->cells);
 	size_t sections = report->cells->nsections;
 
 	if (settings->sections) {
@@ -137,14 +136,34 @@ static int print(const struct fb_report *report, const struct settings *settings
 		fb_report_auto(report);
 	} else {
 		fb_report_text(report);
-		if (print_slow(report) || print_laggards(report, paths, count))
-			return FB_EXIT_FAULT;
-		if (tally.status[FB_STATUS_FAULT])
-			return FB_EXIT_FAULT;
-		if (tally.status[FB_STATUS_WRONG])
-			return FB_EXIT_WRONG;
 	}
 	return FB_EXIT_OK;
+}
+
+/* Tables are folded, and followed by a line for each slow part, which scripts look for. */
+static int print(struct fb_report *report, const struct settings *settings, char *const *paths,
+		 size_t count)
+{
+	bool other = settings->chosen || settings->crossings || settings->asked;
+	struct fb_tally tally = fb_report_tally(report->cells);
+	struct fb_fold fold;
+	int err, code;
+
+	if (settings->sections || settings->plot || settings->csv)
+		return print_any(report, settings);
+	err = fb_fold_open(&fold);
+	if (err)
+		return fb_exit_code(err);
+	report->out = fold.stream;
+	code = print_any(report, settings);
+	report->out = stdout;
+	err = fb_fold_close(&fold, stdout);
+	if (err || code || other)
+		return err ? fb_exit_code(err) : code;
+	if (print_slow(report) || print_laggards(report, paths, count) ||
+	    tally.status[FB_STATUS_FAULT])
+		return FB_EXIT_FAULT;
+	return tally.status[FB_STATUS_WRONG] ? FB_EXIT_WRONG : FB_EXIT_OK;
 }
 
 static int check_columns(const char *list, const struct fb_results *results)

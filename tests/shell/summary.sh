@@ -45,6 +45,15 @@ same six.txt 0 six
 same fault.txt 5 fault
 width=$(grep -hvE 'wrong|fault' "$golden"/{one,six,fault}*.txt | cut -c1-100 | wc -L)
 [ "$width" -le 100 ] || fail "a table is $width columns wide"
+# What was measured on machines, too, whatever its columns and axes are.
+for folder in results/reference/*/; do
+	for how in "" --all --chosen --asked --crossings; do
+		# shellcheck disable=SC2086
+		"$summary" $how "$folder" >"$FB_TMP/out" 2>/dev/null
+		width=$(grep -vE '^(LATE|SLOW) ' "$FB_TMP/out" | wc -L)
+		[ "$width" -le 110 ] || fail "summary $how of $folder is $width columns wide"
+	done
+done
 verdict summary_text
 
 # Engine auto: the best of the library's ways by its time, and its time by the best own one.

@@ -41,6 +41,15 @@ shown --csv "$FB_TMP/quiet" --quiet
 expect "output with --quiet" "$(wc -c <"$FB_TMP/out")" 0
 shown --csv "$FB_TMP/none" --format csv
 expect "output with CSV in a folder" "$(wc -c <"$FB_TMP/out")" 0
+# Many keys: those that would make it too wide break it into tables. Long remarks are continued.
+scripts/launch 2 "$bin/latency" --engine host,mpi --bytes 8 --algorithm all --transport shm,tcp \
+	--memory host,hugepage --numa any,local --cadence isolated,streaming --format table \
+	--min-samples 2 --max-samples 3 --max-time 1ms >"$FB_TMP/out" 2>"$FB_TMP/err" ||
+	fail "latency with many keys: $(cat "$FB_TMP/err")"
+expect "tables" "$(grep -cE '^(operation|memory) .*variant .*:$' "$FB_TMP/out")" \
+	"$(grep -cE '^ +bytes  ' "$FB_TMP/out")"
+[ "$(grep -cE '^ +bytes  ' "$FB_TMP/out")" -ge 2 ] || fail "one table: $(cat "$FB_TMP/out")"
+[ "$(wc -L <"$FB_TMP/out")" -le 110 ] || fail "a table of $(wc -L <"$FB_TMP/out") columns"
 verdict table_format
 
 # A terminal of our own. What the launcher gives its ranks tells nothing: Open MPI gives them one.

@@ -1,9 +1,49 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Which columns and axes a section's table shows; see report.h. */
+/* What a report says of a cell, and which columns and axes its tables show; see report.h. */
 #include "scripts/tools/lib/report.h"
 
 #include <math.h>
 #include <string.h>
+
+struct fb_tally fb_report_tally(const struct fb_cells *cells)
+{
+	struct fb_tally tally = {{0}};
+
+	for (size_t i = 0; i < cells->count; i++)
+		tally.status[cells->cell[i].status]++;
+	return tally;
+}
+
+const char *fb_cell_label(const struct fb_cell *cell, char buf[FB_LABEL_CHARS])
+{
+	const char *engine = fb_cell_text(cell, "engine");
+	const char *transport = fb_cell_text(cell, "transport");
+	bool usual = !strcmp(engine, "host"), shm = !strcmp(transport, "shm");
+
+	if (!strcmp(engine, "nccl"))
+		snprintf(buf, FB_LABEL_CHARS, "nccl %s %s %s", fb_cell_text(cell, "algorithm"),
+			 fb_cell_text(cell, "protocol"), fb_cell_text(cell, "registration"));
+	else if (fb_cell_is_library(cell))
+		snprintf(buf, FB_LABEL_CHARS, "%s library", engine);
+	else
+		snprintf(buf, FB_LABEL_CHARS, "%s%s%s %s%s%s", usual ? "" : engine,
+			 usual ? "" : " ", fb_cell_text(cell, "algorithm"),
+			 fb_cell_text(cell, "protocol"), shm ? "" : " ", shm ? "" : transport);
+	return buf;
+}
+
+struct fb_ratio fb_cell_ratio(const struct fb_cell *other, const struct fb_cell *cell)
+{
+	const double none = (double)NAN;
+
+	if (!other || !cell || !fb_cell_has_time(other) || !fb_cell_has_time(cell))
+		return (struct fb_ratio){none, none, none};
+	return (struct fb_ratio){
+		.value = other->us / cell->us,
+		.low = other->low_us / cell->high_us,
+		.high = other->high_us / cell->low_us,
+	};
+}
 
 /* What engines add to rows of any program: it explains a time and is rarely the question. */
 static const char *const of_engines[] = {

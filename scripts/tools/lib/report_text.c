@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The table for people; see report.h. */
+#include "common/base/fold.h"
 #include "common/base/sizes.h"
 #include "scripts/tools/lib/doubts.h"
 #include "scripts/tools/lib/estimate.h"
@@ -16,6 +17,8 @@ struct layout {
 	const struct fb_section *section;
 	unsigned axes; /* those shown, as bits */
 	bool sizes;
+	bool usual; /* time, bound and library, else only own columns: */
+	size_t from, to; /* of own.column */
 	int width[FB_AXES];
 	struct fb_own own;
 };
@@ -26,46 +29,6 @@ struct ratios {
 	size_t n, slower; /* slower: own is, and the intervals do not overlap */
 	const struct fb_cell *worst_cell;
 };
-
-struct fb_tally fb_report_tally(const struct fb_cells *cells)
-{
-	struct fb_tally tally = {{0}};
-
-	for (size_t i = 0; i < cells->count; i++)
-		tally.status[cells->cell[i].status]++;
-	return tally;
-}
-
-const char *fb_cell_label(const struct fb_cell *cell, char buf[FB_LABEL_CHARS])
-{
-	const char *engine = fb_cell_text(cell, "engine");
-	const char *transport = fb_cell_text(cell, "transport");
-	bool usual = !strcmp(engine, "host"), shm = !strcmp(transport, "shm");
-
-	if (!strcmp(engine, "nccl"))
-		snprintf(buf, FB_LABEL_CHARS, "nccl %s %s %s", fb_cell_text(cell, "algorithm"),
-			 fb_cell_text(cell, "protocol"), fb_cell_text(cell, "registration"));
-	else if (fb_cell_is_library(cell))
-		snprintf(buf, FB_LABEL_CHARS, "%s library", engine);
-	else
-		snprintf(buf, FB_LABEL_CHARS, "%s%s%s %s%s%s", usual ? "" : engine,
-			 usual ? "" : " ", fb_cell_text(cell, "algorithm"),
-			 fb_cell_text(cell, "protocol"), shm ? "" : " ", shm ? "" : transport);
-	return buf;
-}
-
-struct fb_ratio fb_cell_ratio(const struct fb_cell *other, const struct fb_cell *cell)
-{
-	const double none = (double)NAN;
-
-	if (!other || !cell || !fb_cell_has_time(other) || !fb_cell_has_time(cell))
-		return (struct fb_ratio){none, none, none};
-	return (struct fb_ratio){
-		.value = other->us / cell->us,
-		.low = other->low_us / cell->high_us,
-		.high = other->high_us / cell->low_us,
-	};
-}
 
 static const char *percent(double x, char buf[FB_NUMBER_CHARS])
 {
@@ -133,20 +96,23 @@ static void print_cell(const struct layout *layout, const struct fb_cell *cell,
 	if (ratio.low <= 1 && ratio.high >= 1)
 		mark = '~';
 	print_place(layout, cell);
-	fprintf(report->out, "%-*.*s %10s %7s %7s %10s %8s%c", LABEL_WIDTH, LABEL_WIDTH,
-		fb_cell_label(cell, label), fb_number_text(value_of(report, cell), us),
-		percent(half_width(cell), half), percent(cell->bound_us / cell->us, bound),
-		fb_number_text(value_of(report, library), other),
-		isfinite(ratio.value) ? (snprintf(times, sizeof(times), "%.2f", ratio.value), times)
-				      : "-",
-		mark);
-	for (size_t i = 0; i < layout->own.count; i++) {
+	fprintf(report->out, "%-*.*s", LABEL_WIDTH, LABEL_WIDTH, fb_cell_label(cell, label));
+	if (layout->usual)
+		fprintf(report->out, " %10s %7s %7s %10s %8s%c",
+			fb_number_text(value_of(report, cell), us), percent(half_width(cell), half),
+			percent(cell->bound_us / cell->us, bound),
+			fb_number_text(value_of(report, library), other),
+			isfinite(ratio.value)
+				? (snprintf(times, sizeof(times), "%.2f", ratio.value), times)
+				: "-",
+			mark);
+	for (size_t i = layout->from; i < layout->to; i++) {
 		size_t column = layout->own.column[i];
 
 		fprintf(report->out, " %*s", own_width(report, column),
 			fb_own_text(fb_cell_number(cell, column), us));
 	}
-	fprintf(report->out, "%s\n", remark(cell));
+	fprintf(report->out, "%s\n", layout->usual ? remark(cell) : "");
 }
 
 static void print_problem(const struct layout *layout, const struct fb_cell *cell)
@@ -182,12 +148,12 @@ static void print_size(const struct layout *layout, const struct fb_cell *cell, 
 	const struct fb_cell *library = fb_cells_best(cell, n, true);
 	bool all = layout->report->all;
 
-	if (own)
+	if (own && layout->usual)
 		add_ratio(ratios, library, own);
 	for (size_t i = 0; i < n && all; i++)
 		if (fb_cell_has_time(&cell[i]))
 			print_cell(layout, &cell[i], library);
-		else
+		else if (layout->usual)
 			print_problem(layout, &cell[i]);
 	if (!all && (own || library))
 		print_cell(layout, own ? own : library, library);
@@ -207,10 +173,11 @@ static void print_head(const struct layout *layout)
 	snprintf(other, sizeof(other), "%s %s", library, unit);
 	snprintf(times, sizeof(times), "%s/own", library);
 	fprintf(report->out, layout->sizes ? "%10s  " : "%s", layout->sizes ? "bytes" : "");
-	fprintf(report->out, "%-*s %10s %7s %7s %10s %8s", LABEL_WIDTH,
-		report->all ? "algorithm" : "best of own", unit, "+-", "bound", other, times);
-	for (size_t i = 0; i < layout->own.count; i++)
-		fprintf(report->out, "%s%*s", i ? " " : "  ",
+	fprintf(report->out, "%-*s", LABEL_WIDTH, report->all ? "algorithm" : "best of own");
+	if (layout->usual)
+		fprintf(report->out, " %10s %7s %7s %10s %8s ", unit, "+-", "bound", other, times);
+	for (size_t i = layout->from; i < layout->to; i++)
+		fprintf(report->out, " %*s",
 			own_width(report, layout->own.column[i]),
 			fb_own_name(report, layout->own.column[i]));
 	fputc('\n', report->out);
@@ -233,6 +200,30 @@ static void make_layout(struct layout *layout, const struct fb_report *report,
 	}
 }
 
+/* Letters of a line up to the first own column. */
+static int width_before(const struct layout *layout)
+{
+	enum { SIZE = 12, USUAL = 48 };
+	int width = (layout->sizes ? SIZE : 0) + LABEL_WIDTH + (layout->usual ? USUAL : 0);
+
+	for (size_t i = 0; i < FB_AXES; i++)
+		width += layout->axes & 1U << i ? layout->width[i] + 2 : 0;
+	return width;
+}
+
+/* How many own columns the next table has; one without the usual ones has one at least. */
+static void take_columns(struct layout *layout)
+{
+	int width = width_before(layout);
+
+	for (layout->to = layout->from; layout->to < layout->own.count; layout->to++) {
+		width += 1 + own_width(layout->report, layout->own.column[layout->to]);
+		if (width > FB_LINE_MOST && (layout->usual || layout->to > layout->from))
+			return;
+	}
+}
+
+/* A section that is wider than a line is several tables, with the same places. */
 static void print_section(const struct fb_report *report, const struct fb_section *section,
 			  struct ratios *ratios)
 {
@@ -247,11 +238,17 @@ static void print_section(const struct fb_report *report, const struct fb_sectio
 		fprintf(report->out, ", %s bytes", fb_size_text(section->cell->bytes, size));
 	fprintf(report->out, "\n%s%s%s", *layout.own.same ? "  all: " : "", layout.own.same,
 		*layout.own.same ? "\n" : "");
-	print_head(&layout);
-	for (size_t i = 0; i < section->count; i += n) {
-		n = fb_section_same_place(section, i);
-		print_size(&layout, &section->cell[i], n, ratios);
-	}
+	layout.usual = true;
+	do {
+		layout.from = layout.to;
+		take_columns(&layout);
+		print_head(&layout);
+		for (size_t i = 0; i < section->count; i += n) {
+			n = fb_section_same_place(section, i);
+			print_size(&layout, &section->cell[i], n, ratios);
+		}
+		layout.usual = false;
+	} while (layout.to < layout.own.count);
 	if (*layout.own.more)
 		fprintf(report->out, "  with --columns: %s\n", layout.own.more);
 }

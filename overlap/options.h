@@ -76,6 +76,22 @@ extern const char *const fb_overlap_priorities[];
 	FB_OPTION_STRING(struct fb_overlap_settings, trace, 0, "trace", "FOLDER", NULL, NULL,      \
 			 "writes spans.csv and trace.json of a step of each row to that folder")
 
+/* Traffic beside the step, as an axis, for steps that call fb_dag_background. */
+#define FB_OVERLAP_BACKGROUND                                                                      \
+	FB_OPTION_SIZES(struct fb_overlap_settings, background, 0, "background", "0",              \
+			"bytes that other traffic gathers on all ranks beside the step, with a "   \
+			"communicator of its own; 0: none"),                                       \
+	FB_OPTION_STRING(struct fb_overlap_settings, background_engine, 0, "background-engine",    \
+			 "NAME", NULL, NULL,                                                       \
+			 "the engine of that traffic; none given: the row's")
+
+#define FB_BACKGROUND_AXIS(schedules_)                                                             \
+	{                                                                                          \
+		.key = "background", .kind = FB_AXIS_SIZES,                                        \
+		.offset = offsetof(struct fb_overlap_settings, background),                        \
+		.schedules = (schedules_), .silent = 1                                             \
+	}
+
 #define FB_OVERLAP_DEFAULTS                                                                        \
 	{"algorithm", "auto"}, {"protocol", "auto"}, {"launch", "nonblocking"},                    \
 	{"objective", "overlapped"},                                                               \

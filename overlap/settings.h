@@ -14,6 +14,8 @@ struct fb_overlap_settings {
 	double compute_s;   /* how long a step computes; 0: as --tokens says */
 	int priority;       /* of lanes that communicate: 0 high, 1 normal */
 	const char *cublas, *blas, *trace;
+	struct fb_sizes background;    /* bytes of other traffic beside the step; 0: none */
+	const char *background_engine; /* NULL: the row's */
 	/* --model, and how much of it a rank has; see overlap/model/model.h */
 	const char *model;
 	uint64_t model_layers, shrink, batch, sequence, tp, pp, ep, cp;
@@ -28,8 +30,8 @@ struct fb_overlap_settings {
 	struct fb_sizes prefetch;
 	uint64_t reshard, shard;
 	/* tensor_parallel */
-	struct fb_sizes chunks;
-	uint64_t ffn, degree;
+	struct fb_sizes chunks, degree;
+	uint64_t ffn;
 	double token_budget_s;
 	/* pipeline, ddp */
 	struct fb_sizes microbatches;

@@ -84,7 +84,7 @@ static void put_shared(const struct fb_step_state *s, const struct fb_step_pass 
 	} numbers[] = {
 		{"hidden", "hidden", own->hidden}, {"ffn", "ffn", own->ffn},
 		{"topk", "topk", own->topk}, {"shard", "shard", own->shard},
-		{"degree", "degree", own->degree}, {"polls", "polls", own->polls},
+		{"polls", "polls", own->polls},
 		{"compute-sms", "compute_sms", own->compute_sms}, {"tp", "tp", own->tp},
 		{"pp", "pp", own->pp}, {"ep", "ep", own->ep}, {"cp", "cp", own->cp},
 		{"shrink", "shrink", own->shrink}, {"batch", "batch", own->batch},
@@ -113,6 +113,8 @@ static void put_shared(const struct fb_step_state *s, const struct fb_step_pass 
 		put_number(v, "tokens", own->tokens);
 	else if (computes)
 		put(v, "compute", ms);
+	if (own->background_engine && strstr(v, "background="))
+		put(v, "background_engine", own->background_engine);
 	if (own->priority)
 		put(v, "priority", fb_overlap_priorities[own->priority]);
 }

@@ -45,6 +45,7 @@ const struct fb_column fb_step_columns[] = {
 	COLUMN("break_even", FB_COLUMN_F64, "", "steps until a graph has saved what both took"),
 	COLUMN("over_bound", FB_COLUMN_F64, "", "the step over the longer one of compute_us and "
 	       "communication_us"),
+	COLUMN("background_us", FB_COLUMN_TIME_US, "us", "traffic of --background alone"),
 };
 
 _Static_assert(sizeof(fb_step_columns) / sizeof(fb_step_columns[0]) ==

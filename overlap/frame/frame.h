@@ -44,6 +44,7 @@ enum fb_step_column {
 	FB_INSTANTIATE_US,
 	FB_BREAK_EVEN,
 	FB_OVER_BOUND,
+	FB_BACKGROUND_US,
 	FB_STEP_COLUMNS,
 };
 
@@ -111,6 +112,7 @@ enum fb_step_measure {
 	FB_MEASURE_ALONE_COMPUTE, /* and alone */
 	FB_MEASURE_ALONE_COMMUNICATION,
 	FB_MEASURE_BASE,          /* the step that this one is compared with */
+	FB_MEASURE_BACKGROUND,    /* other traffic alone */
 	FB_MEASURE_TAIL,          /* from the last task that computes to the end of the step */
 	FB_STEP_MEASURES,
 };
@@ -218,7 +220,8 @@ struct fb_counts fb_step_counts(const struct fb_dag *dag, int task);
 struct fb_operation fb_step_operation(const struct fb_dag *dag, int task, const struct fb_case *c,
 				      const struct fb_counts *counts);
 /* The case that an engine gets for a task. */
-struct fb_case fb_step_case(const struct fb_dag *dag, int task, const struct fb_case *c);
+struct fb_case fb_step_case(const struct fb_step_state *s, const struct fb_dag *dag, int task,
+			    const struct fb_case *c);
 
 /*
  * --- instance.c, data.c: fb_program.setup, .teardown, .prime and .check ----------------------
@@ -227,6 +230,11 @@ int fb_step_set_up(void *state, const struct fb_case *c, void **instance);
 void fb_step_tear_down(void *instance);
 int fb_step_prime(void *instance);
 int fb_step_check(void *instance, int calls, struct fb_mismatch *bad);
+
+/* The axis that is --background; FB_NONE: the program has none. */
+int fb_step_background_axis(const struct fb_schedule_program *program);
+/* Bytes of --background of an instance; 0: none. */
+uint64_t fb_step_background(const struct fb_step_instance *i);
 
 /* --- work.c: computing ------------------------------------------------------------------------
  *

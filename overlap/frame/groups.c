@@ -7,6 +7,11 @@
 #include "common/base/error.h"
 #include "overlap/frame/frame.h"
 
+static const char *engine_of(const struct fb_partition *partition, const char *engine)
+{
+	return partition->engine ? partition->engine : engine;
+}
+
 struct fb_step_groups *fb_step_groups_find(const struct fb_step_state *s,
 					   const struct fb_partition *partition,
 					   const char *engine)
@@ -14,7 +19,7 @@ struct fb_step_groups *fb_step_groups_find(const struct fb_step_state *s,
 	size_t bytes = (size_t)s->session->world->nranks * sizeof(*partition->colour);
 
 	for (size_t i = 0; i < s->ngroups; i++)
-		if (!strcmp(s->groups[i]->engine, engine) &&
+		if (!strcmp(s->groups[i]->engine, engine_of(partition, engine)) &&
 		    !strcmp(s->groups[i]->name, partition->name) &&
 		    !memcmp(s->groups[i]->colour, partition->colour, bytes))
 			return s->groups[i];
@@ -73,7 +78,8 @@ int fb_step_groups_open(struct fb_step_state *s, const struct fb_dag *dag, const
 		struct fb_step_groups *g = fb_step_groups_find(s, &dag->partitions[p], engine);
 
 		if (!g)
-			err = open_groups(s, &dag->partitions[p], engine, &g);
+			err = open_groups(s, &dag->partitions[p],
+					  engine_of(&dag->partitions[p], engine), &g);
 		if (groups)
 			groups[p] = g;
 	}
@@ -120,11 +126,27 @@ struct fb_operation fb_step_operation(const struct fb_dag *dag, int task, const 
 	};
 }
 
-struct fb_case fb_step_case(const struct fb_dag *dag, int task, const struct fb_case *c)
+/* Another engine than the row's: what the row forces is not about it. */
+static void give_engine(const struct fb_step_state *s, const char *engine, struct fb_case *key)
+{
+	const struct fb_engine_ops *ops = fb_engine_find(engine);
+
+	key->engine = engine;
+	fb_choices_apply(&s->collective->choices, false, key);
+	if (!ops->planned)
+		return;
+	key->algorithm = key->protocol = "auto";
+	key->transport = ops->device ? "p2p"
+			 : fb_group_one_host(s->session->world) ? "shm" : "shm+tcp";
+}
+
+struct fb_case fb_step_case(const struct fb_step_state *s, const struct fb_dag *dag, int task,
+			    const struct fb_case *c)
 {
 	const struct fb_task *t = &dag->tasks[task];
 	const struct fb_collective_info *info = fb_collective_info(t->collective);
 	uint64_t most = t->in.count > t->out.count ? t->in.count : t->out.count;
+	const char *engine = dag->partitions[t->partition].engine;
 	struct fb_case key = *c;
 
 	key.operation = info->name;
@@ -132,6 +154,8 @@ struct fb_case fb_step_case(const struct fb_dag *dag, int task, const struct fb_
 	key.in_place = fb_span_same(&t->in, &t->out);
 	key.redop = info->reduces ? c->redop : -1;
 	key.root = info->has_root ? t->root : -1;
+	if (engine && strcmp(engine, c->engine))
+		give_engine(s, engine, &key);
 	return key;
 }
 
@@ -155,12 +179,32 @@ bool fb_step_can_communicate(struct fb_step_state *s, const struct fb_dag *dag,
 				 c->engine);
 			return false;
 		}
+		if (g->collectives.ops->device != fb_engine_find(c->engine)->device) {
+			snprintf(reason, FB_REASON_CHARS, "engines %s and %s have no common memory",
+				 c->engine, g->engine);
+			return false;
+		}
 		counts = fb_step_counts(dag, i);
 		op = fb_step_operation(dag, i, c, &counts);
 		op.segment = &s->collective->stores.segment[fb_store_of(&s->collective->stores, c)];
-		key = fb_step_case(dag, i, c);
+		key = fb_step_case(s, dag, i, c);
 		if (!fb_collectives_can(&g->collectives, &key, &op, reason))
 			return false;
 	}
 	return true;
+}
+
+int fb_step_background_axis(const struct fb_schedule_program *program)
+{
+	for (int a = 0; a < FB_SCHEDULE_AXES && program->axes[a].key; a++)
+		if (program->axes[a].offset == offsetof(struct fb_overlap_settings, background))
+			return a;
+	return FB_NONE;
+}
+
+uint64_t fb_step_background(const struct fb_step_instance *i)
+{
+	int axis = fb_step_background_axis(i->state->program);
+
+	return axis == FB_NONE ? 0 : i->build.value[axis];
 }

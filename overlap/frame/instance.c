@@ -73,7 +73,7 @@ static int open_views(struct fb_step_instance *i, const struct fb_segment *memor
 static int prepare_call(struct fb_step_instance *i, int t)
 {
 	const struct fb_task *task = &i->dag.tasks[t];
-	struct fb_case key = fb_step_case(&i->dag, t, i->key);
+	struct fb_case key = fb_step_case(i->state, &i->dag, t, i->key);
 	struct fb_operation op;
 
 	/* Engines must know that they are captured: not all that they enqueue else can be. */
@@ -266,7 +266,10 @@ static int open_case(struct fb_step_instance *i)
 	return err ? err : fb_group_agree(w, open_run(i));
 }
 
-/* Collective: a step of the program's, with what is open of the state. */
+/*
+ * Collective: a step of the program's, with what is open of the state. `schedule`: FB_NONE is the
+ * case's; another one has no background.
+ */
 static int open_step(struct fb_step_state *s, const struct fb_case *c, int schedule,
 		     uint64_t found, struct fb_step_instance **result)
 {
@@ -286,6 +289,8 @@ static int open_step(struct fb_step_state *s, const struct fb_case *c, int sched
 		if (s->program->axes[a].trials)
 			i->build.value[a] = found;
 	i->build.schedule = schedule < 0 ? i->pass->schedule : schedule;
+	if (schedule >= 0 && fb_step_background_axis(s->program) != FB_NONE)
+		i->build.value[fb_step_background_axis(s->program)] = 0;
 	i->parts = s->program->parts ? s->program->parts[i->build.schedule]
 				     : (unsigned)FB_PART_ALL;
 	i->device = fb_engines[fb_engine_index(c->engine)]->device;
@@ -368,7 +373,10 @@ int fb_step_set_up(void *state, const struct fb_case *c, void **result)
 	/* Both have the same buffers, and so the same memory: the segment does not change. */
 	if (!err && s->program->has_base && i->build.schedule)
 		err = open_step(s, c, 0, 0, &i->base);
-	if (!err && i->base && i->base->dag.elements != i->dag.elements)
+	else if (!err && fb_step_background(i))
+		err = open_step(s, c, i->build.schedule, found, &i->base);
+	if (!err && i->base && !fb_step_background(i) &&
+	    i->base->dag.elements != i->dag.elements)
 		err = fb_error(FB_EPLAN, "%s has other buffers than %s",
 			       s->program->schedules[i->build.schedule], s->program->schedules[0]);
 	if (err && i)

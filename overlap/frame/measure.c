@@ -61,6 +61,11 @@ int fb_step_ready(struct fb_step_instance *i, unsigned parts, int calls)
 	return FB_OK;
 }
 
+static bool is_background(const struct fb_step_instance *i, int task)
+{
+	return i->dag.lanes[i->dag.tasks[task].lane].background;
+}
+
 /* Microseconds that tasks of a kind took, added up; NAN: none was timed. */
 static double busy_us(const struct fb_step_instance *i, enum fb_task_kind kind)
 {
@@ -86,7 +91,7 @@ static double tail_us(const struct fb_step_instance *i)
 	for (int t = 0; t < i->dag.ntasks; t++) {
 		double end = i->times[t].end;
 
-		if (isnan(end))
+		if (isnan(end) || is_background(i, t))
 			continue;
 		all = fmax(all, end);
 		if (i->dag.tasks[t].kind == FB_TASK_COMPUTE)
@@ -103,7 +108,7 @@ static struct fb_task_time span_of(const struct fb_step_instance *i, enum fb_tas
 	for (int t = 0; t < i->dag.ntasks; t++) {
 		const struct fb_task *task = &i->dag.tasks[t];
 
-		if (task->kind != kind || isnan(i->times[t].end) ||
+		if (task->kind != kind || isnan(i->times[t].end) || is_background(i, t) ||
 		    (kind == FB_TASK_COMPUTE && task->work.kind == FB_WORK_NONE))
 			continue;
 		span.begin = fmin(span.begin, i->times[t].begin);
@@ -122,7 +127,8 @@ static void choose_tasks(struct fb_step_instance *i)
 		bool computes = i->dag.tasks[t].kind == FB_TASK_COMPUTE;
 		const struct fb_task_time *other = computes ? &talk : &work;
 
-		i->beside[t] = i->dag.alone ? i->dag.tasks[t].work.kind != FB_WORK_NONE :
+		i->beside[t] = is_background(i, t) ? false :
+			       i->dag.alone ? i->dag.tasks[t].work.kind != FB_WORK_NONE :
 			       !i->state->program->own_tokens ||
 			       (i->times[t].begin >= other->begin &&
 				i->times[t].end <= other->end &&
@@ -225,6 +231,9 @@ int fb_step_settle(void *instance)
 			err = trace_parts(i, communicating(i));
 		if (!err && traced)
 			s->us[FB_MEASURE_ALONE_COMMUNICATION] = busy_us(i, FB_TASK_COLLECTIVE);
+		if (!err && fb_step_background(i))
+			err = time_parts(i, "background alone", FB_PART_BACKGROUND,
+					 &s->us[FB_MEASURE_BACKGROUND]);
 		if (!err && i->base)
 			err = time_parts(i->base, "base", FB_PART_ALL,
 					 &s->us[FB_MEASURE_BASE]);

@@ -98,7 +98,7 @@ static struct fb_call *largest(const struct fb_step_instance *i, int *number)
 	for (int t = 0; t < i->dag.ntasks; t++) {
 		const struct fb_task *task = &i->dag.tasks[t];
 
-		if (!i->calls[t])
+		if (!i->calls[t] || i->dag.lanes[task->lane].background)
 			continue;
 		(*number)++;
 		if (!call || task->count > most) {
@@ -118,7 +118,7 @@ static int launches(const struct fb_step_instance *i, int collectives)
 		[FB_WORK_CAST] = 1, [FB_WORK_SELECT] = 2, [FB_WORK_SPIN] = 1,
 		[FB_WORK_COPY_IN] = 1, [FB_WORK_COPY_OUT] = 1, [FB_WORK_COPY_PAGEABLE] = 1,
 	};
-	int n = collectives;
+	int n = collectives + (fb_step_background(i) > 0);
 
 	for (int t = 0; t < i->dag.ntasks; t++)
 		n += each[i->dag.tasks[t].work.kind] * (int)i->dag.tasks[t].work.times;

@@ -153,6 +153,10 @@ static void put_row(const struct fb_step_instance *i, const struct table *t, dou
 	if (i->state->own->token_budget_s > 0)
 		extra[FB_BUDGET_SHARE] = communication * 1e-6 / i->state->own->token_budget_s;
 	put_wire(i, communication, traits);
+	extra[FB_BACKGROUND_US] = median_of(t, FB_MEASURE_BACKGROUND);
+	/* Then the row's step is the traffic, and what it costs a step is not seen. */
+	if (extra[FB_BACKGROUND_US] > median_of(t, FB_MEASURE_BASE))
+		fb_traits_flag(traits, "background-longer");
 	if (i->base)
 		put_cost(t, i->graph && !(i->state->program->modes &&
 					  i->state->program->modes[i->build.schedule] &

@@ -113,8 +113,7 @@ static int run_task(const struct fb_gpu_run *g, int task, unsigned parts, cudaSt
 	const struct fb_step_hooks *hooks = g->config.hooks;
 	bool computes = t->kind == FB_TASK_COMPUTE && t->work.kind != FB_WORK_NONE &&
 			parts & FB_PART_COMPUTE;
-	bool communicates = t->kind == FB_TASK_COLLECTIVE && parts & FB_PART_COMMUNICATE &&
-			    fb_dag_takes_part(g->config.dag, task);
+	bool communicates = fb_step_communicates(g->config.dag, task, parts);
 	int err = FB_OK;
 
 	if (computes || communicates)

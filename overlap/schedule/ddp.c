@@ -73,6 +73,7 @@ static const struct fb_option options[] = {
 	FB_OVERLAP_COMPUTE("20ms", "0"),
 	FB_OVERLAP_PARTS,
 	FB_OVERLAP_STAGES,
+	FB_OVERLAP_BACKGROUND,
 	FB_OVERLAP_OPTIONS,
 	FB_OPTION_END,
 };
@@ -191,6 +192,7 @@ const struct fb_schedule_program fb_schedule_ddp = {
 		[FB_DDP_FORWARD] = AXIS("forward", FB_AXIS_CHOICES, forward, no_yes, COMPUTES, 0),
 		[FB_DDP_ORDER] = AXIS("order", FB_AXIS_CHOICES, order, orders,
 				      REDUCES & COMPUTES, 0),
+		[FB_DDP_BACKGROUND] = FB_BACKGROUND_AXIS(REDUCES & COMPUTES),
 	},
 	.bytes = bytes, .can = can, .build = fb_ddp_build, .error = error,
 };

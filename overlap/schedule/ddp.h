@@ -24,6 +24,7 @@ enum fb_ddp_axis {
 	FB_DDP_CHECKPOINT,
 	FB_DDP_FORWARD,
 	FB_DDP_ORDER,
+	FB_DDP_BACKGROUND,
 };
 
 enum { FB_DDP_AFTER = 1, FB_DDP_BESIDE };  /* optimizer */

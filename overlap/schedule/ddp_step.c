@@ -374,6 +374,7 @@ void fb_ddp_build(struct fb_dag *dag, const struct fb_build *b)
 	if (p.overlaps || b->value[FB_DDP_COMPRESS] || (p.zero && p.batches > 1))
 		fb_dag_lane(dag, "finish", false);
 	make_buffers(&p);
+	fb_dag_background(dag, b, b->value[FB_DDP_BACKGROUND]);
 	for (int batch = 0; batch < p.batches; batch++)
 		run_batch(&p, batch);
 	for (int k = 0; k < (int)p.g.nbuckets && !p.overlaps; k++)

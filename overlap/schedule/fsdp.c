@@ -15,7 +15,7 @@
 #include "overlap/options.h"
 #include "overlap/schedule/schedule.h"
 
-enum axis { PREFETCH, RESHARD };
+enum axis { PREFETCH, RESHARD, BACKGROUND };
 enum { FREES, KEEPS, GRADIENT_PLACES = 2, ALIGN = 128 };
 
 static const char *const schedules[] = {"overlap", NULL};
@@ -36,6 +36,7 @@ static const struct fb_option options[] = {
 	FB_OVERLAP_COMPUTE("20ms", "0"),
 	FB_OVERLAP_PARTS,
 	FB_OVERLAP_STAGES,
+	FB_OVERLAP_BACKGROUND,
 	FB_OVERLAP_OPTIONS,
 	FB_OPTION_END,
 };
@@ -270,6 +271,7 @@ static void build(struct fb_dag *dag, const struct fb_build *b)
 	p.places = ahead + 1;
 	fb_dag_two_lanes(dag);
 	make_buffers(&p);
+	fb_dag_background(dag, b, b->value[BACKGROUND]);
 	for (int number = 0; number <= ahead; number++)
 		gather(&p, number);
 	for (int item = 0; item < p.items; item++) {
@@ -306,6 +308,7 @@ const struct fb_schedule_program fb_schedule_fsdp = {
 	.axes = {{"prefetch", FB_AXIS_NUMBERS, offsetof(struct fb_overlap_settings, prefetch),
 		  NULL, 1},
 		 {"reshard", FB_AXIS_CHOICES, offsetof(struct fb_overlap_settings, reshard),
-		  reshards, 1}},
+		  reshards, 1},
+		 [BACKGROUND] = FB_BACKGROUND_AXIS(1)},
 	.bytes = bytes, .can = can, .build = build,
 };

@@ -8,6 +8,31 @@ void fb_dag_two_lanes(struct fb_dag *dag)
 	fb_dag_lane(dag, "communicate", true);
 }
 
+void fb_dag_background(struct fb_dag *dag, const struct fb_build *b, uint64_t bytes)
+{
+	uint64_t ranks = (uint64_t)b->nranks;
+	uint64_t block = fb_ceil_div(bytes, b->element_bytes * ranks);
+	int lane, group, from, to, data;
+
+	if (!bytes)
+		return;
+	lane = fb_dag_lane(dag, "background", false);
+	group = fb_dag_axis(dag, "background", 1, b->nranks);
+	from = fb_dag_buffer(dag, "background block", block);
+	to = fb_dag_buffer(dag, "background blocks", block * ranks);
+	data = fb_dag_data(dag, b->nranks);
+	if (dag->err)
+		return;
+	dag->lanes[lane].background = true;
+	dag->partitions[group].engine = b->own->background_engine;
+	fb_dag_input(dag, fb_dag_whole(dag, from), (struct fb_content){data, b->rank, 0});
+	fb_dag_collective(dag, lane, "background", 0, FB_ALL_GATHER, group, 0,
+			  fb_dag_whole(dag, from), fb_dag_whole(dag, to));
+	for (int r = 0; r < b->nranks; r++)
+		fb_dag_output(dag, (struct fb_span){to, (uint64_t)r * block, block},
+			      (struct fb_content){data, r, 0});
+}
+
 void fb_dag_witness(struct fb_dag *dag, int task, int buffer, int number, struct fb_span span,
 		    struct fb_content content)
 {

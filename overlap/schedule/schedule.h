@@ -12,7 +12,7 @@
 #include "overlap/settings.h"
 #include "overlap/step/dag.h"
 
-enum { FB_SCHEDULE_AXES = 8, FB_SCHEDULE_REASON = 160 };
+enum { FB_SCHEDULE_AXES = 9, FB_SCHEDULE_REASON = 160 };
 
 /* How an axis is written in keys, and where its values are. */
 enum fb_axis_kind {
@@ -90,6 +90,13 @@ extern const struct fb_schedule_program *const fb_schedule_programs[];
  */
 enum { FB_LANE_COMPUTE, FB_LANE_COMMUNICATE };
 void fb_dag_two_lanes(struct fb_dag *dag);
+
+/*
+ * Other people's traffic: an all_gather of so many bytes among all ranks, with a communicator, an
+ * engine (--background-engine) and a lane of its own, from the begin of the step. 0: none. Behind
+ * the program's own buffers and lanes and before its tasks, so that without it all else is alike.
+ */
+void fb_dag_background(struct fb_dag *dag, const struct fb_build *build, uint64_t bytes);
 
 /* Elements of a witness: what a task copies of data that it reads and nobody keeps. */
 enum { FB_WITNESS = 64 };

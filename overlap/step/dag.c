@@ -55,7 +55,8 @@ int fb_dag_lane(struct fb_dag *dag, const char *name, bool communicates)
 {
 	if (!GROW(dag, lanes, nlanes))
 		return 0;
-	dag->lanes[dag->nlanes] = (struct fb_dag_lane){name, communicates, dag->rank};
+	dag->lanes[dag->nlanes] = (struct fb_dag_lane){
+		.name = name, .communicates = communicates, .place = dag->rank};
 	return dag->nlanes++;
 }
 

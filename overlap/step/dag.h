@@ -109,6 +109,7 @@ struct fb_dag_lane {
 	const char *name;
 	bool communicates; /* on a GPU: a stream of high priority, if the user says so */
 	int place;         /* the rank whose GPU it computes on */
+	bool background;   /* its collectives are no part of what the step is for */
 };
 
 struct fb_dag_buffer {
@@ -124,6 +125,7 @@ struct fb_partition {
 	int *colour; /* [nranks]; negative: in no group */
 	int members; /* of this rank's group; 0: it is in none */
 	int member;  /* this rank's place in it, or FB_NONE */
+	const char *engine; /* that its collectives run on; NULL: the case's. Borrowed */
 };
 
 /* Arrays that grow; `room` is for all that are allocated. */

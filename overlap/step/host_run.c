@@ -138,8 +138,7 @@ static int drive(struct fb_host_run *h, struct lane *l, uint64_t step)
 {
 	const struct fb_step_hooks *hooks = h->config.hooks;
 	int task = l->tasks[l->next], err = FB_OK;
-	bool done = !(h->parts & FB_PART_COMMUNICATE) ||
-		    !fb_dag_takes_part(h->config.dag, task);
+	bool done = !fb_step_communicates(h->config.dag, task, h->parts);
 
 	if (!done && !l->started) {
 		l->begin = now(h);

@@ -25,7 +25,8 @@ enum fb_step_part {
 	FB_PART_COPY = 2,
 	FB_PART_COMMUNICATE = 4,
 	FB_PART_HOST = 8,
-	FB_PART_ALL = 15,
+	FB_PART_BACKGROUND = 16, /* collectives of background lanes, and no others */
+	FB_PART_ALL = 31,
 };
 
 /* What tasks really do. All return 0 or an error (printed). */
@@ -63,6 +64,15 @@ struct fb_step_config {
 	bool recaptures;      /* a graph is captured for every step */
 	bool blocking_streams; /* lanes other than 0 wait for the legacy stream */
 };
+
+/* Whether a collective is among the parts that run, and this rank takes part. */
+static inline bool fb_step_communicates(const struct fb_dag *dag, int task, unsigned parts)
+{
+	const struct fb_task *t = &dag->tasks[task];
+	unsigned part = dag->lanes[t->lane].background ? FB_PART_BACKGROUND : FB_PART_COMMUNICATE;
+
+	return t->kind == FB_TASK_COLLECTIVE && parts & part && fb_dag_takes_part(dag, task);
+}
 
 /* Where a span begins. */
 static inline char *fb_step_address(const struct fb_step_config *c, const struct fb_span *span)

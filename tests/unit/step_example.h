@@ -5,6 +5,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "overlap/schedule/schedule.h"
 
@@ -45,19 +46,23 @@ static inline struct fb_build step_build(const struct fb_schedule_program *progr
 
 	*own = step_settings;
 	if (nranks % 2 == 0 && i % 2)
-		own->shard = own->degree = 2;
+		own->shard = 2;
 	for (int a = 0; a < FB_SCHEDULE_AXES && program->axes[a].key; a++) {
 		size_t n = 0;
 
 		switch (program->axes[a].kind) {
 		case FB_AXIS_SIZES:
 			b.value[a] = buckets[i];
+			if (!(program->axes[a].schedules >> schedule & 1))
+				b.value[a] = 0;
 			break;
 		case FB_AXIS_NUMBERS:
 			/* With one layer ahead of three, a layer would lie where it lay before. */
 			b.value[a] = UINT64_C(1) << i % 3;
 			if (program == &fb_schedule_fsdp)
 				b.value[a] = (uint64_t)i / 2 * 2;
+			if (!strcmp(program->axes[a].key, "degree"))
+				b.value[a] = own->shard;
 			break;
 		case FB_AXIS_CHOICES:
 			/* Of later shapes other combinations, for each axis other ones. */

@@ -122,8 +122,9 @@ static void change_collectives(struct fb_dag *dags, int nranks, int rank)
 			continue;
 		for (int p = 0; p < d->npartitions; p++) {
 			t->partition = p;
-			if (p != kept.partition && d->partitions[p].members !=
-			    d->partitions[kept.partition].members)
+			/* Groups of as many other ranks as well: those of tensors and replicas. */
+			if (memcmp(d->partitions[p].colour, d->partitions[kept.partition].colour,
+				   (size_t)nranks * sizeof(int)))
 				must_catch(dags, nranks, 4, "a collective in another group");
 		}
 		*t = kept;
@@ -153,11 +154,13 @@ static void swap_collectives(struct fb_dag *dags, int nranks, int rank)
 		t->out = other.out;
 		t->collective = other.collective;
 		t->count = other.count;
+		t->counts = other.counts;
 		t->partition = other.partition;
 		u->in = kept.in;
 		u->out = kept.out;
 		u->collective = kept.collective;
 		u->count = kept.count;
+		u->counts = kept.counts;
 		u->partition = kept.partition;
 		must_catch(dags, nranks, 6, "collectives in another order");
 		*t = kept;

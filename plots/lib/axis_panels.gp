@@ -20,6 +20,8 @@ do for [p = 0 : (strlen(PANEL) ? 1 : 0)] {
 	set ylabel (p == 0 ? "median time in us" : PANEL) noenhanced
 	stats [*:*] [*:*] $DATA using (p == 0 ? $4 : $5) name "Y" nooutput
 	set yrange [(Y_min < 0 ? 1.1 * Y_min : 0) : (Y_max > 0 ? 1.1 * Y_max : 1)]
+	# Longer numbers would leave no room for the name.
+	set format y (Y_max >= 1e6 ? "%.1s%c" : "%h")
 	if (p == 0) {
 		set key at screen 1 - 194. / WIDTH, screen down(66) left top
 	} else {
@@ -37,6 +39,7 @@ do for [p = 0 : (strlen(PANEL) ? 1 : 0)] {
 	unset label 3
 }
 unset multiplot
+set format y "%h"
 @footnote
 set label 2 TITLE at screen 12. / WIDTH, screen down(22) left font ",16" textcolor rgb INK \
 	noenhanced

@@ -42,6 +42,7 @@ static const struct kind {
 } kinds[] = {
 	{"axis", fb_plot_axis, true},
 	{"heat", fb_plot_heat, true},
+	{"stack", fb_plot_stack, true},
 	{"map", fb_plot_map, true},
 	{"scaling", fb_plot_scaling, true},
 	{"matrix", fb_plot_matrix, false},
@@ -59,7 +60,7 @@ static const char description[] =
 	"plotdata KIND [option...] DIR|FILE...\n\n"
 	"Writes what one figure of a kind shows as commands for gnuplot's load. Kinds of result "
 	"rows (folders or files of any number of launches and ranks): map, scaling, matrix, skew, "
-	"and with --axis KEY axis (curves over a key) and heat (two keys). "
+	"and with --axis KEY axis (curves over a key), heat (two keys) and stack (steps). "
 	"distribution takes a folder with samples.csv; ranks a ranks.csv; timeline spans as CSV or "
 	"a Chrome trace; forest and history the tables of `compare`; matrix also a text written by "
 	"nvbandwidth. docs/plots.md says what each of them holds.\n\n"

@@ -101,8 +101,21 @@ whole '>754<'
 draw plots/heat.gp 1 --axis operation,engine --columns compute_slowdown \
 	results/reference/h100x2-overlap/contention.csv
 whole '>1.25<'
+# Schedules are bars of what they compute and of what is exposed and hidden behind it.
+draw plots/stack.gp 1 --axis operation,microbatches results/reference/h100x2-overlap/pipeline.csv
+whole '>zero_bubble, 16, cuda<'
+holds "$out.svg" 'communication, hidden'
+# No bar is wider than its step: computing, exposed and the rest add up to the median.
+awk '/^EOD/ { on = 0 } on { n++; sum = $5 + $6 + $7; bad += sum > 1.001 * $2 || sum < 0.999 * $2 }
+	/<< EOD/ { on = 1 } END { exit bad || n != 16 }' "$FB_TMP/data" || fail "bars do not add up"
+# Steps of several numbers of ranks: tokens of all of them, below the time.
+awk -F, -v OFS=, 'NF == 0 { next } NR > 1 { $20 = 1 } { print }' \
+	results/reference/h100x2-overlap/pipeline.csv >"$FB_TMP/one-rank.csv"
+draw plots/axis.gp 1 --axis ranks --columns tokens_per_s \
+	results/reference/h100x2-overlap/pipeline.csv "$FB_TMP/one-rank.csv"
+whole 'tokens_per_s'
 # A kind without a line above would go untested.
-expect "scripts in plots/" "$(find plots -maxdepth 1 -name '*.gp' | wc -l)" 14
+expect "scripts in plots/" "$(find plots -maxdepth 1 -name '*.gp' | wc -l)" 15
 verdict plots_kinds
 
 for script in plots/*.gp; do

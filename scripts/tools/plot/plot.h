@@ -36,6 +36,7 @@ struct fb_plot {
  */
 int fb_plot_axis(const struct fb_plot *plot);
 int fb_plot_heat(const struct fb_plot *plot);
+int fb_plot_stack(const struct fb_plot *plot);
 int fb_plot_map(const struct fb_plot *plot);
 int fb_plot_scaling(const struct fb_plot *plot);
 int fb_plot_matrix(const struct fb_plot *plot);

@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# The bars of plots/stack.gp, the first one on top. Loaded once for each file that is written.
+
+longest = 8
+do for [i = 1 : BARS] { if (strlen(NAME[i]) > longest) { longest = strlen(NAME[i]) } }
+longest = longest > 48 ? 48 : longest
+set lmargin at screen (30. + 7.2 * longest) / WIDTH
+set rmargin at screen 1 - 30. / WIDTH
+set tmargin at screen down(114)
+set bmargin at screen up(84)
+set key at screen 1 - 30. / WIDTH, screen down(66) right top horizontal Left reverse
+stats [*:*] [*:*] $DATA using 4 name "E" nooutput
+stats [*:*] [*:*] $DATA using ($5 + $6 + $7) name "S" nooutput
+set xrange [0 : 1.05 * (E_max > S_max ? E_max : S_max)]
+set yrange [BARS + 0.6 : 0.4]
+unset grid
+set grid xtics linestyle 12
+set xlabel "median time in us"
+set ytics () scale 0 noenhanced
+do for [i = 1 : BARS] { set ytics add (substr(NAME[i], 1, 48) i) }
+set style fill solid 0.85 noborder
+set errorbars small
+# Boxes as left end, right end, top and bottom, around the number of the bar.
+plot $DATA using 2:1:(0):5:($1 - 0.32):($1 + 0.14) with boxxyerror linestyle 1 title "computing", \
+	"" using 2:1:5:($5 + $6):($1 - 0.32):($1 + 0.14) with boxxyerror linestyle 5 \
+		title "communication, exposed", \
+	"" using 2:1:($5 + $6):($5 + $6 + $7):($1 - 0.32):($1 + 0.14) with boxxyerror \
+		linestyle 8 title "idle or lost", \
+	"" using 2:1:($5 - $8 > 0 ? $5 - $8 : 0):5:($1 + 0.18):($1 + 0.34) with boxxyerror \
+		linestyle 6 title "communication, hidden", \
+	"" using 2:($1 - 0.09):3:4 with xerrorbars linestyle 30 pointtype 0 notitle
+set style fill transparent solid 0.14 noborder

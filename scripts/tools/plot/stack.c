@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Steps side by side as stacked bars: what a step computes, what of its communication is exposed
+ * behind that, and what it loses beyond both; below, the communication that computing hides. A bar
+ * is the quickest row of an engine at a place of --axis and a size.
+ */
+#include "common/base/error.h"
+#include "common/base/sizes.h"
+#include "scripts/tools/lib/gnuplot.h"
+#include "scripts/tools/lib/report.h"
+#include "scripts/tools/plot/plot.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { BARS = 24, LABEL_CHARS = 160 };
+
+/* Numbers of the columns that a bar is made of; -1: no file has it. */
+struct columns {
+	int compute, communication, exposed;
+};
+
+static struct columns columns_of(const struct fb_plot *plot)
+{
+	return (struct columns){fb_results_column(plot->results, "compute_us"),
+				fb_results_column(plot->results, "communication_us"),
+				fb_results_column(plot->results, "exposed_us")};
+}
+
+/* Whether a cell is a step that has computing; communication may be none. */
+static bool is_step(const struct fb_cell *cell, const struct columns *c)
+{
+	return c->compute >= 0 && fb_cell_has_time(cell) &&
+	       isfinite(fb_cell_number(cell, (size_t)c->compute));
+}
+
+/* Whether an earlier cell of the same place, size and engine is a step: that is the quicker one. */
+static bool is_first(const struct fb_section *section, size_t i, const struct columns *c)
+{
+	const struct fb_cell *cell = &section->cell[i];
+
+	for (size_t k = i; k-- > 0 && k + fb_section_same_place(section, k) > i;)
+		if (is_step(&section->cell[k], c) && !strcmp(fb_cell_text(cell, "engine"),
+		    fb_cell_text(&section->cell[k], "engine")))
+			return false;
+	return is_step(cell, c);
+}
+
+static size_t bars_of(const struct fb_section *section, const struct columns *c)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < section->count; i++)
+		n += is_first(section, i, c);
+	return n;
+}
+
+static bool differ(const struct fb_section *section, const char *column)
+{
+	for (size_t i = 1; i < section->count; i++)
+		if (strcmp(fb_cell_text(&section->cell[i], column),
+			   fb_cell_text(section->cell, column)))
+			return true;
+	return false;
+}
+
+/* "overlap, 25M, cuda": the values of the axes, and engine and size where these differ. */
+static void put_label(FILE *out, const struct fb_section *section, const struct fb_cell *cell)
+{
+	char label[LABEL_CHARS] = "", size[FB_SIZE_CHARS];
+	const char *part[FB_AXES + 2];
+	size_t n = 0, used = 0;
+
+	for (size_t a = 0; section->axes && a < section->axes->count; a++)
+		part[n++] = cell->place->text[a];
+	if (differ(section, "engine"))
+		part[n++] = fb_cell_text(cell, "engine");
+	if (differ(section, "bytes"))
+		part[n++] = fb_size_text(cell->bytes, size);
+	for (size_t i = 0; i < n && used < sizeof(label) - 1; i++)
+		if (*part[i])
+			used += (size_t)snprintf(label + used, sizeof(label) - used, "%s%.40s",
+						 used ? ", " : "", part[i]);
+	fb_gnuplot_quote(out, label);
+}
+
+static double value_of(const struct fb_cell *cell, int column)
+{
+	double x = column < 0 ? (double)NAN : fb_cell_number(cell, (size_t)column);
+
+	return isfinite(x) ? x : 0;
+}
+
+/* Number, us, low, high, compute, exposed, lost, hidden. */
+static void put_bar(FILE *out, size_t number, const struct fb_cell *cell, const struct columns *c)
+{
+	double compute = fmin(value_of(cell, c->compute), cell->us), rest = cell->us - compute;
+	double communication = value_of(cell, c->communication);
+	double exposed = fmin(rest, communication);
+
+	fprintf(out, "%zu", number);
+	fb_gnuplot_number(out, cell->us);
+	fb_gnuplot_number(out, isfinite(cell->low_us) ? cell->low_us : cell->us);
+	fb_gnuplot_number(out, isfinite(cell->high_us) ? cell->high_us : cell->us);
+	fb_gnuplot_number(out, compute);
+	fb_gnuplot_number(out, exposed);
+	fb_gnuplot_number(out, rest - exposed);
+	fb_gnuplot_number(out, communication - exposed);
+	fputc('\n', out);
+}
+
+static void put_stack(const struct fb_plot *plot, const struct fb_section *section,
+		      const struct columns *c)
+{
+	size_t all = bars_of(section, c), shown = all < BARS ? all : BARS, n = 0;
+	char title[FB_TITLE_CHARS], whole[FB_TITLE_CHARS + 64], note[256];
+	const char *program = fb_cell_text(section->cell, "program"), *rest;
+	FILE *out = plot->out;
+
+	fb_section_title(section, title, sizeof(title));
+	/* It begins with an operation, which bars may differ in. */
+	rest = strchr(title, ',');
+	if (section->axes && fb_axes_have(section->axes, "operation"))
+		snprintf(whole, sizeof(whole), "steps of %.40s%s", program, rest ? rest : "");
+	else
+		snprintf(whole, sizeof(whole), "steps of %s", title);
+	snprintf(note, sizeof(note), "grey: what a step takes beyond its computing and all of its "
+		 "communication alone; %zu more steps are not shown",
+		 all - shown);
+	if (all == shown)
+		*strrchr(note, ';') = '\0';
+	fb_plot_texts(plot, whole, note);
+	fprintf(out, "BARS = %zu\narray NAME[%zu]\n", shown, shown + 1);
+	for (size_t i = 0; i < section->count && n < shown; i++) {
+		if (!is_first(section, i, c))
+			continue;
+		fprintf(out, "NAME[%zu] = ", ++n);
+		put_label(out, section, &section->cell[i]);
+		fputc('\n', out);
+	}
+	fputs("$DATA << EOD\n", out);
+	n = 0;
+	for (size_t i = 0; i < section->count && n < shown; i++)
+		if (is_first(section, i, c))
+			put_bar(out, ++n, &section->cell[i], c);
+	fputs("EOD\n", out);
+}
+
+int fb_plot_stack(const struct fb_plot *plot)
+{
+	const struct columns c = columns_of(plot);
+	const struct fb_section *section = NULL;
+	size_t count = 0;
+
+	for (size_t s = 0; s < plot->cells->nsections; s++)
+		if (bars_of(&plot->cells->section[s], &c) > 1 && ++count == plot->figure)
+			section = &plot->cells->section[s];
+	if (plot->count) {
+		fprintf(plot->out, "%zu\n", count);
+		return FB_OK;
+	}
+	if (!fb_plot_has(plot, count, "no two steps with column compute_us; --axis KEY says what "
+			 "they differ in") || !section)
+		return FB_EINPUT;
+	put_stack(plot, section, &c);
+	return FB_OK;
+}

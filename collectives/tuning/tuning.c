@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Reading tuning tables and finding their rules; see tuning.h. */
+/* Reading tuning tables; see tuning.h. */
 #include "collectives/tuning/tuning.h"
 
 #include <limits.h>
-#include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,12 +11,6 @@
 #include "common/base/sizes.h"
 
 enum { MOST_WORDS = 32 };
-
-/*
- * Rules for few channels or for an objective were measured at large sizes: what they say holds for
- * sizes up to 2 to the power of this smaller or larger, beyond which the usual rules know more.
- */
-enum { MOST_STRETCH = 2 };
 
 const char *const fb_machine_names[FB_MACHINES + 1] = {
 	[FB_MACHINE_GPU] = "gpu", [FB_MACHINE_CPU] = "cpu", [FB_MACHINES] = NULL};
@@ -251,7 +244,7 @@ static int read_line(struct reader *r, char *line)
 	return refuse(r, "'%s': expected table, like or rule", word);
 }
 
-/* Tables are like such as stand for themselves, so that no search goes in circles. */
+/* Tables are like such as stand for themselves, or the two are like each other. */
 static int find_likes(struct reader *r)
 {
 	const struct fb_tunings *made = r->made;
@@ -264,7 +257,8 @@ static int find_likes(struct reader *r)
 			    !strcmp(made->table[k].name, table->like_name))
 				table->like = &made->table[k];
 		r->line = table->like_line;
-		if (table->like && table->like->like_name)
+		if (table->like && table->like->like_name &&
+		    (table->like == table || strcmp(table->like->like_name, table->name)))
 			return refuse(r, "table %s is like %s, which is like %s itself",
 				      table->name, table->like_name, table->like->like_name);
 	}
@@ -318,79 +312,4 @@ const struct fb_tuning *fb_tunings_for(const struct fb_tunings *tunings, enum fb
 		    (!model || !strcmp(tunings->table[i].model, model)))
 			return &tunings->table[i];
 	return NULL;
-}
-
-static bool is_for(const struct fb_tuning_key *rule, const struct fb_tuning_key *asked)
-{
-	return rule->ranks == asked->ranks && rule->nodes == asked->nodes &&
-	       (rule->objective == FB_ALONE || rule->objective == asked->objective) &&
-	       (rule->channels == 0 || asked->channels) &&
-	       !strcmp(rule->engine, asked->engine) && !strcmp(rule->operation, asked->operation) &&
-	       !strcmp(rule->transport, asked->transport) &&
-	       !strcmp(rule->algorithm, asked->algorithm) &&
-	       !strcmp(rule->protocol, asked->protocol);
-}
-
-/* How far two sizes are apart, by ratio. */
-static double apart(uint64_t a, uint64_t b)
-{
-	return fabs(log2((double)(a ? a : 1)) - log2((double)(b ? b : 1)));
-}
-
-enum { ABOUT_OBJECTIVE, ABOUT_CHANNELS, ABOUT_IN_PLACE, ABOUT_ELEMENT, ABOUT_BYTES,
-       ABOUT_SIDE, DISTANCES };
-
-static void measure(const struct fb_tuning_rule *rule, const struct fb_tuning_key *asked,
-		    uint64_t bytes, double distance[DISTANCES])
-{
-	const struct fb_tuning_key *key = &rule->key;
-
-	distance[ABOUT_OBJECTIVE] = key->objective != asked->objective;
-	/* A rule for another number still knows more of few channels than one for any number. */
-	distance[ABOUT_CHANNELS] = asked->channels == key->channels ? 0
-				   : key->channels ? apart(key->channels, asked->channels)
-						   : (double)INFINITY;
-	distance[ABOUT_IN_PLACE] = key->in_place != FB_TUNING_ANY &&
-				   key->in_place != asked->in_place;
-	distance[ABOUT_ELEMENT] = key->element == FB_TUNING_ANY
-					  ? 0
-					  : apart((uint64_t)key->element, (uint64_t)asked->element);
-	distance[ABOUT_BYTES] = bytes < rule->from ? apart(bytes, rule->from)
-				: bytes > rule->to ? apart(bytes, rule->to)
-						   : 0;
-	distance[ABOUT_SIDE] = bytes > rule->to;
-}
-
-static bool is_nearer(const double a[DISTANCES], const double b[DISTANCES])
-{
-	for (int i = 0; i < DISTANCES; i++)
-		if (a[i] < b[i] || a[i] > b[i])
-			return a[i] < b[i];
-	return false;
-}
-
-const struct fb_tuning_rule *fb_tuning_find(const struct fb_tuning *tuning,
-					    const struct fb_tuning_key *asked, uint64_t bytes,
-					    fb_tuning_accept_fn accept, void *arg)
-{
-	const struct fb_tuning_rule *found = NULL;
-	double least[DISTANCES], distance[DISTANCES];
-
-	for (size_t i = 0; tuning && i < tuning->nrules; i++) {
-		const struct fb_tuning_rule *rule = &tuning->rule[i];
-
-		if (!is_for(&rule->key, asked))
-			continue;
-		measure(rule, asked, bytes, distance);
-		if ((rule->key.objective || rule->key.channels) &&
-		    distance[ABOUT_BYTES] > MOST_STRETCH)
-			continue;
-		if ((found && !is_nearer(distance, least)) || (accept && !accept(arg, rule)))
-			continue;
-		found = rule;
-		memcpy(least, distance, sizeof(least));
-	}
-	return found || !tuning || !tuning->like
-		       ? found
-		       : fb_tuning_find(tuning->like, asked, bytes, accept, arg);
 }

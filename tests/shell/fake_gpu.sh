@@ -77,6 +77,7 @@ verdict fake_gpu_options
 cat >"$FB_TMP/auto.tuning" <<'END'
 table fake gpu Fake GPU
 rule auto all_gather 2 1 p2p any any 64K 64K auto auto copy/pull direct 0 0 0
+rule cuda all_gather 2 1 p2p any any 8 1K auto auto bruck ll 0 0 0
 rule auto all_gather 2 1 p2p any any 1M 1M auto auto direct ll128 0 0 0
 rule auto all_gather 2 1 p2p any any 8 1M auto auto copy/push direct 0 0 0 objective=overlapped
 rule cuda all_gather 2 1 p2p any any 64K 1M auto auto ring direct 4 64 0 channels=4
@@ -104,7 +105,9 @@ expect "channels and threads of these" "$(awk -F, '
 	NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
 	{ print $at["channels"], $at["threads"] }' "$FB_TMP/out" | sort -u)" "5 64"
 expect "engine auto with few channels, far from the rules for such" \
-	"$(sizes=1K paths --engine auto --channels 5 "${table[@]}")" "copy/pull direct by fake"
+	"$(sizes=12K paths --engine auto --channels 5 "${table[@]}")" "copy/pull direct by fake"
+expect "engine auto, nearer to what cuda was measured at" \
+	"$(sizes=4K paths --engine auto "${table[@]}")" "bruck ll by fake"
 # A plain run measures what a user gets; who names algorithms gets the engines that have them.
 engines() {
 	"$bin/all_reduce" --bytes 8 --list "$@" | awk '/^all_reduce / { print $2 }' | sort -u |

@@ -212,6 +212,39 @@ static void test_like(void)
 	fb_tunings_free(&t);
 }
 
+/* Two that are like each other: of few channels and beside computing only one knows something. */
+static void test_like_each_other(void)
+{
+	static const char text[] =
+		"table a gpu A\n"
+		"like b\n"
+		"rule cuda all_reduce 2 1 p2p any any 8 1G  auto auto  ring ll 0 0 0\n"
+		"table b gpu B\n"
+		"like a\n"
+		"rule cuda all_reduce 2 1 p2p any any 8 1G  auto auto  tree ll 0 0 0\n"
+		"rule cuda all_reduce 2 1 p2p any any 1M 1G auto auto  star ll 8 0 0 channels=8\n"
+		"rule cuda all_reduce 2 1 p2p any any 1M 1G auto auto  chain ll 0 0 0 "
+		"objective=overlapped\n"
+		"rule cuda all_gather 2 1 p2p any any 8 1G  auto auto  pat ll 0 0 0\n";
+	struct fb_tuning_key any = asked("all_reduce", 2), few = any, beside = any;
+	struct fb_tunings t = {.count = 0};
+
+	few.channels = 4;
+	beside.objective = FB_OVERLAPPED;
+	if (!CHECK_INT(fb_tunings_parse(&t, text, "text", stdout), FB_OK))
+		return;
+	CHECK_FOUND(&t.table[0], any, 1 << 20, "ring ll");
+	CHECK_FOUND(&t.table[0], few, 1 << 20, "star ll");
+	CHECK_FOUND(&t.table[0], few, 8, "ring ll");
+	CHECK_FOUND(&t.table[0], beside, 1 << 20, "chain ll");
+	CHECK_FOUND(&t.table[0], asked("all_gather", 2), 8, "pat ll");
+	CHECK_FOUND(&t.table[1], any, 1 << 20, "tree ll");
+	CHECK_FOUND(&t.table[1], asked("broadcast", 2), 8, "none");
+	CHECK(fb_tuning_apart(&t.table[1].rule[1], 1 << 18) > 1.99 &&
+	      fb_tuning_apart(&t.table[1].rule[1], 1 << 21) < 0.01);
+	fb_tunings_free(&t);
+}
+
 static void test_refused(void)
 {
 	static const struct {
@@ -337,6 +370,7 @@ int main(void)
 	test_read();
 	test_find();
 	test_like();
+	test_like_each_other();
 	test_refused();
 	test_built_in();
 	test_prices();

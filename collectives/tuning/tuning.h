@@ -14,11 +14,11 @@
  * (a rule is one line). A rule belongs to the table line above it. What a table has no rule for is
  * looked for in the one that `like` names, if the text has it: for machines that differ little, of
  * which not all could be measured. Two tables may be like each other. IN_PLACE is yes, no or any,
- * ELEMENT the size of an element in bytes or any, FROM and TO the least and greatest size that was measured. The first algorithm and
- * protocol are what is asked for, each a name or auto; what follows is the answer, in which 0
- * leaves a number to the engine. At the end may stand what else was asked for: so many channels, or
- * what is best while the GPU computes. Rules for engine auto answer with an engine's name before
- * the algorithm, "copy/push".
+ * ELEMENT the size of an element in bytes or any, FROM and TO the least and greatest size that was
+ * measured. The first algorithm and protocol are what is asked for, each a name or auto; what
+ * follows is the answer, in which 0 leaves a number to the engine. At the end may stand what else
+ * was asked for: so many channels, or what is best while the GPU computes. Rules for engine auto
+ * answer with an engine's name before the algorithm, "copy/push".
  */
 #ifndef FB_COLLECTIVES_TUNING_TUNING_H
 #define FB_COLLECTIVES_TUNING_TUNING_H
@@ -102,13 +102,13 @@ typedef bool (*fb_tuning_accept_fn)(void *arg, const struct fb_tuning_rule *rule
 /*
  * The accepted rule that is nearest to what is asked, of this table or, where that has none, or
  * none that is as near in objective and channels, of the one that it is like; or NULL. Engine,
- * operation, transport, ranks, nodes, and the asked algorithm and protocol have to be the rule's. A rule for an objective or for a number of channels is for
- * nobody who asks for neither, and for no size beyond a quarter or four times of those measured. Of
- * those rules the nearest is the one that agrees about the objective, then the one with the nearest
- * number of channels, then the one that agrees about in_place, then the one with the nearest size
- * of an element, then of the message (by ratio: between two ranges the nearer end counts, in the
- * very middle the range of larger sizes, and beyond the last one the last one does). accept may be
- * NULL.
+ * operation, transport, ranks, nodes, and the asked algorithm and protocol have to be the rule's. A
+ * rule for an objective or for a number of channels is for nobody who asks for neither, and for no
+ * size beyond a quarter or four times of those measured. Of those rules the nearest is the one that
+ * agrees about the objective, then the one with the nearest number of channels, then the one that
+ * agrees about in_place, then the one with the nearest size of an element, then of the message (by
+ * ratio: between two ranges the nearer end counts, in the very middle the range of larger sizes,
+ * and beyond the last one the last one does). accept may be NULL.
  */
 const struct fb_tuning_rule *fb_tuning_find(const struct fb_tuning *tuning,
 					    const struct fb_tuning_key *asked, uint64_t bytes,

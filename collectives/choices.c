@@ -80,6 +80,8 @@ void fb_choices_apply(const struct fb_choices *now, bool any_memory, struct fb_c
 		if (any_memory && strcmp(c->registration, fb_nccl_registrations[FB_NCCL_NONE]))
 			c->memory = "nccl";
 	}
+	if (!strcmp(c->engine, "nvshmem") && any_memory)
+		c->memory = "symmetric";
 	if (!strcmp(c->engine, "copy")) {
 		c->algorithm = now->direction;
 		c->protocol = "direct";

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The memory of the buffers: which kinds engines work in; see state.h. */
 #include <stdio.h>
+#include <string.h>
 
 #include "collectives/state.h"
 #include "common/base/error.h"
 
-const char *const fb_memories[] = {"host",   "hugepage", "device", "vmm",
-				   "fabric", "pinned",	 "nccl",   NULL};
+const char *const fb_memories[] = {"host",   "hugepage", "device",    "vmm", "fabric",
+				   "pinned", "nccl",	 "symmetric", NULL};
 
 static int open_library(void *arg, struct fb_segment *segment, size_t part_bytes)
 {
@@ -34,7 +35,8 @@ bool fb_memory_can(const struct fb_collective_state *state, const struct fb_case
 		snprintf(refused, sizeof(refused), ops->takes_device
 			 ? "engine %s does not work in memory %s"
 			 : "engine %s works in host memory", c->engine, c->memory);
-	else if (kind == FB_MEMORY_NCCL && !ops->segment)
-		snprintf(refused, sizeof(refused), "memory nccl is NCCL's: no other rank sees it");
+	else if (fb_memory_by_library(kind) && (!ops->memory || strcmp(ops->memory, c->memory)))
+		snprintf(refused, sizeof(refused), "memory %s is a library's: engine %s does not "
+			 "work in it", c->memory, c->engine);
 	return fb_stores_can(&state->stores, c, part_bytes, refused, reason);
 }

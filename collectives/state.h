@@ -13,7 +13,7 @@
 #include "common/cuda/stores.h"
 #include "common/system/cache.h"
 
-/* "host", "hugepage", "device", "vmm", "fabric", "pinned", "nccl", NULL. */
+/* "host", "hugepage", "device", "vmm", "fabric", "pinned", "nccl", "symmetric", NULL. */
 extern const char *const fb_memories[];
 
 /* Who writes the input of a call (--producer); see fresh.h. */

@@ -62,6 +62,7 @@ struct fb_engine_ops {
 	 * tuning rule ("copy/push"): whose names and rules it has without one.
 	 */
 	const char *usual;
+	const char *memory; /* the kind that `segment` gives; NULL: it has none */
 
 	/*
 	 * Collective over the group; a device engine also opens the session's GPU, see
@@ -129,7 +130,7 @@ struct fb_request {
 };
 
 extern const struct fb_engine_ops fb_engine_host, fb_engine_mpi, fb_engine_cuda, fb_engine_nccl,
-	fb_engine_copy, fb_engine_auto;
+	fb_engine_nvshmem, fb_engine_copy, fb_engine_auto;
 
 /* The collective programs' own columns, as fb_traits.extra has them. */
 enum fb_collective_column {

@@ -60,7 +60,7 @@ static int open_segment(void *arg, size_t part_bytes)
 	enum fb_memory_kind kind = fb_memory_of(o->c);
 	int err;
 
-	if (kind == FB_MEMORY_NCCL)
+	if (fb_memory_by_library(kind))
 		return o->library(o->arg, segment, part_bytes);
 	if (fb_memory_by_gpu(kind))
 		return fb_gpu_segment_open(segment, stores->gpu,
@@ -98,7 +98,7 @@ static bool gpu_memory_can(const struct fb_stores *stores, const struct fb_case 
 	else if (strcmp(fb_places_of(&stores->places, c)->name, "any"))
 		snprintf(reason, FB_REASON_CHARS, "--numa does not place memory %s", c->memory);
 	else
-		return kind == FB_MEMORY_NCCL ||
+		return fb_memory_by_library(kind) ||
 		       fb_gpu_segment_can(stores->gpu,
 					  (enum fb_gpu_memory)(kind - FB_MEMORY_DEVICE), reason,
 					  FB_REASON_CHARS);

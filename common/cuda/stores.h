@@ -50,7 +50,7 @@ typedef int (*fb_store_library_fn)(void *arg, struct fb_segment *segment, size_t
 /*
  * Collective: the segment of a case that needs `need` bytes, when it is the first to need it;
  * enough for all that follow, or for what memory there is (fb_segment_fit). Called where the thread
- * is in its place. `library` is for FB_MEMORY_NCCL; NULL: the program offers none.
+ * is in its place. `library` is for what libraries give; NULL: the program offers none.
  */
 int fb_stores_segment(struct fb_stores *stores, const struct fb_case *c, size_t need,
 		      fb_store_library_fn library, void *arg);

@@ -17,6 +17,7 @@ const struct fb_memory_record fb_memory_kinds[FB_MEMORY_KINDS] = {
 	[FB_MEMORY_PINNED] = {.name = "pinned"},
 	[FB_MEMORY_MANAGED] = {.name = "managed", .on_gpu = true, .most = FB_GPU_MANAGED_MOST},
 	[FB_MEMORY_NCCL] = {.name = "nccl", .on_gpu = true},
+	[FB_MEMORY_SYMMETRIC] = {.name = "symmetric", .on_gpu = true},
 };
 
 enum fb_memory_kind fb_memory_kind_of(const char *name)

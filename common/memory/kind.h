@@ -24,7 +24,8 @@ enum fb_memory_kind {
 	FB_MEMORY_FABRIC,
 	FB_MEMORY_PINNED,
 	FB_MEMORY_MANAGED,
-	FB_MEMORY_NCCL, /* that a library gives */
+	FB_MEMORY_NCCL, /* from here on a library gives it, and each rank sees its own part */
+	FB_MEMORY_SYMMETRIC, /* NVSHMEM's */
 	FB_MEMORY_KINDS,
 };
 
@@ -42,6 +43,11 @@ extern const struct fb_memory_record fb_memory_kinds[FB_MEMORY_KINDS];
 
 /* FB_MEMORY_HOST for a name that is none of them, as "library". */
 enum fb_memory_kind fb_memory_kind_of(const char *name);
+
+static inline bool fb_memory_by_library(enum fb_memory_kind kind)
+{
+	return kind >= FB_MEMORY_NCCL;
+}
 
 /* Whether the GPU's driver makes it, or a library for GPUs. */
 static inline bool fb_memory_by_gpu(enum fb_memory_kind kind)

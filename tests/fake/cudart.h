@@ -74,6 +74,9 @@ struct fake_fresh {
 struct fake_fresh fake_fresh_of(const char *name, void **args);
 void fake_fresh_run(const struct fake_fresh *fresh);
 
+/* Kernels of common/cuda/data.cu, at once, by their names; nothing for others. */
+void fake_data(const char *name, void **args);
+
 /* Kernels of kvtransfer/pages.cu, at once: checks where there is a result, else fills. */
 void fake_pages(void **args, struct fb_check_result *result, unsigned *worst);
 /* The kernel of kvtransfer/wire.cu. */

@@ -34,6 +34,33 @@ void fake_fresh_run(const struct fake_fresh *f)
 	}
 }
 
+static void data(void **args, struct fb_check_result *result)
+{
+	const struct fb_element_recipe *recipe = args[0];
+	const struct fb_element_source *from = args[1];
+	uint64_t first = *(const uint64_t *)args[2], count = *(const uint64_t *)args[4];
+	char *at = *(char **)args[3];
+
+	for (uint64_t i = 0; i < count; i++, at += recipe->bytes) {
+		uint64_t bits = fb_element_make(recipe, *from, first + i);
+
+		if (!result) {
+			memcpy(at, &bits, recipe->bytes);
+		} else if (memcmp(at, &bits, recipe->bytes)) {
+			result->errors++;
+			result->first = i < result->first ? i : result->first;
+		}
+	}
+}
+
+void fake_data(const char *name, void **args)
+{
+	if (strstr(name, "fill17fb_element_recipe17fb_element_source"))
+		data(args, NULL);
+	if (strstr(name, "check17fb_element_recipe17fb_element_source"))
+		data(args, *(struct fb_check_result **)args[5]);
+}
+
 /* Bits of an element of pages; see kvtransfer/pages.cu. */
 static uint64_t page_element(const struct fb_element_recipe *recipe,
 			     const struct fb_kv_locator *locator, int canary, uint64_t place)

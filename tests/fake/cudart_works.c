@@ -333,6 +333,7 @@ cudaError_t fake_launch(const char *name, void **args, unsigned blocks, unsigned
 	struct operation o = {.kind = KERNEL, .odd = strstr(name, "any") != NULL,
 			      .bulk = strstr(name, "bulk") != NULL};
 
+	fake_data(name, args);
 	if (strstr(name, "fb_kv_locator")) {
 		bool checks = strstr(name, "check") != NULL;
 

@@ -8,7 +8,8 @@
  *
  * It is strict: a call that NVSHMEM does not allow, and a signal behind puts without a quiet, end
  * the process. FB_FAKE_NVSHMEM can be a mistake: "early" sends signals before the bytes, "dropped"
- * leaves a put's last byte out, "broken" does not start.
+ * leaves a put's last byte out, "alone" has collectives take the rank's own input for all, "broken"
+ * does not start.
  */
 #include <fcntl.h>
 #include <sched.h>
@@ -48,6 +49,7 @@ typedef struct {
 /* The head of the file. */
 struct meeting {
 	uint32_t arrived, rounds;
+	uint32_t stage[MOST_RANKS]; /* how many stages of collectives a rank has come to */
 };
 
 static struct {
@@ -59,12 +61,18 @@ static struct {
 
 /* Something on a stream. It is kept, since a graph may do it again. */
 struct work {
-	enum { MOVE, SIGNAL, WAIT } what;
+	enum { MOVE, SIGNAL, WAIT, COLLECTIVE } what;
 	char *to;
 	const char *from;
 	size_t bytes;
 	uint64_t *word, value;
 	int late; /* how often it is asked before it is done */
+	/* Of a collective, with blocks of `bytes`. */
+	void (*combine)(void *to, const void *from, size_t bytes);
+	enum { ALL_REDUCE, REDUCE_SCATTER, GATHER_ALL, BROADCAST, ALL_TO_ALL, BARRIER } kind;
+	int root, stage;
+	uint32_t meets;
+	char *made; /* what `to` becomes */
 	struct work *next;
 };
 
@@ -243,6 +251,8 @@ API(void *, nvshmem_ptr, const void *memory, int pe)
 
 /* --- on streams ------------------------------------------------------------------------------- */
 
+static bool go_on_together(struct work *w);
+
 static bool go_on(void *arg)
 {
 	struct work *w = arg;
@@ -258,6 +268,8 @@ static bool go_on(void *arg)
 		return true;
 	case WAIT:
 		return __atomic_load_n(w->word, __ATOMIC_ACQUIRE) >= w->value;
+	case COLLECTIVE:
+		return go_on_together(w);
 	}
 	abort();
 }
@@ -339,8 +351,4 @@ API(void, nvshmemx_quiet_on_stream, void *stream)
 	job.loose = 0;
 }
 
-API(void, nvshmemx_barrier_all_on_stream, void *stream)
-{
-	(void)stream;
-	refuse("barrier_all_on_stream is not there yet");
-}
+#include "tests/fake/nvshmem_together.h"

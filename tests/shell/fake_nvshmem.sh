@@ -50,6 +50,35 @@ expect "wrong rows" "$(grep -cE ',(wrong|fault),' "$FB_TMP/out")" 0
 expect "rows of both" "$(grep -cE ',(nvshmem|cuda),.*,(ok|few),' "$FB_TMP/out")" 6
 verdict fake_nvshmem_kv
 
+# statuses OPTION...: how many rows of which status; data are verified.
+statuses() {
+	rows "$@" --engine nvshmem --bytes 8,12K --ci 100%
+	awk -F, 'NR > 1 { n[$23 == "few" ? "ok" : $23]++ }
+		END { for (s in n) print s, n[s] }' "$FB_TMP/out" | sort | tr '\n' ' '
+}
+
+kinds=(--launch "stream,graph" --in-place all)
+expect all_reduce "$(statuses all_reduce "${kinds[@]}" --redop sum,max,avg)" 'ok 16 skipped 8 '
+holds "$FB_TMP/out" ',skipped,NVSHMEM has no avg'
+holds "$FB_TMP/out" ',symmetric,.*,NVSHMEM 3\.4\.5 nvshmemx_float_max_reduce_on_stream,'
+for program in reduce_scatter all_gather broadcast all_to_all; do
+	expect "$program" "$(statuses "$program" "${kinds[@]}" --datatype f64)" 'ok 4 skipped 4 '
+	holds "$FB_TMP/out" ",skipped,NVSHMEM has no $program in place"
+done
+expect barrier "$(statuses barrier --launch stream,graph)" 'ok 2 '
+expect gather "$(statuses gather)" 'skipped 2 '
+expect f16 "$(statuses all_reduce --datatype f16,f8e4m3)" 'skipped 4 '
+holds "$FB_TMP/out" ',NVSHMEM 3\.4\.5 has no nvshmemx_half_sum_reduce_on_stream'
+holds "$FB_TMP/out" ',NVSHMEM has no type f8e4m3'
+expect "device memory" "$(statuses all_reduce --memory device)" 'skipped 2 '
+verdict fake_nvshmem_collectives
+
+for program in all_reduce all_gather; do
+	FB_FAKE_NVSHMEM=alone ranks 2 "$program" --engine nvshmem --bytes 12K "${fast[@]}"
+	holds "$FB_TMP/out" ',nvshmem,.*,wrong,'
+done
+verdict fake_nvshmem_alone
+
 # skipped LIBRARY PATTERN: a row without it, with the reason.
 skipped() {
 	FB_NVSHMEM_LIBRARY=$1 rows handoff --engine nvshmem --tokens 64

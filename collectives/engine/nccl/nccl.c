@@ -383,6 +383,7 @@ const struct fb_engine_ops fb_engine_nccl = {
 	.name = "nccl",
 	.summary = "NVIDIA's NCCL, loaded when the program starts",
 	.device = true,
+	.memory = "nccl",
 	.open = nccl_open,
 	.close = nccl_close,
 	.can = nccl_can,

@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The NVSHMEM engine: the library's collectives on streams, of all ranks of the job
+ * (NVSHMEM_TEAM_WORLD), in its symmetric memory. Each is the function of the element's type, which
+ * this file asks the library for by its name; what a version lacks is a skipped row. It needs no
+ * header of CUDA's or NVSHMEM's and is the same in all builds.
+ *
+ * In place only a reduction to all ranks is allowed: the manual wants the buffers of the others
+ * apart.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "collectives/engine/engine.h"
+#include "common/base/error.h"
+#include "common/cuda/gpu_stream.h"
+#include "common/cuda/symmetric.h"
+#include "common/library/library.h"
+
+enum { FUNCTION_CHARS = 64 };
+
+typedef int collective_fn(int team, void *to, const void *from, size_t count, void *stream);
+typedef int broadcast_fn(int team, void *to, const void *from, size_t count, int root,
+			 void *stream);
+
+/* One of them is set; without any it is a barrier. */
+struct function {
+	collective_fn *collective;
+	broadcast_fn *broadcast;
+};
+
+struct nvshmem_engine {
+	struct fb_engine engine;
+	struct fb_gpu gpu; /* if has_gpu */
+	bool has_gpu;
+	struct fb_nvshmem *nvshmem; /* the session's; NULL: `why` */
+	char why[FB_REASON_CHARS];
+};
+
+struct nvshmem_request {
+	struct fb_request request;
+	const struct fb_operation *op;
+	struct function function;
+	struct fb_gpu_stream *stream;
+};
+
+static struct nvshmem_engine *engine_of(const struct nvshmem_request *r)
+{
+	return (struct nvshmem_engine *)r->request.engine;
+}
+
+/* --- opening ---------------------------------------------------------------------------------- */
+
+static int nvshmem_open(struct fb_engine **engine, const struct fb_session *session,
+			const struct fb_group *group)
+{
+	struct nvshmem_engine *e = calloc(1, sizeof(*e));
+	int err = fb_group_agree(group, e ? FB_OK : FB_ENOMEM);
+
+	if (err || !e) {
+		free(e);
+		return fb_error(err, "out of memory for the NVSHMEM engine");
+	}
+	e->engine = (struct fb_engine){&fb_engine_nvshmem, session, group};
+	err = fb_gpu_view_open(&e->gpu, session, group, e->why);
+	e->has_gpu = !err;
+	if (e->has_gpu)
+		err = fb_nvshmem_find(&e->nvshmem, session, group, e->gpu.shared, e->why);
+	if (err && err != FB_EUNSUPPORTED) {
+		if (e->has_gpu)
+			fb_gpu_view_close(&e->gpu);
+		free(e);
+		return err;
+	}
+	*engine = &e->engine;
+	return FB_OK;
+}
+
+static void nvshmem_close(struct fb_engine *engine)
+{
+	struct nvshmem_engine *e = (struct nvshmem_engine *)engine;
+
+	if (e->has_gpu)
+		fb_gpu_view_close(&e->gpu);
+	free(e);
+}
+
+static int nvshmem_segment(struct fb_engine *engine, struct fb_segment *segment, size_t part_bytes)
+{
+	const struct nvshmem_engine *e = (const struct nvshmem_engine *)engine;
+
+	return fb_symmetric_open(segment, e->nvshmem, engine->group, part_bytes);
+}
+
+/* --- which function --------------------------------------------------------------------------- */
+
+/* The words of the names; NULL: NVSHMEM has none. */
+static const char *const types[FB_DATATYPES] = {
+	[FB_I8] = "int8", [FB_U8] = "uint8", [FB_I32] = "int32", [FB_U32] = "uint32",
+	[FB_I64] = "int64", [FB_U64] = "uint64", [FB_F16] = "half", [FB_BF16] = "bfloat16",
+	[FB_F32] = "float", [FB_F64] = "double",
+};
+
+static const char *const operations[FB_REDOPS] = {
+	[FB_SUM] = "sum_", [FB_PROD] = "prod_", [FB_MIN] = "min_", [FB_MAX] = "max_",
+};
+
+static const char *const collectives[FB_COLLECTIVES] = {
+	[FB_ALL_REDUCE] = "reduce", [FB_REDUCE_SCATTER] = "reducescatter",
+	[FB_ALL_GATHER] = "fcollect", [FB_BROADCAST] = "broadcast", [FB_ALL_TO_ALL] = "alltoall",
+	[FB_BARRIER] = "barrier_all",
+};
+
+/* "nvshmemx_float_sum_reduce_on_stream" */
+static void name_of(const struct fb_operation *op, char name[FUNCTION_CHARS])
+{
+	bool reduces = fb_collective_info(op->collective)->reduces;
+
+	if (op->collective == FB_BARRIER)
+		snprintf(name, FUNCTION_CHARS, "nvshmemx_barrier_all_on_stream");
+	else
+		snprintf(name, FUNCTION_CHARS, "nvshmemx_%s_%s%s_on_stream", types[op->datatype],
+			 reduces ? operations[op->redop] : "", collectives[op->collective]);
+}
+
+/* False: this version has none of that name. */
+static bool find(const struct fb_nvshmem *nvshmem, const struct fb_operation *op,
+		 struct function *function)
+{
+	char name[FUNCTION_CHARS];
+	const struct fb_library_symbol symbol = {
+		.name = name, .offset = op->collective == FB_BROADCAST
+					? offsetof(struct function, broadcast)
+					: offsetof(struct function, collective)};
+
+	*function = (struct function){NULL, NULL};
+	if (op->collective == FB_BARRIER)
+		return true;
+	name_of(op, name);
+	return !fb_library_functions(nvshmem->handle, &symbol, 1, function);
+}
+
+static bool nvshmem_can(const struct fb_engine *engine, const struct fb_case *c,
+			const struct fb_operation *op, char reason[FB_REASON_CHARS])
+{
+	const struct nvshmem_engine *e = (const struct nvshmem_engine *)engine;
+	const struct fb_collective_info *info = fb_collective_info(op->collective);
+	bool barrier = op->collective == FB_BARRIER;
+	struct function ignored;
+	char name[FUNCTION_CHARS], version[FB_NVSHMEM_VERSION_CHARS];
+
+	/* What no machine could change comes first. */
+	if (!collectives[op->collective])
+		snprintf(reason, FB_REASON_CHARS, "NVSHMEM has no %s on a stream", info->name);
+	else if (!barrier && !types[op->datatype])
+		snprintf(reason, FB_REASON_CHARS, "NVSHMEM has no type %s",
+			 fb_datatype_name(op->datatype));
+	else if (!barrier && info->reduces && !operations[op->redop])
+		snprintf(reason, FB_REASON_CHARS, "NVSHMEM has no %s", fb_redop_name(op->redop));
+	else if (op->in_place && op->collective != FB_ALL_REDUCE)
+		snprintf(reason, FB_REASON_CHARS, "NVSHMEM has no %s in place", info->name);
+	else if (!barrier && strcmp(c->memory, engine->ops->memory))
+		snprintf(reason, FB_REASON_CHARS, "NVSHMEM's collectives work in memory symmetric");
+	else if (!e->nvshmem)
+		snprintf(reason, FB_REASON_CHARS, "%s", e->why);
+	else if (!find(e->nvshmem, op, &ignored)) {
+		name_of(op, name);
+		snprintf(reason, FB_REASON_CHARS, "NVSHMEM %s has no %s",
+			 fb_nvshmem_version(e->nvshmem, version), name);
+	} else {
+		return true;
+	}
+	return false;
+}
+
+/* --- running ---------------------------------------------------------------------------------- */
+
+static int enqueue(void *request, void *stream)
+{
+	const struct nvshmem_request *r = request;
+	const struct fb_operation *op = r->op;
+	int rank = r->request.engine->group->rank, code;
+	char name[FUNCTION_CHARS];
+
+	if (r->function.collective)
+		code = r->function.collective(FB_NVSHMEM_WORLD, fb_operation_out(op, rank),
+					      fb_operation_in(op, rank), op->count, stream);
+	else if (r->function.broadcast)
+		code = r->function.broadcast(FB_NVSHMEM_WORLD, fb_operation_out(op, rank),
+					     fb_operation_in(op, rank), op->count, op->root,
+					     stream);
+	else
+		code = 0;
+	if (!r->function.collective && !r->function.broadcast)
+		engine_of(r)->nvshmem->barrier_all_on_stream(stream);
+	name_of(op, name);
+	return code ? fb_error(FB_ESYS, "%s returned %d", name, code) : FB_OK;
+}
+
+static void nvshmem_release(struct fb_request *request)
+{
+	struct nvshmem_request *r = (struct nvshmem_request *)request;
+
+	fb_gpu_stream_close(r->stream);
+	free(r);
+}
+
+static int nvshmem_prepare(struct fb_engine *engine, const struct fb_case *c,
+			   const struct fb_operation *op, struct fb_request **request)
+{
+	struct nvshmem_engine *e = (struct nvshmem_engine *)engine;
+	struct nvshmem_request *r = calloc(1, sizeof(*r));
+	int err = fb_group_agree(engine->group, r ? FB_OK : FB_ENOMEM);
+
+	if (err || !r) {
+		free(r);
+		return err;
+	}
+	r->request.engine = engine;
+	r->op = op;
+	(void)find(e->nvshmem, op, &r->function);
+	err = fb_gpu_stream_open(&r->stream, &e->gpu, !strcmp(c->launch, "graph"), enqueue, r,
+				 engine->session);
+	err = fb_group_agree(engine->group, err);
+	/* One call outside of timing, which loads kernels. */
+	if (!err)
+		err = fb_gpu_stream_start(r->stream);
+	if (!err)
+		err = fb_gpu_stream_wait(r->stream);
+	if (err) {
+		nvshmem_release(&r->request);
+		return err;
+	}
+	*request = &r->request;
+	return FB_OK;
+}
+
+static int nvshmem_ready(struct fb_request *request, int calls)
+{
+	return fb_gpu_stream_ready(((struct nvshmem_request *)request)->stream, calls);
+}
+
+static int nvshmem_run(struct fb_request *request, int calls)
+{
+	return fb_gpu_stream_run(((struct nvshmem_request *)request)->stream, calls);
+}
+
+static int nvshmem_start(struct fb_request *request)
+{
+	return fb_gpu_stream_start(((struct nvshmem_request *)request)->stream);
+}
+
+static int nvshmem_test(struct fb_request *request, bool *done)
+{
+	return fb_gpu_stream_test(((struct nvshmem_request *)request)->stream, done);
+}
+
+static int nvshmem_wait(struct fb_request *request)
+{
+	return fb_gpu_stream_wait(((struct nvshmem_request *)request)->stream);
+}
+
+static int nvshmem_enqueue(struct fb_request *request, void *stream)
+{
+	return enqueue(request, stream);
+}
+
+static void nvshmem_describe(struct fb_request *request, struct fb_traits *traits)
+{
+	const struct nvshmem_request *r = (const struct nvshmem_request *)request;
+	const struct nvshmem_engine *e = engine_of(r);
+	char version[FB_NVSHMEM_VERSION_CHARS], name[FUNCTION_CHARS];
+	struct fb_gpu_clocks clocks;
+
+	name_of(r->op, name);
+	snprintf(traits->path, sizeof(traits->path), "NVSHMEM %s %s",
+		 fb_nvshmem_version(e->nvshmem, version), name);
+	traits->extra[FB_EVENT_US] = fb_gpu_stream_event_us(r->stream);
+	if (!fb_gpu_clocks(&e->gpu, &clocks))
+		return;
+	traits->extra[FB_SM_MHZ] = clocks.sm_MHz;
+	traits->extra[FB_MEMORY_MHZ] = clocks.memory_MHz;
+	traits->extra[FB_THROTTLE] = (double)clocks.throttle;
+}
+
+const struct fb_engine_ops fb_engine_nvshmem = {
+	.name = "nvshmem",
+	.summary = "NVIDIA's NVSHMEM, loaded when the program starts",
+	.device = true,
+	.memory = "symmetric",
+	.open = nvshmem_open,
+	.close = nvshmem_close,
+	.can = nvshmem_can,
+	.segment = nvshmem_segment,
+	.prepare = nvshmem_prepare,
+	.ready = nvshmem_ready,
+	.run = nvshmem_run,
+	.start = nvshmem_start,
+	.test = nvshmem_test,
+	.wait = nvshmem_wait,
+	.enqueue = nvshmem_enqueue,
+	.describe = nvshmem_describe,
+	.release = nvshmem_release,
+};

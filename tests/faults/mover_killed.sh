@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # timeout: 240
 #
-# kill -9 of one rank while a mover carries a KV cache, for every mover that this machine has: the
-# job ends as a fault that names a rank, no rank outlives it by more than the timeout, every row is
-# whole, and no file is left.
+# kill -9 of one rank while a mover carries a KV cache, for every mover that this machine has, and
+# for those between GPUs on emulated ones: the job ends as a fault that names a rank, no rank
+# outlives it by more than the timeout, every row is whole, and no file is left.
 
 set -u
 export LC_ALL=C
@@ -12,19 +12,22 @@ export LC_ALL=C
 
 timeout_s=5
 options=(-q --min-samples 1000000 --max-samples 1000000 --max-time 60s --timeout "${timeout_s}s"
-	--algorithm "direct,datatype" --tokens 3K --layers 4 --prefill-tp 2 --decode-tp 1 --run t)
+	--prefill-tp 2 --decode-tp 1 --run t)
 use "$MPI" kv_reshard
 export TMPDIR=$dir/files
 mkdir -p "$TMPDIR"
-for mover in shm cma tcp ucx mpi mpi_window file; do
+# killed MOVER PROGRAM OPTION...
+killed() {
+	local mover=$1 csv=$dir/csv-$1 seconds
+
+	program=$2
 	failures=0
-	csv=$dir/csv-$mover
-	start 3 --csv "$csv" --engine $mover "${options[@]}"
+	start 3 --csv "$csv" --engine "$mover" "${options[@]}" "${@:3}"
 	if ! await_ranks "$csv" 3; then
 		finish
 		expect "$mover" "ranks" "${#pids[@]}" 3
 		verdict "faults/mover $mover, a rank killed"
-		continue
+		return
 	fi
 	sleep 2
 	# One that is absent has skipped its row and is gone.
@@ -32,7 +35,7 @@ for mover in shm cma tcp ucx mpi mpi_window file; do
 		finish
 		expect "$mover" "exit code of an absent mover" "$rc" 0
 		verdict "faults/mover $mover, absent"
-		continue
+		return
 	fi
 	seconds=$(seconds_until_gone "$csv")
 	finish
@@ -44,5 +47,17 @@ for mover in shm cma tcp ucx mpi mpi_window file; do
 	expect "$mover" "files left" "$(find "$TMPDIR" -type f -name 'fabricbench*')" ""
 	no_new_names "$mover"
 	verdict "faults/mover $mover, a rank killed"
+}
+for mover in shm cma tcp ucx mpi mpi_window file; do
+	killed $mover "$program" --algorithm "direct,datatype" --tokens 3K --layers 4
+done
+# On emulated GPUs: a stream, or a kernel, waits for a notice of the rank that is killed.
+fake=$FB_BUILD/tests/fake_gpu/kv_reshard
+for mover in copy cuda; do
+	[ -x "$fake" ] || continue
+	export FB_FAKE_GPU_WORKS=right
+	killed $mover "$fake" --algorithm direct --tokens 17 --layers 2
+	holds $mover "$dir/csv-$mover/kv_reshard.csv" ',fault,"?rank 1 on .* has died'
+	[ "$failures" -eq 0 ] || bad=1
 done
 exit "$bad"

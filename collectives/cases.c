@@ -29,7 +29,7 @@ static const char *const protocols[] = {"simple", "ll", "ll128", "direct", "tma"
 static const char *const transports[] = {"shm", "tcp", "shm+tcp", "rdma", "shm+rdma", "p2p",
 					 "p2p+shm", "p2p+tcp", "p2p+rdma", NULL};
 static const char *const launches[] = {"blocking", "nonblocking", "persistent", "stream", "graph",
-				       NULL};
+				       "init_all", "threads", "group", NULL};
 static const char library[] = "library", automatic[] = "auto";
 
 size_t fb_engine_index(const char *name)
@@ -51,14 +51,17 @@ static bool has_block_per_rank(const struct fb_collective_info *info)
 int fb_instance_fill(struct fb_collective_instance *i, struct fb_collective_state *state,
 		     const struct fb_case *c)
 {
-	uint64_t size = fb_datatype_size(c->datatype), n = (uint64_t)state->world->nranks;
+	uint64_t size = fb_datatype_size(c->datatype), n;
 	uint64_t whole = c->bytes / size;
 	bool per_rank = has_block_per_rank(state->info);
+	const struct fb_engine *engine = state->engines[fb_engine_index(c->engine)];
 	int err;
 
 	i->state = state;
 	i->key = c;
 	i->ops = fb_engines[fb_engine_index(c->engine)];
+	i->nranks = engine ? fb_engine_ranks(engine) : state->world->nranks;
+	n = (uint64_t)i->nranks;
 	i->place = fb_places_of(&state->stores.places, c);
 	i->tests = !strcmp(c->launch, "nonblocking");
 	i->op = (struct fb_operation){
@@ -68,12 +71,13 @@ int fb_instance_fill(struct fb_collective_instance *i, struct fb_collective_stat
 		.root = c->root >= 0 ? c->root : 0,
 		.in_place = c->in_place,
 		.count = per_rank ? (c->bytes + size * n - 1) / (size * n) : whole,
-		.segment = &state->stores.segment[fb_store_of(&state->stores, c)],
+		.segment = i->ops->members ? &i->own
+			 : &state->stores.segment[fb_store_of(&state->stores, c)],
 	};
 	i->bytes = i->op.count * size * (per_rank ? n : 1);
 	i->data = (struct fb_data){.seed = state->settings->seed, .type = c->datatype,
 				   .op = i->op.redop, .reduces = state->info->reduces,
-				   .nranks = state->world->nranks};
+				   .nranks = i->nranks};
 	if (state->collective != FB_ALL_TO_ALL_V)
 		return FB_OK;
 	err = fb_traffic_counts(&state->traffic, whole, &i->counts);
@@ -97,6 +101,7 @@ void fb_instance_free(struct fb_collective_instance *instance)
 {
 	free(instance->counts.elements);
 	instance->counts.elements = NULL;
+	fb_segment_close(&instance->own);
 }
 
 static bool reduction_exists(const struct fb_case *c, char *reason)
@@ -122,6 +127,13 @@ static bool judge(struct fb_collective_state *state, const struct fb_case *c,
 	if (state->producer != FB_PRODUCER_NONE &&
 	    !fb_fresh_can(c, state->producer, state->collective, reason))
 		return false;
+	/* Traffic is between processes, and steps are of their GPUs. */
+	if (fb_engines[fb_engine_index(c->engine)]->members &&
+	    (state->has_steps || state->collective == FB_ALL_TO_ALL_V)) {
+		snprintf(reason, FB_REASON_CHARS, "engine %s has no %s", c->engine,
+			 state->has_steps ? "steps" : "all_to_all_v");
+		return false;
+	}
 	/* The size alone first: what follows may add such sizes up. */
 	if (!reduction_exists(c, reason) || !fb_memory_can(state, c, c->bytes, reason))
 		return false;
@@ -129,7 +141,7 @@ static bool judge(struct fb_collective_state *state, const struct fb_case *c,
 		snprintf(reason, FB_REASON_CHARS, "out of memory for the sizes of all blocks");
 		return false;
 	}
-	*part_bytes = fb_buffers_layout(&i.op, state->world->nranks);
+	*part_bytes = fb_buffers_layout(&i.op, i.nranks);
 	can = fb_memory_can(state, c, *part_bytes, reason) && fb_instance_choose(&i, reason);
 	fb_instance_free(&i);
 	return can;
@@ -160,68 +172,6 @@ static void add_network(const struct fb_collective_state *state, struct fb_case 
 	}
 }
 
-/* Of GPU engines: the fastest that reaches all. Without a GPU the row says that. */
-static const char *usual_transport(const struct fb_collective_state *state)
-{
-	if (!state->has_gpu || state->gpu.all_reach)
-		return "p2p";
-	if (fb_group_one_host(state->world))
-		return "shm";
-	return fb_group_takes_rdma(state->world) ? "p2p+rdma" : "p2p+tcp";
-}
-
-/*
- * GPU engines work on GPU memory and are launched on streams: what is said for engines on
- * processors, which is also the default, means the nearest thing there. The options of theirs
- * that say how an operation is carried out are keys. False: no case.
- */
-static bool suit_device(const struct fb_collective_state *state, struct fb_case *c)
-{
-	const struct fb_settings *s = state->settings;
-	bool streams = !strcmp(c->launch, "stream") || !strcmp(c->launch, "graph");
-	char key[64];
-	const struct {
-		const char *name;
-		uint64_t value, usual;
-	} keys[] = {
-		{"blocking_kernel", s->blocking_kernel, 0},
-		{"channels", s->channels, 0}, {"copy_streams", s->copy_streams, 0},
-		{"ll_line", s->ll_line, 16},
-		{"no_overlap", s->no_gpu_overlap, 0},
-		{"slot_bytes", s->slot_bytes, 0}, {"slots", s->slots, 8},
-		{"threads", s->threads, 0},
-	};
-
-	if (!fb_engines[fb_engine_index(c->engine)]->device) {
-		if (!strcmp(s->engine, FB_USUAL_ENGINES) && strcmp(state->engine_list, "all") &&
-		    fb_memory_of(c) == FB_MEMORY_HOST)
-			c->memory = fb_memories[FB_MEMORY_DEVICE]; /* where the others' is */
-		return !streams;
-	}
-	/* "all" engines are those that this machine has; one that is named gets its rows. */
-	if (!state->has_gpu && !strcmp(state->engine_list, "all"))
-		return false;
-	if (!streams)
-		c->launch = "stream";
-	if (!fb_memory_by_gpu(fb_memory_of(c)))
-		c->memory = fb_memory_kinds[FB_MEMORY_DEVICE].name;
-	if (!strcmp(s->transport, "auto"))
-		c->transport = usual_transport(state);
-	if (s->accumulate == FB_ACCUMULATE_F32 && !strcmp(c->engine, "cuda") && c->redop >= 0 &&
-	    fb_is_narrow_float(c->datatype))
-		fb_variant_put(c, "accumulate=f32");
-	if (s->nccl_force_by == FB_NCCL_BY_CALL && !strcmp(c->engine, "nccl"))
-		fb_variant_put(c, "nccl_force_by=call");
-	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
-		if (keys[i].value == keys[i].usual || *state->traffic.variant)
-			continue;
-		snprintf(key, sizeof(key), "%s=%llu", keys[i].name,
-			 (unsigned long long)keys[i].value);
-		fb_variant_put(c, key);
-	}
-	return true;
-}
-
 /* What auto was to be best at is a key where it is not what the program is for. */
 static void add_objective(const struct fb_collective_state *state, struct fb_case *c)
 {
@@ -244,7 +194,7 @@ static bool adjust(void *arg, struct fb_case *c)
 
 	if (state->step_elements)
 		c->bytes = state->step_elements * fb_datatype_size(c->datatype);
-	if (!suit_device(state, c))
+	if (!fb_device_case(state, c))
 		return false;
 	if (!fb_engines[fb_engine_index(c->engine)]->planned)
 		fb_choices_apply(&state->choices, !strcmp(state->settings->memory, "host"), c);

@@ -83,7 +83,8 @@ static int open_engines(struct fb_life_state *state)
 		if (!err && state->engine[i].has_gpu)
 			shared = state->engine[i].gpu.shared;
 	}
-	if (!err && fb_option_names(state->settings->engine, "nccl"))
+	if (!err && (fb_option_names(state->settings->engine, "nccl") ||
+		     fb_option_names(state->settings->engine, "nccl-process")))
 		(void)fb_nccl_find(&state->nccl, state->session, state->world, shared,
 				   state->no_nccl);
 	return err;
@@ -125,7 +126,9 @@ int main(int argc, char **argv)
 			"Engine mpi: MPI_Comm_dup, split, create_group. Engine nccl: every way to "
 			"make, to shrink, to suspend and to end that the loaded version has; "
 			"registering buffers and capturing graphs in each repetition; and "
-			"`fragment`, which registers and frees blocks of random sizes. Own "
+			"`fragment`, which registers and frees blocks of random sizes. Engine "
+			"nccl-process: several GPUs in each process (--gpus-per-process), by "
+			"ncclCommInitAll, by a thread for each or in one group. Own "
 			"engines: opened on a group with one operation prepared.\n\n"
 			"--misuse shows what becomes of a job that is wrong: a fault that names "
 			"rank and step within --timeout, where it would hang.",

@@ -23,6 +23,15 @@ int fb_collective_segment(struct fb_collective_state *state, const struct fb_cas
 				 state->engines[fb_engine_index(c->engine)]);
 }
 
+int fb_instance_segment(struct fb_collective_instance *i)
+{
+	struct fb_engine *engine = i->state->engines[fb_engine_index(i->key->engine)];
+
+	if (i->ops->members)
+		return i->ops->segment(engine, &i->own, i->part_bytes);
+	return fb_collective_segment(i->state, i->key, i->part_bytes);
+}
+
 bool fb_memory_can(const struct fb_collective_state *state, const struct fb_case *c,
 		   uint64_t part_bytes, char reason[FB_REASON_CHARS])
 {

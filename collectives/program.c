@@ -163,13 +163,13 @@ static int set_up(void *state, const struct fb_case *c, void **result)
 	err = fb_group_agree(s->world, err);
 	if (err || !i)
 		goto free_instance;
-	i->part_bytes = fb_buffers_layout(&i->op, s->world->nranks);
+	i->part_bytes = fb_buffers_layout(&i->op, i->nranks);
 	/* It could before (fb_collective_can), and the answer does not change. */
 	(void)fb_instance_choose(i, reason);
 	err = fb_group_agree(s->world, fb_place_enter(&s->stores.places, i->place));
 	i->kept_us = -1e6 * fb_clock_now(s->session->clock);
 	if (!err)
-		err = fb_collective_segment(s, c, i->part_bytes);
+		err = fb_instance_segment(i);
 	i->kept_us += 1e6 * fb_clock_now(s->session->clock);
 	if (!err)
 		err = fb_cold_open(i);
@@ -225,7 +225,7 @@ static int prime(void *instance)
 		return err;
 	if (!i->fresh) /* whose producers keep the seed that they were captured with */
 		fb_data_renew(&i->data);
-	return fb_buffers_prime(&i->op, &i->data, i->state->world->rank);
+	return fb_ranks_prime(i);
 }
 
 /* Started, then asked until it is done, as a program would that has other work in between. */
@@ -282,7 +282,7 @@ static int check(void *instance, int calls, struct fb_mismatch *bad)
 
 	if (i->fresh)
 		return fb_fresh_check(i, bad);
-	err = fb_buffers_check(&i->op, &i->data, i->state->world->rank, calls, bad);
+	err = fb_ranks_check(i, calls, bad);
 	if (!err && i->op.collective == FB_BARRIER)
 		err = fb_barrier_check(i, bad);
 	return err;
@@ -311,7 +311,7 @@ static void describe(void *instance, struct fb_traits *traits)
 	fb_path_text(carrier, i->where, traits->path);
 	traits->kept_us += i->kept_us;
 	traits->algorithm_bytes = (double)i->bytes;
-	traits->bus_factor = fb_collective_bus_factor(i->op.collective, i->state->world->nranks);
+	traits->bus_factor = fb_collective_bus_factor(i->op.collective, i->nranks);
 	traits->bound_us = bound_us(i);
 	if (i->bytes != i->key->bytes)
 		fb_traits_flag(traits, "rounded");

@@ -54,6 +54,8 @@ struct fb_collective_instance {
 	struct fb_chosen chosen;   /* as engines get it (fb_choose) */
 	const struct fb_engine_ops *ops;
 	struct fb_request *request;
+	int nranks;		     /* of the operation: fb_engine_ranks */
+	struct fb_segment own;	     /* of an engine with members; zeroed: none */
 	bool tests; /* launch nonblocking: asks for completion instead of waiting */
 	const struct fb_place *place;
 	size_t part_bytes;	     /* of each rank's part that it needs */
@@ -82,6 +84,22 @@ void fb_collective_close(struct fb_collective_state *state);
 /* [FB_COLLECTIVE_COLUMNS]. Empty but for GPU engines. Of rank 0, as these are of one device. */
 extern const struct fb_column fb_collective_columns[];
 
+/*
+ * --- device.c ---------------------------------------------------------------------------------
+ *
+ * GPU engines work on GPU memory and are launched on streams: what is said for engines on
+ * processors, which is also the default, means the nearest thing there. The options of theirs
+ * that say how an operation is carried out are keys. False: no case.
+ */
+bool fb_device_case(const struct fb_collective_state *state, struct fb_case *c);
+
+/* Puts --gpus-per-process into the variant of a case of an engine with members, if it was given. */
+void fb_members_key(const struct fb_settings *settings, struct fb_case *c);
+
+/* fb_buffers_prime and fb_buffers_check for all ranks that this process is, each with its GPU. */
+int fb_ranks_prime(struct fb_collective_instance *instance);
+int fb_ranks_check(struct fb_collective_instance *instance, int calls, struct fb_mismatch *bad);
+
 /* --- memory.c: the memory that buffers lie in ------------------------------------------------ */
 
 /*
@@ -91,6 +109,9 @@ extern const struct fb_column fb_collective_columns[];
  */
 int fb_collective_segment(struct fb_collective_state *state, const struct fb_case *c,
 			  size_t need);
+
+/* That of an instance, which is its own if the engine has several GPUs in a process. */
+int fb_instance_segment(struct fb_collective_instance *instance);
 
 /*
  * Pure: whether buffers of that size and kind can be had there; part_bytes is what a rank would

@@ -10,7 +10,8 @@
 #include "common/option/option.h"
 #include "common/record/variant.h"
 
-static const struct fb_life *const lists[] = {fb_lives_mpi, fb_lives_own, fb_lives_nccl};
+static const struct fb_life *const lists[] = {fb_lives_mpi, fb_lives_own, fb_lives_nccl,
+					      fb_lives_nccl_process};
 enum { LISTS = sizeof(lists) / sizeof(lists[0]), MOST_OPERATIONS = 40 };
 
 bool fb_life_grid_parse(const char *text, struct fb_life_grid *grid)
@@ -42,7 +43,7 @@ int fb_life_grid_colour(const struct fb_life_grid *grid, int part, int rank)
 static bool is_of(const struct fb_life *life, const char *engine)
 {
 	return life->engine ? !strcmp(life->engine, engine)
-			    : strcmp(engine, "mpi") && strcmp(engine, "nccl");
+			    : strcmp(engine, "mpi") && strncmp(engine, "nccl", 4);
 }
 
 const struct fb_life *fb_life_of(const struct fb_case *c)
@@ -124,9 +125,6 @@ static bool has_members(const struct fb_life_state *s, const struct fb_life *lif
 	else if (product > 1 && product != s->world->nranks)
 		snprintf(reason, FB_REASON_CHARS, "grid %dx%dx%d is of %d ranks, not of %d",
 			 size[0], size[1], size[2], product, s->world->nranks);
-	else if (!strcmp(life->operation, "init_all") && s->world->nranks > 1)
-		snprintf(reason, FB_REASON_CHARS, "one process makes them for all of its GPUs: "
-			 "start one rank");
 	else
 		return true;
 	return false;
@@ -148,7 +146,7 @@ bool fb_life_can(void *arg, const struct fb_case *c, char reason[FB_REASON_CHARS
 		snprintf(reason, FB_REASON_CHARS, "a call is of one f32 at least");
 		return false;
 	}
-	if (!strcmp(c->engine, "nccl") && *s->no_nccl) {
+	if (!strncmp(c->engine, "nccl", 4) && *s->no_nccl) {
 		snprintf(reason, FB_REASON_CHARS, "%s", s->no_nccl);
 		return false;
 	}
@@ -180,7 +178,11 @@ static bool is_here(const struct fb_life_state *s, const char *name)
 {
 	size_t e = engine_index(name);
 
-	return !fb_engines[e]->device || s->engine[e].has_gpu || strcmp(s->settings->engine, "all");
+	if (strcmp(s->settings->engine, "all"))
+		return true;
+	if (fb_engines[e]->members && !s->settings->gpus_per_process)
+		return false;
+	return !fb_engines[e]->device || s->engine[e].has_gpu;
 }
 
 /* fb_axes_adjust_fn */
@@ -214,6 +216,11 @@ static bool adjust(void *arg, struct fb_case *c)
 			c->memory = "nccl";
 	} else {
 		c->registration = "none";
+	}
+	if (ops->members) {
+		c->launch = life->operation;
+		c->memory = "nccl";
+		fb_members_key(s->settings, c);
 	}
 	add_network(s, c);
 	return true;

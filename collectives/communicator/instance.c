@@ -95,12 +95,12 @@ static int open_part(struct fb_life_context *c, int p, int colour)
 	part->op = fb_life_operation(c->key);
 	part->op.segment = &part->segment;
 	part->data = (struct fb_data){.seed = c->session->settings->seed, .type = FB_F32,
-				      .op = FB_SUM, .reduces = true,
-				      .nranks = part->group.nranks};
+				      .op = FB_SUM, .reduces = true};
 	err = fb_collectives_open(&part->engine, c->session, &part->group, c->key->engine);
-	if (!err)
-		err = open_memory(c, part, fb_buffers_layout(&part->op, part->group.nranks));
-	return err;
+	if (err)
+		return err;
+	part->data.nranks = fb_engine_ranks(part->engine.engine);
+	return open_memory(c, part, fb_buffers_layout(&part->op, part->data.nranks));
 }
 
 static int open_parts(struct fb_life_context *c, const struct fb_life_grid *grid)
@@ -168,6 +168,13 @@ int fb_life_set_up(void *arg, const struct fb_case *key, void **result)
 
 /* --- repetitions ------------------------------------------------------------------------------ */
 
+static int prime_rank(void *arg, int rank)
+{
+	const struct fb_life_part *part = arg;
+
+	return fb_buffers_prime(&part->op, &part->data, rank);
+}
+
 int fb_life_prime(void *arg)
 {
 	struct instance *i = arg;
@@ -179,7 +186,7 @@ int fb_life_prime(void *arg)
 		if (!part->in || !part->segment.ops)
 			continue;
 		fb_data_renew(&part->data);
-		err = fb_buffers_prime(&part->op, &part->data, part->group.rank);
+		err = fb_engine_each_rank(part->engine.engine, prime_rank, part);
 	}
 	return err;
 }
@@ -247,6 +254,19 @@ int fb_life_run(void *arg, int calls)
 	return err;
 }
 
+struct checking {
+	const struct fb_life_part *part;
+	int calls;
+	struct fb_mismatch *bad;
+};
+
+static int check_rank(void *arg, int rank)
+{
+	const struct checking *c = arg;
+
+	return fb_buffers_check(&c->part->op, &c->part->data, rank, c->calls, c->bad);
+}
+
 int fb_life_check(void *arg, int calls, struct fb_mismatch *bad)
 {
 	struct instance *i = arg;
@@ -255,9 +275,10 @@ int fb_life_check(void *arg, int calls, struct fb_mismatch *bad)
 	for (int p = 0; p < i->context.parts && !err; p++) {
 		const struct fb_life_part *part = &i->context.part[p];
 
+		struct checking checking = {part, calls, bad};
+
 		if (part->in && part->segment.ops)
-			err = fb_buffers_check(&part->op, &part->data, part->group.rank, calls,
-					       bad);
+			err = fb_engine_each_rank(part->engine.engine, check_rank, &checking);
 	}
 	return err;
 }

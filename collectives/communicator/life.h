@@ -72,7 +72,8 @@ struct fb_life {
 };
 
 /* Each ends in one without an operation. */
-extern const struct fb_life fb_lives_mpi[], fb_lives_own[], fb_lives_nccl[];
+extern const struct fb_life fb_lives_mpi[], fb_lives_own[], fb_lives_nccl[],
+	fb_lives_nccl_process[];
 
 /* The communicator of that number in a part, in an array of count * parts of them. */
 static inline int fb_life_index(const struct fb_life_context *context, int number, int part)

@@ -306,7 +306,6 @@ void fb_life_nccl_end(struct fb_life_context *c)
 			(void)c->nccl->CommDestroy(own->comm[i]);
 	if (own->parent)
 		(void)c->nccl->CommDestroy(own->parent);
-	free(own->all);
 	free(own->block);
 	free(own->handle);
 	free(own->comm);

@@ -10,7 +10,6 @@ struct fb_life_nccl {
 	fb_nccl_comm *comm;           /* [count * parts]; NULL: none, or not this rank's */
 	fb_nccl_comm parent;          /* of those that are made from one; NULL: none */
 	void **handle, **block;       /* [count * parts]: registrations, and memory of `fragment` */
-	fb_nccl_comm *all;            /* [count * devices] of `init_all` */
 	struct fb_gpu_stream *stream; /* of the calls; NULL: closed */
 	unsigned long long random;
 };

@@ -235,43 +235,6 @@ static void end_fragment(struct fb_life_context *c)
 	fb_life_nccl_end(c);
 }
 
-/* --- one process for all GPUs ----------------------------------------------------------------- */
-
-static int begin_all(struct fb_life_context *c)
-{
-	int err = fb_life_nccl_begin(c);
-	struct fb_life_nccl *own = c->own;
-
-	if (err)
-		return err;
-	own->all = calloc((size_t)(c->count * c->gpu->devices), sizeof(*own->all));
-	return own->all ? FB_OK : fb_error(FB_ENOMEM, "out of memory for communicators");
-}
-
-static int create_all(struct fb_life_context *c)
-{
-	const struct fb_life_nccl *own = c->own;
-	int n = c->gpu->devices, err = FB_OK;
-
-	for (int k = 0; k < c->count && !err; k++)
-		err = fb_nccl_error(c->nccl, NULL,
-				    c->nccl->CommInitAll(&own->all[k * n], n, NULL),
-				    "CommInitAll");
-	return err;
-}
-
-/* In a group, as all ranks of a communicator have to be ended together. */
-static int destroy_all(struct fb_life_context *c)
-{
-	const struct fb_life_nccl *own = c->own;
-	int err = fb_nccl_error(c->nccl, NULL, c->nccl->GroupStart(), "GroupStart");
-
-	for (int i = 0; i < c->count * c->gpu->devices && !err; i++)
-		err = fb_nccl_error(c->nccl, NULL, c->nccl->CommDestroy(own->all[i]),
-				    "CommDestroy");
-	return err ? err : fb_nccl_error(c->nccl, NULL, c->nccl->GroupEnd(), "GroupEnd");
-}
-
 #define HAS(member) { offsetof(struct fb_nccl, member), offsetof(struct fb_nccl, member) }
 #define BOTH(a, b) { offsetof(struct fb_nccl, a), offsetof(struct fb_nccl, b) }
 #define WHOLE                                                                                      \
@@ -299,9 +262,6 @@ const struct fb_life fb_lives_nccl[] = {
 	 NEEDS(HAS(CommShrink), "CommShrink", "2.27")},
 	{WHOLE, .operation = "grow", .members = FB_LIFE_GROWN, .help = "ncclCommGrow",
 	 NEEDS(BOTH(CommGrow, CommGetUniqueId), "CommGrow", "2.29")},
-	{.engine = "nccl", .operation = "init_all", .begin = begin_all, .end = fb_life_nccl_end,
-	 .create = create_all, .destroy = destroy_all,
-	 .help = "ncclCommInitAll, no call: one process for all of its GPUs"},
 	{.engine = "nccl", .operation = "reuse", .grid = true, .registers = true,
 	 .begin = begin_reused, .end = end_kept, .call = fb_life_nccl_call,
 	 .help = "made once: only the call"},

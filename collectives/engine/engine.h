@@ -58,6 +58,13 @@ struct fb_engine_ops {
 	bool device;         /* works on a GPU: in its memory, by launches on a stream */
 	bool takes_device;   /* does not, but can() may allow memory `device` */
 	/*
+	 * Pure, equal on all ranks: GPUs of each process. Each is a rank of the operation, process
+	 * by process, with a part of `segment`'s. NULL: one, and ranks are processes.
+	 */
+	int (*members)(const struct fb_engine *engine);
+	/* Local: makes that GPU of the process's the current one, or, -1, its usual one. */
+	int (*enter)(const struct fb_engine *engine, int member);
+	/*
 	 * NULL, or the engine chooses between others, which stand before the algorithm's name in a
 	 * tuning rule ("copy/push"): whose names and rules it has without one.
 	 */
@@ -129,8 +136,18 @@ struct fb_request {
 	struct fb_engine *engine;
 };
 
+/* Ranks of the engine's operations: those of its group, or all GPUs of their processes. */
+int fb_engine_ranks(const struct fb_engine *engine);
+
+/*
+ * Calls work(arg, rank) for each of them that this process is, with its GPU current, until it
+ * returns an error, which is returned.
+ */
+int fb_engine_each_rank(const struct fb_engine *engine, int (*work)(void *arg, int rank),
+			void *arg);
+
 extern const struct fb_engine_ops fb_engine_host, fb_engine_mpi, fb_engine_cuda, fb_engine_nccl,
-	fb_engine_nvshmem, fb_engine_copy, fb_engine_auto;
+	fb_engine_nccl_process, fb_engine_nvshmem, fb_engine_copy, fb_engine_auto;
 
 /* The collective programs' own columns, as fb_traits.extra has them. */
 enum fb_collective_column {

@@ -4,6 +4,7 @@
  * one that plans are built and proved with (fb_plan_canonical), taken with one unit per block.
  */
 #include "collectives/engine/engine.h"
+#include "common/base/error.h"
 #include "common/plan/plan.h"
 
 #include <string.h>
@@ -40,4 +41,25 @@ void *fb_operation_in(const struct fb_operation *op, int rank)
 void *fb_operation_out(const struct fb_operation *op, int rank)
 {
 	return buffer_of(op, rank, FB_OUT);
+}
+
+int fb_engine_ranks(const struct fb_engine *engine)
+{
+	return engine->group->nranks * (engine->ops->members ? engine->ops->members(engine) : 1);
+}
+
+int fb_engine_each_rank(const struct fb_engine *engine, int (*work)(void *arg, int rank), void *arg)
+{
+	const struct fb_engine_ops *ops = engine->ops;
+	int members = ops->members ? ops->members(engine) : 1, err = FB_OK, left;
+
+	if (!ops->members)
+		return work(arg, engine->group->rank);
+	for (int m = 0; m < members && !err; m++) {
+		err = ops->enter(engine, m);
+		if (!err)
+			err = work(arg, engine->group->rank * members + m);
+	}
+	left = ops->enter(engine, -1);
+	return err ? err : left;
 }

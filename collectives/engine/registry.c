@@ -74,6 +74,7 @@ const struct fb_engine_ops *const fb_engines[] = {
 	&fb_engine_cuda,
 	&fb_engine_nccl,
 	&fb_engine_nvshmem,
+	&fb_engine_nccl_process,
 	&fb_engine_copy,
 	&fb_engine_auto,
 	NULL,

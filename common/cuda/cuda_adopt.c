@@ -13,7 +13,8 @@ static void adopted_close(struct fb_segment *s)
 {
 	struct adopted *a = s->mapping;
 
-	(void)a->release(s->parts[0]);
+	for (int p = 0; p < s->nparts; p++)
+		(void)a->release(s->parts[p]);
 	free(a);
 	free(s->parts);
 	free(s->part_of);
@@ -25,22 +26,26 @@ static const struct fb_memory_ops adopted_ops = {
 	.fill = fb_device_fill, .check = fb_device_check,
 };
 
-int fb_gpu_segment_adopt(struct fb_segment *segment, const struct fb_group *world, void *memory,
-			 size_t part_bytes, int (*release)(void *memory))
+int fb_gpu_segment_adopt(struct fb_segment *segment, const struct fb_group *world,
+			 void *const *memory, int parts, size_t part_bytes,
+			 int (*release)(void *memory))
 {
-	struct fb_segment s = {.part_bytes = part_bytes, .nparts = 1, .ops = &adopted_ops};
+	struct fb_segment s = {.part_bytes = part_bytes, .nparts = parts, .ops = &adopted_ops};
 	struct adopted *a = calloc(1, sizeof(*a));
-	int err = FB_ENOMEM;
+	int err = FB_ENOMEM, all = world->nranks * parts;
 
-	s.part_of = calloc((size_t)world->nranks, sizeof(*s.part_of));
-	s.parts = calloc(1, sizeof(*s.parts));
+	s.part_of = calloc((size_t)all, sizeof(*s.part_of));
+	s.parts = calloc((size_t)parts, sizeof(*s.parts));
 	if (a && s.part_of && s.parts) {
-		for (int r = 0; r < world->nranks; r++)
-			s.part_of[r] = r == world->rank ? 0 : -1;
-		s.parts[0] = memory;
+		for (int i = 0; i < all; i++)
+			s.part_of[i] = i / parts == world->rank ? i % parts : -1;
 		a->release = release;
 		s.mapping = a;
-		err = fb_device_set(memory, 0, part_bytes);
+		err = FB_OK;
+		for (int p = 0; p < parts && !err; p++) {
+			s.parts[p] = memory[p];
+			err = fb_device_set(memory[p], 0, part_bytes);
+		}
 	}
 	err = fb_group_agree(world, err);
 	if (err) {

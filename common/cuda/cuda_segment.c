@@ -119,7 +119,7 @@ static int managed_open(struct fb_segment *segment, const struct fb_gpu *gpu, si
 	err = FB_CUDA(cudaMallocManaged(&memory, part_bytes, cudaMemAttachGlobal));
 	err = fb_group_agree(gpu->group, err);
 	if (!err)
-		err = fb_gpu_segment_adopt(segment, gpu->group, memory, part_bytes,
+		err = fb_gpu_segment_adopt(segment, gpu->group, &memory, 1, part_bytes,
 					   managed_release);
 	if (err && memory)
 		(void)managed_release(memory);

@@ -51,6 +51,11 @@ struct fb_gpu_stream {
 	size_t samples;
 };
 
+int fb_gpu_enter(int device)
+{
+	return FB_CUDA(cudaSetDevice(device));
+}
+
 int fb_gpu_stream_open(struct fb_gpu_stream **stream, const struct fb_gpu *gpu, bool graph,
 		       fb_gpu_enqueue_fn enqueue, void *arg, const struct fb_session *session)
 {

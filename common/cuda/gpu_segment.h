@@ -41,13 +41,15 @@ int fb_gpu_segment_open(struct fb_segment *segment, const struct fb_gpu *gpu,
 			enum fb_gpu_memory memory, size_t part_bytes);
 
 /*
- * Collective: a segment of memory that a library gave, of which each rank sees its own part only.
- * `memory` is device memory of at least part_bytes bytes, the same on all ranks; `release` frees
- * it when the segment is closed. 0 or FB_ENOMEM or FB_ESYS (printed), the same on all ranks; the
- * memory is then still the caller's.
+ * Collective: a segment of memory that a library gave, of which each rank sees its own parts only:
+ * `parts` of them, the same number on all ranks, numbered rank by rank. memory[parts] is device
+ * memory of at least part_bytes bytes each, the same on all ranks; `release` frees it when the
+ * segment is closed. 0 or FB_ENOMEM or FB_ESYS (printed), the same on all ranks; the memory is then
+ * still the caller's.
  */
-int fb_gpu_segment_adopt(struct fb_segment *segment, const struct fb_group *world, void *memory,
-			 size_t part_bytes, int (*release)(void *memory));
+int fb_gpu_segment_adopt(struct fb_segment *segment, const struct fb_group *world,
+			 void *const *memory, int parts, size_t part_bytes,
+			 int (*release)(void *memory));
 
 /*
  * Memory of closed segments that is kept for the next ones: NULL for want of memory; closed with

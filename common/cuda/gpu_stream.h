@@ -17,6 +17,9 @@ typedef int (*fb_gpu_enqueue_fn)(void *arg, void *stream);
 
 struct fb_gpu_stream; /* opaque */
 
+/* Local: makes that device the current one of this thread. 0 or FB_ESYS (printed). */
+int fb_gpu_enter(int device);
+
 /*
  * Local. `graph`: calls are replayed from a graph. Long waits tell the watchdog of
  * `session` that this rank lives; NULL in tests. 0, FB_ENOMEM or FB_ESYS (printed). The device of

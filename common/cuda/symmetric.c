@@ -23,7 +23,7 @@ int fb_symmetric_open(struct fb_segment *segment, const struct fb_nvshmem *nvshm
 			       "small", part_bytes);
 	err = fb_group_agree(group, err);
 	if (!err)
-		err = fb_gpu_segment_adopt(segment, group, memory, part_bytes, fb_nvshmem_free);
+		err = fb_gpu_segment_adopt(segment, group, &memory, 1, part_bytes, fb_nvshmem_free);
 	else
 		return err; /* NVSHMEM gives memory to all ranks, or to none */
 	if (err)

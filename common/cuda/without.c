@@ -47,6 +47,7 @@ ABSENT(fb_gpu_direct_flush);
 ABSENT(fb_gpu_cache_open);
 NOTHING(fb_gpu_cache_close);
 ABSENT(fb_gpu_cache_clear);
+ABSENT(fb_gpu_enter);
 ABSENT(fb_gpu_stream_open);
 NOTHING(fb_gpu_stream_watch);
 NOTHING(fb_gpu_stream_commands);

@@ -227,6 +227,9 @@ static const struct fb_option table[] = {
 			 "communicator, or each call (NCCL 2.31)"),
 	FLAG(nccl_model, 0, "nccl-model",
 	     "column model_us: what NCCL's own model says of the call, by a communicator more"),
+	FB_OPTION_U64_AUTO(struct fb_settings, gpus_per_process, 0, "gpus-per-process", "N", "0", 0,
+			   64, "GPUs of each process with engine nccl-process; 0, auto: its share "
+			   "of the host's"),
 	STRING(registration, 0, "registration", "LIST", "none", check_names,
 	       "how buffers are made known to NCCL: none, registered, window, window-copy, or all"),
 	STRING(copy_direction, 0, "copy-direction", "LIST", "push", check_names,

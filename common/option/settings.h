@@ -75,6 +75,7 @@ struct fb_settings {
 	const char *nccl_library;
 	int nccl_force_by; /* enum fb_nccl_force_by */
 	bool nccl_model;
+	uint64_t gpus_per_process; /* of engine nccl-process; 0: as many as there are */
 	const char *nccl_force, *registration, *copy_direction; /* lists */
 	uint64_t copy_streams; /* 0: the engine chooses */
 	const char *tuning;    /* "auto", "none" or a file; NULL: none */

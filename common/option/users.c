@@ -77,6 +77,7 @@ static const struct {
 	{"nccl-force", COLLECTIVE | LIFE | STEP},
 	{"nccl-force-by", COLLECTIVE},
 	{"nccl-model", COLLECTIVE},
+	{"gpus-per-process", COLLECTIVE | LIFE},
 	{"registration", COLLECTIVE | LIFE | STEP | MESSAGES},
 	{"copy-direction", COLLECTIVE | STEP},
 	{"copy-streams", COLLECTIVE | STEP},

@@ -8,7 +8,7 @@
  * driver's handles (cudart_memory.c). What is launched in which order: cudart_order.c. With
  * FB_FAKE_GPU_WORKS in the environment what movers enqueue is carried out: cudart_works.c.
  *
- * With FB_FAKE_GPU_EACH in the environment each process has a GPU of its own, as NCCL wants it.
+ * With FB_FAKE_GPU_EACH each process has a GPU of its own, as NCCL wants it; it sees FB_FAKE_GPUS.
  * With FB_FAKE_GPU_DIRECT in the environment the GPU says that RDMA devices may use its memory, and
  * gives a file for it that is no dma-buf: such devices refuse that, and take the memory by address.
  */
@@ -35,7 +35,7 @@
 
 cudaError_t cudaGetDeviceCount(int *count)
 {
-	*count = 1;
+	*count = getenv("FB_FAKE_GPUS") ? atoi(getenv("FB_FAKE_GPUS")) : 1;
 	return cudaSuccess;
 }
 

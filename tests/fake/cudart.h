@@ -6,6 +6,7 @@
 #include <cuda.h>
 #include <cuda_runtime_api.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "common/cuda/fresh_kernels.h"
 
@@ -46,6 +47,21 @@ cudaError_t fake_copy(const struct fake_box *box, cudaStream_t stream);
 void fake_operate(cudaStream_t stream, unsigned n, const CUstreamBatchMemOpParams *ops);
 cudaError_t fake_launch(const char *name, void **args, unsigned blocks, unsigned threads,
 			cudaStream_t stream);
+
+/*
+ * --- cudart_kernel.c: the movers' kernels ----------------------------------------------------
+ *
+ * A launch with its arguments; a copy of one that has not begun, NULL of NULL; whether it is over,
+ * which goes on with it; its end. fake_is_wrong: whether FB_FAKE_GPU_WORKS is that mistake.
+ */
+void *fake_kernel_of(const char *name, void **args, unsigned blocks, unsigned threads);
+void *fake_kernel_copy(const void *kernel);
+bool fake_kernel_run(void *kernel);
+void fake_kernel_free(void *kernel);
+void fake_kernels_go_on(void);
+bool fake_is_wrong(const char *how);
+unsigned fake_random(void);
+void *fake_at(uint64_t address);
 
 /* Whether a stream is being captured: drivers take no batch of copies then. */
 bool fake_is_capturing(void);

@@ -2,7 +2,7 @@
 /*
  * With FB_FAKE_GPU_WORKS in the environment the GPU that does nothing (cudart.c) does something:
  * streams are queues of copies, events, stream memory operations, and the kernels of the movers
- * (common/mover/gpu/move.h), which run by the emulator (tests/cuda/emulator.h). Queues go on, in
+ * (cudart_kernel.c). Queues go on, in
  * random order, whenever the host asks how far they are. Ranks share the memory of each other's
  * GPUs. Kernels that fill and check data are in cudart_data.c.
  *
@@ -13,23 +13,16 @@
  */
 #include <cuda.h>
 #include <cuda_runtime_api.h>
-#include <sched.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
 
-#include "tests/cuda/emulator.h"
-#include "tests/cuda/emulator_tma.h"
-/* On top of the emulator. */
-#include "common/mover/gpu/move.h"
-#include "tests/cuda/scheduler.h"
 #include "tests/fake/cudart.h"
 #include "tests/fake/queue.h"
 
-/* Launches are carried out by fewer threads than they ask for, which kernels must not notice. */
-enum { STREAMS = 32, BLOCKS = 3, THREADS = 32, STEPS = 512 };
+enum { STREAMS = 32, LANES = 16 };
 
-_Static_assert((int)THREADS <= (int)EMU_MOST_THREADS && (int)BLOCKS <= (int)EMU_MOST_BLOCKS,
-	       "more than the emulator has");
-
-enum kind { COPY, WAIT_VALUE, WRITE_VALUE, RECORD, WAIT_EVENT, KERNEL, FRESH, CALL };
+enum kind { COPY, WAIT_VALUE, WRITE_VALUE, RECORD, WAIT_EVENT, KERNEL, FRESH, GRAPH, CALL };
 
 struct operation {
 	struct operation *next;
@@ -38,31 +31,43 @@ struct operation {
 	uint32_t *word, value;          /* WAIT_VALUE, WRITE_VALUE */
 	struct event *event;            /* RECORD, WAIT_EVENT */
 	uint64_t number;                /* of the record that it is, or waits for */
-	struct fb_move_launch kernel;   /* KERNEL */
-	struct fake_fresh fresh;             /* FRESH */
+	void *kernel;                   /* KERNEL; owned */
+	struct fake_fresh fresh;        /* FRESH */
+	struct graph *graph;            /* GRAPH: of this launch alone */
 	fake_call_fn *call;             /* CALL */
 	void *arg;
-	bool odd, bulk;
 	bool over;                      /* before its turn */
-	int place;                      /* while it runs, in the emulator, from 1 */
-	struct emu_launch launch;
 };
 
 struct list {
 	struct operation *head, *tail;
 };
 
+/*
+ * A capture, or a launch of it: a lane for each stream, which waits for others by events of the
+ * graph's own.
+ */
+struct graph {
+	struct list lane[LANES];
+	int lanes;
+	uint64_t number; /* of the capture */
+	bool *over; /* [events + 1], of a launch: which of them have happened */
+	size_t events;
+};
+
 struct stream {
 	struct list list;
-	bool capturing;
-	struct list captured;
+	struct graph *capture; /* that it is part of; NULL: none */
+	int lane;
 };
 
 struct event {
 	uint64_t recorded, complete;
+	uint64_t capture, number; /* of its last record, if that was captured: in which, as which */
 };
 
 static struct stream *streams[STREAMS];
+static struct graph *launched; /* whose lanes go on */
 
 bool fake_works(void)
 {
@@ -73,14 +78,7 @@ bool fake_works(void)
 	return works;
 }
 
-static bool is_wrong(const char *how)
-{
-	const char *works = getenv("FB_FAKE_GPU_WORKS");
-
-	return works && !strcmp(works, how);
-}
-
-static void append(struct list *l, const struct operation *what)
+static struct operation *append(struct list *l, const struct operation *what)
 {
 	struct operation *o = malloc(sizeof(*o));
 
@@ -93,39 +91,34 @@ static void append(struct list *l, const struct operation *what)
 	else
 		l->head = o;
 	l->tail = o;
+	return o;
 }
 
-static void clear(struct list *l)
-{
-	while (l->head) {
-		struct operation *o = l->head;
+static void drop_head(struct list *l);
 
-		l->head = o->next;
-		free(o);
-	}
+void fake_graph_free(void *graph)
+{
+	struct graph *g = graph;
+
+	for (int i = 0; i < LANES; i++)
+		while (g->lane[i].head)
+			drop_head(&g->lane[i]);
+	free(g->over);
+	free(g);
+}
+
+static void drop_head(struct list *l)
+{
+	struct operation *o = l->head;
+
+	l->head = o->next;
+	if (o->graph)
+		fake_graph_free(o->graph);
+	fake_kernel_free(o->kernel);
+	free(o);
 }
 
 /* --- going on --------------------------------------------------------------------------------- */
-
-/* Counters of every way, by one thread of the launch. */
-static void post_early(const struct fb_move_launch *l)
-{
-	for (uint32_t i = 0; is_wrong("early") && i < l->ways * l->counters; i++)
-		if (l->way[i / l->counters].post && !fb_block() && !fb_thread())
-			fb_post(l->way[i / l->counters].post + 8 * (uint64_t)(i % l->counters),
-				l->way[i / l->counters].post_value);
-}
-
-static void run_move(const void *args, unsigned char *shared)
-{
-	const struct operation *o = args;
-
-	post_early(&o->kernel);
-	if (o->bulk)
-		fb_move_run_bulk(&o->kernel, shared, EMU_POOL);
-	else
-		fb_move_run(&o->kernel, o->odd);
-}
 
 static void copy(const struct fake_box *b)
 {
@@ -135,46 +128,34 @@ static void copy(const struct fake_box *b)
 			       b->from + z * b->from_slice + y * b->from_pitch, b->width);
 }
 
-static bool places[EMU_MOST_RANKS]; /* that are taken */
+static bool advance(struct operation *o);
 
-/* A kernel goes on with the others, as ranks of the emulator do, as soon as there is a place. */
-static bool run_kernel(struct operation *o)
+static void go_on(struct list *l)
 {
-	struct emu_rank *r = &emu.ranks[o->place - (o->place > 0)];
-	int place = 0;
-
-	if (o->place) {
-		places[o->place - 1] = r->next < r->launches;
-		return r->next == r->launches;
-	}
-	while (place < EMU_MOST_RANKS && places[place])
-		place++;
-	if (place == EMU_MOST_RANKS)
-		return false;
-	places[place] = true;
-	r = &emu.ranks[place];
-	o->place = place + 1;
-	o->launch.kernel = run_move;
-	o->launch.args = o;
-	emu.blind = is_wrong("blind") * (unsigned)EMU_BLIND_COUNTERS +
-		    is_wrong("unstored") * (unsigned)EMU_BLIND_ENDS +
-		    is_wrong("unloaded") * (unsigned)EMU_BLIND_LOADS;
-	if (is_wrong("dropped") && o->kernel.way[0].chunks)
-		o->kernel.way[0].chunks--;
-	emu.nranks = EMU_MOST_RANKS;
-	*r = (struct emu_rank){.stream = &o->launch, .launches = 1};
-	emu_start(place);
-	return false;
+	while (l->head && advance(l->head))
+		drop_head(l);
 }
 
-static bool advance(struct operation *o);
+/* Whether all lanes are over. */
+static bool run_graph(struct graph *g)
+{
+	bool over = true;
+
+	launched = g;
+	for (int i = 0; i < g->lanes; i++)
+		go_on(&g->lane[i]);
+	for (int i = 0; i < g->lanes; i++)
+		over &= !g->lane[i].head;
+	launched = NULL;
+	return over;
+}
 
 /* An early producer that nobody waits for: all that follows goes on first, up to the consumer. */
 static bool is_overtaken(struct operation *o)
 {
 	struct operation *n = o->next;
 
-	if (o->kind != FRESH || !o->fresh.early || !is_wrong("unwaited") || o->fresh.overtaken)
+	if (o->kind != FRESH || !o->fresh.early || !fake_is_wrong("unwaited") || o->fresh.overtaken)
 		return false;
 	while (n && n->kind != FRESH && n->kind != KERNEL && advance(n)) {
 		n->over = true;
@@ -196,44 +177,43 @@ static bool advance(struct operation *o)
 		copy(&o->box);
 		return true;
 	case WAIT_VALUE:
-		return is_wrong("blind") ||
+		return fake_is_wrong("blind") ||
 		       (int32_t)(__atomic_load_n(o->word, __ATOMIC_ACQUIRE) - o->value) >= 0;
 	case WRITE_VALUE:
 		__atomic_store_n(o->word, o->value, __ATOMIC_RELEASE);
 		return true;
 	case RECORD:
-		o->event->complete = o->number;
+		if (launched)
+			launched->over[o->number] = true;
+		else
+			o->event->complete = o->number;
 		return true;
 	case WAIT_EVENT:
-		return o->event->complete >= o->number;
+		return launched ? launched->over[o->number] : o->event->complete >= o->number;
+	case GRAPH:
+		return run_graph(o->graph);
+	case CALL:
+		return o->call(o->arg);
 	case KERNEL:
-		return run_kernel(o);
+		return fake_kernel_run(o->kernel);
 	case FRESH:
 		fake_fresh_run(&o->fresh);
 		return true;
-	case CALL:
-		return o->call(o->arg);
 	}
 	abort();
 }
 
 void fake_go_on(void)
 {
-	int first = (int)(emu_random() % STREAMS);
+	int first = (int)(fake_random() % STREAMS);
 
 	for (int i = 0; i < STREAMS; i++) {
 		struct stream *s = streams[(first + i) % STREAMS];
-		struct list *l = s ? &s->list : NULL;
 
-		while (l && l->head && advance(l->head)) {
-			struct operation *o = l->head;
-
-			l->head = o->next;
-			free(o);
-		}
+		if (s)
+			go_on(&s->list);
 	}
-	for (int i = 0; i < STEPS && emu_busy(); i++)
-		emu_step(emu_pick());
+	fake_kernels_go_on();
 }
 
 /* --- what the runtime asks for ---------------------------------------------------------------- */
@@ -244,7 +224,7 @@ static cudaError_t enqueue(cudaStream_t stream, const struct operation *what)
 
 	if (!s) /* the default stream: at once */
 		return what->kind == COPY ? (copy(&what->box), cudaSuccess) : cudaErrorNotSupported;
-	append(s->capturing ? &s->captured : &s->list, what);
+	append(s->capture ? &s->capture->lane[s->lane] : &s->list, what);
 	return cudaSuccess;
 }
 
@@ -268,7 +248,8 @@ void fake_stream_close(void *stream)
 	for (int i = 0; i < STREAMS; i++)
 		if (streams[i] == stream)
 			streams[i] = NULL;
-	clear(&((struct stream *)stream)->list);
+	while (((struct stream *)stream)->list.head)
+		drop_head(&((struct stream *)stream)->list);
 	free(stream);
 }
 
@@ -301,18 +282,41 @@ int fb_fake_enqueue(fake_call_fn *call, void *arg, void *stream)
 
 cudaError_t fake_record(void *event, cudaStream_t stream)
 {
+	const struct stream *s = (const struct stream *)(const void *)stream;
+	struct graph *g = s ? s->capture : NULL;
 	struct event *e = event;
+	uint64_t number = g ? ++g->events : ++e->recorded;
 
-	return enqueue(stream, &(struct operation){.kind = RECORD, .event = e,
-						   .number = ++e->recorded});
+	e->capture = g ? g->number : 0;
+	if (g)
+		e->number = number;
+	return enqueue(stream, &(struct operation){.kind = RECORD, .event = e, .number = number});
 }
 
+/* The capture of that number, if it is under way. */
+static struct graph *capture_of(uint64_t number)
+{
+	for (int i = 0; i < STREAMS && number; i++)
+		if (streams[i] && streams[i]->capture && streams[i]->capture->number == number)
+			return streams[i]->capture;
+	return NULL;
+}
+
+/* A stream that waits for an event of a capture becomes a part of it. */
 cudaError_t fake_wait_event(void *event, cudaStream_t stream)
 {
-	struct event *e = event;
+	struct stream *s = (struct stream *)(void *)stream;
+	const struct event *e = event;
+	struct graph *g = capture_of(e->capture);
 
-	return enqueue(stream, &(struct operation){.kind = WAIT_EVENT, .event = e,
-						   .number = e->recorded});
+	if (g && s->capture != g) {
+		s->capture = g;
+		s->lane = g->lanes++;
+		if (s->lane == LANES)
+			abort();
+	}
+	return enqueue(stream, &(struct operation){.kind = WAIT_EVENT, .event = event,
+						   .number = g ? e->number : e->recorded});
 }
 
 void fake_operate(cudaStream_t stream, unsigned n, const CUstreamBatchMemOpParams *ops)
@@ -321,7 +325,7 @@ void fake_operate(cudaStream_t stream, unsigned n, const CUstreamBatchMemOpParam
 		bool writes = ops[i].operation == CU_STREAM_MEM_OP_WRITE_VALUE_32;
 		struct operation o = {.kind = writes ? WRITE_VALUE : WAIT_VALUE};
 
-		o.word = emu_at(writes ? ops[i].writeValue.address : ops[i].waitValue.address);
+		o.word = fake_at(writes ? ops[i].writeValue.address : ops[i].waitValue.address);
 		o.value = writes ? ops[i].writeValue.value : ops[i].waitValue.value;
 		enqueue(stream, &o);
 	}
@@ -330,9 +334,6 @@ void fake_operate(cudaStream_t stream, unsigned n, const CUstreamBatchMemOpParam
 cudaError_t fake_launch(const char *name, void **args, unsigned blocks, unsigned threads,
 			cudaStream_t stream)
 {
-	struct operation o = {.kind = KERNEL, .odd = strstr(name, "any") != NULL,
-			      .bulk = strstr(name, "bulk") != NULL};
-
 	fake_data(name, args);
 	if (strstr(name, "fb_kv_locator")) {
 		bool checks = strstr(name, "check") != NULL;
@@ -347,52 +348,51 @@ cudaError_t fake_launch(const char *name, void **args, unsigned blocks, unsigned
 							   .fresh = fake_fresh_of(name, args)});
 	if (!strstr(name, "fb_move_"))
 		return cudaSuccess;
-	memcpy(&o.kernel, args[0], sizeof(o.kernel));
-	o.launch.blocks = blocks < BLOCKS ? blocks : BLOCKS;
-	o.launch.threads = threads < THREADS ? threads : THREADS;
-	return enqueue(stream, &o);
+	return enqueue(stream, &(struct operation){
+		.kind = KERNEL, .kernel = fake_kernel_of(name, args, blocks, threads)});
 }
 
 /* --- graphs ----------------------------------------------------------------------------------- */
 
 void fake_capture_begin(void *stream)
 {
-	((struct stream *)stream)->capturing = true;
+	static uint64_t number;
+	struct stream *s = stream;
+
+	s->capture = calloc(1, sizeof(*s->capture));
+	if (!s->capture)
+		abort();
+	s->lane = 0;
+	s->capture->lanes = 1;
+	s->capture->number = ++number;
 }
 
 void *fake_capture_end(void *stream)
 {
-	struct stream *s = stream;
-	struct list *l = calloc(1, sizeof(*l));
+	struct graph *g = ((struct stream *)stream)->capture;
 
-	s->capturing = false;
-	if (!l)
-		abort();
-	*l = s->captured;
-	s->captured = (struct list){NULL, NULL};
-	return l;
+	for (int i = 0; i < STREAMS; i++)
+		if (streams[i] && streams[i]->capture == g)
+			streams[i]->capture = NULL;
+	return g;
 }
 
 void *fake_graph_copy(const void *graph)
 {
-	const struct list *from = graph;
-	struct list *l = calloc(1, sizeof(*l));
+	const struct graph *from = graph;
+	struct graph *g = calloc(1, sizeof(*g));
 
-	if (!l)
+	if (!g || !(g->over = calloc(from->events + 1, sizeof(*g->over))))
 		abort();
-	for (const struct operation *o = from->head; o; o = o->next)
-		append(l, o);
-	return l;
+	g->lanes = from->lanes;
+	g->events = from->events;
+	for (int i = 0; i < from->lanes; i++)
+		for (const struct operation *o = from->lane[i].head; o; o = o->next)
+			append(&g->lane[i], o)->kernel = fake_kernel_copy(o->kernel);
+	return g;
 }
 
 void fake_graph_launch(const void *graph, cudaStream_t stream)
 {
-	for (const struct operation *o = ((const struct list *)graph)->head; o; o = o->next)
-		enqueue(stream, o);
-}
-
-void fake_graph_free(void *graph)
-{
-	clear(graph);
-	free(graph);
+	enqueue(stream, &(struct operation){.kind = GRAPH, .graph = fake_graph_copy(graph)});
 }

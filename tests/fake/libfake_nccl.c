@@ -7,7 +7,9 @@
  * itself here.
  */
 #include "tests/fake/nccl.h"
+#include "tests/fake/nccl_ranks.h"
 
+#include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -50,8 +52,8 @@ struct fake_calls *fake_calls(void)
 	return &calls;
 }
 
-static int note(const char *name, comm_t comm, const void *in, void *out, size_t count, int type,
-		int op, int other, void *stream)
+static int note_one(const char *name, comm_t comm, const void *in, void *out, size_t count,
+		    int type, int op, int other, void *stream)
 {
 	struct fake_call *c = &calls.call[calls.count];
 
@@ -61,6 +63,7 @@ static int note(const char *name, comm_t comm, const void *in, void *out, size_t
 	if (comm->simulated)
 		return 3;
 	last = comm;
+	fake_tell(name, comm->rank, comm->nranks, calls.depth);
 	if (calls.count == FAKE_MOST_CALLS)
 		return 0; /* programs go on for longer than a test looks */
 	calls.count++;
@@ -69,6 +72,19 @@ static int note(const char *name, comm_t comm, const void *in, void *out, size_t
 				.group = calls.depth};
 	snprintf(c->name, sizeof(c->name), "%s", name);
 	return 0;
+}
+
+/* Threads of a process with several GPUs call at once. */
+static int note(const char *name, comm_t comm, const void *in, void *out, size_t count, int type,
+		int op, int other, void *stream)
+{
+	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+	int code;
+
+	pthread_mutex_lock(&lock);
+	code = note_one(name, comm, in, out, count, type, op, other, stream);
+	pthread_mutex_unlock(&lock);
+	return code;
 }
 
 #define API(name, ...)                                                                             \
@@ -106,6 +122,7 @@ static int make(comm_t *comm, int nranks, unique_id id, int rank)
 
 	if (id.internal[0] != 7 || id.internal[127] != 7)
 		return 4;
+	fake_meet("make", nranks, rank);
 	*comm = malloc(sizeof(**comm));
 	if (!*comm)
 		return 2;
@@ -168,6 +185,7 @@ API(CommSplit, comm_t comm, int colour, int key, comm_t *made, config_t *config)
 
 API(CommDestroy, comm_t comm)
 {
+	fake_meet("destroy", comm->nranks, comm->rank);
 	calls.destroyed++;
 	free(comm);
 	return 0;

@@ -53,12 +53,12 @@ expect "a grid of others" "$(grep -c 'grid 2x2x1 is of 4 ranks, not of 2' "$FB_T
 expect "an unknown operation" "$?" 3
 verdict communicator_host
 
-# wrong MISUSE OPERATION: the fault names what the others wait in.
+# wrong MISUSE OPERATION ENGINE FAULT OPTION...: the fault names what the others wait in.
 wrong() {
 	local rc
 
 	scripts/launch 2 "$program" --quiet --engine "$3" --operation "$2" --communicators 2 \
-		--misuse "$1" --timeout "$((2 * slow))s" >"$FB_TMP/out" 2>"$FB_TMP/err"
+		--misuse "$1" --timeout "$((2 * slow))s" "${@:5}" >"$FB_TMP/out" 2>"$FB_TMP/err"
 	rc=$?
 	[ "$rc" -ne 0 ] || fail "--misuse $1 of $2 ended well"
 	holds "$FB_TMP/err" "$4"
@@ -84,10 +84,8 @@ if [ -x "$program" ]; then
 		all_set create_us ',(capture|fragment|register),' 6
 		expect "versions" "$(grep -c 'has no ncclCommGrow (2.29 has)' "$FB_TMP/out")" 2
 		expect "versions" "$(grep -c 'has no ncclCommSuspend (2.29.7 has)' "$FB_TMP/out")" 2
-		expect "processes" "$(grep -c 'start one rank' "$FB_TMP/out")" 2
 	done
-	runs 1 "$program" "${nccl[@]}" --operation init_all,shrink --communicators 1,2,4
-	all_set create_us ',init_all,' 3
+	runs 1 "$program" "${nccl[@]}" --operation shrink --communicators 1,2,4
 	expect "one rank" "$(grep -c 'a member less needs two ranks' "$FB_TMP/out")" 3
 	runs 2 "$program" "${nccl[@]}" --operation init --nccl-force ring,ring:ll,tree \
 		--communicators 1
@@ -101,6 +99,31 @@ if [ -x "$program" ]; then
 	holds "$FB_TMP/out" ',skipped,NCCL ran ring:ll128 where tree:library was forced'
 	runs 4 "$program" "${nccl[@]}" --operation split,init --grid 2x1x2 --communicators 2
 	all_set call_us ',(split|init),nccl,' 2
+	# The library waits for all ranks where one makes or ends none, as NCCL does.
+	for misuse in create destroy buffer; do
+		export FB_FAKE_NCCL_MEET=$FB_TMP/meet.$misuse
+		mkdir "$FB_FAKE_NCCL_MEET"
+		case $misuse in
+		create) fault='creating communicators' ;;
+		destroy) fault='destroying communicators' ;;
+		*) fault='(first call on communicators|[Ss]egmentation|gone|missing: rank)' ;;
+		esac
+		wrong "$misuse" init nccl "$fault" "${nccl[@]:2}"
+	done
+	unset FB_FAKE_NCCL_MEET
+	verdict communicator_nccl_misuse
+	several=("${nccl[@]:2}" --engine nccl-process)
+	export FB_FAKE_GPUS=4 FB_FAKE_NCCL_LOG=$FB_TMP/calls
+	runs 1 "$program" "${several[@]}" --communicators 1,32 --gpus-per-process 3
+	all_set create_us ',(init_all|threads|group),nccl-process,.*gpus_per_process=3' 6
+	all_set call_us ',(init_all|threads|group),nccl-process,' 6
+	all_set destroy_us ',(init_all|threads|group),nccl-process,' 6
+	expect "ranks" "$(sort -u "$FB_TMP"/calls.* | grep -c '/3 [01]$')" 6
+	runs 2 "$program" "${several[@]}" --communicators 1,32
+	expect "rows" "$(grep -c 'NCCL 2.28.9, 2 GPUs a process' "$FB_TMP/out")" 4
+	expect "ranks" "$(sort -u "$FB_TMP"/calls.* | grep -c '/4 [01]$')" 8
+	holds "$FB_TMP/out" "ncclCommInitAll is one process's"
+	unset FB_FAKE_GPUS FB_FAKE_NCCL_LOG
 	nccl=(--engine nccl --nccl-library "$FB_BUILD/tests/libfake_nccl_2_18.so")
 	runs 2 "$program" "${nccl[@]}" --communicators 1
 	holds "$FB_TMP/out" 'NCCL 2.18.5 has no ncclCommRevoke \(2.28.7 has\)'

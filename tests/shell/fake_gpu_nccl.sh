@@ -66,4 +66,41 @@ runs all_reduce --nccl-force-by call --bytes 64
 holds "$FB_TMP/out" ',skipped,NCCL 2.28.9 has no configurations of calls \(2.31 has\)'
 verdict fake_gpu_nccl_by_call
 
+# Several GPUs in each process: every one is a rank, whoever calls for it.
+library=$FB_BUILD/tests/libfake_nccl.so
+export FB_FAKE_NCCL_LOG=$FB_TMP/calls
+fast=("${fast[@]/%nccl/nccl-process}")
+
+# called ROWS PROCESSES RANKS DEPTH PROGRAM OPTION...: each rank calls, in groups of that depth.
+called() {
+	rm -f "$FB_TMP"/calls.*
+	scripts/launch "$2" "$bin/${5}" "${fast[@]}" --nccl-library "$library" \
+		"${@:6}" >"$FB_TMP/out" 2>"$FB_TMP/err" || said "$FB_TMP/err"
+	expect "rows of $5 ${*:6}" "$(grep -cE ',(ok|few),' "$FB_TMP/out")" "$1"
+	expect "ranks of $5 ${*:6}" "$(sort -u "$FB_TMP"/calls.* | grep -c "/$3 $4\$")" "$3"
+}
+FB_FAKE_GPUS=3 called 1 1 3 1 all_reduce --launch init_all --bytes 8
+FB_FAKE_GPUS=3 called 1 1 3 0 all_gather --launch threads --bytes 96
+FB_FAKE_GPUS=3 called 1 1 3 1 reduce_scatter --launch group --bytes 96
+FB_FAKE_GPUS=4 called 1 2 4 1 all_to_all --launch group --bytes 64
+FB_FAKE_GPUS=4 called 1 2 4 0 broadcast --launch threads --bytes 64 --gpus-per-process 2
+holds "$FB_TMP/out" ',nccl-process,.*,gpus_per_process=2,.*: 2 GPUs a process by threads, '
+unset FB_FAKE_NCCL_LOG
+export FB_FAKE_GPUS=4
+runs all_reduce --launch init_all --bytes 8
+holds "$FB_TMP/out" ",skipped,\"ncclCommInitAll is one process's, for all of its GPUs"
+runs all_reduce --gpus-per-process 3 --bytes 8
+holds "$FB_TMP/out" ',skipped,"?a process sees 4 GPUs, too few for 2 processes of its host with 3'
+runs all_to_all_v --bytes 8
+holds "$FB_TMP/out" ',skipped,engine nccl-process has no all_to_all_v'
+runs all_reduce --channels 2 --bytes 8
+holds "$FB_TMP/out" ',skipped,"?engine nccl-process has no cold caches, blocking kernel or channels'
+runs all_reduce --producer plain --launch threads --bytes 8
+holds "$FB_TMP/out" ',skipped,'
+library=$FB_BUILD/tests/libfake_nccl_2_18.so
+runs all_reduce --bytes 8
+holds "$FB_TMP/out" ',skipped,.*2\.18\.5 has no '
+unset FB_FAKE_GPUS
+verdict fake_gpu_nccl_process
+
 exit "$bad"

@@ -56,16 +56,22 @@ verdict stale_mutant
 
 bin=$FB_BUILD/tests/fake_gpu
 if [ -x "$bin/all_gather" ]; then
-	copies=(--engine copy --bytes 4K --launch stream)
-	for producer in plain early; do
-		FB_FAKE_GPU_WORKS=right runs "$bin/all_gather" "${copies[@]}" --producer $producer
-		expect "rows with $producer" "$(grep -cE ',(ok|few),' "$FB_TMP/out")" 1
-		expect "stale calls with $producer" "$(column stale_calls)" '0 '
+	# In a graph the other streams of engine copy are part of it, by events.
+	for launch in stream graph; do
+		copies=(--engine copy --bytes 4K --launch "$launch")
+		for producer in plain early; do
+			FB_FAKE_GPU_WORKS=right runs "$bin/all_gather" "${copies[@]}" \
+				--producer $producer
+			expect "rows with $producer, $launch" \
+				"$(grep -cE ',(ok|few),' "$FB_TMP/out")" 1
+			expect "stale calls with $producer, $launch" "$(column stale_calls)" '0 '
+		done
+		FB_FAKE_GPU_WORKS=unwaited runs "$bin/all_gather" "${copies[@]}" --producer plain
+		expect "a plain producer is waited for, $launch" \
+			"$(grep -cE ',(ok|few),' "$FB_TMP/out")" 1
+		FB_FAKE_GPU_WORKS=unwaited runs "$bin/all_gather" "${copies[@]}" --producer early
+		expect "an early one is not, $launch" "$(column status)" 'wrong '
 	done
-	FB_FAKE_GPU_WORKS=unwaited runs "$bin/all_gather" "${copies[@]}" --producer plain
-	expect "a plain producer is waited for" "$(grep -cE ',(ok|few),' "$FB_TMP/out")" 1
-	FB_FAKE_GPU_WORKS=unwaited runs "$bin/all_gather" "${copies[@]}" --producer early
-	expect "an early one is not" "$(column status)" 'wrong '
 	verdict stale_gpu
 fi
 

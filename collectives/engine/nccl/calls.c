@@ -205,6 +205,16 @@ bool fb_nccl_call_can(const struct fb_nccl *nccl, const struct fb_operation *op,
 	return false;
 }
 
+bool fb_nccl_call_can_on(const struct fb_operation *op, int least_major, char *reason, size_t n)
+{
+	if (!fb_collective_info(op->collective)->reduces || least_major >= 9 ||
+	    (op->datatype != FB_F8E4M3 && op->datatype != FB_F8E5M2))
+		return true;
+	snprintf(reason, n, "NCCL reduces %s on GPUs from 9.0 on only",
+		 fb_datatype_name(op->datatype));
+	return false;
+}
+
 bool fb_nccl_call_can_configure(const struct fb_nccl *nccl, const struct fb_operation *op,
 				bool grouped, char *reason, size_t n)
 {

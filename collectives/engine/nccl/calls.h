@@ -36,6 +36,9 @@ void fb_nccl_call_close(struct fb_nccl_call *call);
 bool fb_nccl_call_can(const struct fb_nccl *nccl, const struct fb_operation *op, bool grouped,
 		      char *reason, size_t n);
 
+/* Whether GPUs of that compute capability, or newer ones, can do it: NCCL finds out in the call. */
+bool fb_nccl_call_can_on(const struct fb_operation *op, int least_major, char *reason, size_t n);
+
 /* Pure: whether a call of it can be given a configuration. Writes the reason otherwise. */
 bool fb_nccl_call_can_configure(const struct fb_nccl *nccl, const struct fb_operation *op,
 				bool grouped, char *reason, size_t n);

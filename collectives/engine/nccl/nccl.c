@@ -125,14 +125,8 @@ static bool nccl_can(const struct fb_engine *engine, const struct fb_case *c,
 	if (!strcmp(c->memory, "nccl") &&
 	    !fb_nccl_has(&e->nccl, FB_NCCL_MEMORY, reason, FB_REASON_CHARS))
 		return false;
-	/* Found only when it is called: NCCL's own limit. */
-	if (fb_collective_info(op->collective)->reduces && e->least_major < 9 &&
-	    (op->datatype == FB_F8E4M3 || op->datatype == FB_F8E5M2)) {
-		snprintf(reason, FB_REASON_CHARS, "NCCL reduces %s on GPUs from 9.0 on only",
-			 fb_datatype_name(op->datatype));
-		return false;
-	}
-	return fb_nccl_call_can(&e->nccl, op, grouped, reason, FB_REASON_CHARS) &&
+	return fb_nccl_call_can_on(op, e->least_major, reason, FB_REASON_CHARS) &&
+	       fb_nccl_call_can(&e->nccl, op, grouped, reason, FB_REASON_CHARS) &&
 	       (e->settings->nccl_force_by != FB_NCCL_BY_CALL ||
 		fb_nccl_call_can_configure(&e->nccl, op, grouped, reason, FB_REASON_CHARS)) &&
 	       fb_nccl_can_register(&e->nccl, fb_nccl_registration_of(c->registration), c->memory,
@@ -312,46 +306,22 @@ static int nccl_enqueue(struct fb_request *request, void *stream)
 	return enqueue(request, stream);
 }
 
-/*
- * "NCCL 2.28.9 ncclAllReduce: ring ll128 via NET/IB/mlx5_0/GDRDMA, network IB"; "untold" where its
- * log says nothing of the call.
- */
-static void describe_path(const struct nccl_request *r, char path[FB_PATH_CHARS])
-{
-	const struct nccl_engine *e = r->engine;
-	const struct fb_nccl_ran *ran = &r->ran;
-	const struct fb_nccl_wire *wire = &r->wire;
-	char version[FB_NCCL_NAME_CHARS], cluster[32] = "", warned[256] = "";
-
-	if (ran->cluster)
-		snprintf(cluster, sizeof(cluster), " clusters of %d", ran->cluster);
-	if (wire->warnings)
-		snprintf(warned, sizeof(warned), ", %d warnings: %s", wire->warnings,
-			 wire->warning);
-	snprintf(path, FB_PATH_CHARS, "NCCL %s nccl%s: %s%s%s%s%s%s%s%s%s%s%s%s",
-		 fb_nccl_version_text(&e->nccl, version),
-		 fb_nccl_call_name(&e->nccl, r->op, r->call.grouped),
-		 r->group->need.registration == FB_NCCL_WINDOW_COPY ? "zero CTAs, " : "",
-		 *ran->algorithm ? ran->algorithm : "untold", *ran->protocol ? " " : "",
-		 ran->protocol, *ran->kernel ? " " : "", ran->kernel, cluster,
-		 *wire->via ? " via " : "", wire->via,
-		 strstr(wire->via, "NET/") && *wire->network ? ", network " : "",
-		 strstr(wire->via, "NET/") ? wire->network : "", warned);
-}
-
 static void nccl_describe(struct fb_request *request, struct fb_traits *traits)
 {
 	const struct nccl_request *r = (const struct nccl_request *)request;
+	const struct nccl_engine *e = r->engine;
+	const char *how = r->group->need.registration == FB_NCCL_WINDOW_COPY ? "zero CTAs, " : "";
 	struct fb_gpu_clocks clocks;
 
 	traits->kept_us = r->kept_us;
 	traits->channels = r->ran.channels;
-	describe_path(r, traits->path);
+	fb_nccl_ran_path(&e->nccl, fb_nccl_call_name(&e->nccl, r->op, r->call.grouped), how,
+			 &r->ran, &r->wire, traits->path);
 	if (r->wire.warnings)
 		fb_traits_flag(traits, "nccl-warning");
 	traits->extra[FB_MODEL_US] = r->model_us;
 	traits->extra[FB_EVENT_US] = fb_gpu_stream_event_us(r->stream);
-	if (!fb_gpu_clocks(&r->engine->gpu, &clocks))
+	if (!fb_gpu_clocks(&e->gpu, &clocks))
 		return;
 	traits->extra[FB_SM_MHZ] = clocks.sm_MHz;
 	traits->extra[FB_MEMORY_MHZ] = clocks.memory_MHz;
@@ -372,7 +342,7 @@ static int nccl_segment(struct fb_engine *engine, struct fb_segment *segment, si
 	err = fb_nccl_error(&e->nccl, NULL, e->nccl.MemAlloc(&memory, part_bytes), "MemAlloc");
 	err = fb_group_agree(e->group, err);
 	if (!err)
-		err = fb_gpu_segment_adopt(segment, e->group, memory, part_bytes,
+		err = fb_gpu_segment_adopt(segment, e->group, &memory, 1, part_bytes,
 					   e->nccl.MemFree);
 	if (err && memory)
 		(void)e->nccl.MemFree(memory);

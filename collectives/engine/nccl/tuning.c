@@ -106,6 +106,26 @@ bool fb_nccl_ran_as(const struct fb_nccl_ran *ran, const struct fb_nccl_choice *
 	return !strcmp(choice->protocol, "library") || !strcmp(ran->protocol, choice->protocol);
 }
 
+void fb_nccl_ran_path(const struct fb_nccl *nccl, const char *call, const char *how,
+		      const struct fb_nccl_ran *ran, const struct fb_nccl_wire *wire,
+		      char path[FB_PATH_CHARS])
+{
+	char version[FB_NCCL_NAME_CHARS], cluster[32] = "", warned[256] = "";
+
+	if (ran->cluster)
+		snprintf(cluster, sizeof(cluster), " clusters of %d", ran->cluster);
+	if (wire->warnings)
+		snprintf(warned, sizeof(warned), ", %d warnings: %s", wire->warnings,
+			 wire->warning);
+	snprintf(path, FB_PATH_CHARS, "NCCL %s nccl%s: %s%s%s%s%s%s%s%s%s%s%s%s",
+		 fb_nccl_version_text(nccl, version), call, how,
+		 *ran->algorithm ? ran->algorithm : "untold", *ran->protocol ? " " : "",
+		 ran->protocol, *ran->kernel ? " " : "", ran->kernel, cluster,
+		 *wire->via ? " via " : "", wire->via,
+		 strstr(wire->via, "NET/") && *wire->network ? ", network " : "",
+		 strstr(wire->via, "NET/") ? wire->network : "", warned);
+}
+
 /* As NCCL writes names of files: %h is the host, %p the process. */
 static void expand(const char *pattern, char *file, size_t n)
 {

@@ -17,6 +17,7 @@
 #include "common/library/nccl/api.h"
 #include "common/library/nccl/force.h"
 #include "common/library/nccl/wire.h"
+#include "common/record/traits.h"
 
 /* Plain data, to be broadcast as bytes. Empty texts: not told. */
 struct fb_nccl_ran {
@@ -32,6 +33,14 @@ void fb_nccl_ran_parse(const char *log, struct fb_nccl_ran *ran);
 
 /* Whether that is what was asked for, as far as NCCL tells. */
 bool fb_nccl_ran_as(const struct fb_nccl_ran *ran, const struct fb_nccl_choice *choice);
+
+/*
+ * "NCCL 2.28.9 ncclAllReduce: ring ll128 via NET/IB/mlx5_0/GDRDMA, network IB"; "untold" where its
+ * log says nothing of the call. `how` stands before the algorithm.
+ */
+void fb_nccl_ran_path(const struct fb_nccl *nccl, const char *call, const char *how,
+		      const struct fb_nccl_ran *ran, const struct fb_nccl_wire *wire,
+		      char path[FB_PATH_CHARS]);
 
 enum { FB_NCCL_LOG_VALUES = 3 };
 

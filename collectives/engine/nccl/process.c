@@ -1,0 +1,394 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Engine nccl-process: NCCL with several GPUs in each process, each of which is a rank of the
+ * operation. The launch says who makes the calls for them (team.h); the rows
+ * compare with those of engine nccl, which has a process for each GPU.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "collectives/engine/nccl/calls.h"
+#include "collectives/engine/nccl/process.h"
+#include "collectives/engine/nccl/tuning.h"
+#include "common/base/error.h"
+#include "common/cuda/gpu_segment.h"
+#include "common/cuda/gpu_stream.h"
+#include "common/library/nccl/comm.h"
+#include "common/measure/clock.h"
+
+struct process_engine {
+	struct fb_engine engine;
+	struct fb_gpu gpu;         /* if has_gpu */
+	struct fb_nccl nccl;
+	bool has_gpu;
+	int gpus;                  /* of each process; 0: this cannot be done, as `why` says */
+	int least_major;           /* compute capability of all ranks' GPUs */
+	char why[FB_REASON_CHARS];
+	struct fb_nccl_team *team; /* NULL until something is prepared */
+	fb_nccl_comm *comm[FB_NCCL_WAYS]; /* [gpus]; NULL until one is needed */
+	struct fb_nccl_wire wire;  /* rank 0: of the process */
+};
+
+/* One GPU's part of a request. */
+struct part {
+	struct fb_nccl_call call;
+	struct fb_gpu_stream *stream;
+};
+
+struct process_request {
+	struct fb_request request;
+	const struct fb_operation *op;
+	enum fb_nccl_way way;
+	struct part *part; /* [gpus] */
+	int calls;         /* of the batch that threads are told to run */
+	struct fb_nccl_ran ran;
+	struct fb_nccl_wire wire;
+	double kept_us;
+};
+
+static struct process_engine *engine_of(const struct process_request *r)
+{
+	return (struct process_engine *)r->request.engine;
+}
+
+static void process_close(struct fb_engine *engine)
+{
+	struct process_engine *e = (struct process_engine *)engine;
+
+	for (int way = 0; way < FB_NCCL_WAYS; way++) {
+		if (e->comm[way])
+			(void)fb_nccl_team_destroy(e->team, &e->nccl, e->comm[way]);
+		free(e->comm[way]);
+	}
+	fb_nccl_team_close(e->team);
+	if (e->has_gpu)
+		fb_gpu_view_close(&e->gpu);
+	free(e);
+}
+
+static int process_open(struct fb_engine **engine, const struct fb_session *session,
+			const struct fb_group *group)
+{
+	struct process_engine *e = calloc(1, sizeof(*e));
+	int err = fb_group_agree(group, e ? FB_OK : FB_ENOMEM);
+
+	if (err || !e) {
+		free(e);
+		return fb_error(err, "out of memory for engine nccl-process");
+	}
+	e->engine = (struct fb_engine){&fb_engine_nccl_process, session, group};
+	err = fb_gpu_view_open(&e->gpu, session, group, e->why);
+	e->has_gpu = !err;
+	if (err && err != FB_EUNSUPPORTED) {
+		free(e);
+		return err;
+	}
+	if (e->has_gpu) {
+		MPI_Allreduce(&e->gpu.major, &e->least_major, 1, MPI_INT, MPI_MIN, group->comm);
+		if (!fb_nccl_find(&e->nccl, session, group, e->gpu.shared, e->why))
+			e->gpus = fb_nccl_team_size(&e->gpu, group,
+						    (int)session->settings->gpus_per_process,
+						    e->why);
+	}
+	*engine = &e->engine;
+	return FB_OK;
+}
+
+static int process_members(const struct fb_engine *engine)
+{
+	const struct process_engine *e = (const struct process_engine *)engine;
+
+	return e->gpus ? e->gpus : 1;
+}
+
+static int process_enter(const struct fb_engine *engine, int member)
+{
+	const struct process_engine *e = (const struct process_engine *)engine;
+
+	return fb_gpu_enter(member < 0 ? e->gpu.device
+				       : fb_nccl_team_gpu(e->team, member)->device);
+}
+
+struct fb_nccl_team *fb_nccl_process_team(const struct fb_engine *engine)
+{
+	return ((const struct process_engine *)engine)->team;
+}
+
+static bool process_can(const struct fb_engine *engine, const struct fb_case *c,
+			const struct fb_operation *op, char reason[FB_REASON_CHARS])
+{
+	const struct process_engine *e = (const struct process_engine *)engine;
+	const struct fb_settings *s = engine->session->settings;
+	enum fb_nccl_way way = fb_nccl_way_of(c->launch);
+	const char *refused = NULL;
+
+	if (way == FB_NCCL_WAYS)
+		refused = "engine nccl-process is launched by init_all, threads or group";
+	else if (c->cold || s->blocking_kernel || s->channels)
+		refused = "engine nccl-process has no cold caches, blocking kernel or channels";
+	else if (!e->gpus)
+		refused = e->why;
+	else if (way == FB_NCCL_ALL && engine->group->nranks > 1)
+		refused = "ncclCommInitAll is one process's, for all of its GPUs: start one rank";
+	if (refused) {
+		snprintf(reason, FB_REASON_CHARS, "%s", refused);
+		return false;
+	}
+	return fb_nccl_has(&e->nccl, FB_NCCL_MEMORY, reason, FB_REASON_CHARS) &&
+	       fb_nccl_call_can_on(op, e->least_major, reason, FB_REASON_CHARS) &&
+	       fb_nccl_call_can(&e->nccl, op, false, reason, FB_REASON_CHARS);
+}
+
+/* --- memory ----------------------------------------------------------------------------------- */
+
+struct allocation {
+	const struct fb_nccl *nccl;
+	void **memory;
+	size_t bytes;
+};
+
+static int allocate(void *arg, int member)
+{
+	struct allocation *a = arg;
+
+	return fb_nccl_error(a->nccl, NULL, a->nccl->MemAlloc(&a->memory[member], a->bytes),
+			     "MemAlloc");
+}
+
+static int open_team(struct process_engine *e)
+{
+	int err = FB_OK;
+
+	if (!e->team)
+		err = fb_nccl_team_open(&e->team, &e->gpu, e->engine.group, e->gpus);
+	return fb_group_agree(e->engine.group, err);
+}
+
+static int process_segment(struct fb_engine *engine, struct fb_segment *segment, size_t part_bytes)
+{
+	const size_t page = (size_t)2 << 20;
+	struct process_engine *e = (struct process_engine *)engine;
+	struct allocation a = {.nccl = &e->nccl,
+			       .bytes = (part_bytes / page + 1) * page};
+	int err = open_team(e);
+
+	if (err)
+		return err;
+	a.memory = calloc((size_t)e->gpus, sizeof(*a.memory));
+	err = a.memory ? fb_nccl_team_each(e->team, false, allocate, &a) : FB_ENOMEM;
+	err = fb_group_agree(engine->group, err);
+	if (!err)
+		err = fb_gpu_segment_adopt(segment, engine->group, a.memory, e->gpus, a.bytes,
+					   e->nccl.MemFree);
+	for (int i = 0; err && a.memory && i < e->gpus; i++)
+		if (a.memory[i])
+			(void)e->nccl.MemFree(a.memory[i]);
+	free(a.memory);
+	return err;
+}
+
+/* --- calls ------------------------------------------------------------------------------------ */
+
+static int enqueue(void *part, void *stream)
+{
+	return fb_nccl_call_enqueue(&((struct part *)part)->call, stream);
+}
+
+/* A rank that died ends the waiting for it. */
+static int poll(void *part)
+{
+	const struct fb_nccl_call *call = &((struct part *)part)->call;
+	int code = FB_NCCL_SUCCESS, asked = call->nccl->CommGetAsyncError(call->comm, &code);
+
+	return fb_nccl_error(call->nccl, call->comm, asked ? asked : code, "CommGetAsyncError");
+}
+
+static int open_part(void *request, int member)
+{
+	struct process_request *r = request;
+	struct process_engine *e = engine_of(r);
+	const struct fb_group *group = e->engine.group;
+	struct part *p = &r->part[member];
+	int err = fb_nccl_call_open(&p->call, &e->nccl, r->op, group->rank * e->gpus + member,
+				    group->nranks * e->gpus, false);
+
+	if (err)
+		return err;
+	p->call.comm = e->comm[r->way][member];
+	err = fb_gpu_stream_open(&p->stream, fb_nccl_team_gpu(e->team, member), false, enqueue, p,
+				 e->engine.session);
+	if (!err)
+		fb_gpu_stream_watch(p->stream, poll, p);
+	return err;
+}
+
+static int close_part(void *request, int member)
+{
+	struct part *p = &((struct process_request *)request)->part[member];
+
+	fb_gpu_stream_close(p->stream);
+	fb_nccl_call_close(&p->call);
+	return FB_OK;
+}
+
+static void process_release(struct fb_request *request)
+{
+	struct process_request *r = (struct process_request *)request;
+	struct process_engine *e = engine_of(r);
+
+	if (r->part)
+		(void)fb_nccl_team_each(e->team, false, close_part, r);
+	free(r->part);
+	free(r);
+}
+
+static int run_part(void *request, int member)
+{
+	struct process_request *r = request;
+
+	return fb_gpu_stream_run(r->part[member].stream, r->calls);
+}
+
+/* A call of all GPUs. NCCL launches none of them before the group ends. */
+static int start_group(struct process_request *r)
+{
+	struct process_engine *e = engine_of(r);
+	int err = fb_nccl_error(&e->nccl, NULL, e->nccl.GroupStart(), "GroupStart"), end;
+
+	if (err)
+		return err;
+	for (int i = 0; i < e->gpus && !err; i++)
+		err = fb_gpu_stream_start(r->part[i].stream);
+	end = fb_nccl_error(&e->nccl, NULL, e->nccl.GroupEnd(), "GroupEnd");
+	return err ? err : end;
+}
+
+static int process_run(struct fb_request *request, int calls)
+{
+	struct process_request *r = (struct process_request *)request;
+	struct process_engine *e = engine_of(r);
+	int err = FB_OK;
+
+	r->calls = calls;
+	if (r->way == FB_NCCL_THREADS)
+		return fb_nccl_team_each(e->team, true, run_part, r);
+	for (int call = 0; call < calls && !err; call++)
+		err = start_group(r);
+	for (int i = 0; i < e->gpus && !err; i++)
+		err = fb_gpu_stream_wait(r->part[i].stream);
+	return err;
+}
+
+/* --- requests --------------------------------------------------------------------------------- */
+
+static int make_communicators(struct process_engine *e, enum fb_nccl_way way)
+{
+	int err;
+
+	if (e->comm[way])
+		return FB_OK;
+	e->comm[way] = calloc((size_t)e->gpus, sizeof(*e->comm[way]));
+	err = fb_group_agree(e->engine.group, e->comm[way] ? FB_OK : FB_ENOMEM);
+	if (!err)
+		err = fb_nccl_team_init(e->team, &e->nccl, way, e->comm[way]);
+	if (!err)
+		return FB_OK;
+	free(e->comm[way]);
+	e->comm[way] = NULL;
+	return err;
+}
+
+/* What NCCL names once in a process is known of later requests too. */
+static void read_log(struct process_request *r, struct fb_nccl_log *log)
+{
+	struct process_engine *e = engine_of(r);
+
+	fb_nccl_log_end(log, &r->ran, &e->wire);
+	r->wire = e->wire;
+}
+
+/* With one call, which connects what NCCL connects at first use, and of which the log tells. */
+static int set_up(struct process_request *r)
+{
+	struct process_engine *e = engine_of(r);
+	const struct fb_group *group = e->engine.group;
+	const struct fb_clock *clock = e->engine.session->clock;
+	struct fb_nccl_log log = {.nccl = NULL};
+	double begin = clock ? fb_clock_now(clock) : 0;
+	int err;
+
+	if (group->rank == 0)
+		fb_nccl_log_begin(&log, &e->nccl);
+	err = make_communicators(e, r->way);
+	if (!err)
+		err = fb_group_agree(group, fb_nccl_team_each(e->team, false, open_part, r));
+	if (!err)
+		err = fb_group_agree(group, process_run(&r->request, 1));
+	if (group->rank == 0)
+		read_log(r, &log);
+	MPI_Bcast(&r->ran, sizeof(r->ran), MPI_BYTE, 0, group->comm);
+	r->kept_us = clock ? 1e6 * (fb_clock_now(clock) - begin) : 0;
+	return err;
+}
+
+static int process_prepare(struct fb_engine *engine, const struct fb_case *c,
+			   const struct fb_operation *op, struct fb_request **request)
+{
+	struct process_engine *e = (struct process_engine *)engine;
+	struct process_request *r = calloc(1, sizeof(*r));
+	int err = FB_ENOMEM;
+
+	if (r) {
+		r->request.engine = engine;
+		r->op = op;
+		r->way = fb_nccl_way_of(c->launch);
+		r->part = calloc((size_t)e->gpus, sizeof(*r->part));
+		err = r->part ? FB_OK : FB_ENOMEM;
+	}
+	err = fb_group_agree(engine->group, err);
+	if (!err)
+		err = set_up(r);
+	if (err) {
+		if (r)
+			process_release(&r->request);
+		return err;
+	}
+	*request = &r->request;
+	return FB_OK;
+}
+
+static void process_describe(struct fb_request *request, struct fb_traits *traits)
+{
+	const struct process_request *r = (const struct process_request *)request;
+	const struct process_engine *e = engine_of(r);
+	char how[64];
+
+	snprintf(how, sizeof(how), "%d GPUs a process by %s, ", e->gpus, fb_nccl_ways[r->way]);
+	traits->kept_us = r->kept_us;
+	traits->channels = r->ran.channels;
+	fb_nccl_ran_path(&e->nccl, fb_nccl_call_name(&e->nccl, r->op, false), how, &r->ran,
+			 &r->wire, traits->path);
+	if (r->wire.warnings)
+		fb_traits_flag(traits, "nccl-warning");
+	if (r->way == FB_NCCL_THREADS)
+		traits->extra[FB_EVENT_US] = fb_gpu_stream_event_us(r->part[0].stream);
+}
+
+const struct fb_engine_ops fb_engine_nccl_process = {
+	.name = "nccl-process",
+	.summary = "NCCL with several GPUs in each process",
+	.device = true,
+	.memory = "nccl",
+	.members = process_members,
+	.enter = process_enter,
+	.open = process_open,
+	.close = process_close,
+	.can = process_can,
+	.segment = process_segment,
+	.prepare = process_prepare,
+	.run = process_run,
+	.describe = process_describe,
+	.release = process_release,
+};

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The movers' kernels (common/mover/gpu/move.h) on a GPU that works, by the emulator. */
+#include "tests/cuda/emulator.h"
+#include "tests/cuda/emulator_tma.h"
+/* On top of the emulator. */
+#include "common/mover/gpu/move.h"
+#include "tests/cuda/scheduler.h"
+#include "tests/fake/cudart.h"
+
+/* Launches are carried out by fewer threads than they ask for, which kernels must not notice. */
+enum { BLOCKS = 3, THREADS = 32, STEPS = 512 };
+
+_Static_assert((int)THREADS <= (int)EMU_MOST_THREADS && (int)BLOCKS <= (int)EMU_MOST_BLOCKS,
+	       "more than the emulator has");
+
+struct kernel {
+	struct fb_move_launch arguments;
+	bool odd, bulk;
+	int place; /* while it runs, in the emulator, from 1 */
+	struct emu_launch launch;
+};
+
+bool fake_is_wrong(const char *how)
+{
+	const char *works = getenv("FB_FAKE_GPU_WORKS");
+
+	return works && !strcmp(works, how);
+}
+
+unsigned fake_random(void)
+{
+	return (unsigned)emu_random();
+}
+
+void *fake_at(uint64_t address)
+{
+	return emu_at(address);
+}
+
+void *fake_kernel_of(const char *name, void **args, unsigned blocks, unsigned threads)
+{
+	struct kernel *k = calloc(1, sizeof(*k));
+
+	if (!k)
+		abort();
+	k->odd = strstr(name, "any") != NULL;
+	k->bulk = strstr(name, "bulk") != NULL;
+	memcpy(&k->arguments, args[0], sizeof(k->arguments));
+	k->launch.blocks = blocks < BLOCKS ? blocks : BLOCKS;
+	k->launch.threads = threads < THREADS ? threads : THREADS;
+	return k;
+}
+
+void *fake_kernel_copy(const void *kernel)
+{
+	struct kernel *k = kernel ? malloc(sizeof(*k)) : NULL;
+
+	if (kernel && !k)
+		abort();
+	return k ? memcpy(k, kernel, sizeof(*k)) : NULL;
+}
+
+void fake_kernel_free(void *kernel)
+{
+	free(kernel);
+}
+
+/* Counters of every way, by one thread of the launch. */
+static void post_early(const struct fb_move_launch *l)
+{
+	for (uint32_t i = 0; fake_is_wrong("early") && i < l->ways * l->counters; i++)
+		if (l->way[i / l->counters].post && !fb_block() && !fb_thread())
+			fb_post(l->way[i / l->counters].post + 8 * (uint64_t)(i % l->counters),
+				l->way[i / l->counters].post_value);
+}
+
+static void run_move(const void *args, unsigned char *shared)
+{
+	const struct kernel *o = args;
+
+	post_early(&o->arguments);
+	if (o->bulk)
+		fb_move_run_bulk(&o->arguments, shared, EMU_POOL);
+	else
+		fb_move_run(&o->arguments, o->odd);
+}
+
+static bool places[EMU_MOST_RANKS]; /* that are taken */
+
+/* It goes on with the others, as ranks of the emulator do, as soon as there is a place. */
+bool fake_kernel_run(void *kernel)
+{
+	struct kernel *o = kernel;
+	struct emu_rank *r = &emu.ranks[o->place - (o->place > 0)];
+	int place = 0;
+
+	if (o->place) {
+		places[o->place - 1] = r->next < r->launches;
+		return r->next == r->launches;
+	}
+	while (place < EMU_MOST_RANKS && places[place])
+		place++;
+	if (place == EMU_MOST_RANKS)
+		return false;
+	places[place] = true;
+	r = &emu.ranks[place];
+	o->place = place + 1;
+	o->launch.kernel = run_move;
+	o->launch.args = o;
+	emu.blind = fake_is_wrong("blind") * (unsigned)EMU_BLIND_COUNTERS +
+		    fake_is_wrong("unstored") * (unsigned)EMU_BLIND_ENDS +
+		    fake_is_wrong("unloaded") * (unsigned)EMU_BLIND_LOADS;
+	if (fake_is_wrong("dropped") && o->arguments.way[0].chunks)
+		o->arguments.way[0].chunks--;
+	emu.nranks = EMU_MOST_RANKS;
+	*r = (struct emu_rank){.stream = &o->launch, .launches = 1};
+	emu_start(place);
+	return false;
+}
+
+void fake_kernels_go_on(void)
+{
+	for (int i = 0; i < STEPS && emu_busy(); i++)
+		emu_step(emu_pick());
+}

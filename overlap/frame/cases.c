@@ -229,6 +229,18 @@ static int open_engines(struct fb_step_state *s, const struct fb_step_pass *pass
 	return err;
 }
 
+/* Lets algorithms and reductions be those of the pass's collective. */
+static void tell_collective(const struct fb_step_state *s, const struct fb_step_pass *pass)
+{
+	const struct fb_case c = {.datatype = FB_U8};
+	struct fb_build b = fb_step_build_of(s, &c, pass, 0);
+
+	if (!s->program->collective)
+		return;
+	s->collective->collective = s->program->collective(&b);
+	s->collective->info = fb_collective_info(s->collective->collective);
+}
+
 /* For programs whose size follows from the shape. */
 static uint64_t elements_of(const struct fb_step_state *s, const struct fb_step_pass *pass)
 {
@@ -253,6 +265,7 @@ int fb_step_expand(struct fb_run *run, void *state)
 		s->collective->operation = s->program->schedules[pass->schedule];
 		s->collective->variant = pass->variant;
 		s->collective->pass = p;
+		tell_collective(s, pass);
 		if (s->program->bytes)
 			s->collective->step_elements = elements_of(s, pass);
 		err = fb_collective_expand(run, s->collective);
@@ -361,6 +374,8 @@ bool fb_step_can(void *state, const struct fb_case *c, char reason[FB_REASON_CHA
 	struct fb_build b;
 	bool can = false;
 
+	if (pass)
+		tell_collective(s, pass);
 	if (!pass || !fb_collective_can(s->collective, c, reason))
 		return false;
 	b = fb_step_build_of(s, c, pass, 0);

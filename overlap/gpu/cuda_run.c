@@ -196,8 +196,10 @@ static int open_lanes(struct fb_gpu_run *g)
 static int open_events(struct fb_gpu_run *g)
 {
 	const struct fb_dag *d = g->config.dag;
-	int err = FB_CUDA(cudaEventCreateWithFlags(&g->fork, cudaEventDisableTiming));
+	int err = use_device(g, 0);
 
+	if (!err)
+		err = FB_CUDA(cudaEventCreateWithFlags(&g->fork, cudaEventDisableTiming));
 	for (int task = 0; task < d->ntasks; task++)
 		for (int e = d->tasks[task].deps; e != FB_NONE && !err; e = d->edges[e].next) {
 			int before = d->edges[e].before;

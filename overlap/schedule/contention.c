@@ -178,6 +178,11 @@ static void build(struct fb_dag *dag, const struct fb_build *b)
 	dag->tokens = b->tokens * (uint64_t)b->nranks;
 }
 
+static enum fb_collective collective_of(const struct fb_build *b)
+{
+	return collectives[b->value[COLLECTIVE]];
+}
+
 const struct fb_schedule_program fb_schedule_contention = {
 	.name = "contention",
 	.summary = "how much computing and communicating slow each other",
@@ -192,5 +197,5 @@ const struct fb_schedule_program fb_schedule_contention = {
 		  .schedules = (1 << KINDS) - 1},
 		 {"collective", FB_AXIS_CHOICES, offsetof(struct fb_overlap_settings, collective),
 		  collective_names, (1 << KINDS) - 1, 1}},
-	.can = can, .build = build,
+	.collective = collective_of, .can = can, .build = build,
 };

@@ -65,6 +65,8 @@ struct fb_schedule_program {
 	struct fb_schedule_axis axes[FB_SCHEDULE_AXES]; /* ending in key NULL */
 	/* What a model has to have. */
 	bool attends, has_experts;
+	/* The collective that --algorithm and --redop are about. NULL: all_reduce. Pure. */
+	enum fb_collective (*collective)(const struct fb_build *build);
 	/* Bytes by the shape or the model, where they are no axis. NULL or 0: --bytes. Pure. */
 	uint64_t (*bytes)(const struct fb_build *build);
 	/* Whether there is such a step. NULL: always. Pure. */

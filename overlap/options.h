@@ -14,6 +14,9 @@ enum { FB_MOST_LAYERS = 1000 };
 
 extern const char *const fb_overlap_priorities[];
 
+enum fb_compute_type { FB_COMPUTE_BF16, FB_COMPUTE_FP8 };
+extern const char *const fb_overlap_compute_types[];
+
 #define FB_OVERLAP_U64(field, name, fallback, low, high, help)                                     \
 	FB_OPTION_U64(struct fb_overlap_settings, field, 0, name, "N", fallback, low, high, help)
 
@@ -63,6 +66,9 @@ extern const char *const fb_overlap_priorities[];
 	FB_OVERLAP_U64(polls, "polls", "0", 0, 10000,                                              \
 		       "processors: 0: one thread computes, another one communicates; else one "   \
 		       "thread does both, and moves collectives on so often in a task"),           \
+	FB_OPTION_CHOICE(struct fb_overlap_settings, compute_type, 0, "compute-type", "bf16",      \
+			 fb_overlap_compute_types, "GPUs: what products are of, whatever is "      \
+			 "communicated; fp8: E4M3 into bf16, by cuBLASLt"),                        \
 	FB_OVERLAP_U64(compute_sms, "compute-sms", "0", 0, 1024,                                   \
 		       "GPUs: multiprocessors that cuBLAS is to use; 0: all"),                     \
 	FB_OPTION_CHOICE(struct fb_overlap_settings, priority, 0, "priority", "high",              \

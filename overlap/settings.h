@@ -14,6 +14,7 @@ struct fb_overlap_settings {
 	double compute_s;   /* how long a step computes; 0: as --tokens says */
 	int priority;       /* of lanes that communicate: 0 high, 1 normal */
 	const char *cublas, *blas, *trace;
+	int compute_type; /* enum fb_compute_type */
 	struct fb_sizes background;    /* bytes of other traffic beside the step; 0: none */
 	const char *background_engine; /* NULL: the row's */
 	/* --model, and how much of it a rank has; see overlap/model/model.h */

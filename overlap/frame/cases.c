@@ -115,6 +115,8 @@ static void put_shared(const struct fb_step_state *s, const struct fb_step_pass 
 		put(v, "compute", ms);
 	if (own->background_engine && strstr(v, "background="))
 		put(v, "background_engine", own->background_engine);
+	if (computes && own->compute_type)
+		put(v, "compute_type", fb_overlap_compute_types[own->compute_type]);
 	if (own->priority)
 		put(v, "priority", fb_overlap_priorities[own->priority]);
 }
@@ -381,7 +383,9 @@ bool fb_step_can(void *state, const struct fb_case *c, char reason[FB_REASON_CHA
 	b = fb_step_build_of(s, c, pass, 0);
 	if (s->program->can && !s->program->can(&b, reason))
 		return false;
-	if (fb_step_make(s, &b, &dag))
+	if (s->own->compute_type == FB_COMPUTE_FP8 && !b.device)
+		snprintf(reason, FB_REASON_CHARS, "processors have no products of 8-bit floats");
+	else if (fb_step_make(s, &b, &dag))
 		snprintf(reason, FB_REASON_CHARS, "out of memory for the step");
 	else if (!strcmp(c->launch, "blocking") && (s->own->polls || dag.nlanes > 2) &&
 		 strcmp(c->operation, "sequential"))

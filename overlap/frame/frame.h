@@ -228,6 +228,8 @@ struct fb_case fb_step_case(const struct fb_step_state *s, const struct fb_dag *
  */
 int fb_step_set_up(void *state, const struct fb_case *c, void **instance);
 void fb_step_tear_down(void *instance);
+/* Threads of this node's ranks are more than its processors: computing, and communicating. */
+bool fb_step_crowded(const struct fb_step_instance *i);
 int fb_step_prime(void *instance);
 int fb_step_check(void *instance, int calls, struct fb_mismatch *bad);
 

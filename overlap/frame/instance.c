@@ -142,8 +142,7 @@ static void release(struct fb_step_instance *i)
 	free(i->calls);
 }
 
-/* Threads of this node's ranks are more than its processors. */
-static bool crowded(const struct fb_step_instance *i)
+bool fb_step_crowded(const struct fb_step_instance *i)
 {
 	const struct fb_group *w = i->state->session->world;
 
@@ -189,7 +188,8 @@ static int open_run(struct fb_step_instance *i)
 		.memory = fb_segment_part(memory, s->session->world->rank),
 		.places = i->places, .devices = i->devices, .datatype = i->key->datatype,
 		.element_bytes = i->build.element_bytes, .clock = s->session->clock,
-		.session = s->session, .yields = crowded(i), .polls = (unsigned)s->own->polls,
+		.session = s->session, .yields = fb_step_crowded(i),
+		.polls = (unsigned)s->own->polls,
 		.gpu = &s->collective->gpu, .graph = i->graph, .high = !s->own->priority,
 		.recaptures = mode & FB_MODE_RECAPTURE,
 		.blocking_streams = mode & FB_MODE_BLOCKING_STREAMS,

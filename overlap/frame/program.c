@@ -158,6 +158,8 @@ static void describe(void *instance, struct fb_traits *traits)
 			i->state->program->error(&i->build, i->key->datatype);
 	traits->extra[FB_LAUNCHES] = i->graph ? 1 : launches(i, collectives);
 	traits->extra[FB_TOKENS] = (double)i->build.tokens;
+	if (!i->device && fb_step_crowded(i))
+		fb_traits_flag(traits, "crowded");
 	if (i->key->bytes % i->build.element_bytes)
 		fb_traits_flag(traits, "rounded");
 	/* Events of several GPUs have no common clock. */

@@ -10,6 +10,7 @@
 
 #include "common/base/error.h"
 #include "overlap/frame/frame.h"
+#include "overlap/options.h"
 
 enum {
 	FIRST_TOKENS = 1024, /* on a GPU, which needs some to be busy */
@@ -67,7 +68,8 @@ static int open_gpus(struct fb_step_instance *i)
 
 		if (!s->gpus[place])
 			err = fb_gpu_compute_open(&s->gpus[place], gpu, device, s->own->cublas,
-						  (int)s->own->compute_sms);
+						  (int)s->own->compute_sms,
+						  s->own->compute_type == FB_COMPUTE_FP8);
 	}
 	return err;
 }

@@ -6,6 +6,7 @@
 #ifndef FB_OVERLAP_GPU_COMPUTE_H
 #define FB_OVERLAP_GPU_COMPUTE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "common/cuda/gpu.h"
@@ -17,19 +18,20 @@ struct fb_gpu_compute; /* opaque */
  * Local. `device`: this rank's GPU, or another one that the process sees, on which it then
  * computes; the current device stays as it is. `library`: cuBLAS as a path or a name, "auto" for
  * any that the linker finds, else the own kernel, or "none" for that. `sms`: how many
- * multiprocessors cuBLAS is to use, 0 for all. Multiplies small matrices once and compares all
- * elements with the host's. 0, FB_EUNSUPPORTED where what was named cannot be had or in a build
- * without CUDA, FB_EDATA where it multiplies wrongly, FB_ENOMEM or FB_ESYS (all printed), *compute
- * untouched.
+ * multiprocessors cuBLAS is to use, 0 for all. `fp8`: products but for those of attention are of
+ * 8-bit floats by cuBLASLt, which `library` has beside it. Multiplies small matrices once and
+ * compares all elements with the host's. 0, FB_EUNSUPPORTED where what was named cannot be had or
+ * in a build without CUDA, FB_EDATA where it multiplies wrongly, FB_ENOMEM or FB_ESYS (all
+ * printed), *compute untouched.
  */
 int fb_gpu_compute_open(struct fb_gpu_compute **compute, const struct fb_gpu *gpu, int device,
-			const char *library, int sms);
+			const char *library, int sms, bool fp8);
 /* NULL is fine. */
 void fb_gpu_compute_close(struct fb_gpu_compute *compute);
 
 /*
  * Local: room for that work, filled with random numbers; once for each kind and size before it
- * runs. Sizes of products are rounded up to multiples of 8. 0, FB_ENOMEM or FB_ESYS (printed).
+ * runs. Sizes of products are rounded up to multiples of 16. 0, FB_ENOMEM or FB_ESYS (printed).
  */
 int fb_gpu_compute_room(struct fb_gpu_compute *compute, const struct fb_work *work);
 

@@ -15,6 +15,7 @@
 #include "common/cuda/cuda_error.h"
 #include "common/library/cublas.h"
 #include "overlap/gpu/compute.h"
+#include "overlap/gpu/fp8.h"
 #include "overlap/gpu/passes.h"
 
 /* A and B are factors, C and D products, of bf16; PASS is memory of passes in f32. */
@@ -22,14 +23,16 @@ enum memory { A, B, C, D, PASS, MEMORIES };
 
 enum {
 	WORKSPACE_BYTES = 32 << 20, /* what cuBLAS recommends from Hopper on */
-	UNIT = 8,                   /* elements: sizes are multiples of it */
-	CHECK_TOKENS = 64, CHECK_COLUMNS = 264, CHECK_ROWS = 136,
+	UNIT = 16,                  /* elements: sizes are multiples of it; bf16 needs 8 */
+	FP8_CAPABILITY = 89,        /* Ada's, and Hopper's is 90 */
+	CHECK_TOKENS = 64, CHECK_COLUMNS = 272, CHECK_ROWS = 144,
 	ADAM_ARRAYS = 4,
 };
 
 struct fb_gpu_compute {
 	int device, home;    /* where it computes, and the rank's own, which stays current */
 	struct fb_blas blas; /* if .handle */
+	struct fb_blas_lt lt; /* if .handle: products are of 8-bit floats */
 	cudaStream_t stream; /* to fill memory */
 	uint64_t bytes[MEMORIES]; /* that there is room for */
 	void *memory[MEMORIES];
@@ -123,6 +126,18 @@ static struct fb_gemm product(const struct fb_gpu_compute *c, const struct fb_wo
 					    : (struct fb_gemm){m, n, k, false, a, b, to};
 }
 
+/* The same product of 8-bit floats: whatever is transposed lies so already, as it would be cast. */
+static struct fb_gemm_fp8 narrow(const struct fb_gemm *g)
+{
+	return (struct fb_gemm_fp8){g->m, g->n, g->k, (const uint8_t *)g->a,
+				    (const uint8_t *)g->b, g->to};
+}
+
+static bool is_narrow(const struct fb_gpu_compute *c, const struct fb_work *w)
+{
+	return c->lt.handle && (w->kind == FB_WORK_GEMM || w->kind == FB_WORK_BACKWARD);
+}
+
 /* All elements of small products, of sizes that are no multiples of a kernel's tiles. */
 static int check_products(struct fb_gpu_compute *c)
 {
@@ -136,8 +151,9 @@ static int check_products(struct fb_gpu_compute *c)
 		err = FB_CUDA(cudaStreamSynchronize(c->stream));
 	for (int which = 0; which < 2 && !err; which++) {
 		const struct fb_gemm g = product(c, &w, which);
+		const struct fb_gemm_fp8 small = narrow(&g);
 
-		err = check_product(&g);
+		err = is_narrow(c, &w) ? fb_fp8_check(&small) : check_product(&g);
 	}
 	return err;
 }
@@ -158,6 +174,20 @@ static int open_library(struct fb_gpu_compute *c, const char *library)
 	return FB_CUDA(cudaMalloc(&c->blas.workspace, WORKSPACE_BYTES));
 }
 
+static int open_fp8(struct fb_gpu_compute *c, const struct fb_gpu *gpu, const char *library,
+		    int sms)
+{
+	char reason[256] = "needs cuBLAS";
+	int err = FB_EUNSUPPORTED;
+
+	if (10 * gpu->major + gpu->minor < FP8_CAPABILITY)
+		snprintf(reason, sizeof(reason), "%s has no products of 8-bit floats", gpu->name);
+	else if (c->blas.handle)
+		err = fb_blas_lt_open(&c->lt, library, reason, sizeof(reason));
+	c->lt.sms = sms;
+	return err ? fb_error(err, "--compute-type fp8: %s", reason) : FB_OK;
+}
+
 /* Leaves multiprocessors to others, from the begin. */
 static int limit(struct fb_gpu_compute *c, int sms)
 {
@@ -170,7 +200,7 @@ static int limit(struct fb_gpu_compute *c, int sms)
 }
 
 int fb_gpu_compute_open(struct fb_gpu_compute **compute, const struct fb_gpu *gpu, int device,
-			const char *library, int sms)
+			const char *library, int sms, bool fp8)
 {
 	struct fb_gpu_compute *c = calloc(1, sizeof(*c));
 	int err;
@@ -186,6 +216,8 @@ int fb_gpu_compute_open(struct fb_gpu_compute **compute, const struct fb_gpu *gp
 		err = open_library(c, library);
 	if (!err && sms)
 		err = limit(c, sms);
+	if (!err && fp8)
+		err = open_fp8(c, gpu, library, sms);
 	if (!err)
 		err = check_products(c);
 	err = leave(c, err);
@@ -204,6 +236,7 @@ void fb_gpu_compute_close(struct fb_gpu_compute *c)
 	(void)enter(c);
 	(void)cudaFree(c->blas.workspace);
 	fb_blas_close(&c->blas);
+	fb_blas_lt_close(&c->lt);
 	for (int i = 0; i < MEMORIES; i++)
 		(void)cudaFree(c->memory[i]);
 	(void)cudaFreeHost(c->pinned);
@@ -228,6 +261,8 @@ static int resize(struct fb_gpu_compute *c, enum memory which, uint64_t bytes)
 	err = FB_CUDA(cudaMalloc(&c->memory[which], (size_t)bytes));
 	if (!err && which == PASS)
 		err = FB_CUDA(cudaMemset(c->memory[which], 0, (size_t)bytes));
+	else if (!err && c->lt.handle && (which == A || which == B))
+		err = fb_fp8_fill(c->memory[which], bytes, (uint32_t)which + 1);
 	else if (!err)
 		err = FB_CUDA((cudaError_t)fb_gemm_fill(c->memory[which], bytes / 2,
 							(uint32_t)which + 1, c->stream));
@@ -275,8 +310,14 @@ int fb_gpu_compute_room(struct fb_gpu_compute *c, const struct fb_work *w)
 	return leave(c, err);
 }
 
-static int multiply(struct fb_gpu_compute *c, const struct fb_gemm *g, void *stream)
+static int multiply(struct fb_gpu_compute *c, const struct fb_work *w, const struct fb_gemm *g,
+		    void *stream)
 {
+	const struct fb_gemm_fp8 small = narrow(g);
+
+	if (is_narrow(c, w))
+		return fb_blas_lt_gemm(&c->lt, &small, c->blas.workspace, c->blas.workspace_bytes,
+				       stream);
 	if (c->blas.handle)
 		return fb_blas_gemm(&c->blas, g, stream);
 	return FB_CUDA((cudaError_t)fb_gemm_launch(g, stream));
@@ -293,14 +334,14 @@ static int enqueue_once(struct fb_gpu_compute *c, const struct fb_work *w, void 
 	case FB_WORK_NONE:
 		break;
 	case FB_WORK_GEMM:
-		return multiply(c, &first, stream);
+		return multiply(c, w, &first, stream);
 	case FB_WORK_BACKWARD:
 	case FB_WORK_ATTENTION:
-		err = multiply(c, &first, stream);
+		err = multiply(c, w, &first, stream);
 		if (!err && w->kind == FB_WORK_ATTENTION)
 			err = FB_CUDA((cudaError_t)fb_pass_soften(
 				first.to, (uint64_t)first.m * first.n, stream));
-		return err ? err : multiply(c, &second, stream);
+		return err ? err : multiply(c, w, &second, stream);
 	case FB_WORK_MEMORY:
 		return FB_CUDA((cudaError_t)fb_pass_scale(memory + elements, memory, elements,
 							  stream));
@@ -351,7 +392,8 @@ void fb_gpu_compute_describe(const struct fb_gpu_compute *c, char *text, size_t 
 	int v = c->blas.version;
 
 	if (c->blas.handle)
-		snprintf(text, n, "cuBLAS %d.%d.%d bf16", v / 10000, v / 100 % 100, v % 100);
+		snprintf(text, n, "cuBLAS%s %d.%d.%d %s", c->lt.handle ? "Lt" : "", v / 10000,
+			 v / 100 % 100, v % 100, c->lt.handle ? "f8e4m3" : "bf16");
 	else
 		snprintf(text, n, "own kernel bf16");
 }

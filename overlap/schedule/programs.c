@@ -4,6 +4,7 @@
 #include "overlap/schedule/schedule.h"
 
 const char *const fb_overlap_priorities[] = {"high", "normal", NULL};
+const char *const fb_overlap_compute_types[] = {"bf16", "fp8", NULL};
 
 const struct fb_schedule_program *const fb_schedule_programs[] = {
 	&fb_schedule_ddp,

@@ -1,0 +1,56 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# timeout: 120
+#
+# --compute-type fp8: products of 8-bit floats by a cuBLASLt that computes what it is told
+# (tests/fake/libfake_cublaslt.c), with a runtime without a GPU. Communication keeps its type.
+
+set -u
+export LC_ALL=C
+. scripts/lib.sh
+. tests/shell/lib.sh
+bin=$FB_BUILD/tests/fake_gpu
+[ -x "$bin/ddp" ] || { echo "SKIP fake_gpu_fp8: built without CUDA"; exit 0; }
+export FB_FAKE_GPU_EACH=1
+fake=$FB_BUILD/tests/libfake_cublaslt.so
+mkdir "$FB_TMP/both" "$FB_TMP/one"
+ln -s "$(readlink -f "$fake")" "$FB_TMP/both/libcublas.so.12"
+ln -s libcublas.so.12 "$FB_TMP/both/libcublasLt.so.12"
+ln -s "$(readlink -f "$fake")" "$FB_TMP/one/libcublas.so.12"
+fast=(--quiet --min-samples 1 --max-samples 2 --max-time 1ms --ci 100% --verify first
+	--timeout "$((30 * slow))s" --engine cuda --datatype bf16 --layers 2 --hidden 40
+	--tokens 20)
+
+# go LIBRARY PROGRAM OPTION...: sets rc, out and err.
+go() {
+	scripts/launch 2 "$bin/$2" "${fast[@]}" --cublas-library "$1" "${@:3}" \
+		>"$FB_TMP/out" 2>"$FB_TMP/err" </dev/null
+	rc=$?
+}
+
+go "$FB_TMP/both/libcublas.so.12" ddp --bytes 10000 --bucket 0 --schedule overlap \
+	--compute-type fp8
+expect "code of ddp" "$rc" 0
+expect "rows of ddp" "$(grep -cE 'compute_type=fp8.*,(ok|few),' "$FB_TMP/out")" 1
+holds "$FB_TMP/out" 'overlap,cuda,.*bf16,.*GEMM by cuBLASLt 12.8.3 f8e4m3'
+go "$FB_TMP/both/libcublas.so.12" tensor_parallel --ffn 100 --chunks 2 --compute-type fp8
+expect "rows with attention, which stays in bf16" \
+	"$(grep -cE 'compute_type=fp8.*,(ok|few),' "$FB_TMP/out")" 2
+go "$FB_TMP/both/libcublas.so.12" ddp --bytes 10000 --bucket 0 --schedule overlap
+holds "$FB_TMP/out" 'GEMM by cuBLAS 12.8.3 bf16'
+verdict fp8
+
+# What multiplies wrongly is not used, and what cannot be had is said.
+FAKE_CUBLASLT_WRONG=1 go "$FB_TMP/both/libcublas.so.12" ddp --bytes 10000 --compute-type fp8
+[ "$rc" -ne 0 ] || fail "wrong products end with code 0"
+holds "$FB_TMP/err" 'elements of a product of 8-bit floats are wrong'
+for library in "$FB_TMP/one/libcublas.so.12" none; do
+	go "$library" ddp --bytes 10000 --bucket 0 --schedule overlap --compute-type fp8
+	holds "$FB_TMP/err" 'compute-type fp8: '
+	expect "rows without cuBLASLt by $library" "$(grep -cE ',(ok|few),' "$FB_TMP/out")" 0
+done
+"$FB_BUILD/bin/ddp" --quiet --engine host --bytes 1000 --tokens 4 --hidden 40 --bucket 0 \
+	--schedule overlap --compute-type fp8 >"$FB_TMP/out" 2>"$FB_TMP/err" </dev/null
+holds "$FB_TMP/out" ',skipped,processors have no products of 8-bit floats'
+verdict fp8_refused
+exit "$bad"

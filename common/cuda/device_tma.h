@@ -9,9 +9,9 @@
  * compute capability 9.0 on (FB_HAS_TMA); addresses and lengths are multiples of 16.
  *
  * Bulk copies access memory by another proxy than instructions do (PTX ISA, "async proxy"), and
- * accesses of the two are ordered by fb_tma_fence() alone: behind an acquired counter, before
- * copies read what it guards; behind stores to shared memory, before a copy reads them; and behind
- * the end of copies, before their results are announced.
+ * accesses of the two are ordered by fences alone: behind an acquired counter, before copies read
+ * what it guards; behind stores to shared memory, before a copy reads them (fb_tma_fence_shared);
+ * and behind the end of copies, before their results are announced.
  */
 #ifndef FB_COMMON_CUDA_DEVICE_TMA_H
 #define FB_COMMON_CUDA_DEVICE_TMA_H
@@ -51,6 +51,12 @@ FB_DEVICE void fb_tma_begin(uint64_t *barrier)
 FB_DEVICE void fb_tma_fence(void)
 {
 	FB_TMA_ASM("fence.proxy.async;" ::: "memory");
+}
+
+/* The same of shared memory only. */
+FB_DEVICE void fb_tma_fence_shared(void)
+{
+	FB_TMA_ASM("fence.proxy.async.shared::cta;" ::: "memory");
 }
 
 /* The barrier's phase ends when so many bytes more have been loaded. */

@@ -123,6 +123,12 @@ FB_DEVICE void fb_tma_fence(void)
 		emu.now->stale = emu.now->dirty = false;
 }
 
+FB_DEVICE void fb_tma_fence_shared(void)
+{
+	if (!(emu.blind & EMU_BLIND_FENCES))
+		emu.now->dirty = false;
+}
+
 FB_DEVICE void fb_tma_expect(uint64_t *barrier, uint32_t bytes)
 {
 	struct emu_full *full = (struct emu_full *)(void *)barrier;

@@ -22,7 +22,7 @@ FB_DEVICE void NAME(pipe_combine)(unsigned char *stage, const struct fb_tiles *t
 			NAME(finish)(&a, nranks);
 		fb_store_shared(stage + at, a.words);
 	}
-	fb_tma_fence();
+	fb_tma_fence_shared();
 	fb_sync_warp();
 #else
 	(void)stage;

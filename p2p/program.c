@@ -34,7 +34,7 @@ static void close_program(void *arg)
 
 	for (size_t i = 0; state->engines && fb_p2p_engines[i]; i++)
 		if (state->engines[i])
-			fb_p2p_engines[i]->close(state->engines[i]);
+			fb_p2p_engine_close(state->engines[i]);
 	free(state->engines);
 	free(state->reader_of);
 	fb_stores_close(&state->stores);
@@ -58,8 +58,8 @@ static int open_engines(struct fb_p2p_state *state)
 	for (size_t i = 0; i < n && !err; i++) {
 		if (!fb_option_names(state->engine_list, fb_p2p_engines[i]->name))
 			continue;
-		err = fb_p2p_engines[i]->open(&state->engines[i], fb_p2p_engines[i],
-					      state->session, state->world);
+		err = fb_p2p_engine_open(&state->engines[i], fb_p2p_engines[i], state->session,
+					 state->world);
 		err = fb_group_agree(state->world, err == FB_EUNSUPPORTED ? FB_OK : err);
 	}
 	return err;

@@ -3,6 +3,7 @@
 #include "p2p/engine/device.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "common/base/error.h"
@@ -11,23 +12,17 @@
 
 enum { TAG_DONE = 11 };
 
-int fb_p2p_device_open(struct fb_p2p_device *e, const struct fb_session *session,
-		       const struct fb_group *group)
+int fb_p2p_device_open(struct fb_p2p_device *e)
 {
 	int err;
 
-	e->engine.session = session;
-	e->engine.group = group;
-	e->world = group;
-	e->settings = session->settings;
+	e->world = e->engine.group;
+	e->settings = e->engine.session->settings;
 	err = fb_gpu_view_open(&e->gpu, e->engine.session, e->world, e->why);
 	e->has_gpu = !err;
 	if (err)
 		return err == FB_EUNSUPPORTED ? FB_OK : err;
-	err = fb_segment_open(&e->told, e->world, sizeof(uint64_t), FB_PAGES_NORMAL);
-	if (err)
-		fb_gpu_view_close(&e->gpu);
-	return err;
+	return fb_segment_open(&e->told, e->world, sizeof(uint64_t), FB_PAGES_NORMAL);
 }
 
 void fb_p2p_device_close(struct fb_p2p_device *e)
@@ -71,6 +66,28 @@ int fb_p2p_device_messages(const struct fb_p2p_device_request *r)
 static _Atomic uint64_t *counter_of(const struct fb_p2p_device *e, int rank)
 {
 	return (_Atomic uint64_t *)(void *)fb_segment_part(&e->told, rank);
+}
+
+int fb_p2p_device_make(struct fb_p2p_engine *engine, const struct fb_case *c,
+		       const struct fb_job *job, size_t bytes,
+		       int (*set_up)(struct fb_p2p_device_request *r, const struct fb_case *c),
+		       struct fb_p2p_request **request)
+{
+	struct fb_p2p_device_request *r = calloc(1, bytes);
+	int err = fb_group_agree(engine->group, r ? FB_OK : FB_ENOMEM);
+
+	if (err || !r) {
+		free(r);
+		return err;
+	}
+	*r = (struct fb_p2p_device_request){
+		{engine}, (struct fb_p2p_device *)engine, job, NULL, 0};
+	err = set_up(r, c);
+	if (err)
+		engine->ops->release(&r->request);
+	else
+		*request = &r->request;
+	return err;
 }
 
 int fb_p2p_device_prepare(struct fb_p2p_device_request *r, const struct fb_case *c,

@@ -35,11 +35,10 @@ struct fb_p2p_device_request {
 };
 
 /*
- * Collective: fills in an engine (zeroed, its ops set). 0 also without a GPU, `why` then says
- * what is missing; else an error (printed), the same on all ranks, with nothing to close.
+ * Collective, within fb_p2p_engine_ops.open. 0 also without a GPU, `why` then says what is missing;
+ * else an error (printed), the same on all ranks.
  */
-int fb_p2p_device_open(struct fb_p2p_device *engine, const struct fb_session *session,
-		       const struct fb_group *group);
+int fb_p2p_device_open(struct fb_p2p_device *engine);
 void fb_p2p_device_close(struct fb_p2p_device *engine);
 
 /* Pure, equal on all ranks: what holds for all device engines. */
@@ -51,6 +50,15 @@ bool fb_p2p_device_acts(const struct fb_p2p_device_request *r, const struct fb_f
 
 /* Of a flow in a call, one after the other. */
 int fb_p2p_device_messages(const struct fb_p2p_device_request *r);
+
+/*
+ * Collective: fb_p2p_engine_ops.prepare of a request of so many bytes, which is zeroed but for its
+ * beginning when it is set up. Where that fails it is released.
+ */
+int fb_p2p_device_make(struct fb_p2p_engine *engine, const struct fb_case *c,
+		       const struct fb_job *job, size_t bytes,
+		       int (*set_up)(struct fb_p2p_device_request *r, const struct fb_case *c),
+		       struct fb_p2p_request **request);
 
 /* Collective: makes the stream where the rank acts. The same value on all ranks. */
 int fb_p2p_device_prepare(struct fb_p2p_device_request *r, const struct fb_case *c,

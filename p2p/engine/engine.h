@@ -64,10 +64,15 @@ struct fb_p2p_engine_ops {
 	/* What carries messages out, of engines over movers (over.c); NULL: the engine itself. */
 	const struct fb_mover_ops *mover;
 
-	/* Collective. FB_EUNSUPPORTED (nothing printed): not on this machine. */
-	int (*open)(struct fb_p2p_engine **engine, const struct fb_p2p_engine_ops *ops,
-		    const struct fb_session *session, const struct fb_group *group);
-	void (*close)(struct fb_p2p_engine *engine);
+	size_t bytes; /* of the engine's structure */
+
+	/*
+	 * Collective, for fb_p2p_engine_open(): the structure is there, zeroed but for its
+	 * beginning. FB_EUNSUPPORTED (nothing printed): not on this machine. After an error it is
+	 * closed, too.
+	 */
+	int (*open)(struct fb_p2p_engine *engine);
+	void (*close)(struct fb_p2p_engine *engine); /* the structure itself is the caller's */
 
 	/* Pure and equal on all ranks: can it do the case? Writes the reason otherwise. */
 	bool (*can)(const struct fb_p2p_engine *engine, const struct fb_case *c,
@@ -120,6 +125,11 @@ struct fb_p2p_request {
 
 extern const struct fb_p2p_engine_ops fb_p2p_host, fb_p2p_mpi, fb_p2p_rdma, fb_p2p_ucx,
 	fb_p2p_copy, fb_p2p_cuda, fb_p2p_nccl;
+
+/* Collective: 0 or an error, the same on all ranks, printed unless FB_EUNSUPPORTED. */
+int fb_p2p_engine_open(struct fb_p2p_engine **engine, const struct fb_p2p_engine_ops *ops,
+		       const struct fb_session *session, const struct fb_group *group);
+void fb_p2p_engine_close(struct fb_p2p_engine *engine);
 
 /* The engine of a mover, whose name is "mover-" and the mover's. (over.c) */
 #define FB_P2P_OVER "mover-"

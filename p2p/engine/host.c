@@ -44,29 +44,15 @@ static bool host_adjust(const struct fb_settings *settings, struct fb_case *c)
 	return strcmp(c->transport, "rdma") != 0;
 }
 
-static int host_open(struct fb_p2p_engine **engine, const struct fb_p2p_engine_ops *ops,
-		     const struct fb_session *session, const struct fb_group *group)
+static int host_open(struct fb_p2p_engine *engine)
 {
-	struct fb_host_p2p *e = calloc(1, sizeof(*e));
-	int err = fb_group_agree(group, e ? FB_OK : FB_ENOMEM);
+	struct fb_host_p2p *e = (struct fb_host_p2p *)engine;
 
-	if (err || !e) {
-		free(e);
-		return err;
-	}
-	e->engine = (struct fb_p2p_engine){ops, session, group};
-	e->world = group;
-	e->settings = session->settings;
+	e->world = engine->group;
+	e->settings = engine->session->settings;
 	/* What a machine refuses is found before anything is measured. */
-	if (fb_tcp_wants(&e->settings->tcp)) {
-		err = fb_tcp_open(&e->tcp, e->world, &e->settings->tcp);
-		if (err) {
-			free(e);
-			return err;
-		}
-	}
-	*engine = &e->engine;
-	return FB_OK;
+	return fb_tcp_wants(&e->settings->tcp) ? fb_tcp_open(&e->tcp, e->world, &e->settings->tcp)
+					       : FB_OK;
 }
 
 static void host_close(struct fb_p2p_engine *engine)
@@ -77,7 +63,6 @@ static void host_close(struct fb_p2p_engine *engine)
 		e->shm->ops->close(e->shm);
 	if (e->tcp)
 		e->tcp->ops->close(e->tcp);
-	free(e);
 }
 
 /* Whether the flow goes through shared memory. */
@@ -310,6 +295,7 @@ const struct fb_p2p_engine_ops fb_p2p_host = {
 	.gpu_memory = 1 << FB_GPU_PINNED,
 	.protocols = host_protocols,
 	.adjust = host_adjust,
+	.bytes = sizeof(struct fb_host_p2p),
 	.open = host_open,
 	.close = host_close,
 	.can = host_can,

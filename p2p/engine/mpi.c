@@ -46,25 +46,17 @@ struct mpi_p2p_request {
 	uint64_t operations; /* one-sided: calls that were started, on all ranks alike */
 };
 
-static int mpi_open(struct fb_p2p_engine **engine, const struct fb_p2p_engine_ops *ops,
-		     const struct fb_session *session, const struct fb_group *group)
+static int mpi_open(struct fb_p2p_engine *engine)
 {
-	struct mpi_p2p *e = calloc(1, sizeof(*e));
-	int err = fb_group_agree(group, e ? FB_OK : FB_ENOMEM);
+	struct mpi_p2p *e = (struct mpi_p2p *)engine;
 
-	if (err || !e) {
-		free(e);
-		return err;
-	}
-	e->engine = (struct fb_p2p_engine){ops, session, group};
-	e->world = group;
+	e->world = engine->group;
 	MPI_Comm_dup(e->world->comm, &e->comm);
 	(void)fb_mpi_has_windows(e->world, e->comm, e->no_window, FB_REASON_CHARS);
 	if (!fb_mpi_takes_gpu(e->world, e->no_gpu, FB_REASON_CHARS))
 		snprintf(e->no_gpu_window, FB_REASON_CHARS, "%s", e->no_gpu);
 	else
 		(void)fb_mpi_windows_take_gpu(e->world, e->no_gpu_window, FB_REASON_CHARS);
-	*engine = &e->engine;
 	return FB_OK;
 }
 
@@ -73,7 +65,6 @@ static void mpi_close(struct fb_p2p_engine *engine)
 	struct mpi_p2p *e = (struct mpi_p2p *)engine;
 
 	MPI_Comm_free(&e->comm);
-	free(e);
 }
 
 static bool mpi_can(const struct fb_p2p_engine *engine, const struct fb_case *c,
@@ -335,6 +326,7 @@ const struct fb_p2p_engine_ops fb_p2p_mpi = {
 	.name = "mpi",
 	.summary = "the MPI library's own messages and one-sided calls",
 	.gpu_memory = 1 << FB_GPU_DEVICE | 1 << FB_GPU_PINNED | 1 << FB_GPU_MANAGED,
+	.bytes = sizeof(struct mpi_p2p),
 	.open = mpi_open,
 	.close = mpi_close,
 	.can = mpi_can,

@@ -35,33 +35,22 @@ static void over_close(struct fb_p2p_engine *engine)
 	if (e->has_gpu)
 		fb_gpu_view_close(&e->gpu);
 	free(e->region);
-	free(e);
 }
 
-static int over_open(struct fb_p2p_engine **engine, const struct fb_p2p_engine_ops *ops,
-		     const struct fb_session *session, const struct fb_group *group)
+static int over_open(struct fb_p2p_engine *engine)
 {
-	struct fb_over *e = calloc(1, sizeof(*e));
-	int err = fb_group_agree(group, e ? FB_OK : FB_ENOMEM);
+	struct fb_over *e = (struct fb_over *)engine;
+	const struct fb_mover_ops *mover = engine->ops->mover;
+	int err = FB_OK;
 
-	if (err || !e) {
-		free(e);
-		return fb_error(err, "out of memory for engine %s", ops->name);
-	}
-	e->engine = (struct fb_p2p_engine){ops, session, group};
-	if (ops->mover->streams)
-		err = fb_gpu_view_open(&e->gpu, session, group, e->why);
-	e->has_gpu = ops->mover->streams && !err;
+	if (mover->streams)
+		err = fb_gpu_view_open(&e->gpu, engine->session, engine->group, e->why);
+	e->has_gpu = mover->streams && !err;
 	if (!err)
-		err = fb_mover_open(&e->mover, ops->mover, session, group, e->why);
+		err = fb_mover_open(&e->mover, mover, engine->session, engine->group, e->why);
 	if (err)
 		e->mover = NULL;
-	if (err && err != FB_EUNSUPPORTED) {
-		over_close(&e->engine);
-		return err;
-	}
-	*engine = &e->engine;
-	return FB_OK;
+	return err == FB_EUNSUPPORTED ? FB_OK : err;
 }
 
 static const char *over_missing(const struct fb_p2p_engine *engine)
@@ -294,7 +283,8 @@ struct fb_p2p_engine_ops fb_p2p_over(const struct fb_mover_ops *mover, const cha
 		.name = name, .summary = mover->summary, .own = true, .mover = mover,
 		.device = mover->device, .gpu_memory = gpu_memory_of(mover),
 		.protocols = mover->forms ? mover->forms : plain, .one_sided = true, .rounds = 1,
-		.adjust = over_adjust, .missing = over_missing, .open = over_open,
+		.adjust = over_adjust, .missing = over_missing,
+		.bytes = sizeof(struct fb_over), .open = over_open,
 		.close = over_close, .can = over_can, .prepare = over_prepare,
 		.ready = over_ready, .run = over_run, .describe = over_describe,
 		.release = over_release,

@@ -71,7 +71,6 @@ static void rdma_close(struct fb_p2p_engine *engine)
 	free(e->hosts);
 	if (e->has_gpu)
 		fb_gpu_view_close(&e->gpu);
-	free(e);
 }
 
 static int open_rails(struct fb_raw_engine *e)
@@ -138,34 +137,24 @@ static void note_devices(const struct fb_raw_engine *e)
 		fb_launch_fact(e->engine.session, "rank.rdma", "%s", text);
 }
 
-static int rdma_open(struct fb_p2p_engine **engine, const struct fb_p2p_engine_ops *ops,
-		     const struct fb_session *session, const struct fb_group *group)
+static int rdma_open(struct fb_p2p_engine *engine)
 {
-	struct fb_raw_engine *e = calloc(1, sizeof(*e));
-	int err = fb_group_agree(group, e ? FB_OK : FB_ENOMEM);
+	struct fb_raw_engine *e = (struct fb_raw_engine *)engine;
+	int err;
 
-	if (err || !e) {
-		free(e);
-		return err;
-	}
-	e->engine = (struct fb_p2p_engine){ops, session, group};
-	e->world = group;
-	err = fb_raw_gpu_open(e, session->settings);
+	e->world = engine->group;
+	err = fb_raw_gpu_open(e, engine->session->settings);
 	if (!err)
 		err = agree_on_reason(e, open_rails(e));
 	if (!err && !e->reason[0]) {
 		agree_on_facts(e);
 		fb_rdma_cache_open(&e->cache, e->rails, e->nrails, fb_rdma_access(e->settings));
-		fb_raw_gpu_choose(e, session->settings->gpu_direct);
+		fb_raw_gpu_choose(e, engine->session->settings->gpu_direct);
 		err = fb_raw_open_cells(e);
 	}
-	if (err) {
-		rdma_close(&e->engine);
-		return err;
-	}
-	*engine = &e->engine;
-	note_devices(e);
-	return FB_OK;
+	if (!err)
+		note_devices(e);
+	return err;
 }
 
 static bool rdma_can(const struct fb_p2p_engine *engine, const struct fb_case *c,
@@ -228,24 +217,15 @@ static void rdma_release(struct fb_p2p_request *request)
 
 #else
 
-static int rdma_open(struct fb_p2p_engine **engine, const struct fb_p2p_engine_ops *ops,
-		     const struct fb_session *session, const struct fb_group *group)
+static int rdma_open(struct fb_p2p_engine *engine)
 {
-	struct fb_p2p_engine *e = calloc(1, sizeof(*e));
-	int err = fb_group_agree(group, e ? FB_OK : FB_ENOMEM);
-
-	if (err || !e) {
-		free(e);
-		return err;
-	}
-	*e = (struct fb_p2p_engine){ops, session, group};
-	*engine = e;
+	(void)engine;
 	return FB_OK;
 }
 
 static void rdma_close(struct fb_p2p_engine *engine)
 {
-	free(engine);
+	(void)engine;
 }
 
 static bool rdma_can(const struct fb_p2p_engine *engine, const struct fb_case *c,
@@ -280,6 +260,11 @@ const struct fb_p2p_engine_ops fb_p2p_rdma = {
 	.protocols = fb_raw_verbs,
 	.adjust = rdma_adjust,
 	.missing = rdma_missing,
+#if FB_HAVE_VERBS
+	.bytes = sizeof(struct fb_raw_engine),
+#else
+	.bytes = sizeof(struct fb_p2p_engine),
+#endif
 	.open = rdma_open,
 	.close = rdma_close,
 	.can = rdma_can,

@@ -4,37 +4,23 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/error.h"
 #include "common/mover/mover.h"
 #include "p2p/engine/engine.h"
 
 #ifndef FB_HAVE_CUDA
 
-#include "common/base/error.h"
 #include "p2p/engine/device.h"
 
 /* Engines of a build without CUDA: rows that say so. */
-static int open_absent(struct fb_p2p_engine **engine, const struct fb_p2p_engine_ops *ops,
-		       const struct fb_session *session, const struct fb_group *group)
+static int open_absent(struct fb_p2p_engine *engine)
 {
-	struct fb_p2p_device *e = calloc(1, sizeof(*e));
-	int err = fb_group_agree(group, e ? FB_OK : FB_ENOMEM);
-
-	if (!err && e) {
-		e->engine.ops = ops;
-		err = fb_p2p_device_open(e, session, group);
-	}
-	if (err || !e) {
-		free(e);
-		return fb_error(err, "engine %s cannot be opened", ops->name);
-	}
-	*engine = &e->engine;
-	return FB_OK;
+	return fb_p2p_device_open((struct fb_p2p_device *)engine);
 }
 
 static void close_absent(struct fb_p2p_engine *engine)
 {
 	fb_p2p_device_close((struct fb_p2p_device *)engine);
-	free(engine);
 }
 
 static bool can_absent(const struct fb_p2p_engine *engine, const struct fb_case *c,
@@ -50,14 +36,16 @@ static const char *const protocols[] = {"direct", "ll", NULL};
 const struct fb_p2p_engine_ops fb_p2p_copy = {
 	.name = "copy", .summary = "the GPUs' copy engines (not in this build)", .own = true,
 	.device = true, .gpu_memory = FB_P2P_MAPPED_MEMORY, .protocols = copy_protocols,
-	.one_sided = true, .rounds = 20, .open = open_absent, .close = close_absent,
+	.one_sided = true, .rounds = 20, .open = open_absent,
+	.bytes = sizeof(struct fb_p2p_device), .close = close_absent,
 	.can = can_absent,
 };
 
 const struct fb_p2p_engine_ops fb_p2p_cuda = {
 	.name = "cuda", .summary = "kernels between GPUs (not in this build)", .own = true,
 	.device = true, .gpu_memory = FB_P2P_MAPPED_MEMORY, .protocols = protocols,
-	.one_sided = true, .rounds = 500, .open = open_absent, .close = close_absent,
+	.one_sided = true, .rounds = 500, .open = open_absent,
+	.bytes = sizeof(struct fb_p2p_device), .close = close_absent,
 	.can = can_absent,
 };
 
@@ -69,6 +57,31 @@ const struct fb_p2p_engine_ops *fb_p2p_engines[OWN + MOVERS + 1] = {
 	&fb_p2p_host, &fb_p2p_mpi,  &fb_p2p_rdma, &fb_p2p_ucx,
 	&fb_p2p_copy, &fb_p2p_cuda, &fb_p2p_nccl,
 };
+
+int fb_p2p_engine_open(struct fb_p2p_engine **engine, const struct fb_p2p_engine_ops *ops,
+		       const struct fb_session *session, const struct fb_group *group)
+{
+	struct fb_p2p_engine *e = calloc(1, ops->bytes);
+	int err = fb_group_agree(group, e ? FB_OK : FB_ENOMEM);
+
+	if (err || !e) {
+		free(e);
+		return fb_error(err, "out of memory for engine %s", ops->name);
+	}
+	*e = (struct fb_p2p_engine){ops, session, group};
+	err = ops->open(e);
+	if (err)
+		fb_p2p_engine_close(e);
+	else
+		*engine = e;
+	return err;
+}
+
+void fb_p2p_engine_close(struct fb_p2p_engine *engine)
+{
+	engine->ops->close(engine);
+	free(engine);
+}
 
 int fb_p2p_add_movers(void)
 {

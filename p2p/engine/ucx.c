@@ -51,7 +51,6 @@ static void ucx_close(struct fb_p2p_engine *engine)
 	struct fb_ucx_engine *e = (struct fb_ucx_engine *)engine;
 
 	fb_ucx_stop(e);
-	free(e);
 }
 
 /*
@@ -68,25 +67,12 @@ static int start(struct fb_ucx_engine *e)
 	return FB_OK;
 }
 
-static int ucx_open(struct fb_p2p_engine **engine, const struct fb_p2p_engine_ops *ops,
-		     const struct fb_session *session, const struct fb_group *group)
+static int ucx_open(struct fb_p2p_engine *engine)
 {
-	struct fb_ucx_engine *e = calloc(1, sizeof(*e));
-	int err = fb_group_agree(group, e ? FB_OK : FB_ENOMEM);
+	struct fb_ucx_engine *e = (struct fb_ucx_engine *)engine;
 
-	if (err || !e) {
-		free(e);
-		return err;
-	}
-	e->engine = (struct fb_p2p_engine){ops, session, group};
-	e->world = group;
-	err = start(e);
-	if (err) {
-		ucx_close(&e->engine);
-		return err;
-	}
-	*engine = &e->engine;
-	return FB_OK;
+	e->world = engine->group;
+	return start(e);
 }
 
 static const char *ucx_missing(const struct fb_p2p_engine *engine)
@@ -129,6 +115,7 @@ const struct fb_p2p_engine_ops fb_p2p_ucx = {
 	.protocols = fb_ucx_verbs,
 	.adjust = ucx_adjust,
 	.missing = ucx_missing,
+	.bytes = sizeof(struct fb_ucx_engine),
 	.open = ucx_open,
 	.close = ucx_close,
 	.can = ucx_can,

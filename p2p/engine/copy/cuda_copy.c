@@ -36,33 +36,27 @@ struct copy_p2p {
 
 struct copy_p2p_request {
 	struct fb_p2p_device_request base;
-	struct copy_p2p *engine;
 	struct fb_p2p_events events;
 };
 
-static int copy_open(struct fb_p2p_engine **engine, const struct fb_p2p_engine_ops *ops,
-		     const struct fb_session *session, const struct fb_group *group)
+static struct copy_p2p *engine_of(const struct copy_p2p_request *r)
 {
-	struct copy_p2p *e = calloc(1, sizeof(*e));
-	int err = fb_group_agree(group, e ? FB_OK : FB_ENOMEM);
+	return (struct copy_p2p *)r->base.engine;
+}
 
-	if (err || !e) {
-		free(e);
-		return fb_error(err, "out of memory for engine copy");
-	}
-	e->base.engine.ops = ops;
-	err = fb_p2p_device_open(&e->base, session, group);
-	if (err) {
-		free(e);
+static int copy_open(struct fb_p2p_engine *engine)
+{
+	struct copy_p2p *e = (struct copy_p2p *)engine;
+	int err = fb_p2p_device_open(&e->base);
+
+	if (err)
 		return err;
-	}
 	if (e->base.has_gpu && fb_group_agree(e->base.world, fb_cuda_driver_find(&e->driver))) {
 		snprintf(e->base.why, sizeof(e->base.why),
 			 "the driver has no stream memory operations");
 		e->base.has_gpu = false;
 		fb_gpu_view_close(&e->base.gpu);
 	}
-	*engine = &e->base.engine;
 	return FB_OK;
 }
 
@@ -72,7 +66,6 @@ static void copy_close(struct fb_p2p_engine *engine)
 
 	fb_segment_close(&e->flags);
 	fb_p2p_device_close(&e->base);
-	free(e);
 }
 
 static bool copy_can(const struct fb_p2p_engine *engine, const struct fb_case *c,
@@ -109,7 +102,7 @@ static int open_flags(struct copy_p2p *e)
 /* Sets a flag at a rank, or waits for an own one and resets it. */
 static int flag(const struct copy_p2p_request *r, int rank, int f, enum flag which, void *stream)
 {
-	const struct copy_p2p *e = r->engine;
+	const struct copy_p2p *e = engine_of(r);
 	bool own = rank == e->base.world->rank;
 	const char *part = fb_segment_part(&e->flags, rank);
 	CUdeviceptr at = (CUdeviceptr)(uintptr_t)(part + (2 * f + (int)which) * FLAG_BYTES);
@@ -139,7 +132,7 @@ static int copy(const struct fb_job *job, const struct fb_flow *flow, int k, voi
 static int flags(const struct copy_p2p_request *r, bool sends, enum flag which, void *stream)
 {
 	const struct fb_job *job = r->base.job;
-	int self = r->engine->base.world->rank, err = FB_OK;
+	int self = engine_of(r)->base.world->rank, err = FB_OK;
 
 	for (int f = 0; f < job->nflows && !err && job->verb == FB_SEND; f++) {
 		const struct fb_flow *flow = &job->flows[f];
@@ -154,7 +147,7 @@ static int flags(const struct copy_p2p_request *r, bool sends, enum flag which, 
 static int enqueue_window(struct copy_p2p_request *r, void *stream)
 {
 	const struct fb_job *job = r->base.job;
-	int self = r->engine->base.world->rank, err = flags(r, false, READY, stream);
+	int self = engine_of(r)->base.world->rank, err = flags(r, false, READY, stream);
 
 	if (!err)
 		err = flags(r, true, READY, stream);
@@ -174,7 +167,7 @@ static int enqueue_window(struct copy_p2p_request *r, void *stream)
 static int enqueue_rounds(struct copy_p2p_request *r, void *stream)
 {
 	const struct fb_job *job = r->base.job;
-	int self = r->engine->base.world->rank, mine = job->flows[0].src == self ? 0 : 1;
+	int self = engine_of(r)->base.world->rank, mine = job->flows[0].src == self ? 0 : 1;
 	int err = FB_OK;
 
 	for (int half = 0; half < 2 * job->rounds && !err; half++) {
@@ -209,10 +202,11 @@ static void copy_release(struct fb_p2p_request *request)
 	free(r);
 }
 
-static int set_up(struct copy_p2p_request *r, const struct fb_case *c)
+static int set_up(struct fb_p2p_device_request *base, const struct fb_case *c)
 {
-	const struct fb_group *w = r->engine->base.world;
-	int err = r->base.job->verb == FB_SEND ? open_flags(r->engine) : FB_OK;
+	struct copy_p2p_request *r = (struct copy_p2p_request *)base;
+	const struct fb_group *w = engine_of(r)->base.world;
+	int err = r->base.job->verb == FB_SEND ? open_flags(engine_of(r)) : FB_OK;
 
 	if (!err)
 		err = fb_p2p_events_open(&r->events, c, fb_p2p_device_messages(&r->base),
@@ -226,23 +220,7 @@ static int set_up(struct copy_p2p_request *r, const struct fb_case *c)
 static int copy_prepare(struct fb_p2p_engine *engine, const struct fb_case *c,
 			const struct fb_job *job, struct fb_p2p_request **request)
 {
-	struct copy_p2p *e = (struct copy_p2p *)engine;
-	struct copy_p2p_request *r = calloc(1, sizeof(*r));
-	int err = fb_group_agree(e->base.world, r ? FB_OK : FB_ENOMEM);
-
-	if (err || !r) {
-		free(r);
-		return err;
-	}
-	r->base = (struct fb_p2p_device_request){{engine}, &e->base, job, NULL, 0};
-	r->engine = e;
-	err = set_up(r, c);
-	if (err) {
-		copy_release(&r->base.request);
-		return err;
-	}
-	*request = &r->base.request;
-	return FB_OK;
+	return fb_p2p_device_make(engine, c, job, sizeof(struct copy_p2p_request), set_up, request);
 }
 
 static int copy_run(struct fb_p2p_request *request, int calls)
@@ -281,6 +259,7 @@ const struct fb_p2p_engine_ops fb_p2p_copy = {
 	.protocols = protocols,
 	.one_sided = true,
 	.rounds = 20,
+	.bytes = sizeof(struct copy_p2p),
 	.open = copy_open,
 	.close = copy_close,
 	.can = copy_can,

@@ -30,7 +30,6 @@ struct cuda_p2p {
 
 struct cuda_p2p_request {
 	struct fb_p2p_device_request base;
-	struct cuda_p2p *engine;
 	struct fb_p2p_window window;
 	struct fb_p2p_ping_pong ping_pong;
 	struct fb_p2p_events events;
@@ -40,25 +39,20 @@ struct cuda_p2p_request {
 	uint64_t calls;
 };
 
-static int cuda_open(struct fb_p2p_engine **engine, const struct fb_p2p_engine_ops *ops,
-		     const struct fb_session *session, const struct fb_group *group)
+static struct cuda_p2p *engine_of(const struct cuda_p2p_request *r)
 {
-	struct cuda_p2p *e = calloc(1, sizeof(*e));
-	int err = fb_group_agree(group, e ? FB_OK : FB_ENOMEM);
+	return (struct cuda_p2p *)r->base.engine;
+}
 
-	if (err || !e) {
-		free(e);
-		return fb_error(err, "out of memory for engine cuda");
-	}
-	e->base.engine.ops = ops;
-	err = fb_p2p_device_open(&e->base, session, group);
-	if (err) {
-		free(e);
+static int cuda_open(struct fb_p2p_engine *engine)
+{
+	struct cuda_p2p *e = (struct cuda_p2p *)engine;
+	int err = fb_p2p_device_open(&e->base);
+
+	if (err)
 		return err;
-	}
 	e->sms = e->base.gpu.sms;
 	MPI_Allreduce(MPI_IN_PLACE, &e->sms, 1, MPI_INT, MPI_MIN, e->base.world->comm);
-	*engine = &e->base.engine;
 	return FB_OK;
 }
 
@@ -69,7 +63,6 @@ static void cuda_close(struct fb_p2p_engine *engine)
 	fb_segment_close(&e->links);
 	free(e->near);
 	fb_p2p_device_close(&e->base);
-	free(e);
 }
 
 static bool cuda_can(const struct fb_p2p_engine *engine, const struct fb_case *c,
@@ -118,13 +111,13 @@ static void build(struct cuda_p2p_request *r, const struct fb_case *c)
 {
 	const struct fb_job *job = r->base.job;
 	const struct fb_p2p_view view = {
-		.job = job, .links = &r->engine->links, .rank = r->engine->base.world->rank,
+		.job = job, .links = &engine_of(r)->links, .rank = engine_of(r)->base.world->rank,
 		.ll = job->pattern == FB_PING_PONG && !strcmp(c->protocol, "ll"),
-		.near = r->engine->near,
+		.near = engine_of(r)->near,
 	};
 	const struct fb_p2p_limits limits = {
-		.channels = r->engine->base.settings->channels,
-		.threads = r->engine->base.settings->threads, .sms = r->engine->sms,
+		.channels = engine_of(r)->base.settings->channels,
+		.threads = engine_of(r)->base.settings->threads, .sms = engine_of(r)->sms,
 	};
 	bool acts = false;
 
@@ -171,15 +164,16 @@ static void cuda_release(struct fb_p2p_request *request)
  * Behind the request's own memory. Counters begin at 0. Kernels are loaded now: at first use that
  * may be inside of a capture, or wait for a kernel that waits for this rank.
  */
-static int set_up(struct cuda_p2p_request *r, const struct fb_case *c)
+static int set_up(struct fb_p2p_device_request *base, const struct fb_case *c)
 {
-	const struct fb_group *w = r->engine->base.world;
+	struct cuda_p2p_request *r = (struct cuda_p2p_request *)base;
+	const struct fb_group *w = engine_of(r)->base.world;
 	struct cudaFuncAttributes attributes;
-	int err = open_links(r->engine);
+	int err = open_links(engine_of(r));
 
 	if (err)
 		return err;
-	err = r->engine->links.ops->set(fb_segment_part(&r->engine->links, w->rank), 0,
+	err = engine_of(r)->links.ops->set(fb_segment_part(&engine_of(r)->links, w->rank), 0,
 					FB_P2P_LINKS_BYTES);
 	build(r, c);
 	if (!err && r->launch)
@@ -196,23 +190,7 @@ static int set_up(struct cuda_p2p_request *r, const struct fb_case *c)
 static int cuda_prepare(struct fb_p2p_engine *engine, const struct fb_case *c,
 			const struct fb_job *job, struct fb_p2p_request **request)
 {
-	struct cuda_p2p *e = (struct cuda_p2p *)engine;
-	struct cuda_p2p_request *r = calloc(1, sizeof(*r));
-	int err = fb_group_agree(e->base.world, r ? FB_OK : FB_ENOMEM);
-
-	if (err || !r) {
-		free(r);
-		return err;
-	}
-	r->base = (struct fb_p2p_device_request){{engine}, &e->base, job, NULL, 0};
-	r->engine = e;
-	err = set_up(r, c);
-	if (err) {
-		cuda_release(&r->base.request);
-		return err;
-	}
-	*request = &r->base.request;
-	return FB_OK;
+	return fb_p2p_device_make(engine, c, job, sizeof(struct cuda_p2p_request), set_up, request);
 }
 
 static int cuda_run(struct fb_p2p_request *request, int calls)
@@ -245,12 +223,12 @@ static int by_value(const void *a, const void *b)
 static double device_us(const struct cuda_p2p_request *r)
 {
 	uint64_t n = r->calls < FB_P2P_TIMES ? r->calls : FB_P2P_TIMES, ns[FB_P2P_TIMES];
-	const struct fb_segment *links = &r->engine->links;
+	const struct fb_segment *links = &engine_of(r)->links;
 	uint64_t median;
 	int rounds = r->base.job->rounds;
 
 	if (r->base.job->pattern != FB_PING_PONG || !r->launch || rounds < 2 || !n ||
-	    links->ops->get(ns, fb_segment_part(links, r->engine->base.world->rank) +
+	    links->ops->get(ns, fb_segment_part(links, engine_of(r)->base.world->rank) +
 				FB_P2P_LINKS_TIMES, sizeof(ns)))
 		return (double)NAN;
 	qsort(ns, n, sizeof(ns[0]), by_value);
@@ -280,6 +258,7 @@ const struct fb_p2p_engine_ops fb_p2p_cuda = {
 	.protocols = protocols,
 	.one_sided = true,
 	.rounds = 500,
+	.bytes = sizeof(struct cuda_p2p),
 	.open = cuda_open,
 	.close = cuda_close,
 	.can = cuda_can,

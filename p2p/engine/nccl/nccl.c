@@ -26,32 +26,26 @@ struct nccl_p2p {
 
 struct nccl_p2p_request {
 	struct fb_p2p_device_request base;
-	struct nccl_p2p *engine;
 	struct fb_nccl_group *group;
 };
 
-static int nccl_open(struct fb_p2p_engine **engine, const struct fb_p2p_engine_ops *ops,
-		     const struct fb_session *session, const struct fb_group *group)
+static struct nccl_p2p *engine_of(const struct nccl_p2p_request *r)
 {
-	struct nccl_p2p *e = calloc(1, sizeof(*e));
-	int err = fb_group_agree(group, e ? FB_OK : FB_ENOMEM);
+	return (struct nccl_p2p *)r->base.engine;
+}
 
-	if (err || !e) {
-		free(e);
-		return fb_error(err, "out of memory for engine nccl");
-	}
-	e->base.engine.ops = ops;
-	err = fb_p2p_device_open(&e->base, session, group);
-	if (err) {
-		free(e);
+static int nccl_open(struct fb_p2p_engine *engine)
+{
+	struct nccl_p2p *e = (struct nccl_p2p *)engine;
+	int err = fb_p2p_device_open(&e->base);
+
+	if (err)
 		return err;
-	}
 	if (e->base.has_gpu)
-		e->has_nccl = !fb_nccl_find(&e->nccl, session, group, e->base.gpu.shared,
-					    e->base.why) &&
+		e->has_nccl = !fb_nccl_find(&e->nccl, engine->session, engine->group,
+					    e->base.gpu.shared, e->base.why) &&
 			      fb_nccl_has(&e->nccl, FB_NCCL_POINT_TO_POINT, e->base.why,
 					  sizeof(e->base.why));
-	*engine = &e->base.engine;
 	return FB_OK;
 }
 
@@ -61,7 +55,6 @@ static void nccl_close(struct fb_p2p_engine *engine)
 
 	fb_nccl_group_close(&e->groups, &e->nccl);
 	fb_p2p_device_close(&e->base);
-	free(e);
 }
 
 static bool nccl_can(const struct fb_p2p_engine *engine, const struct fb_case *c,
@@ -86,7 +79,7 @@ static bool nccl_can(const struct fb_p2p_engine *engine, const struct fb_case *c
 static int message(const struct nccl_p2p_request *r, const struct fb_flow *flow, int k,
 		   void *stream)
 {
-	const struct fb_nccl *nccl = &r->engine->nccl;
+	const struct fb_nccl *nccl = &engine_of(r)->nccl;
 	const struct fb_job *job = r->base.job;
 	int type = fb_nccl_type(FB_U8);
 
@@ -99,7 +92,7 @@ static int message(const struct nccl_p2p_request *r, const struct fb_flow *flow,
 
 static int enqueue_window(const struct nccl_p2p_request *r, void *stream)
 {
-	const struct fb_nccl *nccl = &r->engine->nccl;
+	const struct fb_nccl *nccl = &engine_of(r)->nccl;
 	const struct fb_job *job = r->base.job;
 	int code = nccl->GroupStart(), end;
 
@@ -127,14 +120,14 @@ static int enqueue(void *request, void *stream)
 	int code = r->base.job->pattern == FB_PING_PONG ? enqueue_rounds(r, stream)
 							: enqueue_window(r, stream);
 
-	return fb_nccl_error(&r->engine->nccl, r->group->comm, code, "Send and ncclRecv");
+	return fb_nccl_error(&engine_of(r)->nccl, r->group->comm, code, "Send and ncclRecv");
 }
 
 static int poll(void *request)
 {
 	const struct nccl_p2p_request *r = request;
 
-	return fb_nccl_group_poll(&r->engine->nccl, r->group);
+	return fb_nccl_group_poll(&engine_of(r)->nccl, r->group);
 }
 
 static void nccl_release(struct fb_p2p_request *request)
@@ -155,15 +148,16 @@ static int try_call(struct nccl_p2p_request *r)
 	return fb_group_agree(r->base.engine->world, err);
 }
 
-static int set_up(struct nccl_p2p_request *r, const struct fb_case *c)
+static int set_up(struct fb_p2p_device_request *base, const struct fb_case *c)
 {
+	struct nccl_p2p_request *r = (struct nccl_p2p_request *)base;
 	const struct fb_nccl_need need = {
 		.choice = {"library", "library"},
 		.registration = fb_nccl_registration_of(c->registration),
 		.segment = r->base.job->segment,
 		.channels = (int)r->base.engine->settings->channels,
 	};
-	struct nccl_p2p *e = r->engine;
+	struct nccl_p2p *e = engine_of(r);
 	int err = fb_nccl_group_get(&e->groups, &e->nccl, e->base.world, &need, &r->group);
 
 	if (!err)
@@ -184,23 +178,7 @@ static int set_up(struct nccl_p2p_request *r, const struct fb_case *c)
 static int nccl_prepare(struct fb_p2p_engine *engine, const struct fb_case *c,
 			const struct fb_job *job, struct fb_p2p_request **request)
 {
-	struct nccl_p2p *e = (struct nccl_p2p *)engine;
-	struct nccl_p2p_request *r = calloc(1, sizeof(*r));
-	int err = fb_group_agree(e->base.world, r ? FB_OK : FB_ENOMEM);
-
-	if (err || !r) {
-		free(r);
-		return err;
-	}
-	r->base = (struct fb_p2p_device_request){{engine}, &e->base, job, NULL, 0};
-	r->engine = e;
-	err = set_up(r, c);
-	if (err) {
-		nccl_release(&r->base.request);
-		return err;
-	}
-	*request = &r->base.request;
-	return FB_OK;
+	return fb_p2p_device_make(engine, c, job, sizeof(struct nccl_p2p_request), set_up, request);
 }
 
 static void nccl_describe(struct fb_p2p_request *request, struct fb_traits *traits)
@@ -209,7 +187,7 @@ static void nccl_describe(struct fb_p2p_request *request, struct fb_traits *trai
 	char version[FB_NCCL_NAME_CHARS];
 
 	snprintf(traits->path, sizeof(traits->path), "NCCL %s ncclSend and ncclRecv",
-		 fb_nccl_version_text(&r->engine->nccl, version));
+		 fb_nccl_version_text(&engine_of(r)->nccl, version));
 }
 
 const struct fb_p2p_engine_ops fb_p2p_nccl = {
@@ -219,6 +197,7 @@ const struct fb_p2p_engine_ops fb_p2p_nccl = {
 	.registers = true,
 	.gpu_memory = FB_P2P_MAPPED_MEMORY | 1 << FB_GPU_MANAGED,
 	.rounds = 20,
+	.bytes = sizeof(struct nccl_p2p),
 	.open = nccl_open,
 	.close = nccl_close,
 	.can = nccl_can,

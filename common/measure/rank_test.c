@@ -195,8 +195,8 @@ int fb_mann_whitney(const double *a, size_t na, const double *b, size_t nb,
 	return ret;
 }
 
-/* The z with P(|Z| > z) = alpha, by bisection: called once per comparison, so speed is no aim. */
-static double normal_point(double alpha)
+/* By bisection: called once per comparison, so speed is no aim. */
+double fb_normal_point(double alpha)
 {
 	double low = 0, high = 40;
 
@@ -222,7 +222,7 @@ size_t fb_shift_ci_rank(size_t na, size_t nb, double alpha)
 	if (na > FB_RANK_EXACT_CI || nb > FB_RANK_EXACT_CI) {
 		/* P(U <= k - 1) is about that of a normal value below k - 1/2. */
 		double spread = sqrt(a * b * (a + b + 1) / 12);
-		double rank = floor(a * b / 2 + 0.5 - normal_point(alpha) * spread);
+		double rank = floor(a * b / 2 + 0.5 - fb_normal_point(alpha) * spread);
 
 		return rank > 0 ? (size_t)rank : 0;
 	}

@@ -48,6 +48,9 @@ struct fb_shift {
 int fb_hodges_lehmann(const double *a, size_t na, const double *b, size_t nb, double alpha,
 		      struct fb_shift *out);
 
+/* The z with P(|Z| > z) = alpha, of a normal Z. */
+double fb_normal_point(double alpha);
+
 /*
  * The largest k with P(U <= k - 1) <= alpha / 2 under no difference: the k-th smallest and the
  * k-th largest of the na * nb differences bound the shift. 0: no finite interval exists. Needs

@@ -118,9 +118,4 @@ static const struct fb_tool tool = {
 	.run = run,
 };
 
-int main(int argc, char **argv)
-{
-	struct fb_compare_settings settings = {0};
-
-	return fb_tool_main(&tool, &settings, argc, argv);
-}
+FB_TOOL_MAIN(struct fb_compare_settings)

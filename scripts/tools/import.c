@@ -146,9 +146,4 @@ static const struct fb_tool tool = {
 	.run = run,
 };
 
-int main(int argc, char **argv)
-{
-	struct settings settings = {0};
-
-	return fb_tool_main(&tool, &settings, argc, argv);
-}
+FB_TOOL_MAIN(struct settings)

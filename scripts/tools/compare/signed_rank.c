@@ -12,6 +12,7 @@
 #include <stdlib.h>
 
 #include "common/base/error.h"
+#include "common/measure/rank_test.h"
 #include "common/measure/stats.h"
 
 static int check_set(const double *d, size_t n)
@@ -121,22 +122,6 @@ int fb_signed_rank(const double *d, size_t n, double *p, bool *exact)
 	return ret;
 }
 
-/* The z with P(|Z| > z) = alpha. */
-static double normal_point(double alpha)
-{
-	double low = 0, high = 40;
-
-	for (int i = 0; i < 100; i++) {
-		double middle = (low + high) / 2;
-
-		if (erfc(middle / sqrt(2)) > alpha)
-			low = middle;
-		else
-			high = middle;
-	}
-	return low;
-}
-
 size_t fb_walsh_ci_rank(size_t n, double alpha)
 {
 	double share[FB_SIGNED_RANK_EXACT * (FB_SIGNED_RANK_EXACT + 1) / 2 + 1], below = 0;
@@ -147,7 +132,8 @@ size_t fb_walsh_ci_rank(size_t n, double alpha)
 		double count = (double)n;
 		double spread = sqrt(count * (count + 1) * (2 * count + 1) / 24);
 
-		return (size_t)floor(count * (count + 1) / 4 + 0.5 - normal_point(alpha) * spread);
+		return (size_t)floor(count * (count + 1) / 4 + 0.5 -
+				     fb_normal_point(alpha) * spread);
 	}
 	for (size_t i = 0; i < n; i++)
 		rank[i] = (unsigned)i + 1;

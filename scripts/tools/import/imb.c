@@ -275,13 +275,9 @@ static int take_line(struct state *s, size_t at)
 	err = fb_words_split(&words, s->text->line[at]);
 	if (!err && is_header(&words))
 		err = begin_table(s, at, &words);
-	else if (!err && s->in_table && words.count && fb_word_number(words.word[0], &number)) {
-		if (at + 1 == s->text->count && s->text->torn)
-			fb_warn("%s:%zu: the last line has no end and is left out", s->text->path,
-				at + 1);
-		else
-			err = take_row(s, at, &words);
-	}
+	else if (!err && s->in_table && words.count && fb_word_number(words.word[0], &number) &&
+		 !fb_text_is_torn(s->text, at))
+		err = take_row(s, at, &words);
 	fb_words_free(&words);
 	return err;
 }

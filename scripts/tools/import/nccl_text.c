@@ -334,10 +334,7 @@ static int take_words(struct state *s, size_t at, const struct fb_words *words)
 		err = begin_unmarked(s, at, header);
 	if (err || s->stage != IN_TABLE || !is_row(words))
 		return err;
-	if (at + 1 < s->text->count || !s->text->torn)
-		return take_row(s, at, words);
-	fb_warn("%s:%zu: the last line has no end and is left out", s->text->path, at + 1);
-	return FB_OK;
+	return fb_text_is_torn(s->text, at) ? FB_OK : take_row(s, at, words);
 }
 
 static int take_line(struct state *s, size_t at)

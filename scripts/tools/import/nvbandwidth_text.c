@@ -140,9 +140,7 @@ static int take_matrix(struct state *s, size_t at)
 		s->labels = words;
 		words.copy = NULL;
 		s->place = IN_ROWS;
-	} else if (at + 1 == s->text->count && s->text->torn) {
-		fb_warn("%s:%zu: the last line has no end and is left out", s->text->path, at + 1);
-	} else {
+	} else if (!fb_text_is_torn(s->text, at)) {
 		err = take_row(s, at, &words);
 	}
 	fb_words_free(&words);

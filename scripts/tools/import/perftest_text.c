@@ -127,10 +127,8 @@ static int take_row(struct state *s, size_t at, const struct fb_words *words)
 {
 	struct fb_perftest_row row = fb_perftest_row_empty();
 
-	if (at + 1 == s->text->count && s->text->torn) {
-		fb_warn("%s:%zu: the last line has no end and is left out", s->text->path, at + 1);
+	if (fb_text_is_torn(s->text, at))
 		return FB_OK;
-	}
 	if (!take_numbers(s, words, &row))
 		return fb_error(FB_EINPUT,
 				"%s:%zu: the row is cut short or holds what is no number",

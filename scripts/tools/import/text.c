@@ -81,6 +81,14 @@ static int split_lines(struct fb_text *text)
 	return FB_OK;
 }
 
+bool fb_text_is_torn(const struct fb_text *text, size_t line)
+{
+	if (line + 1 < text->count || !text->torn)
+		return false;
+	fb_warn("%s:%zu: the last line has no end and is left out", text->path, line + 1);
+	return true;
+}
+
 static int check_bytes(const struct fb_text *text)
 {
 	size_t line = 1, nul = strlen(text->bytes);

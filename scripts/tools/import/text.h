@@ -36,6 +36,9 @@ struct fb_words {
 int fb_text_read(struct fb_text *text, const char *path);
 void fb_text_free(struct fb_text *text);
 
+/* Whether the line has no end, and is left out, which is said. */
+bool fb_text_is_torn(const struct fb_text *text, size_t line);
+
 /* Splits at blanks. Returns 0 or FB_ENOMEM (printed). The caller frees with fb_words_free. */
 int fb_words_split(struct fb_words *words, const char *line);
 void fb_words_free(struct fb_words *words);

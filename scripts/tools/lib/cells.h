@@ -82,6 +82,9 @@ const struct fb_cell *fb_cells_best(const struct fb_cell *cell, size_t n, bool l
 /* How many of the section's cells from `first` on have the same place and number of bytes. */
 size_t fb_section_same_place(const struct fb_section *section, size_t first);
 
+/* The first of the section's cells of so many bytes, and how many there are at its place, or 0. */
+size_t fb_section_at(const struct fb_section *section, uint64_t bytes, const struct fb_cell **at);
+
 /*
  * What the section is, for people: "all_reduce, f32 sum, 4 ranks on 1 node"; what is usual
  * (host memory, isolated, blocking, out of place, root 0) and what is an axis is left out. Returns

@@ -68,3 +68,14 @@ const char *fb_section_library(const struct fb_section *section)
 											: "MPI";
 	return "library";
 }
+
+size_t fb_section_at(const struct fb_section *section, uint64_t bytes, const struct fb_cell **at)
+{
+	for (size_t i = 0; i < section->count; i++) {
+		if (section->cell[i].bytes != bytes)
+			continue;
+		*at = &section->cell[i];
+		return fb_section_same_place(section, i);
+	}
+	return 0;
+}

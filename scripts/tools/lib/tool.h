@@ -29,4 +29,13 @@ struct fb_tool {
  */
 int fb_tool_main(const struct fb_tool *tool, void *settings, int argc, char **argv);
 
+/* The main() of the tool `tool`, whose table is of a structure of that type. */
+#define FB_TOOL_MAIN(type)                                                                         \
+	int main(int argc, char **argv)                                                            \
+	{                                                                                          \
+		static type settings;                                                              \
+                                                                                                   \
+		return fb_tool_main(&tool, &settings, argc, argv);                                 \
+	}
+
 #endif

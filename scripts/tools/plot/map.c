@@ -31,21 +31,10 @@ struct map {
 	size_t winners;
 };
 
-static size_t cells_at(const struct fb_section *section, uint64_t bytes, const struct fb_cell **at)
-{
-	for (size_t i = 0; i < section->count; i++) {
-		if (section->cell[i].bytes != bytes)
-			continue;
-		*at = &section->cell[i];
-		return fb_section_same_place(section, i);
-	}
-	return 0;
-}
-
 static const struct fb_cell *best_at(const struct fb_section *section, uint64_t bytes)
 {
 	const struct fb_cell *cell = NULL;
-	size_t n = cells_at(section, bytes, &cell);
+	size_t n = fb_section_at(section, bytes, &cell);
 
 	return n ? fb_cells_best(cell, n, false) : NULL;
 }
@@ -112,7 +101,7 @@ static void put_tiles(const struct fb_plot *plot, const struct map *map)
 
 			if (!best)
 				continue;
-			n = cells_at(map->row[r], map->bytes[c], &at);
+			n = fb_section_at(map->row[r], map->bytes[c], &at);
 			fprintf(plot->out, "%zu %zu %zu", c, r, find_winner(map, best) + 1);
 			fb_gnuplot_field(plot->out, fb_cell_text(best, "protocol"));
 			fb_gnuplot_number(plot->out, best->us);

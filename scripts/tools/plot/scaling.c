@@ -32,23 +32,12 @@ struct scaling {
 	bool library;
 };
 
-static size_t cells_at(const struct fb_section *section, uint64_t bytes, const struct fb_cell **at)
-{
-	for (size_t i = 0; i < section->count; i++) {
-		if (section->cell[i].bytes != bytes)
-			continue;
-		*at = &section->cell[i];
-		return fb_section_same_place(section, i);
-	}
-	return 0;
-}
-
 /* The quickest cell of an algorithm (NULL: of the library) at a size, or NULL. */
 static const struct fb_cell *quickest(const struct fb_section *section, uint64_t bytes,
 				      const struct fb_cell *series)
 {
 	const struct fb_cell *cell = NULL;
-	size_t n = cells_at(section, bytes, &cell);
+	size_t n = fb_section_at(section, bytes, &cell);
 
 	if (!series)
 		return n ? fb_cells_best(cell, n, true) : NULL;
@@ -63,7 +52,7 @@ static bool all_rows_have(const struct scaling *s, uint64_t bytes)
 	const struct fb_cell *cell = NULL;
 
 	for (size_t r = 0; r < s->rows; r++) {
-		size_t n = cells_at(s->row[r], bytes, &cell);
+		size_t n = fb_section_at(s->row[r], bytes, &cell);
 
 		if (n == 0 || !fb_cells_best(cell, n, false))
 			return false;
@@ -92,7 +81,7 @@ static void choose_sizes(struct scaling *s)
 static void add_point(struct scaling *s, const struct fb_section *section, uint64_t bytes)
 {
 	const struct fb_cell *cell = NULL, *best;
-	size_t n = cells_at(section, bytes, &cell);
+	size_t n = fb_section_at(section, bytes, &cell);
 
 	best = n ? fb_cells_best(cell, n, false) : NULL;
 	s->library |= n && fb_cells_best(cell, n, true);

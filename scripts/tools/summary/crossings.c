@@ -171,10 +171,22 @@ static void lose(struct loss *loss, const struct fb_ratio *ratio, const struct f
 	}
 }
 
+static void print_loss(const struct fb_report *report, const struct loss *loss, const char *says,
+		       const char *of)
+{
+	char size[FB_SIZE_CHARS];
+
+	if (loss->n)
+		fprintf(report->out,
+			"  %s %.3g %s, geometric mean of %zu; at %s %.3g (%.3g to %.3g), %s\n",
+			says, exp(loss->log_sum / (double)loss->n), of, loss->n,
+			fb_size_text(loss->at, size), loss->worst.value, loss->worst.low,
+			loss->worst.high, loss->label);
+}
+
 static void print_regret(const struct fb_report *report, const struct fb_section *section)
 {
 	struct loss loss = {0};
-	char size[FB_SIZE_CHARS];
 
 	for (size_t i = 0, n; i < section->count; i += n) {
 		n = fb_section_same_place(section, i);
@@ -190,19 +202,13 @@ static void print_regret(const struct fb_report *report, const struct fb_section
 				lose(&loss, &ratio, forced);
 		}
 	}
-	if (loss.n)
-		fprintf(report->out,
-			"  NCCL's choice takes %.3g times the best forced, geometric mean of %zu; "
-			"at %s %.3g (%.3g to %.3g), %s\n",
-			exp(loss.log_sum / (double)loss.n), loss.n, fb_size_text(loss.at, size),
-			loss.worst.value, loss.worst.low, loss.worst.high, loss.label);
+	print_loss(report, &loss, "NCCL's choice takes", "times the best forced");
 }
 
 static void print_model(const struct fb_report *report, const struct fb_section *section)
 {
 	int column = fb_results_column(report->results, "model_us");
 	struct loss loss = {0};
-	char size[FB_SIZE_CHARS];
 
 	for (size_t i = 0; column >= 0 && i < section->count; i++) {
 		const struct fb_cell *cell = &section->cell[i];
@@ -213,12 +219,7 @@ static void print_model(const struct fb_report *report, const struct fb_section 
 		if (fb_cell_has_time(cell) && model > 0)
 			lose(&loss, &ratio, cell);
 	}
-	if (loss.n)
-		fprintf(report->out,
-			"  NCCL's model says %.3g of the time, geometric mean of %zu; at %s %.3g "
-			"(%.3g to %.3g), %s\n",
-			exp(loss.log_sum / (double)loss.n), loss.n, fb_size_text(loss.at, size),
-			loss.worst.value, loss.worst.low, loss.worst.high, loss.label);
+	print_loss(report, &loss, "NCCL's model says", "of the time");
 }
 
 void fb_summary_crossings(const struct fb_report *report)

@@ -128,6 +128,37 @@ static void replay_copies(const struct fb_nccl_profiler *profiler, void *context
 	replay(profiler, context, &image);
 }
 
+/* A call, and behind it a channel of its kernel, 3.5 us of the GPU's timer; then one of no call. */
+static void replay_channel(const struct fb_nccl_profiler *profiler, void *context,
+			   const struct places *at, bool wide)
+{
+	struct image image;
+	void *call = NULL, *channel = NULL;
+	uint64_t start = 1000000, end = 1003500;
+	uint8_t id = 5;
+
+	put_type(&image, FB_NCCL_EVENT_COLL, wide);
+	put_text(&image, at->func, "AllReduce");
+	put_text(&image, at->datatype, "ncclFloat32");
+	put_text(&image, at->algorithm, "RING");
+	put_text(&image, at->protocol, "LL");
+	if (at->kernel)
+		put_text(&image, at->kernel, "");
+	CHECK_INT(profiler->start(context, &call, &image), 0);
+	CHECK_INT(profiler->stop(call), 0);
+	for (int i = 0; i < 2; i++) {
+		put_type(&image, FB_NCCL_EVENT_KERNEL_CHANNEL, wide);
+		put(&image, 8, &call, sizeof(call));
+		put(&image, 24, &id, 1);
+		put(&image, 32, &start, sizeof(start));
+		CHECK_INT(profiler->start(context, &channel, &image), 0);
+		CHECK(channel && channel != call);
+		CHECK_INT(profiler->state(channel, 22, call ? &end : NULL), 0);
+		CHECK_INT(profiler->stop(channel), 0);
+		call = NULL;
+	}
+}
+
 /* Whether the only file of that ending in the folder has the text; removes it. */
 static bool has(const char *folder, const char *ending, const char *const *texts)
 {
@@ -189,6 +220,32 @@ static void test(int version, const struct fb_nccl_profiler *profiler, const str
 	CHECK(has(folder, ".json", trace));
 }
 
+static void test_channels(int version, const struct fb_nccl_profiler *profiler,
+			  const struct places *at, const char *folder)
+{
+	const char *const rows[] = {"\n3,collective,AllReduce,", "\n3,channel,AllReduce,",
+				    ",5,3.500,,", "\n3,channel,unknown,0,,,,0,-1,0,", ",5,,,0\n",
+				    NULL};
+	const char *const trace[] = {"{\"name\":\"AllReduce RING LL\",\"ph\":\"X\",\"pid\":3,"
+				     "\"tid\":\"channel 5\"", "\"dur\":3.500,", "\n]\n", NULL};
+	void *context = NULL;
+	int mask = 0;
+
+	setenv("FB_NCCL_PROFILE_CHANNELS", "1", 1);
+	if (version == 4)
+		CHECK_INT(((fb_nccl_init_4)profiler->init)(&context, &mask, "c", 0xabc, 1, 8, 3,
+							   NULL), 0);
+	else
+		CHECK_INT(((fb_nccl_init_5)profiler->init)(&context, 0xabc, &mask, "c", 1, 8, 3,
+							   NULL), 0);
+	CHECK(mask & FB_NCCL_EVENT_KERNEL_CHANNEL);
+	replay_channel(profiler, context, at, version > 4);
+	CHECK_INT(profiler->finalize(context), 0);
+	CHECK(has(folder, ".csv", rows));
+	CHECK(has(folder, ".json", trace));
+	unsetenv("FB_NCCL_PROFILE_CHANNELS");
+}
+
 int main(void)
 {
 	char folder[] = "/tmp/fabricbench-profile-XXXXXX";
@@ -205,6 +262,10 @@ int main(void)
 	test(5, &ncclProfiler_v5, &new4, folder);
 	test(6, &ncclProfiler_v6, &new4, folder);
 	test(7, &ncclProfiler_v7, &new7, folder);
+	test_channels(4, &ncclProfiler_v4, &new4, folder);
+	test_channels(5, &ncclProfiler_v5, &new4, folder);
+	test_channels(6, &ncclProfiler_v6, &new4, folder);
+	test_channels(7, &ncclProfiler_v7, &new7, folder);
 	(void)rmdir(folder);
 	/* A folder that is not there: NCCL is told, and goes on without. */
 	CHECK_INT(((fb_nccl_init_5)ncclProfiler_v6.init)(&context, 1, &mask, "c", 1, 1, 0,

@@ -6,7 +6,8 @@
  *
  * Each rank of each communicator writes folder/nccl-HASH-RANK-PID.csv, a line for each collective,
  * send, receive and copy-engine collective: what ran it, and when the host's part of it began and
- * ended; and the same as a Chrome trace. NCCL may call from several threads.
+ * ended; and the same as a Chrome trace. With FB_NCCL_PROFILE_CHANNELS=1 each channel of a kernel
+ * has a line and a track of its own, timed by the GPU. NCCL may call from several threads.
  */
 #include "common/library/nccl/profiler.h"
 
@@ -14,6 +15,7 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -22,7 +24,12 @@ struct context {
 	FILE *csv, *trace;
 	int rank;
 	bool first;
+	/* [RECENT] calls, to which channels belong later; NULL: nobody asks for channels */
+	struct event *recent;
+	size_t calls;
 };
+
+enum { RECENT = 8192 }; /* more than launches that a stream can hold */
 
 struct event {
 	struct context *context;
@@ -32,6 +39,10 @@ struct event {
 	int rank, channels, peer;
 	unsigned batches;
 	double start_us;
+	bool of_channel; /* `channel` of the call's kernel; ns of the GPU's timer, 0: not known */
+	int channel;
+	uint64_t gpu_start, gpu_end;
+	bool kept; /* among the recent ones */
 };
 
 static double now_us(void)
@@ -73,7 +84,7 @@ static int open_context(void **result, int *mask, uint64_t hash, int rank)
 	c->rank = rank;
 	c->first = true;
 	fputs("rank,kind,function,count,datatype,algorithm,protocol,channels,peer,batches,"
-	      "start_us,end_us,kernel,tag\n", c->csv);
+	      "start_us,end_us,channel,gpu_us,kernel,tag\n", c->csv);
 	fputs("[", c->trace);
 	*mask = FB_NCCL_EVENT_COLL | FB_NCCL_EVENT_P2P | FB_NCCL_EVENT_CE_COLL;
 	*result = c;
@@ -91,13 +102,19 @@ static int init_1(void **context, int *mask)
 static int init_4(void **context, int *mask, const char *name, uint64_t hash, int nodes,
 		  int ranks, int rank, void (*log)(void))
 {
+	const char *channels = getenv("FB_NCCL_PROFILE_CHANNELS");
 	int err = open_context(context, mask, hash, rank);
+	struct context *c = *context;
 
 	(void)name;
 	(void)nodes;
 	(void)ranks;
 	(void)log;
 	*mask &= ~FB_NCCL_EVENT_CE_COLL;
+	if (c && channels && *channels && *channels != '0')
+		c->recent = calloc(RECENT, sizeof(*c->recent));
+	if (c && c->recent)
+		*mask |= FB_NCCL_EVENT_KERNEL_CHANNEL;
 	return err;
 }
 
@@ -117,18 +134,46 @@ static int init_6(void **context, uint64_t hash, int *mask, const char *name, in
 	return err;
 }
 
+/* Room for an event: its own, or for calls that channels will ask for, that of an old one. */
+static struct event *room(struct context *c, bool of_channel)
+{
+	struct event *e;
+
+	if (!c || !c->recent || of_channel)
+		return calloc(1, sizeof(*e));
+	pthread_mutex_lock(&c->lock);
+	e = &c->recent[c->calls++ % RECENT];
+	pthread_mutex_unlock(&c->lock);
+	return e;
+}
+
 /* The texts are NCCL's, of static storage. Without memory the event is not written. */
 static int begin(void *context, void **handle, const struct event *what)
 {
-	struct event *e = malloc(sizeof(*e));
+	struct context *c = context;
+	struct event *e = room(c, what->of_channel);
 
 	*handle = e;
 	if (!e)
 		return 0;
 	*e = *what;
-	e->context = context;
+	e->context = c;
+	e->kept = c && c->recent && !what->of_channel;
 	e->start_us = now_us();
 	return 0;
+}
+
+/* What the call was, and the channel's own. `call` may be NULL. */
+static int begin_channel(void *context, void **handle, const struct event *call, int rank,
+			 int channel, uint64_t start)
+{
+	struct event e = call ? *call : (struct event){.func = "unknown", .rank = rank, .peer = -1};
+
+	e.kind = "channel";
+	e.of_channel = true;
+	e.channel = channel;
+	e.gpu_start = start;
+	return begin(context, handle, &e);
 }
 
 /* In all versions the members have the same names, not the same places. */
@@ -151,8 +196,17 @@ static int begin(void *context, void **handle, const struct event *what)
 				.datatype = e->p2p.datatype, .count = e->p2p.count,                \
 				.channels = P2P_CHANNELS_##version, .rank = e->rank,               \
 				.peer = e->p2p.peer, .tag = TAG_##version(p2p)});                  \
+		CHANNEL_##version                                                                  \
 		return OTHER_##version;                                                            \
 	}
+#define CHANNEL_2
+#define CHANNEL_3
+#define CHANNEL_4                                                                                  \
+	if (e->type == FB_NCCL_EVENT_KERNEL_CHANNEL)                                               \
+		return begin_channel(context, handle, e->parent, e->rank, e->channel.id,           \
+				     e->channel.start);
+#define CHANNEL_6 CHANNEL_4
+#define CHANNEL_7 CHANNEL_4
 #define P2P_CHANNELS_2 0
 #define P2P_CHANNELS_3 0
 #define P2P_CHANNELS_4 e->p2p.channels
@@ -223,36 +277,53 @@ static const char *text(const char *t)
 	return t ? t : "";
 }
 
+static void write_event(struct context *c, const struct event *e, double end_us)
+{
+	double us = end_us - e->start_us;
+	char track[32], channel[16] = "", gpu[32] = "";
+
+	snprintf(track, sizeof(track), "%s", e->kind);
+	if (e->of_channel) {
+		snprintf(track, sizeof(track), "channel %d", e->channel);
+		snprintf(channel, sizeof(channel), "%d", e->channel);
+	}
+	if (e->gpu_start && e->gpu_end > e->gpu_start) {
+		us = 1e-3 * (double)(e->gpu_end - e->gpu_start);
+		snprintf(gpu, sizeof(gpu), "%.3f", us);
+	}
+	fprintf(c->csv, "%d,%s,%s,%zu,%s,%s,%s,%d,%d,%u,%.3f,%.3f,%s,%s,%s,%llu\n", e->rank,
+		e->kind, text(e->func), e->count, text(e->datatype), text(e->algorithm),
+		text(e->protocol), e->channels, e->peer, e->batches, e->start_us, end_us, channel,
+		gpu, text(e->kernel), (unsigned long long)e->tag);
+	fprintf(c->trace, "%s\n{\"name\":\"%s %s %s\",\"ph\":\"X\",\"pid\":%d,\"tid\":\"%s\","
+		"\"ts\":%.3f,\"dur\":%.3f,\"args\":{\"count\":%zu,\"channels\":%d}}",
+		c->first ? "" : ",", text(e->func), text(e->algorithm), text(e->protocol),
+		e->rank, track, e->start_us, us, e->count, e->channels);
+	c->first = false;
+}
+
 static int stop(void *handle)
 {
 	struct event *e = handle;
 	struct context *c = e ? e->context : NULL;
 	double end_us = now_us();
 
-	if (!c) {
-		free(e);
-		return 0;
+	if (c) {
+		pthread_mutex_lock(&c->lock);
+		write_event(c, e, end_us);
+		pthread_mutex_unlock(&c->lock);
 	}
-	pthread_mutex_lock(&c->lock);
-	fprintf(c->csv, "%d,%s,%s,%zu,%s,%s,%s,%d,%d,%u,%.3f,%.3f,%s,%llu\n", e->rank, e->kind,
-		text(e->func), e->count, text(e->datatype), text(e->algorithm),
-		text(e->protocol), e->channels, e->peer, e->batches, e->start_us, end_us,
-		text(e->kernel), (unsigned long long)e->tag);
-	fprintf(c->trace, "%s\n{\"name\":\"%s %s %s\",\"ph\":\"X\",\"pid\":%d,\"tid\":\"%s\","
-		"\"ts\":%.3f,\"dur\":%.3f,\"args\":{\"count\":%zu,\"channels\":%d}}",
-		c->first ? "" : ",", text(e->func), text(e->algorithm), text(e->protocol),
-		e->rank, e->kind, e->start_us, end_us - e->start_us, e->count, e->channels);
-	c->first = false;
-	pthread_mutex_unlock(&c->lock);
-	free(e);
+	if (e && !e->kept)
+		free(e);
 	return 0;
 }
 
 static int state(void *handle, int which, void *arguments)
 {
-	(void)handle;
-	(void)which;
-	(void)arguments;
+	struct event *e = handle;
+
+	if (e && e->of_channel && arguments && which == FB_NCCL_STATE_KERNEL_CHANNEL_STOP)
+		memcpy(&e->gpu_end, arguments, sizeof(e->gpu_end));
 	return 0;
 }
 
@@ -266,6 +337,7 @@ static int finalize(void *context)
 	fclose(c->trace);
 	fclose(c->csv);
 	pthread_mutex_destroy(&c->lock);
+	free(c->recent);
 	free(c);
 	return 0;
 }

@@ -16,8 +16,17 @@
 enum {
 	FB_NCCL_EVENT_COLL = 1 << 1,
 	FB_NCCL_EVENT_P2P = 1 << 2,
-	FB_NCCL_EVENT_CE_COLL = 1 << 12, /* from version 6 on */
+	FB_NCCL_EVENT_KERNEL_CHANNEL = 1 << 6, /* used from version 4 on */
+	FB_NCCL_EVENT_CE_COLL = 1 << 12,       /* from version 6 on */
 };
+
+/* The state that gives the end of a channel's work: its arguments begin with it, an uint64_t. */
+enum { FB_NCCL_STATE_KERNEL_CHANNEL_STOP = 22 };
+
+/* A channel of a kernel; its parent is the call. In ns of the GPU's timer. */
+#define FB_NCCL_CHANNEL_4                                                                          \
+	uint8_t id;                                                                                \
+	uint64_t start;
 
 /* Members of a collective that versions 4 to 7 begin with. */
 #define FB_NCCL_COLL_4                                                                             \
@@ -129,6 +138,7 @@ struct fb_nccl_event_4 {
 	union {
 		struct { FB_NCCL_COLL_4 } coll;
 		struct { FB_NCCL_P2P_4 } p2p;
+		struct { FB_NCCL_CHANNEL_4 } channel;
 	};
 };
 
@@ -140,6 +150,7 @@ struct fb_nccl_event_6 {
 	union {
 		struct { FB_NCCL_COLL_4 void *group; } coll;
 		struct { FB_NCCL_P2P_4 void *group; } p2p;
+		struct { FB_NCCL_CHANNEL_4 } channel;
 		struct { FB_NCCL_COPIES_6 } ce;
 	};
 };
@@ -158,6 +169,7 @@ struct fb_nccl_event_7 {
 			uint64_t tag;
 		} coll;
 		struct { FB_NCCL_P2P_4 void *group; uint64_t tag; } p2p;
+		struct { FB_NCCL_CHANNEL_4 } channel;
 		struct { FB_NCCL_COPIES_6 uint64_t tag; } ce;
 	};
 };

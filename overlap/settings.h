@@ -28,8 +28,8 @@ struct fb_overlap_settings {
 	double keep;
 	bool find_bucket;
 	/* fsdp */
-	struct fb_sizes prefetch;
-	uint64_t reshard, shard;
+	struct fb_sizes prefetch, shard;
+	uint64_t reshard;
 	/* tensor_parallel */
 	struct fb_sizes chunks, degree;
 	uint64_t ffn;

@@ -83,7 +83,7 @@ static void put_shared(const struct fb_step_state *s, const struct fb_step_pass 
 		uint64_t value;
 	} numbers[] = {
 		{"hidden", "hidden", own->hidden}, {"ffn", "ffn", own->ffn},
-		{"topk", "topk", own->topk}, {"shard", "shard", own->shard},
+		{"topk", "topk", own->topk},
 		{"polls", "polls", own->polls},
 		{"compute-sms", "compute_sms", own->compute_sms}, {"tp", "tp", own->tp},
 		{"pp", "pp", own->pp}, {"ep", "ep", own->ep}, {"cp", "cp", own->cp},

@@ -3,7 +3,7 @@
  * Fully sharded data parallelism: each rank of a group holds a shard of every layer's parameters.
  * A layer is gathered before it is computed, and its gradient is reduced and scattered behind
  * backward. With groups smaller than the world (hybrid shard) the shards' gradients are reduced
- * over the replicas as well.
+ * over the replicas as well, on a lane of their own: the two kinds of groups communicate at once.
  *
  * Gathered layers lie in 1 + prefetch places, used in turn. So a place bounds how far all_gathers
  * run ahead: with 0 a layer is gathered only when the one before has been computed. Backward begins
@@ -15,7 +15,8 @@
 #include "overlap/options.h"
 #include "overlap/schedule/schedule.h"
 
-enum axis { PREFETCH, RESHARD, BACKGROUND };
+enum axis { PREFETCH, RESHARD, SHARD, BACKGROUND };
+enum { LANE_REPLICATE = FB_LANE_COMMUNICATE + 1 };
 enum { FREES, KEEPS, GRADIENT_PLACES = 2, ALIGN = 128 };
 
 static const char *const schedules[] = {"overlap", NULL};
@@ -29,8 +30,8 @@ static const struct fb_option options[] = {
 	FB_OPTION_CHOICES(struct fb_overlap_settings, reshard, 0, "reshard", "yes", reshards,
 			  "whether a gathered layer is given up behind forward, and gathered again "
 			  "for backward"),
-	FB_OPTION_U64(struct fb_overlap_settings, shard, 0, "shard", "N", "0", 0, 1 << 20,
-		      "ranks that share a model (hybrid shard); 0: all"),
+	FB_OPTION_SIZES(struct fb_overlap_settings, shard, 0, "shard", "0",
+			"ranks that share a model (hybrid shard), the others are replicas; 0: all"),
 	FB_OVERLAP_LAYERS("8", "equal layers of the model"),
 	FB_OVERLAP_HIDDEN("4096"),
 	FB_OVERLAP_COMPUTE("20ms", "0"),
@@ -115,9 +116,14 @@ static struct fb_span shard_of(const struct plan *p, int buffer, int layer)
 	return (struct fb_span){buffer, p->first[layer], block_of(p, layer)};
 }
 
+static uint64_t ranks_of(const struct fb_build *b)
+{
+	return b->value[SHARD] ? b->value[SHARD] : (uint64_t)b->nranks;
+}
+
 static bool can(const struct fb_build *b, char reason[FB_SCHEDULE_REASON])
 {
-	uint64_t ranks = b->own->shard ? b->own->shard : (uint64_t)b->nranks;
+	uint64_t ranks = ranks_of(b);
 
 	if (layers_of(b) > FB_MOST_LAYERS)
 		snprintf(reason, FB_SCHEDULE_REASON, "more than %d layers", FB_MOST_LAYERS);
@@ -251,7 +257,7 @@ static void reduce(struct plan *p, int task, int layer)
 	fb_dag_collective(p->dag, FB_LANE_COMMUNICATE, "reduce_scatter", layer, FB_REDUCE_SCATTER,
 			  p->shard, 0, to, sum);
 	if (p->replicas > 1)
-		fb_dag_collective(p->dag, FB_LANE_COMMUNICATE, "all_reduce", layer, FB_ALL_REDUCE,
+		fb_dag_collective(p->dag, LANE_REPLICATE, "all_reduce", layer, FB_ALL_REDUCE,
 				  p->replica, 0, sum, sum);
 	fb_dag_output(p->dag, sum, (struct fb_content){p->gradient, FB_ALL_MEMBERS,
 						       from.first + mine});
@@ -263,13 +269,15 @@ static void build(struct fb_dag *dag, const struct fb_build *b)
 	struct fb_content sum = {.member = FB_ALL_MEMBERS};
 	int ahead;
 
-	p.ranks = b->own->shard ? (int)b->own->shard : b->nranks;
+	p.ranks = (int)ranks_of(b);
 	p.replicas = b->nranks / p.ranks;
 	make_layers(&p);
 	p.items = 2 * p.layers;
 	ahead = b->value[RESHARD] == KEEPS ? p.layers - 1 : (int)b->value[PREFETCH];
 	p.places = ahead + 1;
 	fb_dag_two_lanes(dag);
+	if (p.replicas > 1)
+		fb_dag_lane(dag, "replicate", true);
 	make_buffers(&p);
 	fb_dag_background(dag, b, b->value[BACKGROUND]);
 	for (int number = 0; number <= ahead; number++)
@@ -309,6 +317,9 @@ const struct fb_schedule_program fb_schedule_fsdp = {
 		  NULL, 1},
 		 {"reshard", FB_AXIS_CHOICES, offsetof(struct fb_overlap_settings, reshard),
 		  reshards, 1},
+		 [SHARD] = {.key = "shard", .kind = FB_AXIS_NUMBERS,
+			    .offset = offsetof(struct fb_overlap_settings, shard),
+			    .schedules = 1, .silent = 1},
 		 [BACKGROUND] = FB_BACKGROUND_AXIS(1)},
 	.bytes = bytes, .can = can, .build = build,
 };

@@ -268,11 +268,11 @@ static void test_all(struct bench *b)
 			for (const struct fb_default *d = p->defaults; k == 2 && d->option; d++)
 				if (!strcmp(d->option, "bytes"))
 					b->run.settings.bytes = p->bytes ? d->value : "9000";
-			b->own.degree = (struct fb_sizes){1, {0}, NULL};
+			b->own.degree = b->own.shard = (struct fb_sizes){1, {0}, NULL};
 			b->own.background = (struct fb_sizes){2, {0, 3000}, NULL};
 			b->own.background.count = k ? 1 : 2;
 			if (b->run.world.nranks % 2 == 0)
-				b->own.shard = b->own.degree.value[0] = 2;
+				b->own.shard.value[0] = b->own.degree.value[0] = 2;
 			if (p->bytes)
 				b->own.tokens = 4;
 			ran = test_program(b, p);

@@ -43,6 +43,9 @@ for family in $FB_MPIS; do
 		--reshard yes,no
 	expect "rows of fsdp" "$(rows ',(ok|few),')" 10
 	expect "depths that mean nothing" "$(rows ',skipped,without reshard')" 6
+	go "$family" 4 fsdp --bytes 60000 --layers 3 --hidden 64 --tokens 4 --prefetch 1 \
+		--shard 1,2,4
+	expect "divisions into shards and replicas" "$(rows 'shard=[124];.*,(ok|few),')" 6
 	go "$family" 3 fsdp --bytes 60000 --layers 3 --hidden 64 --tokens 4 --shard 2
 	expect "groups that do not divide" "$(rows ',skipped,--shard 2 does not divide 3')" 8
 	go "$family" 4 tensor_parallel --hidden 64 --ffn 96 --tokens 8 --degree 2 --layers 2

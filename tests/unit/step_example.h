@@ -45,8 +45,6 @@ static inline struct fb_build step_build(const struct fb_schedule_program *progr
 			     .device = true};
 
 	*own = step_settings;
-	if (nranks % 2 == 0 && i % 2)
-		own->shard = 2;
 	for (int a = 0; a < FB_SCHEDULE_AXES && program->axes[a].key; a++) {
 		size_t n = 0;
 
@@ -61,8 +59,9 @@ static inline struct fb_build step_build(const struct fb_schedule_program *progr
 			b.value[a] = UINT64_C(1) << i % 3;
 			if (program == &fb_schedule_fsdp)
 				b.value[a] = (uint64_t)i / 2 * 2;
-			if (!strcmp(program->axes[a].key, "degree"))
-				b.value[a] = own->shard;
+			if (!strcmp(program->axes[a].key, "degree") ||
+			    !strcmp(program->axes[a].key, "shard"))
+				b.value[a] = nranks % 2 == 0 && i % 2 ? 2 : 0;
 			break;
 		case FB_AXIS_CHOICES:
 			/* Of later shapes other combinations, for each axis other ones. */

@@ -186,7 +186,13 @@ int fb_step_expand(struct fb_run *run, void *state);
 bool fb_step_can(void *state, const struct fb_case *c, char reason[FB_REASON_CHARS]);
 /* The pass that a case was made of; NULL only for a case of another program. */
 const struct fb_step_pass *fb_step_pass_of(const struct fb_step_state *s, const struct fb_case *c);
-/* What a step of the case is built for, on this rank. `tokens` are per rank; 0: as asked for. */
+
+/*
+ * --- build.c: from a case to the graphs of its step ------------------------------------------
+ *
+ * What a step of the case is built for, on this rank. `tokens` are per rank; 0: as asked
+ * for.
+ */
 struct fb_build fb_step_build_of(const struct fb_step_state *s, const struct fb_case *c,
 				 const struct fb_step_pass *pass, uint64_t tokens);
 /* Builds and links; close *dag also after an error. 0 or an error (printed). */

@@ -313,6 +313,8 @@ $(PLUGIN): $(foreach p,profiler tuner,$(addprefix common/library/nccl/$p.,c h)) 
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(COMPILE_FLAGS) $(OPTIMISE) -fPIC -shared -o $@ $(filter %.c,$^) -lpthread
 
+include common/mover/nvshmem/kernels.mk
+
 $(UNIT): | $(FAKES)
 $(FAKES): $(B)/tests/%.so: tests/fake/%.c $(wildcard tests/fake/*) $(B)/flags
 	$(call say,LINK,$@)

@@ -90,6 +90,7 @@ ABSENT(fb_nccl_move_enqueue);
 ABSENT(fb_nvshmem_mover_load);
 ABSENT(fb_nvshmem_prepare);
 NOTHING(fb_nvshmem_release);
+NOTHING(fb_nvshmem_form);
 ABSENT(fb_nvshmem_arrived);
 ABSENT(fb_nvshmem_enqueue_behind);
 

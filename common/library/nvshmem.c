@@ -80,6 +80,7 @@ static void set_environment(const struct fb_group *world)
 {
 	fb_multicast_forbid();
 	(void)setenv("NVSHMEM_DISABLE_NCCL", "1", 0);
+	(void)setenv("NVSHMEM_TMA_POLICY", "ENABLE", 0);
 	if (world->nnodes == 1)
 		(void)setenv("NVSHMEM_REMOTE_TRANSPORT", "none", 0);
 }
@@ -87,15 +88,15 @@ static void set_environment(const struct fb_group *world)
 /* Collective: rank 0's unique identifier is everybody's meeting point. */
 static int start(struct fb_nvshmem *nv, const struct fb_group *world, char why[FB_REASON_CHARS])
 {
-	struct fb_nvshmem_init init;
+	struct fb_nvshmem_init *init = &nv->init;
 	const char *call = "nvshmemx_get_uniqueid";
 	char version[FB_NVSHMEM_VERSION_CHARS];
 	int code = 0, err;
 
-	memset(&init, 0, sizeof(init));
-	init.version = VERSION_OF + (int)sizeof(init);
-	init.args.version = VERSION_OF + (int)sizeof(init.args);
-	init.args.id.version = VERSION_OF + (int)sizeof(init.args.id);
+	memset(init, 0, sizeof(*init));
+	init->version = VERSION_OF + (int)sizeof(*init);
+	init->args.version = VERSION_OF + (int)sizeof(init->args);
+	init->args.id.version = VERSION_OF + (int)sizeof(init->args.id);
 	nv->id.version = VERSION_OF + (int)sizeof(nv->id);
 	if (world->rank == 0)
 		code = nv->get_uniqueid(&nv->id);
@@ -103,11 +104,11 @@ static int start(struct fb_nvshmem *nv, const struct fb_group *world, char why[F
 	if (!code) {
 		MPI_Bcast(&nv->id, sizeof(nv->id), MPI_BYTE, 0, world->comm);
 		call = "nvshmemx_set_attr_uniqueid_args";
-		code = nv->set_attr_uniqueid_args(world->rank, world->nranks, &nv->id, &init);
+		code = nv->set_attr_uniqueid_args(world->rank, world->nranks, &nv->id, init);
 	}
 	if (!code) {
 		call = "nvshmemx_hostlib_init_attr";
-		code = nv->hostlib_init_attr(FB_NVSHMEM_BY_ID, &init);
+		code = nv->hostlib_init_attr(FB_NVSHMEM_BY_ID, init);
 	}
 	err = FB_EUNSUPPORTED;
 	if (code)

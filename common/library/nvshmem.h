@@ -10,7 +10,8 @@
  *
  * What is set in the environment before it starts: NVSHMEM_DISABLE_NVLS=1, always, so that no
  * multicast object is made; and, unless the user chose, NVSHMEM_DISABLE_NCCL=1, so that its
- * collectives are its own and not NCCL's, and NVSHMEM_REMOTE_TRANSPORT=none on one host.
+ * collectives are its own and not NCCL's, NVSHMEM_REMOTE_TRANSPORT=none on one host, and
+ * NVSHMEM_TMA_POLICY=ENABLE, which is for kernels that give it shared memory (3.7).
  */
 #ifndef FB_COMMON_LIBRARY_NVSHMEM_H
 #define FB_COMMON_LIBRARY_NVSHMEM_H
@@ -57,6 +58,7 @@ struct fb_nvshmem {
 	void *handle;
 	int major, minor, patch;
 	struct fb_nvshmem_id id; /* the library keeps a pointer to it */
+	struct fb_nvshmem_init init;
 
 	void (*vendor_get_version_info)(int *major, int *minor, int *patch);
 	int (*get_uniqueid)(struct fb_nvshmem_id *id);

@@ -37,7 +37,7 @@ static int find(struct fb_gpu_mover *m, char why[FB_REASON_CHARS])
 		return err ? err : fb_nccl_group_get(&m->comms, &m->nccl, mover->group, &need,
 						     &m->comm);
 	}
-	if (mover->ops == &fb_mover_nvshmem)
+	if (mover->ops->segment)
 		return fb_nvshmem_mover_find(m, why);
 	if (m->gpu.all_reach)
 		return FB_OK;

@@ -22,6 +22,14 @@ struct CUstream_st; /* what a cudaStream_t points to */
 struct fb_cuda_driver;
 struct fb_gpu_table;
 struct fb_nccl_move;
+struct fb_nvshmem_launch;
+
+/* Of libfabricbench-nvshmem.so (nvshmem/kernels.h). */
+struct fb_nvshmem_kernels {
+	int (*version)(void);
+	int (*start)(void *init_attr);
+	int (*launch)(const struct fb_nvshmem_launch *launch, uint32_t blocks, void *stream);
+};
 
 struct fb_gpu_mover {
 	struct fb_mover mover;
@@ -38,6 +46,7 @@ struct fb_gpu_mover {
 	struct fb_nccl_group *comms, *comm; /* comm: the one in use */
 	struct fb_nccl_move *head, *tail;   /* nccl: posted, and not yet launched */
 	struct fb_nvshmem *nvshmem;         /* the session's */
+	const struct fb_nvshmem_kernels *kernels; /* nvshmem, the session's; NULL: none */
 };
 
 /* Collective: as ops->open and ops->close, for all movers that begin with a struct fb_gpu_mover. */
@@ -90,6 +99,8 @@ int fb_nvshmem_mover_load(struct fb_gpu_mover *m);
 int fb_nvshmem_prepare(struct fb_mover *mover, const struct fb_move *given, const char *form,
 		       struct fb_move **move);
 void fb_nvshmem_release(struct fb_move *move);
+/* "on stream", "by warp". */
+void fb_nvshmem_form(const struct fb_move *move, char *text, size_t chars);
 int fb_nvshmem_arrived(struct fb_mover *mover, int from, int notice, uint64_t *count);
 int fb_nvshmem_enqueue_behind(struct fb_mover *mover, const struct fb_wait *wait, int n,
 			      struct fb_move *move, void *stream);

@@ -7,12 +7,19 @@
  * carries its notice by itself (putmem_signal); in form put none does. What needs CUDA's headers is
  * in gpu/nvshmem_move.c.
  *
- * Between GPUs that reach each other NVSHMEM itself copies by copy engines.
+ * Between GPUs that reach each other NVSHMEM itself copies by copy engines then. Mover
+ * nvshmem_device has the same regions and notices, and moves by kernels that call its device
+ * functions: they are a library of the project's own (nvshmem/kernels.h), which is there where
+ * NVSHMEM's headers were when it was built.
  */
+#include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "common/base/error.h"
 #include "common/cuda/symmetric.h"
+#include "common/library/library.h"
 #include "common/mover/gpu.h"
 #include "common/mover/gpu_build.h"
 
@@ -28,19 +35,81 @@ static int open_segment(struct fb_segment *segment, const struct fb_session *ses
 	return fb_symmetric_open(segment, nvshmem, group, part_bytes);
 }
 
+#define FUNCTION(member)                                                                           \
+	{ "fb_nvshmem_device_" #member, offsetof(struct fb_nvshmem_kernels, member), false }
+
+/* Local: FB_NVSHMEM_KERNELS names the library; else it lies beside the programs' folder. */
+static int open_kernels(void *thing, const struct fb_session *session, char why[FB_REASON_CHARS])
+{
+	static const struct fb_library_symbol table[] = {
+		FUNCTION(version), FUNCTION(start), FUNCTION(launch)};
+	const char *file = getenv("FB_NVSHMEM_KERNELS"), *lacks;
+	char folder[PATH_MAX] = ".";
+	const char *const folders[] = {folder};
+	char *slash = realpath("/proc/self/exe", folder) ? strrchr(folder, '/') : NULL;
+	void *library;
+
+	(void)session;
+	if (slash)
+		*slash = '\0';
+	slash = strrchr(folder, '/');
+	if (slash)
+		*slash = '\0';
+	library = fb_library_open(file ? file : "libfabricbench-nvshmem.so", folders, 1, why,
+				  FB_REASON_CHARS);
+	if (!library)
+		return FB_EUNSUPPORTED;
+	lacks = fb_library_functions(library, table, sizeof(table) / sizeof(table[0]), thing);
+	if (lacks)
+		snprintf(why, FB_REASON_CHARS, "%s has no %s", file, lacks);
+	return lacks ? FB_EUNSUPPORTED : FB_OK;
+}
+
+/* It stays loaded: NVSHMEM knows its kernels. */
+static void close_kernels(void *thing)
+{
+	(void)thing;
+}
+
+static const struct fb_once kernels_once = {.bytes = sizeof(struct fb_nvshmem_kernels),
+					    .open = open_kernels, .close = close_kernels};
+
+/* Collective: all ranks have the kernels, of versions that fit the library's. */
+static int find_kernels(struct fb_gpu_mover *m, char why[FB_REASON_CHARS])
+{
+	void *found = NULL;
+	const char *missing = "";
+	int err = fb_session_once(m->mover.session, &kernels_once, &found, &missing);
+
+	if (err)
+		snprintf(why, FB_REASON_CHARS, "%s", missing);
+	err = fb_group_agree_why(m->mover.group, err, why, FB_REASON_CHARS);
+	if (err)
+		return err;
+	m->kernels = found;
+	err = m->kernels->start(&m->nvshmem->init) ? FB_EUNSUPPORTED : FB_OK;
+	if (err)
+		snprintf(why, FB_REASON_CHARS, "NVSHMEM does not take kernels that were built with "
+			 "%d.%d", m->kernels->version() / 1000, m->kernels->version() % 1000);
+	return fb_group_agree_why(m->mover.group, err, why, FB_REASON_CHARS);
+}
+
 int fb_nvshmem_mover_find(struct fb_gpu_mover *m, char why[FB_REASON_CHARS])
 {
 	const struct fb_group *group = m->mover.group;
 	int err = fb_nvshmem_find(&m->nvshmem, m->mover.session, group, m->gpu.shared, why);
 
+	if (!err && m->mover.ops == &fb_mover_nvshmem_device)
+		err = find_kernels(m, why);
 	return err ? err : fb_symmetric_open(&m->flags, m->nvshmem, group,
 					     fb_move_flags_bytes(group));
 }
 
-static int nvshmem_open(struct fb_mover **mover, const struct fb_session *session,
-			const struct fb_group *group, char why[FB_REASON_CHARS])
+static int open_mover(struct fb_mover **mover, const struct fb_mover_ops *ops,
+		      const struct fb_session *session, const struct fb_group *group,
+		      char why[FB_REASON_CHARS])
 {
-	int err = fb_gpu_mover_open(mover, &fb_mover_nvshmem, session, group, why);
+	int err = fb_gpu_mover_open(mover, ops, session, group, why);
 
 	if (err)
 		return err;
@@ -48,6 +117,18 @@ static int nvshmem_open(struct fb_mover **mover, const struct fb_session *sessio
 	if (err)
 		fb_gpu_mover_close(*mover);
 	return err;
+}
+
+static int open_host(struct fb_mover **mover, const struct fb_session *session,
+		     const struct fb_group *group, char why[FB_REASON_CHARS])
+{
+	return open_mover(mover, &fb_mover_nvshmem, session, group, why);
+}
+
+static int open_device(struct fb_mover **mover, const struct fb_session *session,
+		       const struct fb_group *group, char why[FB_REASON_CHARS])
+{
+	return open_mover(mover, &fb_mover_nvshmem_device, session, group, why);
 }
 
 /* Other memory, such as cudaMalloc's, peers cannot name. */
@@ -69,39 +150,45 @@ static void nvshmem_describe(struct fb_move *move, struct fb_traits *traits)
 {
 	const struct fb_gpu_mover *m = (const struct fb_gpu_mover *)move->mover;
 	const char *link = "device memory", *how = "put";
-	char version[FB_NVSHMEM_VERSION_CHARS];
+	char version[FB_NVSHMEM_VERSION_CHARS], by[32];
 
 	for (uint32_t i = 0; i < move->transfers; i++) {
 		how = move->transfer[i].verb == FB_MOVE_GET ? "get" : how;
 		if (move->transfer[i].peer != move->mover->group->rank)
 			link = fb_gpu_link_to(&m->gpu, move->transfer[i].peer);
 	}
-	snprintf(traits->path, sizeof(traits->path), "NVSHMEM %s %s on stream, %s",
-		 fb_nvshmem_version(m->nvshmem, version), how, link);
+	fb_nvshmem_form(move, by, sizeof(by));
+	snprintf(traits->path, sizeof(traits->path), "NVSHMEM %s %s %s, %s",
+		 fb_nvshmem_version(m->nvshmem, version), how, by, link);
 }
 
-static const char *const forms[] = {"put-signal", "put", NULL};
+static const char *const host_forms[] = {"put-signal", "put", NULL};
+static const char *const device_forms[] = {"block", "warp", "thread", "block-tma", NULL};
+
+/* What both have. */
+#define SHARED                                                                                     \
+	.verbs = 1u << FB_MOVE_PUT | 1u << FB_MOVE_GET, .device = true, .streams = true,           \
+	.close = fb_gpu_mover_close, .add = nvshmem_add, .remove = fb_region_remove,               \
+	.prepare = fb_nvshmem_prepare, .release = fb_nvshmem_release, .post = fb_gpu_move_post,    \
+	.test = fb_gpu_move_test, .arrived = fb_nvshmem_arrived,                                   \
+	.enqueue_behind = fb_nvshmem_enqueue_behind, .enqueue = fb_move_enqueue,                   \
+	.enqueue_await = fb_mover_enqueue_await, .describe = nvshmem_describe,                     \
+	.segment = open_segment
 
 const struct fb_mover_ops fb_mover_nvshmem = {
 	.name = "nvshmem",
 	.summary = "NVIDIA's NVSHMEM: put, put with signal and get on streams",
 	.transport = "library",
-	.verbs = 1u << FB_MOVE_PUT | 1u << FB_MOVE_GET,
-	.device = true,
-	.streams = true,
-	.forms = forms,
-	.open = nvshmem_open,
-	.close = fb_gpu_mover_close,
-	.add = nvshmem_add,
-	.remove = fb_region_remove,
-	.prepare = fb_nvshmem_prepare,
-	.release = fb_nvshmem_release,
-	.post = fb_gpu_move_post,
-	.test = fb_gpu_move_test,
-	.arrived = fb_nvshmem_arrived,
-	.enqueue_behind = fb_nvshmem_enqueue_behind,
-	.enqueue = fb_move_enqueue,
-	.enqueue_await = fb_mover_enqueue_await,
-	.describe = nvshmem_describe,
-	.segment = open_segment,
+	.forms = host_forms,
+	.open = open_host,
+	SHARED,
+};
+
+const struct fb_mover_ops fb_mover_nvshmem_device = {
+	.name = "nvshmem_device",
+	.summary = "NVIDIA's NVSHMEM: put, put with signal and get by kernels",
+	.transport = "library",
+	.forms = device_forms,
+	.open = open_device,
+	SHARED,
 };

@@ -21,6 +21,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "common/mover/nvshmem/kernels.h"
 #include "tests/fake/queue.h"
 
 enum { HEAP = 128 << 20, HEAD = 4096, MOST_RANKS = 16, PATIENCE_S = 60 };
@@ -44,7 +45,7 @@ typedef struct {
 		} id;
 		char content[96];
 	} args;
-} init_attr;
+} init_attr_t;
 
 /* The head of the file. */
 struct meeting {
@@ -157,7 +158,7 @@ API(int, nvshmemx_get_uniqueid, unique_id *id)
 }
 
 API(int, nvshmemx_set_attr_uniqueid_args, int rank, int ranks, const unique_id *id,
-    init_attr *attr)
+    init_attr_t *attr)
 {
 	union {
 		const unique_id *read;
@@ -170,7 +171,7 @@ API(int, nvshmemx_set_attr_uniqueid_args, int rank, int ranks, const unique_id *
 	return 0;
 }
 
-API(int, nvshmemx_hostlib_init_attr, unsigned flags, init_attr *attr)
+API(int, nvshmemx_hostlib_init_attr, unsigned flags, init_attr_t *attr)
 {
 	const char *multicast = getenv("NVSHMEM_DISABLE_NVLS");
 	const unique_id *id = attr->args.id.id;

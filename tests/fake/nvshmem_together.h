@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The collectives of libfake_nvshmem.c, which includes this. Halves and bfloat16 they lack. */
+/*
+ * The collectives of libfake_nvshmem.c, which includes this: halves and bfloat16 they lack. And
+ * what stands for the kernels of libfabricbench-nvshmem.so.
+ */
 #ifndef FB_TESTS_FAKE_NVSHMEM_TOGETHER_H
 #define FB_TESTS_FAKE_NVSHMEM_TOGETHER_H
 
@@ -141,5 +144,51 @@ TYPE(uint8, uint8_t)
 TYPE(uint32, uint32_t)
 TYPE(float, float)
 TYPE(double, double)
+
+/* --- kernels of libfabricbench-nvshmem.so, which this library is in place of, too ------------- */
+
+int fb_nvshmem_device_version(void)
+{
+	return 3004;
+}
+
+int fb_nvshmem_device_start(void *init_attr)
+{
+	const init_attr_t *attr = init_attr;
+
+	return job.memory && attr->args.id.rank == job.rank ? 0 : 7;
+}
+
+static void move_chunk(const struct fb_nvshmem_launch *l, uint64_t from, uint64_t to,
+		       uint64_t bytes, void *stream)
+{
+	char *target = (char *)(uintptr_t)to, *source = (char *)(uintptr_t)from;
+
+	if (l->gets)
+		move(target, symmetric(source, l->pe), bytes, 0, stream);
+	else
+		move(symmetric(target, l->pe), source, bytes - is_wrong("dropped"), 0, stream);
+}
+
+int fb_nvshmem_device_launch(const struct fb_nvshmem_launch *l, uint32_t blocks, void *stream)
+{
+	const struct fb_move_way *way = &l->way;
+	const struct fb_move_chunk *chunk = (const void *)(uintptr_t)way->chunk;
+
+	if (!blocks || l->bulk || *l->blocks_done)
+		refuse("a launch without blocks, or with what this version lacks");
+	for (uint32_t r = 0; r < way->repeats; r++) {
+		uint64_t from = way->from + r * way->from_step, to = way->to + r * way->to_step;
+
+		for (uint32_t i = 0; chunk && i < way->chunks; i++)
+			move_chunk(l, from + chunk[i].from, to + chunk[i].to, chunk[i].bytes,
+				   stream);
+		if (!chunk && way->bytes)
+			move_chunk(l, from, to, way->bytes, stream);
+	}
+	if (l->word)
+		signal_peer(l->word, l->value, SIGNAL_SET, l->pe, stream);
+	return 0;
+}
 
 #endif

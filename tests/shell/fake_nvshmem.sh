@@ -24,8 +24,10 @@ ranks() {
 	rc=$?
 }
 
+# The fake library is in place of that with kernels, too.
+export FB_NVSHMEM_KERNELS=$fake.so
 for n in 1 2 3; do
-	ranks "$n" test_mover nvshmem
+	ranks "$n" test_mover nvshmem nvshmem_device
 	expect "exit code of $n ranks" "$rc" 0
 	[ "$rc" -eq 0 ] || said "$FB_TMP/err"
 done
@@ -35,6 +37,8 @@ for how in early dropped; do
 	FB_FAKE_NVSHMEM=$how ranks 2 test_mover nvshmem
 	[ "$rc" -ne 0 ] || fail "mistake $how was not noticed"
 done
+FB_FAKE_NVSHMEM=dropped ranks 2 test_mover nvshmem_device
+[ "$rc" -ne 0 ] || fail "a mistake of kernels was not noticed"
 verdict fake_nvshmem_mutants
 
 # rows PROGRAM OPTION...: status, engine and path of each row.
@@ -45,6 +49,10 @@ rows() {
 
 rows handoff --engine nvshmem --tokens 64
 holds "$FB_TMP/out" ',nvshmem,put,.*,(ok|few),.*"NVSHMEM 3\.4\.5 put on stream'
+rows handoff --engine nvshmem_device --tokens 64
+holds "$FB_TMP/out" ',nvshmem_device,put,.*,(ok|few),.*"NVSHMEM 3\.4\.5 put by block'
+FB_NVSHMEM_KERNELS=$FB_TMP/none.so rows handoff --engine nvshmem_device --tokens 64
+holds "$FB_TMP/out" ',nvshmem_device,.*,skipped,.*none\.so not found'
 rows kv_reshard --engine nvshmem,cuda --tokens 64
 expect "wrong rows" "$(grep -cE ',(wrong|fault),' "$FB_TMP/out")" 0
 expect "rows of both" "$(grep -cE ',(nvshmem|cuda),.*,(ok|few),' "$FB_TMP/out")" 6

@@ -1,11 +1,25 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Moves of the mover nvshmem on streams; see ../nvshmem.c. */
+#include <stdio.h>
+#include <stdlib.h>
+
 #include "common/cuda/cuda_error.h"
 #include "common/mover/gpu/device.h"
+#include "common/mover/nvshmem/kernels.h"
+
+/* As in nvshmem.c, of one mover behind those of the other. */
+enum form { PUT_SIGNAL, PUT, KERNELS, BLOCK = KERNELS, WARP, THREAD, BLOCK_TMA };
+
+enum { LEAST_BULK_MAJOR = 3, LEAST_BULK_MINOR = 7 };
 
 struct nvshmem_move {
 	struct fb_gpu_move move;
+	enum form form;
 	bool signals; /* each transfer that has a notice is a PUT of one run, which carries it */
+	/* Of kernels. */
+	struct fb_transfer *own; /* as the move's, with this rank as the peer */
+	struct fb_gpu_launches launches;
+	uint32_t *blocks_done;
 };
 
 static bool is_single(const struct fb_transfer *t)
@@ -17,6 +31,43 @@ static bool is_single(const struct fb_transfer *t)
 	       !fb_runs_next(&runs, &local, &remote);
 }
 
+void fb_nvshmem_release(struct fb_move *move)
+{
+	struct nvshmem_move *n = (struct nvshmem_move *)move;
+
+	fb_gpu_launches_close(&n->launches, (struct fb_gpu_mover *)move->mover);
+	if (n->blocks_done)
+		(void)cudaFree(n->blocks_done);
+	free(n->own);
+	fb_gpu_move_free(move);
+}
+
+/* NVSHMEM names what lies at a peer by its place in this rank's own part. */
+static int prepare_kernels(struct nvshmem_move *n)
+{
+	const struct fb_move *move = &n->move.move;
+	struct fb_gpu_mover *m = (struct fb_gpu_mover *)move->mover;
+	const struct fb_nvshmem *nvshmem = m->nvshmem;
+	const int least = 1000 * LEAST_BULK_MAJOR + LEAST_BULK_MINOR;
+	int err;
+
+	if (n->form == BLOCK_TMA && (m->kernels->version() < least ||
+				     1000 * nvshmem->major + nvshmem->minor < least))
+		return FB_EUNSUPPORTED;
+	n->own = calloc(move->transfers + 1, sizeof(*n->own));
+	if (!n->own)
+		return fb_error(FB_ENOMEM, "mover nvshmem: out of memory");
+	for (uint32_t i = 0; i < move->transfers; i++) {
+		n->own[i] = move->transfer[i];
+		n->own[i].peer = m->mover.group->rank;
+		n->own[i].notice = 0;
+	}
+	err = fb_gpu_launches_open(&n->launches, m, n->own, move->transfers, FB_MOVE_ACROSS, NULL);
+	if (!err)
+		err = FB_CUDA(cudaMalloc((void **)&n->blocks_done, sizeof(*n->blocks_done)));
+	return err ? err : FB_CUDA(cudaMemset(n->blocks_done, 0, sizeof(*n->blocks_done)));
+}
+
 int fb_nvshmem_prepare(struct fb_mover *mover, const struct fb_move *given, const char *form,
 		       struct fb_move **move)
 {
@@ -26,15 +77,25 @@ int fb_nvshmem_prepare(struct fb_mover *mover, const struct fb_move *given, cons
 	if (err)
 		return err;
 	n = (struct nvshmem_move *)*move;
-	n->signals = fb_mover_form(mover->ops, form) == 0;
+	n->form = (enum form)(fb_mover_form(mover->ops, form) +
+			      (mover->ops == &fb_mover_nvshmem_device ? KERNELS : 0));
+	n->signals = n->form == PUT_SIGNAL;
 	for (uint32_t i = 0; i < given->transfers && n->signals; i++)
 		n->signals = !given->transfer[i].notice || is_single(&given->transfer[i]);
-	return FB_OK;
+	err = n->form >= KERNELS ? prepare_kernels(n) : FB_OK;
+	if (err) {
+		fb_nvshmem_release(*move);
+		*move = NULL;
+	}
+	return err;
 }
 
-void fb_nvshmem_release(struct fb_move *move)
+void fb_nvshmem_form(const struct fb_move *move, char *text, size_t chars)
 {
-	fb_gpu_move_free(move);
+	enum form form = ((const struct nvshmem_move *)move)->form;
+
+	snprintf(text, chars, "%s%s", form >= KERNELS ? "by " : "on stream",
+		 form >= KERNELS ? move->mover->ops->forms[form - KERNELS] : "");
 }
 
 /*
@@ -117,6 +178,56 @@ static void carry_move(struct fb_gpu_mover *m, const struct nvshmem_move *n, voi
 	}
 }
 
+/* --- kernels ---------------------------------------------------------------------------------- */
+
+static uint32_t blocks_of(const struct fb_gpu_mover *m, const struct fb_nvshmem_launch *l)
+{
+	static const uint32_t teams[] = {
+		[FB_NVSHMEM_THREAD] = FB_NVSHMEM_THREADS,
+		[FB_NVSHMEM_WARP] = FB_NVSHMEM_THREADS / 32,
+		[FB_NVSHMEM_BLOCK] = 1};
+	uint64_t chunks = l->way.chunk ? l->way.chunks
+				       : (l->way.bytes + FB_MOVE_CHUNK - 1) / FB_MOVE_CHUNK;
+	uint64_t blocks = (chunks * l->way.repeats + teams[l->team] - 1) / teams[l->team];
+
+	blocks = blocks ? blocks : 1;
+	return blocks < m->push_blocks ? (uint32_t)blocks : m->push_blocks;
+}
+
+/* A launch for each transfer, as each is with one peer and has one notice. */
+static int launch_way(struct fb_gpu_mover *m, const struct nvshmem_move *n,
+		      const struct fb_move_way *way, const struct fb_transfer *t, void *stream)
+{
+	const struct fb_group *group = m->mover.group;
+	struct fb_nvshmem_launch l = {
+		.way = *way, .team = n->form == THREAD ? FB_NVSHMEM_THREAD
+				     : n->form == WARP ? FB_NVSHMEM_WARP : FB_NVSHMEM_BLOCK,
+		.pe = group->world_rank_of[t->peer], .gets = t->verb == FB_MOVE_GET,
+		.bulk = n->form == BLOCK_TMA, .blocks_done = n->blocks_done,
+	};
+
+	if (t->notice) {
+		l.word = word_of(m, group->rank, t->notice);
+		l.value = ++m->mover.counts[t->peer][t->notice];
+	}
+	return FB_CUDA((cudaError_t)m->kernels->launch(&l, blocks_of(m, &l), stream));
+}
+
+static int launch_all(struct fb_gpu_mover *m, const struct nvshmem_move *n, void *stream)
+{
+	int err = FB_OK;
+
+	for (uint32_t i = 0; i < n->launches.count && !err; i++) {
+		const struct fb_gpu_launch *launch = &n->launches.launch[i];
+
+		for (uint32_t w = 0; w < launch->kernel.ways && !err; w++)
+			err = launch_way(m, n, &launch->kernel.way[w],
+					 &n->move.move.transfer[launch->transfer[w] - n->own],
+					 stream);
+	}
+	return err;
+}
+
 int fb_nvshmem_enqueue_behind(struct fb_mover *mover, const struct fb_wait *wait, int n,
 			      struct fb_move *move, void *stream)
 {
@@ -126,6 +237,8 @@ int fb_nvshmem_enqueue_behind(struct fb_mover *mover, const struct fb_wait *wait
 		m->nvshmem->signal_wait_until_on_stream(word_of(m, wait[i].from, wait[i].notice),
 							FB_NVSHMEM_GREATER_EQUAL, wait[i].count,
 							stream);
+	if (move && ((struct nvshmem_move *)move)->form >= KERNELS)
+		return launch_all(m, (struct nvshmem_move *)move, stream);
 	if (move)
 		carry_move(m, (struct nvshmem_move *)move, stream);
 	return FB_OK;

@@ -102,7 +102,8 @@ int main(int argc, char **argv)
 		.summary = "a KV cache from prefill to decode ranks, stage by stage",
 		.description =
 			"A request's KV cache, in pages, passes from --prefill to --decode ranks "
-			"by a mover (--engine), pushed (--algorithm put) or pulled (get). Columns "
+			"by a mover (--engine), pushed (--algorithm put), pulled (get), or by "
+			"messages that both ends post (send). Columns "
 			"say what each stage takes: building lists, posting, until the senders "
 			"have their pages back, until the receivers know that all is there. The "
 			"bound is the same bytes as one piece for each pair of ranks, by the same "

@@ -19,7 +19,7 @@ static bool adjust(void *arg, struct fb_case *c)
 	const struct fb_handoff_plan p = fb_handoff_plan_of(c);
 	char ignored[FB_REASON_CHARS];
 
-	if (fb_kv_left_out(&state->machine, e))
+	if (fb_kv_left_out(&state->machine, e) || fb_handoff_lacks(state, e, &p))
 		return false;
 	c->bytes = fb_kv_bytes(&p.shape);
 	c->memory = e->ops->device ? "device" : "host";

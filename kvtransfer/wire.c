@@ -35,7 +35,8 @@ static struct fb_kv_part *cut(struct fb_kv_part *part, uint64_t at, uint64_t byt
 int fb_kv_packing_open(struct fb_kv_packing *p, const struct fb_transfer *t, bool out,
 		       enum fb_kv_wire wire, bool device, char *pages, char *message)
 {
-	bool local = out == (t->verb != FB_MOVE_GET);
+	bool meets = t->verb == FB_MOVE_SEND || t->verb == FB_MOVE_RECV;
+	bool local = meets || out == (t->verb != FB_MOVE_GET);
 	struct fb_kv_part *part, *next;
 	uint64_t most = 0, odd_pages, odd_wire;
 

@@ -66,9 +66,9 @@ static inline uint64_t fb_kv_wire_bytes(enum fb_kv_wire wire, uint64_t bytes)
 /*
  * Local: an end of the message of a transfer between pages: the sender's (`out`), whose pages are
  * `transfer`'s local ones, or the receiver's, whose pages are its remote ones; swapped where the
- * transfer is a GET. `pages` and `wire` are addresses of this rank's part and of the message in
- * memory of the GPU (`device`) or of the processor. 0 or an error (printed); the caller closes it
- * either way.
+ * transfer is a GET. Of a SEND and of a RECV they are the local ones. `pages` and `message` are
+ * addresses of this rank's part and of the message, in memory of the GPU (`device`) or of the
+ * processor. 0 or an error (printed); the caller closes it either way.
  */
 int fb_kv_packing_open(struct fb_kv_packing *p, const struct fb_transfer *transfer, bool out,
 		       enum fb_kv_wire wire, bool device, char *pages, char *message);

@@ -5,8 +5,9 @@
  * PUT: a sender begins a call when all receivers have given leave (FREE), builds and posts; a
  * receiver is through when it has counted all notices, and gives leave for the next call. GET: the
  * sender says that its pages are READY, the receiver builds, posts and is through when its moves
- * are done; the notice that they were read is the sender's leave. Leaves come before a call's
- * begin, so they are in none of its stages.
+ * are done; the notice that they were read is the sender's leave. SEND: both ends post, the
+ * receiver first, and says so by an empty message of MPI's. Leaves come before a call's begin, so
+ * they are in none of its stages.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -16,7 +17,7 @@
 #include "common/base/spin.h"
 #include "kvtransfer/handoff/handoff.h"
 
-enum { MOST_CALLS = 1 << 20 };
+enum { MOST_CALLS = 1 << 20, TAG = 0x6b76 };
 
 /* Makes room for a call's times, all NAN; NULL (printed): memory is out. */
 static struct fb_handoff_times *new_call(struct fb_handoff_instance *i)
@@ -42,12 +43,14 @@ static struct fb_handoff_times *new_call(struct fb_handoff_instance *i)
 
 bool fb_handoff_posts(const struct fb_handoff_instance *i, const struct fb_handoff_link *link)
 {
-	return i->state->machine.world->rank == (i->plan.get ? link->to : link->from);
+	return i->plan.send ||
+	       i->state->machine.world->rank == (i->plan.get ? link->to : link->from);
 }
 
 bool fb_handoff_waits(const struct fb_handoff_instance *i, const struct fb_handoff_link *link)
 {
-	return i->state->machine.world->rank == (i->plan.get ? link->from : link->to);
+	return !i->plan.send &&
+	       i->state->machine.world->rank == (i->plan.get ? link->from : link->to);
 }
 
 int fb_handoff_repack(const struct fb_handoff_instance *i, const struct fb_handoff_link *link,
@@ -79,7 +82,7 @@ static int post_link(const struct fb_handoff_instance *i, const struct fb_handof
 	for (uint32_t m = 0; m < link->moves && !err; m++) {
 		double began = fb_handoff_now(i);
 
-		if (!i->plan.get)
+		if (!i->receives)
 			err = fb_handoff_repack(i, link, m);
 		*pack += fb_handoff_now(i) - began;
 		if (!err)
@@ -105,7 +108,7 @@ static int begin(struct fb_handoff_instance *i, struct fb_handoff_times *t)
 			err = post_link(i, &i->link[k], &pack);
 	if (i->posts)
 		t->post = fb_handoff_now(i) - began - pack;
-	if (i->posts && !i->plan.get)
+	if (i->posts && !i->receives)
 		t->pack = pack;
 	return err;
 }
@@ -167,7 +170,7 @@ static int look(struct fb_handoff_instance *i, uint64_t call, struct fb_handoff_
 				link->open -= done;
 			}
 			own += link->open > 0;
-			if (get && !link->open && !err)
+			if (i->receives && !link->open && !err)
 				err = unpack(i, link, link->moves, t);
 		}
 		if (fb_handoff_waits(i, link) && (link->packing || !link->follows) && !err) {
@@ -183,11 +186,28 @@ static int look(struct fb_handoff_instance *i, uint64_t call, struct fb_handoff_
 		}
 	}
 	if (i->posts && !own)
-		stamp(i, get ? &t->usable : &t->released);
+		stamp(i, i->receives ? &t->usable : &t->released);
 	if (i->waits && !others)
 		stamp(i, get ? &t->released : &t->usable);
 	*open = own + others;
 	return err;
+}
+
+/* Receivers of SENDs say that their RECVs are posted. */
+static void meet(const struct fb_handoff_instance *i)
+{
+	MPI_Comm comm = i->state->machine.world->comm;
+
+	for (int k = 0; k < i->links; k++) {
+		const struct fb_handoff_link *link = &i->link[k];
+
+		if (link->follows)
+			continue;
+		if (i->receives)
+			MPI_Send(NULL, 0, MPI_BYTE, link->from, TAG, comm);
+		else
+			MPI_Recv(NULL, 0, MPI_BYTE, link->to, TAG, comm, MPI_STATUS_IGNORE);
+	}
 }
 
 /* Waits for the other ends' leave, which is not timed; `call` counts from 1. */
@@ -196,7 +216,7 @@ int fb_handoff_await_leave(const struct fb_handoff_instance *i, uint64_t call)
 	bool get = i->plan.get;
 	int err = FB_OK;
 
-	for (int k = 0; k < i->links && !err; k++) {
+	for (int k = 0; k < i->links && !i->plan.send && !err; k++) {
 		const struct fb_handoff_link *link = &i->link[k];
 		uint64_t wanted = link->note_base + (get ? call : call - 1);
 
@@ -236,10 +256,14 @@ int fb_handoff_once(struct fb_handoff_instance *i, uint64_t call)
 	}
 	if (!err)
 		err = fb_handoff_await_leave(i, call);
-	if (!err && !i->plan.get && i->posts)
+	if (!err && i->plan.send && !i->receives)
+		meet(i);
+	if (!err && !i->plan.get && i->posts && !i->receives)
 		t->begin = fb_handoff_now(i);
 	if (!err)
 		err = begin(i, t);
+	if (!err && i->plan.send && i->receives)
+		meet(i);
 	for (int k = 0; k < i->links; k++) {
 		i->link[k].unpacked = 0;
 		i->link[k].open = fb_handoff_posts(i, &i->link[k]) ? i->link[k].moves : 0;

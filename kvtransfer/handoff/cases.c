@@ -10,7 +10,7 @@
 
 const char *const fb_handoff_operations[] = {"reshard", "fan", "fit", NULL};
 const char *const fb_handoff_grains[] = {"request", "layer", "run", NULL};
-const char *const fb_handoff_verbs[] = {"put", "get", NULL};
+const char *const fb_handoff_verbs[] = {"put", "get", "send", NULL};
 const char *const fb_handoff_builds[] = {"warm", "cold", NULL};
 const char *const fb_stream_starts[] = {"request", "layer", NULL};
 const char *const fb_handoff_contents[] = {"cache", "weights", NULL};
@@ -58,7 +58,8 @@ int fb_handoff_open(struct fb_run *run, void **result)
 		return err;
 	state = (struct fb_handoff_state *)machine;
 	state->own = run->program->option_values;
-	fb_kv_machine_add_movers(machine, 1u << FB_MOVE_PUT | 1u << FB_MOVE_GET);
+	fb_kv_machine_add_movers(machine,
+				  1u << FB_MOVE_PUT | 1u << FB_MOVE_GET | 1u << FB_MOVE_SEND);
 	err = fb_kv_machine_open(machine, true);
 	if (err)
 		fb_kv_machine_close(machine);
@@ -103,6 +104,7 @@ struct fb_handoff_plan fb_handoff_plan_of(const struct fb_case *c)
 							    : FB_HANDOFF_RESHARD,
 		.grain = (enum fb_handoff_grain)value(keys->grain, FB_GRAIN_RUN),
 		.get = !strcmp(c->algorithm, "get"),
+		.send = !strcmp(c->algorithm, "send"),
 		.cold = value(keys->build, 1) == 1,
 		.wire = (enum fb_kv_wire)value(keys->wire, FB_KV_WIRE_PAGES)};
 	const struct fb_kv_model *model;
@@ -136,6 +138,20 @@ struct fb_handoff_plan fb_handoff_plan_of(const struct fb_case *c)
 	return p;
 }
 
+static enum fb_move_verb verb_of(const struct fb_handoff_plan *p)
+{
+	return p->get ? FB_MOVE_GET : p->send ? FB_MOVE_SEND : FB_MOVE_PUT;
+}
+
+bool fb_handoff_lacks(const struct fb_handoff_state *state, const struct fb_kv_backend *e,
+		      const struct fb_handoff_plan *p)
+{
+	const struct fb_settings *s = state->machine.settings;
+
+	return !(e->ops->verbs >> verb_of(p) & 1) &&
+	       (!strcmp(s->engine, "all") || !strcmp(s->algorithm, "all"));
+}
+
 bool fb_handoff_can(void *arg, const struct fb_case *c, char reason[FB_REASON_CHARS])
 {
 	struct fb_handoff_state *state = arg;
@@ -146,6 +162,7 @@ bool fb_handoff_can(void *arg, const struct fb_case *c, char reason[FB_REASON_CH
 	uint64_t most = fb_kv_most_bytes(&state->machine, e->device);
 	char asked[FB_SIZE_CHARS], limit[FB_SIZE_CHARS];
 	bool bf16 = c->datatype == FB_BF16;
+	enum fb_move_verb verb = verb_of(&p);
 
 	for (int l = 0; l < p.lists; l++)
 		bf16 &= p.list[l].element_bytes == 2;
@@ -155,9 +172,9 @@ bool fb_handoff_can(void *arg, const struct fb_case *c, char reason[FB_REASON_CH
 		snprintf(reason, FB_REASON_CHARS, "%s", e->why);
 	else if (p.unlike)
 		snprintf(reason, FB_REASON_CHARS, "%s", p.unlike);
-	else if (!(e->ops->verbs >> (p.get ? FB_MOVE_GET : FB_MOVE_PUT) & 1))
+	else if (!(e->ops->verbs >> verb & 1))
 		snprintf(reason, FB_REASON_CHARS, "mover %s has no %s", e->ops->name,
-			 fb_move_verbs[p.get ? FB_MOVE_GET : FB_MOVE_PUT]);
+			 fb_move_verbs[verb]);
 	else if (ranks > (uint32_t)state->machine.world->nranks)
 		snprintf(reason, FB_REASON_CHARS, "%u ranks are needed", ranks);
 	else if (uneven)
@@ -182,9 +199,10 @@ static bool adjust(void *arg, struct fb_case *c)
 	const struct fb_handoff_plan p = fb_handoff_plan_of(c);
 	char ignored[FB_REASON_CHARS];
 
-	if (p.operation == FB_HANDOFF_FIT && (p.get || !strcmp(c->engine, "auto")))
+	if (p.operation == FB_HANDOFF_FIT && (p.get || p.send || !strcmp(c->engine, "auto")))
 		return false;
-	if (fb_kv_left_out(&state->machine, e))
+	if (fb_kv_left_out(&state->machine, e) || fb_handoff_lacks(state, e, &p) ||
+	    (p.send && !strcmp(c->engine, "auto")))
 		return false;
 	c->bytes = p.operation == FB_HANDOFF_FIT ? 0 : fb_handoff_bytes(&p);
 	c->memory = e->ops->device ? "device" : "host";

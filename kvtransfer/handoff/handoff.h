@@ -91,7 +91,7 @@ struct fb_handoff_plan {
 	enum fb_handoff_operation operation;
 	enum fb_handoff_grain grain;
 	enum fb_kv_wire wire;
-	bool get, cold;
+	bool get, send, cold; /* neither get nor send: put */
 	struct fb_kv_shape shape; /* of all layers; tp: senders and receivers */
 	struct fb_kv_shape list[FB_KV_LISTS]; /* [lists]: what moves, layers alike */
 	int lists, flight;		      /* flight: requests at once */
@@ -136,6 +136,7 @@ struct fb_handoff_instance {
 	struct fb_handoff_link *link; /* [links]: those that this rank has a part in */
 	int links;
 	bool posts, waits; /* this rank, of some link */
+	bool receives;	   /* it is the receiver of all its links, else their sender */
 	struct fb_handoff_times *times; /* [calls, rounded up to a power of two] */
 	size_t calls;
 	uint64_t handed; /* requests, since setup */
@@ -154,6 +155,9 @@ bool fb_handoff_can(void *state, const struct fb_case *c, char reason[FB_REASON_
 struct fb_kv_backend *fb_handoff_engine_of(struct fb_handoff_state *state,
 					       const struct fb_case *c);
 struct fb_handoff_plan fb_handoff_plan_of(const struct fb_case *c);
+/* Of "all" engines or verbs: the engine does not have the plan's, which leaves its row out. */
+bool fb_handoff_lacks(const struct fb_handoff_state *state, const struct fb_kv_backend *e,
+		      const struct fb_handoff_plan *p);
 
 /* --- instance.c: one case, from setup to teardown --------------------------------------------- */
 
@@ -181,7 +185,7 @@ int fb_handoff_repack(const struct fb_handoff_instance *i, const struct fb_hando
 /* One request, which is the `call`th since the bases of the links' notices. */
 int fb_handoff_once(struct fb_handoff_instance *i, uint64_t call);
 int fb_handoff_await_leave(const struct fb_handoff_instance *i, uint64_t call);
-/* Whether this rank posts the link's moves, or is told by their notices. */
+/* Whether this rank posts the link's moves, as both ends do of a SEND, or is told by notices. */
 bool fb_handoff_posts(const struct fb_handoff_instance *i, const struct fb_handoff_link *link);
 bool fb_handoff_waits(const struct fb_handoff_instance *i, const struct fb_handoff_link *link);
 

@@ -42,7 +42,7 @@ struct kept {
 static int swap_in(const struct fb_handoff_instance *i, struct fb_handoff_link *link,
 		   struct kept *kept)
 {
-	bool get = i->plan.get;
+	bool flip = i->plan.get || (i->plan.send && i->receives);
 
 	kept->list = link->transfer;
 	kept->moves = link->move;
@@ -52,8 +52,8 @@ static int swap_in(const struct fb_handoff_instance *i, struct fb_handoff_link *
 	link->moves = 1;
 	if (!fb_handoff_posts(i, link))
 		return FB_OK;
-	kept->piece = (struct fb_piece){get ? link->to_at : link->from_at,
-					get ? link->from_at : link->to_at, link->wire_bytes};
+	kept->piece = (struct fb_piece){flip ? link->to_at : link->from_at,
+					flip ? link->from_at : link->to_at, link->wire_bytes};
 	kept->transfer = link->transfer[0];
 	kept->transfer.piece = &kept->piece;
 	kept->transfer.pieces = kept->transfer.repeats = 1;
@@ -129,6 +129,7 @@ static int open_case(struct fb_handoff_instance *i)
 	err = fb_group_agree(i->state->machine.world, fb_handoff_jobs_open(i));
 	if (!err)
 		err = fb_group_agree(i->state->machine.world, fb_handoff_links_open(i));
+	i->receives = i->links && i->link[0].to == i->state->machine.world->rank;
 	for (int k = 0; k < i->links && !err; k++) {
 		i->posts |= fb_handoff_posts(i, &i->link[k]);
 		i->waits |= fb_handoff_waits(i, &i->link[k]);

@@ -165,7 +165,8 @@ void fb_handoff_unbuild(const struct fb_handoff_instance *i, struct fb_handoff_l
 
 /* The pieces of move m, shifted so that its first region is the layer's. */
 static uint64_t cut(const struct fb_kv_job *job, const struct fb_kv_pair *pair,
-		    const struct fb_handoff_plan *plan, uint32_t m, struct fb_piece *piece)
+		    const struct fb_handoff_plan *plan, bool flip, uint32_t m,
+		    struct fb_piece *piece)
 {
 	const struct fb_kv_shape *s = &job->plan.shape;
 	bool layer = plan->grain == FB_GRAIN_LAYER, run = plan->grain == FB_GRAIN_RUN;
@@ -177,7 +178,7 @@ static uint64_t cut(const struct fb_kv_job *job, const struct fb_kv_pair *pair,
 		uint64_t dst = job->pages_at[FB_KV_DECODE] + pair->run[r].dst +
 			       region * fb_kv_region_bytes(s, FB_KV_DECODE);
 
-		piece[n++] = (struct fb_piece){plan->get ? dst : src, plan->get ? src : dst,
+		piece[n++] = (struct fb_piece){flip ? dst : src, flip ? src : dst,
 					       pair->run[r].bytes};
 	}
 	return n;
@@ -192,6 +193,11 @@ static int make_lists(struct fb_handoff_instance *i, const struct fb_kv_job *job
 	uint32_t repeats = fb_kv_regions(s) / (plan->grain == FB_GRAIN_LAYER ? s->layers : 1);
 	uint64_t step[] = {fb_kv_region_bytes(s, FB_KV_PREFILL),
 			   fb_kv_region_bytes(s, FB_KV_DECODE)};
+	bool receives = job->rank == link->to, flip = plan->get || (plan->send && receives);
+	enum fb_move_verb verb = plan->get     ? FB_MOVE_GET
+				 : !plan->send ? FB_MOVE_PUT
+				 : receives    ? FB_MOVE_RECV
+					       : FB_MOVE_SEND;
 	struct fb_piece *at;
 	int err = FB_OK;
 
@@ -202,14 +208,15 @@ static int make_lists(struct fb_handoff_instance *i, const struct fb_kv_job *job
 		return fb_error(FB_ENOMEM, "out of memory for %u runs", pair->runs);
 	at = link->piece;
 	for (uint32_t m = 0; m < link->moves && !err; m++) {
-		uint64_t n = cut(job, pair, plan, m, at);
+		uint64_t n = cut(job, pair, plan, flip, m, at);
 
 		link->transfer[m] = (struct fb_transfer){
-			.verb = plan->get ? FB_MOVE_GET : FB_MOVE_PUT,
-			.peer = plan->get ? link->from : link->to, .local = i->engine->region,
-			.remote = i->engine->region, .piece = at, .pieces = n, .repeats = repeats,
-			.local_step = step[plan->get], .remote_step = step[!plan->get],
-			.notice = plan->get ? FB_NOTE_GOT : FB_NOTE_PUT};
+			.verb = verb, .peer = flip ? link->from : link->to,
+			.local = i->engine->region,
+			.remote = plan->send ? NULL : i->engine->region,
+			.piece = at, .pieces = n, .repeats = repeats,
+			.local_step = step[flip], .remote_step = step[!flip],
+			.notice = plan->send ? 0 : plan->get ? FB_NOTE_GOT : FB_NOTE_PUT};
 		at += n;
 		link->pieces += n * repeats;
 		link->bytes += fb_transfer_bytes(&link->transfer[m]);
@@ -226,7 +233,7 @@ static int make_messages(const struct fb_handoff_instance *i, const struct fb_kv
 	int rank = i->state->machine.world->rank, err = FB_OK;
 	char *part = fb_segment_part(&i->engine->memory, rank);
 	uint64_t out = job->out_at + pair->out_at, in = job->in_at + pair->in_at, at = 0;
-	bool sends = rank == link->from;
+	bool sends = rank == link->from, flip = i->plan.get || (i->plan.send && !sends);
 	struct fb_piece *message = calloc(link->moves, sizeof(*message));
 
 	link->packing = calloc(link->moves, sizeof(*link->packing));
@@ -238,8 +245,8 @@ static int make_messages(const struct fb_handoff_instance *i, const struct fb_kv
 
 		err = fb_kv_packing_open(&link->packing[m], t, sends, i->plan.wire,
 					 i->engine->device, part, part + at + (sends ? out : in));
-		message[m] = (struct fb_piece){at + (i->plan.get ? in : out),
-					       at + (i->plan.get ? out : in), bytes};
+		message[m] = (struct fb_piece){at + (flip ? in : out), at + (flip ? out : in),
+					       bytes};
 		t->piece = &message[m];
 		t->pieces = t->repeats = 1;
 		at += (bytes + 15) / 16 * 16;
@@ -256,7 +263,6 @@ static int open_link(struct fb_handoff_instance *i, const struct fb_kv_job *job,
 		     const struct fb_kv_pair *pair)
 {
 	const struct fb_mover_ops *ops = i->engine->ops;
-	int rank = i->state->machine.world->rank;
 	struct fb_handoff_link *link = &i->link[i->links++];
 	bool get = i->plan.get, posts, waits;
 	struct fb_transfer note = {.verb = FB_MOVE_PUT};
@@ -273,15 +279,16 @@ static int open_link(struct fb_handoff_instance *i, const struct fb_kv_job *job,
 			link->follows = true;
 			link->moves_before += i->link[k].moves;
 		}
-	posts = rank == (get ? link->to : link->from);
-	waits = rank == (get ? link->from : link->to);
+	posts = fb_handoff_posts(i, link);
+	waits = fb_handoff_waits(i, link);
 	if (posts || i->plan.wire)
 		err = make_lists(i, job, pair, link);
 	if (i->plan.wire && !err)
 		err = make_messages(i, job, pair, link);
 	if (posts && !err) {
-		err = ops->arrived(i->engine->mover, get ? link->from : link->to,
-				   get ? FB_NOTE_READY : FB_NOTE_FREE, &link->note_base);
+		if (!i->plan.send)
+			err = ops->arrived(i->engine->mover, get ? link->from : link->to,
+					   get ? FB_NOTE_READY : FB_NOTE_FREE, &link->note_base);
 		if (!err && !i->plan.cold)
 			err = fb_handoff_build(i, link);
 	}

@@ -44,6 +44,8 @@ static const struct fb_option options[] = {
 	CHOICES(wires, "wire", "pages", fb_kv_wires,
 		"what a move carries: its runs of pages; packed: one message made of them; fp8: "
 		"the same, bf16 elements quantised to e4m3, half the bytes"),
+	CHOICES(forms, "form", "usual", fb_handoff_forms,
+		"how the mover carries a list; engines without the form are left out"),
 	NUMBERS(flight, "flight", "1", 1, 256,
 		"requests that pass at once, each to pages of its own"),
 	CHOICES(builds, "build", "warm", fb_handoff_builds,

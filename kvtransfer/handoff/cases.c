@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "common/base/error.h"
+#include "common/option/option.h"
 #include "common/run/axes.h"
 #include "common/run/run.h" /* fb_run.program, for its own options' values */
 #include "kvtransfer/handoff/handoff.h"
@@ -12,6 +13,9 @@ const char *const fb_handoff_operations[] = {"reshard", "fan", "fit", NULL};
 const char *const fb_handoff_grains[] = {"request", "layer", "run", NULL};
 const char *const fb_handoff_verbs[] = {"put", "get", "send", NULL};
 const char *const fb_handoff_builds[] = {"warm", "cold", NULL};
+const char *const fb_handoff_forms[] = {"usual", "loop", "strided", "batch", "graph", "threads",
+					"tma", "chained", "single", "sge", "put-signal", "put",
+					NULL};
 const char *const fb_stream_starts[] = {"request", "layer", NULL};
 const char *const fb_handoff_contents[] = {"cache", "weights", NULL};
 
@@ -25,12 +29,24 @@ const struct fb_key fb_handoff_keys[] = {
 	KEY(decode, FB_KEY_U64, NULL),
 	KEY(decode_run, FB_KEY_U64, NULL),
 	KEY(flight, FB_KEY_U64, NULL),
+	KEY(form, FB_KEY_CHOICE, fb_handoff_forms),
 	KEY(grain, FB_KEY_CHOICE, fb_handoff_grains),
 	KEY(layout, FB_KEY_CHOICE, fb_kv_layouts),
 	KEY(model, FB_KEY_CHOICE, fb_kv_model_names),
-	KEY(others, FB_KEY_U64, NULL),
 	KEY(page_run, FB_KEY_U64, NULL),
 	KEY(prefill, FB_KEY_U64, NULL),
+	KEY(tokens, FB_KEY_U64, NULL),
+	KEY(wire, FB_KEY_CHOICE, fb_kv_wires),
+	{NULL, FB_KEY_U64, 0, NULL},
+};
+
+const struct fb_key fb_stream_keys[] = {
+	KEY(block, FB_KEY_U64, NULL),
+	KEY(build, FB_KEY_CHOICE, fb_handoff_builds),
+	KEY(grain, FB_KEY_CHOICE, fb_handoff_grains),
+	KEY(model, FB_KEY_CHOICE, fb_kv_model_names),
+	KEY(others, FB_KEY_U64, NULL),
+	KEY(page_run, FB_KEY_U64, NULL),
 	KEY(start, FB_KEY_CHOICE, fb_stream_starts),
 	KEY(tokens, FB_KEY_U64, NULL),
 	KEY(wire, FB_KEY_CHOICE, fb_kv_wires),
@@ -109,6 +125,8 @@ struct fb_handoff_plan fb_handoff_plan_of(const struct fb_case *c)
 		.wire = (enum fb_kv_wire)value(keys->wire, FB_KV_WIRE_PAGES)};
 	const struct fb_kv_model *model;
 
+	if (strcmp(c->operation, "stream") && keys->form != FB_KEY_NONE)
+		p.form = fb_handoff_forms[keys->form];
 	if (p.operation == FB_HANDOFF_FIT)
 		return p;
 	model = fb_kv_model_find(fb_kv_model_names[keys->model]);
@@ -202,7 +220,8 @@ static bool adjust(void *arg, struct fb_case *c)
 	if (p.operation == FB_HANDOFF_FIT && (p.get || p.send || !strcmp(c->engine, "auto")))
 		return false;
 	if (fb_kv_left_out(&state->machine, e) || fb_handoff_lacks(state, e, &p) ||
-	    (p.send && !strcmp(c->engine, "auto")))
+	    ((p.send || p.form) && !strcmp(c->engine, "auto")) ||
+	    (p.form && fb_mover_form(e->ops, p.form) < 0))
 		return false;
 	c->bytes = p.operation == FB_HANDOFF_FIT ? 0 : fb_handoff_bytes(&p);
 	c->memory = e->ops->device ? "device" : "host";
@@ -220,8 +239,12 @@ static void put_keys(const struct fb_handoff_settings *own, const size_t *at, st
 	uint64_t decode_run = own->decode_run.value[at[9]], churn = own->churn.value[at[10]];
 
 	fb_handoff_keys_clear(keys);
-	if (at[1] == FB_HANDOFF_FIT)
+	if (at[15])
+		keys->form = at[15];
+	if (at[1] == FB_HANDOFF_FIT) {
+		fb_keys_put(c, fb_handoff_keys);
 		return;
+	}
 	keys->model = at[0];
 	keys->grain = at[3];
 	keys->prefill = own->prefill.value[at[6]];
@@ -256,6 +279,17 @@ static bool first_of_tables(const struct fb_handoff_settings *own, const size_t 
 	       !at[9] && !at[10];
 }
 
+/* Whether some engine that was asked for has the form. */
+static bool has_form(const struct fb_kv_machine *m, const char *form)
+{
+	for (int i = 0; i < m->backends; i++)
+		if (fb_option_names(m->settings->engine, m->backend[i].name) &&
+		    !fb_kv_left_out(m, &m->backend[i]) &&
+		    fb_mover_form(m->backend[i].ops, form) >= 0)
+			return true;
+	return false;
+}
+
 int fb_handoff_expand(struct fb_run *run, void *arg)
 {
 	struct fb_handoff_state *state = arg;
@@ -263,16 +297,19 @@ int fb_handoff_expand(struct fb_run *run, void *arg)
 	const char *engines[FB_KV_BACKENDS + 2];
 	const struct fb_axes_choices choices = {.engines = engines,
 						.algorithms = fb_handoff_verbs};
-	size_t models = 0, at[15] = {0};
+	size_t models = 0, forms = 0, at[16] = {0};
 	int err = FB_OK;
+	bool some = false;
 
 	while (fb_kv_model_names[models])
 		models++;
+	while (fb_handoff_forms[forms])
+		forms++;
 	fb_kv_backend_names(&state->machine, engines);
 	const size_t count[] = {models, 3, FB_KV_LAYOUTS, FB_GRAINS, own->block_tokens.count,
 				own->tokens.count, own->prefill.count, own->decode.count,
 				own->page_run.count, own->decode_run.count, own->churn.count, 2,
-				own->flight.count, 2, FB_KV_WIRES};
+				own->flight.count, 2, FB_KV_WIRES, forms};
 	do {
 		struct fb_case base = {.operation = fb_handoff_operations[at[1]],
 				       .registration = "none"};
@@ -281,10 +318,18 @@ int fb_handoff_expand(struct fb_run *run, void *arg)
 		    !(own->layouts >> at[2] & 1) || !(own->grains >> at[3] & 1) ||
 		    !(own->builds >> at[11] & 1) || !(own->contents >> at[13] & 1) ||
 		    !(own->wires >> at[14] & 1) ||
+		    !(own->forms >> at[15] & 1) ||
+		    (at[15] && !has_form(&state->machine, fb_handoff_forms[at[15]])) ||
 		    (at[13] && !first_of_tables(own, at)))
 			continue;
+		some = true;
 		put_keys(own, at, &base);
 		err = fb_axes_expand(run, &base, &choices, adjust, state);
 	} while (!err && fb_product_next(at, count, sizeof(count) / sizeof(count[0])));
+	if (!some)
+		return state->machine.world->rank
+			       ? FB_EINPUT
+			       : fb_error(FB_EINPUT, "no engine of --engine %s has the --form",
+					  state->machine.settings->engine);
 	return err;
 }

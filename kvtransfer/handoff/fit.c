@@ -83,7 +83,7 @@ static int make_point(struct fb_handoff_instance *i, int k)
 						p->pieces * p->bytes};
 	t.piece = p->piece;
 	t.pieces = p->pieces;
-	err = fb_move_prepare(i->engine->mover, &t, 1, NULL, &p->move[0]);
+	err = fb_move_prepare(i->engine->mover, &t, 1, i->plan.form, &p->move[0]);
 	t.piece = &p->piece[p->pieces];
 	t.pieces = 1;
 	return err ? err : fb_move_prepare(i->engine->mover, &t, 1, NULL, &p->move[1]);

@@ -27,6 +27,7 @@ enum { FB_NOTE_PUT = 1, FB_NOTE_FREE, FB_NOTE_GOT, FB_NOTE_READY };
 
 extern const char *const fb_handoff_operations[], *const fb_handoff_grains[];
 extern const char *const fb_handoff_verbs[], *const fb_handoff_builds[];
+extern const char *const fb_handoff_forms[]; /* of all movers; the first: the mover's usual one */
 extern const char *const fb_stream_starts[], *const fb_handoff_contents[];
 
 /* The values of the program's own options. */
@@ -34,15 +35,19 @@ struct fb_handoff_settings {
 	uint64_t models, operations, layouts, grains, verbs, builds; /* bits */
 	struct fb_sizes tokens, block_tokens, prefill, decode, page_run, decode_run, churn;
 	struct fb_sizes flight;
-	uint64_t contents, wires; /* bits */
+	uint64_t contents, wires, forms; /* bits */
 };
 
 /* The programs' own axes, of handoff and stream (FB_OWN); FB_KEY_NONE where a case has not. */
 struct fb_handoff_keys {
 	uint64_t block, build, churn, content, decode, decode_run, flight, grain, layout, model;
-	uint64_t others, page_run, prefill, start, tokens, wire;
+	uint64_t page_run, prefill, start, tokens, wire;
+	union {
+		uint64_t form;   /* of handoff: an index in fb_handoff_forms */
+		uint64_t others; /* of stream */
+	};
 };
-extern const struct fb_key fb_handoff_keys[];
+extern const struct fb_key fb_handoff_keys[], fb_stream_keys[];
 
 /* All of them FB_KEY_NONE. */
 void fb_handoff_keys_clear(struct fb_handoff_keys *keys);
@@ -91,6 +96,7 @@ struct fb_handoff_plan {
 	enum fb_handoff_operation operation;
 	enum fb_handoff_grain grain;
 	enum fb_kv_wire wire;
+	const char *form; /* NULL: the mover's usual one */
 	bool get, send, cold; /* neither get nor send: put */
 	struct fb_kv_shape shape; /* of all layers; tp: senders and receivers */
 	struct fb_kv_shape list[FB_KV_LISTS]; /* [lists]: what moves, layers alike */

@@ -69,11 +69,13 @@ static int time_bulk(struct fb_handoff_instance *i)
 	const struct fb_group *w = i->state->machine.world;
 	struct kept *kept = calloc((size_t)i->links + 1, sizeof(*kept));
 	int err = fb_group_agree(w, kept ? FB_OK : FB_ENOMEM);
+	const char *form = i->plan.form;
 	bool cold = i->plan.cold;
 
 	if (err || !kept)
 		return err;
 	i->plan.cold = false;
+	i->plan.form = NULL;
 	for (int k = 0; k < i->links && !err; k++)
 		err = swap_in(i, &i->link[k], &kept[k]);
 	err = fb_group_agree(w, err);
@@ -105,6 +107,7 @@ static int time_bulk(struct fb_handoff_instance *i)
 	}
 	free(kept);
 	i->plan.cold = cold;
+	i->plan.form = form;
 	i->calls = 0;
 	i->cpu_s = 0;
 	return err;

@@ -149,7 +149,7 @@ int fb_handoff_build(const struct fb_handoff_instance *i, struct fb_handoff_link
 	int err = FB_OK;
 
 	for (uint32_t m = 0; m < link->moves && !err; m++)
-		err = fb_move_prepare(i->engine->mover, &link->transfer[m], 1, NULL,
+		err = fb_move_prepare(i->engine->mover, &link->transfer[m], 1, i->plan.form,
 				      &link->move[m]);
 	return err;
 }
@@ -289,8 +289,11 @@ static int open_link(struct fb_handoff_instance *i, const struct fb_kv_job *job,
 		if (!i->plan.send)
 			err = ops->arrived(i->engine->mover, get ? link->from : link->to,
 					   get ? FB_NOTE_READY : FB_NOTE_FREE, &link->note_base);
-		if (!err && !i->plan.cold)
+		/* Whether the form can do it is settled here. */
+		if (!err && (!i->plan.cold || i->plan.form))
 			err = fb_handoff_build(i, link);
+		if (i->plan.cold)
+			fb_handoff_unbuild(i, link);
 	}
 	if (waits && !err) {
 		note.peer = get ? link->to : link->from;

@@ -145,6 +145,9 @@ go 2 --engine shm --model gpt-5
 expect "an unknown model" "$rc" 3
 go 2 --engine mpi
 expect "a mover without put" "$(rows ',mpi,put,.*,skipped,mover mpi has no put,')" 1
+go 2 --engine shm --form tma
+expect "a form of no engine" "$rc" 3
+holds "$FB_TMP/err" 'no engine of --engine shm has the --form'
 go 2 --engine shm --algorithm send
 expect "a mover without send" "$(rows ',shm,send,.*,skipped,mover shm has no send,')" 1
 verdict handoff_refused
@@ -190,6 +193,17 @@ if [ -x "$fake" ]; then
 	go 2 --engine copy,auto --tokens 600
 	expect "copies of 39 runs" "$(rows ',copy,put,.*copy engine, strided of 39 copies, push')" 1
 	expect "auto on GPUs" "$(rows ',auto,put,.*,device,.*cuda, no path table: kernels')" 1
+	# Every form of both, warm and cold, and what a piece costs by each.
+	go 2 --engine copy,cuda --form all --operation reshard,fit --build all --tokens 37
+	expect "exit code of forms" "$rc" 0
+	expect "rows of forms" "$(rows ',(copy|cuda),put,.*,(ok|few),')" 24
+	for form in loop strided batch graph; do
+		expect "rows of form $form" \
+			"$(rows ";form=$form;.*,(ok|few),.*copy engine, $form" )" 1
+	done
+	expect "rows of form tma" "$(rows 'form=tma.*,(ok|few),.*kernels, tma')" 2
+	scripts/kv-paths "$(dirname "$csv")" >"$FB_TMP/forms.paths" 2>&1
+	expect "paths without forms" "$(grep -cE '^path (copy|cuda) ' "$FB_TMP/forms.paths")" 2
 	# Such a GPU's memory is nothing for an RDMA device, if there is one.
 	go 2 --engine rdma_gpu
 	expect "rows without GPUDirect RDMA" "$(rows ',rdma_gpu,put,.*,skipped,"?[^,]')" 1

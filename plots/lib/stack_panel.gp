@@ -10,6 +10,11 @@ set rmargin at screen 1 - 30. / WIDTH
 set tmargin at screen down(114)
 set bmargin at screen up(84)
 set key at screen 1 - 30. / WIDTH, screen down(66) right top horizontal Left reverse
+# Rows of handoff have stages instead of steps.
+first = STAGES ? "making moves and messages" : "computing"
+second = STAGES ? "moving" : "communication, exposed"
+third = STAGES ? "making pages of messages" : "idle or lost"
+below = STAGES ? "" : "communication, hidden"
 stats [*:*] [*:*] $DATA using 4 name "E" nooutput
 stats [*:*] [*:*] $DATA using ($5 + $6 + $7) name "S" nooutput
 set xrange [0 : 1.05 * (E_max > S_max ? E_max : S_max)]
@@ -22,12 +27,12 @@ do for [i = 1 : BARS] { set ytics add (substr(NAME[i], 1, 48) i) }
 set style fill solid 0.85 noborder
 set errorbars small
 # Boxes as left end, right end, top and bottom, around the number of the bar.
-plot $DATA using 2:1:(0):5:($1 - 0.32):($1 + 0.14) with boxxyerror linestyle 1 title "computing", \
+plot $DATA using 2:1:(0):5:($1 - 0.32):($1 + 0.14) with boxxyerror linestyle 1 title first, \
 	"" using 2:1:5:($5 + $6):($1 - 0.32):($1 + 0.14) with boxxyerror linestyle 5 \
-		title "communication, exposed", \
+		title second, \
 	"" using 2:1:($5 + $6):($5 + $6 + $7):($1 - 0.32):($1 + 0.14) with boxxyerror \
-		linestyle 8 title "idle or lost", \
+		linestyle 8 title third, \
 	"" using 2:1:($5 - $8 > 0 ? $5 - $8 : 0):5:($1 + 0.18):($1 + 0.34) with boxxyerror \
-		linestyle 6 title "communication, hidden", \
+		linestyle 6 title below, \
 	"" using 2:($1 - 0.09):3:4 with xerrorbars linestyle 30 pointtype 0 notitle
 set style fill transparent solid 0.14 noborder

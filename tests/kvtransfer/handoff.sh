@@ -202,8 +202,6 @@ if [ -x "$fake" ]; then
 			"$(rows ";form=$form;.*,(ok|few),.*copy engine, $form" )" 1
 	done
 	expect "rows of form tma" "$(rows 'form=tma.*,(ok|few),.*kernels, tma')" 2
-	scripts/kv-paths "$(dirname "$csv")" >"$FB_TMP/forms.paths" 2>&1
-	expect "paths without forms" "$(grep -cE '^path (copy|cuda) ' "$FB_TMP/forms.paths")" 2
 	# Such a GPU's memory is nothing for an RDMA device, if there is one.
 	go 2 --engine rdma_gpu
 	expect "rows without GPUDirect RDMA" "$(rows ',rdma_gpu,put,.*,skipped,"?[^,]')" 1

@@ -108,6 +108,14 @@ holds "$out.svg" 'communication, hidden'
 # No bar is wider than its step: computing, exposed and the rest add up to the median.
 awk '/^EOD/ { on = 0 } on { n++; sum = $5 + $6 + $7; bad += sum > 1.001 * $2 || sum < 0.999 * $2 }
 	/<< EOD/ { on = 1 } END { exit bad || n != 16 }' "$FB_TMP/data" || fail "bars do not add up"
+# Stages of a KV cache's way are bars, too: they add up to the whole, and nothing is hidden.
+draw plots/stack.gp 1 --axis wire $golden/handoff.csv
+whole '>making pages of messages<'
+holds "$out.svg" '>packed<'
+awk '/^EOD/ { on = 0 } on { n++; sum = $5 + $6 + $7
+		bad += sum > 1.001 * $2 || sum < 0.999 * $2 || $8 != 0 || $5 <= 0 || $6 <= 0 }
+	/<< EOD/ { on = 1 } END { exit bad || n != 3 }' "$FB_TMP/data" ||
+	fail "stages do not add up"
 # Steps of several numbers of ranks: tokens of all of them, below the time.
 awk -F, -v OFS=, 'NF == 0 { next } NR > 1 { $20 = 1 } { print }' \
 	results/reference/h100x2-overlap/pipeline.csv >"$FB_TMP/one-rank.csv"

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Steps side by side as stacked bars: what a step computes, what of its communication is exposed
- * behind that, and what it loses beyond both; below, the communication that computing hides. A bar
- * is the quickest row of an engine at a place of --axis and a size.
+ * behind that, and what it loses beyond both; below, the communication that computing hides. Of
+ * rows of handoff the stages of a request: making its moves and messages, moving them, and making
+ * pages of messages. A bar is the quickest row of an engine at a place of --axis and a size.
  */
 #include "common/base/error.h"
 #include "common/base/sizes.h"
@@ -18,20 +19,34 @@ enum { BARS = 24, LABEL_CHARS = 160 };
 /* Numbers of the columns that a bar is made of; -1: no file has it. */
 struct columns {
 	int compute, communication, exposed;
+	int total, build, pack, unpack; /* stages */
 };
 
 static struct columns columns_of(const struct fb_plot *plot)
 {
 	return (struct columns){fb_results_column(plot->results, "compute_us"),
 				fb_results_column(plot->results, "communication_us"),
-				fb_results_column(plot->results, "exposed_us")};
+				fb_results_column(plot->results, "exposed_us"),
+				fb_results_column(plot->results, "total_us"),
+				fb_results_column(plot->results, "build_us"),
+				fb_results_column(plot->results, "pack_us"),
+				fb_results_column(plot->results, "unpack_us")};
 }
 
-/* Whether a cell is a step that has computing; communication may be none. */
+static bool has(const struct fb_cell *cell, int column)
+{
+	return column >= 0 && isfinite(fb_cell_number(cell, (size_t)column));
+}
+
+static bool has_stages(const struct fb_cell *cell, const struct columns *c)
+{
+	return has(cell, c->total) && has(cell, c->build);
+}
+
+/* Whether a cell is a step that has computing; communication may be none. Or it has stages. */
 static bool is_step(const struct fb_cell *cell, const struct columns *c)
 {
-	return c->compute >= 0 && fb_cell_has_time(cell) &&
-	       isfinite(fb_cell_number(cell, (size_t)c->compute));
+	return fb_cell_has_time(cell) && (has(cell, c->compute) || has_stages(cell, c));
 }
 
 /* Whether an earlier cell of the same place, size and engine is a step: that is the quicker one. */
@@ -91,6 +106,22 @@ static double value_of(const struct fb_cell *cell, int column)
 	return isfinite(x) ? x : 0;
 }
 
+/* In place of what put_bar() prints: making, moving and restoring; nothing is hidden. */
+static void put_stages(FILE *out, size_t number, const struct fb_cell *cell,
+		       const struct columns *c)
+{
+	double total = value_of(cell, c->total), unpack = value_of(cell, c->unpack);
+	double make = value_of(cell, c->build) + value_of(cell, c->pack);
+	/* Medians of each stage need not add up to that of all. */
+	double bar[] = {total, total, total, fmin(make, total), 0, fmin(unpack, total), 0};
+
+	bar[4] = fmax(0, total - bar[3] - bar[5]);
+	fprintf(out, "%zu", number);
+	for (size_t i = 0; i < sizeof(bar) / sizeof(bar[0]); i++)
+		fb_gnuplot_number(out, bar[i]);
+	fputc('\n', out);
+}
+
 /* Number, us, low, high, compute, exposed, lost, hidden. */
 static void put_bar(FILE *out, size_t number, const struct fb_cell *cell, const struct columns *c)
 {
@@ -98,6 +129,10 @@ static void put_bar(FILE *out, size_t number, const struct fb_cell *cell, const 
 	double communication = value_of(cell, c->communication);
 	double exposed = fmin(rest, communication);
 
+	if (has_stages(cell, c)) {
+		put_stages(out, number, cell, c);
+		return;
+	}
 	fprintf(out, "%zu", number);
 	fb_gnuplot_number(out, cell->us);
 	fb_gnuplot_number(out, isfinite(cell->low_us) ? cell->low_us : cell->us);
@@ -115,22 +150,26 @@ static void put_stack(const struct fb_plot *plot, const struct fb_section *secti
 	size_t all = bars_of(section, c), shown = all < BARS ? all : BARS, n = 0;
 	char title[FB_TITLE_CHARS], whole[FB_TITLE_CHARS + 64], note[256];
 	const char *program = fb_cell_text(section->cell, "program"), *rest;
+	bool stages = has_stages(section->cell, c);
+	const char *what = stages ? "stages" : "steps";
 	FILE *out = plot->out;
 
 	fb_section_title(section, title, sizeof(title));
 	/* It begins with an operation, which bars may differ in. */
 	rest = strchr(title, ',');
 	if (section->axes && fb_axes_have(section->axes, "operation"))
-		snprintf(whole, sizeof(whole), "steps of %.40s%s", program, rest ? rest : "");
+		snprintf(whole, sizeof(whole), "%s of %.40s%s", what, program, rest ? rest : "");
 	else
-		snprintf(whole, sizeof(whole), "steps of %s", title);
-	snprintf(note, sizeof(note), "grey: what a step takes beyond its computing and all of its "
-		 "communication alone; %zu more steps are not shown",
-		 all - shown);
+		snprintf(whole, sizeof(whole), "%s of %s", what, title);
+	snprintf(note, sizeof(note), "%s; %zu more are not shown",
+		 stages ? "medians, until all receivers know that all pages are there; moves and "
+			  "messages are made before the first byte moves, or layer by layer"
+			: "grey: what a step takes beyond its computing and all of its "
+			  "communication alone", all - shown);
 	if (all == shown)
 		*strrchr(note, ';') = '\0';
 	fb_plot_texts(plot, whole, note);
-	fprintf(out, "BARS = %zu\narray NAME[%zu]\n", shown, shown + 1);
+	fprintf(out, "STAGES = %d\nBARS = %zu\narray NAME[%zu]\n", stages, shown, shown + 1);
 	for (size_t i = 0; i < section->count && n < shown; i++) {
 		if (!is_first(section, i, c))
 			continue;
@@ -159,8 +198,8 @@ int fb_plot_stack(const struct fb_plot *plot)
 		fprintf(plot->out, "%zu\n", count);
 		return FB_OK;
 	}
-	if (!fb_plot_has(plot, count, "no two steps with column compute_us; --axis KEY says what "
-			 "they differ in") || !section)
+	if (!fb_plot_has(plot, count, "no two steps with column compute_us, or stages with "
+			 "column total_us; --axis KEY says what they differ in") || !section)
 		return FB_EINPUT;
 	put_stack(plot, section, &c);
 	return FB_OK;

@@ -89,7 +89,10 @@ bool fb_p2p_suit(const struct fb_p2p_state *state, struct fb_case *c)
 	/* What NCCL makes known to peers are handles of cuMemCreate's memory. */
 	if (ops->registers && strcmp(c->registration, fb_nccl_registrations[FB_NCCL_NONE]))
 		usual = FB_MEMORY_VMM;
-	if (!fb_memory_by_gpu(fb_memory_of(c)))
+	/* A mover may have memory of its own. */
+	if (ops->mover && ops->mover->segment)
+		c->memory = fb_memory_kinds[FB_MEMORY_SYMMETRIC].name;
+	else if (!fb_memory_by_gpu(fb_memory_of(c)))
 		c->memory = fb_memory_kinds[usual].name;
 	c->transport = strcmp(c->memory, "pinned") ? "p2p" : "shm";
 	return true;

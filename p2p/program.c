@@ -9,6 +9,7 @@
 
 #include "common/base/error.h"
 #include "common/memory/memory.h"
+#include "common/mover/mover.h"
 #include "common/run/run.h" /* fb_run.program, for its own options' values */
 
 /* One case, from setup to teardown. */
@@ -142,6 +143,14 @@ static int make_instance(struct fb_p2p_state *s, const struct fb_case *c, struct
 	return FB_OK;
 }
 
+/* fb_store_library_fn: memory that regions of a mover have to lie in. */
+static int open_segment_of(void *arg, struct fb_segment *segment, size_t part_bytes)
+{
+	const struct instance *i = arg;
+
+	return i->ops->mover->segment(segment, i->state->session, i->state->world, part_bytes);
+}
+
 static int set_up(void *state, const struct fb_case *c, void **result)
 {
 	struct fb_p2p_state *s = state;
@@ -161,7 +170,7 @@ static int set_up(void *state, const struct fb_case *c, void **result)
 	/* It could before (fb_p2p_judge), and the answer does not change. */
 	(void)fb_p2p_judge(s, c, &need, reason);
 	if (!err)
-		err = fb_stores_segment(&s->stores, c, need, NULL, NULL);
+		err = fb_stores_segment(&s->stores, c, need, open_segment_of, i);
 	if (!err)
 		err = i->ops->prepare(engine, c, &i->job, &i->request);
 	if (err)

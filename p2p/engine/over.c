@@ -272,6 +272,8 @@ static bool over_adjust(const struct fb_settings *settings, struct fb_case *c)
 
 static unsigned gpu_memory_of(const struct fb_mover_ops *mover)
 {
+	if (mover->segment)
+		return 1u << (FB_MEMORY_SYMMETRIC - FB_MEMORY_DEVICE);
 	if (!mover->device)
 		return 1u << FB_GPU_PINNED;
 	return mover->streams ? FB_P2P_MAPPED_MEMORY : 1u << FB_GPU_DEVICE | 1u << FB_GPU_VMM;

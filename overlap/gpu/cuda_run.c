@@ -113,11 +113,9 @@ static int run_task(const struct fb_gpu_run *g, int task, unsigned parts, cudaSt
 	const struct fb_step_hooks *hooks = g->config.hooks;
 	bool computes = t->kind == FB_TASK_COMPUTE && t->work.kind != FB_WORK_NONE &&
 			parts & FB_PART_COMPUTE;
-	bool communicates = fb_step_communicates(g->config.dag, task, parts);
-	int err = FB_OK;
+	int err = computes || fb_step_communicates(g->config.dag, task, parts)
+		  ? hooks->enqueue(hooks->arg, task, stream) : FB_OK;
 
-	if (computes || communicates)
-		err = hooks->enqueue(hooks->arg, task, stream);
 	if (!err && parts & FB_PART_COPY)
 		err = copy(g, t, stream);
 	if (!err && t->kind == FB_TASK_HOST && parts & FB_PART_HOST)
@@ -384,19 +382,19 @@ int fb_gpu_run_traced(struct fb_gpu_run *g, unsigned parts, struct fb_task_time 
 	return err;
 }
 
-void fb_gpu_run_graph_us(const struct fb_gpu_run *g, unsigned parts, double *capture_us,
+void fb_gpu_run_graph_us(struct fb_gpu_run *g, unsigned parts, double *capture_us,
 			 double *instantiate_us)
 {
+	const struct mode *m = mode_of(g, parts, false);
+
 	*capture_us = *instantiate_us = (double)NAN;
-	for (int i = 0; i < MOST_MODES; i++)
-		if (g->modes[i].stream && g->modes[i].parts == parts && !g->modes[i].traced)
-			fb_gpu_stream_graph_us(g->modes[i].stream, capture_us, instantiate_us);
+	if (m && m->stream)
+		fb_gpu_stream_graph_us(m->stream, capture_us, instantiate_us);
 }
 
-double fb_gpu_run_event_us(const struct fb_gpu_run *g, unsigned parts)
+double fb_gpu_run_event_us(struct fb_gpu_run *g, unsigned parts)
 {
-	for (int i = 0; i < MOST_MODES; i++)
-		if (g->modes[i].stream && g->modes[i].parts == parts && !g->modes[i].traced)
-			return fb_gpu_stream_event_us(g->modes[i].stream);
-	return (double)NAN;
+	const struct mode *m = mode_of(g, parts, false);
+
+	return m && m->stream ? fb_gpu_stream_event_us(m->stream) : (double)NAN;
 }

@@ -17,7 +17,7 @@
 #include "overlap/schedule/schedule.h"
 
 enum schedule { SEQUENTIAL, OVERLAP };
-enum axis { SKEW, DISPATCH };
+enum axis { SKEW, DISPATCH, BACKGROUND };
 enum dispatch { SAME, FP8 };
 enum { MOST_BATCHES = 2, WHOLE = 100, SCALED = 128, SCALE_BYTES = 4 };
 
@@ -39,6 +39,7 @@ static const struct fb_option options[] = {
 	FB_OVERLAP_LAYERS("2", "layers of the step"),
 	FB_OVERLAP_HIDDEN("7168"),
 	FB_OVERLAP_TOKENS("128", "tokens of each rank"),
+	FB_OVERLAP_BACKGROUND,
 	FB_OVERLAP_OPTIONS,
 	FB_OPTION_END,
 };
@@ -241,6 +242,7 @@ static void build(struct fb_dag *dag, const struct fb_build *b)
 	p.data = fb_dag_data(dag, n);
 	p.answers = fb_dag_data(dag, n);
 	build_buffers(&p, layers * p.batches);
+	fb_dag_background(dag, b, b->value[BACKGROUND]);
 	for (int batch = 0; batch < p.batches; batch++)
 		dispatch(&p, 0, batch);
 	for (int l = 0; l < layers; l++)
@@ -267,6 +269,7 @@ const struct fb_schedule_program fb_schedule_moe = {
 	.axes = {{"skew", FB_AXIS_NUMBERS, offsetof(struct fb_overlap_settings, experts_skew), NULL,
 		  1 << SEQUENTIAL | 1 << OVERLAP},
 		 {"dispatch", FB_AXIS_CHOICES, offsetof(struct fb_overlap_settings, dispatch),
-		  dispatches, 1 << SEQUENTIAL | 1 << OVERLAP, 1 + SAME}},
+		  dispatches, 1 << SEQUENTIAL | 1 << OVERLAP, 1 + SAME},
+		 [BACKGROUND] = FB_BACKGROUND_AXIS(1 << SEQUENTIAL | 1 << OVERLAP)},
 	.has_experts = true, .bytes = bytes, .can = can, .build = build,
 };

@@ -15,7 +15,7 @@
 #include "overlap/schedule/pipeline_order.h"
 #include "overlap/schedule/schedule.h"
 
-enum axis { BATCHES };
+enum axis { BATCHES, BACKGROUND };
 enum { PARTS = 3, CHUNKS = 2 };
 enum lane { COMPUTE, SENDS, RECEIVES = SENDS + 2 }; /* plus 0 forward, 1 backward */
 
@@ -34,6 +34,7 @@ static const struct fb_option options[] = {
 	FB_OVERLAP_HIDDEN("1024"),
 	FB_OVERLAP_COMPUTE("20ms", "0"),
 	FB_OVERLAP_PARTS,
+	FB_OVERLAP_BACKGROUND,
 	FB_OVERLAP_OPTIONS,
 	FB_OPTION_END,
 };
@@ -284,6 +285,7 @@ static void build(struct fb_dag *dag, const struct fb_build *b)
 		fb_dag_input(dag, fb_dag_whole(dag, p.source[way]),
 			     (struct fb_content){p.data[way], 0, 0});
 	}
+	fb_dag_background(dag, b, b->value[BACKGROUND]);
 	for (int i = 0; i < p.order.per_rank; i++) {
 		struct fb_pass_of pass = p.order.passes[b->rank * p.order.per_rank + i];
 
@@ -310,6 +312,7 @@ const struct fb_schedule_program fb_schedule_pipeline = {
 	.options = options, .defaults = defaults, .schedules = schedules,
 	.axes = {{"microbatches", FB_AXIS_NUMBERS,
 		  offsetof(struct fb_overlap_settings, microbatches), NULL,
-		  (1 << FB_PIPELINE_SCHEDULES) - 1}},
+		  (1 << FB_PIPELINE_SCHEDULES) - 1},
+		 [BACKGROUND] = FB_BACKGROUND_AXIS((1 << FB_PIPELINE_SCHEDULES) - 1)},
 	.can = can, .build = build,
 };

@@ -110,9 +110,9 @@ int fb_gpu_run_steps(struct fb_gpu_run *run, unsigned parts, int calls);
 int fb_gpu_run_traced(struct fb_gpu_run *run, unsigned parts, struct fb_task_time *times,
 		      double *error_s);
 /* Means of capturing and of instantiating the graph of these parts; NAN: there was none. */
-void fb_gpu_run_graph_us(const struct fb_gpu_run *run, unsigned parts, double *capture_us,
+void fb_gpu_run_graph_us(struct fb_gpu_run *run, unsigned parts, double *capture_us,
 			 double *instantiate_us);
 /* As fb_gpu_stream_event_us. */
-double fb_gpu_run_event_us(const struct fb_gpu_run *run, unsigned parts);
+double fb_gpu_run_event_us(struct fb_gpu_run *run, unsigned parts);
 
 #endif

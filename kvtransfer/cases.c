@@ -163,7 +163,7 @@ static bool adjust(void *arg, struct fb_case *c)
 	if (!(ops->modes & 1u << mode_of(c)))
 		return false;
 	c->bytes = fb_kv_bytes(&shape);
-	c->memory = ops->device ? "device" : "host";
+	c->memory = fb_mover_memory(ops->mover, state->context.settings, ops->device);
 	c->launch = ops->device ? "stream" : "blocking";
 	c->transport = ops->transport;
 	if (fb_kv_can(state, c, ignored)) {
@@ -218,7 +218,8 @@ int fb_kv_expand(struct fb_run *run, void *arg)
 	struct fb_kv_state *state = arg;
 	const struct fb_kv_settings *own = state->own;
 	const char *engines[ENGINES] = {NULL};
-	const struct fb_axes_choices choices = {.engines = engines, .algorithms = fb_kv_modes};
+	const struct fb_axes_choices choices = {.engines = engines, .algorithms = fb_kv_modes,
+						.memories = fb_mover_memories};
 	const size_t count[] = {own->tokens.count, own->block_tokens.count, own->prefill_tp.count,
 				own->decode_tp.count, FB_KV_LAYOUTS, FB_KV_PLACEMENTS};
 	size_t at[sizeof(count) / sizeof(count[0])] = {0};

@@ -124,8 +124,10 @@ static bool is_asked(const struct fb_kv_machine *m, const struct fb_kv_backend *
 int fb_kv_machine_open(struct fb_kv_machine *m, bool device)
 {
 	bool choose = fb_option_names(m->settings->engine, automatic), wanted = choose;
-	int err = FB_OK;
+	int err = fb_memory_one_each(m->settings->memory, m->world->rank == 0);
 
+	if (err)
+		return err;
 	for (int i = 0; i < m->backends; i++)
 		wanted |= m->backend[i].device &&
 			  (!m->backend[i].ops ||
@@ -246,8 +248,10 @@ static struct fb_kv_backend *choose(struct fb_kv_machine *m, bool device,
 struct fb_kv_backend *fb_kv_backend_of(struct fb_kv_machine *m, const struct fb_case *c,
 				       const struct fb_kv_need *need)
 {
-	bool host = c->memory && !strcmp(c->memory, "host");
-	bool device = c->memory && !strcmp(c->memory, "device");
+	/* "-": not yet said. */
+	bool known = c->memory && strcmp(c->memory, "-") != 0;
+	bool device = known && fb_memory_by_gpu(fb_memory_kind_of(c->memory));
+	bool host = known && !device;
 	struct fb_kv_backend *chosen = NULL;
 	int i = 0;
 

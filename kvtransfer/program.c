@@ -101,7 +101,9 @@ static int open_program(struct fb_run *run, void **result)
 	state->own = &described->settings;
 	state->ops = described->engines;
 	fb_memory_survey(state->context.world, &state->memory_limit, &ignored);
-	err = open_gpu(state);
+	err = fb_memory_one_each(state->context.settings->memory, state->context.world->rank == 0);
+	if (!err)
+		err = open_gpu(state);
 	if (!err)
 		err = open_engines(state);
 	if (err) {

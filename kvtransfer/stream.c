@@ -15,14 +15,16 @@ const char *const fb_stream_modes[] = {"layerwise", "after", NULL};
 static bool adjust(void *arg, struct fb_case *c)
 {
 	struct fb_handoff_state *state = arg;
-	struct fb_kv_backend *e = fb_handoff_engine_of(state, c);
 	const struct fb_handoff_plan p = fb_handoff_plan_of(c);
 	char ignored[FB_REASON_CHARS];
+	struct fb_kv_backend *e;
 
+	c->memory = "-"; /* follows from the engine */
+	e = fb_handoff_engine_of(state, c);
 	if (fb_kv_left_out(&state->machine, e) || fb_handoff_lacks(state, e, &p))
 		return false;
 	c->bytes = fb_kv_bytes(&p.shape);
-	c->memory = e->ops->device ? "device" : "host";
+	c->memory = fb_mover_memory(e->ops, state->machine.settings, e->ops->device);
 	c->transport = e->ops->transport;
 	c->launch = "blocking";
 	if (fb_handoff_can(state, c, ignored) && fb_handoff_part_bytes(&p) > e->part_bytes)
@@ -36,7 +38,8 @@ static int expand(struct fb_run *run, void *arg)
 	const struct fb_stream_settings *own = (const struct fb_stream_settings *)state->own;
 	const struct fb_handoff_settings *h = &own->handoff;
 	const char *engines[FB_KV_BACKENDS + 2];
-	const struct fb_axes_choices choices = {.engines = engines, .algorithms = fb_stream_modes};
+	const struct fb_axes_choices choices = {.engines = engines, .algorithms = fb_stream_modes,
+						.memories = fb_mover_memories};
 	size_t models = 0, at[7] = {0};
 	int err = FB_OK;
 

@@ -44,6 +44,16 @@ extern const struct fb_memory_record fb_memory_kinds[FB_MEMORY_KINDS];
 /* FB_MEMORY_HOST for a name that is none of them, as "library". */
 enum fb_memory_kind fb_memory_kind_of(const char *name);
 
+/*
+ * What a list as that of --memory asks for of memory that the GPU's driver makes, or of other: the
+ * first kind of the catalogue, else the usual one, which is device or host. For programs whose
+ * memory is of one kind on each side.
+ */
+enum fb_memory_kind fb_memory_asked(const char *list, bool by_gpu);
+
+/* 0, or FB_EINPUT (printed if `say`) where the list, which is not "all", has two of a side. */
+int fb_memory_one_each(const char *list, bool say);
+
 static inline bool fb_memory_by_library(enum fb_memory_kind kind)
 {
 	return kind >= FB_MEMORY_NCCL;

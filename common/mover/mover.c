@@ -174,10 +174,25 @@ int fb_mover_segment(struct fb_segment *segment, const struct fb_mover_ops *ops,
 		     const struct fb_session *session, const struct fb_gpu *gpu,
 		     const struct fb_group *group, size_t part_bytes)
 {
+	const char *list = session->settings ? session->settings->memory : NULL;
+	enum fb_memory_kind kind = fb_memory_asked(list, gpu != NULL);
+
 	if (ops && ops->segment)
 		return ops->segment(segment, session, group, part_bytes);
-	return gpu ? fb_gpu_segment_open(segment, gpu, FB_GPU_DEVICE, part_bytes)
-		   : fb_segment_open(segment, group, part_bytes, FB_PAGES_NORMAL);
+	return gpu ? fb_gpu_segment_open(segment, gpu,
+					 (enum fb_gpu_memory)(kind - FB_MEMORY_DEVICE), part_bytes)
+		   : fb_segment_open(segment, group, part_bytes, fb_memory_kinds[kind].pages);
+}
+
+/* Explicit huge pages may be missing, which a row could not say before it has memory. */
+const char *const fb_mover_memories[] = {"host", "hugepage", "device", "vmm", "pinned", NULL};
+
+const char *fb_mover_memory(const struct fb_mover_ops *ops, const struct fb_settings *settings,
+			    bool device)
+{
+	bool own = ops && ops->segment;
+
+	return fb_memory_kinds[fb_memory_asked(own ? NULL : settings->memory, device)].name;
 }
 
 int fb_mover_new(struct fb_mover **mover, const struct fb_mover_ops *ops, size_t bytes,

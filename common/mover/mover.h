@@ -257,10 +257,15 @@ int fb_mover_new(struct fb_mover **mover, const struct fb_mover_ops *ops, size_t
 		 const struct fb_session *session, const struct fb_group *group);
 void fb_mover_free(struct fb_mover *mover);
 
+/* What --memory takes in programs whose memory this is, ending in NULL; and a row's memory. */
+extern const char *const fb_mover_memories[];
+const char *fb_mover_memory(const struct fb_mover_ops *ops, const struct fb_settings *settings,
+			    bool device);
+
 /*
  * Collective: a segment for regions of a mover (NULL: of whoever moves in such memory): the
- * mover's own kind, else GPU memory of the kind `device`, or host memory where `gpu` is NULL. 0 or
- * an error on all ranks (printed).
+ * mover's own kind, else GPU memory, or host memory where `gpu` is NULL, of the kind that --memory
+ * names. 0 or an error on all ranks (printed).
  */
 int fb_mover_segment(struct fb_segment *segment, const struct fb_mover_ops *ops,
 		     const struct fb_session *session, const struct fb_gpu *gpu,

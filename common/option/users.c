@@ -59,7 +59,7 @@ static const struct {
 	{"algorithm", COLLECTIVE | LIFE | STEP | MESSAGES | KV | TIER | SERVE | HANDOFF},
 	{"protocol", COLLECTIVE | LIFE | STEP | MESSAGES},
 	{"transport", COLLECTIVE | LIFE | STEP | MESSAGES},
-	{"memory", COLLECTIVE | STEP | MESSAGES | COST | LOCAL | SERVE},
+	{"memory", COLLECTIVE | STEP | MESSAGES | COST | LOCAL | KV | TIER | SERVE | HANDOFF},
 	{"redop", COLLECTIVE | STEP},
 	{"root", COLLECTIVE | ROOTED},
 	{"in-place", COLLECTIVE},

@@ -213,10 +213,12 @@ bool fb_handoff_can(void *arg, const struct fb_case *c, char reason[FB_REASON_CH
 static bool adjust(void *arg, struct fb_case *c)
 {
 	struct fb_handoff_state *state = arg;
-	struct fb_kv_backend *e = fb_handoff_engine_of(state, c);
 	const struct fb_handoff_plan p = fb_handoff_plan_of(c);
 	char ignored[FB_REASON_CHARS];
+	struct fb_kv_backend *e;
 
+	c->memory = "-"; /* follows from the engine */
+	e = fb_handoff_engine_of(state, c);
 	if (p.operation == FB_HANDOFF_FIT && (p.get || p.send || !strcmp(c->engine, "auto")))
 		return false;
 	if (fb_kv_left_out(&state->machine, e) || fb_handoff_lacks(state, e, &p) ||
@@ -224,7 +226,7 @@ static bool adjust(void *arg, struct fb_case *c)
 	    (p.form && fb_mover_form(e->ops, p.form) < 0))
 		return false;
 	c->bytes = p.operation == FB_HANDOFF_FIT ? 0 : fb_handoff_bytes(&p);
-	c->memory = e->ops->device ? "device" : "host";
+	c->memory = fb_mover_memory(e->ops, state->machine.settings, e->ops->device);
 	c->transport = e->ops->transport;
 	c->launch = "blocking";
 	if (fb_handoff_can(state, c, ignored) && fb_handoff_part_bytes(&p) > e->part_bytes)
@@ -296,7 +298,8 @@ int fb_handoff_expand(struct fb_run *run, void *arg)
 	const struct fb_handoff_settings *own = state->own;
 	const char *engines[FB_KV_BACKENDS + 2];
 	const struct fb_axes_choices choices = {.engines = engines,
-						.algorithms = fb_handoff_verbs};
+						.algorithms = fb_handoff_verbs,
+						.memories = fb_mover_memories};
 	size_t models = 0, forms = 0, at[16] = {0};
 	int err = FB_OK;
 	bool some = false;

@@ -161,11 +161,13 @@ static bool adjust(void *arg, struct fb_case *c)
 {
 	const struct point *at = arg;
 	const char *form;
-	struct fb_kv_backend *e = fb_tier_engine_of(at->state, c, &form);
+	struct fb_kv_backend *e;
 	bool automatic = !strcmp(c->engine, "auto");
 	char ignored[FB_REASON_CHARS];
 	struct fb_tier_job j;
 
+	c->memory = "-"; /* follows from the engine */
+	e = fb_tier_engine_of(at->state, c, &form);
 	if (automatic ? strcmp(c->algorithm, "auto") != 0
 		      : strcmp(e->ops->name, c->engine) || !has_form(e->ops, c->algorithm))
 		return false;
@@ -182,7 +184,7 @@ static bool adjust(void *arg, struct fb_case *c)
 	c->bytes = j.crossover ? fb_kv_bytes(&j.shape)
 			       : fb_kv_model_bytes(j.model, j.shape.element_bytes,
 						   j.shape.tokens);
-	c->memory = e->ops->device ? "device" : "host";
+	c->memory = fb_mover_memory(e->ops, at->state->machine.settings, e->ops->device);
 	c->transport = e->ops->transport;
 	c->launch = "blocking";
 	if (fb_tier_can(at->state, c, ignored) && 2 * j.area > e->part_bytes)
@@ -243,7 +245,8 @@ int fb_tier_expand(struct fb_run *run, void *arg)
 	struct fb_tier_state *state = arg;
 	const struct fb_tier_settings *own = state->own;
 	const char *engines[FB_KV_BACKENDS + 2], *forms[FORMS] = {NULL};
-	const struct fb_axes_choices choices = {.engines = engines, .algorithms = forms};
+	const struct fb_axes_choices choices = {.engines = engines, .algorithms = forms,
+						.memories = fb_mover_memories};
 	size_t models = 0, at[8] = {0};
 	int err = FB_OK;
 

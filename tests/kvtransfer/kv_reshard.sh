@@ -69,6 +69,20 @@ for family in $FB_MPIS; do
 done
 
 bin=$FB_BUILD/bin/kv_reshard
+# Memory is of one kind on each side, which the row says.
+go 2 "$bin" --engine shm,tcp --tokens 9 --layers 2 --algorithm pack --memory hugepage,vmm
+counts "huge pages" 2 0
+expect "rows in huge pages" "$(rows ',hugepage,')" 2
+go 2 "$bin" --engine shm --tokens 9 --layers 2 --memory host,hugepage
+expect "exit code of two kinds of host memory" "$rc" 3
+holds "$FB_TMP/err" "--memory 'host,hugepage': expected one kind of host memory"
+if [ -x "$FB_BUILD/tests/fake_gpu/kv_reshard" ]; then
+	FB_FAKE_GPU_WORKS=right go 2 "$FB_BUILD/tests/fake_gpu/kv_reshard" --engine copy,cuda \
+		--tokens 9 --layers 2 --algorithm pack --memory vmm
+	expect "rows in memory vmm" "$(rows ',vmm,.*,(ok|few),')" 2
+fi
+verdict kv_reshard_memory
+
 # Groups that are no powers of two, heads that are not theirs, and all places.
 if in_set other_groups; then
 	go 6 "$bin" --engine shm,mpi --kv-heads 6 --tokens 1,9 --layout all --layers 2 \

@@ -102,10 +102,8 @@ static int open_program(struct fb_run *run, void **result)
 	state->ops = described->engines;
 	fb_memory_survey(state->context.world, &state->memory_limit, &ignored);
 	err = fb_memory_one_each(state->context.settings->memory, state->context.world->rank == 0);
-	if (!err)
-		err = open_gpu(state);
-	if (!err)
-		err = open_engines(state);
+	err = err ? err : open_gpu(state);
+	err = err ? err : open_engines(state);
 	if (err) {
 		close_program(state);
 		return err;

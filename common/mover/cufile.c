@@ -59,8 +59,8 @@ struct cufile_region {
 
 /*
  * Local: a file that cuFile takes, with O_DIRECT where the file system has it, as GPUDirect Storage
- * needs it. cuFile looks a file up by its name, so that goes only afterwards. Returns cuFile's error
- * code, or -1 (printed): there is no file.
+ * needs it. cuFile looks a file up by its name, so that goes only afterwards. Returns cuFile's
+ * error code, or -1 (printed): there is no file.
  */
 static int make_file(const struct cufile *api, int *fd, void **handle)
 {

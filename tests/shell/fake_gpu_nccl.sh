@@ -66,6 +66,17 @@ runs all_reduce --nccl-force-by call --bytes 64
 holds "$FB_TMP/out" ',skipped,NCCL 2.28.9 has no configurations of calls \(2.31 has\)'
 verdict fake_gpu_nccl_by_call
 
+# Pretended nodes are hosts of NCCL's, each by a name of its own.
+library=$FB_BUILD/tests/libfake_nccl.so
+FB_FAKE_NCCL_LOG=$FB_TMP/hosts runs all_gather --nodes-as 2 --nccl-force library,pat --bytes 64
+expect "hosts" "$(cat "$FB_TMP"/hosts.* | awk '/ -1$/ { print $1, $2 }' | sed 's/.*-node/node/' |
+	sort -u | tr '\n' ' ')" 'node0 0/2 node1 1/2 '
+holds "$FB_TMP/out" ',skipped,NCCL ran ring:ll128 where pat:library was forced'
+FB_FAKE_NCCL_LOG=$FB_TMP/host runs all_gather --nccl-force library,pat --bytes 64
+expect "no hosts" "$(cat "$FB_TMP"/host.* | grep -c node)" 0
+expect "pat of one host" "$(grep -c 'NCCL ran ring:ll128 where pat' "$FB_TMP/out")" 0
+verdict fake_gpu_nccl_hosts
+
 # Several GPUs in each process: every one is a rank, whoever calls for it.
 library=$FB_BUILD/tests/libfake_nccl.so
 export FB_FAKE_NCCL_LOG=$FB_TMP/calls

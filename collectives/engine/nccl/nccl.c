@@ -110,7 +110,7 @@ static bool nccl_can(const struct fb_engine *engine, const struct fb_case *c,
 	bool grouped = !strcmp(c->algorithm, "grouped");
 	const struct fb_nccl_place place = {
 		.nranks = e->group->nranks,
-		.nnodes = fb_group_one_host(e->group) ? 1 : e->group->nnodes,
+		.nnodes = e->group->nnodes, /* pretended ones too, see fb_nccl_find */
 		.multicast = e->settings->multicast == FB_MULTICAST_ALLOW,
 		.held = e->settings->blocking_kernel && !strcmp(c->launch, "graph"),
 	};

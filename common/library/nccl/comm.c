@@ -8,11 +8,28 @@
 
 #include "common/base/error.h"
 
+/*
+ * Of pretended nodes: NCCL takes ranks for neighbours whose host has the same name, and reads it
+ * once. So its trees, rings and sockets between nodes run on one host; the user's own name stays.
+ */
+static void name_host(const struct fb_session *session)
+{
+	char name[96];
+
+	if (session->settings->nodes_as <= 0)
+		return;
+	snprintf(name, sizeof(name), "%.63s-node%d", session->world->host, session->world->node);
+	(void)setenv("NCCL_HOSTID", name, 0);
+}
+
 static int open_once(void *thing, const struct fb_session *session, char why[FB_REASON_CHARS])
 {
 	struct fb_nccl *nccl = thing;
 	char version[FB_NCCL_NAME_CHARS];
-	int err = fb_nccl_open(nccl, session->settings->nccl_library, why, FB_REASON_CHARS);
+	int err;
+
+	name_host(session);
+	err = fb_nccl_open(nccl, session->settings->nccl_library, why, FB_REASON_CHARS);
 
 	/* Where it lies is among the loaded libraries. */
 	if (!err)

@@ -19,7 +19,8 @@
 
 /*
  * Collective over the group: the session's NCCL (--nccl-library), loaded at first use. All ranks
- * must have it, and in the same version, because with several versions they would only hang.
+ * must have it, and in the same version, because with several versions they would only hang. With
+ * --nodes-as NCCL takes pretended nodes for hosts (NCCL_HOSTID).
  * `shared`: ranks share a GPU (fb_gpu.shared), which NCCL refuses. Returns the same on all ranks of
  * the group: 0 with *nccl, or FB_EUNSUPPORTED with the reason, *nccl zeroed.
  */

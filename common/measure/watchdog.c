@@ -103,15 +103,19 @@ static _Noreturn void end_job(struct fb_watchdog *w)
 {
 	char reason[FB_REPORT_CHARS];
 
-	for (int i = 0; i < 100 && atomic_load_explicit(&w->host->ending, memory_order_acquire) !=
+	for (int i = 0; i < 100 && atomic_load_explicit(&w->host->ending, memory_order_acquire) <
 					   FB_ENDING_SAID;
 	     i++)
 		pause_for(0.01);
 	snprintf(reason, sizeof(reason), "%s", w->host->reason);
 	if (saver(w) != w->slot)
 		wait_for_saver(w);
-	else if (w->config.ending && (w->rank == 0 || left_a_case(w)))
+	else if (w->config.ending && (w->rank == 0 || left_a_case(w)) &&
+		 atomic_load(&w->host->ending) != FB_ENDING_SAVED) {
 		w->config.ending(w->config.arg, reason, w->host->asked);
+		/* Who comes late finds rank 0 dead, but has nothing to do in its place. */
+		atomic_store(&w->host->ending, FB_ENDING_SAVED);
+	}
 	if (atomic_load(&w->slot->phase) == FB_PHASE_FINALIZE)
 		_exit(FB_EXIT_FAULT);
 	fb_group_abort(w->world, FB_EXIT_FAULT);

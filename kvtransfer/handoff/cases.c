@@ -15,6 +15,7 @@ const char *const fb_handoff_verbs[] = {"put", "get", "send", NULL};
 const char *const fb_handoff_builds[] = {"warm", "cold", NULL};
 const char *const fb_handoff_forms[] = {"usual", "loop", "strided", "batch", "graph", "threads",
 					"tma", "chained", "single", "sge", "put-signal", "put",
+					"block", "warp", "thread", "block-tma",
 					NULL};
 const char *const fb_stream_starts[] = {"request", "layer", NULL};
 const char *const fb_handoff_contents[] = {"cache", "weights", NULL};

@@ -121,6 +121,7 @@ static void put_wire(const struct fb_step_instance *i, double communication_us,
 static void put_row(const struct fb_step_instance *i, const struct table *t, double step_us,
 		    struct fb_traits *traits)
 {
+	const struct fb_schedule_program *program = i->state->program;
 	double *extra = traits->extra;
 	double compute = median_of(t, FB_MEASURE_COMPUTE);
 	double communication = median_of(t, FB_MEASURE_COMMUNICATION);
@@ -158,9 +159,9 @@ static void put_row(const struct fb_step_instance *i, const struct table *t, dou
 	if (extra[FB_BACKGROUND_US] > median_of(t, FB_MEASURE_BASE))
 		fb_traits_flag(traits, "background-longer");
 	if (i->base)
-		put_cost(t, i->graph && !(i->state->program->modes &&
-					  i->state->program->modes[i->build.schedule] &
-					  FB_MODE_RECAPTURE), traits);
+		put_cost(t, i->graph && program->has_base &&
+			    !(program->modes && program->modes[i->build.schedule] &
+						FB_MODE_RECAPTURE), traits);
 }
 
 void fb_step_summarise(void *instance, const double *samples_us, size_t n,

@@ -84,11 +84,11 @@ if [ -x "$FB_BUILD/tests/fake_gpu/latency" ]; then
 	expect "copies" "$(rows ',mover-copy,.*,(ok|few),.*"copy engine, ')" 48
 	good 3 bandwidth "${gpus[@]}" --protocol auto --window 5 --pairs all
 	good 3 incast "${gpus[@]}" --protocol auto --window 5
-	# In memory of its own, by a library that is not there.
+	# In memory of its own, by both forms of a library that is not there.
 	FB_FAKE_GPU_EACH=1 FB_NVSHMEM_LIBRARY=$FB_BUILD/tests/libfake_nvshmem.so \
 		good 2 latency --engine mover-nvshmem --algorithm all --bytes 8,300K \
 		--launch "blocking,stream"
-	expect "NVSHMEM" "$(rows ',mover-nvshmem,(put|get),.*,symmetric,.*,(ok|few),')" 8
+	expect "NVSHMEM" "$(rows ',mover-nvshmem,(put|get),.*,symmetric,.*,(ok|few),')" 16
 	verdict p2p_movers_gpus
 fi
 exit "$bad"

@@ -4,11 +4,20 @@
 
 #include "common/plan/builder.h"
 
-enum { GRANULE_BYTES = 64 };
+/*
+ * Parts begin at a processor's cache line; parts of large blocks at a GPU's, whose accesses take
+ * one line more each where they straddle lines. Small blocks have no parts to lose to that.
+ */
+enum { GRANULE_BYTES = 64, LARGE_BLOCK = 64 << 10, LARGE_GRANULE_BYTES = 128 };
+
+static uint64_t granule_bytes(const struct fb_geometry *g)
+{
+	return g->count * g->element_bytes < LARGE_BLOCK ? GRANULE_BYTES : LARGE_GRANULE_BYTES;
+}
 
 static uint64_t granule(const struct fb_geometry *g)
 {
-	return GRANULE_BYTES / g->element_bytes;
+	return granule_bytes(g) / g->element_bytes;
 }
 
 uint64_t fb_block_elements(const struct fb_geometry *g, int rank, uint8_t buffer, uint32_t block)
@@ -81,7 +90,7 @@ size_t fb_message_bound(const struct fb_geometry *g, uint32_t units)
 	uint64_t rest = (units % g->split * slice + g->split - 1) / g->split;
 
 	/* A run of units that crosses blocks rounds once at each end. */
-	return (size_t)(whole + rest + (units % g->split ? 2 : 0)) * GRANULE_BYTES;
+	return (size_t)((whole + rest + (units % g->split ? 2 : 0)) * granule_bytes(g));
 }
 
 uint64_t fb_slices_for(const struct fb_geometry *g, uint32_t units, uint64_t channels,

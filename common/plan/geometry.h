@@ -3,7 +3,8 @@
  * From units to bytes: where the chunks of a plan lie for a given operation and slice.
  *
  * Every block is cut into `parts` slices, and the plan's units are shares of a slice (plan.h).
- * Boundaries fall on multiples of 64 bytes, so that slices start on cache lines.
+ * Boundaries fall on multiples of 64 bytes, and of 128 in blocks of 64 KiB and more, so that slices
+ * start on cache lines of processors and of GPUs.
  */
 #ifndef FB_COMMON_PLAN_GEOMETRY_H
 #define FB_COMMON_PLAN_GEOMETRY_H

@@ -74,7 +74,7 @@ bool fb_device_case(const struct fb_collective_state *state, struct fb_case *c)
 	if (!fb_engines[fb_engine_index(c->engine)]->device) {
 		if (!strcmp(s->engine, FB_USUAL_ENGINES) && strcmp(state->engine_list, "all") &&
 		    fb_memory_of(c) == FB_MEMORY_HOST)
-			c->memory = fb_memories[FB_MEMORY_DEVICE]; /* where the others' is */
+			c->memory = fb_memory_kinds[FB_MEMORY_DEVICE].name; /* as the others' */
 		return !streams;
 	}
 	/* "all" engines are those that this machine has; one that is named gets its rows. */

@@ -306,8 +306,7 @@ static bool can_alone(const struct fb_step_state *s, const struct fb_dag *dag,
 	else if (device && !s->collective->gpu.all_reach)
 		snprintf(reason, FB_REASON_CHARS, "a GPU does not reach all others");
 	else if (device && fb_memory_by_library(fb_memory_of(c)))
-		snprintf(reason, FB_REASON_CHARS, "memory %s is a library's: no other rank sees it",
-			 c->memory);
+		snprintf(reason, FB_REASON_CHARS, "no other rank sees memory %s", c->memory);
 	else if (!strcmp(c->launch, "graph"))
 		snprintf(reason, FB_REASON_CHARS, "a step of several GPUs is not captured");
 	else

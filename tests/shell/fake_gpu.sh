@@ -114,8 +114,8 @@ engines() {
 		tr '\n' ' '
 }
 expect "engines of a plain run" "$(engines)" "auto nccl "
-expect "engines of ring" "$(engines --algorithm ring)" "copy cuda host mpi nccl "
-expect "all engines" "$(engines --engine all)" "copy cuda host mpi nccl "
+expect "engines of ring" "$(engines --algorithm ring)" "copy cuda host mpi nccl nvshmem "
+expect "all engines" "$(engines --engine all)" "copy cuda host mpi nccl nvshmem "
 runs 2 all_reduce --engine auto --bytes 8,1M --launch stream,graph --cadence all
 expect "engine auto without a table" "$(grep -c ',auto,auto,auto,p2p,.* by ' "$FB_TMP/out")" 8
 verdict fake_gpu_auto
@@ -223,7 +223,7 @@ verdict fake_gpu_steps
 # A launch that the GPU does not hold whole costs its rows, and is said once.
 scripts/launch 3 "$bin/all_reduce" "${fast[@]}" --engine cuda --channels 200 --algorithm ring \
 	--bytes 8,1M >"$FB_TMP/out" 2>"$FB_TMP/err" || fail "too many channels end the job"
-expect "rows of too many channels" "$(grep -c ',skipped,' "$FB_TMP/out")" 8
+expect "rows of too many channels" "$(grep -c ',skipped,' "$FB_TMP/out")" 10
 expect "lines that say so" "$(grep -c '200 channels .* 132 blocks that the GPU holds' \
 	"$FB_TMP/err")" 1
 verdict fake_gpu_resident

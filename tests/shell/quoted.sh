@@ -116,4 +116,41 @@ while read -r _ name cells; do
 done <docs/gpu-engine.md
 [ "$compared" -eq 36 ] || fail "$compared times were compared, not 36"
 verdict quoted_times
+
+# column PROGRAM COLUMN OPERATION ENGINE VARIANT: of the row of results/reference/h100x2-steps.
+column() {
+	sed 's/"[^"]*"/-/g' "$reference/h100x2-steps/$1.csv" |
+		awk -F, -v column="$2" -v want="$3,$4,$5" '
+		NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i }
+		$at["operation"] "," $at["engine"] "," $at["variant"] == want { print $at[column] }'
+}
+
+# The steps on two H100: exposed time over buckets, in ms, and bubbles beside theory.
+compared=0 program=''
+while read -r _ name cells; do
+	name=${name# } name=${name% }
+	case $name in
+	'exposed, ms') program=ddp; read -ra heads <<<"$cells" ;;
+	bubble_share) program=pipeline; read -ra heads <<<"$cells" ;;
+	'') program='' ;;
+	esac
+	[[ -n $program && $cells =~ ^\ [0-9.]+\ .*[0-9]\.[0-9] ]] || continue
+	read -ra values <<<"$cells"
+	for i in "${!values[@]}"; do
+		quoted=${values[i]// /} head=${heads[i]// /}
+		if [ "$program" = ddp ]; then
+			got=$(column ddp exposed_us overlap "$name" \
+				"bucket=$head;layers=8;tokens=2048" | awk '{ print $1 / 1000 }')
+		else
+			side=${name#*, } what=bubble_share
+			[ "$side" != theory ] || { side=copy what=bubble_theory; }
+			got=$(column pipeline "$what" "${name%,*}" "$side" \
+				"compute=20ms;layers=8;microbatches=$head")
+		fi
+		expect "$program, $name, $head" "$quoted" "$(rounded "$got" "$quoted")"
+		compared=$((compared + 1))
+	done
+done <docs/overlap.md
+[ "$compared" -eq 68 ] || fail "$compared figures of steps were compared, not 68"
+verdict quoted_steps
 exit "$bad"

@@ -31,7 +31,7 @@ static int settle(const struct fb_life_context *c, fb_nccl_comm comm, const char
 int fb_life_nccl_init(struct fb_life_context *c, int part, fb_nccl_comm *comm, bool blocks)
 {
 	const struct fb_group *group = &c->part[part].group;
-	struct fb_nccl_config config = fb_nccl_config_plain();
+	struct fb_nccl_config config = fb_nccl_config_plain(c->nccl);
 	struct fb_nccl_id id;
 	int err = FB_OK;
 
@@ -54,7 +54,7 @@ int fb_life_nccl_init(struct fb_life_context *c, int part, fb_nccl_comm *comm, b
 static int init_scalable(struct fb_life_context *c, int part, fb_nccl_comm *comm)
 {
 	const struct fb_group *group = &c->part[part].group;
-	struct fb_nccl_config config = fb_nccl_config_plain();
+	struct fb_nccl_config config = fb_nccl_config_plain(c->nccl);
 	struct fb_nccl_id id, *ids = calloc((size_t)group->nranks, sizeof(*ids));
 	int err;
 
@@ -254,6 +254,7 @@ static int make_parent(struct fb_life_context *c)
 	struct fb_life_nccl *own = c->own;
 	const char *name = c->life->operation;
 	bool grows = !strcmp(name, "grow");
+	struct fb_nccl_config config = fb_nccl_config_plain(c->nccl);
 	int nranks = c->world->nranks - grows, err = FB_OK;
 	struct fb_nccl_id id;
 
@@ -264,8 +265,8 @@ static int make_parent(struct fb_life_context *c)
 		err = failed(c, NULL, c->nccl->GetUniqueId(&id), "GetUniqueId");
 	MPI_Bcast(&id, sizeof(id), MPI_BYTE, 0, c->world->comm);
 	if (!err && c->world->rank < nranks)
-		err = failed(c, NULL, c->nccl->CommInitRank(&own->parent, nranks, id,
-							    c->world->rank), "CommInitRank");
+		err = failed(c, NULL, fb_nccl_init_rank(c->nccl, &own->parent, nranks,
+				     id, c->world->rank, &config), "CommInitRank");
 	return err;
 }
 

@@ -2,9 +2,9 @@
 /*
  * A library with NCCL's interface that only writes down how it was called, so that the engine's
  * side of it can be tested without a GPU. With FAKE_OLD it is version 2.18.5 and lacks what came
- * later, with FAKE_NEW it is 2.31.2 (libfake_nccl_2_31.c). Parameters are as in NCCL's manual,
- * declared once more and not shared with the engine, so that a mistake there does not repeat
- * itself here.
+ * later, with FAKE_NEW it is 2.31.2 (libfake_nccl_2_31.c), with FAKE_NEWEST 2.32.3. Parameters are
+ * as in NCCL's manual, declared once more and not shared with the engine, so that a mistake there
+ * does not repeat itself here.
  */
 #include "tests/fake/nccl.h"
 #include "tests/fake/nccl_ranks.h"
@@ -26,10 +26,14 @@ typedef struct {
 	int split_share, traffic_class;
 	const char *comm_name;
 	int collnet_enable, cta_policy, shrink_share, nvls_ctas;
+	int later[10]; /* nChannelsPerNetPeer to hostCftMode */
+	int nvls_host_mode;
 } config_t;
 
 #if defined(FAKE_OLD)
 enum { VERSION = 21805 };
+#elif defined(FAKE_NEWEST)
+enum { VERSION = 23203 };
 #elif defined(FAKE_NEW)
 enum { VERSION = 23102 };
 #else
@@ -149,6 +153,15 @@ API(CommInitRankConfig, comm_t *comm, int nranks, unique_id id, int rank, config
 	calls.min_ctas = config->min_ctas;
 	calls.max_ctas = config->max_ctas;
 	calls.cta_policy = config->cta_policy;
+	calls.cluster = config->cga_cluster_size;
+	/* As NCCL, it takes what lies within the size that the caller knew. */
+	calls.nvls_host_mode = VERSION >= 23203 && config->size == sizeof(*config)
+		? config->nvls_host_mode : -2147483647 - 1;
+	if (calls.nvls_host_mode == 0x7fffffff)
+		fake_tell("no-multicast", rank, nranks, -1);
+	for (size_t i = 0; config->size == sizeof(*config) && i < 10; i++)
+		if (config->later[i] != -2147483647 - 1)
+			return 4;
 	return make(comm, nranks, id, rank);
 }
 

@@ -24,7 +24,7 @@ struct fake_calls {
 	/* Of the last communicator that was made: the environment and the configuration then. */
 	char algorithm[32], protocol[32];
 	int min_ctas, max_ctas, cta_policy, blocking, made, aborted, destroyed, registered, windows;
-	int finalized, revoked, simulated;
+	int cluster, nvls_host_mode, finalized, revoked, simulated;
 	/* Of the last call that had a configuration. */
 	char selection[96];
 	int configured, call_min_ctas, call_max_ctas;

@@ -77,6 +77,31 @@ expect "no hosts" "$(cat "$FB_TMP"/host.* | grep -c node)" 0
 expect "pat of one host" "$(grep -c 'NCCL ran ring:ll128 where pat' "$FB_TMP/out")" 0
 verdict fake_gpu_nccl_hosts
 
+# What cannot run here has its row, and the row its reason.
+runs all_reduce --nccl-force all --bytes 64
+for reason in "nvls,simple.*,skipped,multicast off" "nvlstree,simple.*,skipped,multicast off" \
+	"collnetdirect,simple.*,skipped,\"?NCCL's collnetdirect needs several nodes" \
+	"collnetchain,simple.*,skipped,\"?NCCL's collnetchain needs several nodes" \
+	"pat,simple.*,skipped,\"?NCCL has no pat for all_reduce"; do
+	holds "$FB_TMP/out" ",nccl,$reason"
+done
+runs all_gather --nccl-force all --bytes 64 --nodes-as 2
+holds "$FB_TMP/out" ",collnetdirect,.*,skipped,.*needs a plugin and NCCL_COLLNET_ENABLE=1"
+verdict fake_gpu_nccl_reasons
+
+# From 2.32 on each communicator is told to do without multicast, where that is not allowed.
+# told N OPTION...: N ranks' communicators of an all_reduce.
+told() {
+	rm -f "$FB_TMP"/told.*
+	FB_FAKE_NCCL_LOG=$FB_TMP/told runs "${@:2}" --bytes 64
+	expect "told by ${*:2}" "$(cat "$FB_TMP"/told.* | grep -c '^no-multicast')" "$1"
+}
+told 0 all_reduce
+library=$FB_BUILD/tests/libfake_nccl_2_32.so
+told 2 all_reduce
+told 0 all_reduce --multicast allow
+verdict fake_gpu_nccl_multicast
+
 # Several GPUs in each process: every one is a rank, whoever calls for it.
 library=$FB_BUILD/tests/libfake_nccl.so
 export FB_FAKE_NCCL_LOG=$FB_TMP/calls
@@ -98,6 +123,9 @@ FB_FAKE_GPUS=4 called 1 2 4 0 broadcast --launch threads --bytes 64 --gpus-per-p
 holds "$FB_TMP/out" ',nccl-process,.*,gpus_per_process=2,.*: 2 GPUs a process by threads, '
 unset FB_FAKE_NCCL_LOG
 export FB_FAKE_GPUS=4
+library=$FB_BUILD/tests/libfake_nccl_2_32.so
+told 4 all_reduce --launch group
+library=$FB_BUILD/tests/libfake_nccl.so
 runs all_reduce --launch init_all --bytes 8
 holds "$FB_TMP/out" ",skipped,\"ncclCommInitAll is one process's, for all of its GPUs"
 runs all_reduce --gpus-per-process 3 --bytes 8

@@ -37,6 +37,14 @@ SAME(offsetof(struct fb_nccl_config, cta_policy), offsetof(ncclConfig_t, CTAPoli
 SAME(offsetof(struct fb_nccl_config, shrink_share), offsetof(ncclConfig_t, shrinkShare));
 SAME(offsetof(struct fb_nccl_config, nvls_ctas), offsetof(ncclConfig_t, nvlsCTAs));
 #endif
+#if NCCL_VERSION_CODE >= 23203
+SAME(sizeof(struct fb_nccl_config), sizeof(ncclConfig_t));
+SAME(offsetof(struct fb_nccl_config, channels_per_peer),
+     offsetof(ncclConfig_t, nChannelsPerNetPeer));
+SAME(offsetof(struct fb_nccl_config, host_cft), offsetof(ncclConfig_t, hostCftMode));
+SAME(offsetof(struct fb_nccl_config, nvls_host), offsetof(ncclConfig_t, nvlsHostMode));
+SAME(FB_NCCL_NVLS_HOST_OFF, ncclNvlsHostModeDisable);
+#endif
 #if NCCL_VERSION_CODE >= 23100
 SAME(offsetof(struct fb_nccl_call_config, extensions), offsetof(ncclCollConfig_t, ext));
 SAME(offsetof(struct fb_nccl_call_config, min_ctas), offsetof(ncclCollConfig_t, minCTAs));
@@ -149,6 +157,45 @@ static void test_versions(void)
 	CHECK_STR(fb_nccl_version_text(&old, text), "2.7.8");
 }
 
+/* What a communicator that was made with `nccl`'s plain configuration was told of multicast. */
+static int multicast_told(const struct fb_nccl *nccl)
+{
+	struct fb_nccl_config config = fb_nccl_config_plain(nccl);
+	struct fb_nccl_id id;
+	fb_nccl_comm comm = NULL;
+
+	fake_calls_of(nccl)->nvls_host_mode = -1;
+	CHECK_INT(nccl->GetUniqueId(&id), 0);
+	CHECK_INT(nccl->CommInitRankConfig(&comm, 1, id, 0, &config), 0);
+	if (comm)
+		(void)nccl->CommAbort(comm);
+	return fake_calls_of(nccl)->nvls_host_mode;
+}
+
+static void test_multicast(void)
+{
+	const struct {
+		const char *file;
+		size_t size;
+		int told;
+	} version[] = {{"libfake_nccl.so", 72, FB_NCCL_UNDEFINED_INT},
+		       {"libfake_nccl_2_31.so", 72, FB_NCCL_UNDEFINED_INT},
+		       {"libfake_nccl_2_32.so", 120, FB_NCCL_NVLS_HOST_OFF}};
+
+	for (size_t i = 0; i < sizeof(version) / sizeof(version[0]); i++) {
+		char why[192], path[PATH_MAX];
+		struct fb_nccl nccl;
+
+		if (!CHECK_INT(fb_nccl_open(&nccl, beside_program(version[i].file, path), why,
+					    sizeof(why)), 0))
+			continue;
+		CHECK_INT(fb_nccl_config_plain(&nccl).size, version[i].size);
+		CHECK_INT(multicast_told(&nccl), version[i].told);
+		nccl.multicast = true;
+		CHECK_INT(multicast_told(&nccl), FB_NCCL_UNDEFINED_INT);
+	}
+}
+
 static void test_errors(void)
 {
 	struct fb_nccl nccl;
@@ -169,6 +216,7 @@ int main(void)
 	test_header();
 	test_missing();
 	test_versions();
+	test_multicast();
 	test_errors();
 	return check_done("nccl_api");
 }

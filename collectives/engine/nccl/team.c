@@ -11,6 +11,7 @@
 #include "common/base/error.h"
 #include "common/base/spin.h"
 #include "common/cuda/gpu_stream.h"
+#include "common/library/nccl/comm.h"
 
 enum { LOOKS = 1 << 14 }; /* before a thread goes to sleep */
 
@@ -201,11 +202,12 @@ static int init_one(void *arg, int member)
 {
 	struct making *m = arg;
 	const struct fb_group *group = m->team->group;
-	int gpus = m->team->gpus;
+	struct fb_nccl_config config = fb_nccl_config_plain(m->nccl);
+	int gpus = m->team->gpus, rank = group->rank * gpus + member;
 
 	return fb_nccl_error(m->nccl, NULL,
-			     m->nccl->CommInitRank(&m->comm[member], group->nranks * gpus, m->id,
-						   group->rank * gpus + member), "CommInitRank");
+			     fb_nccl_init_rank(m->nccl, &m->comm[member], group->nranks * gpus,
+					       m->id, rank, &config), "CommInitRank");
 }
 
 static int init_all(struct making *m)

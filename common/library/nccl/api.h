@@ -30,7 +30,9 @@ enum {
 	FB_NCCL_CALL_CONFIG_VERSION = 23102, /* of which struct fb_nccl_call_config is a copy */
 	FB_NCCL_ESTIMATE_MAGIC = 0x74685283,
 	FB_NCCL_ESTIMATE_VERSION = 22200,
-	FB_NCCL_CONFIG_VERSION = 22703,      /* of which struct fb_nccl_config is a copy */
+	FB_NCCL_CONFIG_VERSION = 22703,      /* of struct fb_nccl_config up to nvls_ctas */
+	FB_NCCL_CONFIG_NVLS_VERSION = 23203, /* of the whole of it */
+	FB_NCCL_NVLS_HOST_OFF = 0x7fffffff,  /* ncclNvlsHostModeDisable */
 	FB_NCCL_UNDEFINED_INT = -2147483647 - 1,
 	FB_NCCL_WINDOW_SYMMETRIC = 1,
 	FB_NCCL_CTA_POLICY_ZERO = 2,         /* 2.28: copy engines, where it has them */
@@ -45,8 +47,9 @@ struct fb_nccl_id {
 };
 
 /*
- * ncclConfig_t as of 2.27.3: NCCL gives members of later versions their defaults, and versions
- * before read as many bytes as they know.
+ * ncclConfig_t as of 2.32.3, whose `size` says how much of it counts: as of 2.27.3 up to nvls_ctas,
+ * which versions before read as far as they know it; all of it from 2.32.3 on. NCCL gives members
+ * behind `size` their defaults.
  */
 struct fb_nccl_config {
 	size_t size;
@@ -56,6 +59,9 @@ struct fb_nccl_config {
 	int split_share, traffic_class;
 	const char *comm_name;
 	int collnet_enable, cta_policy, shrink_share, nvls_ctas;
+	int channels_per_peer, nvlink_centric, graph_usage, rma_contexts, most_peers;
+	int graph_order, launch_order, rma_signals, rma_eager, host_cft;
+	int nvls_host; /* FB_NCCL_NVLS_HOST_OFF: no NVLink multicast */
 };
 
 /* ncclSimInfo_t, as of 2.22. */
@@ -85,6 +91,7 @@ struct fb_nccl {
 	void *handle;           /* of dlopen */
 	int version;            /* 22809 is 2.28.9 */
 	const char *file;       /* where it was loaded from; the linker's memory */
+	bool multicast;         /* communicators may use NVLink multicast; fb_nccl_open: no */
 	/* Always there. Result codes are ncclResult_t, streams are cudaStream_t. */
 	int (*GetVersion)(int *version);
 	const char *(*GetErrorString)(int code);

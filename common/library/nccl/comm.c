@@ -67,6 +67,7 @@ int fb_nccl_find(struct fb_nccl *nccl, const struct fb_session *session,
 	if (err)
 		return err;
 	*nccl = *(const struct fb_nccl *)found;
+	nccl->multicast = session->settings->multicast == FB_MULTICAST_ALLOW;
 	if (fb_group_same(group, fb_nccl_version_text(nccl, version), sizeof(version)))
 		return FB_OK;
 	snprintf(why, FB_REASON_CHARS, "ranks found NCCL of different versions");
@@ -118,36 +119,45 @@ static bool is_for(const struct fb_nccl_group *g, const struct fb_nccl_need *nee
 	       (need->registration == FB_NCCL_NONE || g->need.segment == need->segment);
 }
 
-struct fb_nccl_config fb_nccl_config_plain(void)
+struct fb_nccl_config fb_nccl_config_plain(const struct fb_nccl *nccl)
 {
+	const int unset = FB_NCCL_UNDEFINED_INT;
+	bool whole = nccl->version >= FB_NCCL_CONFIG_NVLS_VERSION;
+
 	return (struct fb_nccl_config){
-		.size = sizeof(struct fb_nccl_config), .magic = FB_NCCL_CONFIG_MAGIC,
-		.version = FB_NCCL_CONFIG_VERSION, .blocking = 1,
-		.cga_cluster_size = FB_NCCL_UNDEFINED_INT, .min_ctas = FB_NCCL_UNDEFINED_INT,
-		.max_ctas = FB_NCCL_UNDEFINED_INT, .net_name = NULL,
-		.split_share = FB_NCCL_UNDEFINED_INT, .traffic_class = FB_NCCL_UNDEFINED_INT,
-		.comm_name = NULL, .collnet_enable = FB_NCCL_UNDEFINED_INT,
-		.cta_policy = FB_NCCL_UNDEFINED_INT, .shrink_share = FB_NCCL_UNDEFINED_INT,
-		.nvls_ctas = FB_NCCL_UNDEFINED_INT,
+		.size = whole ? sizeof(struct fb_nccl_config)
+			      : offsetof(struct fb_nccl_config, channels_per_peer),
+		.magic = FB_NCCL_CONFIG_MAGIC,
+		.version = whole ? FB_NCCL_CONFIG_NVLS_VERSION : FB_NCCL_CONFIG_VERSION,
+		.blocking = 1, .cga_cluster_size = unset, .min_ctas = unset, .max_ctas = unset,
+		.net_name = NULL, .split_share = unset, .traffic_class = unset, .comm_name = NULL,
+		.collnet_enable = unset, .cta_policy = unset, .shrink_share = unset,
+		.nvls_ctas = unset, .channels_per_peer = unset, .nvlink_centric = unset,
+		.graph_usage = unset, .rma_contexts = unset, .most_peers = unset,
+		.graph_order = unset, .launch_order = unset, .rma_signals = unset,
+		.rma_eager = unset, .host_cft = unset,
+		.nvls_host = nccl->multicast ? unset : FB_NCCL_NVLS_HOST_OFF,
 	};
 }
 
-/* Versions before 2.14 take no configuration, and then NCCL chooses the channels. */
+int fb_nccl_init_rank(const struct fb_nccl *nccl, fb_nccl_comm *comm, int nranks,
+		      struct fb_nccl_id id, int rank, struct fb_nccl_config *config)
+{
+	return nccl->CommInitRankConfig ? nccl->CommInitRankConfig(comm, nranks, id, rank, config)
+					: nccl->CommInitRank(comm, nranks, id, rank);
+}
+
 static int init(const struct fb_nccl *nccl, const struct fb_group *w, struct fb_nccl_id id,
 		struct fb_nccl_group *g)
 {
-	struct fb_nccl_config config = fb_nccl_config_plain();
+	struct fb_nccl_config config = fb_nccl_config_plain(nccl);
 
 	if (g->need.channels)
 		config.min_ctas = config.max_ctas = g->need.channels;
 	if (g->need.registration == FB_NCCL_WINDOW_COPY)
 		config.cta_policy = FB_NCCL_CTA_POLICY_ZERO;
-	if (!nccl->CommInitRankConfig)
-		return fb_nccl_error(nccl, NULL,
-				     nccl->CommInitRank(&g->comm, w->nranks, id, w->rank),
-				     "CommInitRank");
 	return fb_nccl_error(nccl, NULL,
-			     nccl->CommInitRankConfig(&g->comm, w->nranks, id, w->rank, &config),
+			     fb_nccl_init_rank(nccl, &g->comm, w->nranks, id, w->rank, &config),
 			     "CommInitRankConfig");
 }
 

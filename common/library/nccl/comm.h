@@ -45,8 +45,19 @@ enum fb_nccl_registration fb_nccl_registration_of(const char *name);
 bool fb_nccl_can_register(const struct fb_nccl *nccl, enum fb_nccl_registration how,
 			  const char *memory, char reason[FB_REASON_CHARS]);
 
-/* A configuration in which nothing is chosen but that calls block. */
-struct fb_nccl_config fb_nccl_config_plain(void);
+/*
+ * Pure: a configuration in which nothing is chosen but that calls block, and that from 2.32 on
+ * NVLink multicast is off where it is not allowed: a second time, as NCCL_NVLS_ENABLE=0 has said so
+ * before, for whoever changes the environment after the start.
+ */
+struct fb_nccl_config fb_nccl_config_plain(const struct fb_nccl *nccl);
+
+/*
+ * Collective over the communicator: makes it, by ncclCommInitRank in versions before 2.14, which
+ * take no configuration. NCCL's result, not printed.
+ */
+int fb_nccl_init_rank(const struct fb_nccl *nccl, fb_nccl_comm *comm, int nranks,
+		      struct fb_nccl_id id, int rank, struct fb_nccl_config *config);
 
 /* What a case needs of its communicator; equal on all ranks but for pointers. */
 struct fb_nccl_need {

@@ -292,15 +292,31 @@ bool fb_kv_left_out(const struct fb_kv_machine *m, const struct fb_kv_backend *b
 	return b->device && !m->has_gpu && !strcmp(m->settings->engine, "all");
 }
 
+/* All ranks get what the lowest one with a path has. */
+static void agree_on_path(const struct fb_group *w, struct fb_traits *traits)
+{
+	int rank = *traits->path ? w->rank : w->nranks;
+
+	MPI_Allreduce(MPI_IN_PLACE, &rank, 1, MPI_INT, MPI_MIN, w->comm);
+	if (rank == w->nranks)
+		return;
+	MPI_Bcast(traits->path, sizeof(traits->path), MPI_CHAR, rank, w->comm);
+	MPI_Bcast(traits->flags, sizeof(traits->flags), MPI_CHAR, rank, w->comm);
+	MPI_Bcast(&traits->channels, 1, MPI_INT, rank, w->comm);
+}
+
 void fb_kv_backend_path(const struct fb_kv_machine *m, const struct fb_kv_backend *b,
-			bool chosen, char path[FB_PATH_CHARS])
+			bool chosen, struct fb_traits *traits)
 {
 	/* All of it but for a path beyond what any mover says. */
 	enum { OWN_CHARS = FB_PATH_CHARS - 96 };
 	const struct fb_path_line *put = line_of(m, b, false), *get = line_of(m, b, true);
 	const struct fb_path_line *line = put ? put : get;
-	char own[FB_PATH_CHARS];
+	char own[FB_PATH_CHARS], *path = traits->path;
 
+	agree_on_path(m->world, traits);
+	if (!*path)
+		snprintf(path, FB_PATH_CHARS, "%s", b->ops ? b->ops->summary : "no transfer");
 	if (!chosen)
 		return;
 	snprintf(own, sizeof(own), "%s", path);

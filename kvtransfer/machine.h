@@ -98,8 +98,14 @@ uint64_t fb_kv_most_bytes(const struct fb_kv_machine *m, bool device);
 /* "all" engines are those that this machine has; one that is named gets its rows. */
 bool fb_kv_left_out(const struct fb_kv_machine *m, const struct fb_kv_backend *b);
 
-/* Of rows with engine auto: puts who was chosen, and by which lines, before the path. */
+/*
+ * Collective: the row's path, channels and flags. A rank that starts moves has put into *traits
+ * what its mover says of one; other ranks have left the path empty. All ranks get what the lowest
+ * of those has, because the row's rank may only be the target. If no rank starts moves, the path
+ * is the backend's summary. `chosen`: by engine auto; which backend, and by which lines of the
+ * path table, goes before the path.
+ */
 void fb_kv_backend_path(const struct fb_kv_machine *m, const struct fb_kv_backend *b,
-			bool chosen, char path[FB_PATH_CHARS]);
+			bool chosen, struct fb_traits *traits);
 
 #endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What a row says of its requests; see handoff.h. */
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -128,6 +127,21 @@ static void count(struct fb_handoff_instance *i)
 			sum[3] / (double)i->calls / (sum[2] / (1 << 30));
 }
 
+/* Local: by the first link that this rank posts, if any. Moves of cold cases are not kept. */
+static void describe_move(struct fb_handoff_instance *i, struct fb_traits *traits)
+{
+	struct fb_handoff_link *link = i->link;
+
+	if (!i->posts)
+		return;
+	while (!fb_handoff_posts(i, link))
+		link++;
+	if (!i->plan.cold || !fb_handoff_build(i, link))
+		i->engine->ops->describe(link->move[0], traits);
+	if (i->plan.cold)
+		fb_handoff_unbuild(i, link);
+}
+
 void fb_handoff_describe(void *instance, struct fb_traits *traits)
 {
 	struct fb_handoff_instance *i = instance;
@@ -142,17 +156,11 @@ void fb_handoff_describe(void *instance, struct fb_traits *traits)
 		if (all && i->calls)
 			put_stages(i, all);
 		free(all);
-		for (int k = 0; k < i->links && !*traits->path; k++)
-			if (i->link[k].note)
-				i->engine->ops->describe(i->link[k].note, traits);
-			else if (!i->plan.cold)
-				i->engine->ops->describe(i->link[k].move[0], traits);
+		describe_move(i, traits);
 		traits->algorithm_bytes = i->bytes;
 		traits->bus_factor = 1;
 		traits->bound_us = i->bulk_us;
 	}
-	if (!*traits->path)
-		snprintf(traits->path, sizeof(traits->path), "%s", i->engine->ops->summary);
-	fb_kv_backend_path(&i->state->machine, i->engine, i->automatic, traits->path);
+	fb_kv_backend_path(&i->state->machine, i->engine, i->automatic, traits);
 	memcpy(traits->extra, i->value, sizeof(i->value));
 }

@@ -340,7 +340,7 @@ void fb_tier_describe(void *instance, struct fb_traits *traits)
 	MPI_Allreduce(MPI_IN_PLACE, &i->wrong, 1, MPI_C_BOOL, MPI_LOR,
 		      i->state->machine.world->comm);
 	i->engine->ops->describe(timed_move(i), traits);
-	fb_kv_backend_path(&i->state->machine, i->engine, i->automatic, traits->path);
+	fb_kv_backend_path(&i->state->machine, i->engine, i->automatic, traits);
 	traits->algorithm_bytes = i->bytes;
 	traits->bus_factor = 1;
 	traits->bound_us = (double)NAN; /* bulk_us is what the same mover takes */

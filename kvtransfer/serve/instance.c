@@ -173,25 +173,28 @@ static void put_requests(struct fb_serve_instance *i, double *value)
 	value[FB_SERVE_TOKENS_PER_S] = a->tokens / a->span;
 }
 
-/* What computes is a worker's to say; the row is the router's. */
-static void put_path(const struct fb_serve_instance *i, char path[FB_PATH_CHARS])
+/* What computes, and what carries caches, is a worker's to say; the row is the router's. */
+static void put_path(const struct fb_serve_instance *i, struct fb_traits *traits)
 {
 	char text[128] = "";
+	size_t used;
 
+	traits->channels = i->carried.channels;
+	memcpy(traits->path, i->carried.path, sizeof(traits->path));
+	memcpy(traits->flags, i->carried.flags, sizeof(traits->flags));
+	fb_kv_backend_path(&i->state->machine, i->engine, i->automatic, traits);
 	if (i->compute)
 		fb_kv_compute_describe(i->compute, text, sizeof(text));
 	MPI_Bcast(text, sizeof(text), MPI_CHAR, 1, i->state->machine.world->comm);
-	snprintf(path, FB_PATH_CHARS, "%s; %s", i->engine->ops ? i->engine->ops->summary
-							       : "no transfer", text);
+	used = strlen(traits->path);
+	snprintf(traits->path + used, sizeof(traits->path) - used, "; %s", text);
 }
 
 void fb_serve_describe(void *instance, struct fb_traits *traits)
 {
 	struct fb_serve_instance *i = instance;
 
-	put_path(i, traits->path);
-	if (i->engine->ops)
-		fb_kv_backend_path(&i->state->machine, i->engine, i->automatic, traits->path);
+	put_path(i, traits);
 	traits->bound_us = (double)NAN;
 	if (i->state->machine.world->rank)
 		return;

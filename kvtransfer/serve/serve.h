@@ -185,6 +185,7 @@ struct fb_serve_instance {
 	struct fb_account account;
 	double hit_tokens, all_tokens;
 	struct fb_series knee, ratio; /* of all runs but the first */
+	struct fb_traits carried; /* workers: what the mover says of the first cache sent */
 	int runs;
 };
 

@@ -155,6 +155,8 @@ static int look_at_mover(struct worker *w)
 		err = e->ops->test(job->move, &done);
 		if (err || !done)
 			return err;
+		if (!*w->i->carried.path)
+			e->ops->describe(job->move, &w->i->carried);
 		e->ops->release(job->move);
 		err = tell(w, job, FB_MAIL_SENT);
 		free_job(take(&w->sending));

@@ -110,7 +110,10 @@ elif [ -x "$fake" ]; then
 	requests=4 go 3 --engine copy,cuda,auto,none --memory device --rate 100
 	expect "exit code on emulated GPUs" "$rc" 0
 	expect "rows on emulated GPUs" "$(rows ',(ok|few),')" 4
-	expect "auto on GPUs" "$(rows ',auto,disaggregated,.*cuda, no path table: ')" 1
+	expect "auto on GPUs" \
+		"$(rows ',auto,disaggregated,.*cuda, no path table: kernels, push')" 1
+	# The row's rank routes; what carried the caches is said by a rank that sends.
+	expect "path of caches" "$(rows ',copy,disaggregated,.*copy engine, [^,]*, push')" 1
 	unset FB_FAKE_GPU_WORKS
 	verdict serve_fake_gpu
 else

@@ -24,6 +24,12 @@ static const struct fb_option options[] = {
 	CHOICES(contents, "content", "cache", fb_handoff_contents,
 		"cache: a request's; weights: the matrices of the model's layers, divided as "
 		"tensor parallelism does, without tokens and pages"),
+	NUMBERS(layers, "layers", "0", 0, 1024,
+		"layers of a cache, all alike; 0, here and below: those of --model"),
+	NUMBERS(kv_heads, "kv-heads", "0", 0, 1024,
+		"KV heads of the model; more ranks than that hold copies"),
+	NUMBERS(head_dim, "head-dim", "0", 0, 65536,
+		"elements of a head's K, or V, of a token"),
 	NUMBERS(tokens, "tokens", "1K", 1, UINT64_C(1) << 24, "tokens of the request"),
 	NUMBERS(block_tokens, "block-tokens", "16", 1, 65536, "tokens of a page"),
 	CHOICES(layouts, "layout", "hnd", fb_kv_layouts,

@@ -13,6 +13,7 @@ static void text_of(const struct fb_key *key, const void *at, char *text, size_t
 {
 	const char *name = "";
 	uint64_t number = 0;
+	uint32_t narrow = 0;
 	double real = 0;
 
 	*text = '\0';
@@ -20,6 +21,8 @@ static void text_of(const struct fb_key *key, const void *at, char *text, size_t
 		memcpy(&real, at, sizeof(real));
 	else if (key->type == FB_KEY_TEXT)
 		memcpy((void *)&name, at, sizeof(name));
+	else if (key->type == FB_KEY_U32)
+		memcpy(&narrow, at, sizeof(narrow));
 	else
 		memcpy(&number, at, sizeof(number));
 	if (key->type == FB_KEY_F64 && !isnan(real))
@@ -28,6 +31,8 @@ static void text_of(const struct fb_key *key, const void *at, char *text, size_t
 		snprintf(text, n, "%s", name);
 	else if (key->type == FB_KEY_CHOICE && number != FB_KEY_NONE)
 		snprintf(text, n, "%s", key->names[number]);
+	else if (key->type == FB_KEY_U32 && narrow != UINT32_MAX)
+		snprintf(text, n, "%" PRIu32, narrow);
 	else if (key->type == FB_KEY_U64 && number != FB_KEY_NONE)
 		snprintf(text, n, "%" PRIu64, number);
 }

@@ -14,6 +14,7 @@
 
 enum fb_key_type {
 	FB_KEY_U64,    /* uint64_t, as a decimal number */
+	FB_KEY_U32,    /* uint32_t, the same; UINT32_MAX, the half of FB_KEY_NONE: none */
 	FB_KEY_F64,    /* double; NAN: none */
 	FB_KEY_CHOICE, /* uint64_t, an index in `names` */
 	FB_KEY_TEXT,   /* const char *, which outlives the run; NULL: none */

@@ -29,9 +29,12 @@ const struct fb_key fb_handoff_keys[] = {
 	KEY(content, FB_KEY_CHOICE, fb_handoff_contents),
 	KEY(decode, FB_KEY_U64, NULL),
 	KEY(decode_run, FB_KEY_U64, NULL),
-	KEY(flight, FB_KEY_U64, NULL),
+	KEY(dim, FB_KEY_U32, NULL),
+	KEY(flight, FB_KEY_U32, NULL),
 	KEY(form, FB_KEY_CHOICE, fb_handoff_forms),
 	KEY(grain, FB_KEY_CHOICE, fb_handoff_grains),
+	KEY(heads, FB_KEY_U32, NULL),
+	KEY(layers, FB_KEY_U32, NULL),
 	KEY(layout, FB_KEY_CHOICE, fb_kv_layouts),
 	KEY(model, FB_KEY_CHOICE, fb_kv_model_names),
 	KEY(page_run, FB_KEY_U64, NULL),
@@ -63,6 +66,20 @@ void fb_handoff_keys_clear(struct fb_handoff_keys *keys)
 static uint32_t value(uint64_t member, uint32_t fallback)
 {
 	return member == FB_KEY_NONE ? fallback : (uint32_t)member;
+}
+
+static uint32_t narrow(uint32_t member, uint32_t fallback)
+{
+	return member == UINT32_MAX ? fallback : member;
+}
+
+/* What of a handoff's shape is not the model's. */
+static bool put_own_shape(const struct fb_handoff_keys *keys, struct fb_kv_shape *s)
+{
+	s->layers = narrow(keys->layers, s->layers);
+	s->kv_heads = narrow(keys->heads, s->kv_heads);
+	s->head_dim = narrow(keys->dim, s->head_dim);
+	return keys->layers != UINT32_MAX || keys->heads != UINT32_MAX || keys->dim != UINT32_MAX;
 }
 
 int fb_handoff_open(struct fb_run *run, void **result)
@@ -125,6 +142,7 @@ struct fb_handoff_plan fb_handoff_plan_of(const struct fb_case *c)
 		.cold = value(keys->build, 1) == 1,
 		.wire = (enum fb_kv_wire)value(keys->wire, FB_KV_WIRE_PAGES)};
 	const struct fb_kv_model *model;
+	bool own = false;
 
 	if (strcmp(c->operation, "stream") && keys->form != FB_KEY_NONE)
 		p.form = fb_handoff_forms[keys->form];
@@ -132,6 +150,8 @@ struct fb_handoff_plan fb_handoff_plan_of(const struct fb_case *c)
 		return p;
 	model = fb_kv_model_find(fb_kv_model_names[keys->model]);
 	p.shape = fb_kv_model_shape(model, (uint32_t)fb_datatype_size(c->datatype));
+	if (strcmp(c->operation, "stream"))
+		own = put_own_shape(keys, &p.shape);
 	p.shape.layout = (enum fb_kv_layout)value(keys->layout, FB_KV_LAYOUTS - 1);
 	p.shape.tokens = value(keys->tokens, 1);
 	p.shape.block_tokens = value(keys->block, 1);
@@ -140,7 +160,7 @@ struct fb_handoff_plan fb_handoff_plan_of(const struct fb_case *c)
 	p.shape.churn = value(keys->churn, 0);
 	p.shape.tp[FB_KV_PREFILL] = value(keys->prefill, 1);
 	p.shape.tp[FB_KV_DECODE] = value(keys->decode, 1);
-	p.flight = (int)value(keys->flight, 1);
+	p.flight = (int)narrow(keys->flight, 1);
 	p.lists = 1;
 	p.list[0] = p.shape;
 	if (value(keys->content, 0)) {
@@ -149,7 +169,9 @@ struct fb_handoff_plan fb_handoff_plan_of(const struct fb_case *c)
 			p.unlike = "the model's table has only the experts that a token passes";
 		return p;
 	}
-	/* What is streamed has one move for each layer of the model. */
+	/* Layers of an own shape are alike. What is streamed has one move for each layer. */
+	if (own)
+		return p;
 	if (strcmp(c->operation, "stream"))
 		p.lists = fb_kv_model_lists(model, &p.shape, p.list);
 	else
@@ -235,6 +257,11 @@ static bool adjust(void *arg, struct fb_case *c)
 	return true;
 }
 
+static uint32_t unless_zero(const struct fb_sizes *list, size_t at)
+{
+	return list->value[at] ? (uint32_t)list->value[at] : UINT32_MAX;
+}
+
 /* The keys of one element of the product; fit has none. */
 static void put_keys(const struct fb_handoff_settings *own, const size_t *at, struct fb_case *c)
 {
@@ -255,7 +282,7 @@ static void put_keys(const struct fb_handoff_settings *own, const size_t *at, st
 	keys->build = at[11];
 	/* One is what rows without the key have. */
 	if (own->flight.value[at[12]] > 1)
-		keys->flight = own->flight.value[at[12]];
+		keys->flight = (uint32_t)own->flight.value[at[12]];
 	if (at[14])
 		keys->wire = at[14];
 	if (at[13]) {
@@ -263,6 +290,9 @@ static void put_keys(const struct fb_handoff_settings *own, const size_t *at, st
 		fb_keys_put(c, fb_handoff_keys);
 		return;
 	}
+	keys->layers = unless_zero(&own->layers, at[16]);
+	keys->heads = unless_zero(&own->kv_heads, at[17]);
+	keys->dim = unless_zero(&own->head_dim, at[18]);
 	keys->layout = at[2];
 	keys->block = own->block_tokens.value[at[4]];
 	keys->tokens = own->tokens.value[at[5]];
@@ -279,7 +309,7 @@ static void put_keys(const struct fb_handoff_settings *own, const size_t *at, st
 static bool first_of_tables(const struct fb_handoff_settings *own, const size_t *at)
 {
 	return !(own->layouts & ((UINT64_C(1) << at[2]) - 1)) && !at[4] && !at[5] && !at[8] &&
-	       !at[9] && !at[10];
+	       !at[9] && !at[10] && !at[16] && !at[17] && !at[18];
 }
 
 /* Whether some engine that was asked for has the form. */
@@ -301,7 +331,7 @@ int fb_handoff_expand(struct fb_run *run, void *arg)
 	const struct fb_axes_choices choices = {.engines = engines,
 						.algorithms = fb_handoff_verbs,
 						.memories = fb_mover_memories};
-	size_t models = 0, forms = 0, at[16] = {0};
+	size_t models = 0, forms = 0, at[19] = {0};
 	int err = FB_OK;
 	bool some = false;
 
@@ -313,7 +343,8 @@ int fb_handoff_expand(struct fb_run *run, void *arg)
 	const size_t count[] = {models, 3, FB_KV_LAYOUTS, FB_GRAINS, own->block_tokens.count,
 				own->tokens.count, own->prefill.count, own->decode.count,
 				own->page_run.count, own->decode_run.count, own->churn.count, 2,
-				own->flight.count, 2, FB_KV_WIRES, forms};
+				own->flight.count, 2, FB_KV_WIRES, forms, own->layers.count,
+				own->kv_heads.count, own->head_dim.count};
 	do {
 		struct fb_case base = {.operation = fb_handoff_operations[at[1]],
 				       .registration = "none"};

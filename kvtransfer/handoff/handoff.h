@@ -34,17 +34,24 @@ extern const char *const fb_stream_starts[], *const fb_handoff_contents[];
 struct fb_handoff_settings {
 	uint64_t models, operations, layouts, grains, verbs, builds; /* bits */
 	struct fb_sizes tokens, block_tokens, prefill, decode, page_run, decode_run, churn;
-	struct fb_sizes flight;
+	struct fb_sizes flight, layers, kv_heads, head_dim; /* 0: the model's */
 	uint64_t contents, wires, forms; /* bits */
 };
 
 /* The programs' own axes, of handoff and stream (FB_OWN); FB_KEY_NONE where a case has not. */
 struct fb_handoff_keys {
-	uint64_t block, build, churn, content, decode, decode_run, flight, grain, layout, model;
-	uint64_t page_run, prefill, start, tokens, wire;
+	uint64_t block, build, churn, content, decode, decode_run, grain, layout, model;
+	uint64_t page_run, prefill, tokens, wire;
+	uint32_t flight, layers; /* layers: of handoff, as dim and heads, instead of the model's */
 	union {
 		uint64_t form;   /* of handoff: an index in fb_handoff_forms */
 		uint64_t others; /* of stream */
+	};
+	union {
+		struct {
+			uint32_t dim, heads;
+		};
+		uint64_t start; /* of stream */
 	};
 };
 extern const struct fb_key fb_handoff_keys[], fb_stream_keys[];

@@ -59,6 +59,18 @@ expect "pieces of weights, one rank to one" "$(rows 'decode=1;.*prefill=1,.*,28,
 # Of 4 layers 5 matrices by rows and 2 by columns, of 256 rows each, for either receiver.
 expect "pieces of weights, one rank to two" "$(rows 'decode=2;.*prefill=1,.*,4136,')" 1
 expect "wrong weights" "$(rows ',(wrong|fault),')" 0
+# An own shape: 2 regions of 3 layers, 6 heads, 96 elements of 2 bytes, as kv_reshard has them; what
+# is not given is the model's, whose other layers and second regions are none of its.
+go 6 --engine shm,tcp --layers 3 --kv-heads 6 --head-dim 96 --tokens 37 --layout all \
+	--prefill 1,2,3 --decode 1,2,3 --model gpt-oss-20b,deepseek-v4-like
+latent=$((3 * 6 * 96 * 2 * 37))
+expect "rows of an own shape" \
+	"$(rows ",($latent|$((2 * latent))),.*;dim=96;.*,(ok|few),")" 72
+expect "keys of an own shape" "$(rows ';dim=96;.*heads=6;layers=3;layout=(hnd|nhd);')" 72
+expect "wrong rows of an own shape" "$(rows ',(wrong|fault|skipped),')" 0
+go 2 --engine shm --layers 0,2 --tokens 64
+expect "layers of tiny, and others" \
+	"$(rows ',(131072,.*|65536,.*layers=2;.*),(ok|few),')" 2
 verdict handoff_models
 
 go 2 --engine shm --tokens 304 --model gpt-oss-20b,deepseek-v4-like

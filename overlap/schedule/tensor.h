@@ -11,6 +11,7 @@ enum fb_tensor_schedule {
 	FB_TENSOR_GATHER_GEMM,
 	FB_TENSOR_GEMM_SCATTER,
 	FB_TENSOR_TRAIN,
+	FB_TENSOR_TRAIN_SEQUENCE,
 };
 enum fb_tensor_axis { FB_TENSOR_CHUNKS, FB_TENSOR_DEGREE, FB_TENSOR_BACKGROUND };
 enum { FB_TENSOR_PLACES = 2 }; /* that blocks use in turn */

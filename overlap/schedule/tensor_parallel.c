@@ -8,7 +8,9 @@
  *
  * train goes on with backward, whose blocks are those of forward the other way round, and has two
  * kinds of groups at once: ranks that share a layer sum up activations and errors, and ranks that
- * have the same part of it (the replicas) sum up a block's gradient as soon as it is there.
+ * have the same part of it (the replicas) sum up a block's gradient as soon as it is there. With
+ * sequence parallelism a rank keeps only its share of each block's input, as Megatron-LM does
+ * (Korthikanti et al., 2022): backward gathers it again, for the gradient of the weights.
  */
 #include <stdio.h>
 
@@ -19,7 +21,7 @@
 enum { LANE_REPLICATE = FB_LANE_COMMUNICATE + 1 };
 
 static const char *const schedules[] = {"all_reduce", "sequence", "gather_gemm", "gemm_scatter",
-					 "train", NULL};
+					 "train", "train_sequence", NULL};
 
 static const struct fb_option options[] = {
 	FB_OPTION_GROUP("Layers"),
@@ -28,7 +30,8 @@ static const struct fb_option options[] = {
 			     "reduce_scatter behind it and an all_gather before the next; or the "
 			     "MLP's first product with its all_gather, or its second one with its "
 			     "reduce_scatter, block by block; train: forward, backward and Adam, "
-			     "with gradients reduced over replicas"),
+			     "with gradients reduced over replicas, and train_sequence: the same "
+			     "with reduce_scatter and all_gather"),
 	FB_OPTION_SIZES(struct fb_overlap_settings, chunks, 0, "chunks", "1,2,4",
 			"parts of the tokens, computed and communicated one behind the other; 0: "
 			"the quickest of 1, 2, 4 and 8, which is measured and said in path"),
@@ -49,6 +52,17 @@ static const struct fb_option options[] = {
 static const struct fb_default defaults[] = {{"bytes", "0"}, FB_OVERLAP_DEFAULTS};
 
 static const uint64_t trials[] = {1, 2, 4, 8, 0};
+
+static bool trains(const struct fb_build *b)
+{
+	return b->schedule == FB_TENSOR_TRAIN || b->schedule == FB_TENSOR_TRAIN_SEQUENCE;
+}
+
+/* Ranks have shares of activations between blocks. */
+static bool has_shares(const struct fb_build *b)
+{
+	return b->schedule == FB_TENSOR_SEQUENCE || b->schedule == FB_TENSOR_TRAIN_SEQUENCE;
+}
 
 static int ranks_of(const struct fb_build *b)
 {
@@ -130,28 +144,55 @@ static int compute(struct fb_tensor_plan *p, int block, int chunk, bool second)
 				   : fb_work_product(kind, tokens, part.first, hidden));
 }
 
+/* A rank's share of the sums of a block's chunk; backward needs those of forward again. */
+static struct fb_span share_of(const struct fb_tensor_plan *p, int block, int chunk)
+{
+	struct fb_span share = fb_tensor_span(p, p->shares, block, chunk, p->part);
+	int place = is_backward(p, block) ? p->forward + block % FB_TENSOR_PLACES : block;
+
+	if (p->b->schedule == FB_TENSOR_TRAIN_SEQUENCE)
+		share.first = (uint64_t)(place * p->chunks + chunk) * p->part;
+	return share;
+}
+
 /* The sums of a block's chunk, from the parts that lie in its place. */
 static void sum_up(struct fb_tensor_plan *p, int block, int chunk)
 {
 	struct fb_span all = fb_tensor_span(p, p->sums, block, chunk, p->chunk);
-	struct fb_span share = fb_tensor_span(p, p->shares, block, chunk, p->part);
 	int number = block * p->chunks + chunk;
 
-	if (p->b->schedule == FB_TENSOR_ALL_REDUCE || p->b->schedule == FB_TENSOR_TRAIN)
+	if (!has_shares(p->b))
 		fb_dag_collective(p->dag, FB_LANE_COMMUNICATE, "all_reduce", number,
 				  FB_ALL_REDUCE, p->group, 0, all, all);
 	else
 		fb_dag_collective(p->dag, FB_LANE_COMMUNICATE, "reduce_scatter", number,
-				  FB_REDUCE_SCATTER, p->group, 0, all, share);
+				  FB_REDUCE_SCATTER, p->group, 0, all, share_of(p, block, chunk));
 }
 
-static void gather(struct fb_tensor_plan *p, int block, int chunk)
+/* All shares of a block's chunk, in `to`. */
+static void gather(struct fb_tensor_plan *p, const char *name, int block, int chunk,
+		   struct fb_span to)
 {
-	if (p->b->schedule == FB_TENSOR_SEQUENCE)
-		fb_dag_collective(p->dag, FB_LANE_COMMUNICATE, "all_gather",
-				  block * p->chunks + chunk, FB_ALL_GATHER, p->group, 0,
-				  fb_tensor_span(p, p->shares, block, chunk, p->part),
-				  fb_tensor_span(p, p->sums, block, chunk, p->chunk));
+	if (has_shares(p->b))
+		fb_dag_collective(p->dag, FB_LANE_COMMUNICATE, name, block * p->chunks + chunk,
+				  FB_ALL_GATHER, p->group, 0, share_of(p, block, chunk), to);
+}
+
+/* The block of forward whose output is the input of a block of backward; -1: the model's input. */
+static int input_of(const struct fb_tensor_plan *p, int block)
+{
+	return has_shares(p->b) && is_backward(p, block) ? p->blocks - 2 - block : -1;
+}
+
+/* The task computes the gradient of weights, from the block's input that has been gathered. */
+static void read_input(struct fb_tensor_plan *p, int block, int chunk, int task)
+{
+	int before = input_of(p, block), number = (p->blocks + block) * p->chunks + chunk;
+
+	if (before >= 0)
+		fb_dag_witness(p->dag, task, p->seen, number,
+			       fb_tensor_span(p, p->arrived, block, chunk, p->chunk),
+			       sum_of(p, before, chunk));
 }
 
 /* Elements of a rank's part of a block's weights. */
@@ -205,7 +246,8 @@ static void build_block(struct fb_tensor_plan *p, int block)
 	for (int c = 0; c < p->chunks && block; c++) {
 		int number = (block - 1) * p->chunks + c;
 
-		gather(p, block - 1, c);
+		gather(p, "all_gather", block - 1, c,
+		       fb_tensor_span(p, p->sums, block - 1, c, p->chunk));
 		task = end ? fb_dag_compute(p->dag, FB_LANE_COMPUTE, "end", number,
 					    (struct fb_work){.kind = FB_WORK_NONE})
 			   : compute(p, block, c, false);
@@ -213,12 +255,16 @@ static void build_block(struct fb_tensor_plan *p, int block)
 			       fb_tensor_span(p, p->sums, block - 1, c, p->chunk),
 			       sum_of(p, block - 1, c));
 	}
+	for (int c = 0; c < p->chunks && !end && input_of(p, block) >= 0; c++)
+		gather(p, "gather again", input_of(p, block), c,
+		       fb_tensor_span(p, p->arrived, block, c, p->chunk));
 	for (int c = 0; c < p->chunks && !end; c++) {
 		const struct fb_span from = {p->found, sum_of(p, block, c).first, p->chunk};
 
 		if (!block)
 			compute(p, block, c, false);
 		task = compute(p, block, c, true);
+		read_input(p, block, c, task);
 		fb_dag_copy(p->dag, task, from, fb_tensor_span(p, p->sums, block, c, p->chunk));
 		sum_up(p, block, c);
 	}
@@ -250,10 +296,10 @@ static void build(struct fb_dag *dag, const struct fb_build *b)
 				   .forward = 2 * (int)b->own->layers};
 	bool products = b->schedule == FB_TENSOR_GATHER_GEMM ||
 			b->schedule == FB_TENSOR_GEMM_SCATTER;
-	bool trains = b->schedule == FB_TENSOR_TRAIN;
 	uint64_t all = b->tokens * b->own->hidden, parts, gradients = 0;
+	uint64_t places = FB_TENSOR_PLACES + (b->schedule == FB_TENSOR_TRAIN_SEQUENCE ? (uint64_t)p.forward : 0);
 
-	p.blocks = (trains ? 2 : 1) * p.forward;
+	p.blocks = (trains(b) ? 2 : 1) * p.forward;
 	p.chunk = all / b->value[FB_TENSOR_CHUNKS];
 	p.part = p.chunk / (uint64_t)p.ranks;
 	p.pieces = products ? p.chunks * (p.ranks - 1) : p.chunks;
@@ -261,18 +307,19 @@ static void build(struct fb_dag *dag, const struct fb_build *b)
 	fb_dag_two_lanes(dag);
 	p.group = fb_dag_axis(dag, "tensor", 1, p.ranks);
 	p.data = fb_dag_data(dag, p.ranks);
-	if (trains) {
+	if (trains(b)) {
 		fb_dag_lane(dag, "replicate", true);
 		gradients = train_buffers(&p);
 	}
 	p.found = fb_dag_buffer(dag, "parts", parts + gradients);
 	p.sums = fb_dag_buffer(dag, "activations", FB_TENSOR_PLACES * all);
-	p.shares = fb_dag_buffer(dag, "shares", FB_TENSOR_PLACES * all / (uint64_t)p.ranks + 1);
+	p.shares = fb_dag_buffer(dag, "shares", places * all / (uint64_t)p.ranks + 1);
 	p.arrived = fb_dag_buffer(dag, "arrived", FB_TENSOR_PLACES * all);
-	p.seen = fb_dag_buffer(dag, "seen", (uint64_t)(p.blocks * p.chunks * p.ranks) * FB_WITNESS);
+	p.seen = fb_dag_buffer(dag, "seen", (uint64_t)(p.blocks * p.chunks * (p.ranks + 1)) *
+					    FB_WITNESS);
 	fb_dag_input(dag, (struct fb_span){p.found, 0, parts},
 		     (struct fb_content){p.data, b->rank % p.ranks, 0});
-	if (trains)
+	if (trains(b))
 		fb_dag_input(dag, (struct fb_span){p.found, parts, gradients},
 			     (struct fb_content){p.gradient, b->rank / p.ranks, 0});
 	fb_dag_background(dag, b, b->value[FB_TENSOR_BACKGROUND]);
@@ -280,12 +327,12 @@ static void build(struct fb_dag *dag, const struct fb_build *b)
 		fb_tensor_products(&p);
 	for (int block = 0; block <= p.blocks && !products; block++)
 		build_block(&p, block);
-	if (trains)
+	if (trains(b))
 		update(&p);
 	dag->tokens = b->tokens * (uint64_t)(b->nranks / p.ranks);
 }
 
-#define ALL ((1U << (FB_TENSOR_TRAIN + 1)) - 1)
+#define ALL ((1U << (FB_TENSOR_TRAIN_SEQUENCE + 1)) - 1)
 
 const struct fb_schedule_program fb_schedule_tensor_parallel = {
 	.name = "tensor_parallel",
@@ -296,7 +343,8 @@ const struct fb_schedule_program fb_schedule_tensor_parallel = {
 	"of one chunk of tokens runs beside the communication of another. gather_gemm and "
 	"gemm_scatter are one product of the MLP with its collective; column over_bound is their "
 	"time over the longer one of the two. train has backward as well, and groups of two kinds "
-	"at once: each --degree ranks share a layer, and the replicas sum up gradients.\n\n"
+	"at once: each --degree ranks share a layer, and the replicas sum up gradients. "
+	"train_sequence is the same with sequence parallelism.\n\n"
 	"BYTES is the size of the activations of all tokens, by --tokens and --hidden. A decode "
 	"step has few tokens: column budget_share says which share of --token-budget its "
 	"communication takes.",

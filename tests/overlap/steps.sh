@@ -56,9 +56,10 @@ for family in $FB_MPIS; do
 	expect "rows of products with their collective" "$(rows ',(ok|few),')" 8
 	# Two kinds of groups at once, and traffic of an engine of its own beside the step.
 	go "$family" 4 tensor_parallel --hidden 64 --ffn 96 --tokens 8 --degree 1,2,4 --layers 2 \
-		--schedule train --chunks 2 --background 0,64K --background-engine mpi
-	expect "rows of train" "$(rows ',(ok|few),')" 12
-	expect "steps with and without traffic" "$(cost | awk '$3 != ""' | wc -l)" 6
+		--schedule train,train_sequence --chunks 2 --background 0,64K \
+		--background-engine mpi
+	expect "rows of train" "$(rows ',(ok|few),')" 24
+	expect "steps with and without traffic" "$(cost | awk '$3 != ""' | wc -l)" 12
 	go "$family" 3 fsdp --bytes 60000 --layers 3 --hidden 64 --tokens 4 --prefetch 1 \
 		--background 64K --background-engine nccl
 	expect "traffic that has no memory" \

@@ -17,6 +17,9 @@ extern const char *const fb_overlap_priorities[];
 enum fb_compute_type { FB_COMPUTE_BF16, FB_COMPUTE_FP8 };
 extern const char *const fb_overlap_compute_types[];
 
+enum fb_background_operation { FB_BACKGROUND_ALL_GATHER, FB_BACKGROUND_ALL_REDUCE };
+extern const char *const fb_background_operations[];
+
 #define FB_OVERLAP_U64(field, name, fallback, low, high, help)                                     \
 	FB_OPTION_U64(struct fb_overlap_settings, field, 0, name, "N", fallback, low, high, help)
 
@@ -87,6 +90,9 @@ extern const char *const fb_overlap_compute_types[];
 	FB_OPTION_SIZES(struct fb_overlap_settings, background, 0, "background", "0",              \
 			"bytes that other traffic gathers on all ranks beside the step, with a "   \
 			"communicator of its own; 0: none"),                                       \
+	FB_OPTION_CHOICE(struct fb_overlap_settings, background_operation, 0,                      \
+			 "background-operation", "all_gather", fb_background_operations,           \
+			 "what that traffic is"),                                                  \
 	FB_OPTION_STRING(struct fb_overlap_settings, background_engine, 0, "background-engine",    \
 			 "NAME", NULL, NULL,                                                       \
 			 "the engine of that traffic; none given: the row's")

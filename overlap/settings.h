@@ -17,6 +17,7 @@ struct fb_overlap_settings {
 	int compute_type; /* enum fb_compute_type */
 	struct fb_sizes background;    /* bytes of other traffic beside the step; 0: none */
 	const char *background_engine; /* NULL: the row's */
+	int background_operation;      /* enum fb_background_operation */
 	/* --model, and how much of it a rank has; see overlap/model/model.h */
 	const char *model;
 	uint64_t model_layers, shrink, batch, sequence, tp, pp, ep, cp;

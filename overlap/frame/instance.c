@@ -268,10 +268,10 @@ static int open_case(struct fb_step_instance *i)
 
 /*
  * Collective: a step of the program's, with what is open of the state. `schedule`: FB_NONE is the
- * case's; another one has no background.
+ * case's. `alone`: without --background.
  */
 static int open_step(struct fb_step_state *s, const struct fb_case *c, int schedule,
-		     uint64_t found, struct fb_step_instance **result)
+		     uint64_t found, bool alone, struct fb_step_instance **result)
 {
 	struct fb_step_instance *i = calloc(1, sizeof(*i));
 	int err = fb_group_agree(s->session->world, i ? FB_OK : FB_ENOMEM);
@@ -289,7 +289,7 @@ static int open_step(struct fb_step_state *s, const struct fb_case *c, int sched
 		if (s->program->axes[a].trials)
 			i->build.value[a] = found;
 	i->build.schedule = schedule < 0 ? i->pass->schedule : schedule;
-	if (schedule >= 0 && fb_step_background_axis(s->program) != FB_NONE)
+	if (alone && fb_step_background_axis(s->program) != FB_NONE)
 		i->build.value[fb_step_background_axis(s->program)] = 0;
 	i->parts = s->program->parts ? s->program->parts[i->build.schedule]
 				     : (unsigned)FB_PART_ALL;
@@ -348,7 +348,7 @@ static int find_value(struct fb_step_state *s, const struct fb_case *c, uint64_t
 		b.value[axis] = s->program->axes[axis].trials[t];
 		if (s->program->can && !s->program->can(&b, ignored))
 			continue;
-		err = open_step(s, c, -1, b.value[axis], &i);
+		err = open_step(s, c, FB_NONE, b.value[axis], false, &i);
 		if (!err)
 			err = time_steps(i, &took);
 		if (!err && took < least) {
@@ -369,13 +369,13 @@ int fb_step_set_up(void *state, const struct fb_case *c, void **result)
 	int err = find_value(s, c, &found);
 
 	if (!err)
-		err = open_step(s, c, -1, found, &i);
+		err = open_step(s, c, FB_NONE, found, false, &i);
 	/* Both have the same buffers, and so the same memory: the segment does not change. */
 	if (!err && s->program->has_base && i->build.schedule)
-		err = open_step(s, c, 0, 0, &i->base);
+		err = open_step(s, c, 0, 0, false, &i->base);
 	else if (!err && fb_step_background(i))
-		err = open_step(s, c, i->build.schedule, found, &i->base);
-	if (!err && i->base && !fb_step_background(i) &&
+		err = open_step(s, c, FB_NONE, found, true, &i->base);
+	if (!err && i->base && fb_step_background(i) == fb_step_background(i->base) &&
 	    i->base->dag.elements != i->dag.elements)
 		err = fb_error(FB_EPLAN, "%s has other buffers than %s",
 			       s->program->schedules[i->build.schedule], s->program->schedules[0]);

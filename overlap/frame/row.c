@@ -156,10 +156,11 @@ static void put_row(const struct fb_step_instance *i, const struct table *t, dou
 	put_wire(i, communication, traits);
 	extra[FB_BACKGROUND_US] = median_of(t, FB_MEASURE_BACKGROUND);
 	/* Then the row's step is the traffic, and what it costs a step is not seen. */
-	if (extra[FB_BACKGROUND_US] > median_of(t, FB_MEASURE_BASE))
+	if (i->base && !fb_step_background(i->base) &&
+	    extra[FB_BACKGROUND_US] > median_of(t, FB_MEASURE_BASE))
 		fb_traits_flag(traits, "background-longer");
 	if (i->base)
-		put_cost(t, i->graph && program->has_base &&
+		put_cost(t, i->graph && !i->base->graph && program->has_base &&
 			    !(program->modes && program->modes[i->build.schedule] &
 						FB_MODE_RECAPTURE), traits);
 }

@@ -13,7 +13,7 @@
 #include "overlap/schedule/schedule.h"
 
 enum kind { GEMM, MEMORY, CACHE, SPIN, COPY_IN, COPY_OUT, KINDS };
-enum axis { STREAMS, COLLECTIVE };
+enum axis { STREAMS, COLLECTIVE, BACKGROUND };
 enum { MAIN, COMMUNICATE, WORK }; /* lanes; WORK and following ones compute */
 enum { MOST_STREAMS = 8, CACHED = 1 << 18 /* elements of f32: 1 MiB, and 1 MiB written */ };
 
@@ -37,6 +37,7 @@ static const struct fb_option options[] = {
 	FB_OVERLAP_LAYERS("16", "pieces of the work of a lane"),
 	FB_OVERLAP_HIDDEN("4096"),
 	FB_OVERLAP_COMPUTE("20ms", "0"),
+	FB_OVERLAP_BACKGROUND,
 	FB_OVERLAP_OPTIONS,
 	FB_OPTION_END,
 };
@@ -169,6 +170,7 @@ static void build(struct fb_dag *dag, const struct fb_build *b)
 	p.results = fb_dag_buffer(dag, "results", p.out);
 	p.seen = fb_dag_buffer(dag, "seen", repeats * (uint64_t)p.blocks * FB_WITNESS);
 	fb_dag_input(dag, fb_dag_whole(dag, p.found), p.own);
+	fb_dag_background(dag, b, b->value[BACKGROUND]);
 	for (int l = 0; l < (int)b->own->layers; l++)
 		for (int s = 0; s < (int)b->value[STREAMS]; s++)
 			fb_dag_compute(dag, WORK + s, schedules[b->schedule], l, work_of(b));
@@ -196,6 +198,7 @@ const struct fb_schedule_program fb_schedule_contention = {
 		  .offset = offsetof(struct fb_overlap_settings, streams),
 		  .schedules = (1 << KINDS) - 1},
 		 {"collective", FB_AXIS_CHOICES, offsetof(struct fb_overlap_settings, collective),
-		  collective_names, (1 << KINDS) - 1, 1}},
+		  collective_names, (1 << KINDS) - 1, 1},
+		 FB_BACKGROUND_AXIS((1 << KINDS) - 1)},
 	.collective = collective_of, .can = can, .build = build,
 };

@@ -10,7 +10,7 @@
 #include "overlap/schedule/schedule.h"
 
 enum schedule { SEQUENTIAL, OVERLAP };
-enum { PLACES = 2 };
+enum { PLACES = 2, BACKGROUND = 0 /* axis */ };
 
 static const char *const schedules[] = {"sequential", "overlap", NULL};
 
@@ -21,6 +21,7 @@ static const struct fb_option options[] = {
 	FB_OVERLAP_LAYERS("2", "layers of the step"),
 	FB_OVERLAP_HIDDEN("1024"),
 	FB_OVERLAP_TOKENS("256", "tokens of the sequence on each rank"),
+	FB_OVERLAP_BACKGROUND,
 	FB_OVERLAP_OPTIONS,
 	FB_OPTION_END,
 };
@@ -44,6 +45,7 @@ static void build(struct fb_dag *dag, const struct fb_build *b)
 	own = fb_dag_buffer(dag, "own blocks", (uint64_t)layers * block);
 	places = fb_dag_buffer(dag, "blocks", PLACES * block);
 	seen = fb_dag_buffer(dag, "seen", (uint64_t)(layers * n) * FB_WITNESS);
+	fb_dag_background(dag, b, b->value[BACKGROUND]);
 	for (int l = 0; l < layers; l++) {
 		const struct fb_span mine = {own, (uint64_t)l * block, block};
 
@@ -83,5 +85,5 @@ const struct fb_schedule_program fb_schedule_context_parallel = {
 	"meanwhile.\n\n"
 	"BYTES is the size of a block, by --tokens and --hidden.",
 	.options = options, .defaults = defaults, .schedules = schedules,
-	.attends = true, .bytes = bytes, .build = build,
+	.axes = {FB_BACKGROUND_AXIS(3)}, .attends = true, .bytes = bytes, .build = build,
 };

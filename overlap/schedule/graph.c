@@ -9,6 +9,7 @@
 #include "overlap/options.h"
 #include "overlap/schedule/ddp.h"
 
+enum axis { BUCKET, BACKGROUND };
 enum schedule { EAGER, REPLAY, RECAPTURE };
 
 static const char *const schedules[] = {"eager", "replay", "recapture", NULL};
@@ -29,6 +30,7 @@ static const struct fb_option options[] = {
 	FB_OVERLAP_COMPUTE("1ms", "0"),
 	FB_OVERLAP_PARTS,
 	FB_OVERLAP_STAGES,
+	FB_OVERLAP_BACKGROUND,
 	FB_OVERLAP_OPTIONS,
 	FB_OPTION_END,
 };
@@ -41,7 +43,9 @@ static struct fb_build as_ddp(const struct fb_build *b)
 	struct fb_build ddp = *b;
 
 	ddp.schedule = FB_DDP_OVERLAP;
+	ddp.value[BACKGROUND] = 0;
 	ddp.value[FB_DDP_MICROBATCHES] = 1;
+	ddp.value[FB_DDP_BACKGROUND] = b->value[BACKGROUND];
 	return ddp;
 }
 
@@ -80,7 +84,8 @@ const struct fb_schedule_program fb_schedule_graph = {
 	"BYTES is the size of all gradients of a rank.",
 	.options = options, .defaults = defaults, .schedules = schedules, .modes = modes,
 	.has_base = true,
-	.axes = {{.key = "bucket", .kind = FB_AXIS_SIZES,
-		  .offset = offsetof(struct fb_overlap_settings, bucket), .schedules = 7}},
+	.axes = {[BUCKET] = {.key = "bucket", .kind = FB_AXIS_SIZES,
+		  .offset = offsetof(struct fb_overlap_settings, bucket), .schedules = 7},
+		 FB_BACKGROUND_AXIS(7)},
 	.bytes = bytes, .can = can, .build = build,
 };

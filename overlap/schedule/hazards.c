@@ -25,7 +25,7 @@ enum hazard {
 	HAZARDS,
 };
 enum { MAIN, COMPUTE, COMMUNICATE, SIDE }; /* lanes; on a GPU the first is the stream of a graph */
-enum { ALIGN = 128, F32 = 4 };
+enum { ALIGN = 128, F32 = 4, BACKGROUND = 0 /* axis */ };
 
 static const char *const schedules[] = {
 	[CAREFUL] = "careful", [READ_BACK] = "read_back", [SYNCHRONISE] = "synchronise",
@@ -49,6 +49,7 @@ static const struct fb_option options[] = {
 	FB_OVERLAP_LAYERS("8", "equal layers of the model, a bucket each"),
 	FB_OVERLAP_HIDDEN("4096"),
 	FB_OVERLAP_COMPUTE("20ms", "0"),
+	FB_OVERLAP_BACKGROUND,
 	FB_OVERLAP_OPTIONS,
 	FB_OPTION_END,
 };
@@ -121,6 +122,7 @@ static void build(struct fb_dag *dag, const struct fb_build *b)
 	found = fb_dag_buffer(dag, "gradients", count * (uint64_t)layers);
 	buckets = fb_dag_buffer(dag, "buckets", count * (uint64_t)layers);
 	fb_dag_input(dag, fb_dag_whole(dag, found), own);
+	fb_dag_background(dag, b, b->value[BACKGROUND]);
 	if (dag->err)
 		return;
 	begin(dag, b);
@@ -158,5 +160,6 @@ const struct fb_schedule_program fb_schedule_hazards = {
 	"careful one is measured; column cost_us is the median of the differences.\n\n"
 	"BYTES is the size of all gradients of a rank, a bucket for each layer.",
 	.options = options, .defaults = defaults, .schedules = schedules, .modes = modes,
-	.has_base = true, .can = can, .build = build,
+	.has_base = true, .axes = {FB_BACKGROUND_AXIS((1 << HAZARDS) - 1)},
+	.can = can, .build = build,
 };

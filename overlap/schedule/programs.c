@@ -5,6 +5,7 @@
 
 const char *const fb_overlap_priorities[] = {"high", "normal", NULL};
 const char *const fb_overlap_compute_types[] = {"bf16", "fp8", NULL};
+const char *const fb_background_operations[] = {"all_gather", "all_reduce", NULL};
 
 const struct fb_schedule_program *const fb_schedule_programs[] = {
 	&fb_schedule_ddp,

@@ -94,8 +94,9 @@ enum { FB_LANE_COMPUTE, FB_LANE_COMMUNICATE };
 void fb_dag_two_lanes(struct fb_dag *dag);
 
 /*
- * Other people's traffic: an all_gather of so many bytes among all ranks, with a communicator, an
- * engine (--background-engine) and a lane of its own, from the begin of the step. 0: none. Behind
+ * Other people's traffic: an all_gather or all_reduce (--background-operation) with so many bytes
+ * of results on each rank, with a communicator, an engine (--background-engine) and a lane of its
+ * own, from the begin of the step. 0: none. Behind
  * the program's own buffers and lanes and before its tasks, so that without it all else is alike.
  */
 void fb_dag_background(struct fb_dag *dag, const struct fb_build *build, uint64_t bytes);

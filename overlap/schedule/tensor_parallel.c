@@ -297,7 +297,8 @@ static void build(struct fb_dag *dag, const struct fb_build *b)
 	bool products = b->schedule == FB_TENSOR_GATHER_GEMM ||
 			b->schedule == FB_TENSOR_GEMM_SCATTER;
 	uint64_t all = b->tokens * b->own->hidden, parts, gradients = 0;
-	uint64_t places = FB_TENSOR_PLACES + (b->schedule == FB_TENSOR_TRAIN_SEQUENCE ? (uint64_t)p.forward : 0);
+	bool keeps = b->schedule == FB_TENSOR_TRAIN_SEQUENCE; /* its shares, for backward */
+	uint64_t places = FB_TENSOR_PLACES + (keeps ? (uint64_t)p.forward : 0);
 
 	p.blocks = (trains(b) ? 2 : 1) * p.forward;
 	p.chunk = all / b->value[FB_TENSOR_CHUNKS];

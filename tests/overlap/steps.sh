@@ -72,8 +72,16 @@ for family in $FB_MPIS; do
 	expect "rows of moe" "$(rows ',(ok|few),')" 8
 	go "$family" 3 moe --hidden 64 --ffn 64 --tokens 32 --topk 2 --dispatch fp8
 	expect "rows of moe in 8 bits" "$(rows 'dispatch=fp8.*,(ok|few),')" 8
-	go "$family" 3 context_parallel --hidden 64 --tokens 16
-	expect "rows of context_parallel" "$(rows ',(ok|few),')" 4
+	go "$family" 3 context_parallel --hidden 64 --tokens 16 --background 0,64K \
+		--background-operation all_reduce
+	expect "rows of context_parallel" "$(rows ',(ok|few),')" 8
+	expect "rings with other sums beside them" "$(cost | awk '$3 != ""' | wc -l)" 4
+	# A hazard's base has the same traffic, and the careful step's has none.
+	go "$family" 2 hazards --bytes 60000 --layers 3 --hidden 64 --tokens 4 --delay 1ms \
+		--schedule careful,late_input --background 64K
+	expect "hazards beside traffic" "$(cost | awk '$3 != ""' | wc -l)" 4
+	cost | awk '$1 == "late_input" && $2 < 1000 { bad++ } END { exit bad > 0 }' ||
+		fail "a late step beside traffic is shorter than 1 ms"
 	# Nine hazards that processors have; each but the careful step has a cost with its base.
 	go "$family" 2 hazards --bytes 60000 --layers 3 --hidden 64 --tokens 4 --delay 1ms
 	expect "rows of hazards" "$(rows ',(ok|few),')" 18
@@ -89,6 +97,12 @@ for family in $FB_MPIS; do
 	go "$family" 2 contention --bytes 60000 --layers 3 --hidden 64 --tokens 4 --streams 1,2
 	expect "rows of contention" "$(rows ',(ok|few),')" 16
 	expect "copies on processors" "$(rows ',skipped,processors have one memory')" 8
+	go "$family" 2 contention --bytes 60000 --layers 3 --hidden 64 --tokens 4 --schedule spin \
+		--background 64K --background-operation all_reduce
+	expect "contention of three" "$(rows 'background_operation=all_reduce.*,(ok|few),')" 2
+	go "$family" 2 graph --bytes 60000 --layers 3 --hidden 64 --tokens 4 --schedule eager \
+		--background 64K
+	expect "eager steps beside traffic" "$(cost | awk '$3 != ""' | wc -l)" 4
 	go "$family" 3 contention --bytes 60000 --layers 3 --hidden 64 --tokens 4 \
 		--schedule spin --collective all
 	expect "collectives beside spin" "$(rows ',(ok|few),')" 11

@@ -45,6 +45,7 @@ static inline struct fb_build step_build(const struct fb_schedule_program *progr
 			     .device = true};
 
 	*own = step_settings;
+	own->background_operation = i % 2;
 	for (int a = 0; a < FB_SCHEDULE_AXES && program->axes[a].key; a++) {
 		size_t n = 0;
 

@@ -40,10 +40,15 @@ struct field {
 	} value;
 };
 
-enum { TYPE_U32 = 1 };
+enum { TYPE_U32 = 1, ASKED = 2, ROOM = 16 };
 
 struct fb_nvml {
 	void *library, *device;
+	/*
+	 * Once in some hundred runs a stack was damaged while a driver filled these. Behind them is
+	 * room for more than its documentation says that it writes.
+	 */
+	struct field *answer; /* [ROOM], of which ASKED are asked for */
 	int (*init)(void);
 	int (*shutdown)(void);
 	int (*by_bus_id)(const char *bus_id, void **device);
@@ -74,8 +79,12 @@ void *fb_nvml_open(const char *bus_id)
 	struct fb_nvml *n = calloc(1, sizeof(*n));
 	char ignored[256];
 
-	if (!n)
+	if (n)
+		n->answer = calloc(ROOM, sizeof(*n->answer));
+	if (!n || !n->answer) {
+		free(n);
 		return NULL;
+	}
 	n->library = fb_library_open("libnvidia-ml.so.1", NULL, 0, ignored, sizeof(ignored));
 	if (!n->library ||
 	    fb_library_functions(n->library, symbols, sizeof(symbols) / sizeof(symbols[0]), n) ||
@@ -88,6 +97,7 @@ shut_down:
 	n->shutdown();
 close_library:
 	fb_library_close(n->library);
+	free(n->answer);
 	free(n);
 	return NULL;
 }
@@ -100,6 +110,7 @@ void fb_nvml_close(void *nvml)
 		return;
 	n->shutdown();
 	fb_library_close(n->library);
+	free(n->answer);
 	free(n);
 }
 
@@ -118,14 +129,17 @@ bool fb_gpu_clocks(const struct fb_gpu *gpu, struct fb_gpu_clocks *clocks)
 
 static struct fb_link_counter read_counter(const struct fb_nvml *n, enum fb_gpu_link kind)
 {
-	struct field field[2] = {{.id = counters[kind].sent, .scope = counters[kind].scope},
-				 {.id = counters[kind].received, .scope = counters[kind].scope}};
+	struct field *field = n->answer;
 	struct fb_link_counter counter = {.known = false};
-	uint64_t bytes[2];
+	uint64_t bytes[ASKED];
 
-	if (n->fields(n->device, 2, field))
+	memset(field, 0, ROOM * sizeof(*field));
+	field[0].id = counters[kind].sent;
+	field[1].id = counters[kind].received;
+	field[0].scope = field[1].scope = counters[kind].scope;
+	if (n->fields(n->device, ASKED, field))
 		return counter;
-	for (int i = 0; i < 2; i++) {
+	for (int i = 0; i < ASKED; i++) {
 		bool narrow = field[i].type == TYPE_U32;
 
 		if (field[i].result)

@@ -131,6 +131,7 @@ void fb_environment_collect(struct fb_facts *facts, const char *root)
 	fb_environment_cpu(facts, root);
 	fb_environment_memory(facts, root);
 	fb_environment_device(facts, root);
+	fb_environment_ready(facts, root);
 	fb_environment_library(facts);
 	fb_environment_variable(facts, environ);
 }

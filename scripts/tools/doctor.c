@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * doctor: what of the nodes of a job makes communication slow or fail, by their facts and by a
+ * few rates. scripts/doctor measures first.
+ */
+#include "common/base/error.h"
+#include "common/base/fold.h"
+#include "common/option/option.h"
+#include "scripts/tools/doctor/doctor.h"
+#include "scripts/tools/lib/tool.h"
+
+#include <csv.h>
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct settings {
+	bool all;
+	double least;
+};
+
+#define FLAG(field, short_, name, help) FB_OPTION_FLAG(struct settings, field, short_, name, help)
+
+static const struct fb_option table[] = {
+	FB_OPTION_GROUP("What to show"),
+	FLAG(all, 'a', "all", "what is good, too"),
+	FB_OPTION_RATIO(struct settings, least, 0, "least", "70%", 1e-3, 1,
+			"share of the bound that a rate has to reach"),
+	FB_OPTION_END,
+};
+
+static const char description[] =
+	"doctor [option...] DIR\n\n"
+	"Reads the environment.csv and the result files of a folder, and says which facts of the "
+	"nodes make communication slow or fail, what it costs and what mends it: ports, PCIe "
+	"lanes, limits, modules, left-over variables, facts that differ between nodes, and rates "
+	"far below their bound. scripts/doctor makes such a folder.\n\n"
+	"Exit code: 0 nothing is bad; 1 something is; 3 the folder cannot be used.";
+
+static const char *const levels[FB_LEVELS] = {"good", "doubt", "bad"};
+
+static void print(FILE *out, const struct fb_finding *f)
+{
+	fprintf(out, "%-5s  %s%s%s\n", levels[f->level], *f->host ? f->host : "",
+		*f->host ? ": " : "", f->check);
+	fprintf(out, "       found   %s\n", f->found);
+	if (f->level == FB_LEVEL_GOOD)
+		return;
+	fprintf(out, "       wanted  %s\n", f->wanted);
+	fprintf(out, "       %s\n", f->advice);
+}
+
+static int report(const struct settings *settings, const struct fb_node_facts *facts,
+		  const struct fb_findings *findings)
+{
+	size_t count[FB_LEVELS] = {0};
+	struct fb_fold fold;
+	int err = fb_fold_open(&fold);
+
+	if (err)
+		return fb_exit_code(err);
+	/* The worst first. */
+	for (int level = FB_LEVELS - 1; level >= 0; level--)
+		for (size_t i = 0; i < findings->count; i++) {
+			const struct fb_finding *f = &findings->item[i];
+
+			if ((int)f->level != level)
+				continue;
+			count[level]++;
+			if (level != FB_LEVEL_GOOD || settings->all)
+				print(fold.stream, f);
+		}
+	fprintf(fold.stream, "%zu node%s: %zu checks good, %zu in doubt, %zu bad\n", facts->hosts,
+		facts->hosts == 1 ? "" : "s", count[FB_LEVEL_GOOD], count[FB_LEVEL_DOUBT],
+		count[FB_LEVEL_BAD]);
+	err = fb_fold_close(&fold, stdout);
+	if (err || findings->failed || fflush(stdout) || ferror(stdout))
+		return FB_EXIT_FAULT;
+	return count[FB_LEVEL_BAD] ? FB_EXIT_REGRESSION : FB_EXIT_OK;
+}
+
+static int is_result(const struct dirent *entry)
+{
+	size_t n = strlen(entry->d_name);
+
+	return entry->d_name[0] != '.' && n > 4 && !strcmp(entry->d_name + n - 4, ".csv") &&
+	       strcmp(entry->d_name, "environment.csv") != 0;
+}
+
+static int read_rates(const char *folder, double least, struct fb_findings *findings)
+{
+	struct dirent **entry = NULL;
+	int n = scandir(folder, &entry, is_result, alphasort), err = FB_OK;
+	char path[4096];
+
+	for (int i = 0; i < n; i++) {
+		snprintf(path, sizeof(path), "%s/%s", folder, entry[i]->d_name);
+		if (!err)
+			err = fb_doctor_rates(path, least, findings);
+		free(entry[i]);
+	}
+	free(entry);
+	return err;
+}
+
+static int run(void *values, char **words, size_t count)
+{
+	const struct settings *settings = values;
+	struct fb_findings findings = {.count = 0};
+	struct fb_node_facts facts;
+	char path[4096];
+	int err, code;
+
+	if (count != 1) {
+		fb_error(FB_EINPUT, "%zu folders: expected one results folder; see --help", count);
+		return FB_EXIT_INPUT;
+	}
+	snprintf(path, sizeof(path), "%s/environment.csv", words[0]);
+	err = fb_node_facts_read(&facts, path);
+	if (!err) {
+		fb_doctor_rules(&facts, &findings);
+		err = read_rates(words[0], settings->least, &findings);
+	}
+	code = err ? fb_exit_code(err) : report(settings, &facts, &findings);
+	free(findings.item);
+	fb_node_facts_free(&facts);
+	return code;
+}
+
+static const struct fb_tool tool = {
+	.name = "doctor",
+	.summary = "what of the nodes makes communication slow",
+	.description = description,
+	.table = table,
+	.libraries = FB_TOOL_CSV,
+	.run = run,
+};
+
+FB_TOOL_MAIN(struct settings)

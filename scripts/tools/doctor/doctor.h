@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Facts of nodes, the rules that judge them, and the rates that were measured. */
+#ifndef FB_SCRIPTS_TOOLS_DOCTOR_DOCTOR_H
+#define FB_SCRIPTS_TOOLS_DOCTOR_DOCTOR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum fb_level { FB_LEVEL_GOOD, FB_LEVEL_DOUBT, FB_LEVEL_BAD, FB_LEVELS };
+
+enum { FB_FINDING_CHARS = 160 };
+
+struct fb_node_fact {
+	char *host; /* "": all of them */
+	char *key, *value;
+};
+
+struct fb_node_facts {
+	struct fb_node_fact *item;
+	size_t count;
+	size_t hosts; /* that have a fact of their own, at least 1 */
+};
+
+/* One verdict; texts are borrowed from the facts and the rules, but for `found` and `wanted`. */
+struct fb_finding {
+	enum fb_level level;
+	const char *check, *host;
+	char found[FB_FINDING_CHARS], wanted[FB_FINDING_CHARS];
+	const char *advice; /* what it costs, and what mends it */
+};
+
+struct fb_findings {
+	struct fb_finding *item;
+	size_t count;
+	bool failed; /* out of memory */
+};
+
+void fb_findings_add(struct fb_findings *findings, const struct fb_finding *finding);
+
+/*
+ * Reads the facts of an environment.csv, those of ranks as their host's. Returns 0, FB_EINPUT or
+ * FB_ENOMEM (printed). Freed by fb_node_facts_free, also after an error.
+ */
+int fb_node_facts_read(struct fb_node_facts *facts, const char *path);
+void fb_node_facts_free(struct fb_node_facts *facts);
+
+/* The value of a key on a host, or of all hosts; NULL: it is not known. */
+const char *fb_node_fact(const struct fb_node_facts *facts, const char *host, const char *key);
+
+/* Judges the facts by all rules, and which facts differ between nodes though they should not. */
+void fb_doctor_rules(const struct fb_node_facts *facts, struct fb_findings *findings);
+
+/*
+ * Judges the rows of a result file: the best efficiency of each operation and memory from 1 MiB on,
+ * by whatever engine, has to be `least` of the bound or more. Files without such a column have nothing to say. Returns 0, or
+ * as fb_records_read.
+ */
+int fb_doctor_rates(const char *path, double least, struct fb_findings *findings);
+
+#endif

@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What a node that communicates well has, as data. Each rule names a fact (common/system's
+ * environment files make them), what it should be, and what it costs where it is not.
+ */
+#include <fnmatch.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "scripts/tools/doctor/doctor.h"
+
+enum want {
+	CONTAINS, /* the text */
+	NEVER,	  /* is the text; an empty one: is there at all */
+	LEAST,	  /* a number, the last one in the value; "unlimited" is more than any */
+	WHOLE,	  /* "N of M": N is M */
+	SPAN,	  /* "N M": from one to the other there are so many */
+};
+
+struct rule {
+	const char *key; /* fnmatch(3) */
+	enum want want;
+	const char *text;
+	double number;
+	enum fb_level level; /* where it is not so */
+	const char *check, *advice;
+};
+
+static const struct rule rules[] = {
+	{"infiniband.*.state", CONTAINS, "ACTIVE", 0, FB_LEVEL_BAD, "RDMA port is active",
+	 "a port that is down carries nothing, and a library falls back to TCP without a word: "
+	 "look at ibstat, the cable and the subnet manager"},
+	{"infiniband.*.pci_lanes", WHOLE, "", 0, FB_LEVEL_BAD, "RDMA device has all PCIe lanes",
+	 "fewer lanes cap the rate below the port's: reseat the card, or another slot"},
+	{"gpu.*.pci_lanes", WHOLE, "", 0, FB_LEVEL_DOUBT, "GPU has all PCIe lanes",
+	 "copies to and from the host are slower by the same share"},
+	{"device.infiniband", CONTAINS, "there", 0, FB_LEVEL_BAD, "/dev/infiniband is there",
+	 "RDMA devices that programs cannot open: give the container the device (docker run "
+	 "--device=/dev/infiniband, a Kubernetes RDMA device plugin)"},
+	{"network.port_range", SPAN, "", 10000, FB_LEVEL_DOUBT, "range of ephemeral ports",
+	 "bootstrap and sockets take ports for each pair of ranks, and can run out of them: "
+	 "sysctl net.ipv4.ip_local_port_range"},
+	{"memory.lock_limit_bytes", LEAST, "", 1 << 26, FB_LEVEL_DOUBT, "memory that may be locked",
+	 "registration for RDMA and pinned memory fail beyond it: ulimit -l unlimited, also in "
+	 "Slurm's and the container's limits"},
+	{"memory.dev_shm_bytes", LEAST, "", 1 << 29, FB_LEVEL_DOUBT, "/dev/shm is large enough",
+	 "MPI and NCCL share memory through it: docker run --shm-size, or a larger mount"},
+	{"limit.open_files", LEAST, "", 1024, FB_LEVEL_DOUBT, "files that may be open",
+	 "a socket or mapping for each peer: ulimit -n"},
+	{"numa.balancing", NEVER, "1", 0, FB_LEVEL_DOUBT, "NUMA balancing is off",
+	 "the kernel unmaps pages to see who uses them, in the middle of measurements: sysctl "
+	 "kernel.numa_balancing=0"},
+	{"cpu.governor", CONTAINS, "performance", 0, FB_LEVEL_DOUBT, "processors keep their clock",
+	 "small messages pay for the ramp: cpupower frequency-set -g performance"},
+	{"clock.source", NEVER, "hpet", 0, FB_LEVEL_DOUBT, "clock is read fast",
+	 "reading it takes a microsecond"},
+	{"variable.NCCL_P2P_DISABLE", NEVER, "1", 0, FB_LEVEL_BAD, "NCCL_P2P_DISABLE is not left on",
+	 "GPUs of a node then exchange data through host memory: unset it"},
+	{"variable.NCCL_SHM_DISABLE", NEVER, "1", 0, FB_LEVEL_BAD, "NCCL_SHM_DISABLE is not left on",
+	 "ranks of a node that cannot reach each other's GPU use sockets: unset it"},
+	{"variable.NCCL_IB_DISABLE", NEVER, "1", 0, FB_LEVEL_BAD, "NCCL_IB_DISABLE is not left on",
+	 "all traffic between nodes goes over TCP: unset it"},
+	{"variable.NCCL_NET_GDR_LEVEL", NEVER, "0", 0, FB_LEVEL_DOUBT, "GPUDirect RDMA is allowed",
+	 "network data pass through host memory: unset it, or PIX to SYS"},
+	{"variable.NCCL_NET_GDR_LEVEL", NEVER, "LOC", 0, FB_LEVEL_DOUBT, "GPUDirect RDMA is allowed",
+	 "network data pass through host memory: unset it, or PIX to SYS"},
+	{"variable.NCCL_IGNORE_CPU_AFFINITY", NEVER, "1", 0, FB_LEVEL_DOUBT,
+	 "NCCL keeps the ranks' affinity",
+	 "its threads can end on one processor of another NUMA node"},
+	{"variable.NCCL_ALGO", NEVER, "", 0, FB_LEVEL_DOUBT, "no algorithm is left forced",
+	 "what was right for one size or version is forced on all: unset it"},
+	{"variable.NCCL_PROTO", NEVER, "", 0, FB_LEVEL_DOUBT, "no protocol is left forced",
+	 "what was right for one size or version is forced on all: unset it"},
+	{"variable.NCCL_DEBUG", NEVER, "TRACE", 0, FB_LEVEL_DOUBT, "NCCL does not log each call",
+	 "lines for each call cost time in each call: WARN is enough"},
+	{"variable.CUDA_LAUNCH_BLOCKING", NEVER, "1", 0, FB_LEVEL_BAD, "launches do not block",
+	 "nothing overlaps: unset it"},
+	{"variable.CUDA_DEVICE_MAX_CONNECTIONS", NEVER, "1", 0, FB_LEVEL_DOUBT,
+	 "streams have hardware queues of their own",
+	 "one queue puts communication behind computing; some tensor parallel codes want that"},
+};
+
+/* Facts that all nodes of a job should have alike. */
+static const char *const alike[] = {
+	"os.kernel", "nvidia.driver", "gpu.model", "cpu.model", "cpu.count", "cpu.governor",
+	"cpu.smt", "mpi.library", "library.*.version", "infiniband.*.firmware",
+	"infiniband.*.rate", "infiniband.*.link_layer", "infiniband.*.gids", "network.*.mtu",
+	"module.*", "variable.NCCL_*", "variable.UCX_*", "build.revision", "memory.lock_limit_bytes",
+	"network.port_range",
+};
+
+static double last_number(const char *text)
+{
+	const char *at = text + strlen(text);
+
+	if (!strcmp(text, "unlimited"))
+		return (double)INFINITY;
+	while (at > text && at[-1] >= '0' && at[-1] <= '9')
+		at--;
+	return strtod(at, NULL);
+}
+
+static bool is_so(const struct rule *r, const char *value)
+{
+	unsigned now = 0, most = 0;
+
+	switch (r->want) {
+	case CONTAINS:
+		return strstr(value, r->text);
+	case NEVER:
+		return *r->text && strcmp(value, r->text) != 0;
+	case LEAST:
+		return last_number(value) >= r->number;
+	case SPAN:
+		return last_number(value) - strtod(value, NULL) >= r->number;
+	default:
+		return sscanf(value, "%u of %u", &now, &most) != 2 || now >= most;
+	}
+}
+
+static void say_wanted(const struct rule *r, char text[FB_FINDING_CHARS])
+{
+	switch (r->want) {
+	case CONTAINS:
+		snprintf(text, FB_FINDING_CHARS, "%s", r->text);
+		break;
+	case NEVER:
+		snprintf(text, FB_FINDING_CHARS, *r->text ? "not %s" : "unset", r->text);
+		break;
+	case LEAST:
+	case SPAN:
+		snprintf(text, FB_FINDING_CHARS, "%.0f or more", r->number);
+		break;
+	default:
+		snprintf(text, FB_FINDING_CHARS, "all of them");
+	}
+}
+
+static void judge(const struct rule *r, const struct fb_node_fact *fact,
+		  struct fb_findings *findings)
+{
+	struct fb_finding f = {.level = is_so(r, fact->value) ? FB_LEVEL_GOOD : r->level,
+			       .check = r->check, .host = fact->host, .advice = r->advice};
+
+	snprintf(f.found, sizeof(f.found), "%.70s: %.80s", fact->key, fact->value);
+	say_wanted(r, f.wanted);
+	fb_findings_add(findings, &f);
+}
+
+/* NCCL's own limit of sockets between two ranks. */
+static void judge_sockets(const struct fb_node_facts *facts, const struct fb_node_fact *fact,
+			  struct fb_findings *findings)
+{
+	const char *each = fb_node_fact(facts, fact->host, "variable.NCCL_NSOCKS_PERTHREAD");
+	double product = strtod(fact->value, NULL) * (each ? strtod(each, NULL) : 1);
+	struct fb_finding f = {
+		.level = product > 64 ? FB_LEVEL_BAD : FB_LEVEL_GOOD,
+		.check = "threads x sockets is within NCCL's limit", .host = fact->host,
+		.wanted = "64 or less",
+		.advice = "NCCL takes fewer than were asked for: lower NCCL_SOCKET_NTHREADS or "
+			  "NCCL_NSOCKS_PERTHREAD"};
+
+	if (strcmp(fact->key, "variable.NCCL_SOCKET_NTHREADS"))
+		return;
+	snprintf(f.found, sizeof(f.found), "%.0f", product);
+	fb_findings_add(findings, &f);
+}
+
+/* RoCE without a GID of version 2 is not routed. */
+static void judge_gids(const struct fb_node_facts *facts, const struct fb_node_fact *fact,
+		       struct fb_findings *findings)
+{
+	struct fb_finding f = {
+		.level = FB_LEVEL_GOOD, .check = "RoCE port has a GID of version 2",
+		.host = fact->host, .wanted = "1 or more",
+		.advice = "in a container the host's GIDs may not be visible: check "
+			  "/sys/class/infiniband/*/ports/*/gids and the network namespace mode "
+			  "(rdma system show)"};
+	char key[FB_FINDING_CHARS];
+	const char *layer;
+	size_t stem = strlen(fact->key);
+	int second = 0;
+
+	if (fnmatch("infiniband.*.gids", fact->key, 0))
+		return;
+	snprintf(key, sizeof(key), "%.*slink_layer", (int)(stem - strlen("gids")), fact->key);
+	layer = fb_node_fact(facts, fact->host, key);
+	if (!layer || strcmp(layer, "Ethernet"))
+		return;
+	if (sscanf(fact->value, "RoCE v2 %d", &second) != 1 || !second)
+		f.level = FB_LEVEL_BAD;
+	snprintf(f.found, sizeof(f.found), "%.70s: %.80s", fact->key, fact->value);
+	fb_findings_add(findings, &f);
+}
+
+/* A node with RDMA devices and GPUs should let the first reach the second's memory. */
+static void judge_peer_memory(const struct fb_node_facts *facts, const struct fb_node_fact *fact,
+			      struct fb_findings *findings)
+{
+	static const char *const modules[] = {"module.nvidia_peermem", "module.nv_peer_mem"};
+	struct fb_finding f = {
+		.level = FB_LEVEL_DOUBT, .check = "RDMA devices reach GPU memory",
+		.host = fact->host, .found = "neither nvidia_peermem nor an open driver",
+		.wanted = "one of them",
+		.advice = "network data pass through host memory: modprobe nvidia_peermem, or the "
+			  "open kernel modules, which export GPU memory by dma-buf"};
+	const char *driver = fb_node_fact(facts, fact->host, "nvidia.driver");
+
+	if (strcmp(fact->key, "device.infiniband") || !driver)
+		return;
+	if (strstr(driver, "Open Kernel Module"))
+		snprintf(f.found, sizeof(f.found), "open kernel modules");
+	for (size_t i = 0; i < sizeof(modules) / sizeof(modules[0]); i++)
+		if (fb_node_fact(facts, fact->host, modules[i]))
+			snprintf(f.found, sizeof(f.found), "%s", modules[i]);
+	if (strncmp(f.found, "neither", strlen("neither")))
+		f.level = FB_LEVEL_GOOD;
+	fb_findings_add(findings, &f);
+}
+
+static void judge_load(const struct fb_node_facts *facts, const struct fb_node_fact *fact,
+		       struct fb_findings *findings)
+{
+	const char *count = fb_node_fact(facts, fact->host, "cpu.count");
+	double processors = count ? strtod(count, NULL) : 0, load = strtod(fact->value, NULL);
+	struct fb_finding f = {
+		.level = load > processors / 10 + 1 ? FB_LEVEL_DOUBT : FB_LEVEL_GOOD,
+		.check = "node is idle", .host = fact->host,
+		.advice = "what else runs shares processors, memory and links: end it before "
+			  "measuring"};
+
+	if (strcmp(fact->key, "host.load_average") || processors < 1)
+		return;
+	snprintf(f.found, sizeof(f.found), "load %.2f of %.0f processors", load, processors);
+	snprintf(f.wanted, sizeof(f.wanted), "%.1f or less", processors / 10 + 1);
+	fb_findings_add(findings, &f);
+}
+
+/* A fact that is a node's own is not the same on all of them. Once for each key. */
+static void judge_alike(const struct fb_node_facts *facts, size_t index,
+			struct fb_findings *findings)
+{
+	const struct fb_node_fact *fact = &facts->item[index];
+	struct fb_finding f = {.level = FB_LEVEL_DOUBT, .check = "nodes are alike", .host = "",
+			       .wanted = "the same on all nodes",
+			       .advice = "a collective is as fast as its slowest member, and "
+					 "versions that differ fail in strange ways"};
+	bool listed = false;
+	size_t used;
+
+	for (size_t i = 0; i < sizeof(alike) / sizeof(alike[0]); i++)
+		listed |= !fnmatch(alike[i], fact->key, 0);
+	for (size_t i = 0; i < index; i++)
+		listed &= strcmp(facts->item[i].key, fact->key) != 0 || !*facts->item[i].host;
+	if (!listed || !*fact->host || facts->hosts < 2)
+		return;
+	used = (size_t)snprintf(f.found, sizeof(f.found), "%.60s:", fact->key);
+	for (size_t i = 0; i < facts->count && used < sizeof(f.found) - 1; i++)
+		if (*facts->item[i].host && !strcmp(facts->item[i].key, fact->key))
+			used += (size_t)snprintf(f.found + used, sizeof(f.found) - used,
+						 " %.24s %.40s;", facts->item[i].host,
+						 facts->item[i].value);
+	fb_findings_add(findings, &f);
+}
+
+void fb_doctor_rules(const struct fb_node_facts *facts, struct fb_findings *findings)
+{
+	for (size_t i = 0; i < facts->count; i++) {
+		const struct fb_node_fact *fact = &facts->item[i];
+
+		for (size_t r = 0; r < sizeof(rules) / sizeof(rules[0]); r++)
+			if (!fnmatch(rules[r].key, fact->key, 0))
+				judge(&rules[r], fact, findings);
+		judge_sockets(facts, fact, findings);
+		judge_gids(facts, fact, findings);
+		judge_peer_memory(facts, fact, findings);
+		judge_load(facts, fact, findings);
+		judge_alike(facts, i, findings);
+	}
+}

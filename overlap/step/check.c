@@ -62,6 +62,9 @@ static int check_sizes(const struct rank_check *c, int task)
 	const struct fb_collective_info *info = fb_collective_info(t->collective);
 	uint64_t members = (uint64_t)p->members, in = t->count, out = in;
 
+	if (t->collective == FB_ALL_TO_ALL_V && p->members != t->counted)
+		return fb_dag_fail(c->dag, task, c->why, "its counts are of %d ranks, its group "
+				   "has %d", t->counted, p->members);
 	if (t->collective == FB_ALL_TO_ALL_V) {
 		in = out = 0;
 		for (int i = 0; i < p->members; i++) {

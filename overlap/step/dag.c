@@ -267,6 +267,7 @@ int fb_dag_all_to_all_v(struct fb_dag *dag, int lane, const char *name, int numb
 	}
 	dag->counts[dag->ncounts++] = own;
 	dag->tasks[task].counts = own;
+	dag->tasks[task].counted = dag->partitions[partition].members;
 	dag->tasks[task].count = 0;
 	for (size_t i = 0; i < n; i++) {
 		own[i] = counts[i];

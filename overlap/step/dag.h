@@ -96,6 +96,7 @@ struct fb_task {
 	struct fb_span in, out;
 	uint64_t count;               /* elements of a block; all_to_all_v: of the largest */
 	const uint64_t *counts;       /* all_to_all_v: [from * members + to]; owned by the step */
+	int counted;                  /* members that the counts are of */
 	enum fb_host_action action;   /* host */
 };
 

@@ -63,8 +63,9 @@ static void test_both_ways(void)
 								     wire, false, pages, message),
 						  FB_OK);
 					both_ways(&p, team);
-					/* Without the odd piece, in words. */
+					/* Without the odd pieces, in words. */
 					p.parts = 1;
+					p.wire_step = p.fp8 ? 64 : 128;
 					p.any = shift % 8 != 0;
 					both_ways(&p, team);
 					fb_kv_packing_close(&p, false);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Facts that say whether a node is ready for communication, for the tool doctor; see environment.h. */
+/* Facts about readiness for communication, for the tool doctor; see environment.h. */
 #include "common/system/environment_file.h"
 
 #include <stdio.h>
@@ -9,8 +9,9 @@
 enum { PATH_CHARS = 512, KEY_CHARS = 128, GIDS = 256 };
 
 /* What has to be loaded for RDMA, and for RDMA and storage that reach GPU memory. */
-static const char *const modules[] = {"ib_uverbs", "mlx5_ib", "rdma_rxe", "nvidia", "nvidia_peermem",
-				      "nv_peer_mem", "nvidia_fs", "gdrdrv"};
+static const char *const modules[] = {
+	"ib_uverbs", "mlx5_ib", "rdma_rxe", "nvidia",
+	"nvidia_peermem", "nv_peer_mem", "nvidia_fs", "gdrdrv"};
 
 static void add_modules(struct fb_facts *facts, const char *root)
 {

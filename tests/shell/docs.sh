@@ -57,10 +57,12 @@ done
 verdict docs_man
 
 # Options of scripts and tools, whose --help says them as well, and of MPI launchers.
-for tool in summary plotdata report merge query import study compare tune overlap_of claims; do
+for tool in summary plotdata report merge query import study compare tune overlap_of claims \
+	doctor; do
 	[ -x "$bin/$tool" ] && "$bin/$tool" --help |
 		grep -oE -- '--[a-z][a-z-]+' >>"$FB_TMP/options"
 done
+scripts/doctor --help | grep -oE -- '--[a-z][a-z-]+' >>"$FB_TMP/options"
 scripts/claims --help | grep -oE -- '--[a-z][a-z-]+' >>"$FB_TMP/options"
 scripts/sweep --help | grep -oE -- '--[a-z][a-z-]+' >>"$FB_TMP/options"
 sed -n 's/^# //p' scripts/plot scripts/report | grep -oE -- '--[a-z][a-z-]+' >>"$FB_TMP/options"
@@ -73,7 +75,8 @@ printf '%s\n' --type >>"$FB_TMP/options" # of nsys
 printf '%s\n' --gres --cpus-per-task --gpus-per-task --query-gpu \
 	--container-image --container-mounts --container-workdir >>"$FB_TMP/options"
 tests/run --help | grep -oE -- '--[a-z][a-z-]+' >>"$FB_TMP/options"
-printf '%s\n' --mpi --oversubscribe --ntasks-per-node --nodes --map-by --mca >>"$FB_TMP/options"
+printf '%s\n' --mpi --oversubscribe --ntasks-per-node --nodes --map-by --mca --hostfile \
+	>>"$FB_TMP/options"
 sort -u "$FB_TMP/options" >"$FB_TMP/known"
 grep -ohE '(^|[^-[:alnum:]])--[a-z][a-z-]+' "${documents[@]}" | grep -oE -- '--[a-z-]+' |
 	sort -u >"$FB_TMP/named"

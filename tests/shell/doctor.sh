@@ -41,7 +41,8 @@ expect "good facts" "$(tail -n 1 "$FB_TMP/out")" "1 node: 11 checks good, 0 in d
 verdict doctor_good
 
 facts "run,,,$ports.state,1: DOWN" run,,,$ports.link_layer,Ethernet \
-	"run,,,$ports.gids,\"RoCE v2 0, others 2\"" "run,,,infiniband.mlx5_0.pci_lanes,8 of 16" \
+	"run,,,$ports.gids,\"RoCE v2 0, others 2\"" \
+	"run,,,infiniband.mlx5_0.pci_lanes,8 of 16" \
 	run,,,device.infiniband,missing "run,,,nvidia.driver,Kernel Module" \
 	"run,,,network.port_range,60000 60999" run,,,memory.lock_limit_bytes,65536 \
 	run,,,numa.balancing,1 run,,,variable.NCCL_SOCKET_NTHREADS,16 \
@@ -51,7 +52,8 @@ judged 1
 expect "bad facts" "$(tail -n 1 "$FB_TMP/out")" "1 node: 0 checks good, 6 in doubt, 6 bad"
 for said in '^bad    RDMA port is active' 'found   infiniband.mlx5_0.pci_lanes: 8 of 16' \
 	'^bad    RoCE port has a GID of version 2' '^bad    /dev/infiniband is there' \
-	'^bad    threads x sockets is within' 'found   128$' '^bad    NCCL_P2P_DISABLE is not left on' \
+	'^bad    threads x sockets is within' 'found   128$' \
+	'^bad    NCCL_P2P_DISABLE is not left on' \
 	'^doubt  RDMA devices reach GPU memory' '^doubt  range of ephemeral ports' \
 	'^doubt  no algorithm is left forced' '^doubt  n1: node is idle' 'load 60.00 of 64'; do
 	holds "$FB_TMP/out" "$said"

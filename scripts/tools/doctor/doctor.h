@@ -52,8 +52,8 @@ void fb_doctor_rules(const struct fb_node_facts *facts, struct fb_findings *find
 
 /*
  * Judges the rows of a result file: the best efficiency of each operation and memory from 1 MiB on,
- * by whatever engine, has to be `least` of the bound or more. Files without such a column have nothing to say. Returns 0, or
- * as fb_records_read.
+ * by whatever engine, has to be `least` of the bound or more. Files without such a column have
+ * nothing to say. Returns 0, or as fb_records_read.
  */
 int fb_doctor_rates(const char *path, double least, struct fb_findings *findings);
 

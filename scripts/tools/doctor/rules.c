@@ -42,7 +42,8 @@ static const struct rule rules[] = {
 	{"network.port_range", SPAN, "", 10000, FB_LEVEL_DOUBT, "range of ephemeral ports",
 	 "bootstrap and sockets take ports for each pair of ranks, and can run out of them: "
 	 "sysctl net.ipv4.ip_local_port_range"},
-	{"memory.lock_limit_bytes", LEAST, "", 1 << 26, FB_LEVEL_DOUBT, "memory that may be locked",
+	{"memory.lock_limit_bytes", LEAST, "", 1 << 26, FB_LEVEL_DOUBT,
+	 "memory that may be locked",
 	 "registration for RDMA and pinned memory fail beyond it: ulimit -l unlimited, also in "
 	 "Slurm's and the container's limits"},
 	{"memory.dev_shm_bytes", LEAST, "", 1 << 29, FB_LEVEL_DOUBT, "/dev/shm is large enough",
@@ -56,15 +57,18 @@ static const struct rule rules[] = {
 	 "small messages pay for the ramp: cpupower frequency-set -g performance"},
 	{"clock.source", NEVER, "hpet", 0, FB_LEVEL_DOUBT, "clock is read fast",
 	 "reading it takes a microsecond"},
-	{"variable.NCCL_P2P_DISABLE", NEVER, "1", 0, FB_LEVEL_BAD, "NCCL_P2P_DISABLE is not left on",
+	{"variable.NCCL_P2P_DISABLE", NEVER, "1", 0, FB_LEVEL_BAD,
+	 "NCCL_P2P_DISABLE is not left on",
 	 "GPUs of a node then exchange data through host memory: unset it"},
-	{"variable.NCCL_SHM_DISABLE", NEVER, "1", 0, FB_LEVEL_BAD, "NCCL_SHM_DISABLE is not left on",
+	{"variable.NCCL_SHM_DISABLE", NEVER, "1", 0, FB_LEVEL_BAD,
+	 "NCCL_SHM_DISABLE is not left on",
 	 "ranks of a node that cannot reach each other's GPU use sockets: unset it"},
 	{"variable.NCCL_IB_DISABLE", NEVER, "1", 0, FB_LEVEL_BAD, "NCCL_IB_DISABLE is not left on",
 	 "all traffic between nodes goes over TCP: unset it"},
 	{"variable.NCCL_NET_GDR_LEVEL", NEVER, "0", 0, FB_LEVEL_DOUBT, "GPUDirect RDMA is allowed",
 	 "network data pass through host memory: unset it, or PIX to SYS"},
-	{"variable.NCCL_NET_GDR_LEVEL", NEVER, "LOC", 0, FB_LEVEL_DOUBT, "GPUDirect RDMA is allowed",
+	{"variable.NCCL_NET_GDR_LEVEL", NEVER, "LOC", 0, FB_LEVEL_DOUBT,
+	 "GPUDirect RDMA is allowed",
 	 "network data pass through host memory: unset it, or PIX to SYS"},
 	{"variable.NCCL_IGNORE_CPU_AFFINITY", NEVER, "1", 0, FB_LEVEL_DOUBT,
 	 "NCCL keeps the ranks' affinity",
@@ -87,8 +91,8 @@ static const char *const alike[] = {
 	"os.kernel", "nvidia.driver", "gpu.model", "cpu.model", "cpu.count", "cpu.governor",
 	"cpu.smt", "mpi.library", "library.*.version", "infiniband.*.firmware",
 	"infiniband.*.rate", "infiniband.*.link_layer", "infiniband.*.gids", "network.*.mtu",
-	"module.*", "variable.NCCL_*", "variable.UCX_*", "build.revision", "memory.lock_limit_bytes",
-	"network.port_range",
+	"module.*", "variable.NCCL_*", "variable.UCX_*", "build.revision",
+	"memory.lock_limit_bytes", "network.port_range",
 };
 
 static double last_number(const char *text)

@@ -8,7 +8,7 @@
 
 #include "common/base/error.h"
 #include "common/cuda/gpu_segment.h"
-#include "common/mover/mover.h"
+#include "common/mover/rdma.h"
 #include "tests/unit/check.h"
 
 /* A mover opened on a group, with a region. */
@@ -76,6 +76,19 @@ static inline void test_overlap(const struct opened *o)
 	CHECK_INT(fb_transfer_check_targets(&t), FB_OK);
 }
 
+static inline void spoil_target(const struct opened *o, struct fb_piece *piece, int peer, bool key)
+{
+#if FB_HAVE_VERBS
+	if (key) {
+		((struct fb_rdma_memory *)o->region)->reach[peer].rkey ^= 0xff;
+		return;
+	}
+#endif
+	(void)peer;
+	(void)key;
+	piece->remote = o->segment.part_bytes - 4;
+}
+
 /* The last rank's part has another size: all ranks learn of it, and none has a region. */
 static inline void test_unlike_region(struct opened *o)
 {
@@ -102,6 +115,55 @@ static inline void test_unlike_region(struct opened *o)
 	other = own;
 	other.device ^= 1;
 	CHECK(fb_region_record_unlike(&own, &other, sizeof(other)));
+}
+
+/*
+ * Spoils a prepared move, whose list is the caller's still: rank 0 puts behind the last rank's
+ * region or, by RDMA, with a key that is not that region's. Who learns of it has to say so, and
+ * nothing may be written: with messages the target, with RDMA the source, by its completion. All
+ * ranks leave together, at the latest after patience_s. After that the mover can only be closed.
+ */
+static inline void test_wrong_target(struct opened *o, double patience_s)
+{
+	const struct fb_group *g = o->mover->group;
+	int last = g->nranks - 1, key = !strcmp(o->mover->ops->name, "rdma"), err = FB_OK;
+	int judge = key ? 0 : last, over = 0;
+	char *part = fb_segment_part(&o->segment, last);
+	struct fb_piece piece = {0, 64, 8};
+	struct fb_transfer t = {.verb = FB_MOVE_PUT, .peer = last, .local = o->region,
+				.remote = o->region, .piece = &piece, .pieces = 1, .notice = 1};
+	struct fb_move *move = NULL;
+	MPI_Request all = MPI_REQUEST_NULL;
+	double until = MPI_Wtime() + patience_s;
+	uint64_t count = 0;
+	bool done = false;
+
+	if (g->rank == last)
+		memset(part, 0x5a, 128);
+	MPI_Barrier(g->comm);
+	if (g->rank == 0) {
+		CHECK_INT(fb_move_prepare(o->mover, &t, 1, NULL, &move), FB_OK);
+		spoil_target(o, &piece, last, key);
+		err = o->mover->ops->post(move);
+	}
+	while (!over) {
+		if (!err && g->rank == 0 && !done)
+			err = o->mover->ops->test(move, &done);
+		if (!err && g->rank == last)
+			err = o->mover->ops->arrived(o->mover, 0, 1, &count);
+		if (all == MPI_REQUEST_NULL &&
+		    (g->rank != judge || err || count || MPI_Wtime() > until))
+			MPI_Ibarrier(g->comm, &all);
+		if (all != MPI_REQUEST_NULL)
+			MPI_Test(&all, &over, MPI_STATUS_IGNORE);
+	}
+	if (g->rank == judge)
+		CHECK(err != FB_OK);
+	CHECK_INT(count, 0);
+	for (int i = 0; i < 128 && g->rank == last; i++)
+		CHECK(part[i] == 0x5a);
+	if (move)
+		o->mover->ops->release(move);
 }
 
 #endif

@@ -6,7 +6,8 @@
  * again with fresh data; notices seen only behind what they promise; two groups at once; and what
  * is refused. Then movers that are wrong on purpose have to be caught.
  *
- * Names of movers as arguments: only these, and they must be there. FB_MOVER_SEED: another seed.
+ * Names of movers as arguments: only these, and they must be there; wrong-target: PUTs to places
+ * and with keys that are not the target's. FB_MOVER_SEED: another seed.
  * FB_MOVER_NCCL: another file than libnccl.so.2. FB_MOVER_MEMORY: of movers between GPUs, vmm,
  * device or pinned.
  * ranks: 1 2 3 5
@@ -224,6 +225,18 @@ static void test_unreachable(struct bench *b)
 	close_all(&o);
 }
 
+/* Of movers whose targets or devices check where bytes go: not shared memory. */
+static void test_wrong(struct bench *b, const struct fb_mover_ops *ops)
+{
+	char why[FB_REASON_CHARS] = "";
+	struct opened o = {.mover = NULL};
+
+	if (b->world.nranks < 2 || b->failed || open_on(b, ops, &b->world, &o, why))
+		return;
+	test_wrong_target(&o, PATIENCE_S);
+	close_all(&o);
+}
+
 static void test_mover(struct bench *b, const struct fb_mover_ops *ops, bool wanted)
 {
 	static const char *const usual[] = {NULL};
@@ -321,6 +334,11 @@ int main(int argc, char **argv)
 		test_unreachable(&b);
 	if (argc == 1)
 		test_mutants(&b);
+	if (named("wrong-target", argc, argv)) {
+		test_wrong(&b, &fb_mover_tcp);
+		test_wrong(&b, &fb_mover_file);
+		test_wrong(&b, &fb_mover_rdma);
+	}
 	code = check_done("test_mover");
 	/* Where a wait was in vain, others may still wait. */
 	if (b.failed)

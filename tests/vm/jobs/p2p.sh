@@ -92,6 +92,11 @@ if vm_wanted mover-tcp "$usual"; then
 	FB_MOVER_SEED=2 vm_run 240 2 "$build/tests/test_mover" tcp >$log 2>&1
 	verdict vm/mover-tcp $? $log
 fi
+# A WRITE with a wrong key is refused by the device of the target, and its source is told.
+if vm_wanted mover-wrong-key "$usual"; then
+	vm_run 240 2 "$build/tests/test_mover" wrong-target >$log 2>&1
+	verdict vm/mover-wrong-key $? $log
+fi
 # A KV cache by WRITEs from one rank to two, each run to its place, packed, and layer by layer.
 check kv_reshard 6 ',handover,rdma,.*,rdma,host,.*rdma rxe0:1 RoCE v2' 3 kv_reshard --engine rdma \
 	--layout all --decode-tp 2 --tokens 100 --layers 3

@@ -68,6 +68,10 @@ expect "rows of an own shape" \
 	"$(rows ",($latent|$((2 * latent))),.*;dim=96;.*,(ok|few),")" 72
 expect "keys of an own shape" "$(rows ';dim=96;.*heads=6;layers=3;layout=(hnd|nhd);')" 72
 expect "wrong rows of an own shape" "$(rows ',(wrong|fault|skipped),')" 0
+# A map of prefill and decode ranks for each model and layout.
+plotdata=$FB_BUILD/bin/plotdata
+[ ! -x "$plotdata" ] ||
+	expect "maps" "$("$plotdata" --count --axis prefill,decode -- heat "$csv")" 4
 go 2 --engine shm --layers 0,2 --tokens 64
 expect "layers of tiny, and others" \
 	"$(rows ',(131072,.*|65536,.*layers=2;.*),(ok|few),')" 2

@@ -31,6 +31,10 @@ column quantise_error | awk '$1 != "" { n += $1 >= 0.0555 && $1 <= 0.0625 }
 	END { exit n != 4 }' || fail "errors: $(column quantise_error | tr '\n' ' ')"
 verdict stream_wire
 
+tokens=16,32 go 2 --engine shm
+plotdata=$FB_BUILD/bin/plotdata
+[ ! -x "$plotdata" ] ||
+	expect "curves over the length" "$("$plotdata" --count --axis tokens -- axis "$csv")" 1
 tokens=600 go 2 --engine shm --algorithm layerwise
 expect "prompts of several chunks" "$(rows ',(ok|few),')" 1
 go 1 --engine shm

@@ -64,8 +64,7 @@ struct fb_nccl_need {
 	struct fb_nccl_choice choice;
 	enum fb_nccl_registration registration;
 	const struct fb_segment *segment; /* whose own part is registered */
-	int channels;                     /* as both limits of `ctas`; 0: those count */
-	struct fb_nccl_ctas ctas;
+	int channels;                     /* 0: NCCL chooses */
 };
 
 struct fb_nccl_group {

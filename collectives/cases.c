@@ -70,6 +70,7 @@ int fb_instance_fill(struct fb_collective_instance *i, struct fb_collective_stat
 		.redop = c->redop >= 0 ? (enum fb_redop)c->redop : FB_SUM,
 		.root = c->root >= 0 ? c->root : 0,
 		.in_place = c->in_place,
+		.ctas = FB_OWN_CONST(struct fb_collective_own, c)->ctas,
 		.count = per_rank ? (c->bytes + size * n - 1) / (size * n) : whole,
 		.segment = i->ops->members ? &i->own
 			 : &state->stores.segment[fb_store_of(&state->stores, c)],
@@ -293,7 +294,7 @@ static int expand_places(struct fb_run *run, struct fb_collective_state *state,
 				       .registration = "registered"};
 
 		snprintf(base.variant, sizeof(base.variant), "%s", state->variant);
-		*FB_OWN(uint64_t, &base) = state->pass;
+		FB_OWN(struct fb_collective_own, &base)->pass = state->pass;
 		fb_place_put(&state->stores.places.item[i], &base);
 		if (state->producer != FB_PRODUCER_NONE) {
 			char key[32];
@@ -301,7 +302,8 @@ static int expand_places(struct fb_run *run, struct fb_collective_state *state,
 			snprintf(key, sizeof(key), "producer=%s", fb_producers[state->producer]);
 			fb_variant_put(&base, key);
 		}
-		err = fb_choices_expand(run, &base, choices, adjust, state, &state->choices);
+		err = fb_choices_expand(run, &base, choices, adjust, state, state->ctas,
+					&state->choices);
 	}
 	return err;
 }

@@ -9,6 +9,8 @@
 #include "common/library/mpi_gpu.h"
 #include "common/library/nccl/comm.h"
 #include "common/base/error.h"
+#include "common/record/key.h"
+#include "common/record/variant.h"
 
 static const char library[] = "library", automatic[] = "auto";
 static const char *const directions[] = {"push", "pull", "auto", NULL};
@@ -24,6 +26,37 @@ const char *fb_choices_engines(const struct fb_settings *s, const struct fb_grou
 	return fb_mpi_takes_gpu(world, ignored, sizeof(ignored)) ? "auto,nccl,mpi" : "auto,nccl";
 }
 
+/* The next index whose bit is set, from `i` on; the end of the names after the last. */
+static int next_bit(uint64_t bits, int i)
+{
+	while (i < 64 && !(bits >> i & 1))
+		i++;
+	return i;
+}
+
+/* Once for each combination of the lists. */
+static int expand_ctas(struct fb_run *run, const struct fb_case *base,
+		       const struct fb_axes_choices *axes, fb_axes_adjust_fn adjust, void *arg,
+		       const struct fb_nccl_ctas_lists *lists, struct fb_choices *now)
+{
+	size_t count[2] = {lists->min.count, lists->max.count}, at[2] = {0};
+	int err = FB_OK;
+
+	do {
+		now->ctas.min = (int)lists->min.value[at[0]];
+		now->ctas.max = (int)lists->max.value[at[1]];
+		for (int p = next_bit(lists->policy, 0); p < 64 && !err;
+		     p = next_bit(lists->policy, p + 1))
+			for (int c = next_bit(lists->cluster, 0); c < 64 && !err;
+			     c = next_bit(lists->cluster, c + 1)) {
+				now->ctas.policy = p;
+				now->ctas.cluster = c;
+				err = fb_axes_expand(run, base, axes, adjust, arg);
+			}
+	} while (!err && fb_product_next(at, count, 2));
+	return err;
+}
+
 /* The names of an axis as those of the choices, which live on. */
 static const char *name_of(const struct fb_axis *axis, size_t i, const char *const *choices)
 {
@@ -32,7 +65,7 @@ static const char *name_of(const struct fb_axis *axis, size_t i, const char *con
 
 int fb_choices_expand(struct fb_run *run, const struct fb_case *base,
 		      const struct fb_axes_choices *axes, fb_axes_adjust_fn adjust, void *arg,
-		      struct fb_choices *now)
+		      const struct fb_nccl_ctas_lists *ctas, struct fb_choices *now)
 {
 	const struct fb_settings *s = fb_run_settings(run);
 	FILE *errors = fb_run_world(run)->rank == 0 ? stderr : NULL;
@@ -58,12 +91,40 @@ int fb_choices_expand(struct fb_run *run, const struct fb_case *base,
 			.registration = name_of(&registration, at[1], fb_nccl_registrations),
 			.direction = name_of(&direction, at[2], directions),
 		};
-		err = fb_axes_expand(run, base, axes, adjust, arg);
+		err = ctas ? expand_ctas(run, base, axes, adjust, arg, ctas, now)
+			   : fb_axes_expand(run, base, axes, adjust, arg);
 	} while (!err && fb_product_next(at, count, 3));
 close_axes:
 	fb_axis_close(&registration);
 	fb_axis_close(&direction);
 	return err;
+}
+
+static void put_ctas(const struct fb_nccl_ctas *ctas, struct fb_case *c)
+{
+	char keys[128] = "";
+	const struct {
+		const char *name;
+		int value;
+		const char *text; /* NULL: the number */
+	} key[] = {
+		{"nccl_cluster", ctas->cluster, fb_nccl_clusters[ctas->cluster]},
+		{"nccl_cta_policy", ctas->policy, fb_nccl_policies[ctas->policy]},
+		{"nccl_max_ctas", ctas->max, NULL}, {"nccl_min_ctas", ctas->min, NULL},
+	};
+
+	/* `own` is another program's where there are no lists, and then nothing is chosen. */
+	if (ctas->min || ctas->max || ctas->policy || ctas->cluster)
+		FB_OWN(struct fb_collective_own, c)->ctas = *ctas;
+	for (size_t i = 0; i < sizeof(key) / sizeof(key[0]); i++) {
+		if (!key[i].value)
+			continue;
+		if (key[i].text)
+			snprintf(keys, sizeof(keys), "%s=%s", key[i].name, key[i].text);
+		else
+			snprintf(keys, sizeof(keys), "%s=%d", key[i].name, key[i].value);
+		fb_variant_put(c, keys);
+	}
 }
 
 void fb_choices_apply(const struct fb_choices *now, bool any_memory, struct fb_case *c)
@@ -77,6 +138,7 @@ void fb_choices_apply(const struct fb_choices *now, bool any_memory, struct fb_c
 		c->algorithm = now->nccl.algorithm;
 		c->protocol = now->nccl.protocol;
 		c->registration = now->registration;
+		put_ctas(&now->ctas, c);
 		if (any_memory && strcmp(c->registration, fb_nccl_registrations[FB_NCCL_NONE]))
 			c->memory = "nccl";
 	}

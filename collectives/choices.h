@@ -10,11 +10,14 @@
 #include "common/library/nccl/force.h"
 #include "common/run/axes.h"
 
+struct fb_nccl_ctas_lists; /* see settings.h */
+
 /* One pass. Names of static storage. */
 struct fb_choices {
 	struct fb_nccl_choice nccl;
 	const char *registration; /* "none", "registered", "window", "window-copy" */
 	const char *direction;    /* "push", "pull", "auto" */
+	struct fb_nccl_ctas ctas;
 };
 
 /*
@@ -29,11 +32,20 @@ const char *fb_choices_engines(const struct fb_settings *settings, const struct 
 
 /*
  * fb_axes_expand once for every pass, with *now set to it. Errors are printed by rank 0, with
- * FB_EINPUT for unknown names. now stays valid while `settings` is.
+ * FB_EINPUT for unknown names. now stays valid while `settings` is. `ctas` may be NULL: NCCL's.
  */
 int fb_choices_expand(struct fb_run *run, const struct fb_case *base,
 		      const struct fb_axes_choices *axes, fb_axes_adjust_fn adjust, void *arg,
-		      struct fb_choices *now);
+		      const struct fb_nccl_ctas_lists *ctas, struct fb_choices *now);
+
+/*
+ * What a collective's case has in `own`. The first member is that of programs whose steps call
+ * collectives, too; see FB_OWN.
+ */
+struct fb_collective_own {
+	uint64_t pass; /* fb_collective_state.pass */
+	struct fb_nccl_ctas ctas;
+};
 
 /*
  * Puts into a case of an engine without plans what the pass says, "library" elsewhere, and "auto"

@@ -76,8 +76,7 @@ static int open_gpu(struct fb_collective_state *state)
 }
 
 int fb_collective_open(const struct fb_session *session, enum fb_collective collective,
-		       const struct fb_collective_settings *own,
-		       struct fb_collective_state **result)
+		       const struct fb_collective_settings *own, struct fb_collective_state **made)
 {
 	const struct fb_settings *settings = session->settings;
 	struct fb_collective_state *state = calloc(1, sizeof(*state));
@@ -97,6 +96,7 @@ int fb_collective_open(const struct fb_session *session, enum fb_collective coll
 	state->operation = state->info->name;
 	state->variant = state->traffic.variant;
 	state->producer = own ? (enum fb_producer)own->producer : FB_PRODUCER_NONE;
+	state->ctas = own ? &own->ctas : NULL;
 	state->stores.no_gpu = state->no_gpu;
 	err = fb_stores_open(&state->stores, state->world, own ? own->numa : "any");
 	if (!err && state->collective == FB_ALL_TO_ALL_V && own)
@@ -116,7 +116,7 @@ int fb_collective_open(const struct fb_session *session, enum fb_collective coll
 		fb_collective_close(state);
 		return err;
 	}
-	*result = state;
+	*made = state;
 	return FB_OK;
 }
 

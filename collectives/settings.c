@@ -2,6 +2,7 @@
 /* The tables of the collective programs' own options; see settings.h. */
 #include "collectives/settings.h"
 
+#include "common/library/nccl/force.h"
 #include "common/memory/places.h"
 
 const char *const fb_producers[] = {"none", "plain", "early", NULL};
@@ -15,10 +16,29 @@ const char *const fb_producers[] = {"none", "plain", "early", NULL};
 			 "same graph. early: kernels may begin before the producer has written "   \
 			 "(programmatic dependent launch)")
 
+/* A list of numbers of CTAs, of which 0 leaves it to NCCL. */
+#define CTAS(field_, name_, help_)                                                                 \
+	{                                                                                          \
+		.type = FB_OPT_SIZES, .name = (name_), .placeholder = "LIST", .fallback = "0",     \
+		.help = (help_), .offset = offsetof(struct fb_collective_settings, ctas.field_),   \
+		.range.u64.high = 64                                                               \
+	}
+
+#define NCCL_CTAS                                                                                  \
+	FB_OPTION_GROUP("NCCL's kernels"),                                                         \
+	CTAS(min, "nccl-min-ctas", "fewest CTAs (thread blocks) of NCCL's kernels; 0: NCCL's"),    \
+	CTAS(max, "nccl-max-ctas", "most of them; 0: NCCL's"),                                     \
+	FB_OPTION_CHOICES(struct fb_collective_settings, ctas.policy, 0, "nccl-cta-policy",        \
+			  "auto", fb_nccl_policies,                                                \
+			  "NCCL's CTA policy (2.27); zero: copy engines (2.28)"),                  \
+	FB_OPTION_CHOICES(struct fb_collective_settings, ctas.cluster, 0, "nccl-cluster",          \
+			  "auto", fb_nccl_clusters, "CTAs of a cluster of NCCL's kernels")
+
 const struct fb_option fb_collective_options[] = {
 	FB_OPTION_GROUP("Place"),
 	FB_PLACES_OPTION(struct fb_collective_settings, numa),
 	PRODUCER,
+	NCCL_CTAS,
 	FB_OPTION_END,
 };
 
@@ -26,6 +46,7 @@ const struct fb_option fb_traffic_options[] = {
 	FB_OPTION_GROUP("Place"),
 	FB_PLACES_OPTION(struct fb_collective_settings, numa),
 	PRODUCER,
+	NCCL_CTAS,
 	FB_OPTION_GROUP("Traffic"),
 	FB_OPTION_DOUBLE(struct fb_collective_settings, traffic.skew, 0, "skew", "S", "0", 0.0,
 			 16.0, "rank i sends rank i + k a share of 1 / (k + 1)^S; 0: equal shares"),

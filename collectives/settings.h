@@ -6,11 +6,18 @@
 #include "collectives/traffic.h"
 #include "common/option/option.h"
 
+/* Lists of what struct fb_nccl_ctas has. */
+struct fb_nccl_ctas_lists {
+	struct fb_sizes min, max;
+	uint64_t policy, cluster; /* bits: indices in fb_nccl_policies, fb_nccl_clusters */
+};
+
 /* Their values. */
 struct fb_collective_settings {
 	const char *numa; /* see common/memory/places.h */
 	struct fb_traffic_settings traffic; /* all_to_all_v only */
 	int producer; /* enum fb_producer */
+	struct fb_nccl_ctas_lists ctas;
 };
 
 /* Of all programs, and of all_to_all_v. (settings.c) */

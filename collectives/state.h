@@ -43,6 +43,7 @@ struct fb_collective_state {
 	char no_gpu[FB_REASON_CHARS];           /* why not */
 	struct fb_bound bound;
 	struct fb_choices choices;                  /* while cases are made: of this pass */
+	const struct fb_nccl_ctas_lists *ctas;      /* NULL: NCCL's */
 	struct fb_choosing choosing;
 	uint64_t barriers;                          /* entered by checks so far */
 };

@@ -254,7 +254,8 @@ static int expand_life(struct fb_run *run, struct fb_life_state *s,
 			snprintf(key, sizeof(key), "grid=%s", grid);
 			if (strcmp(grid, "none"))
 				fb_variant_put(&base, key);
-			err = fb_choices_expand(run, &base, axes, adjust, s, &s->choices);
+			err = fb_choices_expand(run, &base, axes, adjust, s, NULL,
+						&s->choices);
 		}
 	}
 	return err;

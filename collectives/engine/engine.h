@@ -8,6 +8,7 @@
 #define FB_COLLECTIVES_ENGINE_ENGINE_H
 
 #include "collectives/tuning/tuning.h"
+#include "common/library/nccl/force.h"
 #include "common/memory/segment.h"
 #include "common/plan/collective.h"
 #include "common/plan/geometry.h"
@@ -34,6 +35,7 @@ struct fb_operation {
 	const struct fb_segment *segment;
 	size_t in_offset, out_offset; /* of block 0 of the (canonical) buffers */
 	struct fb_tuned tuned;        /* by a tuning table; options of the user's go before */
+	struct fb_nccl_ctas ctas;     /* engine nccl only; zeroes: NCCL chooses */
 	/*
 	 * How many such operations may be under way at once on one GPU; 0: one. Kernels that wait
 	 * for their peers keep their multiprocessors, so all of them have to fit at once: where the

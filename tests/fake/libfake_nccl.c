@@ -3,8 +3,7 @@
  * A library with NCCL's interface that only writes down how it was called, so that the engine's
  * side of it can be tested without a GPU. With FAKE_OLD it is version 2.18.5 and lacks what came
  * later, with FAKE_NEW it is 2.31.2 (libfake_nccl_2_31.c), with FAKE_NEWEST 2.32.3. Parameters are
- * as in NCCL's manual, declared once more and not shared with the engine, so that a mistake there
- * does not repeat itself here.
+ * as in NCCL's manual, declared once more and not shared, so that a mistake does not repeat itself.
  */
 #include "tests/fake/nccl.h"
 #include "tests/fake/nccl_ranks.h"
@@ -131,9 +130,7 @@ static int make(comm_t *comm, int nranks, unique_id id, int rank)
 	*comm = malloc(sizeof(**comm));
 	if (!*comm)
 		return 2;
-	(*comm)->nranks = nranks;
-	(*comm)->rank = rank;
-	(*comm)->simulated = 0;
+	**comm = (__typeof__(**comm)){nranks, rank, 0};
 	calls.made++;
 	snprintf(calls.algorithm, sizeof(calls.algorithm), "%s", algorithm ? algorithm : "");
 	snprintf(calls.protocol, sizeof(calls.protocol), "%s", protocol ? protocol : "");
@@ -147,6 +144,8 @@ API(CommInitRank, comm_t *comm, int nranks, unique_id id, int rank)
 
 API(CommInitRankConfig, comm_t *comm, int nranks, unique_id id, int rank, config_t *config)
 {
+	char told[96];
+
 	if (config->magic != 0xcafebeef || config->version < 21400)
 		return 4;
 	calls.blocking = config->blocking;
@@ -155,10 +154,14 @@ API(CommInitRankConfig, comm_t *comm, int nranks, unique_id id, int rank, config
 	calls.cta_policy = config->cta_policy;
 	calls.cluster = config->cga_cluster_size;
 	/* As NCCL, it takes what lies within the size that the caller knew. */
-	calls.nvls_host_mode = VERSION >= 23203 && config->size == sizeof(*config)
+	calls.nvls_host_mode = config->size == sizeof(*config) && VERSION >= 23203
 		? config->nvls_host_mode : -2147483647 - 1;
 	if (calls.nvls_host_mode == 0x7fffffff)
 		fake_tell("no-multicast", rank, nranks, -1);
+	snprintf(told, sizeof(told), "ctas=%d..%d,policy=%d,cluster=%d", config->min_ctas,
+		 config->max_ctas, config->cta_policy, config->cga_cluster_size);
+	if (config->cga_cluster_size >= 0)
+		fake_tell(told, rank, nranks, -1);
 	for (size_t i = 0; config->size == sizeof(*config) && i < 10; i++)
 		if (config->later[i] != -2147483647 - 1)
 			return 4;

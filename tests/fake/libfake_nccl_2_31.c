@@ -23,9 +23,10 @@ static void tell(const char *name, const call_config_t *config)
 	if (!f)
 		return;
 	fprintf(f, "node:1:1 [0] NCCL INFO %s: 64 Bytes -> Algo %.*s proto %.*s "
-		"channel{Lo..Hi}={0..%d} cgaClusterSize 4\n", name, (int)(protocol - selection),
+		"channel{Lo..Hi}={0..%d} cgaClusterSize %d\n", name, (int)(protocol - selection),
 		selection, (int)strcspn(protocol + 1, ","), protocol + 1,
-		config->max_ctas > 0 ? config->max_ctas - 1 : 23);
+		config->max_ctas > 0 ? config->max_ctas - 1 : 23,
+		config->cga_cluster_size >= 0 ? config->cga_cluster_size : 4);
 	fclose(f);
 }
 
@@ -37,12 +38,13 @@ static int configured(const char *name, const call_config_t *config, int code)
 	if (code || !config)
 		return code;
 	if (config->size != 64 || config->magic != 0xcafebeef || config->version != 23102 ||
-	    config->ext || config->force != 1 || config->cta_policy != unset || config->tag ||
-	    config->nvls_ctas != unset || config->cga_cluster_size != unset)
+	    config->ext || config->force != 1 || config->tag || config->nvls_ctas != unset)
 		return 4;
 	calls.configured++;
 	calls.call_min_ctas = config->min_ctas;
 	calls.call_max_ctas = config->max_ctas;
+	calls.call_cta_policy = config->cta_policy;
+	calls.call_cluster = config->cga_cluster_size;
 	snprintf(calls.selection, sizeof(calls.selection), "%s",
 		 config->selection ? config->selection : "");
 	tell(name, config);

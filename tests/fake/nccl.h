@@ -27,7 +27,7 @@ struct fake_calls {
 	int cluster, nvls_host_mode, finalized, revoked, simulated;
 	/* Of the last call that had a configuration. */
 	char selection[96];
-	int configured, call_min_ctas, call_max_ctas;
+	int configured, call_min_ctas, call_max_ctas, call_cta_policy, call_cluster;
 	int fail_with;        /* the next collective returns this */
 	int asynchronous;     /* what CommGetAsyncError tells */
 };

@@ -66,6 +66,28 @@ runs all_reduce --nccl-force-by call --bytes 64
 holds "$FB_TMP/out" ',skipped,NCCL 2.28.9 has no configurations of calls \(2.31 has\)'
 verdict fake_gpu_nccl_by_call
 
+# Limits of CTAs, their policy and clusters are axes: what each communicator was told.
+library=$FB_BUILD/tests/libfake_nccl_2_31.so
+FB_FAKE_NCCL_LOG=$FB_TMP/ctas runs all_reduce --bytes 64 --nccl-min-ctas 0,4 \
+	--nccl-max-ctas 2:8:4 --nccl-cta-policy auto,efficiency --nccl-cluster 2
+expect "limits" "$(cat "$FB_TMP"/ctas.* | awk '/^ctas/ { print $1 }' | sort -u | grep -v '=-' |
+	tr '\n' ' ')" 'ctas=4..8,policy=1,cluster=2 '
+expect "communicators" "$(cat "$FB_TMP"/ctas.* | grep -c '^ctas')" 12
+expect "rows" "$(grep -cE ',(ok|few),' "$FB_TMP/out")" 6
+key='nccl_cluster=2;nccl_cta_policy=efficiency;nccl_max_ctas=8;nccl_min_ctas=4'
+expect "keys" "$(grep -cE ",$key,(ok|few)," "$FB_TMP/out")" 1
+expect "none" "$(grep -cE ',skipped,at least 4 CTAs are more than at most 2' "$FB_TMP/out")" 2
+runs all_reduce --bytes 64 --nccl-force ring:ll --nccl-force-by call --nccl-max-ctas 6 \
+	--nccl-cluster 0,8
+expect "channels" "$(values channels ',nccl,ring,')" '6 '
+holds "$FB_TMP/out" ': ring ll clusters of 8'
+runs all_gather --bytes 64 --registration window-copy --nccl-cta-policy zero
+holds "$FB_TMP/out" ',skipped,registration window-copy is CTA policy zero'
+library=$FB_BUILD/tests/libfake_nccl_2_18.so
+runs all_reduce --bytes 64 --nccl-cta-policy efficiency
+holds "$FB_TMP/out" ',skipped,NCCL 2.18.5 has no CTA policies \(2.27 has\)'
+verdict fake_gpu_nccl_ctas
+
 # Pretended nodes are hosts of NCCL's, each by a name of its own.
 library=$FB_BUILD/tests/libfake_nccl.so
 FB_FAKE_NCCL_LOG=$FB_TMP/hosts runs all_gather --nodes-as 2 --nccl-force library,pat --bytes 64

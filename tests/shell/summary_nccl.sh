@@ -36,6 +36,14 @@ row variant=env.NCCL_BUFFSIZE=65536 path="$ran ring simple via P2P/CUMEM"
 row variant='env.NCCL_ALGO=Tree' path="$ran ring ll via P2P/CUMEM clusters of 4"
 row variant='env.NCCL_MAX_CTAS=4' path="$ran ring ll clusters of 4 via P2P/CUMEM" channels=8
 row variant='env.NCCL_NET=IB' path="$ran ring ll via NET/Socket/0; network Socket"
+row variant=nccl_max_ctas=4 path="$ran ring ll via P2P/CUMEM" channels=4
+row variant=nccl_max_ctas=4 bytes=16 path="$ran ring ll via P2P/CUMEM" channels=5
+row variant='nccl_max_ctas=8;nccl_min_ctas=8' path="$ran ring ll via P2P/CUMEM" channels=7
+row variant='nccl_cluster=2' path="$ran ring ll clusters of 2 via P2P/CUMEM" channels=8
+row variant='nccl_cluster=8' path="$ran ring ll clusters of 4 via P2P/CUMEM" channels=8
+row variant='nccl_cluster=4' path="$ran ring ll via P2P/CUMEM" channels=8
+row variant='nccl_cta_policy=zero' path="$ran symmetric AllGather_STMC" channels=2
+row variant='nccl_cta_policy=efficiency' path="$ran ring ll via P2P/CUMEM" channels=8
 row engine=mpi algorithm=library registration=registered path=MPI
 "$summary" --asked "$FB_TMP/asked.csv" >"$out" || fail "exit code $?"
 
@@ -55,12 +63,22 @@ line NCCL_P2P_DISABLE=1 1 1 0 0
 line NCCL_BUFFSIZE=65536 0 0 1 0
 line NCCL_ALGO=Tree 0 1 0 0
 line NCCL_MAX_CTAS=4 0 1 0 0
-expect "findings" "$(grep -c '^FINDING ' "$out")" 8
-holds "$out" '^FINDING [0-9]: --nccl-force ring:ll was asked, ring:ll128 ran, in 1 rows$'
-holds "$out" '^FINDING [0-9]: --nccl-force tree:library was asked, ring:ll128 ran, in 1 rows$'
-holds "$out" '^FINDING [0-9]: --registration window-copy was asked, symmetric ran, in 1 rows$'
-holds "$out" '^FINDING [0-9]: channels=2 was asked, 8 channels ran, in 1 rows$'
-holds "$out" '^FINDING [0-9]: NCCL_P2P_DISABLE=1 was asked, P2P/CUMEM ran, in 1 rows$'
+line nccl_max_ctas=4 1 1 0 0
+line nccl_max_ctas=8 1 0 0 0
+line nccl_min_ctas=8 0 1 0 0
+line nccl_cluster=2 1 0 0 0
+line nccl_cluster=8 0 1 0 0
+line nccl_cluster=4 0 0 1 0
+line nccl_cta_policy=zero 0 1 0 0
+line nccl_cta_policy=efficiency 0 0 1 0
+expect "findings" "$(grep -c '^FINDING ' "$out")" 12
+holds "$out" '^FINDING [0-9]*: nccl_max_ctas=4 was asked, 5 channels ran, in 1 rows$'
+holds "$out" '^FINDING [0-9]*: nccl_cluster=8 was asked, clusters of 4 ran, in 1 rows$'
+holds "$out" '^FINDING [0-9]*: --nccl-force ring:ll was asked, ring:ll128 ran, in 1 rows$'
+holds "$out" '^FINDING [0-9]*: --nccl-force tree:library was asked, ring:ll128 ran, in 1 rows$'
+holds "$out" '^FINDING [0-9]*: --registration window-copy was asked, symmetric ran, in 1 rows$'
+holds "$out" '^FINDING [0-9]*: channels=2 was asked, 8 channels ran, in 1 rows$'
+holds "$out" '^FINDING [0-9]*: NCCL_P2P_DISABLE=1 was asked, P2P/CUMEM ran, in 1 rows$'
 verdict summary_asked
 
 # ll is faster up to 4K, simple from 64K; between them intervals overlap. NCCL always chooses ll.

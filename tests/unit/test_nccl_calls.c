@@ -241,6 +241,7 @@ static void test_configured(struct job *job)
 	static const enum fb_collective all[] = {
 		FB_ALL_REDUCE, FB_ALL_GATHER, FB_REDUCE_SCATTER, FB_BROADCAST, FB_REDUCE,
 		FB_ALL_TO_ALL, FB_GATHER, FB_SCATTER};
+	static const int clusters[] = {0, 1, 2, 4, 8};
 	const struct fb_nccl_choice choice = {"tree", "library"};
 	struct fb_operation op = {.datatype = FB_F32, .redop = FB_MAX, .root = 1, .count = 9};
 	const struct fake_call *c = &job->fake->call[0];
@@ -260,13 +261,17 @@ static void test_configured(struct job *job)
 		CHECK_INT(fb_nccl_call_enqueue(&call, &call), 0);
 		CHECK_INT(job->fake->configured, 0);
 		plain = *c;
+		job->world.op.ctas = (struct fb_nccl_ctas){.max = i % 3 ? 5 : 0, .policy = 2,
+							   .cluster = 1 + (int)i % 5};
 		fb_nccl_call_configure(&call, &choice, i % 2 ? 3 : 0);
 		job->fake->count = 0;
 		CHECK_INT(fb_nccl_call_enqueue(&call, &call), 0);
 		CHECK_INT(job->fake->configured, 1);
 		CHECK_STR(job->fake->selection, "TREE_SIMPLE,TREE_LL,TREE_LL128");
 		CHECK_INT(job->fake->call_min_ctas, i % 2 ? 3 : FB_NCCL_UNDEFINED_INT);
-		CHECK_INT(job->fake->call_max_ctas, i % 2 ? 3 : FB_NCCL_UNDEFINED_INT);
+		CHECK_INT(job->fake->call_max_ctas, i % 3 ? 5 : i % 2 ? 3 : FB_NCCL_UNDEFINED_INT);
+		CHECK_INT(job->fake->call_cta_policy, 1);
+		CHECK_INT(job->fake->call_cluster, clusters[i % 5]);
 		CHECK_STR(c->name, plain.name);
 		CHECK(c->in == plain.in && c->out == plain.out && c->stream == plain.stream);
 		CHECK(c->count == plain.count && c->type == plain.type);

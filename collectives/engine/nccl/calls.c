@@ -226,19 +226,38 @@ bool fb_nccl_call_can_configure(const struct fb_nccl *nccl, const struct fb_oper
 	return false;
 }
 
+bool fb_nccl_ctas_can(const struct fb_nccl *nccl, const struct fb_nccl_ctas *ctas, char *reason,
+		      size_t n)
+{
+	if (ctas->max && ctas->min > ctas->max) {
+		snprintf(reason, n, "at least %d CTAs are more than at most %d", ctas->min,
+			 ctas->max);
+		return false;
+	}
+	if ((ctas->min || ctas->max || ctas->cluster) &&
+	    !fb_nccl_has(nccl, FB_NCCL_CTA_LIMITS, reason, n))
+		return false;
+	if (ctas->policy == FB_NCCL_CTA_POLICY_ZERO + 1)
+		return fb_nccl_has(nccl, FB_NCCL_COPY_ENGINES, reason, n);
+	return !ctas->policy || fb_nccl_has(nccl, FB_NCCL_CTA_POLICIES, reason, n);
+}
+
 void fb_nccl_call_configure(struct fb_nccl_call *call, const struct fb_nccl_choice *choice,
 			    int channels)
 {
-	int ctas = channels ? channels : FB_NCCL_UNDEFINED_INT;
+	const struct fb_nccl_ctas *ctas = &call->op->ctas;
+	int both = channels ? channels : FB_NCCL_UNDEFINED_INT;
 
 	fb_nccl_selection(choice, call->selection);
 	call->configured = true;
 	call->config = (struct fb_nccl_call_config){
 		.size = sizeof(call->config), .magic = FB_NCCL_CONFIG_MAGIC,
-		.version = FB_NCCL_CALL_CONFIG_VERSION, .min_ctas = ctas, .max_ctas = ctas,
-		.nvls_ctas = FB_NCCL_UNDEFINED_INT, .cga_cluster_size = FB_NCCL_UNDEFINED_INT,
+		.version = FB_NCCL_CALL_CONFIG_VERSION, .min_ctas = ctas->min ? ctas->min : both,
+		.max_ctas = ctas->max ? ctas->max : both,
+		.nvls_ctas = FB_NCCL_UNDEFINED_INT,
+		.cga_cluster_size = fb_nccl_cluster_number(ctas),
 		.selection = *call->selection ? call->selection : NULL,
-		.selection_forced = 1, .cta_policy = FB_NCCL_UNDEFINED_INT,
+		.selection_forced = 1, .cta_policy = fb_nccl_policy_number(ctas),
 	};
 }
 

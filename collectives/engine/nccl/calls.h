@@ -43,9 +43,16 @@ bool fb_nccl_call_can_on(const struct fb_operation *op, int least_major, char *r
 bool fb_nccl_call_can_configure(const struct fb_nccl *nccl, const struct fb_operation *op,
 				bool grouped, char *reason, size_t n);
 
-/* From now on the call itself says algorithm, protocol and channels (0: NCCL chooses them). */
+/*
+ * From now on the call itself says algorithm, protocol and what its operation's `ctas` do, with
+ * `channels` as limits that those do not give (0: NCCL chooses them).
+ */
 void fb_nccl_call_configure(struct fb_nccl_call *call, const struct fb_nccl_choice *choice,
 			    int channels);
+
+/* Pure: whether this NCCL can be told so of CTAs. Writes the reason otherwise. */
+bool fb_nccl_ctas_can(const struct fb_nccl *nccl, const struct fb_nccl_ctas *ctas, char *reason,
+		      size_t n);
 
 /* Enqueues it on a cudaStream_t. 0 or an error as of fb_nccl_error (printed). */
 int fb_nccl_call_enqueue(const struct fb_nccl_call *call, void *stream);

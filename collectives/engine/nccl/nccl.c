@@ -87,11 +87,15 @@ static void nccl_close(struct fb_engine *engine)
 }
 
 /* Elsewhere than in these NCCL runs what it runs with windows, and the row would be no other. */
-static bool copies(const struct fb_case *c, enum fb_collective what, char *reason)
+static bool copies(const struct fb_case *c, const struct fb_operation *op, char *reason)
 {
+	enum fb_collective what = op->collective;
+
 	if (fb_nccl_registration_of(c->registration) != FB_NCCL_WINDOW_COPY)
 		return true;
-	if (strcmp(c->algorithm, "library"))
+	if (op->ctas.policy)
+		snprintf(reason, FB_REASON_CHARS, "registration window-copy is CTA policy zero");
+	else if (strcmp(c->algorithm, "library"))
 		snprintf(reason, FB_REASON_CHARS, "copy engines have no algorithm to force");
 	else if (what != FB_ALL_GATHER && what != FB_ALL_TO_ALL && what != FB_GATHER &&
 		 what != FB_SCATTER)
@@ -116,7 +120,7 @@ static bool nccl_can(const struct fb_engine *engine, const struct fb_case *c,
 	};
 	/* What no machine could change comes first. */
 	if (!fb_nccl_choice_can(&choice, op->collective, &place, reason, FB_REASON_CHARS) ||
-	    !copies(c, op->collective, reason))
+	    !copies(c, op, reason))
 		return false;
 	if (!e->has_nccl) {
 		snprintf(reason, FB_REASON_CHARS, "%s", e->why);
@@ -127,6 +131,7 @@ static bool nccl_can(const struct fb_engine *engine, const struct fb_case *c,
 		return false;
 	return fb_nccl_call_can_on(op, e->least_major, reason, FB_REASON_CHARS) &&
 	       fb_nccl_call_can(&e->nccl, op, grouped, reason, FB_REASON_CHARS) &&
+	       fb_nccl_ctas_can(&e->nccl, &op->ctas, reason, FB_REASON_CHARS) &&
 	       (e->settings->nccl_force_by != FB_NCCL_BY_CALL ||
 		fb_nccl_call_can_configure(&e->nccl, op, grouped, reason, FB_REASON_CHARS)) &&
 	       fb_nccl_can_register(&e->nccl, fb_nccl_registration_of(c->registration), c->memory,
@@ -212,6 +217,7 @@ static int set_up(struct nccl_request *r, const struct fb_case *c)
 		.choice = by_call ? fb_nccl_choice_named("library", "library") : r->choice,
 		.registration = fb_nccl_registration_of(c->registration),
 		.segment = r->op->segment, .channels = by_call ? 0 : channels,
+		.ctas = by_call ? (struct fb_nccl_ctas){0} : r->op->ctas,
 	};
 	struct fb_nccl_log log = {.nccl = NULL};
 	int err = fb_nccl_call_open(&r->call, &e->nccl, r->op, e->group->rank, e->group->nranks,

@@ -87,6 +87,10 @@ bool fb_nccl_has(const struct fb_nccl *nccl, enum fb_nccl_feature feature, char 
 				     "symmetric windows", "2.27"},
 		[FB_NCCL_COPY_ENGINES] = {nccl->AlltoAll != NULL, "copy engine collectives",
 					  "2.28"},
+		[FB_NCCL_CTA_LIMITS] = {nccl->CommInitRankConfig && nccl->version >= 21700,
+					"limits of CTAs", "2.17"},
+		[FB_NCCL_CTA_POLICIES] = {nccl->CommInitRankConfig && nccl->version >= 22703,
+					  "CTA policies", "2.27"},
 		/* They came together. */
 		[FB_NCCL_CALL_CONFIGS] = {nccl->AllReduceConfig && nccl->ScatterConfig,
 					  "configurations of calls", "2.31"},

@@ -114,6 +114,7 @@ static bool is_for(const struct fb_nccl_group *g, const struct fb_nccl_need *nee
 {
 	return g->comm && g->need.registration == need->registration &&
 	       g->need.channels == need->channels &&
+	       !memcmp(&g->need.ctas, &need->ctas, sizeof(need->ctas)) &&
 	       !strcmp(g->need.choice.algorithm, need->choice.algorithm) &&
 	       !strcmp(g->need.choice.protocol, need->choice.protocol) &&
 	       (need->registration == FB_NCCL_NONE || g->need.segment == need->segment);
@@ -151,9 +152,16 @@ static int init(const struct fb_nccl *nccl, const struct fb_group *w, struct fb_
 		struct fb_nccl_group *g)
 {
 	struct fb_nccl_config config = fb_nccl_config_plain(nccl);
+	const struct fb_nccl_ctas *ctas = &g->need.ctas;
 
 	if (g->need.channels)
 		config.min_ctas = config.max_ctas = g->need.channels;
+	if (ctas->min)
+		config.min_ctas = ctas->min;
+	if (ctas->max)
+		config.max_ctas = ctas->max;
+	config.cta_policy = fb_nccl_policy_number(ctas);
+	config.cga_cluster_size = fb_nccl_cluster_number(ctas);
 	if (g->need.registration == FB_NCCL_WINDOW_COPY)
 		config.cta_policy = FB_NCCL_CTA_POLICY_ZERO;
 	return fb_nccl_error(nccl, NULL,

@@ -64,7 +64,8 @@ struct fb_nccl_need {
 	struct fb_nccl_choice choice;
 	enum fb_nccl_registration registration;
 	const struct fb_segment *segment; /* whose own part is registered */
-	int channels;                     /* 0: NCCL chooses */
+	int channels;                     /* as both limits of `ctas`; 0: those count */
+	struct fb_nccl_ctas ctas;
 };
 
 struct fb_nccl_group {

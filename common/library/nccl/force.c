@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "common/base/error.h"
+#include "common/library/nccl/api.h"
 #include "common/option/option.h"
 
 enum { LL = 1, LL128 = 2, SIMPLE = 4, ALL_PROTOCOLS = LL | LL128 | SIMPLE };
@@ -237,6 +238,19 @@ void fb_nccl_selection(const struct fb_nccl_choice *choice, char text[FB_NCCL_SE
 			snprintf(text + used, FB_NCCL_SELECTION_CHARS - used, "%s%s_%s",
 				 used ? "," : "", a->tag, protocols[p].tag);
 	}
+}
+
+const char *const fb_nccl_policies[] = {"auto", "default", "efficiency", "zero", NULL};
+const char *const fb_nccl_clusters[] = {"auto", "0", "1", "2", "4", "8", NULL};
+
+int fb_nccl_policy_number(const struct fb_nccl_ctas *ctas)
+{
+	return ctas->policy ? ctas->policy - 1 : FB_NCCL_UNDEFINED_INT;
+}
+
+int fb_nccl_cluster_number(const struct fb_nccl_ctas *ctas)
+{
+	return ctas->cluster ? atoi(fb_nccl_clusters[ctas->cluster]) : FB_NCCL_UNDEFINED_INT;
 }
 
 static char *copy_of(const char *name)

@@ -45,6 +45,22 @@ bool fb_nccl_choice_can(const struct fb_nccl_choice *choice, enum fb_collective 
 /* Whether the choice is made by NCCL_ALGO or NCCL_PROTO. */
 bool fb_nccl_is_forced(const struct fb_nccl_choice *choice);
 
+/*
+ * What NCCL's kernels may be made of, chosen by a communicator or by a call. Zeroes: NCCL chooses.
+ * Smallest and largest number of CTAs (thread blocks), its policy (index in fb_nccl_policies) and
+ * CTAs of a cluster (index in fb_nccl_clusters).
+ */
+struct fb_nccl_ctas {
+	int min, max, policy, cluster;
+};
+
+/* "auto", "default", "efficiency", "zero", NULL, and "auto", "0", "1", "2", "4", "8", NULL. */
+extern const char *const fb_nccl_policies[], *const fb_nccl_clusters[];
+
+/* As NCCL's configurations have them: FB_NCCL_UNDEFINED_INT where NCCL chooses. */
+int fb_nccl_policy_number(const struct fb_nccl_ctas *ctas);
+int fb_nccl_cluster_number(const struct fb_nccl_ctas *ctas);
+
 enum { FB_NCCL_SELECTION_CHARS = 96 };
 
 /*

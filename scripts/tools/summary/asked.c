@@ -29,7 +29,7 @@ struct table {
 /* What the path says, as words. */
 struct ran {
 	char algorithm[32], protocol[32], via[128], network[32];
-	unsigned channels; /* 0: not told */
+	unsigned channels, cluster; /* 0: not told */
 	bool zero_ctas;
 };
 
@@ -63,6 +63,8 @@ static struct ran parse(const struct fb_result *row)
 	if (*told == ' ' && strncmp(told, " via ", 5) && strncmp(told, " clusters ", 10))
 		snprintf(ran.protocol, sizeof(ran.protocol), "%.*s",
 			 (int)strcspn(told + 1, " ,"), told + 1);
+	between(path, " clusters of ", " ,", ran.via, sizeof(ran.via));
+	ran.cluster = (unsigned)strtoul(ran.via, NULL, 10);
 	between(path, " via ", ",", ran.via, sizeof(ran.via));
 	between(path, ", network ", ",", ran.network, sizeof(ran.network));
 	return ran;
@@ -159,7 +161,30 @@ static enum outcome variable(const char *name, const char *value, const struct r
 	return UNTOLD;
 }
 
-/* The keys of `variant`: channels, and variables of the environment. */
+/* What becomes of a key that says how many CTAs NCCL's kernels may have, or which kind. */
+static enum outcome ctas(const char *key, const char *value, const struct ran *ran,
+			 char instead[TEXT_CHARS])
+{
+	unsigned long number = strtoul(value, NULL, 10);
+
+	if (!strcmp(key, "nccl_cta_policy")) {
+		snprintf(instead, TEXT_CHARS, "%s", ran->algorithm);
+		return as(*ran->algorithm && !strcmp(value, "zero"),
+			  !strcmp(ran->algorithm, "copyengine"));
+	}
+	if (!strcmp(key, "nccl_cluster")) {
+		snprintf(instead, TEXT_CHARS, "clusters of %u", ran->cluster);
+		return as(ran->cluster, ran->cluster == (number ? number : 1));
+	}
+	snprintf(instead, TEXT_CHARS, "%u channels", ran->channels);
+	if (!strcmp(key, "nccl_max_ctas"))
+		return as(ran->channels, ran->channels <= number);
+	if (!strcmp(key, "nccl_min_ctas"))
+		return as(ran->channels, ran->channels >= number);
+	return as(ran->channels, ran->channels == number);
+}
+
+/* The keys of `variant`: what CTAs were to be, and variables of the environment. */
 static int judge_variant(struct table *table, const struct fb_result *row, const struct ran *ran,
 			 bool measured)
 {
@@ -168,8 +193,8 @@ static int judge_variant(struct table *table, const struct fb_result *row, const
 	int err = FB_OK;
 
 	while (fb_variant_next(&variant, &name, &value) && !err) {
-		char asked[TEXT_CHARS], key[64], text[TEXT_CHARS], channels[32];
-		const char *instead = channels;
+		char asked[TEXT_CHARS], key[64], text[TEXT_CHARS], told[TEXT_CHARS];
+		const char *instead = told;
 		enum outcome outcome = UNTOLD;
 		bool environment = name.length > 4 && !strncmp(name.text, "env.", 4);
 
@@ -177,11 +202,12 @@ static int judge_variant(struct table *table, const struct fb_result *row, const
 			 name.text + (environment ? 4 : 0));
 		snprintf(text, sizeof(text), "%.*s", (int)value.length, value.text);
 		snprintf(asked, sizeof(asked), "%s=%.*s", key, 80, text);
-		snprintf(channels, sizeof(channels), "%u channels", ran->channels);
 		if (environment)
 			outcome = variable(key, text, ran, &instead);
-		else if (!strcmp(key, "channels"))
-			outcome = as(ran->channels, ran->channels == strtoul(text, NULL, 10));
+		else if (!strcmp(key, "channels") || !strcmp(key, "nccl_cluster") ||
+			 !strcmp(key, "nccl_cta_policy") || !strcmp(key, "nccl_max_ctas") ||
+			 !strcmp(key, "nccl_min_ctas"))
+			outcome = ctas(key, text, ran, told);
 		else
 			continue;
 		err = note(table, row, measured ? outcome : NOT_RUN, asked, instead);

@@ -199,11 +199,12 @@ static bool adjust(void *arg, struct fb_case *c)
 		return false;
 	if (!fb_engines[fb_engine_index(c->engine)]->planned)
 		fb_choices_apply(&state->choices, !strcmp(state->settings->memory, "host"), c);
-	else if (!strcmp(c->algorithm, library) || !strcmp(c->launch, "persistent"))
-		return false; /* plans are prepared once anyway: all of their starts are that */
-	else if (!strcmp(c->protocol, "tma") && !strcmp(state->settings->protocol, "all") &&
-		 (strcmp(c->engine, "cuda") || !state->has_gpu || state->gpu.major < 9))
-		return false; /* "all" are those that this machine has */
+	/* Plans are prepared once anyway: all of their starts are that. "all" protocols are those
+	 * that this machine has. */
+	else if (!strcmp(c->algorithm, library) || !strcmp(c->launch, "persistent") ||
+		 (!strcmp(c->protocol, "tma") && !strcmp(state->settings->protocol, "all") &&
+		  (strcmp(c->engine, "cuda") || !state->has_gpu || state->gpu.major < 9)))
+		return false;
 	add_network(state, c);
 	add_objective(state, c);
 	if (state->collective == FB_BARRIER) {

@@ -274,7 +274,7 @@ int fb_life_nccl_begin(struct fb_life_context *c)
 {
 	struct fb_life_nccl *own = calloc(1, sizeof(*own));
 	char version[FB_NCCL_NAME_CHARS];
-	size_t n = (size_t)(c->count * c->parts);
+	size_t n = (size_t)c->count * (size_t)c->parts;
 	int err = FB_OK;
 
 	c->own = own;

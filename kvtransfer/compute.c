@@ -67,7 +67,7 @@ int fb_kv_compute_open(struct fb_kv_compute **compute, const struct fb_kv_model 
 	c->model = model;
 	c->most_context = most_context ? most_context : 1;
 	if (gpu)
-		err = fb_gpu_compute_open(&c->gpu, gpu, gpu->device, "auto", 0, false);
+		err = fb_gpu_compute_open(&c->gpu, gpu, gpu->device, "auto", false);
 	else if (!fb_openblas_open(&c->blas, "auto", ignored, sizeof(ignored)) &&
 		 fb_host_blas_right(&c->blas))
 		c->host.blas = &c->blas;

@@ -72,8 +72,9 @@ extern const char *const fb_background_operations[];
 	FB_OPTION_CHOICE(struct fb_overlap_settings, compute_type, 0, "compute-type", "bf16",      \
 			 fb_overlap_compute_types, "GPUs: what products are of, whatever is "      \
 			 "communicated; fp8: E4M3 into bf16, by cuBLASLt"),                        \
-	FB_OVERLAP_U64(compute_sms, "compute-sms", "0", 0, 1024,                                   \
-		       "GPUs: multiprocessors that cuBLAS is to use; 0: all"),                     \
+	FB_OPTION_SIZES(struct fb_overlap_settings, compute_sms, 0, "compute-sms", "0",            \
+			"GPUs: multiprocessors to compute on, by a green context, or else by "     \
+			"cuBLAS; 0: all"),                                                         \
 	FB_OPTION_CHOICE(struct fb_overlap_settings, priority, 0, "priority", "high",              \
 			 fb_overlap_priorities, "GPUs: of the streams that communicate"),          \
 	FB_OPTION_STRING(struct fb_overlap_settings, cublas, 0, "cublas-library", "FILE", "auto",  \

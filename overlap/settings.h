@@ -10,7 +10,8 @@
 struct fb_overlap_settings {
 	/* All of them. */
 	uint64_t schedules; /* bit i for the program's schedule i */
-	uint64_t layers, hidden, tokens, polls, compute_sms;
+	uint64_t layers, hidden, tokens, polls;
+	struct fb_sizes compute_sms; /* 0: all */
 	double compute_s;   /* how long a step computes; 0: as --tokens says */
 	int priority;       /* of lanes that communicate: 0 high, 1 normal */
 	const char *cublas, *blas, *trace;

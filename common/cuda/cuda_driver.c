@@ -13,14 +13,20 @@ enum { DRIVER_VERSION = 11080 };
 
 int fb_cuda_driver_entry(const char *name, void *entry)
 {
+	return fb_cuda_driver_entry_of(name, DRIVER_VERSION, entry);
+}
+
+int fb_cuda_driver_entry_of(const char *name, unsigned version, void *entry)
+{
 	enum cudaDriverEntryPointQueryResult found;
 	void *function = NULL;
 	cudaError_t code;
 
 #if CUDART_VERSION >= 12050
-	code = cudaGetDriverEntryPointByVersion(name, &function, DRIVER_VERSION,
-						cudaEnableDefault, &found);
+	code = cudaGetDriverEntryPointByVersion(name, &function, version, cudaEnableDefault,
+						&found);
 #else
+	(void)version;
 	code = cudaGetDriverEntryPoint(name, &function, cudaEnableDefault, &found);
 #endif
 	if (code != cudaSuccess || found != cudaDriverEntryPointSuccess || !function)

@@ -42,6 +42,10 @@ int fb_cuda_driver_find(struct fb_cuda_driver *driver);
  */
 int fb_cuda_driver_entry(const char *name, void *entry);
 
+/* The same in the form that version of CUDA has, from which on it is there (12050: 12.5). */
+enum { FB_CUDA_GREEN_VERSION = 12050 };
+int fb_cuda_driver_entry_of(const char *name, unsigned version, void *entry);
+
 /* 0, or FB_ESYS or FB_ENOMEM, printed with the name of the call. */
 int fb_cuda_driver_error(const struct fb_cuda_driver *driver, CUresult code, const char *call);
 

@@ -107,6 +107,8 @@ ABSENT(fb_kv_gpu_packing_run);
 /* overlap/gpu */
 ABSENT(fb_gpu_compute_open);
 NOTHING(fb_gpu_compute_close);
+ABSENT(fb_gpu_compute_limit);
+ABSENT(fb_gpu_compute_stream);
 ABSENT(fb_gpu_compute_room);
 ABSENT(fb_gpu_compute_enqueue);
 ABSENT(fb_gpu_compute_finish);

@@ -16,7 +16,7 @@
 #include "overlap/frame/frame.h"
 #include "overlap/options.h"
 
-enum { KEY_CHARS = 300, FROM_MODEL = 3 /* numbers that --model gives */ };
+enum { KEY_CHARS = 300, FROM_MODEL = 3 /* numbers that --model gives */, MOST_SMS = 1024 };
 
 /* Adds a key; a comma in the value, which would split a list, becomes +. */
 static void put(char variant[FB_VARIANT_CHARS], const char *name, const char *value)
@@ -84,7 +84,7 @@ static void put_shared(const struct fb_step_state *s, const struct fb_step_pass 
 		{"hidden", "hidden", own->hidden}, {"ffn", "ffn", own->ffn},
 		{"topk", "topk", own->topk},
 		{"polls", "polls", own->polls},
-		{"compute-sms", "compute_sms", own->compute_sms}, {"tp", "tp", own->tp},
+		{"tp", "tp", own->tp},
 		{"pp", "pp", own->pp}, {"ep", "ep", own->ep}, {"cp", "cp", own->cp},
 		{"shrink", "shrink", own->shrink}, {"batch", "batch", own->batch},
 		{"sequence", "sequence", own->sequence},
@@ -123,9 +123,18 @@ static void put_shared(const struct fb_step_state *s, const struct fb_step_pass 
 		put(v, "priority", fb_overlap_priorities[own->priority]);
 }
 
+static const struct fb_schedule_axis *axis_of(const struct fb_step_state *s, int axis)
+{
+	static const struct fb_schedule_axis sms = {
+		.key = "compute_sms", .kind = FB_AXIS_NUMBERS, .schedules = UINT64_MAX, .silent = 1,
+		.offset = offsetof(struct fb_overlap_settings, compute_sms)};
+
+	return axis == FB_AXIS_COMPUTE_SMS ? &sms : &s->program->axes[axis];
+}
+
 static size_t axis_count(const struct fb_step_state *s, int schedule, int axis)
 {
-	const struct fb_schedule_axis *a = &s->program->axes[axis];
+	const struct fb_schedule_axis *a = axis_of(s, axis);
 	const char *at = (const char *)s->own + a->offset;
 	size_t n = 0;
 
@@ -140,7 +149,7 @@ static size_t axis_count(const struct fb_step_state *s, int schedule, int axis)
 
 static uint64_t axis_value(const struct fb_step_state *s, int axis, size_t index)
 {
-	const struct fb_schedule_axis *a = &s->program->axes[axis];
+	const struct fb_schedule_axis *a = axis_of(s, axis);
 	const char *at = (const char *)s->own + a->offset;
 	uint64_t bits;
 	int bit = 0;
@@ -163,7 +172,7 @@ static int add_pass(struct fb_step_state *s, int schedule, const size_t *index)
 	p = &s->passes[s->npasses++];
 	*p = (struct fb_step_pass){.schedule = schedule};
 	for (int a = 0; a < FB_SCHEDULE_AXES; a++) {
-		const struct fb_schedule_axis *axis = &s->program->axes[a];
+		const struct fb_schedule_axis *axis = axis_of(s, a);
 
 		if (!axis->key || !(axis->schedules >> schedule & 1))
 			continue;
@@ -186,7 +195,7 @@ static int add_passes(struct fb_step_state *s, int schedule)
 		/* There is no first element of such a product to begin with. */
 		if (!count[a])
 			return fb_error(FB_EINPUT, "axis %s has no value: expected an option of "
-					"%s that gives it one", s->program->axes[a].key,
+					"%s that gives it one", axis_of(s, a)->key,
 					s->program->name);
 	}
 	do
@@ -334,6 +343,10 @@ bool fb_step_can(void *state, const struct fb_case *c, char reason[FB_REASON_CHA
 		return false;
 	if (s->own->compute_type == FB_COMPUTE_FP8 && !b.device)
 		snprintf(reason, FB_REASON_CHARS, "processors have no products of 8-bit floats");
+	else if (b.value[FB_AXIS_COMPUTE_SMS] && !b.device)
+		snprintf(reason, FB_REASON_CHARS, "processors have no multiprocessors");
+	else if (b.value[FB_AXIS_COMPUTE_SMS] > MOST_SMS)
+		snprintf(reason, FB_REASON_CHARS, "--compute-sms is at most %d", MOST_SMS);
 	else if (fb_step_make(s, &b, &dag))
 		snprintf(reason, FB_REASON_CHARS, "out of memory for the step");
 	else if (!strcmp(c->launch, "blocking") && (s->own->polls || dag.nlanes > 2) &&

@@ -253,6 +253,8 @@ int fb_step_open_work(struct fb_step_instance *i);
 void fb_step_close_work(struct fb_step_instance *i);
 /* Local: puts what a task computes on a cudaStream_t of its lane's GPU. 0 or FB_ESYS (printed). */
 int fb_step_enqueue_work(const struct fb_step_instance *i, int task, void *stream);
+/* Local: a stream of --compute-sms for a lane that computes; *stream untouched: none is needed. */
+int fb_step_lane_stream(const struct fb_step_instance *i, int lane, int priority, void *stream);
 /* Floating-point operations of the step on this rank. */
 double fb_step_flop(const struct fb_dag *dag);
 /* How products are computed: "OpenBLAS f32". */

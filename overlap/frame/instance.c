@@ -35,6 +35,11 @@ static int enqueue(void *arg, int task, void *stream)
 	return fb_step_enqueue_work(i, task, stream);
 }
 
+static int open_stream(void *arg, int lane, int priority, void *stream)
+{
+	return fb_step_lane_stream(arg, lane, priority, stream);
+}
+
 /* Collective: memory for all buffers of the step. Larger than for cases before: it is new. */
 static int open_memory(struct fb_step_instance *i)
 {
@@ -197,7 +202,7 @@ static int open_run(struct fb_step_instance *i)
 
 	if (err)
 		return err;
-	i->hooks = (struct fb_step_hooks){compute, start, test, enqueue, i};
+	i->hooks = (struct fb_step_hooks){compute, start, test, enqueue, open_stream, i};
 	return i->device ? fb_gpu_run_open(&i->gpu, &config) : fb_host_run_open(&i->host, &config);
 }
 

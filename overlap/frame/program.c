@@ -130,7 +130,7 @@ static int launches(const struct fb_step_instance *i, int collectives)
 static void describe(void *instance, struct fb_traits *traits)
 {
 	struct fb_step_instance *i = instance;
-	char text[64] = "", *path = traits->path;
+	char text[160] = "", *path = traits->path;
 	int collectives;
 	struct fb_call *call = largest(i, &collectives);
 	size_t used;

@@ -68,8 +68,10 @@ static int open_gpus(struct fb_step_instance *i)
 
 		if (!s->gpus[place])
 			err = fb_gpu_compute_open(&s->gpus[place], gpu, device, s->own->cublas,
-						  (int)s->own->compute_sms,
 						  s->own->compute_type == FB_COMPUTE_FP8);
+		if (!err)
+			err = fb_gpu_compute_limit(s->gpus[place],
+						   (int)i->build.value[FB_AXIS_COMPUTE_SMS]);
 	}
 	return err;
 }
@@ -83,6 +85,14 @@ static struct fb_gpu_compute *gpu_of(const struct fb_step_instance *i, int task)
 int fb_step_enqueue_work(const struct fb_step_instance *i, int task, void *stream)
 {
 	return fb_gpu_compute_enqueue(gpu_of(i, task), &i->dag.tasks[task].work, stream);
+}
+
+int fb_step_lane_stream(const struct fb_step_instance *i, int lane, int priority, void *stream)
+{
+	const struct fb_dag_lane *l = &i->dag.lanes[lane];
+
+	return l->communicates || l->background ? FB_OK
+	       : fb_gpu_compute_stream(i->state->gpus[l->place], priority, stream);
 }
 
 static void free_lanes(struct fb_step_instance *i)

@@ -17,15 +17,24 @@ struct fb_gpu_compute; /* opaque */
 /*
  * Local. `device`: this rank's GPU, or another one that the process sees, on which it then
  * computes; the current device stays as it is. `library`: cuBLAS as a path or a name, "auto" for
- * any that the linker finds, else the own kernel, or "none" for that. `sms`: how many
- * multiprocessors cuBLAS is to use, 0 for all. `fp8`: products but for those of attention are of
- * 8-bit floats by cuBLASLt, which `library` has beside it. Multiplies small matrices once and
- * compares all elements with the host's. 0, FB_EUNSUPPORTED where what was named cannot be had or
- * in a build without CUDA, FB_EDATA where it multiplies wrongly, FB_ENOMEM or FB_ESYS (all
- * printed), *compute untouched.
+ * any that the linker finds, else the own kernel, or "none" for that. `fp8`: products but for
+ * those of attention are of 8-bit floats by cuBLASLt, which `library` has beside it. Multiplies
+ * small matrices once and compares all elements with the host's. 0, FB_EUNSUPPORTED where what was
+ * named cannot be had or in a build without CUDA, FB_EDATA where it multiplies wrongly, FB_ENOMEM
+ * or FB_ESYS (all printed), *compute untouched.
  */
 int fb_gpu_compute_open(struct fb_gpu_compute **compute, const struct fb_gpu *gpu, int device,
-			const char *library, int sms, bool fp8);
+			const char *library, bool fp8);
+/*
+ * Local: from now on products are for so many multiprocessors, 0 for all. By a green context, whose
+ * streams fb_gpu_compute_stream makes, and cuBLAS knows of it; or by cuBLAS alone, as far as it
+ * likes. 0, or FB_EUNSUPPORTED where neither can be had (printed). Streams of the limit before have
+ * ended.
+ */
+int fb_gpu_compute_limit(struct fb_gpu_compute *compute, int sms);
+/* Local: *stream becomes one of the green context, or stays if there is none. 0 or FB_ESYS. */
+int fb_gpu_compute_stream(const struct fb_gpu_compute *compute, int priority, void *stream);
+
 /* NULL is fine. */
 void fb_gpu_compute_close(struct fb_gpu_compute *compute);
 

@@ -7,12 +7,12 @@
  *
  * Forward of one and both products of attention are plain products of the same memory.
  */
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/cuda/cuda_error.h"
+#include "common/cuda/gpu_green.h"
 #include "common/library/cublas.h"
 #include "overlap/gpu/compute.h"
 #include "overlap/gpu/fp8.h"
@@ -34,6 +34,10 @@ struct fb_gpu_compute {
 	struct fb_blas blas; /* if .handle */
 	struct fb_blas_lt lt; /* if .handle: products are of 8-bit floats */
 	cudaStream_t stream; /* to fill memory */
+	cudaStream_t limited; /* of .green */
+	struct fb_gpu_green *green; /* NULL: no limit, or by cuBLAS alone */
+	int sms, got;        /* multiprocessors asked for, and had; 0: all */
+	char no_green[FB_REASON_CHARS];
 	uint64_t bytes[MEMORIES]; /* that there is room for */
 	void *memory[MEMORIES];
 	void *pinned, *pageable;  /* of the host, for copies */
@@ -43,16 +47,6 @@ struct fb_gpu_compute {
 static uint64_t up(uint64_t n)
 {
 	return (n + UNIT - 1) / UNIT * UNIT;
-}
-
-/* Of bf16. */
-static float number(uint16_t bits)
-{
-	uint32_t wide = (uint32_t)bits << 16;
-	float value;
-
-	memcpy(&value, &wide, sizeof(value));
-	return value;
 }
 
 /* What is launched or allocated belongs to the current device. */
@@ -66,48 +60,6 @@ static int leave(const struct fb_gpu_compute *c, int err)
 	int back = c->device == c->home ? FB_OK : FB_CUDA(cudaSetDevice(c->home));
 
 	return err ? err : back;
-}
-
-/* What element (i, j) of a product should be, and whether it is near that. */
-static bool is_near(const struct fb_gemm *g, uint32_t i, uint32_t j)
-{
-	double sum = 0, got = (double)number(g->to[(size_t)j * g->m + i]);
-
-	for (uint32_t k = 0; k < g->k; k++)
-		sum += (double)number(g->a[(size_t)k * g->m + i]) *
-		       (double)number(g->b[g->transposed ? (size_t)k * g->n + j
-							  : (size_t)j * g->k + k]);
-	return fabs(got - sum) <= 0.02 * fmax(1, fabs(sum));
-}
-
-/* The same product with its matrices on the host. */
-static int check_product(const struct fb_gemm *g)
-{
-	size_t na = (size_t)g->m * g->k, nb = (size_t)g->k * g->n, nto = (size_t)g->m * g->n;
-	uint16_t *host = malloc((na + nb + nto) * sizeof(*host));
-	struct fb_gemm h = *g;
-	size_t bad = 0;
-	int err;
-
-	if (!host)
-		return FB_ENOMEM;
-	h.a = host;
-	h.b = host + na;
-	h.to = host + na + nb;
-	err = FB_CUDA(cudaMemcpy(host, g->a, na * sizeof(*host), cudaMemcpyDeviceToHost));
-	if (!err)
-		err = FB_CUDA(cudaMemcpy(host + na, g->b, nb * sizeof(*host),
-					 cudaMemcpyDeviceToHost));
-	if (!err)
-		err = FB_CUDA(cudaMemcpy(host + na + nb, g->to, nto * sizeof(*host),
-					 cudaMemcpyDeviceToHost));
-	for (uint32_t i = 0; i < g->m && !err; i++)
-		for (uint32_t j = 0; j < g->n; j++)
-			bad += !is_near(&h, i, j);
-	free(host);
-	return err || !bad ? err
-			   : fb_error(FB_EDATA, "%zu of %zu elements of a matrix product are wrong",
-				      bad, nto);
 }
 
 /* Product `which` of a work, of the two at most that it has. */
@@ -146,14 +98,14 @@ static int check_products(struct fb_gpu_compute *c)
 	int err = fb_gpu_compute_room(c, &w);
 
 	if (!err)
-		err = fb_gpu_compute_enqueue(c, &w, c->stream);
+		err = fb_gpu_compute_enqueue(c, &w, NULL);
 	if (!err)
-		err = FB_CUDA(cudaStreamSynchronize(c->stream));
+		err = fb_gpu_compute_finish(c);
 	for (int which = 0; which < 2 && !err; which++) {
 		const struct fb_gemm g = product(c, &w, which);
 		const struct fb_gemm_fp8 small = narrow(&g);
 
-		err = is_narrow(c, &w) ? fb_fp8_check(&small) : check_product(&g);
+		err = is_narrow(c, &w) ? fb_fp8_check(&small) : fb_gemm_check(&g);
 	}
 	return err;
 }
@@ -174,8 +126,7 @@ static int open_library(struct fb_gpu_compute *c, const char *library)
 	return FB_CUDA(cudaMalloc(&c->blas.workspace, WORKSPACE_BYTES));
 }
 
-static int open_fp8(struct fb_gpu_compute *c, const struct fb_gpu *gpu, const char *library,
-		    int sms)
+static int open_fp8(struct fb_gpu_compute *c, const struct fb_gpu *gpu, const char *library)
 {
 	char reason[256] = "needs cuBLAS";
 	int err = FB_EUNSUPPORTED;
@@ -184,23 +135,56 @@ static int open_fp8(struct fb_gpu_compute *c, const struct fb_gpu *gpu, const ch
 		snprintf(reason, sizeof(reason), "%s has no products of 8-bit floats", gpu->name);
 	else if (c->blas.handle)
 		err = fb_blas_lt_open(&c->lt, library, reason, sizeof(reason));
-	c->lt.sms = sms;
 	return err ? fb_error(err, "--compute-type fp8: %s", reason) : FB_OK;
 }
 
-/* Leaves multiprocessors to others, from the begin. */
-static int limit(struct fb_gpu_compute *c, int sms)
+/* Has cuBLAS divide its products over so many multiprocessors. */
+static int aim(struct fb_gpu_compute *c, int sms)
 {
-	if (!c->blas.handle || !c->blas.SetSmCountTarget)
-		return fb_error(FB_EUNSUPPORTED, "--compute-sms %d: needs cuBLAS 11.5 or later",
-				sms);
-	if (c->blas.SetSmCountTarget(c->blas.handle, sms))
-		return fb_error(FB_EUNSUPPORTED, "--compute-sms %d: cuBLAS refuses it", sms);
-	return FB_OK;
+	c->lt.sms = sms;
+	return c->blas.handle && c->blas.SetSmCountTarget &&
+	       !c->blas.SetSmCountTarget(c->blas.handle, sms) ? FB_OK : FB_EUNSUPPORTED;
+}
+
+static void close_green(struct fb_gpu_compute *c)
+{
+	if (c->limited)
+		(void)cudaStreamDestroy(c->limited);
+	fb_gpu_green_close(c->green);
+	c->limited = NULL;
+	c->green = NULL;
+}
+
+int fb_gpu_compute_limit(struct fb_gpu_compute *c, int sms)
+{
+	int err = FB_OK;
+
+	if (sms == c->sms)
+		return FB_OK;
+	close_green(c);
+	c->sms = c->got = sms;
+	snprintf(c->no_green, sizeof(c->no_green), "streams of a green context do not compute");
+	if (sms && (fb_gpu_green_open(&c->green, c->device, sms, &c->got, c->no_green,
+				      sizeof(c->no_green)) ||
+		    fb_gpu_green_stream(c->green, 0, &c->limited) || check_products(c))) {
+		close_green(c);
+		c->got = sms;
+	}
+	if (aim(c, c->got) && sms && !c->green)
+		err = fb_error(FB_EUNSUPPORTED, "--compute-sms %d: %s, and cuBLAS takes no number",
+			       sms, c->no_green);
+	if (err)
+		c->sms = -1; /* whatever is asked for next is another limit */
+	return err;
+}
+
+int fb_gpu_compute_stream(const struct fb_gpu_compute *c, int priority, void *stream)
+{
+	return c->green ? fb_gpu_green_stream(c->green, priority, stream) : FB_OK;
 }
 
 int fb_gpu_compute_open(struct fb_gpu_compute **compute, const struct fb_gpu *gpu, int device,
-			const char *library, int sms, bool fp8)
+			const char *library, bool fp8)
 {
 	struct fb_gpu_compute *c = calloc(1, sizeof(*c));
 	int err;
@@ -214,10 +198,8 @@ int fb_gpu_compute_open(struct fb_gpu_compute **compute, const struct fb_gpu *gp
 		err = FB_CUDA(cudaStreamCreateWithFlags(&c->stream, cudaStreamNonBlocking));
 	if (!err)
 		err = open_library(c, library);
-	if (!err && sms)
-		err = limit(c, sms);
 	if (!err && fp8)
-		err = open_fp8(c, gpu, library, sms);
+		err = open_fp8(c, gpu, library);
 	if (!err)
 		err = check_products(c);
 	err = leave(c, err);
@@ -234,6 +216,7 @@ void fb_gpu_compute_close(struct fb_gpu_compute *c)
 	if (!c)
 		return;
 	(void)enter(c);
+	close_green(c);
 	(void)cudaFree(c->blas.workspace);
 	fb_blas_close(&c->blas);
 	fb_blas_lt_close(&c->lt);
@@ -373,27 +356,36 @@ static int enqueue_once(struct fb_gpu_compute *c, const struct fb_work *w, void 
 	return err;
 }
 
+static cudaStream_t own_stream(const struct fb_gpu_compute *c)
+{
+	return c->limited ? c->limited : c->stream;
+}
+
 int fb_gpu_compute_enqueue(struct fb_gpu_compute *c, const struct fb_work *w, void *stream)
 {
 	int err = enter(c);
 
 	for (uint32_t i = 0; i < w->times && !err; i++)
-		err = enqueue_once(c, w, stream ? stream : c->stream);
+		err = enqueue_once(c, w, stream ? stream : own_stream(c));
 	return leave(c, err);
 }
 
 int fb_gpu_compute_finish(struct fb_gpu_compute *c)
 {
-	return FB_CUDA(cudaStreamSynchronize(c->stream));
+	return FB_CUDA(cudaStreamSynchronize(own_stream(c)));
 }
 
 void fb_gpu_compute_describe(const struct fb_gpu_compute *c, char *text, size_t n)
 {
-	int v = c->blas.version;
+	int v = c->blas.version, at;
 
 	if (c->blas.handle)
-		snprintf(text, n, "cuBLAS%s %d.%d.%d %s", c->lt.handle ? "Lt" : "", v / 10000,
-			 v / 100 % 100, v % 100, c->lt.handle ? "f8e4m3" : "bf16");
+		at = snprintf(text, n, "cuBLAS%s %d.%d.%d %s", c->lt.handle ? "Lt" : "",
+			      v / 10000, v / 100 % 100, v % 100, c->lt.handle ? "f8e4m3" : "bf16");
 	else
-		snprintf(text, n, "own kernel bf16");
+		at = snprintf(text, n, "own kernel bf16");
+	if (c->sms > 0 && at > 0 && (size_t)at < n)
+		snprintf(text + at, n - (size_t)at, " on %d SMs (%s%s)", c->got,
+			 c->green ? "green context" : "asked of cuBLAS: ",
+			 c->green ? "" : c->no_green);
 }

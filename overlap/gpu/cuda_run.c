@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A step on streams; see overlap/step/run.h.
- *
- * Tasks are enqueued in the step's own order, each on its lane's stream. An event behind a task
- * says that it is complete, where a task of another lane waits for it. The step forks from lane 0's
- * stream and joins it again, which is also how a graph captures it.
+ * A step on streams; see overlap/step/run.h. Tasks are enqueued in the step's own order, each on
+ * its lane's stream, with an event behind it where a task of another lane waits for it. The step
+ * forks from one stream and joins it again, which is also how a graph captures it.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -26,7 +24,7 @@ struct mode {
 
 struct fb_gpu_run {
 	struct fb_step_config config;
-	cudaStream_t *streams;    /* [nlanes]; lane 0 has none of its own */
+	cudaStream_t *streams;    /* [nlanes]; lane 0 may have none of its own */
 	cudaEvent_t *joins;       /* [nlanes] */
 	cudaEvent_t *done;        /* [ntasks]; NULL: nobody on another lane waits */
 	cudaEvent_t fork;
@@ -129,7 +127,7 @@ static int enqueue_task(const struct mode *m, int task, cudaStream_t first)
 	const struct fb_gpu_run *g = m->run;
 	const struct fb_dag *d = g->config.dag;
 	int lane = d->tasks[task].lane, err = FB_OK;
-	cudaStream_t stream = lane ? g->streams[lane] : first;
+	cudaStream_t stream = g->streams[lane] ? g->streams[lane] : first;
 
 	for (int e = d->tasks[task].deps; e != FB_NONE && !err; e = d->edges[e].next)
 		if (d->tasks[d->edges[e].before].lane != lane)
@@ -151,20 +149,22 @@ static int enqueue(void *arg, void *stream)
 	const struct mode *m = arg;
 	const struct fb_gpu_run *g = m->run;
 	const struct fb_dag *d = g->config.dag;
-	int err = m->traced ? FB_CUDA(cudaEventRecord(g->bases[0], stream)) : FB_OK;
+	int err = FB_CUDA(cudaEventRecord(g->fork, stream));
 
-	if (!err)
-		err = FB_CUDA(cudaEventRecord(g->fork, stream));
-	for (int lane = 1; lane < d->nlanes && !err; lane++) {
-		err = FB_CUDA(cudaStreamWaitEvent(g->streams[lane], g->fork, 0));
+	for (int lane = 0; lane < d->nlanes && !err; lane++) {
+		cudaStream_t own = g->streams[lane] ? g->streams[lane] : stream;
+
+		if (own != stream)
+			err = FB_CUDA(cudaStreamWaitEvent(own, g->fork, 0));
 		if (!err && m->traced)
-			err = FB_CUDA(cudaEventRecord(g->bases[lane], g->streams[lane]));
+			err = FB_CUDA(cudaEventRecord(g->bases[lane], own));
 	}
 	for (int task = 0; task < d->ntasks && !err; task++)
 		err = enqueue_task(m, task, stream);
-	for (int lane = 1; lane < d->nlanes && !err; lane++) {
-		err = FB_CUDA(cudaEventRecord(g->joins[lane], g->streams[lane]));
-		if (!err)
+	for (int lane = 0; lane < d->nlanes && !err; lane++) {
+		if (g->streams[lane])
+			err = FB_CUDA(cudaEventRecord(g->joins[lane], g->streams[lane]));
+		if (!err && g->streams[lane])
 			err = FB_CUDA(cudaStreamWaitEvent(stream, g->joins[lane], 0));
 	}
 	return err;
@@ -175,11 +175,14 @@ static int open_lanes(struct fb_gpu_run *g)
 	const struct fb_dag *d = g->config.dag;
 	int low = 0, high = 0, err = FB_CUDA(cudaDeviceGetStreamPriorityRange(&low, &high));
 
-	for (int lane = 1; lane < d->nlanes && !err; lane++) {
+	for (int lane = 0; lane < d->nlanes && !err; lane++) {
 		int priority = d->lanes[lane].communicates && g->config.high ? high : low;
 
 		err = use_device(g, lane);
 		if (!err)
+			err = g->config.hooks->open_stream(g->config.hooks->arg, lane, priority,
+							   &g->streams[lane]);
+		if (!err && lane && !g->streams[lane])
 			err = FB_CUDA(cudaStreamCreateWithPriority(
 				&g->streams[lane], g->config.blocking_streams
 				? cudaStreamDefault : cudaStreamNonBlocking, priority));
@@ -256,7 +259,7 @@ void fb_gpu_run_close(struct fb_gpu_run *g)
 		return;
 	for (int i = 0; i < MOST_MODES; i++)
 		fb_gpu_stream_close(g->modes[i].stream);
-	for (int lane = 1; g->streams && lane < g->config.dag->nlanes; lane++)
+	for (int lane = 0; g->streams && lane < g->config.dag->nlanes; lane++)
 		if (g->streams[lane])
 			(void)cudaStreamDestroy(g->streams[lane]);
 	free(g->streams);
@@ -340,10 +343,7 @@ static int open_times(struct fb_gpu_run *g)
 	return err ? err : use_device(g, 0);
 }
 
-/*
- * Seconds from the step's begin to an event of a task. A lane's base event follows the step's fork
- * and nothing else, so it happens some microseconds behind the fork at most.
- */
+/* Seconds from the step's begin, which a lane's base event follows by some microseconds. */
 static int since_base(const struct fb_gpu_run *g, int event, double *seconds)
 {
 	float ms = 0;

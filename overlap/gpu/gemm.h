@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What gemm.cu gives to cuda_compute.c: the launches. Matrices are bf16, stored by columns. */
+/*
+ * What gemm.cu gives to cuda_compute.c: the launches; and cuda_check.c, whether they are right.
+ * Matrices are bf16, stored by columns.
+ */
 #ifndef FB_OVERLAP_GPU_GEMM_H
 #define FB_OVERLAP_GPU_GEMM_H
 
@@ -26,6 +29,9 @@ struct fb_gemm {
 int fb_gemm_launch(const struct fb_gemm *gemm, void *stream);
 /* Numbers at random in [-1, 1). */
 int fb_gemm_fill(uint16_t *to, uint64_t count, uint32_t seed, void *stream);
+
+/* Compares all elements with the host's. 0, FB_EDATA (printed), FB_ENOMEM or FB_ESYS. */
+int fb_gemm_check(const struct fb_gemm *gemm);
 
 #ifdef __cplusplus
 }

@@ -12,7 +12,8 @@
 #include "overlap/settings.h"
 #include "overlap/step/dag.h"
 
-enum { FB_SCHEDULE_AXES = 9, FB_SCHEDULE_REASON = 160 };
+/* The last axis is --compute-sms, which all programs have. */
+enum { FB_SCHEDULE_AXES = 10, FB_AXIS_COMPUTE_SMS = 9, FB_SCHEDULE_REASON = 160 };
 
 /* How an axis is written in keys, and where its values are. */
 enum fb_axis_kind {

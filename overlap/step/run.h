@@ -38,6 +38,8 @@ struct fb_step_hooks {
 	int (*test)(void *arg, int task, bool *done);
 	/* GPU: puts what a task computes, or its collective, on a stream. */
 	int (*enqueue)(void *arg, int task, void *stream);
+	/* GPU: a cudaStream_t for a lane, which the run ends; *stream untouched: any. */
+	int (*open_stream)(void *arg, int lane, int priority, void *stream);
 	void *arg;
 };
 

@@ -12,6 +12,8 @@
 
 /* One of the driver's functions for virtual memory, or NULL (cudart_memory.c). */
 void *fake_memory_function(const char *symbol);
+/* Of green contexts, where FAKE_GREEN is set; else NULL. */
+void *fake_green_function(const char *symbol);
 
 /*
  * Memory of GPUs that work, which other processes can map (cudart_memory.c). fake_free says whether

@@ -86,6 +86,12 @@ API(cublasSetWorkspace_v2, void *handle, void *workspace, size_t bytes)
 	return 0;
 }
 
+API(cublasSetSmCountTarget, void *handle, int sms)
+{
+	(void)handle;
+	return sms < 0 || sms > 132;
+}
+
 API(cublasGemmEx, void *handle, int op_a, int op_b, int m, int n, int k, const void *alpha,
 			const uint16_t *a, int a_type, int lda, const uint16_t *b, int b_type,
 			int ldb, const void *beta, uint16_t *c, int c_type, int ldc,

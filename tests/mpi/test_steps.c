@@ -272,6 +272,7 @@ static void test_all(struct bench *b)
 			b->own.background = (struct fb_sizes){2, {0, 3000}, NULL};
 			b->own.background.count = k ? 1 : 2;
 			b->own.background_operation = i % 2;
+			b->own.compute_sms = (struct fb_sizes){1, {0}, NULL};
 			if (b->run.world.nranks % 2 == 0)
 				b->own.shard.value[0] = b->own.degree.value[0] = 2;
 			if (p->bytes)

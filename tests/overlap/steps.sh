@@ -66,6 +66,8 @@ for family in $FB_MPIS; do
 		"$(rows ',skipped,engines (host|mpi) and nccl have no common memory')" 2
 	go "$family" 4 pipeline --hidden 64 --tokens 16 --bytes 4K
 	expect "rows of pipeline" "$(rows ',(ok|few),')" 16
+	go "$family" 2 pipeline --hidden 64 --tokens 16 --bytes 4K --compute-sms 8 --schedule gpipe
+	expect "multiprocessors of processors" "$(rows ',skipped,processors have no multi')" 4
 	go "$family" 1 pipeline --hidden 64 --tokens 16 --bytes 4K
 	expect "pipelines of one rank" "$(rows ',skipped,a pipeline needs two ranks')" 16
 	go "$family" 3 moe --hidden 64 --ffn 64 --tokens 32 --topk 2

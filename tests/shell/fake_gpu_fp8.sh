@@ -47,10 +47,32 @@ holds "$FB_TMP/err" 'elements of a product of 8-bit floats are wrong'
 for library in "$FB_TMP/one/libcublas.so.12" none; do
 	go "$library" ddp --bytes 10000 --bucket 0 --schedule overlap --compute-type fp8
 	holds "$FB_TMP/err" 'compute-type fp8: '
+	holds "$FB_TMP/out" ',skipped,.*--compute-type fp8: '
 	expect "rows without cuBLASLt by $library" "$(grep -cE ',(ok|few),' "$FB_TMP/out")" 0
 done
 "$FB_BUILD/bin/ddp" --quiet --engine host --bytes 1000 --tokens 4 --hidden 40 --bucket 0 \
 	--schedule overlap --compute-type fp8 >"$FB_TMP/out" 2>"$FB_TMP/err" </dev/null
 holds "$FB_TMP/out" ',skipped,processors have no products of 8-bit floats'
 verdict fp8_refused
+
+# Fewer multiprocessors: by a green context, by what cuBLAS is asked for, or by neither.
+sms() {
+	go "$1" ddp --bytes 10000 --bucket 0 --schedule overlap "${@:2}"
+}
+export FAKE_GREEN=1
+sms none --compute-sms 0,20,64
+expect "code of green contexts" "$rc" 0
+expect "rows with all multiprocessors" \
+	"$(grep -E ',(ok|few),' "$FB_TMP/out" | grep -vc compute_sms)" 1
+holds "$FB_TMP/out" 'compute_sms=20;.*own kernel bf16 on 24 SMs .green context.'
+holds "$FB_TMP/out" 'compute_sms=64;.*own kernel bf16 on 64 SMs .green context.'
+sms "$FB_TMP/both/libcublas.so.12" --compute-sms 20 --compute-type fp8
+holds "$FB_TMP/out" 'f8e4m3 on 24 SMs .green context.'
+unset FAKE_GREEN
+sms "$FB_TMP/both/libcublas.so.12" --compute-sms 20
+holds "$FB_TMP/out" 'bf16 on 20 SMs .asked of cuBLAS: the driver has no cuDeviceGetDevResource.'
+sms none --compute-sms 20,0
+holds "$FB_TMP/out" ',skipped,.--compute-sms 20: the driver has no cuDeviceGetDevResource, and cuB'
+expect "rows that are not limited" "$(grep -cE ',(ok|few),' "$FB_TMP/out")" 1
+verdict compute_sms
 exit "$bad"

@@ -145,7 +145,7 @@ void fb_choices_apply(const struct fb_choices *now, bool any_memory, struct fb_c
 	if (!strcmp(c->engine, "nvshmem") && any_memory)
 		c->memory = "symmetric";
 	if (!strcmp(c->engine, "nccl-process"))
-		c->registration = fb_nccl_registrations[FB_NCCL_NONE];
+		c->registration = now->registration;
 	if (!strcmp(c->engine, "copy")) {
 		c->algorithm = now->direction;
 		c->protocol = "direct";

@@ -156,6 +156,9 @@ runs all_to_all_v --bytes 8
 holds "$FB_TMP/out" ',skipped,engine nccl-process has no all_to_all_v'
 runs all_reduce --channels 2 --bytes 8
 holds "$FB_TMP/out" ',skipped,"?engine nccl-process has no cold caches, blocking kernel or channels'
+runs all_reduce --registration none,window --launch group --bytes 8
+holds "$FB_TMP/out" ',window,.*,skipped,"?engine nccl-process registers no buffers: '
+expect "unregistered" "$(grep -cE ',none,.*,(ok|few),' "$FB_TMP/out")" 1
 runs all_reduce --producer plain --launch threads --bytes 8
 holds "$FB_TMP/out" ',skipped,'
 library=$FB_BUILD/tests/libfake_nccl_2_18.so

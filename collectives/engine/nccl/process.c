@@ -128,6 +128,8 @@ static bool process_can(const struct fb_engine *engine, const struct fb_case *c,
 		refused = "engine nccl-process is launched by init_all, threads or group";
 	else if (c->cold || s->blocking_kernel || s->channels)
 		refused = "engine nccl-process has no cold caches, blocking kernel or channels";
+	else if (fb_nccl_registration_of(c->registration) != FB_NCCL_NONE)
+		refused = "engine nccl-process registers no buffers: engine nccl does";
 	else if (!e->gpus)
 		refused = e->why;
 	else if (way == FB_NCCL_ALL && engine->group->nranks > 1)

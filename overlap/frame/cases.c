@@ -345,6 +345,10 @@ bool fb_step_can(void *state, const struct fb_case *c, char reason[FB_REASON_CHA
 		snprintf(reason, FB_REASON_CHARS, "processors have no products of 8-bit floats");
 	else if (b.value[FB_AXIS_COMPUTE_SMS] && !b.device)
 		snprintf(reason, FB_REASON_CHARS, "processors have no multiprocessors");
+	else if (b.value[FB_AXIS_COMPUTE_SMS] && s->program->modes &&
+		 s->program->modes[pass->schedule] & FB_MODE_BLOCKING_STREAMS)
+		snprintf(reason, FB_REASON_CHARS, "streams of a green context never wait for the "
+			 "legacy stream");
 	else if (b.value[FB_AXIS_COMPUTE_SMS] > MOST_SMS)
 		snprintf(reason, FB_REASON_CHARS, "--compute-sms is at most %d", MOST_SMS);
 	else if (fb_step_make(s, &b, &dag))

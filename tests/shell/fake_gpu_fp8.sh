@@ -68,6 +68,9 @@ holds "$FB_TMP/out" 'compute_sms=20;.*own kernel bf16 on 24 SMs .green context.'
 holds "$FB_TMP/out" 'compute_sms=64;.*own kernel bf16 on 64 SMs .green context.'
 sms "$FB_TMP/both/libcublas.so.12" --compute-sms 20 --compute-type fp8
 holds "$FB_TMP/out" 'f8e4m3 on 24 SMs .green context.'
+go none hazards --bytes 10000 --schedule legacy_stream --compute-sms 0,16
+expect "hazards of streams that wait for no other" "$(grep -cE \
+	'compute_sms=16.*,skipped,streams of a green context never wait' "$FB_TMP/out")" 1
 unset FAKE_GREEN
 sms "$FB_TMP/both/libcublas.so.12" --compute-sms 20
 holds "$FB_TMP/out" 'bf16 on 20 SMs .asked of cuBLAS: the driver has no cuDeviceGetDevResource.'

@@ -257,6 +257,9 @@ static const struct fb_tuning_rule *find_rule(struct chooser *ch, const struct f
 	if (own && rule && own->key.objective == rule->key.objective &&
 	    fb_tuning_apart(rule, bytes) < fb_tuning_apart(own, bytes))
 		return rule;
+	/* What was measured for the objective goes before what was measured for another. */
+	if (own && rule && own->key.objective != rule->key.objective)
+		return rule->key.objective == asked->objective ? rule : own;
 	return own ? own : rule;
 }
 

@@ -82,7 +82,7 @@ static const struct fb_column columns[FB_HANDOFF_COLUMNS] = {
 	TIME(FB_HANDOFF_P99_US, "total_p99_us", "99th percentile, of 1000 at least"),
 	TIME(FB_HANDOFF_P999_US, "total_p999_us", "99.9th percentile, of 10000 at least"),
 	NUMBER(FB_HANDOFF_TOTAL_GBPS, "total_GBps", "GB/s", "delivered bytes by total_us"),
-	NUMBER(FB_HANDOFF_WIRE_GBPS, "wire_GBps", "GB/s", "delivered bytes by wire_us"),
+	NUMBER(FB_HANDOFF_WIRE_GBPS, "wire_GBps", "GB/s", "wire_bytes by wire_us"),
 	NUMBER(FB_HANDOFF_CPU_S_PER_GIB, "cpu_s_per_GiB", "s",
 	       "processor seconds of all ranks and threads for a delivered GiB"),
 	NUMBER(FB_HANDOFF_QUANTISE_ERROR, "quantise_error", "",

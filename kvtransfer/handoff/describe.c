@@ -97,7 +97,7 @@ static void put_stages(struct fb_handoff_instance *i, double *all)
 	v[FB_HANDOFF_P99_US] = quantile(total, n, 0.99, FB_MIN_SAMPLES_P99);
 	v[FB_HANDOFF_P999_US] = quantile(total, n, 0.999, MIN_P999);
 	v[FB_HANDOFF_TOTAL_GBPS] = i->bytes / v[FB_HANDOFF_TOTAL_US] / 1e3;
-	v[FB_HANDOFF_WIRE_GBPS] = i->bytes / v[FB_HANDOFF_WIRE_US] / 1e3;
+	v[FB_HANDOFF_WIRE_GBPS] = v[FB_HANDOFF_WIRE_BYTES] / v[FB_HANDOFF_WIRE_US] / 1e3;
 }
 
 /* Lists of all links, and the bytes that reach all receivers. Collective. */
@@ -158,7 +158,7 @@ void fb_handoff_describe(void *instance, struct fb_traits *traits)
 		free(all);
 		describe_move(i, traits);
 		traits->algorithm_bytes = i->bytes;
-		traits->bus_factor = 1;
+		traits->bus_factor = i->bytes > 0 ? i->value[FB_HANDOFF_WIRE_BYTES] / i->bytes : 1;
 		traits->bound_us = i->bulk_us;
 	}
 	fb_kv_backend_path(&i->state->machine, i->engine, i->automatic, traits);

@@ -241,7 +241,8 @@ static int make_messages(const struct fb_handoff_instance *i, const struct fb_kv
 		err = fb_error(FB_ENOMEM, "out of memory for messages");
 	for (uint32_t m = 0; m < link->moves && !err; m++) {
 		struct fb_transfer *t = &link->transfer[m];
-		uint64_t bytes = fb_kv_wire_bytes(i->plan.wire, fb_transfer_bytes(t));
+		uint64_t pages = fb_transfer_bytes(t);
+		uint64_t bytes = fb_kv_wire_bytes(i->plan.wire, pages);
 
 		err = fb_kv_packing_open(&link->packing[m], t, sends, i->plan.wire,
 					 i->engine->device, part, part + at + (sends ? out : in));
@@ -249,7 +250,7 @@ static int make_messages(const struct fb_handoff_instance *i, const struct fb_kv
 					       bytes};
 		t->piece = &message[m];
 		t->pieces = t->repeats = 1;
-		at += (bytes + 15) / 16 * 16;
+		at += pages; /* no more than the pair has, and aligned as its pages are */
 		link->wire_bytes += bytes;
 	}
 	/* The lists of pages are in the packings now. */

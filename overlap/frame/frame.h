@@ -89,6 +89,7 @@ struct fb_step_state {
 	struct fb_collective_state *collective;
 	struct fb_step_pass *passes;
 	struct fb_step_groups **groups;
+	int together; /* fewest collectives at once of what is opened: a base has its row's */
 	struct fb_step_work *work;
 	size_t npasses, ngroups, nwork;
 	struct fb_gpu_compute **gpus; /* [nranks]: on this rank's GPU, and on others that it

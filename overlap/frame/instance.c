@@ -127,6 +127,8 @@ static int prepare(struct fb_step_instance *i)
 		err = FB_ENOMEM;
 	err = fb_group_agree(i->state->session->world, err);
 	i->communicating = communicating_lanes(i->state->session->world, d);
+	if (i->communicating < i->state->together)
+		i->communicating = i->state->together;
 	for (int p = 0; p < d->npartitions && !err; p++) {
 		for (int t = 0; t < d->ntasks && !err; t++)
 			if (d->tasks[t].kind == FB_TASK_COLLECTIVE &&
@@ -371,10 +373,14 @@ int fb_step_set_up(void *state, const struct fb_case *c, void **result)
 	struct fb_step_state *s = state;
 	struct fb_step_instance *i = NULL;
 	uint64_t found;
-	int err = find_value(s, c, &found);
+	int err;
 
+	s->together = 0;
+	err = find_value(s, c, &found);
 	if (!err)
 		err = open_step(s, c, FB_NONE, found, false, &i);
+	/* Kernels have the same shape in both, or their difference is not that of the steps. */
+	s->together = err ? 0 : i->communicating;
 	/* Both have the same buffers, and so the same memory: the segment does not change. */
 	if (!err && s->program->has_base && i->build.schedule)
 		err = open_step(s, c, 0, 0, false, &i->base);

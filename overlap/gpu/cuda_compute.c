@@ -345,8 +345,8 @@ static int enqueue_once(struct fb_gpu_compute *c, const struct fb_work *w, void 
 		return FB_CUDA((cudaError_t)fb_pass_select(
 			&(struct fb_pass_select){
 				.from = memory, .values = memory + elements,
-				.places = (uint32_t *)(memory + 2 * elements),
-				.found = (uint32_t *)(memory + 3 * elements),
+				.places = (uint32_t *)(void *)(memory + 2 * elements),
+				.found = (uint32_t *)(void *)(memory + 3 * elements),
 				.count = elements, .most = elements, .least = 0.99F}, stream));
 	case FB_WORK_KINDS:
 		break;

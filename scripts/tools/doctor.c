@@ -25,7 +25,7 @@ struct settings {
 static const struct fb_option table[] = {
 	FB_OPTION_GROUP("What to show"),
 	FLAG(all, 'a', "all", "what is good, too"),
-	FB_OPTION_RATIO(struct settings, least, 0, "least", "70%", 1e-3, 1,
+	FB_OPTION_RATIO(struct settings, least, 0, "least", "30%", 1e-3, 1,
 			"share of the bound that a rate has to reach"),
 	FB_OPTION_END,
 };
@@ -121,6 +121,9 @@ static int run(void *values, char **words, size_t count)
 	if (!err) {
 		fb_doctor_rules(&facts, &findings);
 		err = read_rates(words[0], settings->least, &findings);
+		snprintf(path, sizeof(path), "%s/rates", words[0]);
+		if (!err)
+			err = read_rates(path, settings->least, &findings);
 	}
 	code = err ? fb_exit_code(err) : report(settings, &facts, &findings);
 	free(findings.item);

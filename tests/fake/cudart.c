@@ -35,25 +35,19 @@
 
 cudaError_t cudaGetDeviceCount(int *count)
 {
-	*count = getenv("FB_FAKE_GPUS") ? atoi(getenv("FB_FAKE_GPUS")) : 1;
+	const char *text = getenv("FB_FAKE_GPUS");
+
+	*count = text ? atoi(text) : 1;
 	return cudaSuccess;
 }
 
 cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr attribute, int device)
 {
-	switch (attribute) {
-	case cudaDevAttrMultiProcessorCount:
-		*value = 132;
-		break;
-	case cudaDevAttrComputeCapabilityMajor:
-		*value = 9;
-		break;
-	case cudaDevAttrComputeCapabilityMinor:
-		*value = 0;
-		break;
-	default:
-		*value = 1;
-	}
+	*value = attribute == cudaDevAttrMultiProcessorCount		? 132
+		 : attribute == cudaDevAttrComputeCapabilityMajor	? 9
+		 : attribute == cudaDevAttrComputeCapabilityMinor	? 0
+		 : attribute == cudaDevAttrMaxSharedMemoryPerBlockOptin ? 227 << 10
+									: 1;
 	return cudaSuccess;
 }
 

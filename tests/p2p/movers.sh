@@ -65,10 +65,14 @@ FB_MOVERS=$FB_BUILD/tests/libmover_example.so good 2 latency --engine mover-exam
 	--algorithm all --bytes 8
 expect "rows of a plugin" "$(rows ',mover-example,(put|get),.*,(ok|few),')" 2
 small=("${small[@]/"$((60 * slow))s"/3s}")
+# As many calls as the mover has notices, on a busy machine too.
+usual=("${small[@]}")
+small+=(--min-samples 20 --max-samples 20 --max-time 60s)
 FB_MOVERS=$FB_BUILD/tests/libmover_faulty.so go 2 latency --engine mover-faulty --algorithm put \
 	--bytes 8
 expect "exit code of a lost notice" "$rc" 5
 expect "rows of a lost notice" "$(rows ',mover-faulty,put,.*,fault,')" 1
+small=("${usual[@]}")
 go 2 latency --engine mover-none --bytes 8
 expect "exit code of a mover that is not there" "$rc" 3
 verdict p2p_movers_plugin

@@ -25,8 +25,13 @@ bool fb_cuda_has_tma(const struct cuda_engine *e)
 {
 	const struct fb_operation moves = {.collective = FB_ALL_GATHER};
 	struct cudaFuncAttributes attributes;
+	int pool = 0;
 
-	if (!e->has_gpu || e->gpu.major < 9)
+	/* Not all GPUs from 9.0 on have as much shared memory. */
+	if (!e->has_gpu || e->gpu.major < 9 ||
+	    cudaDeviceGetAttribute(&pool, cudaDevAttrMaxSharedMemoryPerBlockOptin,
+				   e->gpu.device) != cudaSuccess ||
+	    pool < FB_GPU_POOL + FB_GPU_SHARED)
 		return false;
 	if (cudaFuncGetAttributes(&attributes, fb_gpu_kernel(&moves, FB_GPU_KERNEL_TMA, false)) !=
 	    cudaSuccess) {
@@ -122,7 +127,8 @@ static void shape_words(struct cuda_request *r)
 	if (!r->wishes.threads && lines > threads * FB_GPU_FUSED_BLOCKS)
 		threads = FB_GPU_FUSED_THREADS;
 	r->threads = (unsigned)threads;
-	shape_exchange(r, lines, threads, FB_GPU_FUSED_BLOCKS);
+	shape_exchange(r, lines, threads,
+		       between((uint64_t)fb_cuda_share(r), 1, FB_GPU_FUSED_BLOCKS));
 }
 
 static void set_exchange(struct cuda_request *r)

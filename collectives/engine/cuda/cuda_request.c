@@ -118,9 +118,6 @@ static void read_case(struct cuda_request *r, const struct fb_case *c)
 		.channels = (int)(s->channels ? s->channels : tuned->channels),
 		.threads = (int)(s->threads ? s->threads : tuned->threads),
 	};
-	/* A table's number is for an operation alone; the user's is the user's. */
-	if (!s->channels && r->op->together > 1 && r->wishes.channels > fb_cuda_share(r))
-		r->wishes.channels = fb_cuda_share(r);
 	r->direct = fb_cuda_is_direct(c);
 	r->tma = !strcmp(c->protocol, "tma");
 	r->wires = fb_cuda_wires(c);
@@ -129,6 +126,8 @@ static void read_case(struct cuda_request *r, const struct fb_case *c)
 		  fb_collective_info(r->op->collective)->reduces;
 	if (is_exchange(r)) {
 		r->exchange_blocks = r->wishes.channels;
+		if (!s->channels && r->op->together > 1 && r->exchange_blocks > fb_cuda_share(r))
+			r->exchange_blocks = fb_cuda_share(r);
 		r->wishes.channels = 1;
 		r->wishes.slot_bytes = (uint32_t)exchange_limit(r) + FB_GPU_LINE;
 	}
@@ -147,7 +146,11 @@ static void choose(struct cuda_request *r, int lanes)
 {
 	uint64_t bytes = operation_bytes(r);
 	int multiple = r->algorithm->channels ? r->algorithm->channels : 1;
+	int most = fb_cuda_share(r) / lanes / multiple * multiple;
 
+	/* A table's number is for an operation alone; the user's is the user's. */
+	if (!r->engine->settings->channels && r->op->together > 1 && r->wishes.channels > most)
+		r->wishes.channels = most > multiple ? most : multiple;
 	r->shape.nchannels = fb_gpu_choose_channels(&r->wishes, r->shape.protocol, multiple, bytes,
 						    fb_cuda_share(r) / lanes);
 	r->shape.geometry = (struct fb_geometry){
@@ -176,11 +179,15 @@ static int build_plans(struct cuda_request *r)
 	return err;
 }
 
-/* Whether all GPUs hold a launch whole. Said once a run, since the rows say that they were not. */
+/*
+ * Whether all GPUs hold a launch whole, with those that may be under way at once. Said once a run,
+ * since the rows say that they were not.
+ */
 static int check_resident(struct cuda_request *r)
 {
 	const struct fb_group *w = r->engine->group;
-	int most = fb_cuda_resident(r), channels = r->shape.nchannels;
+	int most = fb_cuda_resident(r) / (r->op->together > 1 ? r->op->together : 1);
+	int channels = r->shape.nchannels;
 
 	channels = r->exchange_blocks > channels ? r->exchange_blocks : channels;
 	MPI_Allreduce(MPI_IN_PLACE, &most, 1, MPI_INT, MPI_MIN, w->comm);

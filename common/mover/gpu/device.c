@@ -36,7 +36,7 @@ static void choose_blocks(struct fb_gpu_mover *m)
 static int begin_local(struct fb_gpu_mover *m)
 {
 	struct cudaFuncAttributes attributes;
-	int err = FB_CUDA(cudaStreamCreateWithFlags(&m->stream, cudaStreamNonBlocking));
+	int pool = 0, err = FB_CUDA(cudaStreamCreateWithFlags(&m->stream, cudaStreamNonBlocking));
 
 	if (!err)
 		err = FB_CUDA(cudaStreamCreateWithFlags(&m->look, cudaStreamNonBlocking));
@@ -47,7 +47,11 @@ static int begin_local(struct fb_gpu_mover *m)
 	for (int which = 0; which < FB_MOVE_KERNELS && !err; which++)
 		err = FB_CUDA(cudaFuncGetAttributes(
 			&attributes, fb_move_kernel((enum fb_move_kernel)which)));
-	m->has_tma = !err && m->gpu.major >= 9 && attributes.ptxVersion >= 90;
+	if (!err)
+		err = FB_CUDA(cudaDeviceGetAttribute(
+			&pool, cudaDevAttrMaxSharedMemoryPerBlockOptin, m->gpu.device));
+	m->has_tma = !err && m->gpu.major >= 9 && attributes.ptxVersion >= 90 &&
+		     pool >= FB_MOVE_POOL;
 	if (m->has_tma)
 		err = FB_CUDA(cudaFuncSetAttribute(fb_move_kernel(FB_MOVE_BULK),
 						   cudaFuncAttributeMaxDynamicSharedMemorySize,
@@ -261,7 +265,7 @@ static int launch(const struct fb_gpu_launch *l, struct fb_gpu_mover *m,
 		if (l->transfer[w]->notice)
 			kernel.way[w].post_value =
 				++m->mover.counts[l->transfer[w]->peer][l->transfer[w]->notice];
-	for (; kernel.waits < (uint32_t)n; kernel.waits++)
+	for (; wait && kernel.waits < (uint32_t)n; kernel.waits++)
 		kernel.wait[kernel.waits] = (struct fb_move_wait){
 			fb_move_counters(&m->flags, group->rank, wait[kernel.waits].from,
 					 wait[kernel.waits].notice),

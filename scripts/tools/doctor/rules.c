@@ -72,7 +72,8 @@ static const struct rule rules[] = {
 	 "network data pass through host memory: unset it, or PIX to SYS"},
 	{"variable.NCCL_IGNORE_CPU_AFFINITY", NEVER, "1", 0, FB_LEVEL_DOUBT,
 	 "NCCL keeps the ranks' affinity",
-	 "its threads can end on one processor of another NUMA node"},
+	 "its threads leave the processors that the launcher gave the rank, and can meet those of "
+	 "other ranks on few"},
 	{"variable.NCCL_ALGO", NEVER, "", 0, FB_LEVEL_DOUBT, "no algorithm is left forced",
 	 "what was right for one size or version is forced on all: unset it"},
 	{"variable.NCCL_PROTO", NEVER, "", 0, FB_LEVEL_DOUBT, "no protocol is left forced",
@@ -120,7 +121,8 @@ static bool is_so(const struct rule *r, const char *value)
 	case SPAN:
 		return last_number(value) - strtod(value, NULL) >= r->number;
 	default:
-		return sscanf(value, "%u of %u", &now, &most) != 2 || now >= most;
+		/* A virtual function has no lanes of its own. */
+		return sscanf(value, "%u of %u", &now, &most) != 2 || !now || now >= most;
 	}
 }
 
@@ -252,13 +254,16 @@ static void judge_alike(const struct fb_node_facts *facts, size_t index,
 			       .advice = "a collective is as fast as its slowest member, and "
 					 "versions that differ fail in strange ways"};
 	bool listed = false;
-	size_t used;
+	size_t used, have = 0;
 
+	for (size_t i = 0; i < facts->count; i++)
+		have += *facts->item[i].host && !strcmp(facts->item[i].key, fact->key);
 	for (size_t i = 0; i < sizeof(alike) / sizeof(alike[0]); i++)
 		listed |= !fnmatch(alike[i], fact->key, 0);
 	for (size_t i = 0; i < index; i++)
 		listed &= strcmp(facts->item[i].key, fact->key) != 0 || !*facts->item[i].host;
-	if (!listed || !*fact->host || facts->hosts < 2)
+	/* What one node alone has, as an interface of a random name, differs from nothing. */
+	if (!listed || !*fact->host || have < 2)
 		return;
 	used = (size_t)snprintf(f.found, sizeof(f.found), "%.60s:", fact->key);
 	for (size_t i = 0; i < facts->count && used < sizeof(f.found) - 1; i++)

@@ -113,8 +113,9 @@ static void put_stages(FILE *out, size_t number, const struct fb_cell *cell,
 	double total = value_of(cell, c->total), unpack = value_of(cell, c->unpack);
 	double make = value_of(cell, c->build) + value_of(cell, c->pack);
 	/* Medians of each stage need not add up to that of all. */
-	double bar[] = {total, total, total, fmin(make, total), 0, fmin(unpack, total), 0};
+	double bar[] = {total, total, total, fmin(make, total), 0, 0, 0};
 
+	bar[5] = fmin(unpack, total - bar[3]);
 	bar[4] = fmax(0, total - bar[3] - bar[5]);
 	fprintf(out, "%zu", number);
 	for (size_t i = 0; i < sizeof(bar) / sizeof(bar[0]); i++)

@@ -64,10 +64,9 @@ verdict p2p_movers_many
 FB_MOVERS=$FB_BUILD/tests/libmover_example.so good 2 latency --engine mover-example \
 	--algorithm all --bytes 8
 expect "rows of a plugin" "$(rows ',mover-example,(put|get),.*,(ok|few),')" 2
-small=("${small[@]/"$((60 * slow))s"/3s}")
+usual=("${small[@]/"$((60 * slow))s"/3s}")
 # As many calls as the mover has notices, on a busy machine too.
-usual=("${small[@]}")
-small+=(--min-samples 20 --max-samples 20 --max-time 60s)
+small=(--quiet --run t --max-samples 20 --min-samples 20 --max-time 60s --timeout 3s)
 FB_MOVERS=$FB_BUILD/tests/libmover_faulty.so go 2 latency --engine mover-faulty --algorithm put \
 	--bytes 8
 expect "exit code of a lost notice" "$rc" 5

@@ -213,16 +213,19 @@ static int set_up(struct nccl_request *r, const struct fb_case *c)
 	struct nccl_engine *e = r->engine;
 	bool by_call = e->settings->nccl_force_by == FB_NCCL_BY_CALL;
 	int channels = (int)e->settings->channels;
-	const struct fb_nccl_need need = {
+	struct fb_nccl_need need = {
 		.choice = by_call ? fb_nccl_choice_named("library", "library") : r->choice,
 		.registration = fb_nccl_registration_of(c->registration),
 		.segment = r->op->segment, .channels = by_call ? 0 : channels,
-		.ctas = by_call ? (struct fb_nccl_ctas){0} : r->op->ctas,
+		.ctas = r->op->ctas,
 	};
 	struct fb_nccl_log log = {.nccl = NULL};
 	int err = fb_nccl_call_open(&r->call, &e->nccl, r->op, e->group->rank, e->group->nranks,
 				    !strcmp(c->algorithm, "grouped"));
 
+	/* Calls have their own. */
+	if (by_call)
+		need.ctas = (struct fb_nccl_ctas){0};
 	err = fb_group_agree(e->group, err);
 	if (!err && by_call)
 		fb_nccl_call_configure(&r->call, &r->choice, channels);

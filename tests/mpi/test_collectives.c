@@ -224,7 +224,10 @@ static int test_collective(struct bench *b, const struct fb_collective_program *
 
 int main(int argc, char **argv)
 {
-	struct bench b = {.run = {.settings = settings}, .own = {.numa = "any"}};
+	/* NCCL's CTAs as its options leave them: one value of each. */
+	static const struct fb_sizes once = {.count = 1};
+	struct bench b = {.run = {.settings = settings},
+			  .own = {.numa = "any", .ctas = {once, once, 1, 1}}};
 	int failures, ranks;
 
 	if (fb_group_open(&b.run.world, &argc, &argv) || fb_group_pretend_nodes(&b.run.world, 0))

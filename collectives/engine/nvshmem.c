@@ -12,9 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collectives/engine/engine.h"
+#include "collectives/engine/on_stream.h"
 #include "common/base/error.h"
-#include "common/cuda/gpu_stream.h"
 #include "common/cuda/symmetric.h"
 #include "common/library/library.h"
 
@@ -39,15 +38,14 @@ struct nvshmem_engine {
 };
 
 struct nvshmem_request {
-	struct fb_request request;
+	struct fb_on_stream on;
 	const struct fb_operation *op;
 	struct function function;
-	struct fb_gpu_stream *stream;
 };
 
 static struct nvshmem_engine *engine_of(const struct nvshmem_request *r)
 {
-	return (struct nvshmem_engine *)r->request.engine;
+	return (struct nvshmem_engine *)r->on.request.engine;
 }
 
 /* --- opening ---------------------------------------------------------------------------------- */
@@ -180,7 +178,7 @@ static int enqueue(void *request, void *stream)
 {
 	const struct nvshmem_request *r = request;
 	const struct fb_operation *op = r->op;
-	int rank = r->request.engine->group->rank, code;
+	int rank = r->on.request.engine->group->rank, code;
 	char name[FUNCTION_CHARS];
 
 	if (r->function.collective)
@@ -202,7 +200,7 @@ static void nvshmem_release(struct fb_request *request)
 {
 	struct nvshmem_request *r = (struct nvshmem_request *)request;
 
-	fb_gpu_stream_close(r->stream);
+	fb_gpu_stream_close(r->on.stream);
 	free(r);
 }
 
@@ -217,48 +215,23 @@ static int nvshmem_prepare(struct fb_engine *engine, const struct fb_case *c,
 		free(r);
 		return err;
 	}
-	r->request.engine = engine;
+	r->on.request.engine = engine;
 	r->op = op;
 	(void)find(e->nvshmem, op, &r->function);
-	err = fb_gpu_stream_open(&r->stream, &e->gpu, !strcmp(c->launch, "graph"), enqueue, r,
+	err = fb_gpu_stream_open(&r->on.stream, &e->gpu, !strcmp(c->launch, "graph"), enqueue, r,
 				 engine->session);
 	err = fb_group_agree(engine->group, err);
 	/* One call outside of timing, which loads kernels. */
 	if (!err)
-		err = fb_gpu_stream_start(r->stream);
+		err = fb_gpu_stream_start(r->on.stream);
 	if (!err)
-		err = fb_gpu_stream_wait(r->stream);
+		err = fb_gpu_stream_wait(r->on.stream);
 	if (err) {
-		nvshmem_release(&r->request);
+		nvshmem_release(&r->on.request);
 		return err;
 	}
-	*request = &r->request;
+	*request = &r->on.request;
 	return FB_OK;
-}
-
-static int nvshmem_ready(struct fb_request *request, int calls)
-{
-	return fb_gpu_stream_ready(((struct nvshmem_request *)request)->stream, calls);
-}
-
-static int nvshmem_run(struct fb_request *request, int calls)
-{
-	return fb_gpu_stream_run(((struct nvshmem_request *)request)->stream, calls);
-}
-
-static int nvshmem_start(struct fb_request *request)
-{
-	return fb_gpu_stream_start(((struct nvshmem_request *)request)->stream);
-}
-
-static int nvshmem_test(struct fb_request *request, bool *done)
-{
-	return fb_gpu_stream_test(((struct nvshmem_request *)request)->stream, done);
-}
-
-static int nvshmem_wait(struct fb_request *request)
-{
-	return fb_gpu_stream_wait(((struct nvshmem_request *)request)->stream);
 }
 
 static int nvshmem_enqueue(struct fb_request *request, void *stream)
@@ -271,17 +244,11 @@ static void nvshmem_describe(struct fb_request *request, struct fb_traits *trait
 	const struct nvshmem_request *r = (const struct nvshmem_request *)request;
 	const struct nvshmem_engine *e = engine_of(r);
 	char version[FB_NVSHMEM_VERSION_CHARS], name[FUNCTION_CHARS];
-	struct fb_gpu_clocks clocks;
 
 	name_of(r->op, name);
 	snprintf(traits->path, sizeof(traits->path), "NVSHMEM %s %s",
 		 fb_nvshmem_version(e->nvshmem, version), name);
-	traits->extra[FB_EVENT_US] = fb_gpu_stream_event_us(r->stream);
-	if (!fb_gpu_clocks(&e->gpu, &clocks))
-		return;
-	traits->extra[FB_SM_MHZ] = clocks.sm_MHz;
-	traits->extra[FB_MEMORY_MHZ] = clocks.memory_MHz;
-	traits->extra[FB_THROTTLE] = (double)clocks.throttle;
+	fb_on_stream_describe(&r->on, &e->gpu, traits);
 }
 
 const struct fb_engine_ops fb_engine_nvshmem = {
@@ -294,11 +261,11 @@ const struct fb_engine_ops fb_engine_nvshmem = {
 	.can = nvshmem_can,
 	.segment = nvshmem_segment,
 	.prepare = nvshmem_prepare,
-	.ready = nvshmem_ready,
-	.run = nvshmem_run,
-	.start = nvshmem_start,
-	.test = nvshmem_test,
-	.wait = nvshmem_wait,
+	.ready = fb_on_stream_ready,
+	.run = fb_on_stream_run,
+	.start = fb_on_stream_start,
+	.test = fb_on_stream_test,
+	.wait = fb_on_stream_wait,
 	.enqueue = nvshmem_enqueue,
 	.describe = nvshmem_describe,
 	.release = nvshmem_release,

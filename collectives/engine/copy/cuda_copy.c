@@ -211,7 +211,7 @@ static void copy_release(struct fb_request *request)
 {
 	struct copy_request *r = (struct copy_request *)request;
 
-	fb_gpu_stream_close(r->stream);
+	fb_gpu_stream_close(r->on.stream);
 	/* Nobody's copies use this rank's memory any more. */
 	MPI_Barrier(r->engine->group->comm);
 	fb_copy_streams_close(r);
@@ -238,13 +238,13 @@ static int set_up(struct copy_request *r, const struct fb_case *c)
 	if (!err)
 		err = fb_copy_streams_open(r);
 	if (!err)
-		err = fb_gpu_stream_open(&r->stream, &e->gpu, !strcmp(c->launch, "graph"),
+		err = fb_gpu_stream_open(&r->on.stream, &e->gpu, !strcmp(c->launch, "graph"),
 					 fb_copy_enqueue, r, e->engine.session);
 	/* An edge between streams is two commands. */
 	if (!err)
-		fb_gpu_stream_commands(r->stream, 2 * (int)r->list.count + 1);
+		fb_gpu_stream_commands(r->on.stream, 2 * (int)r->list.count + 1);
 	/* A driver that cannot capture the flags says so here, and the row is skipped. */
-	if (!err && !strcmp(c->launch, "graph") && fb_gpu_stream_ready(r->stream, 1))
+	if (!err && !strcmp(c->launch, "graph") && fb_gpu_stream_ready(r->on.stream, 1))
 		err = FB_EUNSUPPORTED;
 	return fb_group_agree(e->group, err);
 }
@@ -260,41 +260,16 @@ static int copy_prepare(struct fb_engine *engine, const struct fb_case *c,
 		free(r);
 		return err;
 	}
-	r->request.engine = engine;
+	r->on.request.engine = engine;
 	r->engine = e;
 	r->op = op;
 	err = set_up(r, c);
 	if (err) {
-		copy_release(&r->request);
+		copy_release(&r->on.request);
 		return err;
 	}
-	*request = &r->request;
+	*request = &r->on.request;
 	return FB_OK;
-}
-
-static int copy_ready(struct fb_request *request, int calls)
-{
-	return fb_gpu_stream_ready(((struct copy_request *)request)->stream, calls);
-}
-
-static int copy_run(struct fb_request *request, int calls)
-{
-	return fb_gpu_stream_run(((struct copy_request *)request)->stream, calls);
-}
-
-static int copy_start(struct fb_request *request)
-{
-	return fb_gpu_stream_start(((struct copy_request *)request)->stream);
-}
-
-static int copy_test(struct fb_request *request, bool *done)
-{
-	return fb_gpu_stream_test(((struct copy_request *)request)->stream, done);
-}
-
-static int copy_wait(struct fb_request *request)
-{
-	return fb_gpu_stream_wait(((struct copy_request *)request)->stream);
 }
 
 static int copy_enqueue(struct fb_request *request, void *stream)
@@ -306,19 +281,13 @@ static void copy_describe(struct fb_request *request, struct fb_traits *traits)
 {
 	const struct copy_request *r = (const struct copy_request *)request;
 	const struct fb_gpu *gpu = &r->engine->gpu;
-	struct fb_gpu_clocks clocks;
 
 	traits->channels = r->list.streams ? r->list.streams : 1;
 	snprintf(traits->path, sizeof(traits->path), "copy engines, %s%s%s%s",
 		 r->batch ? "batched" : "a copy per command", r->list.way ? ", " : "",
 		 r->list.way ? r->list.way : "", r->sum ? ", sums by a kernel" : "");
 	snprintf(traits->flags, sizeof(traits->flags), "%s", gpu->shared ? "gpu-shared" : "");
-	traits->extra[FB_EVENT_US] = fb_gpu_stream_event_us(r->stream);
-	if (!fb_gpu_clocks(gpu, &clocks))
-		return;
-	traits->extra[FB_SM_MHZ] = clocks.sm_MHz;
-	traits->extra[FB_MEMORY_MHZ] = clocks.memory_MHz;
-	traits->extra[FB_THROTTLE] = (double)clocks.throttle;
+	fb_on_stream_describe(&r->on, gpu, traits);
 }
 
 const struct fb_engine_ops fb_engine_copy = {
@@ -329,11 +298,11 @@ const struct fb_engine_ops fb_engine_copy = {
 	.close = copy_close,
 	.can = copy_can,
 	.prepare = copy_prepare,
-	.ready = copy_ready,
-	.run = copy_run,
-	.start = copy_start,
-	.test = copy_test,
-	.wait = copy_wait,
+	.ready = fb_on_stream_ready,
+	.run = fb_on_stream_run,
+	.start = fb_on_stream_start,
+	.test = fb_on_stream_test,
+	.wait = fb_on_stream_wait,
 	.enqueue = copy_enqueue,
 	.describe = copy_describe,
 	.release = copy_release,

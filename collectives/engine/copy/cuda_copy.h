@@ -4,9 +4,9 @@
 #define FB_COLLECTIVES_ENGINE_COPY_CUDA_COPY_H
 
 #include "collectives/engine/copy/plan.h"
+#include "collectives/engine/on_stream.h"
 #include "common/cuda/cuda_driver.h"
 #include "common/cuda/gpu_segment.h"
-#include "common/cuda/gpu_stream.h"
 
 #include <cuda_runtime_api.h>
 
@@ -23,7 +23,7 @@ struct copy_engine {
 };
 
 struct copy_request {
-	struct fb_request request;
+	struct fb_on_stream on;
 	struct copy_engine *engine;
 	const struct fb_operation *op;
 	struct fb_copy_list list;
@@ -36,7 +36,6 @@ struct copy_request {
 	struct fb_segment scratch;  /* if .ops; of reductions */
 	char **scratch_of;          /* [ranks] */
 	const void *sum;            /* kernel */
-	struct fb_gpu_stream *stream;
 };
 
 /* Side streams, events and the arrays of batches. Local; close also after an error. */

@@ -109,29 +109,24 @@ static int cuda_prepare(struct fb_engine *engine, const struct fb_case *c,
 		free(r);
 		return err;
 	}
-	r->request.engine = engine;
+	r->on.request.engine = engine;
 	r->engine = e;
 	r->op = op;
 	err = fb_cuda_setup(r, c);
 	if (!err)
-		err = fb_gpu_stream_open(&r->stream, &e->gpu, !strcmp(c->launch, "graph"),
+		err = fb_gpu_stream_open(&r->on.stream, &e->gpu, !strcmp(c->launch, "graph"),
 					 fb_cuda_enqueue, r, engine->session);
 	err = fb_group_agree(e->group, err);
 	if (!err)
-		fb_gpu_stream_commands(r->stream, 1);
+		fb_gpu_stream_commands(r->on.stream, 1);
 	if (!err)
 		fb_cuda_watch(r);
 	if (err) {
 		fb_cuda_teardown(r);
 		return err;
 	}
-	*request = &r->request;
+	*request = &r->on.request;
 	return FB_OK;
-}
-
-static int cuda_ready(struct fb_request *request, int calls)
-{
-	return fb_gpu_stream_ready(((struct cuda_request *)request)->stream, calls);
 }
 
 static int cuda_run(struct fb_request *request, int calls)
@@ -140,7 +135,7 @@ static int cuda_run(struct fb_request *request, int calls)
 
 	r->calls += (uint64_t)calls;
 	r->last_batch = calls;
-	return fb_gpu_stream_run(r->stream, calls);
+	return fb_gpu_stream_run(r->on.stream, calls);
 }
 
 static int cuda_start(struct fb_request *request)
@@ -149,17 +144,7 @@ static int cuda_start(struct fb_request *request)
 
 	r->calls++;
 	r->last_batch = 1;
-	return fb_gpu_stream_start(r->stream);
-}
-
-static int cuda_test(struct fb_request *request, bool *done)
-{
-	return fb_gpu_stream_test(((struct cuda_request *)request)->stream, done);
-}
-
-static int cuda_wait(struct fb_request *request)
-{
-	return fb_gpu_stream_wait(((struct cuda_request *)request)->stream);
+	return fb_gpu_stream_start(r->on.stream);
 }
 
 /* Behind an event of another stream, which an early start would not wait for. */
@@ -176,22 +161,16 @@ static void cuda_describe(struct fb_request *request, struct fb_traits *traits)
 {
 	const struct cuda_request *r = (const struct cuda_request *)request;
 	const struct fb_gpu *gpu = &r->engine->gpu;
-	struct fb_gpu_clocks clocks;
 
 	traits->channels = r->fused ? (int)r->blocks : r->shape.nchannels;
 	fb_cuda_describe_links(r, traits->path, sizeof(traits->path));
 	snprintf(traits->flags, sizeof(traits->flags), "%s", gpu->shared ? "gpu-shared" : "");
-	traits->extra[FB_EVENT_US] = fb_gpu_stream_event_us(r->stream);
+	fb_on_stream_describe(&r->on, gpu, traits);
 	fb_cuda_iterations(r, &traits->extra[FB_ITERATION_US],
 			   &traits->extra[FB_ITERATION_P99_US]);
 	traits->extra[FB_THREADS] = r->threads;
 	traits->extra[FB_SLOTS] = r->shape.slots;
 	traits->extra[FB_SLOT_BYTES] = r->table.longest;
-	if (!fb_gpu_clocks(gpu, &clocks))
-		return;
-	traits->extra[FB_SM_MHZ] = clocks.sm_MHz;
-	traits->extra[FB_MEMORY_MHZ] = clocks.memory_MHz;
-	traits->extra[FB_THROTTLE] = (double)clocks.throttle;
 }
 
 static void cuda_release(struct fb_request *request)
@@ -208,11 +187,11 @@ const struct fb_engine_ops fb_engine_cuda = {
 	.close = cuda_close,
 	.can = cuda_can,
 	.prepare = cuda_prepare,
-	.ready = cuda_ready,
+	.ready = fb_on_stream_ready,
 	.run = cuda_run,
 	.start = cuda_start,
-	.test = cuda_test,
-	.wait = cuda_wait,
+	.test = fb_on_stream_test,
+	.wait = fb_on_stream_wait,
 	.enqueue = cuda_enqueue,
 	.describe = cuda_describe,
 	.release = cuda_release,

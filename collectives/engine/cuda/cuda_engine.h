@@ -6,9 +6,8 @@
 #include "collectives/algorithm/algorithm.h"
 #include "collectives/engine/cuda/build.h"
 #include "collectives/engine/cuda/mail.h"
-#include "collectives/engine/engine.h"
+#include "collectives/engine/on_stream.h"
 #include "common/cuda/gpu_segment.h"
-#include "common/cuda/gpu_stream.h"
 
 enum fb_cuda_wire {
 	FB_CUDA_NOTHING,
@@ -51,7 +50,7 @@ struct cuda_engine {
 };
 
 struct cuda_request {
-	struct fb_request request;
+	struct fb_on_stream on;
 	struct cuda_engine *engine;
 	const struct fb_operation *op;
 	const struct fb_algorithm *algorithm;
@@ -78,7 +77,6 @@ struct cuda_request {
 	unsigned blocks, threads;
 	size_t shared;                   /* dynamic, of a block: for bulk copies */
 	void *uploaded, *times;          /* device memory, or NULL */
-	struct fb_gpu_stream *stream;
 	uint64_t calls;
 	int last_batch;
 };

@@ -114,7 +114,7 @@ int fb_cuda_connect(struct cuda_request *r)
 void fb_cuda_watch(struct cuda_request *r)
 {
 	if (r->mailed)
-		fb_gpu_stream_watch(r->stream, poll_mail, r);
+		fb_gpu_stream_watch(r->on.stream, poll_mail, r);
 }
 
 void fb_cuda_disconnect(struct cuda_request *r)

@@ -310,7 +310,7 @@ int fb_cuda_check_plan(struct fb_engine *engine, const struct fb_case *c,
 
 void fb_cuda_teardown(struct cuda_request *r)
 {
-	fb_gpu_stream_close(r->stream);
+	fb_gpu_stream_close(r->on.stream);
 	fb_cuda_disconnect(r);
 	fb_cuda_close_slots(r);
 	/* Nobody's kernels use this rank's memory any more. */

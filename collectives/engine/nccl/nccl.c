@@ -16,9 +16,9 @@
 #include "collectives/engine/nccl/model.h"
 #include "common/library/nccl/comm.h"
 #include "collectives/engine/nccl/tuning.h"
+#include "collectives/engine/on_stream.h"
 #include "common/base/error.h"
 #include "common/cuda/gpu_segment.h"
-#include "common/cuda/gpu_stream.h"
 #include "common/measure/clock.h"
 
 struct nccl_engine {
@@ -36,13 +36,12 @@ struct nccl_engine {
 };
 
 struct nccl_request {
-	struct fb_request request;
+	struct fb_on_stream on;
 	struct nccl_engine *engine;
 	const struct fb_operation *op;
 	struct fb_nccl_choice choice;
 	struct fb_nccl_group *group;
 	struct fb_nccl_call call;
-	struct fb_gpu_stream *stream;
 	struct fb_nccl_ran ran;
 	struct fb_nccl_wire wire; /* of its communicator, as far as told by then */
 	double model_us;          /* NAN: not known */
@@ -171,10 +170,10 @@ static void read_log(struct nccl_request *r, struct fb_nccl_log *log)
 static int try_call(struct nccl_request *r, struct fb_nccl_log *log)
 {
 	const struct fb_group *w = r->engine->group;
-	int err = fb_gpu_stream_start(r->stream);
+	int err = fb_gpu_stream_start(r->on.stream);
 
 	if (!err)
-		err = fb_gpu_stream_wait(r->stream);
+		err = fb_gpu_stream_wait(r->on.stream);
 	if (w->rank == 0)
 		read_log(r, log);
 	err = fb_group_agree(w, err);
@@ -194,7 +193,7 @@ static void nccl_release(struct fb_request *request)
 {
 	struct nccl_request *r = (struct nccl_request *)request;
 
-	fb_gpu_stream_close(r->stream);
+	fb_gpu_stream_close(r->on.stream);
 	fb_nccl_call_close(&r->call);
 	free(r);
 }
@@ -238,13 +237,13 @@ static int set_up(struct nccl_request *r, const struct fb_case *c)
 	if (err)
 		goto end_log;
 	r->call.comm = r->group->comm;
-	err = fb_gpu_stream_open(&r->stream, &e->gpu, !strcmp(c->launch, "graph"), enqueue, r,
+	err = fb_gpu_stream_open(&r->on.stream, &e->gpu, !strcmp(c->launch, "graph"), enqueue, r,
 				 e->engine.session);
 	err = fb_group_agree(e->group, err);
 	if (err)
 		goto end_log;
-	fb_gpu_stream_watch(r->stream, poll, r);
-	fb_gpu_stream_commands(r->stream, 4); /* a kernel, and events of NCCL's own */
+	fb_gpu_stream_watch(r->on.stream, poll, r);
+	fb_gpu_stream_commands(r->on.stream, 4); /* a kernel, and events of NCCL's own */
 	r->kept_us -= now_us(e);
 	err = try_call(r, &log);
 	if (!err && e->settings->nccl_model)
@@ -271,43 +270,18 @@ static int nccl_prepare(struct fb_engine *engine, const struct fb_case *c,
 		free(r);
 		return err;
 	}
-	r->request.engine = engine;
+	r->on.request.engine = engine;
 	r->engine = e;
 	r->op = op;
 	r->model_us = NAN;
 	r->choice = fb_nccl_choice_named(c->algorithm, c->protocol);
 	err = set_up(r, c);
 	if (err) {
-		nccl_release(&r->request);
+		nccl_release(&r->on.request);
 		return err;
 	}
-	*request = &r->request;
+	*request = &r->on.request;
 	return FB_OK;
-}
-
-static int nccl_ready(struct fb_request *request, int calls)
-{
-	return fb_gpu_stream_ready(((struct nccl_request *)request)->stream, calls);
-}
-
-static int nccl_run(struct fb_request *request, int calls)
-{
-	return fb_gpu_stream_run(((struct nccl_request *)request)->stream, calls);
-}
-
-static int nccl_start(struct fb_request *request)
-{
-	return fb_gpu_stream_start(((struct nccl_request *)request)->stream);
-}
-
-static int nccl_test(struct fb_request *request, bool *done)
-{
-	return fb_gpu_stream_test(((struct nccl_request *)request)->stream, done);
-}
-
-static int nccl_wait(struct fb_request *request)
-{
-	return fb_gpu_stream_wait(((struct nccl_request *)request)->stream);
 }
 
 static int nccl_enqueue(struct fb_request *request, void *stream)
@@ -320,7 +294,6 @@ static void nccl_describe(struct fb_request *request, struct fb_traits *traits)
 	const struct nccl_request *r = (const struct nccl_request *)request;
 	const struct nccl_engine *e = r->engine;
 	const char *how = r->group->need.registration == FB_NCCL_WINDOW_COPY ? "zero CTAs, " : "";
-	struct fb_gpu_clocks clocks;
 
 	traits->kept_us = r->kept_us;
 	traits->channels = r->ran.channels;
@@ -329,12 +302,7 @@ static void nccl_describe(struct fb_request *request, struct fb_traits *traits)
 	if (r->wire.warnings)
 		fb_traits_flag(traits, "nccl-warning");
 	traits->extra[FB_MODEL_US] = r->model_us;
-	traits->extra[FB_EVENT_US] = fb_gpu_stream_event_us(r->stream);
-	if (!fb_gpu_clocks(&e->gpu, &clocks))
-		return;
-	traits->extra[FB_SM_MHZ] = clocks.sm_MHz;
-	traits->extra[FB_MEMORY_MHZ] = clocks.memory_MHz;
-	traits->extra[FB_THROTTLE] = (double)clocks.throttle;
+	fb_on_stream_describe(&r->on, &e->gpu, traits);
 }
 
 /* ncclMemAlloc's memory, which all kinds of registration take. */
@@ -368,11 +336,11 @@ const struct fb_engine_ops fb_engine_nccl = {
 	.can = nccl_can,
 	.segment = nccl_segment,
 	.prepare = nccl_prepare,
-	.ready = nccl_ready,
-	.run = nccl_run,
-	.start = nccl_start,
-	.test = nccl_test,
-	.wait = nccl_wait,
+	.ready = fb_on_stream_ready,
+	.run = fb_on_stream_run,
+	.start = fb_on_stream_start,
+	.test = fb_on_stream_test,
+	.wait = fb_on_stream_wait,
 	.enqueue = nccl_enqueue,
 	.describe = nccl_describe,
 	.release = nccl_release,

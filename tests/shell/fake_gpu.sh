@@ -228,4 +228,28 @@ expect "lines that say so" "$(grep -c '200 channels .* 132 blocks that the GPU h
 	"$FB_TMP/err")" 1
 verdict fake_gpu_resident
 
+# Collectives that may be under way at once fit together: those of four lanes of a pipeline, and
+# blocks of two lanes beside other traffic. The step without that traffic has the same shape.
+cat >"$FB_TMP/all.tuning" <<'END'
+table fake gpu Fake GPU
+rule cuda broadcast 2 1 p2p any any 8 8G auto auto chain direct 132 0 0
+rule cuda all_reduce 2 1 p2p any any 8 8G auto auto bidirectional_ring direct 132 0 0
+END
+# channels PROGRAM OPTION...: of the one row.
+channels() {
+	runs 2 "$1" --engine cuda --tuning "$FB_TMP/all.tuning" --tokens 8 --hidden 64 \
+		--layers 4 --bytes 1M "${@:2}"
+	awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
+		{ print $at["channels"] }' "$FB_TMP/out"
+}
+expect "channels of four lanes" \
+	"$(channels pipeline --schedule interleaved --microbatches 4)" 33
+expect "channels of two lanes" "$(channels pipeline --schedule gpipe --microbatches 2)" 66
+expect "channels of two lanes beside traffic" \
+	"$(channels ddp --schedule overlap --bucket 256K --background 64K)" 33
+scripts/launch 2 "$bin/pipeline" "${fast[@]}" --engine cuda --tokens 8 --hidden 64 --layers 4 \
+	--bytes 1M --schedule gpipe --microbatches 2 --channels 132 >"$FB_TMP/out" 2>"$FB_TMP/err"
+expect "rows of too many channels for two lanes" "$(grep -c ',skipped,' "$FB_TMP/out")" 1
+verdict fake_gpu_together
+
 exit $bad

@@ -199,8 +199,10 @@ static bool adjust(void *arg, struct fb_case *c)
 		return false;
 	if (!fb_engines[fb_engine_index(c->engine)]->planned)
 		fb_choices_apply(&state->choices, !strcmp(state->settings->memory, "host"), c);
-	/* Plans are prepared once anyway: all of their starts are that. "all" protocols are those
-	 * that this machine has. */
+	/*
+	 * Plans are prepared once for all starts, so "persistent" is no case of its own. Of
+	 * --protocol all, tma is left out where the machine cannot have it.
+	 */
 	else if (!strcmp(c->algorithm, library) || !strcmp(c->launch, "persistent") ||
 		 (!strcmp(c->protocol, "tma") && !strcmp(state->settings->protocol, "all") &&
 		  (strcmp(c->engine, "cuda") || !state->has_gpu || state->gpu.major < 9)))

@@ -45,8 +45,8 @@ enum { TYPE_U32 = 1, ASKED = 2, ROOM = 16 };
 struct fb_nvml {
 	void *library, *device;
 	/*
-	 * Once in some hundred runs a stack was damaged while a driver filled these. Behind them is
-	 * room for more than its documentation says that it writes.
+	 * One run ended with a damaged stack in the function that has the driver fill these; the
+	 * cause is not known. So they are not on the stack, and there is room behind them.
 	 */
 	struct field *answer; /* [ROOM], of which ASKED are asked for */
 	int (*init)(void);

@@ -49,7 +49,8 @@ static const struct fb_option table[] = {
 			"probability of any false alarm in the whole comparison"),
 	FB_OPTION_U64(struct fb_compare_settings, seed, 0, "seed", "N", "20150815", 0, UINT64_MAX,
 		      "of the random assignments"),
-	FLAG(strict, 0, "strict", "exit code 4 where a row is UNSURE, or missing in NEW"),
+	FLAG(strict, 0, "strict",
+	     "exit code 4 where a row is UNSURE, missing in NEW, or ran another way (path)"),
 	FB_OPTION_GROUP("What to write"),
 	FLAG(all, 'a', "all", "rows that are SAME as well, and lists in full"),
 	TEXT(csv, 0, "csv", "FILE", NULL, NULL, "verdicts as CSV"),
@@ -72,9 +73,9 @@ static const char description[] =
 	"no row at all is called changed. Beside that it says what differs between the "
 	"environments, the likely cause first.\n\n"
 	"Exit code: 0 no regression; 1 a regression; 2 NEW has wrong data; 3 the input cannot be "
-	"used, or the machines differ; 4 unsure (with --strict, or the self-test failed); 5 NEW "
-	"has faults; 6 nothing could be judged (every row is UNSURE, or most launches are left "
-	"out).";
+	"used, or the machines differ; 4 with --strict, a row is UNSURE, missing in NEW, or ran "
+	"another way, or the self-test failed; 5 NEW has faults; 6 nothing could be judged (every "
+	"row is UNSURE, or most launches are left out).";
 
 static int run(void *values, char **paths, size_t count)
 {

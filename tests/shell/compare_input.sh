@@ -78,6 +78,15 @@ run 1 "$FB_TMP/env" --csv "$FB_TMP/w.csv"
 holds "$FB_TMP/out" '^  ring ll -> tree, simple: 2$'
 expect "other ways" "$(grep -c '^  .* -> .*: [0-9]*$' "$FB_TMP/out")" 1
 holds "$FB_TMP/w.csv" ',ring ll,"tree, simple",$'
+holds "$FB_TMP/out" '; 2 rerouted '
+# With --strict a change of way fails, even where no row is slower.
+quiet=(--filter 'algorithm=ring,protocol=simple,bytes=8,bytes=4096' "$FB_TMP/env")
+run 0 "${quiet[@]}" --strict
+sed -i '/ring,simple/s/"same (eth0 b)"/"host (fell back)"/' "$FB_TMP/env/b/results.csv"
+run 0 "${quiet[@]}"
+holds "$FB_TMP/out" '^2 rows: .*SAME 2.*; 2 rerouted .exit code 0'
+run 4 "${quiet[@]}" --strict --junit "$FB_TMP/w.xml"
+holds "$FB_TMP/w.xml" '<failure message=.*ran another way: same -&gt; host'
 verdict compare_path
 
 # cause ENGINE TRANSPORT SEEN: the class that comes first when only such rows get slower.
@@ -234,6 +243,15 @@ expect "changes" "$(tail -n 1 "$FB_TMP/out")" 'changes: 1'
 expect "lines of the history" "$(wc -l <"$FB_TMP/h.csv")" 2
 holds "$FB_TMP/h.csv" ',ring,.*,median_us,12,.*,yes,yes$'
 run 0 --history "${nights[@]:0:12}"
+# In the last night of these a row ran another way.
+for n in {01..12}; do
+	sed -i '1s/$/,path/; 2,$s/$/,tree/' "$FB_TMP/nights/$n/results.csv"
+done
+sed -i 's/,tree$/,ring/' "$FB_TMP/nights/12/results.csv"
+run 0 --history "${nights[@]:0:12}"
+holds "$FB_TMP/out" '^night 11, .*: REROUTED'
+holds "$FB_TMP/out" '^  tree -> ring: 2$'
+run 4 --history "${nights[@]:0:12}" --strict
 refuses '9 folders: expected at least 10' --history "${nights[@]:0:9}"
 verdict compare_history
 exit "$bad"

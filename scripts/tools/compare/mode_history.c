@@ -23,6 +23,7 @@ struct night {
 	struct fb_env facts;
 	char utc[FB_UTC_CHARS]; /* its first row */
 	double *us;		/* [nkeys] the metric; NAN: none. Shorter than all keys */
+	char **way;		/* [nkeys] what really ran: column `path`. NULL: not known */
 	size_t nkeys, wrong;
 };
 
@@ -52,7 +53,8 @@ static int reduce(struct night *night, struct fb_comparison *c)
 
 	night->nkeys = c->keys.count;
 	night->us = calloc(night->nkeys + 1, sizeof(*night->us));
-	if (!err && (!x || !night->us))
+	night->way = calloc(night->nkeys + 1, sizeof(*night->way));
+	if (!err && (!x || !night->us || !night->way))
 		err = fb_error(FB_ENOMEM, "out of memory for %zu rows", night->nkeys);
 	for (size_t k = 0; k < night->nkeys && !err; k++) {
 		size_t n = 0;
@@ -62,6 +64,12 @@ static int reduce(struct night *night, struct fb_comparison *c)
 				x[n++] = value[0][k * set->nlaunches + i];
 		night->us[k] = fb_median(x, n, x + set->nlaunches);
 		night->wrong += c->outcome[0][k].status[FB_STATUS_WRONG] > 0;
+		if (*fb_set_path(set, (uint32_t)k)) {
+			night->way[k] = strdup(fb_set_path(set, (uint32_t)k));
+			if (!night->way[k])
+				err = fb_error(FB_ENOMEM, "out of memory for %zu rows",
+					       night->nkeys);
+		}
 	}
 	for (size_t i = 0; i < set->nlaunches; i++)
 		if (!*night->utc || strcmp(set->launch[i].utc, night->utc) < 0)
@@ -183,6 +191,37 @@ static int find(struct history *history)
 	return err;
 }
 
+/* The rows that ran another way in this night than in the last one before it that has them. */
+static struct fb_ways ways_of(const struct history *history, size_t night)
+{
+	const struct night *at = &history->night[night];
+	struct fb_ways ways = {.kinds = 0};
+
+	for (uint32_t k = 0; k < at->nkeys; k++) {
+		const struct night *before = at;
+
+		while (at->way[k] && before > history->night &&
+		       (before == at || k >= before->nkeys || !before->way[k]))
+			before--;
+		if (before < at && k < before->nkeys && before->way[k])
+			fb_ways_add(&ways, k, before->way[k], at->way[k]);
+	}
+	return ways;
+}
+
+static void print_ways(const struct history *history, const struct fb_labels *labels)
+{
+	for (size_t i = 1; i < history->nights; i++) {
+		const struct fb_ways ways = ways_of(history, i);
+		char title[FB_UTC_CHARS + 128];
+
+		snprintf(title, sizeof(title),
+			 "night %zu, %.16s: REROUTED: rows that ran another way than before "
+			 "(column path)", i, history->night[i].utc);
+		fb_ways_print(&ways, labels, title, stdout);
+	}
+}
+
 static const char *short_path(const char *path, size_t most)
 {
 	size_t n = strlen(path);
@@ -237,6 +276,7 @@ static int print(const struct history *history)
 		if (ends)
 			err = print_differences(history, p->night);
 	}
+	print_ways(history, &labels);
 	printf("\nchanges: %zu\n", history->points);
 	return err;
 }
@@ -283,6 +323,8 @@ static int exit_of(const struct history *history)
 	for (size_t i = 0; i < history->points; i++)
 		if (history->point[i].last && history->point[i].change.ratio > 1)
 			code = FB_EXIT_REGRESSION;
+	if (!code && history->settings->strict && ways_of(history, history->nights - 1).rows)
+		code = FB_EXIT_UNSURE;
 	return history->night[history->nights - 1].wrong ? FB_EXIT_WRONG : code;
 }
 
@@ -314,6 +356,9 @@ int fb_mode_history(const struct fb_compare_settings *settings, char *const *pat
 	for (size_t i = 0; i < history.nights; i++) {
 		fb_env_free(&history.night[i].facts);
 		free(history.night[i].us);
+		for (size_t k = 0; k < history.night[i].nkeys && history.night[i].way; k++)
+			free(history.night[i].way[k]);
+		free(history.night[i].way);
 	}
 	free(history.night);
 	free(history.point);

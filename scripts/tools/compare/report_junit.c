@@ -3,7 +3,8 @@
  * JUnit XML, the form in which CI systems show tests; see report_verdict.h.
  *
  * REGRESSED is a failure, wrong data and faults are errors, and what could not be judged is
- * skipped with its reason; with --strict UNSURE, and what NEW lacks, are failures as well. A row
+ * skipped with its reason; with --strict UNSURE, and what NEW lacks or runs another way, are
+ * failures as well. A row
  * that is judged and has wrong data in one launch is an error.
  */
 #include "scripts/tools/compare/report_verdict.h"
@@ -60,6 +61,11 @@ struct index {
 	uint32_t key;
 };
 
+static bool ran_another_way(const struct fb_comparison *c, uint32_t key)
+{
+	return fb_way_differs(fb_set_path(&c->set[0], key), fb_set_path(&c->set[1], key));
+}
+
 static enum result result_of(const struct index *at)
 {
 	const struct fb_comparison *c = at->report->comparison;
@@ -70,6 +76,8 @@ static enum result result_of(const struct index *at)
 	if (new->status[FB_STATUS_WRONG] || new->status[FB_STATUS_FAULT])
 		return BROKEN;
 	if (at->row && at->row->verdict == FB_REGRESSED)
+		return FAILED;
+	if (at->row && strict && ran_another_way(c, at->key))
 		return FAILED;
 	if (at->row && at->row->verdict == FB_UNSURE)
 		return strict ? FAILED : SKIPPED;
@@ -100,6 +108,12 @@ static void put_message(const struct index *at, FILE *out)
 			fprintf(out, ", needs %zu launches a side", at->row->launches_needed);
 	} else {
 		fputs(fb_place_name((enum fb_place)c->place[at->key]), out);
+	}
+	if (at->row && ran_another_way(c, at->key)) {
+		fputs("; ran another way: ", out);
+		put(out, fb_set_path(&c->set[0], at->key));
+		fputs(" -&gt; ", out);
+		put(out, fb_set_path(&c->set[1], at->key));
 	}
 	if (*reason)
 		fputs("; ", out);

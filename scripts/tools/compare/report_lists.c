@@ -51,49 +51,11 @@ WANTED(is_neither, c->place[k] == FB_PLACE_NEITHER)
 WANTED(is_no_metric, c->place[k] == FB_PLACE_NO_METRIC)
 WANTED(is_left_out, c->place[k] == FB_PLACE_LEFT_OUT)
 
-/* Rows that went another way, by what they went before and after: the first of each kind. */
-static void print_paths(const struct fb_verdicts_report *report, FILE *out)
-{
-	enum { KINDS = 8 };
-	const struct fb_comparison *c = report->comparison;
-	const char *base[KINDS], *new[KINDS];
-	uint32_t first[KINDS];
-	size_t count[KINDS], kinds = 0;
-
-	for (size_t i = 0; i < c->rows; i++) {
-		uint32_t key = c->judged[i].key;
-		const char *a = fb_set_path(&c->set[0], key), *b = fb_set_path(&c->set[1], key);
-		size_t k = 0;
-
-		if (!*a || !*b || !strcmp(a, b))
-			continue;
-		while (k < kinds && (strcmp(base[k], a) != 0 || strcmp(new[k], b) != 0))
-			k++;
-		if (k == KINDS)
-			continue;
-		if (k == kinds) {
-			base[k] = a;
-			new[k] = b;
-			first[k] = key;
-			count[k] = 0;
-			kinds++;
-		}
-		count[k]++;
-	}
-	if (kinds)
-		fputs("\nROWS THAT RAN ANOTHER WAY (column path)\n", out);
-	for (size_t k = 0; k < kinds; k++) {
-		char label[FB_ROW_LABEL_CHARS];
-
-		fprintf(out, "  %.42s -> %.42s: %zu\n    %.90s\n", base[k], new[k], count[k],
-			fb_row_label(&report->labels, first[k], label));
-	}
-}
-
 void fb_verdicts_lists(const struct fb_verdicts_report *report, FILE *out)
 {
 	const struct fb_comparison *c = report->comparison;
 	const size_t *n = c->places;
+	struct fb_ways ways;
 
 	print_list(report, out, c->wrong[1], "*** WRONG DATA in NEW ***", is_wrong);
 	print_list(report, out, c->faults[1], "*** FAULTS in NEW ***", is_fault);
@@ -116,7 +78,9 @@ void fb_verdicts_lists(const struct fb_verdicts_report *report, FILE *out)
 		fprintf(out, "\nmeasured on neither side: %zu\n", n[FB_PLACE_NEITHER]);
 	if (c->few)
 		fprintf(out, "\nrows with few samples: %zu, used like all others\n", c->few);
-	print_paths(report, out);
+	ways = fb_verdicts_ways(c);
+	fb_ways_print(&ways, &report->labels, "REROUTED: rows that ran another way (column path)",
+		      out);
 }
 
 /* One line where it fits, else the two values below one another. */

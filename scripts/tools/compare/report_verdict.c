@@ -69,6 +69,16 @@ const char *fb_place_reason(const struct fb_comparison *c, uint32_t key)
 	return "";
 }
 
+struct fb_ways fb_verdicts_ways(const struct fb_comparison *c)
+{
+	struct fb_ways ways = {.kinds = 0};
+
+	for (size_t i = 0; i < c->rows; i++)
+		fb_ways_add(&ways, c->judged[i].key, fb_set_path(&c->set[0], c->judged[i].key),
+			    fb_set_path(&c->set[1], c->judged[i].key));
+	return ways;
+}
+
 bool fb_verdicts_most_left_out(const struct fb_comparison *c, int s)
 {
 	size_t out = 0;
@@ -89,7 +99,8 @@ int fb_verdicts_exit(const struct fb_verdicts_report *report)
 	if (c->verdicts[FB_REGRESSED])
 		return FB_EXIT_REGRESSION;
 	if (report->strict && (c->verdicts[FB_UNSURE] || c->places[FB_PLACE_ONLY_BASE] ||
-			       c->places[FB_PLACE_LOST] || c->places[FB_PLACE_LEFT_OUT]))
+			       c->places[FB_PLACE_LOST] || c->places[FB_PLACE_LEFT_OUT] ||
+			       fb_verdicts_ways(c).rows))
 		return FB_EXIT_UNSURE;
 	if (c->verdicts[FB_UNSURE] == c->rows || fb_verdicts_most_left_out(c, 0) ||
 	    fb_verdicts_most_left_out(c, 1))

@@ -7,6 +7,7 @@
 #include "scripts/tools/compare/comparison.h"
 #include "scripts/tools/compare/environment_diff.h"
 #include "scripts/tools/compare/label.h"
+#include "scripts/tools/compare/ways.h"
 #include "scripts/tools/lib/number.h"
 
 #include <stdio.h>
@@ -21,7 +22,7 @@ struct fb_verdicts_report {
 	double alpha, threshold;
 	uint64_t seed;
 	bool all;    /* rows that are SAME too, and lists in full */
-	bool strict; /* UNSURE and rows that NEW lacks are failures */
+	bool strict; /* UNSURE, and rows that NEW lacks or runs another way, are failures */
 };
 
 /* NEW by BASE with its interval as the metric's own ratio: rates are not turned round. */
@@ -45,6 +46,9 @@ const char *fb_place_name(enum fb_place place);
 
 /* The reason that the files give for a key, NEW's before BASE's; "" for none. Borrowed. */
 const char *fb_place_reason(const struct fb_comparison *comparison, uint32_t key);
+
+/* The judged rows that ran one way in BASE and another way in NEW. */
+struct fb_ways fb_verdicts_ways(const struct fb_comparison *comparison);
 
 /* Whether more than half of a side's launches are left out, so that the rest is a selection. */
 bool fb_verdicts_most_left_out(const struct fb_comparison *comparison, int side);

@@ -287,12 +287,15 @@ static void print_verdicts(const struct fb_verdicts_report *report, FILE *out)
 {
 	const struct fb_comparison *c = report->comparison;
 	size_t missing = c->places[FB_PLACE_ONLY_BASE] + c->places[FB_PLACE_LOST];
+	size_t other_ways = fb_verdicts_ways(c).rows;
 
 	fprintf(out, "\n%zu rows: REGRESSED %zu, IMPROVED %zu, SAME %zu, UNSURE %zu", c->rows,
 		c->verdicts[FB_REGRESSED], c->verdicts[FB_IMPROVED], c->verdicts[FB_SAME],
 		c->verdicts[FB_UNSURE]);
 	if (missing)
 		fprintf(out, "; %zu missing in NEW", missing);
+	if (other_ways)
+		fprintf(out, "; %zu rerouted", other_ways);
 	if (c->wrong[1])
 		fprintf(out, "; WRONG DATA in %zu", c->wrong[1]);
 	if (c->faults[1])

@@ -17,6 +17,7 @@ usage() {
 	                         its time is up (default 5)
 	  --permute P            also P rounds of the study on pairs of the largest number of nodes,
 	                         to find a slow one
+	  --switches N           nodes under at most N leaf switches; N@TIME: wait so long for them
 	  --shuffle-nodes        each job with its own order of nodes (srun only)
 	  --repeat R             launches, instead of what the study says
 	  --launcher WHICH       srun, or mpirun inside the allocation (default srun)
@@ -131,6 +132,8 @@ check_options() {
 	[ -z "$repeat" ] || number --repeat "$repeat" 1 10000
 	one_of --launcher "$launcher" srun mpirun
 	one_of --mpi "$mpi" auto pmix pmi2
+	[[ -z $switches || $switches =~ ^[1-9][0-9]{0,3}(@[0-9:-]{1,12})?$ ]] ||
+		refuse "--switches '$switches': accepted is a number of switches, as 1 or 1@60"
 	for option in partition account qos; do
 		[ -z "${!option}" ] || word "--$option" "${!option}"
 	done
@@ -146,7 +149,7 @@ read_options() {
 
 	study='' nodes='' ranks_per_node=1 time=30 array_tasks='' parallel=1 attempts=5 rounds=0
 	shuffle=no repeat='' launcher=srun mpi=auto partition='' account='' qos='' constraint=''
-	extra='' shared=no results='' limit=10 yes=no dry_run=no write_only=no
+	switches='' extra='' shared=no results='' limit=10 yes=no dry_run=no write_only=no
 	while [ $# -gt 0 ]; do
 		option=$1 value=
 		shift
@@ -191,6 +194,7 @@ set_option() {
 	--account) account=$2 ;;
 	--qos) qos=$2 ;;
 	--constraint) constraint=$2 ;;
+	--switches) switches=$2 ;;
 	--extra) extra=$2 ;;
 	--results) results=$2 ;;
 	--limit) limit=$2 ;;

@@ -35,7 +35,8 @@ static const char description[] =
 	"Reads the results of one study on many sets of nodes, as scripts/slurm/submit --permute "
 	"makes them, and names nodes with which most sets are slow, and sets that are slow though "
 	"none of their nodes is. 1.00 is the time of an unimpaired set; small, medium and large "
-	"messages are judged apart.\n\n"
+	"messages are judged apart. Where allocation.txt says at which switches the nodes are, the "
+	"times within one leaf switch and across several are compared, too.\n\n"
 	"Exit code: 0 none is slow; 1 some are; 3 the input cannot be used; 4 not sure: a node "
 	"that luck alone may have made look slow, two that are slow together only, or nodes in "
 	"fewer than two sets with times.";
@@ -136,6 +137,44 @@ static void print_table(const struct analysis *a)
 	printf("\n");
 }
 
+/* How much it costs that nodes are at several leaf switches: 1.00 is the time at the fewest. */
+static int print_switches(const struct analysis *a)
+{
+	double median, base[TIERS] = {0};
+	size_t most = 0, kinds = 0, count;
+	int err = FB_OK;
+
+	for (size_t i = 0; i < a->sets.nsets; i++)
+		if (a->sets.set[i].switches > most)
+			most = a->sets.set[i].switches;
+	for (size_t s = 1; s <= most && !err; s++) {
+		size_t sets = 0;
+
+		for (size_t i = 0; i < a->sets.nsets; i++)
+			sets += a->sets.set[i].switches == s ? 1 : 0;
+		if (!sets)
+			continue;
+		kinds++;
+		printf("%zu leaf switch%-11s %5zu", s, s == 1 ? "" : "es", sets);
+		for (size_t t = 0; t < TIERS && !err; t++) {
+			if (!a->tier[t].experiments)
+				continue;
+			err = fb_node_sets_by_switches(&a->sets, a->tier[t].ratio, s, &median,
+						       &count);
+			if (!err && count) {
+				base[t] = base[t] > 0 ? base[t] : median;
+				printf(" %9.2f", median / base[t]);
+			} else {
+				printf(" %9s", "-");
+			}
+		}
+		printf("\n");
+	}
+	if (kinds)
+		printf("\n");
+	return err;
+}
+
 /* "h0 h2": prints the names of a set's nodes. */
 static void print_set(const struct fb_node_sets *sets, const struct fb_node_set *set)
 {
@@ -194,6 +233,8 @@ static int report(const struct analysis *a)
 		printf(", %zu of them without a time", a->sets.without);
 	printf("\n\n");
 	print_table(a);
+	if (print_switches(a))
+		return FB_EXIT_FAULT;
 	verdicts = print_verdicts(a);
 	for (size_t i = 0; i < a->sets.nnames; i++)
 		unknown += is_known(a, i) && a->sets.nnames >= 3 ? 0 : 1;

@@ -40,6 +40,7 @@ refuses "--launcher 'mpiexec'" quick --nodes 1 --launcher mpiexec
 refuses "--mpi 'pmi1'" quick --nodes 1 --mpi pmi1
 refuses "--permute 3 with --nodes 1,2: .*3 nodes" quick --nodes 1,2 --permute 3
 refuses "accepted is srun" quick --nodes 2 --shuffle-nodes --launcher mpirun
+refuses "--switches '1@x'" quick --nodes 1 --switches 1@x
 refuses "--partition 'a b'" quick --nodes 1 --partition 'a b'
 refuses "--extra 'mem=0'" quick --nodes 1 --extra 'mem=0'
 # shellcheck disable=SC2016 # must not be expanded

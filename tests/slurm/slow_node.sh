@@ -50,6 +50,9 @@ for pair in a+b a+c a+d b+c b+d c+d; do
 		part=$FB_TMP/known/$pair/part-$lap
 		mkdir -p "$part"
 		tr + '\n' <<<"$pair" >"$part/nodes.txt"
+		# The last attempt counts; d is at another switch.
+		printf 'address %s %s\n' a top.right.a a top.left.a b top.left.b c top.left.c \
+			d top.right.d >"$part/allocation.txt"
 		us=100
 		[[ $pair != *c* ]] || us=200
 		row 1048576 $us >"$part/all_reduce.csv"
@@ -61,6 +64,8 @@ judge 1 "$FB_TMP/known"
 holds "$FB_TMP/said" '^4 nodes, 12 sets$'
 holds "$FB_TMP/said" '^a +6 +1\.00 +1\.00$'
 holds "$FB_TMP/said" '^c +6 +1\.00 +2\.00  slow$'
+holds "$FB_TMP/said" '^1 leaf switch +6 +1\.00 +1\.00$'
+holds "$FB_TMP/said" '^2 leaf switches +6 +1\.00 +0\.50$'
 expect "verdicts" "$(grep -c ':' "$FB_TMP/said")" 1
 holds "$FB_TMP/said" '^slow node: c, 2\.00 times the time of other nodes, messages above 256K$'
 judge 0 --threshold 150% "$FB_TMP/known"

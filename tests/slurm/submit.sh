@@ -53,7 +53,7 @@ all_rows() {
 
 results=$FB_TMP/srun
 submit_job "$study" --nodes 1,2,4 --array-tasks 2 --parallel 0 --shuffle-nodes --time 5 --yes \
-	--results "$results"
+	--switches 2 --results "$results"
 expect "exit code of submit" $rc 0
 cat "$FB_TMP/err"
 if await_end "$results"; then
@@ -62,6 +62,7 @@ if await_end "$results"; then
 	expect "parts on 4 nodes" "$(cd "$results/n4" && echo part-*)" "part-0 part-1-2"
 	expect "nodes of a part" "$(sort "$results/n4/part-1-2/nodes.txt" | tr '\n' ' ')" \
 		"h0 h1 h2 h3 "
+	holds "$results/n4.sbatch" '^#SBATCH --switches=2$'
 	holds "$results/n4/part-0/allocation.txt" '^address h3 top.right.h3$'
 	holds "$results/n4/part-0/allocation.txt" '^switch SwitchName=left '
 	holds "$results/n4/part-0/environment.csv" ',variable\.SLURM_JOB_NODELIST,h\[0-3\]'

@@ -104,3 +104,21 @@ int fb_node_sets_ratios(const struct fb_node_sets *sets, uint64_t low, uint64_t 
 	free(work.ratio);
 	return err;
 }
+
+int fb_node_sets_by_switches(const struct fb_node_sets *sets, const double *ratio, size_t switches,
+			     double *median, size_t *count)
+{
+	double *x = malloc((sets->nsets + 1) * 3 * sizeof(*x));
+
+	*count = 0;
+	*median = (double)NAN;
+	if (!x)
+		return fb_error(FB_ENOMEM, "out of memory for %zu sets", sets->nsets);
+	for (size_t i = 0; i < sets->nsets; i++)
+		if (sets->set[i].switches == switches && isfinite(ratio[i]))
+			x[(*count)++] = ratio[i];
+	if (*count)
+		*median = fb_median(x, *count, x + sets->nsets + 1);
+	free(x);
+	return FB_OK;
+}

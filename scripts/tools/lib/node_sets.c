@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 
 static const char names_file[] = "nodes.txt";
+static const char places_file[] = "allocation.txt";
 
 /* The number of a name, a new one where it was not met before; or FB_ENOMEM (printed). */
 static int name_number(struct fb_node_sets *sets, const char *name, size_t *number)
@@ -185,6 +186,84 @@ static int read_rows(struct fb_node_sets *sets, size_t set)
 	return err;
 }
 
+/*
+ * Cuts the leaf switch out of a line "address h3 top.right.h3", and takes it where that is about
+ * the node; the last attempt's line counts.
+ */
+static void take_leaf(char *line, const char *node, char **leaf)
+{
+	char *name, *path, *end, *rest = line;
+
+	if (strcmp(strtok_r(line, " \n", &rest), "address"))
+		return;
+	name = strtok_r(NULL, " \n", &rest);
+	path = strtok_r(NULL, " \n", &rest);
+	if (!name || !path || strcmp(name, node))
+		return;
+	end = strrchr(path, '.');
+	free(*leaf);
+	*leaf = NULL;
+	if (!end)
+		return;
+	*end = '\0';
+	end = strrchr(path, '.');
+	*leaf = strdup(end ? end + 1 : path);
+}
+
+/* The leaf switch of a node by a folder's allocation.txt; malloced, NULL where it is not known. */
+static char *leaf_of(FILE *places, const char *node)
+{
+	char *line = NULL, *leaf = NULL;
+	size_t room = 0;
+
+	rewind(places);
+	while (getline(&line, &room, places) > 0)
+		if (line[strspn(line, " \n")])
+			take_leaf(line, node, &leaf);
+	free(line);
+	return leaf;
+}
+
+/* How many leaf switches the set's nodes are at. */
+static size_t count_switches(const struct fb_node_sets *sets, const struct fb_node_set *set,
+			     FILE *places)
+{
+	char **leaf = calloc(set->count + 1, sizeof(*leaf));
+	size_t known = 0, switches = 0;
+
+	for (size_t i = 0; leaf && i < set->count; i++) {
+		leaf[i] = leaf_of(places, sets->name[set->node[i]]);
+		known += leaf[i] ? 1 : 0;
+	}
+	for (size_t i = 0; leaf && known == set->count && i < set->count; i++) {
+		size_t before = 0;
+
+		while (before < i && strcmp(leaf[before], leaf[i]))
+			before++;
+		switches += before == i ? 1 : 0;
+	}
+	for (size_t i = 0; leaf && i < set->count; i++)
+		free(leaf[i]);
+	free(leaf);
+	return switches;
+}
+
+static int read_places(const struct fb_node_sets *sets, struct fb_node_set *set)
+{
+	char *path = NULL;
+	FILE *places;
+
+	if (asprintf(&path, "%s/%s", set->path, places_file) < 0)
+		return fb_error(FB_ENOMEM, "out of memory for a path");
+	places = fopen(path, "r");
+	free(path);
+	if (places) {
+		set->switches = count_switches(sets, set, places);
+		fclose(places);
+	}
+	return FB_OK;
+}
+
 static int add_set(struct fb_node_sets *sets, const char *folder, FILE *names)
 {
 	struct fb_node_set *set = realloc(sets->set, (sets->nsets + 1) * sizeof(*set));
@@ -199,6 +278,8 @@ static int add_set(struct fb_node_sets *sets, const char *folder, FILE *names)
 	sets->nsets++;
 	if (read_names(sets, set, names))
 		return FB_EINPUT;
+	if (read_places(sets, set))
+		return FB_ENOMEM;
 	return read_rows(sets, sets->nsets - 1);
 }
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Results of sets of nodes: folders that hold, beside result files, a file nodes.txt with the
- * names of the nodes that the ranks ran on, one a line (scripts/slurm writes them).
+ * names of the nodes that the ranks ran on, one a line (scripts/slurm writes them); and maybe a
+ * file allocation.txt, in which lines "address NODE SWITCH.SWITCH.NODE" say where each node is.
  */
 #ifndef FB_SCRIPTS_TOOLS_LIB_NODE_SETS_H
 #define FB_SCRIPTS_TOOLS_LIB_NODE_SETS_H
@@ -13,6 +14,7 @@ struct fb_node_set {
 	char *path;
 	size_t *node; /* [count]: into fb_node_sets.name */
 	size_t count, capacity;
+	size_t switches; /* leaf switches that the nodes are at; 0: not known of all of them */
 };
 
 /* What one set measured of one experiment. */
@@ -47,6 +49,14 @@ int fb_node_sets_read(struct fb_node_sets *sets, const char *folder);
  */
 int fb_node_sets_ratios(const struct fb_node_sets *sets, uint64_t low, uint64_t high, double *out,
 			size_t *experiments);
+
+/*
+ * The median of ratio[0 .. nsets), as above, over the sets whose nodes are at that many leaf
+ * switches; *count becomes how many those are, *median NAN where there are none. Returns 0 or
+ * FB_ENOMEM (printed).
+ */
+int fb_node_sets_by_switches(const struct fb_node_sets *sets, const double *ratio, size_t switches,
+			     double *median, size_t *count);
 
 /* Safe on a zeroed structure. */
 void fb_node_sets_free(struct fb_node_sets *sets);

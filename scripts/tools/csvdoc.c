@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * csvdoc: writes docs/csv.md out of the table of columns that the programs themselves use, so
- * that the document cannot say anything else than the code does.
+ * that the document cannot say anything else than the code does. `csvdoc symptoms` writes the
+ * table of symptoms in docs/start.md.
  */
 #include "common/base/error.h"
 #include "common/plan/collective.h"
 #include "common/record/schema.h"
+#include "scripts/tools/lib/symptoms.h"
 
 #include <stdio.h>
+#include <string.h>
 
 static const char intro[] =
 	"# Result files, schema %d\n"
@@ -214,8 +217,24 @@ static void operations(void)
 	}
 }
 
-int main(void)
+static void symptoms(void)
 {
+	puts("| what you see | usual causes | where to look | what helps |\n|---|---|---|---|");
+	for (size_t i = 0; i < fb_symptoms_count; i++) {
+		const struct fb_symptom *s = &fb_symptoms[i];
+
+		printf("| %s%s%s%s | %s | %s | %s |\n", s->flag ? "flag `" : "",
+		       s->flag ? s->flag : "", s->flag ? "`: " : "", s->sign, s->causes, s->look,
+		       s->remedy);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	if (argc == 2 && !strcmp(argv[1], "symptoms")) {
+		symptoms();
+		return fflush(stdout) || ferror(stdout) ? FB_EXIT_FAULT : FB_EXIT_OK;
+	}
 	printf(intro, FB_SCHEMA_VERSION);
 	table(FB_COLUMN_IDENTITY, "Identity");
 	putchar('\n');

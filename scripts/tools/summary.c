@@ -22,7 +22,7 @@
 
 struct settings {
 	int metric;
-	bool all, chosen, csv, plot, sections, crossings, asked;
+	bool all, chosen, csv, plot, sections, crossings, asked, flags;
 	uint64_t section;
 	const char *axis, *columns;
 };
@@ -47,6 +47,7 @@ static const struct fb_option table[] = {
 	     "sizes where one way passes another, what NCCL's own choice loses, and what each "
 	     "variable changes"),
 	FLAG(asked, 0, "asked", "what was asked of NCCL, and what ran"),
+	FLAG(flags, 0, "flags", "what the flags of rows mean, their usual causes and remedies"),
 	FLAG(plot, 0, "plot", "gnuplot commands and data, of one section"),
 	FB_OPTION_U64(struct settings, section, 0, "section", "N", "1", 1, 1000000,
 		      "which section --plot is of"),
@@ -64,7 +65,8 @@ static const char description[] =
 	"auto did: the geometric mean of the best library's time by auto's, the least with its "
 	"cell, and auto's time by the best own one (regret).\n\n"
 	"Exit code: 0 good; 2 a row had wrong data; 3 the input cannot be used; 5 a row ended "
-	"in a fault. --chosen, --csv, --plot, --sections, --crossings and --asked ignore bad rows.";
+	"in a fault. --chosen, --csv, --plot, --sections, --crossings, --asked and --flags ignore "
+	"bad rows.";
 
 /* Of each matrix of pairs: who is slow. */
 static int print_slow(const struct fb_report *report)
@@ -130,6 +132,8 @@ static int print_any(const struct fb_report *report, const struct settings *sett
 		return fb_exit_code(fb_summary_effects(report));
 	} else if (settings->asked) {
 		return fb_exit_code(fb_summary_asked(report));
+	} else if (settings->flags) {
+		fb_summary_flags(report);
 	} else if (settings->csv) {
 		fb_report_csv(report);
 	} else if (settings->chosen) {
@@ -144,7 +148,8 @@ static int print_any(const struct fb_report *report, const struct settings *sett
 static int print(struct fb_report *report, const struct settings *settings, char *const *paths,
 		 size_t count)
 {
-	bool other = settings->chosen || settings->crossings || settings->asked;
+	bool other = settings->chosen || settings->crossings || settings->asked ||
+		     settings->flags;
 	struct fb_tally tally = fb_report_tally(report->cells);
 	struct fb_fold fold;
 	int err, code;

@@ -15,6 +15,22 @@ documents=(README.md results/README.md docs/*.md docs/notes/*.md)
 
 "$bin/csvdoc" >"$FB_TMP/csv.md"
 diff -u docs/csv.md "$FB_TMP/csv.md" || fail "docs/csv.md: run csvdoc >docs/csv.md"
+"$bin/csvdoc" symptoms >"$FB_TMP/symptoms"
+sed -n '/^| what you see | usual causes/,/^$/p' docs/start.md | sed '$d' >"$FB_TMP/table"
+diff -u "$FB_TMP/table" "$FB_TMP/symptoms" ||
+	fail "docs/start.md: replace its table of symptoms by the output of csvdoc symptoms"
+# Every flag that a program sets on a row is explained there.
+{
+	grep -rhoE 'fb_traits_flag\(traits, "[a-z-]+"' --include='*.c' collectives common overlap p2p
+	sed -n 's/.*{FB_FLAG_[A-Z_]*, ".*/&/p' common/run/measure_flags.c |
+		grep -oE '"[a-z-]+"'
+	sed -n '/names\[\] = {"stray-traffic"/,/}/p' common/run/counters.c | grep -oE '"[a-z-]+"'
+} | sed 's/.*"\(.*\)"/\1/' | sort -u >"$FB_TMP/flags"
+while read -r flag; do
+	grep -qF "| flag \`$flag\`:" "$FB_TMP/symptoms" ||
+		fail "scripts/tools/lib/symptoms.c does not explain flag $flag"
+done <"$FB_TMP/flags"
+[ "$(wc -l <"$FB_TMP/flags")" -ge 19 ] || fail "hardly any flag was found"
 verdict docs_csv
 
 # docs/algorithms.md has a row for each algorithm, in the order of the registry, and no other.

@@ -65,7 +65,7 @@ holds "$page" 'needs two nodes or more'
 shows "$page" '^<h1>xeon-32</h1>' '<dd>Open MPI v4[0-9.]*</dd>' '<p class="banner' \
 	'<figcaption>Bus bandwidth in GB/s</figcaption>' '<svg class="chart"' \
 	'<g class="point"' '<title>[^<]*, 8 bytes: [0-9.]* us \(' 'needs two nodes or more' \
-	'<td class="wrap">Intel\(R\) Xeon'
+	'<td class="wrap">Intel\(R\) Xeon' 'Usual causes: ' 'What helps: '
 # Address-like words are allowed where they are no addresses: nowhere.
 expect "addresses" "$(grep -cE '(src|href|url)[=(]"?(https?:)?//' "$page")" 0
 # The name of a namespace is none either.

@@ -105,6 +105,12 @@ for file in out page; do
 	holds "$FB_TMP/$file" '1 of 3 times are below their bound'
 	holds "$FB_TMP/$file" 'The load was 9.2 on 2 processors when a launch began'
 done
+"$summary" --flags "$FB_TMP/busy" >"$FB_TMP/flags"
+holds "$FB_TMP/flags" '^skew: 3 of 3 rows: '
+holds "$FB_TMP/flags" '^  remedy '
+expect "flags" "$(grep -c '^[a-z]' "$FB_TMP/flags")" 2
+"$summary" --flags "$golden/one/barrier.csv" >"$FB_TMP/flags"
+expect "no flag" "$(cat "$FB_TMP/flags")" "no row has a flag, of 3"
 "$summary" "$golden/one/barrier.csv" | grep -q WARNING && fail "a warning without a cause"
 verdict summary_doubts
 

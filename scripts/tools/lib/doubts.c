@@ -1,25 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Doubts about a whole run; see doubts.h. */
 #include "scripts/tools/lib/doubts.h"
+#include "scripts/tools/lib/symptoms.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* Whether a list joined by ';' has the name. */
-static bool has_flag(const char *flags, const char *name)
-{
-	size_t length = strlen(name);
-
-	for (const char *at = flags; *at; at += *at == ';') {
-		size_t n = strcspn(at, ";");
-
-		if (n == length && !strncmp(at, name, n))
-			return true;
-		at += n;
-	}
-	return false;
-}
 
 /* The greatest load of the last minute before a launch, of those that are known; else 0. */
 static double greatest_load(const struct fb_results *results)
@@ -51,7 +37,7 @@ int fb_doubts(const struct fb_cells *cells, const struct fb_results *results,
 		const struct fb_cell *cell = &cells->cell[i];
 
 		timed += fb_cell_has_time(cell) ? 1 : 0;
-		skewed += fb_cell_has_time(cell) && has_flag(cell->flags, "skew") ? 1 : 0;
+		skewed += fb_cell_has_time(cell) && fb_has_flag(cell->flags, "skew") ? 1 : 0;
 		faster += cell->us < cell->bound_us ? 1 : 0; /* false for NAN */
 	}
 	if (2 * skewed > timed)

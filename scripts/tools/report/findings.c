@@ -3,6 +3,7 @@
 #include "common/base/sizes.h"
 #include "scripts/tools/lib/rank_times.h"
 #include "scripts/tools/lib/report.h"
+#include "scripts/tools/lib/symptoms.h"
 #include "scripts/tools/report/page.h"
 
 #include <jansson.h>
@@ -24,6 +25,19 @@ static void put_laggards(const struct fb_page *page, json_t *list)
 		fb_laggards(&times, &page->set->results, put_laggard, list);
 	fb_rank_times_free(&times);
 	free(file);
+}
+
+/* What each flag means: name, sign, causes, where to look, remedy. */
+static void put_symptoms(json_t *list)
+{
+	for (size_t i = 0; i < fb_symptoms_count; i++) {
+		const struct fb_symptom *s = &fb_symptoms[i];
+		const char *const texts[] = {s->flag, s->sign, s->causes, s->look, s->remedy};
+		json_t *symptom = s->flag ? fb_json_array(list, NULL) : NULL;
+
+		for (size_t t = 0; t < sizeof(texts) / sizeof(texts[0]) && symptom; t++)
+			fb_json_add(symptom, fb_json_string(texts[t]));
+	}
 }
 
 void fb_page_findings(const struct fb_page *page, json_t *data)
@@ -51,4 +65,5 @@ void fb_page_findings(const struct fb_page *page, json_t *data)
 		fb_json_add(trouble, fb_json_string(cell->reason));
 	}
 	put_laggards(page, fb_json_array(data, "laggards"));
+	put_symptoms(fb_json_array(data, "symptoms"));
 }

@@ -181,20 +181,6 @@ function makeSummary() {
 /* From this size on time goes by bytes, and the bound is one that can be reached. */
 const FAR_BYTES = 65536, FAR_SHARE = 0.5, WORST = 8, LISTED = 50;
 
-const FLAGS = {
-	drift: "rows whose repetitions became slower or quicker while they were measured: their " +
-		"medians are doubtful beyond their intervals.",
-	skew: "rows whose ranks began apart by more than a tenth of the time: a small operation " +
-		"then looks longer than it is.",
-	timer: "rows so short that reading the clock is more than 5% of them.",
-	dropped: "rows whose first third was left out because it drifted.",
-	rounded: "rows that moved another number of bytes than was asked for.",
-	"stray-traffic": "rows whose bytes took other interfaces than they should.",
-	"rail-imbalance": "rows of which one port carried much less than another.",
-	retransmits: "rows during which the network sent again.",
-	"link-errors": "rows during which ports or interfaces counted errors.",
-};
-
 function finding(kind, text, what, list) {
 	return element("li", {}, tag(kind, text), " ", what,
 		list && element("ul", {}, list.map((x) => element("li", {}, x))));
@@ -229,11 +215,12 @@ function skippedRows() {
 function flaggedRows() {
 	const flags = rowsOf("flags").map((text) => text.split(";"));
 
-	return Object.entries(FLAGS).map(([name, what]) => {
+	return data.symptoms.map(([name, sign, causes, look, remedy]) => {
 		const n = flags.filter((list) => list.includes(name)).length;
 
-		return n ? finding("few", `${n} ${name}`, [what, " ",
-			element("a", {href: "#rows?q=" + name}, "show them")]) : null;
+		return n ? finding("few", `${n} ${name}`, [sign + ". ",
+			element("a", {href: "#rows?q=" + name}, "Show the rows")],
+		["Usual causes: " + causes, "Look at: " + look, "What helps: " + remedy]) : null;
 	});
 }
 

@@ -26,4 +26,7 @@ int fb_summary_effects(const struct fb_report *report);
  */
 int fb_summary_asked(const struct fb_report *report);
 
+/* Of each flag that rows have: how many, what it means, its usual causes and what helps. */
+void fb_summary_flags(const struct fb_report *report);
+
 #endif

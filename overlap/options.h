@@ -96,7 +96,11 @@ extern const char *const fb_background_operations[];
 			 "what that traffic is"),                                                  \
 	FB_OPTION_STRING(struct fb_overlap_settings, background_engine, 0, "background-engine",    \
 			 "NAME", NULL, NULL,                                                       \
-			 "the engine of that traffic; none given: the row's")
+			 "the engine of that traffic; none given: the row's"),                     \
+	FB_OPTION_STRING(struct fb_overlap_settings, background_force, 0, "background-force",      \
+			 "ALGORITHM[:PROTOCOL]", NULL, NULL,                                       \
+			 "what that traffic uses, on engines with plans or NCCL; none given: as "  \
+			 "the row does, or as another engine likes")
 
 #define FB_BACKGROUND_AXIS(schedules_)                                                             \
 	{                                                                                          \

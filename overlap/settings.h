@@ -18,6 +18,7 @@ struct fb_overlap_settings {
 	int compute_type; /* enum fb_compute_type */
 	struct fb_sizes background;    /* bytes of other traffic beside the step; 0: none */
 	const char *background_engine; /* NULL: the row's */
+	const char *background_force;  /* NULL: as the row, or as the engine likes */
 	int background_operation;      /* enum fb_background_operation */
 	/* --model, and how much of it a rank has; see overlap/model/model.h */
 	const char *model;

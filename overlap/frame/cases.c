@@ -114,6 +114,8 @@ static void put_shared(const struct fb_step_state *s, const struct fb_step_pass 
 		put(v, "compute", ms);
 	if (own->background_engine && strstr(v, "background="))
 		put(v, "background_engine", own->background_engine);
+	if (own->background_force && strstr(v, "background="))
+		put(v, "background_force", own->background_force);
 	if (own->background_operation && strstr(v, "background="))
 		put(v, "background_operation",
 		    fb_background_operations[own->background_operation]);

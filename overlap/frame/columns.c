@@ -46,6 +46,8 @@ const struct fb_column fb_step_columns[] = {
 	COLUMN("over_bound", FB_COLUMN_F64, "", "the step over the longer one of compute_us and "
 	       "communication_us"),
 	COLUMN("background_us", FB_COLUMN_TIME_US, "us", "traffic of --background alone"),
+	COLUMN("over_longer", FB_COLUMN_F64, "", "the step over the longer one of base_us and "
+	       "background_us"),
 };
 
 _Static_assert(sizeof(fb_step_columns) / sizeof(fb_step_columns[0]) ==

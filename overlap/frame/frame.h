@@ -45,6 +45,7 @@ enum fb_step_column {
 	FB_BREAK_EVEN,
 	FB_OVER_BOUND,
 	FB_BACKGROUND_US,
+	FB_OVER_LONGER,
 	FB_STEP_COLUMNS,
 };
 
@@ -76,6 +77,14 @@ struct fb_step_work {
 	bool device;
 };
 
+/* --background-force, of engines with plans and of NCCL: whether it names something there. */
+struct fb_step_forced {
+	bool planned, of_nccl;
+	char text[64];
+	const char *algorithm, *protocol; /* within `text`, and of static storage */
+	struct fb_nccl_choice nccl;
+};
+
 struct fb_step_search; /* find.c's */
 
 /* Lives as long as the run. Members are equal on all ranks but for pointers. */
@@ -89,6 +98,7 @@ struct fb_step_state {
 	struct fb_collective_state *collective;
 	struct fb_step_pass *passes;
 	struct fb_step_groups **groups;
+	struct fb_step_forced forced; /* if own->background_force */
 	int together; /* fewest collectives at once of what is opened: a base has its row's */
 	struct fb_step_work *work;
 	size_t npasses, ngroups, nwork;
@@ -240,6 +250,19 @@ bool fb_step_crowded(const struct fb_step_instance *i);
 int fb_step_prime(void *instance);
 int fb_step_check(void *instance, int calls, struct fb_mismatch *bad);
 
+/*
+ * --- background.c: other traffic beside the step ----------------------------------------------
+ *
+ * Local, the same on all ranks: reads --background-force. 0 or FB_EINPUT (printed by rank 0).
+ */
+int fb_step_open_background(struct fb_step_state *s);
+/* Whether the engine has what --background-force names; else the reason. */
+bool fb_step_background_can(const struct fb_step_state *s, const char *engine, char *reason);
+/* Makes of a row's case one for the traffic on the engine. */
+void fb_step_background_case(const struct fb_step_state *s, const char *engine,
+			     struct fb_case *key);
+/* Adds to the row's path what carries the traffic, if there is any. */
+void fb_step_background_path(const struct fb_step_instance *i, char path[FB_PATH_CHARS]);
 /* The axis that is --background; FB_NONE: the program has none. */
 int fb_step_background_axis(const struct fb_schedule_program *program);
 /* Bytes of --background of an instance; 0: none. */

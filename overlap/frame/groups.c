@@ -126,27 +126,12 @@ struct fb_operation fb_step_operation(const struct fb_dag *dag, int task, const 
 	};
 }
 
-/* Another engine than the row's: what the row forces is not about it. */
-static void give_engine(const struct fb_step_state *s, const char *engine, struct fb_case *key)
-{
-	const struct fb_engine_ops *ops = fb_engine_find(engine);
-
-	key->engine = engine;
-	fb_choices_apply(&s->collective->choices, false, key);
-	if (!ops->planned)
-		return;
-	key->algorithm = key->protocol = "auto";
-	key->transport = ops->device ? "p2p"
-			 : fb_group_one_host(s->session->world) ? "shm" : "shm+tcp";
-}
-
 struct fb_case fb_step_case(const struct fb_step_state *s, const struct fb_dag *dag, int task,
 			    const struct fb_case *c)
 {
 	const struct fb_task *t = &dag->tasks[task];
 	const struct fb_collective_info *info = fb_collective_info(t->collective);
 	uint64_t most = t->in.count > t->out.count ? t->in.count : t->out.count;
-	const char *engine = dag->partitions[t->partition].engine;
 	struct fb_case key = *c;
 
 	key.operation = info->name;
@@ -154,8 +139,9 @@ struct fb_case fb_step_case(const struct fb_step_state *s, const struct fb_dag *
 	key.in_place = fb_span_same(&t->in, &t->out);
 	key.redop = info->reduces ? c->redop : -1;
 	key.root = info->has_root ? t->root : -1;
-	if (engine && strcmp(engine, c->engine))
-		give_engine(s, engine, &key);
+	if (dag->lanes[t->lane].background)
+		fb_step_background_case(s, engine_of(&dag->partitions[t->partition], c->engine),
+					&key);
 	return key;
 }
 
@@ -187,24 +173,12 @@ bool fb_step_can_communicate(struct fb_step_state *s, const struct fb_dag *dag,
 		counts = fb_step_counts(dag, i);
 		op = fb_step_operation(dag, i, c, &counts);
 		op.segment = &s->collective->stores.segment[fb_store_of(&s->collective->stores, c)];
+		if (dag->lanes[t->lane].background &&
+		    !fb_step_background_can(s, g->engine, reason))
+			return false;
 		key = fb_step_case(s, dag, i, c);
 		if (!fb_collectives_can(&g->collectives, &key, &op, reason))
 			return false;
 	}
 	return true;
-}
-
-int fb_step_background_axis(const struct fb_schedule_program *program)
-{
-	for (int a = 0; a < FB_SCHEDULE_AXES && program->axes[a].key; a++)
-		if (program->axes[a].offset == offsetof(struct fb_overlap_settings, background))
-			return a;
-	return FB_NONE;
-}
-
-uint64_t fb_step_background(const struct fb_step_instance *i)
-{
-	int axis = fb_step_background_axis(i->state->program);
-
-	return axis == FB_NONE ? 0 : i->build.value[axis];
 }

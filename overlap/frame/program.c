@@ -57,6 +57,8 @@ static int open_program(struct fb_run *run, void **result)
 	s->gpus = calloc((size_t)session->world->nranks, sizeof(*s->gpus));
 	err = s->gpus ? fb_step_open_model(s) : fb_error(FB_ENOMEM, "out of memory");
 	if (!err)
+		err = fb_step_open_background(s);
+	if (!err)
 		err = fb_step_find_open(s);
 	err = fb_group_agree(session->world, err);
 	if (!err)
@@ -145,6 +147,7 @@ static void describe(void *instance, struct fb_traits *traits)
 		if (i->state->program->axes[a].trials)
 			snprintf(path + used, FB_PATH_CHARS - used, "; %s=%llu by measuring",
 				 i->state->program->axes[a].key, (unsigned long long)i->found);
+	fb_step_background_path(i, path);
 	if (i->device)
 		traits->extra[FB_EVENT_US] = fb_gpu_run_event_us(i->gpu, i->parts);
 	if (i->device && i->graph)

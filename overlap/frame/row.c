@@ -155,10 +155,15 @@ static void put_row(const struct fb_step_instance *i, const struct table *t, dou
 		extra[FB_BUDGET_SHARE] = communication * 1e-6 / i->state->own->token_budget_s;
 	put_wire(i, communication, traits);
 	extra[FB_BACKGROUND_US] = median_of(t, FB_MEASURE_BACKGROUND);
-	/* Then the row's step is the traffic, and what it costs a step is not seen. */
-	if (i->base && !fb_step_background(i->base) &&
-	    extra[FB_BACKGROUND_US] > median_of(t, FB_MEASURE_BASE))
-		fb_traits_flag(traits, "background-longer");
+	if (i->base && !fb_step_background(i->base)) {
+		double base = median_of(t, FB_MEASURE_BASE);
+
+		/* Then the row's step is the traffic, and what it costs a step is not seen. */
+		if (extra[FB_BACKGROUND_US] > base)
+			fb_traits_flag(traits, "background-longer");
+		/* Both need at least the time of the longer one, however little they share. */
+		extra[FB_OVER_LONGER] = step_us / fmax(base, extra[FB_BACKGROUND_US]);
+	}
 	if (i->base)
 		put_cost(t, i->graph && !i->base->graph && program->has_base &&
 			    !(program->modes && program->modes[i->build.schedule] &

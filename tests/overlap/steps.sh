@@ -102,6 +102,23 @@ for family in $FB_MPIS; do
 	go "$family" 2 contention --bytes 60000 --layers 3 --hidden 64 --tokens 4 --schedule spin \
 		--background 64K --background-operation all_reduce
 	expect "contention of three" "$(rows 'background_operation=all_reduce.*,(ok|few),')" 2
+	# Two collectives at once, each with an algorithm of its own, against the longer one.
+	go "$family" 3 contention --bytes 60000 --layers 3 --hidden 64 --tokens 4 --schedule spin \
+		--streams 0 --collective reduce_scatter --background 64K --background-engine host \
+		--background-force ring:simple
+	expect "rows of two collectives" "$(rows 'background_force=ring:simple.*,(ok|few),')" 2
+	awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
+		{
+			longer = $at["base_us"]
+			if ($at["background_us"] > longer) longer = $at["background_us"]
+			ratio = $at["over_longer"] * longer / $at["median_us"]
+			if (!(ratio > 0.999 && ratio < 1.001)) bad++
+		}
+		END { exit bad > 0 }' "$csv" || fail "over_longer is not the step over the longer one"
+	go "$family" 2 fsdp --bytes 60000 --layers 3 --hidden 64 --tokens 4 --prefetch 1 \
+		--background 64K --background-force recursive_doubling
+	expect "traffic of no such algorithm" \
+		"$(rows ',skipped,engine mpi has no recursive_doubling for --background')" 1
 	go "$family" 2 graph --bytes 60000 --layers 3 --hidden 64 --tokens 4 --schedule eager \
 		--background 64K
 	expect "eager steps beside traffic" "$(cost | awk '$3 != ""' | wc -l)" 4
@@ -127,6 +144,12 @@ for family in $FB_MPIS; do
 	engine=host,mpi
 	verdict "steps_$family"
 done
+
+scripts/launch 1 "$FB_BUILD/bin/contention" "${small[@]}" --background 64K \
+	--background-force rong >"$FB_TMP/out" 2>"$FB_TMP/err"
+expect "code of an algorithm that is none" "$?" 3
+holds "$FB_TMP/err" "background-force: 'rong' is not accepted"
+verdict steps_force
 
 # A trace of a step: every rank's lanes, and spans that a figure can be made of.
 mkdir "$FB_TMP/trace"

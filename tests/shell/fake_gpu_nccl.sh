@@ -88,6 +88,24 @@ runs all_reduce --bytes 64 --nccl-cta-policy efficiency
 holds "$FB_TMP/out" ',skipped,NCCL 2.18.5 has no CTA policies \(2.27 has\)'
 verdict fake_gpu_nccl_ctas
 
+# Steps take what collectives do: buffers of each registration, and traffic beside the step that is
+# forced to use something else than the row. This library's log says ring:ll128 whatever is forced.
+library=$FB_BUILD/tests/libfake_nccl.so
+shape=(--bytes 64K --tokens 4 --hidden 64 --registration "none,registered,window")
+runs contention "${shape[@]}" --schedule spin --streams 1
+expect "rows of contention" "$(grep -cE ',(ok|few),' "$FB_TMP/out")" 3
+expect "memory of what is registered" "$(values memory ',(registered|window),')" 'nccl '
+runs ddp "${shape[@]}" --schedule overlap --bucket 8K
+expect "rows of ddp" "$(grep -cE ',(ok|few),' "$FB_TMP/out")" 3
+expect "memory of what is registered" "$(values memory ',(registered|window),')" 'nccl '
+both=(--bytes 64K --tokens 4 --hidden 64 --schedule spin --streams 0 --collective reduce_scatter
+	--background 64K --background-operation all_reduce)
+runs contention "${both[@]}" --background-force ring:ll128
+holds "$FB_TMP/out" ',(ok|few),.*beside NCCL 2.28.9 ncclAllReduce: ring ll128'
+runs contention "${both[@]}" --background-force tree --nccl-force ring:ll128
+holds "$FB_TMP/out" ',ring,ll128,.*,skipped,NCCL ran ring:ll128 where tree:library was forced'
+verdict fake_gpu_nccl_steps
+
 # Pretended nodes are hosts of NCCL's, each by a name of its own.
 library=$FB_BUILD/tests/libfake_nccl.so
 FB_FAKE_NCCL_LOG=$FB_TMP/hosts runs all_gather --nodes-as 2 --nccl-force library,pat --bytes 64

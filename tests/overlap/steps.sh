@@ -114,7 +114,7 @@ for family in $FB_MPIS; do
 			ratio = $at["over_longer"] * longer / $at["median_us"]
 			if (!(ratio > 0.999 && ratio < 1.001)) bad++
 		}
-		END { exit bad > 0 }' "$csv" || fail "over_longer is not the step over the longer one"
+		END { exit bad > 0 }' "$csv" || fail "over_longer is not over the longer one"
 	go "$family" 2 fsdp --bytes 60000 --layers 3 --hidden 64 --tokens 4 --prefetch 1 \
 		--background 64K --background-force recursive_doubling
 	expect "traffic of no such algorithm" \
@@ -161,6 +161,12 @@ expect "lanes" "$(cut -d, -f1 "$FB_TMP/trace/spans.csv" | sort -u | wc -l)" 5
 "$FB_BUILD/bin/plotdata" timeline "$FB_TMP/trace/spans.csv" >"$FB_TMP/out" 2>&1 ||
 	fail "plotdata: $(tail -n 3 "$FB_TMP/out")"
 holds "$FB_TMP/out" 'LANES = 4'
+go "$family" 2 context_parallel --hidden 64 --tokens 16 --schedule sequential \
+	--trace "$FB_TMP/trace"
+"$FB_BUILD/bin/plotdata" timeline "$FB_TMP/trace/spans.csv" >"$FB_TMP/out" 2>&1 ||
+	fail "plotdata of two rows: $(tail -n 3 "$FB_TMP/out")"
+holds "$FB_TMP/out" 'LANES = 8'
+holds "$FB_TMP/out" "PANEL\[2\] = 'context_parallel sequential host "
 "$FB_BUILD/bin/plotdata" timeline "$FB_TMP/trace/trace.json" >"$FB_TMP/out" 2>&1 ||
 	fail "plotdata of a Chrome trace: $(tail -n 3 "$FB_TMP/out")"
 scripts/launch 1 "$FB_BUILD/bin/moe" "${small[@]}" --engine host --trace "$FB_TMP/none" \

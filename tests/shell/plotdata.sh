@@ -118,6 +118,7 @@ refuses "'bukcet': no row has it; keys of these rows are bucket, layers" axis --
 verdict plotdata_axis
 
 same timeline timeline spans.csv
+same rows timeline rows.csv
 same trace timeline trace.json
 same forest forest forest.csv
 same history history history.csv

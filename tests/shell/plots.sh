@@ -76,6 +76,9 @@ draw plots/ranks.gp 1 "$FB_TMP/no-clock.csv"
 whole 'single ranks'
 draw plots/timeline.gp 1 $golden/spans.csv
 whole 'rank 1, nic'
+draw plots/timeline.gp 1 $golden/rows.csv
+whole 'ddp sequential'
+whole 'ddp overlap'
 draw plots/timeline.gp 1 $golden/trace.json
 whole 'stream'
 draw plots/forest.gp 1 $golden/forest.csv

@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-int fb_spans_add(struct fb_spans *spans, const char *lane, const char *name, double begin_us,
-		 double end_us)
+int fb_spans_add(struct fb_spans *spans, const char *row, const char *lane, const char *name,
+		 double begin_us, double end_us)
 {
 	struct fb_span *span;
 
@@ -26,29 +26,34 @@ int fb_spans_add(struct fb_spans *spans, const char *lane, const char *name, dou
 	}
 	span = &spans->span[spans->count];
 	*span = (struct fb_span){
+		.row = strdup(row),
 		.lane = strdup(lane),
 		.name = strdup(name),
 		.begin_us = begin_us,
 		.end_us = end_us,
 	};
 	spans->count++; /* also where a copy failed: then it is freed with the others */
-	return span->lane && span->name ? FB_OK : fb_error(FB_ENOMEM, "out of memory for a span");
+	if (!span->row || !span->lane || !span->name)
+		return fb_error(FB_ENOMEM, "out of memory for a span");
+	return FB_OK;
 }
 
 static int read_csv(struct fb_spans *spans, const char *path)
 {
 	static const char *const names[] = {"lane", "name", "begin_us", "end_us", NULL};
 	struct fb_sheet table = {0};
-	int c[4], err = fb_sheet_read_any(&table, path);
+	int c[4], row, err = fb_sheet_read_any(&table, path);
 
 	if (!err)
 		err = fb_sheet_columns(&table, names, c);
+	row = fb_sheet_column(&table, "row");
 	for (size_t i = 0; i < table.nrows && !err; i++) {
 		double begin = fb_sheet_number(&table, i, c[2]);
 		double end = fb_sheet_number(&table, i, c[3]);
 
 		if (end >= begin)
-			err = fb_spans_add(spans, fb_sheet_text(&table, i, c[0]),
+			err = fb_spans_add(spans, fb_sheet_text(&table, i, row),
+					   fb_sheet_text(&table, i, c[0]),
 					   fb_sheet_text(&table, i, c[1]), begin, end);
 		else
 			err = fb_error(FB_EINPUT,
@@ -78,6 +83,7 @@ int fb_spans_read(struct fb_spans *spans, const char *path)
 void fb_spans_free(struct fb_spans *spans)
 {
 	for (size_t i = 0; i < spans->count; i++) {
+		free(spans->span[i].row);
 		free(spans->span[i].lane);
 		free(spans->span[i].name);
 	}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Spans of time on lanes, what a timeline is made of: from a CSV file with the columns lane, name,
- * begin_us, end_us, or from a trace in Chrome's format.
+ * begin_us, end_us and perhaps row, or from a trace in Chrome's format.
  */
 #ifndef FB_SCRIPTS_TOOLS_PLOT_SPANS_H
 #define FB_SCRIPTS_TOOLS_PLOT_SPANS_H
@@ -9,7 +9,7 @@
 #include <stddef.h>
 
 struct fb_span {
-	char *lane, *name; /* owned */
+	char *row, *lane, *name; /* owned; row: "" where the file has no rows */
 	double begin_us, end_us;
 };
 
@@ -19,8 +19,8 @@ struct fb_spans {
 };
 
 /* Appends a span; copies the texts. Returns 0 or FB_ENOMEM (printed). */
-int fb_spans_add(struct fb_spans *spans, const char *lane, const char *name, double begin_us,
-		 double end_us);
+int fb_spans_add(struct fb_spans *spans, const char *row, const char *lane, const char *name,
+		 double begin_us, double end_us);
 
 /*
  * Reads either kind of file; a trace is what begins with { or [. Returns 0, FB_EINPUT or FB_ENOMEM

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Spans on lanes over time, to see what overlaps with what and what waits. Lanes keep the order of
- * the file; spans of one lane that overlap each other are stacked.
+ * the file; spans of one lane that overlap each other are stacked. Lanes of each row that the spans
+ * are of stand below a line that says which row it is.
  */
 #include "common/base/error.h"
 #include "scripts/tools/lib/gnuplot.h"
@@ -20,7 +21,7 @@ struct name {
 };
 
 struct lane {
-	const char *text;
+	const char *row, *text;
 	double end_us[LEVELS_MAX]; /* of the last span of each level */
 	size_t levels, y;	   /* y: of the first level */
 };
@@ -30,7 +31,7 @@ struct timeline {
 	struct name *name;
 	size_t names;
 	struct lane *lane; /* [LANES_MAX] */
-	size_t lanes, hidden;
+	size_t lanes, hidden, rows; /* rows: lines that name one */
 	double begin_us, end_us;
 };
 
@@ -65,12 +66,20 @@ static size_t find_name(const struct timeline *t, const char *text)
 }
 
 /* Index of the lane, or LANES_MAX for one of those that are not shown. */
-static size_t find_lane(const struct timeline *t, const char *text)
+static size_t find_lane(const struct timeline *t, const struct fb_span *span)
 {
 	for (size_t i = 0; i < t->lanes; i++)
-		if (!strcmp(t->lane[i].text, text))
+		if (!strcmp(t->lane[i].text, span->lane) && !strcmp(t->lane[i].row, span->row))
 			return i;
 	return LANES_MAX;
+}
+
+/* Whether the lane is the first one of a row that has a name. */
+static bool begins_row(const struct timeline *t, size_t lane)
+{
+	const char *row = t->lane[lane].row;
+
+	return *row && (lane == 0 || strcmp(row, t->lane[lane - 1].row) != 0);
 }
 
 static void collect(struct timeline *t)
@@ -88,9 +97,9 @@ static void collect(struct timeline *t)
 			t->names = n + 1;
 		}
 		t->name[n].total_us += s->end_us - s->begin_us;
-		if (find_lane(t, s->lane) == LANES_MAX && t->lanes < LANES_MAX)
-			t->lane[t->lanes++] = (struct lane){.text = s->lane};
-		t->hidden += find_lane(t, s->lane) == LANES_MAX ? 1 : 0;
+		if (find_lane(t, s) == LANES_MAX && t->lanes < LANES_MAX)
+			t->lane[t->lanes++] = (struct lane){.row = s->row, .text = s->lane};
+		t->hidden += find_lane(t, s) == LANES_MAX ? 1 : 0;
 		t->begin_us = fmin(t->begin_us, s->begin_us);
 		t->end_us = fmax(t->end_us, s->end_us);
 	}
@@ -110,17 +119,21 @@ static size_t find_level(struct lane *lane, const struct fb_span *span)
 	return level;
 }
 
+/* Places lanes, each row's behind a free line for its name. Returns the number of lines. */
 static size_t stack(struct timeline *t)
 {
 	size_t y = 0;
 
+	t->rows = 0;
 	for (size_t i = 0; i < t->spans.count; i++) {
-		size_t l = find_lane(t, t->spans.span[i].lane);
+		size_t l = find_lane(t, &t->spans.span[i]);
 
 		if (l < LANES_MAX)
 			find_level(&t->lane[l], &t->spans.span[i]);
 	}
 	for (size_t l = 0; l < t->lanes; l++) {
+		t->rows += begins_row(t, l);
+		y += begins_row(t, l);
 		t->lane[l].y = y;
 		y += t->lane[l].levels;
 		for (size_t level = 0; level < LEVELS_MAX; level++)
@@ -136,7 +149,7 @@ static void put_spans(FILE *out, struct timeline *t)
 	fputs("$DATA << EOD\n", out);
 	for (size_t i = 0; i < t->spans.count; i++) {
 		const struct fb_span *s = &t->spans.span[i];
-		size_t l = find_lane(t, s->lane);
+		size_t l = find_lane(t, s);
 
 		if (l == LANES_MAX)
 			continue;
@@ -148,6 +161,27 @@ static void put_spans(FILE *out, struct timeline *t)
 		fputc('\n', out);
 	}
 	fputs("EOD\n", out);
+}
+
+/* Lines of each lane and of each row's name; `lines` of them in all. */
+static void put_lanes(FILE *out, const struct timeline *t, size_t lines)
+{
+	size_t panel = 0;
+
+	for (size_t l = 0; l < t->lanes; l++) {
+		size_t next = l + 1 == t->lanes ? lines : t->lane[l + 1].y - begins_row(t, l + 1);
+
+		fprintf(out, "FIRST[%zu] = %zu\nLAST[%zu] = %zu\nLANE[%zu] = ", l + 1,
+			t->lane[l].y, l + 1, next - 1, l + 1);
+		fb_gnuplot_quote(out, t->lane[l].text);
+		fputc('\n', out);
+		if (!begins_row(t, l))
+			continue;
+		panel++;
+		fprintf(out, "PANEL_AT[%zu] = %zu\nPANEL[%zu] = ", panel, t->lane[l].y - 1, panel);
+		fb_gnuplot_quote(out, t->lane[l].row);
+		fputc('\n', out);
+	}
 }
 
 static void put_figure(const struct fb_plot *plot, struct timeline *t)
@@ -167,21 +201,17 @@ static void put_figure(const struct fb_plot *plot, struct timeline *t)
 	fb_gnuplot_text(out, "TITLE", title);
 	fb_gnuplot_text(out, "SUBTITLE", fb_plot_subtitle(plot->path[0], machine));
 	fb_gnuplot_text(out, "NOTE", note);
-	fprintf(out, "ROWS = %zu\nLANES = %zu\nNAMES = %zu\nLENGTH = %.9g\n", rows, t->lanes,
-		t->names, t->end_us - t->begin_us);
-	fprintf(out, "array NAME[%zu]\narray LANE[%zu]\narray FIRST[%zu]\n", t->names + 1,
-		t->lanes + 1, t->lanes + 2);
+	fprintf(out, "ROWS = %zu\nLANES = %zu\nNAMES = %zu\nPANELS = %zu\nLENGTH = %.9g\n", rows,
+		t->lanes, t->names, t->rows, t->end_us - t->begin_us);
+	fprintf(out, "array NAME[%zu]\narray LANE[%zu]\narray FIRST[%zu]\narray LAST[%zu]\n",
+		t->names + 1, t->lanes + 1, t->lanes + 1, t->lanes + 1);
+	fprintf(out, "array PANEL[%zu]\narray PANEL_AT[%zu]\n", t->rows + 1, t->rows + 1);
 	for (size_t i = 0; i < t->names; i++) {
 		fprintf(out, "NAME[%zu] = ", i + 1);
 		fb_gnuplot_quote(out, t->name[i].text);
 		fputc('\n', out);
 	}
-	for (size_t l = 0; l < t->lanes; l++) {
-		fprintf(out, "FIRST[%zu] = %zu\nLANE[%zu] = ", l + 1, t->lane[l].y, l + 1);
-		fb_gnuplot_quote(out, t->lane[l].text);
-		fputc('\n', out);
-	}
-	fprintf(out, "FIRST[%zu] = %zu\n", t->lanes + 1, rows);
+	put_lanes(out, t, rows);
 	put_spans(out, t);
 }
 

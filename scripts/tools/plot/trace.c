@@ -167,7 +167,8 @@ static void end_span(struct scanner *s, const char *lane, double ts)
 
 		if (strcmp(open->lane, lane))
 			continue;
-		s->err = fb_spans_add(s->spans, lane, open->name, open->begin_us, ts);
+		s->err = fb_spans_add(s->spans, "", lane, open->name, open->begin_us, ts);
+		free(open->row);
 		free(open->lane);
 		free(open->name);
 		*open = s->open.span[--s->open.count];
@@ -181,15 +182,15 @@ static void add_event(struct scanner *s, const struct event *e)
 
 	snprintf(lane, sizeof(lane), "%s/%s", e->pid, e->tid);
 	if (!strcmp(e->ph, "X") && isfinite(e->ts) && e->dur >= 0)
-		s->err = fb_spans_add(s->spans, lane, e->name, e->ts, e->ts + e->dur);
+		s->err = fb_spans_add(s->spans, "", lane, e->name, e->ts, e->ts + e->dur);
 	else if (!strcmp(e->ph, "B") && isfinite(e->ts))
-		s->err = fb_spans_add(&s->open, lane, e->name, e->ts, e->ts);
+		s->err = fb_spans_add(&s->open, "", lane, e->name, e->ts, e->ts);
 	else if (!strcmp(e->ph, "E") && isfinite(e->ts))
 		end_span(s, lane, e->ts);
 	else if (!strcmp(e->ph, "M") && !strcmp(e->name, "thread_name"))
-		s->err = fb_spans_add(&s->names, lane, e->label, 0, 0);
+		s->err = fb_spans_add(&s->names, "", lane, e->label, 0, 0);
 	else if (!strcmp(e->ph, "M") && !strcmp(e->name, "process_name"))
-		s->err = fb_spans_add(&s->names, e->pid, e->label, 0, 0);
+		s->err = fb_spans_add(&s->names, "", e->pid, e->label, 0, 0);
 }
 
 /* After the opening bracket. A missing end is no error: the writer may have died. */

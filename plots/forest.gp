@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Ratios of two result sets with their intervals, one below the other, the worst first. `csv` is
-# what `compare --forest` wrote (docs/plots.md). How to call it: see lib/data.gp.
+# Ratios of two result sets with their intervals, one below the other, the worst first; or what
+# values of variables change. `csv` is what `compare --forest` or `summary --crossings --forest`
+# wrote (docs/plots.md). How to call it: see lib/data.gp.
 
 folder = ARG0[1 : strlen(ARG0) - strlen("forest.gp")]
 load folder."lib/data.gp"
@@ -49,12 +50,13 @@ if (high / low < 1.5) {
 		}
 	}
 }
-set xlabel "ratio of times: above 1 the new one is slower"
+set xlabel "ratio of times: above 1 ".(EFFECTS ? "this value" : "the new one")." is slower"
 set arrow 1 from first 1, graph 0 to first 1, graph 1 nohead linewidth 1.5 linecolor rgb "#444444" \
 	back
 
 # Marks differ as well as colours: filled down, filled up, open, small.
 array VERDICT[5] = ["regressed", "improved", "unsure", "same", "no verdict"]
+if (EFFECTS) { array VERDICT[5] = ["slower", "faster", "both ways", "not seen", "no verdict"] }
 set style line 41 linecolor rgb "#d55e00" linewidth 2 pointtype 9 pointsize 1.1
 set style line 42 linecolor rgb "#0072b2" linewidth 2 pointtype 11 pointsize 1.1
 set style line 43 linecolor rgb "#cc79a7" linewidth 2 pointtype 6 pointsize 0.9

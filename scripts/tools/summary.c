@@ -16,6 +16,7 @@
 #include "scripts/tools/summary/summary.h"
 
 #include <csv.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -24,7 +25,7 @@ struct settings {
 	int metric;
 	bool all, chosen, csv, plot, sections, crossings, asked, flags;
 	uint64_t section;
-	const char *axis, *columns;
+	const char *axis, *columns, *forest;
 };
 
 static const char *const metrics[] = {"time", "busbw", NULL};
@@ -46,6 +47,8 @@ static const struct fb_option table[] = {
 	FLAG(crossings, 0, "crossings",
 	     "sizes where one way passes another, what NCCL's own choice loses, and what each "
 	     "variable changes"),
+	FB_OPTION_STRING(struct settings, forest, 0, "forest", "FILE", NULL, NULL,
+			 "with --crossings: what variables change, as data of a forest plot"),
 	FLAG(asked, 0, "asked", "what was asked of NCCL, and what ran"),
 	FLAG(flags, 0, "flags", "what the flags of rows mean, their usual causes and remedies"),
 	FLAG(plot, 0, "plot", "gnuplot commands and data, of one section"),
@@ -114,6 +117,22 @@ static int print_laggards(const struct fb_report *report, char *const *paths, si
 	return err;
 }
 
+static int print_crossings(const struct fb_report *report, const char *path)
+{
+	FILE *forest = path ? fopen(path, "w") : NULL;
+	int err;
+
+	if (path && !forest) {
+		fb_error(FB_EINPUT, "--forest %s: %s", path, strerror(errno));
+		return FB_EXIT_INPUT;
+	}
+	fb_summary_crossings(report);
+	err = fb_summary_effects(report, forest);
+	if (forest && fclose(forest) && !err)
+		err = fb_error(FB_EIO, "cannot write '%s'", path);
+	return fb_exit_code(err);
+}
+
 static int print_any(const struct fb_report *report, const struct settings *settings)
 {
 	size_t sections = report->cells->nsections;
@@ -128,8 +147,7 @@ static int print_any(const struct fb_report *report, const struct settings *sett
 		return fb_exit_code(fb_report_plot(
 			report, &report->cells->section[settings->section - 1]));
 	} else if (settings->crossings) {
-		fb_summary_crossings(report);
-		return fb_exit_code(fb_summary_effects(report));
+		return print_crossings(report, settings->forest);
 	} else if (settings->asked) {
 		return fb_exit_code(fb_summary_asked(report));
 	} else if (settings->flags) {
@@ -220,6 +238,10 @@ static int run(void *values, char **words, size_t count)
 
 	if (count == 0) {
 		fb_error(FB_EINPUT, "no input: expected result folders or files; see --help");
+		return FB_EXIT_INPUT;
+	}
+	if (settings->forest && !settings->crossings) {
+		fb_option_reject(stderr, "forest", settings->forest, "a file, with --crossings");
 		return FB_EXIT_INPUT;
 	}
 	return summarise(settings, words, count);

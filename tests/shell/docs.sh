@@ -21,7 +21,8 @@ diff -u "$FB_TMP/table" "$FB_TMP/symptoms" ||
 	fail "docs/start.md: replace its table of symptoms by the output of csvdoc symptoms"
 # Every flag that a program sets on a row is explained there.
 {
-	grep -rhoE 'fb_traits_flag\(traits, "[a-z-]+"' --include='*.c' collectives common overlap p2p
+	grep -rhoE 'fb_traits_flag\(traits, "[a-z-]+"' --include='*.c' collectives common \
+		overlap p2p
 	sed -n 's/.*{FB_FLAG_[A-Z_]*, ".*/&/p' common/run/measure_flags.c |
 		grep -oE '"[a-z-]+"'
 	sed -n '/names\[\] = {"stray-traffic"/,/}/p' common/run/counters.c | grep -oE '"[a-z-]+"'

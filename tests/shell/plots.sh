@@ -89,6 +89,9 @@ whole 'worse, little'
 } >"$FB_TMP/far.csv"
 draw plots/forest.gp 1 "$FB_TMP/far.csv"
 whole '>8<'
+sed '1s/$/,bars/; 2,$s/$/,cells/' $golden/forest.csv >"$FB_TMP/effects.csv"
+draw plots/forest.gp 1 "$FB_TMP/effects.csv"
+whole 'this value is slower'
 draw plots/history.gp 1 $golden/history.csv
 whole '18.8%'
 draw plots/skew.gp 1 results/reference/xeon-8/all_reduce.csv

@@ -106,6 +106,15 @@ holds "$out" "^  NCCL's choice takes 1\.26 times the best forced, .* of 2; at 64
 holds "$out" "^  NCCL's model says 0\.707 of the time, geometric mean of 2; at 1K 0\.5 "
 holds "$out" '^  env.NCCL_P2P_DISABLE=1 against none: 1\.41, .* of 2 \(1 to 2\); .*, slower 1$'
 holds "$out" '^  env.NCCL_SHM_DISABLE=1 against none: 2, geometric mean of 1 '
+# The same effects as a figure.
+"$summary" --crossings --forest "$FB_TMP/forest.csv" "$FB_TMP/cross.csv" >/dev/null
+holds "$FB_TMP/forest.csv" \
+	'^env.NCCL_P2P_DISABLE=1 against none \(2\),1\.41421,1,2,REGRESSED,cells$'
+"$FB_BUILD/bin/plotdata" forest "$FB_TMP/forest.csv" >"$FB_TMP/forest"
+holds "$FB_TMP/forest" '^EFFECTS = 1$'
+holds "$FB_TMP/forest" '^NOTE = .2 slower, 0 faster, .*; bars are the least and the greatest'
+"$summary" --forest "$FB_TMP/forest.csv" "$FB_TMP/cross.csv" >/dev/null 2>"$FB_TMP/err"
+expect "--forest without --crossings" $? 3
 verdict summary_crossings
 
 exit $bad

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What rows can show of a bad network or machine: the sign, its usual causes, where to look, and
- * what helps. It is one table, so that the report, `summary --flags` and docs/start.md say the same.
+ * what helps. It is one table, so the report, `summary --flags` and docs/start.md say the same.
  */
 #ifndef FB_SCRIPTS_TOOLS_LIB_SYMPTOMS_H
 #define FB_SCRIPTS_TOOLS_LIB_SYMPTOMS_H

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Ratios with their intervals and verdicts, one below the other: columns label, ratio, low, high,
- * verdict. Bad news first; where there are more rows than can be read, the dull ones are left out
- * and counted.
+ * verdict. With "cells" in column `bars`, ratios are effects of variables, and bars reach from the
+ * least to the greatest cell. Bad news first; where there are more rows than can be read, the dull
+ * ones are left out and counted.
  */
 #include "common/base/error.h"
 #include "scripts/tools/lib/gnuplot.h"
@@ -66,7 +67,9 @@ static int read_rows(const struct fb_sheet *table, struct row *row, size_t *coun
 	return err;
 }
 
-static void put_figure(const struct fb_plot *plot, const struct row *row, size_t count)
+/* `effects`: of a variable's values on cells, not of a new result set on rows. */
+static void put_figure(const struct fb_plot *plot, const struct row *row, size_t count,
+		       bool effects)
 {
 	size_t shown = count < ROWS_MAX ? count : ROWS_MAX, many[VERDICTS + 1] = {0};
 	char machine[FB_PLOT_TITLE_CHARS], label[LABEL_CHARS + 8], note[200];
@@ -75,12 +78,17 @@ static void put_figure(const struct fb_plot *plot, const struct row *row, size_t
 	for (size_t i = 0; i < count; i++)
 		many[row[i].verdict]++;
 	snprintf(note, sizeof(note),
-		 "%zu regressed, %zu improved, %zu unsure, %zu the same; bars "
-		 "are 95%% intervals over launches; %zu rows are not shown",
-		 many[0], many[1], many[2], many[3], count - shown);
+		 "%zu %s, %zu %s, %zu %s, %zu %s; bars are %s; %zu rows are not shown",
+		 many[0], effects ? "slower" : "regressed", many[1],
+		 effects ? "faster" : "improved", many[2], effects ? "both ways" : "unsure",
+		 many[3], effects ? "without a visible difference" : "the same",
+		 effects ? "the least and the greatest of all cells"
+			 : "95% intervals over launches", count - shown);
 	if (count == shown)
 		*strrchr(note, ';') = '\0';
-	fb_gnuplot_text(out, "TITLE", "Time of the new result set by time of the base");
+	fb_gnuplot_text(out, "TITLE", effects ? "Time with a value by time of the same cell without"
+				      : "Time of the new result set by time of the base");
+	fprintf(out, "EFFECTS = %d\n", effects);
 	fb_gnuplot_text(out, "SUBTITLE", fb_plot_subtitle(plot->path[0], machine));
 	fb_gnuplot_text(out, "NOTE", note);
 	fprintf(out, "ROWS = %zu\n$DATA << EOD\n", shown);
@@ -116,7 +124,9 @@ int fb_plot_forest(const struct fb_plot *plot)
 		err = FB_EINPUT;
 	} else if (!err) {
 		qsort(row, count, sizeof(*row), compare_rows);
-		put_figure(plot, row, count);
+		put_figure(plot, row, count,
+			   !strcmp(fb_sheet_text(&table, 0, fb_sheet_column(&table, "bars")),
+				   "cells"));
 	}
 	free(row);
 	fb_sheet_free(&table);

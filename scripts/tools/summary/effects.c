@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The effect of each variable; see summary.h. */
 #include "common/base/error.h"
+#include "common/record/csv.h"
 #include "scripts/tools/summary/summary.h"
 
 #include <math.h>
@@ -14,6 +15,7 @@ struct effect {
 	char key[KEY_CHARS], value[VALUE_CHARS], base[VALUE_CHARS];
 	double log_sum, least, most; /* of ratios */
 	size_t n, faster, slower;    /* surely so: intervals apart */
+	size_t known;		     /* have an interval */
 };
 
 struct effects {
@@ -130,6 +132,7 @@ static int add(struct effects *effects, const struct fb_cells *cells, const stru
 		effect->most = fmax(effect->most, ratio.value);
 		effect->faster += ratio.high < 1;
 		effect->slower += ratio.low > 1;
+		effect->known += isfinite(ratio.low) && isfinite(ratio.high);
 	}
 	return FB_OK;
 }
@@ -142,7 +145,28 @@ static int by_key(const void *a, const void *b)
 	return less ? less : fb_axis_compare(x->value, y->value);
 }
 
-int fb_summary_effects(const struct fb_report *report)
+/* What plots/forest.gp draws: an effect is worse if cells are surely slower and none faster. */
+static void put_forest(const struct effects *effects, FILE *out)
+{
+	fputs("label,ratio,low,high,verdict,bars\n", out);
+	for (size_t i = 0; i < effects->count; i++) {
+		const struct effect *e = &effects->item[i];
+		char label[KEY_CHARS + 2 * VALUE_CHARS + 16];
+
+		snprintf(label, sizeof(label), "%s=%s against %s (%zu)", e->key, e->value, e->base,
+			 e->n);
+		fb_csv_put_field(out, label);
+		fprintf(out, ",%.6g,%.6g,%.6g,%s,cells\n", exp(e->log_sum / (double)e->n), e->least,
+			e->most,
+			e->slower && e->faster ? "UNSURE"
+			: e->slower	       ? "REGRESSED"
+			: e->faster	       ? "IMPROVED"
+			: e->known	       ? "SAME"
+					       : "");
+	}
+}
+
+int fb_summary_effects(const struct fb_report *report, FILE *forest)
 {
 	struct effects effects = {0};
 	int err = FB_OK;
@@ -164,6 +188,8 @@ int fb_summary_effects(const struct fb_report *report)
 			e->key, e->value, e->base, exp(e->log_sum / (double)e->n), e->n, e->least,
 			e->most, e->faster, e->slower);
 	}
+	if (forest && !err)
+		put_forest(&effects, forest);
 	free(effects.item);
 	return err;
 }

@@ -14,10 +14,10 @@ void fb_summary_crossings(const struct fb_report *report);
 
 /*
  * Of each key of `variant` and each of its values: how much longer cells take than cells that are
- * equal but for this key, which have its base: no such key, or its first value. Returns 0 or
- * FB_ENOMEM (printed).
+ * equal but for this key, which have its base: no such key, or its first value. `forest`, if not
+ * NULL, gets the same as the table of a forest plot. Returns 0 or FB_ENOMEM (printed).
  */
-int fb_summary_effects(const struct fb_report *report);
+int fb_summary_effects(const struct fb_report *report, FILE *forest);
 
 /*
  * What was asked of NCCL (algorithm, protocol, registration, channels, variables) and what it says

@@ -13,7 +13,15 @@ enum { MOST_STRETCH = 2 };
 
 static bool is_for(const struct fb_tuning_key *rule, const struct fb_tuning_key *asked)
 {
-	return rule->ranks == asked->ranks && rule->nodes == asked->nodes &&
+	bool measured = rule->ranks == asked->ranks;
+
+	/*
+	 * How many channels leave computing alone depends little on the number of ranks, while a
+	 * rule for collectives alone takes all of the GPU.
+	 */
+	if (rule->objective != FB_ALONE && asked->ranks > 1)
+		measured = rule->ranks > 1 && rule->objective == asked->objective;
+	return measured && rule->nodes == asked->nodes &&
 	       (rule->objective == FB_ALONE || rule->objective == asked->objective) &&
 	       (rule->channels == 0 || asked->channels) &&
 	       !strcmp(rule->engine, asked->engine) && !strcmp(rule->operation, asked->operation) &&
@@ -35,7 +43,7 @@ double fb_tuning_apart(const struct fb_tuning_rule *rule, uint64_t bytes)
 				  : 0;
 }
 
-enum { ABOUT_OBJECTIVE, ABOUT_CHANNELS, ABOUT_IN_PLACE, ABOUT_ELEMENT, ABOUT_BYTES,
+enum { ABOUT_OBJECTIVE, ABOUT_RANKS, ABOUT_CHANNELS, ABOUT_IN_PLACE, ABOUT_ELEMENT, ABOUT_BYTES,
        ABOUT_SIDE, DISTANCES };
 
 static void measure(const struct fb_tuning_rule *rule, const struct fb_tuning_key *asked,
@@ -44,7 +52,8 @@ static void measure(const struct fb_tuning_rule *rule, const struct fb_tuning_ke
 	const struct fb_tuning_key *key = &rule->key;
 
 	distance[ABOUT_OBJECTIVE] = key->objective != asked->objective;
-	/* A rule for another number still knows more of few channels than one for any number. */
+	distance[ABOUT_RANKS] = apart((uint64_t)key->ranks, (uint64_t)asked->ranks);
+	/* A rule for another number of channels still knows more of few channels than one for any number. */
 	distance[ABOUT_CHANNELS] = asked->channels == key->channels ? 0
 				   : key->channels ? apart(key->channels, asked->channels)
 						   : (double)INFINITY;
@@ -109,4 +118,20 @@ const struct fb_tuning_rule *fb_tuning_find(const struct fb_tuning *tuning,
 	if (!own || !other)
 		return own ? own : other;
 	return is_nearer(other_least, own_least, ABOUT_IN_PLACE) ? other : own;
+}
+
+bool fb_tuning_spans(const struct fb_tuning *tuning, const struct fb_tuning_key *asked,
+		     uint64_t bytes)
+{
+	bool below = false, above = false;
+
+	for (size_t i = 0; i < tuning->nrules; i++) {
+		const struct fb_tuning_rule *rule = &tuning->rule[i];
+
+		if (!is_for(&rule->key, asked) || rule->key.objective != asked->objective)
+			continue;
+		below = below || rule->from <= bytes;
+		above = above || rule->to >= bytes;
+	}
+	return below && above;
 }

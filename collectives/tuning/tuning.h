@@ -101,11 +101,12 @@ typedef bool (*fb_tuning_accept_fn)(void *arg, const struct fb_tuning_rule *rule
 
 /*
  * The accepted rule that is nearest to what is asked, of this table or, where that has none, or
- * none that is as near in objective and channels, of the one that it is like; or NULL. Engine,
- * operation, transport, ranks, nodes, and the asked algorithm and protocol have to be the rule's. A
- * rule for an objective or for a number of channels is for nobody who asks for neither, and for no
- * size beyond a quarter or four times of those measured. Of those rules the nearest is the one that
- * agrees about the objective, then the one with the nearest number of channels, then the one that
+ * none that is as near in objective, ranks and channels, of the one that it is like; or NULL. Engine,
+ * operation, transport, nodes, and the asked algorithm and protocol have to be the rule's, and so
+ * has the number of ranks, but of rules for an objective. A rule for an objective or for a number
+ * of channels is for nobody who asks for neither, and for no size beyond a quarter or four times of
+ * those measured. Of those rules the nearest is the one that agrees about the objective, then the
+ * one with the nearest number of ranks, then of channels, then the one that
  * agrees about in_place, then the one with the nearest size of an element, then of the message (by
  * ratio: between two ranges the nearer end counts, in the very middle the range of larger sizes,
  * and beyond the last one the last one does). accept may be NULL.
@@ -116,6 +117,10 @@ const struct fb_tuning_rule *fb_tuning_find(const struct fb_tuning *tuning,
 
 /* How far a size is from those that the rule was measured at, in powers of two; 0: among them. */
 double fb_tuning_apart(const struct fb_tuning_rule *rule, uint64_t bytes);
+
+/* Whether the table's own rules for what is asked, and its objective, have sizes on both sides. */
+bool fb_tuning_spans(const struct fb_tuning *tuning, const struct fb_tuning_key *asked,
+		     uint64_t bytes);
 
 /* The tables that were built in: all collectives/tuning/ *.tuning, one behind the other. */
 const char *fb_tunings_built_in(void);

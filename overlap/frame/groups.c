@@ -126,16 +126,39 @@ struct fb_operation fb_step_operation(const struct fb_dag *dag, int task, const 
 	};
 }
 
+/*
+ * Elements of the largest buffer that a rank has in the task's collective. It is the same on all
+ * ranks, whose buffers may be of unlike sizes: all must choose alike by it.
+ */
+static uint64_t largest_buffer(const struct fb_dag *dag, const struct fb_task *t)
+{
+	int n = dag->partitions[t->partition].members;
+	uint64_t most = 0;
+
+	for (int rank = 0; rank < n; rank++) {
+		for (int out = 0; out < 2; out++) {
+			uint64_t elements = (uint64_t)fb_collective_blocks(
+				t->collective, out, rank, n, t->root) * t->count;
+
+			for (int peer = 0; t->counts && peer < n; peer++) {
+				elements = peer ? elements : 0;
+				elements += t->counts[out ? peer * n + rank : rank * n + peer];
+			}
+			most = elements > most ? elements : most;
+		}
+	}
+	return most;
+}
+
 struct fb_case fb_step_case(const struct fb_step_state *s, const struct fb_dag *dag, int task,
 			    const struct fb_case *c)
 {
 	const struct fb_task *t = &dag->tasks[task];
 	const struct fb_collective_info *info = fb_collective_info(t->collective);
-	uint64_t most = t->in.count > t->out.count ? t->in.count : t->out.count;
 	struct fb_case key = *c;
 
 	key.operation = info->name;
-	key.bytes = most * fb_datatype_size(c->datatype);
+	key.bytes = largest_buffer(dag, t) * fb_datatype_size(c->datatype);
 	key.in_place = fb_span_same(&t->in, &t->out);
 	key.redop = info->reduces ? c->redop : -1;
 	key.root = info->has_root ? t->root : -1;

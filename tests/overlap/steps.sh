@@ -74,6 +74,16 @@ for family in $FB_MPIS; do
 	expect "rows of moe" "$(rows ',(ok|few),')" 8
 	go "$family" 3 moe --hidden 64 --ffn 64 --tokens 32 --topk 2 --dispatch fp8
 	expect "rows of moe in 8 bits" "$(rows 'dispatch=fp8.*,(ok|few),')" 8
+	# Ranks with unlike buffers choose alike, by the largest of all: a table with two algorithms
+	# between the sizes of two ranks.
+	cat >"$FB_TMP/unlike.tuning" <<-END
+		table unlike cpu any
+		rule host all_to_all_v 3 1 shm any any 8 16K  auto auto  direct ll 0 0 0
+		rule host all_to_all_v 3 1 shm any any 20K 1M  auto auto  pairwise simple 0 0 0
+	END
+	go "$family" 3 moe --hidden 64 --ffn 64 --tokens 32 --topk 2 --skew 100 \
+		--datatype f32 --schedule sequential --tuning "$FB_TMP/unlike.tuning"
+	expect "choices by the largest buffer" "$(rows 'pairwise simple by unlike')" 1
 	go "$family" 3 context_parallel --hidden 64 --tokens 16 --background 0,64K \
 		--background-operation all_reduce
 	expect "rows of context_parallel" "$(rows ',(ok|few),')" 8

@@ -118,6 +118,14 @@ static void test_conditions(const struct fb_tuning *one)
 	/* Far from what was measured the usual rules hold. */
 	CHECK_FOUND(one, key, UINT64_C(4) << 30, "star direct");
 	CHECK_FOUND(one, key, UINT64_C(5) << 30, "tree simple");
+	/* Nothing was measured beside computing with so many ranks, but with four. */
+	key.ranks = 8;
+	CHECK_FOUND(one, key, 64, "star direct");
+	key.objective = FB_ALONE;
+	CHECK_FOUND(one, key, 64, "none");
+	key.objective = FB_OVERLAPPED;
+	key.ranks = 1;
+	CHECK_FOUND(one, key, 64, "none");
 	/* In the very middle the larger sizes' rule counts. */
 	key = asked("gather", 4);
 	CHECK_FOUND(one, key, 32 << 10, "tree simple");
@@ -127,6 +135,20 @@ static void test_conditions(const struct fb_tuning *one)
 	key.channels = 8;
 	key.objective = FB_OVERLAPPED;
 	CHECK_FOUND(one, key, 8, "one_shot ll");
+}
+
+static void test_spans(const struct fb_tuning *one)
+{
+	struct fb_tuning_key key = asked("all_reduce", 2);
+
+	CHECK(fb_tuning_spans(one, &key, 8));
+	/* Between two ranges, and within one. */
+	CHECK(fb_tuning_spans(one, &key, 32 << 10));
+	CHECK(fb_tuning_spans(one, &key, 1 << 20));
+	CHECK(!fb_tuning_spans(one, &key, 7));
+	CHECK(!fb_tuning_spans(one, &key, (UINT64_C(1) << 30) + 1));
+	key.objective = FB_OVERLAPPED;
+	CHECK(!fb_tuning_spans(one, &key, 64));
 }
 
 static bool not_ring(void *arg, const struct fb_tuning_rule *rule)
@@ -145,6 +167,7 @@ static void test_find(void)
 	if (!CHECK_INT(fb_tunings_parse(&t, example, "example", stdout), FB_OK))
 		return;
 	test_sizes(&t.table[0]);
+	test_spans(&t.table[0]);
 	test_conditions(&t.table[0]);
 	rule = fb_tuning_find(&t.table[0], &key, 1 << 30, not_ring, &calls);
 	CHECK(rule && !strcmp(rule->algorithm, "two_shot"));

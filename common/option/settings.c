@@ -285,7 +285,9 @@ static const struct fb_option table[] = {
 	FLAG(quiet, 'q', "quiet", "no progress and no table, only errors"),
 
 	FB_OPTION_GROUP("Instead of measuring"),
-	FLAG(list, 'l', "list", "list all cases, with the reason where one would be skipped"),
+	FLAG(list, 'l', "list",
+	     "list all cases, with the reason where one would be skipped; with --format=csv as "
+	     "rows"),
 	FLAG(dry_run, 'n', "dry-run", "show the order of the cases and how long they may take"),
 	FLAG(check_plan, 0, "check-plan", "prove the plans of all cases correct, run none"),
 	FLAG(help, 'h', "help", "this text"),

@@ -9,6 +9,28 @@
 /* A row's warm-up and repetitions, in seconds, without setup and verification. */
 static const double quickest_row_s = 0.03;
 
+/* The cases as rows on standard output: what their keys will be, and the reasons. */
+static int list_rows(struct fb_run *run)
+{
+	struct fb_settings settings = run->settings;
+	char reason[FB_REASON_CHARS];
+	int err, other;
+
+	settings.csv = NULL;
+	settings.raw = settings.raw_ranks = false;
+	err = fb_recorder_open(&run->recorder, run->program, &settings, &run->world, 0);
+	for (size_t i = 0; i < run->count && !err; i++) {
+		struct fb_row row = fb_recorder_row(&run->recorder, &run->cases[i]);
+		bool good = fb_run_can(run, &run->cases[i], reason);
+
+		row.status = FB_STATUS_SKIPPED;
+		row.reason = good ? "only listed" : reason;
+		err = fb_recorder_put(&run->recorder, &row, NULL, 0);
+	}
+	other = fb_recorder_close(&run->recorder);
+	return err ? err : other;
+}
+
 int fb_list_cases(struct fb_run *run)
 {
 	char text[FB_CASE_CHARS], reason[FB_REASON_CHARS];
@@ -16,6 +38,8 @@ int fb_list_cases(struct fb_run *run)
 
 	if (run->world.rank != 0)
 		return FB_OK;
+	if (run->settings.format == FB_FORMAT_CSV)
+		return list_rows(run);
 	for (size_t i = 0; i < run->count; i++) {
 		bool good = fb_run_can(run, &run->cases[i], reason);
 

@@ -55,7 +55,7 @@ static void print_term(const struct fb_claim_term *term)
 }
 
 static void print_value(const struct fb_claim_show *show, const struct fb_claim_value *value,
-			const char *at)
+			const struct fb_claim_place *place)
 {
 	printf("measured:");
 	print_term(&show->above);
@@ -63,8 +63,8 @@ static void print_value(const struct fb_claim_show *show, const struct fb_claim_
 		printf(" /");
 		print_term(&show->below);
 	}
-	if (show->over)
-		printf(", %s %s", show->over, at);
+	for (size_t i = 0; place && i < show->columns; i++)
+		printf(", %s %s", show->over[i], place->value[i]);
 	if (!isnan(value->middle))
 		printf(": %.4g, 95%% interval %.4g to %.4g (at %s %g wanted)\n", value->middle,
 		       value->low, value->high, show->least ? "least" : "most", show->bound);
@@ -72,15 +72,15 @@ static void print_value(const struct fb_claim_show *show, const struct fb_claim_
 		printf(": nothing (%s)\n", value->why);
 }
 
-static int measure(const struct fb_claim_show *show, const struct fb_sheets *sheets, const char *at,
-		   struct fb_claim_value *value)
+static int measure(const struct fb_claim_show *show, const struct fb_sheets *sheets,
+		   const struct fb_claim_place *place, struct fb_claim_value *value)
 {
 	struct fb_claim_value below;
-	int err = fb_claim_measure(value, &show->above, sheets, show->over, at);
+	int err = fb_claim_measure(value, show, &show->above, sheets, place);
 
 	if (err || !show->below.column)
 		return err;
-	err = fb_claim_measure(&below, &show->below, sheets, show->over, at);
+	err = fb_claim_measure(&below, show, &show->below, sheets, place);
 	if (!err)
 		*value = fb_claim_quotient(value, &below);
 	return err;
@@ -104,57 +104,85 @@ static void one_of(struct sum *sum, enum fb_claim_verdict verdict, const char *w
 		sum->verdict = verdict;
 }
 
-/* A value that has no rows on this machine says nothing while others have some. */
-static int judge_each(const struct fb_claim_show *show, const struct fb_sheets *sheets,
-		      struct sum *sum)
+static bool same_numbers(const struct fb_claim_show *show, const struct fb_claim_place *a,
+			 const struct fb_claim_place *b)
 {
-	char **at = NULL, lacking[256] = "no row";
-	size_t count = 0, measured = 0;
-	int err = fb_claim_values(&at, &count, &show->above, sheets, show->over);
+	for (size_t i = 0; i < show->apart; i++)
+		if (strcmp(a->value[i], b->value[i]))
+			return false;
+	return true;
+}
+
+/*
+ * The places of one number of ranks and nodes, which begin at places[*i]; moves *i behind them. A
+ * value that has no rows on this machine says nothing while others have some.
+ */
+static int judge_numbers(const struct fb_claim_show *show, const struct fb_sheets *sheets,
+			 const struct fb_claim_place *places, size_t count, size_t *i,
+			 struct sum *sum, bool *measured)
+{
+	const struct fb_claim_place *first = &places[*i];
+	char lacking[256] = "";
 
 	sum->verdict = show->some ? FB_CLAIM_FAILS : FB_CLAIM_HOLDS;
-	for (size_t i = 0; i < count && !err; i++) {
+	*measured = false;
+	for (; *i < count && same_numbers(show, first, &places[*i]); (*i)++) {
 		struct fb_claim_value value;
 		enum fb_claim_verdict verdict;
+		int err = measure(show, sheets, &places[*i], &value);
 
-		err = measure(show, sheets, at[i], &value);
 		if (err)
-			break;
+			return err;
 		verdict = fb_claim_judge(show, &value);
-		print_value(show, &value, at[i]);
+		print_value(show, &value, &places[*i]);
 		if (value.absent) {
 			snprintf(lacking, sizeof(lacking), "%s", value.why);
 			continue;
 		}
-		measured++;
+		*measured = true;
 		(show->some ? one_of : all_of)(sum, verdict, value.why);
 	}
-	if (!measured) {
-		sum->verdict = FB_CLAIM_OPEN;
+	if (!*measured)
+		*sum = (struct sum){.verdict = FB_CLAIM_OPEN};
+	if (!*measured)
 		snprintf(sum->why, sizeof(sum->why), "%s", lacking);
-	}
-	for (size_t i = 0; i < count; i++)
-		free(at[i]);
-	free(at);
-	return err;
+	return FB_OK;
 }
 
 static int judge(const struct fb_study *study, const struct fb_study_show *line,
 		 const struct fb_sheets *sheets, struct sum *sum)
 {
+	struct sum lacking = {.verdict = FB_CLAIM_OPEN};
 	struct fb_claim_show show;
 	struct fb_claim_value value;
+	struct fb_claim_place *places = NULL;
+	size_t count = 0;
+	bool any = false;
 	int err = fb_claim_parse(&show, study, line);
 
-	if (err || show.over)
-		return err ? err : judge_each(&show, sheets, sum);
-	err = measure(&show, sheets, NULL, &value);
-	if (err)
-		return err;
-	sum->verdict = fb_claim_judge(&show, &value);
-	snprintf(sum->why, sizeof(sum->why), "%s", value.why);
-	print_value(&show, &value, NULL);
-	return FB_OK;
+	if (!err)
+		err = fb_claim_places(&places, &count, &show, sheets);
+	sum->verdict = FB_CLAIM_HOLDS;
+	for (size_t i = 0; i < count && !err;) {
+		struct sum one = {.verdict = FB_CLAIM_OPEN};
+		bool measured = false;
+
+		err = judge_numbers(&show, sheets, places, count, &i, &one, &measured);
+		any = any || measured;
+		if (measured)
+			all_of(sum, one.verdict, one.why);
+		else
+			lacking = one;
+	}
+	if (!err && !count) {
+		err = measure(&show, sheets, NULL, &value);
+		snprintf(lacking.why, sizeof(lacking.why), "%s", value.why);
+		print_value(&show, &value, NULL);
+	}
+	if (!any)
+		*sum = lacking;
+	fb_claim_places_free(places, count);
+	return err;
 }
 
 static int judge_all(const struct fb_study *study, const struct fb_sheets *sheets,

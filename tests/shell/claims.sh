@@ -82,6 +82,15 @@ says ': 1\.333, 95% ' \
 says ': 0\.6667, 95% interval 0\.5833 to 0\.75 ' \
 	"least 0.3 -1 cost_us operation=cost / median_us operation=cost"
 says ': 11, 95% interval 9 to 15 ' "least 1 median_us operation=twice"
+# Several columns, and several numbers of ranks, of which each is judged by itself.
+says '^verdict:  holds$' "least 1 each operation,bucket median_us operation=fast,slow"
+expect "combinations" "$(grep -c '^measured: ' "$FB_TMP/out")" 4
+row operation=many median_us=10 median_low_us=9 median_high_us=11
+row operation=many ranks=8 median_us=30 median_low_us=29 median_high_us=31
+says '^verdict:  does not hold$' "least 20 median_us operation=many"
+says ', ranks 8, nodes 1: 30, 95% ' "least 1 median_us operation=many"
+says '^verdict:  does not hold$' "least 20 some bytes median_us operation=many"
+says ': 3, 95% ' "least 1 median_us operation=many ranks=8 / median_us operation=many ranks=2"
 set -- "median_us operation=env NCCL_P2P_DISABLE"
 says ': 10, 95% ' "least 1 $1=1 / $1="
 verdict claims_values
@@ -89,6 +98,8 @@ verdict claims_values
 refuses 'rows that differ in bucket: name its value, or .best.' \
 	"show least 1 median_us operation=fast"
 refuses ':2: show: .* accepted is least\|most BOUND' "show 1 median_us"
+refuses ':2: show: .* accepted is least\|most BOUND' "show least 1 each a,,b median_us"
+refuses ':2: show: .* accepted is least\|most BOUND' "show least 1 each a,b,c,d,e median_us"
 refuses ':2: show: .* accepted is least\|most BOUND' "show least 1 median_us operation=a b"
 refuses ':2: claim a second time' "claim Again."
 refuses 'no claim, or no line .show.' "ddp --engine=host"

@@ -20,13 +20,30 @@ struct fb_claim_term {
 	size_t conditions;
 };
 
-/* least|most BOUND [each|some COLUMN] TERM [/ TERM] */
+enum {
+	FB_CLAIM_EACH = 4,		       /* columns behind `each` or `some`, at most */
+	FB_CLAIM_COLUMNS = FB_CLAIM_EACH + 2, /* those, ranks and nodes */
+	FB_CLAIM_NAME_CHARS = 128,
+};
+
+/*
+ * least|most BOUND [each|some COLUMN,...] TERM [/ TERM]. It is evaluated for each combination of
+ * values of all columns in `over`. The first of them are ranks and nodes, `apart` in number, as
+ * other numbers of ranks and nodes are other experiments: each has to be right by itself. Where a
+ * term names one number of nodes, neither is among them; where it names one of ranks, ranks is not.
+ */
 struct fb_claim_show {
 	bool least; /* the value is to be at least `bound`, else at most */
 	double bound;
-	const char *over; /* evaluated for each value of this column; NULL: once */
-	bool some;	  /* one of them is enough, else all have to be right */
+	char over[FB_CLAIM_COLUMNS][FB_CLAIM_NAME_CHARS];
+	size_t columns, apart;
+	bool some; /* of the places of one number of ranks and nodes one is enough, else all */
 	struct fb_claim_term above, below; /* below.column NULL: no quotient */
+};
+
+/* One value of each column in `over`; owned texts. */
+struct fb_claim_place {
+	char *value[FB_CLAIM_COLUMNS];
 };
 
 /* A value with its 95% interval; NAN where there is none, which `why` explains. */
@@ -41,20 +58,23 @@ int fb_claim_parse(struct fb_claim_show *show, const struct fb_study *study,
 		   const struct fb_study_show *line);
 
 /*
- * Measures a term in result files; where `over` is not NULL, in rows whose column `over` is `at`.
- * Launches of the same keys are joined: the median of their values, from the least end of their
- * intervals to the greatest. Returns 0, FB_EINPUT (printed: the conditions leave rows with unlike
- * keys) or FB_ENOMEM (printed).
+ * Measures a term in result files, in the rows of one place; place NULL: in all rows. Launches of
+ * the same keys are joined: the median of their values, from the least end of their intervals to
+ * the greatest. Returns 0, FB_EINPUT (printed: the conditions leave rows with unlike keys) or
+ * FB_ENOMEM (printed).
  */
-int fb_claim_measure(struct fb_claim_value *value, const struct fb_claim_term *term,
-		     const struct fb_sheets *sheets, const char *over, const char *at);
+int fb_claim_measure(struct fb_claim_value *value, const struct fb_claim_show *show,
+		     const struct fb_claim_term *term, const struct fb_sheets *sheets,
+		     const struct fb_claim_place *place);
 
 /*
- * The values of column `over` in rows that meet the term's conditions, each once, malloced like
- * their texts: *count of them. Returns 0 or FB_ENOMEM (printed).
+ * The places of rows that meet the conditions of the first term, each once, sorted so that equal
+ * numbers of ranks and nodes are neighbours: *count of them, malloced; fb_claim_places_free in any
+ * case. Returns 0 or FB_ENOMEM (printed).
  */
-int fb_claim_values(char ***values, size_t *count, const struct fb_claim_term *term,
-		    const struct fb_sheets *sheets, const char *over);
+int fb_claim_places(struct fb_claim_place **places, size_t *count, const struct fb_claim_show *show,
+		    const struct fb_sheets *sheets);
+void fb_claim_places_free(struct fb_claim_place *places, size_t count);
 
 /* The quotient, with the widest interval that both intervals allow. */
 struct fb_claim_value fb_claim_quotient(const struct fb_claim_value *above,

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NAME_CHARS = 128 };
+enum { NAME_CHARS = FB_CLAIM_NAME_CHARS };
 
 /* Index of a column, or of the variable of the environment of that name; ncolumns: none. */
 static size_t find(const struct fb_query_table *table, const char *name)
@@ -48,9 +48,19 @@ static void drop_all(struct fb_query_table *table)
 		free(table->row[--table->nrows]);
 }
 
+static bool is_at(const struct fb_query_table *table, size_t row, const struct fb_claim_show *show,
+		  const struct fb_claim_place *place)
+{
+	for (size_t i = 0; place && i < show->columns; i++)
+		if (strcmp(cell(table, row, show->over[i]), place->value[i]))
+			return false;
+	return true;
+}
+
 /* The rows that meet the term's conditions. A key that no row has is an empty one. */
-static int select_rows(struct fb_query_table *table, const struct fb_claim_term *term,
-		       const struct fb_sheets *sheets, const char *over, const char *at)
+static int select_rows(struct fb_query_table *table, const struct fb_claim_show *show,
+		       const struct fb_claim_term *term, const struct fb_sheets *sheets,
+		       const struct fb_claim_place *place)
 {
 	size_t kept = 0;
 	int err = fb_query_load(table, sheets);
@@ -66,13 +76,13 @@ static int select_rows(struct fb_query_table *table, const struct fb_claim_term 
 		else if (strcmp(condition + n, "="))
 			drop_all(table);
 	}
-	for (size_t i = 0; over && i < table->nrows && !err; i++) {
-		if (!strcmp(cell(table, i, over), at))
+	for (size_t i = 0; i < table->nrows && !err; i++) {
+		if (is_at(table, i, show, place))
 			table->row[kept++] = table->row[i];
 		else
 			free(table->row[i]);
 	}
-	if (over && !err)
+	if (!err)
 		table->nrows = kept;
 	return err;
 }
@@ -117,7 +127,10 @@ static struct fb_claim_value read_value(const struct fb_query_table *table, size
 	return value;
 }
 
-/* The key in which two rows differ, or NULL. The variant's keys are columns behind the fixed. */
+/*
+ * The key in which two rows differ, or NULL. The variant's keys are columns behind the fixed, but
+ * for one whose name a fixed column has (channels).
+ */
 static const char *unlike(const struct fb_query_table *table, size_t a, size_t b)
 {
 	for (size_t i = 0; i < table->ncolumns; i++) {
@@ -128,7 +141,7 @@ static const char *unlike(const struct fb_query_table *table, size_t a, size_t b
 		    strcmp(table->row[a][i], table->row[b][i]))
 			return table->column[i];
 	}
-	return NULL;
+	return strcmp(cell(table, a, "variant"), cell(table, b, "variant")) ? "variant" : NULL;
 }
 
 /* Joins all launches of the keys of row `first`; marks them in done. */
@@ -224,11 +237,12 @@ static int reduce(struct fb_claim_value *value, const struct fb_query_table *tab
 	return err;
 }
 
-int fb_claim_measure(struct fb_claim_value *value, const struct fb_claim_term *term,
-		     const struct fb_sheets *sheets, const char *over, const char *at)
+int fb_claim_measure(struct fb_claim_value *value, const struct fb_claim_show *show,
+		     const struct fb_claim_term *term, const struct fb_sheets *sheets,
+		     const struct fb_claim_place *place)
 {
 	struct fb_query_table table = {.nrows = 0};
-	int err = select_rows(&table, term, sheets, over, at);
+	int err = select_rows(&table, show, term, sheets, place);
 	bool any = false;
 	double low;
 
@@ -249,31 +263,53 @@ int fb_claim_measure(struct fb_claim_value *value, const struct fb_claim_term *t
 	return err;
 }
 
-int fb_claim_values(char ***values, size_t *count, const struct fb_claim_term *term,
-		    const struct fb_sheets *sheets, const char *over)
+static int add_place(struct fb_claim_place **places, size_t *count,
+		     const struct fb_query_table *table, size_t row,
+		     const struct fb_claim_show *show)
+{
+	struct fb_claim_place *larger = realloc(*places, (*count + 1) * sizeof(*larger));
+
+	if (!larger)
+		return fb_error(FB_ENOMEM, "no memory for a claim");
+	*places = larger;
+	larger[*count] = (struct fb_claim_place){.value = {NULL}};
+	for (size_t i = 0; i < show->columns; i++) {
+		larger[*count].value[i] = strdup(cell(table, row, show->over[i]));
+		if (!larger[*count].value[i]) {
+			(*count)++;
+			return fb_error(FB_ENOMEM, "no memory for a claim");
+		}
+	}
+	(*count)++;
+	return FB_OK;
+}
+
+int fb_claim_places(struct fb_claim_place **places, size_t *count, const struct fb_claim_show *show,
+		    const struct fb_sheets *sheets)
 {
 	struct fb_query_table table = {.nrows = 0};
-	int err = select_rows(&table, term, sheets, NULL, NULL);
+	int err = select_rows(&table, show, &show->above, sheets, NULL);
 
-	*values = NULL;
+	*places = NULL;
 	*count = 0;
+	for (size_t i = show->apart; i-- > 0 && !err;)
+		fb_query_sort(&table, find(&table, show->over[i]), false);
 	for (size_t i = 0; i < table.nrows && !err; i++) {
-		const char *text = cell(&table, i, over);
-		char **larger;
 		size_t k = 0;
 
-		while (k < *count && strcmp((*values)[k], text))
+		while (k < *count && !is_at(&table, i, show, &(*places)[k]))
 			k++;
-		if (k < *count)
-			continue;
-		larger = realloc(*values, (*count + 1) * sizeof(*larger));
-		if (larger)
-			*values = larger;
-		if (!larger || !(larger[*count] = strdup(text)))
-			err = fb_error(FB_ENOMEM, "no memory for a claim");
-		else
-			(*count)++;
+		if (k == *count)
+			err = add_place(places, count, &table, i, show);
 	}
 	fb_query_free(&table);
 	return err;
+}
+
+void fb_claim_places_free(struct fb_claim_place *places, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		for (size_t k = 0; k < FB_CLAIM_COLUMNS; k++)
+			free(places[i].value[k]);
+	free(places);
 }

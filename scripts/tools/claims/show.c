@@ -7,8 +7,8 @@
 #include <math.h>
 #include <string.h>
 
-static const char accepted[] = "least|most BOUND [each|some COLUMN] TERM [/ TERM], where a TERM "
-			       "is [FACTOR] [best] COLUMN CONDITION...";
+static const char accepted[] = "least|most BOUND [each|some COLUMN,...] TERM [/ TERM], where a "
+			       "TERM is [FACTOR] [best] COLUMN CONDITION...";
 
 struct words {
 	const struct fb_study_show *line;
@@ -54,10 +54,64 @@ static bool term(struct words *words, struct fb_claim_term *term)
 	return true;
 }
 
+/* Whether a term has the condition COLUMN=NUMBER. */
+static bool names(const struct fb_claim_term *term, const char *column)
+{
+	size_t n = strlen(column);
+
+	for (size_t i = 0; i < term->conditions; i++) {
+		const char *condition = term->condition[i];
+
+		if (!strncmp(condition, column, n) && condition[n] == '=' &&
+		    condition[n + 1 + strspn(condition + n + 1, "0123456789")] == '\0')
+			return true;
+	}
+	return false;
+}
+
+static bool add_over(struct fb_claim_show *show, const char *name, size_t length)
+{
+	if (!length || length >= FB_CLAIM_NAME_CHARS || show->columns == FB_CLAIM_COLUMNS)
+		return false;
+	snprintf(show->over[show->columns++], FB_CLAIM_NAME_CHARS, "%.*s", (int)length, name);
+	return true;
+}
+
+static bool add_list(struct fb_claim_show *show, const char *list)
+{
+	bool right = true;
+
+	while (right) {
+		size_t length = strcspn(list, ",");
+
+		right = show->columns < show->apart + FB_CLAIM_EACH && add_over(show, list, length);
+		if (!list[length])
+			break;
+		list += length + 1;
+	}
+	return right;
+}
+
+/* Ranks and nodes, then the columns of the list ("" for none). */
+static bool find_columns(struct fb_claim_show *show, const char *list)
+{
+	bool ranks = names(&show->above, "ranks") || names(&show->below, "ranks");
+	bool nodes = names(&show->above, "nodes") || names(&show->below, "nodes");
+
+	/* More nodes have more ranks. */
+	if (!ranks && !nodes)
+		add_over(show, "ranks", 5);
+	if (!nodes)
+		add_over(show, "nodes", 5);
+	show->apart = show->columns;
+	return !*list || add_list(show, list);
+}
+
 int fb_claim_parse(struct fb_claim_show *show, const struct fb_study *study,
 		   const struct fb_study_show *line)
 {
 	struct words words = {.line = line};
+	const char *list = "";
 	bool right;
 
 	*show = (struct fb_claim_show){.least = take(&words, "least")};
@@ -66,14 +120,14 @@ int fb_claim_parse(struct fb_claim_show *show, const struct fb_study *study,
 		show->some = take(&words, "some");
 		if (!show->some)
 			words.at++;
-		show->over = peek(&words);
-		right = *show->over;
+		list = peek(&words);
+		right = *list;
 		words.at++;
 	}
 	right = right && term(&words, &show->above);
 	if (right && take(&words, "/"))
 		right = term(&words, &show->below);
-	if (right && !*peek(&words))
+	if (right && !*peek(&words) && find_columns(show, list))
 		return FB_OK;
 	return fb_study_error(study, line->line, "show: '%s' at word %zu: accepted is %s",
 			      peek(&words), words.at + 1, accepted);

@@ -7,7 +7,8 @@
 
 /*
  * Rules for few channels or for an objective were measured at large sizes: what they say holds for
- * sizes up to 2 to the power of this smaller or larger, beyond which the usual rules know more.
+ * sizes up to 2 to the power of this smaller, below which the usual rules know more, and for all
+ * larger ones.
  */
 enum { MOST_STRETCH = 2 };
 
@@ -90,7 +91,7 @@ static const struct fb_tuning_rule *find_here(const struct fb_tuning *tuning,
 		if (!is_for(&rule->key, asked))
 			continue;
 		measure(rule, asked, bytes, distance);
-		if ((rule->key.objective || rule->key.channels) &&
+		if ((rule->key.objective || rule->key.channels) && bytes < rule->from &&
 		    distance[ABOUT_BYTES] > MOST_STRETCH)
 			continue;
 		if ((found && !is_nearer(distance, least, DISTANCES)) ||

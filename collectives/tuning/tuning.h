@@ -104,8 +104,8 @@ typedef bool (*fb_tuning_accept_fn)(void *arg, const struct fb_tuning_rule *rule
  * none that is as near in objective, ranks and channels, of the one that it is like; or NULL. Engine,
  * operation, transport, nodes, and the asked algorithm and protocol have to be the rule's, and so
  * has the number of ranks, but of rules for an objective. A rule for an objective or for a number
- * of channels is for nobody who asks for neither, and for no size beyond a quarter or four times of
- * those measured. Of those rules the nearest is the one that agrees about the objective, then the
+ * of channels is for nobody who asks for neither, and for no size below a quarter of those
+ * measured. Of those rules the nearest is the one that agrees about the objective, then the
  * one with the nearest number of ranks, then of channels, then the one that
  * agrees about in_place, then the one with the nearest size of an element, then of the message (by
  * ratio: between two ranges the nearer end counts, in the very middle the range of larger sizes,

@@ -115,9 +115,10 @@ static void test_conditions(const struct fb_tuning *one)
 	CHECK_FOUND(one, key, 64, "star ll");
 	key.channels = 0;
 	CHECK_FOUND(one, key, 64, "star direct");
-	/* Far from what was measured the usual rules hold. */
-	CHECK_FOUND(one, key, UINT64_C(4) << 30, "star direct");
-	CHECK_FOUND(one, key, UINT64_C(5) << 30, "tree simple");
+	/* Far below what was measured the usual rules hold. */
+	CHECK_FOUND(one, key, UINT64_C(5) << 30, "star direct");
+	CHECK_FOUND(one, key, 2, "star direct");
+	CHECK_FOUND(one, key, 1, "tree simple");
 	/* Nothing was measured beside computing with so many ranks, but with four. */
 	key.ranks = 8;
 	CHECK_FOUND(one, key, 64, "star direct");

@@ -59,12 +59,49 @@ static bool expect_rails(const char *rails, char names[FB_CARRIER_CHARS])
 static const char *const inside[] = {"shm", "processors, ", "kernel, ", "peer memory",
 				     "pinned host memory", "copy engines"};
 
+/* What is between the second and the third slash: the port of "NET/IB/mlx5_0:1/GDRDMA". */
+static bool expect_network(const char *way, size_t n, char names[FB_CARRIER_CHARS])
+{
+	char name[FB_CARRIER_CHARS];
+	const char *at = way + (begins(way, "NET/IB/") ? strlen("NET/IB/") : strlen("NET/Socket/"));
+	size_t length = strcspn(at, "/,");
+
+	if (!begins(way, "NET/IB/") && !begins(way, "NET/Socket/"))
+		return false;
+	if (at + length > way + n)
+		length = (size_t)(way + n - at);
+	snprintf(name, sizeof(name), "%.*s", (int)length, at);
+	/* A number where NCCL has not told the name, and two ports that it uses as one. */
+	return *name && strspn(name, "0123456789") < strlen(name) && !strpbrk(name, "+") &&
+	       fb_carrier_merge(names, name);
+}
+
+/* "... via P2P/CUMEM/read, NET/IB/mlx5_0:1/GDRDMA, network IB", as NCCL's log has told. */
+static bool expect_nccl(const char *carrier, char names[FB_CARRIER_CHARS])
+{
+	const char *way = strstr(carrier, " via ");
+	bool known = way != NULL;
+	size_t n;
+
+	for (way = known ? way + strlen(" via ") : ""; *way && known; way += n) {
+		way += strspn(way, ", ");
+		n = strcspn(way, ",;(");
+		if (begins(way, "NET/"))
+			known = expect_network(way, n, names);
+		else if (!begins(way, "P2P/") && !begins(way, "SHM/"))
+			break;
+	}
+	return known;
+}
+
 bool fb_carrier_devices(const char *carrier, char names[FB_CARRIER_CHARS])
 {
 	char name[FB_CARRIER_CHARS];
 	const char *more = strchr(carrier, '+');
 
 	names[0] = '\0';
+	if (begins(carrier, "NCCL "))
+		return expect_nccl(carrier, names);
 	for (size_t i = 0; i < sizeof(inside) / sizeof(inside[0]); i++) {
 		if (!begins(carrier, inside[i]))
 			continue;

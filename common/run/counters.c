@@ -14,7 +14,7 @@ enum { JUDGED_BYTES = 64 << 10, JUDGED_BYTES_RANK = 4 << 10 };
 /* Devices that carried less than this part of what the first one did are left out. */
 static const double least_share = 0.01;
 
-enum { STRAY = 1, UNEVEN = 2, AGAIN = 4, WRONG = 8 };
+enum { STRAY = 1, UNEVEN = 2, AGAIN = 4, WRONG = 8, IDLE = 16 };
 
 /* What one host says of one counter; on rank 0 all hosts together, and the one with most. */
 struct entry {
@@ -224,6 +224,19 @@ out:
 	return flags;
 }
 
+/* Whether ports were idle, though this host has a rank for each port. */
+static bool leaves_ports(const struct fb_counters *c, const char *devices, double moved)
+{
+	char text[FB_CARRIER_CHARS];
+	int idle = fb_audit_idle(&c->before, &c->after, devices, moved, text, sizeof(text));
+	int ranks, ports = idle;
+
+	for (const char *at = devices; *at; at += strcspn(at, " "), at += *at == ' ')
+		ports++;
+	MPI_Comm_size(c->world->node_comm, &ranks);
+	return idle > 0 && ports <= ranks;
+}
+
 /* Collective: whether the bytes took the paths that ranks say, and evenly. */
 static int judge(const struct fb_counters *c, double moved, const char *path)
 {
@@ -243,6 +256,8 @@ static int judge(const struct fb_counters *c, double moved, const char *path)
 		if (fb_audit_balance(&c->before, &c->after, carrier.devices, moved) <
 		    FB_COUNTERS_EVEN)
 			flags |= UNEVEN;
+		if (leaves_ports(c, carrier.devices, moved))
+			flags |= IDLE;
 	}
 	if (c->gpu && strstr(path, "NVLink") &&
 	    fb_gpu_links_stray(&c->gpu_before, &c->gpu_after, moved))
@@ -254,7 +269,7 @@ void fb_counters_judge(struct fb_counters *c, bool uses, double call, double mov
 		       struct fb_traits *traits)
 {
 	static const char *const names[] = {"stray-traffic", "rail-imbalance", "retransmits",
-					    "link-errors"};
+					    "link-errors", "idle-port"};
 	struct entry item[256];
 	struct entries own = {.item = item, .room = sizeof(item) / sizeof(item[0])};
 	int flags;

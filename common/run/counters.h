@@ -37,9 +37,9 @@ void fb_counters_end(struct fb_counters *counters);
 
 /*
  * Collective, after both: fills the texts, and adds flags on rank 0: retransmits and link-errors
- * for what a network counted that the case `uses`; unless traits->judged, rail-imbalance and
- * stray-traffic, where each rank's traits->path says what should have carried the `moved` bytes
- * that passed each rank, `call` of them in a call.
+ * for what a network counted that the case `uses`; unless traits->judged, rail-imbalance,
+ * idle-port and stray-traffic, where each rank's traits->path says what should have carried the
+ * `moved` bytes that passed each rank, `call` of them in a call.
  */
 void fb_counters_judge(struct fb_counters *counters, bool uses, double call, double moved,
 		       struct fb_traits *traits);

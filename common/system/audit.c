@@ -41,6 +41,7 @@ static struct fb_audit_device *add(struct fb_audit *audit, const char *name, uin
 		return NULL;
 	snprintf(device->name, sizeof(device->name), "%.*s", FB_AUDIT_NAME - 1, name);
 	device->over[0] = '\0';
+	device->gbit_s = 0;
 	device->bytes = bytes;
 	audit->count++;
 	return device;
@@ -124,9 +125,21 @@ static void read_events(struct fb_audit *audit, const char *port, const char *fo
 		closedir(dir);
 }
 
+/* The number that a file begins with, as "4: ACTIVE" or "400 Gb/sec (4X NDR)"; 0: there is none. */
+static uint32_t read_number(const char *folder, const char *port, const char *name)
+{
+	char path[PATH_CHARS];
+	uint64_t number = 0;
+
+	snprintf(path, sizeof(path), "%.255s/%.15s/%s", folder, port, name);
+	(void)add_counter(path, &number);
+	return (uint32_t)number;
+}
+
 /* folder is .../infiniband/DEVICE/ports. The counters are in units of four bytes. */
 static void read_port(struct fb_audit *audit, const char *folder, const char *port)
 {
+	enum { ACTIVE = 4 };
 	char path[PATH_CHARS], name[FB_AUDIT_NAME * 2];
 	const char *device = strstr(folder, "/infiniband/") + strlen("/infiniband/");
 	struct fb_audit_device *made;
@@ -141,6 +154,8 @@ static void read_port(struct fb_audit *audit, const char *folder, const char *po
 	}
 	snprintf(name, sizeof(name), "%.*s:%.15s", (int)strcspn(device, "/"), device, port);
 	made = add(audit, name, words * 4);
+	if (made && counts && read_number(folder, port, "state") == ACTIVE)
+		made->gbit_s = read_number(folder, port, "rate");
 	for (int hw = 0; hw < 2; hw++) {
 		snprintf(path, sizeof(path), "%.255s/%.15s/%s", folder, port,
 			 hw ? "hw_counters" : "counters");
@@ -309,6 +324,39 @@ double fb_audit_balance(const struct fb_audit *before, const struct fb_audit *af
 		n++;
 	}
 	return n < 2 || high < least ? 1 : low / high;
+}
+
+int fb_audit_idle(const struct fb_audit *before, const struct fb_audit *after,
+		  const char *expected, double least, char *text, size_t n)
+{
+	static const double nothing = 0.01;
+	double most = 0;
+	uint32_t slowest = 0;
+	size_t used = 0;
+	int count = 0;
+
+	text[0] = '\0';
+	for (int i = 0; i < after->count; i++) {
+		const struct fb_audit_device *port = &after->device[i];
+		double passed = (double)fb_audit_bytes(before, port);
+
+		if (!port->gbit_s || !has_name(expected, port->name))
+			continue;
+		most = passed > most ? passed : most;
+		slowest = !slowest || port->gbit_s < slowest ? port->gbit_s : slowest;
+	}
+	for (int i = 0; i < after->count && slowest && most >= least; i++) {
+		const struct fb_audit_device *port = &after->device[i];
+
+		if (port->gbit_s < slowest || has_name(expected, port->name) ||
+		    (double)fb_audit_bytes(before, port) >= nothing * most)
+			continue;
+		if (used < n)
+			used += (size_t)snprintf(text + used, n - used, "%s%s", count ? " " : "",
+						 port->name);
+		count++;
+	}
+	return count;
 }
 
 double fb_audit_stray(const struct fb_audit *before, const struct fb_audit *after, double bytes,

@@ -19,6 +19,7 @@ struct fb_audit_device {
 	char name[FB_AUDIT_NAME]; /* "eth0", "mlx5_0:1" */
 	char over[FB_AUDIT_NAME]; /* of a port without counters, as of soft-RoCE: its interface */
 	uint64_t bytes;		  /* sent and received so far */
+	uint32_t gbit_s;	  /* of an RDMA port that is active, else 0 */
 };
 
 /* What a device or the kernel counts beside bytes, and of which more than none is worth a look. */
@@ -72,6 +73,15 @@ void fb_audit_read_pause(struct fb_audit *audit, const char *interface);
  */
 double fb_audit_balance(const struct fb_audit *before, const struct fb_audit *after,
 			const char *expected, double least);
+
+/*
+ * Writes the RDMA ports, "mlx5_2:1 mlx5_3:1", that are active and as fast as the slowest port in
+ * `expected` (names between blanks), but are not in it and carried less than a hundredth of what
+ * the most loaded one of these did. Empty where `expected` has no port with counters, or none of
+ * them carried `least` bytes. Returns how many there are.
+ */
+int fb_audit_idle(const struct fb_audit *before, const struct fb_audit *after,
+		  const char *expected, double least, char *text, size_t n);
 
 /*
  * Whether the bytes took another way than they should have: not all of them passed the

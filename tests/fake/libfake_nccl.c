@@ -193,8 +193,7 @@ API(CommSplit, comm_t comm, int colour, int key, comm_t *made, config_t *config)
 {
 	unique_id id;
 
-	(void)config;
-	(void)key;
+	(void)config, (void)key;
 	memset(&id, 7, sizeof(id));
 	*made = NULL;
 	return colour < 0 ? 0 : make(made, comm->nranks, id, comm->rank);
@@ -334,8 +333,7 @@ API(MemFree, void *memory)
 
 API(CommRegister, comm_t comm, void *from, size_t bytes, void **handle)
 {
-	(void)comm;
-	(void)bytes;
+	(void)comm, (void)bytes;
 	calls.registered++;
 	*handle = from;
 	return 0;
@@ -343,18 +341,20 @@ API(CommRegister, comm_t comm, void *from, size_t bytes, void **handle)
 
 API(CommDeregister, comm_t comm, void *handle)
 {
-	(void)comm;
-	(void)handle;
+	(void)comm, (void)handle;
 	calls.registered--;
 	return 0;
 }
 
 API(CommWindowRegister, comm_t comm, void *from, size_t bytes, void **window, int flags)
 {
-	(void)comm;
-	(void)bytes;
+	char told[48];
+
 	if (flags != 1 || (size_t)from % 4096)
 		return 4;
+	snprintf(told, sizeof(told), "window=%zu", bytes);
+	fake_tell(told, comm->rank, comm->nranks, -1);
+	fake_meet("window", comm->nranks, comm->rank);
 	calls.windows++;
 	*window = from;
 	return 0;
@@ -362,8 +362,7 @@ API(CommWindowRegister, comm_t comm, void *from, size_t bytes, void **window, in
 
 API(CommWindowDeregister, comm_t comm, void *window)
 {
-	(void)comm;
-	(void)window;
+	(void)comm, (void)window;
 	calls.windows--;
 	return 0;
 }
@@ -392,9 +391,10 @@ void ncclResetDebugInit(void)
 
 	if (!f)
 		return;
-	fprintf(f, "node:1:1 [0] NCCL INFO Channel 00/0 : 0[0] -> 1[1] via P2P/CUMEM/read\n"
-		"node:1:1 [0] NCCL INFO AllReduce: 64 Bytes -> Algo RING proto LL128 "
-		"channel{Lo..Hi}={0..15}\n");
+	fprintf(f, "node:1:1 [0] NCCL INFO Bootstrap: Using lo:127.0.0.1<0>\nChannel 00/16 : 0 1\n"
+		"Trees [0] 1/-1/-1->0->-1 \nNCCL_NVLS_ENABLE set by environment to 0.\n"
+		"Channel 00/0 : 0[0] -> 1[1] via P2P/CUMEM/read\n"
+		"AllReduce: 64 Bytes -> Algo RING proto LL128 channel{Lo..Hi}={0..15}\n");
 	fclose(f);
 }
 #endif

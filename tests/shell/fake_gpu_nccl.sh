@@ -66,6 +66,16 @@ runs all_reduce --nccl-force-by call --bytes 64
 holds "$FB_TMP/out" ',skipped,NCCL 2.28.9 has no configurations of calls \(2.31 has\)'
 verdict fake_gpu_nccl_by_call
 
+# How NCCL says that it was set up stands among the facts, and its path on each rank.
+runs all_reduce --bytes 64 --csv "$FB_TMP/facts"
+for fact in 'nccl.bootstrap,lo:127.0.0.1<0>' 'nccl.ring,0 1' 'nccl.tree,1/-1/-1->0->-1' \
+	'nccl.settings,NCCL_NVLS_ENABLE=0'; do
+	expect "$fact" "$(grep -cE ",program\.all_reduce\..*\.$fact\$" \
+		"$FB_TMP/facts/environment.csv")" 1
+done
+expect "paths" "$(grep -cE 'rank.nccl,P2P/CUMEM/read$' "$FB_TMP/facts/environment.csv")" 1
+verdict fake_gpu_nccl_facts
+
 # Limits of CTAs, their policy and clusters are axes: what each communicator was told.
 library=$FB_BUILD/tests/libfake_nccl_2_31.so
 FB_FAKE_NCCL_LOG=$FB_TMP/ctas runs all_reduce --bytes 64 --nccl-min-ctas 0,4 \

@@ -126,6 +126,37 @@ static void test_stray(void)
 	CHECK(fb_audit_stray(&before, &after, 1000, "mlx5_0:1") == 0);
 }
 
+/* Four ports of which one is used: one is idle, one is slow, one is down. */
+static void test_idle(void)
+{
+	struct fb_audit before, after;
+	char path[96], text[64];
+
+	for (int i = 0; i < 4; i++) {
+		snprintf(path, sizeof(path), "infiniband/port%d/ports/1/counters/port_xmit_data",
+			 i);
+		put(path, 0);
+		snprintf(path, sizeof(path), "infiniband/port%d/ports/1/state", i);
+		put(path, i == 3 ? 1 : 4);
+		snprintf(path, sizeof(path), "infiniband/port%d/ports/1/rate", i);
+		put(path, i == 2 ? 25 : 400);
+	}
+	fb_audit_read(&before, root);
+	put("infiniband/port0/ports/1/counters/port_xmit_data", 25000);
+	put("infiniband/port1/ports/1/counters/port_xmit_data", 10);
+	fb_audit_read(&after, root);
+	CHECK_INT(fb_audit_idle(&before, &after, "port0:1", 100000, text, sizeof(text)), 1);
+	CHECK_STR(text, "port1:1");
+	CHECK_INT(fb_audit_idle(&before, &after, "port0:1 port1:1", 1, text, sizeof(text)), 0);
+	CHECK_STR(text, "");
+	/* Fewer bytes than there should be, and no port at all. */
+	CHECK_INT(fb_audit_idle(&before, &after, "port0:1", 100001, text, sizeof(text)), 0);
+	CHECK_INT(fb_audit_idle(&before, &after, "eth0", 0, text, sizeof(text)), 0);
+	put("infiniband/port1/ports/1/counters/port_xmit_data", 250);
+	fb_audit_read(&after, root);
+	CHECK_INT(fb_audit_idle(&before, &after, "port0:1", 100000, text, sizeof(text)), 0);
+}
+
 /* Errors, retransmissions and congestion; what is none of them is not there. */
 static void test_events(void)
 {
@@ -202,6 +233,7 @@ int main(void)
 	test_nothing_there();
 	test_counters();
 	test_stray();
+	test_idle();
 	test_events();
 	test_balance();
 	snprintf(command, sizeof(command), "rm -r %s", root);

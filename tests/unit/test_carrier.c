@@ -74,6 +74,15 @@ static void test_expected(void)
 	CHECK_EXPECTED("shm (pages on 0)", "");
 	CHECK_EXPECTED("peer memory, fused", "");
 	CHECK_EXPECTED("peer memory+rdma mlx5_0:1 InfiniBand lid 7 mtu 4096", "mlx5_0:1");
+	CHECK_EXPECTED("NCCL 2.28.9 ncclAllReduce: ring ll via P2P/CUMEM/read", "");
+	CHECK_EXPECTED("NCCL 2.28.9 ncclAllReduce: ring ll via P2P/IPC, NET/IB/mlx5_0:1/GDRDMA, "
+		       "NET/IB/mlx5_1:1/PXN, network IB, 2 warnings: NET/IB/x",
+		       "mlx5_0:1 mlx5_1:1");
+	CHECK_EXPECTED("NCCL 2.28.9 ncclAllReduce: ring ll via NET/Socket/eth0, network Socket",
+		       "eth0");
+	CHECK(!fb_carrier_devices("NCCL 2.18.5 ncclAllReduce: untold", names));
+	CHECK(!fb_carrier_devices("NCCL 2.28.9 ncclAllReduce: ring ll via NET/IB/0", names));
+	CHECK(!fb_carrier_devices("NCCL 2.28.9 ncclAllReduce: ring ll via NET/SHARP/0", names));
 	/* What a library took, and a rank that no message passes. */
 	CHECK(!fb_carrier_devices("Open MPI v4.1.4", names));
 	CHECK(!fb_carrier_devices("UCX 1.13.1 tcp/eth0", names));

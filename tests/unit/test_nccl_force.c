@@ -164,15 +164,15 @@ static void test_wire(void)
 		NODE "Channel 00/0 : 0[0] -> 1[1] [send] via NET/IB/0/GDRDMA/Shared\n"
 		NODE "Channel 01/0 : 0[0] -> 1[1] [send] via NET/IB/1(2)/GDRDMA(PCI)\n"
 		NODE "Channel 02/0 : 0[0] -> 1[1] [send] via NET/IB/7\n", &wire);
-	CHECK_STR(wire.network, "IB");
-	CHECK_STR(wire.via, "NET/IB/mlx5_0/GDRDMA, NET/IB/mlx5_3/PXN/GDRDMA, NET/IB/7");
+	CHECK_STR(wire.setup.network, "IB");
+	CHECK_STR(wire.via, "NET/IB/mlx5_0:1/GDRDMA, NET/IB/mlx5_3:1/PXN/GDRDMA, NET/IB/7");
 	wire = (struct fb_nccl_wire){.warnings = 0};
 	fb_nccl_wire_parse(
 		NODE "NET/IB : No device found.\n"
 		NODE "NET/Socket : Using [0]eth0:10.0.0.1<0>\n" NODE "Using network Socket\n"
 		NODE "NET/Socket: Using 2 threads and 1 sockets per thread\n"
 		NODE "Channel 00/0 : 0[0] -> 1[1] [send] via NET/Socket/0\n", &wire);
-	CHECK_STR(wire.network, "Socket");
+	CHECK_STR(wire.setup.network, "Socket");
 	CHECK_STR(wire.via, "NET/Socket/eth0");
 	/* Warnings, of which the first is kept, and slower ways that are told as information. */
 	wire = (struct fb_nccl_wire){.warnings = 0};
@@ -186,6 +186,48 @@ static void test_wire(void)
 			  "cgaClusterSize 4\n", &ran);
 	CHECK_INT(ran.channels, 4);
 	CHECK_INT(ran.cluster, 4);
+}
+
+/* What rank 0 of an 8-GPU host says when its communicator is made, by 2.28 and by 2.19. */
+static void test_setup(void)
+{
+	struct fb_nccl_wire wire = {.warnings = 0};
+	const struct fb_nccl_setup *s = &wire.setup;
+
+	fb_nccl_wire_parse(
+		NODE "Bootstrap: Using eth0:10.0.0.1<0>\n"
+		NODE "NCCL_IB_HCA set by environment to mlx5_0,mlx5_1.\n"
+		NODE "NCCL_DEBUG_SUBSYS set by environment to INIT.\n"
+		NODE "NCCL_ALGO set by environment to ring\n"
+		NODE "NCCL_NVLS_ENABLE set by environment to 0.\n"
+		NODE "NET/Plugin: Loaded collnet plugin SHARP (v9)\n"
+		NODE "NVLS multicast support is not available on dev 0 (NVLS_NCHANNELS 0)\n"
+		NODE "Channel 00/02 :    0   7   1\n"
+		NODE "Channel 01/02 :    0   1   7\n"
+		NODE "Trees [0] 1/-1/-1->0->-1 [1] 1/-1/-1->0->-1\n"
+		NODE "24 coll channels, 24 collnet channels, 0 nvls channels, 32 p2p channels, "
+		"2 p2p channels per peer\n"
+		NODE "Channel 00/0 : 0[0] -> 7[7] via P2P/CUMEM\n", &wire);
+	CHECK_STR(s->bootstrap, "eth0:10.0.0.1<0>");
+	CHECK_STR(s->settings, "NCCL_IB_HCA=mlx5_0,mlx5_1;NCCL_NVLS_ENABLE=0");
+	CHECK_STR(s->collnet, "SHARP (v9)");
+	CHECK_STR(s->multicast, "not available on dev 0 (NVLS_NCHANNELS 0)");
+	CHECK_STR(s->ring, "0 7 1");
+	CHECK_STR(s->tree, "1/-1/-1->0->-1");
+	CHECK_STR(s->channels, "24 coll, 24 collnet, 0 nvls, 32 p2p, 2 p2p per peer");
+	CHECK_STR(wire.via, "P2P/CUMEM");
+	/* A second communicator does not replace what the first one said. */
+	fb_nccl_wire_parse(NODE "Trees [0] -1/-1/-1->0->1\n"
+			   NODE "NCCL_NVLS_ENABLE set by environment to 0.\n", &wire);
+	CHECK_STR(s->tree, "1/-1/-1->0->-1");
+	CHECK_STR(s->settings, "NCCL_IB_HCA=mlx5_0,mlx5_1;NCCL_NVLS_ENABLE=0");
+	wire = (struct fb_nccl_wire){.warnings = 0};
+	fb_nccl_wire_parse(NODE "Bootstrap : Using ib0:10.1.0.1<0>\n"
+			   NODE "Ring 00 : 3 -> 0 -> 1\n"
+			   NODE "2 coll channels, 0 nvls channels, 2 p2p channels\n", &wire);
+	CHECK_STR(s->bootstrap, "ib0:10.1.0.1<0>");
+	CHECK_STR(s->ring, "3 -> 0 -> 1");
+	CHECK_STR(s->channels, "2 coll, 0 nvls, 2 p2p");
 }
 
 static struct fb_nccl_ran logged(const struct fb_nccl *nccl, const char *subsystems,
@@ -220,17 +262,18 @@ static void test_log_file(void)
 		return;
 	unsetenv("NCCL_DEBUG");
 	unsetenv("NCCL_DEBUG_SUBSYS");
-	CHECK_STR(logged(&nccl, "INIT,P2P,SHM,NET,TUNING", &wire).algorithm, "ring");
+	CHECK_STR(logged(&nccl, "INIT,BOOTSTRAP,ENV,P2P,SHM,NET,TUNING", &wire).algorithm, "ring");
 	CHECK_STR(wire.via, "P2P/CUMEM/read");
 	CHECK(!getenv("NCCL_DEBUG") && !getenv("NCCL_DEBUG_FILE") && !getenv("NCCL_DEBUG_SUBSYS"));
 	/* To the terminal: what is missing is added, and put back. */
 	setenv("NCCL_DEBUG", "WARN", 1);
 	setenv("NCCL_DEBUG_SUBSYS", "COLL", 1);
-	CHECK_STR(logged(&nccl, "COLL,INIT,P2P,SHM,NET,TUNING", &wire).algorithm, "ring");
+	CHECK_STR(logged(&nccl, "COLL,INIT,BOOTSTRAP,ENV,P2P,SHM,NET,TUNING", &wire).algorithm,
+		  "ring");
 	CHECK_STR(getenv("NCCL_DEBUG"), "WARN");
 	CHECK_STR(getenv("NCCL_DEBUG_SUBSYS"), "COLL");
 	setenv("NCCL_DEBUG_SUBSYS", "^TUNING", 1);
-	CHECK_STR(logged(&nccl, "INIT,P2P,SHM,NET,TUNING", &wire).algorithm, "ring");
+	CHECK_STR(logged(&nccl, "INIT,BOOTSTRAP,ENV,P2P,SHM,NET,TUNING", &wire).algorithm, "ring");
 	/* To a file: only what is new in it, and nothing is changed. */
 	fd = mkstemp(file);
 	f = fdopen(fd, "w");
@@ -260,6 +303,7 @@ int main(void)
 	test_environment();
 	test_log();
 	test_wire();
+	test_setup();
 	test_log_file();
 	return check_done("nccl_force");
 }

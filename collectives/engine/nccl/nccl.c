@@ -32,7 +32,7 @@ struct nccl_engine {
 	int least_major;           /* compute capability of all ranks' GPUs */
 	char why[FB_REASON_CHARS]; /* what is missing */
 	struct fb_nccl_group *groups;
-	struct fb_nccl_wire wire;  /* rank 0: of the process: network and devices */
+	struct fb_nccl_setup setup; /* as far as NCCL has told */
 };
 
 struct nccl_request {
@@ -149,17 +149,13 @@ static int poll(void *request)
 	return fb_nccl_group_poll(&r->engine->nccl, r->group);
 }
 
-/* The log is rank 0's, and so is what it says. */
+/* Collective. */
 static void read_log(struct nccl_request *r, struct fb_nccl_log *log)
 {
-	struct fb_nccl_wire *known = &r->engine->wire, *wire = r->group ? &r->group->wire : known;
+	struct nccl_engine *e = r->engine;
+	struct fb_nccl_wire none = {.warnings = 0}, *wire = r->group ? &r->group->wire : &none;
 
-	/* NCCL names networks and devices once in a process. */
-	snprintf(wire->network, sizeof(wire->network), "%s", known->network);
-	snprintf(wire->devices, sizeof(wire->devices), "%s", known->devices);
-	fb_nccl_log_end(log, &r->ran, wire);
-	snprintf(known->network, sizeof(known->network), "%s", wire->network);
-	snprintf(known->devices, sizeof(known->devices), "%s", wire->devices);
+	fb_nccl_log_share(log, e->engine.session, e->group, &e->setup, &r->ran, wire);
 	r->wire = *wire;
 }
 
@@ -174,12 +170,10 @@ static int try_call(struct nccl_request *r, struct fb_nccl_log *log)
 
 	if (!err)
 		err = fb_gpu_stream_wait(r->on.stream);
-	if (w->rank == 0)
-		read_log(r, log);
+	read_log(r, log);
 	err = fb_group_agree(w, err);
 	if (err)
 		return err;
-	MPI_Bcast(&r->ran, sizeof(r->ran), MPI_BYTE, 0, w->comm);
 	if (fb_nccl_ran_as(&r->ran, &r->choice))
 		return FB_OK;
 	if (w->rank == 0)
@@ -229,8 +223,7 @@ static int set_up(struct nccl_request *r, const struct fb_case *c)
 	if (!err && by_call)
 		fb_nccl_call_configure(&r->call, &r->choice, channels);
 	r->kept_us = -now_us(e);
-	if (e->group->rank == 0)
-		fb_nccl_log_begin(&log, &e->nccl);
+	fb_nccl_log_begin(&log, &e->nccl);
 	if (!err)
 		err = fb_nccl_group_get(&e->groups, &e->nccl, e->group, &need, &r->group);
 	r->kept_us += now_us(e);
@@ -254,8 +247,7 @@ static int set_up(struct nccl_request *r, const struct fb_case *c)
 		fb_nccl_group_drop(&e->groups, &e->nccl, r->group);
 	return err;
 end_log:
-	if (e->group->rank == 0)
-		read_log(r, &log);
+	read_log(r, &log);
 	return err;
 }
 

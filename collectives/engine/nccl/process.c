@@ -28,7 +28,7 @@ struct process_engine {
 	char why[FB_REASON_CHARS];
 	struct fb_nccl_team *team; /* NULL until something is prepared */
 	fb_nccl_comm *comm[FB_NCCL_WAYS]; /* [gpus]; NULL until one is needed */
-	struct fb_nccl_wire wire;  /* rank 0: of the process */
+	struct fb_nccl_wire wire;  /* of the process */
 };
 
 /* One GPU's part of a request. */
@@ -302,15 +302,6 @@ static int make_communicators(struct process_engine *e, enum fb_nccl_way way)
 	return err;
 }
 
-/* What NCCL names once in a process is known of later requests too. */
-static void read_log(struct process_request *r, struct fb_nccl_log *log)
-{
-	struct process_engine *e = engine_of(r);
-
-	fb_nccl_log_end(log, &r->ran, &e->wire);
-	r->wire = e->wire;
-}
-
 /* With one call, which connects what NCCL connects at first use, and of which the log tells. */
 static int set_up(struct process_request *r)
 {
@@ -321,16 +312,14 @@ static int set_up(struct process_request *r)
 	double begin = clock ? fb_clock_now(clock) : 0;
 	int err;
 
-	if (group->rank == 0)
-		fb_nccl_log_begin(&log, &e->nccl);
+	fb_nccl_log_begin(&log, &e->nccl);
 	err = make_communicators(e, r->way);
 	if (!err)
 		err = fb_group_agree(group, fb_nccl_team_each(e->team, false, open_part, r));
 	if (!err)
 		err = fb_group_agree(group, process_run(&r->request, 1));
-	if (group->rank == 0)
-		read_log(r, &log);
-	MPI_Bcast(&r->ran, sizeof(r->ran), MPI_BYTE, 0, group->comm);
+	fb_nccl_log_share(&log, e->engine.session, group, &e->wire.setup, &r->ran, &e->wire);
+	r->wire = e->wire;
 	r->kept_us = clock ? 1e6 * (fb_clock_now(clock) - begin) : 0;
 	return err;
 }

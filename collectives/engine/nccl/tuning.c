@@ -12,7 +12,7 @@ enum { MOST_LOG_BYTES = 8 << 20 };
 
 static const char *const variables[FB_NCCL_LOG_VALUES] = {
 	"NCCL_DEBUG", "NCCL_DEBUG_SUBSYS", "NCCL_DEBUG_FILE"};
-static const char subsystems[] = "INIT,P2P,SHM,NET,TUNING";
+static const char subsystems[] = "INIT,BOOTSTRAP,ENV,P2P,SHM,NET,TUNING";
 
 /* The word at `text` in lower case without '_': "COLLNET_DIRECT" becomes "collnetdirect". */
 static void copy_word(const char *text, char word[FB_NCCL_NAME_CHARS])
@@ -122,8 +122,8 @@ void fb_nccl_ran_path(const struct fb_nccl *nccl, const char *call, const char *
 		 *ran->algorithm ? ran->algorithm : "untold", *ran->protocol ? " " : "",
 		 ran->protocol, *ran->kernel ? " " : "", ran->kernel, cluster,
 		 *wire->via ? " via " : "", wire->via,
-		 strstr(wire->via, "NET/") && *wire->network ? ", network " : "",
-		 strstr(wire->via, "NET/") ? wire->network : "", warned);
+		 strstr(wire->via, "NET/") && *wire->setup.network ? ", network " : "",
+		 strstr(wire->via, "NET/") ? wire->setup.network : "", warned);
 }
 
 /* As NCCL writes names of files: %h is the host, %p the process. */
@@ -236,4 +236,19 @@ void fb_nccl_log_end(struct fb_nccl_log *log, struct fb_nccl_ran *ran, struct fb
 	for (int i = 0; i < FB_NCCL_LOG_VALUES; i++)
 		free(log->before[i]);
 	*log = (struct fb_nccl_log){.nccl = NULL};
+}
+
+void fb_nccl_log_share(struct fb_nccl_log *log, const struct fb_session *session,
+		       const struct fb_group *group, struct fb_nccl_setup *known,
+		       struct fb_nccl_ran *ran, struct fb_nccl_wire *wire)
+{
+	/* What NCCL names once in a process holds for its later communicators. */
+	wire->setup = *known;
+	fb_nccl_log_end(log, ran, wire);
+	*known = wire->setup;
+	if (group->rank == 0)
+		fb_nccl_wire_facts(session, known);
+	if (*wire->via)
+		fb_launch_fact(session, "rank.nccl", "%s", wire->via);
+	MPI_Bcast(ran, sizeof(*ran), MPI_BYTE, 0, group->comm);
 }

@@ -3,9 +3,10 @@
  * What NCCL really ran, read from its own log of one call outside of timing.
  *
  * NCCL tells algorithm, protocol and channels of a call in its log (NCCL_DEBUG=INFO, subsystem
- * TUNING), on rank 0 only, and what it connects by in INIT, P2P, SHM and NET. Writing it costs
- * time, so the log is switched on for one call and off again, by ncclResetDebugInit, which versions
- * since 2.24 have. Sends and receives have no line in TUNING.
+ * TUNING) on rank 0 only. Each rank tells what it sends by (P2P, SHM, NET), and how it was set up
+ * (INIT, BOOTSTRAP, ENV). Writing the log costs time, so it is switched on for one call and off
+ * again, by ncclResetDebugInit, which versions since 2.24 have. Sends and receives have no line in
+ * TUNING.
  *
  * Where the user has set NCCL_DEBUG the log remains the user's as well: what went to a file of
  * this module is printed when it has been read, and a file of the user's is read where it lies,
@@ -18,6 +19,7 @@
 #include "common/library/nccl/force.h"
 #include "common/library/nccl/wire.h"
 #include "common/record/traits.h"
+#include "common/session.h"
 
 /* Plain data, to be broadcast as bytes. Empty texts: not told. */
 struct fb_nccl_ran {
@@ -58,5 +60,14 @@ struct fb_nccl_log {
  */
 void fb_nccl_log_begin(struct fb_nccl_log *log, const struct fb_nccl *nccl);
 void fb_nccl_log_end(struct fb_nccl_log *log, struct fb_nccl_ran *ran, struct fb_nccl_wire *wire);
+
+/*
+ * Collective, in place of the end: *ran becomes what rank 0's log tells. *wire is this rank's; its
+ * setup is *known with what this log adds, and goes back there. The setup of rank 0 and the paths
+ * of all ranks become facts of the launch.
+ */
+void fb_nccl_log_share(struct fb_nccl_log *log, const struct fb_session *session,
+		       const struct fb_group *group, struct fb_nccl_setup *known,
+		       struct fb_nccl_ran *ran, struct fb_nccl_wire *wire);
 
 #endif

@@ -72,7 +72,7 @@ struct fb_nccl_group {
 	struct fb_nccl_need need;
 	fb_nccl_comm comm;  /* NULL: aborted */
 	void *registered;   /* handle or window */
-	struct fb_nccl_wire wire; /* rank 0: what its log has told; filled by who reads the log */
+	struct fb_nccl_wire wire; /* what this rank's log has told; filled by who reads the log */
 	struct fb_nccl_group *next;
 };
 

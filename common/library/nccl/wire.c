@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/session.h"
+
 enum { LINE_CHARS = 1024, WAY_CHARS = 64 };
 
 /* The text behind `before` in the line, up to one of `ends`; false: the line has it not. */
@@ -22,13 +24,17 @@ static bool text_behind(const char *line, const char *before, const char *ends, 
 	return true;
 }
 
-/* The device of that number in "[0]mlx5_0:1/RoCE [RO]; ..."; the number itself where not told. */
-static void name_device(const struct fb_nccl_wire *wire, int number, char *name, size_t n)
+/*
+ * The device of that number in "[0]mlx5_0:1/RoCE [RO]; ...", with its port, or the interface in
+ * "[0]eth0:10.0.0.1<0>"; the number itself where not told.
+ */
+static void name_device(const struct fb_nccl_setup *setup, bool port, int number, char *name,
+			size_t n)
 {
 	char mark[16];
 
 	snprintf(mark, sizeof(mark), "[%d]", number);
-	if (!text_behind(wire->devices, mark, ": /;[", name, n) || !*name)
+	if (!text_behind(setup->devices, mark, port ? " /;[" : ": /;[", name, n) || !*name)
 		snprintf(name, n, "%d", number);
 }
 
@@ -48,7 +54,7 @@ static void name_network(const struct fb_nccl_wire *wire, const char *text, char
 	number = strtol(slash + 1, &end, 10);
 	if (end == slash + 1)
 		return;
-	name_device(wire, (int)number, device, sizeof(device));
+	name_device(&wire->setup, !strncmp(text, "IB/", 3), (int)number, device, sizeof(device));
 	snprintf(way, WAY_CHARS, "NET/%.*s/%s%s%s", slash - text > 16 ? 16 : (int)(slash - text),
 		 text, device, *end == '(' ? "/PXN" : "",
 		 strstr(end, "GDRDMA") ? "/GDRDMA" : "");
@@ -97,21 +103,141 @@ static void parse_warning(const char *line, struct fb_nccl_wire *wire)
 		snprintf(wire->warning, sizeof(wire->warning), "%s", text + strlen("NCCL WARN "));
 }
 
+/* Takes the text behind `before`, without blanks at its ends, if nothing was told of it yet. */
+static bool take(const char *line, const char *before, const char *ends, char *text, size_t n)
+{
+	char found[LINE_CHARS];
+	size_t length;
+
+	if (!text_behind(line, before, ends, found, sizeof(found)))
+		return false;
+	length = strlen(found);
+	while (length && found[length - 1] == ' ')
+		found[--length] = '\0';
+	if (!*text)
+		snprintf(text, n, "%s", found + strspn(found, " "));
+	return true;
+}
+
+/* "Channel 00/24 :    0   7   6   5", of rank 0, or "Ring 00 : 3 -> 0 -> 1" (subsystem GRAPH). */
+static bool parse_ring(const char *line, struct fb_nccl_setup *setup)
+{
+	const char *at = strstr(line, "Channel 00/");
+	char order[sizeof(setup->ring)] = "", ring[sizeof(setup->ring)] = "";
+	size_t used = 0;
+
+	if (!at || strstr(line, "->"))
+		return take(line, "Ring 00 : ", "\n", setup->ring, sizeof(setup->ring));
+	if (!text_behind(at, " : ", "\n", order, sizeof(order)))
+		return false;
+	/* Ranks stand in columns. */
+	for (const char *word = order; *(word += strspn(word, " ")); word += strcspn(word, " "))
+		used += (size_t)snprintf(ring + used, sizeof(ring) - used, "%s%.*s",
+					 used ? " " : "", (int)strcspn(word, " "), word);
+	if (!*setup->ring)
+		snprintf(setup->ring, sizeof(setup->ring), "%s", ring);
+	return true;
+}
+
+/* "24 coll channels, 24 collnet channels, 16 nvls channels, ..." without the word that repeats. */
+static bool parse_channels(const char *line, struct fb_nccl_setup *setup)
+{
+	static const char word[] = " channels";
+	const char *at = strstr(line, " coll channels"), *next;
+	size_t used = 0;
+
+	if (!at)
+		return false;
+	while (at > line && at[-1] >= '0' && at[-1] <= '9')
+		at--;
+	for (setup->channels[0] = '\0'; *at && used + 1 < sizeof(setup->channels); at = next) {
+		const char *end = strstr(at, word);
+		size_t length = end ? (size_t)(end - at) : strlen(at);
+
+		next = end ? end + strlen(word) : at + length;
+		used += (size_t)snprintf(setup->channels + used, sizeof(setup->channels) - used,
+					 "%.*s", (int)length, at);
+	}
+	return true;
+}
+
+/*
+ * "NCCL_IB_HCA set by environment to mlx5_0." What this program sets for a communicator or its log
+ * is no setting of the launch.
+ */
+static bool parse_setting(const char *line, struct fb_nccl_setup *setup)
+{
+	static const char *const own[] = {"NCCL_ALGO=", "NCCL_PROTO=", "NCCL_DEBUG"};
+	const char *said = strstr(line, " set by environment to "), *name = said;
+	char setting[256], value[192];
+	size_t used = strlen(setup->settings), length;
+
+	if (!said || !text_behind(said, " to ", "\n", value, sizeof(value)))
+		return false;
+	while (name > line && name[-1] != ' ')
+		name--;
+	length = strlen(value);
+	if (length && value[length - 1] == '.')
+		value[length - 1] = '\0';
+	snprintf(setting, sizeof(setting), "%.*s=%s", (int)(said - name), name, value);
+	for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++)
+		if (!strncmp(setting, own[i], strlen(own[i])))
+			return true;
+	if (!strstr(setup->settings, setting) &&
+	    used + strlen(setting) + 2 < sizeof(setup->settings))
+		snprintf(setup->settings + used, sizeof(setup->settings) - used, "%s%s",
+			 used ? ";" : "", setting);
+	return true;
+}
+
+/* Whether the line tells of the setup. Versions write "Bootstrap :" or "Bootstrap:". */
+static bool parse_setup(const char *line, struct fb_nccl_setup *s)
+{
+	char devices[sizeof(s->devices)] = "[";
+
+	if (strstr(line, "NET/") &&
+	    text_behind(line, ": Using [", "\n", devices + 1, sizeof(devices) - 1)) {
+		snprintf(s->devices, sizeof(s->devices), "%s", devices);
+		return true;
+	}
+	return text_behind(line, "Using network ", " \n", s->network, sizeof(s->network)) ||
+	       take(line, "Bootstrap : Using ", "\n", s->bootstrap, sizeof(s->bootstrap)) ||
+	       take(line, "Bootstrap: Using ", "\n", s->bootstrap, sizeof(s->bootstrap)) ||
+	       take(line, "NVLS multicast support is ", "\n", s->multicast,
+		    sizeof(s->multicast)) ||
+	       take(line, "Loaded collnet plugin ", "\n", s->collnet, sizeof(s->collnet)) ||
+	       take(line, "Trees [0] ", " \n", s->tree, sizeof(s->tree)) ||
+	       parse_ring(line, s) || parse_channels(line, s) || parse_setting(line, s);
+}
+
 void fb_nccl_wire_parse(const char *log, struct fb_nccl_wire *wire)
 {
 	while (*log) {
 		size_t n = strcspn(log, "\n");
-		char line[LINE_CHARS], text[sizeof(wire->devices)] = "[";
+		char line[LINE_CHARS];
 
 		snprintf(line, sizeof(line), "%.*s",
 			 (int)(n < LINE_CHARS ? n : LINE_CHARS - 1), log);
 		log += n + (log[n] == '\n');
-		if (strstr(line, "NET/") &&
-		    text_behind(line, ": Using [", "\n", text + 1, sizeof(text) - 1))
-			snprintf(wire->devices, sizeof(wire->devices), "%s", text);
-		else if (!text_behind(line, "Using network ", " \n", wire->network,
-				      sizeof(wire->network)))
+		if (!parse_setup(line, &wire->setup))
 			parse_channel(line, wire);
 		parse_warning(line, wire);
 	}
+}
+
+void fb_nccl_wire_facts(const struct fb_session *session, const struct fb_nccl_setup *setup)
+{
+	const struct {
+		const char *key, *text;
+	} facts[] = {
+		{"nccl.network", setup->network},     {"nccl.devices", setup->devices},
+		{"nccl.bootstrap", setup->bootstrap}, {"nccl.channels", setup->channels},
+		{"nccl.ring", setup->ring},	      {"nccl.tree", setup->tree},
+		{"nccl.multicast", setup->multicast}, {"nccl.collnet", setup->collnet},
+		{"nccl.settings", setup->settings},
+	};
+
+	for (size_t i = 0; i < sizeof(facts) / sizeof(facts[0]); i++)
+		if (*facts[i].text)
+			fb_launch_fact(session, facts[i].key, "%s", facts[i].text);
 }

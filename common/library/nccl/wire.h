@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What carries NCCL's bytes, read from its log (NCCL_DEBUG=INFO; subsystems INIT, P2P, SHM, NET).
+ * What carries NCCL's bytes, read from its log (NCCL_DEBUG=INFO; subsystems INIT, BOOTSTRAP, ENV,
+ * P2P, SHM, NET).
  *
  * A rank writes a line for each connection it sends on, when an algorithm is first used; which
  * interfaces there are it writes once in a process. So what is known of a communicator adds up.
@@ -8,16 +9,36 @@
 #ifndef FB_COMMON_LIBRARY_NCCL_WIRE_H
 #define FB_COMMON_LIBRARY_NCCL_WIRE_H
 
+struct fb_session;
+
+/*
+ * What NCCL tells once in a process, or of the process's first communicator. Empty texts: not
+ * told.
+ */
+struct fb_nccl_setup {
+	char network[32];    /* "IB", "Socket" or a plugin's name */
+	char devices[256];   /* with their numbers: "[0]mlx5_0:1/RoCE [RO]" */
+	char bootstrap[96];  /* by which ranks find each other: "eth0:10.0.0.1<0>" */
+	char channels[128];  /* "24 coll, 24 collnet, 16 nvls, 32 p2p, 2 p2p per peer" */
+	char ring[256];      /* of channel 0, in its order: "0 1 2 3" */
+	char tree[48];       /* of channel 0: children->this rank->parent, -1: none */
+	char multicast[96];  /* "available on dev 0 (NVLS_NCHANNELS 16)" */
+	char collnet[64];    /* the plugin, as SHARP's */
+	char settings[512];  /* NCCL's variables that were set: "NCCL_IB_HCA=mlx5_0;..." */
+};
+
 /* Plain data, to be broadcast as bytes. Empty texts: not told. */
 struct fb_nccl_wire {
-	char network[32];  /* of the process: "IB", "Socket" or a plugin's name */
-	char devices[256]; /* of the process, with their numbers: "[0]mlx5_0:1/RoCE [RO]" */
-	char via[128];     /* "P2P/CUMEM", "SHM/direct", "NET/IB/mlx5_0/GDRDMA"; each once */
+	struct fb_nccl_setup setup;
+	char via[320];     /* "P2P/CUMEM", "SHM/direct", "NET/IB/mlx5_0:1/GDRDMA"; each once */
 	int warnings;      /* lines of level WARN, and those that tell of a slower way */
 	char warning[128]; /* the first one */
 };
 
 /* Adds what the log tells to *wire. Pure. */
 void fb_nccl_wire_parse(const char *log, struct fb_nccl_wire *wire);
+
+/* Local: what is told of the setup, as facts of the launch: "nccl.ring" and its likes. */
+void fb_nccl_wire_facts(const struct fb_session *session, const struct fb_nccl_setup *setup);
 
 #endif

@@ -12,7 +12,8 @@
 #include "common/option/option.h"
 #include "common/run/run.h" /* fb_run.program, for the options */
 
-static const char *const misuses[] = {"none", "create", "destroy", "buffer", NULL};
+static const char *const misuses[] = {"none", "create", "destroy", "buffer", "register",
+				       "offset", NULL};
 
 static const struct fb_option options[] = {
 	FB_OPTION_GROUP("Communicators"),
@@ -25,7 +26,9 @@ static const struct fb_option options[] = {
 			 "parallel ranks, of pipeline stages and of replicas"),
 	FB_OPTION_CHOICE(struct fb_life_options, misuse, 0, "misuse", "none", misuses,
 			 "what the last rank does wrong: it makes none (create), does not end "
-			 "them (destroy), or frees the buffers before the call (buffer)"),
+			 "them (destroy), frees the buffers before the call (buffer), does not "
+			 "register its buffers (register), or registers them from a page "
+			 "further on (offset)"),
 	FB_OPTION_END,
 };
 

@@ -142,6 +142,11 @@ bool fb_life_can(void *arg, const struct fb_case *c, char reason[FB_REASON_CHARS
 	fb_life_keys(c, &count, &grid);
 	if (!has_members(s, life, &grid, reason))
 		return false;
+	if (s->options->misuse >= FB_MISUSE_REGISTER && !strcmp(c->registration, "none")) {
+		snprintf(reason, FB_REASON_CHARS, "nothing is registered here that a rank could "
+			 "register in a wrong way");
+		return false;
+	}
 	if (c->bytes < sizeof(float)) {
 		snprintf(reason, FB_REASON_CHARS, "a call is of one f32 at least");
 		return false;

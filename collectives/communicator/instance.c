@@ -151,6 +151,10 @@ int fb_life_set_up(void *arg, const struct fb_case *key, void **result)
 		if (!strcmp(fb_engines[e]->name, key->engine) && s->engine[e].has_gpu)
 			c->gpu = &s->engine[e].gpu;
 	fb_life_keys(key, &c->count, &grid);
+	if (s->world->rank == s->world->nranks - 1) {
+		c->unregistered = s->options->misuse == FB_MISUSE_REGISTER;
+		c->shifted = s->options->misuse == FB_MISUSE_OFFSET;
+	}
 	c->parts = grid.size[0] * grid.size[1] * grid.size[2] > 1 ? FB_LIFE_PARTS : 1;
 	i->us = calloc(MOST_SAMPLES, sizeof(*i->us));
 	err = fb_group_agree(s->world, i->us ? FB_OK : FB_ENOMEM);

@@ -45,15 +45,17 @@ static int deregister_one(struct fb_life_context *c, int i)
 /* The whole part of the segment with each communicator, as an application does with a pool. */
 static int register_all(struct fb_life_context *c)
 {
+	size_t skipped = c->shifted ? FB_NCCL_WINDOW_ALIGNMENT : 0;
+	bool registers = strcmp(c->key->registration, "none") && !c->unregistered;
 	int err = FB_OK;
 
-	for (int k = 0; k < c->count && strcmp(c->key->registration, "none"); k++)
+	for (int k = 0; k < c->count && registers; k++)
 		for (int p = 0; p < c->parts && !err; p++) {
 			const struct fb_life_part *part = &c->part[p];
+			char *from = fb_segment_part(&part->segment, part->group.rank);
 
-			err = register_one(c, fb_life_index(c, k, p),
-					   fb_segment_part(&part->segment, part->group.rank),
-					   part->segment.part_bytes);
+			err = register_one(c, fb_life_index(c, k, p), from + skipped,
+					   part->segment.part_bytes - skipped);
 		}
 	return err;
 }

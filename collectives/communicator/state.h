@@ -8,7 +8,14 @@
 #include "common/run/program.h"
 
 /* What a user of communicators can get wrong; the last rank does it. */
-enum fb_misuse { FB_MISUSE_NONE, FB_MISUSE_CREATE, FB_MISUSE_DESTROY, FB_MISUSE_BUFFER };
+enum fb_misuse {
+	FB_MISUSE_NONE,
+	FB_MISUSE_CREATE,
+	FB_MISUSE_DESTROY,
+	FB_MISUSE_BUFFER,
+	FB_MISUSE_REGISTER,
+	FB_MISUSE_OFFSET,
+};
 
 struct fb_life_options {
 	const char *operation, *communicators, *grid; /* lists */

@@ -56,6 +56,8 @@ static const struct fb_option options[] = {
 		"requests that pass at once, each to pages of its own"),
 	CHOICES(builds, "build", "warm", fb_handoff_builds,
 		"moves are prepared once, or anew for each request"),
+	FB_OPTION_STRING(SETTINGS, trace_out, 0, "trace-out", "DIR", NULL, NULL,
+			 "appends the stages of each request to spans.csv and trace.json there"),
 	FB_OPTION_END,
 };
 

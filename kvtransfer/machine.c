@@ -11,6 +11,7 @@
 #include "common/measure/clock.h"
 #include "common/memory/memory.h"
 #include "common/option/option.h"
+#include "common/record/timeline.h"
 #include "common/run/table_file.h"
 #include "common/system/environment_file.h"
 
@@ -121,6 +122,19 @@ static bool is_asked(const struct fb_kv_machine *m, const struct fb_kv_backend *
 	return !strcmp(usual_of(m, b->device), b->name);
 }
 
+/*
+ * NIXL brings a UCX of its own. In a process in which UCX's library has been opened before, NIXL's
+ * moves by TCP, which would be measured as NIXL's time.
+ */
+static bool beside_ucx(const struct fb_kv_machine *m, const struct fb_kv_backend *b)
+{
+	bool ucx = false;
+
+	for (int i = 0; i < m->backends; i++)
+		ucx |= m->backend[i].mover && !strcmp(m->backend[i].ops->transport, "ucx");
+	return ucx && b->ops && !strcmp(b->ops->transport, "nixl");
+}
+
 int fb_kv_machine_open(struct fb_kv_machine *m, bool device)
 {
 	bool choose = fb_option_names(m->settings->engine, automatic), wanted = choose;
@@ -144,7 +158,8 @@ int fb_kv_machine_open(struct fb_kv_machine *m, bool device)
 
 		if (b->device)
 			snprintf(b->why, sizeof(b->why), "%s", m->no_gpu);
-		if (*b->why || !b->ops || (b->device && !m->has_gpu) || !is_asked(m, b))
+		if (*b->why || !b->ops || (b->device && !m->has_gpu) || !is_asked(m, b) ||
+		    fb_kv_left_out(m, b))
 			continue;
 		err = fb_mover_open(&b->mover, b->ops, m->session, m->world, b->why);
 		if (err)
@@ -287,9 +302,18 @@ uint64_t fb_kv_most_bytes(const struct fb_kv_machine *m, bool device)
 	return device ? m->gpu.memory_bytes / 8 * 7 : m->memory_limit;
 }
 
+int fb_kv_trace_open(const struct fb_kv_machine *m, const char *folder)
+{
+	return fb_group_agree(m->world, folder && !m->world->rank
+						? fb_timeline_append("trace-out", folder, "", NULL,
+								     0, 0, 0)
+						: FB_OK);
+}
+
 bool fb_kv_left_out(const struct fb_kv_machine *m, const struct fb_kv_backend *b)
 {
-	return b->device && !m->has_gpu && !strcmp(m->settings->engine, "all");
+	return !strcmp(m->settings->engine, "all") &&
+	       ((b->device && !m->has_gpu) || beside_ucx(m, b));
 }
 
 /* All ranks get what the lowest one with a path has. */

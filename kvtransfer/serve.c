@@ -22,6 +22,8 @@ static int open_program(struct fb_run *run, void **result)
 	fb_kv_machine_add(m, "none", NULL, true);
 	fb_kv_machine_add_movers(m, 1u << FB_MOVE_PUT);
 	err = fb_group_agree(m->world, fb_serve_trace(state->own, m->settings->seed, &trace));
+	if (!err)
+		err = fb_kv_trace_open(m, state->own->trace_out);
 	if (!err) {
 		state->longest_input = trace.longest_input;
 		state->longest_output = trace.longest_output;
@@ -72,6 +74,9 @@ static const struct fb_option options[] = {
 	U64(most_batch, "most-batch", "64", 1, FB_KV_CHUNK, "most requests that run at once"),
 	U64(pool_blocks, "pool-blocks", "0", 0, 1 << 24,
 	    "blocks of a worker's cache; 0: eight times those of the longest prompt"),
+	FB_OPTION_STRING(SETTINGS, trace_out, 0, "trace-out", "DIR", NULL, NULL,
+			 "appends the last replay of each row to spans.csv and trace.json there: "
+			 "queue, prefill, kv and decode of each request"),
 	FB_OPTION_GROUP("Objective"),
 	FB_OPTION_TIME(SETTINGS, ttft_s, 0, "slo-ttft", "1s", 1e-6, 3600, "to the first token"),
 	FB_OPTION_TIME(SETTINGS, itl_s, 0, "slo-itl", "50ms", 1e-6, 3600,

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # The distribution of one size's repetitions: which share took no longer than a time. Needs
-# samples.csv, which programs write with --raw; `csv` is the folder. See lib/data.gp.
+# samples.csv, which programs write with --raw; `csv` is the folder. Or of the spans of one row, a
+# curve for each name. See lib/data.gp.
 
 folder = ARG0[1 : strlen(ARG0) - strlen("distribution.gp")]
 load folder."lib/data.gp"
@@ -18,11 +19,11 @@ if (X_max / X_min < 300) {
 			timename(5 * 10. ** k) 5 * 10. ** k)
 	}
 }
-set xlabel "time until the last rank is through"
+set xlabel exists("XLABEL") ? XLABEL : "time until the last rank is through"
 set yrange [0 : 102]
 set ytics 0, 10
 set format y "%g%%"
-set ylabel "repetitions that took no longer"
+set ylabel exists("YLABEL") ? YLABEL : "repetitions that took no longer"
 
 before(i) = sum [k = 1 : i - 1] LIBRARY[k]
 style(i) = LIBRARY[i] ? 10 : i - int(before(i))

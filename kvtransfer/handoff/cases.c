@@ -95,6 +95,8 @@ int fb_handoff_open(struct fb_run *run, void **result)
 	fb_kv_machine_add_movers(machine,
 				  1u << FB_MOVE_PUT | 1u << FB_MOVE_GET | 1u << FB_MOVE_SEND);
 	err = fb_kv_machine_open(machine, true);
+	if (!err)
+		err = fb_kv_trace_open(machine, state->own->trace_out);
 	if (err)
 		fb_kv_machine_close(machine);
 	else

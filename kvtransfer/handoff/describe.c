@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What a row says of its requests; see handoff.h. */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/base/error.h"
 #include "common/measure/stats.h"
+#include "common/record/timeline.h"
 #include "kvtransfer/handoff/handoff.h"
 
 enum { MIN_P999 = 10000 };
@@ -58,6 +60,60 @@ static double *reduce(const struct fb_handoff_instance *i)
 	MPI_Allreduce(MPI_IN_PLACE, all, (int)(STAGES * i->calls), MPI_DOUBLE, MPI_MAX,
 		      i->state->machine.world->comm);
 	return all;
+}
+
+/* Adds a span that there is: ranks without a moment have left -HUGE_VAL. */
+static void add_span(struct fb_timeline_span *spans, size_t *n, size_t call, const char *name,
+		     double begin, double end)
+{
+	struct fb_timeline_span *s = &spans[*n];
+
+	if (!isfinite(begin) || !isfinite(end) || end <= begin)
+		return;
+	*s = (struct fb_timeline_span){.begin_us = begin * 1e6, .end_us = end * 1e6};
+	snprintf(s->lane, sizeof(s->lane), "request %zu", call);
+	snprintf(s->name, sizeof(s->name), "%s", name);
+	++*n;
+}
+
+/*
+ * The stages of all calls as the columns have them, on the clock that the ranks of one host share.
+ * What cannot be written is said, and is no reason to lose the row.
+ */
+static void trace(const struct fb_handoff_instance *i, const double *all)
+{
+	const char *folder = i->state->own->trace_out;
+	size_t n = i->calls, count = 0;
+	struct fb_timeline_span *spans;
+	char row[FB_TIMELINE_ROW_CHARS];
+
+	if (!folder || i->state->machine.world->rank || i->state->machine.world->nnodes > 1)
+		return;
+	spans = calloc(STAGES * n, sizeof(*spans));
+	if (!spans) {
+		fb_error_print("out of memory for the spans of %zu requests", n);
+		return;
+	}
+	for (size_t k = 0; k < n; k++) {
+		double t0 = -all[BEGIN * n + k], build = all[BUILD * n + k];
+		double pack = fmax(all[PACK * n + k], 0), usable = all[USABLE * n + k];
+		/* With GET messages are made before the receivers build. */
+		double built = t0 + build + (i->plan.get ? pack : 0);
+		double packed = t0 + pack + (i->plan.get ? 0 : build);
+
+		if (i->plan.cold)
+			add_span(spans, &count, k, "build", built - build, built);
+		if (i->plan.wire)
+			add_span(spans, &count, k, "pack", packed - pack, packed);
+		add_span(spans, &count, k, "post", fmax(built, packed),
+			 fmax(built, packed) + all[POST * n + k]);
+		add_span(spans, &count, k, "done", t0, all[RELEASED * n + k]);
+		add_span(spans, &count, k, "unpack", usable - all[UNPACK * n + k], usable);
+		add_span(spans, &count, k, "total", t0, usable);
+	}
+	fb_timeline_row("handoff", i->key, row);
+	(void)fb_timeline_append("trace-out", folder, row, spans, count, -all[BEGIN * n] * 1e6, 0);
+	free(spans);
 }
 
 /* Medians and quantiles in us of sorted durations; moments of unlike hosts have no difference. */
@@ -153,8 +209,10 @@ void fb_handoff_describe(void *instance, struct fb_traits *traits)
 	} else {
 		count(i);
 		all = reduce(i);
-		if (all && i->calls)
+		if (all && i->calls) {
+			trace(i, all);
 			put_stages(i, all);
+		}
 		free(all);
 		describe_move(i, traits);
 		traits->algorithm_bytes = i->bytes;

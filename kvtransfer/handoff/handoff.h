@@ -36,6 +36,7 @@ struct fb_handoff_settings {
 	struct fb_sizes tokens, block_tokens, prefill, decode, page_run, decode_run, churn;
 	struct fb_sizes flight, layers, kv_heads, head_dim; /* 0: the model's */
 	uint64_t contents, wires, forms; /* bits */
+	const char *trace_out; /* of handoff: folder of spans; NULL: none are written */
 };
 
 /* The programs' own axes, of handoff and stream (FB_OWN); FB_KEY_NONE where a case has not. */
@@ -140,6 +141,7 @@ struct fb_handoff_times {
 
 struct fb_handoff_instance {
 	struct fb_handoff_state *state;
+	const struct fb_case *key;
 	struct fb_kv_backend *engine;
 	bool automatic; /* the engine was chosen by the path table */
 	struct fb_handoff_plan plan;

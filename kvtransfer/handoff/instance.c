@@ -72,8 +72,10 @@ static int time_bulk(struct fb_handoff_instance *i)
 	const char *form = i->plan.form;
 	bool cold = i->plan.cold;
 
-	if (err || !kept)
+	if (err || !kept) {
+		free(kept);
 		return err;
+	}
 	i->plan.cold = false;
 	i->plan.form = NULL;
 	for (int k = 0; k < i->links && !err; k++)
@@ -151,6 +153,7 @@ int fb_handoff_set_up(void *arg, const struct fb_case *c, void **result)
 		return err;
 	}
 	i->state = state;
+	i->key = c;
 	i->automatic = !strcmp(c->engine, "auto");
 	i->engine = fb_handoff_engine_of(state, c);
 	i->plan = fb_handoff_plan_of(c);

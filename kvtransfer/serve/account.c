@@ -3,10 +3,12 @@
 #include "kvtransfer/serve/account.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "common/base/error.h"
 #include "common/measure/stats.h"
+#include "common/record/timeline.h"
 
 static void add(struct fb_account *a, struct fb_series *s, double seconds)
 {
@@ -70,6 +72,40 @@ double fb_account_replay(struct fb_account *a, const struct fb_served *served, u
 	a->met += met;
 	a->span += n ? end - begin : 0;
 	return n ? (double)met / n : 0;
+}
+
+int fb_account_trace(const struct fb_served *served, uint32_t n, const char *folder,
+		     const char *row)
+{
+	static const char *const names[] = {"queue", "prefill", "kv", "decode"};
+	enum { SPANS = sizeof(names) / sizeof(names[0]) };
+	struct fb_timeline_span *span = calloc((size_t)n * SPANS + 1, sizeof(*span));
+	size_t count = 0;
+	int err;
+
+	if (!span)
+		return fb_error(FB_ENOMEM, "out of memory for the spans of %u requests", n);
+	for (uint32_t i = 0; i < n; i++) {
+		const struct fb_served *r = &served[i];
+		const double moment[] = {r->planned, fmax(r->planned, r->prefilled - r->compute),
+					 r->prefilled, r->arrived, r->last};
+
+		for (int k = 0; k < SPANS; k++) {
+			struct fb_timeline_span *s = &span[count];
+
+			if (moment[k + 1] <= moment[k])
+				continue;
+			snprintf(s->lane, sizeof(s->lane), "request %u", i);
+			snprintf(s->name, sizeof(s->name), "%s", names[k]);
+			s->begin_us = moment[k] * 1e6;
+			s->end_us = moment[k + 1] * 1e6;
+			count++;
+		}
+	}
+	err = fb_timeline_append("trace-out", folder, row, span, count,
+				 n ? served[0].planned * 1e6 : 0, 0);
+	free(span);
+	return err;
 }
 
 static int by_size(const void *a, const void *b)

@@ -49,6 +49,14 @@ void fb_account_token(struct fb_account *account, struct fb_served *served, doub
 double fb_account_replay(struct fb_account *account, const struct fb_served *served, uint32_t n,
 			 const struct fb_objective *objective);
 
+/*
+ * Appends a replay's spans to the files in `folder` (common/record/timeline.h), a lane for each
+ * request: queue, until its prompt's computing began, prefill, kv, until its cache had come to who
+ * decodes it, and decode, until its last token. 0, FB_ENOMEM or FB_EIO (printed).
+ */
+int fb_account_trace(const struct fb_served *served, uint32_t n, const char *folder,
+		     const char *row);
+
 /* A quantile of samples; NAN below a floor: 1 for 0.5, else as stats.h has it for rows. */
 double fb_series_quantile(struct fb_series *samples, double q);
 

@@ -157,6 +157,9 @@ static bool adjust(void *arg, struct fb_case *c)
 	if ((strcmp(e->name, c->engine) && strcmp(c->engine, "auto")) || e->device != device ||
 	    (!colocated && !e->ops))
 		return false;
+	/* Without GPUs the rows say so. */
+	if (device <= state->machine.has_gpu && fb_kv_left_out(&state->machine, e))
+		return false;
 	c->transport = e->ops ? e->ops->transport : "-";
 	c->launch = "blocking";
 	if (fb_serve_can(state, c, ignored)) {

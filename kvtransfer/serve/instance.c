@@ -7,6 +7,7 @@
 
 #include "common/base/error.h"
 #include "common/measure/stats.h"
+#include "common/record/timeline.h"
 #include "kvtransfer/serve/serve.h"
 
 /* Collective; the router has no cache. */
@@ -73,6 +74,7 @@ int fb_serve_set_up(void *arg, const struct fb_case *c, void **result)
 		return err;
 	}
 	i->state = state;
+	i->key = c;
 	i->automatic = !strcmp(c->engine, "auto");
 	i->engine = fb_serve_engine_of(state, c);
 	i->plan = fb_serve_plan_of(state, c);
@@ -190,6 +192,17 @@ static void put_path(const struct fb_serve_instance *i, struct fb_traits *traits
 	snprintf(traits->path + used, sizeof(traits->path) - used, "; %s", text);
 }
 
+/* What cannot be written is said, and is no reason to lose the row. */
+static void trace(const struct fb_serve_instance *i)
+{
+	char row[FB_TIMELINE_ROW_CHARS];
+
+	if (!i->state->own->trace_out)
+		return;
+	fb_timeline_row("serve", i->key, row);
+	(void)fb_account_trace(i->served, i->trace.count, i->state->own->trace_out, row);
+}
+
 void fb_serve_describe(void *instance, struct fb_traits *traits)
 {
 	struct fb_serve_instance *i = instance;
@@ -198,6 +211,7 @@ void fb_serve_describe(void *instance, struct fb_traits *traits)
 	traits->bound_us = (double)NAN;
 	if (i->state->machine.world->rank)
 		return;
+	trace(i);
 	traits->extra[FB_SERVE_REQUESTS] = (double)i->account.requests;
 	traits->extra[FB_SERVE_HIT_SHARE] = i->hit_tokens / i->all_tokens;
 	put_lengths(&i->trace, traits->extra);

@@ -45,6 +45,7 @@ struct fb_serve_settings {
 	uint64_t models, operations, policies, arrivals; /* bits */
 	struct fb_sizes prefill; /* workers that compute prompts only */
 	const char *trace, *rates;
+	const char *trace_out; /* folder of spans; NULL: none are written */
 	double scale, reuse, cv, ttft_s, itl_s, attainment;
 	uint64_t requests, block_tokens, chunk, most_batch, pool_blocks;
 };
@@ -172,6 +173,7 @@ static inline uint64_t fb_letter_hash(const struct fb_letter *l, uint32_t block)
 
 struct fb_serve_instance {
 	struct fb_serve_state *state;
+	const struct fb_case *key;
 	struct fb_kv_backend *engine;
 	bool automatic; /* the engine was chosen by the path table */
 	struct fb_serve_plan plan;

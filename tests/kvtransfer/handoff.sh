@@ -94,6 +94,43 @@ expect "rows of requests in flight" "$(rows 'flight=5;.*,(ok|few),')" 30
 expect "processor time" "$(column cpu_s_per_GiB | awk '$1 > 0' | wc -l)" 60
 verdict handoff_flight
 
+# The stages of each request: one of a name for each call, within the whole; and a figure of a row.
+# NIXL beside UCX would be NIXL on TCP: all engines are those without it.
+mkdir "$FB_TMP/spans"
+go 2 --engine all --algorithm put --tokens 70 --build all --wire pages,packed \
+	--trace-out "$FB_TMP/spans"
+expect "exit code of spans" "$rc" 0
+awk -F, 'NR == 1 { next }
+	{ n[$6 $2]++; row[$6] = 1 }
+	$2 == "total" { bad += $4 <= $3; from[$6 $1] = $3; to[$6 $1] = $4 }
+	$2 == "unpack" { bad += $3 < from[$6 $1] && $4 > to[$6 $1] }
+	END {
+		for (r in row) {
+			rows++
+			calls = n[r "total"]
+			bad += calls < 2 || n[r "post"] != calls || n[r "done"] != calls
+			bad += n[r "build"] != (r ~ /build=cold/ ? calls : 0)
+			bad += n[r "pack"] != (r ~ /wire=packed/ ? calls : 0)
+			bad += n[r "unpack"] != (r ~ /wire=packed/ ? calls : 0)
+		}
+		exit bad || !rows
+	}' "$FB_TMP/spans/spans.csv" || fail "spans of stages"
+count=$(rows ',(ok|few),')
+expect "rows with spans" "$(tail -n +2 "$FB_TMP/spans/spans.csv" | cut -d, -f6 | sort -u | wc -l)" \
+	"$count"
+[ ! -x "$plotdata" ] ||
+	expect "figures of stages" \
+		"$("$plotdata" --count distribution "$FB_TMP/spans/spans.csv")" "$count"
+if [ "$(rows ',ucx,put,.*,(ok|few),')" -gt 0 ]; then
+	expect "NIXL beside UCX" "$(rows ',nixl,')" 0
+	go 2 --engine ucx,nixl --tokens 70
+	expect "NIXL that is named" "$(rows ',nixl,put,')" 1
+fi
+go 2 --engine shm --trace-out "$FB_TMP/nowhere"
+[ "$rc" -ne 0 ] || fail "a folder that is not there: exit code 0"
+holds "$FB_TMP/err" 'trace-out.*nowhere'
+verdict handoff_spans
+
 # Messages instead of pages, quantised or not: half of the bytes, and an error that is stated and is
 # that of e4m3. 31 of 16..31.5 is the farthest: 1/17 to 1/16 off.
 go 4 --engine shm,tcp,file --algorithm all --operation reshard,fan --grain all --build all \

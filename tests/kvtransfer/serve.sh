@@ -42,6 +42,25 @@ if in_set serve_policies; then
 	verdict serve_policies
 fi
 
+# What happened to each request: one behind the other, from its arrival on.
+mkdir "$FB_TMP/spans"
+requests=20 go 3 --engine shm --rate 100 --trace-out "$FB_TMP/spans"
+expect "exit code of spans" "$rc" 0
+awk -F, 'NR == 1 { next }
+	{ lane = $6 $1; bad += $4 < $3 || (lane in end && $3 != end[lane]); end[lane] = $4 }
+	{ n[$2]++; lanes[lane] = 1; colocated_kv += $2 == "kv" && / colocated / }
+	END {
+		for (l in lanes) count++
+		bad += count != 40 || n["prefill"] != 40 || n["decode"] != 40
+		exit bad || colocated_kv || n["kv"] > 20 || n["queue"] > 40
+	}' "$FB_TMP/spans/spans.csv" || fail "spans of requests"
+if [ -x "$FB_BUILD/bin/plotdata" ]; then
+	"$FB_BUILD/bin/plotdata" timeline "$FB_TMP/spans/spans.csv" >"$FB_TMP/out" ||
+		fail "a timeline of requests"
+	holds "$FB_TMP/out" '^NAME.*prefill'
+fi
+verdict serve_spans
+
 # All at once: a request waits for those before it, so the median time to the first token is a
 # large part of the whole. A loop that waits for answers before it asks again would say one
 # request's time.

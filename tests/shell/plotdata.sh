@@ -119,6 +119,7 @@ verdict plotdata_axis
 
 same timeline timeline spans.csv
 same rows timeline rows.csv
+same distribution-spans distribution spans.csv
 same trace timeline trace.json
 same forest forest forest.csv
 same history history history.csv

@@ -119,7 +119,7 @@ static int choose_size(struct distribution *l, const struct fb_section *section,
 			(unsigned long long)bytes);
 }
 
-static void put_cell(FILE *out, struct fb_doubles *list)
+void fb_distribution_curve(FILE *out, const struct fb_doubles *list)
 {
 	size_t step = list->count / POINTS + 1;
 
@@ -131,8 +131,7 @@ static void put_cell(FILE *out, struct fb_doubles *list)
 	fputs("\n\n", out);
 }
 
-/* Quantile, share in percent; a line for each that the count supports. */
-static void put_marks(FILE *out, const struct fb_doubles *list)
+void fb_distribution_marks(FILE *out, const struct fb_doubles *list)
 {
 	static const struct {
 		double q;
@@ -175,11 +174,11 @@ static void put_series(const struct fb_plot *plot, struct distribution *l, size_
 	own = 0;
 	for (size_t i = 0; i < l->n; i++)
 		if (is_shown(l, &l->first[i], &own))
-			put_cell(out, &l->samples[&l->first[i] - l->cells.cell]);
+			fb_distribution_curve(out, &l->samples[&l->first[i] - l->cells.cell]);
 	own = 0;
 	for (size_t i = 0; i < l->n; i++)
 		if (is_shown(l, &l->first[i], &own))
-			put_marks(out, &l->samples[&l->first[i] - l->cells.cell]);
+			fb_distribution_marks(out, &l->samples[&l->first[i] - l->cells.cell]);
 	fputs("EOD\n", out);
 }
 
@@ -233,11 +232,15 @@ static void free_distribution(struct distribution *l)
 
 int fb_plot_distribution(const struct fb_plot *plot)
 {
+	const char *slash = strrchr(plot->path[0], '/');
 	struct distribution l = {.n = 0};
 	const struct fb_section *section = NULL;
 	size_t count = 0;
-	int err = open_input(&l, plot->path[0]);
+	int err;
 
+	if (!strcmp(slash ? slash + 1 : plot->path[0], "spans.csv"))
+		return fb_plot_distribution_spans(plot);
+	err = open_input(&l, plot->path[0]);
 	if (!err)
 		err = read_samples(&l);
 	for (size_t s = 0; s < l.cells.nsections && !err; s++)

@@ -12,6 +12,7 @@
 
 #include "scripts/tools/lib/cells.h"
 #include "scripts/tools/lib/sheet.h"
+#include "scripts/tools/plot/samples.h"
 
 #include <stdio.h>
 
@@ -41,11 +42,19 @@ int fb_plot_map(const struct fb_plot *plot);
 int fb_plot_scaling(const struct fb_plot *plot);
 int fb_plot_matrix(const struct fb_plot *plot);
 int fb_plot_distribution(const struct fb_plot *plot);
+int fb_plot_distribution_spans(const struct fb_plot *plot); /* of a spans.csv */
 int fb_plot_skew(const struct fb_plot *plot);
 int fb_plot_ranks(const struct fb_plot *plot);
 int fb_plot_timeline(const struct fb_plot *plot);
 int fb_plot_forest(const struct fb_plot *plot);
 int fb_plot_history(const struct fb_plot *plot);
+
+/*
+ * Of sorted values a block of lines "value, share in percent": the curve, with the last values in
+ * full; and the median and those of p95 and p99 that so many values support.
+ */
+void fb_distribution_curve(FILE *out, const struct fb_doubles *list);
+void fb_distribution_marks(FILE *out, const struct fb_doubles *list);
 
 /* TITLE and NOTE as given, SUBTITLE from the facts of the results. */
 void fb_plot_texts(const struct fb_plot *plot, const char *title, const char *note);

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* See timeline.h. */
+#include "common/record/timeline.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "common/base/error.h"
+
+enum { PATH_CHARS = 1024 };
+
+void fb_timeline_row(const char *program, const struct fb_case *c,
+		     char row[FB_TIMELINE_ROW_CHARS])
+{
+	snprintf(row, FB_TIMELINE_ROW_CHARS, "%s %s %s %s %s", program, c->operation, c->engine,
+		 c->algorithm, c->variant);
+	for (char *at = row; *at; at++)
+		if (*at == '"' || *at == '\\' || *at == ',')
+			*at = ' ';
+}
+
+static int failed(const char *option, const char *path)
+{
+	return fb_error(FB_EIO, "--%s %s: %s", option, path, strerror(errno));
+}
+
+/* Opens for appending; *begun: the file was there. NULL (printed): it cannot be written. */
+static FILE *open_file(const char *option, const char *folder, const char *name, bool *begun)
+{
+	char path[PATH_CHARS];
+	struct stat st;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/%s", folder, name);
+	*begun = stat(path, &st) == 0 && st.st_size > 0;
+	f = fopen(path, "a");
+	if (!f)
+		(void)failed(option, path);
+	return f;
+}
+
+int fb_timeline_append(const char *option, const char *folder, const char *row,
+		       const struct fb_timeline_span *spans, size_t n, double zero_us,
+		       double clock_error_us)
+{
+	bool begun;
+	FILE *f = open_file(option, folder, "spans.csv", &begun);
+
+	if (!f)
+		return FB_EIO;
+	if (!begun)
+		fprintf(f, "lane,name,begin_us,end_us,rank,row,clock_error_us\n");
+	for (size_t k = 0; k < n; k++)
+		fprintf(f, "%s,%s,%.3f,%.3f,%d,%s,%.3f\n", spans[k].lane, spans[k].name,
+			spans[k].begin_us - zero_us, spans[k].end_us - zero_us, spans[k].rank, row,
+			clock_error_us);
+	if (fclose(f))
+		return failed(option, folder);
+	/* The array form of the format, which needs no closing bracket: rows can be appended. */
+	f = open_file(option, folder, "trace.json", &begun);
+	if (!f)
+		return FB_EIO;
+	for (size_t k = 0; k < n; k++)
+		fprintf(f, "%s{\"ph\":\"X\",\"pid\":\"%s\",\"tid\":\"%s\",\"name\":\"%s\","
+			"\"ts\":%.3f,\"dur\":%.3f}", begun || k ? ",\n" : "[\n", row,
+			spans[k].lane, spans[k].name, spans[k].begin_us - zero_us,
+			spans[k].end_us - spans[k].begin_us);
+	return fclose(f) ? failed(option, folder) : FB_OK;
+}

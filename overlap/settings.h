@@ -42,6 +42,7 @@ struct fb_overlap_settings {
 	/* hazards */
 	double delay_s;
 	uint64_t storage, input, late_ranks;
+	const char *storage_folder; /* NULL: the system's temporary one */
 	/* contention */
 	struct fb_sizes streams;
 	uint64_t repeats, collective;

@@ -196,7 +196,7 @@ static int open_run(struct fb_step_instance *i)
 		.places = i->places, .devices = i->devices, .datatype = i->key->datatype,
 		.element_bytes = i->build.element_bytes, .clock = s->session->clock,
 		.session = s->session, .yields = fb_step_crowded(i),
-		.polls = (unsigned)s->own->polls,
+		.polls = (unsigned)s->own->polls, .storage_folder = s->own->storage_folder,
 		.gpu = &s->collective->gpu, .graph = i->graph, .high = !s->own->priority,
 		.recaptures = mode & FB_MODE_RECAPTURE,
 		.blocking_streams = mode & FB_MODE_BLOCKING_STREAMS,

@@ -22,6 +22,7 @@ enum hazard {
 	ONE_LANE,     /* computing and communicating on one stream */
 	LATE_INPUT,
 	STORAGE,      /* a file is read beside the step */
+	CHECKPOINT,   /* parameters are copied to the host and written to a file beside it */
 	HAZARDS,
 };
 enum { MAIN, COMPUTE, COMMUNICATE, SIDE }; /* lanes; on a GPU the first is the stream of a graph */
@@ -32,6 +33,7 @@ static const char *const schedules[] = {
 	[PRINT] = "print", [LEGACY] = "legacy_stream", [PAGEABLE] = "pageable",
 	[COMMUNICATOR] = "communicator", [UNPINNED] = "unpinned", [ONE_CORE] = "one_core",
 	[ONE_LANE] = "one_lane", [LATE_INPUT] = "late_input", [STORAGE] = "storage",
+	[CHECKPOINT] = "checkpoint",
 	[HAZARDS] = NULL};
 static const unsigned modes[] = {[LEGACY] = FB_MODE_BLOCKING_STREAMS, [HAZARDS] = 0};
 
@@ -43,7 +45,10 @@ static const struct fb_option options[] = {
 	FB_OVERLAP_U64(late_ranks, "late-ranks", "0", 0, 1 << 20,
 		       "ranks whose input is late, the first ones; 0: all"),
 	FB_OVERLAP_U64(storage, "storage-bytes", "8M", 1, UINT64_C(1) << 34,
-		       "what is read from a file beside the step"),
+		       "what is read from a file beside the step, or written as a checkpoint"),
+	FB_OPTION_STRING(struct fb_overlap_settings, storage_folder, 0, "storage-folder", "FOLDER",
+			 NULL, NULL, "where that file is, as on a file system that is behind the "
+			 "same network; none given: the system's temporary folder"),
 	FB_OVERLAP_U64(input, "input-bytes", "4M", 4, UINT64_C(1) << 34,
 		       "input of a step, copied beside it"),
 	FB_OVERLAP_LAYERS("8", "equal layers of the model, a bucket each"),
@@ -91,8 +96,14 @@ static void begin(struct fb_dag *dag, const struct fb_build *b)
 	int task;
 
 	fb_dag_compute(dag, SIDE, "input", 0, input);
-	if (b->schedule == STORAGE) {
-		task = act(dag, SIDE, FB_HOST_READ_FILE, 0);
+	if (b->schedule == CHECKPOINT) {
+		fb_dag_compute(dag, SIDE, "checkpoint", 0,
+			       fb_work_pass(FB_WORK_COPY_OUT, fb_ceil_div(b->own->storage, F32)));
+		act(dag, SIDE, FB_HOST_WAIT_LANE, 0);
+	}
+	if (b->schedule == STORAGE || b->schedule == CHECKPOINT) {
+		task = act(dag, SIDE, b->schedule == STORAGE ? FB_HOST_READ_FILE
+							     : FB_HOST_WRITE_FILE, 0);
 		if (!dag->err)
 			dag->tasks[task].work.elements = b->own->storage;
 	}

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What the host does in a step, on processors and beside a GPU alike; see run.h. */
+#include <errno.h>
 #include <fcntl.h>
 #include <mpi.h>
 #include <pthread.h>
@@ -35,31 +36,60 @@ static int print(const struct fb_task *t)
 	return FB_OK;
 }
 
-/* Makes the file at first. What is in the page cache is given up, as a data set is larger. */
-static int read_file(const struct fb_task *t)
+/* A file without a name in the folder, which is gone with the process. -1: errno says why. */
+static int make_file(const char *folder)
+{
+	char path[4096];
+	int file;
+
+	snprintf(path, sizeof(path), "%s/fabricbench.XXXXXX", folder ? folder : P_tmpdir);
+	file = mkstemp(path);
+	if (file >= 0)
+		(void)unlink(path);
+	return file;
+}
+
+/* Whole chunks, until there are so many bytes. */
+static int fill(int file, const char *room, size_t bytes)
+{
+	for (size_t at = 0; at < bytes; at += CHUNK)
+		if (pwrite(file, room, CHUNK, (off_t)at) != CHUNK)
+			return fb_error(FB_EIO, "cannot write %zu bytes of a file: %s", bytes,
+					strerror(errno));
+	if (fsync(file))
+		return fb_error(FB_EIO, "fsync of a file: %s", strerror(errno));
+	return FB_OK;
+}
+
+/*
+ * Reads a file that it makes at first: what is in the page cache is given up, as a data set is
+ * larger. Or writes one anew, to the end, as a checkpoint has to be before training goes on.
+ */
+static int use_file(const struct fb_step_config *c, const struct fb_task *t)
 {
 	static int file = -1;
 	static char *room;
 	size_t bytes = (size_t)t->work.elements;
-	FILE *made = file < 0 ? tmpfile() : NULL;
+	bool writes = t->action == FB_HOST_WRITE_FILE, made = file < 0;
+	int err = FB_OK;
 
 	if (made) {
-		file = dup(fileno(made));
-		(void)fclose(made);
+		file = make_file(c->storage_folder);
 		room = calloc(1, CHUNK);
 	}
 	if (file < 0 || !room)
-		return fb_error(FB_EIO, "cannot make a temporary file to read");
-	for (size_t at = 0; made && at < bytes; at += CHUNK)
-		if (pwrite(file, room, CHUNK, (off_t)at) != CHUNK)
-			return fb_error(FB_EIO, "cannot fill a temporary file");
-	if (made)
-		(void)fsync(file);
-	(void)posix_fadvise(file, 0, 0, POSIX_FADV_DONTNEED);
-	for (size_t at = 0; at < bytes; at += CHUNK)
+		return fb_error(FB_EIO, "cannot make a file in %s: %s",
+				c->storage_folder ? c->storage_folder : P_tmpdir, strerror(errno));
+	if (writes && ftruncate(file, 0))
+		err = fb_error(FB_EIO, "cannot empty a file: %s", strerror(errno));
+	if (!err && (writes || made))
+		err = fill(file, room, bytes);
+	if (!writes)
+		(void)posix_fadvise(file, 0, 0, POSIX_FADV_DONTNEED);
+	for (size_t at = 0; at < bytes && !writes && !err; at += CHUNK)
 		if (pread(file, room, CHUNK, (off_t)at) < 0)
-			return fb_error(FB_EIO, "cannot read a temporary file");
-	return FB_OK;
+			err = fb_error(FB_EIO, "cannot read a file: %s", strerror(errno));
+	return err;
 }
 
 static int make_communicator(const struct fb_step_config *c)
@@ -102,7 +132,8 @@ int fb_step_act(const struct fb_step_config *config, const struct fb_task *task)
 	case FB_HOST_PRINT:
 		return print(task);
 	case FB_HOST_READ_FILE:
-		return read_file(task);
+	case FB_HOST_WRITE_FILE:
+		return use_file(config, task);
 	case FB_HOST_COMMUNICATOR:
 		return make_communicator(config);
 	case FB_HOST_SPREAD:

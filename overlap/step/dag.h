@@ -56,6 +56,7 @@ enum fb_host_action {
 	FB_HOST_LEGACY,      /* GPU: a copy of a byte on the legacy stream */
 	FB_HOST_PRINT,       /* writes a line */
 	FB_HOST_READ_FILE,   /* reads work.elements bytes of a file */
+	FB_HOST_WRITE_FILE,  /* writes as many to one, and waits until they are stored */
 	FB_HOST_COMMUNICATOR, /* makes one of all ranks; on a lane that communicates */
 	FB_HOST_SPREAD,      /* this thread may run on all processors */
 	FB_HOST_ONE_CORE,    /* on the first of its own only */

@@ -59,6 +59,7 @@ struct fb_step_config {
 	enum fb_datatype datatype;
 	const struct fb_clock *clock;
 	const struct fb_session *session; /* for the watchdog; NULL in tests */
+	const char *storage_folder; /* where files are made; NULL: the system's temporary one */
 	bool yields;          /* processors: there are more threads than processors */
 	unsigned polls;       /* processors: 0: a thread for each computing lane */
 	const struct fb_gpu *gpu; /* GPU: all below */

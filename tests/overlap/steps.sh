@@ -94,12 +94,12 @@ for family in $FB_MPIS; do
 	expect "hazards beside traffic" "$(cost | awk '$3 != ""' | wc -l)" 4
 	cost | awk '$1 == "late_input" && $2 < 1000 { bad++ } END { exit bad > 0 }' ||
 		fail "a late step beside traffic is shorter than 1 ms"
-	# Nine hazards that processors have; each but the careful step has a cost with its base.
+	# Ten hazards that processors have; each but the careful step has a cost with its base.
 	go "$family" 2 hazards --bytes 60000 --layers 3 --hidden 64 --tokens 4 --delay 1ms
-	expect "rows of hazards" "$(rows ',(ok|few),')" 18
+	expect "rows of hazards" "$(rows ',(ok|few),')" 20
 	expect "hazards of GPUs" "$(rows ',skipped,processors have neither streams')" 6
 	cost >"$FB_TMP/costs"
-	expect "costs" "$(awk '$3 != ""' "$FB_TMP/costs" | wc -l)" 16
+	expect "costs" "$(awk '$3 != ""' "$FB_TMP/costs" | wc -l)" 18
 	# Late by 1 ms is later by about that, however busy the machine is: naps are real time.
 	awk '$1 == "late_input" && $2 < 1000 { bad++ } END { exit bad > 0 }' "$FB_TMP/costs" ||
 		fail "a step that waits 1 ms is shorter: $(cat "$FB_TMP/costs")"
@@ -160,6 +160,18 @@ scripts/launch 1 "$FB_BUILD/bin/contention" "${small[@]}" --background 64K \
 expect "code of an algorithm that is none" "$?" 3
 holds "$FB_TMP/err" "background-force: 'rong' is not accepted"
 verdict steps_force
+
+# A checkpoint is written where the user says; nothing is left there.
+mkdir "$FB_TMP/storage"
+scripts/launch 1 "$FB_BUILD/bin/hazards" "${small[@]}" --engine host --schedule checkpoint \
+	--bytes 6000 --tokens 4 --storage-bytes 3M --storage-folder "$FB_TMP/storage" \
+	>"$FB_TMP/out" 2>"$FB_TMP/err" || fail "checkpoint: $(tail -n 3 "$FB_TMP/err")"
+expect "rows of checkpoint" "$(grep -cE ',checkpoint,.*,(ok|few),' "$FB_TMP/out")" 1
+expect "files left" "$(find "$FB_TMP/storage" -type f | wc -l)" 0
+scripts/launch 1 "$FB_BUILD/bin/hazards" "${small[@]}" --engine host --schedule checkpoint \
+	--bytes 6000 --tokens 4 --storage-folder "$FB_TMP/none" >"$FB_TMP/out" 2>"$FB_TMP/err"
+holds "$FB_TMP/err" "cannot make a file in $FB_TMP/none: No such file"
+verdict steps_checkpoint
 
 # A trace of a step: every rank's lanes, and spans that a figure can be made of.
 mkdir "$FB_TMP/trace"

@@ -30,10 +30,10 @@ do for [i = 2 : LANES] {
 }
 # Which row the lanes below are of, in a line without spans.
 do for [i = 1 : PANELS] {
-	set arrow 200 + i from graph 0, first PANEL_AT[i] - 0.5 to graph 1, first PANEL_AT[i] - 0.5 \
-		nohead linestyle 12 back
-	set label 200 + i substr(PANEL[i], 1, 110) at graph 0, first PANEL_AT[i] left offset 0.5, 0 \
-		font ",12" noenhanced textcolor rgb INK
+	set arrow 200 + i from graph 0, first PANEL_AT[i] - 0.5 \
+		to graph 1, first PANEL_AT[i] - 0.5 nohead linestyle 12 back
+	set label 200 + i substr(PANEL[i], 1, 110) at graph 0, first PANEL_AT[i] left \
+		offset 0.5, 0 font ",12" noenhanced textcolor rgb INK
 }
 scale = LENGTH > 2e6 ? 1e-6 : LENGTH > 2e3 ? 1e-3 : 1
 set xrange [0 : LENGTH > 0 ? LENGTH * scale : 1]

@@ -2,7 +2,8 @@
 /*
  * Spans on lanes over time, to see what overlaps with what and what waits. Lanes keep the order of
  * the file; spans of one lane that overlap each other are stacked. Lanes of each row that the spans
- * are of stand below a line that says which row it is.
+ * are of stand below a line that says which row it is. Names that differ in a number behind them
+ * have one colour.
  */
 #include "common/base/error.h"
 #include "scripts/tools/lib/gnuplot.h"
@@ -56,11 +57,22 @@ static int compare_names(const void *x, const void *y)
 	return strcmp(a->text, b->text);
 }
 
+/* Characters of a name without a blank and a number at its end: 10 of "all_reduce 3". */
+static int stem(const char *text)
+{
+	size_t all = strlen(text), n = all;
+
+	while (n && text[n - 1] >= '0' && text[n - 1] <= '9')
+		n--;
+	return (int)(n > 1 && n < all && text[n - 1] == ' ' ? n - 1 : all);
+}
+
 static size_t find_name(const struct timeline *t, const char *text)
 {
 	size_t i = 0;
 
-	while (i < t->names && strcmp(t->name[i].text, text))
+	while (i < t->names && (stem(t->name[i].text) != stem(text) ||
+				strncmp(t->name[i].text, text, (size_t)stem(text)) != 0))
 		i++;
 	return i;
 }
@@ -187,6 +199,7 @@ static void put_lanes(FILE *out, const struct timeline *t, size_t lines)
 static void put_figure(const struct fb_plot *plot, struct timeline *t)
 {
 	char machine[FB_PLOT_TITLE_CHARS], title[FB_PLOT_TITLE_CHARS], note[128] = "";
+	char name[FB_PLOT_NAME_CHARS];
 	const char *slash = strrchr(plot->path[0], '/');
 	FILE *out = plot->out;
 	size_t rows;
@@ -208,7 +221,8 @@ static void put_figure(const struct fb_plot *plot, struct timeline *t)
 	fprintf(out, "array PANEL[%zu]\narray PANEL_AT[%zu]\n", t->rows + 1, t->rows + 1);
 	for (size_t i = 0; i < t->names; i++) {
 		fprintf(out, "NAME[%zu] = ", i + 1);
-		fb_gnuplot_quote(out, t->name[i].text);
+		snprintf(name, sizeof(name), "%.*s", stem(t->name[i].text), t->name[i].text);
+		fb_gnuplot_quote(out, name);
 		fputc('\n', out);
 	}
 	put_lanes(out, t, rows);

@@ -26,6 +26,7 @@ const struct fb_column fb_step_columns[] = {
 	       "a graph"),
 	COLUMN("tokens", FB_COLUMN_U64, "", "tokens that a rank computes for"),
 	COLUMN("tokens_per_s", FB_COLUMN_F64, "1/s", "tokens of a step of all ranks over its time"),
+	COLUMN("tokens_per_s_rank", FB_COLUMN_F64, "1/s", "tokens_per_s over the ranks"),
 	COLUMN("compute_TFLOPS", FB_COLUMN_F64, "TFLOP/s", "of computing alone, on rank 0"),
 	COLUMN("bubble_share", FB_COLUMN_F64, "", "exposed_us over the step"),
 	COLUMN("bubble_theory", FB_COLUMN_F64, "",

@@ -123,8 +123,10 @@ for family in $FB_MPIS; do
 			if ($at["background_us"] > longer) longer = $at["background_us"]
 			ratio = $at["over_longer"] * longer / $at["median_us"]
 			if (!(ratio > 0.999 && ratio < 1.001)) bad++
+			ratio = $at["tokens_per_s_rank"] * 3 / $at["tokens_per_s"]
+			if (!(ratio > 0.999 && ratio < 1.001)) bad++
 		}
-		END { exit bad > 0 }' "$csv" || fail "over_longer is not over the longer one"
+		END { exit bad > 0 }' "$csv" || fail "a ratio is not that of its parts"
 	go "$family" 2 fsdp --bytes 60000 --layers 3 --hidden 64 --tokens 4 --prefetch 1 \
 		--background 64K --background-force recursive_doubling
 	expect "traffic of no such algorithm" \

@@ -45,6 +45,8 @@ same map map "$rows/one/all_reduce.csv" "$FB_TMP/two.csv"
 same scaling scaling "$rows/one/all_reduce.csv" "$FB_TMP/two.csv"
 count 1 scaling "$rows/one/all_reduce.csv" "$FB_TMP/two.csv"
 count 0 scaling "$rows/one"
+# Four ranks have 1.6 times the tokens a second of two: 0.8 times for each rank.
+same steps scaling steps.csv
 count 2 map "$rows/one"
 verdict plotdata_ranks
 

@@ -2,7 +2,8 @@
 /*
  * Time and efficiency against the number of ranks, for the smallest and for the largest size that
  * all numbers of ranks have: the one is made of steps, the other of bytes, and algorithms scale
- * differently in the two.
+ * differently in the two. Efficiency is the least possible time by the median; of steps of training
+ * it is the tokens of a rank in a second by those with the fewest ranks.
  */
 #include "common/base/error.h"
 #include "common/base/sizes.h"
@@ -30,6 +31,7 @@ struct scaling {
 	struct series *series;
 	size_t count;
 	bool library;
+	int tokens; /* number of the column tokens_per_s; -1: there is none */
 };
 
 /* The quickest cell of an algorithm (NULL: of the library) at a size, or NULL. */
@@ -111,10 +113,31 @@ static int compare_series(const void *x, const void *y)
 	return da < db ? -1 : da > db;
 }
 
+/* Tokens of a rank in a second; NAN: the row is no step. */
+static double rank_rate(const struct scaling *s, const struct fb_cell *cell)
+{
+	if (s->tokens < 0)
+		return (double)NAN;
+	return fb_cell_number(cell, (size_t)s->tokens) / fb_result_number(cell->row, "ranks");
+}
+
+/* Of a series at a size; *base: its rate with the fewest ranks, 0: there was none so far. */
+static double efficiency(const struct scaling *s, const struct fb_cell *cell, double *base)
+{
+	double rate = rank_rate(s, cell);
+
+	if (!(rate > 0))
+		return cell->bound_us / cell->us;
+	*base = *base > 0 ? *base : rate;
+	return rate / *base;
+}
+
 /* ranks, us, low, high, efficiency; a block for each series, of the one size, then the other. */
 static void put_block(FILE *out, const struct scaling *s, uint64_t bytes,
 		      const struct fb_cell *series)
 {
+	double base = 0;
+
 	for (size_t r = 0; r < s->rows; r++) {
 		const struct fb_cell *cell = quickest(s->row[r], bytes, series);
 
@@ -124,7 +147,7 @@ static void put_block(FILE *out, const struct scaling *s, uint64_t bytes,
 		fb_gnuplot_number(out, cell->us);
 		fb_gnuplot_number(out, isfinite(cell->low_us) ? cell->low_us : cell->us);
 		fb_gnuplot_number(out, isfinite(cell->high_us) ? cell->high_us : cell->us);
-		fb_gnuplot_number(out, cell->bound_us / cell->us);
+		fb_gnuplot_number(out, efficiency(s, cell, &base));
 		fputc('\n', out);
 	}
 	/* An empty block would not be counted. */
@@ -135,15 +158,16 @@ static void put_scaling(const struct fb_plot *plot, const struct scaling *s)
 {
 	size_t shown = s->count < FB_PLOT_SERIES ? s->count : FB_PLOT_SERIES;
 	char title[FB_TITLE_CHARS], whole[FB_TITLE_CHARS + 16];
-	char name[FB_PLOT_NAME_CHARS], note[160];
+	char name[FB_PLOT_NAME_CHARS], note[192];
 	FILE *out = plot->out;
 
 	fb_plot_cut_ranks(s->row[0], title, sizeof(title));
 	snprintf(whole, sizeof(whole), "%s: scaling", title);
 	snprintf(note, sizeof(note),
-		 "each algorithm with its quickest protocol; efficiency is the "
-		 "least possible time by the median; %zu more algorithms are not shown",
-		 s->count - shown);
+		 "each algorithm with its quickest protocol; efficiency is %s; %zu more algorithms "
+		 "are not shown", s->count && rank_rate(s, s->series[0].first) > 0
+		 ? "the tokens of a rank in a second by those with the fewest ranks"
+		 : "the least possible time by the median", s->count - shown);
 	if (s->count == shown)
 		*strrchr(note, ';') = '\0';
 	fb_plot_texts(plot, whole, note);
@@ -211,6 +235,7 @@ int fb_plot_scaling(const struct fb_plot *plot)
 	struct scaling s = {
 		.row = calloc(cells->nsections + 1, sizeof(*s.row)),
 		.series = calloc(cells->count + 1, sizeof(*s.series)),
+		.tokens = fb_results_column(plot->results, "tokens_per_s"),
 	};
 	size_t count = 0, picked;
 	int err = FB_OK;

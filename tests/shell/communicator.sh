@@ -114,11 +114,11 @@ if [ -x "$program" ]; then
 	export FB_FAKE_NCCL_MEET=$FB_TMP/meet.register FB_FAKE_NCCL_LOG=$FB_TMP/windows
 	mkdir "$FB_FAKE_NCCL_MEET"
 	wrong register register nccl 'creating communicators' "${nccl[@]:2}" \
-		--registration window --min-samples 1 --max-samples 1
+		--registration window
 	unset FB_FAKE_NCCL_MEET
 	rm "$FB_TMP"/windows.*
 	runs 2 "$program" "${nccl[@]}" --operation register,init --misuse offset \
-		--registration window --min-samples 1 --max-samples 1
+		--registration window
 	expect "offsets" "$(cat "$FB_TMP"/windows.* | awk '/^window/ { print $1, $2 }' | sort -u |
 		tr '\n' ' ')" 'window=2093056 1/2 window=2097152 0/2 '
 	holds "$FB_TMP/out" ',init,nccl,.*,skipped,nothing is registered here'

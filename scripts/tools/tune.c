@@ -31,6 +31,10 @@ static const struct fb_option table[] = {
 	STRING(cpu, 0, "cpu", "MODEL", "the processors, likewise"),
 	STRING(like, 0, "like", "NAME", "where it has no rule: the table of a machine like it"),
 	FB_OPTION_GROUP("What it says"),
+	FLAG(nccl_table, 0, "nccl-table", "instead the FB_NCCL_TABLE of NCCL's tuner plugin, from "
+	     "rows of engine nccl by --nccl-force (study nccl-map)"),
+	FLAG(nccl_env, 0, "nccl-env", "instead a script of exports of NCCL's variables with what "
+	     "each gains, from rows of a study with env (study nccl-env)"),
 	FB_OPTION_RATIO(struct fb_tune_settings, change, 0, "change", "2%", 0, 1,
 			"what a change between neighbouring sizes has to gain"),
 	STRING(without, 0, "without", "LIST", "algorithms and protocols to leave out"),
@@ -50,7 +54,8 @@ static const char description[] =
 	"Reads the result files of folders, or single files, and writes the tuning table of the "
 	"machine that they were measured on: for each operation of engines cuda, copy and host, "
 	"number of ranks, and size, which algorithm, protocol and shape is best. Programs use it "
-	"by --tuning FILE; tables in collectives/tuning/ are built in. COLUMN=VALUE takes only the "
+	"by --tuning FILE; tables in collectives/tuning/ are built in. With --nccl-table and "
+	"--nccl-env it writes what makes NCCL choose so in any job. COLUMN=VALUE takes only the "
 	"rows with one of these values.\n\n"
 	"Exit code: 0 good; 2 a row has wrong data; 3 the input cannot be used; 5 a row is a "
 	"fault. Then nothing is written.";
@@ -90,14 +95,14 @@ static void name_of(const char *model, char *name, size_t n)
 }
 
 /* The command that wrote it, and what the rows were measured with. */
-static void print_head(const struct fb_results *results, size_t rows, int argc, char **argv,
-		       FILE *out)
+static void print_head(const struct fb_results *results, const char *what, size_t rows, int argc,
+		       char **argv, FILE *out)
 {
 	static const char *const facts[] = {"nvidia.driver", "build.revision", "mpi.library"};
 	const char *first = NULL, *last = NULL;
 
-	fprintf(out, "# SPDX-License-Identifier: BSD-3-Clause\n#\n# Tuning table; "
-		"docs/tuning.md. Written by:\n#\n#\ttune");
+	fprintf(out, "# SPDX-License-Identifier: BSD-3-Clause\n#\n# %s; "
+		"docs/tuning.md. Written by:\n#\n#\ttune", what);
 	for (int i = 1; i < argc; i++)
 		fprintf(out, " %s%s%s", strpbrk(argv[i], " ;*") ? "'" : "", argv[i],
 			strpbrk(argv[i], " ;*") ? "'" : "");
@@ -112,9 +117,7 @@ static void print_head(const struct fb_results *results, size_t rows, int argc, 
 	for (size_t i = 0; i < sizeof(facts) / sizeof(facts[0]); i++)
 		if (fb_results_fact(results, facts[i]))
 			fprintf(out, "# %s: %s\n", facts[i], fb_results_fact(results, facts[i]));
-	fprintf(out, "#\n# rule engine operation ranks nodes transport in_place element from to  "
-		"asked_algorithm asked_protocol\n#      algorithm protocol channels threads "
-		"slot_bytes  # time, most above the best measured\n");
+	fprintf(out, "#\n");
 }
 
 static int print_machine(const struct fb_results *results, const struct fb_tune_settings *settings,
@@ -146,6 +149,9 @@ static int print_tables(const struct fb_results *results, const struct fb_tune_s
 	int err = FB_OK, kind = -1;
 	size_t n;
 
+	fprintf(out, "# rule engine operation ranks nodes transport in_place element from to  "
+		"asked_algorithm asked_protocol\n#      algorithm protocol channels threads "
+		"slot_bytes  # time, most above the best measured\n");
 	for (size_t i = 0; i < count && !err; i += n) {
 		struct fb_tune_family family = {.point = NULL};
 
@@ -163,16 +169,21 @@ static int print_tables(const struct fb_results *results, const struct fb_tune_s
 	return err;
 }
 
-/* What was written is read back first, so that no program is given what it would refuse. */
-static int write_table(const char *text, const char *output)
+/* A program's table is read first, so that no program is given what it would refuse. */
+static int check_table(const char *text)
 {
 	struct fb_tunings tunings = {.count = 0};
-	FILE *file;
 	int err = fb_tunings_parse(&tunings, text, "the table", stderr);
 
 	fb_tunings_free(&tunings);
-	if (err)
-		return err;
+	return err;
+}
+
+static int write_text(const char *text, const char *output)
+{
+	FILE *file;
+	int err = FB_OK;
+
 	file = output ? fopen(output, "w") : stdout;
 	if (!file)
 		return fb_error(FB_EINPUT, "--output %s: %s", output, strerror(errno));
@@ -200,19 +211,29 @@ static int tune(const struct fb_tune_settings *settings, char *const *paths, siz
 		err = fb_results_read(&results, paths[i]);
 	if (!err)
 		err = fb_cells_make(&cells, &results, NULL);
-	if (!err)
+	if (!err && !settings->nccl_env)
 		err = fb_tune_samples(&cells, settings, &sample, &count);
 	out = err ? NULL : open_memstream(&text, &length);
 	if (!err && !out)
 		err = fb_error(FB_ENOMEM, "out of memory for the table");
 	if (out) {
-		print_head(&results, count, argc, argv, out);
-		err = print_tables(&results, settings, sample, count, out);
+		print_head(&results, settings->nccl_env ? "Variables of NCCL"
+			   : settings->nccl_table ? "Table of NCCL's tuner plugin"
+						  : "Tuning table",
+			   settings->nccl_env ? results.count : count, argc, argv, out);
+		if (settings->nccl_env)
+			err = fb_tune_variables(&cells, settings, out);
+		else if (settings->nccl_table)
+			err = fb_tune_nccl(settings, sample, count, out);
+		else
+			err = print_tables(&results, settings, sample, count, out);
 		if (fclose(out) && !err)
 			err = fb_error(FB_ENOMEM, "out of memory for the table");
 	}
+	if (!err && !settings->nccl_env && !settings->nccl_table)
+		err = check_table(text);
 	if (!err)
-		err = write_table(text, settings->output);
+		err = write_text(text, settings->output);
 	free(text);
 	free(sample);
 	fb_cells_free(&cells);

@@ -160,6 +160,52 @@ expect "steps are nothing alone" "$("$bin/tune" "$work/steps" 2>&1)" \
 	"fabricbench: no row of engines cuda, copy or host with a time is left to make a table of"
 verdict tuning_overlapped
 
+# For NCCL itself: lines where a forced choice is better than NCCL's own, which is the rest.
+rows nccl <<-'END'
+	nccl library library 8 10
+	nccl ring ll 8 10.1
+	nccl tree ll 8 7
+	nccl library library 64 10
+	nccl ring ll 64 10.1
+	nccl tree ll 64 7.5
+	nccl library library 512 10
+	nccl ring ll 512 9.99
+	nccl tree ll 512 12
+	nccl library library 4096 20
+	nccl ring ll 4096 30
+	nccl tree ll 4096 0 - 1 skipped
+	nccl ring simple 4096 10 channels=4 4
+	nccl library library 4096 9 channels=4 4
+	nccl grouped library 4096 1
+	cuda ring ll 4096 1
+END
+sed -i 's/,registered,/,none,/' "$work/nccl/all_reduce.csv"
+"$bin/tune" "$work/nccl" --nccl-table >"$work/out" 2>"$work/err" || fail "$(cat "$work/err")"
+expect "a table of NCCL's" "$(grep -v '^#' "$work/out")" \
+	"allreduce 8 64 tree ll 0  # 7 us (NCCL's choice 10) to 7.5 us (NCCL's choice 10)
+allreduce 4096 4096 ring simple 4  # 10 us (NCCL's choice 20)"
+holds "$work/out" '^# For 2 ranks on 1 nodes: NCCL_TUNER_PLUGIN='
+rows variables <<-'END'
+	nccl library library 8 10
+	nccl library library 64 20
+	nccl library library 8 8 env.NCCL_MAX_CTAS=16;env.NCCL_MIN_CTAS=4
+	nccl library library 64 16 env.NCCL_MAX_CTAS=16;env.NCCL_MIN_CTAS=4
+	nccl library library 8 9 env.NCCL_NTHREADS=128
+	nccl library library 64 18 env.NCCL_NTHREADS=128
+	nccl library library 8 40 channels=2;env.NCCL_NTHREADS=256
+	nccl library library 8 10 env.OMP_NUM_THREADS=1
+END
+"$bin/tune" "$work/variables" --nccl-env >"$work/out" 2>"$work/err" || fail "$(cat "$work/err")"
+expect "variables" "$(sed -n 's/; surely.*//; /export/p' "$work/out")" \
+	"export NCCL_MAX_CTAS='16' NCCL_MIN_CTAS='4'  # 0.800 of the time without, mean of 2 cells \
+(0.800 to 0.800)
+# export NCCL_NTHREADS='128'  # 0.900 of the time without, mean of 2 cells (0.900 to 0.900)"
+expect "what they do in a shell" "$(. "$work/out" && echo "$NCCL_MAX_CTAS $NCCL_MIN_CTAS")" '16 4'
+"$bin/tune" "$work/variables" --nccl-env --change 30% >"$work/out"
+expect "none gains so much" "$(grep -c '^export' "$work/out")" 0
+holds "$work/out" 'No setting gains more than 30%'
+verdict tuning_nccl
+
 # refuses CODE PATTERN ARGUMENT...: one line on stderr, nothing on stdout, no file.
 refuses() {
 	"$bin/tune" "${@:3}" -o "$work/file" >"$work/out" 2>"$work/err"
@@ -182,6 +228,8 @@ refuses 3 "several machines, 'NVIDIA (Example|Other)' and" "$work/other" "$work/
 	"$work/kinds"
 refuses 3 'expected --gpu MODEL' "$work/unknown"
 refuses 3 "no column 'bites'" "$work/other" bites=3
+refuses 3 'no row of engine nccl with --nccl-force' "$work/other" --nccl-table
+refuses 3 'no rows of engine nccl that differ in variables' "$work/nccl" --nccl-env
 refuses 3 'No such file' "$work/missing"
 refuses 3 'no input'
 verdict tuning_refused

@@ -15,7 +15,7 @@ static const struct {
 	enum fb_machine kind;
 } engines[] = {
 	{"cuda", FB_MACHINE_GPU}, {"copy", FB_MACHINE_GPU}, {"auto", FB_MACHINE_GPU},
-	{"host", FB_MACHINE_CPU}};
+	{"nccl", FB_MACHINE_GPU}, {"host", FB_MACHINE_CPU}};
 
 enum { ENGINES = sizeof(engines) / sizeof(engines[0]), ITEM_CHARS = 128 };
 
@@ -81,13 +81,23 @@ static const char *collective_name(const char *name)
 	return NULL;
 }
 
-static int is_wanted(const struct fb_cell *cell, const struct fb_tune_settings *s, bool *wanted)
+/* Whether the cell has an engine and choices that a table of the wanted kind can name. */
+static bool can_name(const struct fb_cell *cell, const struct fb_tune_settings *s)
 {
-	*wanted = engine_of(fb_cell_text(cell, "engine")) < ENGINES &&
-		  !has(s->without, fb_cell_text(cell, "algorithm")) &&
+	if (s->nccl_table)
+		return fb_tune_nccl_takes(cell);
+	return engine_of(fb_cell_text(cell, "engine")) < ENGINES &&
+	       strcmp(fb_cell_text(cell, "algorithm"), "auto") &&
+	       strcmp(fb_cell_text(cell, "protocol"), "auto") && !fb_cell_is_library(cell);
+}
+
+int fb_tune_wants(const struct fb_cell *cell, const struct fb_tune_settings *settings,
+		  bool *wanted)
+{
+	const struct fb_tune_settings *s = settings;
+
+	*wanted = !has(s->without, fb_cell_text(cell, "algorithm")) &&
 		  !has(s->without, fb_cell_text(cell, "protocol")) &&
-		  strcmp(fb_cell_text(cell, "algorithm"), "auto") &&
-		  strcmp(fb_cell_text(cell, "protocol"), "auto") && !fb_cell_is_library(cell) &&
 		  is_step(cell) == (s->objective == FB_OVERLAPPED);
 	for (size_t i = 0; i < s->nfilters; i++) {
 		const char *values = NULL, *column = NULL;
@@ -241,8 +251,8 @@ int fb_tune_samples(const struct fb_cells *cells, const struct fb_tune_settings 
 		const struct fb_cell *cell = &cells->cell[i];
 		bool wanted = false;
 
-		err = is_wanted(cell, settings, &wanted);
-		if (err || !wanted)
+		err = fb_tune_wants(cell, settings, &wanted);
+		if (err || !wanted || !can_name(cell, settings))
 			continue;
 		err = judge(cell);
 		list[n].cell = cell;
@@ -261,8 +271,9 @@ int fb_tune_samples(const struct fb_cells *cells, const struct fb_tune_settings 
 		fb_warn("%zu rows have keys in variant that no rule can have, and are left out",
 			foreign);
 	if (!err && !times)
-		err = fb_error(FB_EINPUT, "no row of engines cuda, copy or host with a time is "
-			       "left to make a table of");
+		err = fb_error(FB_EINPUT, "no row of %s with a time is left to make a table of",
+			       settings->nccl_table ? "engine nccl with --nccl-force"
+						    : "engines cuda, copy or host");
 	if (err) {
 		free(list);
 		return err;

@@ -19,6 +19,7 @@ struct fb_tune_settings {
 	const char *without;          /* algorithms that are left out, a list; NULL: none */
 	double change;
 	int objective; /* enum fb_auto_objective of all rules */
+	bool nccl_table, nccl_env; /* what is written instead */
 	bool best_only, help, man, version;
 	/* Not options: COLUMN=VALUE,... among the arguments. */
 	char *const *filter;
@@ -89,6 +90,30 @@ void fb_tune_family_free(struct fb_tune_family *family);
 /* Writes the family's rules. 0 or FB_ENOMEM (printed). */
 int fb_tune_rules(const struct fb_tune_family *family, const struct fb_tune_settings *settings,
 		  FILE *out);
+
+/* Whether a table of NCCL's plugin can be made of the cell, or of its row as NCCL's own choice. */
+bool fb_tune_nccl_takes(const struct fb_cell *cell);
+
+/*
+ * Writes the table of NCCL's tuner plugin, from samples of cells that fb_tune_nccl_takes(). 0,
+ * FB_EINPUT (several numbers of ranks) or FB_ENOMEM, printed.
+ */
+int fb_tune_nccl(const struct fb_tune_settings *settings, const struct fb_tune_sample *sample,
+		 size_t count, FILE *out);
+
+/*
+ * Writes exports of NCCL's variables with what they gain. 0, FB_EINPUT (no such rows) or
+ * FB_ENOMEM, printed.
+ */
+int fb_tune_variables(const struct fb_cells *cells, const struct fb_tune_settings *settings,
+		      FILE *out);
+
+/*
+ * Whether the objective and the filters want the cell. 0, or FB_EINPUT (printed) for a filter with
+ * an unknown column.
+ */
+int fb_tune_wants(const struct fb_cell *cell, const struct fb_tune_settings *settings,
+		  bool *wanted);
 
 /* Whether the sample's engine works on GPUs, so that its rules belong to a table of that kind. */
 enum fb_machine fb_tune_kind(const struct fb_tune_sample *sample);

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What was measured of NCCL's variables (studies with `env`, keys env.NAME of `variant`), as a
+ * script of exports: the setting with the greatest gain is exported, the others stand beside it.
+ */
+#include "scripts/tools/tune/tune.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/error.h"
+#include "scripts/tools/lib/report.h"
+
+enum { TEXT_CHARS = 512 };
+
+/* Variables that were set together, and the cells with them by the same cells without. */
+struct setting {
+	char text[TEXT_CHARS]; /* "NCCL_MIN_CTAS=4;NCCL_MAX_CTAS=16" */
+	double log_sum, least, most;
+	size_t n, faster, slower; /* surely so: intervals apart */
+};
+
+struct list {
+	struct setting *item;
+	size_t count;
+};
+
+/* Splits a cell's variant into its variables and the rest. False: it is too long. */
+static bool split(const struct fb_cell *cell, char set[TEXT_CHARS], char rest[TEXT_CHARS])
+{
+	const char *variant = fb_cell_text(cell, "variant");
+	struct fb_span_text name, value;
+
+	*set = *rest = '\0';
+	while (fb_variant_next(&variant, &name, &value)) {
+		bool variable = name.length > 4 && !strncmp(name.text, "env.", 4);
+		char *text = variable ? set : rest;
+		size_t used = strlen(text), skipped = variable ? 4 : 0;
+
+		if (used + name.length + value.length + 3 > TEXT_CHARS)
+			return false;
+		snprintf(text + used, TEXT_CHARS - used, "%s%.*s=%.*s", used ? ";" : "",
+			 (int)(name.length - skipped), name.text + skipped, (int)value.length,
+			 value.text);
+	}
+	return true;
+}
+
+/* Whether two cells are the same experiment but for their variants. */
+static bool alike(const struct fb_cell *a, const struct fb_cell *b)
+{
+	if (a->bytes != b->bytes)
+		return false;
+	for (size_t i = 0; i < fb_columns_count; i++)
+		if (fb_columns[i].kind == FB_COLUMN_KEY && strcmp(fb_columns[i].name, "variant") &&
+		    strcmp(fb_result_field(a->row, i), fb_result_field(b->row, i)))
+			return false;
+	return true;
+}
+
+/* The cell without variables; NULL: there is none with a time. */
+static const struct fb_cell *base_of(const struct fb_cells *cells, const struct fb_cell *cell,
+				     const char *rest)
+{
+	char set[TEXT_CHARS], other[TEXT_CHARS];
+
+	for (size_t i = 0; i < cells->count; i++) {
+		const struct fb_cell *base = &cells->cell[i];
+
+		if (fb_cell_has_time(base) && alike(cell, base) && split(base, set, other) &&
+		    !*set && !strcmp(rest, other))
+			return base;
+	}
+	return NULL;
+}
+
+static struct setting *setting_of(struct list *list, const char *text)
+{
+	struct setting *larger;
+
+	for (size_t i = 0; i < list->count; i++)
+		if (!strcmp(list->item[i].text, text))
+			return &list->item[i];
+	larger = realloc(list->item, (list->count + 1) * sizeof(*larger));
+	if (!larger)
+		return NULL;
+	list->item = larger;
+	larger += list->count++;
+	*larger = (struct setting){.least = INFINITY, .most = -INFINITY};
+	snprintf(larger->text, sizeof(larger->text), "%s", text);
+	return larger;
+}
+
+static int add(struct list *list, const struct fb_cells *cells, const struct fb_cell *cell)
+{
+	char set[TEXT_CHARS], rest[TEXT_CHARS];
+	const struct fb_cell *base;
+	struct setting *setting;
+	struct fb_ratio ratio;
+
+	if (!split(cell, set, rest) || strncmp(set, "NCCL_", 5))
+		return FB_OK;
+	base = base_of(cells, cell, rest);
+	if (!base)
+		return FB_OK;
+	setting = setting_of(list, set);
+	if (!setting)
+		return fb_error(FB_ENOMEM, "out of memory for variables");
+	ratio = fb_cell_ratio(cell, base);
+	setting->n++;
+	setting->log_sum += log(ratio.value);
+	setting->least = fmin(setting->least, ratio.value);
+	setting->most = fmax(setting->most, ratio.value);
+	setting->faster += ratio.high < 1;
+	setting->slower += ratio.low > 1;
+	return FB_OK;
+}
+
+static double mean(const struct setting *s)
+{
+	return exp(s->log_sum / (double)s->n);
+}
+
+static int best_first(const void *a, const void *b)
+{
+	double x = mean(a), y = mean(b);
+
+	return x < y ? -1 : x > y ? 1 : strcmp(((const struct setting *)a)->text,
+					       ((const struct setting *)b)->text);
+}
+
+/* "export A='1' B='2'  # 0.912 of the time, ..." */
+static void print_setting(const struct setting *s, bool chosen, FILE *out)
+{
+	fprintf(out, "%sexport", chosen ? "" : "# ");
+	for (const char *at = s->text; *at; at += *at == ';') {
+		size_t name = strcspn(at, "="), whole = strcspn(at, ";");
+
+		fprintf(out, " %.*s='%.*s'", (int)name, at, (int)(whole - name - 1),
+			at + name + 1);
+		at += whole;
+	}
+	fprintf(out, "  # %.3f of the time without, mean of %zu cells (%.3f to %.3f); surely "
+		"quicker in %zu, slower in %zu\n", mean(s), s->n, s->least, s->most, s->faster,
+		s->slower);
+}
+
+int fb_tune_variables(const struct fb_cells *cells, const struct fb_tune_settings *settings,
+		      FILE *out)
+{
+	struct list list = {.count = 0};
+	int err = FB_OK;
+
+	for (size_t i = 0; i < cells->count && !err; i++) {
+		bool wanted = false;
+
+		if (strcmp(fb_cell_text(&cells->cell[i], "engine"), "nccl"))
+			continue;
+		err = fb_tune_wants(&cells->cell[i], settings, &wanted);
+		if (!err && wanted && fb_cell_has_time(&cells->cell[i]))
+			err = add(&list, cells, &cells->cell[i]);
+	}
+	if (!err && !list.count)
+		err = fb_error(FB_EINPUT, "no rows of engine nccl that differ in variables "
+			       "NCCL_... alone: expected results of a study with `env`, as "
+			       "nccl-env");
+	if (list.count)
+		qsort(list.item, list.count, sizeof(*list.item), best_first);
+	for (size_t i = 0; i < list.count && !err; i++) {
+		const struct setting *s = &list.item[i];
+		bool gains = mean(s) < 1 - settings->change && s->faster;
+
+		if (i == 1)
+			fprintf(out, "#\n# Measured too, each alone: gains of several need not add "
+				"up.\n");
+		else if (!i && !gains)
+			fprintf(out, "# No setting gains more than %.3g%%.\n",
+				100 * settings->change);
+		print_setting(s, i == 0 && gains, out);
+	}
+	free(list.item);
+	return err;
+}

@@ -39,6 +39,12 @@ static void read_list(const char *list, uint64_t *word, unsigned long bits)
 	}
 }
 
+void fb_cpus_parse(const char *list, struct fb_cpus *cpus)
+{
+	memset(cpus, 0, sizeof(*cpus));
+	read_list(list, cpus->word, FB_NUMA_CPUS);
+}
+
 /* The file of a node, FB_LINE_CHARS of it. */
 static bool read_of(const char *root, int node, const char *file, char *line)
 {
@@ -79,7 +85,7 @@ void fb_numa_read(struct fb_numa *numa, const char *root)
 		if (!node->online)
 			continue;
 		if (read_of(root, i, "cpulist", line))
-			read_list(line, node->cpus.word, FB_NUMA_CPUS);
+			fb_cpus_parse(line, &node->cpus);
 		if (read_of(root, i, "distance", line))
 			read_distances(numa, i, line);
 		snprintf(path, sizeof(path), "/sys/devices/system/node/node%d/meminfo", i);

@@ -48,6 +48,9 @@ int fb_numa_far(const struct fb_numa *numa, int node);
 /* Free huge pages of that size of a node. Reads as fb_numa_read does. */
 uint64_t fb_numa_huge_pages(const char *root, int node, size_t page_bytes);
 
+/* The set of which the kernel's files say "0-3,8". What does not look so ends the list. Pure. */
+void fb_cpus_parse(const char *list, struct fb_cpus *cpus);
+
 /* Processors in the set. */
 int fb_cpus_count(const struct fb_cpus *cpus);
 

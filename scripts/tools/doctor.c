@@ -116,8 +116,7 @@ static int run(void *values, char **words, size_t count)
 		fb_error(FB_EINPUT, "%zu folders: expected one results folder; see --help", count);
 		return FB_EXIT_INPUT;
 	}
-	snprintf(path, sizeof(path), "%s/environment.csv", words[0]);
-	err = fb_node_facts_read(&facts, path);
+	err = fb_node_facts_read(&facts, words[0]);
 	if (!err) {
 		fb_doctor_rules(&facts, &findings);
 		err = read_rates(words[0], settings->least, &findings);

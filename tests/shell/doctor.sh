@@ -70,6 +70,32 @@ expect "differences" "$(grep -c 'nodes are alike' "$FB_TMP/out")" 1
 holds "$FB_TMP/out" '^2 nodes: '
 verdict doctor_nodes
 
+# Two ranks of n1 on the processors of the other's GPU, and on one each; n2 is as it should be.
+bound=(run,,,numa.node0.cpus,0-3 run,,,numa.node1.cpus,4-7
+	run,,,gpu.0000:0a:00.0.numa_node,0 run,,,gpu.0000:0b:00.0.numa_node,1)
+gpus=(rank,n1,0,program.all_reduce.0.rank.gpu,"0 at 0000:0A:00.0"
+	rank,n1,1,program.all_reduce.0.rank.gpu,"1 at 0000:0B:00.0"
+	rank,n2,2,program.all_reduce.0.rank.gpu,"0 at 0000:0A:00.0"
+	rank,n2,3,program.all_reduce.0.rank.gpu,"1 at 0000:0B:00.0")
+facts "${bound[@]}" rank,n1,0,bind.cpus,4 rank,n1,1,bind.cpus,2 rank,n2,2,bind.cpus,0-3 \
+	rank,n2,3,bind.cpus,4-7 "${gpus[@]}"
+judged 0 --all
+holds "$FB_TMP/out" '^doubt  n1: ranks run near their GPU'
+holds "$FB_TMP/out" 'found   2 of 2 ranks do not: rank 0 runs on processors 4, its GPU 0 at 0000:0A:00.0'
+holds "$FB_TMP/out" '^good   n2: ranks run near their GPU'
+holds "$FB_TMP/out" 'found   1 rank on 1 processor .4.'
+expect "far ranks" "$(tail -n 1 "$FB_TMP/out")" "2 nodes: 3 checks good, 3 in doubt, 0 bad"
+# What only the folder of the rates knows; three ranks of one set.
+facts "${bound[@]}" run,,,bind.cpus,0-3 run,,,run.ranks,3 run,,,run.nodes,1
+mkdir -p "$folder/rates"
+printf '%s\n' scope,host,rank,key,value "${gpus[0]}" run,,,bind.cpus,7 \
+	>"$folder/rates/environment.csv"
+judged 0 --all
+holds "$FB_TMP/out" 'found   3 ranks on 4 processors .0-3.'
+holds "$FB_TMP/out" '^good   n1: ranks run near their GPU'
+rm -r "$folder/rates"
+verdict doctor_bind
+
 facts run,,,cpu.count,2
 . tests/shell/lib_rows.sh
 rows_to "$folder/all_reduce.csv" efficiency

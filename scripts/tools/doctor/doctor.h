@@ -12,9 +12,11 @@ enum { FB_FINDING_CHARS = 160 };
 
 struct fb_node_fact {
 	char *host; /* "": all of them */
+	long rank;  /* -1: all of the host's */
 	char *key, *value;
 };
 
+/* Sorted by key, host and rank. */
 struct fb_node_facts {
 	struct fb_node_fact *item;
 	size_t count;
@@ -37,15 +39,50 @@ struct fb_findings {
 
 void fb_findings_add(struct fb_findings *findings, const struct fb_finding *finding);
 
+/* What a rule asks, and what it says where the answer is no. */
+struct fb_check {
+	enum fb_level level; /* then */
+	const char *check, *wanted, *advice;
+};
+
+/* Adds a verdict on a host; the rest says what was found, as printf does. */
+void fb_findings_judge(struct fb_findings *findings, const struct fb_check *check,
+		       const char *host, bool good, const char *fmt, ...)
+	__attribute__((format(printf, 5, 6)));
+
 /*
- * Reads the facts of an environment.csv, those of ranks as their host's. Returns 0, FB_EINPUT or
- * FB_ENOMEM (printed). Freed by fb_node_facts_free, also after an error.
+ * Reads the facts of the environment.csv of a folder; those that it lacks from that of the folder
+ * rates/ in it, whose program loads more libraries and opens GPUs. A launch's "rank.gpu" is under
+ * that key. Returns 0, FB_EINPUT or FB_ENOMEM (printed). Freed by fb_node_facts_free, also after
+ * an error.
  */
-int fb_node_facts_read(struct fb_node_facts *facts, const char *path);
+int fb_node_facts_read(struct fb_node_facts *facts, const char *folder);
 void fb_node_facts_free(struct fb_node_facts *facts);
 
-/* The value of a key on a host, or of all hosts; NULL: it is not known. */
+/* The value of a key on a host (of its first rank), or of all hosts; NULL: it is not known. */
 const char *fb_node_fact(const struct fb_node_facts *facts, const char *host, const char *key);
+
+/* The same of a rank, where it has one of its own. */
+const char *fb_rank_fact(const struct fb_node_facts *facts, const char *host, long rank,
+			 const char *key);
+
+/* Whether this is the first fact of its key, and of those the first of its host. */
+bool fb_fact_opens_key(const struct fb_node_facts *facts, const struct fb_node_fact *fact);
+bool fb_fact_opens_host(const struct fb_node_facts *facts, const struct fb_node_fact *fact);
+
+/* One rule that is more than a fact's value. It is called for each fact. */
+typedef void (*fb_judge_fn)(const struct fb_node_facts *facts, const struct fb_node_fact *fact,
+			    struct fb_findings *findings);
+
+/* RDMA devices and their ports (ports.c). */
+void fb_judge_gids(const struct fb_node_facts *facts, const struct fb_node_fact *fact,
+		   struct fb_findings *findings);
+
+/* Where ranks run (bind.c). */
+void fb_judge_near_gpu(const struct fb_node_facts *facts, const struct fb_node_fact *fact,
+		       struct fb_findings *findings);
+void fb_judge_processors(const struct fb_node_facts *facts, const struct fb_node_fact *fact,
+			 struct fb_findings *findings);
 
 /* Judges the facts by all rules, and which facts differ between nodes though they should not. */
 void fb_doctor_rules(const struct fb_node_facts *facts, struct fb_findings *findings);

@@ -159,46 +159,15 @@ static void judge(const struct rule *r, const struct fb_node_fact *fact,
 static void judge_sockets(const struct fb_node_facts *facts, const struct fb_node_fact *fact,
 			  struct fb_findings *findings)
 {
+	static const struct fb_check check = {
+		FB_LEVEL_BAD, "threads x sockets is within NCCL's limit", "64 or less",
+		"NCCL takes fewer than were asked for: lower NCCL_SOCKET_NTHREADS or "
+		"NCCL_NSOCKS_PERTHREAD"};
 	const char *each = fb_node_fact(facts, fact->host, "variable.NCCL_NSOCKS_PERTHREAD");
 	double product = strtod(fact->value, NULL) * (each ? strtod(each, NULL) : 1);
-	struct fb_finding f = {
-		.level = product > 64 ? FB_LEVEL_BAD : FB_LEVEL_GOOD,
-		.check = "threads x sockets is within NCCL's limit", .host = fact->host,
-		.wanted = "64 or less",
-		.advice = "NCCL takes fewer than were asked for: lower NCCL_SOCKET_NTHREADS or "
-			  "NCCL_NSOCKS_PERTHREAD"};
 
-	if (strcmp(fact->key, "variable.NCCL_SOCKET_NTHREADS"))
-		return;
-	snprintf(f.found, sizeof(f.found), "%.0f", product);
-	fb_findings_add(findings, &f);
-}
-
-/* RoCE without a GID of version 2 is not routed. */
-static void judge_gids(const struct fb_node_facts *facts, const struct fb_node_fact *fact,
-		       struct fb_findings *findings)
-{
-	struct fb_finding f = {
-		.level = FB_LEVEL_GOOD, .check = "RoCE port has a GID of version 2",
-		.host = fact->host, .wanted = "1 or more",
-		.advice = "in a container the host's GIDs may not be visible: check "
-			  "/sys/class/infiniband/*/ports/*/gids and the network namespace mode "
-			  "(rdma system show)"};
-	char key[FB_FINDING_CHARS];
-	const char *layer;
-	size_t stem = strlen(fact->key);
-	int second = 0;
-
-	if (fnmatch("infiniband.*.gids", fact->key, 0))
-		return;
-	snprintf(key, sizeof(key), "%.*slink_layer", (int)(stem - strlen("gids")), fact->key);
-	layer = fb_node_fact(facts, fact->host, key);
-	if (!layer || strcmp(layer, "Ethernet"))
-		return;
-	if (sscanf(fact->value, "RoCE v2 %d", &second) != 1 || !second)
-		f.level = FB_LEVEL_BAD;
-	snprintf(f.found, sizeof(f.found), "%.70s: %.80s", fact->key, fact->value);
-	fb_findings_add(findings, &f);
+	if (!strcmp(fact->key, "variable.NCCL_SOCKET_NTHREADS"))
+		fb_findings_judge(findings, &check, fact->host, product <= 64, "%.0f", product);
 }
 
 /* A node with RDMA devices and GPUs should let the first reach the second's memory. */
@@ -206,86 +175,93 @@ static void judge_peer_memory(const struct fb_node_facts *facts, const struct fb
 			      struct fb_findings *findings)
 {
 	static const char *const modules[] = {"module.nvidia_peermem", "module.nv_peer_mem"};
-	struct fb_finding f = {
-		.level = FB_LEVEL_DOUBT, .check = "RDMA devices reach GPU memory",
-		.host = fact->host, .found = "neither nvidia_peermem nor an open driver",
-		.wanted = "one of them",
-		.advice = "network data pass through host memory: modprobe nvidia_peermem, or the "
-			  "open kernel modules, which export GPU memory by dma-buf"};
-	const char *driver = fb_node_fact(facts, fact->host, "nvidia.driver");
+	static const struct fb_check check = {
+		FB_LEVEL_DOUBT, "RDMA devices reach GPU memory", "one of them",
+		"network data pass through host memory: modprobe nvidia_peermem, or the "
+		"open kernel modules, which export GPU memory by dma-buf"};
+	const char *driver = fb_node_fact(facts, fact->host, "nvidia.driver"), *by = NULL;
 
 	if (strcmp(fact->key, "device.infiniband") || !driver)
 		return;
 	if (strstr(driver, "Open Kernel Module"))
-		snprintf(f.found, sizeof(f.found), "open kernel modules");
+		by = "open kernel modules";
 	for (size_t i = 0; i < sizeof(modules) / sizeof(modules[0]); i++)
 		if (fb_node_fact(facts, fact->host, modules[i]))
-			snprintf(f.found, sizeof(f.found), "%s", modules[i]);
-	if (strncmp(f.found, "neither", strlen("neither")))
-		f.level = FB_LEVEL_GOOD;
-	fb_findings_add(findings, &f);
+			by = modules[i];
+	fb_findings_judge(findings, &check, fact->host, by, "%s",
+			  by ? by : "neither nvidia_peermem nor an open driver");
 }
 
 static void judge_load(const struct fb_node_facts *facts, const struct fb_node_fact *fact,
 		       struct fb_findings *findings)
 {
+	static const struct fb_check check = {
+		FB_LEVEL_DOUBT, "node is idle", "a load of a tenth of the processors, or less",
+		"what else runs shares processors, memory and links: end it before measuring"};
 	const char *count = fb_node_fact(facts, fact->host, "cpu.count");
 	double processors = count ? strtod(count, NULL) : 0, load = strtod(fact->value, NULL);
-	struct fb_finding f = {
-		.level = load > processors / 10 + 1 ? FB_LEVEL_DOUBT : FB_LEVEL_GOOD,
-		.check = "node is idle", .host = fact->host,
-		.advice = "what else runs shares processors, memory and links: end it before "
-			  "measuring"};
 
-	if (strcmp(fact->key, "host.load_average") || processors < 1)
-		return;
-	snprintf(f.found, sizeof(f.found), "load %.2f of %.0f processors", load, processors);
-	snprintf(f.wanted, sizeof(f.wanted), "%.1f or less", processors / 10 + 1);
-	fb_findings_add(findings, &f);
+	if (!strcmp(fact->key, "host.load_average") && processors >= 1)
+		fb_findings_judge(findings, &check, fact->host, load <= processors / 10 + 1,
+				  "load %.2f of %.0f processors", load, processors);
 }
 
 /* A fact that is a node's own is not the same on all of them. Once for each key. */
-static void judge_alike(const struct fb_node_facts *facts, size_t index,
+static void judge_alike(const struct fb_node_facts *facts, const struct fb_node_fact *fact,
 			struct fb_findings *findings)
 {
-	const struct fb_node_fact *fact = &facts->item[index];
-	struct fb_finding f = {.level = FB_LEVEL_DOUBT, .check = "nodes are alike", .host = "",
-			       .wanted = "the same on all nodes",
-			       .advice = "a collective is as fast as its slowest member, and "
-					 "versions that differ fail in strange ways"};
-	bool listed = false;
-	size_t used, have = 0;
+	static const struct fb_check check = {
+		FB_LEVEL_DOUBT, "nodes are alike", "the same on all nodes",
+		"a collective is as fast as its slowest member, and versions that differ fail in "
+		"strange ways"};
+	const struct fb_node_fact *end = facts->item + facts->count;
+	char text[FB_FINDING_CHARS] = "";
+	size_t used = 0, hosts = 0;
+	bool listed = false, differ = false;
 
-	for (size_t i = 0; i < facts->count; i++)
-		have += *facts->item[i].host && !strcmp(facts->item[i].key, fact->key);
 	for (size_t i = 0; i < sizeof(alike) / sizeof(alike[0]); i++)
 		listed |= !fnmatch(alike[i], fact->key, 0);
-	for (size_t i = 0; i < index; i++)
-		listed &= strcmp(facts->item[i].key, fact->key) != 0 || !*facts->item[i].host;
-	/* What one node alone has, as an interface of a random name, differs from nothing. */
-	if (!listed || !*fact->host || have < 2)
+	if (!listed || !fb_fact_opens_key(facts, fact))
 		return;
-	used = (size_t)snprintf(f.found, sizeof(f.found), "%.60s:", fact->key);
-	for (size_t i = 0; i < facts->count && used < sizeof(f.found) - 1; i++)
-		if (*facts->item[i].host && !strcmp(facts->item[i].key, fact->key))
-			used += (size_t)snprintf(f.found + used, sizeof(f.found) - used,
-						 " %.24s %.40s;", facts->item[i].host,
-						 facts->item[i].value);
-	fb_findings_add(findings, &f);
+	for (const struct fb_node_fact *f = fact; f < end && !strcmp(f->key, fact->key); f++) {
+		if (!*f->host || !fb_fact_opens_host(facts, f))
+			continue;
+		hosts++;
+		differ |= strcmp(f->value, fact->value) != 0;
+		if (used < sizeof(text))
+			used += (size_t)snprintf(text + used, sizeof(text) - used,
+						 " %.24s %.40s;", f->host, f->value);
+	}
+	/* What one node alone has, as an interface of a random name, differs from nothing. */
+	if (hosts > 1 && (differ || fact->rank < 0))
+		fb_findings_judge(findings, &check, "", false, "%.60s:%s", fact->key, text);
 }
+
+/* Ranks of a host that have the same value are judged by the first of them. */
+static bool was_judged(const struct fb_node_facts *facts, const struct fb_node_fact *fact)
+{
+	for (const struct fb_node_fact *f = fact; !fb_fact_opens_host(facts, f);)
+		if (!strcmp((--f)->value, fact->value))
+			return true;
+	return false;
+}
+
+static const fb_judge_fn judges[] = {
+	judge_sockets, fb_judge_gids, judge_peer_memory, judge_load, judge_alike,
+	fb_judge_near_gpu, fb_judge_processors,
+};
 
 void fb_doctor_rules(const struct fb_node_facts *facts, struct fb_findings *findings)
 {
 	for (size_t i = 0; i < facts->count; i++) {
 		const struct fb_node_fact *fact = &facts->item[i];
 
+		if (was_judged(facts, fact))
+			continue;
 		for (size_t r = 0; r < sizeof(rules) / sizeof(rules[0]); r++)
 			if (!fnmatch(rules[r].key, fact->key, 0))
 				judge(&rules[r], fact, findings);
-		judge_sockets(facts, fact, findings);
-		judge_gids(facts, fact, findings);
-		judge_peer_memory(facts, fact, findings);
-		judge_load(facts, fact, findings);
-		judge_alike(facts, i, findings);
+		for (size_t j = 0; j < sizeof(judges) / sizeof(judges[0]); j++)
+			judges[j](facts, fact, findings);
 	}
 }

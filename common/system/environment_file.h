@@ -39,4 +39,11 @@ typedef void (*fb_visit_fn)(struct fb_facts *facts, const char *root, const char
 			    const char *name);
 void fb_visit_folder(struct fb_facts *facts, const char *root, const char *path, fb_visit_fn visit);
 
+/*
+ * Adds "PREFIX.interrupts_near" of a PCI device's folder: "12 of 16" interrupts go to processors of
+ * its NUMA node only. Nothing where either is not known.
+ */
+void fb_facts_add_interrupts(struct fb_facts *facts, const char *prefix, const char *root,
+			     const char *device);
+
 #endif

@@ -28,7 +28,7 @@ static const struct {
 	{"libhwloc", true},   {"libibverbs", false},  {"libmlx5", false},   {"libmpi", true},
 	{"libnccl", true},    {"libnixl", true},      {"libnuma", false},   {"libnvidia-ml", false},
 	{"libnvshmem", true}, {"libopen-pal", false}, {"libpmi", true},	    {"librdmacm", false},
-	{"libucp", true},     {"libucs", false},      {"libuct", true},
+	{"libsharp", true},   {"libucp", true},	      {"libucs", false},    {"libuct", true},
 };
 
 static bool is_listed(const char *stem)

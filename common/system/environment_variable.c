@@ -14,10 +14,13 @@ enum { KEY_CHARS = 256 };
 
 /* Names that begin so are recorded ... */
 static const char *const listed[] = {
-	"CUDA_",	   "FB_",	   "FI_",	   "GOMP_",	     "KMP_",
-	"LD_LIBRARY_PATH", "LD_PRELOAD",   "MPICH_",	   "MPIR_CVAR_",     "NCCL_",
-	"NIXL_",	   "NVSHMEM_",	   "OMPI_MCA_",	   "OMP_",	     "SLURM_CPUS",
-	"SLURM_JOB_",	   "SLURM_NNODES", "SLURM_NTASKS", "SLURM_TOPOLOGY", "UCX_",
+	"APPTAINER_CONTAINER", "CUDA_",		   "FB_",	      "FI_",
+	"GOMP_",	       "KMP_",		   "LD_LIBRARY_PATH", "LD_PRELOAD",
+	"MPICH_",	       "MPIR_CVAR_",	   "NCCL_",	      "NIXL_",
+	"NVIDIA_VISIBLE_",     "NVSHMEM_",	   "OMPI_MCA_",	      "OMP_",
+	"PCIDEVICE_",	       "SHARP_",	   "SLURM_CONTAINER", "SLURM_CPUS",
+	"SLURM_JOB_",	       "SLURM_NNODES",	   "SLURM_NTASKS",    "SLURM_TOPOLOGY",
+	"UCX_",
 };
 
 /* ... but for these: a launcher's own state, and who started the job. */

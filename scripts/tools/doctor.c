@@ -17,7 +17,7 @@
 
 struct settings {
 	bool all;
-	double least;
+	double least, expect_rate;
 };
 
 #define FLAG(field, short_, name, help) FB_OPTION_FLAG(struct settings, field, short_, name, help)
@@ -27,6 +27,8 @@ static const struct fb_option table[] = {
 	FLAG(all, 'a', "all", "what is good, too"),
 	FB_OPTION_RATIO(struct settings, least, 0, "least", "30%", 1e-3, 1,
 			"share of the bound that a rate has to reach"),
+	FB_OPTION_DOUBLE(struct settings, expect_rate, 0, "expect-rate", "N", "0", 0, 1e6,
+			 "Gbit/s that every active RDMA port has to have; 0: not known"),
 	FB_OPTION_END,
 };
 
@@ -117,6 +119,7 @@ static int run(void *values, char **words, size_t count)
 		return FB_EXIT_INPUT;
 	}
 	err = fb_node_facts_read(&facts, words[0]);
+	facts.least_Gbps = settings->expect_rate;
 	if (!err) {
 		fb_doctor_rules(&facts, &findings);
 		err = read_rates(words[0], settings->least, &findings);

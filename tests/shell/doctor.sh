@@ -71,17 +71,18 @@ holds "$FB_TMP/out" '^2 nodes: '
 verdict doctor_nodes
 
 # Two ranks of n1 on the processors of the other's GPU, and on one each; n2 is as it should be.
-bound=(run,,,numa.node0.cpus,0-3 run,,,numa.node1.cpus,4-7
-	run,,,gpu.0000:0a:00.0.numa_node,0 run,,,gpu.0000:0b:00.0.numa_node,1)
-gpus=(rank,n1,0,program.all_reduce.0.rank.gpu,"0 at 0000:0A:00.0"
-	rank,n1,1,program.all_reduce.0.rank.gpu,"1 at 0000:0B:00.0"
-	rank,n2,2,program.all_reduce.0.rank.gpu,"0 at 0000:0A:00.0"
-	rank,n2,3,program.all_reduce.0.rank.gpu,"1 at 0000:0B:00.0")
-facts "${bound[@]}" rank,n1,0,bind.cpus,4 rank,n1,1,bind.cpus,2 rank,n2,2,bind.cpus,0-3 \
+bound=("run,,,numa.node0.cpus,0-3" "run,,,numa.node1.cpus,4-7"
+	"run,,,gpu.0000:0a:00.0.numa_node,0" "run,,,gpu.0000:0b:00.0.numa_node,1")
+gpus=("rank,n1,0,program.all_reduce.0.rank.gpu,0 at 0000:0A:00.0"
+	"rank,n1,1,program.all_reduce.0.rank.gpu,1 at 0000:0B:00.0"
+	"rank,n2,2,program.all_reduce.0.rank.gpu,0 at 0000:0A:00.0"
+	"rank,n2,3,program.all_reduce.0.rank.gpu,1 at 0000:0B:00.0")
+facts "${bound[@]}" rank,n1,0,bind.cpus,4 rank,n1,1,bind.cpus,2 \
+	rank,n2,2,bind.cpus,0-3 \
 	rank,n2,3,bind.cpus,4-7 "${gpus[@]}"
 judged 0 --all
 holds "$FB_TMP/out" '^doubt  n1: ranks run near their GPU'
-holds "$FB_TMP/out" 'found   2 of 2 ranks do not: rank 0 runs on processors 4, its GPU 0 at 0000:0A:00.0'
+holds "$FB_TMP/out" 'found   2 of 2 ranks do not: rank 0 runs on processors 4, its GPU 0 at'
 holds "$FB_TMP/out" '^good   n2: ranks run near their GPU'
 holds "$FB_TMP/out" 'found   1 rank on 1 processor .4.'
 expect "far ranks" "$(tail -n 1 "$FB_TMP/out")" "2 nodes: 3 checks good, 3 in doubt, 0 bad"
@@ -95,6 +96,125 @@ holds "$FB_TMP/out" 'found   3 ranks on 4 processors .0-3.'
 holds "$FB_TMP/out" '^good   n1: ranks run near their GPU'
 rm -r "$folder/rates"
 verdict doctor_bind
+
+# finds LEVEL CHECK FOUND LINE...: of these facts one check says this. "none": it says nothing.
+finds() {
+	local level=$1 check=$2 found=$3 got
+
+	shift 3
+	facts run,,,cpu.model,some "$@"
+	"$doctor" --all "$folder" >"$FB_TMP/out" 2>&1
+	got=$(sed -nE "s/^(good|doubt|bad)  *(n[0-9]: )?$check\$/\1/p" "$FB_TMP/out" |
+		sort -u | paste -sd,)
+	expect "$check" "${got:-none}" "$level"
+	[ -z "$found" ] || holds "$FB_TMP/out" "$found"
+}
+
+other=infiniband.mlx5_1.port1
+pair=("run,,,$ports.state,4: ACTIVE" "run,,,$other.state,4: ACTIVE"
+	"run,,,$ports.link_layer,InfiniBand" "run,,,$other.link_layer,InfiniBand")
+faster="RDMA port is as fast as the node's others"
+finds doubt,good "$faster" "port1.rate: 200 Gb/sec, fastest 400" "${pair[@]}" \
+	 "run,,,$ports.rate,200 Gb/sec" "run,,,$other.rate,400 Gb/sec"
+finds good "$faster" '' "${pair[@]}" \
+	"run,,,$ports.rate,200 Gb/sec" "run,,,$other.rate,400 Gb/sec" \
+	"run,,,infiniband.mlx5_0.type,MT4123" "run,,,infiniband.mlx5_1.type,MT4129"
+judged 1 --expect-rate 400
+holds "$FB_TMP/out" 'found   infiniband.mlx5_0.port1.rate: 200 Gb/sec, expected 400'
+judged 0 --expect-rate 200
+
+devices=("run,,,gpu.0000:0a:00.0.numa_node,0"
+	"run,,,gpu.0000:0a:00.0.pci_path,pci0000:00/0000:00:01.0/0000:08:00.0/0000:0a:00.0"
+	"run,,,infiniband.mlx5_0.pci_path,pci0000:00/0000:00:01.0/0000:09:00.0/0000:0b:00.0"
+	"run,,,infiniband.mlx5_0.numa_node,0" "run,,,infiniband.mlx5_1.numa_node,1"
+	"run,,,infiniband.mlx5_1.pci_path,pci0000:80/0000:80:01.0/0000:81:00.0")
+near="GPU has an active adapter near it"
+finds good "$near" 'gpu.0000:0a:00.0: nearest mlx5_0, behind one PCIe switch; active mlx5_0' \
+	"${pair[@]}" "${devices[@]}"
+finds doubt "$near" 'active mlx5_1, on another NUMA node' "${devices[@]}" \
+	"run,,,$ports.state,1: DOWN" "${pair[1]}"
+finds none "$near" '' "${devices[@]}" "run,,,$ports.state,1: DOWN"
+
+finds good "origin of the RDMA driver" 'mlx5_core is of the kernel' \
+	"run,,,module.mlx5_core.origin,the kernel"
+finds none "origin of the RDMA driver" '' "run,,,module.mlx5_ib,loaded"
+finds bad "RDMA device may be opened" 'Permission denied' \
+	"run,,,infiniband.mlx5_0.device_file,uverbs0: Permission denied"
+finds good "RDMA device may be opened" '' "run,,,infiniband.mlx5_0.device_file,uverbs0: opens"
+finds doubt "interrupts go to the device's NUMA node" 'interrupts_near: 7 of 16' \
+	"run,,,infiniband.mlx5_0.interrupts_near,7 of 16"
+finds good "interrupts go to the device's NUMA node" '' \
+	"run,,,network.eth0.interrupts_near,8 of 16"
+
+roce=("run,,,$ports.state,4: ACTIVE" "run,,,$ports.link_layer,Ethernet"
+	"run,,,$ports.interfaces,eth2 eth2.7")
+lossless="RoCE port has flow control or congestion marks"
+finds doubt "$lossless" 'eth2: priorities with PFC none, with ECN none to send' "${roce[@]}" \
+	"run,,,network.eth2.pfc,none" "run,,,network.eth2.ecn_sender,none"
+finds good "$lossless" '' "${roce[@]}" "run,,,network.eth2.pfc,3"
+finds good "$lossless" '' "${roce[@]}" "run,,,network.eth2.ecn_sender,3" \
+	"run,,,network.eth2.ecn_receiver,3"
+finds none "$lossless" '' "${roce[@]}"
+finds none "$lossless" '' "${pair[@]}" "run,,,network.eth2.pfc,none"
+verdict doctor_ports
+
+up=("run,,,network.eth0.state,up" "run,,,network.eth1.state,up"
+	"run,,,network.eth0.speed_Mbps,10000" "run,,,network.eth1.speed_Mbps,400000")
+subnets="each interface has a subnet of its own"
+finds doubt,good "$subnets" 'eth0 and eth1 are in 10.0.0.0/16' "${up[@]}" \
+	"run,,,network.eth0.subnets,10.0.0.0/16" "run,,,network.eth1.subnets,fd00::/64 10.0.0.0/16"
+finds good "$subnets" '' "${up[@]}" "run,,,network.eth0.subnets,10.0.0.0/16" \
+	"run,,,network.eth1.subnets,10.1.0.0/16" "run,,,network.eth3.subnets,10.0.0.0/16"
+same="RoCE interfaces of one name share a subnet"
+finds doubt "$same" 'eth2: n1 is in 10.0.0.0/16, n2 in 10.1.0.0/16' "${roce[@]}" \
+	node,n1,,network.eth2.subnets,10.0.0.0/16 node,n2,,network.eth2.subnets,10.1.0.0/16
+finds good "$same" '' "${roce[@]}" run,,,network.eth2.subnets,10.0.0.0/16
+finds none "$same" '' "${roce[@]}" node,n1,,network.eth2.subnets,10.0.0.0/31 \
+	node,n2,,network.eth2.subnets,10.0.0.2/31
+finds none "$same" '' "${roce[@]}" node,n1,,network.eth0.subnets,10.0.0.0/16 \
+	node,n2,,network.eth0.subnets,10.1.0.0/16
+slow="NCCL's sockets take the fastest interface"
+finds doubt "$slow" 'NCCL_SOCKET_IFNAME=eth0: 10000 Mbit/s, the fastest has 400000' "${up[@]}" \
+	"run,,,variable.NCCL_SOCKET_IFNAME,eth0"
+finds good "$slow" '' "${up[@]}" "run,,,variable.NCCL_SOCKET_IFNAME,=eth1"
+finds good "$slow" '' "${up[@]}" "run,,,variable.NCCL_SOCKET_IFNAME,\"^eth0,lo\""
+finds none "$slow" '' "${up[@]}" "${pair[@]}" "run,,,variable.NCCL_SOCKET_IFNAME,eth0"
+finds bad "NCCL_SOCKET_IFNAME names an interface" '' "${up[@]}" \
+	"run,,,variable.NCCL_SOCKET_IFNAME,=eth"
+verdict doctor_networks
+
+pod=("run,,,container.engine,kubernetes" "run,,,nvidia.driver,580")
+resource="pod with GPUs has an RDMA resource"
+finds doubt "$resource" 'no RDMA device, no PCIDEVICE variable' "${pod[@]}"
+finds good "$resource" 'PCIDEVICE_NVIDIA_COM_VF' "${pod[@]}" run,,,device.infiniband,there \
+	"run,,,variable.PCIDEVICE_NVIDIA_COM_VF,0000:0b:00.1"
+finds none "$resource" '' "run,,,container.engine,none found" "run,,,nvidia.driver,580"
+virtual=("run,,,infiniband.mlx5_0.function,virtual" "run,,,device.infiniband_namespaces,exclusive")
+finds bad "virtual function has a GID" 'others 0; network namespaces are exclusive' \
+	"${virtual[@]}" "run,,,$ports.gids,\"RoCE v2 0, others 0\""
+finds good "virtual function has a GID" '' "${virtual[@]}" \
+	"run,,,$ports.gids,\"RoCE v2 1, others 1\""
+finds none "virtual function has a GID" '' "run,,,$ports.gids,\"RoCE v2 0, others 0\""
+verdict doctor_pods
+
+finds doubt "one NCCL is loaded" '/opt/torch/libnccl.so.2 and /usr/lib/libnccl.so.2' \
+	run,,,library.libnccl.path,/opt/torch/libnccl.so.2 \
+	run,,,library.libnccl.2.path,/usr/lib/libnccl.so.2
+finds good "one NCCL is loaded" '' run,,,library.libnccl.path,/usr/lib/libnccl.so.2
+sharp="reduction in the network has what it needs"
+finds doubt "$sharp" 'no plugin, libsharp, no daemon' run,,,variable.NCCL_COLLNET_ENABLE,1 \
+	run,,,library.libsharp_coll.path,/opt/libsharp_coll.so.5
+finds good "$sharp" 'plugin, libsharp, a daemon' run,,,variable.NCCL_COLLNET_ENABLE,1 \
+	run,,,library.libsharp_coll.path,/opt/libsharp_coll.so.5 run,,,daemon.sharpd,running \
+	run,,,library.libnccl-net.path,/opt/libnccl-net.so
+finds none "$sharp" '' run,,,variable.NCCL_COLLNET_ENABLE,0
+host=("run,,,container.engine,none found" "run,,,device.nvswitch,there")
+finds bad "fabric manager runs" '' "${host[@]}"
+finds good "fabric manager runs" '' "${host[@]}" run,,,daemon.nv-fabricmanager,running
+finds none "fabric manager runs" '' run,,,container.engine,docker run,,,device.nvswitch,there
+finds bad "NCCL_P2P_DISABLE is not left on" "1 .from a file of NCCL's." \
+	run,,,nccl.conf.NCCL_P2P_DISABLE,1
+verdict doctor_libraries
 
 facts run,,,cpu.count,2
 . tests/shell/lib_rows.sh

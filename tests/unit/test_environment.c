@@ -24,7 +24,8 @@ static const struct {
 	{"/proc/self/cgroup", "0::/job/7\n"},
 	{"/proc/1/cgroup", "0::/kubepods/pod1\n"},
 	{"/proc/driver/nvidia/version", "NVRM version: NVIDIA UNIX 550.1\nGCC version: 12\n"},
-	{"/proc/driver/nvidia/gpus/0000:01:00.0/information", "Model: \t Big GPU\nIRQ: 1\n"},
+	{"/proc/driver/nvidia/gpus/0000:01:00.0/information",
+	 "Model: \t Big GPU\nIRQ: 1\nVideo BIOS: \t 96.00.1\nGPU Firmware: \t 570.1\n"},
 	{"/proc/sys/kernel/numa_balancing", "1\n"},
 	{"/sys/fs/cgroup/cpu.max", "max 100000\n"},
 	{"/sys/fs/cgroup/job/7/cpu.max", "200000 100000\n"},
@@ -57,6 +58,43 @@ static const struct {
 	{"/sys/class/infiniband/mlx5_0/device/current_link_width", "8\n"},
 	{"/sys/class/infiniband/mlx5_0/device/max_link_width", "16\n"},
 	{"/sys/module/ib_uverbs/refcnt", "2\n"},
+	{"/sys/module/ib_core/parameters/netns_mode", "N\n"},
+	{"/sys/module/mlx5_core/version", "24.10-1.1.4\n"},
+	{"/sys/module/mlx_compat/version", "x\n"},
+	{"/sys/class/infiniband/mlx5_0/ports/1/gid_attrs/ndevs/0", "eth2\n"},
+	{"/sys/class/infiniband/mlx5_0/ports/1/gid_attrs/ndevs/1", "eth2.7\n"},
+	{"/sys/class/infiniband/mlx5_0/ports/1/lid", "0x11\n"},
+	{"/sys/class/infiniband/mlx5_0/ports/1/sm_lid", "0x1\n"},
+	{"/sys/class/infiniband/mlx5_0/ports/1/pkeys/0", "0xffff\n"},
+	{"/sys/class/infiniband/mlx5_0/tc/1/traffic_class", "Global tclass=106\n"},
+	{"/sys/kernel/config/rdma_cm/mlx5_0/ports/1/default_roce_tos", "106\n"},
+	{"/sys/class/infiniband/mlx5_0/device/infiniband_verbs/uverbs0/dev", "231:192\n"},
+	{"/dev/infiniband/uverbs0", ""},
+	{"/sys/class/infiniband/mlx5_0/device/physfn/vendor", "0x15b3\n"},
+	{"/sys/class/infiniband/mlx5_0/device/numa_node", "1\n"},
+	{"/sys/class/infiniband/mlx5_0/device/msi_irqs/31", "msix\n"},
+	{"/sys/class/infiniband/mlx5_0/device/msi_irqs/32", "msix\n"},
+	{"/sys/class/infiniband/mlx5_0/device/msi_irqs/33", "msix\n"},
+	{"/sys/class/infiniband/mlx5_0/device/msi_irqs/34", "msix\n"},
+	{"/proc/irq/31/effective_affinity_list", "5\n"},
+	{"/proc/irq/32/effective_affinity_list", "3\n"},
+	{"/proc/irq/33/effective_affinity_list", "\n"},
+	{"/proc/irq/33/smp_affinity_list", "3-4\n"},
+	{"/sys/devices/pci0000:00/0000:00:01.0/0000:02:00.0/infiniband_verbs/uverbs1/dev", "1:2\n"},
+	{"/sys/devices/pci0000:00/0000:00:01.0/0000:02:00.0/sriov_numvfs", "4\n"},
+	{"/sys/class/infiniband/mlx5_1/fw_ver", "28.39.1002\n"},
+	{"/sys/class/net/eth2/ecn/roce_np/enable/0", "0\n"},
+	{"/sys/class/net/eth2/ecn/roce_np/enable/3", "1\n"},
+	{"/sys/class/net/eth2/ecn/roce_np/enable/5", "1\n"},
+	{"/sys/class/net/eth2/ecn/roce_rp/enable/3", "0\n"},
+	{"/var/run/secrets/kubernetes.io/serviceaccount/namespace", "jobs"},
+	{"/dev/nvidia-nvswitchctl", ""},
+	{"/proc/71/comm", "sharpd\n"},
+	{"/proc/72/comm", "nv-fabricmanage\n"},
+	{"/proc/73/comm", "bash\n"},
+	{"/run/.containerenv", "engine=\"podman-5\"\nimage=\"some/image:1\"\n"},
+	{"/etc/nccl.conf", "# site\nNCCL_IB_TC=106\nNCCL_ALGO=Ring\nNCCL_DEBUG=WARN\n"},
+	{"/home/me/.nccl.conf", "NCCL_ALGO=Tree\nOTHER=hidden\nNCCL_TOKEN=hidden\n"},
 	{"/proc/sys/net/ipv4/ip_local_port_range", "32768\t60999\n"},
 	{"/sys/class/net/eth0/mtu", "9000\n"},
 	{"/sys/class/net/eth0/speed", "100000\n"},
@@ -99,7 +137,40 @@ static const struct {
 	{"infiniband.mlx5_0.port2.rate", NULL},
 	{"infiniband.mlx5_0.port1.gids", "RoCE v2 1, others 1"},
 	{"infiniband.mlx5_0.pci_lanes", "8 of 16"},
-	{"device.infiniband", "missing"},
+	{"device.infiniband", "there"},
+	{"device.infiniband_namespaces", "exclusive"},
+	{"module.mlx5_core.origin", "the vendor's package 24.10-1.1.4"},
+	{"infiniband.mlx5_0.port1.interfaces", "eth2 eth2.7"},
+	{"infiniband.mlx5_0.port1.lid", "0x11"},
+	{"infiniband.mlx5_0.port1.sm_lid", "0x1"},
+	{"infiniband.mlx5_0.port1.pkey", "0xffff"},
+	{"infiniband.mlx5_0.port1.subnet_prefix", "fe80:0000:0000:0000"},
+	{"infiniband.mlx5_0.port1.traffic_class", "Global tclass=106"},
+	{"infiniband.mlx5_0.port1.cm_type_of_service", "106"},
+	{"infiniband.mlx5_0.device_file", "uverbs0: opens"},
+	{"infiniband.mlx5_1.device_file", "uverbs1: No such file or directory"},
+	{"infiniband.mlx5_0.function", "virtual"},
+	{"infiniband.mlx5_1.function", "physical, with 4 virtual ones"},
+	{"infiniband.mlx5_0.interrupts_near", "1 of 3"},
+	{"infiniband.mlx5_1.interrupts_near", NULL},
+	{"infiniband.mlx5_0.pci_path", NULL},
+	{"infiniband.mlx5_1.pci_path", "pci0000:00/0000:00:01.0/0000:02:00.0"},
+	{"network.eth2.ecn_receiver", "3,5"},
+	{"network.eth2.ecn_sender", "none"},
+	{"network.eth0.ecn_sender", NULL},
+	{"device.nvswitch", "there"},
+	{"daemon.sharpd", "running"},
+	{"daemon.nv-fabricmanager", "running"},
+	{"daemon.opensm", NULL},
+	{"container.image", "some/image:1"},
+	{"nccl.conf_files", "~/.nccl.conf, /etc/nccl.conf"},
+	{"nccl.conf.NCCL_ALGO", "Tree"},
+	{"nccl.conf.NCCL_IB_TC", "106"},
+	{"nccl.conf.NCCL_DEBUG", NULL},
+	{"nccl.conf.NCCL_TOKEN", "(withheld)"},
+	{"nccl.conf.OTHER", NULL},
+	{"gpu.0000:01:00.0.vbios", "96.00.1"},
+	{"gpu.0000:01:00.0.firmware", "570.1"},
 	{"module.ib_uverbs", "loaded"},
 	{"module.nvidia_peermem", NULL},
 	{"network.port_range", "32768 60999"},
@@ -123,7 +194,15 @@ static void test_machine(const char *root)
 		snprintf(path, sizeof(path), "%s%s", root, files[i].path);
 		example_write(path, files[i].text);
 	}
+	/* The kernel has a link where an adapter's device is. */
+	snprintf(path, sizeof(path), "%s/sys/class/infiniband/mlx5_1/device", root);
+	CHECK_INT(symlink("../../../devices/pci0000:00/0000:00:01.0/0000:02:00.0", path), 0);
+	unsetenv("NCCL_CONF_FILE");
+	setenv("HOME", "/home/me", 1);
+	setenv("NCCL_DEBUG", "INFO", 1);
 	fb_environment_collect(&facts, root);
+	setenv("NCCL_CONF_FILE", "/etc/nccl.conf", 1);
+	setenv("FB_IMAGE", "registry/image:2", 1);
 	CHECK(!facts.failed);
 	for (size_t i = 0; i < sizeof(facts_of_machine) / sizeof(facts_of_machine[0]); i++) {
 		const char *got = fb_facts_get(&facts, facts_of_machine[i].key);
@@ -134,6 +213,14 @@ static void test_machine(const char *root)
 			printf("\t%s: got '%s'\n", facts_of_machine[i].key, got ? got : "(none)");
 	}
 	fb_facts_free(&facts);
+	fb_environment_collect(&facts, root);
+	CHECK_STR(fb_facts_get(&facts, "nccl.conf_files"), "NCCL_CONF_FILE, /etc/nccl.conf");
+	CHECK_STR(fb_facts_get(&facts, "nccl.conf.NCCL_ALGO"), "Ring");
+	CHECK_STR(fb_facts_get(&facts, "container.image"), "registry/image:2");
+	fb_facts_free(&facts);
+	unsetenv("NCCL_CONF_FILE");
+	unsetenv("NCCL_DEBUG");
+	unsetenv("FB_IMAGE");
 	snprintf(path, sizeof(path), "%s/nothing", root);
 	fb_environment_collect(&facts, path);
 	CHECK(!facts.failed);

@@ -39,8 +39,8 @@ static bool overlap(const char *some, const char *others)
 }
 
 /* One verdict for a host: its first rank that is far from its GPU, and how many are. */
-void fb_judge_near_gpu(const struct fb_node_facts *facts, const struct fb_node_fact *fact,
-		       struct fb_findings *findings)
+static void judge_near_gpu(const struct fb_node_facts *facts, const struct fb_node_fact *fact,
+			   struct fb_findings *findings)
 {
 	static const struct fb_check check = {
 		FB_LEVEL_DOUBT, "ranks run near their GPU", "processors of the GPU's NUMA node",
@@ -73,7 +73,8 @@ void fb_judge_near_gpu(const struct fb_node_facts *facts, const struct fb_node_f
 	if (far)
 		fb_findings_judge(findings, &check, fact->host, false,
 				  "%zu of %zu ranks do not: rank %ld runs on processors %.40s, its "
-				  "GPU %.32s is at node %d", wrong, known, far->rank < 0 ? 0 : far->rank,
+				  "GPU %.32s is at node %d", wrong, known,
+				  far->rank < 0 ? 0 : far->rank,
 				  fb_rank_fact(facts, far->host, far->rank, "bind.cpus"),
 				  far->value, far_node);
 	else if (known)
@@ -103,8 +104,8 @@ static size_t sharers(const struct fb_node_facts *facts, const struct fb_node_fa
 	return n;
 }
 
-void fb_judge_processors(const struct fb_node_facts *facts, const struct fb_node_fact *fact,
-			 struct fb_findings *findings)
+static void judge_processors(const struct fb_node_facts *facts, const struct fb_node_fact *fact,
+			     struct fb_findings *findings)
 {
 	static const struct fb_check check = {
 		FB_LEVEL_DOUBT, "each rank has processors enough",
@@ -124,3 +125,5 @@ void fb_judge_processors(const struct fb_node_facts *facts, const struct fb_node
 			  "%zu rank%s on %zu processor%s (%.60s)", ranks, ranks == 1 ? "" : "s",
 			  processors, processors == 1 ? "" : "s", fact->value);
 }
+
+const fb_judge_fn fb_judges_of_ranks[] = {judge_near_gpu, judge_processors, NULL};

@@ -14,6 +14,7 @@ struct fb_node_fact {
 	char *host; /* "": all of them */
 	long rank;  /* -1: all of the host's */
 	char *key, *value;
+	bool of_file; /* a variable that NCCL takes from one of its files */
 };
 
 /* Sorted by key, host and rank. */
@@ -21,6 +22,7 @@ struct fb_node_facts {
 	struct fb_node_fact *item;
 	size_t count;
 	size_t hosts; /* that have a fact of their own, at least 1 */
+	double least_Gbps; /* what the user says RDMA ports have; 0: nothing */
 };
 
 /* One verdict; texts are borrowed from the facts and the rules, but for `found` and `wanted`. */
@@ -74,15 +76,18 @@ bool fb_fact_opens_host(const struct fb_node_facts *facts, const struct fb_node_
 typedef void (*fb_judge_fn)(const struct fb_node_facts *facts, const struct fb_node_fact *fact,
 			    struct fb_findings *findings);
 
-/* RDMA devices and their ports (ports.c). */
-void fb_judge_gids(const struct fb_node_facts *facts, const struct fb_node_fact *fact,
-		   struct fb_findings *findings);
+/* The next fact behind `after` (NULL: the first) that is the host's or everyone's; fnmatch(3). */
+const struct fb_node_fact *fb_next_fact(const struct fb_node_facts *facts,
+					const struct fb_node_fact *after, const char *host,
+					const char *pattern);
 
-/* Where ranks run (bind.c). */
-void fb_judge_near_gpu(const struct fb_node_facts *facts, const struct fb_node_fact *fact,
-		       struct fb_findings *findings);
-void fb_judge_processors(const struct fb_node_facts *facts, const struct fb_node_fact *fact,
-			 struct fb_findings *findings);
+/* Whether that fact of a host, or of everyone, is known and has this text in it. */
+bool fb_fact_has(const struct fb_node_facts *facts, const char *host, const char *key,
+		 const char *text);
+
+/* Each ends in NULL. */
+extern const fb_judge_fn fb_judges_of_ports[], fb_judges_of_networks[], fb_judges_of_ranks[],
+	fb_judges_of_libraries[];
 
 /* Judges the facts by all rules, and which facts differ between nodes though they should not. */
 void fb_doctor_rules(const struct fb_node_facts *facts, struct fb_findings *findings);

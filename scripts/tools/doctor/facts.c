@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The facts of an environment.csv; see doctor.h. */
+#include <fnmatch.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -68,6 +70,8 @@ static int add(void *arg, const struct fb_record *record)
 {
 	struct fb_node_facts *facts = arg;
 	struct fb_node_fact *more, *fact;
+	static const char conf[] = "nccl.conf.";
+	char variable[128];
 	const char *key;
 
 	if (record->number == 1 || record->count < COLUMNS)
@@ -75,6 +79,11 @@ static int add(void *arg, const struct fb_record *record)
 	key = key_of(record->field[KEY]);
 	if (!key)
 		return FB_OK;
+	/* Only what is no variable already is such a fact. */
+	if (!strncmp(key, conf, strlen(conf))) {
+		snprintf(variable, sizeof(variable), "variable.%s", key + strlen(conf));
+		key = variable;
+	}
 	more = realloc(facts->item, (facts->count + 1) * sizeof(*more));
 	if (!more)
 		return fb_error(FB_ENOMEM, "out of memory for facts");
@@ -84,6 +93,7 @@ static int add(void *arg, const struct fb_record *record)
 	fact->rank = *record->field[RANK] ? strtol(record->field[RANK], NULL, 10) : -1;
 	fact->key = strdup(key);
 	fact->value = strdup(record->field[VALUE]);
+	fact->of_file = key == variable;
 	return fact->host && fact->key && fact->value
 		       ? FB_OK : fb_error(FB_ENOMEM, "out of memory for facts");
 }
@@ -199,6 +209,33 @@ bool fb_fact_opens_key(const struct fb_node_facts *facts, const struct fb_node_f
 bool fb_fact_opens_host(const struct fb_node_facts *facts, const struct fb_node_fact *fact)
 {
 	return fb_fact_opens_key(facts, fact) || strcmp(fact[-1].host, fact->host) != 0;
+}
+
+const struct fb_node_fact *fb_next_fact(const struct fb_node_facts *facts,
+					const struct fb_node_fact *after, const char *host,
+					const char *pattern)
+{
+	size_t known = strcspn(pattern, "*?["), i;
+	char prefix[64];
+
+	snprintf(prefix, sizeof(prefix), "%.*s", (int)known, pattern);
+	i = after ? (size_t)(after - facts->item) + 1 : find(facts, prefix, "", LONG_MIN);
+	for (; i < facts->count && !strncmp(facts->item[i].key, prefix, strlen(prefix)); i++) {
+		const struct fb_node_fact *fact = &facts->item[i];
+
+		if ((!*fact->host || !strcmp(fact->host, host)) &&
+		    !fnmatch(pattern, fact->key, 0))
+			return fact;
+	}
+	return NULL;
+}
+
+bool fb_fact_has(const struct fb_node_facts *facts, const char *host, const char *key,
+		 const char *text)
+{
+	const char *value = fb_node_fact(facts, host, key);
+
+	return value && strstr(value, text);
 }
 
 void fb_findings_add(struct fb_findings *findings, const struct fb_finding *finding)

@@ -16,6 +16,7 @@ enum want {
 	NEVER,	  /* is the text; an empty one: is there at all */
 	LEAST,	  /* a number, the last one in the value; "unlimited" is more than any */
 	WHOLE,	  /* "N of M": N is M */
+	HALF,	  /* the same: N is half of M or more */
 	SPAN,	  /* "N M": from one to the other there are so many */
 };
 
@@ -39,6 +40,18 @@ static const struct rule rules[] = {
 	{"device.infiniband", CONTAINS, "there", 0, FB_LEVEL_BAD, "/dev/infiniband is there",
 	 "RDMA devices that programs cannot open: give the container the device (docker run "
 	 "--device=/dev/infiniband, a Kubernetes RDMA device plugin)"},
+	{"infiniband.*.device_file", CONTAINS, "opens", 0, FB_LEVEL_BAD,
+	 "RDMA device may be opened",
+	 "verbs fail, and a library falls back to TCP: give the container the device, or the user "
+	 "its group"},
+	{"infiniband.*.interrupts_near", HALF, "", 0, FB_LEVEL_DOUBT,
+	 "interrupts go to the device's NUMA node",
+	 "completions that a thread waits for cross the sockets: set_irq_affinity_bynode.sh, or "
+	 "irqbalance with a hint"},
+	{"network.*.interrupts_near", HALF, "", 0, FB_LEVEL_DOUBT,
+	 "interrupts go to the device's NUMA node",
+	 "the kernel's part of TCP runs on the far socket: set_irq_affinity_bynode.sh, or "
+	 "irqbalance with a hint"},
 	{"network.port_range", SPAN, "", 10000, FB_LEVEL_DOUBT, "range of ephemeral ports",
 	 "bootstrap and sockets take ports for each pair of ranks, and can run out of them: "
 	 "sysctl net.ipv4.ip_local_port_range"},
@@ -93,7 +106,10 @@ static const char *const alike[] = {
 	"cpu.smt", "mpi.library", "library.*.version", "infiniband.*.firmware",
 	"infiniband.*.rate", "infiniband.*.link_layer", "infiniband.*.gids", "network.*.mtu",
 	"module.*", "variable.NCCL_*", "variable.UCX_*", "build.revision",
-	"memory.lock_limit_bytes", "network.port_range",
+	"memory.lock_limit_bytes", "network.port_range", "infiniband.*.subnet_prefix",
+	"infiniband.*.sm_lid", "infiniband.*.pkey", "infiniband.*.traffic_class",
+	"infiniband.*.function", "network.*.pfc", "network.*.ecn_*", "device.*", "daemon.*",
+	"library.*.build_id", "container.image", "gpu.*.vbios", "gpu.*.firmware",
 };
 
 static double last_number(const char *text)
@@ -120,6 +136,8 @@ static bool is_so(const struct rule *r, const char *value)
 		return last_number(value) >= r->number;
 	case SPAN:
 		return last_number(value) - strtod(value, NULL) >= r->number;
+	case HALF:
+		return sscanf(value, "%u of %u", &now, &most) != 2 || 2 * now >= most;
 	default:
 		/* A virtual function has no lanes of its own. */
 		return sscanf(value, "%u of %u", &now, &most) != 2 || !now || now >= most;
@@ -140,7 +158,7 @@ static void say_wanted(const struct rule *r, char text[FB_FINDING_CHARS])
 		snprintf(text, FB_FINDING_CHARS, "%.0f or more", r->number);
 		break;
 	default:
-		snprintf(text, FB_FINDING_CHARS, "all of them");
+		snprintf(text, FB_FINDING_CHARS, r->want == HALF ? "half of them" : "all of them");
 	}
 }
 
@@ -150,46 +168,10 @@ static void judge(const struct rule *r, const struct fb_node_fact *fact,
 	struct fb_finding f = {.level = is_so(r, fact->value) ? FB_LEVEL_GOOD : r->level,
 			       .check = r->check, .host = fact->host, .advice = r->advice};
 
-	snprintf(f.found, sizeof(f.found), "%.70s: %.80s", fact->key, fact->value);
+	snprintf(f.found, sizeof(f.found), "%.60s: %.60s%s", fact->key, fact->value,
+		 fact->of_file ? " (from a file of NCCL's)" : "");
 	say_wanted(r, f.wanted);
 	fb_findings_add(findings, &f);
-}
-
-/* NCCL's own limit of sockets between two ranks. */
-static void judge_sockets(const struct fb_node_facts *facts, const struct fb_node_fact *fact,
-			  struct fb_findings *findings)
-{
-	static const struct fb_check check = {
-		FB_LEVEL_BAD, "threads x sockets is within NCCL's limit", "64 or less",
-		"NCCL takes fewer than were asked for: lower NCCL_SOCKET_NTHREADS or "
-		"NCCL_NSOCKS_PERTHREAD"};
-	const char *each = fb_node_fact(facts, fact->host, "variable.NCCL_NSOCKS_PERTHREAD");
-	double product = strtod(fact->value, NULL) * (each ? strtod(each, NULL) : 1);
-
-	if (!strcmp(fact->key, "variable.NCCL_SOCKET_NTHREADS"))
-		fb_findings_judge(findings, &check, fact->host, product <= 64, "%.0f", product);
-}
-
-/* A node with RDMA devices and GPUs should let the first reach the second's memory. */
-static void judge_peer_memory(const struct fb_node_facts *facts, const struct fb_node_fact *fact,
-			      struct fb_findings *findings)
-{
-	static const char *const modules[] = {"module.nvidia_peermem", "module.nv_peer_mem"};
-	static const struct fb_check check = {
-		FB_LEVEL_DOUBT, "RDMA devices reach GPU memory", "one of them",
-		"network data pass through host memory: modprobe nvidia_peermem, or the "
-		"open kernel modules, which export GPU memory by dma-buf"};
-	const char *driver = fb_node_fact(facts, fact->host, "nvidia.driver"), *by = NULL;
-
-	if (strcmp(fact->key, "device.infiniband") || !driver)
-		return;
-	if (strstr(driver, "Open Kernel Module"))
-		by = "open kernel modules";
-	for (size_t i = 0; i < sizeof(modules) / sizeof(modules[0]); i++)
-		if (fb_node_fact(facts, fact->host, modules[i]))
-			by = modules[i];
-	fb_findings_judge(findings, &check, fact->host, by, "%s",
-			  by ? by : "neither nvidia_peermem nor an open driver");
 }
 
 static void judge_load(const struct fb_node_facts *facts, const struct fb_node_fact *fact,
@@ -246,10 +228,11 @@ static bool was_judged(const struct fb_node_facts *facts, const struct fb_node_f
 	return false;
 }
 
-static const fb_judge_fn judges[] = {
-	judge_sockets, fb_judge_gids, judge_peer_memory, judge_load, judge_alike,
-	fb_judge_near_gpu, fb_judge_processors,
-};
+static const fb_judge_fn judges_of_nodes[] = {judge_load, judge_alike, NULL};
+
+static const fb_judge_fn *const judges[] = {fb_judges_of_ports, fb_judges_of_networks,
+					    fb_judges_of_ranks, fb_judges_of_libraries,
+					    judges_of_nodes};
 
 void fb_doctor_rules(const struct fb_node_facts *facts, struct fb_findings *findings)
 {
@@ -262,6 +245,7 @@ void fb_doctor_rules(const struct fb_node_facts *facts, struct fb_findings *find
 			if (!fnmatch(rules[r].key, fact->key, 0))
 				judge(&rules[r], fact, findings);
 		for (size_t j = 0; j < sizeof(judges) / sizeof(judges[0]); j++)
-			judges[j](facts, fact, findings);
+			for (const fb_judge_fn *judge_it = judges[j]; *judge_it; judge_it++)
+				(*judge_it)(facts, fact, findings);
 	}
 }

@@ -34,6 +34,7 @@ static const struct {
 	{"cuda.driver*", FB_DIFFERS_DRIVER, false, 0},
 	{"library.*", FB_DIFFERS_LIBRARY, false, 0},
 	{"mpi.library", FB_DIFFERS_LIBRARY, false, 0},
+	{"nccl.conf*", FB_DIFFERS_VARIABLE, false, 0},
 	{"nccl.*", FB_DIFFERS_LIBRARY, false, 0},
 	{"os.*", FB_DIFFERS_KERNEL, false, 0},
 	{"container.*", FB_DIFFERS_KERNEL, false, 0},

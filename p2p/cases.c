@@ -39,8 +39,8 @@ size_t fb_p2p_engine_index(const char *name)
 #define KEY(name) {#name, FB_KEY_U64, offsetof(struct fb_p2p_keys, name), NULL}
 
 const struct fb_key fb_p2p_keys[] = {
-	KEY(degree), KEY(dst),	KEY(load),   KEY(load_bytes),
-	KEY(pairs),  KEY(span), KEY(src),    KEY(window),
+	KEY(degree), KEY(dst), KEY(load), KEY(load_bytes), KEY(load_service_level),
+	KEY(load_traffic_class), KEY(pairs), KEY(span), KEY(src), KEY(window),
 	{NULL, FB_KEY_U64, 0, NULL},
 };
 
@@ -108,6 +108,7 @@ static void make_load(const struct fb_p2p_state *state, const struct fb_case *c,
 	load->verb = mover && !(mover->verbs >> FB_MOVE_SEND & 1) ? FB_PUT : FB_SEND;
 	load->bytes = state->own->load_bytes;
 	load->window = fb_p2p_window(state, load->bytes);
+	load->class_of_packets = &state->own->load_class;
 	for (int i = 1; i <= pairs; i++)
 		add_flow(load, state->pairs.item[i].src, state->pairs.item[i].dst);
 }
@@ -141,6 +142,13 @@ size_t fb_p2p_jobs(const struct fb_p2p_state *state, const struct fb_case *c, st
 	return fb_job_layout(load);
 }
 
+static bool marks_load(const struct fb_case *c)
+{
+	const struct fb_p2p_keys *keys = FB_OWN_CONST(struct fb_p2p_keys, c);
+
+	return keys->load_service_level != FB_KEY_NONE || keys->load_traffic_class != FB_KEY_NONE;
+}
+
 /* What is wrong with a case whatever its job is. */
 static bool exists(const struct fb_p2p_state *state, const struct fb_case *c,
 		   char reason[FB_REASON_CHARS])
@@ -151,6 +159,8 @@ static bool exists(const struct fb_p2p_state *state, const struct fb_case *c,
 		snprintf(reason, FB_REASON_CHARS, "a message needs two ranks");
 	else if (!state->engines[fb_p2p_engine_index(c->engine)])
 		snprintf(reason, FB_REASON_CHARS, "engine %s is not available here", c->engine);
+	else if (marks_load(c) && strcmp(c->engine, "rdma"))
+		snprintf(reason, FB_REASON_CHARS, "only engine rdma marks the packets of its load");
 	else if (!c->bytes)
 		snprintf(reason, FB_REASON_CHARS, "no message without bytes");
 	else if (c->bytes % fb_datatype_size(c->datatype))

@@ -95,8 +95,8 @@ static bool adjust(void *arg, struct fb_case *c)
 }
 
 static const struct fb_p2p_keys no_keys = {
-	FB_KEY_NONE, FB_KEY_NONE, FB_KEY_NONE, FB_KEY_NONE,
-	FB_KEY_NONE, FB_KEY_NONE, FB_KEY_NONE, FB_KEY_NONE,
+	FB_KEY_NONE, FB_KEY_NONE, FB_KEY_NONE, FB_KEY_NONE, FB_KEY_NONE,
+	FB_KEY_NONE, FB_KEY_NONE, FB_KEY_NONE, FB_KEY_NONE, FB_KEY_NONE,
 };
 
 struct expansion {
@@ -160,6 +160,15 @@ static int expand_pairs(const struct expansion *e)
 	return err;
 }
 
+/* The load's own marks, where it has some. */
+static void put_class(const struct fb_job_class *load, struct fb_p2p_keys *keys)
+{
+	if (load->service_level >= 0)
+		keys->load_service_level = (uint64_t)load->service_level;
+	if (load->traffic_class >= 0)
+		keys->load_traffic_class = (uint64_t)load->traffic_class;
+}
+
 /* 0, 1, 2, 4, ... of the pairs that share no rank with each other or with the first. */
 static int expand_load(const struct expansion *e)
 {
@@ -174,6 +183,8 @@ static int expand_load(const struct expansion *e)
 		keys.dst = (uint64_t)probe->dst;
 		keys.load = (uint64_t)n;
 		keys.load_bytes = e->state->own->load_bytes;
+		if (n)
+			put_class(&e->state->own->load_class, &keys);
 		err = expand_keys(e, &keys);
 	}
 	return err;

@@ -40,6 +40,11 @@ struct fb_flow {
 	size_t send_offset, receive_offset; /* of region 0 in the rank's part of the segment */
 };
 
+/* How packets are marked, so that switches can treat them apart; -1: as the options say. */
+struct fb_job_class {
+	int service_level, traffic_class;
+};
+
 /* All members are equal on all ranks, but for the segment's addresses. */
 struct fb_job {
 	enum fb_pattern pattern;
@@ -52,6 +57,7 @@ struct fb_job {
 	size_t span;     /* bytes of a flow's regions at each end, one at least; 0: FB_JOB_SPAN */
 	size_t stride;   /* from one region to the next */
 	size_t base;	 /* of each part, that is not this job's; at least FB_JOB_HEADER */
+	const struct fb_job_class *class_of_packets; /* borrowed; NULL: as the options say */
 	const struct fb_segment *segment;
 	const struct fb_data *data; /* what the buffers are filled with */
 };

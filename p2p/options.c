@@ -22,6 +22,13 @@ static const struct fb_option table[] = {
 	    "them the same"),
 	U64(load_bytes, "load-bytes", "SIZE", "1M", 1, UINT64_C(1) << 30,
 	    "loaded_latency: of the load's messages"),
+	FB_OPTION_INT(struct fb_p2p_described, settings.load_class.service_level, 0,
+		      "load-service-level", "N", "-1", -1, 15,
+		      "loaded_latency, engine rdma: of the load's packets (InfiniBand); -1: as the "
+		      "messages that are measured"),
+	FB_OPTION_INT(struct fb_p2p_described, settings.load_class.traffic_class, 0,
+		      "load-traffic-class", "N", "-1", -1, 255,
+		      "the same (RoCE: DSCP in the upper 6 bits)"),
 	U64(probes, "probes", "N", "1000", 1, 100000,
 	    "loaded_latency: round trips in a call"),
 	U64(rounds, "rounds", "N", "0", 0, 100000,

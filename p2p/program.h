@@ -54,6 +54,7 @@ struct fb_p2p_settings {
 	uint64_t window; /* 0: by size */
 	uint64_t span;
 	uint64_t load_bytes, probes;
+	struct fb_job_class load_class;
 	uint64_t rounds; /* 0: the engine chooses */
 	const char *numa;
 	const char *ucx_library;
@@ -63,7 +64,7 @@ struct fb_p2p_settings {
 struct fb_p2p_described {
 	const struct fb_p2p_program *program;
 	struct fb_p2p_settings settings;
-	struct fb_option options[10];
+	struct fb_option options[12];
 	struct fb_column *columns; /* its own, then FB_P2P_GPU_COLUMNS of GPUs; owned */
 };
 
@@ -103,10 +104,12 @@ int fb_p2p_window(const struct fb_p2p_state *state, uint64_t bytes);
 
 /*
  * The programs' own axes (FB_OWN), FB_KEY_NONE where a case has not: the pair `src` to `dst`, or so
- * many `pairs`, or so many ranks (`degree`) beside the root; messages under way, and their span.
+ * many `pairs`, or so many ranks (`degree`) beside the root; messages under way, and their span;
+ * how the load's packets are marked.
  */
 struct fb_p2p_keys {
-	uint64_t degree, dst, load, load_bytes, pairs, span, src, window;
+	uint64_t degree, dst, load, load_bytes, load_service_level, load_traffic_class;
+	uint64_t pairs, span, src, window;
 };
 extern const struct fb_key fb_p2p_keys[];
 

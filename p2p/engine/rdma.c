@@ -157,6 +157,13 @@ static int rdma_open(struct fb_p2p_engine *engine)
 	return err;
 }
 
+static bool marks_packets(const struct fb_job *job)
+{
+	const struct fb_job_class *marks = job->class_of_packets;
+
+	return marks && (marks->service_level >= 0 || marks->traffic_class >= 0);
+}
+
 static bool rdma_can(const struct fb_p2p_engine *engine, const struct fb_case *c,
 		     const struct fb_job *job, char reason[FB_REASON_CHARS])
 {
@@ -168,6 +175,9 @@ static bool rdma_can(const struct fb_p2p_engine *engine, const struct fb_case *c
 	else if (job->bytes > e->max_message)
 		snprintf(reason, FB_REASON_CHARS, "a request of the device is of at most %llu "
 			 "bytes", (unsigned long long)e->max_message);
+	else if (e->cm && marks_packets(job))
+		snprintf(reason, FB_REASON_CHARS, "the connection manager marks all packets alike: "
+			 "not with --rdma-connect cm");
 	else if (fb_raw_is_atomic(verb) && !e->atomics)
 		snprintf(reason, FB_REASON_CHARS, "the device has no atomic operations");
 	else if (is_on_device(c) && e->how == FB_RDMA_HOST)

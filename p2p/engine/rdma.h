@@ -42,6 +42,7 @@ struct fb_raw_cells {
 /* To a peer; both ends have one, made at the first job that needs it, kept until the end. */
 struct fb_raw_link {
 	struct fb_rdma_queue *queues; /* [nrails][qps]; NULL: not connected */
+	const struct fb_job_class *class_of_packets; /* of the job that it was made for */
 	uint64_t sent, received;      /* messages under credits, of jobs before this one */
 	uint64_t finished, expected;  /* see fb_raw_cells: told to the peer, and awaited */
 	int flags;		      /* under way */
@@ -191,7 +192,7 @@ void fb_raw_close_links(struct fb_raw_engine *e);
  * as the job needs them, all are made anew, in their places: nothing may be under way. The same
  * error on all ranks (printed where it is found).
  */
-int fb_raw_meet(struct fb_raw_engine *e, const struct fb_segment *segment, const int *peers,
+int fb_raw_meet(struct fb_raw_engine *e, const struct fb_job *job, const int *peers,
 		int npeers, const struct fb_raw_depth *need, struct fb_raw_reach *reach);
 
 /* Opens the completion queues of this rank's rails, of e->depth. FB_OK or FB_ESYS (printed). */

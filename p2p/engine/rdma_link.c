@@ -208,6 +208,19 @@ static int connect_by_cm(struct fb_raw_engine *e, const int *peers, int n)
 	return err;
 }
 
+/* The options, with the marks of the job that the link to a peer was made for. */
+static struct fb_rdma_settings settings_to(const struct fb_raw_engine *e, int peer)
+{
+	const struct fb_job_class *marks = e->links[peer].class_of_packets;
+	struct fb_rdma_settings settings = *e->settings;
+
+	if (marks && marks->service_level >= 0)
+		settings.service_level = marks->service_level;
+	if (marks && marks->traffic_class >= 0)
+		settings.traffic_class = marks->traffic_class;
+	return settings;
+}
+
 /* Queues to the n peers, none of which has any that are open. Collective. */
 static int connect(struct fb_raw_engine *e, const int *peers, int n)
 {
@@ -223,9 +236,12 @@ static int connect(struct fb_raw_engine *e, const int *peers, int n)
 		err = connect_by_cm(e, peers, n);
 	else if (!err && own && theirs)
 		err = swap(e, peers, n, own, theirs);
-	for (size_t i = 0; own && theirs && i < total && !err && !e->cm; i++)
+	for (size_t i = 0; own && theirs && i < total && !err && !e->cm; i++) {
+		const struct fb_rdma_settings settings = settings_to(e, peers[i / each]);
+
 		err = fb_rdma_queue_connect(&e->links[peers[i / each]].queues[i % each],
-					    e->settings, &own[i], &theirs[i]);
+					    &settings, &own[i], &theirs[i]);
+	}
 	/* Also: nobody sends to who is not ready to receive. */
 	err = fb_group_agree(e->world, err);
 	for (int i = 0; err && i < n; i++)
@@ -235,9 +251,10 @@ static int connect(struct fb_raw_engine *e, const int *peers, int n)
 	return err;
 }
 
-int fb_raw_meet(struct fb_raw_engine *e, const struct fb_segment *segment, const int *peers,
-		int npeers, const struct fb_raw_depth *need, struct fb_raw_reach *reach)
+int fb_raw_meet(struct fb_raw_engine *e, const struct fb_job *job, const int *peers, int npeers,
+		const struct fb_raw_depth *need, struct fb_raw_reach *reach)
 {
+	const struct fb_segment *segment = job->segment;
 	size_t nranks = (size_t)e->world->nranks;
 	int *missing = calloc(nranks, sizeof(*missing)), n = 0;
 	bool *asked = calloc(nranks, sizeof(*asked)), deepened = false;
@@ -250,9 +267,12 @@ int fb_raw_meet(struct fb_raw_engine *e, const struct fb_segment *segment, const
 		err = fb_group_agree(e->world, deepen(e, need, &deepened));
 	for (int i = 0; i < npeers && !err && asked; i++)
 		asked[peers[i]] = true;
-	for (int r = 0; r < e->world->nranks && !err && asked && missing; r++)
+	for (int r = 0; r < e->world->nranks && !err && asked && missing; r++) {
+		if (!e->links[r].queues && asked[r])
+			e->links[r].class_of_packets = job->class_of_packets;
 		if (e->links[r].queues ? deepened : asked[r])
 			missing[n++] = r;
+	}
 	if (!err)
 		err = connect(e, missing, n);
 	free(asked);

@@ -111,6 +111,11 @@ for family in $FB_MPIS; do
 	expect "loads of loaded_latency" \
 		"$(tail -n +2 "$csv" | grep -oE ';load=[0-9]+' | sort -u | tr -d '\n')" \
 		"$([ "$ranks" = 4 ] && echo ';load=0;load=1' || echo ';load=0')"
+	scripts/launch 4 "build/$family/bin/loaded_latency" --engine host,rdma --bytes 8 --list \
+		--load-service-level 0 --load-traffic-class 106 >"$FB_TMP/out" 2>&1 </dev/null
+	holds "$FB_TMP/out" 'host .*load=1;.*;load_service_level=0;.* only engine rdma marks'
+	holds "$FB_TMP/out" 'rdma .*load=1;.*;load_service_level=0;load_traffic_class=106;'
+	expect "marks without a load" "$(grep -c 'load=0.*load_service' "$FB_TMP/out")" 0
 	verdict "p2p_many_$family"
 
 	go "$family" "$ranks" registration --bytes 1,5000,1M

@@ -15,14 +15,14 @@ export LC_ALL=C
 bin=$FB_BUILD/bin
 fb_mpi_env "$MPI"
 
-# list PROGRAM TAG OPTION...: the cases as rows. One rank takes a fifth of the time of several.
+# list RANKS PROGRAM TAG OPTION...: the cases as rows. One rank is there five times as fast.
 list() {
-	local -a words=("$bin/$1" "${@:3}" --list --format=csv --quiet)
+	local -a words=("$bin/$2" "${@:4}" --list --format=csv --quiet)
 
-	[ "$2" = - ] || words+=("--tag=env.${2//;/;env.}")
-	"${words[@]}" </dev/null 2>"$FB_TMP/log" ||
-		scripts/launch 2 "${words[@]}" </dev/null 2>"$FB_TMP/log" ||
-		fail "$1 ${*:3}: $(cat "$FB_TMP/log")"
+	[ "$3" = - ] || words+=("--tag=env.${3//;/;env.}")
+	[ "$1" -eq 1 ] && "${words[@]}" </dev/null 2>"$FB_TMP/log" && return
+	scripts/launch "$(($1 > 1 ? $1 : 2))" "${words[@]}" </dev/null 2>"$FB_TMP/log" ||
+		fail "$2 ${*:4}: $(cat "$FB_TMP/log")"
 }
 
 # measured RANKS NODES: of the rows of `list` those that a launch would write.
@@ -58,7 +58,7 @@ measured() {
 
 # measure STUDY: all launches of it, into the folder `rows`.
 measure() {
-	local line key
+	local line key number=1
 	local -a launch ranks=(--ranks '1,2,8')
 	local -A listed=()
 
@@ -70,11 +70,13 @@ measure() {
 		[[ ${launch[0]} =~ ^[0-9]+$ ]] || continue
 		while read -r line; do
 			program=${line%% *}
-			key="${launch[5]} $line"
+			[ ${#ranks[@]} -gt 0 ] || number=${launch[3]}
+			key="$number ${launch[5]} $line"
 			: "${listed[$key]:=${#listed[@]}}"
 			list=$FB_TMP/list/${listed[$key]}
 			# shellcheck disable=SC2086 # words without blanks
-			[ -s "$list" ] || list $program "${launch[5]}" ${line#* } >"$list"
+			[ -s "$list" ] ||
+				list "$number" "$program" "${launch[5]}" ${line#* } >"$list"
 			measured "${launch[3]}" "${launch[4]}" <"$list" >>"$rows/$program.csv"
 		done < <(echo "${launch[9]// ; /$'\n'}")
 	done <"$FB_TMP/plan"

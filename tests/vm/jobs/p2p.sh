@@ -62,6 +62,9 @@ check incast 4 ',fan_(in|out),.*,degree=2;' 3 incast --engine rdma --bytes 30000
 	--algorithm send,get --protocol send,read
 # The load needs deeper queues than the probes, which are there and get theirs made anew.
 check load 6 ';load=[01];' 4 loaded_latency --engine rdma --bytes 8 --probes 5 --load-bytes 20000
+check load-class 3 ';load=1;.*;load_traffic_class=32;rdma_traffic_class=104' 4 loaded_latency \
+	--engine rdma --bytes 8 --probes 5 --load-bytes 20000 --rdma-traffic-class 104 \
+	--load-traffic-class 32
 # Huge pages of both kinds, with the bus free to reorder.
 echo advise >/sys/kernel/mm/transparent_hugepage/shmem_enabled
 echo 32 >/proc/sys/vm/nr_hugepages

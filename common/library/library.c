@@ -80,3 +80,32 @@ const char *fb_library_file(void *handle)
 		return NULL;
 	return map->l_name;
 }
+
+struct search {
+	const char *prefix;
+	char *text;
+	size_t n;
+};
+
+static int add_loaded(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	struct search *s = arg;
+	const char *slash = strrchr(info->dlpi_name, '/');
+	const char *file = slash ? slash + 1 : info->dlpi_name, *end = strstr(file, ".so");
+	size_t used = strlen(s->text), length = strlen(s->prefix);
+
+	(void)size;
+	if (end && !strncmp(file, s->prefix, length))
+		snprintf(s->text + used, s->n - used, "%s%.*s", used ? "+" : "",
+			 (int)(end - file - (long)length), file + length);
+	return 0;
+}
+
+const char *fb_library_loaded(const char *prefix, char *text, size_t n)
+{
+	struct search s = {prefix, text, n};
+
+	*text = '\0';
+	dl_iterate_phdr(add_loaded, &s);
+	return text;
+}

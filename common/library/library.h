@@ -40,4 +40,11 @@ void fb_library_close(void *handle);
 /* Where it was loaded from, in the linker's memory; NULL where the linker does not say. */
 const char *fb_library_file(void *handle);
 
+/*
+ * The libraries of this process whose file names begin with `prefix`, without it and what follows
+ * ".so", with '+' between: of "nvshmem_transport_" "ibgda+ibrc"; "" where none is loaded. Returns
+ * text.
+ */
+const char *fb_library_loaded(const char *prefix, char *text, size_t n);
+
 #endif

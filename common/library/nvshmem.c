@@ -145,9 +145,14 @@ static int open_once(void *thing, const struct fb_session *session, char why[FB_
 	fb_fact(session, "library.libnvshmem_host.version", "%s", version);
 	set_environment(world);
 	err = start(nv, world, why);
-	if (!err)
-		started = nv;
-	return err;
+	if (err)
+		return err;
+	started = nv;
+	fb_fact(session, "library.libnvshmem_host.remote", "%s",
+		*fb_library_loaded("nvshmem_transport_", nv->remote, sizeof(nv->remote))
+			? nv->remote
+			: "none");
+	return FB_OK;
 }
 
 /* It stays loaded: it has threads. */

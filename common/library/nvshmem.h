@@ -59,6 +59,8 @@ struct fb_nvshmem {
 	int major, minor, patch;
 	struct fb_nvshmem_id id; /* the library keeps a pointer to it */
 	struct fb_nvshmem_init init;
+	/* Its transports between hosts that were loaded, as "ibrc" or "ibgda"; "": none. */
+	char remote[48];
 
 	void (*vendor_get_version_info)(int *major, int *minor, int *patch);
 	int (*get_uniqueid)(struct fb_nvshmem_id *id);

@@ -146,16 +146,29 @@ static int nvshmem_add(struct fb_mover *mover, const struct fb_segment *segment,
 	return err ? err : fb_region_add(mover, segment, region);
 }
 
+/* What is between this rank's GPU and the peer's; `text` is room for it. */
+static const char *link_to(const struct fb_gpu_mover *m, const struct fb_transfer *t, char *text,
+			   size_t n)
+{
+	const struct fb_nvshmem *nvshmem = m->nvshmem;
+
+	if (nvshmem->ptr(fb_transfer_local(t, m->mover.group->rank), t->peer))
+		return fb_gpu_link_to(&m->gpu, t->peer);
+	snprintf(text, n, "remote transport %s%s", *nvshmem->remote ? nvshmem->remote : "unknown",
+		 !strstr(nvshmem->remote, "ibgda") ? "" : ", posted by the GPU");
+	return text;
+}
+
 static void nvshmem_describe(struct fb_move *move, struct fb_traits *traits)
 {
 	const struct fb_gpu_mover *m = (const struct fb_gpu_mover *)move->mover;
 	const char *link = "device memory", *how = "put";
-	char version[FB_NVSHMEM_VERSION_CHARS], by[32];
+	char version[FB_NVSHMEM_VERSION_CHARS], by[32], remote[96];
 
 	for (uint32_t i = 0; i < move->transfers; i++) {
 		how = move->transfer[i].verb == FB_MOVE_GET ? "get" : how;
 		if (move->transfer[i].peer != move->mover->group->rank)
-			link = fb_gpu_link_to(&m->gpu, move->transfer[i].peer);
+			link = link_to(m, &move->transfer[i], remote, sizeof(remote));
 	}
 	fb_nvshmem_form(move, by, sizeof(by));
 	snprintf(traits->path, sizeof(traits->path), "NVSHMEM %s %s %s, %s",

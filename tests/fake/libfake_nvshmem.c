@@ -9,8 +9,9 @@
  * It is strict: a call that NVSHMEM does not allow, and a signal behind puts without a quiet, end
  * the process. FB_FAKE_NVSHMEM can be a mistake: "early" sends signals before the bytes, "dropped"
  * leaves a put's last byte out, "alone" has collectives take the rank's own input for all, "broken"
- * does not start.
+ * does not start. FB_FAKE_NVSHMEM_REMOTE: a file that is loaded as its transport between hosts.
  */
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <sched.h>
 #include <stdint.h>
@@ -184,6 +185,9 @@ API(int, nvshmemx_hostlib_init_attr, unsigned flags, init_attr_t *attr)
 	    is_wrong("broken") || !multicast || strcmp(multicast, "1") ||
 	    attr->args.id.ranks > MOST_RANKS)
 		return 7;
+	if (getenv("FB_FAKE_NVSHMEM_REMOTE") &&
+	    !dlopen(getenv("FB_FAKE_NVSHMEM_REMOTE"), RTLD_NOW | RTLD_LOCAL))
+		refuse(dlerror());
 	job.memory = mmap(NULL, HEAD + (size_t)MOST_RANKS * HEAP, PROT_READ | PROT_WRITE,
 			  MAP_SHARED, fd, 0);
 	close(fd);
@@ -247,6 +251,9 @@ API(void, nvshmem_free, void *memory)
 
 API(void *, nvshmem_ptr, const void *memory, int pe)
 {
+	/* Who goes through a network has no address of a peer's memory. */
+	if (getenv("FB_FAKE_NVSHMEM_REMOTE") && pe != job.rank)
+		return NULL;
 	return symmetric(memory, pe);
 }
 

@@ -53,6 +53,15 @@ rows handoff --engine nvshmem_device --tokens 64
 holds "$FB_TMP/out" ',nvshmem_device,put,.*,(ok|few),.*"NVSHMEM 3\.4\.5 put by block'
 FB_NVSHMEM_KERNELS=$FB_TMP/none.so rows handoff --engine nvshmem_device --tokens 64
 holds "$FB_TMP/out" ',nvshmem_device,.*,skipped,.*none\.so not found'
+# Between hosts the path says who posts: any library serves as a transport of that name.
+for transport in ibrc ibgda; do
+	cp "$FB_BUILD/tests/libfake_nvtx.so" "$FB_TMP/nvshmem_transport_$transport.so.3" || exit 3
+	FB_FAKE_NVSHMEM_REMOTE=$FB_TMP/nvshmem_transport_$transport.so.3 \
+		rows handoff --engine nvshmem --tokens 64
+	[ "$transport" = ibrc ] && want='remote transport ibrc"' ||
+		want='remote transport ibgda, posted by the GPU"'
+	holds "$FB_TMP/out" ",nvshmem,put,.*,(ok|few),.*$want"
+done
 rows kv_reshard --engine nvshmem,cuda --tokens 64
 expect "wrong rows" "$(grep -cE ',(wrong|fault),' "$FB_TMP/out")" 0
 expect "rows of both" "$(grep -cE ',(nvshmem|cuda),.*,(ok|few),' "$FB_TMP/out")" 6

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Mover nixl: NIXL's agent with its UCX plugin, by its C interface found at run time (nixl.h). PUT
- * is NIXL's WRITE, GET its READ; a transfer is one request with a descriptor for each piece, made
- * when the move is prepared and posted again and again.
+ * Mover nixl: NIXL's agent with one of its plugins, UCX or what FB_NIXL_BACKEND names, by its C
+ * interface found at run time (nixl.h). PUT is NIXL's WRITE, GET its READ; a transfer is one
+ * request with a descriptor for each piece, made when the move is prepared and posted again and
+ * again.
  *
  * Order. NIXL tells the peer when a request is complete there, but requests complete in any order.
  * A message has a number of its sender's posting, and the peer counts a notice only when all before
  * it have come, so k notices stand for the first k transfers.
  *
- * What NIXL's UCX really used is not told by it. The process's own TCP sockets are counted
+ * What the plugin really used is not told by it. The process's own TCP sockets are counted
  * (TCP_INFO): where they have carried half of the payload or more, the row is flagged nixl-on-tcp.
  */
 #include "common/mover/nixl.h"
@@ -26,6 +27,8 @@
 #include "common/library/library.h"
 #include "common/library/ucx.h" /* fb_ucx_gather */
 #include "common/mover/mover.h"
+
+static const char usual_plugin[] = "UCX";
 
 /* Bytes that this process's TCP sockets have sent and received so far. */
 static double tcp_bytes(void)
@@ -95,6 +98,8 @@ static int load(struct fb_nixl *api, char why[FB_REASON_CHARS])
 		FUNCTION(notif_map_clear),
 		{"nixl_capi_params_add", offsetof(struct fb_nixl, params_add), true},
 		{"nixl_capi_is_stub", offsetof(struct fb_nixl, is_stub), true},
+		{"nixl_capi_get_xfer_telemetry", offsetof(struct fb_nixl, get_xfer_telemetry),
+		 true},
 	};
 	static bool leaves;
 	const char *missing;
@@ -116,9 +121,11 @@ static int load(struct fb_nixl *api, char why[FB_REASON_CHARS])
 
 static int open_agent(struct fb_nixl_mover *m, char why[FB_REASON_CHARS])
 {
-	void *memories = NULL, *params = NULL;
+	void *memories = NULL, *params = NULL, *metadata = NULL;
+	size_t bytes = 0;
 	char name[FB_NIXL_NAME_CHARS];
-	const struct fb_nixl_config alone = {.listen_delay_us = 100000};
+	const struct fb_nixl_config alone = {.listen_delay_us = 100000,
+					     .telemetry = m->telemetry};
 	const char *call = "create_agent";
 	char threads[16];
 	int status;
@@ -127,15 +134,21 @@ static int open_agent(struct fb_nixl_mover *m, char why[FB_REASON_CHARS])
 	/* Its progress thread and this one would wait for each other's lock in every post. */
 	status = m->api.create_configured_agent(name, &alone, &m->agent);
 	if (!status) {
-		call = "get_plugin_params UCX";
-		status = m->api.get_plugin_params(m->agent, "UCX", &memories, &params);
+		call = "get_plugin_params";
+		status = m->api.get_plugin_params(m->agent, m->plugin, &memories, &params);
 	}
 	snprintf(threads, sizeof(threads), "%u", (unsigned)m->mover.session->settings->threads);
-	if (!status && m->api.params_add)
+	if (!status && m->api.params_add && !strcmp(m->plugin, usual_plugin))
 		status = m->api.params_add(params, "num_threads", threads);
 	if (!status) {
-		call = "create_backend UCX";
-		status = m->api.create_backend(m->agent, "UCX", params, &m->backend);
+		call = "create_backend";
+		status = m->api.create_backend(m->agent, m->plugin, params, &m->backend);
+	}
+	/* Plugins of files and objects have nothing to tell other agents. */
+	if (!status) {
+		call = "get_local_md";
+		status = m->api.get_local_md(m->agent, &metadata, &bytes);
+		free(metadata);
 	}
 	if (!status)
 		status = m->api.create_opt_args(&m->args);
@@ -144,7 +157,8 @@ static int open_agent(struct fb_nixl_mover *m, char why[FB_REASON_CHARS])
 	if (!status)
 		status = m->api.create_notif_map(&m->map);
 	if (status)
-		snprintf(why, FB_REASON_CHARS, "NIXL: %s: error %d", call, status);
+		snprintf(why, FB_REASON_CHARS, "NIXL's plugin %.40s: %s: error %d", m->plugin, call,
+			 status);
 	return status ? FB_EUNSUPPORTED : FB_OK;
 }
 
@@ -173,6 +187,8 @@ static int open_as(struct fb_mover **mover, const struct fb_mover_ops *ops,
 		   char why[FB_REASON_CHARS])
 {
 	int err = fb_mover_new(mover, ops, sizeof(struct fb_nixl_mover), session, g);
+	const char *plugin = getenv("FB_NIXL_BACKEND");
+	const char *telemetry = getenv("NIXL_TELEMETRY_ENABLE");
 	struct fb_nixl_mover *m;
 	uint64_t device = 0;
 
@@ -181,6 +197,9 @@ static int open_as(struct fb_mover **mover, const struct fb_mover_ops *ops,
 	m = (struct fb_nixl_mover *)*mover;
 	*why = '\0';
 	m->memory = ops->device ? FB_NIXL_VRAM : FB_NIXL_DRAM;
+	m->plugin = plugin && *plugin ? plugin : usual_plugin;
+	/* The variable that NIXL has for it; what it sums up for itself, requests tell too. */
+	m->telemetry = telemetry && (!strcmp(telemetry, "1") || !strncmp(telemetry, "y", 1));
 	m->counter = calloc((size_t)g->nranks, sizeof(*m->counter));
 	m->device = calloc((size_t)g->nranks, sizeof(*m->device));
 	err = fb_group_agree(g, m->counter && m->device ? FB_OK : FB_ENOMEM);
@@ -308,13 +327,23 @@ static int nixl_connect(struct fb_mover *mover, const int *peers, int n)
 
 static void nixl_describe(struct fb_move *move, struct fb_traits *traits)
 {
-	const struct fb_nixl_mover *m = (const struct fb_nixl_mover *)move->mover;
+	struct fb_nixl_mover *m = (struct fb_nixl_mover *)move->mover;
 	double tcp = tcp_bytes() - m->tcp_before;
 	int on_tcp = m->payload > 0 && tcp > m->payload / 2;
+	size_t used;
 
-	snprintf(traits->path, sizeof(traits->path), "NIXL, UCX plugin%s; %.0f%% of the payload "
-		 "over own TCP sockets", getenv("NIXL_UCX_SGL_ENABLE") ? " with lists" : "",
+	snprintf(traits->path, sizeof(traits->path), "NIXL, %.40s plugin%s; %.0f%% of the payload "
+		 "over own TCP sockets", m->plugin,
+		 getenv("NIXL_UCX_SGL_ENABLE") ? " with lists" : "",
 		 m->payload > 0 ? tcp / m->payload * 100 : 0);
+	used = strlen(traits->path);
+	if (m->measured)
+		snprintf(traits->path + used, sizeof(traits->path) - used,
+			 "; NIXL's telemetry of %llu requests: post %.4g us, transfer %.4g us",
+			 (unsigned long long)m->measured, m->post_us / (double)m->measured,
+			 m->transfer_us / (double)m->measured);
+	m->post_us = m->transfer_us = 0;
+	m->measured = 0;
 	if (on_tcp)
 		fb_traits_flag(traits, "nixl-on-tcp");
 	traits->channels = 1;
@@ -327,12 +356,12 @@ static void nixl_describe(struct fb_move *move, struct fb_traits *traits)
 	.test = fb_nixl_test, .arrived = fb_nixl_arrived, .describe = nixl_describe
 
 const struct fb_mover_ops fb_mover_nixl = {
-	.name = "nixl", .summary = "NIXL's write and read by its UCX plugin",
+	.name = "nixl", .summary = "NIXL's write and read by one of its plugins",
 	.open = nixl_open, REST,
 };
 
 /* Posted and waited for by the processor: it has no calls on streams. */
 const struct fb_mover_ops fb_mover_nixl_gpu = {
-	.name = "nixl_gpu", .summary = "NIXL's write and read of GPU memory by its UCX plugin",
+	.name = "nixl_gpu", .summary = "NIXL's write and read of GPU memory by a plugin",
 	.device = true, .open = gpu_open, REST,
 };

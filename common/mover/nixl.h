@@ -27,6 +27,11 @@ struct fb_nixl_config {
 	bool telemetry;
 };
 
+/* What the library says of a request that is done; the order and the types are its own. */
+struct fb_nixl_telemetry {
+	uint64_t start_us, post_us, transfer_us, bytes, descriptors;
+};
+
 struct fb_nixl {
 	void *library;
 	int (*create_configured_agent)(const char *name, const struct fb_nixl_config *config,
@@ -69,6 +74,8 @@ struct fb_nixl {
 				   size_t *n);
 	int (*notif_map_clear)(void *map);
 	int (*is_stub)(void); /* NULL: an old version */
+	int (*get_xfer_telemetry)(void *agent, void *request,
+				  struct fb_nixl_telemetry *telemetry); /* the same */
 };
 
 /* --- between nixl.c (opening, regions) and nixl_move.c ---------------------------------------- */
@@ -95,6 +102,11 @@ struct fb_nixl_mover {
 	struct fb_nixl_counter (*counter)[FB_NOTICES + 1]; /* [nranks] */
 	struct fb_nixl_move *first; /* posted and not done */
 	double payload, tcp_before;
+	const char *plugin; /* "UCX" */
+	/* With telemetry, of `measured` requests that are done, in us. */
+	double post_us, transfer_us;
+	uint64_t measured;
+	bool telemetry;
 	int memory;	  /* FB_NIXL_DRAM or, of a GPU, FB_NIXL_VRAM */
 	uint64_t *device; /* [nranks]: the GPUs' numbers; 0 in host memory */
 	struct fb_gpu gpu;

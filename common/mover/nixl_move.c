@@ -107,6 +107,19 @@ static int count(struct fb_nixl_counter *c, uint64_t number)
 	return FB_OK;
 }
 
+/* Adds what NIXL measured of a request that is done. */
+static void add_telemetry(struct fb_nixl_mover *m, void *request)
+{
+	struct fb_nixl_telemetry t;
+
+	if (!m->telemetry || !m->api.get_xfer_telemetry ||
+	    m->api.get_xfer_telemetry(m->agent, request, &t))
+		return;
+	m->post_us += (double)t.post_us;
+	m->transfer_us += (double)t.transfer_us;
+	m->measured++;
+}
+
 static int post_part(struct fb_nixl_mover *m, const struct fb_transfer *t,
 		     struct fb_nixl_part *part)
 {
@@ -138,6 +151,8 @@ static int post_part(struct fb_nixl_mover *m, const struct fb_transfer *t,
 		status = m->api.post_xfer_req(m->agent, part->request, part->args);
 	m->payload += (double)fb_transfer_bytes(t);
 	part->busy = status == FB_NIXL_BUSY;
+	if (status == FB_NIXL_DONE)
+		add_telemetry(m, part->request);
 	return status < 0 ? fb_nixl_failed("post_xfer_req", status) : FB_OK;
 }
 
@@ -157,6 +172,8 @@ static int progress(struct fb_nixl_mover *m)
 
 			if (status < 0)
 				return fb_nixl_failed("get_xfer_status", status);
+			if (n->part[i].busy && status == FB_NIXL_DONE)
+				add_telemetry(m, n->part[i].request);
 			n->part[i].busy = status == FB_NIXL_BUSY;
 			busy |= n->part[i].busy;
 		}

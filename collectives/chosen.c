@@ -212,7 +212,8 @@ static bool choose_by_model(struct chooser *ch)
 	}
 	if (possible && isinf(least))
 		snprintf(ch->reason, FB_REASON_CHARS, "auto: no table for %d ranks, and more than "
-			 "%d are not priced", ch->engine->group->nranks, FB_PRICE_MOST_RANKS);
+			 "%d are priced on like nodes of 8 ranks or fewer only",
+			 ch->engine->group->nranks, FB_PRICE_MOST_RANKS);
 	return isfinite(least);
 }
 

@@ -3,10 +3,12 @@
 #include "collectives/tuning/price.h"
 
 #include <math.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "common/base/error.h"
 #include "common/plan/check.h"
+#include "collectives/tuning/solve.h"
 
 enum { SLOTS = 8, CUTS = 8 }; /* the host engine cuts what is forwarded into as many pieces */
 
@@ -47,8 +49,9 @@ static int chain(const struct fb_algorithm *algorithm, const struct fb_shape *sh
 	return err;
 }
 
-int fb_price(const struct fb_algorithm *algorithm, const struct fb_shape *shape, bool direct,
-	     struct fb_price *price)
+/* By the plans of all ranks. */
+static int price_plans(const struct fb_algorithm *algorithm, const struct fb_shape *shape,
+		       bool direct, struct fb_price *price)
 {
 	struct fb_price made = {0};
 	const struct {
@@ -59,8 +62,6 @@ int fb_price(const struct fb_algorithm *algorithm, const struct fb_shape *shape,
 		{CUTS, 1, 0, &made.cut_messages}, {CUTS, 0, 1, &made.cut_blocks},
 	};
 
-	if (shape->nranks > FB_PRICE_MOST_RANKS)
-		return FB_EUNSUPPORTED;
 	for (size_t i = 0; i < sizeof(questions) / sizeof(questions[0]); i++) {
 		int err = chain(algorithm, shape, direct, questions[i].slices,
 				questions[i].alpha_us, questions[i].block_us, questions[i].result);
@@ -70,6 +71,96 @@ int fb_price(const struct fb_algorithm *algorithm, const struct fb_shape *shape,
 	}
 	*price = made;
 	return FB_OK;
+}
+
+/* The terms of which docs/algorithms.md makes steps and bytes: 1, n, log n and 1/n. */
+static double term(int which, double n)
+{
+	const double terms[] = {1, n, ceil(log2(n)), 1 / n};
+
+	return terms[which];
+}
+
+/* Prices of 2^k nodes (or ranks of one node); see fb_price. */
+struct points {
+	int count;
+	double at[FB_SOLVE_MOST];
+	struct fb_price price[FB_SOLVE_MOST];
+};
+
+static double extend(const struct points *points, size_t field, double n)
+{
+	double a[FB_SOLVE_MOST][FB_SOLVE_MOST], b[FB_SOLVE_MOST], x[FB_SOLVE_MOST], sum = 0;
+
+	for (int i = 0; i < points->count; i++) {
+		for (int k = 0; k < points->count; k++)
+			a[i][k] = term(k, points->at[i]);
+		memcpy(&b[i], (const char *)&points->price[i] + field, sizeof(b[i]));
+	}
+	if (!fb_solve(a, b, points->count, x))
+		return (double)NAN;
+	for (int k = 0; k < points->count; k++)
+		sum += x[k] * term(k, n);
+	return sum;
+}
+
+/* `each` ranks on each of so many nodes, as in the shape that is wanted. */
+static int price_point(const struct fb_algorithm *algorithm, const struct fb_shape *shape,
+		       bool direct, int each, int nodes, struct fb_price *price)
+{
+	int node_of[FB_PRICE_MODEL_RANKS], local[FB_PRICE_MODEL_RANKS];
+	const struct fb_topology topology = {.nranks = each * nodes, .nnodes = nodes,
+					     .node_of = node_of, .local_rank_of = local};
+	struct fb_shape less = *shape;
+
+	for (int r = 0; r < each * nodes; r++) {
+		node_of[r] = r / each;
+		local[r] = r % each;
+	}
+	less.nranks = each * nodes;
+	less.root = 0;
+	less.topology = shape->topology && shape->topology->nnodes > 1 ? &topology : NULL;
+	return price_plans(algorithm, &less, direct, price);
+}
+
+/* From the largest numbers that are priced by their plans. */
+static int price_many(const struct fb_algorithm *algorithm, const struct fb_shape *shape,
+		      bool direct, struct fb_price *price)
+{
+	int nodes = shape->topology ? shape->topology->nnodes : 1, last = 2;
+	int each = nodes > 1 ? shape->nranks / nodes : 1;
+	double n = (double)shape->nranks / each;
+	struct points points = {0};
+
+	if (nodes > 1 && each * nodes != shape->nranks)
+		return FB_EUNSUPPORTED;
+	while (2 * last * each <= FB_PRICE_MODEL_RANKS)
+		last *= 2;
+	for (int x = last; x >= 2 && x * each <= FB_PRICE_MODEL_RANKS &&
+	     points.count < FB_SOLVE_MOST; x /= 2) {
+		int err = price_point(algorithm, shape, direct, each, x,
+				      &points.price[points.count]);
+
+		if (err)
+			return err;
+		points.at[points.count++] = x;
+	}
+	if (points.count < FB_SOLVE_MOST - 1)
+		return FB_EUNSUPPORTED;
+	*price = (struct fb_price){
+		.messages = extend(&points, offsetof(struct fb_price, messages), n),
+		.blocks = extend(&points, offsetof(struct fb_price, blocks), n),
+		.cut_messages = extend(&points, offsetof(struct fb_price, cut_messages), n),
+		.cut_blocks = extend(&points, offsetof(struct fb_price, cut_blocks), n),
+	};
+	return FB_OK;
+}
+
+int fb_price(const struct fb_algorithm *algorithm, const struct fb_shape *shape, bool direct,
+	     struct fb_price *price)
+{
+	return shape->nranks > FB_PRICE_MOST_RANKS ? price_many(algorithm, shape, direct, price)
+						   : price_plans(algorithm, shape, direct, price);
 }
 
 double fb_price_us(const struct fb_price *price, const struct fb_link_cost *cost,

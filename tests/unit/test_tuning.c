@@ -7,6 +7,7 @@
 #include "collectives/algorithm/algorithm.h"
 #include "collectives/tuning/price.h"
 #include "common/base/error.h"
+#include "common/plan/check.h"
 #include "tests/unit/check.h"
 
 static const char example[] =
@@ -362,8 +363,11 @@ static void test_prices(void)
 {
 	static const struct fb_link_cost cost = {"simple", 1, 1000};
 	const struct fb_algorithm *ring = fb_algorithm_find(FB_ALL_REDUCE, "ring");
+	int node_of[FB_PRICE_MOST_RANKS + 1] = {0};
+	struct fb_topology unlike = {.nranks = FB_PRICE_MOST_RANKS + 1, .nnodes = 2,
+				     .node_of = node_of, .local_rank_of = node_of};
 	struct fb_shape many = {.collective = FB_ALL_REDUCE, .nranks = FB_PRICE_MOST_RANKS + 1,
-				.nchannels = 1};
+				.nchannels = 1, .topology = &unlike};
 	struct fb_price p = price_of("ring", FB_ALL_REDUCE, 8), untouched = {.messages = -1};
 	struct fb_price one = price_of("one_shot", FB_ALL_REDUCE, 8);
 
@@ -389,6 +393,48 @@ static void test_prices(void)
 	}
 }
 
+/* What is extended to 128 ranks is what the plans of 128 ranks cost. */
+static void test_many(int each)
+{
+	enum { RANKS = 128 };
+	int node_of[RANKS], local[RANKS], checked = 0;
+	const struct fb_topology topology = {.nranks = RANKS, .nnodes = RANKS / each,
+					     .node_of = node_of, .local_rank_of = local};
+
+	for (int r = 0; r < RANKS; r++) {
+		node_of[r] = r / each;
+		local[r] = r % each;
+	}
+	for (int i = 0; i < fb_algorithm_count; i++) {
+		const struct fb_algorithm *a = fb_algorithms[i];
+		const struct fb_shape shape = {.collective = a->collective, .nranks = RANKS,
+					       .nchannels = a->channels ? a->channels : 1,
+					       .topology = each > 1 ? &topology : NULL};
+		struct fb_check_options options = {.slots = 8, .slices = 1, .runs = 1,
+						   .no_clocks = true, .alpha_us = 1};
+		bool pat = !strcmp(a->name, "pat");
+		struct fb_check_report report;
+		struct fb_price price;
+		char why[FB_WHY_CHARS];
+
+		/* Plans of n to n take seconds, and are simple. */
+		if (a->collective > FB_REDUCE || !fb_algorithm_can(a, &shape, why, sizeof(why)))
+			continue;
+		if (!CHECK_INT(fb_price(a, &shape, false, &price), FB_OK) ||
+		    !CHECK_INT(fb_check(a, &shape, FB_NO_DIRECT_LINKS, &options, &report), FB_OK))
+			continue;
+		if (!CHECK_NEAR(price.messages / report.time_us, 1, pat ? 0.2 : 0.02))
+			printf("\t%s of %d ranks a node\n", a->name, each);
+		options.alpha_us = 0;
+		options.unit_us = 1.0 / (a->split ? a->split(&shape) : 1);
+		CHECK_INT(fb_check(a, &shape, FB_NO_DIRECT_LINKS, &options, &report), FB_OK);
+		if (!CHECK_NEAR(price.blocks / report.time_us, 1, pat ? 0.2 : 0.02))
+			printf("\t%s of %d ranks a node\n", a->name, each);
+		checked++;
+	}
+	CHECK(checked >= 20);
+}
+
 int main(void)
 {
 	test_read();
@@ -398,5 +444,7 @@ int main(void)
 	test_refused();
 	test_built_in();
 	test_prices();
+	test_many(1);
+	test_many(4);
 	return check_done("tuning");
 }

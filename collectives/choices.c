@@ -34,6 +34,19 @@ static int next_bit(uint64_t bits, int i)
 	return i;
 }
 
+static int expand_polls(struct fb_run *run, const struct fb_case *base,
+			const struct fb_axes_choices *axes, fb_axes_adjust_fn adjust, void *arg,
+			const struct fb_nccl_ctas_lists *lists, struct fb_choices *now)
+{
+	int err = FB_OK;
+
+	for (int i = next_bit(lists->poll, 0); i < 64 && !err; i = next_bit(lists->poll, i + 1)) {
+		now->ctas.poll = i;
+		err = fb_axes_expand(run, base, axes, adjust, arg);
+	}
+	return err;
+}
+
 /* Once for each combination of the lists. */
 static int expand_ctas(struct fb_run *run, const struct fb_case *base,
 		       const struct fb_axes_choices *axes, fb_axes_adjust_fn adjust, void *arg,
@@ -51,7 +64,7 @@ static int expand_ctas(struct fb_run *run, const struct fb_case *base,
 			     c = next_bit(lists->cluster, c + 1)) {
 				now->ctas.policy = p;
 				now->ctas.cluster = c;
-				err = fb_axes_expand(run, base, axes, adjust, arg);
+				err = expand_polls(run, base, axes, adjust, arg, lists, now);
 			}
 	} while (!err && fb_product_next(at, count, 2));
 	return err;
@@ -111,10 +124,11 @@ static void put_ctas(const struct fb_nccl_ctas *ctas, struct fb_case *c)
 		{"nccl_cluster", ctas->cluster, fb_nccl_clusters[ctas->cluster]},
 		{"nccl_cta_policy", ctas->policy, fb_nccl_policies[ctas->policy]},
 		{"nccl_max_ctas", ctas->max, NULL}, {"nccl_min_ctas", ctas->min, NULL},
+		{"nccl_poll", ctas->poll, fb_nccl_polls[ctas->poll]},
 	};
 
 	/* `own` is another program's where there are no lists, and then nothing is chosen. */
-	if (ctas->min || ctas->max || ctas->policy || ctas->cluster)
+	if (ctas->min || ctas->max || ctas->policy || ctas->cluster || ctas->poll)
 		FB_OWN(struct fb_collective_own, c)->ctas = *ctas;
 	for (size_t i = 0; i < sizeof(key) / sizeof(key[0]); i++) {
 		if (!key[i].value)

@@ -32,7 +32,10 @@ const char *const fb_producers[] = {"none", "plain", "early", NULL};
 			  "auto", fb_nccl_policies,                                                \
 			  "NCCL's CTA policy (2.27); zero: copy engines (2.28)"),                  \
 	FB_OPTION_CHOICES(struct fb_collective_settings, ctas.cluster, 0, "nccl-cluster",          \
-			  "auto", fb_nccl_clusters, "CTAs of a cluster of NCCL's kernels")
+			  "auto", fb_nccl_clusters, "CTAs of a cluster of NCCL's kernels"),        \
+	FB_OPTION_CHOICES(struct fb_collective_settings, ctas.poll, 0, "nccl-poll", "usual",       \
+			  fb_nccl_polls, "how often a rank that waits calls "                      \
+			  "ncclCommGetAsyncError; each: at each look at the stream")
 
 const struct fb_option fb_collective_options[] = {
 	FB_OPTION_GROUP("Place"),

@@ -9,7 +9,7 @@
 /* Lists of what struct fb_nccl_ctas has. */
 struct fb_nccl_ctas_lists {
 	struct fb_sizes min, max;
-	uint64_t policy, cluster; /* bits: indices in fb_nccl_policies, fb_nccl_clusters */
+	uint64_t policy, cluster, poll; /* bits: indices in fb_nccl_policies, _clusters, _polls */
 };
 
 /* Their values. */

@@ -34,6 +34,7 @@ struct fb_gpu_stream {
 	void *arg;
 	int (*poll)(void *arg); /* or NULL */
 	void *poll_arg;
+	bool closely;	/* polls at each look */
 	bool graph, oversubscribed;
 	bool ran;	 /* something did, so that all is loaded */
 	bool ended;	 /* the event behind what is held is enqueued too */
@@ -89,6 +90,11 @@ void fb_gpu_stream_watch(struct fb_gpu_stream *stream, int (*poll)(void *arg), v
 {
 	stream->poll = poll;
 	stream->poll_arg = arg;
+}
+
+void fb_gpu_stream_watch_closely(struct fb_gpu_stream *stream)
+{
+	stream->closely = stream->poll != NULL;
 }
 
 void fb_gpu_stream_commands(struct fb_gpu_stream *stream, int commands)
@@ -237,14 +243,17 @@ int fb_gpu_stream_wait(struct fb_gpu_stream *s)
 {
 	struct fb_spin spin = {.yields = s->oversubscribed};
 	bool done = false;
-	int err = fb_gpu_stream_test(s, &done);
+	int err = s->closely ? s->poll(s->poll_arg) : FB_OK;
 
+	if (!err)
+		err = fb_gpu_stream_test(s, &done);
 	while (!err && !done) {
-		if (fb_spin_again(&spin)) {
-			err = s->session ? fb_alive(s->session, "waiting for the GPU") : FB_OK;
-			if (!err && s->poll)
-				err = s->poll(s->poll_arg);
-		}
+		bool again = fb_spin_again(&spin);
+
+		if (again && s->session)
+			err = fb_alive(s->session, "waiting for the GPU");
+		if (!err && s->poll && (again || s->closely))
+			err = s->poll(s->poll_arg);
 		if (!err)
 			err = fb_gpu_stream_test(s, &done);
 	}

@@ -34,6 +34,9 @@ int fb_gpu_stream_open(struct fb_gpu_stream **stream, const struct fb_gpu *gpu, 
  */
 void fb_gpu_stream_watch(struct fb_gpu_stream *stream, int (*poll)(void *arg), void *arg);
 
+/* From now on at each look at the stream, once in a wait at least. */
+void fb_gpu_stream_watch_closely(struct fb_gpu_stream *stream);
+
 /*
  * With --blocking-kernel: a call is at most so many commands for the GPU, which says how many calls
  * can be held. Not called: one call, apart from graphs.

@@ -50,6 +50,7 @@ ABSENT(fb_gpu_cache_clear);
 ABSENT(fb_gpu_enter);
 ABSENT(fb_gpu_stream_open);
 NOTHING(fb_gpu_stream_watch);
+NOTHING(fb_gpu_stream_watch_closely);
 NOTHING(fb_gpu_stream_commands);
 NOTHING(fb_gpu_stream_close);
 ABSENT(fb_gpu_stream_ready);

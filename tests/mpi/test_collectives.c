@@ -227,7 +227,7 @@ int main(int argc, char **argv)
 	/* NCCL's CTAs as its options leave them: one value of each. */
 	static const struct fb_sizes once = {.count = 1};
 	struct bench b = {.run = {.settings = settings},
-			  .own = {.numa = "any", .ctas = {once, once, 1, 1}}};
+			  .own = {.numa = "any", .ctas = {once, once, 1, 1, 1}}};
 	int failures, ranks;
 
 	if (fb_group_open(&b.run.world, &argc, &argv) || fb_group_pretend_nodes(&b.run.world, 0))

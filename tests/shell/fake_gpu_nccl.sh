@@ -116,6 +116,18 @@ runs contention "${both[@]}" --background-force tree --nccl-force ring:ll128
 holds "$FB_TMP/out" ',ring,ll128,.*,skipped,NCCL ran ring:ll128 where tree:library was forced'
 verdict fake_gpu_nccl_steps
 
+# A rank asks for errors in each wait, or never; that is a key of the row.
+FB_FAKE_NCCL_LOG=$FB_TMP/polls runs all_reduce --bytes 64 --nccl-poll each
+[ "$(cat "$FB_TMP"/polls.* | grep -c '^poll')" -ge 4 ] || fail "no polls"
+expect "rows" "$(grep -cE ',nccl_poll=each,(ok|few),' "$FB_TMP/out")" 1
+rm "$FB_TMP"/polls.*
+FB_FAKE_NCCL_LOG=$FB_TMP/polls runs all_reduce --bytes 64 --nccl-poll never
+expect "polls" "$(cat "$FB_TMP"/polls.* | grep -c '^poll')" 0
+runs all_reduce --bytes 64 --nccl-poll usual,never,each --launch stream,graph
+expect "keys" "$(values variant ',(ok|few),')" ' nccl_poll=each nccl_poll=never '
+expect "rows" "$(grep -cE ',(ok|few),' "$FB_TMP/out")" 6
+verdict fake_gpu_nccl_poll
+
 # Pretended nodes are hosts of NCCL's, each by a name of its own.
 library=$FB_BUILD/tests/libfake_nccl.so
 FB_FAKE_NCCL_LOG=$FB_TMP/hosts runs all_gather --nodes-as 2 --nccl-force library,pat --bytes 64

@@ -216,9 +216,10 @@ static int set_up(struct nccl_request *r, const struct fb_case *c)
 	int err = fb_nccl_call_open(&r->call, &e->nccl, r->op, e->group->rank, e->group->nranks,
 				    !strcmp(c->algorithm, "grouped"));
 
-	/* Calls have their own. */
+	/* Calls have their own; communicators do not depend on how a rank waits. */
 	if (by_call)
 		need.ctas = (struct fb_nccl_ctas){0};
+	need.ctas.poll = FB_NCCL_POLL_USUAL;
 	err = fb_group_agree(e->group, err);
 	if (!err && by_call)
 		fb_nccl_call_configure(&r->call, &r->choice, channels);
@@ -235,7 +236,10 @@ static int set_up(struct nccl_request *r, const struct fb_case *c)
 	err = fb_group_agree(e->group, err);
 	if (err)
 		goto end_log;
-	fb_gpu_stream_watch(r->on.stream, poll, r);
+	if (r->op->ctas.poll != FB_NCCL_POLL_NEVER)
+		fb_gpu_stream_watch(r->on.stream, poll, r);
+	if (r->op->ctas.poll == FB_NCCL_POLL_EACH)
+		fb_gpu_stream_watch_closely(r->on.stream);
 	fb_gpu_stream_commands(r->on.stream, 4); /* a kernel, and events of NCCL's own */
 	r->kept_us -= now_us(e);
 	err = try_call(r, &log);

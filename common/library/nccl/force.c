@@ -241,6 +241,7 @@ void fb_nccl_selection(const struct fb_nccl_choice *choice, char text[FB_NCCL_SE
 }
 
 const char *const fb_nccl_policies[] = {"auto", "default", "efficiency", "zero", NULL};
+const char *const fb_nccl_polls[] = {"usual", "never", "each", NULL};
 const char *const fb_nccl_clusters[] = {"auto", "0", "1", "2", "4", "8", NULL};
 
 int fb_nccl_policy_number(const struct fb_nccl_ctas *ctas)

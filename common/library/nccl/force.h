@@ -48,11 +48,18 @@ bool fb_nccl_is_forced(const struct fb_nccl_choice *choice);
 /*
  * What NCCL's kernels may be made of, chosen by a communicator or by a call. Zeroes: NCCL chooses.
  * Smallest and largest number of CTAs (thread blocks), its policy (index in fb_nccl_policies) and
- * CTAs of a cluster (index in fb_nccl_clusters).
+ * CTAs of a cluster (index in fb_nccl_clusters). `poll` is of this program alone: how often a
+ * waiting rank asks for errors (index in fb_nccl_polls).
  */
 struct fb_nccl_ctas {
-	int min, max, policy, cluster;
+	int min, max, policy, cluster, poll;
 };
+
+/* ncclCommGetAsyncError now and then, never, or at each look at the stream while a rank waits. */
+enum fb_nccl_poll { FB_NCCL_POLL_USUAL, FB_NCCL_POLL_NEVER, FB_NCCL_POLL_EACH };
+
+/* "usual", "never", "each", NULL. */
+extern const char *const fb_nccl_polls[];
 
 /* "auto", "default", "efficiency", "zero", NULL, and "auto", "0", "1", "2", "4", "8", NULL. */
 extern const char *const fb_nccl_policies[], *const fb_nccl_clusters[];

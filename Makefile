@@ -309,7 +309,8 @@ $(FUZZERS): $(B)/tests/fuzz/%: $(B)/tests/fuzz/%.o $(FUZZ_DRIVER) $(TOOLLIB) $(L
 	$(call say,LINK,$@)
 	$(Q)$(MPICC) $(LINK_FLAGS) -o $@ $(filter %.o %.a,$^) $(LIBRARIES)
 
-$(PLUGIN): $(foreach p,profiler tuner,$(addprefix common/library/nccl/$p.,c h)) $(B)/flags
+$(PLUGIN): $(foreach p,profiler profiler_record tuner,$(addprefix common/library/nccl/$p.,c h)) \
+	$(B)/flags
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(COMPILE_FLAGS) $(OPTIMISE) -fPIC -shared -o $@ $(filter %.c,$^) -lpthread
 

@@ -64,6 +64,7 @@ static void put_type(struct image *image, uint64_t type, bool wide)
 	int rank = 3;
 
 	memset(image, 0xa5, sizeof(*image));
+	memset(image->bytes + 8, 0, sizeof(void *)); /* no parent */
 	put(image, 0, wide ? (const void *)&type : &narrow, wide ? sizeof(type) : 1);
 	put(image, 16, &rank, sizeof(rank));
 }
@@ -193,9 +194,9 @@ static void test(int version, const struct fb_nccl_profiler *profiler, const str
 				: "\n3,p2p,Send,1048576,ncclInt8,,,0,7,0,",
 		version >= 6 ? "\n3,copy engine,AllGather,4096,ncclInt8,copyengine,,0,-1,5," : "\n",
 		/* The ends of the lines: kernel and tag. */
-		at->kernel ? ",AllReduce_AGxLL_R,42\n3,p2p," : ",,0\n3,p2p,",
-		version >= 7 ? ",,42\n3,copy engine," : ",,0\n",
-		version >= 7 ? ",,43\n" : ",,0\n", NULL};
+		at->kernel ? ",AllReduce_AGxLL_R,42,1,,,,,,,\n3,p2p," : ",,0,1,,,,,,,\n3,p2p,",
+		version >= 7 ? ",,42,2,,,,,,,\n3,copy engine," : ",,0,2,,,,,,,\n",
+		version >= 7 ? ",,43,3,,,,,,,\n" : ",,0,2,,,,,,,\n", NULL};
 	const char *const trace[] = {"[\n{\"name\":\"AllReduce RING LL128\",\"ph\":\"X\"",
 				     ",\n{\"name\":\"Send", "\n]\n", NULL};
 	void *context = NULL;
@@ -224,8 +225,8 @@ static void test_channels(int version, const struct fb_nccl_profiler *profiler,
 			  const struct places *at, const char *folder)
 {
 	const char *const rows[] = {"\n3,collective,AllReduce,", "\n3,channel,AllReduce,",
-				    ",5,3.500,,", "\n3,channel,unknown,0,,,,0,-1,0,", ",5,,,0\n",
-				    NULL};
+				    ",5,3.500,,", "\n3,channel,unknown,0,,,,0,-1,0,",
+				    ",2,1,,,,,,\n", ",5,,,0,3,,,,,,,\n", NULL};
 	const char *const trace[] = {"{\"name\":\"AllReduce RING LL\",\"ph\":\"X\",\"pid\":3,"
 				     "\"tid\":\"channel 5\"", "\"dur\":3.500,", "\n]\n", NULL};
 	void *context = NULL;
@@ -244,6 +245,123 @@ static void test_channels(int version, const struct fb_nccl_profiler *profiler,
 	CHECK(has(folder, ".csv", rows));
 	CHECK(has(folder, ".json", trace));
 	unsetenv("FB_NCCL_PROFILE_CHANNELS");
+}
+
+/*
+ * An all_reduce in a group that the user made, with a proxy operation of two steps, and one of a
+ * call in another process; `since_5`: NCCL tells of calls of its API and of launches too.
+ */
+static void replay_proxy(const struct fb_nccl_profiler *profiler, void *context, bool since_5)
+{
+	size_t bytes = 65536;
+	int pid = (int)getpid(), peer = 1, steps = 2, chunk = 131072, sends = 1;
+	void *group = NULL, *api = NULL, *call = NULL, *op = NULL, *step = NULL, *other = NULL;
+	struct image image;
+	uint8_t channel = 4;
+
+	put_type(&image, since_5 ? FB_NCCL_EVENT_GROUP_API : FB_NCCL_EVENT_GROUP, since_5);
+	CHECK_INT(profiler->start(context, &group, &image), 0);
+	if (since_5) {
+		put_type(&image, FB_NCCL_EVENT_COLL_API, true);
+		put(&image, 8, &group, sizeof(group));
+		put_text(&image, 24, "AllReduce");
+		put_text(&image, 40, "ncclFloat32");
+		CHECK_INT(profiler->start(context, &api, &image), 0);
+		CHECK_INT(profiler->stop(api), 0);
+	}
+	CHECK_INT(profiler->stop(group), 0);
+	put_type(&image, FB_NCCL_EVENT_COLL, since_5);
+	put(&image, 8, since_5 ? (void *)&api : (void *)&group, sizeof(api));
+	put_text(&image, 32, "AllReduce");
+	put_text(&image, 72, "ncclFloat32");
+	put_text(&image, 88, "RING");
+	put_text(&image, 96, "LL");
+	memset(image.bytes + 104, 0, 32); /* group, kernel, tag */
+	CHECK_INT(profiler->start(context, &call, &image), 0);
+	CHECK_INT(profiler->stop(call), 0);
+	for (int i = 0; i < 2; i++) {
+		put_type(&image, FB_NCCL_EVENT_PROXY_OP, since_5);
+		put(&image, 8, &call, sizeof(call));
+		put(&image, 24, &pid, sizeof(pid));
+		put(&image, 28, &channel, 1);
+		put(&image, 32, &peer, sizeof(peer));
+		put(&image, 36, &steps, sizeof(steps));
+		put(&image, 40, &chunk, sizeof(chunk));
+		put(&image, 44, &sends, sizeof(sends));
+		CHECK_INT(profiler->start(context, i ? &other : &op, &image), 0);
+		pid++; /* whose parent is another process's */
+	}
+	for (int i = 0; i < steps; i++) {
+		put_type(&image, FB_NCCL_EVENT_PROXY_STEP, since_5);
+		put(&image, 8, &op, sizeof(op));
+		put(&image, 24, &i, sizeof(i));
+		CHECK_INT(profiler->start(context, &step, &image), 0);
+		CHECK_INT(profiler->state(step, FB_NCCL_STATE_SEND_GPU_WAIT, NULL), 0);
+		CHECK_INT(profiler->state(step, FB_NCCL_STATE_SEND_WAIT, &bytes), 0);
+		CHECK_INT(profiler->stop(step), 0);
+	}
+	CHECK_INT(profiler->stop(op), 0);
+	CHECK_INT(profiler->stop(other), 0);
+	put_type(&image, FB_NCCL_EVENT_PROXY_CONTROL, since_5);
+	CHECK_INT(profiler->start(context, &step, &image), 0);
+	CHECK_INT(profiler->state(step, FB_NCCL_STATE_CONTROL_SLEEP, NULL), 0);
+	CHECK_INT(profiler->stop(step), 0);
+}
+
+static void test_proxy(int version, const struct fb_nccl_profiler *profiler, const char *folder)
+{
+	bool since_5 = version >= 5;
+	/* Numbers of events: the group, its call of the API, the collective, two operations. */
+	const char *const rows[] = {
+		since_5 ? "\n3,group call,,0," : "\n3,group,,0,",
+		since_5 ? "\n3,collective call,AllReduce,": "\n3,collective,AllReduce,",
+		since_5 ? ",0,3,2,,,,,,\n" : ",0,2,1,,,,,,\n",
+		"\n3,proxy send,AllReduce,",
+		since_5 ? ",4,,,0,4,3,2,131072,,,,\n" : ",4,,,0,3,2,2,131072,,,,\n",
+		"\n3,proxy send,unknown,0,,,,0,1,0,",
+		since_5 ? ",4,,,0,5,,2,131072,,,,\n" : ",4,,,0,4,,2,131072,,,,\n",
+		"\n3,proxy step,AllReduce,",
+		since_5 ? ",4,,,0,6,4,0,65536,": ",4,,,0,5,3,0,65536,",
+		"\n3,proxy control,sleep,", NULL};
+	const char *const trace[] = {"\"tid\":\"proxy step channel 4\"", "\"bytes\":65536}",
+				     "\n]\n", NULL};
+	void *context = NULL;
+	int mask = 0;
+
+	setenv("FB_NCCL_PROFILE_EVENTS", "all", 1);
+	if (version == 4)
+		CHECK_INT(((fb_nccl_init_4)profiler->init)(&context, &mask, "c", 0xabc, 1, 8, 3,
+							   NULL), 0);
+	else
+		CHECK_INT(((fb_nccl_init_5)profiler->init)(&context, 0xabc, &mask, "c", 1, 8, 3,
+							   NULL), 0);
+	CHECK_INT(mask, version == 4 ? 0x7f : version == 5 ? 0xf7f : 0x1f7f);
+	replay_proxy(profiler, context, since_5);
+	CHECK_INT(profiler->finalize(context), 0);
+	CHECK(has(folder, ".csv", rows));
+	CHECK(has(folder, ".json", trace));
+	unsetenv("FB_NCCL_PROFILE_EVENTS");
+}
+
+/* What a list asks for, with what that needs; a name that is none is refused. */
+static void test_lists(const char *folder)
+{
+	const char *const none[] = {NULL};
+	void *context = NULL;
+	int mask = 0;
+
+	setenv("FB_NCCL_PROFILE_EVENTS", "proxy_step,launch", 1);
+	CHECK_INT(((fb_nccl_init_5)ncclProfiler_v5.init)(&context, 0xabc, &mask, "c", 1, 8, 3,
+							 NULL), 0);
+	CHECK_INT(mask, 0x81e);
+	CHECK_INT(ncclProfiler_v5.finalize(context), 0);
+	CHECK(has(folder, ".csv", none));
+	CHECK(has(folder, ".json", none));
+	setenv("FB_NCCL_PROFILE_EVENTS", "proxy", 1);
+	CHECK_INT(((fb_nccl_init_5)ncclProfiler_v5.init)(&context, 0xabc, &mask, "c", 1, 8, 3,
+							 NULL), 2);
+	CHECK(!context && !mask);
+	unsetenv("FB_NCCL_PROFILE_EVENTS");
 }
 
 int main(void)
@@ -266,6 +384,11 @@ int main(void)
 	test_channels(5, &ncclProfiler_v5, &new4, folder);
 	test_channels(6, &ncclProfiler_v6, &new4, folder);
 	test_channels(7, &ncclProfiler_v7, &new7, folder);
+	test_proxy(4, &ncclProfiler_v4, folder);
+	test_proxy(5, &ncclProfiler_v5, folder);
+	test_proxy(6, &ncclProfiler_v6, folder);
+	test_proxy(7, &ncclProfiler_v7, folder);
+	test_lists(folder);
 	(void)rmdir(folder);
 	/* A folder that is not there: NCCL is told, and goes on without. */
 	CHECK_INT(((fb_nccl_init_5)ncclProfiler_v6.init)(&context, 1, &mask, "c", 1, 1, 0,

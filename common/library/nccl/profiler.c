@@ -6,174 +6,181 @@
  *
  * Each rank of each communicator writes folder/nccl-HASH-RANK-PID.csv, a line for each collective,
  * send, receive and copy-engine collective: what ran it, and when the host's part of it began and
- * ended; and the same as a Chrome trace. With FB_NCCL_PROFILE_CHANNELS=1 each channel of a kernel
- * has a line and a track of its own, timed by the GPU. NCCL may call from several threads.
+ * ended; and the same as a Chrome trace. FB_NCCL_PROFILE_EVENTS=LIST asks for other events, as
+ * "collective,proxy_op,proxy_step", or all. FB_NCCL_PROFILE_CHANNELS=1 asks for channels beside
+ * the usual ones: each channel of a kernel has a line and a track of its own, timed by the GPU.
  */
 #include "common/library/nccl/profiler.h"
 
-#include <limits.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
-struct context {
-	pthread_mutex_t lock;
-	FILE *csv, *trace;
-	int rank;
-	bool first;
-	/* [RECENT] calls, to which channels belong later; NULL: nobody asks for channels */
-	struct event *recent;
-	size_t calls;
+#include "common/library/nccl/profiler_record.h"
+
+enum {
+	USUAL = FB_NCCL_EVENT_COLL | FB_NCCL_EVENT_P2P | FB_NCCL_EVENT_CE_COLL,
+	SINCE_4 = FB_NCCL_EVENT_COLL | FB_NCCL_EVENT_P2P | FB_NCCL_EVENT_GROUP |
+		  FB_NCCL_EVENT_PROXY_OP | FB_NCCL_EVENT_PROXY_STEP | FB_NCCL_EVENT_PROXY_CONTROL |
+		  FB_NCCL_EVENT_KERNEL_CHANNEL,
+	SINCE_5 = SINCE_4 | FB_NCCL_EVENT_GROUP_API | FB_NCCL_EVENT_COLL_API |
+		  FB_NCCL_EVENT_P2P_API | FB_NCCL_EVENT_LAUNCH,
+	SINCE_6 = SINCE_5 | FB_NCCL_EVENT_CE_COLL,
 };
 
-enum { RECENT = 8192 }; /* more than launches that a stream can hold */
-
-struct event {
-	struct context *context;
-	const char *kind, *func, *datatype, *algorithm, *protocol, *kernel;
-	size_t count;
-	uint64_t tag;
-	int rank, channels, peer;
-	unsigned batches;
-	double start_us;
-	bool of_channel; /* `channel` of the call's kernel; ns of the GPU's timer, 0: not known */
-	int channel;
-	uint64_t gpu_start, gpu_end;
-	bool kept; /* among the recent ones */
+static const struct {
+	const char *name;
+	int mask;
+} names[] = {
+	{"group", FB_NCCL_EVENT_GROUP}, {"collective", FB_NCCL_EVENT_COLL},
+	{"p2p", FB_NCCL_EVENT_P2P}, {"proxy_op", FB_NCCL_EVENT_PROXY_OP},
+	{"proxy_step", FB_NCCL_EVENT_PROXY_STEP}, {"proxy_control", FB_NCCL_EVENT_PROXY_CONTROL},
+	{"channel", FB_NCCL_EVENT_KERNEL_CHANNEL},
+	{"api", FB_NCCL_EVENT_GROUP_API | FB_NCCL_EVENT_COLL_API | FB_NCCL_EVENT_P2P_API},
+	{"launch", FB_NCCL_EVENT_LAUNCH}, {"copy_engine", FB_NCCL_EVENT_CE_COLL},
+	{"all", SINCE_6},
 };
 
-static double now_us(void)
+/* The events of the two variables; -1: a name is none (printed). */
+static int asked(void)
 {
-	struct timespec t;
+	const char *list = getenv("FB_NCCL_PROFILE_EVENTS"), *channels;
+	int mask = list ? 0 : USUAL;
+	size_t n;
 
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return 1e6 * (double)t.tv_sec + 1e-3 * (double)t.tv_nsec;
-}
+	for (; list && *list; list += n + (list[n] == ',')) {
+		int more = 0;
 
-static FILE *create(const char *ending, uint64_t hash, int rank)
-{
-	const char *folder = getenv("FB_NCCL_PROFILE");
-	char path[PATH_MAX];
-
-	snprintf(path, sizeof(path), "%s/nccl-%llx-%d-%d.%s", folder ? folder : ".",
-		 (unsigned long long)hash, rank, (int)getpid(), ending);
-	return fopen(path, "w");
-}
-
-/* 0, or 2, which is ncclSystemError: NCCL then goes on without the plugin. */
-static int open_context(void **result, int *mask, uint64_t hash, int rank)
-{
-	struct context *c = calloc(1, sizeof(*c));
-
-	*result = NULL;
-	*mask = 0;
-	if (!c)
-		return 2;
-	c->csv = create("csv", hash, rank);
-	c->trace = create("json", hash, rank);
-	if (!c->csv || !c->trace) {
-		if (c->csv)
-			fclose(c->csv);
-		free(c);
-		return 2;
+		n = strcspn(list, ",");
+		for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+			if (strlen(names[i].name) == n && !strncmp(names[i].name, list, n))
+				more = names[i].mask;
+		if (!more) {
+			fprintf(stderr, "fabricbench: FB_NCCL_PROFILE_EVENTS: '%.*s': expected "
+				"all, or a list of", (int)n, list);
+			for (size_t i = 0; strcmp(names[i].name, "all"); i++)
+				fprintf(stderr, "%s %s", i ? "," : "", names[i].name);
+			fprintf(stderr, "\n");
+			return -1;
+		}
+		mask |= more;
 	}
-	pthread_mutex_init(&c->lock, NULL);
-	c->rank = rank;
-	c->first = true;
-	fputs("rank,kind,function,count,datatype,algorithm,protocol,channels,peer,batches,"
-	      "start_us,end_us,channel,gpu_us,kernel,tag\n", c->csv);
-	fputs("[", c->trace);
-	*mask = FB_NCCL_EVENT_COLL | FB_NCCL_EVENT_P2P | FB_NCCL_EVENT_CE_COLL;
-	*result = c;
+	channels = getenv("FB_NCCL_PROFILE_CHANNELS");
+	if (channels && *channels && *channels != '0')
+		mask |= FB_NCCL_EVENT_KERNEL_CHANNEL;
+	/* Lines of what belongs to calls name these. */
+	if (mask & FB_NCCL_EVENT_PROXY_STEP)
+		mask |= FB_NCCL_EVENT_PROXY_OP;
+	if (mask & (FB_NCCL_EVENT_PROXY_OP | FB_NCCL_EVENT_KERNEL_CHANNEL))
+		mask |= FB_NCCL_EVENT_COLL | FB_NCCL_EVENT_P2P;
+	return mask;
+}
+
+/* 2 is ncclSystemError: NCCL then goes on without the plugin. */
+static int open_profile(void **context, int *mask, int known, uint64_t hash, int rank)
+{
+	struct fb_nccl_profile *profile = NULL;
+	int events = asked(), err;
+
+	*context = NULL;
+	*mask = 0;
+	if (events < 0)
+		return 2;
+	events &= known;
+	err = fb_nccl_profile_open(&profile, hash, rank, events, (events & ~USUAL) != 0);
+	if (err)
+		return err;
+	*context = profile;
+	*mask = events;
 	return 0;
 }
 
 static int init_1(void **context, int *mask)
 {
-	int err = open_context(context, mask, (uint64_t)now_us(), -1);
-
-	*mask &= ~FB_NCCL_EVENT_CE_COLL;
-	return err;
+	return open_profile(context, mask, FB_NCCL_EVENT_COLL | FB_NCCL_EVENT_P2P, 0, -1);
 }
+
+#define UNUSED (void)name, (void)nodes, (void)ranks, (void)log
 
 static int init_4(void **context, int *mask, const char *name, uint64_t hash, int nodes,
 		  int ranks, int rank, void (*log)(void))
 {
-	const char *channels = getenv("FB_NCCL_PROFILE_CHANNELS");
-	int err = open_context(context, mask, hash, rank);
-	struct context *c = *context;
-
-	(void)name;
-	(void)nodes;
-	(void)ranks;
-	(void)log;
-	*mask &= ~FB_NCCL_EVENT_CE_COLL;
-	if (c && channels && *channels && *channels != '0')
-		c->recent = calloc(RECENT, sizeof(*c->recent));
-	if (c && c->recent)
-		*mask |= FB_NCCL_EVENT_KERNEL_CHANNEL;
-	return err;
+	UNUSED;
+	return open_profile(context, mask, SINCE_4, hash, rank);
 }
 
 static int init_5(void **context, uint64_t hash, int *mask, const char *name, int nodes,
 		  int ranks, int rank, void (*log)(void))
 {
-	return init_4(context, mask, name, hash, nodes, ranks, rank, log);
+	UNUSED;
+	return open_profile(context, mask, SINCE_5, hash, rank);
 }
 
 static int init_6(void **context, uint64_t hash, int *mask, const char *name, int nodes,
 		  int ranks, int rank, void (*log)(void))
 {
-	int err = init_5(context, hash, mask, name, nodes, ranks, rank, log);
-
-	if (!err)
-		*mask |= FB_NCCL_EVENT_CE_COLL;
-	return err;
+	UNUSED;
+	return open_profile(context, mask, SINCE_6, hash, rank);
 }
 
-/* Room for an event: its own, or for calls that channels will ask for, that of an old one. */
-static struct event *room(struct context *c, bool of_channel)
+/* An event of the rank that it names, or -1 where NCCL names none: of the communicator's. */
+#define RECORD(rank_, peer_, ...)                                                                  \
+	fb_nccl_record_begin(context, handle, &(struct fb_nccl_record){                            \
+		.rank = (rank_), .peer = (peer_), .channel = -1, .step = -1,                       \
+		.parent = number_of(e->parent), __VA_ARGS__})
+
+static uint64_t number_of(const struct fb_nccl_record *parent)
 {
-	struct event *e;
-
-	if (!c || !c->recent || of_channel)
-		return calloc(1, sizeof(*e));
-	pthread_mutex_lock(&c->lock);
-	e = &c->recent[c->calls++ % RECENT];
-	pthread_mutex_unlock(&c->lock);
-	return e;
-}
-
-/* The texts are NCCL's, of static storage. Without memory the event is not written. */
-static int begin(void *context, void **handle, const struct event *what)
-{
-	struct context *c = context;
-	struct event *e = room(c, what->of_channel);
-
-	*handle = e;
-	if (!e)
-		return 0;
-	*e = *what;
-	e->context = c;
-	e->kept = c && c->recent && !what->of_channel;
-	e->start_us = now_us();
-	return 0;
+	return parent ? parent->number : 0;
 }
 
 /* What the call was, and the channel's own. `call` may be NULL. */
-static int begin_channel(void *context, void **handle, const struct event *call, int rank,
+static int begin_channel(void *context, void **handle, const struct fb_nccl_record *call, int rank,
 			 int channel, uint64_t start)
 {
-	struct event e = call ? *call : (struct event){.func = "unknown", .rank = rank, .peer = -1};
+	struct fb_nccl_record e =
+		call ? *call : (struct fb_nccl_record){.func = "unknown", .rank = rank, .peer = -1};
 
 	e.kind = "channel";
-	e.of_channel = true;
+	e.leaf = true;
+	e.parent = number_of(call);
+	e.step = -1;
 	e.channel = channel;
 	e.gpu_start = start;
-	return begin(context, handle, &e);
+	return fb_nccl_record_begin(context, handle, &e);
+}
+
+/* An operation of the proxy; that of another process (PXN) has no parent in this one. */
+static int begin_proxy(void *context, void **handle, const struct fb_nccl_record *call, int rank,
+		       const struct fb_nccl_proxy *proxy)
+{
+	bool own = call && proxy->pid == (int)getpid();
+
+	return fb_nccl_record_begin(context, handle, &(struct fb_nccl_record){
+		.kind = proxy->sends ? "proxy send" : "proxy receive", .leaf = true,
+		.func = own ? call->func : "unknown", .datatype = own ? call->datatype : NULL,
+		.algorithm = own ? call->algorithm : NULL, .protocol = own ? call->protocol : NULL,
+		.count = own ? call->count : 0, .rank = rank, .peer = proxy->peer,
+		.channel = proxy->channel, .step = -1, .steps = proxy->steps,
+		.bytes = (uint64_t)proxy->chunk_bytes, .parent = own ? call->number : 0});
+}
+
+/* A step of such an operation, which lasts longer than its steps. */
+static int begin_step(void *context, void **handle, const struct fb_nccl_record *op, int rank,
+		      int step)
+{
+	struct fb_nccl_record e =
+		op ? *op : (struct fb_nccl_record){.func = "unknown", .rank = rank, .peer = -1,
+						   .channel = -1};
+
+	e.kind = "proxy step";
+	e.leaf = true;
+	e.step = step;
+	e.steps = 0;
+	e.bytes = 0;
+	e.parent = number_of(op);
+	return fb_nccl_record_begin(context, handle, &e);
 }
 
 /* In all versions the members have the same names, not the same places. */
@@ -183,19 +190,19 @@ static int begin_channel(void *context, void **handle, const struct event *call,
 		const struct fb_nccl_event_##version *e = event;                                   \
                                                                                                    \
 		*handle = NULL;                                                                    \
+		if (!fb_nccl_profile_wants(context, (int)e->type))                                 \
+			return 0;                                                                  \
 		if (e->type == FB_NCCL_EVENT_COLL)                                                 \
-			return begin(context, handle, &(struct event){                             \
+			return RECORD(e->rank, -1,                                                 \
 				.kind = "collective", .func = e->coll.func,                        \
 				.datatype = e->coll.datatype, .count = e->coll.count,              \
 				.algorithm = e->coll.algorithm, .protocol = e->coll.protocol,      \
-				.channels = e->coll.channels, .rank = e->rank, .peer = -1,         \
-				COLL_MORE_##version});                                             \
+				.channels = e->coll.channels, COLL_MORE_##version);                \
 		if (e->type == FB_NCCL_EVENT_P2P)                                                  \
-			return begin(context, handle, &(struct event){                             \
+			return RECORD(e->rank, e->p2p.peer,                                        \
 				.kind = "p2p", .func = e->p2p.func,                                \
 				.datatype = e->p2p.datatype, .count = e->p2p.count,                \
-				.channels = P2P_CHANNELS_##version, .rank = e->rank,               \
-				.peer = e->p2p.peer, .tag = TAG_##version(p2p)});                  \
+				.channels = P2P_CHANNELS_##version, .tag = TAG_##version(p2p));    \
 		CHANNEL_##version                                                                  \
 		return OTHER_##version;                                                            \
 	}
@@ -204,9 +211,28 @@ static int begin_channel(void *context, void **handle, const struct event *call,
 #define CHANNEL_4                                                                                  \
 	if (e->type == FB_NCCL_EVENT_KERNEL_CHANNEL)                                               \
 		return begin_channel(context, handle, e->parent, e->rank, e->channel.id,           \
-				     e->channel.start);
-#define CHANNEL_6 CHANNEL_4
-#define CHANNEL_7 CHANNEL_4
+				     e->channel.start);                                            \
+	if (e->type == FB_NCCL_EVENT_PROXY_OP)                                                     \
+		return begin_proxy(context, handle, e->parent, e->rank, &e->proxy);                \
+	if (e->type == FB_NCCL_EVENT_PROXY_STEP)                                                   \
+		return begin_step(context, handle, e->parent, e->rank, e->step.step);              \
+	if (e->type == FB_NCCL_EVENT_PROXY_CONTROL)                                                \
+		return RECORD(-1, -1, .kind = "proxy control", .leaf = true);                      \
+	if (e->type == FB_NCCL_EVENT_GROUP)                                                        \
+		return RECORD(-1, -1, .kind = "group");
+#define CHANNEL_6                                                                                  \
+	CHANNEL_4                                                                                  \
+	if (e->type == FB_NCCL_EVENT_GROUP_API)                                                    \
+		return RECORD(-1, -1, .kind = "group call");                                       \
+	if (e->type == FB_NCCL_EVENT_COLL_API)                                                     \
+		return RECORD(-1, -1, .kind = "collective call", .func = e->coll_api.func,         \
+			      .datatype = e->coll_api.datatype, .count = e->coll_api.count);       \
+	if (e->type == FB_NCCL_EVENT_P2P_API)                                                      \
+		return RECORD(-1, -1, .kind = "p2p call", .func = e->p2p_api.func,                 \
+			      .datatype = e->p2p_api.datatype, .count = e->p2p_api.count);         \
+	if (e->type == FB_NCCL_EVENT_LAUNCH)                                                       \
+		return RECORD(-1, -1, .kind = "launch", .leaf = true);
+#define CHANNEL_7 CHANNEL_6
 #define P2P_CHANNELS_2 0
 #define P2P_CHANNELS_3 0
 #define P2P_CHANNELS_4 e->p2p.channels
@@ -226,10 +252,10 @@ static int begin_channel(void *context, void **handle, const struct event *call,
 #define OTHER_3 0
 #define OTHER_4 0
 #define COPIES(version)                                                                            \
-	e->type != FB_NCCL_EVENT_CE_COLL ? 0 : begin(context, handle, &(struct event){             \
+	e->type != FB_NCCL_EVENT_CE_COLL ? 0 : RECORD(e->rank, -1,                                 \
 		.kind = "copy engine", .func = e->ce.func, .datatype = e->ce.datatype,             \
 		.count = e->ce.count, .algorithm = "copyengine", .batches = e->ce.batches,         \
-		.rank = e->rank, .peer = -1, .tag = TAG_##version(ce)})
+		.tag = TAG_##version(ce))
 #define OTHER_6 COPIES(6)
 #define OTHER_7 COPIES(7)
 
@@ -258,95 +284,29 @@ static int start_1(void *context, void **handle, void *event)
 
 	*handle = NULL;
 	if (e->type == FB_NCCL_EVENT_COLL)
-		return begin(context, handle, &(struct event){
+		return RECORD(e->rank, -1,
 			.kind = "collective", .func = NAME(functions, e->coll.func),
 			.datatype = NAME(datatypes, e->coll.datatype), .count = e->coll.count,
 			.algorithm = NAME(algorithms, e->coll.algorithm),
 			.protocol = NAME(protocols, e->coll.protocol),
-			.channels = e->coll.channels, .rank = e->rank, .peer = -1});
+			.channels = e->coll.channels);
 	if (e->type == FB_NCCL_EVENT_P2P)
-		return begin(context, handle, &(struct event){
+		return RECORD(e->rank, e->p2p.peer,
 			.kind = "p2p", .func = NAME(functions, e->p2p.func),
-			.datatype = NAME(datatypes, e->p2p.datatype), .count = e->p2p.count,
-			.rank = e->rank, .peer = e->p2p.peer});
-	return 0;
-}
-
-static const char *text(const char *t)
-{
-	return t ? t : "";
-}
-
-static void write_event(struct context *c, const struct event *e, double end_us)
-{
-	double us = end_us - e->start_us;
-	char track[32], channel[16] = "", gpu[32] = "";
-
-	snprintf(track, sizeof(track), "%s", e->kind);
-	if (e->of_channel) {
-		snprintf(track, sizeof(track), "channel %d", e->channel);
-		snprintf(channel, sizeof(channel), "%d", e->channel);
-	}
-	if (e->gpu_start && e->gpu_end > e->gpu_start) {
-		us = 1e-3 * (double)(e->gpu_end - e->gpu_start);
-		snprintf(gpu, sizeof(gpu), "%.3f", us);
-	}
-	fprintf(c->csv, "%d,%s,%s,%zu,%s,%s,%s,%d,%d,%u,%.3f,%.3f,%s,%s,%s,%llu\n", e->rank,
-		e->kind, text(e->func), e->count, text(e->datatype), text(e->algorithm),
-		text(e->protocol), e->channels, e->peer, e->batches, e->start_us, end_us, channel,
-		gpu, text(e->kernel), (unsigned long long)e->tag);
-	fprintf(c->trace, "%s\n{\"name\":\"%s %s %s\",\"ph\":\"X\",\"pid\":%d,\"tid\":\"%s\","
-		"\"ts\":%.3f,\"dur\":%.3f,\"args\":{\"count\":%zu,\"channels\":%d}}",
-		c->first ? "" : ",", text(e->func), text(e->algorithm), text(e->protocol),
-		e->rank, track, e->start_us, us, e->count, e->channels);
-	c->first = false;
-}
-
-static int stop(void *handle)
-{
-	struct event *e = handle;
-	struct context *c = e ? e->context : NULL;
-	double end_us = now_us();
-
-	if (c) {
-		pthread_mutex_lock(&c->lock);
-		write_event(c, e, end_us);
-		pthread_mutex_unlock(&c->lock);
-	}
-	if (e && !e->kept)
-		free(e);
-	return 0;
-}
-
-static int state(void *handle, int which, void *arguments)
-{
-	struct event *e = handle;
-
-	if (e && e->of_channel && arguments && which == FB_NCCL_STATE_KERNEL_CHANNEL_STOP)
-		memcpy(&e->gpu_end, arguments, sizeof(e->gpu_end));
+			.datatype = NAME(datatypes, e->p2p.datatype), .count = e->p2p.count);
 	return 0;
 }
 
 static int finalize(void *context)
 {
-	struct context *c = context;
-
-	if (!c)
-		return 0;
-	fputs("\n]\n", c->trace);
-	fclose(c->trace);
-	fclose(c->csv);
-	pthread_mutex_destroy(&c->lock);
-	free(c->recent);
-	free(c);
-	return 0;
+	return fb_nccl_profile_close(context);
 }
 
 #define PROFILER(version, init_, start_)                                                           \
 	extern const struct fb_nccl_profiler ncclProfiler_v##version;                              \
 	const struct fb_nccl_profiler ncclProfiler_v##version = {                                  \
 		.name = "fabricbench", .init = (void (*)(void))(init_), .start = (start_),         \
-		.stop = stop, .state = state, .finalize = finalize}
+		.stop = fb_nccl_record_end, .state = fb_nccl_record_state, .finalize = finalize}
 
 PROFILER(1, init_1, start_1);
 PROFILER(2, init_1, start_2);

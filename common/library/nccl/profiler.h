@@ -14,14 +14,39 @@
 
 /* Types of events, as bits of the mask that init() gives. */
 enum {
+	FB_NCCL_EVENT_GROUP = 1 << 0, /* used from version 4 on */
 	FB_NCCL_EVENT_COLL = 1 << 1,
 	FB_NCCL_EVENT_P2P = 1 << 2,
-	FB_NCCL_EVENT_KERNEL_CHANNEL = 1 << 6, /* used from version 4 on */
+	FB_NCCL_EVENT_PROXY_OP = 1 << 3,       /* these too */
+	FB_NCCL_EVENT_PROXY_STEP = 1 << 4,
+	FB_NCCL_EVENT_PROXY_CONTROL = 1 << 5,
+	FB_NCCL_EVENT_KERNEL_CHANNEL = 1 << 6,
+	FB_NCCL_EVENT_GROUP_API = 1 << 8, /* from version 5 on */
+	FB_NCCL_EVENT_COLL_API = 1 << 9,
+	FB_NCCL_EVENT_P2P_API = 1 << 10,
+	FB_NCCL_EVENT_LAUNCH = 1 << 11,
 	FB_NCCL_EVENT_CE_COLL = 1 << 12,       /* from version 6 on */
 };
 
-/* The state that gives the end of a channel's work: its arguments begin with it, an uint64_t. */
-enum { FB_NCCL_STATE_KERNEL_CHANNEL_STOP = 22 };
+/*
+ * States. The end of a channel's work has arguments that begin with it, an uint64_t; those of a
+ * proxy step begin with the bytes moved, a size_t; that of appended operations with their number.
+ */
+enum {
+	FB_NCCL_STATE_SEND_GPU_WAIT = 8,
+	FB_NCCL_STATE_SEND_WAIT = 9,
+	FB_NCCL_STATE_RECEIVE_WAIT = 10,
+	FB_NCCL_STATE_RECEIVE_FLUSH_WAIT = 11,
+	FB_NCCL_STATE_RECEIVE_GPU_WAIT = 12,
+	FB_NCCL_STATE_CONTROL_IDLE = 13,
+	FB_NCCL_STATE_CONTROL_ACTIVE = 14,
+	FB_NCCL_STATE_CONTROL_SLEEP = 15,
+	FB_NCCL_STATE_CONTROL_WAKEUP = 16,
+	FB_NCCL_STATE_CONTROL_APPEND = 17,
+	FB_NCCL_STATE_CONTROL_APPENDED = 18,
+	FB_NCCL_STATE_SEND_PEER_WAIT = 20,
+	FB_NCCL_STATE_KERNEL_CHANNEL_STOP = 22,
+};
 
 /* A channel of a kernel; its parent is the call. In ns of the GPU's timer. */
 #define FB_NCCL_CHANNEL_4                                                                          \
@@ -46,6 +71,23 @@ enum { FB_NCCL_STATE_KERNEL_CHANNEL_STOP = 22 };
 	size_t count;                                                                              \
 	int peer;                                                                                  \
 	uint8_t channels;
+/* An operation of the proxy: its parent is the call, in the process `pid`. Versions 4 to 7. */
+struct fb_nccl_proxy {
+	int pid;
+	uint8_t channel;
+	int peer, steps, chunk_bytes, sends;
+};
+
+/* Calls of the API, from version 5 on. */
+#define FB_NCCL_COLL_API_5                                                                         \
+	const char *func;                                                                          \
+	size_t count;                                                                              \
+	const char *datatype;                                                                      \
+	int root;
+#define FB_NCCL_P2P_API_5                                                                          \
+	const char *func;                                                                          \
+	size_t count;                                                                              \
+	const char *datatype;
 /* Members of a copy-engine collective that versions 6 and 7 begin with. */
 #define FB_NCCL_COPIES_6                                                                           \
 	uint64_t number;                                                                           \
@@ -139,6 +181,8 @@ struct fb_nccl_event_4 {
 		struct { FB_NCCL_COLL_4 } coll;
 		struct { FB_NCCL_P2P_4 } p2p;
 		struct { FB_NCCL_CHANNEL_4 } channel;
+		struct fb_nccl_proxy proxy;
+		struct { int step; } step;
 	};
 };
 
@@ -151,6 +195,10 @@ struct fb_nccl_event_6 {
 		struct { FB_NCCL_COLL_4 void *group; } coll;
 		struct { FB_NCCL_P2P_4 void *group; } p2p;
 		struct { FB_NCCL_CHANNEL_4 } channel;
+		struct fb_nccl_proxy proxy;
+		struct { int step; } step;
+		struct { FB_NCCL_COLL_API_5 } coll_api;
+		struct { FB_NCCL_P2P_API_5 } p2p_api;
 		struct { FB_NCCL_COPIES_6 } ce;
 	};
 };
@@ -170,6 +218,10 @@ struct fb_nccl_event_7 {
 		} coll;
 		struct { FB_NCCL_P2P_4 void *group; uint64_t tag; } p2p;
 		struct { FB_NCCL_CHANNEL_4 } channel;
+		struct fb_nccl_proxy proxy;
+		struct { int step; } step;
+		struct { FB_NCCL_COLL_API_5 } coll_api;
+		struct { FB_NCCL_P2P_API_5 } p2p_api;
 		struct { FB_NCCL_COPIES_6 uint64_t tag; } ce;
 	};
 };

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What the profiler plugin writes, apart from what versions of its interface call: the events of a
+ * rank of a communicator, as lines of a CSV and as a Chrome trace. Functions return what NCCL is
+ * to be told: 0, or 2, ncclSystemError.
+ */
+#ifndef FB_COMMON_LIBRARY_NCCL_PROFILER_RECORD_H
+#define FB_COMMON_LIBRARY_NCCL_PROFILER_RECORD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct fb_nccl_profile; /* opaque */
+
+/* Texts are NCCL's or this program's, of static storage. Zeroes and NULL: not told. */
+struct fb_nccl_record {
+	const char *kind, *func, *datatype, *algorithm, *protocol, *kernel;
+	size_t count;
+	uint64_t tag;
+	int rank, channels, peer; /* rank -1: the communicator's; peer -1: none */
+	unsigned batches;
+	int channel;                 /* -1: none */
+	uint64_t gpu_start, gpu_end; /* ns of the GPU's timer */
+	int step, steps;             /* of the proxy; step -1: none */
+	uint64_t bytes;              /* of a step, or of a chunk of an operation */
+	uint64_t parent;             /* the number of an event; 0: none */
+	bool leaf;                   /* it is nobody's parent: its memory ends with it */
+	/* The rest is this module's. */
+	struct fb_nccl_profile *profile;
+	uint64_t number;
+	double start_us;
+	double state_us[4]; /* of a step, when it began to wait as its line says */
+	bool kept;
+};
+
+/*
+ * Creates the files in FB_NCCL_PROFILE for events of the mask's types. `keeps`: there are such
+ * that name others as their parents, which have ended by then. Free by fb_nccl_profile_close.
+ */
+int fb_nccl_profile_open(struct fb_nccl_profile **profile, uint64_t hash, int rank, int mask,
+			 bool keeps);
+int fb_nccl_profile_close(struct fb_nccl_profile *profile);
+
+/* Whether events of the type were asked for: NCCL also gives those to which such belong. */
+bool fb_nccl_profile_wants(const struct fb_nccl_profile *profile, int type);
+
+/* Begins an event. Without memory it is not written, and *handle is NULL. */
+int fb_nccl_record_begin(struct fb_nccl_profile *profile, void **handle,
+			 const struct fb_nccl_record *what);
+
+/* As NCCL has them for its plugins; `handle` may be NULL. */
+int fb_nccl_record_state(void *handle, int state, void *arguments);
+int fb_nccl_record_end(void *handle);
+
+#endif

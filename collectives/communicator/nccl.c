@@ -8,6 +8,7 @@
 
 #include "collectives/communicator/nccl.h"
 #include "common/base/error.h"
+#include "common/library/nccl/dump.h"
 
 static int failed(const struct fb_life_context *c, fb_nccl_comm comm, int code, const char *name)
 {
@@ -41,12 +42,16 @@ int fb_life_nccl_init(struct fb_life_context *c, int part, fb_nccl_comm *comm, b
 	MPI_Bcast(&id, sizeof(id), MPI_BYTE, 0, group->comm);
 	if (err)
 		return err;
-	if (strcmp(c->life->operation, "init_config") && blocks)
-		return failed(c, NULL, c->nccl->CommInitRank(comm, group->nranks, id,
-							     group->rank), "CommInitRank");
 	config.blocking = blocks;
-	err = failed(c, NULL, c->nccl->CommInitRankConfig(comm, group->nranks, id, group->rank,
-							  &config), "CommInitRankConfig");
+	fb_nccl_dump_begin();
+	if (strcmp(c->life->operation, "init_config") && blocks)
+		err = failed(c, NULL, c->nccl->CommInitRank(comm, group->nranks, id,
+							    group->rank), "CommInitRank");
+	else
+		err = failed(c, NULL, c->nccl->CommInitRankConfig(comm, group->nranks, id,
+								  group->rank, &config),
+			     "CommInitRankConfig");
+	fb_nccl_dump_end();
 	return err || blocks ? err : settle(c, *comm, "CommInitRankConfig");
 }
 

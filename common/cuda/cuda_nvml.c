@@ -29,36 +29,7 @@ static const struct {
 static const char *const levels[] = {"PCIe",	 "PCIe PIX",  "PCIe PXB",
 				     "PCIe PHB", "PCIe NODE", "PCIe SYS"};
 
-/* nvmlFieldValue_t: what is asked for, and the answer. */
-struct field {
-	unsigned id, scope; /* scope: which link */
-	long long timestamp, latency_us;
-	int type, result;
-	union {
-		unsigned u32;
-		unsigned long long u64;
-	} value;
-};
-
-enum { TYPE_U32 = 1, ASKED = 2, ROOM = 16 };
-
-struct fb_nvml {
-	void *library, *device;
-	/*
-	 * One run ended with a damaged stack in the function that has the driver fill these; the
-	 * cause is not known. So they are not on the stack, and there is room behind them.
-	 */
-	struct field *answer; /* [ROOM], of which ASKED are asked for */
-	int (*init)(void);
-	int (*shutdown)(void);
-	int (*by_bus_id)(const char *bus_id, void **device);
-	int (*clock)(void *device, int type, unsigned *MHz);
-	int (*throttle)(void *device, unsigned long long *reasons);
-	/* Not in every version: NULL then. */
-	int (*fields)(void *device, int n, struct field *fields);
-	int (*p2p)(void *device, void *peer, int index, int *status);
-	int (*ancestor)(void *device, void *peer, int *level);
-};
+enum { TYPE_U32 = 1, ASKED = 2 };
 
 #define NEEDED(name, member) { name, offsetof(struct fb_nvml, member), false }
 #define OPTIONAL(name, member) { name, offsetof(struct fb_nvml, member), true }
@@ -80,7 +51,7 @@ void *fb_nvml_open(const char *bus_id)
 	char ignored[256];
 
 	if (n)
-		n->answer = calloc(ROOM, sizeof(*n->answer));
+		n->answer = calloc(FB_NVML_ROOM, sizeof(*n->answer));
 	if (!n || !n->answer) {
 		free(n);
 		return NULL;
@@ -129,11 +100,11 @@ bool fb_gpu_clocks(const struct fb_gpu *gpu, struct fb_gpu_clocks *clocks)
 
 static struct fb_link_counter read_counter(const struct fb_nvml *n, enum fb_gpu_link kind)
 {
-	struct field *field = n->answer;
+	struct fb_nvml_field *field = n->answer;
 	struct fb_link_counter counter = {.known = false};
 	uint64_t bytes[ASKED];
 
-	memset(field, 0, ROOM * sizeof(*field));
+	memset(field, 0, FB_NVML_ROOM * sizeof(*field));
 	field[0].id = counters[kind].sent;
 	field[1].id = counters[kind].received;
 	field[0].scope = field[1].scope = counters[kind].scope;

@@ -6,6 +6,7 @@
 
 #include "common/base/error.h"
 #include "common/cuda/gpu.h"
+#include "common/cuda/gpu_facts.h"
 #include "common/cuda/gpu_segment.h"
 #include "common/run/counters.h"
 
@@ -28,6 +29,7 @@ static int open_once(void *thing, const struct fb_session *session, char why[FB_
 	}
 	/* For whoever looks for the GPU of a slow rank. */
 	if (!err) {
+		fb_gpu_facts(gpu, session);
 		fb_launch_fact(session, "rank.gpu", "%d at %s", gpu->device, gpu->bus_id);
 		fb_launch_fact(session, "rank.gpu_uuid", "%s", gpu->uuid);
 	}

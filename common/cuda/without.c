@@ -31,6 +31,7 @@ void *fb_without_cuda_none(void)
 /* common/cuda */
 ABSENT(fb_gpu_open);
 NOTHING(fb_gpu_close);
+NOTHING(fb_gpu_facts);
 NOTHING(fb_gpu_kept_open);
 NOTHING(fb_gpu_kept_close);
 NOTHING(fb_gpu_free_bytes);

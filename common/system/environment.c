@@ -135,6 +135,7 @@ void fb_environment_collect(struct fb_facts *facts, const char *root)
 	fb_environment_rdma(facts, root);
 	fb_environment_network(facts, root);
 	fb_environment_nccl(facts, root);
+	fb_environment_topology(facts, root);
 	fb_environment_library(facts);
 	fb_environment_variable(facts, environ);
 }

@@ -64,6 +64,7 @@ void fb_environment_ready(struct fb_facts *facts, const char *root);
 void fb_environment_rdma(struct fb_facts *facts, const char *root);
 void fb_environment_network(struct fb_facts *facts, const char *root);
 void fb_environment_nccl(struct fb_facts *facts, const char *root);
+void fb_environment_topology(struct fb_facts *facts, const char *root);
 void fb_environment_library(struct fb_facts *facts);
 void fb_environment_build(struct fb_facts *facts);
 

@@ -129,6 +129,9 @@ static void add_gpu(struct fb_facts *facts, const char *root, const char *path, 
 	add_path(facts, root, prefix, device);
 	snprintf(key, sizeof(key), "%s.numa_node", prefix);
 	fb_facts_add_file(facts, key, root, "%s/numa_node", device);
+	/* Not the current one: the link of a GPU that does nothing is slow. */
+	snprintf(key, sizeof(key), "%s.pci_speed", prefix);
+	fb_facts_add_file(facts, key, root, "%s/max_link_speed", device);
 }
 
 void fb_environment_ready(struct fb_facts *facts, const char *root)

@@ -127,19 +127,6 @@ const char *fb_rdma_gid_text(const uint8_t raw[16], char text[FB_RDMA_GID_TEXT])
 	return text;
 }
 
-int fb_rdma_shared_path(const char *a, const char *b)
-{
-	int shared = 0;
-
-	for (size_t i = 0; a[i] == b[i] || (!a[i] && b[i] == '/') || (a[i] == '/' && !b[i]); i++) {
-		if (i && (!a[i] || a[i] == '/'))
-			shared++;
-		if (!a[i] || !b[i])
-			break;
-	}
-	return shared;
-}
-
 long fb_rdma_port_rate(unsigned width, unsigned speed)
 {
 	static const struct {

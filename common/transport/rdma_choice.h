@@ -60,13 +60,6 @@ const char *fb_rdma_gid_text(const uint8_t raw[16], char text[FB_RDMA_GID_TEXT])
 bool fb_rdma_gid_empty(const uint8_t raw[16]);
 
 /*
- * How near two devices are, by their folders below /sys/devices: how many folders from the top
- * down are the same. Devices behind one PCIe switch have more in common than those of one root
- * complex, and these more than those of two.
- */
-int fb_rdma_shared_path(const char *a, const char *b);
-
-/*
  * What a port carries, in Mbit/s of data, by the codes that devices tell: of the width (1, 2, 4,
  * 8, 16: lanes 1, 4, 8, 12, 2) and of the speed of a lane (1 SDR to 256 XDR, a bit each). 0 for a
  * code that is not known. Source: InfiniBand Architecture Specification, PortInfo; a lane's data

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "common/base/error.h"
+#include "common/system/pci.h"
 
 /* Active ports of a machine that are looked at. */
 enum { OFFERS = 256 };
@@ -36,7 +37,7 @@ static int nearness(const struct fb_rdma_settings *s, const struct fb_rdma_rail 
 			*at = (char)tolower((unsigned char)*at);
 		snprintf(link, sizeof(link), FB_RDMA_DEVICES "/%s/device", rail->name);
 		if (realpath(text, gpu) && realpath(link, nic))
-			return fb_rdma_shared_path(gpu, nic);
+			return fb_pci_shared_path(gpu, nic);
 	}
 	fb_rdma_fact(rail->name, "device/numa_node", text, sizeof(text));
 	if (getcpu(&cpu, &node))

@@ -17,7 +17,7 @@
 
 struct settings {
 	bool all;
-	double least, expect_rate;
+	double least, link_least, expect_rate;
 };
 
 #define FLAG(field, short_, name, help) FB_OPTION_FLAG(struct settings, field, short_, name, help)
@@ -26,7 +26,9 @@ static const struct fb_option table[] = {
 	FB_OPTION_GROUP("What to show"),
 	FLAG(all, 'a', "all", "what is good, too"),
 	FB_OPTION_RATIO(struct settings, least, 0, "least", "30%", 1e-3, 1,
-			"share of the bound that a rate has to reach"),
+			"share of the bound that a rate of a collective has to reach"),
+	FB_OPTION_RATIO(struct settings, link_least, 0, "link-least", "70%", 1e-3, 1,
+			"share of its link's rate that a pair of ranks has to reach"),
 	FB_OPTION_DOUBLE(struct settings, expect_rate, 0, "expect-rate", "N", "0", 0, 1e6,
 			 "Gbit/s that every active RDMA port has to have; 0: not known"),
 	FB_OPTION_END,
@@ -90,7 +92,8 @@ static int is_result(const struct dirent *entry)
 	       strcmp(entry->d_name, "environment.csv") != 0;
 }
 
-static int read_rates(const char *folder, double least, struct fb_findings *findings)
+static int read_rates(const char *folder, const struct settings *settings,
+		      const struct fb_node_facts *facts, struct fb_findings *findings)
 {
 	struct dirent **entry = NULL;
 	int n = scandir(folder, &entry, is_result, alphasort), err = FB_OK;
@@ -99,7 +102,9 @@ static int read_rates(const char *folder, double least, struct fb_findings *find
 	for (int i = 0; i < n; i++) {
 		snprintf(path, sizeof(path), "%s/%s", folder, entry[i]->d_name);
 		if (!err)
-			err = fb_doctor_rates(path, least, findings);
+			err = fb_doctor_rates(path, settings->least, findings);
+		if (!err)
+			err = fb_doctor_links(facts, path, settings->link_least, findings);
 		free(entry[i]);
 	}
 	free(entry);
@@ -122,10 +127,11 @@ static int run(void *values, char **words, size_t count)
 	facts.least_Gbps = settings->expect_rate;
 	if (!err) {
 		fb_doctor_rules(&facts, &findings);
-		err = read_rates(words[0], settings->least, &findings);
+		fb_doctor_fabric(&facts, &findings);
+		err = read_rates(words[0], settings, &facts, &findings);
 		snprintf(path, sizeof(path), "%s/rates", words[0]);
 		if (!err)
-			err = read_rates(path, settings->least, &findings);
+			err = read_rates(path, settings, &facts, &findings);
 	}
 	code = err ? fb_exit_code(err) : report(settings, &facts, &findings);
 	free(findings.item);

@@ -6,14 +6,16 @@
  *	FAKE_NVML_LEVEL    nvmlGpuTopologyLevel_t of any two; not set: the call fails
  *	FAKE_NVML_NVLINK   KiB that NVLink's counters grow by from one look to the next; default 0
  *	FAKE_NVML_PCIE     bytes that PCIe's do; not set: not supported, as by drivers before 565
+ *	FAKE_NVML_UP       links that are up of 18, to an NVSwitch; default 18
+ *	FAKE_NVML_FABRIC   state of the fabric, and the clique: "3 7"; not set: not supported
  *
- * Constants and structures are declared once more, so that a mistake in the program's does not
- * repeat itself here.
+ * There are two GPUs, 0000:01:00.0 and 0000:02:00.0. Constants and structures are declared once
+ * more, so that a mistake in the program's does not repeat itself here.
  */
 #include <stdint.h>
 #include <stdlib.h>
 
-enum { SUCCESS = 0, INVALID_ARGUMENT = 2, NOT_SUPPORTED = 3 };
+enum { SUCCESS = 0, INVALID_ARGUMENT = 2, NOT_SUPPORTED = 3, VERSION_MISMATCH = 25 };
 enum { VALUE_UNSIGNED_INT = 1, VALUE_UNSIGNED_LONG_LONG = 3 };
 
 typedef struct {
@@ -26,6 +28,21 @@ typedef struct {
 		uint64_t ullVal;
 	} value;
 } nvmlFieldValue_t;
+
+typedef struct {
+	char busIdLegacy[16];
+	uint32_t domain, bus, device, pciDeviceId, pciSubSystemId;
+	char busId[32];
+} nvmlPciInfo_t;
+
+typedef struct {
+	uint32_t version;
+	uint8_t clusterUuid[16];
+	int32_t status;
+	uint32_t cliqueId;
+	uint8_t state;
+	uint32_t healthMask;
+} nvmlGpuFabricInfo_v2_t;
 
 #define API(name, ...)                                                                             \
 	int name(__VA_ARGS__);                                                                     \
@@ -89,7 +106,10 @@ API(nvmlDeviceGetFieldValues, void *device, int n, nvmlFieldValue_t *values)
 		nvmlFieldValue_t *v = &values[i];
 
 		v->nvmlReturn = SUCCESS;
-		if (v->fieldId == 138 && v->scopeId == UINT32_MAX) { /* sent; 139: received */
+		if (v->fieldId == 90) {
+			v->valueType = VALUE_UNSIGNED_INT;
+			v->value.uiVal = 26562;
+		} else if (v->fieldId == 138 && v->scopeId == UINT32_MAX) { /* 139: received */
 			v->valueType = VALUE_UNSIGNED_LONG_LONG;
 			v->value.ullVal = nvlink += number("FAKE_NVML_NVLINK");
 		} else if (v->fieldId == 139 && v->scopeId == UINT32_MAX) {
@@ -104,4 +124,57 @@ API(nvmlDeviceGetFieldValues, void *device, int n, nvmlFieldValue_t *values)
 		}
 	}
 	return SUCCESS;
+}
+
+static int by_index[2];
+
+API(nvmlDeviceGetCount_v2, unsigned *count)
+{
+	*count = 2;
+	return SUCCESS;
+}
+
+API(nvmlDeviceGetHandleByIndex_v2, unsigned index, void **device)
+{
+	*device = &by_index[index % 2];
+	return SUCCESS;
+}
+
+API(nvmlDeviceGetPciInfo_v3, void *device, nvmlPciInfo_t *pci)
+{
+	*pci = (nvmlPciInfo_t){.bus = device == &by_index[1] ? 2 : 1};
+	return device ? SUCCESS : INVALID_ARGUMENT;
+}
+
+API(nvmlDeviceGetNvLinkState, void *device, unsigned link, unsigned *up)
+{
+	*up = link < (getenv("FAKE_NVML_UP") ? number("FAKE_NVML_UP") : 18);
+	return device && link < 18 ? SUCCESS : INVALID_ARGUMENT;
+}
+
+API(nvmlDeviceGetNvLinkRemoteDeviceType, void *device, unsigned link, int *type)
+{
+	*type = 2; /* a switch */
+	return device && link < 18 ? SUCCESS : INVALID_ARGUMENT;
+}
+
+API(nvmlDeviceGetNvLinkRemotePciInfo_v2, void *device, unsigned link, nvmlPciInfo_t *pci)
+{
+	*pci = (nvmlPciInfo_t){.bus = 0xff};
+	return device && link < 18 ? SUCCESS : INVALID_ARGUMENT;
+}
+
+API(nvmlDeviceGetGpuFabricInfoV, void *device, nvmlGpuFabricInfo_v2_t *fabric)
+{
+	const char *text = getenv("FAKE_NVML_FABRIC");
+	char *rest;
+
+	if (fabric->version != (sizeof(*fabric) | 2U << 24))
+		return VERSION_MISMATCH;
+	if (!text)
+		return NOT_SUPPORTED;
+	fabric->state = (uint8_t)strtoul(text, &rest, 10);
+	fabric->cliqueId = (uint32_t)strtoul(rest, NULL, 10);
+	fabric->clusterUuid[15] = 0xab;
+	return device ? SUCCESS : INVALID_ARGUMENT;
 }

@@ -48,4 +48,32 @@ static inline void fake_meet(const char *what, int nranks, int rank)
 	}
 }
 
+/* Files that NCCL writes where it is asked to. It appends, so that a test sees how often it was. */
+static inline void fake_dump(void)
+{
+	static const char *const dumps[][2] = {
+		{"NCCL_TOPO_DUMP_FILE", "<system version=\"1\"><cpu numaid=\"0\"/></system>"},
+		{"NCCL_GRAPH_DUMP_FILE", "<graphs version=\"1\"></graphs>"}};
+
+	for (int i = 0; i < 2; i++) {
+		const char *path = getenv(dumps[i][0]);
+		FILE *file = path ? fopen(path, "a") : NULL;
+
+		if (file) {
+			fprintf(file, "%s\n", dumps[i][1]);
+			fclose(file);
+		}
+	}
+}
+
+/* What every making of a communicator does. */
+static inline void fake_make(int nranks, int rank)
+{
+	const char *host = getenv("NCCL_HOSTID");
+
+	fake_tell(host ? host : "make", rank, nranks, -1);
+	fake_meet("make", nranks, rank);
+	fake_dump();
+}
+
 #endif

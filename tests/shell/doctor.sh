@@ -61,6 +61,21 @@ done
 expect "widest line" "$(awk 'length > 110' "$FB_TMP/out" | wc -l)" 0
 verdict doctor_bad
 
+gpu=gpu.0000:01:00.0
+facts "run,,,$gpu.nvlinks,18 of 18" run,,,$gpu.fabric,completed run,,,$gpu.fabric_clique,ab.7 \
+	"run,,,gpu.0000:02:00.0.nvlinks,0 of 12" run,,,gpu.0000:02:00.0.fabric_clique,ab.7
+judged 0 --all
+expect "a good fabric" "$(tail -n 1 "$FB_TMP/out")" "1 node: 4 checks good, 0 in doubt, 0 bad"
+facts "node,n1,,$gpu.nvlinks,17 of 18" "node,n2,,$gpu.nvlinks,0 of 18" \
+	"node,n1,,$gpu.fabric,completed" "node,n2,,$gpu.fabric,in progress" \
+	"node,n1,,$gpu.fabric_clique,ab.7" "node,n2,,$gpu.fabric_clique,ab.8"
+judged 1
+expect "a bad fabric" "$(tail -n 1 "$FB_TMP/out")" "2 nodes: 1 checks good, 1 in doubt, 3 bad"
+holds "$FB_TMP/out" '^bad    n1: NVLinks of the GPU are up'
+holds "$FB_TMP/out" '^bad    n2: GPU is registered at the NVLink fabric'
+holds "$FB_TMP/out" 'found   2 cliques; the first: ab.7'
+verdict doctor_fabric
+
 facts node,n1,,nvidia.driver,580.1 node,n2,,nvidia.driver,570.9 node,n1,,hostname,n1 \
 	node,n2,,hostname,n2
 judged 0
@@ -230,9 +245,34 @@ holds "$FB_TMP/out" 'found   all_reduce in memory device: 0.90'
 expect "rates" "$(tail -n 1 "$FB_TMP/out")" "1 node: 1 checks good, 1 in doubt, 0 bad"
 judged 0 --least 20%
 expect "a lower bar" "$(tail -n 1 "$FB_TMP/out")" "1 node: 2 checks good, 0 in doubt, 0 bad"
+verdict doctor_rates
+
+# Links: NVLink by the model, a port by its rate; what passed no link that is known is not judged.
+facts "run,,,nvidia.gpu.0000:01:00.0,NVIDIA H100 80GB HBM3" \
+	"run,,,infiniband.mlx5_0.port1.rate,400 Gb/sec (4X NDR)" \
+	run,,,network.eth0.speed_Mbps,100000
+rows_to "$folder/bandwidth.csv"
+usual+=(program=bandwidth operation=one_way)
+row engine=copy memory=device busbw_GBps=380 "variant=dst=1;src=0" "path=kernels push NVLink"
+row engine=copy memory=device busbw_GBps=200 "variant=dst=0;src=1" "path=kernels push NVLink"
+row engine=cuda memory=device busbw_GBps=300 "variant=dst=0;src=1" "path=kernels push NVLink"
+row engine=rdma busbw_GBps=30 "variant=dst=2;src=0" "path=rdma mlx5_0:1 InfiniBand"
+row engine=host busbw_GBps=12 "variant=dst=3;src=0" "path=tcp eth0"
+row engine=host busbw_GBps=1 "variant=dst=4;src=0" path=shm
+row engine=rdma busbw_GBps=1 bytes=8 "variant=dst=2;src=0" "path=rdma mlx5_0:1"
+rm "$folder/all_reduce.csv"
+judged 0 --all
+expect "links" "$(tail -n 1 "$FB_TMP/out")" "1 node: 2 checks good, 2 in doubt, 0 bad"
+holds "$FB_TMP/out" 'found   rank 0 to 1, NVLink: 380 of 450 GB/s, by engine copy'
+holds "$FB_TMP/out" 'found   rank 1 to 0, NVLink: 300 of 450 GB/s, by engine cuda'
+holds "$FB_TMP/out" 'wanted  315 GB/s or more, 70% of the link.s rate'
+holds "$FB_TMP/out" 'found   rank 0 to 2, rdma mlx5_0:1: 30 of 50 GB/s, by engine rdma'
+holds "$FB_TMP/out" 'found   rank 0 to 3, tcp eth0: 12 of 12.5 GB/s, by engine host'
+judged 0 --link-least 50%
+expect "a lower bar" "$(tail -n 1 "$FB_TMP/out")" "1 node: 4 checks good, 0 in doubt, 0 bad"
 rm "$folder/environment.csv"
 judged 3
-verdict doctor_rates
+verdict doctor_links
 
 NP=2 timeout 90 scripts/doctor --results "$FB_TMP/here" --no-rates --all >"$FB_TMP/out" 2>&1
 code=$?

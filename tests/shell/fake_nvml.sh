@@ -50,4 +50,26 @@ grep -q stray-traffic "$FB_TMP/paths" && fail "stray although NVLink carried all
 path 8 'NVLink \(PCIe' FAKE_NVML_PCIE=$much
 grep -q stray-traffic "$FB_TMP/paths" && fail "a small message was judged"
 verdict fake_nvml
+
+# fact KEY WANT [VARIABLE=VALUE]...: what environment.csv says of the second GPU.
+fact() {
+	env "${@:3}" scripts/launch 2 "$bin/bandwidth" --engine copy --bytes 8 --quiet \
+		--min-samples 1 --max-samples 2 --max-time 1ms --ci 100% --verify no \
+		--csv "$FB_TMP/facts" --run t >"$FB_TMP/out" 2>&1
+	expect "exit code with ${*:3}" "$?" 0
+	expect "$1 with ${*:3}" "$(sed -n "s/^run,,,gpu.0000:02:00.0.$1,//p" \
+		"$FB_TMP/facts/environment.csv")" "$2"
+	rm -rf "$FB_TMP/facts"
+}
+
+fact nvlinks '18 of 18'
+fact nvlinks '17 of 18' FAKE_NVML_UP=17
+fact nvlink_MBps 26562
+fact nvlinks_to '0000:01:00.0 17' FAKE_NVML_UP=17
+fact nvlinks_to '' FAKE_NVML_P2P=3
+fact fabric ''
+fact fabric 'in progress' FAKE_NVML_FABRIC='2 7'
+fact fabric completed FAKE_NVML_FABRIC='3 7'
+fact fabric_clique 000000000000000000000000000000ab.7 FAKE_NVML_FABRIC='3 7'
+verdict fake_nvml_facts
 exit $bad

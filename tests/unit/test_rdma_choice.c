@@ -4,6 +4,7 @@
 
 #include "common/base/error.h"
 #include "common/option/rdma_options.h"
+#include "common/system/pci.h"
 #include "common/transport/rdma_choice.h"
 #include "tests/unit/check.h"
 
@@ -191,14 +192,14 @@ static void test_nearness(void)
 	static const char root[] = "/sys/devices/pci0000:15/0000:15:03.0/0000:1f:00.0";
 	static const char far[] = "/sys/devices/pci0000:1500/0000:85:01.0";
 
-	CHECK_INT(fb_rdma_shared_path(gpu, same), 5);
-	CHECK_INT(fb_rdma_shared_path(same, gpu), 5);
-	CHECK_INT(fb_rdma_shared_path(gpu, root), 3);
-	CHECK_INT(fb_rdma_shared_path(gpu, far), 2);
-	CHECK_INT(fb_rdma_shared_path(far, gpu), 2);
-	CHECK_INT(fb_rdma_shared_path(gpu, gpu), 6);
-	CHECK_INT(fb_rdma_shared_path("/sys/devices", gpu), 2);
-	CHECK_INT(fb_rdma_shared_path("", gpu), 0);
+	CHECK_INT(fb_pci_shared_path(gpu, same), 5);
+	CHECK_INT(fb_pci_shared_path(same, gpu), 5);
+	CHECK_INT(fb_pci_shared_path(gpu, root), 3);
+	CHECK_INT(fb_pci_shared_path(gpu, far), 2);
+	CHECK_INT(fb_pci_shared_path(far, gpu), 2);
+	CHECK_INT(fb_pci_shared_path(gpu, gpu), 6);
+	CHECK_INT(fb_pci_shared_path("/sys/devices", gpu), 2);
+	CHECK_INT(fb_pci_shared_path("", gpu), 0);
 }
 
 static void test_variant(void)

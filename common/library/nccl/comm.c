@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "common/base/error.h"
+#include "common/library/nccl/dump.h"
 
 /*
  * Of pretended nodes: NCCL takes ranks for neighbours whose host has the same name, and reads it
@@ -29,6 +30,8 @@ static int open_once(void *thing, const struct fb_session *session, char why[FB_
 	int err;
 
 	name_host(session);
+	if (session->world->rank == 0 && session->settings->csv)
+		fb_nccl_dump_to(session->settings->csv);
 	err = fb_nccl_open(nccl, session->settings->nccl_library, why, FB_REASON_CHARS);
 
 	/* Where it lies is among the loaded libraries. */
@@ -208,8 +211,10 @@ static int make(const struct fb_nccl *nccl, const struct fb_group *w, struct fb_
 	MPI_Bcast(&id, sizeof(id), MPI_BYTE, 0, w->comm);
 	err = fb_nccl_force_begin(&g->need.choice, &saved);
 	err = fb_group_agree(w, err);
+	fb_nccl_dump_begin();
 	if (!err)
 		err = fb_group_agree(w, init(nccl, w, id, g));
+	fb_nccl_dump_end();
 	fb_nccl_force_end(&saved);
 	return err ? err : fb_group_agree(w, register_part(nccl, w, g));
 }

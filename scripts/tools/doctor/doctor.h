@@ -99,4 +99,16 @@ void fb_doctor_rules(const struct fb_node_facts *facts, struct fb_findings *find
  */
 int fb_doctor_rates(const char *path, double least, struct fb_findings *findings);
 
+/* Judges NVLinks and their fabric: links down, not registered, GPUs in several NVLink domains. */
+void fb_doctor_fabric(const struct fb_node_facts *facts, struct fb_findings *findings);
+
+/*
+ * Judges the rows of a point-to-point program, or of host_device: the best rate from 1 MiB on of
+ * each pair of ranks, by whatever engine, has to be `least` of what its link carries (lib/links.h)
+ * or more. Files of others, and rows whose link is not known, have nothing to say. Returns 0, or as
+ * fb_records_read.
+ */
+int fb_doctor_links(const struct fb_node_facts *facts, const char *path, double least,
+		    struct fb_findings *findings);
+
 #endif

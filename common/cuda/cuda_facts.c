@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* NVLinks and the fabric's state, by NVML; see gpu_facts.h. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/cuda/cuda_nvml.h"
+#include "common/cuda/gpu_facts.h"
+#include "common/library/library.h"
+
+/* NVML_FI_DEV_NVLINK_SPEED_MBPS_COMMON; nvmlIntNvLinkDeviceType_t; P2P as in cuda_nvml.c. */
+enum { SPEED_MBPS = 90, DEVICE_SWITCH = 2, P2P_NVLINK = 2 };
+
+/* More links than any GPU has: NVML_NVLINK_MAX_LINKS is 18, and 36 of later ones. */
+enum { LINKS = 64, GPUS = 64, ID_CHARS = 16, TEXT_CHARS = 1024, KEY_CHARS = 64, ROOM_BYTES = 256 };
+
+/* nvmlPciInfo_t */
+struct pci {
+	char legacy[16];
+	unsigned domain, bus, device, id, subsystem;
+	char bus_id[32];
+};
+
+/* nvmlGpuFabricInfo_v2_t, whose version holds its size, too. */
+struct fabric {
+	unsigned version;
+	unsigned char cluster[16];
+	int status;
+	unsigned clique;
+	unsigned char state;
+	unsigned health;
+};
+
+/* nvmlGpuFabricState_t, and the health mask's field about bandwidth. */
+enum { NOT_SUPPORTED, NOT_STARTED, IN_PROGRESS, COMPLETED };
+enum { BANDWIDTH_MASK = 3, BANDWIDTH_DEGRADED = 1 };
+
+struct calls {
+	int (*count)(unsigned *n);
+	int (*by_index)(unsigned index, void **device);
+	int (*pci)(void *device, struct pci *pci);
+	int (*link_state)(void *device, unsigned link, unsigned *up);
+	int (*link_type)(void *device, unsigned link, int *type);
+	int (*link_pci)(void *device, unsigned link, struct pci *remote);
+	int (*fabric)(void *device, struct fabric *fabric);
+};
+
+#define OPTIONAL(name, member) { name, offsetof(struct calls, member), true }
+
+static const struct fb_library_symbol symbols[] = {
+	OPTIONAL("nvmlDeviceGetCount_v2", count),
+	OPTIONAL("nvmlDeviceGetHandleByIndex_v2", by_index),
+	OPTIONAL("nvmlDeviceGetPciInfo_v3", pci),
+	OPTIONAL("nvmlDeviceGetNvLinkState", link_state),
+	OPTIONAL("nvmlDeviceGetNvLinkRemoteDeviceType", link_type),
+	OPTIONAL("nvmlDeviceGetNvLinkRemotePciInfo_v2", link_pci),
+	OPTIONAL("nvmlDeviceGetGpuFabricInfoV", fabric),
+};
+
+struct device {
+	void *handle;
+	char id[ID_CHARS];
+	unsigned links, up;
+};
+
+/* What the driver fills lies in memory of its own with room behind, as in cuda_nvml.h. */
+struct host {
+	const struct fb_nvml *nvml;
+	const struct fb_session *session;
+	struct calls calls;
+	struct device device[GPUS];
+	size_t count;
+	union {
+		struct pci pci;
+		struct fabric fabric;
+		char room[ROOM_BYTES];
+	} *answer;
+};
+
+static void add(const struct host *h, const struct device *d, const char *what, const char *value)
+{
+	char key[KEY_CHARS];
+
+	snprintf(key, sizeof(key), "gpu.%s.%s", d->id, what);
+	fb_fact(h->session, key, "%s", value);
+}
+
+static void name(const struct pci *pci, char id[ID_CHARS])
+{
+	snprintf(id, ID_CHARS, "%04x:%02x:%02x.0", pci->domain & 0xffff, pci->bus & 0xff,
+		 pci->device & 0xff);
+}
+
+static void find_devices(struct host *h)
+{
+	unsigned count;
+
+	if (!h->calls.count || !h->calls.by_index || !h->calls.pci || h->calls.count(&count))
+		return;
+	for (unsigned i = 0; i < count && h->count < GPUS; i++) {
+		struct device *d = &h->device[h->count];
+
+		if (h->calls.by_index(i, &d->handle) ||
+		    h->calls.pci(d->handle, &h->answer->pci))
+			continue;
+		name(&h->answer->pci, d->id);
+		h->count++;
+	}
+}
+
+static void add_links(struct host *h, struct device *d)
+{
+	struct fb_nvml_field *field = h->nvml->answer;
+	char text[KEY_CHARS];
+	unsigned up;
+
+	for (unsigned l = 0; h->calls.link_state && l < LINKS; l++) {
+		if (h->calls.link_state(d->handle, l, &up))
+			continue;
+		d->links++;
+		d->up += up ? 1 : 0;
+	}
+	if (!d->links)
+		return;
+	snprintf(text, sizeof(text), "%u of %u", d->up, d->links);
+	add(h, d, "nvlinks", text);
+	memset(field, 0, FB_NVML_ROOM * sizeof(*field));
+	field->id = SPEED_MBPS;
+	if (!d->up || !h->nvml->fields || h->nvml->fields(d->handle, 1, field) || field->result ||
+	    !field->value.u32)
+		return;
+	snprintf(text, sizeof(text), "%u", field->value.u32);
+	add(h, d, "nvlink_MBps", text);
+}
+
+/* Links up from one GPU to another one, or to a switch, behind which all others are. */
+static unsigned links_to(struct host *h, const struct device *d, const struct device *peer)
+{
+	char id[ID_CHARS];
+	unsigned count = 0, up;
+	int type, status;
+
+	if (!d->up || !h->nvml->p2p || !h->calls.link_type || !h->calls.link_pci ||
+	    h->nvml->p2p(d->handle, peer->handle, P2P_NVLINK, &status) || status)
+		return 0;
+	for (unsigned l = 0; l < LINKS; l++) {
+		if (h->calls.link_state(d->handle, l, &up) || !up)
+			continue;
+		if (!h->calls.link_type(d->handle, l, &type) && type == DEVICE_SWITCH) {
+			count++;
+		} else if (!h->calls.link_pci(d->handle, l, &h->answer->pci)) {
+			name(&h->answer->pci, id);
+			count += strcmp(id, peer->id) ? 0 : 1;
+		}
+	}
+	return count;
+}
+
+static void add_peers(struct host *h, const struct device *d)
+{
+	char text[TEXT_CHARS] = "";
+	size_t used = 0;
+
+	for (size_t i = 0; i < h->count && used < sizeof(text); i++) {
+		const struct device *peer = &h->device[i];
+		unsigned links = peer == d ? 0 : links_to(h, d, peer);
+
+		if (links)
+			used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s %u",
+						 used ? ", " : "", peer->id, links);
+	}
+	add(h, d, "nvlinks_to", text);
+}
+
+static void add_fabric(struct host *h, const struct device *d)
+{
+	static const char *const states[] = {[NOT_STARTED] = "not started",
+					     [IN_PROGRESS] = "in progress",
+					     [COMPLETED] = "completed"};
+	struct fabric *f = &h->answer->fabric;
+	char text[KEY_CHARS];
+	bool somewhere = false;
+
+	memset(h->answer, 0, sizeof(*h->answer));
+	f->version = (unsigned)sizeof(*f) | 2U << 24;
+	if (!h->calls.fabric || h->calls.fabric(d->handle, f) || f->state == NOT_SUPPORTED ||
+	    f->state > COMPLETED)
+		return;
+	snprintf(text, sizeof(text), "%s", states[f->state]);
+	if (f->state == COMPLETED && f->status)
+		snprintf(text, sizeof(text), "completed, error %d", f->status);
+	else if (f->state == COMPLETED && (f->health & BANDWIDTH_MASK) == BANDWIDTH_DEGRADED)
+		snprintf(text, sizeof(text), "completed, degraded bandwidth");
+	add(h, d, "fabric", text);
+	/* A domain of one host has no number. */
+	for (size_t i = 0; i < sizeof(f->cluster); i++) {
+		snprintf(text + 2 * i, sizeof(text) - 2 * i, "%02x", f->cluster[i]);
+		somewhere |= f->cluster[i] != 0;
+	}
+	snprintf(text + strlen(text), sizeof(text) - strlen(text), ".%u", f->clique);
+	if (somewhere && f->state == COMPLETED && !f->status)
+		add(h, d, "fabric_clique", text);
+}
+
+void fb_gpu_facts(const struct fb_gpu *gpu, const struct fb_session *session)
+{
+	struct host *h = gpu->nvml ? calloc(1, sizeof(*h)) : NULL;
+
+	if (!h)
+		return;
+	h->nvml = gpu->nvml;
+	h->session = session;
+	h->answer = calloc(1, sizeof(*h->answer));
+	if (h->answer) {
+		(void)fb_library_functions(h->nvml->library, symbols,
+					   sizeof(symbols) / sizeof(symbols[0]), &h->calls);
+		find_devices(h);
+	}
+	for (size_t i = 0; i < h->count; i++)
+		add_links(h, &h->device[i]);
+	for (size_t i = 0; i < h->count; i++) {
+		add_peers(h, &h->device[i]);
+		add_fabric(h, &h->device[i]);
+	}
+	free(h->answer);
+	free(h);
+}

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Whether large messages between two ranks reach what their link carries; see doctor.h. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/error.h"
+#include "scripts/tools/doctor/doctor.h"
+#include "scripts/tools/lib/links.h"
+#include "scripts/tools/lib/records.h"
+
+enum { NAME_CHARS = 64, KIND_CHARS = 64 };
+enum column { OPERATION, ENGINE, TRANSPORT, VARIANT, BYTES, STATUS, BUSBW, PATH, COLUMNS };
+
+static const char *const names[COLUMNS] = {"operation", "engine", "transport",  "variant",
+					   "bytes",	"status", "busbw_GBps", "path"};
+
+/* Messages in one direction only: two directions may share what is behind the link. */
+static const char *const one_way[] = {"one_way", "h2d", "d2h"};
+static const double large = 1 << 20;
+
+/* The best that a pair of ranks, or a rank and its GPU, reached by any engine. */
+struct pair {
+	char name[NAME_CHARS], engine[KIND_CHARS];
+	struct fb_link link;
+	double best;
+};
+
+struct pairs {
+	const struct fb_node_facts *facts;
+	int at[COLUMNS];
+	struct pair *item;
+	size_t count;
+};
+
+static bool is_one_way(const char *operation)
+{
+	for (size_t i = 0; i < sizeof(one_way) / sizeof(one_way[0]); i++)
+		if (!strcmp(operation, one_way[i]))
+			return true;
+	return false;
+}
+
+/* "rank 0 to 1", or the operation where the variant names no ranks. */
+static void name_pair(const char *operation, const char *variant, char name[NAME_CHARS])
+{
+	const char *src = strstr(variant, "src="), *dst = strstr(variant, "dst=");
+
+	if (src && dst)
+		snprintf(name, NAME_CHARS, "rank %ld to %ld", strtol(src + 4, NULL, 10),
+			 strtol(dst + 4, NULL, 10));
+	else
+		snprintf(name, NAME_CHARS, "%.40s", operation);
+}
+
+static struct pair *pair_of(struct pairs *p, const char *name, const struct fb_link *link)
+{
+	struct pair *more;
+
+	for (size_t i = 0; i < p->count; i++)
+		if (!strcmp(p->item[i].name, name) && !strcmp(p->item[i].link.kind, link->kind))
+			return &p->item[i];
+	more = realloc(p->item, (p->count + 1) * sizeof(*more));
+	if (!more)
+		return NULL;
+	p->item = more;
+	more += p->count++;
+	*more = (struct pair){.link = *link};
+	snprintf(more->name, sizeof(more->name), "%s", name);
+	return more;
+}
+
+static int add(void *arg, const struct fb_record *record)
+{
+	struct pairs *p = arg;
+	char *const *field = record->field, name[NAME_CHARS];
+	struct fb_link link;
+	struct pair *pair;
+	double rate;
+
+	if (record->number == 1) {
+		for (int c = 0; c < COLUMNS; c++) {
+			p->at[c] = fb_record_find(record, names[c]);
+			if (p->at[c] < 0)
+				return FB_RECORDS_STOP;
+		}
+		return FB_OK;
+	}
+	rate = strtod(field[p->at[BUSBW]], NULL);
+	if (!(rate > 0) || !is_one_way(field[p->at[OPERATION]]) ||
+	    (strcmp(field[p->at[STATUS]], "ok") && strcmp(field[p->at[STATUS]], "few")) ||
+	    strtod(field[p->at[BYTES]], NULL) < large)
+		return FB_OK;
+	fb_link_of(p->facts, field[p->at[PATH]], field[p->at[TRANSPORT]], &link);
+	if (!(link.GBps > 0))
+		return FB_OK;
+	name_pair(field[p->at[OPERATION]], field[p->at[VARIANT]], name);
+	pair = pair_of(p, name, &link);
+	if (!pair)
+		return fb_error(FB_ENOMEM, "out of memory for pairs of ranks");
+	if (rate > pair->best) {
+		pair->best = rate;
+		snprintf(pair->engine, sizeof(pair->engine), "%.60s", field[p->at[ENGINE]]);
+	}
+	return FB_OK;
+}
+
+int fb_doctor_links(const struct fb_node_facts *facts, const char *path, double least,
+		    struct fb_findings *findings)
+{
+	struct pairs p = {.facts = facts};
+	int err = fb_records_read(path, add, &p, NULL);
+
+	for (size_t i = 0; !err && i < p.count; i++) {
+		const struct pair *pair = &p.item[i];
+		double share = pair->best / pair->link.GBps;
+		struct fb_finding f = {
+			.level = share < least ? FB_LEVEL_DOUBT : FB_LEVEL_GOOD,
+			.check = "link carries its rate", .host = "", .advice = pair->link.advice};
+
+		snprintf(f.found, sizeof(f.found),
+			 "%.40s, %.40s: %.4g of %.4g GB/s, by engine %.20s", pair->name,
+			 pair->link.kind, pair->best, pair->link.GBps, pair->engine);
+		snprintf(f.wanted, sizeof(f.wanted), "%.4g GB/s or more, %.0f%% of the link's rate",
+			 least * pair->link.GBps, 100 * least);
+		fb_findings_add(findings, &f);
+	}
+	free(p.item);
+	return err == FB_RECORDS_STOP ? FB_OK : err;
+}

@@ -26,7 +26,7 @@ struct fb_overlap_settings {
 	/* ddp */
 	struct fb_sizes bucket; /* bytes; 0: one bucket for all */
 	const char *tensors;
-	struct fb_sizes first_bucket;
+	struct fb_sizes first_bucket, partition;
 	uint64_t optimizer, compress, checkpoint, forward, order;
 	double keep;
 	bool find_bucket;

@@ -126,6 +126,53 @@ void fb_gradients_pack(struct fb_gradients *g, uint64_t first, uint64_t full)
 	}
 }
 
+int fb_gradients_cut(struct fb_gradients *g, uint64_t most)
+{
+	struct fb_bucket *pieces;
+	uint64_t n = 0;
+	size_t t = 0;
+
+	if (!most)
+		return FB_OK;
+	for (size_t k = 0; k < g->nbuckets; k++)
+		n += (g->buckets[k].count - 1) / most + 1;
+	if (n > FB_MOST_BUCKETS && n > g->nbuckets)
+		return FB_EINPUT;
+	pieces = calloc(n + 1, sizeof(*pieces));
+	if (!pieces)
+		return FB_ENOMEM;
+	n = 0;
+	for (size_t k = 0; k < g->nbuckets; k++)
+		for (uint64_t at = 0; at < g->buckets[k].count; at += most) {
+			struct fb_bucket piece = {g->buckets[k].first + at,
+						  g->buckets[k].count - at, 0};
+
+			piece.count = piece.count < most ? piece.count : most;
+			while (g->tensors[t].first + g->tensors[t].count <
+			       piece.first + piece.count)
+				t++;
+			piece.last = t;
+			pieces[n++] = piece;
+		}
+	free(g->buckets);
+	g->buckets = pieces;
+	g->nbuckets = n;
+	return FB_OK;
+}
+
+uint64_t fb_gradients_shared(const struct fb_gradients *g, size_t tensor, size_t bucket,
+			     uint64_t *first)
+{
+	const struct fb_tensor *t = &g->tensors[tensor];
+	const struct fb_bucket *b = &g->buckets[bucket];
+	uint64_t begin = t->first > b->first ? t->first : b->first;
+	uint64_t t_end = t->first + t->count, b_end = b->first + b->count;
+	uint64_t end = t_end < b_end ? t_end : b_end;
+
+	*first = begin - b->first;
+	return end > begin ? end - begin : 0;
+}
+
 void fb_gradients_order(const struct fb_gradients *g, int *order)
 {
 	size_t full = 0, sent = 0, n = g->nbuckets;

@@ -6,6 +6,9 @@
  * memory in this order, so that a bucket is one piece of memory. A bucket takes tensors until it
  * holds at least so many bytes, never a part of one: the rule of PyTorch's DistributedDataParallel
  * (Li et al., "PyTorch Distributed: Experiences on Accelerating Data Parallel Training", 2020).
+ * Partitions cut buckets within tensors, so that what is needed earlier waits for a short
+ * collective only (Peng et al., "A Generic Communication Scheduler for Distributed DNN Training
+ * Acceleration", 2019).
  */
 #ifndef FB_OVERLAP_SCHEDULE_BUCKETS_H
 #define FB_OVERLAP_SCHEDULE_BUCKETS_H
@@ -15,7 +18,7 @@
 
 #include "overlap/model/model.h"
 
-enum { FB_MOST_TENSORS = 64, FB_MOST_RATIO = 10000 };
+enum { FB_MOST_TENSORS = 64, FB_MOST_RATIO = 10000, FB_MOST_BUCKETS = 10000 };
 
 /* Elements [first, first + count) of the gradients, and the tensor of a model that they are. */
 struct fb_tensor {
@@ -24,7 +27,7 @@ struct fb_tensor {
 	const struct fb_nn_tensor *before; /* computed right in front of it: attention; or NULL */
 };
 
-/* Some of them: ready for its all_reduce when tensor `last` is. */
+/* Some of them, perhaps a part of one: ready for its all_reduce when tensor `last` is. */
 struct fb_bucket {
 	uint64_t first, count;
 	size_t last;
@@ -58,6 +61,14 @@ int fb_gradients_list(struct fb_gradients *gradients, const struct fb_nn *model,
 /* Packs the tensors into buckets: the first is full with `first` elements, the others with `full`;
  * 0: never. */
 void fb_gradients_pack(struct fb_gradients *gradients, uint64_t first, uint64_t full);
+/*
+ * Cuts buckets into pieces of at most so many elements, each a bucket; 0: none. 0, or FB_EINPUT for
+ * more than FB_MOST_BUCKETS or FB_ENOMEM (not printed), the buckets then as before.
+ */
+int fb_gradients_cut(struct fb_gradients *gradients, uint64_t most);
+/* Elements of a bucket that are a tensor's: *first, counted from the bucket's; 0: it has none. */
+uint64_t fb_gradients_shared(const struct fb_gradients *gradients, size_t tensor, size_t bucket,
+			     uint64_t *first);
 /*
  * The order of buckets by priority: whenever one has been sent, the one that forward needs first of
  * those that are full goes next. Times are elements, and the same on all ranks. order: [nbuckets].

@@ -39,6 +39,9 @@ static const struct fb_option options[] = {
 			"bytes of gradients after which a bucket is full; 0: one bucket for all"),
 	FB_OPTION_SIZES(struct fb_overlap_settings, first_bucket, 0, "first-bucket", "0",
 			"the same of the first bucket, which PyTorch has at 1M; 0: as the others"),
+	FB_OPTION_SIZES(struct fb_overlap_settings, partition, 0, "partition", "0",
+			"bytes of gradients that a collective has at most: buckets are cut, also "
+			"within a tensor; 0: they are not"),
 	FB_OPTION_FLAG(struct fb_overlap_settings, find_bucket, 0, "find-bucket",
 		       "searches the best size between the least and the most of --bucket, until "
 		       "intervals no longer separate"),
@@ -85,6 +88,7 @@ bool fb_ddp_gradients(const struct fb_build *b, struct fb_gradients *g)
 	struct fb_ratios ratios = {.layers = b->own->layers};
 	uint64_t full = fb_ceil_div(b->value[FB_DDP_BUCKET], b->element_bytes);
 	uint64_t first = fb_ceil_div(b->value[FB_DDP_FIRST], b->element_bytes);
+	uint64_t piece = fb_ceil_div(b->value[FB_DDP_PARTITION], b->element_bytes);
 	int err = b->nn ? fb_gradients_list(g, b->nn, ALIGN)
 			: fb_ratios_parse(&ratios, b->own->tensors);
 
@@ -92,7 +96,19 @@ bool fb_ddp_gradients(const struct fb_build *b, struct fb_gradients *g)
 		err = fb_gradients_split(g, &ratios, b->elements, ALIGN_BYTES / b->element_bytes);
 	if (!err)
 		fb_gradients_pack(g, first && full ? first : full, full);
+	if (!err)
+		err = fb_gradients_cut(g, fb_ceil_div(piece, ALIGN) * ALIGN);
+	if (err)
+		fb_gradients_free(g);
 	return !err;
+}
+
+struct fb_work fb_ddp_work(const struct fb_build *b, const struct fb_tensor *t, bool backward)
+{
+	if (t->of)
+		return fb_nn_work(b->nn, t->of, b->tokens, backward);
+	return fb_work_product(backward ? FB_WORK_BACKWARD : FB_WORK_GEMM, b->tokens,
+			       fb_ceil_div(t->count, b->own->hidden), b->own->hidden);
 }
 
 /* Of a model: all its tensors. */
@@ -134,7 +150,8 @@ static bool can(const struct fb_build *b, char reason[FB_SCHEDULE_REASON])
 		return false;
 	}
 	if (!fb_ddp_gradients(b, &g))
-		snprintf(reason, FB_SCHEDULE_REASON, "out of memory for the buckets");
+		snprintf(reason, FB_SCHEDULE_REASON, "more than %d buckets, or no memory for them",
+			 FB_MOST_BUCKETS);
 	else if (!g.ntensors)
 		snprintf(reason, FB_SCHEDULE_REASON,
 			 "no gradients: --bytes is less than an element");
@@ -192,6 +209,7 @@ const struct fb_schedule_program fb_schedule_ddp = {
 		[FB_DDP_FORWARD] = AXIS("forward", FB_AXIS_CHOICES, forward, no_yes, COMPUTES, 0),
 		[FB_DDP_ORDER] = AXIS("order", FB_AXIS_CHOICES, order, orders,
 				      REDUCES & COMPUTES, 0),
+		[FB_DDP_PARTITION] = AXIS("partition", FB_AXIS_SIZES, partition, NULL, REDUCES, 0),
 		[FB_DDP_BACKGROUND] = FB_BACKGROUND_AXIS(REDUCES & COMPUTES),
 	},
 	.bytes = bytes, .can = can, .build = fb_ddp_build, .error = error,

@@ -24,6 +24,7 @@ enum fb_ddp_axis {
 	FB_DDP_CHECKPOINT,
 	FB_DDP_FORWARD,
 	FB_DDP_ORDER,
+	FB_DDP_PARTITION,
 	FB_DDP_BACKGROUND,
 };
 
@@ -33,6 +34,9 @@ enum { FB_DDP_PRIORITY = 1 };              /* order */
 
 /* The tensors and buckets of a case; false where they do not fit into memory. */
 bool fb_ddp_gradients(const struct fb_build *build, struct fb_gradients *gradients);
+
+/* What backward, or forward, of a tensor computes. */
+struct fb_work fb_ddp_work(const struct fb_build *build, const struct fb_tensor *t, bool backward);
 
 /* fb_option.check of --tensors */
 int fb_ddp_check_tensors(const char *value, char *accepted, size_t n);

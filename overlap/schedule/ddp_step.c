@@ -231,21 +231,24 @@ static void reduce(struct plan *p, int k, int batch, int last)
 
 /* --- the step -------------------------------------------------------------------------------- */
 
-static struct fb_work work_of(const struct fb_build *b, const struct fb_tensor *t, bool backward)
+/* The task copies a tensor's gradient, or what a bucket has of it, into the bucket. */
+static void pack(struct plan *p, int task, size_t t, size_t k, int batch)
 {
-	if (t->of)
-		return fb_nn_work(b->nn, t->of, b->tokens, backward);
-	return fb_work_product(backward ? FB_WORK_BACKWARD : FB_WORK_GEMM, b->tokens,
-			       fb_ceil_div(t->count, b->own->hidden), b->own->hidden);
+	uint64_t first, n = fb_gradients_shared(&p->g, t, k, &first);
+	struct fb_span to = {p->buckets, p->at[k] + first, n};
+
+	/* What pads a bucket lies behind it. */
+	if (p->g.buckets[k].last == t)
+		to.count = p->at[k + 1] - to.first;
+	first += content_of(p, (int)k, batch, 0).first;
+	fb_dag_copy(p->dag, task, (struct fb_span){p->found, first, to.count}, to);
 }
 
-/* Backward of a tensor; its gradient goes into a bucket, or is added to earlier ones. */
-static int backward(struct plan *p, size_t t, int k, int batch)
+/* Backward of a tensor; its gradient goes into buckets from `k` on, or is added to earlier ones. */
+static int backward(struct plan *p, size_t t, size_t k, int batch)
 {
 	const struct fb_tensor *tensor = &p->g.tensors[t];
-	const struct fb_bucket *bucket = &p->g.buckets[k];
-	struct fb_span to = {p->buckets, p->at[k] + tensor->first - bucket->first, tensor->count};
-	struct fb_span from;
+	uint64_t first;
 	int task;
 
 	if (tensor->before)
@@ -253,20 +256,16 @@ static int backward(struct plan *p, size_t t, int k, int batch)
 			       fb_nn_work(p->b->nn, tensor->before, p->b->tokens, true));
 	if (p->b->value[FB_DDP_CHECKPOINT])
 		fb_dag_compute(p->dag, FB_LANE_COMPUTE, "again", (int)t,
-			       work_of(p->b, tensor, false));
+			       fb_ddp_work(p->b, tensor, false));
 	task = fb_dag_compute(p->dag, FB_LANE_COMPUTE, "backward", (int)t,
-			      work_of(p->b, tensor, true));
+			      fb_ddp_work(p->b, tensor, true));
 	if (batch && p->b->schedule != FB_DDP_ZERO2)
 		task = add_pass(p, FB_LANE_COMPUTE, "add", (int)t, FB_WORK_MEMORY,
 				fb_ceil_div(3 * tensor->count, 2));
 	if (batch < p->batches - 1 && p->b->schedule != FB_DDP_ZERO2)
 		return task;
-	if (bucket->last == t)
-		to.count = p->at[k + 1] - to.first;
-	from = to;
-	from.buffer = p->found;
-	from.first += content_of(p, k, batch, 0).first - p->at[k];
-	fb_dag_copy(p->dag, task, from, to);
+	for (; k < p->g.nbuckets && fb_gradients_shared(&p->g, t, k, &first); k++)
+		pack(p, task, t, k, batch);
 	return task;
 }
 
@@ -275,8 +274,7 @@ static void run_batch(struct plan *p, int batch)
 	bool sends = p->b->schedule != FB_DDP_COMPUTE &&
 		     (batch == p->batches - 1 || p->b->schedule == FB_DDP_ZERO2);
 	bool waits = p->b->schedule == FB_DDP_SEQUENTIAL;
-	size_t next = 0, n = p->g.nbuckets;
-	int k = 0;
+	size_t next = 0, n = p->g.nbuckets, k = 0;
 
 	for (size_t t = 0; t < p->g.ntensors; t++) {
 		int last;
@@ -290,23 +288,31 @@ static void run_batch(struct plan *p, int batch)
 	}
 }
 
-/* The next forward: a tensor is used when its bucket is there, and Adam is through with it. */
+/* A tensor is used when a bucket that has some of it is there, and Adam is through with it. */
+static void await(struct plan *p, int task, int k)
+{
+	if (p->b->schedule != FB_DDP_COMPUTE && !p->zero)
+		read_sum(p, task, k, p->batches - 1, false);
+	if (p->zero)
+		fb_dag_read(p->dag, task, bucket_of(p, p->parameters, k), NULL);
+	else if (p->finished[k] != FB_NONE)
+		fb_dag_after(p->dag, task, p->finished[k]);
+}
+
+/* The next forward. */
 static void forward(struct plan *p)
 {
-	size_t k = p->g.nbuckets - 1;
+	int last = (int)p->g.nbuckets - 1;
+	uint64_t first;
 
 	for (size_t t = p->g.ntensors; t-- > 0;) {
 		int task = fb_dag_compute(p->dag, FB_LANE_COMPUTE, "forward", (int)t,
-					  work_of(p->b, &p->g.tensors[t], false));
+					  fb_ddp_work(p->b, &p->g.tensors[t], false));
 
-		while (k > 0 && p->g.buckets[k - 1].last >= t)
-			k--;
-		if (p->b->schedule != FB_DDP_COMPUTE && !p->zero)
-			read_sum(p, task, (int)k, p->batches - 1, false);
-		if (p->zero)
-			fb_dag_read(p->dag, task, bucket_of(p, p->parameters, (int)k), NULL);
-		else if (p->finished[k] != FB_NONE)
-			fb_dag_after(p->dag, task, p->finished[k]);
+		while (!fb_gradients_shared(&p->g, t, (size_t)last, &first))
+			last--;
+		for (int k = last; k >= 0 && fb_gradients_shared(&p->g, t, (size_t)k, &first); k--)
+			await(p, task, k);
 	}
 }
 

@@ -45,6 +45,7 @@ static struct fb_build as_ddp(const struct fb_build *b)
 	ddp.schedule = FB_DDP_OVERLAP;
 	ddp.value[BACKGROUND] = 0;
 	ddp.value[FB_DDP_MICROBATCHES] = 1;
+	ddp.value[FB_DDP_PARTITION] = 0;
 	ddp.value[FB_DDP_BACKGROUND] = b->value[BACKGROUND];
 	return ddp;
 }

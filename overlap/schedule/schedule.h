@@ -13,7 +13,7 @@
 #include "overlap/step/dag.h"
 
 /* The last axis is --compute-sms, which all programs have. */
-enum { FB_SCHEDULE_AXES = 10, FB_AXIS_COMPUTE_SMS = 9, FB_SCHEDULE_REASON = 160 };
+enum { FB_SCHEDULE_AXES = 11, FB_AXIS_COMPUTE_SMS = 10, FB_SCHEDULE_REASON = 160 };
 
 /* How an axis is written in keys, and where its values are. */
 enum fb_axis_kind {

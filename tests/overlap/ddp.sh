@@ -82,6 +82,12 @@ for family in $FB_MPIS; do
 		--order all --checkpoint all --optimizer overlap --keep 10%
 	expect "rows of compression and orders" "$(rows ',(ok|few),')" 18
 	expect "priority for nothing" "$(rows ',skipped,priority without --forward')" 6
+	# 300,000 bytes are cut into three, whatever tensors are.
+	go "$family" 2 --tokens 3 --bucket 0 --partition 0,100K --schedule overlap,zero2 \
+		--forward yes --order priority,ready
+	expect "rows of partitions" "$(rows ',(ok|few),')" 8
+	expect "collectives" "$(column collectives | sort -n | uniq -c | tr -s ' \n' ' ')" \
+		' 2 1 2 2 2 3 2 6 '
 	go "$family" 2 --tokens 3 --bucket 0 --schedule overlap,zero1 \
 		--compress cast,topk --datatype f16,bf16,f8e4m3
 	expect "rows of narrow floats" "$(rows ',(ok|few),')" 9

@@ -125,6 +125,43 @@ static void test_large(void)
 	fb_gradients_free(&g);
 }
 
+/* Buckets that are cut, also within a tensor: each element once, and ready with its last tensor. */
+static void test_cut(void)
+{
+	const struct fb_ratios model = model_of(1, "2,7,3");
+	static const struct fb_bucket want[] = {{0, 4, 1}, {4, 4, 1}, {8, 2, 1}, {10, 2, 2}};
+	struct fb_gradients g;
+	uint64_t first, shared[3] = {0}, n = 0;
+
+	CHECK_INT(fb_gradients_split(&g, &model, 12, 1), FB_OK);
+	fb_gradients_pack(&g, 10, 10); /* 3 and 7, then 2 */
+	CHECK_INT(fb_gradients_cut(&g, 4), FB_OK);
+	CHECK_INT(g.nbuckets, 4);
+	for (size_t k = 0; k < 4 && k < g.nbuckets; k++) {
+		CHECK_INT(g.buckets[k].first, want[k].first);
+		CHECK_INT(g.buckets[k].count, want[k].count);
+		CHECK_INT(g.buckets[k].last, want[k].last);
+		for (size_t t = 0; t < 3; t++) {
+			uint64_t of_it = fb_gradients_shared(&g, t, k, &first);
+
+			shared[t] += of_it;
+			n += of_it;
+		}
+	}
+	CHECK_INT(n, 12);
+	CHECK_INT(shared[0] == 3 && shared[1] == 7 && shared[2] == 2, 1);
+	CHECK_INT(fb_gradients_shared(&g, 1, 0, &first), 1);
+	CHECK_INT(first, 3);
+	CHECK_INT(fb_gradients_cut(&g, 0), FB_OK);
+	CHECK_INT(g.nbuckets, 4);
+	fb_gradients_free(&g);
+	CHECK_INT(fb_gradients_split(&g, &model, FB_MOST_BUCKETS * 3, 1), FB_OK);
+	fb_gradients_pack(&g, 0, 0);
+	CHECK_INT(fb_gradients_cut(&g, 2), FB_EINPUT);
+	CHECK_INT(g.nbuckets, 1);
+	fb_gradients_free(&g);
+}
+
 /* A bucket of PyTorch's size, the first one smaller; and the tensors of a model. */
 static void test_first_and_model(void)
 {
@@ -186,6 +223,7 @@ int main(void)
 	test_buckets();
 	test_rounding();
 	test_large();
+	test_cut();
 	test_first_and_model();
 	test_ratios();
 	return check_done("buckets");

@@ -2,6 +2,7 @@
 /* A model's computing; see compute.h. */
 #include "kvtransfer/compute.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -9,7 +10,7 @@
 #include "overlap/compute/host_compute.h"
 #include "overlap/gpu/compute.h"
 
-enum { WORKS = 8 };
+enum { WORKS = 8, PEAK_TRIES = 3, MOST_SIDE = 4096, MOST_ELEMENTS = 1 << 26 };
 
 struct fb_kv_compute {
 	const struct fb_kv_model *model;
@@ -98,6 +99,15 @@ void fb_kv_compute_describe(const struct fb_kv_compute *c, char *text, size_t n)
 		snprintf(text, n, "%s f32, one thread", c->host.blas ? "OpenBLAS" : "own loop");
 }
 
+/* On a GPU only put on the stream. */
+static int run_work(struct fb_kv_compute *c, const struct fb_work *work)
+{
+	if (c->gpu)
+		return fb_gpu_compute_enqueue(c->gpu, work, NULL);
+	fb_host_compute_run(&c->host, work, 0, 1);
+	return FB_OK;
+}
+
 /* More may be cached by many requests than there was room for: the pass goes over it again. */
 static int run_pass(struct fb_kv_compute *c, struct fb_work work)
 {
@@ -108,10 +118,7 @@ static int run_pass(struct fb_kv_compute *c, struct fb_work work)
 
 	for (uint64_t done = 0; done < all && !err; done += work.elements) {
 		work.elements = all - done < most ? all - done : most;
-		if (c->gpu)
-			err = fb_gpu_compute_enqueue(c->gpu, &work, NULL);
-		else
-			fb_host_compute_run(&c->host, &work, 0, 1);
+		err = run_work(c, &work);
 	}
 	return err;
 }
@@ -122,14 +129,9 @@ static int layer(struct fb_kv_compute *c, const struct fb_kv_batch *batch)
 	struct fb_work work[WORKS];
 	int n = list(c, batch, work), err = FB_OK;
 
-	for (int i = 0; i < n && !err; i++) {
-		if (work[i].kind == FB_WORK_MEMORY)
-			err = run_pass(c, work[i]);
-		else if (c->gpu)
-			err = fb_gpu_compute_enqueue(c->gpu, &work[i], NULL);
-		else
-			fb_host_compute_run(&c->host, &work[i], 0, 1);
-	}
+	for (int i = 0; i < n && !err; i++)
+		err = work[i].kind == FB_WORK_MEMORY ? run_pass(c, work[i])
+						     : run_work(c, &work[i]);
 	return err;
 }
 
@@ -138,6 +140,73 @@ int fb_kv_layer(struct fb_kv_compute *c, const struct fb_kv_batch *batch)
 	int err = layer(c, batch);
 
 	return err || !c->gpu ? err : fb_gpu_compute_finish(c->gpu);
+}
+
+/* Elements of products are bf16 on GPUs and f32 on processors; a pass reads and writes f32. */
+static double work_bytes(const struct fb_kv_compute *c, const struct fb_work *w)
+{
+	double m = (double)w->m, n = (double)w->n, k = (double)w->k, element = c->gpu ? 2 : 4;
+
+	if (w->kind == FB_WORK_MEMORY)
+		return 8 * (double)w->elements;
+	/* Of attention queries and results, keys and values; its scores stay in the processor. */
+	return element * (w->kind == FB_WORK_ATTENTION ? 2 * (m + n) * k : m * k + k * n + m * n);
+}
+
+struct fb_kv_cost fb_kv_layer_cost(const struct fb_kv_compute *c, const struct fb_kv_batch *batch)
+{
+	struct fb_kv_cost cost = {0, 0};
+	struct fb_work work[WORKS];
+	int n = list(c, batch, work);
+
+	for (int i = 0; i < n; i++) {
+		cost.flop += fb_work_flop(&work[i]);
+		cost.bytes += work_bytes(c, &work[i]);
+	}
+	return cost;
+}
+
+/* The fastest of some runs behind a first one, in s. */
+static int time_work(struct fb_kv_compute *c, const struct fb_clock *clock,
+		     const struct fb_work *work, double *seconds)
+{
+	int err = c->gpu ? fb_gpu_compute_room(c->gpu, work) : fb_host_compute_room(&c->host, work);
+
+	if (err == FB_ENOMEM && !c->gpu)
+		fb_error_print("out of memory for the peak of computing");
+	for (int k = 0; k <= PEAK_TRIES && !err; k++) {
+		double began = fb_clock_now(clock), spent;
+
+		err = run_work(c, work);
+		if (!err && c->gpu)
+			err = fb_gpu_compute_finish(c->gpu);
+		spent = fb_clock_now(clock) - began;
+		*seconds = k < 2 || spent < *seconds ? spent : *seconds;
+	}
+	return err;
+}
+
+int fb_kv_peak(struct fb_kv_compute *c, const struct fb_clock *clock, struct fb_kv_cost *per_s)
+{
+	double seconds = 0;
+	int err = FB_OK;
+
+	*per_s = (struct fb_kv_cost){0, 0};
+	for (uint64_t n = 128; n <= MOST_SIDE && seconds < 5e-3 && !err; n *= 2) {
+		struct fb_work work = fb_work_product(FB_WORK_GEMM, n, n, n);
+
+		err = time_work(c, clock, &work, &seconds);
+		per_s->flop = fmax(per_s->flop, fb_work_flop(&work) / seconds);
+	}
+	/* The last one counts, as smaller ones may be in a cache. */
+	seconds = 0;
+	for (uint64_t n = 1 << 18; n <= MOST_ELEMENTS && seconds < 20e-3 && !err; n *= 2) {
+		struct fb_work work = fb_work_pass(FB_WORK_MEMORY, n);
+
+		err = time_work(c, clock, &work, &seconds);
+		per_s->bytes = work_bytes(c, &work) / seconds;
+	}
+	return err;
 }
 
 int fb_kv_step(struct fb_kv_compute *c, const struct fb_kv_batch *batch)

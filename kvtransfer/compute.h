@@ -8,6 +8,7 @@
 #define FB_KVTRANSFER_COMPUTE_H
 
 #include "common/cuda/gpu.h"
+#include "common/measure/clock.h"
 #include "kvtransfer/model.h"
 
 struct fb_kv_compute; /* opaque */
@@ -37,6 +38,24 @@ struct fb_kv_batch {
 	uint64_t cached;
 };
 int fb_kv_layer(struct fb_kv_compute *compute, const struct fb_kv_batch *batch);
+
+/*
+ * What such a layer needs: floating-point operations of its products, and bytes that have to pass
+ * between memory and processor if each operand does once.
+ */
+struct fb_kv_cost {
+	double flop, bytes;
+};
+struct fb_kv_cost fb_kv_layer_cost(const struct fb_kv_compute *compute,
+				   const struct fb_kv_batch *batch);
+
+/*
+ * Local: what this rank reaches of both per second, as products of equal sides and as passes over
+ * memory beyond caches, the fastest of some; larger ones are tried until one takes milliseconds. 0
+ * or an error (printed).
+ */
+int fb_kv_peak(struct fb_kv_compute *compute, const struct fb_clock *clock,
+	       struct fb_kv_cost *per_s);
 
 /* A step: all layers. */
 int fb_kv_step(struct fb_kv_compute *compute, const struct fb_kv_batch *batch);

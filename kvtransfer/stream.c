@@ -101,6 +101,8 @@ static const struct fb_option options[] = {
 
 #define TIME(column, name, help) [column] = {name, FB_COLUMN_VALUE, FB_COLUMN_TIME_US, "us", help}
 #define NUMBER(column, name, help) [column] = {name, FB_COLUMN_VALUE, FB_COLUMN_F64, "", help}
+#define RATE(column, name, unit, help)                                                             \
+	[column] = {name, FB_COLUMN_VALUE, FB_COLUMN_F64, unit, help}
 
 static const struct fb_column columns[FB_STREAM_COLUMNS] = {
 	TIME(FB_STREAM_COMPUTE_US, "compute_us", "the prompt's computing alone, median of five"),
@@ -120,6 +122,18 @@ static const struct fb_column columns[FB_STREAM_COLUMNS] = {
 	TIME(FB_STREAM_TPOT_ALONE_US, "tpot_alone_us", "a token of the others, alone, mean"),
 	TIME(FB_STREAM_TPOT_US, "tpot_us", "a token of the others while a cache comes, mean"),
 	NUMBER(FB_STREAM_TPOT_PRICE, "tpot_price", "tpot_us by tpot_alone_us, less 1"),
+	RATE(FB_STREAM_PREFILL_TFLOPS, "prefill_TFLOPS", "TFLOP/s", "of the prompt, alone"),
+	NUMBER(FB_STREAM_PREFILL_FLOP_SHARE, "prefill_flop_share", "of rank 0's measured TFLOP/s"),
+	NUMBER(FB_STREAM_PREFILL_BYTE_SHARE, "prefill_byte_share",
+	       "of rank 0's measured memory rate, if each operand is read or written once"),
+	RATE(FB_STREAM_DECODE_TFLOPS, "decode_TFLOPS", "TFLOP/s", "of a step of --others, alone"),
+	RATE(FB_STREAM_DECODE_GBPS, "decode_GBps", "GB/s",
+	     "of such a step: weights, activations and caches, once each"),
+	NUMBER(FB_STREAM_DECODE_FLOP_SHARE, "decode_flop_share", "of rank 1's measured TFLOP/s"),
+	NUMBER(FB_STREAM_DECODE_BYTE_SHARE, "decode_byte_share",
+	       "of rank 1's measured memory rate"),
+	RATE(FB_STREAM_PEAK_TFLOPS, "peak_TFLOPS", "TFLOP/s", "measured: large products, rank 0"),
+	RATE(FB_STREAM_PEAK_GBPS, "peak_GBps", "GB/s", "measured: passes over memory, rank 0"),
 };
 
 int main(int argc, char **argv)

@@ -27,6 +27,7 @@ struct stream {
 	bool layerwise, early;	 /* early: rank 1 begins with the first layer */
 	double *layer_s;	 /* [layers]: transfer of each alone, at rank 1 */
 	double compute_s, after_s, step_s; /* alone; step_s: of the other requests */
+	struct fb_kv_cost peak[2];	   /* ranks 0 and 1, a second */
 	double (*call)[3]; /* [calls]: computing's end, all there (in s), longest computing */
 	size_t calls;
 	double steps_s; /* of the others while a cache came */
@@ -43,19 +44,30 @@ static struct fb_mover *mover_of(const struct stream *s)
 	return s->base->engine->mover;
 }
 
+static struct fb_kv_batch chunk_of(const struct stream *s, uint32_t done)
+{
+	uint32_t left = s->tokens - done;
+
+	return (struct fb_kv_batch){left < FB_KV_CHUNK ? left : FB_KV_CHUNK, done, 0, 0};
+}
+
 /* A layer of the prompt, by chunks. */
 static int compute_layer(const struct stream *s)
 {
 	int err = FB_OK;
 
 	for (uint32_t done = 0; done < s->tokens && !err; done += FB_KV_CHUNK) {
-		uint32_t left = s->tokens - done;
-		const struct fb_kv_batch batch = {left < FB_KV_CHUNK ? left : FB_KV_CHUNK, done, 0,
-						  0};
+		const struct fb_kv_batch batch = chunk_of(s, done);
 
 		err = fb_kv_layer(s->compute, &batch);
 	}
 	return err;
+}
+
+/* A token of each other request, each with as long a cache. */
+static struct fb_kv_batch others_of(const struct stream *s)
+{
+	return (struct fb_kv_batch){0, 0, s->others, (uint64_t)s->others * s->tokens};
 }
 
 /* --- a request -------------------------------------------------------------------------------- */
@@ -93,10 +105,10 @@ static int send_layers(struct stream *s, bool layerwise, double *computed, doubl
 	return err;
 }
 
-/* A step of other requests, each with as long a cache. */
+/* A step of other requests. */
 static int serve_others(struct stream *s)
 {
-	const struct fb_kv_batch batch = {0, 0, s->others, (uint64_t)s->others * s->tokens};
+	const struct fb_kv_batch batch = others_of(s);
 	double began = now(s);
 	int err = fb_kv_step(s->compute, &batch);
 
@@ -185,6 +197,23 @@ static int time_compute(struct stream *s)
 	return fb_group_agree(mover_of(s)->group, err);
 }
 
+/* What both ranks can compute at most, once for all cases on processors and on GPUs. Collective. */
+static int time_peak(struct stream *s)
+{
+	static struct fb_kv_cost known[2];
+	const struct fb_group *w = mover_of(s)->group;
+	struct fb_kv_cost *own = &known[s->base->engine->device];
+	int err = FB_OK;
+
+	if (w->rank < 2 && own->flop <= 0)
+		err = fb_kv_peak(s->compute, s->base->state->machine.session->clock, own);
+	for (int r = 0; r < 2; r++) {
+		s->peak[r] = *own;
+		MPI_Bcast(&s->peak[r], 2, MPI_DOUBLE, r, w->comm);
+	}
+	return fb_group_agree(w, err);
+}
+
 /* Each layer's transfer alone, from its post to its notice: the fastest of some. */
 static int time_layers(struct stream *s)
 {
@@ -265,6 +294,8 @@ static int open_stream(struct stream *s)
 	if (!err && mover_of(s)->group->rank < 2)
 		err = fb_kv_compute_open(&s->compute, s->model, gpu, s->tokens + 1);
 	err = fb_group_agree(mover_of(s)->group, err);
+	if (!err)
+		err = time_peak(s);
 	if (!err)
 		err = time_compute(s);
 	if (!err)
@@ -354,6 +385,36 @@ static void put_exposed(struct stream *s, double *value)
 	free(exposed);
 }
 
+/* Rates of computing alone, and their shares of what is possible; row's rank has a computer. */
+static void put_rates(const struct stream *s, double *v)
+{
+	struct fb_kv_cost prompt = {0, 0}, step = {0, 0};
+	const struct fb_kv_batch others = others_of(s);
+	double layers = s->model->layers;
+
+	if (!s->compute)
+		return;
+	for (uint32_t done = 0; done < s->tokens; done += FB_KV_CHUNK) {
+		const struct fb_kv_batch batch = chunk_of(s, done);
+		const struct fb_kv_cost chunk = fb_kv_layer_cost(s->compute, &batch);
+
+		prompt.flop += chunk.flop * layers / s->compute_s;
+		prompt.bytes += chunk.bytes * layers / s->compute_s;
+	}
+	v[FB_STREAM_PEAK_TFLOPS] = s->peak[0].flop * 1e-12;
+	v[FB_STREAM_PEAK_GBPS] = s->peak[0].bytes * 1e-9;
+	v[FB_STREAM_PREFILL_TFLOPS] = prompt.flop * 1e-12;
+	v[FB_STREAM_PREFILL_FLOP_SHARE] = prompt.flop / s->peak[0].flop;
+	v[FB_STREAM_PREFILL_BYTE_SHARE] = prompt.bytes / s->peak[0].bytes;
+	if (!s->others)
+		return;
+	step = fb_kv_layer_cost(s->compute, &others);
+	v[FB_STREAM_DECODE_TFLOPS] = step.flop * layers / s->step_s * 1e-12;
+	v[FB_STREAM_DECODE_GBPS] = step.bytes * layers / s->step_s * 1e-9;
+	v[FB_STREAM_DECODE_FLOP_SHARE] = step.flop * layers / s->step_s / s->peak[1].flop;
+	v[FB_STREAM_DECODE_BYTE_SHARE] = step.bytes * layers / s->step_s / s->peak[1].bytes;
+}
+
 void fb_stream_describe(void *instance, struct fb_traits *traits)
 {
 	struct stream *s = instance;
@@ -382,6 +443,7 @@ void fb_stream_describe(void *instance, struct fb_traits *traits)
 		v[FB_STREAM_TPOT_US] = steps[0] / steps[1] * 1e6;
 		v[FB_STREAM_TPOT_PRICE] = steps[0] / steps[1] / s->step_s - 1;
 	}
+	put_rates(s, v);
 	if (s->compute)
 		fb_kv_compute_describe(s->compute, text, sizeof(text));
 	used = strlen(traits->path);

@@ -23,6 +23,13 @@ paste -d' ' <(column algorithm) <(column transfer_us) <(column exposed_model_us)
 	$1 == "after" && ($3 < $2 * 0.999 || $3 > $2 * 1.001) { bad = 1 }
 	$1 == "layerwise" && ($3 <= 0 || $3 > $2 * 1.001) { bad = 1 }
 	END { exit bad }' || fail "the recursion: $(column exposed_model_us | tr '\n' ' ')"
+# Shares are rates by the measured peaks; a prompt has more operations for a byte than three tokens.
+paste -d' ' <(column prefill_TFLOPS) <(column prefill_flop_share) <(column peak_TFLOPS) \
+	<(column prefill_byte_share) <(column peak_GBps) <(column decode_TFLOPS) \
+	<(column decode_GBps) | awk '
+	{ share = $1 / $3 / $2; bad += $1 <= 0 || share < 0.999 || share > 1.001 || $4 <= 0 }
+	NF == 7 { n++; bad += $1 * 1000 / ($4 * $5) < 3 * $6 * 1000 / $7 }
+	END { exit bad || n != 12 }' || fail "rates of computing"
 verdict stream_movers
 
 go 2 --engine shm,tcp --wire packed,fp8

@@ -34,6 +34,11 @@ row variant=env.NCCL_P2P_DISABLE=1 path="$ran ring ll via P2P/CUMEM"
 row variant=env.NCCL_P2P_DISABLE=1 bytes=16 path="$ran ring ll via SHM/direct"
 row variant=env.NCCL_BUFFSIZE=65536 path="$ran ring simple via P2P/CUMEM"
 row variant='env.NCCL_ALGO=Tree' path="$ran ring ll via P2P/CUMEM clusters of 4"
+row variant='env.NCCL_ALGO=ring%3Ballreduce:tree' path="$ran ring ll via P2P/CUMEM"
+row variant='env.NCCL_ALGO=ring%3Ballgather:tree' path="$ran ring ll via P2P/CUMEM"
+row variant='env.NCCL_ALGO=allgather:tree' path="$ran ring ll via P2P/CUMEM"
+row variant='env.NCCL_PROTO=^LL128%3BAllReduce:^Simple,LL' path="$ran ring ll via P2P/CUMEM"
+row variant='env.NCCL_PROTO=^LL128,Simple' path="$ran ring ll via P2P/CUMEM"
 row variant='env.NCCL_MAX_CTAS=4' path="$ran ring ll clusters of 4 via P2P/CUMEM" channels=8
 row variant='env.NCCL_NET=IB' path="$ran ring ll via NET/Socket/0; network Socket"
 row variant=nccl_max_ctas=4 path="$ran ring ll via P2P/CUMEM" channels=4
@@ -62,6 +67,11 @@ line channels=2 1 1 0 0
 line NCCL_P2P_DISABLE=1 1 1 0 0
 line NCCL_BUFFSIZE=65536 0 0 1 0
 line NCCL_ALGO=Tree 0 1 0 0
+line 'NCCL_ALGO=ring%3Ballreduce:tree' 0 1 0 0
+line 'NCCL_ALGO=ring%3Ballgather:tree' 1 0 0 0
+line 'NCCL_ALGO=allgather:tree' 0 0 1 0
+line 'NCCL_PROTO=\^LL128%3BAllReduce:\^Simple,LL' 0 1 0 0
+line 'NCCL_PROTO=\^LL128,Simple' 1 0 0 0
 line NCCL_MAX_CTAS=4 0 1 0 0
 line nccl_max_ctas=4 1 1 0 0
 line nccl_max_ctas=8 1 0 0 0
@@ -71,7 +81,7 @@ line nccl_cluster=8 0 1 0 0
 line nccl_cluster=4 0 0 1 0
 line nccl_cta_policy=zero 0 1 0 0
 line nccl_cta_policy=efficiency 0 0 1 0
-expect "findings" "$(grep -c '^FINDING ' "$out")" 12
+expect "findings" "$(grep -c '^FINDING ' "$out")" 14
 holds "$out" '^FINDING [0-9]*: nccl_max_ctas=4 was asked, 5 channels ran, in 1 rows$'
 holds "$out" '^FINDING [0-9]*: nccl_cluster=8 was asked, clusters of 4 ran, in 1 rows$'
 holds "$out" '^FINDING [0-9]*: --nccl-force ring:ll was asked, ring:ll128 ran, in 1 rows$'

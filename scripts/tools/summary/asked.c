@@ -121,20 +121,60 @@ static bool listed(const char *list, const char *word)
 	return false;
 }
 
+/*
+ * What NCCL_ALGO or NCCL_PROTO say of an operation: "allreduce:ring,tree;allgather:ring", where a
+ * part without a function is for all others. False: nothing.
+ */
+static bool part_for(const char *value, const char *operation, char list[TEXT_CHARS])
+{
+	static const char parting[] = "%3B"; /* as `variant` has ';' */
+	char function[TEXT_CHARS] = "";
+	bool found = false;
+
+	for (size_t used = 0; *operation; operation++)
+		if (*operation != '_' && used + 1 < sizeof(function))
+			function[used++] = *operation;
+	while (*value) {
+		const char *end = strstr(value, parting), *colon = strchr(value, ':');
+		size_t n = end ? (size_t)(end - value) : strlen(value), name = 0;
+		bool own;
+
+		if (colon && colon < value + n)
+			name = (size_t)(colon - value);
+		own = name == strlen(function) && !strncasecmp(value, function, name);
+		if (own || (!name && !found))
+			snprintf(list, TEXT_CHARS, "%.*s", (int)(n - name - (name > 0)),
+				 value + name + (name > 0));
+		if (own)
+			return true;
+		found |= !name;
+		value += n + (end ? strlen(parting) : 0);
+	}
+	return found;
+}
+
+/* Whether a word is what such a part allows: "^" before a list leaves its words out. */
+static bool allows(const char *list, const char *word)
+{
+	return *list == '^' ? !listed(list + 1, word) : listed(list, word);
+}
+
 static enum outcome as(bool told, bool right)
 {
 	return !told ? UNTOLD : right ? RAN_AS_ASKED : RAN_OTHERWISE;
 }
 
 /* What becomes of a variable that NCCL tells something about. */
-static enum outcome variable(const char *name, const char *value, const struct ran *ran,
-			     const char **instead)
+static enum outcome variable(const struct fb_result *row, const char *name, const char *value,
+			     const struct ran *ran, const char **instead)
 {
 	static const struct {
 		const char *name, *absent;
 	} disables[] = {{"NCCL_P2P_DISABLE", "P2P/"}, {"NCCL_SHM_DISABLE", "SHM/"},
 			{"NCCL_IB_DISABLE", "NET/IB"}};
 	static char channels[32];
+	char list[TEXT_CHARS];
+	bool named = part_for(value, fb_result_text(row, "operation"), list);
 	unsigned long number = strtoul(value, NULL, 10);
 
 	*instead = ran->via;
@@ -145,13 +185,13 @@ static enum outcome variable(const char *name, const char *value, const struct r
 	if (!strcmp(name, "NCCL_NET"))
 		return as(*ran->network, listed(value, ran->network));
 	*instead = ran->algorithm;
-	if (!strcmp(name, "NCCL_ALGO") && !strpbrk(value, "^:"))
-		return as(*ran->algorithm, listed(value, ran->algorithm));
+	if (!strcmp(name, "NCCL_ALGO"))
+		return as(named && *ran->algorithm, named && allows(list, ran->algorithm));
 	if (!strcmp(name, "NCCL_NVLS_ENABLE"))
 		return as(*ran->algorithm, number || strncmp(ran->algorithm, "nvls", 4));
 	*instead = ran->protocol;
-	if (!strcmp(name, "NCCL_PROTO") && !strpbrk(value, "^:"))
-		return as(*ran->protocol, listed(value, ran->protocol));
+	if (!strcmp(name, "NCCL_PROTO"))
+		return as(named && *ran->protocol, named && allows(list, ran->protocol));
 	snprintf(channels, sizeof(channels), "%u channels", ran->channels);
 	*instead = channels;
 	if (!strcmp(name, "NCCL_MAX_CTAS") || !strcmp(name, "NCCL_MAX_NCHANNELS"))
@@ -203,7 +243,7 @@ static int judge_variant(struct table *table, const struct fb_result *row, const
 		snprintf(text, sizeof(text), "%.*s", (int)value.length, value.text);
 		snprintf(asked, sizeof(asked), "%s=%.*s", key, 80, text);
 		if (environment)
-			outcome = variable(key, text, ran, &instead);
+			outcome = variable(row, key, text, ran, &instead);
 		else if (!strcmp(key, "channels") || !strcmp(key, "nccl_cluster") ||
 			 !strcmp(key, "nccl_cta_policy") || !strcmp(key, "nccl_max_ctas") ||
 			 !strcmp(key, "nccl_min_ctas"))

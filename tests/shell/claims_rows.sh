@@ -22,7 +22,7 @@ list() {
 	[ "$3" = - ] || words+=("--tag=env.${3//;/;env.}")
 	[ "$1" -eq 1 ] && "${words[@]}" </dev/null 2>"$FB_TMP/log" && return
 	scripts/launch "$(($1 > 1 ? $1 : 2))" "${words[@]}" </dev/null 2>"$FB_TMP/log" ||
-		fail "$2 ${*:4}: $(cat "$FB_TMP/log")"
+		fail "$2 ${*:4}: $(cat "$FB_TMP/log")" >&2
 }
 
 # measured RANKS NODES: of the rows of `list` those that a launch would write.

@@ -96,6 +96,7 @@ static const char *name_of(const char *folder, char *buf, size_t n)
 static int import_files(const struct settings *settings, char *const *paths, size_t count)
 {
 	struct fb_import import = {
+		.folder = settings->csv,
 		.hints =
 			{
 				.operation = settings->operation,

@@ -187,6 +187,52 @@ expect "times of -I" "$(value "$FB_TMP/bare-iterations" reported_min_us bytes=8 
 	in_place=no)" 21.3000
 verdict import_configuration
 
+# Counters of GPUs and switches become facts of the launches that ran at their time.
+side=$FB_TMP/side
+touch -d 2026-01-02T03:05:00Z second.txt
+"$import" --csv "$side" osu_latency.txt second.txt >/dev/null
+cat >gpus.txt <<-'END'
+	2026-01-02T03:04:02Z #Entity   SMACT   NVLTX
+	2026-01-02T03:04:02Z ID
+	2026-01-02T03:04:02Z GPU 0     0.900   7
+	2026-01-02T03:04:05Z GPU 0     0.500   100
+	2026-01-02T03:04:05Z GPU 1     N/A     100
+	2026-01-02T03:04:06Z GPU 0     0.700   160
+END
+cat >switch.csv <<-'END'
+	time,source,counter,value
+	2026-01-02T03:04:59Z,leaf1/swp3,xmit_wait,1000
+	2026-01-02T03:05:00.250Z,leaf1/swp3,xmit_wait,1200
+	1767323101,leaf1/swp3,xmit_wait,1500
+END
+"$import" --csv "$side" gpus.txt switch.csv >"$FB_TMP/got" 2>&1
+expect "exit code of telemetry" $? 0
+rows=$(wc -l <"$side/osu_latency.csv")
+holds "$side/environment.csv" \
+	'osu_latency.0.telemetry.GPU0.SMACT,"mean 0.6, 0.5 to 0.7, grew by 0.2, 2 readings"$'
+holds "$side/environment.csv" \
+	'osu_latency.0.telemetry.GPU0.NVLTX,"mean 130, 100 to 160, grew by 60, 2 readings"$'
+holds "$side/environment.csv" \
+	'osu_latency.1.telemetry.leaf1/swp3.xmit_wait,"mean 1350, 1200 to 1500,'
+expect "counters of a GPU" "$(grep -c 'telemetry.GPU1' "$side/environment.csv")" 1
+# Rows that took three seconds reach back to the first reading; a second time replaces the first.
+echo 'run,,,program.osu_latency.0.rows_s,3.000' >>"$side/environment.csv"
+"$import" --csv "$side" gpus.txt >/dev/null
+holds "$side/environment.csv" \
+	'osu_latency.0.telemetry.GPU0.SMACT,"mean 0.7, 0.5 to 0.9, .*3 readings'
+expect "facts of a counter" "$(grep -c 'GPU0.SMACT' "$side/environment.csv")" 1
+expect "rows" "$(wc -l <"$side/osu_latency.csv")" "$rows"
+"$csvcheck" "$side"/*.csv >"$FB_TMP/check" || fail "$(head -n 3 "$FB_TMP/check")"
+for wrong in 's/^2026-01-02/2027-01-02/:no reading is of a time' \
+	's/Z GPU 0/Z GPU/:wrong.txt.*a value for' \
+	's/^[^ ]* //:a time before each line' 's/0.500/fast/:expected numbers, or N/A'; do
+	sed "${wrong%%:*}" gpus.txt >wrong.txt
+	"$import" --csv "$side" wrong.txt >"$FB_TMP/got" 2>"$FB_TMP/err"
+	expect "exit code of ${wrong%%:*}" $? 3
+	holds "$FB_TMP/err" "${wrong#*:}"
+done
+verdict import_telemetry
+
 # refuses PATTERN ARGUMENT...: one line on stderr, exit code 3, nothing on stdout, no folder.
 refuses() {
 	local pattern=$1

@@ -19,7 +19,8 @@ END
 # The script of the launcher's pod is the one block of text in the operator's file.
 template() {
 	if [ "$1" = mpijob ]; then
-		sed -n '/^ *- |$/,/^ *volumeMounts/p' scripts/batch/mpijob.yaml | sed '1d; $d; s/^ *//'
+		sed -n '/^ *- |$/,/^ *volumeMounts/p' scripts/batch/mpijob.yaml |
+			sed '1d; $d; s/^ *//'
 	else
 		cat "scripts/batch/$1.sh"
 	fi

@@ -55,7 +55,8 @@ static int number_section(struct fb_import *import, size_t at, const struct fb_s
 			section->launch = launch + 1;
 	}
 	for (size_t i = 0; i < at; i++)
-		if (!strcmp(import->section[i].program, section->program) &&
+		if (!import->section[i].side &&
+		    !strcmp(import->section[i].program, section->program) &&
 		    import->section[i].launch >= section->launch)
 			section->launch = import->section[i].launch + 1;
 	for (size_t i = 0; column >= 0 && i < sheet->nrows; i++)
@@ -109,6 +110,8 @@ int fb_import_number(struct fb_import *import, const char *folder, bool numbered
 		err = check_twice(import, &sheet);
 	fb_sheet_free(&sheet);
 	for (size_t i = 0; i < import->nsections && !err; i++) {
+		if (import->section[i].side)
+			continue;
 		err = read_sheet(&sheet, folder, import->section[i].program);
 		if (!err)
 			err = number_section(import, i, &sheet, numbered, first);
@@ -154,8 +157,10 @@ static int add_fact(struct lines *lines, const struct fb_import_section *section
 static int add_section(struct lines *lines, const struct fb_import_section *section)
 {
 	char hash[24];
-	int err;
+	int err = FB_OK;
 
+	if (section->side)
+		goto facts;
 	snprintf(hash, sizeof(hash), "%016" PRIx64, section->hash);
 	err = add_fact(lines, section, "import.file", section->file);
 	if (!err)
@@ -164,6 +169,7 @@ static int add_section(struct lines *lines, const struct fb_import_section *sect
 		err = add_fact(lines, section, "import.tool", section->path);
 	if (!err)
 		err = add_fact(lines, section, hash_key, hash);
+facts:
 	for (size_t i = 0; i < section->facts.count && !err; i++)
 		err = add_fact(lines, section, section->facts.item[i].key,
 			       section->facts.item[i].value);
@@ -233,6 +239,23 @@ static int put_lines(const struct lines *lines, const char *folder)
 	return err;
 }
 
+/* Telemetry that is imported once more takes the place of what was there. */
+static bool is_replaced(const struct fb_import *import, const char *key)
+{
+	char prefix[128];
+
+	for (size_t i = 0; i < import->nsections; i++) {
+		const struct fb_import_section *section = &import->section[i];
+
+		snprintf(prefix, sizeof(prefix), FB_FACTS_KEPT "%s.%" PRIu64 ".", section->program,
+			 section->launch);
+		if (section->side && !strncmp(key, prefix, strlen(prefix)) &&
+		    fb_facts_get(&section->facts, key + strlen(prefix)))
+			return true;
+	}
+	return false;
+}
+
 int fb_import_write_facts(const struct fb_import *import, const char *folder, const char *run)
 {
 	struct lines lines = {.count = 0};
@@ -242,7 +265,8 @@ int fb_import_write_facts(const struct fb_import *import, const char *folder, co
 	if (!err && old.path && old.kind != FB_CSV_FACTS)
 		err = fb_error(FB_EINPUT, "%s:1: expected scope,host,rank,key,value", old.path);
 	for (size_t i = 0; i < old.nrows && !err; i++)
-		err = add_line(&lines, (const char *const *)old.row[i].cell);
+		if (!is_replaced(import, old.row[i].cell[KEY]))
+			err = add_line(&lines, (const char *const *)old.row[i].cell);
 	if (!err && !old.path)
 		err = add_common(&lines, import, run);
 	for (size_t i = 0; i < import->nsections && !err; i++)

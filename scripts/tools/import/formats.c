@@ -25,6 +25,10 @@ const struct fb_import_format fb_import_formats[] = {
 	 fb_nvbandwidth_text_read},
 	{"nvbandwidth-json", "nvbandwidth -j", true, fb_nvbandwidth_json_detect,
 	 JSON(fb_nvbandwidth_json_read)},
+	{"telemetry-csv", "time,source,counter,value of counters of switches and others", false,
+	 fb_telemetry_csv_detect, fb_telemetry_csv_read},
+	{"dcgm-dmon", "dcgmi dmon, each line behind its time in UTC", false, fb_dcgm_dmon_detect,
+	 fb_dcgm_dmon_read},
 };
 
 const size_t fb_import_formats_count = sizeof(fb_import_formats) / sizeof(fb_import_formats[0]);
@@ -68,7 +72,7 @@ static int read_as(struct fb_import *import, const struct fb_text *text,
 
 static int read_text(struct fb_import *import, const struct fb_text *text, const char *name)
 {
-	size_t records = import->nrecords;
+	size_t records = import->nrecords, sections = import->nsections;
 	bool known = false;
 	int err = FB_OK;
 
@@ -83,6 +87,9 @@ static int read_text(struct fb_import *import, const struct fb_text *text, const
 	if (!err && !known)
 		err = fb_error(FB_EINPUT, "%s: in no format that import knows; see --help",
 			       text->path);
+	/* Telemetry has no rows. */
+	for (; sections < import->nsections; sections++)
+		records -= import->section[sections].side;
 	if (!err && import->nrecords == records)
 		err = fb_error(FB_EINPUT, "%s:%zu: ends without a single result", text->path,
 			       text->count);

@@ -66,10 +66,12 @@ struct fb_import_section {
 	uint64_t hash; /* of the file's bytes */
 	char utc[24];  /* when the file was last written */
 	uint64_t launch;
+	bool side; /* facts about a launch that the folder has: no rows, `launch` is known */
 };
 
 struct fb_import {
 	struct fb_import_hints hints;
+	const char *folder; /* of the results; borrowed */
 	struct fb_config config; /* of the file that is being read */
 	struct fb_import_section *section; /* [nsections] */
 	size_t nsections;
@@ -154,6 +156,10 @@ int fb_import_write(struct fb_import *import, const char *folder, const char *ru
 void fb_import_free(struct fb_import *import);
 
 /* The formats' functions, in files of their own. */
+bool fb_telemetry_csv_detect(const struct fb_text *text);
+int fb_telemetry_csv_read(struct fb_import *import, const struct fb_text *text);
+bool fb_dcgm_dmon_detect(const struct fb_text *text);
+int fb_dcgm_dmon_read(struct fb_import *import, const struct fb_text *text);
 bool fb_nccl_text_detect(const struct fb_text *text);
 int fb_nccl_text_read(struct fb_import *import, const struct fb_text *text);
 bool fb_nccl_json_detect(const struct fb_text *text);

@@ -216,10 +216,11 @@ int fb_import_write(struct fb_import *import, const char *folder, const char *ru
 	if (!err)
 		err = fb_import_number(import, folder, numbered, first);
 	for (size_t i = 0; i < import->nsections && !err; i++) {
-		bool done = false;
+		bool done = import->section[i].side;
 
 		for (size_t j = 0; j < i; j++)
-			done |= !strcmp(import->section[j].program, import->section[i].program);
+			done |= !import->section[j].side &&
+				!strcmp(import->section[j].program, import->section[i].program);
 		if (!done)
 			err = write_program(import, import->section[i].program, folder, run);
 	}

@@ -1,0 +1,51 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# timeout: 60
+#
+# The tool profile: kinds of links, their best figures and worst pairs, from rows that are written
+# here, and from a reference of four GPUs.
+
+set -u
+export LC_ALL=C
+. tests/shell/lib.sh
+. tests/shell/lib_rows.sh
+profile=$FB_BUILD/bin/profile
+[ -x "$profile" ] || { echo "SKIP profile: not built (no libcsv)"; exit 0; }
+folder=$FB_TMP/links
+mkdir -p "$folder"
+printf '%s\n' scope,host,rank,key,value \
+	"run,,,infiniband.mlx5_0.port1.rate,200 Gb/sec (4X HDR)" >"$folder/environment.csv"
+usual+=(program=bandwidth operation=one_way bytes=1048576 engine=rdma "path=rdma mlx5_0:1 RoCE"
+	nodes=2)
+rows_to "$folder/bandwidth.csv"
+row busbw_GBps=20 "variant=dst=1;src=0;window=1"
+row busbw_GBps=24 "variant=dst=1;src=0;window=64"
+row busbw_GBps=12 engine=ucx "variant=dst=2;src=0;window=64"
+row busbw_GBps=10 "variant=dst=2;src=0;window=64"
+row busbw_GBps=99 status=wrong "variant=dst=1;src=0;window=64"
+row busbw_GBps=99 bytes=65536 "variant=dst=1;src=0;window=64"
+row busbw_GBps=40 operation=two_way "variant=dst=1;src=0;window=64"
+row busbw_GBps=7 engine=mpi transport=library nodes=1 path= "variant=dst=1;src=0"
+rows_to "$folder/latency.csv"
+usual+=(operation=ping_pong bytes=8)
+row median_us=2.5
+row median_us=1.75 engine=ucx
+row median_us=1.00 bytes=65536
+
+"$profile" "$folder" >"$FB_TMP/out" 2>"$FB_TMP/err"
+expect "exit code" $? 0
+holds "$FB_TMP/out" '^rdma mlx5_0:1  +nodes +1\.75 +24\.0 +25\.0 +96%  ucx, rdma +rank 0 to 2, 12'
+holds "$FB_TMP/out" '^mpi  +- +- +7\.0 +- +-  -, mpi +-$'
+expect "kinds" "$(wc -l <"$FB_TMP/out")" 3
+"$profile" --large 64K "$folder" >"$FB_TMP/out" 2>"$FB_TMP/err"
+holds "$FB_TMP/out" '^rdma mlx5_0:1  +nodes +1\.75 +99\.0 '
+verdict profile_rows
+
+"$profile" results/reference/h200x4 >"$FB_TMP/out" 2>"$FB_TMP/err"
+expect "exit code" $? 0
+holds "$FB_TMP/out" '^NVLink +- +0\.[0-9]+ +39[0-9]\.[0-9] +450\.0 +87%  cuda, copy +rank 1 to 0'
+holds "$FB_TMP/out" '^host to GPU link +- .* +63\.0 +80%'
+"$profile" results/reference/xeon-8 >"$FB_TMP/out" 2>&1
+expect "exit code without such rows" $? 3
+verdict profile_reference
+exit "$bad"

@@ -81,27 +81,53 @@ static double term(int which, double n)
 	return terms[which];
 }
 
-/* Prices of 2^k nodes (or ranks of one node); see fb_price. */
+/* Prices of 2^k nodes (or ranks of one node), the most first; see fb_price. */
+enum { POINTS_MOST = FB_SOLVE_MOST + 1, POINTS_LEAST = FB_SOLVE_MOST - 1 };
 struct points {
 	int count;
-	double at[FB_SOLVE_MOST];
-	struct fb_price price[FB_SOLVE_MOST];
+	double at[POINTS_MOST];
+	struct fb_price price[POINTS_MOST];
 };
 
-static double extend(const struct points *points, size_t field, double n)
+static double value_of(const struct points *points, size_t field, int i)
+{
+	double value;
+
+	memcpy(&value, (const char *)&points->price[i] + field, sizeof(value));
+	return value;
+}
+
+/* Through `count` points from `first` on, with as many terms. */
+static double through(const struct points *points, size_t field, int first, int count, double n)
 {
 	double a[FB_SOLVE_MOST][FB_SOLVE_MOST], b[FB_SOLVE_MOST], x[FB_SOLVE_MOST], sum = 0;
 
-	for (int i = 0; i < points->count; i++) {
-		for (int k = 0; k < points->count; k++)
-			a[i][k] = term(k, points->at[i]);
-		memcpy(&b[i], (const char *)&points->price[i] + field, sizeof(b[i]));
+	for (int i = 0; i < count; i++) {
+		for (int k = 0; k < count; k++)
+			a[i][k] = term(k, points->at[first + i]);
+		b[i] = value_of(points, field, first + i);
 	}
-	if (!fb_solve(a, b, points->count, x))
+	if (!fb_solve(a, b, count, x))
 		return (double)NAN;
-	for (int k = 0; k < points->count; k++)
+	for (int k = 0; k < count; k++)
 		sum += x[k] * term(k, n);
 	return sum;
+}
+
+/*
+ * Where the points before the last one do not lead to it, the terms are not those of the algorithm:
+ * then a line through the last two.
+ */
+static double extend(const struct points *points, size_t field, double n)
+{
+	int count = points->count < FB_SOLVE_MOST ? points->count : FB_SOLVE_MOST;
+	double last = value_of(points, field, 0);
+
+	if (points->count > POINTS_LEAST &&
+	    !(fabs(through(points, field, 1, points->count - 1, points->at[0]) - last) <=
+	      0.1 * last))
+		count = 2;
+	return through(points, field, 0, count, n);
 }
 
 /* `each` ranks on each of so many nodes, as in the shape that is wanted. */
@@ -137,7 +163,7 @@ static int price_many(const struct fb_algorithm *algorithm, const struct fb_shap
 	while (2 * last * each <= FB_PRICE_MODEL_RANKS)
 		last *= 2;
 	for (int x = last; x >= 2 && x * each <= FB_PRICE_MODEL_RANKS &&
-	     points.count < FB_SOLVE_MOST; x /= 2) {
+	     points.count < POINTS_MOST; x /= 2) {
 		int err = price_point(algorithm, shape, direct, each, x,
 				      &points.price[points.count]);
 
@@ -145,7 +171,7 @@ static int price_many(const struct fb_algorithm *algorithm, const struct fb_shap
 			return err;
 		points.at[points.count++] = x;
 	}
-	if (points.count < FB_SOLVE_MOST - 1)
+	if (points.count < POINTS_LEAST)
 		return FB_EUNSUPPORTED;
 	*price = (struct fb_price){
 		.messages = extend(&points, offsetof(struct fb_price, messages), n),

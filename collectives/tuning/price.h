@@ -31,7 +31,7 @@ struct fb_link_cost {
  * Prices the algorithm for the shape, over direct links or slotted ones. Local, pure, some
  * milliseconds; with more than FB_PRICE_MOST_RANKS ranks up to a second. A price of so many is a
  * sum of 1, n, log n and 1/n (n nodes of as many ranks each, or n ranks of one node), which is how
- * all algorithms' messages and bytes grow: within 2% of the plans of 128 ranks, `pat` 20%. Returns 0;
+ * all algorithms' messages and bytes grow: within 2% of plans of 128 ranks, `pat` 20%. Returns 0;
  * FB_EUNSUPPORTED (nothing printed) for many ranks on nodes that are unlike or have more than 8;
  * FB_ENOMEM; or FB_EPLAN for a shape that it cannot do.
  */

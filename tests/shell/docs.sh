@@ -74,8 +74,8 @@ done
 verdict docs_man
 
 # Options of scripts and tools, whose --help says them as well, and of MPI launchers.
-for tool in summary plotdata report merge query import study compare tune overlap_of claims \
-	doctor topology profile; do
+for tool in summary plotdata report predict merge query import study compare tune overlap_of \
+	claims doctor topology profile; do
 	[ -x "$bin/$tool" ] && "$bin/$tool" --help |
 		grep -oE -- '--[a-z][a-z-]+' >>"$FB_TMP/options"
 done

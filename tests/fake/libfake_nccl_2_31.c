@@ -22,6 +22,12 @@ static void tell(const char *name, const call_config_t *config)
 
 	if (!f)
 		return;
+	if (!strncmp(selection, "SYMK_", 5)) {
+		fprintf(f, "%s [Symmetric]: 64 Bytes -> Kernel %s_%s nchannels 2 nthreads 512\n",
+			name, name, selection + 5);
+		fclose(f);
+		return;
+	}
 	fprintf(f, "node:1:1 [0] NCCL INFO %s: 64 Bytes -> Algo %.*s proto %.*s "
 		"channel{Lo..Hi}={0..%d} cgaClusterSize %d\n", name, (int)(protocol - selection),
 		selection, (int)strcspn(protocol + 1, ","), protocol + 1,

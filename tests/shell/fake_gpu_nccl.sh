@@ -82,6 +82,11 @@ holds "$FB_TMP/out" ',nccl,ring,ll,.*,skipped,NCCL ran ring:ll128 where ring:ll 
 runs all_to_all --nccl-force library,grouped --nccl-force-by call --bytes 64
 holds "$FB_TMP/out" ',grouped,.*,skipped,.*sends and receives take no configuration of a call'
 expect "rows" "$(grep -cE ',(ok|few),' "$FB_TMP/out")" 1
+runs all_reduce --nccl-force symk:agxll_r,symk:st --nccl-force-by call --bytes 64 \
+	--registration none,window
+holds "$FB_TMP/out" ',nccl,symk,agxll_r,.*,window,.*: symmetric AllReduce_AGxLL_R'
+holds "$FB_TMP/out" ',nccl,symk,st,.*,window,.*,skipped,NCCL has no symmetric kernel st for this'
+expect "without windows" "$(grep -c 'symk needs --nccl-force-by call' "$FB_TMP/out")" 2
 library=$FB_BUILD/tests/libfake_nccl.so
 runs all_reduce --nccl-force-by call --bytes 64
 holds "$FB_TMP/out" ',skipped,NCCL 2.28.9 has no configurations of calls \(2.31 has\)'

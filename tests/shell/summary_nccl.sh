@@ -27,6 +27,7 @@ row registration=window path="$ran symmetric AllReduce_AGxLL_R" channels=1
 row registration=window bytes=16 path="$ran ring ll via P2P/CUMEM"
 row registration=window-copy path="$ran zero CTAs, symmetric AllGather_STMC"
 row registration=window-copy bytes=16 path="$ran zero CTAs, copyengine"
+row algorithm=symk protocol=agxll_r path="$ran symmetric AllReduce_AGxLL_R" channels=2
 row registration=registered path="$ran ring simple via P2P/CUMEM/read"
 row variant=channels=2 path="$ran ring ll via P2P/CUMEM" channels=2
 row variant=channels=2 bytes=16 path="$ran ring ll via P2P/CUMEM" channels=8
@@ -60,6 +61,7 @@ line '--nccl-force ring:ll' 1 1 1 0
 line '--nccl-force tree:library' 0 1 0 0
 line '--nccl-force pat:library' 0 0 0 1
 holds "$out" 'pat:library .* pat needs a GPU for each node$'
+line '--nccl-force symk:agxll_r' 1 0 0 0
 line '--registration window' 1 1 0 0
 line '--registration window-copy' 1 1 0 0
 line '--registration registered' 0 0 1 0

@@ -10,6 +10,7 @@
 static void test_lists(void)
 {
 	static const char *const wrong[] = {
+		"symk", "symk:", "symk:ring", "ll:symk",
 		"", "foo", "ring:", "ring:foo", "ring:simple:ll", "tree,tree", "pat:ll",
 		"library:ll", "grouped:simple", "nvls:ll128", ",ring", "ring,", "all,ring", "RING",
 	};
@@ -66,6 +67,11 @@ static void test_reasons(void)
 		      "NCCL's collnetchain needs several nodes");
 	expect_reason("collnetdirect", FB_ALL_REDUCE, 2, false,
 		      "NCCL's collnetdirect needs a plugin and NCCL_COLLNET_ENABLE=1");
+	expect_reason("symk:agxll_r", FB_ALL_REDUCE, 1, false, "");
+	expect_reason("symk:st", FB_ALL_REDUCE, 1, false,
+		      "NCCL has no symmetric kernel st for this");
+	expect_reason("symk:stmc", FB_ALL_GATHER, 1, false, "multicast off");
+	expect_reason("symk:stmc", FB_ALL_GATHER, 1, true, "");
 	expect_reason("grouped", FB_GATHER, 1, false, "");
 	expect_reason("grouped", FB_ALL_REDUCE, 1, false, "NCCL has a function for all_reduce");
 	expect_reason("grouped", FB_SEND_RECV, 1, false,
@@ -99,6 +105,8 @@ static void test_log(void)
 {
 	const struct fb_nccl_choice tree = {"tree", "simple"}, ring = {"ring", "library"};
 	const struct fb_nccl_choice own = {"library", "library"};
+	const struct fb_nccl_choice kernel = {"symk", "agxll_r"}, other = {"symk", "rsxld_agxst"};
+	char selection[FB_NCCL_SELECTION_CHARS];
 	struct fb_nccl_ran ran;
 
 	fb_nccl_ran_parse("", &ran);
@@ -131,6 +139,10 @@ static void test_log(void)
 	CHECK_STR(ran.kernel, "AllReduce_AGxLL_R");
 	CHECK_INT(ran.channels, 4);
 	CHECK(!fb_nccl_ran_as(&ran, &ring));
+	CHECK(fb_nccl_ran_as(&ran, &kernel) && !fb_nccl_ran_as(&ran, &other));
+	CHECK(!fb_nccl_is_forced(&kernel) && fb_nccl_is_symmetric(&kernel));
+	fb_nccl_selection(&kernel, selection);
+	CHECK_STR(selection, "SYMK_AGxLL_R");
 	fb_nccl_ran_parse(PREFIX "AllGather [Copy Engine]: 64 Bytes -> cudaMemcpyBatch\n", &ran);
 	CHECK_STR(ran.algorithm, "copyengine");
 }

@@ -117,6 +117,12 @@ static bool nccl_can(const struct fb_engine *engine, const struct fb_case *c,
 		.multicast = e->settings->multicast == FB_MULTICAST_ALLOW,
 		.held = e->settings->blocking_kernel && !strcmp(c->launch, "graph"),
 	};
+	if (fb_nccl_is_symmetric(&choice) && (e->settings->nccl_force_by != FB_NCCL_BY_CALL ||
+	     fb_nccl_registration_of(c->registration) != FB_NCCL_WINDOW)) {
+		snprintf(reason, FB_REASON_CHARS, "symk needs --nccl-force-by call and "
+			 "registration window");
+		return false;
+	}
 	/* What no machine could change comes first. */
 	if (!fb_nccl_choice_can(&choice, op->collective, &place, reason, FB_REASON_CHARS) ||
 	    !copies(c, op, reason))

@@ -97,8 +97,18 @@ void fb_nccl_ran_parse(const char *log, struct fb_nccl_ran *ran)
 	}
 }
 
+/* "AllReduce_AGxLL_R" is agxll_r. */
+static bool is_kernel(const char *kernel, const char *name)
+{
+	const char *own = strchr(kernel, '_');
+
+	return own && !strcasecmp(own + 1, name);
+}
+
 bool fb_nccl_ran_as(const struct fb_nccl_ran *ran, const struct fb_nccl_choice *choice)
 {
+	if (*ran->algorithm && fb_nccl_is_symmetric(choice))
+		return is_kernel(ran->kernel, choice->protocol);
 	if (!*ran->algorithm || !fb_nccl_is_forced(choice))
 		return true;
 	if (strcmp(ran->algorithm, choice->algorithm))

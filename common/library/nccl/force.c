@@ -52,7 +52,39 @@ static const struct {
 
 enum { PROTOCOLS = sizeof(protocols) / sizeof(protocols[0]) };
 
-static const char library[] = "library", grouped[] = "grouped";
+/*
+ * Kernels of symmetric windows, as calls name them from 2.31 on (SYMK_...); those with MC work by
+ * multicast. Of NCCL 2.32.3.
+ */
+static const struct symmetric {
+	const char *name, *tag;
+	int collectives;
+	bool multicast;
+} symmetric[] = {
+	{"agxll_r", "AGxLL_R", AR, false}, {"agxllmc_r", "AGxLLMC_R", AR, true},
+	{"rsxld_agxst", "RSxLD_AGxST", AR, false},
+	{"rsxtmald_agxtmast", "RSxTmaLD_AGxTmaST", AR, false},
+	{"rsxldmc_agxstmc", "RSxLDMC_AGxSTMC", AR, true},
+	{"ll", "LL", AG | RS, false}, {"llmc", "LLMC", AG, true},
+	{"st", "ST", AG, false}, {"tmast", "TmaST", AG, false}, {"stmc", "STMC", AG, true},
+	{"tmastmc", "TmaSTMC", AG, true}, {"railring_lsastmc", "RailRing_LsaSTMC", AG, true},
+	{"ld", "LD", RS, false}, {"tmald", "TmaLD", RS, false}, {"ldmc", "LDMC", RS, true},
+	{"raila2a_lsald", "RailA2A_LsaLD", RS, false},
+	{"raila2a_lsaldmc", "RailA2A_LsaLDMC", RS, true},
+};
+
+enum { SYMMETRIC = sizeof(symmetric) / sizeof(symmetric[0]) };
+
+static const char library[] = "library", grouped[] = "grouped", symk[] = "symk";
+
+/* NULL: there is none of that name. */
+static const struct symmetric *find_symmetric(const char *name)
+{
+	for (size_t i = 0; i < SYMMETRIC; i++)
+		if (!strcmp(symmetric[i].name, name))
+			return &symmetric[i];
+	return NULL;
+}
 
 static const struct algorithm *find(const char *name, size_t n)
 {
@@ -72,6 +104,12 @@ static bool parse(const char *item, struct fb_nccl_choice *choice)
 		choice->algorithm = grouped;
 	if (!strcmp(item, grouped) || !strcmp(item, library))
 		return true;
+	if (n == strlen(symk) && !strncmp(item, symk, n)) {
+		const struct symmetric *kernel = item[n] ? find_symmetric(item + n + 1) : NULL;
+
+		*choice = (struct fb_nccl_choice){symk, kernel ? kernel->name : library};
+		return kernel != NULL;
+	}
 	if (!a)
 		return false;
 	choice->algorithm = a->name;
@@ -83,7 +121,8 @@ static bool parse(const char *item, struct fb_nccl_choice *choice)
 
 static int reject(const char *item, FILE *errors)
 {
-	char accepted[512] = "all, or a list of: library, grouped";
+	char accepted[1024] = "all, or a list of: library, grouped";
+	size_t end;
 
 	for (size_t i = 0; i < ALGORITHMS; i++) {
 		size_t used = strlen(accepted);
@@ -95,6 +134,13 @@ static int reject(const char *item, FILE *errors)
 				snprintf(accepted + used, sizeof(accepted) - used, "[:%s]",
 					 protocols[p].name);
 		}
+	}
+	end = strlen(accepted);
+	snprintf(accepted + end, sizeof(accepted) - end, ", %s", symk);
+	for (size_t i = 0; i < SYMMETRIC; i++) {
+		end = strlen(accepted);
+		snprintf(accepted + end, sizeof(accepted) - end, "%s%s", i ? "|" : ":",
+			 symmetric[i].name);
 	}
 	return fb_option_reject(errors, "nccl-force", item, accepted);
 }
@@ -153,7 +199,13 @@ struct fb_nccl_choice fb_nccl_choice_named(const char *algorithm, const char *pr
 
 bool fb_nccl_is_forced(const struct fb_nccl_choice *choice)
 {
-	return strcmp(choice->algorithm, library) && strcmp(choice->algorithm, grouped);
+	return strcmp(choice->algorithm, library) && strcmp(choice->algorithm, grouped) &&
+	       !fb_nccl_is_symmetric(choice);
+}
+
+bool fb_nccl_is_symmetric(const struct fb_nccl_choice *choice)
+{
+	return !strcmp(choice->algorithm, symk);
 }
 
 static bool can_group(enum fb_collective collective, char *reason, size_t n)
@@ -195,6 +247,20 @@ static bool algorithm_can(const struct algorithm *a, const struct fb_nccl_place 
 	return false;
 }
 
+static bool symmetric_can(const struct symmetric *kernel, int bit,
+			  const struct fb_nccl_place *place, char *reason, size_t n)
+{
+	if (!(kernel->collectives & bit))
+		snprintf(reason, n, "NCCL has no symmetric kernel %s for this", kernel->name);
+	else if (kernel->multicast && !place->multicast)
+		snprintf(reason, n, "multicast off");
+	else if (place->nranks == 1)
+		snprintf(reason, n, "one rank: NCCL only copies");
+	else
+		return true;
+	return false;
+}
+
 bool fb_nccl_choice_can(const struct fb_nccl_choice *choice, enum fb_collective collective,
 			const struct fb_nccl_place *place, char *reason, size_t n)
 {
@@ -212,10 +278,12 @@ bool fb_nccl_choice_can(const struct fb_nccl_choice *choice, enum fb_collective 
 	}
 	if (!strcmp(choice->algorithm, grouped))
 		return can_group(collective, reason, n);
-	if (!a)
-		return true;
 	for (int i = 0; i < COLLECTIVE_BITS; i++)
 		bit |= tuned[i] == collective ? 1 << i : 0;
+	if (fb_nccl_is_symmetric(choice))
+		return symmetric_can(find_symmetric(choice->protocol), bit, place, reason, n);
+	if (!a)
+		return true;
 	if (!(a->collectives & bit)) {
 		snprintf(reason, n, "NCCL has no %s for %s", a->name,
 			 fb_collective_info(collective)->name);
@@ -229,6 +297,9 @@ void fb_nccl_selection(const struct fb_nccl_choice *choice, char text[FB_NCCL_SE
 	const struct algorithm *a = find(choice->algorithm, strlen(choice->algorithm));
 
 	text[0] = '\0';
+	if (fb_nccl_is_symmetric(choice))
+		snprintf(text, FB_NCCL_SELECTION_CHARS, "SYMK_%s",
+			 find_symmetric(choice->protocol)->tag);
 	for (size_t p = 0; a && p < PROTOCOLS; p++) {
 		size_t used = strlen(text);
 

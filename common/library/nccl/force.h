@@ -22,8 +22,9 @@ struct fb_nccl_choice {
 enum { FB_NCCL_MOST_CHOICES = 24 };
 
 /*
- * A list as --nccl-force has it: "library", "grouped", "ring", "ring:ll", or "all". Returns how
- * many choices it names, or FB_EINPUT after one line to `errors` (may be NULL).
+ * A list as --nccl-force has it: "library", "grouped", "ring", "ring:ll", "symk:st", or "all",
+ * which is all but symk. Returns how many choices it names, or FB_EINPUT after one line to
+ * `errors` (may be NULL).
  */
 int fb_nccl_choices(const char *list, struct fb_nccl_choice choices[FB_NCCL_MOST_CHOICES],
 		    FILE *errors);
@@ -44,6 +45,9 @@ bool fb_nccl_choice_can(const struct fb_nccl_choice *choice, enum fb_collective 
 
 /* Whether the choice is made by NCCL_ALGO or NCCL_PROTO. */
 bool fb_nccl_is_forced(const struct fb_nccl_choice *choice);
+
+/* Whether it is a kernel of symmetric windows, "symk:agxll_r", which only calls can name (2.31). */
+bool fb_nccl_is_symmetric(const struct fb_nccl_choice *choice);
 
 /*
  * What NCCL's kernels may be made of, chosen by a communicator or by a call. Zeroes: NCCL chooses.

@@ -274,6 +274,18 @@ static bool refused(const char *reason, char ran[TEXT_CHARS])
 	return true;
 }
 
+/* Whether an algorithm and a protocol are those that ran; kernels of windows have other names. */
+static bool is_same(const char *algorithm, const char *protocol, const struct ran *ran)
+{
+	const char *kernel = strchr(ran->protocol, '_');
+
+	if (!strcmp(algorithm, "symk"))
+		return !strcmp(ran->algorithm, "symmetric") && kernel &&
+		       !strcasecmp(kernel + 1, protocol);
+	return !strcmp(algorithm, ran->algorithm) &&
+	       (!strcmp(protocol, "library") || !strcmp(protocol, ran->protocol));
+}
+
 static int judge(struct table *table, const struct fb_result *row)
 {
 	const char *algorithm = fb_result_text(row, "algorithm");
@@ -293,10 +305,7 @@ static int judge(struct table *table, const struct fb_result *row)
 	else if (strcmp(algorithm, "library") && strcmp(algorithm, "grouped"))
 		err = note(table, row,
 			   !measured ? NOT_RUN
-				     : as(*ran.algorithm,
-					  !strcmp(algorithm, ran.algorithm) &&
-						  (!strcmp(protocol, "library") ||
-						   !strcmp(protocol, ran.protocol))),
+				     : as(*ran.algorithm, is_same(algorithm, protocol, &ran)),
 			   asked, other);
 	snprintf(asked, sizeof(asked), "--registration %s", registered);
 	if (!err && strcmp(registered, "none"))

@@ -32,6 +32,8 @@ void *fb_without_cuda_none(void)
 ABSENT(fb_gpu_open);
 NOTHING(fb_gpu_close);
 NOTHING(fb_gpu_facts);
+NOTHING(fb_gpu_busy_begin);
+NOTHING(fb_gpu_busy_end);
 NOTHING(fb_gpu_kept_open);
 NOTHING(fb_gpu_kept_close);
 NOTHING(fb_gpu_free_bytes);

@@ -49,6 +49,9 @@ const struct fb_column fb_step_columns[] = {
 	COLUMN("background_us", FB_COLUMN_TIME_US, "us", "traffic of --background alone"),
 	COLUMN("over_longer", FB_COLUMN_F64, "", "the step over the longer one of base_us and "
 	       "background_us"),
+	COLUMN("sm_busy", FB_COLUMN_F64, "", "share of the time in which a multiprocessor of rank "
+	       "0's GPU had a warp, mean of all, in steps that are not timed; from Hopper on"),
+	COLUMN("sm_occupancy", FB_COLUMN_F64, "", "warps that were there then, of as many as fit"),
 };
 
 _Static_assert(sizeof(fb_step_columns) / sizeof(fb_step_columns[0]) ==

@@ -7,6 +7,7 @@
 #define FB_OVERLAP_FRAME_FRAME_H
 
 #include "collectives/api.h"
+#include "common/cuda/gpu_busy.h"
 #include "common/library/nvtx.h"
 #include "overlap/frame/golden.h"
 #include "overlap/compute/host_compute.h"
@@ -47,6 +48,8 @@ enum fb_step_column {
 	FB_OVER_BOUND,
 	FB_BACKGROUND_US,
 	FB_OVER_LONGER,
+	FB_SM_BUSY,
+	FB_SM_OCCUPANCY,
 	FB_STEP_COLUMNS,
 };
 
@@ -161,6 +164,8 @@ struct fb_step_instance {
 	size_t nsamples, room;
 	struct fb_step_instance *base; /* what it is compared with, in the same memory; or NULL */
 	uint64_t found;              /* value of an axis that was found by measuring; 0: none */
+	bool busy_known;             /* and what of it */
+	struct fb_gpu_busy_shares busy;
 	bool graph;                  /* the step is one launch */
 	bool fresh;                  /* buffers are to be checked after this step */
 	double begin, end;           /* of the last step, in seconds of the host's clock */
@@ -294,6 +299,12 @@ int fb_step_run_parts(struct fb_step_instance *i, unsigned parts, int calls);
 int fb_step_ready(struct fb_step_instance *i, unsigned parts, int calls);
 /* fb_program.settle: the parts alone, behind each step. */
 int fb_step_settle(void *instance);
+
+/*
+ * Collective, after a timed step: runs steps of about step_us, equal on all ranks, until GPM's
+ * counters tell how busy the multiprocessors of this rank's GPU are (i->busy), where they do.
+ */
+int fb_step_busy(struct fb_step_instance *i, double step_us);
 /* --- row.c: fb_program.summarise ---------------------------------------------------------- */
 void fb_step_summarise(void *instance, const double *samples_us, size_t n,
 		       struct fb_traits *traits);

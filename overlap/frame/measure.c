@@ -209,7 +209,7 @@ int fb_step_settle(void *instance)
 	struct fb_step_instance *i = instance;
 	struct fb_step_sample *s = add_sample(i);
 	bool traced = !i->device || (i->nsamples % TRACE_EVERY == 1 && !i->dag.alone);
-	int err;
+	int err = FB_OK;
 
 	if (!s)
 		return fb_error(FB_ENOMEM, "out of memory for samples");
@@ -240,7 +240,10 @@ int fb_step_settle(void *instance)
 		if (err)
 			return err;
 	}
-	i->fresh = false;
 	reduce(i->state->session->world, s);
-	return FB_OK;
+	if (!i->fresh && i->parts == FB_PART_ALL && !i->busy_known)
+		err = fb_step_busy(i, fmax(s->us[FB_MEASURE_COMPUTE], 0) +
+				   fmax(s->us[FB_MEASURE_COMMUNICATION], 0));
+	i->fresh = false;
+	return err;
 }

@@ -7,6 +7,9 @@
 #include "common/measure/stats.h"
 #include "overlap/frame/frame.h"
 
+/* The flag processor-bound: multiprocessors idle for most of a step that hides communication. */
+static const double little_busy = 0.5, little_exposed = 0.2;
+
 /* A row's samples, and room for a column of them and for what statistics need. */
 struct table {
 	const struct fb_step_sample *samples; /* [n], those of the row */
@@ -141,6 +144,14 @@ static void put_row(const struct fb_step_instance *i, const struct table *t, dou
 		extra[FB_COMMUNICATION_SLOWDOWN] =
 			median_ratio(t, FB_MEASURE_BUSY_COMMUNICATION,
 				     FB_MEASURE_ALONE_COMMUNICATION);
+	}
+	if (i->busy_known) {
+		extra[FB_SM_BUSY] = i->busy.sms;
+		extra[FB_SM_OCCUPANCY] = i->busy.occupancy;
+		/* Neither kernels nor other ranks are waited for: then it is for launches. */
+		if (i->busy.sms < little_busy &&
+		    !(extra[FB_EXPOSED_US] >= little_exposed * step_us))
+			fb_traits_flag(traits, "processor-bound");
 	}
 	extra[FB_COMPUTE_US] = compute;
 	extra[FB_COMMUNICATION_US] = communication;

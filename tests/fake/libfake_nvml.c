@@ -8,6 +8,7 @@
  *	FAKE_NVML_PCIE     bytes that PCIe's do; not set: not supported, as by drivers before 565
  *	FAKE_NVML_UP       links that are up of 18, to an NVSwitch; default 18
  *	FAKE_NVML_FABRIC   state of the fabric, and the clique: "3 7"; not set: not supported
+ *	FAKE_NVML_BUSY     percent of the time that GPM says SMs had work; not set: no GPM
  *
  * There are two GPUs, 0000:01:00.0 and 0000:02:00.0. Constants and structures are declared once
  * more, so that a mistake in the program's does not repeat itself here.
@@ -177,4 +178,60 @@ API(nvmlDeviceGetGpuFabricInfoV, void *device, nvmlGpuFabricInfo_v2_t *fabric)
 	fabric->cliqueId = (uint32_t)strtoul(rest, NULL, 10);
 	fabric->clusterUuid[15] = 0xab;
 	return device ? SUCCESS : INVALID_ARGUMENT;
+}
+
+typedef struct {
+	uint32_t version, isSupportedDevice;
+} nvmlGpmSupport_t;
+
+typedef struct {
+	uint32_t metricId;
+	int32_t nvmlReturn;
+	double value;
+	struct {
+		char *shortName, *longName, *unit;
+	} metricInfo;
+} nvmlGpmMetric_t;
+
+typedef struct {
+	uint32_t version, numMetrics;
+	void *sample1, *sample2;
+	nvmlGpmMetric_t metrics[98];
+} nvmlGpmMetricsGet_t;
+
+API(nvmlGpmQueryDeviceSupport, void *device, nvmlGpmSupport_t *support)
+{
+	support->isSupportedDevice = support->version == 1 && getenv("FAKE_NVML_BUSY");
+	return device ? SUCCESS : INVALID_ARGUMENT;
+}
+
+API(nvmlGpmSampleAlloc, void **sample)
+{
+	*sample = calloc(1, 1);
+	return *sample ? SUCCESS : INVALID_ARGUMENT;
+}
+
+API(nvmlGpmSampleFree, void *sample)
+{
+	free(sample);
+	return SUCCESS;
+}
+
+API(nvmlGpmSampleGet, void *device, void *sample)
+{
+	*(char *)sample = 1;
+	return device ? SUCCESS : INVALID_ARGUMENT;
+}
+
+API(nvmlGpmMetricsGet, nvmlGpmMetricsGet_t *get)
+{
+	if (get->version != 1 || !*(char *)get->sample1 || !*(char *)get->sample2)
+		return INVALID_ARGUMENT;
+	for (uint32_t i = 0; i < get->numMetrics; i++) {
+		nvmlGpmMetric_t *m = &get->metrics[i];
+
+		m->nvmlReturn = m->metricId == 2 || m->metricId == 3 ? SUCCESS : NOT_SUPPORTED;
+		m->value = (double)number("FAKE_NVML_BUSY") / (m->metricId - 1);
+	}
+	return SUCCESS;
 }

@@ -72,4 +72,28 @@ fact fabric 'in progress' FAKE_NVML_FABRIC='2 7'
 fact fabric completed FAKE_NVML_FABRIC='3 7'
 fact fabric_clique 000000000000000000000000000000ab.7 FAKE_NVML_FABRIC='3 7'
 verdict fake_nvml_facts
+
+# busy RANKS WANT [VARIABLE=VALUE]...: sm_busy, sm_occupancy and flags of a step.
+busy() {
+	env "${@:3}" FB_FAKE_GPU_EACH=1 scripts/launch "$1" "$bin/ddp" --engine cuda --quiet \
+		--layers 1 --hidden 32 --tokens 16 --bytes 1000 --bucket 0 --schedule overlap \
+		--cublas-library none --min-samples 2 --max-samples 3 --max-time 1s --ci 100% \
+		--verify no --timeout "$((30 * slow))s" --csv "$FB_TMP/busy" --run t \
+		>"$FB_TMP/out" 2>&1
+	expect "exit code with ${*:3}" "$?" 0
+	"$FB_BUILD/bin/query" --columns sm_busy,sm_occupancy,exposed_us,median_us,flags --csv \
+		"$FB_TMP/busy" | tail -n +2 >"$FB_TMP/row"
+	holds "$FB_TMP/row" "$2"
+	rm -rf "$FB_TMP/busy"
+}
+
+busy 2 '^0\.84,0\.42,' FAKE_NVML_BUSY=84
+grep -q processor-bound "$FB_TMP/row" && fail "busy multiprocessors are said to wait"
+# Multiprocessors that do little: a step that hides its communication waits for the processor.
+busy 1 '^0\.2,0\.1,' FAKE_NVML_BUSY=20
+expect "flag of $(cat "$FB_TMP/row")" "$(grep -c processor-bound "$FB_TMP/row")" \
+	"$(awk -F, '{ print $3 < 0.2 * $4 ? 1 : 0 }' "$FB_TMP/row")"
+# Without GPM, as before Hopper.
+busy 2 '^,,' FAKE_NVML_P2P=0
+verdict fake_nvml_busy
 exit $bad

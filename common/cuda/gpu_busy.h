@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* How busy the multiprocessors of a GPU are, by the counters of NVML's GPM, from Hopper on. */
+#ifndef FB_COMMON_CUDA_GPU_BUSY_H
+#define FB_COMMON_CUDA_GPU_BUSY_H
+
+#include "common/cuda/gpu.h"
+
+struct fb_gpu_busy; /* opaque */
+
+/* Shares of the time between begin and end; NAN: not known. */
+struct fb_gpu_busy_shares {
+	double sms;	  /* in which a multiprocessor had a warp, mean over all of them */
+	double occupancy; /* warps that were there, of as many as fit */
+};
+
+/* GPM's counters are read now and then: between begin and end there should be this time. */
+#define FB_GPU_BUSY_LEAST_S 0.1
+
+/*
+ * Local, outside of all times: reading takes up to a millisecond. NULL: no NVML, or a GPU or driver
+ * without GPM, or no right to read.
+ */
+struct fb_gpu_busy *fb_gpu_busy_begin(const struct fb_gpu *gpu);
+
+/* Local: writes what it learned and frees `busy`. NULL: writes nothing. */
+void fb_gpu_busy_end(struct fb_gpu_busy *busy, struct fb_gpu_busy_shares *shares);
+
+#endif

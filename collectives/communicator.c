@@ -60,6 +60,13 @@ static const struct fb_column columns[FB_LIFE_COLUMNS] = {
 	[FB_SOCKETS] = COUNT("sockets", "", "sockets that they hold open, most of a rank"),
 	[FB_CREATE_EARLY_US] = TIME("create_early_us", "create_us of the first third of them"),
 	[FB_CREATE_LATE_US] = TIME("create_late_us", "create_us of the last third of them"),
+	[FB_DEVICE_EARLY_BYTES] = COUNT("device_early_bytes", "bytes",
+					"fragment: GPU memory taken since before the first of "
+					"them, in the first third, median, most of a rank"),
+	[FB_DEVICE_LATE_BYTES] = COUNT("device_late_bytes", "bytes", "the same, in the last third"),
+	[FB_HOST_EARLY_BYTES] = COUNT("host_early_bytes", "bytes",
+				      "the same of resident memory, in the first third"),
+	[FB_HOST_LATE_BYTES] = COUNT("host_late_bytes", "bytes", "the same, in the last third"),
 };
 
 static void close_program(void *arg)

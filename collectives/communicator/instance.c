@@ -12,7 +12,7 @@
 #include "common/measure/clock.h"
 #include "common/measure/stats.h"
 
-enum { STEPS = 3, MOST_SAMPLES = 65536 };
+enum { STEPS = 3, MOST_SAMPLES = 65536, MEMORIES = 2 };
 
 /* What a process holds of what can run out. */
 struct holding {
@@ -25,23 +25,32 @@ struct instance {
 	double (*us)[STEPS]; /* [most], of this rank's repetitions, in order; later the slowest's */
 	size_t n;
 	struct holding taken; /* by the first repetition, when it had called */
+	struct holding before; /* it */
+	double (*held)[MEMORIES]; /* [most] beyond that, as `us`; NULL where nothing is kept */
 	bool looked;
 };
 
-/* Reads /proc; zeroes where it says nothing. */
-static struct holding look(const struct fb_life_context *c)
+/* The memory alone. Reads /proc; zeroes where it says nothing. */
+static struct holding look_at_memory(const struct fb_life_context *c)
 {
 	struct holding now = {.device = c->gpu ? (double)fb_gpu_free_bytes() : 0};
-	char path[300], target[32];
 	long whole, resident = 0;
 	FILE *f = fopen("/proc/self/statm", "r");
-	DIR *folder = opendir("/proc/self/fd");
-	const struct dirent *entry;
 
 	if (f && fscanf(f, "%ld %ld", &whole, &resident) == 2)
 		now.host = (double)resident * (double)sysconf(_SC_PAGESIZE);
 	if (f)
 		fclose(f);
+	return now;
+}
+
+static struct holding look(const struct fb_life_context *c)
+{
+	struct holding now = look_at_memory(c);
+	char path[300], target[32];
+	DIR *folder = opendir("/proc/self/fd");
+	const struct dirent *entry;
+
 	while (folder && (entry = readdir(folder)) != NULL) {
 		ssize_t n;
 
@@ -127,6 +136,7 @@ void fb_life_tear_down(void *arg)
 		c->life->end(c);
 	MPI_Barrier(c->world->comm);
 	close_parts(c);
+	free(i->held);
 	free(i->us);
 	free(i);
 }
@@ -157,7 +167,10 @@ int fb_life_set_up(void *arg, const struct fb_case *key, void **result)
 	}
 	c->parts = grid.size[0] * grid.size[1] * grid.size[2] > 1 ? FB_LIFE_PARTS : 1;
 	i->us = calloc(MOST_SAMPLES, sizeof(*i->us));
-	err = fb_group_agree(s->world, i->us ? FB_OK : FB_ENOMEM);
+	if (c->life->keeps)
+		i->held = calloc(MOST_SAMPLES, sizeof(*i->held));
+	err = i->us && (i->held || !c->life->keeps) ? FB_OK : FB_ENOMEM;
+	err = fb_group_agree(s->world, err);
 	if (!err)
 		err = open_parts(c, &grid);
 	if (!err && c->life->begin)
@@ -212,39 +225,49 @@ static bool misuses(struct instance *i, int step)
 
 static int repeat(struct instance *i)
 {
-	static const char *const doing[STEPS] = {"creating communicators",
-						 "first call on communicators",
-						 "destroying communicators"};
 	struct fb_life_context *c = &i->context;
-	int (*const act[STEPS])(struct fb_life_context *) = {c->life->create, c->life->call,
-							     c->life->destroy};
+	const struct {
+		int (*act)(struct fb_life_context *);
+		const char *doing;
+	} part[STEPS] = {{c->life->create, "creating communicators"},
+			 {c->life->call, "first call on communicators"},
+			 {c->life->destroy, "destroying communicators"}};
 	double us[STEPS] = {0};
-	struct holding before = {0}, after;
+	struct holding after;
 	int err = FB_OK;
 
 	if (!i->looked)
-		before = look(c);
+		i->before = look(c);
 	for (int step = 0; step < STEPS && !err; step++) {
 		uint64_t start;
 
-		if (!act[step] || misuses(i, step))
+		if (!part[step].act || misuses(i, step))
 			continue;
-		err = fb_alive(c->session, doing[step]);
+		err = fb_alive(c->session, part[step].doing);
 		start = fb_clock_ticks(c->session->clock);
 		if (!err)
-			err = act[step](c);
+			err = part[step].act(c);
 		us[step] = 1e6 * fb_clock_seconds(c->session->clock,
 						  fb_clock_ticks(c->session->clock) - start);
 		if (step == 1 && !i->looked) {
 			after = look(c);
-			i->taken = (struct holding){before.device - after.device,
-						    after.host - before.host,
-						    after.sockets - before.sockets};
+			i->taken = (struct holding){i->before.device - after.device,
+						    after.host - i->before.host,
+						    after.sockets - i->before.sockets};
 			i->looked = true;
 		}
 	}
-	if (i->n == MOST_SAMPLES)
-		memmove(i->us, i->us + MOST_SAMPLES / 2, (i->n /= 2) * sizeof(*i->us));
+	if (i->n == MOST_SAMPLES) {
+		i->n /= 2;
+		memmove(i->us, i->us + i->n, i->n * sizeof(*i->us));
+		if (i->held)
+			memmove(i->held, i->held + i->n, i->n * sizeof(*i->held));
+	}
+	if (i->held) {
+		after = look_at_memory(c);
+		i->held[i->n][0] = i->before.device - after.device;
+		i->held[i->n][1] = after.host - i->before.host;
+	}
 	memcpy(i->us[i->n++], us, sizeof(us));
 	return err;
 }
@@ -299,11 +322,28 @@ void fb_life_describe(void *arg, struct fb_traits *traits)
 	snprintf(traits->path, sizeof(traits->path), "%s", c->path);
 	MPI_Allreduce(MPI_IN_PLACE, i->us, (int)(i->n * STEPS), MPI_DOUBLE, MPI_MAX,
 		      c->world->comm);
+	if (i->held)
+		MPI_Allreduce(MPI_IN_PLACE, i->held, (int)(i->n * MEMORIES), MPI_DOUBLE, MPI_MAX,
+			      c->world->comm);
 	MPI_Allreduce(MPI_IN_PLACE, &i->taken, 3, MPI_DOUBLE, MPI_MAX, c->world->comm);
 	if (c->gpu)
 		traits->extra[FB_DEVICE_BYTES] = i->taken.device;
 	traits->extra[FB_HOST_BYTES] = i->taken.host;
 	traits->extra[FB_SOCKETS] = i->taken.sockets;
+}
+
+/* The medians of a value's first and last third of n; `room` is for 2 n + 1 numbers. */
+static void put_thirds(const double *first, size_t stride, size_t n, double *room, double *early,
+		       double *late)
+{
+	size_t third = n / 3;
+
+	for (size_t k = 0; k < n; k++)
+		room[k] = first[k * stride];
+	if (!third)
+		return;
+	*early = fb_median(room, third, room + n + 1);
+	*late = fb_median(room + n - third, third, room + n + 1);
 }
 
 void fb_life_summarise(void *arg, const double *samples_us, size_t n, struct fb_traits *traits)
@@ -329,15 +369,14 @@ void fb_life_summarise(void *arg, const double *samples_us, size_t n, struct fb_
 		extra[0] = s.median;
 		extra[1] = s.p95;
 		extra[2] = s.max;
-		if (step == 0 && n >= 3) {
-			size_t third = n / 3;
-
-			for (size_t k = 0; k < n; k++)
-				room[k] = i->us[i->n - n + k][0];
-			traits->extra[FB_CREATE_EARLY_US] = fb_median(room, third, room + n + 1);
-			traits->extra[FB_CREATE_LATE_US] =
-				fb_median(room + n - third, third, room + n + 1);
-		}
+		if (step == 0)
+			put_thirds(i->us[i->n - n], STEPS, n, room,
+				   &traits->extra[FB_CREATE_EARLY_US],
+				   &traits->extra[FB_CREATE_LATE_US]);
 	}
+	for (int m = c->gpu ? 0 : 1; m < MEMORIES && i->held && room; m++)
+		put_thirds(&i->held[i->n - n][m], MEMORIES, n, room,
+			   &traits->extra[FB_DEVICE_EARLY_BYTES + 2 * m],
+			   &traits->extra[FB_DEVICE_LATE_BYTES + 2 * m]);
 	free(room);
 }

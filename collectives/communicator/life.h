@@ -57,6 +57,7 @@ struct fb_life {
 	enum fb_life_members members;
 	bool grid;      /* takes --grid */
 	bool registers; /* takes --registration */
+	bool keeps;     /* from one repetition to the next, so its memory is read in each of them */
 	/* Members of struct fb_nccl that it calls; the same offset twice for one. */
 	size_t needs[2];
 	const char *named, *since; /* "ncclCommGrow", "2.29": for the reason where it lacks */

@@ -85,6 +85,12 @@ if [ -x "$program" ]; then
 		expect "versions" "$(grep -c 'has no ncclCommGrow (2.29 has)' "$FB_TMP/out")" 2
 		expect "versions" "$(grep -c 'has no ncclCommSuspend (2.29.7 has)' "$FB_TMP/out")" 2
 	done
+	scripts/launch 2 "$program" "${nccl[@]}" --quiet --operation fragment --communicators 4 \
+		--min-samples 9 --max-samples 9 >"$FB_TMP/out" 2>"$FB_TMP/err" ||
+		fail "fragment: $(cat "$FB_TMP/err")"
+	for column in {device,host}_{early,late}_bytes create_{early,late}_us; do
+		all_set "$column" ',fragment,' 1
+	done
 	runs 1 "$program" "${nccl[@]}" --operation shrink --communicators 1,2,4
 	expect "one rank" "$(grep -c 'a member less needs two ranks' "$FB_TMP/out")" 3
 	runs 2 "$program" "${nccl[@]}" --operation init --nccl-force ring,ring:ll,tree \

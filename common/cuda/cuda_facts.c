@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* NVLinks and the fabric's state, by NVML; see gpu_facts.h. */
+/* Versions of CUDA; NVLinks, memory errors and the fabric's state, by NVML; see gpu_facts.h. */
+#include <cuda_runtime_api.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,6 +36,9 @@ struct fabric {
 enum { NOT_SUPPORTED, NOT_STARTED, IN_PROGRESS, COMPLETED };
 enum { BANDWIDTH_MASK = 3, BANDWIDTH_DEGRADED = 1 };
 
+/* nvmlMemoryErrorType_t, and nvmlEccCounterType_t: since ever. */
+enum { CORRECTED, UNCORRECTED, AGGREGATE = 1 };
+
 struct calls {
 	int (*count)(unsigned *n);
 	int (*by_index)(unsigned index, void **device);
@@ -43,6 +47,10 @@ struct calls {
 	int (*link_type)(void *device, unsigned link, int *type);
 	int (*link_pci)(void *device, unsigned link, struct pci *remote);
 	int (*fabric)(void *device, struct fabric *fabric);
+	int (*ecc_mode)(void *device, unsigned *now, unsigned *next);
+	int (*ecc_errors)(void *device, int type, int counter, unsigned long long *count);
+	int (*remapped)(void *device, unsigned *corrected, unsigned *uncorrected,
+			unsigned *pending, unsigned *failed);
 };
 
 #define OPTIONAL(name, member) { name, offsetof(struct calls, member), true }
@@ -55,6 +63,9 @@ static const struct fb_library_symbol symbols[] = {
 	OPTIONAL("nvmlDeviceGetNvLinkRemoteDeviceType", link_type),
 	OPTIONAL("nvmlDeviceGetNvLinkRemotePciInfo_v2", link_pci),
 	OPTIONAL("nvmlDeviceGetGpuFabricInfoV", fabric),
+	OPTIONAL("nvmlDeviceGetEccMode", ecc_mode),
+	OPTIONAL("nvmlDeviceGetTotalEccErrors", ecc_errors),
+	OPTIONAL("nvmlDeviceGetRemappedRows", remapped),
 };
 
 struct device {
@@ -202,10 +213,48 @@ static void add_fabric(struct host *h, const struct device *d)
 		add(h, d, "fabric_clique", text);
 }
 
+static void add_ecc(struct host *h, const struct device *d)
+{
+	unsigned now, next, corrected, uncorrected, pending, failed;
+	unsigned long long count[2];
+	char text[KEY_CHARS];
+
+	if (h->calls.ecc_mode && !h->calls.ecc_mode(d->handle, &now, &next))
+		add(h, d, "ecc", now ? "on" : "off");
+	if (h->calls.ecc_errors &&
+	    !h->calls.ecc_errors(d->handle, CORRECTED, AGGREGATE, &count[CORRECTED]) &&
+	    !h->calls.ecc_errors(d->handle, UNCORRECTED, AGGREGATE, &count[UNCORRECTED])) {
+		snprintf(text, sizeof(text), "corrected %llu, uncorrected %llu", count[CORRECTED],
+			 count[UNCORRECTED]);
+		add(h, d, "ecc_errors", text);
+	}
+	if (h->calls.remapped &&
+	    !h->calls.remapped(d->handle, &corrected, &uncorrected, &pending, &failed))
+		add(h, d, "remapped_rows",
+		    failed ? "failed" : pending ? "waiting for a reset"
+				      : corrected || uncorrected ? "some" : "none");
+}
+
+static void add_version(const struct fb_session *session, const char *key, int version)
+{
+	fb_fact(session, key, "%d.%d", version / 1000, version % 1000 / 10);
+}
+
+static void add_versions(const struct fb_session *session)
+{
+	int version;
+
+	if (cudaDriverGetVersion(&version) == cudaSuccess)
+		add_version(session, "cuda.driver_version", version);
+	if (cudaRuntimeGetVersion(&version) == cudaSuccess)
+		add_version(session, "cuda.runtime_version", version);
+}
+
 void fb_gpu_facts(const struct fb_gpu *gpu, const struct fb_session *session)
 {
 	struct host *h = gpu->nvml ? calloc(1, sizeof(*h)) : NULL;
 
+	add_versions(session);
 	if (!h)
 		return;
 	h->nvml = gpu->nvml;
@@ -216,8 +265,10 @@ void fb_gpu_facts(const struct fb_gpu *gpu, const struct fb_session *session)
 					   sizeof(symbols) / sizeof(symbols[0]), &h->calls);
 		find_devices(h);
 	}
-	for (size_t i = 0; i < h->count; i++)
+	for (size_t i = 0; i < h->count; i++) {
 		add_links(h, &h->device[i]);
+		add_ecc(h, &h->device[i]);
+	}
 	for (size_t i = 0; i < h->count; i++) {
 		add_peers(h, &h->device[i]);
 		add_fabric(h, &h->device[i]);

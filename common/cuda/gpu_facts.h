@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What NVML says of the GPUs of a host, as facts of environment.csv. */
+/* What CUDA and NVML say of the GPUs of a host, as facts of environment.csv. */
 #ifndef FB_COMMON_CUDA_GPU_FACTS_H
 #define FB_COMMON_CUDA_GPU_FACTS_H
 
@@ -18,6 +18,13 @@
  *	                          or "completed, degraded bandwidth"; none without NVSwitch
  *	gpu.BUS_ID.fabric_clique  "UUID.CLIQUE": NVLink domain of several hosts, and the part of
  *	                          it in which GPUs reach each other's memory
+ *	gpu.BUS_ID.ecc            "on" or "off"
+ *	gpu.BUS_ID.ecc_errors     "corrected 3, uncorrected 0", since the GPU was made
+ *	gpu.BUS_ID.remapped_rows  rows of memory that were replaced: "none", "some", "waiting for
+ *	                          a reset" or "failed"
+ *
+ * and, also without NVML, cuda.driver_version, which the driver is made for, and
+ * cuda.runtime_version, which the program was built with.
  */
 void fb_gpu_facts(const struct fb_gpu *gpu, const struct fb_session *session);
 

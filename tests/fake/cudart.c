@@ -78,6 +78,12 @@ cudaError_t cudaDriverGetVersion(int *version)
 	return cudaSuccess;
 }
 
+cudaError_t cudaRuntimeGetVersion(int *version)
+{
+	*version = 12080;
+	return cudaSuccess;
+}
+
 cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *prop, int device)
 {
 	memset(prop, 0, sizeof(*prop));

@@ -6,6 +6,8 @@
  *	FAKE_NVML_LEVEL    nvmlGpuTopologyLevel_t of any two; not set: the call fails
  *	FAKE_NVML_NVLINK   KiB that NVLink's counters grow by from one look to the next; default 0
  *	FAKE_NVML_PCIE     bytes that PCIe's do; not set: not supported, as by drivers before 565
+ *	FAKE_NVML_ECC      uncorrected memory errors, and rows that wait for a reset; not set: no
+ *	                   ECC
  *	FAKE_NVML_UP       links that are up of 18, to an NVSwitch; default 18
  *	FAKE_NVML_FABRIC   state of the fabric, and the clique: "3 7"; not set: not supported
  *	FAKE_NVML_BUSY     percent of the time that GPM says SMs had work; not set: no GPM
@@ -163,6 +165,27 @@ API(nvmlDeviceGetNvLinkRemotePciInfo_v2, void *device, unsigned link, nvmlPciInf
 {
 	*pci = (nvmlPciInfo_t){.bus = 0xff};
 	return device && link < 18 ? SUCCESS : INVALID_ARGUMENT;
+}
+
+API(nvmlDeviceGetEccMode, void *device, unsigned *now, unsigned *next)
+{
+	*now = *next = getenv("FAKE_NVML_ECC") ? 1 : 0;
+	return device ? SUCCESS : INVALID_ARGUMENT;
+}
+
+API(nvmlDeviceGetTotalEccErrors, void *device, int type, int counter, unsigned long long *count)
+{
+	*count = type == 1 ? number("FAKE_NVML_ECC") : 5;
+	return !device || counter != 1 ? INVALID_ARGUMENT
+				       : getenv("FAKE_NVML_ECC") ? SUCCESS : NOT_SUPPORTED;
+}
+
+API(nvmlDeviceGetRemappedRows, void *device, unsigned *corrected, unsigned *uncorrected,
+    unsigned *pending, unsigned *failed)
+{
+	*corrected = *failed = 0;
+	*uncorrected = *pending = (unsigned)number("FAKE_NVML_ECC");
+	return device ? SUCCESS : INVALID_ARGUMENT;
 }
 
 API(nvmlDeviceGetGpuFabricInfoV, void *device, nvmlGpuFabricInfo_v2_t *fabric)

@@ -229,6 +229,17 @@ finds good "fabric manager runs" '' "${host[@]}" run,,,daemon.nv-fabricmanager,r
 finds none "fabric manager runs" '' run,,,container.engine,docker run,,,device.nvswitch,there
 finds bad "NCCL_P2P_DISABLE is not left on" "1 .from a file of NCCL's." \
 	run,,,nccl.conf.NCCL_P2P_DISABLE,1
+newer="driver is as new as the CUDA runtime"
+finds doubt "$newer" 'driver for CUDA 12.4, runtime 12.8' "run,,,cuda.driver_version,12.4" \
+	"run,,,cuda.runtime_version,12.8"
+finds good "$newer" '' "run,,,cuda.driver_version,13.0" "run,,,cuda.runtime_version,12.8"
+ecc="GPU memory had no uncorrected error"
+finds doubt "$ecc" '' "run,,,gpu.0000:0a:00.0.ecc_errors,\"corrected 5, uncorrected 2\""
+finds good "$ecc" '' "run,,,gpu.0000:0a:00.0.ecc_errors,\"corrected 5, uncorrected 0\""
+finds bad "no repair of GPU memory waits" '' \
+	"run,,,gpu.0000:0a:00.0.remapped_rows,waiting for a reset"
+finds good "no repair of GPU memory waits" '' "run,,,gpu.0000:0a:00.0.remapped_rows,some"
+finds bad "GPU memory could be repaired" '' "run,,,gpu.0000:0a:00.0.remapped_rows,failed"
 verdict doctor_libraries
 
 facts run,,,cpu.count,2

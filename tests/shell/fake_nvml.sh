@@ -51,15 +51,20 @@ path 8 'NVLink \(PCIe' FAKE_NVML_PCIE=$much
 grep -q stray-traffic "$FB_TMP/paths" && fail "a small message was judged"
 verdict fake_nvml
 
-# fact KEY WANT [VARIABLE=VALUE]...: what environment.csv says of the second GPU.
+# fact KEY WANT [VARIABLE=VALUE]...: what environment.csv says of the second GPU. One start for all
+# facts with the same variables.
 fact() {
-	env "${@:3}" scripts/launch 2 "$bin/bandwidth" --engine copy --bytes 8 --quiet \
-		--min-samples 1 --max-samples 2 --max-time 1ms --ci 100% --verify no \
-		--csv "$FB_TMP/facts" --run t >"$FB_TMP/out" 2>&1
+	local rows="$FB_TMP/facts ${*:3}" version
+
+	[ -d "$rows" ] || env "${@:3}" scripts/launch 2 "$bin/bandwidth" --engine copy --bytes 8 \
+		--quiet --min-samples 1 --max-samples 2 --max-time 1ms --ci 100% --verify no \
+		--csv "$rows" --run t >"$FB_TMP/out" 2>&1
 	expect "exit code with ${*:3}" "$?" 0
 	expect "$1 with ${*:3}" "$(sed -n "s/^run,,,gpu.0000:02:00.0.$1,//p" \
-		"$FB_TMP/facts/environment.csv")" "$2"
-	rm -rf "$FB_TMP/facts"
+		"$rows/environment.csv")" "$2"
+	for version in driver_version,13.0 runtime_version,12.8; do
+		holds "$rows/environment.csv" "^run,,,cuda.$version\$"
+	done
 }
 
 fact nvlinks '18 of 18'
@@ -71,6 +76,12 @@ fact fabric ''
 fact fabric 'in progress' FAKE_NVML_FABRIC='2 7'
 fact fabric completed FAKE_NVML_FABRIC='3 7'
 fact fabric_clique 000000000000000000000000000000ab.7 FAKE_NVML_FABRIC='3 7'
+fact ecc off
+fact ecc on FAKE_NVML_ECC=0
+fact ecc_errors ''
+fact ecc_errors '"corrected 5, uncorrected 2"' FAKE_NVML_ECC=2
+fact remapped_rows none
+fact remapped_rows 'waiting for a reset' FAKE_NVML_ECC=2
 verdict fake_nvml_facts
 
 # busy RANKS WANT [VARIABLE=VALUE]...: sm_busy, sm_occupancy and flags of a step.

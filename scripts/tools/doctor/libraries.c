@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What libraries and the driver need, and whether they are those that were meant; see doctor.h. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -93,5 +94,26 @@ static void judge_fabric_manager(const struct fb_node_facts *facts, const struct
 				  runs ? "their manager" : "no process of that name");
 }
 
+/* Within one major version an older driver works, but lacks what newer calls ask for. */
+static void judge_cuda(const struct fb_node_facts *facts, const struct fb_node_fact *fact,
+		       struct fb_findings *findings)
+{
+	static const struct fb_check check = {
+		FB_LEVEL_DOUBT, "driver is as new as the CUDA runtime", "the runtime's or newer",
+		"newer functions are missing or emulated, and device code may be compiled anew at "
+		"each start: a newer driver, or cuda-compat in the container"};
+	const char *driver = fb_node_fact(facts, fact->host, "cuda.driver_version");
+	int have = 0, have_minor = 0, built = 0, built_minor = 0;
+
+	if (strcmp(fact->key, "cuda.runtime_version") || !driver ||
+	    sscanf(driver, "%d.%d", &have, &have_minor) != 2 ||
+	    sscanf(fact->value, "%d.%d", &built, &built_minor) != 2)
+		return;
+	fb_findings_judge(findings, &check, fact->host,
+			  have > built || (have == built && have_minor >= built_minor),
+			  "driver for CUDA %.10s, runtime %.10s", driver, fact->value);
+}
+
 const fb_judge_fn fb_judges_of_libraries[] = {judge_sockets, judge_peer_memory, judge_one_nccl,
-					      judge_sharp, judge_fabric_manager, NULL};
+					      judge_sharp, judge_fabric_manager, judge_cuda,
+					      NULL};

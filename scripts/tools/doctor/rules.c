@@ -15,6 +15,7 @@ enum want {
 	CONTAINS, /* the text */
 	NEVER,	  /* is the text; an empty one: is there at all */
 	LEAST,	  /* a number, the last one in the value; "unlimited" is more than any */
+	ZERO,	  /* the last number in the value is none */
 	WHOLE,	  /* "N of M": N is M */
 	HALF,	  /* the same: N is half of M or more */
 	SPAN,	  /* "N M": from one to the other there are so many */
@@ -37,6 +38,14 @@ static const struct rule rules[] = {
 	 "fewer lanes cap the rate below the port's: reseat the card, or another slot"},
 	{"gpu.*.pci_lanes", WHOLE, "", 0, FB_LEVEL_DOUBT, "GPU has all PCIe lanes",
 	 "copies to and from the host are slower by the same share"},
+	{"gpu.*.ecc_errors", ZERO, "", 0, FB_LEVEL_DOUBT, "GPU memory had no uncorrected error",
+	 "work on such a page ends, and more may come: nvidia-smi -q -d ECC,ROW_REMAPPER, dcgmi "
+	 "diag"},
+	{"gpu.*.remapped_rows", NEVER, "waiting for a reset", 0, FB_LEVEL_BAD,
+	 "no repair of GPU memory waits", "bad rows are in use until the GPU is reset: nvidia-smi "
+	 "--gpu-reset, or a reboot"},
+	{"gpu.*.remapped_rows", NEVER, "failed", 0, FB_LEVEL_BAD, "GPU memory could be repaired",
+	 "there are no rows left to replace bad ones: the GPU is to be exchanged"},
 	{"device.infiniband", CONTAINS, "there", 0, FB_LEVEL_BAD, "/dev/infiniband is there",
 	 "RDMA devices that programs cannot open: give the container the device (docker run "
 	 "--device=/dev/infiniband, a Kubernetes RDMA device plugin)"},
@@ -110,6 +119,7 @@ static const char *const alike[] = {
 	"infiniband.*.sm_lid", "infiniband.*.pkey", "infiniband.*.traffic_class",
 	"infiniband.*.function", "network.*.pfc", "network.*.ecn_*", "device.*", "daemon.*",
 	"library.*.build_id", "container.image", "gpu.*.vbios", "gpu.*.firmware",
+	"gpu.*.ecc", "cuda.*",
 };
 
 static double last_number(const char *text)
@@ -134,6 +144,8 @@ static bool is_so(const struct rule *r, const char *value)
 		return *r->text && strcmp(value, r->text) != 0;
 	case LEAST:
 		return last_number(value) >= r->number;
+	case ZERO:
+		return !(last_number(value) > 0);
 	case SPAN:
 		return last_number(value) - strtod(value, NULL) >= r->number;
 	case HALF:
@@ -156,6 +168,9 @@ static void say_wanted(const struct rule *r, char text[FB_FINDING_CHARS])
 	case LEAST:
 	case SPAN:
 		snprintf(text, FB_FINDING_CHARS, "%.0f or more", r->number);
+		break;
+	case ZERO:
+		snprintf(text, FB_FINDING_CHARS, "none");
 		break;
 	default:
 		snprintf(text, FB_FINDING_CHARS, r->want == HALF ? "half of them" : "all of them");

@@ -24,8 +24,8 @@
 
 enum { ALGORITHM_CHARS = 128 };
 
-static const char *const protocols[] = {"simple", "ll", "ll128", "direct", "tma", "auto",
-					NULL};
+static const char *const protocols[] = {"simple", "ll", "ll128", "direct", "tma", "striped",
+					"auto", NULL};
 static const char *const transports[] = {"shm", "tcp", "shm+tcp", "rdma", "shm+rdma", "p2p",
 					 "p2p+shm", "p2p+tcp", "p2p+rdma", NULL};
 static const char *const launches[] = {"blocking", "nonblocking", "persistent", "stream", "graph",
@@ -187,6 +187,16 @@ static void add_objective(const struct fb_collective_state *state, struct fb_cas
 }
 
 /* fb_axes_adjust_fn: also notes how large the segments have to be. */
+/* Whether the case's engine can have its protocol on this machine, as far as rows of "all" ask. */
+static bool has_protocol(const struct fb_collective_state *state, const struct fb_case *c)
+{
+	bool tma = !strcmp(c->protocol, "tma");
+
+	if (!tma && strcmp(c->protocol, "striped"))
+		return true;
+	return !strcmp(c->engine, "cuda") && state->has_gpu && (!tma || state->gpu.major >= 9);
+}
+
 static bool adjust(void *arg, struct fb_case *c)
 {
 	struct fb_collective_state *state = arg;
@@ -201,11 +211,10 @@ static bool adjust(void *arg, struct fb_case *c)
 		fb_choices_apply(&state->choices, !strcmp(state->settings->memory, "host"), c);
 	/*
 	 * Plans are prepared once for all starts, so "persistent" is no case of its own. Of
-	 * --protocol all, tma is left out where the machine cannot have it.
+	 * --protocol all, those of GPUs are left out where the machine cannot have them.
 	 */
 	else if (!strcmp(c->algorithm, library) || !strcmp(c->launch, "persistent") ||
-		 (!strcmp(c->protocol, "tma") && !strcmp(state->settings->protocol, "all") &&
-		  (strcmp(c->engine, "cuda") || !state->has_gpu || state->gpu.major < 9)))
+		 (!strcmp(state->settings->protocol, "all") && !has_protocol(state, c)))
 		return false;
 	add_network(state, c);
 	add_objective(state, c);

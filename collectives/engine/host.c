@@ -98,8 +98,8 @@ static bool can_transport(const struct host_engine *e, const struct fb_case *c, 
 		snprintf(reason, FB_REASON_CHARS, "one node: %s would be shm", c->transport);
 	else if (fb_host_uses_rdma(c) && !e->rdma)
 		snprintf(reason, FB_REASON_CHARS, "%s", e->no_rdma);
-	else if (!strcmp(c->protocol, "tma"))
-		snprintf(reason, FB_REASON_CHARS, "tma is a protocol between GPUs");
+	else if (!strcmp(c->protocol, "tma") || !strcmp(c->protocol, "striped"))
+		snprintf(reason, FB_REASON_CHARS, "%s is a protocol between GPUs", c->protocol);
 	else if (tcp_only && strcmp(c->protocol, "simple"))
 		snprintf(reason, FB_REASON_CHARS, "tcp has no protocol %s", c->protocol);
 	else if (!both && fb_host_uses_rdma(c) && !e->rdma->ops->speaks(e->rdma, c->protocol))

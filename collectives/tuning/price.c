@@ -14,14 +14,14 @@ enum { SLOTS = 8, CUTS = 8 }; /* the host engine cuts what is forwarded into as 
 
 /*
  * Orders of magnitude only: what counts is that ll has the least latency and moves every byte
- * twice, ll128 almost so, and direct links copy once. Nobody measured tma: it never wins, and is
- * there for those who ask for it. By [on a GPU].
+ * twice, ll128 almost so, and direct links copy once. Nobody measured tma and striped: they never
+ * win, and are there for those who ask for them. By [on a GPU].
  */
-static const struct fb_link_cost costs[2][5] = {
+static const struct fb_link_cost costs[2][6] = {
 	{{"ll", 0.3, 2e3}, {"ll128", 0.4, 4e3}, {"direct", 0.5, 8e3}, {"simple", 0.6, 5e3},
-	 {"tma", 0.6, 8e3}},
+	 {"tma", 0.6, 8e3}, {"striped", 0.6, 8e3}},
 	{{"ll", 1.0, 120e3}, {"ll128", 1.2, 300e3}, {"direct", 3, 350e3}, {"simple", 3, 300e3},
-	 {"tma", 4, 350e3}},
+	 {"tma", 4, 350e3}, {"striped", 4, 350e3}},
 };
 
 const struct fb_link_cost *fb_link_cost(bool device, const char *protocol)

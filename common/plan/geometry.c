@@ -12,6 +12,9 @@ enum { GRANULE_BYTES = 64, LARGE_BLOCK = 64 << 10, LARGE_GRANULE_BYTES = 128 };
 
 static uint64_t granule_bytes(const struct fb_geometry *g)
 {
+	/* Every range begins with the first channel's stripe, and so in all blocks alike. */
+	if (g->stripe)
+		return (uint64_t)g->stripe * g->channels;
 	return g->count * g->element_bytes < LARGE_BLOCK ? GRANULE_BYTES : LARGE_GRANULE_BYTES;
 }
 
@@ -54,13 +57,25 @@ uint32_t fb_chunk_pieces(const struct fb_geometry *g, uint32_t unit, uint32_t co
 /* Elements of the slice `part` before unit `sub` of a block of n elements. */
 static uint64_t unit_begin(const struct fb_geometry *g, uint64_t n, uint64_t part, uint32_t sub)
 {
+	uint64_t slices = g->stripe ? g->parts / g->channels : g->parts;
 	uint64_t first, length, at, ignored;
 
-	fb_share(n, g->parts, part, granule(g), &first, &length);
+	fb_share(n, slices, part % slices, granule(g), &first, &length);
 	if (sub == g->split)
 		return first + length;
 	fb_share(length, g->split, sub, granule(g), &at, &ignored);
 	return first + at;
+}
+
+/* A channel's stripes of the bytes [from, to), which begin with the first channel's. */
+static struct fb_piece deal(const struct fb_geometry *g, uint64_t channel, size_t from, size_t to)
+{
+	size_t round = (size_t)granule_bytes(g), skip = (size_t)channel * g->stripe;
+	size_t rest = (to - from) % round, last = rest > skip ? rest - skip : 0;
+
+	last = last < g->stripe ? last : g->stripe;
+	return (struct fb_piece){.offset = from + skip,
+				 .bytes = (to - from) / round * g->stripe + last};
 }
 
 struct fb_piece fb_chunk_piece(const struct fb_geometry *g, int rank, uint8_t buffer,
@@ -78,6 +93,10 @@ struct fb_piece fb_chunk_piece(const struct fb_geometry *g, int rank, uint8_t bu
 		end = (unit + count - 1) % g->split + 1;
 	from = unit_begin(g, n, part, begin);
 	to = unit_begin(g, n, part, end);
+	if (g->stripe)
+		return deal(g, part / (g->parts / g->channels),
+			    base + (size_t)from * g->element_bytes,
+			    base + (size_t)to * g->element_bytes);
 	return (struct fb_piece){.offset = base + (size_t)from * g->element_bytes,
 				 .bytes = (size_t)(to - from) * g->element_bytes};
 }

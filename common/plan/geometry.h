@@ -5,6 +5,10 @@
  * Every block is cut into `parts` slices, and the plan's units are shares of a slice (plan.h).
  * Boundaries fall on multiples of 64 bytes, and of 128 in blocks of 64 KiB and more, so that slices
  * start on cache lines of processors and of GPUs.
+ *
+ * With `stripe` the channels share a slice block-cyclically instead: its stripes go to them in
+ * turn, so that all channels move the same region of memory at the same time. A piece is then every
+ * `channels`-th stripe of a range, and begins at the channel's first one.
  */
 #ifndef FB_COMMON_PLAN_GEOMETRY_H
 #define FB_COMMON_PLAN_GEOMETRY_H
@@ -25,13 +29,15 @@ struct fb_geometry {
 	size_t element_bytes;
 	uint64_t count;  /* elements per block; all_to_all_v: the largest block */
 	uint64_t parts;  /* slices per block, over all channels */
+	uint32_t stripe; /* bytes; 0: slices are contiguous. Else a multiple of an element */
+	uint32_t channels; /* with stripe: what `parts` is a multiple of */
 	const struct fb_counts *counts; /* all_to_all_v only */
 };
 
-/* A contiguous piece of a chunk. */
+/* A contiguous piece of a chunk, or a striped one. */
 struct fb_piece {
 	size_t offset; /* bytes from the begin of the buffer */
-	size_t bytes;
+	size_t bytes;  /* without the stripes between */
 };
 
 /* Elements of a block of a rank's buffer (canonical name). */

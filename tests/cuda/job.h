@@ -23,6 +23,7 @@ struct job_case {
 	enum fb_gpu_protocol protocol;
 	bool direct;
 	bool tma; /* direct, by bulk copies */
+	bool striped; /* direct, in wishes.slot_bytes where that suits */
 	int nranks, channels;
 	enum fb_datatype datatype;
 	enum fb_redop redop;
@@ -178,6 +179,7 @@ static int job_plans(struct job *j)
 	const struct fb_build_options options = {
 		.slots = c->wishes.slots ? (int)c->wishes.slots : 8,
 		.direct_with = c->direct ? job_is_near : NULL, .arg = j};
+	struct fb_gpu_wishes wishes = c->wishes;
 	struct fb_gpu_facts facts = {0};
 	int err = FB_OK;
 
@@ -202,7 +204,8 @@ static int job_plans(struct job *j)
 			     .split = j->ranks[0].plans[0]->split, .counts = j->op.counts,
 			     .count = j->op.count,
 			     .element_bytes = fb_datatype_size(c->datatype)}};
-	fb_gpu_choose_slices(&c->wishes, &facts, c->direct, &j->shape);
+	wishes.striped = c->striped && !c->wide;
+	fb_gpu_choose_slices(&wishes, &facts, c->direct, &j->shape);
 	for (int r = 0; r < c->nranks; r++)
 		j->ranks[r].scratch = job_memory(facts.scratch * j->op.count *
 							 j->shape.geometry.element_bytes + 64);

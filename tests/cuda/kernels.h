@@ -16,24 +16,28 @@
 #define EMU_KERNELS(type)                                                                    \
 	static void emu_simple_##type(const void *args, unsigned char *shared)               \
 	{                                                                                    \
-		interpret_##type(args, FB_GPU_SIMPLE, shared, NULL, 0);                      \
+		interpret_##type(args, FB_GPU_SIMPLE, false, shared, NULL, 0);               \
 	}                                                                                    \
 	static void emu_ll8_##type(const void *args, unsigned char *shared)                  \
 	{                                                                                    \
-		interpret_##type(args, FB_GPU_LL8, shared, NULL, 0);                         \
+		interpret_##type(args, FB_GPU_LL8, false, shared, NULL, 0);                  \
 	}                                                                                    \
 	static void emu_ll16_##type(const void *args, unsigned char *shared)                 \
 	{                                                                                    \
-		interpret_##type(args, FB_GPU_LL16, shared, NULL, 0);                        \
+		interpret_##type(args, FB_GPU_LL16, false, shared, NULL, 0);                 \
 	}                                                                                    \
 	static void emu_ll128_##type(const void *args, unsigned char *shared)                \
 	{                                                                                    \
-		interpret_##type(args, FB_GPU_LL128, shared, NULL, 0);                       \
+		interpret_##type(args, FB_GPU_LL128, false, shared, NULL, 0);                \
 	}                                                                                    \
 	static void emu_tma_##type(const void *args, unsigned char *shared)                  \
 	{                                                                                    \
-		interpret_##type(args, FB_GPU_SIMPLE, shared, shared + FB_GPU_SHARED,        \
-				 EMU_POOL);                                                  \
+		interpret_##type(args, FB_GPU_SIMPLE, false, shared,                         \
+				 shared + FB_GPU_SHARED, EMU_POOL);                          \
+	}                                                                                    \
+	static void emu_striped_##type(const void *args, unsigned char *shared)              \
+	{                                                                                    \
+		interpret_##type(args, FB_GPU_SIMPLE, true, shared, NULL, 0);                \
 	}                                                                                    \
 	static void emu_exchange_##type(const void *args, unsigned char *shared)             \
 	{                                                                                    \
@@ -120,13 +124,14 @@ EMU_KERNELS(f8e5m2)
 EMU_KERNELS(odd_f8e5m2)
 
 struct emu_kernels {
-	emu_kernel by_protocol[FB_GPU_PROTOCOLS], exchange, lines, tma;
+	emu_kernel by_protocol[FB_GPU_PROTOCOLS], exchange, lines, tma, striped;
 };
 
 #define EMU_ROW(type)                                                                        \
 	{                                                                                    \
 		{emu_simple_##type, emu_ll8_##type, emu_ll16_##type, emu_ll128_##type},      \
-			emu_exchange_##type, emu_lines_##type, emu_tma_##type                \
+			emu_exchange_##type, emu_lines_##type, emu_tma_##type,               \
+			emu_striped_##type                                                   \
 	}
 
 #define EMU_TABLE(set)                                                                       \

@@ -17,6 +17,8 @@ enum mutation {
 	TRUST_APART,    /* flags count though their lines were not loaded at once */
 	NO_SYNC,        /* threads do not meet where they work on each other's memory */
 	ALL_AT_ONCE,    /* records go side by side, whatever they touch */
+	ONE_STRIPE,     /* stripes all in one place */
+	ALL_EARLY,      /* sources are read before they are waited for */
 	BLIND_LOADS,    /* bulk copies: see emulator_tma.h */
 	BLIND_READS,
 	BLIND_ENDS,
@@ -59,6 +61,10 @@ static void mutate(struct job *j, int rank, enum mutation mutation)
 			for (int k = 0; k < r->npost; k++)
 				waits[r->nwait + k] = (struct fb_gpu_counter){
 					.address = waits[r->nwait + k].address};
+		if (mutation == ONE_STRIPE)
+			r->stripes = 0;
+		if (mutation == ALL_EARLY && r->ndst)
+			r->flags |= FB_GPU_EARLY;
 		if (mutation == NO_SYNC)
 			r->flags &= ~(uint32_t)FB_GPU_SYNC;
 		r = next_record(r);
@@ -185,6 +191,31 @@ static void test_tma_mutants(void)
 		const struct job_case c = {
 			.algorithm = table[i].algorithm, .direct = true, .tma = true, .nranks = 3,
 			.channels = 1, .datatype = FB_F32, .count = 3000, .threads = 64};
+
+		expect_caught(&c, table[i].mutation, false, table[i].what);
+	}
+}
+
+static void test_striped_mutants(void)
+{
+	static const struct {
+		const char *what;
+		const struct fb_algorithm *algorithm;
+		enum mutation mutation;
+	} table[] = {
+		{"right stripes", &fb_all_reduce_two_shot, NO_MUTATION},
+		{"stripes without counters", &fb_all_reduce_ring, BLIND_COUNTERS},
+		{"stripes, silent rank", &fb_all_reduce_two_shot, NO_POSTS},
+		{"stripes in one place", &fb_all_gather_direct, ONE_STRIPE},
+		{"sums of stripes in one place", &fb_reduce_scatter_direct, ONE_STRIPE},
+		{"stripes that are not there", &fb_all_gather_ring, ALL_EARLY},
+	};
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		const struct job_case c = {
+			.algorithm = table[i].algorithm, .direct = true, .striped = true,
+			.nranks = 3, .channels = 2, .datatype = FB_F32, .count = 25000,
+			.threads = 64, .wishes = {.slot_bytes = FB_GPU_LEAST_STRIPE}};
 
 		expect_caught(&c, table[i].mutation, false, table[i].what);
 	}

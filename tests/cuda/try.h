@@ -32,6 +32,7 @@ static void describe(const struct job_case *c, const char *what)
 	       "bytes, epoch %llu: %s\n",
 	       fb_collective_info(c->algorithm->collective)->name, c->algorithm->name,
 	       c->tma	   ? "tma"
+	       : c->striped ? "striped"
 	       : c->direct ? "direct"
 			   : protocols[c->protocol ? c->protocol + 1 : 0].name, c->nranks,
 	       c->channels, c->root, c->in_place, fb_datatype_name(c->datatype),

@@ -72,6 +72,7 @@ static struct emu_launch job_launch(const struct job *j, int rank, bool fused)
 {
 	const struct job_rank *r = &j->ranks[rank];
 	bool odd = fused && r->is_fused ? !(r->fused.flags & FB_GPU_ALIGNED) : r->table.odd;
+	bool striped = j->shape.geometry.stripe && !odd;
 	const struct emu_kernels *k =
 		j->data.reduces && j->op.collective != FB_BARRIER
 			? &emu_kernels[odd][j->c.datatype]
@@ -81,8 +82,9 @@ static struct emu_launch job_launch(const struct job *j, int rank, bool fused)
 		return (struct emu_launch){
 			.kernel = j->c.protocol == FB_GPU_LL128 ? k->lines : k->exchange,
 			.args = &r->fused, .blocks = 2, .threads = j->c.threads};
-	return (struct emu_launch){.kernel = j->c.tma && !odd ? k->tma
-							       : k->by_protocol[j->c.protocol],
+	return (struct emu_launch){.kernel = striped		 ? k->striped
+					     : j->c.tma && !odd ? k->tma
+								: k->by_protocol[j->c.protocol],
 				   .args = &r->launch,
 				   .blocks = (uint32_t)r->table.nblocks, .threads = j->c.threads};
 }

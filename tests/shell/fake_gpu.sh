@@ -70,6 +70,12 @@ runs 2 all_to_all --engine host,cuda --protocol tma --algorithm direct --bytes 1
 	--datatype u8
 expect "rows by loads" "$(grep -c 'peer memory, unaligned: by loads' "$FB_TMP/out")" 1
 holds "$FB_TMP/out" ',host,direct,tma,.*,skipped,tma is a protocol between GPUs'
+# Channels share blocks in stripes where these are long enough and aligned; host engines do not.
+runs 2 all_gather --engine host,cuda --protocol striped --channels 4 --slot-bytes 8K \
+	--algorithm direct --in-place both --bytes 4K,1M,1000008 --datatype u8
+expect "rows in stripes" "$(grep -c 'peer memory, stripes of 8K' "$FB_TMP/out")" 2
+expect "rows without" "$(grep -c 'peer memory, not striped' "$FB_TMP/out")" 4
+holds "$FB_TMP/out" ',host,direct,striped,.*,skipped,striped is a protocol between GPUs'
 verdict fake_gpu_options
 
 # Engine auto: the copy engines where the table says so, without a rule what cuda's says or the

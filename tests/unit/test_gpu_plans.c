@@ -156,6 +156,45 @@ static void test_types(void)
 			}
 }
 
+/*
+ * Channels that share blocks in stripes: all algorithms that zero-copy links have, at lengths that
+ * end with a stripe, within one, within 16 bytes, and are too short; aligned to 16 bytes and not.
+ */
+static void test_striped(void)
+{
+	static const uint64_t counts[] = {4 * 4096, 9 * 4096 + 1232, 5 * 4096 + 20, 28684, 900};
+	static const enum fb_datatype types[] = {FB_F32, FB_BF16, FB_F32, FB_F64, FB_U8};
+	int striped = 0;
+
+	for (int a = 0; a < fb_algorithm_count; a++)
+		for (int k = 0; k < 2 * 5; k++) {
+			struct job_case c = {
+				.algorithm = fb_algorithms[a], .direct = true, .striped = true,
+				.nranks = 2 + (a + k) % 3, .channels = 1 + (a + k) % JOB_CHANNELS,
+				.datatype = types[k % 5], .count = counts[(a + k) % 5],
+				.in_place = k / 5, .redop = a % 2 ? FB_AVG : FB_SUM,
+				.threads = 16u << k % 3,
+				.wishes = {.slot_bytes = 8192u >> k % 2, .slots = k % 3 ? 8 : 4}};
+			static struct job j;
+
+			if (c.algorithm->channels)
+				c.channels = c.algorithm->channels;
+			if ((uint64_t)(a + k) % every() || c.algorithm->collective == FB_BARRIER ||
+			    !possible(&c) || !fb_can_reduce(c.datatype, c.redop))
+				continue;
+			try_case(&c, (uint64_t)a);
+			/* The kernels for any address know stripes, too. */
+			CHECK_INT(job_open(&j, &c), FB_OK);
+			striped += j.shape.geometry.stripe != 0;
+			for (int r = 0; r < c.nranks; r++)
+				j.ranks[r].table.odd = true;
+			if (!CHECK_INT(run_job(&j, CALLS, false, (uint64_t)k), 0))
+				describe(&c, "by the kernels for any address");
+			job_close(&j);
+		}
+	CHECK(striped > 0);
+}
+
 /* Rank 0 has 2048 everywhere, the others 1. */
 static void fill_uneven(const void *args, unsigned char *shared)
 {
@@ -297,11 +336,13 @@ int main(int argc, char **argv)
 		test_no_bytes();
 		test_nodes();
 		test_types();
+		test_striped();
 		test_accumulate();
 		test_wrap();
 		test_mixed();
 		test_mutants();
 		test_tma_mutants();
+		test_striped_mutants();
 		test_fused_mutants();
 	}
 	return check_done("gpu_plans");

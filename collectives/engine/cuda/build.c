@@ -104,6 +104,7 @@ static void wait_for_deps(struct fb_gpu_builder *b, const struct fb_step *s, str
 		const struct fb_dep *dep = &p->deps[s->first_dep + (uint32_t)i];
 		uint64_t steps = p->lanes[dep->lane].nsteps;
 
+		d->late = true;
 		fb_gpu_draft_wait(d, number(progress(b, dep->lane), steps * b->view->shape->slices,
 					    (int64_t)(b->slice * steps + dep->step + 1)));
 	}
@@ -118,6 +119,7 @@ static void source_counters(struct fb_gpu_builder *b, const struct fb_end *e,
 
 	if (e->kind == FB_LOCAL)
 		return;
+	first->late = true;
 	if (e->kind != FB_LINK || shape->protocol == FB_GPU_SIMPLE)
 		fb_gpu_draft_wait(first, number(own_counter(b, l, FB_GPU_AVAILABLE),
 						messages(b, l), next));
@@ -316,6 +318,7 @@ static int other_step(struct fb_gpu_builder *b, const struct fb_step *s, uint32_
 	} else {
 		const struct fb_link *l = &p->out_links[s->link];
 
+		d->late = true;
 		fb_gpu_draft_wait(d, number(own_counter(b, l, FB_GPU_FREED),
 					    l->pulls * shape->slices,
 					    (int64_t)(b->slice * l->pulls + s->upto)));

@@ -19,6 +19,7 @@ struct fb_gpu_shape {
 	uint32_t slots;                /* most per link; a power of two */
 	uint32_t stride;               /* bytes of a slot */
 	bool all_depend;               /* every rank's output depends on every rank's input */
+	bool deep;                     /* striped: FB_GPU_DEEP */
 };
 
 /* Which memory the links with a peer are in. */
@@ -100,6 +101,7 @@ void fb_gpu_plan_facts(struct fb_plan *const *plans, int nchannels, struct fb_gp
 struct fb_gpu_wishes {
 	uint32_t slots, slot_bytes, ll_line;
 	int channels, threads;
+	bool striped; /* if plans and blocks suit; slot_bytes: of a stripe, slots: loads at once */
 };
 
 /*

@@ -134,20 +134,31 @@ FB_DEVICE uint64_t NAME(odd_head)(const uint64_t *address, const struct fb_gpu_r
 
 #if ODD
 
-/* A record of which not all memory is aligned. */
+/*
+ * A record of which not all memory is aligned, or a striped one: stripe by stripe, as all of them
+ * begin at the same part of 16 bytes.
+ */
 FB_DEVICE void NAME(bulk_unaligned)(const uint64_t *address, const struct fb_gpu_record *r,
 				    uint32_t op, uint32_t nranks)
 {
 	uint64_t step = (uint64_t)fb_threads() * 16, head = NAME(odd_head)(address, r);
-	uint64_t at = head + (uint64_t)fb_thread() * 16;
-	uint64_t end = head + ((r->bytes - head) & ~(uint64_t)15);
+	uint64_t stripe = r->stripe ? (uint64_t)1 << r->stripe : r->bytes, from = 0;
 
-	NAME(bulk_ones)(address, r, op, nranks, 0, head);
-	for (; at + (NAME(ODD_UNROLL) - 1) * step < end; at += NAME(ODD_UNROLL) * step)
-		NAME(odd_packs)(address, r, op, nranks, at, step, NAME(ODD_UNROLL));
-	for (; at < end; at += step)
-		NAME(odd_packs)(address, r, op, nranks, at, step, 1);
-	NAME(bulk_ones)(address, r, op, nranks, end, r->bytes);
+	FB_ROLLED
+	for (uint64_t left = r->bytes; left;) {
+		uint64_t n = left < stripe ? left : stripe, first = from + (head < n ? head : n);
+		uint64_t at = first + (uint64_t)fb_thread() * 16;
+		uint64_t end = first + ((from + n - first) & ~(uint64_t)15);
+
+		NAME(bulk_ones)(address, r, op, nranks, from, first);
+		for (; at + (NAME(ODD_UNROLL) - 1) * step < end; at += NAME(ODD_UNROLL) * step)
+			NAME(odd_packs)(address, r, op, nranks, at, step, NAME(ODD_UNROLL));
+		for (; at < end; at += step)
+			NAME(odd_packs)(address, r, op, nranks, at, step, 1);
+		NAME(bulk_ones)(address, r, op, nranks, end, from + n);
+		from += stripe * r->stripes;
+		left -= n;
+	}
 }
 
 #endif
@@ -162,7 +173,7 @@ FB_DEVICE void NAME(bulk)(const uint64_t *address, const struct fb_gpu_record *r
 	if (!r->ndst || !r->bytes)
 		return;
 #if ODD
-	if (!(r->flags & FB_GPU_ALIGNED)) {
+	if (r->stripe || !(r->flags & FB_GPU_ALIGNED)) {
 		NAME(bulk_unaligned)(address, r, op, nranks);
 		return;
 	}

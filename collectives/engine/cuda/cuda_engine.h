@@ -55,8 +55,9 @@ struct cuda_request {
 	const struct fb_operation *op;
 	const struct fb_algorithm *algorithm;
 	const char *stages;
-	bool direct;                     /* protocols direct, tma */
+	bool direct;                     /* protocols direct, tma, striped */
 	bool tma;                        /* by bulk copies, where all memory is aligned */
+	bool striped, on_stripes;        /* the protocol; and where its kernel does it */
 	const struct fb_cuda_wires *wires;
 	uint8_t *via;                    /* [nranks] as fb_gpu_lay_out; NULL: all near */
 	bool wide;                       /* sums within a step stay f32 */
@@ -96,7 +97,7 @@ int fb_cuda_check_plan(struct fb_engine *engine, const struct fb_case *c,
  */
 const struct fb_cuda_wires *fb_cuda_wires(const struct fb_case *c);
 bool fb_cuda_can_transport(const struct cuda_engine *e, const struct fb_case *c, char *reason);
-/* Whether the case's links have no slots: protocols direct and tma. */
+/* Whether the case's links have no slots: protocols direct, tma and striped. */
 bool fb_cuda_is_direct(const struct fb_case *c);
 int fb_cuda_choose_via(struct cuda_request *r);
 int fb_cuda_open_links(struct cuda_request *r, const struct fb_case *c, size_t scratch_bytes);

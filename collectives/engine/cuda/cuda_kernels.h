@@ -19,6 +19,7 @@ enum {
 	FB_GPU_KERNEL_SUM = FB_GPU_KERNEL_LINES_MOST + 2, /* struct fb_gpu_sum */
 	/* As interpreters; not odd; a launch has FB_GPU_POOL bytes of dynamic shared memory. */
 	FB_GPU_KERNEL_TMA,
+	FB_GPU_KERNEL_STRIPED, /* not odd; every record is striped */
 };
 
 /*

@@ -48,17 +48,32 @@ static int allow_pool(const void *kernel)
 					    FB_GPU_POOL));
 }
 
+/* Blocks of a kernel that a multiprocessor holds; at least 1. */
+static int blocks_at_once(const struct cuda_request *r, const void *kernel, size_t shared)
+{
+	int n = 1;
+
+	if (cudaOccupancyMaxActiveBlocksPerMultiprocessor(&n, kernel, (int)r->threads, shared) !=
+	    cudaSuccess)
+		n = 1;
+	return n > 1 ? n : 1;
+}
+
 int fb_cuda_resident(const struct cuda_request *r)
 {
 	const void *kernel = r->tma ? fb_gpu_kernel(r->op, FB_GPU_KERNEL_TMA, false)
 				    : fb_gpu_kernel(r->op, (int)r->shape.protocol, true);
-	int each = 1;
+	int each = r->tma && allow_pool(kernel)
+			   ? 1
+			   : blocks_at_once(r, kernel, r->tma ? FB_GPU_POOL : 0);
 
-	if ((r->tma && allow_pool(kernel)) ||
-	    cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, kernel, (int)r->threads,
-							  r->tma ? FB_GPU_POOL : 0) != cudaSuccess)
-		each = 1;
-	return r->engine->gpu.sms * (each > 1 ? each : 1);
+	if (r->striped) {
+		int striped = blocks_at_once(
+			r, fb_gpu_kernel(r->op, FB_GPU_KERNEL_STRIPED, false), 0);
+
+		each = striped < each ? striped : each;
+	}
+	return r->engine->gpu.sms * each;
 }
 
 static uint64_t own_links(const struct cuda_request *r)
@@ -220,6 +235,9 @@ int fb_cuda_upload(struct cuda_request *r, const struct fb_case *c)
 		r->shared = FB_GPU_POOL;
 		err = allow_pool(r->kernel);
 	}
+	r->on_stripes = r->shape.geometry.stripe && !r->table.odd;
+	if (r->on_stripes)
+		r->kernel = fb_gpu_kernel(r->op, FB_GPU_KERNEL_STRIPED, false);
 	err = err ? err : place_records(r);
 	return err ? err : load_kernel(r);
 }

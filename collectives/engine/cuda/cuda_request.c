@@ -120,10 +120,12 @@ static void read_case(struct cuda_request *r, const struct fb_case *c)
 	};
 	r->direct = fb_cuda_is_direct(c);
 	r->tma = !strcmp(c->protocol, "tma");
+	r->striped = !strcmp(c->protocol, "striped");
 	r->wires = fb_cuda_wires(c);
 	r->shape.protocol = protocol_of(r, c);
 	r->wide = s->accumulate == FB_ACCUMULATE_F32 && fb_is_narrow_float(r->op->datatype) &&
 		  fb_collective_info(r->op->collective)->reduces;
+	r->wishes.striped = r->striped && !r->wide;
 	if (is_exchange(r)) {
 		r->exchange_blocks = r->wishes.channels;
 		if (!s->channels && r->op->together > 1 && r->exchange_blocks > fb_cuda_share(r))

@@ -10,6 +10,7 @@
 
 #include "collectives/engine/cuda/cuda_engine.h"
 #include "common/base/error.h"
+#include "common/base/sizes.h"
 
 static const struct fb_cuda_wires transports[] = {
 	{"p2p", FB_CUDA_PEER, FB_CUDA_NOTHING},
@@ -33,7 +34,8 @@ const struct fb_cuda_wires *fb_cuda_wires(const struct fb_case *c)
 
 bool fb_cuda_is_direct(const struct fb_case *c)
 {
-	return !strcmp(c->protocol, "direct") || !strcmp(c->protocol, "tma");
+	return !strcmp(c->protocol, "direct") || !strcmp(c->protocol, "tma") ||
+	       !strcmp(c->protocol, "striped");
 }
 
 static bool can_near(const struct cuda_engine *e, const struct fb_case *c,
@@ -44,8 +46,9 @@ static bool can_near(const struct cuda_engine *e, const struct fb_case *c,
 	if (tma && !fb_cuda_has_tma(e))
 		snprintf(reason, FB_REASON_CHARS, "tma needs compute capability 9.0, here and in "
 			 "CUDA_ARCHS");
-	else if (tma && (w->near != FB_CUDA_PEER || !alone))
-		snprintf(reason, FB_REASON_CHARS, "tma is between GPUs that reach each other");
+	else if ((tma || !strcmp(c->protocol, "striped")) && (w->near != FB_CUDA_PEER || !alone))
+		snprintf(reason, FB_REASON_CHARS, "%s is between GPUs that reach each other",
+			 c->protocol);
 	else if (w->near == FB_CUDA_PEER && alone && !e->gpu.all_reach)
 		snprintf(reason, FB_REASON_CHARS, "not every GPU reaches every other");
 	else if (w->near == FB_CUDA_PEER && !e->nodes_reach)
@@ -154,13 +157,19 @@ void fb_cuda_describe_links(const struct cuda_request *r, char *text, size_t n)
 	static const char *const slots[] = {
 		[FB_CUDA_STAGED] = ", host-staged", [FB_CUDA_DMABUF] = ", GPUDirect dma-buf",
 		[FB_CUDA_PEERMEM] = ", GPUDirect peermem"};
-	char network[FB_PATH_CHARS - 48] = "";
+	char network[FB_PATH_CHARS - 48] = "", stripes[32] = "", size[FB_SIZE_CHARS];
 
 	if (r->mailed) {
 		fb_cuda_describe_network(r, network, sizeof(network));
 		far = network;
 	}
-	snprintf(text, n, "%s%s%s%s%s%s", near, *near && *far ? "+" : "", far,
+	if (r->striped && r->on_stripes)
+		snprintf(stripes, sizeof(stripes), ", stripes of %s",
+			 fb_size_text(r->shape.geometry.stripe, size));
+	else if (r->striped)
+		snprintf(stripes, sizeof(stripes), ", not striped");
+	snprintf(text, n, "%s%s%s%s%s%s%s", near, *near && *far ? "+" : "", far,
 		 r->mailed ? slots[r->slots.base ? r->engine->slots : FB_CUDA_STAGED] : "",
-		 r->fused ? ", fused" : "", r->tma && !r->shared ? ", unaligned: by loads" : "");
+		 r->fused ? ", fused" : "", r->tma && !r->shared ? ", unaligned: by loads" : "",
+		 stripes);
 }

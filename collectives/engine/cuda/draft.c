@@ -43,6 +43,7 @@ void fb_gpu_draft_clear(struct fb_gpu_draft *d)
 {
 	d->bytes = 0;
 	d->flags = 0;
+	d->late = false;
 	d->nsrc = d->ndst = d->nwait = d->npost = 0;
 }
 
@@ -113,6 +114,9 @@ static uint32_t flags_of(const struct fb_gpu_builder *b, const struct fb_gpu_dra
 	uint64_t all = 0;
 	uint32_t flags = d->flags;
 
+	if (b->view->shape->geometry.stripe)
+		flags |= (b->view->shape->deep ? (uint32_t)FB_GPU_DEEP : 0) |
+			 (moves(d) && !d->late ? (uint32_t)FB_GPU_EARLY : 0);
 	for (int k = 0; k < d->nsrc + d->ndst; k++) {
 		const struct fb_gpu_end *e = k < d->nsrc ? &d->src[k] : &d->dst[k - d->nsrc];
 
@@ -157,6 +161,7 @@ static int write_out(struct fb_gpu_builder *b, const struct fb_gpu_draft *d)
 	struct fb_gpu_table *t = b->table;
 	struct fb_gpu_block *block = &t->blocks[b->channel * b->view->shape->nlanes + b->lane];
 	size_t size = size_of(d);
+	const struct fb_geometry *g = &b->view->shape->geometry;
 	struct fb_gpu_record *r;
 	char *at;
 	int err = begin_record(b, size);
@@ -168,6 +173,8 @@ static int write_out(struct fb_gpu_builder *b, const struct fb_gpu_draft *d)
 		.bytes = d->bytes, .size = (uint32_t)size, .flags = flags_of(b, d),
 		.nsrc = (uint16_t)d->nsrc, .ndst = (uint16_t)d->ndst,
 		.nwait = (uint16_t)d->nwait, .npost = (uint16_t)d->npost,
+		.stripe = (uint16_t)(g->stripe ? __builtin_ctz(g->stripe) : 0),
+		.stripes = (uint16_t)g->channels,
 	};
 	at = (char *)(r + 1);
 	memcpy(at, d->src, (size_t)d->nsrc * sizeof(*d->src));
@@ -201,6 +208,7 @@ static bool join(struct fb_gpu_builder *b, const struct fb_gpu_draft *d)
 		return false;
 	p->bytes = d->bytes;
 	p->flags |= d->flags;
+	p->late |= d->late;
 	p->nsrc = d->nsrc;
 	p->ndst = d->ndst;
 	memcpy(p->src, d->src, (size_t)d->nsrc * sizeof(*d->src));

@@ -11,6 +11,7 @@
 struct fb_gpu_draft {
 	uint64_t bytes;
 	uint32_t flags;
+	bool late; /* the sources have to be waited for */
 	int nsrc, ndst, nwait, npost;
 	struct fb_gpu_end src[FB_GPU_MOST_ENDS], dst[FB_GPU_MOST_ENDS];
 	struct fb_gpu_counter waits[FB_GPU_MOST_ENDS], posts[FB_GPU_MOST_ENDS];

@@ -5,7 +5,7 @@
  *
  * simple, direct: threads that have a counter to wait for poll it, each its own; then all meet,
  * move, meet again, and threads that have a counter to raise raise it. Two meetings per record.
- * tma: the same, but warps move tiles by bulk copies.
+ * tma: the same, but warps move tiles by bulk copies. striped: the same, but warps move stripes.
  *
  * ll, ll128: threads go through the records on their own. They meet only before a record that
  * works on own memory which another thread has worked on (FB_GPU_SYNC), and before a counter is
@@ -64,8 +64,8 @@ FB_DEVICE void NAME(await)(const struct fb_gpu_counter *c, uint64_t epoch)
 		fb_again();
 }
 
-FB_DEVICE void NAME(step_bulk)(const struct fb_gpu_record *r, uint64_t *address, uint64_t epoch,
-			       uint32_t op, uint32_t nranks, struct fb_pipe *pipe)
+/* Before a record's bytes are touched, in simple and direct; addresses of its ends in order. */
+FB_DEVICE void NAME(begin)(const struct fb_gpu_record *r, uint64_t *address, uint64_t epoch)
 {
 	struct NAME(parts) p = NAME(parts_of)(r);
 
@@ -74,9 +74,26 @@ FB_DEVICE void NAME(step_bulk)(const struct fb_gpu_record *r, uint64_t *address,
 	for (uint32_t i = fb_thread(); i < r->nwait; i += fb_threads())
 		NAME(await)(&p.waits[i], epoch);
 	fb_sync_block();
-	if (!NAME(wide_bulk)(address, r, op, nranks) &&
-	    !NAME(pipe_bulk)(address, r, op, nranks, pipe))
-		NAME(bulk)(address, r, op, nranks);
+}
+
+/* Needs what is above. */
+#include "collectives/engine/cuda/striped.h"
+
+FB_DEVICE void NAME(step_bulk)(const struct fb_gpu_record *r, uint64_t *address, uint64_t epoch,
+			       uint32_t op, uint32_t nranks, struct fb_pipe *pipe, bool striped)
+{
+	struct NAME(parts) p = NAME(parts_of)(r);
+
+	if (striped && r->flags & FB_GPU_DEEP) {
+		NAME(striped)(r, address, epoch, op, nranks, NAME(MOST_ROWS));
+	} else if (striped) {
+		NAME(striped)(r, address, epoch, op, nranks, NAME(MOST_ROWS) / 2);
+	} else {
+		NAME(begin)(r, address, epoch);
+		if (!NAME(wide_bulk)(address, r, op, nranks) &&
+		    !NAME(pipe_bulk)(address, r, op, nranks, pipe))
+			NAME(bulk)(address, r, op, nranks);
+	}
 	fb_sync_block();
 	for (uint32_t i = fb_thread(); i < r->npost; i += fb_threads())
 		fb_post(p.posts[i].address, NAME(counter)(&p.posts[i], epoch));
@@ -146,10 +163,10 @@ FB_DEVICE void NAME(fill_window)(const struct fb_gpu_launch *l, const struct fb_
 }
 
 /*
- * A whole call. Constants of the caller's: `protocol`; `pool`, shared memory of that many bytes for
- * pipes, or NULL.
+ * A whole call. Constants of the caller's: `protocol`; `striped`, whether all records are; `pool`,
+ * shared memory of that many bytes for pipes, or NULL.
  */
-FB_DEVICE void NAME(interpret)(const struct fb_gpu_launch *l, uint32_t protocol,
+FB_DEVICE void NAME(interpret)(const struct fb_gpu_launch *l, uint32_t protocol, bool striped,
 			       unsigned char *shared, unsigned char *pool, uint32_t pool_bytes)
 {
 	uint64_t *address = (uint64_t *)(shared + FB_GPU_WINDOW);
@@ -179,7 +196,7 @@ FB_DEVICE void NAME(interpret)(const struct fb_gpu_launch *l, uint32_t protocol,
 		n = r->batch ? r->batch : 1;
 		if (protocol == FB_GPU_SIMPLE)
 			NAME(step_bulk)(r, address, epoch, l->op, l->nranks,
-					pool ? &pipe : NULL);
+					pool ? &pipe : NULL, striped);
 		else
 			NAME(step_lines)(r, n, epoch, l->op, l->nranks, protocol);
 		at += size;

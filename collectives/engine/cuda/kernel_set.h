@@ -9,28 +9,28 @@ __global__ void BOUNDS NAME(fb_simple)(LAUNCH)
 {
 	SHARED;
 
-	NAME(interpret)(&launch, FB_GPU_SIMPLE, shared, NULL, 0);
+	NAME(interpret)(&launch, FB_GPU_SIMPLE, false, shared, NULL, 0);
 }
 
 __global__ void BOUNDS NAME(fb_ll8)(LAUNCH)
 {
 	SHARED;
 
-	NAME(interpret)(&launch, FB_GPU_LL8, shared, NULL, 0);
+	NAME(interpret)(&launch, FB_GPU_LL8, false, shared, NULL, 0);
 }
 
 __global__ void BOUNDS NAME(fb_ll16)(LAUNCH)
 {
 	SHARED;
 
-	NAME(interpret)(&launch, FB_GPU_LL16, shared, NULL, 0);
+	NAME(interpret)(&launch, FB_GPU_LL16, false, shared, NULL, 0);
 }
 
 __global__ void BOUNDS NAME(fb_ll128)(LAUNCH)
 {
 	SHARED;
 
-	NAME(interpret)(&launch, FB_GPU_LL128, shared, NULL, 0);
+	NAME(interpret)(&launch, FB_GPU_LL128, false, shared, NULL, 0);
 }
 
 __global__ void FUSED_BOUNDS NAME(fb_exchange_same)(EXCHANGE)
@@ -56,15 +56,24 @@ __global__ void BOUNDS NAME(fb_sum)(const __grid_constant__ struct fb_gpu_sum su
 }
 #define SUM (const void *)NAME(fb_sum)
 #define TMA NULL
+#define STRIPED NULL
 #else
 __global__ void BOUNDS NAME(fb_tma)(LAUNCH)
 {
 	extern __shared__ __align__(FB_GPU_LINE) unsigned char pool[];
 	SHARED;
 
-	NAME(interpret)(&launch, FB_GPU_SIMPLE, shared, pool, FB_GPU_POOL);
+	NAME(interpret)(&launch, FB_GPU_SIMPLE, false, shared, pool, FB_GPU_POOL);
 }
 #define TMA (const void *)NAME(fb_tma)
+
+__global__ void BOUNDS NAME(fb_striped)(LAUNCH)
+{
+	SHARED;
+
+	NAME(interpret)(&launch, FB_GPU_SIMPLE, true, shared, NULL, 0);
+}
+#define STRIPED (const void *)NAME(fb_striped)
 #define SUM NULL
 #endif
 
@@ -77,7 +86,7 @@ static const void *KERNEL_OF(int which)
 		(const void *)NAME(fb_lines_same_one), (const void *)NAME(fb_lines_each_one),
 		(const void *)NAME(fb_lines_same_few), (const void *)NAME(fb_lines_each_few),
 		(const void *)NAME(fb_lines_same_most), (const void *)NAME(fb_lines_each_most),
-		SUM, TMA,
+		SUM, TMA, STRIPED,
 	};
 
 	return kernels[which];
@@ -85,5 +94,6 @@ static const void *KERNEL_OF(int which)
 
 #undef SUM
 #undef TMA
+#undef STRIPED
 #undef KERNEL_OF
 #include "collectives/engine/cuda/undefine.h"

@@ -3,7 +3,7 @@
  * The kernels of one datatype: what each kernels_<type>.cu consists of. Its file defines
  * TYPE_<name> and TABLE, the name of the function that gives the kernels' addresses. There are two
  * sets, for aligned and for any memory (types.h says why). The kernel of sums, of the copy engine,
- * is in the second set alone, and that of protocol tma in the first.
+ * is in the second set alone, those of protocols tma and striped in the first.
  *
  * A file per type, so that they compile side by side. A block holds its multiprocessor alone in
  * effect, so registers are plenty for as many threads as are ever used.

@@ -13,6 +13,9 @@ enum {
 	DIRECT_SLICE = 512 << 10, /* a forwarded piece */
 	LEAST_SLICE = 64 << 10,
 	LL_SLOT = 64 << 10,
+	STRIPE = 16 << 10,
+	DEEP_SLOTS = 8,
+	LEAST_STRIPES = 4,        /* of each channel and unit, so that channels have equal shares */
 	STAGES = 4,               /* pieces that forwarding plans are cut into, if large enough */
 	ROW_STAGES = 16,          /* the same where more than one rank forwards */
 	ROW_SLOT = 128 << 10,
@@ -126,6 +129,29 @@ static uint64_t slot_room(enum fb_gpu_protocol protocol, uint64_t bytes, uint64_
 	return (room + FB_GPU_LINE - 1) / FB_GPU_LINE * FB_GPU_LINE;
 }
 
+/*
+ * How the channels share blocks in stripes, if they can: in slots bytes are contiguous, and stripes
+ * of unaligned blocks would each have a head and a tail.
+ */
+static void choose_stripe(const struct fb_gpu_wishes *wishes, const struct fb_gpu_facts *facts,
+			  struct fb_gpu_shape *shape)
+{
+	struct fb_geometry *g = &shape->geometry;
+	uint64_t block = g->count * g->element_bytes, stripe;
+	uint64_t shares = (uint64_t)shape->nchannels * g->split * shape->slices * LEAST_STRIPES;
+
+	if (!wishes->striped || facts->units || g->counts || block % 16)
+		return;
+	stripe = power_of_two(wishes->slot_bytes ? wishes->slot_bytes : STRIPE);
+	while (stripe > FB_GPU_LEAST_STRIPE && stripe * shares > block)
+		stripe /= 2;
+	if (stripe < FB_GPU_LEAST_STRIPE || stripe * shares > block)
+		return;
+	g->stripe = (uint32_t)stripe;
+	g->channels = (uint32_t)shape->nchannels;
+	shape->deep = shape->slots >= DEEP_SLOTS;
+}
+
 void fb_gpu_choose_slices(const struct fb_gpu_wishes *wishes, const struct fb_gpu_facts *facts,
 			  bool direct, struct fb_gpu_shape *shape)
 {
@@ -133,17 +159,18 @@ void fb_gpu_choose_slices(const struct fb_gpu_wishes *wishes, const struct fb_gp
 	uint32_t units = (uint32_t)facts->units, known = units ? units : 1;
 	uint64_t channels = (uint64_t)shape->nchannels;
 	size_t limit = shape->protocol == FB_GPU_SIMPLE ? BULK_SLOT : LL_SLOT, total, piece;
+	uint32_t slot_bytes = wishes->striped ? 0 : wishes->slot_bytes;
 
 	if (direct)
 		limit = DIRECT_SLICE;
 	shape->nlanes = (int)(facts->lanes ? facts->lanes : 1);
 	shape->slots = power_of_two(wishes->slots ? wishes->slots : 8);
 	shape->all_depend = fb_gpu_all_depend(g->collective);
-	if (wishes->slot_bytes)
-		limit = wishes->slot_bytes;
+	if (slot_bytes)
+		limit = slot_bytes;
 	g->parts = channels;
 	total = fb_message_bound(g, known);
-	if (facts->pipelined && !wishes->slot_bytes && shape->protocol == FB_GPU_SIMPLE) {
+	if (facts->pipelined && !slot_bytes && shape->protocol == FB_GPU_SIMPLE) {
 		bool row = shape->nranks > 2;
 
 		piece = total / (row ? ROW_STAGES : STAGES);
@@ -160,6 +187,7 @@ void fb_gpu_choose_slices(const struct fb_gpu_wishes *wishes, const struct fb_gp
 	shape->stride = units ? (uint32_t)slot_room(shape->protocol, fb_message_bound(g, units),
 						    units / g->split + 2)
 			      : 0;
+	choose_stripe(wishes, facts, shape);
 }
 
 static uint64_t round_up(uint64_t n)

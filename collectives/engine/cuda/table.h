@@ -30,6 +30,7 @@ enum {
 	FB_GPU_SHARED = FB_GPU_WINDOW + 8 * FB_GPU_MOST_ENDS, /* shared memory of a block */
 	FB_GPU_POOL = 208 << 10, /* and of one of protocol tma in addition, for its pipes */
 	FB_GPU_MOST_THREADS = 640,
+	FB_GPU_LEAST_STRIPE = 4096, /* the most that a warp has under way: see striped.h */
 	FB_GPU_LINE = 128,     /* bytes that counters are apart, and slots are aligned to */
 };
 
@@ -70,6 +71,8 @@ enum fb_gpu_flags {
 	FB_GPU_REFILL = 8,  /* the next record is at the begin of the next window */
 	FB_GPU_WIDE = 16,   /* sums stay f32 until all sources are in, see accumulate.h */
 	FB_GPU_SAME = 32,   /* fused: all peers get the own block */
+	FB_GPU_DEEP = 64,   /* striped: twice as many loads under way */
+	FB_GPU_EARLY = 128, /* striped: it waits for its destinations only */
 };
 
 /* Followed by nsrc + ndst ends, nwait and npost counters. A multiple of 16 bytes. */
@@ -79,7 +82,11 @@ struct fb_gpu_record {
 	uint32_t flags;
 	uint16_t nsrc, ndst, nwait, npost;
 	uint32_t batch; /* line protocols: so many records from here on are done side by side */
-	uint32_t pad;
+	/*
+	 * Striped: the bytes lie in stripes of 2 to the power of `stripe`, each `stripes` of them
+	 * behind the one before, in all ends alike. stripe 0: they are contiguous.
+	 */
+	uint16_t stripe, stripes;
 };
 
 /* What a block is given. */

@@ -13,7 +13,8 @@
 #include "common/system/environment_file.h"
 
 static const char automatic[] = "auto", model_name[] = "model";
-static const char *const protocols[] = {"ll", "ll128", "direct", "simple", "tma"};
+static const char *const protocols[] = {"ll", "ll128", "direct", "simple", "tma",
+					"striped"};
 
 static bool is_auto(const char *name)
 {
@@ -23,7 +24,8 @@ static bool is_auto(const char *name)
 /* Whether links of the protocol have no slots. */
 static bool is_direct(const char *protocol)
 {
-	return !strcmp(protocol, "direct") || !strcmp(protocol, "tma");
+	return !strcmp(protocol, "direct") || !strcmp(protocol, "tma") ||
+	       !strcmp(protocol, "striped");
 }
 
 /* The table of a kind for the ranks' model; one that was named need not be of this machine. */
@@ -132,6 +134,7 @@ static struct fb_tuning_key key_of(const struct chooser *ch, const char *algorit
 		.ranks = ch->engine->group->nranks, .nodes = ch->engine->group->nnodes,
 		.in_place = c->in_place, .element = (int)fb_datatype_size(c->datatype),
 		.channels = (uint32_t)settings->channels,
+		.unaligned = fb_tuning_unaligned(ch->op->count * fb_datatype_size(c->datatype)),
 		.objective = (enum fb_auto_objective)settings->objective,
 	};
 }

@@ -8,9 +8,11 @@
 /*
  * Rules for few channels or for an objective were measured at large sizes: what they say holds for
  * sizes up to 2 to the power of this smaller, below which the usual rules know more, and for all
- * larger ones.
+ * larger ones. Those for unaligned blocks are of few sizes, and hold up to as much larger.
  */
 enum { MOST_STRETCH = 2 };
+
+enum { ALIGNMENT = 16, LEAST_UNALIGNED = 4096 };
 
 static bool is_for(const struct fb_tuning_key *rule, const struct fb_tuning_key *asked)
 {
@@ -25,10 +27,16 @@ static bool is_for(const struct fb_tuning_key *rule, const struct fb_tuning_key 
 	return measured && rule->nodes == asked->nodes &&
 	       (rule->objective == FB_ALONE || rule->objective == asked->objective) &&
 	       (rule->channels == 0 || asked->channels) &&
+	       (!rule->unaligned || asked->unaligned) &&
 	       !strcmp(rule->engine, asked->engine) && !strcmp(rule->operation, asked->operation) &&
 	       !strcmp(rule->transport, asked->transport) &&
 	       !strcmp(rule->algorithm, asked->algorithm) &&
 	       !strcmp(rule->protocol, asked->protocol);
+}
+
+bool fb_tuning_unaligned(uint64_t block_bytes)
+{
+	return block_bytes >= LEAST_UNALIGNED && block_bytes % ALIGNMENT;
 }
 
 /* How far two sizes are apart, by ratio. */
@@ -44,8 +52,8 @@ double fb_tuning_apart(const struct fb_tuning_rule *rule, uint64_t bytes)
 				  : 0;
 }
 
-enum { ABOUT_OBJECTIVE, ABOUT_RANKS, ABOUT_CHANNELS, ABOUT_IN_PLACE, ABOUT_ELEMENT, ABOUT_BYTES,
-       ABOUT_SIDE, DISTANCES };
+enum { ABOUT_OBJECTIVE, ABOUT_RANKS, ABOUT_CHANNELS, ABOUT_ALIGNMENT, ABOUT_IN_PLACE,
+       ABOUT_ELEMENT, ABOUT_BYTES, ABOUT_SIDE, DISTANCES };
 
 static void measure(const struct fb_tuning_rule *rule, const struct fb_tuning_key *asked,
 		    uint64_t bytes, double distance[DISTANCES])
@@ -54,10 +62,11 @@ static void measure(const struct fb_tuning_rule *rule, const struct fb_tuning_ke
 
 	distance[ABOUT_OBJECTIVE] = key->objective != asked->objective;
 	distance[ABOUT_RANKS] = apart((uint64_t)key->ranks, (uint64_t)asked->ranks);
-	/* A rule for another number of channels still knows more of few channels than one for any number. */
+	/* A rule for another number of them still knows more of few channels than one for any. */
 	distance[ABOUT_CHANNELS] = asked->channels == key->channels ? 0
 				   : key->channels ? apart(key->channels, asked->channels)
 						   : (double)INFINITY;
+	distance[ABOUT_ALIGNMENT] = key->unaligned != asked->unaligned;
 	distance[ABOUT_IN_PLACE] = key->in_place != FB_TUNING_ANY &&
 				   key->in_place != asked->in_place;
 	distance[ABOUT_ELEMENT] = key->element == FB_TUNING_ANY
@@ -91,7 +100,8 @@ static const struct fb_tuning_rule *find_here(const struct fb_tuning *tuning,
 		if (!is_for(&rule->key, asked))
 			continue;
 		measure(rule, asked, bytes, distance);
-		if ((rule->key.objective || rule->key.channels) && bytes < rule->from &&
+		if ((rule->key.unaligned ||
+		     ((rule->key.objective || rule->key.channels) && bytes < rule->from)) &&
 		    distance[ABOUT_BYTES] > MOST_STRETCH)
 			continue;
 		if ((found && !is_nearer(distance, least, DISTANCES)) ||
@@ -118,7 +128,7 @@ const struct fb_tuning_rule *fb_tuning_find(const struct fb_tuning *tuning,
 	other = find_here(tuning->like, asked, bytes, accept, arg, other_least);
 	if (!own || !other)
 		return own ? own : other;
-	return is_nearer(other_least, own_least, ABOUT_IN_PLACE) ? other : own;
+	return is_nearer(other_least, own_least, ABOUT_ALIGNMENT) ? other : own;
 }
 
 bool fb_tuning_spans(const struct fb_tuning *tuning, const struct fb_tuning_key *asked,

@@ -167,7 +167,7 @@ static int read_numbers(const struct reader *r, char *const *word, struct fb_tun
 	return FB_OK;
 }
 
-/* "channels=8", "objective=overlapped": what is asked for beside the words that all rules have. */
+/* "channels=8", "unaligned" and the like: what is asked for beside the words of all rules. */
 static int read_condition(const struct reader *r, char *word, struct fb_tuning_key *key)
 {
 	static const char channels[] = "channels=", objective[] = "objective=";
@@ -180,8 +180,11 @@ static int read_condition(const struct reader *r, char *word, struct fb_tuning_k
 	} else if (!strncmp(word, objective, strlen(objective)) &&
 		   !strcmp(word + strlen(objective), fb_auto_objectives[FB_OVERLAPPED])) {
 		key->objective = FB_OVERLAPPED;
+	} else if (!strcmp(word, "unaligned")) {
+		key->unaligned = true;
 	} else {
-		err = refuse(r, "'%s': expected channels=N or objective=overlapped", word);
+		err = refuse(r, "'%s': expected channels=N, objective=overlapped or unaligned",
+			     word);
 	}
 	return err;
 }

@@ -10,6 +10,7 @@
  *	like NAME
  *	rule ENGINE OPERATION RANKS NODES TRANSPORT IN_PLACE ELEMENT FROM TO ALGORITHM PROTOCOL
  *	     ALGORITHM PROTOCOL CHANNELS THREADS SLOT_BYTES [channels=N] [objective=overlapped]
+ *	     [unaligned]
  *
  * (a rule is one line). A rule belongs to the table line above it. What a table has no rule for is
  * looked for in the one that `like` names, if the text has it: for machines that differ little, of
@@ -17,8 +18,9 @@
  * ELEMENT the size of an element in bytes or any, FROM and TO the least and greatest size that was
  * measured. The first algorithm and protocol are what is asked for, each a name or auto; what
  * follows is the answer, in which 0 leaves a number to the engine. At the end may stand what else
- * was asked for: so many channels, or what is best while the GPU computes. Rules for engine auto
- * answer with an engine's name before the algorithm, "copy/push".
+ * was asked for: so many channels, what is best while the GPU computes, or long blocks that do not
+ * all begin at multiples of 16 bytes (fb_tuning_unaligned), which kernels move in another way.
+ * Rules for engine auto answer with an engine's name before the algorithm, "copy/push".
  */
 #ifndef FB_COLLECTIVES_TUNING_TUNING_H
 #define FB_COLLECTIVES_TUNING_TUNING_H
@@ -47,6 +49,7 @@ struct fb_tuning_key {
 	int in_place; /* 0, 1; of a rule also FB_TUNING_ANY */
 	int element;  /* bytes; of a rule also FB_TUNING_ANY */
 	uint32_t channels; /* that the user gave; 0: none */
+	bool unaligned;    /* blocks are; of a rule: it is for no others */
 	enum fb_auto_objective objective;
 };
 
@@ -101,19 +104,26 @@ typedef bool (*fb_tuning_accept_fn)(void *arg, const struct fb_tuning_rule *rule
 
 /*
  * The accepted rule that is nearest to what is asked, of this table or, where that has none, or
- * none that is as near in objective, ranks and channels, of the one that it is like; or NULL. Engine,
- * operation, transport, nodes, and the asked algorithm and protocol have to be the rule's, and so
- * has the number of ranks, but of rules for an objective. A rule for an objective or for a number
- * of channels is for nobody who asks for neither, and for no size below a quarter of those
- * measured. Of those rules the nearest is the one that agrees about the objective, then the
- * one with the nearest number of ranks, then of channels, then the one that
- * agrees about in_place, then the one with the nearest size of an element, then of the message (by
- * ratio: between two ranges the nearer end counts, in the very middle the range of larger sizes,
- * and beyond the last one the last one does). accept may be NULL.
+ * none that is as near in objective, ranks and channels, of the one that it is like; or NULL.
+ * Engine, operation, transport, nodes, and the asked algorithm and protocol have to be the rule's,
+ * and so has the number of ranks, but of rules for an objective. A rule for an objective, for a
+ * number of channels or for unaligned blocks is for nobody who does not ask for that, and for no
+ * size below a quarter of those measured; one for unaligned blocks is for none above four times of
+ * these. Of those rules the nearest is the one that agrees about the objective, then the one with
+ * the nearest number of ranks, then of channels, then the one that agrees about alignment, then
+ * about in_place, then the one with the nearest size of an element, then of the message (by ratio:
+ * between two ranges the nearer end counts, in the very middle the range of larger sizes, and
+ * beyond the last one the last one does). accept may be NULL.
  */
 const struct fb_tuning_rule *fb_tuning_find(const struct fb_tuning *tuning,
 					    const struct fb_tuning_key *asked, uint64_t bytes,
 					    fb_tuning_accept_fn accept, void *arg);
+
+/*
+ * Whether blocks of that length count as unaligned: it is no multiple of 16 bytes, and so long that
+ * moving bytes takes the time, from 4 KiB on.
+ */
+bool fb_tuning_unaligned(uint64_t block_bytes);
 
 /* How far a size is from those that the rule was measured at, in powers of two; 0: among them. */
 double fb_tuning_apart(const struct fb_tuning_rule *rule, uint64_t bytes);

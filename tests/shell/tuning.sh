@@ -108,6 +108,19 @@ holds "$work/err" 'no data: host all_reduce on 2 ranks over shm: 64$'
 holds "$work/out" '^# no data: host all_reduce on 2 ranks over shm: 64$'
 verdict tuning_kinds
 
+# Blocks of odd lengths have rules of their own; short ones have not.
+rows lengths <<-'END'
+	cuda ring direct 24 3
+	cuda ring direct 1048576 20
+	cuda tree direct 1048576 30
+	cuda ring direct 1000004 40
+	cuda tree direct 1000004 31
+END
+expect "unaligned" "$(table lengths --best-only)" "table example gpu NVIDIA Example
+rule cuda all_reduce 2 1 p2p any any 24 1M auto auto ring direct 0 0 0
+rule cuda all_reduce 2 1 p2p any any 1000004 1000004 auto auto tree direct 0 0 0 unaligned"
+verdict tuning_lengths
+
 # Engines too: the quicker of both by size, in place apart.
 rows engines <<-'END'
 	cuda ring direct 8 1

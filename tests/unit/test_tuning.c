@@ -26,6 +26,7 @@ static const char example[] =
 	"rule cuda reduce 4 1 p2p any any 8 1G  auto auto  star direct 4 0 0 objective=overlapped\n"
 	"rule cuda reduce 4 1 p2p any any 8 1G  auto auto  star ll 4 0 0 objective=overlapped "
 	"channels=4\n"
+	"rule cuda gather 4 1 p2p yes any 64K 1M  auto auto  chain simple 0 0 0 unaligned\n"
 	"rule cuda gather 4 1 p2p any any 8 16K  auto auto  star ll 0 0 0\n"
 	"rule cuda gather 4 1 p2p any any 64K 1M  auto auto  tree simple 0 0 0\n"
 	"table two cpu Some CPU\n"
@@ -66,7 +67,7 @@ static void test_read(void)
 	CHECK_STR(t.table[0].name, "one");
 	CHECK_STR(t.table[0].model, "Some GPU 80GB");
 	CHECK_INT(t.table[0].kind, FB_MACHINE_GPU);
-	CHECK_INT(t.table[0].nrules, 15);
+	CHECK_INT(t.table[0].nrules, 16);
 	CHECK_INT(t.table[1].kind, FB_MACHINE_CPU);
 	CHECK_INT(t.table[1].nrules, 1);
 	rule = &t.table[0].rule[2];
@@ -130,6 +131,12 @@ static void test_conditions(const struct fb_tuning *one)
 	key = asked("gather", 4);
 	CHECK_FOUND(one, key, 32 << 10, "tree simple");
 	CHECK_FOUND(one, key, (32 << 10) - 4, "star ll");
+	/* So do rules for unaligned blocks, which go before those for buffers in place or not. */
+	key.unaligned = true;
+	CHECK_FOUND(one, key, 64 << 10, "chain simple");
+	CHECK_FOUND(one, key, 16 << 10, "chain simple");
+	CHECK_FOUND(one, key, 15 << 10, "star ll");
+	CHECK(fb_tuning_unaligned(4100) && !fb_tuning_unaligned(4112) && !fb_tuning_unaligned(8));
 	/* What has no such rule has the others. */
 	key = asked("all_reduce", 2);
 	key.channels = 8;
@@ -293,7 +300,7 @@ static void test_refused(void)
 		{"table x gpu y\nrule a b 1 1 t any any 0 1 auto auto c d 0 0 0 channels=0",
 		 "channels= '0'"},
 		{"table x gpu y\nrule a b 1 1 t any any 0 1 auto auto c d 0 0 0 objective=alone",
-		 "'objective=alone': expected channels=N or objective=overlapped"},
+		 "'objective=alone': expected channels=N, objective=overlapped or unaligned"},
 		{"like x", "f:1: like x: expected once, behind a line table"},
 		{"table x gpu y\nlike a\nlike b", "f:3: like b: expected once"},
 		{"table x gpu y\nlike", "f:2: expected: like NAME"},

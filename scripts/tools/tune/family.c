@@ -108,6 +108,7 @@ int fb_tune_family_make(struct fb_tune_family *family, const struct fb_tune_samp
 		.first = sample[0].cell,
 		.engine = sample[0].engine,
 		.operation = sample[0].operation,
+		.unaligned = sample[0].unaligned,
 		.candidate = calloc(n, sizeof(*f->candidate)),
 		.numbers = calloc(n, sizeof(*f->numbers)),
 		.bytes = calloc(n, sizeof(*f->bytes)),

@@ -111,6 +111,8 @@ static void print_rule(const struct question *q, size_t from, size_t to)
 		fprintf(q->out, "  channels=%u", q->channels);
 	if (q->objective)
 		fprintf(q->out, "  objective=%s", fb_auto_objectives[q->objective]);
+	if (f->unaligned)
+		fprintf(q->out, "  unaligned");
 	fprintf(q->out, "  # %.4g", fb_tune_time_us(&q->problem, from, (size_t)q->choice[from]));
 	if (to > from)
 		fprintf(q->out, "-%.4g", fb_tune_time_us(&q->problem, to, (size_t)q->choice[from]));

@@ -181,6 +181,23 @@ static bool read_variant(struct fb_tune_sample *sample, bool step)
 	return true;
 }
 
+static bool is_many(enum fb_blocks blocks)
+{
+	return blocks == FB_BLOCK_PER_RANK || blocks == FB_PER_RANK_AT_ROOT;
+}
+
+/* Bytes of a block of the larger buffer, which `bytes` is the length of. */
+static uint64_t block_bytes(const struct fb_tune_sample *s)
+{
+	int collective = fb_collective_parse(s->operation);
+	const struct fb_collective_info *info =
+		collective < 0 ? NULL : fb_collective_info((enum fb_collective)collective);
+	uint64_t ranks = strtoull(fb_cell_text(s->cell, "ranks"), NULL, 10);
+	bool many = info && (is_many(info->in) || is_many(info->out));
+
+	return many && ranks ? s->bytes / ranks : s->bytes;
+}
+
 /* Rows that were not right make no table: what else of theirs is wrong, nobody knows. */
 static int judge(const struct fb_cell *cell)
 {
@@ -216,7 +233,7 @@ static int compare_families(const void *x, const void *y)
 
 		order = number && la != lb ? (la < lb ? -1 : 1) : strcmp(ta, tb);
 	}
-	return order;
+	return order ? order : (int)a->unaligned - (int)b->unaligned;
 }
 
 static int compare_samples(const void *x, const void *y)
@@ -264,6 +281,7 @@ int fb_tune_samples(const struct fb_cells *cells, const struct fb_tune_settings 
 			foreign++;
 			continue;
 		}
+		list[n].unaligned = fb_tuning_unaligned(block_bytes(&list[n]));
 		times += fb_cell_has_time(cell) ? 1 : 0;
 		n += make_automatic(&list[n], &list[n + 1]) ? 2 : 1;
 	}

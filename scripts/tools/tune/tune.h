@@ -42,18 +42,20 @@ struct fb_tune_sample {
 	const struct fb_cell *cell;
 	const char *engine, *algorithm, *operation;
 	uint64_t bytes;               /* of a collective */
+	bool unaligned;               /* fb_tuning_unaligned */
 	char context[FB_TUNE_CONTEXT]; /* keys of `variant` that say nothing of the shape */
 	struct fb_tuned tuned;
 };
 
 /*
  * All that was measured of an operation with an engine on so many ranks and nodes over a
- * transport. What rows differ in beside candidate and size are contexts; of these a rule may name
- * in_place and the element's size.
+ * transport, with aligned blocks or with others. What rows differ in beside candidate and size are
+ * contexts; of these a rule may name in_place and the element's size.
  */
 struct fb_tune_family {
 	const struct fb_cell *first; /* for the names of what is common, but for the engine's */
 	const char *engine, *operation;
+	bool unaligned;
 	struct fb_tune_candidate *candidate;
 	unsigned *numbers; /* [ncandidates] that the candidate fixes */
 	size_t ncandidates;

@@ -222,9 +222,12 @@ runs all_to_all_v --bytes 8
 holds "$FB_TMP/out" ',skipped,engine nccl-process has no all_to_all_v'
 runs all_reduce --channels 2 --bytes 8
 holds "$FB_TMP/out" ',skipped,"?engine nccl-process has no cold caches, blocking kernel or channels'
-runs all_reduce --registration none,window --launch group --bytes 8
-holds "$FB_TMP/out" ',window,.*,skipped,"?engine nccl-process registers no buffers: '
-expect "unregistered" "$(grep -cE ',none,.*,(ok|few),' "$FB_TMP/out")" 1
+FB_FAKE_NCCL_LOG=$FB_TMP/windows runs all_gather --registration all --launch group,threads \
+	--bytes 64
+expect "registered" "$(grep -cE ',(none|registered|window),.*,(ok|few),' "$FB_TMP/out")" 6
+expect "windows" "$(cat "$FB_TMP"/windows.* | awk '/^window/ { print $2 }' | sort | uniq -c |
+	awk '{ print $1 "x" $2 }' | tr '\n' ' ')" '2x0/4 2x1/4 2x2/4 2x3/4 '
+holds "$FB_TMP/out" ',window-copy,.*,skipped,"?engine nccl-process has no window-copy'
 runs all_reduce --producer plain --launch threads --bytes 8
 holds "$FB_TMP/out" ',skipped,'
 library=$FB_BUILD/tests/libfake_nccl_2_18.so

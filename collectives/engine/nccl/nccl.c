@@ -12,9 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collectives/engine/nccl/base.h"
 #include "collectives/engine/nccl/calls.h"
 #include "collectives/engine/nccl/model.h"
-#include "common/library/nccl/comm.h"
 #include "collectives/engine/nccl/tuning.h"
 #include "collectives/engine/on_stream.h"
 #include "common/base/error.h"
@@ -22,17 +22,10 @@
 #include "common/measure/clock.h"
 
 struct nccl_engine {
-	struct fb_engine engine;
+	struct fb_nccl_base base;
 	const struct fb_group *group;
 	const struct fb_settings *settings;
-	struct fb_gpu gpu;         /* if has_gpu */
-	bool has_gpu;
-	struct fb_nccl nccl;       /* if has_nccl */
-	bool has_nccl;
-	int least_major;           /* compute capability of all ranks' GPUs */
-	char why[FB_REASON_CHARS]; /* what is missing */
 	struct fb_nccl_group *groups;
-	struct fb_nccl_setup setup; /* as far as NCCL has told */
 };
 
 struct nccl_request {
@@ -51,27 +44,16 @@ struct nccl_request {
 static int nccl_open(struct fb_engine **engine, const struct fb_session *session,
 		     const struct fb_group *group)
 {
-	struct nccl_engine *e = calloc(1, sizeof(*e));
-	int err = fb_group_agree(group, e ? FB_OK : FB_ENOMEM);
+	struct fb_nccl_base *base;
+	struct nccl_engine *e;
+	int err = fb_nccl_base_open(&base, sizeof(*e), &fb_engine_nccl, session, group);
 
-	if (err || !e) {
-		free(e);
-		return fb_error(err, "out of memory for the NCCL engine");
-	}
-	e->engine = (struct fb_engine){&fb_engine_nccl, session, group};
+	if (err)
+		return err;
+	e = (struct nccl_engine *)base;
 	e->group = group;
 	e->settings = session->settings;
-	err = fb_gpu_view_open(&e->gpu, session, group, e->why);
-	e->has_gpu = !err;
-	if (err && err != FB_EUNSUPPORTED) {
-		free(e);
-		return err;
-	}
-	if (e->has_gpu) {
-		MPI_Allreduce(&e->gpu.major, &e->least_major, 1, MPI_INT, MPI_MIN, group->comm);
-		e->has_nccl = !fb_nccl_find(&e->nccl, session, group, e->gpu.shared, e->why);
-	}
-	*engine = &e->engine;
+	*engine = &base->engine;
 	return FB_OK;
 }
 
@@ -79,10 +61,8 @@ static void nccl_close(struct fb_engine *engine)
 {
 	struct nccl_engine *e = (struct nccl_engine *)engine;
 
-	fb_nccl_group_close(&e->groups, &e->nccl);
-	if (e->has_gpu)
-		fb_gpu_view_close(&e->gpu);
-	free(e);
+	fb_nccl_group_close(&e->groups, &e->base.nccl);
+	fb_nccl_base_close(&e->base);
 }
 
 /* Elsewhere than in these NCCL runs what it runs with windows, and the row would be no other. */
@@ -127,20 +107,20 @@ static bool nccl_can(const struct fb_engine *engine, const struct fb_case *c,
 	if (!fb_nccl_choice_can(&choice, op->collective, &place, reason, FB_REASON_CHARS) ||
 	    !copies(c, op, reason))
 		return false;
-	if (!e->has_nccl) {
-		snprintf(reason, FB_REASON_CHARS, "%s", e->why);
+	if (!e->base.has_nccl) {
+		snprintf(reason, FB_REASON_CHARS, "%s", e->base.why);
 		return false;
 	}
 	if (!strcmp(c->memory, "nccl") &&
-	    !fb_nccl_has(&e->nccl, FB_NCCL_MEMORY, reason, FB_REASON_CHARS))
+	    !fb_nccl_has(&e->base.nccl, FB_NCCL_MEMORY, reason, FB_REASON_CHARS))
 		return false;
-	return fb_nccl_call_can_on(op, e->least_major, reason, FB_REASON_CHARS) &&
-	       fb_nccl_call_can(&e->nccl, op, grouped, reason, FB_REASON_CHARS) &&
-	       fb_nccl_ctas_can(&e->nccl, &op->ctas, reason, FB_REASON_CHARS) &&
+	return fb_nccl_call_can_on(op, e->base.least_major, reason, FB_REASON_CHARS) &&
+	       fb_nccl_call_can(&e->base.nccl, op, grouped, reason, FB_REASON_CHARS) &&
+	       fb_nccl_ctas_can(&e->base.nccl, &op->ctas, reason, FB_REASON_CHARS) &&
 	       (e->settings->nccl_force_by != FB_NCCL_BY_CALL ||
-		fb_nccl_call_can_configure(&e->nccl, op, grouped, reason, FB_REASON_CHARS)) &&
-	       fb_nccl_can_register(&e->nccl, fb_nccl_registration_of(c->registration), c->memory,
-				    reason);
+		fb_nccl_call_can_configure(&e->base.nccl, op, grouped, reason, FB_REASON_CHARS)) &&
+	       fb_nccl_can_register(&e->base.nccl, fb_nccl_registration_of(c->registration),
+				    c->memory, reason);
 }
 
 static int enqueue(void *request, void *stream)
@@ -152,7 +132,7 @@ static int poll(void *request)
 {
 	const struct nccl_request *r = request;
 
-	return fb_nccl_group_poll(&r->engine->nccl, r->group);
+	return fb_nccl_group_poll(&r->engine->base.nccl, r->group);
 }
 
 /* Collective. */
@@ -161,7 +141,7 @@ static void read_log(struct nccl_request *r, struct fb_nccl_log *log)
 	struct nccl_engine *e = r->engine;
 	struct fb_nccl_wire none = {.warnings = 0}, *wire = r->group ? &r->group->wire : &none;
 
-	fb_nccl_log_share(log, e->engine.session, e->group, &e->setup, &r->ran, wire);
+	fb_nccl_log_share(log, e->base.engine.session, e->group, &e->base.setup, &r->ran, wire);
 	r->wire = *wire;
 }
 
@@ -201,7 +181,7 @@ static void nccl_release(struct fb_request *request)
 /* 0 where nobody measures. */
 static double now_us(const struct nccl_engine *e)
 {
-	const struct fb_clock *clock = e->engine.session->clock;
+	const struct fb_clock *clock = e->base.engine.session->clock;
 
 	return clock ? 1e6 * fb_clock_now(clock) : 0;
 }
@@ -219,8 +199,8 @@ static int set_up(struct nccl_request *r, const struct fb_case *c)
 		.ctas = r->op->ctas,
 	};
 	struct fb_nccl_log log = {.nccl = NULL};
-	int err = fb_nccl_call_open(&r->call, &e->nccl, r->op, e->group->rank, e->group->nranks,
-				    !strcmp(c->algorithm, "grouped"));
+	int err = fb_nccl_call_open(&r->call, &e->base.nccl, r->op, e->group->rank,
+				    e->group->nranks, !strcmp(c->algorithm, "grouped"));
 
 	/* Calls have their own; communicators do not depend on how a rank waits. */
 	if (by_call)
@@ -230,15 +210,15 @@ static int set_up(struct nccl_request *r, const struct fb_case *c)
 	if (!err && by_call)
 		fb_nccl_call_configure(&r->call, &r->choice, channels);
 	r->kept_us = -now_us(e);
-	fb_nccl_log_begin(&log, &e->nccl);
+	fb_nccl_log_begin(&log, &e->base.nccl);
 	if (!err)
-		err = fb_nccl_group_get(&e->groups, &e->nccl, e->group, &need, &r->group);
+		err = fb_nccl_group_get(&e->groups, &e->base.nccl, e->group, &need, &r->group);
 	r->kept_us += now_us(e);
 	if (err)
 		goto end_log;
 	r->call.comm = r->group->comm;
-	err = fb_gpu_stream_open(&r->on.stream, &e->gpu, !strcmp(c->launch, "graph"), enqueue, r,
-				 e->engine.session);
+	err = fb_gpu_stream_open(&r->on.stream, &e->base.gpu, !strcmp(c->launch, "graph"),
+				 enqueue, r, e->base.engine.session);
 	err = fb_group_agree(e->group, err);
 	if (err)
 		goto end_log;
@@ -250,11 +230,11 @@ static int set_up(struct nccl_request *r, const struct fb_case *c)
 	r->kept_us -= now_us(e);
 	err = try_call(r, &log);
 	if (!err && e->settings->nccl_model)
-		err = fb_nccl_model(&e->nccl, e->group, &need, &r->call, &r->model_us);
+		err = fb_nccl_model(&e->base.nccl, e->group, &need, &r->call, &r->model_us);
 	r->kept_us += now_us(e);
 	/* After an error of a call a communicator is good for nothing; the next case makes one. */
 	if (err)
-		fb_nccl_group_drop(&e->groups, &e->nccl, r->group);
+		fb_nccl_group_drop(&e->groups, &e->base.nccl, r->group);
 	return err;
 end_log:
 	read_log(r, &log);
@@ -299,12 +279,13 @@ static void nccl_describe(struct fb_request *request, struct fb_traits *traits)
 
 	traits->kept_us = r->kept_us;
 	traits->channels = r->ran.channels;
-	fb_nccl_ran_path(&e->nccl, fb_nccl_call_name(&e->nccl, r->op, r->call.grouped), how,
-			 &r->ran, &r->wire, traits->path);
+	fb_nccl_ran_path(&e->base.nccl,
+			 fb_nccl_call_name(&e->base.nccl, r->op, r->call.grouped), how, &r->ran,
+			 &r->wire, traits->path);
 	if (r->wire.warnings)
 		fb_traits_flag(traits, "nccl-warning");
 	traits->extra[FB_MODEL_US] = r->model_us;
-	fb_on_stream_describe(&r->on, &e->gpu, traits);
+	fb_on_stream_describe(&r->on, &e->base.gpu, traits);
 }
 
 /* ncclMemAlloc's memory, which all kinds of registration take. */
@@ -318,13 +299,14 @@ static int nccl_segment(struct fb_engine *engine, struct fb_segment *segment, si
 
 	MPI_Allreduce(MPI_IN_PLACE, &wanted, 1, MPI_UNSIGNED_LONG_LONG, MPI_MAX, e->group->comm);
 	part_bytes = ((size_t)wanted + page - 1) / page * page;
-	err = fb_nccl_error(&e->nccl, NULL, e->nccl.MemAlloc(&memory, part_bytes), "MemAlloc");
+	err = fb_nccl_error(&e->base.nccl, NULL, e->base.nccl.MemAlloc(&memory, part_bytes),
+			    "MemAlloc");
 	err = fb_group_agree(e->group, err);
 	if (!err)
 		err = fb_gpu_segment_adopt(segment, e->group, &memory, 1, part_bytes,
-					   e->nccl.MemFree);
+					   e->base.nccl.MemFree);
 	if (err && memory)
-		(void)e->nccl.MemFree(memory);
+		(void)e->base.nccl.MemFree(memory);
 	return err;
 }
 

@@ -9,23 +9,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collectives/engine/nccl/base.h"
 #include "collectives/engine/nccl/calls.h"
 #include "collectives/engine/nccl/process.h"
 #include "collectives/engine/nccl/tuning.h"
 #include "common/base/error.h"
 #include "common/cuda/gpu_segment.h"
 #include "common/cuda/gpu_stream.h"
-#include "common/library/nccl/comm.h"
 #include "common/measure/clock.h"
 
 struct process_engine {
-	struct fb_engine engine;
-	struct fb_gpu gpu;         /* if has_gpu */
-	struct fb_nccl nccl;
-	bool has_gpu;
-	int gpus;                  /* of each process; 0: this cannot be done, as `why` says */
-	int least_major;           /* compute capability of all ranks' GPUs */
-	char why[FB_REASON_CHARS];
+	struct fb_nccl_base base;
+	int gpus;                  /* of each process; 0: this cannot be done, as base.why says */
 	struct fb_nccl_team *team; /* NULL until something is prepared */
 	fb_nccl_comm *comm[FB_NCCL_WAYS]; /* [gpus]; NULL until one is needed */
 	struct fb_nccl_wire wire;  /* of the process */
@@ -35,14 +30,17 @@ struct process_engine {
 struct part {
 	struct fb_nccl_call call;
 	struct fb_gpu_stream *stream;
+	void *registered; /* handle or window; NULL: none */
 };
 
 struct process_request {
 	struct fb_request request;
 	const struct fb_operation *op;
 	enum fb_nccl_way way;
+	enum fb_nccl_registration registration;
 	struct part *part; /* [gpus] */
 	int calls;         /* of the batch that threads are told to run */
+	bool ready;        /* all parts are open */
 	struct fb_nccl_ran ran;
 	struct fb_nccl_wire wire;
 	double kept_us;
@@ -59,40 +57,27 @@ static void process_close(struct fb_engine *engine)
 
 	for (int way = 0; way < FB_NCCL_WAYS; way++) {
 		if (e->comm[way])
-			(void)fb_nccl_team_destroy(e->team, &e->nccl, e->comm[way]);
+			(void)fb_nccl_team_destroy(e->team, &e->base.nccl, e->comm[way]);
 		free(e->comm[way]);
 	}
 	fb_nccl_team_close(e->team);
-	if (e->has_gpu)
-		fb_gpu_view_close(&e->gpu);
-	free(e);
+	fb_nccl_base_close(&e->base);
 }
 
 static int process_open(struct fb_engine **engine, const struct fb_session *session,
 			const struct fb_group *group)
 {
-	struct process_engine *e = calloc(1, sizeof(*e));
-	int err = fb_group_agree(group, e ? FB_OK : FB_ENOMEM);
+	struct fb_nccl_base *base;
+	struct process_engine *e;
+	int err = fb_nccl_base_open(&base, sizeof(*e), &fb_engine_nccl_process, session, group);
 
-	if (err || !e) {
-		free(e);
-		return fb_error(err, "out of memory for engine nccl-process");
-	}
-	e->engine = (struct fb_engine){&fb_engine_nccl_process, session, group};
-	err = fb_gpu_view_open(&e->gpu, session, group, e->why);
-	e->has_gpu = !err;
-	if (err && err != FB_EUNSUPPORTED) {
-		free(e);
+	if (err)
 		return err;
-	}
-	if (e->has_gpu) {
-		MPI_Allreduce(&e->gpu.major, &e->least_major, 1, MPI_INT, MPI_MIN, group->comm);
-		if (!fb_nccl_find(&e->nccl, session, group, e->gpu.shared, e->why))
-			e->gpus = fb_nccl_team_size(&e->gpu, group,
-						    (int)session->settings->gpus_per_process,
-						    e->why);
-	}
-	*engine = &e->engine;
+	e = (struct process_engine *)base;
+	if (base->has_nccl)
+		e->gpus = fb_nccl_team_size(&base->gpu, group,
+					    (int)session->settings->gpus_per_process, base->why);
+	*engine = &base->engine;
 	return FB_OK;
 }
 
@@ -107,7 +92,7 @@ static int process_enter(const struct fb_engine *engine, int member)
 {
 	const struct process_engine *e = (const struct process_engine *)engine;
 
-	return fb_gpu_enter(member < 0 ? e->gpu.device
+	return fb_gpu_enter(member < 0 ? e->base.gpu.device
 				       : fb_nccl_team_gpu(e->team, member)->device);
 }
 
@@ -128,19 +113,21 @@ static bool process_can(const struct fb_engine *engine, const struct fb_case *c,
 		refused = "engine nccl-process is launched by init_all, threads or group";
 	else if (c->cold || s->blocking_kernel || s->channels)
 		refused = "engine nccl-process has no cold caches, blocking kernel or channels";
-	else if (fb_nccl_registration_of(c->registration) != FB_NCCL_NONE)
-		refused = "engine nccl-process registers no buffers: engine nccl does";
+	else if (fb_nccl_registration_of(c->registration) == FB_NCCL_WINDOW_COPY)
+		refused = "engine nccl-process has no window-copy: engine nccl does";
 	else if (!e->gpus)
-		refused = e->why;
+		refused = e->base.why;
 	else if (way == FB_NCCL_ALL && engine->group->nranks > 1)
 		refused = "ncclCommInitAll is one process's, for all of its GPUs: start one rank";
 	if (refused) {
 		snprintf(reason, FB_REASON_CHARS, "%s", refused);
 		return false;
 	}
-	return fb_nccl_has(&e->nccl, FB_NCCL_MEMORY, reason, FB_REASON_CHARS) &&
-	       fb_nccl_call_can_on(op, e->least_major, reason, FB_REASON_CHARS) &&
-	       fb_nccl_call_can(&e->nccl, op, false, reason, FB_REASON_CHARS);
+	return fb_nccl_has(&e->base.nccl, FB_NCCL_MEMORY, reason, FB_REASON_CHARS) &&
+	       fb_nccl_can_register(&e->base.nccl, fb_nccl_registration_of(c->registration),
+				    c->memory, reason) &&
+	       fb_nccl_call_can_on(op, e->base.least_major, reason, FB_REASON_CHARS) &&
+	       fb_nccl_call_can(&e->base.nccl, op, false, reason, FB_REASON_CHARS);
 }
 
 /* --- memory ----------------------------------------------------------------------------------- */
@@ -164,15 +151,15 @@ static int open_team(struct process_engine *e)
 	int err = FB_OK;
 
 	if (!e->team)
-		err = fb_nccl_team_open(&e->team, &e->gpu, e->engine.group, e->gpus);
-	return fb_group_agree(e->engine.group, err);
+		err = fb_nccl_team_open(&e->team, &e->base.gpu, e->base.engine.group, e->gpus);
+	return fb_group_agree(e->base.engine.group, err);
 }
 
 static int process_segment(struct fb_engine *engine, struct fb_segment *segment, size_t part_bytes)
 {
 	const size_t page = (size_t)2 << 20;
 	struct process_engine *e = (struct process_engine *)engine;
-	struct allocation a = {.nccl = &e->nccl,
+	struct allocation a = {.nccl = &e->base.nccl,
 			       .bytes = (part_bytes / page + 1) * page};
 	int err = open_team(e);
 
@@ -183,10 +170,10 @@ static int process_segment(struct fb_engine *engine, struct fb_segment *segment,
 	err = fb_group_agree(engine->group, err);
 	if (!err)
 		err = fb_gpu_segment_adopt(segment, engine->group, a.memory, e->gpus, a.bytes,
-					   e->nccl.MemFree);
+					   e->base.nccl.MemFree);
 	for (int i = 0; err && a.memory && i < e->gpus; i++)
 		if (a.memory[i])
-			(void)e->nccl.MemFree(a.memory[i]);
+			(void)e->base.nccl.MemFree(a.memory[i]);
 	free(a.memory);
 	return err;
 }
@@ -211,19 +198,39 @@ static int open_part(void *request, int member)
 {
 	struct process_request *r = request;
 	struct process_engine *e = engine_of(r);
-	const struct fb_group *group = e->engine.group;
+	const struct fb_group *group = e->base.engine.group;
 	struct part *p = &r->part[member];
-	int err = fb_nccl_call_open(&p->call, &e->nccl, r->op, group->rank * e->gpus + member,
+	int err = fb_nccl_call_open(&p->call, &e->base.nccl, r->op, group->rank * e->gpus + member,
 				    group->nranks * e->gpus, false);
 
 	if (err)
 		return err;
 	p->call.comm = e->comm[r->way][member];
 	err = fb_gpu_stream_open(&p->stream, fb_nccl_team_gpu(e->team, member), false, enqueue, p,
-				 e->engine.session);
+				 e->base.engine.session);
 	if (!err)
 		fb_gpu_stream_watch(p->stream, poll, p);
 	return err;
+}
+
+/* The whole part of the segment; a window of it is made by all ranks together. */
+static int register_part(void *request, int member)
+{
+	struct process_request *r = request;
+	struct part *p = &r->part[member];
+
+	return fb_nccl_register(p->call.nccl, p->call.comm, r->registration, r->op->segment,
+				p->call.rank, &p->registered);
+}
+
+static int deregister_part(void *request, int member)
+{
+	struct process_request *r = request;
+	struct part *p = &r->part[member];
+
+	fb_nccl_deregister(p->call.nccl, p->call.comm, r->registration, p->registered);
+	p->registered = NULL;
+	return FB_OK;
 }
 
 static int close_part(void *request, int member)
@@ -240,6 +247,8 @@ static void process_release(struct fb_request *request)
 	struct process_request *r = (struct process_request *)request;
 	struct process_engine *e = engine_of(r);
 
+	if (r->part && r->ready && r->registration != FB_NCCL_NONE)
+		(void)fb_nccl_team_together(e->team, &e->base.nccl, r->way, deregister_part, r);
 	if (r->part)
 		(void)fb_nccl_team_each(e->team, false, close_part, r);
 	free(r->part);
@@ -257,13 +266,13 @@ static int run_part(void *request, int member)
 static int start_group(struct process_request *r)
 {
 	struct process_engine *e = engine_of(r);
-	int err = fb_nccl_error(&e->nccl, NULL, e->nccl.GroupStart(), "GroupStart"), end;
+	int err = fb_nccl_error(&e->base.nccl, NULL, e->base.nccl.GroupStart(), "GroupStart"), end;
 
 	if (err)
 		return err;
 	for (int i = 0; i < e->gpus && !err; i++)
 		err = fb_gpu_stream_start(r->part[i].stream);
-	end = fb_nccl_error(&e->nccl, NULL, e->nccl.GroupEnd(), "GroupEnd");
+	end = fb_nccl_error(&e->base.nccl, NULL, e->base.nccl.GroupEnd(), "GroupEnd");
 	return err ? err : end;
 }
 
@@ -292,9 +301,9 @@ static int make_communicators(struct process_engine *e, enum fb_nccl_way way)
 	if (e->comm[way])
 		return FB_OK;
 	e->comm[way] = calloc((size_t)e->gpus, sizeof(*e->comm[way]));
-	err = fb_group_agree(e->engine.group, e->comm[way] ? FB_OK : FB_ENOMEM);
+	err = fb_group_agree(e->base.engine.group, e->comm[way] ? FB_OK : FB_ENOMEM);
 	if (!err)
-		err = fb_nccl_team_init(e->team, &e->nccl, way, e->comm[way]);
+		err = fb_nccl_team_init(e->team, &e->base.nccl, way, e->comm[way]);
 	if (!err)
 		return FB_OK;
 	free(e->comm[way]);
@@ -306,19 +315,23 @@ static int make_communicators(struct process_engine *e, enum fb_nccl_way way)
 static int set_up(struct process_request *r)
 {
 	struct process_engine *e = engine_of(r);
-	const struct fb_group *group = e->engine.group;
-	const struct fb_clock *clock = e->engine.session->clock;
+	const struct fb_group *group = e->base.engine.group;
+	const struct fb_clock *clock = e->base.engine.session->clock;
 	struct fb_nccl_log log = {.nccl = NULL};
 	double begin = clock ? fb_clock_now(clock) : 0;
 	int err;
 
-	fb_nccl_log_begin(&log, &e->nccl);
+	fb_nccl_log_begin(&log, &e->base.nccl);
 	err = make_communicators(e, r->way);
 	if (!err)
 		err = fb_group_agree(group, fb_nccl_team_each(e->team, false, open_part, r));
+	r->ready = !err;
+	if (!err && r->registration != FB_NCCL_NONE)
+		err = fb_group_agree(group, fb_nccl_team_together(e->team, &e->base.nccl, r->way,
+								  register_part, r));
 	if (!err)
 		err = fb_group_agree(group, process_run(&r->request, 1));
-	fb_nccl_log_share(&log, e->engine.session, group, &e->wire.setup, &r->ran, &e->wire);
+	fb_nccl_log_share(&log, e->base.engine.session, group, &e->base.setup, &r->ran, &e->wire);
 	r->wire = e->wire;
 	r->kept_us = clock ? 1e6 * (fb_clock_now(clock) - begin) : 0;
 	return err;
@@ -335,6 +348,7 @@ static int process_prepare(struct fb_engine *engine, const struct fb_case *c,
 		r->request.engine = engine;
 		r->op = op;
 		r->way = fb_nccl_way_of(c->launch);
+		r->registration = fb_nccl_registration_of(c->registration);
 		r->part = calloc((size_t)e->gpus, sizeof(*r->part));
 		err = r->part ? FB_OK : FB_ENOMEM;
 	}
@@ -359,8 +373,8 @@ static void process_describe(struct fb_request *request, struct fb_traits *trait
 	snprintf(how, sizeof(how), "%d GPUs a process by %s, ", e->gpus, fb_nccl_ways[r->way]);
 	traits->kept_us = r->kept_us;
 	traits->channels = r->ran.channels;
-	fb_nccl_ran_path(&e->nccl, fb_nccl_call_name(&e->nccl, r->op, false), how, &r->ran,
-			 &r->wire, traits->path);
+	fb_nccl_ran_path(&e->base.nccl, fb_nccl_call_name(&e->base.nccl, r->op, false), how,
+			 &r->ran, &r->wire, traits->path);
 	if (r->wire.warnings)
 		fb_traits_flag(traits, "nccl-warning");
 	if (r->way == FB_NCCL_THREADS)

@@ -224,18 +224,19 @@ static int init_all(struct making *m)
 	return err;
 }
 
-/* Inits of one thread wait for each other, so they are a group. */
-static int init_ranks(struct fb_nccl_team *team, struct making *m, bool threads)
+int fb_nccl_team_together(struct fb_nccl_team *team, const struct fb_nccl *nccl,
+			  enum fb_nccl_way way, int (*job)(void *arg, int member), void *arg)
 {
+	bool threads = way == FB_NCCL_THREADS;
 	int err = FB_OK, end = FB_OK;
 
 	if (!threads)
-		err = fb_nccl_error(m->nccl, NULL, m->nccl->GroupStart(), "GroupStart");
+		err = fb_nccl_error(nccl, NULL, nccl->GroupStart(), "GroupStart");
 	if (err)
 		return err;
-	err = fb_nccl_team_each(team, threads, init_one, m);
+	err = fb_nccl_team_each(team, threads, job, arg);
 	if (!threads)
-		end = fb_nccl_error(m->nccl, NULL, m->nccl->GroupEnd(), "GroupEnd");
+		end = fb_nccl_error(nccl, NULL, nccl->GroupEnd(), "GroupEnd");
 	return err ? err : end;
 }
 
@@ -253,7 +254,8 @@ int fb_nccl_team_init(struct fb_nccl_team *team, const struct fb_nccl *nccl, enu
 	if (err)
 		return err;
 	MPI_Bcast(&m.id, sizeof(m.id), MPI_BYTE, 0, group->comm);
-	err = way == FB_NCCL_ALL ? init_all(&m) : init_ranks(team, &m, way == FB_NCCL_THREADS);
+	err = way == FB_NCCL_ALL ? init_all(&m)
+				 : fb_nccl_team_together(team, nccl, way, init_one, &m);
 	err = fb_group_agree(group, err);
 	for (int i = 0; err && i < team->gpus; i++) {
 		if (comm[i])

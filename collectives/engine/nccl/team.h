@@ -56,6 +56,10 @@ const struct fb_gpu *fb_nccl_team_gpu(const struct fb_nccl_team *team, int membe
 int fb_nccl_team_each(struct fb_nccl_team *team, bool threads, int (*job)(void *arg, int member),
 		      void *arg);
 
+/* The same for calls of NCCL that wait for each other: each in its thread, or all in a group. */
+int fb_nccl_team_together(struct fb_nccl_team *team, const struct fb_nccl *nccl,
+			  enum fb_nccl_way way, int (*job)(void *arg, int member), void *arg);
+
 /*
  * Collective: a communicator of all GPUs of all processes; comm[gpus] are this process's. The same
  * on all ranks: 0, or an error (printed), whereupon none is left.

@@ -176,23 +176,33 @@ static int init(const struct fb_nccl *nccl, const struct fb_group *w, struct fb_
  * The whole part at once: buffers lie at the same offsets in it on all ranks, which symmetric
  * windows ask for.
  */
-static int register_part(const struct fb_nccl *nccl, const struct fb_group *w,
-			 struct fb_nccl_group *g)
+int fb_nccl_register(const struct fb_nccl *nccl, fb_nccl_comm comm, enum fb_nccl_registration how,
+		     const struct fb_segment *segment, int rank, void **registered)
 {
-	const struct fb_segment *s = g->need.segment;
-	char *part = g->need.registration == FB_NCCL_NONE ? NULL : fb_segment_part(s, w->rank);
+	char *part = how == FB_NCCL_NONE ? NULL : fb_segment_part(segment, rank);
 
-	if (g->need.registration == FB_NCCL_REGISTERED)
-		return fb_nccl_error(nccl, g->comm,
-				     nccl->CommRegister(g->comm, part, s->part_bytes,
-							&g->registered), "CommRegister");
-	if (g->need.registration != FB_NCCL_NONE)
-		return fb_nccl_error(nccl, g->comm,
-				     nccl->CommWindowRegister(g->comm, part, s->part_bytes,
-							      &g->registered,
+	if (how == FB_NCCL_REGISTERED)
+		return fb_nccl_error(nccl, comm,
+				     nccl->CommRegister(comm, part, segment->part_bytes,
+							registered), "CommRegister");
+	if (how != FB_NCCL_NONE)
+		return fb_nccl_error(nccl, comm,
+				     nccl->CommWindowRegister(comm, part, segment->part_bytes,
+							      registered,
 							      FB_NCCL_WINDOW_SYMMETRIC),
 				     "CommWindowRegister");
 	return FB_OK;
+}
+
+void fb_nccl_deregister(const struct fb_nccl *nccl, fb_nccl_comm comm,
+			enum fb_nccl_registration how, void *registered)
+{
+	if (!comm || !registered)
+		return;
+	if (how == FB_NCCL_REGISTERED)
+		(void)nccl->CommDeregister(comm, registered);
+	else
+		(void)nccl->CommWindowDeregister(comm, registered);
 }
 
 /* Collective; while NCCL_ALGO and NCCL_PROTO say what is needed. */
@@ -216,7 +226,10 @@ static int make(const struct fb_nccl *nccl, const struct fb_group *w, struct fb_
 		err = fb_group_agree(w, init(nccl, w, id, g));
 	fb_nccl_dump_end();
 	fb_nccl_force_end(&saved);
-	return err ? err : fb_group_agree(w, register_part(nccl, w, g));
+	if (!err)
+		err = fb_nccl_register(nccl, g->comm, g->need.registration, g->need.segment,
+				       w->rank, &g->registered);
+	return fb_group_agree(w, err);
 }
 
 int fb_nccl_group_get(struct fb_nccl_group **list, const struct fb_nccl *nccl,
@@ -285,10 +298,7 @@ void fb_nccl_group_close(struct fb_nccl_group **list, const struct fb_nccl *nccl
 		struct fb_nccl_group *g = *list;
 
 		*list = g->next;
-		if (g->comm && g->registered && g->need.registration == FB_NCCL_REGISTERED)
-			(void)nccl->CommDeregister(g->comm, g->registered);
-		else if (g->comm && g->registered)
-			(void)nccl->CommWindowDeregister(g->comm, g->registered);
+		fb_nccl_deregister(nccl, g->comm, g->need.registration, g->registered);
 		if (g->comm)
 			(void)nccl->CommDestroy(g->comm);
 		free(g);

@@ -59,6 +59,17 @@ struct fb_nccl_config fb_nccl_config_plain(const struct fb_nccl *nccl);
 int fb_nccl_init_rank(const struct fb_nccl *nccl, fb_nccl_comm *comm, int nranks,
 		      struct fb_nccl_id id, int rank, struct fb_nccl_config *config);
 
+/*
+ * Registers the rank's whole part of the segment with the communicator; for `none` nothing. A
+ * window is made by all ranks of it together. 0 or an error (printed). *registered is for the end.
+ */
+int fb_nccl_register(const struct fb_nccl *nccl, fb_nccl_comm comm, enum fb_nccl_registration how,
+		     const struct fb_segment *segment, int rank, void **registered);
+
+/* NULLs are fine. */
+void fb_nccl_deregister(const struct fb_nccl *nccl, fb_nccl_comm comm,
+			enum fb_nccl_registration how, void *registered);
+
 /* What a case needs of its communicator; equal on all ranks but for pointers. */
 struct fb_nccl_need {
 	struct fb_nccl_choice choice;

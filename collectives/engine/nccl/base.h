@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What engines nccl and nccl-process open alike: this rank's GPU, and NCCL. */
+#ifndef FB_COLLECTIVES_ENGINE_NCCL_BASE_H
+#define FB_COLLECTIVES_ENGINE_NCCL_BASE_H
+
+#include "collectives/engine/engine.h"
+#include "common/cuda/gpu.h"
+#include "common/library/nccl/comm.h"
+
+/* An engine's structure begins with it. */
+struct fb_nccl_base {
+	struct fb_engine engine;
+	struct fb_gpu gpu;          /* if has_gpu */
+	bool has_gpu;
+	struct fb_nccl nccl;        /* if has_nccl */
+	bool has_nccl;
+	int least_major;            /* compute capability of all ranks' GPUs */
+	char why[FB_REASON_CHARS];  /* what is missing */
+	struct fb_nccl_setup setup; /* as far as NCCL has told */
+};
+
+/*
+ * Collective: an engine of so many bytes, zeroed but for its base. A GPU or NCCL that is not there
+ * is no error. 0, or an error (printed), the same on all ranks.
+ */
+int fb_nccl_base_open(struct fb_nccl_base **base, size_t bytes, const struct fb_engine_ops *ops,
+		      const struct fb_session *session, const struct fb_group *group);
+
+/* Closes what the base has, and frees the engine. */
+void fb_nccl_base_close(struct fb_nccl_base *base);
+
+#endif

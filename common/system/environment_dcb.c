@@ -4,6 +4,7 @@
 
 #include <linux/dcbnl.h>
 #include <linux/rtnetlink.h>
+#include <stdint.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -36,17 +37,16 @@ bool fb_dcb_pfc_of(const void *answer, size_t length, unsigned *priorities)
 	const size_t head = NLMSG_LENGTH(sizeof(struct dcbmsg));
 	const struct nlmsghdr *message = answer;
 	const struct rtattr *ieee, *pfc;
-	const struct ieee_pfc *value;
 
 	if (length < head || message->nlmsg_type != RTM_GETDCB || message->nlmsg_len < head ||
 	    message->nlmsg_len > length)
 		return false;
 	ieee = find((const char *)answer + head, message->nlmsg_len - head, DCB_ATTR_IEEE);
 	pfc = ieee ? find(RTA_DATA(ieee), RTA_PAYLOAD(ieee), DCB_ATTR_IEEE_PFC) : NULL;
-	if (!pfc || RTA_PAYLOAD(pfc) < sizeof(*value))
+	if (!pfc || RTA_PAYLOAD(pfc) < sizeof(struct ieee_pfc))
 		return false;
-	value = RTA_DATA(pfc);
-	*priorities = value->pfc_en;
+	/* Attributes begin at multiples of 4, and the structure holds numbers of 8 bytes. */
+	*priorities = ((const uint8_t *)RTA_DATA(pfc))[offsetof(struct ieee_pfc, pfc_en)];
 	return true;
 }
 

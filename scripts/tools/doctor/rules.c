@@ -193,7 +193,8 @@ static void judge_load(const struct fb_node_facts *facts, const struct fb_node_f
 		       struct fb_findings *findings)
 {
 	static const struct fb_check check = {
-		FB_LEVEL_DOUBT, "node is idle", "a load of a tenth of the processors, or less",
+		FB_LEVEL_DOUBT, "node is idle",
+		"one more than a tenth of the processors, or less",
 		"what else runs shares processors, memory and links: end it before measuring"};
 	const char *count = fb_node_fact(facts, fact->host, "cpu.count");
 	double processors = count ? strtod(count, NULL) : 0, load = strtod(fact->value, NULL);

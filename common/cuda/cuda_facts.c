@@ -13,7 +13,7 @@
 enum { SPEED_MBPS = 90, DEVICE_SWITCH = 2, P2P_NVLINK = 2 };
 
 /* More links than any GPU has: NVML_NVLINK_MAX_LINKS is 18, and 36 of later ones. */
-enum { LINKS = 64, GPUS = 64, ID_CHARS = 16, TEXT_CHARS = 1024, KEY_CHARS = 64, ROOM_BYTES = 256 };
+enum { LINKS = 40, GPUS = 64, ID_CHARS = 16, TEXT_CHARS = 1024, KEY_CHARS = 64, ROOM_BYTES = 256 };
 
 /* nvmlPciInfo_t */
 struct pci {
@@ -68,10 +68,12 @@ static const struct fb_library_symbol symbols[] = {
 	OPTIONAL("nvmlDeviceGetRemappedRows", remapped),
 };
 
+/* Each call of NVML may ask the driver, so what a link leads to is asked for once. */
 struct device {
 	void *handle;
 	char id[ID_CHARS];
-	unsigned links, up;
+	unsigned links, up, to_switches;
+	char peer[LINKS][ID_CHARS]; /* [up - to_switches] */
 };
 
 /* What the driver fills lies in memory of its own with room behind, as in cuda_nvml.h. */
@@ -119,6 +121,22 @@ static void find_devices(struct host *h)
 	}
 }
 
+/* A link that is up, to a switch, behind which all other GPUs are, or to one GPU. */
+static void follow(struct host *h, struct device *d, unsigned link)
+{
+	int type;
+
+	d->up++;
+	if (h->calls.link_type && !h->calls.link_type(d->handle, link, &type) &&
+	    type == DEVICE_SWITCH) {
+		d->to_switches++;
+		return;
+	}
+	memset(h->answer, 0, sizeof(*h->answer));
+	if (h->calls.link_pci && !h->calls.link_pci(d->handle, link, &h->answer->pci))
+		name(&h->answer->pci, d->peer[d->up - d->to_switches - 1]);
+}
+
 static void add_links(struct host *h, struct device *d)
 {
 	struct fb_nvml_field *field = h->nvml->answer;
@@ -129,7 +147,8 @@ static void add_links(struct host *h, struct device *d)
 		if (h->calls.link_state(d->handle, l, &up))
 			continue;
 		d->links++;
-		d->up += up ? 1 : 0;
+		if (up)
+			follow(h, d, l);
 	}
 	if (!d->links)
 		return;
@@ -144,30 +163,21 @@ static void add_links(struct host *h, struct device *d)
 	add(h, d, "nvlink_MBps", text);
 }
 
-/* Links up from one GPU to another one, or to a switch, behind which all others are. */
-static unsigned links_to(struct host *h, const struct device *d, const struct device *peer)
+/* Links up from one GPU to another one. */
+static unsigned links_to(const struct host *h, const struct device *d, const struct device *peer)
 {
-	char id[ID_CHARS];
-	unsigned count = 0, up;
-	int type, status;
+	unsigned count = d->to_switches;
+	int status;
 
-	if (!d->up || !h->nvml->p2p || !h->calls.link_type || !h->calls.link_pci ||
+	if (!d->up || !h->nvml->p2p ||
 	    h->nvml->p2p(d->handle, peer->handle, P2P_NVLINK, &status) || status)
 		return 0;
-	for (unsigned l = 0; l < LINKS; l++) {
-		if (h->calls.link_state(d->handle, l, &up) || !up)
-			continue;
-		if (!h->calls.link_type(d->handle, l, &type) && type == DEVICE_SWITCH) {
-			count++;
-		} else if (!h->calls.link_pci(d->handle, l, &h->answer->pci)) {
-			name(&h->answer->pci, id);
-			count += strcmp(id, peer->id) ? 0 : 1;
-		}
-	}
+	for (unsigned i = 0; i < d->up - d->to_switches; i++)
+		count += strcmp(d->peer[i], peer->id) ? 0 : 1;
 	return count;
 }
 
-static void add_peers(struct host *h, const struct device *d)
+static void add_peers(const struct host *h, const struct device *d)
 {
 	char text[TEXT_CHARS] = "";
 	size_t used = 0;

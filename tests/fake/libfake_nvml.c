@@ -9,6 +9,7 @@
  *	FAKE_NVML_ECC      uncorrected memory errors, and rows that wait for a reset; not set: no
  *	                   ECC
  *	FAKE_NVML_UP       links that are up of 18, to an NVSwitch; default 18
+ *	FAKE_NVML_DIRECT   so many of them lead to the other GPU, the others to an unknown one
  *	FAKE_NVML_FABRIC   state of the fabric, and the clique: "3 7"; not set: not supported
  *	FAKE_NVML_BUSY     percent of the time that GPM says SMs had work; not set: no GPM
  *
@@ -157,13 +158,15 @@ API(nvmlDeviceGetNvLinkState, void *device, unsigned link, unsigned *up)
 
 API(nvmlDeviceGetNvLinkRemoteDeviceType, void *device, unsigned link, int *type)
 {
-	*type = 2; /* a switch */
+	*type = getenv("FAKE_NVML_DIRECT") ? 0 : 2; /* a GPU; a switch */
 	return device && link < 18 ? SUCCESS : INVALID_ARGUMENT;
 }
 
 API(nvmlDeviceGetNvLinkRemotePciInfo_v2, void *device, unsigned link, nvmlPciInfo_t *pci)
 {
 	*pci = (nvmlPciInfo_t){.bus = 0xff};
+	if (link < number("FAKE_NVML_DIRECT"))
+		pci->bus = device == &by_index[1] ? 1 : 2;
 	return device && link < 18 ? SUCCESS : INVALID_ARGUMENT;
 }
 

@@ -72,6 +72,7 @@ fact nvlinks '17 of 18' FAKE_NVML_UP=17
 fact nvlink_MBps 26562
 fact nvlinks_to '0000:01:00.0 17' FAKE_NVML_UP=17
 fact nvlinks_to '' FAKE_NVML_P2P=3
+fact nvlinks_to '0000:01:00.0 4' FAKE_NVML_DIRECT=4
 fact fabric ''
 fact fabric 'in progress' FAKE_NVML_FABRIC='2 7'
 fact fabric completed FAKE_NVML_FABRIC='3 7'

@@ -55,6 +55,10 @@ if command -v gnuplot >/dev/null; then
 	expect "exit code of plot" $? 0
 	[ -s "$FB_TMP/figure.svg" ] && [ -s "$FB_TMP/figure-2.svg" ] || fail "a figure is missing"
 	holds "$FB_TMP/figure.svg" 'n1: links GPU'
+	FB_BIN=$FB_BUILD/bin scripts/plot topology "$folder" >"$FB_TMP/out" 2>&1
+	expect "exit code of plot topology" $? 0
+	[ -s "$folder/topology.svg" ] && [ -s "$folder/topology-2.svg" ] ||
+		fail "a figure is missing: $(cat "$FB_TMP/out")"
 fi
 verdict topology_matrix
 

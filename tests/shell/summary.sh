@@ -54,6 +54,12 @@ for folder in results/reference/*/; do
 		[ "$width" -le 110 ] || fail "summary $how of $folder is $width columns wide"
 	done
 done
+# A ratio to a library's time of few samples says so.
+mkdir "$FB_TMP/few"
+sed '/,mpi,/s/,ok,/,few,/' "$golden/one/all_reduce.csv" >"$FB_TMP/few/all_reduce.csv"
+"$summary" "$FB_TMP/few" >"$FB_TMP/out"
+holds "$FB_TMP/out" ' MPI:few$'
+"$summary" "$golden/one/all_reduce.csv" | grep -q 'MPI:few' && fail "MPI:few without a cause"
 verdict summary_text
 
 # Engine auto: the best of the library's ways by its time, and its time by the best own one.

@@ -112,7 +112,12 @@ static void print_cell(const struct layout *layout, const struct fb_cell *cell,
 		fprintf(report->out, " %*s", own_width(report, column),
 			fb_own_text(fb_cell_number(cell, column), us));
 	}
-	fprintf(report->out, "%s\n", layout->usual ? remark(cell) : "");
+	fputs(layout->usual ? remark(cell) : "", report->out);
+	/* A ratio is as doubtful as the library's time. */
+	if (layout->usual && isfinite(ratio.value) && *remark(library))
+		fprintf(report->out, " %s:%s", fb_section_library(layout->section),
+			remark(library) + 1);
+	fputc('\n', report->out);
 }
 
 static void print_problem(const struct layout *layout, const struct fb_cell *cell)

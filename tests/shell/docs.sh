@@ -79,6 +79,7 @@ for tool in summary plotdata report predict merge query import study compare tun
 	[ -x "$bin/$tool" ] && "$bin/$tool" --help |
 		grep -oE -- '--[a-z][a-z-]+' >>"$FB_TMP/options"
 done
+tests/netns/links --help | grep -oE -- '--[a-z][a-z-]+' >>"$FB_TMP/options"
 scripts/doctor --help | grep -oE -- '--[a-z][a-z-]+' >>"$FB_TMP/options"
 scripts/claims --help | grep -oE -- '--[a-z][a-z-]+' >>"$FB_TMP/options"
 scripts/sweep --help | grep -oE -- '--[a-z][a-z-]+' >>"$FB_TMP/options"

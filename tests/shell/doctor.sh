@@ -294,4 +294,35 @@ expect "exit code of --from" $? "$code"
 scripts/doctor --results >"$FB_TMP/out" 2>&1
 expect "exit code without a value" $? 3
 verdict doctor_here
+
+# A running process that has two libraries of that name, and a variable that was left set.
+for place in a b; do
+	mkdir "$FB_TMP/$place"
+	cp "$FB_BUILD/tests/libstale.so" "$FB_TMP/$place/libnccl.so.2"
+done
+# started VARIABLE=VALUE...: a process with them, $!, when it has loaded all.
+started() {
+	env "$@" sleep 100 &
+	while [ "$(cat "/proc/$!/comm")" != sleep ] || ! grep -q libc.so "/proc/$!/maps"; do
+		sleep 0.05
+	done
+}
+started LD_PRELOAD="$FB_TMP/a/libnccl.so.2 $FB_TMP/b/libnccl.so.2" NCCL_P2P_DISABLE=1 \
+	NCCL_NET_KEY=hidden NCCL_ALGO='"Ring,Tree"'
+scripts/doctor --process $! --all --expect-rate 400 >"$FB_TMP/out" 2>&1
+expect "exit code of --process" $? 1
+kill $!
+holds "$FB_TMP/out" '^doubt  one NCCL is loaded'
+holds "$FB_TMP/out" 'found   .*/a/libnccl.so.2 and'
+holds "$FB_TMP/out" '^bad    NCCL_P2P_DISABLE is not left on'
+holds "$FB_TMP/out" 'variable.NCCL_ALGO: "Ring,Tree"'
+grep -q hidden "$FB_TMP/out" && fail "a secret was printed"
+started LD_PRELOAD="$FB_TMP/a/libnccl.so.2"
+scripts/doctor --process $! --all >"$FB_TMP/out" 2>&1
+expect "exit code of a good process" $? 0
+kill $!
+holds "$FB_TMP/out" '^good   one NCCL is loaded'
+scripts/doctor --process 999999999 >"$FB_TMP/out" 2>&1
+expect "exit code without a process" $? 3
+verdict doctor_process
 exit "$bad"

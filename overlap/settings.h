@@ -39,6 +39,9 @@ struct fb_overlap_settings {
 	double token_budget_s;
 	/* pipeline, ddp */
 	struct fb_sizes microbatches;
+	/* pipeline */
+	struct fb_sizes tensor_ranks;
+	uint64_t placement;
 	/* hazards */
 	double delay_s;
 	uint64_t storage, input, late_ranks;

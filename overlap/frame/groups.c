@@ -155,6 +155,7 @@ struct fb_case fb_step_case(const struct fb_step_state *s, const struct fb_dag *
 {
 	const struct fb_task *t = &dag->tasks[task];
 	const struct fb_collective_info *info = fb_collective_info(t->collective);
+	const struct fb_step_groups *g;
 	struct fb_case key = *c;
 
 	key.operation = info->name;
@@ -165,6 +166,11 @@ struct fb_case fb_step_case(const struct fb_step_state *s, const struct fb_dag *
 	if (dag->lanes[t->lane].background)
 		fb_step_background_case(s, engine_of(&dag->partitions[t->partition], c->engine),
 					&key);
+	/* Groups of one node beside groups across nodes: there nothing is left for the network. */
+	g = fb_step_groups_find(s, &dag->partitions[t->partition], key.engine);
+	if (g && g->group.nnodes == 1 && s->session->world->nnodes > 1 &&
+	    !strncmp(key.transport, "shm+", 4))
+		key.transport = "shm";
 	return key;
 }
 

@@ -4,6 +4,10 @@
  * forward and back. Which pass a rank computes when is pipeline_order.c's. Here a pass becomes a
  * task, and what it hands to the next stage a broadcast in a group of two.
  *
+ * With --tensor-ranks several ranks share a stage: each computes a part of every layer, and an
+ * all_reduce over them sums up the layer's output before the next layer begins. Each of them has a
+ * neighbour in the next stage, to which it sends.
+ *
  * Forward and backward have lanes and groups of their own, for sending and for receiving: a rank
  * that waits to send an activation can still receive a gradient.
  */
@@ -15,14 +19,18 @@
 #include "overlap/schedule/pipeline_order.h"
 #include "overlap/schedule/schedule.h"
 
-enum axis { BATCHES, BACKGROUND };
+enum axis { BATCHES, TENSOR, PLACEMENT, BACKGROUND };
+enum { SUMS = 2, SHIFTS = 8 }; /* places of sums; starts of parts, so that sums differ */
 enum { PARTS = 3, CHUNKS = 2 };
-enum lane { COMPUTE, SENDS, RECEIVES = SENDS + 2 }; /* plus 0 forward, 1 backward */
+enum lane { COMPUTE, SENDS, RECEIVES = SENDS + 2, TENSOR_SUMS = RECEIVES + 2 };
+/* SENDS, RECEIVES: plus 0 forward, 1 backward */
 
 static const char *const schedules[] = {
 	[FB_PIPELINE_GPIPE] = "gpipe", [FB_PIPELINE_1F1B] = "1f1b",
 	[FB_PIPELINE_INTERLEAVED] = "interleaved", [FB_PIPELINE_ZERO_BUBBLE] = "zero_bubble",
 	[FB_PIPELINE_SCHEDULES] = NULL};
+
+static const char *const placements[] = {"inside", "across", NULL};
 
 static const struct fb_option options[] = {
 	FB_OPTION_GROUP("Pipeline"),
@@ -30,6 +38,11 @@ static const struct fb_option options[] = {
 			     "in which order a rank computes its passes"),
 	FB_OPTION_SIZES(struct fb_overlap_settings, microbatches, 0, "microbatches", "4,8",
 			"micro-batches of a step"),
+	FB_OPTION_SIZES(struct fb_overlap_settings, tensor_ranks, 0, "tensor-ranks", "1",
+			"ranks that share a stage and sum up the output of each layer"),
+	FB_OPTION_CHOICES(struct fb_overlap_settings, placement, 0, "placement", "inside",
+			  placements, "ranks that are next to each other share a stage, so that "
+			  "sums stay inside a node; or are stages, so that sums go across nodes"),
 	FB_OVERLAP_LAYERS("8", "equal layers of the model"),
 	FB_OVERLAP_HIDDEN("1024"),
 	FB_OVERLAP_COMPUTE("20ms", "0"),
@@ -45,61 +58,24 @@ struct plan {
 	const struct fb_build *b;
 	struct fb_dag *dag;
 	struct fb_pipeline order;
-	int ranks, stages, batches, places, seen;
+	int ranks, stages, batches, places, seen; /* ranks: of a pipeline */
+	int width, me, part; /* ranks of a stage; this rank's place in the pipeline, in the stage */
+	int group, parts, sums, summed, done; /* partition, buffers, data, and sums so far */
 	int partition[2][PARTS], slots[2][PARTS]; /* of forward, of backward */
 	int source[2], data[2];                   /* activations, gradients of the loss */
 	int sent[2], received[2];                 /* so far */
 };
 
-static uint64_t layers_of_all(const struct fb_nn *nn)
+static int width_of(const struct fb_build *b)
 {
-	uint64_t all = 0;
-
-	for (size_t l = 0; l < nn->nlayers; l++)
-		all += nn->layers[l].count;
-	return all;
-}
-
-/* How many layers of a kind of a model's a stage has: stages are equal numbers of layers. */
-static uint64_t layers_of(const struct fb_nn *nn, size_t kind, int stage, int stages)
-{
-	uint64_t all = layers_of_all(nn), before = 0, begin, end;
-
-	for (size_t l = 0; l < kind; l++)
-		before += nn->layers[l].count;
-	begin = all * (uint64_t)stage / (uint64_t)stages;
-	end = all * (uint64_t)(stage + 1) / (uint64_t)stages;
-	begin = begin > before ? begin : before;
-	end = end < before + nn->layers[kind].count ? end : before + nn->layers[kind].count;
-	return end > begin ? end - begin : 0;
-}
-
-/* Operations of each stage of a model; by them theory knows how long its passes take. */
-static void weigh(const struct fb_build *b, int stages, double *weight)
-{
-	const struct fb_nn *nn = b->nn;
-	double sum = 0;
-
-	for (int s = 0; s < stages; s++)
-		for (size_t l = 0; l < nn->nlayers; l++)
-			for (size_t t = 0; t < nn->layers[l].tensors; t++) {
-				const struct fb_work w =
-					fb_nn_work(nn, &nn->tensors[nn->layers[l].first + t],
-						   b->tokens, false);
-
-				weight[s] += fb_work_flop(&w) *
-					     (double)layers_of(nn, l, s, stages);
-				sum += fb_work_flop(&w) * (double)layers_of(nn, l, s, stages);
-			}
-	for (int s = 0; s < stages; s++)
-		weight[s] *= stages / sum;
+	return b->value[TENSOR] ? (int)b->value[TENSOR] : 1;
 }
 
 static struct fb_pipeline_shape shape_of(const struct fb_build *b)
 {
 	enum fb_pipeline_schedule schedule = (enum fb_pipeline_schedule)b->schedule;
 
-	return (struct fb_pipeline_shape){schedule, b->nranks, (int)b->value[BATCHES],
+	return (struct fb_pipeline_shape){schedule, b->nranks / width_of(b), (int)b->value[BATCHES],
 					  schedule == FB_PIPELINE_INTERLEAVED ? CHUNKS : 1,
 					  NULL};
 }
@@ -108,15 +84,23 @@ static bool can(const struct fb_build *b, char reason[FB_SCHEDULE_REASON])
 {
 	struct fb_pipeline_shape s = shape_of(b);
 
-	if (b->nranks < 2)
-		snprintf(reason, FB_SCHEDULE_REASON, "a pipeline needs two ranks or more");
+	if (b->value[TENSOR] > (uint64_t)b->nranks || b->nranks % width_of(b))
+		snprintf(reason, FB_SCHEDULE_REASON, "--tensor-ranks %d does not divide %d ranks",
+			 width_of(b), b->nranks);
+	else if (s.ranks < 2)
+		snprintf(reason, FB_SCHEDULE_REASON, "a pipeline needs two ranks or more for each "
+			 "of --tensor-ranks");
+	else if (width_of(b) > 1 && b->nn)
+		snprintf(reason, FB_SCHEDULE_REASON, "--tensor-ranks has equal layers, no --model");
+	else if (width_of(b) == 1 && b->value[PLACEMENT])
+		snprintf(reason, FB_SCHEDULE_REASON, "one rank has a stage: no other placement");
 	else if (b->value[BATCHES] < 1 || b->value[BATCHES] > FB_MOST_LAYERS)
 		snprintf(reason, FB_SCHEDULE_REASON, "--microbatches is from 1 to %d",
 			 FB_MOST_LAYERS);
 	else if (s.chunks > 1 && s.batches % s.ranks)
 		snprintf(reason, FB_SCHEDULE_REASON, "interleaved: %d micro-batches are not a "
 			 "multiple of %d ranks", s.batches, s.ranks);
-	else if (b->nn && layers_of_all(b->nn) < (uint64_t)(s.ranks * s.chunks))
+	else if (b->nn && fb_pipeline_layers(b->nn) < (uint64_t)(s.ranks * s.chunks))
 		snprintf(reason, FB_SCHEDULE_REASON, "the model has fewer layers than %d stages",
 			 s.ranks * s.chunks);
 	else if (b->elements < FB_WITNESS)
@@ -133,19 +117,29 @@ static int part_of(const struct plan *p, int edge)
 	return edge == p->ranks - 1 && p->ranks % 2 ? 2 : edge % 2;
 }
 
+/* The rank of a place in the pipeline and in the stage. */
+static int rank_of(const struct plan *p, int place, int part)
+{
+	return p->b->value[PLACEMENT] ? part * p->ranks + place : place * p->width + part;
+}
+
 static void make_groups(struct plan *p)
 {
 	static const char *const names[] = {"forward", "backward"};
-	int *colour = malloc((size_t)p->ranks * sizeof(*colour));
+	int *colour = malloc((size_t)p->b->nranks * sizeof(*colour));
 
 	for (int part = 0; part < PARTS && colour; part++) {
 		int edges = p->stages > p->ranks ? p->ranks : p->ranks - 1;
 
-		for (int r = 0; r < p->ranks; r++)
+		for (int r = 0; r < p->b->nranks; r++)
 			colour[r] = FB_NONE;
-		for (int e = 0; e < edges; e++)
-			if (part_of(p, e) == part)
-				colour[e] = colour[(e + 1) % p->ranks] = e;
+		for (int e = 0; e < edges * p->width; e++) {
+			int from = e / p->width, within = e % p->width;
+
+			if (part_of(p, from) == part)
+				colour[rank_of(p, from, within)] = colour[rank_of(
+					p, (from + 1) % p->ranks, within)] = e;
+		}
 		for (int way = 0; way < 2; way++) {
 			p->partition[way][part] = fb_dag_partition(p->dag, names[way], colour);
 			p->slots[way][part] = fb_dag_buffer(p->dag, names[way],
@@ -182,11 +176,12 @@ static struct fb_span next_slot(const struct plan *p, int way, int edge)
 static struct fb_work work_of(const struct plan *p, enum fb_pass pass)
 {
 	uint64_t hidden = p->b->own->hidden, tokens = p->b->tokens / (uint64_t)p->batches;
-	uint64_t layers = p->b->own->layers / (uint64_t)p->stages;
+	uint64_t layers = p->width > 1 ? 1 : p->b->own->layers / (uint64_t)p->stages;
 	bool both = pass == FB_BACKWARD &&
 		    p->order.shape.schedule != FB_PIPELINE_ZERO_BUBBLE;
 	struct fb_work w = fb_work_product(both ? FB_WORK_BACKWARD : FB_WORK_GEMM,
-					   tokens ? tokens : 1, hidden, hidden);
+					   tokens ? tokens : 1,
+					   fb_ceil_div(hidden, (uint64_t)p->width), hidden);
 
 	w.times = layers ? (uint32_t)layers : 1;
 	return w;
@@ -209,8 +204,8 @@ static int add_work(struct plan *p, struct fb_pass_of pass, const struct fb_span
 
 	for (size_t k = 0; nn && k < nn->nlayers; k++) {
 		const struct fb_nn_layer *l = &nn->layers[backward ? nn->nlayers - 1 - k : k];
-		uint64_t times = layers_of(nn, (size_t)(l - nn->layers),
-					   pass.chunk * p->ranks + p->b->rank, p->stages);
+		uint64_t times = fb_pipeline_layers_of(nn, (size_t)(l - nn->layers),
+					   pass.chunk * p->ranks + p->me, p->stages);
 
 		for (size_t t = 0; t < l->tensors && times; t++) {
 			size_t at = l->first + (backward ? l->tensors - 1 - t : t);
@@ -228,10 +223,56 @@ static int add_work(struct plan *p, struct fb_pass_of pass, const struct fb_span
 					  work_of(p, pass.pass));
 }
 
+/* Of the newest sum of layers' parts. */
+static struct fb_content sum_of(const struct plan *p)
+{
+	return (struct fb_content){p->summed, FB_ALL_MEMBERS,
+				   (uint64_t)(p->done % SHIFTS) * FB_WITNESS};
+}
+
+static struct fb_span place_of(const struct plan *p)
+{
+	return (struct fb_span){p->sums, (uint64_t)(p->done % SUMS) * p->b->elements,
+				p->b->elements};
+}
+
+/*
+ * The same of a stage that several ranks share: a layer after the other, each with the sum over
+ * them. Returns a task that has all sums.
+ */
+static int add_shared(struct plan *p, struct fb_pass_of pass, const struct fb_span *from)
+{
+	uint64_t layers = p->b->own->layers / (uint64_t)p->stages;
+	struct fb_span sum;
+	int task = FB_NONE;
+
+	for (uint64_t l = 0; l < (layers ? layers : 1); l++) {
+		struct fb_content before = sum_of(p);
+
+		task = add_work(p, pass, NULL);
+		if (l)
+			fb_dag_read(p->dag, task, place_of(p), &before);
+		else if (from)
+			fb_dag_read(p->dag, task, *from, NULL);
+		p->done++;
+		sum = place_of(p);
+		fb_dag_copy(p->dag, task, (struct fb_span){p->parts, sum_of(p).first, sum.count},
+			    sum);
+		fb_dag_collective(p->dag, TENSOR_SUMS, "sum", pass.batch, FB_ALL_REDUCE, p->group,
+				  0, sum, sum);
+	}
+	task = fb_dag_compute(p->dag, COMPUTE, "summed", pass.batch,
+			      (struct fb_work){.kind = FB_WORK_NONE});
+	fb_dag_witness(p->dag, task, p->seen, ((pass.pass == FB_BACKWARD) * CHUNKS + pass.chunk +
+					       2 * CHUNKS) * p->batches + pass.batch, place_of(p),
+		       sum_of(p));
+	return task;
+}
+
 /* Forward or backward of a micro-batch through a virtual stage: receive, compute, send. */
 static void add_pass(struct plan *p, struct fb_pass_of pass)
 {
-	int rank = p->b->rank, way = pass.pass == FB_BACKWARD;
+	int rank = p->me, way = pass.pass == FB_BACKWARD;
 	int stage = pass.chunk * p->ranks + rank, last = p->stages - 1;
 	int before = (rank + p->ranks - 1) % p->ranks, number = pass.batch, task;
 	int in = way ? rank : before, out = way ? before : rank;
@@ -241,7 +282,8 @@ static void add_pass(struct plan *p, struct fb_pass_of pass)
 
 	if (receives)
 		from = hand_over(p, way, in, false, number);
-	task = add_work(p, pass, receives ? &from : NULL);
+	task = p->width > 1 ? add_shared(p, pass, receives ? &from : NULL)
+			    : add_work(p, pass, receives ? &from : NULL);
 	if (receives)
 		fb_dag_witness(p->dag, task, p->seen,
 			       (way * CHUNKS + pass.chunk) * p->batches + pass.batch, from,
@@ -252,18 +294,33 @@ static void add_pass(struct plan *p, struct fb_pass_of pass)
 	hand_over(p, way, out, true, number);
 }
 
+/* The lane, the group and the buffers of ranks that share a stage. */
+static void share_stages(struct plan *p)
+{
+	bool across = p->b->value[PLACEMENT];
+	uint64_t n = p->b->elements;
+
+	fb_dag_lane(p->dag, "sum", true);
+	p->group = fb_dag_axis(p->dag, "tensor", across ? p->ranks : 1, p->width);
+	p->summed = fb_dag_data(p->dag, p->width);
+	p->parts = fb_dag_buffer(p->dag, "parts", n + SHIFTS * FB_WITNESS);
+	p->sums = fb_dag_buffer(p->dag, "sums", SUMS * n);
+	fb_dag_input(p->dag, fb_dag_whole(p->dag, p->parts),
+		     (struct fb_content){p->summed, p->part, 0});
+}
+
 static void build(struct fb_dag *dag, const struct fb_build *b)
 {
 	static const char *const lanes[] = {"send activations", "send gradients",
 					    "receive activations", "receive gradients"};
 	static const char *const sources[] = {"inputs", "loss"};
-	struct plan p = {.b = b, .dag = dag, .ranks = b->nranks};
 	struct fb_pipeline_shape shape = shape_of(b);
+	struct plan p = {.b = b, .dag = dag, .ranks = shape.ranks, .width = width_of(b)};
 	double *weight = calloc((size_t)(shape.ranks * shape.chunks), sizeof(*weight));
 	uint64_t length = b->elements + (uint64_t)shape.batches * FB_WITNESS;
 
 	if (b->nn && weight) {
-		weigh(b, shape.ranks * shape.chunks, weight);
+		fb_pipeline_weigh(b, shape.ranks * shape.chunks, weight);
 		shape.weight = weight;
 	}
 	dag->err = weight ? fb_pipeline_open(&p.order, &shape) : FB_ENOMEM;
@@ -277,8 +334,12 @@ static void build(struct fb_dag *dag, const struct fb_build *b)
 	fb_dag_lane(dag, "compute", false);
 	for (int i = 0; i < 4; i++)
 		fb_dag_lane(dag, lanes[i], true);
+	p.me = b->value[PLACEMENT] ? b->rank % p.ranks : b->rank / p.width;
+	p.part = b->value[PLACEMENT] ? b->rank / p.ranks : b->rank % p.width;
 	make_groups(&p);
-	p.seen = fb_dag_buffer(dag, "seen", (uint64_t)(2 * CHUNKS * p.batches) * FB_WITNESS);
+	if (p.width > 1)
+		share_stages(&p);
+	p.seen = fb_dag_buffer(dag, "seen", (uint64_t)(4 * CHUNKS * p.batches) * FB_WITNESS);
 	for (int way = 0; way < 2; way++) {
 		p.source[way] = fb_dag_buffer(dag, sources[way], length);
 		p.data[way] = fb_dag_data(dag, 1);
@@ -287,7 +348,7 @@ static void build(struct fb_dag *dag, const struct fb_build *b)
 	}
 	fb_dag_background(dag, b, b->value[BACKGROUND]);
 	for (int i = 0; i < p.order.per_rank; i++) {
-		struct fb_pass_of pass = p.order.passes[b->rank * p.order.per_rank + i];
+		struct fb_pass_of pass = p.order.passes[p.me * p.order.per_rank + i];
 
 		if (pass.pass == FB_WEIGHTS)
 			add_work(&p, pass, NULL);
@@ -313,6 +374,12 @@ const struct fb_schedule_program fb_schedule_pipeline = {
 	.axes = {{"microbatches", FB_AXIS_NUMBERS,
 		  offsetof(struct fb_overlap_settings, microbatches), NULL,
 		  (1 << FB_PIPELINE_SCHEDULES) - 1},
+		 [TENSOR] = {.key = "tensor_ranks", .kind = FB_AXIS_NUMBERS,
+			     .offset = offsetof(struct fb_overlap_settings, tensor_ranks),
+			     .schedules = (1 << FB_PIPELINE_SCHEDULES) - 1, .silent = 2},
+		 [PLACEMENT] = {"placement", FB_AXIS_CHOICES,
+				offsetof(struct fb_overlap_settings, placement), placements,
+				(1 << FB_PIPELINE_SCHEDULES) - 1, 1},
 		 [BACKGROUND] = FB_BACKGROUND_AXIS((1 << FB_PIPELINE_SCHEDULES) - 1)},
 	.can = can, .build = build,
 };

@@ -6,6 +6,9 @@
 #ifndef FB_OVERLAP_SCHEDULE_PIPELINE_ORDER_H
 #define FB_OVERLAP_SCHEDULE_PIPELINE_ORDER_H
 
+#include <stddef.h>
+#include <stdint.h>
+
 enum fb_pipeline_schedule {
 	FB_PIPELINE_GPIPE,       /* Huang et al., 2019: all forward, then all backward */
 	FB_PIPELINE_1F1B,        /* Narayanan et al., 2019 (PipeDream) */
@@ -38,5 +41,18 @@ struct fb_pipeline {
 /* 0, FB_ENOMEM, or FB_EPLAN where passes wait for each other (a mistake here). Prints nothing. */
 int fb_pipeline_open(struct fb_pipeline *pipeline, const struct fb_pipeline_shape *shape);
 void fb_pipeline_close(struct fb_pipeline *pipeline);
+
+struct fb_build;
+struct fb_nn;
+
+/*
+ * --- pipeline_model.c: stages of a model are equal numbers of layers --------------------------
+ *
+ * All layers; how many of a kind a stage has; and the operations of each stage, over their mean:
+ * by them theory knows how long its passes take. weight: [stages], zero before.
+ */
+uint64_t fb_pipeline_layers(const struct fb_nn *nn);
+uint64_t fb_pipeline_layers_of(const struct fb_nn *nn, size_t kind, int stage, int stages);
+void fb_pipeline_weigh(const struct fb_build *build, int stages, double *weight);
 
 #endif

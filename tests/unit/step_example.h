@@ -63,6 +63,8 @@ static inline struct fb_build step_build(const struct fb_schedule_program *progr
 			if (!strcmp(program->axes[a].key, "degree") ||
 			    !strcmp(program->axes[a].key, "shard"))
 				b.value[a] = nranks % 2 == 0 && i % 2 ? 2 : 0;
+			if (!strcmp(program->axes[a].key, "tensor_ranks"))
+				b.value[a] = nranks % 2 == 0 && nranks > 2 && i % 2 ? 2 : 1;
 			break;
 		case FB_AXIS_CHOICES:
 			/* Of later shapes other combinations, for each axis other ones. */
@@ -70,6 +72,9 @@ static inline struct fb_build step_build(const struct fb_schedule_program *progr
 				n++;
 			b.value[a] = i < 3 ? 0 : (uint64_t)(i + a) % n;
 			if (!(program->axes[a].schedules >> schedule & 1))
+				b.value[a] = 0;
+			/* Of a stage that one rank has there is one placement. */
+			if (!strcmp(program->axes[a].key, "placement") && b.value[a - 1] == 1)
 				b.value[a] = 0;
 			own->prefetch.value[0] = b.value[0];
 			break;

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Builds everything out of tree: build/<mpi>/ holds objects, build/<mpi>/bin the programs and
-# build/<mpi>/tests the test programs. The two MPI families have different ABIs, hence one folder
-# for each. `make help` lists what can be asked for; docs/build.md explains it.
+# Builds out of tree: build/<mpi>/ holds objects, bin/ there the programs, tests/ the tests. The two
+# MPIs have different ABIs, hence a folder for each. `make help` lists targets; see docs/build.md.
 
 MAKEFLAGS += --no-builtin-rules --no-print-directory
 .SUFFIXES:
@@ -40,6 +39,7 @@ PROGRAMS := \
 	overlap/hazards \
 	overlap/moe \
 	overlap/pipeline \
+	overlap/staging \
 	overlap/tensor_parallel \
 	p2p/all_pairs \
 	p2p/bandwidth \

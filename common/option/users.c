@@ -45,6 +45,7 @@ static const struct {
 	{"context_parallel", STEP},   {"communicator", LIFE},
 	{"hazards", STEP | SIZED},  {"graph", STEP | SIZED},
 	{"contention", STEP | SIZED},  {"dataparallel", STEP | SIZED},
+	{"staging", STEP | SIZED},
 };
 
 /*

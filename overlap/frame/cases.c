@@ -98,7 +98,8 @@ static void put_shared(const struct fb_step_state *s, const struct fb_step_pass 
 
 	if (own->model)
 		put(v, "model", s->model.name);
-	if (!own->model || s->program->attends || s->program->has_experts)
+	if (has_option(s->program, "layers") &&
+	    (!own->model || s->program->attends || s->program->has_experts))
 		put_number(v, "layers", own->layers);
 	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
 		if (has_option(s->program, numbers[i].option) &&

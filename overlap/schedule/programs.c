@@ -18,5 +18,6 @@ const struct fb_schedule_program *const fb_schedule_programs[] = {
 	&fb_schedule_graph,
 	&fb_schedule_contention,
 	&fb_schedule_dataparallel,
+	&fb_schedule_staging,
 	NULL,
 };

@@ -81,7 +81,7 @@ struct fb_schedule_program {
 extern const struct fb_schedule_program fb_schedule_ddp, fb_schedule_fsdp,
 	fb_schedule_tensor_parallel, fb_schedule_pipeline, fb_schedule_moe,
 	fb_schedule_context_parallel, fb_schedule_hazards, fb_schedule_graph,
-	fb_schedule_contention, fb_schedule_dataparallel;
+	fb_schedule_contention, fb_schedule_dataparallel, fb_schedule_staging;
 
 /* All of them, ending in NULL. */
 extern const struct fb_schedule_program *const fb_schedule_programs[];

@@ -66,6 +66,13 @@ for family in $FB_MPIS; do
 		"$(rows ',skipped,engines (host|mpi) and nccl have no common memory')" 2
 	go "$family" 4 pipeline --hidden 64 --tokens 16 --bytes 4K
 	expect "rows of pipeline" "$(rows ',(ok|few),')" 16
+	# Two ranks share each of two stages: neighbours, or every other one.
+	go "$family" 4 pipeline --hidden 64 --tokens 16 --bytes 4K --tensor-ranks 1,2,3 \
+		--placement inside,across --microbatches 4 --nodes-as 2
+	expect "rows of shared stages" "$(rows 'tensor_ranks=2.*,(ok|few),')" 16
+	expect "rows of stages of one rank" "$(rows ',(ok|few),')" 24
+	expect "stages that do not divide" "$(rows ',skipped,--tensor-ranks 3 does not divi')" 16
+	expect "placements of one" "$(rows ',skipped,one rank has a stage')" 8
 	go "$family" 2 pipeline --hidden 64 --tokens 16 --bytes 4K --compute-sms 8 --schedule gpipe
 	expect "multiprocessors of processors" "$(rows ',skipped,processors have no multi')" 4
 	go "$family" 1 pipeline --hidden 64 --tokens 16 --bytes 4K
@@ -138,6 +145,11 @@ for family in $FB_MPIS; do
 		--schedule spin --collective all
 	expect "collectives beside spin" "$(rows ',(ok|few),')" 11
 	expect "broadcasts of the library" "$(rows ',skipped,MPI_Bcast works in place')" 1
+	# Five chunks in turn on streams, of which each has its cost against all on one.
+	go "$family" 2 staging --bytes 60000 --hidden 64 --tokens 10 --chunks 5 --streams 1,2,3,9
+	expect "rows of staging" "$(rows ',(ok|few),')" 8
+	expect "costs of streams" "$(cost | awk '$1 == "streams" && $3 != ""' | wc -l)" 6
+	expect "too many streams" "$(rows ',skipped,--streams is from 1 to 8')" 2
 	# One process drives all: its step is as right as a process for each, and costs something.
 	go "$family" 3 dataparallel --bytes 60000 --layers 3 --hidden 64 --tokens 4 \
 		--input-bytes 1001

@@ -207,11 +207,14 @@ runs 2 fsdp --engine cuda,copy --bytes 100K --prefetch 0,2 --reshard yes,no "${s
 runs 4 fsdp --engine cuda --bytes 100K --prefetch 1 --shard 2 "${shape[@]}"
 runs 2 tensor_parallel --engine cuda,copy --ffn 200 --chunks 0,2 --schedule all "${shape[@]}"
 runs 3 pipeline --engine cuda --bytes 4K --microbatches 3 "${shape[@]}"
+runs 4 pipeline --engine cuda,copy --bytes 4K --microbatches 4 --tensor-ranks 2 \
+	--placement inside,across "${shape[@]}"
 runs 2 moe --engine cuda --ffn 200 --dispatch same,fp8 "${shape[@]}"
 runs 2 hazards --engine cuda --bytes 100K --layers 2 --hidden 100 --tokens 16 --datatype bf16 \
 	--delay 10us --input-bytes 4K --storage-bytes 4K
 runs 2 graph --engine cuda,copy --bytes 100K --layers 2 --hidden 100 --tokens 16 --bucket 1K
 runs 2 contention --engine cuda,copy --bytes 10K --layers 2 --hidden 100 --tokens 4 --streams 0,2
+runs 2 staging --engine cuda --bytes 10K --chunks 3 --hidden 100 --tokens 4 --launch stream,graph
 runs 2 dataparallel --engine cuda,copy --bytes 10K --layers 2 --hidden 100 --tokens 4
 runs 2 ddp --engine cuda --bytes 60000 --bucket 20000 --schedule overlap,zero2 --tokens 8 \
 	--hidden 100 --compress all --optimizer all --microbatches 2 --datatype bf16

@@ -147,15 +147,15 @@ static int nvshmem_add(struct fb_mover *mover, const struct fb_segment *segment,
 }
 
 /* What is between this rank's GPU and the peer's; `text` is room for it. */
-static const char *link_to(const struct fb_gpu_mover *m, const struct fb_transfer *t, char *text,
-			   size_t n)
+static const char *link_to(const struct fb_gpu_mover *m, const struct fb_transfer *t,
+			   char text[96])
 {
-	const struct fb_nvshmem *nvshmem = m->nvshmem;
+	const char *remote = m->nvshmem->remote;
 
-	if (nvshmem->ptr(fb_transfer_local(t, m->mover.group->rank), t->peer))
+	if (m->nvshmem->ptr(fb_transfer_local(t, m->mover.group->rank), t->peer))
 		return fb_gpu_link_to(&m->gpu, t->peer);
-	snprintf(text, n, "remote transport %s%s", *nvshmem->remote ? nvshmem->remote : "unknown",
-		 !strstr(nvshmem->remote, "ibgda") ? "" : ", posted by the GPU");
+	snprintf(text, 96, "remote transport %s%s", *remote ? remote : "unknown",
+		 strstr(remote, "ibgda") ? ", posted by the GPU" : "");
 	return text;
 }
 
@@ -168,7 +168,7 @@ static void nvshmem_describe(struct fb_move *move, struct fb_traits *traits)
 	for (uint32_t i = 0; i < move->transfers; i++) {
 		how = move->transfer[i].verb == FB_MOVE_GET ? "get" : how;
 		if (move->transfer[i].peer != move->mover->group->rank)
-			link = link_to(m, &move->transfer[i], remote, sizeof(remote));
+			link = link_to(m, &move->transfer[i], remote);
 	}
 	fb_nvshmem_form(move, by, sizeof(by));
 	snprintf(traits->path, sizeof(traits->path), "NVSHMEM %s %s %s, %s",

@@ -19,32 +19,17 @@
 
 enum { TRIES = 5, MOST_CALLS = 1 << 16 };
 
-struct stream {
-	struct fb_handoff_instance *base;
-	struct fb_kv_compute *compute;
-	const struct fb_kv_model *model;
-	uint32_t tokens, others; /* others: requests that rank 1 serves meanwhile */
-	bool layerwise, early;	 /* early: rank 1 begins with the first layer */
-	double *layer_s;	 /* [layers]: transfer of each alone, at rank 1 */
-	double compute_s, after_s, step_s; /* alone; step_s: of the other requests */
-	struct fb_kv_cost peak[2];	   /* ranks 0 and 1, a second */
-	double (*call)[3]; /* [calls]: computing's end, all there (in s), longest computing */
-	size_t calls;
-	double steps_s; /* of the others while a cache came */
-	uint64_t steps;
-};
-
-static double now(const struct stream *s)
+static double now(const struct fb_stream *s)
 {
 	return fb_handoff_now(s->base);
 }
 
-static struct fb_mover *mover_of(const struct stream *s)
+struct fb_mover *fb_stream_mover(const struct fb_stream *s)
 {
 	return s->base->engine->mover;
 }
 
-static struct fb_kv_batch chunk_of(const struct stream *s, uint32_t done)
+struct fb_kv_batch fb_stream_chunk(const struct fb_stream *s, uint32_t done)
 {
 	uint32_t left = s->tokens - done;
 
@@ -52,20 +37,19 @@ static struct fb_kv_batch chunk_of(const struct stream *s, uint32_t done)
 }
 
 /* A layer of the prompt, by chunks. */
-static int compute_layer(const struct stream *s)
+static int compute_layer(const struct fb_stream *s)
 {
 	int err = FB_OK;
 
 	for (uint32_t done = 0; done < s->tokens && !err; done += FB_KV_CHUNK) {
-		const struct fb_kv_batch batch = chunk_of(s, done);
+		const struct fb_kv_batch batch = fb_stream_chunk(s, done);
 
 		err = fb_kv_layer(s->compute, &batch);
 	}
 	return err;
 }
 
-/* A token of each other request, each with as long a cache. */
-static struct fb_kv_batch others_of(const struct stream *s)
+struct fb_kv_batch fb_stream_others(const struct fb_stream *s)
 {
 	return (struct fb_kv_batch){0, 0, s->others, (uint64_t)s->others * s->tokens};
 }
@@ -73,19 +57,19 @@ static struct fb_kv_batch others_of(const struct stream *s)
 /* --- a request -------------------------------------------------------------------------------- */
 
 /* Rank 0: a layer's pages, or the message made of them. */
-static int post_layer(const struct stream *s, uint32_t l)
+static int post_layer(const struct fb_stream *s, uint32_t l)
 {
 	const struct fb_handoff_link *link = &s->base->link[0];
 	int err = fb_handoff_repack(s->base, link, l);
 
-	return err ? err : mover_of(s)->ops->post(link->move[l]);
+	return err ? err : fb_stream_mover(s)->ops->post(link->move[l]);
 }
 
 /* Rank 0: computes and posts. */
-static int send_layers(struct stream *s, bool layerwise, double *computed, double *compute_s)
+static int send_layers(struct fb_stream *s, bool layerwise, double *computed, double *compute_s)
 {
 	struct fb_handoff_link *link = &s->base->link[0];
-	const struct fb_mover_ops *ops = mover_of(s)->ops;
+	const struct fb_mover_ops *ops = fb_stream_mover(s)->ops;
 	double began = now(s);
 	bool ignored;
 	int err = FB_OK;
@@ -106,9 +90,9 @@ static int send_layers(struct stream *s, bool layerwise, double *computed, doubl
 }
 
 /* A step of other requests. */
-static int serve_others(struct stream *s)
+static int serve_others(struct fb_stream *s)
 {
-	const struct fb_kv_batch batch = others_of(s);
+	const struct fb_kv_batch batch = fb_stream_others(s);
 	double began = now(s);
 	int err = fb_kv_step(s->compute, &batch);
 
@@ -118,17 +102,18 @@ static int serve_others(struct stream *s)
 }
 
 /* Rank 1: until all layers are there; decodes a layer of the first token as soon as it may. */
-static int receive_layers(struct stream *s, uint64_t call, double *there)
+static int receive_layers(struct fb_stream *s, uint64_t call, double *there)
 {
 	struct fb_handoff_link *link = &s->base->link[0];
 	const struct fb_kv_batch token = {0, 0, 1, s->tokens};
-	struct fb_spin spin = {.yields = mover_of(s)->group->oversubscribed};
+	struct fb_spin spin = {.yields = fb_stream_mover(s)->group->oversubscribed};
 	uint64_t base = link->count_base + (call - 1) * link->moves, count = 0;
 	uint32_t decoded = 0, unpacked = 0;
 	int err = FB_OK;
 
 	while (!err && count < base + link->moves) {
-		err = mover_of(s)->ops->arrived(mover_of(s), link->from, FB_NOTE_PUT, &count);
+		err = fb_stream_mover(s)->ops->arrived(fb_stream_mover(s), link->from, FB_NOTE_PUT,
+						       &count);
 		while (!err && count > base + unpacked)
 			err = fb_handoff_repack(s->base, link, unpacked++);
 		if (!err && s->others && count < base + link->moves)
@@ -136,20 +121,20 @@ static int receive_layers(struct stream *s, uint64_t call, double *there)
 		else if (!err && s->early && count > base + decoded && ++decoded)
 			err = fb_kv_layer(s->compute, &token);
 		else if (!err && fb_spin_again(&spin))
-			err = fb_alive(mover_of(s)->session, "waiting for layers");
+			err = fb_alive(fb_stream_mover(s)->session, "waiting for layers");
 	}
 	*there = now(s);
 	for (; decoded < link->moves && !s->others && !err; decoded++)
 		err = fb_kv_layer(s->compute, &token);
 	if (!err)
-		err = mover_of(s)->ops->post(link->note);
+		err = fb_stream_mover(s)->ops->post(link->note);
 	return err ? err : fb_move_wait(link->note);
 }
 
-static int request(struct stream *s, bool layerwise, double moments[3])
+static int request(struct fb_stream *s, bool layerwise, double moments[3])
 {
 	uint64_t call = ++s->base->handed;
-	int rank = mover_of(s)->group->rank, err;
+	int rank = fb_stream_mover(s)->group->rank, err;
 
 	moments[0] = moments[1] = moments[2] = -HUGE_VAL;
 	if (rank > 1)
@@ -162,7 +147,7 @@ static int request(struct stream *s, bool layerwise, double moments[3])
 
 int fb_stream_run(void *instance, int calls)
 {
-	struct stream *s = instance;
+	struct fb_stream *s = instance;
 	int err = FB_OK;
 
 	for (int k = 0; k < calls && !err; k++) {
@@ -175,9 +160,9 @@ int fb_stream_run(void *instance, int calls)
 /* --- what is measured in setup ---------------------------------------------------------------- */
 
 /* Computing of the prompt, and steps of the others, each with nothing beside it. */
-static int time_compute(struct stream *s)
+static int time_compute(struct fb_stream *s)
 {
-	int rank = mover_of(s)->group->rank, err = FB_OK;
+	int rank = fb_stream_mover(s)->group->rank, err = FB_OK;
 	double spent[TRIES], scratch[2 * TRIES];
 
 	for (int k = 0; k < TRIES && !err; k++) {
@@ -192,16 +177,16 @@ static int time_compute(struct stream *s)
 	if (!err)
 		s->compute_s = fb_median(spent, TRIES, scratch);
 	s->step_s = s->steps_s / TRIES;
-	MPI_Bcast(&s->compute_s, 1, MPI_DOUBLE, 0, mover_of(s)->group->comm);
-	MPI_Bcast(&s->step_s, 1, MPI_DOUBLE, 1, mover_of(s)->group->comm);
-	return fb_group_agree(mover_of(s)->group, err);
+	MPI_Bcast(&s->compute_s, 1, MPI_DOUBLE, 0, fb_stream_mover(s)->group->comm);
+	MPI_Bcast(&s->step_s, 1, MPI_DOUBLE, 1, fb_stream_mover(s)->group->comm);
+	return fb_group_agree(fb_stream_mover(s)->group, err);
 }
 
 /* What both ranks can compute at most, once for all cases on processors and on GPUs. Collective. */
-static int time_peak(struct stream *s)
+static int time_peak(struct fb_stream *s)
 {
 	static struct fb_kv_cost known[2];
-	const struct fb_group *w = mover_of(s)->group;
+	const struct fb_group *w = fb_stream_mover(s)->group;
 	struct fb_kv_cost *own = &known[s->base->engine->device];
 	int err = FB_OK;
 
@@ -215,10 +200,10 @@ static int time_peak(struct stream *s)
 }
 
 /* Each layer's transfer alone, from its post to its notice: the fastest of some. */
-static int time_layers(struct stream *s)
+static int time_layers(struct fb_stream *s)
 {
 	struct fb_handoff_link *link = &s->base->link[0];
-	const struct fb_group *w = mover_of(s)->group;
+	const struct fb_group *w = fb_stream_mover(s)->group;
 	int err = FB_OK;
 
 	for (int k = 0; k < TRIES && !err; k++) {
@@ -234,8 +219,9 @@ static int time_layers(struct stream *s)
 			if (w->rank == 0 && !(err = post_layer(s, l)))
 				err = fb_move_wait(link->move[l]);
 			if (w->rank == 1) {
-				err = fb_mover_await(mover_of(s), 0, FB_NOTE_PUT, link->count_base +
-						     (call - 1) * link->moves + l + 1);
+				err = fb_mover_await(fb_stream_mover(s), 0, FB_NOTE_PUT,
+						     link->count_base +
+							     (call - 1) * link->moves + l + 1);
 				err = err ? err : fb_handoff_repack(s->base, link, l);
 				ended = now(s);
 			}
@@ -244,14 +230,14 @@ static int time_layers(struct stream *s)
 			if (!k || ended - began < s->layer_s[l])
 				s->layer_s[l] = ended - began;
 		}
-		if (w->rank == 1 && !err && !(err = mover_of(s)->ops->post(link->note)))
+		if (w->rank == 1 && !err && !(err = fb_stream_mover(s)->ops->post(link->note)))
 			err = fb_move_wait(link->note);
 	}
 	return fb_group_agree(w, err);
 }
 
 /* A whole request whose layers follow the last one's computing: the median, slowest rank. */
-static int time_after(struct stream *s)
+static int time_after(struct fb_stream *s)
 {
 	double moments[3], spent[TRIES], scratch[2 * TRIES];
 	int err = FB_OK;
@@ -259,12 +245,12 @@ static int time_after(struct stream *s)
 	for (int k = 0; k < TRIES && !err; k++) {
 		double began;
 
-		MPI_Barrier(mover_of(s)->group->comm);
+		MPI_Barrier(fb_stream_mover(s)->group->comm);
 		began = now(s);
 		err = request(s, false, moments);
 		spent[k] = now(s) - began;
 		MPI_Allreduce(MPI_IN_PLACE, &spent[k], 1, MPI_DOUBLE, MPI_MAX,
-			      mover_of(s)->group->comm);
+			      fb_stream_mover(s)->group->comm);
 	}
 	if (!err)
 		s->after_s = fb_median(spent, TRIES, scratch);
@@ -273,7 +259,7 @@ static int time_after(struct stream *s)
 	return err;
 }
 
-static void close_stream(struct stream *s)
+static void close_stream(struct fb_stream *s)
 {
 	fb_kv_compute_close(s->compute);
 	free(s->layer_s);
@@ -281,7 +267,7 @@ static void close_stream(struct stream *s)
 	free(s);
 }
 
-static int open_stream(struct stream *s)
+static int open_stream(struct fb_stream *s)
 {
 	const struct fb_gpu *gpu =
 		s->base->engine->device ? &s->base->state->machine.gpu : NULL;
@@ -291,9 +277,9 @@ static int open_stream(struct stream *s)
 	s->call = calloc(MOST_CALLS, sizeof(*s->call));
 	if (!s->layer_s || !s->call)
 		err = fb_error(FB_ENOMEM, "out of memory for times");
-	if (!err && mover_of(s)->group->rank < 2)
+	if (!err && fb_stream_mover(s)->group->rank < 2)
 		err = fb_kv_compute_open(&s->compute, s->model, gpu, s->tokens + 1);
-	err = fb_group_agree(mover_of(s)->group, err);
+	err = fb_group_agree(fb_stream_mover(s)->group, err);
 	if (!err)
 		err = time_peak(s);
 	if (!err)
@@ -305,7 +291,7 @@ static int open_stream(struct stream *s)
 
 int fb_stream_set_up(void *state, const struct fb_case *c, void **result)
 {
-	struct stream *s = calloc(1, sizeof(*s));
+	struct fb_stream *s = calloc(1, sizeof(*s));
 	void *base = NULL;
 	const struct fb_handoff_keys *keys = FB_OWN_CONST(struct fb_handoff_keys, c);
 	int err = fb_handoff_set_up(state, c, &base);
@@ -332,7 +318,7 @@ int fb_stream_set_up(void *state, const struct fb_case *c, void **result)
 
 void fb_stream_tear_down(void *instance)
 {
-	struct stream *s = instance;
+	struct fb_stream *s = instance;
 	struct fb_handoff_instance *base = s->base;
 
 	close_stream(s);
@@ -341,122 +327,15 @@ void fb_stream_tear_down(void *instance)
 
 int fb_stream_prime(void *instance)
 {
-	return fb_handoff_prime(((struct stream *)instance)->base);
+	return fb_handoff_prime(((struct fb_stream *)instance)->base);
 }
 
 int fb_stream_check(void *instance, int calls, struct fb_mismatch *bad)
 {
-	return fb_handoff_check(((struct stream *)instance)->base, calls, bad);
+	return fb_handoff_check(((struct fb_stream *)instance)->base, calls, bad);
 }
 
 bool fb_stream_counts(void *instance)
 {
-	return fb_handoff_counts(((struct stream *)instance)->base);
-}
-
-/* --- columns ---------------------------------------------------------------------------------- */
-
-/* What the recursion exposes, in s. */
-static double model(const struct stream *s)
-{
-	double done = 0, layer = s->compute_s / s->model->layers;
-
-	for (uint32_t l = 0; l < s->model->layers; l++)
-		done = fmax(done, s->layerwise ? layer * (l + 1) : s->compute_s) + s->layer_s[l];
-	return done - s->compute_s;
-}
-
-/* Exposed times of all calls, and the longest computing, over ranks. Collective. */
-static void put_exposed(struct stream *s, double *value)
-{
-	int n = (int)s->calls;
-	double *exposed = calloc(s->calls + 1, sizeof(*exposed)), compute = 0;
-	double interval[3] = {NAN, NAN, NAN};
-
-	MPI_Allreduce(MPI_IN_PLACE, s->call, 3 * n, MPI_DOUBLE, MPI_MAX, mover_of(s)->group->comm);
-	for (int k = 0; k < n && exposed; k++) {
-		exposed[k] = (s->call[k][1] - s->call[k][0]) * 1e6;
-		compute += s->call[k][2] / n;
-	}
-	if (exposed && mover_of(s)->group->nnodes == 1)
-		fb_handoff_interval(exposed, s->calls, interval);
-	memcpy(&value[FB_STREAM_EXPOSED_US], interval, sizeof(interval));
-	value[FB_STREAM_SLOWDOWN] = compute / s->compute_s;
-	free(exposed);
-}
-
-/* Rates of computing alone, and their shares of what is possible; row's rank has a computer. */
-static void put_rates(const struct stream *s, double *v)
-{
-	struct fb_kv_cost prompt = {0, 0}, step = {0, 0};
-	const struct fb_kv_batch others = others_of(s);
-	double layers = s->model->layers;
-
-	if (!s->compute)
-		return;
-	for (uint32_t done = 0; done < s->tokens; done += FB_KV_CHUNK) {
-		const struct fb_kv_batch batch = chunk_of(s, done);
-		const struct fb_kv_cost chunk = fb_kv_layer_cost(s->compute, &batch);
-
-		prompt.flop += chunk.flop * layers / s->compute_s;
-		prompt.bytes += chunk.bytes * layers / s->compute_s;
-	}
-	v[FB_STREAM_PEAK_TFLOPS] = s->peak[0].flop * 1e-12;
-	v[FB_STREAM_PEAK_GBPS] = s->peak[0].bytes * 1e-9;
-	v[FB_STREAM_PREFILL_TFLOPS] = prompt.flop * 1e-12;
-	v[FB_STREAM_PREFILL_FLOP_SHARE] = prompt.flop / s->peak[0].flop;
-	v[FB_STREAM_PREFILL_BYTE_SHARE] = prompt.bytes / s->peak[0].bytes;
-	if (!s->others)
-		return;
-	step = fb_kv_layer_cost(s->compute, &others);
-	v[FB_STREAM_DECODE_TFLOPS] = step.flop * layers / s->step_s * 1e-12;
-	v[FB_STREAM_DECODE_GBPS] = step.bytes * layers / s->step_s * 1e-9;
-	v[FB_STREAM_DECODE_FLOP_SHARE] = step.flop * layers / s->step_s / s->peak[1].flop;
-	v[FB_STREAM_DECODE_BYTE_SHARE] = step.bytes * layers / s->step_s / s->peak[1].bytes;
-}
-
-void fb_stream_describe(void *instance, struct fb_traits *traits)
-{
-	struct stream *s = instance;
-	double *v = traits->extra, transfer = 0, steps[2], ignored[FB_HANDOFF_COLUMNS];
-	char text[128] = "";
-	size_t used;
-
-	/* The handoff's columns are not this program's. */
-	traits->extra = ignored;
-	fb_handoff_describe(s->base, traits);
-	traits->extra = v;
-	v[FB_STREAM_QUANTISE_ERROR] = ignored[FB_HANDOFF_QUANTISE_ERROR];
-	for (uint32_t l = 0; l < s->model->layers; l++)
-		transfer += s->layer_s[l];
-	v[FB_STREAM_COMPUTE_US] = s->compute_s * 1e6;
-	v[FB_STREAM_TRANSFER_US] = transfer * 1e6;
-	v[FB_STREAM_MODEL_US] = model(s) * 1e6;
-	v[FB_STREAM_AFTER_US] = s->after_s * 1e6;
-	put_exposed(s, v);
-	v[FB_STREAM_HIDDEN] = 1 - v[FB_STREAM_EXPOSED_US] / v[FB_STREAM_TRANSFER_US];
-	steps[0] = s->steps_s;
-	steps[1] = (double)s->steps;
-	MPI_Bcast(steps, 2, MPI_DOUBLE, 1, mover_of(s)->group->comm);
-	if (s->others && steps[1] > 0) {
-		v[FB_STREAM_TPOT_ALONE_US] = s->step_s * 1e6;
-		v[FB_STREAM_TPOT_US] = steps[0] / steps[1] * 1e6;
-		v[FB_STREAM_TPOT_PRICE] = steps[0] / steps[1] / s->step_s - 1;
-	}
-	put_rates(s, v);
-	if (s->compute)
-		fb_kv_compute_describe(s->compute, text, sizeof(text));
-	used = strlen(traits->path);
-	snprintf(traits->path + used, sizeof(traits->path) - used, "; %s", text);
-	traits->bound_us = (double)NAN;
-}
-
-void fb_stream_summarise(void *instance, const double *samples_us, size_t n,
-			 struct fb_traits *traits)
-{
-	const struct stream *s = instance;
-	double interval[3] = {NAN, NAN, NAN};
-
-	fb_handoff_interval(samples_us, n, interval);
-	traits->extra[FB_STREAM_GAIN] = s->after_s * 1e6 / interval[0];
+	return fb_handoff_counts(((struct fb_stream *)instance)->base);
 }

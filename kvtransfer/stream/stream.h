@@ -50,13 +50,34 @@ enum fb_stream_column {
 	FB_STREAM_COLUMNS,
 };
 
+/* One case. */
+struct fb_stream {
+	struct fb_handoff_instance *base;
+	struct fb_kv_compute *compute;
+	const struct fb_kv_model *model;
+	uint32_t tokens, others; /* others: requests that rank 1 serves meanwhile */
+	bool layerwise, early;	 /* early: rank 1 begins with the first layer */
+	double *layer_s;	 /* [layers]: transfer of each alone, at rank 1 */
+	double compute_s, after_s, step_s; /* alone; step_s: of the other requests */
+	struct fb_kv_cost peak[2];	   /* ranks 0 and 1, a second */
+	double (*call)[3]; /* [calls]: computing's end, all there (in s), longest computing */
+	size_t calls;
+	double steps_s; /* of the others while a cache came */
+	uint64_t steps;
+};
+
 /* instance.c */
+struct fb_mover *fb_stream_mover(const struct fb_stream *s);
+/* The chunk of the prompt behind `done` tokens; a token of each of the others. */
+struct fb_kv_batch fb_stream_chunk(const struct fb_stream *s, uint32_t done);
+struct fb_kv_batch fb_stream_others(const struct fb_stream *s);
 int fb_stream_set_up(void *state, const struct fb_case *c, void **instance);
 void fb_stream_tear_down(void *instance);
 int fb_stream_prime(void *instance);
 int fb_stream_run(void *instance, int calls);
 int fb_stream_check(void *instance, int calls, struct fb_mismatch *bad);
 bool fb_stream_counts(void *instance);
+/* describe.c */
 void fb_stream_describe(void *instance, struct fb_traits *traits);
 void fb_stream_summarise(void *instance, const double *samples_us, size_t n,
 			 struct fb_traits *traits);

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The program offload: its options and what joins it to the harness; see offload/offload.h. */
+#include <string.h>
+
 #include "common/base/error.h"
 #include "common/run/run.h" /* fb_run.program, for its own options' values */
 #include "kvtransfer/offload/offload.h"
@@ -34,6 +36,10 @@ static int open_program(struct fb_run *run, void **result)
 	machine->usual = usual;
 	fb_store_folder(state->own->folder);
 	fb_kv_machine_add(machine, fb_mover_store.name, &fb_mover_store, false);
+	fb_object_store(state->own->objects, (unsigned)state->own->connections);
+	/* Who has not named a store is not told that there is none. */
+	if (state->own->objects || strcmp(machine->settings->engine, "all"))
+		fb_kv_machine_add(machine, fb_mover_object.name, &fb_mover_object, false);
 	fb_kv_machine_add(machine, fb_mover_cufile.name, &fb_mover_cufile, true);
 	for (int i = 0; fb_movers[i]; i++)
 		if (fb_movers[i]->streams && (fb_movers[i]->verbs & both) == both &&
@@ -76,6 +82,12 @@ static const struct fb_option options[] = {
 	 .range.u64 = {1, 4096}},
 	FB_OPTION_STRING(SETTINGS, folder, 0, "folder", "DIR", NULL, NULL,
 			 "where files are, on the disk that is meant; usually $TMPDIR"),
+	FB_OPTION_STRING(SETTINGS, objects, 0, "object-store", "URL", NULL, NULL,
+			 "engine object: a bucket, or any folder of a server that takes PUT, GET "
+			 "of ranges and DELETE; signed for S3 where AWS_ACCESS_KEY_ID and "
+			 "AWS_SECRET_ACCESS_KEY are set"),
+	FB_OPTION_U64(SETTINGS, connections, 0, "connections", "N", "8", 1, 64,
+		      "requests to it at once"),
 	FB_OPTION_GROUP("Crossover"),
 	FB_OPTION_STRING(SETTINGS, crossover, 0, "crossover", "FILE", NULL, NULL,
 			 "instead of a model's, lists of equal pieces, out and back; FILE gets a "
@@ -127,7 +139,8 @@ int main(int argc, char **argv)
 			"--algorithm is buffered (page cache), direct (O_DIRECT), uring or "
 			"uring_direct "
 			"(io_uring with --depth requests in flight). Movers of GPU memory: to "
-			"pinned host memory; engine cufile: to a file, by NVIDIA's cuFile.\n\n"
+			"pinned host memory; engine cufile: to a file, by NVIDIA's cuFile. Engine "
+			"object: from host memory to an object store by HTTP.\n\n"
 			"The bound is the same bytes in one piece, by the same mover and form. All "
 			"ranks work at once; rates are of one rank. What comes back is compared "
 			"element by element.",

@@ -25,8 +25,16 @@
 
 enum { FB_STORE_DEPTH = 32, FB_STORE_REQUEST = 1 << 20, FB_STORE_NAME_CHARS = 288 };
 
-/* Not in fb_movers. Files have no name once they are open. cufile: cufile.c. */
-extern const struct fb_mover_ops fb_mover_store, fb_mover_cufile;
+/* Not in fb_movers. Files have no name once they are open. cufile: cufile.c; object: object.c. */
+extern const struct fb_mover_ops fb_mover_store, fb_mover_cufile, fb_mover_object;
+
+/*
+ * object.c: where objects are made by movers that are opened from now on, and with how many
+ * requests at once; `url` is borrowed, NULL, as at first: nowhere. PUTs have to begin at multiples
+ * of FB_OBJECT_BYTES, or be neighbours of what comes before.
+ */
+enum { FB_OBJECT_BYTES = 1 << 20 };
+void fb_object_store(const char *url, unsigned depth);
 
 /* Where files are made from now on; borrowed. NULL, as at first: in $TMPDIR, or /tmp. */
 void fb_store_folder(const char *folder);

@@ -30,6 +30,8 @@ struct fb_tier_settings {
 	uint64_t models, operations, orders; /* bits */
 	struct fb_sizes tokens, block_tokens, hit, depth, page_run, piece, count;
 	const char *folder;    /* of files; NULL: $TMPDIR */
+	const char *objects;   /* URL of an object store; NULL: none */
+	uint64_t connections;  /* to it */
 	const char *crossover; /* file of the table that is measured; NULL: none is */
 };
 

@@ -41,6 +41,9 @@ holds "$FB_TMP/out" '^GPU0   X      PXB    PHB    0$'
 holds "$FB_TMP/out" \
 	'GPU1 = 0000:5d:00.0, NVIDIA H100.*NVLinks up: 17 of 18, PCIe lanes: 16 of 16, NVLink 450'
 holds "$FB_TMP/out" 'NIC0 = mlx5_0, 400 Gb/sec \(4X NDR\), 50 GB/s$'
+scripts/doctor --from "$folder" --all >"$FB_TMP/doctor" 2>"$FB_TMP/err"
+holds "$FB_TMP/doctor" '^GPU0   X      NV18   PIX    0$'
+holds "$FB_TMP/doctor" '^2 nodes: '
 verdict topology_table
 
 "$topology" --matrix "$folder" >"$FB_TMP/matrix.txt" 2>"$FB_TMP/err"

@@ -210,6 +210,10 @@ finds bad "virtual function has a GID" 'others 0; network namespaces are exclusi
 finds good "virtual function has a GID" '' "${virtual[@]}" \
 	"run,,,$ports.gids,\"RoCE v2 1, others 1\""
 finds none "virtual function has a GID" '' "run,,,$ports.gids,\"RoCE v2 0, others 0\""
+seen="interface of RoCE's GIDs is visible"
+finds bad "$seen" 'port1.interfaces: eth2 eth2.7' "${roce[@]}" run,,,network.eth0.mtu,1500
+finds good "$seen" '' "${roce[@]}" run,,,network.eth0.mtu,1500 run,,,network.eth2.7.mtu,9000
+finds none "$seen" '' "run,,,$ports.interfaces,ib0" run,,,network.eth0.mtu,1500
 verdict doctor_pods
 
 finds doubt "one NCCL is loaded" '/opt/torch/libnccl.so.2 and /usr/lib/libnccl.so.2' \

@@ -252,6 +252,32 @@ static void judge_lossless(const struct fb_node_facts *facts, const struct fb_no
 			  receiver ? receiver : "unknown");
 }
 
+/* A container's own network namespace hides the interfaces of the host's devices, not these. */
+static void judge_visible(const struct fb_node_facts *facts, const struct fb_node_fact *fact,
+			  struct fb_findings *findings)
+{
+	static const struct fb_check check = {
+		FB_LEVEL_BAD, "interface of RoCE's GIDs is visible", "one of /sys/class/net",
+		"the GIDs belong to another network namespace, and connections by them fail: "
+		"hostNetwork, or an interface and its RDMA device moved into the container "
+		"(rdma system set netns exclusive)"};
+	const char *first = fact->value;
+	char key[KEY_CHARS];
+	bool visible = false;
+
+	if (fnmatch("infiniband.*.interfaces", fact->key, 0) ||
+	    !has(facts, fact, "link_layer", "Ethernet") ||
+	    !fb_next_fact(facts, NULL, fact->host, "network.*.mtu"))
+		return;
+	for (size_t n; *first; first += n + strspn(first + n, " ")) {
+		n = strcspn(first, " ");
+		snprintf(key, sizeof(key), "network.%.*s.mtu", (int)n, first);
+		visible |= fb_node_fact(facts, fact->host, key) != NULL;
+	}
+	fb_findings_judge(findings, &check, fact->host, visible, "%.60s: %.60s", fact->key,
+			  fact->value);
+}
+
 /* A pod gets RDMA devices only where its specification asks for them. */
 static void judge_pod(const struct fb_node_facts *facts, const struct fb_node_fact *fact,
 		      struct fb_findings *findings)
@@ -272,5 +298,5 @@ static void judge_pod(const struct fb_node_facts *facts, const struct fb_node_fa
 			  plugin ? plugin->key + strlen("variable.") : "no PCIDEVICE variable");
 }
 
-const fb_judge_fn fb_judges_of_ports[] = {judge_gids,	 judge_rate, judge_locality, judge_origin,
-					  judge_lossless, judge_pod,  NULL};
+const fb_judge_fn fb_judges_of_ports[] = {judge_gids, judge_rate, judge_locality, judge_origin,
+					  judge_lossless, judge_visible, judge_pod, NULL};

@@ -6,7 +6,9 @@
  * choice, while the environment says it; registration once; errors that come up later.
  */
 #include <stdlib.h>
+#include <unistd.h>
 
+#include "collectives/engine/nccl/tuning.h"
 #include "common/library/nccl/comm.h"
 #include "common/base/error.h"
 #include "common/memory/segment.h"
@@ -101,6 +103,40 @@ static void test_errors(struct job *job)
 	CHECK_INT(job->fake->aborted, aborted + 2);
 }
 
+/* Rank 0 tells what ran, each rank its path, and the last one a warning that all have then. */
+static void test_shared_log(struct job *job)
+{
+	static const struct fb_settings settings = {.launch_index = 0};
+	const struct fb_session session = {.program = "p", .settings = &settings};
+	struct fb_nccl_log log = {.nccl = NULL};
+	struct fb_nccl_setup known = {.network = "IB"};
+	struct fb_nccl_wire wire = {.warnings = 0};
+	struct fb_nccl_ran ran;
+	int rank = job->world.rank, fd;
+	char file[] = "/tmp/fabricbench-log-XXXXXX";
+	FILE *f;
+
+	fd = mkstemp(file);
+	f = fd < 0 ? NULL : fdopen(fd, "w");
+	if (!CHECK(f != NULL))
+		return;
+	fprintf(f, "NCCL INFO Channel 00/0 : 0[0] -> 1[1] via P2P/%d\n", rank);
+	if (rank == 0)
+		fprintf(f, "AllReduce: 8 Bytes -> Algo RING proto LL\n");
+	if (rank == job->world.nranks - 1)
+		fprintf(f, "NCCL WARN no peer access\n");
+	fclose(f);
+	snprintf(log.file, sizeof(log.file), "%s", file);
+	fb_nccl_log_share(&log, &session, &job->world, &known, &ran, &wire);
+	CHECK_STR(ran.algorithm, "ring");
+	CHECK_STR(wire.setup.network, "IB");
+	(void)unlink(file);
+	snprintf(file, sizeof(file), "P2P/%d", rank);
+	CHECK_STR(wire.via, file);
+	CHECK_INT(wire.warnings, 1);
+	CHECK_STR(wire.warning, "no peer access");
+}
+
 int main(int argc, char **argv)
 {
 	struct job job = {.list = NULL};
@@ -117,6 +153,7 @@ int main(int argc, char **argv)
 		test_choices(&job);
 		test_registration(&job);
 		test_errors(&job);
+		test_shared_log(&job);
 		for (const struct fb_nccl_group *g = job.list; g; g = g->next)
 			groups++;
 		CHECK_INT(groups, 6);

@@ -248,6 +248,23 @@ void fb_nccl_log_end(struct fb_nccl_log *log, struct fb_nccl_ran *ran, struct fb
 	*log = (struct fb_nccl_log){.nccl = NULL};
 }
 
+/* Rank 0 writes the row: it takes over what the first rank that has warnings was told. */
+static void share_warnings(const struct fb_group *group, struct fb_nccl_wire *wire)
+{
+	int own = wire->warnings, first = own ? group->rank : group->nranks, most;
+	char text[sizeof(wire->warning)];
+
+	memcpy(text, wire->warning, sizeof(text));
+	MPI_Allreduce(MPI_IN_PLACE, &first, 1, MPI_INT, MPI_MIN, group->comm);
+	if (first == group->nranks)
+		return;
+	MPI_Allreduce(&own, &most, 1, MPI_INT, MPI_MAX, group->comm);
+	MPI_Bcast(text, sizeof(text), MPI_CHAR, first, group->comm);
+	wire->warnings = most;
+	if (!own)
+		memcpy(wire->warning, text, sizeof(text));
+}
+
 void fb_nccl_log_share(struct fb_nccl_log *log, const struct fb_session *session,
 		       const struct fb_group *group, struct fb_nccl_setup *known,
 		       struct fb_nccl_ran *ran, struct fb_nccl_wire *wire)
@@ -261,4 +278,5 @@ void fb_nccl_log_share(struct fb_nccl_log *log, const struct fb_session *session
 	if (*wire->via)
 		fb_launch_fact(session, "rank.nccl", "%s", wire->via);
 	MPI_Bcast(ran, sizeof(*ran), MPI_BYTE, 0, group->comm);
+	share_warnings(group, wire);
 }

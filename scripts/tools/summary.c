@@ -23,7 +23,7 @@
 
 struct settings {
 	int metric;
-	bool all, chosen, csv, plot, sections, crossings, asked, flags;
+	bool all, chosen, csv, plot, sections, crossings, asked, flags, contention;
 	uint64_t section;
 	const char *axis, *columns, *forest;
 };
@@ -51,6 +51,8 @@ static const struct fb_option table[] = {
 			 "with --crossings: what variables change, as data of a forest plot"),
 	FLAG(asked, 0, "asked", "what was asked of NCCL, and what ran"),
 	FLAG(flags, 0, "flags", "what the flags of rows mean, their usual causes and remedies"),
+	FLAG(contention, 0, "contention", "what communication takes from computing, of program "
+	     "contention: multiprocessors, cache, memory, the link to the host"),
 	FLAG(plot, 0, "plot", "gnuplot commands and data, of one section"),
 	FB_OPTION_U64(struct settings, section, 0, "section", "N", "1", 1, 1000000,
 		      "which section --plot is of"),
@@ -68,8 +70,8 @@ static const char description[] =
 	"auto did: the geometric mean of the best library's time by auto's, the least with its "
 	"cell, and auto's time by the best own one (regret).\n\n"
 	"Exit code: 0 good; 2 a row had wrong data; 3 the input cannot be used; 5 a row ended "
-	"in a fault. --chosen, --csv, --plot, --sections, --crossings, --asked and --flags ignore "
-	"bad rows.";
+	"in a fault. --chosen, --csv, --plot, --sections, --crossings, --asked, --flags and "
+	"--contention ignore bad rows.";
 
 /* Of each matrix of pairs: who is slow. */
 static int print_slow(const struct fb_report *report)
@@ -152,6 +154,8 @@ static int print_any(const struct fb_report *report, const struct settings *sett
 		return fb_exit_code(fb_summary_asked(report));
 	} else if (settings->flags) {
 		fb_summary_flags(report);
+	} else if (settings->contention) {
+		fb_summary_contention(report);
 	} else if (settings->csv) {
 		fb_report_csv(report);
 	} else if (settings->chosen) {
@@ -167,7 +171,7 @@ static int print(struct fb_report *report, const struct settings *settings, char
 		 size_t count)
 {
 	bool other = settings->chosen || settings->crossings || settings->asked ||
-		     settings->flags;
+		     settings->flags || settings->contention;
 	struct fb_tally tally = fb_report_tally(report->cells);
 	struct fb_fold fold;
 	int err, code;

@@ -54,6 +54,8 @@ for folder in results/reference/*/; do
 		[ "$width" -le 110 ] || fail "summary $how of $folder is $width columns wide"
 	done
 done
+# Each kind of work needs one thing more: 1.25, 1.5 and 3 times as slow are 1.25 * 1.2 * 2.
+same contention.txt 0 --contention contention.csv
 # A ratio to a library's time of few samples says so.
 mkdir "$FB_TMP/few"
 sed '/,mpi,/s/,ok,/,few,/' "$golden/one/all_reduce.csv" >"$FB_TMP/few/all_reduce.csv"

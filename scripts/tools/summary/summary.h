@@ -26,6 +26,13 @@ int fb_summary_effects(const struct fb_report *report, FILE *forest);
  */
 int fb_summary_asked(const struct fb_report *report);
 
+/*
+ * Of rows of contention that differ in the kind of work only: by which factor work that needs one
+ * resource more is slower beside communication. The first three factors multiply to the slowdown
+ * of `memory`; that of the link to the host is the larger of both directions'.
+ */
+void fb_summary_contention(const struct fb_report *report);
+
 /* Of each flag that rows have: how many, what it means, its usual causes and what helps. */
 void fb_summary_flags(const struct fb_report *report);
 

@@ -335,6 +335,19 @@ bool fb_cell_is_library(const struct fb_cell *cell)
 	       !strcmp(fb_cell_text(cell, "engine"), "nccl");
 }
 
+bool fb_cells_alike(const struct fb_cell *a, const struct fb_cell *b, const char *const *but)
+{
+	for (size_t i = 0; i < fb_columns_count; i++) {
+		bool skip = fb_columns[i].kind != FB_COLUMN_KEY;
+
+		for (size_t k = 0; but[k] && !skip; k++)
+			skip = !strcmp(fb_columns[i].name, but[k]);
+		if (!skip && strcmp(fb_result_field(a->row, i), fb_result_field(b->row, i)) != 0)
+			return false;
+	}
+	return true;
+}
+
 bool fb_cell_has_time(const struct fb_cell *cell)
 {
 	return badness[cell->status] <= badness[FB_STATUS_FEW] && cell->us > 0;

@@ -70,6 +70,9 @@ double fb_cell_number(const struct fb_cell *cell, size_t column);
 /* Whether a library carried it out, as opposed to an algorithm of the project's. */
 bool fb_cell_is_library(const struct fb_cell *cell);
 
+/* Whether two cells are one experiment but for the keys named in `but`, which ends with NULL. */
+bool fb_cells_alike(const struct fb_cell *a, const struct fb_cell *b, const char *const *but);
+
 /* Whether its time may be compared: status ok or few. */
 bool fb_cell_has_time(const struct fb_cell *cell);
 

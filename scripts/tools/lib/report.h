@@ -39,6 +39,17 @@ struct fb_ratio {
 };
 struct fb_ratio fb_cell_ratio(const struct fb_cell *other, const struct fb_cell *cell);
 
+/* Many such ratios, of cells each; zeroed is none. */
+struct fb_ratio_sum {
+	double log_sum, least, most;
+	size_t n, faster, slower; /* below or above 1 surely: by the whole interval */
+	size_t known;		  /* have an interval */
+};
+void fb_ratio_add(struct fb_ratio_sum *sum, struct fb_ratio ratio);
+
+/* The geometric mean; NAN: none. */
+double fb_ratio_mean(const struct fb_ratio_sum *sum);
+
 /*
  * Columns of a section beside the usual ones: those asked for, else the programs' own that have
  * values there and differ between the cells shown, as far as FB_OWN_WIDTH letters go, what engines

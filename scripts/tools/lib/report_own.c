@@ -45,6 +45,22 @@ struct fb_ratio fb_cell_ratio(const struct fb_cell *other, const struct fb_cell 
 	};
 }
 
+void fb_ratio_add(struct fb_ratio_sum *sum, struct fb_ratio ratio)
+{
+	sum->least = sum->n ? fmin(sum->least, ratio.value) : ratio.value;
+	sum->most = sum->n ? fmax(sum->most, ratio.value) : ratio.value;
+	sum->n++;
+	sum->log_sum += log(ratio.value);
+	sum->faster += ratio.high < 1;
+	sum->slower += ratio.low > 1;
+	sum->known += isfinite(ratio.low) && isfinite(ratio.high);
+}
+
+double fb_ratio_mean(const struct fb_ratio_sum *sum)
+{
+	return exp(sum->log_sum / (double)sum->n);
+}
+
 /* What engines add to rows of any program: it explains a time and is rarely the question. */
 static const char *const of_engines[] = {
 	"event_us",   "iteration_us", "iteration_p99_us", "threads",  "slots",

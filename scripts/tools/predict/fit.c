@@ -193,17 +193,9 @@ static bool is_direct(const struct fb_cell *cell)
 
 bool fb_model_alike(const struct fb_cell *a, const struct fb_cell *b)
 {
-	static const char *const free_keys[] = {"ranks", "nodes", "bytes"};
+	static const char *const but[] = {"ranks", "nodes", "bytes", NULL};
 
-	for (size_t i = 0; i < fb_columns_count; i++) {
-		bool skip = fb_columns[i].kind != FB_COLUMN_KEY;
-
-		for (size_t k = 0; k < sizeof(free_keys) / sizeof(free_keys[0]); k++)
-			skip |= !strcmp(fb_columns[i].name, free_keys[k]);
-		if (!skip && strcmp(fb_result_field(a->row, i), fb_result_field(b->row, i)) != 0)
-			return false;
-	}
-	return true;
+	return fb_cells_alike(a, b, but);
 }
 
 static struct fb_model_series *series_of(struct fb_model *model, const struct fb_cell *cell,

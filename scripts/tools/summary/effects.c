@@ -13,9 +13,7 @@ enum { KEY_CHARS = 64, VALUE_CHARS = 256 };
 /* A value of a key, and the cells that have it against those that have the base. */
 struct effect {
 	char key[KEY_CHARS], value[VALUE_CHARS], base[VALUE_CHARS];
-	double log_sum, least, most; /* of ratios */
-	size_t n, faster, slower;    /* surely so: intervals apart */
-	size_t known;		     /* have an interval */
+	struct fb_ratio_sum sum;
 };
 
 struct effects {
@@ -50,15 +48,11 @@ static bool without(const char *variant, const char *key, char rest[VALUE_CHARS]
 /* Whether two cells are the same experiment but for this key. */
 static bool alike(const struct fb_cell *a, const struct fb_cell *b, const char *key)
 {
+	static const char *const but[] = {"variant", NULL};
 	char x[VALUE_CHARS], y[VALUE_CHARS];
 
-	if (a->bytes != b->bytes)
-		return false;
-	for (size_t i = 0; i < fb_columns_count; i++)
-		if (fb_columns[i].kind == FB_COLUMN_KEY && strcmp(fb_columns[i].name, "variant") &&
-		    strcmp(fb_result_field(a->row, i), fb_result_field(b->row, i)))
-			return false;
-	return without(variant_of(a), key, x) && without(variant_of(b), key, y) && !strcmp(x, y);
+	return fb_cells_alike(a, b, but) && without(variant_of(a), key, x) &&
+	       without(variant_of(b), key, y) && !strcmp(x, y);
 }
 
 /* The one that has the base: no such key, else the first value. */
@@ -97,7 +91,7 @@ static struct effect *effect_of(struct effects *effects, const char *key, const 
 		return NULL;
 	effects->item = larger;
 	larger += effects->count++;
-	*larger = (struct effect){.least = INFINITY, .most = -INFINITY};
+	*larger = (struct effect){.sum = {.n = 0}};
 	snprintf(larger->key, sizeof(larger->key), "%s", key);
 	snprintf(larger->value, sizeof(larger->value), "%s", value);
 	snprintf(larger->base, sizeof(larger->base), "%s", base);
@@ -112,7 +106,6 @@ static int add(struct effects *effects, const struct fb_cells *cells, const stru
 	while (fb_variant_next(&variant, &name, &span)) {
 		char key[KEY_CHARS], value[VALUE_CHARS], before[VALUE_CHARS];
 		const struct fb_cell *base;
-		struct fb_ratio ratio;
 		struct effect *effect;
 
 		snprintf(key, sizeof(key), "%.*s", (int)name.length, name.text);
@@ -125,14 +118,7 @@ static int add(struct effects *effects, const struct fb_cells *cells, const stru
 		effect = effect_of(effects, key, value, before);
 		if (!effect)
 			return fb_error(FB_ENOMEM, "no memory for effects");
-		ratio = fb_cell_ratio(cell, base);
-		effect->n++;
-		effect->log_sum += log(ratio.value);
-		effect->least = fmin(effect->least, ratio.value);
-		effect->most = fmax(effect->most, ratio.value);
-		effect->faster += ratio.high < 1;
-		effect->slower += ratio.low > 1;
-		effect->known += isfinite(ratio.low) && isfinite(ratio.high);
+		fb_ratio_add(&effect->sum, fb_cell_ratio(cell, base));
 	}
 	return FB_OK;
 }
@@ -151,18 +137,19 @@ static void put_forest(const struct effects *effects, FILE *out)
 	fputs("label,ratio,low,high,verdict,bars\n", out);
 	for (size_t i = 0; i < effects->count; i++) {
 		const struct effect *e = &effects->item[i];
+		const struct fb_ratio_sum *sum = &e->sum;
 		char label[KEY_CHARS + 2 * VALUE_CHARS + 16];
 
 		snprintf(label, sizeof(label), "%s=%s against %s (%zu)", e->key, e->value, e->base,
-			 e->n);
+			 sum->n);
 		fb_csv_put_field(out, label);
-		fprintf(out, ",%.6g,%.6g,%.6g,%s,cells\n", exp(e->log_sum / (double)e->n), e->least,
-			e->most,
-			e->slower && e->faster ? "UNSURE"
-			: e->slower	       ? "REGRESSED"
-			: e->faster	       ? "IMPROVED"
-			: e->known	       ? "SAME"
-					       : "");
+		fprintf(out, ",%.6g,%.6g,%.6g,%s,cells\n", fb_ratio_mean(sum), sum->least,
+			sum->most,
+			sum->slower && sum->faster ? "UNSURE"
+			: sum->slower		   ? "REGRESSED"
+			: sum->faster		   ? "IMPROVED"
+			: sum->known		   ? "SAME"
+						   : "");
 	}
 }
 
@@ -185,8 +172,8 @@ int fb_summary_effects(const struct fb_report *report, FILE *forest)
 		fprintf(report->out,
 			"  %s=%s against %s: %.3g, geometric mean of %zu (%.3g to %.3g); surely "
 			"faster %zu, slower %zu\n",
-			e->key, e->value, e->base, exp(e->log_sum / (double)e->n), e->n, e->least,
-			e->most, e->faster, e->slower);
+			e->key, e->value, e->base, fb_ratio_mean(&e->sum), e->sum.n,
+			e->sum.least, e->sum.most, e->sum.faster, e->sum.slower);
 	}
 	if (forest && !err)
 		put_forest(&effects, forest);

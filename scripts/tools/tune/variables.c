@@ -17,8 +17,7 @@ enum { TEXT_CHARS = 512 };
 /* Variables that were set together, and the cells with them by the same cells without. */
 struct setting {
 	char text[TEXT_CHARS]; /* "NCCL_MIN_CTAS=4;NCCL_MAX_CTAS=16" */
-	double log_sum, least, most;
-	size_t n, faster, slower; /* surely so: intervals apart */
+	struct fb_ratio_sum sum;
 };
 
 struct list {
@@ -47,29 +46,18 @@ static bool split(const struct fb_cell *cell, char set[TEXT_CHARS], char rest[TE
 	return true;
 }
 
-/* Whether two cells are the same experiment but for their variants. */
-static bool alike(const struct fb_cell *a, const struct fb_cell *b)
-{
-	if (a->bytes != b->bytes)
-		return false;
-	for (size_t i = 0; i < fb_columns_count; i++)
-		if (fb_columns[i].kind == FB_COLUMN_KEY && strcmp(fb_columns[i].name, "variant") &&
-		    strcmp(fb_result_field(a->row, i), fb_result_field(b->row, i)))
-			return false;
-	return true;
-}
-
 /* The cell without variables; NULL: there is none with a time. */
 static const struct fb_cell *base_of(const struct fb_cells *cells, const struct fb_cell *cell,
 				     const char *rest)
 {
+	static const char *const but[] = {"variant", NULL};
 	char set[TEXT_CHARS], other[TEXT_CHARS];
 
 	for (size_t i = 0; i < cells->count; i++) {
 		const struct fb_cell *base = &cells->cell[i];
 
-		if (fb_cell_has_time(base) && alike(cell, base) && split(base, set, other) &&
-		    !*set && !strcmp(rest, other))
+		if (fb_cell_has_time(base) && fb_cells_alike(cell, base, but) &&
+		    split(base, set, other) && !*set && !strcmp(rest, other))
 			return base;
 	}
 	return NULL;
@@ -87,7 +75,7 @@ static struct setting *setting_of(struct list *list, const char *text)
 		return NULL;
 	list->item = larger;
 	larger += list->count++;
-	*larger = (struct setting){.least = INFINITY, .most = -INFINITY};
+	*larger = (struct setting){.sum = {.n = 0}};
 	snprintf(larger->text, sizeof(larger->text), "%s", text);
 	return larger;
 }
@@ -97,7 +85,6 @@ static int add(struct list *list, const struct fb_cells *cells, const struct fb_
 	char set[TEXT_CHARS], rest[TEXT_CHARS];
 	const struct fb_cell *base;
 	struct setting *setting;
-	struct fb_ratio ratio;
 
 	if (!split(cell, set, rest) || strncmp(set, "NCCL_", 5))
 		return FB_OK;
@@ -107,24 +94,14 @@ static int add(struct list *list, const struct fb_cells *cells, const struct fb_
 	setting = setting_of(list, set);
 	if (!setting)
 		return fb_error(FB_ENOMEM, "out of memory for variables");
-	ratio = fb_cell_ratio(cell, base);
-	setting->n++;
-	setting->log_sum += log(ratio.value);
-	setting->least = fmin(setting->least, ratio.value);
-	setting->most = fmax(setting->most, ratio.value);
-	setting->faster += ratio.high < 1;
-	setting->slower += ratio.low > 1;
+	fb_ratio_add(&setting->sum, fb_cell_ratio(cell, base));
 	return FB_OK;
-}
-
-static double mean(const struct setting *s)
-{
-	return exp(s->log_sum / (double)s->n);
 }
 
 static int best_first(const void *a, const void *b)
 {
-	double x = mean(a), y = mean(b);
+	double x = fb_ratio_mean(&((const struct setting *)a)->sum);
+	double y = fb_ratio_mean(&((const struct setting *)b)->sum);
 
 	return x < y ? -1 : x > y ? 1 : strcmp(((const struct setting *)a)->text,
 					       ((const struct setting *)b)->text);
@@ -142,8 +119,8 @@ static void print_setting(const struct setting *s, bool chosen, FILE *out)
 		at += whole;
 	}
 	fprintf(out, "  # %.3f of the time without, mean of %zu cells (%.3f to %.3f); surely "
-		"quicker in %zu, slower in %zu\n", mean(s), s->n, s->least, s->most, s->faster,
-		s->slower);
+		"quicker in %zu, slower in %zu\n", fb_ratio_mean(&s->sum), s->sum.n, s->sum.least,
+		s->sum.most, s->sum.faster, s->sum.slower);
 }
 
 int fb_tune_variables(const struct fb_cells *cells, const struct fb_tune_settings *settings,
@@ -169,7 +146,7 @@ int fb_tune_variables(const struct fb_cells *cells, const struct fb_tune_setting
 		qsort(list.item, list.count, sizeof(*list.item), best_first);
 	for (size_t i = 0; i < list.count && !err; i++) {
 		const struct setting *s = &list.item[i];
-		bool gains = mean(s) < 1 - settings->change && s->faster;
+		bool gains = fb_ratio_mean(&s->sum) < 1 - settings->change && s->sum.faster;
 
 		if (i == 1)
 			fprintf(out, "#\n# Measured too, each alone: gains of several need not add "

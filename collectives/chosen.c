@@ -241,8 +241,8 @@ static bool prefers_copies(const struct chooser *ch, const struct fb_tuning_rule
  * The rule for what is asked. An engine that chooses between others has no rules for numbers of
  * channels, which only the usual one of them has: where the user gave a number, the usual one's
  * rules for such numbers go before its own, whose shapes are for as many channels as it likes. Its
- * own rules may be of large sizes only, where the choice matters: outside of these, who was measured
- * nearer is right.
+ * own rules may be of large sizes only, where the choice matters: outside of these, who was
+ * measured nearer is right.
  */
 static const struct fb_tuning_rule *find_rule(struct chooser *ch, const struct fb_tuning_key *asked,
 					      const char *usual)

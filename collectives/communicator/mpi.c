@@ -19,7 +19,7 @@ static int begin(struct fb_life_context *c)
 
 	c->own = own;
 	if (own)
-		own->comm = calloc((size_t)(c->count * c->parts), sizeof(*own->comm));
+		own->comm = calloc((size_t)c->count * (size_t)c->parts, sizeof(*own->comm));
 	if (!own || !own->comm)
 		return fb_error(FB_ENOMEM, "out of memory for %d communicators", c->count);
 	for (int i = 0; i < c->count * c->parts; i++)

@@ -70,7 +70,8 @@ static void put_rates(const struct fb_stream *s, double *v)
 void fb_stream_describe(void *instance, struct fb_traits *traits)
 {
 	struct fb_stream *s = instance;
-	double *v = traits->extra, transfer = 0, steps[2], ignored[FB_HANDOFF_COLUMNS];
+	double *v = traits->extra, transfer = 0, steps[2];
+	double ignored[FB_HANDOFF_COLUMNS] = {0};
 	char text[128] = "";
 	size_t used;
 

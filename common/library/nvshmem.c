@@ -133,10 +133,10 @@ static int open_once(void *thing, const struct fb_session *session, char why[FB_
 	struct fb_nvshmem *nv = thing;
 	const struct fb_group *world = session->world;
 	char version[FB_NVSHMEM_VERSION_CHARS] = "";
-	int err = fb_nvshmem_open(nv, why, FB_REASON_CHARS);
+	int own = fb_nvshmem_open(nv, why, FB_REASON_CHARS);
+	int err = fb_group_agree_why(world, own, why, FB_REASON_CHARS);
 
-	err = fb_group_agree_why(world, err, why, FB_REASON_CHARS);
-	if (err)
+	if (own || err)
 		return err;
 	if (!fb_group_same(world, fb_nvshmem_version(nv, version), sizeof(version))) {
 		snprintf(why, FB_REASON_CHARS, "ranks found NVSHMEM of different versions");

@@ -8,7 +8,6 @@
 
 #include "collectives/communicator/nccl.h"
 #include "common/base/error.h"
-#include "common/library/nccl/dump.h"
 
 static int failed(const struct fb_life_context *c, fb_nccl_comm comm, int code, const char *name)
 {
@@ -43,7 +42,6 @@ int fb_life_nccl_init(struct fb_life_context *c, int part, fb_nccl_comm *comm, b
 	if (err)
 		return err;
 	config.blocking = blocks;
-	fb_nccl_dump_begin();
 	if (strcmp(c->life->operation, "init_config") && blocks)
 		err = failed(c, NULL, c->nccl->CommInitRank(comm, group->nranks, id,
 							    group->rank), "CommInitRank");
@@ -51,7 +49,6 @@ int fb_life_nccl_init(struct fb_life_context *c, int part, fb_nccl_comm *comm, b
 		err = failed(c, NULL, c->nccl->CommInitRankConfig(comm, group->nranks, id,
 								  group->rank, &config),
 			     "CommInitRankConfig");
-	fb_nccl_dump_end();
 	return err || blocks ? err : settle(c, *comm, "CommInitRankConfig");
 }
 

@@ -44,7 +44,7 @@ static bool add_gid(const char *root, const char *port, int i, int kinds[2], cha
 	snprintf(file, sizeof(file), "%.400s/gid_attrs/ndevs/%d", port, i);
 	if (fb_read_line(root, file, text, 32) && !strstr(interfaces, text) &&
 	    used + strlen(text) + 2 < n)
-		snprintf(interfaces + used, n - used, "%s%s", used ? " " : "", text);
+		snprintf(interfaces + used, n - used, "%s%.31s", used ? " " : "", text);
 	return true;
 }
 

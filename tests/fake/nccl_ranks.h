@@ -48,15 +48,21 @@ static inline void fake_meet(const char *what, int nranks, int rank)
 	}
 }
 
-/* Files that NCCL writes where it is asked to. It appends, so that a test sees how often it was. */
-static inline void fake_dump(void)
+/*
+ * Files that NCCL's rank 0 writes where it is asked to. It appends, so that a test sees how often
+ * it was. For the topology all ranks exchange theirs once more: those that are not asked hang the
+ * others, as in NCCL.
+ */
+static inline void fake_dump(int nranks, int rank)
 {
 	static const char *const dumps[][2] = {
 		{"NCCL_TOPO_DUMP_FILE", "<system version=\"1\"><cpu numaid=\"0\"/></system>"},
 		{"NCCL_GRAPH_DUMP_FILE", "<graphs version=\"1\"></graphs>"}};
 
+	if (getenv(dumps[0][0]))
+		fake_meet("topology", nranks, rank);
 	for (int i = 0; i < 2; i++) {
-		const char *path = getenv(dumps[i][0]);
+		const char *path = rank ? NULL : getenv(dumps[i][0]);
 		FILE *file = path ? fopen(path, "a") : NULL;
 
 		if (file) {
@@ -73,7 +79,7 @@ static inline void fake_make(int nranks, int rank)
 
 	fake_tell(host ? host : "make", rank, nranks, -1);
 	fake_meet("make", nranks, rank);
-	fake_dump();
+	fake_dump(nranks, rank);
 }
 
 #endif

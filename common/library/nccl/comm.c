@@ -30,8 +30,8 @@ static int open_once(void *thing, const struct fb_session *session, char why[FB_
 	int err;
 
 	name_host(session);
-	if (session->world->rank == 0 && session->settings->csv)
-		fb_nccl_dump_to(session->settings->csv);
+	if (session->settings->csv)
+		fb_nccl_dump_to(session->settings->csv, session->world->nranks);
 	err = fb_nccl_open(nccl, session->settings->nccl_library, why, FB_REASON_CHARS);
 
 	/* Where it lies is among the loaded libraries. */
@@ -221,7 +221,7 @@ static int make(const struct fb_nccl *nccl, const struct fb_group *w, struct fb_
 	MPI_Bcast(&id, sizeof(id), MPI_BYTE, 0, w->comm);
 	err = fb_nccl_force_begin(&g->need.choice, &saved);
 	err = fb_group_agree(w, err);
-	fb_nccl_dump_begin();
+	fb_nccl_dump_begin(w->nranks);
 	if (!err)
 		err = fb_group_agree(w, init(nccl, w, id, g));
 	fb_nccl_dump_end();

@@ -2,6 +2,7 @@
 /* NCCL's own files of topology and graphs; see dump.h. */
 #include "common/library/nccl/dump.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -14,27 +15,31 @@ static const struct {
 enum { DUMPS = sizeof(dumps) / sizeof(dumps[0]) };
 
 static char *paths[DUMPS]; /* NULL: not wanted, or written */
+static int world;
+static bool begun;
 
-void fb_nccl_dump_to(const char *folder)
+void fb_nccl_dump_to(const char *folder, int nranks)
 {
 	for (size_t i = 0; i < DUMPS; i++)
 		if (getenv(dumps[i].variable))
 			return;
+	world = nranks;
 	for (size_t i = 0; i < DUMPS && !paths[i]; i++)
 		if (asprintf(&paths[i], "%s/%s", folder, dumps[i].file) < 0)
 			paths[i] = NULL;
 }
 
-void fb_nccl_dump_begin(void)
+void fb_nccl_dump_begin(int nranks)
 {
-	for (size_t i = 0; i < DUMPS; i++)
+	begun = nranks == world;
+	for (size_t i = 0; begun && i < DUMPS; i++)
 		if (paths[i])
 			(void)setenv(dumps[i].variable, paths[i], 1);
 }
 
 void fb_nccl_dump_end(void)
 {
-	for (size_t i = 0; i < DUMPS; i++) {
+	for (size_t i = 0; begun && i < DUMPS; i++) {
 		if (paths[i])
 			(void)unsetenv(dumps[i].variable);
 		free(paths[i]);

@@ -7,17 +7,20 @@
 #define FB_COMMON_LIBRARY_NCCL_DUMP_H
 
 /*
- * Local: where to; by one rank of a launch, before its first communicator. Nothing is written where
- * the user has set NCCL_TOPO_DUMP_FILE or NCCL_GRAPH_DUMP_FILE, as NCCL then writes these.
+ * Local: where to, in a launch of so many ranks; by all of them, before their first communicator.
+ * Nothing is written where the user has set NCCL_TOPO_DUMP_FILE or NCCL_GRAPH_DUMP_FILE, as NCCL
+ * then writes these.
  */
-void fb_nccl_dump_to(const char *folder);
+void fb_nccl_dump_to(const char *folder, int nranks);
 
 /*
- * Local, around the making of a communicator by the process's one thread. They set and unset NCCL's
- * variables for the first one only, so that neither the times of others nor the recorded
- * environment change.
+ * Local, around the making of a communicator of so many ranks, by the process's one thread and
+ * until the call has made it. They set and unset NCCL's variables for the first one of all ranks,
+ * so that neither the times of others nor the recorded environment change. All ranks do so, though
+ * only one writes: where NCCL_TOPO_DUMP_FILE is set, NCCL (2.28) exchanges topologies once more,
+ * and waits for ever for a rank that does not.
  */
-void fb_nccl_dump_begin(void);
+void fb_nccl_dump_begin(int nranks);
 void fb_nccl_dump_end(void);
 
 #endif

@@ -167,7 +167,8 @@ static bool parse_channels(const char *line, struct fb_nccl_setup *setup)
  */
 static bool parse_setting(const char *line, struct fb_nccl_setup *setup)
 {
-	static const char *const own[] = {"NCCL_ALGO=", "NCCL_PROTO=", "NCCL_DEBUG"};
+	static const char *const own[] = {"NCCL_ALGO=", "NCCL_PROTO=", "NCCL_DEBUG",
+					  "NCCL_TOPO_DUMP_FILE=", "NCCL_GRAPH_DUMP_FILE="};
 	const char *said = strstr(line, " set by environment to "), *name = said;
 	char setting[256], value[192];
 	size_t used = strlen(setup->settings), length;

@@ -128,7 +128,7 @@ const struct fb_tuning_rule *fb_tuning_find(const struct fb_tuning *tuning,
 	other = find_here(tuning->like, asked, bytes, accept, arg, other_least);
 	if (!own || !other)
 		return own ? own : other;
-	return is_nearer(other_least, own_least, ABOUT_ALIGNMENT) ? other : own;
+	return is_nearer(other_least, own_least, ABOUT_SIDE) ? other : own;
 }
 
 bool fb_tuning_spans(const struct fb_tuning *tuning, const struct fb_tuning_key *asked,

@@ -104,16 +104,16 @@ typedef bool (*fb_tuning_accept_fn)(void *arg, const struct fb_tuning_rule *rule
 
 /*
  * The accepted rule that is nearest to what is asked, of this table or, where that has none, or
- * none that is as near in objective, ranks and channels, of the one that it is like; or NULL.
- * Engine, operation, transport, nodes, and the asked algorithm and protocol have to be the rule's,
- * and so has the number of ranks, but of rules for an objective. A rule for an objective, for a
- * number of channels or for unaligned blocks is for nobody who does not ask for that, and for no
- * size below a quarter of those measured; one for unaligned blocks is for none above four times of
- * these. Of those rules the nearest is the one that agrees about the objective, then the one with
- * the nearest number of ranks, then of channels, then the one that agrees about alignment, then
- * about in_place, then the one with the nearest size of an element, then of the message (by ratio:
- * between two ranges the nearer end counts, in the very middle the range of larger sizes, and
- * beyond the last one the last one does). accept may be NULL.
+ * none that is as near, of the one that it is like; or NULL. Engine, operation, transport, nodes,
+ * and the asked algorithm and protocol have to be the rule's, and so has the number of ranks, but
+ * of rules for an objective. A rule for an objective, for a number of channels or for unaligned
+ * blocks is for nobody who does not ask for that, and for no size below a quarter of those
+ * measured; one for unaligned blocks is for none above four times of these. Of those rules the
+ * nearest is the one that agrees about the objective, then the one with the nearest number of
+ * ranks, then of channels, then the one that agrees about alignment, then about in_place, then the
+ * one with the nearest size of an element, then of the message (by ratio: between two ranges the
+ * nearer end counts, in the very middle the range of larger sizes, and beyond the last one the
+ * last one does). accept may be NULL.
  */
 const struct fb_tuning_rule *fb_tuning_find(const struct fb_tuning *tuning,
 					    const struct fb_tuning_key *asked, uint64_t bytes,

@@ -46,8 +46,8 @@ runs all_reduce --nccl-model --bytes 8
 expect "model of 2.18" "$(values model_us ',(ok|few),')" ' '
 verdict fake_gpu_nccl_model
 
-# Its first communicator of all ranks writes what it found beside the results, later ones do not; and
-# the recorded environment does not say so. The library waits for ranks that do not take part.
+# Its first communicator of all ranks writes what it found beside the results, later ones do not;
+# and the recorded environment does not say so. The library waits for ranks that do not take part.
 library=$FB_BUILD/tests/libfake_nccl.so
 mkdir "$FB_TMP/meet"
 FB_FAKE_NCCL_MEET=$FB_TMP/meet runs all_reduce --bytes 8 --registration none,registered \

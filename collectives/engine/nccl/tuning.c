@@ -155,11 +155,11 @@ static void expand(const char *pattern, char *file, size_t n)
 }
 
 /* The user's own log lies in a file: it is read from here on. */
-static void follow(struct fb_nccl_log *log)
+static void follow(struct fb_nccl_log *log, const char *pattern)
 {
 	FILE *f;
 
-	expand(getenv("NCCL_DEBUG_FILE"), log->file, sizeof(log->file));
+	expand(pattern, log->file, sizeof(log->file));
 	f = fopen(log->file, "r");
 	if (f && !fseek(f, 0, SEEK_END))
 		log->from = ftell(f);
@@ -170,13 +170,13 @@ static void follow(struct fb_nccl_log *log)
 void fb_nccl_log_begin(struct fb_nccl_log *log, const struct fb_nccl *nccl)
 {
 	const char *folder = getenv("TMPDIR"), *level = getenv("NCCL_DEBUG");
-	const char *asked = getenv("NCCL_DEBUG_SUBSYS");
+	const char *asked = getenv("NCCL_DEBUG_SUBSYS"), *file = getenv("NCCL_DEBUG_FILE");
 	char all[512];
 	int fd;
 
 	*log = (struct fb_nccl_log){.nccl = NULL};
-	if (level && getenv("NCCL_DEBUG_FILE")) {
-		follow(log);
+	if (level && file) {
+		follow(log, file);
 		return;
 	}
 	if (!nccl->ResetDebugInit)

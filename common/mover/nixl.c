@@ -332,16 +332,19 @@ static void nixl_describe(struct fb_move *move, struct fb_traits *traits)
 	int on_tcp = m->payload > 0 && tcp > m->payload / 2;
 	size_t used;
 
-	snprintf(traits->path, sizeof(traits->path), "NIXL, %.40s plugin%s; %.0f%% of the payload "
-		 "over own TCP sockets", m->plugin,
-		 getenv("NIXL_UCX_SGL_ENABLE") ? " with lists" : "",
+	/* Figures differ each time: `compare` takes what is in parentheses for no other way. */
+	snprintf(traits->path, sizeof(traits->path),
+		 "NIXL, %.40s plugin%s%s (%.0f%% of the payload over own TCP sockets", m->plugin,
+		 getenv("NIXL_UCX_SGL_ENABLE") ? " with lists" : "", on_tcp ? " over TCP" : "",
 		 m->payload > 0 ? tcp / m->payload * 100 : 0);
 	used = strlen(traits->path);
 	if (m->measured)
 		snprintf(traits->path + used, sizeof(traits->path) - used,
-			 "; NIXL's telemetry of %llu requests: post %.4g us, transfer %.4g us",
+			 "; NIXL's telemetry of %llu requests: post %.4g us, transfer %.4g us)",
 			 (unsigned long long)m->measured, m->post_us / (double)m->measured,
 			 m->transfer_us / (double)m->measured);
+	else
+		snprintf(traits->path + used, sizeof(traits->path) - used, ")");
 	m->post_us = m->transfer_us = 0;
 	m->measured = 0;
 	if (on_tcp)

@@ -87,6 +87,28 @@ run 0 "${quiet[@]}"
 holds "$FB_TMP/out" '^2 rows: .*SAME 2.*; 2 rerouted .exit code 0'
 run 4 "${quiet[@]}" --strict --junit "$FB_TMP/w.xml"
 holds "$FB_TMP/w.xml" '<failure message=.*ran another way: same -&gt; host'
+# Figures, warnings and versions are no way: WHAT CHANGED has versions, and NIXL measures always.
+# path FROM TO: what a change of the path from FROM to TO ends in with --strict.
+path() {
+	sed -i "/ring,simple/s/,\"[^\"]*\"\$/,\"$1\"/" "$FB_TMP/env/a/results.csv"
+	sed -i "/ring,simple/s/,\"[^\"]*\"\$/,\"$2\"/" "$FB_TMP/env/b/results.csv"
+	"$compare" "${quiet[@]}" --strict >"$FB_TMP/out" 2>"$FB_TMP/err"
+	echo $?
+}
+nccl='ncclAllReduce: ring ll clusters of 4 via P2P\/CUMEM, network IB'
+expect "NCCL's version" "$(path "NCCL 2.28.3 $nccl" "NCCL 2.32.3 $nccl, 12 warnings: RMA; no")" 0
+expect "NCCL's way" "$(path "NCCL 2.28.3 $nccl" "NCCL 2.28.3 ${nccl/IB/Socket}")" 4
+expect "clusters" "$(path "NCCL 2.28.3 $nccl" "NCCL 2.28.3 ${nccl/4/8}")" 4
+expect "GPUs a process" "$(path "NCCL 2.28.3, 2 GPUs a process" "NCCL 2.28.3, 4 GPUs a process")" 4
+expect "a communicator" "$(path "NCCL 2.28.3, init" "NCCL 2.32.3, init")" 0
+expect "NIXL's figures" "$(path 'NIXL, UCX plugin; 0% of the payload over own TCP sockets' \
+	'NIXL, UCX plugin (3% of the payload over own TCP sockets; post 3.1 us)')" 0
+expect "NIXL on TCP" "$(path 'NIXL, UCX plugin (3% of the payload)' \
+	'NIXL, UCX plugin over TCP (99% of the payload)')" 4
+expect "UCX" "$(path 'UCX 1.16.0 sysv\/memory' 'UCX 1.18.0 sysv\/memory')" 0
+expect "UCX's way" "$(path 'UCX 1.16.0 sysv\/memory' 'UCX 1.16.0 tcp\/eth0')" 4
+expect "MPI's version" "$(path 'Open MPI v4.1.4, package: Debian' 'Open MPI v5.0.0')" 0
+expect "another MPI" "$(path 'Open MPI v4.1.4, package: Debian' 'MPICH Version: 4.0.2')" 4
 verdict compare_path
 
 # cause ENGINE TRANSPORT SEEN: the class that comes first when only such rows get slower.

@@ -3,26 +3,66 @@
  * What really ran for each key: the column `path`; see launches.h and set.h.
  *
  * A library that takes another way (a ring where it had a tree) explains a change better than any
- * version does. There are few different texts, so keys hold numbers of them. What follows in
- * parentheses is counters, which always differ.
+ * version does. There are few different texts, so keys hold numbers of them.
  */
 #include "common/base/error.h"
+#include "common/record/traits.h"
 #include "scripts/tools/compare/set.h"
 
+#include <ctype.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { TEXTS_MAX = 1000 };
 
+/* Cuts the text in front of "; 12WORDS" or ", 12WORDS", whatever the number is. */
+static void cut_count(char *way, const char *words)
+{
+	char *at = strstr(way, words);
+
+	while (at && at > way && isdigit((unsigned char)at[-1]))
+		at--;
+	if (at && at > way + 2 && at[-1] == ' ' && (at[-2] == ';' || at[-2] == ','))
+		at[-2] = '\0';
+}
+
+/*
+ * The part of a path that says which way it was. What follows in parentheses is counters, which
+ * always differ, as do warnings of NCCL and the share of payload in older rows of NIXL. A
+ * library's version is left out, as it is among the facts that are compared on their own.
+ */
+static void way_of(const char *path, char way[FB_PATH_CHARS])
+{
+	static const char *const versioned[] = {"NCCL ", "NVSHMEM ", "UCX "};
+	static const char *const mpis[] = {"Open MPI", "MPICH"};
+	const char *end = strstr(path, " (");
+	size_t n;
+
+	snprintf(way, FB_PATH_CHARS, "%.*s", end ? (int)(end - path) : FB_PATH_CHARS, path);
+	cut_count(way, " warnings: ");
+	cut_count(way, "% of the payload");
+	for (size_t i = 0; i < sizeof(versioned) / sizeof(versioned[0]); i++) {
+		n = strlen(versioned[i]);
+		if (strncmp(way, versioned[i], n) != 0 || !isdigit((unsigned char)way[n]))
+			continue;
+		end = way + n + strcspn(way + n, " ,");
+		memmove(way + n - 1, end, strlen(end) + 1);
+	}
+	/* All that the MPI library says of itself is a version. */
+	for (size_t i = 0; i < sizeof(mpis) / sizeof(mpis[0]); i++)
+		if (!strncmp(way, mpis[i], strlen(mpis[i])))
+			way[strlen(mpis[i])] = '\0';
+}
+
 /* The number of a text plus 1; 0: there are too many; -1: no memory. */
 static int number_of(struct fb_set *set, const char *path)
 {
-	const char *end = strstr(path, " (");
-	size_t n = end ? (size_t)(end - path) : strlen(path);
-	char **more;
+	char way[FB_PATH_CHARS], **more;
 
+	way_of(path, way);
 	for (size_t i = 0; i < set->npath_texts; i++)
-		if (!strncmp(set->path_text[i], path, n) && !set->path_text[i][n])
+		if (!strcmp(set->path_text[i], way))
 			return (int)i + 1;
 	if (set->npath_texts == TEXTS_MAX)
 		return 0;
@@ -30,7 +70,7 @@ static int number_of(struct fb_set *set, const char *path)
 	if (!more)
 		return -1;
 	set->path_text = more;
-	more[set->npath_texts] = strndup(path, n);
+	more[set->npath_texts] = strdup(way);
 	return more[set->npath_texts] ? (int)++set->npath_texts : -1;
 }
 

@@ -12,8 +12,12 @@ static void swap(double *x, double *y)
 	*y = kept;
 }
 
-/* Brings the largest of column k from row k on to row k; false: all are zero. */
-static bool pivot(double a[FB_SOLVE_MOST][FB_SOLVE_MOST], double b[FB_SOLVE_MOST], int n, int k)
+/* What rounding leaves of a number at most where nothing should be left. */
+static const double rounding = 1e-14;
+
+/* Brings the largest of column k from row k on to row k; false: beside `most` all are zero. */
+static bool pivot(double a[FB_SOLVE_MOST][FB_SOLVE_MOST], double b[FB_SOLVE_MOST], int n, int k,
+		  double most)
 {
 	int best = k;
 
@@ -23,14 +27,19 @@ static bool pivot(double a[FB_SOLVE_MOST][FB_SOLVE_MOST], double b[FB_SOLVE_MOST
 	for (int j = 0; j < n; j++)
 		swap(&a[k][j], &a[best][j]);
 	swap(&b[k], &b[best]);
-	return fabs(a[k][k]) > 0;
+	return fabs(a[k][k]) > rounding * most;
 }
 
 bool fb_solve(double a[FB_SOLVE_MOST][FB_SOLVE_MOST], double b[FB_SOLVE_MOST], int n,
 	      double x[FB_SOLVE_MOST])
 {
+	double most[FB_SOLVE_MOST] = {0};
+
+	for (int i = 0; i < n; i++)
+		for (int k = 0; k < n; k++)
+			most[k] = fmax(most[k], fabs(a[i][k]));
 	for (int k = 0; k < n; k++) {
-		if (!pivot(a, b, n, k))
+		if (!pivot(a, b, n, k, most[k]))
 			return false;
 		for (int i = k + 1; i < n; i++) {
 			double factor = a[i][k] / a[k][k];

@@ -112,6 +112,8 @@ static void print_error(const struct fb_model_series *s, FILE *out)
 	if (isfinite(s->held_error))
 		fprintf(out, "   %4.0f%% %5.0f%% at %d", 100 * s->held_error,
 			100 * s->held_worst, s->most_ranks);
+	else if (s->least_ranks < s->most_ranks)
+		fprintf(out, "   unknown at %d", s->most_ranks);
 }
 
 /* Whether a size may be predicted, and is not off too far for the model to be one. */

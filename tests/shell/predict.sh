@@ -51,6 +51,23 @@ holds "$out" '50% +50% at 16$'
 grep -q '^ .* ring simple' "$out" && fail "a model that is off by half is used"
 verdict predict_error
 
+# Without the 4 ranks there is one number of ranks, which cannot tell the start from its 2 messages:
+# these then take 9 / 2 us each, so 27 us are expected for 17. One time alone tells nothing.
+mkdir "$FB_TMP/two"
+rows_to "$FB_TMP/two/all_reduce.csv"
+for bytes in 8 4096 1048576; do
+	ring 2 $bytes 1
+	ring 4 $bytes 1
+done
+"$predict" --all --ranks 64 "$FB_TMP/two" >"$out"
+holds "$out" 'start 5 us, a message 2 us, 1 GB/s; error +0% +0% +33% +59% at 4$'
+rows_to "$FB_TMP/two/all_reduce.csv"
+ring 2 8 1
+for bytes in 8 4096 1048576; do ring 4 $bytes 1; done
+"$predict" --all --ranks 64 "$FB_TMP/two" >"$out"
+holds "$out" 'start 5 us, a message 2 us, 1 GB/s; error +0% +0% +unknown at 4$'
+verdict predict_two_numbers
+
 # The slowest of 16 groups of 4 ranks: one repetition of ten takes three times as long, so the
 # expected maximum of 16 draws is 1 + 2 (1 - 0.9^16), by the mean of 1.2.
 mkdir "$FB_TMP/spread"

@@ -95,8 +95,11 @@ static double model_us(const struct fb_price *price, double block, const double 
 	return x[0] * us[0] + x[1] * us[1] + x[2] * us[2];
 }
 
-/* Least squares of relative errors over the parts of `used`; the others stay 0. */
-static void solve_round(const struct fb_model_series *s, int without, const bool used[PARTS],
+/*
+ * Least squares of relative errors over the parts of `used`; the others become 0. False, and `us`
+ * stays, where the times do not tell the parts apart.
+ */
+static bool solve_round(const struct fb_model_series *s, int without, const bool used[PARTS],
 			double us[PARTS])
 {
 	double a[FB_SOLVE_MOST][FB_SOLVE_MOST] = {{0}}, b[FB_SOLVE_MOST] = {0};
@@ -117,28 +120,38 @@ static void solve_round(const struct fb_model_series *s, int without, const bool
 		}
 	}
 	if (!n || !fb_solve(a, b, n, found))
-		return;
+		return false;
 	memset(us, 0, PARTS * sizeof(*us));
 	for (int k = 0; k < n; k++)
 		us[of[k]] = found[k];
+	return true;
 }
 
-/* No part of a time is negative: one that comes out so is left out, the most negative first. */
-static void fit(const struct fb_model_series *s, int without, double us[PARTS])
+/*
+ * No part of a time is negative: one that comes out so is left out, the most negative first. False:
+ * nothing could be fitted.
+ */
+static bool fit(const struct fb_model_series *s, int without, double us[PARTS])
 {
-	bool used[PARTS] = {false, true, true};
+	bool used[PARTS] = {false, true, true}, solved;
+	const struct fb_model_time *first = NULL;
 	int worst;
 
 	/* Where all have as many messages, the start cannot be told from these. */
-	for (size_t i = 1; i < s->count; i++)
-		used[0] |= s->time[i].price.messages != s->time[0].price.messages;
+	for (size_t i = 0; i < s->count; i++) {
+		if (s->time[i].ranks == without)
+			continue;
+		first = first ? first : &s->time[i];
+		used[0] |= s->time[i].price.messages != first->price.messages;
+	}
 
 	do {
+		solved = false;
 		us[0] = 0;
 		us[1] = 1;
 		us[2] = 1e-3;
 		for (int round = 0; round < ROUNDS; round++)
-			solve_round(s, without, used, us);
+			solved |= solve_round(s, without, used, us);
 		worst = -1;
 		for (int k = 0; k < PARTS; k++)
 			if (us[k] < 0 && (worst < 0 || us[k] < us[worst]))
@@ -146,6 +159,7 @@ static void fit(const struct fb_model_series *s, int without, double us[PARTS])
 		if (worst >= 0)
 			used[worst] = false;
 	} while (worst >= 0);
+	return solved;
 }
 
 /* Of the times of `only` ranks (0: all): the median and the greatest relative error. */
@@ -167,18 +181,17 @@ static void errors(const struct fb_model_series *s, int only, const double us[PA
 	*median = fb_median(scratch, n, scratch + s->count);
 }
 
-static int fit_series(struct fb_model_series *s)
+/* Of a series that cannot be fitted `fitted` becomes false. */
+static int fit_series(struct fb_model_series *s, bool *fitted)
 {
 	double *scratch = calloc(3 * s->count, sizeof(*scratch)), held[PARTS];
 
 	if (!scratch)
 		return fb_error(FB_ENOMEM, "out of memory for %zu times", s->count);
 	s->held_error = s->held_worst = (double)NAN;
-	if (s->least_ranks < s->most_ranks) {
-		fit(s, s->most_ranks, held);
+	if (s->least_ranks < s->most_ranks && fit(s, s->most_ranks, held))
 		errors(s, s->most_ranks, held, scratch, &s->held_error, &s->held_worst);
-	}
-	fit(s, 0, s->us);
+	*fitted = fit(s, 0, s->us);
 	errors(s, 0, s->us, scratch, &s->error, &s->worst);
 	free(scratch);
 	return FB_OK;
@@ -258,12 +271,15 @@ int fb_model_fit(struct fb_model *model, const struct fb_cells *cells)
 	for (size_t i = 0; i < cells->count && !err; i++)
 		err = add_cell(model, &cells->cell[i]);
 	for (size_t i = 0; i < model->count && !err; i++) {
-		if (model->series[i].count < LEAST_TIMES) {
+		bool fitted = false;
+
+		if (model->series[i].count >= LEAST_TIMES)
+			err = fit_series(&model->series[i], &fitted);
+		if (!fitted) {
 			free(model->series[i].time);
 			model->series[i].time = NULL;
 			continue;
 		}
-		err = fit_series(&model->series[i]);
 		if (kept != i) {
 			model->series[kept] = model->series[i];
 			model->series[i].time = NULL;

@@ -33,7 +33,10 @@ struct fb_model_series {
 	size_t count;
 	double us[3];	     /* of the start, of a message, of a byte */
 	double error, worst; /* |model / measured - 1|: median, and the greatest */
-	/* The same at the most ranks, where those rows took no part in the fit; NAN: one number. */
+	/*
+	 * The same at the most ranks, where those rows took no part in the fit. NAN: there is one
+	 * number of ranks, or the rows of fewer ranks are too few for a fit.
+	 */
 	double held_error, held_worst;
 	int least_ranks, most_ranks;
 	uint64_t least_bytes, most_bytes;

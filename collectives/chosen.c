@@ -21,13 +21,6 @@ static bool is_auto(const char *name)
 	return !strcmp(name, automatic);
 }
 
-/* Whether links of the protocol have no slots. */
-static bool is_direct(const char *protocol)
-{
-	return !strcmp(protocol, "direct") || !strcmp(protocol, "tma") ||
-	       !strcmp(protocol, "striped");
-}
-
 /* The table of a kind for the ranks' model; one that was named need not be of this machine. */
 static void take_table(struct fb_choosing *choosing, const struct fb_session *session,
 		       enum fb_machine kind, const char *model, bool named)
@@ -202,7 +195,7 @@ static bool choose_by_model(struct chooser *ch)
 			    !can(ch, name, protocols[p]))
 				continue;
 			possible = true;
-			price = price_of(ch, a, is_direct(protocols[p]));
+			price = price_of(ch, a, fb_protocol_is_direct(protocols[p]));
 			us = price ? fb_price_us(price, fb_link_cost(ch->engine->ops->device,
 								     protocols[p]), bytes)
 				   : (double)INFINITY;

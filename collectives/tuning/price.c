@@ -24,6 +24,12 @@ static const struct fb_link_cost costs[2][6] = {
 	 {"tma", 4, 350e3}, {"striped", 4, 350e3}},
 };
 
+bool fb_protocol_is_direct(const char *protocol)
+{
+	return !strcmp(protocol, "direct") || !strcmp(protocol, "tma") ||
+	       !strcmp(protocol, "striped");
+}
+
 const struct fb_link_cost *fb_link_cost(bool device, const char *protocol)
 {
 	for (size_t i = 0; i < sizeof(costs[0]) / sizeof(costs[0][0]); i++)

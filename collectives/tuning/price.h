@@ -42,6 +42,9 @@ int fb_price(const struct fb_algorithm *algorithm, const struct fb_shape *shape,
 double fb_price_us(const struct fb_price *price, const struct fb_link_cost *cost,
 		   double block_bytes);
 
+/* Whether links of the protocol have no slots: what they carry goes from buffer to buffer. */
+bool fb_protocol_is_direct(const char *protocol);
+
 /* What links of an engine ("host", "cuda") cost by protocol; NULL where it does not speak it. */
 const struct fb_link_cost *fb_link_cost(bool device, const char *protocol);
 

@@ -68,6 +68,19 @@ for bytes in 8 4096 1048576; do ring 4 $bytes 1; done
 holds "$out" 'start 5 us, a message 2 us, 1 GB/s; error +0% +0% +unknown at 4$'
 verdict predict_two_numbers
 
+# Links of direct and of striped have no slots: the same times make the same model.
+rows_to "$FB_TMP/two/all_reduce.csv"
+for protocol in direct striped; do
+	for bytes in 8 4096 1048576; do
+		ring 2 $bytes 1 protocol=$protocol
+		ring 4 $bytes 1 protocol=$protocol
+	done
+done
+"$predict" --all --ranks 64 "$FB_TMP/two" >"$out"
+expect "models of links without slots" "$(grep -c '^all_reduce ring' "$out")" 2
+expect "unlike models of links without slots" "$(grep '^  start' "$out" | sort -u | wc -l)" 1
+verdict predict_striped
+
 # The slowest of 16 groups of 4 ranks: one repetition of ten takes three times as long, so the
 # expected maximum of 16 draws is 1 + 2 (1 - 0.9^16), by the mean of 1.2.
 mkdir "$FB_TMP/spread"

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "collectives/engine/cuda/cuda_engine.h"
+#include "collectives/tuning/price.h"
 #include "common/base/error.h"
 #include "common/base/sizes.h"
 
@@ -34,8 +35,7 @@ const struct fb_cuda_wires *fb_cuda_wires(const struct fb_case *c)
 
 bool fb_cuda_is_direct(const struct fb_case *c)
 {
-	return !strcmp(c->protocol, "direct") || !strcmp(c->protocol, "tma") ||
-	       !strcmp(c->protocol, "striped");
+	return fb_protocol_is_direct(c->protocol);
 }
 
 static bool can_near(const struct cuda_engine *e, const struct fb_case *c,

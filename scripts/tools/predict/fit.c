@@ -199,9 +199,7 @@ static int fit_series(struct fb_model_series *s, bool *fitted)
 
 static bool is_direct(const struct fb_cell *cell)
 {
-	const char *protocol = fb_cell_text(cell, "protocol");
-
-	return !strcmp(protocol, "direct") || !strcmp(protocol, "tma");
+	return fb_protocol_is_direct(fb_cell_text(cell, "protocol"));
 }
 
 bool fb_model_alike(const struct fb_cell *a, const struct fb_cell *b)

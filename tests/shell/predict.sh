@@ -37,6 +37,13 @@ holds "$out" '^without stragglers'
 holds "$out" '^ +8 +64 +ring simple +257.0 +0% +0% +0% +0% at 16$'
 verdict predict_model
 
+# 20 ranks do not fill nodes of 8, and rows of 7 ranks on 2 nodes say nothing of such nodes.
+for bytes in 8 4096 1048576; do ring 7 $bytes 9 nodes=2; done
+"$predict" --all --ranks 20,64 --ranks-per-node 8 "$FB_TMP/ring" >"$out" || fail "exit code $?"
+holds "$out" '^all_reduce ring simple, 9 times on 4 to 16 ranks$'
+holds "$out" '^ +8 +- +257.0$'
+verdict predict_unlike_nodes
+
 # The largest number of ranks is twice as slow: who extrapolates is told by how much it is off.
 mkdir "$FB_TMP/bent"
 rows_to "$FB_TMP/bent/all_reduce.csv"

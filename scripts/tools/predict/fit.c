@@ -22,6 +22,16 @@ static double block_bytes(enum fb_collective collective, uint64_t bytes, int ran
 	return (double)bytes / (shares ? ranks : 1);
 }
 
+struct fb_job fb_job_of(const struct fb_cell *cell)
+{
+	int ranks = (int)strtol(fb_cell_text(cell, "ranks"), NULL, 10);
+	int nodes = (int)strtol(fb_cell_text(cell, "nodes"), NULL, 10);
+
+	if (nodes < 1 || ranks % nodes)
+		return (struct fb_job){0, 0};
+	return (struct fb_job){ranks, nodes > 1 ? ranks / nodes : 0};
+}
+
 static int find_price(const struct fb_algorithm *algorithm, bool direct, struct fb_job job,
 		      struct fb_price *price)
 {
@@ -71,7 +81,9 @@ static int price_of(struct fb_model *model, const struct fb_algorithm *algorithm
 	model->price = more;
 	more += model->prices++;
 	*more = (struct fb_model_price){.algorithm = algorithm, .direct = direct, .job = job};
-	more->err = find_price(algorithm, direct, job, &more->price);
+	more->err = job.each && job.ranks % job.each
+			    ? FB_EUNSUPPORTED
+			    : find_price(algorithm, direct, job, &more->price);
 	*price = more->price;
 	return more->err;
 }
@@ -232,8 +244,7 @@ static struct fb_model_series *series_of(struct fb_model *model, const struct fb
 static int add_cell(struct fb_model *model, const struct fb_cell *cell)
 {
 	int collective = fb_collective_parse(fb_cell_text(cell, "program"));
-	int ranks = (int)strtol(fb_cell_text(cell, "ranks"), NULL, 10);
-	int nodes = (int)strtol(fb_cell_text(cell, "nodes"), NULL, 10);
+	struct fb_job job = fb_job_of(cell);
 	const struct fb_algorithm *algorithm = NULL;
 	struct fb_model_series *s;
 	struct fb_price price;
@@ -243,9 +254,8 @@ static int add_cell(struct fb_model *model, const struct fb_cell *cell)
 	if (collective >= 0)
 		algorithm = fb_algorithm_of_text((enum fb_collective)collective,
 						 fb_cell_text(cell, "algorithm"), &stages);
-	if (!algorithm || stages || !fb_cell_has_time(cell) || ranks < 2 || nodes < 1 ||
-	    price_of(model, algorithm, is_direct(cell),
-		     (struct fb_job){ranks, nodes > 1 ? ranks / nodes : 0}, &price))
+	if (!algorithm || stages || !fb_cell_has_time(cell) || job.ranks < 2 ||
+	    price_of(model, algorithm, is_direct(cell), job, &price))
 		return FB_OK;
 	s = series_of(model, cell, algorithm);
 	more = s ? realloc(s->time, (s->count + 1) * sizeof(*more)) : NULL;
@@ -253,11 +263,12 @@ static int add_cell(struct fb_model *model, const struct fb_cell *cell)
 		return fb_error(FB_ENOMEM, "out of memory for times");
 	s->time = more;
 	more[s->count++] = (struct fb_model_time){
-		price, block_bytes(algorithm->collective, cell->bytes, ranks), cell->us, ranks};
+		price, block_bytes(algorithm->collective, cell->bytes, job.ranks), cell->us,
+		job.ranks};
 	s->least_bytes = cell->bytes < s->least_bytes ? cell->bytes : s->least_bytes;
 	s->most_bytes = cell->bytes > s->most_bytes ? cell->bytes : s->most_bytes;
-	s->least_ranks = ranks < s->least_ranks ? ranks : s->least_ranks;
-	s->most_ranks = ranks > s->most_ranks ? ranks : s->most_ranks;
+	s->least_ranks = job.ranks < s->least_ranks ? job.ranks : s->least_ranks;
+	s->most_ranks = job.ranks > s->most_ranks ? job.ranks : s->most_ranks;
 	return FB_OK;
 }
 

@@ -17,6 +17,9 @@ struct fb_job {
 	int ranks, each;
 };
 
+/* What a row was measured on; 0 ranks where its nodes have unlike numbers of ranks. */
+struct fb_job fb_job_of(const struct fb_cell *cell);
+
 /* One measured time. */
 struct fb_model_time {
 	struct fb_price price; /* of its ranks and nodes */
@@ -68,7 +71,10 @@ void fb_model_free(struct fb_model *model);
 /* Whether two cells differ in nothing but their ranks, nodes and sizes. */
 bool fb_model_alike(const struct fb_cell *a, const struct fb_cell *b);
 
-/* The model's time in us for `bytes` (as in the column) on a job; NAN: it cannot be priced. */
+/*
+ * The model's time in us for `bytes` (as in the column) on a job; NAN: it cannot be priced, as with
+ * ranks that do not fill their nodes.
+ */
 double fb_model_us(struct fb_model *model, const struct fb_model_series *series, uint64_t bytes,
 		   struct fb_job job);
 

@@ -240,14 +240,14 @@ static void print_step(struct job *job, const struct fb_cell *cell)
 {
 	const struct fb_cell *other;
 	char label[FB_LABEL_CHARS], us[FB_NUMBER_CHARS];
-	int ranks = (int)fb_result_number(cell->row, "ranks");
+	struct fb_job measured = fb_job_of(cell);
 
 	if (has_larger(job, cell, false, &other) ||
-	    isnan(fb_step_us(&job->model, &job->results, cell, (struct fb_job){ranks, 0})))
+	    isnan(fb_step_us(&job->model, &job->results, cell, measured)))
 		return;
 	fprintf(job->out, "%s, %s, %s: measured %s on %d", fb_cell_text(cell, "program"),
 		fb_cell_label(cell, label), fb_cell_text(cell, "variant"),
-		fb_number_text(cell->us, us), ranks);
+		fb_number_text(cell->us, us), measured.ranks);
 	for (size_t i = 0; i < job->settings->ranks.count; i++) {
 		struct fb_job to = job_of(job, i);
 		double x = fb_step_us(&job->model, &job->results, cell, to);
@@ -258,8 +258,8 @@ static void print_step(struct job *job, const struct fb_cell *cell)
 	if (has_larger(job, cell, true, &other))
 		fprintf(job->out, "; from %s ranks this one is off by %.0f%%",
 			fb_cell_text(other, "ranks"),
-			100 * fabs(fb_step_us(&job->model, &job->results, other,
-					      (struct fb_job){ranks, 0}) / cell->us - 1));
+			100 * fabs(fb_step_us(&job->model, &job->results, other, measured) /
+					   cell->us - 1));
 	fputc('\n', job->out);
 }
 

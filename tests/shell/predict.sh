@@ -102,11 +102,18 @@ for bytes in 8 4096 1048576 16777216; do ring 4 $bytes 1; done
 rows_to "$FB_TMP/spread/ddp.csv" compute_us,exposed_us
 row program=ddp operation=overlap ranks=4 bytes=1048576 median_us=1500 compute_us=1000 \
 	exposed_us=500
+# By the model of the nodes that it ran on, so nothing of 3 ranks on one node and 4 on another.
+row program=ddp operation=overlap ranks=8 nodes=2 bytes=4194304 median_us=1500 compute_us=1000 \
+	exposed_us=500
+row program=ddp operation=overlap ranks=7 nodes=2 bytes=8388608 median_us=1500 compute_us=1000 \
+	exposed_us=500
 "$predict" --ranks 64 "$FB_TMP/spread" >"$out" || fail "exit code $?"
 holds "$out" '^slowest rank, from 10 repetitions on 4 ranks: times 2\.19 on 64 or more$'
 # One number of ranks cannot tell the start from its 6 messages, which then take 17 / 6 us each:
 # 1000 + 500 * (126 * 17 / 6 + 3.953125 * 1048.576) / (17 + 3.25 * 1048.576), times 2.19.
 holds "$out" '^ddp, .*: measured 1500 on 4; 36[0-9][0-9] on 64$'
+holds "$out" '^ddp, .*: measured 1500 on 8; [0-9]+ on 64$'
+grep -q '^ddp, .* on 7' "$out" && fail "a step on unlike nodes is predicted"
 verdict predict_straggler
 
 "$predict" "$FB_TMP/spread/ddp.csv" >"$out" 2>"$FB_TMP/err"

@@ -6,7 +6,6 @@
 #include "scripts/tools/predict/steps.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* The series by which exposed communication grows: of the cell's engine, if there is one. */
@@ -32,14 +31,14 @@ double fb_step_us(struct fb_model *model, const struct fb_results *results,
 {
 	int compute = fb_results_column(results, "compute_us");
 	int exposed = fb_results_column(results, "exposed_us");
-	int from = (int)strtol(fb_cell_text(cell, "ranks"), NULL, 10);
+	struct fb_job from = fb_job_of(cell);
 	const struct fb_model_series *ring = ring_of(model, cell);
 	double growth, rest;
 
-	if (compute < 0 || exposed < 0 || !ring || from < 2)
+	if (compute < 0 || exposed < 0 || !ring || from.ranks < 2)
 		return (double)NAN;
 	growth = fb_model_us(model, ring, cell->bytes, job) /
-		 fb_model_us(model, ring, cell->bytes, (struct fb_job){from, 0});
+		 fb_model_us(model, ring, cell->bytes, from);
 	rest = fmax(0, fb_cell_number(cell, (size_t)exposed));
 	return fb_cell_number(cell, (size_t)compute) + rest * growth;
 }

@@ -285,6 +285,23 @@ holds "$FB_TMP/out" 'found   rank 0 to 2, rdma mlx5_0:1: 30 of 50 GB/s, by engin
 holds "$FB_TMP/out" 'found   rank 0 to 3, tcp eth0: 12 of 12.5 GB/s, by engine host'
 judged 0 --link-least 50%
 expect "a lower bar" "$(tail -n 1 "$FB_TMP/out")" "1 node: 4 checks good, 0 in doubt, 0 bad"
+
+# Without a switch a peer has 4 of the 12 links: of 300 GB/s by the model, or by the links' speed.
+# Where a switch gives all that are up to each peer, one that is down takes nothing from the bound.
+a100="run,,,nvidia.$gpu,NVIDIA A100-SXM4-40GB"
+rows_to "$folder/bandwidth.csv"
+row engine=copy memory=device busbw_GBps=90 "variant=dst=1;src=0" "path=kernels push NVLink"
+peers="0000:02:00.0 4, 0000:03:00.0 4, 0000:04:00.0 4"
+facts "$a100" "run,,,$gpu.nvlinks,12 of 12" "run,,,$gpu.nvlinks_to,\"$peers\""
+judged 0 --all
+holds "$FB_TMP/out" 'found   rank 0 to 1, NVLink: 90 of 100 GB/s, by engine copy'
+facts "$a100" "run,,,$gpu.nvlinks,12 of 12" "run,,,$gpu.nvlink_MBps,24000" \
+	"run,,,$gpu.nvlinks_to,\"$peers\""
+judged 0 --all
+holds "$FB_TMP/out" 'found   rank 0 to 1, NVLink: 90 of 96 GB/s, by engine copy'
+facts "$a100" "run,,,$gpu.nvlinks,11 of 12" "run,,,$gpu.nvlinks_to,\"${peers// 4/ 11}\""
+judged 1 --all
+holds "$FB_TMP/out" 'found   rank 0 to 1, NVLink: 90 of 300 GB/s, by engine copy'
 rm "$folder/environment.csv"
 judged 3
 verdict doctor_links

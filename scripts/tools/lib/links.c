@@ -95,6 +95,27 @@ double fb_link_nvlink(const struct fb_node_facts *facts, const char *host, const
 	return known(of_model(facts, host, gpu, true));
 }
 
+/*
+ * The same of those to the peer that has the fewest: NVSwitches and a bridge give all to each peer,
+ * while links that go straight to several peers are shared out.
+ */
+static double nvlink_to_peer(const struct fb_node_facts *facts, const char *host, const char *gpu)
+{
+	const char *links = gpu_fact(facts, host, gpu, "nvlinks");
+	const char *to = gpu_fact(facts, host, gpu, "nvlinks_to");
+	double whole = fb_link_nvlink(facts, host, gpu);
+	unsigned up, all, count, least;
+
+	if (!links || sscanf(links, "%u of %u", &up, &all) != 2)
+		return whole;
+	least = up;
+	for (; to; to = strstr(to, ", ") ? strstr(to, ", ") + 2 : NULL)
+		if (sscanf(to, "%*s %u", &count) == 1 && count < least)
+			least = count;
+	/* Links that are down take nothing from the bound, as far as the counts tell. */
+	return least < up ? whole * least / all : whole;
+}
+
 /* GB/s of a lane by "16.0 GT/s PCIe": what line code and, from 64 GT/s on, flits leave. */
 static double lane_rate(double speed)
 {
@@ -192,7 +213,7 @@ void fb_link_of(const struct fb_node_facts *facts, const char *path, const char 
 	*link = (struct fb_link){.GBps = (double)NAN};
 	if (strstr(path, "NVLink")) {
 		snprintf(link->kind, sizeof(link->kind), "NVLink");
-		link->GBps = least_of_gpus(facts, fb_link_nvlink);
+		link->GBps = least_of_gpus(facts, nvlink_to_peer);
 		link->advice = nvlink_advice;
 	} else if (strstr(path, "host to GPU link")) {
 		snprintf(link->kind, sizeof(link->kind), "host to GPU link");

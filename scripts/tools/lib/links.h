@@ -17,7 +17,10 @@ struct fb_link {
 	const char *advice;	  /* what the cause may be where it carries much less; or NULL */
 };
 
-/* What a row's bytes passed, by its columns path and transport, and what that carries. */
+/*
+ * What a row's bytes passed, by its columns path and transport, and what that carries. Of a GPU's
+ * NVLinks these are the ones to a single peer, the least of all peers where these have unlike ones.
+ */
 void fb_link_of(const struct fb_node_facts *facts, const char *path, const char *transport,
 		struct fb_link *link);
 

@@ -189,34 +189,66 @@ rows nccl <<-'END'
 	nccl tree ll 4096 0 - 1 skipped
 	nccl ring simple 4096 10 channels=4 4
 	nccl library library 4096 9 channels=4 4
+	nccl library library 1048576 50 - 32
+	nccl ring simple 1048576 49.9 channels=4 4
+	nccl tree simple 1048576 50.1 channels=1 1
+	nccl library library 16777216 900 - 32
+	nccl ring simple 16777216 700 channels=4 4
 	nccl grouped library 4096 1
 	cuda ring ll 4096 1
 END
 sed -i 's/,registered,/,none,/' "$work/nccl/all_reduce.csv"
+# At 1M they cannot be told apart, and fewer channels are no reason to leave NCCL's choice.
 "$bin/tune" "$work/nccl" --nccl-table >"$work/out" 2>"$work/err" || fail "$(cat "$work/err")"
 expect "a table of NCCL's" "$(grep -v '^#' "$work/out")" \
 	"allreduce 8 64 tree ll 0  # 7 us (NCCL's choice 10) to 7.5 us (NCCL's choice 10)
-allreduce 4096 4096 ring simple 4  # 10 us (NCCL's choice 20)"
+allreduce 4096 4096 ring simple 4  # 10 us (NCCL's choice 20)
+allreduce 16777216 16777216 ring simple 4  # 700 us (NCCL's choice 900)"
 holds "$work/out" '^# For 2 ranks on 1 nodes: NCCL_TUNER_PLUGIN='
-rows variables <<-'END'
-	nccl library library 8 10
-	nccl library library 64 20
-	nccl library library 8 8 env.NCCL_MAX_CTAS=16;env.NCCL_MIN_CTAS=4
-	nccl library library 64 16 env.NCCL_MAX_CTAS=16;env.NCCL_MIN_CTAS=4
-	nccl library library 8 9 env.NCCL_NTHREADS=128
-	nccl library library 64 18 env.NCCL_NTHREADS=128
-	nccl library library 8 40 channels=2;env.NCCL_NTHREADS=256
-	nccl library library 8 10 env.OMP_NUM_THREADS=1
-END
+
+# setting VARIABLES TIME...: rows of sizes 8, 16, 32, ... with these times, 100 without variables.
+setting() {
+	local bytes=8 us
+
+	for us in "${@:2}"; do
+		echo "nccl library library $bytes $us $1"
+		bytes=$((2 * bytes))
+	done
+}
+{
+	setting - {,}{,}{100,100,100}
+	setting 'env.NCCL_MAX_CTAS=16;env.NCCL_MIN_CTAS=4' {,}{,}{80,80,80}
+	setting env.NCCL_NTHREADS=128 {,}{,}{90,90,90}
+	# Quicker on the mean, but by one cell; in as many cells slower; not in all cells.
+	setting env.NCCL_BUFFSIZE=1 10 {,}{100,100,100,100,100} 100
+	setting env.NCCL_BUFFSIZE=2 {,,}{,}{10,110}
+	setting env.NCCL_BUFFSIZE=3 {,}{10,10,10,10,10}
+	echo 'nccl library library 8 40 channels=2;env.NCCL_NTHREADS=256'
+	echo 'nccl library library 8 10 env.OMP_NUM_THREADS=1'
+} | rows variables
 "$bin/tune" "$work/variables" --nccl-env >"$work/out" 2>"$work/err" || fail "$(cat "$work/err")"
-expect "variables" "$(sed -n 's/; surely.*//; /export/p' "$work/out")" \
-	"export NCCL_MAX_CTAS='16' NCCL_MIN_CTAS='4'  # 0.800 of the time without, mean of 2 cells \
-(0.800 to 0.800)
-# export NCCL_NTHREADS='128'  # 0.900 of the time without, mean of 2 cells (0.900 to 0.900)"
+expect "variables" "$(sed -n 's/ of the time .* mean//; /export/p' "$work/out")" \
+	"export NCCL_MAX_CTAS='16' NCCL_MIN_CTAS='4'  # 0.800 of 12 cells (0.800 to 0.800); \
+surely quicker in 12, slower in 0: p 0.00049
+# export NCCL_NTHREADS='128'  # 0.900 of 12 cells (0.900 to 0.900); \
+surely quicker in 12, slower in 0: p 0.00049
+# export NCCL_BUFFSIZE='3'  # 0.100 of 10 cells (0.100 to 0.100); \
+surely quicker in 10, slower in 0: p 0.002; not ranked, others have 12 cells
+# export NCCL_BUFFSIZE='2'  # 0.332 of 12 cells (0.100 to 1.100); \
+surely quicker in 6, slower in 6: p 1
+# export NCCL_BUFFSIZE='1'  # 0.825 of 12 cells (0.100 to 1.000); \
+surely quicker in 1, slower in 0: p 1"
 expect "what they do in a shell" "$(. "$work/out" && echo "$NCCL_MAX_CTAS $NCCL_MIN_CTAS")" '16 4'
 "$bin/tune" "$work/variables" --nccl-env --change 30% >"$work/out"
 expect "none gains so much" "$(grep -c '^export' "$work/out")" 0
-holds "$work/out" 'No setting gains more than 30%'
+holds "$work/out" 'No setting surely gains more than 30%'
+{
+	setting - {100,100,100}
+	setting env.NCCL_BUFFSIZE=1 50 100 100
+} | rows luck
+"$bin/tune" "$work/luck" --nccl-env >"$work/out"
+expect "one cell is luck" "$(grep -c '^export' "$work/out")" 0
+holds "$work/out" 'No setting surely gains more than 2%'
 verdict tuning_nccl
 
 # refuses CODE PATTERN ARGUMENT...: one line on stderr, nothing on stdout, no file.

@@ -84,6 +84,20 @@ double fb_tune_time_us(const struct fb_tune_problem *problem, size_t size, size_
 	return n ? exp(log_us / (double)n) : (double)NAN;
 }
 
+bool fb_tune_equals_best(const struct fb_tune_problem *p, size_t size, size_t candidate)
+{
+	bool equals = true;
+
+	for (size_t c = 0; c < p->ncontexts && equals; c++) {
+		const struct fb_tune_point *point = point_at(p, c, size, candidate);
+		const struct fb_tune_point *best = takes_part(p->context, c) ? best_at(p, c, size)
+									     : NULL;
+
+		equals = !best || (point->us > 0 && is_tie(point, best));
+	}
+	return equals;
+}
+
 /* What choosing the candidate at that size costs; INFINITY: it cannot be chosen. */
 static double cost_of(const struct fb_tune_problem *p, size_t size, size_t candidate)
 {

@@ -45,6 +45,13 @@ int fb_tune_choose(const struct fb_tune_problem *problem, int *choice);
  */
 double fb_tune_excess(const struct fb_tune_problem *problem, size_t size, size_t candidate);
 
+/*
+ * Whether the candidate cannot be told apart from the best one in any context that has times at
+ * that size: either median is within the other's interval, and they differ by FB_TUNE_MOST_TIE at
+ * most.
+ */
+bool fb_tune_equals_best(const struct fb_tune_problem *problem, size_t size, size_t candidate);
+
 /* The candidate's time: the geometric mean over contexts; NAN as above. */
 double fb_tune_time_us(const struct fb_tune_problem *problem, size_t size, size_t candidate);
 

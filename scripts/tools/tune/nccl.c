@@ -84,6 +84,10 @@ static int print_family(const struct fb_tune_family *f, double change, FILE *out
 	for (size_t k = 0; k < f->ncandidates; k++)
 		f->numbers[k] += k != own;
 	err = fb_tune_choose(&problem, choice);
+	/* Neither fewer channels nor what is best at the next size is a reason for a line. */
+	for (size_t s = 0; s < f->nsizes && own < f->ncandidates; s++)
+		if (fb_tune_equals_best(&problem, s, own))
+			choice[s] = (int)own;
 	for (size_t s = 0; s < f->nsizes && !err; s = end) {
 		end = s + 1;
 		while (end < f->nsizes && choice[end] == choice[s])

@@ -2,6 +2,8 @@
 /*
  * What was measured of NCCL's variables (studies with `env`, keys env.NAME of `variant`), as a
  * script of exports: the setting with the greatest gain is exported, the others stand beside it.
+ * Of many settings one is quicker by luck. So a sign test over the cells decides, at a level that
+ * is divided by the number of settings, and only settings that have all cells are ranked.
  */
 #include "scripts/tools/tune/tune.h"
 
@@ -18,11 +20,13 @@ enum { TEXT_CHARS = 512 };
 struct setting {
 	char text[TEXT_CHARS]; /* "NCCL_MIN_CTAS=4;NCCL_MAX_CTAS=16" */
 	struct fb_ratio_sum sum;
+	double p; /* of the sign test */
+	bool gains;
 };
 
 struct list {
 	struct setting *item;
-	size_t count;
+	size_t count, cells; /* `cells`: the most that a setting has */
 };
 
 /* Splits a cell's variant into its variables and the rest. False: it is too long. */
@@ -98,17 +102,49 @@ static int add(struct list *list, const struct fb_cells *cells, const struct fb_
 	return FB_OK;
 }
 
+/*
+ * The two-sided p of the sign test: how often so many of n differences, or more, have one sign if
+ * both signs are as likely. Cells whose intervals overlap count for no side.
+ */
+static double sign_test(size_t faster, size_t slower)
+{
+	double n = (double)(faster + slower), p = 0;
+
+	for (size_t k = 0; k <= (faster < slower ? faster : slower); k++)
+		p += 2 * exp(lgamma(n + 1) - lgamma((double)k + 1) - lgamma(n - (double)k + 1) -
+			     n * log(2));
+	return fmin(p, 1);
+}
+
+static void judge(struct list *list, double change)
+{
+	static const double alpha = 0.05;
+
+	for (size_t i = 0; i < list->count; i++)
+		if (list->item[i].sum.n > list->cells)
+			list->cells = list->item[i].sum.n;
+	for (size_t i = 0; i < list->count; i++) {
+		struct setting *s = &list->item[i];
+
+		s->p = sign_test(s->sum.faster, s->sum.slower);
+		s->gains = s->sum.n == list->cells && fb_ratio_mean(&s->sum) < 1 - change &&
+			   s->sum.faster > s->sum.slower &&
+			   s->p <= alpha / (double)list->count;
+	}
+}
+
 static int best_first(const void *a, const void *b)
 {
 	double x = fb_ratio_mean(&((const struct setting *)a)->sum);
 	double y = fb_ratio_mean(&((const struct setting *)b)->sum);
+	int gains = ((const struct setting *)b)->gains - ((const struct setting *)a)->gains;
 
-	return x < y ? -1 : x > y ? 1 : strcmp(((const struct setting *)a)->text,
+	return gains ? gains : x < y ? -1 : x > y ? 1 : strcmp(((const struct setting *)a)->text,
 					       ((const struct setting *)b)->text);
 }
 
 /* "export A='1' B='2'  # 0.912 of the time, ..." */
-static void print_setting(const struct setting *s, bool chosen, FILE *out)
+static void print_setting(const struct setting *s, bool chosen, size_t cells, FILE *out)
 {
 	fprintf(out, "%sexport", chosen ? "" : "# ");
 	for (const char *at = s->text; *at; at += *at == ';') {
@@ -119,8 +155,11 @@ static void print_setting(const struct setting *s, bool chosen, FILE *out)
 		at += whole;
 	}
 	fprintf(out, "  # %.3f of the time without, mean of %zu cells (%.3f to %.3f); surely "
-		"quicker in %zu, slower in %zu\n", fb_ratio_mean(&s->sum), s->sum.n, s->sum.least,
-		s->sum.most, s->sum.faster, s->sum.slower);
+		"quicker in %zu, slower in %zu: p %.2g", fb_ratio_mean(&s->sum), s->sum.n,
+		s->sum.least, s->sum.most, s->sum.faster, s->sum.slower, s->p);
+	if (s->sum.n < cells)
+		fprintf(out, "; not ranked, others have %zu cells", cells);
+	fprintf(out, "\n");
 }
 
 int fb_tune_variables(const struct fb_cells *cells, const struct fb_tune_settings *settings,
@@ -142,19 +181,19 @@ int fb_tune_variables(const struct fb_cells *cells, const struct fb_tune_setting
 		err = fb_error(FB_EINPUT, "no rows of engine nccl that differ in variables "
 			       "NCCL_... alone: expected results of a study with `env`, as "
 			       "nccl-env");
+	judge(&list, settings->change);
 	if (list.count)
 		qsort(list.item, list.count, sizeof(*list.item), best_first);
 	for (size_t i = 0; i < list.count && !err; i++) {
 		const struct setting *s = &list.item[i];
-		bool gains = fb_ratio_mean(&s->sum) < 1 - settings->change && s->sum.faster;
 
 		if (i == 1)
 			fprintf(out, "#\n# Measured too, each alone: gains of several need not add "
 				"up.\n");
-		else if (!i && !gains)
-			fprintf(out, "# No setting gains more than %.3g%%.\n",
+		else if (!i && !s->gains)
+			fprintf(out, "# No setting surely gains more than %.3g%% on all cells.\n",
 				100 * settings->change);
-		print_setting(s, i == 0 && gains, out);
+		print_setting(s, i == 0 && s->gains, list.cells, out);
 	}
 	free(list.item);
 	return err;

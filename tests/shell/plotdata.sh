@@ -114,6 +114,9 @@ same heat heat --axis prefill,decode "$kv"
 count 2 axis --axis bucket "$ddp"
 count 0 heat --axis bucket "$ddp"
 count 2 heat --axis prefill,decode "$kv"
+"$plotdata" axis --axis rate "$FB_ROOT/results/reference/links-rate" >"$FB_TMP/out"
+expect "rates on an axis" "$(sed -n 's/^LABEL.*= //p' "$FB_TMP/out" | tr -d "'\"" | xargs)" \
+	'10mbit 20mbit 50mbit 100mbit'
 refuses 'differ in one key' axis "$ddp"
 refuses 'differ in two keys' heat --axis bucket "$ddp"
 refuses "'bukcet': no row has it; keys of these rows are bucket, layers" axis --axis bukcet "$ddp"

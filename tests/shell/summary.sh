@@ -192,6 +192,21 @@ same bucket.txt 0 --axis bucket "$PWD/results/reference/h200x4-ddp"
 same handover.txt 0 --axis prefill,decode "$PWD/results/reference/h200x4-kv"
 "$summary" --axis bucket --columns p95_us,exposed_us results/reference/h200x4-ddp >"$FB_TMP/out"
 holds "$FB_TMP/out" 'NCCL/own +p95_us exposed_us$'
+# Rates of links and shares of packets have an order too, as figures place them.
+order() { awk '$2 == "ring" { printf "%s ", $1 }' "$1"; }
+"$summary" --all --axis rate results/reference/links-rate >"$FB_TMP/out"
+expect "rates" "$(order "$FB_TMP/out")" '10mbit 20mbit 50mbit 100mbit '
+diff results/reference/links-rate/summary.txt "$FB_TMP/out" || fail "summary.txt of links-rate"
+mkdir "$FB_TMP/rate"
+sed 's/rate=20mbit/rate=2gbit/; s/rate=50mbit/rate=900kbit/' \
+	results/reference/links-rate/all_reduce.csv >"$FB_TMP/rate/all_reduce.csv"
+"$summary" --all --axis rate "$FB_TMP/rate" >"$FB_TMP/out"
+expect "scales" "$(order "$FB_TMP/out")" '900kbit 10mbit 100mbit 2gbit '
+sed 's/rate=100mbit/loss=10%/; s/rate=10mbit/loss=0.5%/; s/rate=20mbit/loss=2%/
+	s/rate=50mbit/loss=none/' results/reference/links-rate/all_reduce.csv \
+	>"$FB_TMP/rate/all_reduce.csv"
+"$summary" --all --axis loss "$FB_TMP/rate" >"$FB_TMP/out"
+expect "shares" "$(order "$FB_TMP/out")" '0.5% 2% 10% none '
 # A variable of a study's environment is one too, and sizes stay beside it.
 awk -F, -v OFS=, 'NF == 49 && NR > 1 { $22 = "env.NCCL_ALGO=" (NR % 2 ? "tree" : "ring") }
 	NF == 49' \

@@ -320,7 +320,8 @@ bool fb_axis_number(const char *text, double *value)
 		const char *unit;
 		double factor;
 	} units[] = {{"", 1},	   {"K", 0x1p10}, {"M", 0x1p20}, {"G", 0x1p30}, {"T", 0x1p40},
-		     {"ns", 1e-9}, {"us", 1e-6},  {"ms", 1e-3},	 {"s", 1}};
+		     {"ns", 1e-9}, {"us", 1e-6},  {"ms", 1e-3},	 {"s", 1},	{"%", 1e-2},
+		     {"bit", 1},   {"kbit", 1e3}, {"mbit", 1e6}, {"gbit", 1e9}};
 	char *end;
 
 	if (!isdigit((unsigned char)*text) && *text != '-' && *text != '.')

@@ -44,7 +44,10 @@ int fb_axis_place_make(struct fb_axis_place *place, const struct fb_axes *axes,
  */
 int fb_axis_compare(const char *a, const char *b);
 
-/* A number with a unit of bytes (K, M, G, T) or of time (ns, us, ms, s), or none. */
+/*
+ * A number with a unit of bytes (K, M, G, T), of time (ns, us, ms, s) or of rate (bit, kbit, mbit,
+ * gbit, as `tc` has them), with %, or with none.
+ */
 bool fb_axis_number(const char *text, double *value);
 
 /*

@@ -156,6 +156,8 @@ static int read_numbers(const struct reader *r, char *const *word, struct fb_tun
 	}
 	if (value[FROM] > value[TO])
 		return refuse(r, "from '%s' is more than to '%s'", word[FROM], word[TO]);
+	if (value[THREADS] % 32)
+		return refuse(r, "threads '%s': expected a multiple of 32", word[THREADS]);
 	rule->key.ranks = (int)value[RANKS];
 	rule->key.nodes = (int)value[NODES];
 	rule->key.element = value[ELEMENT] == UINT64_MAX ? FB_TUNING_ANY : (int)value[ELEMENT];

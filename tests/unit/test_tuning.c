@@ -295,6 +295,8 @@ static void test_refused(void)
 		{"table x gpu y\nrule a b 1 1 t any any 0 1 auto auto auto d 0 0 0", "auto again"},
 		{"table x gpu y\nrule a b 1 1 t any any 0 1 auto auto c d 0 9999 0", "threads"},
 		{"table x gpu y\nrule a b 1 1 t any any 0 1 auto auto c d any 0 0", "channels"},
+		{"table x gpu y\nrule a b 1 1 t any any 0 1 auto auto c d 0 100 0",
+		 "f:2: threads '100': expected a multiple of 32"},
 		{"table x gpu y\nrule a b 1 1 t any any 0 1 auto auto c d 0 0 0 e",
 		 "'e': expected"},
 		{"table x gpu y\nrule a b 1 1 t any any 0 1 auto auto c d 0 0 0 channels=0",

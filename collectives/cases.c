@@ -186,7 +186,6 @@ static void add_objective(const struct fb_collective_state *state, struct fb_cas
 	fb_variant_put(c, key);
 }
 
-/* fb_axes_adjust_fn: also notes how large the segments have to be. */
 /* Whether the case's engine can have its protocol on this machine, as far as rows of "all" ask. */
 static bool has_protocol(const struct fb_collective_state *state, const struct fb_case *c)
 {
@@ -197,6 +196,7 @@ static bool has_protocol(const struct fb_collective_state *state, const struct f
 	return !strcmp(c->engine, "cuda") && state->has_gpu && (!tma || state->gpu.major >= 9);
 }
 
+/* fb_axes_adjust_fn: also notes how large the segments have to be. */
 static bool adjust(void *arg, struct fb_case *c)
 {
 	struct fb_collective_state *state = arg;

@@ -149,7 +149,8 @@ static void choose_stripe(const struct fb_gpu_wishes *wishes, const struct fb_gp
 		return;
 	g->stripe = (uint32_t)stripe;
 	g->channels = (uint32_t)shape->nchannels;
-	shape->deep = shape->slots >= DEEP_SLOTS;
+	/* What was asked for: the number in the shape is rounded up to a power of two. */
+	shape->deep = !wishes->slots || wishes->slots >= DEEP_SLOTS;
 }
 
 void fb_gpu_choose_slices(const struct fb_gpu_wishes *wishes, const struct fb_gpu_facts *facts,

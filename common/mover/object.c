@@ -56,7 +56,8 @@ static void name_folder(struct fb_object_mover *m, char url[FB_OBJECT_URL_CHARS]
 /* Local: the library, its handles, and whether the store takes an object. */
 static int find_store(struct fb_object_mover *m, char why[FB_REASON_CHARS])
 {
-	char url[FB_OBJECT_URL_CHARS];
+	const char *token = getenv("AWS_SESSION_TOKEN");
+	char url[FB_OBJECT_URL_CHARS], header[4096];
 	bool there = true;
 	long status = 0;
 	int code;
@@ -70,6 +71,11 @@ static int find_store(struct fb_object_mover *m, char why[FB_REASON_CHARS])
 	m->multi = m->curl.multi_init();
 	/* Without it the library waits for a status before it sends. */
 	m->headers = m->curl.slist_append(NULL, "Expect:");
+	if (m->headers && token) {
+		/* Of temporary credentials; what is signed includes it. */
+		snprintf(header, sizeof(header), "x-amz-security-token: %s", token);
+		m->headers = m->curl.slist_append(m->headers, header);
+	}
 	m->depth = (int)chosen_depth;
 	for (int i = 0; i < m->depth; i++) {
 		m->easy[i] = m->curl.easy_init();
@@ -129,8 +135,11 @@ static void remove_region(struct fb_region *region)
 	const struct fb_object_mover *m = (const struct fb_object_mover *)region->mover;
 
 	/* One that was never written is not there, which is as well. */
-	for (uint64_t k = 0; k * FB_OBJECT_BYTES < region->segment->part_bytes; k++)
+	for (uint64_t k = 0; k < m->written && k * FB_OBJECT_BYTES < region->segment->part_bytes;
+	     k++) {
 		(void)fb_object_alone(m, r->url, k, "DELETE");
+		(void)fb_alive(m->mover.session, "deleting objects");
+	}
 	free(r);
 }
 

@@ -42,13 +42,14 @@ struct fb_object_mover {
 	void *easy[FB_OBJECT_DEPTH];
 	bool busy[FB_OBJECT_DEPTH];
 	int depth, regions;
+	uint64_t written; /* objects before this number, of any region, may be there */
 	struct fb_object_move *first, *last;
 	uint64_t arrived[FB_NOTICES + 1];
 };
 
 /*
  * Local: one request alone, PUT of nothing or DELETE, of object `number` of a folder. Returns
- * libcurl's code.
+ * libcurl's code; it takes 30 s at most.
  */
 int fb_object_alone(const struct fb_object_mover *m, const char *folder, uint64_t number,
 		    const char *method);

@@ -90,6 +90,7 @@ static void start(struct fb_object_mover *m, int slot, struct fb_object_request 
 	aim(m, easy, region->url, r->object);
 	c->easy_setopt(easy, FB_CURL_PRIVATE, r);
 	if (r->writes) {
+		m->written = r->object >= m->written ? r->object + 1 : m->written;
 		c->easy_setopt(easy, FB_CURL_UPLOAD, 1L);
 		c->easy_setopt(easy, FB_CURL_INFILESIZE, (long)r->bytes);
 		c->easy_setopt(easy, FB_CURL_READFUNCTION, give_bytes);
@@ -168,6 +169,7 @@ int fb_object_alone(const struct fb_object_mover *m, const char *folder, uint64_
 
 	aim(m, easy, folder, object);
 	m->curl.easy_setopt(easy, FB_CURL_CUSTOMREQUEST, method);
+	m->curl.easy_setopt(easy, FB_CURL_TIMEOUT, 30L);
 	if (!strcmp(method, "PUT")) {
 		struct fb_object_request empty = {.writes = true};
 

@@ -301,10 +301,10 @@ int fb_step_ready(struct fb_step_instance *i, unsigned parts, int calls);
 int fb_step_settle(void *instance);
 
 /*
- * Collective, after a timed step: runs steps of about step_us, equal on all ranks, until GPM's
- * counters tell how busy the multiprocessors of this rank's GPU are (i->busy), where they do.
+ * Collective, after a timed step: runs steps until GPM's counters tell how busy the multiprocessors
+ * of this rank's GPU are (i->busy), where they do.
  */
-int fb_step_busy(struct fb_step_instance *i, double step_us);
+int fb_step_busy(struct fb_step_instance *i);
 /* --- row.c: fb_program.summarise ---------------------------------------------------------- */
 void fb_step_summarise(void *instance, const double *samples_us, size_t n,
 		       struct fb_traits *traits);

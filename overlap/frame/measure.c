@@ -242,8 +242,7 @@ int fb_step_settle(void *instance)
 	}
 	reduce(i->state->session->world, s);
 	if (!i->fresh && i->parts == FB_PART_ALL && !i->busy_known)
-		err = fb_step_busy(i, fmax(s->us[FB_MEASURE_COMPUTE], 0) +
-				   fmax(s->us[FB_MEASURE_COMMUNICATION], 0));
+		err = fb_step_busy(i);
 	i->fresh = false;
 	return err;
 }

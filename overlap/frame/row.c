@@ -175,7 +175,8 @@ static void put_row(const struct fb_step_instance *i, const struct table *t, dou
 		if (extra[FB_BACKGROUND_US] > base)
 			fb_traits_flag(traits, "background-longer");
 		/* Both need at least the time of the longer one, however little they share. */
-		extra[FB_OVER_LONGER] = step_us / fmax(base, extra[FB_BACKGROUND_US]);
+		if (fb_step_background(i))
+			extra[FB_OVER_LONGER] = step_us / fmax(base, extra[FB_BACKGROUND_US]);
 	}
 	if (i->base)
 		put_cost(t, i->graph && !i->base->graph && program->has_base &&

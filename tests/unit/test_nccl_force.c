@@ -250,7 +250,7 @@ static struct fb_nccl_ran logged(const struct fb_nccl *nccl, const char *subsyst
 	char file[sizeof(log.file)];
 
 	*wire = (struct fb_nccl_wire){.warnings = 0};
-	fb_nccl_log_begin(&log, nccl);
+	fb_nccl_log_begin(&log, nccl, 1);
 	snprintf(file, sizeof(file), "%s", log.file);
 	CHECK_STR(getenv("NCCL_DEBUG_SUBSYS"), subsystems);
 	fb_nccl_log_end(&log, &ran, wire);
@@ -293,7 +293,10 @@ static void test_log_file(void)
 	fflush(f);
 	snprintf(pattern, sizeof(pattern), "%s", file);
 	setenv("NCCL_DEBUG_FILE", pattern, 1);
-	fb_nccl_log_begin(&log, &nccl);
+	/* Where several ranks write into one file, it is the first one's. */
+	fb_nccl_log_begin(&log, &nccl, 1);
+	CHECK(!*log.file);
+	fb_nccl_log_begin(&log, &nccl, 0);
 	fprintf(f, NODE "Channel 00 : 0[0] -> 1[1] via SHM/direct\n");
 	fclose(f);
 	wire = (struct fb_nccl_wire){.warnings = 0};

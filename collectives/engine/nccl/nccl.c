@@ -210,7 +210,7 @@ static int set_up(struct nccl_request *r, const struct fb_case *c)
 	if (!err && by_call)
 		fb_nccl_call_configure(&r->call, &r->choice, channels);
 	r->kept_us = -now_us(e);
-	fb_nccl_log_begin(&log, &e->base.nccl);
+	fb_nccl_log_begin(&log, &e->base.nccl, e->group->rank);
 	if (!err)
 		err = fb_nccl_group_get(&e->groups, &e->base.nccl, e->group, &need, &r->group);
 	r->kept_us += now_us(e);

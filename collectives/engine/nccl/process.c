@@ -321,7 +321,7 @@ static int set_up(struct process_request *r)
 	double begin = clock ? fb_clock_now(clock) : 0;
 	int err;
 
-	fb_nccl_log_begin(&log, &e->base.nccl);
+	fb_nccl_log_begin(&log, &e->base.nccl, e->base.engine.group->rank);
 	err = make_communicators(e, r->way);
 	if (!err)
 		err = fb_group_agree(group, fb_nccl_team_each(e->team, false, open_part, r));

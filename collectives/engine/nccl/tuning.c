@@ -91,7 +91,7 @@ void fb_nccl_ran_parse(const char *log, struct fb_nccl_ran *ran)
 
 		snprintf(line, sizeof(line), "%.*s", (int)(n < 511 ? n : 511), log);
 		if (!parse_classic(line, ran) && !parse_symmetric(line, ran) &&
-		    strstr(line, "[Copy Engine]:"))
+		    (strstr(line, "[Copy Engine]:") || strstr(line, "[Hierarchical CE]")))
 			*ran = (struct fb_nccl_ran){.algorithm = "copyengine"};
 		log += n + (log[n] == '\n');
 	}
@@ -167,7 +167,7 @@ static void follow(struct fb_nccl_log *log, const char *pattern)
 		fclose(f);
 }
 
-void fb_nccl_log_begin(struct fb_nccl_log *log, const struct fb_nccl *nccl)
+void fb_nccl_log_begin(struct fb_nccl_log *log, const struct fb_nccl *nccl, int rank)
 {
 	const char *folder = getenv("TMPDIR"), *level = getenv("NCCL_DEBUG");
 	const char *asked = getenv("NCCL_DEBUG_SUBSYS"), *file = getenv("NCCL_DEBUG_FILE");
@@ -176,7 +176,9 @@ void fb_nccl_log_begin(struct fb_nccl_log *log, const struct fb_nccl *nccl)
 
 	*log = (struct fb_nccl_log){.nccl = NULL};
 	if (level && file) {
-		follow(log, file);
+		/* Of several ranks that write into one file, the first one reads it. */
+		if (!rank || strstr(file, "%p"))
+			follow(log, file);
 		return;
 	}
 	if (!nccl->ResetDebugInit)

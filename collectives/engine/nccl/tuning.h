@@ -58,7 +58,7 @@ struct fb_nccl_log {
  * Local. Nothing is logged where it cannot be. End reads the file, removes it if it is this
  * module's, fills *ran (zeroes where nothing is told) and adds to *wire.
  */
-void fb_nccl_log_begin(struct fb_nccl_log *log, const struct fb_nccl *nccl);
+void fb_nccl_log_begin(struct fb_nccl_log *log, const struct fb_nccl *nccl, int rank);
 void fb_nccl_log_end(struct fb_nccl_log *log, struct fb_nccl_ran *ran, struct fb_nccl_wire *wire);
 
 /*

@@ -221,7 +221,7 @@ static int make(const struct fb_nccl *nccl, const struct fb_group *w, struct fb_
 	MPI_Bcast(&id, sizeof(id), MPI_BYTE, 0, w->comm);
 	err = fb_nccl_force_begin(&g->need.choice, &saved);
 	err = fb_group_agree(w, err);
-	fb_nccl_dump_begin(w->nranks);
+	fb_nccl_dump_begin(w);
 	if (!err)
 		err = fb_group_agree(w, init(nccl, w, id, g));
 	fb_nccl_dump_end();

@@ -29,9 +29,14 @@ void fb_nccl_dump_to(const char *folder, int nranks)
 			paths[i] = NULL;
 }
 
-void fb_nccl_dump_begin(int nranks)
+void fb_nccl_dump_begin(const struct fb_group *group)
 {
-	begun = nranks == world;
+	int wanted = group->nranks == world;
+
+	for (size_t i = 0; i < DUMPS; i++)
+		wanted = wanted && paths[i];
+	MPI_Allreduce(MPI_IN_PLACE, &wanted, 1, MPI_INT, MPI_MIN, group->comm);
+	begun = wanted != 0;
 	for (size_t i = 0; begun && i < DUMPS; i++)
 		if (paths[i])
 			(void)setenv(dumps[i].variable, paths[i], 1);

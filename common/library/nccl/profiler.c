@@ -151,19 +151,18 @@ static int begin_channel(void *context, void **handle, const struct fb_nccl_reco
 	return fb_nccl_record_begin(context, handle, &e);
 }
 
-/* An operation of the proxy; that of another process (PXN) has no parent in this one. */
+/* An operation of the proxy. */
 static int begin_proxy(void *context, void **handle, const struct fb_nccl_record *call, int rank,
 		       const struct fb_nccl_proxy *proxy)
 {
-	bool own = call && proxy->pid == (int)getpid();
-
 	return fb_nccl_record_begin(context, handle, &(struct fb_nccl_record){
 		.kind = proxy->sends ? "proxy send" : "proxy receive", .leaf = true,
-		.func = own ? call->func : "unknown", .datatype = own ? call->datatype : NULL,
-		.algorithm = own ? call->algorithm : NULL, .protocol = own ? call->protocol : NULL,
-		.count = own ? call->count : 0, .rank = rank, .peer = proxy->peer,
+		.func = call ? call->func : "unknown", .datatype = call ? call->datatype : NULL,
+		.algorithm = call ? call->algorithm : NULL,
+		.protocol = call ? call->protocol : NULL,
+		.count = call ? call->count : 0, .rank = rank, .peer = proxy->peer,
 		.channel = proxy->channel, .step = -1, .steps = proxy->steps,
-		.bytes = (uint64_t)proxy->chunk_bytes, .parent = own ? call->number : 0});
+		.bytes = (uint64_t)proxy->chunk_bytes, .parent = call ? call->number : 0});
 }
 
 /* A step of such an operation, which lasts longer than its steps. */
@@ -183,6 +182,19 @@ static int begin_step(void *context, void **handle, const struct fb_nccl_record 
 	return fb_nccl_record_begin(context, handle, &e);
 }
 
+/*
+ * Whether the event is of this process. Where a rank of another process has its messages sent by
+ * this one (PXN), NCCL passes that rank's context on, which points nowhere here; the steps of such
+ * an operation have no parent, as it has no handle.
+ */
+#define OWN_2(e) true
+#define OWN_3(e) true
+#define OWN_4(e)                                                                                   \
+	(((e)->type != FB_NCCL_EVENT_PROXY_OP || (e)->proxy.pid == getpid()) &&                    \
+	 ((e)->type != FB_NCCL_EVENT_PROXY_STEP || (e)->parent))
+#define OWN_6(e) OWN_4(e)
+#define OWN_7(e) OWN_4(e)
+
 /* In all versions the members have the same names, not the same places. */
 #define START(version)                                                                             \
 	static int start_##version(void *context, void **handle, void *event)                      \
@@ -190,7 +202,7 @@ static int begin_step(void *context, void **handle, const struct fb_nccl_record 
 		const struct fb_nccl_event_##version *e = event;                                   \
                                                                                                    \
 		*handle = NULL;                                                                    \
-		if (!fb_nccl_profile_wants(context, (int)e->type))                                 \
+		if (!OWN_##version(e) || !fb_nccl_profile_wants(context, (int)e->type))            \
 			return 0;                                                                  \
 		if (e->type == FB_NCCL_EVENT_COLL)                                                 \
 			return RECORD(e->rank, -1,                                                 \

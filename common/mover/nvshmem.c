@@ -150,9 +150,12 @@ static int nvshmem_add(struct fb_mover *mover, const struct fb_segment *segment,
 static const char *link_to(const struct fb_gpu_mover *m, const struct fb_transfer *t,
 			   char text[96])
 {
+	/* A transfer that is a notice alone has no region. */
+	const struct fb_region *region = t->local ? t->local : t->remote;
 	const char *remote = m->nvshmem->remote;
+	int rank = m->mover.group->rank;
 
-	if (m->nvshmem->ptr(fb_transfer_local(t, m->mover.group->rank), t->peer))
+	if (!region || m->nvshmem->ptr(fb_segment_part(region->segment, rank), t->peer))
 		return fb_gpu_link_to(&m->gpu, t->peer);
 	snprintf(text, 96, "remote transport %s%s", *remote ? remote : "unknown",
 		 strstr(remote, "ibgda") ? ", posted by the GPU" : "");

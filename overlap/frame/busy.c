@@ -43,7 +43,7 @@ int fb_step_busy(struct fb_step_instance *i)
 	busy = fb_gpu_busy_begin(&i->state->collective->gpu);
 	known = busy != NULL;
 	MPI_Allreduce(MPI_IN_PLACE, &known, 1, MPI_INT, MPI_MAX, world->comm);
-	/* The first one may be slower than the others; what is known of them is equal on all ranks. */
+	/* The first one may be slower than the others. All ranks know the same of them. */
 	for (int calls = 1; known && !err && spent_s < wanted_s;) {
 		err = run_steps(i, calls, &took_s);
 		MPI_Allreduce(MPI_IN_PLACE, &took_s, 1, MPI_DOUBLE, MPI_MAX, world->comm);

@@ -248,9 +248,8 @@ static void test_channels(int version, const struct fb_nccl_profiler *profiler,
 }
 
 /*
- * An all_reduce in a group that the user made, with a proxy operation of two steps. One of a call in
- * another process comes with that one's context, which nobody may look at. `since_5`: NCCL tells of
- * calls of its API and of launches too.
+ * An all_reduce in the user's group, its proxy operation of two steps, and one of another process
+ * with its context, which is not ours to read. `since_5`: NCCL tells of API calls and launches too.
  */
 static void replay_proxy(const struct fb_nccl_profiler *profiler, void *context, bool since_5)
 {

@@ -55,7 +55,7 @@ static const struct fb_overlap_settings own_settings[] = {
 		.ffn = 96, .topk = 3, .chunks = {1, {1}, NULL}, .microbatches = {1, {2}, NULL},
 		.experts_skew = {1, {0}, NULL}, .token_budget_s = 0.033, .dispatch = 2,
 		.first_bucket = {1, {1}, NULL}, .optimizer = 6, .compress = 6, .checkpoint = 2,
-		.partition = {1, {600}, NULL}, .tensor_ranks = {1, {2}, NULL}, .placement = 1,
+		.partition = {1, {600}, NULL}, .tensor_ranks = {2, {1, 2}, NULL}, .placement = 1,
 		.forward = 2, .order = 2, .keep = 0.1,
 		.streams = {1, {2}, NULL}, .repeats = 3, .collective = 1,
 		.delay_s = 1e-5, .storage = 4096, .input = 64,

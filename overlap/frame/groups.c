@@ -126,26 +126,32 @@ struct fb_operation fb_step_operation(const struct fb_dag *dag, int task, const 
 	};
 }
 
+/* Elements of a rank's input, or output, of the task's collective. */
+static uint64_t buffer_elements(const struct fb_task *t, int n, int rank, bool out)
+{
+	uint64_t sum = 0;
+
+	if (!t->counts)
+		return (uint64_t)fb_collective_blocks(t->collective, out, rank, n, t->root) *
+		       t->count;
+	for (int peer = 0; peer < n; peer++)
+		sum += t->counts[out ? peer * n + rank : rank * n + peer];
+	return sum;
+}
+
 /*
- * Elements of the largest buffer that a rank has in the task's collective. It is the same on all
- * ranks, whose buffers may be of unlike sizes: all must choose alike by it.
+ * Elements of the largest buffer that any rank has in the task's collective. Buffers of ranks may
+ * be of unlike sizes, and all ranks must choose alike by this one.
  */
 static uint64_t largest_buffer(const struct fb_dag *dag, const struct fb_task *t)
 {
 	int n = dag->partitions[t->partition].members;
 	uint64_t most = 0;
 
-	for (int rank = 0; rank < n; rank++) {
-		for (int out = 0; out < 2; out++) {
-			uint64_t elements = (uint64_t)fb_collective_blocks(
-				t->collective, out, rank, n, t->root) * t->count;
+	for (int i = 0; i < 2 * n; i++) {
+		uint64_t elements = buffer_elements(t, n, i / 2, i % 2);
 
-			for (int peer = 0; t->counts && peer < n; peer++) {
-				elements = peer ? elements : 0;
-				elements += t->counts[out ? peer * n + rank : rank * n + peer];
-			}
-			most = elements > most ? elements : most;
-		}
+		most = elements > most ? elements : most;
 	}
 	return most;
 }

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The movers' kernels (common/mover/gpu/move.h) on a GPU that works, by the emulator. */
+#include <unistd.h>
+
 #include "tests/cuda/emulator.h"
 #include "tests/cuda/emulator_tma.h"
 /* On top of the emulator. */
@@ -65,13 +67,20 @@ void fake_kernel_free(void *kernel)
 	free(kernel);
 }
 
-/* Counters of every way, by one thread of the launch. */
+/*
+ * Counters of every way, by one thread of the launch. It then waits for so long that the reader
+ * goes on before the bytes are there, also on a busy machine.
+ */
 static void post_early(const struct fb_move_launch *l)
 {
+	enum { WAIT_US = 20000 };
+
 	for (uint32_t i = 0; fake_is_wrong("early") && i < l->ways * l->counters; i++)
 		if (l->way[i / l->counters].post && !fb_block() && !fb_thread())
 			fb_post(l->way[i / l->counters].post + 8 * (uint64_t)(i % l->counters),
 				l->way[i / l->counters].post_value);
+	if (fake_is_wrong("early") && !fb_block() && !fb_thread())
+		usleep(WAIT_US);
 }
 
 static void run_move(const void *args, unsigned char *shared)

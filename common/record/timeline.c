@@ -46,17 +46,18 @@ int fb_timeline_append(const char *option, const char *folder, const char *row,
 		       const struct fb_timeline_span *spans, size_t n, double zero_us,
 		       double clock_error_us)
 {
+	static const char *const kinds[] = {"other", "compute", "communicate"};
 	bool begun;
 	FILE *f = open_file(option, folder, "spans.csv", &begun);
 
 	if (!f)
 		return FB_EIO;
 	if (!begun)
-		fprintf(f, "lane,name,begin_us,end_us,rank,row,clock_error_us\n");
+		fprintf(f, "lane,name,begin_us,end_us,rank,row,clock_error_us,kind\n");
 	for (size_t k = 0; k < n; k++)
-		fprintf(f, "%s,%s,%.3f,%.3f,%d,%s,%.3f\n", spans[k].lane, spans[k].name,
+		fprintf(f, "%s,%s,%.3f,%.3f,%d,%s,%.3f,%s\n", spans[k].lane, spans[k].name,
 			spans[k].begin_us - zero_us, spans[k].end_us - zero_us, spans[k].rank, row,
-			clock_error_us);
+			clock_error_us, kinds[spans[k].kind]);
 	if (fclose(f))
 		return failed(option, folder);
 	/* The array form of the format, which needs no closing bracket: rows can be appended. */

@@ -22,6 +22,15 @@ static int run_once(struct fb_step_instance *i)
 	return fb_step_run_parts(i, i->parts, 1);
 }
 
+/* Traffic of somebody else is no communication of the step, as in the columns. */
+static enum fb_timeline_kind kind_of(const struct fb_task *task, const struct fb_dag_lane *lane)
+{
+	if (task->kind == FB_TASK_COMPUTE)
+		return FB_SPAN_COMPUTE;
+	return task->kind == FB_TASK_COLLECTIVE && !lane->background ? FB_SPAN_COMMUNICATE
+								     : FB_SPAN_OTHER;
+}
+
 static int take_spans(const struct fb_step_instance *i, struct fb_timeline_span *spans)
 {
 	int n = 0;
@@ -34,6 +43,7 @@ static int take_spans(const struct fb_step_instance *i, struct fb_timeline_span 
 		if (isnan(i->times[t].begin))
 			continue;
 		s->rank = i->dag.rank;
+		s->kind = kind_of(task, lane);
 		snprintf(s->lane, sizeof(s->lane), "rank %d %s", i->dag.rank, lane->name);
 		if (i->dag.alone)
 			snprintf(s->lane, sizeof(s->lane), "rank %d %s %d", i->dag.rank,

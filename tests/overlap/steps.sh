@@ -202,7 +202,11 @@ go "$family" 2 context_parallel --hidden 64 --tokens 16 --schedule sequential \
 "$FB_BUILD/bin/plotdata" timeline "$FB_TMP/trace/spans.csv" >"$FB_TMP/out" 2>&1 ||
 	fail "plotdata of two rows: $(tail -n 3 "$FB_TMP/out")"
 holds "$FB_TMP/out" 'LANES = 8'
-holds "$FB_TMP/out" "PANEL\[2\] = 'context_parallel sequential host "
+holds "$FB_TMP/out" "PANEL\[2\] = 'sequential'"
+# All of a sequential step's communication is exposed, and all of it is marked.
+awk '$1 == "PANEL_SENT[2]" { sent = $3 } $1 == "PANEL_EXPOSED[2]" { exposed = $3 }
+	END { exit !(sent > 0 && exposed == sent) }' "$FB_TMP/out" ||
+	fail "exposed: $(grep '^PANEL' "$FB_TMP/out")"
 "$FB_BUILD/bin/plotdata" timeline "$FB_TMP/trace/trace.json" >"$FB_TMP/out" 2>&1 ||
 	fail "plotdata of a Chrome trace: $(tail -n 3 "$FB_TMP/out")"
 scripts/launch 1 "$FB_BUILD/bin/moe" "${small[@]}" --engine host --trace "$FB_TMP/none" \

@@ -124,6 +124,8 @@ verdict plotdata_axis
 
 same timeline timeline spans.csv
 same rows timeline rows.csv
+# Rank 0 communicates from 40 to 130, computes until 50 and from 60 to 110: 10 and 20 are exposed.
+same exposed timeline exposed.csv
 same distribution-spans distribution spans.csv
 same trace timeline trace.json
 same forest forest forest.csv

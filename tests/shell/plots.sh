@@ -77,8 +77,9 @@ whole 'single ranks'
 draw plots/timeline.gp 1 $golden/spans.csv
 whole 'rank 1, nic'
 draw plots/timeline.gp 1 $golden/rows.csv
-whole 'ddp sequential'
-whole 'ddp overlap'
+whole 'overlap: 50 us'
+draw plots/timeline.gp 1 $golden/exposed.csv
+whole 'exposed: 30 us of 90 us of communication, rank 0'
 draw plots/timeline.gp 1 $golden/trace.json
 whole 'stream'
 draw plots/forest.gp 1 $golden/forest.csv

@@ -38,15 +38,24 @@ int fb_spans_add(struct fb_spans *spans, const char *row, const char *lane, cons
 	return FB_OK;
 }
 
+static enum fb_span_kind kind_of(const char *text)
+{
+	return !strcmp(text, "compute")	      ? FB_SPAN_COMPUTES
+	       : !strcmp(text, "communicate") ? FB_SPAN_COMMUNICATES
+					      : FB_SPAN_ANY;
+}
+
 static int read_csv(struct fb_spans *spans, const char *path)
 {
 	static const char *const names[] = {"lane", "name", "begin_us", "end_us", NULL};
 	struct fb_sheet table = {0};
-	int c[4], row, err = fb_sheet_read_any(&table, path);
+	int c[4], row, rank, kind, err = fb_sheet_read_any(&table, path);
 
 	if (!err)
 		err = fb_sheet_columns(&table, names, c);
 	row = fb_sheet_column(&table, "row");
+	rank = fb_sheet_column(&table, "rank");
+	kind = fb_sheet_column(&table, "kind");
 	for (size_t i = 0; i < table.nrows && !err; i++) {
 		double begin = fb_sheet_number(&table, i, c[2]);
 		double end = fb_sheet_number(&table, i, c[3]);
@@ -61,6 +70,12 @@ static int read_csv(struct fb_spans *spans, const char *path)
 				       "expected numbers, the first not above the second",
 				       path, i + 1, fb_sheet_text(&table, i, c[2]),
 				       fb_sheet_text(&table, i, c[3]));
+		if (!err) {
+			struct fb_span *last = &spans->span[spans->count - 1];
+
+			last->kind = kind_of(fb_sheet_text(&table, i, kind));
+			last->rank = (int)strtol(fb_sheet_text(&table, i, rank), NULL, 10);
+		}
 	}
 	fb_sheet_free(&table);
 	return err;

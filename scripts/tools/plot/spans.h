@@ -1,16 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Spans of time on lanes, what a timeline is made of: from a CSV file with the columns lane, name,
- * begin_us, end_us and perhaps row, or from a trace in Chrome's format.
+ * begin_us, end_us and perhaps row, rank and kind, or from a trace in Chrome's format.
  */
 #ifndef FB_SCRIPTS_TOOLS_PLOT_SPANS_H
 #define FB_SCRIPTS_TOOLS_PLOT_SPANS_H
 
 #include <stddef.h>
 
+enum fb_span_kind { FB_SPAN_ANY, FB_SPAN_COMPUTES, FB_SPAN_COMMUNICATES };
+
 struct fb_span {
 	char *row, *lane, *name; /* owned; row: "" where the file has no rows */
 	double begin_us, end_us;
+	enum fb_span_kind kind; /* FB_SPAN_ANY where the file does not say */
+	int rank;
 };
 
 struct fb_spans {

@@ -3,12 +3,12 @@
  * Spans on lanes over time, to see what overlaps with what and what waits. Lanes keep the order of
  * the file; spans of one lane that overlap each other are stacked. Lanes of each row that the spans
  * are of stand below a line that says which row it is. Names that differ in a number behind them
- * have one colour.
+ * have one colour. Communication that no computing of its rank hides is marked.
  */
 #include "common/base/error.h"
 #include "scripts/tools/lib/gnuplot.h"
+#include "scripts/tools/plot/exposed.h"
 #include "scripts/tools/plot/plot.h"
-#include "scripts/tools/plot/spans.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -155,9 +155,29 @@ static size_t stack(struct timeline *t)
 	return y;
 }
 
-/* begin, end (from the first begin), y, number of the name, name. */
+struct strip {
+	FILE *out;
+	double zero_us;
+	size_t y;
+};
+
+static void put_strip(void *data, double begin_us, double end_us)
+{
+	const struct strip *s = data;
+
+	fb_gnuplot_number(s->out, begin_us - s->zero_us);
+	fb_gnuplot_number(s->out, end_us - s->zero_us);
+	fprintf(s->out, " %zu 0 \"\"\n", s->y);
+}
+
+/*
+ * begin, end (from the first begin), y, number of the name, name. Strips of exposed communication
+ * have the number 0.
+ */
 static void put_spans(FILE *out, struct timeline *t)
 {
+	struct strip strip = {.out = out, .zero_us = t->begin_us};
+
 	fputs("$DATA << EOD\n", out);
 	for (size_t i = 0; i < t->spans.count; i++) {
 		const struct fb_span *s = &t->spans.span[i];
@@ -167,12 +187,73 @@ static void put_spans(FILE *out, struct timeline *t)
 			continue;
 		fb_gnuplot_number(out, s->begin_us - t->begin_us);
 		fb_gnuplot_number(out, s->end_us - t->begin_us);
-		fprintf(out, " %zu %zu", t->lane[l].y + find_level(&t->lane[l], s),
-			find_name(t, s->name) + 1);
+		strip.y = t->lane[l].y + find_level(&t->lane[l], s);
+		fprintf(out, " %zu %zu", strip.y, find_name(t, s->name) + 1);
 		fb_gnuplot_field(out, s->name);
 		fputc('\n', out);
+		(void)fb_exposed_of(&t->spans, i, s->begin_us, put_strip, &strip);
 	}
 	fputs("EOD\n", out);
+}
+
+/* Word n of a row's text, which blanks and semicolons part; *chars is 0 behind the last one. */
+static const char *find_word(const char *row, size_t n, size_t *chars)
+{
+	static const char parts[] = " ;";
+
+	for (; n && *row; n--) {
+		row += strcspn(row, parts);
+		row += strspn(row, parts);
+	}
+	*chars = strcspn(row, parts);
+	return row;
+}
+
+/* Whether all rows have this word there. */
+static bool is_common(const struct timeline *t, const char *word, size_t chars, size_t n)
+{
+	for (size_t l = 0; l < t->lanes; l++) {
+		size_t other_chars;
+		const char *other = find_word(t->lane[l].row, n, &other_chars);
+
+		if (chars != other_chars || memcmp(word, other, chars) != 0)
+			return false;
+	}
+	return true;
+}
+
+/* The words of a row that all rows have, or those that they do not have. */
+static void pick_words(const struct timeline *t, const char *row, bool common, char *text,
+		       size_t room)
+{
+	const char *word;
+	size_t chars, used = 0;
+
+	*text = '\0';
+	for (size_t n = 0; word = find_word(row, n, &chars), chars; n++)
+		if (is_common(t, word, chars, n) == common && used < room)
+			used += (size_t)snprintf(text + used, room - used, "%s%.*s",
+						 used ? " " : "", (int)chars, word);
+}
+
+/* What the lanes below are of, when its last span ends, and its exposed communication. */
+static void put_panel(FILE *out, const struct timeline *t, size_t lane, size_t panel)
+{
+	const char *row = t->lane[lane].row;
+	struct fb_exposed e = fb_exposed_most(&t->spans, row);
+	char text[FB_PLOT_TITLE_CHARS];
+	double end = 0;
+
+	for (size_t i = 0; i < t->spans.count; i++)
+		if (!strcmp(t->spans.span[i].row, row))
+			end = fmax(end, t->spans.span[i].end_us);
+	pick_words(t, row, t->rows == 1, text, sizeof(text));
+	fprintf(out, "PANEL_AT[%zu] = %zu\nPANEL[%zu] = ", panel, t->lane[lane].y - 1, panel);
+	fb_gnuplot_quote(out, text);
+	fprintf(out, "\nPANEL_END[%zu] = %.9g\nPANEL_RANK[%zu] = %d\n", panel, end - t->begin_us,
+		panel, e.rank);
+	fprintf(out, "PANEL_SENT[%zu] = %.9g\nPANEL_EXPOSED[%zu] = %.9g\n", panel,
+		e.communication_us, panel, e.exposed_us);
 }
 
 /* Lines of each lane and of each row's name; `lines` of them in all. */
@@ -187,18 +268,15 @@ static void put_lanes(FILE *out, const struct timeline *t, size_t lines)
 			t->lane[l].y, l + 1, next - 1, l + 1);
 		fb_gnuplot_quote(out, t->lane[l].text);
 		fputc('\n', out);
-		if (!begins_row(t, l))
-			continue;
-		panel++;
-		fprintf(out, "PANEL_AT[%zu] = %zu\nPANEL[%zu] = ", panel, t->lane[l].y - 1, panel);
-		fb_gnuplot_quote(out, t->lane[l].row);
-		fputc('\n', out);
+		if (begins_row(t, l))
+			put_panel(out, t, l, ++panel);
 	}
 }
 
 static void put_figure(const struct fb_plot *plot, struct timeline *t)
 {
 	char machine[FB_PLOT_TITLE_CHARS], title[FB_PLOT_TITLE_CHARS], note[128] = "";
+	char words[FB_PLOT_TITLE_CHARS - 16] = "";
 	char name[FB_PLOT_NAME_CHARS];
 	const char *slash = strrchr(plot->path[0], '/');
 	FILE *out = plot->out;
@@ -207,7 +285,10 @@ static void put_figure(const struct fb_plot *plot, struct timeline *t)
 	collect(t);
 	qsort(t->spans.span, t->spans.count, sizeof(*t->spans.span), compare_spans);
 	rows = stack(t);
-	snprintf(title, sizeof(title), "Timeline: %s", slash ? slash + 1 : plot->path[0]);
+	if (t->rows > 1)
+		pick_words(t, t->lane[0].row, true, words, sizeof(words));
+	snprintf(title, sizeof(title), "Timeline: %s",
+		 *words ? words : slash ? slash + 1 : plot->path[0]);
 	snprintf(note, sizeof(note), "%zu spans on %zu lanes; time from the first begin%s",
 		 t->spans.count - t->hidden, t->lanes,
 		 t->hidden ? "; further lanes are not shown" : "");
@@ -218,7 +299,10 @@ static void put_figure(const struct fb_plot *plot, struct timeline *t)
 		t->lanes, t->names, t->rows, t->end_us - t->begin_us);
 	fprintf(out, "array NAME[%zu]\narray LANE[%zu]\narray FIRST[%zu]\narray LAST[%zu]\n",
 		t->names + 1, t->lanes + 1, t->lanes + 1, t->lanes + 1);
-	fprintf(out, "array PANEL[%zu]\narray PANEL_AT[%zu]\n", t->rows + 1, t->rows + 1);
+	fprintf(out, "array PANEL[%zu]\narray PANEL_AT[%zu]\narray PANEL_END[%zu]\n", t->rows + 1,
+		t->rows + 1, t->rows + 1);
+	fprintf(out, "array PANEL_SENT[%zu]\narray PANEL_EXPOSED[%zu]\narray PANEL_RANK[%zu]\n",
+		t->rows + 1, t->rows + 1, t->rows + 1);
 	for (size_t i = 0; i < t->names; i++) {
 		fprintf(out, "NAME[%zu] = ", i + 1);
 		snprintf(name, sizeof(name), "%.*s", stem(t->name[i].text), t->name[i].text);

@@ -21,6 +21,7 @@
 #include "common/record/key.h"
 #include "common/record/variant.h"
 #include "common/run/axes.h"
+#include "common/transport/keys.h"
 
 enum { ALGORITHM_CHARS = 128 };
 
@@ -155,24 +156,6 @@ bool fb_collective_can(void *state, const struct fb_case *c, char reason[FB_REAS
 	return judge(state, c, &ignored, reason);
 }
 
-/* Puts the options of the networks into the variant, whose keys are sorted. */
-static void add_network(const struct fb_collective_state *state, struct fb_case *c)
-{
-	char added[2 * FB_VARIANT_CHARS] = "";
-	int direct = state->settings->gpu_direct;
-
-	if (strstr(c->transport, "rdma"))
-		fb_rdma_variant(&state->settings->rdma, added, sizeof(added));
-	else if (strstr(c->transport, "tcp"))
-		fb_tcp_variant(&state->settings->tcp, added, sizeof(added));
-	fb_variant_put(c, added);
-	if (strstr(c->transport, "rdma") && !strcmp(c->engine, "cuda") &&
-	    direct != FB_GPU_DIRECT_AUTO) {
-		snprintf(added, sizeof(added), "gpu_direct=%s", fb_gpu_direct_names[direct]);
-		fb_variant_put(c, added);
-	}
-}
-
 /* What auto was to be best at is a key where it is not what the program is for. */
 static void add_objective(const struct fb_collective_state *state, struct fb_case *c)
 {
@@ -216,7 +199,7 @@ static bool adjust(void *arg, struct fb_case *c)
 	else if (!strcmp(c->algorithm, library) || !strcmp(c->launch, "persistent") ||
 		 (!strcmp(state->settings->protocol, "all") && !has_protocol(state, c)))
 		return false;
-	add_network(state, c);
+	fb_transport_keys(c, state->settings, !strcmp(c->engine, "cuda"));
 	add_objective(state, c);
 	if (state->collective == FB_BARRIER) {
 		c->bytes = 0;

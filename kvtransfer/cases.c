@@ -7,6 +7,7 @@
 #include "common/base/error.h"
 #include "common/record/key.h"
 #include "common/run/axes.h"
+#include "common/transport/keys.h"
 #include "kvtransfer/program.h"
 
 enum { ENGINES = 32 };
@@ -166,6 +167,7 @@ static bool adjust(void *arg, struct fb_case *c)
 	c->memory = fb_mover_memory(ops->mover, state->context.settings, ops->device);
 	c->launch = ops->device ? "stream" : "blocking";
 	c->transport = ops->transport;
+	fb_transport_keys(c, state->context.settings, ops->device);
 	if (fb_kv_can(state, c, ignored)) {
 		uint64_t *most = &state->part_bytes[ops->device];
 

@@ -5,6 +5,7 @@
 
 #include "common/base/error.h"
 #include "common/run/axes.h"
+#include "common/transport/keys.h"
 #include "kvtransfer/stream/stream.h"
 
 #define SETTINGS struct fb_stream_settings
@@ -26,6 +27,7 @@ static bool adjust(void *arg, struct fb_case *c)
 	c->bytes = fb_kv_bytes(&p.shape);
 	c->memory = fb_mover_memory(e->ops, state->machine.settings, e->ops->device);
 	c->transport = e->ops->transport;
+	fb_transport_keys(c, state->machine.settings, e->ops->device);
 	c->launch = "blocking";
 	if (fb_handoff_can(state, c, ignored) && fb_handoff_part_bytes(&p) > e->part_bytes)
 		e->part_bytes = fb_handoff_part_bytes(&p);

@@ -9,6 +9,7 @@
 #include "common/base/error.h"
 #include "common/option/option.h"
 #include "common/record/variant.h"
+#include "common/transport/keys.h"
 
 static const struct fb_life *const lists[] = {fb_lives_mpi, fb_lives_own, fb_lives_nccl,
 					      fb_lives_nccl_process};
@@ -166,18 +167,6 @@ bool fb_life_can(void *arg, const struct fb_case *c, char reason[FB_REASON_CHARS
 	return fb_collectives_can(engine, c, &op, reason);
 }
 
-/* The network's options are what connecting costs. */
-static void add_network(const struct fb_life_state *s, struct fb_case *c)
-{
-	char added[2 * FB_VARIANT_CHARS] = "";
-
-	if (strstr(c->transport, "rdma"))
-		fb_rdma_variant(&s->settings->rdma, added, sizeof(added));
-	else if (strstr(c->transport, "tcp"))
-		fb_tcp_variant(&s->settings->tcp, added, sizeof(added));
-	fb_variant_put(c, added);
-}
-
 /* "all" engines are those that this machine has; one that is named gets its rows. */
 static bool is_here(const struct fb_life_state *s, const char *name)
 {
@@ -227,7 +216,7 @@ static bool adjust(void *arg, struct fb_case *c)
 		c->memory = "nccl";
 		fb_members_key(s->settings, c);
 	}
-	add_network(s, c);
+	fb_transport_keys(c, s->settings, false);
 	return true;
 }
 

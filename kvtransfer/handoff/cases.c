@@ -7,6 +7,7 @@
 #include "common/option/option.h"
 #include "common/run/axes.h"
 #include "common/run/run.h" /* fb_run.program, for its own options' values */
+#include "common/transport/keys.h"
 #include "kvtransfer/handoff/handoff.h"
 
 const char *const fb_handoff_operations[] = {"reshard", "fan", "fit", NULL};
@@ -253,6 +254,7 @@ static bool adjust(void *arg, struct fb_case *c)
 	c->bytes = p.operation == FB_HANDOFF_FIT ? 0 : fb_handoff_bytes(&p);
 	c->memory = fb_mover_memory(e->ops, state->machine.settings, e->ops->device);
 	c->transport = e->ops->transport;
+	fb_transport_keys(c, state->machine.settings, e->ops->device);
 	c->launch = "blocking";
 	if (fb_handoff_can(state, c, ignored) && fb_handoff_part_bytes(&p) > e->part_bytes)
 		e->part_bytes = fb_handoff_part_bytes(&p);

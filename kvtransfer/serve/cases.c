@@ -7,6 +7,7 @@
 #include "common/base/error.h"
 #include "common/record/key.h"
 #include "common/run/axes.h"
+#include "common/transport/keys.h"
 #include "kvtransfer/serve/serve.h"
 
 enum { RATES = 64, POOL_REQUESTS = 8 };
@@ -161,6 +162,7 @@ static bool adjust(void *arg, struct fb_case *c)
 	if (device <= state->machine.has_gpu && fb_kv_left_out(&state->machine, e))
 		return false;
 	c->transport = e->ops ? e->ops->transport : "-";
+	fb_transport_keys(c, state->machine.settings, device);
 	c->launch = "blocking";
 	if (fb_serve_can(state, c, ignored)) {
 		const struct fb_serve_plan p = fb_serve_plan_of(state, c);

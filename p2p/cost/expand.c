@@ -6,6 +6,7 @@
 #include "common/base/error.h"
 #include "common/record/variant.h"
 #include "common/run/axes.h"
+#include "common/transport/keys.h"
 #include "common/transport/rdma_choice.h"
 #include "p2p/cost/state.h"
 
@@ -37,18 +38,10 @@ static void add_network(const struct fb_cost_state *state, struct fb_case *c)
 {
 	const struct fb_settings *settings = state->context.settings;
 	struct fb_rdma_rail_name named[FB_RDMA_RAILS];
-	char added[2 * FB_VARIANT_CHARS] = "";
+	char added[32];
 	int n = state->rails;
 
-	if (!strcmp(c->transport, "tcp"))
-		fb_tcp_variant(&settings->tcp, added, sizeof(added));
-	if (!strcmp(c->transport, "rdma"))
-		fb_rdma_variant(&settings->rdma, added, sizeof(added));
-	fb_variant_put(c, added);
-	snprintf(added, sizeof(added), "gpu_direct=%s", fb_gpu_direct_names[settings->gpu_direct]);
-	if (!strcmp(c->transport, "rdma") && fb_cost_gpu_memory_of(c->memory) >= 0 &&
-	    settings->gpu_direct != FB_GPU_DIRECT_AUTO)
-		fb_variant_put(c, added);
+	fb_transport_keys(c, settings, fb_cost_gpu_memory_of(c->memory) >= 0);
 	if (strcmp(c->transport, "rdma"))
 		return;
 	/* Which ones they are is in `path`; how many is what it costs times. */

@@ -17,7 +17,7 @@
 #include <string.h>
 
 #include "common/base/error.h"
-#include "common/record/variant.h"
+#include "common/transport/keys.h"
 #include "common/transport/tcp_run.h"
 
 enum {
@@ -31,16 +31,12 @@ static const char *const host_protocols[] = {"simple", "ll", "ll128", "direct", 
 
 static bool host_adjust(const struct fb_settings *settings, struct fb_case *c)
 {
-	char options[2 * FB_VARIANT_CHARS] = "";
-
 	if (strcmp(c->algorithm, fb_verbs[FB_SEND]))
 		c->protocol = "direct"; /* there is no other way to write to, or read, memory */
 	/* Messages over RDMA are engine rdma's. */
 	if (!strcmp(settings->transport, "auto") && !strcmp(c->transport, "rdma"))
 		c->transport = "tcp";
-	if (strstr(c->transport, "tcp"))
-		fb_tcp_variant(&settings->tcp, options, sizeof(options));
-	fb_variant_put(c, options);
+	fb_transport_keys(c, settings, false);
 	return strcmp(c->transport, "rdma") != 0;
 }
 

@@ -20,6 +20,7 @@
 #include <string.h>
 
 #include "common/base/error.h"
+#include "common/transport/keys.h"
 #include "p2p/engine/over.h"
 
 /* --- opening ---------------------------------------------------------------------------------- */
@@ -267,6 +268,7 @@ static bool over_adjust(const struct fb_settings *settings, struct fb_case *c)
 	    (strcmp(settings->transport, "auto") && strcmp(c->transport, mover->transport)))
 		return false;
 	c->transport = mover->transport;
+	fb_transport_keys(c, settings, mover->device);
 	return true;
 }
 

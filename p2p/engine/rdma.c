@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "common/base/error.h"
-#include "common/record/variant.h"
+#include "common/transport/keys.h"
 #include "p2p/program.h"
 
 static const char transport[] = "rdma";
@@ -25,7 +25,6 @@ static bool is_on_device(const struct fb_case *c)
 static bool rdma_adjust(const struct fb_settings *settings, struct fb_case *c)
 {
 	enum fb_raw_verb verb = fb_raw_verb_of(c->protocol);
-	char options[2 * FB_VARIANT_CHARS] = "";
 	enum fb_pattern pattern = FB_PATTERNS;
 	enum fb_verb algorithm = FB_VERBS;
 
@@ -41,13 +40,7 @@ static bool rdma_adjust(const struct fb_settings *settings, struct fb_case *c)
 	c->transport = transport;
 	if (fb_raw_is_atomic(verb))
 		c->bytes = FB_RAW_ATOMIC_BYTES; /* there is no other size */
-	fb_rdma_variant(&settings->rdma, options, sizeof(options));
-	fb_variant_put(c, options);
-	if (is_on_device(c) && settings->gpu_direct != FB_GPU_DIRECT_AUTO) {
-		snprintf(options, sizeof(options), "gpu_direct=%s",
-			 fb_gpu_direct_names[settings->gpu_direct]);
-		fb_variant_put(c, options);
-	}
+	fb_transport_keys(c, settings, is_on_device(c));
 	return true;
 }
 

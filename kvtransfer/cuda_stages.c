@@ -44,7 +44,7 @@ int fb_kv_streams_open(struct fb_kv_gpu_request *r)
 	r->streams = s;
 	if (!s)
 		return FB_ENOMEM;
-	if (r->request.job->mode != FB_KV_LAYERWISE || fb_kv_packs(r->engine))
+	if (r->request.job->mode != FB_KV_LAYERWISE || fb_kv_packs(r->request.engine))
 		return FB_OK;
 	s->packed = calloc(steps, sizeof(cudaEvent_t));
 	s->moved = calloc(steps, sizeof(cudaEvent_t));
@@ -97,7 +97,7 @@ static int enqueue(struct fb_move *move, cudaStream_t stream)
 static int enqueue_with_leave(struct fb_kv_gpu_request *r, struct fb_move *move,
 			      cudaStream_t stream)
 {
-	struct fb_mover *mover = r->engine->mover;
+	struct fb_mover *mover = r->request.engine->mover;
 
 	for (int i = 0; i < r->receivers; i++)
 		r->leave[i].count = r->leave_base[i] + r->calls - 1;
@@ -109,7 +109,7 @@ static int enqueue_with_leave(struct fb_kv_gpu_request *r, struct fb_move *move,
 static int await_step(struct fb_kv_gpu_request *r, uint32_t step, struct fb_move *move,
 		      cudaStream_t stream)
 {
-	struct fb_mover *mover = r->engine->mover;
+	struct fb_mover *mover = r->request.engine->mover;
 
 	for (int i = 0; i < r->senders; i++)
 		r->done[i].count =
@@ -132,7 +132,7 @@ static int send_step(struct fb_kv_gpu_request *r, uint32_t step, cudaStream_t pa
 	if (is_direct(r))
 		return enqueue(fb_kv_gpu_move(r, FB_KV_PAGES, step), moves);
 	if (r->phases == FB_KV_ALL && r->request.job->mode == FB_KV_LAYERWISE &&
-	    fb_kv_packs(r->engine))
+	    fb_kv_packs(r->request.engine))
 		leg = FB_KV_FUSED;
 	if ((r->phases & FB_KV_GATHER) && leg == FB_KV_PUSH) {
 		err = enqueue(fb_kv_gpu_move(r, FB_KV_GATHERS, step), packs);
@@ -154,7 +154,7 @@ static int receive_step(struct fb_kv_gpu_request *r, uint32_t step, cudaStream_t
 	struct fb_move *unpack = fb_kv_gpu_move(r, FB_KV_SCATTERS, step);
 	int err = FB_OK;
 
-	if (comes && fb_kv_has_put(r->engine))
+	if (comes && fb_kv_has_put(r->request.engine))
 		err = await_step(r, step, last && !scatters ? r->freeing : NULL, unpacks);
 	else if (comes && moves != unpacks)
 		err = FB_CUDA(cudaStreamWaitEvent(unpacks, r->streams->moved[step], 0));
@@ -182,7 +182,7 @@ int fb_kv_enqueue_call(void *request, void *call_stream)
 		err = FB_CUDA(cudaStreamWaitEvent(unpacks, s->begin, 0));
 	for (uint32_t step = 0; step < steps && !err; step++) {
 		err = send_step(r, step, packs, stream);
-		if (!err && sides && !fb_kv_has_put(r->engine))
+		if (!err && sides && !fb_kv_has_put(r->request.engine))
 			err = FB_CUDA(cudaEventRecord(s->moved[step], stream));
 	}
 	for (uint32_t step = 0; step < steps && !err; step++)

@@ -1,144 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The program handoff: its options and what joins it to the harness; see handoff/handoff.h. */
-#include <stddef.h>
-
+/* The program handoff; all it does is in handoff/. */
 #include "kvtransfer/handoff/handoff.h"
 
-#define SETTINGS struct fb_handoff_settings
-
-#define NUMBERS(field, name_, fallback_, low, high, help_)                                         \
-	{                                                                                          \
-		.type = FB_OPT_SIZES, .name = (name_), .placeholder = "LIST",                      \
-		.fallback = (fallback_), .help = (help_), .offset = offsetof(SETTINGS, field),     \
-		.range.u64 = {(low), (high)}                                                       \
-	}
-#define CHOICES(field, name, fallback, names, help)                                                \
-	FB_OPTION_CHOICES(SETTINGS, field, 0, name, fallback, names, help)
-
-static const struct fb_option options[] = {
-	FB_OPTION_GROUP("KV cache"),
-	CHOICES(operations, "operation", "reshard", fb_handoff_operations,
-		"reshard: a request between groups of ranks; fan: one from each sender to each "
-		"receiver; fit: what a transfer, a piece and a byte cost"),
-	CHOICES(models, "model", "tiny", fb_kv_model_names, "whose KV cache, or weights"),
-	CHOICES(contents, "content", "cache", fb_handoff_contents,
-		"cache: a request's; weights: the matrices of the model's layers, divided as "
-		"tensor parallelism does, without tokens and pages"),
-	NUMBERS(layers, "layers", "0", 0, 1024,
-		"layers of a cache, all alike; 0, here and below: those of --model"),
-	NUMBERS(kv_heads, "kv-heads", "0", 0, 1024,
-		"KV heads of the model; more ranks than that hold copies"),
-	NUMBERS(head_dim, "head-dim", "0", 0, 65536,
-		"elements of a head's K, or V, of a token"),
-	NUMBERS(tokens, "tokens", "1K", 1, UINT64_C(1) << 24, "tokens of the request"),
-	NUMBERS(block_tokens, "block-tokens", "16", 1, 65536, "tokens of a page"),
-	CHOICES(layouts, "layout", "hnd", fb_kv_layouts,
-		"order within a page: head, token (hnd), or token, head (nhd)"),
-	NUMBERS(page_run, "page-run", "1", 0, UINT64_C(1) << 24,
-		"pages of a block table that are neighbours in memory; 0: all"),
-	NUMBERS(decode_run, "decode-run", "0", 0, UINT64_C(1) << 24,
-		"the same of the decode side's table; 0: as --page-run"),
-	NUMBERS(churn, "churn", "0", 0, 95,
-		"tables as an allocator leaves them that has run with so many percent of a pool "
-		"in use; 0: by --page-run"),
-	FB_OPTION_GROUP("Transfer"),
-	NUMBERS(prefill, "prefill", "1", 1, 65536, "ranks that send"),
-	NUMBERS(decode, "decode", "1", 1, 65536, "ranks behind them that receive"),
-	CHOICES(grains, "grain", "request", fb_handoff_grains,
-		"what has a move and a notice of its own: the request, each layer, or each run of "
-		"pages through all layers"),
-	CHOICES(wires, "wire", "pages", fb_kv_wires,
-		"what a move carries: its runs of pages; packed: one message made of them; fp8: "
-		"the same, bf16 elements quantised to e4m3, half the bytes"),
-	CHOICES(forms, "form", "usual", fb_handoff_forms,
-		"how the mover carries a list; engines without the form are left out"),
-	NUMBERS(flight, "flight", "1", 1, 256,
-		"requests that pass at once, each to pages of its own"),
-	CHOICES(builds, "build", "warm", fb_handoff_builds,
-		"moves are prepared once, or anew for each request"),
-	FB_OPTION_STRING(SETTINGS, trace_out, 0, "trace-out", "DIR", NULL, NULL,
-			 "appends the stages of each request to spans.csv and trace.json there"),
-	FB_OPTION_END,
-};
-
-#define TIME(column, name, help) [column] = {name, FB_COLUMN_VALUE, FB_COLUMN_TIME_US, "us", help}
-#define NUMBER(column, name, unit, help)                                                           \
-	[column] = {name, FB_COLUMN_VALUE, FB_COLUMN_F64, unit, help}
-
-static const struct fb_column columns[FB_HANDOFF_COLUMNS] = {
-	NUMBER(FB_HANDOFF_MOVES, "moves", "", "posts of a request, all ranks"),
-	NUMBER(FB_HANDOFF_PIECES, "pieces", "", "contiguous runs of all regions"),
-	NUMBER(FB_HANDOFF_PIECE_BYTES, "piece_bytes", "bytes", "mean length of a run"),
-	NUMBER(FB_HANDOFF_WIRE_BYTES, "wire_bytes", "bytes",
-	       "that all moves carry: half of the pages with --wire fp8"),
-	TIME(FB_HANDOFF_REGISTER_US, "register_us", "making memory known, once, slowest rank"),
-	TIME(FB_HANDOFF_BUILD_US, "build_us", "of a request: preparing its moves, median"),
-	TIME(FB_HANDOFF_PACK_US, "pack_us", "of a request: making messages of pages, median"),
-	TIME(FB_HANDOFF_POST_US, "post_us", "of a request: posting them, median"),
-	TIME(FB_HANDOFF_DONE_US, "done_us", "until all senders' pages are free again, median"),
-	TIME(FB_HANDOFF_UNPACK_US, "unpack_us", "of a request: making pages of messages, median"),
-	TIME(FB_HANDOFF_WIRE_US, "wire_us", "total without build, median"),
-	TIME(FB_HANDOFF_TOTAL_US, "total_us",
-	     "until all receivers know that all pages are there, median"),
-	TIME(FB_HANDOFF_P95_US, "total_p95_us", "95th percentile, of 100 at least"),
-	TIME(FB_HANDOFF_P99_US, "total_p99_us", "99th percentile, of 1000 at least"),
-	TIME(FB_HANDOFF_P999_US, "total_p999_us", "99.9th percentile, of 10000 at least"),
-	NUMBER(FB_HANDOFF_TOTAL_GBPS, "total_GBps", "GB/s", "delivered bytes by total_us"),
-	NUMBER(FB_HANDOFF_WIRE_GBPS, "wire_GBps", "GB/s", "wire_bytes by wire_us"),
-	NUMBER(FB_HANDOFF_CPU_S_PER_GIB, "cpu_s_per_GiB", "s",
-	       "processor seconds of all ranks and threads for a delivered GiB"),
-	NUMBER(FB_HANDOFF_QUANTISE_ERROR, "quantise_error", "",
-	       "largest relative error of an element after --wire fp8"),
-	TIME(FB_HANDOFF_A_US, "fit_a_us", "time = a + b pieces + bytes / rate: a, median"),
-	TIME(FB_HANDOFF_A_LOW_US, "fit_a_low_us", "95% interval of it"),
-	TIME(FB_HANDOFF_A_HIGH_US, "fit_a_high_us", "the same"),
-	NUMBER(FB_HANDOFF_B_NS, "fit_b_ns", "ns", "b: what a piece more costs"),
-	NUMBER(FB_HANDOFF_B_LOW_NS, "fit_b_low_ns", "ns", "95% interval of it"),
-	NUMBER(FB_HANDOFF_B_HIGH_NS, "fit_b_high_ns", "ns", "the same"),
-	NUMBER(FB_HANDOFF_RATE_GBPS, "fit_GBps", "GB/s", "rate"),
-	NUMBER(FB_HANDOFF_RATE_LOW_GBPS, "fit_low_GBps", "GB/s", "95% interval of it"),
-	NUMBER(FB_HANDOFF_RATE_HIGH_GBPS, "fit_high_GBps", "GB/s", "the same"),
-	NUMBER(FB_HANDOFF_BREAKEVEN_BYTES, "pack_breakeven_bytes", "bytes",
-	       "largest of the pieces tried that are faster packed; 0: none"),
-};
+#include <stddef.h>
 
 int main(int argc, char **argv)
 {
-	static struct fb_handoff_settings settings;
 	static const struct fb_default defaults[] = {
 		{"bytes", "0"}, {"datatype", "bf16"}, {"algorithm", "put"}, {NULL, NULL}};
-	static const struct fb_program program = {
-		.name = "handoff",
-		.summary = "a KV cache from prefill to decode ranks, stage by stage",
-		.description =
-			"A request's KV cache, in pages, passes from --prefill to --decode ranks "
-			"by a mover (--engine), pushed (--algorithm put), pulled (get), or by "
-			"messages that both ends post (send). Columns "
-			"say what each stage takes: building lists, posting, until the senders "
-			"have their pages back, until the receivers know that all is there. The "
-			"bound is the same bytes as one piece for each pair of ranks, by the same "
-			"mover.\n\n"
-			"--operation fit says what a transfer, a piece and a byte cost on the way "
-			"from rank 0 to rank 1, and below which piece size packing pays.\n\n"
-			"Moments of two ranks are compared on one host only, where all read one "
-			"clock. Every element is compared, and what must not be written.",
-		.options = options,
-		.option_values = &settings,
-		.defaults = defaults,
-		.columns = columns,
-		.ncolumns = FB_HANDOFF_COLUMNS,
-		.open = fb_handoff_open,
-		.close = fb_kv_machine_close,
-		.expand = fb_handoff_expand,
-		.can = fb_handoff_can,
-		.setup = fb_handoff_set_up,
-		.prime = fb_handoff_prime,
-		.run = fb_handoff_run,
-		.check = fb_handoff_check,
-		.counts = fb_handoff_counts,
-		.describe = fb_handoff_describe,
-		.teardown = fb_handoff_tear_down,
-	};
+	static const struct fb_handoff_name name = {.name = "handoff", .defaults = defaults};
 
-	return fb_program_main(&program, argc, argv);
+	return fb_handoff_main(&name, argc, argv);
 }

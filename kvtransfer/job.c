@@ -29,7 +29,7 @@ int fb_kv_job_open(struct fb_kv_job *job, const struct fb_kv_shape *shape, enum 
 	*job = (struct fb_kv_job){
 		.mode = mode, .rank = rank, .nranks = nranks, .index = {-1, -1},
 		.steps = layers ? shape->layers : 1,
-		.step_regions = layers ? 2 : fb_kv_regions(shape),
+		.step_regions = fb_kv_regions(shape) / (layers ? shape->layers : 1),
 	};
 	err = fb_kv_plan_open(&job->plan, shape, 0);
 	for (int side = 0; side < FB_KV_SIDES && !err; side++) {

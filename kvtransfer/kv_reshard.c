@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The program kv_reshard; all it does is in program.h. */
-#include "kvtransfer/program.h"
-
-#include <stddef.h>
+/* The program kv_reshard: handoff --operation handover, with the options that it had by itself. */
+#include "kvtransfer/handoff/handoff.h"
 
 int main(int argc, char **argv)
 {
-	static const struct fb_kv_engine_ops *const more[] = {NULL};
-
-	return fb_kv_main(more, NULL, argc, argv);
+	return fb_handoff_main(&fb_handoff_kv_reshard, argc, argv);
 }

@@ -176,6 +176,10 @@ void fb_kv_machine_close(void *machine)
 	for (int i = 0; i < m->backends; i++) {
 		struct fb_kv_backend *b = &m->backend[i];
 
+		if (b->packs && b->packer != b->mover)
+			b->packer->ops->remove(b->packs);
+		if (b->packer && b->packer != b->mover)
+			b->packer->ops->close(b->packer);
 		if (b->remote && b->remote != b->region)
 			b->ops->remove(b->remote);
 		if (b->region)

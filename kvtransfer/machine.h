@@ -26,6 +26,8 @@ struct fb_kv_backend {
 	struct fb_region *region, *remote; /* remote: of the tier; NULL: the region itself */
 	uint64_t part_bytes;		   /* enough for every case of the run */
 	double register_us;		   /* making the memory known, slowest rank */
+	struct fb_mover *packer; /* of hand-overs on GPUs: mover cuda, or NULL */
+	struct fb_region *packs; /* the memory as the packer knows it */
 	uint64_t *seen;			   /* serve: [nranks], notices of each rank so far */
 };
 

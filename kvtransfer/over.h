@@ -3,20 +3,10 @@
 #ifndef FB_KVTRANSFER_OVER_H
 #define FB_KVTRANSFER_OVER_H
 
-#include "common/mover/mover.h"
 #include "kvtransfer/carrier.h"
 
 /* Notices. */
 enum { FB_KV_DONE = 1, FB_KV_FREE = 2 };
-
-struct fb_kv_over {
-	struct fb_kv_engine engine;
-	struct fb_mover *mover; /* NULL: why says what is missing */
-	struct fb_region *region;
-	struct fb_mover *packer; /* between GPUs: who packs, perhaps the same; else NULL */
-	struct fb_region *packs; /* the packer's */
-	char why[FB_REASON_CHARS];
-};
 
 /* Of a pair that this rank has a part in. */
 struct fb_kv_over_pair {
@@ -32,20 +22,16 @@ struct fb_kv_over_pair {
 
 struct fb_kv_over_request {
 	struct fb_kv_request request;
-	struct fb_kv_over *engine;
 	struct fb_kv_over_pair *pair; /* [pairs] */
 	uint64_t calls;
 };
 
-static inline bool fb_kv_has_put(const struct fb_kv_over *e)
+static inline bool fb_kv_has_put(const struct fb_kv_backend *e)
 {
-	return e->mover->ops->verbs >> FB_MOVE_PUT & 1;
+	return e->ops->verbs >> FB_MOVE_PUT & 1;
 }
 
-/* Collective: the memory and the peers of a job, when it is the first to need them. */
-int fb_kv_over_meet(struct fb_kv_over *e, const struct fb_kv_job *job);
-
-/* fb_kv_engine_ops.run */
+/* fb_kv_carrier.run */
 int fb_kv_over_run(struct fb_kv_request *request, unsigned phases, int calls);
 
 #endif

@@ -20,20 +20,19 @@
 /* More copies than that in a call are no way to move pages, and take minutes to measure. */
 static const double most_copies = 1e6;
 
-bool fb_kv_gpu_can(const struct fb_kv_engine *engine, const struct fb_kv_job *job,
-		   char reason[FB_REASON_CHARS])
+bool fb_kv_carrier_can(const struct fb_mover_ops *mover, const struct fb_kv_shape *s,
+		       enum fb_kv_mode mode, char reason[FB_REASON_CHARS])
 {
-	const struct fb_kv_shape *s = &job->plan.shape;
 	bool hnd = s->layout == FB_KV_HND;
 	uint32_t most_tp = s->tp[0] > s->tp[1] ? s->tp[0] : s->tp[1];
 	/* Of one sender, before neighbours are merged. */
 	double runs = (double)(hnd || s->tp[0] == s->tp[1] ? fb_kv_blocks(s) : s->tokens) *
 		      fb_kv_regions(s) * most_tp / s->tp[FB_KV_PREFILL];
 
-	if (engine->ops->mover->forms && runs > most_copies && job->mode == FB_KV_BATCH)
+	if (mover->forms && runs > most_copies && mode == FB_KV_BATCH)
 		snprintf(reason, FB_REASON_CHARS, "about %.2g copies in a call of a rank, more "
 			 "than %.0g", runs, most_copies);
-	else if (job->mode == FB_KV_STRIDED &&
+	else if (mode == FB_KV_STRIDED &&
 		 (fb_kv_region_bytes(s, FB_KV_PREFILL) > INT32_MAX ||
 		  fb_kv_region_bytes(s, FB_KV_DECODE) > INT32_MAX))
 		snprintf(reason, FB_REASON_CHARS, "a region of more than 2 GiB");
@@ -48,10 +47,10 @@ bool fb_kv_gpu_can(const struct fb_kv_engine *engine, const struct fb_kv_job *jo
 static int find_peers(struct fb_kv_gpu_request *r)
 {
 	const struct fb_kv_job *job = r->request.job;
-	struct fb_mover *mover = r->engine->mover;
+	struct fb_mover *mover = r->request.engine->mover;
 	int err = FB_OK;
 
-	for (uint32_t p = 0; p < job->plan.pairs && !err && fb_kv_has_put(r->engine); p++) {
+	for (uint32_t p = 0; p < job->plan.pairs && !err && fb_kv_has_put(r->request.engine); p++) {
 		int from = fb_kv_sender(job, &job->plan.pair[p]);
 		int to = fb_kv_receiver(job, &job->plan.pair[p]);
 
@@ -73,7 +72,7 @@ static int find_peers(struct fb_kv_gpu_request *r)
 static int poll(void *request)
 {
 	const struct fb_kv_gpu_request *r = request;
-	const struct fb_mover_ops *ops = r->engine->mover->ops;
+	const struct fb_mover_ops *ops = r->request.engine->mover->ops;
 	struct fb_move *move = fb_kv_gpu_move(r, FB_KV_PUSH, 0);
 	bool ignored;
 
@@ -108,17 +107,18 @@ static void close_request(struct fb_kv_gpu_request *r)
 	free(r);
 }
 
-void fb_kv_gpu_release(struct fb_kv_request *request)
+static void gpu_release(struct fb_kv_request *request)
 {
 	struct fb_kv_gpu_request *r = (struct fb_kv_gpu_request *)request;
 
 	fb_gpu_stream_close(r->stream);
-	MPI_Barrier(request->engine->context->world->comm);
+	MPI_Barrier(request->machine->world->comm);
 	fb_kv_streams_close(r);
 	close_request(r);
 }
 
-static struct fb_kv_gpu_request *new_request(struct fb_kv_engine *engine,
+static struct fb_kv_gpu_request *new_request(const struct fb_kv_machine *machine,
+					     struct fb_kv_backend *engine,
 					     const struct fb_kv_job *job)
 {
 	struct fb_kv_gpu_request *r = calloc(1, sizeof(*r));
@@ -126,8 +126,7 @@ static struct fb_kv_gpu_request *new_request(struct fb_kv_engine *engine,
 
 	if (!r)
 		return NULL;
-	r->request = (struct fb_kv_request){engine, job};
-	r->engine = (struct fb_kv_over *)engine;
+	r->request = (struct fb_kv_request){machine, engine, job};
 	r->list = calloc(pairs * FB_KV_LEGS, sizeof(struct fb_piece *));
 	r->move = calloc((size_t)job->steps * FB_KV_LEGS, sizeof(struct fb_move *));
 	r->keep = calloc(job->steps, sizeof(struct fb_move *));
@@ -141,31 +140,50 @@ static struct fb_kv_gpu_request *new_request(struct fb_kv_engine *engine,
 	return NULL;
 }
 
-int fb_kv_gpu_prepare(struct fb_kv_engine *engine, const struct fb_kv_job *job,
-		      struct fb_kv_request **request)
+/* Collective, at the first request of an engine. Kernels pack and unpack, whoever moves. */
+static int open_packer(const struct fb_kv_machine *m, struct fb_kv_backend *e)
 {
-	const struct fb_kv_context *context = engine->context;
-	struct fb_kv_gpu_request *r = new_request(engine, job);
-	int err = fb_group_agree(context->world, r ? FB_OK : FB_ENOMEM);
+	char why[FB_REASON_CHARS];
+	int err;
 
+	if (e->packer)
+		return FB_OK;
+	if (e->ops == &fb_mover_cuda) {
+		e->packer = e->mover;
+		e->packs = e->region;
+		return FB_OK;
+	}
+	err = fb_mover_open(&e->packer, &fb_mover_cuda, m->session, m->world, why);
+	if (err) {
+		e->packer = NULL;
+		return fb_error(err, "kernels that pack: %s", why);
+	}
+	return fb_mover_add(e->packer, &e->memory, &e->packs);
+}
+
+static int gpu_prepare(const struct fb_kv_machine *machine, struct fb_kv_backend *engine,
+		       const struct fb_kv_job *job, struct fb_kv_request **request)
+{
+	int err = open_packer(machine, engine);
+	struct fb_kv_gpu_request *r = err ? NULL : new_request(machine, engine, job);
+
+	err = err ? err : fb_group_agree(machine->world, r ? FB_OK : FB_ENOMEM);
 	if (err || !r) {
 		if (r)
 			close_request(r);
 		return err;
 	}
-	err = fb_kv_over_meet(r->engine, job);
-	if (!err)
-		err = fb_kv_moves_make(r);
+	err = fb_kv_moves_make(r);
 	if (!err)
 		err = find_peers(r);
 	if (!err)
 		err = fb_kv_streams_open(r);
 	if (!err)
-		err = fb_gpu_stream_open(&r->stream, context->gpu, false, fb_kv_enqueue_call, r,
-					 context->session);
-	err = fb_group_agree(context->world, err);
+		err = fb_gpu_stream_open(&r->stream, &machine->gpu, false, fb_kv_enqueue_call,
+					 r, machine->session);
+	err = fb_group_agree(machine->world, err);
 	if (err) {
-		fb_kv_gpu_release(&r->request);
+		gpu_release(&r->request);
 		return err;
 	}
 	fb_gpu_stream_watch(r->stream, poll, r);
@@ -173,7 +191,7 @@ int fb_kv_gpu_prepare(struct fb_kv_engine *engine, const struct fb_kv_job *job,
 	return FB_OK;
 }
 
-int fb_kv_gpu_run(struct fb_kv_request *request, unsigned phases, int calls)
+static int gpu_run(struct fb_kv_request *request, unsigned phases, int calls)
 {
 	struct fb_kv_gpu_request *r = (struct fb_kv_gpu_request *)request;
 
@@ -181,10 +199,10 @@ int fb_kv_gpu_run(struct fb_kv_request *request, unsigned phases, int calls)
 	return fb_gpu_stream_run(r->stream, calls);
 }
 
-void fb_kv_gpu_describe(struct fb_kv_request *request, struct fb_traits *traits)
+static void gpu_describe(struct fb_kv_request *request, struct fb_traits *traits)
 {
 	const struct fb_kv_gpu_request *r = (const struct fb_kv_gpu_request *)request;
-	const struct fb_mover_ops *ops = r->engine->mover->ops;
+	const struct fb_mover_ops *ops = r->request.engine->mover->ops;
 	struct fb_move *move = fb_kv_gpu_move(r, FB_KV_PUSH, 0);
 
 	/* A rank that only receives names the way back. */
@@ -192,3 +210,7 @@ void fb_kv_gpu_describe(struct fb_kv_request *request, struct fb_traits *traits)
 	if (move)
 		ops->describe(move, traits);
 }
+
+const struct fb_kv_carrier fb_kv_carrier_gpu = {
+	.prepare = gpu_prepare, .run = gpu_run, .describe = gpu_describe, .release = gpu_release,
+};

@@ -25,7 +25,6 @@ struct fb_kv_streams; /* of cuda_stages.c */
 
 struct fb_kv_gpu_request {
 	struct fb_kv_request request;
-	struct fb_kv_over *engine;
 	struct fb_piece **list;   /* [pairs * FB_KV_LEGS]: the pieces, the same for all steps */
 	struct fb_move **move;    /* [FB_KV_LEGS * steps]; NULL: there is nothing to do */
 	struct fb_move **keep;    /* [steps] without PUT: what a rank has for itself */
@@ -53,19 +52,10 @@ static inline bool fb_kv_is_direct(const struct fb_kv_job *job)
 }
 
 /* Whether the mover's own kernels pack, too. */
-static inline bool fb_kv_packs(const struct fb_kv_over *e)
+static inline bool fb_kv_packs(const struct fb_kv_backend *e)
 {
 	return e->packer == e->mover;
 }
-
-/* fb_kv_engine_ops of movers between GPUs, in over_gpu.c. */
-bool fb_kv_gpu_can(const struct fb_kv_engine *engine, const struct fb_kv_job *job,
-		   char reason[FB_REASON_CHARS]);
-int fb_kv_gpu_prepare(struct fb_kv_engine *engine, const struct fb_kv_job *job,
-		      struct fb_kv_request **request);
-int fb_kv_gpu_run(struct fb_kv_request *request, unsigned phases, int calls);
-void fb_kv_gpu_describe(struct fb_kv_request *request, struct fb_traits *traits);
-void fb_kv_gpu_release(struct fb_kv_request *request);
 
 /*
  * Collective: the moves of a request. The form of mode batch or strided is tried first: 0; where

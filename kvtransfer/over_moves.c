@@ -117,7 +117,7 @@ static int add_leg(const struct fb_kv_gpu_request *r, enum fb_kv_leg leg, uint32
 		*t = transfer_of(r, p, leg, step);
 		if (!t->piece)
 			return FB_ENOMEM;
-		t->local = t->remote = packs ? r->engine->packs : r->engine->region;
+		t->local = t->remote = packs ? r->request.engine->packs : r->request.engine->region;
 		if (packs)
 			t->peer = job->rank;
 		else
@@ -142,8 +142,8 @@ static int add_messages(const struct fb_kv_gpu_request *r, uint32_t step, bool o
 			return FB_ENOMEM;
 		if ((from != job->rank && to != job->rank) || own != (from == to))
 			continue;
-		t.local = own ? r->engine->packs : r->engine->region;
-		t.remote = own ? r->engine->packs : NULL;
+		t.local = own ? r->request.engine->packs : r->request.engine->region;
+		t.remote = own ? r->request.engine->packs : NULL;
 		if (!own)
 			t.verb = from == job->rank ? FB_MOVE_SEND : FB_MOVE_RECV;
 		if (t.verb == FB_MOVE_RECV) {
@@ -166,12 +166,13 @@ static int make(struct fb_mover *mover, struct draft *d, const char *form, struc
 static int make_leg(const struct fb_kv_gpu_request *r, enum fb_kv_leg leg, uint32_t step,
 		    const char *form, struct draft *d)
 {
+	const struct fb_kv_backend *e = r->request.engine;
 	bool packs = leg == FB_KV_GATHERS || leg == FB_KV_SCATTERS;
-	int err = leg == FB_KV_PUSH && !fb_kv_has_put(r->engine)
+	int err = leg == FB_KV_PUSH && !fb_kv_has_put(e)
 			  ? add_messages(r, step, false, d)
 			  : add_leg(r, leg, step, d);
 
-	return err ? err : make(packs ? r->engine->packer : r->engine->mover, d, form,
+	return err ? err : make(packs ? e->packer : e->mover, d, form,
 				&r->move[leg * r->request.job->steps + step]);
 }
 
@@ -188,27 +189,28 @@ static const char *form_of(const struct fb_kv_job *job)
  */
 static int try_form(const struct fb_kv_gpu_request *r, struct draft *d)
 {
-	const struct fb_mover_ops *ops = r->engine->mover->ops;
+	const struct fb_mover_ops *ops = r->request.engine->mover->ops;
 	struct fb_move *move = NULL;
 	int err = add_leg(r, FB_KV_PAGES, 0, d);
 
 	for (uint32_t i = 0; i < d->count; i++)
 		d->transfer[i].notice = 0;
 	if (!err)
-		err = make(r->engine->mover, d, form_of(r->request.job), &move);
+		err = make(r->request.engine->mover, d, form_of(r->request.job), &move);
 	if (!err && move)
 		err = ops->post(move);
 	if (!err && move)
 		err = fb_move_wait(move);
 	if (move)
 		ops->release(move);
-	return fb_group_agree(r->engine->mover->group, err ? FB_EUNSUPPORTED : FB_OK);
+	return fb_group_agree(r->request.engine->mover->group, err ? FB_EUNSUPPORTED : FB_OK);
 }
 
 static int make_moves(struct fb_kv_gpu_request *r, struct draft *d)
 {
+	const struct fb_kv_backend *e = r->request.engine;
 	const struct fb_kv_job *job = r->request.job;
-	bool put = fb_kv_has_put(r->engine), direct = fb_kv_is_direct(job);
+	bool put = fb_kv_has_put(e), direct = fb_kv_is_direct(job);
 	int err = FB_OK;
 
 	for (uint32_t step = 0; step < job->steps && !err; step++) {
@@ -216,7 +218,7 @@ static int make_moves(struct fb_kv_gpu_request *r, struct draft *d)
 			err = make_leg(r, FB_KV_PAGES, step, form_of(job), d);
 		else
 			err = make_leg(r, FB_KV_GATHERS, step, NULL, d);
-		if (!err && !direct && fb_kv_packs(r->engine))
+		if (!err && !direct && fb_kv_packs(r->request.engine))
 			err = make_leg(r, FB_KV_FUSED, step, NULL, d);
 		if (!err)
 			err = make_leg(r, FB_KV_PUSH, step, NULL, d);
@@ -225,24 +227,24 @@ static int make_moves(struct fb_kv_gpu_request *r, struct draft *d)
 		if (!err && !put)
 			err = add_messages(r, step, true, d);
 		if (!err && !put)
-			err = make(r->engine->packer, d, NULL, &r->keep[step]);
+			err = make(r->request.engine->packer, d, NULL, &r->keep[step]);
 	}
 	if (err || !put)
 		return err;
 	add_frees(r, d);
-	err = make(r->engine->mover, d, NULL, &r->freeing);
-	if (err || direct || !fb_kv_packs(r->engine) || !r->engine->mover->ops->ordered)
+	err = make(r->request.engine->mover, d, NULL, &r->freeing);
+	if (err || direct || !fb_kv_packs(e) || !e->ops->ordered)
 		return err;
 	err = add_leg(r, FB_KV_SCATTERS, job->steps - 1, d);
 	add_frees(r, d);
-	return err ? err : make(r->engine->mover, d, NULL, &r->last);
+	return err ? err : make(r->request.engine->mover, d, NULL, &r->last);
 }
 
 int fb_kv_moves_make(struct fb_kv_gpu_request *r)
 {
 	const struct fb_kv_job *job = r->request.job;
 	struct draft d = {calloc(2 * (size_t)job->plan.pairs + 1, sizeof(*d.transfer)), 0};
-	int err = fb_group_agree(r->engine->mover->group, d.transfer ? FB_OK : FB_ENOMEM);
+	int err = fb_group_agree(r->request.engine->mover->group, d.transfer ? FB_OK : FB_ENOMEM);
 
 	if (!err && form_of(job))
 		err = try_form(r, &d);

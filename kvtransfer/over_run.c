@@ -23,7 +23,7 @@ static int send_step(const struct fb_kv_over_request *r, uint32_t p, unsigned ph
 	const struct fb_kv_job *job = r->request.job;
 	const struct fb_kv_pair *pair = &job->plan.pair[p];
 	const struct fb_kv_over_pair *o = &r->pair[p];
-	struct fb_mover *mover = r->engine->mover;
+	struct fb_mover *mover = r->request.engine->mover;
 	struct fb_move *move = move_of(job, o, phases, step);
 	int err = FB_OK;
 
@@ -32,7 +32,7 @@ static int send_step(const struct fb_kv_over_request *r, uint32_t p, unsigned ph
 			fb_kv_gather(job, pair, step);
 		if (!(phases & FB_KV_MOVE))
 			return FB_OK;
-		if (!step && fb_kv_has_put(r->engine))
+		if (!step && fb_kv_has_put(r->request.engine))
 			err = fb_mover_await(mover, fb_kv_receiver(job, pair), FB_KV_FREE,
 					     o->free_base + r->calls - 1);
 	}
@@ -49,15 +49,15 @@ static int has_come(const struct fb_kv_over_request *r, uint32_t p, unsigned pha
 {
 	const struct fb_kv_job *job = r->request.job;
 	const struct fb_kv_over_pair *o = &r->pair[p];
-	struct fb_mover *mover = r->engine->mover;
+	struct fb_mover *mover = r->request.engine->mover;
 	uint64_t count = 0;
 	int err;
 
 	*come = true;
 	/* Bytes that stay with their rank came by send_step. */
-	if (!(phases & FB_KV_MOVE) || (!fb_kv_has_put(r->engine) && o->sends))
+	if (!(phases & FB_KV_MOVE) || (!fb_kv_has_put(r->request.engine) && o->sends))
 		return FB_OK;
-	if (!fb_kv_has_put(r->engine))
+	if (!fb_kv_has_put(r->request.engine))
 		return mover->ops->test(move_of(job, o, phases, step), come);
 	err = mover->ops->arrived(mover, fb_kv_sender(job, &job->plan.pair[p]), FB_KV_DONE, &count);
 	*come = count >= o->done_base + (r->calls - 1) * job->steps + step + 1;
@@ -79,15 +79,15 @@ static int receive_some(const struct fb_kv_over_request *r, uint32_t p, unsigned
 		if ((phases & FB_KV_SCATTER) && is_staged(job, phases))
 			fb_kv_scatter(job, &job->plan.pair[p], o->next);
 		if (++o->next == job->steps && (phases & FB_KV_MOVE) && o->free)
-			err = r->engine->mover->ops->post(o->free);
+			err = r->request.engine->mover->ops->post(o->free);
 	}
 	return err;
 }
 
 static int receive_all(const struct fb_kv_over_request *r, unsigned phases)
 {
-	const struct fb_kv_context *context = r->request.engine->context;
-	struct fb_spin spin = {.yields = context->world->oversubscribed};
+	const struct fb_kv_machine *machine = r->request.machine;
+	struct fb_spin spin = {.yields = machine->world->oversubscribed};
 	bool all = false;
 	int err = FB_OK;
 
@@ -100,7 +100,7 @@ static int receive_all(const struct fb_kv_over_request *r, unsigned phases)
 			all &= r->pair[p].next == r->request.job->steps;
 		}
 		if (!all && !err && fb_spin_again(&spin))
-			err = fb_alive(context->session, "waiting for a peer's pages");
+			err = fb_alive(machine->session, "waiting for a peer's pages");
 	}
 	return err;
 }
@@ -127,8 +127,8 @@ static int finish(const struct fb_kv_over_request *r, unsigned phases)
 static int call_once(struct fb_kv_over_request *r, unsigned phases)
 {
 	const struct fb_kv_job *job = r->request.job;
-	const struct fb_mover_ops *ops = r->engine->mover->ops;
-	bool meets = !fb_kv_has_put(r->engine) && (phases & FB_KV_MOVE);
+	const struct fb_mover_ops *ops = r->request.engine->mover->ops;
+	bool meets = !fb_kv_has_put(r->request.engine) && (phases & FB_KV_MOVE);
 	int err = FB_OK;
 
 	r->calls += phases & FB_KV_MOVE ? 1 : 0;

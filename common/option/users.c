@@ -19,12 +19,11 @@ enum kind {
 	ROOTED = 8, /* of these the ones with a root */
 	COST = 16,
 	LOCAL = 32,
-	KV = 64,
 	TIER = 256,
 	SERVE = 512,
 	HANDOFF = 1024,
 	LIFE = 1 << 20, /* of communicators */
-	NETWORK = COLLECTIVE | STEP | MESSAGES | COST | KV | SERVE | HANDOFF | LIFE,
+	NETWORK = COLLECTIVE | STEP | MESSAGES | COST | SERVE | HANDOFF | LIFE,
 };
 
 static const struct {
@@ -34,7 +33,7 @@ static const struct {
 	{"all_gather", COLLECTIVE},   {"all_reduce", COLLECTIVE}, {"all_to_all", COLLECTIVE},
 	{"all_to_all_v", COLLECTIVE}, {"barrier", COLLECTIVE},    {"broadcast", COLLECTIVE},
 	{"gather", COLLECTIVE},       {"reduce", COLLECTIVE},     {"reduce_scatter", COLLECTIVE},
-	{"scatter", COLLECTIVE},      {"send_recv", COLLECTIVE},  {"kv_reshard", KV},
+	{"scatter", COLLECTIVE},      {"send_recv", COLLECTIVE},  {"kv_reshard", HANDOFF},
 	{"offload", TIER},            {"serve", SERVE},
 	{"handoff", HANDOFF},         {"stream", HANDOFF},
 	{"ddp", STEP | SIZED},               {"all_pairs", MESSAGES},    {"bandwidth", MESSAGES},
@@ -57,19 +56,19 @@ static const struct {
 	unsigned users;
 } limited[] = {
 	{"bytes", COLLECTIVE | LIFE | SIZED | MESSAGES | COST | LOCAL},
-	{"algorithm", COLLECTIVE | LIFE | STEP | MESSAGES | KV | TIER | SERVE | HANDOFF},
+	{"algorithm", COLLECTIVE | LIFE | STEP | MESSAGES | TIER | SERVE | HANDOFF},
 	{"protocol", COLLECTIVE | LIFE | STEP | MESSAGES},
 	{"transport", COLLECTIVE | LIFE | STEP | MESSAGES},
-	{"memory", COLLECTIVE | STEP | MESSAGES | COST | LOCAL | KV | TIER | SERVE | HANDOFF},
+	{"memory", COLLECTIVE | STEP | MESSAGES | COST | LOCAL | TIER | SERVE | HANDOFF},
 	{"datatype", ~(unsigned)COST},
 	{"redop", COLLECTIVE | STEP},
 	{"root", COLLECTIVE | ROOTED},
 	{"in-place", COLLECTIVE},
 	{"launch", COLLECTIVE | STEP | MESSAGES | LOCAL},
 	{"cache", COLLECTIVE},
-	{"slots", COLLECTIVE | STEP | MESSAGES | KV | SERVE | HANDOFF},
-	{"slot-bytes", COLLECTIVE | STEP | MESSAGES | KV | SERVE | HANDOFF},
-	{"threads", COLLECTIVE | STEP | MESSAGES | LOCAL | KV | SERVE | HANDOFF},
+	{"slots", COLLECTIVE | STEP | MESSAGES | SERVE | HANDOFF},
+	{"slot-bytes", COLLECTIVE | STEP | MESSAGES | SERVE | HANDOFF},
+	{"threads", COLLECTIVE | STEP | MESSAGES | LOCAL | SERVE | HANDOFF},
 	{"ll-line", COLLECTIVE | STEP},
 	{"no-gpu-overlap", COLLECTIVE | STEP},
 	{"blocking-kernel", COLLECTIVE},

@@ -285,6 +285,8 @@ int fb_handoff_run(void *instance, int calls)
 	struct fb_handoff_instance *i = instance;
 	int err = FB_OK;
 
+	if (i->plan.operation == FB_HANDOFF_HANDOVER)
+		return i->carrier->run(i->request, FB_KV_ALL, calls);
 	for (int k = 0; k < calls && !err; k++)
 		err = i->plan.operation == FB_HANDOFF_FIT ? fb_fit_run(i)
 							   : fb_handoff_once(i, ++i->handed);

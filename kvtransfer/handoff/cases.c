@@ -10,79 +10,6 @@
 #include "common/transport/keys.h"
 #include "kvtransfer/handoff/handoff.h"
 
-const char *const fb_handoff_operations[] = {"reshard", "fan", "fit", NULL};
-const char *const fb_handoff_grains[] = {"request", "layer", "run", NULL};
-const char *const fb_handoff_verbs[] = {"put", "get", "send", NULL};
-const char *const fb_handoff_builds[] = {"warm", "cold", NULL};
-const char *const fb_handoff_forms[] = {"usual", "loop", "strided", "batch", "graph", "threads",
-					"tma", "chained", "single", "sge", "put-signal", "put",
-					"block", "warp", "thread", "block-tma",
-					NULL};
-const char *const fb_stream_starts[] = {"request", "layer", NULL};
-const char *const fb_handoff_contents[] = {"cache", "weights", NULL};
-
-#define KEY(name, type, names) {#name, type, offsetof(struct fb_handoff_keys, name), names}
-
-const struct fb_key fb_handoff_keys[] = {
-	KEY(block, FB_KEY_U64, NULL),
-	KEY(build, FB_KEY_CHOICE, fb_handoff_builds),
-	KEY(churn, FB_KEY_U64, NULL),
-	KEY(content, FB_KEY_CHOICE, fb_handoff_contents),
-	KEY(decode, FB_KEY_U64, NULL),
-	KEY(decode_run, FB_KEY_U64, NULL),
-	KEY(dim, FB_KEY_U32, NULL),
-	KEY(flight, FB_KEY_U32, NULL),
-	KEY(form, FB_KEY_CHOICE, fb_handoff_forms),
-	KEY(grain, FB_KEY_CHOICE, fb_handoff_grains),
-	KEY(heads, FB_KEY_U32, NULL),
-	KEY(layers, FB_KEY_U32, NULL),
-	KEY(layout, FB_KEY_CHOICE, fb_kv_layouts),
-	KEY(model, FB_KEY_CHOICE, fb_kv_model_names),
-	KEY(page_run, FB_KEY_U64, NULL),
-	KEY(prefill, FB_KEY_U64, NULL),
-	KEY(tokens, FB_KEY_U64, NULL),
-	KEY(wire, FB_KEY_CHOICE, fb_kv_wires),
-	{NULL, FB_KEY_U64, 0, NULL},
-};
-
-const struct fb_key fb_stream_keys[] = {
-	KEY(block, FB_KEY_U64, NULL),
-	KEY(build, FB_KEY_CHOICE, fb_handoff_builds),
-	KEY(grain, FB_KEY_CHOICE, fb_handoff_grains),
-	KEY(model, FB_KEY_CHOICE, fb_kv_model_names),
-	KEY(others, FB_KEY_U64, NULL),
-	KEY(page_run, FB_KEY_U64, NULL),
-	KEY(start, FB_KEY_CHOICE, fb_stream_starts),
-	KEY(tokens, FB_KEY_U64, NULL),
-	KEY(wire, FB_KEY_CHOICE, fb_kv_wires),
-	{NULL, FB_KEY_U64, 0, NULL},
-};
-
-void fb_handoff_keys_clear(struct fb_handoff_keys *keys)
-{
-	memset(keys, 0xff, sizeof(*keys));
-}
-
-/* A member, or what it stands for where the case has none. */
-static uint32_t value(uint64_t member, uint32_t fallback)
-{
-	return member == FB_KEY_NONE ? fallback : (uint32_t)member;
-}
-
-static uint32_t narrow(uint32_t member, uint32_t fallback)
-{
-	return member == UINT32_MAX ? fallback : member;
-}
-
-/* What of a handoff's shape is not the model's. */
-static bool put_own_shape(const struct fb_handoff_keys *keys, struct fb_kv_shape *s)
-{
-	s->layers = narrow(keys->layers, s->layers);
-	s->kv_heads = narrow(keys->heads, s->kv_heads);
-	s->head_dim = narrow(keys->dim, s->head_dim);
-	return keys->layers != UINT32_MAX || keys->heads != UINT32_MAX || keys->dim != UINT32_MAX;
-}
-
 int fb_handoff_open(struct fb_run *run, void **result)
 {
 	struct fb_kv_machine *machine;
@@ -132,56 +59,6 @@ struct fb_kv_backend *fb_handoff_engine_of(struct fb_handoff_state *state,
 	return fb_kv_backend_of(&state->machine, c, &need);
 }
 
-struct fb_handoff_plan fb_handoff_plan_of(const struct fb_case *c)
-{
-	const struct fb_handoff_keys *keys = FB_OWN_CONST(struct fb_handoff_keys, c);
-	struct fb_handoff_plan p = {
-		.operation = !strcmp(c->operation, "fit")   ? FB_HANDOFF_FIT
-			     : !strcmp(c->operation, "fan") ? FB_HANDOFF_FAN
-							    : FB_HANDOFF_RESHARD,
-		.grain = (enum fb_handoff_grain)value(keys->grain, FB_GRAIN_RUN),
-		.get = !strcmp(c->algorithm, "get"),
-		.send = !strcmp(c->algorithm, "send"),
-		.cold = value(keys->build, 1) == 1,
-		.wire = (enum fb_kv_wire)value(keys->wire, FB_KV_WIRE_PAGES)};
-	const struct fb_kv_model *model;
-	bool own = false;
-
-	if (strcmp(c->operation, "stream") && keys->form != FB_KEY_NONE)
-		p.form = fb_handoff_forms[keys->form];
-	if (p.operation == FB_HANDOFF_FIT)
-		return p;
-	model = fb_kv_model_find(fb_kv_model_names[keys->model]);
-	p.shape = fb_kv_model_shape(model, (uint32_t)fb_datatype_size(c->datatype));
-	if (strcmp(c->operation, "stream"))
-		own = put_own_shape(keys, &p.shape);
-	p.shape.layout = (enum fb_kv_layout)value(keys->layout, FB_KV_LAYOUTS - 1);
-	p.shape.tokens = value(keys->tokens, 1);
-	p.shape.block_tokens = value(keys->block, 1);
-	p.shape.page_run = value(keys->page_run, 1);
-	p.shape.decode_run = value(keys->decode_run, 0);
-	p.shape.churn = value(keys->churn, 0);
-	p.shape.tp[FB_KV_PREFILL] = value(keys->prefill, 1);
-	p.shape.tp[FB_KV_DECODE] = value(keys->decode, 1);
-	p.flight = (int)narrow(keys->flight, 1);
-	p.lists = 1;
-	p.list[0] = p.shape;
-	if (value(keys->content, 0)) {
-		p.lists = fb_kv_model_weights(model, &p.shape, p.list);
-		if (!p.lists)
-			p.unlike = "the model's table has only the experts that a token passes";
-		return p;
-	}
-	/* Layers of an own shape are alike. What is streamed has one move for each layer. */
-	if (own)
-		return p;
-	if (strcmp(c->operation, "stream"))
-		p.lists = fb_kv_model_lists(model, &p.shape, p.list);
-	else
-		p.unlike = fb_kv_model_unlike(model);
-	return p;
-}
-
 static enum fb_move_verb verb_of(const struct fb_handoff_plan *p)
 {
 	return p->get ? FB_MOVE_GET : p->send ? FB_MOVE_SEND : FB_MOVE_PUT;
@@ -192,8 +69,21 @@ bool fb_handoff_lacks(const struct fb_handoff_state *state, const struct fb_kv_b
 {
 	const struct fb_settings *s = state->machine.settings;
 
+	if (p->operation == FB_HANDOFF_HANDOVER)
+		return !(fb_kv_carrier_modes(e->ops) >> p->mode & 1);
 	return !(e->ops->verbs >> verb_of(p) & 1) &&
 	       (!strcmp(s->engine, "all") || !strcmp(s->algorithm, "all"));
+}
+
+static uint32_t ranks_of(const struct fb_handoff_plan *p)
+{
+	const uint32_t *tp = p->shape.tp;
+
+	if (p->operation == FB_HANDOFF_FIT)
+		return 2;
+	if (p->placement == FB_KV_SHARED || p->placement == FB_KV_SHIFTED)
+		return tp[0] > tp[1] ? tp[0] : tp[1];
+	return tp[0] + tp[1];
 }
 
 bool fb_handoff_can(void *arg, const struct fb_case *c, char reason[FB_REASON_CHARS])
@@ -201,7 +91,8 @@ bool fb_handoff_can(void *arg, const struct fb_case *c, char reason[FB_REASON_CH
 	struct fb_handoff_state *state = arg;
 	const struct fb_kv_backend *e = fb_handoff_engine_of(state, c);
 	const struct fb_handoff_plan p = fb_handoff_plan_of(c);
-	uint32_t ranks = p.operation == FB_HANDOFF_FIT ? 2 : p.shape.tp[0] + p.shape.tp[1];
+	bool handover = p.operation == FB_HANDOFF_HANDOVER;
+	uint32_t ranks = ranks_of(&p);
 	const struct fb_kv_shape *uneven = NULL;
 	uint64_t most = fb_kv_most_bytes(&state->machine, e->device);
 	char asked[FB_SIZE_CHARS], limit[FB_SIZE_CHARS];
@@ -210,13 +101,14 @@ bool fb_handoff_can(void *arg, const struct fb_case *c, char reason[FB_REASON_CH
 
 	for (int l = 0; l < p.lists; l++)
 		bf16 &= p.list[l].element_bytes == 2;
-	for (int l = 0; l < p.lists && p.operation == FB_HANDOFF_RESHARD && !uneven; l++)
+	/* Each request of a fan is of one rank and for one. */
+	for (int l = 0; l < p.lists && p.operation != FB_HANDOFF_FAN && !uneven; l++)
 		uneven = fb_kv_divides(&p.list[l]) ? NULL : &p.list[l];
 	if (!e->mover)
 		snprintf(reason, FB_REASON_CHARS, "%s", e->why);
 	else if (p.unlike)
 		snprintf(reason, FB_REASON_CHARS, "%s", p.unlike);
-	else if (!(e->ops->verbs >> verb & 1))
+	else if (!handover && !(e->ops->verbs >> verb & 1))
 		snprintf(reason, FB_REASON_CHARS, "mover %s has no %s", e->ops->name,
 			 fb_move_verbs[verb]);
 	else if (ranks > (uint32_t)state->machine.world->nranks)
@@ -226,6 +118,8 @@ bool fb_handoff_can(void *arg, const struct fb_case *c, char reason[FB_REASON_CH
 			 uneven->kv_heads, uneven->tp[0], uneven->tp[1]);
 	else if (p.wire == FB_KV_WIRE_FP8 && !bf16)
 		snprintf(reason, FB_REASON_CHARS, "fp8 on the wire is made of bf16 pages");
+	else if (handover && !fb_kv_carrier_can(e->ops, &p.shape, p.mode, reason))
+		return false;
 	else if (fb_handoff_part_bytes(&p) > most)
 		snprintf(reason, FB_REASON_CHARS, "pages of a rank are %s, its memory %s",
 			 fb_size_text((fb_handoff_part_bytes(&p) >> 20 << 20) + (1 << 20), asked),
@@ -242,7 +136,10 @@ static bool adjust(void *arg, struct fb_case *c)
 	const struct fb_handoff_plan p = fb_handoff_plan_of(c);
 	char ignored[FB_REASON_CHARS];
 	struct fb_kv_backend *e;
+	bool handover = p.operation == FB_HANDOFF_HANDOVER;
 
+	if (handover != (fb_handoff_mode_of(c->algorithm) >= 0))
+		return false;
 	c->memory = "-"; /* follows from the engine */
 	e = fb_handoff_engine_of(state, c);
 	if (p.operation == FB_HANDOFF_FIT && (p.get || p.send || !strcmp(c->engine, "auto")))
@@ -255,58 +152,10 @@ static bool adjust(void *arg, struct fb_case *c)
 	c->memory = fb_mover_memory(e->ops, state->machine.settings, e->ops->device);
 	c->transport = e->ops->transport;
 	fb_transport_keys(c, state->machine.settings, e->ops->device);
-	c->launch = "blocking";
+	c->launch = handover && e->device ? "stream" : "blocking";
 	if (fb_handoff_can(state, c, ignored) && fb_handoff_part_bytes(&p) > e->part_bytes)
 		e->part_bytes = fb_handoff_part_bytes(&p);
 	return true;
-}
-
-static uint32_t unless_zero(const struct fb_sizes *list, size_t at)
-{
-	return list->value[at] ? (uint32_t)list->value[at] : UINT32_MAX;
-}
-
-/* The keys of one element of the product; fit has none. */
-static void put_keys(const struct fb_handoff_settings *own, const size_t *at, struct fb_case *c)
-{
-	struct fb_handoff_keys *keys = FB_OWN(struct fb_handoff_keys, c);
-	uint64_t decode_run = own->decode_run.value[at[9]], churn = own->churn.value[at[10]];
-
-	fb_handoff_keys_clear(keys);
-	if (at[15])
-		keys->form = at[15];
-	if (at[1] == FB_HANDOFF_FIT) {
-		fb_keys_put(c, fb_handoff_keys);
-		return;
-	}
-	keys->model = at[0];
-	keys->grain = at[3];
-	keys->prefill = own->prefill.value[at[6]];
-	keys->decode = own->decode.value[at[7]];
-	keys->build = at[11];
-	/* One is what rows without the key have. */
-	if (own->flight.value[at[12]] > 1)
-		keys->flight = (uint32_t)own->flight.value[at[12]];
-	if (at[14])
-		keys->wire = at[14];
-	if (at[13]) {
-		keys->content = at[13];
-		fb_keys_put(c, fb_handoff_keys);
-		return;
-	}
-	keys->layers = unless_zero(&own->layers, at[16]);
-	keys->heads = unless_zero(&own->kv_heads, at[17]);
-	keys->dim = unless_zero(&own->head_dim, at[18]);
-	keys->layout = at[2];
-	keys->block = own->block_tokens.value[at[4]];
-	keys->tokens = own->tokens.value[at[5]];
-	if (churn)
-		keys->churn = churn;
-	else
-		keys->page_run = own->page_run.value[at[8]];
-	if (!churn && decode_run)
-		keys->decode_run = decode_run;
-	fb_keys_put(c, fb_handoff_keys);
 }
 
 /* Weights have neither tokens nor tables: they are in the product once. */
@@ -333,9 +182,9 @@ int fb_handoff_expand(struct fb_run *run, void *arg)
 	const struct fb_handoff_settings *own = state->own;
 	const char *engines[FB_KV_BACKENDS + 2];
 	const struct fb_axes_choices choices = {.engines = engines,
-						.algorithms = fb_handoff_verbs,
+						.algorithms = fb_handoff_algorithms,
 						.memories = fb_mover_memories};
-	size_t models = 0, forms = 0, at[19] = {0};
+	size_t models = 0, forms = 0, at[20] = {0};
 	int err = FB_OK;
 	bool some = false;
 
@@ -344,11 +193,12 @@ int fb_handoff_expand(struct fb_run *run, void *arg)
 	while (fb_handoff_forms[forms])
 		forms++;
 	fb_kv_backend_names(&state->machine, engines);
-	const size_t count[] = {models, 3, FB_KV_LAYOUTS, FB_GRAINS, own->block_tokens.count,
-				own->tokens.count, own->prefill.count, own->decode.count,
-				own->page_run.count, own->decode_run.count, own->churn.count, 2,
+	const size_t count[] = {models, FB_HANDOFF_OPERATIONS, FB_KV_LAYOUTS, FB_GRAINS,
+				own->block_tokens.count, own->tokens.count,
+				own->prefill.count, own->decode.count, own->page_run.count,
+				 own->decode_run.count, own->churn.count, 2,
 				own->flight.count, 2, FB_KV_WIRES, forms, own->layers.count,
-				own->kv_heads.count, own->head_dim.count};
+				own->kv_heads.count, own->head_dim.count, FB_KV_PLACEMENTS};
 	do {
 		struct fb_case base = {.operation = fb_handoff_operations[at[1]],
 				       .registration = "none"};
@@ -357,12 +207,12 @@ int fb_handoff_expand(struct fb_run *run, void *arg)
 		    !(own->layouts >> at[2] & 1) || !(own->grains >> at[3] & 1) ||
 		    !(own->builds >> at[11] & 1) || !(own->contents >> at[13] & 1) ||
 		    !(own->wires >> at[14] & 1) ||
-		    !(own->forms >> at[15] & 1) ||
+		    !(own->forms >> at[15] & 1) || !(own->placements >> at[19] & 1) ||
 		    (at[15] && !has_form(&state->machine, fb_handoff_forms[at[15]])) ||
 		    (at[13] && !first_of_tables(own, at)))
 			continue;
 		some = true;
-		put_keys(own, at, &base);
+		fb_handoff_put_keys(own, at, (uint64_t)state->machine.world->nranks, &base);
 		err = fb_axes_expand(run, &base, &choices, adjust, state);
 	} while (!err && fb_product_next(at, count, sizeof(count) / sizeof(count[0])));
 	if (!some)

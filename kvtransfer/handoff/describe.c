@@ -206,6 +206,8 @@ void fb_handoff_describe(void *instance, struct fb_traits *traits)
 	i->value[FB_HANDOFF_REGISTER_US] = i->engine->register_us;
 	if (i->plan.operation == FB_HANDOFF_FIT) {
 		fb_fit_describe(i, traits);
+	} else if (i->plan.operation == FB_HANDOFF_HANDOVER) {
+		fb_handover_describe(i, traits);
 	} else {
 		count(i);
 		all = reduce(i);

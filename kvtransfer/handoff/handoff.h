@@ -5,6 +5,10 @@
  * has been told. Either one request between groups of unlike tensor parallelism (reshard), or a
  * request from each of some senders to each of some receivers (fan).
  *
+ * The operation handover is the same between groups that may be on the same ranks, as calls back to
+ * back without stages: direct, packed, layer by layer (handover.c, job.h). It is all that the
+ * program kv_reshard has.
+ *
  * The operation fit measures one pair of ranks with many numbers and sizes of pieces and says what
  * a transfer, a piece and a byte cost: time = a + b pieces + bytes / rate.
  */
@@ -14,19 +18,36 @@
 #include "common/base/sizes.h"
 #include "common/record/key.h"
 #include "common/run/program.h"
-#include "kvtransfer/machine.h"
+#include "kvtransfer/carrier.h"
 #include "kvtransfer/model.h"
 #include "kvtransfer/pages.h"
 #include "kvtransfer/wire.h"
 
-enum fb_handoff_operation { FB_HANDOFF_RESHARD, FB_HANDOFF_FAN, FB_HANDOFF_FIT };
+enum fb_handoff_operation {
+	FB_HANDOFF_RESHARD,
+	FB_HANDOFF_FAN,
+	FB_HANDOFF_FIT,
+	FB_HANDOFF_HANDOVER,
+	FB_HANDOFF_OPERATIONS
+};
+
+/* Where the ranks of a handover's two groups are. */
+enum fb_kv_placement {
+	FB_KV_AUTO,     /* disjoint where there are ranks enough, else shifted */
+	FB_KV_DISJOINT, /* decode ranks behind the prefill ranks */
+	FB_KV_SHARED,   /* index i of both groups is rank i */
+	FB_KV_SHIFTED,  /* decode ranks turned by half of all ranks */
+	FB_KV_PLACEMENTS,
+};
+
 enum fb_handoff_grain { FB_GRAIN_REQUEST, FB_GRAIN_LAYER, FB_GRAIN_RUN, FB_GRAINS };
 
 /* Notices: of PUTs of a cache and the receiver's leave for the next; and of GETs. */
 enum { FB_NOTE_PUT = 1, FB_NOTE_FREE, FB_NOTE_GOT, FB_NOTE_READY };
 
 extern const char *const fb_handoff_operations[], *const fb_handoff_grains[];
-extern const char *const fb_handoff_verbs[], *const fb_handoff_builds[];
+extern const char *const fb_handoff_algorithms[]; /* verbs; then fb_kv_modes, of handover */
+extern const char *const fb_kv_placements[], *const fb_handoff_builds[];
 extern const char *const fb_handoff_forms[]; /* of all movers; the first: the mover's usual one */
 extern const char *const fb_stream_starts[], *const fb_handoff_contents[];
 
@@ -35,15 +56,34 @@ struct fb_handoff_settings {
 	uint64_t models, operations, layouts, grains, verbs, builds; /* bits */
 	struct fb_sizes tokens, block_tokens, prefill, decode, page_run, decode_run, churn;
 	struct fb_sizes flight, layers, kv_heads, head_dim; /* 0: the model's */
-	uint64_t contents, wires, forms; /* bits */
+	uint64_t contents, wires, forms, placements; /* bits */
 	const char *trace_out; /* of handoff: folder of spans; NULL: none are written */
+	void (*spoil)(struct fb_kv_job *job); /* tests: a mistake for each plan; or NULL */
 };
+
+/* A name of the program: what it has otherwise than handoff. */
+struct fb_handoff_name {
+	const char *name, *summary;
+	const struct fb_default *defaults; /* of common options */
+	const struct {
+		const char *option, *name, *fallback; /* of handoff; NULL: as there */
+	} *own;					      /* ending in NULL; or NULL */
+	void (*spoil)(struct fb_kv_job *job);
+};
+extern const struct fb_handoff_name fb_handoff_kv_reshard;
+
+/* The whole of main(). */
+int fb_handoff_main(const struct fb_handoff_name *as, int argc, char **argv);
 
 /* The programs' own axes, of handoff and stream (FB_OWN); FB_KEY_NONE where a case has not. */
 struct fb_handoff_keys {
-	uint64_t block, build, churn, content, decode, decode_run, grain, layout, model;
+	uint64_t block, build, churn, decode, decode_run, grain, layout, model;
 	uint64_t page_run, prefill, tokens, wire;
 	uint32_t flight, layers; /* layers: of handoff, as dim and heads, instead of the model's */
+	union {
+		uint64_t content;
+		uint64_t placement; /* of handover; never FB_KV_AUTO */
+	};
 	union {
 		uint64_t form;   /* of handoff: an index in fb_handoff_forms */
 		uint64_t others; /* of stream */
@@ -57,8 +97,15 @@ struct fb_handoff_keys {
 };
 extern const struct fb_key fb_handoff_keys[], fb_stream_keys[];
 
+/* --- keys.c ----------------------------------------------------------------------------------- */
+
 /* All of them FB_KEY_NONE. */
 void fb_handoff_keys_clear(struct fb_handoff_keys *keys);
+/* The enum fb_kv_mode of an algorithm, or -1: it is a verb. */
+int fb_handoff_mode_of(const char *algorithm);
+/* The keys of one element of fb_handoff_expand's product; fit has none. */
+void fb_handoff_put_keys(const struct fb_handoff_settings *own, const size_t *at, uint64_t ranks,
+			 struct fb_case *c);
 
 enum fb_handoff_column {
 	FB_HANDOFF_MOVES,
@@ -90,6 +137,11 @@ enum fb_handoff_column {
 	FB_HANDOFF_RATE_LOW_GBPS,
 	FB_HANDOFF_RATE_HIGH_GBPS,
 	FB_HANDOFF_BREAKEVEN_BYTES,
+	FB_HANDOFF_PAIR_PIECES,
+	FB_HANDOFF_PAIRS,
+	FB_HANDOFF_CROSSING,
+	FB_HANDOFF_PLAN_US,
+	FB_HANDOFF_TRANSFER_US,
 	FB_HANDOFF_COLUMNS,
 };
 
@@ -104,6 +156,8 @@ struct fb_handoff_plan {
 	enum fb_handoff_operation operation;
 	enum fb_handoff_grain grain;
 	enum fb_kv_wire wire;
+	enum fb_kv_mode mode; /* of handover */
+	enum fb_kv_placement placement;
 	const char *form; /* NULL: the mover's usual one */
 	bool get, send, cold; /* neither get nor send: put */
 	struct fb_kv_shape shape; /* of all layers; tp: senders and receivers */
@@ -160,6 +214,8 @@ struct fb_handoff_instance {
 	double bulk_us, bytes, value[FB_HANDOFF_COLUMNS];
 	struct fb_data data; /* fit */
 	struct fb_fit *fit;
+	const struct fb_kv_carrier *carrier; /* of handover */
+	struct fb_kv_request *request;
 };
 
 /* --- cases.c ---------------------------------------------------------------------------------- */
@@ -224,6 +280,16 @@ void fb_handoff_unbuild(const struct fb_handoff_instance *i, struct fb_handoff_l
 /* Bytes of a rank's part that a case needs, of all ranks the same; and of all caches. */
 uint64_t fb_handoff_part_bytes(const struct fb_handoff_plan *plan);
 uint64_t fb_handoff_bytes(const struct fb_handoff_plan *plan);
+
+/* --- handover.c ------------------------------------------------------------------------------ */
+
+/* The job of a plan without runs, segment and data; as fb_kv_job_open. */
+int fb_handover_job(const struct fb_handoff_plan *plan, int rank, int nranks,
+		    struct fb_kv_job *job);
+/* Collective: plan, request, and the times of its phases. */
+int fb_handover_open(struct fb_handoff_instance *i);
+void fb_handover_close(struct fb_handoff_instance *i);
+void fb_handover_describe(struct fb_handoff_instance *i, struct fb_traits *traits);
 
 /* --- fit.c ------------------------------------------------------------------------------------ */
 

@@ -119,6 +119,7 @@ static void close_instance(struct fb_handoff_instance *i)
 {
 	if (i->plan.operation == FB_HANDOFF_FIT)
 		fb_fit_close(i);
+	fb_handover_close(i);
 	fb_handoff_links_close(i);
 	fb_handoff_jobs_close(i);
 	free(i->times);
@@ -132,6 +133,8 @@ static int open_case(struct fb_handoff_instance *i)
 	if (i->plan.operation == FB_HANDOFF_FIT)
 		return fb_fit_open(i);
 	err = fb_group_agree(i->state->machine.world, fb_handoff_jobs_open(i));
+	if (!err && i->plan.operation == FB_HANDOFF_HANDOVER)
+		return fb_handover_open(i);
 	if (!err)
 		err = fb_group_agree(i->state->machine.world, fb_handoff_links_open(i));
 	i->receives = i->links && i->link[0].to == i->state->machine.world->rank;

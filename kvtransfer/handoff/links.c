@@ -63,10 +63,16 @@ static uint64_t list_part_bytes(const struct fb_handoff_plan *p, const struct fb
 
 uint64_t fb_handoff_part_bytes(const struct fb_handoff_plan *p)
 {
+	struct fb_kv_job job;
 	uint64_t bytes = 0;
 
 	if (p->operation == FB_HANDOFF_FIT)
 		return fb_fit_bytes();
+	if (p->operation == FB_HANDOFF_HANDOVER) {
+		bytes = fb_handover_job(p, 0, 1, &job) ? UINT64_MAX : job.part_bytes;
+		fb_kv_job_close(&job);
+		return bytes;
+	}
 	for (int l = 0; l < p->lists; l++)
 		bytes += list_part_bytes(p, &p->list[l]) * (uint64_t)p->flight;
 	return bytes;
@@ -112,6 +118,8 @@ static int open_list(struct fb_handoff_instance *i, struct fb_kv_shape one, uint
 			job->worst = i->plan.wire == FB_KV_WIRE_FP8 ? &i->worst : NULL;
 			if (!err)
 				err = fb_kv_job_plan(job);
+			if (!err && i->state->own->spoil)
+				i->state->own->spoil(job);
 		}
 	return err ? fb_error(err, "out of memory for a plan") : FB_OK;
 }
@@ -125,6 +133,16 @@ int fb_handoff_jobs_open(struct fb_handoff_instance *i)
 	i->job = calloc((size_t)lists * p->shape.tp[0] * p->shape.tp[1], sizeof(*i->job));
 	if (!i->job)
 		return fb_error(FB_ENOMEM, "out of memory");
+	if (p->operation == FB_HANDOFF_HANDOVER) {
+		const struct fb_group *w = i->state->machine.world;
+
+		i->jobs = 1;
+		err = fb_handover_job(p, w->rank, w->nranks, i->job);
+		i->job->type = i->data.type;
+		i->job->seed = seed;
+		i->job->segment = &i->engine->memory;
+		return err ? fb_error(err, "out of memory for a plan") : FB_OK;
+	}
 	for (int k = 0; k < lists && !err; k++) {
 		const struct fb_kv_shape *list = &p->list[k % p->lists];
 

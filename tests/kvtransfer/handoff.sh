@@ -239,7 +239,7 @@ if [ -x "$fake" ]; then
 	go 3 --engine copy,cuda --tokens 37 --algorithm all --operation all --grain all --decode 1,2
 	expect "exit code on emulated GPUs" "$rc" 0
 	expect "wrong rows on emulated GPUs" "$(rows ',(fault|wrong),')" 0
-	expect "rows on emulated GPUs" "$(rows ',(ok|few),')" 50
+	expect "rows on emulated GPUs" "$(rows ',(ok|few),')" 66
 	go 3 --engine copy,cuda --tokens 37 --algorithm all --operation reshard,fan --grain all \
 		--decode 1,2 --layout all --wire packed,fp8
 	expect "exit code of messages on emulated GPUs" "$rc" 0

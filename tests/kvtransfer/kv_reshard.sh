@@ -103,19 +103,38 @@ done
 go 4 "$bin" --engine shm --algorithm direct --prefill-tp 4 --decode-tp 4 --tokens 8 \
 	--placement shared,shifted
 expect "shared ranks, which cross nothing" \
-	"$(rows 'placement=shared.*,4,0,[0-9.]+,,[0-9.]+,$')" 1
-expect "shifted ranks, all crossing" "$(rows 'placement=shifted.*,4,1,[0-9.]+,,[0-9.]+,$')" 1
+	"$(rows 'placement=shared.*,4,0,[0-9.]+,[0-9.]+$')" 1
+expect "shifted ranks, all crossing" "$(rows 'placement=shifted.*,4,1,[0-9.]+,[0-9.]+$')" 1
 verdict kv_reshard_groups
+
+# The same by its first name, by models, and with tables that differ.
+run_handoff() {
+	local folder=$FB_TMP/$((++runs))
+
+	csv=$folder/handoff.csv
+	scripts/launch 3 "$FB_BUILD/bin/handoff" "${small[@]}" --operation handover \
+		--algorithm all --engine shm --decode 2 --tokens 37 --csv "$folder" "$@" \
+		>"$FB_TMP/out" 2>"$FB_TMP/err" </dev/null
+	rc=$?
+}
+run_handoff --model tiny --decode-run 3 --head-dim 8
+counts "handoff --operation handover" 3 0
+expect "rows of a model" "$(rows ',handover,.*;decode_run=3;.*;model=tiny;.*,(ok|few),')" 3
+run_handoff --model tiny --layers 2 --kv-heads 2 --churn 50
+expect "rows of an own shape" "$(rows ',handover,.*churn=50;.*heads=2;layers=2;.*,(ok|few),')" 3
+verdict handoff_handover
 
 # Rows of mistakes: all wrong, with the first element, and said on stderr what it is.
 # Under the program's name, by which scripts/launch looks for its closing fact.
 ln -sf "$FB_BUILD/tests/mutant_kv" "$FB_TMP/kv_reshard"
-go 3 "$FB_TMP/kv_reshard" --engine shm,source,target,short --tokens 37 --layout all \
-	--decode-tp 2
-expect "exit code of mutants" "$rc" 2
-expect "rows of the right engine" "$(rows ',handover,shm,.*,(ok|few),')" 6
+go 3 "$FB_TMP/kv_reshard" --tokens 37 --layout all --decode-tp 2
+counts "plans without a mistake" 6 0
 element='"?[0-9]+ wrong elements; first: rank [0-9]+ element [0-9]+ is '
-expect "rows of mutants" "$(rows ",(source|target|short),.*,wrong,$element")" 18
+for mistake in source target short; do
+	FB_KV_MISTAKE=$mistake go 3 "$FB_TMP/kv_reshard" --tokens 37 --layout all --decode-tp 2
+	expect "exit code of mistake $mistake" "$rc" 2
+	expect "rows of mistake $mistake" "$(rows ",wrong,$element")" 6
+done
 holds "$FB_TMP/err" \
 	'rank 2, decode rank 1: layer [0-9]+ [KV], head [0-9]+, token [0-9]+, element [0-7] \(page'
 verdict kv_reshard_mutants

@@ -2,17 +2,14 @@
 /*
  * ranks: 2 3
  *
- * kv_reshard with engines that are wrong, to prove that verification catches them: mover shm,
- * and copies of it with plans that have one mistake each. tests/kvtransfer/kv_reshard.sh runs them
- * all and wants every row to say `wrong`; run as a test by itself it uses the right one only.
+ * kv_reshard with plans that have one mistake each, to prove that verification catches them.
+ * tests/kvtransfer/kv_reshard.sh runs all mistakes (FB_KV_MISTAKE) and wants every row to say
+ * `wrong`; run as a test by itself it has none.
  */
-#include "kvtransfer/program.h"
+#include <stdlib.h>
+#include <string.h>
 
-#include <stddef.h>
-
-#include "common/base/error.h"
-
-static struct fb_kv_engine_ops right;
+#include "kvtransfer/handoff/handoff.h"
 
 /* The pair in the middle of this rank's list, and the run in its middle; NULL: it has none. */
 static struct fb_kv_run *middle(const struct fb_kv_job *job, bool sends)
@@ -29,19 +26,16 @@ static struct fb_kv_run *middle(const struct fb_kv_job *job, bool sends)
 }
 
 /* From a token too far: another one's, or a canary. */
-static int prepare_source(struct fb_kv_engine *engine, const struct fb_kv_job *job,
-			  struct fb_kv_request **request)
+static void source(struct fb_kv_job *job)
 {
 	struct fb_kv_run *run = middle(job, true);
 
 	if (run)
 		run->src += fb_kv_row(&job->plan.shape);
-	return right.prepare(engine, job, request);
 }
 
 /* To a page that is not the request's: the only mistake is in a canary and in what is missing. */
-static int prepare_target(struct fb_kv_engine *engine, const struct fb_kv_job *job,
-			  struct fb_kv_request **request)
+static void target(struct fb_kv_job *job)
 {
 	for (int sends = 0; sends < 2; sends++) {
 		struct fb_kv_run *run = middle(job, sends);
@@ -52,12 +46,10 @@ static int prepare_target(struct fb_kv_engine *engine, const struct fb_kv_job *j
 		if (run)
 			run->dst = fb_kv_offset(&job->plan.shape, FB_KV_DECODE, page, 0, 0);
 	}
-	return right.prepare(engine, job, request);
 }
 
 /* The last bytes of a run are left out. */
-static int prepare_short(struct fb_kv_engine *engine, const struct fb_kv_job *job,
-			 struct fb_kv_request **request)
+static void cut(struct fb_kv_job *job)
 {
 	for (int sends = 0; sends < 2; sends++) {
 		struct fb_kv_run *run = middle(job, sends);
@@ -65,35 +57,24 @@ static int prepare_short(struct fb_kv_engine *engine, const struct fb_kv_job *jo
 		if (run)
 			run->bytes -= job->plan.shape.element_bytes;
 	}
-	return right.prepare(engine, job, request);
 }
 
-static struct fb_kv_engine_ops mutants[] = {
-	{.name = "source", .summary = "takes a token too far", .prepare = prepare_source},
-	{.name = "target", .summary = "writes to another's page", .prepare = prepare_target},
-	{.name = "short", .summary = "leaves bytes out", .prepare = prepare_short},
-};
-
-enum { MUTANTS = sizeof(mutants) / sizeof(mutants[0]) };
-
-static const struct fb_default defaults[] = {
-	{"bytes", "0"}, {"datatype", "bf16"}, {"algorithm", "all"}, {"engine", "shm"},
-	{"max-time", "5ms"}, {NULL, NULL},
-};
+static const struct {
+	const char *name;
+	void (*spoil)(struct fb_kv_job *job);
+} mistakes[] = {{"source", source}, {"target", target}, {"short", cut}};
 
 int main(int argc, char **argv)
 {
-	const struct fb_kv_engine_ops *engines[MUTANTS + 1] = {NULL};
+	static const struct fb_default defaults[] = {
+		{"bytes", "0"}, {"datatype", "bf16"}, {"algorithm", "all"}, {"engine", "shm"},
+		{"max-time", "5ms"}, {NULL, NULL}};
+	struct fb_handoff_name name = fb_handoff_kv_reshard;
+	const char *mistake = getenv("FB_KV_MISTAKE");
 
-	right = fb_kv_over(&fb_mover_shm);
-	for (int m = 0; m < MUTANTS; m++) {
-		struct fb_kv_engine_ops mutant = right;
-
-		mutant.name = mutants[m].name;
-		mutant.summary = mutants[m].summary;
-		mutant.prepare = mutants[m].prepare;
-		mutants[m] = mutant;
-		engines[m] = &mutants[m];
-	}
-	return fb_kv_main(engines, defaults, argc, argv);
+	name.defaults = defaults;
+	for (size_t m = 0; m < sizeof(mistakes) / sizeof(mistakes[0]); m++)
+		if (mistake && !strcmp(mistake, mistakes[m].name))
+			name.spoil = mistakes[m].spoil;
+	return fb_handoff_main(&name, argc, argv);
 }

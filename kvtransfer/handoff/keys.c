@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The keys of handoff's cases, and what they ask for; see handoff.h. */
+#include <string.h>
+
+#include "kvtransfer/handoff/handoff.h"
+
+const char *const fb_handoff_operations[] = {"reshard", "fan", "fit", "handover", NULL};
+const char *const fb_handoff_grains[] = {"request", "layer", "run", NULL};
+const char *const fb_handoff_algorithms[] = {"put", "get", "send", "direct", "batch", "strided",
+					     "datatype", "pack", "layerwise", NULL};
+enum { VERBS = 3 };
+/* As they are in `variant`; auto never is. */
+const char *const fb_kv_placements[] = {"auto", "disjoint", "shared", "shifted", NULL};
+const char *const fb_handoff_builds[] = {"warm", "cold", NULL};
+const char *const fb_handoff_forms[] = {"usual", "loop", "strided", "batch", "graph", "threads",
+					"tma", "chained", "single", "sge", "put-signal", "put",
+					"block", "warp", "thread", "block-tma",
+					NULL};
+const char *const fb_stream_starts[] = {"request", "layer", NULL};
+const char *const fb_handoff_contents[] = {"cache", "weights", NULL};
+
+#define KEY(name, type, names) {#name, type, offsetof(struct fb_handoff_keys, name), names}
+
+const struct fb_key fb_handoff_keys[] = {
+	KEY(block, FB_KEY_U64, NULL),
+	KEY(build, FB_KEY_CHOICE, fb_handoff_builds),
+	KEY(churn, FB_KEY_U64, NULL),
+	KEY(content, FB_KEY_CHOICE, fb_handoff_contents),
+	KEY(decode, FB_KEY_U64, NULL),
+	KEY(decode_run, FB_KEY_U64, NULL),
+	KEY(dim, FB_KEY_U32, NULL),
+	KEY(flight, FB_KEY_U32, NULL),
+	KEY(form, FB_KEY_CHOICE, fb_handoff_forms),
+	KEY(grain, FB_KEY_CHOICE, fb_handoff_grains),
+	KEY(heads, FB_KEY_U32, NULL),
+	KEY(layers, FB_KEY_U32, NULL),
+	KEY(layout, FB_KEY_CHOICE, fb_kv_layouts),
+	KEY(model, FB_KEY_CHOICE, fb_kv_model_names),
+	KEY(page_run, FB_KEY_U64, NULL),
+	KEY(prefill, FB_KEY_U64, NULL),
+	KEY(tokens, FB_KEY_U64, NULL),
+	KEY(wire, FB_KEY_CHOICE, fb_kv_wires),
+	{NULL, FB_KEY_U64, 0, NULL},
+};
+
+static const struct fb_key handover_keys[] = {
+	KEY(block, FB_KEY_U64, NULL),
+	KEY(churn, FB_KEY_U64, NULL),
+	KEY(decode, FB_KEY_U64, NULL),
+	KEY(decode_run, FB_KEY_U64, NULL),
+	KEY(dim, FB_KEY_U32, NULL),
+	KEY(heads, FB_KEY_U32, NULL),
+	KEY(layers, FB_KEY_U32, NULL),
+	KEY(layout, FB_KEY_CHOICE, fb_kv_layouts),
+	KEY(model, FB_KEY_CHOICE, fb_kv_model_names),
+	KEY(page_run, FB_KEY_U64, NULL),
+	KEY(placement, FB_KEY_CHOICE, fb_kv_placements),
+	KEY(prefill, FB_KEY_U64, NULL),
+	KEY(tokens, FB_KEY_U64, NULL),
+	{NULL, FB_KEY_U64, 0, NULL},
+};
+
+const struct fb_key fb_stream_keys[] = {
+	KEY(block, FB_KEY_U64, NULL),
+	KEY(build, FB_KEY_CHOICE, fb_handoff_builds),
+	KEY(grain, FB_KEY_CHOICE, fb_handoff_grains),
+	KEY(model, FB_KEY_CHOICE, fb_kv_model_names),
+	KEY(others, FB_KEY_U64, NULL),
+	KEY(page_run, FB_KEY_U64, NULL),
+	KEY(start, FB_KEY_CHOICE, fb_stream_starts),
+	KEY(tokens, FB_KEY_U64, NULL),
+	KEY(wire, FB_KEY_CHOICE, fb_kv_wires),
+	{NULL, FB_KEY_U64, 0, NULL},
+};
+
+void fb_handoff_keys_clear(struct fb_handoff_keys *keys)
+{
+	memset(keys, 0xff, sizeof(*keys));
+}
+
+/* A member, or what it stands for where the case has none. */
+static uint32_t value(uint64_t member, uint32_t fallback)
+{
+	return member == FB_KEY_NONE ? fallback : (uint32_t)member;
+}
+
+static uint32_t narrow(uint32_t member, uint32_t fallback)
+{
+	return member == UINT32_MAX ? fallback : member;
+}
+
+int fb_handoff_mode_of(const char *algorithm)
+{
+	int k = 0;
+
+	while (fb_handoff_algorithms[k + 1] && strcmp(fb_handoff_algorithms[k], algorithm))
+		k++;
+	return k < VERBS ? -1 : k - VERBS;
+}
+
+/* What of a handoff's shape is not the model's. */
+static bool put_own_shape(const struct fb_handoff_keys *keys, struct fb_kv_shape *s)
+{
+	s->layers = narrow(keys->layers, s->layers);
+	s->kv_heads = narrow(keys->heads, s->kv_heads);
+	s->head_dim = narrow(keys->dim, s->head_dim);
+	return keys->layers != UINT32_MAX || keys->heads != UINT32_MAX || keys->dim != UINT32_MAX;
+}
+
+struct fb_handoff_plan fb_handoff_plan_of(const struct fb_case *c)
+{
+	const struct fb_handoff_keys *keys = FB_OWN_CONST(struct fb_handoff_keys, c);
+	struct fb_handoff_plan p = {
+		.operation = !strcmp(c->operation, "fit")   ? FB_HANDOFF_FIT
+			     : !strcmp(c->operation, "fan") ? FB_HANDOFF_FAN
+			     : !strcmp(c->operation, "handover")
+				     ? FB_HANDOFF_HANDOVER
+				     : FB_HANDOFF_RESHARD,
+		.grain = (enum fb_handoff_grain)value(keys->grain, FB_GRAIN_RUN),
+		.get = !strcmp(c->algorithm, "get"),
+		.send = !strcmp(c->algorithm, "send"),
+		.cold = value(keys->build, 1) == 1,
+		.wire = (enum fb_kv_wire)value(keys->wire, FB_KV_WIRE_PAGES)};
+	const struct fb_kv_model *model;
+	bool own = false;
+
+	if (p.operation == FB_HANDOFF_HANDOVER) {
+		p.mode = (enum fb_kv_mode)fb_handoff_mode_of(c->algorithm);
+		p.placement = (enum fb_kv_placement)keys->placement;
+	}
+	if (strcmp(c->operation, "stream") && keys->form != FB_KEY_NONE)
+		p.form = fb_handoff_forms[keys->form];
+	if (p.operation == FB_HANDOFF_FIT)
+		return p;
+	model = fb_kv_model_find(fb_kv_model_names[value(keys->model, 0)]);
+	p.shape = fb_kv_model_shape(model, (uint32_t)fb_datatype_size(c->datatype));
+	if (strcmp(c->operation, "stream"))
+		own = put_own_shape(keys, &p.shape);
+	p.shape.layout = (enum fb_kv_layout)value(keys->layout, FB_KV_LAYOUTS - 1);
+	p.shape.tokens = value(keys->tokens, 1);
+	p.shape.block_tokens = value(keys->block, 1);
+	p.shape.page_run = value(keys->page_run, 1);
+	p.shape.decode_run = value(keys->decode_run, 0);
+	p.shape.churn = value(keys->churn, 0);
+	p.shape.tp[FB_KV_PREFILL] = value(keys->prefill, 1);
+	p.shape.tp[FB_KV_DECODE] = value(keys->decode, 1);
+	p.flight = (int)narrow(keys->flight, 1);
+	p.lists = 1;
+	p.list[0] = p.shape;
+	if (p.operation != FB_HANDOFF_HANDOVER && value(keys->content, 0)) {
+		p.lists = fb_kv_model_weights(model, &p.shape, p.list);
+		if (!p.lists)
+			p.unlike = "the model's table has only the experts that a token passes";
+		return p;
+	}
+	/* Layers of an own shape are alike. What is streamed has one move for each layer. */
+	if (own)
+		return p;
+	if (strcmp(c->operation, "stream") && p.operation != FB_HANDOFF_HANDOVER)
+		p.lists = fb_kv_model_lists(model, &p.shape, p.list);
+	else
+		p.unlike = fb_kv_model_unlike(model);
+	return p;
+}
+
+static uint32_t unless_zero(const struct fb_sizes *list, size_t at)
+{
+	return list->value[at] ? (uint32_t)list->value[at] : UINT32_MAX;
+}
+
+/* The shape of pages, of a cache. */
+static void put_pages(const struct fb_handoff_settings *own, const size_t *at,
+		      struct fb_handoff_keys *keys)
+{
+	uint64_t decode_run = own->decode_run.value[at[9]], churn = own->churn.value[at[10]];
+
+	keys->layers = unless_zero(&own->layers, at[16]);
+	keys->heads = unless_zero(&own->kv_heads, at[17]);
+	keys->dim = unless_zero(&own->head_dim, at[18]);
+	keys->layout = at[2];
+	keys->block = own->block_tokens.value[at[4]];
+	keys->tokens = own->tokens.value[at[5]];
+	if (churn)
+		keys->churn = churn;
+	else
+		keys->page_run = own->page_run.value[at[8]];
+	if (!churn && decode_run)
+		keys->decode_run = decode_run;
+}
+
+/* The keys of a handover: where the shape is all its own, no model. */
+static void put_handover(const struct fb_handoff_settings *own, const size_t *at, uint64_t ranks,
+			 struct fb_case *c)
+{
+	struct fb_handoff_keys *keys = FB_OWN(struct fb_handoff_keys, c);
+
+	keys->prefill = own->prefill.value[at[6]];
+	keys->decode = own->decode.value[at[7]];
+	keys->placement = at[19] != FB_KV_AUTO			    ? at[19]
+			  : keys->prefill + keys->decode <= ranks ? FB_KV_DISJOINT
+								    : FB_KV_SHIFTED;
+	put_pages(own, at, keys);
+	if (keys->layers == UINT32_MAX || keys->heads == UINT32_MAX || keys->dim == UINT32_MAX)
+		keys->model = at[0];
+	fb_keys_put(c, handover_keys);
+}
+
+void fb_handoff_put_keys(const struct fb_handoff_settings *own, const size_t *at, uint64_t ranks,
+			 struct fb_case *c)
+{
+	struct fb_handoff_keys *keys = FB_OWN(struct fb_handoff_keys, c);
+
+	fb_handoff_keys_clear(keys);
+	if (at[1] == FB_HANDOFF_HANDOVER) {
+		put_handover(own, at, ranks, c);
+		return;
+	}
+	if (at[15])
+		keys->form = at[15];
+	if (at[1] == FB_HANDOFF_FIT) {
+		fb_keys_put(c, fb_handoff_keys);
+		return;
+	}
+	keys->model = at[0];
+	keys->grain = at[3];
+	keys->prefill = own->prefill.value[at[6]];
+	keys->decode = own->decode.value[at[7]];
+	keys->build = at[11];
+	/* One is what rows without the key have. */
+	if (own->flight.value[at[12]] > 1)
+		keys->flight = (uint32_t)own->flight.value[at[12]];
+	if (at[14])
+		keys->wire = at[14];
+	if (at[13]) {
+		keys->content = at[13];
+		fb_keys_put(c, fb_handoff_keys);
+		return;
+	}
+	put_pages(own, at, keys);
+	fb_keys_put(c, fb_handoff_keys);
+}

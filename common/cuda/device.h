@@ -212,7 +212,7 @@ FB_DEVICE uint32_t fb_load4(uint64_t address)
 
 FB_DEVICE void fb_store4(uint64_t address, uint32_t v)
 {
-	*(uint32_t *)address = v;
+	asm volatile("st.global.u32 [%0], %1;" ::"l"(address), "r"(v) : "memory");
 }
 
 FB_DEVICE uint16_t fb_load2(uint64_t address)
@@ -222,7 +222,7 @@ FB_DEVICE uint16_t fb_load2(uint64_t address)
 
 FB_DEVICE void fb_store2(uint64_t address, uint16_t v)
 {
-	*(uint16_t *)address = v;
+	asm volatile("st.global.u16 [%0], %1;" ::"l"(address), "h"(v) : "memory");
 }
 
 FB_DEVICE uint8_t fb_load1(uint64_t address)
@@ -232,7 +232,13 @@ FB_DEVICE uint8_t fb_load1(uint64_t address)
 
 FB_DEVICE void fb_store1(uint64_t address, uint8_t v)
 {
-	*(uint8_t *)address = v;
+	asm volatile("st.global.u8 [%0], %1;" ::"l"(address), "r"((uint32_t)v) : "memory");
+}
+
+/* The 32 bits from bit `skipped` on, 0 to 31, of two words. */
+FB_DEVICE uint32_t fb_funnel(uint32_t low, uint32_t high, uint32_t skipped)
+{
+	return __funnelshift_r(low, high, skipped);
 }
 
 /* --- lines ----------------------------------------------------------------------------------- */

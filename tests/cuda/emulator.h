@@ -259,6 +259,11 @@ EMU_STORE(fb_store1, uint8_t, emu_seldom_switch)
 #undef EMU_LOAD
 #undef EMU_STORE
 
+FB_DEVICE uint32_t fb_funnel(uint32_t low, uint32_t high, uint32_t skipped)
+{
+	return (uint32_t)(((uint64_t)high << 32 | low) >> skipped);
+}
+
 /* A proxy's thread may be at the other end. */
 FB_DEVICE uint64_t fb_load_counter(uint64_t address)
 {

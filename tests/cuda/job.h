@@ -17,6 +17,9 @@
 /* Most tests have up to JOB_RANKS. */
 enum { JOB_RANKS = 4, JOB_MOST = 8, JOB_CHANNELS = 4, JOB_THREADS = 16 };
 
+/* Room to shift buffers in, by less than half of it each. */
+enum { JOB_SHIFTS = 128 };
+
 /* What is run. */
 struct job_case {
 	const struct fb_algorithm *algorithm;
@@ -34,6 +37,7 @@ struct job_case {
 	bool mail; /* or by mail, which the caller has to have carried */
 	bool placed; /* by mail, slots apart from counters, as with GPUDirect */
 	uint64_t count;
+	unsigned in_shift, out_shift; /* bytes that buffers begin late; in place: in_shift */
 	struct fb_gpu_wishes wishes;
 	uint64_t epoch; /* of the first call */
 	uint32_t threads; /* of a block; 0: JOB_THREADS */
@@ -147,7 +151,9 @@ static void job_operation(struct job *j)
 		j->op.counts = &j->counts;
 		j->op.count = j->counts.max;
 	}
-	j->segment.part_bytes = fb_buffers_layout(&j->op, c->nranks);
+	j->segment.part_bytes = fb_buffers_layout(&j->op, c->nranks) + JOB_SHIFTS;
+	j->op.in_offset += c->in_shift;
+	j->op.out_offset += c->in_place ? c->in_shift : JOB_SHIFTS / 2 + c->out_shift;
 	for (int r = 0; r < c->nranks; r++) {
 		j->part_of[r] = r;
 		j->parts[r] = job_memory(j->segment.part_bytes);

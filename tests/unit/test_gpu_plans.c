@@ -157,6 +157,34 @@ static void test_types(void)
 }
 
 /*
+ * Blocks of every length at every address: what small messages of bytes and of pairs of them are
+ * made of. Lengths up to 1,024, alignments of both buffers, ranks and protocols in turn.
+ */
+static void test_shifts(void)
+{
+	static const struct fb_algorithm *const algorithms[] = {
+		&fb_all_gather_direct, &fb_all_to_all_direct, &fb_reduce_scatter_direct,
+		&fb_all_reduce_two_shot, &fb_broadcast_chain};
+	static const enum fb_datatype types[] = {FB_I8, FB_BF16, FB_U8, FB_F32};
+
+	for (unsigned n = 1; n <= 1024; n++)
+		for (unsigned a = 0; a < sizeof(algorithms) / sizeof(algorithms[0]); a++) {
+			enum fb_datatype type = types[(n / 3 + a) % 4];
+			unsigned size = (unsigned)fb_datatype_size(type);
+			struct job_case c = {
+				.algorithm = algorithms[a],
+				.protocol = protocols[2 + n % 3].protocol,
+				.nranks = 2 + (int)(n / 5 % 3), .channels = 1, .datatype = type,
+				.count = (n + size - 1) / size, .in_place = n % 2,
+				.in_shift = n * 7 % 16 / size * size,
+				.out_shift = n / 16 % 16 / size * size, .threads = 16u << n % 2};
+
+			if ((n + a) % (2 * every()) == 0 && possible(&c))
+				try_case(&c, n);
+		}
+}
+
+/*
  * Channels that share blocks in stripes: all algorithms that zero-copy links have, at lengths that
  * end with a stripe, within one, within 16 bytes, and are too short; aligned to 16 bytes and not.
  */
@@ -336,6 +364,7 @@ int main(int argc, char **argv)
 		test_no_bytes();
 		test_nodes();
 		test_types();
+		test_shifts();
 		test_striped();
 		test_accumulate();
 		test_wrap();

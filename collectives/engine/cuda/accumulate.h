@@ -117,7 +117,7 @@ FB_DEVICE struct fb_words4 NAME(wide_load)(const struct fb_gpu_record *r,
 
 	if (e->is_slot)
 		return fb_load_line(NAME(end_address)(e, epoch) + i * 16, by_word);
-	own = NAME(load_half)(e->address + i * 8, r->bytes - i * 8, r->flags & FB_GPU_ALIGNED);
+	own = NAME(load_half)(e->address + i * 8, r->bytes - i * 8);
 	line.w[0] = (uint32_t)own;
 	line.w[1] = line.w[3] = 0;
 	line.w[2] = (uint32_t)(own >> 32);
@@ -178,8 +178,7 @@ FB_DEVICE bool NAME(wide_ll)(const struct fb_gpu_record *r, const struct fb_gpu_
 			if (e->is_slot)
 				fb_store_line(NAME(end_address)(e, epoch) + i * 16, line, by_word);
 			else
-				NAME(store_half)(e->address + i * 8, a.halves[0],
-						 r->bytes - i * 8, r->flags & FB_GPU_ALIGNED);
+				NAME(store_bytes)(e->address + i * 8, &a, r->bytes - i * 8, 8);
 		}
 	}
 	return true;
@@ -211,7 +210,7 @@ FB_DEVICE bool NAME(wide_ll128)(const struct fb_gpu_record *r, const struct fb_g
 	uint32_t lane = crew->thread % NAME(GROUP), groups = crew->threads / NAME(GROUP);
 	uint64_t lines = r->bytes ? (r->bytes + NAME(LINE_DATA) - 1) / NAME(LINE_DATA) : 1;
 	uint64_t first = crew->thread / FB_WARP * (FB_WARP / NAME(GROUP));
-	bool last = lane == NAME(GROUP) - 1, aligned = r->flags & FB_GPU_ALIGNED;
+	bool last = lane == NAME(GROUP) - 1;
 
 	if (!(r->flags & FB_GPU_WIDE))
 		return false;
@@ -234,23 +233,19 @@ FB_DEVICE bool NAME(wide_ll128)(const struct fb_gpu_record *r, const struct fb_g
 								   lane * 16,
 							   NAME(end_number)(e, epoch) + 1, active,
 							   lane);
-			else if (active)
-				NAME(load_own)(e->address + at, left, last, aligned, &b);
+			else if (active && left)
+				NAME(load_piece)(e->address + at, left, &b);
 			NAME(wide_add)(op, &w, &b, s == 0);
 		}
 		NAME(wide_end)(r, nranks, &w, &a);
 		for (int d = r->nsrc; d < r->nsrc + r->ndst; d++) {
 			const struct fb_gpu_end *e = ends + d;
 
-			if (e->is_slot) {
+			if (e->is_slot)
 				NAME(put_slot)(&l, NAME(end_address)(e, epoch),
 					       NAME(end_number)(e, epoch) + 1, &a, 1);
-			} else if (active) {
-				NAME(store_half)(e->address + at, a.halves[0], left, aligned);
-				if (!last && left > 8)
-					NAME(store_half)(e->address + at + 8, a.halves[1], left - 8,
-							 aligned);
-			}
+			else if (active)
+				NAME(store_bytes)(e->address + at, &a, left, 16);
 		}
 	}
 	return true;

@@ -11,12 +11,10 @@ FB_DEVICE void NAME(load_blocks)(const struct fb_gpu_exchange *x,
 				 const struct fb_gpu_exchange_peer *peer, uint64_t i,
 				 uint64_t left, uint64_t *half)
 {
-	bool whole = x->flags & FB_GPU_ALIGNED && left >= 8;
-
 	FB_UNROLL
 	for (uint32_t p = 0; p < FB_GPU_MOST_PEERS; p++)
 		if (p < x->npeers)
-			half[p] = NAME(load_half)(peer[p].in + i * 8, left, whole);
+			half[p] = NAME(load_half)(peer[p].in + i * 8, left);
 }
 
 /* Line i of the own block is *own afterwards. */
@@ -27,8 +25,7 @@ FB_DEVICE void NAME(send_line)(const struct fb_gpu_exchange *x,
 	uint64_t half[FB_GPU_MOST_PEERS];
 
 	own->halves[1] = 0;
-	own->halves[0] = NAME(load_half)(x->own_in + i * 8, x->bytes - i * 8,
-					 x->flags & FB_GPU_ALIGNED);
+	own->halves[0] = NAME(load_half)(x->own_in + i * 8, x->bytes - i * 8);
 	if (!same)
 		NAME(load_blocks)(x, peer, i, x->bytes - i * 8, half);
 	FB_UNROLL
@@ -52,26 +49,19 @@ FB_DEVICE void NAME(finish_line)(const struct fb_gpu_exchange *x,
 				 const struct fb_gpu_exchange_peer *peer, uint64_t i,
 				 const union NAME(pack) *own, const uint64_t *half)
 {
-	uint64_t left = x->bytes - i * 8, slow[FB_GPU_MOST_PEERS];
-	bool aligned = x->flags & FB_GPU_ALIGNED;
+	uint64_t left = x->bytes - i * 8;
+	union NAME(pack) a;
 
 	if (x->own_out)
-		NAME(store_half)(x->own_out + i * 8, own->halves[0], left, aligned);
-	if (aligned && left >= 8) {
-		FB_UNROLL
-		for (uint32_t p = 0; p < FB_GPU_MOST_PEERS; p++)
-			if (p < x->npeers)
-				fb_store8(peer[p].out + i * 8, half[p]);
-		return;
-	}
-	/* One peer after the other in a loop that stays one, since code is fetched in each call. */
+		NAME(store_bytes)(x->own_out + i * 8, own, left, 8);
+	a.halves[1] = 0;
 	FB_UNROLL
-	for (uint32_t p = 0; p < FB_GPU_MOST_PEERS; p++)
-		if (p < x->npeers)
-			slow[p] = half[p];
-	FB_ROLLED
-	for (uint32_t p = 0; p < x->npeers; p++)
-		NAME(store_half)(x->peer[p].out + i * 8, slow[p], left, false);
+	for (uint32_t p = 0; p < FB_GPU_MOST_PEERS; p++) {
+		if (p >= x->npeers)
+			continue;
+		a.halves[0] = half[p];
+		NAME(store_bytes)(peer[p].out + i * 8, &a, left, 8);
+	}
 }
 
 #else
@@ -99,8 +89,7 @@ FB_DEVICE void NAME(finish_line)(const struct fb_gpu_exchange *x,
 	}
 	if (x->flags & FB_GPU_FINISH)
 		NAME(finish)(&a, x->nranks);
-	NAME(store_half)(x->own_out + i * 8, a.halves[0], x->bytes - i * 8,
-			 x->flags & FB_GPU_ALIGNED);
+	NAME(store_bytes)(x->own_out + i * 8, &a, x->bytes - i * 8, 8);
 }
 
 #endif

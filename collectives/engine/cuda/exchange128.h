@@ -46,49 +46,37 @@ FB_DEVICE bool NAME(has_high)(const struct NAME(share) *s, uint32_t bytes)
 	return s->lane < NAME(GROUP) - 1 && s->at + 8 < bytes;
 }
 
-/* Of a block at any address: from the aligned words that hold its bytes, and none beside these. */
-FB_DEVICE void NAME(load_odd_share)(uint64_t block, uint32_t bytes, const struct NAME(share) *s,
-				    union NAME(pack) *to)
-{
-	uint64_t from = block + (s->at < bytes ? s->at : 0);
-	uint64_t word = from & ~(uint64_t)7, end = (block + bytes - 1) & ~(uint64_t)7;
-	uint32_t skipped = 8 * (uint32_t)(from & 7);
-	uint64_t low = fb_load8(word);
-	uint64_t middle = fb_load8(word + 8 < end ? word + 8 : end);
-	uint64_t high = fb_load8(word + 16 < end ? word + 16 : end);
-
-	if (skipped) {
-		low = low >> skipped | middle << (64 - skipped);
-		middle = middle >> skipped | high << (64 - skipped);
-	}
-	to->halves[0] = low;
-	to->halves[1] = middle;
-}
-
 /* What is not the block's is anything: loads without a condition keep the threads together. */
-FB_DEVICE void NAME(load_share)(uint64_t block, uint32_t bytes, bool aligned,
-				const struct NAME(share) *s, union NAME(pack) *to)
+FB_DEVICE void NAME(load_share)(uint64_t block, uint32_t bytes, const struct NAME(share) *s,
+				union NAME(pack) *to)
 {
 	uint32_t low = s->at < bytes ? s->at : 0;
 
 	to->halves[0] = to->halves[1] = 0;
 	if (!bytes)
 		return;
-	if (ODD && !aligned) {
-		NAME(load_odd_share)(block, bytes, s, to);
+	if (ODD) {
+		NAME(load_piece)(block + low, bytes - low, to);
 		return;
 	}
 	to->halves[0] = fb_load8(block + low);
 	to->halves[1] = fb_load8(block + (NAME(has_high)(s, bytes) ? low + 8 : low));
 }
 
-FB_DEVICE void NAME(store_share)(uint64_t block, uint32_t bytes, bool aligned,
-				 const struct NAME(share) *s, const union NAME(pack) *from)
+FB_DEVICE void NAME(store_share)(uint64_t block, uint32_t bytes, const struct NAME(share) *s,
+				 const union NAME(pack) *from)
 {
+	if (ODD) {
+		uint32_t left = s->at < bytes ? bytes - s->at : 0;
+
+		left = s->lane == NAME(GROUP) - 1 && left > 8 ? 8 : left;
+		NAME(store_bytes)(block + s->at, from, left, 16);
+		return;
+	}
 	if (s->at < bytes)
-		NAME(store_half)(block + s->at, from->halves[0], bytes - s->at, aligned);
+		NAME(store_bytes)(block + s->at, from, bytes - s->at, 8);
 	if (NAME(has_high)(s, bytes))
-		NAME(store_half)(block + s->at + 8, from->halves[1], bytes - s->at - 8, aligned);
+		fb_store8(block + s->at + 8, from->halves[1]);
 }
 
 FB_DEVICE uint32_t NAME(slot_of)(const struct NAME(share) *s)
@@ -172,7 +160,6 @@ FB_DEVICE void NAME(send_shares)(const struct fb_gpu_exchange *x, const struct N
 				 uint64_t offset, uint64_t flag, bool same, uint32_t most)
 {
 	union NAME(pack) v[FB_GPU_MOST_PEERS];
-	bool aligned = x->flags & FB_GPU_ALIGNED;
 
 	FB_UNROLL
 	for (uint32_t p = 0; p < most; p++) {
@@ -181,7 +168,7 @@ FB_DEVICE void NAME(send_shares)(const struct fb_gpu_exchange *x, const struct N
 		if (same && p > 0)
 			v[p] = v[0];
 		else
-			NAME(load_share)(x->peer[p].in, x->peer[p].in_bytes, aligned, s, &v[p]);
+			NAME(load_share)(x->peer[p].in, x->peer[p].in_bytes, s, &v[p]);
 	}
 	NAME(push_shares)(x, s, offset, flag, false, most, v);
 }
@@ -192,15 +179,14 @@ FB_DEVICE void NAME(collect_shares)(const struct fb_gpu_exchange *x, const struc
 {
 	uint32_t bytes = own ? (uint32_t)x->bytes : 0;
 	union NAME(pack) v[FB_GPU_MOST_PEERS], mine;
-	bool aligned = x->flags & FB_GPU_ALIGNED;
 
-	NAME(load_share)(x->own_in, bytes, aligned, s, &mine);
+	NAME(load_share)(x->own_in, bytes, s, &mine);
 	NAME(take_shares)(x, s, offset, flag, false, most, v);
-	NAME(store_share)(x->own_out, bytes, aligned, s, &mine);
+	NAME(store_share)(x->own_out, bytes, s, &mine);
 	FB_UNROLL
 	for (uint32_t p = 0; p < most; p++)
 		if (p < x->npeers)
-			NAME(store_share)(x->peer[p].out, x->peer[p].out_bytes, aligned, s, &v[p]);
+			NAME(store_share)(x->peer[p].out, x->peer[p].out_bytes, s, &v[p]);
 }
 
 #ifndef MOVE_ONLY
@@ -211,9 +197,8 @@ FB_DEVICE void NAME(combine_shares)(const struct fb_gpu_exchange *x, const struc
 				    uint32_t most)
 {
 	union NAME(pack) v[FB_GPU_MOST_PEERS], mine, sum, b;
-	bool aligned = x->flags & FB_GPU_ALIGNED;
 
-	NAME(load_share)(x->own_in, (uint32_t)x->bytes, aligned, s, &mine);
+	NAME(load_share)(x->own_in, (uint32_t)x->bytes, s, &mine);
 	NAME(take_shares)(x, s, offset, flag, true, most, v);
 	sum = x->rank ? v[0] : mine;
 	FB_UNROLL
@@ -235,7 +220,7 @@ FB_DEVICE void NAME(combine_shares)(const struct fb_gpu_exchange *x, const struc
 			v[p] = sum;
 		NAME(push_shares)(x, s, next_offset, flag + 1, true, most, v);
 	}
-	NAME(store_share)(x->own_out, (uint32_t)x->bytes, aligned, s, &sum);
+	NAME(store_share)(x->own_out, (uint32_t)x->bytes, s, &sum);
 }
 
 #endif

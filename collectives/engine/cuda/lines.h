@@ -36,7 +36,6 @@ FB_DEVICE void NAME(ll_gather)(const struct fb_gpu_record *r, const struct fb_gp
 			       union NAME(pack) *a)
 {
 	uint64_t left = r->bytes - i * 8;
-	bool aligned = r->flags & FB_GPU_ALIGNED;
 
 	for (int s0 = 0; s0 < r->nsrc; s0 += NAME(AT_ONCE)) {
 		struct fb_words4 line[NAME(AT_ONCE)];
@@ -51,7 +50,7 @@ FB_DEVICE void NAME(ll_gather)(const struct fb_gpu_record *r, const struct fb_gp
 				line[k] = fb_load_line(NAME(end_address)(e, epoch) + i * 16,
 						       by_word);
 			} else {
-				uint64_t own = NAME(load_half)(e->address + i * 8, left, aligned);
+				uint64_t own = NAME(load_half)(e->address + i * 8, left);
 
 				line[k].w[0] = (uint32_t)own;
 				line[k].w[2] = (uint32_t)(own >> 32);
@@ -109,8 +108,7 @@ FB_DEVICE void NAME(ll_move)(const struct fb_gpu_record *r, const struct fb_gpu_
 			if (e->is_slot)
 				fb_store_line(NAME(end_address)(e, epoch) + i * 16, line, by_word);
 			else
-				NAME(store_half)(e->address + i * 8, a.halves[0], left,
-						 r->flags & FB_GPU_ALIGNED);
+				NAME(store_bytes)(e->address + i * 8, &a, left, 8);
 		}
 	}
 }

@@ -11,7 +11,6 @@ enum {
 struct NAME(lines) {
 	uint64_t first, lines, groups;
 	uint32_t lane; /* in its group */
-	bool aligned;
 };
 
 /*
@@ -22,14 +21,6 @@ struct NAME(lines) {
 FB_DEVICE bool NAME(is_line)(const struct NAME(lines) *l, int u)
 {
 	return l->first + (uint64_t)u * l->groups < l->lines;
-}
-
-/* This thread's 16 (the last of a group: 8) bytes of own memory; `left` may be 0. */
-FB_DEVICE void NAME(load_own)(uint64_t address, uint64_t left, bool last, bool aligned,
-			      union NAME(pack) *to)
-{
-	to->halves[0] = NAME(load_half)(address, left, aligned);
-	to->halves[1] = last || left <= 8 ? 0 : NAME(load_half)(address + 8, left - 8, aligned);
 }
 
 /* Where this thread's part of line u is, in own memory: from the message's begin. */
@@ -75,15 +66,13 @@ FB_DEVICE uint32_t NAME(look)(const struct NAME(lines) *l, const struct fb_gpu_e
 		return NAME(load_lines)(l, NAME(end_address)(e, epoch), to, n);
 	FB_UNROLL
 	for (int u = 0; u < n; u++) {
-		uint64_t address = e->address + NAME(own_offset)(l, u);
+		uint64_t address = e->address + NAME(own_offset)(l, u), left;
 
 		if (!NAME(is_line)(l, u))
 			continue;
-		if (n == 1)
-			NAME(load_own)(address, NAME(share_of_line)(l, bytes), last, l->aligned,
-				       to);
-		else
-			NAME(load_whole)(address, last, l->aligned, &to[u]);
+		left = n == 1 ? NAME(share_of_line)(l, bytes) : last ? 8 : 16;
+		if (left)
+			NAME(load_piece)(address, left, &to[u]);
 	}
 	return 0;
 }
@@ -155,13 +144,10 @@ FB_DEVICE void NAME(put_lines)(const struct NAME(lines) *l, const struct fb_gpu_
 	FB_UNROLL
 	for (int u = 0; u < n; u++) {
 		uint64_t address = e->address + NAME(own_offset)(l, u);
-		uint64_t left = n == 1 ? NAME(share_of_line)(l, bytes) : 16;
+		uint64_t left = n == 1 ? NAME(share_of_line)(l, bytes) : last ? 8 : 16;
 
-		if (!NAME(is_line)(l, u))
-			continue;
-		NAME(store_half)(address, a[u].halves[0], left, l->aligned);
-		if (!last && left > 8)
-			NAME(store_half)(address + 8, a[u].halves[1], left - 8, l->aligned);
+		if (NAME(is_line)(l, u))
+			NAME(store_bytes)(address, &a[u], left, 16);
 	}
 }
 
@@ -226,8 +212,7 @@ FB_DEVICE void NAME(ll128_move)(const struct fb_gpu_record *r, const struct fb_g
 	uint32_t whole = (uint32_t)(r->bytes / NAME(LINE_DATA)), begin = warp * TOGETHER;
 	uint32_t all = r->bytes > (uint64_t)whole * NAME(LINE_DATA) || !whole ? whole + 1 : whole;
 	struct NAME(lines) l = {.lines = whole, .groups = groups,
-				.lane = crew->thread % NAME(GROUP),
-				.aligned = (r->flags & FB_GPU_ALIGNED) != 0};
+				.lane = crew->thread % NAME(GROUP)};
 	bool left_out;
 
 	if (!r->ndst && !r->nsrc)

@@ -36,100 +36,122 @@ FB_DEVICE void NAME(store_one)(uint64_t address, const union NAME(pack) *from)
 		fb_store1(address, (uint8_t)from->words.w[0]);
 }
 
-/* The widest aligned store of up to 8 bytes at an address of which `left` > 0 bytes are wanted. */
-FB_DEVICE uint32_t NAME(store_width)(uint64_t address, uint64_t left)
+#if ODD
+
+/* 16 bytes of three words, from byte `skipped` on, 0 to 7. */
+FB_DEVICE void NAME(shift_words)(uint64_t low, uint64_t middle, uint64_t high, uint32_t skipped,
+				 union NAME(pack) *to)
 {
-	if (address & 1 || left < 2)
-		return 1;
-	if (address & 2 || left < 4)
-		return 2;
-	return address & 4 || left < 8 ? 4 : 8;
+	const uint64_t halves[3] = {low, middle, high};
+	uint32_t w[6];
+
+	FB_UNROLL
+	for (int i = 0; i < 6; i++)
+		w[i] = (uint32_t)(halves[i / 2] >> 32 * (i % 2));
+	FB_UNROLL
+	for (int i = 0; i < 5; i++)
+		w[i] = skipped & 4 ? w[i + 1] : w[i];
+	FB_UNROLL
+	for (int i = 0; i < 4; i++)
+		to->words.w[i] = fb_funnel(w[i], w[i + 1], 8 * (skipped & 3));
 }
 
 /*
- * Up to 8 bytes of own memory; the rest is 0. `aligned`: the address is a multiple of 8. Kernels
- * that are not ODD have no other addresses, and there all of the 8 bytes are wanted, or none.
+ * Up to 16 bytes, `left` > 0 of which are wanted; what follows them is anything. Loads without a
+ * condition, which keep threads together; those that are not needed are of the first word again.
  */
-FB_DEVICE uint64_t NAME(load_half)(uint64_t address, uint64_t left, bool aligned)
+FB_DEVICE void NAME(load_piece)(uint64_t address, uint64_t left, union NAME(pack) *to)
 {
-#if ODD
-	uint64_t word = address & ~(uint64_t)7, value;
+	uint64_t word = address & ~(uint64_t)7, low, middle, high;
 	uint32_t skipped = (uint32_t)(address & 7);
 
-	if (aligned && left >= 8)
-		return fb_load8(address);
-	if (left == 4 && !(address & 3)) /* one element of many types: the shortest call there is */
-		return fb_load4(address);
+	low = fb_load8(word);
+	middle = fb_load8(word + (left + skipped > 8 ? 8 : 0));
+	high = fb_load8(word + (left + skipped > 16 ? 16 : 0));
+	NAME(shift_words)(low, middle, high, skipped, to);
+}
+
+/* Up to 8 bytes, as load_piece; 0 of none. */
+FB_DEVICE uint64_t NAME(load_half)(uint64_t address, uint64_t left)
+{
+	uint64_t word = address & ~(uint64_t)7, low, high;
+	uint32_t skipped = (uint32_t)(address & 7);
+	union NAME(pack) to;
+
 	if (!left)
 		return 0;
-	value = fb_load8(word) >> (8 * skipped);
-	if (left + skipped > 8 && skipped)
-		value |= fb_load8(word + 8) << (64 - 8 * skipped);
-	return left < 8 ? value & (((uint64_t)1 << (8 * left)) - 1) : value;
-#else
-	(void)aligned;
-	return left ? fb_load8(address) : 0;
-#endif
+	low = fb_load8(word);
+	high = fb_load8(word + (left + skipped > 8 ? 8 : 0));
+	NAME(shift_words)(low, high, 0, skipped, &to);
+	return to.halves[0];
 }
 
 /*
- * Up to 8 bytes to any address, by up to four stores: bytes beside them are not touched. The loop
- * stays one, because this function stands in many places and a kernel's first call waits for its
- * instructions.
+ * The first `bytes`, `most` of them at most, a constant of the caller's, 8 or 16: up to three bytes
+ * in front of the first multiple of 4, words of 4 bytes, and up to three bytes behind them. Each
+ * store has a condition of its own and waits for no other. This is no loop over widths: one took a
+ * small call half a microsecond for each block, as its every pass waited for the one before.
  */
-FB_DEVICE void NAME(store_half)(uint64_t address, uint64_t value, uint64_t left, bool aligned)
+FB_DEVICE void NAME(store_bytes)(uint64_t address, const union NAME(pack) *from, uint64_t bytes,
+				 const uint32_t most)
 {
-#if ODD
-	if (aligned && left >= 8) {
-		fb_store8(address, value);
-		return;
-	}
-	if (left == 4 && !(address & 3)) {
-		fb_store4(address, (uint32_t)value);
-		return;
-	}
-	left = left < 8 ? left : 8;
-	FB_ROLLED
-	while (left) {
-		uint32_t width = NAME(store_width)(address, left);
+	uint32_t left = bytes < most ? (uint32_t)bytes : most, front = (0 - (uint32_t)address) & 3;
+	uint32_t one = sizeof(ELEMENT) < 2 && front & 1 && left >= 1;
+	uint32_t two = sizeof(ELEMENT) < 4 && front & 2 && left >= one + 2;
+	uint32_t w[5] = {0}, at, value;
 
-		if (width == 1)
-			fb_store1(address, (uint8_t)value);
-		else if (width == 2)
-			fb_store2(address, (uint16_t)value);
-		else if (width == 4)
-			fb_store4(address, (uint32_t)value);
-		else
-			fb_store8(address, value);
-		value = width < 8 ? value >> (8 * width) : 0;
-		address += width;
-		left -= width;
-	}
+	FB_UNROLL
+	for (uint32_t i = 0; i < most / 4; i++)
+		w[i] = from->words.w[i];
+	if (one)
+		fb_store1(address, (uint8_t)w[0]);
+	if (two)
+		fb_store2(address + one, (uint16_t)(w[0] >> 8 * one));
+	front = one + 2 * two;
+	address += front;
+	left -= front;
+	FB_UNROLL
+	for (uint32_t i = 0; i < most / 4; i++)
+		w[i] = fb_funnel(w[i], w[i + 1], 8 * front);
+	FB_UNROLL
+	for (uint32_t i = 0; i < most / 4; i++)
+		if (left >= 4 * i + 4)
+			fb_store4(address + (uint64_t)i * 4, w[i]);
+	at = left / 4;
+	value = w[0];
+	FB_UNROLL
+	for (uint32_t i = 1; i < most / 4; i++)
+		value = at == i ? w[i] : value;
+	if (sizeof(ELEMENT) < 4 && left & 2)
+		fb_store2(address + (left & ~3u), (uint16_t)value);
+	if (sizeof(ELEMENT) < 2 && left & 1)
+		fb_store1(address + (left & ~1u), (uint8_t)(value >> 8 * (left & 2)));
+}
+
 #else
-	(void)aligned;
-	if (left)
-		fb_store8(address, value);
-#endif
-}
 
-/* 16 bytes of own memory, or 8 where `last` says so: no condition differs between neighbours. */
-FB_DEVICE void NAME(load_whole)(uint64_t address, bool last, bool aligned, union NAME(pack) *to)
+/* Addresses are multiples of 8, and of each 8 bytes all are wanted or none. */
+FB_DEVICE void NAME(load_piece)(uint64_t address, uint64_t left, union NAME(pack) *to)
 {
-	uint64_t word = address & ~(uint64_t)7, low, middle, high = 0;
-	uint32_t skipped = 8 * (uint32_t)(address & 7);
-
-	if (!ODD || aligned || !skipped) {
-		to->halves[0] = fb_load8(address);
-		to->halves[1] = last ? 0 : fb_load8(address + 8);
-		return;
-	}
-	low = fb_load8(word);
-	middle = fb_load8(word + 8);
-	if (!last)
-		high = fb_load8(word + 16);
-	to->halves[0] = low >> skipped | middle << (64 - skipped);
-	to->halves[1] = middle >> skipped | high << (64 - skipped);
+	to->halves[0] = fb_load8(address);
+	to->halves[1] = left > 8 ? fb_load8(address + 8) : 0;
 }
+
+FB_DEVICE uint64_t NAME(load_half)(uint64_t address, uint64_t left)
+{
+	return left ? fb_load8(address) : 0;
+}
+
+FB_DEVICE void NAME(store_bytes)(uint64_t address, const union NAME(pack) *from, uint64_t left,
+				 const uint32_t most)
+{
+	if (left)
+		fb_store8(address, from->halves[0]);
+	if (most > 8 && left > 8)
+		fb_store8(address + 8, from->halves[1]);
+}
+
+#endif
 
 enum { NAME(ODD_UNROLL) = 4 };
 
@@ -139,7 +161,7 @@ enum { NAME(ODD_UNROLL) = 4 };
 FB_DEVICE void NAME(load_odd)(uint64_t address, uint64_t step, int n, union NAME(pack) *to)
 {
 	uint64_t word = address & ~(uint64_t)7, high[NAME(ODD_UNROLL)];
-	uint32_t skipped = 8 * (uint32_t)(address & 7);
+	uint32_t skipped = (uint32_t)(address & 7);
 
 	if (!(address & 15)) {
 		FB_UNROLL
@@ -157,12 +179,18 @@ FB_DEVICE void NAME(load_odd)(uint64_t address, uint64_t step, int n, union NAME
 	if (!skipped)
 		return;
 	FB_UNROLL
-	for (int u = 0; u < n; u++) {
-		uint64_t middle = to[u].halves[1];
+	for (int u = 0; u < n; u++)
+		NAME(shift_words)(to[u].halves[0], to[u].halves[1], high[u], skipped, &to[u]);
+}
 
-		to[u].halves[0] = to[u].halves[0] >> skipped | middle << (64 - skipped);
-		to[u].halves[1] = middle >> skipped | high[u] << (64 - skipped);
-	}
+/* The widest aligned store of up to 8 bytes at an address of which `left` > 0 bytes are wanted. */
+FB_DEVICE uint32_t NAME(store_width)(uint64_t address, uint64_t left)
+{
+	if (address & 1 || left < 2)
+		return 1;
+	if (address & 2 || left < 4)
+		return 2;
+	return address & 4 || left < 8 ? 4 : 8;
 }
 
 /* 16 bytes to any address of an element: by as wide stores as it allows. */

@@ -11,7 +11,6 @@
 #include "common/measure/clock.h"
 #include "common/memory/memory.h"
 #include "common/option/option.h"
-#include "common/record/timeline.h"
 #include "common/run/table_file.h"
 #include "common/system/environment_file.h"
 
@@ -304,14 +303,6 @@ void fb_kv_backend_names(const struct fb_kv_machine *m, const char *names[FB_KV_
 uint64_t fb_kv_most_bytes(const struct fb_kv_machine *m, bool device)
 {
 	return device ? m->gpu.memory_bytes / 8 * 7 : m->memory_limit;
-}
-
-int fb_kv_trace_open(const struct fb_kv_machine *m, const char *folder)
-{
-	return fb_group_agree(m->world, folder && !m->world->rank
-						? fb_timeline_append("trace-out", folder, "", NULL,
-								     0, 0, 0)
-						: FB_OK);
 }
 
 bool fb_kv_left_out(const struct fb_kv_machine *m, const struct fb_kv_backend *b)

@@ -94,9 +94,6 @@ int fb_kv_backend_memory(struct fb_kv_machine *m, struct fb_kv_backend *b, bool 
 bool fb_kv_machine_model(const struct fb_kv_machine *m, bool device,
 			 char model[FB_PATHS_MODEL_CHARS]);
 
-/* Collective: rank 0 can write spans to that folder (NULL: none are), or FB_EIO (printed). */
-int fb_kv_trace_open(const struct fb_kv_machine *m, const char *folder);
-
 /* Bytes that a rank may take of GPU memory, or of host memory. */
 uint64_t fb_kv_most_bytes(const struct fb_kv_machine *m, bool device);
 

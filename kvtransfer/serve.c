@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The program serve: its options and what joins it to the harness; see serve/serve.h. */
 #include "common/base/error.h"
+#include "common/record/timeline.h"
 #include "common/run/run.h" /* fb_run.program, for its own options' values */
 #include "kvtransfer/serve/serve.h"
 
@@ -23,7 +24,7 @@ static int open_program(struct fb_run *run, void **result)
 	fb_kv_machine_add_movers(m, 1u << FB_MOVE_PUT);
 	err = fb_group_agree(m->world, fb_serve_trace(state->own, m->settings->seed, &trace));
 	if (!err)
-		err = fb_kv_trace_open(m, state->own->trace_out);
+		err = fb_timeline_open("trace-out", state->own->trace_out, m->world);
 	if (!err) {
 		state->longest_input = trace.longest_input;
 		state->longest_output = trace.longest_output;

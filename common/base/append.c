@@ -25,7 +25,7 @@ static int make_one(const char *path)
 		return FB_OK;
 	if (errno == EEXIST)
 		errno = ENOTDIR;
-	return fb_error(FB_EINPUT, "option --csv: cannot create the folder '%s': %s", path,
+	return fb_error(FB_EINPUT, "cannot create the folder '%s': %s", path,
 			strerror(errno));
 }
 

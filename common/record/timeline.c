@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "common/base/append.h"
 #include "common/base/error.h"
 
 enum { PATH_CHARS = 1024 };
@@ -42,14 +43,24 @@ static FILE *open_file(const char *option, const char *folder, const char *name,
 	return f;
 }
 
+int fb_timeline_open(const char *option, const char *folder, const struct fb_group *world)
+{
+	return fb_group_agree(world, folder && !world->rank
+					     ? fb_timeline_append(option, folder, "", NULL, 0, 0, 0)
+					     : FB_OK);
+}
+
 int fb_timeline_append(const char *option, const char *folder, const char *row,
 		       const struct fb_timeline_span *spans, size_t n, double zero_us,
 		       double clock_error_us)
 {
 	static const char *const kinds[] = {"other", "compute", "communicate"};
 	bool begun;
-	FILE *f = open_file(option, folder, "spans.csv", &begun);
+	FILE *f;
 
+	if (fb_make_folder(folder))
+		return FB_EIO;
+	f = open_file(option, folder, "spans.csv", &begun);
 	if (!f)
 		return FB_EIO;
 	if (!begun)

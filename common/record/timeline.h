@@ -8,6 +8,7 @@
 #define FB_COMMON_RECORD_TIMELINE_H
 
 #include "common/record/case.h"
+#include "common/system/group.h"
 
 enum { FB_TIMELINE_NAME_CHARS = 48, FB_TIMELINE_ROW_CHARS = 2 * FB_VARIANT_CHARS };
 
@@ -25,6 +26,13 @@ struct fb_timeline_span {
 /* The row that spans are of: "serve replay shm disaggregated rate=20". */
 void fb_timeline_row(const char *program, const struct fb_case *c,
 		     char row[FB_TIMELINE_ROW_CHARS]);
+
+/*
+ * Collective: makes both files in `folder` where they are missing, and the folder, so that a job
+ * which could not write them ends before it measures. NULL: nothing. 0, FB_EIO (printed) or what
+ * another rank has.
+ */
+int fb_timeline_open(const char *option, const char *folder, const struct fb_group *world);
 
 /*
  * Local: appends the spans of a row to both files in `folder`, with times from `zero_us` on.

@@ -5,6 +5,7 @@
 
 #include "common/base/error.h"
 #include "common/option/option.h"
+#include "common/record/timeline.h"
 #include "common/run/axes.h"
 #include "common/run/run.h" /* fb_run.program, for its own options' values */
 #include "common/transport/keys.h"
@@ -24,7 +25,7 @@ int fb_handoff_open(struct fb_run *run, void **result)
 				  1u << FB_MOVE_PUT | 1u << FB_MOVE_GET | 1u << FB_MOVE_SEND);
 	err = fb_kv_machine_open(machine, true);
 	if (!err)
-		err = fb_kv_trace_open(machine, state->own->trace_out);
+		err = fb_timeline_open("trace-out", state->own->trace_out, machine->world);
 	if (err)
 		fb_kv_machine_close(machine);
 	else

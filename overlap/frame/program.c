@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "common/base/error.h"
+#include "common/record/timeline.h"
 #include "common/run/run.h" /* fb_run.barrier, behind which parts of a step are timed */
 #include "overlap/frame/frame.h"
 
@@ -61,6 +62,8 @@ static int open_program(struct fb_run *run, void **result)
 	if (!err)
 		err = fb_step_find_open(s);
 	err = fb_group_agree(session->world, err);
+	if (!err)
+		err = fb_timeline_open("trace", s->own->trace, session->world);
 	if (!err)
 		err = fb_collective_open(session, FB_ALL_REDUCE, NULL, &s->collective);
 	if (err) {

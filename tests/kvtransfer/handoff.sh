@@ -96,7 +96,6 @@ verdict handoff_flight
 
 # The stages of each request: one of a name for each call, within the whole; and a figure of a row.
 # NIXL beside UCX would be NIXL on TCP: all engines are those without it.
-mkdir "$FB_TMP/spans"
 go 2 --engine all --algorithm put --tokens 70 --build all --wire pages,packed \
 	--trace-out "$FB_TMP/spans"
 expect "exit code of spans" "$rc" 0
@@ -126,9 +125,9 @@ if [ "$(rows ',ucx,put,.*,(ok|few),')" -gt 0 ]; then
 	go 2 --engine ucx,nixl --tokens 70
 	expect "NIXL that is named" "$(rows ',nixl,put,')" 1
 fi
-go 2 --engine shm --trace-out "$FB_TMP/nowhere"
-[ "$rc" -ne 0 ] || fail "a folder that is not there: exit code 0"
-holds "$FB_TMP/err" 'trace-out.*nowhere'
+go 2 --engine shm --trace-out "$FB_TMP/out/below"
+[ "$rc" -ne 0 ] || fail "a folder below a file: exit code 0"
+holds "$FB_TMP/err" 'cannot create the folder.*out'
 verdict handoff_spans
 
 # Messages instead of pages, quantised or not: half of the bytes, and an error that is stated and is

@@ -43,7 +43,6 @@ if in_set serve_policies; then
 fi
 
 # What happened to each request: one behind the other, from its arrival on.
-mkdir "$FB_TMP/spans"
 requests=20 go 3 --engine shm --rate 100 --trace-out "$FB_TMP/spans"
 expect "exit code of spans" "$rc" 0
 awk -F, 'NR == 1 { next }

@@ -188,7 +188,6 @@ holds "$FB_TMP/err" "cannot make a file in $FB_TMP/none: No such file"
 verdict steps_checkpoint
 
 # A trace of a step: every rank's lanes, and spans that a figure can be made of.
-mkdir "$FB_TMP/trace"
 engine=host
 go "$family" 2 context_parallel --hidden 64 --tokens 16 --schedule overlap \
 	--trace "$FB_TMP/trace"
@@ -209,9 +208,10 @@ awk '$1 == "PANEL_SENT[2]" { sent = $3 } $1 == "PANEL_EXPOSED[2]" { exposed = $3
 	fail "exposed: $(grep '^PANEL' "$FB_TMP/out")"
 "$FB_BUILD/bin/plotdata" timeline "$FB_TMP/trace/trace.json" >"$FB_TMP/out" 2>&1 ||
 	fail "plotdata of a Chrome trace: $(tail -n 3 "$FB_TMP/out")"
-scripts/launch 1 "$FB_BUILD/bin/moe" "${small[@]}" --engine host --trace "$FB_TMP/none" \
-	--hidden 64 --ffn 64 --tokens 4 >"$FB_TMP/out" 2>"$FB_TMP/err"
-holds "$FB_TMP/err" 'trace'
+scripts/launch 1 "$FB_BUILD/bin/moe" "${small[@]}" --engine host --trace "$FB_TMP/out/below" \
+	--hidden 64 --ffn 64 --tokens 4 >/dev/null 2>"$FB_TMP/err" &&
+	fail "a trace below a file: exit code 0"
+holds "$FB_TMP/err" 'cannot create the folder.*out'
 verdict steps_trace
 
 exit $bad

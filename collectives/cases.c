@@ -30,7 +30,7 @@ static const char *const protocols[] = {"simple", "ll", "ll128", "direct", "tma"
 static const char *const transports[] = {"shm", "tcp", "shm+tcp", "rdma", "shm+rdma", "p2p",
 					 "p2p+shm", "p2p+tcp", "p2p+rdma", NULL};
 static const char *const launches[] = {"blocking", "nonblocking", "persistent", "stream", "graph",
-				       "init_all", "threads", "group", NULL};
+				       "init_all", "threads", "group", "graph_threads", NULL};
 static const char library[] = "library", automatic[] = "auto";
 
 size_t fb_engine_index(const char *name)

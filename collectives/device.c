@@ -22,7 +22,9 @@ static const char *usual_transport(const struct fb_collective_state *state)
 /* Whether the launch is one of those by which a process calls for several GPUs. */
 static bool is_of_members(const char *launch)
 {
-	return fb_nccl_way_of(launch) != FB_NCCL_WAYS;
+	bool graph;
+
+	return fb_nccl_way_of_launch(launch, &graph) != FB_NCCL_WAYS;
 }
 
 void fb_members_key(const struct fb_settings *settings, struct fb_case *c)
@@ -69,7 +71,8 @@ bool fb_device_case(const struct fb_collective_state *state, struct fb_case *c)
 
 	if (fb_engines[fb_engine_index(c->engine)]->members)
 		return members_case(state, c);
-	if (is_of_members(c->launch))
+	/* "graph" is also theirs. */
+	if (!streams && is_of_members(c->launch))
 		return false;
 	if (!fb_engines[fb_engine_index(c->engine)]->device) {
 		if (!strcmp(s->engine, FB_USUAL_ENGINES) && strcmp(state->engine_list, "all") &&

@@ -7,6 +7,7 @@
 
 #include "collectives/communicator/life.h"
 #include "collectives/engine/nccl/process.h"
+#include "collectives/engine/nccl/team_calls.h"
 #include "common/base/error.h"
 
 struct own;
@@ -15,13 +16,12 @@ struct own;
 struct member {
 	const struct fb_life_context *context;
 	struct own *own;
-	struct fb_gpu_stream *stream;
 	int number;
 };
 
 struct own {
 	struct fb_nccl_team *team;
-	enum fb_nccl_way way;
+	struct fb_nccl_team_calls calls; /* first ones: on all communicators of a GPU */
 	int gpus;
 	fb_nccl_comm *comm;    /* [count * gpus] */
 	struct member *member; /* [gpus] */
@@ -57,15 +57,15 @@ static int open_member(void *arg, int number)
 	struct member *m = &own->member[number];
 
 	*m = (struct member){.context = c, .own = own, .number = number};
-	return fb_gpu_stream_open(&m->stream, fb_nccl_team_gpu(own->team, number), false, enqueue,
-				  m, c->session);
+	return fb_gpu_stream_open(&own->calls.stream[number], fb_nccl_team_gpu(own->team, number),
+				  false, enqueue, m, c->session);
 }
 
 static int close_member(void *arg, int number)
 {
 	const struct own *own = ((const struct fb_life_context *)arg)->own;
 
-	fb_gpu_stream_close(own->member[number].stream);
+	fb_gpu_stream_close(own->calls.stream[number]);
 	return FB_OK;
 }
 
@@ -78,11 +78,14 @@ static int begin(struct fb_life_context *c)
 	c->own = own;
 	if (own) {
 		own->team = fb_nccl_process_team(c->part[0].engine.engine);
-		own->way = fb_nccl_way_of(c->life->operation);
 		own->gpus = c->part[0].data.nranks / c->part[0].group.nranks;
-		own->comm = calloc((size_t)(c->count * own->gpus), sizeof(*own->comm));
+		own->calls = (struct fb_nccl_team_calls){
+			.team = own->team, .nccl = c->nccl, .gpus = own->gpus,
+			.way = fb_nccl_way_of(c->life->operation),
+			.stream = calloc((size_t)own->gpus, sizeof(struct fb_gpu_stream *))};
+		own->comm = calloc((size_t)c->count * (size_t)own->gpus, sizeof(*own->comm));
 		own->member = calloc((size_t)own->gpus, sizeof(*own->member));
-		err = own->comm && own->member ? FB_OK : FB_ENOMEM;
+		err = own->comm && own->member && own->calls.stream ? FB_OK : FB_ENOMEM;
 	}
 	if (err)
 		return fb_error(err, "out of memory for %d communicators", c->count);
@@ -97,35 +100,14 @@ static int create(struct fb_life_context *c)
 	int err = FB_OK;
 
 	for (int k = 0; k < c->count && !err; k++)
-		err = fb_nccl_team_init(own->team, c->nccl, own->way, &own->comm[k * own->gpus]);
+		err = fb_nccl_team_init(own->team, c->nccl, own->calls.way,
+					&own->comm[k * own->gpus]);
 	return err;
-}
-
-static int call_member(void *arg, int number)
-{
-	const struct own *own = ((const struct fb_life_context *)arg)->own;
-	int err = fb_gpu_stream_start(own->member[number].stream);
-
-	return err ? err : fb_gpu_stream_wait(own->member[number].stream);
 }
 
 static int call(struct fb_life_context *c)
 {
-	struct own *own = c->own;
-	int err, end;
-
-	if (own->way == FB_NCCL_THREADS)
-		return fb_nccl_team_each(own->team, true, call_member, c);
-	err = fb_nccl_error(c->nccl, NULL, c->nccl->GroupStart(), "GroupStart");
-	if (err)
-		return err;
-	for (int i = 0; i < own->gpus && !err; i++)
-		err = fb_gpu_stream_start(own->member[i].stream);
-	end = fb_nccl_error(c->nccl, NULL, c->nccl->GroupEnd(), "GroupEnd");
-	err = err ? err : end;
-	for (int i = 0; i < own->gpus && !err; i++)
-		err = fb_gpu_stream_wait(own->member[i].stream);
-	return err;
+	return fb_nccl_team_run(&((struct own *)c->own)->calls, 1);
 }
 
 static int destroy(struct fb_life_context *c)
@@ -144,10 +126,11 @@ static void end(struct fb_life_context *c)
 
 	if (!own)
 		return;
-	if (own->comm && own->member) {
+	if (own->comm && own->member && own->calls.stream) {
 		(void)fb_nccl_team_each(own->team, false, close_member, c);
 		(void)destroy(c);
 	}
+	free(own->calls.stream);
 	free(own->member);
 	free(own->comm);
 	free(own);

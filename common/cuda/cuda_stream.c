@@ -46,6 +46,7 @@ struct fb_gpu_stream {
 	cudaGraphExec_t exec;
 	int exec_calls, last_calls;
 	bool recaptures;
+	double begin_s;			 /* of the last capture */
 	double capture_s, instantiate_s; /* of all graphs so far */
 	int graphs;
 	float *event_us; /* [EVENT_SAMPLES] */
@@ -140,26 +141,26 @@ static double seconds(void)
 	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-static int capture(struct fb_gpu_stream *s, int calls)
+static int begin_capture(struct fb_gpu_stream *s)
+{
+	int err = FB_OK;
+
+	if (s->exec)
+		err = FB_CUDA(cudaGraphExecDestroy(s->exec));
+	s->exec = NULL;
+	s->exec_calls = 0;
+	s->begin_s = seconds();
+	return err ? err : FB_CUDA(cudaStreamBeginCapture(s->stream,
+							  cudaStreamCaptureModeThreadLocal));
+}
+
+int fb_gpu_stream_capture_end(struct fb_gpu_stream *s, int captured, int err)
 {
 	cudaGraph_t graph = NULL;
-	double begin, captured;
-	int err, other;
+	int other = FB_CUDA(cudaStreamEndCapture(s->stream, &graph));
+	double end = seconds();
 
-	if (s->exec) {
-		err = FB_CUDA(cudaGraphExecDestroy(s->exec));
-		s->exec = NULL;
-		if (err)
-			return err;
-	}
-	begin = seconds();
-	err = FB_CUDA(cudaStreamBeginCapture(s->stream, cudaStreamCaptureModeThreadLocal));
-	if (err)
-		return err;
-	err = enqueue(s, calls);
-	other = FB_CUDA(cudaStreamEndCapture(s->stream, &graph));
 	err = err ? err : other;
-	captured = seconds();
 	if (!err)
 		err = FB_CUDA(cudaGraphInstantiate(&s->exec, graph, 0));
 	if (graph)
@@ -168,33 +169,55 @@ static int capture(struct fb_gpu_stream *s, int calls)
 		err = FB_CUDA(cudaGraphUpload(s->exec, s->stream));
 	if (!err)
 		err = FB_CUDA(cudaStreamSynchronize(s->stream));
-	s->exec_calls = err ? 0 : calls;
-	s->capture_s += captured - begin;
-	s->instantiate_s += seconds() - captured;
+	s->exec_calls = err ? 0 : captured;
+	s->capture_s += end - s->begin_s;
+	s->instantiate_s += seconds() - end;
 	s->graphs++;
 	return err;
 }
 
-static int make_graph(struct fb_gpu_stream *s, int calls)
+static int capture(struct fb_gpu_stream *s, int calls)
+{
+	int err = begin_capture(s);
+
+	return err ? err : fb_gpu_stream_capture_end(s, calls, enqueue(s, calls));
+}
+
+/* How many calls a new graph is to have; 0: none is to be made. */
+static int wanted_calls(struct fb_gpu_stream *s, int calls)
 {
 	int wanted = calls < MOST_IN_GRAPH ? calls : MOST_IN_GRAPH;
 	bool again = calls == s->last_calls;
 
 	s->last_calls = calls;
 	if (!s->graph || s->recaptures || wanted == s->exec_calls)
-		return FB_OK;
+		return 0;
 	/* A single call is its own graph: what is checked runs as what is timed. */
-	if (again || calls <= FIRST_GRAPH || !s->exec_calls)
-		return capture(s, again || calls <= FIRST_GRAPH ? wanted : FIRST_GRAPH);
-	return FB_OK;
+	if (again || calls <= FIRST_GRAPH)
+		return wanted;
+	return s->exec_calls ? 0 : FIRST_GRAPH;
+}
+
+int fb_gpu_stream_capture_begin(struct fb_gpu_stream *s, int calls, int *captured)
+{
+	*captured = wanted_calls(s, calls);
+	return *captured ? begin_capture(s) : FB_OK;
+}
+
+int fb_gpu_stream_replay(struct fb_gpu_stream *s, int calls, int *replayed)
+{
+	*replayed = s->exec && calls >= s->exec_calls ? s->exec_calls : 0;
+	return *replayed ? FB_CUDA(cudaGraphLaunch(s->exec, s->stream)) : FB_OK;
 }
 
 static int launch(struct fb_gpu_stream *s, int calls)
 {
-	int err = FB_OK;
+	int replayed, err;
 
-	for (; s->exec && calls >= s->exec_calls && !err; calls -= s->exec_calls)
-		err = FB_CUDA(cudaGraphLaunch(s->exec, s->stream));
+	do {
+		err = fb_gpu_stream_replay(s, calls, &replayed);
+		calls -= replayed;
+	} while (!err && replayed);
 	return err ? err : enqueue(s, calls);
 }
 
@@ -224,7 +247,7 @@ static int enqueue_held(struct fb_gpu_stream *s, int calls)
 
 int fb_gpu_stream_ready(struct fb_gpu_stream *s, int calls)
 {
-	int err = make_graph(s, calls);
+	int wanted = wanted_calls(s, calls), err = wanted ? capture(s, wanted) : FB_OK;
 
 	return err ? err : enqueue_held(s, calls);
 }

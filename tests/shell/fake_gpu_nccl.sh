@@ -208,6 +208,17 @@ FB_FAKE_GPUS=3 called 1 1 3 1 reduce_scatter --launch group --bytes 96
 FB_FAKE_GPUS=4 called 1 2 4 1 all_to_all --launch group --bytes 64
 FB_FAKE_GPUS=4 called 1 2 4 0 broadcast --launch threads --bytes 64 --gpus-per-process 2
 holds "$FB_TMP/out" ',nccl-process,.*,gpus_per_process=2,.*: 2 GPUs a process by threads, '
+# A graph of each GPU, captured from the same calls and replayed as often.
+for launch in graph:1 graph_threads:0; do
+	FB_FAKE_GPU_LOG=$FB_TMP/graphs FB_FAKE_GPUS=3 called 1 1 3 "${launch#*:}" all_reduce \
+		--launch "${launch%:*}" --cadence streaming --bytes 8
+	holds "$FB_TMP/out" ",nccl-process,.*,${launch%:*},.* by (group|threads) in graphs, "
+	expect "calls of ranks" "$(awk '/^AllReduce/ { n[$2]++ } END { for (r in n) print n[r] }' \
+		"$FB_TMP"/calls.* | sort -u | wc -l)" 1
+	replays=$(cat "$FB_TMP"/graphs.* | grep -c '^graph$')
+	[ "$replays" -gt 0 ] && [ $((replays % 3)) -eq 0 ] || fail "$replays replays of 3 GPUs"
+	rm -f "$FB_TMP"/graphs.*
+done
 unset FB_FAKE_NCCL_LOG
 export FB_FAKE_GPUS=4
 library=$FB_BUILD/tests/libfake_nccl_2_32.so

@@ -12,10 +12,10 @@
 #include "collectives/engine/nccl/base.h"
 #include "collectives/engine/nccl/calls.h"
 #include "collectives/engine/nccl/process.h"
+#include "collectives/engine/nccl/team_calls.h"
 #include "collectives/engine/nccl/tuning.h"
 #include "common/base/error.h"
 #include "common/cuda/gpu_segment.h"
-#include "common/cuda/gpu_stream.h"
 #include "common/measure/clock.h"
 
 struct process_engine {
@@ -29,18 +29,17 @@ struct process_engine {
 /* One GPU's part of a request. */
 struct part {
 	struct fb_nccl_call call;
-	struct fb_gpu_stream *stream;
 	void *registered; /* handle or window; NULL: none */
 };
 
 struct process_request {
 	struct fb_request request;
 	const struct fb_operation *op;
-	enum fb_nccl_way way;
+	bool graph;
 	enum fb_nccl_registration registration;
 	struct part *part; /* [gpus] */
-	int calls;         /* of the batch that threads are told to run */
-	bool ready;        /* all parts are open */
+	struct fb_nccl_team_calls calls;
+	bool open;         /* all parts are */
 	struct fb_nccl_ran ran;
 	struct fb_nccl_wire wire;
 	double kept_us;
@@ -106,11 +105,12 @@ static bool process_can(const struct fb_engine *engine, const struct fb_case *c,
 {
 	const struct process_engine *e = (const struct process_engine *)engine;
 	const struct fb_settings *s = engine->session->settings;
-	enum fb_nccl_way way = fb_nccl_way_of(c->launch);
+	bool graph;
+	enum fb_nccl_way way = fb_nccl_way_of_launch(c->launch, &graph);
 	const char *refused = NULL;
 
 	if (way == FB_NCCL_WAYS)
-		refused = "engine nccl-process is launched by init_all, threads or group";
+		refused = "engine nccl-process is launched by init_all, threads, group or graphs";
 	else if (c->cold || s->blocking_kernel || s->channels)
 		refused = "engine nccl-process has no cold caches, blocking kernel or channels";
 	else if (fb_nccl_registration_of(c->registration) == FB_NCCL_WINDOW_COPY)
@@ -205,11 +205,11 @@ static int open_part(void *request, int member)
 
 	if (err)
 		return err;
-	p->call.comm = e->comm[r->way][member];
-	err = fb_gpu_stream_open(&p->stream, fb_nccl_team_gpu(e->team, member), false, enqueue, p,
-				 e->base.engine.session);
+	p->call.comm = e->comm[r->calls.way][member];
+	err = fb_gpu_stream_open(&r->calls.stream[member], fb_nccl_team_gpu(e->team, member),
+				 r->graph, enqueue, p, e->base.engine.session);
 	if (!err)
-		fb_gpu_stream_watch(p->stream, poll, p);
+		fb_gpu_stream_watch(r->calls.stream[member], poll, p);
 	return err;
 }
 
@@ -235,10 +235,10 @@ static int deregister_part(void *request, int member)
 
 static int close_part(void *request, int member)
 {
-	struct part *p = &((struct process_request *)request)->part[member];
+	struct process_request *r = request;
 
-	fb_gpu_stream_close(p->stream);
-	fb_nccl_call_close(&p->call);
+	fb_gpu_stream_close(r->calls.stream[member]);
+	fb_nccl_call_close(&r->part[member].call);
 	return FB_OK;
 }
 
@@ -247,49 +247,24 @@ static void process_release(struct fb_request *request)
 	struct process_request *r = (struct process_request *)request;
 	struct process_engine *e = engine_of(r);
 
-	if (r->part && r->ready && r->registration != FB_NCCL_NONE)
-		(void)fb_nccl_team_together(e->team, &e->base.nccl, r->way, deregister_part, r);
-	if (r->part)
+	if (r->open && r->registration != FB_NCCL_NONE)
+		(void)fb_nccl_team_together(e->team, &e->base.nccl, r->calls.way, deregister_part,
+					    r);
+	if (r->part && r->calls.stream)
 		(void)fb_nccl_team_each(e->team, false, close_part, r);
+	free(r->calls.stream);
 	free(r->part);
 	free(r);
 }
 
-static int run_part(void *request, int member)
+static int process_ready(struct fb_request *request, int calls)
 {
-	struct process_request *r = request;
-
-	return fb_gpu_stream_run(r->part[member].stream, r->calls);
-}
-
-/* A call of all GPUs. NCCL launches none of them before the group ends. */
-static int start_group(struct process_request *r)
-{
-	struct process_engine *e = engine_of(r);
-	int err = fb_nccl_error(&e->base.nccl, NULL, e->base.nccl.GroupStart(), "GroupStart"), end;
-
-	if (err)
-		return err;
-	for (int i = 0; i < e->gpus && !err; i++)
-		err = fb_gpu_stream_start(r->part[i].stream);
-	end = fb_nccl_error(&e->base.nccl, NULL, e->base.nccl.GroupEnd(), "GroupEnd");
-	return err ? err : end;
+	return fb_nccl_team_ready(&((struct process_request *)request)->calls, calls);
 }
 
 static int process_run(struct fb_request *request, int calls)
 {
-	struct process_request *r = (struct process_request *)request;
-	struct process_engine *e = engine_of(r);
-	int err = FB_OK;
-
-	r->calls = calls;
-	if (r->way == FB_NCCL_THREADS)
-		return fb_nccl_team_each(e->team, true, run_part, r);
-	for (int call = 0; call < calls && !err; call++)
-		err = start_group(r);
-	for (int i = 0; i < e->gpus && !err; i++)
-		err = fb_gpu_stream_wait(r->part[i].stream);
-	return err;
+	return fb_nccl_team_run(&((struct process_request *)request)->calls, calls);
 }
 
 /* --- requests --------------------------------------------------------------------------------- */
@@ -322,13 +297,13 @@ static int set_up(struct process_request *r)
 	int err;
 
 	fb_nccl_log_begin(&log, &e->base.nccl, e->base.engine.group->rank);
-	err = make_communicators(e, r->way);
+	err = make_communicators(e, r->calls.way);
 	if (!err)
 		err = fb_group_agree(group, fb_nccl_team_each(e->team, false, open_part, r));
-	r->ready = !err;
+	r->open = !err;
 	if (!err && r->registration != FB_NCCL_NONE)
-		err = fb_group_agree(group, fb_nccl_team_together(e->team, &e->base.nccl, r->way,
-								  register_part, r));
+		err = fb_group_agree(group, fb_nccl_team_together(e->team, &e->base.nccl,
+								  r->calls.way, register_part, r));
 	if (!err)
 		err = fb_group_agree(group, process_run(&r->request, 1));
 	fb_nccl_log_share(&log, e->base.engine.session, group, &e->base.setup, &r->ran, &e->wire);
@@ -347,10 +322,13 @@ static int process_prepare(struct fb_engine *engine, const struct fb_case *c,
 	if (r) {
 		r->request.engine = engine;
 		r->op = op;
-		r->way = fb_nccl_way_of(c->launch);
 		r->registration = fb_nccl_registration_of(c->registration);
 		r->part = calloc((size_t)e->gpus, sizeof(*r->part));
-		err = r->part ? FB_OK : FB_ENOMEM;
+		r->calls = (struct fb_nccl_team_calls){
+			.team = e->team, .nccl = &e->base.nccl, .gpus = e->gpus,
+			.way = fb_nccl_way_of_launch(c->launch, &r->graph),
+			.stream = calloc((size_t)e->gpus, sizeof(struct fb_gpu_stream *))};
+		err = r->part && r->calls.stream ? FB_OK : FB_ENOMEM;
 	}
 	err = fb_group_agree(engine->group, err);
 	if (!err)
@@ -370,15 +348,16 @@ static void process_describe(struct fb_request *request, struct fb_traits *trait
 	const struct process_engine *e = engine_of(r);
 	char how[64];
 
-	snprintf(how, sizeof(how), "%d GPUs a process by %s, ", e->gpus, fb_nccl_ways[r->way]);
+	snprintf(how, sizeof(how), "%d GPUs a process by %s%s, ", e->gpus,
+		 fb_nccl_ways[r->calls.way], r->graph ? " in graphs" : "");
 	traits->kept_us = r->kept_us;
 	traits->channels = r->ran.channels;
 	fb_nccl_ran_path(&e->base.nccl, fb_nccl_call_name(&e->base.nccl, r->op, false), how,
 			 &r->ran, &r->wire, traits->path);
 	if (r->wire.warnings)
 		fb_traits_flag(traits, "nccl-warning");
-	if (r->way == FB_NCCL_THREADS)
-		traits->extra[FB_EVENT_US] = fb_gpu_stream_event_us(r->part[0].stream);
+	if (r->calls.way == FB_NCCL_THREADS)
+		traits->extra[FB_EVENT_US] = fb_gpu_stream_event_us(r->calls.stream[0]);
 }
 
 const struct fb_engine_ops fb_engine_nccl_process = {
@@ -393,6 +372,7 @@ const struct fb_engine_ops fb_engine_nccl_process = {
 	.can = process_can,
 	.segment = process_segment,
 	.prepare = process_prepare,
+	.ready = process_ready,
 	.run = process_run,
 	.describe = process_describe,
 	.release = process_release,

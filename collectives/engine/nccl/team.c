@@ -29,6 +29,14 @@ enum fb_nccl_way fb_nccl_way_of(const char *name)
 	return (enum fb_nccl_way)i;
 }
 
+enum fb_nccl_way fb_nccl_way_of_launch(const char *launch, bool *graph)
+{
+	*graph = !strcmp(launch, "graph") || !strcmp(launch, "graph_threads");
+	if (*graph)
+		return launch[strlen("graph")] ? FB_NCCL_THREADS : FB_NCCL_GROUP;
+	return fb_nccl_way_of(launch);
+}
+
 /* A GPU and the thread that drives it. */
 struct member {
 	struct fb_nccl_team *team;

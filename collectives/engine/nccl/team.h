@@ -26,6 +26,12 @@ extern const char *const fb_nccl_ways[FB_NCCL_WAYS + 1];
 /* One of those names as a number; FB_NCCL_WAYS: it is none. */
 enum fb_nccl_way fb_nccl_way_of(const char *name);
 
+/*
+ * The way of a launch, which is one of those names, or "graph" or "graph_threads" (*graph): calls
+ * are captured, the communicators made as by "group" or "threads". FB_NCCL_WAYS: it is none.
+ */
+enum fb_nccl_way fb_nccl_way_of_launch(const char *launch, bool *graph);
+
 struct fb_nccl_team; /* opaque */
 
 /*

@@ -100,3 +100,15 @@ say_incomplete() {
 	echo "fabricbench launch: launch $launch of $program is incomplete, although the launcher" \
 		"ended well: $why. A rank has ended in the middle$next. Exit code 5" >&2
 }
+
+# Puts the row that rank 0 was at when it died into the result file, if no rank has lived to do so
+# (common/record/under_way.h).
+fb_move_row() {
+	left=$folder/$program.$((launch)).under_way rows=$folder/$program.csv
+	[ -n "$folder" ] && [ -s "$left" ] && [ -z "$(tail -c 1 "$left")" ] || return 0
+	# A torn last line is for the next start of the launch to mend, which takes the row then.
+	[ -s "$rows" ] && [ -z "$(tail -c 1 "$rows")" ] || return 0
+	cat "$left" >>"$rows" && rm -f "$left" &&
+		echo "fabricbench launch: the row of the fault is in $rows; --resume goes on" \
+			"from there" >&2
+}

@@ -58,49 +58,23 @@ static void say(struct fb_watchdog *w, const char *reason, bool asked)
 	atomic_store_explicit(&w->host->ending, FB_ENDING_SAID, memory_order_release);
 }
 
-/*
- * Who saves what there is: rank 0, or where it has died the first rank of its host that lives. NULL
- * on other hosts.
- */
-static const struct fb_watchdog_slot *saver(const struct fb_watchdog *w)
+/* The first rank of this host that lives. */
+static const struct fb_watchdog_slot *first_alive(const struct fb_watchdog *w)
 {
 	int i = 0;
 
-	if (w->host->slot[0].rank != 0)
-		return NULL;
 	while (i + 1 < w->nlocal && fb_watchdog_state(&w->host->slot[i]) == 'Z')
 		i++;
 	return &w->host->slot[i];
 }
 
-/* Leaves that rank the time to save rows, unless all that could are known to be dead. */
-static void wait_for_saver(const struct fb_watchdog *w)
-{
-	for (int i = 0; i < GRACE_S * 50; i++) {
-		const struct fb_watchdog_slot *slot = saver(w);
-
-		if (slot && fb_watchdog_state(slot) == 'Z')
-			return;
-		pause_for(0.02);
-	}
-}
-
 /*
- * Whether rank 0 was within a case that has no row yet, which is also this rank's. While it wrote
- * the row nobody knows whether it had done so.
+ * Thread: the job ends here. First rank 0 saves what there is, or where it has died the first rank
+ * of its host that lives, and on the other hosts their first ones, in case its host is gone.
  */
-static bool left_a_case(const struct fb_watchdog *w)
-{
-	const struct fb_watchdog_slot *zero = &w->host->slot[0];
-	int phase = atomic_load(&zero->phase), index = atomic_load(&zero->case_index);
-
-	return index >= 0 && index == atomic_load(&w->slot->case_index) &&
-	       phase >= FB_PHASE_SETUP && phase < FB_PHASE_RECORD;
-}
-
-/* Thread: the job ends here, rank 0 first. */
 static _Noreturn void end_job(struct fb_watchdog *w)
 {
+	bool beside = w->host->slot[0].rank == 0;
 	char reason[FB_REPORT_CHARS];
 
 	for (int i = 0; i < 100 && atomic_load_explicit(&w->host->ending, memory_order_acquire) <
@@ -108,14 +82,13 @@ static _Noreturn void end_job(struct fb_watchdog *w)
 	     i++)
 		pause_for(0.01);
 	snprintf(reason, sizeof(reason), "%s", w->host->reason);
-	if (saver(w) != w->slot)
-		wait_for_saver(w);
-	else if (w->config.ending && (w->rank == 0 || left_a_case(w)) &&
-		 atomic_load(&w->host->ending) != FB_ENDING_SAVED) {
+	for (int i = 0; i < GRACE_S * 50 && first_alive(w) != w->slot; i++)
+		pause_for(0.02);
+	if (w->config.ending && first_alive(w) == w->slot)
 		w->config.ending(w->config.arg, reason, w->host->asked);
-		/* Who comes late finds rank 0 dead, but has nothing to do in its place. */
-		atomic_store(&w->host->ending, FB_ENDING_SAVED);
-	}
+	/* Rank 0 on another host may be about to end the job, and save its rows before that. */
+	if (!beside && first_alive(w) == w->slot)
+		pause_for(GRACE_S);
 	if (atomic_load(&w->slot->phase) == FB_PHASE_FINALIZE)
 		_exit(FB_EXIT_FAULT);
 	fb_group_abort(w->world, FB_EXIT_FAULT);

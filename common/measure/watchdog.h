@@ -13,7 +13,8 @@
  *   - when a rank's main thread asks for it (fb_watchdog_fail).
  * One rank of a host reports; rank 0 then saves what it has (the `ending` call) and ends the
  * job with FB_EXIT_FAULT; hosts without rank 0 give it two seconds and end the job themselves.
- * Where rank 0 has died within a case, the first rank of its host that lives does so in its place.
+ * Where rank 0 has died, the first rank of its host that lives does so in its place, or, if that
+ * host is gone, those of the others, as far as they reach its files.
  */
 #ifndef FB_COMMON_MEASURE_WATCHDOG_H
 #define FB_COMMON_MEASURE_WATCHDOG_H
@@ -48,8 +49,8 @@ struct fb_watchdog;
 struct fb_watchdog_config {
 	double timeout_s; /* of one step */
 	/*
-	 * Called once, in the watchdog's thread of rank 0, before the job ends, or of the rank that
-	 * does so in its place: then rank 0 was within this rank's case. NULL: nothing.
+	 * Called once, in the watchdog's thread of rank 0, before the job ends, or of those that do
+	 * so in its place, one of each host. NULL: nothing.
 	 * The main thread may be anywhere, so what they share needs locks with a bounded wait.
 	 * `asked`: the job was told to end by a signal, it is no fault of the case's.
 	 */

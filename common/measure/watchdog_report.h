@@ -17,8 +17,7 @@
 
 enum { FB_REPORT_CHARS = 1024, FB_CASE_TEXT_CHARS = 256 };
 
-/* SAVED: the rows of the run are safe, the fault's too, whoever dies now. */
-enum { FB_ENDING_NONE, FB_ENDING_CLAIMED, FB_ENDING_SAID, FB_ENDING_SAVED };
+enum { FB_ENDING_NONE, FB_ENDING_CLAIMED, FB_ENDING_SAID };
 
 /* One rank; written by itself only, but for nobody's harm read by all of its host. */
 struct fb_watchdog_slot {

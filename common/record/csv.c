@@ -89,24 +89,33 @@ static void put_row(FILE *out, const struct fb_csv *csv, const struct fb_row *ro
 	fputc('\n', out);
 }
 
-int fb_csv_append(struct fb_csv *csv, const struct fb_row *row)
+char *fb_csv_row_text(const struct fb_csv *csv, const struct fb_row *row, size_t *bytes)
 {
 	struct fb_row stamped = *row;
 	char utc[FB_UTC_CHARS];
 	char *text = NULL;
-	size_t bytes = 0;
-	FILE *out = open_memstream(&text, &bytes);
-	int ret;
+	FILE *out = open_memstream(&text, bytes);
 
 	if (!out)
-		return fb_error(FB_ENOMEM, "no memory for a row of '%s'", csv->file.path);
+		return NULL;
 	if (!stamped.utc)
 		stamped.utc = fb_utc_now(utc);
 	put_row(out, csv, &stamped);
-	if (fclose(out))
-		ret = fb_error(FB_ENOMEM, "no memory for a row of '%s'", csv->file.path);
-	else
-		ret = fb_append_write(&csv->file, text, bytes);
+	if (!fclose(out))
+		return text;
+	free(text);
+	return NULL;
+}
+
+int fb_csv_append(struct fb_csv *csv, const struct fb_row *row)
+{
+	size_t bytes = 0;
+	char *text = fb_csv_row_text(csv, row, &bytes);
+	int ret;
+
+	if (!text)
+		return fb_error(FB_ENOMEM, "no memory for a row of '%s'", csv->file.path);
+	ret = fb_append_write(&csv->file, text, bytes);
 	free(text);
 	return ret;
 }

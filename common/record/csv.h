@@ -42,6 +42,12 @@ int fb_csv_open(struct fb_csv *csv, const char *dir, const char *program,
  */
 int fb_csv_append(struct fb_csv *csv, const struct fb_row *row);
 
+/*
+ * The row as it is appended, with the time now where it has none: malloced, of *bytes characters
+ * with its newline. NULL where memory is out.
+ */
+char *fb_csv_row_text(const struct fb_csv *csv, const struct fb_row *row, size_t *bytes);
+
 /* Flushes to disk and closes. Returns 0 or FB_EIO (printed). Safe on a zeroed structure. */
 int fb_csv_close(struct fb_csv *csv);
 

@@ -39,12 +39,15 @@ static void name_run(struct fb_recorder *r, const struct fb_group *world)
 	snprintf(r->run, sizeof(r->run), "%s-%s", world->host, fb_utc_now(utc));
 }
 
-static int open_files(struct fb_recorder *r)
+static int open_files(struct fb_recorder *r, bool one_host)
 {
 	const struct fb_settings *s = r->settings;
 	int err = fb_csv_open(&r->csv, s->csv, r->program->name, r->program->columns,
 			      r->program->ncolumns, false);
 
+	if (!err)
+		err = fb_under_way_open(&r->under_way, s->csv, r->program->name, s->launch_index,
+					!one_host);
 	if (!err && s->raw)
 		err = fb_samples_open(&r->samples, s->csv, r->run, s->launch_index,
 				      r->program->name);
@@ -53,6 +56,7 @@ static int open_files(struct fb_recorder *r)
 					    r->program->name);
 	if (err) {
 		fb_samples_close(&r->samples);
+		fb_under_way_close(&r->under_way);
 		fb_csv_close(&r->csv);
 	}
 	return err;
@@ -101,7 +105,7 @@ int fb_recorder_open(struct fb_recorder *recorder, const struct fb_program *prog
 	};
 	name_run(recorder, world);
 	if (recorder->writes && recorder->to_files)
-		err = open_files(recorder);
+		err = open_files(recorder, fb_group_one_host(world));
 	else if (recorder->writes && !recorder->table)
 		err = print_header(recorder);
 	if (err)
@@ -124,8 +128,11 @@ struct fb_row fb_recorder_row(const struct fb_recorder *recorder, const struct f
 
 void fb_recorder_begin(struct fb_recorder *recorder, const struct fb_case *c)
 {
+	struct fb_row row = fb_recorder_row(recorder, c);
+
 	pthread_mutex_lock(&recorder->lock);
 	recorder->current = c;
+	fb_under_way_set(&recorder->under_way, &recorder->csv, &row);
 	pthread_mutex_unlock(&recorder->lock);
 }
 
@@ -151,8 +158,11 @@ static int print_csv(const struct fb_recorder *r, const struct fb_row *row)
 
 static int write_row(struct fb_recorder *r, const struct fb_row *row)
 {
-	int err = r->to_files ? fb_csv_append(&r->csv, row) : r->table ? FB_OK : print_csv(r, row);
+	int err;
 
+	/* First: a row that is there twice is worse than none. */
+	fb_under_way_set(&r->under_way, &r->csv, NULL);
+	err = r->to_files ? fb_csv_append(&r->csv, row) : r->table ? FB_OK : print_csv(r, row);
 	if (err)
 		return err;
 	r->rows++;
@@ -193,18 +203,18 @@ int fb_recorder_put_ranks(struct fb_recorder *recorder, const struct fb_rank_tim
 	return err;
 }
 
-/* On another rank than 0, which has died: the row of the case under way. */
-static void write_in_its_place(struct fb_recorder *r, const char *reason)
+/* On another rank than 0: where that has died, even if this one was asked to end after that. */
+static void move_row(const struct fb_recorder *r, const char *reason, bool asked)
 {
-	struct fb_row row = fb_recorder_row(r, r->current);
+	const struct fb_settings *s = r->settings;
+	char text[FB_REASON_CHARS];
+	bool moved;
 
-	row.status = FB_STATUS_FAULT;
-	row.reason = reason;
-	if (!fb_csv_open(&r->csv, r->settings->csv, r->program->name, r->program->columns,
-			 r->program->ncolumns, false) &&
-	    !fb_csv_append(&r->csv, &row) && !fb_csv_close(&r->csv))
+	snprintf(text, sizeof(text), "%s%s", asked ? "rank 0 has died, and " : "", reason);
+	if (!fb_under_way_move(s->csv, r->program->name, s->launch_index, r->program->columns,
+			       r->program->ncolumns, text, &moved) && moved)
 		fb_warn("the row of the fault is in %s/%s.csv; --resume goes on from there",
-			r->settings->csv, r->program->name);
+			s->csv, r->program->name);
 }
 
 void fb_recorder_emergency(struct fb_recorder *recorder, const char *reason, bool asked)
@@ -219,8 +229,8 @@ void fb_recorder_emergency(struct fb_recorder *recorder, const char *reason, boo
 	if (pthread_mutex_timedlock(&recorder->lock, &until))
 		return;
 	if (!recorder->writes) {
-		if (recorder->current && !asked && recorder->to_files)
-			write_in_its_place(recorder, reason);
+		if (recorder->to_files)
+			move_row(recorder, reason, asked);
 		return;
 	}
 	if (recorder->current && !asked) {
@@ -230,6 +240,7 @@ void fb_recorder_emergency(struct fb_recorder *recorder, const char *reason, boo
 		row.reason = reason;
 		write_row(recorder, &row);
 	}
+	fb_under_way_close(&recorder->under_way);
 	if (recorder->table)
 		fb_screen_print(&recorder->screen, stdout);
 	if (!recorder->to_files)
@@ -254,6 +265,7 @@ int fb_recorder_close(struct fb_recorder *recorder)
 		pthread_mutex_unlock(&recorder->lock);
 		return FB_OK;
 	}
+	fb_under_way_close(&recorder->under_way);
 	if (recorder->to_files)
 		err = fb_csv_close(&recorder->csv);
 	if (recorder->raw) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Where rows go: to the folder of --csv with a table for people on stdout at the end, or to stdout:
- * as that table on a terminal, as CSV elsewhere. Rank 0 writes; the others only note which case is
- * under way, for the row of the one in which rank 0 dies.
+ * as that table on a terminal, as CSV elsewhere. Rank 0 writes. Where it dies within a case, others
+ * find the row in under_way.h's file.
  *
  * The watchdog's thread may write the last row while the main thread is anywhere, hence the
  * lock, and the note of which case is under way.
@@ -13,6 +13,7 @@
 #include "common/measure/rank_times.h"
 #include "common/record/csv.h"
 #include "common/record/samples.h"
+#include "common/record/under_way.h"
 #include "common/run/program.h"
 #include "common/run/screen.h"
 
@@ -25,6 +26,7 @@ struct fb_recorder {
 	_Atomic bool open;	      /* also read by the watchdog's thread */
 	bool writes;		      /* rank 0 */
 	struct fb_csv csv;	      /* unused without --csv */
+	struct fb_under_way under_way; /* the row of `current` */
 	struct fb_samples samples;    /* used with --raw */
 	struct fb_samples ranks_file; /* used with --raw-ranks */
 	bool to_files, raw, raw_ranks, table;
@@ -68,7 +70,7 @@ int fb_recorder_put_ranks(struct fb_recorder *recorder, const struct fb_rank_tim
 /*
  * From the watchdog's thread, before the process ends: a row `fault` for the case under way
  * (none if the end was asked for), all rows to the disk, and a line that says what is safe. On
- * another rank than 0 that row only, in the file that rank 0 left behind.
+ * another rank than 0 that row only, if rank 0 has died and left one behind.
  */
 void fb_recorder_emergency(struct fb_recorder *recorder, const char *reason, bool asked);
 

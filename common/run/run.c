@@ -226,8 +226,12 @@ static int read_finished(struct fb_run *run)
 	const struct fb_settings *s = &run->settings;
 	struct fb_finished set = {0};
 	size_t found = 0;
-	int err = fb_csv_finished(&set, s->csv, run->program->name, s->launch_index);
+	bool moved;
+	int err = fb_under_way_move(s->csv, run->program->name, s->launch_index,
+				    run->program->columns, run->program->ncolumns, NULL, &moved);
 
+	if (!err)
+		err = fb_csv_finished(&set, s->csv, run->program->name, s->launch_index);
 	if (err)
 		return err;
 	for (size_t i = 0; i < run->count; i++) {

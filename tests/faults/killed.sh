@@ -67,8 +67,8 @@ resume() {
 }
 
 # orphans RANKS: rank 0 killed within its second row, which takes two seconds. Whoever is left on
-# its host writes the row of the fault; but MPICH's launcher kills the others at once, so that they
-# may have said nothing or not all.
+# its host writes the row of the fault. MPICH's launcher kills the others at once, so that they may
+# have said nothing or not all; then scripts/launch writes the row.
 orphans() {
 	local csv=$dir/orphans$1 what="$MPI: rank 0 of $1 killed" victim
 
@@ -87,9 +87,10 @@ orphans() {
 	expect "$what" "exit code" "$rc" 5
 	whole "$what" "$csv/all_reduce.csv"
 	expect "$what" "wrong rows" "$(rows "$csv/all_reduce.csv" wrong)" 0
+	expect "$what" "rows of the fault" "$(rows "$csv/all_reduce.csv" fault)" 1
+	holds "$what" "$csv/all_reduce.csv" ',(8|64),.*,fault,.*rank 0 '
 	[ "$MPI" = openmpi ] || return
 	holds "$what" "$dir/err" '^fabricbench: rank 0 on .* has died, .*of case 1'
-	expect "$what" "rows of the fault" "$(rows "$csv/all_reduce.csv" fault)" 1
 	holds "$what" "$csv/all_reduce.csv" ',fault,.*rank 0 on .* has died'
 }
 

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The row of the case under way; see under_way.h. */
+#include "common/record/under_way.h"
+
+#include "common/base/error.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+/* No comma and no quote: it stands in the file as it is here, where it is looked for. */
+static const char nobody[] = "rank 0 ended within this case and nobody was left to say why";
+
+static char *path_of(const char *dir, const char *program, uint64_t launch)
+{
+	char *path;
+
+	return asprintf(&path, "%s/%s.%" PRIu64 ".under_way", dir, program, launch) < 0 ? NULL
+											 : path;
+}
+
+int fb_under_way_open(struct fb_under_way *file, const char *dir, const char *program,
+		      uint64_t launch, bool sync)
+{
+	char *path = path_of(dir, program, launch);
+	int fd;
+
+	if (!path)
+		return fb_error(FB_ENOMEM, "no memory for a path");
+	fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+	if (fd < 0) {
+		int ret = fb_error(FB_EIO, "cannot write '%s': %s", path, strerror(errno));
+
+		free(path);
+		return ret;
+	}
+	/* Held as long as this process lives. */
+	(void)flock(fd, LOCK_EX | LOCK_NB);
+	*file = (struct fb_under_way){.fd = fd, .path = path, .sync = sync};
+	return FB_OK;
+}
+
+void fb_under_way_set(struct fb_under_way *file, const struct fb_csv *csv,
+		      const struct fb_row *row)
+{
+	struct fb_row fault;
+	size_t bytes = 0;
+	char *text;
+
+	if (!file->path || ftruncate(file->fd, 0) || !row)
+		return;
+	fault = *row;
+	fault.status = FB_STATUS_FAULT;
+	fault.reason = nobody;
+	text = fb_csv_row_text(csv, &fault, &bytes);
+	/* A row that is not whole has no newline, and is taken for none. */
+	if (text && pwrite(file->fd, text, bytes, 0) == (ssize_t)bytes && file->sync)
+		(void)fdatasync(file->fd);
+	free(text);
+}
+
+void fb_under_way_close(struct fb_under_way *file)
+{
+	if (!file->path)
+		return;
+	(void)unlink(file->path);
+	close(file->fd);
+	free(file->path);
+	*file = (struct fb_under_way){.fd = -1};
+}
+
+/* The file's text, malloced, if its writer is dead and it is a whole row; else NULL. */
+static char *read_row(const char *path)
+{
+	char *line = NULL;
+	size_t space = 0;
+	FILE *in = fopen(path, "re");
+	bool dead = in && !flock(fileno(in), LOCK_SH | LOCK_NB);
+	ssize_t got = dead ? getline(&line, &space, in) : -1;
+
+	if (in)
+		fclose(in);
+	if (got > 0 && line[got - 1] == '\n')
+		return line;
+	free(line);
+	return NULL;
+}
+
+/* The row with another reason, malloced; NULL: no memory. */
+static char *with_reason(const char *row, const char *reason)
+{
+	const char *at = reason ? strstr(row, nobody) : NULL;
+	char *text = NULL;
+	size_t bytes;
+	FILE *out;
+
+	if (!at)
+		return strdup(row);
+	out = open_memstream(&text, &bytes);
+	if (!out)
+		return NULL;
+	fprintf(out, "%.*s", (int)(at - row), row);
+	fb_csv_put_field(out, reason);
+	fputs(at + strlen(nobody), out);
+	if (!fclose(out))
+		return text;
+	free(text);
+	return NULL;
+}
+
+int fb_under_way_move(const char *dir, const char *program, uint64_t launch,
+		      const struct fb_column *extra, size_t nextra, const char *reason,
+		      bool *moved)
+{
+	struct fb_csv csv = {.extra = NULL};
+	char *path = path_of(dir, program, launch), *row = path ? read_row(path) : NULL;
+	char *text = row ? with_reason(row, reason) : NULL;
+	int ret = FB_OK, other;
+
+	*moved = false;
+	if (!path || (row && !text))
+		ret = fb_error(FB_ENOMEM, "no memory for the row of a fault");
+	if (!ret && text)
+		ret = fb_csv_open(&csv, dir, program, extra, nextra, false);
+	/* Somebody else may have moved it before this process had the lock. */
+	if (!ret && text && !access(path, F_OK)) {
+		ret = fb_append_write(&csv.file, text, strlen(text));
+		*moved = !ret;
+		if (!ret)
+			(void)unlink(path);
+	}
+	other = fb_csv_close(&csv);
+	free(text);
+	free(row);
+	free(path);
+	return ret ? ret : other;
+}

@@ -31,6 +31,11 @@ fb_mpi_default() {
 	fi
 }
 
+# fb_help SCRIPT: prints what its first comment says, for --help.
+fb_help() {
+	sed -n '1,3d; /^#/!q; s/^# \{0,1\}//p' "$1"
+}
+
 # fb_mpi_of PROGRAM: prints the MPI family that a program was built with: that of the build folder
 # it lies in, else MPI=, else the default one.
 fb_mpi_of() {

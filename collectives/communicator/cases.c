@@ -255,12 +255,20 @@ static int expand_life(struct fb_run *run, struct fb_life_state *s,
 	return err;
 }
 
-/* The operations of the engines that are asked for, each once; unknown ones are an error. */
+/* Unknown names of a list are an error. */
+static int check_names(const char *option, const char *list, const char *const *names, FILE *errors)
+{
+	struct fb_axis axis = {.count = 0};
+	int err = fb_axis_open(&axis, option, list, names, errors);
+
+	fb_axis_close(&axis);
+	return err;
+}
+
 static int check_operations(const struct fb_life_state *s, FILE *errors)
 {
 	const char *names[MOST_OPERATIONS] = {NULL};
-	struct fb_axis axis = {.count = 0};
-	int n = 0, err;
+	int n = 0;
 
 	for (int l = 0; l < LISTS; l++)
 		for (const struct fb_life *life = lists[l]; life->operation; life++) {
@@ -271,9 +279,7 @@ static int check_operations(const struct fb_life_state *s, FILE *errors)
 			if (!known && n + 1 < MOST_OPERATIONS)
 				names[n++] = life->operation;
 		}
-	err = fb_axis_open(&axis, "operation", s->options->operation, names, errors);
-	fb_axis_close(&axis);
-	return err;
+	return check_names("operation", s->options->operation, names, errors);
 }
 
 static bool is_asked(const struct fb_life_state *s, const struct fb_life *life)
@@ -299,6 +305,7 @@ int fb_life_expand(struct fb_run *run, void *arg)
 				       .protocols = protocols, .transports = transports,
 				       .has_redop = true};
 	int n = 0, err = fb_group_agree(s->world, names ? FB_OK : FB_ENOMEM);
+	bool any = false;
 
 	if (err || !names)
 		goto free_names;
@@ -308,11 +315,18 @@ int fb_life_expand(struct fb_run *run, void *arg)
 	names[n] = "auto";
 	for (int i = 0; fb_engines[i]; i++)
 		engines[i] = fb_engines[i]->name;
-	err = check_operations(s, errors);
+	err = check_names("engine", s->settings->engine, engines, errors);
+	if (!err)
+		err = check_operations(s, errors);
 	for (int l = 0; l < LISTS; l++)
 		for (s->adding = lists[l]; s->adding->operation && !err; s->adding++)
-			if (is_asked(s, s->adding))
+			if (is_asked(s, s->adding)) {
+				any = true;
 				err = expand_life(run, s, &axes, errors);
+			}
+	if (!err && !any)
+		err = fb_option_reject(errors, "operation", s->options->operation,
+				       "one that an engine of --engine has");
 free_names:
 	free(names);
 	return err;

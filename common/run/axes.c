@@ -70,6 +70,8 @@ static int add_item(struct fb_axis *axis, const char *option, const char *item,
 {
 	int index = choices ? find(choices, item) : -1;
 
+	if (choices && index < 0 && !strcmp(item, "all"))
+		return fb_option_reject(errors, option, item, "all alone, or a list without it");
 	if (choices && index < 0)
 		return reject(option, item, choices, errors);
 	for (size_t i = 0; i < axis->count; i++)
@@ -291,6 +293,36 @@ static struct fb_case case_at(const struct fb_axis axes[AXES], const size_t at[A
 	return c;
 }
 
+/* That no case is left, with the lists of the axes that the program has. */
+static int none_left(const struct fb_settings *s, const struct fb_axes_choices *choices,
+		     FILE *errors)
+{
+	const struct {
+		const char *option, *list;
+		bool used;
+	} table[] = {
+		{"engine", choices->engine_list ? choices->engine_list : s->engine,
+		 choices->engines},
+		{"algorithm", s->algorithm, choices->algorithms},
+		{"protocol", s->protocol, choices->protocols},
+		{"transport", s->transport, choices->transports},
+		{"memory", s->memory, choices->memories},
+		{"launch", s->launch, choices->launches},
+	};
+	char lists[512] = "";
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		size_t used = strlen(lists);
+
+		if (table[i].used)
+			snprintf(lists + used, sizeof(lists) - used, " --%s %s", table[i].option,
+				 table[i].list);
+	}
+	if (errors)
+		fb_error(FB_EINPUT, "no case is left of%s: expected some that go together", lists);
+	return FB_EINPUT;
+}
+
 int fb_axes_expand(struct fb_run *run, const struct fb_case *base,
 		   const struct fb_axes_choices *choices, fb_axes_adjust_fn adjust, void *arg)
 {
@@ -315,14 +347,8 @@ int fb_axes_expand(struct fb_run *run, const struct fb_case *base,
 		err = fb_run_add(run, &c);
 		added++;
 	} while (!err && fb_product_next(at, count, AXES));
-	if (!err && added == 0) {
-		err = FB_EINPUT;
-		if (errors)
-			fb_error(err,
-				 "no case is left of --engine %s --algorithm %s --protocol %s "
-				 "--transport %s --launch %s: expected some that go together",
-				 s->engine, s->algorithm, s->protocol, s->transport, s->launch);
-	}
+	if (!err && added == 0)
+		err = none_left(s, choices, errors);
 close_axes:
 	for (int i = 0; i < AXES; i++)
 		fb_axis_close(&axes[i]);

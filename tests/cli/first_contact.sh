@@ -61,4 +61,22 @@ if [ -x "$FB_BUILD/bin/import" ]; then
 		"$(cat '=2+2'/osu*.csv | awk -F, '$1 ~ /^[0-9]/ { print $2 }' | sort -u)" 2+2
 fi
 verdict cli/formulas
+
+# Scripts say what they are for, whatever they need otherwise; what they do not take is refused.
+cd "$root" || exit 3
+for script in launch run kv-paths reference setup doctor claims sweep plot report; do
+	timeout 20 "scripts/$script" --help >"$FB_TMP/out" 2>"$FB_TMP/err" </dev/null
+	expect "exit code of scripts/$script --help" "$?" 0
+	expect "stderr of scripts/$script --help" "$(cat "$FB_TMP/err")" ''
+	holds "$FB_TMP/out" "$script"
+done
+SETUP=no timeout 20 scripts/run quick >"$FB_TMP/out" 2>"$FB_TMP/err" </dev/null
+expect "exit code of scripts/run quick" "$?" 3
+holds "$FB_TMP/err" "^fabricbench run: 'quick': expected no argument"
+scripts/fabricbench studies nosuch >"$FB_TMP/out" 2>"$FB_TMP/err"
+expect "exit code of a study that is none" "$?" 3
+holds "$FB_TMP/err" "^fabricbench: no study 'nosuch'"
+scripts/fabricbench kv-paths --help >"$FB_TMP/out" 2>&1
+expect "exit code of fabricbench kv-paths" "$?" 0
+verdict cli/scripts
 exit "$bad"

@@ -148,7 +148,8 @@ refused() {
 refused '--tokens.*0' --tokens 0
 refused '--layout.*hnd, nhd' --layout hdn
 refused '--engine.*shm' --engine hosts
-refused 'no case is left' --engine shm --algorithm strided
+refused 'no case is left of --engine shm --algorithm strided --memory host: ' \
+	--engine shm --algorithm strided
 verdict kv_reshard_refused
 
 fake=$FB_BUILD/tests/fake_gpu/kv_reshard

@@ -49,8 +49,15 @@ runs 4 "$program" --engine host,mpi --communicators 2 --grid 2x2x1,4x1x1 --algor
 all_set call_us 'communicators=2;grid=(2x2x1|4x1x1)' 12
 runs 2 "$program" --engine mpi --operation dup --grid 2x2x1 --communicators 1,2,4
 expect "a grid of others" "$(grep -c 'grid 2x2x1 is of 4 ranks, not of 2' "$FB_TMP/out")" 3
-"$program" --operation divorce >"$FB_TMP/out" 2>&1
-expect "an unknown operation" "$?" 3
+# refused TEXT OPTION...: exit code 3, and an error line with that text.
+refused() {
+	"$program" "${@:2}" >"$FB_TMP/out" 2>"$FB_TMP/err"
+	expect "exit code of ${*:2}" "$?" 3
+	holds "$FB_TMP/err" "$1"
+}
+refused "'divorce' is not accepted" --operation divorce
+refused "'mpii' is not accepted" --engine mpii
+refused "expected one that an engine of --engine has" --engine host --operation split
 verdict communicator_host
 
 # wrong MISUSE OPERATION ENGINE FAULT OPTION...: the fault names what the others wait in.

@@ -50,6 +50,7 @@ struct fb_kv_job {
 	const struct fb_segment *segment;
 	uint64_t pages_at[FB_KV_SIDES], out_at, in_at; /* in a part */
 	uint64_t part_bytes;
+	uint64_t stage_shift; /* staged: out and in are so much earlier in host memory */
 	/* NULL: pages come as they are; else quantised (wire.h), and the largest relative error. */
 	double *worst;
 };

@@ -58,6 +58,19 @@ void fb_kv_machine_add_movers(struct fb_kv_machine *m, unsigned verbs)
 					  fb_movers[i]->device);
 }
 
+void fb_kv_machine_add_staged(struct fb_kv_machine *m, unsigned verbs)
+{
+	for (int i = 0; fb_movers[i]; i++) {
+		int before = m->backends;
+
+		if (!(fb_movers[i]->verbs & verbs) || fb_movers[i]->device)
+			continue;
+		fb_kv_machine_add(m, fb_movers[i]->name, fb_movers[i], true);
+		if (m->backends > before)
+			m->backend[before].staged = true;
+	}
+}
+
 /* --- opening ---------------------------------------------------------------------------------- */
 
 static const char *usual_of(const struct fb_kv_machine *m, bool device)
@@ -110,7 +123,8 @@ static bool is_asked(const struct fb_kv_machine *m, const struct fb_kv_backend *
 {
 	if (fb_option_names(m->settings->engine, b->name))
 		return true;
-	if (!fb_option_names(m->settings->engine, automatic) || b->device != m->has_gpu)
+	if (!fb_option_names(m->settings->engine, automatic) || b->device != m->has_gpu ||
+	    b->staged)
 		return false;
 	for (size_t i = 0; i < m->paths.count; i++)
 		if (!strcmp(m->paths.line[i].mover, b->name))
@@ -203,15 +217,18 @@ int fb_kv_backend_memory(struct fb_kv_machine *m, struct fb_kv_backend *b, bool 
 
 	if (b->memory.ops)
 		return FB_OK;
-	err = fb_mover_segment(&b->memory, b->ops, m->session, b->device ? &m->gpu : NULL, m->world,
-			       bytes);
+	err = fb_mover_segment(&b->memory, b->ops, m->session,
+			       b->device && !b->staged ? &m->gpu : NULL, m->world,
+			       b->staged ? (size_t)b->stage_bytes : bytes);
+	if (!err && b->staged)
+		err = fb_mover_segment(&b->tier, NULL, m->session, &m->gpu, m->world, bytes);
 	if (!err && tier && b->ops && b->ops->streams)
 		err = fb_gpu_segment_open(&b->tier, &m->gpu, FB_GPU_PINNED, bytes);
 	if (err || !b->mover)
 		return err;
 	began = fb_clock_now(m->session->clock);
 	err = fb_mover_add(b->mover, &b->memory, &b->region);
-	if (!err && b->tier.ops)
+	if (!err && b->tier.ops && !b->staged)
 		err = fb_mover_add(b->mover, &b->tier, &b->remote);
 	else
 		b->remote = b->region;
@@ -248,7 +265,7 @@ static struct fb_kv_backend *choose(struct fb_kv_machine *m, bool device,
 		const struct fb_path_line *line = line_of(m, b, need->get);
 		double us = line ? fb_path_us(line, need->pieces, need->bytes) : (double)INFINITY;
 
-		if (b->device != device || !b->ops || !(b->ops->verbs & verb))
+		if (b->device != device || b->staged || !b->ops || !(b->ops->verbs & verb))
 			continue;
 		if (!strcmp(b->name, usual_of(m, device)))
 			plain = b;
@@ -270,6 +287,7 @@ struct fb_kv_backend *fb_kv_backend_of(struct fb_kv_machine *m, const struct fb_
 	bool known = c->memory && strcmp(c->memory, "-") != 0;
 	bool device = known && fb_memory_by_gpu(fb_memory_kind_of(c->memory));
 	bool host = known && !device;
+	bool staged = need && need->staged;
 	struct fb_kv_backend *chosen = NULL;
 	int i = 0;
 
@@ -278,8 +296,8 @@ struct fb_kv_backend *fb_kv_backend_of(struct fb_kv_machine *m, const struct fb_
 	if (chosen)
 		return chosen;
 	while (i + 1 < m->backends &&
-	       (strcmp(m->backend[i].name, c->engine) || (host && m->backend[i].device) ||
-		(device && !m->backend[i].device)))
+	       (strcmp(m->backend[i].name, c->engine) || m->backend[i].staged != staged ||
+		(host && m->backend[i].device) || (device && !m->backend[i].device)))
 		i++;
 	return &m->backend[i];
 }

@@ -18,13 +18,15 @@ enum { FB_KV_BACKENDS = 40 };
 struct fb_kv_backend {
 	const char *name; /* of the column `engine` */
 	const struct fb_mover_ops *ops; /* NULL: none, caches alone */
-	bool device;			/* memory is of GPUs */
+	bool device;			/* memory, or pages, are of GPUs */
+	bool staged; /* pages are in `tier` and pass through `memory`, which is of the host */
 	struct fb_mover *mover;		/* NULL: none, not asked for, or `why` */
 	bool measured; /* it was chosen last by a line `best` */
 	char why[FB_REASON_CHARS];
-	struct fb_segment memory, tier; /* tier: of offload on GPUs */
+	struct fb_segment memory, tier; /* tier: of offload on GPUs, and of staged pages */
 	struct fb_region *region, *remote; /* remote: of the tier; NULL: the region itself */
 	uint64_t part_bytes;		   /* enough for every case of the run */
+	uint64_t stage_bytes;		   /* staged: of memory, and part_bytes of the tier */
 	double register_us;		   /* making the memory known, slowest rank */
 	struct fb_mover *packer; /* of hand-overs on GPUs: mover cuda, or NULL */
 	struct fb_region *packs; /* the memory as the packer knows it */
@@ -50,7 +52,7 @@ struct fb_kv_machine {
 /* What auto is asked for. */
 struct fb_kv_need {
 	double pieces, bytes; /* of a transfer */
-	bool get;
+	bool get, staged;
 };
 
 /*
@@ -65,6 +67,8 @@ void fb_kv_machine_add(struct fb_kv_machine *m, const char *name, const struct f
 		       bool device);
 /* Local: all movers that have one of these verbs, as bits, in GPU memory or not. */
 void fb_kv_machine_add_movers(struct fb_kv_machine *m, unsigned verbs);
+/* Local: those in host memory once more, for pages in GPU memory that pass through it. */
+void fb_kv_machine_add_staged(struct fb_kv_machine *m, unsigned verbs);
 
 /*
  * Collective: opens the movers that --engine names; with auto those of the path table. What is

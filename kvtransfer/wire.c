@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Messages made of pages, by the processor; see wire.h. */
 #include "kvtransfer/wire.h"
+#include "kvtransfer/staging.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -8,6 +9,7 @@
 #include "common/base/error.h"
 
 const char *const fb_kv_wires[] = {"pages", "packed", "fp8", NULL};
+const char *const fb_kv_stagings[] = {"none", "pageable", "pinned", "pipelined", "mapped", NULL};
 
 /* Threads of a GPU share a list by parts, so that none is long. */
 enum { MOST_PART = 8192 };

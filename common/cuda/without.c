@@ -107,6 +107,10 @@ ABSENT(fb_kv_gpu_check);
 ABSENT(fb_kv_gpu_packing_open);
 NOTHING(fb_kv_gpu_packing_close);
 ABSENT(fb_kv_gpu_packing_run);
+ABSENT(fb_kv_stage_open);
+NOTHING(fb_kv_stage_close);
+ABSENT(fb_kv_stage_copy);
+ABSENT(fb_kv_stage_done);
 
 /* overlap/gpu */
 ABSENT(fb_gpu_compute_open);

@@ -53,10 +53,57 @@ bool fb_handoff_waits(const struct fb_handoff_instance *i, const struct fb_hando
 	       i->state->machine.world->rank == (i->plan.get ? link->from : link->to);
 }
 
+/* Begins to bring a part of a message out of GPU memory, or into it; mapped ones are there. */
+static int copy_chunk(const struct fb_handoff_instance *i, const struct fb_handoff_link *link,
+		      uint32_t move, bool out)
+{
+	const struct fb_handoff_chunk *c = &link->chunk[move];
+
+	if (i->plan.staging == FB_KV_STAGING_MAPPED)
+		return FB_OK;
+	return fb_kv_stage_copy(i->stage, move, out ? c->host : c->device,
+				out ? c->device : c->host, (size_t)c->bytes);
+}
+
+/* Until the copy is over; what has been posted before goes on meanwhile. */
+static int await_copy(const struct fb_handoff_instance *i, const struct fb_handoff_link *link,
+		      uint32_t move)
+{
+	bool done = i->plan.staging == FB_KV_STAGING_MAPPED, ignored;
+	int err = FB_OK;
+
+	while (!done && !err) {
+		err = fb_kv_stage_done(i->stage, move, &done);
+		if (!err && !done && !i->receives && !i->plan.get && move)
+			err = i->engine->ops->test(link->move[move - 1], &ignored);
+	}
+	return err;
+}
+
 int fb_handoff_repack(const struct fb_handoff_instance *i, const struct fb_handoff_link *link,
 		      uint32_t move)
 {
-	return link->packing ? fb_kv_packing_run(&link->packing[move], i->engine->device) : FB_OK;
+	const struct fb_handoff_chunk *chunk;
+	int err = FB_OK;
+
+	if (!link->packing)
+		return FB_OK;
+	chunk = &link->chunk[move];
+	if (!i->plan.staging)
+		return fb_kv_packing_run(&link->packing[chunk->packing], i->engine->device);
+	if (i->receives) {
+		err = copy_chunk(i, link, move, false);
+		if (!err && chunk->last)
+			err = await_copy(i, link, move);
+		return err || !chunk->last ? err : fb_kv_packing_run(&link->packing[chunk->packing],
+								     true);
+	}
+	if (chunk->first)
+		err = fb_kv_packing_run(&link->packing[chunk->packing], true);
+	for (uint32_t m = move; chunk->first && m < link->moves && !err; m++)
+		if (link->chunk[m].packing == chunk->packing)
+			err = copy_chunk(i, link, m, true);
+	return err ? err : await_copy(i, link, move);
 }
 
 /* With GET: makes all messages that this rank's pages are in. */

@@ -23,6 +23,9 @@ int fb_handoff_open(struct fb_run *run, void **result)
 	state->own = run->program->option_values;
 	fb_kv_machine_add_movers(machine,
 				  1u << FB_MOVE_PUT | 1u << FB_MOVE_GET | 1u << FB_MOVE_SEND);
+	if (state->own->stagings >> (FB_KV_STAGING_NONE + 1))
+		fb_kv_machine_add_staged(machine, 1u << FB_MOVE_PUT | 1u << FB_MOVE_GET |
+							  1u << FB_MOVE_SEND);
 	err = fb_kv_machine_open(machine, true);
 	if (!err)
 		err = fb_timeline_open("trace-out", state->own->trace_out, machine->world);
@@ -47,7 +50,7 @@ struct fb_kv_backend *fb_handoff_engine_of(struct fb_handoff_state *state,
 					   const struct fb_case *c)
 {
 	const struct fb_handoff_plan p = fb_handoff_plan_of(c);
-	struct fb_kv_need need = {.get = p.get};
+	struct fb_kv_need need = {.get = p.get, .staged = p.staging != FB_KV_STAGING_NONE};
 
 	if (p.operation != FB_HANDOFF_FIT) {
 		need.bytes = (double)fb_handoff_bytes(&p);
@@ -117,6 +120,8 @@ bool fb_handoff_can(void *arg, const struct fb_case *c, char reason[FB_REASON_CH
 	else if (uneven)
 		snprintf(reason, FB_REASON_CHARS, "%u heads are not evenly on %u and %u ranks",
 			 uneven->kv_heads, uneven->tp[0], uneven->tp[1]);
+	else if (p.staging && !p.wire)
+		snprintf(reason, FB_REASON_CHARS, "staged pages are packed: --wire packed or fp8");
 	else if (p.wire == FB_KV_WIRE_FP8 && !bf16)
 		snprintf(reason, FB_REASON_CHARS, "fp8 on the wire is made of bf16 pages");
 	else if (handover && !fb_kv_carrier_can(e->ops, &p.shape, p.mode, reason))
@@ -125,6 +130,10 @@ bool fb_handoff_can(void *arg, const struct fb_case *c, char reason[FB_REASON_CH
 		snprintf(reason, FB_REASON_CHARS, "pages of a rank are %s, its memory %s",
 			 fb_size_text((fb_handoff_part_bytes(&p) >> 20 << 20) + (1 << 20), asked),
 			 fb_size_text(most >> 20 << 20, limit));
+	else if (fb_handoff_stage_bytes(&p) > state->machine.memory_limit)
+		snprintf(reason, FB_REASON_CHARS, "messages of a rank are %s, its host memory %s",
+			 fb_size_text((fb_handoff_stage_bytes(&p) >> 20 << 20) + (1 << 20), asked),
+			 fb_size_text(state->machine.memory_limit >> 20 << 20, limit));
 	else
 		return true;
 	return false;
@@ -146,16 +155,21 @@ static bool adjust(void *arg, struct fb_case *c)
 	if (p.operation == FB_HANDOFF_FIT && (p.get || p.send || !strcmp(c->engine, "auto")))
 		return false;
 	if (fb_kv_left_out(&state->machine, e) || fb_handoff_lacks(state, e, &p) ||
-	    ((p.send || p.form) && !strcmp(c->engine, "auto")) ||
+	    ((p.send || p.form || p.staging) && !strcmp(c->engine, "auto")) ||
+	    (p.staging && strcmp(e->name, c->engine)) ||
 	    (p.form && fb_mover_form(e->ops, p.form) < 0))
 		return false;
 	c->bytes = p.operation == FB_HANDOFF_FIT ? 0 : fb_handoff_bytes(&p);
-	c->memory = fb_mover_memory(e->ops, state->machine.settings, e->ops->device);
+	c->memory = fb_mover_memory(e->staged ? NULL : e->ops, state->machine.settings, e->device);
 	c->transport = e->ops->transport;
 	fb_transport_keys(c, state->machine.settings, e->ops->device);
 	c->launch = handover && e->device ? "stream" : "blocking";
-	if (fb_handoff_can(state, c, ignored) && fb_handoff_part_bytes(&p) > e->part_bytes)
+	if (!fb_handoff_can(state, c, ignored))
+		return true;
+	if (fb_handoff_part_bytes(&p) > e->part_bytes)
 		e->part_bytes = fb_handoff_part_bytes(&p);
+	if (fb_handoff_stage_bytes(&p) > e->stage_bytes)
+		e->stage_bytes = fb_handoff_stage_bytes(&p);
 	return true;
 }
 
@@ -185,7 +199,7 @@ int fb_handoff_expand(struct fb_run *run, void *arg)
 	const struct fb_axes_choices choices = {.engines = engines,
 						.algorithms = fb_handoff_algorithms,
 						.memories = fb_mover_memories};
-	size_t models = 0, forms = 0, at[20] = {0};
+	size_t models = 0, forms = 0, at[22] = {0};
 	int err = FB_OK;
 	bool some = false;
 
@@ -199,7 +213,8 @@ int fb_handoff_expand(struct fb_run *run, void *arg)
 				own->prefill.count, own->decode.count, own->page_run.count,
 				 own->decode_run.count, own->churn.count, 2,
 				own->flight.count, 2, FB_KV_WIRES, forms, own->layers.count,
-				own->kv_heads.count, own->head_dim.count, FB_KV_PLACEMENTS};
+				own->kv_heads.count, own->head_dim.count, FB_KV_PLACEMENTS,
+				FB_KV_STAGINGS, own->staging_bytes.count};
 	do {
 		struct fb_case base = {.operation = fb_handoff_operations[at[1]],
 				       .registration = "none"};
@@ -209,6 +224,7 @@ int fb_handoff_expand(struct fb_run *run, void *arg)
 		    !(own->builds >> at[11] & 1) || !(own->contents >> at[13] & 1) ||
 		    !(own->wires >> at[14] & 1) ||
 		    !(own->forms >> at[15] & 1) || !(own->placements >> at[19] & 1) ||
+		    !(own->stagings >> at[20] & 1) ||
 		    (at[15] && !has_form(&state->machine, fb_handoff_forms[at[15]])) ||
 		    (at[13] && !first_of_tables(own, at)))
 			continue;

@@ -183,6 +183,17 @@ static void count(struct fb_handoff_instance *i)
 			sum[3] / (double)i->calls / (sum[2] / (1 << 30));
 }
 
+/* The host's way to the pages goes before the mover's. */
+static void describe_stage(const struct fb_handoff_instance *i, struct fb_traits *traits)
+{
+	enum { OWN_CHARS = FB_PATH_CHARS - 64 };
+	char own[FB_PATH_CHARS];
+
+	snprintf(own, sizeof(own), "%s", traits->path);
+	snprintf(traits->path, sizeof(traits->path), "GPU pages staged, %s: %.*s",
+		 fb_kv_stagings[i->plan.staging], OWN_CHARS, own);
+}
+
 /* Local: by the first link that this rank posts, if any. Moves of cold cases are not kept. */
 static void describe_move(struct fb_handoff_instance *i, struct fb_traits *traits)
 {
@@ -194,6 +205,8 @@ static void describe_move(struct fb_handoff_instance *i, struct fb_traits *trait
 		link++;
 	if (!i->plan.cold || !fb_handoff_build(i, link))
 		i->engine->ops->describe(link->move[0], traits);
+	if (i->plan.staging)
+		describe_stage(i, traits);
 	if (i->plan.cold)
 		fb_handoff_unbuild(i, link);
 }

@@ -21,6 +21,7 @@
 #include "kvtransfer/carrier.h"
 #include "kvtransfer/model.h"
 #include "kvtransfer/pages.h"
+#include "kvtransfer/staging.h"
 #include "kvtransfer/wire.h"
 
 enum fb_handoff_operation {
@@ -56,7 +57,8 @@ struct fb_handoff_settings {
 	uint64_t models, operations, layouts, grains, verbs, builds; /* bits */
 	struct fb_sizes tokens, block_tokens, prefill, decode, page_run, decode_run, churn;
 	struct fb_sizes flight, layers, kv_heads, head_dim; /* 0: the model's */
-	uint64_t contents, wires, forms, placements; /* bits */
+	struct fb_sizes staging_bytes;
+	uint64_t contents, wires, forms, placements, stagings; /* bits */
 	const char *trace_out; /* of handoff: folder of spans; NULL: none are written */
 	void (*spoil)(struct fb_kv_job *job); /* tests: a mistake for each plan; or NULL */
 };
@@ -77,8 +79,8 @@ int fb_handoff_main(const struct fb_handoff_name *as, int argc, char **argv);
 
 /* The programs' own axes, of handoff and stream (FB_OWN); FB_KEY_NONE where a case has not. */
 struct fb_handoff_keys {
-	uint64_t block, build, churn, decode, decode_run, grain, layout, model;
-	uint64_t page_run, prefill, tokens, wire;
+	uint64_t block, build, churn, chunk, decode, decode_run, grain, layout, model;
+	uint64_t page_run, prefill, staging, tokens, wire;
 	uint32_t flight, layers; /* layers: of handoff, as dim and heads, instead of the model's */
 	union {
 		uint64_t content;
@@ -156,6 +158,8 @@ struct fb_handoff_plan {
 	enum fb_handoff_operation operation;
 	enum fb_handoff_grain grain;
 	enum fb_kv_wire wire;
+	enum fb_kv_staging staging;
+	uint64_t chunk; /* bytes of a copy of pipelined */
 	enum fb_kv_mode mode; /* of handover */
 	enum fb_kv_placement placement;
 	const char *form; /* NULL: the mover's usual one */
@@ -164,6 +168,14 @@ struct fb_handoff_plan {
 	struct fb_kv_shape list[FB_KV_LISTS]; /* [lists]: what moves, layers alike */
 	int lists, flight;		      /* flight: requests at once */
 	const char *unlike;		      /* why it cannot be streamed, or NULL */
+};
+
+/* A part of a message that has a move: all of it, but for staging pipelined. */
+struct fb_handoff_chunk {
+	uint32_t packing; /* index of its message */
+	bool first, last; /* of that */
+	char *device, *host; /* staged: this rank's end of it */
+	uint64_t bytes;
 };
 
 /* A list of pieces between two ranks, and the moves that carry it. */
@@ -179,7 +191,9 @@ struct fb_handoff_link {
 	uint64_t bytes, from_at, to_at; /* all of it; where both ends' pages begin */
 	uint64_t wire_bytes;		/* of all moves: less where pages are quantised */
 	uint32_t moves, open;
-	struct fb_kv_packing *packing; /* [moves]: this rank's end; NULL: moves carry pages */
+	struct fb_kv_packing *packing; /* [packings]: this rank's end; NULL: moves carry pages */
+	struct fb_handoff_chunk *chunk; /* [moves] of packings */
+	uint32_t packings;
 	uint64_t moves_before;	       /* of the links before it, of the same two ranks */
 	uint32_t unpacked;	       /* moves of this call that are in the receiver's pages */
 };
@@ -216,6 +230,7 @@ struct fb_handoff_instance {
 	struct fb_fit *fit;
 	const struct fb_kv_carrier *carrier; /* of handover */
 	struct fb_kv_request *request;
+	struct fb_kv_stage *stage; /* staged: copies of this rank */
 };
 
 /* --- cases.c ---------------------------------------------------------------------------------- */
@@ -277,6 +292,16 @@ void fb_handoff_links_close(struct fb_handoff_instance *i);
 int fb_handoff_build(const struct fb_handoff_instance *i, struct fb_handoff_link *link);
 void fb_handoff_unbuild(const struct fb_handoff_instance *i, struct fb_handoff_link *link);
 
+/*
+ * Local: a link's messages in place of its pages, one behind the other: this rank's end of each,
+ * and what is moved. 0 or an error (printed).
+ */
+int fb_handoff_messages(const struct fb_handoff_instance *i, const struct fb_kv_job *job,
+			const struct fb_kv_pair *pair, struct fb_handoff_link *link);
+/* Where a case's pages are: GPU memory, too, where they are staged. */
+const struct fb_segment *fb_handoff_pages(const struct fb_handoff_instance *i);
+/* Bytes of host memory that a staged case needs besides; 0: it is none. */
+uint64_t fb_handoff_stage_bytes(const struct fb_handoff_plan *plan);
 /* Bytes of a rank's part that a case needs, of all ranks the same; and of all caches. */
 uint64_t fb_handoff_part_bytes(const struct fb_handoff_plan *plan);
 uint64_t fb_handoff_bytes(const struct fb_handoff_plan *plan);

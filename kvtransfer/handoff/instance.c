@@ -120,10 +120,23 @@ static void close_instance(struct fb_handoff_instance *i)
 	if (i->plan.operation == FB_HANDOFF_FIT)
 		fb_fit_close(i);
 	fb_handover_close(i);
+	fb_kv_stage_close(i->stage);
 	fb_handoff_links_close(i);
 	fb_handoff_jobs_close(i);
 	free(i->times);
 	free(i);
+}
+
+static int open_stage(struct fb_handoff_instance *i)
+{
+	const struct fb_segment *host = &i->engine->memory;
+	uint32_t copies = 0;
+
+	for (int k = 0; k < i->links; k++)
+		copies = i->link[k].moves > copies ? i->link[k].moves : copies;
+	return fb_kv_stage_open(&i->stage, i->plan.staging,
+				fb_segment_part(host, i->state->machine.world->rank),
+				(size_t)fb_handoff_stage_bytes(&i->plan), copies);
 }
 
 static int open_case(struct fb_handoff_instance *i)
@@ -142,6 +155,8 @@ static int open_case(struct fb_handoff_instance *i)
 		i->posts |= fb_handoff_posts(i, &i->link[k]);
 		i->waits |= fb_handoff_waits(i, &i->link[k]);
 	}
+	if (!err && i->plan.staging)
+		err = fb_group_agree(i->state->machine.world, open_stage(i));
 	return err ? err : time_bulk(i);
 }
 
@@ -160,7 +175,7 @@ int fb_handoff_set_up(void *arg, const struct fb_case *c, void **result)
 	i->automatic = !strcmp(c->engine, "auto");
 	i->engine = fb_handoff_engine_of(state, c);
 	i->plan = fb_handoff_plan_of(c);
-	i->pages = i->engine->ops->device ? &fb_kv_pages_gpu : &fb_kv_pages_host;
+	i->pages = i->engine->device ? &fb_kv_pages_gpu : &fb_kv_pages_host;
 	i->data = (struct fb_data){.seed = state->machine.settings->seed, .op = FB_SUM,
 				   .type = i->plan.operation == FB_HANDOFF_FIT ? FB_U8
 									       : c->datatype,

@@ -24,6 +24,7 @@ const char *const fb_handoff_contents[] = {"cache", "weights", NULL};
 const struct fb_key fb_handoff_keys[] = {
 	KEY(block, FB_KEY_U64, NULL),
 	KEY(build, FB_KEY_CHOICE, fb_handoff_builds),
+	KEY(chunk, FB_KEY_U64, NULL),
 	KEY(churn, FB_KEY_U64, NULL),
 	KEY(content, FB_KEY_CHOICE, fb_handoff_contents),
 	KEY(decode, FB_KEY_U64, NULL),
@@ -38,6 +39,7 @@ const struct fb_key fb_handoff_keys[] = {
 	KEY(model, FB_KEY_CHOICE, fb_kv_model_names),
 	KEY(page_run, FB_KEY_U64, NULL),
 	KEY(prefill, FB_KEY_U64, NULL),
+	KEY(staging, FB_KEY_CHOICE, fb_kv_stagings),
 	KEY(tokens, FB_KEY_U64, NULL),
 	KEY(wire, FB_KEY_CHOICE, fb_kv_wires),
 	{NULL, FB_KEY_U64, 0, NULL},
@@ -120,7 +122,9 @@ struct fb_handoff_plan fb_handoff_plan_of(const struct fb_case *c)
 		.get = !strcmp(c->algorithm, "get"),
 		.send = !strcmp(c->algorithm, "send"),
 		.cold = value(keys->build, 1) == 1,
-		.wire = (enum fb_kv_wire)value(keys->wire, FB_KV_WIRE_PAGES)};
+		.wire = (enum fb_kv_wire)value(keys->wire, FB_KV_WIRE_PAGES),
+		.staging = (enum fb_kv_staging)value(keys->staging, FB_KV_STAGING_NONE),
+		.chunk = keys->chunk == FB_KEY_NONE ? UINT64_MAX : keys->chunk};
 	const struct fb_kv_model *model;
 	bool own = false;
 
@@ -231,6 +235,10 @@ void fb_handoff_put_keys(const struct fb_handoff_settings *own, const size_t *at
 		keys->flight = (uint32_t)own->flight.value[at[12]];
 	if (at[14])
 		keys->wire = at[14];
+	if (at[20])
+		keys->staging = at[20];
+	if (at[20] == FB_KV_STAGING_PIPELINED)
+		keys->chunk = own->staging_bytes.value[at[21]];
 	if (at[13]) {
 		keys->content = at[13];
 		fb_keys_put(c, fb_handoff_keys);

@@ -78,6 +78,20 @@ uint64_t fb_handoff_part_bytes(const struct fb_handoff_plan *p)
 	return bytes;
 }
 
+uint64_t fb_handoff_stage_bytes(const struct fb_handoff_plan *p)
+{
+	uint64_t bytes = 0;
+
+	for (int l = 0; l < p->lists && p->staging; l++)
+		bytes += list_part_bytes(p, &p->list[l]) - list_pages_bytes(p, &p->list[l]);
+	return bytes * (uint64_t)p->flight;
+}
+
+const struct fb_segment *fb_handoff_pages(const struct fb_handoff_instance *i)
+{
+	return i->plan.staging ? &i->engine->tier : &i->engine->memory;
+}
+
 uint64_t fb_handoff_bytes(const struct fb_handoff_plan *p)
 {
 	uint64_t bytes = 0;
@@ -87,13 +101,17 @@ uint64_t fb_handoff_bytes(const struct fb_handoff_plan *p)
 	return bytes;
 }
 
-/* The jobs of a list of a request, whose memory begins at `at`; seeds begin at `seed`. */
+/*
+ * The jobs of a list of a request, whose memory begins at `at`, behind so many bytes of all lists'
+ * pages; seeds begin at `seed`.
+ */
 static int open_list(struct fb_handoff_instance *i, struct fb_kv_shape one, uint64_t at,
-		     uint64_t seed)
+		     uint64_t pages, uint64_t seed)
 {
 	const struct fb_group *w = i->state->machine.world;
 	int senders = (int)one.tp[FB_KV_PREFILL], receivers = (int)one.tp[FB_KV_DECODE];
 	uint64_t messages = at + list_pages_bytes(&i->plan, &one);
+	const struct fb_kv_shape all = one;
 	bool fan = i->plan.operation == FB_HANDOFF_FAN;
 	int err = FB_OK;
 
@@ -114,7 +132,8 @@ static int open_list(struct fb_handoff_instance *i, struct fb_kv_shape one, uint
 			job->pages_at[FB_KV_DECODE] += at;
 			job->type = i->data.type;
 			job->seed = seed + (uint64_t)p;
-			job->segment = &i->engine->memory;
+			job->segment = fb_handoff_pages(i);
+			job->stage_shift = pages + list_pages_bytes(&i->plan, &all);
 			job->worst = i->plan.wire == FB_KV_WIRE_FP8 ? &i->worst : NULL;
 			if (!err)
 				err = fb_kv_job_plan(job);
@@ -127,7 +146,7 @@ static int open_list(struct fb_handoff_instance *i, struct fb_kv_shape one, uint
 int fb_handoff_jobs_open(struct fb_handoff_instance *i)
 {
 	const struct fb_handoff_plan *p = &i->plan;
-	uint64_t at = 0, seed = i->state->machine.settings->seed;
+	uint64_t at = 0, pages = 0, seed = i->state->machine.settings->seed;
 	int err = FB_OK, lists = p->lists * p->flight;
 
 	i->job = calloc((size_t)lists * p->shape.tp[0] * p->shape.tp[1], sizeof(*i->job));
@@ -140,14 +159,15 @@ int fb_handoff_jobs_open(struct fb_handoff_instance *i)
 		err = fb_handover_job(p, w->rank, w->nranks, i->job);
 		i->job->type = i->data.type;
 		i->job->seed = seed;
-		i->job->segment = &i->engine->memory;
+		i->job->segment = fb_handoff_pages(i);
 		return err ? fb_error(err, "out of memory for a plan") : FB_OK;
 	}
 	for (int k = 0; k < lists && !err; k++) {
 		const struct fb_kv_shape *list = &p->list[k % p->lists];
 
-		err = open_list(i, *list, at, seed);
+		err = open_list(i, *list, at, pages, seed);
 		at += list_part_bytes(p, list);
+		pages += list_pages_bytes(p, list);
 		seed += p->shape.tp[FB_KV_PREFILL];
 	}
 	return err;
@@ -244,40 +264,6 @@ static int make_lists(struct fb_handoff_instance *i, const struct fb_kv_job *job
 	return err;
 }
 
-/* Messages in place of pages, one behind the other: this rank's end of each, and what is moved. */
-static int make_messages(const struct fb_handoff_instance *i, const struct fb_kv_job *job,
-			 const struct fb_kv_pair *pair, struct fb_handoff_link *link)
-{
-	int rank = i->state->machine.world->rank, err = FB_OK;
-	char *part = fb_segment_part(&i->engine->memory, rank);
-	uint64_t out = job->out_at + pair->out_at, in = job->in_at + pair->in_at, at = 0;
-	bool sends = rank == link->from, flip = i->plan.get || (i->plan.send && !sends);
-	struct fb_piece *message = calloc(link->moves, sizeof(*message));
-
-	link->packing = calloc(link->moves, sizeof(*link->packing));
-	if (!link->packing || !message)
-		err = fb_error(FB_ENOMEM, "out of memory for messages");
-	for (uint32_t m = 0; m < link->moves && !err; m++) {
-		struct fb_transfer *t = &link->transfer[m];
-		uint64_t pages = fb_transfer_bytes(t);
-		uint64_t bytes = fb_kv_wire_bytes(i->plan.wire, pages);
-
-		err = fb_kv_packing_open(&link->packing[m], t, sends, i->plan.wire,
-					 i->engine->device, part, part + at + (sends ? out : in));
-		message[m] = (struct fb_piece){at + (flip ? in : out), at + (flip ? out : in),
-					       bytes};
-		t->piece = &message[m];
-		t->pieces = t->repeats = 1;
-		at += pages; /* no more than the pair has, and aligned as its pages are */
-		link->wire_bytes += bytes;
-	}
-	/* The lists of pages are in the packings now. */
-	free(link->piece);
-	link->piece = message;
-	link->wire_bytes -= link->bytes;
-	return err;
-}
-
 static int open_link(struct fb_handoff_instance *i, const struct fb_kv_job *job,
 		     const struct fb_kv_pair *pair)
 {
@@ -303,7 +289,7 @@ static int open_link(struct fb_handoff_instance *i, const struct fb_kv_job *job,
 	if (posts || i->plan.wire)
 		err = make_lists(i, job, pair, link);
 	if (i->plan.wire && !err)
-		err = make_messages(i, job, pair, link);
+		err = fb_handoff_messages(i, job, pair, link);
 	if (posts && !err) {
 		if (!i->plan.send)
 			err = ops->arrived(i->engine->mover, get ? link->from : link->to,
@@ -353,9 +339,10 @@ void fb_handoff_links_close(struct fb_handoff_instance *i)
 		fb_handoff_unbuild(i, link);
 		if (link->note)
 			i->engine->ops->release(link->note);
-		for (uint32_t m = 0; m < link->moves && link->packing; m++)
+		for (uint32_t m = 0; m < link->packings && link->packing; m++)
 			fb_kv_packing_close(&link->packing[m], i->engine->device);
 		free(link->packing);
+		free(link->chunk);
 		free(link->piece);
 		free(link->transfer);
 		free(link->move);

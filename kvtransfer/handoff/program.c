@@ -55,6 +55,12 @@ static const struct fb_option options[] = {
 	CHOICES(wires, "wire", "pages", fb_kv_wires,
 		"what a move carries: its runs of pages; packed: one message made of them; fp8: "
 		"the same, bf16 elements quantised to e4m3, half the bytes"),
+	CHOICES(stagings, "staging", "none", fb_kv_stagings,
+		"pages in GPU memory by movers of host memory, packed, and copied to host memory "
+		"that is pageable, pinned, or pinned and filled by chunks while others are moved "
+		"(pipelined), or packed right into it (mapped); none: movers reach the pages"),
+	NUMBERS(staging_bytes, "staging-bytes", "1M", 4096, UINT64_C(1) << 40,
+		"a chunk of pipelined"),
 	CHOICES(forms, "form", "usual", fb_handoff_forms,
 		"how the mover carries a list; engines without the form are left out"),
 	NUMBERS(flight, "flight", "1", 1, 256,

@@ -239,6 +239,17 @@ if [ -x "$fake" ]; then
 	expect "exit code on emulated GPUs" "$rc" 0
 	expect "wrong rows on emulated GPUs" "$(rows ',(fault|wrong),')" 0
 	expect "rows on emulated GPUs" "$(rows ',(ok|few),')" 66
+	# Pages on GPUs by movers of host memory, 2 operations, 6 verbs of 3 movers; messages of
+	# several chunks, and of one.
+	go 3 --engine shm,tcp,mpi --staging pageable,pinned,pipelined,mapped --staging-bytes 4K \
+		--wire packed,fp8 --tokens 300 --algorithm all --operation reshard,fan --decode 2
+	expect "exit code of staged pages" "$rc" 0
+	expect "wrong rows of staged pages" "$(rows ',(fault|wrong),')" 0
+	expect "rows of staged pages" "$(rows ',device,.*;staging=.*,(ok|few),')" 96
+	expect "rows of chunks" "$(rows ';chunk=4096;.*staged, pipelined: ')" 24
+	go 2 --engine shm,auto --staging pinned
+	expect "rows of staged pages that are not packed" \
+		"$(rows ',skipped,staged pages are packed: --wire packed or fp8,')" 1
 	go 3 --engine copy,cuda --tokens 37 --algorithm all --operation reshard,fan --grain all \
 		--decode 1,2 --layout all --wire packed,fp8
 	expect "exit code of messages on emulated GPUs" "$rc" 0

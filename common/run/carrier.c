@@ -59,10 +59,14 @@ static bool expect_rails(const char *rails, char names[FB_CARRIER_CHARS])
 static const char *const inside[] = {"shm", "processors, ", "kernel, ", "peer memory",
 				     "pinned host memory", "copy engines"};
 
-/* What is between the second and the third slash: the port of "NET/IB/mlx5_0:1/GDRDMA". */
+/*
+ * What is between the second and the third slash: the port of "NET/IB/mlx5_0:1/GDRDMA". NCCL names
+ * the direct path of that adapter's to GPU memory mlx5_0_dma.
+ */
 static bool expect_network(const char *way, size_t n, char names[FB_CARRIER_CHARS])
 {
-	char name[FB_CARRIER_CHARS];
+	static const char direct[] = "_dma";
+	char name[FB_CARRIER_CHARS], *dma;
 	const char *at = way + (begins(way, "NET/IB/") ? strlen("NET/IB/") : strlen("NET/Socket/"));
 	size_t length = strcspn(at, "/,");
 
@@ -71,6 +75,9 @@ static bool expect_network(const char *way, size_t n, char names[FB_CARRIER_CHAR
 	if (at + length > way + n)
 		length = (size_t)(way + n - at);
 	snprintf(name, sizeof(name), "%.*s", (int)length, at);
+	dma = strstr(name, "_dma:");
+	if (dma)
+		memmove(dma, dma + strlen(direct), strlen(dma + strlen(direct)) + 1);
 	/* A number where NCCL has not told the name, and two ports that it uses as one. */
 	return *name && strspn(name, "0123456789") < strlen(name) && !strpbrk(name, "+") &&
 	       fb_carrier_merge(names, name);

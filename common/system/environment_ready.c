@@ -134,6 +134,24 @@ static void add_gpu(struct fb_facts *facts, const char *root, const char *path, 
 	fb_facts_add_file(facts, key, root, "%s/max_link_speed", device);
 }
 
+/* ConnectX-8: a PCIe function of its own, by which it reads GPU memory past the processor. */
+static void add_direct(struct fb_facts *facts, const char *root, const char *path,
+		       const char *name)
+{
+	static const char key[] = "device.data_direct";
+	char folder[PATH_CHARS], vendor[FB_LINE_CHARS], device[FB_LINE_CHARS];
+	const char *others;
+
+	snprintf(folder, sizeof(folder), "%s/%.32s/vendor", path, name);
+	if (!fb_read_line(root, folder, vendor, sizeof(vendor)) || strcmp(vendor, "0x15b3"))
+		return;
+	snprintf(folder, sizeof(folder), "%s/%.32s/device", path, name);
+	if (!fb_read_line(root, folder, device, sizeof(device)) || strcmp(device, "0x2100"))
+		return;
+	others = fb_facts_get(facts, key);
+	fb_facts_add(facts, key, "%s%s%s", others ? others : "", others ? " " : "", name);
+}
+
 void fb_environment_ready(struct fb_facts *facts, const char *root)
 {
 	struct rlimit files;
@@ -148,6 +166,7 @@ void fb_environment_ready(struct fb_facts *facts, const char *root)
 	if (fb_path_exists(root, "/dev/nvidia-nvswitchctl"))
 		fb_facts_add(facts, "device.nvswitch", "there");
 	fb_visit_folder(facts, root, "/sys/class/infiniband", add_adapter_width);
+	fb_visit_folder(facts, root, "/sys/bus/pci/devices", add_direct);
 	fb_visit_folder(facts, root, "/proc/driver/nvidia/gpus", add_gpu);
 	fb_visit_folder(facts, root, "/proc", add_daemon);
 	if (!getrlimit(RLIMIT_NOFILE, &files))

@@ -233,6 +233,11 @@ finds good "fabric manager runs" '' "${host[@]}" run,,,daemon.nv-fabricmanager,r
 finds none "fabric manager runs" '' run,,,container.engine,docker run,,,device.nvswitch,there
 finds bad "NCCL_P2P_DISABLE is not left on" "1 .from a file of NCCL's." \
 	run,,,nccl.conf.NCCL_P2P_DISABLE,1
+direct="NCCL may use the adapters' direct path to GPU memory"
+finds doubt "$direct" '0000:03:00.0, variable 0' run,,,device.data_direct,0000:03:00.0 \
+	run,,,variable.NCCL_IB_DATA_DIRECT,0
+finds good "$direct" '0000:03:00.0, variable not set' run,,,device.data_direct,0000:03:00.0
+finds none "$direct" '' run,,,variable.NCCL_IB_DATA_DIRECT,0
 newer="driver is as new as the CUDA runtime"
 finds doubt "$newer" 'driver for CUDA 12.4, runtime 12.8' "run,,,cuda.driver_version,12.4" \
 	"run,,,cuda.runtime_version,12.8"

@@ -94,7 +94,8 @@ verdict fake_gpu_nccl_by_call
 # How NCCL says that it was set up stands among the facts, and its path on each rank.
 runs all_reduce --bytes 64 --csv "$FB_TMP/facts"
 for fact in 'nccl.bootstrap,lo:127.0.0.1<0>' 'nccl.ring,0 1' 'nccl.tree,1/-1/-1->0->-1' \
-	'nccl.settings,NCCL_NVLS_ENABLE=0'; do
+	'nccl.settings,NCCL_NVLS_ENABLE=0' \
+	"nccl.defaults,of NCCL 2.30.7's source: .*;NCCL_IB_TIMEOUT=20;.*"; do
 	expect "$fact" "$(grep -cE ",program\.all_reduce\..*\.$fact\$" \
 		"$FB_TMP/facts/environment.csv")" 1
 done

@@ -80,6 +80,8 @@ static void test_expected(void)
 		       "mlx5_0:1 mlx5_1:1");
 	CHECK_EXPECTED("NCCL 2.28.9 ncclAllReduce: ring ll via NET/Socket/eth0, network Socket",
 		       "eth0");
+	CHECK_EXPECTED("NCCL 2.28.9 ncclAllReduce: ring ll via NET/IB/mlx5_1_dma:1/GDRDMA/PCI, "
+		       "NET/IB/mlx5_0:1, network IB", "mlx5_1:1 mlx5_0:1");
 	CHECK(!fb_carrier_devices("NCCL 2.18.5 ncclAllReduce: untold", names));
 	CHECK(!fb_carrier_devices("NCCL 2.28.9 ncclAllReduce: ring ll via NET/IB/0", names));
 	CHECK(!fb_carrier_devices("NCCL 2.28.9 ncclAllReduce: ring ll via NET/SHARP/0", names));

@@ -4,6 +4,7 @@
 
 #include "collectives/engine/nccl/tuning.h"
 #include "common/base/error.h"
+#include "common/library/nccl/defaults.h"
 #include "tests/unit/check.h"
 #include "tests/unit/fake_nccl.h"
 
@@ -167,7 +168,7 @@ static void test_wire(void)
 	fb_nccl_wire_parse(NODE "Channel 00 : 0[0] -> 1[1] via SHM/direct/direct\n", &wire);
 	fb_nccl_wire_parse(NODE "Channel 00/1 : 0[0] -> 1[1] via P2P/CUMEM/CE\n", &wire);
 	CHECK_STR(wire.via, "SHM/direct/direct, P2P/CUMEM/CE");
-	/* Networks: what is sent; PXN and GPUDirect are told, shared buffers and PCI left out. */
+	/* Networks: what is sent; PXN and GPUDirect are told, shared buffers left out. */
 	wire = (struct fb_nccl_wire){.warnings = 0};
 	fb_nccl_wire_parse(
 		NODE "NET/IB : Using [0]mlx5_0:1/IB [1]mlx5_3:1/IB [RO]; OOB eth0:10.0.0.1<0>\n"
@@ -177,7 +178,17 @@ static void test_wire(void)
 		NODE "Channel 01/0 : 0[0] -> 1[1] [send] via NET/IB/1(2)/GDRDMA(PCI)\n"
 		NODE "Channel 02/0 : 0[0] -> 1[1] [send] via NET/IB/7\n", &wire);
 	CHECK_STR(wire.setup.network, "IB");
-	CHECK_STR(wire.via, "NET/IB/mlx5_0:1/GDRDMA, NET/IB/mlx5_3:1/PXN/GDRDMA, NET/IB/7");
+	CHECK_STR(wire.via, "NET/IB/mlx5_0:1/GDRDMA, NET/IB/mlx5_3:1/PXN/GDRDMA/PCI, NET/IB/7");
+	/* 2.27 to 2.32 on adapters that have a DMA function of their own beside the GPU. */
+	wire = (struct fb_nccl_wire){.warnings = 0};
+	fb_nccl_wire_parse(
+		NODE "NET/IB: Data Direct DMA Interface is detected for device mlx5_0\n"
+		NODE "NET/IB: Data Direct DMA Interface is detected for device mlx5_1\n"
+		NODE "NET/IB: Data Direct DMA Interface is detected for device mlx5_0\n"
+		NODE "NET/IB : Using [0]mlx5_0_dma:1/IB [1]mlx5_1_dma:1/IB; OOB eth0:10.0.0.1<0>\n"
+		NODE "Channel 01/0 : 0[0] -> 1[1] [send] via NET/IB/1/GDRDMA(PCI)\n", &wire);
+	CHECK_STR(wire.setup.data_direct, "mlx5_0 mlx5_1");
+	CHECK_STR(wire.via, "NET/IB/mlx5_1_dma:1/GDRDMA/PCI");
 	wire = (struct fb_nccl_wire){.warnings = 0};
 	fb_nccl_wire_parse(
 		NODE "NET/IB : No device found.\n"
@@ -259,6 +270,32 @@ static struct fb_nccl_ran logged(const struct fb_nccl *nccl, const char *subsyst
 }
 
 /* The log of a library is read and removed; the user's is read as well, and stays the user's. */
+static void test_defaults(void)
+{
+	char text[FB_NCCL_DEFAULTS_CHARS];
+
+	unsetenv("NCCL_IB_TIMEOUT");
+	setenv("NCCL_BUFFSIZE", "1048576", 1);
+	CHECK_INT(fb_nccl_defaults(22809, "NCCL_IB_TC=106;NCCL_NVLS_ENABLE=0", text, sizeof(text)),
+		  22809);
+	CHECK(strstr(text, ";NCCL_IB_TIMEOUT=20;") != NULL);
+	CHECK(strstr(text, ";NCCL_IB_DATA_DIRECT=1;") != NULL);
+	CHECK(!strstr(text, "NCCL_IB_TC=") && !strstr(text, "NCCL_NVLS_ENABLE="));
+	CHECK(!strstr(text, "NCCL_BUFFSIZE="));
+	unsetenv("NCCL_BUFFSIZE");
+	/* Another default, a variable that was not there yet, and versions that are not known. */
+	CHECK_INT(fb_nccl_defaults(22005, "", text, sizeof(text)), 22005);
+	CHECK(strstr(text, ";NCCL_IB_TIMEOUT=18;") != NULL);
+	CHECK(!strstr(text, "NCCL_IB_DATA_DIRECT="));
+	CHECK(strstr(text, "NCCL_BUFFSIZE=-2;") != NULL);
+	CHECK_INT(fb_nccl_defaults(23203, "", text, sizeof(text)), 23007);
+	CHECK(strlen(text) + 1 < sizeof(text));
+	CHECK_INT(fb_nccl_defaults(21805, "", text, sizeof(text)), 0);
+	CHECK_STR(text, "");
+	CHECK_INT(fb_nccl_defaults(22809, "", text, 24), 22809);
+	CHECK(strlen(text) < 24);
+}
+
 static void test_log_file(void)
 {
 	struct fb_nccl nccl;
@@ -319,6 +356,7 @@ int main(void)
 	test_log();
 	test_wire();
 	test_setup();
+	test_defaults();
 	test_log_file();
 	return check_done("nccl_force");
 }

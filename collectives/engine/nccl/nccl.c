@@ -141,7 +141,8 @@ static void read_log(struct nccl_request *r, struct fb_nccl_log *log)
 	struct nccl_engine *e = r->engine;
 	struct fb_nccl_wire none = {.warnings = 0}, *wire = r->group ? &r->group->wire : &none;
 
-	fb_nccl_log_share(log, e->base.engine.session, e->group, &e->base.setup, &r->ran, wire);
+	fb_nccl_log_share(log, &e->base.nccl, e->base.engine.session, e->group, &e->base.setup,
+			  &r->ran, wire);
 	r->wire = *wire;
 }
 

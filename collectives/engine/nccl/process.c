@@ -306,7 +306,8 @@ static int set_up(struct process_request *r)
 								  r->calls.way, register_part, r));
 	if (!err)
 		err = fb_group_agree(group, process_run(&r->request, 1));
-	fb_nccl_log_share(&log, e->base.engine.session, group, &e->base.setup, &r->ran, &e->wire);
+	fb_nccl_log_share(&log, &e->base.nccl, e->base.engine.session, group, &e->base.setup,
+			  &r->ran, &e->wire);
 	r->wire = e->wire;
 	r->kept_us = clock ? 1e6 * (fb_clock_now(clock) - begin) : 0;
 	return err;

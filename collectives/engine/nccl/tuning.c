@@ -267,16 +267,17 @@ static void share_warnings(const struct fb_group *group, struct fb_nccl_wire *wi
 		memcpy(wire->warning, text, sizeof(text));
 }
 
-void fb_nccl_log_share(struct fb_nccl_log *log, const struct fb_session *session,
-		       const struct fb_group *group, struct fb_nccl_setup *known,
-		       struct fb_nccl_ran *ran, struct fb_nccl_wire *wire)
+void fb_nccl_log_share(struct fb_nccl_log *log, const struct fb_nccl *nccl,
+		       const struct fb_session *session, const struct fb_group *group,
+		       struct fb_nccl_setup *known, struct fb_nccl_ran *ran,
+		       struct fb_nccl_wire *wire)
 {
 	/* What NCCL names once in a process holds for its later communicators. */
 	wire->setup = *known;
 	fb_nccl_log_end(log, ran, wire);
 	*known = wire->setup;
 	if (group->rank == 0)
-		fb_nccl_wire_facts(session, known);
+		fb_nccl_wire_facts(session, nccl->version, known);
 	if (*wire->via)
 		fb_launch_fact(session, "rank.nccl", "%s", wire->via);
 	MPI_Bcast(ran, sizeof(*ran), MPI_BYTE, 0, group->comm);

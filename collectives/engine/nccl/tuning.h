@@ -67,8 +67,9 @@ void fb_nccl_log_end(struct fb_nccl_log *log, struct fb_nccl_ran *ran, struct fb
  * setup is *known with what this log adds, and goes back there. The setup of rank 0 and the paths
  * of all ranks become facts of the launch.
  */
-void fb_nccl_log_share(struct fb_nccl_log *log, const struct fb_session *session,
-		       const struct fb_group *group, struct fb_nccl_setup *known,
-		       struct fb_nccl_ran *ran, struct fb_nccl_wire *wire);
+void fb_nccl_log_share(struct fb_nccl_log *log, const struct fb_nccl *nccl,
+		       const struct fb_session *session, const struct fb_group *group,
+		       struct fb_nccl_setup *known, struct fb_nccl_ran *ran,
+		       struct fb_nccl_wire *wire);
 
 #endif

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/library/nccl/defaults.h"
 #include "common/session.h"
 
 enum { LINE_CHARS = 1024, WAY_CHARS = 64 };
@@ -40,7 +41,8 @@ static void name_device(const struct fb_nccl_setup *setup, bool port, int number
 
 /*
  * "IB/0/GDRDMA", "IB/1(3)/GDRDMA/Shared", "Socket/0" with the number as a name: the number in
- * parentheses is a GPU through which the bytes go to the device.
+ * parentheses is a GPU through which the bytes go to the device. "GDRDMA(PCI)" (2.27): the device
+ * reads the GPU's memory by PCIe where a processor with C2C is beside it (the direct NIC path).
  */
 static void name_network(const struct fb_nccl_wire *wire, const char *text, char way[WAY_CHARS])
 {
@@ -57,7 +59,8 @@ static void name_network(const struct fb_nccl_wire *wire, const char *text, char
 	name_device(&wire->setup, !strncmp(text, "IB/", 3), (int)number, device, sizeof(device));
 	snprintf(way, WAY_CHARS, "NET/%.*s/%s%s%s", slash - text > 16 ? 16 : (int)(slash - text),
 		 text, device, *end == '(' ? "/PXN" : "",
-		 strstr(end, "GDRDMA") ? "/GDRDMA" : "");
+		 strstr(end, "GDRDMA(PCI)") ? "/GDRDMA/PCI" : strstr(end, "GDRDMA") ? "/GDRDMA"
+										    : "");
 }
 
 static void add_way(struct fb_nccl_wire *wire, const char *way)
@@ -191,6 +194,21 @@ static bool parse_setting(const char *line, struct fb_nccl_setup *setup)
 	return true;
 }
 
+/* "NET/IB: Data Direct DMA Interface is detected for device mlx5_0", each device once. */
+static bool parse_direct(const char *line, struct fb_nccl_setup *s)
+{
+	char name[32];
+	size_t used = strlen(s->data_direct);
+
+	if (!text_behind(line, "Data Direct DMA Interface is detected for device ", " \n", name,
+			 sizeof(name)))
+		return false;
+	if (!strstr(s->data_direct, name) && used + strlen(name) + 2 < sizeof(s->data_direct))
+		snprintf(s->data_direct + used, sizeof(s->data_direct) - used, "%s%s",
+			 used ? " " : "", name);
+	return true;
+}
+
 /* Whether the line tells of the setup. Versions write "Bootstrap :" or "Bootstrap:". */
 static bool parse_setup(const char *line, struct fb_nccl_setup *s)
 {
@@ -208,7 +226,8 @@ static bool parse_setup(const char *line, struct fb_nccl_setup *s)
 		    sizeof(s->multicast)) ||
 	       take(line, "Loaded collnet plugin ", "\n", s->collnet, sizeof(s->collnet)) ||
 	       take(line, "Trees [0] ", " \n", s->tree, sizeof(s->tree)) ||
-	       parse_ring(line, s) || parse_channels(line, s) || parse_setting(line, s);
+	       parse_direct(line, s) || parse_ring(line, s) || parse_channels(line, s) ||
+	       parse_setting(line, s);
 }
 
 void fb_nccl_wire_parse(const char *log, struct fb_nccl_wire *wire)
@@ -226,7 +245,8 @@ void fb_nccl_wire_parse(const char *log, struct fb_nccl_wire *wire)
 	}
 }
 
-void fb_nccl_wire_facts(const struct fb_session *session, const struct fb_nccl_setup *setup)
+void fb_nccl_wire_facts(const struct fb_session *session, int version,
+			const struct fb_nccl_setup *setup)
 {
 	const struct {
 		const char *key, *text;
@@ -235,10 +255,19 @@ void fb_nccl_wire_facts(const struct fb_session *session, const struct fb_nccl_s
 		{"nccl.bootstrap", setup->bootstrap}, {"nccl.channels", setup->channels},
 		{"nccl.ring", setup->ring},	      {"nccl.tree", setup->tree},
 		{"nccl.multicast", setup->multicast}, {"nccl.collnet", setup->collnet},
+		{"nccl.data_direct", setup->data_direct},
 		{"nccl.settings", setup->settings},
 	};
+	char *text = malloc(FB_NCCL_DEFAULTS_CHARS);
+	int source = text ? fb_nccl_defaults(version, setup->settings, text,
+					     FB_NCCL_DEFAULTS_CHARS)
+			  : 0;
 
 	for (size_t i = 0; i < sizeof(facts) / sizeof(facts[0]); i++)
 		if (*facts[i].text)
 			fb_launch_fact(session, facts[i].key, "%s", facts[i].text);
+	if (source)
+		fb_launch_fact(session, "nccl.defaults", "of NCCL %d.%d.%d's source: %s",
+			       source / 10000, source / 100 % 100, source % 100, text);
+	free(text);
 }

@@ -24,6 +24,7 @@ struct fb_nccl_setup {
 	char tree[48];       /* of channel 0: children->this rank->parent, -1: none */
 	char multicast[96];  /* "available on dev 0 (NVLS_NCHANNELS 16)" */
 	char collnet[64];    /* the plugin, as SHARP's */
+	char data_direct[96]; /* adapters with a DMA function of their own beside the GPU (2.27) */
 	char settings[512];  /* NCCL's variables that were set: "NCCL_IB_HCA=mlx5_0;..." */
 };
 
@@ -38,7 +39,11 @@ struct fb_nccl_wire {
 /* Adds what the log tells to *wire. Pure. */
 void fb_nccl_wire_parse(const char *log, struct fb_nccl_wire *wire);
 
-/* Local: what is told of the setup, as facts of the launch: "nccl.ring" and its likes. */
-void fb_nccl_wire_facts(const struct fb_session *session, const struct fb_nccl_setup *setup);
+/*
+ * Local: what is told of the setup, as facts of the launch: "nccl.ring" and its likes, and the
+ * defaults of the variables that were not set in this version (22809); see defaults.h.
+ */
+void fb_nccl_wire_facts(const struct fb_session *session, int version,
+			const struct fb_nccl_setup *setup);
 
 #endif

@@ -114,6 +114,22 @@ static void judge_cuda(const struct fb_node_facts *facts, const struct fb_node_f
 			  "driver for CUDA %.10s, runtime %.10s", driver, fact->value);
 }
 
+/* Adapters that can read GPU memory past the processor, and whether NCCL may use that. */
+static void judge_direct(const struct fb_node_facts *facts, const struct fb_node_fact *fact,
+			 struct fb_findings *findings)
+{
+	static const struct fb_check check = {
+		FB_LEVEL_DOUBT, "NCCL may use the adapters' direct path to GPU memory",
+		"NCCL_IB_DATA_DIRECT=1, which is NCCL's default (2.27)",
+		"without it network data pass through the processor's link (C2C); some machines "
+		"were set so because of a fault, which this version may not have: measure both"};
+	const char *set = fb_node_fact(facts, fact->host, "variable.NCCL_IB_DATA_DIRECT");
+
+	if (!strcmp(fact->key, "device.data_direct"))
+		fb_findings_judge(findings, &check, fact->host, !set || strcmp(set, "0") != 0,
+				  "%.80s, variable %s", fact->value, set ? set : "not set");
+}
+
 const fb_judge_fn fb_judges_of_libraries[] = {judge_sockets, judge_peer_memory, judge_one_nccl,
 					      judge_sharp, judge_fabric_manager, judge_cuda,
-					      NULL};
+					      judge_direct, NULL};

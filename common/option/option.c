@@ -63,6 +63,8 @@ static int complain_value(FILE *errors, const char *name, const char *value, con
 
 int fb_option_reject(FILE *errors, const char *name, const char *value, const char *accepted)
 {
+	if (!value)
+		return complain(errors, "option --%s: expected %s", name, accepted);
 	return complain_value(errors, name, value, "", accepted);
 }
 
@@ -198,7 +200,7 @@ static int complain_unknown(struct parser *p, const char *name, size_t length)
 			nearest = own;
 		}
 	}
-	if (nearest && best <= (length < 6 ? 2 : 1 + length / 3) && best < length)
+	if (nearest && best <= (length < 6 ? 2 : length / 3) && best < length)
 		return complain(p->errors,
 				"unknown option --%.*s: did you mean --%s? (--help lists "
 				"what is accepted)",

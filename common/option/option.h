@@ -114,7 +114,8 @@ int fb_option_parse(const struct fb_option_chain *chain, int argc, char *const a
 
 /*
  * Reports a value that only the program can judge (two options that exclude each other, say) in
- * the same form, and returns FB_EINPUT. `accepted` is a phrase that follows "expected".
+ * the same form, and returns FB_EINPUT. `accepted` is a phrase that follows "expected". A flag,
+ * which has no value, has NULL.
  */
 int fb_option_reject(FILE *errors, const char *name, const char *value, const char *accepted);
 

@@ -341,16 +341,16 @@ int fb_settings_check(const struct fb_settings *settings, FILE *errors)
 	}
 	if (settings->threads % 32) {
 		snprintf(value, sizeof(value), "%llu", (unsigned long long)settings->threads);
-		return fb_option_reject(errors, "threads", value, "multiples of 32");
+		return fb_option_reject(errors, "threads", value, "a multiple of 32");
 	}
 	if (!settings->csv && settings->raw)
-		return fb_option_reject(errors, "raw", "yes", "--csv DIR with it");
+		return fb_option_reject(errors, "raw", NULL, "--csv DIR with it");
 	if (!settings->csv && settings->raw_ranks)
-		return fb_option_reject(errors, "raw-ranks", "yes", "--csv DIR with it");
+		return fb_option_reject(errors, "raw-ranks", NULL, "--csv DIR with it");
 	if (!settings->csv && settings->resume)
-		return fb_option_reject(errors, "resume", "yes", "--csv DIR with it");
+		return fb_option_reject(errors, "resume", NULL, "--csv DIR with it");
 	if (settings->rdma.relaxed_ordering && settings->rdma.notify != FB_RDMA_NOTIFY_IMM)
-		return fb_option_reject(errors, "rdma-relaxed-ordering", "yes",
+		return fb_option_reject(errors, "rdma-relaxed-ordering", NULL,
 					"--rdma-notify imm with it");
 	return FB_OK;
 }

@@ -244,7 +244,7 @@ void fb_recorder_emergency(struct fb_recorder *recorder, const char *reason, boo
 	if (recorder->table)
 		fb_screen_print(&recorder->screen, stdout);
 	if (!recorder->to_files)
-		fb_warn("%llu rows were printed before the end",
+		fb_warn("rows that were printed before the end: %llu",
 			(unsigned long long)recorder->rows);
 	else if (!fb_csv_close(&recorder->csv))
 		fb_warn("%llu rows are safe in %s/%s.csv; --resume goes on from there",

@@ -45,8 +45,8 @@ int fb_step_open_model(struct fb_step_state *s)
 			    parts.shrink * parts.tensor * parts.pipeline * parts.expert > 1 ||
 			    own->cp > 1)) {
 		own->model = "none";
-		snprintf(why, sizeof(why), "beside an option that is about a model: expected one "
-			 "of the names in the documentation, or a file");
+		snprintf(why, sizeof(why), "expected a model of docs/overlap.md, or a file, with "
+			 "--batch, --sequence, --model-layers, --shrink, --tp, --pp, --ep or --cp");
 		err = FB_EINPUT;
 	}
 	if (!err && own->model && s->program->bytes && has_bytes(s)) {

@@ -88,7 +88,7 @@ static int run(void *values, char **paths, size_t count)
 		return FB_EXIT_INPUT;
 	}
 	if (settings->self_test && settings->history) {
-		fb_option_reject(stderr, "history", "yes", "one of --history and --self-test");
+		fb_option_reject(stderr, "history", NULL, "one of --history and --self-test");
 		return FB_EXIT_INPUT;
 	}
 	if (fb_key_filter_parse(settings->filter, &settings->key_filter, why, sizeof(why))) {

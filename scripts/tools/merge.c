@@ -74,6 +74,8 @@ static int merge_paths(const struct settings *settings, char *const *paths, size
 		err = fb_sheets_read(&sheets, paths, count);
 	if (!err)
 		err = fb_merge_collect(&merge, settings->renumber);
+	if (!err && !merge.rows.count)
+		err = fb_error(FB_EINPUT, "%s: no result file with rows", paths[0]);
 	if (!err)
 		err = fb_merge_write(&merge, settings->csv);
 	fb_merge_free(&merge);

@@ -305,7 +305,8 @@ static int predict(const struct settings *settings, char *const *paths, size_t c
 		err = fb_model_fit(&job.model, &job.cells);
 	code = err ? fb_exit_code(err) : FB_EXIT_OK;
 	if (!err && !job.model.count) {
-		fb_error(FB_EINPUT, "no algorithm of the project with four times or more");
+		fb_error(FB_EINPUT, "no algorithm of the project has four times or more: "
+			 "expected rows of more sizes or numbers of ranks");
 		code = FB_EXIT_NOTHING;
 	} else if (!err) {
 		code = fb_exit_code(print(&job));

@@ -26,6 +26,10 @@ launch 1 all_reduce --engine host --in-place both --algorithm ring --bytes 8 --l
 expect "exit code of a program's name" "$rc" 0
 expect "cases of --in-place all" "$(cat all)" "$(cat out)"
 [ "$(grep -c ring all)" -ge 2 ] || fail "--in-place all has only one value: $(cat all)"
+launch 1 all_reduce --raw
+holds err '^fabricbench: option --raw: expected --csv DIR with it$'
+launch 1 all_reduce --operation x
+holds err '^fabricbench: unknown option --operation: --help lists what is accepted$'
 launch 1 no_such_program
 expect "exit code of a name that is none" "$rc" 3
 verdict cli/names

@@ -76,7 +76,7 @@ refuses "broken.model:3: 'tensor': expected" ddp --model "$FB_TMP/broken.model"
 refuses 'no experts' moe --model llama3-8b
 refuses 'no attention' context_parallel --model resnet-50
 refuses 'beside --bytes' ddp --model gpt2-xl --bytes 3M
-refuses 'about a model' ddp --batch 3
+refuses 'expected a model .* with --batch' ddp --batch 3
 refuses 'bytes' moe --bytes 1M
 refuses 'bytes' tensor_parallel --bytes 1M
 refuses 'bytes' context_parallel --bytes 1M

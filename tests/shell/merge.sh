@@ -196,6 +196,8 @@ part g
 refuses "g/all_reduce.csv:2: schema '4': accepted is 1 to 3" a g
 { echo "$header" | sed 's/,bytes,/,size,/'; row all_reduce 0 8 1; } >g/all_reduce.csv
 refuses 'g/all_reduce.csv:1: no column bytes' g
+echo "$header" >g/all_reduce.csv
+refuses 'g: no result file with rows' g
 { echo "$header"; row all_reduce 0 8 1.0000 | sed 's/,1,,,,$//'; } >g/all_reduce.csv
 refuses 'g/all_reduce.csv:2: [0-9]+ fields where' g
 { echo "$header"; row all_reduce x 8 1.0000; } >g/all_reduce.csv

@@ -71,6 +71,10 @@ refuses() {
 same usual.txt one
 same columns.txt one --columns bytes,algorithm,median_us --sort -median_us 'median_us>=10'
 same quoted.csv --csv one status=skipped --columns bytes,reason
+# A file that Excel saved.
+{ printf '\xef\xbb\xbf'; sed 's/$/\r/' one/all_reduce.csv; } >excel.csv
+expect "rows of a file that Excel saved" "$("$query" excel.csv --csv | tr -d '\r')" \
+	"$("$query" one/all_reduce.csv --csv)"
 verdict query_tables
 
 total=17

@@ -130,18 +130,34 @@ static int no_space(unsigned char c)
 	return 0;
 }
 
+/*
+ * Bytes of a byte order mark at the beginning of a file, which is no part of its first field. Excel
+ * puts one before a text that it saves as UTF-8.
+ */
+static size_t mark_bytes(const char *block, size_t n)
+{
+	static const char mark[3] = "\xef\xbb\xbf";
+
+	return n >= sizeof(mark) && !memcmp(block, mark, sizeof(mark)) ? sizeof(mark) : 0;
+}
+
 static int parse(struct stream *s, FILE *file, char *block)
 {
 	const char *path = s->record.path;
 	struct csv_parser parser;
-	size_t n;
+	bool begins = true;
+	size_t n, skipped;
 
 	if (csv_init(&parser, CSV_STRICT))
 		return fb_error(FB_ENOMEM, "%s: out of memory", path);
 	csv_set_space_func(&parser, no_space);
-	while (!s->err && (n = fread(block, 1, BLOCK_BYTES, file)) > 0)
-		if (csv_parse(&parser, block, n, on_field, on_record, s) != n && !s->err)
+	while (!s->err && (n = fread(block, 1, BLOCK_BYTES, file)) > 0) {
+		skipped = begins ? mark_bytes(block, n) : 0;
+		n -= skipped;
+		begins = false;
+		if (csv_parse(&parser, block + skipped, n, on_field, on_record, s) != n && !s->err)
 			s->err = complain(s, csv_strerror(csv_error(&parser)));
+	}
 	if (!s->err && ferror(file))
 		s->err = fb_error(FB_EINPUT, "%s: %s", path, strerror(errno));
 	if (!s->err)

@@ -5,7 +5,7 @@
 # over it, the point-to-point programs' verbs, and what happens when something breaks.
 # processors: 2
 # timeout: 2700
-# full: two hosts; with sanitizers; most cases of tests/vm/jobs/engine.sh, p2p.sh and faults.sh
+# full: two hosts; across a router; with sanitizers; most cases of tests/vm/jobs/engine.sh, p2p.sh and faults.sh
 
 set -u
 . tests/vm/lib_host.sh
@@ -64,6 +64,7 @@ job rdma $((FB_SLOW * 2600)) $build
 # These would take `make test` beyond its time.
 if [ -n "${FB_FULL-}" ]; then
 	hosts
+	job router $((FB_SLOW * 600)) $build
 	[ ! -x $build-asan/tests/test_rdma ] || job asan $((FB_SLOW * 600)) $build-asan
 fi
 # By hand only, and no test, whatever it says: see tests/vm/speed.

@@ -99,8 +99,9 @@ static int receive_all(const struct fb_kv_over_request *r, unsigned phases)
 			err = receive_some(r, p, phases);
 			all &= r->pair[p].next == r->request.job->steps;
 		}
-		if (!all && !err && fb_spin_again(&spin))
-			err = fb_alive(machine->session, "waiting for a peer's pages");
+		if (!all && !err)
+			err = fb_mover_again(r->request.engine->mover, &spin,
+					     "waiting for a peer's pages");
 	}
 	return err;
 }

@@ -40,9 +40,18 @@ size_t fb_p2p_engine_index(const char *name)
 
 const struct fb_key fb_p2p_keys[] = {
 	KEY(degree), KEY(dst), KEY(load), KEY(load_bytes), KEY(load_service_level),
-	KEY(load_traffic_class), KEY(pairs), KEY(span), KEY(src), KEY(window),
+	KEY(load_traffic_class), KEY(pairs),
+	{"rdma_wait", FB_KEY_CHOICE, offsetof(struct fb_p2p_keys, rdma_wait), fb_rdma_wait_names},
+	KEY(span), KEY(src), KEY(window),
 	{NULL, FB_KEY_U64, 0, NULL},
 };
+
+enum fb_rdma_wait fb_p2p_wait_of(const struct fb_case *c)
+{
+	uint64_t wait = FB_OWN_CONST(struct fb_p2p_keys, c)->rdma_wait;
+
+	return wait == FB_KEY_NONE ? FB_RDMA_WAIT_POLL : (enum fb_rdma_wait)wait;
+}
 
 /* A member, or what it stands for where the case has none. */
 static int value(uint64_t member, int fallback)
@@ -127,9 +136,10 @@ size_t fb_p2p_jobs(const struct fb_p2p_state *state, const struct fb_case *c, st
 		.bytes = c->bytes,
 		.span = (size_t)state->own->span,
 		.base = FB_JOB_HEADER,
+		.wait = fb_p2p_wait_of(c),
 		.segment = &state->stores.segment[fb_store_of(&state->stores, c)],
 	};
-	*load = (struct fb_job){.segment = job->segment};
+	*load = (struct fb_job){.segment = job->segment, .wait = job->wait};
 	job->flows = calloc(most, sizeof(*job->flows));
 	load->flows = calloc(most, sizeof(*load->flows));
 	if (!job->flows || !load->flows)

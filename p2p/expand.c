@@ -24,6 +24,8 @@ static bool suit_engine(const struct fb_p2p_state *state, struct fb_case *c)
 	size_t index = fb_p2p_engine_index(c->engine);
 	const struct fb_p2p_engine_ops *ops = fb_p2p_engines[index];
 
+	if (fb_p2p_wait_of(c) != FB_RDMA_WAIT_POLL && !ops->sleeps)
+		return false;
 	if (!ops->own) {
 		c->protocol = c->transport = library;
 		return true;
@@ -95,7 +97,7 @@ static bool adjust(void *arg, struct fb_case *c)
 }
 
 static const struct fb_p2p_keys no_keys = {
-	FB_KEY_NONE, FB_KEY_NONE, FB_KEY_NONE, FB_KEY_NONE, FB_KEY_NONE,
+	FB_KEY_NONE, FB_KEY_NONE, FB_KEY_NONE, FB_KEY_NONE, FB_KEY_NONE, FB_KEY_NONE,
 	FB_KEY_NONE, FB_KEY_NONE, FB_KEY_NONE, FB_KEY_NONE, FB_KEY_NONE,
 };
 
@@ -104,6 +106,7 @@ struct expansion {
 	struct fb_p2p_state *state;
 	struct fb_axes_choices choices;
 	const char *pattern, *registration;
+	enum fb_rdma_wait wait;
 };
 
 /* With each place of --numa. */
@@ -116,6 +119,8 @@ static int expand_keys(const struct expansion *e, const struct fb_p2p_keys *keys
 		struct fb_case base = {.operation = e->pattern, .registration = e->registration};
 
 		*FB_OWN(struct fb_p2p_keys, &base) = *keys;
+		if (e->wait != FB_RDMA_WAIT_POLL)
+			FB_OWN(struct fb_p2p_keys, &base)->rdma_wait = (uint64_t)e->wait;
 		fb_keys_put(&base, fb_p2p_keys);
 		fb_place_put(&places->item[i], &base);
 		err = fb_axes_expand(e->run, &base, &e->choices, adjust, e->state);
@@ -252,7 +257,11 @@ int fb_p2p_expand(struct fb_run *run, void *arg)
 			   fb_nccl_registrations, state->world->rank ? NULL : stderr);
 	for (size_t i = 0; i < registrations.count && !err; i++) {
 		e.registration = fb_nccl_registrations[registrations.index[i]];
-		err = expand_patterns(&e);
+		for (int wait = 0; fb_rdma_wait_names[wait] && !err; wait++) {
+			e.wait = (enum fb_rdma_wait)wait;
+			if (state->settings->rdma.waits >> wait & 1)
+				err = expand_patterns(&e);
+		}
 	}
 	fb_axis_close(&registrations);
 	return err;

@@ -14,6 +14,7 @@
 
 #include "common/base/data.h"
 #include "common/memory/segment.h"
+#include "common/option/rdma_options.h"
 
 enum fb_pattern {
 	FB_PING_PONG, /* flow 0, and when its message is there flow 1, back */
@@ -58,6 +59,7 @@ struct fb_job {
 	size_t stride;   /* from one region to the next */
 	size_t base;	 /* of each part, that is not this job's; at least FB_JOB_HEADER */
 	const struct fb_job_class *class_of_packets; /* borrowed; NULL: as the options say */
+	enum fb_rdma_wait wait;     /* of engines that have several ways (--rdma-wait) */
 	const struct fb_segment *segment;
 	const struct fb_data *data; /* what the buffers are filled with */
 };

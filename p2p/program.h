@@ -105,13 +105,16 @@ int fb_p2p_window(const struct fb_p2p_state *state, uint64_t bytes);
 /*
  * The programs' own axes (FB_OWN), FB_KEY_NONE where a case has not: the pair `src` to `dst`, or so
  * many `pairs`, or so many ranks (`degree`) beside the root; messages under way, and their span;
- * how the load's packets are marked.
+ * how the load's packets are marked; and how ranks wait, where they do not poll (rdma_wait).
  */
 struct fb_p2p_keys {
 	uint64_t degree, dst, load, load_bytes, load_service_level, load_traffic_class;
-	uint64_t pairs, span, src, window;
+	uint64_t pairs, rdma_wait, span, src, window;
 };
 extern const struct fb_key fb_p2p_keys[];
+
+/* How the case's ranks wait. */
+enum fb_rdma_wait fb_p2p_wait_of(const struct fb_case *c);
 
 /*
  * The job of a case, and that of its load (without flows where it has none). The caller frees

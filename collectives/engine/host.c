@@ -88,6 +88,10 @@ static const struct fb_algorithm *find_algorithm(const struct fb_operation *op,
 static bool can_transport(const struct host_engine *e, const struct fb_case *c, char *reason)
 {
 	bool tcp_only = !strcmp(c->transport, "tcp"), both = strchr(c->transport, '+') != NULL;
+	const char *polled = both			      ? "links in shared memory"
+			     : !strcmp(c->protocol, "ll")     ? "ll, which is polled in memory"
+			     : !strcmp(c->launch, "nonblocking") ? "calls that are tested"
+								 : NULL;
 
 	if (!strncmp(c->transport, "p2p", 3))
 		snprintf(reason, FB_REASON_CHARS, "p2p joins GPUs, not processors");
@@ -98,6 +102,8 @@ static bool can_transport(const struct host_engine *e, const struct fb_case *c, 
 		snprintf(reason, FB_REASON_CHARS, "one node: %s would be shm", c->transport);
 	else if (fb_host_uses_rdma(c) && !e->rdma)
 		snprintf(reason, FB_REASON_CHARS, "%s", e->no_rdma);
+	else if (fb_host_uses_rdma(c) && fb_rdma_sleeps(&e->settings->rdma) && polled)
+		snprintf(reason, FB_REASON_CHARS, "--rdma-wait: nobody sleeps with %s", polled);
 	else if (!strcmp(c->protocol, "tma") || !strcmp(c->protocol, "striped"))
 		snprintf(reason, FB_REASON_CHARS, "%s is a protocol between GPUs", c->protocol);
 	else if (tcp_only && strcmp(c->protocol, "simple"))
@@ -189,15 +195,22 @@ static int host_wait(struct fb_request *request)
 	struct host_request *r = (struct host_request *)request;
 	struct fb_spin spin = {.yields = r->engine->group->oversubscribed,
 			       .calls = r->far && r->far == r->engine->tcp && !r->n_shm};
+	bool rests = r->far && r->far == r->engine->rdma &&
+		     fb_rdma_sleeps(&r->engine->settings->rdma);
 	int err = FB_OK;
 
 	while (!err && !fb_host_done(r)) {
 		uint64_t before = r->steps;
+		bool idle = false;
 
 		err = fb_host_progress(r);
 		if (r->steps != before)
 			spin.looks = 0;
-		else if (!err && fb_spin_again(&spin))
+		else if (!err && rests)
+			err = r->far->ops->rest(r->far, &idle);
+		else
+			idle = fb_spin_again(&spin);
+		if (!err && idle)
 			err = fb_alive(request->engine->session, "waiting for peers' messages");
 	}
 	return err;

@@ -130,16 +130,27 @@ int fb_move_prepare(struct fb_mover *mover, const struct fb_transfer *transfers,
 
 /* --- waiting ---------------------------------------------------------------------------------- */
 
+int fb_mover_again(struct fb_mover *mover, struct fb_spin *spin, const char *doing)
+{
+	bool idle = false;
+	int err = FB_OK;
+
+	if (mover->wait != FB_RDMA_WAIT_POLL)
+		err = mover->ops->rest(mover, &idle);
+	else
+		idle = fb_spin_again(spin);
+	return err || !idle ? err : fb_alive(mover->session, doing);
+}
+
 int fb_move_wait(struct fb_move *move)
 {
-	const struct fb_mover *mover = move->mover;
+	struct fb_mover *mover = move->mover;
 	struct fb_spin spin = {.yields = mover->group->oversubscribed};
 	bool done = false;
 	int err;
 
 	while (!(err = mover->ops->test(move, &done)) && !done)
-		if (fb_spin_again(&spin) &&
-		    (err = fb_alive(mover->session, "waiting for a transfer")))
+		if ((err = fb_mover_again(mover, &spin, "waiting for a transfer")))
 			break;
 	return err;
 }
@@ -151,8 +162,7 @@ int fb_mover_await(struct fb_mover *mover, int from, int notice, uint64_t count)
 	int err;
 
 	while (!(err = mover->ops->arrived(mover, from, notice, &have)) && have < count)
-		if (fb_spin_again(&spin) &&
-		    (err = fb_alive(mover->session, "waiting for a peer's notice")))
+		if ((err = fb_mover_again(mover, &spin, "waiting for a peer's notice")))
 			break;
 	return err;
 }

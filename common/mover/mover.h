@@ -40,6 +40,7 @@
 #include "common/session.h"
 
 struct fb_gpu;
+struct fb_spin;
 
 enum fb_move_verb {
 	FB_MOVE_PUT,  /* local pieces to the peer's memory */
@@ -81,6 +82,7 @@ struct fb_transfer {
 
 struct fb_mover {
 	const struct fb_mover_ops *ops;
+	enum fb_rdma_wait wait; /* how fb_mover_again() waits; of movers with ops->rest */
 	const struct fb_session *session;
 	const struct fb_group *group;
 	uint64_t (*counts)[FB_NOTICES + 1]; /* [nranks]: notices given to each, of all moves */
@@ -167,6 +169,13 @@ struct fb_mover_ops {
 	 */
 	int (*segment)(struct fb_segment *segment, const struct fb_session *session,
 		       const struct fb_group *group, size_t part_bytes);
+
+	/*
+	 * Local: between two calls of test() or arrived() that were in vain, sleeps until there may
+	 * be something, 50 ms at most; *idle: there was nothing for as long. 0 or an error
+	 * (printed). NULL: who waits has to poll.
+	 */
+	int (*rest)(struct fb_mover *mover, bool *idle);
 };
 
 extern const struct fb_mover_ops fb_mover_shm, fb_mover_cma, fb_mover_tcp, fb_mover_file,
@@ -182,7 +191,7 @@ extern const struct fb_mover_ops *fb_movers[];
  * returns the mover, or NULL where it was built for another version than the one given. What
  * programs give to libraries are all functions fb_*.
  */
-enum { FB_MOVER_VERSION = 2 };
+enum { FB_MOVER_VERSION = 3 };
 typedef const struct fb_mover_ops *fb_mover_plugin_fn(unsigned version);
 fb_mover_plugin_fn fb_mover_plugin;
 
@@ -236,6 +245,12 @@ const char *fb_region_record_unlike(const struct fb_region_record *own, const vo
 int fb_transfer_check_targets(const struct fb_transfer *transfer);
 
 /* --- mover.c, waiting and what movers share --------------------------------------------------- */
+
+/*
+ * Local: one more look (test(), arrived()) was in vain: pauses, or sleeps as mover->wait says, and
+ * looks up now and then. `doing` is what the watchdog says. 0 or an error (printed).
+ */
+int fb_mover_again(struct fb_mover *mover, struct fb_spin *spin, const char *doing);
 
 /* Waits until the move is done, or until so many notices have come. 0 or an error (printed). */
 int fb_move_wait(struct fb_move *move);

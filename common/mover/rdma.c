@@ -103,6 +103,7 @@ static int open_as(struct fb_mover **mover, const struct fb_mover_ops *ops,
 		return err;
 	m = (struct fb_rdma_mover *)*mover;
 	m->settings = session->settings->rdma;
+	m->mover.wait = fb_rdma_wait_of(&m->settings);
 	m->queue = calloc((size_t)group->nranks, sizeof(struct fb_rdma_queue *));
 	m->arrived = calloc((size_t)group->nranks, sizeof(*m->arrived));
 	err = m->queue && m->arrived ? open_device(m, why) : FB_ENOMEM;
@@ -255,7 +256,8 @@ static int rdma_open(struct fb_mover **mover, const struct fb_session *session,
 #define OPERATIONS                                                                                 \
 	.close = rdma_close, .add = rdma_add, .remove = rdma_remove, .connect = rdma_connect,      \
 	.prepare = fb_rdma_move_prepare, .release = fb_move_free, .post = fb_rdma_move_post,       \
-	.test = fb_rdma_move_test, .arrived = fb_rdma_move_arrived, .describe = rdma_describe
+	.test = fb_rdma_move_test, .arrived = fb_rdma_move_arrived, .describe = rdma_describe,     \
+	.rest = fb_rdma_move_rest
 #else
 #define OPERATIONS .close = NULL
 #define rdma_gpu_open rdma_open

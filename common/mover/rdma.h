@@ -77,6 +77,7 @@ int fb_rdma_move_prepare(struct fb_mover *mover, const struct fb_move *given, co
 int fb_rdma_move_post(struct fb_move *move);
 int fb_rdma_move_test(struct fb_move *move, bool *done);
 int fb_rdma_move_arrived(struct fb_mover *mover, int from, int notice, uint64_t *count);
+int fb_rdma_move_rest(struct fb_mover *mover, bool *idle);
 
 #endif
 #endif

@@ -173,6 +173,15 @@ int fb_rdma_move_arrived(struct fb_mover *mover, int from, int notice, uint64_t 
 	return fresh && !err ? fb_rdma_gpu_flush(m) : err;
 }
 
+int fb_rdma_move_rest(struct fb_mover *mover, bool *idle)
+{
+	struct fb_rdma_mover *m = (struct fb_rdma_mover *)mover;
+	uint64_t spin_us = mover->wait == FB_RDMA_WAIT_HYBRID ? m->settings.spin_us : 0;
+	int err = fb_rdma_rest(&m->completions, 1, spin_us, idle);
+
+	return err || !*idle ? err : fb_rdma_look_up(&m->completions, 1);
+}
+
 #else
 
 extern const int fb_rdma_move_missing;

@@ -10,6 +10,7 @@
 
 enum fb_rdma_notify { FB_RDMA_NOTIFY_WRITE, FB_RDMA_NOTIFY_IMM };
 enum fb_rdma_connect { FB_RDMA_CONNECT_MPI, FB_RDMA_CONNECT_CM };
+enum fb_rdma_wait { FB_RDMA_WAIT_POLL, FB_RDMA_WAIT_EVENT, FB_RDMA_WAIT_HYBRID };
 
 struct fb_rdma_settings {
 	const char *device;  /* "mlx5_0:1,mlx5_1:1", "auto", "auto:2", "auto:all" */
@@ -29,12 +30,30 @@ struct fb_rdma_settings {
 	int reads;           /* READs in flight of a queue pair */
 	int notify;          /* enum fb_rdma_notify */
 	int connect;         /* enum fb_rdma_connect */
+	uint64_t waits;      /* bits 1 << enum fb_rdma_wait, at least one */
+	uint64_t spin_us;    /* hybrid: polls so long before it sleeps */
 	bool relaxed_ordering, odp;
 };
 
 /* "auto", "256", ... "4096", NULL; "write", "imm", NULL; and "mpi", "cm", NULL. */
 extern const char *const fb_rdma_mtu_names[], *const fb_rdma_notify_names[];
 extern const char *const fb_rdma_connect_names[];
+
+/* "poll", "event", "hybrid", NULL. */
+extern const char *const fb_rdma_wait_names[];
+
+/* Whether --rdma-wait names a way to wait that sleeps. */
+static inline bool fb_rdma_sleeps(const struct fb_rdma_settings *settings)
+{
+	return settings->waits > 1u << FB_RDMA_WAIT_POLL;
+}
+
+/* The way that --rdma-wait names, where it is no axis. */
+static inline enum fb_rdma_wait fb_rdma_wait_of(const struct fb_rdma_settings *settings)
+{
+	return settings->waits ? (enum fb_rdma_wait)__builtin_ctzll(settings->waits)
+			       : FB_RDMA_WAIT_POLL;
+}
 
 /* What all options are without a command line. */
 extern const struct fb_rdma_settings fb_rdma_defaults;
@@ -91,6 +110,12 @@ void fb_rdma_variant(const struct fb_rdma_settings *settings, char *text, size_t
 		      "READs of a queue pair that are under way at once"),                         \
 	FB_OPTION_CHOICE(s, m.notify, 0, "rdma-notify", "write", fb_rdma_notify_names,             \
 			 "what tells of a message: a flag written behind it, or immediate data"),  \
+	FB_OPTION_CHOICES(s, m.waits, 0, "rdma-wait", "poll", fb_rdma_wait_names,                  \
+			  "how ranks wait for completions: poll; event: sleep until the device "   \
+			  "tells of one; hybrid: poll for --rdma-spin, then sleep; several of "    \
+			  "them in the programs that send messages"),                              \
+	FB_OPTION_U64(s, m.spin_us, 0, "rdma-spin", "US", "20", 1, 1000000,                        \
+		      "hybrid: microseconds from the last completion to sleep"),                   \
 	FB_OPTION_FLAG(s, m.relaxed_ordering, 0, "rdma-relaxed-ordering",                          \
 		       "let the bus reorder writes; needs --rdma-notify imm"),                     \
 	FB_OPTION_FLAG(s, m.odp, 0, "rdma-odp", "register memory for paging on demand")

@@ -84,6 +84,9 @@ static const struct {
 	{"copy-streams", COLLECTIVE | STEP},
 	{"tuning", COLLECTIVE | STEP | TIER | SERVE | HANDOFF},
 	{"objective", COLLECTIVE | STEP | SERVE | HANDOFF},
+	{"rdma-wait,", MESSAGES}, /* a list of them */
+	{"rdma-wait", COLLECTIVE | MESSAGES | HANDOFF}, /* the others' waits poll in any case */
+	{"rdma-spin", COLLECTIVE | MESSAGES | HANDOFF},
 	{"rdma-", NETWORK},
 	{"tcp-", NETWORK},
 	{"check-plan", COLLECTIVE},

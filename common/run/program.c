@@ -8,6 +8,7 @@
 #include "common/base/error.h"
 #include "common/base/version.h"
 #include "common/measure/start.h"
+#include "common/option/users.h"
 #include "common/run/run.h"
 #include "common/system/launcher.h"
 #include "common/system/multicast.h"
@@ -61,15 +62,28 @@ static int make_chain(struct fb_run *run)
 	return FB_OK;
 }
 
-/* A program that has no way to clear caches cannot measure with cold ones. */
+/*
+ * A program that has no way to clear caches cannot measure with cold ones, and one whose ways to
+ * wait are no axis has one of them.
+ */
 static int check_program(const struct fb_run *run, FILE *errors)
 {
 	const struct fb_program *program = run->program;
+	uint64_t waits = run->settings.rdma.waits;
+	char list[64] = "";
+	size_t used = 0;
 
 	if (run->settings.cache & FB_CACHE_COLD && !program->clear)
 		return fb_option_reject(errors, "cache",
 					run->settings.cache & FB_CACHE_HOT ? "hot,cold" : "cold",
 					"hot: this program clears no caches");
+	for (size_t i = 0; fb_rdma_wait_names[i]; i++)
+		if (waits >> i & 1)
+			used += (size_t)snprintf(list + used, sizeof(list) - used, "%s%s",
+						 used ? "," : "", fb_rdma_wait_names[i]);
+	if (waits & (waits - 1) && !fb_option_used("rdma-wait,", program->name))
+		return fb_option_reject(errors, "rdma-wait", list,
+					"one of them: this program has no rows of several");
 	return FB_OK;
 }
 

@@ -9,11 +9,14 @@
 
 void fb_transport_keys(struct fb_case *c, const struct fb_settings *settings, bool gpu)
 {
+	struct fb_rdma_settings network = settings->rdma;
 	bool rdma = strstr(c->transport, "rdma") != NULL;
 	char added[2 * FB_VARIANT_CHARS] = "";
 
+	if (fb_variant_has(c->variant, "rdma_wait"))
+		network.waits = 0; /* an axis, whose key is there */
 	if (rdma)
-		fb_rdma_variant(&settings->rdma, added, sizeof(added));
+		fb_rdma_variant(&network, added, sizeof(added));
 	else if (strstr(c->transport, "tcp"))
 		fb_tcp_variant(&settings->tcp, added, sizeof(added));
 	fb_variant_put(c, added);

@@ -48,6 +48,8 @@ static bool arrived(void *arg, uint32_t imm)
 	uint32_t index = imm & ((1u << FB_RDMA_IMM_BITS) - 1), rail = imm >> FB_RDMA_IMM_BITS;
 	struct fb_rdma_port *port = index < rdma->nports ? rdma->ports[index] : NULL;
 
+	if (imm == FB_RDMA_WAKE)
+		return true; /* cells have been written */
 	if (!port || rail >= (uint32_t)rdma->nrails)
 		return false;
 	port->arrived[rail]++;
@@ -106,7 +108,8 @@ int fb_rdma_open(struct fb_transport **transport, const struct fb_group *world,
 		rdma->transport.ops = &fb_transport_rdma;
 		rdma->transport.world = world;
 		rdma->settings = settings;
-		rdma->imm = settings->notify == FB_RDMA_NOTIFY_IMM;
+		/* Nobody is woken up by memory. */
+		rdma->imm = settings->notify == FB_RDMA_NOTIFY_IMM || fb_rdma_sleeps(settings);
 		err = open_rails(rdma, reason, sizeof(reason));
 	}
 	err = fb_group_agree_why(world, err, reason, sizeof(reason));
@@ -149,6 +152,18 @@ int fb_rdma_progress(struct fb_transport *transport)
 		fb_rdma_note(rdma, fb_rdma_look_up(rdma->completions, rdma->nrails));
 	if (rdma->ndue)
 		fb_rdma_flush(rdma);
+	return rdma->err;
+}
+
+static int rdma_rest(struct fb_transport *transport, bool *idle)
+{
+	struct fb_rdma *rdma = (struct fb_rdma *)transport;
+	const struct fb_rdma_settings *s = rdma->settings;
+	uint64_t spin_us = fb_rdma_wait_of(s) == FB_RDMA_WAIT_HYBRID ? s->spin_us : 0;
+
+	fb_rdma_note(rdma, fb_rdma_rest(rdma->completions, rdma->nrails, spin_us, idle));
+	if (*idle)
+		fb_rdma_note(rdma, fb_rdma_look_up(rdma->completions, rdma->nrails));
 	return rdma->err;
 }
 
@@ -218,6 +233,7 @@ const struct fb_transport_ops fb_transport_rdma = {
 	.connect = fb_rdma_connect,
 	.disconnect = fb_rdma_disconnect,
 	.progress = fb_rdma_progress,
+	.rest = rdma_rest,
 	.describe = rdma_describe,
 #endif
 };

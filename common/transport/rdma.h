@@ -28,6 +28,9 @@
  * could carry newer bytes. What the receiver read of a slot it has read before it posts `freed`:
  * posting orders earlier accesses of the processor before those of the device.
  *
+ * Who sleeps (--rdma-wait event) is woken by completions: then messages are announced by immediate
+ * data, and the WRITE of a cell carries some too, which counts nothing. ll has none.
+ *
  * With several rails a message of --rdma-stripe bytes or more is cut into a part for each; each
  * has its own `available`, and both ends know by the message's length which rails carry it.
  *

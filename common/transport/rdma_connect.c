@@ -29,11 +29,20 @@ int fb_rdma_completions_open(struct fb_rdma_completions *completions,
 
 	c.entries = entries < most ? entries : most;
 	c.room = c.entries;
-	c.cq = rail->verbs->create_cq(rail->context, (int)c.entries, NULL, NULL, 0);
+	if (fb_rdma_sleeps(settings)) {
+		c.channel = rail->verbs->create_comp_channel(rail->context);
+		if (!c.channel)
+			return fb_error(FB_ESYS, "rdma: %s gives no channel for events: %s",
+					rail->name, strerror(errno));
+	}
+	c.cq = rail->verbs->create_cq(rail->context, (int)c.entries, NULL, c.channel, 0);
 	if (!c.cq) {
 		fb_rdma_limit_hint(errno, hint, sizeof(hint));
-		return fb_error(FB_ESYS, "rdma: %s gives no completion queue of %u entries: %s%s",
-				rail->name, c.entries, strerror(errno), hint);
+		fb_error(FB_ESYS, "rdma: %s gives no completion queue of %u entries: %s%s",
+			 rail->name, c.entries, strerror(errno), hint);
+		if (c.channel)
+			rail->verbs->destroy_comp_channel(c.channel);
+		return FB_ESYS;
 	}
 	*completions = c;
 	return FB_OK;
@@ -43,6 +52,8 @@ void fb_rdma_completions_close(struct fb_rdma_completions *completions)
 {
 	if (completions->cq)
 		completions->rail->verbs->destroy_cq(completions->cq);
+	if (completions->channel)
+		completions->rail->verbs->destroy_comp_channel(completions->channel);
 	free(completions->queues);
 	memset(completions, 0, sizeof(*completions));
 }

@@ -365,7 +365,7 @@ static void drain(struct fb_rdma *rdma, const struct fb_rdma_group *g)
 			if (rdma->err || time(NULL) >= end)
 				return;
 			fb_rdma_note(rdma, fb_rdma_queue_flag(q, 0, FB_RDMA_CELL(p, fence),
-							      p->far_rkey[r], true));
+							      p->far_rkey[r], true, false));
 			fb_rdma_note(rdma, fb_rdma_queue_ring(q));
 			while (q->completed < q->signalled && time(NULL) < end &&
 			       !fb_rdma_progress(&rdma->transport))

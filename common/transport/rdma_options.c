@@ -11,11 +11,13 @@
 const char *const fb_rdma_mtu_names[] = {"auto", "256", "512", "1024", "2048", "4096", NULL};
 const char *const fb_rdma_notify_names[] = {"write", "imm", NULL};
 const char *const fb_rdma_connect_names[] = {"mpi", "cm", NULL};
+const char *const fb_rdma_wait_names[] = {"poll", "event", "hybrid", NULL};
 
 const struct fb_rdma_settings fb_rdma_defaults = {
 	.device = "auto", .gid_index = -1, .timeout = 14, .retry = 6, .rnr_retry = 7, .qps = 1,
 	.depth = 512, .inline_bytes = 512, .signal = 32, .batch = 16, .sges = 1,
-	.stripe = 32 << 10, .reads = 16,
+	.stripe = 32 << 10, .reads = 16, .waits = 1 << FB_RDMA_WAIT_POLL,
+	.spin_us = 20,
 };
 
 int fb_rdma_check_device(const char *value, char *accepted, size_t n)
@@ -71,7 +73,10 @@ void fb_rdma_variant(const struct fb_rdma_settings *s, char *text, size_t n)
 		   (uint64_t)d->service_level);
 	add_number(text, n, "rdma_sges", s->sges, d->sges);
 	add_number(text, n, "rdma_signal", s->signal, d->signal);
+	add_number(text, n, "rdma_spin", s->spin_us, d->spin_us);
 	add_number(text, n, "rdma_stripe", s->stripe, d->stripe);
 	add_number(text, n, "rdma_traffic_class", (uint64_t)s->traffic_class,
 		   (uint64_t)d->traffic_class);
+	if (fb_rdma_wait_of(s) != FB_RDMA_WAIT_POLL)
+		add(text, n, "rdma_wait", fb_rdma_wait_names[fb_rdma_wait_of(s)]);
 }

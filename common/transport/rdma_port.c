@@ -36,7 +36,7 @@ void fb_rdma_send(struct fb_rdma_port *p, int rail, const char *local, uint64_t 
 	if (!err && notify && !p->rdma->imm)
 		err = fb_rdma_queue_flag(queue, p->moved[rail],
 					 FB_RDMA_CELL(p, available) + (size_t)rail * 8,
-					 p->far_rkey[rail], signal);
+					 p->far_rkey[rail], signal, false);
 	if (!err)
 		err = fb_rdma_queue_ring(queue);
 	fb_rdma_note(p->rdma, err);
@@ -88,15 +88,17 @@ static bool write_cells(struct fb_rdma_port *p)
 {
 	struct fb_rdma_queue *queue = p->queue[p->home];
 	bool direct = p->port.ops == &fb_rdma_direct_ops;
+	bool sleeps = fb_rdma_sleeps(p->rdma->settings);
 	uint32_t rkey = p->far_rkey[p->home];
 	int err;
 
 	if (fb_rdma_queue_room(queue) < 2)
 		return false;
 	err = fb_rdma_queue_flag(queue, direct ? p->pulls : p->messages, FB_RDMA_CELL(p, freed),
-				 rkey, false);
+				 rkey, false, sleeps && !direct);
 	if (!err && direct)
-		err = fb_rdma_queue_flag(queue, p->credits, FB_RDMA_CELL(p, credits), rkey, false);
+		err = fb_rdma_queue_flag(queue, p->credits, FB_RDMA_CELL(p, credits), rkey, false,
+					 sleeps);
 	if (!err)
 		err = fb_rdma_queue_ring(queue);
 	fb_rdma_note(p->rdma, err);

@@ -132,12 +132,13 @@ int fb_rdma_queue_add(struct fb_rdma_queue *queue, const struct fb_rdma_request 
 }
 
 int fb_rdma_queue_flag(struct fb_rdma_queue *queue, uint64_t value, uint64_t remote,
-		       uint32_t rkey, bool signal)
+		       uint32_t rkey, bool signal, bool wakes)
 {
 	uint64_t *place = &queue->value[queue->npending];
 	struct fb_rdma_request request = {
-		.opcode = IBV_WR_RDMA_WRITE, .local = place, .bytes = sizeof(*place),
-		.remote = remote, .rkey = rkey, .signal = signal,
+		.opcode = wakes ? IBV_WR_RDMA_WRITE_WITH_IMM : IBV_WR_RDMA_WRITE,
+		.local = place, .bytes = sizeof(*place), .remote = remote, .rkey = rkey,
+		.imm = FB_RDMA_WAKE, .signal = signal,
 	};
 
 	*place = value;

@@ -29,6 +29,12 @@ struct fb_rdma_completions {
 	struct fb_rdma_watch watch;
 	uint64_t taken, seen; /* completions; of the first rail: of all when they looked up last */
 	struct ibv_cq *cq;
+	struct ibv_comp_channel *channel; /* NULL: nobody sleeps */
+	bool armed;       /* an event has been asked for, and has not been taken */
+	bool asleep;      /* since then somebody has slept, when `slept` completions were taken */
+	uint64_t slept;
+	uint64_t rested;  /* of the first rail: taken of all when fb_rdma_rest() was called last */
+	double rested_us; /* and when that changed last */
 	uint32_t room;    /* completions that still fit */
 	uint32_t entries;
 	struct fb_rdma_queue **queues; /* by index, NULL: free */
@@ -148,9 +154,10 @@ struct fb_rdma_request {
  */
 int fb_rdma_queue_add(struct fb_rdma_queue *queue, const struct fb_rdma_request *request);
 
-/* Adds a WRITE of an 8-byte value, inline. */
+/* Adds a WRITE of an 8-byte value, inline; with immediate data FB_RDMA_WAKE where it `wakes`. */
+#define FB_RDMA_WAKE UINT32_MAX
 int fb_rdma_queue_flag(struct fb_rdma_queue *queue, uint64_t value, uint64_t remote,
-		       uint32_t rkey, bool signal);
+		       uint32_t rkey, bool signal, bool wakes);
 
 /* Posts what was added. FB_OK or FB_ESYS (printed). */
 int fb_rdma_queue_ring(struct fb_rdma_queue *queue);
@@ -160,6 +167,15 @@ int fb_rdma_queue_ring(struct fb_rdma_queue *queue);
  * which request to whom failed, what its status means and what to check.
  */
 int fb_rdma_poll(struct fb_rdma_completions *completions);
+
+/*
+ * Instead of a pause between two polls of the n rails of a rank, which were opened with a channel:
+ * asks for events, has the caller poll once more, since what came before has none, and only then
+ * sleeps until one comes; all of this once nothing has come for spin_us. *idle: it slept 50 ms in
+ * vain, which is time to look up. Who waits for what is no completion (flags in memory) would wake
+ * up late. FB_OK; FB_ESYS, or FB_EPEER where a completion came whose event does not (printed).
+ */
+int fb_rdma_rest(struct fb_rdma_completions *rails, int n, uint64_t spin_us, bool *idle);
 
 /*
  * From the slow path of waits, a few times a second or more, for the n rails of a rank. FB_OK, or

@@ -49,6 +49,10 @@ struct fb_verbs {
 	struct ibv_cq *(*create_cq)(struct ibv_context *context, int entries, void *arg,
 				    struct ibv_comp_channel *channel, int vector);
 	int (*destroy_cq)(struct ibv_cq *cq);
+	struct ibv_comp_channel *(*create_comp_channel)(struct ibv_context *context);
+	int (*destroy_comp_channel)(struct ibv_comp_channel *channel);
+	int (*get_cq_event)(struct ibv_comp_channel *channel, struct ibv_cq **cq, void **arg);
+	void (*ack_cq_events)(struct ibv_cq *cq, unsigned n);
 	struct ibv_qp *(*create_qp)(struct ibv_pd *pd, struct ibv_qp_init_attr *attr);
 	struct ibv_qp_ex *(*qp_to_qp_ex)(struct ibv_qp *qp); /* NULL: too old */
 	int (*modify_qp)(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask);

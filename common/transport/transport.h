@@ -95,6 +95,13 @@ struct fb_transport_ops {
 	int (*progress)(struct fb_transport *transport);
 
 	/*
+	 * Between two calls of progress() that changed nothing: sleeps until a message, or room for
+	 * one, may have come, 50 ms at most; *idle: nothing came for as long. Of rdma that was
+	 * opened for it (--rdma-wait); NULL: who waits has to poll. 0 or errors as above.
+	 */
+	int (*rest)(struct fb_transport *transport, bool *idle);
+
+	/*
 	 * What carries the bytes to the rank, for the row: "shm", "tcp eth0 10.0.0.1",
 	 * "rdma mlx5_0:1 RoCE v2, IPv4 10.0.0.1 mtu 4096".
 	 */

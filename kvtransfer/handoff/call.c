@@ -317,8 +317,8 @@ int fb_handoff_once(struct fb_handoff_instance *i, uint64_t call)
 	}
 	while (!err && open) {
 		err = look(i, call, t, &open);
-		if (!err && open && fb_spin_again(&spin))
-			err = fb_alive(i->state->machine.session, "waiting for a peer's pages");
+		if (!err && open)
+			err = fb_mover_again(i->engine->mover, &spin, "waiting for a peer's pages");
 	}
 	for (int k = 0; k < i->links && i->plan.cold && !err; k++)
 		if (fb_handoff_posts(i, &i->link[k]))

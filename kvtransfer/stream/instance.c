@@ -120,8 +120,8 @@ static int receive_layers(struct fb_stream *s, uint64_t call, double *there)
 			err = serve_others(s);
 		else if (!err && s->early && count > base + decoded && ++decoded)
 			err = fb_kv_layer(s->compute, &token);
-		else if (!err && fb_spin_again(&spin))
-			err = fb_alive(fb_stream_mover(s)->session, "waiting for layers");
+		else if (!err)
+			err = fb_mover_again(fb_stream_mover(s), &spin, "waiting for layers");
 	}
 	*there = now(s);
 	for (; decoded < link->moves && !s->others && !err; decoded++)

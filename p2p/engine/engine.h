@@ -61,6 +61,8 @@ struct fb_p2p_engine_ops {
 	/* Why an open engine has nothing to work with, equal on all ranks; or NULL. May be NULL. */
 	const char *(*missing)(const struct fb_p2p_engine *engine);
 
+	bool sleeps; /* has the ways to wait of --rdma-wait */
+
 	/* What carries messages out, of engines over movers (over.c); NULL: the engine itself. */
 	const struct fb_mover_ops *mover;
 

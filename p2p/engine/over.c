@@ -152,6 +152,7 @@ static int over_run(struct fb_p2p_request *request, int calls)
 
 	if (r->stream)
 		return fb_gpu_stream_run(r->stream, calls);
+	r->engine->mover->wait = r->job->wait;
 	for (int i = 0; i < calls && !err; i++)
 		err = call(r);
 	return err;
@@ -287,6 +288,7 @@ struct fb_p2p_engine_ops fb_p2p_over(const struct fb_mover_ops *mover, const cha
 		.name = name, .summary = mover->summary, .own = true, .mover = mover,
 		.device = mover->device, .gpu_memory = gpu_memory_of(mover),
 		.protocols = mover->forms ? mover->forms : plain, .one_sided = true, .rounds = 1,
+		.sleeps = mover->rest != NULL,
 		.adjust = over_adjust, .missing = over_missing,
 		.bytes = sizeof(struct fb_over), .open = over_open,
 		.close = over_close, .can = over_can, .prepare = over_prepare,

@@ -181,6 +181,10 @@ static bool rdma_can(const struct fb_p2p_engine *engine, const struct fb_case *c
 	else if (verb == FB_RAW_WRITE && job->verb == FB_SEND && e->settings->relaxed_ordering)
 		snprintf(reason, FB_REASON_CHARS, "who waits for bytes in memory needs ordered "
 			 "writes: not with --rdma-relaxed-ordering");
+	else if (verb == FB_RAW_WRITE && job->verb == FB_SEND &&
+		 job->wait != FB_RDMA_WAIT_POLL)
+		snprintf(reason, FB_REASON_CHARS, "no event tells of a WRITE that arrives: its "
+			 "receiver polls memory");
 	else
 		return true;
 	return false;
@@ -260,6 +264,7 @@ const struct fb_p2p_engine_ops fb_p2p_rdma = {
 	.summary = "raw verbs of RDMA devices",
 	.own = true,
 	.gpu_memory = 1 << FB_GPU_DEVICE | 1 << FB_GPU_PINNED,
+	.sleeps = true,
 	.protocols = fb_raw_verbs,
 	.adjust = rdma_adjust,
 	.missing = rdma_missing,

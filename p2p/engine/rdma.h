@@ -31,9 +31,10 @@ enum {
 	FB_RAW_LIST = 16,  /* requests of a doorbell, at most */
 	FB_RAW_FLAGS = 8,  /* numbers written to a peer and not complete yet, at most */
 	FB_RAW_AHEAD = 32, /* ping-pong: messages whose completion nobody has looked at */
+	FB_RAW_BELLS = 2 * FB_RAW_FLAGS, /* receives posted for a peer's numbers */
 };
 
-/* Written by one peer. Totals since the engine was opened. */
+/* Written by one peer, which rings its bell behind it. Totals since the engine was opened. */
 struct fb_raw_cells {
 	_Alignas(64) _Atomic uint64_t credits; /* messages that may be sent to that peer */
 	_Atomic uint64_t finished; /* runs of one-sided operations that the peer is through with */
@@ -41,7 +42,7 @@ struct fb_raw_cells {
 
 /* To a peer; both ends have one, made at the first job that needs it, kept until the end. */
 struct fb_raw_link {
-	struct fb_rdma_queue *queues; /* [nrails][qps]; NULL: not connected */
+	struct fb_rdma_queue *queues; /* [nrails][settings->qps]; NULL: not connected */
 	const struct fb_job_class *class_of_packets; /* of the job that it was made for */
 	uint64_t sent, received;      /* messages under credits, of jobs before this one */
 	uint64_t finished, expected;  /* see fb_raw_cells: told to the peer, and awaited */
@@ -65,8 +66,11 @@ struct fb_raw_lane;
 struct fb_raw_engine {
 	struct fb_p2p_engine engine;
 	const struct fb_group *world;
-	struct fb_rdma_settings chosen; /* the user's, and near to the GPU if there is one */
+	/* The user's, near to the GPU if there is one, and with one more queue if ranks sleep. */
+	struct fb_rdma_settings chosen;
 	const struct fb_rdma_settings *settings; /* chosen */
+	uint64_t qps; /* that carry messages: without the one of bells */
+	enum fb_rdma_wait wait; /* of the request that runs */
 	char reason[FB_REASON_CHARS]; /* why there are no devices; empty: there are */
 	struct fb_verbs verbs;
 	struct fb_rdma_cm *cm; /* NULL: queues meet through MPI */
@@ -149,15 +153,25 @@ struct fb_raw_request {
 	struct fb_raw_lane *lanes; /* [nlanes] of all ends */
 	struct fb_raw_reach *reach; /* [nranks] of their parts of the segment */
 	bool device;	      /* messages are in GPU memory */
+	enum fb_rdma_wait wait;
 	uint64_t completions; /* one-sided, near: as in fb_job_completed */
 	uint64_t seed;	      /* of the data that lanes' marks are of */
 	int64_t call_ns;      /* passive end: what a call took the last time */
 };
 
-/* As fb_job_completed(), but NULL too where it would be in a GPU's memory. */
+/*
+ * As fb_job_completed(), but NULL too where it would be in a GPU's memory, or where who waits for
+ * it sleeps until its device tells of a completion.
+ */
 static inline _Atomic uint64_t *fb_raw_counter(const struct fb_raw_request *r, int rank)
 {
-	return r->device ? NULL : fb_job_completed(r->job, rank);
+	return r->device || r->wait != FB_RDMA_WAIT_POLL ? NULL : fb_job_completed(r->job, rank);
+}
+
+/* The queue of a peer's link by which numbers wake the peer; the last one of the first rail. */
+static inline struct fb_rdma_queue *fb_raw_bell(const struct fb_raw_engine *e, int peer)
+{
+	return &e->links[peer].queues[e->settings->qps - 1];
 }
 
 /* --- rdma_gpu.c ------------------------------------------------------------------------------- */
@@ -214,7 +228,13 @@ int fb_raw_post_receives(struct fb_raw_lane *lane, uint32_t n);
  */
 int fb_raw_push(struct fb_raw_lane *lane, uint64_t allowed, uint32_t batch);
 
-/* Writes a number into a cell of the peer's, at `offset` in struct fb_raw_cells. */
+/* Posts n receives for the numbers of a peer that sleeps. FB_OK or FB_ESYS (printed). */
+int fb_raw_hear(struct fb_raw_engine *e, int peer, int n);
+
+/*
+ * Writes a number into a cell of the peer's, at `offset` in struct fb_raw_cells; where ranks sleep
+ * with immediate data, so that a completion wakes the peer.
+ */
 int fb_raw_flag(struct fb_raw_engine *e, int peer, size_t offset, uint64_t value);
 
 /* --- rdma_poll.c ------------------------------------------------------------------------------ */

@@ -24,6 +24,8 @@ int fb_raw_gpu_open(struct fb_raw_engine *e, const struct fb_settings *settings)
 
 	e->chosen = settings->rdma;
 	e->settings = &e->chosen;
+	e->qps = e->chosen.qps;
+	e->chosen.qps += fb_rdma_sleeps(e->settings);
 	e->how = FB_RDMA_HOST;
 	if (!fb_option_names(settings->memory, fb_memory_kinds[FB_MEMORY_DEVICE].name))
 		return FB_OK;

@@ -11,7 +11,6 @@
 #include <string.h>
 
 #include "common/base/error.h"
-#include "common/base/spin.h"
 
 /* The next region's offset. */
 static size_t next_region(struct fb_raw_lane *lane)
@@ -166,27 +165,38 @@ int fb_raw_post_receives(struct fb_raw_lane *lane, uint32_t n)
 	return error ? fb_raw_refused(lane, "receives from rank", error) : FB_OK;
 }
 
+int fb_raw_hear(struct fb_raw_engine *e, int peer, int n)
+{
+	struct ibv_recv_wr *bad, wr = {.wr_id = fb_raw_identity(FB_RAW_BELL, peer, 0)};
+	int error = 0;
+
+	for (int i = 0; i < n && !error; i++)
+		error = ibv_post_recv(fb_raw_bell(e, peer)->qp, &wr, &bad);
+	return error ? fb_error(FB_ESYS, "rdma: receives from rank %d not accepted by %s: %s",
+				peer, e->rails[0].name, strerror(error))
+		     : FB_OK;
+}
+
 int fb_raw_flag(struct fb_raw_engine *e, int peer, size_t offset, uint64_t value)
 {
+	bool wakes = e->wait != FB_RDMA_WAIT_POLL;
 	struct fb_raw_link *link = &e->links[peer];
 	struct ibv_sge sge = {.addr = (uintptr_t)&value, .length = sizeof(value)};
 	struct ibv_send_wr *bad, wr = {
 		.wr_id = fb_raw_identity(FB_RAW_FLAG, peer, 0), .sg_list = &sge, .num_sge = 1,
-		.opcode = IBV_WR_RDMA_WRITE, .send_flags = IBV_SEND_INLINE | IBV_SEND_SIGNALED,
+		.opcode = wakes ? IBV_WR_RDMA_WRITE_WITH_IMM : IBV_WR_RDMA_WRITE,
+		.send_flags = IBV_SEND_INLINE | IBV_SEND_SIGNALED,
 		.wr.rdma = {.remote_addr = e->far_cells[peer].base + offset,
 			    .rkey = e->far_cells[peer].rkey[0]},
 	};
-	struct fb_spin spin = {.yields = e->world->oversubscribed};
-	int error, taken = 0;
+	unsigned looks = 0;
+	int error, err = FB_OK;
 
-	while (link->flags >= FB_RAW_FLAGS && taken >= 0) {
-		taken = fb_raw_poll(e);
-		if (!taken && fb_spin_again(&spin))
-			taken = fb_raw_look_up(e, "waiting to tell a peer");
-	}
-	if (taken < 0)
-		return taken;
-	error = ibv_post_send(link->queues->qp, &wr, &bad);
+	while (link->flags >= FB_RAW_FLAGS && !err)
+		err = fb_raw_poll_or_wait(e, &looks);
+	if (err)
+		return err;
+	error = ibv_post_send(wakes ? fb_raw_bell(e, peer)->qp : link->queues->qp, &wr, &bad);
 	if (error)
 		return fb_error(FB_ESYS, "rdma: a number for rank %d not accepted by %s: %s", peer,
 				e->rails[0].name, strerror(error));

@@ -13,7 +13,7 @@
 #if FB_HAVE_VERBS
 
 /* wr_id: what it is, of whom (a lane, a peer), and how many parts are done with it. */
-enum fb_raw_kind { FB_RAW_PART, FB_RAW_RECEIVE, FB_RAW_FLAG };
+enum fb_raw_kind { FB_RAW_PART, FB_RAW_RECEIVE, FB_RAW_FLAG, FB_RAW_BELL };
 enum {
 	FB_RAW_KIND_SHIFT = 62,
 	FB_RAW_INDEX_SHIFT = 40,

@@ -163,7 +163,7 @@ static int make_link(struct fb_raw_engine *e, int peer, struct fb_rdma_address *
 		queues[i].host = e->hosts[peer];
 		fb_rdma_queue_address(&queues[i], &own[i]);
 	}
-	return err;
+	return err || e->qps == e->settings->qps ? err : fb_raw_hear(e, peer, FB_RAW_BELLS);
 }
 
 /* All pairs at once; both ends of a pair know that they are to meet. */

@@ -19,8 +19,20 @@ int fb_raw_look_up(struct fb_raw_engine *e, const char *doing)
 	return err ? err : fb_rdma_look_up(e->completions, e->nrails);
 }
 
+/* As fb_raw_again(), of who sleeps. */
+static int rest(struct fb_raw_engine *e)
+{
+	uint64_t spin_us = e->wait == FB_RDMA_WAIT_HYBRID ? e->settings->spin_us : 0;
+	bool idle;
+	int err = fb_rdma_rest(e->completions, e->nrails, spin_us, &idle);
+
+	return err || !idle ? err : fb_raw_look_up(e, "waiting for messages");
+}
+
 int fb_raw_again(struct fb_raw_engine *e, unsigned *looks)
 {
+	if (e->wait != FB_RDMA_WAIT_POLL)
+		return rest(e);
 	++*looks;
 	if (e->world->oversubscribed && *looks > FB_SPIN_CROWDED)
 		sched_yield();

@@ -32,8 +32,10 @@ static int take(struct fb_raw_engine *e, struct fb_rdma_completions *c, const st
 		e->lanes[index].done = wc->wr_id & FB_RAW_NUMBER_MASK;
 	else if (kind == FB_RAW_RECEIVE)
 		return take_receive(&e->lanes[index], wc);
-	else
+	else if (kind == FB_RAW_FLAG)
 		e->links[index].flags--;
+	else
+		return fb_raw_hear(e, index, 1);
 	return FB_OK;
 }
 

@@ -52,7 +52,7 @@ static int share_out(const struct fb_raw_request *r, uint32_t depth,
 	const struct fb_raw_engine *e = r->engine;
 	const struct fb_raw_deal deal = {
 		.bytes = (size_t)r->job->bytes, .window = r->job->window, .rails = e->nrails,
-		.qps = (int)e->settings->qps, .stripe = e->settings->stripe,
+		.qps = (int)e->qps, .stripe = e->settings->stripe,
 		.depth = depth - FB_RAW_FLAGS,
 	};
 
@@ -79,7 +79,7 @@ static struct fb_raw_depth depth_for(const struct fb_raw_request *r)
 	/* Of a stream enough for some windows, so that few messages tell of receives. */
 	depth.receive = r->job->verb != FB_SEND ? 1 : goes_ahead(r) ? 2 * window : 8 * window;
 	most = depth.send > depth.receive ? depth.send : depth.receive;
-	depth.completions = 2 * each * (uint32_t)r->nends * most;
+	depth.completions = (2 * each * most + FB_RAW_BELLS) * (uint32_t)r->nends;
 	return depth;
 }
 
@@ -169,6 +169,7 @@ static int make_request(struct fb_raw_engine *e, const struct fb_case *c,
 	r->job = job;
 	r->device = job->segment->ops->device;
 	r->verb = fb_raw_verb_of(c->protocol);
+	r->wait = job->wait;
 	/* The load beside a ping-pong of WRITEs: its receiver has to hear of them. */
 	if (r->verb == FB_RAW_WRITE && job->verb == FB_SEND && job->pattern != FB_PING_PONG)
 		r->verb = FB_RAW_WRITE_IMM;

@@ -21,6 +21,7 @@ int fb_raw_drain(struct fb_raw_request *r)
 	int err = FB_OK;
 
 	r->engine->lanes = r->lanes;
+	r->engine->wait = r->wait;
 	for (int i = 0; i < r->nends; i++) {
 		const struct fb_raw_end *end = &r->ends[i];
 		const struct fb_raw_link *link = &r->engine->links[end->peer];
@@ -231,7 +232,7 @@ static int sleep_until(struct fb_raw_request *r, const _Atomic uint64_t *counter
  * where the other end woke it (futex): timers and wake-ups disturb the kernel that moves the bytes,
  * and a batch that waited for a sleeper is taken for a long one, so that the next have fewer calls.
  * Where ranks share processors it does sleep, by naps: that it wakes up late lengthens no time that
- * counts.
+ * counts. With --rdma-wait event it sleeps until its device tells of the peer's number.
  */
 static int wait_passive(struct fb_raw_request *r, const _Atomic uint64_t *counter, uint64_t wanted,
 			int calls)
@@ -240,12 +241,13 @@ static int wait_passive(struct fb_raw_request *r, const _Atomic uint64_t *counte
 	int err = FB_OK;
 
 	for (int i = 0; i < r->nends; i++)
-		if (r->ends[i].role == FB_RAW_POSTS)
+		if (r->ends[i].role == FB_RAW_POSTS || r->wait != FB_RDMA_WAIT_POLL)
 			most = UINT_MAX;
 	while (!err && atomic_load_explicit(counter, memory_order_acquire) < wanted) {
 		if (looks >= most)
 			return sleep_until(r, counter, wanted, calls);
-		err = fb_raw_again_in_memory(r->engine, &looks);
+		err = r->wait == FB_RDMA_WAIT_POLL ? fb_raw_again_in_memory(r->engine, &looks)
+						   : fb_raw_poll_or_wait(r->engine, &looks);
 	}
 	return err;
 }
@@ -288,6 +290,7 @@ int fb_raw_run(struct fb_p2p_request *request, int calls)
 	int err = load ? fb_raw_ready(request, calls) : FB_OK;
 
 	r->engine->lanes = r->lanes;
+	r->engine->wait = r->wait;
 	for (int i = 0; i < r->nends; i++) {
 		struct fb_raw_end *end = &r->ends[i];
 

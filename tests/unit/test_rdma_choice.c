@@ -221,6 +221,14 @@ static void test_variant(void)
 	s.connect = FB_RDMA_CONNECT_CM;
 	fb_rdma_variant(&s, text, sizeof(text));
 	CHECK_STR(text, "rdma_connect=cm;rdma_mtu=1024;rdma_notify=imm;rdma_qps=4;rdma_sges=2");
+	s = fb_rdma_defaults;
+	CHECK(!fb_rdma_sleeps(&s));
+	s.waits = 1 << FB_RDMA_WAIT_HYBRID;
+	s.spin_us = 5;
+	CHECK(fb_rdma_sleeps(&s));
+	text[0] = '\0';
+	fb_rdma_variant(&s, text, sizeof(text));
+	CHECK_STR(text, "rdma_spin=5;rdma_wait=hybrid");
 }
 
 /* 4x EDR is 100 Gbit/s, 2x HDR too, and each speed is faster than the one before. */

@@ -3,7 +3,7 @@
  * The rdma transport with one thing wrong at a time, which the data have to show: a credit that
  * nobody gave, a completion counted twice, and what announces a message ahead of it. A race that is
  * rarely lost proves nothing, so the other end sleeps where the missing step would have made it
- * wait. And device memory that cannot be registered as was asked.
+ * wait. A sleeper that asks for no event. And device memory that cannot be registered as was asked.
  *
  *	test_rdma_mutants [DEVICE]        as --rdma-device
  */
@@ -21,7 +21,7 @@
 
 enum { MESSAGES = 12, SLOTS = 2, BYTES = 5000, AREA = 8192 };
 
-enum mutant { NONE, FREE_CREDIT, COUNTED_TWICE, ANNOUNCED_FIRST, MUTANTS };
+enum mutant { NONE, FREE_CREDIT, COUNTED_TWICE, ANNOUNCED_FIRST, MUTANTS, NAPS };
 
 static const char *const names[MUTANTS] = {
 	[NONE] = "nothing", [FREE_CREDIT] = "a credit that nobody gave",
@@ -63,7 +63,7 @@ static int send_all(struct fb_transport *t, struct fb_port *port, enum mutant mu
 	for (int i = 0; i < MESSAGES && !err; i++) {
 		char *at = NULL;
 
-		if (mutant == COUNTED_TWICE)
+		if (mutant == COUNTED_TWICE || mutant == NAPS)
 			nap();
 		while (!at && !err) {
 			/* A receiver that counts twice is ahead, so credits mean nothing. */
@@ -141,6 +141,67 @@ static void test_mutant(struct fb_group *world, struct fb_rdma_settings *setting
 }
 
 /*
+ * Receives as above, asleep between the looks. One thing is wrong where `forgets`: no event is
+ * asked for, as after an event whose taker does not ask for the next one. Returns how often a
+ * completion without an event was found, which ends the sleeping; the rest is polled for.
+ */
+static int receive_asleep(struct fb_transport *t, struct fb_port *port, bool forgets)
+{
+	struct fb_rdma *rdma = (struct fb_rdma *)t;
+	int found = 0, err = 0;
+	bool idle;
+
+	for (int i = 0; i < MESSAGES && !err; i++) {
+		const char *got = NULL;
+
+		while (!got && !err) {
+			got = port->ops->peek(port, BYTES);
+			err = t->ops->progress(t);
+			if (got || err)
+				continue;
+			rdma->completions[0].armed |= forgets;
+			err = found ? 0 : t->ops->rest(t, &idle);
+			if (err != FB_EPEER)
+				continue;
+			found++;
+			rdma->completions[0].broken = false;
+			rdma->err = err = 0;
+		}
+		CHECK(got && got[0] == (char)(i + 1) && got[BYTES - 1] == (char)(i + 1));
+		if (got)
+			port->ops->release(port);
+	}
+	CHECK_INT(err, 0);
+	return found;
+}
+
+/* Rank 0 sends slowly, so that rank 1 sleeps. */
+static void test_asleep(struct fb_group *world, struct fb_rdma_settings *settings, bool forgets)
+{
+	struct fb_link_request request = {.peer = 1 - world->rank, .sends = !world->rank,
+					  .slots = SLOTS, .slot_bytes = BYTES,
+					  .protocol = "simple"};
+	struct fb_transport *t;
+	struct fb_port *port;
+	char why[256] = "";
+	int found = 0, links = world->rank < 2;
+
+	if (!CHECK_INT(fb_rdma_open(&t, world, settings, why, sizeof(why)), 0))
+		return;
+	if (CHECK_INT(t->ops->connect(t, &request, links, &port), 0)) {
+		if (world->rank == 0)
+			CHECK_INT(send_all(t, port, NAPS), 0);
+		else if (links)
+			found = receive_asleep(t, port, forgets);
+		t->ops->disconnect(t, &port, links);
+	}
+	MPI_Allreduce(MPI_IN_PLACE, &found, 1, MPI_INT, MPI_SUM, world->comm);
+	if (!CHECK_INT(found, forgets) && !world->rank)
+		printf("\tevents%s\n", forgets ? " that nobody asks for" : "");
+	t->ops->close(t);
+}
+
+/*
  * A file is no dma-buf: whoever insists on it hears so, who does not gets the other way, by
  * address, which host memory can be registered by.
  */
@@ -192,6 +253,12 @@ int main(int argc, char **argv)
 		for (int m = NONE; m < MUTANTS; m++)
 			test_mutant(&world, &settings, (enum mutant)m);
 	}
+	settings.waits = 1 << FB_RDMA_WAIT_EVENT;
+	test_asleep(&world, &settings, false);
+	test_asleep(&world, &settings, true);
+	settings.waits = 1 << FB_RDMA_WAIT_HYBRID;
+	test_asleep(&world, &settings, false);
+	settings.waits = 1 << FB_RDMA_WAIT_POLL;
 	test_refusal(&world, &settings);
 	failed = check_failures;
 	MPI_Allreduce(MPI_IN_PLACE, &failed, 1, MPI_INT, MPI_SUM, world.comm);

@@ -68,6 +68,9 @@ bool fb_cuda_can_network(const struct cuda_engine *e, const struct fb_case *c,
 		return true;
 	if (w->far == FB_CUDA_RDMA && !e->network[FB_CUDA_RDMA])
 		snprintf(reason, FB_REASON_CHARS, "%s", e->no_rdma);
+	else if (w->far == FB_CUDA_RDMA && fb_rdma_sleeps(&e->settings->rdma))
+		snprintf(reason, FB_REASON_CHARS, "--rdma-wait: the thread that carries GPUs' "
+			 "messages polls");
 	else if (strcmp(c->protocol, "simple") && (!near || strcmp(c->protocol, "direct")))
 		snprintf(reason, FB_REASON_CHARS, "between GPUs %s has no protocol %s",
 			 w->far == FB_CUDA_RDMA ? "rdma" : "tcp", c->protocol);

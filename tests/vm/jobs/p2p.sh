@@ -15,7 +15,7 @@ quick=(--quiet --min-samples 3 --max-samples 6 --max-time 0.1s --timeout 120s --
 # check NAME ROWS PATTERN RANKS PROGRAM OPTION...: so many rows match, all of them good, none else.
 # Without FB_FULL only the checks that `usual` names: one of each program and of each way to memory.
 # Programs are those in `bin`; rows are good that match `good`.
-usual='rails|registration|manager|mover-2|loops|gpu-(memory|watched)'
+usual='rails|wait|registration|manager|mover-2|loops|gpu-(memory|watched)'
 check() {
 	local name=$1 rows=$2 pattern=$3 ranks=$4 program=$5 csv=/tmp/p2p-$((++runs)) got rc
 	local start=$SECONDS
@@ -38,6 +38,21 @@ raw=(--engine rdma --algorithm all)
 # send, write and write_imm there and back; write, read; and two atomics, which have one size.
 check latency 12 ',rdma,(send|put|get),[a-z_]+,rdma,.*rdma rxe0:1 RoCE v2, IPv4 10.9.0.1' \
 	2 latency "${raw[@]}" --bytes 8,100001
+# The same asleep, but for the WRITE that is polled for; with streams, both rails, and put and get
+# by the mover. Rows that poll have no key.
+sleeping=(--rdma-wait "poll,event,hybrid" --rdma-spin 5)
+check wait 19 ';rdma_spin=5;(rdma_wait=(event|hybrid);)?src=0' 2 latency "${raw[@]}" --bytes 8 \
+	"${sleeping[@]}"
+check wait-streams 20 ';rdma_wait=event;.*rdma rxe0:1.*\+rxe1:1' 2 bandwidth "${raw[@]}" \
+	--bytes 64,70000 --window 5 --rdma-device rxe0:1,rxe1:1 --rdma-stripe 1000 --rdma-qps 2 \
+	--rdma-depth 16 --rdma-wait event
+check wait-mover 12 ',mover-rdma,(put|get),.*;rdma_wait=(event|hybrid);' 2 latency \
+	--engine mover-rdma --algorithm put,get --bytes 100001 --rdma-wait event,hybrid
+check wait-handoff 2 ',rdma,(put|get),.*;rdma_wait=event;' 2 handoff --engine rdma \
+	--algorithm all --tokens 37 --rdma-wait event
+check wait-collective 2 ',ring,(simple|direct),rdma,.*rdma_wait=event,' 3 all_reduce \
+	--engine host --algorithm ring --protocol simple,direct --transport rdma --bytes 70000 \
+	--rdma-device auto:2 --rdma-wait event
 # Two patterns with send, write_imm, write and read, and the atomics; small messages by turns of
 # the queues, large ones cut, few requests at once.
 check rails 20 'rdma rxe0:1.*\+rxe1:1' 2 bandwidth "${raw[@]}" --bytes 64,70000 --window 5 \

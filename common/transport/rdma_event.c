@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Sleeping until a completion comes, instead of polling; see rdma_queue.h. */
+#include "common/transport/rdma_queue.h"
+
+#if FB_HAVE_VERBS
+
+#include <errno.h>
+#include <poll.h>
+#include <string.h>
+#include <time.h>
+
+#include "common/base/error.h"
+
+enum {
+	NAP_MS = 50,     /* of one call, so that whoever bounds the wait is heard */
+	GRACE_MS = 5000, /* from a completion to its event, at most */
+};
+
+static double now_us(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (double)now.tv_sec * 1e6 + (double)now.tv_nsec / 1e3;
+}
+
+/* Asks for an event at the next completion. */
+static int arm(struct fb_rdma_completions *c)
+{
+	int error = ibv_req_notify_cq(c->cq, 0);
+
+	c->armed = !error;
+	c->asleep = false;
+	return error ? fb_error(FB_ESYS, "rdma: %s gives no events of completions: %s",
+				c->rail->name, strerror(error))
+		     : FB_OK;
+}
+
+/* Takes the event that has come. */
+static int take_event(struct fb_rdma_completions *c)
+{
+	const struct fb_verbs *v = c->rail->verbs;
+	struct ibv_cq *cq;
+	void *arg;
+
+	if (v->get_cq_event(c->channel, &cq, &arg))
+		return fb_error(FB_ESYS, "rdma: %s: an event of completions cannot be read: %s",
+				c->rail->name, strerror(errno));
+	v->ack_cq_events(cq, 1);
+	c->armed = c->asleep = false;
+	return FB_OK;
+}
+
+/* Who slept in vain and then found completions must have their event. */
+static int check_event(struct fb_rdma_completions *c)
+{
+	struct pollfd fd = {.fd = c->channel->fd, .events = POLLIN};
+
+	if (!c->asleep || c->taken == c->slept)
+		return FB_OK;
+	if (poll(&fd, 1, GRACE_MS) > 0)
+		return take_event(c);
+	c->broken = true;
+	return fb_error(FB_EPEER, "rdma: %s: a completion came without an event, which had been "
+			"asked for (check that the device's interrupts arrive: /proc/interrupts, "
+			"and the kernel's log)", c->rail->name);
+}
+
+static int sleep_for_events(struct fb_rdma_completions *rails, int n, bool *idle)
+{
+	struct pollfd fds[FB_RDMA_RAILS];
+	int err = FB_OK, came;
+
+	for (int r = 0; r < n; r++) {
+		fds[r] = (struct pollfd){.fd = rails[r].channel->fd, .events = POLLIN};
+		rails[r].asleep = true;
+		rails[r].slept = rails[r].taken;
+	}
+	came = poll(fds, (nfds_t)n, NAP_MS);
+	*idle = came <= 0;
+	for (int r = 0; r < n && came > 0 && !err; r++)
+		if (fds[r].revents)
+			err = take_event(&rails[r]);
+	return err;
+}
+
+int fb_rdma_rest(struct fb_rdma_completions *rails, int n, uint64_t spin_us, bool *idle)
+{
+	uint64_t taken = 0;
+	bool armed = true;
+	int err = FB_OK;
+
+	*idle = false;
+	for (int r = 0; r < n && !err; r++) {
+		taken += rails[r].taken;
+		err = check_event(&rails[r]);
+	}
+	if (err)
+		return err;
+	/* What has come since may be what the caller waits for, though it has not used it yet. */
+	if (taken != rails->rested) {
+		rails->rested = taken;
+		rails->rested_us = spin_us ? now_us() : 0;
+		return FB_OK;
+	}
+	if (spin_us && now_us() - rails->rested_us < (double)spin_us)
+		return FB_OK;
+	for (int r = 0; r < n && !err; r++) {
+		if (rails[r].armed)
+			continue;
+		armed = false;
+		err = arm(&rails[r]);
+	}
+	/* What came before that has no event: the caller polls once more. */
+	return err || !armed ? err : sleep_for_events(rails, n, idle);
+}
+
+#else
+
+extern const int fb_rdma_event_missing;
+const int fb_rdma_event_missing = 1;
+
+#endif

@@ -5,7 +5,7 @@
 # over it, the point-to-point programs' verbs, and what happens when something breaks.
 # processors: 2
 # timeout: 2700
-# full: two hosts; across a router; with sanitizers; most cases of tests/vm/jobs/engine.sh, p2p.sh and faults.sh
+# full: two hosts; a router; sanitizers; most of tests/vm/jobs/engine.sh, p2p.sh and faults.sh
 
 set -u
 . tests/vm/lib_host.sh

@@ -6,6 +6,9 @@
  */
 #include "common/option/users.h"
 
+#include "common/base/error.h"
+#include "common/option/rdma_options.h"
+
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -112,6 +115,21 @@ bool fb_option_used(const char *option, const char *program)
 		if (!strcmp(programs[i].name, program))
 			return (programs[i].kinds & users_of(option)) != 0;
 	return true;
+}
+
+int fb_option_check_waits(uint64_t waits, const char *program, FILE *errors)
+{
+	char list[64] = "";
+	size_t used = 0;
+
+	if (!(waits & (waits - 1)) || fb_option_used("rdma-wait,", program))
+		return FB_OK;
+	for (size_t i = 0; fb_rdma_wait_names[i]; i++)
+		if (waits >> i & 1)
+			used += (size_t)snprintf(list + used, sizeof(list) - used, "%s%s",
+						 used ? "," : "", fb_rdma_wait_names[i]);
+	return fb_option_reject(errors, "rdma-wait", list,
+				"one of them: this program has no rows of several");
 }
 
 const char *fb_option_users(const char *option, char *buf, size_t n)

@@ -5,9 +5,17 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
 
 /* Whether the program uses the option. A program that the table does not know uses them all. */
 bool fb_option_used(const char *option, const char *program);
+
+/*
+ * Whether the program has rows of all these ways to wait (bits 1 << enum fb_rdma_wait), or there is
+ * one. 0, or FB_EINPUT with a line to `errors` (may be NULL).
+ */
+int fb_option_check_waits(uint64_t waits, const char *program, FILE *errors);
 
 /* The names of the programs that use the option, separated by ", ". Returns buf. */
 const char *fb_option_users(const char *option, char *buf, size_t n);

@@ -62,29 +62,16 @@ static int make_chain(struct fb_run *run)
 	return FB_OK;
 }
 
-/*
- * A program that has no way to clear caches cannot measure with cold ones, and one whose ways to
- * wait are no axis has one of them.
- */
+/* A program that has no way to clear caches cannot measure with cold ones. */
 static int check_program(const struct fb_run *run, FILE *errors)
 {
 	const struct fb_program *program = run->program;
-	uint64_t waits = run->settings.rdma.waits;
-	char list[64] = "";
-	size_t used = 0;
 
 	if (run->settings.cache & FB_CACHE_COLD && !program->clear)
 		return fb_option_reject(errors, "cache",
 					run->settings.cache & FB_CACHE_HOT ? "hot,cold" : "cold",
 					"hot: this program clears no caches");
-	for (size_t i = 0; fb_rdma_wait_names[i]; i++)
-		if (waits >> i & 1)
-			used += (size_t)snprintf(list + used, sizeof(list) - used, "%s%s",
-						 used ? "," : "", fb_rdma_wait_names[i]);
-	if (waits & (waits - 1) && !fb_option_used("rdma-wait,", program->name))
-		return fb_option_reject(errors, "rdma-wait", list,
-					"one of them: this program has no rows of several");
-	return FB_OK;
+	return fb_option_check_waits(run->settings.rdma.waits, program->name, errors);
 }
 
 static int parse(struct fb_run *run, int argc, char **argv, FILE *errors)

@@ -1,0 +1,86 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# timeout: 300
+#
+# Movers nixl and nixl_gpu without NIXL, by a library that has its C interface between processes of
+# one host (tests/fake/libfake_nixl.c): the conformance test of all movers, a program, and what the
+# suite says where NIXL is absent, old, a stub, or fails.
+
+set -u
+export LC_ALL=C
+. scripts/lib.sh
+. tests/shell/lib.sh
+unset LD_LIBRARY_PATH FB_NIXL_BACKEND NIXL_TELEMETRY_ENABLE
+
+# A folder for each library, under the name by which NIXL's is found.
+for library in nixl nixl_0_9; do
+	mkdir -p "$FB_TMP/$library"
+	ln -sf "$(realpath "$FB_BUILD/tests/libfake_$library.so")" \
+		"$FB_TMP/$library/libnixl_capi.so"
+done
+
+# run LIBRARY RANKS PROGRAM OPTION...: the exit code in rc.
+run() {
+	LD_LIBRARY_PATH=$FB_TMP/$1 scripts/launch "$2" "${@:3}" >"$FB_TMP/out" 2>"$FB_TMP/err" \
+		</dev/null
+	rc=$?
+}
+
+for ranks in 2 3; do
+	run nixl "$ranks" "$FB_BUILD/tests/test_mover" nixl
+	expect "exit code of mover nixl on $ranks ranks" "$rc" 0
+	[ "$rc" -eq 0 ] || said "$FB_TMP/out"
+done
+if [ -x "$FB_BUILD/tests/fake_gpu/test_mover" ]; then
+	FB_FAKE_GPU_WORKS=right run nixl 2 "$FB_BUILD/tests/fake_gpu/test_mover" nixl_gpu
+	expect "exit code of mover nixl_gpu" "$rc" 0
+	[ "$rc" -eq 0 ] || said "$FB_TMP/out"
+fi
+verdict fake_nixl_mover
+
+# handoff HOW LIBRARY OPTION...: rows in $csv.
+handoff() {
+	local folder=$FB_TMP/csv-$((++runs))
+
+	csv=$folder/handoff.csv
+	FB_FAKE_NIXL=$1 run "$2" 2 "$FB_BUILD/bin/handoff" --engine nixl --tokens 64 --quiet \
+		--max-samples 3 --min-samples 2 --ci 100% --max-time 2ms \
+		--timeout "$((30 * slow))s" --csv "$folder" "${@:3}"
+}
+
+# says PATTERN ROWS: so many rows match.
+says() {
+	expect "rows like '$1'" "$(grep -cE -- "$1" "$csv")" "$2"
+}
+runs=0
+NIXL_TELEMETRY_ENABLE=1 handoff '' nixl --algorithm all --threads 32
+expect "exit code of handoff" "$rc" 0
+says ',nixl,(put|get),.*,(ok|few),' 2
+says 'NIXL, UCX plugin \(0% of the payload over own TCP sockets; NIXL.s telemetry of ' 2
+says 'nixl-on-tcp' 0
+handoff tcp nixl
+says 'nixl-on-tcp' 1
+verdict fake_nixl_program
+
+# What is not there costs the rows, with a reason; what fails ends the job, with a fault.
+handoff '' nixl_0_9
+says ',skipped,libnixl_capi.so has no nixl_capi_create_configured_agent,' 1
+handoff stub nixl
+says ',skipped,libnixl_capi.so is a stub without NIXL,' 1
+handoff no-plugin nixl
+says ",skipped,NIXL's plugin UCX: get_plugin_params: error -4," 1
+FB_NIXL_BACKEND=GDS handoff '' nixl
+says ",skipped,NIXL's plugin GDS: get_plugin_params: error -4," 1
+handoff '' none
+says ',skipped,libnixl_capi.so' 1
+handoff unregistered nixl
+holds "$FB_TMP/err" 'nixl: register_mem: error -6'
+says ',fault,' 1
+handoff lost nixl
+expect "exit code of a request that fails" "$rc" 5
+holds "$FB_TMP/err" 'nixl: get_xfer_status: error -6'
+handoff foreign nixl
+expect "exit code of a foreign notification" "$rc" 5
+holds "$FB_TMP/err" 'nixl: a notification of [0-9]+ bytes is none of ours'
+verdict fake_nixl_faults
+exit "$bad"

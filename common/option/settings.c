@@ -325,6 +325,16 @@ struct fb_option *fb_settings_table(const char *program, const struct fb_default
 	return copy;
 }
 
+/* Whether the only engine is NIXL, whose threads are the processor's. */
+static bool is_nixl(const char *engine)
+{
+	const char *mover = "mover-";
+	size_t length = strlen(mover);
+
+	engine += strncmp(engine, mover, length) ? 0 : length;
+	return !strcmp(engine, "nixl") || !strcmp(engine, "nixl_gpu");
+}
+
 int fb_settings_check(const struct fb_settings *settings, FILE *errors)
 {
 	char value[32], accepted[64];
@@ -339,7 +349,7 @@ int fb_settings_check(const struct fb_settings *settings, FILE *errors)
 		snprintf(value, sizeof(value), "%llu", (unsigned long long)settings->ll_line);
 		return fb_option_reject(errors, "ll-line", value, "8 or 16");
 	}
-	if (settings->threads % 32) {
+	if (settings->threads % 32 && !is_nixl(settings->engine)) {
 		snprintf(value, sizeof(value), "%llu", (unsigned long long)settings->threads);
 		return fb_option_reject(errors, "threads", value, "a multiple of 32");
 	}

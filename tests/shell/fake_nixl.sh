@@ -43,7 +43,8 @@ handoff() {
 	local folder=$FB_TMP/csv-$((++runs))
 
 	csv=$folder/handoff.csv
-	FB_FAKE_NIXL=$1 run "$2" 2 "$FB_BUILD/bin/handoff" --engine nixl --tokens 64 --quiet \
+	FB_FAKE_NIXL=$1 run "$2" 2 "$FB_BUILD/bin/handoff" --engine "${engine-nixl}" --tokens 64 \
+		--quiet \
 		--max-samples 3 --min-samples 2 --ci 100% --max-time 2ms \
 		--timeout "$((30 * slow))s" --csv "$folder" "${@:3}"
 }
@@ -53,13 +54,17 @@ says() {
 	expect "rows like '$1'" "$(grep -cE -- "$1" "$csv")" "$2"
 }
 runs=0
-NIXL_TELEMETRY_ENABLE=1 handoff '' nixl --algorithm all --threads 32
+NIXL_TELEMETRY_ENABLE=1 handoff '' nixl --algorithm all --threads 4
 expect "exit code of handoff" "$rc" 0
 says ',nixl,(put|get),.*,(ok|few),' 2
 says 'NIXL, UCX plugin \(0% of the payload over own TCP sockets; NIXL.s telemetry of ' 2
 says 'nixl-on-tcp' 0
 handoff tcp nixl
 says 'nixl-on-tcp' 1
+# Threads of a GPU's block are whole warps; NIXL's need not be.
+engine=nixl,shm handoff '' nixl --threads 4
+expect "exit code of 4 threads for all engines" "$rc" 3
+holds "$FB_TMP/err" "--threads: '4' is not accepted"
 verdict fake_nixl_program
 
 # What is not there costs the rows, with a reason; what fails ends the job, with a fault.

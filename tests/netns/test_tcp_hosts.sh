@@ -54,7 +54,7 @@ across() {
 
 # verdict NAME RC LOG
 verdict() {
-	if [ "$2" -eq 0 ]; then
+	if [ "$2" = 0 ]; then
 		echo "PASS $name-$1"
 	else
 		sed 's/^\(PASS\|FAIL\|SKIP\) /  &/' "$3" | tail -n 20
@@ -136,6 +136,22 @@ if [ -x "$build/tests/test_mover" ] && [ -x "$build/bin/kv_reshard" ]; then
 	verdict kv_reshard "$rc" "$log"
 else
 	echo "SKIP $name-mover: test_mover and kv_reshard have not been built"
+fi
+# Pages of emulated GPUs on unlike hosts, through host memory: 3 verbs of tcp and one of MPI, by 4
+# kinds of staging, packed and quantised.
+if [ -x "$build/tests/fake_gpu/handoff" ]; then
+	rm -rf "$FB_HOSTS/csv"
+	FB_FAKE_GPU_WORKS=right across h0:1,h1:1 2 "$build/tests/fake_gpu/handoff" \
+		--engine tcp,mpi --algorithm all --staging pageable,pinned,pipelined,mapped \
+		--staging-bytes 4K --wire packed,fp8 --tokens 300 --quiet --min-samples 3 \
+		--max-samples 5 --max-time 0.2s --csv "$FB_HOSTS/csv" >"$log" 2>&1
+	rc=$?
+	good=$(grep -cE ',device,.*;staging=.*,(ok|few),.*GPU pages staged, ' \
+		"$FB_HOSTS/csv/handoff.csv")
+	[ "$good" -eq 32 ] || rc="$rc, $good good rows"
+	verdict staged_pages "$rc" "$log"
+else
+	echo "SKIP $name-staged_pages: built without CUDA"
 fi
 # The transport's options: what was asked for is a key of the row, what it became in the path.
 # option NAME KEYS PATH OPTION...: all rows over tcp are good and have KEYS and PATH.

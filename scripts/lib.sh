@@ -31,6 +31,15 @@ fb_mpi_default() {
 	fi
 }
 
+# Ends the script where MPI= names no family.
+fb_check_mpi() {
+	case ${MPI-} in
+	'' | openmpi | mpich) return ;;
+	esac
+	echo "fabricbench: MPI=$MPI: accepted are openmpi and mpich" >&2
+	exit 3
+}
+
 # fb_help SCRIPT: prints what its first comment says, for --help.
 fb_help() {
 	sed -n '1,3d; /^#/!q; s/^# \{0,1\}//p' "$1"

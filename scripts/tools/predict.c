@@ -29,7 +29,9 @@ struct settings {
 
 static const struct fb_option table[] = {
 	FB_OPTION_GROUP("What to predict"),
-	FB_OPTION_SIZES(struct settings, ranks, 'n', "ranks", "64:1024:4", "numbers of ranks"),
+	{.type = FB_OPT_SIZES, .short_name = 'n', .name = "ranks", .placeholder = "LIST",
+	 .fallback = "64:1024:4", .help = "numbers of ranks",
+	 .offset = offsetof(struct settings, ranks), .range.u64 = {2, 1 << 20}},
 	FB_OPTION_INT(struct settings, each, 0, "ranks-per-node", "N", "0", 0, 8,
 		      "so many ranks on each node; 0: all on one, for rows of one node"),
 	FB_OPTION_GROUP("What to show"),

@@ -82,5 +82,12 @@ expect "exit code of a study that is none" "$?" 3
 holds "$FB_TMP/err" "^fabricbench: no study 'nosuch'"
 scripts/fabricbench kv-paths --help >"$FB_TMP/out" 2>&1
 expect "exit code of fabricbench kv-paths" "$?" 0
+for script in 'launch 2 all_reduce' 'setup run' doctor 'fabricbench summary'; do
+	# shellcheck disable=SC2086 # words
+	MPI=lam SETUP=no timeout 20 scripts/$script >"$FB_TMP/out" 2>"$FB_TMP/err" </dev/null
+	expect "exit code of scripts/$script with MPI=lam" "$?" 3
+	expect "stderr of scripts/$script with MPI=lam" "$(cat "$FB_TMP/err")" \
+		'fabricbench: MPI=lam: accepted are openmpi and mpich'
+done
 verdict cli/scripts
 exit "$bad"

@@ -118,6 +118,11 @@ verdict predict_straggler
 
 "$predict" "$FB_TMP/spread/ddp.csv" >"$out" 2>"$FB_TMP/err"
 expect "exit code without collectives" $? 6
+for ranks in 0 1 5G; do
+	"$predict" --ranks $ranks "$FB_TMP/ring" >"$out" 2>"$FB_TMP/err"
+	expect "exit code of --ranks $ranks" $? 3
+	holds "$FB_TMP/err" 'expected sizes from 2 to 1M'
+done
 "$predict" >"$out" 2>"$FB_TMP/err"
 expect "exit code without input" $? 3
 verdict predict_bad_input

@@ -101,11 +101,25 @@ say_incomplete() {
 		"ended well: $why. A rank has ended in the middle$next. Exit code 5" >&2
 }
 
-# Puts the row that rank 0 was at when it died into the result file, if no rank has lived to do so
-# (common/record/under_way.h).
+# fb_is_lost CODE: whether the launcher's exit code is that of a rank that was killed (128 and more,
+# of MPICH the signal) or of a host that was lost (205 of Open MPI).
+fb_is_lost() {
+	case $1 in
+	9 | 11 | 134 | 135 | 136 | 137 | 139 | 205) true ;;
+	*) false ;;
+	esac
+}
+
+# fb_move_row CODE: puts the row that rank 0 was at when it ended into the result file, if no rank
+# has lived to do so (common/record/under_way.h). Where rank 0 was asked to end, that is a fault only
+# if a rank was lost.
 fb_move_row() {
 	left=$folder/$program.$((launch)).under_way rows=$folder/$program.csv
 	[ -n "$folder" ] && [ -s "$left" ] && [ -z "$(tail -c 1 "$left")" ] || return 0
+	if ! grep -q 'nobody was left to say why' "$left" && ! fb_is_lost "$1"; then
+		rm -f "$left"
+		return
+	fi
 	# A torn last line is for the next start of the launch to mend, which takes the row then.
 	[ -s "$rows" ] && [ -z "$(tail -c 1 "$rows")" ] || return 0
 	cat "$left" >>"$rows" && rm -f "$left" &&

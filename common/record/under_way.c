@@ -3,6 +3,7 @@
 #include "common/record/under_way.h"
 
 #include "common/base/error.h"
+#include "common/record/traits.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -44,23 +45,37 @@ int fb_under_way_open(struct fb_under_way *file, const char *dir, const char *pr
 	return FB_OK;
 }
 
-void fb_under_way_set(struct fb_under_way *file, const struct fb_csv *csv,
-		      const struct fb_row *row)
+static void write_fault(struct fb_under_way *file, const struct fb_csv *csv,
+			const struct fb_row *row, const char *reason)
 {
-	struct fb_row fault;
+	struct fb_row fault = *row;
 	size_t bytes = 0;
 	char *text;
 
-	if (!file->path || ftruncate(file->fd, 0) || !row)
-		return;
-	fault = *row;
 	fault.status = FB_STATUS_FAULT;
-	fault.reason = nobody;
+	fault.reason = reason;
 	text = fb_csv_row_text(csv, &fault, &bytes);
 	/* A row that is not whole has no newline, and is taken for none. */
 	if (text && pwrite(file->fd, text, bytes, 0) == (ssize_t)bytes && file->sync)
 		(void)fdatasync(file->fd);
 	free(text);
+}
+
+void fb_under_way_set(struct fb_under_way *file, const struct fb_csv *csv,
+		      const struct fb_row *row)
+{
+	if (file->path && !ftruncate(file->fd, 0) && row)
+		write_fault(file, csv, row, nobody);
+}
+
+void fb_under_way_leave(struct fb_under_way *file, const struct fb_csv *csv,
+			const struct fb_row *row, const char *asked)
+{
+	char reason[FB_REASON_CHARS];
+
+	snprintf(reason, sizeof(reason), "%s, because another rank was lost", asked);
+	if (file->path && !ftruncate(file->fd, 0))
+		write_fault(file, csv, row, reason);
 }
 
 void fb_under_way_close(struct fb_under_way *file)
@@ -93,12 +108,12 @@ static char *read_row(const char *path)
 /* The row with another reason, malloced; NULL: no memory. */
 static char *with_reason(const char *row, const char *reason)
 {
-	const char *at = reason ? strstr(row, nobody) : NULL;
+	const char *at = strstr(row, nobody);
 	char *text = NULL;
 	size_t bytes;
 	FILE *out;
 
-	if (!at)
+	if (!reason || !at)
 		return strdup(row);
 	out = open_memstream(&text, &bytes);
 	if (!out)
@@ -118,11 +133,15 @@ int fb_under_way_move(const char *dir, const char *program, uint64_t launch,
 {
 	struct fb_csv csv = {.extra = NULL};
 	char *path = path_of(dir, program, launch), *row = path ? read_row(path) : NULL;
-	char *text = row ? with_reason(row, reason) : NULL;
+	bool asked = row && !strstr(row, nobody);
+	char *text = row && !asked ? with_reason(row, reason) : NULL;
 	int ret = FB_OK, other;
 
 	*moved = false;
-	if (!path || (row && !text))
+	/* Nobody has come to know of a fault since rank 0 was asked to end. */
+	if (asked)
+		(void)unlink(path);
+	else if (!path || (row && !text))
 		ret = fb_error(FB_ENOMEM, "no memory for the row of a fault");
 	if (!ret && text)
 		ret = fb_csv_open(&csv, dir, program, extra, nextra, false);

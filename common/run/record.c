@@ -233,14 +233,18 @@ void fb_recorder_emergency(struct fb_recorder *recorder, const char *reason, boo
 			move_row(recorder, reason, asked);
 		return;
 	}
-	if (recorder->current && !asked) {
+	if (recorder->current) {
 		struct fb_row row = fb_recorder_row(recorder, recorder->current);
 
 		row.status = FB_STATUS_FAULT;
 		row.reason = reason;
-		write_row(recorder, &row);
+		if (asked)
+			fb_under_way_leave(&recorder->under_way, &recorder->csv, &row, reason);
+		else
+			write_row(recorder, &row);
 	}
-	fb_under_way_close(&recorder->under_way);
+	if (!recorder->current)
+		fb_under_way_close(&recorder->under_way);
 	if (recorder->table)
 		fb_screen_print(&recorder->screen, stdout);
 	if (!recorder->to_files)

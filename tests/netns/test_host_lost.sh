@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Rank 0's whole host is lost within a row: the row of the fault names its case, written by who is
-# left. Launcher and results are on another host, as with a shared file system. Open MPI only, as in
+# A whole host is lost within a row, that of rank 0 or another one: the row of the fault names its
+# case, written by who is left. Launcher and results are on another host, as with a shared file system. Open MPI only, as in
 # test_tcp_hosts.sh.
-# timeout: 200
+# timeout: 300
 
 set -u
 export LC_ALL=C
@@ -37,18 +37,19 @@ export OMPI_MCA_plm=rsh OMPI_MCA_plm_rsh_agent=$FB_HOSTS/rsh OMPI_MCA_mpi_yield_
 	OMPI_MCA_btl=self,vader,tcp OMPI_MCA_pml=ob1 \
 	OMPI_MCA_btl_tcp_if_include=eth0 OMPI_MCA_oob_tcp_if_include=eth0
 
-# lose NAME HOST COMMAND...: what is run on HOST loses h0, with ranks 0 and 1, in its second row.
+# lose NAME LOST HOST COMMAND...: what is run on HOST loses the host LOST in its second row; h0 has
+# ranks 0 and 1.
 lose() {
-	local what=$1 csv=$dir/$1 host=$2 holder space process
+	local what=$1 csv=$dir/$1 lost=$2 host=$3 holder space process
 
-	shift 2
+	shift 3
 	failures=0
 	"$hosts" sh "$host" timeout -k 5 $((60 * slow)) "$@" "$program" --csv "$csv" \
 		"${options[@]}" </dev/null >"$dir/out" 2>"$dir/err" &
 	job=$!
 	await_rows "$csv/all_reduce.csv" 1 || expect "$what" "rows" fewer 1
 	sleep 0.3
-	holder=$(cat "$FB_HOSTS/h0.pid")
+	holder=$(cat "$FB_HOSTS/$lost.pid")
 	space=$(readlink "/proc/$holder/ns/net")
 	for process in /proc/[0-9]*; do
 		[ "$(readlink "$process/ns/net" 2>/dev/null)" = "$space" ] &&
@@ -71,16 +72,18 @@ options=(--engine host --transport auto --algorithm ring --protocol simple --byt
 	--min-samples 1000000 --max-samples 1000000 --max-time "$((2 * slow))s"
 	--timeout "$((5 * slow))s")
 export MPIRUN="$mpirun --bind-to none -host h0:2,h1:2"
-lose launch h2 scripts/launch 4
-expect launch "exit code" "$rc" 5
-there launch
-expect launch "good rows" "$(rows "$dir/launch/all_reduce.csv" 'ok|few')" 1
-verdict "$name-launch"
+for lost in h0 h1; do
+	lose $lost $lost h2 scripts/launch 4
+	expect $lost "exit code" "$rc" 5
+	there $lost
+	expect $lost "good rows" "$(rows "$dir/$lost/all_reduce.csv" 'ok|few')" 1
+	verdict "$name-$lost"
+done
 
 # The launcher is lost with the host. Who is left may be killed before it can write the row; then
 # the next start of the launch does.
 # shellcheck disable=SC2086 # several words
-lose launcher h0 $MPIRUN -n 4
+lose launcher h0 h0 $MPIRUN -n 4
 while pgrep -f "^$program .*--csv $dir/launcher" >/dev/null; do
 	sleep 0.1
 done

@@ -23,6 +23,15 @@ extern const char *const fb_background_operations[];
 #define FB_OVERLAP_U64(field, name, fallback, low, high, help)                                     \
 	FB_OPTION_U64(struct fb_overlap_settings, field, 0, name, "N", fallback, low, high, help)
 
+/* A list of numbers, each from low to high, of which each is a case. */
+#define FB_OVERLAP_NUMBERS(field_, name_, fallback_, low, high, help_)                             \
+	{                                                                                          \
+		.type = FB_OPT_SIZES, .name = (name_), .placeholder = "LIST",                      \
+		.fallback = (fallback_), .help = (help_),                                          \
+		.offset = offsetof(struct fb_overlap_settings, field_),                            \
+		.range.u64 = {(low), (high)}                                                       \
+	}
+
 #define FB_OVERLAP_SCHEDULES(fallback, names, help)                                                \
 	FB_OPTION_CHOICES(struct fb_overlap_settings, schedules, 0, "schedule", fallback, names,   \
 			  help)
@@ -72,9 +81,9 @@ extern const char *const fb_background_operations[];
 	FB_OPTION_CHOICE(struct fb_overlap_settings, compute_type, 0, "compute-type", "bf16",      \
 			 fb_overlap_compute_types, "GPUs: what products are of, whatever is "      \
 			 "communicated; fp8: E4M3 into bf16, by cuBLASLt"),                        \
-	FB_OPTION_SIZES(struct fb_overlap_settings, compute_sms, 0, "compute-sms", "0",            \
-			"GPUs: multiprocessors to compute on, by a green context, or else by "     \
-			"cuBLAS; 0: all"),                                                         \
+	FB_OVERLAP_NUMBERS(compute_sms, "compute-sms", "0", 0, 1024,                               \
+			   "GPUs: multiprocessors to compute on, by a green context, or else by "  \
+			   "cuBLAS; 0: all"),                                                      \
 	FB_OPTION_CHOICE(struct fb_overlap_settings, priority, 0, "priority", "high",              \
 			 fb_overlap_priorities, "GPUs: of the streams that communicate"),          \
 	FB_OPTION_STRING(struct fb_overlap_settings, cublas, 0, "cublas-library", "FILE", "auto",  \

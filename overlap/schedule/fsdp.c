@@ -25,13 +25,14 @@ static const char *const reshards[] = {"yes", "no", NULL};
 static const struct fb_option options[] = {
 	FB_OPTION_GROUP("Training step"),
 	FB_OVERLAP_SCHEDULES("overlap", schedules, "what a step does"),
-	FB_OPTION_SIZES(struct fb_overlap_settings, prefetch, 0, "prefetch", "0,1,2,3",
-			"layers that are gathered ahead of the one that is computed"),
+	FB_OVERLAP_NUMBERS(prefetch, "prefetch", "0,1,2,3", 0, FB_MOST_LAYERS,
+			   "layers that are gathered ahead of the one that is computed"),
 	FB_OPTION_CHOICES(struct fb_overlap_settings, reshard, 0, "reshard", "yes", reshards,
 			  "whether a gathered layer is given up behind forward, and gathered again "
 			  "for backward"),
-	FB_OPTION_SIZES(struct fb_overlap_settings, shard, 0, "shard", "0",
-			"ranks that share a model (hybrid shard), the others are replicas; 0: all"),
+	FB_OVERLAP_NUMBERS(shard, "shard", "0", 0, 1 << 20,
+			   "ranks that share a model (hybrid shard), the others are replicas; 0: "
+			   "all"),
 	FB_OVERLAP_LAYERS("8", "equal layers of the model"),
 	FB_OVERLAP_HIDDEN("4096"),
 	FB_OVERLAP_COMPUTE("20ms", "0"),

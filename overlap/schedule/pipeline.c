@@ -38,8 +38,8 @@ static const struct fb_option options[] = {
 			     "in which order a rank computes its passes"),
 	FB_OPTION_SIZES(struct fb_overlap_settings, microbatches, 0, "microbatches", "4,8",
 			"micro-batches of a step"),
-	FB_OPTION_SIZES(struct fb_overlap_settings, tensor_ranks, 0, "tensor-ranks", "1",
-			"ranks that share a stage and sum up the output of each layer"),
+	FB_OVERLAP_NUMBERS(tensor_ranks, "tensor-ranks", "1", 1, 1 << 20,
+			   "ranks that share a stage and sum up the output of each layer"),
 	FB_OPTION_CHOICES(struct fb_overlap_settings, placement, 0, "placement", "inside",
 			  placements, "ranks that are next to each other share a stage, so that "
 			  "sums stay inside a node; or are stages, so that sums go across nodes"),

@@ -32,6 +32,8 @@ launch 1 all_reduce --operation x
 holds err '^fabricbench: unknown option --operation: --help lists what is accepted$'
 launch 1 no_such_program
 expect "exit code of a name that is none" "$rc" 3
+launch 1 "$root/README.md"
+expect "exit code of a file that is no program" "$rc" 3
 verdict cli/names
 
 # Two ranks of one host have no second node: no row of this algorithm can be measured.

@@ -197,6 +197,10 @@ expect "figures beside skips" "$(grep -c svg "$FB_TMP/out")" 2
 plot time "$FB_TMP/skips/all_reduce.csv"
 expect "exit code of skips alone" "$rc" 3
 holds "$FB_TMP/err" 'nothing to draw'
+plot time --out /proc/none/figure "$one/all_reduce.csv"
+expect "exit code where nothing can be written" "$rc" 3
+expect "stderr where nothing can be written" "$(cat "$FB_TMP/err")" \
+	'fabricbench plot: cannot write /proc/none/figure.svg'
 for wrong in 'nosuch x' 'time' "time $FB_TMP/missing" "time --bytes=x $one" "time --bogus $one" \
 	"forest $one/barrier.csv" "scaling $one"; do
 	# shellcheck disable=SC2086 # words

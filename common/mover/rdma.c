@@ -82,11 +82,12 @@ static int open_device(struct fb_rdma_mover *m, char why[FB_REASON_CHARS])
 	if (err)
 		return err;
 	/* Gathering, as far as the device can. */
-	m->settings.sges = FB_RDMA_GATHERED < m->rail->device.max_sge ? FB_RDMA_GATHERED
-							     : (uint64_t)m->rail->device.max_sge;
-	m->settings.sges = m->settings.sges ? m->settings.sges : 1;
+	m->settings.sges = (uint64_t)fb_rdma_rail_pieces(m->rail);
+	if (m->settings.sges > FB_RDMA_GATHERED)
+		m->settings.sges = FB_RDMA_GATHERED;
 	fb_rdma_cache_open(&m->cache, m->rail, 1, fb_rdma_access(&m->settings));
-	err = fb_rdma_completions_open(&m->completions, m->rail, &m->settings, COMPLETIONS);
+	err = fb_rdma_completions_open(&m->completions, m->rail, &m->settings,
+				       COMPLETIONS + RECEIVES * (uint32_t)m->mover.group->nranks);
 	m->completions.arrived = count_notice;
 	m->completions.arg = m;
 	return err;

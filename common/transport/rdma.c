@@ -58,6 +58,10 @@ static bool arrived(void *arg, uint32_t imm)
 
 static int open_rails(struct fb_rdma *rdma, char *why, size_t n)
 {
+	/* Of all peers together, as each queue's receives may complete at once. */
+	uint32_t receives = rdma->imm ? FB_RDMA_IMM_DEPTH * (uint32_t)rdma->settings->qps *
+						(uint32_t)rdma->transport.world->nranks
+				      : 0;
 	int err = fb_verbs_open(&rdma->verbs, why, n);
 
 	if (!err)
@@ -67,7 +71,7 @@ static int open_rails(struct fb_rdma *rdma, char *why, size_t n)
 					 why, n);
 	for (int r = 0; r < rdma->opened && !err; r++) {
 		err = fb_rdma_completions_open(&rdma->completions[r], &rdma->rails[r],
-					       rdma->settings, COMPLETIONS);
+					       rdma->settings, COMPLETIONS + receives);
 		rdma->completions[r].arrived = arrived;
 		rdma->completions[r].arg = rdma;
 	}

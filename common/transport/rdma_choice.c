@@ -109,6 +109,21 @@ const struct fb_rdma_gid *fb_rdma_choose_gid(const struct fb_rdma_gid *table, in
 	return best;
 }
 
+int fb_rdma_choose_pkey(const uint16_t *keys, int n)
+{
+	int first = -1;
+
+	for (int i = 0; i < n; i++) {
+		if (!(keys[i] & 0x7fff))
+			continue;
+		if (keys[i] & 0x8000)
+			return i;
+		if (first < 0)
+			first = i;
+	}
+	return first < 0 ? 0 : first;
+}
+
 void fb_rdma_gid_kind(const struct fb_rdma_gid *gid, char *text, size_t n)
 {
 	static const char *const types[] = {"InfiniBand", "RoCE v1", "RoCE v2"};

@@ -50,6 +50,19 @@ struct fb_rdma_gid {
  */
 const struct fb_rdma_gid *fb_rdma_choose_gid(const struct fb_rdma_gid *table, int n);
 
+/*
+ * The index of the partition to use among a port's n keys: the first with a full member (bit 15),
+ * as two limited members do not reach each other; else that of the first key; 0 where there is
+ * none.
+ */
+int fb_rdma_choose_pkey(const uint16_t *keys, int n);
+
+/* Whether ports of these partitions reach each other. */
+static inline bool fb_rdma_pkeys_meet(uint16_t a, uint16_t b)
+{
+	return (a & 0x7fff) == (b & 0x7fff) && ((a | b) & 0x8000);
+}
+
 /* Why it was taken, in words: "RoCE v2, IPv4". */
 void fb_rdma_gid_kind(const struct fb_rdma_gid *gid, char *text, size_t n);
 

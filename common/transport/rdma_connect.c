@@ -134,7 +134,7 @@ static int create(struct fb_rdma_queue *queue, const struct fb_rdma_settings *s)
 		queue->qp = create_builder(queue, &attr);
 		if (!queue->qp)
 			queue->qp = rail->verbs->create_qp(rail->pd, &attr);
-		if (queue->qp || errno != EINVAL || inline_bytes < 16)
+		if (queue->qp || (errno != EINVAL && errno != ENOMEM) || inline_bytes < 16)
 			break;
 	}
 	if (!queue->qp) {
@@ -160,6 +160,7 @@ static int to_init(struct fb_rdma_queue *queue)
 {
 	struct ibv_qp_attr attr = {
 		.qp_state = IBV_QPS_INIT, .port_num = queue->completions->rail->number,
+		.pkey_index = (uint16_t)queue->completions->rail->pkey_index,
 		.qp_access_flags = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |
 				   IBV_ACCESS_REMOTE_ATOMIC,
 	};
@@ -242,7 +243,8 @@ void fb_rdma_queue_address(const struct fb_rdma_queue *queue, struct fb_rdma_add
 		psn = queue->qp->qp_num * 2654435761u;
 	*address = (struct fb_rdma_address){
 		.qpn = queue->qp->qp_num, .psn = psn & PSN_MASK, .mtu = (uint32_t)rail->mtu,
-		.lid = rail->port.lid, .ethernet = rail->ethernet,
+		.reads = (uint32_t)rail->device.max_qp_rd_atom,
+		.lid = rail->port.lid, .ethernet = rail->ethernet, .pkey = rail->pkey,
 	};
 	memcpy(address->gid, rail->gid, sizeof(address->gid));
 }
@@ -275,10 +277,14 @@ static int to_rtr(struct fb_rdma_queue *queue, const struct fb_rdma_settings *s,
 				      IBV_QP_MIN_RNR_TIMER);
 }
 
-static int to_rts(struct fb_rdma_queue *queue, const struct fb_rdma_settings *s, uint32_t psn)
+/* The peer's queue pair refuses more READs under way than its device answers, and is then lost. */
+static int to_rts(struct fb_rdma_queue *queue, const struct fb_rdma_settings *s, uint32_t psn,
+		  int answered)
 {
 	const struct fb_rdma_rail *rail = queue->completions->rail;
-	int most = rail->device.max_qp_init_rd_atom, reads = s->reads < most ? s->reads : most;
+	int most = rail->device.max_qp_init_rd_atom < answered ? rail->device.max_qp_init_rd_atom
+							       : answered;
+	int reads = s->reads < most ? s->reads : most;
 	struct ibv_qp_attr attr = {
 		.qp_state = IBV_QPS_RTS, .sq_psn = psn, .timeout = (uint8_t)s->timeout,
 		.retry_cnt = (uint8_t)s->retry, .rnr_retry = (uint8_t)s->rnr_retry,
@@ -298,7 +304,9 @@ void fb_rdma_queue_tune(const struct fb_rdma_queue *queue, const struct fb_rdma_
 	int out = s->reads < d->max_qp_init_rd_atom ? s->reads : d->max_qp_init_rd_atom;
 
 	attr->max_dest_rd_atomic = (uint8_t)in;
-	attr->max_rd_atomic = (uint8_t)out;
+	/* At most what the peer has said that it answers, of the step that sets it. */
+	if (attr->qp_state != IBV_QPS_RTS || out < attr->max_rd_atomic)
+		attr->max_rd_atomic = (uint8_t)out;
 	attr->min_rnr_timer = MIN_RNR_TIMER;
 	attr->timeout = (uint8_t)s->timeout;
 	attr->retry_cnt = (uint8_t)s->retry;
@@ -321,6 +329,11 @@ int fb_rdma_queue_connect(struct fb_rdma_queue *queue, const struct fb_rdma_sett
 		return fb_error(FB_EINPUT, "rdma: %s:%d is %s and rank %d's port is not: name "
 				"ports of one fabric by --rdma-device", rail->name, rail->number,
 				own->ethernet ? "Ethernet" : "InfiniBand", queue->peer);
+	if (!fb_rdma_pkeys_meet(own->pkey, peer->pkey))
+		return fb_error(FB_EINPUT, "rdma: %s:%d is in partition %#x, rank %d's port in "
+				"%#x: no packet would pass (partitions need the same number, and "
+				"a full member, bit 15, at one end)", rail->name, rail->number,
+				own->pkey, queue->peer, peer->pkey);
 	if (settings->mtu && own->mtu != peer->mtu)
 		return fb_error(FB_EINPUT, "rdma: rank %d uses an MTU of %u, this rank %u: give "
 				"all the same --rdma-mtu", queue->peer, peer->mtu, own->mtu);
@@ -329,7 +342,7 @@ int fb_rdma_queue_connect(struct fb_rdma_queue *queue, const struct fb_rdma_sett
 		return fb_error(FB_ESYS, "rdma: %s:%d cannot reach rank %d at %s: %s (is there a "
 				"route to that address from this port?)", rail->name, rail->number,
 				queue->peer, fb_rdma_gid_text(peer->gid, gid), strerror(error));
-	error = to_rts(queue, settings, own->psn);
+	error = to_rts(queue, settings, own->psn, (int)peer->reads);
 	if (error)
 		return fb_error(FB_ESYS, "rdma: %s:%d: the connection to rank %d cannot be used: "
 				"%s", rail->name, rail->number, queue->peer, strerror(error));

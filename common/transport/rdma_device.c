@@ -4,6 +4,7 @@
 
 #if FB_HAVE_VERBS
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -182,12 +183,36 @@ bool fb_rdma_rail_open(const struct fb_verbs *verbs, struct ibv_device *device, 
 	return false;
 }
 
+/* Every port has the default partition; a library that tells no keys has that one. */
+static void take_pkey(struct fb_rdma_rail *rail)
+{
+	enum { KEYS = 128 };
+	uint16_t keys[KEYS] = {0xffff}, key;
+	int n = 0;
+
+	for (int i = 0; i < rail->port.pkey_tbl_len && i < KEYS; i++)
+		if (!rail->verbs->query_pkey(rail->context, rail->number, i, &key)) {
+			keys[i] = ntohs(key);
+			n = i + 1;
+		}
+	rail->pkey_index = fb_rdma_choose_pkey(keys, n);
+	rail->pkey = keys[rail->pkey_index];
+}
+
+int fb_rdma_rail_pieces(const struct fb_rdma_rail *rail)
+{
+	int most = rail->device.max_sge, reads = rail->device.max_sge_rd;
+
+	most = reads > 0 && reads < most ? reads : most;
+	return most > 0 ? most : 1;
+}
+
 static int check_sges(const struct fb_rdma_settings *s, const struct fb_rdma_rail *rail, char *why,
 		      size_t n)
 {
-	int most = rail->device.max_sge;
+	int most = fb_rdma_rail_pieces(rail);
 
-	if (s->sges <= (uint64_t)(most > 0 ? most : 1))
+	if (s->sges <= (uint64_t)most)
 		return FB_OK;
 	snprintf(why, n, "option --rdma-sges: '%llu' is not accepted: %s takes at most %d pieces",
 		 (unsigned long long)s->sges, rail->name, most);
@@ -205,6 +230,7 @@ int fb_rdma_rail_finish(const struct fb_rdma_settings *s, struct fb_rdma_rail *r
 		err = check_sges(s, rail, why, n);
 	if (err)
 		return err;
+	take_pkey(rail);
 	rail->pd = rail->verbs->alloc_pd(rail->context);
 	if (rail->pd)
 		return FB_OK;

@@ -25,6 +25,8 @@ struct fb_rdma_rail {
 	uint8_t number; /* of the port */
 	bool ethernet;
 	int gid_index;  /* -1: none, an InfiniBand port addressed by LID */
+	int pkey_index;
+	uint16_t pkey; /* of the partition */
 	uint8_t gid[16];
 	char kind[40];  /* of the address: "RoCE v2, IPv4" */
 	int mtu;        /* bytes */
@@ -46,6 +48,9 @@ void fb_rdma_rails_close(struct fb_rdma_rail *rails, int n);
 
 /* "mlx5_0:1 RoCE v2, IPv4 10.0.0.1 mtu 4096", for rows and messages. */
 void fb_rdma_rail_text(const struct fb_rdma_rail *rail, char *text, size_t n);
+
+/* Pieces of local memory that any request names, READs too, at most. */
+int fb_rdma_rail_pieces(const struct fb_rdma_rail *rail);
 
 /* The port's state now, in words ("active", "down"); asked after a failure. */
 const char *fb_rdma_rail_state(const struct fb_rdma_rail *rail);

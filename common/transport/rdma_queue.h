@@ -68,7 +68,9 @@ struct fb_rdma_queue {
 struct fb_rdma_address {
 	uint8_t gid[16];
 	uint32_t qpn, psn, mtu;
+	uint32_t reads; /* READs and atomics of the peer that it answers at once */
 	uint16_t lid, ethernet;
+	uint16_t pkey; /* of the partition */
 };
 
 /*

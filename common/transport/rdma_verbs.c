@@ -21,6 +21,7 @@ static const struct fb_library_symbol symbols[] = {
 	{"ibv_query_device", offsetof(struct fb_verbs, query_device), false},
 	{"ibv_query_port", offsetof(struct fb_verbs, query_port), false},
 	{"ibv_query_gid", offsetof(struct fb_verbs, query_gid), false},
+	{"ibv_query_pkey", offsetof(struct fb_verbs, query_pkey), false},
 	{"ibv_alloc_pd", offsetof(struct fb_verbs, alloc_pd), false},
 	{"ibv_dealloc_pd", offsetof(struct fb_verbs, dealloc_pd), false},
 	{"ibv_reg_mr", offsetof(struct fb_verbs, reg_mr), false},

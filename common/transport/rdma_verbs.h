@@ -38,6 +38,7 @@ struct fb_verbs {
 	int (*query_device)(struct ibv_context *context, struct ibv_device_attr *attr);
 	int (*query_port)(struct ibv_context *context, uint8_t port, struct ibv_port_attr *attr);
 	int (*query_gid)(struct ibv_context *context, uint8_t port, int index, union ibv_gid *gid);
+	int (*query_pkey)(struct ibv_context *context, uint8_t port, int index, uint16_t *key);
 	struct ibv_pd *(*alloc_pd)(struct ibv_context *context);
 	int (*dealloc_pd)(struct ibv_pd *pd);
 	struct ibv_mr *(*reg_mr)(struct ibv_pd *pd, void *at, size_t bytes, int access);

@@ -48,11 +48,11 @@ static int room_for_messages(const struct fb_handoff_instance *i, struct fb_hand
 							  fb_transfer_bytes(&whole[m])));
 	free(link->move);
 	link->moves = (uint32_t)n;
-	link->piece = calloc(n, sizeof(*link->piece));
-	link->transfer = calloc(n, sizeof(*link->transfer));
-	link->move = calloc(n, sizeof(struct fb_move *));
-	link->chunk = calloc(n, sizeof(*link->chunk));
-	link->packing = calloc(link->packings, sizeof(*link->packing));
+	link->piece = calloc(n + 1, sizeof(*link->piece));
+	link->transfer = calloc(n + 1, sizeof(*link->transfer));
+	link->move = calloc(n + 1, sizeof(struct fb_move *));
+	link->chunk = calloc(n + 1, sizeof(*link->chunk));
+	link->packing = calloc(link->packings + (size_t)1, sizeof(*link->packing));
 	return link->piece && link->transfer && link->move && link->chunk && link->packing
 		       ? FB_OK
 		       : fb_error(FB_ENOMEM, "out of memory for %zu messages", n);

@@ -7,11 +7,11 @@
 #include "scripts/tools/claims/claims.h"
 #include "common/base/error.h"
 #include "common/option/option.h"
+#include "scripts/tools/lib/memory.h"
 #include "scripts/tools/lib/tool.h"
 
 #include <csv.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 struct settings {
@@ -181,7 +181,6 @@ static int judge(const struct fb_study *study, const struct fb_study_show *line,
 	}
 	if (!any)
 		*sum = lacking;
-	fb_claim_places_free(places, count);
 	return err;
 }
 
@@ -220,14 +219,14 @@ static int run(void *values, char **words, size_t count)
 {
 	const struct settings *settings = values;
 	const struct fb_study_changes changes = {.folder = settings->folder};
-	struct fb_study *study = calloc(1, sizeof(*study)); /* too large for a stack */
+	struct fb_study *study = fb_new(1, sizeof(*study)); /* too large for a stack */
 	struct fb_sheets sheets = {.sheet = NULL};
-	int err = study ? FB_OK : fb_error(FB_ENOMEM, "out of memory for a study");
+	int err;
 
-	if (!err && (count == 0 || (count == 1) != (settings->unmeasured != NULL)))
+	if (count == 0 || (count == 1) != (settings->unmeasured != NULL))
 		err = fb_error(FB_EINPUT, "expected a study and its results, or a study and "
 					  "--unmeasured; see --help");
-	if (!err)
+	else
 		err = fb_study_read(study, words[0], &changes);
 	if (!err && count > 1)
 		err = fb_sheets_read(&sheets, words + 1, count - 1);
@@ -235,10 +234,6 @@ static int run(void *values, char **words, size_t count)
 		err = judge_all(study, &sheets, settings->unmeasured);
 	if (!err && (fflush(stdout) || ferror(stdout)))
 		err = fb_error(FB_EIO, "standard output: not everything could be written");
-	if (study)
-		fb_study_free(study);
-	free(study);
-	fb_sheets_free(&sheets);
 	return fb_exit_code(err);
 }
 

@@ -83,10 +83,6 @@ static int run(void *values, char **paths, size_t count)
 	char why[128] = "", accepted[256];
 	int code;
 
-	if (count == 0) {
-		fb_error(FB_EINPUT, "no input: expected result folders or files; see --help");
-		return FB_EXIT_INPUT;
-	}
 	if (settings->self_test && settings->history) {
 		fb_option_reject(stderr, "history", NULL, "one of --history and --self-test");
 		return FB_EXIT_INPUT;
@@ -115,6 +111,7 @@ static const struct fb_tool tool = {
 	.summary = "whether two result sets differ",
 	.description = description,
 	.table = table,
+	.input = FB_TOOL_RESULTS,
 	.libraries = FB_TOOL_CSV,
 	.run = run,
 };

@@ -7,12 +7,12 @@
 #include "common/base/fold.h"
 #include "common/option/option.h"
 #include "scripts/tools/doctor/doctor.h"
+#include "scripts/tools/lib/files.h"
+#include "scripts/tools/lib/memory.h"
 #include "scripts/tools/lib/tool.h"
 
 #include <csv.h>
-#include <dirent.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 struct settings {
@@ -79,35 +79,26 @@ static int report(const struct settings *settings, const struct fb_node_facts *f
 		facts->hosts == 1 ? "" : "s", count[FB_LEVEL_GOOD], count[FB_LEVEL_DOUBT],
 		count[FB_LEVEL_BAD]);
 	err = fb_fold_close(&fold, stdout);
-	if (err || findings->failed || fflush(stdout) || ferror(stdout))
+	if (err || fflush(stdout) || ferror(stdout))
 		return FB_EXIT_FAULT;
 	return count[FB_LEVEL_BAD] ? FB_EXIT_REGRESSION : FB_EXIT_OK;
-}
-
-static int is_result(const struct dirent *entry)
-{
-	size_t n = strlen(entry->d_name);
-
-	return entry->d_name[0] != '.' && n > 4 && !strcmp(entry->d_name + n - 4, ".csv") &&
-	       strcmp(entry->d_name, "environment.csv") != 0;
 }
 
 static int read_rates(const char *folder, const struct settings *settings,
 		      const struct fb_node_facts *facts, struct fb_findings *findings)
 {
-	struct dirent **entry = NULL;
-	int n = scandir(folder, &entry, is_result, alphasort), err = FB_OK;
-	char path[4096];
+	struct fb_names names = {.count = 0};
+	int err = fb_is_folder(folder) ? fb_folder_names(folder, ".csv", &names) : FB_OK;
 
-	for (int i = 0; i < n; i++) {
-		snprintf(path, sizeof(path), "%s/%s", folder, entry[i]->d_name);
-		if (!err)
-			err = fb_doctor_rates(path, settings->least, findings);
+	for (size_t i = 0; i < names.count && !err; i++) {
+		const char *path = fb_new_text("%s/%s", folder, names.name[i]);
+
+		if (!strcmp(names.name[i], "environment.csv"))
+			continue;
+		err = fb_doctor_rates(path, settings->least, findings);
 		if (!err)
 			err = fb_doctor_links(facts, path, settings->link_least, findings);
-		free(entry[i]);
 	}
-	free(entry);
 	return err;
 }
 
@@ -116,8 +107,7 @@ static int run(void *values, char **words, size_t count)
 	const struct settings *settings = values;
 	struct fb_findings findings = {.count = 0};
 	struct fb_node_facts facts;
-	char path[4096];
-	int err, code;
+	int err;
 
 	if (count != 1) {
 		fb_error(FB_EINPUT, "%zu folders: expected one results folder; see --help", count);
@@ -129,14 +119,10 @@ static int run(void *values, char **words, size_t count)
 		fb_doctor_rules(&facts, &findings);
 		fb_doctor_fabric(&facts, &findings);
 		err = read_rates(words[0], settings, &facts, &findings);
-		snprintf(path, sizeof(path), "%s/rates", words[0]);
-		if (!err)
-			err = read_rates(path, settings, &facts, &findings);
 	}
-	code = err ? fb_exit_code(err) : report(settings, &facts, &findings);
-	free(findings.item);
-	fb_node_facts_free(&facts);
-	return code;
+	if (!err)
+		err = read_rates(fb_new_text("%s/rates", words[0]), settings, &facts, &findings);
+	return err ? fb_exit_code(err) : report(settings, &facts, &findings);
 }
 
 static const struct fb_tool tool = {

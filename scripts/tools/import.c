@@ -14,7 +14,6 @@
 #include "scripts/tools/lib/tool.h"
 
 #include <csv.h>
-#include <stdlib.h>
 #include <string.h>
 
 struct settings {
@@ -130,9 +129,8 @@ static int run(void *values, char **words, size_t count)
 
 	if (check_format(settings->format))
 		return FB_EXIT_INPUT;
-	if (!settings->csv || count == 0) {
-		fb_error_print(settings->csv ? "no input: expected files; see --help"
-					    : "no --csv DIR: expected the folder to write to");
+	if (!settings->csv) {
+		fb_error_print("no --csv DIR: expected the folder to write to");
 		return FB_EXIT_INPUT;
 	}
 	return import_files(settings, words, count);
@@ -144,6 +142,7 @@ static const struct fb_tool tool = {
 	.description = description,
 	.table = table,
 	.more_help = show_formats,
+	.input = "files",
 	.run = run,
 };
 

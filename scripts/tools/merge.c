@@ -64,12 +64,17 @@ static int check_folder(const char *folder)
 	return err;
 }
 
-static int merge_paths(const struct settings *settings, char *const *paths, size_t count)
+static int run(void *values, char **paths, size_t count)
 {
+	const struct settings *settings = values;
 	struct fb_sheets sheets = {.sheet = NULL};
 	struct fb_merge merge = {.sheets = &sheets, .paths = paths, .nsources = count};
-	int err = check_folder(settings->csv);
+	int err;
 
+	if (!settings->csv)
+		err = fb_error(FB_EINPUT, "no --csv DIR: expected the folder to write to");
+	else
+		err = check_folder(settings->csv);
 	if (!err)
 		err = fb_sheets_read(&sheets, paths, count);
 	if (!err)
@@ -78,22 +83,7 @@ static int merge_paths(const struct settings *settings, char *const *paths, size
 		err = fb_error(FB_EINPUT, "%s: no result file with rows", paths[0]);
 	if (!err)
 		err = fb_merge_write(&merge, settings->csv);
-	fb_merge_free(&merge);
-	fb_sheets_free(&sheets);
 	return fb_exit_code(err);
-}
-
-static int run(void *values, char **words, size_t count)
-{
-	const struct settings *settings = values;
-
-	if (!settings->csv || count == 0) {
-		fb_error(FB_EINPUT,
-			 settings->csv ? "no input: expected result folders or files; see --help"
-				      : "no --csv DIR: expected the folder to write to");
-		return FB_EXIT_INPUT;
-	}
-	return merge_paths(settings, words, count);
 }
 
 static const struct fb_tool tool = {
@@ -101,6 +91,7 @@ static const struct fb_tool tool = {
 	.summary = "joins results of several folders",
 	.description = description,
 	.table = table,
+	.input = FB_TOOL_RESULTS,
 	.run = run,
 };
 

@@ -6,6 +6,7 @@
 #include "common/base/error.h"
 #include "common/option/option.h"
 #include "scripts/tools/lib/estimate.h"
+#include "scripts/tools/lib/memory.h"
 #include "scripts/tools/lib/number.h"
 #include "scripts/tools/lib/tool.h"
 #include "scripts/tools/overlap_of/profile.h"
@@ -14,7 +15,6 @@
 #include <jansson.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 struct settings {
@@ -103,14 +103,12 @@ static void print_line(const char *name, const double *value)
 }
 
 /* The steps list[0 .. n) of one device: the medians, and how sure exposed time is. */
-static int print_device(const struct fb_step_times *list, size_t n, size_t device, bool steps)
+static void print_device(const struct fb_step_times *list, size_t n, size_t device, bool steps)
 {
-	double *x = malloc((2 * n + 1) * sizeof(*x)), value[COLUMNS];
+	double *x = fb_new(2 * n + 1, sizeof(*x)), value[COLUMNS];
 	struct fb_estimate exposed = {0};
 	char name[64], low[FB_NUMBER_CHARS], high[FB_NUMBER_CHARS];
 
-	if (!x)
-		return fb_error(FB_ENOMEM, "out of memory for %zu steps", n);
 	for (size_t i = 0; i < n && steps; i++) {
 		for (int c = 0; c < COLUMNS; c++)
 			value[c] = value_of(&list[i], c);
@@ -136,33 +134,29 @@ static int print_device(const struct fb_step_times *list, size_t n, size_t devic
 		printf("%20s exposed_us %s to %s: %s\n", "", fb_own_text(exposed.low_us, low),
 		       fb_own_text(exposed.high_us, high),
 		       n < 6 ? "the least and the greatest step" : "95% interval of the median");
-	free(x);
-	return FB_OK;
 }
 
-static int print_table(const struct fb_step_times *list, size_t count, bool steps)
+static void print_table(const struct fb_step_times *list, size_t count, bool steps)
 {
 	size_t device = 0, n;
-	int err = FB_OK;
 
 	printf("%-20s", "");
 	for (int c = 0; c < COLUMNS; c++)
 		printf(" %*s", (int)strlen(columns[c].name) < 9 ? 9 : (int)strlen(columns[c].name),
 		       columns[c].name);
 	putchar('\n');
-	for (size_t i = 0; i < count && !err; i += n) {
+	for (size_t i = 0; i < count; i += n) {
 		n = 1;
 		while (i + n < count && list[i + n].device == list[i].device &&
 		       list[i + n].process == list[i].process)
 			n++;
-		err = print_device(list + i, n, device++, steps);
+		print_device(list + i, n, device++, steps);
 	}
 	puts("\nmedian_us   a step: from the end of the one before it to its own; medians of all\n"
 	     "exposed_us  of communication_us what no computing hides; hidden_share is the rest\n"
 	     "tail_us     from the end of the last kernel that computes to the end of the step\n"
 	     "gap_us      nothing runs on the device\n"
 	     "syncs       calls in which the host waits for a device, and for how long");
-	return err;
 }
 
 static int compile(regex_t *pattern, const char *option, const char *text)
@@ -199,11 +193,9 @@ static int show(const char *path, const struct settings *settings,
 	if (!err && settings->csv)
 		print_csv(list, count);
 	else if (!err)
-		err = print_table(list, count, settings->steps);
+		print_table(list, count, settings->steps);
 	if (!err && (fflush(stdout) || ferror(stdout)))
 		err = fb_error(FB_EIO, "cannot write to standard output");
-	free(list);
-	fb_profile_free(&profile);
 	return err == FB_EUNSUPPORTED ? FB_EINPUT : err;
 }
 

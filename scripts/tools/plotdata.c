@@ -11,6 +11,7 @@
 #include "scripts/tools/plot/plot.h"
 
 #include <csv.h>
+#include <jansson.h>
 #include <string.h>
 
 struct settings {
@@ -89,14 +90,12 @@ static int put(const struct kind *kind, const struct settings *settings, char *c
 		err = fb_results_read(&results, paths[i]);
 	if (!err)
 		err = fb_axes_parse(&axes, settings->axis, &results);
-	if (!err)
-		err = fb_cells_make(&cells, &results, &axes);
-	if (!err)
+	if (!err) {
+		fb_cells_make(&cells, &results, &axes);
 		err = kind->put(&plot);
+	}
 	if (!err && (fflush(stdout) || ferror(stdout)))
 		err = FB_EIO;
-	fb_cells_free(&cells);
-	fb_results_free(&results);
 	return fb_exit_code(err);
 }
 

@@ -8,6 +8,8 @@
 #include "common/base/error.h"
 #include "common/base/fold.h"
 #include "common/option/option.h"
+#include "scripts/tools/lib/files.h"
+#include "scripts/tools/lib/memory.h"
 #include "scripts/tools/lib/number.h"
 #include "scripts/tools/lib/report.h"
 #include "scripts/tools/lib/tool.h"
@@ -17,7 +19,6 @@
 
 #include <csv.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -77,18 +78,18 @@ static int add_sample(void *arg, const struct fb_result *row, uint64_t repetitio
 		job->spread_ranks = ranks;
 		job->spread.count = 0;
 	}
-	return fb_doubles_add(&job->spread, *value / median);
+	*FB_ADD(job->spread.x, job->spread.count) = *value / median;
+	return FB_OK;
 }
 
 static int read_samples(struct job *job, const char *path)
 {
 	static const char *const names[] = {"time_us"};
 	char *file = fb_beside(path, "samples.csv");
-	int err = file ? FB_OK : FB_ENOMEM;
+	int err = FB_OK;
 
-	if (!err && access(file, R_OK) == 0)
+	if (access(file, R_OK) == 0)
 		err = fb_samples_each(file, &job->results, names, 1, add_sample, job);
-	free(file);
 	return err;
 }
 
@@ -290,47 +291,28 @@ static int print(struct job *job)
 	return fb_fold_close(&fold, stdout);
 }
 
-static int predict(const struct settings *settings, char *const *paths, size_t count)
+static int run(void *values, char **paths, size_t count)
 {
-	struct job job = {.settings = settings};
+	struct job job = {.settings = values};
 	int err = FB_OK, code;
 
 	for (size_t i = 0; i < count && !err; i++)
 		err = fb_results_read(&job.results, paths[i]);
 	for (size_t i = 0; i < count && !err; i++)
 		err = read_samples(&job, paths[i]);
-	if (!err && job.spread.count)
-		err = fb_doubles_sort(&job.spread);
-	if (!err)
-		err = fb_cells_make(&job.cells, &job.results, NULL);
-	if (!err)
-		err = fb_model_fit(&job.model, &job.cells);
-	code = err ? fb_exit_code(err) : FB_EXIT_OK;
-	if (!err && !job.model.count) {
+	if (err)
+		return fb_exit_code(err);
+	fb_doubles_sort(&job.spread);
+	fb_cells_make(&job.cells, &job.results, NULL);
+	fb_model_fit(&job.model, &job.cells);
+	if (!job.model.count) {
 		fb_error(FB_EINPUT, "no algorithm of the project has four times or more: "
 			 "expected rows of more sizes or numbers of ranks");
 		code = FB_EXIT_NOTHING;
-	} else if (!err) {
+	} else {
 		code = fb_exit_code(print(&job));
 	}
-	if (fflush(stdout) || ferror(stdout))
-		code = FB_EXIT_FAULT;
-	free(job.spread.x);
-	fb_model_free(&job.model);
-	fb_cells_free(&job.cells);
-	fb_results_free(&job.results);
-	return code;
-}
-
-static int run(void *values, char **words, size_t count)
-{
-	const struct settings *settings = values;
-
-	if (count == 0) {
-		fb_error(FB_EINPUT, "no input: expected result folders or files; see --help");
-		return FB_EXIT_INPUT;
-	}
-	return predict(settings, words, count);
+	return fflush(stdout) || ferror(stdout) ? FB_EXIT_FAULT : code;
 }
 
 static const struct fb_tool tool = {
@@ -338,6 +320,7 @@ static const struct fb_tool tool = {
 	.summary = "times on more ranks than were measured, by a model",
 	.description = description,
 	.table = table,
+	.input = FB_TOOL_RESULTS,
 	.libraries = FB_TOOL_CSV,
 	.run = run,
 };

@@ -6,6 +6,7 @@
 #include "common/base/error.h"
 #include "common/option/option.h"
 #include "scripts/tools/lib/links.h"
+#include "scripts/tools/lib/memory.h"
 #include "scripts/tools/lib/results.h"
 #include "scripts/tools/lib/tool.h"
 
@@ -199,38 +200,30 @@ static void print(const struct profile *p)
 static int run(void *values, char **words, size_t count)
 {
 	const struct settings *settings = values;
-	struct profile *p = calloc(1, sizeof(*p));
+	struct profile *p = fb_new(1, sizeof(*p));
 	struct fb_results results = {.count = 0};
-	struct fb_node_facts facts = {.count = 0};
+	struct fb_node_facts facts;
 	int err;
 
-	if (p)
-		p->pair = calloc(PAIRS, sizeof(*p->pair));
+	p->pair = fb_new(PAIRS, sizeof(*p->pair));
 	if (count != 1)
 		err = fb_error(FB_EINPUT, "%zu folders: expected one results folder; see --help",
 			       count);
-	else if (!p || !p->pair)
-		err = fb_error(FB_ENOMEM, "out of memory for a profile");
 	else
 		err = fb_results_read(&results, words[0]);
 	if (!err)
 		err = fb_node_facts_read(&facts, words[0]);
-	for (size_t i = 0; p && !err && i < results.count; i++) {
+	for (size_t i = 0; !err && i < results.count; i++) {
 		const char *status = fb_result_text(&results.row[i], "status");
 
 		if (!strcmp(status, "ok") || !strcmp(status, "few"))
 			add(p, settings, &facts, &results.row[i]);
 	}
-	if (p && !err && !p->kinds)
+	if (!err && !p->kinds)
 		err = fb_error(FB_EINPUT, "%s: no rows of latency, bandwidth, all_pairs or "
 			       "host_device", words[0]);
-	if (p && !err)
+	if (!err)
 		print(p);
-	fb_node_facts_free(&facts);
-	fb_results_free(&results);
-	if (p)
-		free(p->pair);
-	free(p);
 	return err ? fb_exit_code(err) : fflush(stdout) || ferror(stdout) ? FB_EXIT_FAULT
 									  : FB_EXIT_OK;
 }

@@ -6,11 +6,11 @@
  */
 #include "common/base/error.h"
 #include "common/option/option.h"
+#include "scripts/tools/lib/memory.h"
 #include "scripts/tools/lib/tool.h"
 #include "scripts/tools/query/query.h"
 
 #include <csv.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -68,18 +68,16 @@ static int show(struct fb_query_table *table, const struct settings *settings)
 	}
 	if (!err && settings->group) {
 		count = table->ncolumns;
-		list = calloc(count + 1, sizeof(*list));
-		err = list ? FB_OK : fb_error(FB_ENOMEM, "no memory for the columns");
-		for (size_t i = 0; i < count && !err; i++)
+		list = fb_new(count, sizeof(*list));
+		for (size_t i = 0; i < count; i++)
 			list[i] = i;
 	} else if (!err && settings->columns) {
 		err = fb_query_list(table, settings->columns, &list, &count);
 	} else if (!err) {
-		err = fb_query_usual(table, &list, &count);
+		fb_query_usual(table, &list, &count);
 	}
 	if (!err)
 		fb_query_print(table, list, count, settings->csv, stdout);
-	free(list);
 	if (!err && (fflush(stdout) || ferror(stdout)))
 		err = fb_error(FB_EIO, "cannot write to standard output");
 	return err;
@@ -99,12 +97,10 @@ static int group(struct fb_query_table *table, const struct settings *settings)
 			err = fb_option_reject(stderr, "columns", table->column[values[i]],
 					       "columns of numbers with --group");
 	if (!err)
-		err = fb_query_group(table, keys, nkeys, values, nvalues,
-				     (enum fb_query_aggregate)settings->aggregate, &left_out);
+		fb_query_group(table, keys, nkeys, values, nvalues,
+			       (enum fb_query_aggregate)settings->aggregate, &left_out);
 	if (!err && left_out)
 		fb_warn("%zu rows with a status other than ok and few are left out", left_out);
-	free(keys);
-	free(values);
 	return err;
 }
 
@@ -130,22 +126,20 @@ static int run(void *values, char **words, size_t count)
 	struct fb_sheets sheets = {.sheet = NULL};
 	struct fb_query_table table = {.nrows = 0};
 	size_t paths = split(words, count);
-	int err = FB_OK;
+	int err;
 
 	if (paths == 0)
-		err = fb_error(FB_EINPUT, "no input: expected result folders or files; see --help");
-	if (!err)
+		err = fb_error(FB_EINPUT, "no input: expected " FB_TOOL_RESULTS "; see --help");
+	else
 		err = fb_sheets_read(&sheets, words, paths);
 	if (!err)
-		err = fb_query_load(&table, &sheets);
+		fb_query_load(&table, &sheets);
 	for (size_t i = paths; i < count && !err; i++)
 		err = fb_query_filter(&table, words[i]);
 	if (!err && settings->group)
 		err = group(&table, settings);
 	if (!err)
 		err = show(&table, settings);
-	fb_query_free(&table);
-	fb_sheets_free(&sheets);
 	return fb_exit_code(err);
 }
 

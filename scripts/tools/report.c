@@ -53,8 +53,6 @@ static int write_page(const struct fb_page *page, const char *output)
 	FILE *memory = open_memstream(&text, &bytes), *file;
 	int err;
 
-	if (!memory)
-		return fb_error(FB_ENOMEM, "out of memory for the page");
 	err = fb_page_write(page, memory);
 	if (fclose(memory) && !err)
 		err = fb_error(FB_ENOMEM, "out of memory for the page");
@@ -90,9 +88,6 @@ static int report(const struct settings *settings, char *const *words, size_t ru
 		err = fb_sheet_read_any(&verdicts, settings->verdicts);
 	if (!err)
 		err = write_page(&page, settings->output);
-	fb_sheet_free(&verdicts);
-	for (size_t i = 0; i < runs; i++)
-		fb_page_set_free(&sets[i]);
 	return fb_exit_code(err);
 }
 

@@ -10,12 +10,12 @@
 #include "common/base/error.h"
 #include "common/option/option.h"
 #include "scripts/tools/lib/blame.h"
+#include "scripts/tools/lib/memory.h"
 #include "scripts/tools/lib/node_sets.h"
 #include "scripts/tools/lib/tool.h"
 
 #include <csv.h>
 #include <math.h>
-#include <stdlib.h>
 
 struct settings {
 	double threshold;
@@ -64,33 +64,22 @@ struct analysis {
 	struct finding tier[TIERS];
 };
 
-static int judge_tier(const struct fb_node_sets *sets, const struct tier *tier, double threshold,
-		      struct finding *finding)
+static void judge_tier(const struct fb_node_sets *sets, const struct tier *tier, double threshold,
+		       struct finding *finding)
 {
-	struct fb_blame_set *set = calloc(sets->nsets + 1, sizeof(*set));
-	int err;
+	struct fb_blame_set *set = fb_new(sets->nsets + 1, sizeof(*set));
 
-	finding->ratio = calloc(sets->nsets + 1, sizeof(*finding->ratio));
-	finding->slow_set = calloc(sets->nsets + 1, sizeof(*finding->slow_set));
-	finding->node = calloc(sets->nnames + 1, sizeof(*finding->node));
-	if (!set || !finding->ratio || !finding->slow_set || !finding->node) {
-		err = fb_error(FB_ENOMEM, "out of memory for %zu sets", sets->nsets);
-		goto free_set;
-	}
-	err = fb_node_sets_ratios(sets, tier->low, tier->high, finding->ratio,
-				  &finding->experiments);
-	if (err)
-		goto free_set;
+	finding->ratio = fb_new(sets->nsets + 1, sizeof(*finding->ratio));
+	finding->slow_set = fb_new(sets->nsets + 1, sizeof(*finding->slow_set));
+	finding->node = fb_new(sets->nnames + 1, sizeof(*finding->node));
+	fb_node_sets_ratios(sets, tier->low, tier->high, finding->ratio, &finding->experiments);
 	for (size_t i = 0; i < sets->nsets; i++)
 		set[i] = (struct fb_blame_set){
 			.node = sets->set[i].node,
 			.count = sets->set[i].count,
 			.time = finding->ratio[i],
 		};
-	err = fb_blame(set, sets->nsets, threshold, finding->node, sets->nnames, finding->slow_set);
-free_set:
-	free(set);
-	return err;
+	fb_blame(set, sets->nsets, threshold, finding->node, sets->nnames, finding->slow_set);
 }
 
 /* Whether a node's sets say anything, in any tier. */
@@ -138,16 +127,15 @@ static void print_table(const struct analysis *a)
 }
 
 /* How much it costs that nodes are at several leaf switches: 1.00 is the time at the fewest. */
-static int print_switches(const struct analysis *a)
+static void print_switches(const struct analysis *a)
 {
-	double median, base[TIERS] = {0};
-	size_t most = 0, kinds = 0, count;
-	int err = FB_OK;
+	double base[TIERS] = {0};
+	size_t most = 0, kinds = 0;
 
 	for (size_t i = 0; i < a->sets.nsets; i++)
 		if (a->sets.set[i].switches > most)
 			most = a->sets.set[i].switches;
-	for (size_t s = 1; s <= most && !err; s++) {
+	for (size_t s = 1; s <= most; s++) {
 		size_t sets = 0;
 
 		for (size_t i = 0; i < a->sets.nsets; i++)
@@ -156,12 +144,14 @@ static int print_switches(const struct analysis *a)
 			continue;
 		kinds++;
 		printf("%zu leaf switch%-11s %5zu", s, s == 1 ? "" : "es", sets);
-		for (size_t t = 0; t < TIERS && !err; t++) {
+		for (size_t t = 0; t < TIERS; t++) {
+			size_t count;
+			double median = fb_node_sets_by_switches(&a->sets, a->tier[t].ratio, s,
+								 &count);
+
 			if (!a->tier[t].experiments)
 				continue;
-			err = fb_node_sets_by_switches(&a->sets, a->tier[t].ratio, s, &median,
-						       &count);
-			if (!err && count) {
+			if (count) {
 				base[t] = base[t] > 0 ? base[t] : median;
 				printf(" %9.2f", median / base[t]);
 			} else {
@@ -172,7 +162,6 @@ static int print_switches(const struct analysis *a)
 	}
 	if (kinds)
 		printf("\n");
-	return err;
 }
 
 /* "h0 h2": prints the names of a set's nodes. */
@@ -233,8 +222,7 @@ static int report(const struct analysis *a)
 		printf(", %zu of them without a time", a->sets.without);
 	printf("\n\n");
 	print_table(a);
-	if (print_switches(a))
-		return FB_EXIT_FAULT;
+	print_switches(a);
 	verdicts = print_verdicts(a);
 	for (size_t i = 0; i < a->sets.nnames; i++)
 		unknown += is_known(a, i) && a->sets.nnames >= 3 ? 0 : 1;
@@ -251,32 +239,22 @@ static int report(const struct analysis *a)
 	return unknown || verdicts.suspected ? FB_EXIT_UNSURE : FB_EXIT_OK;
 }
 
-static int analyse(const struct settings *settings, const char *folder)
-{
-	struct analysis a = {0};
-	int err = fb_node_sets_read(&a.sets, folder), code;
-
-	for (size_t t = 0; t < TIERS && !err; t++)
-		err = judge_tier(&a.sets, &tiers[t], settings->threshold, &a.tier[t]);
-	code = err ? fb_exit_code(err) : report(&a);
-	for (size_t t = 0; t < TIERS; t++) {
-		free(a.tier[t].ratio);
-		free(a.tier[t].slow_set);
-		free(a.tier[t].node);
-	}
-	fb_node_sets_free(&a.sets);
-	return code;
-}
-
 static int run(void *values, char **words, size_t count)
 {
 	const struct settings *settings = values;
+	struct analysis a = {0};
+	int err;
 
 	if (count != 1) {
 		fb_error(FB_EINPUT, "%zu folders: expected one results folder; see --help", count);
 		return FB_EXIT_INPUT;
 	}
-	return analyse(settings, words[0]);
+	err = fb_node_sets_read(&a.sets, words[0]);
+	if (err)
+		return fb_exit_code(err);
+	for (size_t t = 0; t < TIERS; t++)
+		judge_tier(&a.sets, &tiers[t], settings->threshold, &a.tier[t]);
+	return report(&a);
 }
 
 static const struct fb_tool tool = {

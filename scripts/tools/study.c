@@ -8,10 +8,10 @@
  */
 #include "common/base/error.h"
 #include "common/option/option.h"
+#include "scripts/tools/lib/memory.h"
 #include "scripts/tools/lib/tool.h"
 #include "scripts/tools/study/plan.h"
 
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -98,14 +98,12 @@ static void print_program(const struct fb_study *study, const struct fb_study_pr
 {
 	struct fb_word_list options = {0};
 
-	if (!fb_word_list_append(&options, &program->options) &&
-	    !fb_word_list_append_used(&options, &study->side[side].options, program->name)) {
-		fb_word_list_merge_options(&options);
-		fputs(program->name, stdout);
-		for (size_t i = 0; i < options.count; i++)
-			printf("%s%s", i ? " " : between, options.word[i]);
-	}
-	fb_word_list_free(&options);
+	fb_word_list_append(&options, &program->options);
+	fb_word_list_append_used(&options, &study->side[side].options, program->name);
+	fb_word_list_merge_options(&options);
+	fputs(program->name, stdout);
+	for (size_t i = 0; i < options.count; i++)
+		printf("%s%s", i ? " " : between, options.word[i]);
 }
 
 static void print_lines(const struct fb_study *study)
@@ -127,8 +125,6 @@ static void print_words(const struct fb_word_list *words, const char *separator)
 /* Name and options, or none. */
 static void print_canary(const struct fb_study *study, const char *build)
 {
-	char *path = NULL;
-
 	printf("# canary=");
 	if (study->canary.name) {
 		printf("%s", study->canary.name);
@@ -137,11 +133,10 @@ static void print_canary(const struct fb_study *study, const char *build)
 		putchar('\n');
 		return;
 	}
-	if (!build || (asprintf(&path, "%s/bin/all_reduce", build) >= 0 && !access(path, X_OK)))
+	if (!build || !access(fb_new_text("%s/bin/all_reduce", build), X_OK))
 		printf("%s\n", default_canary);
 	else
 		printf("none\n");
-	free(path);
 }
 
 static void print_launch(const struct fb_study *study, const struct fb_sweep_plan *plan, size_t i,
@@ -185,23 +180,18 @@ static int print_plan(const struct fb_study *study, const struct settings *s)
 	}
 	for (size_t i = 0; !err && i < plan.count; i++)
 		print_launch(study, &plan, i, s->build);
-	fb_sweep_plan_free(&plan);
 	return err;
 }
 
 static int show(const char *name, const struct settings *s)
 {
-	struct fb_study *study = calloc(1, sizeof(*study)); /* too large for a stack */
+	struct fb_study *study = fb_new(1, sizeof(*study)); /* too large for a stack */
 	struct fb_study_changes changes = {
 		.only = s->only, .options = s->options, .folder = s->folder};
-	char *bin = NULL;
 	int err;
 
-	if (!study || (s->build && asprintf(&bin, "%s/bin", s->build) < 0)) {
-		free(study);
-		return fb_error(FB_ENOMEM, "out of memory for a study");
-	}
-	changes.bin = bin;
+	if (s->build)
+		changes.bin = fb_new_text("%s/bin", s->build);
 	err = fb_study_read(study, name, &changes);
 	if (!err)
 		err = change(study, s);
@@ -215,9 +205,6 @@ static int show(const char *name, const struct settings *s)
 	}
 	if (!err && (fflush(stdout) || ferror(stdout)))
 		err = fb_error(FB_EIO, "standard output: not everything could be written");
-	fb_study_free(study);
-	free(study);
-	free(bin);
 	return err;
 }
 

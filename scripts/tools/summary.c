@@ -9,6 +9,7 @@
 #include "common/base/fold.h"
 #include "common/base/error.h"
 #include "common/option/option.h"
+#include "scripts/tools/lib/files.h"
 #include "scripts/tools/lib/rank_times.h"
 #include "scripts/tools/lib/report.h"
 #include "scripts/tools/lib/tool.h"
@@ -17,7 +18,6 @@
 
 #include <csv.h>
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -74,23 +74,20 @@ static const char description[] =
 	"--contention ignore bad rows.";
 
 /* Of each matrix of pairs: who is slow. */
-static int print_slow(const struct fb_report *report)
+static void print_slow(const struct fb_report *report)
 {
 	size_t count = 0;
-	int err = FB_OK;
 
-	for (size_t i = 1; i == 1 || (i <= count && !err); i++) {
+	for (size_t i = 1; i == 1 || i <= count; i++) {
 		struct fb_matrix matrix = {0};
 		char slow[FB_MATRIX_SLOW_CHARS] = "";
 
-		err = fb_matrix_read_rows(&matrix, report->cells, i, &count);
-		if (!err && count)
-			err = fb_matrix_name_slow(&matrix, report->results, slow, sizeof(slow));
+		fb_matrix_read_rows(&matrix, report->cells, i, &count);
+		if (count)
+			fb_matrix_name_slow(&matrix, report->results, slow, sizeof(slow));
 		if (*slow)
 			fprintf(report->out, "SLOW in %s:\n  %s\n", matrix.title, slow);
-		fb_matrix_free(&matrix);
 	}
-	return err;
 }
 
 static void print_late(void *arg, const char *sentence)
@@ -107,14 +104,10 @@ static int print_laggards(const struct fb_report *report, char *const *paths, si
 		struct fb_rank_times times = {.groups = 0};
 		char *file = fb_beside(paths[i], "ranks.csv");
 
-		if (!file)
-			err = FB_ENOMEM;
-		else if (access(file, R_OK) == 0)
+		if (access(file, R_OK) == 0)
 			err = fb_rank_times_read(&times, file);
 		if (!err && times.groups)
-			err = fb_laggards(&times, report->results, print_late, report->out);
-		fb_rank_times_free(&times);
-		free(file);
+			fb_laggards(&times, report->results, print_late, report->out);
 	}
 	return err;
 }
@@ -122,17 +115,16 @@ static int print_laggards(const struct fb_report *report, char *const *paths, si
 static int print_crossings(const struct fb_report *report, const char *path)
 {
 	FILE *forest = path ? fopen(path, "w") : NULL;
-	int err;
 
 	if (path && !forest) {
 		fb_error(FB_EINPUT, "--forest %s: %s", path, strerror(errno));
 		return FB_EXIT_INPUT;
 	}
 	fb_summary_crossings(report);
-	err = fb_summary_effects(report, forest);
-	if (forest && fclose(forest) && !err)
-		err = fb_error(FB_EIO, "cannot write '%s'", path);
-	return fb_exit_code(err);
+	fb_summary_effects(report, forest);
+	if (forest && fclose(forest))
+		return fb_exit_code(fb_error(FB_EIO, "cannot write '%s'", path));
+	return FB_EXIT_OK;
 }
 
 static int print_any(const struct fb_report *report, const struct settings *settings)
@@ -146,12 +138,11 @@ static int print_any(const struct fb_report *report, const struct settings *sett
 			 (unsigned long long)settings->section, sections);
 		return FB_EXIT_INPUT;
 	} else if (settings->plot) {
-		return fb_exit_code(fb_report_plot(
-			report, &report->cells->section[settings->section - 1]));
+		fb_report_plot(report, &report->cells->section[settings->section - 1]);
 	} else if (settings->crossings) {
 		return print_crossings(report, settings->forest);
 	} else if (settings->asked) {
-		return fb_exit_code(fb_summary_asked(report));
+		fb_summary_asked(report);
 	} else if (settings->flags) {
 		fb_summary_flags(report);
 	} else if (settings->contention) {
@@ -187,8 +178,8 @@ static int print(struct fb_report *report, const struct settings *settings, char
 	err = fb_fold_close(&fold, stdout);
 	if (err || code || other)
 		return err ? fb_exit_code(err) : code;
-	if (print_slow(report) || print_laggards(report, paths, count) ||
-	    tally.status[FB_STATUS_FAULT])
+	print_slow(report);
+	if (print_laggards(report, paths, count) || tally.status[FB_STATUS_FAULT])
 		return FB_EXIT_FAULT;
 	return tally.status[FB_STATUS_WRONG] ? FB_EXIT_WRONG : FB_EXIT_OK;
 }
@@ -205,8 +196,9 @@ static int check_columns(const char *list, const struct fb_results *results)
 	return FB_OK;
 }
 
-static int summarise(const struct settings *settings, char *const *paths, size_t count)
+static int run(void *values, char **paths, size_t count)
 {
+	const struct settings *settings = values;
 	struct fb_results results = {0};
 	struct fb_cells cells = {0};
 	struct fb_axes axes;
@@ -220,35 +212,21 @@ static int summarise(const struct settings *settings, char *const *paths, size_t
 	};
 	int err = FB_OK, code;
 
+	if (settings->forest && !settings->crossings) {
+		fb_option_reject(stderr, "forest", settings->forest, "a file, with --crossings");
+		return FB_EXIT_INPUT;
+	}
 	for (size_t i = 0; i < count && !err; i++)
 		err = fb_results_read(&results, paths[i]);
 	if (!err)
 		err = fb_axes_parse(&axes, settings->axis, &results);
 	if (!err)
 		err = check_columns(settings->columns, &results);
-	if (!err)
-		err = fb_cells_make(&cells, &results, &axes);
-	code = err ? fb_exit_code(err) : print(&report, settings, paths, count);
-	if (!err && (fflush(stdout) || ferror(stdout)))
-		code = FB_EXIT_FAULT;
-	fb_cells_free(&cells);
-	fb_results_free(&results);
-	return code;
-}
-
-static int run(void *values, char **words, size_t count)
-{
-	const struct settings *settings = values;
-
-	if (count == 0) {
-		fb_error(FB_EINPUT, "no input: expected result folders or files; see --help");
-		return FB_EXIT_INPUT;
-	}
-	if (settings->forest && !settings->crossings) {
-		fb_option_reject(stderr, "forest", settings->forest, "a file, with --crossings");
-		return FB_EXIT_INPUT;
-	}
-	return summarise(settings, words, count);
+	if (err)
+		return fb_exit_code(err);
+	fb_cells_make(&cells, &results, &axes);
+	code = print(&report, settings, paths, count);
+	return fflush(stdout) || ferror(stdout) ? FB_EXIT_FAULT : code;
 }
 
 static const struct fb_tool tool = {
@@ -256,6 +234,7 @@ static const struct fb_tool tool = {
 	.summary = "what a results folder says",
 	.description = description,
 	.table = table,
+	.input = FB_TOOL_RESULTS,
 	.libraries = FB_TOOL_CSV,
 	.run = run,
 };

@@ -65,8 +65,8 @@ static void find_devices(struct node *node, const char *prefix, const char *patt
 {
 	size_t start = strlen(prefix);
 
-	for (size_t i = 0; i < node->facts->count && node->count < DEVICES; i++) {
-		const struct fb_node_fact *f = &node->facts->item[i];
+	for (size_t i = 0; i < node->facts->env.count && node->count < DEVICES; i++) {
+		const struct fb_env_fact *f = &node->facts->env.fact[i];
 		const char *end = f->key + start;
 		char id[ID_CHARS];
 
@@ -214,8 +214,8 @@ static void print_matrix(const struct node *node)
 /* Whether the node has facts about GPUs that not all nodes have alike. */
 static bool is_special(const struct fb_node_facts *facts, const char *host)
 {
-	for (size_t i = 0; i < facts->count; i++) {
-		const struct fb_node_fact *f = &facts->item[i];
+	for (size_t i = 0; i < facts->env.count; i++) {
+		const struct fb_env_fact *f = &facts->env.fact[i];
 
 		if (!strcmp(f->host, host) && !fnmatch("gpu.*:*", f->key, 0))
 			return true;
@@ -243,11 +243,11 @@ static int show_nodes(const struct fb_node_facts *facts, const char *folder, boo
 {
 	size_t shown = 0;
 
-	for (size_t i = 0; i < facts->count; i++) {
-		const char *host = facts->item[i].host;
+	for (size_t i = 0; i < facts->env.count; i++) {
+		const char *host = facts->env.fact[i].host;
 		size_t before = 0;
 
-		while (strcmp(facts->item[before].host, host))
+		while (strcmp(facts->env.fact[before].host, host))
 			before++;
 		if (before == i && *host && is_special(facts, host))
 			shown += show(facts, host, matrix);
@@ -278,7 +278,6 @@ static int run(void *values, char **words, size_t count)
 	}
 	err = fb_node_facts_read(&facts, words[0]);
 	code = err ? fb_exit_code(err) : show_nodes(&facts, words[0], settings->matrix);
-	fb_node_facts_free(&facts);
 	return code;
 }
 

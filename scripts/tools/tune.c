@@ -15,7 +15,7 @@
 #include "common/base/error.h"
 #include "common/base/version.h"
 #include "common/option/option.h"
-#include "scripts/tools/lib/arguments.h"
+#include "scripts/tools/lib/tool.h"
 #include "scripts/tools/tune/tune.h"
 
 #define STRING(field, short_, name, place, help)                                                   \
@@ -42,10 +42,6 @@ static const struct fb_option table[] = {
 			 fb_auto_objectives, "what the rules are best at: alone, from rows of "
 			 "collectives; overlapped with computing, from rows of ddp"),
 	FLAG(best_only, 0, "best-only", "no rules for algorithms or protocols that are given"),
-	FB_OPTION_GROUP("Other"),
-	FLAG(help, 'h', "help", "this text"),
-	FLAG(man, 0, "man", "this text as a manual page"),
-	FLAG(version, 'V', "version", "version and revision"),
 	FB_OPTION_END,
 };
 
@@ -66,7 +62,7 @@ static int model_of(const struct fb_results *results, enum fb_machine kind, cons
 	const char *key = kind == FB_MACHINE_GPU ? "gpu.model" : "cpu.model";
 
 	for (size_t i = 0; i < results->nfacts; i++) {
-		const struct fb_fact *fact = &results->fact[i];
+		const struct fb_env_fact *fact = &results->fact[i];
 
 		/* Rows of programs that did not write gpu.model yet. */
 		if (strcmp(fact->key, key) &&
@@ -160,11 +156,10 @@ static int print_tables(const struct fb_results *results, const struct fb_tune_s
 			kind = (int)fb_tune_kind(sample + i);
 			err = print_machine(results, settings, (enum fb_machine)kind, out);
 		}
-		if (!err)
-			err = fb_tune_family_make(&family, sample + i, n);
-		if (!err)
-			err = fb_tune_rules(&family, settings, out);
-		fb_tune_family_free(&family);
+		if (err)
+			break;
+		fb_tune_family_make(&family, sample + i, n);
+		fb_tune_rules(&family, settings, out);
 	}
 	return err;
 }
@@ -196,8 +191,7 @@ static int write_text(const char *text, const char *output)
 	return err;
 }
 
-static int tune(const struct fb_tune_settings *settings, char *const *paths, size_t npaths,
-		int argc, char **argv)
+static int tune(const struct fb_tune_settings *settings, char *const *paths, size_t npaths)
 {
 	struct fb_results results = {0};
 	struct fb_cells cells = {0};
@@ -210,34 +204,28 @@ static int tune(const struct fb_tune_settings *settings, char *const *paths, siz
 	for (size_t i = 0; i < npaths && !err; i++)
 		err = fb_results_read(&results, paths[i]);
 	if (!err)
-		err = fb_cells_make(&cells, &results, NULL);
+		fb_cells_make(&cells, &results, NULL);
 	if (!err && !settings->nccl_env)
 		err = fb_tune_samples(&cells, settings, &sample, &count);
-	out = err ? NULL : open_memstream(&text, &length);
-	if (!err && !out)
+	if (err)
+		return fb_exit_code(err);
+	out = open_memstream(&text, &length);
+	print_head(&results, settings->nccl_env ? "Variables of NCCL"
+		   : settings->nccl_table ? "Table of NCCL's tuner plugin" : "Tuning table",
+		   settings->nccl_env ? results.count : count, settings->argc, settings->argv, out);
+	if (settings->nccl_env)
+		err = fb_tune_variables(&cells, settings, out);
+	else if (settings->nccl_table)
+		err = fb_tune_nccl(settings, sample, count, out);
+	else
+		err = print_tables(&results, settings, sample, count, out);
+	if (fclose(out) && !err)
 		err = fb_error(FB_ENOMEM, "out of memory for the table");
-	if (out) {
-		print_head(&results, settings->nccl_env ? "Variables of NCCL"
-			   : settings->nccl_table ? "Table of NCCL's tuner plugin"
-						  : "Tuning table",
-			   settings->nccl_env ? results.count : count, argc, argv, out);
-		if (settings->nccl_env)
-			err = fb_tune_variables(&cells, settings, out);
-		else if (settings->nccl_table)
-			err = fb_tune_nccl(settings, sample, count, out);
-		else
-			err = print_tables(&results, settings, sample, count, out);
-		if (fclose(out) && !err)
-			err = fb_error(FB_ENOMEM, "out of memory for the table");
-	}
 	if (!err && !settings->nccl_env && !settings->nccl_table)
 		err = check_table(text);
 	if (!err)
 		err = write_text(text, settings->output);
 	free(text);
-	free(sample);
-	fb_cells_free(&cells);
-	fb_results_free(&results);
 	return fb_exit_code(err);
 }
 
@@ -256,40 +244,35 @@ static size_t split_filters(char **word, size_t n)
 	return paths;
 }
 
+static int run(void *values, char **words, size_t count)
+{
+	struct fb_tune_settings *settings = values;
+	size_t paths = split_filters(words, count);
+
+	settings->filter = words + paths;
+	settings->nfilters = count - paths;
+	if (!paths) {
+		fb_error(FB_EINPUT, "no input: expected " FB_TOOL_RESULTS "; see --help");
+		return FB_EXIT_INPUT;
+	}
+	return tune(settings, words, paths);
+}
+
+static const struct fb_tool tool = {
+	.name = "tune",
+	.summary = "writes tuning tables",
+	.description = description,
+	.table = table,
+	.libraries = FB_TOOL_CSV,
+	.run = run,
+};
+
 int main(int argc, char **argv)
 {
-	struct fb_tune_settings settings = {.name = NULL};
-	const struct fb_option_chain chain = {.table = table, .values = &settings};
-	const struct fb_option_about about = {
-		.program = "tune",
-		.summary = "writes tuning tables",
-		.description = description,
-		.version = fb_version_text(),
-	};
-	size_t count = fb_arguments_split(table, argc, argv), paths;
-	char **words = argv + argc - count;
+	/* The table says by which command it was made. */
+	static struct fb_tune_settings settings;
 
-	if (fb_option_parse(&chain, argc - (int)count, argv, stderr))
-		return FB_EXIT_INPUT;
-	if (settings.help) {
-		fb_option_help(&chain, &about, stdout);
-		return FB_EXIT_OK;
-	}
-	if (settings.man) {
-		fb_option_man(&chain, &about, stdout);
-		return FB_EXIT_OK;
-	}
-	if (settings.version) {
-		printf("tune (fabricbench) %s, revision %s, libcsv %d.%d\n", fb_version_text(),
-		       fb_version_revision(), CSV_MAJOR, CSV_MINOR);
-		return FB_EXIT_OK;
-	}
-	paths = split_filters(words, count);
-	settings.filter = words + paths;
-	settings.nfilters = count - paths;
-	if (!paths) {
-		fb_error(FB_EINPUT, "no input: expected result folders or files; see --help");
-		return FB_EXIT_INPUT;
-	}
-	return tune(&settings, words, paths, argc, argv);
+	settings.argc = argc;
+	settings.argv = argv;
+	return fb_tool_main(&tool, &settings, argc, argv);
 }

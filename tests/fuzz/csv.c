@@ -5,6 +5,7 @@
  * seeds: tests/golden/query tests/golden/plotdata tests/golden/summary tests/golden/summary/fault
  */
 #include "common/record/csv_check.h"
+#include "scripts/tools/lib/memory.h"
 #include "scripts/tools/lib/results.h"
 #include "scripts/tools/lib/sheet.h"
 #include "tests/fuzz/fuzz.h"
@@ -18,14 +19,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
 
 	fb_csv_check_file(&check, path);
 	fb_sheet_read(&sheet, path);
-	fb_sheet_free(&sheet);
 	if (!fb_sheet_read_any(&sheet, path))
 		for (size_t row = 0; row < sheet.nrows; row++)
 			fb_sheet_number(&sheet, row, 0);
-	fb_sheet_free(&sheet);
 	if (!fb_results_read(&results, path))
 		for (size_t i = 0; i < results.count; i++)
 			fb_result_number(&results.row[i], "median_us");
-	fb_results_free(&results);
+	fb_memory_end();
 	return 0;
 }

@@ -7,6 +7,7 @@
 #include "scripts/tools/compare/environment_view.h"
 #include "scripts/tools/compare/limits.h"
 #include "scripts/tools/compare/marks.h"
+#include "scripts/tools/lib/memory.h"
 #include "tests/fuzz/fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
@@ -22,10 +23,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
 		fb_view_make(&view, &env);
 		fb_limits_add_floors(&limits, &env, 0);
 	}
-	fb_view_free(&view);
-	fb_env_free(&env);
-	fb_limits_free(&limits);
 	fb_marks_read(&marks, path, "a");
-	fb_marks_free(&marks);
+	fb_memory_end();
 	return 0;
 }

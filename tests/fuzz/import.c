@@ -5,6 +5,7 @@
  * seeds: tests/golden/import
  */
 #include "scripts/tools/import/import.h"
+#include "scripts/tools/lib/memory.h"
 #include "tests/fuzz/fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
@@ -17,5 +18,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
 		fb_import_file(&import, path, fb_import_formats[i].name);
 		fb_import_free(&import);
 	}
+	fb_memory_end();
 	return 0;
 }

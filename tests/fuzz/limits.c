@@ -6,6 +6,7 @@
  */
 #include "scripts/tools/compare/filter.h"
 #include "scripts/tools/compare/limits.h"
+#include "scripts/tools/lib/memory.h"
 #include "scripts/tools/plot/matrix.h"
 #include "tests/fuzz/fuzz.h"
 
@@ -19,13 +20,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
 	size_t count = 0;
 
 	fb_limits_read_thresholds(&limits, path);
-	fb_limits_free(&limits);
 	limits = (struct fb_limits){.threshold = 0};
 	fb_limits_read_noise(&limits, path, "median_us");
-	fb_limits_free(&limits);
 	fb_key_filter_parse(text, &filter, why, sizeof(why));
 	fb_matrix_read_text(&matrix, path, 1, &count);
-	fb_matrix_free(&matrix);
 	free(text);
+	fb_memory_end();
 	return 0;
 }

@@ -4,6 +4,7 @@
  *
  * seeds: tests/golden/plotdata
  */
+#include "scripts/tools/lib/memory.h"
 #include "scripts/tools/plot/spans.h"
 #include "tests/fuzz/fuzz.h"
 
@@ -12,6 +13,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
 	struct fb_spans spans = {.span = NULL};
 
 	fb_spans_read(&spans, fuzz_file(bytes, n));
-	fb_spans_free(&spans);
+	fb_memory_end();
 	return 0;
 }

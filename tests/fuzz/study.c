@@ -4,6 +4,7 @@
  *
  * seeds: scripts/studies tests/golden/study tests/aa
  */
+#include "scripts/tools/lib/memory.h"
 #include "scripts/tools/study/plan.h"
 #include "tests/fuzz/fuzz.h"
 
@@ -15,7 +16,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
 
 	if (!fb_study_read(&study, fuzz_file(bytes, n), &changes))
 		fb_sweep_plan_make(&plan, &study, 4, 1);
-	fb_sweep_plan_free(&plan);
-	fb_study_free(&study);
+	fb_memory_end();
 	return 0;
 }

@@ -13,7 +13,7 @@ FB_ROOT=$PWD
 golden=$PWD/tests/golden/plotdata
 rows=$PWD/tests/golden/summary
 plotdata=$FB_BUILD/bin/plotdata
-[ -x "$plotdata" ] || { echo "SKIP plotdata: not built (no libcsv)"; exit 0; }
+[ -x "$plotdata" ] || { echo "SKIP plotdata: not built (no libcsv or no jansson)"; exit 0; }
 cd "$golden" || exit 3
 
 # same NAME ARGUMENT...: its output is golden/NAME.txt.
@@ -146,8 +146,8 @@ refuses 'no matrix' matrix forest.csv
 refuses 'data line 1: begin_us' timeline "$FB_TMP/back.csv"
 refuses "utc 'yesterday'" history "$FB_TMP/utc.csv"
 refuses 'no column verdict: expected label,' forest "$FB_TMP/column.csv"
-refuses "trace.json:2: expected" timeline "$FB_TMP/trace.json"
-refuses 'fewer brackets' timeline "$FB_TMP/deep.json"
+refuses "trace.json:2: not JSON" timeline "$FB_TMP/trace.json"
+refuses 'deep.json:1: not JSON' timeline "$FB_TMP/deep.json"
 refuses 'No such file' forest "$FB_TMP/missing.csv"
 refuses 'no column run: expected run,launch_index,program,row,' ranks forest.csv
 refuses 'samples.csv.*No such file' distribution "$rows/six"

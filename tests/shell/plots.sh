@@ -12,7 +12,7 @@ export LC_ALL=C
 . scripts/lib.sh
 . tests/shell/lib.sh
 fb_have gnuplot || { echo "SKIP plots: no gnuplot"; exit 0; }
-[ -x "$FB_BUILD/bin/plotdata" ] || { echo "SKIP plots: no plotdata (no libcsv)"; exit 0; }
+[ -x "$FB_BUILD/bin/plotdata" ] || { echo "SKIP plots: no plotdata (no libcsv, jansson)"; exit 0; }
 export FB_BIN=$FB_BUILD/bin
 root=$PWD
 one=tests/golden/summary/one

@@ -52,15 +52,15 @@ static void test_holm(void)
 	double p[] = {0.01, 0.04, 0.03, 0.005}, big[] = {0.9, 0.5}, none[1] = {0};
 
 	/* Sorted 0.005 0.01 0.03 0.04, times 4 3 2 1, made monotone. */
-	CHECK_INT(fb_holm(p, 4), FB_OK);
+	fb_holm(p, 4);
 	CHECK_NEAR(p[3], 0.02, 1e-15);
 	CHECK_NEAR(p[0], 0.03, 1e-15);
 	CHECK_NEAR(p[2], 0.06, 1e-15);
 	CHECK_NEAR(p[1], 0.06, 1e-15);
-	CHECK_INT(fb_holm(big, 2), FB_OK);
+	fb_holm(big, 2);
 	CHECK_NEAR(big[0], 1, 0);
 	CHECK_NEAR(big[1], 1, 0);
-	CHECK_INT(fb_holm(none, 0), FB_OK);
+	fb_holm(none, 0);
 }
 
 /* Rows that lack launches go to the second list and share the level by rows. */
@@ -139,13 +139,6 @@ static void test_errors(void)
 	CHECK_INT(size.a, 6);
 	CHECK_INT(size.b, 6);
 	CHECK_INT(size.blocks, 6);
-	CHECK_INT(fb_log_time(0, y), FB_EINPUT);
-	CHECK_INT(fb_log_time(-1, y), FB_EINPUT);
-	CHECK_INT(fb_log_time((double)NAN, y), FB_EINPUT);
-	CHECK_INT(fb_log_time((double)INFINITY, y), FB_EINPUT);
-	CHECK_NEAR(y[0], 1, 0);
-	CHECK_INT(fb_log_time(1, y), FB_OK);
-	CHECK_NEAR(y[0], 0, 0);
 }
 
 int main(void)

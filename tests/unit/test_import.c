@@ -83,7 +83,6 @@ int main(void)
 		snprintf(path, sizeof(path), "%s/%s", inputs, entries[i]->d_name);
 		if (fb_text_read(&text, path) == 0)
 			damage(fd, text.bytes, text.length);
-		fb_text_free(&text);
 		free(entries[i]);
 	}
 	free(entries);

@@ -43,7 +43,6 @@ static void test_kinds(const char *folder)
 		CHECK_INT(read_text(folder, cases[i].text, &sheet), FB_OK);
 		CHECK_INT(sheet.kind, cases[i].kind);
 		CHECK_INT(sheet.nrows, cases[i].rows);
-		fb_sheet_free(&sheet);
 	}
 }
 
@@ -59,7 +58,6 @@ static void test_results(void)
 	CHECK_STR(sheet.row[10].cell[fb_sheet_column(&sheet, "reason")],
 		  "needs \"two nodes\", or more");
 	CHECK_INT(fb_sheet_column(&sheet, "bites"), -1);
-	fb_sheet_free(&sheet);
 }
 
 static void test_refused(const char *folder)
@@ -69,17 +67,12 @@ static void test_refused(const char *folder)
 
 	if (header && asprintf(&text, "%.*s,status\n", (int)strlen(header) - 1, header) > 0) {
 		CHECK_INT(read_text(folder, header, &sheet), FB_OK);
-		fb_sheet_free(&sheet);
 		CHECK_INT(read_text(folder, text, &sheet), FB_EINPUT);
-		fb_sheet_free(&sheet);
 		free(text);
 	}
 	CHECK_INT(read_text(folder, "schema,run\n1,x\n", &sheet), FB_EINPUT);
-	fb_sheet_free(&sheet);
 	CHECK_INT(read_text(folder, "scope,host,rank,key,value\nrun,,,a\n", &sheet), FB_EINPUT);
-	fb_sheet_free(&sheet);
 	CHECK_INT(fb_sheet_read(&sheet, "/nonexistent/file.csv"), FB_EINPUT);
-	fb_sheet_free(&sheet);
 	free(header);
 }
 
@@ -103,7 +96,6 @@ static void test_damaged(const char *folder)
 		ret = read_text(folder, text, &sheet);
 		CHECK(ret == FB_OK || ret == FB_EINPUT);
 		CHECK(sheet.nrows <= 15);
-		fb_sheet_free(&sheet);
 		text[at] = before;
 	}
 	free(text);

@@ -7,6 +7,7 @@
  */
 #include "common/base/error.h"
 #include "common/base/rng.h"
+#include "scripts/tools/lib/memory.h"
 #include "scripts/tools/study/plan.h"
 #include "tests/unit/check.h"
 
@@ -56,14 +57,10 @@ static void test_merge(void)
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		struct fb_word_list words = {0};
-		char *text;
 
-		CHECK_INT(fb_word_list_split(&words, cases[i].options), FB_OK);
+		fb_word_list_split(&words, cases[i].options);
 		fb_word_list_merge_options(&words);
-		text = fb_word_list_join(&words, " ");
-		CHECK_STR(text, cases[i].merged);
-		free(text);
-		fb_word_list_free(&words);
+		CHECK_STR(fb_word_list_join(&words, " "), cases[i].merged);
 	}
 }
 
@@ -81,18 +78,13 @@ static void test_used(void)
 	};
 	struct fb_word_list all = {0};
 
-	CHECK_INT(fb_word_list_split(&all, cases[0].used), FB_OK);
+	fb_word_list_split(&all, cases[0].used);
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		struct fb_word_list words = {0};
-		char *text;
 
-		CHECK_INT(fb_word_list_append_used(&words, &all, cases[i].program), FB_OK);
-		text = fb_word_list_join(&words, " ");
-		CHECK_STR(text, cases[i].used);
-		free(text);
-		fb_word_list_free(&words);
+		fb_word_list_append_used(&words, &all, cases[i].program);
+		CHECK_STR(fb_word_list_join(&words, " "), cases[i].used);
 	}
-	fb_word_list_free(&all);
 }
 
 /* Writes a study to a new file; the caller frees the name. NULL: could not. */
@@ -119,6 +111,8 @@ static int plan_of(const char *text, struct fb_study *study, struct fb_sweep_pla
 	char *path = write_study(text);
 	int err;
 
+	fb_memory_end();
+	*study = (struct fb_study){0};
 	*plan = (struct fb_sweep_plan){0};
 	if (!CHECK(path != NULL))
 		return FB_ESYS;
@@ -175,8 +169,6 @@ static void test_order(struct fb_study *study)
 		}
 		check_balance(&plan, 5);
 		first_a += plan.launch[0].side == FB_SIDE_A ? 1 : 0;
-		fb_sweep_plan_free(&plan);
-		fb_study_free(study);
 	}
 	/* 5 standard deviations of a fair coin. */
 	CHECK(first_a > seeds / 2 - 36 && first_a < seeds / 2 + 36);
@@ -240,8 +232,6 @@ static void test_any_text(struct fb_study *study)
 			accepted++;
 			CHECK(plan.count >= 1);
 		}
-		fb_sweep_plan_free(&plan);
-		fb_study_free(study);
 	}
 	CHECK(accepted > 30);
 }

@@ -51,11 +51,10 @@ static const char *named(const struct matrix *m, bool rate, const size_t *host)
 	size_t used = 0;
 
 	all[0] = '\0';
-	CHECK_INT(fb_suspects_find(&found, m->time, m->n, rate, host, 0.1), 0);
+	fb_suspects_find(&found, m->time, m->n, rate, host, 0.1);
 	for (size_t i = 0; i < found.count && used < sizeof(all); i++)
 		used += (size_t)snprintf(all + used, sizeof(all) - used, "%s%s", i ? "; " : "",
 					 fb_suspect_text(&found.item[i], hosts, NULL, text));
-	fb_suspects_free(&found);
 	return all;
 }
 

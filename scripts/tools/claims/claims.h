@@ -41,9 +41,9 @@ struct fb_claim_show {
 	struct fb_claim_term above, below; /* below.column NULL: no quotient */
 };
 
-/* One value of each column in `over`; owned texts. */
+/* One value of each column in `over`. */
 struct fb_claim_place {
-	char *value[FB_CLAIM_COLUMNS];
+	const char *value[FB_CLAIM_COLUMNS];
 };
 
 /* A value with its 95% interval; NAN where there is none, which `why` explains. */
@@ -60,8 +60,7 @@ int fb_claim_parse(struct fb_claim_show *show, const struct fb_study *study,
 /*
  * Measures a term in result files, in the rows of one place; place NULL: in all rows. Launches of
  * the same keys are joined: the median of their values, from the least end of their intervals to
- * the greatest. Returns 0, FB_EINPUT (printed: the conditions leave rows with unlike keys) or
- * FB_ENOMEM (printed).
+ * the greatest. Returns 0 or FB_EINPUT (printed: the conditions leave rows with unlike keys).
  */
 int fb_claim_measure(struct fb_claim_value *value, const struct fb_claim_show *show,
 		     const struct fb_claim_term *term, const struct fb_sheets *sheets,
@@ -69,12 +68,10 @@ int fb_claim_measure(struct fb_claim_value *value, const struct fb_claim_show *s
 
 /*
  * The places of rows that meet the conditions of the first term, each once, sorted so that equal
- * numbers of ranks and nodes are neighbours: *count of them, malloced; fb_claim_places_free in any
- * case. Returns 0 or FB_ENOMEM (printed).
+ * numbers of ranks and nodes are neighbours: *count of them. Returns 0 or FB_EINPUT (printed).
  */
 int fb_claim_places(struct fb_claim_place **places, size_t *count, const struct fb_claim_show *show,
 		    const struct fb_sheets *sheets);
-void fb_claim_places_free(struct fb_claim_place *places, size_t count);
 
 /* The quotient, with the widest interval that both intervals allow. */
 struct fb_claim_value fb_claim_quotient(const struct fb_claim_value *above,

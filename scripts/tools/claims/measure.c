@@ -4,10 +4,10 @@
 #include "common/measure/stats.h"
 #include "common/record/schema.h"
 #include "scripts/tools/claims/claims.h"
+#include "scripts/tools/lib/memory.h"
 #include "scripts/tools/query/query.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { NAME_CHARS = FB_CLAIM_NAME_CHARS };
@@ -42,12 +42,6 @@ static bool usable(const struct fb_query_table *table, size_t row)
 	return status == FB_STATUS_OK || status == FB_STATUS_FEW;
 }
 
-static void drop_all(struct fb_query_table *table)
-{
-	while (table->nrows)
-		free(table->row[--table->nrows]);
-}
-
 static bool is_at(const struct fb_query_table *table, size_t row, const struct fb_claim_show *show,
 		  const struct fb_claim_place *place)
 {
@@ -63,8 +57,9 @@ static int select_rows(struct fb_query_table *table, const struct fb_claim_show 
 		       const struct fb_claim_place *place)
 {
 	size_t kept = 0;
-	int err = fb_query_load(table, sheets);
+	int err = FB_OK;
 
+	fb_query_load(table, sheets);
 	for (size_t i = 0; i < term->conditions && !err; i++) {
 		const char *condition = term->condition[i];
 		size_t n = strcspn(condition, "!=<>");
@@ -74,14 +69,11 @@ static int select_rows(struct fb_query_table *table, const struct fb_claim_show 
 		if (find(table, name) < table->ncolumns)
 			err = fb_query_filter(table, condition);
 		else if (strcmp(condition + n, "="))
-			drop_all(table);
+			table->nrows = 0;
 	}
-	for (size_t i = 0; i < table->nrows && !err; i++) {
+	for (size_t i = 0; i < table->nrows && !err; i++)
 		if (is_at(table, i, show, place))
 			table->row[kept++] = table->row[i];
-		else
-			free(table->row[i]);
-	}
 	if (!err)
 		table->nrows = kept;
 	return err;
@@ -196,24 +188,19 @@ static void keep_usable(struct fb_query_table *table)
 {
 	size_t kept = 0;
 
-	for (size_t i = 0; i < table->nrows; i++) {
-		const char **row = table->row[i];
-
+	for (size_t i = 0; i < table->nrows; i++)
 		if (usable(table, i))
-			table->row[kept++] = row;
-		else
-			free(row);
-	}
+			table->row[kept++] = table->row[i];
 	table->nrows = kept;
 }
 
 static int reduce(struct fb_claim_value *value, const struct fb_query_table *table,
 		  const struct fb_claim_term *term)
 {
-	bool *done = calloc(table->nrows + 1, sizeof(*done));
-	double *scratch = malloc(3 * (table->nrows + 1) * sizeof(*scratch));
+	bool *done = fb_new(table->nrows + 1, sizeof(*done));
+	double *scratch = fb_new(3 * (table->nrows + 1), sizeof(*scratch));
 	bool greatest = strstr(term->column, "_GBps") != NULL;
-	int err = done && scratch ? FB_OK : fb_error(FB_ENOMEM, "no memory for a claim");
+	int err = FB_OK;
 
 	for (size_t i = 0; i < table->nrows && !err; i++) {
 		struct fb_claim_value one;
@@ -232,8 +219,6 @@ static int reduce(struct fb_claim_value *value, const struct fb_query_table *tab
 					    : one.middle < value->middle)))
 			*value = one;
 	}
-	free(done);
-	free(scratch);
 	return err;
 }
 
@@ -241,6 +226,7 @@ int fb_claim_measure(struct fb_claim_value *value, const struct fb_claim_show *s
 		     const struct fb_claim_term *term, const struct fb_sheets *sheets,
 		     const struct fb_claim_place *place)
 {
+	void *before = fb_new(0, 1);
 	struct fb_query_table table = {.nrows = 0};
 	int err = select_rows(&table, show, term, sheets, place);
 	bool any = false;
@@ -255,33 +241,22 @@ int fb_claim_measure(struct fb_claim_value *value, const struct fb_claim_show *s
 		keep_usable(&table);
 		err = reduce(value, &table, term);
 	}
-	fb_query_free(&table);
 	low = value->low;
 	value->middle *= term->factor;
 	value->low = term->factor * (term->factor < 0 ? value->high : low);
 	value->high = term->factor * (term->factor < 0 ? low : value->high);
+	fb_drop_since(before);
 	return err;
 }
 
-static int add_place(struct fb_claim_place **places, size_t *count,
-		     const struct fb_query_table *table, size_t row,
-		     const struct fb_claim_show *show)
+static void add_place(struct fb_claim_place **places, size_t *count,
+		      const struct fb_query_table *table, size_t row,
+		      const struct fb_claim_show *show)
 {
-	struct fb_claim_place *larger = realloc(*places, (*count + 1) * sizeof(*larger));
+	struct fb_claim_place *place = FB_ADD(*places, *count);
 
-	if (!larger)
-		return fb_error(FB_ENOMEM, "no memory for a claim");
-	*places = larger;
-	larger[*count] = (struct fb_claim_place){.value = {NULL}};
-	for (size_t i = 0; i < show->columns; i++) {
-		larger[*count].value[i] = strdup(cell(table, row, show->over[i]));
-		if (!larger[*count].value[i]) {
-			(*count)++;
-			return fb_error(FB_ENOMEM, "no memory for a claim");
-		}
-	}
-	(*count)++;
-	return FB_OK;
+	for (size_t i = 0; i < show->columns; i++)
+		place->value[i] = cell(table, row, show->over[i]);
 }
 
 int fb_claim_places(struct fb_claim_place **places, size_t *count, const struct fb_claim_show *show,
@@ -300,16 +275,7 @@ int fb_claim_places(struct fb_claim_place **places, size_t *count, const struct 
 		while (k < *count && !is_at(&table, i, show, &(*places)[k]))
 			k++;
 		if (k == *count)
-			err = add_place(places, count, &table, i, show);
+			add_place(places, count, &table, i, show);
 	}
-	fb_query_free(&table);
 	return err;
-}
-
-void fb_claim_places_free(struct fb_claim_place *places, size_t count)
-{
-	for (size_t i = 0; i < count; i++)
-		for (size_t k = 0; k < FB_CLAIM_COLUMNS; k++)
-			free(places[i].value[k]);
-	free(places);
 }

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Going through assignments, or drawing them; see assign.h. */
 #include "scripts/tools/compare/assign.h"
+#include "scripts/tools/lib/memory.h"
 
-#include <stdlib.h>
 #include <string.h>
 
-#include "common/base/error.h"
 #include "common/base/rng.h"
 
 /* How many labels are 1; any number with blocks. */
@@ -109,8 +108,8 @@ static void draw_all(const struct kind *kind, const struct fb_design *design, ui
 	}
 }
 
-int fb_assignments_make(const struct fb_design *design, const struct fb_design_size *size,
-			const struct fb_assign_options *options, struct fb_assignments *out)
+void fb_assignments_make(const struct fb_design *design, const struct fb_design_size *size,
+			 const struct fb_assign_options *options, struct fb_assignments *out)
 {
 	struct kind kind = {
 		.units = design->block ? size->blocks : design->launches,
@@ -128,26 +127,12 @@ int fb_assignments_make(const struct fb_design *design, const struct fb_design_s
 	/* In that order the last unit is 0 in the first half, and mirror images differ in it. */
 	if (made.exhaustive && options->mirrored_once && (kind.any || size->a == size->b))
 		made.count /= 2;
-	unsigned char *label = malloc(kind.units);
+	unsigned char *label = fb_new(kind.units, 1);
 
-	made.nibble = malloc(made.count * made.groups);
-	if (!label || !made.nibble) {
-		free(label);
-		free(made.nibble);
-		return fb_error(FB_ENOMEM, "no memory for %zu assignments of %zu launches",
-				made.count, kind.units);
-	}
+	made.nibble = fb_new(made.count * made.groups, 1);
 	if (made.exhaustive)
 		enumerate(&kind, label, &made);
 	else
 		draw_all(&kind, design, options->seed, label, &made);
-	free(label);
 	*out = made;
-	return FB_OK;
-}
-
-void fb_assignments_free(struct fb_assignments *assignments)
-{
-	free(assignments->nibble);
-	*assignments = (struct fb_assignments){0};
 }

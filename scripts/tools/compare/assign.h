@@ -20,7 +20,7 @@ enum { FB_NIBBLE = 4, FB_NIBBLES = 16 };
 struct fb_assignments {
 	size_t units, groups; /* groups = units / 4, rounded up */
 	size_t count;
-	unsigned char *nibble; /* [count * groups], owned */
+	unsigned char *nibble; /* [count * groups] */
 	bool exhaustive; /* all there are, the real one somewhere; else the real one is first */
 };
 
@@ -35,12 +35,9 @@ struct fb_assign_options {
 	bool mirrored_once;
 };
 
-/* The assignments of a valid design. Returns FB_ENOMEM with *out unchanged. */
-int fb_assignments_make(const struct fb_design *design, const struct fb_design_size *size,
-			const struct fb_assign_options *options, struct fb_assignments *out);
-
-/* Frees what fb_assignments_make allocated; an empty one is fine. */
-void fb_assignments_free(struct fb_assignments *assignments);
+/* The assignments of a valid design. */
+void fb_assignments_make(const struct fb_design *design, const struct fb_design_size *size,
+			 const struct fb_assign_options *options, struct fb_assignments *out);
 
 /* Writes label[0 .. units), each 0 or 1, to nibble[0 .. groups). */
 void fb_assignment_pack(const unsigned char *label, size_t units, unsigned char *nibble);

@@ -98,25 +98,22 @@ struct fb_judging {
  * Joins the two sets that were read into comparison->set. Of a launch and a key there may be
  * one row, and attempts with status fault before it; anything else is FB_EINPUT. Launches that
  * lack so many rows that all others would lose by it are left out (`out`). With `paired`,
- * launches of the same index form a block, and one without a partner is left out. Returns 0,
- * FB_EINPUT, FB_ENOMEM (printed).
+ * launches of the same index form a block, and one without a partner is left out. Returns 0 or
+ * FB_EINPUT (printed).
  */
 int fb_join(struct fb_comparison *comparison, const struct fb_joining *how);
 
 /*
  * join_cells.c, the first half of that: value[s][key * nlaunches + launch] of side s, NAN: none;
- * counts outcomes. The caller frees value[0], value[1]. Returns 0, FB_EINPUT, FB_ENOMEM.
+ * counts outcomes. Returns 0 or FB_EINPUT (printed).
  */
 int fb_join_cells(struct fb_comparison *comparison, double *value[2]);
 
-/* join_launches.c: decides which launches are left out. Returns 0, FB_ENOMEM. */
+/* join_launches.c: decides which launches are left out. Returns 0 or FB_EINPUT (printed). */
 int fb_join_launches(struct fb_comparison *comparison, const struct fb_joining *how,
 		     double *const value[2]);
 
-/* Fills judged, family, order, verdicts. Returns 0, FB_EINPUT, FB_ENOMEM (printed). */
+/* Fills judged, family, order, verdicts. Returns 0 or FB_EINPUT (printed). */
 int fb_judge(struct fb_comparison *comparison, const struct fb_judging *how);
-
-/* Safe on a zeroed structure. */
-void fb_comparison_free(struct fb_comparison *comparison);
 
 #endif

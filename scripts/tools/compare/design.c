@@ -50,14 +50,6 @@ int fb_design_check(const struct fb_design *design, struct fb_design_size *out)
 	return FB_OK;
 }
 
-int fb_log_time(double time_us, double *y)
-{
-	if (!(time_us > 0) || isinf(time_us))
-		return fb_error(FB_EINPUT, "a time of %g us cannot be compared", time_us);
-	*y = log(time_us);
-	return FB_OK;
-}
-
 /* The mean of B less the mean of A in the block of a launch; NAN if a side has no value. */
 static double block_difference(const struct fb_design *design, const double *y, size_t launch)
 {

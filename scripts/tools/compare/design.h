@@ -44,11 +44,6 @@ struct fb_design_size {
 int fb_design_check(const struct fb_design *design, struct fb_design_size *out);
 
 /*
- * The y of a row in a launch. Returns FB_EINPUT, with *y unchanged, unless 0 < time_us < infinity.
- */
-int fb_log_time(double time_us, double *y);
-
-/*
  * What the tests work on: without blocks the values of A and then those of B, with blocks a
  * difference (mean of B - mean of A) for each block that has values of both sides.
  */

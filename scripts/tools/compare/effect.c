@@ -3,7 +3,6 @@
 #include "scripts/tools/compare/effect.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 #include "common/base/error.h"
 #include "common/measure/rank_test.h"
@@ -11,6 +10,7 @@
 #include "scripts/tools/compare/power.h"
 #include "scripts/tools/compare/signed_rank.h"
 #include "scripts/tools/lib/estimate.h"
+#include "scripts/tools/lib/memory.h"
 
 enum { LEAST_FOR_NOISE = 4 };
 
@@ -169,12 +169,10 @@ int fb_effect(const struct fb_design *design, const double *y, struct fb_effect 
 
 	if (ret)
 		return ret;
-	double *room = malloc(4 * design->launches * sizeof(*room));
+	double *room = fb_new(4 * design->launches, sizeof(*room));
 
-	if (!room)
-		return fb_error(FB_ENOMEM, "no memory for %zu launches", design->launches);
 	ret = effect(design, y, room, &result);
-	free(room);
+	fb_drop(room);
 	if (!ret)
 		*out = result;
 	return ret;

@@ -44,8 +44,8 @@ struct fb_effect {
 };
 
 /*
- * The effect of one row; y[design->launches]. Returns FB_EINPUT (a bad design, an infinite value)
- * or FB_ENOMEM with *out unchanged.
+ * The effect of one row; y[design->launches]. Returns 0 or FB_EINPUT (a bad design, an infinite
+ * value) with *out unchanged.
  */
 int fb_effect(const struct fb_design *design, const double *y, struct fb_effect *out);
 

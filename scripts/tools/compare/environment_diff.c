@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* See environment_diff.h. */
-#include "common/base/error.h"
 #include "scripts/tools/compare/environment_diff.h"
 #include "scripts/tools/compare/environment_view.h"
+#include "scripts/tools/lib/memory.h"
 
 #include <fnmatch.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -125,44 +124,32 @@ static bool one_sided(const char *name, const struct fb_view *other)
 	return !strncmp(name, "bind.", 5) || other->count == 0;
 }
 
-static int add(struct fb_differences *d, const char *name, const char *base, const char *new)
+static void add(struct fb_differences *d, const char *name, const char *base, const char *new)
 {
-	struct fb_difference *item = realloc(d->item, (d->count + 1) * sizeof(*item));
 	size_t rule = rule_of(name);
 
-	if (!item)
-		return fb_error(FB_ENOMEM, "out of memory for differences");
-	d->item = item;
-	item += d->count++;
-	*item = (struct fb_difference){
-		.name = strdup(name),
-		.base = strdup(base ? base : none),
-		.new = strdup(new ? new : none),
+	*FB_ADD(d->item, d->count) = (struct fb_difference){
+		.name = name,
+		.base = base ? base : none,
+		.new = new ? new : none,
 		.kind = rules[rule].kind,
 		.identity = rules[rule].identity,
 		.programs = 1,
 	};
-	if (!item->name || !item->base || !item->new)
-		return fb_error(FB_ENOMEM, "out of memory for differences");
-	d->identities += item->identity;
-	return FB_OK;
+	d->identities += rules[rule].identity;
 }
 
 static void drop(struct fb_differences *d, size_t i)
 {
-	free(d->item[i].name);
-	free(d->item[i].base);
-	free(d->item[i].new);
 	d->count--;
 	memmove(&d->item[i], &d->item[i + 1], (d->count - i) * sizeof(*d->item));
 }
 
-static int add_all(struct fb_differences *d, const struct fb_view *a, const struct fb_view *b)
+static void add_all(struct fb_differences *d, const struct fb_view *a, const struct fb_view *b)
 {
 	size_t i = 0, j = 0;
-	int err = FB_OK;
 
-	while ((i < a->count || j < b->count) && !err) {
+	while (i < a->count || j < b->count) {
 		const char *name, *base = NULL, *new = NULL;
 		bool differ;
 		int order = i == a->count   ? 1
@@ -181,9 +168,8 @@ static int add_all(struct fb_differences *d, const struct fb_view *a, const stru
 		else
 			differ = !alike(base, new, rules[rule_of(name)].tolerance);
 		if (differ)
-			err = add(d, name, base, new);
+			add(d, name, base, new);
 	}
-	return err;
 }
 
 /* Whether two differences are of one option, in two programs, from and to the same value. */
@@ -196,10 +182,10 @@ static bool same_option(const struct fb_difference *a, const struct fb_differenc
 	       !strcmp(a->new, b->new);
 }
 
-static int merge_programs(struct fb_differences *d)
+static void merge_programs(struct fb_differences *d)
 {
 	for (size_t i = 0; i < d->count; i++) {
-		char *name, *end;
+		const char *end;
 
 		for (size_t j = i + 1; j < d->count;) {
 			if (!same_option(&d->item[i], &d->item[j])) {
@@ -212,13 +198,9 @@ static int merge_programs(struct fb_differences *d)
 		end = strstr(d->item[i].name, " of ");
 		if (d->item[i].programs == 1 || !end)
 			continue;
-		if (asprintf(&name, "%.*s of %zu programs", (int)(end - d->item[i].name),
-			     d->item[i].name, d->item[i].programs) < 0)
-			return fb_error(FB_ENOMEM, "out of memory for differences");
-		free(d->item[i].name);
-		d->item[i].name = name;
+		d->item[i].name = fb_new_text("%.*s of %zu programs", (int)(end - d->item[i].name),
+					      d->item[i].name, d->item[i].programs);
 	}
-	return FB_OK;
 }
 
 /* Another path or version says more than another build id, which follows from it. */
@@ -258,32 +240,24 @@ static int compare(const void *x, const void *y)
 	return a->kind != b->kind ? (int)a->kind - (int)b->kind : strcmp(a->name, b->name);
 }
 
-int fb_differences_find(struct fb_differences *d, const struct fb_env *base,
-			const struct fb_env *new)
+void fb_differences_find(struct fb_differences *d, const struct fb_env *base,
+			 const struct fb_env *new)
 {
-	struct fb_view a = {0}, b = {0};
-	int err;
+	struct fb_view a, b;
 
 	*d = (struct fb_differences){.known = base->files && new->files};
 	if (!d->known)
-		return FB_OK;
-	err = fb_view_make(&a, base);
-	if (!err)
-		err = fb_view_make(&b, new);
-	if (!err)
-		err = add_all(d, &a, &b);
-	if (!err) {
-		for (size_t i = 0; i < d->count && !same_file(base, new); i++)
-			if (!strcmp(d->item[i].name, "binary.build_id"))
-				drop(d, i--);
-		drop_build_ids(d);
-		err = merge_programs(d);
-	}
-	if (!err && d->count)
+		return;
+	fb_view_make(&a, base);
+	fb_view_make(&b, new);
+	add_all(d, &a, &b);
+	for (size_t i = 0; i < d->count && !same_file(base, new); i++)
+		if (!strcmp(d->item[i].name, "binary.build_id"))
+			drop(d, i--);
+	drop_build_ids(d);
+	merge_programs(d);
+	if (d->count)
 		qsort(d->item, d->count, sizeof(*d->item), compare);
-	fb_view_free(&a);
-	fb_view_free(&b);
-	return err;
 }
 
 void fb_differences_hide(struct fb_differences *d,
@@ -297,15 +271,4 @@ void fb_differences_hide(struct fb_differences *d,
 			i++;
 		}
 	}
-}
-
-void fb_differences_free(struct fb_differences *d)
-{
-	for (size_t i = 0; i < d->count; i++) {
-		free(d->item[i].name);
-		free(d->item[i].base);
-		free(d->item[i].new);
-	}
-	free(d->item);
-	*d = (struct fb_differences){0};
 }

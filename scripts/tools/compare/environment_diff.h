@@ -10,7 +10,7 @@
 #ifndef FB_SCRIPTS_TOOLS_COMPARE_ENVIRONMENT_DIFF_H
 #define FB_SCRIPTS_TOOLS_COMPARE_ENVIRONMENT_DIFF_H
 
-#include "scripts/tools/compare/facts.h"
+#include "scripts/tools/lib/env.h"
 
 #include <stdbool.h>
 
@@ -30,7 +30,7 @@ enum fb_difference_class {
 };
 
 struct fb_difference {
-	char *name, *base, *new; /* owned; "(none)" where a side does not have it */
+	const char *name, *base, *new; /* "(none)" where a side does not have it */
 	enum fb_difference_class kind;
 	bool identity;
 	size_t programs; /* of an option: how many programs have the same difference */
@@ -48,14 +48,12 @@ struct fb_differences {
 /* "driver", "loaded libraries", ... */
 const char *fb_difference_class_name(enum fb_difference_class kind);
 
-/* Compares sorted facts. Returns 0 or FB_ENOMEM (printed); the caller frees in any case. */
-int fb_differences_find(struct fb_differences *differences, const struct fb_env *base,
-			const struct fb_env *new);
+/* Compares sorted facts. */
+void fb_differences_find(struct fb_differences *differences, const struct fb_env *base,
+			 const struct fb_env *new);
 
 /* Takes out the differences whose name `hidden` says so of. */
 void fb_differences_hide(struct fb_differences *differences,
 			 bool (*hidden)(const char *name, const void *arg), const void *arg);
-
-void fb_differences_free(struct fb_differences *differences);
 
 #endif

@@ -3,8 +3,8 @@
  * See environment_view.h. Facts are renamed to lines, sorted by (line, value, place), and each
  * stretch of one line becomes its text.
  */
-#include "common/base/error.h"
 #include "scripts/tools/compare/environment_view.h"
+#include "scripts/tools/lib/memory.h"
 
 #include <fnmatch.h>
 #include <stdarg.h>
@@ -184,66 +184,43 @@ static void describe(const struct item *item, size_t n, char *text)
 	}
 }
 
-static int collect(const struct fb_env *env, struct item *item, size_t *count)
+static size_t collect(const struct fb_env *env, struct item *item)
 {
 	char name[NAME_CHARS];
+	size_t n = 0;
 
 	for (size_t i = 0; i < env->count; i++) {
 		bool counted;
 
-		if (!name_line(&env->fact[i], name, &counted))
-			continue;
-		item[*count] = (struct item){strdup(name), &env->fact[i], counted};
-		if (!item[*count].name)
-			return fb_error(FB_ENOMEM, "out of memory for facts");
-		++*count;
+		if (name_line(&env->fact[i], name, &counted))
+			item[n++] = (struct item){fb_new_copy(name), &env->fact[i], counted};
 	}
-	return FB_OK;
+	return n;
 }
 
-static int add_line(struct fb_view *view, const struct item *item, size_t n)
+static void add_line(struct fb_view *view, const struct item *item, size_t n)
 {
-	struct fb_view_line *line = &view->line[view->count++];
 	char text[TEXT_CHARS] = "";
 
 	if (item->counted)
 		describe_devices(item, n, text);
 	else
 		describe(item, n, text);
-	*line = (struct fb_view_line){.name = strdup(item->name), .value = strdup(text)};
-	return line->name && line->value ? FB_OK : fb_error(FB_ENOMEM, "out of memory for facts");
+	view->line[view->count++] =
+		(struct fb_view_line){.name = item->name, .value = fb_new_copy(text)};
 }
 
-int fb_view_make(struct fb_view *view, const struct fb_env *env)
+void fb_view_make(struct fb_view *view, const struct fb_env *env)
 {
-	struct item *item = calloc(env->count + 1, sizeof(*item));
-	size_t n = 0, same;
-	int err;
+	struct item *item = fb_new(env->count + 1, sizeof(*item));
+	size_t n = collect(env, item), same;
 
-	*view = (struct fb_view){.line = calloc(env->count + 1, sizeof(*view->line))};
-	if (!item || !view->line)
-		err = fb_error(FB_ENOMEM, "out of memory for facts");
-	else
-		err = collect(env, item, &n);
-	if (!err && n)
+	*view = (struct fb_view){.line = fb_new(env->count + 1, sizeof(*view->line))};
+	if (n)
 		qsort(item, n, sizeof(*item), compare);
-	for (size_t i = 0; i < n && !err; i += same) {
+	for (size_t i = 0; i < n; i += same) {
 		for (same = 1; i + same < n && !strcmp(item[i + same].name, item[i].name);)
 			same++;
-		err = add_line(view, item + i, same);
+		add_line(view, item + i, same);
 	}
-	for (size_t i = 0; i < n; i++)
-		free(item[i].name);
-	free(item);
-	return err;
-}
-
-void fb_view_free(struct fb_view *view)
-{
-	for (size_t i = 0; i < view->count; i++) {
-		free(view->line[i].name);
-		free(view->line[i].value);
-	}
-	free(view->line);
-	*view = (struct fb_view){0};
 }

@@ -6,11 +6,11 @@
 #ifndef FB_SCRIPTS_TOOLS_COMPARE_ENVIRONMENT_VIEW_H
 #define FB_SCRIPTS_TOOLS_COMPARE_ENVIRONMENT_VIEW_H
 
-#include "scripts/tools/compare/facts.h"
+#include "scripts/tools/lib/env.h"
 
 struct fb_view_line {
-	char *name;  /* "cpu.model", "option slots of all_reduce"; owned */
-	char *value; /* "0-15", "535.1 on 3, 550.2 on n4"; owned */
+	const char *name;  /* "cpu.model", "option slots of all_reduce" */
+	const char *value; /* "0-15", "535.1 on 3, 550.2 on n4" */
 };
 
 struct fb_view {
@@ -21,11 +21,8 @@ struct fb_view {
 /*
  * Makes a view of sorted facts. Left out is what differs between any two runs: moments (load,
  * free memory), durations, where files went. Facts of a program's launches become one line for
- * the program. GPUs and adapters become lines that count models. Returns 0 or FB_ENOMEM
- * (printed); the caller frees in any case.
+ * the program. GPUs and adapters become lines that count models.
  */
-int fb_view_make(struct fb_view *view, const struct fb_env *env);
-
-void fb_view_free(struct fb_view *view);
+void fb_view_make(struct fb_view *view, const struct fb_env *env);
 
 #endif

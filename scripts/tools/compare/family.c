@@ -11,6 +11,7 @@
 #include "scripts/tools/compare/effect.h"
 #include "scripts/tools/compare/max_t.h"
 #include "scripts/tools/compare/power.h"
+#include "scripts/tools/lib/memory.h"
 
 /* Indices of rows by list, and what belongs to the complete ones. */
 struct lists {
@@ -33,13 +34,11 @@ static int compare_ranked(const void *a, const void *b)
 	return x->index < y->index ? -1 : x->index > y->index;
 }
 
-int fb_holm(double *p, size_t n)
+void fb_holm(double *p, size_t n)
 {
-	struct ranked *order = malloc((n + 1) * sizeof(*order));
+	struct ranked *order = fb_new(n + 1, sizeof(*order));
 	double least = 0;
 
-	if (!order)
-		return fb_error(FB_ENOMEM, "no memory to order %zu rows", n);
 	for (size_t i = 0; i < n; i++)
 		order[i] = (struct ranked){.value = p[i], .index = i};
 	qsort(order, n, sizeof(*order), compare_ranked);
@@ -47,15 +46,13 @@ int fb_holm(double *p, size_t n)
 		least = fmax(least, fmin(1, order[i].value * (double)(n - i)));
 		p[order[i].index] = least;
 	}
-	free(order);
-	return FB_OK;
 }
 
 static int classify(const struct fb_design *design, const double *y, size_t rows,
 		    struct fb_family_row *out, struct lists *lists)
 {
-	double *room = malloc(2 * design->launches * sizeof(*room));
-	int ret = room ? FB_OK : fb_error(FB_ENOMEM, "no memory for a row");
+	double *room = fb_new(2 * design->launches, sizeof(*room));
+	int ret = FB_OK;
 
 	for (size_t i = 0; i < rows && !ret; i++) {
 		struct fb_row_values v;
@@ -74,7 +71,6 @@ static int classify(const struct fb_design *design, const double *y, size_t rows
 			lists->untested++;
 		}
 	}
-	free(room);
 	return ret;
 }
 
@@ -82,9 +78,9 @@ static int test_incomplete(const struct fb_design *design, const double *y,
 			   const struct lists *lists, struct fb_family_row *out)
 {
 	size_t n = lists->nincomplete;
-	double *p = malloc((n + 1) * sizeof(*p));
+	double *p = fb_new(n + 1, sizeof(*p));
 	double share = (double)(lists->ncomplete + n) / (double)n;
-	int ret = p ? FB_OK : fb_error(FB_ENOMEM, "no memory for %zu rows", n);
+	int ret = FB_OK;
 
 	for (size_t i = 0; i < n && !ret; i++) {
 		struct fb_effect effect;
@@ -94,10 +90,9 @@ static int test_incomplete(const struct fb_design *design, const double *y,
 			p[i] = effect.p;
 	}
 	if (!ret)
-		ret = fb_holm(p, n);
+		fb_holm(p, n);
 	for (size_t i = 0; i < n && !ret; i++)
 		out[lists->incomplete[i]].p = fmin(1, p[i] * share);
-	free(p);
 	return ret;
 }
 
@@ -127,7 +122,7 @@ static size_t count_reaching(const double *sorted, size_t n, double x)
 	return n - low;
 }
 
-/* What the test of complete rows works with; one allocation each, freed together. */
+/* What the test of complete rows works with. */
 struct work {
 	struct fb_ready_rows rows;
 	struct fb_assignments assignments;
@@ -136,17 +131,6 @@ struct work {
 	double *threshold, *maximum;
 	uint32_t *reached;
 };
-
-static void free_work(struct work *w)
-{
-	fb_ready_rows_free(&w->rows);
-	fb_assignments_free(&w->assignments);
-	free(w->by_z2);
-	free(w->order);
-	free(w->threshold);
-	free(w->maximum);
-	free(w->reached);
-}
 
 static int make_work(const struct fb_design *design, const struct fb_design_size *size,
 		     const double *y, const struct lists *lists,
@@ -161,33 +145,25 @@ static int make_work(const struct fb_design *design, const struct fb_design_size
 	size_t n = lists->ncomplete;
 	int ret = fb_ready_rows_make(design, size, y, lists->complete, n, &w->rows);
 
-	if (!ret)
-		ret = fb_assignments_make(design, size, &assign, &w->assignments);
 	if (ret)
 		return ret;
-	w->by_z2 = malloc(n * sizeof(*w->by_z2));
-	w->order = malloc(n * sizeof(*w->order));
-	w->threshold = malloc(n * sizeof(*w->threshold));
-	w->reached = malloc(n * sizeof(*w->reached));
-	w->maximum = malloc(2 * w->assignments.count * sizeof(*w->maximum));
-	if (!w->by_z2 || !w->order || !w->threshold || !w->reached || !w->maximum)
-		return fb_error(FB_ENOMEM, "no memory to test %zu rows", n);
+	fb_assignments_make(design, size, &assign, &w->assignments);
+	w->by_z2 = fb_new(n, sizeof(*w->by_z2));
+	w->order = fb_new(n, sizeof(*w->order));
+	w->threshold = fb_new(n, sizeof(*w->threshold));
+	w->reached = fb_new(n, sizeof(*w->reached));
+	w->maximum = fb_new(2 * w->assignments.count, sizeof(*w->maximum));
 	return FB_OK;
 }
 
 /* Rows in ascending order of z^2, with these as thresholds; out[].t by the way. */
-static int order_rows(const struct fb_design *design, const struct lists *lists, struct work *w,
-		      struct fb_family_row *out)
+static void order_rows(const struct fb_design *design, const struct lists *lists, struct work *w,
+		       struct fb_family_row *out)
 {
 	size_t units = w->assignments.units;
-	unsigned char *label = malloc(units), *real = malloc(w->assignments.groups);
-	double *room = malloc(3 * units * sizeof(*room));
-	int ret = FB_OK;
+	unsigned char *label = fb_new(units, 1), *real = fb_new(w->assignments.groups, 1);
+	double *room = fb_new(3 * units, sizeof(*room));
 
-	if (!label || !real || !room) {
-		ret = fb_error(FB_ENOMEM, "no memory for %zu launches", units);
-		goto free_lists;
-	}
 	for (size_t u = 0; u < units; u++)
 		label[u] = design->block ? 1 : design->side[u] == FB_SIDE_B;
 	fb_assignment_pack(label, units, real);
@@ -202,11 +178,6 @@ static int order_rows(const struct fb_design *design, const struct lists *lists,
 		w->order[i] = w->by_z2[i].index;
 		w->threshold[i] = w->by_z2[i].value * (1 - FB_Z2_ROUNDING);
 	}
-free_lists:
-	free(room);
-	free(real);
-	free(label);
-	return ret;
 }
 
 static void take_p(const struct lists *lists, const struct work *w, bool single_step,
@@ -232,10 +203,9 @@ static int test_complete(const struct fb_design *design, const struct fb_design_
 	struct work w = {0};
 	int ret = make_work(design, size, y, lists, options, &w);
 
-	if (!ret)
-		ret = order_rows(design, lists, &w, out);
-	if (!ret)
-		ret = fb_scan(&(struct fb_scan){
+	if (!ret) {
+		order_rows(design, lists, &w, out);
+		fb_scan(&(struct fb_scan){
 			.rows = &w.rows,
 			.assignments = &w.assignments,
 			.order = w.order,
@@ -243,7 +213,6 @@ static int test_complete(const struct fb_design *design, const struct fb_design_
 			.reached = w.reached,
 			.maximum = w.maximum,
 		});
-	if (!ret) {
 		size_t n = w.assignments.count;
 		double share =
 			(double)(lists->ncomplete + lists->nincomplete) / (double)lists->ncomplete;
@@ -257,7 +226,6 @@ static int test_complete(const struct fb_design *design, const struct fb_design_
 		family->critical_t =
 			critical_t(&w.rows.statistic, w.maximum, n, options->alpha / share);
 	}
-	free_work(&w);
 	return ret;
 }
 
@@ -279,12 +247,10 @@ int fb_family_test(const struct fb_design *design, const double *y, size_t rows,
 		chosen.draws = FB_FAMILY_DRAWS;
 	if (!(chosen.alpha > 0))
 		chosen.alpha = FB_ALPHA;
-	lists.complete = malloc((rows + 1) * sizeof(*lists.complete));
-	lists.incomplete = malloc((rows + 1) * sizeof(*lists.incomplete));
-	struct fb_family_row *made = malloc((rows + 1) * sizeof(*made));
+	lists.complete = fb_new(rows + 1, sizeof(*lists.complete));
+	lists.incomplete = fb_new(rows + 1, sizeof(*lists.incomplete));
+	struct fb_family_row *made = fb_new(rows + 1, sizeof(*made));
 
-	if (!lists.complete || !lists.incomplete || !made)
-		ret = fb_error(FB_ENOMEM, "no memory to test %zu rows", rows);
 	if (!ret)
 		ret = classify(design, y, rows, made, &lists);
 	if (!ret && lists.nincomplete > 0)
@@ -298,8 +264,5 @@ int fb_family_test(const struct fb_design *design, const double *y, size_t rows,
 		memcpy(out, made, rows * sizeof(*made));
 		*family = result;
 	}
-	free(lists.complete);
-	free(lists.incomplete);
-	free(made);
 	return ret;
 }

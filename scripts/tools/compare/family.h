@@ -82,8 +82,8 @@ struct fb_family_options {
 
 /*
  * Tests rows of y[rows][design->launches]; out[rows]. `options` may be NULL (all defaults). Rows
- * may be 0. Deterministic for given arguments. Returns FB_EINPUT (bad design, infinite value) or
- * FB_ENOMEM; then nothing is set. Cost: rows * assignments * launches / 4 look-ups (100,000 rows
+ * may be 0. Deterministic for given arguments. Returns FB_EINPUT (bad design, infinite value); then
+ * nothing is set. Cost: rows * assignments * launches / 4 look-ups (100,000 rows
  * of 20 launches: a minute), and 8 * rows * launches bytes.
  */
 int fb_family_test(const struct fb_design *design, const double *y, size_t rows,
@@ -92,8 +92,8 @@ int fb_family_test(const struct fb_design *design, const double *y, size_t rows,
 
 /*
  * Holm's adjustment of p[0 .. n) in place: the k-th smallest times (n - k + 1), made monotone,
- * at most 1. Returns FB_ENOMEM.
+ * at most 1.
  */
-int fb_holm(double *p, size_t n);
+void fb_holm(double *p, size_t n);
 
 #endif

@@ -3,17 +3,18 @@
 #include "common/base/error.h"
 #include "scripts/tools/compare/marks.h"
 #include "scripts/tools/compare/set.h"
+#include "scripts/tools/lib/files.h"
+#include "scripts/tools/lib/memory.h"
+#include "scripts/tools/lib/sheet.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 /* Folders in folders: launches may have one each. Deeper than this is a loop of links. */
-enum { DEPTH_MAX = 8, TAG_CHARS = 64 };
+enum { DEPTH_MAX = 8 };
 
 /* What is read. */
 struct walk {
@@ -22,48 +23,19 @@ struct walk {
 	const char *tag; /* of the side, or NULL */
 };
 
-static bool ends(const char *text, const char *end)
-{
-	size_t n = strlen(text), m = strlen(end);
-
-	return n >= m && !strcmp(text + n - m, end);
-}
-
-static bool is_folder(const char *path)
-{
-	struct stat st;
-
-	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
-}
-
-static int wanted(const struct dirent *entry)
-{
-	return entry->d_name[0] != '.';
-}
-
 /* Whether path/name is a folder, or path/x/name is for a folder x. */
 static bool has_folder(const char *path, const char *name, int depth)
 {
-	struct dirent **entries;
-	char *inner = NULL;
-	bool found;
-	int n;
+	struct fb_names names;
 
-	if (asprintf(&inner, "%s/%s", path, name) < 0)
+	if (fb_is_folder(fb_new_text("%s/%s", path, name)))
+		return true;
+	if (depth == 0 || !fb_is_folder(path) || fb_folder_names(path, "", &names))
 		return false;
-	found = is_folder(inner);
-	free(inner);
-	n = found || depth == 0 ? 0 : scandir(path, &entries, wanted, alphasort);
-	for (int i = 0; i < n; i++) {
-		if (!found && asprintf(&inner, "%s/%s", path, entries[i]->d_name) >= 0) {
-			found = is_folder(inner) && has_folder(inner, name, depth - 1);
-			free(inner);
-		}
-		free(entries[i]);
-	}
-	if (n > 0)
-		free(entries);
-	return found;
+	for (size_t i = 0; i < names.count; i++)
+		if (has_folder(fb_new_text("%s/%s", path, names.name[i]), name, depth - 1))
+			return true;
+	return false;
 }
 
 bool fb_folder_has_sides(const char *path)
@@ -110,50 +82,35 @@ static int count_incomplete(struct walk *walk, size_t first_row, size_t first_fa
 static int read_folder(struct walk *walk, const char *path, int depth)
 {
 	size_t rows = walk->set->count, facts = walk->set->facts.count;
-	struct dirent **entries;
-	int n = scandir(path, &entries, wanted, alphasort), err = FB_OK;
+	struct fb_names files = {0}, all = {0};
+	int err = fb_folder_names(path, ".csv", &files);
 
-	if (n < 0)
-		return fb_error(FB_EINPUT, "%s: %s", path, strerror(errno));
-	for (int i = 0; i < 2 * n && !err; i++) {
-		const char *name = entries[i % n]->d_name;
-		char *file = NULL;
-		bool folder;
+	if (!err)
+		err = fb_folder_names(path, "", &all);
+	for (size_t i = 0; !err && i < files.count; i++) {
+		const char *file = fb_new_text("%s/%s", path, files.name[i]);
 
-		if (i == n)
-			err = count_incomplete(walk, rows, facts);
-		if (!err && asprintf(&file, "%s/%s", path, name) < 0)
-			err = fb_error(FB_ENOMEM, "out of memory for a path");
-		folder = !err && is_folder(file);
-		if (!err && i < n && !folder && ends(name, ".csv"))
-			err = read_file(walk, file, name);
-		else if (!err && i >= n && folder && depth < DEPTH_MAX)
-			err = read_folder(walk, file, depth + 1);
-		free(file);
+		if (!fb_is_folder(file))
+			err = read_file(walk, file, files.name[i]);
 	}
-	for (int i = 0; i < n; i++)
-		free(entries[i]);
-	free(entries);
+	if (!err)
+		err = count_incomplete(walk, rows, facts);
+	for (size_t i = 0; !err && i < all.count && depth < DEPTH_MAX; i++) {
+		const char *inner = fb_new_text("%s/%s", path, all.name[i]);
+
+		if (fb_is_folder(inner))
+			err = read_folder(walk, inner, depth + 1);
+	}
 	return err;
 }
 
 /* Reads FOLDER/../name or, for a file, FOLDER/name, where it is there. */
 static int read_beside(struct walk *walk, const char *path, const char *name)
 {
-	const char *slash = strrchr(path, '/');
-	int length = slash ? (int)(slash - path) + 1 : 0, err = FB_OK, printed;
-	char *beside = NULL;
+	const char *beside = fb_is_folder(path) ? fb_new_text("%s/../%s", path, name)
+						: fb_beside(path, name);
 
-	if (is_folder(path))
-		printed = asprintf(&beside, "%s/../%s", path, name);
-	else
-		printed = asprintf(&beside, "%.*s%s", length, path, name);
-	if (printed < 0)
-		return fb_error(FB_ENOMEM, "out of memory for a path");
-	if (access(beside, R_OK) == 0)
-		err = read_file(walk, beside, name);
-	free(beside);
-	return err;
+	return access(beside, R_OK) == 0 ? read_file(walk, beside, name) : FB_OK;
 }
 
 static int compare_launches(const void *x, const void *y)
@@ -166,17 +123,12 @@ static int compare_launches(const void *x, const void *y)
 }
 
 /* By run and index, so that nothing depends on the order of files and rows. */
-static int sort_launches(struct fb_set *set)
+static void sort_launches(struct fb_set *set)
 {
-	const struct fb_launch **order = calloc(set->nlaunches + 1, sizeof(*order));
-	struct fb_launch *sorted = calloc(set->nlaunches + 1, sizeof(*sorted));
-	uint16_t *number = calloc(set->nlaunches + 1, sizeof(*number));
-	int err = FB_OK;
+	const struct fb_launch **order = fb_new(set->nlaunches + 1, sizeof(*order));
+	struct fb_launch *sorted = fb_new(set->nlaunches + 1, sizeof(*sorted));
+	uint16_t *number = fb_new(set->nlaunches + 1, sizeof(*number));
 
-	if (!order || !sorted || !number) {
-		err = fb_error(FB_ENOMEM, "out of memory for launches");
-		goto free_lists;
-	}
 	for (size_t i = 0; i < set->nlaunches; i++)
 		order[i] = &set->launch[i];
 	qsort(order, set->nlaunches, sizeof(*order), compare_launches);
@@ -186,29 +138,7 @@ static int sort_launches(struct fb_set *set)
 	}
 	for (size_t i = 0; i < set->count; i++)
 		set->row[i].launch = number[set->row[i].launch];
-	free(set->launch);
 	set->launch = sorted;
-	sorted = NULL;
-free_lists:
-	free(number);
-	free(sorted);
-	free(order);
-	return err;
-}
-
-/* The last part of a path, if it names a side: "a" of "study/a/". */
-static const char *tag_of(const char *path, char tag[TAG_CHARS])
-{
-	size_t n = strlen(path), start;
-
-	while (n && path[n - 1] == '/')
-		n--;
-	for (start = n; start && path[start - 1] != '/'; start--)
-		;
-	if (n - start == 0 || n - start >= TAG_CHARS)
-		return NULL;
-	snprintf(tag, TAG_CHARS, "%.*s", (int)(n - start), path + start);
-	return !strcmp(tag, "a") || !strcmp(tag, "b") ? tag : NULL;
 }
 
 /*
@@ -217,36 +147,28 @@ static const char *tag_of(const char *path, char tag[TAG_CHARS])
  */
 static int read_side(struct walk *walk, const char *path, int depth)
 {
-	struct dirent **entries;
-	int n = scandir(path, &entries, wanted, alphasort), err = FB_OK;
+	struct fb_names names;
+	int err = fb_folder_names(path, "", &names);
 
-	if (n < 0)
-		return fb_error(FB_EINPUT, "%s: %s", path, strerror(errno));
-	for (int i = 0; i < n; i++) {
-		const char *name = entries[i]->d_name;
-		char *inner = NULL;
+	for (size_t i = 0; i < names.count && !err; i++) {
+		const char *name = names.name[i], *inner = fb_new_text("%s/%s", path, name);
 
-		if (!err && asprintf(&inner, "%s/%s", path, name) < 0)
-			err = fb_error(FB_ENOMEM, "out of memory for a path");
-		else if (!err && (!strcmp(name, "launches.csv") || !strcmp(name, "plan.tsv")))
+		if (!strcmp(name, "launches.csv") || !strcmp(name, "plan.tsv"))
 			err = read_file(walk, inner, name);
-		else if (!err && is_folder(inner) && !strcmp(name, walk->tag))
+		else if (fb_is_folder(inner) && !strcmp(name, walk->tag))
 			err = read_folder(walk, inner, 0);
-		else if (!err && is_folder(inner) && depth == 0 && name[1])
+		else if (fb_is_folder(inner) && depth == 0 && name[1])
 			err = read_side(walk, inner, 1);
-		free(inner);
-		free(entries[i]);
 	}
-	free(entries);
 	return err;
 }
 
 static int read_all(struct walk *walk, const char *path)
 {
-	char tag[TAG_CHARS];
+	char tag[] = {fb_side_of(path), '\0'};
 	int err;
 
-	if (!is_folder(path)) {
+	if (!fb_is_folder(path)) {
 		err = fb_set_read_rows(walk->set, walk->reading, path, false);
 		if (!err)
 			err = read_beside(walk, path, "environment.csv");
@@ -257,7 +179,7 @@ static int read_all(struct walk *walk, const char *path)
 	if (walk->tag) {
 		err = read_side(walk, path, 0);
 	} else {
-		walk->tag = tag_of(path, tag);
+		walk->tag = *tag ? tag : NULL;
 		err = read_folder(walk, path, 0);
 		if (!err && walk->tag)
 			err = read_beside(walk, path, "launches.csv");
@@ -278,14 +200,12 @@ int fb_set_read(struct fb_set *set, const struct fb_reading *reading, const char
 
 	set->path = path;
 	set->side = tag;
-	set->marks = calloc(1, sizeof(*set->marks));
-	if (!set->marks)
-		return fb_error(FB_ENOMEM, "out of memory for marks");
+	set->marks = fb_new(1, sizeof(*set->marks));
 	if (access(path, R_OK) != 0)
 		return fb_error(FB_EINPUT, "%s: %s", path, strerror(errno));
 	err = read_all(&walk, path);
 	if (!err)
-		err = sort_launches(set);
+		sort_launches(set);
 	if (!err && !reading->keep_marked)
 		fb_marks_apply(set->marks, set, reading->keys);
 	fb_env_sort(&set->facts);

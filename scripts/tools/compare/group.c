@@ -3,10 +3,10 @@
 #include "scripts/tools/compare/group.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 #include "common/base/error.h"
 #include "scripts/tools/compare/effect.h"
+#include "scripts/tools/lib/memory.h"
 
 /* Adds up the complete rows; returns how many, or an error. */
 static int mean_over_rows(const struct fb_design *design, const double *y, const size_t *index,
@@ -40,12 +40,10 @@ int fb_group_ratio(const struct fb_design *design, const double *y, const size_t
 		   size_t count, struct fb_row_group *out)
 {
 	struct fb_row_group group = {.ratio = (double)NAN, .low = (double)NAN, .high = (double)NAN};
-	double *mean = malloc((design->launches + 1) * sizeof(*mean));
+	double *mean = fb_new(design->launches + 1, sizeof(*mean));
 	struct fb_effect effect;
 	int ret;
 
-	if (!mean)
-		return fb_error(FB_ENOMEM, "no memory for %zu launches", design->launches);
 	ret = mean_over_rows(design, y, index, count, mean, &group.rows);
 	if (!ret && group.rows > 0) {
 		ret = fb_effect(design, mean, &effect);
@@ -55,7 +53,6 @@ int fb_group_ratio(const struct fb_design *design, const double *y, const size_t
 			group.high = effect.high;
 		}
 	}
-	free(mean);
 	if (!ret)
 		*out = group;
 	return ret;

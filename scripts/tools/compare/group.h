@@ -18,8 +18,8 @@ struct fb_row_group {
 };
 
 /*
- * The rows index[0 .. count) of y[..][design->launches]. Returns FB_EINPUT
- * (bad design, infinite value) or FB_ENOMEM with *out unchanged.
+ * The rows index[0 .. count) of y[..][design->launches]. Returns 0 or FB_EINPUT (bad design,
+ * infinite value) with *out unchanged.
  */
 int fb_group_ratio(const struct fb_design *design, const double *y, const size_t *index,
 		   size_t count, struct fb_row_group *out);

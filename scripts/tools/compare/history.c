@@ -14,7 +14,6 @@
 #include "scripts/tools/compare/history_search.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "common/base/error.h"
@@ -22,6 +21,7 @@
 #include "common/measure/stats.h"
 #include "scripts/tools/compare/family.h"
 #include "scripts/tools/compare/power.h"
+#include "scripts/tools/lib/memory.h"
 
 static const double default_max_p = 0.001;
 enum { DEFAULT_PART = 5, LEAST_DRAWS = 999, ENDS = 16, REFINEMENTS = 3 };
@@ -301,27 +301,17 @@ int fb_history(const double *y, size_t n, const struct fb_history_options *optio
 		return fb_error(FB_EINPUT, "%zu draws cannot give a p of %g", s.draws, o.max_p);
 	s.allowed = (size_t)accepted - 1;
 	fb_rng_seed(&s.rng, o.seed);
-	s.sorted = malloc((2 * n + 1) * sizeof(*s.sorted));
-	s.nights = malloc((n + 1) * sizeof(*s.nights));
-	s.count = malloc((n + 1) * sizeof(*s.count));
-	s.sum = malloc((n + 1) * sizeof(*s.sum));
-	s.residual = malloc((n + 1) * sizeof(*s.residual));
-	s.total = malloc((n + 1) * sizeof(*s.total));
-	s.change = malloc((n / o.least_part + 1) * sizeof(*s.change));
-	if (!s.sorted || !s.nights || !s.count || !s.sum || !s.total || !s.residual || !s.change) {
-		ret = fb_error(FB_ENOMEM, "no memory for %zu nights", n);
-	} else {
-		search(&s, 0, n);
-		fb_history_keep(&s, n, o.theta);
-		memcpy(out, s.change, s.changes * sizeof(*out));
-		*count = s.changes;
-	}
-	free(s.sorted);
-	free(s.nights);
-	free(s.count);
-	free(s.sum);
-	free(s.total);
-	free(s.residual);
-	free(s.change);
-	return ret;
+	s.sorted = fb_new(2 * n + 1, sizeof(*s.sorted));
+	s.nights = fb_new(n + 1, sizeof(*s.nights));
+	s.count = fb_new(n + 1, sizeof(*s.count));
+	s.sum = fb_new(n + 1, sizeof(*s.sum));
+	s.residual = fb_new(n + 1, sizeof(*s.residual));
+	s.total = fb_new(n + 1, sizeof(*s.total));
+	s.change = fb_new(n / o.least_part + 1, sizeof(*s.change));
+	search(&s, 0, n);
+	fb_history_keep(&s, n, o.theta);
+	memcpy(out, s.change, s.changes * sizeof(*out));
+	*count = s.changes;
+	fb_drop_since(s.sorted);
+	return FB_OK;
 }

@@ -42,9 +42,9 @@ struct fb_change {
 /*
  * The change points of y[0 .. n) = ln(us), one a night in order of time, none missing. Points go to
  * out[0 .. *count) in order of time; room is needed for n / least_part. Returns FB_EINPUT (a value
- * that is not finite, max_p outside (0, 1), theta < 0, least_part 1) or FB_ENOMEM; then nothing is
- * set. Cost: 16 n log n for each draw where there is a change (200 nights: 25 ms a point), little
- * where there is none.
+ * that is not finite, max_p outside (0, 1), theta < 0, least_part 1); then nothing is set. Cost: 16
+ * n log n for each draw where there is a change (200 nights: 25 ms a point), little where there is
+ * none.
  */
 int fb_history(const double *y, size_t n, const struct fb_history_options *options,
 	       struct fb_change *out, size_t *count);

@@ -2,9 +2,9 @@
 /* Two result sets as the matrix that is tested; see comparison.h. */
 #include "common/base/error.h"
 #include "scripts/tools/compare/comparison.h"
+#include "scripts/tools/lib/memory.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -65,18 +65,16 @@ static void recount(struct fb_comparison *c, double *const value[2])
 	}
 }
 
-static int make_design(struct fb_comparison *c, const struct fb_joining *how)
+static void make_design(struct fb_comparison *c, const struct fb_joining *how)
 {
 	size_t total = c->set[0].nlaunches + c->set[1].nlaunches, n = 0;
 	const char *run = "";
 	bool timed = true;
 
-	c->side = calloc(total + 1, sizeof(*c->side));
-	c->time = calloc(total + 1, sizeof(*c->time));
-	c->session = calloc(total + 1, sizeof(*c->session));
-	c->block = how->paired ? calloc(total + 1, sizeof(*c->block)) : NULL;
-	if (!c->side || !c->time || !c->session || (how->paired && !c->block))
-		return fb_error(FB_ENOMEM, "out of memory for launches");
+	c->side = fb_new(total + 1, sizeof(*c->side));
+	c->time = fb_new(total + 1, sizeof(*c->time));
+	c->session = fb_new(total + 1, sizeof(*c->session));
+	c->block = how->paired ? fb_new(total + 1, sizeof(*c->block)) : NULL;
 	for (unsigned char s = 0; s < 2; s++)
 		for (size_t i = 0; i < c->set[s].nlaunches; i++) {
 			const struct fb_launch *launch = &c->set[s].launch[i];
@@ -95,12 +93,9 @@ static int make_design(struct fb_comparison *c, const struct fb_joining *how)
 				c->block[n] = (unsigned)launch->index;
 			n++;
 		}
-	if (!timed) {
-		free(c->time);
+	if (!timed)
 		c->time = NULL;
-	}
 	c->design = (struct fb_design){.launches = n, .side = c->side, .block = c->block};
-	return FB_OK;
 }
 
 static void fill_row(struct fb_comparison *c, double *const value[2], uint32_t key, double *y)
@@ -117,12 +112,10 @@ static void fill_row(struct fb_comparison *c, double *const value[2], uint32_t k
 	}
 }
 
-static int make_rows(struct fb_comparison *c, double *const value[2])
+static void make_rows(struct fb_comparison *c, double *const value[2])
 {
-	c->row_key = malloc((c->keys.count + 1) * sizeof(*c->row_key));
-	c->place = calloc(c->keys.count + 1, 1);
-	if (!c->row_key || !c->place)
-		return fb_error(FB_ENOMEM, "out of memory for %zu rows", c->keys.count);
+	c->row_key = fb_new(c->keys.count + 1, sizeof(*c->row_key));
+	c->place = fb_new(c->keys.count + 1, 1);
 	for (size_t k = 0; k < c->keys.count; k++) {
 		enum fb_place place = place_of(&c->outcome[0][k], &c->outcome[1][k]);
 
@@ -137,12 +130,9 @@ static int make_rows(struct fb_comparison *c, double *const value[2])
 			c->row_key[c->rows++] = (uint32_t)k;
 	}
 	fb_keys_sort(&c->keys, c->row_key, c->rows);
-	c->y = malloc((c->rows * c->design.launches + 1) * sizeof(*c->y));
-	if (!c->y)
-		return fb_error(FB_ENOMEM, "out of memory for %zu rows", c->rows);
+	c->y = fb_new(c->rows * c->design.launches + 1, sizeof(*c->y));
 	for (size_t i = 0; i < c->rows; i++)
 		fill_row(c, value, c->row_key[i], &c->y[i * c->design.launches]);
-	return FB_OK;
 }
 
 int fb_join(struct fb_comparison *c, const struct fb_joining *how)
@@ -152,31 +142,10 @@ int fb_join(struct fb_comparison *c, const struct fb_joining *how)
 
 	if (!err)
 		err = fb_join_launches(c, how, value);
-	if (!err) {
-		recount(c, value);
-		err = make_design(c, how);
-	}
-	if (!err)
-		err = make_rows(c, value);
-	free(value[0]);
-	free(value[1]);
-	return err;
-}
-
-void fb_comparison_free(struct fb_comparison *c)
-{
-	for (int s = 0; s < 2; s++) {
-		fb_set_free(&c->set[s]);
-		free(c->outcome[s]);
-	}
-	fb_keys_free(&c->keys);
-	free(c->place);
-	free(c->side);
-	free(c->block);
-	free(c->session);
-	free(c->time);
-	free(c->row_key);
-	free(c->y);
-	free(c->judged);
-	*c = (struct fb_comparison){0};
+	if (err)
+		return err;
+	recount(c, value);
+	make_design(c, how);
+	make_rows(c, value);
+	return FB_OK;
 }

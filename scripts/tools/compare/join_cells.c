@@ -2,9 +2,9 @@
 /* Rows as a table of keys by launches; see comparison.h. */
 #include "common/base/error.h"
 #include "scripts/tools/compare/comparison.h"
+#include "scripts/tools/lib/memory.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 /* "all_reduce ring ll 64", for an error. */
 static void name_key(const struct fb_key *key, char *buf, size_t n)
@@ -76,19 +76,16 @@ int fb_join_cells(struct fb_comparison *c, double *value[2])
 
 	for (int s = 0; s < 2 && !err; s++) {
 		size_t cells = c->keys.count * c->set[s].nlaunches;
-		uint32_t *last = malloc((cells + 1) * sizeof(*last));
+		uint32_t *last;
 
-		value[s] = malloc((cells + 1) * sizeof(*value[s]));
-		c->outcome[s] = calloc(c->keys.count + 1, sizeof(*c->outcome[s]));
-		if (!last || !value[s] || !c->outcome[s])
-			err = fb_error(FB_ENOMEM, "out of memory for %zu rows of %zu launches",
-				       c->keys.count, c->set[s].nlaunches);
-		else if (c->set[s].count >= UINT32_MAX)
-			err = fb_error(FB_EINPUT, "%s: more than %u rows", c->set[s].path,
-				       UINT32_MAX);
-		else
-			err = fill(c, s, value[s], last);
-		free(last);
+		if (c->set[s].count >= UINT32_MAX)
+			return fb_error(FB_EINPUT, "%s: more than %u rows", c->set[s].path,
+					UINT32_MAX);
+		value[s] = fb_new(cells + 1, sizeof(*value[s]));
+		c->outcome[s] = fb_new(c->keys.count + 1, sizeof(*c->outcome[s]));
+		last = fb_new(cells + 1, sizeof(*last));
+		err = fill(c, s, value[s], last);
+		fb_drop(last);
 	}
 	return err;
 }

@@ -9,6 +9,7 @@
  */
 #include "common/base/error.h"
 #include "scripts/tools/compare/comparison.h"
+#include "scripts/tools/lib/memory.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -113,20 +114,15 @@ static size_t choose(const struct choice *ch, size_t most)
 	return best;
 }
 
-static int leave_out_partial(struct fb_comparison *c, double *const value[2])
+static void leave_out_partial(struct fb_comparison *c, double *const value[2])
 {
 	size_t total = c->set[0].nlaunches + c->set[1].nlaunches, out;
 	struct choice ch = {
-		.order = calloc(total + 1, sizeof(*ch.order)),
-		.position = {calloc(total + 1, sizeof(size_t)), calloc(total + 1, sizeof(size_t))},
-		.lost = calloc(total + 1, sizeof(*ch.lost)),
+		.order = fb_new(total + 1, sizeof(*ch.order)),
+		.position = {fb_new(total + 1, sizeof(size_t)), fb_new(total + 1, sizeof(size_t))},
+		.lost = fb_new(total + 1, sizeof(*ch.lost)),
 	};
-	int err = FB_OK;
 
-	if (!ch.order || !ch.position[0] || !ch.position[1] || !ch.lost) {
-		err = fb_error(FB_ENOMEM, "out of memory for launches");
-		goto free_lists;
-	}
 	for (size_t s = 0; s < 2; s++)
 		for (size_t i = 0; i < c->set[s].nlaunches; i++)
 			if (!c->set[s].launch[i].out)
@@ -135,12 +131,6 @@ static int leave_out_partial(struct fb_comparison *c, double *const value[2])
 	out = choose(&ch, count_complete(c, value, &ch));
 	for (size_t i = 0; i < out; i++)
 		c->set[ch.order[i].s].launch[ch.order[i].launch].out = true;
-free_lists:
-	free(ch.lost);
-	free(ch.position[1]);
-	free(ch.position[0]);
-	free(ch.order);
-	return err;
 }
 
 /* With pairs, a launch of either side counts only with one of the same index on the other. */
@@ -171,10 +161,11 @@ static bool is_one_left(const struct fb_set *set)
 
 int fb_join_launches(struct fb_comparison *c, const struct fb_joining *how, double *const value[2])
 {
-	int err = leave_out_partial(c, value);
+	int err = FB_OK;
 
+	leave_out_partial(c, value);
 	/* Twice: whom the second side loses, the first must not keep. */
-	for (int i = 0; i < 2 && how->paired && !err; i++)
+	for (int i = 0; i < 2 && how->paired; i++)
 		leave_out_single(c);
 	for (int s = 0; s < 2 && !err; s++)
 		if (c->set[s].nlaunches && !is_one_left(&c->set[s]))

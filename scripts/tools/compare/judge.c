@@ -4,9 +4,9 @@
 #include "scripts/tools/compare/comparison.h"
 #include "scripts/tools/compare/power.h"
 #include "scripts/tools/compare/statistic.h"
+#include "scripts/tools/lib/memory.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 /* The geometric mean of a side's median times; NAN where there is none. */
 static double mean_us(const struct fb_outcome *outcome)
@@ -146,54 +146,41 @@ static void decide(struct fb_comparison *c, const struct fb_judging *how, struct
 
 static int check_sessions(struct fb_comparison *c)
 {
-	double *error = malloc((c->rows + 1) * sizeof(*error));
+	double *error = fb_new(c->rows + 1, sizeof(*error));
 	int err = FB_OK;
 
-	if (!error)
-		return fb_error(FB_ENOMEM, "out of memory for %zu rows", c->rows);
 	c->apart = c->time && !c->block && c->order.separation > FB_SESSION_SEPARATION;
 	if (c->apart)
 		err = fb_sessions_check(&c->design, c->session, c->y, c->rows, error, &c->sessions);
 	for (size_t i = 0; i < c->rows && !err; i++)
 		c->judged[i].session_error = c->apart ? error[i] : (double)NAN;
-	free(error);
 	return err;
 }
 
 static int check_order(struct fb_comparison *c)
 {
-	double *rho = c->time ? malloc((c->rows + 1) * sizeof(*rho)) : NULL;
+	double *rho = fb_new(c->rows + 1, sizeof(*rho));
 	int err = FB_OK;
 
-	if (c->time && !rho)
-		return fb_error(FB_ENOMEM, "out of memory for %zu rows", c->rows);
 	if (c->time)
 		err = fb_order_check(&c->design, c->time, c->y, c->rows, rho, &c->order);
 	for (size_t i = 0; i < c->rows && !err; i++)
-		c->judged[i].rho = rho ? rho[i] : (double)NAN;
-	free(rho);
+		c->judged[i].rho = c->time ? rho[i] : (double)NAN;
 	return err;
 }
 
 static int test_rows(struct fb_comparison *c, const struct fb_judging *how)
 {
 	struct fb_family_options options = {.seed = how->seed, .alpha = how->alpha};
-	struct fb_family_row *test = malloc((c->rows + 1) * sizeof(*test));
-	int err = FB_ENOMEM;
+	struct fb_family_row *test = fb_new(c->rows + 1, sizeof(*test));
+	int err = fb_family_test(&c->design, c->y, c->rows, &options, test, &c->family);
 
-	c->judged = calloc(c->rows + 1, sizeof(*c->judged));
-	if (!test || !c->judged) {
-		fb_error(err, "out of memory for %zu rows", c->rows);
-		goto free_test;
-	}
-	err = fb_family_test(&c->design, c->y, c->rows, &options, test, &c->family);
+	c->judged = fb_new(c->rows + 1, sizeof(*c->judged));
 	for (size_t i = 0; i < c->rows && !err; i++) {
 		c->judged[i].key = c->row_key[i];
 		c->judged[i].test = test[i];
 		err = fb_effect(&c->design, &c->y[i * c->design.launches], &c->judged[i].effect);
 	}
-free_test:
-	free(test);
 	return err;
 }
 
@@ -210,9 +197,7 @@ int fb_judge(struct fb_comparison *c, const struct fb_judging *how)
 		err = check_sessions(c);
 	if (err)
 		return err;
-	room = malloc(5 * c->design.launches * sizeof(*room));
-	if (!room)
-		return fb_error(FB_ENOMEM, "out of memory for %zu launches", c->design.launches);
+	room = fb_new(5 * c->design.launches, sizeof(*room));
 	for (size_t i = 0; i < c->rows; i++) {
 		struct fb_judged *row = &c->judged[i];
 
@@ -220,6 +205,5 @@ int fb_judge(struct fb_comparison *c, const struct fb_judging *how)
 		add_power(c, how, &c->y[i * c->design.launches], room, row);
 		c->verdicts[row->verdict]++;
 	}
-	free(room);
 	return FB_OK;
 }

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The set of keys; see keys.h. */
-#include "common/base/error.h"
 #include "common/base/rng.h"
 #include "scripts/tools/compare/keys.h"
+#include "scripts/tools/lib/memory.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { BLOCK_BYTES = 1 << 20, FIRST_SLOTS = 1024 };
+enum { FIRST_SLOTS = 1024 };
 
 /* What rows of a section share comes first in a table; these follow, in this order. */
 static const char *const inner[] = {"engine", "algorithm", "protocol", "transport", "bytes"};
@@ -30,13 +30,11 @@ size_t fb_keys_column(size_t i)
 	return column;
 }
 
-static int more_slots(struct fb_keys *keys)
+static void more_slots(struct fb_keys *keys)
 {
 	size_t slots = keys->slots ? 2 * keys->slots : FIRST_SLOTS;
-	uint32_t *slot = calloc(slots, sizeof(*slot));
+	uint32_t *slot = fb_new(slots, sizeof(*slot));
 
-	if (!slot)
-		return fb_error(FB_ENOMEM, "out of memory for %zu rows", keys->count);
 	for (size_t i = 0; i < keys->count; i++) {
 		size_t at = keys->key[i].hash & (slots - 1);
 
@@ -44,41 +42,9 @@ static int more_slots(struct fb_keys *keys)
 			at = (at + 1) & (slots - 1);
 		slot[at] = (uint32_t)i + 1;
 	}
-	free(keys->slot);
+	fb_drop(keys->slot);
 	keys->slot = slot;
 	keys->slots = slots;
-	return FB_OK;
-}
-
-static int more_keys(struct fb_keys *keys)
-{
-	size_t capacity = keys->capacity ? 2 * keys->capacity : FIRST_SLOTS;
-	struct fb_key *key = realloc(keys->key, capacity * sizeof(*key));
-
-	if (!key)
-		return fb_error(FB_ENOMEM, "out of memory for %zu rows", keys->count);
-	keys->key = key;
-	keys->capacity = capacity;
-	return FB_OK;
-}
-
-/* Room for a text that never moves, or NULL. */
-static char *room(struct fb_keys *keys, size_t bytes)
-{
-	if (keys->nblocks == 0 || keys->block_used + bytes > BLOCK_BYTES) {
-		char **block = realloc(keys->block, (keys->nblocks + 1) * sizeof(*block));
-
-		if (!block)
-			return NULL;
-		keys->block = block;
-		block[keys->nblocks] = malloc(bytes > BLOCK_BYTES ? bytes : BLOCK_BYTES);
-		if (!block[keys->nblocks])
-			return NULL;
-		keys->nblocks++;
-		keys->block_used = 0;
-	}
-	keys->block_used += bytes;
-	return keys->block[keys->nblocks - 1] + keys->block_used - bytes;
 }
 
 static bool equal(const struct fb_key *key, char *const *field, size_t columns)
@@ -133,30 +99,23 @@ uint32_t fb_keys_find(const struct fb_keys *keys, char *const *field)
 	return keys->slot[at] ? keys->slot[at] - 1 : UINT32_MAX;
 }
 
-int fb_keys_add(struct fb_keys *keys, char *const *field, uint32_t *index)
+uint32_t fb_keys_add(struct fb_keys *keys, char *const *field)
 {
 	size_t columns = fb_keys_columns(), bytes, at;
 	uint64_t h = hash(field, columns, &bytes);
 	char *text;
 
-	if (2 * (keys->count + 1) > keys->slots && more_slots(keys))
-		return FB_ENOMEM;
+	if (2 * (keys->count + 1) > keys->slots)
+		more_slots(keys);
 	at = probe(keys, field, columns, h);
-	if (keys->slot[at]) {
-		*index = keys->slot[at] - 1;
-		return FB_OK;
-	}
-	if (keys->count == keys->capacity && more_keys(keys))
-		return FB_ENOMEM;
-	text = room(keys, bytes);
-	if (!text)
-		return fb_error(FB_ENOMEM, "out of memory for %zu rows", keys->count);
-	keys->key[keys->count] = (struct fb_key){text, (uint32_t)bytes, h};
+	if (keys->slot[at])
+		return keys->slot[at] - 1;
+	text = fb_new(bytes, 1);
+	*FB_ADD(keys->key, keys->count) = (struct fb_key){text, (uint32_t)bytes, h};
 	for (size_t i = 0; i < columns; i++)
 		text = stpcpy(text, field[i]) + 1;
-	*index = (uint32_t)keys->count++;
-	keys->slot[at] = *index + 1;
-	return FB_OK;
+	keys->slot[at] = (uint32_t)keys->count;
+	return (uint32_t)keys->count - 1;
 }
 
 void fb_key_fields(const struct fb_key *key, const char *field[FB_KEY_COLUMNS])
@@ -256,14 +215,4 @@ void fb_keys_sort(const struct fb_keys *keys, uint32_t *index, size_t n)
 	struct order order = make_order(keys);
 
 	qsort_r(index, n, sizeof(*index), compare, &order);
-}
-
-void fb_keys_free(struct fb_keys *keys)
-{
-	for (size_t i = 0; i < keys->nblocks; i++)
-		free(keys->block[i]);
-	free(keys->block);
-	free(keys->slot);
-	free(keys->key);
-	*keys = (struct fb_keys){0};
 }

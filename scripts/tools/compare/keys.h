@@ -23,11 +23,9 @@ struct fb_key {
 
 struct fb_keys {
 	struct fb_key *key; /* [count] */
-	size_t count, capacity;
+	size_t count;
 	uint32_t *slot; /* [slots] index of a key plus 1; 0 is free */
 	size_t slots;	/* power of two */
-	char **block;	/* [nblocks] memory that the texts lie in */
-	size_t nblocks, block_used;
 };
 
 /* How many columns of the schema are keys, and the schema's number of the i-th. */
@@ -35,10 +33,10 @@ size_t fb_keys_columns(void);
 size_t fb_keys_column(size_t i);
 
 /*
- * Sets *index to the number of the key whose columns are field[0 .. fb_keys_columns()), which is
- * added where it is new. Returns 0 or FB_ENOMEM (printed).
+ * The number of the key whose columns are field[0 .. fb_keys_columns()), which is added where it is
+ * new.
  */
-int fb_keys_add(struct fb_keys *keys, char *const *field, uint32_t *index);
+uint32_t fb_keys_add(struct fb_keys *keys, char *const *field);
 
 /* The same for a key that must not be added: its number, or UINT32_MAX. */
 uint32_t fb_keys_find(const struct fb_keys *keys, char *const *field);
@@ -58,8 +56,5 @@ struct fb_result fb_key_row(const struct fb_key *key, char *field[]);
  * numbers.
  */
 void fb_keys_sort(const struct fb_keys *keys, uint32_t *index, size_t n);
-
-/* Safe on a zeroed structure. */
-void fb_keys_free(struct fb_keys *keys);
 
 #endif

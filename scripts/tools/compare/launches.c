@@ -4,6 +4,7 @@
 #include "scripts/tools/compare/launches.h"
 #include "scripts/tools/compare/marks.h"
 #include "scripts/tools/compare/set.h"
+#include "scripts/tools/lib/memory.h"
 #include "scripts/tools/lib/records.h"
 
 #include <errno.h>
@@ -90,29 +91,21 @@ static bool is_launch(const struct fb_launch *launch, const char *run, uint64_t 
 	return launch->index == index && !strcmp(launch->run, run);
 }
 
-/* The launch of that name, which is added where it is new; NULL after an error (in *err). */
-static struct fb_launch *get_launch(struct fb_set *set, const char *run, uint64_t index, int *err)
+/* The launch of that name, which is added where it is new; NULL (printed): there are too many. */
+static struct fb_launch *get_launch(struct fb_set *set, const char *run, uint64_t index)
 {
 	struct fb_launch *launch;
 
-	for (size_t i = 0; set->launch && i < set->nlaunches; i++)
+	for (size_t i = 0; i < set->nlaunches; i++)
 		if (is_launch(&set->launch[i], run, index))
 			return &set->launch[i];
 	if (set->nlaunches == FB_LAUNCHES_MAX) {
-		*err = fb_error(FB_EINPUT, "%s: more than %d launches", set->path, FB_LAUNCHES_MAX);
+		fb_error(FB_EINPUT, "%s: more than %d launches", set->path, FB_LAUNCHES_MAX);
 		return NULL;
 	}
-	launch = realloc(set->launch, (set->nlaunches + 1) * sizeof(*launch));
-	if (launch) {
-		set->launch = launch;
-		launch += set->nlaunches;
-		*launch = (struct fb_launch){.run = strdup(run), .index = index};
-		set->nlaunches += launch->run != NULL;
-	}
-	if (!launch || !launch->run) {
-		*err = fb_error(FB_ENOMEM, "out of memory for launches");
-		return NULL;
-	}
+	launch = FB_ADD(set->launch, set->nlaunches);
+	launch->run = fb_new_copy(run);
+	launch->index = index;
 	return launch;
 }
 
@@ -125,7 +118,6 @@ static int find_launch(struct reader *r, const struct fb_record *record)
 	struct fb_launch *launch = r->launch < 0 ? NULL : set->launch;
 	uint64_t index;
 	char *end;
-	int err = FB_OK;
 
 	errno = 0;
 	index = strtoull(text, &end, 10);
@@ -134,9 +126,9 @@ static int find_launch(struct reader *r, const struct fb_record *record)
 	if (launch)
 		launch += r->launch;
 	if (!launch || !is_launch(launch, run, index))
-		launch = get_launch(set, run, index, &err);
+		launch = get_launch(set, run, index);
 	if (!launch)
-		return err;
+		return FB_EINPUT;
 	r->launch = (int)(launch - set->launch);
 	if (*utc && strlen(utc) < sizeof(launch->utc) &&
 	    (!*launch->utc || strcmp(utc, launch->utc) < 0))
@@ -144,51 +136,15 @@ static int find_launch(struct reader *r, const struct fb_record *record)
 	return FB_OK;
 }
 
-/* Room for the next observation, or NULL. */
-static struct fb_observation *next(struct fb_set *set)
-{
-	if (set->count == set->capacity) {
-		size_t capacity = set->capacity ? 2 * set->capacity : 1024;
-		struct fb_observation *row = realloc(set->row, capacity * sizeof(*row));
-
-		if (!row)
-			return NULL;
-		set->row = row;
-		set->capacity = capacity;
-	}
-	return &set->row[set->count];
-}
-
-/* Keeps the first reason of each key. */
-static int keep_reason(struct fb_set *set, uint32_t key, const char *reason)
-{
-	if (key >= set->nreasons) {
-		size_t n = 2 * (size_t)key + 64;
-		char **more = realloc(set->reason, n * sizeof(*more));
-
-		if (!more)
-			return fb_error(FB_ENOMEM, "out of memory for reasons");
-		memset(more + set->nreasons, 0, (n - set->nreasons) * sizeof(*more));
-		set->reason = more;
-		set->nreasons = n;
-	}
-	if (set->reason[key])
-		return FB_OK;
-	set->reason[key] = strdup(reason);
-	return set->reason[key] ? FB_OK : fb_error(FB_ENOMEM, "out of memory for reasons");
-}
-
 static int read_row(struct reader *r, const struct fb_record *record)
 {
 	const struct fb_reading *reading = r->reading;
 	const char *text = record->field[r->at[STATUS]];
 	int status = fb_status_parse(text), err;
-	struct fb_observation *row = next(r->set);
+	struct fb_observation row = {.marked = false};
 	char *field[FB_KEY_COLUMNS];
 	double time_us;
 
-	if (!row)
-		return fb_error(FB_ENOMEM, "%s: out of memory", record->path);
 	if (!fb_schema_known(record->field[r->at[SCHEMA]]))
 		return bad(record, "schema", record->field[r->at[SCHEMA]], "schema 1 to 3");
 	if (status < 0)
@@ -199,22 +155,19 @@ static int read_row(struct reader *r, const struct fb_record *record)
 		return FB_OK;
 	err = find_launch(r, record);
 	if (!err)
-		err = fb_keys_add(reading->keys, field, &row->key);
-	if (!err)
-		err = read_value(record, r->metric, reading->metric->column, &row->value);
+		err = read_value(record, r->metric, reading->metric->column, &row.value);
 	if (!err)
 		err = read_value(record, r->at[TIME], "median_us", &time_us);
-	if (!err && status != FB_STATUS_OK && r->at[REASON] >= 0)
-		err = keep_reason(r->set, row->key, record->field[r->at[REASON]]);
-	if (!err && r->at[PATH] >= 0)
-		err = fb_set_keep_path(r->set, row->key, record->field[r->at[PATH]]);
 	if (err)
 		return err;
-	row->time_us = (float)time_us;
-	row->launch = (uint16_t)r->launch;
-	row->status = (uint8_t)status;
-	row->marked = false;
-	r->set->count++;
+	row.key = fb_keys_add(reading->keys, field);
+	row.time_us = (float)time_us;
+	row.launch = (uint16_t)r->launch;
+	row.status = (uint8_t)status;
+	*FB_ADD(r->set->row, r->set->count) = row;
+	fb_set_note(r->set, row.key, status == FB_STATUS_OK || r->at[REASON] < 0
+					     ? NULL : record->field[r->at[REASON]],
+		    r->at[PATH] < 0 ? "" : record->field[r->at[PATH]]);
 	return FB_OK;
 }
 
@@ -240,21 +193,4 @@ int fb_set_read_rows(struct fb_set *set, const struct fb_reading *reading, const
 	if (!err && set->files == before && !in_folder)
 		return fb_error(FB_EINPUT, "%s: empty: not a result file", path);
 	return err;
-}
-
-void fb_set_free(struct fb_set *set)
-{
-	for (size_t i = 0; i < set->nlaunches; i++)
-		free(set->launch[i].run);
-	for (size_t i = 0; i < set->nreasons; i++)
-		free(set->reason[i]);
-	fb_set_free_paths(set);
-	if (set->marks)
-		fb_marks_free(set->marks);
-	free(set->marks);
-	free(set->launch);
-	free(set->row);
-	free(set->reason);
-	fb_env_free(&set->facts);
-	*set = (struct fb_set){0};
 }

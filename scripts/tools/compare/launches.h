@@ -10,7 +10,7 @@
 
 #include "common/record/closing.h"
 #include "common/record/csv.h"
-#include "scripts/tools/compare/facts.h"
+#include "scripts/tools/lib/env.h"
 #include "scripts/tools/compare/filter.h"
 #include "scripts/tools/compare/keys.h"
 #include "scripts/tools/compare/metric.h"
@@ -22,7 +22,7 @@ struct fb_marks;
 enum { FB_LAUNCHES_MAX = 4096, FB_MARK_CHARS = 64 };
 
 struct fb_launch {
-	char *run; /* owned */
+	const char *run;
 	uint64_t index;
 	char utc[FB_UTC_CHARS];	  /* when its first row was written; "" unknown */
 	char mark[FB_MARK_CHARS]; /* what launches.csv says against rows of it ("drift"), or "" */
@@ -40,6 +40,12 @@ struct fb_observation {
 	bool marked;	 /* launches.csv speaks against it: not used */
 };
 
+/* What the rows of a key say of it, the first one that says anything. */
+struct fb_key_note {
+	char *reason;  /* of one that is not ok, or NULL */
+	uint16_t path; /* number in fb_set.path_text + 1; 0: none */
+};
+
 struct fb_set {
 	const char *name;	  /* "BASE", "NEW"; borrowed */
 	const char *path;	  /* borrowed */
@@ -47,13 +53,11 @@ struct fb_set {
 	struct fb_launch *launch; /* [nlaunches], by run and index after reading */
 	size_t nlaunches;
 	struct fb_observation *row; /* [count], as read */
-	size_t count, capacity;
-	char **reason; /* [nreasons] by key: the first one that a row not ok gave, or NULL */
-	size_t nreasons;
+	size_t count;
+	struct fb_key_note *note; /* [nnotes] by key */
+	size_t nnotes;
 	char **path_text; /* [npath_texts] values of column `path`, up to " (" */
 	size_t npath_texts;
-	uint16_t *ran; /* [nran] by key: number of its first text + 1; 0: none */
-	size_t nran;
 	struct fb_env facts;
 	size_t incomplete; /* launches without their closing fact; the first of them in `lacking` */
 	char lacking[FB_CLOSING_CHARS];
@@ -76,7 +80,7 @@ struct fb_reading {
  * lies in the folder of that name in `path`, and in those of the folders of `path` (the parts of a
  * study). A launches.csv and a plan.tsv of the folder above are read as well; where the column
  * `side` has a name, only lines of that side count. Then sorts launches by (run, index). Returns
- * 0, FB_EINPUT or FB_ENOMEM (both printed). The caller frees the set in any case.
+ * 0 or FB_EINPUT (printed).
  */
 int fb_set_read(struct fb_set *set, const struct fb_reading *reading, const char *path,
 		const char *tag);
@@ -86,7 +90,5 @@ const char *fb_set_path(const struct fb_set *set, uint32_t key);
 
 /* Whether a folder holds two sides: folders a and b, in it or in folders of it. */
 bool fb_folder_has_sides(const char *path);
-
-void fb_set_free(struct fb_set *side);
 
 #endif

@@ -4,6 +4,7 @@
 #include "common/measure/stats.h"
 #include "scripts/tools/compare/limits.h"
 #include "scripts/tools/compare/verdict.h"
+#include "scripts/tools/lib/memory.h"
 #include "scripts/tools/lib/records.h"
 
 #include <fnmatch.h>
@@ -62,26 +63,16 @@ static int use(void *arg, const struct fb_record *record)
 
 	if (record->number == 1)
 		return read_header(r, record);
-	rule = realloc(limits->rule, (limits->nrules + 1) * sizeof(*rule));
-	if (!rule)
-		return fb_error(FB_ENOMEM, "%s: out of memory", record->path);
-	limits->rule = rule;
-	rule += limits->nrules;
-	*rule = (struct fb_limit_rule){.threshold = 0};
+	rule = FB_ADD(limits->rule, limits->nrules);
 	if (!read_threshold(record->field[r->threshold], &rule->threshold))
 		return fb_error(FB_EINPUT,
 				"%s: record %llu: threshold '%.40s': expected a ratio such as 5%% "
 				"or 0.05",
 				record->path, (unsigned long long)record->number,
 				record->field[r->threshold]);
-	limits->nrules++;
-	for (size_t i = 0; i < keys; i++) {
-		if (r->key[i] < 0 || !*record->field[r->key[i]])
-			continue;
-		rule->pattern[i] = strdup(record->field[r->key[i]]);
-		if (!rule->pattern[i])
-			return fb_error(FB_ENOMEM, "%s: out of memory", record->path);
-	}
+	for (size_t i = 0; i < keys; i++)
+		if (r->key[i] >= 0 && *record->field[r->key[i]])
+			rule->pattern[i] = fb_new_copy(record->field[r->key[i]]);
 	return FB_OK;
 }
 
@@ -131,7 +122,7 @@ static struct fb_limit_cost figure(const struct fb_env *env, const char *program
 	return cost;
 }
 
-/* The program's floor, which is added where it is new; NULL: no memory. */
+/* The program's floor, which is added where it is new. */
 static struct fb_limit_floor *get_floor(struct fb_limits *limits, const char *program,
 					size_t length)
 {
@@ -143,31 +134,23 @@ static struct fb_limit_floor *get_floor(struct fb_limits *limits, const char *pr
 		if (strlen(floor->program) == length && !strncmp(floor->program, program, length))
 			return floor;
 	}
-	floor = realloc(limits->floor, (limits->nfloors + 1) * sizeof(*floor));
-	if (!floor)
-		return NULL;
-	limits->floor = floor;
-	floor += limits->nfloors;
+	floor = FB_ADD(limits->floor, limits->nfloors);
 	*floor = (struct fb_limit_floor){
-		.program = strndup(program, length),
+		.program = fb_new_text("%.*s", (int)length, program),
 		.timer_us = {none, none},
 		.skew_us = {none, none},
 	};
-	limits->nfloors += floor->program != NULL;
-	return floor->program ? floor : NULL;
+	return floor;
 }
 
-int fb_limits_add_floors(struct fb_limits *limits, const struct fb_env *env, int side)
+void fb_limits_add_floors(struct fb_limits *limits, const struct fb_env *env, int side)
 {
 	static const char timer[] = "timer_median_ns", skew[] = "barrier_skew_median_us";
-	double *x = malloc((3 * env->count + 1) * sizeof(*x));
+	double *x = fb_new(3 * env->count + 1, sizeof(*x));
 	const char *what, *last = "";
 	size_t last_length = 0;
-	int err = FB_OK;
 
-	if (!x)
-		return fb_error(FB_ENOMEM, "out of memory for self-tests");
-	for (size_t i = 0; i < env->count && !err; i++) {
+	for (size_t i = 0; i < env->count; i++) {
 		const char *name = env->fact[i].key + strlen("program.");
 		size_t length = program_of(env->fact[i].key, &what);
 		struct fb_limit_floor *floor;
@@ -180,18 +163,12 @@ int fb_limits_add_floors(struct fb_limits *limits, const struct fb_env *env, int
 		last = name;
 		last_length = length;
 		floor = get_floor(limits, name, length);
-		if (!floor) {
-			err = fb_error(FB_ENOMEM, "out of memory for self-tests");
-			break;
-		}
 		floor->timer_us[side] = figure(env, name, length, timer, 2e-3, x);
 		floor->skew_us[side] = figure(env, name, length, skew, 1, x);
 		/* fmax() passes over NAN. */
 		floor->step_us = fmax(floor->step_us,
 				      figure(env, name, length, "clock_step_ns", 1e-3, x).median);
 	}
-	free(x);
-	return err;
 }
 
 /* What a cost may pretend: NAN in a side says nothing. */
@@ -267,18 +244,4 @@ struct fb_limit fb_limits_of(const struct fb_limits *limits, const struct fb_key
 		limit.from = limit.theta <= FB_THETA_NOISES * limit.aa_noise ? FB_FROM_NOISE
 									     : FB_FROM_CLOCK;
 	return limit;
-}
-
-void fb_limits_free(struct fb_limits *limits)
-{
-	for (size_t i = 0; i < limits->nrules; i++)
-		for (size_t k = 0; k < FB_KEY_COLUMNS; k++)
-			free(limits->rule[i].pattern[k]);
-	for (size_t i = 0; i < limits->nfloors; i++)
-		free(limits->floor[i].program);
-	free(limits->rule);
-	free(limits->floor);
-	free(limits->noise);
-	fb_keys_free(&limits->keys);
-	*limits = (struct fb_limits){0};
 }

@@ -6,7 +6,7 @@
 #ifndef FB_SCRIPTS_TOOLS_COMPARE_LIMITS_H
 #define FB_SCRIPTS_TOOLS_COMPARE_LIMITS_H
 
-#include "scripts/tools/compare/facts.h"
+#include "scripts/tools/lib/env.h"
 #include "scripts/tools/compare/keys.h"
 #include "scripts/tools/compare/metric.h"
 
@@ -48,7 +48,7 @@ struct fb_limits {
 	struct fb_limit_rule *rule;
 	size_t nrules;
 	struct fb_keys keys; /* of the noise file */
-	double *noise;	     /* [keys.count] standard deviations of the logarithm */
+	double *noise;	     /* [nnoise]: of the first keys, standard deviations of the logarithm */
 	size_t nnoise;
 	struct fb_limit_floor *floor;
 	size_t nfloors;
@@ -60,13 +60,13 @@ const char *fb_limit_from_name(enum fb_limit_from from);
 /*
  * Reads a threshold file: CSV with the column `threshold` ("5%" or "0.05") and any key columns,
  * whose fields are patterns (* ? [ ]), empty for any. The first line that fits a row counts.
- * Returns 0, FB_EINPUT (printed), FB_ENOMEM (printed).
+ * Returns 0 or FB_EINPUT (printed).
  */
 int fb_limits_read_thresholds(struct fb_limits *limits, const char *path);
 
 /*
  * Reads a noise file, as fb_noise_write makes it. One that is of another metric is FB_EINPUT.
- * Returns 0, FB_EINPUT (printed), FB_ENOMEM (printed).
+ * Returns 0 or FB_EINPUT (printed).
  */
 int fb_limits_read_noise(struct fb_limits *limits, const char *path, const char *metric);
 
@@ -74,8 +74,8 @@ int fb_limits_read_noise(struct fb_limits *limits, const char *path, const char 
 void fb_noise_write(FILE *out, const struct fb_keys *keys, const uint32_t *row_key, size_t rows,
 		    const double *noise, const char *metric, size_t launches);
 
-/* Takes the cost of the clock from the self-tests of a side. Returns 0 or FB_ENOMEM (printed). */
-int fb_limits_add_floors(struct fb_limits *limits, const struct fb_env *env, int side);
+/* Takes the cost of the clock from the self-tests of a side. */
+void fb_limits_add_floors(struct fb_limits *limits, const struct fb_env *env, int side);
 
 /*
  * The least change in us that the clock can tell: for 2 x timer overhead and for barrier skew, the
@@ -89,7 +89,5 @@ double fb_limit_floor_us(const struct fb_limit_floor *floor);
  */
 struct fb_limit fb_limits_of(const struct fb_limits *limits, const struct fb_key *key,
 			     double time_us);
-
-void fb_limits_free(struct fb_limits *limits);
 
 #endif

@@ -2,6 +2,7 @@
 /* See marks.h. */
 #include "common/base/error.h"
 #include "scripts/tools/compare/marks.h"
+#include "scripts/tools/lib/memory.h"
 #include "scripts/tools/lib/records.h"
 
 #include <math.h>
@@ -55,11 +56,10 @@ static void add_flags(char mark[FB_MARK_CHARS], const char *flags)
 	}
 }
 
-/* The mark of the same start, which an earlier attempt made, or a new one; NULL: no memory. */
+/* The mark of the same start, which an earlier attempt made, or a new one. */
 static struct fb_mark *find(struct fb_marks *marks, const struct fb_mark *wanted)
 {
 	struct fb_mark *mark;
-	size_t bytes;
 
 	for (size_t i = 0; i < marks->count; i++) {
 		mark = &marks->mark[i];
@@ -68,21 +68,14 @@ static struct fb_mark *find(struct fb_marks *marks, const struct fb_mark *wanted
 		    !strcmp(mark->variant, wanted->variant))
 			return mark;
 	}
-	mark = realloc(marks->mark, (marks->count + 1) * sizeof(*mark));
-	if (!mark)
-		return NULL;
-	marks->mark = mark;
-	mark += marks->count;
-	bytes = strlen(wanted->run) + strlen(wanted->ranks) + strlen(wanted->nodes) +
-		strlen(wanted->variant) + 4;
-	*mark = (struct fb_mark){.index = wanted->index, .run = malloc(bytes)};
-	if (!mark->run)
-		return NULL;
-	mark->ranks = stpcpy(mark->run, wanted->run) + 1;
-	mark->nodes = stpcpy(mark->ranks, wanted->ranks) + 1;
-	mark->variant = stpcpy(mark->nodes, wanted->nodes) + 1;
-	stpcpy(mark->variant, wanted->variant);
-	marks->count++;
+	mark = FB_ADD(marks->mark, marks->count);
+	*mark = (struct fb_mark){
+		.index = wanted->index,
+		.run = fb_new_copy(wanted->run),
+		.ranks = fb_new_copy(wanted->ranks),
+		.nodes = fb_new_copy(wanted->nodes),
+		.variant = fb_new_copy(wanted->variant),
+	};
 	return mark;
 }
 
@@ -115,11 +108,10 @@ static int use(void *arg, const struct fb_record *record)
 	side = field(r, record, SIDE);
 	wanted = (struct fb_mark){
 		.index = strtoull(text, &end, 10),
-		/* Only compared and copied. */
-		.run = (char *)(uintptr_t)field(r, record, RUN),
-		.ranks = (char *)(uintptr_t)field(r, record, RANKS),
-		.nodes = (char *)(uintptr_t)field(r, record, NODES),
-		.variant = (char *)(uintptr_t)field(r, record, VARIANT),
+		.run = field(r, record, RUN),
+		.ranks = field(r, record, RANKS),
+		.nodes = field(r, record, NODES),
+		.variant = field(r, record, VARIANT),
 	};
 	if (!*text || *end)
 		return fb_error(FB_EINPUT,
@@ -128,8 +120,6 @@ static int use(void *arg, const struct fb_record *record)
 	if (r->tag && *side && strcmp(side, r->tag) != 0)
 		return FB_OK;
 	mark = find(r->marks, &wanted);
-	if (!mark)
-		return fb_error(FB_ENOMEM, "%s: out of memory", record->path);
 	*mark->flags = '\0';
 	add_flags(mark->flags, field(r, record, FLAGS));
 	mark->canary_us = canary_of(field(r, record, BEFORE), field(r, record, AFTER));
@@ -200,12 +190,4 @@ void fb_marks_apply(const struct fb_marks *marks, struct fb_set *set, const stru
 		launch->marked += row->marked;
 		launch->out &= row->marked;
 	}
-}
-
-void fb_marks_free(struct fb_marks *marks)
-{
-	for (size_t i = 0; i < marks->count; i++)
-		free(marks->mark[i].run);
-	free(marks->mark);
-	*marks = (struct fb_marks){0};
 }

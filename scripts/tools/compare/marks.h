@@ -13,8 +13,8 @@
 /* The last attempt of one start: which rows are its, and what speaks against them. */
 struct fb_mark {
 	uint64_t index;
-	char *run, *ranks, *nodes, *variant; /* "" or "-": any. One allocation, at run */
-	char flags[FB_MARK_CHARS];	     /* "drift", "drift;throttle", or "" */
+	const char *run, *ranks, *nodes, *variant; /* "" or "-": any */
+	char flags[FB_MARK_CHARS];		   /* "drift", "drift;throttle", or "" */
 	/* Geometric mean of the one before and the one after; NAN: unknown. */
 	double canary_us;
 };
@@ -27,7 +27,7 @@ struct fb_marks {
 /*
  * Adds the lines of a launches.csv whose column `side` is `tag`, is empty or does not exist, or
  * all lines where tag is NULL. Of several attempts of one start the last counts. Returns 0,
- * FB_EINPUT (malformed, no column launch_index; printed), FB_ENOMEM (printed).
+ * FB_EINPUT (malformed, no column launch_index; printed).
  */
 int fb_marks_read(struct fb_marks *marks, const char *path, const char *tag);
 
@@ -42,7 +42,5 @@ void fb_marks_judge_canaries(struct fb_marks *const *side, size_t sides);
 
 /* Marks the rows of a set, and as `out` the launches all of whose rows are marked. */
 void fb_marks_apply(const struct fb_marks *marks, struct fb_set *set, const struct fb_keys *keys);
-
-void fb_marks_free(struct fb_marks *marks);
 
 #endif

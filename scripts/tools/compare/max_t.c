@@ -9,14 +9,9 @@
 #include "common/base/error.h"
 #include "common/measure/stats.h"
 #include "scripts/tools/compare/family.h"
+#include "scripts/tools/lib/memory.h"
 
 enum { WORD_BITS = 64 };
-
-void fb_ready_rows_free(struct fb_ready_rows *rows)
-{
-	free(rows->value);
-	*rows = (struct fb_ready_rows){0};
-}
 
 /* One row, which must be complete; room is for 4 * launches doubles. */
 static int ready_row(const struct fb_design *design, const double *y, double *room, double *value)
@@ -46,20 +41,16 @@ int fb_ready_rows_make(const struct fb_design *design, const struct fb_design_si
 		.statistic = fb_statistic_of(design, size),
 		.rows = rows,
 		.units = units,
-		.value = malloc((rows * units + 1) * sizeof(double)),
+		.value = fb_new(rows * units + 1, sizeof(double)),
 	};
-	double *room = malloc(4 * design->launches * sizeof(*room));
+	double *room = fb_new(4 * design->launches, sizeof(*room));
 	int ret = FB_OK;
 
-	if (!ready.value || !room)
-		ret = fb_error(FB_ENOMEM, "no memory for %zu rows", rows);
 	for (size_t i = 0; i < rows && !ret; i++)
 		ret = ready_row(design, y + index[i] * design->launches, room,
 				ready.value + i * units);
-	free(room);
-	if (ret)
-		fb_ready_rows_free(&ready);
-	else
+	fb_drop(room);
+	if (!ret)
 		*out = ready;
 	return ret;
 }
@@ -272,7 +263,7 @@ static void scan_row(const struct fb_scan *scan, const struct row_scan *r, size_
 		scan->reached[place] = reached;
 }
 
-int fb_scan(const struct fb_scan *scan)
+void fb_scan(const struct fb_scan *scan)
 {
 	const struct fb_ready_rows *rows = scan->rows;
 	size_t units = rows->units, count = scan->assignments->count;
@@ -282,17 +273,12 @@ int fb_scan(const struct fb_scan *scan)
 		.words = (units + WORD_BITS - 1) / WORD_BITS,
 	};
 	size_t entries = r.groups * FB_NIBBLES;
-	struct placed *placed = malloc((units + 1) * sizeof(*placed));
-	struct largest *most = calloc(count + 1, sizeof(*most));
-	int ret = FB_OK;
+	struct placed *placed = fb_new(units + 1, sizeof(*placed));
+	struct largest *most = fb_new(count + 1, sizeof(*most));
 
-	r.sorted = malloc((units + 1) * sizeof(*r.sorted));
-	r.entry = malloc((entries + 1) * sizeof(*r.entry));
-	r.valid = calloc((entries + 3) * (r.words + 1), sizeof(*r.valid));
-	if (!placed || !most || !r.sorted || !r.entry || !r.valid) {
-		ret = fb_error(FB_ENOMEM, "no memory for tables of %zu entries", entries);
-		goto free_tables;
-	}
+	r.sorted = fb_new(units + 1, sizeof(*r.sorted));
+	r.entry = fb_new(entries + 1, sizeof(*r.entry));
+	r.valid = fb_new((entries + 3) * (r.words + 1), sizeof(*r.valid));
 	r.set[0] = r.valid + r.words;
 	r.set[1] = r.set[0] + r.words;
 	r.bits = r.set[1] + r.words;
@@ -306,11 +292,4 @@ int fb_scan(const struct fb_scan *scan)
 	}
 	for (size_t i = 0; i < count; i++)
 		scan->maximum[i] = most[i].z2;
-free_tables:
-	free(r.valid);
-	free(r.entry);
-	free(r.sorted);
-	free(most);
-	free(placed);
-	return ret;
 }

@@ -20,17 +20,16 @@
 struct fb_ready_rows {
 	struct fb_statistic statistic;
 	size_t rows, units; /* units: launches, or blocks */
-	double *value;	    /* [rows * units], owned: see statistic.h */
+	double *value;	    /* [rows * units]: see statistic.h */
 };
 
 /*
  * Makes the rows index[0 .. rows) of y[..][design->launches] ready; none may lack a value. Returns
- * FB_EINPUT for an infinite value, or FB_ENOMEM, with *out unchanged.
+ * FB_EINPUT for an infinite value, with *out unchanged.
  */
 int fb_ready_rows_make(const struct fb_design *design, const struct fb_design_size *size,
 		       const double *y, const size_t *index, size_t rows,
 		       struct fb_ready_rows *out);
-void fb_ready_rows_free(struct fb_ready_rows *rows);
 
 /*
  * z of one row under one assignment, positive where B is greater (by the trimmed means, if there
@@ -55,7 +54,7 @@ struct fb_scan {
 	double *maximum; /* [assignments->count]: the largest z^2 of all rows; 0 for no row */
 };
 
-/* Goes through all assignments for all rows. Returns FB_ENOMEM. */
-int fb_scan(const struct fb_scan *scan);
+/* Goes through all assignments for all rows. */
+void fb_scan(const struct fb_scan *scan);
 
 #endif

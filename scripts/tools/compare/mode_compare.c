@@ -6,7 +6,6 @@
 #include "scripts/tools/compare/report_verdict.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 int fb_output_open(FILE **out, const char *option, const char *path)
@@ -151,11 +150,11 @@ static int prepare(struct job *job)
 	const struct fb_compare_settings *settings = job->settings;
 	struct fb_comparison *c = &job->comparison;
 	const struct fb_joining joining = {.paired = settings->paired};
-	int err;
+	int err = FB_OK;
 
-	err = fb_differences_find(&job->differences, &c->set[0].facts, &c->set[1].facts);
+	fb_differences_find(&job->differences, &c->set[0].facts, &c->set[1].facts);
 	fb_differences_hide(&job->differences, is_by_design, c);
-	if (!err && job->differences.identities && !settings->force)
+	if (job->differences.identities && !settings->force)
 		err = refuse_machines(job);
 	job->limits.threshold = settings->threshold;
 	if (!err && settings->thresholds)
@@ -163,7 +162,7 @@ static int prepare(struct job *job)
 	if (!err && settings->noise)
 		err = fb_limits_read_noise(&job->limits, settings->noise, settings->metric);
 	for (int s = 0; s < 2 && !err; s++)
-		err = fb_limits_add_floors(&job->limits, &c->set[s].facts, s);
+		fb_limits_add_floors(&job->limits, &c->set[s].facts, s);
 	return err ? err : fb_join(c, &joining);
 }
 
@@ -216,7 +215,7 @@ static int report(const struct job *job, int *code)
 	if (!err && out[1])
 		fb_verdicts_junit(&report, out[1]);
 	if (!err && out[2])
-		err = fb_verdicts_forest(&report, out[2]);
+		fb_verdicts_forest(&report, out[2]);
 	for (int i = 0; i < 3; i++) {
 		close = fb_output_close(out[i], paths[i]);
 		err = err ? err : close;
@@ -252,8 +251,5 @@ int fb_mode_compare(const struct fb_compare_settings *settings, char *const *pat
 		err = judge(&job);
 	if (!err)
 		err = report(&job, &code);
-	fb_limits_free(&job.limits);
-	fb_differences_free(&job.differences);
-	fb_comparison_free(&job.comparison);
 	return err ? fb_exit_code(err) : code;
 }

@@ -11,9 +11,9 @@
 #include "scripts/tools/compare/history.h"
 #include "scripts/tools/compare/modes.h"
 #include "scripts/tools/compare/report_verdict.h"
+#include "scripts/tools/lib/memory.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { NIGHTS_LEAST = 10, LEAST_PART = 5 };
@@ -23,7 +23,7 @@ struct night {
 	struct fb_env facts;
 	char utc[FB_UTC_CHARS]; /* its first row */
 	double *us;		/* [nkeys] the metric; NAN: none. Shorter than all keys */
-	char **way;		/* [nkeys] what really ran: column `path`. NULL: not known */
+	const char **way;	/* [nkeys] what really ran: column `path`. NULL: not known */
 	size_t nkeys, wrong;
 };
 
@@ -45,42 +45,31 @@ struct history {
 };
 
 /* The median over launches of each key. */
-static int reduce(struct night *night, struct fb_comparison *c)
+static void reduce(struct night *night, const struct fb_comparison *c, const double *value)
 {
 	const struct fb_set *set = &c->set[0];
-	double *value[2] = {NULL, NULL}, *x = calloc(3 * set->nlaunches + 1, sizeof(*x));
-	int err = fb_join_cells(c, value);
+	double *x = fb_new(3 * set->nlaunches + 1, sizeof(*x));
 
 	night->nkeys = c->keys.count;
-	night->us = calloc(night->nkeys + 1, sizeof(*night->us));
-	night->way = calloc(night->nkeys + 1, sizeof(*night->way));
-	if (!err && (!x || !night->us || !night->way))
-		err = fb_error(FB_ENOMEM, "out of memory for %zu rows", night->nkeys);
-	for (size_t k = 0; k < night->nkeys && !err; k++) {
+	night->us = fb_new(night->nkeys + 1, sizeof(*night->us));
+	night->way = fb_new(night->nkeys + 1, sizeof(*night->way));
+	for (size_t k = 0; k < night->nkeys; k++) {
+		const char *way = fb_set_path(set, (uint32_t)k);
 		size_t n = 0;
 
 		for (size_t i = 0; i < set->nlaunches; i++)
-			if (!isnan(value[0][k * set->nlaunches + i]))
-				x[n++] = value[0][k * set->nlaunches + i];
+			if (!isnan(value[k * set->nlaunches + i]))
+				x[n++] = value[k * set->nlaunches + i];
 		night->us[k] = fb_median(x, n, x + set->nlaunches);
 		night->wrong += c->outcome[0][k].status[FB_STATUS_WRONG] > 0;
-		if (*fb_set_path(set, (uint32_t)k)) {
-			night->way[k] = strdup(fb_set_path(set, (uint32_t)k));
-			if (!night->way[k])
-				err = fb_error(FB_ENOMEM, "out of memory for %zu rows",
-					       night->nkeys);
-		}
+		night->way[k] = *way ? way : NULL;
 	}
 	for (size_t i = 0; i < set->nlaunches; i++)
 		if (!*night->utc || strcmp(set->launch[i].utc, night->utc) < 0)
 			stpcpy(night->utc, set->launch[i].utc);
-	free(value[0]);
-	free(value[1]);
-	free(x);
-	return err;
 }
 
-/* The set of keys lives on from night to night; the rest of a set does not. */
+/* The set of keys lives on from night to night; of a set only what is small does. */
 static int read_night(struct history *history, struct night *night)
 {
 	struct fb_comparison c = {
@@ -93,19 +82,23 @@ static int read_night(struct history *history, struct night *night)
 		.filter = &history->settings->key_filter,
 		.keep_marked = history->settings->keep_marked,
 	};
+	double *value[2] = {NULL, NULL};
 	int err = fb_set_read(&c.set[0], &reading, night->path, NULL);
 
 	if (!err && !c.set[0].has_metric)
 		err = fb_error(FB_EINPUT, "--metric '%s': no file of %s has such a column",
 			       history->settings->metric, night->path);
 	if (!err)
-		err = reduce(night, &c);
+		err = fb_join_cells(&c, value);
+	if (err)
+		return err;
+	reduce(night, &c, value[0]);
 	night->facts = c.set[0].facts;
-	c.set[0].facts = (struct fb_env){.fact = NULL};
 	history->keys = c.keys;
-	c.keys = (struct fb_keys){.key = NULL};
-	fb_comparison_free(&c);
-	return err;
+	fb_drop(value[0]);
+	fb_drop(c.outcome[0]);
+	fb_drop(c.set[0].row);
+	return FB_OK;
 }
 
 /* Change points of one row, in the nights that have it. */
@@ -120,8 +113,7 @@ static int find_points(struct history *history, uint32_t key, double *y, size_t 
 		.least_part = LEAST_PART,
 		.seed = settings->seed,
 	};
-	struct point *more;
-	size_t n = 0, count;
+	size_t n = 0, count = 0;
 	int err;
 
 	for (size_t i = 0; i < history->nights; i++) {
@@ -138,16 +130,10 @@ static int find_points(struct history *history, uint32_t key, double *y, size_t 
 	if (n < NIGHTS_LEAST)
 		return FB_OK;
 	err = fb_history(y, n, &options, change, &count);
-	if (err || count == 0)
-		return err;
-	more = realloc(history->point, (history->points + count) * sizeof(*more));
-	if (!more)
-		return fb_error(FB_ENOMEM, "out of memory for change points");
-	history->point = more;
-	for (size_t i = 0; i < count; i++)
-		more[history->points++] =
+	for (size_t i = 0; i < count && !err; i++)
+		*FB_ADD(history->point, history->points) =
 			(struct point){key, of[change[i].first], i + 1 == count, change[i]};
-	return FB_OK;
+	return err;
 }
 
 /* By night; rows of a night stay in the order of tables. */
@@ -161,18 +147,15 @@ static int compare(const void *x, const void *y)
 static int find(struct history *history)
 {
 	size_t n = history->nights, rows = history->keys.count;
-	uint32_t *order = calloc(rows + 1, sizeof(*order));
-	double *y = calloc(n + 1, sizeof(*y));
-	size_t *of = calloc(n + 1, sizeof(*of));
-	struct fb_change *change = calloc(n + 1, sizeof(*change));
+	uint32_t *order = fb_new(rows + 1, sizeof(*order));
+	double *y = fb_new(n + 1, sizeof(*y));
+	size_t *of = fb_new(n + 1, sizeof(*of));
+	struct fb_change *change = fb_new(n + 1, sizeof(*change));
 	int err = FB_OK;
 
-	if (!order || !y || !of || !change)
-		err = fb_error(FB_ENOMEM, "out of memory for %zu nights", n);
-	for (uint32_t i = 0; i < rows && order; i++)
+	for (uint32_t i = 0; i < rows; i++)
 		order[i] = i;
-	if (!err)
-		fb_keys_sort(&history->keys, order, rows);
+	fb_keys_sort(&history->keys, order, rows);
 	for (size_t i = 0; i < rows && !err; i++)
 		err = find_points(history, order[i], y, of, change);
 	/* Insertion keeps what is equal in order; qsort need not. */
@@ -184,10 +167,6 @@ static int find(struct history *history)
 			history->point[j] = history->point[j - 1];
 			history->point[j - 1] = point;
 		}
-	free(change);
-	free(of);
-	free(y);
-	free(order);
 	return err;
 }
 
@@ -230,34 +209,29 @@ static const char *short_path(const char *path, size_t most)
 }
 
 /* What the environments of the two nights around a change say. */
-static int print_differences(const struct history *history, size_t night)
+static void print_differences(const struct history *history, size_t night)
 {
 	static const struct fb_comparison nothing;
 	struct fb_differences differences;
 	char trait[FB_TRAIT_CHARS];
-	int err = fb_differences_find(&differences, &history->night[night - 1].facts,
-				      &history->night[night].facts);
 
-	if (!err) {
-		fb_cause_rank(&differences, &nothing, trait);
-		fb_differences_text(&differences, trait, stdout);
-	}
-	fb_differences_free(&differences);
-	return err;
+	fb_differences_find(&differences, &history->night[night - 1].facts,
+			    &history->night[night].facts);
+	fb_cause_rank(&differences, &nothing, trait);
+	fb_differences_text(&differences, trait, stdout);
 }
 
-static int print(const struct history *history)
+static void print(const struct history *history)
 {
 	const struct fb_metric_name *metric = &history->settings->metric_name;
 	struct fb_labels labels = fb_labels_make(&history->keys);
-	int err = FB_OK;
 
 	printf("%zu nights, %.16s to %.16s, %s, seed %llu\n", history->nights,
 	       history->night[0].utc, history->night[history->nights - 1].utc, metric->column,
 	       (unsigned long long)history->settings->seed);
 	printf("%zu rows with at least %d nights", history->tested, NIGHTS_LEAST);
 	printf(history->short_rows ? "; %zu with fewer are left out\n" : "\n", history->short_rows);
-	for (size_t i = 0; i < history->points && !err; i++) {
+	for (size_t i = 0; i < history->points; i++) {
 		const struct point *p = &history->point[i];
 		const struct night *night = &history->night[p->night];
 		char label[FB_ROW_LABEL_CHARS], a[FB_NUMBER_CHARS], b[FB_NUMBER_CHARS];
@@ -274,11 +248,10 @@ static int print(const struct history *history)
 		       metric->rate ? 1 / p->change.ratio : p->change.ratio,
 		       p->change.ratio > 1 ? "!" : " ", p->change.p);
 		if (ends)
-			err = print_differences(history, p->night);
+			print_differences(history, p->night);
 	}
 	print_ways(history, &labels);
 	printf("\nchanges: %zu\n", history->points);
-	return err;
 }
 
 static int write_csv(const struct history *history)
@@ -331,37 +304,23 @@ static int exit_of(const struct history *history)
 int fb_mode_history(const struct fb_compare_settings *settings, char *const *paths, size_t count)
 {
 	struct history history = {.settings = settings};
-	int err = FB_OK, code = FB_EXIT_OK;
+	int err = FB_OK;
 
 	if (count < NIGHTS_LEAST) {
 		fb_error(FB_EINPUT, "--history: %zu folders: expected at least %d, one a night",
 			 count, NIGHTS_LEAST);
 		return FB_EXIT_INPUT;
 	}
-	history.night = calloc(count, sizeof(*history.night));
-	if (!history.night)
-		err = fb_error(FB_ENOMEM, "out of memory for %zu nights", count);
+	history.night = fb_new(count, sizeof(*history.night));
 	for (; history.nights < count && !err; history.nights++) {
 		history.night[history.nights].path = paths[history.nights];
 		err = read_night(&history, &history.night[history.nights]);
 	}
 	if (!err)
 		err = find(&history);
-	if (!err)
-		err = print(&history);
-	if (!err)
+	if (!err) {
+		print(&history);
 		err = write_csv(&history);
-	if (!err)
-		code = exit_of(&history);
-	for (size_t i = 0; i < history.nights; i++) {
-		fb_env_free(&history.night[i].facts);
-		free(history.night[i].us);
-		for (size_t k = 0; k < history.night[i].nkeys && history.night[i].way; k++)
-			free(history.night[i].way[k]);
-		free(history.night[i].way);
 	}
-	free(history.night);
-	free(history.point);
-	fb_keys_free(&history.keys);
-	return err ? fb_exit_code(err) : code;
+	return err ? fb_exit_code(err) : exit_of(&history);
 }

@@ -10,9 +10,9 @@
 #include "scripts/tools/compare/label.h"
 #include "scripts/tools/compare/modes.h"
 #include "scripts/tools/compare/self_test.h"
+#include "scripts/tools/lib/memory.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* Launches of both sides in order of time, and rows of these. */
@@ -97,24 +97,20 @@ static void choose_launches(struct table *table)
 	sort_columns(table);
 }
 
-static int make_table(struct table *table)
+static void make_table(struct table *table)
 {
 	struct fb_comparison *c = &table->comparison;
 	size_t most = c->set[0].nlaunches + c->set[1].nlaunches;
 
-	table->column = calloc(most + 1, sizeof(*table->column));
-	table->row_key = calloc(c->keys.count + 1, sizeof(*table->row_key));
-	if (!table->column || !table->row_key)
-		return fb_error(FB_ENOMEM, "out of memory for %zu rows", c->keys.count);
+	table->column = fb_new(most + 1, sizeof(*table->column));
+	table->row_key = fb_new(c->keys.count + 1, sizeof(*table->row_key));
 	for (uint32_t k = 0; k < c->keys.count; k++)
 		if (c->outcome[0][k].values + c->outcome[1][k].values > 0)
 			table->row_key[table->rows++] = k;
 	fb_keys_sort(&c->keys, table->row_key, table->rows);
 	choose_launches(table);
-	table->y = calloc(table->rows * table->launches + 1, sizeof(*table->y));
-	table->noise = calloc(table->rows + 1, sizeof(*table->noise));
-	if (!table->y || !table->noise)
-		return fb_error(FB_ENOMEM, "out of memory for %zu rows", table->rows);
+	table->y = fb_new(table->rows * table->launches + 1, sizeof(*table->y));
+	table->noise = fb_new(table->rows + 1, sizeof(*table->noise));
 	for (size_t i = 0; i < table->rows; i++)
 		for (size_t l = 0; l < table->launches; l++) {
 			int s = table->column[l].s;
@@ -123,7 +119,6 @@ static int make_table(struct table *table)
 
 			table->y[i * table->launches + l] = c->metric->rate ? -value : value;
 		}
-	return FB_OK;
 }
 
 enum { PERCENT_CHARS = 16 };
@@ -234,22 +229,15 @@ static int test(struct table *table, const struct fb_compare_settings *settings)
 int fb_mode_self_test(const struct fb_compare_settings *settings, char *const *paths, size_t count)
 {
 	struct table table = {.rows = 0};
-	int err, code;
+	int err;
 
 	if (count != 1) {
 		fb_error(FB_EINPUT, "'%s': --self-test expects one folder or file", paths[1]);
 		return FB_EXIT_INPUT;
 	}
 	err = read_sets(&table, settings, paths[0]);
-	if (!err)
-		err = make_table(&table);
-	code = err ? fb_exit_code(err) : test(&table, settings);
-	free(table.noise);
-	free(table.y);
-	free(table.row_key);
-	free(table.column);
-	free(table.value[0]);
-	free(table.value[1]);
-	fb_comparison_free(&table.comparison);
-	return code;
+	if (err)
+		return fb_exit_code(err);
+	make_table(&table);
+	return test(&table, settings);
 }

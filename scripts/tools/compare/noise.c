@@ -3,6 +3,7 @@
 #include "common/base/error.h"
 #include "common/record/csv.h"
 #include "scripts/tools/compare/limits.h"
+#include "scripts/tools/lib/memory.h"
 #include "scripts/tools/lib/records.h"
 
 #include <math.h>
@@ -34,32 +35,15 @@ static int read_header(struct reader *r, const struct fb_record *record)
 	return FB_OK;
 }
 
-static int keep(struct fb_limits *limits, uint32_t index, double noise)
-{
-	if (index >= limits->nnoise) {
-		size_t n = 2 * (size_t)index + 64;
-		double *more = realloc(limits->noise, n * sizeof(*more));
-
-		if (!more)
-			return fb_error(FB_ENOMEM, "out of memory for the noise of rows");
-		for (size_t i = limits->nnoise; i < n; i++)
-			more[i] = (double)NAN;
-		limits->noise = more;
-		limits->nnoise = n;
-	}
-	limits->noise[index] = noise;
-	return FB_OK;
-}
-
 static int use(void *arg, const struct fb_record *record)
 {
 	struct reader *r = arg;
+	struct fb_limits *limits = r->limits;
 	size_t keys = fb_keys_columns();
 	char *field[FB_KEY_COLUMNS], *end;
 	const char *text;
 	uint32_t index;
 	double noise;
-	int err;
 
 	if (record->number == 1)
 		return read_header(r, record);
@@ -73,8 +57,11 @@ static int use(void *arg, const struct fb_record *record)
 				record->path, (unsigned long long)record->number, text);
 	for (size_t i = 0; i < keys; i++)
 		field[i] = record->field[r->key[i]];
-	err = fb_keys_add(&r->limits->keys, field, &index);
-	return err ? err : keep(r->limits, index, noise);
+	index = fb_keys_add(&limits->keys, field);
+	while (limits->nnoise <= index)
+		*FB_ADD(limits->noise, limits->nnoise) = (double)NAN;
+	limits->noise[index] = noise;
+	return FB_OK;
 }
 
 int fb_limits_read_noise(struct fb_limits *limits, const char *path, const char *metric)

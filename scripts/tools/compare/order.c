@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Rank correlation with time; see order.h. */
 #include "scripts/tools/compare/order.h"
+#include "scripts/tools/lib/memory.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "common/base/error.h"
@@ -116,10 +116,8 @@ int fb_order_check(const struct fb_design *design, const double *time, const dou
 		ret = check_order(design, time, y, rows);
 	if (ret)
 		return ret;
-	double *room = malloc(6 * design->launches * sizeof(*room));
+	double *room = fb_new(6 * design->launches, sizeof(*room));
 
-	if (!room)
-		return fb_error(FB_ENOMEM, "no memory for %zu launches", design->launches);
 	for (size_t i = 0; i < rows; i++) {
 		double r = row_rho(design, time, y + i * design->launches, room);
 
@@ -130,7 +128,7 @@ int fb_order_check(const struct fb_design *design, const double *time, const dou
 	}
 	order.drift = (double)order.drifting > FB_DRIFT_SHARE * (double)order.rows;
 	order.separation = separation(design, &size, time, room);
-	free(room);
+	fb_drop(room);
 	*out = order;
 	return FB_OK;
 }

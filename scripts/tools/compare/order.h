@@ -26,7 +26,7 @@ struct fb_order {
 /*
  * Spearman's rho of y with time[launch] (any unit and origin), inside of each side (a real change
  * between sides is no drift), weighted by the sides' launches. rho[rows] may be NULL; rows
- * that tell nothing get NAN. Returns FB_EINPUT (bad design, infinite value, NaN time) or FB_ENOMEM.
+ * that tell nothing get NAN. Returns 0 or FB_EINPUT (bad design, infinite value, NaN time).
  */
 int fb_order_check(const struct fb_design *design, const double *time, const double *y, size_t rows,
 		   double *rho, struct fb_order *out);

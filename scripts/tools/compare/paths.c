@@ -5,13 +5,12 @@
  * A library that takes another way (a ring where it had a tree) explains a change better than any
  * version does. There are few different texts, so keys hold numbers of them.
  */
-#include "common/base/error.h"
 #include "common/record/traits.h"
 #include "scripts/tools/compare/set.h"
+#include "scripts/tools/lib/memory.h"
 
 #include <ctype.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { TEXTS_MAX = 1000 };
@@ -55,57 +54,36 @@ static void way_of(const char *path, char way[FB_PATH_CHARS])
 			way[strlen(mpis[i])] = '\0';
 }
 
-/* The number of a text plus 1; 0: there are too many; -1: no memory. */
-static int number_of(struct fb_set *set, const char *path)
+/* The number of a text plus 1; 0: there are too many. */
+static uint16_t number_of(struct fb_set *set, const char *path)
 {
-	char way[FB_PATH_CHARS], **more;
+	char way[FB_PATH_CHARS];
 
 	way_of(path, way);
 	for (size_t i = 0; i < set->npath_texts; i++)
 		if (!strcmp(set->path_text[i], way))
-			return (int)i + 1;
+			return (uint16_t)(i + 1);
 	if (set->npath_texts == TEXTS_MAX)
 		return 0;
-	more = realloc(set->path_text, (set->npath_texts + 1) * sizeof(*more));
-	if (!more)
-		return -1;
-	set->path_text = more;
-	more[set->npath_texts] = strdup(way);
-	return more[set->npath_texts] ? (int)++set->npath_texts : -1;
+	*FB_ADD(set->path_text, set->npath_texts) = fb_new_copy(way);
+	return (uint16_t)set->npath_texts;
 }
 
-int fb_set_keep_path(struct fb_set *set, uint32_t key, const char *path)
+void fb_set_note(struct fb_set *set, uint32_t key, const char *reason, const char *path)
 {
-	int number;
+	struct fb_key_note *note;
 
-	if (key >= set->nran) {
-		size_t n = 2 * (size_t)key + 64;
-		uint16_t *more = realloc(set->ran, n * sizeof(*more));
-
-		if (!more)
-			return fb_error(FB_ENOMEM, "out of memory for paths");
-		memset(more + set->nran, 0, (n - set->nran) * sizeof(*more));
-		set->ran = more;
-		set->nran = n;
-	}
-	if (set->ran[key] || !*path)
-		return FB_OK;
-	number = number_of(set, path);
-	if (number < 0)
-		return fb_error(FB_ENOMEM, "out of memory for paths");
-	set->ran[key] = (uint16_t)number;
-	return FB_OK;
+	while (set->nnotes <= key)
+		FB_ADD(set->note, set->nnotes);
+	note = &set->note[key];
+	if (reason && !note->reason)
+		note->reason = fb_new_copy(reason);
+	if (*path && !note->path)
+		note->path = number_of(set, path);
 }
 
 const char *fb_set_path(const struct fb_set *set, uint32_t key)
 {
-	return key < set->nran && set->ran[key] ? set->path_text[set->ran[key] - 1] : "";
-}
-
-void fb_set_free_paths(struct fb_set *set)
-{
-	for (size_t i = 0; i < set->npath_texts; i++)
-		free(set->path_text[i]);
-	free(set->path_text);
-	free(set->ran);
+	return key < set->nnotes && set->note[key].path ? set->path_text[set->note[key].path - 1]
+							: "";
 }

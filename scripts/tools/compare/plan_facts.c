@@ -4,11 +4,13 @@
  * its build. A program writes down only the variables that it knows; see facts.h.
  */
 #include "common/base/error.h"
-#include "scripts/tools/compare/facts.h"
+#include "scripts/tools/compare/set.h"
+#include "scripts/tools/lib/files.h"
+#include "scripts/tools/lib/memory.h"
+#include "scripts/tools/lib/memory.h"
 
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { SIDE, ENV, BUILD, COLUMNS };
@@ -47,29 +49,22 @@ static int read_header(struct reader *r, char *line)
 }
 
 /* "NAME=VALUE;NAME=VALUE". */
-static int add_variables(struct fb_env *env, char *words)
+static void add_variables(struct fb_env *env, char *words)
 {
-	int err = FB_OK;
-
-	for (char *save = NULL, *word = strtok_r(words, ";", &save); word && !err;
+	for (char *save = NULL, *word = strtok_r(words, ";", &save); word;
 	     word = strtok_r(NULL, ";", &save)) {
-		char *value = strchr(word, '='), *key;
+		char *value = strchr(word, '=');
 
 		if (!value)
 			continue;
 		*value++ = '\0';
-		if (asprintf(&key, "variable.%s", word) < 0)
-			return fb_error(FB_ENOMEM, "out of memory for facts");
-		err = fb_env_add(env, key, "", -1, value);
-		free(key);
+		fb_env_add(env, fb_new_text("variable.%s", word), "", -1, value);
 	}
-	return err;
 }
 
 static int read_line(struct reader *r, char *line)
 {
 	char *value[COLUMNS] = {NULL, NULL, NULL}, *field;
-	int err;
 
 	if (*line == '#' || !*line)
 		return FB_OK;
@@ -83,26 +78,25 @@ static int read_line(struct reader *r, char *line)
 		return fb_error(FB_EINPUT, "%s: a line that is cut off", r->path);
 	if (strcmp(value[SIDE], r->side) != 0)
 		return FB_OK;
-	err = strcmp(value[BUILD], "-") ? fb_env_add(r->env, "build.folder", "", -1, value[BUILD])
-					: FB_OK;
-	return err ? err : add_variables(r->env, value[ENV]);
+	if (strcmp(value[BUILD], "-"))
+		fb_env_add(r->env, "build.folder", "", -1, value[BUILD]);
+	add_variables(r->env, value[ENV]);
+	return FB_OK;
 }
 
 int fb_env_read_plan(struct fb_env *env, const char *path, const char *side)
 {
 	struct reader r = {.env = env, .path = path, .side = side, .at = {-1, -1, -1}};
 	FILE *in = fopen(path, "r");
-	char *line = NULL;
-	size_t room = 0;
+	char *line;
 	int err = FB_OK;
 
 	if (!in)
 		return fb_error(FB_EINPUT, "%s: %s", path, strerror(errno));
-	while (!err && getline(&line, &room, in) >= 0) {
-		line[strcspn(line, "\r\n")] = '\0';
+	while (!err && (line = fb_file_line(in))) {
+		line[strcspn(line, "\r")] = '\0';
 		err = read_line(&r, line);
 	}
-	free(line);
 	fclose(in);
 	return err;
 }

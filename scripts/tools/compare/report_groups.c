@@ -3,6 +3,7 @@
 #include "common/base/error.h"
 #include "scripts/tools/compare/group.h"
 #include "scripts/tools/compare/report_verdict.h"
+#include "scripts/tools/lib/memory.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -60,20 +61,17 @@ static void print_worst(const struct fb_verdicts_report *report, FILE *out)
  * Rows that vary more, or less, between launches than before, all rows taken together. A finding
  * by itself: a driver that is as fast in the middle and wild at times is no better.
  */
-static int print_noise(const struct fb_verdicts_report *report, FILE *out)
+static void print_noise(const struct fb_verdicts_report *report, FILE *out)
 {
 	enum { SHOWN = 5 };
 	const struct fb_comparison *c = report->comparison;
-	double *p = malloc((c->rows + 1) * sizeof(*p));
+	double *p = fb_new(c->rows + 1, sizeof(*p));
 	size_t found = 0;
-	int err = FB_OK;
 
-	if (!p)
-		return fb_error(FB_ENOMEM, "out of memory for %zu rows", c->rows);
 	for (size_t i = 0; i < c->rows; i++)
 		p[i] = isnan(c->judged[i].effect.noise_p) ? 1 : c->judged[i].effect.noise_p;
-	err = fb_holm(p, c->rows);
-	for (size_t i = 0; i < c->rows && !err; i++) {
+	fb_holm(p, c->rows);
+	for (size_t i = 0; i < c->rows; i++) {
 		const struct fb_effect *e = &c->judged[i].effect;
 		char label[FB_ROW_LABEL_CHARS];
 
@@ -90,8 +88,6 @@ static int print_noise(const struct fb_verdicts_report *report, FILE *out)
 	}
 	if (found > SHOWN && !report->all)
 		fprintf(out, "  and %zu more (--all shows them)\n", found - SHOWN);
-	free(p);
-	return err;
 }
 
 static int print_group(const struct fb_verdicts_report *report, const char *name,
@@ -114,16 +110,12 @@ static int print_group(const struct fb_verdicts_report *report, const char *name
 int fb_verdicts_groups(const struct fb_verdicts_report *report, FILE *out)
 {
 	const struct fb_comparison *c = report->comparison;
-	struct member *member = calloc(c->rows + 1, sizeof(*member));
-	size_t *index = calloc(c->rows + 1, sizeof(*index)), n = 0;
+	struct member *member = fb_new(c->rows + 1, sizeof(*member));
+	size_t *index = fb_new(c->rows + 1, sizeof(*index)), n = 0;
 	int err = FB_OK;
 
-	if (!member || !index) {
-		err = fb_error(FB_ENOMEM, "out of memory for %zu rows", c->rows);
-		goto free_lists;
-	}
 	if (c->rows == 0)
-		goto free_lists;
+		return FB_OK;
 	for (size_t i = 0; i < c->rows; i++) {
 		name_group(&c->keys.key[c->judged[i].key], member[i].name);
 		member[i].row = i;
@@ -138,12 +130,9 @@ int fb_verdicts_groups(const struct fb_verdicts_report *report, FILE *out)
 		err = print_group(report, member[i].name, index, n, out);
 		n = 0;
 	}
-	if (!err)
-		print_worst(report, out);
-	if (!err)
-		err = print_noise(report, out);
-free_lists:
-	free(index);
-	free(member);
-	return err;
+	if (err)
+		return err;
+	print_worst(report, out);
+	print_noise(report, out);
+	return FB_OK;
 }

@@ -4,39 +4,21 @@
  *
  * REGRESSED is a failure, wrong data and faults are errors, and what could not be judged is
  * skipped with its reason; with --strict UNSURE, and what NEW lacks or runs another way, are
- * failures as well. A row
- * that is judged and has wrong data in one launch is an error.
+ * failures as well. A row that is judged and has wrong data in one launch is an error.
  */
 #include "scripts/tools/compare/report_verdict.h"
+#include "scripts/tools/lib/utf8.h"
 
 #include <math.h>
-#include <string.h>
 
 enum result { PASSED, FAILED, BROKEN, SKIPPED, RESULTS };
-
-/* Length of the UTF-8 sequence at `at`, or 0. */
-static size_t sequence(const unsigned char *at)
-{
-	size_t n = *at >= 0xf0 && *at < 0xf5 ? 4 : *at >= 0xe0 ? 3 : *at >= 0xc2 ? 2 : 0;
-
-	if (*at >= 0xf5)
-		return 0;
-	for (size_t i = 1; i < n; i++)
-		if ((at[i] & 0xc0) != 0x80)
-			return 0;
-	/* Overlong forms, surrogates and what lies beyond are no characters. */
-	if ((*at == 0xe0 && at[1] < 0xa0) || (*at == 0xed && at[1] > 0x9f) ||
-	    (*at == 0xf0 && at[1] < 0x90) || (*at == 0xf4 && at[1] > 0x8f))
-		return 0;
-	return n;
-}
 
 static void put(FILE *out, const char *text)
 {
 	const unsigned char *at = (const unsigned char *)text;
 
 	while (*at) {
-		size_t n = *at < 0x80 ? 1 : sequence(at);
+		size_t n = fb_utf8_length(at);
 
 		if (*at == '&')
 			fputs("&amp;", out);

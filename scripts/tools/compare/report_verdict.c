@@ -64,8 +64,8 @@ const char *fb_place_name(enum fb_place place)
 const char *fb_place_reason(const struct fb_comparison *c, uint32_t key)
 {
 	for (int s = 1; s >= 0; s--)
-		if (key < c->set[s].nreasons && c->set[s].reason[key])
-			return c->set[s].reason[key];
+		if (key < c->set[s].nnotes && c->set[s].note[key].reason)
+			return c->set[s].note[key].reason;
 	return "";
 }
 

@@ -59,7 +59,7 @@ bool fb_verdicts_most_left_out(const struct fb_comparison *comparison, int side)
  */
 int fb_verdicts_exit(const struct fb_verdicts_report *report);
 
-/* At most FB_REPORT_WIDTH columns. Returns 0 or FB_ENOMEM (printed). */
+/* At most FB_REPORT_WIDTH columns. Returns 0 or FB_EINPUT (printed). */
 int fb_verdicts_text(const struct fb_verdicts_report *report, FILE *out);
 
 /* Its parts in files of their own: what could not be judged; what changed. */
@@ -75,7 +75,7 @@ void fb_verdicts_csv(const struct fb_verdicts_report *report, FILE *out);
 /* One test case for each key; see report_junit.c. */
 void fb_verdicts_junit(const struct fb_verdicts_report *report, FILE *out);
 
-/* label,ratio,low,high,verdict of judged rows, by ratio. Returns 0 or FB_ENOMEM (printed). */
-int fb_verdicts_forest(const struct fb_verdicts_report *report, FILE *out);
+/* label,ratio,low,high,verdict of judged rows, by ratio. */
+void fb_verdicts_forest(const struct fb_verdicts_report *report, FILE *out);
 
 #endif

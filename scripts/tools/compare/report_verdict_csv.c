@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Verdicts as data: CSV of everything, and what plots/forest.gp draws; see report_verdict.h. */
-#include "common/base/error.h"
 #include "common/record/csv.h"
 #include "scripts/tools/compare/report_verdict.h"
+#include "scripts/tools/lib/memory.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -111,13 +111,11 @@ static int compare(const void *x, const void *y)
 	return (a > b) - (a < b);
 }
 
-int fb_verdicts_forest(const struct fb_verdicts_report *report, FILE *out)
+void fb_verdicts_forest(const struct fb_verdicts_report *report, FILE *out)
 {
 	const struct fb_comparison *c = report->comparison;
-	const struct fb_judged **order = calloc(c->rows + 1, sizeof(*order));
+	const struct fb_judged **order = fb_new(c->rows + 1, sizeof(*order));
 
-	if (!order)
-		return fb_error(FB_ENOMEM, "out of memory for %zu rows", c->rows);
 	for (size_t i = 0; i < c->rows; i++)
 		order[i] = &c->judged[i];
 	qsort(order, c->rows, sizeof(*order), compare);
@@ -133,6 +131,4 @@ int fb_verdicts_forest(const struct fb_verdicts_report *report, FILE *out)
 		put(out, ratio.high);
 		fprintf(out, ",%s\n", fb_verdict_name(order[i]->verdict));
 	}
-	free(order);
-	return FB_OK;
 }

@@ -3,6 +3,7 @@
 #include "common/base/error.h"
 #include "scripts/tools/compare/report_verdict.h"
 #include "scripts/tools/lib/estimate.h"
+#include "scripts/tools/lib/memory.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -197,26 +198,21 @@ static int descending(const void *x, const void *y)
 	return (*a < *b) - (*a > *b);
 }
 
-/* How much an UNSURE row must have moved to be shown. Returns 0 or FB_ENOMEM (printed). */
-static int find_least_moved(const struct fb_verdicts_report *report, double *least)
+/* How much an UNSURE row must have moved to be shown. */
+static double least_moved(const struct fb_verdicts_report *report)
 {
 	const struct fb_comparison *c = report->comparison;
 	double *x;
 	size_t n = 0;
 
-	*least = 0;
 	if (report->all || c->verdicts[FB_UNSURE] <= UNSURE_SHOWN)
-		return FB_OK;
-	x = malloc(c->rows * sizeof(*x));
-	if (!x)
-		return fb_error(FB_ENOMEM, "out of memory for %zu rows", c->rows);
+		return 0;
+	x = fb_new(c->rows, sizeof(*x));
 	for (size_t i = 0; i < c->rows; i++)
 		if (c->judged[i].verdict == FB_UNSURE)
 			x[n++] = moved(&c->judged[i]);
 	qsort(x, n, sizeof(*x), descending);
-	*least = x[UNSURE_SHOWN - 1];
-	free(x);
-	return FB_OK;
+	return x[UNSURE_SHOWN - 1];
 }
 
 static void print_title(const struct fb_verdicts_report *report, uint32_t key, FILE *out)
@@ -239,16 +235,13 @@ static bool is_within(const struct fb_verdicts_report *report, const struct fb_j
 	       change >= log1p(report->threshold) && change < log1p(row->limit.theta);
 }
 
-static int print_rows(const struct fb_verdicts_report *report, FILE *out)
+static void print_rows(const struct fb_verdicts_report *report, FILE *out)
 {
 	const struct fb_comparison *c = report->comparison;
 	const struct fb_judged *last = NULL;
 	size_t unsure = 0, within = 0;
-	double least;
-	int err = find_least_moved(report, &least);
+	double least = least_moved(report);
 
-	if (err)
-		return err;
 	for (size_t i = 0; i < c->rows; i++) {
 		const struct fb_judged *row = &c->judged[i];
 
@@ -280,7 +273,6 @@ static int print_rows(const struct fb_verdicts_report *report, FILE *out)
 		      "finds     the least change that 4 of 5 such comparisons would find\n"
 		      "needs     launches a side to find a change that matters\n",
 		      out);
-	return FB_OK;
 }
 
 static void print_verdicts(const struct fb_verdicts_report *report, FILE *out)
@@ -309,9 +301,8 @@ int fb_verdicts_text(const struct fb_verdicts_report *report, FILE *out)
 
 	print_head(report, out);
 	print_warnings(report, out);
-	err = print_rows(report, out);
-	if (!err)
-		err = fb_verdicts_groups(report, out);
+	print_rows(report, out);
+	err = fb_verdicts_groups(report, out);
 	if (err)
 		return err;
 	fb_verdicts_lists(report, out);

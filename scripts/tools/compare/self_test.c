@@ -8,7 +8,6 @@
 #include "scripts/tools/compare/self_test.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "common/base/error.h"
@@ -18,6 +17,7 @@
 #include "scripts/tools/compare/max_t.h"
 #include "scripts/tools/compare/power.h"
 #include "scripts/tools/compare/verdict.h"
+#include "scripts/tools/lib/memory.h"
 
 /* Splits by time come after the random ones. */
 enum { HALVES = FB_SELF_TEST_SPLITS, INTERLEAVED, SPLITS, LEAST_LAUNCHES = 4 };
@@ -25,27 +25,14 @@ enum { HALVES = FB_SELF_TEST_SPLITS, INTERLEAVED, SPLITS, LEAST_LAUNCHES = 4 };
 struct work {
 	size_t launches, rows; /* in use: even; complete */
 	size_t stride;	       /* launches in y */
-	double *y;	       /* [rows][launches], owned */
-	double *theta;	       /* [rows], owned */
-	unsigned char *label;  /* [SPLITS][launches], owned */
-	double *room;	       /* [3 * launches], owned */
+	double *y;	       /* [rows][launches] */
+	double *theta;	       /* [rows] */
+	unsigned char *label;  /* [SPLITS][launches] */
+	double *room;	       /* [3 * launches] */
 	struct fb_ready_rows ready;
 	struct fb_assignments reference, splits;
 	double *reference_z2, *split_z2; /* the largest z^2 of each; the first sorted at last */
 };
-
-static void free_work(struct work *w)
-{
-	free(w->y);
-	free(w->theta);
-	free(w->label);
-	free(w->room);
-	fb_ready_rows_free(&w->ready);
-	fb_assignments_free(&w->reference);
-	fb_assignments_free(&w->splits);
-	free(w->reference_z2);
-	free(w->split_z2);
-}
 
 /* The standard deviation of the values that there are. */
 static double deviation(const double *y, size_t launches)
@@ -126,40 +113,32 @@ static int scan_all(struct work *w, uint64_t seed)
 		.seed = seed,
 		.mirrored_once = true,
 	};
-	size_t *index = malloc(w->rows * sizeof(*index));
+	size_t *index = fb_new(w->rows, sizeof(*index));
 	int ret = FB_OK;
 
-	if (!index)
-		return fb_error(FB_ENOMEM, "no memory for %zu rows", w->rows);
 	for (size_t i = 0; i < w->rows; i++)
 		index[i] = i;
 	ret = fb_ready_rows_make(&design, &size, w->y, index, w->rows, &w->ready);
-	free(index);
-	if (!ret)
-		ret = fb_assignments_make(&design, &size, &options, &w->reference);
 	if (ret)
 		return ret;
+	fb_assignments_make(&design, &size, &options, &w->reference);
 	w->splits = w->reference;
 	w->splits.count = SPLITS;
-	w->splits.nibble = malloc(SPLITS * w->splits.groups);
-	w->reference_z2 = malloc(2 * w->reference.count * sizeof(double));
-	w->split_z2 = malloc(SPLITS * sizeof(double));
-	if (!w->splits.nibble || !w->reference_z2 || !w->split_z2)
-		return fb_error(FB_ENOMEM, "no memory for %zu splits", w->reference.count);
+	w->splits.nibble = fb_new(SPLITS * w->splits.groups, 1);
+	w->reference_z2 = fb_new(2 * w->reference.count, sizeof(double));
+	w->split_z2 = fb_new(SPLITS, sizeof(double));
 	for (size_t i = 0; i < SPLITS; i++)
 		fb_assignment_pack(w->label + i * w->launches, w->launches,
 				   w->splits.nibble + i * w->splits.groups);
 	struct fb_scan scan = {
 		.rows = &w->ready, .assignments = &w->reference, .maximum = w->reference_z2};
 
-	ret = fb_scan(&scan);
+	fb_scan(&scan);
 	scan.assignments = &w->splits;
 	scan.maximum = w->split_z2;
-	if (!ret)
-		ret = fb_scan(&scan);
-	if (!ret)
-		fb_sort(w->reference_z2, w->reference.count, w->reference_z2 + w->reference.count);
-	return ret;
+	fb_scan(&scan);
+	fb_sort(w->reference_z2, w->reference.count, w->reference_z2 + w->reference.count);
+	return FB_OK;
 }
 
 /* The adjusted p of a row with this r^2; a drawn reference does not hold the split itself. */
@@ -241,12 +220,10 @@ int fb_self_test(const double *y, size_t rows, size_t launches, const double *th
 	};
 	int ret = FB_OK;
 
-	w.y = malloc((rows * w.launches + 1) * sizeof(*w.y));
-	w.theta = malloc((rows + 1) * sizeof(*w.theta));
-	w.label = malloc(SPLITS * w.launches + 1);
-	w.room = malloc((3 * w.launches + 1) * sizeof(*w.room));
-	if (!w.y || !w.theta || !w.label || !w.room)
-		ret = fb_error(FB_ENOMEM, "no memory for %zu rows", rows);
+	w.y = fb_new(rows * w.launches + 1, sizeof(*w.y));
+	w.theta = fb_new(rows + 1, sizeof(*w.theta));
+	w.label = fb_new(SPLITS * w.launches + 1, 1);
+	w.room = fb_new(3 * w.launches + 1, sizeof(*w.room));
 	if (!ret)
 		ret = take_rows(y, rows, theta, noise, &w);
 	result.launches = w.launches;
@@ -258,7 +235,6 @@ int fb_self_test(const double *y, size_t rows, size_t launches, const double *th
 		if (!ret)
 			ret = judge_splits(&w, &result);
 	}
-	free_work(&w);
 	if (!ret)
 		*out = result;
 	return ret;

@@ -35,7 +35,7 @@ struct fb_self_test {
 /*
  * y[rows][launches], launches in the order of time, NAN: missing. theta[rows]: what verdicts use,
  * NULL: 5% or 3 x noise. noise[rows]: set to the standard deviation of each row's y, NAN for fewer
- * than 2 values; may be NULL. Returns FB_EINPUT (infinite value) or FB_ENOMEM.
+ * than 2 values; may be NULL. Returns 0 or FB_EINPUT (infinite value).
  */
 int fb_self_test(const double *y, size_t rows, size_t launches, const double *theta, uint64_t seed,
 		 double *noise, struct fb_self_test *out);

@@ -3,10 +3,10 @@
 #include "scripts/tools/compare/session.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 #include "common/base/error.h"
 #include "scripts/tools/compare/power.h"
+#include "scripts/tools/lib/memory.h"
 
 /* What is usual counts as much as so many degrees of freedom of the row's own. */
 enum { USUAL_DEGREES = 8 };
@@ -86,15 +86,10 @@ int fb_sessions_check(const struct fb_design *design, const unsigned *session, c
 
 	if (ret)
 		return ret;
-	struct session *room = calloc(design->launches, sizeof(*room));
-	struct row_sessions *row = calloc(rows + 1, sizeof(*row));
+	struct session *room = fb_new(design->launches, sizeof(*room));
+	struct row_sessions *row = fb_new(rows + 1, sizeof(*row));
 	double usual = 0, known = 0;
 
-	if (!room || !row) {
-		free(room);
-		free(row);
-		return fb_error(FB_ENOMEM, "no memory for %zu rows", rows);
-	}
 	count_sessions(design, session, &result);
 	double apart = 1 / (double)result.count[0] + 1 / (double)result.count[1];
 	double own = (double)result.degrees;
@@ -120,8 +115,6 @@ int fb_sessions_check(const struct fb_design *design, const unsigned *session, c
 
 		error[i] = sqrt(fmax(1, ratio) * row[i].within * apart);
 	}
-	free(row);
-	free(room);
 	*out = result;
 	return FB_OK;
 }

@@ -31,7 +31,7 @@ struct fb_sessions {
  * session[launch]: its number, those of side A and B are different ones; below design->launches.
  * Sets error[rows] to the standard error of each row's difference of y between the sides, for which
  * sessions are the unit; NAN where it is not known (a session without a value, or !enough). Returns
- * FB_EINPUT (bad design) or FB_ENOMEM.
+ * 0 or FB_EINPUT (bad design).
  */
 int fb_sessions_check(const struct fb_design *design, const unsigned *session, const double *y,
 		      size_t rows, double *error, struct fb_sessions *out);

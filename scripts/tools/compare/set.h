@@ -7,13 +7,18 @@
 
 /*
  * launches.c: adds the rows of one file. With in_folder, files of other kinds are passed over.
- * Returns 0, FB_EINPUT, FB_ENOMEM (printed).
+ * Returns 0 or FB_EINPUT (printed).
  */
 int fb_set_read_rows(struct fb_set *set, const struct fb_reading *reading, const char *path,
 		     bool in_folder);
 
-/* paths.c: keeps the first path of each key. Returns 0 or FB_ENOMEM (printed). */
-int fb_set_keep_path(struct fb_set *set, uint32_t key, const char *path);
-void fb_set_free_paths(struct fb_set *set);
+/*
+ * plan_facts.c: adds what a sweep's plan.tsv (docs/studies.md) says of a side, its variables as
+ * variable.NAME and its build. Returns 0 or FB_EINPUT (no plan; printed).
+ */
+int fb_env_read_plan(struct fb_env *env, const char *path, const char *side);
+
+/* paths.c: keeps the first reason (NULL: none) and the first path ("": none) of each key. */
+void fb_set_note(struct fb_set *set, uint32_t key, const char *reason, const char *path);
 
 #endif

@@ -6,10 +6,10 @@
  * so that shares instead of counts are kept and nothing overflows or cancels.
  */
 #include "scripts/tools/compare/signed_rank.h"
+#include "scripts/tools/lib/memory.h"
 
 #include <math.h>
 #include <stdint.h>
-#include <stdlib.h>
 
 #include "common/base/error.h"
 #include "common/measure/rank_test.h"
@@ -70,20 +70,17 @@ static void sign_shares(const unsigned *rank, size_t n, size_t all, double *shar
 			share[s] = (share[s] + (s >= rank[i] ? share[s - rank[i]] : 0)) / 2;
 }
 
-static int exact_p(const struct signed_ranks *ranks, double *p)
+static double exact_p(const struct signed_ranks *ranks)
 {
-	double *share = malloc((ranks->all + 1) * sizeof(*share));
+	double *share = fb_new(ranks->all + 1, sizeof(*share));
 	double observed = fabs(2 * ranks->positive - (double)ranks->all), far = 0;
 
-	if (!share)
-		return fb_error(FB_ENOMEM, "no memory for the exact signed rank distribution");
 	sign_shares(ranks->rank2, ranks->count, ranks->all, share);
 	for (size_t s = 0; s <= ranks->all; s++)
 		if (fabs(2 * (double)s - (double)ranks->all) >= observed)
 			far += share[s];
-	free(share);
-	*p = fmin(far, 1);
-	return FB_OK;
+	fb_drop(share);
+	return fmin(far, 1);
 }
 
 /* The sum of ranks with sign has mean 0 and the sum of squared ranks as variance. */
@@ -104,22 +101,16 @@ int fb_signed_rank(const double *d, size_t n, double *p, bool *exact)
 
 	if (ret)
 		return ret;
-	double *size = malloc(2 * n * sizeof(*size));
+	double *size = fb_new(2 * n, sizeof(*size));
 
-	if (!size)
-		return fb_error(FB_ENOMEM, "no memory to rank %zu differences", n);
 	for (size_t i = 0; i < n; i++)
 		size[i] = fabs(d[i]);
 	fb_sort(size, n, size + n);
 	rank_sizes(d, size, n, &ranks);
-	free(size);
-	if (n > FB_SIGNED_RANK_EXACT)
-		*p = normal_p(&ranks);
-	else
-		ret = exact_p(&ranks, p);
-	if (!ret)
-		*exact = n <= FB_SIGNED_RANK_EXACT;
-	return ret;
+	fb_drop(size);
+	*exact = n <= FB_SIGNED_RANK_EXACT;
+	*p = *exact ? exact_p(&ranks) : normal_p(&ranks);
+	return FB_OK;
 }
 
 size_t fb_walsh_ci_rank(size_t n, double alpha)
@@ -153,10 +144,8 @@ int fb_walsh_shift(const double *d, size_t n, double alpha, struct fb_shift *out
 	if (!(alpha > 0 && alpha < 1))
 		return fb_error(FB_EINPUT, "alpha is %g, accepted is more than 0 and less than 1",
 				alpha);
-	double *average = n > SIZE_MAX / 16 / n ? NULL : malloc(2 * averages * sizeof(*average));
+	double *average = fb_new(2 * averages, sizeof(*average));
 
-	if (!average)
-		return fb_error(FB_ENOMEM, "no memory for the averages of %zu differences", n);
 	for (size_t i = 0; i < n; i++)
 		for (size_t j = i; j < n; j++)
 			average[next++] = d[i] / 2 + d[j] / 2;
@@ -166,6 +155,6 @@ int fb_walsh_shift(const double *d, size_t n, double alpha, struct fb_shift *out
 	out->shift = fb_sorted_median(average, averages);
 	out->low = k > 0 ? average[k - 1] : -(double)INFINITY;
 	out->high = k > 0 ? average[averages - k] : (double)INFINITY;
-	free(average);
+	fb_drop(average);
 	return FB_OK;
 }

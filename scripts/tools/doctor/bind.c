@@ -39,20 +39,20 @@ static bool overlap(const char *some, const char *others)
 }
 
 /* One verdict for a host: its first rank that is far from its GPU, and how many are. */
-static void judge_near_gpu(const struct fb_node_facts *facts, const struct fb_node_fact *fact,
+static void judge_near_gpu(const struct fb_node_facts *facts, const struct fb_env_fact *fact,
 			   struct fb_findings *findings)
 {
 	static const struct fb_check check = {
 		FB_LEVEL_DOUBT, "ranks run near their GPU", "processors of the GPU's NUMA node",
 		"launches, copies and NCCL's proxy threads cross the sockets: bind each rank to "
 		"its GPU's node (mpirun --map-by numa, srun --gpu-bind=closest)"};
-	const struct fb_node_fact *end = facts->item + facts->count, *far = NULL;
+	const struct fb_env_fact *end = facts->env.fact + facts->env.count, *far = NULL;
 	size_t known = 0, wrong = 0;
 	int far_node = 0;
 
 	if (strcmp(fact->key, "rank.gpu") || !fb_fact_opens_host(facts, fact))
 		return;
-	for (const struct fb_node_fact *f = fact;
+	for (const struct fb_env_fact *f = fact;
 	     f < end && !strcmp(f->key, fact->key) && !strcmp(f->host, fact->host); f++) {
 		const char *bound = fb_rank_fact(facts, f->host, f->rank, "bind.cpus"), *near;
 		int node = node_of_gpu(facts, f->host, f->value);
@@ -72,7 +72,7 @@ static void judge_near_gpu(const struct fb_node_facts *facts, const struct fb_no
 	}
 	if (far)
 		fb_findings_judge(findings, &check, fact->host, false,
-				  "%zu of %zu ranks do not: rank %ld runs on processors %.40s, its "
+				  "%zu of %zu ranks do not: rank %d runs on processors %.40s, its "
 				  "GPU %.32s is at node %d", wrong, known,
 				  far->rank < 0 ? 0 : far->rank,
 				  fb_rank_fact(facts, far->host, far->rank, "bind.cpus"),
@@ -90,21 +90,21 @@ static double number(const struct fb_node_facts *facts, const char *host, const 
 }
 
 /* How many ranks of the host have this very set. */
-static size_t sharers(const struct fb_node_facts *facts, const struct fb_node_fact *fact)
+static size_t sharers(const struct fb_node_facts *facts, const struct fb_env_fact *fact)
 {
-	const struct fb_node_fact *end = facts->item + facts->count;
+	const struct fb_env_fact *end = facts->env.fact + facts->env.count;
 	size_t n = 0;
 
 	if (fact->rank < 0)
 		return (size_t)(number(facts, fact->host, "run.ranks") /
 				number(facts, fact->host, "run.nodes"));
-	for (const struct fb_node_fact *f = fact;
+	for (const struct fb_env_fact *f = fact;
 	     f < end && !strcmp(f->key, fact->key) && !strcmp(f->host, fact->host); f++)
 		n += !strcmp(f->value, fact->value);
 	return n;
 }
 
-static void judge_processors(const struct fb_node_facts *facts, const struct fb_node_fact *fact,
+static void judge_processors(const struct fb_node_facts *facts, const struct fb_env_fact *fact,
 			     struct fb_findings *findings)
 {
 	static const struct fb_check check = {

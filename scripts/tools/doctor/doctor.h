@@ -6,21 +6,17 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "scripts/tools/lib/env.h"
+
 enum fb_level { FB_LEVEL_GOOD, FB_LEVEL_DOUBT, FB_LEVEL_BAD, FB_LEVELS };
 
 enum { FB_FINDING_CHARS = 160 };
 
-struct fb_node_fact {
-	char *host; /* "": all of them */
-	long rank;  /* -1: all of the host's */
-	char *key, *value;
-	bool of_file; /* a variable that NCCL takes from one of its files */
-};
+/* The scope of a variable that NCCL takes from one of its files. */
+#define FB_SCOPE_NCCL_FILE "nccl.conf"
 
-/* Sorted by key, host and rank. */
 struct fb_node_facts {
-	struct fb_node_fact *item;
-	size_t count;
+	struct fb_env env; /* sorted */
 	size_t hosts; /* that have a fact of their own, at least 1 */
 	double least_Gbps; /* what the user says RDMA ports have; 0: nothing */
 };
@@ -36,7 +32,6 @@ struct fb_finding {
 struct fb_findings {
 	struct fb_finding *item;
 	size_t count;
-	bool failed; /* out of memory */
 };
 
 void fb_findings_add(struct fb_findings *findings, const struct fb_finding *finding);
@@ -55,11 +50,9 @@ void fb_findings_judge(struct fb_findings *findings, const struct fb_check *chec
 /*
  * Reads the facts of the environment.csv of a folder; those that it lacks from that of the folder
  * rates/ in it, whose program loads more libraries and opens GPUs. A launch's "rank.gpu" is under
- * that key. Returns 0, FB_EINPUT or FB_ENOMEM (printed). Freed by fb_node_facts_free, also after
- * an error.
+ * that key. Returns 0 or FB_EINPUT (printed).
  */
 int fb_node_facts_read(struct fb_node_facts *facts, const char *folder);
-void fb_node_facts_free(struct fb_node_facts *facts);
 
 /* The value of a key on a host (of its first rank), or of all hosts; NULL: it is not known. */
 const char *fb_node_fact(const struct fb_node_facts *facts, const char *host, const char *key);
@@ -69,16 +62,16 @@ const char *fb_rank_fact(const struct fb_node_facts *facts, const char *host, lo
 			 const char *key);
 
 /* Whether this is the first fact of its key, and of those the first of its host. */
-bool fb_fact_opens_key(const struct fb_node_facts *facts, const struct fb_node_fact *fact);
-bool fb_fact_opens_host(const struct fb_node_facts *facts, const struct fb_node_fact *fact);
+bool fb_fact_opens_key(const struct fb_node_facts *facts, const struct fb_env_fact *fact);
+bool fb_fact_opens_host(const struct fb_node_facts *facts, const struct fb_env_fact *fact);
 
 /* One rule that is more than a fact's value. It is called for each fact. */
-typedef void (*fb_judge_fn)(const struct fb_node_facts *facts, const struct fb_node_fact *fact,
+typedef void (*fb_judge_fn)(const struct fb_node_facts *facts, const struct fb_env_fact *fact,
 			    struct fb_findings *findings);
 
 /* The next fact behind `after` (NULL: the first) that is the host's or everyone's; fnmatch(3). */
-const struct fb_node_fact *fb_next_fact(const struct fb_node_facts *facts,
-					const struct fb_node_fact *after, const char *host,
+const struct fb_env_fact *fb_next_fact(const struct fb_node_facts *facts,
+					const struct fb_env_fact *after, const char *host,
 					const char *pattern);
 
 /* Whether that fact of a host, or of everyone, is known and has this text in it. */

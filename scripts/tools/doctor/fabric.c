@@ -6,7 +6,7 @@
 
 #include "scripts/tools/doctor/doctor.h"
 
-static bool is(const struct fb_node_fact *fact, const char *what)
+static bool is(const struct fb_env_fact *fact, const char *what)
 {
 	char pattern[FB_FINDING_CHARS];
 
@@ -15,7 +15,7 @@ static bool is(const struct fb_node_fact *fact, const char *what)
 }
 
 /* A card without a bridge has no link up, one at an NVSwitch has all. */
-static void judge_links(const struct fb_node_facts *facts, const struct fb_node_fact *fact,
+static void judge_links(const struct fb_node_facts *facts, const struct fb_env_fact *fact,
 			struct fb_findings *findings)
 {
 	struct fb_finding f = {
@@ -37,7 +37,7 @@ static void judge_links(const struct fb_node_facts *facts, const struct fb_node_
 	fb_findings_add(findings, &f);
 }
 
-static void judge_state(const struct fb_node_fact *fact, struct fb_findings *findings)
+static void judge_state(const struct fb_env_fact *fact, struct fb_findings *findings)
 {
 	struct fb_finding f = {
 		.level = strcmp(fact->value, "completed") ? FB_LEVEL_BAD : FB_LEVEL_GOOD,
@@ -57,7 +57,7 @@ static void judge_state(const struct fb_node_fact *fact, struct fb_findings *fin
 static void judge_cliques(const struct fb_node_facts *facts, size_t index,
 			  struct fb_findings *findings)
 {
-	const struct fb_node_fact *fact = &facts->item[index];
+	const struct fb_env_fact *fact = &facts->env.fact[index];
 	struct fb_finding f = {
 		.level = FB_LEVEL_GOOD, .check = "all GPUs are in one NVLink domain", .host = "",
 		.wanted = "1",
@@ -67,15 +67,16 @@ static void judge_cliques(const struct fb_node_facts *facts, size_t index,
 	size_t cliques = 0;
 
 	for (size_t i = 0; i < index; i++)
-		if (is(&facts->item[i], "fabric_clique"))
+		if (is(&facts->env.fact[i], "fabric_clique"))
 			return;
-	for (size_t i = index; i < facts->count; i++) {
+	for (size_t i = index; i < facts->env.count; i++) {
 		size_t before = index;
 
-		if (!is(&facts->item[i], "fabric_clique"))
+		if (!is(&facts->env.fact[i], "fabric_clique"))
 			continue;
-		while (before < i && (!is(&facts->item[before], "fabric_clique") ||
-				      strcmp(facts->item[before].value, facts->item[i].value)))
+		while (before < i && (!is(&facts->env.fact[before], "fabric_clique") ||
+				      strcmp(facts->env.fact[before].value,
+					     facts->env.fact[i].value)))
 			before++;
 		cliques += before == i ? 1 : 0;
 	}
@@ -89,9 +90,9 @@ static void judge_cliques(const struct fb_node_facts *facts, size_t index,
 
 void fb_doctor_fabric(const struct fb_node_facts *facts, struct fb_findings *findings)
 {
-	for (size_t i = 0; i < facts->count; i++) {
-		judge_links(facts, &facts->item[i], findings);
-		judge_state(&facts->item[i], findings);
+	for (size_t i = 0; i < facts->env.count; i++) {
+		judge_links(facts, &facts->env.fact[i], findings);
+		judge_state(&facts->env.fact[i], findings);
 		judge_cliques(facts, i, findings);
 	}
 }

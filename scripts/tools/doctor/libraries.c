@@ -7,7 +7,7 @@
 #include "scripts/tools/doctor/doctor.h"
 
 /* NCCL's own limit of sockets between two ranks. */
-static void judge_sockets(const struct fb_node_facts *facts, const struct fb_node_fact *fact,
+static void judge_sockets(const struct fb_node_facts *facts, const struct fb_env_fact *fact,
 			  struct fb_findings *findings)
 {
 	static const struct fb_check check = {
@@ -22,7 +22,7 @@ static void judge_sockets(const struct fb_node_facts *facts, const struct fb_nod
 }
 
 /* A node with RDMA devices and GPUs should let the first reach the second's memory. */
-static void judge_peer_memory(const struct fb_node_facts *facts, const struct fb_node_fact *fact,
+static void judge_peer_memory(const struct fb_node_facts *facts, const struct fb_env_fact *fact,
 			      struct fb_findings *findings)
 {
 	static const char *const modules[] = {"module.nvidia_peermem", "module.nv_peer_mem"};
@@ -44,7 +44,7 @@ static void judge_peer_memory(const struct fb_node_facts *facts, const struct fb
 }
 
 /* A program and what it loads may each bring an NCCL. The first has "libnccl", others a number. */
-static void judge_one_nccl(const struct fb_node_facts *facts, const struct fb_node_fact *fact,
+static void judge_one_nccl(const struct fb_node_facts *facts, const struct fb_env_fact *fact,
 			   struct fb_findings *findings)
 {
 	static const struct fb_check check = {
@@ -59,7 +59,7 @@ static void judge_one_nccl(const struct fb_node_facts *facts, const struct fb_no
 				  one ? "" : " and ", one ? "" : other);
 }
 
-static void judge_sharp(const struct fb_node_facts *facts, const struct fb_node_fact *fact,
+static void judge_sharp(const struct fb_node_facts *facts, const struct fb_env_fact *fact,
 			struct fb_findings *findings)
 {
 	static const struct fb_check check = {
@@ -79,7 +79,7 @@ static void judge_sharp(const struct fb_node_facts *facts, const struct fb_node_
 }
 
 /* A container does not see the host's processes. */
-static void judge_fabric_manager(const struct fb_node_facts *facts, const struct fb_node_fact *fact,
+static void judge_fabric_manager(const struct fb_node_facts *facts, const struct fb_env_fact *fact,
 				 struct fb_findings *findings)
 {
 	static const struct fb_check check = {
@@ -95,7 +95,7 @@ static void judge_fabric_manager(const struct fb_node_facts *facts, const struct
 }
 
 /* Within one major version an older driver works, but lacks what newer calls ask for. */
-static void judge_cuda(const struct fb_node_facts *facts, const struct fb_node_fact *fact,
+static void judge_cuda(const struct fb_node_facts *facts, const struct fb_env_fact *fact,
 		       struct fb_findings *findings)
 {
 	static const struct fb_check check = {
@@ -115,7 +115,7 @@ static void judge_cuda(const struct fb_node_facts *facts, const struct fb_node_f
 }
 
 /* Adapters that can read GPU memory past the processor, and whether NCCL may use that. */
-static void judge_direct(const struct fb_node_facts *facts, const struct fb_node_fact *fact,
+static void judge_direct(const struct fb_node_facts *facts, const struct fb_env_fact *fact,
 			 struct fb_findings *findings)
 {
 	static const struct fb_check check = {

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Whether large messages between two ranks reach what their link carries; see doctor.h. */
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,6 +7,7 @@
 #include "common/base/error.h"
 #include "scripts/tools/doctor/doctor.h"
 #include "scripts/tools/lib/links.h"
+#include "scripts/tools/lib/memory.h"
 #include "scripts/tools/lib/records.h"
 
 enum { NAME_CHARS = 64, KIND_CHARS = 64 };
@@ -61,12 +61,8 @@ static struct pair *pair_of(struct pairs *p, const char *name, const struct fb_l
 	for (size_t i = 0; i < p->count; i++)
 		if (!strcmp(p->item[i].name, name) && !strcmp(p->item[i].link.kind, link->kind))
 			return &p->item[i];
-	more = realloc(p->item, (p->count + 1) * sizeof(*more));
-	if (!more)
-		return NULL;
-	p->item = more;
-	more += p->count++;
-	*more = (struct pair){.link = *link};
+	more = FB_ADD(p->item, p->count);
+	more->link = *link;
 	snprintf(more->name, sizeof(more->name), "%s", name);
 	return more;
 }
@@ -97,8 +93,6 @@ static int add(void *arg, const struct fb_record *record)
 		return FB_OK;
 	name_pair(field[p->at[OPERATION]], field[p->at[VARIANT]], name);
 	pair = pair_of(p, name, &link);
-	if (!pair)
-		return fb_error(FB_ENOMEM, "out of memory for pairs of ranks");
 	if (rate > pair->best) {
 		pair->best = rate;
 		snprintf(pair->engine, sizeof(pair->engine), "%.60s", field[p->at[ENGINE]]);
@@ -126,6 +120,5 @@ int fb_doctor_links(const struct fb_node_facts *facts, const char *path, double 
 			 least * pair->link.GBps, 100 * least);
 		fb_findings_add(findings, &f);
 	}
-	free(p.item);
 	return err == FB_RECORDS_STOP ? FB_OK : err;
 }

@@ -10,7 +10,7 @@
 enum { KEY_CHARS = 128, NAME_CHARS = 40 };
 
 /* "eth0" of "network.eth0.subnets". */
-static void name_of(const struct fb_node_fact *fact, char name[NAME_CHARS])
+static void name_of(const struct fb_env_fact *fact, char name[NAME_CHARS])
 {
 	const char *start = fact->key + strlen("network.");
 
@@ -51,7 +51,7 @@ static size_t common_word(const char *some, const char *others, const char **wor
 	return 0;
 }
 
-static void judge_subnets(const struct fb_node_facts *facts, const struct fb_node_fact *fact,
+static void judge_subnets(const struct fb_node_facts *facts, const struct fb_env_fact *fact,
 			  struct fb_findings *findings)
 {
 	static const struct fb_check check = {
@@ -59,7 +59,7 @@ static void judge_subnets(const struct fb_node_facts *facts, const struct fb_nod
 		"what was meant for one leaves by the other, and replies come from the wrong "
 		"address: a subnet for each, or routes by source and arp_ignore=1"};
 	char name[NAME_CHARS], other[NAME_CHARS];
-	const struct fb_node_fact *f = fact;
+	const struct fb_env_fact *f = fact;
 	const char *word = "";
 	size_t length = 0;
 
@@ -84,7 +84,7 @@ static void judge_subnets(const struct fb_node_facts *facts, const struct fb_nod
 /* Whether an RDMA port of the host has its address from this interface. */
 static bool is_of_port(const struct fb_node_facts *facts, const char *host, const char *name)
 {
-	const struct fb_node_fact *f = NULL;
+	const struct fb_env_fact *f = NULL;
 	const char *word;
 
 	while ((f = fb_next_fact(facts, f, host, "infiniband.*.interfaces")))
@@ -101,14 +101,14 @@ static bool is_routed(const char *subnets)
 	return slash && !strchr(subnets, ':') && strtol(slash + 1, NULL, 10) >= 30;
 }
 
-static void judge_same_subnet(const struct fb_node_facts *facts, const struct fb_node_fact *fact,
+static void judge_same_subnet(const struct fb_node_facts *facts, const struct fb_env_fact *fact,
 			      struct fb_findings *findings)
 {
 	static const struct fb_check check = {
 		FB_LEVEL_DOUBT, "RoCE interfaces of one name share a subnet", "one for all nodes",
 		"packets between them need a router: where none is meant, an address or a cable is "
 		"wrong"};
-	const struct fb_node_fact *end = facts->item + facts->count;
+	const struct fb_env_fact *end = facts->env.fact + facts->env.count;
 	char name[NAME_CHARS];
 
 	if (fnmatch("network.*.subnets", fact->key, 0) || !fb_fact_opens_key(facts, fact))
@@ -116,7 +116,7 @@ static void judge_same_subnet(const struct fb_node_facts *facts, const struct fb
 	name_of(fact, name);
 	if (!is_of_port(facts, fact->host, name) || is_routed(fact->value))
 		return;
-	for (const struct fb_node_fact *f = fact; f < end && !strcmp(f->key, fact->key); f++)
+	for (const struct fb_env_fact *f = fact; f < end && !strcmp(f->key, fact->key); f++)
 		if (strcmp(f->value, fact->value)) {
 			fb_findings_judge(findings, &check, "", false,
 					  "%s: %.24s is in %.40s, %.24s in %.40s", name, fact->host,
@@ -146,7 +146,7 @@ static bool takes(const char *list, const char *name)
 /* Whether NCCL's data between nodes go over sockets. */
 static bool over_sockets(const struct fb_node_facts *facts, const char *host)
 {
-	const struct fb_node_fact *state = NULL;
+	const struct fb_env_fact *state = NULL;
 	const char *net = fb_node_fact(facts, host, "variable.NCCL_NET");
 	const char *off = fb_node_fact(facts, host, "variable.NCCL_IB_DISABLE");
 
@@ -159,7 +159,7 @@ static bool over_sockets(const struct fb_node_facts *facts, const char *host)
 }
 
 static void judge_socket_interface(const struct fb_node_facts *facts,
-				   const struct fb_node_fact *fact, struct fb_findings *findings)
+				   const struct fb_env_fact *fact, struct fb_findings *findings)
 {
 	static const struct fb_check none = {
 		FB_LEVEL_BAD, "NCCL_SOCKET_IFNAME names an interface", "one that is up",
@@ -168,7 +168,7 @@ static void judge_socket_interface(const struct fb_node_facts *facts,
 		FB_LEVEL_DOUBT, "NCCL's sockets take the fastest interface", "the fastest one",
 		"all data between nodes pass it, as no RDMA port is used: name the fabric's "
 		"interface in NCCL_SOCKET_IFNAME, not that of the management"};
-	const struct fb_node_fact *f = NULL;
+	const struct fb_env_fact *f = NULL;
 	double most = 0, taken = 0;
 	bool found = false, any = false;
 	char name[NAME_CHARS];

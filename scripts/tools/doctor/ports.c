@@ -10,7 +10,7 @@
 enum { KEY_CHARS = 128, NAME_CHARS = 48 };
 
 /* Another fact of what a key is of: "infiniband.mlx5_0.port1.rate" is of mlx5_0's port1. */
-static const char *beside(const struct fb_node_facts *facts, const struct fb_node_fact *fact,
+static const char *beside(const struct fb_node_facts *facts, const struct fb_env_fact *fact,
 			  const char *name)
 {
 	const char *dot = strrchr(fact->key, '.');
@@ -20,7 +20,7 @@ static const char *beside(const struct fb_node_facts *facts, const struct fb_nod
 	return fb_node_fact(facts, fact->host, key);
 }
 
-static bool has(const struct fb_node_facts *facts, const struct fb_node_fact *fact,
+static bool has(const struct fb_node_facts *facts, const struct fb_env_fact *fact,
 		const char *name, const char *text)
 {
 	const char *value = beside(facts, fact, name);
@@ -30,7 +30,7 @@ static bool has(const struct fb_node_facts *facts, const struct fb_node_fact *fa
 
 /* The same of the device that has the port: "infiniband.mlx5_0". */
 static const char *of_device(const struct fb_node_facts *facts, const char *host,
-			     const struct fb_node_fact *fact, const char *name)
+			     const struct fb_env_fact *fact, const char *name)
 {
 	const char *device = fact->key + strlen("infiniband.");
 	char key[KEY_CHARS];
@@ -40,7 +40,7 @@ static const char *of_device(const struct fb_node_facts *facts, const char *host
 }
 
 /* RoCE without a GID of version 2 is not routed. */
-static void judge_gids(const struct fb_node_facts *facts, const struct fb_node_fact *fact,
+static void judge_gids(const struct fb_node_facts *facts, const struct fb_env_fact *fact,
 		       struct fb_findings *findings)
 {
 	static const struct fb_check check = {
@@ -78,9 +78,9 @@ static bool same(const char *a, const char *b)
 
 /* The highest rate of the node's active ports of one device type and link layer, in Gbit/s. */
 static double fastest(const struct fb_node_facts *facts, const char *host,
-		      const struct fb_node_fact *like)
+		      const struct fb_env_fact *like)
 {
-	const struct fb_node_fact *f = NULL;
+	const struct fb_env_fact *f = NULL;
 	double most = 0;
 
 	while ((f = fb_next_fact(facts, f, host, "infiniband.*.rate"))) {
@@ -94,7 +94,7 @@ static double fastest(const struct fb_node_facts *facts, const char *host,
 	return most;
 }
 
-static void judge_rate(const struct fb_node_facts *facts, const struct fb_node_fact *fact,
+static void judge_rate(const struct fb_node_facts *facts, const struct fb_env_fact *fact,
 		       struct fb_findings *findings)
 {
 	static const struct fb_check as_others = {
@@ -135,8 +135,8 @@ static int shared_parts(const char *a, const char *b)
 	return parts;
 }
 
-static enum distance between(const struct fb_node_facts *facts, const struct fb_node_fact *gpu,
-			     const struct fb_node_fact *adapter)
+static enum distance between(const struct fb_node_facts *facts, const struct fb_env_fact *gpu,
+			     const struct fb_env_fact *adapter)
 {
 	const char *x = beside(facts, gpu, "numa_node");
 	const char *y = of_device(facts, gpu->host, adapter, "numa_node");
@@ -150,9 +150,9 @@ static enum distance between(const struct fb_node_facts *facts, const struct fb_
 }
 
 static bool is_active(const struct fb_node_facts *facts, const char *host,
-		      const struct fb_node_fact *adapter)
+		      const struct fb_env_fact *adapter)
 {
-	const struct fb_node_fact *state = NULL;
+	const struct fb_env_fact *state = NULL;
 	char pattern[KEY_CHARS];
 
 	snprintf(pattern, sizeof(pattern), "%.*s.port*.state",
@@ -168,7 +168,7 @@ static bool is_active(const struct fb_node_facts *facts, const char *host,
 	(int)strcspn((fact)->key + strlen("infiniband."), "."), (fact)->key + strlen("infiniband.")
 
 /* A GPU should have an active adapter as near as any that is there. */
-static void judge_locality(const struct fb_node_facts *facts, const struct fb_node_fact *fact,
+static void judge_locality(const struct fb_node_facts *facts, const struct fb_env_fact *fact,
 			   struct fb_findings *findings)
 {
 	static const struct fb_check check = {
@@ -177,7 +177,7 @@ static void judge_locality(const struct fb_node_facts *facts, const struct fb_no
 		"GPUDirect RDMA crosses the sockets: bring up the near port, or check "
 		"NCCL_IB_HCA and, in a virtual machine, NCCL_TOPO_FILE"};
 	enum distance nearest = UNKNOWN, active = UNKNOWN, d;
-	const struct fb_node_fact *f = NULL, *by = NULL, *near = NULL;
+	const struct fb_env_fact *f = NULL, *by = NULL, *near = NULL;
 
 	if (fnmatch("gpu.*.pci_path", fact->key, 0))
 		return;
@@ -203,7 +203,7 @@ static void judge_locality(const struct fb_node_facts *facts, const struct fb_no
 }
 
 /* Where mlx5's driver comes from. Nothing is wrong with either: it is what one looks for first. */
-static void judge_origin(const struct fb_node_facts *facts, const struct fb_node_fact *fact,
+static void judge_origin(const struct fb_node_facts *facts, const struct fb_env_fact *fact,
 			 struct fb_findings *findings)
 {
 	static const struct fb_check check = {
@@ -216,7 +216,7 @@ static void judge_origin(const struct fb_node_facts *facts, const struct fb_node
 }
 
 /* RoCE loses packets in a network without flow control or marks of congestion. */
-static void judge_lossless(const struct fb_node_facts *facts, const struct fb_node_fact *fact,
+static void judge_lossless(const struct fb_node_facts *facts, const struct fb_env_fact *fact,
 			   struct fb_findings *findings)
 {
 	static const struct fb_check check = {
@@ -253,7 +253,7 @@ static void judge_lossless(const struct fb_node_facts *facts, const struct fb_no
 }
 
 /* A container's own network namespace hides the interfaces of the host's devices, not these. */
-static void judge_visible(const struct fb_node_facts *facts, const struct fb_node_fact *fact,
+static void judge_visible(const struct fb_node_facts *facts, const struct fb_env_fact *fact,
 			  struct fb_findings *findings)
 {
 	static const struct fb_check check = {
@@ -279,14 +279,14 @@ static void judge_visible(const struct fb_node_facts *facts, const struct fb_nod
 }
 
 /* A pod gets RDMA devices only where its specification asks for them. */
-static void judge_pod(const struct fb_node_facts *facts, const struct fb_node_fact *fact,
+static void judge_pod(const struct fb_node_facts *facts, const struct fb_env_fact *fact,
 		      struct fb_findings *findings)
 {
 	static const struct fb_check check = {
 		FB_LEVEL_DOUBT, "pod with GPUs has an RDMA resource", "/dev/infiniband",
 		"traffic to other nodes goes by TCP through the pod's network: ask for the "
 		"device plugin's resource in the pod's limits (rdma/..., nvidia.com/...)"};
-	const struct fb_node_fact *plugin =
+	const struct fb_env_fact *plugin =
 		fb_next_fact(facts, NULL, fact->host, "variable.PCIDEVICE_*");
 	bool device = fb_fact_has(facts, fact->host, "device.infiniband", "there");
 

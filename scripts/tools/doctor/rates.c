@@ -6,6 +6,7 @@
 
 #include "common/base/error.h"
 #include "scripts/tools/doctor/doctor.h"
+#include "scripts/tools/lib/memory.h"
 #include "scripts/tools/lib/records.h"
 
 enum { MOST_WAYS = 64, NAME_CHARS = 120 };
@@ -59,11 +60,10 @@ static int add(void *arg, const struct fb_record *record)
 
 int fb_doctor_rates(const char *path, double least, struct fb_findings *findings)
 {
-	struct rates *r = calloc(1, sizeof(*r));
-	int err = r ? fb_records_read(path, add, r, NULL)
-		    : fb_error(FB_ENOMEM, "out of memory for rates");
+	struct rates *r = fb_new(1, sizeof(*r));
+	int err = fb_records_read(path, add, r, NULL);
 
-	for (size_t i = 0; r && !err && i < r->count; i++) {
+	for (size_t i = 0; !err && i < r->count; i++) {
 		struct fb_finding f = {
 			.level = r->best[i] < least ? FB_LEVEL_DOUBT : FB_LEVEL_GOOD,
 			.check = "rate of large messages", .host = "",
@@ -78,6 +78,5 @@ int fb_doctor_rates(const char *path, double least, struct fb_findings *findings
 		snprintf(f.wanted, sizeof(f.wanted), "%.2f or more", least);
 		fb_findings_add(findings, &f);
 	}
-	free(r);
 	return err == FB_RECORDS_STOP ? FB_OK : err;
 }

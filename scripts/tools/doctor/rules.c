@@ -177,19 +177,19 @@ static void say_wanted(const struct rule *r, char text[FB_FINDING_CHARS])
 	}
 }
 
-static void judge(const struct rule *r, const struct fb_node_fact *fact,
+static void judge(const struct rule *r, const struct fb_env_fact *fact,
 		  struct fb_findings *findings)
 {
 	struct fb_finding f = {.level = is_so(r, fact->value) ? FB_LEVEL_GOOD : r->level,
 			       .check = r->check, .host = fact->host, .advice = r->advice};
 
 	snprintf(f.found, sizeof(f.found), "%.60s: %.60s%s", fact->key, fact->value,
-		 fact->of_file ? " (from a file of NCCL's)" : "");
+		 !strcmp(fact->scope, FB_SCOPE_NCCL_FILE) ? " (from a file of NCCL's)" : "");
 	say_wanted(r, f.wanted);
 	fb_findings_add(findings, &f);
 }
 
-static void judge_load(const struct fb_node_facts *facts, const struct fb_node_fact *fact,
+static void judge_load(const struct fb_node_facts *facts, const struct fb_env_fact *fact,
 		       struct fb_findings *findings)
 {
 	static const struct fb_check check = {
@@ -205,14 +205,14 @@ static void judge_load(const struct fb_node_facts *facts, const struct fb_node_f
 }
 
 /* A fact that is a node's own is not the same on all of them. Once for each key. */
-static void judge_alike(const struct fb_node_facts *facts, const struct fb_node_fact *fact,
+static void judge_alike(const struct fb_node_facts *facts, const struct fb_env_fact *fact,
 			struct fb_findings *findings)
 {
 	static const struct fb_check check = {
 		FB_LEVEL_DOUBT, "nodes are alike", "the same on all nodes",
 		"a collective is as fast as its slowest member, and versions that differ fail in "
 		"strange ways"};
-	const struct fb_node_fact *end = facts->item + facts->count;
+	const struct fb_env_fact *end = facts->env.fact + facts->env.count;
 	char text[FB_FINDING_CHARS] = "";
 	size_t used = 0, hosts = 0;
 	bool listed = false, differ = false;
@@ -221,7 +221,7 @@ static void judge_alike(const struct fb_node_facts *facts, const struct fb_node_
 		listed |= !fnmatch(alike[i], fact->key, 0);
 	if (!listed || !fb_fact_opens_key(facts, fact))
 		return;
-	for (const struct fb_node_fact *f = fact; f < end && !strcmp(f->key, fact->key); f++) {
+	for (const struct fb_env_fact *f = fact; f < end && !strcmp(f->key, fact->key); f++) {
 		if (!*f->host || !fb_fact_opens_host(facts, f))
 			continue;
 		hosts++;
@@ -236,9 +236,9 @@ static void judge_alike(const struct fb_node_facts *facts, const struct fb_node_
 }
 
 /* Ranks of a host that have the same value are judged by the first of them. */
-static bool was_judged(const struct fb_node_facts *facts, const struct fb_node_fact *fact)
+static bool was_judged(const struct fb_node_facts *facts, const struct fb_env_fact *fact)
 {
-	for (const struct fb_node_fact *f = fact; !fb_fact_opens_host(facts, f);)
+	for (const struct fb_env_fact *f = fact; !fb_fact_opens_host(facts, f);)
 		if (!strcmp((--f)->value, fact->value))
 			return true;
 	return false;
@@ -252,8 +252,8 @@ static const fb_judge_fn *const judges[] = {fb_judges_of_ports, fb_judges_of_net
 
 void fb_doctor_rules(const struct fb_node_facts *facts, struct fb_findings *findings)
 {
-	for (size_t i = 0; i < facts->count; i++) {
-		const struct fb_node_fact *fact = &facts->item[i];
+	for (size_t i = 0; i < facts->env.count; i++) {
+		const struct fb_env_fact *fact = &facts->env.fact[i];
 
 		if (was_judged(facts, fact))
 			continue;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Command lines and variables in a log; see config.h. */
 #include "scripts/tools/import/config.h"
-#include "common/base/error.h"
+#include "scripts/tools/lib/memory.h"
 
 #include <ctype.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -50,7 +51,6 @@ bool fb_config_variable(const char *name)
 void fb_config_forget(struct fb_config *config)
 {
 	fb_facts_free(&config->command);
-	free(config->words);
 	config->words = NULL;
 	config->processes = 0;
 	config->launched = config->used = false;
@@ -65,10 +65,10 @@ void fb_config_free(struct fb_config *config)
 /* The line's words, each ended by NUL. Quotes are taken off; blanks within `NAME="a b"` stay. */
 static char *split(const char *line)
 {
-	char *words = calloc(strlen(line) + 2, 1), *to = words;
+	char *words = fb_new(strlen(line) + 2, 1), *to = words;
 	char quote = '\0';
 
-	for (char before = ' '; words && *line; before = *line++) {
+	for (char before = ' '; *line; before = *line++) {
 		if (quote && *line == quote)
 			quote = '\0';
 		else if (!quote && (*line == '"' || *line == '\'') && before == '=')
@@ -231,12 +231,11 @@ static void take_command(struct fb_config *config, char *words, const char *prog
 		launcher |= is_one(word, launchers, COUNT(launchers));
 	}
 	config->launched |= launcher;
-	free(config->words);
 	config->words = words;
 	config->program = (size_t)(program - words);
 }
 
-static int take_words(struct fb_config *config, char *words)
+static void take_words(struct fb_config *config, char *words)
 {
 	const char *program = NULL, *first = words + (*words == '+' || *words == '$' ? 2 : 0);
 	bool options = false, launcher = false, script = is_script(words), found = false;
@@ -258,25 +257,18 @@ static int take_words(struct fb_config *config, char *words)
 		fb_config_forget(config);
 	for (const char *word = words; *word; word = next_word(word))
 		take_assignments(facts, word);
-	if (!program) {
-		free(words);
-		return FB_OK;
-	}
-	take_command(config, words, program);
-	return FB_OK;
+	if (program)
+		take_command(config, words, program);
 }
 
-int fb_config_take(struct fb_config *config, const char *line)
+void fb_config_take(struct fb_config *config, const char *line)
 {
-	char *words;
-
 	for (size_t i = 0; i < COUNT(failures); i++)
 		if (strstr(line, failures[i]))
 			fb_config_forget(config);
 	if (strstr(line, " NCCL ") || !strncmp(line, "# Collective test", 17))
-		return FB_OK;
-	words = split(line);
-	return words ? take_words(config, words) : fb_error(FB_ENOMEM, "no memory for a line");
+		return;
+	take_words(config, split(line));
 }
 
 const char *fb_config_option(const struct fb_config *config, char letter, const char *name)

@@ -23,8 +23,8 @@ struct fb_config {
 	bool used;		 /* a run has begun since */
 };
 
-/* Takes one line of a log; what says nothing changes nothing. Returns 0 or FB_ENOMEM (printed). */
-int fb_config_take(struct fb_config *config, const char *line);
+/* Takes one line of a log; what says nothing changes nothing. */
+void fb_config_take(struct fb_config *config, const char *line);
 
 /* Takes a variable as "NAME=VALUE" that holds for all runs below. */
 void fb_config_export(struct fb_config *config, const char *variable);

@@ -3,6 +3,7 @@
 #include "common/base/error.h"
 #include "common/record/csv.h"
 #include "scripts/tools/import/folder.h"
+#include "scripts/tools/lib/memory.h"
 #include "scripts/tools/lib/sheet.h"
 
 #include <errno.h>
@@ -15,7 +16,7 @@ enum { SCOPE, HOST, RANK, KEY, VALUE, FIELDS };
 
 /* One row of environment.csv. */
 struct line {
-	char *field[FIELDS]; /* owned */
+	const char *field[FIELDS];
 };
 
 struct lines {
@@ -32,11 +33,9 @@ static int read_sheet(struct fb_sheet *sheet, const char *folder, const char *na
 	int err = FB_OK;
 
 	*sheet = (struct fb_sheet){.path = NULL};
-	if (asprintf(&path, "%s/%s.csv", folder, name) < 0)
-		return fb_error(FB_ENOMEM, "no memory for a path");
+	path = fb_new_text("%s/%s.csv", folder, name);
 	if (access(path, F_OK) == 0)
 		err = fb_sheet_read(sheet, path);
-	free(path);
 	return err;
 }
 
@@ -108,81 +107,47 @@ int fb_import_number(struct fb_import *import, const char *folder, bool numbered
 
 	if (!err)
 		err = check_twice(import, &sheet);
-	fb_sheet_free(&sheet);
 	for (size_t i = 0; i < import->nsections && !err; i++) {
 		if (import->section[i].side)
 			continue;
 		err = read_sheet(&sheet, folder, import->section[i].program);
 		if (!err)
 			err = number_section(import, i, &sheet, numbered, first);
-		fb_sheet_free(&sheet);
 	}
 	return err;
 }
 
-static int add_line(struct lines *lines, const char *const field[FIELDS])
+static void add_fact(struct lines *lines, const struct fb_import_section *section,
+		     const char *key, const char *value)
 {
-	struct line *list = realloc(lines->line, (lines->count + 1) * sizeof(*list));
-	struct line line;
-	bool whole = list != NULL;
-
-	if (list)
-		lines->line = list;
-	for (int i = 0; i < FIELDS; i++) {
-		line.field[i] = strdup(field[i]);
-		whole &= line.field[i] != NULL;
-	}
-	if (whole) {
-		lines->line[lines->count++] = line;
-		return FB_OK;
-	}
-	for (int i = 0; i < FIELDS; i++)
-		free(line.field[i]);
-	return fb_error(FB_ENOMEM, "no memory for facts");
-}
-
-static int add_fact(struct lines *lines, const struct fb_import_section *section, const char *key,
-		    const char *value)
-{
-	char whole[256];
+	const char *whole = key;
 
 	if (section)
-		snprintf(whole, sizeof(whole), FB_FACTS_KEPT "%s.%" PRIu64 ".%s", section->program,
-			 section->launch, key);
-	else
-		snprintf(whole, sizeof(whole), "%s", key);
-	return add_line(lines, (const char *const[FIELDS]){"run", "", "", whole, value});
+		whole = fb_new_text(FB_FACTS_KEPT "%s.%" PRIu64 ".%s", section->program,
+				    section->launch, key);
+	*FB_ADD(lines->line, lines->count) = (struct line){{"run", "", "", whole, value}};
 }
 
-static int add_section(struct lines *lines, const struct fb_import_section *section)
+static void add_section(struct lines *lines, const struct fb_import_section *section)
 {
-	char hash[24];
-	int err = FB_OK;
-
-	if (section->side)
-		goto facts;
-	snprintf(hash, sizeof(hash), "%016" PRIx64, section->hash);
-	err = add_fact(lines, section, "import.file", section->file);
-	if (!err)
-		err = add_fact(lines, section, "import.format", section->format);
-	if (!err)
-		err = add_fact(lines, section, "import.tool", section->path);
-	if (!err)
-		err = add_fact(lines, section, hash_key, hash);
-facts:
-	for (size_t i = 0; i < section->facts.count && !err; i++)
-		err = add_fact(lines, section, section->facts.item[i].key,
-			       section->facts.item[i].value);
-	return err;
+	if (!section->side) {
+		add_fact(lines, section, "import.file", section->file);
+		add_fact(lines, section, "import.format", section->format);
+		add_fact(lines, section, "import.tool", section->path);
+		add_fact(lines, section, hash_key, fb_new_text("%016" PRIx64, section->hash));
+	}
+	for (size_t i = 0; i < section->facts.count; i++)
+		add_fact(lines, section, section->facts.item[i].key,
+			 section->facts.item[i].value);
 }
 
 /* What all sections say, once, without a launch. */
-static int add_common(struct lines *lines, const struct fb_import *import, const char *run)
+static void add_common(struct lines *lines, const struct fb_import *import, const char *run)
 {
 	const struct fb_facts *facts = &import->section[0].facts;
-	int err = add_fact(lines, NULL, "run.name", run);
 
-	for (size_t i = 0; i < facts->count && !err; i++) {
+	add_fact(lines, NULL, "run.name", run);
+	for (size_t i = 0; i < facts->count; i++) {
 		const char *key = facts->item[i].key, *value = facts->item[i].value;
 		bool common = true;
 
@@ -192,9 +157,8 @@ static int add_common(struct lines *lines, const struct fb_import *import, const
 			common &= other && !strcmp(other, value);
 		}
 		if (common)
-			err = add_fact(lines, NULL, key, value);
+			add_fact(lines, NULL, key, value);
 	}
-	return err;
 }
 
 static int by_key(const void *a, const void *b)
@@ -208,16 +172,13 @@ static int by_key(const void *a, const void *b)
 /* Through a temporary file that takes the name at the end: readers never see half of it. */
 static int put_lines(const struct lines *lines, const char *folder)
 {
-	char *path = NULL, *temporary = NULL;
+	const char *path = fb_new_text("%s/environment.csv", folder);
+	const char *temporary =
+		fb_new_text("%s/.environment.%ld.tmp", folder, (long)getpid());
 	FILE *out;
 	bool bad;
 	int err = FB_OK;
 
-	if (asprintf(&path, "%s/environment.csv", folder) < 0 ||
-	    asprintf(&temporary, "%s/.environment.%ld.tmp", folder, (long)getpid()) < 0) {
-		free(path);
-		return fb_error(FB_ENOMEM, "no memory for a path");
-	}
 	out = fopen(temporary, "we");
 	bad = !out;
 	if (out) {
@@ -234,8 +195,6 @@ static int put_lines(const struct lines *lines, const char *folder)
 		err = fb_error(FB_EIO, "cannot write '%s': %s", path, strerror(errno));
 		unlink(temporary);
 	}
-	free(path);
-	free(temporary);
 	return err;
 }
 
@@ -266,20 +225,15 @@ int fb_import_write_facts(const struct fb_import *import, const char *folder, co
 		err = fb_error(FB_EINPUT, "%s:1: expected scope,host,rank,key,value", old.path);
 	for (size_t i = 0; i < old.nrows && !err; i++)
 		if (!is_replaced(import, old.row[i].cell[KEY]))
-			err = add_line(&lines, (const char *const *)old.row[i].cell);
-	if (!err && !old.path)
-		err = add_common(&lines, import, run);
-	for (size_t i = 0; i < import->nsections && !err; i++)
-		err = add_section(&lines, &import->section[i]);
-	if (!err) {
-		if (lines.count)
-			qsort(lines.line, lines.count, sizeof(*lines.line), by_key);
-		err = put_lines(&lines, folder);
-	}
-	for (size_t i = 0; i < lines.count; i++)
-		for (int f = 0; f < FIELDS; f++)
-			free(lines.line[i].field[f]);
-	free(lines.line);
-	fb_sheet_free(&old);
-	return err;
+			memcpy(FB_ADD(lines.line, lines.count), old.row[i].cell,
+			       sizeof(*lines.line));
+	if (err)
+		return err;
+	if (!old.path)
+		add_common(&lines, import, run);
+	for (size_t i = 0; i < import->nsections; i++)
+		add_section(&lines, &import->section[i]);
+	if (lines.count)
+		qsort(lines.line, lines.count, sizeof(*lines.line), by_key);
+	return put_lines(&lines, folder);
 }

@@ -103,7 +103,6 @@ int fb_import_file(struct fb_import *import, const char *path, const char *forma
 
 	if (!err)
 		err = read_text(import, &text, format);
-	fb_text_free(&text);
 	fb_config_free(&import->config);
 	return err;
 }

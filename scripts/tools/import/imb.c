@@ -10,7 +10,6 @@
 #include "scripts/tools/import/mpi_names.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 static const struct benchmark {
@@ -110,7 +109,6 @@ static int begin_table(struct state *s, size_t at, struct fb_words *words)
 	char path[128];
 	int err = FB_OK;
 
-	fb_words_free(&s->header);
 	s->header = *words;
 	*words = (struct fb_words){.copy = NULL};
 	s->in_table = true;
@@ -186,8 +184,6 @@ static int add_skipped(struct state *s, size_t at, const struct fb_words *row)
 	struct fb_import_record *record = fb_import_add(s->import, at + 1);
 	uint64_t size = 0;
 
-	if (!record)
-		return FB_ENOMEM;
 	if (!fb_word_u64(cell_of(s, row, "#bytes"), &size))
 		return fail(s, at, "the size of this row is no whole number");
 	set_key(s, record, size, cell_of(s, row, "Group"));
@@ -219,8 +215,6 @@ static int take_row(struct state *s, size_t at, const struct fb_words *row)
 	if (!isfinite(time))
 		return fail(s, at, "the row has neither a time nor a rate");
 	record = fb_import_add(s->import, at + 1);
-	if (!record)
-		return FB_ENOMEM;
 	set_key(s, record, size, cell_of(s, row, "Group"));
 	fb_import_flag(record, "mean");
 	defects = number_of(s, row, "defects");
@@ -268,17 +262,16 @@ static int take_line(struct state *s, size_t at)
 {
 	struct fb_words words;
 	double number;
-	int err;
+	int err = FB_OK;
 
 	if (take_comment(s, at) || !s->benchmark)
 		return FB_OK;
-	err = fb_words_split(&words, s->text->line[at]);
-	if (!err && is_header(&words))
+	fb_words_split(&words, s->text->line[at]);
+	if (is_header(&words))
 		err = begin_table(s, at, &words);
-	else if (!err && s->in_table && words.count && fb_word_number(words.word[0], &number) &&
+	else if (s->in_table && words.count && fb_word_number(words.word[0], &number) &&
 		 !fb_text_is_torn(s->text, at))
 		err = take_row(s, at, &words);
-	fb_words_free(&words);
 	return err;
 }
 
@@ -294,10 +287,8 @@ int fb_imb_read(struct fb_import *import, const struct fb_text *text)
 	int err = FB_OK;
 
 	for (size_t at = 0; at < text->count && !err; at++) {
-		err = fb_config_take(&import->config, text->line[at]);
-		if (!err)
-			err = take_line(&s, at);
+		fb_config_take(&import->config, text->line[at]);
+		err = take_line(&s, at);
 	}
-	fb_words_free(&s.header);
 	return err;
 }

@@ -48,7 +48,7 @@ struct fb_import_record {
 	struct fb_row row;  /* status, times other than those of samples, rates, errors */
 	double extra[FB_EXTRAS];
 	char operation[96], reason[200], flags[96];
-	double *sample; /* [nsamples] times in us, owned; none: row has its times already */
+	double *sample; /* [nsamples] times in us; none: row has its times already */
 	size_t nsamples;
 	double counted_bytes; /* algbw is this by the time; NAN: no rate */
 	double bus_factor;    /* busbw is algbw times this; NAN: no busbw */
@@ -86,7 +86,7 @@ struct fb_import_format {
 	bool (*detect)(const struct fb_text *text);
 	/*
 	 * Adds sections and records. NULL where the library it needs was not there at build time.
-	 * Returns 0, FB_EINPUT (printed, with the line) or FB_ENOMEM.
+	 * Returns 0 or FB_EINPUT (printed, with the line).
 	 */
 	int (*read)(struct fb_import *import, const struct fb_text *text);
 };
@@ -96,7 +96,7 @@ extern const size_t fb_import_formats_count;
 
 /*
  * Reads one file with the format of that name, or (NULL) with all that detect themselves in it.
- * Returns 0, FB_EINPUT (also: no known format, no row), FB_ENOMEM; printed.
+ * Returns 0 or FB_EINPUT (also: no known format, no row); printed.
  */
 int fb_import_file(struct fb_import *import, const char *path, const char *format);
 
@@ -127,12 +127,12 @@ void fb_import_tag(struct fb_import *import, const char *key, const char *value)
  */
 struct fb_import_record *fb_import_add(struct fb_import *import, size_t line);
 
-/* Adds one time to the record's samples. Returns 0 or FB_ENOMEM (printed). */
-int fb_import_sample(struct fb_import_record *record, double us);
+/* Adds one time to the record's samples. */
+void fb_import_sample(struct fb_import_record *record, double us);
 
 /*
  * Makes it one sample, the mean of so many iterations (NAN: unknown), and its reason; counted
- * bytes and bus factor as in struct fb_import_record.
+ * bytes and bus factor as in struct fb_import_record. Returns 0, for `return fb_import_mean(...)`.
  */
 int fb_import_mean(struct fb_import_record *record, double us, double iterations,
 		   double counted_bytes, double bus_factor);
@@ -148,11 +148,12 @@ void fb_import_variant(struct fb_import_record *record, const char *key, const c
  * Puts each section's tags into its rows' variant, joins records of equal key within a section
  * (their times are samples), numbers the launches behind those of the folder, or from `first`, and
  * appends all to DIR/PROGRAM.csv and environment.csv. Returns 0, FB_EINPUT (a file was imported
- * before, a launch is there, keys do not fit; nothing written), FB_ENOMEM, FB_EIO; printed.
+ * before, a launch is there, keys do not fit; nothing written) or FB_EIO; printed.
  */
 int fb_import_write(struct fb_import *import, const char *folder, const char *run, bool numbered,
 		    uint64_t first);
 
+/* Frees the facts; the rest is of lib/memory.h. */
 void fb_import_free(struct fb_import *import);
 
 /* The formats' functions, in files of their own. */

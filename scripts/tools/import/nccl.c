@@ -223,8 +223,6 @@ int fb_nccl_add_mean(struct fb_import *import, size_t line, const struct fb_nccl
 {
 	struct fb_import_record *record = fb_nccl_add(import, line, run, cell, "");
 
-	if (!record)
-		return FB_ENOMEM;
 	fb_import_flag(record, "mean");
 	record->extra[FB_EXTRA_REPORTED_MIN_US] = cell->min_us;
 	record->extra[FB_EXTRA_REPORTED_MAX_US] = cell->max_us;

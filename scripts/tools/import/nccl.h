@@ -63,7 +63,7 @@ struct fb_import_record *fb_nccl_add(struct fb_import *import, size_t line,
 				     const struct fb_nccl_run *run, const struct fb_nccl_cell *cell,
 				     const char *timing);
 
-/* Adds a record with the mean of the host's clock. Returns 0 or FB_ENOMEM (printed). */
+/* Adds a record with the mean of the host's clock. Returns 0. */
 int fb_nccl_add_mean(struct fb_import *import, size_t line, const struct fb_nccl_run *run,
 		     const struct fb_nccl_cell *cell);
 

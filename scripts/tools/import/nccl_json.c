@@ -7,6 +7,7 @@
 #include "common/base/error.h"
 #include "scripts/tools/import/json.h"
 #include "scripts/tools/import/nccl.h"
+#include "scripts/tools/lib/memory.h"
 
 #include <jansson.h>
 #include <math.h>
@@ -33,13 +34,12 @@ static const char *base_of(const char *path)
 }
 
 /* The command line and the variables that it ran with, as a log would show them. */
-static int take_command(struct state *s, const json_t *document)
+static void take_command(struct state *s, const json_t *document)
 {
 	const json_t *arguments = json_object_get(document, "args");
 	const json_t *variables = json_object_get(document, "env");
 	size_t n = json_array_size(arguments), length = 1;
 	char *line;
-	int err;
 
 	for (size_t i = 0; i < json_array_size(variables); i++) {
 		const char *variable = json_string_value(json_array_get(variables, i));
@@ -49,18 +49,14 @@ static int take_command(struct state *s, const json_t *document)
 	}
 	for (size_t i = 0; i < n; i++)
 		length += json_string_length(json_array_get(arguments, i)) + 1;
-	line = calloc(length, 1);
-	if (!line)
-		return fb_error(FB_ENOMEM, "no memory to read '%s'", s->text->path);
+	line = fb_new(length, 1);
 	for (size_t i = 0, used = 0; i < n; i++) {
 		const char *word = json_string_value(json_array_get(arguments, i));
 
 		used += (size_t)snprintf(line + used, length - used, "%s%s", i ? " " : "",
 					 word ? word : "");
 	}
-	err = fb_config_take(&s->import->config, line);
-	free(line);
-	return err;
+	fb_config_take(&s->import->config, line);
 }
 
 static void take_devices(struct state *s, const json_t *config)
@@ -129,8 +125,6 @@ static int add_samples(struct state *s, size_t index, const json_t *half,
 	if (n <= skipped)
 		return FB_OK;
 	record = fb_nccl_add(s->import, index + 1, &s->run, cell, "per_iteration");
-	if (!record)
-		return FB_ENOMEM;
 	record->extra[FB_EXTRA_ITERATIONS] = (double)(n - skipped);
 	record->extra[FB_EXTRA_MEAN_US] = fb_json_number(half, "avg_us");
 	record->extra[FB_EXTRA_STDEV_US] = fb_json_number(half, "stdev_us");
@@ -139,8 +133,10 @@ static int add_samples(struct state *s, size_t index, const json_t *half,
 	for (size_t i = skipped; i < n && !err; i++) {
 		double us = fb_json_value(json_array_get(times, i));
 
-		err = isfinite(us) ? fb_import_sample(record, us)
-				   : complain(s, index, "a time in times_us is no number");
+		if (isfinite(us))
+			fb_import_sample(record, us);
+		else
+			err = complain(s, index, "a time in times_us is no number");
 	}
 	return err;
 }
@@ -202,7 +198,7 @@ int fb_nccl_json_read(struct fb_import *import, const struct fb_text *text)
 		if (program)
 			snprintf(s.run.program, sizeof(s.run.program), "%s", program);
 	}
-	err = take_command(&s, document);
+	take_command(&s, document);
 	if (!err)
 		err = fb_nccl_begin(import, text, 1, &s.run);
 	for (size_t i = 0; i < json_array_size(results) && !err; i++)

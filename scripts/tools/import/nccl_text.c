@@ -6,6 +6,7 @@
 #include "common/base/error.h"
 #include "common/option/option.h"
 #include "scripts/tools/import/nccl.h"
+#include "scripts/tools/lib/memory.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -35,10 +36,8 @@ bool fb_nccl_text_detect(const struct fb_text *text)
 	for (size_t i = 0; i < text->count && !found; i++) {
 		struct fb_words words;
 
-		if (fb_words_split(&words, text->line[i]))
-			return false;
+		fb_words_split(&words, text->line[i]);
 		found = fb_nccl_header(&words, NULL, 0);
-		fb_words_free(&words);
 	}
 	return found;
 }
@@ -213,11 +212,9 @@ static int begin_table(struct state *s, size_t at, const char *header)
 	const struct fb_facts *tags;
 	int err = find_program(s, at);
 
-	fb_words_free(&s->header);
-	if (!err)
-		err = fb_words_split(&s->header, header);
 	if (err)
 		return err;
+	fb_words_split(&s->header, header);
 	s->run.groups = s->groups;
 	s->run.ranks = s->groups > 1 ? s->ranks / s->groups : s->ranks;
 	s->run.nodes = s->nhosts < s->run.ranks ? s->nhosts : s->run.ranks;
@@ -341,10 +338,8 @@ static int take_line(struct state *s, size_t at)
 {
 	const char *line = s->text->line[at];
 	struct fb_words words;
-	int err = fb_config_take(&s->import->config, line);
 
-	if (err)
-		return err;
+	fb_config_take(&s->import->config, line);
 	if (fb_text_after(line, "# Out of bounds") ||
 	    (s->stage == IN_TABLE && section_of(s)->unmarked && !s->import->config.used)) {
 		/* Another run in the same log says anew what it is. */
@@ -355,28 +350,21 @@ static int take_line(struct state *s, size_t at)
 		return take_device(s, at);
 	if (take_variable(s, line) || take_comment(s, line))
 		return FB_OK;
-	err = fb_words_split(&words, line);
-	if (!err)
-		err = take_words(s, at, &words);
-	fb_words_free(&words);
-	return err;
+	fb_words_split(&words, line);
+	return take_words(s, at, &words);
 }
 
 int fb_nccl_text_read(struct fb_import *import, const struct fb_text *text)
 {
-	struct state *s = calloc(1, sizeof(*s));
+	struct state *s = fb_new(1, sizeof(*s));
 	int err = FB_OK;
 
-	if (!s)
-		return fb_error(FB_ENOMEM, "no memory to read '%s'", text->path);
 	s->import = import;
 	s->text = text;
 	s->run.registered = -1;
 	s->loop = (double)NAN;
 	for (size_t at = 0; at < text->count && !err; at++)
 		err = take_line(s, at);
-	fb_words_free(&s->header);
 	fb_facts_free(&s->seen);
-	free(s);
 	return err;
 }

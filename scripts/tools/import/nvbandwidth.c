@@ -8,7 +8,6 @@
 #include "scripts/tools/import/nvbandwidth.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 static const uint64_t MiB = UINT64_C(1) << 20;
@@ -69,8 +68,6 @@ int fb_nvbandwidth_add(struct fb_import *import, size_t line, const struct fb_nv
 	bool both = strstr(cell->testcase, "bidirectional") != NULL;
 	struct fb_import_record *record = add(import, line, cell->testcase);
 
-	if (!record)
-		return FB_ENOMEM;
 	if (*cell->column)
 		fb_import_variant(record, "column", "%s", cell->column);
 	if (*cell->matrix)
@@ -98,8 +95,6 @@ int fb_nvbandwidth_add_none(struct fb_import *import, size_t line, const char *t
 {
 	struct fb_import_record *record = add(import, line, testcase);
 
-	if (!record)
-		return FB_ENOMEM;
 	record->row.status = failed ? FB_STATUS_FAULT : FB_STATUS_SKIPPED;
 	snprintf(record->reason, sizeof(record->reason), "%s", *why ? why : "no reason given");
 	return FB_OK;

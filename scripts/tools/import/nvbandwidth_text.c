@@ -129,21 +129,17 @@ static int take_row(struct state *s, size_t at, const struct fb_words *words)
 static int take_matrix(struct state *s, size_t at)
 {
 	struct fb_words words;
-	int err = fb_words_split(&words, s->text->line[at]);
+	int err = FB_OK;
 
-	if (err)
-		return err;
+	fb_words_split(&words, s->text->line[at]);
 	if (words.count == 0 || !strcmp(words.word[0], "SUM")) {
 		s->place = words.count == 0 && s->place == AT_LABELS ? AT_LABELS : OUTSIDE;
 	} else if (s->place == AT_LABELS) {
-		fb_words_free(&s->labels);
 		s->labels = words;
-		words.copy = NULL;
 		s->place = IN_ROWS;
 	} else if (!fb_text_is_torn(s->text, at)) {
 		err = take_row(s, at, &words);
 	}
-	fb_words_free(&words);
 	return err;
 }
 
@@ -172,6 +168,5 @@ int fb_nvbandwidth_text_read(struct fb_import *import, const struct fb_text *tex
 
 	for (size_t at = 0; at < text->count && !err; at++)
 		err = take_line(&s, at);
-	fb_words_free(&s.labels);
 	return err;
 }

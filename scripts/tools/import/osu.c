@@ -10,7 +10,6 @@
 #include "scripts/tools/import/mpi_names.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* The first title that a line holds counts, so longer ones come first. */
@@ -305,8 +304,6 @@ static int take_row(struct state *s, size_t at, const struct fb_words *row)
 		return FB_OK;
 	}
 	record = fb_import_add(s->import, at + 1);
-	if (!record)
-		return FB_ENOMEM;
 	set_key(s, record, size);
 	fb_import_flag(record, "mean");
 	if (!*valid)
@@ -335,7 +332,6 @@ static int take_line(struct state *s, size_t at)
 	const char *line = s->text->line[at];
 	struct fb_words words;
 	double number;
-	int err;
 
 	if (fb_text_after(line, "# OSU ")) {
 		take_title(s, at);
@@ -352,12 +348,11 @@ static int take_line(struct state *s, size_t at)
 		return take_columns(s, at);
 	if (*line == '#' || !s->in_table)
 		return FB_OK;
-	err = fb_words_split(&words, line);
-	if (!err && words.count && fb_word_number(words.word[0], &number) &&
+	fb_words_split(&words, line);
+	if (words.count && fb_word_number(words.word[0], &number) &&
 	    !fb_text_is_torn(s->text, at))
-		err = take_row(s, at, &words);
-	fb_words_free(&words);
-	return err;
+		return take_row(s, at, &words);
+	return FB_OK;
 }
 
 int fb_osu_read(struct fb_import *import, const struct fb_text *text)
@@ -366,9 +361,8 @@ int fb_osu_read(struct fb_import *import, const struct fb_text *text)
 	int err = FB_OK;
 
 	for (size_t at = 0; at < text->count && !err; at++) {
-		err = fb_config_take(&import->config, text->line[at]);
-		if (!err)
-			err = take_line(&s, at);
+		fb_config_take(&import->config, text->line[at]);
+		err = take_line(&s, at);
 	}
 	return err;
 }

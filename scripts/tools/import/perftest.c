@@ -162,8 +162,6 @@ int fb_perftest_add(struct fb_import *import, const struct fb_text *text, size_t
 		return fb_error(FB_EINPUT, "%s:%zu: the row has neither a time nor a rate above 0",
 				text->path, line);
 	record = fb_import_add(import, line);
-	if (!record)
-		return FB_ENOMEM;
 	set_key(record, run, row);
 	fb_import_flag(record, "unverified");
 	record->extra[FB_EXTRA_ITERATIONS] = row->iterations;

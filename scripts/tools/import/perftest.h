@@ -32,7 +32,7 @@ double fb_perftest_unit(const char *name);
 int fb_perftest_begin(struct fb_import *import, const struct fb_text *text, size_t line,
 		      const struct fb_perftest_run *run);
 
-/* Adds a row of the section's test. Returns 0, FB_EINPUT (no time in it; printed), FB_ENOMEM. */
+/* Adds a row of the section's test. Returns 0 or FB_EINPUT (no time in it; printed). */
 int fb_perftest_add(struct fb_import *import, const struct fb_text *text, size_t line,
 		    const struct fb_perftest_run *run, const struct fb_perftest_row *row);
 

@@ -141,7 +141,6 @@ static int take_line(struct state *s, size_t at)
 	const char *line = s->text->line[at];
 	struct fb_words words;
 	double number;
-	int err;
 
 	if (take_title(s, line))
 		return FB_OK;
@@ -152,11 +151,10 @@ static int take_line(struct state *s, size_t at)
 		s->in_table = false;
 	if (!s->in_table)
 		return FB_OK;
-	err = fb_words_split(&words, line);
-	if (!err && words.count > 1 && fb_word_number(words.word[0], &number))
-		err = take_row(s, at, &words);
-	fb_words_free(&words);
-	return err;
+	fb_words_split(&words, line);
+	if (words.count > 1 && fb_word_number(words.word[0], &number))
+		return take_row(s, at, &words);
+	return FB_OK;
 }
 
 int fb_perftest_text_read(struct fb_import *import, const struct fb_text *text)

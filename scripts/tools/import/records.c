@@ -2,10 +2,10 @@
 /* Sections and records as the formats fill them; see import.h. */
 #include "common/base/error.h"
 #include "scripts/tools/import/import.h"
+#include "scripts/tools/lib/memory.h"
 
 #include <math.h>
 #include <stdarg.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define COLUMN(name_, type_, unit_, help_)                                                         \
@@ -68,16 +68,12 @@ static void add_tags(struct fb_import *import, const struct fb_facts *facts)
 int fb_import_begin(struct fb_import *import, const struct fb_text *text, const char *program,
 		    const char *path)
 {
-	struct fb_import_section *list, *section;
+	struct fb_import_section *section;
 
 	if (!good_program(program))
 		return fb_error(FB_EINPUT, "%s: program '%.80s' cannot name a file", text->path,
 				program);
-	list = realloc(import->section, (import->nsections + 1) * sizeof(*list));
-	if (!list)
-		return fb_error(FB_ENOMEM, "no memory for what '%s' holds", text->path);
-	import->section = list;
-	section = &list[import->nsections++];
+	section = FB_ADD(import->section, import->nsections);
 	*section = (struct fb_import_section){.file = text->path, .hash = text->hash};
 	snprintf(section->program, sizeof(section->program), "%s", program);
 	snprintf(section->path, sizeof(section->path), "%s", path);
@@ -118,18 +114,9 @@ void fb_import_fact(struct fb_import *import, const char *key, const char *value
 struct fb_import_record *fb_import_add(struct fb_import *import, size_t line)
 {
 	struct fb_import_section *section = current(import);
-	struct fb_import_record **list =
-		realloc(import->record, (import->nrecords + 1) * sizeof(struct fb_import_record *));
-	struct fb_import_record *record = calloc(1, sizeof(*record));
+	struct fb_import_record *record = fb_new(1, sizeof(*record));
 
-	if (list)
-		import->record = list;
-	if (!list || !record) {
-		free(record);
-		fb_error_print("no memory for what '%s' holds", section->file);
-		return NULL;
-	}
-	import->record[import->nrecords++] = record;
+	*FB_ADD(import->record, import->nrecords) = record;
 	record->key = (struct fb_case){
 		.operation = record->operation,
 		.engine = "-",
@@ -158,15 +145,9 @@ struct fb_import_record *fb_import_add(struct fb_import *import, size_t line)
 	return record;
 }
 
-int fb_import_sample(struct fb_import_record *record, double us)
+void fb_import_sample(struct fb_import_record *record, double us)
 {
-	double *list = realloc(record->sample, (record->nsamples + 1) * sizeof(*list));
-
-	if (!list)
-		return fb_error(FB_ENOMEM, "no memory for a sample");
-	record->sample = list;
-	list[record->nsamples++] = us;
-	return FB_OK;
+	*FB_ADD(record->sample, record->nsamples) = us;
 }
 
 int fb_import_mean(struct fb_import_record *record, double us, double iterations,
@@ -175,15 +156,16 @@ int fb_import_mean(struct fb_import_record *record, double us, double iterations
 	record->extra[FB_EXTRA_ITERATIONS] = iterations;
 	record->counted_bytes = counted_bytes;
 	record->bus_factor = bus_factor;
+	fb_import_sample(record, us);
 	if (*record->reason)
-		return fb_import_sample(record, us);
+		return FB_OK;
 	if (isfinite(iterations))
 		snprintf(record->reason, sizeof(record->reason), "one mean of %.0f iterations",
 			 iterations);
 	else
 		snprintf(record->reason, sizeof(record->reason),
 			 "one mean of an unknown number of iterations");
-	return fb_import_sample(record, us);
+	return FB_OK;
 }
 
 void fb_import_flag(struct fb_import_record *record, const char *flag)
@@ -210,19 +192,12 @@ void fb_import_variant(struct fb_import_record *record, const char *key, const c
 		if (*c == ';' || *c == '=')
 			*c = '_';
 }
-
 void fb_import_free(struct fb_import *import)
 {
-	for (size_t i = 0; i < import->nrecords; i++) {
-		free(import->record[i]->sample);
-		free(import->record[i]);
-	}
 	for (size_t i = 0; i < import->nsections; i++) {
 		fb_facts_free(&import->section[i].facts);
 		fb_facts_free(&import->section[i].tags);
 	}
 	fb_config_free(&import->config);
-	free(import->record);
-	free(import->section);
 	*import = (struct fb_import){.nsections = 0};
 }

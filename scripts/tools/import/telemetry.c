@@ -3,13 +3,14 @@
  * What DCGM, switches and fabric managers counted while launches ran, as facts of these launches:
  * mean, range and growth of each counter between a launch's first and last row; see import.h.
  */
-#include <dirent.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #include "common/base/error.h"
 #include "scripts/tools/import/import.h"
+#include "scripts/tools/lib/files.h"
+#include "scripts/tools/lib/memory.h"
 #include "scripts/tools/lib/sheet.h"
 
 enum { NAME_CHARS = 48 };
@@ -59,23 +60,6 @@ static void copy_name(char to[NAME_CHARS], const char *text)
 			*c = '_';
 }
 
-static int add(struct readings *readings, const struct reading *reading)
-{
-	struct reading *more;
-
-	/* By doubling, at each power of two. */
-	if (!(readings->count & (readings->count - 1))) {
-		size_t n = readings->count ? 2 * readings->count : 1;
-
-		more = realloc(readings->item, n * sizeof(*more));
-		if (!more)
-			return fb_error(FB_ENOMEM, "out of memory for %zu readings", n);
-		readings->item = more;
-	}
-	readings->item[readings->count++] = *reading;
-	return FB_OK;
-}
-
 static int refuse(const struct fb_text *text, size_t i, const char *expected)
 {
 	return fb_error(FB_EINPUT, "%s:%zu: '%.60s': expected %s", text->path, i + 1, text->line[i],
@@ -90,26 +74,21 @@ static int read_csv(const struct fb_text *text, struct readings *readings)
 
 	for (size_t i = 1; i < text->count && !err; i++) {
 		struct reading reading;
-		char *line = strdup(text->line[i]), *at = line, *field[4] = {NULL};
+		char *line = fb_new_copy(text->line[i]), *at = line, *field[4] = {NULL};
 		size_t n = 0;
 
-		if (!line)
-			return fb_error(FB_ENOMEM, "out of memory for a line");
 		while (n < 4 && (field[n] = strsep(&at, ",")))
 			n++;
-		if (!*text->line[i] || fb_text_is_torn(text, i)) {
-			free(line);
+		if (!*text->line[i] || fb_text_is_torn(text, i))
 			continue;
-		}
 		if (n < 4 || at || !*field[1] || !*field[2] || !read_time(field[0], &reading.at) ||
 		    !fb_word_number(field[3], &reading.value)) {
 			err = refuse(text, i, expected);
 		} else {
 			copy_name(reading.source, field[1]);
 			copy_name(reading.counter, field[2]);
-			err = add(readings, &reading);
+			*FB_ADD(readings->item, readings->count) = reading;
 		}
-		free(line);
 	}
 	return err;
 }
@@ -133,7 +112,7 @@ static int read_entity(const struct fb_text *text, size_t i, const struct fb_wor
 
 		copy_name(reading.counter, header->word[c]);
 		if (fb_word_number(word, &reading.value))
-			err = add(readings, &reading);
+			*FB_ADD(readings->item, readings->count) = reading;
 		else if (strcmp(word, "N/A"))
 			err = refuse(text, i, "numbers, or N/A");
 	}
@@ -149,11 +128,8 @@ static int read_dmon(const struct fb_text *text, struct readings *readings)
 	for (size_t i = 0; i < text->count && !err; i++) {
 		if (fb_text_is_torn(text, i))
 			continue;
-		err = fb_words_split(&words, text->line[i]);
-		if (err)
-			break;
+		fb_words_split(&words, text->line[i]);
 		if (words.count > 1 && !strcmp(words.word[1], "#Entity")) {
-			fb_words_free(&header);
 			header = words;
 			continue;
 		}
@@ -162,9 +138,7 @@ static int read_dmon(const struct fb_text *text, struct readings *readings)
 					      "'%Y-%m-%dT%H:%M:%SZ'");
 		else if (words.count > 2 && header.count)
 			err = read_entity(text, i, &words, &header, readings);
-		fb_words_free(&words);
 	}
-	fb_words_free(&header);
 	return err;
 }
 
@@ -273,8 +247,7 @@ static int add_file(struct fb_import *import, const struct fb_text *text,
 	int launch, err = FB_OK;
 
 	snprintf(program, sizeof(program), "%.*s", (int)(strlen(name) - strlen(".csv")), name);
-	if (asprintf(&path, "%s/%s", import->folder, name) < 0)
-		return fb_error(FB_ENOMEM, "no memory for a path");
+	path = fb_new_text("%s/%s", import->folder, name);
 	err = fb_sheet_read(&sheet, path);
 	launch = err || sheet.kind != FB_CSV_RESULTS ? -1 : fb_sheet_column(&sheet, "launch_index");
 	for (size_t i = 0; launch >= 0 && i < sheet.nrows && !err; i++) {
@@ -286,41 +259,25 @@ static int add_file(struct fb_import *import, const struct fb_text *text,
 		if (!seen)
 			err = add_launch(import, text, readings, &sheet, i, program, facts);
 	}
-	fb_sheet_free(&sheet);
-	free(path);
 	return err;
-}
-
-static int is_csv(const struct dirent *entry)
-{
-	size_t n = strlen(entry->d_name);
-
-	return entry->d_name[0] != '.' && n > 4 && !strcmp(entry->d_name + n - 4, ".csv");
 }
 
 static int add_folder(struct fb_import *import, const struct fb_text *text,
 		      struct readings *readings)
 {
 	struct fb_sheet facts = {.path = NULL};
-	struct dirent **entry = NULL;
+	struct fb_names names = {.count = 0};
 	size_t sections = import->nsections;
-	int n = import->folder ? scandir(import->folder, &entry, is_csv, alphasort) : -1;
 	int err = FB_OK;
-	char *path = NULL;
 
 	if (readings->count)
 		qsort(readings->item, readings->count, sizeof(*readings->item), by_counter);
-	if (n > 0 && asprintf(&path, "%s/environment.csv", import->folder) >= 0) {
-		err = fb_sheet_read(&facts, path);
-		free(path);
-	}
-	for (int i = 0; i < n; i++) {
-		if (!err)
-			err = add_file(import, text, readings, entry[i]->d_name, &facts);
-		free(entry[i]);
-	}
-	free(entry);
-	fb_sheet_free(&facts);
+	if (import->folder && fb_is_folder(import->folder))
+		err = fb_folder_names(import->folder, ".csv", &names);
+	if (!err && names.count)
+		err = fb_sheet_read(&facts, fb_new_text("%s/environment.csv", import->folder));
+	for (size_t i = 0; i < names.count && !err; i++)
+		err = add_file(import, text, readings, names.name[i], &facts);
 	if (!err && import->nsections == sections)
 		err = fb_error(FB_EINPUT,
 			       "%s: no reading is of a time in which a launch of '%s' ran: "
@@ -341,7 +298,6 @@ int fb_telemetry_csv_read(struct fb_import *import, const struct fb_text *text)
 
 	if (!err)
 		err = add_folder(import, text, &readings);
-	free(readings.item);
 	return err;
 }
 
@@ -357,6 +313,5 @@ int fb_dcgm_dmon_read(struct fb_import *import, const struct fb_text *text)
 
 	if (!err)
 		err = add_folder(import, text, &readings);
-	free(readings.item);
 	return err;
 }

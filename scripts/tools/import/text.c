@@ -3,6 +3,7 @@
 #include "common/base/error.h"
 #include "common/base/rng.h"
 #include "scripts/tools/import/text.h"
+#include "scripts/tools/lib/memory.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -17,14 +18,11 @@ enum { BYTES_MAX = 1 << 30 };
 
 static int read_bytes(struct fb_text *text, FILE *file, size_t size)
 {
-	text->bytes = malloc(size + 1);
-	text->copy = malloc(size + 1);
-	if (!text->bytes || !text->copy)
-		return fb_error(FB_ENOMEM, "no memory to read '%s'", text->path);
+	text->bytes = fb_new(size + 1, 1);
+	text->copy = fb_new(size + 1, 1);
 	text->length = fread(text->bytes, 1, size, file);
 	if (ferror(file))
 		return fb_error(FB_EINPUT, "%s: %s", text->path, strerror(errno));
-	text->bytes[text->length] = '\0';
 	memcpy(text->copy, text->bytes, text->length + 1);
 	return FB_OK;
 }
@@ -57,16 +55,14 @@ static char *without_prefix(char *line)
 	return line;
 }
 
-static int split_lines(struct fb_text *text)
+static void split_lines(struct fb_text *text)
 {
 	size_t count = 1, i = 0;
 	char *line = text->copy;
 
 	for (char *c = line; (c = strchr(c, '\n')); c++)
 		count++;
-	text->line = calloc(count, sizeof(*text->line));
-	if (!text->line)
-		return fb_error(FB_ENOMEM, "no memory to read '%s'", text->path);
+	text->line = fb_new(count, sizeof(*text->line));
 	while (line && *line) {
 		char *end = strchr(line, '\n');
 
@@ -78,7 +74,6 @@ static int split_lines(struct fb_text *text)
 		line = end ? end + 1 : NULL;
 	}
 	text->count = i;
-	return FB_OK;
 }
 
 bool fb_text_is_torn(const struct fb_text *text, size_t line)
@@ -121,10 +116,9 @@ int fb_text_read(struct fb_text *text, const char *path)
 	fclose(file);
 	if (!err)
 		err = check_bytes(text);
-	if (!err)
-		err = split_lines(text);
 	if (err)
 		return err;
+	split_lines(text);
 	text->hash = fb_hash64(text->bytes, text->length, 0);
 	if (!gmtime_r(&st.st_mtime, &parts) ||
 	    !strftime(text->utc, sizeof(text->utc), "%Y-%m-%dT%H:%M:%SZ", &parts))
@@ -132,31 +126,14 @@ int fb_text_read(struct fb_text *text, const char *path)
 	return FB_OK;
 }
 
-void fb_text_free(struct fb_text *text)
-{
-	free(text->bytes);
-	free(text->copy);
-	free(text->line);
-	*text = (struct fb_text){.path = NULL};
-}
-
-int fb_words_split(struct fb_words *words, const char *line)
+void fb_words_split(struct fb_words *words, const char *line)
 {
 	char *state = NULL;
 
-	*words = (struct fb_words){.copy = strdup(line)};
-	if (!words->copy)
-		return fb_error(FB_ENOMEM, "no memory for a line");
+	*words = (struct fb_words){.copy = fb_new_copy(line)};
 	for (char *word = strtok_r(words->copy, " \t", &state); word && words->count < FB_WORDS_MAX;
 	     word = strtok_r(NULL, " \t", &state))
 		words->word[words->count++] = word;
-	return FB_OK;
-}
-
-void fb_words_free(struct fb_words *words)
-{
-	free(words->copy);
-	*words = (struct fb_words){.copy = NULL};
 }
 
 bool fb_word_number(const char *word, double *value)

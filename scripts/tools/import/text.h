@@ -30,18 +30,16 @@ struct fb_words {
 
 /*
  * Reads a file. Prefixes that mpirun --tag-output ("[1,0]<stdout>:") and srun --label ("0: ")
- * put before lines are taken off. Returns 0, FB_EINPUT (not there, empty, above 1 GiB, or with a
- * NUL byte; printed) or FB_ENOMEM. Frees nothing that *text had.
+ * put before lines are taken off. Returns 0 or FB_EINPUT (not there, empty, above 1 GiB, or with a
+ * NUL byte; printed).
  */
 int fb_text_read(struct fb_text *text, const char *path);
-void fb_text_free(struct fb_text *text);
 
 /* Whether the line has no end, and is left out, which is said. */
 bool fb_text_is_torn(const struct fb_text *text, size_t line);
 
-/* Splits at blanks. Returns 0 or FB_ENOMEM (printed). The caller frees with fb_words_free. */
-int fb_words_split(struct fb_words *words, const char *line);
-void fb_words_free(struct fb_words *words);
+/* Splits at blanks. */
+void fb_words_split(struct fb_words *words, const char *line);
 
 /* Whether the text is a finite number, 0 or above, and nothing else. */
 bool fb_word_number(const char *word, double *value);

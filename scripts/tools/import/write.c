@@ -6,6 +6,7 @@
 #include "common/record/variant.h"
 #include "scripts/tools/import/folder.h"
 #include "scripts/tools/import/import.h"
+#include "scripts/tools/lib/memory.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -61,8 +62,6 @@ static int set_keys(const struct fb_import *import, struct fb_import_record *rec
 static int join_pair(const struct fb_import *import, struct fb_import_record *first,
 		     struct fb_import_record *second)
 {
-	int err = FB_OK;
-
 	if (import->section[first->section].unmarked)
 		return fb_error(FB_EINPUT,
 				"%s:%zu: the same case as in line %zu, and no header lines that "
@@ -72,20 +71,20 @@ static int join_pair(const struct fb_import *import, struct fb_import_record *fi
 		return fb_error(FB_EINPUT, "%s:%zu: the same case as in line %zu, of one run of %s",
 				import->section[second->section].file, second->line, first->line,
 				import->section[second->section].program);
-	for (size_t i = 0; i < second->nsamples && !err; i++)
-		err = fb_import_sample(first, second->sample[i]);
+	for (size_t i = 0; i < second->nsamples; i++)
+		fb_import_sample(first, second->sample[i]);
 	first->row.errors += second->row.errors;
 	if (second->row.status == FB_STATUS_WRONG)
 		first->row.status = FB_STATUS_WRONG;
 	second->section = SIZE_MAX;
-	return err;
+	return FB_OK;
 }
 
 static int join(struct fb_import *import)
 {
-	struct keyed *list = calloc(import->nrecords + 1, sizeof(*list));
+	struct keyed *list = fb_new(import->nrecords + 1, sizeof(*list));
 	size_t first = 0;
-	int err = list ? FB_OK : fb_error(FB_ENOMEM, "no memory to join rows");
+	int err = FB_OK;
 
 	for (size_t i = 0; i < import->nrecords && !err; i++) {
 		struct fb_import_record *record = import->record[i];
@@ -95,8 +94,6 @@ static int join(struct fb_import *import)
 		if (err)
 			break;
 		list[i] = (struct keyed){fb_csv_key(&record->row, NULL), record->section, i};
-		if (!list[i].key)
-			err = fb_error(FB_ENOMEM, "no memory to join rows");
 	}
 	if (!err)
 		qsort(list, import->nrecords, sizeof(*list), by_key);
@@ -107,9 +104,8 @@ static int join(struct fb_import *import)
 			err = join_pair(import, import->record[list[first].index],
 					import->record[list[i].index]);
 	}
-	for (size_t i = 0; list && i < import->nrecords; i++)
+	for (size_t i = 0; i < import->nrecords; i++)
 		free(list[i].key);
-	free(list);
 	return err;
 }
 
@@ -142,10 +138,8 @@ static int summarise(struct fb_import_record *record)
 {
 	struct fb_summary s;
 	struct fb_row *row = &record->row;
-	double *scratch = malloc(2 * (record->nsamples + 1) * sizeof(*scratch));
+	double *scratch = fb_new(2 * (record->nsamples + 1), sizeof(*scratch));
 
-	if (!scratch)
-		return fb_error(FB_ENOMEM, "no memory for samples");
 	if (record->nsamples > 0 &&
 	    fb_summarise(record->sample, record->nsamples, scratch, &s) == 0) {
 		row->samples = record->nsamples;
@@ -164,7 +158,6 @@ static int summarise(struct fb_import_record *record)
 			record->extra[FB_EXTRA_RANK_MAX_US] = (double)NAN;
 		}
 	}
-	free(scratch);
 	if (row->status == FB_STATUS_FEW && row->samples >= ENOUGH_SAMPLES)
 		row->status = FB_STATUS_OK;
 	set_rates(record);

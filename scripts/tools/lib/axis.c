@@ -4,6 +4,7 @@
 #include "common/base/sizes.h"
 #include "common/record/case.h"
 #include "scripts/tools/lib/axis.h"
+#include "scripts/tools/lib/memory.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -187,23 +188,25 @@ static bool follows(const struct followers *f, const char *name)
 	return varies;
 }
 
-static int add_followers(struct followers *f)
+static void find_followers(struct fb_axes *axes, const struct fb_results *results)
 {
-	size_t given = f->axes->count, most = f->axes->count;
+	struct followers f = {
+		.axes = axes,
+		.results = results,
+		.place = fb_new(results->count + 1, sizeof(*f.place)),
+		.order = fb_new(results->count + 1, sizeof(*f.order)),
+	};
+	size_t given = axes->count, most = given;
 	char names[FB_AXES][FB_AXIS_CHARS];
 	char seen[4096] = "";
 
-	for (size_t i = 0; i < f->results->count; i++) {
-		int err =
-			fb_axis_place_make(&f->place[i], f->axes, f->results, &f->results->row[i]);
-
-		if (err)
-			return err;
-		f->order[i] = i;
+	for (size_t i = 0; i < results->count; i++) {
+		fb_axis_place_make(&f.place[i], axes, results, &results->row[i]);
+		f.order[i] = i;
 	}
-	qsort_r(f->order, f->results->count, sizeof(*f->order), compare_order, f);
-	for (size_t i = 0; i < f->results->count; i++) {
-		const char *rest = f->place[i].rest;
+	qsort_r(f.order, results->count, sizeof(*f.order), compare_order, &f);
+	for (size_t i = 0; i < results->count; i++) {
+		const char *rest = f.place[i].rest;
 		struct fb_span_text key, value;
 
 		while (fb_variant_next(&rest, &key, &value)) {
@@ -214,31 +217,12 @@ static int add_followers(struct followers *f)
 			if (strlen(seen) == before || key.length >= sizeof(name))
 				continue;
 			snprintf(name, sizeof(name), "%.*s", (int)key.length, key.text);
-			if (most < FB_AXES && follows(f, name))
+			if (most < FB_AXES && follows(&f, name))
 				memcpy(names[most++], name, sizeof(name));
 		}
 	}
-	memcpy(f->axes->name + given, names + given, (most - given) * sizeof(*names));
-	f->axes->count = most;
-	return FB_OK;
-}
-
-static int find_followers(struct fb_axes *axes, const struct fb_results *results)
-{
-	struct followers f = {
-		.axes = axes,
-		.results = results,
-		.place = calloc(results->count + 1, sizeof(*f.place)),
-		.order = calloc(results->count + 1, sizeof(*f.order)),
-	};
-	int err = f.place && f.order ? add_followers(&f)
-				     : fb_error(FB_ENOMEM, "out of memory for the axes");
-
-	for (size_t i = 0; f.place && i < results->count; i++)
-		free(f.place[i].rest);
-	free(f.place);
-	free(f.order);
-	return err;
+	memcpy(axes->name + given, names + given, (most - given) * sizeof(*names));
+	axes->count = most;
 }
 
 int fb_axes_parse(struct fb_axes *axes, const char *list, const struct fb_results *results)
@@ -259,7 +243,9 @@ int fb_axes_parse(struct fb_axes *axes, const char *list, const struct fb_result
 			return refuse(name, results);
 		axes->count++;
 	}
-	return axes->count ? find_followers(axes, results) : FB_OK;
+	if (axes->count)
+		find_followers(axes, results);
+	return FB_OK;
 }
 
 bool fb_axes_have(const struct fb_axes *axes, const char *name)
@@ -291,8 +277,8 @@ static void put_rest(char *to, const struct fb_axes *axes, const char *variant)
 	}
 }
 
-int fb_axis_place_make(struct fb_axis_place *place, const struct fb_axes *axes,
-		       const struct fb_results *results, const struct fb_result *row)
+void fb_axis_place_make(struct fb_axis_place *place, const struct fb_axes *axes,
+			const struct fb_results *results, const struct fb_result *row)
 {
 	const char *variant = fb_result_text(row, "variant"), *value[FB_AXES];
 	char buf[FB_AXES][FB_VARIANT_CHARS], *to;
@@ -302,16 +288,13 @@ int fb_axis_place_make(struct fb_axis_place *place, const struct fb_axes *axes,
 		value[i] = find_value(results, row, axes->name[i], buf[i], sizeof(buf[i]));
 		bytes += strlen(value[i]) + 1;
 	}
-	place->rest = malloc(bytes);
-	if (!place->rest)
-		return fb_error(FB_ENOMEM, "out of memory for the axes of a row");
+	place->rest = fb_new(bytes, 1);
 	put_rest(place->rest, axes, variant);
 	to = place->rest + strlen(place->rest) + 1;
 	for (size_t i = 0; i < axes->count; i++) {
 		place->text[i] = to;
 		to = stpcpy(to, value[i]) + 1;
 	}
-	return FB_OK;
 }
 
 bool fb_axis_number(const char *text, double *value)

@@ -21,22 +21,22 @@ struct fb_axes {
 /* Where a row is on the axes. */
 struct fb_axis_place {
 	char *text[FB_AXES]; /* "" where the row has nothing of that name */
-	char *rest;	     /* `variant` without the axes; what all of it is allocated by */
+	char *rest;	     /* `variant` without the axes */
 };
 
 /*
  * Takes a comma-separated list of names, or NULL for none, each of which some row must have. Keys
  * of `variant` that follow from these axes (each place has one value of them) become axes too, as
- * else a sweep would fall into as many tables. Returns 0, FB_EINPUT (printed, with the names that
- * there are) or FB_ENOMEM (printed).
+ * else a sweep would fall into as many tables. Returns 0 or FB_EINPUT (printed, with the names that
+ * there are).
  */
 int fb_axes_parse(struct fb_axes *axes, const char *list, const struct fb_results *results);
 
 bool fb_axes_have(const struct fb_axes *axes, const char *name);
 
-/* Finds the row's place. Returns 0 or FB_ENOMEM (printed). Free place->rest. */
-int fb_axis_place_make(struct fb_axis_place *place, const struct fb_axes *axes,
-		       const struct fb_results *results, const struct fb_result *row);
+/* Finds the row's place. */
+void fb_axis_place_make(struct fb_axis_place *place, const struct fb_axes *axes,
+			const struct fb_results *results, const struct fb_result *row);
 
 /*
  * Compares two texts as people order them: numbers with their units first (64K, 33ms, 1.5), by

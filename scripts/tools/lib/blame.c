@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Naming slow nodes and links; see blame.h. */
-#include "common/base/error.h"
 #include "common/measure/stats.h"
 #include "scripts/tools/lib/blame.h"
+#include "scripts/tools/lib/memory.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* As usual for outliers; and what makes a mad a standard deviation. */
@@ -150,26 +149,17 @@ static void judge(struct work *work, double threshold, struct fb_blame_node *nod
 		slow_set[i] = work->active[i] && work->set[i].time > limit;
 }
 
-int fb_blame(const struct fb_blame_set *set, size_t nsets, double threshold,
+void fb_blame(const struct fb_blame_set *set, size_t nsets, double threshold,
 	     struct fb_blame_node *node, size_t nnodes, bool *slow_set)
 {
 	struct work work = {
 		.set = set,
 		.nsets = nsets,
-		.active = malloc((nsets + 1) * sizeof(*work.active)),
-		.x = malloc((nsets + 1) * sizeof(*work.x)),
-		.with = malloc((nsets + 1) * sizeof(*work.with)),
-		.scratch = malloc((nsets + 1) * 2 * sizeof(*work.scratch)),
+		.active = fb_new(nsets + 1, sizeof(*work.active)),
+		.x = fb_new(nsets + 1, sizeof(*work.x)),
+		.with = fb_new(nsets + 1, sizeof(*work.with)),
+		.scratch = fb_new((nsets + 1) * 2, sizeof(*work.scratch)),
 	};
-	int err = FB_OK;
 
-	if (work.active && work.x && work.with && work.scratch)
-		judge(&work, threshold, node, nnodes, slow_set);
-	else
-		err = fb_error(FB_ENOMEM, "out of memory for %zu sets of nodes", nsets);
-	free(work.scratch);
-	free(work.with);
-	free(work.x);
-	free(work.active);
-	return err;
+	judge(&work, threshold, node, nnodes, slow_set);
 }

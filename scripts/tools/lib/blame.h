@@ -45,9 +45,9 @@ struct fb_blame_node {
  * the sets that are slow for none of their nodes' sake. `threshold` is the excess that counts:
  * 0.1 for 10%. Beside it the excess must be 4 times the scatter (1.4826 * mad) of the sets without
  * that node; where these are fewer than 3 and have no scatter to speak of, it must be 5 times the
- * threshold. Returns 0 or FB_ENOMEM (printed; the outputs are then unspecified).
+ * threshold.
  */
-int fb_blame(const struct fb_blame_set *set, size_t nsets, double threshold,
-	     struct fb_blame_node *node, size_t nnodes, bool *slow_set);
+void fb_blame(const struct fb_blame_set *set, size_t nsets, double threshold,
+	      struct fb_blame_node *node, size_t nnodes, bool *slow_set);
 
 #endif

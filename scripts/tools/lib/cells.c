@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Joining launches and comparing like with like; see cells.h. */
-#include "common/base/error.h"
 #include "common/measure/stats.h"
 #include "common/record/csv_kind.h"
 #include "scripts/tools/lib/cells.h"
 #include "scripts/tools/lib/estimate.h"
+#include "scripts/tools/lib/memory.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -244,71 +243,35 @@ static void make_sections(struct fb_cells *cells)
 	}
 }
 
-/* Where rows are on the axes, if there are any. */
-static int make_places(struct fb_cells *cells, const struct fb_results *results)
-{
-	int err = FB_OK;
-
-	if (!cells->axes)
-		return FB_OK;
-	cells->place = calloc(results->count + 1, sizeof(*cells->place));
-	if (!cells->place)
-		return fb_error(FB_ENOMEM, "out of memory for %zu rows", results->count);
-	while (cells->places < results->count && !err) {
-		size_t i = cells->places++;
-
-		err = fb_axis_place_make(&cells->place[i], cells->axes, results, &results->row[i]);
-	}
-	return err;
-}
-
-int fb_cells_make(struct fb_cells *cells, const struct fb_results *results,
-		  const struct fb_axes *axes)
+void fb_cells_make(struct fb_cells *cells, const struct fb_results *results,
+		   const struct fb_axes *axes)
 {
 	/* qsort_r hands it on; nobody writes to it. */
 	void *context = axes && axes->count ? (void *)(uintptr_t)axes : NULL;
 	size_t n = results->count, end;
-	struct entry *entry = calloc(n + 1, sizeof(*entry));
-	double *x = calloc(4 * n + 1, sizeof(*x));
-	int err;
+	struct entry *entry = fb_new(n + 1, sizeof(*entry));
+	double *x = fb_new(4 * n + 1, sizeof(*x));
 
-	*cells = (struct fb_cells){.cell = calloc(n + 1, sizeof(*cells->cell)),
-				   .section = calloc(n + 1, sizeof(*cells->section)),
-				   .launch = calloc(n + 1, sizeof(*cells->launch)),
+	*cells = (struct fb_cells){.cell = fb_new(n + 1, sizeof(*cells->cell)),
+				   .section = fb_new(n + 1, sizeof(*cells->section)),
 				   .axes = context};
-	err = make_places(cells, results);
-	if (!err && (!entry || !x || !cells->cell || !cells->section || !cells->launch))
-		err = fb_error(FB_ENOMEM, "out of memory for %zu rows", n);
-	if (err) {
-		fb_cells_free(cells);
-		goto free_rows;
+	const struct fb_result **launch = fb_new(n + 1, sizeof(*launch));
+	struct fb_axis_place *place = context ? fb_new(n + 1, sizeof(*place)) : NULL;
+
+	for (size_t i = 0; i < n; i++) {
+		if (context)
+			fb_axis_place_make(&place[i], context, results, &results->row[i]);
+		entry[i] = (struct entry){&results->row[i], context ? &place[i] : NULL};
 	}
-	for (size_t i = 0; i < n; i++)
-		entry[i] = (struct entry){&results->row[i], context ? &cells->place[i] : NULL};
 	qsort_r(entry, n, sizeof(*entry), compare_rows, context);
 	for (size_t i = 0; i < n; i = end) {
 		end = i + 1;
 		while (end < n && !compare_experiments(context, &entry[i], &entry[end]))
 			end++;
-		cells->cell[cells->count++] = make_cell(entry + i, end - i, x, cells->launch + i);
+		cells->cell[cells->count++] = make_cell(entry + i, end - i, x, launch + i);
 	}
 	qsort_r(cells->cell, cells->count, sizeof(*cells->cell), compare_cells, context);
 	make_sections(cells);
-free_rows:
-	free(x);
-	free(entry);
-	return err;
-}
-
-void fb_cells_free(struct fb_cells *cells)
-{
-	for (size_t i = 0; i < cells->places; i++)
-		free(cells->place[i].rest);
-	free(cells->place);
-	free(cells->launch);
-	free(cells->cell);
-	free(cells->section);
-	*cells = (struct fb_cells){0};
 }
 
 double fb_cell_number(const struct fb_cell *cell, size_t column)

@@ -18,7 +18,7 @@
 struct fb_cell {
 	const struct fb_result *row;	   /* one of its rows: for the key. Borrowed */
 	const struct fb_axis_place *place; /* its row's; NULL: no axes. Borrowed */
-	/* [launches]: the row of each launch with a time. Owned by struct fb_cells. */
+	/* [launches]: the row of each launch with a time */
 	const struct fb_result **launch;
 	uint64_t bytes;
 	size_t launches;	  /* with a time */
@@ -44,10 +44,7 @@ struct fb_cells {
 	size_t count;
 	struct fb_section *section; /* [nsections] */
 	size_t nsections;
-	const struct fb_axes *axes;  /* borrowed; NULL: none */
-	struct fb_axis_place *place; /* [places], by row; none without axes */
-	size_t places;
-	const struct fb_result **launch; /* what cells point into */
+	const struct fb_axes *axes; /* borrowed; NULL: none */
 };
 
 /*
@@ -55,11 +52,10 @@ struct fb_cells {
  * .. high_us is, for one launch, the 95% interval of the median within it; for six and more, the
  * 95% interval of the median over launches; between these no such interval exists, and it is the
  * least and the greatest launch. Of two rows of the same launch the later one counts (a repeated
- * fault). Returns 0 or FB_ENOMEM (printed).
+ * fault).
  */
-int fb_cells_make(struct fb_cells *cells, const struct fb_results *results,
-		  const struct fb_axes *axes);
-void fb_cells_free(struct fb_cells *cells);
+void fb_cells_make(struct fb_cells *cells, const struct fb_results *results,
+		   const struct fb_axes *axes);
 
 /* The cell's field of that name of the schema. Borrowed. */
 const char *fb_cell_text(const struct fb_cell *cell, const char *column);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* See hosts.h. */
-#include "common/base/error.h"
 #include "scripts/tools/lib/hosts.h"
+#include "scripts/tools/lib/memory.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
@@ -27,28 +27,16 @@ static bool read_ranks(struct fb_hosts *hosts, size_t ranks, char *list)
 	return true;
 }
 
-void fb_hosts_free(struct fb_hosts *hosts)
-{
-	free(hosts->text);
-	free(hosts->name);
-	free(hosts->of);
-	*hosts = (struct fb_hosts){.count = 0};
-}
-
-int fb_hosts_read(struct fb_hosts *hosts, const char *fact, size_t ranks)
+void fb_hosts_read(struct fb_hosts *hosts, const char *fact, size_t ranks)
 {
 	size_t left = ranks;
 	char *rest = NULL;
 
 	*hosts = (struct fb_hosts){
-		.text = strdup(fact),
-		.name = calloc(HOSTS_MAX, sizeof(*hosts->name)),
-		.of = malloc((ranks + 1) * sizeof(*hosts->of)),
+		.text = fb_new_copy(fact),
+		.name = fb_new(HOSTS_MAX, sizeof(*hosts->name)),
+		.of = fb_new(ranks + 1, sizeof(*hosts->of)),
 	};
-	if (!hosts->text || !hosts->name || !hosts->of) {
-		fb_hosts_free(hosts);
-		return fb_error(FB_ENOMEM, "out of memory for the hosts of ranks");
-	}
 	for (size_t r = 0; r < ranks; r++)
 		hosts->of[r] = HOSTS_MAX;
 	for (char *host = strtok_r(hosts->text, " ", &rest); host && hosts->count < HOSTS_MAX;
@@ -66,6 +54,5 @@ int fb_hosts_read(struct fb_hosts *hosts, const char *fact, size_t ranks)
 	for (size_t r = 0; r < ranks; r++)
 		left -= hosts->of[r] < HOSTS_MAX ? 1 : 0;
 	if (left)
-		fb_hosts_free(hosts);
-	return FB_OK;
+		*hosts = (struct fb_hosts){.count = 0};
 }

@@ -13,11 +13,8 @@ struct fb_hosts {
 
 /*
  * Reads the fact for so many ranks. Where it does not say it of all of them, nothing is known and
- * the structure is empty. Returns 0 or FB_ENOMEM (printed).
+ * the structure is empty.
  */
-int fb_hosts_read(struct fb_hosts *hosts, const char *fact, size_t ranks);
-
-/* Safe on a zeroed structure. */
-void fb_hosts_free(struct fb_hosts *hosts);
+void fb_hosts_read(struct fb_hosts *hosts, const char *fact, size_t ranks);
 
 #endif

@@ -1,51 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* See json.h. */
 #include "common/base/error.h"
+#include "scripts/tools/lib/files.h"
 #include "scripts/tools/lib/json.h"
+#include "scripts/tools/lib/memory.h"
 #include "scripts/tools/lib/utf8.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include <jansson.h>
-
-/* The whole file with room for two more bytes, malloced; NULL (printed). */
-static char *read_all(const char *path, size_t *length)
-{
-	FILE *file = fopen(path, "r");
-	char *text = NULL, *larger;
-	size_t n = 0, room = 1 << 16;
-
-	if (!file) {
-		fb_error(FB_EINPUT, "%s: %s", path, strerror(errno));
-		return NULL;
-	}
-	do {
-		room *= 2;
-		larger = realloc(text, room + 2);
-		if (!larger) {
-			fb_error(FB_ENOMEM, "%s: out of memory", path);
-			goto fail;
-		}
-		text = larger;
-		n += fread(text + n, 1, room - n, file);
-	} while (n == room);
-	if (ferror(file)) {
-		fb_error(FB_EINPUT, "%s: %s", path, strerror(errno));
-		goto fail;
-	}
-	fclose(file);
-	*length = n;
-	return text;
-fail:
-	fclose(file);
-	free(text);
-	return NULL;
-}
 
 /* Ends an array that has no end; returns the length. */
 static size_t end_array(char *text, size_t n)
@@ -67,7 +33,7 @@ json_t *fb_json_load(const char *path)
 	json_t *document = NULL;
 	json_error_t error;
 	size_t length = 0;
-	char *text = read_all(path, &length);
+	char *text = fb_file_text(path, &length);
 
 	if (!text)
 		return NULL;
@@ -79,7 +45,6 @@ json_t *fb_json_load(const char *path)
 			fb_error(FB_EINPUT, "%s:%d: not JSON: %.200s", path, error.line,
 				 error.text);
 	}
-	free(text);
 	return document;
 }
 
@@ -96,10 +61,10 @@ static bool failed;
 json_t *fb_json_string(const char *text)
 {
 	static const char unknown[] = "\xef\xbf\xbd";
-	char *clean = malloc(strlen(text) * (sizeof(unknown) - 1) + 1), *to = clean;
+	char *clean = fb_new(strlen(text) * (sizeof(unknown) - 1) + 1, 1), *to = clean;
 	json_t *made;
 
-	for (size_t n; clean && *text; text += n ? n : 1) {
+	for (size_t n; *text; text += n ? n : 1) {
 		n = fb_utf8_length((const unsigned char *)text);
 		if (n == 0)
 			to = stpcpy(to, unknown);
@@ -108,8 +73,8 @@ json_t *fb_json_string(const char *text)
 		else
 			to = mempcpy(to, text, n);
 	}
-	made = clean ? json_stringn(clean, (size_t)(to - clean)) : NULL;
-	free(clean);
+	made = json_stringn(clean, (size_t)(to - clean));
+	fb_drop(clean);
 	return made;
 }
 

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Who lags; see rank_times.h. */
-#include "common/base/error.h"
 #include "common/measure/stats.h"
 #include "scripts/tools/lib/hosts.h"
+#include "scripts/tools/lib/memory.h"
 #include "scripts/tools/lib/rank_times.h"
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* What makes a rank lag: a share of the row's time, and as usual for outliers. */
@@ -203,33 +202,22 @@ static void judge_all(struct search *s, const struct fb_results *facts,
 	}
 }
 
-int fb_laggards(const struct fb_rank_times *times, const struct fb_results *facts,
-		void (*use)(void *arg, const char *sentence), void *arg)
+void fb_laggards(const struct fb_rank_times *times, const struct fb_results *facts,
+		 void (*use)(void *arg, const char *sentence), void *arg)
 {
 	const char *fact = fb_results_fact(facts, "run.ranks_of_hosts");
 	struct search s = {.times = times};
 	struct fb_hosts hosts = {.count = 0};
-	int err = FB_OK;
 
 	for (size_t i = 0; i < times->table.nrows; i++)
 		s.most = times->sample[i].repetition >= s.most ? times->sample[i].repetition + 1
 							       : s.most;
 	if (fact)
-		err = fb_hosts_read(&hosts, fact, times->ranks);
-	s.record = calloc(times->ranks + 1, sizeof(*s.record));
-	s.median = calloc(times->ranks + 1, sizeof(*s.median));
-	s.x = calloc(3 * times->ranks + 3 * s.most + 1, sizeof(*s.x));
+		fb_hosts_read(&hosts, fact, times->ranks);
+	s.record = fb_new(times->ranks + 1, sizeof(*s.record));
+	s.median = fb_new(times->ranks + 1, sizeof(*s.median));
+	s.x = fb_new(3 * times->ranks + 3 * s.most + 1, sizeof(*s.x));
 	for (enum way way = BEGINS; way < WAYS; way++)
-		s.late[way] = calloc(times->ranks * s.most + 1, sizeof(double));
-	if (!err && s.record && s.median && s.x && s.late[BEGINS] && s.late[ENDS])
-		judge_all(&s, facts, &hosts, use, arg);
-	else if (!err)
-		err = fb_error(FB_ENOMEM, "out of memory for the times of %zu ranks", times->ranks);
-	for (enum way way = BEGINS; way < WAYS; way++)
-		free(s.late[way]);
-	free(s.x);
-	free(s.median);
-	free(s.record);
-	fb_hosts_free(&hosts);
-	return err;
+		s.late[way] = fb_new(times->ranks * s.most + 1, sizeof(double));
+	judge_all(&s, facts, &hosts, use, arg);
 }

@@ -45,10 +45,10 @@ static const char tcp_advice[] =
 /* The fact that matches, of that host or of any (NULL). */
 static const char *find(const struct fb_node_facts *facts, const char *host, const char *pattern)
 {
-	for (size_t i = 0; i < facts->count; i++)
-		if (!fnmatch(pattern, facts->item[i].key, 0) &&
-		    (!host || !*facts->item[i].host || !strcmp(facts->item[i].host, host)))
-			return facts->item[i].value;
+	for (size_t i = 0; i < facts->env.count; i++)
+		if (!fnmatch(pattern, facts->env.fact[i].key, 0) &&
+		    (!host || !*facts->env.fact[i].host || !strcmp(facts->env.fact[i].host, host)))
+			return facts->env.fact[i].value;
 	return NULL;
 }
 
@@ -171,15 +171,15 @@ static double least_of_gpus(const struct fb_node_facts *facts, rate_fn rate)
 	double least = rate(facts, NULL, "*");
 	char gpu[KEY_CHARS];
 
-	for (size_t i = 0; i < facts->count; i++) {
-		const char *end = strrchr(facts->item[i].key, '.');
+	for (size_t i = 0; i < facts->env.count; i++) {
+		const char *end = strrchr(facts->env.fact[i].key, '.');
 		double own;
 
-		if (fnmatch("gpu.*:*.*", facts->item[i].key, 0) || !end)
+		if (fnmatch("gpu.*:*.*", facts->env.fact[i].key, 0) || !end)
 			continue;
-		snprintf(gpu, sizeof(gpu), "%.*s", (int)(end - facts->item[i].key - 4),
-			 facts->item[i].key + 4);
-		own = rate(facts, *facts->item[i].host ? facts->item[i].host : NULL, gpu);
+		snprintf(gpu, sizeof(gpu), "%.*s", (int)(end - facts->env.fact[i].key - 4),
+			 facts->env.fact[i].key + 4);
+		own = rate(facts, *facts->env.fact[i].host ? facts->env.fact[i].host : NULL, gpu);
 		if (!(own >= least))
 			least = own > 0 ? own : least;
 	}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* How slow each set of nodes was, over many experiments; see node_sets.h. */
-#include "common/base/error.h"
 #include "common/measure/stats.h"
+#include "scripts/tools/lib/memory.h"
 #include "scripts/tools/lib/node_sets.h"
 
 #include <math.h>
@@ -82,43 +82,28 @@ static size_t add_experiments(struct work *work, uint64_t low, uint64_t high)
 	return experiments;
 }
 
-int fb_node_sets_ratios(const struct fb_node_sets *sets, uint64_t low, uint64_t high, double *out,
-			size_t *experiments)
+void fb_node_sets_ratios(const struct fb_node_sets *sets, uint64_t low, uint64_t high, double *out,
+			 size_t *experiments)
 {
 	struct work work = {
 		.sets = sets,
-		.ratio = malloc((sets->ntimes + 1) * sizeof(*work.ratio)),
-		.x = malloc((sets->ntimes + 1) * sizeof(*work.x)),
-		.scratch = malloc((sets->ntimes + 1) * 2 * sizeof(*work.scratch)),
+		.ratio = fb_new(sets->ntimes + 1, sizeof(*work.ratio)),
+		.x = fb_new(sets->ntimes + 1, sizeof(*work.x)),
+		.scratch = fb_new((sets->ntimes + 1) * 2, sizeof(*work.scratch)),
 	};
-	int err = FB_OK;
 
-	if (work.ratio && work.x && work.scratch) {
-		*experiments = add_experiments(&work, low, high);
-		join(&work, out);
-	} else {
-		err = fb_error(FB_ENOMEM, "out of memory for %zu times", sets->ntimes);
-	}
-	free(work.scratch);
-	free(work.x);
-	free(work.ratio);
-	return err;
+	*experiments = add_experiments(&work, low, high);
+	join(&work, out);
 }
 
-int fb_node_sets_by_switches(const struct fb_node_sets *sets, const double *ratio, size_t switches,
-			     double *median, size_t *count)
+double fb_node_sets_by_switches(const struct fb_node_sets *sets, const double *ratio,
+				size_t switches, size_t *count)
 {
-	double *x = malloc((sets->nsets + 1) * 3 * sizeof(*x));
+	double *x = fb_new((sets->nsets + 1) * 3, sizeof(*x));
 
 	*count = 0;
-	*median = (double)NAN;
-	if (!x)
-		return fb_error(FB_ENOMEM, "out of memory for %zu sets", sets->nsets);
 	for (size_t i = 0; i < sets->nsets; i++)
 		if (sets->set[i].switches == switches && isfinite(ratio[i]))
 			x[(*count)++] = ratio[i];
-	if (*count)
-		*median = fb_median(x, *count, x + sets->nsets + 1);
-	free(x);
-	return FB_OK;
+	return *count ? fb_median(x, *count, x + sets->nsets + 1) : (double)NAN;
 }

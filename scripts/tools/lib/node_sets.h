@@ -11,9 +11,9 @@
 #include <stdint.h>
 
 struct fb_node_set {
-	char *path;
+	const char *path;
 	size_t *node; /* [count]: into fb_node_sets.name */
-	size_t count, capacity;
+	size_t count;
 	size_t switches; /* leaf switches that the nodes are at; 0: not known of all of them */
 };
 
@@ -31,13 +31,13 @@ struct fb_node_sets {
 	struct fb_node_set *set;   /* [nsets], by path */
 	size_t nsets, without;	   /* `without`: sets that have no row with a time yet */
 	struct fb_node_time *time; /* [ntimes], by key, then set */
-	size_t ntimes, capacity;
+	size_t ntimes;
 };
 
 /*
  * Adds all sets below a folder, however deep. Rows count that have a time (status ok or few).
- * Returns 0, FB_EINPUT (no such folder, no nodes.txt below it, an unusable file; printed) or
- * FB_ENOMEM (printed). What was read so far stays.
+ * Returns 0 or FB_EINPUT (no such folder, no nodes.txt below it, an unusable file; printed). What
+ * was read so far stays.
  */
 int fb_node_sets_read(struct fb_node_sets *sets, const char *folder);
 
@@ -45,20 +45,16 @@ int fb_node_sets_read(struct fb_node_sets *sets, const char *folder);
  * For each set, in out[0 .. nsets), how slow it was in experiments of low .. high bytes: the
  * median over experiments of its time (the median of its launches) by the median of all sets;
  * NAN for a set without any. Sets *experiments to how many there were. Only experiments that
- * at least two sets have count. Returns 0 or FB_ENOMEM (printed).
+ * at least two sets have count.
  */
-int fb_node_sets_ratios(const struct fb_node_sets *sets, uint64_t low, uint64_t high, double *out,
-			size_t *experiments);
+void fb_node_sets_ratios(const struct fb_node_sets *sets, uint64_t low, uint64_t high, double *out,
+			 size_t *experiments);
 
 /*
  * The median of ratio[0 .. nsets), as above, over the sets whose nodes are at that many leaf
- * switches; *count becomes how many those are, *median NAN where there are none. Returns 0 or
- * FB_ENOMEM (printed).
+ * switches; *count becomes how many those are. NAN where there are none.
  */
-int fb_node_sets_by_switches(const struct fb_node_sets *sets, const double *ratio, size_t switches,
-			     double *median, size_t *count);
-
-/* Safe on a zeroed structure. */
-void fb_node_sets_free(struct fb_node_sets *sets);
+double fb_node_sets_by_switches(const struct fb_node_sets *sets, const double *ratio,
+				size_t switches, size_t *count);
 
 #endif

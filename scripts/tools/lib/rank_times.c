@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Reading ranks.csv; see rank_times.h. */
 #include "common/base/error.h"
+#include "scripts/tools/lib/memory.h"
 #include "scripts/tools/lib/rank_times.h"
 
 #include <math.h>
@@ -39,10 +40,8 @@ int fb_rank_times_read(struct fb_rank_times *r, const char *path)
 		err = fb_sheet_columns(&r->table, names, c);
 	if (err)
 		return err;
-	r->sample = calloc(r->table.nrows + 1, sizeof(*r->sample));
-	r->group_row = calloc(r->table.nrows + 1, sizeof(*r->group_row));
-	if (!r->sample || !r->group_row)
-		return fb_error(FB_ENOMEM, "%s: out of memory", path);
+	r->sample = fb_new(r->table.nrows + 1, sizeof(*r->sample));
+	r->group_row = fb_new(r->table.nrows + 1, sizeof(*r->group_row));
 	for (size_t i = 0; i < r->table.nrows; i++) {
 		struct fb_rank_sample *s = &r->sample[i];
 		double rank = fb_sheet_number(&r->table, i, c[RANK]);
@@ -76,12 +75,4 @@ size_t fb_rank_times_end(const struct fb_rank_times *times, size_t i)
 	while (e < times->table.nrows && !compare_samples(&times->sample[i], &times->sample[e]))
 		e++;
 	return e;
-}
-
-void fb_rank_times_free(struct fb_rank_times *times)
-{
-	free(times->sample);
-	free(times->group_row);
-	fb_sheet_free(&times->table);
-	*times = (struct fb_rank_times){.groups = 0};
 }

@@ -29,9 +29,8 @@ struct fb_rank_times {
 	bool late_known; /* there is a common clock */
 };
 
-/* Returns 0, FB_EINPUT (printed) or FB_ENOMEM (printed). Free in any case. */
+/* Returns 0 or FB_EINPUT (printed). */
 int fb_rank_times_read(struct fb_rank_times *times, const char *path);
-void fb_rank_times_free(struct fb_rank_times *times);
 
 /* The end of the repetition that begins at sample[i]. */
 size_t fb_rank_times_end(const struct fb_rank_times *times, size_t i);
@@ -41,9 +40,9 @@ size_t fb_rank_times_end(const struct fb_rank_times *times, size_t i);
  * "all_reduce: rank 3 (host n2, GPU 1 at 0000:61:00.0, mlx5_3:1) begins 35.1 us after the others,
  * 21% of the time, in 12 of 14 rows". A rank lags in a row where the median over repetitions is
  * later than that of the other ranks by a tenth of the row's time and by more than ranks differ
- * among each other. Returns 0 or FB_ENOMEM (printed).
+ * among each other.
  */
-int fb_laggards(const struct fb_rank_times *times, const struct fb_results *facts,
-		void (*use)(void *arg, const char *sentence), void *arg);
+void fb_laggards(const struct fb_rank_times *times, const struct fb_results *facts,
+		 void (*use)(void *arg, const char *sentence), void *arg);
 
 #endif

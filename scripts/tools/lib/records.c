@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Streaming records through libcsv; see records.h. */
 #include "common/base/error.h"
+#include "scripts/tools/lib/memory.h"
 #include "scripts/tools/lib/records.h"
 
 #include <csv.h>
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { BLOCK_BYTES = 1 << 18 };
@@ -16,6 +16,7 @@ struct stream {
 	struct fb_record record;
 	fb_record_fn use;
 	void *arg;
+	char *block; /* of the file */
 	char *text; /* the fields of the record, each ended by NUL */
 	size_t used, capacity;
 	size_t start[FB_RECORD_FIELDS]; /* of each field, in text: it moves while it grows */
@@ -32,18 +33,6 @@ static int complain(const struct stream *s, const char *what)
 			(unsigned long long)s->record.line, what);
 }
 
-static int grow(struct stream *s, size_t bytes)
-{
-	size_t capacity = 2 * (s->used + bytes) + 1024;
-	char *text = realloc(s->text, capacity);
-
-	if (!text)
-		return fb_error(FB_ENOMEM, "%s: out of memory", s->record.path);
-	s->text = text;
-	s->capacity = capacity;
-	return FB_OK;
-}
-
 static void on_field(void *bytes, size_t n, void *arg)
 {
 	struct stream *s = arg;
@@ -58,10 +47,10 @@ static void on_field(void *bytes, size_t n, void *arg)
 		s->err = complain(s, "there is a NUL byte");
 		return;
 	}
-	if (s->used + n + 1 > s->capacity)
-		s->err = grow(s, n + 1);
-	if (s->err)
-		return;
+	if (s->used + n + 1 > s->capacity) {
+		s->capacity = 2 * (s->used + n + 1) + 1024;
+		s->text = fb_resize(s->text, s->capacity, 1);
+	}
 	if (n)
 		memcpy(s->text + s->used, bytes, n);
 	s->text[s->used + n] = '\0';
@@ -141,7 +130,7 @@ static size_t mark_bytes(const char *block, size_t n)
 	return n >= sizeof(mark) && !memcmp(block, mark, sizeof(mark)) ? sizeof(mark) : 0;
 }
 
-static int parse(struct stream *s, FILE *file, char *block)
+static int parse(struct stream *s, FILE *file)
 {
 	const char *path = s->record.path;
 	struct csv_parser parser;
@@ -151,11 +140,12 @@ static int parse(struct stream *s, FILE *file, char *block)
 	if (csv_init(&parser, CSV_STRICT))
 		return fb_error(FB_ENOMEM, "%s: out of memory", path);
 	csv_set_space_func(&parser, no_space);
-	while (!s->err && (n = fread(block, 1, BLOCK_BYTES, file)) > 0) {
-		skipped = begins ? mark_bytes(block, n) : 0;
+	while (!s->err && (n = fread(s->block, 1, BLOCK_BYTES, file)) > 0) {
+		skipped = begins ? mark_bytes(s->block, n) : 0;
 		n -= skipped;
 		begins = false;
-		if (csv_parse(&parser, block + skipped, n, on_field, on_record, s) != n && !s->err)
+		if (csv_parse(&parser, s->block + skipped, n, on_field, on_record, s) != n &&
+		    !s->err)
 			s->err = complain(s, csv_strerror(csv_error(&parser)));
 	}
 	if (!s->err && ferror(file))
@@ -168,29 +158,22 @@ static int parse(struct stream *s, FILE *file, char *block)
 
 int fb_records_read(const char *path, fb_record_fn use, void *arg, uint64_t *torn)
 {
-	struct stream *s = calloc(1, sizeof(*s));
-	char *block = malloc(BLOCK_BYTES);
 	FILE *file = fopen(path, "r");
+	struct stream *s;
 	int err;
 
-	if (!file) {
-		err = fb_error(FB_EINPUT, "%s: %s", path, strerror(errno));
-	} else if (!s || !block) {
-		err = fb_error(FB_ENOMEM, "%s: out of memory", path);
-	} else {
-		s->record.path = path;
-		s->record.line = 1;
-		s->use = use;
-		s->arg = arg;
-		err = parse(s, file, block);
-		if (torn)
-			*torn = s->torn;
-		free(s->text);
-	}
-	if (file)
-		fclose(file);
-	free(block);
-	free(s);
+	if (!file)
+		return fb_error(FB_EINPUT, "%s: %s", path, strerror(errno));
+	s = fb_new(1, sizeof(*s));
+	*s = (struct stream){.record = {.path = path, .line = 1}, .use = use, .arg = arg,
+			     .block = fb_new(BLOCK_BYTES, 1)};
+	err = parse(s, file);
+	fclose(file);
+	if (torn)
+		*torn = s->torn;
+	fb_drop(s->text);
+	fb_drop(s->block);
+	fb_drop(s);
 	return err;
 }
 

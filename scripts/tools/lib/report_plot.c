@@ -5,13 +5,12 @@
  * gnuplot finds CSV columns by their number and cannot join rows, so it is given a small table
  * made here, where columns are found by name.
  */
-#include "common/base/error.h"
 #include "scripts/tools/lib/gnuplot.h"
+#include "scripts/tools/lib/memory.h"
 #include "scripts/tools/lib/report.h"
 #include "scripts/tools/lib/series.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { NAME_CHARS = 96 };
@@ -105,14 +104,12 @@ static void put_names(FILE *out, const struct fb_series *series, size_t shown)
 	}
 }
 
-int fb_report_plot(const struct fb_report *report, const struct fb_section *section)
+void fb_report_plot(const struct fb_report *report, const struct fb_section *section)
 {
-	struct fb_series *series = calloc(FB_SERIES_MAX, sizeof(*series));
+	struct fb_series *series = fb_new(FB_SERIES_MAX, sizeof(*series));
 	size_t count = 0, shown, n, library = 0, bound = 0, sizes = 0, rates = 0, launches = 0;
 	char title[FB_TITLE_CHARS], machine[FB_MACHINE_CHARS];
 
-	if (!series)
-		return fb_error(FB_ENOMEM, "out of memory for a plot");
 	for (size_t i = 0; i < section->count; i += n) {
 		const struct fb_cell *best;
 
@@ -142,6 +139,4 @@ int fb_report_plot(const struct fb_report *report, const struct fb_section *sect
 	if (bound)
 		put_bound(report->out, section);
 	fputs("EOD\n", report->out);
-	free(series);
-	return FB_OK;
 }

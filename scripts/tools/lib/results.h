@@ -1,43 +1,33 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Result files as the analysis tools see them: rows whose fields are found by the name of their
- * column, in the order of schema.h, and the facts of environment.csv. Read with libcsv.
+ * The sheets of result files (sheet.h) by the columns of schema.h, and the facts of
+ * environment.csv: what tools that compute read.
  */
 #ifndef FB_SCRIPTS_TOOLS_LIB_RESULTS_H
 #define FB_SCRIPTS_TOOLS_LIB_RESULTS_H
 
 #include "common/record/closing.h"
 #include "common/record/schema.h"
+#include "scripts/tools/lib/env.h"
 
 #include <stddef.h>
 #include <stdint.h>
 
-/* One row. All of it is one allocation, owned by the struct fb_results it is in. */
 struct fb_result {
 	char **field; /* [nfields]; "" where the file has no such column; never NULL */
 	/* The fixed columns, then as many of fb_results.own as were known when it was read. */
 	size_t nfields;
 };
 
-struct fb_fact {
-	char *key, *value;
-};
-
-/* What is known of single ranks or hosts: facts of programs that begin with "rank.". */
-struct fb_rank_fact {
-	char *key, *value; /* "program.all_pairs.0.rank.gpu" */
-	char *host;	   /* where `rank` is -1: of all of its ranks; and "": of all ranks */
-	long rank;
-};
-
 struct fb_results {
 	struct fb_result *row; /* [count], in the order of the files */
-	size_t count, capacity;
-	char **own; /* [nown]: names of the programs' own columns, of all files */
+	size_t count;
+	const char **own; /* [nown]: names of the programs' own columns, of all files */
 	size_t nown;
-	struct fb_fact *fact; /* [nfacts]: what environment.csv says of scope `run` */
+	struct fb_env_fact *fact; /* [nfacts]: what environment.csv says of scope `run` */
 	size_t nfacts;
-	struct fb_rank_fact *rank_fact; /* [nrank_facts] */
+	/* [nrank_facts]: what programs say of ranks, "program.all_pairs.0.rank.gpu" */
+	struct fb_env_fact *rank_fact;
 	size_t nrank_facts;
 	size_t incomplete; /* launches without their closing fact; the first of them in `lacking` */
 	char lacking[FB_CLOSING_CHARS];
@@ -46,9 +36,8 @@ struct fb_results {
 /*
  * Adds the rows of a file, or of all result files of a folder, and the facts of the
  * environment.csv there (samples and other files are passed over). A last line without its end
- * is ignored: its writer is at work or died. Returns 0, FB_EINPUT (not there, no result file, a
- * malformed line, a key column missing, an unknown status; printed) or FB_ENOMEM (printed). What
- * was read so far stays.
+ * is ignored: its writer is at work or died. Returns 0 or FB_EINPUT (not there, no result file, a
+ * malformed line, a key column missing, an unknown status; printed). What was read so far stays.
  */
 int fb_results_read(struct fb_results *results, const char *path);
 
@@ -57,9 +46,6 @@ int fb_results_read(struct fb_results *results, const char *path);
  * above.
  */
 int fb_results_read_facts(struct fb_results *results, const char *path);
-
-/* The file of that name in a folder, or beside a file; malloced, NULL: no memory (printed). */
-char *fb_beside(const char *path, const char *name);
 
 /* The value of a fact, or NULL. Borrowed. */
 const char *fb_results_fact(const struct fb_results *results, const char *key);
@@ -85,8 +71,5 @@ int fb_results_column(const struct fb_results *results, const char *name);
 
 /* The row's field of the column of that number, "" where its file has no such column. Borrowed. */
 const char *fb_result_field(const struct fb_result *result, size_t column);
-
-/* Safe on a zeroed structure. */
-void fb_results_free(struct fb_results *results);
 
 #endif

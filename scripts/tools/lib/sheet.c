@@ -1,20 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Reading files as sheets of text cells; see sheet.h. */
 #include "common/base/error.h"
+#include "scripts/tools/lib/memory.h"
 #include "scripts/tools/lib/records.h"
 #include "scripts/tools/lib/sheet.h"
 
 #include <inttypes.h>
 #include <stdbool.h>
-#include <stdlib.h>
 #include <string.h>
 
-static int no_memory(const char *path)
-{
-	return fb_error(FB_ENOMEM, "no memory to hold '%s'", path);
-}
+/* What is read of a file: */
+struct reader {
+	struct fb_sheet *sheet;
+	unsigned kinds; /* as bits; of others only the header */
+	bool checked;	/* result files are held to the schema */
+};
 
-/* One allocation: the pointers, then the texts. NULL where memory is out. */
+/* One block: the pointers, then the texts. */
 static char **copy_fields(const struct fb_record *record)
 {
 	size_t bytes = record->count * sizeof(char *);
@@ -22,9 +24,9 @@ static char **copy_fields(const struct fb_record *record)
 
 	for (size_t i = 0; i < record->count; i++)
 		bytes += strlen(record->field[i]) + 1;
-	copy = malloc(bytes);
-	text = copy ? (char *)(copy + record->count) : NULL;
-	for (size_t i = 0; copy && i < record->count; i++) {
+	copy = fb_new(bytes, 1);
+	text = (char *)(copy + record->count);
+	for (size_t i = 0; i < record->count; i++) {
 		copy[i] = text;
 		text = stpcpy(text, record->field[i]) + 1;
 	}
@@ -44,19 +46,6 @@ static int check_columns(const struct fb_sheet *sheet)
 	return FB_OK;
 }
 
-/* The header: sets kind and columns. */
-static int read_header(struct fb_sheet *sheet, const struct fb_record *record)
-{
-	sheet->kind = record->kind;
-	sheet->column = copy_fields(record);
-	if (!sheet->column)
-		return no_memory(sheet->path);
-	sheet->ncolumns = record->count;
-	if (sheet->kind == FB_CSV_OTHER && !sheet->any)
-		return FB_RECORDS_STOP;
-	return sheet->kind == FB_CSV_RESULTS ? check_columns(sheet) : FB_OK;
-}
-
 static int check_version(const struct fb_sheet *sheet, const struct fb_record *record)
 {
 	const char *version = record->field[fb_sheet_column(sheet, "schema")];
@@ -70,64 +59,56 @@ static int check_version(const struct fb_sheet *sheet, const struct fb_record *r
 
 static int use(void *arg, const struct fb_record *record)
 {
-	struct fb_sheet *sheet = arg;
-	char **cell;
+	struct reader *r = arg;
+	struct fb_sheet *sheet = r->sheet;
+	bool checked = r->checked && record->kind == FB_CSV_RESULTS;
 
-	if (record->number == 1)
-		return read_header(sheet, record);
-	if (sheet->kind == FB_CSV_RESULTS && check_version(sheet, record))
-		return FB_EINPUT;
-	if (sheet->nrows == sheet->capacity) {
-		size_t larger = sheet->capacity ? 2 * sheet->capacity : 256;
-		struct fb_sheet_row *row = realloc(sheet->row, larger * sizeof(*row));
-
-		if (!row)
-			return no_memory(sheet->path);
-		sheet->row = row;
-		sheet->capacity = larger;
+	if (record->number == 1) {
+		sheet->kind = record->kind;
+		sheet->column = copy_fields(record);
+		sheet->ncolumns = record->count;
+		if (!(r->kinds & 1U << record->kind))
+			return FB_RECORDS_STOP;
+		return checked ? check_columns(sheet) : FB_OK;
 	}
-	cell = copy_fields(record);
-	if (!cell)
-		return no_memory(sheet->path);
-	sheet->row[sheet->nrows++] = (struct fb_sheet_row){.cell = cell, .line = record->line};
+	if (checked && check_version(sheet, record))
+		return FB_EINPUT;
+	*FB_ADD(sheet->row, sheet->nrows) =
+		(struct fb_sheet_row){.cell = copy_fields(record), .line = record->line};
 	return FB_OK;
 }
 
-static int read_all(struct fb_sheet *sheet, const char *path, bool any, uint64_t *torn)
+static int read_sheet(struct fb_sheet *sheet, const char *path, unsigned kinds, bool checked,
+		      uint64_t *torn)
 {
-	*sheet = (struct fb_sheet){.path = strdup(path), .any = any};
-	if (!sheet->path)
-		return no_memory(path);
-	return fb_records_read(path, use, sheet, torn);
+	struct reader r = {.sheet = sheet, .kinds = kinds, .checked = checked};
+
+	*sheet = (struct fb_sheet){.path = fb_new_copy(path)};
+	return fb_records_read(path, use, &r, torn);
 }
 
 int fb_sheet_read(struct fb_sheet *sheet, const char *path)
 {
 	uint64_t torn = 0;
-	int err = read_all(sheet, path, false, &torn);
+	int err = read_sheet(sheet, path, ~(1U << FB_CSV_OTHER), true, &torn);
 
 	if (!err && torn)
 		fb_warn("%s:%" PRIu64 ": the last line has no end and is left out", path, torn);
 	return err;
 }
 
+int fb_sheet_read_kinds(struct fb_sheet *sheet, const char *path, unsigned kinds)
+{
+	return read_sheet(sheet, path, kinds, false, NULL);
+}
+
 int fb_sheet_read_any(struct fb_sheet *sheet, const char *path)
 {
-	int err = read_all(sheet, path, true, NULL);
+	int err = fb_sheet_read_kinds(sheet, path, ~0U);
 
 	if (!err && !sheet->column)
 		err = fb_error(FB_EINPUT, "%s: empty: expected a CSV file with a header", path);
 	return err;
-}
-
-void fb_sheet_free(struct fb_sheet *sheet)
-{
-	for (size_t i = 0; i < sheet->nrows; i++)
-		free(sheet->row[i].cell);
-	free(sheet->row);
-	free(sheet->column);
-	free(sheet->path);
-	*sheet = (struct fb_sheet){.path = NULL};
 }
 
 int fb_sheet_column(const struct fb_sheet *sheet, const char *name)

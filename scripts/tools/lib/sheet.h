@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * One CSV file as text cells with all of its columns, those of a program's own too, and with the
- * line of each row for complaints. What changes or shows files reads them so; results.h has the
- * rows by the columns of the schema, for what computes from them.
+ * The one table in memory: a CSV file as text cells with all of its columns, those of a program's
+ * own too, and with the line of each row for complaints. results.h has the rows by the columns of
+ * the schema, env.h has the facts. Who needs two numbers of each of millions of rows streams them
+ * (records.h).
  */
 #ifndef FB_SCRIPTS_TOOLS_LIB_SHEET_H
 #define FB_SCRIPTS_TOOLS_LIB_SHEET_H
@@ -10,39 +11,41 @@
 #include "common/record/csv_kind.h"
 
 struct fb_sheet_row {
-	char **cell;   /* [ncolumns] of the sheet; one allocation, owned by the sheet */
+	char **cell;   /* [ncolumns] of the sheet */
 	uint64_t line; /* of the file, from 1 */
 };
 
 struct fb_sheet {
 	char *path;
+	size_t source; /* in fb_sheets: index of the path that it belongs to */
 	enum fb_csv_kind kind;
-	bool any;	 /* read whatever its kind */
-	char **column; /* [ncolumns] names */
+	char **column; /* [ncolumns] names; NULL: the file is empty */
 	size_t ncolumns;
 	struct fb_sheet_row *row; /* [nrows] */
-	size_t nrows, capacity;
+	size_t nrows;
 };
 
 /* The files of folders, or single files, in the order given; within a folder by name. */
 struct fb_sheets {
 	struct fb_sheet *sheet; /* [count] */
-	size_t *source;		/* [count] index of the path that the sheet belongs to */
 	size_t count;
 };
 
 /*
  * Reads a file of the suite; of other kinds only the header. A last line without its newline is
  * left out with a remark: its writer is at work or died. In a result file all fixed columns must be
- * there, in any order, and each row must be of this schema version. Returns 0, FB_EINPUT (printed,
- * with the line), FB_ENOMEM, FB_EIO. After an error the sheet may be freed.
+ * there, in any order, and each row must be of this schema version. Returns 0 or FB_EINPUT
+ * (printed, with the line).
  */
 int fb_sheet_read(struct fb_sheet *sheet, const char *path);
 
-/* Reads a CSV file of any kind. A torn last line is passed over. Returns the same. */
+/*
+ * Reads a file of these kinds (bits 1 << kind), of others only the header; and one of any kind,
+ * where an empty file is FB_EINPUT. Neither holds result files to the schema, or says that a last
+ * line was left out. Return the same.
+ */
+int fb_sheet_read_kinds(struct fb_sheet *sheet, const char *path, unsigned kinds);
 int fb_sheet_read_any(struct fb_sheet *sheet, const char *path);
-
-void fb_sheet_free(struct fb_sheet *sheet);
 
 /* Index of a column of that name, or -1. */
 int fb_sheet_column(const struct fb_sheet *sheet, const char *name);
@@ -69,6 +72,5 @@ char fb_side_of(const char *path);
  * of the folder above. Returns as fb_sheet_read; FB_EINPUT also where a path has no result rows.
  */
 int fb_sheets_read(struct fb_sheets *sheets, char *const *paths, size_t n);
-void fb_sheets_free(struct fb_sheets *sheets);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Naming slow ranks, links and nodes by median polish; see suspects.h. */
-#include "common/base/error.h"
 #include "common/measure/stats.h"
+#include "scripts/tools/lib/memory.h"
 #include "scripts/tools/lib/suspects.h"
 
 #include <math.h>
@@ -173,18 +173,6 @@ static void judge_ranks(struct polish *p)
 	}
 }
 
-static int add(struct fb_suspects *suspects, const struct fb_suspect *model)
-{
-	struct fb_suspect *list;
-
-	list = realloc(suspects->item, (suspects->count + 1) * sizeof(*list));
-	if (!list)
-		return fb_error(FB_ENOMEM, "out of memory for suspects");
-	suspects->item = list;
-	list[suspects->count++] = *model;
-	return FB_OK;
-}
-
 /* Whether all ranks of a host, two at least, are slow, but not all ranks there are. */
 static bool slow_host(const struct polish *p, size_t host, double *excess)
 {
@@ -203,11 +191,9 @@ static bool slow_host(const struct polish *p, size_t host, double *excess)
 	return ranks >= 2 && ranks < p->n;
 }
 
-static int add_ranks(const struct polish *p, struct fb_suspects *suspects)
+static void add_ranks(const struct polish *p, struct fb_suspects *suspects)
 {
-	int err = FB_OK;
-
-	for (size_t i = 0; i < p->n && !err; i++) {
+	for (size_t i = 0; i < p->n; i++) {
 		bool sends = p->slow_sends[i], receives = p->slow_receives[i];
 		struct fb_suspect found = {.from = i};
 		double excess;
@@ -231,9 +217,8 @@ static int add_ranks(const struct polish *p, struct fb_suspects *suspects)
 			excess = sends ? p->sends[i] : p->receives[i];
 		}
 		found.times = exp(excess);
-		err = add(suspects, &found);
+		*FB_ADD(suspects->item, suspects->count) = found;
 	}
-	return err;
 }
 
 /*
@@ -253,32 +238,28 @@ static bool two_kinds(const struct polish *p, double limit)
 	return quick >= slow;
 }
 
-static int add_links(const struct polish *p, struct fb_suspects *suspects)
+static void add_links(const struct polish *p, struct fb_suspects *suspects)
 {
 	double limit = fmax(p->threshold, link_factor * p->deviation);
 	size_t n = p->n;
-	int err = FB_OK;
 
 	if (two_kinds(p, limit))
-		return FB_OK;
-
-	for (size_t i = 0; i < n * n && !err; i++) {
+		return;
+	for (size_t i = 0; i < n * n; i++) {
 		size_t from = i / n, to = i % n;
 		double back = p->rest[to * n + from];
 		bool both = back > limit;
 
 		if (!(p->rest[i] > limit) || (both && to < from))
 			continue;
-		err = add(suspects,
-			  &(struct fb_suspect){
-				  .kind = FB_SUSPECT_LINK,
-				  .from = from,
-				  .to = to,
-				  .both = both,
-				  .times = exp(both ? (p->rest[i] + back) / 2 : p->rest[i]),
-			  });
+		*FB_ADD(suspects->item, suspects->count) = (struct fb_suspect){
+			.kind = FB_SUSPECT_LINK,
+			.from = from,
+			.to = to,
+			.both = both,
+			.times = exp(both ? (p->rest[i] + back) / 2 : p->rest[i]),
+		};
 	}
-	return err;
 }
 
 static int compare_suspects(const void *x, const void *y)
@@ -290,44 +271,34 @@ static int compare_suspects(const void *x, const void *y)
 	return a->times > b->times ? -1 : a->times < b->times;
 }
 
-int fb_suspects_find(struct fb_suspects *suspects, const double *time, size_t n, bool rate,
-		     const size_t *host, double threshold)
+void fb_suspects_find(struct fb_suspects *suspects, const double *time, size_t n, bool rate,
+		      const size_t *host, double threshold)
 {
-	double *memory = calloc(4 * n * n + 2 * n + 1, sizeof(*memory));
-	bool *slow = calloc(2 * n + 1, sizeof(*slow));
-	struct polish p = {.n = n, .host = host, .threshold = log1p(threshold)};
-	int err = FB_OK;
+	double *memory = fb_new(4 * n * n + 2 * n + 1, sizeof(*memory));
+	bool *slow = fb_new(2 * n + 1, sizeof(*slow));
+	struct polish p = {
+		.n = n,
+		.host = host,
+		.threshold = log1p(threshold),
+		.rest = memory,
+		.x = memory + n * n,
+		.scratch = memory + 2 * n * n,
+		.sends = memory + 4 * n * n,
+		.receives = memory + 4 * n * n + n,
+		.slow_sends = slow,
+		.slow_receives = slow + n,
+	};
 
 	*suspects = (struct fb_suspects){.count = 0};
-	if (!memory || !slow) {
-		err = fb_error(FB_ENOMEM, "out of memory for %zu ranks", n);
-	} else if (n >= FB_SUSPECT_RANKS_MIN) {
-		p.rest = memory;
-		p.x = memory + n * n;
-		p.scratch = memory + 2 * n * n;
-		p.sends = memory + 4 * n * n;
-		p.receives = p.sends + n;
-		p.slow_sends = slow;
-		p.slow_receives = slow + n;
-		take_logarithms(&p, time, rate);
-		fit(&p);
-		judge_ranks(&p);
-		err = add_ranks(&p, suspects);
-		if (!err)
-			err = add_links(&p, suspects);
-		if (suspects->count)
-			qsort(suspects->item, suspects->count, sizeof(*suspects->item),
-			      compare_suspects);
-	}
-	free(slow);
-	free(memory);
-	return err;
-}
-
-void fb_suspects_free(struct fb_suspects *suspects)
-{
-	free(suspects->item);
-	*suspects = (struct fb_suspects){.count = 0};
+	if (n < FB_SUSPECT_RANKS_MIN)
+		return;
+	take_logarithms(&p, time, rate);
+	fit(&p);
+	judge_ranks(&p);
+	add_ranks(&p, suspects);
+	add_links(&p, suspects);
+	if (suspects->count)
+		qsort(suspects->item, suspects->count, sizeof(*suspects->item), compare_suspects);
 }
 
 /* "3", or "3 (GPU 1 at 0000:61:00.0)". */

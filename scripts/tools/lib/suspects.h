@@ -34,7 +34,7 @@ struct fb_suspect {
 };
 
 struct fb_suspects {
-	struct fb_suspect *item; /* [count], worst first; owned */
+	struct fb_suspect *item; /* [count], worst first */
 	size_t count;
 };
 
@@ -47,13 +47,10 @@ enum { FB_SUSPECT_RANKS_MIN = 4 };
  * both directions, the one stands for both. host[n] says which host a rank is on, NULL: all on
  * one. `threshold` is the excess that counts, 0.1 for 10%; beside it an excess must be beyond what
  * the scatter of the pairs explains, and a rank's beyond what ranks differ anyway (the numbers are
- * in suspects.c). Returns 0 or FB_ENOMEM (printed).
+ * in suspects.c).
  */
-int fb_suspects_find(struct fb_suspects *suspects, const double *time, size_t n, bool rate,
-		     const size_t *host, double threshold);
-
-/* Safe on a zeroed structure. */
-void fb_suspects_free(struct fb_suspects *suspects);
+void fb_suspects_find(struct fb_suspects *suspects, const double *time, size_t n, bool rate,
+		      const size_t *host, double threshold);
 
 enum { FB_SUSPECT_CHARS = 240 };
 

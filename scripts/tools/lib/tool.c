@@ -7,6 +7,7 @@
 #include "common/base/error.h"
 #include "common/base/version.h"
 #include "scripts/tools/lib/arguments.h"
+#include "scripts/tools/lib/memory.h"
 
 struct other {
 	bool help, man, version;
@@ -34,6 +35,7 @@ int fb_tool_main(const struct fb_tool *tool, void *settings, int argc, char **ar
 	};
 	/* Flags take no value: the tool's own table is enough to tell words from options. */
 	size_t count = fb_arguments_split(tool->table, argc, argv);
+	int code;
 
 	if (fb_option_parse(&chain, argc - (int)count, argv, stderr))
 		return FB_EXIT_INPUT;
@@ -52,5 +54,11 @@ int fb_tool_main(const struct fb_tool *tool, void *settings, int argc, char **ar
 		       fb_version_revision(), tool->libraries ? tool->libraries : "");
 		return FB_EXIT_OK;
 	}
-	return tool->run(settings, argv + argc - count, count);
+	if (tool->input && count == 0) {
+		fb_error(FB_EINPUT, "no input: expected %s; see --help", tool->input);
+		return FB_EXIT_INPUT;
+	}
+	code = tool->run(settings, argv + argc - count, count);
+	fb_memory_end();
+	return code;
 }

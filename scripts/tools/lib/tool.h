@@ -17,6 +17,7 @@ struct fb_tool {
 	const struct fb_option *table;            /* all options but --help and --version */
 	const char *libraries;                    /* what follows the version; NULL: nothing */
 	void (*more_help)(void);                  /* prints what follows the options; or NULL */
+	const char *input;                        /* what there must be a word of; or NULL */
 
 	/* Returns what the process ends with. The words are the command line's but the options. */
 	int (*run)(void *settings, char **words, size_t count);
@@ -24,10 +25,13 @@ struct fb_tool {
 
 /*
  * What main() returns: parses options into the structure that the table is of, prints help or
- * version where they are asked for, else runs the tool. What is wrong with an option is one line on
- * stderr, and FB_EXIT_INPUT.
+ * version where they are asked for, else runs the tool. What is wrong with an option, or that there
+ * is no input, is one line on stderr, and FB_EXIT_INPUT. All memory of lib/memory.h goes back.
  */
 int fb_tool_main(const struct fb_tool *tool, void *settings, int argc, char **argv);
+
+/* As `input` of most tools. */
+#define FB_TOOL_RESULTS "result folders or files"
 
 /* The main() of the tool `tool`, whose table is of a structure of that type. */
 #define FB_TOOL_MAIN(type)                                                                         \

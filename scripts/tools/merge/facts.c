@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Joining environments without losing which launch a fact belongs to; see merge.h. */
-#include "common/base/error.h"
 #include "common/record/csv.h"
 #include "common/system/environment.h"
+#include "scripts/tools/lib/memory.h"
 #include "scripts/tools/merge/merge.h"
 
 #include <inttypes.h>
@@ -13,45 +13,26 @@
 enum { SCOPE, HOST, RANK, KEY, VALUE, FIELDS };
 
 struct fact {
-	const char *field[FIELDS]; /* borrowed, but for the key */
-	char *key;		   /* field[KEY] */
+	const char *field[FIELDS];
+	char *key; /* field[KEY] */
 	size_t source, order;
 	bool launch; /* a launch's own */
 };
 
 struct facts {
 	struct fact *fact;
-	size_t count, capacity;
+	size_t count;
 };
 
-static int no_memory(void)
+static void push(struct facts *facts, const struct fact *model, char *key, bool launch)
 {
-	return fb_error(FB_ENOMEM, "no memory to merge the facts");
-}
+	struct fact *fact = FB_ADD(facts->fact, facts->count);
 
-/* Takes the key. */
-static int push(struct facts *facts, const struct fact *model, char *key, bool launch)
-{
-	if (key && facts->count == facts->capacity) {
-		size_t larger = facts->capacity ? 2 * facts->capacity : 1024;
-		struct fact *list = realloc(facts->fact, larger * sizeof(*list));
-
-		if (list) {
-			facts->fact = list;
-			facts->capacity = larger;
-		}
-	}
-	if (!key || facts->count == facts->capacity) {
-		free(key);
-		return no_memory();
-	}
-	facts->fact[facts->count] = *model;
-	facts->fact[facts->count].key = key;
-	facts->fact[facts->count].field[KEY] = key;
-	facts->fact[facts->count].launch = launch;
-	facts->fact[facts->count].order = facts->count;
-	facts->count++;
-	return FB_OK;
+	*fact = *model;
+	fact->key = key;
+	fact->field[KEY] = key;
+	fact->launch = launch;
+	fact->order = facts->count - 1;
 }
 
 /*
@@ -84,37 +65,28 @@ static bool is_of_launch(const struct fb_merge *merge, size_t source, const char
 
 static char *launch_key(const struct fb_merge_launch *launch, const char *what, const char *rest)
 {
-	char *key = NULL;
-
-	if (asprintf(&key, FB_FACTS_KEPT "%s.%" PRIu64 ".%s%s", launch->program, launch->after,
-		     what, rest) < 0)
-		return NULL;
-	return key;
+	return fb_new_text(FB_FACTS_KEPT "%s.%" PRIu64 ".%s%s", launch->program, launch->after,
+			   what, rest);
 }
 
 /* All facts of all sources, those of launches with their new numbers. */
-static int collect(const struct fb_merge *merge, struct facts *facts)
+static void collect(const struct fb_merge *merge, struct facts *facts)
 {
 	for (size_t s = 0; s < merge->sheets->count; s++) {
 		const struct fb_sheet *sheet = &merge->sheets->sheet[s];
 
 		for (size_t i = 0; sheet->kind == FB_CSV_FACTS && i < sheet->nrows; i++) {
-			struct fact fact = {.source = merge->sheets->source[s]};
+			struct fact fact = {.source = sheet->source};
 			const struct fb_merge_launch *launch = NULL;
 			const char *rest = NULL;
 			bool own;
-			int err;
 
 			memcpy(fact.field, sheet->row[i].cell, sizeof(fact.field));
 			own = is_of_launch(merge, fact.source, fact.field[KEY], &launch, &rest);
-			err = push(facts, &fact,
-				   launch ? launch_key(launch, "", rest) : strdup(fact.field[KEY]),
-				   own);
-			if (err)
-				return err;
+			push(facts, &fact,
+			     launch ? launch_key(launch, "", rest) : sheet->row[i].cell[KEY], own);
 		}
 	}
-	return FB_OK;
 }
 
 /* By what a fact is about, then by source. */
@@ -170,32 +142,26 @@ static bool all_say(const struct fb_merge *merge, const struct fact *fact, size_
 }
 
 /* What not all sources say becomes a fact of each launch of the source. */
-static int spread(const struct fb_merge *merge, struct facts *joined, const struct fact *fact)
+static void spread(const struct fb_merge *merge, struct facts *joined, const struct fact *fact)
 {
 	for (size_t i = 0; i < merge->nlaunches; i++) {
 		const struct fb_merge_launch *launch = &merge->launch[i];
-		int err;
 
-		if (launch->source != fact->source)
-			continue;
-		err = push(joined, fact, launch_key(launch, "env.", fact->field[KEY]), true);
-		if (err)
-			return err;
+		if (launch->source == fact->source)
+			push(joined, fact, launch_key(launch, "env.", fact->field[KEY]), true);
 	}
-	return FB_OK;
 }
 
-static int join(const struct fb_merge *merge, const struct facts *facts, struct facts *joined)
+static void join(const struct fb_merge *merge, const struct facts *facts, struct facts *joined)
 {
 	size_t n;
-	int err = FB_OK;
 
-	for (size_t i = 0; i < facts->count && !err; i += n) {
+	for (size_t i = 0; i < facts->count; i += n) {
 		const struct fact *fact = &facts->fact[i];
 		bool common = false;
 
 		n = subject_length(facts, i);
-		for (size_t j = 0; j < n && !err; j++) {
+		for (size_t j = 0; j < n; j++) {
 			/* Most facts are alike everywhere: asking once is enough for those. */
 			bool same =
 				j > 0 && !strcmp(fact[j].field[VALUE], fact[j - 1].field[VALUE]);
@@ -203,12 +169,11 @@ static int join(const struct fb_merge *merge, const struct facts *facts, struct 
 			if (!fact[j].launch && !same)
 				common = all_say(merge, fact, n, j);
 			if (fact[j].launch || (common && fact[j].source == fact[0].source))
-				err = push(joined, &fact[j], strdup(fact[j].key), fact[j].launch);
+				push(joined, &fact[j], fact[j].key, fact[j].launch);
 			else if (!common)
-				err = spread(merge, joined, &fact[j]);
+				spread(merge, joined, &fact[j]);
 		}
 	}
-	return err;
 }
 
 static void put(FILE *out, const struct fact *fact, const char *key)
@@ -237,56 +202,40 @@ static const char *rest_of(const struct fb_merge *merge, const struct fact *fact
 }
 
 /* fact[0 .. n) are about one thing: each value once, other sources' than the first's marked. */
-static int put_subject(const struct fb_merge *merge, FILE *out, const struct fact *fact, size_t n)
+static void put_subject(const struct fb_merge *merge, FILE *out, const struct fact *fact, size_t n)
 {
 	put(out, &fact[0], fact[0].key);
 	for (size_t i = 1; i < n; i++) {
 		const char *rest = rest_of(merge, &fact[i]);
-		char *key = NULL;
 		bool said = false;
 
 		for (size_t j = 0; j < i && !said; j++)
 			said = !strcmp(fact[i].field[VALUE], fact[j].field[VALUE]);
 		if (said)
 			continue;
-		if (fact[i].source == fact[0].source) {
+		if (fact[i].source == fact[0].source)
 			put(out, &fact[i], fact[i].key);
-			continue;
-		}
-		if (asprintf(&key, "%.*spart%zu.%s", (int)(rest - fact[i].key), fact[i].key,
-			     fact[i].source + 1, rest) < 0)
-			return no_memory();
-		put(out, &fact[i], key);
-		free(key);
+		else
+			put(out, &fact[i],
+			    fb_new_text("%.*spart%zu.%s", (int)(rest - fact[i].key), fact[i].key,
+					fact[i].source + 1, rest));
 	}
-	return FB_OK;
 }
 
-static void free_facts(struct facts *facts)
-{
-	for (size_t i = 0; i < facts->count; i++)
-		free(facts->fact[i].key);
-	free(facts->fact);
-}
-
-int fb_merge_put_facts(const struct fb_merge *merge, FILE *out)
+void fb_merge_put_facts(const struct fb_merge *merge, FILE *out)
 {
 	struct facts facts = {.count = 0}, joined = {.count = 0};
-	int err = collect(merge, &facts);
 	size_t n;
 
-	if (!err && facts.count)
+	collect(merge, &facts);
+	if (facts.count)
 		qsort(facts.fact, facts.count, sizeof(*facts.fact), by_subject);
-	if (!err)
-		err = join(merge, &facts, &joined);
-	if (!err && joined.count)
+	join(merge, &facts, &joined);
+	if (joined.count)
 		qsort(joined.fact, joined.count, sizeof(*joined.fact), by_subject);
 	fputs("scope,host,rank,key,value\n", out);
-	for (size_t i = 0; i < joined.count && !err; i += n) {
+	for (size_t i = 0; i < joined.count; i += n) {
 		n = subject_length(&joined, i);
-		err = put_subject(merge, out, &joined.fact[i], n);
+		put_subject(merge, out, &joined.fact[i], n);
 	}
-	free_facts(&joined);
-	free_facts(&facts);
-	return err;
 }

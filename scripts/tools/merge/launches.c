@@ -7,6 +7,7 @@
  */
 #include "common/base/error.h"
 #include "common/record/csv.h"
+#include "scripts/tools/lib/memory.h"
 #include "scripts/tools/merge/merge.h"
 
 #include <inttypes.h>
@@ -35,11 +36,6 @@ struct lines {
 	size_t ncolumns;
 };
 
-static int no_memory(void)
-{
-	return fb_error(FB_ENOMEM, "no memory to merge launches.csv");
-}
-
 static const char *cell(const struct line *line, const char *column)
 {
 	int at = fb_sheet_column(line->sheet, column);
@@ -60,57 +56,34 @@ bool fb_merge_has_launches(const struct fb_merge *merge)
 	return false;
 }
 
-static int add_column(struct lines *lines, const char *name)
+static void add_column(struct lines *lines, const char *name)
 {
-	const char **more;
-
 	for (size_t i = 0; i < lines->ncolumns; i++)
 		if (!strcmp(lines->column[i], name))
-			return FB_OK;
-	more = realloc(lines->column, (lines->ncolumns + 1) * sizeof(*more));
-	if (!more)
-		return no_memory();
-	lines->column = more;
-	lines->column[lines->ncolumns++] = name;
-	return FB_OK;
+			return;
+	*FB_ADD(lines->column, lines->ncolumns) = name;
 }
 
-static int find_columns(const struct fb_merge *merge, struct lines *lines)
+static void find_columns(const struct fb_merge *merge, struct lines *lines)
 {
-	int err = FB_OK;
-
 	for (size_t s = 0; s < merge->sheets->count; s++) {
 		const struct fb_sheet *sheet = &merge->sheets->sheet[s];
 
-		for (size_t c = 0; is_launches(merge, s) && c < sheet->ncolumns && !err; c++)
+		for (size_t c = 0; is_launches(merge, s) && c < sheet->ncolumns; c++)
 			if (strcmp(sheet->column[c], "run"))
-				err = add_column(lines, sheet->column[c]);
+				add_column(lines, sheet->column[c]);
 	}
-	return err ? err : add_column(lines, "run");
-}
-
-static int push(struct lines *lines, const struct line *model)
-{
-	struct line *list = realloc(lines->line, (lines->count + 1) * sizeof(*list));
-
-	if (!list)
-		return no_memory();
-	lines->line = list;
-	list[lines->count] = *model;
-	list[lines->count].order = lines->count;
-	lines->count++;
-	return FB_OK;
+	add_column(lines, "run");
 }
 
 /* Adds a line for each number and run that the rows of its launch have in the result. */
-static int add_line(const struct fb_merge *merge, struct lines *lines, struct line *line,
-		    uint64_t before)
+static void add_line(const struct fb_merge *merge, struct lines *lines, struct line *line,
+		     uint64_t before)
 {
 	const char *run = cell(line, "run");
 	size_t first = lines->count;
-	int err = FB_OK;
 
-	for (size_t i = 0; i < merge->nlaunches && !err; i++) {
+	for (size_t i = 0; i < merge->nlaunches; i++) {
 		const struct fb_merge_launch *launch = &merge->launch[i];
 		bool there = false;
 
@@ -119,28 +92,27 @@ static int add_line(const struct fb_merge *merge, struct lines *lines, struct li
 			continue;
 		line->after = launch->after;
 		line->run = *run ? run : launch->run;
+		line->order = lines->count;
 		for (size_t j = first; j < lines->count; j++)
 			there |= lines->line[j].after == line->after &&
 				 !strcmp(lines->line[j].run, line->run);
 		if (!there)
-			err = push(lines, line);
+			*FB_ADD(lines->line, lines->count) = *line;
 	}
-	lines->lost += !err && lines->count == first;
-	return err;
+	lines->lost += lines->count == first;
 }
 
 static int collect(const struct fb_merge *merge, struct lines *lines)
 {
 	for (size_t s = 0; s < merge->sheets->count; s++) {
 		const struct fb_sheet *sheet = &merge->sheets->sheet[s];
-		size_t source = merge->sheets->source[s];
+		size_t source = merge->sheets->sheet[s].source;
 		char side = fb_side_of(merge->paths[source]);
 
 		for (size_t i = 0; is_launches(merge, s) && i < sheet->nrows; i++) {
 			struct line line = {sheet, &sheet->row[i], .source = source};
 			const char *text = cell(&line, "launch_index"), *of = cell(&line, "side");
 			uint64_t before;
-			int err;
 
 			if (!fb_merge_index(text, &before))
 				return fb_error(FB_EINPUT,
@@ -149,9 +121,7 @@ static int collect(const struct fb_merge *merge, struct lines *lines)
 						sheet->path, sheet->row[i].line, text);
 			if (side && *of && (*of != side || of[1]))
 				continue;
-			err = add_line(merge, lines, &line, before);
-			if (err)
-				return err;
+			add_line(merge, lines, &line, before);
 		}
 	}
 	return FB_OK;
@@ -283,10 +253,10 @@ static void put_lines(const struct lines *lines, FILE *out)
 int fb_merge_put_launches(const struct fb_merge *merge, FILE *out, bool *checked)
 {
 	struct lines lines = {.count = 0};
-	int err = find_columns(merge, &lines);
+	int err;
 
-	if (!err)
-		err = collect(merge, &lines);
+	find_columns(merge, &lines);
+	err = collect(merge, &lines);
 	if (!err && lines.count)
 		qsort(lines.line, lines.count, sizeof(*lines.line), by_launch);
 	if (!err)
@@ -295,7 +265,5 @@ int fb_merge_put_launches(const struct fb_merge *merge, FILE *out, bool *checked
 		printf("launches.csv: %zu lines of launches without rows are left out\n",
 		       lines.lost);
 	*checked = lines.ncolumns && !strcmp(lines.column[0], "index");
-	free(lines.line);
-	free(lines.column);
 	return err;
 }

@@ -36,7 +36,7 @@ struct fb_merge_item {
 
 struct fb_merge_items {
 	struct fb_merge_item *item; /* [count], in the order of the sources */
-	size_t count, capacity;
+	size_t count;
 	size_t dropped;
 };
 
@@ -53,10 +53,9 @@ struct fb_merge {
  * Collects rows and repetitions, drops those that are there twice, and numbers the launches: with
  * `renumber` one that contradicts an earlier source gets the next free launch_index, the same for
  * all programs of that launch, else that is FB_EINPUT. What was done is said on stdout. Returns
- * 0, FB_EINPUT (printed, with both places) or FB_ENOMEM. fb_merge_free in any case.
+ * 0 or FB_EINPUT (printed, with both places).
  */
 int fb_merge_collect(struct fb_merge *merge, bool renumber);
-void fb_merge_free(struct fb_merge *merge);
 
 /* The cell of a row in the column of that name, "" where the sheet has none. Borrowed. */
 const char *fb_merge_cell(const struct fb_merge_item *item, const char *column);
@@ -76,9 +75,9 @@ bool fb_merge_index(const char *text, uint64_t *index);
  * written for each launch of the sources that say it, as program.NAME.LAUNCH.env.KEY with its
  * own scope, host and rank. Facts that were a launch's already follow its new number; where
  * parts of one launch differ in one, the later ones are kept as program.NAME.LAUNCH.partN.KEY.
- * Returns 0 or FB_ENOMEM (printed). Write errors are the caller's to look for.
+ * Write errors are the caller's to look for.
  */
-int fb_merge_put_facts(const struct fb_merge *merge, FILE *out);
+void fb_merge_put_facts(const struct fb_merge *merge, FILE *out);
 
 /* Whether there is a launches.csv, or one for the folder of a side. */
 bool fb_merge_has_launches(const struct fb_merge *merge);
@@ -89,15 +88,15 @@ bool fb_merge_has_launches(const struct fb_merge *merge);
  * line that is there twice is written once. Where parts of one launch have lines of their own,
  * each source's last has the flags of all of them, since readers let the last line count. Lines
  * of launches of which the source has no row are left out, which is said on stdout. Sets *checked
- * to whether the columns are those of a sweep. Returns 0 or FB_ENOMEM (printed).
+ * to whether the columns are those of a sweep. Returns 0 or FB_EINPUT (printed).
  */
 int fb_merge_put_launches(const struct fb_merge *merge, FILE *out, bool *checked);
 
 /*
  * Writes PROGRAM.csv for each program, samples.csv, ranks.csv, environment.csv and launches.csv
  * where there are such, to a new folder beside `folder`, holds them to the schema, and gives it the
- * name `folder`, which must not exist or be empty. Returns 0, FB_EINPUT, FB_EIO or FB_ENOMEM
- * (printed); then nothing is left.
+ * name `folder`, which must not exist or be empty. Returns 0, FB_EINPUT or FB_EIO (printed); then
+ * nothing is left.
  */
 int fb_merge_write(const struct fb_merge *merge, const char *folder);
 

@@ -2,6 +2,7 @@
 /* Rows that are there twice, and numbers of launches; see merge.h. */
 #include "common/base/error.h"
 #include "common/record/schema.h"
+#include "scripts/tools/lib/memory.h"
 #include "scripts/tools/merge/merge.h"
 
 #include <ctype.h>
@@ -17,11 +18,6 @@ struct identity {
 
 /* What tells repetitions of a launch apart; samples have no rank. */
 static const char *const repetition_key[] = {"row", "repetition", "rank"};
-
-static int no_memory(void)
-{
-	return fb_error(FB_ENOMEM, "no memory to merge");
-}
 
 const char *fb_merge_cell(const struct fb_merge_item *item, const char *column)
 {
@@ -80,7 +76,6 @@ static int find_launch(struct fb_merge *merge, struct fb_merge_item *item, size_
 	const char *text = fb_merge_cell(item, "launch_index");
 	const char *run = fb_merge_cell(item, "run");
 	const struct fb_merge_launch *found;
-	struct fb_merge_launch *list;
 	uint64_t before;
 
 	if (!fb_merge_index(text, &before))
@@ -96,33 +91,14 @@ static int find_launch(struct fb_merge *merge, struct fb_merge_item *item, size_
 			merge->launch[item->launch].run = "";
 		return FB_OK;
 	}
-	list = realloc(merge->launch, (merge->nlaunches + 1) * sizeof(*list));
-	if (!list)
-		return no_memory();
-	merge->launch = list;
 	item->launch = merge->nlaunches;
-	list[merge->nlaunches++] = (struct fb_merge_launch){
+	*FB_ADD(merge->launch, merge->nlaunches) = (struct fb_merge_launch){
 		.program = program,
 		.run = run,
 		.source = source,
 		.before = before,
 		.after = before,
 	};
-	return FB_OK;
-}
-
-static int push(struct fb_merge_items *items, const struct fb_merge_item *item)
-{
-	if (items->count == items->capacity) {
-		size_t larger = items->capacity ? 2 * items->capacity : 1024;
-		struct fb_merge_item *list = realloc(items->item, larger * sizeof(*list));
-
-		if (!list)
-			return no_memory();
-		items->item = list;
-		items->capacity = larger;
-	}
-	items->item[items->count++] = *item;
 	return FB_OK;
 }
 
@@ -144,26 +120,23 @@ static int collect(struct fb_merge *merge)
 			continue;
 		for (size_t i = 0; i < sheet->nrows; i++) {
 			struct fb_merge_item item = {.sheet = sheet, .row = &sheet->row[i]};
-			int err = find_launch(merge, &item, merge->sheets->source[s]);
+			int err = find_launch(merge, &item, merge->sheets->sheet[s].source);
 
-			if (!err)
-				err = push(items, &item);
 			if (err)
 				return err;
+			*FB_ADD(items->item, items->count) = item;
 		}
 	}
 	return FB_OK;
 }
 
-/* Launch as read, and every key. Malloced; NULL where memory is out. */
+/* Launch as read, and every key. */
 static char *identity_text(const struct fb_merge_item *item, bool samples)
 {
-	char *text = NULL;
+	char *text = NULL, *copy;
 	size_t bytes;
 	FILE *out = open_memstream(&text, &bytes);
 
-	if (!out)
-		return NULL;
 	fprintf(out, "%s\x1f%s", fb_merge_cell(item, "program"),
 		fb_merge_cell(item, "launch_index"));
 	for (size_t i = 0; !samples && i < fb_columns_count; i++)
@@ -171,11 +144,10 @@ static char *identity_text(const struct fb_merge_item *item, bool samples)
 			fprintf(out, "\x1f%s", fb_merge_fixed(item, i));
 	for (size_t i = 0; samples && i < sizeof(repetition_key) / sizeof(repetition_key[0]); i++)
 		fprintf(out, "\x1f%s", fb_merge_cell(item, repetition_key[i]));
-	if (fclose(out)) {
-		free(text);
-		return NULL;
-	}
-	return text;
+	fclose(out);
+	copy = fb_new_copy(text);
+	free(text);
+	return copy;
 }
 
 static int by_text(const void *a, const void *b)
@@ -247,25 +219,21 @@ static int judge_group(struct fb_merge *merge, struct fb_merge_items *items,
 static int find_twice(struct fb_merge *merge, struct fb_merge_items *items, bool samples,
 		      bool renumber)
 {
-	struct identity *list = calloc(items->count + 1, sizeof(*list));
-	size_t n, i;
-	int err = list ? FB_OK : no_memory();
+	struct identity *list = fb_new(items->count + 1, sizeof(*list));
+	size_t n;
+	int err = FB_OK;
 
-	for (i = 0; i < items->count && !err; i++) {
+	for (size_t i = 0; i < items->count; i++)
 		list[i] = (struct identity){identity_text(&items->item[i], samples), i};
-		err = list[i].text ? FB_OK : no_memory();
-	}
-	if (!err && items->count)
+	if (items->count)
 		qsort(list, items->count, sizeof(*list), by_text);
-	for (i = 0; i < items->count && !err; i += n) {
+	for (size_t i = 0; i < items->count && !err; i += n) {
 		n = 1;
 		while (i + n < items->count && !strcmp(list[i].text, list[i + n].text))
 			n++;
 		err = judge_group(merge, items, list + i, n, renumber);
 	}
-	for (i = 0; list && i < items->count; i++)
-		free(list[i].text);
-	free(list);
+	fb_drop_since(list);
 	return err;
 }
 
@@ -384,12 +352,4 @@ int fb_merge_collect(struct fb_merge *merge, bool renumber)
 	count_dropped(merge, &merge->ranks, "times of single ranks");
 	number_copies(merge);
 	return FB_OK;
-}
-
-void fb_merge_free(struct fb_merge *merge)
-{
-	free(merge->rows.item);
-	free(merge->samples.item);
-	free(merge->ranks.item);
-	free(merge->launch);
 }

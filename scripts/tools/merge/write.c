@@ -8,6 +8,7 @@
 #include "common/record/csv.h"
 #include "common/record/csv_check.h"
 #include "common/record/schema.h"
+#include "scripts/tools/lib/memory.h"
 #include "scripts/tools/merge/merge.h"
 
 #include <dirent.h>
@@ -27,10 +28,7 @@ struct target {
 static int open_target(struct target *target, const char *folder, const char *name)
 {
 	*target = (struct target){.folder = folder};
-	if (asprintf(&target->path, "%s/%s.csv", folder, name) < 0) {
-		target->path = NULL;
-		return fb_error(FB_ENOMEM, "no memory for a path");
-	}
+	target->path = fb_new_text("%s/%s.csv", folder, name);
 	target->out = fopen(target->path, "we");
 	if (!target->out)
 		return fb_error(FB_EIO, "cannot write '%s': %s", target->path, strerror(errno));
@@ -56,7 +54,6 @@ static int close_file(struct target *target, int err, bool checked)
 			       "%" PRIu64 " problems in the joined rows: the input "
 			       "breaks the rules of the schema",
 			       check.problems);
-	free(target->path);
 	return err;
 }
 
@@ -65,7 +62,7 @@ static int close_target(struct target *target, int err)
 	return close_file(target, err, true);
 }
 
-/* The columns of a program that are not fixed ones, each once. Malloced; the names are borrowed. */
+/* The columns of a program that are not fixed ones, each once. */
 static const char **extra_columns(const struct fb_merge *merge, const char *program, size_t *count)
 {
 	const char **names = NULL;
@@ -79,26 +76,16 @@ static const char **extra_columns(const struct fb_merge *merge, const char *prog
 			continue;
 		last = item->sheet;
 		for (size_t c = 0; c < last->ncolumns; c++) {
-			const char **more;
 			bool known = fb_column_find(last->column[c]) >= 0;
 
 			for (size_t k = 0; k < n && !known; k++)
 				known = !strcmp(names[k], last->column[c]);
-			if (known)
-				continue;
-			more = realloc(names, (n + 1) * sizeof(*names));
-			if (!more)
-				goto free_names;
-			names = more;
-			names[n++] = last->column[c];
+			if (!known)
+				*FB_ADD(names, n) = last->column[c];
 		}
 	}
 	*count = n;
-	return names ? names : calloc(1, sizeof(*names));
-
-free_names:
-	free(names);
-	return NULL;
+	return names;
 }
 
 static void put_cell(const struct fb_merge *merge, const struct fb_merge_item *item,
@@ -162,25 +149,20 @@ static size_t count_launches(const struct fb_merge *merge, const struct fb_merge
 	return launches;
 }
 
-static int put_program(const struct fb_merge *merge, const char *program, FILE *out)
+static void put_program(const struct fb_merge *merge, const char *program, FILE *out)
 {
-	const struct fb_merge_item **item = malloc((merge->rows.count + 1) * sizeof(*item));
+	const struct fb_merge_item **item = fb_new(merge->rows.count + 1, sizeof(*item));
 	size_t nextra = 0, n = 0;
 	const char **extra = extra_columns(merge, program, &nextra);
 	char *header = fb_csv_header(NULL, 0);
 
-	if (!item || !extra || !header) {
-		free(item);
-		free(extra);
-		free(header);
-		return fb_error(FB_ENOMEM, "no memory to write %s.csv", program);
-	}
 	for (size_t i = 0; i < merge->rows.count; i++)
 		if (!merge->rows.item[i].dropped &&
 		    !strcmp(fb_merge_cell(&merge->rows.item[i], "program"), program))
 			item[n++] = &merge->rows.item[i];
 	qsort_r(item, n, sizeof(*item), by_launch_and_time, (void *)(uintptr_t)merge);
-	fprintf(out, "%.*s", (int)strcspn(header, "\n"), header);
+	fprintf(out, "%.*s", header ? (int)strcspn(header, "\n") : 0, header ? header : "");
+	free(header);
 	for (size_t i = 0; i < nextra; i++) {
 		fputc(',', out);
 		fb_csv_put_field(out, extra[i]);
@@ -189,10 +171,6 @@ static int put_program(const struct fb_merge *merge, const char *program, FILE *
 	for (size_t i = 0; i < n; i++)
 		put_row(merge, item[i], extra, nextra, out);
 	printf("%s.csv: %zu rows of %zu launches\n", program, n, count_launches(merge, item, n));
-	free(item);
-	free(extra);
-	free(header);
-	return FB_OK;
 }
 
 static int write_programs(const struct fb_merge *merge, const char *folder)
@@ -209,7 +187,7 @@ static int write_programs(const struct fb_merge *merge, const char *folder)
 			continue;
 		err = open_target(&target, folder, program);
 		if (!err)
-			err = put_program(merge, program, target.out);
+			put_program(merge, program, target.out);
 		err = close_target(&target, err);
 		if (err)
 			return err;
@@ -255,7 +233,7 @@ static int write_facts(const struct fb_merge *merge, const char *folder)
 		return FB_OK;
 	err = open_target(&target, folder, "environment");
 	if (!err)
-		err = fb_merge_put_facts(merge, target.out);
+		fb_merge_put_facts(merge, target.out);
 	return close_target(&target, err);
 }
 
@@ -286,6 +264,16 @@ static void remove_folder(const char *folder)
 	rmdir(folder);
 }
 
+/* The folder without its name; it goes where the process ends for want of memory, too. */
+static const char *unfinished;
+
+static void remove_unfinished(void)
+{
+	if (unfinished)
+		remove_folder(unfinished);
+	unfinished = NULL;
+}
+
 int fb_merge_write(const struct fb_merge *merge, const char *folder)
 {
 	size_t length = strlen(folder);
@@ -294,8 +282,9 @@ int fb_merge_write(const struct fb_merge *merge, const char *folder)
 
 	while (length > 1 && folder[length - 1] == '/')
 		length--;
-	if (asprintf(&temporary, "%.*s.%ld.tmp", (int)length, folder, (long)getpid()) < 0)
-		return fb_error(FB_ENOMEM, "no memory for a path");
+	temporary = fb_new_text("%.*s.%ld.tmp", (int)length, folder, (long)getpid());
+	unfinished = temporary;
+	atexit(remove_unfinished);
 	err = fb_make_folder(temporary);
 	if (!err)
 		err = write_programs(merge, temporary);
@@ -310,8 +299,8 @@ int fb_merge_write(const struct fb_merge *merge, const char *folder)
 	if (!err && rename(temporary, folder))
 		err = fb_error(errno == ENOTEMPTY || errno == EEXIST ? FB_EINPUT : FB_EIO,
 			       "cannot make the folder '%s': %s", folder, strerror(errno));
-	if (err)
-		remove_folder(temporary);
-	free(temporary);
+	if (!err)
+		unfinished = NULL;
+	remove_unfinished();
 	return err;
 }

@@ -7,11 +7,10 @@
 #include "common/base/error.h"
 #include "common/base/rng.h"
 #include "scripts/tools/lib/json.h"
+#include "scripts/tools/lib/memory.h"
 #include "scripts/tools/overlap_of/profile.h"
 
 #include <jansson.h>
-#include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 static bool has_kernels(const json_t *events)
@@ -103,7 +102,7 @@ int fb_profile_read_chrome(struct fb_profile *profile, const char *path)
 		e.begin_us = json_number_value(ts);
 		e.end_us = e.begin_us + json_number_value(duration);
 		if (kineto ? of_kineto(profile, event, &e) : of_any(profile, event, &e))
-			err = fb_profile_add(profile, &e);
+			*FB_ADD(profile->event, profile->count) = e;
 	}
 	json_decref(document);
 	return err;

@@ -5,10 +5,10 @@
  */
 #include "common/base/error.h"
 #include "common/library/library.h"
+#include "scripts/tools/lib/memory.h"
 #include "scripts/tools/overlap_of/profile.h"
 
 #include <stdio.h>
-#include <string.h>
 
 /* Of sqlite3.h, which need not be there. */
 enum { SQLITE_READONLY_FLAG = 1, SQLITE_GOOD = 0, SQLITE_HAS_ROW = 100, SQLITE_IS_DONE = 101 };
@@ -137,7 +137,7 @@ static int ask(const struct sqlite *s, struct fb_profile *profile, const char *p
 
 		if (kind_of(profile, question, name ? name : "", s->integer(statement, WHAT),
 			    &e.kind))
-			err = fb_profile_add(profile, &e);
+			*FB_ADD(profile->event, profile->count) = e;
 	}
 	if (!err && state != SQLITE_IS_DONE)
 		err = fb_error(FB_EINPUT, "%s: %s: %s", path, q->table, s->why(s->file));

@@ -1,32 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* From events to exposed time; see profile.h. */
 #include "common/base/error.h"
+#include "scripts/tools/lib/memory.h"
 #include "scripts/tools/overlap_of/profile.h"
 
 #include <math.h>
 #include <stdlib.h>
-
-int fb_profile_add(struct fb_profile *profile, const struct fb_activity_event *event)
-{
-	if (profile->count == profile->capacity) {
-		size_t larger = profile->capacity ? 2 * profile->capacity : 1024;
-		struct fb_activity_event *list = realloc(profile->event, larger * sizeof(*list));
-
-		if (!list)
-			return fb_error(FB_ENOMEM, "out of memory for %zu events", larger);
-		profile->event = list;
-		profile->capacity = larger;
-	}
-	profile->event[profile->count++] = *event;
-	return FB_OK;
-}
-
-void fb_profile_free(struct fb_profile *profile)
-{
-	free(profile->event);
-	profile->event = NULL;
-	profile->count = profile->capacity = 0;
-}
 
 bool fb_name_is(const regex_t *pattern, const char *name)
 {
@@ -269,26 +248,17 @@ int fb_profile_measure(struct fb_profile *profile, struct fb_step_times **list, 
 	size_t n = profile->count + 1;
 	struct work w = {
 		.profile = profile,
-		.launch = malloc(n * sizeof(*w.launch)),
-		.mark = malloc(n * sizeof(*w.mark)),
-		.item = malloc(n * sizeof(*w.item)),
-		.span = malloc(n * sizeof(*w.span)),
+		.launch = fb_new(n, sizeof(*w.launch)),
+		.mark = fb_new(n, sizeof(*w.mark)),
+		.item = fb_new(n, sizeof(*w.item)),
+		.span = fb_new(n, sizeof(*w.span)),
 	};
-	int err = FB_OK;
 
-	*list = malloc(n * sizeof(**list));
-	if (w.launch && w.mark && w.item && w.span && *list) {
-		collect(&w);
-		measure_all(&w, *list, count);
-		if (*count == 0)
-			err = fb_error(FB_EINPUT, "the trace has nothing that a device did%s",
-				       w.items ? " within a step: --step says what marks one" : "");
-	} else {
-		err = fb_error(FB_ENOMEM, "out of memory for %zu events", profile->count);
-	}
-	free(w.launch);
-	free(w.mark);
-	free(w.item);
-	free(w.span);
-	return err;
+	*list = fb_new(n, sizeof(**list));
+	collect(&w);
+	measure_all(&w, *list, count);
+	if (*count == 0)
+		return fb_error(FB_EINPUT, "the trace has nothing that a device did%s",
+				w.items ? " within a step: --step says what marks one" : "");
+	return FB_OK;
 }

@@ -36,12 +36,8 @@ struct fb_profile_names {
 struct fb_profile {
 	const struct fb_profile_names *names;
 	struct fb_activity_event *event; /* [count] */
-	size_t count, capacity;
+	size_t count;
 };
-
-/* Appends an event. Returns 0 or FB_ENOMEM (printed). */
-int fb_profile_add(struct fb_profile *profile, const struct fb_activity_event *event);
-void fb_profile_free(struct fb_profile *profile);
 
 bool fb_name_is(const regex_t *pattern, const char *name);
 
@@ -50,8 +46,7 @@ enum fb_activity fb_kernel_kind(const struct fb_profile *profile, const char *na
 
 /*
  * Reads a Chrome trace (Kineto, as PyTorch's profiler writes it, or any other), or the SQLite file
- * that `nsys export` made. Returns 0, FB_EINPUT (printed), FB_ENOMEM or FB_EUNSUPPORTED (no
- * library; printed).
+ * that `nsys export` made. Returns 0, FB_EINPUT or FB_EUNSUPPORTED (no library); printed.
  */
 int fb_profile_read_chrome(struct fb_profile *profile, const char *path);
 int fb_profile_read_nsight(struct fb_profile *profile, const char *path);
@@ -69,8 +64,8 @@ struct fb_step_times {
  * Measures all steps, in the order of processes, devices and steps. What a device does belongs to
  * the step in which the host launched it; where nobody knows that, to the one in whose time it
  * begins. A step lasts from the end of the step before it, on that device, to the end of the last
- * thing that the device does in it. Without marks all of it is one step. *list is malloced. Returns
- * 0, FB_EINPUT (nothing that devices did; printed) or FB_ENOMEM.
+ * thing that the device does in it. Without marks all of it is one step. Returns 0 or
+ * FB_EINPUT (nothing that devices did; printed).
  */
 int fb_profile_measure(struct fb_profile *profile, struct fb_step_times **list, size_t *count);
 

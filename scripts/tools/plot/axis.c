@@ -8,11 +8,11 @@
 #include "common/base/error.h"
 #include "common/base/sizes.h"
 #include "scripts/tools/lib/gnuplot.h"
+#include "scripts/tools/lib/memory.h"
 #include "scripts/tools/lib/report.h"
 #include "scripts/tools/plot/plot.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { SERIES = 8, VALUE_CHARS = 64 };
@@ -318,18 +318,14 @@ static int plot_keys(const struct fb_plot *plot, bool heat)
 			      : "no rows that differ in one key; --axis KEY names it") ||
 	    !section)
 		return FB_EINPUT;
-	list = calloc(2 * section->count, sizeof(const struct fb_cell *));
-	x = calloc(section->count * section->count + 1, sizeof(*x));
-	if (list && x) {
-		keys_of(section, key);
-		if (heat)
-			put_tiles(plot, section, key, list, x);
-		else
-			put_curves(plot, section, key[0], list, x);
-	}
-	free(x);
-	free(list);
-	return list && x ? FB_OK : fb_error(FB_ENOMEM, "out of memory for a figure");
+	list = fb_new(2 * section->count, sizeof(const struct fb_cell *));
+	x = fb_new(section->count * section->count + 1, sizeof(*x));
+	keys_of(section, key);
+	if (heat)
+		put_tiles(plot, section, key, list, x);
+	else
+		put_curves(plot, section, key[0], list, x);
+	return FB_OK;
 }
 
 int fb_plot_axis(const struct fb_plot *plot)

@@ -7,15 +7,14 @@
 #include "common/base/error.h"
 #include "common/base/sizes.h"
 #include "common/measure/stats.h"
+#include "scripts/tools/lib/files.h"
 #include "scripts/tools/lib/gnuplot.h"
+#include "scripts/tools/lib/memory.h"
 #include "scripts/tools/lib/report.h"
 #include "scripts/tools/plot/plot.h"
 #include "scripts/tools/plot/samples.h"
 
-#include <math.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 enum { POINTS = 400 };
 
@@ -27,7 +26,7 @@ struct distribution {
 	bool *seen;		     /* [cells.count]: has samples */
 	const struct fb_cell *first; /* collected are first[0 .. n) */
 	size_t n;
-	char *folder, *path;
+	const char *path;
 };
 
 static bool same_key(const struct fb_result *a, const struct fb_result *b)
@@ -42,15 +41,17 @@ static int on_sample(void *arg, const struct fb_result *row, uint64_t repetition
 		     const double *value)
 {
 	struct distribution *l = arg;
+	struct fb_doubles *list;
 	size_t cell;
 
 	(void)repetition;
 	if (!row)
 		return FB_OK; /* of a program whose result file is not here */
 	cell = l->cell_of[row - l->results.row];
+	list = &l->samples[cell];
 	l->seen[cell] = true;
 	if (l->n && &l->cells.cell[cell] >= l->first && &l->cells.cell[cell] < l->first + l->n)
-		return fb_doubles_add(&l->samples[cell], *value);
+		*FB_ADD(list->x, list->count) = *value;
 	return FB_OK;
 }
 
@@ -65,26 +66,18 @@ static int read_samples(struct distribution *l)
 static int open_input(struct distribution *l, const char *path)
 {
 	const char *slash = strrchr(path, '/');
-	struct stat st;
-	int length = slash ? (int)(slash - path) : 1, err;
+	int err;
 
-	if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
-		length = (int)strlen(path);
-	else if (!slash)
-		path = ".";
-	if (asprintf(&l->folder, "%.*s", length, path) < 0 ||
-	    asprintf(&l->path, "%s/samples.csv", l->folder) < 0)
-		return fb_error(FB_ENOMEM, "out of memory for a path");
-	err = fb_results_read(&l->results, l->folder);
-	if (!err)
-		err = fb_cells_make(&l->cells, &l->results, NULL);
+	l->path = fb_beside(path, "samples.csv");
+	if (!fb_is_folder(path))
+		path = slash ? fb_new_text("%.*s", (int)(slash - path), path) : ".";
+	err = fb_results_read(&l->results, path);
 	if (err)
 		return err;
-	l->cell_of = calloc(l->results.count + 1, sizeof(*l->cell_of));
-	l->samples = calloc(l->cells.count + 1, sizeof(*l->samples));
-	l->seen = calloc(l->cells.count + 1, sizeof(*l->seen));
-	if (!l->cell_of || !l->samples || !l->seen)
-		return fb_error(FB_ENOMEM, "out of memory for a figure");
+	fb_cells_make(&l->cells, &l->results, NULL);
+	l->cell_of = fb_new(l->results.count + 1, sizeof(*l->cell_of));
+	l->samples = fb_new(l->cells.count + 1, sizeof(*l->samples));
+	l->seen = fb_new(l->cells.count + 1, sizeof(*l->seen));
 	for (size_t i = 0; i < l->results.count; i++)
 		while (!same_key(&l->results.row[i], l->cells.cell[l->cell_of[i]].row))
 			l->cell_of[i]++;
@@ -195,7 +188,7 @@ static int put_figure(const struct fb_plot *plot, struct distribution *l,
 	for (size_t i = 0; i < l->n && !err; i++) {
 		struct fb_doubles *list = &l->samples[&l->first[i] - l->cells.cell];
 
-		err = fb_doubles_sort(list);
+		fb_doubles_sort(list);
 		all += list->count ? 1 : 0;
 		shown += is_shown(l, &l->first[i], &own) ? 1 : 0;
 	}
@@ -215,19 +208,6 @@ static int put_figure(const struct fb_plot *plot, struct distribution *l,
 	fb_plot_texts(&with, whole, note);
 	put_series(plot, l, shown);
 	return FB_OK;
-}
-
-static void free_distribution(struct distribution *l)
-{
-	for (size_t i = 0; i < l->cells.count && l->samples; i++)
-		free(l->samples[i].x);
-	free(l->samples);
-	free(l->seen);
-	free(l->cell_of);
-	free(l->path);
-	free(l->folder);
-	fb_cells_free(&l->cells);
-	fb_results_free(&l->results);
 }
 
 int fb_plot_distribution(const struct fb_plot *plot)
@@ -253,6 +233,5 @@ int fb_plot_distribution(const struct fb_plot *plot)
 		err = FB_EINPUT;
 	else if (!err)
 		err = put_figure(plot, &l, section);
-	free_distribution(&l);
 	return err;
 }

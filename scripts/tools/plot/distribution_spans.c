@@ -6,9 +6,9 @@
  */
 #include "common/base/error.h"
 #include "scripts/tools/lib/gnuplot.h"
+#include "scripts/tools/lib/memory.h"
 #include "scripts/tools/plot/plot.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 struct names {
@@ -44,12 +44,10 @@ static size_t find_row(const struct fb_sheet *s, int row, uint64_t figure, const
 	return count;
 }
 
-static int collect(struct names *names, const struct fb_sheet *s, const int *column, int row,
-		   const char *text)
+static void collect(struct names *names, const struct fb_sheet *s, const int *column, int row,
+		    const char *text)
 {
-	int err = FB_OK;
-
-	for (size_t k = 0; k < s->nrows && !err; k++) {
+	for (size_t k = 0; k < s->nrows; k++) {
 		const char *name = fb_sheet_text(s, k, column[NAME]);
 		double us = fb_sheet_number(s, k, column[END]) -
 			    fb_sheet_number(s, k, column[BEGIN]);
@@ -68,11 +66,10 @@ static int collect(struct names *names, const struct fb_sheet *s, const int *col
 			continue;
 		names->text[n] = name;
 		names->n += n == names->n;
-		err = fb_doubles_add(&names->us[n], us);
+		*FB_ADD(names->us[n].x, names->us[n].count) = us;
 	}
-	for (size_t n = 0; n < names->n && !err; n++)
-		err = fb_doubles_sort(&names->us[n]);
-	return err;
+	for (size_t n = 0; n < names->n; n++)
+		fb_doubles_sort(&names->us[n]);
 }
 
 static void put(const struct fb_plot *plot, const struct names *names, const char *title)
@@ -123,13 +120,10 @@ int fb_plot_distribution_spans(const struct fb_plot *plot)
 	else if (!err && (!fb_plot_has(plot, count, "no spans") || !text))
 		err = FB_EINPUT;
 	else if (!err)
-		err = collect(&names, &sheet, column, row, text);
+		collect(&names, &sheet, column, row, text);
 	if (!err && !plot->count && !names.n)
 		err = fb_error(FB_EINPUT, "%s: no span takes time", plot->path[0]);
 	else if (!err && !plot->count)
 		put(plot, &names, text);
-	for (size_t n = 0; n < names.n; n++)
-		free(names.us[n].x);
-	fb_sheet_free(&sheet);
 	return err;
 }

@@ -7,6 +7,7 @@
  */
 #include "common/base/error.h"
 #include "scripts/tools/lib/gnuplot.h"
+#include "scripts/tools/lib/memory.h"
 #include "scripts/tools/plot/plot.h"
 
 #include <math.h>
@@ -111,11 +112,9 @@ int fb_plot_forest(const struct fb_plot *plot)
 {
 	struct fb_sheet table = {0};
 	int err = fb_sheet_read_any(&table, plot->path[0]);
-	struct row *row = err ? NULL : calloc(table.nrows + 1, sizeof(*row));
+	struct row *row = err ? NULL : fb_new(table.nrows + 1, sizeof(*row));
 	size_t count = 0;
 
-	if (!err && !row)
-		err = fb_error(FB_ENOMEM, "%s: out of memory", plot->path[0]);
 	if (!err)
 		err = read_rows(&table, row, &count);
 	if (!err && plot->count) {
@@ -128,7 +127,5 @@ int fb_plot_forest(const struct fb_plot *plot)
 			   !strcmp(fb_sheet_text(&table, 0, fb_sheet_column(&table, "bars")),
 				   "cells"));
 	}
-	free(row);
-	fb_sheet_free(&table);
 	return err;
 }

@@ -7,6 +7,7 @@
 #include "common/base/error.h"
 #include "common/measure/stats.h"
 #include "scripts/tools/lib/gnuplot.h"
+#include "scripts/tools/lib/memory.h"
 #include "scripts/tools/plot/plot.h"
 
 #include <math.h>
@@ -115,15 +116,13 @@ static void put_blocks(FILE *out, const struct point *p, size_t count, double *x
 	}
 }
 
-static int put_figure(const struct fb_plot *plot, struct point *point, size_t count)
+static void put_figure(const struct fb_plot *plot, struct point *point, size_t count)
 {
 	char machine[FB_PLOT_TITLE_CHARS], title[FB_PLOT_TITLE_CHARS], note[160];
 	const char *path = plot->path[0], *slash = strrchr(path, '/');
-	double *x = malloc((3 * count + 1) * sizeof(*x));
+	double *x = fb_new(3 * count + 1, sizeof(*x));
 	size_t changes = 0;
 
-	if (!x)
-		return fb_error(FB_ENOMEM, "out of memory for %zu runs", count);
 	qsort(point, count, sizeof(*point), compare_points);
 	for (size_t i = 1; i < count; i++)
 		changes += point[i].change ? 1 : 0;
@@ -140,19 +139,15 @@ static int put_figure(const struct fb_plot *plot, struct point *point, size_t co
 	fprintf(plot->out, "CHANGES = %zu\nPOINTS = %zu\n$DATA << EOD\n", changes, count);
 	put_blocks(plot->out, point, count, x);
 	fputs("EOD\n", plot->out);
-	free(x);
-	return FB_OK;
 }
 
 int fb_plot_history(const struct fb_plot *plot)
 {
 	struct fb_sheet table = {0};
 	int err = fb_sheet_read_any(&table, plot->path[0]);
-	struct point *point = err ? NULL : calloc(table.nrows + 1, sizeof(*point));
+	struct point *point = err ? NULL : fb_new(table.nrows + 1, sizeof(*point));
 	size_t count = 0;
 
-	if (!err && !point)
-		err = fb_error(FB_ENOMEM, "%s: out of memory", plot->path[0]);
 	if (!err)
 		err = read_points(&table, point, &count);
 	if (!err && plot->count)
@@ -160,8 +155,6 @@ int fb_plot_history(const struct fb_plot *plot)
 	else if (!err && !fb_plot_has(plot, count > 0, "no row with a value"))
 		err = FB_EINPUT;
 	else if (!err)
-		err = put_figure(plot, point, count);
-	free(point);
-	fb_sheet_free(&table);
+		put_figure(plot, point, count);
 	return err;
 }

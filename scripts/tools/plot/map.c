@@ -7,6 +7,7 @@
 #include "common/base/error.h"
 #include "common/base/sizes.h"
 #include "scripts/tools/lib/gnuplot.h"
+#include "scripts/tools/lib/memory.h"
 #include "scripts/tools/lib/report.h"
 #include "scripts/tools/plot/plot.h"
 
@@ -162,42 +163,28 @@ static void put_map(const struct fb_plot *plot, const struct map *map)
 int fb_plot_map(const struct fb_plot *plot)
 {
 	const struct fb_cells *cells = plot->cells;
-	size_t *group = calloc(cells->nsections + 1, sizeof(*group));
+	size_t *group = fb_new(cells->nsections + 1, sizeof(*group));
 	struct map map = {
-		.row = calloc(cells->nsections + 1, sizeof(*map.row)),
-		.bytes = calloc(cells->count + 1, sizeof(*map.bytes)),
-		.winner = calloc(cells->count + 1, sizeof(*map.winner)),
+		.row = fb_new(cells->nsections + 1, sizeof(*map.row)),
+		.bytes = fb_new(cells->count + 1, sizeof(*map.bytes)),
+		.winner = fb_new(cells->count + 1, sizeof(*map.winner)),
 	};
-	int err = FB_OK;
-	size_t groups;
+	size_t groups = fb_plot_groups(cells, loose, group);
 
-	if (!group || !map.row || !map.bytes || !map.winner) {
-		err = fb_error(FB_ENOMEM, "out of memory for a map");
-		goto free_map;
-	}
-	groups = fb_plot_groups(cells, loose, group);
 	if (plot->count) {
 		fprintf(plot->out, "%zu\n", groups);
-		goto free_map;
+		return FB_OK;
 	}
-	if (!fb_plot_has(plot, groups, "no rows")) {
-		err = FB_EINPUT;
-		goto free_map;
-	}
+	if (!fb_plot_has(plot, groups, "no rows"))
+		return FB_EINPUT;
 	for (size_t s = 0; s < cells->nsections; s++)
 		if (group[s] + 1 == plot->figure)
 			add_row(&map, &cells->section[s]);
 	qsort(map.bytes, map.columns, sizeof(*map.bytes), compare_bytes);
 	qsort(map.winner, map.winners, sizeof(*map.winner), compare_winners);
-	if (map.winners)
-		put_map(plot, &map);
-	else
-		err = fb_error(FB_EINPUT, "%s: no algorithm of the project's own has a time",
-			       plot->path[0]);
-free_map:
-	free(map.winner);
-	free(map.bytes);
-	free(map.row);
-	free(group);
-	return err;
+	if (!map.winners)
+		return fb_error(FB_EINPUT, "%s: no algorithm of the project's own has a time",
+				plot->path[0]);
+	put_map(plot, &map);
+	return FB_OK;
 }

@@ -7,6 +7,7 @@
 #include "common/base/sizes.h"
 #include "common/measure/stats.h"
 #include "scripts/tools/lib/gnuplot.h"
+#include "scripts/tools/lib/memory.h"
 #include "scripts/tools/lib/report.h"
 #include "scripts/tools/lib/suspects.h"
 #include "scripts/tools/plot/matrix.h"
@@ -19,22 +20,13 @@
 /* From this size on a pair is judged by its bandwidth, below by its time. */
 enum { BANDWIDTH_BYTES = 65536 };
 
-int fb_matrix_make(struct fb_matrix *matrix, size_t rows, size_t columns)
+void fb_matrix_make(struct fb_matrix *matrix, size_t rows, size_t columns)
 {
-	matrix->value = malloc((rows * columns + 1) * sizeof(*matrix->value));
-	if (!matrix->value)
-		return fb_error(FB_ENOMEM, "out of memory for a matrix");
+	matrix->value = fb_new(rows * columns + 1, sizeof(*matrix->value));
 	matrix->rows = rows;
 	matrix->columns = columns;
 	for (size_t i = 0; i < rows * columns; i++)
 		matrix->value[i] = (double)NAN;
-	return FB_OK;
-}
-
-void fb_matrix_free(struct fb_matrix *matrix)
-{
-	free(matrix->value);
-	*matrix = (struct fb_matrix){0};
 }
 
 /* The keys of the two axes: those of all_pairs, and those of imported matrices. */
@@ -116,21 +108,20 @@ static bool is_of_gpus(const char *memory)
 	return false;
 }
 
-static int fill(struct fb_matrix *m, const struct fb_cells *cells, const struct fb_cell *first)
+static void fill(struct fb_matrix *m, const struct fb_cells *cells, const struct fb_cell *first)
 {
 	bool rate = first->bytes >= BANDWIDTH_BYTES && first->busbw_GBps > 0;
 	char size[FB_SIZE_CHARS], label[FB_LABEL_CHARS], rest[64];
 	size_t src, dst, most = 0;
 	bool imported;
-	int err;
 
 	for (size_t i = 0; i < cells->count; i++)
 		if (pair_of(&cells->cell[i], &src, &dst) && same_matrix(first, &cells->cell[i])) {
 			most = src > most ? src : most;
 			most = dst > most ? dst : most;
 		}
-	err = fb_matrix_make(m, most + 1, most + 1);
-	for (size_t i = 0; i < cells->count && !err; i++) {
+	fb_matrix_make(m, most + 1, most + 1);
+	for (size_t i = 0; i < cells->count; i++) {
 		const struct fb_cell *c = &cells->cell[i];
 
 		if (pair_of(c, &src, &dst) && fb_cell_has_time(c) && same_matrix(first, c))
@@ -150,19 +141,15 @@ static int fill(struct fb_matrix *m, const struct fb_cells *cells, const struct 
 	m->network = strstr(fb_cell_text(first, "transport"), "rdma")  ? "rdma"
 		     : strstr(fb_cell_text(first, "transport"), "tcp") ? "tcp"
 								       : NULL;
-	return err;
 }
 
-int fb_matrix_read_rows(struct fb_matrix *matrix, const struct fb_cells *cells, size_t figure,
-			size_t *count)
+void fb_matrix_read_rows(struct fb_matrix *matrix, const struct fb_cells *cells, size_t figure,
+			 size_t *count)
 {
-	const struct fb_cell **first = calloc(cells->count + 1, sizeof(*first));
+	const struct fb_cell **first = fb_new(cells->count + 1, sizeof(*first));
 	size_t src, dst;
-	int err = FB_OK;
 
 	*count = 0;
-	if (!first)
-		return fb_error(FB_ENOMEM, "out of memory for matrices");
 	for (size_t i = 0; i < cells->count; i++) {
 		size_t g = 0;
 
@@ -174,9 +161,7 @@ int fb_matrix_read_rows(struct fb_matrix *matrix, const struct fb_cells *cells, 
 			first[(*count)++] = &cells->cell[i];
 	}
 	if (figure && figure <= *count)
-		err = fill(matrix, cells, first[figure - 1]);
-	free(first);
-	return err;
+		fill(matrix, cells, first[figure - 1]);
 }
 
 /* The median of a row (or column) and what it is of, for the note. */
@@ -238,23 +223,16 @@ static void describe(const struct fb_matrix *m, double *x, const char *slow, cha
 		 m->column_name, worst % columns, line, *slow ? "; " : "", slow);
 }
 
-static int put_figure(const struct fb_plot *plot, const struct fb_results *results,
+static void put_figure(const struct fb_plot *plot, const struct fb_results *results,
 		      const struct fb_matrix *m)
 {
-	double *x = malloc((2 * (m->rows * m->columns + m->rows + m->columns) + 2) * sizeof(*x));
+	double *x = fb_new(2 * (m->rows * m->columns + m->rows + m->columns) + 2, sizeof(*x));
 	char note[FB_MATRIX_SLOW_CHARS + 320], slow[FB_MATRIX_SLOW_CHARS];
 	char machine[FB_PLOT_TITLE_CHARS];
 	FILE *out = plot->out;
-	int err;
 
-	if (!x)
-		return fb_error(FB_ENOMEM, "out of memory for a matrix");
-	err = fb_matrix_name_slow(m, results, slow, sizeof(slow));
-	if (!err)
-		describe(m, x, slow, note, sizeof(note));
-	free(x);
-	if (err)
-		return err;
+	fb_matrix_name_slow(m, results, slow, sizeof(slow));
+	describe(m, x, slow, note, sizeof(note));
 	fb_gnuplot_text(out, "TITLE", m->title);
 	fb_gnuplot_text(out, "SUBTITLE",
 			results->nfacts ? fb_results_machine(results, machine)
@@ -274,7 +252,6 @@ static int put_figure(const struct fb_plot *plot, const struct fb_results *resul
 		fputc('\n', out);
 	}
 	fputs("EOD\n", out);
-	return FB_OK;
 }
 
 /* A folder, or a file that begins as result files do. */
@@ -307,10 +284,9 @@ int fb_plot_matrix(const struct fb_plot *plot)
 	if (holds_rows(plot->path[0])) {
 		for (size_t i = 0; i < plot->npaths && !err; i++)
 			err = fb_results_read(&results, plot->path[i]);
+		fb_cells_make(&cells, &results, NULL);
 		if (!err)
-			err = fb_cells_make(&cells, &results, NULL);
-		if (!err)
-			err = fb_matrix_read_rows(&m, &cells, figure, &count);
+			fb_matrix_read_rows(&m, &cells, figure, &count);
 	} else {
 		err = fb_matrix_read_text(&m, plot->path[0], figure, &count);
 	}
@@ -321,9 +297,6 @@ int fb_plot_matrix(const struct fb_plot *plot)
 				      "and dst, nor one of nvbandwidth's"))
 		err = FB_EINPUT;
 	else if (!err)
-		err = put_figure(plot, &results, &m);
-	fb_matrix_free(&m);
-	fb_cells_free(&cells);
-	fb_results_free(&results);
+		put_figure(plot, &results, &m);
 	return err;
 }

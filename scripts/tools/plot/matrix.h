@@ -18,19 +18,18 @@ struct fb_matrix {
 	const char *network; /* what is asked for of ranks: "rdma", "tcp"; NULL: nothing */
 };
 
-/* Sets value to NAN for rows x columns. Returns 0 or FB_ENOMEM (printed). */
-int fb_matrix_make(struct fb_matrix *matrix, size_t rows, size_t columns);
-void fb_matrix_free(struct fb_matrix *matrix);
+/* Sets value to NAN for rows x columns. */
+void fb_matrix_make(struct fb_matrix *matrix, size_t rows, size_t columns);
 
 /*
  * The figure-th matrix of a text that nvbandwidth printed (from 1); *count is how many there are.
- * Returns 0 (matrix untouched where there is none of that number), FB_EINPUT or FB_ENOMEM.
+ * Returns 0 (matrix untouched where there is none of that number) or FB_EINPUT (printed).
  */
 int fb_matrix_read_text(struct fb_matrix *matrix, const char *path, size_t figure, size_t *count);
 
 /* The same of result rows whose variant column has src and dst. */
-int fb_matrix_read_rows(struct fb_matrix *matrix, const struct fb_cells *cells, size_t figure,
-			size_t *count);
+void fb_matrix_read_rows(struct fb_matrix *matrix, const struct fb_cells *cells, size_t figure,
+			 size_t *count);
 
 /* Whether rows and columns are the ranks that messages come from and go to. */
 bool fb_matrix_is_of_ranks(const struct fb_matrix *matrix);
@@ -39,10 +38,9 @@ bool fb_matrix_is_of_ranks(const struct fb_matrix *matrix);
  * Which ranks, links and nodes are slow (lib/suspects.h), in words: "rank 3 is slow: 2 times; the
  * link 0 to 2 is slow: 1.3 times"; empty where nobody is or the axes are no ranks. Which host a
  * rank is on, and which GPU and adapter it has, is known from the facts of `results` (may be NULL).
- * Returns 0 or FB_ENOMEM (printed).
  */
 enum { FB_MATRIX_SLOW_CHARS = 1024 };
-int fb_matrix_name_slow(const struct fb_matrix *matrix, const struct fb_results *results,
-			char *text, size_t n);
+void fb_matrix_name_slow(const struct fb_matrix *matrix, const struct fb_results *results,
+			 char *text, size_t n);
 
 #endif

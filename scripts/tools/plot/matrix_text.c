@@ -8,6 +8,8 @@
  *	 1    276.19       N/A
  */
 #include "common/base/error.h"
+#include "scripts/tools/lib/files.h"
+#include "scripts/tools/lib/memory.h"
 #include "scripts/tools/plot/matrix.h"
 
 #include <ctype.h>
@@ -65,16 +67,13 @@ static void read_title(struct fb_matrix *m, const char *line)
 }
 
 /* Reads the rows that follow the line of column numbers. */
-static int read_body(struct fb_matrix *m, FILE *file, size_t columns, char **word)
+static void read_body(struct fb_matrix *m, FILE *file, size_t columns, char **word)
 {
-	double *value = calloc(FB_MATRIX_MAX * columns, sizeof(*value));
-	size_t rows = 0, n = 0;
-	char *line = NULL;
-	int err = FB_OK;
+	double *value = fb_new(FB_MATRIX_MAX * columns, sizeof(*value));
+	size_t rows = 0;
+	char *line;
 
-	if (!value)
-		return fb_error(FB_ENOMEM, "out of memory for a matrix");
-	while (rows < FB_MATRIX_MAX && getline(&line, &n, file) > 0 &&
+	while (rows < FB_MATRIX_MAX && (line = fb_file_line(file)) &&
 	       split(line, word, FB_MATRIX_MAX + 1) == columns + 1) {
 		for (size_t c = 0; c < columns; c++) {
 			char *end;
@@ -84,56 +83,31 @@ static int read_body(struct fb_matrix *m, FILE *file, size_t columns, char **wor
 		}
 		rows++;
 	}
-	free(line);
-	if (rows)
-		err = fb_matrix_make(m, rows, columns);
-	for (size_t i = 0; i < rows * columns && !err; i++)
-		m->value[i] = value[i];
-	free(value);
-	return err;
-}
-
-static int read_matrices(struct fb_matrix *m, FILE *file, size_t figure, size_t *count, char **word)
-{
-	char *line = NULL, *title = NULL;
-	size_t n = 0, columns;
-	int err = FB_OK;
-
-	while (!err && getline(&line, &n, file) > 0) {
-		if (is_title(line)) {
-			free(title);
-			title = strdup(line);
-			continue;
-		}
-		columns = title ? split(line, word, FB_MATRIX_MAX + 1) : 0;
-		if (columns && columns <= FB_MATRIX_MAX && is_index(word, columns) &&
-		    ++*count == figure) {
-			read_title(m, title);
-			err = read_body(m, file, columns, word);
-		}
-		free(title);
-		title = NULL;
-	}
-	free(title);
-	free(line);
-	return err;
+	if (!rows)
+		return;
+	fb_matrix_make(m, rows, columns);
+	memcpy(m->value, value, rows * columns * sizeof(*value));
 }
 
 int fb_matrix_read_text(struct fb_matrix *matrix, const char *path, size_t figure, size_t *count)
 {
-	char **word = calloc(FB_MATRIX_MAX + 2, sizeof(*word));
+	char **word = fb_new(FB_MATRIX_MAX + 2, sizeof(*word)), *line, *title = NULL;
 	FILE *file = fopen(path, "r");
-	int err;
 
 	*count = 0;
-	if (!word)
-		err = fb_error(FB_ENOMEM, "out of memory for a matrix");
-	else if (!file)
-		err = fb_error(FB_EINPUT, "%s: %s", path, strerror(errno));
-	else
-		err = read_matrices(matrix, file, figure, count, word);
-	if (file)
-		fclose(file);
-	free(word);
-	return err;
+	if (!file)
+		return fb_error(FB_EINPUT, "%s: %s", path, strerror(errno));
+	while ((line = fb_file_line(file))) {
+		bool begins = is_title(line);
+		size_t columns = title && !begins ? split(line, word, FB_MATRIX_MAX + 1) : 0;
+
+		if (columns && columns <= FB_MATRIX_MAX && is_index(word, columns) &&
+		    ++*count == figure) {
+			read_title(matrix, title);
+			read_body(matrix, file, columns, word);
+		}
+		title = begins ? line : NULL;
+	}
+	fclose(file);
+	return FB_OK;
 }

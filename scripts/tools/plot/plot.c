@@ -4,7 +4,6 @@
 #include "scripts/tools/lib/gnuplot.h"
 #include "scripts/tools/plot/plot.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 void fb_plot_texts(const struct fb_plot *plot, const char *title, const char *note)
@@ -35,7 +34,6 @@ const char *fb_plot_subtitle(const char *path, char buf[FB_PLOT_TITLE_CHARS])
 	snprintf(buf, FB_PLOT_TITLE_CHARS, "%s", last_parts(path));
 	if (!fb_results_read_facts(&facts, path) && *fb_results_machine(&facts, machine))
 		snprintf(buf, FB_PLOT_TITLE_CHARS, "%s", machine);
-	fb_results_free(&facts);
 	return buf;
 }
 

@@ -32,8 +32,7 @@ struct fb_plot {
 
 /*
  * Each writes one figure's data, or with plot->count the number of figures that the input has.
- * Returns 0, FB_EINPUT (no such figure or nothing in the input that it could show; printed), or
- * FB_ENOMEM (printed).
+ * Returns 0 or FB_EINPUT (no such figure or nothing in the input that it could show; printed).
  */
 int fb_plot_axis(const struct fb_plot *plot);
 int fb_plot_heat(const struct fb_plot *plot);

@@ -2,6 +2,7 @@
 /* See samples.h. */
 #include "common/base/error.h"
 #include "common/measure/stats.h"
+#include "scripts/tools/lib/memory.h"
 #include "scripts/tools/lib/records.h"
 #include "scripts/tools/plot/samples.h"
 
@@ -62,31 +63,25 @@ static int read_header(struct reading *r, const struct fb_record *record)
 }
 
 /* Finds the row of the current line. Most lines belong to the same one as the line before. */
-static int join(struct reading *r, const struct fb_record *record)
+static void join(struct reading *r, const struct fb_record *record)
 {
 	bool same = true;
 
 	for (size_t i = 0; i < FB_SAMPLE_REPETITION; i++)
 		same = same && r->key[i] && !strcmp(r->key[i], record->field[r->fixed[i]]);
 	if (same)
-		return FB_OK;
-	for (size_t i = 0; i < FB_SAMPLE_REPETITION; i++) {
-		free(r->key[i]);
-		r->key[i] = strdup(record->field[r->fixed[i]]);
-		if (!r->key[i])
-			return fb_error(FB_ENOMEM, "%s: out of memory", record->path);
-	}
+		return;
+	for (size_t i = 0; i < FB_SAMPLE_REPETITION; i++)
+		r->key[i] = fb_new_copy(record->field[r->fixed[i]]);
 	r->row =
 		fb_sample_row(r->results, r->key[FB_SAMPLE_RUN], r->key[FB_SAMPLE_LAUNCH],
 			      r->key[FB_SAMPLE_PROGRAM], strtoull(r->key[FB_SAMPLE_ROW], NULL, 10));
-	return FB_OK;
 }
 
 static int use(void *arg, const struct fb_record *record)
 {
 	struct reading *r = arg;
 	double value[VALUES_MAX];
-	int err;
 
 	if (record->number == 1)
 		return read_header(r, record);
@@ -97,9 +92,7 @@ static int use(void *arg, const struct fb_record *record)
 					(unsigned long long)record->line,
 					record->field[r->value[i]]);
 	}
-	err = join(r, record);
-	if (err)
-		return err;
+	join(r, record);
 	return r->each(r->arg, r->row,
 		       strtoull(record->field[r->fixed[FB_SAMPLE_REPETITION]], NULL, 10), value);
 }
@@ -118,34 +111,14 @@ int fb_samples_each(const char *path, const struct fb_results *results, const ch
 
 	if (!err && !r.any)
 		err = fb_error(FB_EINPUT, "%s: empty: expected samples", path);
-	for (size_t i = 0; i < FB_SAMPLE_REPETITION; i++)
-		free(r.key[i]);
 	return err;
 }
 
-int fb_doubles_add(struct fb_doubles *list, double x)
+void fb_doubles_sort(struct fb_doubles *list)
 {
-	if (list->count == list->capacity) {
-		size_t capacity = list->capacity ? 2 * list->capacity : 256;
-		double *grown = realloc(list->x, capacity * sizeof(*grown));
+	double *scratch = fb_new(list->count + 1, sizeof(*scratch));
 
-		if (!grown)
-			return fb_error(FB_ENOMEM, "out of memory for %zu samples", capacity);
-		list->x = grown;
-		list->capacity = capacity;
-	}
-	list->x[list->count++] = x;
-	return FB_OK;
-}
-
-int fb_doubles_sort(struct fb_doubles *list)
-{
-	double *scratch = malloc((list->count + 1) * sizeof(*scratch));
-
-	if (!scratch)
-		return fb_error(FB_ENOMEM, "out of memory for %zu samples", list->count);
 	if (list->count)
 		fb_sort(list->x, list->count, scratch);
-	free(scratch);
-	return FB_OK;
+	fb_drop(scratch);
 }

@@ -28,24 +28,21 @@ const struct fb_result *fb_sample_row(const struct fb_results *results, const ch
 /*
  * Reads a file line by line and calls `each` with the row of each line (NULL: no such row), the
  * repetition, and the values of the columns names[0 .. count) as numbers. `each` returns 0 or an
- * error that ends reading. Returns that, FB_EINPUT (not there, a column missing, no CSV; printed)
- * or FB_ENOMEM.
+ * error that ends reading. Returns that, or FB_EINPUT (not there, a column missing, no CSV;
+ * printed).
  */
 typedef int (*fb_sample_fn)(void *arg, const struct fb_result *row, uint64_t repetition,
 			    const double *value);
 int fb_samples_each(const char *path, const struct fb_results *results, const char *const *names,
 		    size_t count, fb_sample_fn each, void *arg);
 
-/* Doubles that grow. Zeroed is empty; the owner frees x. */
+/* Doubles that grow by FB_ADD. */
 struct fb_doubles {
 	double *x;
-	size_t count, capacity;
+	size_t count;
 };
 
-/* Returns 0 or FB_ENOMEM (printed). */
-int fb_doubles_add(struct fb_doubles *list, double x);
-
-/* Sorts ascending. Returns 0 or FB_ENOMEM (printed). */
-int fb_doubles_sort(struct fb_doubles *list);
+/* Sorts ascending. */
+void fb_doubles_sort(struct fb_doubles *list);
 
 #endif

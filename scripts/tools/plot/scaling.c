@@ -8,6 +8,7 @@
 #include "common/base/error.h"
 #include "common/base/sizes.h"
 #include "scripts/tools/lib/gnuplot.h"
+#include "scripts/tools/lib/memory.h"
 #include "scripts/tools/lib/report.h"
 #include "scripts/tools/plot/plot.h"
 
@@ -231,19 +232,15 @@ static size_t pick(const size_t *group, size_t sections, size_t groups, uint64_t
 int fb_plot_scaling(const struct fb_plot *plot)
 {
 	const struct fb_cells *cells = plot->cells;
-	size_t *group = calloc(cells->nsections + 1, sizeof(*group));
+	size_t *group = fb_new(cells->nsections + 1, sizeof(*group));
 	struct scaling s = {
-		.row = calloc(cells->nsections + 1, sizeof(*s.row)),
-		.series = calloc(cells->count + 1, sizeof(*s.series)),
+		.row = fb_new(cells->nsections + 1, sizeof(*s.row)),
+		.series = fb_new(cells->count + 1, sizeof(*s.series)),
 		.tokens = fb_results_column(plot->results, "tokens_per_s"),
 	};
 	size_t count = 0, picked;
 	int err = FB_OK;
 
-	if (!group || !s.row || !s.series) {
-		err = fb_error(FB_ENOMEM, "out of memory for a figure");
-		goto free_scaling;
-	}
 	picked = pick(group, cells->nsections, fb_plot_groups(cells, loose, group), plot->figure,
 		      &count);
 	if (plot->count)
@@ -252,9 +249,5 @@ int fb_plot_scaling(const struct fb_plot *plot)
 		err = FB_EINPUT;
 	else
 		err = make(plot, &s, group, picked);
-free_scaling:
-	free(s.series);
-	free(s.row);
-	free(group);
 	return err;
 }

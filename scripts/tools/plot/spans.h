@@ -11,7 +11,7 @@
 enum fb_span_kind { FB_SPAN_ANY, FB_SPAN_COMPUTES, FB_SPAN_COMMUNICATES };
 
 struct fb_span {
-	char *row, *lane, *name; /* owned; row: "" where the file has no rows */
+	const char *row, *lane, *name; /* row: "" where the file has no rows */
 	double begin_us, end_us;
 	enum fb_span_kind kind; /* FB_SPAN_ANY where the file does not say */
 	int rank;
@@ -19,16 +19,11 @@ struct fb_span {
 
 struct fb_spans {
 	struct fb_span *span; /* [count], in the order of the file */
-	size_t count, capacity;
+	size_t count;
 };
 
-/* Appends a span; copies the texts. Returns 0 or FB_ENOMEM (printed). */
-int fb_spans_add(struct fb_spans *spans, const char *row, const char *lane, const char *name,
-		 double begin_us, double end_us);
-
 /*
- * Reads either kind of file; a trace is what begins with { or [. Returns 0, FB_EINPUT or FB_ENOMEM
- * (printed).
+ * Reads either kind of file; a trace is what begins with { or [. Returns 0 or FB_EINPUT (printed).
  */
 int fb_spans_read(struct fb_spans *spans, const char *path);
 
@@ -38,8 +33,5 @@ int fb_spans_read(struct fb_spans *spans, const char *path);
  * Times are in microseconds, as that format has them.
  */
 int fb_trace_read(struct fb_spans *spans, const char *path);
-
-/* Safe on a zeroed structure. */
-void fb_spans_free(struct fb_spans *spans);
 
 #endif

@@ -7,6 +7,7 @@
  */
 #include "common/base/error.h"
 #include "scripts/tools/lib/gnuplot.h"
+#include "scripts/tools/lib/memory.h"
 #include "scripts/tools/plot/exposed.h"
 #include "scripts/tools/plot/plot.h"
 
@@ -315,20 +316,15 @@ static void put_figure(const struct fb_plot *plot, struct timeline *t)
 
 int fb_plot_timeline(const struct fb_plot *plot)
 {
-	struct timeline t = {.lane = calloc(LANES_MAX, sizeof(*t.lane))};
+	struct timeline t = {.lane = fb_new(LANES_MAX, sizeof(*t.lane))};
 	int err = fb_spans_read(&t.spans, plot->path[0]);
 
-	t.name = malloc((t.spans.count + 1) * sizeof(*t.name));
-	if (!err && (!t.name || !t.lane))
-		err = fb_error(FB_ENOMEM, "out of memory for a timeline");
+	t.name = fb_new(t.spans.count + 1, sizeof(*t.name));
 	if (!err && plot->count)
 		fprintf(plot->out, "%d\n", t.spans.count > 0);
 	else if (!err && !fb_plot_has(plot, t.spans.count > 0, "no spans"))
 		err = FB_EINPUT;
 	else if (!err)
 		put_figure(plot, &t);
-	free(t.name);
-	free(t.lane);
-	fb_spans_free(&t.spans);
 	return err;
 }

@@ -1,284 +1,115 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Chrome's trace format, as much of it as timelines need; see spans.h. Only a few fields of flat
- * objects count, so this is a scanner that walks over all else, and no general JSON parser.
- */
+/* Traces in Chrome's format, as much of them as timelines need; see spans.h. */
 #include "common/base/error.h"
+#include "scripts/tools/lib/json.h"
+#include "scripts/tools/lib/memory.h"
 #include "scripts/tools/plot/spans.h"
 
-#include <ctype.h>
-#include <errno.h>
-#include <math.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
+#include <jansson.h>
 #include <string.h>
 
-enum { TEXT_CHARS = 128, DEPTH_MAX = 64 };
-
-/* The fields of one event that count. "args" holds a name too: that of a thread or process. */
-struct event {
-	char name[TEXT_CHARS], label[TEXT_CHARS], ph[8], pid[32], tid[32];
-	double ts, dur;
-};
-
-struct scanner {
-	const char *path, *text, *at;
+/* While a trace is read. */
+struct trace {
 	struct fb_spans *spans;
 	struct fb_spans open;  /* begun (B) and not ended; end_us is not used */
 	struct fb_spans names; /* lane: "pid" or "pid/tid", name: what it is called */
-	int err;
 };
 
-static void fail(struct scanner *s, const char *expected)
+/* The texts are borrowed. */
+static void add(struct fb_spans *spans, const char *lane, const char *name, double begin_us,
+		double end_us)
 {
-	size_t line = 1;
-
-	if (s->err)
-		return;
-	for (const char *c = s->text; c < s->at; c++)
-		line += *c == '\n' ? 1 : 0;
-	s->err = fb_error(FB_EINPUT, "%s:%zu: expected %s", s->path, line, expected);
+	*FB_ADD(spans->span, spans->count) = (struct fb_span){
+		.row = "", .lane = lane, .name = name, .begin_us = begin_us, .end_us = end_us};
 }
 
-static void skip_blanks(struct scanner *s)
+/* A process or thread: a text, or a number as text. */
+static const char *id_of(const json_t *event, const char *name)
 {
-	while (isspace((unsigned char)*s->at))
-		s->at++;
-}
+	const json_t *value = json_object_get(event, name);
 
-static bool take(struct scanner *s, char c)
-{
-	skip_blanks(s);
-	if (*s->at != c)
-		return false;
-	s->at++;
-	return true;
-}
-
-/* A string without its quotes; what does not fit is cut, escapes other than \" \\ \/ are kept. */
-static void read_string(struct scanner *s, char *buf, size_t n)
-{
-	size_t used = 0;
-
-	if (!take(s, '"')) {
-		fail(s, "a string");
-		return;
-	}
-	while (*s->at && *s->at != '"') {
-		if (*s->at == '\\' && s->at[1])
-			s->at++;
-		if (used + 1 < n)
-			buf[used++] = *s->at;
-		s->at++;
-	}
-	buf[used] = '\0';
-	if (!take(s, '"'))
-		fail(s, "the end of a string");
-}
-
-/* A string, or the text of a number or word. */
-static void read_scalar(struct scanner *s, char *buf, size_t n)
-{
-	size_t length;
-
-	skip_blanks(s);
-	if (*s->at == '"') {
-		read_string(s, buf, n);
-		return;
-	}
-	length = strcspn(s->at, ",]} \t\r\n");
-	snprintf(buf, n, "%.*s", (int)length, s->at);
-	s->at += length;
-	if (length == 0)
-		fail(s, "a value");
-}
-
-/* Walks over a value. Of objects in it only "name" is kept (that of args). */
-static void skip_value(struct scanner *s, struct event *event, int depth)
-{
-	char text[TEXT_CHARS];
-	bool object;
-
-	skip_blanks(s);
-	if (*s->at != '{' && *s->at != '[') {
-		read_scalar(s, text, sizeof(text));
-		return;
-	}
-	if (depth == DEPTH_MAX) {
-		fail(s, "fewer brackets in brackets");
-		return;
-	}
-	object = *s->at++ == '{';
-	while (!s->err && !take(s, object ? '}' : ']')) {
-		if (object) {
-			read_string(s, text, sizeof(text));
-			if (!take(s, ':'))
-				fail(s, "':'");
-			skip_blanks(s);
-			if (event && !strcmp(text, "name") && *s->at == '"') {
-				read_string(s, event->label, sizeof(event->label));
-				take(s, ',');
-				continue;
-			}
-		}
-		if (!s->err)
-			skip_value(s, event, depth + 1);
-		if (!take(s, ',') && *s->at != (object ? '}' : ']'))
-			fail(s, "',' or a closing bracket");
-	}
-}
-
-static void read_field(struct scanner *s, struct event *e)
-{
-	char key[TEXT_CHARS] = "", text[TEXT_CHARS] = "";
-	const struct {
-		const char *key;
-		char *text;
-		size_t n;
-	} texts[] = {{"name", e->name, sizeof(e->name)},
-		     {"ph", e->ph, sizeof(e->ph)},
-		     {"pid", e->pid, sizeof(e->pid)},
-		     {"tid", e->tid, sizeof(e->tid)}};
-
-	read_string(s, key, sizeof(key));
-	if (!s->err && !take(s, ':'))
-		fail(s, "':'");
-	if (s->err)
-		return;
-	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
-		if (!strcmp(key, texts[i].key)) {
-			read_scalar(s, texts[i].text, texts[i].n);
-			return;
-		}
-	if (strcmp(key, "ts") && strcmp(key, "dur")) {
-		skip_value(s, strcmp(key, "args") ? NULL : e, 0);
-		return;
-	}
-	read_scalar(s, text, sizeof(text));
-	*(strcmp(key, "ts") ? &e->dur : &e->ts) = strtod(text, NULL);
+	if (json_is_integer(value))
+		return fb_new_text("%lld", (long long)json_integer_value(value));
+	return json_is_real(value) ? fb_new_text("%g", json_real_value(value))
+				   : fb_json_text(event, name);
 }
 
 /* Ends the last one begun on the lane. */
-static void end_span(struct scanner *s, const char *lane, double ts)
+static void end_span(struct trace *t, const char *lane, double ts)
 {
-	for (size_t i = s->open.count; i-- > 0;) {
-		struct fb_span *open = &s->open.span[i];
+	for (size_t i = t->open.count; i-- > 0;) {
+		const struct fb_span *open = &t->open.span[i];
 
 		if (strcmp(open->lane, lane))
 			continue;
-		s->err = fb_spans_add(s->spans, "", lane, open->name, open->begin_us, ts);
-		free(open->row);
-		free(open->lane);
-		free(open->name);
-		*open = s->open.span[--s->open.count];
+		add(t->spans, lane, open->name, open->begin_us, ts);
+		t->open.span[i] = t->open.span[--t->open.count];
 		return;
 	}
 }
 
-static void add_event(struct scanner *s, const struct event *e)
+static void add_event(struct trace *t, const json_t *event)
 {
-	char lane[TEXT_CHARS];
+	const char *ph = fb_json_text(event, "ph"), *pid = id_of(event, "pid");
+	const char *name = fb_new_copy(fb_json_text(event, "name"));
+	const char *lane = fb_new_text("%s/%s", pid, id_of(event, "tid"));
+	const char *label =
+		fb_new_copy(fb_json_text(json_object_get(event, "args"), "name"));
+	const json_t *begin = json_object_get(event, "ts"), *dur = json_object_get(event, "dur");
+	double ts = json_number_value(begin);
 
-	snprintf(lane, sizeof(lane), "%s/%s", e->pid, e->tid);
-	if (!strcmp(e->ph, "X") && isfinite(e->ts) && e->dur >= 0)
-		s->err = fb_spans_add(s->spans, "", lane, e->name, e->ts, e->ts + e->dur);
-	else if (!strcmp(e->ph, "B") && isfinite(e->ts))
-		s->err = fb_spans_add(&s->open, "", lane, e->name, e->ts, e->ts);
-	else if (!strcmp(e->ph, "E") && isfinite(e->ts))
-		end_span(s, lane, e->ts);
-	else if (!strcmp(e->ph, "M") && !strcmp(e->name, "thread_name"))
-		s->err = fb_spans_add(&s->names, "", lane, e->label, 0, 0);
-	else if (!strcmp(e->ph, "M") && !strcmp(e->name, "process_name"))
-		s->err = fb_spans_add(&s->names, "", e->pid, e->label, 0, 0);
+	if (!strcmp(ph, "X") && json_is_number(begin) && json_is_number(dur) &&
+	    json_number_value(dur) >= 0)
+		add(t->spans, lane, name, ts, ts + json_number_value(dur));
+	else if (!strcmp(ph, "B") && json_is_number(begin))
+		add(&t->open, lane, name, ts, ts);
+	else if (!strcmp(ph, "E") && json_is_number(begin))
+		end_span(t, lane, ts);
+	else if (!strcmp(ph, "M") && !strcmp(name, "thread_name"))
+		add(&t->names, lane, label, 0, 0);
+	else if (!strcmp(ph, "M") && !strcmp(name, "process_name"))
+		add(&t->names, fb_new_copy(pid), label, 0, 0);
 }
 
-/* After the opening bracket. A missing end is no error: the writer may have died. */
-static void read_events(struct scanner *s)
+static const char *find_name(const struct trace *t, const char *lane, size_t length)
 {
-	while (!s->err && !take(s, ']') && *s->at) {
-		struct event e = {.ts = (double)NAN, .dur = (double)NAN};
+	for (size_t i = 0; i < t->names.count; i++) {
+		const struct fb_span *name = &t->names.span[i];
 
-		if (!take(s, '{'))
-			fail(s, "an event, which begins with '{'");
-		while (!s->err && !take(s, '}')) {
-			read_field(s, &e);
-			if (!s->err && !take(s, ',') && *s->at != '}')
-				fail(s, "',' or '}'");
-		}
-		if (!s->err)
-			add_event(s, &e);
-		take(s, ',');
+		if (strlen(name->lane) == length && !strncmp(name->lane, lane, length))
+			return name->name;
 	}
-}
-
-static void read_document(struct scanner *s)
-{
-	char key[TEXT_CHARS];
-
-	if (take(s, '[')) {
-		read_events(s);
-		return;
-	}
-	if (!take(s, '{'))
-		fail(s, "'{' or '['");
-	while (!s->err && !take(s, '}') && *s->at) {
-		read_string(s, key, sizeof(key));
-		if (!s->err && !take(s, ':'))
-			fail(s, "':'");
-		if (!s->err && !strcmp(key, "traceEvents") && take(s, '['))
-			read_events(s);
-		else if (!s->err)
-			skip_value(s, NULL, 0);
-		take(s, ',');
-	}
-}
-
-static const char *find_name(const struct scanner *s, const char *lane)
-{
-	for (size_t i = 0; i < s->names.count; i++)
-		if (!strcmp(s->names.span[i].lane, lane))
-			return s->names.span[i].name;
 	return NULL;
 }
 
 /* Lanes get the names of process and thread where there are any. */
-static int name_lanes(struct scanner *s)
+static void name_lanes(struct trace *t)
 {
-	for (size_t i = 0; i < s->spans->count; i++) {
-		char *lane = s->spans->span[i].lane, *slash = strchr(lane, '/'), *whole = NULL;
-		const char *thread = find_name(s, lane), *process;
+	for (size_t i = 0; i < t->spans->count; i++) {
+		const char *lane = t->spans->span[i].lane, *slash = strchr(lane, '/');
+		int pid = (int)(slash - lane);
+		const char *process = find_name(t, lane, (size_t)pid);
+		const char *thread = find_name(t, lane, strlen(lane));
 
-		*slash = '\0';
-		process = find_name(s, lane);
-		if (asprintf(&whole, "%s %s", process ? process : lane,
-			     thread ? thread : slash + 1) < 0)
-			return fb_error(FB_ENOMEM, "out of memory for the name of a lane");
-		free(lane);
-		s->spans->span[i].lane = whole;
+		t->spans->span[i].lane =
+			process ? fb_new_text("%s %s", process, thread ? thread : slash + 1)
+				: fb_new_text("%.*s %s", pid, lane, thread ? thread : slash + 1);
 	}
-	return FB_OK;
 }
 
 int fb_trace_read(struct fb_spans *spans, const char *path)
 {
-	struct scanner s = {.path = path, .spans = spans};
-	FILE *file = fopen(path, "r");
-	char *text = NULL;
-	size_t n = 0;
+	json_t *document = fb_json_load(path);
+	const json_t *events = json_is_object(document)
+				       ? json_object_get(document, "traceEvents") : document;
+	struct trace t = {.spans = spans};
+	int err = document ? FB_OK : FB_EINPUT;
 
-	if (!file)
-		return fb_error(FB_EINPUT, "%s: %s", path, strerror(errno));
-	if (getdelim(&text, &n, '\0', file) < 0)
-		s.err = fb_error(FB_EINPUT, "%s: empty", path);
-	fclose(file);
-	s.text = s.at = text;
-	if (!s.err)
-		read_document(&s);
-	if (!s.err)
-		s.err = name_lanes(&s);
-	fb_spans_free(&s.open);
-	fb_spans_free(&s.names);
-	free(text);
-	return s.err;
+	if (!err && !json_is_array(events))
+		err = fb_error(FB_EINPUT, "%s: no Chrome trace: it has no array traceEvents", path);
+	for (size_t i = 0; i < json_array_size(events); i++)
+		add_event(&t, json_array_get(events, i));
+	name_lanes(&t);
+	json_decref(document);
+	return err;
 }

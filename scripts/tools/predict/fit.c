@@ -3,6 +3,7 @@
 #include "collectives/tuning/solve.h"
 #include "common/base/error.h"
 #include "common/measure/stats.h"
+#include "scripts/tools/lib/memory.h"
 #include "scripts/tools/predict/predict.h"
 
 #include <limits.h>
@@ -36,7 +37,7 @@ static int find_price(const struct fb_algorithm *algorithm, bool direct, struct 
 		      struct fb_price *price)
 {
 	int nodes = job.each ? job.ranks / job.each : 1, err;
-	int *node_of = calloc(2 * (size_t)job.ranks, sizeof(*node_of));
+	int *node_of = fb_new(2 * (size_t)job.ranks, sizeof(*node_of));
 	const struct fb_topology topology = {.nranks = job.ranks, .nnodes = nodes,
 					     .node_of = node_of,
 					     .local_rank_of = node_of + job.ranks};
@@ -47,8 +48,6 @@ static int find_price(const struct fb_algorithm *algorithm, bool direct, struct 
 	};
 	char why[256];
 
-	if (!node_of)
-		return FB_ENOMEM;
 	for (int r = 0; r < job.ranks && nodes > 1; r++) {
 		node_of[r] = r / job.each;
 		node_of[job.ranks + r] = r % job.each;
@@ -56,7 +55,6 @@ static int find_price(const struct fb_algorithm *algorithm, bool direct, struct 
 	err = fb_algorithm_can(algorithm, &shape, why, sizeof(why))
 		      ? fb_price(algorithm, &shape, direct, price)
 		      : FB_EPLAN;
-	free(node_of);
 	return err;
 }
 
@@ -75,11 +73,7 @@ static int price_of(struct fb_model *model, const struct fb_algorithm *algorithm
 			return p->err;
 		}
 	}
-	more = realloc(model->price, (model->prices + 1) * sizeof(*more));
-	if (!more)
-		return FB_ENOMEM;
-	model->price = more;
-	more += model->prices++;
+	more = FB_ADD(model->price, model->prices);
 	*more = (struct fb_model_price){.algorithm = algorithm, .direct = direct, .job = job};
 	more->err = job.each && job.ranks % job.each
 			    ? FB_EUNSUPPORTED
@@ -194,19 +188,17 @@ static void errors(const struct fb_model_series *s, int only, const double us[PA
 }
 
 /* Of a series that cannot be fitted `fitted` becomes false. */
-static int fit_series(struct fb_model_series *s, bool *fitted)
+static bool fit_series(struct fb_model_series *s)
 {
-	double *scratch = calloc(3 * s->count, sizeof(*scratch)), held[PARTS];
+	double *scratch = fb_new(3 * s->count, sizeof(*scratch)), held[PARTS];
+	bool fitted;
 
-	if (!scratch)
-		return fb_error(FB_ENOMEM, "out of memory for %zu times", s->count);
 	s->held_error = s->held_worst = (double)NAN;
 	if (s->least_ranks < s->most_ranks && fit(s, s->most_ranks, held))
 		errors(s, s->most_ranks, held, scratch, &s->held_error, &s->held_worst);
-	*fitted = fit(s, 0, s->us);
+	fitted = fit(s, 0, s->us);
 	errors(s, 0, s->us, scratch, &s->error, &s->worst);
-	free(scratch);
-	return FB_OK;
+	return fitted;
 }
 
 static bool is_direct(const struct fb_cell *cell)
@@ -229,11 +221,7 @@ static struct fb_model_series *series_of(struct fb_model *model, const struct fb
 	for (size_t i = 0; i < model->count; i++)
 		if (fb_model_alike(model->series[i].cell, cell))
 			return &model->series[i];
-	more = realloc(model->series, (model->count + 1) * sizeof(*more));
-	if (!more)
-		return NULL;
-	model->series = more;
-	more += model->count++;
+	more = FB_ADD(model->series, model->count);
 	*more = (struct fb_model_series){
 		.cell = cell, .algorithm = algorithm, .direct = is_direct(cell),
 		.least_ranks = INT_MAX, .least_bytes = UINT64_MAX,
@@ -241,14 +229,13 @@ static struct fb_model_series *series_of(struct fb_model *model, const struct fb
 	return more;
 }
 
-static int add_cell(struct fb_model *model, const struct fb_cell *cell)
+static void add_cell(struct fb_model *model, const struct fb_cell *cell)
 {
 	int collective = fb_collective_parse(fb_cell_text(cell, "program"));
 	struct fb_job job = fb_job_of(cell);
 	const struct fb_algorithm *algorithm = NULL;
 	struct fb_model_series *s;
 	struct fb_price price;
-	struct fb_model_time *more;
 	const char *stages;
 
 	if (collective >= 0)
@@ -256,56 +243,27 @@ static int add_cell(struct fb_model *model, const struct fb_cell *cell)
 						 fb_cell_text(cell, "algorithm"), &stages);
 	if (!algorithm || stages || !fb_cell_has_time(cell) || job.ranks < 2 ||
 	    price_of(model, algorithm, is_direct(cell), job, &price))
-		return FB_OK;
+		return;
 	s = series_of(model, cell, algorithm);
-	more = s ? realloc(s->time, (s->count + 1) * sizeof(*more)) : NULL;
-	if (!more)
-		return fb_error(FB_ENOMEM, "out of memory for times");
-	s->time = more;
-	more[s->count++] = (struct fb_model_time){
+	*FB_ADD(s->time, s->count) = (struct fb_model_time){
 		price, block_bytes(algorithm->collective, cell->bytes, job.ranks), cell->us,
 		job.ranks};
 	s->least_bytes = cell->bytes < s->least_bytes ? cell->bytes : s->least_bytes;
 	s->most_bytes = cell->bytes > s->most_bytes ? cell->bytes : s->most_bytes;
 	s->least_ranks = job.ranks < s->least_ranks ? job.ranks : s->least_ranks;
 	s->most_ranks = job.ranks > s->most_ranks ? job.ranks : s->most_ranks;
-	return FB_OK;
 }
 
-int fb_model_fit(struct fb_model *model, const struct fb_cells *cells)
+void fb_model_fit(struct fb_model *model, const struct fb_cells *cells)
 {
 	size_t kept = 0;
-	int err = FB_OK;
 
-	for (size_t i = 0; i < cells->count && !err; i++)
-		err = add_cell(model, &cells->cell[i]);
-	for (size_t i = 0; i < model->count && !err; i++) {
-		bool fitted = false;
-
-		if (model->series[i].count >= LEAST_TIMES)
-			err = fit_series(&model->series[i], &fitted);
-		if (!fitted) {
-			free(model->series[i].time);
-			model->series[i].time = NULL;
-			continue;
-		}
-		if (kept != i) {
-			model->series[kept] = model->series[i];
-			model->series[i].time = NULL;
-		}
-		kept++;
-	}
-	if (!err)
-		model->count = kept;
-	return err;
-}
-
-void fb_model_free(struct fb_model *model)
-{
+	for (size_t i = 0; i < cells->count; i++)
+		add_cell(model, &cells->cell[i]);
 	for (size_t i = 0; i < model->count; i++)
-		free(model->series[i].time);
-	free(model->series);
-	free(model->price);
+		if (model->series[i].count >= LEAST_TIMES && fit_series(&model->series[i]))
+			model->series[kept++] = model->series[i];
+	model->count = kept;
 }
 
 double fb_model_us(struct fb_model *model, const struct fb_model_series *s, uint64_t bytes,

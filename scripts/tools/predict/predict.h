@@ -61,12 +61,8 @@ struct fb_model {
 	size_t prices;
 };
 
-/*
- * Fits all series of collectives with at least four times. Returns 0 or FB_ENOMEM (printed). Free
- * with fb_model_free, also after an error.
- */
-int fb_model_fit(struct fb_model *model, const struct fb_cells *cells);
-void fb_model_free(struct fb_model *model);
+/* Fits all series of collectives with at least four times. */
+void fb_model_fit(struct fb_model *model, const struct fb_cells *cells);
 
 /* Whether two cells differ in nothing but their ranks, nodes and sizes. */
 bool fb_model_alike(const struct fb_cell *a, const struct fb_cell *b);

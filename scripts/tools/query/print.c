@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The table on paper; see query.h. */
-#include "common/base/error.h"
 #include "common/record/csv.h"
 #include "common/record/schema.h"
+#include "scripts/tools/lib/memory.h"
 #include "scripts/tools/query/query.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 /* Shown wherever there is a value, because a query without them answers nothing. */
@@ -49,12 +48,10 @@ static bool is_axis(const struct fb_query_table *table, size_t column)
 	return false;
 }
 
-int fb_query_usual(const struct fb_query_table *table, size_t **list, size_t *count)
+void fb_query_usual(const struct fb_query_table *table, size_t **list, size_t *count)
 {
-	size_t *found = malloc((2 * table->ncolumns + 1) * sizeof(*found)), n = 0;
+	size_t *found = fb_new(2 * table->ncolumns + 1, sizeof(*found)), n = 0;
 
-	if (!found)
-		return fb_error(FB_ENOMEM, "no memory for the columns");
 	for (; n < table->axes; n++)
 		found[n] = table->axis[n];
 	for (size_t i = 0; i < table->ncolumns; i++) {
@@ -73,7 +70,6 @@ int fb_query_usual(const struct fb_query_table *table, size_t **list, size_t *co
 	}
 	*list = found;
 	*count = n;
-	return FB_OK;
 }
 
 static void print_csv(const struct fb_query_table *table, const size_t *list, size_t count,
@@ -118,15 +114,9 @@ static void print_cell(const struct fb_query_table *table, size_t column, int wi
 void fb_query_print(const struct fb_query_table *table, const size_t *list, size_t count, bool csv,
 		    FILE *out)
 {
-	int *width;
+	int *width = fb_new(count, sizeof(*width));
 
 	if (csv) {
-		print_csv(table, list, count, out);
-		return;
-	}
-	width = calloc(count + 1, sizeof(*width));
-	if (!width) {
-		fb_warn("no memory to align the columns: this is CSV");
 		print_csv(table, list, count, out);
 		return;
 	}
@@ -138,5 +128,4 @@ void fb_query_print(const struct fb_query_table *table, const size_t *list, size
 		for (size_t c = 0; c < count; c++)
 			print_cell(table, list[c], width[c], c + 1 == count, table->row[i][list[c]],
 				   out);
-	free(width);
 }

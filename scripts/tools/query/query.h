@@ -17,27 +17,20 @@ struct fb_query_table {
 	size_t ncolumns;
 	const char ***row; /* [nrows][ncolumns], never NULL */
 	size_t nrows;
-	size_t *axis; /* [axes] columns that come first; owned */
+	size_t *axis; /* [axes] columns that come first */
 	size_t axes;
-	char **text; /* [ntexts] what the table owns beside the pointers */
-	size_t ntexts;
 };
 
 /*
  * All rows of the result files. Columns are the fixed ones, then those of programs, then each
- * key that occurs in `variant` as a column of its own, unless its name is taken. The sheets must
- * outlive the table. Returns 0 or FB_ENOMEM (printed). fb_query_free in any case.
+ * key that occurs in `variant` as a column of its own, unless its name is taken.
  */
-int fb_query_load(struct fb_query_table *table, const struct fb_sheets *sheets);
-void fb_query_free(struct fb_query_table *table);
+void fb_query_load(struct fb_query_table *table, const struct fb_sheets *sheets);
 
 /* Index of a column; FB_EINPUT (printed, with names that are close) where there is none. */
 int fb_query_find(const struct fb_query_table *table, const char *name, size_t *column);
 
-/*
- * A comma-separated list of columns. *list is malloced, *count its length. Returns 0, FB_EINPUT
- * (printed) or FB_ENOMEM (printed).
- */
+/* A comma-separated list of columns. Returns 0 or FB_EINPUT (printed). */
 int fb_query_list(const struct fb_query_table *table, const char *names, size_t **list,
 		  size_t *count);
 
@@ -68,14 +61,14 @@ enum fb_query_aggregate {
  * Makes one row of all rows that are equal in keys[0 .. nkeys): the keys, `rows` (how many had a
  * usable status, ok or few) and the aggregate of each of values[0 .. nvalues) over these, empty
  * where none has a number. Replaces the table by the smaller one; *left_out is how many rows had
- * another status. Returns 0 or FB_ENOMEM (printed).
+ * another status.
  */
-int fb_query_group(struct fb_query_table *table, const size_t *keys, size_t nkeys,
-		   const size_t *values, size_t nvalues, enum fb_query_aggregate aggregate,
-		   size_t *left_out);
+void fb_query_group(struct fb_query_table *table, const size_t *keys, size_t nkeys,
+		    const size_t *values, size_t nvalues, enum fb_query_aggregate aggregate,
+		    size_t *left_out);
 
 /* Columns worth showing where none were asked for: axes, keys that differ, times, own columns. */
-int fb_query_usual(const struct fb_query_table *table, size_t **list, size_t *count);
+void fb_query_usual(const struct fb_query_table *table, size_t **list, size_t *count);
 
 /* Prints the columns aligned, or as CSV. */
 void fb_query_print(const struct fb_query_table *table, const size_t *list, size_t count, bool csv,

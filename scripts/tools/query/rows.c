@@ -3,6 +3,7 @@
 #include "common/base/error.h"
 #include "common/base/sizes.h"
 #include "scripts/tools/lib/axis.h"
+#include "scripts/tools/lib/memory.h"
 #include "scripts/tools/query/query.h"
 
 #include <ctype.h>
@@ -166,12 +167,9 @@ int fb_query_filter(struct fb_query_table *table, const char *argument)
 	} else if (table->number[filter.column]) {
 		err = check_list(argument, filter.value);
 	}
-	for (size_t i = 0; i < table->nrows && !err; i++) {
+	for (size_t i = 0; i < table->nrows && !err; i++)
 		if (matches(&filter, table->row[i][filter.column]))
 			table->row[kept++] = table->row[i];
-		else
-			free(table->row[i]);
-	}
 	if (!err)
 		table->nrows = kept;
 	return err;
@@ -202,16 +200,11 @@ static int by_column(const void *a, const void *b, void *arg)
 void fb_query_sort(struct fb_query_table *table, size_t column, bool descending)
 {
 	struct order order = {column, descending};
-	struct placed *list = malloc((table->nrows + 1) * sizeof(*list));
+	struct placed *list = fb_new(table->nrows + 1, sizeof(*list));
 
-	if (!list) {
-		fb_warn("no memory to sort: the rows are as they came");
-		return;
-	}
 	for (size_t i = 0; i < table->nrows; i++)
 		list[i] = (struct placed){table->row[i], i};
 	qsort_r(list, table->nrows, sizeof(*list), by_column, &order);
 	for (size_t i = 0; i < table->nrows; i++)
 		table->row[i] = list[i].row;
-	free(list);
 }

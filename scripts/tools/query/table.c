@@ -3,18 +3,13 @@
 #include "common/base/error.h"
 #include "common/record/schema.h"
 #include "scripts/tools/lib/axis.h"
+#include "scripts/tools/lib/memory.h"
 #include "scripts/tools/query/query.h"
 
 #include <ctype.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { NAME_CHARS = 64, CLOSE = 3, SHOWN = 4 };
-
-static int no_memory(void)
-{
-	return fb_error(FB_ENOMEM, "no memory for the table");
-}
 
 static size_t find(const struct fb_query_table *table, const char *name)
 {
@@ -25,88 +20,52 @@ static size_t find(const struct fb_query_table *table, const char *name)
 	return i;
 }
 
-static int add_column(struct fb_query_table *table, const char *name, bool number)
+static void add_column(struct fb_query_table *table, const char *name, bool number)
 {
-	size_t n = table->ncolumns + 1;
-	const char **columns = realloc(table->column, n * sizeof(*columns));
-	bool *numbers;
+	size_t columns = table->ncolumns;
 
-	if (columns)
-		table->column = columns;
-	numbers = realloc(table->number, n * sizeof(*numbers));
-	if (numbers)
-		table->number = numbers;
-	if (!columns || !numbers)
-		return no_memory();
-	columns[n - 1] = name;
-	numbers[n - 1] = number;
-	table->ncolumns = n;
-	return FB_OK;
+	*FB_ADD(table->column, columns) = name;
+	*FB_ADD(table->number, table->ncolumns) = number;
 }
 
-/* A copy that the table owns; NULL where memory is out (printed). */
-static const char *own(struct fb_query_table *table, const char *text, size_t n)
-{
-	char **texts = realloc(table->text, (table->ntexts + 1) * sizeof(*texts));
-	char *copy = strndup(text, n);
-
-	if (texts)
-		table->text = texts;
-	if (!texts || !copy) {
-		free(copy);
-		no_memory();
-		return NULL;
-	}
-	texts[table->ntexts++] = copy;
-	return copy;
-}
-
-static int add_variants(struct fb_query_table *table, const char *variant)
+static void add_variants(struct fb_query_table *table, const char *variant)
 {
 	struct fb_span_text key, value;
 
 	while (fb_variant_next(&variant, &key, &value)) {
 		char name[NAME_CHARS];
-		const char *copy;
 
 		snprintf(name, sizeof(name), "%.*s", (int)key.length, key.text);
-		if (find(table, name) < table->ncolumns)
-			continue;
-		copy = own(table, name, strlen(name));
-		if (!copy || add_column(table, copy, false))
-			return FB_ENOMEM;
+		if (find(table, name) == table->ncolumns)
+			add_column(table, fb_new_copy(name), false);
 	}
-	return FB_OK;
 }
 
-static int collect_columns(struct fb_query_table *table, const struct fb_sheets *sheets)
+static void collect_columns(struct fb_query_table *table, const struct fb_sheets *sheets)
 {
-	int err = FB_OK;
-
-	for (size_t i = 0; i < fb_columns_count && !err; i++)
-		err = add_column(table, fb_columns[i].name, fb_columns[i].type != FB_COLUMN_TEXT);
+	for (size_t i = 0; i < fb_columns_count; i++)
+		add_column(table, fb_columns[i].name, fb_columns[i].type != FB_COLUMN_TEXT);
 	for (size_t s = 0; s < sheets->count; s++) {
 		const struct fb_sheet *sheet = &sheets->sheet[s];
 
-		for (size_t i = 0; i < sheet->ncolumns && !err; i++)
+		for (size_t i = 0; i < sheet->ncolumns; i++)
 			if (sheet->kind == FB_CSV_RESULTS &&
 			    find(table, sheet->column[i]) == table->ncolumns)
-				err = add_column(table, sheet->column[i], true);
+				add_column(table, sheet->column[i], true);
 	}
 	for (size_t s = 0; s < sheets->count; s++) {
 		const struct fb_sheet *sheet = &sheets->sheet[s];
 		int variant = fb_sheet_column(sheet, "variant");
 
-		for (size_t i = 0; sheet->kind == FB_CSV_RESULTS && i < sheet->nrows && !err; i++)
-			err = add_variants(table, sheet->row[i].cell[variant]);
+		for (size_t i = 0; sheet->kind == FB_CSV_RESULTS && i < sheet->nrows; i++)
+			add_variants(table, sheet->row[i].cell[variant]);
 		table->nrows += sheet->kind == FB_CSV_RESULTS ? sheet->nrows : 0;
 	}
-	return err;
 }
 
 /* `to` is a new row; from[i] is the sheet's column of the table's i-th, or -1. */
-static int fill_row(struct fb_query_table *table, const char **to, const int *from, char **cell,
-		    const char *variant)
+static void fill_row(const struct fb_query_table *table, const char **to, const int *from,
+		     char **cell, const char *variant)
 {
 	struct fb_span_text key, value;
 
@@ -118,62 +77,34 @@ static int fill_row(struct fb_query_table *table, const char **to, const int *fr
 
 		snprintf(name, sizeof(name), "%.*s", (int)key.length, key.text);
 		column = find(table, name);
-		if (column == table->ncolumns || from[column] >= 0)
-			continue;
-		to[column] = own(table, value.text, value.length);
-		if (!to[column])
-			return FB_ENOMEM;
+		if (column < table->ncolumns && from[column] < 0)
+			to[column] = fb_new_text("%.*s", (int)value.length, value.text);
 	}
-	return FB_OK;
 }
 
-static int fill_sheet(struct fb_query_table *table, const struct fb_sheet *sheet)
+static void fill_sheet(struct fb_query_table *table, const struct fb_sheet *sheet)
 {
-	int *from = malloc((table->ncolumns + 1) * sizeof(*from));
-	int variant = fb_sheet_column(sheet, "variant"), err = from ? FB_OK : no_memory();
+	int *from = fb_new(table->ncolumns, sizeof(*from));
+	int variant = fb_sheet_column(sheet, "variant");
 
-	for (size_t i = 0; i < table->ncolumns && !err; i++)
+	for (size_t i = 0; i < table->ncolumns; i++)
 		from[i] = fb_sheet_column(sheet, table->column[i]);
-	for (size_t i = 0; i < sheet->nrows && !err; i++) {
-		const char **row = malloc(table->ncolumns * sizeof(*row));
+	for (size_t i = 0; i < sheet->nrows; i++) {
+		const char **row = fb_new(table->ncolumns, sizeof(*row));
 
-		if (!row) {
-			err = no_memory();
-			break;
-		}
 		table->row[table->nrows++] = row;
-		err = fill_row(table, row, from, sheet->row[i].cell, sheet->row[i].cell[variant]);
+		fill_row(table, row, from, sheet->row[i].cell, sheet->row[i].cell[variant]);
 	}
-	free(from);
-	return err;
 }
 
-int fb_query_load(struct fb_query_table *table, const struct fb_sheets *sheets)
+void fb_query_load(struct fb_query_table *table, const struct fb_sheets *sheets)
 {
-	int err = collect_columns(table, sheets);
-
-	table->row = calloc(table->nrows + 1, sizeof(*table->row));
+	collect_columns(table, sheets);
+	table->row = fb_new(table->nrows, sizeof(*table->row));
 	table->nrows = 0;
-	if (!err && !table->row)
-		err = no_memory();
-	for (size_t i = 0; i < sheets->count && !err; i++)
+	for (size_t i = 0; i < sheets->count; i++)
 		if (sheets->sheet[i].kind == FB_CSV_RESULTS)
-			err = fill_sheet(table, &sheets->sheet[i]);
-	return err;
-}
-
-void fb_query_free(struct fb_query_table *table)
-{
-	for (size_t i = 0; table->row && i < table->nrows; i++)
-		free(table->row[i]);
-	for (size_t i = 0; i < table->ntexts; i++)
-		free(table->text[i]);
-	free(table->row);
-	free(table->text);
-	free(table->column);
-	free(table->number);
-	free(table->axis);
-	*table = (struct fb_query_table){.nrows = 0};
+			fill_sheet(table, &sheets->sheet[i]);
 }
 
 /*
@@ -236,24 +167,16 @@ int fb_query_find(const struct fb_query_table *table, const char *name, size_t *
 int fb_query_list(const struct fb_query_table *table, const char *names, size_t **list,
 		  size_t *count)
 {
-	size_t *found = NULL, n = 0;
+	int err = FB_OK;
 
-	for (const char *at = names; at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL) {
-		size_t *more = realloc(found, (n + 1) * sizeof(*more));
+	*list = NULL;
+	*count = 0;
+	for (const char *at = names, *comma; at && !err; at = comma ? comma + 1 : NULL) {
 		char name[NAME_CHARS];
-		int err = more ? FB_OK : no_memory();
 
-		if (more)
-			found = more;
+		comma = strchr(at, ',');
 		snprintf(name, sizeof(name), "%.*s", (int)strcspn(at, ","), at);
-		if (!err)
-			err = fb_query_find(table, name, &found[n++]);
-		if (err) {
-			free(found);
-			return err;
-		}
+		err = fb_query_find(table, name, FB_ADD(*list, *count));
 	}
-	*list = found;
-	*count = n;
-	return FB_OK;
+	return err;
 }

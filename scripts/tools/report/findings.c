@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What a careful reader would look for that the rows alone do not say: what failed, who lags. */
 #include "common/base/sizes.h"
+#include "scripts/tools/lib/files.h"
 #include "scripts/tools/lib/rank_times.h"
 #include "scripts/tools/lib/report.h"
 #include "scripts/tools/lib/symptoms.h"
 #include "scripts/tools/report/page.h"
 
 #include <jansson.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 static void put_laggard(void *arg, const char *sentence)
@@ -21,10 +21,8 @@ static void put_laggards(const struct fb_page *page, json_t *list)
 	char *file = fb_beside(page->set->path[0], "ranks.csv");
 	struct fb_rank_times times = {.groups = 0};
 
-	if (file && access(file, R_OK) == 0 && !fb_rank_times_read(&times, file))
+	if (access(file, R_OK) == 0 && !fb_rank_times_read(&times, file))
 		fb_laggards(&times, &page->set->results, put_laggard, list);
-	fb_rank_times_free(&times);
-	free(file);
 }
 
 /* What each flag means: name, sign, causes, where to look, remedy. */

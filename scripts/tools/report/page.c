@@ -2,6 +2,7 @@
 /* The page and the head of its document; see page.h. */
 #include "common/base/error.h"
 #include "common/base/version.h"
+#include "scripts/tools/lib/files.h"
 #include "scripts/tools/lib/doubts.h"
 #include "scripts/tools/lib/estimate.h"
 #include "scripts/tools/report/assets.h"
@@ -9,26 +10,13 @@
 
 #include <errno.h>
 #include <jansson.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 #include <unistd.h>
 
-static int read_environment(struct fb_page_set *set, const char *path)
-{
-	char *file = fb_beside(path, "environment.csv");
-	int err = FB_OK;
-
-	if (!file)
-		return FB_ENOMEM;
-	if (access(file, R_OK) == 0)
-		err = fb_sheet_read_any(&set->environment, file);
-	free(file);
-	return err;
-}
-
 int fb_page_set_read(struct fb_page_set *set, char *const *path, size_t npaths, const char *axis)
 {
+	const char *file;
 	int err = FB_OK;
 
 	*set = (struct fb_page_set){.path = path, .npaths = npaths};
@@ -36,16 +24,11 @@ int fb_page_set_read(struct fb_page_set *set, char *const *path, size_t npaths, 
 		err = fb_results_read(&set->results, path[i]);
 	if (!err)
 		err = fb_axes_parse(&set->axes, axis, &set->results);
-	if (!err)
-		err = fb_cells_make(&set->cells, &set->results, &set->axes);
-	return err ? err : read_environment(set, path[0]);
-}
-
-void fb_page_set_free(struct fb_page_set *set)
-{
-	fb_sheet_free(&set->environment);
-	fb_cells_free(&set->cells);
-	fb_results_free(&set->results);
+	if (err)
+		return err;
+	fb_cells_make(&set->cells, &set->results, &set->axes);
+	file = fb_beside(path[0], "environment.csv");
+	return access(file, R_OK) ? FB_OK : fb_sheet_read_any(&set->environment, file);
 }
 
 /* A name for people: that of the run, else of its folder. */
@@ -100,24 +83,16 @@ static void put_head(const struct fb_page *page, json_t *data)
 static int put_figure(json_t *figures, const char *path)
 {
 	const char *slash = strrchr(path, '/');
-	FILE *file = fopen(path, "r");
-	char *text = NULL;
-	size_t room = 0;
+	size_t length;
+	const char *text = fb_file_text(path, &length);
 	json_t *figure;
-	ssize_t got = file ? getdelim(&text, &room, '\0', file) : -1;
-	int err = FB_OK;
 
-	if (got < 0 && (!file || ferror(file)))
-		err = fb_error(FB_EINPUT, "%s: %s", path, strerror(errno));
-	if (file)
-		fclose(file);
-	if (!err) {
-		figure = fb_json_object(figures, NULL);
-		fb_json_set(figure, "name", fb_json_string(slash ? slash + 1 : path));
-		fb_json_set(figure, "svg", fb_json_string(got < 0 ? "" : text));
-	}
-	free(text);
-	return err;
+	if (!text)
+		return FB_EINPUT;
+	figure = fb_json_object(figures, NULL);
+	fb_json_set(figure, "name", fb_json_string(slash ? slash + 1 : path));
+	fb_json_set(figure, "svg", fb_json_string(text));
+	return FB_OK;
 }
 
 static int make_document(const struct fb_page *page, json_t *data)
@@ -131,7 +106,7 @@ static int make_document(const struct fb_page *page, json_t *data)
 	if (page->base)
 		err = fb_page_comparison(page, data);
 	if (!err)
-		err = fb_page_pairs(page, data);
+		fb_page_pairs(page, data);
 	for (size_t i = 0; i < page->nfigures && !err; i++)
 		err = put_figure(figures, page->figure[i]);
 	fb_page_rows(page, data);
@@ -159,7 +134,7 @@ int fb_page_write(const struct fb_page *page, FILE *out)
 	} parts[] = {{"@NONCE@", nonce}, {"@CSS@", fb_page_css}, {"@DATA@", NULL},
 		     {"@JS@", fb_page_js}};
 	json_t *data = json_object();
-	int err = data ? make_nonce(nonce) : fb_error(FB_ENOMEM, "out of memory for the page");
+	int err = make_nonce(nonce);
 
 	if (!err)
 		err = make_document(page, data);

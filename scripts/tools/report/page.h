@@ -38,17 +38,16 @@ struct fb_page {
 
 /*
  * Reads a run; `axis` names what its tables run over (fb_axes_parse), NULL: sizes. Returns 0 or an
- * error (printed); the caller frees with fb_page_set_free.
+ * error (printed).
  */
 int fb_page_set_read(struct fb_page_set *set, char *const *path, size_t npaths, const char *axis);
-void fb_page_set_free(struct fb_page_set *set);
 
-/* Writes the whole page. Returns 0, FB_EINPUT (a file cannot be read), FB_ENOMEM (printed). */
+/* Writes the whole page. Returns 0 or FB_EINPUT (a file cannot be read; printed). */
 int fb_page_write(const struct fb_page *page, FILE *out);
 
 /* The parts of the document: each sets members of `data`. Errors as above. */
 void fb_page_sections(const struct fb_page *page, json_t *data);
-int fb_page_pairs(const struct fb_page *page, json_t *data);
+void fb_page_pairs(const struct fb_page *page, json_t *data);
 void fb_page_findings(const struct fb_page *page, json_t *data);
 int fb_page_comparison(const struct fb_page *page, json_t *data);
 void fb_page_rows(const struct fb_page *page, json_t *data);

@@ -27,26 +27,24 @@ static void put_matrix(json_t *list, const struct fb_matrix *m, const char *slow
 	}
 }
 
-int fb_page_pairs(const struct fb_page *page, json_t *data)
+void fb_page_pairs(const struct fb_page *page, json_t *data)
 {
 	json_t *list = fb_json_array(data, "pairs");
-	struct fb_matrix m = {0};
+	struct fb_matrix none = {0};
 	size_t count = 0, small = 0;
-	int err = fb_matrix_read_rows(&m, &page->set->cells, 0, &count);
 
-	for (size_t i = 1; i <= count && small < MATRICES_MAX && !err; i++) {
+	fb_matrix_read_rows(&none, &page->set->cells, 0, &count);
+	for (size_t i = 1; i <= count && small < MATRICES_MAX; i++) {
 		char slow[FB_MATRIX_SLOW_CHARS];
+		struct fb_matrix m = {0};
 		size_t all;
 
-		err = fb_matrix_read_rows(&m, &page->set->cells, i, &all);
-		if (!err)
-			err = fb_matrix_name_slow(&m, &page->set->results, slow, sizeof(slow));
-		if (!err && m.rows <= RANKS_MAX) {
+		fb_matrix_read_rows(&m, &page->set->cells, i, &all);
+		fb_matrix_name_slow(&m, &page->set->results, slow, sizeof(slow));
+		if (m.rows <= RANKS_MAX) {
 			put_matrix(list, &m, slow);
 			small++;
 		}
-		fb_matrix_free(&m);
 	}
 	fb_json_set(data, "pairs_hidden", fb_json_real((double)(count - small)));
-	return err;
 }

@@ -3,7 +3,6 @@
 #include "scripts/tools/report/page.h"
 
 #include <jansson.h>
-#include <string.h>
 
 void fb_page_rows(const struct fb_page *page, json_t *data)
 {

@@ -4,6 +4,7 @@
  * best algorithm, the library's, and a curve for each of the project's algorithms.
  */
 #include "common/base/sizes.h"
+#include "scripts/tools/lib/memory.h"
 #include "scripts/tools/lib/report.h"
 #include "scripts/tools/lib/series.h"
 #include "scripts/tools/plot/plot.h"
@@ -11,7 +12,6 @@
 
 #include <jansson.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* Who it is, times and rates; null: nobody. `library` is what its ratio is to, or NULL. */
@@ -116,17 +116,15 @@ static void put_section(const struct fb_page *page, const struct fb_section *sec
 void fb_page_sections(const struct fb_page *page, json_t *data)
 {
 	const struct fb_cells *cells = &page->set->cells;
-	struct fb_series *series = calloc(FB_SERIES_MAX, sizeof(*series));
-	json_t *sections = series ? fb_json_array(data, "sections") : NULL;
+	struct fb_series *series = fb_new(FB_SERIES_MAX, sizeof(*series));
+	json_t *sections = fb_json_array(data, "sections");
 	size_t pairs = 0;
 
-	/* No memory: the document lacks what page.js needs, and is not written. */
-	fb_json_set(data, "complete", series ? json_true() : NULL);
-	for (size_t s = 0; s < cells->nsections && series; s++)
+	fb_json_set(data, "complete", json_true());
+	for (size_t s = 0; s < cells->nsections; s++)
 		if (fb_plot_is_pair(&cells->section[s]))
 			pairs++;
 		else
 			put_section(page, &cells->section[s], sections, series);
 	fb_json_set(data, "pair_sections", fb_json_real((double)pairs));
-	free(series);
 }

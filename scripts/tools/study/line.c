@@ -7,9 +7,9 @@
  */
 #include "common/base/error.h"
 #include "common/option/option.h"
+#include "scripts/tools/lib/memory.h"
 #include "scripts/tools/study/study.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 /* What a sweep itself tells each program; a study that says so too would contradict it. */
@@ -121,7 +121,7 @@ static bool axis_clashes(const struct fb_study *study, const struct fb_word_list
 
 static int read_env(struct fb_study *study, const struct fb_word_list *words, int line)
 {
-	struct fb_word_list more = rest(words, 1), *axes;
+	struct fb_word_list more = rest(words, 1);
 	char name[128];
 
 	if (more.count == 0)
@@ -147,12 +147,8 @@ static int read_env(struct fb_study *study, const struct fb_word_list *words, in
 				      "env %s: set by an earlier env line too; "
 				      "accepted is one line for each variable",
 				      name);
-	axes = realloc(study->env, (study->nenv + 1) * sizeof(*axes));
-	if (!axes)
-		return fb_error(FB_ENOMEM, "out of memory for a study");
-	study->env = axes;
-	axes[study->nenv] = (struct fb_word_list){0};
-	return fb_word_list_append(&axes[study->nenv++], &more);
+	fb_word_list_append(FB_ADD(study->env, study->nenv), &more);
+	return FB_OK;
 }
 
 static int read_side_word(struct fb_study *study, struct fb_study_side *side, const char *word,
@@ -161,19 +157,18 @@ static int read_side_word(struct fb_study *study, struct fb_study_side *side, co
 	static const char build[] = "--build=";
 	size_t n = sizeof(build) - 1;
 
-	if (!strncmp(word, build, n) && word[n]) {
-		free(side->build);
-		side->build = strdup(word + n);
-		return side->build ? FB_OK : fb_error(FB_ENOMEM, "out of memory for a study");
-	}
-	if (fb_word_is_assignments(word))
-		return fb_word_list_add(&side->variables, word, strlen(word));
-	if (fb_word_is_option(word) && strcmp(word, "--build="))
-		return fb_word_list_add(&side->options, word, strlen(word));
-	return fb_study_error(study, line,
-			      "side: '%s': accepted are NAME=VALUE (environment), "
-			      "--build=FOLDER, and options of the programs as --name=value",
-			      word);
+	if (!strncmp(word, build, n) && word[n])
+		side->build = fb_new_copy(word + n);
+	else if (fb_word_is_assignments(word))
+		fb_word_list_add(&side->variables, word, strlen(word));
+	else if (fb_word_is_option(word) && strcmp(word, "--build="))
+		fb_word_list_add(&side->options, word, strlen(word));
+	else
+		return fb_study_error(study, line,
+				      "side: '%s': accepted are NAME=VALUE (environment), "
+				      "--build=FOLDER, and options of the programs as --name=value",
+				      word);
+	return FB_OK;
 }
 
 static int read_side(struct fb_study *study, const struct fb_word_list *words, int line)
@@ -215,14 +210,13 @@ static int read_canary(struct fb_study *study, const struct fb_word_list *words,
 	if (study->canary.name)
 		return fb_study_error(study, line, "canary a second time: accepted is one line");
 	err = check_options(study, "canary", &options, line);
-	if (!err)
-		err = fb_word_list_append(&study->canary.options, &options);
 	if (err)
 		return err;
+	fb_word_list_append(&study->canary.options, &options);
 	fb_word_list_merge_options(&study->canary.options);
 	study->canary.line = line;
-	study->canary.name = strdup(name);
-	return study->canary.name ? FB_OK : fb_error(FB_ENOMEM, "out of memory for a study");
+	study->canary.name = fb_new_copy(name);
+	return FB_OK;
 }
 
 static int read_canary_limit(struct fb_study *study, const struct fb_word_list *words, int line)
@@ -250,7 +244,9 @@ static int read_common(struct fb_study *study, const struct fb_word_list *words,
 	struct fb_word_list options = rest(words, 1);
 	int err = check_options(study, "*", &options, line);
 
-	return err ? err : fb_word_list_append(&study->common, &options);
+	if (!err)
+		fb_word_list_append(&study->common, &options);
+	return err;
 }
 
 static int read_claim(struct fb_study *study, const struct fb_word_list *words, int line)
@@ -261,23 +257,22 @@ static int read_claim(struct fb_study *study, const struct fb_word_list *words, 
 		return fb_study_error(study, line, "claim a second time: accepted is one line");
 	if (!more.count)
 		return fb_study_error(study, line, "claim without words: accepted is a sentence");
-	return fb_word_list_append(&study->claim, &more);
+	fb_word_list_append(&study->claim, &more);
+	return FB_OK;
 }
 
 static int read_show(struct fb_study *study, const struct fb_word_list *words, int line)
 {
 	const struct fb_word_list more = rest(words, 1);
-	struct fb_study_show *larger;
+	struct fb_study_show *show;
 
 	if (!study->claim.count)
 		return fb_study_error(study, line, "show without a claim: accepted is the line "
 						   "claim before it");
-	larger = realloc(study->show, (study->nshows + 1) * sizeof(*larger));
-	if (!larger)
-		return fb_error(FB_ENOMEM, "out of memory for a study");
-	study->show = larger;
-	larger[study->nshows] = (struct fb_study_show){.line = line};
-	return fb_word_list_append(&larger[study->nshows++].words, &more);
+	show = FB_ADD(study->show, study->nshows);
+	show->line = line;
+	fb_word_list_append(&show->words, &more);
+	return FB_OK;
 }
 
 static const struct {
@@ -298,19 +293,6 @@ static const struct {
 	{"show", read_show, false},
 };
 
-static int add_program(struct fb_study *study, struct fb_study_program *program)
-{
-	struct fb_study_program *larger =
-		realloc(study->program, (study->nprograms + 1) * sizeof(*larger));
-
-	if (!larger)
-		return fb_error(FB_ENOMEM, "out of memory for a study");
-	study->program = larger;
-	larger[study->nprograms++] = *program;
-	*program = (struct fb_study_program){0};
-	return FB_OK;
-}
-
 static int read_program(struct fb_study *study, const struct fb_study_changes *changes,
 			const struct fb_word_list *words, int line)
 {
@@ -323,28 +305,21 @@ static int read_program(struct fb_study *study, const struct fb_study_changes *c
 	if (!fb_word_is_program(name))
 		return fb_study_error(study, line, "'%s': accepted are " FB_STUDY_WORDS,
 				      words->word[0]);
-	program.name = strdup(name);
-	err = program.name ? FB_OK : fb_error(FB_ENOMEM, "out of memory for a study");
-	if (!err)
-		err = fb_word_list_append_used(&program.options, &study->common, name);
-	if (!err)
-		err = fb_word_list_append(&program.options, &own);
-	if (!err && changes->options)
-		err = fb_word_list_split(&replacing, changes->options);
-	if (!err)
-		err = check_options(study, name, &replacing, line);
-	if (!err)
-		err = fb_word_list_append_used(&program.options, &replacing, name);
-	if (!err)
-		err = check_options(study, name, &program.options, line);
-	if (!err) {
-		fb_word_list_merge_options(&program.options);
-		err = add_program(study, &program);
-	}
-	free(program.name);
-	fb_word_list_free(&replacing);
-	fb_word_list_free(&program.options);
-	return err;
+	program.name = fb_new_copy(name);
+	fb_word_list_append_used(&program.options, &study->common, name);
+	fb_word_list_append(&program.options, &own);
+	if (changes->options)
+		fb_word_list_split(&replacing, changes->options);
+	err = check_options(study, name, &replacing, line);
+	if (err)
+		return err;
+	fb_word_list_append_used(&program.options, &replacing, name);
+	err = check_options(study, name, &program.options, line);
+	if (err)
+		return err;
+	fb_word_list_merge_options(&program.options);
+	*FB_ADD(study->program, study->nprograms) = program;
+	return FB_OK;
 }
 
 int fb_study_line(struct fb_study *study, const struct fb_study_changes *changes,
@@ -353,20 +328,17 @@ int fb_study_line(struct fb_study *study, const struct fb_study_changes *changes
 	for (size_t i = 0; i < sizeof(directives) / sizeof(directives[0]); i++) {
 		if (strcmp(words->word[0], directives[i].word))
 			continue;
-		if (directives[i].for_several &&
-		    fb_word_list_add(&study->directives, words->word[0], strlen(words->word[0])))
-			return FB_ENOMEM;
+		if (directives[i].for_several)
+			fb_word_list_add(&study->directives, words->word[0],
+					 strlen(words->word[0]));
 		return directives[i].read(study, words, line);
 	}
 	if (changes->only && *changes->only) {
 		struct fb_word_list only = {0};
-		int err = fb_word_list_split(&only, changes->only);
-		bool wanted = !err &&
-			      fb_word_list_have(&only, words->word[0] + (words->word[0][0] == '?'));
 
-		fb_word_list_free(&only);
-		if (err || !wanted)
-			return err;
+		fb_word_list_split(&only, changes->only);
+		if (!fb_word_list_have(&only, words->word[0] + (words->word[0][0] == '?')))
+			return FB_OK;
 	}
 	return read_program(study, changes, words, line);
 }

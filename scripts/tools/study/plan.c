@@ -2,43 +2,34 @@
 /* The order of launches; see plan.h. */
 #include "common/base/error.h"
 #include "common/base/rng.h"
+#include "scripts/tools/lib/memory.h"
 #include "scripts/tools/study/plan.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static int no_memory(void)
-{
-	return fb_error(FB_ENOMEM, "out of memory for a plan");
-}
-
 static int by_text(const void *a, const void *b)
 {
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* All assignments of the alternatives at one point of the product, sorted. NULL: no memory. */
+/* All assignments of the alternatives at one point of the product, sorted. */
 static char *join_variables(const struct fb_study *study, const size_t at[])
 {
 	struct fb_word_list all = {0};
-	char *text = NULL;
-	int err = FB_OK;
 
-	for (size_t i = 0; !err && i < study->nenv; i++) {
+	for (size_t i = 0; i < study->nenv; i++) {
 		const char *word = study->env[i].word[at[i]];
 
-		for (size_t n; !err && strcmp(word, "-") && *word; word += n + (word[n] == ';')) {
+		for (size_t n; strcmp(word, "-") && *word; word += n + (word[n] == ';')) {
 			n = strcspn(word, ";");
-			err = fb_word_list_add(&all, word, n);
+			fb_word_list_add(&all, word, n);
 		}
 	}
-	if (!err && all.count)
+	if (all.count)
 		qsort(all.word, all.count, sizeof(*all.word), by_text);
-	if (!err)
-		text = fb_word_list_join(&all, ";");
-	fb_word_list_free(&all);
-	return text;
+	return fb_word_list_join(&all, ";");
 }
 
 /* The next point of the product of the axes, the last axis fastest; false after the last. */
@@ -52,31 +43,19 @@ static bool next_point(const struct fb_study *study, size_t at[])
 	return false;
 }
 
-/* Takes `variables` over, NULL: there was no memory for it. */
 static int add_variant(struct fb_sweep_plan *plan, const struct fb_study *study, uint64_t ranks,
 		       uint64_t nodes, char *variables)
 {
-	struct fb_sweep_variant *larger =
-		realloc(plan->variant, (plan->nvariants + 1) * sizeof(*larger));
-
-	if (larger)
-		plan->variant = larger;
-	if (!larger || !variables) {
-		free(variables);
-		return no_memory();
-	}
 	for (size_t i = 0; i < plan->nvariants; i++) {
-		int err;
+		const struct fb_sweep_variant *other = &plan->variant[i];
 
-		if (larger[i].ranks != ranks || larger[i].nodes != nodes ||
-		    strcmp(larger[i].variables, variables))
-			continue;
-		err = fb_error(FB_EINPUT, "%s: env '%s' twice: accepted is each combination once",
-			       study->path, variables);
-		free(variables);
-		return err;
+		if (other->ranks == ranks && other->nodes == nodes &&
+		    !strcmp(other->variables, variables))
+			return fb_error(FB_EINPUT,
+					"%s: env '%s' twice: accepted is each combination once",
+					study->path, variables);
 	}
-	larger[plan->nvariants++] =
+	*FB_ADD(plan->variant, plan->nvariants) =
 		(struct fb_sweep_variant){.ranks = ranks, .nodes = nodes, .variables = variables};
 	return FB_OK;
 }
@@ -85,15 +64,12 @@ static int add_variant(struct fb_sweep_plan *plan, const struct fb_study *study,
 static int add_environments(struct fb_sweep_plan *plan, const struct fb_study *study,
 			    uint64_t ranks, uint64_t nodes)
 {
-	size_t *at = calloc(study->nenv + 1, sizeof(*at));
+	size_t *at = fb_new(study->nenv + 1, sizeof(*at));
 	int err = FB_OK;
 
-	if (!at)
-		return no_memory();
 	do
 		err = add_variant(plan, study, ranks, nodes, join_variables(study, at));
 	while (!err && next_point(study, at));
-	free(at);
 	return err;
 }
 
@@ -147,17 +123,13 @@ static void put_sides(struct fb_sweep_plan *plan, size_t first, size_t length, s
 	}
 }
 
-static int order(struct fb_sweep_plan *plan, const struct fb_study *study, uint64_t seed)
+static void order(struct fb_sweep_plan *plan, const struct fb_study *study, uint64_t seed)
 {
 	size_t block = study->two_sides ? 2 : 1, n = plan->nvariants;
-	size_t *shuffled = malloc(n * sizeof(*shuffled));
+	size_t *shuffled = fb_new(n, sizeof(*shuffled));
 	struct fb_rng rng;
 
-	plan->launch = calloc(n * study->launches * block, sizeof(*plan->launch));
-	if (!shuffled || !plan->launch) {
-		free(shuffled);
-		return no_memory();
-	}
+	plan->launch = fb_new(n * study->launches * block, sizeof(*plan->launch));
 	fb_rng_seed(&rng, seed);
 	for (size_t i = 0; i < n; i++)
 		shuffled[i] = i;
@@ -173,8 +145,6 @@ static int order(struct fb_sweep_plan *plan, const struct fb_study *study, uint6
 				put(plan, first, shuffled[i], FB_SIDE_A);
 		}
 	}
-	free(shuffled);
-	return FB_OK;
 }
 
 int fb_sweep_plan_make(struct fb_sweep_plan *plan, const struct fb_study *study, uint64_t ranks,
@@ -182,14 +152,7 @@ int fb_sweep_plan_make(struct fb_sweep_plan *plan, const struct fb_study *study,
 {
 	int err = add_variants(plan, study, ranks);
 
-	return err ? err : order(plan, study, seed);
-}
-
-void fb_sweep_plan_free(struct fb_sweep_plan *plan)
-{
-	for (size_t i = 0; i < plan->nvariants; i++)
-		free(plan->variant[i].variables);
-	free(plan->variant);
-	free(plan->launch);
-	*plan = (struct fb_sweep_plan){0};
+	if (!err)
+		order(plan, study, seed);
+	return err;
 }

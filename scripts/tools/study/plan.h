@@ -41,11 +41,9 @@ struct fb_sweep_plan {
 /*
  * Makes the plan. `ranks` is for studies that do not say how many. Numbers of ranks that do not
  * divide among the nodes are left out, which a line on stderr says. The same seed gives the same
- * order. Returns 0, FB_EINPUT (printed: nothing is left) or FB_ENOMEM. The caller frees with
- * fb_sweep_plan_free, after an error too.
+ * order. Returns 0 or FB_EINPUT (printed: nothing is left).
  */
 int fb_sweep_plan_make(struct fb_sweep_plan *plan, const struct fb_study *study, uint64_t ranks,
 		       uint64_t seed);
-void fb_sweep_plan_free(struct fb_sweep_plan *plan);
 
 #endif

@@ -69,14 +69,12 @@ struct fb_study_changes {
 
 /*
  * Reads the study `name` (a file, or FOLDER/name.study). Returns 0; FB_EINPUT after one line
- * "FILE:LINE: ..." on stderr that says what is wrong and what is accepted; FB_ENOMEM. Optional
- * programs that are absent are left out, which a line on stderr says. The caller frees with
- * fb_study_free, after an error too.
+ * "FILE:LINE: ..." on stderr that says what is wrong and what is accepted. Optional programs that
+ * are absent are left out, which a line on stderr says.
  */
 int fb_study_read(struct fb_study *study, const char *name, const struct fb_study_changes *changes);
-void fb_study_free(struct fb_study *study);
 
-/* The folder of a side's programs, `bin` unless the side has its own; malloced, NULL: no memory. */
+/* The folder of a side's programs, `bin` unless the side has its own. */
 char *fb_study_bin(const struct fb_study *study, int side, const char *bin);
 
 /* An error at a line of the study: "FILE:LINE: ...". Returns FB_EINPUT. */

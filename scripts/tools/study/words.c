@@ -2,89 +2,59 @@
 /* Words of study files; see words.h. */
 #include "common/base/error.h"
 #include "common/option/users.h"
+#include "scripts/tools/lib/memory.h"
 #include "scripts/tools/study/words.h"
 
 #include <ctype.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 static const char blanks[] = " \t\r\n";
 
-static int no_memory(void)
+void fb_word_list_add(struct fb_word_list *words, const char *text, size_t length)
 {
-	return fb_error(FB_ENOMEM, "out of memory for a study");
+	*FB_ADD(words->word, words->count) = fb_new_text("%.*s", (int)length, text);
 }
 
-int fb_word_list_add(struct fb_word_list *words, const char *text, size_t length)
+void fb_word_list_split(struct fb_word_list *words, const char *text)
 {
-	char **larger = realloc(words->word, (words->count + 1) * sizeof(*larger));
-
-	if (!larger)
-		return no_memory();
-	words->word = larger;
-	larger[words->count] = strndup(text, length);
-	if (!larger[words->count])
-		return no_memory();
-	words->count++;
-	return FB_OK;
-}
-
-int fb_word_list_split(struct fb_word_list *words, const char *text)
-{
-	int err = FB_OK;
-
-	for (text += strspn(text, blanks); !err && *text; text += strspn(text, blanks)) {
+	for (text += strspn(text, blanks); *text; text += strspn(text, blanks)) {
 		size_t length = strcspn(text, blanks);
 
-		err = fb_word_list_add(words, text, length);
+		fb_word_list_add(words, text, length);
 		text += length;
 	}
-	return err;
 }
 
-int fb_word_list_append(struct fb_word_list *words, const struct fb_word_list *more)
+void fb_word_list_append(struct fb_word_list *words, const struct fb_word_list *more)
 {
-	int err = FB_OK;
-
-	for (size_t i = 0; !err && i < more->count; i++)
-		err = fb_word_list_add(words, more->word[i], strlen(more->word[i]));
-	return err;
+	for (size_t i = 0; i < more->count; i++)
+		*FB_ADD(words->word, words->count) = more->word[i];
 }
 
-int fb_word_list_append_used(struct fb_word_list *words, const struct fb_word_list *more,
-			     const char *program)
+void fb_word_list_append_used(struct fb_word_list *words, const struct fb_word_list *more,
+			      const char *program)
 {
-	int err = FB_OK;
-
-	for (size_t i = 0; !err && i < more->count; i++) {
+	for (size_t i = 0; i < more->count; i++) {
 		const char *name = more->word[i] + 2; /* behind "--" */
 		char option[64];
 
 		snprintf(option, sizeof(option), "%.*s", (int)strcspn(name, "="), name);
 		if (fb_option_used(option, program))
-			err = fb_word_list_add(words, more->word[i], strlen(more->word[i]));
+			*FB_ADD(words->word, words->count) = more->word[i];
 	}
-	return err;
 }
 
 char *fb_word_list_join(const struct fb_word_list *words, const char *separator)
 {
-	char *text = NULL;
-	size_t bytes = 0;
-	FILE *out = open_memstream(&text, &bytes);
+	size_t bytes = 1;
+	char *text, *to;
 
-	if (!out) {
-		no_memory();
-		return NULL;
-	}
 	for (size_t i = 0; i < words->count; i++)
-		fprintf(out, "%s%s", i ? separator : "", words->word[i]);
-	if (fclose(out)) {
-		free(text);
-		no_memory();
-		return NULL;
-	}
+		bytes += strlen(separator) + strlen(words->word[i]);
+	to = text = fb_new(bytes, 1);
+	for (size_t i = 0; i < words->count; i++)
+		to = stpcpy(stpcpy(to, i ? separator : ""), words->word[i]);
 	return text;
 }
 
@@ -94,14 +64,6 @@ bool fb_word_list_have(const struct fb_word_list *words, const char *word)
 		if (!strcmp(words->word[i], word))
 			return true;
 	return false;
-}
-
-void fb_word_list_free(struct fb_word_list *words)
-{
-	for (size_t i = 0; i < words->count; i++)
-		free(words->word[i]);
-	free(words->word);
-	*words = (struct fb_word_list){0};
 }
 
 /* The length of "--name". */
@@ -173,13 +135,12 @@ static bool begins_assignment(const char *word, size_t n)
 int fb_word_list_split_line(struct fb_word_list *words, const char *line)
 {
 	/* A letter becomes three at most. */
-	char *word = malloc(3 * strlen(line) + 4);
+	char *word = fb_new(3 * strlen(line) + 4, 1);
 	const char *begin = line;
 	bool quoted = false;
 	size_t n = 0;
-	int err = word ? FB_OK : no_memory();
 
-	for (const char *at = line; !err; at++) {
+	for (const char *at = line;; at++) {
 		bool end = !*at || (!quoted && (strchr(blanks, *at) || *at == '#'));
 
 		if (*at && quoted && *at != '"' && strchr("%; #\t", *at)) {
@@ -193,16 +154,13 @@ int fb_word_list_split_line(struct fb_word_list *words, const char *line)
 		if (!end)
 			continue;
 		if (n)
-			err = fb_word_list_add(words, word, n);
+			fb_word_list_add(words, word, n);
 		n = 0;
 		begin = at + 1;
 		if (!*at || (!quoted && *at == '#'))
 			break;
 	}
-	if (!err && quoted)
-		err = FB_EINPUT;
-	free(word);
-	return err;
+	return quoted ? FB_EINPUT : FB_OK;
 }
 
 bool fb_assignments_clash(const char *a, const char *b, char *name, size_t n)
@@ -231,10 +189,7 @@ void fb_word_list_merge_options(struct fb_word_list *options)
 		while (j < kept && (name_length(options->word[j]) != length ||
 				    strncmp(options->word[j], word, length)))
 			j++;
-		if (j < kept)
-			free(options->word[j]);
-		else
-			kept++;
+		kept += j == kept;
 		options->word[j] = word;
 	}
 	options->count = kept;

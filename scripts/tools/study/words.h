@@ -9,42 +9,41 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* A list of owned texts; {0} is empty. */
+/* A list of texts; {0} is empty. */
 struct fb_word_list {
 	char **word; /* [count] */
 	size_t count;
 };
 
-/* Adds a copy of text[0..length). Returns 0 or FB_ENOMEM (printed). */
-int fb_word_list_add(struct fb_word_list *words, const char *text, size_t length);
+/* Adds a copy of text[0..length). */
+void fb_word_list_add(struct fb_word_list *words, const char *text, size_t length);
 
-/* Adds the words of a text, which blanks separate. Returns 0 or FB_ENOMEM (printed). */
-int fb_word_list_split(struct fb_word_list *words, const char *text);
+/* Adds the words of a text, which blanks separate. */
+void fb_word_list_split(struct fb_word_list *words, const char *text);
 
 /*
  * Adds the words of a line of a study, without its comment. Part of an assignment's value may stand
  * in double quotes, where blanks, # and ; are the value's own: in the word they are %20, %23, %3B,
  * and % is %25, so that words can be joined and parted as before. The programs' environment gets
- * them back (scripts/studies/launch.sh). Returns 0, FB_EINPUT (a quote without its end; nothing
- * printed) or FB_ENOMEM (printed).
+ * them back (scripts/studies/launch.sh). Returns 0 or FB_EINPUT (a quote without its end; nothing
+ * printed).
  */
 int fb_word_list_split_line(struct fb_word_list *words, const char *line);
 
-/* Adds copies of all words of `more`. Returns 0 or FB_ENOMEM (printed). */
-int fb_word_list_append(struct fb_word_list *words, const struct fb_word_list *more);
+/* Adds all words of `more`. */
+void fb_word_list_append(struct fb_word_list *words, const struct fb_word_list *more);
 
 /*
- * Adds copies of those options of `more` that the program uses (common/option/users.h): what a
- * study says for all programs is for those that know it. Returns 0 or FB_ENOMEM (printed).
+ * Adds those options of `more` that the program uses (common/option/users.h): what a study says
+ * for all programs is for those that know it.
  */
-int fb_word_list_append_used(struct fb_word_list *words, const struct fb_word_list *more,
-			     const char *program);
+void fb_word_list_append_used(struct fb_word_list *words, const struct fb_word_list *more,
+			      const char *program);
 
-/* The words with `separator` between them, malloced; NULL: no memory (printed). */
+/* The words with `separator` between them. */
 char *fb_word_list_join(const struct fb_word_list *words, const char *separator);
 
 bool fb_word_list_have(const struct fb_word_list *words, const char *word);
-void fb_word_list_free(struct fb_word_list *words);
 
 /* Whether a word is an option as studies write it: --name or --name=value. */
 bool fb_word_is_option(const char *word);

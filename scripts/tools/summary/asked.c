@@ -3,10 +3,9 @@
  * What was asked of NCCL and what ran; see summary.h. What ran is what the column `path` says,
  * "NCCL 2.28.9 ncclAllReduce: ring ll128 via P2P/CUMEM", and the column `channels`.
  */
-#include "common/base/error.h"
+#include "scripts/tools/lib/memory.h"
 #include "scripts/tools/summary/summary.h"
 
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -77,35 +76,23 @@ static struct line *line_of(struct table *table, const char *asked, const char *
 	for (size_t i = 0; i < table->count; i++)
 		if (!strcmp(table->line[i].asked, asked) && !strcmp(table->line[i].ran, ran))
 			return &table->line[i];
-	larger = realloc(table->line, (table->count + 1) * sizeof(*larger));
-	if (!larger)
-		return NULL;
-	table->line = larger;
-	larger += table->count++;
-	*larger = (struct line){.count = {0}};
+	larger = FB_ADD(table->line, table->count);
 	snprintf(larger->asked, sizeof(larger->asked), "%s", asked);
 	snprintf(larger->ran, sizeof(larger->ran), "%s", ran);
 	return larger;
 }
 
 /* Notes one value that a row was asked for. `ran`: what ran instead, where it did. */
-static int note(struct table *table, const struct fb_result *row, enum outcome outcome,
-		const char *asked, const char *ran)
+static void note(struct table *table, const struct fb_result *row, enum outcome outcome,
+		 const char *asked, const char *ran)
 {
 	struct line *line = line_of(table, asked, "");
 
-	if (!line)
-		return fb_error(FB_ENOMEM, "no memory for what was asked");
 	line->count[outcome]++;
 	if (outcome == NOT_RUN && !*line->example)
 		snprintf(line->example, sizeof(line->example), "%s", fb_result_text(row, "reason"));
-	if (outcome != RAN_OTHERWISE)
-		return FB_OK;
-	line = line_of(table, asked, ran);
-	if (!line)
-		return fb_error(FB_ENOMEM, "no memory for what was asked");
-	line->count[outcome]++;
-	return FB_OK;
+	if (outcome == RAN_OTHERWISE)
+		line_of(table, asked, ran)->count[outcome]++;
 }
 
 /* Whether a word stands in a list, whatever its case: "ring" in "Ring,Tree". */
@@ -225,14 +212,13 @@ static enum outcome ctas(const char *key, const char *value, const struct ran *r
 }
 
 /* The keys of `variant`: what CTAs were to be, and variables of the environment. */
-static int judge_variant(struct table *table, const struct fb_result *row, const struct ran *ran,
-			 bool measured)
+static void judge_variant(struct table *table, const struct fb_result *row, const struct ran *ran,
+			  bool measured)
 {
 	const char *variant = fb_result_text(row, "variant");
 	struct fb_span_text name, value;
-	int err = FB_OK;
 
-	while (fb_variant_next(&variant, &name, &value) && !err) {
+	while (fb_variant_next(&variant, &name, &value)) {
 		char asked[TEXT_CHARS], key[64], text[TEXT_CHARS], told[TEXT_CHARS];
 		const char *instead = told;
 		enum outcome outcome = UNTOLD;
@@ -250,9 +236,8 @@ static int judge_variant(struct table *table, const struct fb_result *row, const
 			outcome = ctas(key, text, ran, told);
 		else
 			continue;
-		err = note(table, row, measured ? outcome : NOT_RUN, asked, instead);
+		note(table, row, measured ? outcome : NOT_RUN, asked, instead);
 	}
-	return err;
 }
 
 /* Of a registration only windows show in what ran. */
@@ -286,7 +271,7 @@ static bool is_same(const char *algorithm, const char *protocol, const struct ra
 	       (!strcmp(protocol, "library") || !strcmp(protocol, ran->protocol));
 }
 
-static int judge(struct table *table, const struct fb_result *row)
+static void judge(struct table *table, const struct fb_result *row)
 {
 	const char *algorithm = fb_result_text(row, "algorithm");
 	const char *protocol = fb_result_text(row, "protocol");
@@ -296,22 +281,20 @@ static int judge(struct table *table, const struct fb_result *row)
 			status == FB_STATUS_WRONG;
 	struct ran ran = parse(row);
 	char asked[TEXT_CHARS], other[TEXT_CHARS];
-	int err = FB_OK;
 
 	snprintf(asked, sizeof(asked), "--nccl-force %s:%s", algorithm, protocol);
 	snprintf(other, sizeof(other), "%s:%s", ran.algorithm, ran.protocol);
 	if (!measured && refused(fb_result_text(row, "reason"), other))
-		err = note(table, row, RAN_OTHERWISE, asked, other);
+		note(table, row, RAN_OTHERWISE, asked, other);
 	else if (strcmp(algorithm, "library") && strcmp(algorithm, "grouped"))
-		err = note(table, row,
-			   !measured ? NOT_RUN
-				     : as(*ran.algorithm, is_same(algorithm, protocol, &ran)),
-			   asked, other);
+		note(table, row,
+		     !measured ? NOT_RUN : as(*ran.algorithm, is_same(algorithm, protocol, &ran)),
+		     asked, other);
 	snprintf(asked, sizeof(asked), "--registration %s", registered);
-	if (!err && strcmp(registered, "none"))
-		err = note(table, row, measured ? registration(registered, &ran) : NOT_RUN, asked,
-			   ran.algorithm);
-	return err ? err : judge_variant(table, row, &ran, measured);
+	if (strcmp(registered, "none"))
+		note(table, row, measured ? registration(registered, &ran) : NOT_RUN, asked,
+		     ran.algorithm);
+	judge_variant(table, row, &ran, measured);
 }
 
 static int by_name(const void *a, const void *b)
@@ -322,20 +305,19 @@ static int by_name(const void *a, const void *b)
 	return less ? less : strcmp(x->ran, y->ran);
 }
 
-int fb_summary_asked(const struct fb_report *report)
+void fb_summary_asked(const struct fb_report *report)
 {
 	struct table table = {0};
 	size_t findings = 0;
-	int err = FB_OK;
 
-	for (size_t i = 0; i < report->results->count && !err; i++)
+	for (size_t i = 0; i < report->results->count; i++)
 		if (!strcmp(fb_result_text(&report->results->row[i], "engine"), "nccl"))
-			err = judge(&table, &report->results->row[i]);
+			judge(&table, &report->results->row[i]);
 	if (table.count)
 		qsort(table.line, table.count, sizeof(*table.line), by_name);
 	fprintf(report->out, "%-40s %8s %9s %6s %7s\n", "asked of NCCL", "ran", "otherwise",
 		"untold", "not run");
-	for (size_t i = 0; i < table.count && !err; i++) {
+	for (size_t i = 0; i < table.count; i++) {
 		const struct line *l = &table.line[i];
 
 		if (*l->ran)
@@ -344,7 +326,7 @@ int fb_summary_asked(const struct fb_report *report)
 			l->count[RAN_AS_ASKED], l->count[RAN_OTHERWISE], l->count[UNTOLD],
 			l->count[NOT_RUN], *l->example ? "  " : "", l->example);
 	}
-	for (size_t i = 0; i < table.count && !err; i++) {
+	for (size_t i = 0; i < table.count; i++) {
 		const struct line *l = &table.line[i];
 
 		if (!*l->ran)
@@ -356,6 +338,4 @@ int fb_summary_asked(const struct fb_report *report)
 	}
 	if (!findings)
 		fprintf(report->out, "\nall that ran is what was asked, as far as NCCL tells\n");
-	free(table.line);
-	return err;
 }

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The effect of each variable; see summary.h. */
-#include "common/base/error.h"
 #include "common/record/csv.h"
+#include "scripts/tools/lib/memory.h"
 #include "scripts/tools/summary/summary.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -86,19 +85,14 @@ static struct effect *effect_of(struct effects *effects, const char *key, const 
 		if (!strcmp(effects->item[i].key, key) && !strcmp(effects->item[i].value, value) &&
 		    !strcmp(effects->item[i].base, base))
 			return &effects->item[i];
-	larger = realloc(effects->item, (effects->count + 1) * sizeof(*larger));
-	if (!larger)
-		return NULL;
-	effects->item = larger;
-	larger += effects->count++;
-	*larger = (struct effect){.sum = {.n = 0}};
+	larger = FB_ADD(effects->item, effects->count);
 	snprintf(larger->key, sizeof(larger->key), "%s", key);
 	snprintf(larger->value, sizeof(larger->value), "%s", value);
 	snprintf(larger->base, sizeof(larger->base), "%s", base);
 	return larger;
 }
 
-static int add(struct effects *effects, const struct fb_cells *cells, const struct fb_cell *cell)
+static void add(struct effects *effects, const struct fb_cells *cells, const struct fb_cell *cell)
 {
 	const char *variant = variant_of(cell);
 	struct fb_span_text name, span;
@@ -116,11 +110,8 @@ static int add(struct effects *effects, const struct fb_cells *cells, const stru
 		if (!fb_variant_value(variant_of(base), key, before, sizeof(before)))
 			snprintf(before, sizeof(before), "none");
 		effect = effect_of(effects, key, value, before);
-		if (!effect)
-			return fb_error(FB_ENOMEM, "no memory for effects");
 		fb_ratio_add(&effect->sum, fb_cell_ratio(cell, base));
 	}
-	return FB_OK;
 }
 
 static int by_key(const void *a, const void *b)
@@ -153,20 +144,19 @@ static void put_forest(const struct effects *effects, FILE *out)
 	}
 }
 
-int fb_summary_effects(const struct fb_report *report, FILE *forest)
+void fb_summary_effects(const struct fb_report *report, FILE *forest)
 {
 	struct effects effects = {0};
-	int err = FB_OK;
 
-	for (size_t i = 0; i < report->cells->count && !err; i++)
+	for (size_t i = 0; i < report->cells->count; i++)
 		if (fb_cell_has_time(&report->cells->cell[i]))
-			err = add(&effects, report->cells, &report->cells->cell[i]);
+			add(&effects, report->cells, &report->cells->cell[i]);
 	if (effects.count)
 		qsort(effects.item, effects.count, sizeof(*effects.item), by_key);
 	fprintf(report->out, "\neffects: time by that of the same cell with the base\n");
 	if (!effects.count)
 		fprintf(report->out, "  none: no cells that differ in one key alone\n");
-	for (size_t i = 0; i < effects.count && !err; i++) {
+	for (size_t i = 0; i < effects.count; i++) {
 		const struct effect *e = &effects.item[i];
 
 		fprintf(report->out,
@@ -175,8 +165,6 @@ int fb_summary_effects(const struct fb_report *report, FILE *forest)
 			e->key, e->value, e->base, fb_ratio_mean(&e->sum), e->sum.n,
 			e->sum.least, e->sum.most, e->sum.faster, e->sum.slower);
 	}
-	if (forest && !err)
+	if (forest)
 		put_forest(&effects, forest);
-	free(effects.item);
-	return err;
 }

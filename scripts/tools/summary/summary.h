@@ -15,16 +15,16 @@ void fb_summary_crossings(const struct fb_report *report);
 /*
  * Of each key of `variant` and each of its values: how much longer cells take than cells that are
  * equal but for this key, which have its base: no such key, or its first value. `forest`, if not
- * NULL, gets the same as the table of a forest plot. Returns 0 or FB_ENOMEM (printed).
+ * NULL, gets the same as the table of a forest plot.
  */
-int fb_summary_effects(const struct fb_report *report, FILE *forest);
+void fb_summary_effects(const struct fb_report *report, FILE *forest);
 
 /*
  * What was asked of NCCL (algorithm, protocol, registration, channels, variables) and what it says
  * that it ran: a line for each value that was asked, and one for each way in which something else
- * ran. Returns 0 or FB_ENOMEM (printed).
+ * ran.
  */
-int fb_summary_asked(const struct fb_report *report);
+void fb_summary_asked(const struct fb_report *report);
 
 /*
  * Of rows of contention that differ in the kind of work only: by which factor work that needs one

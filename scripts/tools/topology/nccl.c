@@ -3,9 +3,9 @@
  * The topology and the graphs that NCCL dumps; see topology.h. Its XML is plain: elements with
  * attributes in double quotes, no text and no entities, so a scanner of elements is enough.
  */
+#include "scripts/tools/lib/files.h"
 #include "scripts/tools/topology/topology.h"
 
-#include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@
 
 #include "common/base/error.h"
 
-enum { ATTRIBUTES = 32, MOST_BYTES = 16 << 20 };
+enum { ATTRIBUTES = 32 };
 
 /* Points into the file's text, which the scanner cuts up. */
 struct element {
@@ -157,40 +157,18 @@ static void print_all(char *at, bool is_graph)
 	}
 }
 
-static int read_all(const char *path, char **text)
-{
-	FILE *file = fopen(path, "r");
-	size_t n;
-	int err = FB_OK;
-
-	*text = calloc(1, MOST_BYTES + 1);
-	if (!file) {
-		err = fb_error(FB_EINPUT, "%s: %s", path, strerror(errno));
-	} else if (!*text) {
-		err = fb_error(FB_ENOMEM, "out of memory for %s", path);
-	} else {
-		n = fread(*text, 1, MOST_BYTES, file);
-		if (ferror(file) || n == MOST_BYTES)
-			err = fb_error(FB_EINPUT, "%s cannot be read, or is too large", path);
-	}
-	if (file)
-		fclose(file);
-	return err;
-}
-
 int fb_topology_nccl(const char *path)
 {
 	struct element first = {.name = NULL};
-	char *text = NULL, *at = NULL;
-	int err = read_all(path, &text);
+	size_t length;
+	char *text = fb_file_text(path, &length), *at;
 
-	if (!err)
-		at = next_element(text, &first);
-	if (!err && (!at || (strcmp(first.name, "system") && strcmp(first.name, "graphs"))))
-		err = fb_error(FB_EINPUT, "%s: expected a file that NCCL wrote by "
-			       "NCCL_TOPO_DUMP_FILE or NCCL_GRAPH_DUMP_FILE", path);
-	if (!err)
-		print_all(at, !strcmp(first.name, "graphs"));
-	free(text);
-	return err;
+	if (!text)
+		return FB_EINPUT;
+	at = next_element(text, &first);
+	if (!at || (strcmp(first.name, "system") && strcmp(first.name, "graphs")))
+		return fb_error(FB_EINPUT, "%s: expected a file that NCCL wrote by "
+				"NCCL_TOPO_DUMP_FILE or NCCL_GRAPH_DUMP_FILE", path);
+	print_all(at, !strcmp(first.name, "graphs"));
+	return FB_OK;
 }

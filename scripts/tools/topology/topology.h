@@ -6,7 +6,7 @@
 /*
  * Prints what a file says that NCCL wrote by NCCL_TOPO_DUMP_FILE (processors, PCIe slots, GPUs,
  * NVLinks and network devices with their speeds) or by NCCL_GRAPH_DUMP_FILE (the channels of rings
- * and trees). Returns 0, FB_EINPUT (not there, or no such file; printed) or FB_ENOMEM (printed).
+ * and trees). Returns 0 or FB_EINPUT (not there, or no such file; printed).
  */
 int fb_topology_nccl(const char *path);
 

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Losses, and the cheapest sequence of choices; see choose.h. */
 #include "scripts/tools/tune/choose.h"
+#include "scripts/tools/lib/memory.h"
 
 #include <math.h>
-#include <stdlib.h>
-
-#include "common/base/error.h"
 
 /* What decides between equals: far less than any loss that counts. */
 static const double per_channel = 1e-5, per_number = 1e-6, per_tie = 1e-5;
@@ -143,17 +141,12 @@ static void step(const struct fb_tune_problem *p, size_t size, bool first, doubl
 		sum[k] += cost_of(p, size, k);
 }
 
-int fb_tune_choose(const struct fb_tune_problem *problem, int *choice)
+void fb_tune_choose(const struct fb_tune_problem *problem, int *choice)
 {
 	size_t n = problem->ncandidates, last = 0;
-	double *sum = calloc(n + 1, sizeof(*sum));
-	int *from = calloc(n * problem->nsizes + 1, sizeof(*from)), k;
-	int err = FB_OK;
+	double *sum = fb_new(n + 1, sizeof(*sum));
+	int *from = fb_new(n * problem->nsizes + 1, sizeof(*from)), k;
 
-	if (!sum || !from) {
-		err = fb_error(FB_ENOMEM, "out of memory for %zu candidates", n);
-		goto free_lists;
-	}
 	for (size_t s = 0; s < problem->nsizes; s++)
 		step(problem, s, s == 0, sum, from + s * n);
 	for (size_t i = 0; i < n; i++)
@@ -166,8 +159,4 @@ int fb_tune_choose(const struct fb_tune_problem *problem, int *choice)
 	}
 	for (size_t s = 0; s < problem->nsizes && !n; s++)
 		choice[s] = -1;
-free_lists:
-	free(from);
-	free(sum);
-	return err;
 }

@@ -35,9 +35,9 @@ struct fb_tune_problem {
 
 /*
  * Sets choice[size] to a candidate, or -1 where none was measured in every context that has times
- * at that size. Returns 0 or FB_ENOMEM (printed).
+ * at that size.
  */
-int fb_tune_choose(const struct fb_tune_problem *problem, int *choice);
+void fb_tune_choose(const struct fb_tune_problem *problem, int *choice);
 
 /*
  * How much longer the candidate takes than the best one: the geometric mean over contexts of the

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A family's rows as a block of points by context, size and candidate; see tune.h. */
+#include "scripts/tools/lib/memory.h"
 #include "scripts/tools/tune/tune.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/base/datatype.h"
-#include "common/base/error.h"
 
 /* In what else rows of a family may differ. */
 static const char *const context_columns[] = {
@@ -99,7 +98,7 @@ static void collect(struct fb_tune_family *f, const struct fb_tune_sample *sampl
 	qsort(f->bytes, f->nsizes, sizeof(*f->bytes), compare_bytes);
 }
 
-int fb_tune_family_make(struct fb_tune_family *family, const struct fb_tune_sample *sample,
+void fb_tune_family_make(struct fb_tune_family *family, const struct fb_tune_sample *sample,
 			size_t n)
 {
 	struct fb_tune_family *f = family;
@@ -109,17 +108,13 @@ int fb_tune_family_make(struct fb_tune_family *family, const struct fb_tune_samp
 		.engine = sample[0].engine,
 		.operation = sample[0].operation,
 		.unaligned = sample[0].unaligned,
-		.candidate = calloc(n, sizeof(*f->candidate)),
-		.numbers = calloc(n, sizeof(*f->numbers)),
-		.bytes = calloc(n, sizeof(*f->bytes)),
-		.context = calloc(n, sizeof(*f->context)),
+		.candidate = fb_new(n, sizeof(*f->candidate)),
+		.numbers = fb_new(n, sizeof(*f->numbers)),
+		.bytes = fb_new(n, sizeof(*f->bytes)),
+		.context = fb_new(n, sizeof(*f->context)),
 	};
-	if (!f->candidate || !f->numbers || !f->bytes || !f->context)
-		return fb_error(FB_ENOMEM, "out of memory for %zu rows", n);
 	collect(f, sample, n);
-	f->point = calloc(f->ncontexts * f->nsizes * f->ncandidates, sizeof(*f->point));
-	if (!f->point)
-		return fb_error(FB_ENOMEM, "out of memory for %zu rows", n);
+	f->point = fb_new(f->ncontexts * f->nsizes * f->ncandidates, sizeof(*f->point));
 	for (size_t i = 0; i < n; i++) {
 		const struct fb_cell *cell = sample[i].cell;
 		size_t at = context_of(f, &sample[i]);
@@ -133,15 +128,4 @@ int fb_tune_family_make(struct fb_tune_family *family, const struct fb_tune_samp
 			.channels = (unsigned)strtoul(fb_cell_text(cell, "channels"), NULL, 10),
 		};
 	}
-	return FB_OK;
-}
-
-void fb_tune_family_free(struct fb_tune_family *family)
-{
-	free(family->candidate);
-	free(family->numbers);
-	free(family->bytes);
-	free(family->context);
-	free(family->point);
-	*family = (struct fb_tune_family){.point = NULL};
 }

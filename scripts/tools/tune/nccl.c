@@ -4,10 +4,10 @@
  * common/library/nccl/tuner.h). NCCL's own choice is a candidate like the others: where it is the
  * best, or cannot be told apart from it, there is no line, and NCCL chooses.
  */
+#include "scripts/tools/lib/memory.h"
 #include "scripts/tools/tune/tune.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "common/base/error.h"
@@ -70,45 +70,40 @@ static void print_line(const struct fb_tune_family *f, const struct fb_tune_prob
 	fprintf(out, "\n");
 }
 
-static int print_family(const struct fb_tune_family *f, double change, FILE *out)
+static void print_family(const struct fb_tune_family *f, double change, FILE *out)
 {
 	struct fb_tune_problem problem = {
 		.ncontexts = f->ncontexts, .nsizes = f->nsizes, .ncandidates = f->ncandidates,
 		.point = f->point, .numbers = f->numbers, .change = change,
 	};
-	int *choice = calloc(f->nsizes, sizeof(*choice)), err;
+	int *choice = fb_new(f->nsizes, sizeof(*choice));
 	size_t own = own_choice(f), end;
 
-	if (!choice)
-		return fb_error(FB_ENOMEM, "out of memory for the lines");
 	for (size_t k = 0; k < f->ncandidates; k++)
 		f->numbers[k] += k != own;
-	err = fb_tune_choose(&problem, choice);
+	fb_tune_choose(&problem, choice);
 	/* Neither fewer channels nor what is best at the next size is a reason for a line. */
 	for (size_t s = 0; s < f->nsizes && own < f->ncandidates; s++)
 		if (fb_tune_equals_best(&problem, s, own))
 			choice[s] = (int)own;
-	for (size_t s = 0; s < f->nsizes && !err; s = end) {
+	for (size_t s = 0; s < f->nsizes; s = end) {
 		end = s + 1;
 		while (end < f->nsizes && choice[end] == choice[s])
 			end++;
 		if (choice[s] >= 0 && (size_t)choice[s] != own)
 			print_line(f, &problem, choice, s, end - 1, out);
 	}
-	free(choice);
-	return err;
 }
 
 int fb_tune_nccl(const struct fb_tune_settings *settings, const struct fb_tune_sample *sample,
 		 size_t count, FILE *out)
 {
-	int err = FB_OK;
 	size_t n;
 
 	fprintf(out, "# For %s ranks on %s nodes: NCCL_TUNER_PLUGIN=.../libfabricbench-nccl.so "
 		"FB_NCCL_TABLE=this file\n#\n# FUNCTION FROM TO ALGORITHM PROTOCOL CHANNELS\n",
 		fb_cell_text(sample->cell, "ranks"), fb_cell_text(sample->cell, "nodes"));
-	for (size_t i = 0; i < count && !err; i += n) {
+	for (size_t i = 0; i < count; i += n) {
 		const struct fb_cell *cell = sample[i].cell;
 		struct fb_tune_family family = {.point = NULL};
 
@@ -121,10 +116,8 @@ int fb_tune_nccl(const struct fb_tune_settings *settings, const struct fb_tune_s
 					fb_cell_text(sample->cell, "nodes"));
 		if (!function_of(sample[i].operation))
 			continue;
-		err = fb_tune_family_make(&family, sample + i, n);
-		if (!err)
-			err = print_family(&family, settings->change, out);
-		fb_tune_family_free(&family);
+		fb_tune_family_make(&family, sample + i, n);
+		print_family(&family, settings->change, out);
 	}
-	return err;
+	return FB_OK;
 }

@@ -5,13 +5,14 @@
  * together; and, of the question for anything, the best for one kind of buffers or elements apart
  * where that makes a difference.
  */
+#include "common/base/error.h"
+#include "scripts/tools/lib/memory.h"
 #include "scripts/tools/tune/tune.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/base/error.h"
 #include "common/base/sizes.h"
 
 static const char automatic[] = "auto";
@@ -29,31 +30,21 @@ struct question {
 	FILE *out;
 };
 
-static int open_question(struct question *q, const struct fb_tune_family *f,
+static void open_question(struct question *q, const struct fb_tune_family *f,
 			 const struct fb_tune_settings *settings, FILE *out)
 {
 	*q = (struct question){
 		.family = f, .out = out,
-		.context = calloc(f->ncontexts, sizeof(*q->context)),
-		.candidate = calloc(f->ncandidates, sizeof(*q->candidate)),
-		.choice = calloc(f->nsizes, sizeof(*q->choice)),
+		.context = fb_new(f->ncontexts, sizeof(*q->context)),
+		.candidate = fb_new(f->ncandidates, sizeof(*q->candidate)),
+		.choice = fb_new(f->nsizes, sizeof(*q->choice)),
 	};
-	if (!q->context || !q->candidate || !q->choice)
-		return fb_error(FB_ENOMEM, "out of memory for the rules");
 	q->problem = (struct fb_tune_problem){
 		.ncontexts = f->ncontexts, .nsizes = f->nsizes, .ncandidates = f->ncandidates,
 		.point = f->point, .context = q->context, .candidate = q->candidate,
 		.numbers = f->numbers, .change = settings->change,
 	};
 	q->objective = (enum fb_auto_objective)settings->objective;
-	return FB_OK;
-}
-
-static void close_question(struct question *q)
-{
-	free(q->context);
-	free(q->candidate);
-	free(q->choice);
 }
 
 static bool fits(const char *asked, const char *name)
@@ -62,7 +53,7 @@ static bool fits(const char *asked, const char *name)
 }
 
 /* Finds the choices. */
-static int answer(struct question *q, const char *algorithm, const char *protocol, int in_place,
+static void answer(struct question *q, const char *algorithm, const char *protocol, int in_place,
 		  int element)
 {
 	const struct fb_tune_family *f = q->family;
@@ -78,7 +69,7 @@ static int answer(struct question *q, const char *algorithm, const char *protoco
 		q->candidate[k] = fits(algorithm, f->candidate[k].algorithm) &&
 				  fits(protocol, f->candidate[k].protocol) &&
 				  (!q->channels || f->candidate[k].tuned.channels == q->channels);
-	return fb_tune_choose(&q->problem, q->choice);
+	fb_tune_choose(&q->problem, q->choice);
 }
 
 /* A number or "any". */
@@ -172,20 +163,19 @@ static bool differs(const struct question *own, const struct question *all, doub
 }
 
 /* The question for anything: of each kind first, where it differs, then of all kinds. */
-static int print_best(const struct fb_tune_family *f, const struct fb_tune_settings *settings,
-		      struct question *all, FILE *out)
+static void print_best(const struct fb_tune_family *f, const struct fb_tune_settings *settings,
+		       struct question *all, FILE *out)
 {
 	struct question own;
 	bool places = false, elements = false; /* there are several */
-	int err = open_question(&own, f, settings, out);
 
+	open_question(&own, f, settings, out);
 	for (size_t c = 1; c < f->ncontexts; c++) {
 		places |= f->context[c].in_place != f->context[0].in_place;
 		elements |= f->context[c].element != f->context[0].element;
 	}
-	if (!err)
-		err = answer(all, automatic, automatic, FB_TUNING_ANY, FB_TUNING_ANY);
-	for (size_t c = 0; c < f->ncontexts && !err; c++) {
+	answer(all, automatic, automatic, FB_TUNING_ANY, FB_TUNING_ANY);
+	for (size_t c = 0; c < f->ncontexts; c++) {
 		const struct fb_tune_context *kind = &f->context[c];
 		bool seen = false;
 
@@ -194,17 +184,13 @@ static int print_best(const struct fb_tune_family *f, const struct fb_tune_setti
 				f->context[d].element == kind->element;
 		if (seen)
 			continue;
-		err = answer(&own, automatic, automatic, places ? kind->in_place : FB_TUNING_ANY,
-			     elements ? kind->element : FB_TUNING_ANY);
-		if (!err && differs(&own, all, settings->change))
+		answer(&own, automatic, automatic, places ? kind->in_place : FB_TUNING_ANY,
+		       elements ? kind->element : FB_TUNING_ANY);
+		if (differs(&own, all, settings->change))
 			print_rules(&own);
 	}
-	close_question(&own);
-	if (err)
-		return err;
 	print_rules(all);
 	print_gaps(all);
-	return FB_OK;
 }
 
 /* Whether candidate k is the first with its algorithm, its protocol, or both. */
@@ -239,37 +225,29 @@ static bool several(const struct fb_tune_family *f, bool algorithm)
 			    false) < f->ncandidates;
 }
 
+/* Asks for these names and prints the answer. */
+static void print_answer(struct question *q, const char *algorithm, const char *protocol)
+{
+	answer(q, algorithm, protocol, FB_TUNING_ANY, FB_TUNING_ANY);
+	print_rules(q);
+}
+
 /* Questions with names in them. */
-static int print_given(struct question *q)
+static void print_given(struct question *q)
 {
 	const struct fb_tune_family *f = q->family;
-	int err = FB_OK;
+	const struct fb_tune_candidate *c = f->candidate;
 
-	for (size_t k = 0; k < f->ncandidates && several(f, false) && !err; k++)
-		if (is_first(f, k, false, true)) {
-			err = answer(q, automatic, f->candidate[k].protocol, FB_TUNING_ANY,
-				     FB_TUNING_ANY);
-			if (!err)
-				print_rules(q);
-		}
-	for (size_t k = 0; k < f->ncandidates && several(f, false) && !err; k++)
-		if (is_first(f, k, true, false)) {
-			err = answer(q, f->candidate[k].algorithm, automatic, FB_TUNING_ANY,
-				     FB_TUNING_ANY);
-			if (!err)
-				print_rules(q);
-		}
-	for (size_t k = 0; k < f->ncandidates && !err; k++) {
-		const struct fb_tune_candidate *c = &f->candidate[k];
-
-		if (!is_first(f, k, true, true) ||
-		    !alternatives(f, c->algorithm, c->protocol, true))
-			continue;
-		err = answer(q, c->algorithm, c->protocol, FB_TUNING_ANY, FB_TUNING_ANY);
-		if (!err)
-			print_rules(q);
-	}
-	return err;
+	for (size_t k = 0; k < f->ncandidates && several(f, false); k++)
+		if (is_first(f, k, false, true))
+			print_answer(q, automatic, c[k].protocol);
+	for (size_t k = 0; k < f->ncandidates && several(f, false); k++)
+		if (is_first(f, k, true, false))
+			print_answer(q, c[k].algorithm, automatic);
+	for (size_t k = 0; k < f->ncandidates; k++)
+		if (is_first(f, k, true, true) &&
+		    alternatives(f, c[k].algorithm, c[k].protocol, true))
+			print_answer(q, c[k].algorithm, c[k].protocol);
 }
 
 /* Whether candidate k is the first that has so many channels. */
@@ -282,21 +260,16 @@ static bool is_new_number(const struct fb_tune_family *f, size_t k)
 }
 
 /* Questions with a number of channels, which is how much of a GPU a collective may take. */
-static int print_few(struct question *q)
+static void print_few(struct question *q)
 {
 	const struct fb_tune_family *f = q->family;
-	int err = FB_OK;
 
-	for (size_t k = 0; k < f->ncandidates && !err; k++) {
+	for (size_t k = 0; k < f->ncandidates; k++) {
 		q->channels = f->candidate[k].tuned.channels;
-		if (!q->channels || !is_new_number(f, k))
-			continue;
-		err = answer(q, automatic, automatic, FB_TUNING_ANY, FB_TUNING_ANY);
-		if (!err)
-			print_rules(q);
+		if (q->channels && is_new_number(f, k))
+			print_answer(q, automatic, automatic);
 	}
 	q->channels = 0;
-	return err;
 }
 
 /* Whether there is a choice between engines, or the engine is one. */
@@ -309,22 +282,18 @@ static bool is_choice(const struct fb_tune_family *f)
 	return strcmp(f->engine, automatic) || (copies && copies < f->ncandidates);
 }
 
-int fb_tune_rules(const struct fb_tune_family *family, const struct fb_tune_settings *settings,
-		  FILE *out)
+void fb_tune_rules(const struct fb_tune_family *family, const struct fb_tune_settings *settings,
+		   FILE *out)
 {
 	struct question q;
-	int err;
 
 	if (!is_choice(family))
-		return FB_OK;
-	err = open_question(&q, family, settings, out);
+		return;
+	open_question(&q, family, settings, out);
 	fprintf(out, "\n");
-	if (!err)
-		err = print_best(family, settings, &q, out);
-	if (!err && !strcmp(family->engine, "cuda"))
-		err = print_few(&q);
-	if (!err && !settings->best_only && strcmp(family->engine, automatic))
-		err = print_given(&q);
-	close_question(&q);
-	return err;
+	print_best(family, settings, &q, out);
+	if (!strcmp(family->engine, "cuda"))
+		print_few(&q);
+	if (!settings->best_only && strcmp(family->engine, automatic))
+		print_given(&q);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Choosing the cells that a table is made of; see tune.h. */
+#include "scripts/tools/lib/memory.h"
 #include "scripts/tools/tune/tune.h"
 
 #include <stdlib.h>
@@ -258,12 +259,10 @@ static bool make_automatic(const struct fb_tune_sample *own, struct fb_tune_samp
 int fb_tune_samples(const struct fb_cells *cells, const struct fb_tune_settings *settings,
 		    struct fb_tune_sample **samples, size_t *count)
 {
-	struct fb_tune_sample *list = calloc(2 * cells->count + 1, sizeof(*list));
+	struct fb_tune_sample *list = fb_new(2 * cells->count + 1, sizeof(*list));
 	size_t n = 0, foreign = 0, times = 0;
-	int err = list ? FB_OK : FB_ENOMEM;
+	int err = FB_OK;
 
-	if (!list)
-		return fb_error(err, "out of memory for %zu rows", cells->count);
 	for (size_t i = 0; i < cells->count && !err; i++) {
 		const struct fb_cell *cell = &cells->cell[i];
 		bool wanted = false;
@@ -292,10 +291,8 @@ int fb_tune_samples(const struct fb_cells *cells, const struct fb_tune_settings 
 		err = fb_error(FB_EINPUT, "no row of %s with a time is left to make a table of",
 			       settings->nccl_table ? "engine nccl with --nccl-force"
 						    : "engines cuda, copy or host");
-	if (err) {
-		free(list);
+	if (err)
 		return err;
-	}
 	qsort(list, n, sizeof(*list), compare_samples);
 	*samples = list;
 	*count = n;

@@ -20,10 +20,12 @@ struct fb_tune_settings {
 	double change;
 	int objective; /* enum fb_auto_objective of all rules */
 	bool nccl_table, nccl_env; /* what is written instead */
-	bool best_only, help, man, version;
+	bool best_only;
 	/* Not options: COLUMN=VALUE,... among the arguments. */
 	char *const *filter;
 	size_t nfilters;
+	int argc;
+	char **argv;
 };
 
 enum { FB_TUNE_CONTEXT = 256 };
@@ -74,9 +76,8 @@ struct fb_tune_family {
  * names and not auto, with no keys in `variant` but those that a rule has. For the objective
  * `overlapped` these are steps of ddp and of contention beside gemm: a row is one of all_reduce, of
  * its bucket's bytes, or of the collective that contention names, and its time is the step's.
- * Returns 0; FB_EDATA (a
- * row has wrong data) or FB_EPEER (one is a fault): no table is made of such rows; FB_EINPUT (no
- * row with a time is left; an unknown column in a filter); FB_ENOMEM; all printed. Free *samples.
+ * Returns 0; FB_EDATA (a row has wrong data) or FB_EPEER (one is a fault): no table is made of such
+ * rows; FB_EINPUT (no row with a time is left; an unknown column in a filter); all printed.
  */
 int fb_tune_samples(const struct fb_cells *cells, const struct fb_tune_settings *settings,
 		    struct fb_tune_sample **samples, size_t *count);
@@ -84,29 +85,25 @@ int fb_tune_samples(const struct fb_cells *cells, const struct fb_tune_settings 
 /* How many of sample[0 .. n) are of the first one's family. */
 size_t fb_tune_family_length(const struct fb_tune_sample *sample, size_t n);
 
-/* Makes a family of sample[0 .. n). 0 or FB_ENOMEM (printed). Free in any case. */
-int fb_tune_family_make(struct fb_tune_family *family, const struct fb_tune_sample *sample,
-			size_t n);
-void fb_tune_family_free(struct fb_tune_family *family);
+/* Makes a family of sample[0 .. n). */
+void fb_tune_family_make(struct fb_tune_family *family, const struct fb_tune_sample *sample,
+			 size_t n);
 
-/* Writes the family's rules. 0 or FB_ENOMEM (printed). */
-int fb_tune_rules(const struct fb_tune_family *family, const struct fb_tune_settings *settings,
-		  FILE *out);
+/* Writes the family's rules. */
+void fb_tune_rules(const struct fb_tune_family *family, const struct fb_tune_settings *settings,
+		   FILE *out);
 
 /* Whether a table of NCCL's plugin can be made of the cell, or of its row as NCCL's own choice. */
 bool fb_tune_nccl_takes(const struct fb_cell *cell);
 
 /*
- * Writes the table of NCCL's tuner plugin, from samples of cells that fb_tune_nccl_takes(). 0,
- * FB_EINPUT (several numbers of ranks) or FB_ENOMEM, printed.
+ * Writes the table of NCCL's tuner plugin, from samples of cells that fb_tune_nccl_takes(). 0 or
+ * FB_EINPUT (several numbers of ranks; printed).
  */
 int fb_tune_nccl(const struct fb_tune_settings *settings, const struct fb_tune_sample *sample,
 		 size_t count, FILE *out);
 
-/*
- * Writes exports of NCCL's variables with what they gain. 0, FB_EINPUT (no such rows) or
- * FB_ENOMEM, printed.
- */
+/* Writes exports of NCCL's variables and their gain. 0 or FB_EINPUT (no such rows; printed). */
 int fb_tune_variables(const struct fb_cells *cells, const struct fb_tune_settings *settings,
 		      FILE *out);
 

@@ -5,6 +5,7 @@
  * Of many settings one is quicker by luck. So a sign test over the cells decides, at a level that
  * is divided by the number of settings, and only settings that have all cells are ranked.
  */
+#include "scripts/tools/lib/memory.h"
 #include "scripts/tools/tune/tune.h"
 
 #include <math.h>
@@ -74,32 +75,24 @@ static struct setting *setting_of(struct list *list, const char *text)
 	for (size_t i = 0; i < list->count; i++)
 		if (!strcmp(list->item[i].text, text))
 			return &list->item[i];
-	larger = realloc(list->item, (list->count + 1) * sizeof(*larger));
-	if (!larger)
-		return NULL;
-	list->item = larger;
-	larger += list->count++;
-	*larger = (struct setting){.sum = {.n = 0}};
+	larger = FB_ADD(list->item, list->count);
 	snprintf(larger->text, sizeof(larger->text), "%s", text);
 	return larger;
 }
 
-static int add(struct list *list, const struct fb_cells *cells, const struct fb_cell *cell)
+static void add(struct list *list, const struct fb_cells *cells, const struct fb_cell *cell)
 {
 	char set[TEXT_CHARS], rest[TEXT_CHARS];
 	const struct fb_cell *base;
 	struct setting *setting;
 
 	if (!split(cell, set, rest) || strncmp(set, "NCCL_", 5))
-		return FB_OK;
+		return;
 	base = base_of(cells, cell, rest);
 	if (!base)
-		return FB_OK;
+		return;
 	setting = setting_of(list, set);
-	if (!setting)
-		return fb_error(FB_ENOMEM, "out of memory for variables");
 	fb_ratio_add(&setting->sum, fb_cell_ratio(cell, base));
-	return FB_OK;
 }
 
 /*
@@ -175,7 +168,7 @@ int fb_tune_variables(const struct fb_cells *cells, const struct fb_tune_setting
 			continue;
 		err = fb_tune_wants(&cells->cell[i], settings, &wanted);
 		if (!err && wanted && fb_cell_has_time(&cells->cell[i]))
-			err = add(&list, cells, &cells->cell[i]);
+			add(&list, cells, &cells->cell[i]);
 	}
 	if (!err && !list.count)
 		err = fb_error(FB_EINPUT, "no rows of engine nccl that differ in variables "
@@ -195,6 +188,5 @@ int fb_tune_variables(const struct fb_cells *cells, const struct fb_tune_setting
 				100 * settings->change);
 		print_setting(s, i == 0 && s->gains, list.cells, out);
 	}
-	free(list.item);
 	return err;
 }

@@ -15,7 +15,7 @@
 
 enum { BLOCK = 4096 };
 
-static int make_one(const char *path)
+static int make_one(const char *path, const char *option)
 {
 	struct stat st;
 
@@ -25,11 +25,12 @@ static int make_one(const char *path)
 		return FB_OK;
 	if (errno == EEXIST)
 		errno = ENOTDIR;
-	return fb_error(FB_EINPUT, "cannot create the folder '%s': %s", path,
+	return fb_error(FB_EINPUT, "%s%s%scannot create the folder '%s': %s",
+			option ? "option --" : "", option ? option : "", option ? ": " : "", path,
 			strerror(errno));
 }
 
-int fb_make_folder(const char *path)
+int fb_make_folder(const char *path, const char *option)
 {
 	char *copy = strdup(path);
 	int ret = FB_OK;
@@ -38,11 +39,11 @@ int fb_make_folder(const char *path)
 		return fb_error(FB_ENOMEM, "no memory for a path");
 	for (char *slash = copy + 1; *copy && !ret && (slash = strchr(slash, '/')); slash++) {
 		*slash = '\0';
-		ret = make_one(copy);
+		ret = make_one(copy, option);
 		*slash = '/';
 	}
 	if (!ret)
-		ret = make_one(copy);
+		ret = make_one(copy, option);
 	free(copy);
 	return ret;
 }
@@ -183,7 +184,7 @@ int fb_append_open(struct fb_append *file, const char *dir, const char *name, co
 		   bool sync)
 {
 	struct fb_append opened = {.fd = -1, .sync = sync};
-	int ret = fb_make_folder(dir);
+	int ret = fb_make_folder(dir, "csv");
 
 	if (ret)
 		return ret;

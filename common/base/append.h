@@ -44,8 +44,9 @@ int fb_append_close(struct fb_append *file);
 
 /*
  * Creates a folder and its parents where missing. Returns 0 or FB_EINPUT (printed: the path can
- * not be made, or is no folder). An existing folder is fine.
+ * not be made, or is no folder; with the option's name where `option` is not NULL). An existing
+ * folder is fine.
  */
-int fb_make_folder(const char *path);
+int fb_make_folder(const char *path, const char *option);
 
 #endif

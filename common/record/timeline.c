@@ -58,7 +58,7 @@ int fb_timeline_append(const char *option, const char *folder, const char *row,
 	bool begun;
 	FILE *f;
 
-	if (fb_make_folder(folder))
+	if (fb_make_folder(folder, option))
 		return FB_EIO;
 	f = open_file(option, folder, "spans.csv", &begun);
 	if (!f)

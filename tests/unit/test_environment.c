@@ -197,7 +197,7 @@ static void test_machine(const char *root)
 	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
 		snprintf(path, sizeof(path), "%s%s", root, files[i].path);
 		*strrchr(path, '/') = '\0';
-		CHECK_INT(fb_make_folder(path), FB_OK);
+		CHECK_INT(fb_make_folder(path, NULL), FB_OK);
 		snprintf(path, sizeof(path), "%s%s", root, files[i].path);
 		example_write(path, files[i].text);
 	}

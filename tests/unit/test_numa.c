@@ -49,7 +49,7 @@ static void write_machine(const char *root)
 	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
 		snprintf(path, sizeof(path), "%s%s", root, files[i].path);
 		*strrchr(path, '/') = '\0';
-		CHECK_INT(fb_make_folder(path), FB_OK);
+		CHECK_INT(fb_make_folder(path, NULL), FB_OK);
 		snprintf(path, sizeof(path), "%s%s", root, files[i].path);
 		example_write(path, files[i].text);
 	}
@@ -170,7 +170,7 @@ static void test_pages(const char *root)
 	CHECK(*fb_pages_text("/proc/self/smaps", text, text));
 	snprintf(free_pages, sizeof(free_pages), "%s/sys/kernel/mm/hugepages/hugepages-1048576kB",
 		 root);
-	CHECK_INT(fb_make_folder(free_pages), FB_OK);
+	CHECK_INT(fb_make_folder(free_pages, NULL), FB_OK);
 	snprintf(free_pages, sizeof(free_pages),
 		 "%s/sys/kernel/mm/hugepages/hugepages-1048576kB/free_hugepages", root);
 	example_write(free_pages, "3\n");

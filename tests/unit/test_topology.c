@@ -46,12 +46,12 @@ static void make_devices(const char *root)
 
 	for (size_t i = 0; i < sizeof(devices) / sizeof(devices[0]); i++) {
 		snprintf(target, sizeof(target), "%s%s", root, devices[i].folder);
-		CHECK_INT(fb_make_folder(target), FB_OK);
+		CHECK_INT(fb_make_folder(target, NULL), FB_OK);
 		snprintf(path, sizeof(path), "%s/numa_node", target);
 		example_write(path, devices[i].node);
 		snprintf(path, sizeof(path), "%s%s", root, devices[i].link);
 		*strrchr(path, '/') = '\0';
-		CHECK_INT(fb_make_folder(path), FB_OK);
+		CHECK_INT(fb_make_folder(path, NULL), FB_OK);
 		snprintf(path, sizeof(path), "%s%s", root, devices[i].link);
 		CHECK_INT(symlink(target, path), 0);
 	}
@@ -67,7 +67,7 @@ static void test_levels(const char *root)
 	make_devices(root);
 	for (size_t i = 0; i < sizeof(gpus) / sizeof(gpus[0]); i++) {
 		snprintf(path, sizeof(path), "%s/proc/driver/nvidia/gpus/%s", root, gpus[i]);
-		CHECK_INT(fb_make_folder(path), FB_OK);
+		CHECK_INT(fb_make_folder(path, NULL), FB_OK);
 	}
 	fb_environment_topology(&facts, root);
 	CHECK(!facts.failed);

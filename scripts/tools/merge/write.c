@@ -285,7 +285,7 @@ int fb_merge_write(const struct fb_merge *merge, const char *folder)
 	temporary = fb_new_text("%.*s.%ld.tmp", (int)length, folder, (long)getpid());
 	unfinished = temporary;
 	atexit(remove_unfinished);
-	err = fb_make_folder(temporary);
+	err = fb_make_folder(temporary, "csv");
 	if (!err)
 		err = write_programs(merge, temporary);
 	if (!err)

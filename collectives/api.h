@@ -19,6 +19,7 @@
 #ifndef FB_COLLECTIVES_API_H
 #define FB_COLLECTIVES_API_H
 
+#include "collectives/algorithm/algorithm.h"
 #include "collectives/buffers.h"
 #include "collectives/chosen.h"
 #include "collectives/engine/engine.h"

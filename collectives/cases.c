@@ -15,7 +15,6 @@
 #include "collectives/buffers.h"
 #include "collectives/choices.h"
 #include "collectives/fresh.h"
-#include "collectives/program.h"
 #include "collectives/state.h"
 #include "common/base/error.h"
 #include "common/record/key.h"

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "collectives/state.h"
-#include "common/base/error.h"
 
 const char *const fb_memories[] = {"host",   "hugepage", "device",    "vmm", "fabric",
 				   "pinned", "nccl",	 "symmetric", NULL};

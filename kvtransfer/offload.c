@@ -2,7 +2,6 @@
 /* The program offload: its options and what joins it to the harness; see offload/offload.h. */
 #include <string.h>
 
-#include "common/base/error.h"
 #include "common/run/run.h" /* fb_run.program, for its own options' values */
 #include "kvtransfer/offload/offload.h"
 

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/base/error.h"
 #include "common/base/sizes.h"
 #include "common/mover/mover.h"
 #include "p2p/program.h"

@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "common/base/error.h"
-#include "common/memory/memory.h"
 #include "common/mover/mover.h"
 #include "common/run/run.h" /* fb_run.program, for its own options' values */
 

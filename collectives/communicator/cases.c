@@ -15,7 +15,8 @@ static const struct fb_life *const lists[] = {fb_lives_mpi, fb_lives_own, fb_liv
 					      fb_lives_nccl_process};
 enum { LISTS = sizeof(lists) / sizeof(lists[0]), MOST_OPERATIONS = 40 };
 
-bool fb_life_grid_parse(const char *text, struct fb_life_grid *grid)
+/* Of "none" or "2x1x4"; false: it is neither. */
+static bool parse_grid(const char *text, struct fb_life_grid *grid)
 {
 	char rest;
 
@@ -77,8 +78,8 @@ void fb_life_keys(const struct fb_case *c, int *communicators, struct fb_life_gr
 	*communicators = count ? atoi(count) : 1;
 	snprintf(text, sizeof(text), "%.*s", shape ? (int)strcspn(shape, ";") : 0,
 		 shape ? shape : "");
-	if (!shape || !fb_life_grid_parse(text, grid))
-		(void)fb_life_grid_parse("none", grid);
+	if (!shape || !parse_grid(text, grid))
+		(void)parse_grid("none", grid);
 }
 
 struct fb_operation fb_life_operation(const struct fb_case *c)
@@ -238,7 +239,7 @@ static int expand_life(struct fb_run *run, struct fb_life_state *s,
 			struct fb_case base = {.operation = s->adding->operation,
 					       .registration = "none"};
 
-			if (!fb_life_grid_parse(grid, &parsed))
+			if (!parse_grid(grid, &parsed))
 				return fb_option_reject(errors, "grid", grid,
 							"none or TPxPPxDP, as 2x1x4");
 			if (strcmp(grid, "none") && !s->adding->grid)

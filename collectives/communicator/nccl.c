@@ -28,7 +28,8 @@ static int settle(const struct fb_life_context *c, fb_nccl_comm comm, const char
 	return err ? err : failed(c, comm, code, name);
 }
 
-int fb_life_nccl_init(struct fb_life_context *c, int part, fb_nccl_comm *comm, bool blocks)
+/* Collective over the part's group: one communicator, by CommInitRank or with a configuration. */
+static int init_one(struct fb_life_context *c, int part, fb_nccl_comm *comm, bool blocks)
 {
 	const struct fb_group *group = &c->part[part].group;
 	struct fb_nccl_config config = fb_nccl_config_plain(c->nccl);
@@ -125,7 +126,7 @@ static int make(struct fb_life_context *c, int part, fb_nccl_comm *comm)
 		return grow(c, part, comm);
 	if (!strcmp(name, "init_scalable"))
 		return init_scalable(c, part, comm);
-	return fb_life_nccl_init(c, part, comm, strcmp(name, "init_nonblocking") != 0);
+	return init_one(c, part, comm, strcmp(name, "init_nonblocking") != 0);
 }
 
 /* While the two variables say what is forced. `grouped`: all inits in one group. */
@@ -188,7 +189,8 @@ int fb_life_nccl_destroy(struct fb_life_context *c)
 	return err;
 }
 
-int fb_life_nccl_enqueue(void *arg, void *stream)
+/* fb_gpu_enqueue_fn: an all_reduce on each communicator. */
+static int enqueue_all(void *arg, void *stream)
 {
 	const struct fb_life_context *c = arg;
 	const struct fb_life_nccl *own = c->own;
@@ -242,7 +244,7 @@ static int poll(void *arg)
 int fb_life_nccl_stream(struct fb_life_context *c, bool graph)
 {
 	struct fb_life_nccl *own = c->own;
-	int err = fb_gpu_stream_open(&own->stream, c->gpu, graph, fb_life_nccl_enqueue, c,
+	int err = fb_gpu_stream_open(&own->stream, c->gpu, graph, enqueue_all, c,
 				     c->session);
 
 	if (!err)

@@ -21,13 +21,7 @@ int fb_life_nccl_create(struct fb_life_context *c);
 int fb_life_nccl_call(struct fb_life_context *c);
 int fb_life_nccl_destroy(struct fb_life_context *c);
 
-/* Collective over the part's group: one communicator, by CommInitRank or with a configuration. */
-int fb_life_nccl_init(struct fb_life_context *c, int part, fb_nccl_comm *comm, bool blocks);
-
 /* Opens own->stream. */
 int fb_life_nccl_stream(struct fb_life_context *c, bool graph);
-
-/* fb_gpu_enqueue_fn: an all_reduce on each communicator. */
-int fb_life_nccl_enqueue(void *arg, void *stream);
 
 #endif

@@ -65,9 +65,6 @@ struct fb_life_grid {
 	int size[FB_LIFE_PARTS];
 };
 
-/* Of "none" or "2x1x4"; false: it is neither. */
-bool fb_life_grid_parse(const char *text, struct fb_life_grid *grid);
-
 /* The colour of a rank's group in a part of the grid; with "none" 0. Pure. */
 int fb_life_grid_colour(const struct fb_life_grid *grid, int part, int rank);
 

@@ -67,17 +67,12 @@ static inline uint16_t narrow_f16(float value)
 
 #endif
 
-static const struct {
-	const char *name;
-	const fb_combine_fn (*kernels)[FB_REDOPS];
-} levels[FB_SIMDS] = {
-	[FB_SIMD_BASE] = {.name = "base", .kernels = base_kernels},
+/* NULL: the level was not built. */
+static const fb_combine_fn (*const levels[FB_SIMDS])[FB_REDOPS] = {
+	[FB_SIMD_BASE] = base_kernels,
 #if defined(__x86_64__)
-	[FB_SIMD_AVX2] = {.name = "avx2", .kernels = avx2_kernels},
-	[FB_SIMD_AVX512] = {.name = "avx512", .kernels = avx512_kernels},
-#else
-	[FB_SIMD_AVX2] = {.name = "avx2"},
-	[FB_SIMD_AVX512] = {.name = "avx512"},
+	[FB_SIMD_AVX2] = avx2_kernels,
+	[FB_SIMD_AVX512] = avx512_kernels,
 #endif
 };
 
@@ -112,16 +107,11 @@ enum fb_simd fb_simd_best(void)
 }
 #endif
 
-const char *fb_simd_name(enum fb_simd simd)
-{
-	return levels[simd].name;
-}
-
 fb_combine_fn fb_combine_with(enum fb_simd simd, enum fb_datatype type, enum fb_redop op)
 {
-	if (!levels[simd].kernels || type >= FB_DATATYPES || op >= FB_REDOPS)
+	if (!levels[simd] || type >= FB_DATATYPES || op >= FB_REDOPS)
 		return NULL;
-	return levels[simd].kernels[type][op];
+	return levels[simd][type][op];
 }
 
 fb_combine_fn fb_combine(enum fb_datatype type, enum fb_redop op)

@@ -18,9 +18,6 @@ enum fb_simd {
 /* The best level that this processor and operating system support. */
 enum fb_simd fb_simd_best(void);
 
-/* "base", "avx2", "avx512". */
-const char *fb_simd_name(enum fb_simd simd);
-
 /*
  * The kernel of one level; NULL where the type cannot be reduced or the level was not built.
  * Calling a kernel above fb_simd_best() is an illegal instruction. All levels give the same

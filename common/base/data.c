@@ -119,8 +119,3 @@ int fb_data_poison_byte(unsigned salt)
 	 */
 	return (int)(0xf1 + salt % 7);
 }
-
-void fb_data_poison(void *dst, size_t bytes, unsigned salt)
-{
-	memset(dst, fb_data_poison_byte(salt), bytes);
-}

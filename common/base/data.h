@@ -52,14 +52,11 @@ void fb_data_check_reduced(const struct fb_data *data, uint64_t first, const voi
 			   size_t count, struct fb_mismatch *bad);
 
 /*
- * Fills with a pattern that is not a right answer (a repeated byte derived from `salt`), so that
- * an element nobody wrote is found. fb_data_check and fb_data_check_reduced treat it as any
+ * A byte derived from `salt` that, repeated, is not a right answer: memory is filled with it, so
+ * that an element nobody wrote is found. fb_data_check and fb_data_check_reduced treat it as any
  * other wrong value. No reduction of floats can give it; values that may be any bit pattern can,
  * by chance: one in 256 for 1-byte types, one in 65536 for 2-byte movement, and so on.
  */
-void fb_data_poison(void *dst, size_t bytes, unsigned salt);
-
-/* The byte that it repeats, for memory that the processor does not reach. */
 int fb_data_poison_byte(unsigned salt);
 
 #endif

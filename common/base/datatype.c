@@ -66,46 +66,6 @@ bool fb_can_reduce(enum fb_datatype type, enum fb_redop op)
 	return type < FB_DATATYPES && op < FB_REDOPS;
 }
 
-uint16_t fb_f32_to_f16(float value)
-{
-	return fb_narrow_f16(value);
-}
-
-float fb_f16_to_f32(uint16_t bits)
-{
-	return fb_widen_f16(bits);
-}
-
-uint16_t fb_f32_to_bf16(float value)
-{
-	return fb_narrow_bf16(value);
-}
-
-float fb_bf16_to_f32(uint16_t bits)
-{
-	return fb_widen_bf16(bits);
-}
-
-uint8_t fb_f32_to_f8e4m3(float value)
-{
-	return fb_narrow_e4m3(value);
-}
-
-float fb_f8e4m3_to_f32(uint8_t bits)
-{
-	return fb_widen_e4m3(bits);
-}
-
-uint8_t fb_f32_to_f8e5m2(float value)
-{
-	return fb_narrow_e5m2(value);
-}
-
-float fb_f8e5m2_to_f32(uint8_t bits)
-{
-	return fb_widen_e5m2(bits);
-}
-
 /* Enough digits to tell any two values of the type apart. */
 static void float_text(enum fb_datatype type, uint64_t bits, char *buf, size_t n)
 {

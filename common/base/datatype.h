@@ -65,19 +65,6 @@ fb_combine_fn fb_combine(enum fb_datatype type, enum fb_redop op);
 typedef void (*fb_finish_fn)(void *data, size_t count, int nranks);
 fb_finish_fn fb_finish(enum fb_datatype type, enum fb_redop op);
 
-/*
- * Conversions, round to nearest even; NaN stays NaN. Overflow gives infinity in 16 bits and the
- * largest number in 8 bits, infinity included, as GPUs convert.
- */
-uint16_t fb_f32_to_f16(float value);
-float fb_f16_to_f32(uint16_t bits);
-uint16_t fb_f32_to_bf16(float value);
-float fb_bf16_to_f32(uint16_t bits);
-uint8_t fb_f32_to_f8e4m3(float value);
-float fb_f8e4m3_to_f32(uint8_t bits);
-uint8_t fb_f32_to_f8e5m2(float value);
-float fb_f8e5m2_to_f32(uint8_t bits);
-
 /* One element as text, for error messages ("1.5", "-3", "0x7e"). Returns buf. */
 const char *fb_element_text(enum fb_datatype type, const void *element, char *buf, size_t n);
 

@@ -3,7 +3,6 @@
 #include "common/cuda/cuda_driver.h"
 
 #include <cuda_runtime_api.h>
-#include <stdint.h>
 #include <string.h>
 
 #include "common/base/error.h"

@@ -68,8 +68,6 @@ ABSENT(fb_gpu_fresh_read);
 ABSENT(fb_gpu_fresh_produce);
 ABSENT(fb_gpu_fresh_consume);
 NOTHING(fb_gpu_stream_event_us);
-NOTHING(fb_gpu_stream_recapture);
-NOTHING(fb_gpu_stream_graph_us);
 
 /* common/mover/gpu */
 ABSENT(fb_gpu_mover_begin);

@@ -1,13 +1,25 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What is used of cuBLAS, found at run time; its header is not needed. Matrices as in gemm.h.
+ * What is used of cuBLAS, found at run time; its header is not needed.
  */
 #ifndef FB_COMMON_LIBRARY_CUBLAS_H
 #define FB_COMMON_LIBRARY_CUBLAS_H
 
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
-#include "overlap/gpu/gemm.h"
+/*
+ * Matrices of bf16, stored by columns: to[m][n] = a[m][k] * b[k][n], or with `transposed` b[n][k]'s
+ * transpose; the leading dimensions are m, k or n, and m. Sums are f32. m, n and k are multiples of
+ * 8, the matrices are aligned to 16 bytes.
+ */
+struct fb_gemm {
+	uint32_t m, n, k;
+	bool transposed;
+	const uint16_t *a, *b;
+	uint16_t *to;
+};
 
 struct fb_blas {
 	void *library, *handle, *stream, *workspace;

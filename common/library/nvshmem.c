@@ -40,7 +40,12 @@ const char *fb_nvshmem_version(const struct fb_nvshmem *nvshmem,
 	return buf;
 }
 
-int fb_nvshmem_open(struct fb_nvshmem *nvshmem, char *reason, size_t n)
+/*
+ * Local: loads the library: the file that FB_NVSHMEM_LIBRARY names, a path or a name; else
+ * libnvshmem_host.so.3 where the linker looks, in $NVSHMEM_HOME/lib and where packages put it. 0,
+ * or FB_EUNSUPPORTED with the reason.
+ */
+static int load(struct fb_nvshmem *nvshmem, char *reason, size_t n)
 {
 	const char *named = getenv("FB_NVSHMEM_LIBRARY"), *home = getenv("NVSHMEM_HOME"), *lacks;
 	const char *file = named && *named ? named : "libnvshmem_host.so.3";
@@ -133,7 +138,7 @@ static int open_once(void *thing, const struct fb_session *session, char why[FB_
 	struct fb_nvshmem *nv = thing;
 	const struct fb_group *world = session->world;
 	char version[FB_NVSHMEM_VERSION_CHARS] = "";
-	int own = fb_nvshmem_open(nv, why, FB_REASON_CHARS);
+	int own = load(nv, why, FB_REASON_CHARS);
 	int err = fb_group_agree_why(world, own, why, FB_REASON_CHARS);
 
 	if (own || err)

@@ -87,13 +87,6 @@ struct fb_nvshmem {
 };
 
 /*
- * Local: loads the library: the file that FB_NVSHMEM_LIBRARY names, a path or a name; else
- * libnvshmem_host.so.3 where the linker looks, in $NVSHMEM_HOME/lib and where packages put it. 0,
- * or FB_EUNSUPPORTED with the reason.
- */
-int fb_nvshmem_open(struct fb_nvshmem *nvshmem, char *reason, size_t n);
-
-/*
  * Collective over the group: the job's NVSHMEM, started at first use, on the current device of each
  * rank. `shared`: ranks share a GPU (fb_gpu.shared), which it is not used for. The same on all
  * ranks of the group: 0, or FB_EUNSUPPORTED with the reason. It ends with the session.

@@ -27,8 +27,6 @@ enum {
 	RADIX_SAMPLES = 80,
 	BYTE_VALUES = 256,
 	EXACT_CI_SAMPLES = 50,
-	BATCH = 5,
-	MIN_BATCHES = 10,
 	MIN_DRIFT_SAMPLES = 15
 };
 
@@ -297,29 +295,4 @@ int fb_drift(const double *x, size_t n, double eps, double *scratch)
 	if (ret)
 		return ret;
 	return fabs(after - before) > 2 * eps * fmin(fabs(before), fabs(after)) && test.p < 0.01;
-}
-
-size_t fb_mser5(const double *x, size_t n)
-{
-	size_t batches = n / BATCH, best = 0;
-	double mean = 0, squares = 0, least = (double)INFINITY;
-
-	if (batches < MIN_BATCHES)
-		return 0;
-	/* From the end forwards: mean and squares are those of batches i .. batches - 1. */
-	for (size_t i = batches; i-- > 0;) {
-		double batch = 0, kept = (double)(batches - i);
-
-		for (size_t j = 0; j < BATCH; j++)
-			batch += x[i * BATCH + j] / BATCH;
-		double away = batch - mean;
-
-		mean += away / kept;
-		squares += away * (batch - mean);
-		if (i <= batches / 2 && squares / (kept * kept) <= least) {
-			least = squares / (kept * kept);
-			best = i * BATCH;
-		}
-	}
-	return best;
 }

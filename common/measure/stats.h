@@ -84,11 +84,4 @@ double fb_autocorrelation(const double *x, size_t n);
  */
 int fb_drift(const double *x, size_t n, double eps, double *scratch);
 
-/*
- * How many leading samples look like warm-up, by the MSER-5 rule: the truncation point, in
- * batches of 5, that minimises the estimated standard error of the mean of the rest (White,
- * Cobb and Spratt, 2000). At most half of the samples; 0 for n < 50 (too few batches to tell).
- */
-size_t fb_mser5(const double *x, size_t n);
-
 #endif

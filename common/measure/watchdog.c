@@ -6,7 +6,6 @@
 #include "common/base/error.h"
 #include "common/measure/watchdog_report.h"
 
-#include <errno.h>
 #include <math.h>
 #include <signal.h>
 #include <stdio.h>
@@ -17,7 +16,8 @@
 /* Time for rank 0 to save its rows before another rank ends the job. */
 enum { GRACE_S = 2 };
 
-double fb_watchdog_now(void)
+/* Seconds of CLOCK_MONOTONIC, which all processes of a host share. */
+static double now_s(void)
 {
 	struct timespec now;
 
@@ -141,7 +141,7 @@ static void *watch(void *arg)
 {
 	struct fb_watchdog *w = arg;
 	double wait = fmin(fmax(w->config.timeout_s / 10, 0.01), 0.5);
-	double since = fb_watchdog_now(), last = since;
+	double since = now_s(), last = since;
 	struct timespec sleep = duration(wait);
 	uint64_t step = UINT64_MAX;
 	sigset_t set;
@@ -151,7 +151,7 @@ static void *watch(void *arg)
 	sigaddset(&set, SIGTERM);
 	for (;;) {
 		int signal = sigtimedwait(&set, NULL, &sleep);
-		double now = fb_watchdog_now();
+		double now = now_s();
 		uint64_t seen = atomic_load_explicit(&w->slot->step, memory_order_relaxed);
 
 		if (atomic_load(&w->closing))
@@ -185,7 +185,7 @@ static int start(struct fb_watchdog *w, const struct fb_group *world)
 	w->slot = &w->host->slot[w->local];
 	w->slot->rank = world->rank;
 	atomic_store(&w->slot->case_index, -1);
-	atomic_store(&w->slot->beat_ms, (uint64_t)(fb_watchdog_now() * 1e3));
+	atomic_store(&w->slot->beat_ms, (uint64_t)(now_s() * 1e3));
 	w->slot->pid_space = fb_watchdog_pid_space();
 	atomic_store(&w->slot->pid, (int)getpid());
 	err = pthread_create(&w->thread, NULL, watch, w);

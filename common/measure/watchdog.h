@@ -42,8 +42,6 @@ enum fb_phase {
 	FB_PHASES,
 };
 
-const char *fb_phase_name(enum fb_phase phase);
-
 struct fb_watchdog;
 
 struct fb_watchdog_config {

@@ -26,7 +26,7 @@ static const char *const phase_names[FB_PHASES] = {
 	[FB_PHASE_FINALIZE] = "MPI_Finalize",
 };
 
-const char *fb_phase_name(enum fb_phase phase)
+static const char *phase_name(enum fb_phase phase)
 {
 	return (unsigned)phase < FB_PHASES ? phase_names[phase] : "unknown";
 }
@@ -87,7 +87,7 @@ void fb_watchdog_where(struct fb_watchdog *watchdog, const struct fb_watchdog_sl
 	int phase = atomic_load_explicit(&slot->phase, memory_order_relaxed);
 	uint64_t word[FB_DOING_CHARS / 8] = {0};
 
-	append(text, n, ", %s", fb_phase_name((enum fb_phase)phase));
+	append(text, n, ", %s", phase_name((enum fb_phase)phase));
 	for (size_t i = 0; i < sizeof(word) / sizeof(word[0]); i++)
 		word[i] = atomic_load_explicit(&slot->doing[i], memory_order_relaxed);
 	((char *)word)[sizeof(word) - 1] = '\0';

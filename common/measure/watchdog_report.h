@@ -50,9 +50,6 @@ struct fb_watchdog {
 	char case_text[FB_CASE_TEXT_CHARS];
 };
 
-/* Seconds of CLOCK_MONOTONIC, which all processes of a host share. */
-double fb_watchdog_now(void);
-
 /* The name space that this process's number is in; 0 where that cannot be known. */
 uint64_t fb_watchdog_pid_space(void);
 

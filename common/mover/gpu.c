@@ -6,7 +6,6 @@
 #include <stdlib.h>
 
 #include "common/base/error.h"
-#include "common/system/gpu_links.h"
 
 void fb_gpu_mover_close(struct fb_mover *mover)
 {

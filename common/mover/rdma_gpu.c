@@ -70,9 +70,4 @@ int fb_rdma_gpu_flush(struct fb_rdma_mover *m)
 	return m->flushes ? fb_gpu_direct_flush(&m->gpu) : FB_OK;
 }
 
-#else
-
-extern const int fb_rdma_gpu_missing;
-const int fb_rdma_gpu_missing = 1;
-
 #endif

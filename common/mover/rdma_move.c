@@ -182,9 +182,4 @@ int fb_rdma_move_rest(struct fb_mover *mover, bool *idle)
 	return err || !*idle ? err : fb_rdma_look_up(&m->completions, 1);
 }
 
-#else
-
-extern const int fb_rdma_move_missing;
-const int fb_rdma_move_missing = 1;
-
 #endif

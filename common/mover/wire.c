@@ -142,7 +142,8 @@ int fb_wire_connect(struct fb_mover *mover, const int *peers, int n)
 	return err;
 }
 
-int fb_wire_progress(struct fb_wire *wire)
+/* Everything once. */
+static int progress(struct fb_wire *wire)
 {
 	int err = FB_OK;
 
@@ -220,7 +221,7 @@ int fb_wire_post(struct fb_move *move)
 
 	for (uint32_t i = 0; i < move->transfers; i++)
 		post_job(wire, (struct fb_wire_move *)move, i);
-	return fb_wire_progress(wire);
+	return progress(wire);
 }
 
 int fb_wire_test(struct fb_move *move, bool *done)
@@ -232,7 +233,7 @@ int fb_wire_test(struct fb_move *move, bool *done)
 	/* Who is told that it is done may stop calling: then all of it has to have left. */
 	*done = !m->open && !m->missing && (!wire->idle || wire->idle(wire->transport));
 	if (!*done) {
-		err = fb_wire_progress(wire);
+		err = progress(wire);
 		*done = !err && !m->open && !m->missing &&
 			(!wire->idle || wire->idle(wire->transport));
 	}
@@ -242,7 +243,7 @@ int fb_wire_test(struct fb_move *move, bool *done)
 int fb_wire_arrived(struct fb_mover *mover, int from, int notice, uint64_t *count)
 {
 	struct fb_wire *wire = (struct fb_wire *)mover;
-	int err = fb_wire_progress(wire);
+	int err = progress(wire);
 
 	*count = wire->peer[from].arrived[notice];
 	return err;
@@ -275,7 +276,7 @@ static int complete(struct fb_wire *wire, MPI_Request *request)
 	int done = 0, err = FB_OK;
 
 	while (!err && !done) {
-		err = fb_wire_progress(wire);
+		err = progress(wire);
 		MPI_Test(request, &done, MPI_STATUS_IGNORE);
 		if (!done && fb_spin_again(&spin) && !err)
 			err = fb_alive(wire->mover.session, "waiting to close links");
@@ -313,7 +314,7 @@ static int settle(struct fb_wire *wire)
 	}
 	for (size_t r = 0; r < n && !err && counts; r++)
 		while (!err && messages(&wire->peer[r], false) < counts[n + r])
-			err = fb_wire_progress(wire);
+			err = progress(wire);
 	if (!err) {
 		MPI_Ibarrier(g->comm, &request);
 		err = complete(wire, &request);

@@ -153,7 +153,4 @@ void fb_wire_send(struct fb_wire *wire, struct fb_wire_peer *peer);
 /* Takes what has come from the peer. 0, FB_EPEER or FB_ENOMEM (printed). */
 int fb_wire_receive(struct fb_wire *wire, int from);
 
-/* Everything once. */
-int fb_wire_progress(struct fb_wire *wire);
-
 #endif

@@ -49,18 +49,9 @@ static bool is_name(const char *item)
 	return *item != '\0';
 }
 
-static int check_names(const char *value, char *accepted, size_t n)
-{
-	if (each_item(value, is_name))
-		return FB_OK;
-	snprintf(accepted, n, "names separated by commas, or all");
-	return FB_EINPUT;
-}
-
-/* Appends ", name" for names[0], names[1], ... until NULL. */
+/* Appends the names, with ", " between. */
 static void join(char *text, size_t n, const char *(*name_of)(int i), int count)
 {
-	text[0] = '\0';
 	for (int i = 0; i < count; i++) {
 		size_t used = strlen(text);
 
@@ -98,34 +89,40 @@ static bool is_rank(const char *item)
 	return *item && strlen(item) <= 8 && strspn(item, "0123456789") == strlen(item);
 }
 
+/* FB_OK for all, or a list of what `judge` accepts; else FB_EINPUT, and `what` is accepted. */
+static int check_list(const char *value, bool (*judge)(const char *item), const char *what,
+		      char *accepted, size_t n)
+{
+	if (!strcmp(value, "all") || each_item(value, judge))
+		return FB_OK;
+	snprintf(accepted, n, "%s", what);
+	return FB_EINPUT;
+}
+
+static int check_names(const char *value, char *accepted, size_t n)
+{
+	return check_list(value, is_name, "names separated by commas, or all", accepted, n);
+}
+
 static int check_datatype(const char *value, char *accepted, size_t n)
 {
-	char names[128];
+	char what[160] = "all, or a list of: ";
 
-	if (!strcmp(value, "all") || each_item(value, is_datatype))
-		return FB_OK;
-	join(names, sizeof(names), type_name, FB_DATATYPES);
-	snprintf(accepted, n, "all, or a list of: %s", names);
-	return FB_EINPUT;
+	join(what, sizeof(what), type_name, FB_DATATYPES);
+	return check_list(value, is_datatype, what, accepted, n);
 }
 
 static int check_redop(const char *value, char *accepted, size_t n)
 {
-	char names[64];
+	char what[96] = "all, or a list of: ";
 
-	if (!strcmp(value, "all") || each_item(value, is_redop))
-		return FB_OK;
-	join(names, sizeof(names), op_name, FB_REDOPS);
-	snprintf(accepted, n, "all, or a list of: %s", names);
-	return FB_EINPUT;
+	join(what, sizeof(what), op_name, FB_REDOPS);
+	return check_list(value, is_redop, what, accepted, n);
 }
 
 static int check_root(const char *value, char *accepted, size_t n)
 {
-	if (!strcmp(value, "all") || each_item(value, is_rank))
-		return FB_OK;
-	snprintf(accepted, n, "all, or ranks separated by commas");
-	return FB_EINPUT;
+	return check_list(value, is_rank, "all, or ranks separated by commas", accepted, n);
 }
 
 static int check_in_place(const char *value, char *accepted, size_t n)
@@ -139,10 +136,7 @@ static int check_in_place(const char *value, char *accepted, size_t n)
 
 static int check_cadence(const char *value, char *accepted, size_t n)
 {
-	if (!strcmp(value, "all") || each_item(value, is_cadence))
-		return FB_OK;
-	snprintf(accepted, n, "isolated, streaming, or all");
-	return FB_EINPUT;
+	return check_list(value, is_cadence, "isolated, streaming, or all", accepted, n);
 }
 
 static int check_run(const char *value, char *accepted, size_t n)

@@ -75,7 +75,8 @@ int fb_self(const struct fb_builder *b)
 	return top(b)->self;
 }
 
-bool fb_concerns(const struct fb_builder *b, int rank_a, int rank_b)
+/* Whether one of the two is the rank that the plan is built for. */
+static bool concerns(const struct fb_builder *b, int rank_a, int rank_b)
 {
 	int self = top(b)->self;
 
@@ -219,7 +220,7 @@ void fb_reduce_many(struct fb_builder *b, struct fb_chunk dst, const struct fb_c
 
 void fb_copy(struct fb_builder *b, struct fb_chunk dst, struct fb_chunk src)
 {
-	if (!fb_concerns(b, dst.rank, src.rank) || !dst.count)
+	if (!concerns(b, dst.rank, src.rank) || !dst.count)
 		return;
 	fb_reduce_many(b, dst, &src, 1, FB_PARTIAL);
 }

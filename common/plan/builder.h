@@ -64,12 +64,6 @@ int fb_root(const struct fb_builder *b);
 const struct fb_shape *fb_shape(const struct fb_builder *b);
 uint32_t fb_split(const struct fb_builder *b);
 
-/*
- * Whether a rank in [lo, lo + n) (modulo nranks) is the one being built for. Loops over many
- * ranks or chunks may skip what does not concern it; leaving the test out is only slower.
- */
-bool fb_concerns(const struct fb_builder *b, int rank_a, int rank_b);
-
 /* The rank being built for, in the view's numbering, or -1 when it is not in the view. */
 int fb_self(const struct fb_builder *b);
 

@@ -23,7 +23,9 @@ static uint64_t granule(const struct fb_geometry *g)
 	return granule_bytes(g) / g->element_bytes;
 }
 
-uint64_t fb_block_elements(const struct fb_geometry *g, int rank, uint8_t buffer, uint32_t block)
+/* Elements of a block of a rank's buffer (canonical name). */
+static uint64_t block_elements(const struct fb_geometry *g, int rank, uint8_t buffer,
+			       uint32_t block)
 {
 	uint64_t n = (uint64_t)g->nranks;
 
@@ -33,14 +35,15 @@ uint64_t fb_block_elements(const struct fb_geometry *g, int rank, uint8_t buffer
 			       : g->counts->elements[block * n + (uint64_t)rank];
 }
 
-size_t fb_block_offset(const struct fb_geometry *g, int rank, uint8_t buffer, uint32_t block)
+/* Bytes from the begin of the buffer to the block. */
+static size_t block_offset(const struct fb_geometry *g, int rank, uint8_t buffer, uint32_t block)
 {
 	size_t elements = 0;
 
 	if (!g->counts || buffer == FB_SCRATCH)
 		return block * (size_t)g->count * g->element_bytes;
 	for (uint32_t b = 0; b < block; b++)
-		elements += fb_block_elements(g, rank, buffer, b);
+		elements += block_elements(g, rank, buffer, b);
 	return elements * g->element_bytes;
 }
 
@@ -83,8 +86,8 @@ struct fb_piece fb_chunk_piece(const struct fb_geometry *g, int rank, uint8_t bu
 {
 	uint32_t block = unit / g->split + i, last = (unit + count - 1) / g->split;
 	uint32_t begin = i ? 0 : unit % g->split, end = g->split;
-	uint64_t n = fb_block_elements(g, rank, buffer, block), from, to;
-	size_t base = fb_block_offset(g, rank, buffer, block);
+	uint64_t n = block_elements(g, rank, buffer, block), from, to;
+	size_t base = block_offset(g, rank, buffer, block);
 
 	if (g->parts == 1 && unit % g->split == 0 && count % g->split == 0)
 		return (struct fb_piece){.offset = base, .bytes = count / g->split * (size_t)n *

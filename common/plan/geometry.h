@@ -40,12 +40,6 @@ struct fb_piece {
 	size_t bytes;  /* without the stripes between */
 };
 
-/* Elements of a block of a rank's buffer (canonical name). */
-uint64_t fb_block_elements(const struct fb_geometry *g, int rank, uint8_t buffer, uint32_t block);
-
-/* Bytes from the begin of the buffer to the block. */
-size_t fb_block_offset(const struct fb_geometry *g, int rank, uint8_t buffer, uint32_t block);
-
 /* How many pieces a chunk of `count` units from `unit` has: blocks it touches, or 1 if whole. */
 uint32_t fb_chunk_pieces(const struct fb_geometry *g, uint32_t unit, uint32_t count);
 

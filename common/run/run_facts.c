@@ -3,9 +3,7 @@
 #include "common/base/error.h"
 #include "common/run/run.h"
 
-#include <inttypes.h>
 #include <limits.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

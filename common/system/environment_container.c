@@ -2,7 +2,6 @@
 /* Facts about the container and the control group around the process; see environment.h. */
 #include "common/system/environment_file.h"
 
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,6 @@
 /* Facts about network adapters and the GPU driver, as the kernel tells them; see environment.h. */
 #include "common/system/environment_file.h"
 
-#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 

@@ -7,8 +7,6 @@
 #include <stdio.h>
 #include <unistd.h>
 
-enum { PATH_CHARS = 512 };
-
 #if defined(__has_include) && !defined(FB_WITHOUT_VERBS)
 #if __has_include(<infiniband/verbs.h>)
 #define BUILT_WITH_VERBS 1
@@ -32,14 +30,12 @@ static bool is_active(const char *path)
 	return state == 4;
 }
 
-bool fb_rdma_port_active(const char *root)
+static bool port_active(void)
 {
-	char pattern[PATH_CHARS];
 	glob_t found = {.gl_pathc = 0};
 	bool active = false;
 
-	snprintf(pattern, sizeof(pattern), "%s/sys/class/infiniband/*/ports/*/state", root);
-	if (!glob(pattern, GLOB_NOSORT, NULL, &found))
+	if (!glob("/sys/class/infiniband/*/ports/*/state", GLOB_NOSORT, NULL, &found))
 		for (size_t i = 0; i < found.gl_pathc && !active; i++)
 			active = is_active(found.gl_pathv[i]);
 	globfree(&found);
@@ -63,7 +59,7 @@ bool fb_rdma_usable(void)
 {
 	void *library;
 
-	if (!BUILT_WITH_VERBS || !fb_rdma_port_active("") || !may_open())
+	if (!BUILT_WITH_VERBS || !port_active() || !may_open())
 		return false;
 	library = dlopen("libibverbs.so.1", RTLD_LAZY | RTLD_LOCAL);
 	if (library)

@@ -6,12 +6,6 @@
 #include <stdbool.h>
 
 /*
- * Whether a port of an RDMA device is active, by /sys below `root` ("" for the real machine, or a
- * folder with a copy for tests). Local.
- */
-bool fb_rdma_port_active(const char *root);
-
-/*
  * The same, and this build and process can use it: the program was built with the headers of
  * libibverbs, the library is there, and the device's file may be opened. Local; a millisecond where
  * there is a port, else less.

@@ -177,9 +177,4 @@ void fb_rdma_cm_close(struct fb_rdma_cm *cm)
 	(void)cm;
 }
 
-#else
-
-extern const int fb_rdma_cm_missing;
-const int fb_rdma_cm_missing = 1;
-
 #endif

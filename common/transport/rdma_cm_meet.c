@@ -284,9 +284,4 @@ int fb_rdma_cm_connect(struct fb_rdma_cm *cm, const struct fb_rdma_meeting *meet
 	return FB_EUNSUPPORTED;
 }
 
-#else
-
-extern const int fb_rdma_cm_meet_missing;
-const int fb_rdma_cm_meet_missing = 1;
-
 #endif

@@ -349,9 +349,4 @@ int fb_rdma_queue_connect(struct fb_rdma_queue *queue, const struct fb_rdma_sett
 	return FB_OK;
 }
 
-#else
-
-extern const int fb_rdma_connect_missing;
-const int fb_rdma_connect_missing = 1;
-
 #endif

@@ -278,9 +278,4 @@ bool fb_rdma_rail_is_down(const struct fb_rdma_rail *rail)
 	return state == IBV_PORT_DOWN || state == IBV_PORT_INIT || state == IBV_PORT_ARMED;
 }
 
-#else
-
-extern const int fb_rdma_device_missing;
-const int fb_rdma_device_missing = 1;
-
 #endif

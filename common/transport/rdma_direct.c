@@ -308,9 +308,4 @@ const struct fb_port_ops fb_rdma_direct_ops = {
 	.direct = &fb_rdma_direct,
 };
 
-#else
-
-extern const int fb_rdma_direct_missing;
-const int fb_rdma_direct_missing = 1;
-
 #endif

@@ -115,9 +115,4 @@ void fb_rdma_limit_hint(int error, char *text, size_t n)
 			 "to unlimited", (unsigned long long)limit.rlim_cur >> 10);
 }
 
-#else
-
-extern const int fb_rdma_error_missing;
-const int fb_rdma_error_missing = 1;
-
 #endif

@@ -66,9 +66,4 @@ int fb_rdma_rail_ip(const struct fb_rdma_rail *rail, union fb_rdma_ip *ip)
 	return IN6_IS_ADDR_LINKLOCAL(&ip->v6.sin6_addr) ? FB_EUNSUPPORTED : FB_OK;
 }
 
-#else
-
-extern const int fb_rdma_ip_missing;
-const int fb_rdma_ip_missing = 1;
-
 #endif

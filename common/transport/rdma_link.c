@@ -391,9 +391,4 @@ void fb_rdma_disconnect(struct fb_transport *transport, struct fb_port **ports, 
 		}
 }
 
-#else
-
-extern const int fb_rdma_link_missing;
-const int fb_rdma_link_missing = 1;
-
 #endif

@@ -105,9 +105,4 @@ const struct fb_port_ops fb_rdma_ll_ops = {
 	.settled = fb_rdma_settled,
 };
 
-#else
-
-extern const int fb_rdma_ll_missing;
-const int fb_rdma_ll_missing = 1;
-
 #endif

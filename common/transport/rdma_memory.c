@@ -268,9 +268,4 @@ bool fb_rdma_can_register_device(const struct fb_rdma_cache *cache, void *base, 
 	return !error;
 }
 
-#else
-
-extern const int fb_rdma_memory_missing;
-const int fb_rdma_memory_missing = 1;
-
 #endif

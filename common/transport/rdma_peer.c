@@ -158,9 +158,4 @@ int fb_rdma_meet(struct fb_rdma *rdma, const struct fb_rdma_port *ports, int n)
 	return err;
 }
 
-#else
-
-extern const int fb_rdma_peer_missing;
-const int fb_rdma_peer_missing = 1;
-
 #endif

@@ -189,9 +189,4 @@ const struct fb_port_ops fb_rdma_simple_ops = {
 	.settled = fb_rdma_settled,
 };
 
-#else
-
-extern const int fb_rdma_port_missing;
-const int fb_rdma_port_missing = 1;
-
 #endif

@@ -250,9 +250,4 @@ int fb_rdma_poll(struct fb_rdma_completions *c)
 	return err;
 }
 
-#else
-
-extern const int fb_rdma_queue_missing;
-const int fb_rdma_queue_missing = 1;
-
 #endif

@@ -6,8 +6,6 @@
 
 #include <ctype.h>
 #include <limits.h>
-#include <sched.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -180,10 +178,5 @@ void fb_rdma_rails_close(struct fb_rdma_rail *rails, int n)
 	for (int i = 0; i < n; i++)
 		fb_rdma_rail_close(&rails[i]);
 }
-
-#else
-
-extern const int fb_rdma_rails_missing;
-const int fb_rdma_rails_missing = 1;
 
 #endif

@@ -67,10 +67,4 @@ void fb_verbs_close(struct fb_verbs *verbs)
 	*verbs = (struct fb_verbs){.library = NULL};
 }
 
-#else
-
-/* ISO C wants something in every file. */
-extern const int fb_verbs_missing;
-const int fb_verbs_missing = 1;
-
 #endif

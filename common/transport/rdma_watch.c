@@ -49,9 +49,4 @@ int fb_rdma_watch(struct fb_rdma_watch *watch, const struct fb_rdma_rail *rail, 
 			"and ibv_devinfo)", rail->name, rail->number, now_s - watch->down_s);
 }
 
-#else
-
-extern const int fb_rdma_watch_missing;
-const int fb_rdma_watch_missing = 1;
-
 #endif

@@ -18,7 +18,6 @@
 #include <netinet/in.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <time.h>
 
 #include <linux/errqueue.h>
 
@@ -43,7 +42,8 @@ void fb_tcp_fly(struct fb_tcp_socket *socket, struct fb_tcp_piece *piece)
 	fb_tcp_wake(socket); /* the report is to be taken, even if all is sent */
 }
 
-void fb_tcp_land(struct fb_tcp_socket *socket, uint32_t low, uint32_t high, bool copied)
+/* The kernel reports the sends [low, high] complete, `copied` or not. */
+static void land(struct fb_tcp_socket *socket, uint32_t low, uint32_t high, bool copied)
 {
 	/* Numbers wrap: only distances from `landed` mean anything. */
 	for (uint32_t i = low; i - low <= high - low; i++) {
@@ -72,7 +72,7 @@ static void take_report(struct fb_tcp_socket *socket, struct msghdr *header)
 			continue;
 		memcpy(&report, CMSG_DATA(c), sizeof(report));
 		if (report.ee_origin == SO_EE_ORIGIN_ZEROCOPY && report.ee_errno == 0)
-			fb_tcp_land(socket, report.ee_info, report.ee_data,
+			land(socket, report.ee_info, report.ee_data,
 				    report.ee_code & SO_EE_CODE_ZEROCOPY_COPIED);
 	}
 }

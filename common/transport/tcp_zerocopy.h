@@ -11,9 +11,6 @@ bool fb_tcp_may_fly(const struct fb_tcp_socket *socket, size_t bytes);
 /* The kernel has taken some of the piece by such a send. */
 void fb_tcp_fly(struct fb_tcp_socket *socket, struct fb_tcp_piece *piece);
 
-/* The kernel reports the sends [low, high] complete, `copied` or not. */
-void fb_tcp_land(struct fb_tcp_socket *socket, uint32_t low, uint32_t high, bool copied);
-
 /* Takes the kernel's reports, as many as there are. */
 void fb_tcp_reap(struct fb_tcp_socket *socket);
 

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/float8.h"
 #include "common/base/rng.h"
 
 /* Standard deviation of gradients: in the middle of what 8-bit floats hold. */
@@ -29,12 +30,12 @@ static void to_type(enum fb_datatype type, double x, void *to)
 	switch (type) {
 	case FB_F16:
 	case FB_BF16:
-		half = type == FB_F16 ? fb_f32_to_f16(value) : fb_f32_to_bf16(value);
+		half = type == FB_F16 ? fb_narrow_f16(value) : fb_narrow_bf16(value);
 		memcpy(to, &half, sizeof(half));
 		break;
 	case FB_F8E4M3:
 	case FB_F8E5M2:
-		byte = type == FB_F8E4M3 ? fb_f32_to_f8e4m3(value) : fb_f32_to_f8e5m2(value);
+		byte = type == FB_F8E4M3 ? fb_narrow_e4m3(value) : fb_narrow_e5m2(value);
 		memcpy(to, &byte, sizeof(byte));
 		break;
 	default:
@@ -51,10 +52,10 @@ static double from_type(enum fb_datatype type, const void *from)
 	memcpy(&byte, from, sizeof(byte));
 	memcpy(&half, from, fb_datatype_size(type) > 1 ? sizeof(half) : sizeof(byte));
 	if (type == FB_F16 || type == FB_BF16)
-		return (double)(type == FB_F16 ? fb_f16_to_f32(half) : fb_bf16_to_f32(half));
+		return (double)(type == FB_F16 ? fb_widen_f16(half) : fb_widen_bf16(half));
 	if (type == FB_F8E4M3 || type == FB_F8E5M2)
-		return (double)(type == FB_F8E4M3 ? fb_f8e4m3_to_f32(byte)
-						  : fb_f8e5m2_to_f32(byte));
+		return (double)(type == FB_F8E4M3 ? fb_widen_e4m3(byte)
+						  : fb_widen_e5m2(byte));
 	memcpy(&value, from, sizeof(value));
 	return (double)value;
 }

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/base/datatype.h"
+#include "common/base/float8.h"
 #include "common/base/error.h"
 
 /* A block of b this large stays in a core's cache while all rows of c pass over it. */
@@ -29,8 +29,9 @@ static void add(float *restrict c, const float *restrict b, float a, size_t n)
 		c[j] += a * b[j];
 }
 
-void fb_host_gemm(bool transposed, size_t first, size_t rows, size_t n, size_t k, const float *a,
-		  size_t lda, const float *b, float *c)
+/* Rows [first, first + rows) of c[m][n] = a times b[k][n], as fb_openblas_gemm, by the loop. */
+static void plain_gemm(bool transposed, size_t first, size_t rows, size_t n, size_t k,
+		       const float *a, size_t lda, const float *b, float *c)
 {
 	memset(c + first * n, 0, rows * n * sizeof(*c));
 	for (size_t j = 0; j < n; j += BLOCK_N)
@@ -52,7 +53,7 @@ static void product(const struct fb_host_compute *h, bool transposed, size_t fir
 				  transposed ? a + first : a + first * lda, (int)lda, b,
 				  c + first * n);
 	else
-		fb_host_gemm(transposed, first, rows, n, k, a, lda, b, c);
+		plain_gemm(transposed, first, rows, n, k, a, lda, b, c);
 }
 
 /* Attention's pass over the scores of a query: shares that add up to about 1. */
@@ -112,8 +113,8 @@ static void cast(struct fb_host_compute *h, size_t first, size_t count, uint64_t
 	float *to = h->matrix[FB_HOST_C];
 
 	for (size_t i = first; i < first + count; i++) {
-		uint16_t half = bytes == 2 ? fb_f32_to_bf16(from[i]) : 0;
-		uint8_t byte = bytes == 1 ? fb_f32_to_f8e4m3(from[i]) : 0;
+		uint16_t half = bytes == 2 ? fb_narrow_bf16(from[i]) : 0;
+		uint8_t byte = bytes == 1 ? fb_narrow_e4m3(from[i]) : 0;
 
 		if (bytes == 2)
 			memcpy((char *)to + 2 * i, &half, sizeof(half));
@@ -255,7 +256,7 @@ bool fb_host_blas_right(const struct fb_openblas *blas)
 	fill(b, CHECK * CHECK);
 	for (int transposed = 0; transposed < 2; transposed++) {
 		fb_openblas_gemm(blas, transposed, CHECK - 8, CHECK - 16, CHECK, a, CHECK, b, got);
-		fb_host_gemm(transposed, 0, CHECK - 8, CHECK - 16, CHECK, a, CHECK, b, right);
+		plain_gemm(transposed, 0, CHECK - 8, CHECK - 16, CHECK, a, CHECK, b, right);
 		for (int i = 0; i < (CHECK - 8) * (CHECK - 16); i++)
 			good &= fabsf(got[i] - right[i]) < 1e-4F;
 	}

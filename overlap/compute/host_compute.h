@@ -37,10 +37,6 @@ void fb_host_compute_close(struct fb_host_compute *compute);
 void fb_host_compute_run(struct fb_host_compute *compute, const struct fb_work *work,
 			 unsigned part, unsigned parts);
 
-/* Rows [first, first + rows) of c[m][n] = a times b[k][n], as fb_openblas_gemm, by the loop. */
-void fb_host_gemm(bool transposed, size_t first, size_t rows, size_t n, size_t k, const float *a,
-		  size_t lda, const float *b, float *c);
-
 /* Whether the library's product of small matrices is near the loop's. */
 bool fb_host_blas_right(const struct fb_openblas *blas);
 

@@ -3,7 +3,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "collectives/algorithm/algorithm.h"
 #include "common/base/error.h"
 #include "overlap/frame/frame.h"
 #include "overlap/options.h"

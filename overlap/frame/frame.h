@@ -227,10 +227,6 @@ size_t fb_step_bytes(const struct fb_dag *dag, size_t element_bytes);
 int fb_step_groups_open(struct fb_step_state *s, const struct fb_dag *dag, const char *engine,
 			struct fb_step_groups **groups);
 void fb_step_groups_close(struct fb_step_state *s);
-/* Those of a partition, which have been opened; NULL: they have not. */
-struct fb_step_groups *fb_step_groups_find(const struct fb_step_state *s,
-					   const struct fb_partition *partition,
-					   const char *engine);
 /*
  * Whether this rank's groups can do all collectives of the step, of which equal ones have one
  * answer; else the reason. Groups of other ranks may differ.

@@ -12,9 +12,10 @@ static const char *engine_of(const struct fb_partition *partition, const char *e
 	return partition->engine ? partition->engine : engine;
 }
 
-struct fb_step_groups *fb_step_groups_find(const struct fb_step_state *s,
-					   const struct fb_partition *partition,
-					   const char *engine)
+/* Those of a partition, which have been opened; NULL: they have not. */
+static struct fb_step_groups *find_groups(const struct fb_step_state *s,
+					  const struct fb_partition *partition,
+					  const char *engine)
 {
 	size_t bytes = (size_t)s->session->world->nranks * sizeof(*partition->colour);
 
@@ -75,7 +76,7 @@ int fb_step_groups_open(struct fb_step_state *s, const struct fb_dag *dag, const
 	int err = FB_OK;
 
 	for (int p = 0; p < dag->npartitions && !err; p++) {
-		struct fb_step_groups *g = fb_step_groups_find(s, &dag->partitions[p], engine);
+		struct fb_step_groups *g = find_groups(s, &dag->partitions[p], engine);
 
 		if (!g)
 			err = open_groups(s, &dag->partitions[p],
@@ -173,7 +174,7 @@ struct fb_case fb_step_case(const struct fb_step_state *s, const struct fb_dag *
 		fb_step_background_case(s, engine_of(&dag->partitions[t->partition], c->engine),
 					&key);
 	/* Groups of one node beside groups across nodes: there nothing is left for the network. */
-	g = fb_step_groups_find(s, &dag->partitions[t->partition], key.engine);
+	g = find_groups(s, &dag->partitions[t->partition], key.engine);
 	if (g && g->group.nnodes == 1 && s->session->world->nnodes > 1 &&
 	    !strncmp(key.transport, "shm+", 4))
 		key.transport = "shm";
@@ -194,7 +195,7 @@ bool fb_step_can_communicate(struct fb_step_state *s, const struct fb_dag *dag,
 		    (before && before->kind == t->kind && before->count == t->count &&
 		     before->collective == t->collective && before->partition == t->partition))
 			continue;
-		g = fb_step_groups_find(s, &dag->partitions[t->partition], c->engine);
+		g = find_groups(s, &dag->partitions[t->partition], c->engine);
 		if (!g) {
 			snprintf(reason, FB_REASON_CHARS, "its groups have no engine %s",
 				 c->engine);

@@ -3,7 +3,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "common/base/error.h"
 #include "common/measure/stats.h"
 #include "overlap/frame/frame.h"
 

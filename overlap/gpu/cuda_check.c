@@ -4,18 +4,18 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-#include "common/base/datatype.h"
+#include "common/base/float16.h"
 #include "common/cuda/cuda_error.h"
 #include "overlap/gpu/gemm.h"
 
 /* What element (i, j) of a product should be, and whether it is near that. */
 static bool is_near(const struct fb_gemm *g, uint32_t i, uint32_t j)
 {
-	double sum = 0, got = (double)fb_bf16_to_f32(g->to[(size_t)j * g->m + i]);
+	double sum = 0, got = (double)fb_widen_bf16(g->to[(size_t)j * g->m + i]);
 
 	for (uint32_t k = 0; k < g->k; k++)
-		sum += (double)fb_bf16_to_f32(g->a[(size_t)k * g->m + i]) *
-		       (double)fb_bf16_to_f32(g->b[g->transposed ? (size_t)k * g->n + j
+		sum += (double)fb_widen_bf16(g->a[(size_t)k * g->m + i]) *
+		       (double)fb_widen_bf16(g->b[g->transposed ? (size_t)k * g->n + j
 							  : (size_t)j * g->k + k]);
 	return fabs(got - sum) <= 0.02 * fmax(1, fabs(sum));
 }

@@ -16,6 +16,7 @@
 #include "common/library/cublas.h"
 #include "overlap/gpu/compute.h"
 #include "overlap/gpu/fp8.h"
+#include "overlap/gpu/gemm.h"
 #include "overlap/gpu/passes.h"
 
 /* A and B are factors, C and D products, of bf16; PASS is memory of passes in f32. */

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-#include "common/base/datatype.h"
+#include "common/base/float8.h"
 #include "common/base/rng.h"
 #include "common/cuda/cuda_error.h"
 
@@ -20,7 +20,7 @@ int fb_fp8_fill(void *to, uint64_t bytes, uint32_t seed)
 
 	fb_rng_seed(&rng, seed);
 	for (size_t i = 0; pattern && i < PATTERN; i++)
-		pattern[i] = fb_f32_to_f8e4m3((float)(2 * fb_rng_unit(&rng) - 1));
+		pattern[i] = fb_narrow_e4m3((float)(2 * fb_rng_unit(&rng) - 1));
 	for (uint64_t at = 0; at < bytes && !err; at += PATTERN) {
 		uint64_t n = bytes - at < PATTERN ? bytes - at : PATTERN;
 
@@ -34,11 +34,11 @@ int fb_fp8_fill(void *to, uint64_t bytes, uint32_t seed)
 /* Element (i, j): near what the host finds, within the precision of the bf16 that it is in. */
 static bool is_near(const struct fb_gemm_fp8 *g, uint32_t i, uint32_t j)
 {
-	double sum = 0, got = (double)fb_bf16_to_f32(g->to[(size_t)j * g->m + i]);
+	double sum = 0, got = (double)fb_widen_bf16(g->to[(size_t)j * g->m + i]);
 
 	for (uint32_t k = 0; k < g->k; k++)
-		sum += (double)fb_f8e4m3_to_f32(g->a[(size_t)i * g->k + k]) *
-		       (double)fb_f8e4m3_to_f32(g->b[(size_t)j * g->k + k]);
+		sum += (double)fb_widen_e4m3(g->a[(size_t)i * g->k + k]) *
+		       (double)fb_widen_e4m3(g->b[(size_t)j * g->k + k]);
 	return fabs(got - sum) <= 0.02 * fmax(1, fabs(sum));
 }
 

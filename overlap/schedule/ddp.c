@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "common/base/error.h"
 #include "overlap/compute/compression.h"
 #include "overlap/options.h"
 #include "overlap/schedule/ddp.h"

@@ -14,7 +14,6 @@
  */
 #include <stdio.h>
 
-#include "common/base/error.h"
 #include "overlap/options.h"
 #include "overlap/schedule/tensor.h"
 

@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <mpi.h>
-#include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -227,8 +227,6 @@ struct fb_order {
 int fb_order_open(struct fb_order *order, const struct fb_dag *dag);
 void fb_order_close(struct fb_order *order);
 void fb_order_enter(struct fb_order *order, const struct fb_dag *dag, int task);
-/* `task` has been entered last; now `before` is complete before it as well. */
-void fb_order_join(struct fb_order *order, const struct fb_dag *dag, int task, int before);
 bool fb_order_before(const struct fb_order *order, const struct fb_dag *dag, int before, int task);
 
 /* All accesses to memory by a task, one after the other. */

@@ -27,7 +27,8 @@ void fb_order_close(struct fb_order *order)
 	free(order->known);
 }
 
-void fb_order_join(struct fb_order *order, const struct fb_dag *dag, int task, int before)
+/* `task` has been entered last; now `before` is complete before it as well. */
+static void join(struct fb_order *order, const struct fb_dag *dag, int task, int before)
 {
 	uint32_t *mine = order->known + (size_t)task * (size_t)order->nlanes;
 	const uint32_t *other = order->known + (size_t)before * (size_t)order->nlanes;
@@ -47,9 +48,9 @@ void fb_order_enter(struct fb_order *order, const struct fb_dag *dag, int task)
 	order->position[task] = before == FB_NONE ? 0 : order->position[before] + 1;
 	order->last[t->lane] = task;
 	if (before != FB_NONE)
-		fb_order_join(order, dag, task, before);
+		join(order, dag, task, before);
 	for (int e = t->deps; e != FB_NONE; e = dag->edges[e].next)
-		fb_order_join(order, dag, task, dag->edges[e].before);
+		join(order, dag, task, dag->edges[e].before);
 }
 
 bool fb_order_before(const struct fb_order *order, const struct fb_dag *dag, int before, int task)
@@ -158,7 +159,7 @@ static int link_task(struct linker *l, int task)
 		if (!needed || fb_order_before(&l->order, dag, i, task))
 			continue;
 		fb_dag_after(dag, task, i);
-		fb_order_join(&l->order, dag, task, i);
+		join(&l->order, dag, task, i);
 	}
 	return fb_dag_touches(dag, task, note, l);
 }

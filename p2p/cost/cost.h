@@ -18,6 +18,7 @@
 #include "common/record/case.h"
 #include "common/session.h"
 #include "common/system/pages.h"
+#include "common/transport/rdma_verbs.h"
 
 /* The GPU of this rank, and what may have its memory; empty reasons: all ranks have it. */
 struct fb_cost_gpu {
@@ -181,7 +182,15 @@ int fb_cost_survey(const struct fb_group *world, const struct fb_settings *setti
  */
 int fb_cost_survey_direct(struct fb_cost_gpu *gpu, const struct fb_session *session);
 
-/* fb_cost.can, begin, end and act; see fb_cost. */
+/*
+ * fb_cost.can, begin, end, act and fill; see fb_cost. In a build without verbs only the first one
+ * is there, which says no.
+ */
+#if FB_HAVE_VERBS
+#define FB_COST_RDMA(function) function
+#else
+#define FB_COST_RDMA(function) NULL
+#endif
 bool fb_cost_can_rdma(const struct fb_cost_context *context, char reason[FB_REASON_CHARS]);
 int fb_cost_begin_register(struct fb_cost_context *context);
 int fb_cost_begin_cached(struct fb_cost_context *context);

@@ -32,7 +32,7 @@ struct site {
 	int opened, nrails;
 };
 
-static void close_site(struct fb_cost_context *context)
+void fb_cost_end_rdma(struct fb_cost_context *context)
 {
 	struct site *s = context->own;
 
@@ -74,7 +74,7 @@ static int open_site(struct fb_cost_context *context)
 		fb_error(err, "%s", why);
 	err = fb_group_agree(context->world, err);
 	if (err || !s) {
-		close_site(context);
+		fb_cost_end_rdma(context);
 		return err;
 	}
 	/* As the transport has it: as many as all ranks have. */
@@ -129,7 +129,7 @@ int fb_cost_survey_direct(struct fb_cost_gpu *gpu, const struct fb_session *sess
 	gpu->dmabuf = all >> FB_GPU_DIRECT_DMABUF & 1;
 	if (all)
 		gpu->no_rdma[0] = '\0';
-	close_site(&context);
+	fb_cost_end_rdma(&context);
 	return FB_OK;
 }
 
@@ -164,7 +164,7 @@ int fb_cost_begin_register(struct fb_cost_context *context)
 	/* Pages that exist: `map` is what they cost. */
 	err = fb_group_agree(context->world, fb_cost_get_memory(context));
 	if (err)
-		close_site(context);
+		fb_cost_end_rdma(context);
 	return err;
 }
 
@@ -176,7 +176,7 @@ int fb_cost_begin_cached(struct fb_cost_context *context)
 	if (!err)
 		err = fb_group_agree(context->world, register_memory(context, &region));
 	if (err)
-		close_site(context);
+		fb_cost_end_rdma(context);
 	return err;
 }
 
@@ -223,7 +223,7 @@ int fb_cost_begin_queues(struct fb_cost_context *context)
 	s->completions.own_receives = true;
 	err = fb_group_agree(context->world, err);
 	if (err)
-		close_site(context);
+		fb_cost_end_rdma(context);
 	return err;
 }
 
@@ -271,11 +271,6 @@ int fb_cost_connect_queues(struct fb_cost_context *context)
 	return err;
 }
 
-void fb_cost_end_rdma(struct fb_cost_context *context)
-{
-	close_site(context);
-}
-
 void fb_cost_fill_rdma(const struct fb_cost_context *context, double *extra)
 {
 	const struct site *s = context->own;
@@ -291,54 +286,12 @@ void fb_cost_fill_rdma(const struct fb_cost_context *context, double *extra)
 
 #else
 
-/* Nobody calls these where the survey says no. */
+/* Nobody calls it where the survey says no. */
 int fb_cost_survey_direct(struct fb_cost_gpu *gpu, const struct fb_session *session)
 {
 	(void)gpu;
 	(void)session;
 	return FB_EUNSUPPORTED;
-}
-
-int fb_cost_begin_register(struct fb_cost_context *context)
-{
-	(void)context;
-	return FB_EUNSUPPORTED;
-}
-
-int fb_cost_begin_cached(struct fb_cost_context *context)
-{
-	return fb_cost_begin_register(context);
-}
-
-int fb_cost_begin_queues(struct fb_cost_context *context)
-{
-	return fb_cost_begin_register(context);
-}
-
-int fb_cost_register(struct fb_cost_context *context)
-{
-	return fb_cost_begin_register(context);
-}
-
-int fb_cost_look_up(struct fb_cost_context *context)
-{
-	return fb_cost_begin_register(context);
-}
-
-int fb_cost_connect_queues(struct fb_cost_context *context)
-{
-	return fb_cost_begin_register(context);
-}
-
-void fb_cost_end_rdma(struct fb_cost_context *context)
-{
-	(void)context;
-}
-
-void fb_cost_fill_rdma(const struct fb_cost_context *context, double *extra)
-{
-	(void)context;
-	(void)extra;
 }
 
 #endif

@@ -8,7 +8,6 @@
 
 #include "common/base/error.h"
 #include "common/base/spin.h"
-#include "common/system/gpu_links.h"
 
 enum { TAG_DONE = 11 };
 

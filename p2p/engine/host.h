@@ -55,17 +55,10 @@ struct fb_host_p2p_request {
 	uint64_t completions; /* one-sided: of passive ends, that have to have come so far */
 };
 
-/* The functions for fb_host_end.step. (host_step.c) */
-bool fb_host_send(struct fb_host_end *end);	    /* through slots */
-bool fb_host_receive(struct fb_host_end *end);
-bool fb_host_send_user(struct fb_host_end *end);    /* direct over tcp */
-bool fb_host_receive_user(struct fb_host_end *end);
-bool fb_host_push(struct fb_host_end *end);	    /* direct in shared memory */
-bool fb_host_pushed(struct fb_host_end *end);
-bool fb_host_push_half(struct fb_host_end *end);    /* split */
-bool fb_host_pull_half(struct fb_host_end *end);
-bool fb_host_put(struct fb_host_end *end);	    /* one-sided */
-bool fb_host_get(struct fb_host_end *end);
+/* Functions for fb_host_end.step whose messages have to be posted before. (host_step.c) */
+bool fb_host_receive_user(struct fb_host_end *end); /* direct over tcp */
+bool fb_host_pushed(struct fb_host_end *end);	    /* direct in shared memory */
+bool fb_host_pull_half(struct fb_host_end *end);    /* split */
 
 typedef bool (*fb_host_step_fn)(struct fb_host_end *end);
 

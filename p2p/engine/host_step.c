@@ -5,7 +5,6 @@
  */
 #include <string.h>
 
-#include "common/base/copy.h"
 #include "common/transport/tcp.h"
 #include "p2p/engine/host.h"
 
@@ -36,7 +35,7 @@ static void piece_done(struct fb_host_end *end, size_t n)
 	end->done++;
 }
 
-bool fb_host_send(struct fb_host_end *end)
+static bool send_slot(struct fb_host_end *end)
 {
 	size_t n = next_piece(end);
 	void *slot = end->port->ops->acquire(end->port, n);
@@ -49,7 +48,7 @@ bool fb_host_send(struct fb_host_end *end)
 	return true;
 }
 
-bool fb_host_receive(struct fb_host_end *end)
+static bool receive_slot(struct fb_host_end *end)
 {
 	size_t n = next_piece(end);
 	const void *slot = end->port->ops->peek(end->port, n);
@@ -62,7 +61,7 @@ bool fb_host_receive(struct fb_host_end *end)
 	return true;
 }
 
-bool fb_host_send_user(struct fb_host_end *end)
+static bool send_user(struct fb_host_end *end)
 {
 	size_t bytes = (size_t)end->job->bytes;
 
@@ -99,7 +98,7 @@ void fb_host_post(struct fb_host_end *end)
 		fb_direct_credit(fb_shm_port(end->port));
 }
 
-bool fb_host_push(struct fb_host_end *end)
+static bool push(struct fb_host_end *end)
 {
 	struct fb_shm_port *port = fb_shm_port(end->port);
 
@@ -137,7 +136,7 @@ static size_t first_half(const struct fb_job *job)
 
 enum { OFFER, HALF, FINISH };
 
-bool fb_host_push_half(struct fb_host_end *end)
+static bool push_half(struct fb_host_end *end)
 {
 	struct fb_shm_port *port = fb_shm_port(end->port);
 
@@ -182,15 +181,8 @@ bool fb_host_pull_half(struct fb_host_end *end)
 	return true;
 }
 
-bool fb_host_put(struct fb_host_end *end)
-{
-	memcpy(fb_job_target(end->job, end->flow, end->done),
-	       fb_job_source(end->job, end->flow, end->done), (size_t)end->job->bytes);
-	end->done++;
-	return true;
-}
-
-bool fb_host_get(struct fb_host_end *end)
+/* One-sided, at the end that moves the data: all of it is in memory that both reach. */
+static bool move(struct fb_host_end *end)
 {
 	memcpy(fb_job_target(end->job, end->flow, end->done),
 	       fb_job_source(end->job, end->flow, end->done), (size_t)end->job->bytes);
@@ -201,15 +193,13 @@ bool fb_host_get(struct fb_host_end *end)
 fb_host_step_fn fb_host_step(const struct fb_case *c, const struct fb_job *job, bool sends,
 			     bool tcp)
 {
-	if (job->verb == FB_PUT)
-		return sends ? fb_host_put : NULL;
-	if (job->verb == FB_GET)
-		return sends ? NULL : fb_host_get;
+	if (job->verb != FB_SEND)
+		return sends == (job->verb == FB_PUT) ? move : NULL;
 	if (tcp && !strcmp(c->protocol, "direct"))
-		return sends ? fb_host_send_user : fb_host_receive_user;
+		return sends ? send_user : fb_host_receive_user;
 	if (!strcmp(c->protocol, "direct"))
-		return sends ? fb_host_push : fb_host_pushed;
+		return sends ? push : fb_host_pushed;
 	if (!strcmp(c->protocol, "split"))
-		return sends ? fb_host_push_half : fb_host_pull_half;
-	return sends ? fb_host_send : fb_host_receive;
+		return sends ? push_half : fb_host_pull_half;
+	return sends ? send_slot : receive_slot;
 }

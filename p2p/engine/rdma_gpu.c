@@ -86,9 +86,4 @@ int fb_raw_settle(struct fb_p2p_request *request)
 	return r->device && r->engine->flushes ? fb_gpu_direct_flush(&r->engine->gpu) : FB_OK;
 }
 
-#else
-
-extern const int fb_raw_gpu_missing;
-const int fb_raw_gpu_missing = 1;
-
 #endif

@@ -204,9 +204,4 @@ int fb_raw_flag(struct fb_raw_engine *e, int peer, size_t offset, uint64_t value
 	return FB_OK;
 }
 
-#else
-
-extern const int fb_raw_lane_missing;
-const int fb_raw_lane_missing = 1;
-
 #endif

@@ -280,9 +280,4 @@ int fb_raw_meet(struct fb_raw_engine *e, const struct fb_job *job, const int *pe
 	return err;
 }
 
-#else
-
-extern const int fb_raw_link_missing;
-const int fb_raw_link_missing = 1;
-
 #endif

@@ -194,9 +194,4 @@ int fb_raw_ping_pong(struct fb_raw_request *r, int calls)
 	return err;
 }
 
-#else
-
-extern const int fb_raw_ping_missing;
-const int fb_raw_ping_missing = 1;
-
 #endif

@@ -160,9 +160,4 @@ int fb_raw_drive_alone(struct fb_raw_engine *e, struct fb_raw_lane *lane)
 	return err;
 }
 
-#else
-
-extern const int fb_raw_poll_missing;
-const int fb_raw_poll_missing = 1;
-
 #endif

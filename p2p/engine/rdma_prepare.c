@@ -211,9 +211,4 @@ int fb_raw_prepare(struct fb_p2p_engine *engine, const struct fb_case *c,
 	return FB_OK;
 }
 
-#else
-
-extern const int fb_raw_prepare_missing;
-const int fb_raw_prepare_missing = 1;
-
 #endif

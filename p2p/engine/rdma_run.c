@@ -315,9 +315,4 @@ int fb_raw_run(struct fb_p2p_request *request, int calls)
 	return err || !load ? err : fb_raw_settle(request);
 }
 
-#else
-
-extern const int fb_raw_run_missing;
-const int fb_raw_run_missing = 1;
-
 #endif

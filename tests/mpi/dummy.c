@@ -144,7 +144,7 @@ static int prime(void *instance)
 
 	i->primes++;
 	fb_data_fill(&i->data, i->rank, 0, i->from, i->count);
-	fb_data_poison(i->to, i->count * sizeof(float), 1);
+	memset(i->to, fb_data_poison_byte(1), i->count * sizeof(float));
 	return FB_OK;
 }
 

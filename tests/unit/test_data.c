@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "common/base/data_values.h"
+#include "common/base/float8.h"
 #include "common/base/rng.h"
 #include "tests/unit/check.h"
 
@@ -72,14 +73,14 @@ static double number_at(enum fb_datatype type, const unsigned char *buffer, size
 	switch (type) {
 	case FB_F16:
 		memcpy(&half, buffer + 2 * i, 2);
-		return (double)fb_f16_to_f32(half);
+		return (double)fb_widen_f16(half);
 	case FB_BF16:
 		memcpy(&half, buffer + 2 * i, 2);
-		return (double)fb_bf16_to_f32(half);
+		return (double)fb_widen_bf16(half);
 	case FB_F8E4M3:
-		return (double)fb_f8e4m3_to_f32(buffer[i]);
+		return (double)fb_widen_e4m3(buffer[i]);
 	case FB_F8E5M2:
-		return (double)fb_f8e5m2_to_f32(buffer[i]);
+		return (double)fb_widen_e5m2(buffer[i]);
 	case FB_F32:
 		memcpy(&f32, buffer + 4 * i, 4);
 		return (double)f32;
@@ -283,11 +284,11 @@ static void test_poison(unsigned char *inputs)
 					       .reduces = true,
 					       .nranks = 4};
 
-			fb_data_poison(inputs, COUNT * ELEMENT, (unsigned)(type + op));
+			memset(inputs, fb_data_poison_byte((unsigned)(type + op)), COUNT * ELEMENT);
 			CHECK_INT(errors_of(&data, inputs, COUNT), COUNT);
 		}
-	fb_data_poison(inputs, 1, 0);
-	fb_data_poison(inputs + 1, 1, 1);
+	memset(inputs, fb_data_poison_byte(0), 1);
+	memset(inputs + 1, fb_data_poison_byte(1), 1);
 	CHECK(inputs[0] != inputs[1]);
 }
 

@@ -9,6 +9,7 @@
  *
  * timeout: 300
  */
+#include "common/base/float16.h"
 #include "tests/cuda/try.h"
 
 enum { MIXED_JOBS = 10, ROUNDS = 2 };
@@ -228,7 +229,7 @@ static void fill_uneven(const void *args, unsigned char *shared)
 {
 	const struct job_turn *t = args;
 	uint16_t *to = (void *)(t->job->parts[t->rank] + t->job->op.in_offset);
-	uint16_t value = fb_f32_to_f16(t->rank ? 1 : 2048);
+	uint16_t value = fb_narrow_f16(t->rank ? 1 : 2048);
 
 	(void)shared;
 	for (uint64_t i = 0; fb_thread() == 0 && i < t->job->c.count; i++)
@@ -250,7 +251,7 @@ static void test_accumulate(void)
 			.protocol = protocols[k / 4].protocol, .direct = protocols[k / 4].direct,
 			.tma = protocols[k / 4].tma,
 			.nranks = 3, .channels = 1, .datatype = FB_F16, .count = 69 + (k & 3)};
-		uint16_t want = fb_f32_to_f16(right[k % 2][k / 2 % 2]);
+		uint16_t want = fb_narrow_f16(right[k % 2][k / 2 % 2]);
 		struct job_turn turns[JOB_RANKS];
 		static struct job j;
 		struct emu_launch l[JOB_RANKS][2];

@@ -263,29 +263,6 @@ static void test_drift(void)
 	CHECK_INT(fb_drift(x, 600, 0.01, scratch), FB_EINPUT);
 }
 
-static void test_mser(void)
-{
-	double x[500];
-	double cut = 0, noise = 0;
-	struct fb_rng rng;
-
-	fb_rng_seed(&rng, 12);
-	for (int trial = 0; trial < 100; trial++) {
-		for (int i = 0; i < 500; i++)
-			x[i] = 100 + normal(&rng);
-		noise += (double)fb_mser5(x, 500) / 100;
-		for (int i = 0; i < 60; i++)
-			x[i] += 60 - i;
-		cut += (double)fb_mser5(x, 500) / 100;
-	}
-	CHECK_NEAR(cut, 60, 12);
-	CHECK(noise < 40);
-	CHECK_INT(fb_mser5(x, 49), 0);
-	for (int i = 0; i < 500; i++)
-		x[i] = i < 20 ? 9 : 1;
-	CHECK_INT(fb_mser5(x, 500), 20);
-}
-
 int main(void)
 {
 	test_sort();
@@ -296,6 +273,5 @@ int main(void)
 	test_autocorrelation();
 	test_coverage();
 	test_drift();
-	test_mser();
 	return check_done("stats");
 }

@@ -8,7 +8,8 @@
 
 enum { UNIT = 4096 }; /* tails begin at multiples of it from the begin */
 
-uint32_t fb_copy_flag(const struct fb_copy_maker *m, int writer, int kind)
+/* The flag that `writer` sets at this rank. */
+static uint32_t flag_of(const struct fb_copy_maker *m, int writer, int kind)
 {
 	return (uint32_t)(m->nranks * kind + writer);
 }
@@ -36,14 +37,14 @@ void fb_copy_add(struct fb_copy_maker *m, struct fb_copy_op op)
 void fb_copy_signal(struct fb_copy_maker *m, int stream, int peer, int kind)
 {
 	fb_copy_add(m, (struct fb_copy_op){.kind = FB_COPY_SIGNAL, .stream = stream, .peer = peer,
-					   .flag = fb_copy_flag(m, m->rank, kind)});
+					   .flag = flag_of(m, m->rank, kind)});
 }
 
 void fb_copy_await(struct fb_copy_maker *m, int stream, int writer, int kind)
 {
 	fb_copy_add(m, (struct fb_copy_op){.kind = FB_COPY_AWAIT, .stream = stream,
 					   .peer = m->rank,
-					   .flag = fb_copy_flag(m, writer, kind)});
+					   .flag = flag_of(m, writer, kind)});
 }
 
 void fb_copy_after(struct fb_copy_maker *m, int stream, int after)

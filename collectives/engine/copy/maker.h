@@ -21,9 +21,6 @@ struct fb_copy_maker {
 	struct fb_copy_list list;
 };
 
-/* The flag that `writer` sets at this rank. */
-uint32_t fb_copy_flag(const struct fb_copy_maker *m, int writer, int kind);
-
 /* Each appends one entry; out of memory is printed and stays in m->err. */
 void fb_copy_add(struct fb_copy_maker *m, struct fb_copy_op op);
 void fb_copy_signal(struct fb_copy_maker *m, int stream, int peer, int kind);

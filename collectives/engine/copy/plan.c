@@ -8,7 +8,6 @@
 #include "collectives/engine/copy/chain.h"
 #include "collectives/engine/copy/parts.h"
 #include "collectives/engine/copy/sums.h"
-#include "common/base/error.h"
 
 uint32_t fb_copy_flags(int nranks)
 {

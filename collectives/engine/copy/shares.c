@@ -56,7 +56,8 @@ struct fb_copy_shares fb_copy_shares_of(const struct fb_operation *op,
 	return s;
 }
 
-uint64_t fb_copy_piece(const struct fb_copy_shares *s, int rank, int i, uint64_t *first)
+/* Piece i of a rank's share: its first element in the whole; returns how many. */
+static uint64_t piece_of(const struct fb_copy_shares *s, int rank, int i, uint64_t *first)
 {
 	uint64_t begin = smaller((uint64_t)rank * s->share, s->total);
 	uint64_t end = smaller(begin + s->share, s->total), left = s->share, piece = left;
@@ -79,17 +80,18 @@ bool fb_copy_gets_result(const struct fb_operation *op, int rank)
 	       (op->collective == FB_REDUCE && rank == op->root);
 }
 
-struct fb_copy_op fb_copy_result(const struct fb_copy_maker *m, const struct fb_copy_shares *s,
-				 int i)
+/* Not yet in the list: where this rank's result of piece i lies. */
+static struct fb_copy_op result_of(const struct fb_copy_maker *m, const struct fb_copy_shares *s,
+				   int i)
 {
 	uint64_t bytes = s->piece * m->size, own, first;
-	uint64_t count = fb_copy_piece(s, m->rank, i, &first);
+	uint64_t count = piece_of(s, m->rank, i, &first);
 	struct fb_copy_op op = {.from = m->rank, .to = m->rank, .peer = m->rank,
 				.to_area = FB_COPY_OUT, .to_byte = first * m->size,
 				.from_byte = first * m->size, .bytes = count * m->size};
 
 	if (m->op->collective == FB_REDUCE_SCATTER) {
-		fb_copy_piece(s, 0, i, &own);
+		piece_of(s, 0, i, &own);
 		op.to_byte = own * m->size;
 	} else if (!fb_copy_gets_result(m->op, m->rank)) {
 		op.to_area = FB_COPY_SCRATCH;
@@ -101,7 +103,7 @@ struct fb_copy_op fb_copy_result(const struct fb_copy_maker *m, const struct fb_
 struct fb_copy_op fb_copy_push(const struct fb_copy_maker *m, const struct fb_copy_shares *s, int i,
 			       int peer)
 {
-	uint64_t first, count = fb_copy_piece(s, peer, i, &first);
+	uint64_t first, count = piece_of(s, peer, i, &first);
 	uint64_t at = (uint64_t)place(m->rank, peer, m->nranks) * FB_COPY_SLOTS +
 		      (uint64_t)(i % FB_COPY_SLOTS);
 
@@ -115,7 +117,7 @@ struct fb_copy_op fb_copy_push(const struct fb_copy_maker *m, const struct fb_co
 struct fb_copy_op fb_copy_deliver(const struct fb_copy_maker *m, const struct fb_copy_shares *s,
 				  int i, int peer)
 {
-	struct fb_copy_op op = fb_copy_result(m, s, i);
+	struct fb_copy_op op = result_of(m, s, i);
 	uint64_t whole = op.from_byte; /* where it is in everyone's output */
 
 	op.kind = FB_COPY_MOVE;
@@ -129,7 +131,7 @@ struct fb_copy_op fb_copy_deliver(const struct fb_copy_maker *m, const struct fb
 
 void fb_copy_sum(struct fb_copy_maker *m, const struct fb_copy_shares *s, int i, int stream)
 {
-	struct fb_copy_op op = fb_copy_result(m, s, i);
+	struct fb_copy_op op = result_of(m, s, i);
 	uint64_t slot = (uint64_t)(i % FB_COPY_SLOTS), bytes = s->piece * m->size;
 
 	op.kind = FB_COPY_SUM;

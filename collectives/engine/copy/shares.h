@@ -18,14 +18,9 @@ struct fb_copy_shares {
 struct fb_copy_shares fb_copy_shares_of(const struct fb_operation *op,
 					const struct fb_copy_wishes *wishes, int nranks);
 
-/* Piece i of a rank's share: its first element in the whole; returns how many. */
-uint64_t fb_copy_piece(const struct fb_copy_shares *s, int rank, int i, uint64_t *first);
-
 bool fb_copy_gets_result(const struct fb_operation *op, int rank);
 
-/* Not yet in the list: where this rank's result of piece i lies; the copies of a piece. */
-struct fb_copy_op fb_copy_result(const struct fb_copy_maker *m, const struct fb_copy_shares *s,
-				 int i);
+/* Not yet in the list: the copies of piece i. */
 struct fb_copy_op fb_copy_push(const struct fb_copy_maker *m, const struct fb_copy_shares *s, int i,
 			       int peer);
 struct fb_copy_op fb_copy_deliver(const struct fb_copy_maker *m, const struct fb_copy_shares *s,

@@ -120,9 +120,6 @@ int fb_gpu_choose_threads(const struct fb_gpu_wishes *wishes, enum fb_gpu_protoc
 void fb_gpu_choose_slices(const struct fb_gpu_wishes *wishes, const struct fb_gpu_facts *facts,
 			  bool direct, struct fb_gpu_shape *shape);
 
-/* Whether every rank's output depends on every rank's input. */
-bool fb_gpu_all_depend(enum fb_collective collective);
-
 /*
  * Whether a link does without telling its sender that slots are free: in an operation in which
  * all depend on all, who ends a call knows that everybody has begun it and hence ended the one

@@ -5,7 +5,6 @@
  */
 #include "collectives/engine/cuda/cuda_engine.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

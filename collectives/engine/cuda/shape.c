@@ -28,7 +28,8 @@ enum {
 	LEAST_LINE_THREADS = 256, /* so many warps that records can go side by side */
 };
 
-bool fb_gpu_all_depend(enum fb_collective collective)
+/* Whether every rank's output depends on every rank's input. */
+static bool depends_on_all(enum fb_collective collective)
 {
 	return collective == FB_ALL_REDUCE || collective == FB_ALL_GATHER ||
 	       collective == FB_REDUCE_SCATTER || collective == FB_ALL_TO_ALL ||
@@ -166,7 +167,7 @@ void fb_gpu_choose_slices(const struct fb_gpu_wishes *wishes, const struct fb_gp
 		limit = DIRECT_SLICE;
 	shape->nlanes = (int)(facts->lanes ? facts->lanes : 1);
 	shape->slots = power_of_two(wishes->slots ? wishes->slots : 8);
-	shape->all_depend = fb_gpu_all_depend(g->collective);
+	shape->all_depend = depends_on_all(g->collective);
 	if (slot_bytes)
 		limit = slot_bytes;
 	g->parts = channels;

@@ -127,7 +127,7 @@ static void test_shared_log(struct job *job)
 		fprintf(f, "NCCL WARN no peer access\n");
 	fclose(f);
 	snprintf(log.file, sizeof(log.file), "%s", file);
-	fb_nccl_log_share(&log, &session, &job->world, &known, &ran, &wire);
+	fb_nccl_log_share(&log, &job->nccl, &session, &job->world, &known, &ran, &wire);
 	CHECK_STR(ran.algorithm, "ring");
 	CHECK_STR(wire.setup.network, "IB");
 	(void)unlink(file);

@@ -115,9 +115,4 @@ int fb_rdma_rest(struct fb_rdma_completions *rails, int n, uint64_t spin_us, boo
 	return err || !armed ? err : sleep_for_events(rails, n, idle);
 }
 
-#else
-
-extern const int fb_rdma_event_missing;
-const int fb_rdma_event_missing = 1;
-
 #endif

@@ -96,7 +96,7 @@ static struct fb_launch *get_launch(struct fb_set *set, const char *run, uint64_
 {
 	struct fb_launch *launch;
 
-	for (size_t i = 0; i < set->nlaunches; i++)
+	for (size_t i = 0; set->launch && i < set->nlaunches; i++)
 		if (is_launch(&set->launch[i], run, index))
 			return &set->launch[i];
 	if (set->nlaunches == FB_LAUNCHES_MAX) {

@@ -19,7 +19,7 @@ void fb_env_add(struct fb_env *env, const char *key, const char *host, int rank,
 int fb_env_read(struct fb_env *env, const char *path)
 {
 	struct fb_sheet sheet;
-	int at[COLUMNS], err = fb_sheet_read_kinds(&sheet, path, ~0U);
+	int at[COLUMNS] = {0}, err = fb_sheet_read_kinds(&sheet, path, ~0U);
 
 	env->files++;
 	if (!err && sheet.column)

@@ -98,19 +98,29 @@ void fb_drop(void *memory)
 	free(block);
 }
 
-void fb_drop_since(const void *first)
+/* The newest blocks up to `last` and with it; NULL: all. */
+static void drop_newest(const struct block *last)
 {
-	const struct block *last = (const struct block *)first - 1;
+	struct block *at = ring.older;
 	bool more = true;
 
-	while (more) {
-		more = ring.older != last;
-		fb_drop(ring.older + 1);
+	while (more && at != &ring) {
+		struct block *older = at->older;
+
+		more = at != last;
+		free(at);
+		at = older;
 	}
+	at->newer = &ring;
+	ring.older = at;
+}
+
+void fb_drop_since(const void *first)
+{
+	drop_newest((const struct block *)first - 1);
 }
 
 void fb_memory_end(void)
 {
-	while (ring.older != &ring)
-		fb_drop(ring.older + 1);
+	drop_newest(NULL);
 }

@@ -111,8 +111,8 @@ fb_is_lost() {
 }
 
 # fb_move_row CODE: puts the row that rank 0 was at when it ended into the result file, if no rank
-# has lived to do so (common/record/under_way.h). Where rank 0 was asked to end, that is a fault only
-# if a rank was lost.
+# has lived to do so (common/record/under_way.h). Where rank 0 was asked to end, that is a fault
+# only if a rank was lost.
 fb_move_row() {
 	left=$folder/$program.$((launch)).under_way rows=$folder/$program.csv
 	[ -n "$folder" ] && [ -s "$left" ] && [ -z "$(tail -c 1 "$left")" ] || return 0

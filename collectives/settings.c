@@ -58,3 +58,21 @@ const struct fb_option fb_traffic_options[] = {
 			 "sender, in it a number for each receiver; only proportions matter"),
 	FB_OPTION_END,
 };
+
+/*
+ * What 1 to 64 tokens of a decode step are: 8,192 elements each, as in Llama 3 70B. Inference
+ * engines replay graphs, and the tail counts: p99 needs that many samples.
+ */
+static const struct fb_default inference[] = {
+	{"bytes", "16K:1M:2"}, {"datatype", "bf16"}, {"launch", "blocking,graph"},
+	{"min-samples", "1000"}, {NULL, NULL},
+};
+
+/* From the first bucket of PyTorch's DDP to a layer of FSDP, with what `auto` takes in a step. */
+static const struct fb_default training[] = {
+	{"bytes", "1M:256M:4"}, {"datatype", "bf16"}, {"objective", "overlapped"}, {NULL, NULL},
+};
+
+const struct fb_default *const fb_collective_presets[FB_PRESETS] = {
+	[FB_PRESET_INFERENCE] = inference, [FB_PRESET_TRAINING] = training,
+};

@@ -4,7 +4,7 @@
 #define FB_COLLECTIVES_SETTINGS_H
 
 #include "collectives/traffic.h"
-#include "common/option/option.h"
+#include "common/option/settings.h"
 
 /* Lists of what struct fb_nccl_ctas has. */
 struct fb_nccl_ctas_lists {
@@ -22,6 +22,7 @@ struct fb_collective_settings {
 
 /* Of all programs, and of all_to_all_v. (settings.c) */
 extern const struct fb_option fb_collective_options[], fb_traffic_options[];
+extern const struct fb_default *const fb_collective_presets[FB_PRESETS];
 
 extern const char *const fb_producers[]; /* "none", "plain", "early", NULL */
 

@@ -11,6 +11,7 @@
 #include "common/option/users.h"
 
 #include <stdarg.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum {
@@ -303,6 +304,21 @@ int fb_option_parse(const struct fb_option_chain *chain, int argc, char *const a
 			ret = complain_argument(&p, argv[i]);
 	}
 	return ret;
+}
+
+struct fb_option *fb_option_copy(const struct fb_option *table)
+{
+	size_t count = 1;
+	struct fb_option *copy;
+
+	while (table[count - 1].type != FB_OPT_END)
+		count++;
+	copy = malloc(count * sizeof(*copy));
+	if (copy)
+		memcpy(copy, table, count * sizeof(*copy));
+	else
+		fb_error(FB_ENOMEM, "out of memory for an option table");
+	return copy;
 }
 
 bool fb_option_group_used(const struct fb_option *heading)

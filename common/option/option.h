@@ -112,6 +112,9 @@ struct fb_option_about {
 int fb_option_parse(const struct fb_option_chain *chain, int argc, char *const argv[],
 		    FILE *errors);
 
+/* A table in memory of its own, in which defaults can be replaced. malloced, or NULL (printed). */
+struct fb_option *fb_option_copy(const struct fb_option *table);
+
 /*
  * Reports a value that only the program can judge (two options that exclude each other, say) in
  * the same form, and returns FB_EINPUT. `accepted` is a phrase that follows "expected". A flag,

@@ -159,6 +159,7 @@ static const char *const format_names[] = {"auto", "table", "csv", NULL};
 static const char *const nccl_force_by_names[] = {"communicator", "call", NULL};
 static const char *const multicast_names[] = {"off", "allow", NULL};
 const char *const fb_auto_objectives[] = {"alone", "overlapped", NULL};
+static const char *const preset_names[] = {"none", "inference", "training", NULL};
 
 #define STRING(field, short_, name, place, fallback, check, help)                                  \
 	FB_OPTION_STRING(struct fb_settings, field, short_, name, place, fallback, check, help)
@@ -171,6 +172,9 @@ const char *const fb_auto_objectives[] = {"alone", "overlapped", NULL};
 
 static const struct fb_option table[] = {
 	FB_OPTION_GROUP("What to run"),
+	FB_OPTION_CHOICE(struct fb_settings, preset, 0, "preset", "none", preset_names,
+			 "defaults of other options for a purpose; --preset=NAME --help shows "
+			 "them, and options that are given go before them"),
 	STRING(bytes, 'b', "bytes", "SIZES", "8:1M:4", check_bytes,
 	       "message sizes: from:to:factor, from:to:+step, or a list"),
 	STRING(engine, 'e', "engine", "LIST", "all", check_names,
@@ -290,33 +294,44 @@ static const struct fb_option table[] = {
 	FB_OPTION_END,
 };
 
+static bool replace(struct fb_option *option, const struct fb_default *by)
+{
+	for (; option && option->type != FB_OPT_END; option++)
+		if (option->type != FB_OPT_GROUP && !strcmp(option->name, by->option)) {
+			option->fallback = by->value;
+			return true;
+		}
+	return false;
+}
+
+static int replace_all(const struct fb_default *by, struct fb_option *common,
+		       struct fb_option *own)
+{
+	for (; by && by->option; by++)
+		if (!replace(common, by) && !replace(own, by))
+			return fb_error(FB_EINPUT,
+					"the program has a default for an unknown option --%s",
+					by->option);
+	return FB_OK;
+}
+
+int fb_preset_apply(const struct fb_default *const *presets, int preset, struct fb_option *common,
+		    struct fb_option *own)
+{
+	return presets ? replace_all(presets[preset], common, own) : FB_OK;
+}
+
 struct fb_option *fb_settings_table(const char *program, const struct fb_default *defaults)
 {
-	struct fb_option *copy = malloc(sizeof(table));
+	struct fb_option *copy = fb_option_copy(table);
 
-	if (!copy) {
-		fb_error(FB_ENOMEM, "out of memory for the option table");
-		return NULL;
-	}
-	memcpy(copy, table, sizeof(table));
-	for (struct fb_option *option = copy; option->type != FB_OPT_END; option++)
+	for (struct fb_option *option = copy; option && option->type != FB_OPT_END; option++)
 		if (option->type != FB_OPT_GROUP && !fb_option_used(option->name, program))
 			option->unused_by = program;
-	for (; defaults && defaults->option; defaults++) {
-		struct fb_option *option = copy;
-
-		while (option->type != FB_OPT_END &&
-		       (option->type == FB_OPT_GROUP || strcmp(option->name, defaults->option)))
-			option++;
-		if (option->type == FB_OPT_END) {
-			fb_error(FB_EINPUT, "the program has a default for an unknown option --%s",
-				 defaults->option);
-			free(copy);
-			return NULL;
-		}
-		option->fallback = defaults->value;
-	}
-	return copy;
+	if (!copy || !replace_all(defaults, copy, NULL))
+		return copy;
+	free(copy);
+	return NULL;
 }
 
 /* Whether the only engine is NIXL, whose threads are the processor's. */

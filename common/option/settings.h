@@ -80,6 +80,7 @@ struct fb_settings {
 	uint64_t copy_streams; /* 0: the engine chooses */
 	const char *tuning;    /* "auto", "none" or a file; NULL: none */
 	int objective;         /* enum fb_auto_objective of the tables */
+	int preset;            /* enum fb_preset */
 	int multicast;         /* enum fb_multicast */
 	int mpi_threads;       /* enum fb_mpi_threads */
 	/* Measurement. */
@@ -98,6 +99,9 @@ struct fb_settings {
 	bool raw, raw_ranks, resume, list, check_plan, dry_run, version, help, man, quiet;
 };
 
+/* Purposes that --preset names; fb_program.presets has a list of defaults for each. */
+enum fb_preset { FB_PRESET_NONE, FB_PRESET_INFERENCE, FB_PRESET_TRAINING, FB_PRESETS };
+
 /* A program's own default for a common option, as it would be typed: {"bytes", "8:1G:2"}. */
 struct fb_default {
 	const char *option; /* without dashes; NULL ends the list */
@@ -110,6 +114,14 @@ struct fb_default {
  * where memory is out or a name is unknown (printed).
  */
 struct fb_option *fb_settings_table(const char *program, const struct fb_default *defaults);
+
+/*
+ * Replaces defaults in both tables, before options are parsed again: then every option that is
+ * given goes before the preset. presets[FB_PRESETS] and `own` may be NULL: there are none. 0, or
+ * FB_EINPUT (printed) for an option that neither table has, which is a mistake of the program's.
+ */
+int fb_preset_apply(const struct fb_default *const *presets, int preset, struct fb_option *common,
+		    struct fb_option *own);
 
 /*
  * What single ranges cannot judge: fewer max than min samples, --raw or --resume without --csv.

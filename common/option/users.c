@@ -25,6 +25,7 @@ enum kind {
 	TIER = 256,
 	SERVE = 512,
 	HANDOFF = 1024,
+	PRESET = 2048, /* steps that differ in training and inference */
 	LIFE = 1 << 20, /* of communicators */
 	NETWORK = COLLECTIVE | STEP | MESSAGES | COST | SERVE | HANDOFF | LIFE,
 };
@@ -43,7 +44,7 @@ static const struct {
 	{"connection", COST},         {"host_device", LOCAL},     {"incast", MESSAGES | ROOTED},
 	{"latency", MESSAGES},        {"loaded_latency", MESSAGES}, {"multi_pair", MESSAGES},
 	{"registration", COST},       {"steady", MESSAGES},       {"fsdp", STEP | SIZED},
-	{"tensor_parallel", STEP},    {"pipeline", STEP | SIZED},        {"moe", STEP},
+	{"tensor_parallel", STEP | PRESET}, {"pipeline", STEP | SIZED}, {"moe", STEP | PRESET},
 	{"context_parallel", STEP},   {"communicator", LIFE},
 	{"hazards", STEP | SIZED},  {"graph", STEP | SIZED},
 	{"contention", STEP | SIZED},  {"dataparallel", STEP | SIZED},
@@ -86,6 +87,7 @@ static const struct {
 	{"copy-direction", COLLECTIVE | STEP},
 	{"copy-streams", COLLECTIVE | STEP},
 	{"tuning", COLLECTIVE | STEP | TIER | SERVE | HANDOFF},
+	{"preset", COLLECTIVE | PRESET},
 	{"objective", COLLECTIVE | STEP | SERVE | HANDOFF},
 	{"rdma-wait,", MESSAGES}, /* a list of them */
 	{"rdma-wait", COLLECTIVE | MESSAGES | HANDOFF}, /* the others' waits poll in any case */

@@ -54,12 +54,13 @@ static int make_chain(struct fb_run *run)
 	if (!run->table)
 		return FB_ENOMEM;
 	run->chain[0] = (struct fb_option_chain){.table = run->table, .values = &run->settings};
-	if (program->options) {
-		run->chain[0].next = &run->chain[1];
-		run->chain[1] = (struct fb_option_chain){.table = program->options,
-							 .values = program->option_values};
-	}
-	return FB_OK;
+	if (!program->options)
+		return FB_OK;
+	run->own_table = fb_option_copy(program->options);
+	run->chain[0].next = &run->chain[1];
+	run->chain[1] = (struct fb_option_chain){.table = run->own_table,
+						 .values = program->option_values};
+	return run->own_table ? FB_OK : FB_ENOMEM;
 }
 
 /* A program that has no way to clear caches cannot measure with cold ones. */
@@ -78,6 +79,11 @@ static int parse(struct fb_run *run, int argc, char **argv, FILE *errors)
 {
 	int err = fb_option_parse(run->chain, argc, argv, errors);
 
+	if (!err && run->settings.preset)
+		err = fb_preset_apply(run->program->presets, run->settings.preset, run->table,
+				      run->own_table);
+	if (!err && run->settings.preset)
+		err = fb_option_parse(run->chain, argc, argv, errors);
 	if (!err)
 		err = fb_settings_check(&run->settings, errors);
 	return err ? err : check_program(run, errors);

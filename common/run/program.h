@@ -27,6 +27,8 @@ struct fb_program {
 	const struct fb_option *options;   /* the program's own, ending in FB_OPTION_END; or NULL */
 	void *option_values;		   /* what `options` writes into; or NULL */
 	const struct fb_default *defaults; /* differences from the common defaults; or NULL */
+	/* [FB_PRESETS]: defaults of common and own options, for --preset; or NULL. */
+	const struct fb_default *const *presets;
 	const struct fb_column *columns;   /* its own CSV columns, [ncolumns]; or NULL */
 	size_t ncolumns;
 	/* Of these, what a table on a terminal has, ending in NULL; or NULL. */

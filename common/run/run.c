@@ -277,5 +277,6 @@ void fb_run_free(struct fb_run *run)
 	free(run->hashes);
 	free(run->finished);
 	free(run->table);
+	free(run->own_table);
 	fb_facts_free(&run->facts);
 }

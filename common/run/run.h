@@ -19,6 +19,7 @@ struct fb_run {
 	const struct fb_program *program;
 	struct fb_settings settings;
 	struct fb_option *table;	 /* the common options with the program's defaults */
+	struct fb_option *own_table;	 /* the program's own; NULL: it has none */
 	struct fb_option_chain chain[2]; /* common, own */
 
 	struct fb_group world;

@@ -46,6 +46,15 @@ static const struct fb_option options[] = {
 
 static const struct fb_default defaults[] = {{"bytes", "0"}, FB_OVERLAP_DEFAULTS};
 
+/* Tokens of a decode step and of a micro-batch; 8 bits on the way out, as DeepSeek-V3 has it. */
+static const struct fb_default inference[] = {
+	{"tokens", "128"}, {"datatype", "bf16"}, {"dispatch", "fp8"}, {"min-samples", "1000"},
+	{"max-samples", "2000"}, {"max-time", "10s"}, {NULL, NULL},
+};
+static const struct fb_default training[] = {
+	{"tokens", "4096"}, {"datatype", "bf16"}, {"dispatch", "fp8"}, {NULL, NULL},
+};
+
 struct plan {
 	const struct fb_build *b;
 	struct fb_dag *dag;
@@ -266,6 +275,8 @@ const struct fb_schedule_program fb_schedule_moe = {
 	"byte for each and the scales. Column logical_GBps counts all of it, wire_GBps only what "
 	"leaves the rank.",
 	.options = options, .defaults = defaults, .schedules = schedules,
+	.presets = (const struct fb_default *const[FB_PRESETS]){
+		[FB_PRESET_INFERENCE] = inference, [FB_PRESET_TRAINING] = training},
 	.axes = {{"skew", FB_AXIS_NUMBERS, offsetof(struct fb_overlap_settings, experts_skew), NULL,
 		  1 << SEQUENTIAL | 1 << OVERLAP},
 		 {"dispatch", FB_AXIS_CHOICES, offsetof(struct fb_overlap_settings, dispatch),

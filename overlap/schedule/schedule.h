@@ -7,7 +7,7 @@
 #define FB_OVERLAP_SCHEDULE_SCHEDULE_H
 
 #include "common/base/datatype.h"
-#include "common/option/option.h"
+#include "common/option/settings.h"
 #include "overlap/model/model.h"
 #include "overlap/settings.h"
 #include "overlap/step/dag.h"
@@ -56,6 +56,7 @@ struct fb_schedule_program {
 	const char *name, *summary, *description;
 	const struct fb_option *options;
 	const struct fb_default *defaults;
+	const struct fb_default *const *presets; /* see common/run/program.h */
 	const char *const *schedules; /* names, ending in NULL: the rows' operations */
 	const unsigned *parts;        /* [schedules] enum fb_step_part; NULL: all of all */
 	const unsigned *modes;        /* [schedules] enum fb_schedule_mode; NULL: none */

@@ -50,6 +50,19 @@ static const struct fb_option options[] = {
 
 static const struct fb_default defaults[] = {{"bytes", "0"}, FB_OVERLAP_DEFAULTS};
 
+/* A decode step of 8 sequences, as a graph too; p99 of the step needs that many samples. */
+static const struct fb_default inference[] = {
+	{"schedule", "all_reduce"}, {"tokens", "8"}, {"chunks", "1"}, {"datatype", "bf16"},
+	{"launch", "nonblocking,graph"}, {"min-samples", "1000"}, {"max-samples", "2000"},
+	{"max-time", "10s"}, {NULL, NULL},
+};
+
+/* Forward, backward and Adam of one micro-batch of a rank. */
+static const struct fb_default training[] = {
+	{"schedule", "train,train_sequence"}, {"tokens", "2048"}, {"datatype", "bf16"},
+	{NULL, NULL},
+};
+
 static const uint64_t trials[] = {1, 2, 4, 8, 0};
 
 static bool trains(const struct fb_build *b)
@@ -349,6 +362,8 @@ const struct fb_schedule_program fb_schedule_tensor_parallel = {
 	"step has few tokens: column budget_share says which share of --token-budget its "
 	"communication takes.",
 	.options = options, .defaults = defaults, .schedules = schedules,
+	.presets = (const struct fb_default *const[FB_PRESETS]){
+		[FB_PRESET_INFERENCE] = inference, [FB_PRESET_TRAINING] = training},
 	.axes = {{.key = "chunks", .kind = FB_AXIS_NUMBERS,
 		  .offset = offsetof(struct fb_overlap_settings, chunks),
 		  .schedules = ALL, .trials = trials},

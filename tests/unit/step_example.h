@@ -44,6 +44,8 @@ static inline struct fb_build step_build(const struct fb_schedule_program *progr
 			     .element_bytes = 4, .tokens = step_settings.tokens, .nranks = nranks,
 			     .device = true};
 
+	char reason[FB_SCHEDULE_REASON];
+
 	*own = step_settings;
 	own->background_operation = i % 2;
 	for (int a = 0; a < FB_SCHEDULE_AXES && program->axes[a].key; a++) {
@@ -82,6 +84,9 @@ static inline struct fb_build step_build(const struct fb_schedule_program *progr
 	}
 	if (i == STEP_SHAPES - 1)
 		b.nn = step_model();
+	/* Processors have schedules that GPUs do not have. */
+	if (program->can)
+		b.device = program->can(&b, reason);
 	if (program->bytes && program->bytes(&b))
 		b.elements = program->bytes(&b) / b.element_bytes;
 	return b;

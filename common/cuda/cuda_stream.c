@@ -43,6 +43,7 @@ struct fb_gpu_stream {
 	struct fb_gpu_hold hold;
 	cudaStream_t stream;
 	cudaEvent_t begin, end;
+	cudaGraph_t captured; /* not instantiated yet */
 	cudaGraphExec_t exec;
 	int exec_calls, last_calls;
 	bool recaptures;
@@ -143,44 +144,49 @@ static double seconds(void)
 
 static int begin_capture(struct fb_gpu_stream *s)
 {
-	int err = FB_OK;
-
-	if (s->exec)
-		err = FB_CUDA(cudaGraphExecDestroy(s->exec));
-	s->exec = NULL;
-	s->exec_calls = 0;
 	s->begin_s = seconds();
-	return err ? err : FB_CUDA(cudaStreamBeginCapture(s->stream,
-							  cudaStreamCaptureModeThreadLocal));
+	return FB_CUDA(cudaStreamBeginCapture(s->stream, cudaStreamCaptureModeThreadLocal));
 }
 
-int fb_gpu_stream_capture_end(struct fb_gpu_stream *s, int captured, int err)
+int fb_gpu_stream_capture_end(struct fb_gpu_stream *s)
 {
-	cudaGraph_t graph = NULL;
-	int other = FB_CUDA(cudaStreamEndCapture(s->stream, &graph));
-	double end = seconds();
+	int err = FB_CUDA(cudaStreamEndCapture(s->stream, &s->captured));
 
+	s->capture_s += seconds() - s->begin_s;
+	return err;
+}
+
+int fb_gpu_stream_instantiate(struct fb_gpu_stream *s, int captured, int err)
+{
+	double begin = seconds();
+	int other = s->exec ? FB_CUDA(cudaGraphExecDestroy(s->exec)) : FB_OK;
+
+	s->exec = NULL;
 	err = err ? err : other;
 	if (!err)
-		err = FB_CUDA(cudaGraphInstantiate(&s->exec, graph, 0));
-	if (graph)
-		(void)cudaGraphDestroy(graph);
+		err = FB_CUDA(cudaGraphInstantiate(&s->exec, s->captured, 0));
+	if (s->captured)
+		(void)cudaGraphDestroy(s->captured);
+	s->captured = NULL;
 	if (!err)
 		err = FB_CUDA(cudaGraphUpload(s->exec, s->stream));
 	if (!err)
 		err = FB_CUDA(cudaStreamSynchronize(s->stream));
 	s->exec_calls = err ? 0 : captured;
-	s->capture_s += end - s->begin_s;
-	s->instantiate_s += seconds() - end;
+	s->instantiate_s += seconds() - begin;
 	s->graphs++;
 	return err;
 }
 
 static int capture(struct fb_gpu_stream *s, int calls)
 {
-	int err = begin_capture(s);
+	int err = begin_capture(s), end;
 
-	return err ? err : fb_gpu_stream_capture_end(s, calls, enqueue(s, calls));
+	if (err)
+		return err;
+	err = enqueue(s, calls);
+	end = fb_gpu_stream_capture_end(s);
+	return fb_gpu_stream_instantiate(s, calls, err ? err : end);
 }
 
 /* How many calls a new graph is to have; 0: none is to be made. */

@@ -55,11 +55,14 @@ int fb_gpu_stream_ready(struct fb_gpu_stream *stream, int calls);
 /*
  * The same where calls on several GPUs' streams belong together, so that all of these have to
  * capture at once: begin on each, then the caller enqueues *captured calls on all of them by
- * fb_gpu_stream_start(), then end on each, with what went wrong so far. *captured 0: no graph is to
- * be made, and there is nothing to end. Streams with the same history capture as much.
+ * fb_gpu_stream_start(), then end on each, then instantiate on each, with what went wrong so far.
+ * No graph may be instantiated before all captures have ended: to instantiate and upload a graph
+ * invalidates the captures of the same thread that are still open. *captured 0: no graph is to be
+ * made, and there is nothing to end. Streams with the same history capture as much.
  */
 int fb_gpu_stream_capture_begin(struct fb_gpu_stream *stream, int calls, int *captured);
-int fb_gpu_stream_capture_end(struct fb_gpu_stream *stream, int captured, int err);
+int fb_gpu_stream_capture_end(struct fb_gpu_stream *stream);
+int fb_gpu_stream_instantiate(struct fb_gpu_stream *stream, int captured, int err);
 /* Launches the graph once if it has no more than `calls` calls; *replayed: how many it has, or 0 */
 int fb_gpu_stream_replay(struct fb_gpu_stream *stream, int calls, int *replayed);
 

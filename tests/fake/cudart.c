@@ -336,7 +336,6 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned
 	return fake_works() ? fake_wait_event(event, stream) : cudaSuccess;
 }
 
-DOES_NOTHING(cudaGraphUpload, cudaGraphExec_t ready, cudaStream_t stream)
 /*
  * What copies to or from another rank has an address there, so nothing is moved, but for GPUs that
  * work, whose ranks share memory.

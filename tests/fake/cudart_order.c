@@ -201,9 +201,22 @@ bool fake_is_capturing(void)
 	return device.capturing != 0;
 }
 
+/* Of this thread: captures that are open, and whether a call has invalidated them. */
+static __thread struct {
+	int open;
+	bool spoilt;
+} captures;
+
+cudaError_t cudaGraphUpload(cudaGraphExec_t ready, cudaStream_t stream)
+{
+	captures.spoilt = captures.open > 0;
+	return cudaSuccess;
+}
+
 cudaError_t cudaStreamBeginCapture(cudaStream_t stream, enum cudaStreamCaptureMode mode)
 {
 	device.capturing = 1;
+	captures.spoilt = captures.open++ && captures.spoilt;
 	if (fake_works())
 		fake_capture_begin(stream);
 	return cudaSuccess;
@@ -218,6 +231,11 @@ cudaError_t cudaStreamIsCapturing(cudaStream_t stream, enum cudaStreamCaptureSta
 cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t *graph)
 {
 	device.capturing = 0;
+	captures.open--;
+	if (captures.spoilt) {
+		*graph = NULL;
+		return cudaErrorStreamCaptureInvalidated;
+	}
 	*graph = fake_works() ? fake_capture_end(stream) : calloc(1, 1);
 	return *graph ? cudaSuccess : cudaErrorMemoryAllocation;
 }

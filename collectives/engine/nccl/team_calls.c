@@ -56,9 +56,19 @@ static int begin_capture(void *graphs, int member)
 static int end_capture(void *graphs, int member)
 {
 	struct graphs *g = graphs;
-	int err = fb_gpu_stream_capture_end(g->calls->stream[member], g->captured, g->err);
+	int err = fb_gpu_stream_capture_end(g->calls->stream[member]);
 
 	/* The others have to end theirs as well. */
+	g->err = g->err ? g->err : err;
+	return FB_OK;
+}
+
+static int instantiate(void *graphs, int member)
+{
+	struct graphs *g = graphs;
+	int err = fb_gpu_stream_instantiate(g->calls->stream[member], g->captured, g->err);
+
+	/* The others have to free their graphs. */
 	g->err = g->err ? g->err : err;
 	return FB_OK;
 }
@@ -85,6 +95,8 @@ int fb_nccl_team_ready(struct fb_nccl_team_calls *c, int calls)
 	for (int call = 0; call < g.captured && !g.err; call++)
 		g.err = start_group(c);
 	err = g.captured ? fb_nccl_team_each(c->team, false, end_capture, &g) : FB_OK;
+	if (g.captured && !err)
+		err = fb_nccl_team_each(c->team, false, instantiate, &g);
 	return g.err ? g.err : err;
 }
 

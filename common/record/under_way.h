@@ -35,8 +35,8 @@ void fb_under_way_set(struct fb_under_way *file, const struct fb_csv *csv,
 
 /*
  * This process was asked to end, which is no fault unless the launcher asked it because another
- * rank or its host was lost. Only scripts/launch knows that, and either moves the row that this leaves
- * or drops it. `asked`: by whom.
+ * rank or its host was lost. Only scripts/launch knows that, and either moves the row that this
+ * leaves or drops it. `asked`: by whom.
  */
 void fb_under_way_leave(struct fb_under_way *file, const struct fb_csv *csv,
 			const struct fb_row *row, const char *asked);

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # A whole host is lost within a row, that of rank 0 or another one: the row of the fault names its
-# case, written by who is left. Launcher and results are on another host, as with a shared file system. Open MPI only, as in
-# test_tcp_hosts.sh.
+# case, written by who is left. Launcher and results are on another host, as with a shared file
+# system. Open MPI only, as in test_tcp_hosts.sh.
 # timeout: 300
 
 set -u

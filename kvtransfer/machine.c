@@ -208,15 +208,13 @@ void fb_kv_machine_close(void *machine)
 	free(m);
 }
 
-int fb_kv_backend_memory(struct fb_kv_machine *m, struct fb_kv_backend *b, bool tier,
+static int open_memory(struct fb_kv_machine *m, struct fb_kv_backend *b, bool tier,
 			 const int *peers, int n)
 {
 	size_t bytes = (size_t)b->part_bytes;
 	double began;
 	int err;
 
-	if (b->memory.ops)
-		return FB_OK;
 	err = fb_mover_segment(&b->memory, b->ops, m->session,
 			       b->device && !b->staged ? &m->gpu : NULL, m->world,
 			       b->staged ? (size_t)b->stage_bytes : bytes);
@@ -237,6 +235,14 @@ int fb_kv_backend_memory(struct fb_kv_machine *m, struct fb_kv_backend *b, bool 
 	if (!err && b->ops->connect)
 		err = b->ops->connect(b->mover, peers, n);
 	return err;
+}
+
+int fb_kv_backend_memory(struct fb_kv_machine *m, struct fb_kv_backend *b, bool tier,
+			 const int *peers, int n)
+{
+	if (!b->memory.ops && !b->failed)
+		b->failed = open_memory(m, b, tier, peers, n);
+	return b->failed;
 }
 
 /* --- choosing --------------------------------------------------------------------------------- */

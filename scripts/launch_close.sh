@@ -55,6 +55,13 @@ fb_read_arguments() {
 	# What stands before the options of a tool that runs the program need not be it.
 	[ -x "$program" ] || folder=
 	program=${program##*/}
+	# Names of files and facts have plain numbers.
+	while :; do
+		case $launch in
+		0?*) launch=${launch#0} ;;
+		*) break ;;
+		esac
+	done
 }
 
 # Makes the file that the program tells its beginning and its end. Where MPIRUN itself calls
@@ -80,7 +87,7 @@ fb_is_closed() {
 		return
 	fi
 	[ "$(fb_closing_state)" != "$1" ] &&
-		grep -q "^run,,,program\.$program\.$((launch))\.exit_code," \
+		grep -q "^run,,,program\.$program\.$launch\.exit_code," \
 			"$folder/environment.csv" 2>/dev/null
 }
 
@@ -114,8 +121,10 @@ fb_is_lost() {
 # has lived to do so (common/record/under_way.h). Where rank 0 was asked to end, that is a fault
 # only if a rank was lost.
 fb_move_row() {
-	left=$folder/$program.$((launch)).under_way rows=$folder/$program.csv
+	left=$folder/$program.$launch.under_way rows=$folder/$program.csv
 	[ -n "$folder" ] && [ -s "$left" ] && [ -z "$(tail -c 1 "$left")" ] || return 0
+	# Another job, which lives, may have the folder: it holds a lock on its row.
+	! command -v flock >/dev/null || flock -n -s "$left" true || return 0
 	if ! grep -q 'nobody was left to say why' "$left" && ! fb_is_lost "$1"; then
 		rm -f "$left"
 		return

@@ -46,7 +46,7 @@ struct fb_gpu_stream {
 	cudaGraph_t captured; /* not instantiated yet */
 	cudaGraphExec_t exec;
 	int exec_calls, last_calls;
-	bool recaptures;
+	bool recaptures, capturing;
 	double begin_s;			 /* of the last capture */
 	double capture_s, instantiate_s; /* of all graphs so far */
 	int graphs;
@@ -144,22 +144,27 @@ static double seconds(void)
 
 static int begin_capture(struct fb_gpu_stream *s)
 {
+	int err;
+
 	s->begin_s = seconds();
-	return FB_CUDA(cudaStreamBeginCapture(s->stream, cudaStreamCaptureModeThreadLocal));
+	err = FB_CUDA(cudaStreamBeginCapture(s->stream, cudaStreamCaptureModeThreadLocal));
+	s->capturing = !err;
+	return err;
 }
 
 int fb_gpu_stream_capture_end(struct fb_gpu_stream *s)
 {
 	int err = FB_CUDA(cudaStreamEndCapture(s->stream, &s->captured));
 
+	s->capturing = false;
 	s->capture_s += seconds() - s->begin_s;
 	return err;
 }
 
 int fb_gpu_stream_instantiate(struct fb_gpu_stream *s, int captured, int err)
 {
-	double begin = seconds();
 	int other = s->exec ? FB_CUDA(cudaGraphExecDestroy(s->exec)) : FB_OK;
+	double begin = seconds();
 
 	s->exec = NULL;
 	err = err ? err : other;
@@ -220,6 +225,9 @@ static int launch(struct fb_gpu_stream *s, int calls)
 {
 	int replayed, err;
 
+	/* An older graph may not be launched into a capture. */
+	if (s->capturing)
+		return enqueue(s, calls);
 	do {
 		err = fb_gpu_stream_replay(s, calls, &replayed);
 		calls -= replayed;

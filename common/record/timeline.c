@@ -13,6 +13,8 @@
 
 enum { PATH_CHARS = 1024 };
 
+static const char columns[] = "lane,name,begin_us,end_us,rank,row,clock_error_us,kind\n";
+
 void fb_timeline_row(const char *program, const struct fb_case *c,
 		     char row[FB_TIMELINE_ROW_CHARS])
 {
@@ -37,10 +39,21 @@ static FILE *open_file(const char *option, const char *folder, const char *name,
 
 	snprintf(path, sizeof(path), "%s/%s", folder, name);
 	*begun = stat(path, &st) == 0 && st.st_size > 0;
-	f = fopen(path, "a");
+	f = fopen(path, "a+");
 	if (!f)
 		(void)failed(option, path);
 	return f;
+}
+
+static bool has_columns(FILE *f)
+{
+	char line[sizeof(columns)] = "";
+	bool has;
+
+	rewind(f);
+	has = fgets(line, sizeof(line), f) && !strcmp(line, columns);
+	/* Between reading and writing a position has to be set. */
+	return !fseek(f, 0, SEEK_END) && has;
 }
 
 int fb_timeline_open(const char *option, const char *folder, const struct fb_group *world)
@@ -63,8 +76,13 @@ int fb_timeline_append(const char *option, const char *folder, const char *row,
 	f = open_file(option, folder, "spans.csv", &begun);
 	if (!f)
 		return FB_EIO;
+	if (begun && !has_columns(f)) {
+		fclose(f);
+		return fb_error(FB_EIO, "--%s %s: spans.csv there has other columns: expected a "
+				"file of this version, or none", option, folder);
+	}
 	if (!begun)
-		fprintf(f, "lane,name,begin_us,end_us,rank,row,clock_error_us,kind\n");
+		fputs(columns, f);
 	for (size_t k = 0; k < n; k++)
 		fprintf(f, "%s,%s,%.3f,%.3f,%d,%s,%.3f,%s\n", spans[k].lane, spans[k].name,
 			spans[k].begin_us - zero_us, spans[k].end_us - zero_us, spans[k].rank, row,

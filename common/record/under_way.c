@@ -13,6 +13,8 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+enum { LOOKS = 50, LOOK_US = 20 * 1000 };
+
 /* No comma and no quote: it stands in the file as it is here, where it is looked for. */
 static const char nobody[] = "rank 0 ended within this case and nobody was left to say why";
 
@@ -39,8 +41,9 @@ int fb_under_way_open(struct fb_under_way *file, const char *dir, const char *pr
 		free(path);
 		return ret;
 	}
-	/* Held as long as this process lives. */
-	(void)flock(fd, LOCK_EX | LOCK_NB);
+	/* Held as long as this process lives. Who looks whether it does holds it for a moment. */
+	for (int i = 0; i < LOOKS && flock(fd, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK; i++)
+		usleep(LOOK_US);
 	*file = (struct fb_under_way){.fd = fd, .path = path, .sync = sync};
 	return FB_OK;
 }
@@ -127,21 +130,37 @@ static char *with_reason(const char *row, const char *reason)
 	return NULL;
 }
 
+static bool has_results(const char *dir, const char *program)
+{
+	char *path;
+	bool has;
+
+	if (asprintf(&path, "%s/%s.csv", dir, program) < 0)
+		return false;
+	has = !access(path, F_OK);
+	free(path);
+	return has;
+}
+
 int fb_under_way_move(const char *dir, const char *program, uint64_t launch,
 		      const struct fb_column *extra, size_t nextra, const char *reason,
-		      bool *moved)
+		      bool asked, bool *moved)
 {
 	struct fb_csv csv = {.extra = NULL};
 	char *path = path_of(dir, program, launch), *row = path ? read_row(path) : NULL;
-	bool asked = row && !strstr(row, nobody);
-	char *text = row && !asked ? with_reason(row, reason) : NULL;
+	bool left = row && !strstr(row, nobody), drop = false;
+	char *text = NULL;
 	int ret = FB_OK, other;
 
 	*moved = false;
-	/* Nobody has come to know of a fault since rank 0 was asked to end. */
-	if (asked)
+	/* Nobody has come to know of a fault since; or the results that the row is of are gone. */
+	if (row && !reason)
+		drop = left || !has_results(dir, program);
+	if (drop)
 		(void)unlink(path);
-	else if (!path || (row && !text))
+	else if (row && !(left && asked))
+		text = with_reason(row, reason);
+	if (!path || (row && !drop && !(left && asked) && !text))
 		ret = fb_error(FB_ENOMEM, "no memory for the row of a fault");
 	if (!ret && text)
 		ret = fb_csv_open(&csv, dir, program, extra, nextra, false);

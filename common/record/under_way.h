@@ -46,12 +46,14 @@ void fb_under_way_close(struct fb_under_way *file);
 
 /*
  * Moves a row that was left behind into DIR/PROGRAM.csv, whose columns are as for fb_csv_open();
- * with `reason` as its reason if that is not NULL. *moved: there was one. While the writer lives
- * there is none; it holds a lock. Returns 0, or an error of fb_csv_open() or fb_append_write()
- * (printed).
+ * with `reason` as its reason if rank 0 could not say one. reason NULL: the next start of the
+ * launch, which drops a row that fb_under_way_leave() left, and one whose result file is gone.
+ * `asked`: this rank was asked to end as rank 0 was, and leaves such a row to scripts/launch.
+ * *moved: there was one. While the writer lives there is none; it holds a lock. Returns 0, or an
+ * error of fb_csv_open() or fb_append_write() (printed).
  */
 int fb_under_way_move(const char *dir, const char *program, uint64_t launch,
 		      const struct fb_column *extra, size_t nextra, const char *reason,
-		      bool *moved);
+		      bool asked, bool *moved);
 
 #endif

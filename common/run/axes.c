@@ -294,9 +294,9 @@ static struct fb_case case_at(const struct fb_axis axes[AXES], const size_t at[A
 }
 
 /* That no case is left, with the lists of the axes that the program has. */
-static int none_left(const struct fb_settings *s, const struct fb_axes_choices *choices,
-		     FILE *errors)
+int fb_axes_none_left(const struct fb_run *run, const struct fb_axes_choices *choices)
 {
+	const struct fb_settings *s = fb_run_settings(run);
 	const struct {
 		const char *option, *list;
 		bool used;
@@ -318,7 +318,7 @@ static int none_left(const struct fb_settings *s, const struct fb_axes_choices *
 			snprintf(lists + used, sizeof(lists) - used, " --%s %s", table[i].option,
 				 table[i].list);
 	}
-	if (errors)
+	if (!fb_run_world(run)->rank)
 		fb_error(FB_EINPUT, "no case is left of%s: expected some that go together", lists);
 	return FB_EINPUT;
 }
@@ -347,8 +347,10 @@ int fb_axes_expand(struct fb_run *run, const struct fb_case *base,
 		err = fb_run_add(run, &c);
 		added++;
 	} while (!err && fb_product_next(at, count, AXES));
-	if (!err && added == 0)
-		err = none_left(s, choices, errors);
+	if (choices->added)
+		*choices->added += added;
+	else if (!err && added == 0)
+		err = fb_axes_none_left(run, choices);
 close_axes:
 	for (int i = 0; i < AXES; i++)
 		fb_axis_close(&axes[i]);

@@ -43,6 +43,7 @@ struct fb_axes_choices {
 	const char *const *transports, *const *memories, *const *launches;
 	bool has_redop, has_root, has_in_place; /* else redop -1, root -1, no */
 	const char *engine_list; /* what --engine stands for; NULL: for what it says */
+	size_t *added; /* counts the cases; NULL: a base without any is an error */
 };
 
 /*
@@ -58,5 +59,8 @@ typedef bool (*fb_axes_adjust_fn)(void *arg, struct fb_case *c);
  */
 int fb_axes_expand(struct fb_run *run, const struct fb_case *base,
 		   const struct fb_axes_choices *choices, fb_axes_adjust_fn adjust, void *arg);
+
+/* FB_EINPUT: none of several bases has a case, which rank 0 says with the lists of the axes. */
+int fb_axes_none_left(const struct fb_run *run, const struct fb_axes_choices *choices);
 
 #endif

@@ -346,7 +346,7 @@ static int batch_calls(const struct subject *s, double call_s)
 	const struct fb_meter *m = s->meter;
 	const struct fb_settings *settings = m->settings;
 	const char *launch = s->key->launch;
-	bool gpu = !strcmp(launch, "stream") || !strcmp(launch, "graph");
+	bool gpu = !strcmp(launch, "stream") || !strncmp(launch, "graph", strlen("graph"));
 	double each_max_s = settings->max_time_s / (double)settings->min_samples;
 
 	return (int)share(m->world, (size_t)fb_streaming_calls(call_s, m->timer_us * 1e-6,

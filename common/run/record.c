@@ -212,7 +212,7 @@ static void move_row(const struct fb_recorder *r, const char *reason, bool asked
 
 	snprintf(text, sizeof(text), "%s%s", asked ? "rank 0 has died, and " : "", reason);
 	if (!fb_under_way_move(s->csv, r->program->name, s->launch_index, r->program->columns,
-			       r->program->ncolumns, text, &moved) && moved)
+			       r->program->ncolumns, text, asked, &moved) && moved)
 		fb_warn("the row of the fault is in %s/%s.csv; --resume goes on from there",
 			s->csv, r->program->name);
 }

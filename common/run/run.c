@@ -228,7 +228,8 @@ static int read_finished(struct fb_run *run)
 	size_t found = 0;
 	bool moved;
 	int err = fb_under_way_move(s->csv, run->program->name, s->launch_index,
-				    run->program->columns, run->program->ncolumns, NULL, &moved);
+				    run->program->columns, run->program->ncolumns, NULL,
+				    false, &moved);
 
 	if (!err)
 		err = fb_csv_finished(&set, s->csv, run->program->name, s->launch_index);

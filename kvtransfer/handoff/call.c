@@ -65,7 +65,7 @@ static int copy_chunk(const struct fb_handoff_instance *i, const struct fb_hando
 				out ? c->device : c->host, (size_t)c->bytes);
 }
 
-/* Until the copy is over; what has been posted before goes on meanwhile. */
+/* Until the copy is over; what this link has posted before goes on meanwhile. */
 static int await_copy(const struct fb_handoff_instance *i, const struct fb_handoff_link *link,
 		      uint32_t move)
 {
@@ -100,9 +100,10 @@ int fb_handoff_repack(const struct fb_handoff_instance *i, const struct fb_hando
 	}
 	if (chunk->first)
 		err = fb_kv_packing_run(&link->packing[chunk->packing], true);
-	for (uint32_t m = move; chunk->first && m < link->moves && !err; m++)
-		if (link->chunk[m].packing == chunk->packing)
-			err = copy_chunk(i, link, m, true);
+	/* The chunks of a message lie one behind the other. */
+	for (uint32_t m = move; chunk->first && m < link->moves && !err &&
+				link->chunk[m].packing == chunk->packing; m++)
+		err = copy_chunk(i, link, m, true);
 	return err ? err : await_copy(i, link, move);
 }
 

@@ -191,18 +191,47 @@ static bool has_form(const struct fb_kv_machine *m, const char *form)
 	return false;
 }
 
+/* An option that operation handover, alone, would ignore; NULL: none is given. */
+static const char *unused_option(const struct fb_handoff_settings *own)
+{
+	/* The first of each list is what the program does without the option. */
+	const struct {
+		const char *name;
+		bool given;
+	} options[] = {
+		{"content", own->contents != 1}, {"grain", own->grains != 1},
+		{"wire", own->wires != 1},	 {"staging", own->stagings != 1},
+		{"form", own->forms != 1},	 {"build", own->builds != 1},
+		{"flight", own->flight.count != 1 || own->flight.value[0] != 1},
+		{"trace-out", own->trace_out != NULL},
+	};
+
+	for (size_t k = 0; k < sizeof(options) / sizeof(options[0]); k++)
+		if (own->operations == UINT64_C(1) << FB_HANDOFF_HANDOVER && options[k].given)
+			return options[k].name;
+	return NULL;
+}
+
 int fb_handoff_expand(struct fb_run *run, void *arg)
 {
 	struct fb_handoff_state *state = arg;
 	const struct fb_handoff_settings *own = state->own;
 	const char *engines[FB_KV_BACKENDS + 2];
+	size_t added = 0;
 	const struct fb_axes_choices choices = {.engines = engines,
 						.algorithms = fb_handoff_algorithms,
-						.memories = fb_mover_memories};
+						.memories = fb_mover_memories,
+						.added = &added};
 	size_t models = 0, forms = 0, at[22] = {0};
 	int err = FB_OK;
 	bool some = false;
 
+	if (unused_option(own))
+		return state->machine.world->rank
+			       ? FB_EINPUT
+			       : fb_error(FB_EINPUT, "option --%s: operation handover does not use "
+					  "it: expected another --operation, or handoff instead of "
+					  "kv_reshard", unused_option(own));
 	while (fb_kv_model_names[models])
 		models++;
 	while (fb_handoff_forms[forms])
@@ -237,5 +266,6 @@ int fb_handoff_expand(struct fb_run *run, void *arg)
 			       ? FB_EINPUT
 			       : fb_error(FB_EINPUT, "no engine of --engine %s has the --form",
 					  state->machine.settings->engine);
-	return err;
+	/* Not all operations have all algorithms, nor all engines all ways to stage. */
+	return err || added ? err : fb_axes_none_left(run, &choices);
 }

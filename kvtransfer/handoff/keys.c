@@ -164,6 +164,8 @@ struct fb_handoff_plan fb_handoff_plan_of(const struct fb_case *c)
 		p.lists = fb_kv_model_lists(model, &p.shape, p.list);
 	else
 		p.unlike = fb_kv_model_unlike(model);
+	if (p.operation == FB_HANDOFF_HANDOVER && model->windowed && p.shape.tokens > model->window)
+		p.unlike = "layers with a window keep fewer tokens than handover moves";
 	return p;
 }
 

@@ -189,8 +189,16 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream)
 	return add("event", "");
 }
 
+/* Of this thread: captures that are open, and whether a call has invalidated them. */
+static __thread struct {
+	int open;
+	bool spoilt;
+} captures;
+
 cudaError_t cudaGraphLaunch(cudaGraphExec_t ready, cudaStream_t stream)
 {
+	if (captures.open)
+		return cudaErrorStreamCaptureUnsupported;
 	if (fake_works())
 		fake_graph_launch(ready, stream);
 	return add("graph", "");
@@ -200,12 +208,6 @@ bool fake_is_capturing(void)
 {
 	return device.capturing != 0;
 }
-
-/* Of this thread: captures that are open, and whether a call has invalidated them. */
-static __thread struct {
-	int open;
-	bool spoilt;
-} captures;
 
 cudaError_t cudaGraphUpload(cudaGraphExec_t ready, cudaStream_t stream)
 {

@@ -206,6 +206,14 @@ expect "a form of no engine" "$rc" 3
 holds "$FB_TMP/err" 'no engine of --engine shm has the --form'
 go 2 --engine shm --algorithm send
 expect "a mover without send" "$(rows ',shm,send,.*,skipped,mover shm has no send,')" 1
+go 2 --engine shm --operation handover --algorithm direct --wire fp8
+expect "what handover ignores" "$rc" 3
+holds "$FB_TMP/err" 'option --wire: operation handover does not use it'
+go 2 --engine shm --operation reshard,handover
+expect "an operation without an algorithm of the list" "$rc" 0
+expect "rows of the other operation" "$(rows ',handoff,reshard,shm,put,')" 1
+go 2 --engine shm --operation handover --algorithm pack --model gpt-oss-20b
+expect "layers with a window" "$(rows ',skipped,layers with a window keep fewer')" 1
 verdict handoff_refused
 
 # A mover of others, as a library: the conformance test of all movers, a program, and refusals.

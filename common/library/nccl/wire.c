@@ -187,23 +187,28 @@ static bool parse_setting(const char *line, struct fb_nccl_setup *setup)
 	for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++)
 		if (!strncmp(setting, own[i], strlen(own[i])))
 			return true;
-	if (!strstr(setup->settings, setting) &&
-	    used + strlen(setting) + 2 < sizeof(setup->settings))
+	if (strstr(setup->settings, setting))
+		return true;
+	if (used + strlen(setting) + 2 < sizeof(setup->settings))
 		snprintf(setup->settings + used, sizeof(setup->settings) - used, "%s%s",
 			 used ? ";" : "", setting);
+	else
+		setup->settings_cut = true;
 	return true;
 }
 
 /* "NET/IB: Data Direct DMA Interface is detected for device mlx5_0", each device once. */
 static bool parse_direct(const char *line, struct fb_nccl_setup *s)
 {
-	char name[32];
+	char name[32], word[40], known[sizeof(s->data_direct) + 2];
 	size_t used = strlen(s->data_direct);
 
 	if (!text_behind(line, "Data Direct DMA Interface is detected for device ", " \n", name,
 			 sizeof(name)))
 		return false;
-	if (!strstr(s->data_direct, name) && used + strlen(name) + 2 < sizeof(s->data_direct))
+	snprintf(word, sizeof(word), " %s ", name);
+	snprintf(known, sizeof(known), " %s ", s->data_direct);
+	if (!strstr(known, word) && used + strlen(name) + 2 < sizeof(s->data_direct))
 		snprintf(s->data_direct + used, sizeof(s->data_direct) - used, "%s%s",
 			 used ? " " : "", name);
 	return true;
@@ -259,9 +264,11 @@ void fb_nccl_wire_facts(const struct fb_session *session, int version,
 		{"nccl.settings", setup->settings},
 	};
 	char *text = malloc(FB_NCCL_DEFAULTS_CHARS);
-	int source = text ? fb_nccl_defaults(version, setup->settings, text,
-					     FB_NCCL_DEFAULTS_CHARS)
-			  : 0;
+	/* Where not all that was set is known, nothing is known of the rest. */
+	int source = text && !setup->settings_cut
+			     ? fb_nccl_defaults(version, setup->settings, text,
+						FB_NCCL_DEFAULTS_CHARS)
+			     : 0;
 
 	for (size_t i = 0; i < sizeof(facts) / sizeof(facts[0]); i++)
 		if (*facts[i].text)

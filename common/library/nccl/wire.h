@@ -9,6 +9,8 @@
 #ifndef FB_COMMON_LIBRARY_NCCL_WIRE_H
 #define FB_COMMON_LIBRARY_NCCL_WIRE_H
 
+#include <stdbool.h>
+
 struct fb_session;
 
 /*
@@ -25,7 +27,8 @@ struct fb_nccl_setup {
 	char multicast[96];  /* "available on dev 0 (NVLS_NCHANNELS 16)" */
 	char collnet[64];    /* the plugin, as SHARP's */
 	char data_direct[96]; /* adapters with a DMA function of their own beside the GPU (2.27) */
-	char settings[512];  /* NCCL's variables that were set: "NCCL_IB_HCA=mlx5_0;..." */
+	char settings[2048]; /* NCCL's variables that were set: "NCCL_IB_HCA=mlx5_0;..." */
+	bool settings_cut;   /* there were more */
 };
 
 /* Plain data, to be broadcast as bytes. Empty texts: not told. */

@@ -4,6 +4,7 @@
 #include "scripts/tools/lib/files.h"
 #include "scripts/tools/lib/memory.h"
 #include "scripts/tools/lib/node_sets.h"
+#include "scripts/tools/lib/records.h"
 #include "scripts/tools/lib/results.h"
 
 #include <errno.h>
@@ -88,21 +89,6 @@ static void add_times(struct fb_node_sets *sets, const struct fb_results *result
 	sets->without += sets->ntimes == before ? 1 : 0;
 }
 
-/* Facts, samples and a sweep's own records lie beside results; and a file may be empty still. */
-static bool is_result_file(const char *path)
-{
-	static const char begin[] = "schema,run,";
-	char bytes[sizeof(begin)] = "";
-	FILE *file = fopen(path, "r");
-	bool is;
-
-	if (!file)
-		return false;
-	is = fgets(bytes, sizeof(bytes), file) && !strcmp(bytes, begin);
-	fclose(file);
-	return is;
-}
-
 static int read_rows(struct fb_node_sets *sets, size_t set)
 {
 	struct fb_results results = {0};
@@ -112,7 +98,8 @@ static int read_rows(struct fb_node_sets *sets, size_t set)
 	for (size_t i = 0; i < names.count && !err; i++) {
 		const char *path = fb_new_text("%s/%s", sets->set[set].path, names.name[i]);
 
-		if (is_result_file(path))
+		/* Facts, samples and a sweep's own records lie there too; a file may be empty. */
+		if (fb_records_are_rows(path))
 			err = fb_results_read(&results, path);
 	}
 	if (!err)
@@ -149,9 +136,11 @@ static char *leaf_of(FILE *places, const char *node)
 	char *line, *leaf = NULL;
 
 	rewind(places);
-	while ((line = fb_file_line(places)))
+	while ((line = fb_file_line(places))) {
 		if (line[strspn(line, " ")])
 			take_leaf(line, node, &leaf);
+		fb_drop(line);
+	}
 	return leaf;
 }
 

@@ -130,6 +130,21 @@ static size_t mark_bytes(const char *block, size_t n)
 	return n >= sizeof(mark) && !memcmp(block, mark, sizeof(mark)) ? sizeof(mark) : 0;
 }
 
+bool fb_records_are_rows(const char *path)
+{
+	static const char rows[] = "schema,run,";
+	char begin[sizeof(rows) + 2];
+	FILE *file = fopen(path, "r");
+	size_t n, skipped;
+
+	if (!file)
+		return false;
+	n = fread(begin, 1, sizeof(begin), file);
+	fclose(file);
+	skipped = mark_bytes(begin, n);
+	return n >= skipped + strlen(rows) && !memcmp(begin + skipped, rows, strlen(rows));
+}
+
 static int parse(struct stream *s, FILE *file)
 {
 	const char *path = s->record.path;

@@ -40,4 +40,7 @@ int fb_records_read(const char *path, fb_record_fn use, void *arg, uint64_t *tor
 /* The field of that name in a header, or -1. */
 int fb_record_find(const struct fb_record *header, const char *name);
 
+/* Whether the file begins as result files do, a byte order mark before that left out. */
+bool fb_records_are_rows(const char *path);
+
 #endif

@@ -8,6 +8,7 @@
 #include "common/measure/stats.h"
 #include "scripts/tools/lib/gnuplot.h"
 #include "scripts/tools/lib/memory.h"
+#include "scripts/tools/lib/records.h"
 #include "scripts/tools/lib/report.h"
 #include "scripts/tools/lib/suspects.h"
 #include "scripts/tools/plot/matrix.h"
@@ -257,20 +258,9 @@ static void put_figure(const struct fb_plot *plot, const struct fb_results *resu
 /* A folder, or a file that begins as result files do. */
 static bool holds_rows(const char *path)
 {
-	static const char begin[] = "schema,run,";
-	char text[sizeof(begin)] = "";
 	struct stat st;
-	FILE *file;
 
-	if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
-		return true;
-	file = fopen(path, "r");
-	if (!file)
-		return false;
-	if (!fgets(text, sizeof(text), file))
-		text[0] = '\0';
-	fclose(file);
-	return !strcmp(text, begin);
+	return (stat(path, &st) == 0 && S_ISDIR(st.st_mode)) || fb_records_are_rows(path);
 }
 
 int fb_plot_matrix(const struct fb_plot *plot)

@@ -43,7 +43,9 @@ static void end_span(struct trace *t, const char *lane, double ts)
 		if (strcmp(open->lane, lane))
 			continue;
 		add(t->spans, lane, open->name, open->begin_us, ts);
-		t->open.span[i] = t->open.span[--t->open.count];
+		t->open.count--;
+		memmove(&t->open.span[i], &t->open.span[i + 1],
+			(t->open.count - i) * sizeof(t->open.span[0]));
 		return;
 	}
 }

@@ -148,19 +148,17 @@ int fb_under_way_move(const char *dir, const char *program, uint64_t launch,
 {
 	struct fb_csv csv = {.extra = NULL};
 	char *path = path_of(dir, program, launch), *row = path ? read_row(path) : NULL;
-	bool left = row && !strstr(row, nobody), drop = false;
-	char *text = NULL;
+	bool left = row && !strstr(row, nobody);
+	/* Nobody has come to know of a fault since; or the results that the row is of are gone. */
+	bool drop = row && !reason && (left || !has_results(dir, program));
+	bool moves = row && !drop && !(left && asked);
+	char *text = moves ? with_reason(row, reason) : NULL;
 	int ret = FB_OK, other;
 
 	*moved = false;
-	/* Nobody has come to know of a fault since; or the results that the row is of are gone. */
-	if (row && !reason)
-		drop = left || !has_results(dir, program);
 	if (drop)
 		(void)unlink(path);
-	else if (row && !(left && asked))
-		text = with_reason(row, reason);
-	if (!path || (row && !drop && !(left && asked) && !text))
+	if (!path || (moves && !text))
 		ret = fb_error(FB_ENOMEM, "no memory for the row of a fault");
 	if (!ret && text)
 		ret = fb_csv_open(&csv, dir, program, extra, nextra, false);

@@ -94,6 +94,39 @@ orphans() {
 	holds "$what" "$csv/all_reduce.csv" ',fault,.*rank 0 on .* has died'
 }
 
+# A row under way of an earlier job whose results are gone is dropped; that of a job that lives,
+# which holds a lock on it, is not moved by another start of the launch that fails.
+left_behind() {
+	local csv=$dir/left what="$MPI: a row that was left" file lines
+
+	file=$csv/all_reduce.0.under_way
+	mkdir "$csv"
+	echo "old,rank 0 ended within this case and nobody was left to say why" >"$file"
+	run 2 --csv "$csv" --engine host --algorithm ring --protocol simple --bytes 8 -q \
+		--min-samples 2 --max-samples 2 --timeout "${timeout_s}s"
+	expect "$what" "exit code" "$rc" 0
+	expect "$what" "rows of the fault" "$(grep -c '^old,' "$csv/all_reduce.csv")" 0
+	[ ! -e "$file" ] || expect "$what" "the file" there gone
+	lines=$(wc -l <"$csv/all_reduce.csv")
+	echo "live,rank 0 ended within this case and nobody was left to say why" >"$file"
+	exec 9>>"$file"
+	flock 9
+	close "$csv"
+	expect "$what" "lines while the writer lives" "$(wc -l <"$csv/all_reduce.csv")" "$lines"
+	exec 9>&-
+	close "$csv"
+	expect "$what" "lines after its death" "$(wc -l <"$csv/all_reduce.csv")" $((lines + 1))
+	[ ! -e "$file" ] || expect "$what" "the file of the dead" there gone
+}
+
+# close FOLDER: what scripts/launch does when launch 0 of all_reduce has failed.
+close() (
+	. scripts/launch_close.sh
+	# shellcheck disable=SC2034 # fb_move_row reads them
+	folder=$1 program=all_reduce launch=0
+	fb_move_row 5 2>/dev/null
+)
+
 read -ra families <<<"$FB_MPIS"
 kept=0
 for ((family = 0; family < ${#families[@]}; family++)); do
@@ -116,6 +149,9 @@ for MPI in "${families[@]}"; do
 	orphans 3
 	verdict "faults/kill -9 of rank 0 within a row ($MPI)"
 done
+failures=0
+left_behind
+verdict "faults/rows under way that were left"
 failures=0
 no_new_names "shared memory"
 verdict "faults/no shared memory left behind"

@@ -12,19 +12,9 @@ export LC_ALL=C
 . tests/faults/lib.sh
 
 name=netns/test_host_lost
-hosts=$PWD/tests/netns/hosts
+. tests/netns/lib.sh
 use openmpi all_reduce
-skip() {
-	echo "SKIP $name: $*"
-	exit 0
-}
-
-[ "$(id -u)" -eq 0 ] || skip "needs root"
-for tool in ip nsenter unshare setsid taskset; do
-	fb_have "$tool" || skip "no command $tool"
-done
-mpirun=$(fb_mpi_tool mpirun openmpi) || skip "no Open MPI"
-[ -x "$program" ] || skip "$program has not been built"
+need_hosts "$program"
 FB_HOSTS=$dir/hosts
 export FB_HOSTS
 mkdir "$FB_HOSTS"

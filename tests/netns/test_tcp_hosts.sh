@@ -9,20 +9,9 @@ set -u
 . scripts/lib.sh
 
 name=netns/test_tcp_hosts
-hosts=$PWD/tests/netns/hosts
+. tests/netns/lib.sh
 build=$(dirname "$FB_BUILD")/openmpi
-
-skip() {
-	echo "SKIP $name: $*"
-	exit 0
-}
-
-[ "$(id -u)" -eq 0 ] || skip "needs root"
-for tool in ip nsenter unshare setsid taskset; do
-	fb_have "$tool" || skip "no command $tool"
-done
-mpirun=$(fb_mpi_tool mpirun openmpi) || skip "no Open MPI"
-[ -x "$build/tests/test_tcp" ] || skip "$build/tests/test_tcp has not been built"
+need_hosts "$build/tests/test_tcp"
 
 FB_HOSTS=$(mktemp -d "${FB_TMP:-/tmp}/hosts.XXXXXX") || exit 1
 export FB_HOSTS

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# shellcheck shell=bash disable=SC2034,SC2154 # hosts and mpirun are for others, name is theirs
+# shellcheck shell=bash disable=SC2034,SC2154 # the test reads hosts and mpirun, and sets name
 #
 # What tests that run Open MPI between hosts in network name spaces need; sourced behind
 # scripts/lib.sh, with the test's `name` set.

@@ -119,13 +119,14 @@ scripts/claims bogus 2>"$FB_TMP/err"
 expect "exit code of a claim that is none" $? 3
 verdict claims_shipped
 
-# Measured: on processors alone there is a verdict about their cores, and none about GPUs.
+# Measured: on processors alone there is a verdict about their cores, and none about GPUs. On a
+# busy machine the rows may have no interval; the output then says so where the value would be.
 scripts/claims overlap-step --results "$FB_TMP/measured" \
 	--options "$(echo --min-samples=20 --max-samples=20 --max-time=10s --bytes=64K \
 	--bucket=16K --compute=1ms)" \
 	>"$FB_TMP/out" 2>&1
 expect "exit code of scripts/claims" $? 0
-holds "$FB_TMP/out" 'engine host: [0-9.]+, 95% interval'
+holds "$FB_TMP/out" 'engine host: ([0-9.]+, 95% interval|nothing \(median_us without an interval)'
 expect "verdicts" "$(grep -c '^verdict: ' "$FB_TMP/out")" 1
 scripts/claims qos --results "$FB_TMP/measured" >"$FB_TMP/out" 2>&1
 holds "$FB_TMP/out" '^verdict:  cannot be tested here: nothing was measured: .* 2 nodes'

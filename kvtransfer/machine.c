@@ -96,7 +96,10 @@ bool fb_kv_machine_model(const struct fb_kv_machine *m, bool device,
 	return fb_group_same(m->world, model, FB_PATHS_MODEL_CHARS);
 }
 
-/* The lines of this machine's GPUs or processors; none where ranks differ. */
+/*
+ * The lines of this machine's GPUs or processors; none where ranks have several models. Built-in
+ * lines of processors were measured on one host, and say nothing of ranks on several hosts.
+ */
 static int open_paths(struct fb_kv_machine *m)
 {
 	char model[FB_PATHS_MODEL_CHARS];
@@ -105,7 +108,7 @@ static int open_paths(struct fb_kv_machine *m)
 	char *text = NULL;
 	int err = FB_OK;
 
-	if (!strcmp(file, "none"))
+	if (!strcmp(file, "none") || (built_in && !m->has_gpu && m->world->nnodes > 1))
 		return FB_OK;
 	if (!fb_kv_machine_model(m, m->has_gpu, model))
 		return FB_OK;

@@ -3,6 +3,7 @@
 #include "common/transport/rdma_choice.h"
 
 #include <arpa/inet.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -109,19 +110,37 @@ const struct fb_rdma_gid *fb_rdma_choose_gid(const struct fb_rdma_gid *table, in
 	return best;
 }
 
-int fb_rdma_choose_pkey(const uint16_t *keys, int n)
+int fb_rdma_choose_pkey(const uint16_t own[FB_RDMA_PKEYS], const uint16_t peer[FB_RDMA_PKEYS])
 {
-	int first = -1;
+	int best = -1;
+	long least = LONG_MAX;
 
-	for (int i = 0; i < n; i++) {
-		if (!(keys[i] & 0x7fff))
-			continue;
-		if (keys[i] & 0x8000)
-			return i;
-		if (first < 0)
-			first = i;
+	for (int k = 0; k < FB_RDMA_PKEYS * FB_RDMA_PKEYS; k++) {
+		int i = k / FB_RDMA_PKEYS, j = k % FB_RDMA_PKEYS;
+		long partition = own[i] & FB_RDMA_PARTITION;
+		bool full = own[i] & peer[j] & FB_RDMA_FULL_MEMBER;
+		bool any = (own[i] | peer[j]) & FB_RDMA_FULL_MEMBER;
+		long rank = (long)!full << 24 | (long)(i + j) << 16 | partition;
+
+		if (partition && partition == (peer[j] & FB_RDMA_PARTITION) && any &&
+		    rank < least) {
+			least = rank;
+			best = i;
+		}
 	}
-	return first < 0 ? 0 : first;
+	return best;
+}
+
+const char *fb_rdma_pkeys_text(const uint16_t keys[FB_RDMA_PKEYS], char *text, size_t n)
+{
+	size_t used = 0;
+
+	snprintf(text, n, "none");
+	for (int i = 0; i < FB_RDMA_PKEYS && used < n; i++)
+		if (keys[i] & FB_RDMA_PARTITION)
+			used += (size_t)snprintf(text + used, n - used, "%s0x%04x",
+						 used ? ", " : "", (unsigned)keys[i]);
+	return text;
 }
 
 void fb_rdma_gid_kind(const struct fb_rdma_gid *gid, char *text, size_t n)

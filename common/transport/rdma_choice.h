@@ -14,7 +14,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { FB_RDMA_RAILS = 8, FB_RDMA_NAME = 64, FB_RDMA_GID_TEXT = 48 };
+enum {
+	FB_RDMA_RAILS = 8,
+	FB_RDMA_NAME = 64,
+	FB_RDMA_GID_TEXT = 48,
+	FB_RDMA_PKEYS = 128, /* lines of a port's partition table that are looked at */
+	FB_RDMA_PARTITION = 0x7fff,   /* bits of a partition key that name the partition */
+	FB_RDMA_FULL_MEMBER = 0x8000, /* and the one that tells a full from a limited member */
+};
 
 /* One item of --rdma-device. */
 struct fb_rdma_rail_name {
@@ -51,17 +58,17 @@ struct fb_rdma_gid {
 const struct fb_rdma_gid *fb_rdma_choose_gid(const struct fb_rdma_gid *table, int n);
 
 /*
- * The index of the partition to use among a port's n keys: the first with a full member (bit 15),
- * as two limited members do not reach each other; else that of the first key; 0 where there is
- * none.
+ * The partition in which two ports reach each other. A key's low 15 bits name the partition, and
+ * bit 15 says that the port is a full member of it; two limited members do not reach each other.
+ * Lines that are 0 or have only bit 15 are empty. A partition of which both ports are full members
+ * goes first, then the one whose two lines are nearest to the start of the tables, then the one
+ * with the lowest number. The rule is symmetric: both ends take the same partition. Returns the
+ * line in `own`, or -1 where the ports have no common partition.
  */
-int fb_rdma_choose_pkey(const uint16_t *keys, int n);
+int fb_rdma_choose_pkey(const uint16_t own[FB_RDMA_PKEYS], const uint16_t peer[FB_RDMA_PKEYS]);
 
-/* Whether ports of these partitions reach each other. */
-static inline bool fb_rdma_pkeys_meet(uint16_t a, uint16_t b)
-{
-	return (a & 0x7fff) == (b & 0x7fff) && ((a | b) & 0x8000);
-}
+/* The keys of the lines that are not empty: "0xffff, 0x8001", cut to n characters. Returns text. */
+const char *fb_rdma_pkeys_text(const uint16_t keys[FB_RDMA_PKEYS], char *text, size_t n);
 
 /* Why it was taken, in words: "RoCE v2, IPv4". */
 void fb_rdma_gid_kind(const struct fb_rdma_gid *gid, char *text, size_t n);

@@ -31,16 +31,24 @@ struct hello {
 	uint32_t magic, rank, queue, mtu;
 };
 
-/* INIT to RTR to RTS, over the path that the manager has found. `mtu`: what the peer carries. */
+/*
+ * INIT to RTR to RTS, over the path and in the partition that the manager has found. `mtu`: what
+ * the peer carries.
+ */
 static int raise_queue(const struct fb_rdma_cm *cm, struct rdma_cm_id *id,
 		       struct fb_rdma_queue *queue, const struct fb_rdma_settings *s, uint32_t mtu)
 {
 	const struct fb_rdma_rail *rail = queue->completions->rail;
+	struct ibv_qp_attr first = {.qp_state = IBV_QPS_INIT};
+	int unused, unknown = cm->c.init_qp_attr(id, &first, &unused) ? errno : 0;
 
 	mtu = (uint32_t)rail->mtu < mtu ? (uint32_t)rail->mtu : mtu;
 	for (enum ibv_qp_state state = IBV_QPS_RTR; state <= IBV_QPS_RTS; state++) {
 		struct ibv_qp_attr attr = {.qp_state = state};
-		int mask = 0, error = cm->c.init_qp_attr(id, &attr, &mask) ? errno : 0;
+		int mask = 0, error = unknown;
+
+		if (!error && cm->c.init_qp_attr(id, &attr, &mask))
+			error = errno;
 
 		if (!error && state == IBV_QPS_RTR && rail->ethernet &&
 		    attr.ah_attr.grh.sgid_index != rail->gid_index)
@@ -52,6 +60,8 @@ static int raise_queue(const struct fb_rdma_cm *cm, struct rdma_cm_id *id,
 		     attr.path_mtu < IBV_MTU_4096 && (128u << attr.path_mtu) < mtu;)
 			attr.path_mtu++;
 		fb_rdma_queue_tune(queue, s, &attr);
+		if (state == IBV_QPS_RTR)
+			fb_rdma_queue_set_pkey(queue, first.pkey_index, &attr, &mask);
 		if (!error)
 			error = rail->verbs->modify_qp(queue->qp, &attr, mask);
 		if (error)

@@ -156,18 +156,26 @@ static int create(struct fb_rdma_queue *queue, const struct fb_rdma_settings *s)
 	return FB_OK;
 }
 
+/*
+ * The state INIT needs some partition, before the peer's are known: the first one where this port
+ * is a member at all. The next state sets the one that both ends have.
+ */
 static int to_init(struct fb_rdma_queue *queue)
 {
+	const struct fb_rdma_rail *rail = queue->completions->rail;
 	struct ibv_qp_attr attr = {
-		.qp_state = IBV_QPS_INIT, .port_num = queue->completions->rail->number,
-		.pkey_index = (uint16_t)queue->completions->rail->pkey_index,
+		.qp_state = IBV_QPS_INIT, .port_num = rail->number,
 		.qp_access_flags = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |
 				   IBV_ACCESS_REMOTE_ATOMIC,
 	};
+	int line = 0;
 
-	return queue->completions->rail->verbs->modify_qp(
-		queue->qp, &attr, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT |
-				  IBV_QP_ACCESS_FLAGS);
+	while (line < FB_RDMA_PKEYS && !(rail->pkeys[line] & FB_RDMA_PARTITION))
+		line++;
+	queue->pkey_index = line % FB_RDMA_PKEYS;
+	attr.pkey_index = (uint16_t)queue->pkey_index;
+	return rail->verbs->modify_qp(queue->qp, &attr, IBV_QP_STATE | IBV_QP_PKEY_INDEX |
+				      IBV_QP_PORT | IBV_QP_ACCESS_FLAGS);
 }
 
 static int post_receives(struct fb_rdma_queue *queue)
@@ -244,13 +252,22 @@ void fb_rdma_queue_address(const struct fb_rdma_queue *queue, struct fb_rdma_add
 	*address = (struct fb_rdma_address){
 		.qpn = queue->qp->qp_num, .psn = psn & PSN_MASK, .mtu = (uint32_t)rail->mtu,
 		.reads = (uint32_t)rail->device.max_qp_rd_atom,
-		.lid = rail->port.lid, .ethernet = rail->ethernet, .pkey = rail->pkey,
+		.lid = rail->port.lid, .ethernet = rail->ethernet,
 	};
 	memcpy(address->gid, rail->gid, sizeof(address->gid));
+	memcpy(address->pkeys, rail->pkeys, sizeof(address->pkeys));
+}
+
+void fb_rdma_queue_set_pkey(const struct fb_rdma_queue *queue, int index, struct ibv_qp_attr *attr,
+			    int *mask)
+{
+	attr->pkey_index = (uint16_t)index;
+	if (index != queue->pkey_index)
+		*mask |= IBV_QP_PKEY_INDEX;
 }
 
 static int to_rtr(struct fb_rdma_queue *queue, const struct fb_rdma_settings *s, uint32_t mtu,
-		  const struct fb_rdma_address *peer)
+		  int pkey_index, const struct fb_rdma_address *peer)
 {
 	const struct fb_rdma_rail *rail = queue->completions->rail;
 	int reads = s->reads < rail->device.max_qp_rd_atom ? s->reads : rail->device.max_qp_rd_atom;
@@ -261,6 +278,8 @@ static int to_rtr(struct fb_rdma_queue *queue, const struct fb_rdma_settings *s,
 		.ah_attr = {.port_num = rail->number, .dlid = peer->lid,
 			    .sl = (uint8_t)s->service_level},
 	};
+	int mask = IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
+		   IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER;
 
 	while (attr.path_mtu < IBV_MTU_4096 && (128u << attr.path_mtu) < mtu)
 		attr.path_mtu++;
@@ -272,9 +291,8 @@ static int to_rtr(struct fb_rdma_queue *queue, const struct fb_rdma_settings *s,
 		attr.ah_attr.grh.traffic_class = (uint8_t)s->traffic_class;
 		memcpy(attr.ah_attr.grh.dgid.raw, peer->gid, sizeof(peer->gid));
 	}
-	return rail->verbs->modify_qp(queue->qp, &attr, IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU |
-				      IBV_QP_DEST_QPN | IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC |
-				      IBV_QP_MIN_RNR_TIMER);
+	fb_rdma_queue_set_pkey(queue, pkey_index, &attr, &mask);
+	return rail->verbs->modify_qp(queue->qp, &attr, mask);
 }
 
 /* The peer's queue pair refuses more READs under way than its device answers, and is then lost. */
@@ -322,22 +340,25 @@ int fb_rdma_queue_connect(struct fb_rdma_queue *queue, const struct fb_rdma_sett
 {
 	const struct fb_rdma_rail *rail = queue->completions->rail;
 	uint32_t mtu = own->mtu < peer->mtu ? own->mtu : peer->mtu;
-	char gid[FB_RDMA_GID_TEXT];
-	int error;
+	int pkey_index = fb_rdma_choose_pkey(own->pkeys, peer->pkeys), error;
+	char gid[FB_RDMA_GID_TEXT], keys[2][64];
 
 	if (own->ethernet != peer->ethernet)
 		return fb_error(FB_EINPUT, "rdma: %s:%d is %s and rank %d's port is not: name "
 				"ports of one fabric by --rdma-device", rail->name, rail->number,
 				own->ethernet ? "Ethernet" : "InfiniBand", queue->peer);
-	if (!fb_rdma_pkeys_meet(own->pkey, peer->pkey))
-		return fb_error(FB_EINPUT, "rdma: %s:%d is in partition %#x, rank %d's port in "
-				"%#x: no packet would pass (partitions need the same number, and "
-				"a full member, bit 15, at one end)", rail->name, rail->number,
-				own->pkey, queue->peer, peer->pkey);
+	if (pkey_index < 0)
+		return fb_error(FB_EINPUT, "rdma: %s:%d and rank %d's port have no common "
+				"partition, so no packet would pass: the keys are %s here and %s "
+				"there (the low 15 bits have to be the same, and bit 15, a full "
+				"member, has to be set at one end)", rail->name, rail->number,
+				queue->peer,
+				fb_rdma_pkeys_text(own->pkeys, keys[0], sizeof(keys[0])),
+				fb_rdma_pkeys_text(peer->pkeys, keys[1], sizeof(keys[1])));
 	if (settings->mtu && own->mtu != peer->mtu)
 		return fb_error(FB_EINPUT, "rdma: rank %d uses an MTU of %u, this rank %u: give "
 				"all the same --rdma-mtu", queue->peer, peer->mtu, own->mtu);
-	error = to_rtr(queue, settings, mtu, peer);
+	error = to_rtr(queue, settings, mtu, pkey_index, peer);
 	if (error)
 		return fb_error(FB_ESYS, "rdma: %s:%d cannot reach rank %d at %s: %s (is there a "
 				"route to that address from this port?)", rail->name, rail->number,

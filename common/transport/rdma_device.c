@@ -184,19 +184,14 @@ bool fb_rdma_rail_open(const struct fb_verbs *verbs, struct ibv_device *device, 
 }
 
 /* Every port has the default partition; a library that tells no keys has that one. */
-static void take_pkey(struct fb_rdma_rail *rail)
+static void take_pkeys(struct fb_rdma_rail *rail)
 {
-	enum { KEYS = 128 };
-	uint16_t keys[KEYS] = {0xffff}, key;
-	int n = 0;
+	uint16_t key;
 
-	for (int i = 0; i < rail->port.pkey_tbl_len && i < KEYS; i++)
-		if (!rail->verbs->query_pkey(rail->context, rail->number, i, &key)) {
-			keys[i] = ntohs(key);
-			n = i + 1;
-		}
-	rail->pkey_index = fb_rdma_choose_pkey(keys, n);
-	rail->pkey = keys[rail->pkey_index];
+	rail->pkeys[0] = 0xffff;
+	for (int i = 0; i < rail->port.pkey_tbl_len && i < FB_RDMA_PKEYS; i++)
+		if (!rail->verbs->query_pkey(rail->context, rail->number, i, &key))
+			rail->pkeys[i] = ntohs(key);
 }
 
 int fb_rdma_rail_pieces(const struct fb_rdma_rail *rail)
@@ -230,7 +225,7 @@ int fb_rdma_rail_finish(const struct fb_rdma_settings *s, struct fb_rdma_rail *r
 		err = check_sges(s, rail, why, n);
 	if (err)
 		return err;
-	take_pkey(rail);
+	take_pkeys(rail);
 	rail->pd = rail->verbs->alloc_pd(rail->context);
 	if (rail->pd)
 		return FB_OK;

@@ -25,8 +25,7 @@ struct fb_rdma_rail {
 	uint8_t number; /* of the port */
 	bool ethernet;
 	int gid_index;  /* -1: none, an InfiniBand port addressed by LID */
-	int pkey_index;
-	uint16_t pkey; /* of the partition */
+	uint16_t pkeys[FB_RDMA_PKEYS]; /* partition keys; 0: an empty line */
 	uint8_t gid[16];
 	char kind[40];  /* of the address: "RoCE v2, IPv4" */
 	int mtu;        /* bytes */

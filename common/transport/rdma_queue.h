@@ -51,6 +51,7 @@ struct fb_rdma_queue {
 	struct ibv_qp *qp;
 	struct ibv_qp_ex *builder; /* of qp: requests can be made ahead of posting; NULL: not */
 	int peer;               /* rank, for messages; -1: not known */
+	int pkey_index;         /* line of the port's partition table, as of the state INIT */
 	const char *host;       /* the peer's; not owned, may be NULL */
 	uint32_t index;         /* in completions->queues */
 	uint32_t depth, max_inline, signal, batch, sges;
@@ -70,7 +71,7 @@ struct fb_rdma_address {
 	uint32_t qpn, psn, mtu;
 	uint32_t reads; /* READs and atomics of the peer that it answers at once */
 	uint16_t lid, ethernet;
-	uint16_t pkey; /* of the partition */
+	uint16_t pkeys[FB_RDMA_PKEYS]; /* as of struct fb_rdma_rail */
 };
 
 /*
@@ -105,11 +106,19 @@ void fb_rdma_queue_address(const struct fb_rdma_queue *queue, struct fb_rdma_add
 
 /*
  * Connects to the peer's address: INIT to RTR to RTS. `own` as fb_rdma_queue_address() gave it.
- * FB_OK; FB_EINPUT where the two ends cannot talk (InfiniBand with Ethernet, MTUs asked for that
- * differ); FB_ESYS. Printed.
+ * The two ends agree on a common partition by fb_rdma_choose_pkey(). FB_OK; FB_EINPUT where the two
+ * ends cannot talk (InfiniBand with Ethernet, no common partition, MTUs asked for that differ);
+ * FB_ESYS. Printed.
  */
 int fb_rdma_queue_connect(struct fb_rdma_queue *queue, const struct fb_rdma_settings *settings,
 			  const struct fb_rdma_address *own, const struct fb_rdma_address *peer);
+
+/*
+ * Has the step from INIT to RTR set the partition in that line of the port's table, where it is
+ * another one than INIT has set.
+ */
+void fb_rdma_queue_set_pkey(const struct fb_rdma_queue *queue, int index, struct ibv_qp_attr *attr,
+			    int *mask);
 
 /*
  * What the settings say of attributes that a connection by other means has filled in: timeouts,

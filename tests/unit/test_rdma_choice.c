@@ -202,20 +202,6 @@ static void test_nearness(void)
 	CHECK_INT(fb_pci_shared_path("", gpu), 0);
 }
 
-/* The first full member; limited members alone meet nobody of their kind. */
-static void test_partitions(void)
-{
-	static const uint16_t usual[] = {0xffff, 0}, cloud[] = {0x7fff, 0, 0x8001, 0xffff},
-			      limited[] = {0, 0x7fff, 0x0001};
-
-	CHECK_INT(fb_rdma_choose_pkey(usual, 2), 0);
-	CHECK_INT(fb_rdma_choose_pkey(cloud, 4), 2);
-	CHECK_INT(fb_rdma_choose_pkey(limited, 3), 1);
-	CHECK_INT(fb_rdma_choose_pkey(usual, 0), 0);
-	CHECK(fb_rdma_pkeys_meet(0xffff, 0x7fff) && fb_rdma_pkeys_meet(0x8001, 0x0001));
-	CHECK(!fb_rdma_pkeys_meet(0x7fff, 0x7fff) && !fb_rdma_pkeys_meet(0x8001, 0xffff));
-}
-
 static void test_variant(void)
 {
 	struct fb_rdma_settings s = fb_rdma_defaults;
@@ -290,6 +276,5 @@ int main(void)
 	test_stripes();
 	test_nearness();
 	test_variant();
-	test_partitions();
 	return check_done("rdma_choice");
 }

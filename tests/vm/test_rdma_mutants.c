@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The rdma transport with one thing wrong at a time, which the data have to show: a credit that
- * nobody gave, a completion counted twice, and what announces a message ahead of it. A race that is
- * rarely lost proves nothing, so the other end sleeps where the missing step would have made it
- * wait. A sleeper that asks for no event. And device memory that cannot be registered as was asked.
+ * The rdma transport with one mistake at a time, which the data have to show: a credit that nobody
+ * gave, a completion that is counted twice, and a message that is announced before its data. A race
+ * that is rarely lost proves nothing, so the other end sleeps where the missing step would have
+ * made it wait. Two more tests: a sleeper that asks for no event, and device memory that cannot be
+ * registered in the way that was asked for.
  *
  *	test_rdma_mutants [DEVICE]        as --rdma-device
  */
@@ -85,7 +86,7 @@ static int send_all(struct fb_transport *t, struct fb_port *port, enum mutant mu
 }
 
 /* Returns how many messages were not what had been sent. */
-static int receive_all(struct fb_transport *t, struct fb_port *port, enum mutant mutant)
+static int receive_all(struct fb_transport *t, struct fb_port *port, int mutant)
 {
 	int wrong = 0, err = 0;
 
@@ -112,9 +113,14 @@ static int receive_all(struct fb_transport *t, struct fb_port *port, enum mutant
 	return wrong;
 }
 
-/* Rank 0 to rank 1. Each has a transport of its own, as what is spoilt does not heal. */
-static void test_mutant(struct fb_group *world, struct fb_rdma_settings *settings,
-			enum mutant mutant)
+/*
+ * Opens a transport for one test alone, as what a mutant has spoilt does not heal, and has a link
+ * from rank 0 to rank 1 carry messages. Returns the sum over all ranks of what receive() returned;
+ * -1 where there is no transport. Collective.
+ */
+static int carry(struct fb_group *world, const struct fb_rdma_settings *settings,
+		 enum mutant mutant,
+		 int (*receive)(struct fb_transport *t, struct fb_port *port, int how), int how)
 {
 	struct fb_link_request request = {.peer = 1 - world->rank, .sends = !world->rank,
 					  .slots = SLOTS, .slot_bytes = BYTES,
@@ -122,22 +128,30 @@ static void test_mutant(struct fb_group *world, struct fb_rdma_settings *setting
 	struct fb_transport *t;
 	struct fb_port *port;
 	char why[256] = "";
-	int wrong = 0, links = world->rank < 2;
+	int found = 0, links = world->rank < 2;
 
 	if (!CHECK_INT(fb_rdma_open(&t, world, settings, why, sizeof(why)), 0))
-		return;
+		return -1;
 	if (CHECK_INT(t->ops->connect(t, &request, links, &port), 0)) {
 		if (world->rank == 0)
 			CHECK_INT(send_all(t, port, mutant), 0);
 		else if (links)
-			wrong = receive_all(t, port, mutant);
+			found = receive(t, port, how);
 		t->ops->disconnect(t, &port, links);
 	}
-	MPI_Allreduce(MPI_IN_PLACE, &wrong, 1, MPI_INT, MPI_SUM, world->comm);
+	MPI_Allreduce(MPI_IN_PLACE, &found, 1, MPI_INT, MPI_SUM, world->comm);
+	t->ops->close(t);
+	return found;
+}
+
+static void test_mutant(struct fb_group *world, const struct fb_rdma_settings *settings,
+			enum mutant mutant)
+{
+	int wrong = carry(world, settings, mutant, receive_all, (int)mutant);
+
 	if (!CHECK((wrong > 0) == (mutant != NONE)) && !world->rank)
 		printf("\t%s, %s: %d wrong\n", names[mutant],
 		       settings->notify == FB_RDMA_NOTIFY_IMM ? "immediate data" : "flags", wrong);
-	t->ops->close(t);
 }
 
 /*
@@ -145,7 +159,7 @@ static void test_mutant(struct fb_group *world, struct fb_rdma_settings *setting
  * asked for, as after an event whose taker does not ask for the next one. Returns how often a
  * completion without an event was found, which ends the sleeping; the rest is polled for.
  */
-static int receive_asleep(struct fb_transport *t, struct fb_port *port, bool forgets)
+static int receive_asleep(struct fb_transport *t, struct fb_port *port, int forgets)
 {
 	struct fb_rdma *rdma = (struct fb_rdma *)t;
 	int found = 0, err = 0;
@@ -176,29 +190,13 @@ static int receive_asleep(struct fb_transport *t, struct fb_port *port, bool for
 }
 
 /* Rank 0 sends slowly, so that rank 1 sleeps. */
-static void test_asleep(struct fb_group *world, struct fb_rdma_settings *settings, bool forgets)
+static void test_asleep(struct fb_group *world, const struct fb_rdma_settings *settings,
+			bool forgets)
 {
-	struct fb_link_request request = {.peer = 1 - world->rank, .sends = !world->rank,
-					  .slots = SLOTS, .slot_bytes = BYTES,
-					  .protocol = "simple"};
-	struct fb_transport *t;
-	struct fb_port *port;
-	char why[256] = "";
-	int found = 0, links = world->rank < 2;
+	int found = carry(world, settings, NAPS, receive_asleep, forgets);
 
-	if (!CHECK_INT(fb_rdma_open(&t, world, settings, why, sizeof(why)), 0))
-		return;
-	if (CHECK_INT(t->ops->connect(t, &request, links, &port), 0)) {
-		if (world->rank == 0)
-			CHECK_INT(send_all(t, port, NAPS), 0);
-		else if (links)
-			found = receive_asleep(t, port, forgets);
-		t->ops->disconnect(t, &port, links);
-	}
-	MPI_Allreduce(MPI_IN_PLACE, &found, 1, MPI_INT, MPI_SUM, world->comm);
 	if (!CHECK_INT(found, forgets) && !world->rank)
 		printf("\tevents%s\n", forgets ? " that nobody asks for" : "");
-	t->ops->close(t);
 }
 
 /*

@@ -244,7 +244,10 @@ static int emit_step(struct emitter *e, uint32_t i)
 			link->messages++;
 			link->pushes += end->kind == FB_ARRIVE;
 			link->pulls += end->kind == FB_PULL;
-			e->plan->pipelined |= t->first_sink >= 0 && !t->exposes;
+			if (t->first_sink >= 0 && !t->exposes) {
+				e->plan->pipelined = true;
+				e->plan->relays |= end->kind != FB_PULL;
+			}
 		}
 		err = add_end(e, *end);
 	}

@@ -121,6 +121,8 @@ struct fb_plan {
 	uint32_t scratch_blocks; /* blocks of scratch this rank needs */
 	uint32_t max_units;      /* units of the longest message */
 	bool pipelined;          /* has a step that forwards: more, smaller slices pay */
+	bool relays;             /* one that forwards what a peer sent, and not only what it reads
+				    in a peer's memory */
 	int nlanes;
 	struct fb_lane lanes[FB_MAX_LANES];
 	struct fb_end *ends;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What the shape of a GPU's call becomes by the user's wishes. */
+#include "collectives/algorithm/algorithm.h"
 #include "collectives/engine/cuda/build.h"
+#include "common/base/error.h"
 #include "tests/unit/check.h"
 
 static struct fb_gpu_shape striped(uint32_t slots, uint32_t slot_bytes)
@@ -40,8 +42,51 @@ static void test_stripe(void)
 	CHECK_INT(striped(0, 4 << 20).geometry.stripe, 1 << 20);
 }
 
+static bool reach_each_other(int rank, int peer, const void *arg)
+{
+	(void)rank;
+	(void)peer;
+	(void)arg;
+	return true;
+}
+
+/* The slices of an all_reduce of 16 MiB by `direct` on four ranks with four channels. */
+static uint64_t slices(const struct fb_algorithm *algorithm, uint32_t slot_bytes)
+{
+	enum { RANKS = 4, CHANNELS = 4 };
+	const struct fb_shape asked = {.collective = FB_ALL_REDUCE, .nranks = RANKS,
+				       .nchannels = CHANNELS};
+	const struct fb_build_options options = {.slots = 8, .direct_with = reach_each_other};
+	const struct fb_gpu_wishes wishes = {.slot_bytes = slot_bytes};
+	struct fb_plan *plan = NULL;
+	struct fb_gpu_facts facts = {0};
+	struct fb_gpu_shape shape = {
+		.protocol = FB_GPU_SIMPLE, .nranks = RANKS, .nchannels = CHANNELS,
+		.geometry = {.collective = FB_ALL_REDUCE, .nranks = RANKS, .split = RANKS,
+			     .count = 4 << 20, .element_bytes = 4}};
+
+	if (!CHECK_INT(fb_plan_build(algorithm, &asked, 0, &options, &plan), FB_OK))
+		return 0;
+	fb_gpu_plan_facts(&plan, 1, &facts);
+	fb_plan_free(plan);
+	fb_gpu_choose_slices(&wishes, &facts, true, &shape);
+	return shape.slices;
+}
+
+/*
+ * A ring forwards what arrives, and is cut. two_shot reads all peers' memory and stores the sums:
+ * it is cut only if the user gives the size of a slice.
+ */
+static void test_slices(void)
+{
+	CHECK(slices(&fb_all_reduce_ring, 0) > 1);
+	CHECK_INT(slices(&fb_all_reduce_two_shot, 0), 1);
+	CHECK(slices(&fb_all_reduce_two_shot, 64 << 10) > 1);
+}
+
 int main(void)
 {
+	test_slices();
 	test_deep();
 	test_stripe();
 	return check_done("gpu_shape");

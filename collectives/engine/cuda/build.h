@@ -92,7 +92,8 @@ struct fb_gpu_table {
 
 /* Facts of one rank's plans that all ranks must agree on, by their maximum. */
 struct fb_gpu_facts {
-	uint64_t units, pipelined, scratch, lanes, messages; /* messages: of a link, per slice */
+	uint64_t units, pipelined, relays, scratch, lanes;
+	uint64_t messages; /* of a link, per slice */
 };
 
 void fb_gpu_plan_facts(struct fb_plan *const *plans, int nchannels, struct fb_gpu_facts *facts);

@@ -98,6 +98,7 @@ void fb_gpu_plan_facts(struct fb_plan *const *plans, int nchannels, struct fb_gp
 
 		facts->units = p->max_units > facts->units ? p->max_units : facts->units;
 		facts->pipelined |= p->pipelined;
+		facts->relays |= p->relays;
 		facts->scratch = p->scratch_blocks > facts->scratch ? p->scratch_blocks
 								    : facts->scratch;
 		facts->lanes = (uint64_t)p->nlanes > facts->lanes ? (uint64_t)p->nlanes
@@ -154,6 +155,12 @@ static void choose_stripe(const struct fb_gpu_wishes *wishes, const struct fb_gp
 	shape->deep = !wishes->slots || wishes->slots >= DEEP_SLOTS;
 }
 
+/*
+ * Slices let a rank forward the first bytes while the last ones are still on their way to it. They
+ * only cost time where ranks forward nothing but sums of what they read in peers' memory: the
+ * threads of a block store one sum while others load the next, but before each slice all ranks
+ * wait until all have stored the one before. Such plans are cut only if the user says how.
+ */
 void fb_gpu_choose_slices(const struct fb_gpu_wishes *wishes, const struct fb_gpu_facts *facts,
 			  bool direct, struct fb_gpu_shape *shape)
 {
@@ -181,7 +188,7 @@ void fb_gpu_choose_slices(const struct fb_gpu_wishes *wishes, const struct fb_gp
 		limit = piece < limit ? piece : limit;
 	}
 	shape->slices = 1;
-	if (units || facts->pipelined)
+	if (units || facts->relays || (facts->pipelined && slot_bytes))
 		shape->slices = fb_slices_for(g, known, channels, limit);
 	for (; shape->slices > MOST_SLICES && limit < MOST_SLOT; limit *= 2)
 		shape->slices = fb_slices_for(g, known, channels, limit);

@@ -19,6 +19,7 @@ enum {
 	STAGES = 4,               /* pieces that forwarding plans are cut into, if large enough */
 	ROW_STAGES = 16,          /* the same where more than one rank forwards */
 	ROW_SLOT = 128 << 10,
+	FEW_CHANNELS = 8,
 	MOST_SLICES = 4096,
 	MOST_SLOT = 64 << 20,
 	BULK_THREADS = 512,
@@ -159,8 +160,16 @@ static void choose_stripe(const struct fb_gpu_wishes *wishes, const struct fb_gp
  * Slices let a rank forward the first bytes while the last ones are still on their way to it. They
  * only cost time where ranks forward nothing but sums of what they read in peers' memory: the
  * threads of a block store one sum while others load the next, but before each slice all ranks
- * wait until all have stored the one before. Such plans are cut only if the user says how.
+ * wait until all have stored the one before. With many channels the waits of one block hide behind
+ * the bytes of the others. With few channels nothing hides them, and such plans are cut only if the
+ * user gives the size of a slice.
  */
+static bool cuts(const struct fb_gpu_facts *facts, int channels, uint32_t slot_bytes)
+{
+	return facts->units || facts->relays ||
+	       (facts->pipelined && (slot_bytes || channels > FEW_CHANNELS));
+}
+
 void fb_gpu_choose_slices(const struct fb_gpu_wishes *wishes, const struct fb_gpu_facts *facts,
 			  bool direct, struct fb_gpu_shape *shape)
 {
@@ -188,7 +197,7 @@ void fb_gpu_choose_slices(const struct fb_gpu_wishes *wishes, const struct fb_gp
 		limit = piece < limit ? piece : limit;
 	}
 	shape->slices = 1;
-	if (units || facts->relays || (facts->pipelined && slot_bytes))
+	if (cuts(facts, shape->nchannels, slot_bytes))
 		shape->slices = fb_slices_for(g, known, channels, limit);
 	for (; shape->slices > MOST_SLICES && limit < MOST_SLOT; limit *= 2)
 		shape->slices = fb_slices_for(g, known, channels, limit);

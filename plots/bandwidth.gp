@@ -2,7 +2,7 @@
 #
 # Bus bandwidth against size: what the busiest link carried, to be compared with the rate of that
 # link. Bars and bands as in time.gp. How to call it: see lib/common.gp. Draws nothing for
-# operations that move nothing, or have no rate.
+# operations that move nothing, or have no rate, and nothing for one rank.
 
 folder = ARG0[1 : strlen(ARG0) - strlen("bandwidth.gp")]
 load folder."lib/common.gp"
@@ -22,7 +22,9 @@ if (BOUND) {
 		note = sprintf("most possible at the largest size: %.3g GB/s; ", B_max).note
 	}
 }
-if (top > 0) set yrange [0 : top * 1.15]; else set yrange [0 : *]
+# One rank has no link that a collective could load.
+if (!(top > 0)) exit
+set yrange [0 : top * 1.15]
 
 draw = "plot "
 if (BANDS) draw = draw."for [i = 1 : OWN + LIBRARY] $DATA index i - 1 using \

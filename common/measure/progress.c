@@ -7,6 +7,8 @@
 #include <time.h>
 #include <unistd.h>
 
+static const double FIRST_LINE_S = 5;
+
 static double now_s(void)
 {
 	struct timespec now;
@@ -36,7 +38,10 @@ void fb_progress_begin(struct fb_progress *progress, const char *name, size_t to
 		.name = name,
 		.total = total,
 		.start_s = now_s(),
+		.next_s = FIRST_LINE_S,
 	};
+	if (progress->shown && progress->terminal)
+		fprintf(stderr, "\r\033[K%s: 0 of %zu", name, total);
 }
 
 void fb_progress_clear(const struct fb_progress *progress)
@@ -64,7 +69,9 @@ void fb_progress_done(struct fb_progress *progress, const char *next)
 		fprintf(stderr, "\r\033[K%s", line);
 		if (progress->done == progress->total)
 			fputs("\r\033[K", stderr);
-	} else if (tenth > progress->tenth) {
+	} else if (tenth > progress->tenth || used >= progress->next_s) {
+		while (progress->next_s <= used)
+			progress->next_s *= 2;
 		fprintf(stderr, "%s: %zu of %zu, %s left\n", progress->name, progress->done,
 			progress->total, left);
 	}

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * How far a run is, on stderr: a line that is rewritten where stderr is a terminal, else one
- * line for each tenth, so that logs of batch jobs stay short.
+ * How far a run is, on stderr: a line that is rewritten where stderr is a terminal. Elsewhere, as
+ * under most mpiruns, there is a line for each tenth, and one after 5, 10, 20, 40 s and so on. So a
+ * person sees soon that the run goes on, and logs of batch jobs stay short.
  */
 #ifndef FB_COMMON_MEASURE_PROGRESS_H
 #define FB_COMMON_MEASURE_PROGRESS_H
@@ -13,7 +14,7 @@ struct fb_progress {
 	bool shown, terminal;
 	const char *name;
 	size_t total, done;
-	double start_s;
+	double start_s, next_s; /* a line is due at next_s, counted from start_s */
 	int tenth; /* the last one that was printed */
 };
 

@@ -223,7 +223,9 @@ static int give(struct parser *p, struct entry *entry, const char *value)
 				option->name, SHOWN_CHARS, value, option->unused_by,
 				fb_option_users(option->name, accepted, sizeof(accepted)));
 	if (fb_option_set(option, value, entry->values, why, sizeof(why))) {
-		fb_option_accepted(option, accepted, sizeof(accepted));
+		/* A check may say what is wrong with this value. */
+		if (!option->check || !option->check(value, accepted, sizeof(accepted)))
+			fb_option_accepted(option, accepted, sizeof(accepted));
 		return complain_value(p->errors, option->name, value, why, accepted);
 	}
 	if (entry->given && strcmp(entry->given, value))
@@ -275,7 +277,9 @@ static int parse_short(struct parser *p, int argc, char *const argv[], int *i)
 	struct entry *entry = find_short(p, argument[1]);
 
 	if (!entry)
-		return complain(p->errors, "unknown option %.*s: --help lists what is accepted",
+		return complain(p->errors,
+				"unknown option %.*s: --help lists what is accepted; docs/start.md "
+				"says what options of nccl-tests, OSU and perftest are called here",
 				SHOWN_CHARS, argument);
 	return give_next(p, entry, argument[2] ? argument + 2 : NULL, argc, argv, i);
 }

@@ -62,6 +62,8 @@ estimate() {
 		left=${left# ; }
 		key="$1 $2 $line"
 		if [ -z "${rows_of[$key]+set}" ]; then
+			[ ! -t 2 ] || printf '\r\033[Kcounting the rows of %s on %d ranks' \
+				"${line%% *}" "$2" >&2
 			rows=$(ask_rows "$1" "$2" "$line") || return 3
 			rows_of[$key]=$rows
 		fi
@@ -95,6 +97,7 @@ complete_plan() {
 		field[8]=${estimated#* }
 		(IFS=$'\t' && printf '%s\n' "${field[*]}")
 	done
+	[ ! -t 2 ] || printf '\r\033[K' >&2
 }
 
 # make_plan: prints the plan of $study by what the command line says, without seconds.

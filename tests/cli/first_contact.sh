@@ -30,7 +30,16 @@ launch 1 all_reduce --raw
 holds err '^fabricbench: option --raw: expected --csv DIR with it$'
 launch 1 all_reduce --operation x
 holds err '^fabricbench: unknown option --operation: --help lists what is accepted$'
+launch 1 all_reduce -b 8 -e 128M
+holds err "^fabricbench: option --engine: '128M' is not accepted: "
+launch 1 all_reduce -b 8 -f 2
+holds err '^fabricbench: unknown option -f: .*docs/start.md'
+launch 1 all_reduce --bytes 64M:8:2
+holds err "^fabricbench: option --bytes: .*'64M:8:2' runs backwards$"
+launch -n 2 all_reduce
+holds err '^fabricbench launch: .*; usage: launch RANKS PROGRAM'
 launch 1 no_such_program
+holds err "^fabricbench launch: program 'no_such_program': neither"
 expect "exit code of a name that is none" "$rc" 3
 launch 1 "$root/README.md"
 expect "exit code of a file that is no program" "$rc" 3

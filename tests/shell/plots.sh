@@ -55,6 +55,13 @@ for name in time bandwidth ratio; do
 	[ "$name" = bandwidth ] || whole 'barrier, 4 ranks on 1 node'
 	verdict "plots_$name"
 done
+# One rank loads no link: there is nothing to draw, which is no fault.
+awk -F, -v OFS=, 'NF != 49 { next } NR == 1 { while ($(++busbw) != "busbw_GBps"); }
+	NR > 1 { $busbw = 0 } { print }' \
+	$one/all_reduce.csv >"$FB_TMP/alone.csv"
+draw plots/bandwidth.gp 1 "$FB_TMP/alone.csv"
+[ ! -e "$out.svg" ] || fail "a figure of one rank's bus bandwidth"
+verdict plots_alone
 
 awk -F, -v OFS=, 'NF != 49 { next } NR > 1 { $20 = 2; $29 /= 2; $30 /= 2; $31 /= 2 } { print }' \
 	$one/all_reduce.csv >"$FB_TMP/two.csv"

@@ -82,7 +82,7 @@ verdict slurm/no-slurm-dry-run
 $submit "$FB_TMP/upgrade-check.study" "${words[@]:2}" --results "$FB_TMP/results" >"$out" \
 	2>"$FB_TMP/err" </dev/null
 expect "exit code without Slurm" $? 3
-holds "$FB_TMP/err" "^fabricbench submit: srun --mpi=list: $said\$"
+holds "$FB_TMP/err" "^fabricbench submit: srun --mpi=list: $said; submit .* --dry-run\$"
 [ ! -e "$FB_TMP/results" ] || fail "something was written without Slurm"
 verdict slurm/no-slurm
 exit $bad

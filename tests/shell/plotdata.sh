@@ -104,6 +104,19 @@ sed -E 's/,[0-9]+,([0-9]+)$/,,\1/' ranks.csv >"$FB_TMP/ranks.csv"
 "$plotdata" ranks "$FB_TMP/ranks.csv" >"$FB_TMP/out" || fail "ranks without begins"
 holds "$FB_TMP/out" '^LATE = 0$'
 holds "$FB_TMP/out" '^1 0 0 0 0 0 21 21 21 112 112$'
+# A rank that begins late is named, whatever number the first repetition has.
+for first in 0 18446744073709551596; do
+	awk -v first="$first" 'BEGIN {
+		print "run,launch_index,program,row,repetition,rank,begin_us,end_us"
+		for (i = 0; i < 20; i++)
+			for (r = 0; r < 4; r++)
+				printf "r,0,all_reduce,0,%s,%d,%d,%d\n",
+					first == 0 ? i : "18446744073709551" 596 + i, r,
+					1000 * i + 10 + (r == 3 ? 50 : 0), 1000 * i + 110
+	}' >"$FB_TMP/raw/ranks.csv"
+	"$FB_BUILD/bin/summary" "$FB_TMP/raw" >"$FB_TMP/out"
+	holds "$FB_TMP/out" '^LATE in all_reduce: rank 3 begins 50 us after the others, 50% .* 1 of 1 rows$'
+done
 verdict plotdata_samples
 
 # A bucket sweep is a figure of each pass, a handover over two numbers of ranks a map per layout.

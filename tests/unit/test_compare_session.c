@@ -32,6 +32,12 @@ static void test_known(void)
 	CHECK(isnan(error[1]));
 	/* scipy 1.16: expm1(0.01 * t.isf(0.05 / 90 / 2, 8 + 2)) */
 	CHECK_NEAR(fb_session_theta(&s, 0.01, 90, 0.05), 0.050999, 2e-4);
+	/* A row may lack a launch of a session, be it the first: means 3 6 12 12, degrees 3. */
+	static const double late[] = {NAN, 3, 5, 7, 11, 13, 9, 15};
+
+	CHECK_INT(fb_sessions_check(&e.design, session, late, 1, error, &s), FB_OK);
+	CHECK_NEAR(s.inflation, 1, 1e-12);
+	CHECK_NEAR(error[0], sqrt(22 / 3. * 2.5 / 4), 1e-12);
 	/* One session a side tells nothing. */
 	static const unsigned one[] = {0, 0, 0, 0, 4, 4, 4, 4};
 

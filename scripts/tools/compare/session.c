@@ -27,18 +27,21 @@ static struct row_sessions look_at_row(const struct fb_design *design, const uns
 				       const double *y, struct session *s)
 {
 	double mean[2] = {0, 0}, count[2] = {0, 0}, between = 0, within = 0, degrees = 0;
-	double parts = 0;
+	double parts = 0, origin = (double)NAN;
 
-	for (size_t i = 0; i < design->launches; i++)
+	for (size_t i = 0; i < design->launches; i++) {
 		s[i] = (struct session){.n = 0};
+		/* Any value will do, so that sums of squares of equal values are exact. */
+		origin = isnan(origin) ? y[i] : origin;
+	}
 	for (size_t i = 0; i < design->launches; i++) {
 		struct session *at = &s[session[i]];
 
 		at->side = design->side[i];
 		if (isnan(y[i]))
 			continue;
-		at->sum += y[i] - y[0];
-		at->squares += (y[i] - y[0]) * (y[i] - y[0]);
+		at->sum += y[i] - origin;
+		at->squares += (y[i] - origin) * (y[i] - origin);
 		at->n++;
 	}
 	for (size_t i = 0; i < design->launches; i++)

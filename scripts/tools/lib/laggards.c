@@ -26,7 +26,7 @@ struct search {
 	struct record *record; /* [ranks] */
 	double *late[WAYS];    /* [ranks * repetitions] of a group */
 	double *x, *median;    /* [2 * ranks + 3 * repetitions] of scratch; [ranks] */
-	size_t most;	       /* repetitions there is room for */
+	size_t most;	       /* repetitions of the group that has most of them */
 	size_t groups;
 };
 
@@ -202,16 +202,25 @@ static void judge_all(struct search *s, const struct fb_results *facts,
 	}
 }
 
+/* Their numbers come from the file, which may begin with any of them, so they are counted. */
+static size_t most_repetitions(const struct fb_rank_times *t)
+{
+	size_t most = 0, n = 0;
+
+	for (size_t i = 0; i < t->table.nrows; i = fb_rank_times_end(t, i)) {
+		n = i && t->sample[i].group == t->sample[i - 1].group ? n + 1 : 1;
+		most = n > most ? n : most;
+	}
+	return most;
+}
+
 void fb_laggards(const struct fb_rank_times *times, const struct fb_results *facts,
 		 void (*use)(void *arg, const char *sentence), void *arg)
 {
 	const char *fact = fb_results_fact(facts, "run.ranks_of_hosts");
-	struct search s = {.times = times};
+	struct search s = {.times = times, .most = most_repetitions(times)};
 	struct fb_hosts hosts = {.count = 0};
 
-	for (size_t i = 0; i < times->table.nrows; i++)
-		s.most = times->sample[i].repetition >= s.most ? times->sample[i].repetition + 1
-							       : s.most;
 	if (fact)
 		fb_hosts_read(&hosts, fact, times->ranks);
 	s.record = fb_new(times->ranks + 1, sizeof(*s.record));

@@ -324,7 +324,7 @@ holds "$FB_TMP/w.csv" ',0.3,file,'
 sed 's/$/,x/; 1s/x$/colour/' "$FB_TMP/thresholds.csv" >"$FB_TMP/t.csv"
 refuses 'neither a key nor threshold' "$study" --thresholds "$FB_TMP/t.csv"
 sed 's/30%/much/' "$FB_TMP/thresholds.csv" >"$FB_TMP/t.csv"
-refuses "record 2: threshold 'much'" "$study" --thresholds "$FB_TMP/t.csv"
+refuses "t.csv:2: threshold 'much'" "$study" --thresholds "$FB_TMP/t.csv"
 refuses 'no column threshold' "$study" --thresholds "$study/a/results.csv"
 verdict compare_thresholds
 

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Canaries of launches against each other; see marks.h. The canary of one launch that is as slow
- * before as after says nothing within that launch: beside those of other launches it does.
+ * Compares the canaries of launches with each other; see marks.h. A canary that is slow both before
+ * and after its launch is only noticed in this way.
  */
 #include "scripts/tools/compare/marks.h"
+#include "scripts/tools/lib/text.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
-/* Launches of a quiet machine are nearer to each other; an upgrade that moves all may move more. */
+/* On a quiet machine launches are nearer to each other than this. */
 static const double near_factor = 1.5;
 
 static bool alike(const struct fb_mark *a, const struct fb_mark *b)
@@ -18,7 +18,7 @@ static bool alike(const struct fb_mark *a, const struct fb_mark *b)
 	       !strcmp(a->variant, b->variant);
 }
 
-/* Whether so few are near that the launch stands alone; all figures are of alike launches. */
+/* Whether too few canaries of launches like this one are near its canary. */
 static bool is_apart(struct fb_marks *const *side, size_t sides, const struct fb_mark *mark)
 {
 	size_t all = 0, near = 0, smaller = SIZE_MAX;
@@ -42,13 +42,13 @@ static bool is_apart(struct fb_marks *const *side, size_t sides, const struct fb
 
 void fb_marks_judge_canaries(struct fb_marks *const *side, size_t sides)
 {
+	static const char flag[] = "canary-apart";
+
 	for (size_t s = 0; s < sides; s++)
 		for (size_t i = 0; i < side[s]->count; i++) {
 			struct fb_mark *mark = &side[s]->mark[i];
-			size_t used = strlen(mark->flags);
 
 			if (mark->canary_us > 0 && is_apart(side, sides, mark))
-				snprintf(mark->flags + used, sizeof(mark->flags) - used,
-					 "%scanary-apart", used ? ";" : "");
+				fb_add_flag(mark->flags, sizeof(mark->flags), flag, strlen(flag));
 		}
 }

@@ -1,24 +1,25 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* See cause.h. */
 #include "scripts/tools/compare/cause.h"
+#include "scripts/tools/lib/text.h"
 
 #include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Rows that changed are "all" when there are so many of them, and so much one way. */
+/* Nearly all rows changed where this share of them got slower, or this share got faster. */
 #define ALL_SHARE 0.8
 
 /* Small messages are made of latency, large ones of bandwidth. */
 enum { SMALL_BYTES = 65536, LARGE_BYTES = 1048576 };
 
-/* What rows that changed can have in common: a key column, or one of these. */
+/* Rows that changed can have in common a value in a key column, or one of these traits. */
 static const char everything[] = "*everything", small[] = "*small", large[] = "*large";
 
 /*
- * What follows from what they have in common. Weights above FB_DIFFERS_CLASSES * 5, which is
- * what a difference weighs when rows say nothing.
+ * What a trait of the rows that changed says about the differences. All weights are above
+ * 5 * FB_DIFFERS_CLASSES, the most that a difference weighs without a rule.
  */
 static const struct rule {
 	const char *trait, *value; /* a key column and a pattern of its value */
@@ -68,15 +69,15 @@ static const struct rule {
 	{"program", "*", FB_DIFFERS_OPTION, "*", 57, "only one program changed"},
 };
 
-/* Key columns in the order in which they are looked at; the first that tells is named. */
+/* Key columns in order. The first of them that tells changed rows from the others is named. */
 static const char *const columns[] = {"engine",	 "transport", "memory",	  "launch", "operation",
 				      "program", "algorithm", "protocol", "cadence"};
 
 /* Rows that changed, and what they share. */
 struct changed {
 	size_t worse, better, judged;
-	const char *value[sizeof(columns) / sizeof(columns[0])]; /* shared by all; NULL: not */
-	bool others[sizeof(columns) / sizeof(columns[0])];	 /* a row left as it was differs */
+	const char *value[FB_COUNT_OF(columns)]; /* shared by all; NULL: not */
+	bool others[FB_COUNT_OF(columns)];	 /* an unchanged row has another value */
 	uint64_t least, most;					 /* bytes */
 	uint64_t same_least, same_most;				 /* bytes of the others */
 };
@@ -86,29 +87,11 @@ static bool has_changed(const struct fb_judged *row)
 	return row->verdict == FB_REGRESSED || row->verdict == FB_IMPROVED;
 }
 
-/* The numbers of `columns` among the key columns, and that of bytes. */
-static size_t number_columns(size_t number[sizeof(columns) / sizeof(columns[0])])
+/* Keeps what all rows that changed share; of the other rows, notes which of these they lack. */
+static void add_row(struct changed *changed, const struct fb_key *key, bool others, bool first)
 {
-	size_t bytes = 0;
-
-	for (size_t i = 0; i < fb_keys_columns(); i++) {
-		const char *name = fb_columns[fb_keys_column(i)].name;
-
-		for (size_t k = 0; k < sizeof(columns) / sizeof(columns[0]); k++)
-			if (!strcmp(columns[k], name))
-				number[k] = i;
-		if (!strcmp(name, "bytes"))
-			bytes = i;
-	}
-	return bytes;
-}
-
-/* Of rows that changed: what all share. Of the others: whether they do not. */
-static void add_row(struct changed *changed, const char *const *field, const size_t *number,
-		    bool others, bool first)
-{
-	for (size_t k = 0; k < sizeof(columns) / sizeof(columns[0]); k++) {
-		const char *text = field[number[k]], **shared = &changed->value[k];
+	for (size_t k = 0; k < FB_COUNT_OF(columns); k++) {
+		const char *text = fb_key_text(key, columns[k]), **shared = &changed->value[k];
 
 		if (others)
 			changed->others[k] |= *shared && strcmp(text, *shared) != 0;
@@ -127,8 +110,6 @@ static void widen(uint64_t x, uint64_t *least, uint64_t *most)
 
 static void look(const struct fb_comparison *c, struct changed *changed)
 {
-	size_t number[sizeof(columns) / sizeof(columns[0])] = {0}, bytes = number_columns(number);
-	const char *field[FB_KEY_COLUMNS];
 	bool first = true;
 
 	*changed = (struct changed){
@@ -138,22 +119,21 @@ static void look(const struct fb_comparison *c, struct changed *changed)
 		.least = UINT64_MAX,
 		.same_least = UINT64_MAX,
 	};
-	/* First those that changed; with what they share the others are compared. */
-	for (int others = 0; others < 2; others++) {
+	/* The other rows are compared with what all rows that changed share. */
+	for (int others = 0; others < 2; others++)
 		for (size_t i = 0; i < c->rows; i++) {
+			const struct fb_key *key = &c->keys.key[c->judged[i].key];
+			uint64_t bytes = strtoull(fb_key_text(key, "bytes"), NULL, 10);
+
 			if (has_changed(&c->judged[i]) == (bool)others)
 				continue;
-			fb_key_fields(&c->keys.key[c->judged[i].key], field);
-			add_row(changed, field, number, others, first);
+			add_row(changed, key, others, first);
 			first = false;
 			if (others)
-				widen(strtoull(field[bytes], NULL, 10), &changed->same_least,
-				      &changed->same_most);
+				widen(bytes, &changed->same_least, &changed->same_most);
 			else
-				widen(strtoull(field[bytes], NULL, 10), &changed->least,
-				      &changed->most);
+				widen(bytes, &changed->least, &changed->most);
 		}
-	}
 }
 
 static bool is_everything(const struct changed *changed)
@@ -174,7 +154,7 @@ static bool applies(const struct rule *rule, const struct changed *changed)
 		return changed->most <= SMALL_BYTES && changed->same_most > SMALL_BYTES;
 	if (rule->trait == large)
 		return changed->least >= LARGE_BYTES && changed->same_least < LARGE_BYTES;
-	for (size_t k = 0; k < sizeof(columns) / sizeof(columns[0]); k++)
+	for (size_t k = 0; k < FB_COUNT_OF(columns); k++)
 		if (!strcmp(columns[k], rule->trait))
 			return changed->value[k] && changed->others[k] &&
 			       !fnmatch(rule->value, changed->value[k], 0);
@@ -190,7 +170,7 @@ static void describe(const struct changed *changed, char trait[FB_TRAIT_CHARS])
 	*trait = '\0';
 	if (changed->worse + changed->better == 0)
 		return;
-	for (size_t k = 0; k < sizeof(columns) / sizeof(columns[0]); k++)
+	for (size_t k = 0; k < FB_COUNT_OF(columns); k++)
 		if (changed->value[k] && changed->others[k]) {
 			snprintf(trait, FB_TRAIT_CHARS, "only rows of %s %.40s are %s", columns[k],
 				 changed->value[k], what);
@@ -213,7 +193,7 @@ static int compare(const void *x, const void *y)
 	return a->kind != b->kind ? (int)a->kind - (int)b->kind : strcmp(a->name, b->name);
 }
 
-/* Brings each class together, where its heaviest difference is. Few: quadratic will do. */
+/* Moves the differences of a class behind the heaviest one of that class. */
 static void group(struct fb_differences *d)
 {
 	for (size_t i = 1; i < d->count; i++) {
@@ -242,7 +222,7 @@ void fb_cause_rank(struct fb_differences *d, const struct fb_comparison *c,
 
 		item->weight = 5 * (FB_DIFFERS_CLASSES - (int)item->kind);
 		item->why = NULL;
-		for (size_t r = 0; r < sizeof(rules) / sizeof(rules[0]); r++) {
+		for (size_t r = 0; r < FB_COUNT_OF(rules); r++) {
 			if (rules[r].kind != item->kind || rules[r].weight <= item->weight ||
 			    fnmatch(rules[r].name, item->name, 0) != 0 ||
 			    !applies(&rules[r], &changed))

@@ -5,9 +5,9 @@
  */
 #include "scripts/tools/compare/environment_view.h"
 #include "scripts/tools/lib/memory.h"
+#include "scripts/tools/lib/text.h"
 
 #include <fnmatch.h>
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +15,7 @@
 
 enum { NAME_CHARS = 256, TEXT_CHARS = 1024 };
 
-/* Facts that differ between any two runs, or that rows say already. */
+/* Facts that differ between any two runs, or that are columns of rows. */
 static const char *const ignored[] = {
 	"host.*",
 	"run.name",
@@ -34,10 +34,10 @@ static const char *const ignored_options[] = {
 	"man", "raw", "raw-ranks",    "version", "dry-run", "check-plan",
 };
 
-/* Of a launch's self-test only what is no measurement. */
+/* The facts of a launch's self-test that are no measurements. */
 static const char *const kept_tests[] = {"clock", "clock_method", "clock_agrees"};
 
-/* Devices, by which key their model is recorded; counted by model. */
+/* Keys under which models of devices are recorded. Devices are counted by model. */
 static const struct {
 	const char *pattern, *name;
 } devices[] = {
@@ -52,15 +52,9 @@ struct item {
 	bool counted; /* a device */
 };
 
-static bool is_one_of(const char *word, const char *const *list, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		if (!strcmp(word, list[i]))
-			return true;
-	return false;
-}
-
-/* "program.NAME.LAUNCH.rest" to the line's name; false: it is of no interest. */
+/*
+ * Makes the line's name of "program.NAME.LAUNCH.rest". Returns false for a fact without interest.
+ */
 static bool name_program(const char *key, char *buf)
 {
 	const char *name = key + strlen("program."), *end = strchr(name, '.'), *rest, *what;
@@ -77,22 +71,20 @@ static bool name_program(const char *key, char *buf)
 	what++;
 	if (!strncmp(rest, ".option.", 8)) {
 		snprintf(buf, NAME_CHARS, "option %s of %.*s", what, length, name);
-		return !is_one_of(what, ignored_options,
-				  sizeof(ignored_options) / sizeof(ignored_options[0]));
+		return !FB_AMONG(what, ignored_options);
 	}
 	snprintf(buf, NAME_CHARS, "%s of %.*s", what, length, name);
-	return !strncmp(rest, ".selftest.", 10) &&
-	       is_one_of(what, kept_tests, sizeof(kept_tests) / sizeof(kept_tests[0]));
+	return !strncmp(rest, ".selftest.", 10) && FB_AMONG(what, kept_tests);
 }
 
-/* The line that a fact belongs to, in buf; false: to none. */
+/* Writes the name of the line that a fact belongs to. Returns false where it belongs to none. */
 static bool name_line(const struct fb_env_fact *fact, char *buf, bool *counted)
 {
 	*counted = false;
-	for (size_t i = 0; i < sizeof(ignored) / sizeof(ignored[0]); i++)
+	for (size_t i = 0; i < FB_COUNT_OF(ignored); i++)
 		if (!fnmatch(ignored[i], fact->key, 0))
 			return false;
-	for (size_t i = 0; i < sizeof(devices) / sizeof(devices[0]); i++) {
+	for (size_t i = 0; i < FB_COUNT_OF(devices); i++) {
 		const char *rest = strchr(fact->key, '.');
 
 		if (fnmatch(devices[i].pattern, fact->key, 0) != 0)
@@ -125,17 +117,7 @@ static int compare(const void *x, const void *y)
 	return order ? order : strcmp(a->fact->host, b->fact->host);
 }
 
-__attribute__((format(printf, 2, 3))) static void append(char *text, const char *fmt, ...)
-{
-	size_t used = strlen(text);
-	va_list args;
-
-	va_start(args, fmt);
-	vsnprintf(text + used, TEXT_CHARS - used, fmt, args);
-	va_end(args);
-}
-
-/* How many devices of which model a host has; hosts that are alike are said once. */
+/* Writes how many devices of which model each host has; hosts that follow and are alike, once. */
 static void describe_devices(const struct item *item, size_t n, char *text)
 {
 	char host[TEXT_CHARS], last[TEXT_CHARS] = "";
@@ -150,15 +132,16 @@ static void describe_devices(const struct item *item, size_t n, char *text)
 				if (strcmp(item[i + same].fact->value, item[i].fact->value) != 0 ||
 				    strcmp(item[i + same].fact->host, name) != 0)
 					break;
-			append(host, "%s%zu x %s", *host ? " + " : "", same, item[i].fact->value);
+			fb_append(host, TEXT_CHARS, "%s%zu x %s", *host ? " + " : "", same,
+				  item[i].fact->value);
 		}
 		if (strcmp(host, last) != 0)
-			append(text, "%s%s", *text ? ", " : "", host);
+			fb_append(text, TEXT_CHARS, "%s%s", *text ? ", " : "", host);
 		stpcpy(last, host);
 	}
 }
 
-/* item[0 .. n) have one name; where it is a binding, ranks are told apart. */
+/* Writes the values of item[0 .. n), which have one name; those of bindings with their ranks. */
 static void describe(const struct item *item, size_t n, char *text)
 {
 	bool alone = true, binding = !strncmp(item->name, "bind.", 5);
@@ -173,14 +156,14 @@ static void describe(const struct item *item, size_t n, char *text)
 		while (i + same < n && !strcmp(item[i + same].fact->value, fact->value) &&
 		       (alone || !binding))
 			same++;
-		append(text, "%s", i ? ", " : "");
+		fb_append(text, TEXT_CHARS, "%s", i ? ", " : "");
 		if (binding && !alone && fact->rank >= 0)
-			append(text, "rank %d: ", fact->rank);
-		append(text, "%s", fact->value);
+			fb_append(text, TEXT_CHARS, "rank %d: ", fact->rank);
+		fb_append(text, TEXT_CHARS, "%s", fact->value);
 		if (!alone && !binding && *fact->host && same == 1)
-			append(text, " on %s", fact->host);
+			fb_append(text, TEXT_CHARS, " on %s", fact->host);
 		else if (!alone && !binding && *fact->host)
-			append(text, " on %zu", same);
+			fb_append(text, TEXT_CHARS, " on %zu", same);
 	}
 }
 

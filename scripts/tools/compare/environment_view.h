@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A side's environment as what can be compared: one line of text for each fact, whatever its scope
- * was and in however many launches it was said.
+ * A side's environment in a form that can be compared: one line of text for each fact, whatever its
+ * scope, and however many launches have it.
  */
 #ifndef FB_SCRIPTS_TOOLS_COMPARE_ENVIRONMENT_VIEW_H
 #define FB_SCRIPTS_TOOLS_COMPARE_ENVIRONMENT_VIEW_H
@@ -19,9 +19,9 @@ struct fb_view {
 };
 
 /*
- * Makes a view of sorted facts. Left out is what differs between any two runs: moments (load,
- * free memory), durations, where files went. Facts of a program's launches become one line for
- * the program. GPUs and adapters become lines that count models.
+ * Makes a view of sorted facts. Facts that differ between any two runs are left out: load, free
+ * memory, durations, paths of results. Facts of a program's launches become one line for the
+ * program. GPUs and adapters become lines that count models.
  */
 void fb_view_make(struct fb_view *view, const struct fb_env *env);
 

@@ -15,7 +15,7 @@ static size_t find_key(const char *name, size_t length)
 	size_t n = fb_keys_columns(), i = 0;
 
 	for (; i < n; i++) {
-		const char *column = fb_columns[fb_keys_column(i)].name;
+		const char *column = fb_key_column(i)->name;
 
 		if (strlen(column) == length && !strncmp(column, name, length))
 			break;

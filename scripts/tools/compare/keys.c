@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The set of keys; see keys.h. */
 #include "common/base/rng.h"
+#include "common/record/csv.h"
 #include "scripts/tools/compare/keys.h"
+#include "scripts/tools/lib/cells.h"
 #include "scripts/tools/lib/memory.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 enum { FIRST_SLOTS = 1024 };
-
-/* What rows of a section share comes first in a table; these follow, in this order. */
-static const char *const inner[] = {"engine", "algorithm", "protocol", "transport", "bytes"};
 
 size_t fb_keys_columns(void)
 {
@@ -21,13 +20,28 @@ size_t fb_keys_columns(void)
 	return n;
 }
 
-size_t fb_keys_column(size_t i)
+const struct fb_column *fb_key_column(size_t i)
 {
-	size_t column = 0;
+	const struct fb_column *column = fb_columns;
 
-	while (fb_columns[column].kind != FB_COLUMN_KEY || i-- > 0)
+	while (column->kind != FB_COLUMN_KEY || i-- > 0)
 		column++;
 	return column;
+}
+
+size_t fb_keys_locate(char *const *names, size_t n, int at[FB_KEY_COLUMNS])
+{
+	size_t columns = fb_keys_columns(), found = 0;
+
+	for (size_t i = 0; i < columns; i++) {
+		size_t k = 0;
+
+		while (k < n && strcmp(names[k], fb_key_column(i)->name))
+			k++;
+		at[i] = k < n ? (int)k : -1;
+		found += k < n;
+	}
+	return found;
 }
 
 static void more_slots(struct fb_keys *keys)
@@ -47,35 +61,25 @@ static void more_slots(struct fb_keys *keys)
 	keys->slots = slots;
 }
 
-static bool equal(const struct fb_key *key, char *const *field, size_t columns)
+static bool equal(char *const *a, char *const *b, size_t columns)
 {
-	const char *text = key->text;
+	size_t i = 0;
 
-	for (size_t i = 0; i < columns; i++) {
-		size_t n = strlen(field[i]) + 1;
-
-		if ((size_t)(key->text + key->bytes - text) < n || memcmp(text, field[i], n) != 0)
-			return false;
-		text += n;
-	}
-	return true;
+	while (i < columns && !strcmp(a[i], b[i]))
+		i++;
+	return i == columns;
 }
 
-static uint64_t hash(char *const *field, size_t columns, size_t *bytes)
+static uint64_t hash(char *const *field, size_t columns)
 {
 	uint64_t h = 0;
 
-	*bytes = 0;
-	for (size_t i = 0; i < columns; i++) {
-		size_t n = strlen(field[i]) + 1;
-
-		h = fb_hash64(field[i], n, h);
-		*bytes += n;
-	}
+	for (size_t i = 0; i < columns; i++)
+		h = fb_hash64(field[i], strlen(field[i]) + 1, h);
 	return h;
 }
 
-/* The slot that the key is in, or the free one where it would go. */
+/* The slot that the key is in, or the free slot where it would go. */
 static size_t probe(const struct fb_keys *keys, char *const *field, size_t columns, uint64_t h)
 {
 	size_t at = h & (keys->slots - 1);
@@ -83,7 +87,7 @@ static size_t probe(const struct fb_keys *keys, char *const *field, size_t colum
 	for (; keys->slot[at]; at = (at + 1) & (keys->slots - 1)) {
 		const struct fb_key *key = &keys->key[keys->slot[at] - 1];
 
-		if (key->hash == h && equal(key, field, columns))
+		if (key->hash == h && equal(key->field, field, columns))
 			break;
 	}
 	return at;
@@ -91,71 +95,55 @@ static size_t probe(const struct fb_keys *keys, char *const *field, size_t colum
 
 uint32_t fb_keys_find(const struct fb_keys *keys, char *const *field)
 {
-	size_t columns = fb_keys_columns(), bytes, at;
+	size_t columns = fb_keys_columns(), at;
 
 	if (keys->slots == 0)
 		return UINT32_MAX;
-	at = probe(keys, field, columns, hash(field, columns, &bytes));
+	at = probe(keys, field, columns, hash(field, columns));
 	return keys->slot[at] ? keys->slot[at] - 1 : UINT32_MAX;
 }
 
 uint32_t fb_keys_add(struct fb_keys *keys, char *const *field)
 {
-	size_t columns = fb_keys_columns(), bytes, at;
-	uint64_t h = hash(field, columns, &bytes);
-	char *text;
+	size_t columns = fb_keys_columns(), at;
+	uint64_t h = hash(field, columns);
 
 	if (2 * (keys->count + 1) > keys->slots)
 		more_slots(keys);
 	at = probe(keys, field, columns, h);
 	if (keys->slot[at])
 		return keys->slot[at] - 1;
-	text = fb_new(bytes, 1);
-	*FB_ADD(keys->key, keys->count) = (struct fb_key){text, (uint32_t)bytes, h};
-	for (size_t i = 0; i < columns; i++)
-		text = stpcpy(text, field[i]) + 1;
+	*FB_ADD(keys->key, keys->count) = (struct fb_key){fb_texts_copy(field, columns), h};
 	keys->slot[at] = (uint32_t)keys->count;
 	return (uint32_t)keys->count - 1;
 }
 
-void fb_key_fields(const struct fb_key *key, const char *field[FB_KEY_COLUMNS])
-{
-	const char *text = key->text;
-	size_t columns = fb_keys_columns();
-
-	for (size_t i = 0; i < columns; i++) {
-		field[i] = text;
-		text += strlen(text) + 1;
-	}
-}
-
 const char *fb_key_text(const struct fb_key *key, const char *column)
 {
-	const char *text = key->text;
-
-	for (size_t i = 0; i < fb_columns_count; i++) {
+	for (size_t i = 0, n = 0; i < fb_columns_count; i++) {
 		if (fb_columns[i].kind != FB_COLUMN_KEY)
 			continue;
 		if (!strcmp(fb_columns[i].name, column))
-			return text;
-		text += strlen(text) + 1;
+			return key->field[n];
+		n++;
 	}
 	return "";
 }
 
-struct fb_result fb_key_row(const struct fb_key *key, char *field[])
+void fb_keys_put_header(FILE *out)
 {
-	const char *text[FB_KEY_COLUMNS];
-	size_t n = 0;
+	for (size_t i = 0; i < fb_keys_columns(); i++)
+		fprintf(out, "%s,", fb_key_column(i)->name);
+}
 
-	fb_key_fields(key, text);
-	for (size_t i = 0; i < fb_columns_count; i++) {
-		bool is_key = fb_columns[i].kind == FB_COLUMN_KEY;
+void fb_key_put(const struct fb_key *key, FILE *out)
+{
+	size_t columns = fb_keys_columns();
 
-		/* A row's fields may be written to; these never are. */
-		field[i] = (char *)(uintptr_t)(is_key ? text[n++] : "");
+	for (size_t i = 0; i < columns; i++) {
+		fb_csv_put_field(out, key->field[i]);
+		fputc(',', out);
 	}
-	return (struct fb_result){.field = field};
 }
 
 /* In which order the fields of a key are compared, and which of them are numbers. */
@@ -167,42 +155,35 @@ struct order {
 
 static struct order make_order(const struct fb_keys *keys)
 {
-	const size_t ninner = sizeof(inner) / sizeof(inner[0]), columns = fb_keys_columns();
+	const size_t columns = fb_keys_columns();
 	struct order order = {.keys = keys};
 
-	/* Those outside of `inner` first; then those, in its order. */
-	for (size_t k = 0; k <= ninner; k++) {
+	for (size_t place = 0; place <= FB_SECTION_INNER; place++)
 		for (size_t i = 0; i < columns; i++) {
-			const struct fb_column *column = &fb_columns[fb_keys_column(i)];
-			size_t at = 0;
+			const struct fb_column *column = fb_key_column(i);
 
-			while (at < ninner && strcmp(inner[at], column->name) != 0)
-				at++;
-			if (at != (k ? k - 1 : ninner))
+			if (fb_section_inner(column->name) != place)
 				continue;
 			order.field[order.n] = i;
 			order.number[order.n++] = column->type == FB_COLUMN_U64;
 		}
-	}
 	return order;
 }
 
 static int compare(const void *x, const void *y, void *arg)
 {
 	const struct order *order = arg;
-	const char *a[FB_KEY_COLUMNS], *b[FB_KEY_COLUMNS];
+	const struct fb_key *a = &order->keys->key[*(const uint32_t *)x];
+	const struct fb_key *b = &order->keys->key[*(const uint32_t *)y];
 
-	fb_key_fields(&order->keys->key[*(const uint32_t *)x], a);
-	fb_key_fields(&order->keys->key[*(const uint32_t *)y], b);
 	for (size_t i = 0; i < order->n; i++) {
-		const char *p = a[order->field[i]], *q = b[order->field[i]];
+		const char *p = a->field[order->field[i]], *q = b->field[order->field[i]];
 		int difference = strcmp(p, q);
 
 		if (difference && order->number[i]) {
 			uint64_t m = strtoull(p, NULL, 10), n = strtoull(q, NULL, 10);
 
-			if (m != n)
-				difference = m < n ? -1 : 1;
+			difference = m == n ? difference : m < n ? -1 : 1;
 		}
 		if (difference)
 			return difference;

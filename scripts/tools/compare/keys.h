@@ -2,22 +2,20 @@
 /*
  * The set of experiments: each combination of key columns once, numbered from 0.
  *
- * Both sides of a comparison share one set, so that joining is an array index. Linear probing on
- * 64-bit hashes; a key's fields lie behind one another, each ended by NUL, in schema order.
+ * Both sides of a comparison share one set, so joining means to use a key's number as an index. The
+ * set is a hash table with linear probing on 64-bit hashes.
  */
 #ifndef FB_SCRIPTS_TOOLS_COMPARE_KEYS_H
 #define FB_SCRIPTS_TOOLS_COMPARE_KEYS_H
 
-#include "scripts/tools/lib/results.h"
+#include "common/record/schema.h"
 
-#include <stddef.h>
-#include <stdint.h>
+#include <stdio.h>
 
-enum { FB_KEY_COLUMNS = 32 }; /* room; fb_keys_columns() says how many there are */
+enum { FB_KEY_COLUMNS = 32 }; /* room for the fields of a key */
 
 struct fb_key {
-	const char *text; /* fb_keys_columns() texts */
-	uint32_t bytes;	  /* of them together */
+	char **field; /* by key column */
 	uint64_t hash;
 };
 
@@ -28,32 +26,33 @@ struct fb_keys {
 	size_t slots;	/* power of two */
 };
 
-/* How many columns of the schema are keys, and the schema's number of the i-th. */
+/* How many columns of the schema are keys, and the i-th of them. */
 size_t fb_keys_columns(void);
-size_t fb_keys_column(size_t i);
+const struct fb_column *fb_key_column(size_t i);
 
 /*
- * The number of the key whose columns are field[0 .. fb_keys_columns()), which is added where it is
- * new.
+ * Sets at[i] to the index of the i-th key column among names[0 .. n), -1 where it is not there.
+ * Returns how many are there.
+ */
+size_t fb_keys_locate(char *const *names, size_t n, int at[FB_KEY_COLUMNS]);
+
+/*
+ * The number of the key with the fields field[0 .. fb_keys_columns()). fb_keys_add adds a key that
+ * is new; fb_keys_find returns UINT32_MAX for it.
  */
 uint32_t fb_keys_add(struct fb_keys *keys, char *const *field);
-
-/* The same for a key that must not be added: its number, or UINT32_MAX. */
 uint32_t fb_keys_find(const struct fb_keys *keys, char *const *field);
 
-/* A key's field by the name of its column; "" for a name that is none. Borrowed. */
+/* A key's field by the name of its column; "" where no key column has that name. Borrowed. */
 const char *fb_key_text(const struct fb_key *key, const char *column);
 
-/* Points field[0 .. fb_keys_columns()) at the key's texts. */
-void fb_key_fields(const struct fb_key *key, const char *field[FB_KEY_COLUMNS]);
-
-/* As a row of the schema whose other columns are empty; field has room for them all. */
-struct fb_result fb_key_row(const struct fb_key *key, char *field[]);
+/* Write the names of the key columns, or the fields of a key, as CSV, each with a comma behind. */
+void fb_keys_put_header(FILE *out);
+void fb_key_put(const struct fb_key *key, FILE *out);
 
 /*
- * Writes the numbers of the keys index[0 .. n) in the order of tables: by everything but who
- * carried it out, then by engine, algorithm, protocol, transport, then by bytes; numbers as
- * numbers.
+ * Sorts the numbers of keys index[0 .. n) in the order of tables: by all other columns before
+ * those in which the cells of a section differ (fb_section_inner), numbers as numbers.
  */
 void fb_keys_sort(const struct fb_keys *keys, uint32_t *index, size_t n);
 

@@ -2,6 +2,7 @@
 /* See label.h. Titles and labels are those of `summary`, so that rows are found again there. */
 #include "scripts/tools/compare/label.h"
 #include "scripts/tools/lib/report.h"
+#include "scripts/tools/lib/text.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,7 +20,13 @@ struct view {
 
 static void look(struct view *view, const struct fb_labels *labels, uint32_t key)
 {
-	view->row = fb_key_row(&labels->keys->key[key], view->field);
+	static char nothing[] = "";
+
+	for (size_t i = 0, n = 0; i < fb_columns_count; i++)
+		view->field[i] = fb_columns[i].kind == FB_COLUMN_KEY
+					 ? labels->keys->key[key].field[n++]
+					 : nothing;
+	view->row = (struct fb_result){.field = view->field, .nfields = fb_columns_count};
 	view->cell = (struct fb_cell){
 		.row = &view->row,
 		.bytes = strtoull(fb_result_text(&view->row, "bytes"), NULL, 10),
@@ -30,20 +37,20 @@ static void look(struct view *view, const struct fb_labels *labels, uint32_t key
 struct fb_labels fb_labels_make(const struct fb_keys *keys)
 {
 	enum { OPERATIONS = 64 };
-	const char *first[OPERATIONS][FB_KEY_COLUMNS], *field[FB_KEY_COLUMNS];
+	char *const *first[OPERATIONS];
 	struct fb_labels labels = {.keys = keys};
 	size_t columns = fb_keys_columns(), operations = 0;
 
-	/* Against the first key of the same program and operation, which lead the key columns. */
+	/* Compares with the first key of the same program and operation, the first key columns. */
 	for (size_t i = 0; i < keys->count; i++) {
+		char *const *field = keys->key[i].field;
 		size_t o = 0;
 
-		fb_key_fields(&keys->key[i], field);
 		while (o < operations &&
 		       (strcmp(first[o][0], field[0]) != 0 || strcmp(first[o][1], field[1]) != 0))
 			o++;
 		if (o == operations && operations < OPERATIONS)
-			memcpy(first[operations++], field, sizeof(field));
+			first[operations++] = field;
 		if (o == OPERATIONS)
 			o = 0;
 		for (size_t k = 2; k < columns; k++)
@@ -83,47 +90,31 @@ const char *fb_row_bytes(const struct fb_labels *labels, uint32_t key, char buf[
 
 const char *fb_row_label(const struct fb_labels *labels, uint32_t key, char buf[FB_ROW_LABEL_CHARS])
 {
-	/* Said in every label, or by other words. */
+	/* These are in every label already. */
 	static const char *const said[] = {"program",  "operation", "engine", "algorithm",
 					   "protocol", "transport", "bytes"};
-	const char *field[FB_KEY_COLUMNS];
 	char who[FB_ROW_LABEL_CHARS], bytes[FB_SIZE_CHARS];
 	const struct fb_key *k = &labels->keys->key[key];
-	size_t columns = fb_keys_columns(), used;
+	size_t columns = fb_keys_columns();
 
-	fb_key_fields(k, field);
 	snprintf(buf, FB_ROW_LABEL_CHARS, "%.120s %.120s %s", fb_key_text(k, "operation"),
 		 fb_row_who(labels, key, who), fb_row_bytes(labels, key, bytes));
 	for (size_t i = 0; i < columns; i++) {
-		const char *name = fb_columns[fb_keys_column(i)].name;
-		bool skip = !labels->varies[i] || !*field[i] || !strcmp(field[i], "-");
+		const char *name = fb_key_column(i)->name, *text = k->field[i];
 
-		for (size_t j = 0; j < sizeof(said) / sizeof(said[0]); j++)
-			skip |= !strcmp(said[j], name);
-		used = strlen(buf);
-		if (!skip)
-			snprintf(buf + used, FB_ROW_LABEL_CHARS - used, " %s=%s", name, field[i]);
+		if (labels->varies[i] && *text && strcmp(text, "-") && !FB_AMONG(name, said))
+			fb_append(buf, FB_ROW_LABEL_CHARS, " %s=%s", name, text);
 	}
 	return buf;
 }
 
 bool fb_row_same_section(const struct fb_labels *labels, uint32_t a, uint32_t b)
 {
-	static const char *const within[] = {"engine", "algorithm", "protocol", "transport",
-					     "bytes"};
-	const char *x[FB_KEY_COLUMNS], *y[FB_KEY_COLUMNS];
+	char *const *x = labels->keys->key[a].field, *const *y = labels->keys->key[b].field;
 	size_t columns = fb_keys_columns();
 
-	fb_key_fields(&labels->keys->key[a], x);
-	fb_key_fields(&labels->keys->key[b], y);
-	for (size_t i = 0; i < columns; i++) {
-		const char *name = fb_columns[fb_keys_column(i)].name;
-		bool inside = false;
-
-		for (size_t j = 0; j < sizeof(within) / sizeof(within[0]); j++)
-			inside |= !strcmp(within[j], name);
-		if (!inside && strcmp(x[i], y[i]) != 0)
+	for (size_t i = 0; i < columns; i++)
+		if (!fb_section_inner(fb_key_column(i)->name) && strcmp(x[i], y[i]) != 0)
 			return false;
-	}
 	return true;
 }

@@ -10,7 +10,7 @@
 
 enum { FB_ROW_LABEL_CHARS = 512 };
 
-/* Which key columns differ between the rows of a comparison: only these need to be said. */
+/* Which key columns differ between the rows of a comparison: labels name only these. */
 struct fb_labels {
 	const struct fb_keys *keys;
 	bool varies[FB_KEY_COLUMNS];

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Reading rows into observations; see launches.h. Folders are folder.c's, marks marks.c's. */
+/* Reads rows into observations; see launches.h. folder.c reads folders, marks.c reads marks. */
 #include "common/base/error.h"
 #include "scripts/tools/compare/launches.h"
 #include "scripts/tools/compare/marks.h"
 #include "scripts/tools/compare/set.h"
 #include "scripts/tools/lib/memory.h"
 #include "scripts/tools/lib/records.h"
+#include "scripts/tools/lib/sheet.h"
 
-#include <errno.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { SCHEMA, RUN, LAUNCH, UTC, STATUS, REASON, TIME, PATH, FIXED };
@@ -39,13 +38,13 @@ struct reader {
 static int bad(const struct fb_record *record, const char *column, const char *text,
 	       const char *expected)
 {
-	return fb_error(FB_EINPUT, "%s: record %llu: %s '%.40s': expected %s", record->path,
-			(unsigned long long)record->number, column, text, expected);
+	return fb_error(FB_EINPUT, "%s:%llu: %s '%.40s': expected %s", record->path,
+			(unsigned long long)record->line, column, text, expected);
 }
 
 static int read_header(struct reader *r, const struct fb_record *record)
 {
-	if (strcmp(record->field[0], "schema") != 0) {
+	if (record->kind != FB_CSV_RESULTS) {
 		if (r->in_folder)
 			return FB_RECORDS_STOP;
 		return fb_error(
@@ -60,28 +59,27 @@ static int read_header(struct reader *r, const struct fb_record *record)
 		if (r->at[i] < 0 && fixed[i].needed)
 			return fb_error(FB_EINPUT, "%s: no column %s", record->path, fixed[i].name);
 	}
-	for (size_t i = 0; i < r->keys; i++) {
-		const char *name = fb_columns[fb_keys_column(i)].name;
-
-		r->key[i] = fb_record_find(record, name);
+	fb_keys_locate(record->field, record->count, r->key);
+	for (size_t i = 0; i < r->keys; i++)
 		if (r->key[i] < 0)
-			return fb_error(FB_EINPUT, "%s: no column %s", record->path, name);
-	}
+			return fb_error(FB_EINPUT, "%s: no column %s", record->path,
+					fb_key_column(i)->name);
 	r->metric = fb_record_find(record, r->reading->metric->column);
 	r->set->has_metric |= r->metric >= 0;
 	return FB_OK;
 }
 
-/* A number above 0; NAN for an empty field or 0; what is no number is refused. */
+/*
+ * Sets a number above 0; NAN for an empty field or 0. Fields are of their columns' types already.
+ */
 static int read_value(const struct fb_record *record, int at, const char *name, double *value)
 {
 	const char *text = at < 0 ? "" : record->field[at];
-	char *end;
 
-	*value = strtod(text, &end);
-	if (*end || (*text && !(*value >= 0 && *value < (double)INFINITY)))
-		return bad(record, name, text, "a finite number of at least 0");
-	if (!*text || *value <= 0)
+	*value = fb_csv_number(text);
+	if (*value < 0)
+		return bad(record, name, text, "a number of at least 0");
+	if (!(*value > 0))
 		*value = (double)NAN;
 	return FB_OK;
 }
@@ -117,12 +115,9 @@ static int find_launch(struct reader *r, const struct fb_record *record)
 	const char *utc = r->at[UTC] < 0 ? "" : record->field[r->at[UTC]];
 	struct fb_launch *launch = r->launch < 0 ? NULL : set->launch;
 	uint64_t index;
-	char *end;
 
-	errno = 0;
-	index = strtoull(text, &end, 10);
-	if (*text < '0' || *text > '9' || *end || errno)
-		return bad(record, "launch_index", text, "a whole number");
+	if (!fb_launch_index(text, &index))
+		return bad(record, "launch_index", text, "a whole number of at most 18 digits");
 	if (launch)
 		launch += r->launch;
 	if (!launch || !is_launch(launch, run, index))

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * One side of a comparison: what its result files hold, as one number for each launch and row.
+ * One side of a comparison: its result files as one number for each launch and row.
  *
- * The unit of replication is the launch: whatever a launch repeated inside of itself has become
- * one median already, and more numbers than one for a row and a launch are refused.
+ * The unit of replication is the launch. The repetitions within a launch are one median already,
+ * and two numbers for one row and launch are refused.
  */
 #ifndef FB_SCRIPTS_TOOLS_COMPARE_LAUNCHES_H
 #define FB_SCRIPTS_TOOLS_COMPARE_LAUNCHES_H
@@ -40,7 +40,7 @@ struct fb_observation {
 	bool marked;	 /* launches.csv speaks against it: not used */
 };
 
-/* What the rows of a key say of it, the first one that says anything. */
+/* The first reason and the first path that rows of a key have. */
 struct fb_key_note {
 	char *reason;  /* of one that is not ok, or NULL */
 	uint16_t path; /* number in fb_set.path_text + 1; 0: none */

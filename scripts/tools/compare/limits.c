@@ -4,8 +4,9 @@
 #include "common/measure/stats.h"
 #include "scripts/tools/compare/limits.h"
 #include "scripts/tools/compare/verdict.h"
+#include "scripts/tools/lib/estimate.h"
 #include "scripts/tools/lib/memory.h"
-#include "scripts/tools/lib/records.h"
+#include "scripts/tools/lib/sheet.h"
 
 #include <fnmatch.h>
 #include <math.h>
@@ -17,29 +18,6 @@ static const char *const from_names[] = {"default", "file", "noise", "clock", "s
 const char *fb_limit_from_name(enum fb_limit_from from)
 {
 	return from_names[from];
-}
-
-struct reader {
-	struct fb_limits *limits;
-	int threshold, key[FB_KEY_COLUMNS];
-};
-
-static int read_header(struct reader *r, const struct fb_record *record)
-{
-	size_t keys = fb_keys_columns(), found = 0;
-
-	r->threshold = fb_record_find(record, "threshold");
-	for (size_t i = 0; i < keys; i++) {
-		r->key[i] = fb_record_find(record, fb_columns[fb_keys_column(i)].name);
-		found += r->key[i] >= 0;
-	}
-	if (r->threshold < 0)
-		return fb_error(FB_EINPUT, "%s: no column threshold", record->path);
-	/* A misspelt key would make a rule for every row. */
-	if (found + 1 != record->count)
-		return fb_error(FB_EINPUT, "%s: a column that is neither a key nor threshold",
-				record->path);
-	return FB_OK;
 }
 
 /* "5%", "0.05". */
@@ -54,33 +32,33 @@ static bool read_threshold(const char *text, double *threshold)
 	return *threshold > 0 && *threshold <= 100;
 }
 
-static int use(void *arg, const struct fb_record *record)
-{
-	struct reader *r = arg;
-	struct fb_limits *limits = r->limits;
-	size_t keys = fb_keys_columns();
-	struct fb_limit_rule *rule;
-
-	if (record->number == 1)
-		return read_header(r, record);
-	rule = FB_ADD(limits->rule, limits->nrules);
-	if (!read_threshold(record->field[r->threshold], &rule->threshold))
-		return fb_error(FB_EINPUT,
-				"%s: record %llu: threshold '%.40s': expected a ratio such as 5%% "
-				"or 0.05",
-				record->path, (unsigned long long)record->number,
-				record->field[r->threshold]);
-	for (size_t i = 0; i < keys; i++)
-		if (r->key[i] >= 0 && *record->field[r->key[i]])
-			rule->pattern[i] = fb_new_copy(record->field[r->key[i]]);
-	return FB_OK;
-}
-
 int fb_limits_read_thresholds(struct fb_limits *limits, const char *path)
 {
-	struct reader r = {.limits = limits};
+	size_t keys = fb_keys_columns();
+	int err, threshold, key[FB_KEY_COLUMNS];
+	struct fb_sheet sheet;
 
-	return fb_records_read(path, use, &r, NULL);
+	err = fb_sheet_read_any(&sheet, path);
+	if (err)
+		return err;
+	threshold = fb_sheet_column(&sheet, "threshold");
+	if (threshold < 0)
+		return fb_error(FB_EINPUT, "%s: no column threshold", path);
+	/* A rule with a misspelt key would hold for all rows. */
+	if (fb_keys_locate(sheet.column, sheet.ncolumns, key) + 1 != sheet.ncolumns)
+		return fb_error(FB_EINPUT, "%s: a column that is neither a key nor threshold",
+				path);
+	for (size_t row = 0; row < sheet.nrows; row++) {
+		struct fb_limit_rule *rule = FB_ADD(limits->rule, limits->nrules);
+		const char *text = fb_sheet_text(&sheet, row, threshold);
+
+		if (!read_threshold(text, &rule->threshold))
+			return fb_sheet_refuse(&sheet, row, threshold,
+					       "a ratio such as 5% or 0.05");
+		for (size_t i = 0; i < keys; i++)
+			rule->pattern[i] = fb_sheet_text(&sheet, row, key[i]);
+	}
+	return FB_OK;
 }
 
 /* program.NAME.LAUNCH.selftest.WHAT: the name's length, 0 for another key; *what points behind. */
@@ -103,7 +81,6 @@ static size_t program_of(const char *key, const char **what)
 static struct fb_limit_cost figure(const struct fb_env *env, const char *program, size_t length,
 				   const char *wanted, double unit, double *x)
 {
-	static const double mad_of_normal = 1.4826;
 	struct fb_limit_cost cost;
 	size_t n = 0;
 
@@ -116,9 +93,7 @@ static struct fb_limit_cost figure(const struct fb_env *env, const char *program
 			x[n++] = unit * strtod(env->fact[i].value, NULL);
 	}
 	cost.median = fb_median(x, n, x + env->count);
-	for (size_t i = 0; i < n; i++)
-		x[i] = fabs(x[i] - cost.median);
-	cost.spread = mad_of_normal * fb_median(x, n, x + env->count);
+	cost.spread = fb_spread(x, n, cost.median, x + env->count);
 	return cost;
 }
 
@@ -171,7 +146,7 @@ void fb_limits_add_floors(struct fb_limits *limits, const struct fb_env *env, in
 	}
 }
 
-/* What a cost may pretend: NAN in a side says nothing. */
+/* How large a change the cost of the clock can look like. A side with NAN is not known. */
 static double uncertainty(const struct fb_limit_cost side[2])
 {
 	double apart = fabs(side[0].median - side[1].median);
@@ -186,51 +161,43 @@ double fb_limit_floor_us(const struct fb_limit_floor *floor)
 	return fmax(us, floor->step_us);
 }
 
-static const struct fb_limit_rule *rule_of(const struct fb_limits *limits,
-					   const char *const field[FB_KEY_COLUMNS])
+static const struct fb_limit_rule *rule_of(const struct fb_limits *limits, const struct fb_key *key)
 {
 	size_t keys = fb_keys_columns();
 
 	for (size_t r = 0; r < limits->nrules; r++) {
-		const struct fb_limit_rule *rule = &limits->rule[r];
-		bool all = true;
+		const char *const *pattern = limits->rule[r].pattern;
+		size_t i = 0;
 
-		for (size_t i = 0; i < keys && all; i++)
-			all = !rule->pattern[i] || !fnmatch(rule->pattern[i], field[i], 0);
-		if (all)
-			return rule;
+		while (i < keys && (!*pattern[i] || !fnmatch(pattern[i], key->field[i], 0)))
+			i++;
+		if (i == keys)
+			return &limits->rule[r];
 	}
 	return NULL;
 }
 
-static double noise_of(const struct fb_limits *limits, const char *const field[FB_KEY_COLUMNS])
+static double noise_of(const struct fb_limits *limits, const struct fb_key *key)
 {
-	char *copy[FB_KEY_COLUMNS];
-	size_t keys = fb_keys_columns();
-	uint32_t index;
+	uint32_t index = fb_keys_find(&limits->keys, key->field);
 
-	for (size_t i = 0; i < keys; i++)
-		copy[i] = (char *)(uintptr_t)field[i]; /* only read */
-	index = limits->nnoise ? fb_keys_find(&limits->keys, copy) : UINT32_MAX;
 	return index < limits->nnoise ? limits->noise[index] : (double)NAN;
 }
 
 struct fb_limit fb_limits_of(const struct fb_limits *limits, const struct fb_key *key,
 			     double time_us)
 {
-	const char *field[FB_KEY_COLUMNS], *program = fb_key_text(key, "program");
+	const char *program = fb_key_text(key, "program");
 	struct fb_threshold threshold = {.least = limits->threshold, .time_us = time_us};
-	const struct fb_limit_rule *rule;
+	const struct fb_limit_rule *rule = rule_of(limits, key);
 	struct fb_limit limit = {.from = FB_FROM_DEFAULT};
 	double floor = 0;
 
-	fb_key_fields(key, field);
-	rule = rule_of(limits, field);
 	if (rule) {
 		threshold.least = rule->threshold;
 		limit.from = FB_FROM_FILE;
 	}
-	limit.aa_noise = noise_of(limits, field);
+	limit.aa_noise = noise_of(limits, key);
 	threshold.noise = limit.aa_noise;
 	for (size_t i = 0; i < limits->nfloors; i++)
 		if (!strcmp(limits->floor[i].program, program))

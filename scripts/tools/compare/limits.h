@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * From which size on a change of a row matters: the user's threshold for all rows or for some, the
- * noise that the row had in a self-test of the machine, and what the clock can tell apart.
+ * The least change of a row that matters: by the user's threshold for all rows or for some, by the
+ * noise that the row had in a self-test of the machine, and by what the clock can tell apart.
  */
 #ifndef FB_SCRIPTS_TOOLS_COMPARE_LIMITS_H
 #define FB_SCRIPTS_TOOLS_COMPARE_LIMITS_H
@@ -24,7 +24,7 @@ struct fb_limit {
 
 /* A line of the threshold file: which rows, and their threshold. */
 struct fb_limit_rule {
-	char *pattern[FB_KEY_COLUMNS]; /* NULL: any */
+	const char *pattern[FB_KEY_COLUMNS]; /* "": any */
 	double threshold;
 };
 
@@ -34,8 +34,9 @@ struct fb_limit_cost {
 };
 
 /*
- * What the clock costs in one program's launches. What both sides pay alike is in both sides' times
- * and is no noise: only what differs, between launches or between the sides, hides a change.
+ * What the clock costs in one program's launches. A cost that is the same in all launches of both
+ * sides is in both times and hides nothing. Only differences, between launches or between the
+ * sides, hide a change.
  */
 struct fb_limit_floor {
 	char *program;

@@ -3,10 +3,10 @@
 #include "common/base/error.h"
 #include "scripts/tools/compare/marks.h"
 #include "scripts/tools/lib/memory.h"
-#include "scripts/tools/lib/records.h"
+#include "scripts/tools/lib/sheet.h"
+#include "scripts/tools/lib/text.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,42 +18,14 @@ static const char *const columns[COLUMNS] = {
 	[BEFORE] = "canary_before_us", [AFTER] = "canary_after_us",
 };
 
-/* Flags that speak against a launch. */
+/* Flags because of which a launch is left out. */
 static const char *const bad_flags[] = {"drift", "throttle", "canary-apart"};
-
-struct reader {
-	struct fb_marks *marks;
-	const char *tag;
-	int at[COLUMNS];
-};
-
-static const char *field(const struct reader *r, const struct fb_record *record, int column)
-{
-	return r->at[column] < 0 ? "" : record->field[r->at[column]];
-}
-
-/* Whether one of the words of `words`, which ';' or blanks separate, is word[0 .. n). */
-static bool has_word(const char *words, const char *word, size_t n)
-{
-	while (*words) {
-		size_t length = strcspn(words, "; ");
-
-		if (length == n && !strncmp(words, word, n))
-			return true;
-		words += length + strspn(words + length, "; ");
-	}
-	return false;
-}
 
 static void add_flags(char mark[FB_MARK_CHARS], const char *flags)
 {
-	for (size_t i = 0; i < sizeof(bad_flags) / sizeof(bad_flags[0]); i++) {
-		size_t used = strlen(mark), n = strlen(bad_flags[i]);
-
-		if (has_word(flags, bad_flags[i], n) && !has_word(mark, bad_flags[i], n))
-			snprintf(mark + used, FB_MARK_CHARS - used, "%s%s", used ? ";" : "",
-				 bad_flags[i]);
-	}
+	for (size_t i = 0; i < FB_COUNT_OF(bad_flags); i++)
+		if (fb_list_has(flags, "; ", bad_flags[i], strlen(bad_flags[i])))
+			fb_add_flag(mark, FB_MARK_CHARS, bad_flags[i], strlen(bad_flags[i]));
 }
 
 /* The mark of the same start, which an earlier attempt made, or a new one. */
@@ -69,23 +41,8 @@ static struct fb_mark *find(struct fb_marks *marks, const struct fb_mark *wanted
 			return mark;
 	}
 	mark = FB_ADD(marks->mark, marks->count);
-	*mark = (struct fb_mark){
-		.index = wanted->index,
-		.run = fb_new_copy(wanted->run),
-		.ranks = fb_new_copy(wanted->ranks),
-		.nodes = fb_new_copy(wanted->nodes),
-		.variant = fb_new_copy(wanted->variant),
-	};
+	*mark = *wanted;
 	return mark;
-}
-
-static int read_header(struct reader *r, const struct fb_record *record)
-{
-	for (int i = 0; i < COLUMNS; i++)
-		r->at[i] = fb_record_find(record, columns[i]);
-	if (r->at[INDEX] < 0)
-		return fb_error(FB_EINPUT, "%s: no column launch_index", record->path);
-	return FB_OK;
 }
 
 static double canary_of(const char *before, const char *after)
@@ -95,42 +52,39 @@ static double canary_of(const char *before, const char *after)
 	return product > 0 && product < (double)INFINITY ? sqrt(product) : (double)NAN;
 }
 
-static int use(void *arg, const struct fb_record *record)
-{
-	struct reader *r = arg;
-	const char *side, *text;
-	struct fb_mark wanted, *mark;
-	char *end;
-
-	if (record->number == 1)
-		return read_header(r, record);
-	text = field(r, record, INDEX);
-	side = field(r, record, SIDE);
-	wanted = (struct fb_mark){
-		.index = strtoull(text, &end, 10),
-		.run = field(r, record, RUN),
-		.ranks = field(r, record, RANKS),
-		.nodes = field(r, record, NODES),
-		.variant = field(r, record, VARIANT),
-	};
-	if (!*text || *end)
-		return fb_error(FB_EINPUT,
-				"%s: record %llu: launch_index '%.40s': expected a number",
-				record->path, (unsigned long long)record->number, text);
-	if (r->tag && *side && strcmp(side, r->tag) != 0)
-		return FB_OK;
-	mark = find(r->marks, &wanted);
-	*mark->flags = '\0';
-	add_flags(mark->flags, field(r, record, FLAGS));
-	mark->canary_us = canary_of(field(r, record, BEFORE), field(r, record, AFTER));
-	return FB_OK;
-}
-
 int fb_marks_read(struct fb_marks *marks, const char *path, const char *tag)
 {
-	struct reader r = {.marks = marks, .tag = tag};
+	const char *text[COLUMNS];
+	int at[COLUMNS], err;
+	struct fb_sheet sheet;
 
-	return fb_records_read(path, use, &r, NULL);
+	err = fb_sheet_read_kinds(&sheet, path, ~0U);
+	if (err || !sheet.column)
+		return err;
+	for (int i = 0; i < COLUMNS; i++)
+		at[i] = fb_sheet_column(&sheet, columns[i]);
+	if (at[INDEX] < 0)
+		return fb_error(FB_EINPUT, "%s: no column launch_index", path);
+	for (size_t row = 0; row < sheet.nrows; row++) {
+		struct fb_mark wanted, *mark;
+
+		for (int i = 0; i < COLUMNS; i++)
+			text[i] = fb_sheet_text(&sheet, row, at[i]);
+		wanted = (struct fb_mark){.run = text[RUN],
+					  .ranks = text[RANKS],
+					  .nodes = text[NODES],
+					  .variant = text[VARIANT]};
+		if (!fb_launch_index(text[INDEX], &wanted.index))
+			return fb_sheet_refuse(&sheet, row, at[INDEX],
+					       "a whole number of at most 18 digits");
+		if (tag && *text[SIDE] && strcmp(text[SIDE], tag) != 0)
+			continue;
+		mark = find(marks, &wanted);
+		*mark->flags = '\0';
+		add_flags(mark->flags, text[FLAGS]);
+		mark->canary_us = canary_of(text[BEFORE], text[AFTER]);
+	}
+	return FB_OK;
 }
 
 static bool is_any(const char *text)

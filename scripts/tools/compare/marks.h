@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What launches.csv says against launches (docs/studies.md).
+ * Which launches launches.csv marks as disturbed (docs/studies.md).
  *
- * The sweep that made the launches saw what no row shows: a canary that ran slower at the end
- * than at the start, a GPU that lowered its clock. Such a launch measured something else.
+ * The sweep that made the launches knows what no row shows, for example that the canary was slower
+ * after a launch than before it, or that a GPU lowered its clock. Such a launch does not measure
+ * what the others measure.
  */
 #ifndef FB_SCRIPTS_TOOLS_COMPARE_MARKS_H
 #define FB_SCRIPTS_TOOLS_COMPARE_MARKS_H
 
 #include "scripts/tools/compare/launches.h"
 
-/* The last attempt of one start: which rows are its, and what speaks against them. */
+/* The last attempt of one start: which rows belong to it, and its flags. */
 struct fb_mark {
 	uint64_t index;
 	const char *run, *ranks, *nodes, *variant; /* "" or "-": any */
 	char flags[FB_MARK_CHARS];		   /* "drift", "drift;throttle", or "" */
-	/* Geometric mean of the one before and the one after; NAN: unknown. */
+	/* Geometric mean of the canary's times before and after; NAN: not known. */
 	double canary_us;
 };
 
@@ -32,11 +33,10 @@ struct fb_marks {
 int fb_marks_read(struct fb_marks *marks, const char *path, const char *tag);
 
 /*
- * canary.c: marks as `canary-apart` the launches of the sides whose canary has no company: fewer
- * than a quarter of all launches of the same ranks, nodes and variant, and fewer than the smaller
- * side has, are within a factor of 1.5 of it. It does not look at which side a launch is of, so
- * that permutations of the launches stay exact, and a side that is slower as a whole keeps its
- * launches.
+ * canary.c: gives the flag `canary-apart` to launches whose canary is unlike the others. So is a
+ * canary if fewer than a quarter of all launches of the same ranks, nodes and variant, and fewer
+ * than the smaller side has, are within a factor of 1.5 of it. The side of a launch is not used, so
+ * permutations of the launches stay exact, and a side that is slower as a whole keeps its launches.
  */
 void fb_marks_judge_canaries(struct fb_marks *const *side, size_t sides);
 

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Two result sets compared; see modes.h. Everything is read and judged before a word is said. */
+/*
+ * Compares two result sets; see modes.h. Everything is read and judged before anything is printed.
+ */
 #include "common/base/error.h"
 #include "scripts/tools/compare/marks.h"
 #include "scripts/tools/compare/modes.h"
 #include "scripts/tools/compare/report_verdict.h"
+#include "scripts/tools/lib/text.h"
 
 #include <errno.h>
 #include <string.h>
@@ -26,7 +29,24 @@ int fb_output_close(FILE *out, const char *path)
 	return FB_OK;
 }
 
-/* The comparison at work. */
+int fb_mode_read(const struct fb_compare_settings *settings, struct fb_keys *keys,
+		 struct fb_set *set, const char *path, const char *side)
+{
+	const struct fb_reading reading = {
+		.keys = keys,
+		.metric = &settings->metric_name,
+		.filter = &settings->key_filter,
+		.keep_marked = settings->keep_marked,
+	};
+	int err = fb_set_read(set, &reading, path, side);
+
+	if (!err && !set->has_metric)
+		err = fb_error(FB_EINPUT, "--metric '%s': no file of %s has such a column",
+			       settings->metric, path);
+	return err;
+}
+
+/* A comparison under way. */
 struct job {
 	const struct fb_compare_settings *settings;
 	struct fb_comparison comparison;
@@ -40,12 +60,6 @@ static int read_sets(struct job *job, const char *base, const char *new)
 {
 	const struct fb_compare_settings *settings = job->settings;
 	struct fb_comparison *c = &job->comparison;
-	const struct fb_reading reading = {
-		.keys = &c->keys,
-		.metric = &settings->metric_name,
-		.filter = &settings->key_filter,
-		.keep_marked = settings->keep_marked,
-	};
 	const char *paths[] = {base, new ? new : base}, *tags[] = {"a", "b"};
 	int err = FB_OK;
 
@@ -53,7 +67,7 @@ static int read_sets(struct job *job, const char *base, const char *new)
 	c->set[0].name = "BASE";
 	c->set[1].name = "NEW";
 	for (int s = 0; s < 2 && !err; s++)
-		err = fb_set_read(&c->set[s], &reading, paths[s], new ? NULL : tags[s]);
+		err = fb_mode_read(settings, &c->keys, &c->set[s], paths[s], new ? NULL : tags[s]);
 	if (!err && !settings->keep_marked) {
 		struct fb_marks *const marks[] = {c->set[0].marks, c->set[1].marks};
 
@@ -61,62 +75,63 @@ static int read_sets(struct job *job, const char *base, const char *new)
 		for (int s = 0; s < 2; s++)
 			fb_marks_apply(marks[s], &c->set[s], &c->keys);
 	}
-	for (int s = 0; s < 2 && !err; s++)
-		if (!c->set[s].has_metric)
-			err = fb_error(FB_EINPUT, "--metric '%s': no file of %s has such a column",
-				       settings->metric, paths[s]);
 	return err;
 }
 
-/* Different machines: as many of the differences as fit on the one line of an error. */
+/* Names as many of the differences as fit on the one line of an error. */
 static int refuse_machines(const struct job *job)
 {
 	char text[1024] = "";
 
 	for (size_t i = 0; i < job->differences.count; i++) {
 		const struct fb_difference *d = &job->differences.item[i];
-		size_t used = strlen(text);
 
 		if (d->identity)
-			snprintf(text + used, sizeof(text) - used, "%s%s (%.160s -> %.160s)",
-				 used ? ", " : "", d->name, d->base, d->new);
+			fb_append(text, sizeof(text), "%s%s (%.160s -> %.160s)", *text ? ", " : "",
+				  d->name, d->base, d->new);
 	}
 	return fb_error(FB_EINPUT, "the machines differ in %s: expected the same, or --force",
 			text);
 }
 
-/* The key columns that have no value in common say why no row is on both sides. */
+/* Whether a row of NEW that BASE lacks has this field in a key column. */
+static bool new_has(const struct fb_comparison *c, size_t column, const char *field)
+{
+	for (size_t k = 0; k < c->keys.count; k++)
+		if (c->place[k] == FB_PLACE_ONLY_NEW &&
+		    !strcmp(c->keys.key[k].field[column], field))
+			return true;
+	return false;
+}
+
+/* Names the key columns that have no value in common, as they are why no row is on both sides. */
 static int refuse_disjoint(const struct fb_comparison *c)
 {
 	size_t columns = fb_keys_columns();
 	char text[512] = "";
 
 	for (size_t i = 0; i < columns; i++) {
-		const char *name = fb_columns[fb_keys_column(i)].name, *value[2] = {NULL, NULL};
+		const char *value[2] = {NULL, NULL};
 		bool common = false;
-		size_t used = strlen(text);
 
 		for (size_t k = 0; k < c->keys.count && !common; k++) {
-			const char *field[FB_KEY_COLUMNS];
+			const char *field = c->keys.key[k].field[i];
 			bool in_base = c->place[k] != FB_PLACE_ONLY_NEW;
 			bool in_new = c->place[k] != FB_PLACE_ONLY_BASE;
 
-			fb_key_fields(&c->keys.key[k], field);
-			common = in_base && in_new;
-			for (size_t j = 0; j < c->keys.count && in_base && !common; j++)
-				common = c->place[j] == FB_PLACE_ONLY_NEW &&
-					 !strcmp(fb_key_text(&c->keys.key[j], name), field[i]);
-			value[in_new] = value[in_new] ? value[in_new] : field[i];
+			common = in_base && (in_new || new_has(c, i, field));
+			value[in_new] = value[in_new] ? value[in_new] : field;
 		}
 		if (!common && value[0] && value[1])
-			snprintf(text + used, sizeof(text) - used, "%s%s (%.60s, %.60s)",
-				 used ? ", " : ": they differ in ", name, value[0], value[1]);
+			fb_append(text, sizeof(text), "%s%s (%.60s, %.60s)",
+				  *text ? ", " : ": they differ in ", fb_key_column(i)->name,
+				  value[0], value[1]);
 	}
 	return fb_error(FB_EINPUT, "%s and %s have no row with a %s in common%s", c->set[0].path,
 			c->set[1].path, c->metric->column, text);
 }
 
-/* The values that a side has for a fact of the run, as one text. */
+/* The value of a fact if all launches of the side have the same, else "". */
 static const char *fact_of(const struct fb_set *set, const char *key)
 {
 	size_t first;
@@ -125,9 +140,9 @@ static const char *fact_of(const struct fb_set *set, const char *key)
 }
 
 /*
- * environment.csv tells of the last launch. Where launches differ on purpose, in their number of
- * ranks or in variables that rows have as keys (docs/studies.md), the last ones of the two sides
- * differ by chance.
+ * environment.csv describes the last launch. Where launches of a side differ on purpose, in their
+ * number of ranks or in variables that rows have as keys (docs/studies.md), the last launches of
+ * the two sides differ by chance. Differences that follow from this are hidden.
  */
 static bool is_by_design(const char *name, const void *arg)
 {

@@ -76,18 +76,9 @@ static int read_night(struct history *history, struct night *night)
 		.metric = &history->settings->metric_name,
 		.keys = history->keys,
 	};
-	const struct fb_reading reading = {
-		.keys = &c.keys,
-		.metric = c.metric,
-		.filter = &history->settings->key_filter,
-		.keep_marked = history->settings->keep_marked,
-	};
 	double *value[2] = {NULL, NULL};
-	int err = fb_set_read(&c.set[0], &reading, night->path, NULL);
+	int err = fb_mode_read(history->settings, &c.keys, &c.set[0], night->path, NULL);
 
-	if (!err && !c.set[0].has_metric)
-		err = fb_error(FB_EINPUT, "--metric '%s': no file of %s has such a column",
-			       history->settings->metric, night->path);
 	if (!err)
 		err = fb_join_cells(&c, value);
 	if (err)
@@ -257,26 +248,19 @@ static void print(const struct history *history)
 static int write_csv(const struct history *history)
 {
 	const struct fb_metric_name *metric = &history->settings->metric_name;
-	size_t columns = fb_keys_columns();
 	FILE *out;
 	int err = fb_output_open(&out, "csv", history->settings->csv);
 
 	if (err || !out)
 		return err;
-	for (size_t i = 0; i < columns; i++)
-		fprintf(out, "%s,", fb_columns[fb_keys_column(i)].name);
+	fb_keys_put_header(out);
 	fputs("metric,night,path,utc,ratio,before,after,p,worse,last\n", out);
 	for (size_t i = 0; i < history->points; i++) {
 		const struct point *p = &history->point[i];
 		const struct fb_change *change = &p->change;
-		const char *field[FB_KEY_COLUMNS];
 		bool rate = metric->rate;
 
-		fb_key_fields(&history->keys.key[p->key], field);
-		for (size_t k = 0; k < columns; k++) {
-			fb_csv_put_field(out, field[k]);
-			fputc(',', out);
-		}
+		fb_key_put(&history->keys.key[p->key], out);
 		fprintf(out, "%s,%zu,", metric->column, p->night);
 		fb_csv_put_field(out, history->night[p->night].path);
 		fprintf(out, ",%s,%.6g,%.6g,%.6g,%.6g,%s,%s\n", history->night[p->night].utc,

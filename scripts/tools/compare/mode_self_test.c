@@ -11,6 +11,7 @@
 #include "scripts/tools/compare/modes.h"
 #include "scripts/tools/compare/self_test.h"
 #include "scripts/tools/lib/memory.h"
+#include "scripts/tools/lib/number.h"
 
 #include <math.h>
 #include <string.h>
@@ -33,23 +34,13 @@ static int read_sets(struct table *table, const struct fb_compare_settings *sett
 		     const char *path)
 {
 	struct fb_comparison *c = &table->comparison;
-	const struct fb_reading reading = {
-		.keys = &c->keys,
-		.metric = &settings->metric_name,
-		.filter = &settings->key_filter,
-		.keep_marked = settings->keep_marked,
-	};
 	const char *const tags[] = {"a", "b"};
 	bool two = fb_folder_has_sides(path);
 	int err = FB_OK;
 
 	c->metric = &settings->metric_name;
-	for (int s = 0; s < (two ? 2 : 1) && !err; s++) {
-		err = fb_set_read(&c->set[s], &reading, path, two ? tags[s] : NULL);
-		if (!err && !c->set[s].has_metric)
-			err = fb_error(FB_EINPUT, "--metric '%s': no file of %s has such a column",
-				       settings->metric, path);
-	}
+	for (int s = 0; s < (two ? 2 : 1) && !err; s++)
+		err = fb_mode_read(settings, &c->keys, &c->set[s], path, two ? tags[s] : NULL);
 	return err ? err : fb_join_cells(c, table->value);
 }
 
@@ -121,18 +112,6 @@ static void make_table(struct table *table)
 		}
 }
 
-enum { PERCENT_CHARS = 16 };
-
-/* As theta is made of it: 0.03 is 3%. */
-static const char *percent(double noise, char buf[PERCENT_CHARS])
-{
-	if (noise < 9.995)
-		snprintf(buf, PERCENT_CHARS, "%.1f%%", 100 * noise);
-	else
-		snprintf(buf, PERCENT_CHARS, ">999%%");
-	return buf;
-}
-
 /* The rows that vary most, so that nobody gates on them unaware. */
 static void print_noisy(const struct table *table)
 {
@@ -156,11 +135,11 @@ static void print_noisy(const struct table *table)
 	printf("\n%-70s %9s %9s\n", "the rows that vary most between launches", "noise",
 	       "3 x noise");
 	for (size_t i = 0; i < n; i++) {
-		char label[FB_ROW_LABEL_CHARS], once[PERCENT_CHARS], thrice[PERCENT_CHARS];
+		char label[FB_ROW_LABEL_CHARS], once[FB_NUMBER_CHARS], thrice[FB_NUMBER_CHARS];
 
 		printf("%-70.70s %9s %9s\n", fb_row_label(&labels, table->row_key[shown[i]], label),
-		       percent(table->noise[shown[i]], once),
-		       percent(FB_THETA_NOISES * table->noise[shown[i]], thrice));
+		       fb_percent_text(table->noise[shown[i]], once),
+		       fb_percent_text(FB_THETA_NOISES * table->noise[shown[i]], thrice));
 	}
 }
 

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What `compare` can do: compare two sets, test itself on one, or look back over many. */
+/* The modes of `compare`: compare two sets, test itself on one set, or find changes over many. */
 #ifndef FB_SCRIPTS_TOOLS_COMPARE_MODES_H
 #define FB_SCRIPTS_TOOLS_COMPARE_MODES_H
 
-#include "scripts/tools/compare/filter.h"
-#include "scripts/tools/compare/metric.h"
+#include "scripts/tools/compare/launches.h"
 
-#include <stdint.h>
 #include <stdio.h>
 
 /* The command line. Texts are borrowed from it. */
@@ -20,7 +18,7 @@ struct fb_compare_settings {
 	const char *csv, *junit, *forest; /* files; NULL: not asked for */
 	bool self_test, history;
 
-	struct fb_metric_name metric_name; /* parsed */
+	struct fb_metric_name metric_name; /* of `metric` and `filter`, parsed */
 	struct fb_key_filter key_filter;
 };
 
@@ -34,6 +32,13 @@ int fb_mode_self_test(const struct fb_compare_settings *settings, char *const *p
 
 /* A path for each night, in order of time. */
 int fb_mode_history(const struct fb_compare_settings *settings, char *const *paths, size_t count);
+
+/*
+ * Reads a side as the settings say; see fb_set_read. Returns 0 or FB_EINPUT (printed), also where
+ * no file has a column of the metric's name.
+ */
+int fb_mode_read(const struct fb_compare_settings *settings, struct fb_keys *keys,
+		 struct fb_set *set, const char *path, const char *side);
 
 /*
  * Opens a file for writing. NULL path: *out is NULL, which fb_output_close takes. Returns 0 or

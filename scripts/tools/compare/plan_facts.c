@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What a sweep's plan says of a side: the variables that its lines `side a NAME=VALUE` set, and
- * its build. A program writes down only the variables that it knows; see facts.h.
+ * The facts of a side in a sweep's plan: the variables that the study's line `side` sets, and the
+ * build. Programs record only the variables that they know.
  */
 #include "common/base/error.h"
 #include "scripts/tools/compare/set.h"
 #include "scripts/tools/lib/files.h"
-#include "scripts/tools/lib/memory.h"
 #include "scripts/tools/lib/memory.h"
 
 #include <errno.h>
@@ -22,22 +21,11 @@ struct reader {
 	int at[COLUMNS]; /* columns of the file; -1: its header is still to come */
 };
 
-/* The next field of a line, whose end it cuts; NULL after the last. */
-static char *next_field(char **rest)
-{
-	char *field = *rest, *tab = field ? strchr(field, '\t') : NULL;
-
-	if (tab)
-		*tab++ = '\0';
-	*rest = tab;
-	return field;
-}
-
 static int read_header(struct reader *r, char *line)
 {
 	char *field;
 
-	for (int i = 0; (field = next_field(&line)); i++)
+	for (int i = 0; (field = strsep(&line, "\t")); i++)
 		for (int k = 0; k < COLUMNS; k++)
 			if (!strcmp(field, names[k]))
 				r->at[k] = i;
@@ -70,7 +58,7 @@ static int read_line(struct reader *r, char *line)
 		return FB_OK;
 	if (r->at[SIDE] < 0)
 		return read_header(r, line);
-	for (int i = 0; (field = next_field(&line)); i++)
+	for (int i = 0; (field = strsep(&line, "\t")); i++)
 		for (int k = 0; k < COLUMNS; k++)
 			if (i == r->at[k])
 				value[k] = field;

@@ -7,7 +7,8 @@
  * failures as well. A row that is judged and has wrong data in one launch is an error.
  */
 #include "scripts/tools/compare/report_verdict.h"
-#include "scripts/tools/lib/utf8.h"
+#include "scripts/tools/lib/memory.h"
+#include "scripts/tools/lib/text.h"
 
 #include <math.h>
 
@@ -36,10 +37,10 @@ static void put(FILE *out, const char *text)
 	}
 }
 
-/* The judged row of each key, or NULL: rows are in another order than keys. */
-struct index {
+/* A test case. */
+struct test_case {
 	const struct fb_verdicts_report *report;
-	const struct fb_judged *row; /* of the key at hand */
+	const struct fb_judged *row; /* NULL: the key is not judged */
 	uint32_t key;
 };
 
@@ -48,7 +49,7 @@ static bool ran_another_way(const struct fb_comparison *c, uint32_t key)
 	return fb_way_differs(fb_set_path(&c->set[0], key), fb_set_path(&c->set[1], key));
 }
 
-static enum result result_of(const struct index *at)
+static enum result result_of(const struct test_case *at)
 {
 	const struct fb_comparison *c = at->report->comparison;
 	const struct fb_outcome *new = &c->outcome[1][at->key];
@@ -71,7 +72,7 @@ static enum result result_of(const struct index *at)
 	return SKIPPED;
 }
 
-static void put_message(const struct index *at, FILE *out)
+static void put_message(const struct test_case *at, FILE *out)
 {
 	const struct fb_comparison *c = at->report->comparison;
 	const struct fb_effect *e = at->row ? &at->row->effect : NULL;
@@ -102,7 +103,7 @@ static void put_message(const struct index *at, FILE *out)
 	put(out, reason);
 }
 
-static void put_case(const struct index *at, FILE *out)
+static void put_case(const struct test_case *at, FILE *out)
 {
 	static const char *const elements[RESULTS] = {NULL, "failure", "error", "skipped"};
 	const struct fb_comparison *c = at->report->comparison;
@@ -123,42 +124,30 @@ static void put_case(const struct index *at, FILE *out)
 	fputs("\"/>\n    </testcase>\n", out);
 }
 
-/* Calls with every key: those that are judged in the order of the table, then the others. */
-static void walk(struct index *at, void (*visit)(const struct index *, void *), void *arg)
+/* All keys: those that are judged in the order of the table, then the others. */
+static struct test_case *make_cases(const struct fb_verdicts_report *report)
 {
-	const struct fb_comparison *c = at->report->comparison;
+	const struct fb_comparison *c = report->comparison;
+	struct test_case *cases = fb_new(c->keys.count + 1, sizeof(*cases));
+	size_t n = 0;
 
-	for (size_t i = 0; i < c->rows; i++) {
-		at->row = &c->judged[i];
-		at->key = at->row->key;
-		visit(at, arg);
-	}
-	at->row = NULL;
-	for (at->key = 0; at->key < c->keys.count; at->key++)
-		if (c->place[at->key] != FB_PLACE_JUDGED)
-			visit(at, arg);
-}
-
-static void visit_count(const struct index *at, void *arg)
-{
-	size_t *count = arg;
-
-	count[result_of(at)]++;
-}
-
-static void visit_put(const struct index *at, void *arg)
-{
-	put_case(at, arg);
+	for (size_t i = 0; i < c->rows; i++)
+		cases[n++] = (struct test_case){report, &c->judged[i], c->judged[i].key};
+	for (uint32_t k = 0; k < c->keys.count; k++)
+		if (c->place[k] != FB_PLACE_JUDGED)
+			cases[n++] = (struct test_case){report, NULL, k};
+	return cases;
 }
 
 void fb_verdicts_junit(const struct fb_verdicts_report *report, FILE *out)
 {
 	const struct fb_comparison *c = report->comparison;
-	struct index at = {.report = report};
+	const struct test_case *cases = make_cases(report);
 	size_t count[RESULTS] = {0};
 	char counts[160];
 
-	walk(&at, visit_count, count);
+	for (size_t i = 0; i < c->keys.count; i++)
+		count[result_of(&cases[i])]++;
 	snprintf(counts, sizeof(counts),
 		 "tests=\"%zu\" failures=\"%zu\" errors=\"%zu\" skipped=\"%zu\"", c->keys.count,
 		 count[FAILED], count[BROKEN], count[SKIPPED]);
@@ -186,6 +175,7 @@ void fb_verdicts_junit(const struct fb_verdicts_report *report, FILE *out)
 		fputs("\"/>\n", out);
 	}
 	fputs("    </properties>\n", out);
-	walk(&at, visit_put, out);
+	for (size_t i = 0; i < c->keys.count; i++)
+		put_case(&cases[i], out);
 	fputs("  </testsuite>\n</testsuites>\n", out);
 }

@@ -3,6 +3,7 @@
 #include "common/record/csv.h"
 #include "scripts/tools/compare/report_verdict.h"
 #include "scripts/tools/lib/memory.h"
+#include "scripts/tools/lib/text.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -57,39 +58,25 @@ static void put_judged(const struct fb_comparison *c, const struct fb_judged *ro
 	fputc(',', out);
 }
 
-static void put_keys(const struct fb_comparison *c, uint32_t key, FILE *out)
-{
-	const char *field[FB_KEY_COLUMNS];
-	size_t n = fb_keys_columns();
-
-	fb_key_fields(&c->keys.key[key], field);
-	for (size_t i = 0; i < n; i++) {
-		fb_csv_put_field(out, field[i]);
-		fputc(',', out);
-	}
-	fprintf(out, "%s,", c->metric->column);
-}
-
 void fb_verdicts_csv(const struct fb_verdicts_report *report, FILE *out)
 {
 	const struct fb_comparison *c = report->comparison;
-	const size_t n = sizeof(columns) / sizeof(columns[0]);
-	size_t keys = fb_keys_columns();
+	const size_t n = FB_COUNT_OF(columns);
 
-	for (size_t i = 0; i < keys; i++)
-		fprintf(out, "%s,", fb_columns[fb_keys_column(i)].name);
+	fb_keys_put_header(out);
 	for (size_t i = 0; i < n; i++)
 		fprintf(out, "%s%s", columns[i], i + 1 < n ? "," : "\n");
 	for (size_t i = 0; i < c->rows; i++) {
-		put_keys(c, c->judged[i].key, out);
+		fb_key_put(&c->keys.key[c->judged[i].key], out);
+		fprintf(out, "%s,", c->metric->column);
 		put_judged(c, &c->judged[i], out);
 		fputc('\n', out);
 	}
 	for (uint32_t k = 0; k < c->keys.count; k++) {
 		if (c->place[k] == FB_PLACE_JUDGED)
 			continue;
-		put_keys(c, k, out);
-		fputs(fb_place_name((enum fb_place)c->place[k]), out);
+		fb_key_put(&c->keys.key[k], out);
+		fprintf(out, "%s,%s", c->metric->column, fb_place_name((enum fb_place)c->place[k]));
 		for (size_t i = 2; i < n; i++)
 			fputc(',', out);
 		fb_csv_put_field(out, fb_place_reason(c, k));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The report for people; see report_verdict.h. Nothing that matters is only in it. */
+/* The report for people; see report_verdict.h. The CSV has everything that matters as well. */
 #include "common/base/error.h"
 #include "scripts/tools/compare/report_verdict.h"
 #include "scripts/tools/lib/estimate.h"
@@ -11,7 +11,7 @@
 
 enum { LABEL_WIDTH = 25, CELL_CHARS = 32 };
 
-/* Of more rows that are UNSURE only those that moved most are shown; --csv has them all. */
+/* Where more rows are UNSURE, only those that changed most are shown. --csv has all of them. */
 enum { UNSURE_SHOWN = 40 };
 
 enum { LAUNCHES_GATE = 8, LAUNCHES_ADVISED = 10 };
@@ -37,7 +37,7 @@ static void print_side(const struct fb_comparison *c, int s, FILE *out)
 		last);
 }
 
-/* Launches that are not used at all, and rows of some that are. */
+/* Names the launches that are left out, wholly or with some of their rows. */
 static void print_left_out(const struct fb_comparison *c, FILE *out)
 {
 	enum { SHOWN = 10 };
@@ -92,7 +92,7 @@ static void print_head(const struct fb_verdicts_report *report, FILE *out)
 	print_left_out(c, out);
 }
 
-/* What stands between the numbers and a conclusion. */
+/* Warns of what makes a conclusion from the numbers doubtful. */
 static void print_warnings(const struct fb_verdicts_report *report, FILE *out)
 {
 	const struct fb_comparison *c = report->comparison;
@@ -141,17 +141,6 @@ static void print_warnings(const struct fb_verdicts_report *report, FILE *out)
 			before[FB_IMPROVED]);
 }
 
-static const char *percent(double ratio, char buf[CELL_CHARS])
-{
-	if (!isfinite(ratio))
-		snprintf(buf, CELL_CHARS, "-");
-	else if (ratio >= 10.995)
-		snprintf(buf, CELL_CHARS, ">999%%");
-	else
-		snprintf(buf, CELL_CHARS, "%.*f%%", ratio < 1.0995 ? 1 : 0, 100 * (ratio - 1));
-	return buf;
-}
-
 static void print_row(const struct fb_verdicts_report *report, const struct fb_judged *row,
 		      FILE *out)
 {
@@ -160,7 +149,7 @@ static void print_row(const struct fb_verdicts_report *report, const struct fb_j
 	struct fb_shown_ratio ratio = fb_shown_ratio(c->metric, e->ratio, e->low, e->high);
 	char who[FB_ROW_LABEL_CHARS], bytes[FB_SIZE_CHARS], base[FB_NUMBER_CHARS];
 	char times[FB_NUMBER_CHARS], interval[FB_INTERVAL_CHARS];
-	char p[CELL_CHARS], found[CELL_CHARS], min[CELL_CHARS];
+	char p[CELL_CHARS], found[FB_NUMBER_CHARS], min[CELL_CHARS];
 
 	fb_row_who(&report->labels, row->key, who);
 	if (strlen(who) > LABEL_WIDTH)
@@ -176,7 +165,7 @@ static void print_row(const struct fb_verdicts_report *report, const struct fb_j
 		fb_number_text(fb_shown_value(c->metric, row, 0), base),
 		fb_ratio_text(ratio.value, times), interval, min, p);
 	if (row->verdict == FB_UNSURE)
-		fprintf(out, " %6s", percent(row->least_change, found));
+		fprintf(out, " %6s", fb_percent_text(row->least_change - 1, found));
 	if (row->verdict == FB_UNSURE && row->launches_needed > 9999)
 		fputs(" >9999", out);
 	else if (row->verdict == FB_UNSURE && row->launches_needed)
@@ -226,7 +215,7 @@ static void print_title(const struct fb_verdicts_report *report, uint32_t key, F
 		"bytes", unit, "new/base", "95% interval", "min", "p", "finds", "needs");
 }
 
-/* Whether only its own limit keeps a row from being called changed. */
+/* Whether a row would be called changed if its own limit were not above the threshold. */
 static bool is_within(const struct fb_verdicts_report *report, const struct fb_judged *row)
 {
 	double change = moved(row);

@@ -5,6 +5,7 @@
 #include "common/record/case.h"
 #include "scripts/tools/lib/axis.h"
 #include "scripts/tools/lib/memory.h"
+#include "scripts/tools/lib/text.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -58,7 +59,7 @@ static bool is_axis(const struct fb_span_text *key, const char *name)
 		is_name(&variable, name));
 }
 
-/* A variable of the row's launch, as merged folders and studies have it, or of the whole run. */
+/* A variable of the row's launch, which merged folders and studies have, or of the whole run. */
 static const char *find_variable(const struct fb_results *results, const struct fb_result *row,
 				 const char *name)
 {
@@ -75,7 +76,7 @@ static const char *find_variable(const struct fb_results *results, const struct 
 	return value ? value : "";
 }
 
-/* A value of the environment as it was: studies write %3B for ';' and the like. */
+/* Replaces the codes by which studies write blanks, tabs, '#', ';' and '%' in a value. */
 static void decode(char *text)
 {
 	char *to = text;
@@ -102,7 +103,9 @@ static const char *find_value(const struct fb_results *results, const struct fb_
 
 	if (fb_column_find(name) >= 0)
 		return fb_result_text(row, name);
-	/* A key says what was asked for; a column of the same name follows from it. */
+	/*
+	 * A key goes before a column of that name: the key was asked for, the column is a result.
+	 */
 	while (fb_variant_next(&variant, &key, &value))
 		if (is_axis(&key, name)) {
 			snprintf(buf, n, "%.*s", (int)value.length, value.text);
@@ -113,20 +116,11 @@ static const char *find_value(const struct fb_results *results, const struct fb_
 			   : find_variable(results, row, name);
 }
 
-/* Adds a name to a list for people, once. */
+/* Adds a name to a list for people, unless it is there or has no room. */
 static void add_name(char *list, size_t n, const char *name, size_t length)
 {
-	size_t used = strlen(list);
-
-	for (const char *at = list; *at; at += strspn(at, ", ")) {
-		size_t item = strcspn(at, ",");
-
-		if (item == length && !strncmp(at, name, length))
-			return;
-		at += item;
-	}
-	if (used + length + 4 < n)
-		snprintf(list + used, n - used, "%s%.*s", used ? ", " : "", (int)length, name);
+	if (!fb_list_has(list, ", ", name, length) && strlen(list) + length + 4 < n)
+		fb_append(list, n, "%s%.*s", *list ? ", " : "", (int)length, name);
 }
 
 static int refuse(const char *name, const struct fb_results *results)
@@ -146,7 +140,7 @@ static int refuse(const char *name, const struct fb_results *results)
 			name, list, *list ? ", and all fixed columns" : "all fixed columns");
 }
 
-/* While it is looked for keys that follow from the axes. */
+/* What the search for keys that follow from the axes works on. */
 struct followers {
 	struct fb_axes *axes;
 	const struct fb_results *results;
@@ -256,7 +250,7 @@ bool fb_axes_have(const struct fb_axes *axes, const char *name)
 	return false;
 }
 
-/* The variant without the keys that are axes. */
+/* Writes the variant without the keys that are axes. */
 static void put_rest(char *to, const struct fb_axes *axes, const char *variant)
 {
 	struct fb_span_text key, value;
@@ -310,7 +304,7 @@ bool fb_axis_number(const char *text, double *value)
 	if (!isdigit((unsigned char)*text) && *text != '-' && *text != '.')
 		return false;
 	*value = strtod(text, &end);
-	for (size_t i = 0; end != text && i < sizeof(units) / sizeof(units[0]); i++)
+	for (size_t i = 0; end != text && i < FB_COUNT_OF(units); i++)
 		if (!strcmp(end, units[i].unit)) {
 			*value *= units[i].factor;
 			return isfinite(*value);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What a table runs over beside sizes: any key is an axis. A name is looked for in this order among
- * the fixed columns, a program's own columns, the keys of `variant`, the environment variables of a
- * study (keys `env.NAME` of `variant`) and those that environment.csv has of the row's launch.
+ * What a table runs over beside sizes: any key can be an axis. A name is searched for among the
+ * fixed columns, then the keys of `variant` and a study's environment variables (keys `env.NAME` of
+ * `variant`), then a program's own columns, then the variables that environment.csv has for the
+ * row's launch or for the run.
  */
 #ifndef FB_SCRIPTS_TOOLS_LIB_AXIS_H
 #define FB_SCRIPTS_TOOLS_LIB_AXIS_H
@@ -18,17 +19,17 @@ struct fb_axes {
 	size_t count; /* 0: sizes alone */
 };
 
-/* Where a row is on the axes. */
+/* A row's values on the axes. */
 struct fb_axis_place {
 	char *text[FB_AXES]; /* "" where the row has nothing of that name */
 	char *rest;	     /* `variant` without the axes */
 };
 
 /*
- * Takes a comma-separated list of names, or NULL for none, each of which some row must have. Keys
- * of `variant` that follow from these axes (each place has one value of them) become axes too, as
- * else a sweep would fall into as many tables. Returns 0 or FB_EINPUT (printed, with the names that
- * there are).
+ * Takes a comma-separated list of names, or NULL for none. Some row must have each of them. A key
+ * of `variant` that follows from these axes (it has one value at each place) becomes an axis too;
+ * else a sweep would be printed as one table for each of its values. Returns 0 or FB_EINPUT
+ * (printed, with the names that there are).
  */
 int fb_axes_parse(struct fb_axes *axes, const char *list, const struct fb_results *results);
 

@@ -2,15 +2,16 @@
 /* Naming slow nodes and links; see blame.h. */
 #include "common/measure/stats.h"
 #include "scripts/tools/lib/blame.h"
+#include "scripts/tools/lib/estimate.h"
 #include "scripts/tools/lib/memory.h"
 
 #include <math.h>
 #include <string.h>
 
-/* As usual for outliers; and what makes a mad a standard deviation. */
-static const double scatter_factor = 4, mad_scale = 1.4826;
+/* So many standard deviations make an outlier. */
+static const double scatter_factor = 4;
 
-/* Of fewer sets the scatter says nothing; the excess must then be that many thresholds. */
+/* The scatter of fewer sets says nothing; the excess must then be that many thresholds. */
 enum { SETS_MIN = 3, FACTOR_FEW = 5 };
 
 struct work {
@@ -54,17 +55,15 @@ static double reference(const struct work *work)
 	return n ? work->x[(n - 1) / 3] : (double)NAN;
 }
 
-/* The time above which a set is not like x[0 .. n), which is sorted; x is spoilt. */
+/* The time above which a set is not like x[0 .. n), which is sorted and gets lost. */
 static double limit_of(const struct work *work, size_t n, double threshold)
 {
-	double median = fb_sorted_median(work->x, n), scatter;
+	double median = fb_sorted_median(work->x, n);
 
 	if (n < SETS_MIN)
 		return median * (1 + FACTOR_FEW * threshold);
-	for (size_t i = 0; i < n; i++)
-		work->x[i] = fabs(work->x[i] - median);
-	scatter = scatter_factor * mad_scale * fb_median(work->x, n, work->scratch);
-	return median + fmax(threshold * median, scatter);
+	return median + fmax(threshold * median,
+			     scatter_factor * fb_spread(work->x, n, median, work->scratch));
 }
 
 /* Sets the scores of all nodes not named yet; returns the one that scores highest, or nnodes. */

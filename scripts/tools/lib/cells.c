@@ -10,10 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Key columns in which the cells of a section differ. */
-static const char *const within[] = {"engine",	  "algorithm",	  "protocol",
-				     "transport", "registration", "bytes"};
-
 /* Statuses from good to bad; a cell has the worst of its launches. */
 static const int badness[FB_STATUSES] = {
 	[FB_STATUS_OK] = 0,    [FB_STATUS_FEW] = 1,   [FB_STATUS_SKIPPED] = 2,
@@ -26,12 +22,15 @@ struct entry {
 	const struct fb_axis_place *place;
 };
 
-static bool is_within(const char *column)
+size_t fb_section_inner(const char *column)
 {
-	for (size_t i = 0; i < sizeof(within) / sizeof(within[0]); i++)
-		if (!strcmp(within[i], column))
-			return true;
-	return false;
+	static const char *const inner[FB_SECTION_INNER] = {"engine",	 "algorithm",	 "protocol",
+							    "transport", "registration", "bytes"};
+	size_t place = FB_SECTION_INNER;
+
+	while (place && strcmp(inner[place - 1], column))
+		place--;
+	return place;
 }
 
 static uint64_t number(const struct fb_result *row, const char *column)
@@ -44,7 +43,7 @@ static int compare_u64(uint64_t a, uint64_t b)
 	return a < b ? -1 : a > b;
 }
 
-/* The variant: that of the row, or without the keys that are axes. */
+/* The row's variant without the keys that are axes. */
 static const char *variant_of(const struct entry *entry)
 {
 	return entry->place ? entry->place->rest : fb_result_text(entry->row, "variant");
@@ -61,7 +60,7 @@ static int compare_keys(const struct fb_axes *axes, const struct entry *x, const
 		bool memory = c->kind == FB_COLUMN_KEY && !strcmp(c->name, "memory");
 		int order;
 
-		if (c->kind != FB_COLUMN_KEY || (is_within(c->name) != inner && !memory))
+		if (c->kind != FB_COLUMN_KEY || (!fb_section_inner(c->name) == inner && !memory))
 			continue;
 		if (axes && fb_axes_have(axes, c->name))
 			continue;
@@ -118,7 +117,7 @@ static bool same_launch(const struct fb_result *a, const struct fb_result *b)
 	       number(a, "launch_index") == number(b, "launch_index");
 }
 
-/* Of the launches' medians, in us; x has room for n more. */
+/* Sets the cell's times from the launches' medians x[0 .. n), in us; x has room for n more. */
 static void join_times(struct fb_cell *cell, double *x, size_t n)
 {
 	struct fb_estimate estimate = fb_estimate_launches(x, n);
@@ -190,7 +189,7 @@ static struct fb_cell make_cell(const struct entry *entry, size_t n, double *x,
 	for (size_t i = 0; i < cell.launches; i++)
 		if (isnan(bounds[i]))
 			return cell;
-	/* What the machine did in one launch it can do in all. */
+	/* The machine can do in every launch what it did in one of them. */
 	cell.bound_us = bounds[0];
 	for (size_t i = 1; i < cell.launches; i++)
 		cell.bound_us = fmin(cell.bound_us, bounds[i]);
@@ -198,8 +197,8 @@ static struct fb_cell make_cell(const struct entry *entry, size_t n, double *x,
 }
 
 /*
- * What cells are ranked by: where the interval ends, which is the median for those that are known
- * well. By the median alone the best of many would be the luckiest.
+ * Cells are ranked by the upper end of their interval, which is near the median where a cell is
+ * known well. By the median alone the best of many cells would be the luckiest.
  */
 static double rank_us(const struct fb_cell *cell)
 {

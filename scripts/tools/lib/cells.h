@@ -3,10 +3,10 @@
  * Rows of several launches joined to cells, and cells put into sections.
  *
  * A cell is all launches of one experiment: rows with equal keys. A section is what may be
- * compared: cells that differ only in who carried the operation out (engine, algorithm,
- * protocol, transport), in the number of bytes, and on the axes that were asked for. Everything
- * else that differs (a data type, a cadence, the number of ranks) makes another section, so that a
- * table never mixes it.
+ * compared: cells that differ only in who carried the operation out (engine, algorithm, protocol,
+ * transport, registration), in the number of bytes, and on the axes that were asked for. Cells that
+ * differ in anything else (data type, cadence, number of ranks) are in different sections, so that
+ * no table mixes them.
  */
 #ifndef FB_SCRIPTS_TOOLS_LIB_CELLS_H
 #define FB_SCRIPTS_TOOLS_LIB_CELLS_H
@@ -90,6 +90,13 @@ size_t fb_section_at(const struct fb_section *section, uint64_t bytes, const str
  * buf.
  */
 const char *fb_section_title(const struct fb_section *section, char *buf, size_t n);
+
+/*
+ * The place, from 1, of a key column among those in which the cells of a section differ; 0 where it
+ * is none of them.
+ */
+enum { FB_SECTION_INNER = 6 };
+size_t fb_section_inner(const char *column);
 
 /* The memory by which sections differ. */
 const char *fb_section_memory(const char *memory);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Doubts about a whole run; see doubts.h. */
 #include "scripts/tools/lib/doubts.h"
-#include "scripts/tools/lib/symptoms.h"
+#include "scripts/tools/lib/text.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -24,3 +24,10 @@ struct fb_estimate fb_estimate_launches(double *us, size_t n)
 	}
 	return e;
 }
+
+double fb_spread(double *x, size_t n, double centre, double *scratch)
+{
+	for (size_t i = 0; i < n; i++)
+		x[i] = fabs(x[i] - centre);
+	return 1.4826 * fb_median(x, n, scratch);
+}

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What a row took, said of several launches: the one estimator of every table, figure and
+ * The time of a row over several launches, estimated in the same way for every table, figure and
  * comparison. A side's time is the median over launches, and a ratio is the quotient of two such
  * medians, so the numbers of one line never contradict each other. A wild launch moves neither.
  */
@@ -9,16 +9,23 @@
 
 #include <stddef.h>
 
-/* To be named under a table. */
+/* The estimator's name, for the text below a table. */
 #define FB_ESTIMATOR "median over launches"
 
 struct fb_estimate {
 	double us;		  /* the median; NAN: no launch */
-	double low_us, high_us;	  /* its 95% interval from six launches on, else the next two */
+	double low_us, high_us;	  /* its 95% interval; least and most below 6 launches */
 	double least_us, most_us; /* NAN: no launch */
 };
 
-/* Of us[0 .. n), one value for each launch, which get sorted. us has room for 2 * n values. */
+/* The estimate of us[0 .. n), one value for each launch. us gets sorted and has room for 2 * n. */
 struct fb_estimate fb_estimate_launches(double *us, size_t n);
+
+/*
+ * The standard deviation of x[0 .. n) around a centre, which wild values do not change: 1.4826
+ * times the median distance, which for normal values is the same. x becomes these distances;
+ * scratch is for 2 * n values. NAN for n = 0.
+ */
+double fb_spread(double *x, size_t n, double centre, double *scratch);
 
 #endif

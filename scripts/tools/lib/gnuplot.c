@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* See gnuplot.h. */
 #include "scripts/tools/lib/gnuplot.h"
+#include "scripts/tools/lib/text.h"
 
 #include <math.h>
 #include <stdbool.h>
@@ -14,7 +15,7 @@ static char printable(char c)
 
 void fb_gnuplot_quote(FILE *out, const char *text)
 {
-	/* A doubled quote at the begin would be read as an empty string. */
+	/* gnuplot reads a doubled quote at the beginning as an empty string. */
 	for (; *text == '\''; text++)
 		fputs("\"'\".", out);
 	fputc('\'', out);
@@ -38,7 +39,7 @@ void fb_gnuplot_field(FILE *out, const char *text)
 	fputs(" \"", out);
 	for (; *text; text++) {
 		fputc(*text == '"' || *text == '\\' ? '\'' : printable(*text), out);
-		/* A name behind it would be replaced, as that of a macro. */
+		/* gnuplot would replace a name behind '@', which it takes for a macro. */
 		if (*text == '@')
 			fputc(' ', out);
 	}
@@ -53,14 +54,6 @@ void fb_gnuplot_number(FILE *out, double x)
 		fputs(" NaN", out);
 }
 
-/* Appends up to `most` characters of text. */
-static void append(char *buf, size_t n, const char *before, const char *text, size_t most)
-{
-	size_t used = strlen(buf);
-
-	snprintf(buf + used, n - used, "%s%.*s", before, (int)most, text);
-}
-
 static bool seen_before(const struct fb_results *results, size_t i)
 {
 	for (size_t j = 0; j < i; j++)
@@ -70,22 +63,15 @@ static bool seen_before(const struct fb_results *results, size_t i)
 	return false;
 }
 
-/* The different values of a fact, joined. */
-static size_t append_all(char *buf, const struct fb_results *results, const char *key)
+/* The names of the first three hosts. */
+static void append_hosts(char *buf, const struct fb_results *results)
 {
 	size_t found = 0;
 
-	for (size_t i = 0; i < results->nfacts; i++) {
-		if (strcmp(results->fact[i].key, key) || seen_before(results, i))
-			continue;
-		append(buf, FB_MACHINE_CHARS,
-		       found == 0  ? "host "
-		       : found < 3 ? ", "
-				   : "",
-		       found < 3 ? results->fact[i].value : "", 64);
-		found++;
-	}
-	return found;
+	for (size_t i = 0; i < results->nfacts && found < 3; i++)
+		if (!strcmp(results->fact[i].key, "hostname") && !seen_before(results, i))
+			fb_append(buf, FB_MACHINE_CHARS, "%s%.64s", found++ ? ", " : "host ",
+				  results->fact[i].value);
 }
 
 const char *fb_results_machine(const struct fb_results *results, char buf[FB_MACHINE_CHARS])
@@ -96,17 +82,14 @@ const char *fb_results_machine(const struct fb_results *results, char buf[FB_MAC
 		     {"mpi.library", "", ""}, {"library.libnccl.version", "NCCL ", ""}};
 
 	buf[0] = '\0';
-	append_all(buf, results, "hostname");
-	for (size_t i = 0; i < sizeof(facts) / sizeof(facts[0]); i++) {
+	append_hosts(buf, results);
+	for (size_t i = 0; i < FB_COUNT_OF(facts); i++) {
 		const char *value = fb_results_fact(results, facts[i].key);
 
-		if (!value || !*value)
-			continue;
-		append(buf, FB_MACHINE_CHARS, *buf ? ", " : "", facts[i].before,
-		       strlen(facts[i].before));
-		/* Of the library's text only what precedes the packager's remarks. */
-		append(buf, FB_MACHINE_CHARS, "", value, strcspn(value, ","));
-		append(buf, FB_MACHINE_CHARS, facts[i].after, "", 0);
+		/* The packager's remarks follow a comma in the text of an MPI library. */
+		if (value && *value)
+			fb_append(buf, FB_MACHINE_CHARS, "%s%s%.*s%s", *buf ? ", " : "",
+				  facts[i].before, (int)strcspn(value, ","), value, facts[i].after);
 	}
 	return buf;
 }

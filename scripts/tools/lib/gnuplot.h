@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Writing data as commands for gnuplot's `load`: it finds CSV columns by number only and cannot
- * join, so tools hand it small tables in which both is done.
+ * Writing data as commands for gnuplot's `load`. gnuplot finds CSV columns by number only and
+ * cannot join rows, so tools give it small tables that are joined already.
  */
 #ifndef FB_SCRIPTS_TOOLS_LIB_GNUPLOT_H
 #define FB_SCRIPTS_TOOLS_LIB_GNUPLOT_H
@@ -12,13 +12,13 @@
 
 enum { FB_MACHINE_CHARS = 256 };
 
-/* A text in single quotes, with its own doubled; line ends and other control bytes as blanks. */
+/* A text in single quotes, its own quotes doubled, and control bytes replaced by blanks. */
 void fb_gnuplot_quote(FILE *out, const char *text);
 
 /* name = 'text' */
 void fb_gnuplot_text(FILE *out, const char *name, const char *text);
 
-/* A text as one field of a datablock: in double quotes, which it loses itself. */
+/* A text as one field of a datablock, in double quotes; its own double quotes become single. */
 void fb_gnuplot_field(FILE *out, const char *text);
 
 /* " 1.5", or " NaN" for what is not finite. */

@@ -4,7 +4,7 @@
 #include "scripts/tools/lib/files.h"
 #include "scripts/tools/lib/json.h"
 #include "scripts/tools/lib/memory.h"
-#include "scripts/tools/lib/utf8.h"
+#include "scripts/tools/lib/text.h"
 
 #include <math.h>
 #include <stdbool.h>

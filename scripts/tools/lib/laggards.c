@@ -1,23 +1,25 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Who lags; see rank_times.h. */
 #include "common/measure/stats.h"
+#include "scripts/tools/lib/estimate.h"
 #include "scripts/tools/lib/hosts.h"
 #include "scripts/tools/lib/memory.h"
 #include "scripts/tools/lib/rank_times.h"
+#include "scripts/tools/lib/text.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-/* What makes a rank lag: a share of the row's time, and as usual for outliers. */
-static const double share = 0.1, scatter_factor = 4, mad_scale = 1.4826;
+/* A rank lags by more than this share of the row's time, and than so many standard deviations. */
+static const double share = 0.1, scatter_factor = 4;
 
 enum way { BEGINS, ENDS, WAYS };
 
-/* What is known of a rank of a program. */
+/* How a rank of a program lags. */
 struct record {
 	size_t rows[WAYS];	   /* in which it lags */
-	double us[WAYS], of[WAYS]; /* sums: by how much, and as a share of the time */
+	double us[WAYS], of[WAYS]; /* sums over these: in us, and as shares of the row's time */
 };
 
 struct search {
@@ -30,16 +32,13 @@ struct search {
 	size_t groups;
 };
 
-/* Operations that nobody leaves before all have come: who takes least time came last. */
+/* Operations that no rank leaves before all have entered: the quickest rank entered last. */
 static bool waits_for_all(const char *program)
 {
 	static const char *const names[] = {"all_reduce", "all_gather",	  "reduce_scatter",
 					    "all_to_all", "all_to_all_v", "barrier"};
 
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		if (!strcmp(names[i], program))
-			return true;
-	return false;
+	return FB_AMONG(program, names);
 }
 
 /* Lateness of all ranks in the repetition sample[i .. end), the n-th of its group. */
@@ -58,7 +57,7 @@ static double add_repetition(struct search *s, size_t i, size_t end, size_t n)
 
 		if (s->times->late_known)
 			s->late[BEGINS][at] = sample[k].begin_us - begin;
-		else /* durations: what it is shorter than the longest one, it came later */
+		else /* a rank with a shorter duration entered later by the difference */
 			s->late[BEGINS][at] = last - sample[k].end_us;
 		s->late[ENDS][at] = s->times->late_known ? sample[k].end_us - first_end : 0;
 	}
@@ -78,11 +77,8 @@ static bool lags(struct search *s, size_t rank, double time, double *by)
 		return false;
 	middle = fb_median(s->x, n, s->x + n);
 	*by = s->median[rank] - middle;
-	for (size_t r = 0, k = 0; r < s->times->ranks; r++)
-		if (r != rank)
-			s->x[k++] = fabs(s->median[r] - middle);
 	if (n > 2)
-		scatter = scatter_factor * mad_scale * fb_median(s->x, n, s->x + n);
+		scatter = scatter_factor * fb_spread(s->x, n, middle, s->x + n);
 	return *by > fmax(share * time, scatter);
 }
 
@@ -162,7 +158,7 @@ static void say_program(const struct search *s, const struct fb_results *facts,
 			size_t rows = record->rows[way];
 			char text[512], rank[256];
 
-			/* One that begins late ends late, too: that is said once. */
+			/* A rank that begins late ends late as well, which is said once. */
 			if (2 * rows <= s->groups ||
 			    (way == ENDS && 2 * record->rows[BEGINS] > s->groups))
 				continue;
@@ -180,7 +176,7 @@ static void say_program(const struct search *s, const struct fb_results *facts,
 		}
 }
 
-/* Each program of the file once. */
+/* Judges each program of the file once. */
 static void judge_all(struct search *s, const struct fb_results *facts,
 		      const struct fb_hosts *hosts, void (*use)(void *arg, const char *sentence),
 		      void *arg)

@@ -79,6 +79,22 @@ char *fb_new_text(const char *format, ...)
 	return text;
 }
 
+char **fb_texts_copy(char *const *texts, size_t n)
+{
+	size_t bytes = n * sizeof(char *);
+	char **copy, *to;
+
+	for (size_t i = 0; i < n; i++)
+		bytes += strlen(texts[i]) + 1;
+	copy = fb_new(bytes, 1);
+	to = (char *)(copy + n);
+	for (size_t i = 0; i < n; i++) {
+		copy[i] = to;
+		to = stpcpy(to, texts[i]) + 1;
+	}
+	return copy;
+}
+
 void *fb_room(void *list, size_t count, size_t size)
 {
 	if ((count & (count - 1)) == 0) /* 0 or a power of two: the list is full */

@@ -21,6 +21,9 @@ char *fb_new_copy(const char *text) __attribute__((returns_nonnull));
 char *fb_new_text(const char *format, ...)
 	__attribute__((format(printf, 1, 2), returns_nonnull));
 
+/* Copies of texts[0 .. n) in one block: the pointers, then what they point to. */
+char **fb_texts_copy(char *const *texts, size_t n) __attribute__((returns_nonnull));
+
 /*
  * Adds a zeroed element to list[0 .. count), which nothing but this macro may have made longer, and
  * is a pointer to it. Both arguments are variables or members: they are used several times.

@@ -30,3 +30,14 @@ const char *fb_own_text(double x, char buf[FB_NUMBER_CHARS])
 	snprintf(buf, FB_NUMBER_CHARS, "%.0f", x);
 	return buf;
 }
+
+const char *fb_percent_text(double x, char buf[FB_NUMBER_CHARS])
+{
+	if (!isfinite(x))
+		snprintf(buf, FB_NUMBER_CHARS, "-");
+	else if (x >= 9.995)
+		snprintf(buf, FB_NUMBER_CHARS, ">999%%");
+	else
+		snprintf(buf, FB_NUMBER_CHARS, "%.*f%%", x < 0.0995 ? 1 : 0, 100 * x);
+	return buf;
+}

@@ -4,11 +4,14 @@
 #define FB_SCRIPTS_TOOLS_LIB_NUMBER_H
 
 /*
- * Four significant digits, no exponent below 1e9; "-" for what is not finite. The other one writes
- * whole numbers as such. Return buf.
+ * Four significant digits, no exponent below 1e9; "-" for what is not finite. fb_own_text writes
+ * whole numbers without decimals. Return buf.
  */
 enum { FB_NUMBER_CHARS = 24 };
 const char *fb_number_text(double x, char buf[FB_NUMBER_CHARS]);
 const char *fb_own_text(double x, char buf[FB_NUMBER_CHARS]);
+
+/* A share of 1 in percent: "3.1%", "31%", ">999%"; "-" for what is not finite. Returns buf. */
+const char *fb_percent_text(double x, char buf[FB_NUMBER_CHARS]);
 
 #endif

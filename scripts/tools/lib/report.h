@@ -39,13 +39,15 @@ struct fb_ratio {
 };
 struct fb_ratio fb_cell_ratio(const struct fb_cell *other, const struct fb_cell *cell);
 
-/* Many such ratios, of cells each; zeroed is none. */
+/* A summary of many such ratios; zeroed is none. */
 struct fb_ratio_sum {
 	double log_sum, least, most;
-	size_t n, faster, slower; /* below or above 1 surely: by the whole interval */
+	size_t n, faster, slower; /* faster, slower: the whole interval is below or above 1 */
 	size_t known;		  /* have an interval */
 };
-void fb_ratio_add(struct fb_ratio_sum *sum, struct fb_ratio ratio);
+
+/* Adds a ratio unless its value is NAN. Returns whether it is the least so far. */
+bool fb_ratio_add(struct fb_ratio_sum *sum, struct fb_ratio ratio);
 
 /* The geometric mean; NAN: none. */
 double fb_ratio_mean(const struct fb_ratio_sum *sum);

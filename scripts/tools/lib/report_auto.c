@@ -3,22 +3,15 @@
 #include "common/base/sizes.h"
 #include "scripts/tools/lib/report.h"
 
-#include <math.h>
 #include <string.h>
 
 enum { WHERE_CHARS = FB_TITLE_CHARS + FB_SIZE_CHARS + 16 };
 
-/* One kind of quotient of a program's cells. */
-struct quotients {
-	double log_sum, extreme;
-	size_t n;
-	char where[WHERE_CHARS]; /* the cell of the extreme one */
-};
-
 struct judged {
-	const char *program; /* NULL: of all */
-	struct quotients library, regret;
-	size_t slower; /* than the library, and the intervals do not overlap */
+	const char *program;
+	struct fb_ratio_sum library; /* the library's time by auto's */
+	struct fb_ratio_sum best;    /* the best own cell's time by auto's; regret is the inverse */
+	char least[WHERE_CHARS], most[WHERE_CHARS]; /* the cells of the least of either */
 };
 
 static const struct fb_cell *auto_of(const struct fb_cell *cell, size_t n)
@@ -39,20 +32,15 @@ static const struct fb_cell *best_of_several(const struct fb_cell *cell, size_t 
 	return own > 1 ? fb_cells_best(cell, n, false) : NULL;
 }
 
-/* sign: 1 keeps the least, -1 the greatest. */
-static void add(struct quotients *q, double value, int sign, const struct fb_section *section,
-		const struct fb_cell *cell)
+/* Adds a ratio of a cell; `where` becomes the cell if the ratio is the least so far. */
+static void add(struct fb_ratio_sum *sum, struct fb_ratio ratio, char where[WHERE_CHARS],
+		const struct fb_section *section, const struct fb_cell *cell)
 {
 	char title[FB_TITLE_CHARS], size[FB_SIZE_CHARS];
 
-	if (!isfinite(value))
-		return;
-	q->log_sum += log(value);
-	if (q->n++ && sign * value >= sign * q->extreme)
-		return;
-	q->extreme = value;
-	snprintf(q->where, sizeof(q->where), "%s of %s",
-		 fb_size_text(cell->bytes, size), fb_section_title(section, title, sizeof(title)));
+	if (fb_ratio_add(sum, ratio))
+		snprintf(where, WHERE_CHARS, "%s of %s", fb_size_text(cell->bytes, size),
+			 fb_section_title(section, title, sizeof(title)));
 }
 
 static void judge(struct judged *judged, const struct fb_section *section)
@@ -61,46 +49,44 @@ static void judge(struct judged *judged, const struct fb_section *section)
 
 	for (size_t i = 0; i < section->count; i += n) {
 		const struct fb_cell *cell = &section->cell[i], *chosen;
-		const struct fb_cell *library, *own;
-		struct fb_ratio ratio;
+		const struct fb_cell *own;
+		struct fb_ratio best;
 
 		n = fb_section_same_place(section, i);
 		chosen = auto_of(cell, n);
 		if (!chosen)
 			continue;
-		library = fb_cells_best(cell, n, true);
-		ratio = fb_cell_ratio(library, chosen);
-		add(&judged->library, ratio.value, 1, section, chosen);
-		judged->slower += ratio.high < 1 ? 1 : 0;
-		/* Best is whose interval ends first, so its median may be above auto's. */
+		add(&judged->library, fb_cell_ratio(fb_cells_best(cell, n, true), chosen),
+		    judged->least, section, chosen);
 		own = best_of_several(cell, n);
-		add(&judged->regret, own ? fmax(chosen->us / own->us, 1) : (double)NAN, -1, section,
-		    chosen);
+		best = fb_cell_ratio(own, chosen);
+		/* The interval of the best cell ends first, so its median may be above auto's. */
+		best.value = best.value > 1 ? 1 : best.value;
+		add(&judged->best, best, judged->most, section, chosen);
 	}
 }
 
-static void print_quotients(const struct fb_report *report, const struct quotients *q)
+static void print_ratios(const struct fb_report *report, size_t n, double mean, double extreme)
 {
-	char mean[FB_NUMBER_CHARS] = "-", extreme[FB_NUMBER_CHARS] = "-";
-
-	if (q->n) {
-		snprintf(mean, sizeof(mean), "%.3f", exp(q->log_sum / (double)q->n));
-		snprintf(extreme, sizeof(extreme), "%.3f", q->extreme);
-	}
-	fprintf(report->out, " %5zu %7s %7s", q->n, mean, extreme);
+	if (n)
+		fprintf(report->out, " %5zu %7.3f %7.3f", n, mean, extreme);
+	else
+		fprintf(report->out, " %5d %7s %7s", 0, "-", "-");
 }
 
 static void print_judged(const struct fb_report *report, const struct judged *judged)
 {
+	const struct fb_ratio_sum *library = &judged->library, *best = &judged->best;
+
 	fprintf(report->out, "%-15s", judged->program);
-	print_quotients(report, &judged->library);
-	fprintf(report->out, " %6zu ", judged->slower);
-	print_quotients(report, &judged->regret);
+	print_ratios(report, library->n, fb_ratio_mean(library), library->least);
+	fprintf(report->out, " %6zu ", library->faster);
+	print_ratios(report, best->n, 1 / fb_ratio_mean(best), 1 / best->least);
 	fputc('\n', report->out);
-	if (judged->library.n)
-		fprintf(report->out, "  least: %s\n", judged->library.where);
-	if (judged->regret.n)
-		fprintf(report->out, "  most:  %s\n", judged->regret.where);
+	if (library->n)
+		fprintf(report->out, "  least: %s\n", judged->least);
+	if (best->n)
+		fprintf(report->out, "  most:  %s\n", judged->most);
 }
 
 void fb_report_auto(const struct fb_report *report)
@@ -115,7 +101,7 @@ void fb_report_auto(const struct fb_report *report)
 			      !strcmp(fb_cell_text(cells->section[end].cell, "program"),
 				      judged.program); end++)
 			judge(&judged, &cells->section[end]);
-		if (!judged.library.n && !judged.regret.n)
+		if (!judged.library.n && !judged.best.n)
 			continue;
 		if (!any)
 			fprintf(report->out, "%-15s %5s %7s %7s %6s  %5s %7s %7s\n", "engine auto",

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What a report says of a cell, and which columns and axes its tables show; see report.h. */
 #include "scripts/tools/lib/report.h"
+#include "scripts/tools/lib/text.h"
 
 #include <math.h>
 #include <string.h>
@@ -45,15 +46,20 @@ struct fb_ratio fb_cell_ratio(const struct fb_cell *other, const struct fb_cell 
 	};
 }
 
-void fb_ratio_add(struct fb_ratio_sum *sum, struct fb_ratio ratio)
+bool fb_ratio_add(struct fb_ratio_sum *sum, struct fb_ratio ratio)
 {
-	sum->least = sum->n ? fmin(sum->least, ratio.value) : ratio.value;
+	bool least = sum->n == 0 || ratio.value < sum->least;
+
+	if (!isfinite(ratio.value))
+		return false;
+	sum->least = least ? ratio.value : sum->least;
 	sum->most = sum->n ? fmax(sum->most, ratio.value) : ratio.value;
 	sum->n++;
 	sum->log_sum += log(ratio.value);
 	sum->faster += ratio.high < 1;
 	sum->slower += ratio.low > 1;
 	sum->known += isfinite(ratio.low) && isfinite(ratio.high);
+	return least;
 }
 
 double fb_ratio_mean(const struct fb_ratio_sum *sum)
@@ -61,7 +67,7 @@ double fb_ratio_mean(const struct fb_ratio_sum *sum)
 	return exp(sum->log_sum / (double)sum->n);
 }
 
-/* What engines add to rows of any program: it explains a time and is rarely the question. */
+/* Columns that engines add to rows of any program. They explain a time, and are shown last. */
 static const char *const of_engines[] = {
 	"event_us",   "iteration_us", "iteration_p99_us", "threads",  "slots",
 	"slot_bytes", "sm_MHz",	      "memory_MHz",	  "throttle",
@@ -91,7 +97,7 @@ unsigned fb_section_axes(const struct fb_section *section, bool *sizes)
 			if (*section->cell[i].place->text[a])
 				axes |= 1U << a;
 	}
-	/* A section that is on no axis is the table over sizes that it always was. */
+	/* A section without a value on any axis is a table over sizes. */
 	*sizes |= !axes;
 	return axes;
 }
@@ -133,21 +139,11 @@ static struct found look_at(const struct fb_report *report, const struct fb_sect
 	return found;
 }
 
-static bool is_of_engines(const char *name)
-{
-	for (size_t i = 0; i < sizeof(of_engines) / sizeof(of_engines[0]); i++)
-		if (!strcmp(of_engines[i], name))
-			return true;
-	return false;
-}
-
 static void append(char *list, const char *name, const char *value)
 {
-	size_t used = strlen(list);
-
-	if (used + strlen(name) + strlen(value) + 4 < FB_OWN_CHARS)
-		snprintf(list + used, FB_OWN_CHARS - used, "%s%s%s%s", used ? ", " : "", name,
-			 *value ? " " : "", value);
+	if (strlen(list) + strlen(name) + strlen(value) + 4 < FB_OWN_CHARS)
+		fb_append(list, FB_OWN_CHARS, "%s%s%s%s", *list ? ", " : "", name,
+			  *value ? " " : "", value);
 }
 
 static void find_asked(struct fb_own *own, const struct fb_report *report)
@@ -200,6 +196,6 @@ void fb_own_find(struct fb_own *own, const struct fb_report *report,
 	}
 	for (int engines = 0; engines < 2; engines++)
 		for (size_t i = 0; i < report->results->nown; i++)
-			if (is_of_engines(report->results->own[i]) == engines)
+			if (FB_AMONG(report->results->own[i], of_engines) == engines)
 				room -= place_own(own, report, section, fb_columns_count + i, room);
 }

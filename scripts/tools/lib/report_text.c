@@ -5,6 +5,7 @@
 #include "scripts/tools/lib/doubts.h"
 #include "scripts/tools/lib/estimate.h"
 #include "scripts/tools/lib/report.h"
+#include "scripts/tools/lib/text.h"
 
 #include <math.h>
 #include <string.h>
@@ -17,29 +18,17 @@ struct layout {
 	const struct fb_section *section;
 	unsigned axes; /* those shown, as bits */
 	bool sizes;
-	bool usual; /* time, bound and library, else only own columns: */
-	size_t from, to; /* of own.column */
+	bool usual;	 /* shows time, bound and library, not own columns alone */
+	size_t from, to; /* shows own.column[from .. to) */
 	int width[FB_AXES];
 	struct fb_own own;
 };
 
-/* Ratios of one operation, or of all. */
+/* The library's time by the time of the best own cell, over all places. */
 struct ratios {
-	double log_sum, worst;
-	size_t n, slower; /* slower: own is, and the intervals do not overlap */
-	const struct fb_cell *worst_cell;
+	struct fb_ratio_sum sum;
+	const struct fb_cell *worst; /* the own cell of the least */
 };
-
-static const char *percent(double x, char buf[FB_NUMBER_CHARS])
-{
-	if (!isfinite(x))
-		snprintf(buf, FB_NUMBER_CHARS, "-");
-	else if (x >= 9.995)
-		snprintf(buf, FB_NUMBER_CHARS, ">999%%");
-	else
-		snprintf(buf, FB_NUMBER_CHARS, "%.*f%%", x < 0.0995 ? 1 : 0, 100 * x);
-	return buf;
-}
 
 static double value_of(const struct fb_report *report, const struct fb_cell *cell)
 {
@@ -53,7 +42,7 @@ static double half_width(const struct fb_cell *cell)
 	return fmax(cell->high_us - cell->us, cell->us - cell->low_us) / cell->us;
 }
 
-/* Of the harness's flags only what makes the number doubtful beyond its interval. */
+/* The flag of a cell that makes its time doubtful beyond the interval. */
 static const char *remark(const struct fb_cell *cell)
 {
 	if (cell->status == FB_STATUS_FEW)
@@ -99,8 +88,9 @@ static void print_cell(const struct layout *layout, const struct fb_cell *cell,
 	fprintf(report->out, "%-*.*s", LABEL_WIDTH, LABEL_WIDTH, fb_cell_label(cell, label));
 	if (layout->usual)
 		fprintf(report->out, " %10s %7s %7s %10s %8s%c",
-			fb_number_text(value_of(report, cell), us), percent(half_width(cell), half),
-			percent(cell->bound_us / cell->us, bound),
+			fb_number_text(value_of(report, cell), us),
+			fb_percent_text(half_width(cell), half),
+			fb_percent_text(cell->bound_us / cell->us, bound),
 			fb_number_text(value_of(report, library), other),
 			isfinite(ratio.value)
 				? (snprintf(times, sizeof(times), "%.2f", ratio.value), times)
@@ -130,21 +120,6 @@ static void print_problem(const struct layout *layout, const struct fb_cell *cel
 		*cell->reason ? ": " : "", cell->reason);
 }
 
-static void add_ratio(struct ratios *ratios, const struct fb_cell *library,
-		      const struct fb_cell *own)
-{
-	struct fb_ratio ratio = fb_cell_ratio(library, own);
-
-	if (!isfinite(ratio.value))
-		return;
-	ratios->log_sum += log(ratio.value);
-	ratios->slower += ratio.high < 1 ? 1 : 0;
-	if (ratios->n++ == 0 || ratio.value < ratios->worst) {
-		ratios->worst = ratio.value;
-		ratios->worst_cell = own;
-	}
-}
-
 /* The cells of one place. */
 static void print_size(const struct layout *layout, const struct fb_cell *cell, size_t n,
 		       struct ratios *ratios)
@@ -153,8 +128,8 @@ static void print_size(const struct layout *layout, const struct fb_cell *cell, 
 	const struct fb_cell *library = fb_cells_best(cell, n, true);
 	bool all = layout->report->all;
 
-	if (own && layout->usual)
-		add_ratio(ratios, library, own);
+	if (layout->usual && fb_ratio_add(&ratios->sum, fb_cell_ratio(library, own)))
+		ratios->worst = own;
 	for (size_t i = 0; i < n && all; i++)
 		if (fb_cell_has_time(&cell[i]))
 			print_cell(layout, &cell[i], library);
@@ -205,7 +180,7 @@ static void make_layout(struct layout *layout, const struct fb_report *report,
 	}
 }
 
-/* Letters of a line up to the first own column. */
+/* The width of a line up to its first own column. */
 static int width_before(const struct layout *layout)
 {
 	enum { SIZE = 12, USUAL = 48 };
@@ -216,7 +191,7 @@ static int width_before(const struct layout *layout)
 	return width;
 }
 
-/* How many own columns the next table has; one without the usual ones has one at least. */
+/* Chooses the own columns of the next table. A table without the usual columns has one at least. */
 static void take_columns(struct layout *layout)
 {
 	int width = width_before(layout);
@@ -273,7 +248,7 @@ static void print_facts(const struct fb_report *report)
 		{"build.revision", " ", ""},
 	};
 
-	for (size_t i = 0; i < sizeof(facts) / sizeof(facts[0]); i++) {
+	for (size_t i = 0; i < FB_COUNT_OF(facts); i++) {
 		const char *value = fb_results_fact(report->results, facts[i].key);
 
 		if (value)
@@ -287,14 +262,13 @@ static void print_ratios(const struct fb_report *report, const struct ratios *r)
 {
 	char size[FB_SIZE_CHARS];
 
-	if (r->n == 0)
+	if (!r->worst)
 		return;
 	fprintf(report->out,
 		"\nlibrary/own over %zu sizes: geometric mean %.2f; least %.2f (%s, %s); "
 		"own slower at %zu\n",
-		r->n, exp(r->log_sum / (double)r->n), r->worst,
-		fb_cell_text(r->worst_cell, "program"), fb_size_text(r->worst_cell->bytes, size),
-		r->slower);
+		r->sum.n, fb_ratio_mean(&r->sum), r->sum.least, fb_cell_text(r->worst, "program"),
+		fb_size_text(r->worst->bytes, size), r->sum.faster);
 }
 
 /* Every reason why rows were skipped, once, with how many. */
@@ -352,7 +326,7 @@ static void print_doubts(const struct fb_report *report)
 void fb_report_text(const struct fb_report *report)
 {
 	struct fb_tally tally = fb_report_tally(report->cells);
-	struct ratios ratios = {0};
+	struct ratios ratios = {.worst = NULL};
 
 	print_facts(report);
 	for (size_t i = 0; i < report->cells->nsections; i++)

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What a section is called; see cells.h. */
 #include "scripts/tools/lib/cells.h"
+#include "scripts/tools/lib/text.h"
 
 #include <stdio.h>
 #include <string.h>
 
 /*
- * NCCL's own allocator gives GPU memory like any other, and some of NCCL's ways need it: for
- * sections the two are one, which keeps those ways beside what they compete with.
+ * Memory of NCCL's own allocator is GPU memory like any other, and some algorithms of NCCL need it.
+ * Sections do not tell the two apart, so that such an algorithm stands beside those that it
+ * competes with.
  */
 const char *fb_section_memory(const char *memory)
 {
@@ -28,19 +30,16 @@ const char *fb_section_title(const struct fb_section *section, char *buf, size_t
 	const char *program = fb_cell_text(cell, "program");
 	const char *operation = fb_cell_text(cell, "operation");
 	bool same = !strcmp(program, operation);
-	size_t used;
 
 	snprintf(buf, n, "%s%s%s", program, same ? "" : " ", same ? "" : operation);
-	used = strlen(buf);
-	/* Of one place cells are sorted by bytes: where the last has none, nothing is moved. */
-	if (section->cell[section->count - 1].bytes && used < n)
-		snprintf(buf + used, n - used, ", %s%s%s", fb_cell_text(cell, "datatype"),
-			 strcmp(redop, "-") ? " " : "", strcmp(redop, "-") ? redop : "");
-	used = strlen(buf);
-	if (used < n && !(section->axes && fb_axes_have(section->axes, "ranks")))
-		snprintf(buf + used, n - used, ", %s ranks on %s node%s",
-			 fb_cell_text(cell, "ranks"), nodes, strcmp(nodes, "1") ? "s" : "");
-	for (size_t i = 0; i < sizeof(rest) / sizeof(rest[0]); i++) {
+	/* The cells of a place are sorted by bytes: where the last one has none, nothing moves. */
+	if (section->cell[section->count - 1].bytes)
+		fb_append(buf, n, ", %s%s%s", fb_cell_text(cell, "datatype"),
+			  strcmp(redop, "-") ? " " : "", strcmp(redop, "-") ? redop : "");
+	if (!(section->axes && fb_axes_have(section->axes, "ranks")))
+		fb_append(buf, n, ", %s ranks on %s node%s", fb_cell_text(cell, "ranks"), nodes,
+			  strcmp(nodes, "1") ? "s" : "");
+	for (size_t i = 0; i < FB_COUNT_OF(rest); i++) {
 		const char *text = fb_cell_text(cell, rest[i].column);
 
 		if (section->axes && fb_axes_have(section->axes, rest[i].column))
@@ -49,13 +48,11 @@ const char *fb_section_title(const struct fb_section *section, char *buf, size_t
 			text = cell->place->rest;
 		if (!strcmp(rest[i].column, "memory"))
 			text = fb_section_memory(text);
-		used = strlen(buf);
-		/* MPI knows broadcast with one buffer only, so that is usual there. */
+		/* MPI has broadcast with one buffer only, so that is usual there. */
 		if (!strcmp(rest[i].column, "in_place") && !strcmp(operation, "broadcast"))
 			continue;
-		if (strcmp(text, rest[i].usual) && strcmp(text, "-") && strcmp(text, "-1") &&
-		    *text && used < n)
-			snprintf(buf + used, n - used, ", %s%s", rest[i].before, text);
+		if (strcmp(text, rest[i].usual) && strcmp(text, "-") && strcmp(text, "-1") && *text)
+			fb_append(buf, n, ", %s%s", rest[i].before, text);
 	}
 	return buf;
 }

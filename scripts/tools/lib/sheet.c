@@ -4,34 +4,19 @@
 #include "scripts/tools/lib/memory.h"
 #include "scripts/tools/lib/records.h"
 #include "scripts/tools/lib/sheet.h"
+#include "scripts/tools/lib/text.h"
 
 #include <inttypes.h>
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 
-/* What is read of a file: */
+/* What to read of a file. */
 struct reader {
 	struct fb_sheet *sheet;
 	unsigned kinds; /* as bits; of others only the header */
 	bool checked;	/* result files are held to the schema */
 };
-
-/* One block: the pointers, then the texts. */
-static char **copy_fields(const struct fb_record *record)
-{
-	size_t bytes = record->count * sizeof(char *);
-	char **copy, *text;
-
-	for (size_t i = 0; i < record->count; i++)
-		bytes += strlen(record->field[i]) + 1;
-	copy = fb_new(bytes, 1);
-	text = (char *)(copy + record->count);
-	for (size_t i = 0; i < record->count; i++) {
-		copy[i] = text;
-		text = stpcpy(text, record->field[i]) + 1;
-	}
-	return copy;
-}
 
 static int check_columns(const struct fb_sheet *sheet)
 {
@@ -65,7 +50,7 @@ static int use(void *arg, const struct fb_record *record)
 
 	if (record->number == 1) {
 		sheet->kind = record->kind;
-		sheet->column = copy_fields(record);
+		sheet->column = fb_texts_copy(record->field, record->count);
 		sheet->ncolumns = record->count;
 		if (!(r->kinds & 1U << record->kind))
 			return FB_RECORDS_STOP;
@@ -73,8 +58,8 @@ static int use(void *arg, const struct fb_record *record)
 	}
 	if (checked && check_version(sheet, record))
 		return FB_EINPUT;
-	*FB_ADD(sheet->row, sheet->nrows) =
-		(struct fb_sheet_row){.cell = copy_fields(record), .line = record->line};
+	*FB_ADD(sheet->row, sheet->nrows) = (struct fb_sheet_row){
+		.cell = fb_texts_copy(record->field, record->count), .line = record->line};
 	return FB_OK;
 }
 
@@ -128,8 +113,7 @@ int fb_sheet_columns(const struct fb_sheet *sheet, const char *const *names, int
 		if (index[i] >= 0)
 			continue;
 		for (size_t j = 0; names[j]; j++)
-			snprintf(list + strlen(list), sizeof(list) - strlen(list), "%s%s",
-				 j ? "," : "", names[j]);
+			fb_append(list, sizeof(list), "%s%s", j ? "," : "", names[j]);
 		return fb_error(FB_EINPUT, "%s: no column %s: expected %s", sheet->path, names[i],
 				list);
 	}
@@ -144,4 +128,19 @@ const char *fb_sheet_text(const struct fb_sheet *sheet, size_t row, int column)
 double fb_sheet_number(const struct fb_sheet *sheet, size_t row, int column)
 {
 	return fb_csv_number(fb_sheet_text(sheet, row, column));
+}
+
+int fb_sheet_refuse(const struct fb_sheet *sheet, size_t row, int column, const char *expected)
+{
+	return fb_error(FB_EINPUT, "%s:%" PRIu64 ": %s '%.40s': expected %s", sheet->path,
+			sheet->row[row].line, sheet->column[column],
+			fb_sheet_text(sheet, row, column), expected);
+}
+
+bool fb_launch_index(const char *text, uint64_t *index)
+{
+	size_t digits = strspn(text, "0123456789");
+
+	*index = strtoull(text, NULL, 10);
+	return digits > 0 && digits <= 18 && !text[digits];
 }

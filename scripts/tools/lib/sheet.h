@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The one table in memory: a CSV file as text cells with all of its columns, those of a program's
- * own too, and with the line of each row for complaints. results.h has the rows by the columns of
- * the schema, env.h has the facts. Who needs two numbers of each of millions of rows streams them
- * (records.h).
+ * The one table in memory: a CSV file as text cells with all of its columns, and with the line of
+ * each row for messages. results.h has the rows by the columns of the schema, env.h has the facts.
+ * Tools that need two numbers of each of millions of rows read record by record (records.h).
  */
 #ifndef FB_SCRIPTS_TOOLS_LIB_SHEET_H
 #define FB_SCRIPTS_TOOLS_LIB_SHEET_H
@@ -59,8 +58,17 @@ int fb_sheet_columns(const struct fb_sheet *sheet, const char *const *names, int
 /* A field; `column` may be -1, which gives "". Borrowed. */
 const char *fb_sheet_text(const struct fb_sheet *sheet, size_t row, int column);
 
+/*
+ * Refuses a field: prints "PATH:LINE: COLUMN 'TEXT': expected ...". Returns FB_EINPUT. `column`
+ * must not be -1.
+ */
+int fb_sheet_refuse(const struct fb_sheet *sheet, size_t row, int column, const char *expected);
+
 /* The field as a number, NAN where it is none. */
 double fb_sheet_number(const struct fb_sheet *sheet, size_t row, int column);
+
+/* Parses a launch_index, which has up to 18 digits and nothing else. Returns whether it is one. */
+bool fb_launch_index(const char *text, uint64_t *index);
 
 /* The last part of a path where it names a side: 'a' of "study/a/"; 0 where it does not. */
 char fb_side_of(const char *path);

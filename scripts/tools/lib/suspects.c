@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Naming slow ranks, links and nodes by median polish; see suspects.h. */
 #include "common/measure/stats.h"
+#include "scripts/tools/lib/estimate.h"
 #include "scripts/tools/lib/memory.h"
 #include "scripts/tools/lib/suspects.h"
 
@@ -14,8 +15,7 @@
  * 2 n, whose deviation is that of a median of n - 1. tests/unit/test_suspects.c counts what noise
  * alone names by them.
  */
-static const double link_factor = 6, rank_factor = 5, mad_scale = 1.4826, median_scale = 1.2533,
-		    few = 12;
+static const double link_factor = 6, rank_factor = 5, median_scale = 1.2533, few = 12;
 
 enum { ROUNDS_MAX = 20 };
 
@@ -100,7 +100,7 @@ static double take_lines(struct polish *p, bool rows)
 	return largest;
 }
 
-/* What is common to all effects is nobody's. */
+/* The median of all effects belongs to no rank, so it is taken out of them. */
 static void centre(struct polish *p, double *effect)
 {
 	double median;
@@ -111,14 +111,14 @@ static void centre(struct polish *p, double *effect)
 		effect[i] -= median;
 }
 
-static double mad(struct polish *p, const double *value, size_t n)
+static double spread(struct polish *p, const double *value, size_t n)
 {
 	size_t found = 0;
 
 	for (size_t i = 0; i < n; i++)
 		if (isfinite(value[i]))
-			p->x[found++] = fabs(value[i]);
-	return found ? mad_scale * fb_median(p->x, found, p->scratch) : 0;
+			p->x[found++] = value[i];
+	return found ? fb_spread(p->x, found, 0, p->scratch) : 0;
 }
 
 static void fit(struct polish *p)
@@ -140,15 +140,16 @@ static void fit(struct polish *p)
 	for (size_t i = 0; i < p->n * p->n; i++)
 		cells += isfinite(p->rest[i]) ? 1 : 0;
 	/*
-	 * Effects fit the noise, too, and what they have taken is missing in the rests; and the
-	 * scatter of few rests is itself a guess (the second factor: as Student's t is wider).
+	 * Effects also fit part of the noise, which is then missing in the rests. The scatter of
+	 * few rests is uncertain itself; the second factor is for that, as Student's t is wider.
 	 */
 	cells /= p->mirrored ? 2 : 1;
 	left = fmax(cells - spent, 1);
-	p->deviation = mad(p, p->rest, p->n * p->n) * sqrt(cells / left) * (1 + pow(few / left, 3));
+	p->deviation =
+		spread(p, p->rest, p->n * p->n) * sqrt(cells / left) * (1 + pow(few / left, 3));
 }
 
-/* How many pairs of a rank are known: with fewer than three its median is one of them. */
+/* How many pairs of a rank are known. The median of fewer than three is one of the pairs. */
 static size_t known(const struct polish *p, size_t rank, bool row)
 {
 	size_t found = 0;
@@ -161,8 +162,8 @@ static size_t known(const struct polish *p, size_t rank, bool row)
 static void judge_ranks(struct polish *p)
 {
 	double of_median = p->deviation * median_scale / sqrt((double)p->n - 1);
-	double among_sends = fmax(of_median, mad(p, p->sends, p->n));
-	double among_receives = fmax(of_median, mad(p, p->receives, p->n));
+	double among_sends = fmax(of_median, spread(p, p->sends, p->n));
+	double among_receives = fmax(of_median, spread(p, p->receives, p->n));
 
 	for (size_t i = 0; i < p->n; i++) {
 		p->slow_sends[i] = known(p, i, true) >= 3 &&
@@ -222,8 +223,9 @@ static void add_ranks(const struct polish *p, struct fb_suspects *suspects)
 }
 
 /*
- * Where as many pairs are too quick as are too slow, pairs are of two kinds, and neither is the
- * one at fault. Two slow ranks are quicker with each other than their sum, which says nothing.
+ * Where as many pairs are too quick as are too slow, there are two kinds of pairs, and neither kind
+ * is at fault. A pair of two slow ranks takes less than the sum of their effects and is not
+ * counted.
  */
 static bool two_kinds(const struct polish *p, double limit)
 {

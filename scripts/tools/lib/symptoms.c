@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Signs, causes and remedies; see symptoms.h. Flags first, in the order of the layers. */
 #include "scripts/tools/lib/symptoms.h"
-
-#include <string.h>
+#include "scripts/tools/lib/text.h"
 
 const struct fb_symptom fb_symptoms[] = {
 	{"retransmits", "more than 1 of 1000 packets was sent again",
@@ -101,18 +100,4 @@ const struct fb_symptom fb_symptoms[] = {
 	 "WHAT CHANGED, below it; `summary --asked`", "restore what changed; `compare --strict`"},
 };
 
-const size_t fb_symptoms_count = sizeof(fb_symptoms) / sizeof(fb_symptoms[0]);
-
-bool fb_has_flag(const char *flags, const char *name)
-{
-	size_t length = strlen(name);
-
-	for (const char *at = flags; *at; at += *at == ';') {
-		size_t n = strcspn(at, ";");
-
-		if (n == length && !strncmp(at, name, n))
-			return true;
-		at += n;
-	}
-	return false;
-}
+const size_t fb_symptoms_count = FB_COUNT_OF(fb_symptoms);

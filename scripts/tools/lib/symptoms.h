@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What rows can show of a bad network or machine: the sign, its usual causes, where to look, and
- * what helps. It is one table, so the report, `summary --flags` and docs/start.md say the same.
+ * what helps. All of it is in one table, so that the report, `summary --flags` and docs/start.md
+ * say the same.
  */
 #ifndef FB_SCRIPTS_TOOLS_LIB_SYMPTOMS_H
 #define FB_SCRIPTS_TOOLS_LIB_SYMPTOMS_H
 
-#include <stdbool.h>
 #include <stddef.h>
 
 struct fb_symptom {
@@ -19,8 +19,5 @@ struct fb_symptom {
 
 extern const struct fb_symptom fb_symptoms[];
 extern const size_t fb_symptoms_count;
-
-/* Whether a list of flags joined by ';' has the name. */
-bool fb_has_flag(const char *flags, const char *name);
 
 #endif

@@ -54,7 +54,7 @@ static bool is_of_launch(const struct fb_merge *merge, size_t source, const char
 
 		snprintf(program, sizeof(program), "%.*s", (int)(dot - 1 - name), name);
 		snprintf(number, sizeof(number), "%.*s", end ? (int)(end - dot) : 0, dot);
-		if (!fb_merge_index(number, &before))
+		if (!fb_launch_index(number, &before))
 			continue;
 		*launch = fb_merge_find_launch(merge, source, program, before);
 		*rest = end + 1;

@@ -114,7 +114,7 @@ static int collect(const struct fb_merge *merge, struct lines *lines)
 			const char *text = cell(&line, "launch_index"), *of = cell(&line, "side");
 			uint64_t before;
 
-			if (!fb_merge_index(text, &before))
+			if (!fb_launch_index(text, &before))
 				return fb_error(FB_EINPUT,
 						"%s:%" PRIu64 ": launch_index '%s' is no whole "
 						"number",

@@ -67,9 +67,6 @@ const char *fb_merge_fixed(const struct fb_merge_item *item, size_t index);
 const struct fb_merge_launch *fb_merge_find_launch(const struct fb_merge *merge, size_t source,
 						   const char *program, uint64_t before);
 
-/* Parses a launch_index: digits only. Returns whether it is one. */
-bool fb_merge_index(const char *text, uint64_t *index);
-
 /*
  * Writes the joined facts. What all sources say alike is written once. Any other fact is
  * written for each launch of the sources that say it, as program.NAME.LAUNCH.env.KEY with its

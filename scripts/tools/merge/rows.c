@@ -5,7 +5,6 @@
 #include "scripts/tools/lib/memory.h"
 #include "scripts/tools/merge/merge.h"
 
-#include <ctype.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,16 +32,6 @@ const char *fb_merge_fixed(const struct fb_merge_item *item, size_t index)
 	if (index < sheet->ncolumns && !strcmp(sheet->column[index], fb_columns[index].name))
 		return item->row->cell[index];
 	return fb_merge_cell(item, fb_columns[index].name);
-}
-
-bool fb_merge_index(const char *text, uint64_t *index)
-{
-	char *end;
-
-	if (!isdigit((unsigned char)*text) || strlen(text) > 18)
-		return false;
-	*index = strtoull(text, &end, 10);
-	return !*end;
 }
 
 const struct fb_merge_launch *fb_merge_find_launch(const struct fb_merge *merge, size_t source,
@@ -78,7 +67,7 @@ static int find_launch(struct fb_merge *merge, struct fb_merge_item *item, size_
 	const struct fb_merge_launch *found;
 	uint64_t before;
 
-	if (!fb_merge_index(text, &before))
+	if (!fb_launch_index(text, &before))
 		return fb_error(FB_EINPUT, "%s:%" PRIu64 ": launch_index '%s' is no whole number",
 				item->sheet->path, item->row->line, text);
 	if (!good_program(program))

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What the flags of rows mean; see summary.h. */
 #include "scripts/tools/lib/symptoms.h"
+#include "scripts/tools/lib/text.h"
 #include "scripts/tools/summary/summary.h"
 
 void fb_summary_flags(const struct fb_report *report)

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Texts that are put together, lists of names in one text, and which bytes are text at all. */
+#ifndef FB_SCRIPTS_TOOLS_LIB_TEXT_H
+#define FB_SCRIPTS_TOOLS_LIB_TEXT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* How many elements an array has. */
+#define FB_COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
+
+/* Appends to the text in buf[0 .. n) what printf would print. What has no room is cut off. */
+void fb_append(char *buf, size_t n, const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+/* Whether a text equals one of texts[0 .. n). The macro takes an array. */
+bool fb_text_among(const char *text, const char *const *texts, size_t n);
+#define FB_AMONG(text, array) fb_text_among(text, array, FB_COUNT_OF(array))
+
+/* Whether word[0 .. n) is an item of the list, whose items any of the separators end. */
+bool fb_list_has(const char *list, const char *separators, const char *word, size_t n);
+
+/* Whether a list of flags joined by ';' has the name. */
+bool fb_has_flag(const char *flags, const char *name);
+
+/* Appends name[0 .. length) to the flags in flags[0 .. n), unless it is one of them. */
+void fb_add_flag(char *flags, size_t n, const char *name, size_t length);
+
+/*
+ * How many bytes the UTF-8 character at `text` has; 0 where there is none, because names and
+ * reasons in result files come from outside. NUL is one byte long.
+ */
+size_t fb_utf8_length(const unsigned char *text);
+
+#endif

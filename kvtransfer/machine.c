@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Movers and their memory; see machine.h. */
+/* Movers, and which of them auto means; see machine.h. */
 #include "kvtransfer/machine.h"
 
 #include <math.h>
@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "common/base/error.h"
-#include "common/measure/clock.h"
 #include "common/memory/memory.h"
 #include "common/option/option.h"
 #include "common/run/table_file.h"
@@ -189,63 +188,10 @@ void fb_kv_machine_close(void *machine)
 {
 	struct fb_kv_machine *m = machine;
 
-	for (int i = 0; i < m->backends; i++) {
-		struct fb_kv_backend *b = &m->backend[i];
-
-		if (b->packs && b->packer != b->mover)
-			b->packer->ops->remove(b->packs);
-		if (b->packer && b->packer != b->mover)
-			b->packer->ops->close(b->packer);
-		if (b->remote && b->remote != b->region)
-			b->ops->remove(b->remote);
-		if (b->region)
-			b->ops->remove(b->region);
-		if (b->mover)
-			b->ops->close(b->mover);
-		fb_segment_close(&b->tier);
-		fb_segment_close(&b->memory);
-		free(b->seen);
-	}
+	fb_kv_machine_close_memory(m);
 	fb_gpu_view_close(&m->gpu);
 	fb_paths_free(&m->paths);
 	free(m);
-}
-
-static int open_memory(struct fb_kv_machine *m, struct fb_kv_backend *b, bool tier,
-			 const int *peers, int n)
-{
-	size_t bytes = (size_t)b->part_bytes;
-	double began;
-	int err;
-
-	err = fb_mover_segment(&b->memory, b->ops, m->session,
-			       b->device && !b->staged ? &m->gpu : NULL, m->world,
-			       b->staged ? (size_t)b->stage_bytes : bytes);
-	if (!err && b->staged)
-		err = fb_mover_segment(&b->tier, NULL, m->session, &m->gpu, m->world, bytes);
-	if (!err && tier && b->ops && b->ops->streams)
-		err = fb_gpu_segment_open(&b->tier, &m->gpu, FB_GPU_PINNED, bytes);
-	if (err || !b->mover)
-		return err;
-	began = fb_clock_now(m->session->clock);
-	err = fb_mover_add(b->mover, &b->memory, &b->region);
-	if (!err && b->tier.ops && !b->staged)
-		err = fb_mover_add(b->mover, &b->tier, &b->remote);
-	else
-		b->remote = b->region;
-	b->register_us = (fb_clock_now(m->session->clock) - began) * 1e6;
-	MPI_Allreduce(MPI_IN_PLACE, &b->register_us, 1, MPI_DOUBLE, MPI_MAX, m->world->comm);
-	if (!err && b->ops->connect)
-		err = b->ops->connect(b->mover, peers, n);
-	return err;
-}
-
-int fb_kv_backend_memory(struct fb_kv_machine *m, struct fb_kv_backend *b, bool tier,
-			 const int *peers, int n)
-{
-	if (!b->memory.ops && !b->failed)
-		b->failed = open_memory(m, b, tier, peers, n);
-	return b->failed;
 }
 
 /* --- choosing --------------------------------------------------------------------------------- */

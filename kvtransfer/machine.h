@@ -14,6 +14,9 @@
 
 enum { FB_KV_BACKENDS = 40 };
 
+/* Kinds of memory that all backends of a run share, as one case runs at a time. */
+enum fb_kv_pool { FB_KV_POOL_HOST, FB_KV_POOL_GPU, FB_KV_POOL_PINNED, FB_KV_POOLS };
+
 /* A mover on all ranks, and the memory that it moves. */
 struct fb_kv_backend {
 	const char *name; /* of the column `engine` */
@@ -23,7 +26,9 @@ struct fb_kv_backend {
 	struct fb_mover *mover;		/* NULL: none, not asked for, or `why` */
 	bool measured; /* it was chosen last by a line `best` */
 	char why[FB_REASON_CHARS];
-	struct fb_segment memory, tier; /* tier: of offload on GPUs, and of staged pages */
+	/* Of a pool, or `own` where the mover has its own kind. NULL: not opened yet, or none. */
+	const struct fb_segment *memory, *tier; /* tier: of offload on GPUs, and of staged pages */
+	struct fb_segment own;
 	struct fb_region *region, *remote; /* remote: of the tier; NULL: the region itself */
 	uint64_t part_bytes;		   /* enough for every case of the run */
 	int failed; /* what opening its memory came to, which is not tried again */
@@ -41,6 +46,7 @@ struct fb_kv_machine {
 	const struct fb_settings *settings;
 	struct fb_kv_backend backend[FB_KV_BACKENDS]; /* [backends] */
 	int backends;
+	struct fb_segment pool[FB_KV_POOLS]; /* each large enough for every case of the run */
 	struct fb_gpu gpu;
 	bool has_gpu;
 	char no_gpu[FB_REASON_CHARS];
@@ -62,6 +68,8 @@ struct fb_kv_need {
  */
 int fb_kv_machine_new(struct fb_kv_machine **m, struct fb_run *run, size_t bytes);
 void fb_kv_machine_close(void *machine);
+/* Movers and memory alone; part of fb_kv_machine_close(). */
+void fb_kv_machine_close_memory(struct fb_kv_machine *m);
 
 /* Local: a backend more; those beyond FB_KV_BACKENDS are dropped. */
 void fb_kv_machine_add(struct fb_kv_machine *m, const char *name, const struct fb_mover_ops *ops,
@@ -90,7 +98,8 @@ void fb_kv_backend_names(const struct fb_kv_machine *m, const char *names[FB_KV_
 /*
  * Collective: segment, region and links to `peers` [n], when a case is the first to need them; on
  * GPUs whose mover works on streams with a tier of pinned memory, too. Without a mover the segment
- * alone.
+ * alone. Backends share segments of the same memory, so a run needs no more of it than its largest
+ * case; a case finds there what another backend's case has left.
  */
 int fb_kv_backend_memory(struct fb_kv_machine *m, struct fb_kv_backend *b, bool tier,
 			 const int *peers, int n);

@@ -158,7 +158,7 @@ static int open_packer(const struct fb_kv_machine *m, struct fb_kv_backend *e)
 		e->packer = NULL;
 		return fb_error(err, "kernels that pack: %s", why);
 	}
-	err = fb_mover_add(e->packer, &e->memory, &e->packs);
+	err = fb_mover_add(e->packer, e->memory, &e->packs);
 	if (err) {
 		e->packer->ops->close(e->packer);
 		e->packer = NULL;

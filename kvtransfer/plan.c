@@ -129,8 +129,10 @@ int fb_kv_plan_open(struct fb_kv_plan *plan, const struct fb_kv_shape *shape, ui
 
 void fb_kv_plan_close(struct fb_kv_plan *plan)
 {
-	for (uint32_t p = 0; p < plan->pairs; p++)
+	for (uint32_t p = 0; p < plan->pairs; p++) {
 		free(plan->pair[p].run);
+		free(plan->pair[p].unit);
+	}
 	free(plan->pair);
 	for (int side = 0; side < FB_KV_SIDES; side++) {
 		free(plan->table[side]);
@@ -139,54 +141,95 @@ void fb_kv_plan_close(struct fb_kv_plan *plan)
 	*plan = (struct fb_kv_plan){.pairs = 0};
 }
 
-/* Adds bytes at the end of the list, to its last run where they are next to that on both sides. */
+/* Adds bytes to the last unit, to its last run where they are next to that on both sides. */
 static void add_bytes(struct fb_kv_pair *pair, uint64_t src, uint64_t dst, uint64_t bytes)
 {
-	struct fb_kv_run *last = pair->run + pair->runs;
+	struct fb_kv_run *next = pair->run + pair->runs, *last = next - 1;
+	bool first = pair->runs == pair->unit[pair->units - 1];
 
-	if (pair->runs) {
-		last--;
-		if (last->src + last->bytes == src && last->dst + last->bytes == dst) {
-			last->bytes += bytes;
-			return;
-		}
-		last++;
-		last->at = last[-1].at + last[-1].bytes;
-	} else {
-		last->at = 0;
+	if (!first && last->src + last->bytes == src && last->dst + last->bytes == dst) {
+		last->bytes += bytes;
+		return;
 	}
-	last->src = src;
-	last->dst = dst;
-	last->bytes = bytes;
+	*next = (struct fb_kv_run){src, dst, pair->runs ? last->at + last->bytes : 0, bytes};
 	pair->runs++;
+}
+
+/* Tokens of a head are neighbours in HND, heads of a token in NHD. */
+static void add_rows(const struct fb_kv_plan *plan, struct fb_kv_pair *pair, uint32_t block,
+		     uint32_t token, uint32_t tokens, uint32_t head, uint32_t heads)
+{
+	const struct fb_kv_shape *s = &plan->shape;
+	bool hnd = s->layout == FB_KV_HND;
+	uint32_t from = plan->table[FB_KV_PREFILL][block], to = plan->table[FB_KV_DECODE][block];
+	uint32_t src_head = head - fb_kv_first_head(s, FB_KV_PREFILL, pair->prefill);
+	uint32_t dst_head = head - fb_kv_first_head(s, FB_KV_DECODE, pair->decode);
+
+	for (uint32_t i = 0; i < (hnd ? heads : tokens); i++) {
+		uint32_t h = hnd ? i : 0, t = token + (hnd ? 0 : i);
+
+		add_bytes(pair, fb_kv_offset(s, FB_KV_PREFILL, from, src_head + h, t),
+			  fb_kv_offset(s, FB_KV_DECODE, to, dst_head + h, t),
+			  fb_kv_row(s) * (hnd ? tokens : heads));
+	}
+}
+
+static void begin_unit(struct fb_kv_pair *pair)
+{
+	pair->unit[pair->units++] = pair->runs;
+}
+
+/* So many tokens from one of a block on are of one unit; and whether a unit begins there. */
+static uint32_t tokens_of(const struct fb_kv_plan *plan, uint32_t block, uint32_t token,
+			  bool *begins)
+{
+	uint32_t left = fb_kv_block_fill(&plan->shape, block) - token, past;
+
+	*begins = plan->cut == FB_KV_CUT_BLOCK || !(block | token);
+	if (plan->cut != FB_KV_CUT_CHUNK)
+		return left;
+	past = (block * plan->shape.block_tokens + token) % plan->chunk_tokens;
+	*begins = past == 0;
+	return left < plan->chunk_tokens - past ? left : plan->chunk_tokens - past;
+}
+
+/* No pair has more runs, or units, before they are merged. */
+static uint64_t most_runs(const struct fb_kv_plan *plan, const struct fb_kv_pair *pair)
+{
+	const struct fb_kv_shape *s = &plan->shape;
+	uint64_t chunks = plan->cut == FB_KV_CUT_CHUNK ? s->tokens / plan->chunk_tokens + 1 : 0;
+	bool heads = plan->cut == FB_KV_CUT_HEAD;
+
+	return s->layout == FB_KV_HND ? (fb_kv_blocks(s) + chunks) * pair->heads
+				      : (uint64_t)s->tokens * (heads ? pair->heads : 1);
 }
 
 int fb_kv_plan_runs(const struct fb_kv_plan *plan, struct fb_kv_pair *pair)
 {
 	const struct fb_kv_shape *s = &plan->shape;
-	uint32_t blocks = fb_kv_blocks(s), hnd = s->layout == FB_KV_HND;
-	uint32_t src_head = pair->head - fb_kv_first_head(s, FB_KV_PREFILL, pair->prefill);
-	uint32_t dst_head = pair->head - fb_kv_first_head(s, FB_KV_DECODE, pair->decode);
-	uint64_t row = fb_kv_row(s), most = hnd ? (uint64_t)blocks * pair->heads : s->tokens;
+	uint64_t most = most_runs(plan, pair);
+	bool by_head = plan->cut == FB_KV_CUT_HEAD, begins;
+	uint32_t heads = by_head ? 1 : pair->heads, n;
 
 	free(pair->run);
-	pair->runs = 0;
+	free(pair->unit);
+	pair->runs = pair->units = 0;
 	pair->run = malloc(most * sizeof(*pair->run));
-	if (!pair->run)
+	pair->unit = malloc((most + 1) * sizeof(*pair->unit));
+	if (!pair->run || !pair->unit)
 		return FB_ENOMEM;
-	for (uint32_t b = 0; b < blocks; b++) {
-		uint32_t from = plan->table[FB_KV_PREFILL][b], to = plan->table[FB_KV_DECODE][b];
-		uint32_t fill = fb_kv_block_fill(s, b), n = hnd ? pair->heads : fill;
-
-		/* Tokens of a head are neighbours in HND, heads of a token in NHD. */
-		for (uint32_t i = 0; i < n; i++) {
-			uint32_t head = hnd ? i : 0, token = hnd ? 0 : i;
-
-			add_bytes(pair,
-				  fb_kv_offset(s, FB_KV_PREFILL, from, src_head + head, token),
-				  fb_kv_offset(s, FB_KV_DECODE, to, dst_head + head, token),
-				  row * (hnd ? fill : pair->heads));
+	for (uint32_t b = 0; b < fb_kv_blocks(s); b++)
+		for (uint32_t t = 0; t < fb_kv_block_fill(s, b); t += n) {
+			n = tokens_of(plan, b, t, &begins);
+			for (uint32_t h = 0; h < pair->heads; h += heads) {
+				if (begins || by_head)
+					begin_unit(pair);
+				add_rows(plan, pair, b, t, n, pair->head + h, heads);
+			}
 		}
-	}
+	for (uint32_t r = 0; plan->cut == FB_KV_CUT_RUN && r < pair->runs; r++)
+		pair->unit[r] = r;
+	pair->units = plan->cut == FB_KV_CUT_RUN ? pair->runs : pair->units;
+	pair->unit[pair->units] = pair->runs;
 	return FB_OK;
 }

@@ -21,13 +21,23 @@ struct fb_kv_run {
 	uint64_t bytes;
 };
 
+/* What makes a unit of a pair's runs: runs are never merged across units. */
+enum fb_kv_cut {
+	FB_KV_CUT_NONE,  /* all runs are one unit */
+	FB_KV_CUT_RUN,   /* each run is one */
+	FB_KV_CUT_BLOCK, /* the runs of a block */
+	FB_KV_CUT_HEAD,  /* those of one head in a block */
+	FB_KV_CUT_CHUNK, /* those of `chunk_tokens` tokens */
+};
+
 struct fb_kv_pair {
 	uint32_t prefill, decode; /* indices in their groups */
 	uint32_t head, heads;     /* which heads of the model */
 	uint64_t region_bytes;    /* of all runs */
 	uint64_t out_at, in_at;   /* of its packed regions in the sender's, receiver's staging */
 	struct fb_kv_run *run;    /* [runs]; NULL: not planned */
-	uint32_t runs;
+	uint32_t *unit;           /* [units + 1]: the first run of each, and `runs` */
+	uint32_t runs, units;
 };
 
 struct fb_kv_plan {
@@ -37,12 +47,14 @@ struct fb_kv_plan {
 	struct fb_kv_pair *pair;        /* [pairs], rising in decode, then in head */
 	uint32_t pairs;
 	uint64_t out_bytes, in_bytes;   /* staging of the rank that needs most */
+	enum fb_kv_cut cut;             /* of runs that are made from now on */
+	uint32_t chunk_tokens;
 };
 
 /* Pairs and tables, without runs. The shape divides. 0 or FB_ENOMEM (not printed). */
 int fb_kv_plan_open(struct fb_kv_plan *plan, const struct fb_kv_shape *shape, uint64_t seed);
 
-/* The runs of a pair, in place of those it has. 0 or FB_ENOMEM (not printed). */
+/* The runs and units of a pair, in place of those it has. 0 or FB_ENOMEM (not printed). */
 int fb_kv_plan_runs(const struct fb_kv_plan *plan, struct fb_kv_pair *pair);
 
 /* Safe on a zeroed structure. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The cases of handoff; see handoff.h. */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -10,6 +11,9 @@
 #include "common/run/run.h" /* fb_run.program, for its own options' values */
 #include "common/transport/keys.h"
 #include "kvtransfer/handoff/handoff.h"
+
+/* More than that take minutes to prepare, and measure a processor's lists. */
+static const double most_moves = 1e6;
 
 int fb_handoff_open(struct fb_run *run, void **result)
 {
@@ -46,6 +50,24 @@ static double pieces_of(const struct fb_kv_shape *s)
 	       (s->layout == FB_KV_NHD && s->tp[0] != s->tp[1] ? s->tokens : whole);
 }
 
+/* Moves of a pair, without runs that are merged. */
+static double moves_of(const struct fb_handoff_plan *p)
+{
+	double moves = 0;
+
+	for (int l = 0; l < p->lists; l++) {
+		const struct fb_kv_shape *s = &p->list[l];
+		double blocks = fb_kv_blocks(s);
+
+		moves += (p->by_layer ? s->layers : 1) *
+			 (p->cut == FB_KV_CUT_NONE    ? 1
+			  : p->cut == FB_KV_CUT_HEAD  ? blocks * s->kv_heads
+			  : p->cut == FB_KV_CUT_CHUNK ? ceil((double)s->tokens / p->chunk_tokens)
+						      : blocks);
+	}
+	return moves;
+}
+
 struct fb_kv_backend *fb_handoff_engine_of(struct fb_handoff_state *state,
 					   const struct fb_case *c)
 {
@@ -58,7 +80,7 @@ struct fb_kv_backend *fb_handoff_engine_of(struct fb_handoff_state *state,
 			need.pieces += pieces_of(p.list[0].whole ? &p.list[l] : &p.shape);
 		need.bytes = (double)fb_kv_wire_bytes(p.wire, (uint64_t)need.bytes);
 		if (p.wire)
-			need.pieces = p.grain == FB_GRAIN_LAYER ? p.shape.layers : 1;
+			need.pieces = moves_of(&p);
 	}
 	return fb_kv_backend_of(&state->machine, c, &need);
 }
@@ -120,6 +142,9 @@ bool fb_handoff_can(void *arg, const struct fb_case *c, char reason[FB_REASON_CH
 	else if (uneven)
 		snprintf(reason, FB_REASON_CHARS, "%u heads are not evenly on %u and %u ranks",
 			 uneven->kv_heads, uneven->tp[0], uneven->tp[1]);
+	else if (moves_of(&p) > most_moves)
+		snprintf(reason, FB_REASON_CHARS, "about %.2g moves of a pair, more than %.0g",
+			 moves_of(&p), most_moves);
 	else if (p.staging && !p.wire)
 		snprintf(reason, FB_REASON_CHARS, "staged pages are packed: --wire packed or fp8");
 	else if (p.wire == FB_KV_WIRE_FP8 && !bf16)
@@ -222,7 +247,7 @@ int fb_handoff_expand(struct fb_run *run, void *arg)
 						.algorithms = fb_handoff_algorithms,
 						.memories = fb_mover_memories,
 						.added = &added};
-	size_t models = 0, forms = 0, at[22] = {0};
+	size_t models = 0, forms = 0, at[23] = {0};
 	int err = FB_OK;
 	bool some = false;
 
@@ -243,7 +268,8 @@ int fb_handoff_expand(struct fb_run *run, void *arg)
 				 own->decode_run.count, own->churn.count, 2,
 				own->flight.count, 2, FB_KV_WIRES, forms, own->layers.count,
 				own->kv_heads.count, own->head_dim.count, FB_KV_PLACEMENTS,
-				FB_KV_STAGINGS, own->staging_bytes.count};
+				FB_KV_STAGINGS, own->staging_bytes.count,
+				own->chunk_tokens.count};
 	do {
 		struct fb_case base = {.operation = fb_handoff_operations[at[1]],
 				       .registration = "none"};
@@ -253,7 +279,7 @@ int fb_handoff_expand(struct fb_run *run, void *arg)
 		    !(own->builds >> at[11] & 1) || !(own->contents >> at[13] & 1) ||
 		    !(own->wires >> at[14] & 1) ||
 		    !(own->forms >> at[15] & 1) || !(own->placements >> at[19] & 1) ||
-		    !(own->stagings >> at[20] & 1) ||
+		    !(own->stagings >> at[20] & 1) || (at[22] && at[3] != FB_GRAIN_CHUNK) ||
 		    (at[15] && !has_form(&state->machine, fb_handoff_forms[at[15]])) ||
 		    (at[13] && !first_of_tables(own, at)))
 			continue;

@@ -50,7 +50,7 @@ uint64_t fb_fit_bytes(void)
 
 static char *part(const struct fb_handoff_instance *i)
 {
-	return fb_segment_part(&i->engine->memory, i->state->machine.world->rank);
+	return fb_segment_part(i->engine->memory, i->state->machine.world->rank);
 }
 
 /* Pieces lie two of their lengths apart, and go to places in another order. */
@@ -202,7 +202,7 @@ int fb_fit_run(struct fb_handoff_instance *i)
 
 int fb_fit_prime(struct fb_handoff_instance *i)
 {
-	const struct fb_memory_ops *ops = i->engine->memory.ops;
+	const struct fb_memory_ops *ops = i->engine->memory->ops;
 	int err = ops->set(part(i), fb_data_poison_byte(1), (size_t)fb_fit_bytes());
 
 	fb_data_renew(&i->data);
@@ -214,7 +214,7 @@ int fb_fit_prime(struct fb_handoff_instance *i)
 /* Pieces hold what rank 0 has; the gaps between them are as they were. */
 int fb_fit_check(struct fb_handoff_instance *i, struct fb_mismatch *bad)
 {
-	const struct fb_memory_ops *ops = i->engine->memory.ops;
+	const struct fb_memory_ops *ops = i->engine->memory->ops;
 	unsigned char gap[4096];
 	int err = FB_OK;
 

@@ -41,7 +41,16 @@ enum fb_kv_placement {
 	FB_KV_PLACEMENTS,
 };
 
-enum fb_handoff_grain { FB_GRAIN_REQUEST, FB_GRAIN_LAYER, FB_GRAIN_RUN, FB_GRAINS };
+enum fb_handoff_grain {
+	FB_GRAIN_REQUEST,
+	FB_GRAIN_LAYER,
+	FB_GRAIN_RUN,	      /* of pages, through all layers */
+	FB_GRAIN_BLOCK,	      /* through all layers */
+	FB_GRAIN_LAYER_BLOCK, /* of a layer */
+	FB_GRAIN_HEAD_SLICE,  /* a head of a block of a layer */
+	FB_GRAIN_CHUNK,	      /* so many tokens, through all layers */
+	FB_GRAINS
+};
 
 /* Notices: of PUTs of a cache and the receiver's leave for the next; and of GETs. */
 enum { FB_NOTE_PUT = 1, FB_NOTE_FREE, FB_NOTE_GOT, FB_NOTE_READY };
@@ -57,7 +66,7 @@ struct fb_handoff_settings {
 	uint64_t models, operations, layouts, grains, verbs, builds; /* bits */
 	struct fb_sizes tokens, block_tokens, prefill, decode, page_run, decode_run, churn;
 	struct fb_sizes flight, layers, kv_heads, head_dim; /* 0: the model's */
-	struct fb_sizes staging_bytes;
+	struct fb_sizes staging_bytes, chunk_tokens;
 	uint64_t contents, wires, forms, placements, stagings; /* bits */
 	const char *trace_out; /* of handoff: folder of spans; NULL: none are written */
 	void (*spoil)(struct fb_kv_job *job); /* tests: a mistake for each plan; or NULL */
@@ -79,8 +88,9 @@ int fb_handoff_main(const struct fb_handoff_name *as, int argc, char **argv);
 
 /* The programs' own axes, of handoff and stream (FB_OWN); FB_KEY_NONE where a case has not. */
 struct fb_handoff_keys {
-	uint64_t block, build, churn, chunk, decode, decode_run, grain, layout, model;
+	uint64_t block, build, chunk, decode, grain, layout, model;
 	uint64_t page_run, prefill, staging, tokens, wire;
+	uint32_t churn, chunk_tokens, decode_run;
 	uint32_t flight, layers; /* layers: of handoff, as dim and heads, instead of the model's */
 	union {
 		uint64_t content;
@@ -156,7 +166,9 @@ struct fb_handoff_state {
 /* What a case asks for; from its keys. */
 struct fb_handoff_plan {
 	enum fb_handoff_operation operation;
-	enum fb_handoff_grain grain;
+	bool by_layer; /* moves are of one layer each, else of all */
+	enum fb_kv_cut cut; /* and of one such unit */
+	uint32_t chunk_tokens;
 	enum fb_kv_wire wire;
 	enum fb_kv_staging staging;
 	uint64_t chunk; /* bytes of a copy of pipelined */

@@ -129,7 +129,7 @@ static void close_instance(struct fb_handoff_instance *i)
 
 static int open_stage(struct fb_handoff_instance *i)
 {
-	const struct fb_segment *host = &i->engine->memory;
+	const struct fb_segment *host = i->engine->memory;
 	uint32_t copies = 0;
 
 	for (int k = 0; k < i->links; k++)

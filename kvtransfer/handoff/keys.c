@@ -5,7 +5,17 @@
 #include "kvtransfer/handoff/handoff.h"
 
 const char *const fb_handoff_operations[] = {"reshard", "fan", "fit", "handover", NULL};
-const char *const fb_handoff_grains[] = {"request", "layer", "run", NULL};
+const char *const fb_handoff_grains[] = {"request", "layer", "run", "block", "layer-block",
+					 "head-slice", "chunk", NULL};
+static const struct {
+	bool by_layer;
+	enum fb_kv_cut cut;
+} grains[FB_GRAINS] = {
+	[FB_GRAIN_REQUEST] = {false, FB_KV_CUT_NONE}, [FB_GRAIN_LAYER] = {true, FB_KV_CUT_NONE},
+	[FB_GRAIN_RUN] = {false, FB_KV_CUT_RUN},      [FB_GRAIN_BLOCK] = {false, FB_KV_CUT_BLOCK},
+	[FB_GRAIN_LAYER_BLOCK] = {true, FB_KV_CUT_BLOCK},
+	[FB_GRAIN_HEAD_SLICE] = {true, FB_KV_CUT_HEAD}, [FB_GRAIN_CHUNK] = {false, FB_KV_CUT_CHUNK},
+};
 const char *const fb_handoff_algorithms[] = {"put", "get", "send", "direct", "batch", "strided",
 					     "datatype", "pack", "layerwise", NULL};
 enum { VERBS = 3 };
@@ -25,10 +35,11 @@ const struct fb_key fb_handoff_keys[] = {
 	KEY(block, FB_KEY_U64, NULL),
 	KEY(build, FB_KEY_CHOICE, fb_handoff_builds),
 	KEY(chunk, FB_KEY_U64, NULL),
-	KEY(churn, FB_KEY_U64, NULL),
+	KEY(chunk_tokens, FB_KEY_U32, NULL),
+	KEY(churn, FB_KEY_U32, NULL),
 	KEY(content, FB_KEY_CHOICE, fb_handoff_contents),
 	KEY(decode, FB_KEY_U64, NULL),
-	KEY(decode_run, FB_KEY_U64, NULL),
+	KEY(decode_run, FB_KEY_U32, NULL),
 	KEY(dim, FB_KEY_U32, NULL),
 	KEY(flight, FB_KEY_U32, NULL),
 	KEY(form, FB_KEY_CHOICE, fb_handoff_forms),
@@ -47,9 +58,9 @@ const struct fb_key fb_handoff_keys[] = {
 
 static const struct fb_key handover_keys[] = {
 	KEY(block, FB_KEY_U64, NULL),
-	KEY(churn, FB_KEY_U64, NULL),
+	KEY(churn, FB_KEY_U32, NULL),
 	KEY(decode, FB_KEY_U64, NULL),
-	KEY(decode_run, FB_KEY_U64, NULL),
+	KEY(decode_run, FB_KEY_U32, NULL),
 	KEY(dim, FB_KEY_U32, NULL),
 	KEY(heads, FB_KEY_U32, NULL),
 	KEY(layers, FB_KEY_U32, NULL),
@@ -112,13 +123,15 @@ static bool put_own_shape(const struct fb_handoff_keys *keys, struct fb_kv_shape
 struct fb_handoff_plan fb_handoff_plan_of(const struct fb_case *c)
 {
 	const struct fb_handoff_keys *keys = FB_OWN_CONST(struct fb_handoff_keys, c);
+	uint32_t grain = value(keys->grain, FB_GRAIN_REQUEST);
 	struct fb_handoff_plan p = {
 		.operation = !strcmp(c->operation, "fit")   ? FB_HANDOFF_FIT
 			     : !strcmp(c->operation, "fan") ? FB_HANDOFF_FAN
 			     : !strcmp(c->operation, "handover")
 				     ? FB_HANDOFF_HANDOVER
 				     : FB_HANDOFF_RESHARD,
-		.grain = (enum fb_handoff_grain)value(keys->grain, FB_GRAIN_RUN),
+		.by_layer = grains[grain].by_layer, .cut = grains[grain].cut,
+		.chunk_tokens = narrow(keys->chunk_tokens, 0),
 		.get = !strcmp(c->algorithm, "get"),
 		.send = !strcmp(c->algorithm, "send"),
 		.cold = value(keys->build, 1) == 1,
@@ -144,8 +157,8 @@ struct fb_handoff_plan fb_handoff_plan_of(const struct fb_case *c)
 	p.shape.tokens = value(keys->tokens, 1);
 	p.shape.block_tokens = value(keys->block, 1);
 	p.shape.page_run = value(keys->page_run, 1);
-	p.shape.decode_run = value(keys->decode_run, 0);
-	p.shape.churn = value(keys->churn, 0);
+	p.shape.decode_run = narrow(keys->decode_run, 0);
+	p.shape.churn = narrow(keys->churn, 0);
 	p.shape.tp[FB_KV_PREFILL] = value(keys->prefill, 1);
 	p.shape.tp[FB_KV_DECODE] = value(keys->decode, 1);
 	p.flight = (int)narrow(keys->flight, 1);
@@ -155,6 +168,8 @@ struct fb_handoff_plan fb_handoff_plan_of(const struct fb_case *c)
 		p.lists = fb_kv_model_weights(model, &p.shape, p.list);
 		if (!p.lists)
 			p.unlike = "the model's table has only the experts that a token passes";
+		else if (p.cut > FB_KV_CUT_RUN)
+			p.unlike = "weights have no blocks, heads and chunks of tokens";
 		return p;
 	}
 	/* Layers of an own shape are alike. What is streamed has one move for each layer. */
@@ -178,7 +193,8 @@ static uint32_t unless_zero(const struct fb_sizes *list, size_t at)
 static void put_pages(const struct fb_handoff_settings *own, const size_t *at,
 		      struct fb_handoff_keys *keys)
 {
-	uint64_t decode_run = own->decode_run.value[at[9]], churn = own->churn.value[at[10]];
+	uint32_t decode_run = (uint32_t)own->decode_run.value[at[9]];
+	uint32_t churn = (uint32_t)own->churn.value[at[10]];
 
 	keys->layers = unless_zero(&own->layers, at[16]);
 	keys->heads = unless_zero(&own->kv_heads, at[17]);
@@ -229,6 +245,8 @@ void fb_handoff_put_keys(const struct fb_handoff_settings *own, const size_t *at
 	}
 	keys->model = at[0];
 	keys->grain = at[3];
+	if (at[3] == FB_GRAIN_CHUNK)
+		keys->chunk_tokens = (uint32_t)own->chunk_tokens.value[at[22]];
 	keys->prefill = own->prefill.value[at[6]];
 	keys->decode = own->decode.value[at[7]];
 	keys->build = at[11];

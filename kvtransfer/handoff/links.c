@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * From plans to lists and moves; see handoff.h. The runs of a pair are of one region, so a request
- * is one transfer that is repeated for all of them; by layer and by run each move has its own.
+ * is one transfer that is repeated for all of them. Smaller moves are of one unit of the pair's
+ * runs, of all layers or of each.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -89,7 +90,7 @@ uint64_t fb_handoff_stage_bytes(const struct fb_handoff_plan *p)
 
 const struct fb_segment *fb_handoff_pages(const struct fb_handoff_instance *i)
 {
-	return i->plan.staging ? &i->engine->tier : &i->engine->memory;
+	return i->plan.staging ? i->engine->tier : i->engine->memory;
 }
 
 uint64_t fb_handoff_bytes(const struct fb_handoff_plan *p)
@@ -135,6 +136,8 @@ static int open_list(struct fb_handoff_instance *i, struct fb_kv_shape one, uint
 			job->segment = fb_handoff_pages(i);
 			job->stage_shift = pages + list_pages_bytes(&i->plan, &all);
 			job->worst = i->plan.wire == FB_KV_WIRE_FP8 ? &i->worst : NULL;
+			job->plan.cut = i->plan.cut;
+			job->plan.chunk_tokens = i->plan.chunk_tokens;
 			if (!err)
 				err = fb_kv_job_plan(job);
 			if (!err && i->state->own->spoil)
@@ -202,15 +205,14 @@ void fb_handoff_unbuild(const struct fb_handoff_instance *i, struct fb_handoff_l
 }
 
 /* The pieces of move m, shifted so that its first region is the layer's. */
-static uint64_t cut(const struct fb_kv_job *job, const struct fb_kv_pair *pair,
-		    const struct fb_handoff_plan *plan, bool flip, uint32_t m,
-		    struct fb_piece *piece)
+static uint64_t cut(const struct fb_kv_job *job, const struct fb_kv_pair *pair, bool flip,
+		    uint32_t m, struct fb_piece *piece)
 {
 	const struct fb_kv_shape *s = &job->plan.shape;
-	bool layer = plan->grain == FB_GRAIN_LAYER, run = plan->grain == FB_GRAIN_RUN;
-	uint64_t region = layer ? (uint64_t)m * (fb_kv_regions(s) / s->layers) : 0, n = 0;
+	uint32_t unit = m % pair->units;
+	uint64_t region = (uint64_t)(m / pair->units) * (fb_kv_regions(s) / s->layers), n = 0;
 
-	for (uint32_t r = run ? m : 0; r < (run ? m + 1 : pair->runs); r++) {
+	for (uint32_t r = pair->unit[unit]; r < pair->unit[unit + 1]; r++) {
 		uint64_t src = job->pages_at[FB_KV_PREFILL] + pair->run[r].src +
 			       region * fb_kv_region_bytes(s, FB_KV_PREFILL);
 		uint64_t dst = job->pages_at[FB_KV_DECODE] + pair->run[r].dst +
@@ -228,7 +230,7 @@ static int make_lists(struct fb_handoff_instance *i, const struct fb_kv_job *job
 {
 	const struct fb_kv_shape *s = &job->plan.shape;
 	const struct fb_handoff_plan *plan = &i->plan;
-	uint32_t repeats = fb_kv_regions(s) / (plan->grain == FB_GRAIN_LAYER ? s->layers : 1);
+	uint32_t repeats = fb_kv_regions(s) / (plan->by_layer ? s->layers : 1);
 	uint64_t step[] = {fb_kv_region_bytes(s, FB_KV_PREFILL),
 			   fb_kv_region_bytes(s, FB_KV_DECODE)};
 	bool receives = job->rank == link->to, flip = plan->get || (plan->send && receives);
@@ -246,7 +248,7 @@ static int make_lists(struct fb_handoff_instance *i, const struct fb_kv_job *job
 		return fb_error(FB_ENOMEM, "out of memory for %u runs", pair->runs);
 	at = link->piece;
 	for (uint32_t m = 0; m < link->moves && !err; m++) {
-		uint64_t n = cut(job, pair, plan, flip, m, at);
+		uint64_t n = cut(job, pair, flip, m, at);
 
 		link->transfer[m] = (struct fb_transfer){
 			.verb = verb, .peer = flip ? link->from : link->to,
@@ -277,8 +279,7 @@ static int open_link(struct fb_handoff_instance *i, const struct fb_kv_job *job,
 					 .to = fb_kv_receiver(job, pair),
 					 .from_at = job->pages_at[FB_KV_PREFILL],
 					 .to_at = job->pages_at[FB_KV_DECODE]};
-	link->moves = i->plan.grain == FB_GRAIN_LAYER ? job->plan.shape.layers
-		      : i->plan.grain == FB_GRAIN_RUN ? pair->runs : 1;
+	link->moves = pair->units * (i->plan.by_layer ? job->plan.shape.layers : 1);
 	for (int k = 0; k + 1 < i->links; k++)
 		if (i->link[k].from == link->from && i->link[k].to == link->to) {
 			link->follows = true;

@@ -63,7 +63,7 @@ int fb_handoff_messages(const struct fb_handoff_instance *i, const struct fb_kv_
 {
 	int rank = i->state->machine.world->rank, err;
 	char *part = fb_segment_part(job->segment, rank);
-	char *host = fb_segment_part(&i->engine->memory, rank);
+	char *host = fb_segment_part(i->engine->memory, rank);
 	uint64_t out = job->out_at + pair->out_at, in = job->in_at + pair->in_at, at = 0;
 	uint64_t shift = i->plan.staging ? job->stage_shift : 0;
 	bool sends = rank == link->from, flip = i->plan.get || (i->plan.send && !sends);

@@ -50,8 +50,11 @@ static const struct fb_option options[] = {
 		"(shared), the same turned by half of all (shifted); auto: disjoint, or shifted "
 		"where ranks are too few"),
 	CHOICES(grains, "grain", "request", fb_handoff_grains,
-		"what has a move and a notice of its own: the request, each layer, or each run of "
-		"pages through all layers"),
+		"what has a move and a notice of its own: the request; each layer; each run of "
+		"pages, block, or chunk of --chunk-tokens, through all layers; each block of a "
+		"layer (layer-block); each head of such a block (head-slice)"),
+	NUMBERS(chunk_tokens, "chunk-tokens", "256", 1, UINT64_C(1) << 24,
+		"tokens of a chunk of --grain chunk"),
 	CHOICES(wires, "wire", "pages", fb_kv_wires,
 		"what a move carries: its runs of pages; packed: one message made of them; fp8: "
 		"the same, bf16 elements quantised to e4m3, half the bytes"),

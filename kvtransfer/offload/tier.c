@@ -248,14 +248,14 @@ void fb_tier_tear_down(void *instance)
 
 static char *memory_of(const struct fb_tier_instance *i)
 {
-	return fb_segment_part(&i->engine->memory, i->state->machine.world->rank);
+	return fb_segment_part(i->engine->memory, i->state->machine.world->rank);
 }
 
 /* Writes or checks the pages of a cache that the tier keeps. */
 static int each_page(const struct fb_tier_instance *i, int cache, uint32_t blocks,
 		     struct fb_mismatch *bad)
 {
-	const struct fb_memory_ops *ops = i->engine->memory.ops;
+	const struct fb_memory_ops *ops = i->engine->memory->ops;
 	size_t elements = (size_t)(i->job.page_bytes / i->job.shape.element_bytes);
 	int rank = i->state->machine.world->rank, err = FB_OK;
 
@@ -276,7 +276,7 @@ static int each_page(const struct fb_tier_instance *i, int cache, uint32_t block
 int fb_tier_prime(void *instance)
 {
 	struct fb_tier_instance *i = instance;
-	const struct fb_memory_ops *ops = i->engine->memory.ops;
+	const struct fb_memory_ops *ops = i->engine->memory->ops;
 	int poison = fb_data_poison_byte((unsigned)i->state->machine.world->rank), err;
 
 	fb_data_renew(&i->data);

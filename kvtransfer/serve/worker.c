@@ -81,8 +81,8 @@ static int each_page(const struct worker *w, const struct job *job, bool decode,
 {
 	const struct fb_serve_instance *i = w->i;
 	const struct fb_serve_plan *p = &i->plan;
-	const struct fb_memory_ops *ops = i->engine->memory.ops;
-	char *part = fb_segment_part(&i->engine->memory, i->state->machine.world->rank);
+	const struct fb_memory_ops *ops = i->engine->memory->ops;
+	char *part = fb_segment_part(i->engine->memory, i->state->machine.world->rank);
 	size_t elements = (size_t)(p->page_bytes / p->shape.element_bytes);
 	uint32_t regions = fb_kv_regions(&p->shape);
 	int err = FB_OK;

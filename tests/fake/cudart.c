@@ -9,6 +9,7 @@
  * FB_FAKE_GPU_WORKS in the environment what movers enqueue is carried out: cudart_works.c.
  *
  * With FB_FAKE_GPU_EACH each process has a GPU of its own, as NCCL wants it; it sees FB_FAKE_GPUS.
+ * FB_FAKE_GPU_MEMORY is the bytes that a GPU has.
  * With FB_FAKE_GPU_DIRECT in the environment the GPU says that RDMA devices may use its memory, and
  * gives a file for it that is no dma-buf: such devices refuse that, and take the memory by address.
  */
@@ -179,24 +180,6 @@ DOES_NOTHING(cudaDeviceFlushGPUDirectRDMAWrites, enum cudaFlushGPUDirectRDMAWrit
 
 /* --- memory ----------------------------------------------------------------------------------- */
 
-cudaError_t cudaMalloc(void **memory, size_t bytes)
-{
-	if (fake_works())
-		return fake_malloc(memory, bytes);
-	*memory = aligned_alloc(512, (bytes + 511) / 512 * 512);
-	if (!*memory)
-		return cudaErrorMemoryAllocation;
-	memset(*memory, 0, bytes);
-	return cudaSuccess;
-}
-
-cudaError_t cudaFree(void *memory)
-{
-	if (!fake_works() || !fake_free(memory))
-		free(memory);
-	return cudaSuccess;
-}
-
 cudaError_t cudaMallocManaged(void **memory, size_t bytes, unsigned flags)
 {
 	return cudaMalloc(memory, bytes);
@@ -215,12 +198,6 @@ cudaError_t cudaFreeHost(void *memory)
 cudaError_t cudaHostGetDevicePointer(void **device, void *host, unsigned flags)
 {
 	*device = host;
-	return cudaSuccess;
-}
-
-cudaError_t cudaMemGetInfo(size_t *available, size_t *total)
-{
-	*available = *total = (size_t)8 << 30;
 	return cudaSuccess;
 }
 

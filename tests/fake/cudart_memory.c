@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The driver's virtual memory interface for the GPU that does nothing (cudart.c): handles are files
- * without names, which ranks pass on and map, so that memory vmm is one that they share.
+ * without names, which ranks pass on and map, so that memory vmm is one that they share. And the
+ * runtime's plain memory.
  */
 #include <cuda.h>
 #include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -212,4 +214,44 @@ void *fake_memory_function(const char *symbol)
 		if (!strcmp(table[i].symbol, symbol))
 			return (void *)table[i].function;
 	return fake_green_function(symbol);
+}
+
+/* --- plain memory -------------------------------------------------------------------------- */
+
+/* Of a GPU: FB_FAKE_GPU_MEMORY, or 8 GiB. */
+static size_t memory_bytes(void)
+{
+	const char *text = getenv("FB_FAKE_GPU_MEMORY");
+
+	return text ? strtoull(text, NULL, 10) : (size_t)8 << 30;
+}
+
+/* With FB_FAKE_GPU_MEMORY no more than that is given to a process; what it frees stays taken. */
+cudaError_t cudaMalloc(void **memory, size_t bytes)
+{
+	static size_t taken;
+
+	taken += bytes;
+	if (taken > memory_bytes() && getenv("FB_FAKE_GPU_MEMORY"))
+		return cudaErrorMemoryAllocation;
+	if (fake_works())
+		return fake_malloc(memory, bytes);
+	*memory = aligned_alloc(512, (bytes + 511) / 512 * 512);
+	if (!*memory)
+		return cudaErrorMemoryAllocation;
+	memset(*memory, 0, bytes);
+	return cudaSuccess;
+}
+
+cudaError_t cudaFree(void *memory)
+{
+	if (!fake_works() || !fake_free(memory))
+		free(memory);
+	return cudaSuccess;
+}
+
+cudaError_t cudaMemGetInfo(size_t *available, size_t *total)
+{
+	*available = *total = memory_bytes();
+	return cudaSuccess;
 }

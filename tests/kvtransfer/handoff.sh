@@ -14,12 +14,12 @@ export LC_ALL=C
 . tests/shell/lib.sh
 program=handoff
 . tests/kvtransfer/lib.sh
-layouts=all rows=192
+layouts=all rows=192 big=request,layer,run
 in_set handoff_layouts || layouts=hnd rows=96
 for family in $FB_MPIS; do
 	bin=build/$family/bin/handoff
 	go 4 --engine shm,cma,tcp,file,mpi_window --operation reshard,fan --algorithm all \
-		--grain all --build all --layout $layouts --prefill 1,2 --decode 1,2 --tokens 37
+		--grain $big --build all --layout $layouts --prefill 1,2 --decode 1,2 --tokens 37
 	expect "exit code of all movers" "$rc" 0
 	[ "$rc" -eq 0 ] || head -n 3 "$FB_TMP/err"
 	expect "wrong rows of all movers" "$(rows ',(wrong|fault),')" 0
@@ -32,6 +32,19 @@ for family in $FB_MPIS; do
 	verdict "handoff_movers_$family"
 done
 bin=$FB_BUILD/bin/handoff
+# Smaller moves: 37 tokens are 3 blocks, and 8 chunks that cut blocks; a pair has one head of two.
+go 4 --engine shm,tcp --operation reshard,fan --algorithm all --layout all --prefill 1,2 \
+	--decode 2 --grain block,layer-block,head-slice,chunk --chunk-tokens 5 --tokens 37 \
+	--wire pages,packed
+expect "exit code of small moves" "$rc" 0
+expect "wrong rows of small moves" "$(rows ',(wrong|fault|skipped),')" 0
+# 2 operations, 5 verbs of 2 movers, 4 grains, 2 layouts, 2 pairs of groups, 2 kinds of messages.
+expect "rows of small moves" "$(rows ',(ok|few),')" $((2 * 5 * 4 * 2 * 2 * 2))
+for moves in block:6 layer-block:24 head-slice:24 chunk:16; do
+	expect "moves by ${moves%:*}" "$(rows \
+		"reshard,.*=${moves%:*};layout=hnd;.*prefill=1;.*=37,.*,${moves#*:},[0-9]+,")" 5
+done
+verdict handoff_grains
 # Cold moves are not kept, and with GET it is rank 1 that has some; rows say it all the same.
 go 2 --engine cma --algorithm all --build all
 expect "paths of a mover" "$(rows ',cma,(put|get),.*kernel, process_vm_writev and readv')" 4
@@ -85,7 +98,7 @@ expect "pages with a window" "$(rows "model=gpt-oss-20b;.*,2,$((2 * 12 * (19 + 8
 expect "pages of two lists" "$(rows "model=deepseek-v4-like;.*,2,$((61 * 2 * 19)),")" 1
 verdict handoff_lists
 
-go 3 --engine shm,tcp --algorithm all --operation reshard,fan --grain all --decode 2 \
+go 3 --engine shm,tcp --algorithm all --operation reshard,fan --grain $big --decode 2 \
 	--flight 1,5 --tokens 70
 expect "exit code of requests in flight" "$rc" 0
 expect "senders and receivers that meet" "$(rows ',tcp,send,.*flight=5;.*,(ok|few),')" 6
@@ -132,7 +145,7 @@ verdict handoff_spans
 
 # Messages instead of pages, quantised or not: half of the bytes, and an error that is stated and is
 # that of e4m3. 31 of 16..31.5 is the farthest: 1/17 to 1/16 off.
-go 4 --engine shm,tcp,file --algorithm all --operation reshard,fan --grain all --build all \
+go 4 --engine shm,tcp,file --algorithm all --operation reshard,fan --grain $big --build all \
 	--layout $layouts --decode 1,2 --tokens 37 --wire packed,fp8 --flight 1,2
 expect "exit code of messages" "$rc" 0
 expect "wrong rows of messages" "$(rows ',(wrong|fault|skipped),')" 0
@@ -152,7 +165,7 @@ paste -d' ' <(column operation) <(column variant) <(column wire_bytes) | sort -u
 go 2 --engine shm --wire fp8 --datatype f32 --model tiny
 expect "quantising what is no bf16" "$(rows ',skipped,fp8 on the wire is made of bf16 pages,')" 1
 # Messages that meet, whose pieces MPI's derived datatypes describe, at both ends.
-go 4 --engine mpi --algorithm send --operation reshard,fan --grain all --build all --layout all \
+go 4 --engine mpi --algorithm send --operation reshard,fan --grain $big --build all --layout all \
 	--prefill 1,2 --decode 1,2 --tokens 37 --wire all --flight 1,3
 expect "exit code of messages that meet" "$rc" 0
 expect "rows of messages that meet" "$(rows ',mpi,send,.*,(ok|few),')" 576
@@ -243,7 +256,8 @@ fake=$FB_BUILD/tests/fake_gpu/handoff
 if [ -x "$fake" ]; then
 	bin=$fake
 	export FB_FAKE_GPU_WORKS=right
-	go 3 --engine copy,cuda --tokens 37 --algorithm all --operation all --grain all --decode 1,2
+	go 3 --engine copy,cuda --tokens 37 --algorithm all --operation all --grain $big \
+		--decode 1,2
 	expect "exit code on emulated GPUs" "$rc" 0
 	expect "wrong rows on emulated GPUs" "$(rows ',(fault|wrong),')" 0
 	expect "rows on emulated GPUs" "$(rows ',(ok|few),')" 66
@@ -258,12 +272,16 @@ if [ -x "$fake" ]; then
 	go 2 --engine shm,auto --staging pinned
 	expect "rows of staged pages that are not packed" \
 		"$(rows ',skipped,staged pages are packed: --wire packed or fp8,')" 1
-	go 3 --engine copy,cuda --tokens 37 --algorithm all --operation reshard,fan --grain all \
+	go 3 --engine copy,cuda --tokens 37 --algorithm all --operation reshard,fan --grain $big \
 		--decode 1,2 --layout all --wire packed,fp8
 	expect "exit code of messages on emulated GPUs" "$rc" 0
 	expect "rows of messages on emulated GPUs" "$(rows ',(ok|few),')" 192
 	column quantise_error | awk '$1 != "" && ($1 < 0.0555 || $1 > 0.0625) { bad = 1 }
 		END { exit bad }' || fail "errors on emulated GPUs"
+	go 3 --engine copy,cuda --tokens 37 --algorithm all --decode 2 --chunk-tokens 5 \
+		--grain block,layer-block,head-slice,chunk
+	expect "exit code of small moves on emulated GPUs" "$rc" 0
+	expect "rows of small moves on emulated GPUs" "$(rows ',(ok|few),')" 16
 	# A page of 16 tokens is a piece; the copy engines take all regions of it at once.
 	# The row's rank, 0, only waits where rank 1 pulls: rank 1 says how.
 	go 2 --engine copy,cuda --algorithm get --tokens 600 --build all

@@ -2,8 +2,8 @@
 /*
  * The plan of a KV cache's way from prefill to decode ranks, carried out on small memories and
  * compared element by element with what each page has to hold: all numbers of ranks that divide or
- * replicate the heads, odd numbers of tokens, blocks filled in part, both layouts; and plans broken
- * on purpose.
+ * replicate the heads, odd numbers of tokens, blocks filled in part, both layouts, and units of all
+ * kinds; and plans broken on purpose.
  */
 #include "kvtransfer/plan.h"
 
@@ -13,7 +13,7 @@
 #include "kvtransfer/model.h"
 #include "tests/unit/check.h"
 
-enum { MOST = 12, UNTOUCHED = 0xffff };
+enum { MOST = 12, UNTOUCHED = 0xffff, CHUNK = 3 };
 
 /* Each element is 2 bytes and says which it is; UNTOUCHED elsewhere. */
 struct world {
@@ -56,11 +56,13 @@ static uint16_t oracle(const struct world *w, enum fb_kv_side side, uint32_t ran
 	return UNTOUCHED;
 }
 
-static void open_world(struct world *w, const struct fb_kv_shape *shape)
+static void open_world(struct world *w, const struct fb_kv_shape *shape, enum fb_kv_cut cut)
 {
 	memset(w, 0, sizeof(*w));
 	if (fb_kv_plan_open(&w->plan, shape, 7))
 		abort();
+	w->plan.cut = cut;
+	w->plan.chunk_tokens = CHUNK;
 	for (uint32_t p = 0; p < w->plan.pairs; p++)
 		if (fb_kv_plan_runs(&w->plan, &w->plan.pair[p]))
 			abort();
@@ -86,7 +88,7 @@ static void close_world(struct world *w)
 	fb_kv_plan_close(&w->plan);
 }
 
-/* Every run by memcpy. */
+/* Every run by memcpy, unit by unit. */
 static void carry_out(struct world *w)
 {
 	const struct fb_kv_shape *s = &w->plan.shape;
@@ -97,7 +99,7 @@ static void carry_out(struct world *w)
 		char *to = (char *)w->area[FB_KV_DECODE][pair->decode];
 
 		for (uint32_t region = 0; region < fb_kv_regions(s); region++)
-			for (uint32_t r = 0; r < pair->runs; r++) {
+			for (uint32_t r = pair->unit[0]; r < pair->unit[pair->units]; r++) {
 				const struct fb_kv_run *run = &pair->run[r];
 
 				memcpy(to + region * fb_kv_region_bytes(s, FB_KV_DECODE) + run->dst,
@@ -120,7 +122,23 @@ static uint64_t wrong(const struct world *w)
 	return errors;
 }
 
-/* Runs are in order, as long as they can be, and packed without gaps. */
+/* Units are as many as there are blocks, heads of blocks, or chunks, and none is empty. */
+static void check_units(const struct fb_kv_plan *plan, const struct fb_kv_pair *pair)
+{
+	uint32_t blocks = fb_kv_blocks(&plan->shape);
+	const uint32_t units[] = {
+		[FB_KV_CUT_NONE] = 1, [FB_KV_CUT_RUN] = pair->runs, [FB_KV_CUT_BLOCK] = blocks,
+		[FB_KV_CUT_HEAD] = blocks * pair->heads,
+		[FB_KV_CUT_CHUNK] = (plan->shape.tokens + CHUNK - 1) / CHUNK};
+
+	CHECK_INT(pair->units, units[plan->cut]);
+	CHECK_INT(pair->unit[0], 0);
+	CHECK_INT(pair->unit[pair->units], pair->runs);
+	for (uint32_t u = 0; u < pair->units; u++)
+		CHECK(pair->unit[u] < pair->unit[u + 1]);
+}
+
+/* Runs are in order, as long as they can be in a unit, and packed without gaps. */
 static void check_runs(const struct fb_kv_plan *plan)
 {
 	uint64_t received = 0;
@@ -129,12 +147,15 @@ static void check_runs(const struct fb_kv_plan *plan)
 		const struct fb_kv_pair *pair = &plan->pair[p];
 		uint64_t at = 0;
 
-		for (uint32_t r = 0; r < pair->runs; r++) {
+		check_units(plan, pair);
+		for (uint32_t r = 0, u = 1; r < pair->runs; r++) {
 			const struct fb_kv_run *run = &pair->run[r], *next = run + 1;
 
 			CHECK(run->at == at && run->bytes > 0);
 			at += run->bytes;
-			if (r + 1 < pair->runs)
+			if (r + 1 == pair->unit[u])
+				u++;
+			else
 				CHECK(run->src + run->bytes != next->src ||
 				      run->dst + run->bytes != next->dst);
 		}
@@ -169,7 +190,7 @@ static void test_all(void)
 	struct fb_kv_shape s = {.layers = 2, .head_dim = 2, .element_bytes = 2, .block_tokens = 4};
 
 	for (size_t h = 0; h < sizeof(heads) / sizeof(heads[0]); h++)
-		for (uint32_t i = 0; i < 8 * 8 * 2 * 6 * 3; i++) {
+		for (uint32_t i = 0; i < 8 * 8 * 2 * 6 * 3 * 5; i++) {
 			struct world w;
 
 			s.kv_heads = heads[h];
@@ -177,10 +198,10 @@ static void test_all(void)
 			s.tp[FB_KV_DECODE] = 1 + i / 8 % 8;
 			s.layout = (enum fb_kv_layout)(i / 64 % 2);
 			s.tokens = tokens[i / 128 % 6];
-			s.page_run = i / 768; /* 0, 1, 2 */
+			s.page_run = i / 768 % 3; /* 0, 1, 2 */
 			if (!fb_kv_divides(&s))
 				continue;
-			open_world(&w, &s);
+			open_world(&w, &s, (enum fb_kv_cut)(i / 2304));
 			check_runs(&w.plan);
 			check_balance(&w.plan);
 			carry_out(&w);
@@ -215,7 +236,7 @@ static void test_counts(void)
 		struct world w;
 		uint32_t runs;
 
-		open_world(&w, &s);
+		open_world(&w, &s, FB_KV_CUT_NONE);
 		CHECK_INT(w.plan.pairs, cases[c].pairs);
 		runs = w.plan.pair[0].runs;
 		/* Two neighbours of one table may by chance be neighbours in the other, too. */
@@ -269,14 +290,14 @@ static void test_mutants(void)
 		struct fb_kv_pair *pair;
 		struct world w;
 
-		open_world(&w, &s);
+		open_world(&w, &s, FB_KV_CUT_NONE);
 		pair = &w.plan.pair[2];
 		if (mutant == 0)
 			pair->run[3].dst += 4;
 		else if (mutant == 1)
 			pair->run[5].src += 4;
 		else if (mutant == 2)
-			pair->runs--;
+			pair->unit[pair->units]--;
 		else if (mutant == 3)
 			pair->run[0].bytes -= 2;
 		else if (mutant == 4)
@@ -344,7 +365,7 @@ static void test_weights(void)
 			for (int l = 0; l < n; l++) {
 				struct world w;
 
-				open_world(&w, &list[l]);
+				open_world(&w, &list[l], FB_KV_CUT_NONE);
 				carry_out(&w);
 				CHECK_INT(wrong(&w), 0);
 				close_world(&w);

@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# timeout: 300
+# timeout: 420
 #
-# tests/peers/ddp_torch, with our programs on processors and what PyTorch's side answers as two
-# ranks of PyTorch 2.15 once did on processors (tests/golden/peers, --hidden 512 --layers 1): the
-# table, whatever PyTorch is not there for, and the end of what does not end.
+# tests/peers/*_torch, with our programs on processors and what PyTorch's side answers as two ranks
+# of PyTorch 2.15 (ddp_torch) and 2.11 once did on processors (tests/golden/peers): the table, the
+# rows that are kept, whatever PyTorch is not there for, and the end of what does not end.
 
 set -u
 export LC_ALL=C
@@ -15,14 +15,14 @@ command -v python3 >/dev/null || { echo "SKIP peer_torch: no python3"; exit 0; }
 cat >"$FB_TMP/python" <<'END_OF_PYTHON'
 #!/bin/bash
 echo "a line of another library"
-mapfile -t said <"$GOLDEN/ddp_torch-$RANK.txt"
-echo "${said[0]/3407872/${PARAMETERS:-3407872}}"
+said=$GOLDEN/$(basename "$1")-$RANK.txt
+sed -n "1s/3407872/${PARAMETERS:-3407872}/p;1q" "$said" | grep . || head -n 1 "$said"
 while read -r mode; do
 	case $MODE in
 	hang) exec sleep 1000 ;;
 	die) exit 1 ;;
 	esac
-	[ "$mode" = ddp ] && echo "${said[1]}" || echo "${said[2]}"
+	grep -F "\"mode\": \"$mode\"" "$said"
 done
 END_OF_PYTHON
 chmod +x "$FB_TMP/python"
@@ -92,8 +92,40 @@ for row in "ddp, backward" "fsdp, step"; do
 done
 verdict peer_torch_turns
 
-tests/peers/ddp_torch >"$FB_TMP/out" 2>&1
-expect "exit code without an interpreter" "$?" 77
+# The other scripts: a row of each side is kept, and both have the same keys but for the engine.
+# peer SCRIPT PROGRAM ROW MS OPTION...
+peer() {
+	timeout $((300 * slow)) "tests/peers/$1" "$FB_TMP/python" --device cpu \
+		--build "$FB_BUILD" --csv "$FB_TMP/kept" --limit $((200 * slow)) \
+		--options "$few" "${@:5}" >"$FB_TMP/out" 2>"$FB_TMP/err" </dev/null
+	expect "exit code of $1" "$?" 0
+	expect "PyTorch's $3" "$(field "$3" 3)" "$4"
+	"$FB_BUILD/bin/csvcheck" "$FB_TMP/kept/$2.csv" >"$FB_TMP/bad" 2>&1 || said "$FB_TMP/bad"
+	expect "engines of $2" "$(awk -F, 'NR == 1 {
+			for (i = 1; i <= NF; i++) at[$i] = i
+		}
+		NR > 1 {
+			printf "%s%s", $at["engine"], NR == 2 ? " " : ""
+			keys[NR] = $at["operation"] $at["bytes"] $at["variant"]
+		}
+		END { if (NR != 3 || keys[2] != keys[3]) print "unlike keys" }' \
+		"$FB_TMP/kept/$2.csv")" "host torch"
+}
+
+peer moe_torch moe "overlap, 32 tokens, skew 100, step" 3.011 --schedule overlap --tokens 32 \
+	--skew 100 --hidden 256 --ffn 128 --topk 2
+peer tensor_torch tensor_parallel "all_reduce, 8 tokens, exposed" 1.366 \
+	--schedule all_reduce --tokens 8 --hidden 256 --ffn 512 --layers 2
+peer pipeline_torch pipeline "1f1b, 4 micro-batches, computing" 0.998 --schedule 1f1b \
+	--microbatches 4 --hidden 256 --layers 4 --tokens 32
+verdict peer_torch_scripts
+
+for script in ddp_torch moe_torch pipeline_torch tensor_torch; do
+	"tests/peers/$script" >"$FB_TMP/out" 2>&1
+	expect "exit code of $script without an interpreter" "$?" 77
+	"tests/peers/$script" "$FB_TMP/python" --hidden 0 >"$FB_TMP/out" 2>"$FB_TMP/err"
+	expect "exit code of $script with a bad option" "$?" 3
+done
 # Interpreters without PyTorch, and with one that sees fewer GPUs than ranks.
 mkdir -p "$FB_TMP/none" "$FB_TMP/few/torch/nn"
 echo 'raise ImportError("there is none")' >"$FB_TMP/none/torch.py"

@@ -82,6 +82,17 @@ int fb_csv_finished(struct fb_finished *set, const char *dir, const char *progra
 /* Whether a row with the key of `row` (its case, ranks and nodes) is in the set. */
 bool fb_finished_has(const struct fb_finished *set, const struct fb_row *row);
 
+struct fb_csv_median {
+	double us, low_us, high_us; /* NAN: the row has none */
+};
+
+/*
+ * Whether the file has a row of this launch with the key of `row` that needs no second run, and its
+ * median. Reads the whole file, so it is for few rows.
+ */
+bool fb_csv_times(const char *dir, const char *program, uint64_t launch_index,
+		  const struct fb_row *row, struct fb_csv_median *median);
+
 /*
  * The key of a row as one text: the key columns' fields, in order. Either `row` or `fields` (a
  * record of a file with the fixed columns first) is given, the other NULL. Malloced; NULL where

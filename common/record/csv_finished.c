@@ -11,6 +11,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -126,19 +127,32 @@ static bool has_schema(const struct fb_csv_reader *r)
 	return true;
 }
 
+static bool is_of_launch(const struct fb_csv_reader *r, uint64_t launch_index)
+{
+	char expected[24];
+
+	snprintf(expected, sizeof(expected), "%" PRIu64, launch_index);
+	return !strcmp(r->fields[fb_column_find("launch_index")], expected);
+}
+
+/* Whether the current record needs no second run. */
+static bool is_final(const struct fb_csv_reader *r)
+{
+	int status = fb_status_parse(r->fields[fb_column_find("status")]);
+
+	return status >= 0 && status != FB_STATUS_FAULT;
+}
+
 /* Adds the current record's key where it belongs to the launch and needs no second run. */
 static int add_record(struct fb_finished *set, const struct fb_csv_reader *r, uint64_t launch_index)
 {
-	int launch = fb_column_find("launch_index"), state = fb_column_find("status");
-	int status = fb_status_parse(r->fields[state]);
-	char expected[24], *key;
+	char *key;
 	int ret;
 
-	snprintf(expected, sizeof(expected), "%" PRIu64, launch_index);
-	if (strcmp(r->fields[launch], expected))
+	if (!is_of_launch(r, launch_index))
 		return FB_OK;
 	set->rows++;
-	if (status < 0 || status == FB_STATUS_FAULT)
+	if (!is_final(r))
 		return FB_OK;
 	key = fb_csv_key(NULL, r->fields);
 	if (!key)
@@ -205,4 +219,44 @@ int fb_csv_finished(struct fb_finished *set, const char *dir, const char *progra
 		fb_finished_free(set);
 	free(path);
 	return ret;
+}
+
+/* A field as a number; NAN: it is empty. */
+static double number(const struct fb_csv_reader *r, const char *column)
+{
+	const char *text = r->fields[fb_column_find(column)];
+
+	return *text ? strtod(text, NULL) : (double)NAN;
+}
+
+bool fb_csv_times(const char *dir, const char *program, uint64_t launch_index,
+		  const struct fb_row *row, struct fb_csv_median *median)
+{
+	struct fb_csv_reader r = {.file = NULL};
+	char *path = NULL, *key = fb_csv_key(row, NULL);
+	bool found = false;
+
+	if (!key || asprintf(&path, "%s/%s.csv", dir, program) < 0 ||
+	    fb_csv_reader_open(&r, path))
+		goto free_texts;
+	while (fb_csv_reader_next(&r) == 1 && !r.torn) {
+		char *other;
+
+		if (r.nfields < fb_columns_count || !is_of_launch(&r, launch_index) ||
+		    !is_final(&r))
+			continue;
+		other = fb_csv_key(NULL, r.fields);
+		if (other && !strcmp(key, other)) {
+			found = true;
+			*median = (struct fb_csv_median){number(&r, "median_us"),
+							 number(&r, "median_low_us"),
+							 number(&r, "median_high_us")};
+		}
+		free(other);
+	}
+	fb_csv_reader_close(&r);
+free_texts:
+	free(path);
+	free(key);
+	return found;
 }

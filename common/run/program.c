@@ -187,14 +187,15 @@ static int run_cases(struct fb_run *run)
 				  run->settings.quiet);
 	for (size_t i = 0; !err && i < run->count; i++) {
 		size_t known = run->count;
+		bool done = run->finished && run->finished[i];
 
-		if (run->finished && run->finished[i])
-			continue;
-		err = fb_case_run(run, i);
+		if (!done)
+			err = fb_case_run(run, i);
 		if (!err && run->program->more)
 			err = run->program->more(run, run->state, &run->cases[i]);
-		run->progress.total += run->count - known;
-		if (run->world.rank == 0)
+		for (size_t k = known; k < run->count; k++)
+			run->progress.total += run->finished && run->finished[k] ? 0 : 1;
+		if (!done && run->world.rank == 0)
 			fb_progress_done(&run->progress,
 					 i + 1 < run->count ? fb_case_text(&run->cases[i + 1], text)
 							    : NULL);

@@ -45,8 +45,9 @@ struct fb_program {
 	int (*expand)(struct fb_run *run, void *state);
 
 	/*
-	 * Collective, after each case: may call fb_run_add() for cases that follow from what was
-	 * measured; they run behind all others. An error ends the job. NULL: there are none.
+	 * Collective, after each case, those included that --resume finds in the folder: may call
+	 * fb_run_add() for cases that follow from what was measured; they run behind all others. An
+	 * error ends the job. NULL: there are none.
 	 */
 	int (*more)(struct fb_run *run, void *state, const struct fb_case *done);
 

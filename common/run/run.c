@@ -143,6 +143,30 @@ static int add_tag(const struct fb_run *run, struct fb_case *c)
 	return fb_option_reject(run->world.rank == 0 ? stderr : NULL, "tag", tag, why);
 }
 
+bool fb_run_known(struct fb_run *run, const struct fb_case *c, struct fb_csv_median *median)
+{
+	const struct fb_settings *s = &run->settings;
+	struct {
+		struct fb_csv_median median;
+		bool known;
+	} of_rank_0 = {.known = false};
+
+	if (!s->csv || !s->resume)
+		return false;
+	if (run->world.rank == 0) {
+		struct fb_row row = fb_row_empty(c);
+
+		row.ranks = (uint64_t)run->world.nranks;
+		row.nodes = (uint64_t)run->world.nnodes;
+		of_rank_0.known = fb_csv_times(s->csv, run->program->name, s->launch_index, &row,
+					       &of_rank_0.median);
+	}
+	MPI_Bcast(&of_rank_0, sizeof(of_rank_0), MPI_BYTE, 0, run->world.comm);
+	if (median)
+		*median = of_rank_0.median;
+	return of_rank_0.known;
+}
+
 static int add_case(struct fb_run *run, const struct fb_case *c, bool cold)
 {
 	struct fb_case copy = *c;
@@ -162,7 +186,8 @@ static int add_case(struct fb_run *run, const struct fb_case *c, bool cold)
 				 copy.overfull);
 		return FB_EINPUT;
 	}
-	if (add_tag(run, &copy))
+	/* A case that was made of another one has the keys already. */
+	if (c->program != run->program->name && add_tag(run, &copy))
 		return FB_EINPUT;
 	copy.program = run->program->name;
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
@@ -177,8 +202,8 @@ static int add_case(struct fb_run *run, const struct fb_case *c, bool cold)
 	if (reserve(run))
 		goto no_memory;
 	run->cases[run->count] = copy;
-	if (run->finished)
-		run->finished[run->count] = false;
+	if (run->finished) /* it follows from what was measured */
+		run->finished[run->count] = fb_run_known(run, &copy, NULL);
 	run->hashes[run->count++] = hash;
 	return FB_OK;
 no_memory:

@@ -75,6 +75,12 @@ int fb_run_shuffle(struct fb_run *run);
 /* Collective, with --csv: marks the cases that need no second run. Rank 0 reads. */
 int fb_run_resume(struct fb_run *run);
 
+/*
+ * Collective. With --resume: whether the folder has a row of the case, and its median (NULL: not
+ * wanted). The same on all ranks.
+ */
+bool fb_run_known(struct fb_run *run, const struct fb_case *c, struct fb_csv_median *median);
+
 /* Local: the session of the run's own members. As fb_session_open; closed by fb_session_close. */
 int fb_run_open_session(struct fb_run *run);
 

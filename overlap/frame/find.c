@@ -11,6 +11,7 @@
 
 #include "common/base/error.h"
 #include "common/measure/stats.h"
+#include "common/record/key.h"
 #include "common/run/run.h" /* fb_run.cases, to one of which the next size is put */
 #include "overlap/frame/frame.h"
 
@@ -35,10 +36,11 @@ static void range_of(const struct fb_sizes *list, double *from, double *to)
 	*from = HUGE_VAL;
 	*to = 0;
 	for (size_t i = 0; i < list->count; i++) {
-		double x = log2((double)list->value[i]);
+		double x;
 
 		if (!list->value[i])
 			continue;
+		x = log2((double)list->value[i]);
 		*from = fmin(*from, x);
 		*to = fmax(*to, x);
 	}
@@ -53,10 +55,9 @@ int fb_step_find_open(struct fb_step_state *s)
 		return FB_OK;
 	range_of(list, &from, &to);
 	fb_golden_open(&s->golden, from, to, least);
-	if (s->session->settings->resume || !fb_golden_next(&s->golden, &x))
+	if (!fb_golden_next(&s->golden, &x))
 		return s->session->world->rank ? FB_EINPUT : fb_error(
-			FB_EINPUT, "--find-bucket needs two sizes in --bucket that are not alike, "
-			"and no --resume");
+			FB_EINPUT, "--find-bucket needs two sizes in --bucket that are not alike");
 	list->count = 1;
 	list->value[0] = bytes_of(x);
 	return FB_OK;
@@ -132,7 +133,7 @@ static void tell(const struct fb_step_state *s, const struct fb_step_search *sea
 			search->golden.npoints, search->key.variant);
 }
 
-/* The pass of a case with another size. Collective. */
+/* Adds a pass that differs from another one by its size. Collective. */
 static int add_pass(struct fb_step_state *s, size_t like, uint64_t bytes)
 {
 	struct fb_step_pass *more = realloc(s->passes, (s->npasses + 1) * sizeof(*more));
@@ -151,6 +152,22 @@ static int add_pass(struct fb_step_state *s, size_t like, uint64_t bytes)
 	return FB_OK;
 }
 
+/* What was measured at the case, now or, with --resume, before; median 0: nothing. Collective. */
+static struct fb_golden_point found_at(struct fb_run *run, struct fb_step_state *s,
+				       const struct fb_case *done)
+{
+	struct fb_golden_point found;
+	struct fb_csv_median before;
+
+	/* Only rank 0 has times; a case that was skipped has none. */
+	MPI_Bcast(&s->found, sizeof(s->found), MPI_BYTE, 0, s->session->world->comm);
+	found = s->found;
+	s->found = (struct fb_golden_point){.median = 0};
+	if (!(found.median > 0) && fb_run_known(run, done, &before) && before.us > 0)
+		found = (struct fb_golden_point){0, before.us, before.low_us, before.high_us};
+	return found;
+}
+
 int fb_step_more(struct fb_run *run, void *state, const struct fb_case *done)
 {
 	struct fb_step_state *s = state;
@@ -161,16 +178,13 @@ int fb_step_more(struct fb_run *run, void *state, const struct fb_case *done)
 	size_t like = pass ? (size_t)(pass - s->passes) : 0;
 	int err;
 
-	if (!s->own->find_bucket || !pass || !pass->value[0] || !strstr(next.variant, "bucket="))
+	if (!s->own->find_bucket || !pass || !pass->value[0] || !strstr(pass->variant, "bucket="))
 		return FB_OK;
 	search = search_of(s, done);
 	err = fb_group_agree(s->session->world, search ? FB_OK : FB_ENOMEM);
 	if (err || !search)
 		return err;
-	/* Only rank 0 has times; a case that was skipped has none. */
-	MPI_Bcast(&s->found, sizeof(s->found), MPI_BYTE, 0, s->session->world->comm);
-	found = s->found;
-	s->found = (struct fb_golden_point){.median = 0};
+	found = found_at(run, s, done);
 	found.x = search->asked;
 	if (found.median > 0)
 		fb_golden_put(&search->golden, found);
@@ -178,7 +192,10 @@ int fb_step_more(struct fb_run *run, void *state, const struct fb_case *done)
 		tell(s, search);
 		return FB_OK;
 	}
-	put_size(&next, bytes_of(search->asked));
 	err = add_pass(s, like, bytes_of(search->asked));
-	return err ? err : fb_run_add(run, &next);
+	if (err)
+		return err;
+	put_size(&next, bytes_of(search->asked));
+	*FB_OWN(uint64_t, &next) = s->npasses - 1;
+	return fb_run_add(run, &next);
 }

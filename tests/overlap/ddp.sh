@@ -108,6 +108,22 @@ for family in $FB_MPIS; do
 		fail "sizes beyond the range: $(xargs <"$FB_TMP/sizes")"
 	holds "$csv/environment.csv" "found_bucket.overlap.host,\"($(paste -sd'|' \
 		"$FB_TMP/sizes"))K, [0-9.]* us, $(wc -l <"$FB_TMP/sizes") sizes"
+	# A row's step has buckets of the row's size: four tensors are four buckets, or three.
+	paste -d ' ' <(column variant) <(column collectives) |
+		sed -nE 's/.*bucket=(30|68)K;.* /\1 /p' | sort -n | xargs >"$FB_TMP/buckets"
+	expect "buckets of the first two sizes" "$(cat "$FB_TMP/buckets")" "30 4 68 3"
+	# What is there already is not measured again, and the search goes on from there.
+	head -n 3 "$csv/ddp.csv" >"$FB_TMP/begun"
+	cp "$FB_TMP/begun" "$csv/ddp.csv"
+	scripts/launch 2 "build/$family/bin/ddp" --csv "$csv" --run t "${small[@]}" --tokens 3 \
+		--bucket 8K,256K --find-bucket --schedule overlap --engine host --resume \
+		>"$FB_TMP/out" 2>&1 || fail "ddp --find-bucket --resume: code $?"
+	head -n 3 "$csv/ddp.csv" | cmp -s - "$FB_TMP/begun" || fail "--resume changed rows"
+	expect "rows of a size that --resume measured" "$(column variant | sort | uniq -d)" ""
+	[ "$(column variant | wc -l)" -ge 3 ] || fail "--resume ended the search"
+	engine=host go "$family" 2 --tokens 3 --bucket 8K,256K --find-bucket --schedule overlap \
+		--tag where=here
+	[ "$(rows 'where=here')" -ge 2 ] || fail "the search ended with --tag: $(column variant)"
 	engine=host,mpi
 	verdict "ddp_$family"
 done

@@ -214,8 +214,8 @@ int fb_kv_plan_runs(const struct fb_kv_plan *plan, struct fb_kv_pair *pair)
 	free(pair->run);
 	free(pair->unit);
 	pair->runs = pair->units = 0;
-	pair->run = malloc(most * sizeof(*pair->run));
-	pair->unit = malloc((most + 1) * sizeof(*pair->unit));
+	pair->run = calloc(most, sizeof(*pair->run));
+	pair->unit = calloc(most + 1, sizeof(*pair->unit));
 	if (!pair->run || !pair->unit)
 		return FB_ENOMEM;
 	for (uint32_t b = 0; b < fb_kv_blocks(s); b++)

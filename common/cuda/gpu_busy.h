@@ -4,6 +4,8 @@
 #define FB_COMMON_CUDA_GPU_BUSY_H
 
 #include "common/cuda/gpu.h"
+#include "common/measure/clock.h"
+#include "common/system/group.h"
 
 struct fb_gpu_busy; /* opaque */
 
@@ -24,5 +26,17 @@ struct fb_gpu_busy *fb_gpu_busy_begin(const struct fb_gpu *gpu);
 
 /* Local: writes what it learned and frees `busy`. NULL: writes nothing. */
 void fb_gpu_busy_end(struct fb_gpu_busy *busy, struct fb_gpu_busy_shares *shares);
+
+/* Carries out so many calls of what is measured, one after the other. 0 or an error. */
+typedef int (*fb_gpu_busy_run_fn)(void *arg, int calls);
+
+/*
+ * Collective, outside of all times: runs calls for three times FB_GPU_BUSY_LEAST_S, if some rank
+ * has counters. *call_s is the mean time of a call, slowest rank; NAN where none ran. The shares
+ * are of this rank's GPU. 0 or the error of `run`.
+ */
+int fb_gpu_busy_measure(const struct fb_gpu *gpu, const struct fb_group *world,
+			const struct fb_clock *clock, fb_gpu_busy_run_fn run, void *arg,
+			struct fb_gpu_busy_shares *shares, double *call_s);
 
 #endif

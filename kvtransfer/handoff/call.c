@@ -37,7 +37,7 @@ static struct fb_handoff_times *new_call(struct fb_handoff_instance *i)
 	/* Of endless runs the last one is overwritten. */
 	i->calls += i->calls < MOST_CALLS;
 	i->times[i->calls - 1] =
-		(struct fb_handoff_times){none, none, none, none, none, none, none};
+		(struct fb_handoff_times){none, none, none, none, none, none, none, none, none};
 	return &i->times[i->calls - 1];
 }
 
@@ -201,12 +201,23 @@ static int unpack(const struct fb_handoff_instance *i, struct fb_handoff_link *l
 	return err;
 }
 
+/* All of a link has come to this receiver in this call: the last link's moment stays. */
+static void note_told(const struct fb_handoff_instance *i, struct fb_handoff_link *link,
+		      uint64_t call, struct fb_handoff_times *t)
+{
+	if (link->told != call && i->receives)
+		t->notified = fb_handoff_now(i);
+	link->told = call;
+}
+
 /* One look at everything that is under way; *open: how much is. */
 static int look(struct fb_handoff_instance *i, uint64_t call, struct fb_handoff_times *t, int *open)
 {
 	bool get = i->plan.get;
 	int own = 0, others = 0, err = FB_OK;
 
+	if (i->watches && i->receives && isnan(t->visible) && fb_handoff_seen(i))
+		t->visible = fb_handoff_now(i);
 	for (int k = 0; k < i->links && !err; k++) {
 		struct fb_handoff_link *link = &i->link[k];
 
@@ -218,19 +229,25 @@ static int look(struct fb_handoff_instance *i, uint64_t call, struct fb_handoff_
 				link->open -= done;
 			}
 			own += link->open > 0;
+			if (!link->open)
+				note_told(i, link, call, t);
 			if (i->receives && !link->open && !err)
 				err = unpack(i, link, link->moves, t);
 		}
 		if (fb_handoff_waits(i, link) && (link->packing || !link->follows) && !err) {
-			uint64_t count = 0, before = link->count_base + link->moves_before +
-						     (call - 1) * fb_handoff_pair_moves(i, link);
+			uint64_t moves = fb_handoff_pair_moves(i, link), count = 0;
+			uint64_t before = link->count_base + link->moves_before +
+					  (call - 1) * moves;
+			bool told;
 
 			err = i->engine->ops->arrived(i->engine->mover, get ? link->to : link->from,
 						      get ? FB_NOTE_GOT : FB_NOTE_PUT, &count);
+			told = count >= link->count_base + call * moves;
+			if (told)
+				note_told(i, link, call, t);
 			if (!get && !err && count > before)
 				err = unpack(i, link, count - before, t);
-			others += count < link->count_base +
-						  call * fb_handoff_pair_moves(i, link);
+			others += !told;
 		}
 	}
 	if (i->posts && !own)
@@ -312,7 +329,10 @@ int fb_handoff_once(struct fb_handoff_instance *i, uint64_t call)
 		err = begin(i, t);
 	if (!err && i->plan.send && i->receives)
 		meet(i);
+	i->seen.link = 0;
+	i->seen.region = i->seen.run = 0;
 	for (int k = 0; k < i->links; k++) {
+		i->link[k].told = 0;
 		i->link[k].unpacked = 0;
 		i->link[k].open = fb_handoff_posts(i, &i->link[k]) ? i->link[k].moves : 0;
 	}
@@ -325,6 +345,11 @@ int fb_handoff_once(struct fb_handoff_instance *i, uint64_t call)
 		if (fb_handoff_posts(i, &i->link[k]))
 			fb_handoff_unbuild(i, &i->link[k]);
 	i->cpu_s += cpu_seconds() - cpu_s;
+	if (i->watches && i->receives && !err) {
+		/* What the last look did not wait for is there with the notices. */
+		t->visible = isnan(t->visible) ? t->notified : t->visible;
+		fb_handoff_hide(i);
+	}
 	return err || i->plan.get ? err : give_leave(i);
 }
 

@@ -37,12 +37,9 @@ static double quantile(const double *sorted, size_t n, double q, size_t floor)
 	return n >= floor ? fb_sorted_quantile(sorted, n, q) : (double)NAN;
 }
 
-enum stage { BEGIN, BUILD, PACK, POST, RELEASED, UNPACK, USABLE, STAGES };
-
-/* Of every call, over ranks: when the first one began, and the last of all else. Collective. */
-static double *reduce(const struct fb_handoff_instance *i)
+double *fb_handoff_reduce(const struct fb_handoff_instance *i)
 {
-	double *all = calloc(STAGES * i->calls + 1, sizeof(*all));
+	double *all = calloc(FB_STAGES * i->calls + 1, sizeof(*all));
 	int err = fb_group_agree(i->state->machine.world, all ? FB_OK : FB_ENOMEM);
 
 	if (err || !all) {
@@ -51,13 +48,13 @@ static double *reduce(const struct fb_handoff_instance *i)
 	}
 	for (size_t k = 0; k < i->calls; k++) {
 		const struct fb_handoff_times *t = &i->times[k];
-		const double value[STAGES] = {-t->begin, t->build, t->pack, t->post,
-					      t->released, t->unpack, t->usable};
+		const double value[FB_STAGES] = {-t->begin, t->build, t->pack, t->post, t->released,
+						 t->visible, t->notified, t->unpack, t->usable};
 
-		for (int s = 0; s < STAGES; s++)
+		for (int s = 0; s < FB_STAGES; s++)
 			all[(size_t)s * i->calls + k] = isnan(value[s]) ? -HUGE_VAL : value[s];
 	}
-	MPI_Allreduce(MPI_IN_PLACE, all, (int)(STAGES * i->calls), MPI_DOUBLE, MPI_MAX,
+	MPI_Allreduce(MPI_IN_PLACE, all, (int)(FB_STAGES * i->calls), MPI_DOUBLE, MPI_MAX,
 		      i->state->machine.world->comm);
 	return all;
 }
@@ -89,14 +86,15 @@ static void trace(const struct fb_handoff_instance *i, const double *all)
 
 	if (!folder || i->state->machine.world->rank || i->state->machine.world->nnodes > 1)
 		return;
-	spans = calloc(STAGES * n, sizeof(*spans));
+	spans = calloc(FB_STAGES * n, sizeof(*spans));
 	if (!spans) {
 		fb_error_print("out of memory for the spans of %zu requests", n);
 		return;
 	}
 	for (size_t k = 0; k < n; k++) {
-		double t0 = -all[BEGIN * n + k], build = all[BUILD * n + k];
-		double pack = fmax(all[PACK * n + k], 0), usable = all[USABLE * n + k];
+		double t0 = -all[FB_STAGE_BEGIN * n + k], build = all[FB_STAGE_BUILD * n + k];
+		double pack = fmax(all[FB_STAGE_PACK * n + k], 0);
+		double usable = all[FB_STAGE_USABLE * n + k];
 		/* With GET messages are made before the receivers build. */
 		double built = t0 + build + (i->plan.get ? pack : 0);
 		double packed = t0 + pack + (i->plan.get ? 0 : build);
@@ -106,13 +104,14 @@ static void trace(const struct fb_handoff_instance *i, const double *all)
 		if (i->plan.wire)
 			add_span(spans, &count, k, "pack", packed - pack, packed);
 		add_span(spans, &count, k, "post", fmax(built, packed),
-			 fmax(built, packed) + all[POST * n + k]);
-		add_span(spans, &count, k, "done", t0, all[RELEASED * n + k]);
-		add_span(spans, &count, k, "unpack", usable - all[UNPACK * n + k], usable);
+			 fmax(built, packed) + all[FB_STAGE_POST * n + k]);
+		add_span(spans, &count, k, "done", t0, all[FB_STAGE_RELEASED * n + k]);
+		add_span(spans, &count, k, "unpack", usable - all[FB_STAGE_UNPACK * n + k], usable);
 		add_span(spans, &count, k, "total", t0, usable);
 	}
 	fb_timeline_row("handoff", i->key, row);
-	(void)fb_timeline_append("trace-out", folder, row, spans, count, -all[BEGIN * n] * 1e6, 0);
+	(void)fb_timeline_append("trace-out", folder, row, spans, count,
+				 -all[FB_STAGE_BEGIN * n] * 1e6, 0);
 	free(spans);
 }
 
@@ -120,9 +119,10 @@ static void trace(const struct fb_handoff_instance *i, const double *all)
 static void put_stages(struct fb_handoff_instance *i, double *all)
 {
 	size_t n = i->calls;
-	double *begin = all, *build = all + BUILD * n, *post = all + POST * n;
-	double *pack = all + PACK * n, *unpack = all + UNPACK * n;
-	double *released = all + RELEASED * n, *total = all + USABLE * n, *wire = all;
+	double *begin = all, *build = all + FB_STAGE_BUILD * n, *post = all + FB_STAGE_POST * n;
+	double *pack = all + FB_STAGE_PACK * n, *unpack = all + FB_STAGE_UNPACK * n;
+	double *released = all + FB_STAGE_RELEASED * n, *notified = all + FB_STAGE_NOTIFIED * n;
+	double *total = all + FB_STAGE_USABLE * n, *wire = all;
 	double *v = i->value;
 
 	for (size_t k = 0; k < n; k++) {
@@ -133,10 +133,11 @@ static void put_stages(struct fb_handoff_instance *i, double *all)
 		pack[k] *= 1e6;
 		unpack[k] *= 1e6;
 		released[k] = (released[k] - t0) * 1e6;
+		notified[k] = (notified[k] - t0) * 1e6;
 		total[k] = (total[k] - t0) * 1e6;
 		wire[k] = total[k] - build[k];
 	}
-	for (int s = 0; s < STAGES; s++)
+	for (int s = 0; s < FB_STAGES; s++)
 		qsort(all + (size_t)s * n, n, sizeof(*all), by_size);
 	v[FB_HANDOFF_BUILD_US] = quantile(build, n, 0.5, 1);
 	if (i->plan.wire) {
@@ -147,6 +148,7 @@ static void put_stages(struct fb_handoff_instance *i, double *all)
 	if (i->state->machine.world->nnodes > 1)
 		return;
 	v[FB_HANDOFF_DONE_US] = quantile(released, n, 0.5, 1);
+	v[FB_HANDOFF_NOTIFIED_US] = quantile(notified, n, 0.5, 1);
 	v[FB_HANDOFF_WIRE_US] = quantile(wire, n, 0.5, 1);
 	v[FB_HANDOFF_TOTAL_US] = quantile(total, n, 0.5, 1);
 	v[FB_HANDOFF_P95_US] = quantile(total, n, 0.95, FB_MIN_SAMPLES_P95);
@@ -159,7 +161,7 @@ static void put_stages(struct fb_handoff_instance *i, double *all)
 /* Lists of all links, and the bytes that reach all receivers. Collective. */
 static void count(struct fb_handoff_instance *i)
 {
-	double sum[5] = {0, 0, 0, i->cpu_s, 0};
+	double sum[6] = {0, 0, 0, i->cpu_s, 0, i->sm_s};
 
 	/* Of a SEND both ends post the same. */
 	for (int k = 0; k < i->links; k++)
@@ -169,7 +171,7 @@ static void count(struct fb_handoff_instance *i)
 			sum[2] += (double)i->link[k].bytes;
 			sum[4] += (double)i->link[k].wire_bytes;
 		}
-	MPI_Allreduce(MPI_IN_PLACE, sum, 5, MPI_DOUBLE, MPI_SUM, i->state->machine.world->comm);
+	MPI_Allreduce(MPI_IN_PLACE, sum, 6, MPI_DOUBLE, MPI_SUM, i->state->machine.world->comm);
 	i->bytes = sum[2];
 	i->value[FB_HANDOFF_MOVES] = sum[0];
 	i->value[FB_HANDOFF_PIECES] = sum[1];
@@ -181,6 +183,8 @@ static void count(struct fb_handoff_instance *i)
 	if (i->calls)
 		i->value[FB_HANDOFF_CPU_S_PER_GIB] =
 			sum[3] / (double)i->calls / (sum[2] / (1 << 30));
+	if (sum[5] > 0)
+		i->value[FB_HANDOFF_SM_S_PER_GIB] = sum[5] / (sum[2] / (1 << 30));
 }
 
 /* The host's way to the pages goes before the mover's. */
@@ -223,7 +227,7 @@ void fb_handoff_describe(void *instance, struct fb_traits *traits)
 		fb_handover_describe(i, traits);
 	} else {
 		count(i);
-		all = reduce(i);
+		all = fb_handoff_reduce(i);
 		if (all && i->calls) {
 			trace(i, all);
 			put_stages(i, all);

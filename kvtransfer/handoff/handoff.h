@@ -129,6 +129,9 @@ enum fb_handoff_column {
 	FB_HANDOFF_PACK_US,
 	FB_HANDOFF_POST_US,
 	FB_HANDOFF_DONE_US,
+	FB_HANDOFF_VISIBLE_US,
+	FB_HANDOFF_NOTICE_US,
+	FB_HANDOFF_NOTIFIED_US,
 	FB_HANDOFF_UNPACK_US,
 	FB_HANDOFF_WIRE_US,
 	FB_HANDOFF_TOTAL_US,
@@ -138,6 +141,7 @@ enum fb_handoff_column {
 	FB_HANDOFF_TOTAL_GBPS,
 	FB_HANDOFF_WIRE_GBPS,
 	FB_HANDOFF_CPU_S_PER_GIB,
+	FB_HANDOFF_SM_S_PER_GIB,
 	FB_HANDOFF_QUANTISE_ERROR,
 	FB_HANDOFF_A_US,
 	FB_HANDOFF_A_LOW_US,
@@ -208,6 +212,10 @@ struct fb_handoff_link {
 	uint32_t packings;
 	uint64_t moves_before;	       /* of the links before it, of the same two ranks */
 	uint32_t unpacked;	       /* moves of this call that are in the receiver's pages */
+	uint64_t told;		       /* receivers: the last call that is known to have come */
+	const struct fb_kv_job *job;   /* of which this is a pair */
+	const struct fb_kv_pair *pair;
+	unsigned char *hidden;	       /* receivers, watched: [regions][runs], see watch.c */
 };
 
 /* Of a call, in seconds; NAN: this rank has no such moment. */
@@ -216,7 +224,22 @@ struct fb_handoff_times {
 	double build, post;   /* durations, of who posts */
 	double pack, unpack;  /* durations, of senders and of receivers */
 	double released;      /* senders: their pages are free again */
-	double usable;	      /* receivers: they know that all is there */
+	double visible;	      /* receivers, if watched: the last byte of each run is in its page */
+	double notified;      /* receivers: they have been told, or their own moves are done */
+	double usable;	      /* receivers: they know it, and all is in their pages */
+};
+
+enum fb_handoff_stage {
+	FB_STAGE_BEGIN,
+	FB_STAGE_BUILD,
+	FB_STAGE_PACK,
+	FB_STAGE_POST,
+	FB_STAGE_RELEASED,
+	FB_STAGE_VISIBLE,
+	FB_STAGE_NOTIFIED,
+	FB_STAGE_UNPACK,
+	FB_STAGE_USABLE,
+	FB_STAGES
 };
 
 struct fb_handoff_instance {
@@ -236,6 +259,12 @@ struct fb_handoff_instance {
 	size_t calls;
 	uint64_t handed; /* requests, since setup */
 	double cpu_s;	 /* of this process, in calls */
+	double sm_s;	 /* of this rank's multiprocessors, in a call */
+	bool watches;	 /* calls in which receivers look at their pages (watch.c) */
+	struct {
+		int link;
+		uint32_t region, run;
+	} seen; /* in this call: all runs before */
 	double worst;	 /* relative error of quantised elements */
 	double bulk_us, bytes, value[FB_HANDOFF_COLUMNS];
 	struct fb_data data; /* fit */
@@ -287,9 +316,22 @@ int fb_handoff_await_leave(const struct fb_handoff_instance *i, uint64_t call);
 bool fb_handoff_posts(const struct fb_handoff_instance *i, const struct fb_handoff_link *link);
 bool fb_handoff_waits(const struct fb_handoff_instance *i, const struct fb_handoff_link *link);
 
+/* --- watch.c: what is measured in requests of its own -------------------------------------- */
+
+/* Whether the last bytes of all runs have come to this receiver; and puts others in their place. */
+bool fb_handoff_seen(struct fb_handoff_instance *i);
+void fb_handoff_hide(struct fb_handoff_instance *i);
+/* Collective: when bytes are visible, and the multiprocessors' time, as far as either is known. */
+int fb_handoff_watch(struct fb_handoff_instance *i);
+
 /* --- describe.c ------------------------------------------------------------------------------- */
 
 void fb_handoff_describe(void *instance, struct fb_traits *traits);
+/*
+ * Collective: [FB_STAGES][calls] in s, over ranks: when the first one began, negated, and the last
+ * of all else; -HUGE_VAL where no rank has it. To be freed; NULL: out of memory, on all ranks.
+ */
+double *fb_handoff_reduce(const struct fb_handoff_instance *i);
 /* Median and its 95% interval, NAN where there are too few. */
 void fb_handoff_interval(const double *x, size_t n, double value[3]);
 

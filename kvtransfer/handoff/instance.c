@@ -157,7 +157,9 @@ static int open_case(struct fb_handoff_instance *i)
 	}
 	if (!err && i->plan.staging)
 		err = fb_group_agree(i->state->machine.world, open_stage(i));
-	return err ? err : time_bulk(i);
+	if (!err)
+		err = time_bulk(i);
+	return err ? err : fb_handoff_watch(i);
 }
 
 int fb_handoff_set_up(void *arg, const struct fb_case *c, void **result)

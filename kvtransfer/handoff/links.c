@@ -275,7 +275,7 @@ static int open_link(struct fb_handoff_instance *i, const struct fb_kv_job *job,
 	struct fb_transfer note = {.verb = FB_MOVE_PUT};
 	int err = FB_OK;
 
-	*link = (struct fb_handoff_link){.from = fb_kv_sender(job, pair),
+	*link = (struct fb_handoff_link){.job = job, .pair = pair, .from = fb_kv_sender(job, pair),
 					 .to = fb_kv_receiver(job, pair),
 					 .from_at = job->pages_at[FB_KV_PREFILL],
 					 .to_at = job->pages_at[FB_KV_DECODE]};
@@ -347,6 +347,7 @@ void fb_handoff_links_close(struct fb_handoff_instance *i)
 		free(link->piece);
 		free(link->transfer);
 		free(link->move);
+		free(link->hidden);
 	}
 	free(i->link);
 }

@@ -91,6 +91,14 @@ static const struct fb_column columns[FB_HANDOFF_COLUMNS] = {
 	     "of a request: making messages of pages, median; of handover alone, fastest of five"),
 	TIME(FB_HANDOFF_POST_US, "post_us", "of a request: posting them, median"),
 	TIME(FB_HANDOFF_DONE_US, "done_us", "until all senders' pages are free again, median"),
+	TIME(FB_HANDOFF_VISIBLE_US, "visible_us",
+	     "put of pages in host memory, one host: until the last byte of each run is in the "
+	     "receivers' pages, median of watched requests in setup"),
+	TIME(FB_HANDOFF_NOTICE_US, "notice_us",
+	     "from then until the receivers have been told, in the same requests, median"),
+	TIME(FB_HANDOFF_NOTIFIED_US, "notified_us",
+	     "until all receivers have been told, or their gets are done, before they unpack, "
+	     "median"),
 	TIME(FB_HANDOFF_UNPACK_US, "unpack_us", "the same: making pages of messages"),
 	TIME(FB_HANDOFF_WIRE_US, "wire_us", "total without build, median"),
 	TIME(FB_HANDOFF_TOTAL_US, "total_us",
@@ -102,6 +110,9 @@ static const struct fb_column columns[FB_HANDOFF_COLUMNS] = {
 	NUMBER(FB_HANDOFF_WIRE_GBPS, "wire_GBps", "GB/s", "wire_bytes by wire_us"),
 	NUMBER(FB_HANDOFF_CPU_S_PER_GIB, "cpu_s_per_GiB", "s",
 	       "processor seconds of all ranks and threads for a delivered GiB"),
+	NUMBER(FB_HANDOFF_SM_S_PER_GIB, "sm_s_per_GiB", "s",
+	       "seconds of multiprocessors with a warp, all GPUs, for a delivered GiB, by GPM's "
+	       "counters in requests back to back in setup; not run on hardware"),
 	NUMBER(FB_HANDOFF_QUANTISE_ERROR, "quantise_error", "",
 	       "largest relative error of an element after --wire fp8"),
 	TIME(FB_HANDOFF_A_US, "fit_a_us", "time = a + b pieces + bytes / rate: a, median"),

@@ -48,6 +48,18 @@ verdict handoff_grains
 # Cold moves are not kept, and with GET it is rank 1 that has some; rows say it all the same.
 go 2 --engine cma --algorithm all --build all
 expect "paths of a mover" "$(rows ',cma,(put|get),.*kernel, process_vm_writev and readv')" 4
+# What a receiver sees of a put before it is told, and that it is told before all is usable.
+go 2 --engine shm,tcp,mpi_window --algorithm all --wire pages,packed
+paste -d, <(column algorithm) <(column variant) <(column visible_us) <(column notice_us) \
+	<(column notified_us) <(column total_us) | awk -F, '{
+		if ($1 == "put" && $2 !~ /wire/) {
+			seen++
+			bad += !($3 > 0 && $4 >= 0)
+		} else {
+			bad += $3 != "" || $4 != ""
+		}
+		bad += !($5 > 0 && $5 <= $6)
+	} END { exit bad || seen != 3 }' || fail "moments of receivers"
 verdict handoff_path
 go 2 --engine shm --tokens 600 --page-run 1,4 --decode-run 0,2 --churn 0,60,90
 expect "rows of tables" "$(rows ',(ok|few),')" 6

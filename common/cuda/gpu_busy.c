@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* How busy multiprocessors are while something runs again and again; see gpu_busy.h. */
+#include "common/cuda/gpu_busy.h"
+
+#include <math.h>
+
+#include "common/base/error.h"
+
+/*
+ * GPM's counters are read now and then, so that the least time may be one in which the former calls
+ * were counted. That no multiprocessor was busy while kernels ran is no answer either.
+ */
+static const double longer = 3, least_share = 0.01;
+
+int fb_gpu_busy_measure(const struct fb_gpu *gpu, const struct fb_group *world,
+			const struct fb_clock *clock, fb_gpu_busy_run_fn run, void *arg,
+			struct fb_gpu_busy_shares *shares, double *call_s)
+{
+	const double wanted_s = longer * FB_GPU_BUSY_LEAST_S;
+	const struct fb_gpu_busy_shares unknown = {(double)NAN, (double)NAN};
+	struct fb_gpu_busy *busy = fb_gpu_busy_begin(gpu);
+	int known = busy != NULL, done = 0, err = FB_OK;
+	double spent_s = 0;
+
+	*shares = unknown;
+	MPI_Allreduce(MPI_IN_PLACE, &known, 1, MPI_INT, MPI_MAX, world->comm);
+	/* The first one may be slower than the others. All ranks know the same of them. */
+	for (int calls = 1; known && !err && spent_s < wanted_s;) {
+		double took_s = -fb_clock_now(clock);
+
+		err = run(arg, calls);
+		took_s += fb_clock_now(clock);
+		MPI_Allreduce(MPI_IN_PLACE, &took_s, 1, MPI_DOUBLE, MPI_MAX, world->comm);
+		spent_s += took_s;
+		done += calls;
+		calls = (int)ceil((wanted_s - spent_s) * calls / fmax(took_s, 1e-6));
+	}
+	*call_s = spent_s / done;
+	fb_gpu_busy_end(busy, shares);
+	if (shares->sms < least_share)
+		*shares = unknown;
+	return err;
+}

@@ -101,9 +101,8 @@ static void print_program(const struct fb_study *study, const struct fb_study_pr
 	fb_word_list_append(&options, &program->options);
 	fb_word_list_append_used(&options, &study->side[side].options, program->name);
 	fb_word_list_merge_options(&options);
-	fputs(program->name, stdout);
-	for (size_t i = 0; i < options.count; i++)
-		printf("%s%s", i ? " " : between, options.word[i]);
+	printf("%s%s%s", program->name, options.count ? between : "",
+	       fb_word_list_join(&options, " "));
 }
 
 static void print_lines(const struct fb_study *study)
@@ -116,27 +115,20 @@ static void print_lines(const struct fb_study *study)
 
 static void print_words(const struct fb_word_list *words, const char *separator)
 {
-	for (size_t i = 0; i < words->count; i++)
-		printf("%s%s", i ? separator : "", words->word[i]);
-	if (words->count == 0)
-		putchar('-');
+	fputs(words->count ? fb_word_list_join(words, separator) : "-", stdout);
 }
 
 /* Name and options, or none. */
 static void print_canary(const struct fb_study *study, const char *build)
 {
 	printf("# canary=");
-	if (study->canary.name) {
-		printf("%s", study->canary.name);
-		for (size_t i = 0; i < study->canary.options.count; i++)
-			printf(" %s", study->canary.options.word[i]);
-		putchar('\n');
-		return;
-	}
-	if (!build || !access(fb_new_text("%s/bin/all_reduce", build), X_OK))
-		printf("%s\n", default_canary);
+	if (study->canary.name)
+		printf("%s%s%s\n", study->canary.name, study->canary.options.count ? " " : "",
+		       fb_word_list_join(&study->canary.options, " "));
 	else
-		printf("none\n");
+		puts(!build || !access(fb_new_text("%s/bin/all_reduce", build), X_OK)
+			     ? default_canary
+			     : "none");
 }
 
 static void print_launch(const struct fb_study *study, const struct fb_sweep_plan *plan, size_t i,

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Which difference of the environments to suspect first.
+ * Orders the differences between environments by how likely each caused the change.
  *
- * A guess, with its reason: what the rows that changed have in common, and the others have not,
- * says which part of the system they share. It orders the list of differences and decides
- * nothing.
+ * This is a guess, printed with its reason. A trait that only the rows that changed have in common
+ * hints at the part of the system that they share. The guess orders the list of differences and
+ * changes no verdict.
  */
 #ifndef FB_SCRIPTS_TOOLS_COMPARE_CAUSE_H
 #define FB_SCRIPTS_TOOLS_COMPARE_CAUSE_H

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A comparison: two result sets joined, every row judged.
+ * A comparison: two result sets joined, and every row judged.
  *
- * Nothing of either side disappears: each row of a file ends up judged, or in one of the lists of
- * what could not be (only on one side, skipped, wrong, faulty, without the metric), and each
- * launch is used or named with the reason why not.
+ * Nothing disappears: each row of a file is judged, or is in a list of rows that could not be
+ * judged (only on one side, skipped, wrong, faulty, without the metric). Each launch is used, or is
+ * named with the reason why not.
  */
 #ifndef FB_SCRIPTS_TOOLS_COMPARE_COMPARISON_H
 #define FB_SCRIPTS_TOOLS_COMPARE_COMPARISON_H
@@ -16,7 +16,7 @@
 #include "scripts/tools/compare/session.h"
 #include "scripts/tools/compare/verdict.h"
 
-/* What became of a key on one side; counts are of launches. */
+/* The rows of a key on one side, counted by launches. */
 struct fb_outcome {
 	uint16_t status[FB_STATUSES]; /* last attempts, launches that are left out included */
 	uint16_t values;	      /* numbers of the metric in launches that are used */
@@ -37,7 +37,7 @@ enum fb_place {
 	FB_PLACES,
 };
 
-/* A row whose noise or clock makes theta larger than this is never SAME, but UNSURE. */
+/* A row is UNSURE instead of SAME if noise or clock make its theta larger than this. */
 #define FB_LARGEST_NOISE_THETA 0.5
 
 /* A judged row. */
@@ -82,11 +82,6 @@ struct fb_comparison {
 	size_t wrong[2], faults[2]; /* keys with such a row, per side */
 };
 
-/* How to join. */
-struct fb_joining {
-	bool paired;
-};
-
 /* How to judge. */
 struct fb_judging {
 	double alpha;
@@ -101,7 +96,7 @@ struct fb_judging {
  * launches of the same index form a block, and one without a partner is left out. Returns 0 or
  * FB_EINPUT (printed).
  */
-int fb_join(struct fb_comparison *comparison, const struct fb_joining *how);
+int fb_join(struct fb_comparison *comparison, bool paired);
 
 /*
  * join_cells.c, the first half of that: value[s][key * nlaunches + launch] of side s, NAN: none;
@@ -110,8 +105,7 @@ int fb_join(struct fb_comparison *comparison, const struct fb_joining *how);
 int fb_join_cells(struct fb_comparison *comparison, double *value[2]);
 
 /* join_launches.c: decides which launches are left out. Returns 0 or FB_EINPUT (printed). */
-int fb_join_launches(struct fb_comparison *comparison, const struct fb_joining *how,
-		     double *const value[2]);
+int fb_join_launches(struct fb_comparison *comparison, bool paired, double *const value[2]);
 
 /* Fills judged, family, order, verdicts. Returns 0 or FB_EINPUT (printed). */
 int fb_judge(struct fb_comparison *comparison, const struct fb_judging *how);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What is compared: rows of launches of two sides, A (base) and B (new).
+ * The design of a comparison: launches of two sides, A (base) and B (new), and the values of rows.
  *
  * The unit is the launch, never the repetition: every row has at most one value for each launch,
- * y = ln(median time in us), and n in every formula is a number of launches. Repetitions inside
- * of one launch share what the launch drew (addresses, placement, clocks), so that their spread
- * says nothing of what another launch would give.
+ * y = ln(median time in us), and n in every formula is a number of launches. Repetitions within a
+ * launch share its addresses, placement and clocks, so their spread does not show what another
+ * launch would measure.
  *
- * Logarithms, because a change multiplies a time: a difference of y is the logarithm of a ratio,
- * and less is better. A rate is compared by the logarithm of its inverse.
+ * Values are logarithms because a change multiplies a time: a difference of y is the logarithm of a
+ * ratio, and less is better. A rate is compared by the logarithm of its inverse.
  *
  * Values are y[row * launches + launch]; NAN: that launch has no value for the row (it was
  * skipped, or the launch failed). Infinite values are refused by every function that takes y.
@@ -44,7 +44,7 @@ struct fb_design_size {
 int fb_design_check(const struct fb_design *design, struct fb_design_size *out);
 
 /*
- * What the tests work on: without blocks the values of A and then those of B, with blocks a
+ * The input of the tests: without blocks the values of A and the values of B; with blocks a
  * difference (mean of B - mean of A) for each block that has values of both sides.
  */
 struct fb_row_values {

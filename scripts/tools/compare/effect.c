@@ -22,7 +22,7 @@ static struct moments moments(const double *x, size_t n)
 {
 	struct moments m = {.count = (double)n};
 
-	/* From the first value, so that equal values have no spread, not even a rounding error. */
+	/* Distances to the first value are exactly 0 where all values are equal. */
 	for (size_t i = 0; i < n; i++)
 		m.mean += (x[i] - x[0]) / m.count;
 	for (size_t i = 0; i < n; i++)
@@ -34,6 +34,21 @@ static struct moments moments(const double *x, size_t n)
 static double deviation(double squares, double degrees)
 {
 	return degrees > 0 ? sqrt(squares / degrees) : (double)NAN;
+}
+
+double fb_launch_noise(const double *y, size_t launches)
+{
+	double *x = fb_new(launches + 1, sizeof(*x)), noise;
+	struct moments m;
+	size_t n = 0;
+
+	for (size_t i = 0; i < launches; i++)
+		if (!isnan(y[i]))
+			x[n++] = y[i];
+	m = moments(x, n);
+	noise = deviation(m.squares, m.count - 1);
+	fb_drop(x);
+	return noise;
 }
 
 /* The median time of a side; room is for 2 * n doubles. */

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * One row by itself: how much slower B is, how sure that is, and how much the row varies between
+ * One row by itself: how much slower B is, how certain that is, and how much the row varies between
  * launches.
  *
- * A side's time is its median over launches and the ratio the quotient of these (lib/estimate.h),
- * so a line's numbers agree with each other and with every other table. The ratio's interval
- * inverts the exact distribution of Mann-Whitney's U, so it holds whatever the distribution of
- * launches is, as long as B's is A's moved; with blocks that of Wilcoxon's signed rank sum on the
- * differences of the blocks. Where launches have several speeds the quotient may lie outside of
- * it: then the interval is widened to hold the quotient.
+ * A side's time is its median over launches, and the ratio is the quotient of the two medians
+ * (lib/estimate.h), so the numbers of a line agree with each other and with every other table. The
+ * ratio's interval inverts the exact distribution of Mann-Whitney's U. It holds for any
+ * distribution of launches, as long as that of B is that of A moved. With blocks the interval
+ * inverts the distribution of Wilcoxon's signed rank sum of the blocks' differences. Where launches
+ * have several speeds, the quotient may lie outside of the interval, which is then widened to
+ * contain it.
  *
- * The p here is of this row alone and is shown, never judged by: of many rows some are below
- * 0.05 by chance. What the verdict asks is fb_family_test().
+ * The p here is of this row alone. It is shown, but no verdict uses it, because of many rows some
+ * are below 0.05 by chance. Verdicts use the p of fb_family_test().
  */
 #ifndef FB_SCRIPTS_TOOLS_COMPARE_EFFECT_H
 #define FB_SCRIPTS_TOOLS_COMPARE_EFFECT_H
@@ -42,6 +43,11 @@ struct fb_effect {
 	 */
 	double noise_p;
 };
+
+/*
+ * The standard deviation of y[0 .. launches) without the values that are NAN; NAN below two values.
+ */
+double fb_launch_noise(const double *y, size_t launches);
 
 /*
  * The effect of one row; y[design->launches]. Returns 0 or FB_EINPUT (a bad design, an infinite

@@ -112,15 +112,15 @@ static bool alike(const char *a, const char *b, double tolerance)
 	       fabs(x - y) <= tolerance * fmax(fabs(x), fabs(y));
 }
 
-/* A line of one side only that says nothing: the other side did not ask. */
+/* Whether a line that only one side has is no difference. */
 static bool one_sided(const char *name, const struct fb_view *other)
 {
 	const char *of = strstr(name, " of ");
 
-	/* A program that did not run there, or an option that its version lacks. */
+	/* The program did not run on the other side, or its version there lacks the option. */
 	if (of)
 		return true;
-	/* The other side's machine has no such thing as a whole: its identity says so. */
+	/* Bindings are facts of single ranks, and a side without any facts tells nothing. */
 	return !strncmp(name, "bind.", 5) || other->count == 0;
 }
 
@@ -203,7 +203,7 @@ static void merge_programs(struct fb_differences *d)
 	}
 }
 
-/* Another path or version says more than another build id, which follows from it. */
+/* Drops the build id of a library whose path or version differs too, as it follows from that. */
 static void drop_build_ids(struct fb_differences *d)
 {
 	static const char id[] = ".build_id";
@@ -224,7 +224,7 @@ static void drop_build_ids(struct fb_differences *d)
 	}
 }
 
-/* A build id tells builds of one program apart, and says nothing of two programs. */
+/* Whether both sides ran one program. Build ids of two programs always differ. */
 static bool same_file(const struct fb_env *a, const struct fb_env *b)
 {
 	size_t i, j;

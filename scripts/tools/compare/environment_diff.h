@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What differs between the environments of two sides: whether they may be compared at all, and
- * what may have caused a change.
+ * Differences between the environments of two sides. They say whether the sides may be compared,
+ * and what may have caused a change.
  *
- * A difference of identity makes the comparison meaningless: other GPUs, another number of them,
- * another processor, ranks bound elsewhere. Everything else (driver, libraries, firmware, kernel,
- * clocks, variables, options) is what an upgrade changes: it is the subject, and is shown.
+ * A difference of identity makes the comparison meaningless: other GPUs, another number of GPUs,
+ * another processor, ranks bound to other processors. All other differences (driver, libraries,
+ * firmware, kernel, clocks, variables, options) are what an upgrade changes, and are shown.
  */
 #ifndef FB_SCRIPTS_TOOLS_COMPARE_ENVIRONMENT_DIFF_H
 #define FB_SCRIPTS_TOOLS_COMPARE_ENVIRONMENT_DIFF_H
@@ -14,7 +14,7 @@
 
 #include <stdbool.h>
 
-/* In the order in which they are suspected when rows say nothing. */
+/* In the order in which they are suspected if the rows give no hint. */
 enum fb_difference_class {
 	FB_DIFFERS_DRIVER,
 	FB_DIFFERS_LIBRARY,
@@ -52,7 +52,7 @@ const char *fb_difference_class_name(enum fb_difference_class kind);
 void fb_differences_find(struct fb_differences *differences, const struct fb_env *base,
 			 const struct fb_env *new);
 
-/* Takes out the differences whose name `hidden` says so of. */
+/* Removes the differences for whose name `hidden` returns true. */
 void fb_differences_hide(struct fb_differences *differences,
 			 bool (*hidden)(const char *name, const void *arg), const void *arg);
 

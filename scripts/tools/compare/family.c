@@ -13,7 +13,7 @@
 #include "scripts/tools/compare/power.h"
 #include "scripts/tools/lib/memory.h"
 
-/* Indices of rows by list, and what belongs to the complete ones. */
+/* Indices of the rows of each list. */
 struct lists {
 	size_t *complete, *incomplete;
 	size_t ncomplete, nincomplete, untested;
@@ -96,7 +96,7 @@ static int test_incomplete(const struct fb_design *design, const double *y,
 	return ret;
 }
 
-/* The smallest |t| that would have had p <= alpha: what at most that share of maxima exceed. */
+/* The smallest |t| with p <= alpha: at most that share of the maxima exceeds it. */
 static double critical_t(const struct fb_statistic *s, const double *sorted, size_t n, double alpha)
 {
 	size_t allowed = (size_t)(alpha * (double)n * (1 + 1e-12));
@@ -106,23 +106,7 @@ static double critical_t(const struct fb_statistic *s, const double *sorted, siz
 	return allowed >= n ? 0 : fb_statistic_t(s, sorted[n - 1 - allowed]);
 }
 
-/* How many of sorted[0 .. n) are at least x. */
-static size_t count_reaching(const double *sorted, size_t n, double x)
-{
-	size_t low = 0, high = n;
-
-	while (low < high) {
-		size_t middle = (low + high) / 2;
-
-		if (sorted[middle] >= x)
-			high = middle;
-		else
-			low = middle + 1;
-	}
-	return n - low;
-}
-
-/* What the test of complete rows works with. */
+/* What the test of complete rows works on. */
 struct work {
 	struct fb_ready_rows rows;
 	struct fb_assignments assignments;
@@ -156,7 +140,7 @@ static int make_work(const struct fb_design *design, const struct fb_design_size
 	return FB_OK;
 }
 
-/* Rows in ascending order of z^2, with these as thresholds; out[].t by the way. */
+/* Sorts rows by z^2, which gives their thresholds, and sets out[].t. */
 static void order_rows(const struct fb_design *design, const struct lists *lists, struct work *w,
 		       struct fb_family_row *out)
 {
@@ -187,7 +171,7 @@ static void take_p(const struct lists *lists, const struct work *w, bool single_
 	double share = (double)(n + lists->nincomplete) / (double)n, most = 0;
 
 	for (size_t i = n; i-- > 0;) {
-		size_t reached = single_step ? count_reaching(w->maximum, all, w->threshold[i])
+		size_t reached = single_step ? fb_count_reaching(w->maximum, all, w->threshold[i])
 					     : w->reached[i];
 
 		most = fmax(most, (double)reached / (double)all);

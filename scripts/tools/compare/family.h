@@ -1,23 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * All rows together: p-values of which, when nothing changed, only 5% of whole comparisons have
- * even one below 0.05, however many rows there are and however rows move together.
+ * p-values of all rows together. When nothing changed, only 5% of whole comparisons have any p
+ * below 0.05, however many rows there are, and however rows depend on each other.
  *
- * Westfall and Young's max-T (1993), step-down. A row's statistic is the larger of
- * Student's t and of Yuen's t of trimmed means on launches' y (statistic.h).
- * Which launches are A is drawn anew, for all rows at once (a launch is exchangeable only as a
- * whole, which keeps the correlation between rows), and the largest |t| of all rows is noted; a
- * row's adjusted p is the share of draws whose largest |t| reaches the row's own. Step-down: a row
- * is compared with the largest among itself and the rows of smaller |t|, and no p is less than
- * that of a row of larger |t|. All assignments are gone through when these are at most
- * FB_FAMILY_EXHAUSTIVE (up to 8 launches a side), otherwise a number of them is drawn by a fixed
- * seed. With blocks the signs of the blocks' differences are what is drawn.
+ * The method is Westfall and Young's max-T (1993), step-down. A row's statistic is the larger of
+ * Student's t and of Yuen's t of trimmed means on launches' y (statistic.h). The assignment of
+ * launches to A is drawn anew for all rows at once, which keeps the correlation between rows, and
+ * the largest |t| of all rows is noted. A row's adjusted p is the share of draws whose largest |t|
+ * reaches the row's own. Step-down means that a row is compared with the largest |t| among itself
+ * and the rows of smaller |t|, and that no p is less than that of a row of larger |t|. All
+ * assignments are used if there are at most FB_FAMILY_EXHAUSTIVE (up to 8 launches a side); else
+ * some are drawn by a fixed seed. With blocks, the signs of the blocks' differences are drawn.
  *
- * Rows that lack a launch cannot take part in that. They are judged by their own exact p
- * (Mann-Whitney, or signed ranks with blocks), Holm-adjusted. The two lists share the 5% in
- * proportion to their rows: each p is multiplied by (all rows) / (rows of its list).
+ * Rows that lack a launch cannot be part of that. They are judged by their own exact p
+ * (Mann-Whitney, or signed ranks with blocks), adjusted by Holm's method. The two lists share the
+ * 5% in proportion to their rows: each p is multiplied by (all rows) / (rows of its list).
  *
- * What is controlled is that a row alarms though B is A drawn again. A side that only became
+ * The 5% hold for rows in which B is A drawn again. A side that only became
  * noisier is a difference too: with 10 against 10 launches, 200 rows and a noise that tripled, a
  * quarter of comparisons have a row below 0.05 (with 30 against 10 and a noise 1.5 times as large
  * one in seven; by the pooled t it would be 42%). See fb_effect.noise_p.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The files of a side; see launches.h. */
+/* Reads the files of a side; see launches.h. */
 #include "common/base/error.h"
 #include "scripts/tools/compare/marks.h"
 #include "scripts/tools/compare/set.h"
@@ -13,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Folders in folders: launches may have one each. Deeper than this is a loop of links. */
+/* Folders may hold a folder for each launch. Links that go deeper than this form a loop. */
 enum { DEPTH_MAX = 8 };
 
 /* What is read. */
@@ -78,7 +78,7 @@ static int count_incomplete(struct walk *walk, size_t first_row, size_t first_fa
 	return err;
 }
 
-/* Files first, so that what belongs to one folder follows each other. */
+/* Reads the files of a folder before its folders, so that rows of one folder are adjacent. */
 static int read_folder(struct walk *walk, const char *path, int depth)
 {
 	size_t rows = walk->set->count, facts = walk->set->facts.count;

@@ -21,6 +21,7 @@
 #include "common/measure/stats.h"
 #include "scripts/tools/compare/family.h"
 #include "scripts/tools/compare/power.h"
+#include "scripts/tools/lib/estimate.h"
 #include "scripts/tools/lib/memory.h"
 
 static const double default_max_p = 0.001;
@@ -156,10 +157,8 @@ static size_t shift_split(struct fb_history_search *s, size_t first, size_t n)
 	double *y = s->residual, spread;
 	size_t best = 0;
 
-	for (size_t i = 0; i < n; i++)
-		s->sorted[i] = fabs(s->y[first + i] - middle);
-	fb_sort(s->sorted, n, s->sorted + n);
-	spread = fmax(FB_MAD_OF_NORMAL * fb_sorted_median(s->sorted, n), FB_FAMILY_LEAST_SD);
+	memcpy(y, s->y + first, n * sizeof(*y));
+	spread = fmax(fb_spread(y, n, middle, s->sorted), FB_FAMILY_LEAST_SD);
 	for (size_t i = 0; i < n; i++) {
 		y[i] = fmin(fmax((s->y[first + i] - middle) / spread, -wild), wild);
 		all += y[i];

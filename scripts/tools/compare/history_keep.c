@@ -8,6 +8,8 @@
 #include "common/measure/stats.h"
 #include "scripts/tools/compare/family.h"
 #include "scripts/tools/compare/power.h"
+#include "scripts/tools/lib/estimate.h"
+#include "scripts/tools/lib/memory.h"
 
 /* What is left of the nights when all points are known, and how alike neighbours are. */
 struct residuals {
@@ -18,6 +20,7 @@ struct residuals {
 static struct residuals residuals(struct fb_history_search *s, size_t n)
 {
 	static const double most_alike = 0.9;
+	double *distance = fb_new(n + 1, sizeof(*distance));
 	struct residuals r;
 	size_t from = 0;
 
@@ -28,10 +31,9 @@ static struct residuals residuals(struct fb_history_search *s, size_t n)
 		for (; from < to; from++)
 			s->residual[from] = s->y[from] - middle;
 	}
-	for (size_t i = 0; i < n; i++)
-		s->sorted[i] = fabs(s->residual[i]);
-	fb_sort(s->sorted, n, s->sorted + n);
-	r.spread = fmax(FB_MAD_OF_NORMAL * fb_sorted_median(s->sorted, n), FB_FAMILY_LEAST_SD);
+	memcpy(distance, s->residual, n * sizeof(*distance));
+	r.spread = fmax(fb_spread(distance, n, 0, s->sorted), FB_FAMILY_LEAST_SD);
+	fb_drop(distance);
 	/* A wild night would hide that the others are alike. */
 	for (size_t i = 0; i < n; i++)
 		s->residual[i] = fmin(fmax(s->residual[i], -3 * r.spread), 3 * r.spread);

@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The search for change points at work: what history.c finds and history_keep.c judges. */
+/* The state of a search for change points, which history.c finds and history_keep.c judges. */
 #ifndef FB_SCRIPTS_TOOLS_COMPARE_HISTORY_SEARCH_H
 #define FB_SCRIPTS_TOOLS_COMPARE_HISTORY_SEARCH_H
 
 #include "common/base/rng.h"
 #include "scripts/tools/compare/history.h"
-
-/* A standard deviation of normal values by their median absolute deviation. */
-#define FB_MAD_OF_NORMAL 1.4826
 
 /* A night of the stretch that is looked at. */
 struct fb_history_night {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Two result sets as the matrix that is tested; see comparison.h. */
+/* Makes the matrix that is tested out of two result sets; see comparison.h. */
 #include "common/base/error.h"
 #include "scripts/tools/compare/comparison.h"
 #include "scripts/tools/lib/memory.h"
@@ -65,7 +65,7 @@ static void recount(struct fb_comparison *c, double *const value[2])
 	}
 }
 
-static void make_design(struct fb_comparison *c, const struct fb_joining *how)
+static void make_design(struct fb_comparison *c, bool paired)
 {
 	size_t total = c->set[0].nlaunches + c->set[1].nlaunches, n = 0;
 	const char *run = "";
@@ -74,7 +74,7 @@ static void make_design(struct fb_comparison *c, const struct fb_joining *how)
 	c->side = fb_new(total + 1, sizeof(*c->side));
 	c->time = fb_new(total + 1, sizeof(*c->time));
 	c->session = fb_new(total + 1, sizeof(*c->session));
-	c->block = how->paired ? fb_new(total + 1, sizeof(*c->block)) : NULL;
+	c->block = paired ? fb_new(total + 1, sizeof(*c->block)) : NULL;
 	for (unsigned char s = 0; s < 2; s++)
 		for (size_t i = 0; i < c->set[s].nlaunches; i++) {
 			const struct fb_launch *launch = &c->set[s].launch[i];
@@ -135,17 +135,17 @@ static void make_rows(struct fb_comparison *c, double *const value[2])
 		fill_row(c, value, c->row_key[i], &c->y[i * c->design.launches]);
 }
 
-int fb_join(struct fb_comparison *c, const struct fb_joining *how)
+int fb_join(struct fb_comparison *c, bool paired)
 {
 	double *value[2] = {NULL, NULL};
 	int err = fb_join_cells(c, value);
 
 	if (!err)
-		err = fb_join_launches(c, how, value);
+		err = fb_join_launches(c, paired, value);
 	if (err)
 		return err;
 	recount(c, value);
-	make_design(c, how);
+	make_design(c, paired);
 	make_rows(c, value);
 	return FB_OK;
 }

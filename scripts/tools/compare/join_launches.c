@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Which launches take part; see comparison.h.
+ * Chooses the launches that are used; see comparison.h.
  *
- * The family test draws whole launches, so a row that lacks one cannot take part in it and falls
- * back to a much weaker test. A launch that died halfway would so cost all rows their power; it
- * is better left out. How many to leave out is the best product of complete rows and the square of
- * the launches (of both sides, as they make the standard error).
+ * The family test draws whole launches, so a row that lacks a launch can only be tested by a much
+ * weaker test. A launch that died halfway would weaken the test of all rows; it is better to leave
+ * it out. The number of launches to leave out maximises the product of complete rows and the square
+ * of the number of launches (of both sides, as it enters the standard error).
  */
 #include "common/base/error.h"
 #include "scripts/tools/compare/comparison.h"
@@ -133,7 +133,7 @@ static void leave_out_partial(struct fb_comparison *c, double *const value[2])
 		c->set[ch.order[i].s].launch[ch.order[i].launch].out = true;
 }
 
-/* With pairs, a launch of either side counts only with one of the same index on the other. */
+/* With pairs, a launch counts only if the other side has one of the same index. */
 static void leave_out_single(struct fb_comparison *c)
 {
 	for (int s = 0; s < 2; s++) {
@@ -159,19 +159,21 @@ static bool is_one_left(const struct fb_set *set)
 	return false;
 }
 
-int fb_join_launches(struct fb_comparison *c, const struct fb_joining *how, double *const value[2])
+int fb_join_launches(struct fb_comparison *c, bool paired, double *const value[2])
 {
 	int err = FB_OK;
 
 	leave_out_partial(c, value);
-	/* Twice: whom the second side loses, the first must not keep. */
-	for (int i = 0; i < 2 && how->paired; i++)
+	/*
+	 * Twice, because the first side must also lose the partners of those that the second loses.
+	 */
+	for (int i = 0; i < 2 && paired; i++)
 		leave_out_single(c);
 	for (int s = 0; s < 2 && !err; s++)
 		if (c->set[s].nlaunches && !is_one_left(&c->set[s]))
 			err = fb_error(FB_EINPUT, "%s: no launch of %s can be used: %s",
 				       c->set[s].path, c->set[s].name,
-				       how->paired ? "--paired needs one launch_index on both sides"
-						   : "launches.csv marks all (see --keep-marked)");
+				       paired ? "--paired needs one launch_index on both sides"
+					      : "launches.csv marks all (see --keep-marked)");
 	return err;
 }

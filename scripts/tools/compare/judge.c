@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Every row judged; see comparison.h. The statistics are effect.c's and family.c's. */
+/* Judges every row; see comparison.h. effect.c and family.c have the statistics. */
 #include "common/base/error.h"
 #include "scripts/tools/compare/comparison.h"
 #include "scripts/tools/compare/power.h"
@@ -14,7 +14,7 @@ static double mean_us(const struct fb_outcome *outcome)
 	return outcome->times ? exp(outcome->log_us / outcome->times) : (double)NAN;
 }
 
-/* What the clock's cost is compared with: the lesser time. NAN where the metric is no time. */
+/* The lesser time of both sides, which the clock's cost is compared with; NAN: no time is known. */
 static double lesser_us(const struct fb_comparison *c, const struct fb_judged *row)
 {
 	if (c->metric->time)
@@ -34,7 +34,7 @@ static size_t least_launches(const struct fb_comparison *c, double alpha)
 	return n;
 }
 
-/* What a row could have shown that max-T judged, by drawing anew from its launches. */
+/* Power of a row that max-T judged, by drawing anew from its launches. */
 static void add_family_power(const struct fb_comparison *c, const struct fb_family_power *power,
 			     const double *y, double *room, struct fb_judged *row)
 {
@@ -58,7 +58,7 @@ static void add_family_power(const struct fb_comparison *c, const struct fb_fami
 	row->launches_needed = fb_family_launches_needed(power, noise, row->limit.wanted);
 }
 
-/* The same of a row that was judged alone: its interval is as wide as its noise makes it. */
+/* Power of a row that was judged alone. The width of its interval gives its noise. */
 static void add_single_power(const struct fb_comparison *c, double alpha, struct fb_judged *row)
 {
 	const struct fb_effect *e = &row->effect;
@@ -73,7 +73,7 @@ static void add_single_power(const struct fb_comparison *c, double alpha, struct
 		row->launches_needed = least_launches(c, alpha);
 }
 
-/* What the row could have shown, for those that are UNSURE. */
+/* Sets the least change that would have been found, which is shown where a row is UNSURE. */
 static void add_power(const struct fb_comparison *c, const struct fb_judging *how, const double *y,
 		      double *room, struct fb_judged *row)
 {
@@ -96,9 +96,8 @@ static void add_power(const struct fb_comparison *c, const struct fb_judging *ho
 }
 
 /*
- * The verdict's own level is FB_ALPHA: another one is brought to it. To be the same within a noise
- * of such size, or within what the clock pretends, says nothing: that row cannot be gated. To be
- * the same within what sessions differ says nothing either.
+ * fb_verdict works at the level FB_ALPHA, so p is scaled for another alpha. A row is not called the
+ * same if that only holds within a large noise or clock error, or within what sessions differ.
  */
 static enum fb_verdict verdict_of(const struct fb_comparison *c, const struct fb_judged *row,
 				  double same_theta, double alpha)
@@ -123,8 +122,8 @@ static enum fb_verdict verdict_of(const struct fb_comparison *c, const struct fb
 }
 
 /*
- * The row's own limit, to which what sessions make is added; then the verdict. Where sessions are
- * too few, a row is only judged if its noise on this machine is known.
+ * Finds the row's limit, which differences between sessions may raise, and then the verdict. Where
+ * there are too few sessions, a row is only judged if its noise on this machine is known.
  */
 static void decide(struct fb_comparison *c, const struct fb_judging *how, struct fb_judged *row)
 {

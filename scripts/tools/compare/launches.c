@@ -117,7 +117,7 @@ static int find_launch(struct reader *r, const struct fb_record *record)
 	uint64_t index;
 
 	if (!fb_launch_index(text, &index))
-		return bad(record, "launch_index", text, "a whole number of at most 18 digits");
+		return bad(record, "launch_index", text, FB_LAUNCH_INDEX);
 	if (launch)
 		launch += r->launch;
 	if (!launch || !is_launch(launch, run, index))

@@ -154,7 +154,11 @@ static double uncertainty(const struct fb_limit_cost side[2])
 	return fmax(apart, 0) + 2 * fmax(0, fmax(side[0].spread, side[1].spread));
 }
 
-double fb_limit_floor_us(const struct fb_limit_floor *floor)
+/*
+ * The least change in us that the clock can tell: for 2 x timer overhead and for barrier skew, the
+ * distance of the sides' medians and twice the larger spread; one step of the clock at least.
+ */
+static double floor_us(const struct fb_limit_floor *floor)
 {
 	double us = uncertainty(floor->timer_us) + uncertainty(floor->skew_us);
 
@@ -201,7 +205,7 @@ struct fb_limit fb_limits_of(const struct fb_limits *limits, const struct fb_key
 	threshold.noise = limit.aa_noise;
 	for (size_t i = 0; i < limits->nfloors; i++)
 		if (!strcmp(limits->floor[i].program, program))
-			floor = fb_limit_floor_us(&limits->floor[i]);
+			floor = floor_us(&limits->floor[i]);
 	if (!isnan(time_us))
 		threshold.floor_us = floor;
 	limit.theta = fb_theta(&threshold);

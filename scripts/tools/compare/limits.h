@@ -79,12 +79,6 @@ void fb_noise_write(FILE *out, const struct fb_keys *keys, const uint32_t *row_k
 void fb_limits_add_floors(struct fb_limits *limits, const struct fb_env *env, int side);
 
 /*
- * The least change in us that the clock can tell: for 2 x timer overhead and for barrier skew, the
- * distance of the sides' medians and twice the larger spread; one step of the clock at least.
- */
-double fb_limit_floor_us(const struct fb_limit_floor *floor);
-
-/*
  * The limit of a row. time_us: the lesser of what it took on both sides; NAN where the metric is
  * no time and no rate, so that the clock's cost says nothing.
  */

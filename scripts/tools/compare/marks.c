@@ -75,8 +75,7 @@ int fb_marks_read(struct fb_marks *marks, const char *path, const char *tag)
 					  .nodes = text[NODES],
 					  .variant = text[VARIANT]};
 		if (!fb_launch_index(text[INDEX], &wanted.index))
-			return fb_sheet_refuse(&sheet, row, at[INDEX],
-					       "a whole number of at most 18 digits");
+			return fb_sheet_refuse(&sheet, row, at[INDEX], FB_LAUNCH_INDEX);
 		if (tag && *text[SIDE] && strcmp(text[SIDE], tag) != 0)
 			continue;
 		mark = find(marks, &wanted);

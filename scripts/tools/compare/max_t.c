@@ -13,6 +13,21 @@
 
 enum { WORD_BITS = 64 };
 
+size_t fb_count_reaching(const double *sorted, size_t n, double x)
+{
+	size_t low = 0, high = n;
+
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+
+		if (sorted[middle] >= x)
+			high = middle;
+		else
+			low = middle + 1;
+	}
+	return n - low;
+}
+
 /* One row, which must be complete; room is for 4 * launches doubles. */
 static int ready_row(const struct fb_design *design, const double *y, double *room, double *value)
 {

@@ -2,11 +2,10 @@
 /*
  * The inner loop of max-T: the statistic (statistic.h) of many rows under many assignments.
  *
- * Its sums over the launches called B are looked up, four launches at a time, in tables of 16.
- * What is trimmed comes from a set of bits, one for each launch in ascending order of its value,
- * which is looked up likewise: the lowest and highest of either side are its first and last bits.
- * Whether the statistic exceeds the largest so far is decided without a division or a logarithm,
- * which only the few that do exceed it need.
+ * Sums over the launches called B are looked up in tables of 16 entries, four launches at a time.
+ * So is a set of bits, one for each launch in ascending order of its value. Its first and last bits
+ * are the launches to trim. Whether the statistic exceeds the largest so far is decided without
+ * division or logarithm; only the few statistics that exceed it need those.
  */
 #ifndef FB_SCRIPTS_TOOLS_COMPARE_MAX_T_H
 #define FB_SCRIPTS_TOOLS_COMPARE_MAX_T_H
@@ -16,7 +15,7 @@
 
 #include <stdint.h>
 
-/* Rows made ready. */
+/* Rows in the form in which they are scanned. */
 struct fb_ready_rows {
 	struct fb_statistic statistic;
 	size_t rows, units; /* units: launches, or blocks */
@@ -24,8 +23,8 @@ struct fb_ready_rows {
 };
 
 /*
- * Makes the rows index[0 .. rows) of y[..][design->launches] ready; none may lack a value. Returns
- * FB_EINPUT for an infinite value, with *out unchanged.
+ * Makes this form of the rows index[0 .. rows) of y[..][design->launches], none of which may lack a
+ * value. Returns FB_EINPUT for an infinite value, with *out unchanged.
  */
 int fb_ready_rows_make(const struct fb_design *design, const struct fb_design_size *size,
 		       const double *y, const size_t *index, size_t rows,
@@ -40,6 +39,9 @@ double fb_ready_z(const struct fb_ready_rows *rows, size_t row, const unsigned c
 
 /* Sums of the same numbers in another order may differ by this part of z^2. */
 #define FB_Z2_ROUNDING 1e-9
+
+/* How many of sorted[0 .. n), ascending, are at least x. */
+size_t fb_count_reaching(const double *sorted, size_t n, double x);
 
 struct fb_scan {
 	const struct fb_ready_rows *rows;

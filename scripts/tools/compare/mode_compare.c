@@ -164,7 +164,6 @@ static int prepare(struct job *job)
 {
 	const struct fb_compare_settings *settings = job->settings;
 	struct fb_comparison *c = &job->comparison;
-	const struct fb_joining joining = {.paired = settings->paired};
 	int err = FB_OK;
 
 	fb_differences_find(&job->differences, &c->set[0].facts, &c->set[1].facts);
@@ -178,7 +177,7 @@ static int prepare(struct job *job)
 		err = fb_limits_read_noise(&job->limits, settings->noise, settings->metric);
 	for (int s = 0; s < 2 && !err; s++)
 		fb_limits_add_floors(&job->limits, &c->set[s].facts, s);
-	return err ? err : fb_join(c, &joining);
+	return err ? err : fb_join(c, settings->paired);
 }
 
 static int judge(struct job *job)

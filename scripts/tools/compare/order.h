@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Whether the machine moved while launches were made. A drift looks like a change where B ran
+ * Whether the machine drifted while launches were made. A drift looks like a change where B ran
  * after A, and like noise where sides were interleaved.
  */
 #ifndef FB_SCRIPTS_TOOLS_COMPARE_ORDER_H
@@ -8,7 +8,9 @@
 
 #include "scripts/tools/compare/design.h"
 
-/* A row drifts when |rho| is above the first; the experiment does when this share of rows does. */
+/*
+ * A row drifts if its |rho| is above FB_DRIFT_RHO; a comparison, if more than this share of rows.
+ */
 #define FB_DRIFT_RHO   0.7
 #define FB_DRIFT_SHARE 0.2
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What really ran for each key: the column `path`; see launches.h and set.h.
+ * What ran for each key, from the column `path`; see launches.h and set.h.
  *
- * A library that takes another way (a ring where it had a tree) explains a change better than any
- * version does. There are few different texts, so keys hold numbers of them.
+ * If a library chooses another algorithm (a ring instead of a tree), this explains a change better
+ * than a version does. There are few different texts, so keys hold their numbers.
  */
 #include "common/record/traits.h"
 #include "scripts/tools/compare/set.h"
@@ -27,9 +27,9 @@ static void cut_count(char *way, const char *words)
 }
 
 /*
- * The part of a path that says which way it was. What follows in parentheses is counters, which
- * always differ, as do warnings of NCCL and the share of payload in older rows of NIXL. A
- * library's version is left out, as it is among the facts that are compared on their own.
+ * The part of a path that is compared. Counters in parentheses, warnings of NCCL and the share of
+ * payload in older rows of NIXL are left out, as they always differ. A library's version is left
+ * out because it is a fact, and facts are compared by themselves.
  */
 static void way_of(const char *path, char way[FB_PATH_CHARS])
 {
@@ -48,7 +48,7 @@ static void way_of(const char *path, char way[FB_PATH_CHARS])
 		end = way + n + strcspn(way + n, " ,");
 		memmove(way + n - 1, end, strlen(end) + 1);
 	}
-	/* All that the MPI library says of itself is a version. */
+	/* The rest of an MPI library's text is a version. */
 	for (size_t i = 0; i < sizeof(mpis) / sizeof(mpis[0]); i++)
 		if (!strncmp(way, mpis[i], strlen(mpis[i])))
 			way[strlen(mpis[i])] = '\0';

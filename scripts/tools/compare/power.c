@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What could have been found; see power.h. */
+#include "common/measure/rank_test.h"
 #include "scripts/tools/compare/power.h"
 
 #include <math.h>
@@ -16,19 +17,9 @@ enum {
 
 double fb_normal_upper(double p)
 {
-	double low = -40, high = 40;
-
 	if (!(p > 0 && p < 1))
 		return (double)NAN;
-	for (int i = 0; i < 100; i++) {
-		double middle = (low + high) / 2;
-
-		if (erfc(middle / sqrt(2)) / 2 > p)
-			low = middle;
-		else
-			high = middle;
-	}
-	return low;
+	return p > 0.5 ? -fb_normal_point(2 - 2 * p) : fb_normal_point(2 * p);
 }
 
 /*

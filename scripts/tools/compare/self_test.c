@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The gate tested where nothing changed; see self_test.h.
+ * Tests the gate on launches between which nothing changed; see self_test.h.
  *
- * All splits share one reference: which assignment is the real one does not matter for the
- * distribution of the largest z^2 over assignments, so one pass over the rows serves all splits.
+ * All splits share one reference. The distribution of the largest z^2 over assignments does not
+ * depend on which assignment is the real one, so one pass over the rows serves all splits.
  */
 #include "scripts/tools/compare/self_test.h"
 
@@ -31,30 +31,10 @@ struct work {
 	double *room;	       /* [3 * launches] */
 	struct fb_ready_rows ready;
 	struct fb_assignments reference, splits;
-	double *reference_z2, *split_z2; /* the largest z^2 of each; the first sorted at last */
+	double *reference_z2, *split_z2; /* the largest z^2 of each; reference_z2 gets sorted */
 };
 
-/* The standard deviation of the values that there are. */
-static double deviation(const double *y, size_t launches)
-{
-	double first = (double)NAN, mean = 0, squares = 0;
-	size_t n = 0;
-
-	for (size_t i = 0; i < launches; i++) {
-		if (isnan(y[i]))
-			continue;
-		if (n == 0)
-			first = y[i];
-		n++;
-		double away = y[i] - first - mean;
-
-		mean += away / (double)n;
-		squares += away * (y[i] - first - mean);
-	}
-	return n > 1 ? sqrt(squares / (double)(n - 1)) : (double)NAN;
-}
-
-/* Checks all values, takes noise from all rows, and keeps the complete ones for splitting. */
+/* Checks all values, sets the noise of all rows, and keeps the complete rows for splitting. */
 static int take_rows(const double *y, size_t rows, const double *theta, double *noise,
 		     struct work *w)
 {
@@ -69,7 +49,7 @@ static int take_rows(const double *y, size_t rows, const double *theta, double *
 			if (u < w->launches && isnan(row[u]))
 				complete = false;
 		}
-		double sd = deviation(row, w->stride);
+		double sd = fb_launch_noise(row, w->stride);
 		struct fb_threshold limits = {.least = FB_LEAST_THETA, .noise = sd};
 
 		if (noise)
@@ -141,22 +121,15 @@ static int scan_all(struct work *w, uint64_t seed)
 	return FB_OK;
 }
 
-/* The adjusted p of a row with this r^2; a drawn reference does not hold the split itself. */
+/* The adjusted p of a row with this z^2. A drawn reference does not contain the split itself. */
 static double p_of(const struct work *w, double z2)
 {
-	size_t n = w->reference.count, low = 0, high = n;
+	size_t n = w->reference.count;
+	size_t reaching = fb_count_reaching(w->reference_z2, n, z2 * (1 - FB_Z2_ROUNDING));
 
-	while (low < high) {
-		size_t middle = (low + high) / 2;
-
-		if (w->reference_z2[middle] >= z2 * (1 - FB_Z2_ROUNDING))
-			high = middle;
-		else
-			low = middle + 1;
-	}
 	if (w->reference.exhaustive)
-		return (double)(n - low) / (double)n;
-	return (double)(n - low + 1) / (double)(n + 1);
+		return (double)reaching / (double)n;
+	return (double)(reaching + 1) / (double)(n + 1);
 }
 
 /* Whether a row would be called changed in a split that alarms: 1 or 0, or an error. */

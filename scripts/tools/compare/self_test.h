@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The gate tested on a machine where nothing changed: one set of launches, split into two sides.
+ * A test of the gate on a machine where nothing changed: one set of launches, split into two sides.
  *
- * Splitting at random must alarm in 5% of the splits whatever the data are, since that is what
- * permutation tests do; it proves the program and gives the noise of rows. What data can fail is
- * a split by time: the first half against the second (a machine that drifts), and neighbours
- * against each other, A B B A (a machine that can be trusted when sides are interleaved).
+ * Random splits must alarm in 5% of the cases whatever the data are, as permutation tests do. They
+ * prove the program, and the rows' noise is found on the way. Splits by time test the machine: the
+ * first half against the second fails where the machine drifts, and A B B A passes where it can be
+ * trusted as long as sides are interleaved.
  */
 #ifndef FB_SCRIPTS_TOOLS_COMPARE_SELF_TEST_H
 #define FB_SCRIPTS_TOOLS_COMPARE_SELF_TEST_H

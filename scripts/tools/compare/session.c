@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Sessions as the unit; see session.h. */
+/* Comparing means of sessions; see session.h. */
 #include "scripts/tools/compare/session.h"
 
 #include <math.h>
@@ -8,7 +8,7 @@
 #include "scripts/tools/compare/power.h"
 #include "scripts/tools/lib/memory.h"
 
-/* What is usual counts as much as so many degrees of freedom of the row's own. */
+/* The usual variation has the weight of so many degrees of freedom of a row's own variation. */
 enum { USUAL_DEGREES = 8 };
 
 /* One row's sessions. */

@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The statistic of one row that max-T orders rows and assignments by.
+ * The statistic of one row, by which max-T orders rows and assignments.
  *
- * It is the larger of two, both brought to the normal scale so that they can be compared: Student's
- * t (Welch's where the sides differ in number), which sees most when launches are normal, and
- * Yuen's t of trimmed means, which leaves the fifth of launches at either end of each side out of
- * the means and pulls them in for the variance. One launch of eight, or two of ten, that are three
- * times slower hide nothing from the latter; from the former alone they hide changes of 2x.
+ * It is the larger of two statistics, both on the normal scale so that they can be compared.
+ * Student's t (Welch's where the sides differ in number) finds most when launches are normal.
+ * Yuen's t of trimmed means leaves a fifth of the launches at either end of each side out of the
+ * means and replaces them by their neighbours for the variance. One launch of eight, or two of ten,
+ * that are three times slower hide nothing from Yuen's t, but hide changes of 2x from Student's t.
  *
- * A permutation test stays exact for every function of the values and the labels, this one too.
- * With blocks it is the one-sample form of both, of differences with signs.
+ * A permutation test is exact for any function of values and labels, and so for this one. With
+ * blocks both statistics have their one-sample form, of differences with signs.
  *
- * Values are y less a launch's of the middle, in whole units of 2^-22, so that sums of the same
- * values are equal in whatever order they are made.
+ * Values are the distances of y to a middle launch, in whole units of 2^-22, so that sums of the
+ * same values are equal in whatever order they are added.
  */
 #ifndef FB_SCRIPTS_TOOLS_COMPARE_STATISTIC_H
 #define FB_SCRIPTS_TOOLS_COMPARE_STATISTIC_H
 
 #include "scripts/tools/compare/design.h"
 
-/* What follows from the design. Without trimming trim is 0 and trimmed.degrees too. */
+/* Constants of the design. Without trimming, trim and trimmed.degrees are 0. */
 struct fb_statistic_scale {
 	double weight[2]; /* variance of the difference by sum of squares of a side */
 	double floor;	  /* least variance to reckon with, see FB_FAMILY_LEAST_SD */
@@ -37,7 +37,7 @@ struct fb_statistic {
 struct fb_statistic fb_statistic_of(const struct fb_design *design,
 				    const struct fb_design_size *size);
 
-/* Values in units; value[0 .. n) may be y itself. Those 3000 times off are taken for that. */
+/* Values in units, limited to a factor of 3000 from the centre; value[0 .. n) may be y itself. */
 void fb_statistic_units(const double *y, size_t n, double centre, double *value);
 
 /* One side: sums of all, of the trimmed at both ends, and the values next to these. */

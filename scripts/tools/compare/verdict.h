@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What is said about a row. Three answers, not two: a row is only called the same when that has
- * been shown; what is neither shown the same nor shown changed is UNSURE.
+ * The verdict on a row. A row is only called the same when that has been shown. A row that is
+ * neither shown to be the same nor shown to have changed is UNSURE.
  *
  *   REGRESSED  family p <= 0.05, ratio >= 1 + theta, and the whole interval above 1
  *   IMPROVED   the mirror image: ratio <= 1 / (1 + theta), the whole interval below 1
@@ -24,11 +24,11 @@ const char *fb_verdict_name(enum fb_verdict verdict);
 #define FB_LEAST_THETA	0.05
 #define FB_THETA_NOISES 3.0
 
-/* Where a row's theta comes from; 0 or NAN in a field: that does not count. */
+/* The parts of a row's theta; a field that is 0 or NAN does not count. */
 struct fb_threshold {
 	double least;	 /* FB_LEAST_THETA, or what the user says for all rows or for this one */
 	double noise;	 /* A/A standard deviation of y of this row (self_test.h) */
-	double floor_us; /* no change below this counts: fb_limit_floor_us() */
+	double floor_us; /* no change below this counts; see limits.c */
 	double time_us;	 /* what floor_us is compared with: the lesser of both sides' times */
 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Rows that ran another way than before (column `path`), counted by the two ways. */
+/* Rows whose column `path` differs from before, counted by pairs of values. */
 #ifndef FB_SCRIPTS_TOOLS_COMPARE_WAYS_H
 #define FB_SCRIPTS_TOOLS_COMPARE_WAYS_H
 

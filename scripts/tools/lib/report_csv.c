@@ -54,11 +54,11 @@ static void put_header(FILE *out)
 static void put_size(const struct fb_report *report, const struct fb_cell *cell, size_t n)
 {
 	const struct fb_cell *library = fb_cells_best(cell, n, true);
-	const struct fb_cell *own = fb_cells_best(cell, n, false);
+	const struct fb_cell *shown = fb_place_shown(cell, n);
 
 	/* Cells are sorted by time, so the place is the index; 0 for those without a time. */
 	for (size_t i = 0; i < n; i++)
-		if (report->all || &cell[i] == (own ? own : library))
+		if (report->all || &cell[i] == shown)
 			put_cell(report, &cell[i], library,
 				 fb_cell_has_time(&cell[i]) ? i + 1 : 0);
 }

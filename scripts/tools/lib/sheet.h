@@ -67,7 +67,8 @@ int fb_sheet_refuse(const struct fb_sheet *sheet, size_t row, int column, const 
 /* The field as a number, NAN where it is none. */
 double fb_sheet_number(const struct fb_sheet *sheet, size_t row, int column);
 
-/* Parses a launch_index, which has up to 18 digits and nothing else. Returns whether it is one. */
+/* Parses a launch_index, which is as the text says. Returns whether it is one. */
+#define FB_LAUNCH_INDEX "a whole number of at most 18 digits"
 bool fb_launch_index(const char *text, uint64_t *index);
 
 /* The last part of a path where it names a side: 'a' of "study/a/"; 0 where it does not. */

@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Joining what sweeps saw of their launches; see merge.h.
+ * Joins the launches.csv of sweeps; see merge.h.
  *
- * A line must go on to speak of the rows it spoke of: its launch_index follows theirs, and `run`
- * keeps it from the rows that another source has under that number.
+ * A line must belong to the same rows as before. So its launch_index changes as theirs does, and
+ * its `run` tells them from rows that another source has under that number.
  */
 #include "common/base/error.h"
 #include "common/record/csv.h"
 #include "scripts/tools/lib/memory.h"
+#include "scripts/tools/lib/text.h"
 #include "scripts/tools/merge/merge.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* What must be alike for two lines to be of one start; the same as compare takes. */
+/* Two lines are of one start if these columns are equal; compare takes the same ones. */
 static const char *const start_columns[] = {"side", "ranks", "nodes", "variant"};
 
 enum { START_COLUMNS = sizeof(start_columns) / sizeof(start_columns[0]), FLAGS_CHARS = 256 };
@@ -115,10 +116,9 @@ static int collect(const struct fb_merge *merge, struct lines *lines)
 			uint64_t before;
 
 			if (!fb_launch_index(text, &before))
-				return fb_error(FB_EINPUT,
-						"%s:%" PRIu64 ": launch_index '%s' is no whole "
-						"number",
-						sheet->path, sheet->row[i].line, text);
+				return fb_sheet_refuse(sheet, i,
+						       fb_sheet_column(sheet, "launch_index"),
+						       FB_LAUNCH_INDEX);
 			if (side && *of && (*of != side || of[1]))
 				continue;
 			add_line(merge, lines, &line, before);
@@ -174,29 +174,18 @@ static bool is_last(const struct line *line, size_t n, size_t i)
 	return true;
 }
 
-static bool has_word(const char *words, const char *word, size_t n)
-{
-	for (size_t length; *words; words += length + (words[length] == ';')) {
-		length = strcspn(words, ";");
-		if (length == n && !strncmp(words, word, n))
-			return true;
-	}
-	return false;
-}
-
 static void add_words(char text[FLAGS_CHARS], const char *words)
 {
 	for (size_t n; *words; words += n + (words[n] == ';')) {
-		size_t used = strlen(text);
-
 		n = strcspn(words, ";");
-		if (n && !has_word(text, words, n))
-			snprintf(text + used, FLAGS_CHARS - used, "%s%.*s", used ? ";" : "", (int)n,
-				 words);
+		if (n)
+			fb_add_flag(text, FLAGS_CHARS, words, n);
 	}
 }
 
-/* The flags of line[i]: where it is its source's last, those of the other sources' last as well. */
+/*
+ * The flags of line[i]. The last line of a source also gets the flags of other sources' last lines.
+ */
 static void join_flags(const struct line *line, size_t n, size_t i, char text[FLAGS_CHARS])
 {
 	*text = '\0';

@@ -68,8 +68,9 @@ static int find_launch(struct fb_merge *merge, struct fb_merge_item *item, size_
 	uint64_t before;
 
 	if (!fb_launch_index(text, &before))
-		return fb_error(FB_EINPUT, "%s:%" PRIu64 ": launch_index '%s' is no whole number",
-				item->sheet->path, item->row->line, text);
+		return fb_sheet_refuse(item->sheet, (size_t)(item->row - item->sheet->row),
+				       fb_sheet_column(item->sheet, "launch_index"),
+				       FB_LAUNCH_INDEX);
 	if (!good_program(program))
 		return fb_error(FB_EINPUT, "%s:%" PRIu64 ": program '%s' cannot name a file",
 				item->sheet->path, item->row->line, program);

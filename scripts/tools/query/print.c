@@ -3,6 +3,7 @@
 #include "common/record/csv.h"
 #include "common/record/schema.h"
 #include "scripts/tools/lib/memory.h"
+#include "scripts/tools/lib/text.h"
 #include "scripts/tools/query/query.h"
 
 #include <string.h>
@@ -13,16 +14,6 @@ static const char *const main_values[] = {"median_us", "busbw_GBps"};
 static const char *const further[] = {"status", "reason"};
 /* Shown in any case. */
 static const char *const always[] = {"program", "bytes"};
-
-static bool is_among(const char *name, const char *const *names, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		if (!strcmp(names[i], name))
-			return true;
-	return false;
-}
-
-#define AMONG(name, names) is_among(name, names, sizeof(names) / sizeof((names)[0]))
 
 static bool differs(const struct fb_query_table *table, size_t column)
 {
@@ -63,8 +54,9 @@ void fb_query_usual(const struct fb_query_table *table, size_t **list, size_t *c
 
 		if (is_axis(table, i))
 			continue;
-		if (AMONG(name, always) || (AMONG(name, main_values) && has_value(table, i)) ||
-		    ((key || own || AMONG(name, further) || !strcmp(name, "launch_index")) &&
+		if (FB_AMONG(name, always) ||
+		    (FB_AMONG(name, main_values) && has_value(table, i)) ||
+		    ((key || own || FB_AMONG(name, further) || !strcmp(name, "launch_index")) &&
 		     differs(table, i)))
 			found[n++] = i;
 	}

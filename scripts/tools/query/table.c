@@ -4,6 +4,7 @@
 #include "common/record/schema.h"
 #include "scripts/tools/lib/axis.h"
 #include "scripts/tools/lib/memory.h"
+#include "scripts/tools/lib/text.h"
 #include "scripts/tools/query/query.h"
 
 #include <ctype.h>
@@ -150,14 +151,11 @@ int fb_query_find(const struct fb_query_table *table, const char *name, size_t *
 	for (size_t limit = 1; limit <= CLOSE && shown == 0; limit++)
 		for (size_t i = 0; i < table->ncolumns && shown < SHOWN; i++) {
 			const char *other = table->column[i];
-			size_t used = strlen(close);
 
 			if (distance(name, other) > limit &&
 			    !(limit == CLOSE && strlen(name) > 2 && strstr(other, name)))
 				continue;
-			snprintf(close + used, sizeof(close) - used, "%s%s", shown ? ", " : "",
-				 other);
-			shown++;
+			fb_append(close, sizeof(close), "%s%s", shown++ ? ", " : "", other);
 		}
 	return fb_error(FB_EINPUT, "no column '%.60s'%s%s", name,
 			shown ? ": did you mean " : "; the first line of the files names them",

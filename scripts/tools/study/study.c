@@ -60,18 +60,19 @@ static int read_lines(struct fb_study *study, const struct fb_study_changes *cha
 	return err;
 }
 
-char *fb_study_bin(const struct fb_study *study, int side, const char *bin)
+/* The folder of a side's programs: `bin`, unless the side has its own. */
+static const char *bin_of(const struct fb_study *study, int side, const char *bin)
 {
 	const char *build = study->side[side].build;
 
-	return build ? fb_new_text("%s/bin", build) : fb_new_copy(bin);
+	return build ? fb_new_text("%s/bin", build) : bin;
 }
 
 /* The folder of a side that lacks the program; NULL: none does. */
 static const char *who_lacks(const struct fb_study *study, const char *bin, const char *name)
 {
 	for (int side = 0; side < FB_SIDES; side++) {
-		const char *folder = fb_study_bin(study, side, bin);
+		const char *folder = bin_of(study, side, bin);
 
 		if (access(fb_new_text("%s/%s", folder, name), X_OK))
 			return folder;
@@ -127,10 +128,7 @@ static int find_names(const struct fb_study *study, const char *only)
 static int check_builds(const struct fb_study *study)
 {
 	for (int side = 0; side < FB_SIDES; side++) {
-		char *bin = fb_study_bin(study, side, ".");
-		bool absent = study->side[side].build && access(bin, X_OK);
-
-		if (absent)
+		if (study->side[side].build && access(bin_of(study, side, "."), X_OK))
 			return fb_study_error(study, study->side[side].line,
 					      "side %c: --build=%s: accepted is a folder with bin/",
 					      "ab"[side], study->side[side].build);

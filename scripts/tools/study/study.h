@@ -45,7 +45,8 @@ struct fb_study {
 	size_t nshows;
 	struct fb_study_program *program; /* [nprograms] */
 	size_t nprograms;
-	struct fb_word_list common; /* options after *, while reading */
+	int line;		    /* the one that is being read */
+	struct fb_word_list common; /* options after * that have been read so far */
 	uint64_t launches;	    /* of each variant and side, 1 or more */
 	struct fb_sizes ranks;	    /* count 0: not said */
 	struct fb_sizes nodes;	    /* count 0: not said */
@@ -73,9 +74,6 @@ struct fb_study_changes {
  * are absent are left out, which a line on stderr says.
  */
 int fb_study_read(struct fb_study *study, const char *name, const struct fb_study_changes *changes);
-
-/* The folder of a side's programs, `bin` unless the side has its own. */
-char *fb_study_bin(const struct fb_study *study, int side, const char *bin);
 
 /* An error at a line of the study: "FILE:LINE: ...". Returns FB_EINPUT. */
 int fb_study_error(const struct fb_study *study, int line, const char *fmt, ...)

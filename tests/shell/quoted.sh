@@ -3,8 +3,9 @@
 # processors: 1
 # timeout: 120
 #
-# Figures that documents quote are those that `summary` makes of the files under results/reference:
-# the table of its README, and the tables of means and of times in docs/gpu-engine.md.
+# Figures that documents quote are those that the tools make of the files under results/reference:
+# the table of its README, the tables of means and of times in docs/gpu-engine.md, and the output
+# of every command on such files that a document shows behind "$ ".
 
 set -u
 export LC_ALL=C
@@ -153,4 +154,37 @@ while read -r _ name cells; do
 done <docs/overlap.md
 [ "$compared" -eq 68 ] || fail "$compared figures of steps were compared, not 68"
 verdict quoted_steps
+# is_output COMMAND: whether what it prints has the lines of stdin, in this order and each at the
+# beginning of a line, as documents may leave out last columns. "..." stands for any lines.
+is_output() {
+	local words
+
+	IFS=' ' read -ra words <<<"$1"
+	"${words[@]}" >"$FB_TMP/printed" 2>"$FB_TMP/err" || return
+	awk 'NR == FNR { printed[++n] = $0; next }
+		$0 == "..." { next }
+		{ do at++; while (at <= n && index(printed[at], $0) != 1)
+		  if (at > n) { print "not printed: " $0; exit 1 } }' "$FB_TMP/printed" -
+}
+
+compared=0
+for document in README.md docs/*.md "$reference/README.md"; do
+	awk '/^    \$ scripts\/[^|]*$/ { command = substr($0, 7); lines = ""; next }
+		command ~ /\\$/ {
+			sub(/ *\\$/, "", command); sub(/^ */, " ")
+			command = command $0; next
+		}
+		command != "" && /^    / { lines = lines "\t" substr($0, 5); next }
+		command != "" { print command lines; command = "" }' "$document" |
+		grep 'results/reference/' >"$FB_TMP/commands"
+	while IFS=$'\t' read -r command lines; do
+		tr '\t' '\n' <<<"$lines" >"$FB_TMP/quoted"
+		is_output "$command" <"$FB_TMP/quoted" >"$FB_TMP/why" ||
+			fail "$document quotes $command otherwise:" \
+				"$(cat "$FB_TMP/why" "$FB_TMP/err")"
+		compared=$((compared + 1))
+	done <"$FB_TMP/commands"
+done
+[ "$compared" -ge 7 ] || fail "only $compared quoted commands were compared"
+verdict quoted_outputs
 exit "$bad"

@@ -86,6 +86,7 @@ static int parse_choices(const struct fb_option *option, const char *text, void 
 			 size_t n)
 {
 	uint64_t *slot = at, mask = 0;
+	const char *whole = text;
 	char item[ITEM_CHARS];
 	int more = 0;
 
@@ -99,7 +100,9 @@ static int parse_choices(const struct fb_option *option, const char *text, void 
 		int found = find_name(option, item);
 
 		if (found < 0) {
-			snprintf(why, n, "'%s' is none of them", item);
+			/* Where it is the whole value, the message has it already. */
+			if (strcmp(whole, item))
+				snprintf(why, n, "'%s' is none of them", item);
 			return FB_EINPUT;
 		}
 		mask |= UINT64_C(1) << found;

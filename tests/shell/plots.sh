@@ -181,6 +181,11 @@ expect "files of plot all" "$(sed 's|.*/||; /png$/d' "$FB_TMP/out" | sort | tr '
 barrier-time.svg distribution.svg forest.svg history.svg ranks-2.svg ranks.svg timeline.svg "
 expect "files that are there" "$(find "$FB_TMP/raw" -name '*.svg' -o -name '*.png' | sort)" \
 	"$(sort "$FB_TMP/out")"
+plot ranks "$FB_TMP/raw/"
+expect "first figure of plot ranks FOLDER" "$(head -n 1 "$FB_TMP/out")" "$FB_TMP/raw/ranks.svg"
+plot timeline "$one"
+expect "exit code of plot timeline without spans" "$rc" 3
+holds "$FB_TMP/err" "$one/spans.csv: no such file"
 plot map --out "$FB_TMP/both" --pdf $one/all_reduce.csv "$FB_TMP/two.csv"
 expect "files of plot map" "$(cat "$FB_TMP/out")" \
 	"$(printf '%s\n' "$FB_TMP"/both.{svg,png,pdf})"

@@ -153,7 +153,7 @@ expect "flags on one node" "$(column flags)" "nodes"
 begin 'launches 1\nnodes 2\ncanary none\nwork'
 MPIRUN='' sweep_new
 expect "exit code without nodes" "$rc" 3
-holds "$fake/err" 'launch 0 wants 2 nodes: accepted'
+holds "$fake/err" 'launch 0 needs 2 nodes: submit the study'
 verdict sweep_nodes
 
 # Two tasks of an array at once, each interrupted; then what is left, in the part it belongs to.

@@ -162,20 +162,23 @@ is_output() {
 	IFS=' ' read -ra words <<<"$1"
 	"${words[@]}" >"$FB_TMP/printed" 2>"$FB_TMP/err" || return
 	awk 'NR == FNR { printed[++n] = $0; next }
-		$0 == "..." { next }
+		/^ *\.\.\.$/ { next }
 		{ do at++; while (at <= n && index(printed[at], $0) != 1)
 		  if (at > n) { print "not printed: " $0; exit 1 } }' "$FB_TMP/printed" -
 }
 
 compared=0
 for document in README.md docs/*.md "$reference/README.md"; do
-	awk '/^    \$ scripts\/[^|]*$/ { command = substr($0, 7); lines = ""; next }
+	awk 'function done() { if (command != "") print command lines; command = lines = "" }
+		/^    \$ / { done() }
+		/^    \$ scripts\/[^|]*$/ { command = substr($0, 7); next }
 		command ~ /\\$/ {
 			sub(/ *\\$/, "", command); sub(/^ */, " ")
 			command = command $0; next
 		}
-		command != "" && /^    / { lines = lines "\t" substr($0, 5); next }
-		command != "" { print command lines; command = "" }' "$document" |
+		/^    / && command != "" { lines = lines "\t" substr($0, 5) }
+		/^[^ ]/ { done() }
+		END { done() }' "$document" |
 		grep 'results/reference/' >"$FB_TMP/commands"
 	while IFS=$'\t' read -r command lines; do
 		tr '\t' '\n' <<<"$lines" >"$FB_TMP/quoted"

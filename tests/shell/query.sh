@@ -131,6 +131,7 @@ refuses "no column 'bites': did you mean bytes" one bites=3
 refuses "no column 'busbw': did you mean busbw_GBps" one --columns busbw
 refuses "no column 'xyzzy'; the first line" one --sort xyzzy
 refuses "'bytes=big': 'big' is not accepted: expected numbers" one bytes=big
+refuses "a value is too long" one "algorithm=$(printf %0300d 0)"
 refuses "'bytes>big': expected a number" one 'bytes>big'
 refuses '--columns.*program.*numbers with --group' one --group bytes --columns program
 refuses '--aggregate.*median, min, max, geomean' one --aggregate mean

@@ -57,24 +57,23 @@ struct item {
  */
 static bool name_program(const char *key, char *buf)
 {
-	const char *name = key + strlen("program."), *end = strchr(name, '.'), *rest, *what;
-	int length = end ? (int)(end - name) : 0;
+	const char *name = key + strlen("program."), *rest, *what;
+	int length = (int)fb_env_program(key, &rest);
 
-	rest = end ? end + 1 + strspn(end + 1, "0123456789") : NULL;
-	if (!rest || *rest != '.') {
-		snprintf(buf, NAME_CHARS, "%s", key); /* binary.build_id */
+	if (!length) {
+		snprintf(buf, NAME_CHARS, "%s", key);
 		return true;
 	}
-	what = strchr(rest + 1, '.');
+	what = strchr(rest, '.');
 	if (!what)
 		return false;
 	what++;
-	if (!strncmp(rest, ".option.", 8)) {
+	if (!strncmp(rest, "option.", 7)) {
 		snprintf(buf, NAME_CHARS, "option %s of %.*s", what, length, name);
 		return !FB_AMONG(what, ignored_options);
 	}
 	snprintf(buf, NAME_CHARS, "%s of %.*s", what, length, name);
-	return !strncmp(rest, ".selftest.", 10) && FB_AMONG(what, kept_tests);
+	return !strncmp(rest, "selftest.", 9) && FB_AMONG(what, kept_tests);
 }
 
 /* Writes the name of the line that a fact belongs to. Returns false where it belongs to none. */

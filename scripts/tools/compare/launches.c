@@ -47,10 +47,7 @@ static int read_header(struct reader *r, const struct fb_record *record)
 	if (record->kind != FB_CSV_RESULTS) {
 		if (r->in_folder)
 			return FB_RECORDS_STOP;
-		return fb_error(
-			FB_EINPUT,
-			"%s: not a result file: its first line should begin with schema,run",
-			record->path);
+		return fb_error(FB_EINPUT, "%s: " FB_NOT_RESULTS, record->path);
 	}
 	r->set->files++;
 	r->keys = fb_keys_columns();

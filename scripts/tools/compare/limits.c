@@ -61,20 +61,16 @@ int fb_limits_read_thresholds(struct fb_limits *limits, const char *path)
 	return FB_OK;
 }
 
-/* program.NAME.LAUNCH.selftest.WHAT: the name's length, 0 for another key; *what points behind. */
+/* program.NAME.LAUNCH.selftest.WHAT: sets *what, returns the length of NAME; 0 for another key. */
 static size_t program_of(const char *key, const char **what)
 {
-	static const char before[] = "program.", middle[] = "selftest.";
-	const char *name = key + sizeof(before) - 1, *launch, *rest;
+	static const char selftest[] = "selftest.";
+	size_t length = fb_env_program(key, what);
 
-	if (strncmp(key, before, sizeof(before) - 1) != 0)
+	if (!length || strncmp(*what, selftest, strlen(selftest)) != 0)
 		return 0;
-	launch = strchr(name, '.');
-	rest = launch ? launch + 1 + strspn(launch + 1, "0123456789") : NULL;
-	if (!rest || *rest != '.' || strncmp(rest + 1, middle, sizeof(middle) - 1) != 0)
-		return 0;
-	*what = rest + sizeof(middle);
-	return (size_t)(launch - name);
+	*what += strlen(selftest);
+	return length;
 }
 
 /* A self-test figure of one program over launches, times `unit`; NAN where there is none. */

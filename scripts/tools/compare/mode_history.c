@@ -14,6 +14,7 @@
 #include "scripts/tools/lib/memory.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { NIGHTS_LEAST = 10, LEAST_PART = 5 };
@@ -29,6 +30,7 @@ struct night {
 
 struct point {
 	uint32_t key;
+	size_t row;   /* place of the key in the order of tables */
 	size_t night; /* the first one after the change */
 	bool last;    /* no later one of this row */
 	struct fb_change change;
@@ -93,7 +95,7 @@ static int read_night(struct history *history, struct night *night)
 }
 
 /* Change points of one row, in the nights that have it. */
-static int find_points(struct history *history, uint32_t key, double *y, size_t *of,
+static int find_points(struct history *history, uint32_t key, size_t row, double *y, size_t *of,
 		       struct fb_change *change)
 {
 	const struct fb_compare_settings *settings = history->settings;
@@ -123,16 +125,18 @@ static int find_points(struct history *history, uint32_t key, double *y, size_t 
 	err = fb_history(y, n, &options, change, &count);
 	for (size_t i = 0; i < count && !err; i++)
 		*FB_ADD(history->point, history->points) =
-			(struct point){key, of[change[i].first], i + 1 == count, change[i]};
+			(struct point){key, row, of[change[i].first], i + 1 == count, change[i]};
 	return err;
 }
 
-/* By night; rows of a night stay in the order of tables. */
+/* By night, then in the order of tables, in which the points were found. */
 static int compare(const void *x, const void *y)
 {
 	const struct point *a = x, *b = y;
 
-	return (a->night > b->night) - (a->night < b->night);
+	if (a->night != b->night)
+		return a->night < b->night ? -1 : 1;
+	return (a->row > b->row) - (a->row < b->row);
 }
 
 static int find(struct history *history)
@@ -148,16 +152,9 @@ static int find(struct history *history)
 		order[i] = i;
 	fb_keys_sort(&history->keys, order, rows);
 	for (size_t i = 0; i < rows && !err; i++)
-		err = find_points(history, order[i], y, of, change);
-	/* Insertion keeps what is equal in order; qsort need not. */
-	for (size_t i = 1; i < history->points && !err; i++)
-		for (size_t j = i; j && compare(&history->point[j - 1], &history->point[j]) > 0;
-		     j--) {
-			struct point point = history->point[j];
-
-			history->point[j] = history->point[j - 1];
-			history->point[j - 1] = point;
-		}
+		err = find_points(history, order[i], i, y, of, change);
+	if (history->points && !err)
+		qsort(history->point, history->points, sizeof(*history->point), compare);
 	return err;
 }
 

@@ -16,13 +16,6 @@ static const char *const columns[] = {
 	"drift_rho",	 "without_drift", "base_path", "new_path",     "reason",
 };
 
-static void put(FILE *out, double x)
-{
-	fputc(',', out);
-	if (isfinite(x))
-		fprintf(out, "%.6g", x);
-}
-
 static void put_judged(const struct fb_comparison *c, const struct fb_judged *row, FILE *out)
 {
 	static const char *const tests[] = {
@@ -31,26 +24,26 @@ static void put_judged(const struct fb_comparison *c, const struct fb_judged *ro
 	struct fb_shown_ratio ratio = fb_shown_ratio(c->metric, e->ratio, e->low, e->high);
 
 	fprintf(out, "%s", fb_verdict_name(row->verdict));
-	put(out, ratio.value);
-	put(out, ratio.low);
-	put(out, ratio.high);
-	put(out, e->p);
-	put(out, row->test.p);
+	fb_put_number(out, ratio.value);
+	fb_put_number(out, ratio.low);
+	fb_put_number(out, ratio.high);
+	fb_put_number(out, e->p);
+	fb_put_number(out, row->test.p);
 	fprintf(out, ",%s", tests[row->test.list]);
-	put(out, fb_shown_value(c->metric, row, 0));
-	put(out, fb_shown_value(c->metric, row, 1));
+	fb_put_number(out, fb_shown_value(c->metric, row, 0));
+	fb_put_number(out, fb_shown_value(c->metric, row, 1));
 	fprintf(out, ",%zu,%zu", e->na, e->nb);
-	put(out, row->limit.theta);
+	fb_put_number(out, row->limit.theta);
 	fprintf(out, ",%s", fb_limit_from_name(row->limit.from));
-	put(out, e->noise);
-	put(out, e->noise_a);
-	put(out, e->noise_b);
-	put(out, e->noise_p);
-	put(out, row->least_change - 1);
+	fb_put_number(out, e->noise);
+	fb_put_number(out, e->noise_a);
+	fb_put_number(out, e->noise_b);
+	fb_put_number(out, e->noise_p);
+	fb_put_number(out, row->least_change - 1);
 	fputc(',', out);
 	if (row->launches_needed)
 		fprintf(out, "%zu", row->launches_needed);
-	put(out, row->rho);
+	fb_put_number(out, row->rho);
 	fprintf(out, ",%s,", fb_verdict_name(row->before));
 	fb_csv_put_field(out, fb_set_path(&c->set[0], row->key));
 	fputc(',', out);
@@ -113,9 +106,9 @@ void fb_verdicts_forest(const struct fb_verdicts_report *report, FILE *out)
 		char label[FB_ROW_LABEL_CHARS];
 
 		fb_csv_put_field(out, fb_row_label(&report->labels, order[i]->key, label));
-		put(out, ratio.value);
-		put(out, ratio.low);
-		put(out, ratio.high);
+		fb_put_number(out, ratio.value);
+		fb_put_number(out, ratio.low);
+		fb_put_number(out, ratio.high);
 		fprintf(out, ",%s\n", fb_verdict_name(order[i]->verdict));
 	}
 }

@@ -221,21 +221,21 @@ static void find_followers(struct fb_axes *axes, const struct fb_results *result
 
 int fb_axes_parse(struct fb_axes *axes, const char *list, const struct fb_results *results)
 {
+	const char *rest = list;
+	char name[FB_AXIS_CHARS], buf[FB_VARIANT_CHARS];
+
 	axes->count = 0;
-	for (const char *at = list; at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL) {
-		char *name, buf[FB_VARIANT_CHARS];
+	while (fb_list_next(&rest, name, sizeof(name))) {
 		size_t i = 0;
 
 		if (axes->count == FB_AXES)
 			return fb_error(FB_EINPUT, "--axis %.80s: at most %d names", list, FB_AXES);
-		name = axes->name[axes->count];
-		snprintf(name, FB_AXIS_CHARS, "%.*s", (int)strcspn(at, ","), at);
 		while (i < results->count &&
 		       !*find_value(results, &results->row[i], name, buf, sizeof(buf)))
 			i++;
 		if (i == results->count && results->count)
 			return refuse(name, results);
-		axes->count++;
+		memcpy(axes->name[axes->count++], name, sizeof(name));
 	}
 	if (axes->count)
 		find_followers(axes, results);

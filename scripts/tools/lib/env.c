@@ -76,3 +76,18 @@ size_t fb_env_find(const struct fb_env *env, const char *key, size_t *first)
 		n++;
 	return n;
 }
+
+size_t fb_env_program(const char *key, const char **rest)
+{
+	static const char before[] = "program.";
+	const char *name = key + strlen(before), *end = NULL, *launch = NULL;
+
+	if (!strncmp(key, before, strlen(before)))
+		end = strchr(name, '.');
+	if (end)
+		launch = end + 1 + strspn(end + 1, "0123456789");
+	if (!launch || *launch != '.')
+		return 0;
+	*rest = launch + 1;
+	return (size_t)(end - name);
+}

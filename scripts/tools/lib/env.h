@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The facts of environment.csv with their scopes. Those of single nodes and ranks are kept: one
- * node with another firmware is what one looks for after an upgrade.
+ * The facts of environment.csv with their scopes. Facts of single nodes and ranks are kept, as a
+ * single node with another firmware is a typical fault after an upgrade.
  */
 #ifndef FB_SCRIPTS_TOOLS_LIB_ENV_H
 #define FB_SCRIPTS_TOOLS_LIB_ENV_H
@@ -25,6 +25,12 @@ struct fb_env {
  * columns; printed).
  */
 int fb_env_read(struct fb_env *env, const char *path);
+
+/*
+ * Splits the key program.NAME.LAUNCH.REST of a launch's fact. Returns the length of NAME, which
+ * begins behind "program.", and sets *rest; 0 for any other key.
+ */
+size_t fb_env_program(const char *key, const char **rest);
 
 /* Adds one fact; its texts are borrowed. */
 void fb_env_add(struct fb_env *env, const char *key, const char *host, int rank, const char *value);

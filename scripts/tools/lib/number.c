@@ -3,7 +3,6 @@
 #include "scripts/tools/lib/number.h"
 
 #include <math.h>
-#include <stdio.h>
 
 const char *fb_number_text(double x, char buf[FB_NUMBER_CHARS])
 {
@@ -40,4 +39,11 @@ const char *fb_percent_text(double x, char buf[FB_NUMBER_CHARS])
 	else
 		snprintf(buf, FB_NUMBER_CHARS, "%.*f%%", x < 0.0995 ? 1 : 0, 100 * x);
 	return buf;
+}
+
+void fb_put_number(FILE *out, double x)
+{
+	fputc(',', out);
+	if (isfinite(x))
+		fprintf(out, "%.6g", x);
 }

@@ -40,6 +40,9 @@ int fb_records_read(const char *path, fb_record_fn use, void *arg, uint64_t *tor
 /* The field of that name in a header, or -1. */
 int fb_record_find(const struct fb_record *header, const char *name);
 
+/* The error of a file of another kind that was named as a result file. */
+#define FB_NOT_RESULTS "not a result file: its first line should begin with schema,run"
+
 /* Whether the file begins as result files do, a byte order mark before that left out. */
 bool fb_records_are_rows(const char *path);
 

@@ -5,14 +5,6 @@
 
 #include <math.h>
 
-static void put_number(FILE *out, double x)
-{
-	if (isfinite(x))
-		fprintf(out, ",%.6g", x);
-	else
-		fputc(',', out);
-}
-
 static void put_cell(const struct fb_report *report, const struct fb_cell *cell,
 		     const struct fb_cell *library, size_t place)
 {
@@ -33,7 +25,7 @@ static void put_cell(const struct fb_report *report, const struct fb_cell *cell,
 	}
 	fprintf(report->out, ",%s,%zu,%zu", fb_status_name(cell->status), cell->launches, place);
 	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
-		put_number(report->out, numbers[i]);
+		fb_put_number(report->out, numbers[i]);
 	fputc('\n', report->out);
 }
 

@@ -148,13 +148,12 @@ static void append(char *list, const char *name, const char *value)
 
 static void find_asked(struct fb_own *own, const struct fb_report *report)
 {
-	for (const char *at = report->columns; at;
-	     at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL) {
-		char name[FB_AXIS_CHARS];
-		int column;
+	const char *list = report->columns;
+	char name[FB_AXIS_CHARS];
 
-		snprintf(name, sizeof(name), "%.*s", (int)strcspn(at, ","), at);
-		column = fb_results_column(report->results, name);
+	while (fb_list_next(&list, name, sizeof(name))) {
+		int column = fb_results_column(report->results, name);
+
 		if (column >= 0 && own->count < FB_OWN_COLUMNS)
 			own->column[own->count++] = (size_t)column;
 	}

@@ -3,6 +3,7 @@
 #include "common/base/error.h"
 #include "scripts/tools/lib/files.h"
 #include "scripts/tools/lib/memory.h"
+#include "scripts/tools/lib/records.h"
 #include "scripts/tools/lib/results.h"
 #include "scripts/tools/lib/sheet.h"
 
@@ -11,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Where fields of a column of that name go. A new one becomes the last of fb_results.own. */
+/* The number of a column; a new name is appended to fb_results.own. */
 static size_t place_column(struct fb_results *results, const char *name)
 {
 	int column = fb_results_column(results, name);
@@ -35,7 +36,7 @@ static int check_columns(const struct fb_sheet *sheet)
 	return FB_OK;
 }
 
-/* The sheet's cells serve as they are where they are in the order of the schema, as is usual. */
+/* The cells of a row in the order of the schema, which they usually have already. */
 static char **make_fields(const struct fb_sheet *sheet, size_t row, const size_t *place, bool usual,
 			  size_t nfields)
 {
@@ -104,9 +105,7 @@ static int read_file(struct fb_results *results, const char *path, bool named)
 		return add_facts(results, path);
 	if (!named)
 		return FB_OK;
-	return sheet.column ? fb_error(FB_EINPUT,
-				       "%s: not a result file: its first line should begin with "
-				       "schema,run", path)
+	return sheet.column ? fb_error(FB_EINPUT, "%s: " FB_NOT_RESULTS, path)
 			    : fb_error(FB_EINPUT, "%s: empty: not a result file", path);
 }
 

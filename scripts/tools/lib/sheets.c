@@ -3,6 +3,7 @@
 #include "common/base/error.h"
 #include "scripts/tools/lib/files.h"
 #include "scripts/tools/lib/memory.h"
+#include "scripts/tools/lib/records.h"
 #include "scripts/tools/lib/sheet.h"
 
 #include <errno.h>
@@ -19,9 +20,7 @@ static int add_file(struct fb_sheets *sheets, const char *path, size_t source, b
 	if (err || (sheet.kind == FB_CSV_OTHER && !named))
 		return err;
 	if (sheet.kind == FB_CSV_OTHER)
-		return fb_error(FB_EINPUT,
-				"%s:1: not a result file: its first line should begin with "
-				"schema,run", path);
+		return fb_error(FB_EINPUT, "%s:1: " FB_NOT_RESULTS, path);
 	sheet.source = source;
 	*FB_ADD(sheets->sheet, sheets->count) = sheet;
 	return FB_OK;

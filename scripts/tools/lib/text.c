@@ -34,6 +34,17 @@ bool fb_list_has(const char *list, const char *separators, const char *word, siz
 	return false;
 }
 
+bool fb_list_next(const char **list, char *item, size_t n)
+{
+	size_t length = *list ? strcspn(*list, ",") : 0;
+
+	if (!*list)
+		return false;
+	snprintf(item, n, "%.*s", (int)length, *list);
+	*list = (*list)[length] ? *list + length + 1 : NULL;
+	return true;
+}
+
 bool fb_has_flag(const char *flags, const char *name)
 {
 	return fb_list_has(flags, ";", name, strlen(name));

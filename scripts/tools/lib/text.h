@@ -19,6 +19,12 @@ bool fb_text_among(const char *text, const char *const *texts, size_t n);
 /* Whether word[0 .. n) is an item of the list, whose items any of the separators end. */
 bool fb_list_has(const char *list, const char *separators, const char *word, size_t n);
 
+/*
+ * Copies the next item of a list that commas separate to item[0 .. n), cut where it has no room.
+ * *list becomes what follows, which is NULL behind the last item. Returns false where it is NULL.
+ */
+bool fb_list_next(const char **list, char *item, size_t n);
+
 /* Whether a list of flags joined by ';' has the name. */
 bool fb_has_flag(const char *flags, const char *name);
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Joining environments without losing which launch a fact belongs to; see merge.h. */
+/* Joins environments and keeps track of which launch a fact belongs to; see merge.h. */
 #include "common/record/csv.h"
 #include "common/system/environment.h"
 #include "scripts/tools/lib/memory.h"
+#include "scripts/tools/lib/text.h"
 #include "scripts/tools/merge/merge.h"
 
 #include <inttypes.h>
@@ -89,32 +90,29 @@ static void collect(const struct fb_merge *merge, struct facts *facts)
 	}
 }
 
-/* By what a fact is about, then by source. */
-static int by_subject(const void *a, const void *b)
+/* Compares what two facts are about: key, scope, host and rank, whose numbers come in order. */
+static int compare_subjects(const struct fact *x, const struct fact *y)
 {
-	static const int order[] = {KEY, SCOPE, HOST};
-	const struct fact *x = a, *y = b;
+	static const int order[] = {KEY, SCOPE, HOST, RANK};
+	long long left = atoll(x->field[RANK]), right = atoll(y->field[RANK]);
+	int less = 0;
 
-	for (size_t i = 0; i < sizeof(order) / sizeof(order[0]); i++) {
-		int less = strcmp(x->field[order[i]], y->field[order[i]]);
-
-		if (less)
-			return less;
+	for (size_t i = 0; i < FB_COUNT_OF(order) && !less; i++) {
+		if (order[i] == RANK)
+			less = (left > right) - (left < right);
+		if (!less)
+			less = strcmp(x->field[order[i]], y->field[order[i]]);
 	}
-	if (strcmp(x->field[RANK], y->field[RANK])) {
-		long long left = atoll(x->field[RANK]), right = atoll(y->field[RANK]);
-
-		return left < right   ? -1
-		       : left > right ? 1
-				      : strcmp(x->field[RANK], y->field[RANK]);
-	}
-	return x->order < y->order ? -1 : x->order > y->order;
+	return less;
 }
 
-static bool same_subject(const struct fact *a, const struct fact *b)
+/* By subject, then by source. */
+static int by_subject(const void *a, const void *b)
 {
-	return !strcmp(a->field[KEY], b->field[KEY]) && !strcmp(a->field[SCOPE], b->field[SCOPE]) &&
-	       !strcmp(a->field[HOST], b->field[HOST]) && !strcmp(a->field[RANK], b->field[RANK]);
+	const struct fact *x = a, *y = b;
+	int less = compare_subjects(x, y);
+
+	return less ? less : x->order < y->order ? -1 : x->order > y->order;
 }
 
 static size_t subject_length(const struct facts *facts, size_t first)
@@ -122,7 +120,7 @@ static size_t subject_length(const struct facts *facts, size_t first)
 	size_t n = 1;
 
 	while (first + n < facts->count &&
-	       same_subject(&facts->fact[first], &facts->fact[first + n]))
+	       !compare_subjects(&facts->fact[first], &facts->fact[first + n]))
 		n++;
 	return n;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The joined folder; see merge.h. It is made under another name and gets its own when it is whole
- * and has been checked, so that a job that is killed while it merges leaves no half of a result.
+ * Writes the joined folder; see merge.h. The folder has a temporary name until it is complete and
+ * checked, so that a job that is killed while it merges leaves no part of a result behind.
  */
 #include "common/base/append.h"
 #include "common/base/error.h"
@@ -36,7 +36,7 @@ static int open_target(struct target *target, const char *folder, const char *na
 }
 
 /* Closes the file and, if `checked`, holds it to the schema. `err` is what happened before. */
-static int close_file(struct target *target, int err, bool checked)
+static int close_target(struct target *target, int err, bool checked)
 {
 	struct fb_csv_check check = {.out = stderr};
 	bool bad = false;
@@ -55,11 +55,6 @@ static int close_file(struct target *target, int err, bool checked)
 			       "breaks the rules of the schema",
 			       check.problems);
 	return err;
-}
-
-static int close_target(struct target *target, int err)
-{
-	return close_file(target, err, true);
 }
 
 /* The columns of a program that are not fixed ones, each once. */
@@ -188,7 +183,7 @@ static int write_programs(const struct fb_merge *merge, const char *folder)
 		err = open_target(&target, folder, program);
 		if (!err)
 			put_program(merge, program, target.out);
-		err = close_target(&target, err);
+		err = close_target(&target, err, true);
 		if (err)
 			return err;
 	}
@@ -218,7 +213,7 @@ static int write_repetitions(const struct fb_merge *merge, const struct fb_merge
 	}
 	if (!err)
 		fputc('\n', target.out);
-	return close_target(&target, err);
+	return close_target(&target, err, true);
 }
 
 static int write_facts(const struct fb_merge *merge, const char *folder)
@@ -234,7 +229,7 @@ static int write_facts(const struct fb_merge *merge, const char *folder)
 	err = open_target(&target, folder, "environment");
 	if (!err)
 		fb_merge_put_facts(merge, target.out);
-	return close_target(&target, err);
+	return close_target(&target, err, true);
 }
 
 static int write_launches(const struct fb_merge *merge, const char *folder)
@@ -248,7 +243,7 @@ static int write_launches(const struct fb_merge *merge, const char *folder)
 	err = open_target(&target, folder, "launches");
 	if (!err)
 		err = fb_merge_put_launches(merge, target.out, &checked);
-	return close_file(&target, err, checked);
+	return close_target(&target, err, checked);
 }
 
 static void remove_folder(const char *folder)
@@ -264,7 +259,7 @@ static void remove_folder(const char *folder)
 	rmdir(folder);
 }
 
-/* The folder without its name; it goes where the process ends for want of memory, too. */
+/* The folder under its temporary name, which is removed also if the process ends without memory. */
 static const char *unfinished;
 
 static void remove_unfinished(void)

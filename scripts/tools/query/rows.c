@@ -4,6 +4,7 @@
 #include "common/base/sizes.h"
 #include "scripts/tools/lib/axis.h"
 #include "scripts/tools/lib/memory.h"
+#include "scripts/tools/lib/text.h"
 #include "scripts/tools/query/query.h"
 
 #include <ctype.h>
@@ -94,17 +95,12 @@ static bool matches_item(const char *cell, const char *item)
 
 static bool matches_list(const char *cell, const char *list)
 {
-	for (;;) {
-		char item[TEXT_CHARS];
-		size_t n = strcspn(list, ",");
+	char item[TEXT_CHARS];
 
-		snprintf(item, sizeof(item), "%.*s", (int)n, list);
+	while (fb_list_next(&list, item, sizeof(item)))
 		if (matches_item(cell, item))
 			return true;
-		if (!list[n])
-			return false;
-		list += n + 1;
-	}
+	return false;
 }
 
 static bool matches(const struct filter *filter, const char *cell)
@@ -125,27 +121,23 @@ static bool matches(const struct filter *filter, const char *cell)
 	return accepted[filter->operator_][(number >= filter->number) + (number > filter->number)];
 }
 
-/* What a column of numbers can be asked for: numbers, ranges, patterns, nothing. */
-static int check_list(const char *argument, const char *list)
+/* Columns of numbers take numbers, ranges, patterns and nothing; no item may be cut. */
+static int check_list(const char *argument, const char *list, bool number)
 {
-	for (;;) {
-		char item[TEXT_CHARS];
-		size_t n = strcspn(list, ",");
-		double low, high;
+	char item[TEXT_CHARS];
+	double low, high;
 
-		if (n >= sizeof(item))
-			return fb_error(FB_EINPUT, "'%.40s...': a value is too long", argument);
-		snprintf(item, sizeof(item), "%.*s", (int)n, list);
-		if (*item && !strpbrk(item, "*?[") && !fb_query_number(item, &low) &&
+	while (fb_list_next(&list, item, sizeof(item))) {
+		if (strlen(item) + 1 == sizeof(item))
+			return fb_error(FB_EINPUT, "'%.40s': a value is too long", argument);
+		if (number && *item && !strpbrk(item, "*?[") && !fb_query_number(item, &low) &&
 		    !as_range(item, &low, &high))
 			return fb_error(FB_EINPUT,
 					"'%.80s': '%.40s' is not accepted: expected numbers, as "
 					"64K or 1.5, and ranges, as 1K:1M",
 					argument, item);
-		if (!list[n])
-			return FB_OK;
-		list += n + 1;
 	}
+	return FB_OK;
 }
 
 int fb_query_filter(struct fb_query_table *table, const char *argument)
@@ -164,8 +156,8 @@ int fb_query_filter(struct fb_query_table *table, const char *argument)
 		if (!fb_query_number(filter.value, &filter.number))
 			return fb_error(FB_EINPUT, "'%.80s': expected a number behind '%s'",
 					argument, operators[filter.operator_]);
-	} else if (table->number[filter.column]) {
-		err = check_list(argument, filter.value);
+	} else {
+		err = check_list(argument, filter.value, table->number[filter.column]);
 	}
 	for (size_t i = 0; i < table->nrows && !err; i++)
 		if (matches(&filter, table->row[i][filter.column]))

@@ -165,16 +165,12 @@ int fb_query_find(const struct fb_query_table *table, const char *name, size_t *
 int fb_query_list(const struct fb_query_table *table, const char *names, size_t **list,
 		  size_t *count)
 {
+	char name[NAME_CHARS];
 	int err = FB_OK;
 
 	*list = NULL;
 	*count = 0;
-	for (const char *at = names, *comma; at && !err; at = comma ? comma + 1 : NULL) {
-		char name[NAME_CHARS];
-
-		comma = strchr(at, ',');
-		snprintf(name, sizeof(name), "%.*s", (int)strcspn(at, ","), at);
+	while (!err && fb_list_next(&names, name, sizeof(name)))
 		err = fb_query_find(table, name, FB_ADD(*list, *count));
-	}
 	return err;
 }

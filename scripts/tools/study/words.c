@@ -2,6 +2,7 @@
 /* Words of study files; see words.h. */
 #include "common/base/error.h"
 #include "common/option/users.h"
+#include "scripts/tools/lib/axis.h"
 #include "scripts/tools/lib/memory.h"
 #include "scripts/tools/study/words.h"
 
@@ -98,15 +99,14 @@ static size_t variable_length(const char *text)
 	return isdigit((unsigned char)*text) ? 0 : n;
 }
 
-/* Where text[0..length), a variable's name, is set in the assignments; NULL: nowhere. */
+/* Where name[0 .. length) is set in the assignments; NULL: nowhere. */
 static const char *find_variable(const char *assignments, const char *name, size_t length)
 {
-	while (*assignments) {
-		if (!strncmp(assignments, name, length) && assignments[length] == '=')
-			return assignments;
-		assignments += strcspn(assignments, ";");
-		assignments += *assignments == ';';
-	}
+	struct fb_span_text other, value;
+
+	while (fb_variant_next(&assignments, &other, &value))
+		if (other.length == length && !strncmp(other.text, name, length))
+			return other.text;
 	return NULL;
 }
 
@@ -165,16 +165,13 @@ int fb_word_list_split_line(struct fb_word_list *words, const char *line)
 
 bool fb_assignments_clash(const char *a, const char *b, char *name, size_t n)
 {
-	while (*a) {
-		size_t length = variable_length(a);
+	struct fb_span_text set, value;
 
-		if (length && find_variable(b, a, length)) {
-			snprintf(name, n, "%.*s", (int)length, a);
+	while (fb_variant_next(&a, &set, &value))
+		if (find_variable(b, set.text, set.length)) {
+			snprintf(name, n, "%.*s", (int)set.length, set.text);
 			return true;
 		}
-		a += strcspn(a, ";");
-		a += *a == ';';
-	}
 	return false;
 }
 

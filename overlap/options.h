@@ -43,7 +43,7 @@ extern const char *const fb_background_operations[];
 	FB_OVERLAP_U64(hidden, "hidden", fallback, 8, 1 << 20,                                     \
 		       "elements of a token; columns of every tensor's matrix")
 
-/* By time, or by the number of tokens. */
+/* The length of computing, by time or by the number of tokens. */
 #define FB_OVERLAP_COMPUTE(time, count)                                                            \
 	FB_OPTION_TIME(struct fb_overlap_settings, compute_s, 0, "compute", time, 1e-6, 60,        \
 		       "what a step computes alone, by choosing how many tokens there are"),       \

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a task's computing amounts to; see work.h. */
+/* The floating-point operations of a task's computing; see work.h. */
 #include "overlap/compute/work.h"
 
 double fb_work_flop(const struct fb_work *w)

@@ -80,7 +80,7 @@ void fb_step_background_case(const struct fb_step_state *s, const char *engine,
 {
 	const struct fb_engine_ops *ops = fb_engine_find(engine);
 
-	/* What the row forces is not about another engine. */
+	/* The row's --nccl-force and the like do not apply to another engine. */
 	if (strcmp(engine, key->engine)) {
 		key->engine = engine;
 		fb_choices_apply(&s->collective->choices, false, key);

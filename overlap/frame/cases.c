@@ -64,7 +64,7 @@ static bool has_option(const struct fb_schedule_program *program, const char *na
 	return false;
 }
 
-/* What an option is unless the user says otherwise; 0 where that is no number. */
+/* The default of an option as a number; 0 if it is no number. */
 static uint64_t usual(const struct fb_schedule_program *program, const char *name)
 {
 	for (const struct fb_option *o = program->options; o->type != FB_OPT_END; o++)
@@ -294,7 +294,7 @@ static bool is_alike(const struct fb_step_state *s, const struct fb_dag *dag)
 	return whole || s->session->world->nnodes == 1;
 }
 
-/* Whether a task adds to what lies somewhere. */
+/* Whether a task adds its result to memory. */
 static bool adds(const struct fb_dag *dag)
 {
 	for (int a = 0; a < dag->naccesses; a++)

@@ -95,7 +95,7 @@ struct fb_step_search; /* find.c's */
 struct fb_step_state {
 	const struct fb_schedule_program *program;
 	struct fb_overlap_settings settings; /* the options, with the model's sizes */
-	const struct fb_overlap_settings *own; /* these */
+	const struct fb_overlap_settings *own; /* points to `settings` */
 	struct fb_nn model;           /* if own->model is one: what a rank has of it */
 	const struct fb_session *session;
 	struct fb_barrier *barrier; /* the harness's */
@@ -118,13 +118,13 @@ struct fb_step_state {
 	struct fb_golden_point found;   /* rank 0: of the newest row; median 0: none */
 };
 
-/* What is measured of a repetition beside the step, each the maximum over ranks, in us. */
+/* Times in us that are measured beside each repetition of the step: maxima over ranks. */
 enum fb_step_measure {
 	FB_MEASURE_COMPUTE,       /* computing alone */
 	FB_MEASURE_COMMUNICATION, /* communicating alone */
 	FB_MEASURE_BUSY_COMPUTE,  /* tasks' times added up: in the step */
 	FB_MEASURE_BUSY_COMMUNICATION,
-	FB_MEASURE_ALONE_COMPUTE, /* and alone */
+	FB_MEASURE_ALONE_COMPUTE, /* the same when they run alone */
 	FB_MEASURE_ALONE_COMMUNICATION,
 	FB_MEASURE_BASE,          /* the step that this one is compared with */
 	FB_MEASURE_BACKGROUND,    /* other traffic alone */
@@ -164,7 +164,7 @@ struct fb_step_instance {
 	size_t nsamples, room;
 	struct fb_step_instance *base; /* what it is compared with, in the same memory; or NULL */
 	uint64_t found;              /* value of an axis that was found by measuring; 0: none */
-	bool busy_known;             /* and what of it */
+	bool busy_known;             /* `busy` has been measured, or cannot be */
 	struct fb_gpu_busy_shares busy;
 	bool graph;                  /* the step is one launch */
 	bool fresh;                  /* buffers are to be checked after this step */
@@ -207,8 +207,8 @@ const struct fb_step_pass *fb_step_pass_of(const struct fb_step_state *s, const 
 /*
  * --- build.c: from a case to the graphs of its step ------------------------------------------
  *
- * What a step of the case is built for, on this rank. `tokens` are per rank; 0: as asked
- * for.
+ * The case as the schedule sees it on this rank. `tokens` are per rank; 0: as many as the user
+ * asked for.
  */
 struct fb_build fb_step_build_of(const struct fb_step_state *s, const struct fb_case *c,
 				 const struct fb_step_pass *pass, uint64_t tokens);
@@ -228,8 +228,8 @@ int fb_step_groups_open(struct fb_step_state *s, const struct fb_dag *dag, const
 			struct fb_step_groups **groups);
 void fb_step_groups_close(struct fb_step_state *s);
 /*
- * Whether this rank's groups can do all collectives of the step, of which equal ones have one
- * answer; else the reason. Groups of other ranks may differ.
+ * Whether this rank's groups can do all collectives of the step; else the reason. Equal collectives
+ * are asked for once. Groups of other ranks may differ.
  */
 bool fb_step_can_communicate(struct fb_step_state *s, const struct fb_dag *dag,
 			     const struct fb_case *c, char *reason);

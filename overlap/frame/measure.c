@@ -17,7 +17,7 @@ enum {
 	TRACE_EVERY = 8, /* GPU: repetitions between two with an event around each task */
 };
 
-/* What is computing, and what communicating: copies are, where one rank runs all devices. */
+/* The parts of a step that compute. Copies communicate if one rank runs all devices. */
 static unsigned computing(const struct fb_step_instance *i)
 {
 	return i->dag.alone ? FB_PART_COMPUTE : FB_PART_COMPUTE | FB_PART_COPY;

@@ -14,7 +14,7 @@ static const char *lacks(const struct fb_schedule_program *program, const struct
 	return program->has_experts && !nn->experts ? "experts" : NULL;
 }
 
-/* Whether --bytes is not as the program says it is by default. */
+/* Whether the user gave another --bytes than the program's default. */
 static bool has_bytes(const struct fb_step_state *s)
 {
 	const struct fb_default *d = s->program->defaults;

@@ -196,7 +196,7 @@ static int kind_of(const struct fb_step_instance *i)
 	return i->state->program->own_tokens ? i->build.schedule : 0;
 }
 
-/* What was found before for as many elements; 0: nothing. */
+/* Tokens that were found before for as many elements; 0: none. */
 static uint64_t known_tokens(const struct fb_step_instance *i)
 {
 	const struct fb_step_state *s = i->state;

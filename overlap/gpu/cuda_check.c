@@ -8,7 +8,7 @@
 #include "common/cuda/cuda_error.h"
 #include "overlap/gpu/gemm.h"
 
-/* What element (i, j) of a product should be, and whether it is near that. */
+/* Whether element (i, j) of a product is close to the right value. */
 static bool is_near(const struct fb_gemm *g, uint32_t i, uint32_t j)
 {
 	double sum = 0, got = (double)fb_widen_bf16(g->to[(size_t)j * g->m + i]);

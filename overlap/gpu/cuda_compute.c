@@ -50,7 +50,7 @@ static uint64_t up(uint64_t n)
 	return (n + UNIT - 1) / UNIT * UNIT;
 }
 
-/* What is launched or allocated belongs to the current device. */
+/* Launches and allocations belong to the current device. */
 static int enter(const struct fb_gpu_compute *c)
 {
 	return c->device == c->home ? FB_OK : FB_CUDA(cudaSetDevice(c->device));
@@ -79,7 +79,7 @@ static struct fb_gemm product(const struct fb_gpu_compute *c, const struct fb_wo
 					    : (struct fb_gemm){m, n, k, false, a, b, to};
 }
 
-/* The same product of 8-bit floats: whatever is transposed lies so already, as it would be cast. */
+/* The same product of 8-bit floats. A cast would write a transposed operand transposed already. */
 static struct fb_gemm_fp8 narrow(const struct fb_gemm *g)
 {
 	return (struct fb_gemm_fp8){g->m, g->n, g->k, (const uint8_t *)g->a,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What passes.cu gives to cuda_compute.c. All return a cudaError_t, of launching only. */
+/* The launches of passes.cu. All return the cudaError_t of launching. */
 #ifndef FB_OVERLAP_GPU_PASSES_H
 #define FB_OVERLAP_GPU_PASSES_H
 

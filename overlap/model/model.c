@@ -18,7 +18,7 @@ struct reader {
 	const char *file, *wanted; /* wanted: a name, or "" for the first model */
 	char *why;
 	int line;
-	bool inside, found;        /* of the model that is wanted */
+	bool inside, found;        /* the wanted model is being read; was found */
 	char *word[MOST_WORDS];
 	size_t words;
 };

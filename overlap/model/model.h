@@ -56,7 +56,7 @@ struct fb_nn_tensor {
 struct fb_nn_layer {
 	char name[FB_NN_NAME];
 	uint64_t count;
-	size_t first, tensors; /* of the model's */
+	size_t first, tensors; /* a range of the model's tensors */
 };
 
 struct fb_nn {
@@ -100,18 +100,18 @@ const char *fb_nns_built_in(void);
 /* The model as each rank has it: smaller tensors, fewer layers of each kind. */
 void fb_nn_cut(struct fb_nn *model, const struct fb_nn_parts *parts);
 
-/* Of a model that has been cut: elements of a tensor on a rank (all its experts'). */
+/* Elements of a tensor on a rank (all its experts'). The model has been cut. */
 uint64_t fb_nn_elements(const struct fb_nn *model, const struct fb_nn_tensor *tensor);
 
 /*
- * Of a model that has been cut: what a rank computes with a tensor for its tokens, forward or
- * backward. Tokens attend to a sequence, or to all tokens where these are fewer; an expert's tokens
- * are an equal share. Tables and vectors are passes over the tokens' elements.
+ * What a rank computes with a tensor for its tokens, forward or backward. The model has been cut.
+ * Tokens attend to a sequence, or to all tokens if these are fewer. Each expert has an equal share
+ * of the tokens. Tables and vectors are passes over the tokens' elements.
  */
 struct fb_work fb_nn_work(const struct fb_nn *model, const struct fb_nn_tensor *tensor,
 			  uint64_t tokens, bool backward);
 
-/* Of the whole model by its parts. `sequence` tokens attend to each other. */
+/* The cost of the whole model, divided as `parts` says. `sequence` tokens attend to each other. */
 struct fb_nn_cost fb_nn_cost(const struct fb_nn *model,
 				   const struct fb_nn_parts *parts, uint64_t batch,
 				   uint64_t sequence);

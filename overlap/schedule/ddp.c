@@ -110,7 +110,7 @@ struct fb_work fb_ddp_work(const struct fb_build *b, const struct fb_tensor *t, 
 			       fb_ceil_div(t->count, b->own->hidden), b->own->hidden);
 }
 
-/* Of a model: all its tensors. */
+/* The size of all tensors of the model. */
 static uint64_t bytes(const struct fb_build *b)
 {
 	struct fb_gradients g;
@@ -123,7 +123,7 @@ static uint64_t bytes(const struct fb_build *b)
 	return elements * b->element_bytes;
 }
 
-/* What excludes each other; NULL: nothing. */
+/* Why these values of axes exclude each other; NULL: they do not. */
 static const char *excluded(const struct fb_build *b)
 {
 	bool topk = b->value[FB_DDP_COMPRESS] == FB_DDP_TOPK;
@@ -162,7 +162,7 @@ static bool can(const struct fb_build *b, char reason[FB_SCHEDULE_REASON])
 	return can;
 }
 
-/* Of the sum over ranks, relative to its length. */
+/* The error of the sum over ranks, divided by the sum's length as a vector. */
 static double error(const struct fb_build *b, enum fb_datatype type)
 {
 	if (b->value[FB_DDP_COMPRESS] == FB_DDP_CAST)

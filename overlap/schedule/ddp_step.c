@@ -4,9 +4,9 @@
  * first, and copies its gradient into a bucket, as DDP does. A bucket's all_reduce is in place;
  * with ZeRO it is a reduce_scatter, and the optimizer's shard is gathered again.
  *
- * Of several micro-batches the last one is reduced, with ZeRO-2 each of them; what that one adds
- * to its shard is seen by a witness. Micro-batches have other test data: they begin FB_WITNESS
- * elements later.
+ * With several micro-batches the gradients are reduced after the last one, and with ZeRO-2 after
+ * each of them; a witness then shows what was added to the shard. Each micro-batch has other test
+ * data, which begins FB_WITNESS elements later.
  */
 #include <stdlib.h>
 
@@ -151,8 +151,8 @@ static int communicate(struct plan *p, int k)
 }
 
 /*
- * What a task reads of a bucket that is reduced: all of it, or of ZeRO this rank's block; `keeps`:
- * and keeps a piece of it, as the next micro-batch overwrites it.
+ * The task reads a bucket that has been reduced: all of it, or with ZeRO this rank's block. With
+ * `keeps` it copies a piece of it to a witness, as the next micro-batch overwrites it.
  */
 static void read_sum(struct plan *p, int task, int k, int batch, bool keeps)
 {
@@ -237,7 +237,7 @@ static void pack(struct plan *p, int task, size_t t, size_t k, int batch)
 	uint64_t first, n = fb_gradients_shared(&p->g, t, k, &first);
 	struct fb_span to = {p->buckets, p->at[k] + first, n};
 
-	/* What pads a bucket lies behind it. */
+	/* The padding of a bucket lies behind it. */
 	if (p->g.buckets[k].last == t)
 		to.count = p->at[k + 1] - to.first;
 	first += content_of(p, (int)k, batch, 0).first;

@@ -87,7 +87,7 @@ static uint64_t bytes(const struct fb_build *b)
 	return n * b->element_bytes;
 }
 
-/* What each rank has of each layer: an equal block. */
+/* Each rank has an equal block of each layer. */
 static void make_layers(struct plan *p)
 {
 	const struct fb_build *b = p->b;

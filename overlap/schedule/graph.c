@@ -37,7 +37,7 @@ static const struct fb_option options[] = {
 
 static const struct fb_default defaults[] = {{"bytes", "8M"}, FB_OVERLAP_DEFAULTS};
 
-/* The same step as ddp's of these options. */
+/* The step that ddp builds for the same options. */
 static struct fb_build as_ddp(const struct fb_build *b)
 {
 	struct fb_build ddp = *b;

@@ -86,7 +86,7 @@ static int act(struct fb_dag *dag, int lane, enum fb_host_action action, double 
 	return fb_dag_host(dag, lane, "host", action, seconds);
 }
 
-/* What is wrong before anything is computed. */
+/* The careless act of a schedule that comes before anything is computed. */
 static void begin(struct fb_dag *dag, const struct fb_build *b)
 {
 	struct fb_work input = fb_work_pass(b->schedule == PAGEABLE ? FB_WORK_COPY_PAGEABLE

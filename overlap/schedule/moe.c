@@ -6,8 +6,8 @@
  * tokens are under way.
  *
  * Tokens may go out as floats of 8 bits with a scale of f32 for each 128 elements (DeepSeek-V3,
- * 2024, section 3.3), and come back in the step's datatype. Of the step's elements they are then a
- * smaller number: the bytes and the pass that casts them are real, the products are not of 8 bits.
+ * 2024, section 3.3), and come back in the step's datatype. A token then takes fewer elements of
+ * that datatype. The bytes and the pass that casts them are real; the products do not use 8 bits.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -80,7 +80,7 @@ static uint64_t unit_of(const struct fb_build *b)
 	       : fb_ceil_div(hidden + fb_ceil_div(hidden, SCALED) * SCALE_BYTES, b->element_bytes);
 }
 
-/* What a rank sends. */
+/* Bytes that a rank sends. */
 static uint64_t bytes(const struct fb_build *b)
 {
 	return b->tokens * b->own->topk * unit_of(b) * b->element_bytes;
@@ -130,7 +130,7 @@ static void make_counts(struct plan *p)
 	}
 }
 
-/* Where the block for a rank begins in what another one sends. */
+/* Where the block for rank `to` begins in the buffer that rank `from` sends. */
 static uint64_t before(const struct plan *p, const uint64_t *counts, int from, int to)
 {
 	uint64_t at = 0;
@@ -197,7 +197,7 @@ static void compute(struct plan *p, int layer, int batch)
 	fb_dag_copy(p->dag, task, from, to);
 }
 
-/* What experts made comes back to where its tokens were sent from. */
+/* The experts' results return to the ranks that sent the tokens. */
 static void combine(struct plan *p, int layer, int batch)
 {
 	int number = layer * p->batches + batch, n = p->b->nranks;

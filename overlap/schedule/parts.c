@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What several schedules have; see schedule.h. */
+/* Parts that several schedules have; see schedule.h. */
 #include "overlap/options.h"
 #include "overlap/schedule/schedule.h"
 

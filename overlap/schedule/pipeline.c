@@ -223,7 +223,7 @@ static int add_work(struct plan *p, struct fb_pass_of pass, const struct fb_span
 					  work_of(p, pass.pass));
 }
 
-/* Of the newest sum of layers' parts. */
+/* The content of the newest sum of layers' parts. */
 static struct fb_content sum_of(const struct plan *p)
 {
 	return (struct fb_content){p->summed, FB_ALL_MEMBERS,
@@ -237,7 +237,7 @@ static struct fb_span place_of(const struct plan *p)
 }
 
 /*
- * The same of a stage that several ranks share: a layer after the other, each with the sum over
+ * The same for a stage that several ranks share: after each layer, its output is summed up over
  * them. Returns a task that has all sums.
  */
 static int add_shared(struct plan *p, struct fb_pass_of pass, const struct fb_span *from)

@@ -32,7 +32,7 @@ struct fb_schedule_axis {
 	const uint64_t *trials;  /* ending in 0: value 0 is the quickest of these; or NULL */
 };
 
-/* What a step is built for: one case, one rank. */
+/* One case on one rank: a step is built for it. */
 struct fb_build {
 	const struct fb_overlap_settings *own;
 	const struct fb_nn *nn;           /* --model, cut; NULL: none */
@@ -65,13 +65,13 @@ struct fb_schedule_program {
 	/* Schedules are kinds of work: each finds its tokens, slowdown counts what ran beside. */
 	bool own_tokens;
 	struct fb_schedule_axis axes[FB_SCHEDULE_AXES]; /* ending in key NULL */
-	/* What a model has to have. */
+	/* The model must have attention; experts. */
 	bool attends, has_experts;
 	/* The collective that --algorithm and --redop are about. NULL: all_reduce. Pure. */
 	enum fb_collective (*collective)(const struct fb_build *build);
 	/* Bytes by the shape or the model, where they are no axis. NULL or 0: --bytes. Pure. */
 	uint64_t (*bytes)(const struct fb_build *build);
-	/* Whether there is such a step. NULL: always. Pure. */
+	/* Whether a step can be built for the case. NULL: always. Pure. */
 	bool (*can)(const struct fb_build *build, char reason[FB_SCHEDULE_REASON]);
 	/* Pure, and the same graph whenever it is called. The frame opens, links and closes. */
 	void (*build)(struct fb_dag *dag, const struct fb_build *build);
@@ -98,8 +98,8 @@ void fb_dag_two_lanes(struct fb_dag *dag);
 /*
  * Other people's traffic: an all_gather or all_reduce (--background-operation) with so many bytes
  * of results on each rank, with a communicator, an engine (--background-engine) and a lane of its
- * own, from the begin of the step. 0: none. Behind
- * the program's own buffers and lanes and before its tasks, so that without it all else is alike.
+ * own, from the begin of the step. 0: none. Call it after the program's own buffers and lanes have
+ * been made and before its tasks, so that the rest of the step does not depend on it.
  */
 void fb_dag_background(struct fb_dag *dag, const struct fb_build *build, uint64_t bytes);
 

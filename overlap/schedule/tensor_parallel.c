@@ -137,7 +137,7 @@ static struct part part_of(const struct fb_tensor_plan *p, int block)
 			     : nn ? inner + fb_ceil_div(nn->kv, ranks) : 3 * inner, inner};
 }
 
-/* What a block does to a chunk: both products, and attention's own. */
+/* The computing of a block for a chunk: both products, and attention between them. */
 static int compute(struct fb_tensor_plan *p, int block, int chunk, bool second)
 {
 	const struct part part = part_of(p, block);

@@ -60,7 +60,7 @@ static void gather_gemm(const struct fb_tensor_plan *p, int layer)
 	}
 }
 
-/* What others wait for is computed first; the own block's product hides the last transfers. */
+/* Blocks for other ranks are computed first. The own block's product hides the last moves. */
 static void gemm_scatter(const struct fb_tensor_plan *p, int layer)
 {
 	int me = p->b->rank % p->ranks, pieces = (p->ranks - 1) * p->chunks, task;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the host does in a step, on processors and beside a GPU alike; see run.h. */
+/* The host's actions in a step, the same on processors and with a GPU; see run.h. */
 #include <errno.h>
 #include <fcntl.h>
 #include <mpi.h>

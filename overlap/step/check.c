@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What can be proved of one rank's step alone; see check.h. */
+/* Proofs that need the step of one rank only; see check.h. */
 #include "overlap/step/check.h"
 
 #include <stdarg.h>

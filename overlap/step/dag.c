@@ -155,7 +155,7 @@ void fb_dag_output(struct fb_dag *dag, struct fb_span span, struct fb_content co
 		dag->outputs[dag->noutputs++] = (struct fb_place_content){span, content};
 }
 
-/* What all tasks share. Tasks of later calls move the array, so nobody keeps the pointer. */
+/* Adds a task of any kind. A later call may move the array: do not keep the pointer. */
 static struct fb_task *add(struct fb_dag *dag, enum fb_task_kind kind, int lane, const char *name,
 			   int number)
 {

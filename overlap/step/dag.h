@@ -214,7 +214,7 @@ bool fb_dag_takes_part(const struct fb_dag *dag, int task);
 /*
  * --- order.c ---------------------------------------------------------------------------------
  *
- * What is complete before what: for each task and lane, how many tasks of that lane are.
+ * For each task and lane: how many tasks of that lane are complete before the task begins.
  */
 struct fb_order {
 	int nlanes;

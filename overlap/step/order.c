@@ -92,7 +92,7 @@ int fb_dag_touches(const struct fb_dag *dag, int task,
 	return err;
 }
 
-/* What tasks so far did to memory, for the next one; and what that needs. */
+/* The accesses of earlier tasks to memory, from which the next task's dependencies follow. */
 struct linker {
 	struct fb_dag *dag;
 	struct fb_order order;

@@ -19,7 +19,7 @@
 #include "common/session.h"
 #include "overlap/step/dag.h"
 
-/* What of a step is run; the rest counts as done at once. */
+/* The parts of a step that are run; the rest counts as done at once. */
 enum fb_step_part {
 	FB_PART_COMPUTE = 1,
 	FB_PART_COPY = 2,
@@ -48,7 +48,7 @@ struct fb_task_time {
 	double begin, end;
 };
 
-/* What is pointed to must live as long as the run. */
+/* All that members point to must live as long as the run. */
 struct fb_step_config {
 	const struct fb_dag *dag;
 	const struct fb_step_hooks *hooks;
@@ -77,7 +77,7 @@ static inline bool fb_step_communicates(const struct fb_dag *dag, int task, unsi
 	return t->kind == FB_TASK_COLLECTIVE && parts & part && fb_dag_takes_part(dag, task);
 }
 
-/* Where a span begins. */
+/* The address at which a span begins. */
 static inline char *fb_step_address(const struct fb_step_config *c, const struct fb_span *span)
 {
 	const struct fb_dag_buffer *b = &c->dag->buffers[span->buffer];

@@ -100,7 +100,7 @@ static bool can(const struct fb_build *b, char reason[FB_SCHEDULE_REASON])
 	else if (s.chunks > 1 && s.batches % s.ranks)
 		snprintf(reason, FB_SCHEDULE_REASON, "interleaved: %d micro-batches are not a "
 			 "multiple of %d ranks", s.batches, s.ranks);
-	else if (b->nn && fb_pipeline_layers(b->nn) < (uint64_t)(s.ranks * s.chunks))
+	else if (b->nn && fb_pipeline_layers(b->nn) < (uint64_t)s.ranks * (uint64_t)s.chunks)
 		snprintf(reason, FB_SCHEDULE_REASON, "the model has fewer layers than %d stages",
 			 s.ranks * s.chunks);
 	else if (b->elements < FB_WITNESS)
@@ -316,7 +316,7 @@ static void build(struct fb_dag *dag, const struct fb_build *b)
 	static const char *const sources[] = {"inputs", "loss"};
 	struct fb_pipeline_shape shape = shape_of(b);
 	struct plan p = {.b = b, .dag = dag, .ranks = shape.ranks, .width = width_of(b)};
-	double *weight = calloc((size_t)(shape.ranks * shape.chunks), sizeof(*weight));
+	double *weight = calloc((size_t)shape.ranks * (size_t)shape.chunks, sizeof(*weight));
 	uint64_t length = b->elements + (uint64_t)shape.batches * FB_WITNESS;
 
 	if (b->nn && weight) {

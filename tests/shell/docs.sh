@@ -93,6 +93,8 @@ printf '%s\n' --type >>"$FB_TMP/options" # of nsys
 printf '%s\n' --gres --cpus-per-task --gpus-per-task --query-gpu \
 	--container-image --container-mounts --container-workdir >>"$FB_TMP/options"
 tests/run --help | grep -oE -- '--[a-z][a-z-]+' >>"$FB_TMP/options"
+# Scripts in Python, which may not be there.
+grep -ohE '"--[a-z][a-z-]+"' tests/peers/*torch* | tr -d '"' >>"$FB_TMP/options"
 printf '%s\n' --mpi --oversubscribe --ntasks-per-node --nodes --map-by --mca --hostfile \
 	>>"$FB_TMP/options"
 sort -u "$FB_TMP/options" >"$FB_TMP/known"

@@ -25,13 +25,6 @@ void fb_handoff_interval(const double *x, size_t n, double value[3])
 	free(scratch);
 }
 
-static int by_size(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
 static double quantile(const double *sorted, size_t n, double q, size_t floor)
 {
 	return n >= floor ? fb_sorted_quantile(sorted, n, q) : (double)NAN;
@@ -39,7 +32,7 @@ static double quantile(const double *sorted, size_t n, double q, size_t floor)
 
 double *fb_handoff_reduce(const struct fb_handoff_instance *i)
 {
-	double *all = calloc(FB_STAGES * i->calls + 1, sizeof(*all));
+	double *all = calloc((FB_STAGES + 1) * i->calls + 1, sizeof(*all));
 	int err = fb_group_agree(i->state->machine.world, all ? FB_OK : FB_ENOMEM);
 
 	if (err || !all) {
@@ -138,7 +131,7 @@ static void put_stages(struct fb_handoff_instance *i, double *all)
 		wire[k] = total[k] - build[k];
 	}
 	for (int s = 0; s < FB_STAGES; s++)
-		qsort(all + (size_t)s * n, n, sizeof(*all), by_size);
+		fb_sort(all + (size_t)s * n, n, all + FB_STAGES * n);
 	v[FB_HANDOFF_BUILD_US] = quantile(build, n, 0.5, 1);
 	if (i->plan.wire) {
 		v[FB_HANDOFF_PACK_US] = quantile(pack, n, 0.5, 1);

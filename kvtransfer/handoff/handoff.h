@@ -329,7 +329,8 @@ int fb_handoff_watch(struct fb_handoff_instance *i);
 void fb_handoff_describe(void *instance, struct fb_traits *traits);
 /*
  * Collective: [FB_STAGES][calls] in s, over ranks: when the first one began, negated, and the last
- * of all else; -HUGE_VAL where no rank has it. To be freed; NULL: out of memory, on all ranks.
+ * of all else; -HUGE_VAL where no rank has it. Behind them is room for [calls] to sort by. To be
+ * freed; NULL: out of memory, on all ranks.
  */
 double *fb_handoff_reduce(const struct fb_handoff_instance *i);
 /* Median and its 95% interval, NAN where there are too few. */

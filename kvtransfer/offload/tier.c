@@ -10,6 +10,7 @@
 
 #include "common/base/error.h"
 #include "common/measure/clock.h"
+#include "common/measure/stats.h"
 #include "kvtransfer/offload/offload.h"
 #include "kvtransfer/plan.h"
 
@@ -353,27 +354,17 @@ void fb_tier_describe(void *instance, struct fb_traits *traits)
 	}
 }
 
-static int by_size(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return x < y ? -1 : x > y;
-}
-
 void fb_tier_summarise(void *instance, const double *samples_us, size_t n,
 		       struct fb_traits *traits)
 {
 	const struct fb_tier_instance *i = instance;
-	double *sorted = malloc(n * sizeof(*sorted));
+	double *scratch = calloc(2 * n + 1, sizeof(*scratch)), us;
 
-	if (!sorted || !n) {
-		free(sorted);
-		return;
+	if (scratch && n) {
+		us = fb_median(samples_us, n, scratch);
+		if (i->job.operation == FB_TIER_TTFT)
+			traits->extra[FB_TIER_SAVED_US] = i->value[FB_TIER_RECOMPUTE_US] - us;
+		fb_tier_crossover_add(i, us);
 	}
-	memcpy(sorted, samples_us, n * sizeof(*sorted));
-	qsort(sorted, n, sizeof(*sorted), by_size);
-	if (i->job.operation == FB_TIER_TTFT)
-		traits->extra[FB_TIER_SAVED_US] = i->value[FB_TIER_RECOMPUTE_US] - sorted[n / 2];
-	fb_tier_crossover_add(i, sorted[n / 2]);
-	free(sorted);
+	free(scratch);
 }

@@ -22,18 +22,28 @@ static bool number(const char *text, bool may_miss, double *value)
 	return end != text && !*end && *value >= 0 && isfinite(*value);
 }
 
+/* The words of a line that say in which direction, and beside what, it was measured. */
+static bool read_how(const char *verb, const char *beside, bool *get,
+		     enum fb_auto_objective *objective)
+{
+	*get = !strcmp(verb, "get");
+	*objective = !strcmp(beside, fb_auto_objectives[FB_OVERLAPPED]) ? FB_OVERLAPPED : FB_ALONE;
+	return (*get || !strcmp(verb, "put")) && !strcmp(beside, fb_auto_objectives[*objective]);
+}
+
+static bool read_list(const char *bytes, const char *pieces, struct fb_path_best *best)
+{
+	return number(bytes, false, &best->piece_bytes) && best->piece_bytes > 0 &&
+	       number(pieces, false, &best->pieces) && best->pieces > 0;
+}
+
 static bool read_path(const char *text, struct fb_path_line *path)
 {
 	char verb[WORD], beside[WORD], a[WORD], b[WORD], rate[WORD], more[2];
 
-	if (sscanf(text, "path %23s %31s %31s %31s %31s %31s %1s", path->mover, verb, beside, a, b,
-		   rate, more) != 6)
-		return false;
-	path->get = !strcmp(verb, "get");
-	path->objective = !strcmp(beside, fb_auto_objectives[FB_OVERLAPPED]) ? FB_OVERLAPPED
-									     : FB_ALONE;
-	return (path->get || !strcmp(verb, "put")) &&
-	       !strcmp(beside, fb_auto_objectives[path->objective]) &&
+	return sscanf(text, "path %23s %31s %31s %31s %31s %31s %1s", path->mover, verb, beside, a,
+		      b, rate, more) == 6 &&
+	       read_how(verb, beside, &path->get, &path->objective) &&
 	       number(a, true, &path->a_us) && number(b, false, &path->b_ns) &&
 	       number(rate, false, &path->gbps) && path->gbps > 0;
 }
@@ -42,18 +52,11 @@ static bool read_best(const char *text, struct fb_path_best *best)
 {
 	char verb[WORD], beside[WORD], bytes[WORD], pieces[WORD], more[2];
 
-	if (sscanf(text, "best %23s %31s %31s %31s %31s %1s", best->mover, verb, beside, bytes,
-		   pieces, more) != 5)
-		return false;
-	best->tier = false;
-	best->form[0] = '\0';
-	best->get = !strcmp(verb, "get");
-	best->objective = !strcmp(beside, fb_auto_objectives[FB_OVERLAPPED]) ? FB_OVERLAPPED
-									     : FB_ALONE;
-	return (best->get || !strcmp(verb, "put")) &&
-	       !strcmp(beside, fb_auto_objectives[best->objective]) &&
-	       number(bytes, false, &best->piece_bytes) && best->piece_bytes > 0 &&
-	       number(pieces, false, &best->pieces) && best->pieces > 0;
+	*best = (struct fb_path_best){.tier = false};
+	return sscanf(text, "best %23s %31s %31s %31s %31s %1s", best->mover, verb, beside, bytes,
+		      pieces, more) == 5 &&
+	       read_how(verb, beside, &best->get, &best->objective) &&
+	       read_list(bytes, pieces, best);
 }
 
 static bool read_tier(const char *text, struct fb_path_best *best)
@@ -68,12 +71,12 @@ static bool read_tier(const char *text, struct fb_path_best *best)
 	if (!*mover || strlen(mover) >= sizeof(best->mover) ||
 	    (form && (!*form || strlen(form) >= sizeof(best->form))))
 		return false;
-	*best = (struct fb_path_best){.tier = true, .get = !strcmp(verb, "get")};
+	*best = (struct fb_path_best){.tier = true};
 	memcpy(best->mover, mover, strlen(mover) + 1);
 	if (form)
 		memcpy(best->form, form, strlen(form) + 1);
-	return (best->get || !strcmp(verb, "put")) && number(bytes, false, &best->piece_bytes) &&
-	       best->piece_bytes > 0 && number(pieces, false, &best->pieces) && best->pieces > 0;
+	return read_how(verb, fb_auto_objectives[FB_ALONE], &best->get, &best->objective) &&
+	       read_list(bytes, pieces, best);
 }
 
 /* Whether a line "machine KIND MODEL" is one, and of what. */

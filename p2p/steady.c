@@ -61,7 +61,7 @@ static void summarise(const struct fb_job *job, const double *us, size_t n,
 
 static const struct fb_p2p_program program = {
 	.name = "steady",
-	.summary = "bandwidth over minutes: does a link keep it up?",
+	.summary = "whether a link keeps its bandwidth over minutes",
 	.description =
 		"Sends windows of messages for --max-time and looks at every window: how deep "
 		"bandwidth dips, for what share of the time, and for how long at a stretch. A "

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The gate tested on launches that were made under the same conditions; see modes.h.
- *
- * What a study of two equal sides left (folders a and b) is one set of launches as well as what
- * one run of many launches left.
+ * Tests the gate on launches that were made under the same conditions; see modes.h. The set is one
+ * run of many launches, or both sides (folders a and b) of a study whose sides are equal.
  */
 #include "common/base/error.h"
 #include "scripts/tools/compare/comparison.h"
@@ -169,14 +167,14 @@ static int print(const struct table *table, const struct fb_self_test *test, uin
 	       "may;\n               %zu a verdict REGRESSED or IMPROVED\n",
 	       test->alarms, test->splits, 100 * test->share, test->flagged);
 	printf("first half against second half in time: p %.4f%s\n", test->halves_p,
-	       test->halves_p <= 0.05 ? ": the machine moved; interleave sides" : "");
+	       test->halves_p <= 0.05 ? ": the machine drifted; interleave sides" : "");
 	printf("interleaved A B B A:                    p %.4f%s\n", test->interleaved_p,
 	       test->interleaved_p <= 0.05 ? ": interleaving does not help" : "");
 	print_noisy(table);
 	printf("rows that can be gated, as 3 x noise is at most %.0f%%: %zu of %zu\n",
 	       100 * FB_LARGEST_NOISE_THETA, count_quiet(table), table->rows);
 	if (!test->enough)
-		printf("\n%zu launches can only warn: make %d\n", test->launches,
+		printf("\n%zu launches are too few to prove it: make %d\n", test->launches,
 		       FB_SELF_TEST_LAUNCHES);
 	printf("\n%s\n", test->good ? "good: false alarms are as rare as they should be"
 				    : "NOT GOOD: false alarms are too frequent");

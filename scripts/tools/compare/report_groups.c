@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Rows summed up by who carried them out; see report_verdict.h. For people: it judges nothing. */
+/* Means over rows of one operation, engine and algorithm; see report_verdict.h. */
 #include "common/base/error.h"
 #include "scripts/tools/compare/group.h"
 #include "scripts/tools/compare/report_verdict.h"
@@ -58,8 +58,8 @@ static void print_worst(const struct fb_verdicts_report *report, FILE *out)
 }
 
 /*
- * Rows that vary more, or less, between launches than before, all rows taken together. A finding
- * by itself: a driver that is as fast in the middle and wild at times is no better.
+ * Names the rows that vary more, or less, between launches than before. This is a finding by
+ * itself: a driver with the same median time that is much slower at times is worse.
  */
 static void print_noise(const struct fb_verdicts_report *report, FILE *out)
 {
@@ -78,8 +78,8 @@ static void print_noise(const struct fb_verdicts_report *report, FILE *out)
 		if (p[i] > report->alpha)
 			continue;
 		if (found++ == 0)
-			fputs("\nvary otherwise between launches than before (standard "
-			      "deviation, p for all rows)\n",
+			fputs("\nvary more or less between launches than before (standard "
+			      "deviation, p adjusted for all rows)\n",
 			      out);
 		if (found <= SHOWN || report->all)
 			fprintf(out, "  %-60.60s %6.1f%% -> %6.1f%%  %.4f\n",
@@ -121,7 +121,7 @@ int fb_verdicts_groups(const struct fb_verdicts_report *report, FILE *out)
 		member[i].row = i;
 	}
 	qsort(member, c->rows, sizeof(*member), compare);
-	fprintf(out, "\n%-*s %6s %8s %16s\n", NAME_WIDTH, "geometric means (they judge nothing)",
+	fprintf(out, "\n%-*s %6s %8s %16s\n", NAME_WIDTH, "geometric means (no verdict uses them)",
 		"rows", "new/base", "95% interval");
 	for (size_t i = 0; i < c->rows && !err; i++) {
 		index[n++] = member[i].row;

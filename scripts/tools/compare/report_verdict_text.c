@@ -87,7 +87,7 @@ static void print_head(const struct fb_verdicts_report *report, FILE *out)
 		family->exhaustive ? "all " : "", (unsigned long long)family->assignments,
 		c->block ? "signs to blocks" : "launches");
 	if (family->incomplete)
-		fprintf(out, "; alone, for want of a launch: %zu", family->incomplete);
+		fprintf(out, "; alone, lacking a launch: %zu", family->incomplete);
 	fputc('\n', out);
 	print_left_out(c, out);
 }
@@ -102,27 +102,29 @@ static void print_warnings(const struct fb_verdicts_report *report, FILE *out)
 		least = c->size.blocks;
 	if (c->rows && c->family.complete && c->family.least_p > report->alpha)
 		fprintf(out,
-			"\n*** launches a side: %zu. Least p %.3g: no row stands out; make %d "
-			"***\n",
+			"\n*** launches a side: %zu. The least possible p is %.3g:\n"
+			"*** no row can be called changed; make %d launches\n",
 			least, c->family.least_p, LAUNCHES_ADVISED);
 	else if (c->rows && least < LAUNCHES_GATE)
 		fprintf(out,
-			"\n*** launches a side: %zu. They find large changes only; make %d ***\n",
+			"\n*** launches a side: %zu. They find only large changes: make %d ***\n",
 			least, LAUNCHES_ADVISED);
 	for (int s = 0; s < 2; s++)
 		if (fb_verdicts_most_left_out(c, s))
 			fprintf(out,
-				"\n*** most launches of %s are left out: the others are a "
-				"selection ***\n",
+				"\n*** most launches of %s are left out: the others may not be "
+				"typical ***\n",
 				c->set[s].name);
 	if (fb_verdicts_exit(report) == FB_EXIT_NOTHING)
-		fputs("\n*** nothing could be judged: this is no \"nothing changed\" ***\n", out);
+		fputs("\n*** nothing could be judged, which does not mean that nothing changed "
+		      "***\n",
+		      out);
 	for (size_t i = 0; i < c->rows; i++)
 		before[c->judged[i].before]++;
 	if (c->order.drift)
 		fprintf(out,
 			"\n*** the machine drifted: %zu of %zu rows move with time in a side;\n"
-			"*** nothing is sure (it would be REGRESSED %zu, IMPROVED %zu, SAME %zu)\n",
+			"*** every row is UNSURE (else REGRESSED %zu, IMPROVED %zu, SAME %zu)\n",
 			c->order.drifting, c->order.rows, before[FB_REGRESSED], before[FB_IMPROVED],
 			before[FB_SAME]);
 	else if (c->apart && c->sessions.enough)
@@ -250,8 +252,8 @@ static void print_rows(const struct fb_verdicts_report *report, FILE *out)
 			c->verdicts[FB_UNSURE] - unsure);
 	if (within)
 		fprintf(out,
-			"\nmoved by more than %.3g%%, but less than noise, clock or own threshold "
-			"allow\n(theta and theta_from of --csv): %zu rows\n",
+			"\nmoved by more than %.3g%%, but not by more than their noise, clock or "
+			"own threshold\n(columns theta and theta_from of --csv): %zu rows\n",
 			100 * report->threshold, within);
 	if (last)
 		fputs("\nbase, new/base: " FB_ESTIMATOR " of a side, and the quotient of the "

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Joining results: which rows are there twice, which launches get new numbers, and which launch
- * each fact of the environments belongs to. Private to the merge tool.
+ * Joins results: finds rows that are there twice, gives new numbers to launches, and knows which
+ * launch each fact of the environments belongs to. Private to the merge tool.
  *
- * A source is one path of the command line. A launch is a (program, launch_index); as several
- * sources may hold parts of one launch (a job array that splits a study by size), launches are
- * joined unless their rows contradict each other.
+ * A source is one path of the command line. A launch is a program with a launch_index. Several
+ * sources may hold parts of one launch (a job array that splits a study by size), so launches of
+ * several sources are joined unless their rows contradict each other.
  */
 #ifndef FB_SCRIPTS_TOOLS_MERGE_MERGE_H
 #define FB_SCRIPTS_TOOLS_MERGE_MERGE_H
@@ -21,7 +21,7 @@ struct fb_merge_launch {
 	const char *run;     /* the same; "" where its rows are of several */
 	size_t source;
 	uint64_t before, after; /* launch_index as read and as written */
-	bool contradicts;	/* a row differs from an earlier source's row of equal key */
+	bool contradicts;	/* a row differs from the row of equal key of an earlier source */
 	size_t rows, dropped;
 	uint64_t copied; /* the latest launch (as written) that a dropped row is in */
 };
@@ -30,8 +30,8 @@ struct fb_merge_item {
 	const struct fb_sheet *sheet;
 	const struct fb_sheet_row *row;
 	size_t launch; /* index into the launches */
-	bool dropped;  /* an earlier item says the very same: */
-	size_t twin;   /* this one */
+	bool dropped;  /* an earlier item is the same in all columns: */
+	size_t twin;   /* the index of that item */
 };
 
 struct fb_merge_items {
@@ -60,7 +60,7 @@ int fb_merge_collect(struct fb_merge *merge, bool renumber);
 /* The cell of a row in the column of that name, "" where the sheet has none. Borrowed. */
 const char *fb_merge_cell(const struct fb_merge_item *item, const char *column);
 
-/* The same for the fixed column of that index in the schema; quick where files have its order. */
+/* The same for the fixed column of that index in the schema; quick for files in its order. */
 const char *fb_merge_fixed(const struct fb_merge_item *item, size_t index);
 
 /* The launch of that name and number in that source, or NULL. */
@@ -68,11 +68,11 @@ const struct fb_merge_launch *fb_merge_find_launch(const struct fb_merge *merge,
 						   const char *program, uint64_t before);
 
 /*
- * Writes the joined facts. What all sources say alike is written once. Any other fact is
- * written for each launch of the sources that say it, as program.NAME.LAUNCH.env.KEY with its
- * own scope, host and rank. Facts that were a launch's already follow its new number; where
- * parts of one launch differ in one, the later ones are kept as program.NAME.LAUNCH.partN.KEY.
- * Write errors are the caller's to look for.
+ * Writes the joined facts. A fact that is the same in all sources is written once. Any other fact
+ * is written for each launch of the sources that have it, as program.NAME.LAUNCH.env.KEY with its
+ * scope, host and rank. Keys of facts that belong to a launch get its new number. If parts of one
+ * launch differ in such a fact, the later ones are written as program.NAME.LAUNCH.partN.KEY. The
+ * caller checks for write errors.
  */
 void fb_merge_put_facts(const struct fb_merge *merge, FILE *out);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Rows that are there twice, and numbers of launches; see merge.h. */
+/* Finds rows that are there twice and numbers launches; see merge.h. */
 #include "common/base/error.h"
 #include "common/record/schema.h"
 #include "scripts/tools/lib/memory.h"
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* An item by what must be unique in the result. */
+/* An item and the text that must be unique in the result. */
 struct identity {
 	char *text;
 	size_t item;
@@ -148,7 +148,7 @@ static int by_text(const void *a, const void *b)
 	return order ? order : x->item < y->item ? -1 : x->item > y->item;
 }
 
-/* Whether every column that either has says the same; one that a file lacks is empty. */
+/* Whether all columns are equal; a column that a file lacks counts as empty. */
 static bool same_row(const struct fb_merge_item *a, const struct fb_merge_item *b)
 {
 	for (size_t i = 0; i < a->sheet->ncolumns; i++)
@@ -227,7 +227,9 @@ static int find_twice(struct fb_merge *merge, struct fb_merge_items *items, bool
 	return err;
 }
 
-/* What is left of each launch's rows, and which launch the others are copies of. */
+/*
+ * Counts the rows of each launch that are left, and finds the launch that the others are copies of.
+ */
 static void count_rows(struct fb_merge *merge)
 {
 	for (size_t i = 0; i < merge->nlaunches; i++)
@@ -252,8 +254,8 @@ static bool same_start(const struct fb_merge_launch *a, const struct fb_merge_la
 }
 
 /*
- * A launch is a start of all programs: where one of them contradicts, all are another launch, but
- * for those that are copies as a whole.
+ * A launch starts all programs of a study. If one of its programs contradicts another source, all
+ * of them are a different launch, except programs whose rows are all copies.
  */
 static void spread_contradictions(struct fb_merge *merge)
 {
@@ -265,7 +267,7 @@ static void spread_contradictions(struct fb_merge *merge)
 				merge->launch[j].contradicts = true;
 }
 
-/* Gives a launch that contradicts the number of its start, or the next that no program has. */
+/* Gives a launch that contradicts the new number of its start, or else the next free number. */
 static void number_launch(const struct fb_merge *merge, size_t index)
 {
 	struct fb_merge_launch *launch = &merge->launch[index];
@@ -312,8 +314,8 @@ static void count_dropped(const struct fb_merge *merge, struct fb_merge_items *i
 }
 
 /*
- * A launch of which no row is left is a copy, and what else is known of it belongs to the launch
- * that it is a copy of: the latest, as a launch may share rows with several.
+ * A launch without rows left is a copy. Its facts and marks belong to the launch that it is a copy
+ * of, or to the latest of them, as it may share rows with several.
  */
 static void number_copies(struct fb_merge *merge)
 {

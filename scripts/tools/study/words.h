@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What study files are made of: words, options of which the later replaces the earlier, and
+ * Words of study files: program names, options, of which a later one replaces an earlier one, and
  * assignments of environment variables.
  */
 #ifndef FB_SCRIPTS_TOOLS_STUDY_WORDS_H
@@ -64,8 +64,8 @@ bool fb_word_is_assignments(const char *word);
 bool fb_assignments_clash(const char *a, const char *b, char *name, size_t n);
 
 /*
- * Of two options of the same name only the later one stays, in the place of the earlier one.
- * All words have to be options.
+ * Replaces an option by a later one of the same name and removes the later one. All words must be
+ * options.
  */
 void fb_word_list_merge_options(struct fb_word_list *options);
 

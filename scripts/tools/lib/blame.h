@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Which node is slow, from the times of many small sets of nodes (pairs, say).
+ * Finds slow nodes from the times of many small sets of nodes, for example pairs.
  *
- * A collective is as slow as the slowest node in it, so one time over all nodes tells of a slow
- * node but not which. Times of overlapping sets do: every set with the slow node is slow, while
- * any other node is in few of these. Hence a node's score is the lower median over its sets: it
- * is high only where most of them are slow. In a round-robin tournament of n >= 3 nodes each
- * node meets a slow one once in n - 1 rounds, so one round that was spoilt by something else
- * blames nobody.
+ * A collective is as slow as its slowest node, so one time over all nodes shows that a node is
+ * slow, but not which. Times of overlapping sets do show it: every set with the slow node is slow,
+ * while any other node is in few of these sets. So a node's score is the lower median over its
+ * sets, which is high only if most of them are slow. In a round-robin tournament of n >= 3 nodes
+ * each node is together with a slow one in one of n - 1 rounds, so a single disturbed round names
+ * no node.
  *
- * Nodes are named one after the other, the worst first, and its sets leave before the next is
- * looked for: a second, less slow node would hide behind the first. Sets that are slow without
- * containing a slow node remain: slow links.
+ * Nodes are named one after the other, the worst first. The sets of a named node are removed before
+ * the next one is searched for, as a second, less slow node would be hidden by the first. Sets that
+ * remain slow without a slow node have slow links.
  */
 #ifndef FB_SCRIPTS_TOOLS_LIB_BLAME_H
 #define FB_SCRIPTS_TOOLS_LIB_BLAME_H
@@ -30,22 +30,21 @@ struct fb_blame_node {
 	double score; /* times the time of an unimpaired set; NAN below two sets */
 	bool slow;
 	/*
-	 * Of a slow node: how often luck alone would order the sets so, for any of the nodes.
-	 * Mann-Whitney's test of the node's sets against the others, times the nodes judged
+	 * For a slow node: how often chance alone would order the sets like this for any of the
+	 * nodes. Mann-Whitney's test of the node's sets against the others, times the nodes judged
 	 * (Bonferroni). Three rounds of four nodes can never be below 0.1; six can.
 	 */
 	double chance;
 };
 
-/* The greatest `chance` at which a node is said to be slow and not only suspected. */
+/* The greatest `chance` at which a node is called slow and not only suspected. */
 #define FB_BLAME_SURE 0.05
 
 /*
- * Judges node[0 .. nnodes) by sets that do not hold all of them, and in slow_set[0 .. nsets)
- * the sets that are slow for none of their nodes' sake. `threshold` is the excess that counts:
- * 0.1 for 10%. Beside it the excess must be 4 times the scatter (1.4826 * mad) of the sets without
- * that node; where these are fewer than 3 and have no scatter to speak of, it must be 5 times the
- * threshold.
+ * Judges node[0 .. nnodes) by the sets that do not contain all nodes, and sets slow_set[0 .. nsets)
+ * for the sets that are slow without a slow node. `threshold` is the least excess that counts: 0.1
+ * for 10%. The excess must also be 4 times the scatter (fb_spread) of the sets without that node.
+ * If there are fewer than 3 of these, it must be 5 times the threshold instead.
  */
 void fb_blame(const struct fb_blame_set *set, size_t nsets, double threshold,
 	      struct fb_blame_node *node, size_t nnodes, bool *slow_set);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What makes all of a run doubtful, in sentences: an overloaded machine, times below the bound. */
+/* Reasons to doubt a whole run, in sentences: an overloaded machine, times below the bound. */
 #ifndef FB_SCRIPTS_TOOLS_LIB_DOUBTS_H
 #define FB_SCRIPTS_TOOLS_LIB_DOUBTS_H
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What single links carry at most, by the facts of nodes: NVLink by the number and speed of a GPU's
- * links or by its model, PCIe by lanes and generation, RDMA ports and interfaces by their rate.
- * Rates of wires: protocols take a part of them, so good figures are 75% to 95%.
+ * The most that single links carry, by the facts of nodes: NVLink by the number and speed of a
+ * GPU's links or by its model, PCIe by lanes and generation, RDMA ports and interfaces by their
+ * rate. These are rates of wires. Protocols need a part of them, so good results are 75% to 95%.
  */
 #ifndef FB_SCRIPTS_TOOLS_LIB_LINKS_H
 #define FB_SCRIPTS_TOOLS_LIB_LINKS_H

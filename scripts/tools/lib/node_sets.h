@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Results of sets of nodes: folders that hold, beside result files, a file nodes.txt with the
- * names of the nodes that the ranks ran on, one a line (scripts/slurm writes them); and maybe a
- * file allocation.txt, in which lines "address NODE SWITCH.SWITCH.NODE" say where each node is.
+ * Results of sets of nodes. The folder of a set has result files and a file nodes.txt, which names
+ * the nodes of the ranks, one in a line (scripts/slurm writes it). It may have a file
+ * allocation.txt, whose lines "address NODE SWITCH.SWITCH.NODE" give the switches of each node.
  */
 #ifndef FB_SCRIPTS_TOOLS_LIB_NODE_SETS_H
 #define FB_SCRIPTS_TOOLS_LIB_NODE_SETS_H

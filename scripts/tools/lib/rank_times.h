@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Times of single ranks (ranks.csv), and who lags in them.
+ * Times of single ranks (ranks.csv), and the ranks that lag.
  *
- * Ranks of one host have one clock: who begins late after the barrier, and who ends late, is seen
- * at once. Ranks of several hosts have durations only. In an operation that nobody can leave before
- * all have entered it, the rank that takes the shortest time is the one that came last.
+ * Ranks of one host have one clock, so their times show which rank begins or ends late. Ranks of
+ * several hosts have durations only. In an operation that no rank can leave before all have entered
+ * it, the rank with the shortest duration entered last.
  */
 #ifndef FB_SCRIPTS_TOOLS_LIB_RANK_TIMES_H
 #define FB_SCRIPTS_TOOLS_LIB_RANK_TIMES_H

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * CSV files record by record, with libcsv: the one reader of all tools. Files of the suite are held
- * to its column types, by the rule that csvcheck uses, so no tool takes for a number what another
- * one refuses.
+ * Reads CSV files record by record with libcsv; all tools use this reader. Fields of the suite's
+ * files are checked against the types of their columns by the rule of csvcheck, so that no tool
+ * accepts as a number what another tool refuses.
  *
- * A study of a hundred thousand rows and twenty launches has two million records; whoever wants
- * two numbers of each should not have to hold them all (see sheet.h for those who do).
+ * A study of a hundred thousand rows and twenty launches has two million records, which a tool that
+ * needs two numbers of each should not hold in memory. sheet.h is for tools that need all fields.
  */
 #ifndef FB_SCRIPTS_TOOLS_LIB_RECORDS_H
 #define FB_SCRIPTS_TOOLS_LIB_RECORDS_H
@@ -14,7 +14,7 @@
 
 enum { FB_RECORD_FIELDS = 1024 };
 
-/* Valid during the call that it is given to. */
+/* A record is valid during the call of fb_record_fn only. */
 struct fb_record {
 	const char *path;
 	uint64_t number; /* from 1, which is the header */

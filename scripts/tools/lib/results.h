@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The sheets of result files (sheet.h) by the columns of schema.h, and the facts of
- * environment.csv: what tools that compute read.
+ * Rows of result files (sheet.h) by the columns of schema.h, and the facts of environment.csv, for
+ * tools that compute with them.
  */
 #ifndef FB_SCRIPTS_TOOLS_LIB_RESULTS_H
 #define FB_SCRIPTS_TOOLS_LIB_RESULTS_H
@@ -26,7 +26,7 @@ struct fb_results {
 	size_t nown;
 	struct fb_env_fact *fact; /* [nfacts]: what environment.csv says of scope `run` */
 	size_t nfacts;
-	/* [nrank_facts]: what programs say of ranks, "program.all_pairs.0.rank.gpu" */
+	/* [nrank_facts]: facts of single ranks, "program.all_pairs.0.rank.gpu" */
 	struct fb_env_fact *rank_fact;
 	size_t nrank_facts;
 	size_t incomplete; /* launches without their closing fact; the first of them in `lacking` */
@@ -51,8 +51,8 @@ int fb_results_read_facts(struct fb_results *results, const char *path);
 const char *fb_results_fact(const struct fb_results *results, const char *key);
 
 /*
- * What a program said of a rank, as "gpu" or "tcp"; `host` is the rank's, NULL where it is not
- * known. NULL: nothing is known. Borrowed.
+ * A fact of a rank, such as "gpu" or "tcp", or NULL where it is not known. `host` is the rank's
+ * host, NULL where it is not known. Borrowed.
  */
 const char *fb_results_rank_fact(const struct fb_results *results, const char *what, size_t rank,
 				 const char *host);

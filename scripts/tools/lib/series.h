@@ -7,11 +7,11 @@
 
 enum { FB_SERIES_MAX = 64 };
 
-/* An algorithm of the project's on one engine and transport, whatever the protocol. */
+/* An algorithm of the project on one engine and transport, with any protocol. */
 struct fb_series {
 	const struct fb_cell *first; /* for the name. Borrowed */
 	size_t sizes, wins;	     /* with a time; at which it is the best */
-	double log_sum;		     /* of its time by the best one's */
+	double log_sum;		     /* of its time by that of the best */
 };
 
 /*

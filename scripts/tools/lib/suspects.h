@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Which rank, link or node is slow, from a time for each pair of ranks.
+ * Finds slow ranks, links and nodes from a time for each pair of ranks.
  *
- * The logarithm of a pair's time is taken as the sum of what is common, of what its sender and its
- * receiver add, and of a rest that is the link's own. Tukey's median polish ("Exploratory Data
- * Analysis", 1977, chapter 11) finds these: medians of rows and of columns are taken out by turns.
- * As it works with medians, a few slow ranks and links do not shift what is common, and pairs that
- * are missing do no harm. Pairs on one host and pairs of two have their own common time.
+ * The logarithm of a pair's time is the sum of a common value, an effect of the sender, an effect
+ * of the receiver, and a rest, which belongs to the link. Tukey's median polish ("Exploratory Data
+ * Analysis", 1977, chapter 11) finds these: it takes out the medians of rows and of columns in
+ * turn. Because of the medians a few slow ranks and links do not change the common value, and pairs
+ * may be missing. Pairs on one host and pairs between two hosts have different common values.
  *
- * A slow row is a rank that sends slowly, a slow column one that receives slowly, both are the
- * rank itself: its GPU, adapter or place; a large rest is a link. Where all ranks of a host would
- * be named, the host is.
+ * A slow row is a rank that sends slowly, a slow column is a rank that receives slowly, and both
+ * together are a slow rank, because of its GPU, adapter or place. A large rest is a slow link. If
+ * all ranks of a host are slow, the host is named instead.
  */
 #ifndef FB_SCRIPTS_TOOLS_LIB_SUSPECTS_H
 #define FB_SCRIPTS_TOOLS_LIB_SUSPECTS_H
@@ -38,11 +38,11 @@ struct fb_suspects {
 	size_t count;
 };
 
-/* Below so many ranks nobody can be told from the others. */
+/* Among fewer ranks no slow one can be found. */
 enum { FB_SUSPECT_RANKS_MIN = 4 };
 
 /*
- * Names who is slow in time[n * n], where time[from * n + to] is in any unit and NAN where it is
+ * Finds what is slow in time[n * n], where time[from * n + to] is in any unit and NAN where it is
  * not known; with `rate` it holds rates, of which more is better. Where no pair was measured in
  * both directions, the one stands for both. host[n] says which host a rank is on, NULL: all on
  * one. `threshold` is the excess that counts, 0.1 for 10%; beside it an excess must be beyond what

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What all analysis tools do alike: take options and words, and say what they are. */
+/*
+ * The main program of all analysis tools: it takes options and words, and prints help and version.
+ */
 #ifndef FB_SCRIPTS_TOOLS_LIB_TOOL_H
 #define FB_SCRIPTS_TOOLS_LIB_TOOL_H
 
@@ -17,23 +19,23 @@ struct fb_tool {
 	const struct fb_option *table;            /* all options but --help and --version */
 	const char *libraries;                    /* what follows the version; NULL: nothing */
 	void (*more_help)(void);                  /* prints what follows the options; or NULL */
-	const char *input;                        /* what there must be a word of; or NULL */
+	const char *input;			  /* what words name, if one is needed; or NULL */
 
-	/* Returns what the process ends with. The words are the command line's but the options. */
+	/* Returns the exit code. The words are what the command line has beside options. */
 	int (*run)(void *settings, char **words, size_t count);
 };
 
 /*
- * What main() returns: parses options into the structure that the table is of, prints help or
- * version where they are asked for, else runs the tool. What is wrong with an option, or that there
- * is no input, is one line on stderr, and FB_EXIT_INPUT. All memory of lib/memory.h goes back.
+ * Parses options into the structure of the table, prints help or version if asked for, else runs
+ * the tool. Returns the exit code for main(). A wrong option, or no input, is one line on stderr
+ * and FB_EXIT_INPUT. All memory of lib/memory.h is freed.
  */
 int fb_tool_main(const struct fb_tool *tool, void *settings, int argc, char **argv);
 
 /* As `input` of most tools. */
 #define FB_TOOL_RESULTS "result folders or files"
 
-/* The main() of the tool `tool`, whose table is of a structure of that type. */
+/* The main() of the tool `tool`, whose table describes a structure of that type. */
 #define FB_TOOL_MAIN(type)                                                                         \
 	int main(int argc, char **argv)                                                            \
 	{                                                                                          \

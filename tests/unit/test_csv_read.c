@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The CSV reader on well-formed and malformed text, and what --resume reads with it. */
+#include <math.h>
+
 #include "common/base/error.h"
 #include "common/record/csv_read.h"
 #include "tests/unit/check.h"
@@ -135,6 +137,8 @@ static void write_rows(const char *dir)
 
 		row.status = statuses[i % 5];
 		row.launch_index = i < 500 ? 3 : 4;
+		row.median_us = (double)i + 0.5;
+		row.median_low_us = (double)NAN;
 		CHECK_INT(fb_csv_append(&csv, &row), FB_OK);
 	}
 	CHECK_INT(fb_csv_close(&csv), FB_OK);
@@ -146,6 +150,24 @@ static bool has(const struct fb_finished *set, uint64_t bytes)
 	struct fb_row row = example_row(&c);
 
 	return fb_finished_has(set, &row);
+}
+
+/* A row's median by its key, of this launch only, and of no row that is run again. */
+static void test_times(const char *dir)
+{
+	struct fb_csv_median median = {0};
+	int right = 0;
+
+	for (uint64_t i = 485; i < 515; i++) {
+		struct fb_case c = example_case(i);
+		struct fb_row row = example_row(&c);
+		bool known = fb_csv_times(dir, "all_reduce", 3, &row, &median);
+
+		right += known == (i < 500 && i % 5 != 4) &&
+			 (!known || (median.us > (double)i && median.us < (double)i + 1 &&
+				     isnan(median.low_us)));
+	}
+	CHECK_INT(right, 30);
 }
 
 static void test_finished(const char *dir)
@@ -184,6 +206,7 @@ static void test_finished(const char *dir)
 	CHECK_INT(fb_csv_finished(&set, dir, "all_reduce", 4), FB_OK);
 	CHECK_INT(set.count, 400);
 	fb_finished_free(&set);
+	test_times(dir);
 }
 
 /* Files that a kill or somebody else left. */

@@ -16,6 +16,7 @@ void fb_gpu_mover_close(struct fb_mover *mover)
 	fb_segment_close(&m->flags);
 	fb_gpu_view_close(&m->gpu);
 	free(m->last);
+	free(m->peer);
 	fb_mover_free(mover);
 }
 
@@ -62,7 +63,8 @@ int fb_gpu_mover_open(struct fb_mover **mover, const struct fb_mover_ops *ops,
 	m = (struct fb_gpu_mover *)*mover;
 	m->gpu = gpu;
 	m->last = calloc((size_t)group->nranks, sizeof(*m->last));
-	err = fb_group_agree(group, m->last ? FB_OK : FB_ENOMEM);
+	m->peer = calloc((size_t)group->nranks, sizeof(*m->peer));
+	err = fb_group_agree(group, m->last && m->peer ? FB_OK : FB_ENOMEM);
 	if (!err)
 		err = find(m, why);
 	if (!err)

@@ -18,6 +18,7 @@
 #include "common/library/nvshmem.h"
 #include "common/mover/mover.h"
 
+struct CUevent_st;  /* what a cudaEvent_t points to */
 struct CUstream_st; /* what a cudaStream_t points to */
 struct fb_cuda_driver;
 struct fb_gpu_table;
@@ -31,12 +32,20 @@ struct fb_nvshmem_kernels {
 	int (*launch)(const struct fb_nvshmem_launch *launch, uint32_t blocks, void *stream);
 };
 
+/* The stream of posted moves with one peer. */
+struct fb_gpu_peer {
+	struct CUstream_st *stream; /* NULL: there has been no such move */
+	struct CUevent_st *order;   /* what another stream waits for */
+};
+
 struct fb_gpu_mover {
 	struct fb_mover mover;
 	struct fb_gpu gpu;
 	struct fb_segment flags; /* counters, as gpu_build.h has them; nccl: none */
-	struct CUstream_st *stream, *look; /* of posted moves; for the host's looks at counters */
-	uint64_t *seen;                    /* pinned: what a look has brought */
+	struct CUstream_st *stream; /* of posted moves with several peers */
+	struct fb_gpu_peer *peer;   /* [nranks]: of posted moves with one peer */
+	struct CUstream_st *look;   /* for the host's looks at counters */
+	uint64_t *seen;             /* pinned: what a look has brought */
 	struct fb_cuda_driver *driver;     /* copy */
 	uint64_t (*last)[FB_NOTICES + 1];  /* copy: [nranks] what arrived() said last */
 	uint32_t push_blocks, local_blocks, threads, counters;
@@ -105,7 +114,11 @@ int fb_nvshmem_arrived(struct fb_mover *mover, int from, int notice, uint64_t *c
 int fb_nvshmem_enqueue_behind(struct fb_mover *mover, const struct fb_wait *wait, int n,
 			      struct fb_move *move, void *stream);
 
-/* Of moves that begin as gpu/device.h says: by enqueue_behind on the mover's own stream. */
+/*
+ * Of moves that begin as gpu/device.h says: by enqueue_behind on a stream of the mover. A move with
+ * one peer has that peer's stream, so that moves with several peers run at the same time. Moves
+ * that have a peer in common run in the order of posting.
+ */
 int fb_gpu_move_post(struct fb_move *move);
 int fb_gpu_move_test(struct fb_move *move, bool *done);
 

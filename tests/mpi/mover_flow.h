@@ -5,9 +5,10 @@
  * data in each round. Advanced by small steps, so that several flows run beside each other.
  *
  * A rank's part has for each peer a zone of what goes out and one of what comes in. Moves of a flow
- * divide the list's pieces. What a notice promises is looked at the moment that it is seen: behind
- * k notices of a PUT the pieces of the first k moves are there; behind all notices of a GET the
- * owner writes over what was read.
+ * divide the list's pieces. The second one of PUTs and GETs is made of a move for each peer,
+ * between moves with all peers: the order of a peer's notices must hold all the same. What a notice
+ * promises is looked at the moment that it is seen: behind k notices of a PUT the pieces of the
+ * first k moves are there; behind all notices of a GET the owner writes over what was read.
  */
 #ifndef FB_TESTS_MPI_MOVER_FLOW_H
 #define FB_TESTS_MPI_MOVER_FLOW_H
@@ -15,7 +16,7 @@
 #include "common/base/error.h"
 #include "tests/mpi/mover_list.h"
 
-enum { MOVES = 3, ROUNDS = 3, MOST_RANKS = 8, NOTICE_DONE = 1, NOTICE_READY = 2 };
+enum { MOVES = 3, SPLIT = 1, ROUNDS = 3, MOST_RANKS = 8, NOTICE_DONE = 1, NOTICE_READY = 2 };
 
 struct flow {
 	struct fb_mover *mover;
@@ -25,7 +26,8 @@ struct flow {
 	uint64_t seed;
 	struct list list[MOST_RANKS][2]; /* of each peer: from this rank to it, and back */
 	struct fb_piece part[MOST_RANKS][2][MOVES][2 * MOST_PIECES];
-	struct fb_move *out[MOVES], *in[MOVES], *ready;
+	struct fb_move *out[MOVES][MOST_RANKS], *in[MOVES], *ready;
+	int outs[MOVES]; /* moves that out[k] is made of */
 	uint64_t done_base[MOST_RANKS], ready_base[MOST_RANKS]; /* notices before this flow */
 	int round;
 	bool posted, out_done[MOVES], in_done[MOVES], ready_done;
@@ -89,9 +91,12 @@ static inline uint64_t cut(struct flow *f, int peer, bool in, uint32_t k)
 	return count;
 }
 
-/* Move k with all peers: PUT and SEND push what goes out, GET and RECV take what comes in. */
-static inline int prepare(struct flow *f, enum fb_move_verb verb, uint32_t k, const char *form,
-			  struct fb_move **move)
+/*
+ * Move k with all peers, or with one (`only` is not -1): PUT and SEND push what goes out, GET and
+ * RECV take what comes in.
+ */
+static inline int prepare(struct flow *f, enum fb_move_verb verb, uint32_t k, int only,
+			  const char *form, struct fb_move **move)
 {
 	struct fb_transfer t[MOST_RANKS];
 	bool in = verb == FB_MOVE_GET || verb == FB_MOVE_RECV;
@@ -102,7 +107,7 @@ static inline int prepare(struct flow *f, enum fb_move_verb verb, uint32_t k, co
 		const struct list *list = &f->list[p][in];
 		bool ends = verb == FB_MOVE_GET || verb == FB_MOVE_RECV;
 
-		if (!has_peer(f, p))
+		if (!has_peer(f, p) || (only >= 0 && only != p))
 			continue;
 		t[n++] = (struct fb_transfer){
 			.verb = verb, .peer = p, .local = f->region,
@@ -114,6 +119,17 @@ static inline int prepare(struct flow *f, enum fb_move_verb verb, uint32_t k, co
 		};
 	}
 	return fb_move_prepare(f->mover, t, n, form, move);
+}
+
+static inline int prepare_out(struct flow *f, uint32_t k, const char *form)
+{
+	bool split = k == SPLIT && f->verb != FB_MOVE_SEND;
+	int err = FB_OK;
+
+	f->outs[k] = split ? f->mover->group->nranks : 1;
+	for (int i = 0; i < f->outs[k] && !err; i++)
+		err = prepare(f, f->verb, k, split ? i : -1, form, &f->out[k][i]);
+	return err;
 }
 
 /* 0, or FB_EUNSUPPORTED where the form cannot. Notices so far are the base of this flow's. */
@@ -133,9 +149,9 @@ static inline int open_flow(struct flow *f, const char *form)
 	}
 	for (uint32_t k = 0; k < MOVES && !err; k++) {
 		f->out_done[k] = f->in_done[k] = true;
-		err = prepare(f, f->verb, k, form, &f->out[k]);
+		err = prepare_out(f, k, form);
 		if (!err && f->verb == FB_MOVE_SEND)
-			err = prepare(f, FB_MOVE_RECV, k, form, &f->in[k]);
+			err = prepare(f, FB_MOVE_RECV, k, -1, form, &f->in[k]);
 	}
 	if (!err && f->verb != FB_MOVE_SEND)
 		err = fb_move_prepare(f->mover, t, (uint32_t)nranks, NULL, &f->ready);
@@ -145,8 +161,9 @@ static inline int open_flow(struct flow *f, const char *form)
 static inline void close_flow(struct flow *f)
 {
 	for (int k = 0; k < MOVES; k++) {
-		if (f->out[k])
-			f->mover->ops->release(f->out[k]);
+		for (int i = 0; i < f->outs[k]; i++)
+			if (f->out[k][i])
+				f->mover->ops->release(f->out[k][i]);
 		if (f->in[k])
 			f->mover->ops->release(f->in[k]);
 	}
@@ -212,7 +229,8 @@ static inline int post_when_ready(struct flow *f)
 	}
 	for (int k = 0; k < MOVES && !err; k++) {
 		f->out_done[k] = false;
-		err = f->mover->ops->post(f->out[k]);
+		for (int i = 0; i < f->outs[k] && !err; i++)
+			err = f->mover->ops->post(f->out[k][i]);
 	}
 	f->posted = true;
 	return err;
@@ -236,6 +254,16 @@ static inline int look_at(struct flow *f, int p)
 	return err;
 }
 
+static inline int test_out(struct flow *f, int k)
+{
+	int err = FB_OK;
+
+	f->out_done[k] = true;
+	for (int i = 0; i < f->outs[k] && f->out_done[k] && !err; i++)
+		err = f->mover->ops->test(f->out[k][i], &f->out_done[k]);
+	return err;
+}
+
 static inline int test_moves(struct flow *f, bool *all)
 {
 	int err = FB_OK;
@@ -247,7 +275,7 @@ static inline int test_moves(struct flow *f, bool *all)
 	/* The last one first: their order must not matter. */
 	for (int k = MOVES - 1; k >= 0 && !err; k--) {
 		if (!f->out_done[k])
-			err = f->mover->ops->test(f->out[k], &f->out_done[k]);
+			err = test_out(f, k);
 		if (!err && !f->in_done[k])
 			err = f->mover->ops->test(f->in[k], &f->in_done[k]);
 		*all &= f->out_done[k] && f->in_done[k];

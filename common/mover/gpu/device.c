@@ -84,9 +84,21 @@ int fb_gpu_mover_begin(struct fb_gpu_mover *m, char why[FB_REASON_CHARS])
 
 void fb_gpu_mover_end(struct fb_gpu_mover *m)
 {
+	struct fb_gpu_peer *peer = m->peer;
+	int nranks = peer ? m->mover.group->nranks : 0;
+
 	if (m->stream)
 		(void)cudaStreamSynchronize(m->stream);
+	for (int r = 0; r < nranks; r++)
+		if (peer[r].stream)
+			(void)cudaStreamSynchronize(peer[r].stream);
 	MPI_Barrier(m->mover.group->comm);
+	for (int r = 0; r < nranks; r++) {
+		if (peer[r].stream)
+			(void)cudaStreamDestroy(peer[r].stream);
+		if (peer[r].order)
+			(void)cudaEventDestroy(peer[r].order);
+	}
 	if (m->stream)
 		(void)cudaStreamDestroy(m->stream);
 	if (m->look)
@@ -302,53 +314,4 @@ int fb_gpu_launches_enqueue(const struct fb_gpu_launches *l, struct fb_gpu_mover
 	for (uint32_t i = first; l && i < l->count && !err; i++)
 		err = launch(&l->launch[i], m, NULL, 0, stream);
 	return err;
-}
-
-/* --- posted moves ----------------------------------------------------------------------------- */
-
-int fb_gpu_move_new(struct fb_mover *mover, const struct fb_move *given, size_t bytes,
-		    struct fb_move **move)
-{
-	int err = fb_move_new(mover, given, bytes, move);
-
-	if (err)
-		return err;
-	err = FB_CUDA(cudaEventCreateWithFlags(&((struct fb_gpu_move *)*move)->posted,
-					       cudaEventDisableTiming));
-	if (err)
-		fb_move_free(*move);
-	return err;
-}
-
-void fb_gpu_move_free(struct fb_move *move)
-{
-	(void)cudaEventDestroy(((struct fb_gpu_move *)move)->posted);
-	fb_move_free(move);
-}
-
-int fb_gpu_move_post(struct fb_move *move)
-{
-	const struct fb_gpu_mover *m = (const struct fb_gpu_mover *)move->mover;
-	int err = move->mover->ops->enqueue_behind(move->mover, NULL, 0, move, m->stream);
-
-	return err ? err : FB_CUDA(cudaEventRecord(((struct fb_gpu_move *)move)->posted,
-						   m->stream));
-}
-
-int fb_gpu_move_test(struct fb_move *move, bool *done)
-{
-	cudaError_t code = cudaEventQuery(((struct fb_gpu_move *)move)->posted);
-
-	*done = code == cudaSuccess;
-	return *done || code == cudaErrorNotReady ? FB_OK : FB_CUDA(code);
-}
-
-int fb_gpu_look(struct fb_gpu_mover *m, int from, int notice, size_t bytes)
-{
-	uint64_t at = fb_move_counters(&m->flags, m->mover.group->rank, from, notice);
-	const void *counters = (const void *)(uintptr_t)at;
-	int err = FB_CUDA(cudaMemcpyAsync(m->seen, counters, bytes, cudaMemcpyDeviceToHost,
-					  m->look));
-
-	return err ? err : FB_CUDA(cudaStreamSynchronize(m->look));
 }

@@ -39,7 +39,9 @@ static int open_program(struct fb_run *run, void **result)
 	/* Who has not named a store is not told that there is none. */
 	if (state->own->objects || strcmp(machine->settings->engine, "all"))
 		fb_kv_machine_add(machine, fb_mover_object.name, &fb_mover_object, false);
+	fb_kv_machine_add(machine, fb_mover_nixl_file.name, &fb_mover_nixl_file, false);
 	fb_kv_machine_add(machine, fb_mover_cufile.name, &fb_mover_cufile, true);
+	fb_kv_machine_add(machine, fb_mover_nixl_gpu_file.name, &fb_mover_nixl_gpu_file, true);
 	for (int i = 0; fb_movers[i]; i++)
 		if (fb_movers[i]->streams && (fb_movers[i]->verbs & both) == both &&
 		    !fb_movers[i]->segment)
@@ -138,7 +140,8 @@ int main(int argc, char **argv)
 			"--algorithm is buffered (page cache), direct (O_DIRECT), uring or "
 			"uring_direct "
 			"(io_uring with --depth requests in flight). Movers of GPU memory: to "
-			"pinned host memory; engine cufile: to a file, by NVIDIA's cuFile. Engine "
+			"pinned host memory; engine cufile: to a file, by NVIDIA's cuFile. Engines "
+			"nixl_file and nixl_gpu_file: to a file, by NIXL's plugins. Engine "
 			"object: from host memory to an object store by HTTP.\n\n"
 			"The bound is the same bytes in one piece, by the same mover and form. All "
 			"ranks work at once; rates are of one rank. What comes back is compared "

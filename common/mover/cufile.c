@@ -161,10 +161,7 @@ static int open_region(struct cufile_mover *m, struct cufile_region *r)
 		return FB_ESYS;
 	if (code)
 		return fb_error(FB_ESYS, "cuFileHandleRegister: error %d", code);
-	code = posix_fallocate(r->fd, 0, (off_t)r->region.segment->part_bytes);
-	return code ? fb_error(FB_ESYS, "a file of %zu bytes: %s", r->region.segment->part_bytes,
-			       strerror(code))
-		    : FB_OK;
+	return fb_store_reserve(r->fd, r->region.segment->part_bytes);
 }
 
 static int add_region(struct fb_mover *mover, const struct fb_segment *segment,
@@ -191,12 +188,10 @@ static int add_region(struct fb_mover *mover, const struct fb_segment *segment,
 static int prepare(struct fb_mover *mover, const struct fb_move *given, const char *form,
 		   struct fb_move **move)
 {
+	int err = fb_store_check_peers(mover, given);
+
 	(void)form;
-	for (uint32_t i = 0; i < given->transfers; i++)
-		if (given->transfer[i].peer != mover->group->rank)
-			return fb_error(FB_EINPUT, "mover cufile: a transfer with rank %d, but "
-					"files are of each rank alone", given->transfer[i].peer);
-	return fb_move_new(mover, given, sizeof(**move), move);
+	return err ? err : fb_move_new(mover, given, sizeof(**move), move);
 }
 
 /* A run, in as many calls as cuFile takes for it. */

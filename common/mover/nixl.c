@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Mover nixl: NIXL's agent with one of its plugins, UCX or what FB_NIXL_BACKEND names, by its C
- * interface found at run time (nixl.h). PUT is NIXL's WRITE, GET its READ; a transfer is one
+ * Mover nixl: NIXL's agent with one of its plugins that move memory between agents, UCX or what
+ * FB_NIXL_BACKEND names, by its C interface found at run time (nixl.h). Plugins of files are in
+ * nixl_file.c. PUT is NIXL's WRITE, GET its READ; a transfer is one
  * request with a descriptor for each piece, made when the move is prepared and posted again and
  * again.
  *
@@ -28,7 +29,7 @@
 #include "common/library/ucx.h" /* fb_ucx_gather */
 #include "common/mover/mover.h"
 
-static const char usual_plugin[] = "UCX";
+static const char usual_plugin[] = "UCX", other_plugin[] = "FB_NIXL_BACKEND";
 
 /* Bytes that this process's TCP sockets have sent and received so far. */
 static double tcp_bytes(void)
@@ -145,7 +146,7 @@ static int open_agent(struct fb_nixl_mover *m, char why[FB_REASON_CHARS])
 		status = m->api.create_backend(m->agent, m->plugin, params, &m->backend);
 	}
 	/* Plugins of files and objects have nothing to tell other agents. */
-	if (!status) {
+	if (!status && !m->files) {
 		call = "get_local_md";
 		status = m->api.get_local_md(m->agent, &metadata, &bytes);
 		free(metadata);
@@ -162,7 +163,7 @@ static int open_agent(struct fb_nixl_mover *m, char why[FB_REASON_CHARS])
 	return status ? FB_EUNSUPPORTED : FB_OK;
 }
 
-static void nixl_close(struct fb_mover *mover)
+void fb_nixl_close(struct fb_mover *mover)
 {
 	struct fb_nixl_mover *m = (struct fb_nixl_mover *)mover;
 
@@ -182,12 +183,12 @@ static void nixl_close(struct fb_mover *mover)
 	fb_mover_free(mover);
 }
 
-static int open_as(struct fb_mover **mover, const struct fb_mover_ops *ops,
-		   const struct fb_session *session, const struct fb_group *g,
-		   char why[FB_REASON_CHARS])
+int fb_nixl_open(struct fb_mover **mover, const struct fb_mover_ops *ops, const char *plugin,
+		 const char *variable, const struct fb_session *session, const struct fb_group *g,
+		 char why[FB_REASON_CHARS])
 {
 	int err = fb_mover_new(mover, ops, sizeof(struct fb_nixl_mover), session, g);
-	const char *plugin = getenv("FB_NIXL_BACKEND");
+	const char *other = getenv(variable);
 	const char *telemetry = getenv("NIXL_TELEMETRY_ENABLE");
 	struct fb_nixl_mover *m;
 	uint64_t device = 0;
@@ -197,7 +198,8 @@ static int open_as(struct fb_mover **mover, const struct fb_mover_ops *ops,
 	m = (struct fb_nixl_mover *)*mover;
 	*why = '\0';
 	m->memory = ops->device ? FB_NIXL_VRAM : FB_NIXL_DRAM;
-	m->plugin = plugin && *plugin ? plugin : usual_plugin;
+	m->plugin = other && *other ? other : plugin;
+	m->files = !strcmp(ops->transport, "file");
 	/* The variable that NIXL has for it; what it sums up for itself, requests tell too. */
 	m->telemetry = telemetry && (!strcmp(telemetry, "1") || !strncmp(telemetry, "y", 1));
 	m->counter = calloc((size_t)g->nranks, sizeof(*m->counter));
@@ -215,20 +217,21 @@ static int open_as(struct fb_mover **mover, const struct fb_mover_ops *ops,
 		err = fb_group_agree_why(g, open_agent(m, why), why, FB_REASON_CHARS);
 	m->tcp_before = tcp_bytes();
 	if (err)
-		nixl_close(*mover);
+		fb_nixl_close(*mover);
 	return err;
 }
 
 static int nixl_open(struct fb_mover **mover, const struct fb_session *session,
 		     const struct fb_group *g, char why[FB_REASON_CHARS])
 {
-	return open_as(mover, &fb_mover_nixl, session, g, why);
+	return fb_nixl_open(mover, &fb_mover_nixl, usual_plugin, other_plugin, session, g, why);
 }
 
 static int gpu_open(struct fb_mover **mover, const struct fb_session *session,
 		    const struct fb_group *g, char why[FB_REASON_CHARS])
 {
-	return open_as(mover, &fb_mover_nixl_gpu, session, g, why);
+	return fb_nixl_open(mover, &fb_mover_nixl_gpu, usual_plugin, other_plugin, session, g,
+			    why);
 }
 
 /* --- regions ---------------------------------------------------------------------------------- */
@@ -247,19 +250,25 @@ static void nixl_remove(struct fb_region *region)
 	free(r);
 }
 
-static int register_part(struct fb_nixl_mover *m, struct fb_nixl_region *r, void **data, size_t *n)
+int fb_nixl_register(struct fb_nixl_mover *m, const struct fb_segment *s, void **list)
 {
-	const struct fb_segment *s = r->region.segment;
 	uintptr_t at = (uintptr_t)fb_segment_part(s, m->mover.group->rank);
-	int status = m->api.create_reg_dlist(m->memory, &r->list, false);
+	int status = m->api.create_reg_dlist(m->memory, list, false);
 
 	if (!status)
-		status = m->api.reg_dlist_add_desc(r->list, at, s->part_bytes,
+		status = m->api.reg_dlist_add_desc(*list, at, s->part_bytes,
 						   m->device[m->mover.group->rank], NULL, 0);
 	if (!status)
-		status = m->api.register_mem(m->agent, r->list, m->args);
-	if (status)
-		return fb_nixl_failed("register_mem", status);
+		status = m->api.register_mem(m->agent, *list, m->args);
+	return status ? fb_nixl_failed("register_mem", status) : FB_OK;
+}
+
+static int register_part(struct fb_nixl_mover *m, struct fb_nixl_region *r, void **data, size_t *n)
+{
+	int err = fb_nixl_register(m, r->region.segment, &r->list), status;
+
+	if (err)
+		return err;
 	status = m->api.get_local_md(m->agent, data, n);
 	return status ? fb_nixl_failed("get_local_md", status) : FB_OK;
 }
@@ -325,28 +334,31 @@ static int nixl_connect(struct fb_mover *mover, const int *peers, int n)
 			      status < 0 ? fb_nixl_failed("agent_make_connection", status) : FB_OK);
 }
 
+void fb_nixl_telemetry_text(struct fb_nixl_mover *m, char *text, size_t chars)
+{
+	text[0] = '\0';
+	if (m->measured)
+		snprintf(text, chars, "; NIXL's telemetry of %llu requests: post %.4g us, transfer "
+			 "%.4g us", (unsigned long long)m->measured,
+			 m->post_us / (double)m->measured, m->transfer_us / (double)m->measured);
+	m->post_us = m->transfer_us = 0;
+	m->measured = 0;
+}
+
 static void nixl_describe(struct fb_move *move, struct fb_traits *traits)
 {
 	struct fb_nixl_mover *m = (struct fb_nixl_mover *)move->mover;
 	double tcp = tcp_bytes() - m->tcp_before;
 	int on_tcp = m->payload > 0 && tcp > m->payload / 2;
-	size_t used;
+	char telemetry[120];
 
+	fb_nixl_telemetry_text(m, telemetry, sizeof(telemetry));
 	/* Figures differ each time: `compare` takes what is in parentheses for no other way. */
 	snprintf(traits->path, sizeof(traits->path),
-		 "NIXL, %.40s plugin%s%s (%.0f%% of the payload over own TCP sockets", m->plugin,
-		 getenv("NIXL_UCX_SGL_ENABLE") ? " with lists" : "", on_tcp ? " over TCP" : "",
-		 m->payload > 0 ? tcp / m->payload * 100 : 0);
-	used = strlen(traits->path);
-	if (m->measured)
-		snprintf(traits->path + used, sizeof(traits->path) - used,
-			 "; NIXL's telemetry of %llu requests: post %.4g us, transfer %.4g us)",
-			 (unsigned long long)m->measured, m->post_us / (double)m->measured,
-			 m->transfer_us / (double)m->measured);
-	else
-		snprintf(traits->path + used, sizeof(traits->path) - used, ")");
-	m->post_us = m->transfer_us = 0;
-	m->measured = 0;
+		 "NIXL, %.40s plugin%s%s (%.0f%% of the payload over own TCP sockets%s)",
+		 m->plugin, getenv("NIXL_UCX_SGL_ENABLE") ? " with lists" : "",
+		 on_tcp ? " over TCP" : "", m->payload > 0 ? tcp / m->payload * 100 : 0,
+		 telemetry);
 	if (on_tcp)
 		fb_traits_flag(traits, "nixl-on-tcp");
 	traits->channels = 1;
@@ -354,7 +366,7 @@ static void nixl_describe(struct fb_move *move, struct fb_traits *traits)
 
 #define REST                                                                                       \
 	.transport = "nixl", .verbs = 1u << FB_MOVE_PUT | 1u << FB_MOVE_GET, .polled = true,       \
-	.close = nixl_close, .add = nixl_add, .remove = nixl_remove, .connect = nixl_connect,      \
+	.close = fb_nixl_close, .add = nixl_add, .remove = nixl_remove, .connect = nixl_connect,   \
 	.prepare = fb_nixl_prepare, .release = fb_nixl_release, .post = fb_nixl_post,              \
 	.test = fb_nixl_test, .arrived = fb_nixl_arrived, .describe = nixl_describe
 

@@ -14,7 +14,7 @@
 #include "common/cuda/gpu.h"
 #include "common/mover/mover.h"
 
-enum { FB_NIXL_DRAM, FB_NIXL_VRAM };
+enum { FB_NIXL_DRAM, FB_NIXL_VRAM, FB_NIXL_FILE = 4 };
 enum { FB_NIXL_READ, FB_NIXL_WRITE };
 enum { FB_NIXL_DONE, FB_NIXL_BUSY };
 
@@ -78,7 +78,7 @@ struct fb_nixl {
 				  struct fb_nixl_telemetry *telemetry); /* the same */
 };
 
-/* --- between nixl.c (opening, regions) and nixl_move.c ---------------------------------------- */
+/* --- between nixl.c (opening, regions), nixl_move.c and nixl_file.c --------------------------- */
 
 enum { FB_NIXL_NAME_CHARS = 24 };
 
@@ -103,6 +103,7 @@ struct fb_nixl_mover {
 	struct fb_nixl_move *first; /* posted and not done */
 	double payload, tcp_before;
 	const char *plugin; /* "UCX" */
+	bool files;	    /* the other side of transfers is a file of this rank */
 	/* With telemetry, of `measured` requests that are done, in us. */
 	double post_us, transfer_us;
 	uint64_t measured;
@@ -116,12 +117,15 @@ struct fb_nixl_region {
 	struct fb_region region;
 	void *list;
 	uint64_t *base; /* [nranks] */
+	void *file_list; /* of mover nixl_file: the file, as the plugin knows it */
+	int fd;          /* -1: none */
 };
 
 struct fb_nixl_part {
 	void *request; /* NULL: notice alone, or the rank itself */
 	void *args;
 	bool busy;
+	uint64_t number; /* of a file's request: of its notice, given when it is done; 0: none */
 };
 
 struct fb_nixl_move {
@@ -141,7 +145,17 @@ static inline void fb_nixl_name(int rank, char name[FB_NIXL_NAME_CHARS])
 	snprintf(name, FB_NIXL_NAME_CHARS, "rank%d", rank);
 }
 
+/* As ops->open with the plugin of that name, unless `variable` of the environment has another. */
+int fb_nixl_open(struct fb_mover **mover, const struct fb_mover_ops *ops, const char *plugin,
+		 const char *variable, const struct fb_session *session,
+		 const struct fb_group *group, char why[FB_REASON_CHARS]);
+/* Local: the rank's memory as the plugin knows it. 0 or FB_ESYS (printed). */
+int fb_nixl_register(struct fb_nixl_mover *m, const struct fb_segment *segment, void **list);
+/* NIXL's own figures of the requests since the last call: ": ...", or nothing. */
+void fb_nixl_telemetry_text(struct fb_nixl_mover *m, char *text, size_t chars);
+
 /* fb_mover_ops */
+void fb_nixl_close(struct fb_mover *mover);
 int fb_nixl_prepare(struct fb_mover *mover, const struct fb_move *given, const char *form,
 		    struct fb_move **move);
 void fb_nixl_release(struct fb_move *move);

@@ -25,7 +25,10 @@ static int make_request(struct fb_nixl_mover *m, const struct fb_transfer *t,
 			struct fb_nixl_part *part)
 {
 	uint64_t local = (uintptr_t)fb_transfer_local(t, m->mover.group->rank), a, b, bytes;
-	uint64_t remote = ((const struct fb_nixl_region *)t->remote)->base[t->peer];
+	const struct fb_nixl_region *region = (const struct fb_nixl_region *)t->remote;
+	/* A place in a file is an offset, and the file is the device. */
+	uint64_t remote = m->files ? 0 : region->base[t->peer];
+	uint64_t device = m->files ? (uint64_t)region->fd : m->device[t->peer];
 	struct fb_runs runs = {.walk = {.transfer = t}};
 	void *here = NULL, *there = NULL;
 	char peer[FB_NIXL_NAME_CHARS];
@@ -33,13 +36,14 @@ static int make_request(struct fb_nixl_mover *m, const struct fb_transfer *t,
 
 	fb_nixl_name(t->peer, peer);
 	if (!status)
-		status = m->api.create_xfer_dlist(m->memory, &there, false);
+		status = m->api.create_xfer_dlist(m->files ? FB_NIXL_FILE : m->memory, &there,
+						  false);
 	while (!status && (bytes = fb_runs_next(&runs, &a, &b))) {
 		status = m->api.xfer_dlist_add_desc(here, (uintptr_t)(local + a), bytes,
 						    m->device[m->mover.group->rank]);
 		if (!status)
 			status = m->api.xfer_dlist_add_desc(there, (uintptr_t)(remote + b), bytes,
-							    m->device[t->peer]);
+							    device);
 	}
 	if (!status)
 		status = m->api.create_xfer_req(m->agent, t->verb == FB_MOVE_PUT ? FB_NIXL_WRITE
@@ -72,7 +76,7 @@ int fb_nixl_prepare(struct fb_mover *mover, const struct fb_move *given, const c
 			status = m->api.opt_args_add_backend(n->part[i].args, m->backend);
 		if (status)
 			err = fb_nixl_failed("create_opt_args", status);
-		else if ((t->peer != mover->group->rank || m->memory == FB_NIXL_VRAM) &&
+		else if ((t->peer != mover->group->rank || m->files || m->memory == FB_NIXL_VRAM) &&
 			 fb_transfer_bytes(t))
 			err = make_request(m, t, &n->part[i]);
 	}
@@ -107,17 +111,20 @@ static int count(struct fb_nixl_counter *c, uint64_t number)
 	return FB_OK;
 }
 
-/* Adds what NIXL measured of a request that is done. */
-static void add_telemetry(struct fb_nixl_mover *m, void *request)
+/* A request is done: adds what NIXL measured of it, and counts the notice of a file's request. */
+static int end_request(struct fb_nixl_mover *m, const struct fb_transfer *transfer,
+		       const struct fb_nixl_part *part)
 {
 	struct fb_nixl_telemetry t;
 
-	if (!m->telemetry || !m->api.get_xfer_telemetry ||
-	    m->api.get_xfer_telemetry(m->agent, request, &t))
-		return;
-	m->post_us += (double)t.post_us;
-	m->transfer_us += (double)t.transfer_us;
-	m->measured++;
+	if (m->telemetry && m->api.get_xfer_telemetry &&
+	    !m->api.get_xfer_telemetry(m->agent, part->request, &t)) {
+		m->post_us += (double)t.post_us;
+		m->transfer_us += (double)t.transfer_us;
+		m->measured++;
+	}
+	return part->number ? count(&m->counter[transfer->peer][transfer->notice], part->number)
+			    : FB_OK;
 }
 
 static int post_part(struct fb_nixl_mover *m, const struct fb_transfer *t,
@@ -130,9 +137,9 @@ static int post_part(struct fb_nixl_mover *m, const struct fb_transfer *t,
 
 	if (t->notice)
 		message.number = ++m->mover.counts[t->peer][t->notice];
-	/* NIXL carries a GPU's own; the processor copies its own. */
+	/* NIXL carries a GPU's own and files; the processor copies its own. */
 	if (t->peer == g->rank && !part->request) {
-		if (m->memory == FB_NIXL_DRAM)
+		if (m->memory == FB_NIXL_DRAM && !m->files)
 			fb_transfer_copy(t, g->rank);
 		return t->notice ? count(&m->counter[g->rank][t->notice], message.number) : FB_OK;
 	}
@@ -142,7 +149,8 @@ static int post_part(struct fb_nixl_mover *m, const struct fb_transfer *t,
 			status = m->api.gen_notif(m->agent, peer, &message, sizeof(message), NULL);
 		return status < 0 ? fb_nixl_failed("gen_notif", status) : FB_OK;
 	}
-	if (t->notice) {
+	part->number = m->files ? message.number : 0;
+	if (t->notice && !m->files) {
 		status = m->api.opt_args_set_notif_msg(part->args, &message, sizeof(message));
 		if (!status)
 			status = m->api.opt_args_set_has_notif(part->args, true);
@@ -152,7 +160,7 @@ static int post_part(struct fb_nixl_mover *m, const struct fb_transfer *t,
 	m->payload += (double)fb_transfer_bytes(t);
 	part->busy = status == FB_NIXL_BUSY;
 	if (status == FB_NIXL_DONE)
-		add_telemetry(m, part->request);
+		return end_request(m, t, part);
 	return status < 0 ? fb_nixl_failed("post_xfer_req", status) : FB_OK;
 }
 
@@ -166,16 +174,20 @@ static int progress(struct fb_nixl_mover *m)
 		bool busy = false;
 
 		for (uint32_t i = 0; i < n->move.transfers; i++) {
-			int status = n->part[i].busy ? m->api.get_xfer_status(m->agent,
-									      n->part[i].request)
-						     : FB_NIXL_DONE;
+			struct fb_nixl_part *part = &n->part[i];
+			int status, err = FB_OK;
 
+			if (!part->busy)
+				continue;
+			status = m->api.get_xfer_status(m->agent, part->request);
 			if (status < 0)
 				return fb_nixl_failed("get_xfer_status", status);
-			if (n->part[i].busy && status == FB_NIXL_DONE)
-				add_telemetry(m, n->part[i].request);
-			n->part[i].busy = status == FB_NIXL_BUSY;
-			busy |= n->part[i].busy;
+			part->busy = status == FB_NIXL_BUSY;
+			busy |= part->busy;
+			if (!part->busy)
+				err = end_request(m, &n->move.transfer[i], part);
+			if (err)
+				return err;
 		}
 		if (busy) {
 			at = &n->next;
@@ -218,7 +230,7 @@ static int take(struct fb_nixl_mover *m, const void *data, size_t bytes)
 static int take_all(struct fb_nixl_mover *m)
 {
 	size_t agents = 0, n = 0, bytes;
-	int status = m->api.get_notifs(m->agent, m->map, NULL), err = FB_OK;
+	int status = m->files ? 0 : m->api.get_notifs(m->agent, m->map, NULL), err = FB_OK;
 	const void *data;
 	const char *name;
 

@@ -65,6 +65,28 @@ int fb_store_make_file(bool direct, char *name)
 	return fd[1];
 }
 
+int fb_store_reserve(int fd, size_t bytes)
+{
+	int full = posix_fallocate(fd, 0, (off_t)bytes);
+	struct fb_store here;
+
+	if (!full)
+		return FB_OK;
+	put_folder(&here);
+	return fb_error(FB_ESYS, "a file of %zu bytes in %s: %s", bytes, here.folder,
+			strerror(full));
+}
+
+int fb_store_check_peers(const struct fb_mover *mover, const struct fb_move *given)
+{
+	for (uint32_t i = 0; i < given->transfers; i++)
+		if (given->transfer[i].peer != mover->group->rank)
+			return fb_error(FB_EINPUT, "mover %s: a transfer with rank %d, but files "
+					"are of each rank alone", mover->ops->name,
+					given->transfer[i].peer);
+	return FB_OK;
+}
+
 /* What O_DIRECT wants of places, lengths and addresses. */
 static uint64_t alignment_of(int fd)
 {
@@ -180,18 +202,14 @@ static int add_region(struct fb_mover *mover, const struct fb_segment *segment,
 {
 	const struct fb_store *s = (const struct fb_store *)mover;
 	struct fb_store_region *r = calloc(1, sizeof(*r));
-	int err = r ? FB_OK : FB_ENOMEM, full = 0;
+	int err = r ? FB_OK : FB_ENOMEM;
 
 	if (r) {
 		*r = (struct fb_store_region){{mover, segment}, {-1, -1}};
 		err = make_file(s, r->fd, NULL);
 	}
-	/* Blocks are taken now: a full disk is found before anything is measured. */
 	if (!err && r)
-		full = posix_fallocate(r->fd[0], 0, (off_t)segment->part_bytes);
-	if (full)
-		err = fb_error(FB_ESYS, "a file of %zu bytes in %s: %s", segment->part_bytes,
-			       s->folder, strerror(full));
+		err = fb_store_reserve(r->fd[0], segment->part_bytes);
 	err = fb_group_agree(mover->group, err);
 	if (err) {
 		if (r)
@@ -281,13 +299,12 @@ static int prepare(struct fb_mover *mover, const struct fb_move *given, const ch
 	for (uint32_t i = 0; i < given->transfers; i++) {
 		struct fb_walk walk = {.transfer = &given->transfer[i]};
 
-		if (given->transfer[i].peer != mover->group->rank)
-			return fb_error(FB_EINPUT, "mover store: a transfer with rank %d, but "
-					"files are of each rank alone", given->transfer[i].peer);
 		while (fb_walk_next(&walk, FB_STORE_REQUEST, &a, &b))
 			most++;
 	}
-	err = fb_move_new(mover, given, sizeof(*m), move);
+	err = fb_store_check_peers(mover, given);
+	if (!err)
+		err = fb_move_new(mover, given, sizeof(*m), move);
 	if (err)
 		return err;
 	m = (struct fb_store_move *)*move;

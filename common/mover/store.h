@@ -25,8 +25,12 @@
 
 enum { FB_STORE_DEPTH = 32, FB_STORE_REQUEST = 1 << 20, FB_STORE_NAME_CHARS = 288 };
 
-/* Not in fb_movers. Files have no name once they are open. cufile: cufile.c; object: object.c. */
-extern const struct fb_mover_ops fb_mover_store, fb_mover_cufile, fb_mover_object;
+/*
+ * Not in fb_movers. Files have no name once they are open. cufile: cufile.c; object: object.c;
+ * nixl_file, nixl_gpu_file: nixl_file.c.
+ */
+extern const struct fb_mover_ops fb_mover_store, fb_mover_cufile, fb_mover_object,
+	fb_mover_nixl_file, fb_mover_nixl_gpu_file;
 
 /*
  * object.c: where objects are made by movers that are opened from now on, and with how many
@@ -45,6 +49,12 @@ void fb_store_folder(const char *folder);
  * there is no file.
  */
 int fb_store_make_file(bool direct, char *name);
+
+/* Local: takes a file's blocks, so that a full disk is found now. 0 or FB_ESYS (printed). */
+int fb_store_reserve(int fd, size_t bytes);
+
+/* Local: 0, or FB_EINPUT (printed) where a transfer is with another rank than this one. */
+int fb_store_check_peers(const struct fb_mover *mover, const struct fb_move *given);
 
 /* Local, equal on all ranks: whether there is such a form here; else the reason. */
 bool fb_store_can(const struct fb_mover *mover, const char *form, char why[FB_REASON_CHARS]);

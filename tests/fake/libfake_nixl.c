@@ -77,11 +77,16 @@ CALL(destroy_agent, void *agent)
 	return 0;
 }
 
+static bool is_of_files(const char *plugin)
+{
+	return !strcmp(plugin, "POSIX") || !strcmp(plugin, "GDS");
+}
+
 CALL(get_plugin_params, void *agent, const char *plugin, void **memories, void **params)
 {
 	(void)agent;
 	*memories = *params = NULL;
-	return is("no-plugin") || strcmp(plugin, "UCX") ? NOT_FOUND : 0;
+	return is("no-plugin") || (strcmp(plugin, "UCX") && !is_of_files(plugin)) ? NOT_FOUND : 0;
 }
 
 CALL(params_add, void *params, const char *key, const char *value)
@@ -92,14 +97,16 @@ CALL(params_add, void *params, const char *key, const char *value)
 
 CALL(create_backend, void *agent, const char *plugin, void *params, void **backend)
 {
-	(void)plugin;
 	(void)params;
+	((struct agent *)agent)->files = is_of_files(plugin);
 	*backend = agent;
 	return 0;
 }
 
 CALL(get_local_md, void *agent, void **data, size_t *n)
 {
+	if (((struct agent *)agent)->files)
+		return NOT_FOUND;
 	*n = sizeof(struct metadata);
 	*data = malloc(*n);
 	if (*data)
@@ -196,11 +203,10 @@ CALL(xfer_dlist_add_desc, void *list, uintptr_t at, size_t n, uint64_t device)
 	struct list *l = list;
 	struct area *more = realloc(l->area, (l->n + 1) * sizeof(*more));
 
-	(void)device;
 	if (!more)
 		return BACKEND;
 	l->area = more;
-	l->area[l->n++] = (struct area){at, n, l->kind};
+	l->area[l->n++] = (struct area){at, n, l->kind, device};
 	return 0;
 }
 
@@ -229,7 +235,8 @@ CALL(register_mem, void *agent, void *list, void *args)
 
 	(void)args;
 	for (size_t i = 0; i < l->n; i++) {
-		if (own->areas == REGIONS || is("unregistered"))
+		if (own->areas == REGIONS || is("unregistered") ||
+		    (l->area[i].kind == FB_NIXL_FILE && !((struct agent *)agent)->files))
 			return BACKEND;
 		own->area[own->areas++] = l->area[i];
 	}

@@ -17,7 +17,7 @@ enum { NOT_FOUND = -4, BACKEND = -6, REGIONS = 16, AGENTS = 16, NAME = 32, NOTE 
 enum { CHUNK = 32 << 10 };
 
 struct area {
-	uint64_t at, bytes, kind;
+	uint64_t at, bytes, kind, device; /* of a file, kind FB_NIXL_FILE: its descriptor */
 };
 
 /* What an agent says of itself. */
@@ -43,6 +43,7 @@ struct agent {
 	struct metadata own, peer[AGENTS];
 	uint32_t peers;
 	int socket, tcp[2];
+	bool files; /* the plugin is of files */
 	struct map come; /* notifications that nobody has asked for yet */
 };
 

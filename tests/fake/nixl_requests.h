@@ -21,7 +21,9 @@ static bool is_registered(const struct metadata *of, const struct list *l)
 		const struct area *a = &l->area[i];
 		uint32_t k = 0;
 
-		while (k < of->areas && (of->area[k].kind != a->kind || a->at < of->area[k].at ||
+		while (k < of->areas && (of->area[k].kind != a->kind ||
+					 of->area[k].device != a->device ||
+					 a->at < of->area[k].at ||
 					 a->at + a->bytes > of->area[k].at + of->area[k].bytes))
 			k++;
 		if (k == of->areas)
@@ -101,6 +103,16 @@ static int tell(const struct agent *a, const struct metadata *to, const void *da
 		       : 0;
 }
 
+/* All of it, between memory and a file. */
+static ssize_t carry_file(const struct area *memory, const struct area *file, int operation)
+{
+	void *at = (void *)(uintptr_t)memory->at;
+
+	return operation == FB_NIXL_WRITE
+		       ? pwrite((int)file->device, at, memory->bytes, (off_t)file->at)
+		       : pread((int)file->device, at, memory->bytes, (off_t)file->at);
+}
+
 static int carry(const struct agent *a, const struct metadata *to, const struct request *r)
 {
 	for (size_t i = 0; i < r->local.n; i++) {
@@ -111,7 +123,9 @@ static int carry(const struct agent *a, const struct metadata *to, const struct 
 
 		if (l->bytes != p->bytes)
 			return BACKEND;
-		if (r->operation == FB_NIXL_WRITE)
+		if (p->kind == FB_NIXL_FILE)
+			done = carry_file(l, p, r->operation);
+		else if (r->operation == FB_NIXL_WRITE)
 			done = process_vm_writev(to->pid, &here, 1, &there, 1, 0);
 		else
 			done = process_vm_readv(to->pid, &here, 1, &there, 1, 0);

@@ -10,7 +10,7 @@ set -u
 export LC_ALL=C
 . scripts/lib.sh
 . tests/shell/lib.sh
-unset LD_LIBRARY_PATH FB_NIXL_BACKEND NIXL_TELEMETRY_ENABLE
+unset LD_LIBRARY_PATH FB_NIXL_BACKEND FB_NIXL_FILE_BACKEND NIXL_TELEMETRY_ENABLE
 
 # A folder for each library, under the name by which NIXL's is found.
 for library in nixl nixl_0_9; do
@@ -67,6 +67,33 @@ expect "exit code of 4 threads for all engines" "$rc" 3
 holds "$FB_TMP/err" "--threads: '4' is not accepted"
 verdict fake_nixl_program
 
+# offload HOW ENGINE OPTION...: as handoff, a program in the folder of $programs.
+offload() {
+	local folder=$FB_TMP/csv-$((++runs))
+
+	csv=$folder/offload.csv
+	FB_FAKE_NIXL=$1 run nixl 2 "$programs/offload" --engine "$2" --tokens "${tokens-256}" --quiet \
+		--max-samples 3 --min-samples 2 --ci 100% --max-time 2ms \
+		--timeout "$((30 * slow))s" --csv "$folder" "${@:3}"
+}
+programs=$FB_BUILD/bin
+NIXL_TELEMETRY_ENABLE=1 offload '' nixl_file --tier-order all
+expect "exit code of files by NIXL" "$rc" 0
+says ',nixl_file,.*,(ok|few),.*"?NIXL, POSIX plugin \(NIXL.s telemetry of ' 6
+FB_NIXL_FILE_BACKEND=UCX offload '' nixl_file --operation evict
+holds "$FB_TMP/err" 'nixl: register_mem of a file: error -6'
+FB_NIXL_FILE_BACKEND=HF3FS offload '' nixl_file --operation evict
+says ",skipped,NIXL's plugin HF3FS: get_plugin_params: error -4," 1
+offload lost nixl_file --operation evict
+expect "exit code of a file's request that fails" "$rc" 5
+if [ -x "$FB_BUILD/tests/fake_gpu/offload" ]; then
+	programs=$FB_BUILD/tests/fake_gpu
+	tokens=2K FB_FAKE_GPU_WORKS=right offload '' nixl_gpu_file --block-tokens 256
+	expect "exit code of GPUs' files by NIXL" "$rc" 0
+	says ',nixl_gpu_file,.*,(ok|few),.*NIXL, GDS plugin' 3
+fi
+verdict fake_nixl_files
+
 # What is not there costs the rows, with a reason; what fails ends the job, with a fault.
 handoff '' nixl_0_9
 says ',skipped,libnixl_capi.so has no nixl_capi_create_configured_agent,' 1
@@ -75,9 +102,11 @@ says ',skipped,libnixl_capi.so is a stub without NIXL,' 1
 handoff no-plugin nixl
 says ",skipped,NIXL's plugin UCX: get_plugin_params: error -4," 1
 FB_NIXL_BACKEND=GDS handoff '' nixl
-says ",skipped,NIXL's plugin GDS: get_plugin_params: error -4," 1
+says ",skipped,NIXL's plugin GDS: get_local_md: error -4," 1
 handoff '' none
 says ',skipped,libnixl_capi.so' 1
+engine=mooncake handoff '' none
+says ",mooncake,put,.*,skipped,\"?Mooncake's wheel has no C interface: use engine nixl" 1
 handoff unregistered nixl
 holds "$FB_TMP/err" 'nixl: register_mem: error -6'
 says ',fault,' 1

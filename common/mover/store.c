@@ -239,7 +239,9 @@ static bool joins(const struct fb_store_request *last, const struct fb_store_req
 	       last->bytes + next->bytes <= FB_STORE_REQUEST;
 }
 
-static void list(struct fb_store_move *m, const struct fb_transfer *t, uint64_t *parts)
+/* Adds the transfer to the requests and parts, of which there are m->requests and *parts. */
+static void list(struct fb_store_move *m, struct fb_store_request *request, struct iovec *iov,
+		 const struct fb_transfer *t, uint64_t *parts)
 {
 	const struct fb_store_region *file = (const struct fb_store_region *)t->remote;
 	bool direct = m->form == FB_STORE_DIRECT || m->form == FB_STORE_URING_DIRECT;
@@ -250,14 +252,14 @@ static void list(struct fb_store_move *m, const struct fb_transfer *t, uint64_t 
 	uint64_t a;
 
 	while ((next.bytes = fb_walk_next(&walk, FB_STORE_REQUEST, &a, &next.at))) {
-		struct fb_store_request *last = m->requests ? &m->request[m->requests - 1] : NULL;
+		struct fb_store_request *last = m->requests ? &request[m->requests - 1] : NULL;
 		struct iovec part = {memory + a, next.bytes};
 
-		next.iov = &m->iov[*parts];
+		next.iov = &iov[*parts];
 		if (!last || !joins(last, &next)) {
-			m->request[m->requests++] = next;
+			request[m->requests++] = next;
 		} else {
-			struct iovec *end = &last->iov[last->parts - 1];
+			struct iovec *end = &iov[*parts - 1]; /* of the last request */
 
 			last->bytes += next.bytes;
 			if ((char *)end->iov_base + end->iov_len == memory + a) {
@@ -266,7 +268,7 @@ static void list(struct fb_store_move *m, const struct fb_transfer *t, uint64_t 
 			}
 			last->parts++;
 		}
-		m->iov[(*parts)++] = part;
+		iov[(*parts)++] = part;
 	}
 }
 
@@ -290,7 +292,9 @@ static int prepare(struct fb_mover *mover, const struct fb_move *given, const ch
 {
 	const struct fb_store *s = (const struct fb_store *)mover;
 	char ignored[FB_REASON_CHARS];
+	struct fb_store_request *request;
 	struct fb_store_move *m;
+	struct iovec *iov;
 	uint64_t most = 1, parts = 0, a, b;
 	int err;
 
@@ -310,15 +314,17 @@ static int prepare(struct fb_mover *mover, const struct fb_move *given, const ch
 	m = (struct fb_store_move *)*move;
 	m->form = fb_mover_form(&fb_mover_store, form);
 	m->rings = m->form == FB_STORE_URING || m->form == FB_STORE_URING_DIRECT;
-	m->request = calloc(most, sizeof(*m->request));
-	m->iov = calloc(most, sizeof(*m->iov));
-	if (!m->request || !m->iov) {
+	request = calloc(most, sizeof(*request));
+	m->request = request;
+	iov = calloc(most, sizeof(*iov));
+	m->iov = iov;
+	if (!request || !iov) {
 		free_move(*move);
 		return fb_error(FB_ENOMEM, "mover store: out of memory");
 	}
 	for (uint32_t i = 0; i < m->move.transfers; i++)
 		if (m->move.transfer[i].pieces)
-			list(m, &m->move.transfer[i], &parts);
+			list(m, request, iov, &m->move.transfer[i], &parts);
 	if (m->form != FB_STORE_BUFFERED && m->form != FB_STORE_URING && !aligned(m, s->align)) {
 		free_move(*move);
 		return FB_EUNSUPPORTED;

@@ -22,22 +22,22 @@ void fb_store_folder(const char *folder)
 	chosen_folder = folder;
 }
 
-static void put_folder(struct fb_store *s)
+static const char *folder_now(void)
 {
 	const char *folder = chosen_folder ? chosen_folder : getenv("TMPDIR");
 
-	snprintf(s->folder, sizeof(s->folder), "%.200s", folder ? folder : "/tmp");
+	return folder ? folder : "/tmp";
 }
 
 /*
  * Makes a file, and takes its name away unless the caller wants it. fd[1]: errno is kept where
  * there is no O_DIRECT.
  */
-static int make_file(const struct fb_store *s, int fd[2], char *kept)
+static int make_file(int fd[2], char *kept)
 {
 	char own[FB_STORE_NAME_CHARS], *name = kept ? kept : own;
 
-	snprintf(name, FB_STORE_NAME_CHARS, "%s/fabricbench-XXXXXX", s->folder);
+	snprintf(name, FB_STORE_NAME_CHARS, "%.200s/fabricbench-XXXXXX", folder_now());
 	fd[1] = -1;
 	fd[0] = mkostemp(name, O_CLOEXEC);
 	if (fd[0] < 0)
@@ -50,11 +50,9 @@ static int make_file(const struct fb_store *s, int fd[2], char *kept)
 
 int fb_store_make_file(bool direct, char *name)
 {
-	struct fb_store here = {.ring = {.fd = -1}};
 	int fd[2];
 
-	put_folder(&here);
-	if (make_file(&here, fd, name))
+	if (make_file(fd, name))
 		return -1;
 	if (fd[1] < 0 || !direct) {
 		if (fd[1] >= 0)
@@ -68,13 +66,10 @@ int fb_store_make_file(bool direct, char *name)
 int fb_store_reserve(int fd, size_t bytes)
 {
 	int full = posix_fallocate(fd, 0, (off_t)bytes);
-	struct fb_store here;
 
-	if (!full)
-		return FB_OK;
-	put_folder(&here);
-	return fb_error(FB_ESYS, "a file of %zu bytes in %s: %s", bytes, here.folder,
-			strerror(full));
+	return full ? fb_error(FB_ESYS, "a file of %zu bytes in %s: %s", bytes, folder_now(),
+			       strerror(full))
+		    : FB_OK;
 }
 
 int fb_store_check_peers(const struct fb_mover *mover, const struct fb_move *given)
@@ -119,8 +114,8 @@ static int probe(struct fb_store *s)
 	int fd[2] = {-1, -1}, err, no_ring;
 	uint64_t align;
 
-	put_folder(s);
-	err = make_file(s, fd, NULL);
+	snprintf(s->folder, sizeof(s->folder), "%.200s", folder_now());
+	err = make_file(fd, NULL);
 	if (!err && fd[1] < 0)
 		snprintf(s->no_direct, sizeof(s->no_direct), "O_DIRECT in %.80s: %s", s->folder,
 			 strerror(errno));
@@ -200,13 +195,12 @@ static void remove_region(struct fb_region *region)
 static int add_region(struct fb_mover *mover, const struct fb_segment *segment,
 		      struct fb_region **region)
 {
-	const struct fb_store *s = (const struct fb_store *)mover;
 	struct fb_store_region *r = calloc(1, sizeof(*r));
 	int err = r ? FB_OK : FB_ENOMEM;
 
 	if (r) {
 		*r = (struct fb_store_region){{mover, segment}, {-1, -1}};
-		err = make_file(s, r->fd, NULL);
+		err = make_file(r->fd, NULL);
 	}
 	if (!err && r)
 		err = fb_store_reserve(r->fd[0], segment->part_bytes);

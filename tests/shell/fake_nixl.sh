@@ -72,8 +72,8 @@ offload() {
 	local folder=$FB_TMP/csv-$((++runs))
 
 	csv=$folder/offload.csv
-	FB_FAKE_NIXL=$1 run nixl 2 "$programs/offload" --engine "$2" --tokens "${tokens-256}" --quiet \
-		--max-samples 3 --min-samples 2 --ci 100% --max-time 2ms \
+	FB_FAKE_NIXL=$1 run nixl 2 "$programs/offload" --engine "$2" --tokens "${tokens-256}" \
+		--quiet --max-samples 3 --min-samples 2 --ci 100% --max-time 2ms \
 		--timeout "$((30 * slow))s" --csv "$folder" "${@:3}"
 }
 programs=$FB_BUILD/bin

@@ -80,12 +80,12 @@ verdict cli/formulas
 # Scripts say what they are for, whatever they need otherwise; what they do not take is refused.
 cd "$root" || exit 3
 for script in launch run install kv-paths reference setup doctor claims sweep plot report; do
-	timeout 20 "scripts/$script" --help >"$FB_TMP/out" 2>"$FB_TMP/err" </dev/null
+	timeout $((60 * slow)) "scripts/$script" --help >"$FB_TMP/out" 2>"$FB_TMP/err" </dev/null
 	expect "exit code of scripts/$script --help" "$?" 0
 	expect "stderr of scripts/$script --help" "$(cat "$FB_TMP/err")" ''
 	holds "$FB_TMP/out" "$script"
 done
-SETUP=no timeout 20 scripts/run quick >"$FB_TMP/out" 2>"$FB_TMP/err" </dev/null
+SETUP=no timeout $((60 * slow)) scripts/run quick >"$FB_TMP/out" 2>"$FB_TMP/err" </dev/null
 expect "exit code of scripts/run quick" "$?" 3
 holds "$FB_TMP/err" "^fabricbench run: 'quick': expected no argument"
 scripts/fabricbench studies nosuch >"$FB_TMP/out" 2>"$FB_TMP/err"
@@ -95,7 +95,8 @@ scripts/fabricbench kv-paths --help >"$FB_TMP/out" 2>&1
 expect "exit code of fabricbench kv-paths" "$?" 0
 for script in 'launch 2 all_reduce' 'setup run' doctor 'fabricbench summary'; do
 	# shellcheck disable=SC2086 # words
-	MPI=lam SETUP=no timeout 20 scripts/$script >"$FB_TMP/out" 2>"$FB_TMP/err" </dev/null
+	MPI=lam SETUP=no timeout $((60 * slow)) scripts/$script >"$FB_TMP/out" \
+		2>"$FB_TMP/err" </dev/null
 	expect "exit code of scripts/$script with MPI=lam" "$?" 3
 	expect "stderr of scripts/$script with MPI=lam" "$(cat "$FB_TMP/err")" \
 		'fabricbench: MPI=lam: accepted are openmpi and mpich'

@@ -125,12 +125,22 @@ await_rows() {
 	return 1
 }
 
-# seconds_until_gone CSV: how long ranks are still there, and kills them after 15 s (on an
+# await_row_under_way PATH: waits until the case after the rows of PATH.csv is under way in launch
+# 0, or the job has ended.
+await_row_under_way() {
+	while kill -0 "$job" 2>/dev/null; do
+		[ ! -s "$1.0.under_way" ] || return 0
+		sleep 0.02
+	done
+	return 1
+}
+
+# seconds_until_gone CSV: how long ranks are still there, and kills them after 60 s (on an
 # idle machine).
 seconds_until_gone() {
 	local since=$EPOCHREALTIME i
 
-	for ((i = 0; i < 750 * slow; i++)); do
+	for ((i = 0; i < 3000 * slow; i++)); do
 		ranks_of "$1" >/dev/null || break
 		sleep 0.02
 	done

@@ -13,7 +13,7 @@ export LC_ALL=C
 # One slot of 4 KiB: with more or larger ones a sender seldom catches up with the receiver. By
 # number and not by time: some mutants need a dozen calls, which take long on a busy machine.
 options=(-q --slots 1 --slot-bytes 4K --max-samples 20 --min-samples 20 --max-time 60s
-	--timeout "$((5 * slow))s")
+	--timeout "$((60 * slow))s")
 element='^"?[0-9]+ wrong elements; first: rank [0-9]+ element [0-9]+ is [^,]+'
 
 # caught NAME FILE: all rows of mutants are wrong, those of the host engine are good.

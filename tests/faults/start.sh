@@ -12,7 +12,7 @@ export LC_ALL=C
 . tests/faults/lib.sh
 
 options=(--engine host --algorithm ring --protocol ll --bytes "8:64K:2" -q --min-samples 100
-	--max-samples 100 --max-time 60s --timeout "$((2 * slow))s")
+	--max-samples 100 --max-time 60s --timeout "$((4 * slow))s")
 # Where nothing goes wrong, nobody should lose patience with a busy machine.
 patient=("${options[@]}")
 patient[-1]=$((60 * slow))s
@@ -102,7 +102,7 @@ differ() {
 		esac
 	END
 	chmod +x "$dir/rank"
-	scripts/launch 2 "$dir/rank" "$1=$2" "$1=$3" "$program" "${options[@]}" "${@:4}" \
+	scripts/launch 2 "$dir/rank" "$1=$2" "$1=$3" "$program" "${patient[@]}" "${@:4}" \
 		</dev/null >"$dir/out" 2>"$dir/err"
 	expect "$what" "exit code" $? 3
 	expect "$what" "lines" "$(grep -c '^fabricbench: ' "$dir/err")" 1
@@ -135,8 +135,8 @@ test_family() {
 			[ "$MPI" = openmpi ] || fb_mpi_env openmpi
 			oversubscribe=
 			[ "$MPI" = openmpi ] || oversubscribe=--oversubscribe
-			timeout 60 "$other" $oversubscribe -n 2 "$program" "${options[@]}" $flags \
-				</dev/null >"$dir/out" 2>"$dir/err"
+			timeout $((60 * slow)) "$other" $oversubscribe -n 2 "$program" \
+				"${patient[@]}" $flags </dev/null >"$dir/out" 2>"$dir/err"
 		)
 		expect "$other" "rows" "$(grep -c '^all_reduce' "$dir/out")" 0
 		expect "$other" "lines" "$(grep -c '^fabricbench: ' "$dir/err")" 1

@@ -161,10 +161,11 @@ test_order() {
 # does at its 30th call, which every case reaches, however long a call takes.
 test_faults() {
 	failures=0
-	while read -r algorithm text; do
+	while read -r algorithm timeout_s text; do
 		local csv=$dir/$algorithm
 
-		run 2 --csv "$csv" --bytes 8 --algorithm "copy,$algorithm" --timeout "${slow}s" \
+		run 2 --csv "$csv" --bytes 8 --algorithm "copy,$algorithm" \
+			--timeout "$((timeout_s * slow))s" \
 			--min-samples 50 --max-samples 50 --max-time 60s
 		expect "$algorithm" "exit code" "$rc" 5
 		holds "$algorithm" "$dir/err" "$text"
@@ -172,10 +173,10 @@ test_faults() {
 		holds "$algorithm" "$csv/dummy.csv" ",$algorithm,.*,fault,"
 		holds "$algorithm" "$dir/err" 'rows are safe in'
 	done <<-'END'
-		lopsided rank 1 on .*: setup failed
-		failing rank 1 on .*: the operation failed
-		hanging missing: rank 1 on .*of case
-		stopped missing: rank 1 on .* is stopped
+		lopsided 60 rank 1 on .*: setup failed
+		failing 60 rank 1 on .*: the operation failed
+		hanging 3 missing: rank 1 on .*of case
+		stopped 3 missing: rank 1 on .* is stopped
 	END
 	verdict "harness/faults ($MPI)"
 }

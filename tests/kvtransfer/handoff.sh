@@ -256,7 +256,7 @@ expect "exit code of a library that is no plugin" "$rc" 3
 holds "$FB_TMP/err" 'libfake_gdrapi.so: it has no fb_mover_plugin'
 # A notice that never comes ends the case at its timeout, and is a fault that says who waited.
 usual=("${small[@]}")
-small=(--quiet --timeout 3s --run t)
+small=(--quiet --timeout "$((3 * slow))s" --run t)
 FB_MOVERS=$FB_BUILD/tests/libmover_faulty.so go 2 --engine faulty
 small=("${usual[@]}")
 expect "exit code of a lost notice" "$rc" 5

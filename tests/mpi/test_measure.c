@@ -16,6 +16,9 @@
 
 #include <time.h>
 
+/* Measurements end for the number of their samples, however slow the machine is. */
+static const double no_limit_s = 60;
+
 static void test_times(struct fb_meter *m)
 {
 	const struct fb_case isolated = {.cadence = FB_ISOLATED, .launch = "blocking", .redop = -1};
@@ -38,9 +41,8 @@ static void test_times(struct fb_meter *m)
 	CHECK_INT(out.calls, 1);
 	CHECK(out.first_us >= 200);
 	if (root) {
-		CHECK(out.summary.n >= 50 || out.stop == FB_STOP_TIME);
-		CHECK(out.stop == FB_STOP_CI || out.stop == FB_STOP_TIME ||
-		      out.stop == FB_STOP_NMAX);
+		CHECK(out.summary.n >= 50);
+		CHECK(out.stop == FB_STOP_CI || out.stop == FB_STOP_NMAX);
 		CHECK(out.summary.min >= 199.9);
 		CHECK_NEAR(out.summary.median, 200, loose ? 1e6 : 5);
 		if (!loose) {
@@ -82,15 +84,20 @@ static void test_cpu(struct fb_meter *m)
 	struct fb_program sleeps = program;
 	struct operation op = op_of(m, 200e-6);
 	struct fb_measurement spun, slept;
+	double least_s = HUGE_VAL;
 
 	sleeps.run = sleep_a_while;
-	fb_measure(m, &program, &op, &isolated, &spun);
 	fb_measure(m, &sleeps, &op, &isolated, &slept);
+	/* A host that runs another machine meanwhile may count that time as this one's. */
+	for (int i = 0; i < 5; i++) {
+		fb_measure(m, &program, &op, &isolated, &spun);
+		CHECK(m->world->rank || spun.cpu_s > 0);
+		least_s = fmin(least_s, spun.cpu_s);
+	}
 	if (m->world->rank)
 		return;
-	CHECK(spun.cpu_s > 0 && spun.cpu_s < 1);
 	CHECK(slept.cpu_s >= 0 && slept.cpu_s < spun.cpu_s / 2);
-	CHECK(spun.cpu_s <= 1.5 * m->world->nranks * spun.summary.median * 1e-6);
+	CHECK(least_s <= 1.5 * m->world->nranks * 200e-6);
 }
 
 /* The times of single ranks are the samples' own: from the first begin to the last end. */
@@ -159,7 +166,7 @@ static void test_late(struct fb_meter *m)
 	}
 }
 
-static void test_flags(struct fb_meter *m)
+static void test_flags(struct fb_meter *m, struct fb_settings *settings)
 {
 	const struct fb_case isolated = {.cadence = FB_ISOLATED, .launch = "blocking", .redop = -1};
 	const struct fb_case in_place = {
@@ -179,8 +186,10 @@ static void test_flags(struct fb_meter *m)
 	CHECK_INT(op.last_calls, 1);
 	CHECK(out.calls > 1);
 	/* Three samples in 0.3 s are too few. */
+	settings->max_time_s = m->sampler.config.max_time_s = 0.3;
 	op = op_of(m, 0.1);
 	fb_measure(m, &program, &op, &isolated, &out);
+	settings->max_time_s = m->sampler.config.max_time_s = no_limit_s;
 	if (m->world->rank == 0) {
 		CHECK_INT(out.status, FB_STATUS_FEW);
 		CHECK_INT(out.stop, FB_STOP_TIME);
@@ -331,7 +340,7 @@ int main(int argc, char **argv)
 	struct fb_settings settings = {.ci = 0.01,
 				       .min_samples = 50,
 				       .max_samples = 200,
-				       .max_time_s = 0.3,
+				       .max_time_s = no_limit_s,
 				       .timeout_s = check_seconds(30)};
 	const struct fb_watchdog_config config = {.timeout_s = check_seconds(30)};
 	struct fb_watchdog *watchdog = NULL;
@@ -354,7 +363,7 @@ int main(int argc, char **argv)
 	CHECK_INT(fb_meter_open(&meter), FB_OK);
 	test_times(&meter);
 	test_cpu(&meter);
-	test_flags(&meter);
+	test_flags(&meter, &settings);
 	test_skew(&meter);
 	test_wrong(&meter);
 	test_verify(&meter, &settings);

@@ -38,7 +38,7 @@ lose() {
 		"${options[@]}" </dev/null >"$dir/out" 2>"$dir/err" &
 	job=$!
 	await_rows "$csv/all_reduce.csv" 1 || expect "$what" "rows" fewer 1
-	sleep 0.3
+	await_row_under_way "$csv/all_reduce"
 	holder=$(cat "$FB_HOSTS/$lost.pid")
 	space=$(readlink "/proc/$holder/ns/net")
 	for process in /proc/[0-9]*; do
@@ -60,7 +60,7 @@ there() {
 
 options=(--engine host --transport auto --algorithm ring --protocol simple --bytes "8,64" -q
 	--min-samples 1000000 --max-samples 1000000 --max-time "$((2 * slow))s"
-	--timeout "$((5 * slow))s")
+	--timeout "$((10 * slow))s")
 export MPIRUN="$mpirun --bind-to none -host h0:2,h1:2"
 for lost in h0 h1; do
 	lose $lost $lost h2 scripts/launch 4

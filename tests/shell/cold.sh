@@ -19,16 +19,24 @@ column() {
 		$0 ~ rows { print $at }' "$FB_TMP/out"
 }
 
-# Out of the second level 256 KiB are copied in some 20 us, out of memory in several times that.
-scripts/launch 1 "$bin/all_reduce" "${fast[@]}" --engine host --algorithm ring --protocol simple \
-	--bytes 256K --cache all >"$FB_TMP/out" 2>"$FB_TMP/err"
+# colder: whether the cold row's least time is well above the hot row's. Out of the second level
+# 256 KiB are copied in some 20 us, out of memory in several times that.
+colder() {
+	scripts/launch 1 "$bin/all_reduce" "${fast[@]}" --engine host --algorithm ring \
+		--protocol simple --bytes 256K --cache all >"$FB_TMP/out" 2>"$FB_TMP/err"
+	cold=$(column min_us cache=cold) hot=$(column min_us '1,1,,')
+	awk -v c="${cold:-0}" -v h="${hot:-0}" 'BEGIN { exit !(h > 0 && c > 1.5 * h) }'
+}
+
+# Whoever else runs here may keep the caches cold; not each time for as long as this.
+for ((i = 0; i < 10; i++)); do
+	colder || grep -q 'size is not known' "$FB_TMP/err" && break
+done
 if grep -q 'size is not known' "$FB_TMP/err"; then
 	echo "SKIP cold_rows: this machine does not say how large its caches are"
 else
-	cold=$(column min_us cache=cold) hot=$(column min_us '1,1,,')
 	expect "rows" "$(grep -cE ',(ok|few),' "$FB_TMP/out")" 2
-	awk -v c="$cold" -v h="$hot" 'BEGIN { exit !(h > 0 && c > 1.5 * h) }' ||
-		fail "cold $cold us, hot $hot us"
+	[ "$i" -lt 10 ] || fail "cold $cold us, hot $hot us"
 	verdict cold_rows
 fi
 

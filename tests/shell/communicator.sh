@@ -65,7 +65,7 @@ wrong() {
 	local rc
 
 	scripts/launch 2 "$program" --quiet --engine "$3" --operation "$2" --communicators 2 \
-		--misuse "$1" --timeout "$((2 * slow))s" "${@:5}" >"$FB_TMP/out" 2>"$FB_TMP/err"
+		--misuse "$1" --timeout "$((4 * slow))s" "${@:5}" >"$FB_TMP/out" 2>"$FB_TMP/err"
 	rc=$?
 	[ "$rc" -ne 0 ] || fail "--misuse $1 of $2 ended well"
 	holds "$FB_TMP/err" "$4"
@@ -167,7 +167,7 @@ narrow() {
 program=$FB_BUILD/bin/communicator
 if [ "$(id -u)" -eq 0 ] && narrow true 2>/dev/null; then
 	narrow scripts/launch 2 "$program" --quiet --engine host --transport tcp --operation open \
-		--communicators 32 --timeout "$((10 * slow))s" >"$FB_TMP/out" 2>"$FB_TMP/err"
+		--communicators 32 --timeout "$((30 * slow))s" >"$FB_TMP/out" 2>"$FB_TMP/err"
 	expect "exit code without ports" "$?" 5
 	holds "$FB_TMP/err" '([Aa]ddress|port)'
 	verdict communicator_ports

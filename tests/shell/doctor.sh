@@ -311,7 +311,8 @@ rm "$folder/environment.csv"
 judged 3
 verdict doctor_links
 
-NP=2 timeout 90 scripts/doctor --results "$FB_TMP/here" --no-rates --all >"$FB_TMP/out" 2>&1
+NP=2 timeout $((90 * slow)) scripts/doctor --results "$FB_TMP/here" --no-rates --all \
+	>"$FB_TMP/out" 2>&1
 code=$?
 [ "$code" -le 1 ] || fail "exit code of scripts/doctor: $code"
 holds "$FB_TMP/out" '^1 node: [1-9][0-9]* checks good'

@@ -19,8 +19,8 @@ fast=(--min-samples 1 --max-samples 2 --max-time 20ms --quiet)
 
 # ranks N PROGRAM OPTION...: the exit code in rc, and what it said in out and err.
 ranks() {
-	timeout 120 scripts/launch "$1" "$programs/$2" "${@:3}" >"$FB_TMP/out" 2>"$FB_TMP/err" \
-		</dev/null
+	timeout $((120 * slow)) scripts/launch "$1" "$programs/$2" "${@:3}" >"$FB_TMP/out" \
+		2>"$FB_TMP/err" </dev/null
 	rc=$?
 }
 

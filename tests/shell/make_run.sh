@@ -102,7 +102,7 @@ verdict make_run_worst
 	exec scripts/run </dev/null >"$FB_TMP/out" 2>"$FB_TMP/err"
 ) &
 pid=$!
-for ((i = 0; i < 300; i++)); do
+for ((i = 0; i < 600 * slow; i++)); do
 	[ "$(wc -l 2>/dev/null <"$FB_TMP/short/all_reduce.csv")" -gt 3 ] 2>/dev/null && break
 	sleep 0.1
 done

@@ -39,7 +39,7 @@ done
 export MODE=answer GOLDEN=$PWD/tests/golden/peers
 shape=(--device cpu --hidden 512 --layers 1 --tokens 32 --bucket 1
 	--build "$FB_TMP/build")
-few="--max-samples 12 --min-samples 12 --max-time 2s --timeout $((60 * slow))s"
+few="--max-samples 12 --min-samples 12 --max-time 60s --timeout $((60 * slow))s"
 
 # compare CODE OPTION...: runs it, and holds its exit code.
 compare() {
@@ -84,7 +84,7 @@ verdict peer_torch_table
 
 # From six turns on the interval is that of their quotients.
 compare 0 --turns 6 --limit $((250 * slow)) \
-	--options "--max-samples 4 --min-samples 3 --max-time 1s"
+	--options "--max-samples 4 --min-samples 3 --max-time 60s --timeout $((60 * slow))s"
 for row in "ddp, backward" "fsdp, step"; do
 	field "$row" 5 | sed 's/[.][.]/ /' | awk -v q="$(field "$row" 4)" '
 		NF == 2 && $1 <= q && q <= $2 { good = 1 } END { exit !good }' ||

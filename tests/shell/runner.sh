@@ -32,7 +32,7 @@ go() {
 gone() {
 	local i
 
-	for ((i = 0; i < 100; i++)); do
+	for ((i = 0; i < 100 * slow; i++)); do
 		grep -qs '^State:[[:blank:]]*[^Z]' "/proc/$(cat "$FB_TMP/child")/status" || return 0
 		sleep 0.1
 	done
@@ -83,12 +83,12 @@ echo "PASS later"
 END
 sed 's/run_limit \* 60/run_limit/' tests/lib.sh >"$tree/tests/lib.sh"
 sed -i 's/^# timeout: 1$/# timeout: 1000/' "$tree/tests/shell/endless.sh"
-go -k 'shell/(endless|later)' --limit 3
+go -k 'shell/(endless|later)' --limit $((5 * slow))
 cp tests/lib.sh "$tree/tests"
 expect "exit code after the run's limit" "$rc" 1
-holds "$FB_TMP/out" '^FAIL  shell/endless .*still running after the run.s limit of 3 min'
+holds "$FB_TMP/out" '^FAIL  shell/endless .*still running after the run.s limit of [0-9]+ min'
 holds "$FB_TMP/out" '\| fabricbench: endless'
-holds "$FB_TMP/out" '^FAIL  shell/later .*not begun within the run.s limit of 3 min'
+holds "$FB_TMP/out" '^FAIL  shell/later .*not begun within the run.s limit of [0-9]+ min'
 expect "last line after the run's limit" "$(tail -n 1 "$FB_TMP/out")" \
 	"0 passed, 2 failed, 0 skipped"
 gone || fail "a process outlives the run"

@@ -131,7 +131,13 @@ fb_move_row() {
 	fi
 	# A torn last line is for the next start of the launch to mend, which takes the row then.
 	[ -s "$rows" ] && [ -z "$(tail -c 1 "$rows")" ] || return 0
-	cat "$left" >>"$rows" && rm -f "$left" &&
+	# A rank that is left on another host may move it now: one of both succeeds in renaming it.
+	mv -f "$left" "$left.taken" 2>/dev/null || return 0
+	if ! cat "$left.taken" >>"$rows"; then
+		mv -f "$left.taken" "$left"
+		return
+	fi
+	rm -f "$left.taken" &&
 		echo "fabricbench launch: the row of the fault is in $rows; --resume goes on" \
 			"from there" >&2
 }

@@ -18,18 +18,18 @@ enum { LOOKS = 50, LOOK_US = 20 * 1000 };
 /* No comma and no quote: it stands in the file as it is here, where it is looked for. */
 static const char nobody[] = "rank 0 ended within this case and nobody was left to say why";
 
-static char *path_of(const char *dir, const char *program, uint64_t launch)
+static char *path_of(const char *dir, const char *program, uint64_t launch, const char *suffix)
 {
 	char *path;
+	int n = asprintf(&path, "%s/%s.%" PRIu64 ".under_way%s", dir, program, launch, suffix);
 
-	return asprintf(&path, "%s/%s.%" PRIu64 ".under_way", dir, program, launch) < 0 ? NULL
-											 : path;
+	return n < 0 ? NULL : path;
 }
 
 int fb_under_way_open(struct fb_under_way *file, const char *dir, const char *program,
 		      uint64_t launch, bool sync)
 {
-	char *path = path_of(dir, program, launch);
+	char *path = path_of(dir, program, launch, "");
 	int fd;
 
 	if (!path)
@@ -147,7 +147,9 @@ int fb_under_way_move(const char *dir, const char *program, uint64_t launch,
 		      bool asked, bool *moved)
 {
 	struct fb_csv csv = {.extra = NULL};
-	char *path = path_of(dir, program, launch), *row = path ? read_row(path) : NULL;
+	char *path = path_of(dir, program, launch, "");
+	char *taken = path_of(dir, program, launch, ".taken");
+	char *row = path ? read_row(path) : NULL;
 	bool left = row && !strstr(row, nobody);
 	/* Nobody has come to know of a fault since; or the results that the row is of are gone. */
 	bool drop = row && !reason && (left || !has_results(dir, program));
@@ -158,20 +160,23 @@ int fb_under_way_move(const char *dir, const char *program, uint64_t launch,
 	*moved = false;
 	if (drop)
 		(void)unlink(path);
-	if (!path || (moves && !text))
+	/* Whoever took it ended before or after writing it: a row twice is worse than none. */
+	if (!reason && taken)
+		(void)unlink(taken);
+	if (!path || !taken || (moves && !text))
 		ret = fb_error(FB_ENOMEM, "no memory for the row of a fault");
-	if (!ret && text)
+	/* Several may try; one alone succeeds, also where a lock does not hold between hosts. */
+	if (!ret && text && !rename(path, taken)) {
 		ret = fb_csv_open(&csv, dir, program, extra, nextra, false);
-	/* Somebody else may have moved it before this process had the lock. */
-	if (!ret && text && !access(path, F_OK)) {
-		ret = fb_append_write(&csv.file, text, strlen(text));
-		*moved = !ret;
 		if (!ret)
-			(void)unlink(path);
+			ret = fb_append_write(&csv.file, text, strlen(text));
+		*moved = !ret;
+		(void)(ret ? rename(taken, path) : unlink(taken));
 	}
 	other = fb_csv_close(&csv);
 	free(text);
 	free(row);
+	free(taken);
 	free(path);
 	return ret ? ret : other;
 }

@@ -49,8 +49,10 @@ void fb_under_way_close(struct fb_under_way *file);
  * with `reason` as its reason if rank 0 could not say one. reason NULL: the next start of the
  * launch, which drops a row that fb_under_way_leave() left, and one whose result file is gone.
  * `asked`: this rank was asked to end as rank 0 was, and leaves such a row to scripts/launch.
- * *moved: there was one. While the writer lives there is none; it holds a lock. Returns 0, or an
- * error of fb_csv_open() or fb_append_write() (printed).
+ * *moved: this call moved it; of several processes that try, on any hosts, one does, because it
+ * renames the file first. While the writer lives there is no such row: the writer holds a lock. A
+ * file system whose locks do not hold between hosts does not show that to another host. Returns 0,
+ * or an error of fb_csv_open() or fb_append_write() (printed; the row stays where it was).
  */
 int fb_under_way_move(const char *dir, const char *program, uint64_t launch,
 		      const struct fb_column *extra, size_t nextra, const char *reason,

@@ -61,16 +61,19 @@ for family in $FB_MPIS; do
 	expect "rows that tcp cannot do" "$(rows "$csv" ',skipped,tcp has no protocol')" 6
 	# Counters of all that the case did, around each case of every program: lo counts twice.
 	holds "$csv" ',tcp lo.*,lo=[0-9]+'
-	go "$family" 2 all_reduce --engine host --algorithm ring --protocol simple \
-		--transport shm,tcp --bytes 1M
-	awk -F, 'FNR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
+	# Others may use lo meanwhile, but not each time.
+	for ((i = 0; i < 5; i++)); do
+		go "$family" 2 all_reduce --engine host --algorithm ring --protocol simple \
+			--transport shm,tcp --bytes 1M
+		awk -F, 'FNR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
 		{ split($at["traffic"], part, ";"); bytes = 0
 		  for (i in part) if (part[i] ~ /^lo=/) bytes = substr(part[i], 4) + 0 }
 		$at["transport"] == "tcp" && bytes < 4e6 { bad++ }
 		$at["transport"] == "shm" && bytes > 4e6 { bad++ }
 		{ seen = seen $at["transport"] " " }
-		END { exit bad || seen !~ /tcp/ || seen !~ /shm/ }' "$csv" ||
-		fail "traffic: $(cat "$csv")"
+		END { exit bad || seen !~ /tcp/ || seen !~ /shm/ }' "$csv" && break
+	done
+	[ "$i" -lt 5 ] || fail "traffic: $(cat "$csv")"
 	time=50ms go "$family" 2 steady --transport shm,tcp
 	expect "rows of steady" "$(rows "$csv" ',(ok|few),.*,(time|nmax),')" 3
 	expect "protocols of steady" "$(cut -d, -f7,9 "$csv" | sort -u | tr '\n' ' ')" \

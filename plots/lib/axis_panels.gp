@@ -7,7 +7,10 @@ stats [*:*] [*:*] $DATA using 1 name "A" nooutput
 room = A_max > A_min ? 0.05 * (A_max - A_min) : 1
 set xrange [A_min - room : A_max + room]
 set lmargin at screen 100. / WIDTH
-set rmargin at screen 1 - 210. / WIDTH
+longest = ""
+do for [i = 1 : SERIES] { if (strlen(NAME[i]) > strlen(longest)) { longest = NAME[i] } }
+RIGHT = keywidth(longest) / WIDTH
+set rmargin at screen 1 - RIGHT
 set xtics ()
 do for [i = 1 : VALUES] {
 	if ((i - 1) % (VALUES / 16 + 1) == 0) { set xtics add (LABEL[i] X[i]) }
@@ -17,31 +20,56 @@ do for [p = 0 : (strlen(PANEL) ? 1 : 0)] {
 	set tmargin at screen (p == 0 ? down(66) : 0.48)
 	set bmargin at screen (last ? up(84) : 0.54)
 	set xlabel (last ? AXIS : "") noenhanced
-	set ylabel (p == 0 ? "median time in us" : PANEL) noenhanced
-	stats [*:*] [*:*] $DATA using (p == 0 ? $4 : $5) name "Y" nooutput
-	set yrange [(Y_min < 0 ? 1.1 * Y_min : 0) : (Y_max > 0 ? 1.1 * Y_max : 1)]
+	set ylabel (p == 0 ? "median time" : PANEL) noenhanced
+	stats [*:*] [*:*] $DATA using (column(p == 0 ? 4 : 5)) name "Y" nooutput
+	low = Y_min; high = Y_max
+	if (strlen(DASHED[p + 1])) {
+		stats [*:*] [*:*] $DATA using 6 + p name "Y" nooutput
+		low = Y_min < low ? Y_min : low
+		high = Y_max > high ? Y_max : high
+	}
+	unset logscale y
+	set ytics autofreq
 	# Longer numbers would leave no room for the name.
-	set format y (Y_max >= 1e6 ? "%.1s%c" : "%h")
-	if (p == 0) {
-		set key at screen 1 - 194. / WIDTH, screen down(66) left top
-	} else {
-		unset key
+	set format y (high >= 1e6 ? "%.1s%c" : "%h")
+	set key at screen 1 - RIGHT + 16. / WIDTH, screen (p == 0 ? down(66) : 0.48) left top
+	unit = 1
+	is_time = p == 0 || PANEL[strlen(PANEL) - 2 : strlen(PANEL)] eq "_us"
+	if (is_time) {
+		highest = high > -low ? high : -low
+		unit = highest < 1e4 ? 1 : highest < 1e7 ? 1e3 : 1e6
+		set ylabel (p == 0 ? "median time" : PANEL[1 : strlen(PANEL) - 3])." in ".\
+			(unit == 1 ? "us" : unit == 1e3 ? "ms" : "s") noenhanced
+		set format y "%h"
 	}
+	set yrange [(low < 0 ? 1.1 * low / unit : 0) : (high > 0 ? 1.1 * high / unit : 1)]
+	curve = "1:($5 / unit) with linespoints"
 	if (p == 0) {
-		plot for [i = 1 : SERIES] $DATA index i - 1 using 1:2:3:4 with yerrorlines \
-			linestyle i title NAME[i]
-	} else {
-		plot for [i = 1 : SERIES] $DATA index i - 1 using 1:5 with linespoints linestyle i \
-			notitle
+		curve = "1:($2 / unit):($3 / unit):($4 / unit) with yerrorlines"
+		# On a logarithmic axis the short ones can be told apart, too.
+		stats [*:*] [*:*] $DATA using 3 name "L" nooutput
+		if (L_min > 0 && high > 100 * L_min) {
+			set logscale y 10
+			set yrange [L_min / 1.5 / unit : 1.5 * high / unit]
+		}
 	}
+	picture = "plot for [i = 1 : SERIES] $DATA index i - 1 using ".curve." \
+		linestyle i title (p == 0 ? NAME[i] : '')"
+	# One dashed line where all curves are compared with the same, else one in each colour.
+	if (strlen(DASHED[p + 1])) {
+		picture = picture.", for [i = 1 : SERIES] $DATA index i - 1 \
+			using 1:(column(6 + p) / unit) with lines \
+			linestyle (ONE_LINE[p + 1] ? 11 : i) linewidth 1.5 dashtype 2 notitle, \
+			NaN with lines linestyle 11 linewidth 1.5 title DASHED[p + 1]"
+	}
+	eval picture
 	unset label 1
 	unset label 2
 	unset label 3
+	unset label 6
 }
 unset multiplot
+unset logscale y
 set format y "%h"
 @footnote
-set label 2 TITLE at screen 12. / WIDTH, screen down(22) left font ",16" textcolor rgb INK \
-	noenhanced
-set label 3 SUBTITLE at screen 12. / WIDTH, screen down(44) left font ",11" textcolor rgb GREY \
-	noenhanced
+@heading

@@ -16,7 +16,13 @@ if (!MORE) set palette negative
 # Tiles are square, unless a side has few of them.
 shape = ROWS * 1. / COLUMNS
 set size ratio (shape < 0.4 ? 0.4 : shape > 2 ? 2 : shape)
-set lmargin at screen 70. / WIDTH
+longest = 3
+if (exists("VALUES")) {
+	do for [i = 1 : ROWS] {
+		if (strlen(ROWLABEL[i]) > longest) { longest = strlen(ROWLABEL[i]) }
+	}
+}
+set lmargin at screen (46. + 8 * longest) / WIDTH
 set rmargin at screen 1 - 130. / WIDTH
 set border 0
 unset grid
@@ -27,8 +33,8 @@ set xrange [-0.5 : COLUMNS - 0.5]
 set yrange [ROWS - 0.5 : -0.5]
 step = (COLUMNS > ROWS ? COLUMNS : ROWS) / 16 + 1
 if (exists("VALUES")) {
-	set xtics ()
-	set ytics ()
+	set xtics () noenhanced
+	set ytics () noenhanced
 	do for [i = 1 : COLUMNS] {
 		if ((i - 1) % step == 0) { set xtics add (LABEL[i] i - 1) }
 	}
@@ -43,7 +49,7 @@ set xlabel COLUMNNAME noenhanced
 set ylabel ROWNAME noenhanced
 set colorbox user origin screen 1 - 108. / WIDTH, screen up(150) \
 	size screen 18. / WIDTH, screen 1 - 300. / HEIGHT
-set cblabel UNIT textcolor rgb INK
+set cblabel UNIT textcolor rgb INK noenhanced
 set cbtics textcolor rgb INK
 
 stats [*:*] [*:*] $DATA using 3 name "V" nooutput

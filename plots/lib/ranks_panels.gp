@@ -29,12 +29,10 @@ do for [p = 0 : 1] {
 		unset label 1
 		unset label 2
 		unset label 3
+		unset label 6
 	}
 }
 unset multiplot
 set style fill transparent solid 0.14 noborder
 @footnote
-set label 2 TITLE at screen 12. / WIDTH, screen down(22) left font ",16" textcolor rgb INK \
-	noenhanced
-set label 3 SUBTITLE at screen 12. / WIDTH, screen down(44) left font ",11" textcolor rgb GREY \
-	noenhanced
+@heading

@@ -3,11 +3,14 @@
 # The panels of plots/scaling.gp: a column for each size, times above, efficiency below. Loaded
 # once for each file that is written.
 
-RIGHT = 210. / WIDTH
-LEFT = 80. / WIDTH
+longest = LIBRARY_NAME
+do for [i = 1 : OWN] { if (strlen(NAME[i]) > strlen(longest)) { longest = NAME[i] } }
+RIGHT = keywidth(longest) / WIDTH
+LEFT = 92. / WIDTH
 GAP = 84. / WIDTH
 WIDE = (1 - LEFT - RIGHT - (PANELS - 1) * GAP) / PANELS
 SERIES = OWN + LIBRARY
+style(i) = i > OWN ? 10 : i
 stats [*:*] [*:*] $DATA using 1 name "R" nooutput
 stats [*:*] [*:*] $DATA using 2 name "T" nooutput
 
@@ -32,43 +35,41 @@ do for [p = 0 : PANELS - 1] {
 	# Where a decade has no tick the panel would have none: some more.
 	if (T_max / T_min < 100) {
 		do for [k = -2 : 7] {
-			set ytics add (timename(2 * 10. ** k) 2 * 10. ** k, \
-				timename(5 * 10. ** k) 5 * 10. ** k)
+			do for [t in (T_max / T_min < 5 ? "1.5 2 3 4 5 7" : "2 5")] {
+				set ytics add (timename(t * 10. ** k) t * 10. ** k)
+			}
 		}
 	}
 	set ylabel (p == 0 ? "median time" : "")
 	set xlabel ""
 	set key at screen 1 - RIGHT + 16. / WIDTH, screen down(84) left top
 	if (p > 0) { unset key }
-	plot for [i = 1 : OWN] $DATA index first + i - 1 using 1:2:3:4 with yerrorlines \
-			linestyle i title NAME[i], \
-		for [i = OWN + 1 : SERIES] $DATA index first + i - 1 using 1:2:3:4 \
-			with yerrorlines linestyle 10 title LIBRARY_NAME
+	plot for [i = 1 : SERIES] $DATA index first + i - 1 using 1:2:3:4 with yerrorlines \
+		linestyle style(i) title (i > OWN ? LIBRARY_NAME : NAME[i])
 	unset key
 	unset label 1
 	unset label 2
 	unset label 3
 	unset label 4
+	unset label 6
 
 	set tmargin at screen 0.42
 	set bmargin at screen up(84)
 	unset logscale y
-	stats [*:*] [*:*] $DATA index first : first + SERIES - 1 using (100 * $5) name "E" nooutput
-	set ytics autofreq
-	set ytics format "%g%%"
-	set yrange [0 : E_records > 0 && E_max > 0 ? E_max * 1.15 : 100]
-	set ylabel (p == 0 ? "efficiency" : "")
-	set xlabel "ranks"
-	plot for [i = 1 : OWN] $DATA index first + i - 1 using 1:(100 * $5) with linespoints \
-			linestyle i, \
-		for [i = OWN + 1 : SERIES] $DATA index first + i - 1 using 1:(100 * $5) \
-			with linespoints linestyle 10
+	if (EFFICIENCIES[p + 1] > 0) {
+		stats [*:*] [*:*] $DATA index first : first + SERIES - 1 using (100 * $5) name "E" \
+			nooutput
+		set ytics autofreq
+		set ytics format "%g%%"
+		set yrange [0 : E_max > 0 ? E_max * 1.15 : 100]
+		set ylabel (p == 0 ? "efficiency" : "")
+		set xlabel "ranks"
+		plot for [i = 1 : SERIES] $DATA index first + i - 1 using 1:(100 * $5) \
+			with linespoints linestyle style(i)
+	}
 	set ytics format "% h"
 }
 unset multiplot
 # The next file begins as this one did.
 @footnote
-set label 2 TITLE at screen 12. / WIDTH, screen down(22) left font ",16" textcolor rgb INK \
-	noenhanced
-set label 3 SUBTITLE at screen 12. / WIDTH, screen down(44) left font ",11" textcolor rgb GREY \
-	noenhanced
+@heading

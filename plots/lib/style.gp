@@ -40,14 +40,34 @@ set xlabel textcolor rgb INK
 set ylabel textcolor rgb INK
 set style fill transparent solid 0.14 noborder
 
+# A title that is too long for its line goes on in a smaller line below it, for which the picture
+# grows. It is parted behind a comma or a semicolon. Letters of a title are about 9 pixels wide.
+MORETITLE = ""
+fits = int((WIDTH - 24) / 9.3)
+if (strlen(TITLE) > fits) {
+	do for [i = 2 : fits] {
+		if (strstrt(",;", substr(TITLE, i, i))) {
+			MORETITLE = substr(TITLE, i + 1, strlen(TITLE))
+		}
+	}
+	TITLE = substr(TITLE, 1, strlen(TITLE) - strlen(MORETITLE))
+	if (substr(MORETITLE, 1, 1) eq " ") { MORETITLE = substr(MORETITLE, 2, strlen(MORETITLE)) }
+}
+EXTRA = strlen(MORETITLE) ? 20 : 0
+HEIGHT = HEIGHT + EXTRA
+
 # Where text stands, whatever the size: so many pixels from an edge of the picture.
-down(y) = 1 - (y + 0.) / HEIGHT
+down(y) = 1 - (y + (y > 30 ? EXTRA : 0) + 0.) / HEIGHT
 up(y) = (y + 0.) / HEIGHT
 set tmargin at screen down(66)
-set label 2 TITLE at screen 12. / WIDTH, screen down(22) left font ",16" textcolor rgb INK \
-	noenhanced
-set label 3 SUBTITLE at screen 12. / WIDTH, screen down(44) left font ",11" textcolor rgb GREY \
-	noenhanced
+# The labels of the heading; figures of several panels take them off after the first one.
+heading = 'set label 2 TITLE at screen 12. / WIDTH, screen down(22) left font ",16" \
+	textcolor rgb INK noenhanced; \
+	set label 3 SUBTITLE at screen 12. / WIDTH, screen down(44) left font ",11" \
+	textcolor rgb GREY noenhanced; \
+	set label 6 MORETITLE at screen 12. / WIDTH, screen 1 - 42. / HEIGHT left \
+	font (strlen(MORETITLE) * 6.2 < WIDTH - 24 ? ",12" : ",9") textcolor rgb INK noenhanced'
+@heading
 note = ""
 note2 = ""
 footnote = 'set label 1 note at screen 12. / WIDTH, screen up(strlen(note2) ? 30 : 14) left \
@@ -59,6 +79,9 @@ set bmargin at screen up(84)
 # Ticks of a logarithmic axis of microseconds.
 timetics = '("10 ns" .01, "100 ns" .1, "1 us" 1, "10 us" 10, "100 us" 100, "1 ms" 1e3, \
 	"10 ms" 1e4, "100 ms" 1e5, "1 s" 1e6, "10 s" 1e7, "100 s" 1e8)'
+
+# The pixels that a key of these names takes beside a figure of several panels.
+keywidth(names) = 68. + 8 * (strlen(names) > 17 ? strlen(names) : 17)
 
 # 8, 64, 512, 4K, 32K: binary, as sizes are typed.
 sizename(x) = x < 1024 ? sprintf("%d", x) : x < 1048576 ? sprintf("%gK", x / 1024.) : \

@@ -232,8 +232,6 @@ static int run(void *values, char **words, size_t count)
 		err = fb_sheets_read(&sheets, words + 1, count - 1);
 	if (!err)
 		err = judge_all(study, &sheets, settings->unmeasured);
-	if (!err && (fflush(stdout) || ferror(stdout)))
-		err = fb_error(FB_EIO, "standard output: not everything could be written");
 	return fb_exit_code(err);
 }
 

@@ -194,8 +194,6 @@ static int show(const char *path, const struct settings *settings,
 		print_csv(list, count);
 	else if (!err)
 		print_table(list, count, settings->steps);
-	if (!err && (fflush(stdout) || ferror(stdout)))
-		err = fb_error(FB_EIO, "cannot write to standard output");
 	return err == FB_EUNSUPPORTED ? FB_EINPUT : err;
 }
 

@@ -94,8 +94,6 @@ static int put(const struct kind *kind, const struct settings *settings, char *c
 		fb_cells_make(&cells, &results, &axes);
 		err = kind->put(&plot);
 	}
-	if (!err && (fflush(stdout) || ferror(stdout)))
-		err = FB_EIO;
 	return fb_exit_code(err);
 }
 

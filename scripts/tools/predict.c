@@ -294,7 +294,7 @@ static int print(struct job *job)
 static int run(void *values, char **paths, size_t count)
 {
 	struct job job = {.settings = values};
-	int err = FB_OK, code;
+	int err = FB_OK;
 
 	for (size_t i = 0; i < count && !err; i++)
 		err = fb_results_read(&job.results, paths[i]);
@@ -308,11 +308,9 @@ static int run(void *values, char **paths, size_t count)
 	if (!job.model.count) {
 		fb_error(FB_EINPUT, "no algorithm of the project has four times or more: "
 			 "expected rows of more sizes or numbers of ranks");
-		code = FB_EXIT_NOTHING;
-	} else {
-		code = fb_exit_code(print(&job));
+		return FB_EXIT_NOTHING;
 	}
-	return fflush(stdout) || ferror(stdout) ? FB_EXIT_FAULT : code;
+	return fb_exit_code(print(&job));
 }
 
 static const struct fb_tool tool = {

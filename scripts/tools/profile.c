@@ -224,8 +224,7 @@ static int run(void *values, char **words, size_t count)
 			       "host_device", words[0]);
 	if (!err)
 		print(p);
-	return err ? fb_exit_code(err) : fflush(stdout) || ferror(stdout) ? FB_EXIT_FAULT
-									  : FB_EXIT_OK;
+	return fb_exit_code(err);
 }
 
 static const struct fb_tool tool = {

@@ -232,8 +232,6 @@ static int report(const struct analysis *a)
 		       unknown, a->sets.nnames);
 	else if (verdicts.sure + verdicts.suspected == 0)
 		printf("no node is slow\n");
-	if (fflush(stdout) || ferror(stdout))
-		return FB_EXIT_FAULT;
 	if (verdicts.sure)
 		return FB_EXIT_REGRESSION;
 	return unknown || verdicts.suspected ? FB_EXIT_UNSURE : FB_EXIT_OK;

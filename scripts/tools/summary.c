@@ -210,7 +210,7 @@ static int run(void *values, char **paths, size_t count)
 		.columns = settings->columns,
 		.out = stdout,
 	};
-	int err = FB_OK, code;
+	int err = FB_OK;
 
 	if (settings->forest && !settings->crossings) {
 		fb_option_reject(stderr, "forest", settings->forest, "a file, with --crossings");
@@ -225,8 +225,7 @@ static int run(void *values, char **paths, size_t count)
 	if (err)
 		return fb_exit_code(err);
 	fb_cells_make(&cells, &results, &axes);
-	code = print(&report, settings, paths, count);
-	return fflush(stdout) || ferror(stdout) ? FB_EXIT_FAULT : code;
+	return print(&report, settings, paths, count);
 }
 
 static const struct fb_tool tool = {

@@ -191,8 +191,9 @@ static void print_node(const struct node *node)
 /* In the form of nvbandwidth, which scripts/plot matrix draws. */
 static void print_matrix(const struct node *node)
 {
-	printf("%s: links GPU(row) -> GPU, then NIC(column) bandwidth (GB/s)\n  ",
-	       *node->host ? node->host : "all nodes");
+	printf("%s: links GPU(row) -> %s(column) bandwidth (GB/s)\n  ",
+	       *node->host ? node->host : "all nodes",
+	       node->count > node->gpus ? "GPU/NIC" : "GPU");
 	for (size_t i = 0; i < node->count; i++)
 		printf(" %9zu", i);
 	printf("\n");
@@ -258,7 +259,7 @@ static int show_nodes(const struct fb_node_facts *facts, const char *folder, boo
 		fb_error(FB_EINPUT, "%s/environment.csv names no GPU", folder);
 		return FB_EXIT_INPUT;
 	}
-	return fflush(stdout) || ferror(stdout) ? FB_EXIT_FAULT : FB_EXIT_OK;
+	return FB_EXIT_OK;
 }
 
 static int run(void *values, char **words, size_t count)

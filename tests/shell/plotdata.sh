@@ -133,6 +133,7 @@ expect "rates on an axis" "$(sed -n 's/^LABEL.*= //p' "$FB_TMP/out" | tr -d "'\"
 refuses 'differ in one key' axis "$ddp"
 refuses 'differ in two keys' heat --axis bucket "$ddp"
 refuses "'bukcet': no row has it; keys of these rows are bucket, layers" axis --axis bukcet "$ddp"
+refuses "--columns 'nosuch': no row has such a column" axis --axis bucket --columns nosuch "$ddp"
 verdict plotdata_axis
 
 same timeline timeline spans.csv

@@ -107,7 +107,7 @@ whole 'spread over ranks'
 # Any key is an axis: a sweep of buckets is one figure with what is exposed below the times, with
 # texts behind the numbers; two keys are a map.
 draw plots/axis.gp 1 --axis bucket results/reference/h200x4-ddp
-whole 'exposed_us'
+whole 'exposed in ms'
 tr -d '\n' <"$out.svg" | grep -q '>1M<.*>25M<.*>64M<.*>256M<.*>whole<' ||
 	fail "buckets are not in the order of their numbers"
 draw plots/heat.gp 1 --axis prefill,decode results/reference/h200x4-kv
@@ -115,9 +115,30 @@ whole '>754<'
 draw plots/heat.gp 1 --axis operation,engine --columns compute_slowdown \
 	results/reference/h100x2-overlap/contention.csv
 whole '>1.25<'
+# Work that has no such value has no row, and names are not typeset (no subscript after a blank).
+holds "$out.svg" '>compute_slowdown<'
+draw plots/heat.gp 1 --axis operation,engine --columns communication_slowdown \
+	results/reference/h100x2-overlap/contention.csv
+whole '>copy_in<'
+if grep -q '>cache<' "$out.svg"; then fail "a row of the heat map without a value"; fi
+# A bubble is drawn beside theory, and the values of one schedule lie on one line.
+draw plots/axis.gp 1 --axis microbatches results/reference/h100x2-overlap/pipeline.csv
+whole '>theory<'
+holds "$FB_TMP/data" '^ONE_LINE\[2\] = 1'
+# In the last column is what 2 stages and 4 or 16 micro-batches leave idle: 1/5 and 1/17.
+awk '/^EOD/ { on = 0 } on && NF { n++; bad += $7 != (n % 2 ? 0.2 : 0.0588235) }
+	/<< EOD/ { on = 1 } END { exit bad || n != 4 }' "$FB_TMP/data" ||
+	fail "the line of theory"
+# A long title goes on in a second line.
+holds "$out.svg" '>layers=8<'
 # Schedules are bars of what they compute and of what is exposed and hidden behind it.
 draw plots/stack.gp 1 --axis operation,microbatches results/reference/h100x2-overlap/pipeline.csv
 whole '>zero_bubble, 16, cuda<'
+# What all bars have alike stands in the title, and not in each of their names.
+draw plots/stack.gp 1 --axis operation results/reference/h100x2-overlap/contention.csv
+whole '>copy_in, nccl<'
+holds "$out.svg" 'compute=20ms;layers=16;streams=1'
+draw plots/stack.gp 1 --axis operation,microbatches results/reference/h100x2-overlap/pipeline.csv
 holds "$out.svg" 'communication, hidden'
 # No bar is wider than its step: computing, exposed and the rest add up to the median.
 awk '/^EOD/ { on = 0 } on { n++; sum = $5 + $6 + $7; bad += sum > 1.001 * $2 || sum < 0.999 * $2 }
@@ -136,7 +157,31 @@ awk -F, -v OFS=, 'NF == 0 { next } NR > 1 { $20 = 1 } { print }' \
 draw plots/axis.gp 1 --axis ranks --columns tokens_per_s \
 	results/reference/h100x2-overlap/pipeline.csv "$FB_TMP/one-rank.csv"
 whole 'tokens_per_s'
+# The dashed line has twice the tokens for twice the ranks.
+holds "$out.svg" '>linear<'
+awk '/^EOD/ { on = 0 } on && NF && $1 == 1 { base = $7 } on && NF && $1 == 2 { n++
+		bad += $7 < 1.999 * base || $7 > 2.001 * base }
+	/<< EOD/ { on = 1 } END { exit bad || !n }' "$FB_TMP/data" || fail "the linear line"
+draw plots/scaling.gp 1 results/reference/h100x2-overlap/pipeline.csv "$FB_TMP/one-rank.csv"
+whole 'efficiency'
+# Rows that know neither tokens nor a bound have no efficiency, and no library: one panel is left.
+awk -F, -v OFS=, '
+	NR == 1 { for (i = 1; i <= NF; i++) if ($i == "bound_us") b = i
+		else if ($i == "engine") e = i }
+	NR > 1 && $e != "host" { next } NR > 1 { $b = "" } { print }' $one/all_reduce.csv \
+	>"$FB_TMP/no-bound.csv"
+awk -F, -v OFS=, 'NF != 49 { next } NR > 1 { $20 = 2 } { print }' "$FB_TMP/no-bound.csv" \
+	>"$FB_TMP/no-bound-2.csv"
+draw plots/scaling.gp 1 "$FB_TMP/no-bound.csv" "$FB_TMP/no-bound-2.csv"
+whole 'median time'
+if grep -q '>efficiency<' "$out.svg"; then fail "a panel of efficiency without values"; fi
 # A kind without a line above would go untested.
+# Streaming and reading a cache back are drawn beside what they save.
+awk -F, -v OFS=, 'NR == 1 { print $0, "after_us", "gain"; next }
+	{ print $0, 50000, 2 }' results/reference/h100x2-overlap/pipeline.csv >"$FB_TMP/gain.csv"
+draw plots/axis.gp 1 --axis microbatches --columns gain "$FB_TMP/gain.csv"
+whole '>break-even<'
+holds "$out.svg" '>not streamed<'
 expect "scripts in plots/" "$(find plots -maxdepth 1 -name '*.gp' | wc -l)" 15
 verdict plots_kinds
 

@@ -50,7 +50,7 @@ static void judge_near_gpu(const struct fb_node_facts *facts, const struct fb_en
 	size_t known = 0, wrong = 0;
 	int far_node = 0;
 
-	if (strcmp(fact->key, "rank.gpu") || !fb_fact_opens_host(facts, fact))
+	if (!fb_fact_opens_host(facts, fact))
 		return;
 	for (const struct fb_env_fact *f = fact;
 	     f < end && !strcmp(f->key, fact->key) && !strcmp(f->host, fact->host); f++) {
@@ -116,8 +116,6 @@ static void judge_processors(const struct fb_node_facts *facts, const struct fb_
 	struct fb_cpus cpus;
 	bool gpu = fb_rank_fact(facts, fact->host, fact->rank, "rank.gpu");
 
-	if (strcmp(fact->key, "bind.cpus"))
-		return;
 	fb_cpus_parse(fact->value, &cpus);
 	processors = (size_t)fb_cpus_count(&cpus);
 	ranks = sharers(facts, fact);
@@ -126,4 +124,8 @@ static void judge_processors(const struct fb_node_facts *facts, const struct fb_
 			  processors, processors == 1 ? "" : "s", fact->value);
 }
 
-const fb_judge_fn fb_judges_of_ranks[] = {judge_near_gpu, judge_processors, NULL};
+const struct fb_judge fb_judges_of_ranks[] = {
+	{"rank.gpu", judge_near_gpu},
+	{"bind.cpus", judge_processors},
+	{NULL, NULL},
+};

@@ -65,9 +65,12 @@ const char *fb_rank_fact(const struct fb_node_facts *facts, const char *host, lo
 bool fb_fact_opens_key(const struct fb_node_facts *facts, const struct fb_env_fact *fact);
 bool fb_fact_opens_host(const struct fb_node_facts *facts, const struct fb_env_fact *fact);
 
-/* One rule that is more than a fact's value. It is called for each fact. */
-typedef void (*fb_judge_fn)(const struct fb_node_facts *facts, const struct fb_env_fact *fact,
-			    struct fb_findings *findings);
+/* One rule that is more than a fact's value. It is called for each fact with such a key. */
+struct fb_judge {
+	const char *key; /* fnmatch(3) */
+	void (*judge)(const struct fb_node_facts *facts, const struct fb_env_fact *fact,
+		      struct fb_findings *findings);
+};
 
 /* The next fact behind `after` (NULL: the first) that is the host's or everyone's; fnmatch(3). */
 const struct fb_env_fact *fb_next_fact(const struct fb_node_facts *facts,
@@ -78,9 +81,9 @@ const struct fb_env_fact *fb_next_fact(const struct fb_node_facts *facts,
 bool fb_fact_has(const struct fb_node_facts *facts, const char *host, const char *key,
 		 const char *text);
 
-/* Each ends in NULL. */
-extern const fb_judge_fn fb_judges_of_ports[], fb_judges_of_networks[], fb_judges_of_ranks[],
-	fb_judges_of_libraries[];
+/* Each ends with a key that is NULL. */
+extern const struct fb_judge fb_judges_of_ports[], fb_judges_of_networks[], fb_judges_of_ranks[],
+	fb_judges_of_libraries[], fb_judges_of_fabric[];
 
 /* Judges the facts by all rules, and which facts differ between nodes though they should not. */
 void fb_doctor_rules(const struct fb_node_facts *facts, struct fb_findings *findings);
@@ -91,9 +94,6 @@ void fb_doctor_rules(const struct fb_node_facts *facts, struct fb_findings *find
  * nothing to say. Returns 0, or as fb_records_read.
  */
 int fb_doctor_rates(const char *path, double least, struct fb_findings *findings);
-
-/* Judges NVLinks and their fabric: links down, not registered, GPUs in several NVLink domains. */
-void fb_doctor_fabric(const struct fb_node_facts *facts, struct fb_findings *findings);
 
 /*
  * Judges the rows of a point-to-point program, or of host_device: the best rate from 1 MiB on of

@@ -17,8 +17,7 @@ static void judge_sockets(const struct fb_node_facts *facts, const struct fb_env
 	const char *each = fb_node_fact(facts, fact->host, "variable.NCCL_NSOCKS_PERTHREAD");
 	double product = strtod(fact->value, NULL) * (each ? strtod(each, NULL) : 1);
 
-	if (!strcmp(fact->key, "variable.NCCL_SOCKET_NTHREADS"))
-		fb_findings_judge(findings, &check, fact->host, product <= 64, "%.0f", product);
+	fb_findings_judge(findings, &check, fact->host, product <= 64, "%.0f", product);
 }
 
 /* A node with RDMA devices and GPUs should let the first reach the second's memory. */
@@ -32,7 +31,7 @@ static void judge_peer_memory(const struct fb_node_facts *facts, const struct fb
 		"open kernel modules, which export GPU memory by dma-buf"};
 	const char *driver = fb_node_fact(facts, fact->host, "nvidia.driver"), *by = NULL;
 
-	if (strcmp(fact->key, "device.infiniband") || !driver)
+	if (!driver)
 		return;
 	if (strstr(driver, "Open Kernel Module"))
 		by = "open kernel modules";
@@ -54,9 +53,8 @@ static void judge_one_nccl(const struct fb_node_facts *facts, const struct fb_en
 	const char *other = fb_node_fact(facts, fact->host, "library.libnccl.2.path");
 	bool one = !other || !strcmp(other, fact->value);
 
-	if (!strcmp(fact->key, "library.libnccl.path"))
-		fb_findings_judge(findings, &check, fact->host, one, "%.76s%s%.76s", fact->value,
-				  one ? "" : " and ", one ? "" : other);
+	fb_findings_judge(findings, &check, fact->host, one, "%.76s%s%.76s", fact->value,
+			  one ? "" : " and ", one ? "" : other);
 }
 
 static void judge_sharp(const struct fb_node_facts *facts, const struct fb_env_fact *fact,
@@ -71,7 +69,7 @@ static void judge_sharp(const struct fb_node_facts *facts, const struct fb_env_f
 	bool sharp = fb_next_fact(facts, NULL, fact->host, "library.libsharp*.path");
 	bool am = fb_next_fact(facts, NULL, fact->host, "daemon.sharp*");
 
-	if (!strcmp(fact->key, "variable.NCCL_COLLNET_ENABLE") && !strcmp(fact->value, "1"))
+	if (!strcmp(fact->value, "1"))
 		fb_findings_judge(findings, &check, fact->host, plugin && sharp,
 				  "%s, %s, %s on this node", plugin ? "plugin" : "no plugin",
 				  sharp ? "libsharp" : "no libsharp",
@@ -88,8 +86,7 @@ static void judge_fabric_manager(const struct fb_node_facts *facts, const struct
 		"down: systemctl start nvidia-fabricmanager, of the driver's version"};
 	bool runs = fb_node_fact(facts, fact->host, "daemon.nv-fabricmanager");
 
-	if (!strcmp(fact->key, "device.nvswitch") &&
-	    fb_fact_has(facts, fact->host, "container.engine", "none"))
+	if (fb_fact_has(facts, fact->host, "container.engine", "none"))
 		fb_findings_judge(findings, &check, fact->host, runs, "NVSwitches, and %s",
 				  runs ? "their manager" : "no process of that name");
 }
@@ -105,8 +102,7 @@ static void judge_cuda(const struct fb_node_facts *facts, const struct fb_env_fa
 	const char *driver = fb_node_fact(facts, fact->host, "cuda.driver_version");
 	int have = 0, have_minor = 0, built = 0, built_minor = 0;
 
-	if (strcmp(fact->key, "cuda.runtime_version") || !driver ||
-	    sscanf(driver, "%d.%d", &have, &have_minor) != 2 ||
+	if (!driver || sscanf(driver, "%d.%d", &have, &have_minor) != 2 ||
 	    sscanf(fact->value, "%d.%d", &built, &built_minor) != 2)
 		return;
 	fb_findings_judge(findings, &check, fact->host,
@@ -125,11 +121,17 @@ static void judge_direct(const struct fb_node_facts *facts, const struct fb_env_
 		"were set so because of a fault, which this version may not have: measure both"};
 	const char *set = fb_node_fact(facts, fact->host, "variable.NCCL_IB_DATA_DIRECT");
 
-	if (!strcmp(fact->key, "device.data_direct"))
-		fb_findings_judge(findings, &check, fact->host, !set || strcmp(set, "0") != 0,
-				  "%.80s, variable %s", fact->value, set ? set : "not set");
+	fb_findings_judge(findings, &check, fact->host, !set || strcmp(set, "0") != 0,
+			  "%.80s, variable %s", fact->value, set ? set : "not set");
 }
 
-const fb_judge_fn fb_judges_of_libraries[] = {judge_sockets, judge_peer_memory, judge_one_nccl,
-					      judge_sharp, judge_fabric_manager, judge_cuda,
-					      judge_direct, NULL};
+const struct fb_judge fb_judges_of_libraries[] = {
+	{"variable.NCCL_SOCKET_NTHREADS", judge_sockets},
+	{"device.infiniband", judge_peer_memory},
+	{"library.libnccl.path", judge_one_nccl},
+	{"variable.NCCL_COLLNET_ENABLE", judge_sharp},
+	{"device.nvswitch", judge_fabric_manager},
+	{"cuda.runtime_version", judge_cuda},
+	{"device.data_direct", judge_direct},
+	{NULL, NULL},
+};

@@ -108,17 +108,14 @@ int fb_doctor_links(const struct fb_node_facts *facts, const char *path, double 
 
 	for (size_t i = 0; !err && i < p.count; i++) {
 		const struct pair *pair = &p.item[i];
-		double share = pair->best / pair->link.GBps;
-		struct fb_finding f = {
-			.level = share < least ? FB_LEVEL_DOUBT : FB_LEVEL_GOOD,
-			.check = "link carries its rate", .host = "", .advice = pair->link.advice};
+		const struct fb_check check = {
+			FB_LEVEL_DOUBT, "link carries its rate",
+			fb_new_text("%.4g GB/s or more, %.0f%% of the link's rate",
+				    least * pair->link.GBps, 100 * least), pair->link.advice};
 
-		snprintf(f.found, sizeof(f.found),
-			 "%.40s, %.40s: %.4g of %.4g GB/s, by engine %.20s", pair->name,
-			 pair->link.kind, pair->best, pair->link.GBps, pair->engine);
-		snprintf(f.wanted, sizeof(f.wanted), "%.4g GB/s or more, %.0f%% of the link's rate",
-			 least * pair->link.GBps, 100 * least);
-		fb_findings_add(findings, &f);
+		fb_findings_judge(findings, &check, "", pair->best / pair->link.GBps >= least,
+				  "%.40s, %.40s: %.4g of %.4g GB/s, by engine %.20s", pair->name,
+				  pair->link.kind, pair->best, pair->link.GBps, pair->engine);
 	}
 	return err == FB_RECORDS_STOP ? FB_OK : err;
 }

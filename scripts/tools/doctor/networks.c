@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Whether interfaces are told apart, and NCCL takes those that were meant; see doctor.h. */
-#include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -63,8 +62,6 @@ static void judge_subnets(const struct fb_node_facts *facts, const struct fb_env
 	const char *word = "";
 	size_t length = 0;
 
-	if (fnmatch("network.*.subnets", fact->key, 0))
-		return;
 	name_of(fact, name);
 	if (!is_up(facts, fact->host, name))
 		return;
@@ -111,7 +108,7 @@ static void judge_same_subnet(const struct fb_node_facts *facts, const struct fb
 	const struct fb_env_fact *end = facts->env.fact + facts->env.count;
 	char name[NAME_CHARS];
 
-	if (fnmatch("network.*.subnets", fact->key, 0) || !fb_fact_opens_key(facts, fact))
+	if (!fb_fact_opens_key(facts, fact))
 		return;
 	name_of(fact, name);
 	if (!is_of_port(facts, fact->host, name) || is_routed(fact->value))
@@ -173,8 +170,6 @@ static void judge_socket_interface(const struct fb_node_facts *facts,
 	bool found = false, any = false;
 	char name[NAME_CHARS];
 
-	if (strcmp(fact->key, "variable.NCCL_SOCKET_IFNAME"))
-		return;
 	while ((f = fb_next_fact(facts, f, fact->host, "network.*.state"))) {
 		const char *speed;
 		double Mbps;
@@ -201,5 +196,9 @@ static void judge_socket_interface(const struct fb_node_facts *facts,
 				  fact->value, taken, most);
 }
 
-const fb_judge_fn fb_judges_of_networks[] = {judge_subnets, judge_same_subnet,
-					     judge_socket_interface, NULL};
+const struct fb_judge fb_judges_of_networks[] = {
+	{"network.*.subnets", judge_subnets},
+	{"network.*.subnets", judge_same_subnet},
+	{"variable.NCCL_SOCKET_IFNAME", judge_socket_interface},
+	{NULL, NULL},
+};

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What RDMA devices and their ports should be like; see doctor.h. */
-#include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -56,8 +55,6 @@ static void judge_gids(const struct fb_node_facts *facts, const struct fb_env_fa
 	const char *function, *spaces;
 	int second = 0, others = 0;
 
-	if (fnmatch("infiniband.*.gids", fact->key, 0))
-		return;
 	if (sscanf(fact->value, "RoCE v2 %d, others %d", &second, &others) < 1)
 		return;
 	if (has(facts, fact, "link_layer", "Ethernet"))
@@ -108,7 +105,7 @@ static void judge_rate(const struct fb_node_facts *facts, const struct fb_env_fa
 		"device of another type"};
 	double rate = strtod(fact->value, NULL), most;
 
-	if (fnmatch("infiniband.*.rate", fact->key, 0) || !has(facts, fact, "state", "ACTIVE"))
+	if (!has(facts, fact, "state", "ACTIVE"))
 		return;
 	most = fastest(facts, fact->host, fact);
 	fb_findings_judge(findings, &as_others, fact->host, rate >= most,
@@ -179,8 +176,6 @@ static void judge_locality(const struct fb_node_facts *facts, const struct fb_en
 	enum distance nearest = UNKNOWN, active = UNKNOWN, d;
 	const struct fb_env_fact *f = NULL, *by = NULL, *near = NULL;
 
-	if (fnmatch("gpu.*.pci_path", fact->key, 0))
-		return;
 	while ((f = fb_next_fact(facts, f, fact->host, "infiniband.*.pci_path"))) {
 		d = between(facts, fact, f);
 		if (d < nearest) {
@@ -210,9 +205,7 @@ static void judge_origin(const struct fb_node_facts *facts, const struct fb_env_
 		FB_LEVEL_GOOD, "origin of the RDMA driver", "", ""};
 
 	(void)facts;
-	if (!strcmp(fact->key, "module.mlx5_core.origin"))
-		fb_findings_judge(findings, &check, fact->host, true, "mlx5_core is of %.80s",
-				  fact->value);
+	fb_findings_judge(findings, &check, fact->host, true, "mlx5_core is of %.80s", fact->value);
 }
 
 /* RoCE loses packets in a network without flow control or marks of congestion. */
@@ -228,8 +221,7 @@ static void judge_lossless(const struct fb_node_facts *facts, const struct fb_en
 	const char *interfaces, *pfc, *sender, *receiver;
 	char key[KEY_CHARS], name[NAME_CHARS];
 
-	if (fnmatch("infiniband.*.link_layer", fact->key, 0) || strcmp(fact->value, "Ethernet") ||
-	    !has(facts, fact, "state", "ACTIVE"))
+	if (strcmp(fact->value, "Ethernet") || !has(facts, fact, "state", "ACTIVE"))
 		return;
 	interfaces = beside(facts, fact, "interfaces");
 	if (!interfaces)
@@ -265,8 +257,7 @@ static void judge_visible(const struct fb_node_facts *facts, const struct fb_env
 	char key[KEY_CHARS];
 	bool visible = false;
 
-	if (fnmatch("infiniband.*.interfaces", fact->key, 0) ||
-	    !has(facts, fact, "link_layer", "Ethernet") ||
+	if (!has(facts, fact, "link_layer", "Ethernet") ||
 	    !fb_next_fact(facts, NULL, fact->host, "network.*.mtu"))
 		return;
 	for (size_t n; *first; first += n + strspn(first + n, " ")) {
@@ -290,13 +281,20 @@ static void judge_pod(const struct fb_node_facts *facts, const struct fb_env_fac
 		fb_next_fact(facts, NULL, fact->host, "variable.PCIDEVICE_*");
 	bool device = fb_fact_has(facts, fact->host, "device.infiniband", "there");
 
-	if (strcmp(fact->key, "container.engine") || strcmp(fact->value, "kubernetes") ||
-	    !fb_node_fact(facts, fact->host, "nvidia.driver"))
+	if (strcmp(fact->value, "kubernetes") || !fb_node_fact(facts, fact->host, "nvidia.driver"))
 		return;
 	fb_findings_judge(findings, &check, fact->host, device, "%s, %s",
 			  device ? "RDMA devices" : "no RDMA device",
 			  plugin ? plugin->key + strlen("variable.") : "no PCIDEVICE variable");
 }
 
-const fb_judge_fn fb_judges_of_ports[] = {judge_gids, judge_rate, judge_locality, judge_origin,
-					  judge_lossless, judge_visible, judge_pod, NULL};
+const struct fb_judge fb_judges_of_ports[] = {
+	{"infiniband.*.gids", judge_gids},
+	{"infiniband.*.rate", judge_rate},
+	{"gpu.*.pci_path", judge_locality},
+	{"module.mlx5_core.origin", judge_origin},
+	{"infiniband.*.link_layer", judge_lossless},
+	{"infiniband.*.interfaces", judge_visible},
+	{"container.engine", judge_pod},
+	{NULL, NULL},
+};

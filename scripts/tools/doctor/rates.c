@@ -64,19 +64,15 @@ int fb_doctor_rates(const char *path, double least, struct fb_findings *findings
 	int err = fb_records_read(path, add, r, NULL);
 
 	for (size_t i = 0; !err && i < r->count; i++) {
-		struct fb_finding f = {
-			.level = r->best[i] < least ? FB_LEVEL_DOUBT : FB_LEVEL_GOOD,
-			.check = "rate of large messages", .host = "",
-			.advice = "so far below what link or memory allow, something is "
-				  "configured wrongly: another path than meant (see column "
-				  "path), a link that negotiated less, throttling, ranks bound "
-				  "to far processors, other load",
-		};
+		const struct fb_check check = {
+			FB_LEVEL_DOUBT, "rate of large messages", fb_new_text("%.2f or more", least),
+			"so far below what link or memory allow, something is configured wrongly: "
+			"another path than meant (see column path), a link that negotiated less, "
+			"throttling, ranks bound to far processors, other load"};
 
-		snprintf(f.found, sizeof(f.found), "%s: %.2f of the bound, by engine %.30s",
-			 r->way[i], r->best[i], r->by[i]);
-		snprintf(f.wanted, sizeof(f.wanted), "%.2f or more", least);
-		fb_findings_add(findings, &f);
+		fb_findings_judge(findings, &check, "", r->best[i] >= least,
+				  "%s: %.2f of the bound, by engine %.30s", r->way[i], r->best[i],
+				  r->by[i]);
 	}
 	return err == FB_RECORDS_STOP ? FB_OK : err;
 }

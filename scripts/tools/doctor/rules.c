@@ -199,7 +199,7 @@ static void judge_load(const struct fb_node_facts *facts, const struct fb_env_fa
 	const char *count = fb_node_fact(facts, fact->host, "cpu.count");
 	double processors = count ? strtod(count, NULL) : 0, load = strtod(fact->value, NULL);
 
-	if (!strcmp(fact->key, "host.load_average") && processors >= 1)
+	if (processors >= 1)
 		fb_findings_judge(findings, &check, fact->host, load <= processors / 10 + 1,
 				  "load %.2f of %.0f processors", load, processors);
 }
@@ -244,11 +244,15 @@ static bool was_judged(const struct fb_node_facts *facts, const struct fb_env_fa
 	return false;
 }
 
-static const fb_judge_fn judges_of_nodes[] = {judge_load, judge_alike, NULL};
+static const struct fb_judge judges_of_nodes[] = {
+	{"host.load_average", judge_load},
+	{"*", judge_alike},
+	{NULL, NULL},
+};
 
-static const fb_judge_fn *const judges[] = {fb_judges_of_ports, fb_judges_of_networks,
-					    fb_judges_of_ranks, fb_judges_of_libraries,
-					    judges_of_nodes};
+static const struct fb_judge *const judges[] = {fb_judges_of_ports, fb_judges_of_networks,
+						fb_judges_of_ranks, fb_judges_of_libraries,
+						judges_of_nodes, fb_judges_of_fabric};
 
 void fb_doctor_rules(const struct fb_node_facts *facts, struct fb_findings *findings)
 {
@@ -261,7 +265,8 @@ void fb_doctor_rules(const struct fb_node_facts *facts, struct fb_findings *find
 			if (!fnmatch(rules[r].key, fact->key, 0))
 				judge(&rules[r], fact, findings);
 		for (size_t j = 0; j < sizeof(judges) / sizeof(judges[0]); j++)
-			for (const fb_judge_fn *judge_it = judges[j]; *judge_it; judge_it++)
-				(*judge_it)(facts, fact, findings);
+			for (const struct fb_judge *rule = judges[j]; rule->key; rule++)
+				if (!fnmatch(rule->key, fact->key, 0))
+					rule->judge(facts, fact, findings);
 	}
 }

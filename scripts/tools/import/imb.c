@@ -56,11 +56,6 @@ bool fb_imb_detect(const struct fb_text *text)
 	return fb_text_holds(text, "MPI Benchmarks") && fb_text_holds(text, "# Benchmarking ");
 }
 
-static int fail(const struct state *s, size_t at, const char *what)
-{
-	return fb_error(FB_EINPUT, "%s:%zu: %s", s->text->path, at + 1, what);
-}
-
 /* "#    Intel(R) MPI Benchmarks 2021.11, MPI-1 part" */
 static void take_version(struct state *s, const char *line)
 {
@@ -185,7 +180,7 @@ static int add_skipped(struct state *s, size_t at, const struct fb_words *row)
 	uint64_t size = 0;
 
 	if (!fb_word_u64(cell_of(s, row, "#bytes"), &size))
-		return fail(s, at, "the size of this row is no whole number");
+		return fb_text_fail(s->text, at, "the size of this row is no whole number");
 	set_key(s, record, size, cell_of(s, row, "Group"));
 	record->row.status = FB_STATUS_SKIPPED;
 	fb_text_copy(s->text->line[at] + strcspn(s->text->line[at], "oit"), "", record->reason,
@@ -205,15 +200,15 @@ static int take_row(struct state *s, size_t at, const struct fb_words *row)
 	    strstr(s->text->line[at], "time-out"))
 		return add_skipped(s, at, row);
 	if (row->count < s->header.count)
-		return fail(s, at, "the row is cut short");
+		return fb_text_fail(s->text, at, "the row is cut short");
 	for (size_t i = 0; i < sizeof(times) / sizeof(times[0]) && !isfinite(time); i++)
 		time = number_of(s, row, times[i]);
 	if (*cell_of(s, row, "#bytes") && !fb_word_u64(cell_of(s, row, "#bytes"), &size))
-		return fail(s, at, "the size of this row is no whole number");
+		return fb_text_fail(s->text, at, "the size of this row is no whole number");
 	if (!isfinite(time) && rate > 0)
 		time = 1e6 / rate;
 	if (!isfinite(time))
-		return fail(s, at, "the row has neither a time nor a rate");
+		return fb_text_fail(s->text, at, "the row has neither a time nor a rate");
 	record = fb_import_add(s->import, at + 1);
 	set_key(s, record, size, cell_of(s, row, "Group"));
 	fb_import_flag(record, "mean");

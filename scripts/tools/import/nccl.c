@@ -151,29 +151,29 @@ int fb_nccl_begin(struct fb_import *import, const struct fb_text *text, size_t l
 	return FB_OK;
 }
 
+/* A key for a number that is larger than usual. */
+static void add_count(struct fb_import_record *record, const char *key, uint64_t n, uint64_t usual)
+{
+	if (n > usual)
+		fb_import_variant(record, key, "%llu", (unsigned long long)n);
+}
+
 /* Keys in the order of the alphabet. */
 static void add_variants(struct fb_import_record *record, const struct fb_nccl_run *run,
 			 const struct fb_nccl_cell *cell, const char *timing)
 {
-	if (run->aggregated > 1)
-		fb_import_variant(record, "aggregated", "%llu",
-				  (unsigned long long)run->aggregated);
-	if (run->blocking > 1)
-		fb_import_variant(record, "blocking", "%llu", (unsigned long long)run->blocking);
-	if (run->gpus > 1)
-		fb_import_variant(record, "gpus", "%llu", (unsigned long long)run->gpus);
-	if (run->groups > 1)
-		fb_import_variant(record, "groups", "%llu", (unsigned long long)run->groups);
+	add_count(record, "aggregated", run->aggregated, 1);
+	add_count(record, "blocking", run->blocking, 1);
+	add_count(record, "gpus", run->gpus, 1);
+	add_count(record, "groups", run->groups, 1);
 	if (*cell->redop && strcmp(cell->redop, "none") && record->key.redop < 0)
 		fb_import_variant(record, "redop", "%.32s", cell->redop);
-	if (run->threads > 1)
-		fb_import_variant(record, "threads", "%llu", (unsigned long long)run->threads);
+	add_count(record, "threads", run->threads, 1);
 	if (*timing)
 		fb_import_variant(record, "timing", "%s", timing);
 	if (record->key.datatype == FB_DATATYPES)
 		fb_import_variant(record, "type", "%.32s", cell->type);
-	if (run->unalign > 0)
-		fb_import_variant(record, "unalign", "%llu", (unsigned long long)run->unalign);
+	add_count(record, "unalign", run->unalign, 0);
 }
 
 struct fb_import_record *fb_nccl_add(struct fb_import *import, size_t line,

@@ -47,18 +47,13 @@ static struct fb_import_section *section_of(const struct state *s)
 	return &s->import->section[s->import->nsections - 1];
 }
 
-static int fail(const struct state *s, size_t at, const char *what)
-{
-	return fb_error(FB_EINPUT, "%s:%zu: %s", s->text->path, at + 1, what);
-}
-
 /*
  * Programs that mpirun started but that were built without MPI write all of it once a process, each
  * as rank 0. Their rows would pass for repetitions of one run.
  */
 static int refuse_mixed(const struct state *s, size_t at)
 {
-	return fail(s, at,
+	return fb_text_fail(s->text, at,
 		    "lines of several runs are mixed (was nccl-tests built without MPI?): "
 		    "expected one run after the other, or a file for each process");
 }
@@ -199,7 +194,7 @@ static int find_program(struct state *s, size_t at)
 		if (strstr(s->text->path, name))
 			found = name;
 	if (!found)
-		return fail(s, at,
+		return fb_text_fail(s->text, at,
 			    "this version of nccl-tests does not say which of its programs "
 			    "ran: give --operation NAME");
 	snprintf(s->run.program, sizeof(s->run.program), "%s", found);
@@ -280,7 +275,7 @@ static int take_half(struct state *s, size_t at, const struct fb_words *row, siz
 
 	cell.in_place = half == 1;
 	if (!good)
-		return fail(s, at, "a time, rate or count of this row is no number");
+		return fb_text_fail(s->text, at, "a time, rate or count of this row is no number");
 	if (!isfinite(cell.us))
 		return FB_OK;
 	return fb_nccl_add_mean(s->import, at + 1, &s->run, &cell);
@@ -296,13 +291,13 @@ static int take_row(struct state *s, size_t at, const struct fb_words *row)
 	if (columns && !strcmp(s->header.word[columns], "timestamp"))
 		columns--;
 	if (row->count < columns)
-		return fail(s, at, "the row is cut short");
+		return fb_text_fail(s->text, at, "the row is cut short");
 	word = cell_of(s, row, "size", 0);
 	if (!word || !fb_word_u64(word, &cell.bytes))
-		return fail(s, at, "the size of this row is no whole number");
+		return fb_text_fail(s->text, at, "the size of this row is no whole number");
 	cell.type = cell_of(s, row, "type", 0);
 	if (!cell.type)
-		return fail(s, at, "the table has no column 'type'");
+		return fb_text_fail(s->text, at, "the table has no column 'type'");
 	word = cell_of(s, row, "redop", 0);
 	cell.redop = word ? word : "";
 	word = cell_of(s, row, "root", 0);

@@ -124,11 +124,6 @@ bool fb_osu_detect(const struct fb_text *text)
 	return fb_text_holds(text, "# OSU ");
 }
 
-static int fail(const struct state *s, size_t at, const char *what)
-{
-	return fb_error(FB_EINPUT, "%s:%zu: %s", s->text->path, at + 1, what);
-}
-
 static const struct {
 	const char *mark, *memory;
 } accelerators[] = {
@@ -214,7 +209,7 @@ static int take_columns(struct state *s, size_t at)
 		if (!best && strstr(line, " Tail ") == line + strcspn(line, " "))
 			best = (size_t)(strchr(line, ')') ? strchr(line, ')') + 1 - line : 0);
 		if (!best)
-			return fail(s, at, "a column of this table is not known");
+			return fb_text_fail(s->text, at, "a column of this table is not known");
 		s->ncolumns++;
 		line += best;
 	}
@@ -294,11 +289,11 @@ static int take_row(struct state *s, size_t at, const struct fb_words *row)
 	uint64_t size = 0;
 
 	if (row->count < s->ncolumns)
-		return fail(s, at, "the row is cut short");
+		return fb_text_fail(s->text, at, "the row is cut short");
 	if (sized && !fb_word_u64(row->word[0], &size))
-		return fail(s, at, "the size of this row is no whole number");
+		return fb_text_fail(s->text, at, "the size of this row is no whole number");
 	if (!isfinite(time) && !isfinite(rate))
-		return fail(s, at, "the row has neither a time nor a rate");
+		return fb_text_fail(s->text, at, "the row has neither a time nor a rate");
 	if (!isfinite(time) && !(rate > 0)) {
 		fb_warn("%s:%zu: a rate of 0 says nothing: left out", s->text->path, at + 1);
 		return FB_OK;

@@ -126,6 +126,11 @@ int fb_text_read(struct fb_text *text, const char *path)
 	return FB_OK;
 }
 
+int fb_text_fail(const struct fb_text *text, size_t at, const char *what)
+{
+	return fb_error(FB_EINPUT, "%s:%zu: %s", text->path, at + 1, what);
+}
+
 void fb_words_split(struct fb_words *words, const char *line)
 {
 	char *state = NULL;

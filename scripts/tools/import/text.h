@@ -38,6 +38,9 @@ int fb_text_read(struct fb_text *text, const char *path);
 /* Whether the line has no end, and is left out, which is said. */
 bool fb_text_is_torn(const struct fb_text *text, size_t line);
 
+/* Says what is wrong with line `at` (from 0). Returns FB_EINPUT. */
+int fb_text_fail(const struct fb_text *text, size_t at, const char *what);
+
 /* Splits at blanks. */
 void fb_words_split(struct fb_words *words, const char *line);
 

@@ -29,7 +29,8 @@ const char *fb_section_title(const struct fb_section *section, char *buf, size_t
 	const char *redop = fb_cell_text(cell, "redop"), *nodes = fb_cell_text(cell, "nodes");
 	const char *program = fb_cell_text(cell, "program");
 	const char *operation = fb_cell_text(cell, "operation");
-	bool same = !strcmp(program, operation);
+	bool same = !strcmp(program, operation) ||
+		    (section->axes && fb_axes_have(section->axes, "operation"));
 
 	snprintf(buf, n, "%s%s%s", program, same ? "" : " ", same ? "" : operation);
 	/* The cells of a place are sorted by bytes: where the last one has none, nothing moves. */

@@ -59,6 +59,8 @@ int fb_tool_main(const struct fb_tool *tool, void *settings, int argc, char **ar
 		return FB_EXIT_INPUT;
 	}
 	code = tool->run(settings, argv + argc - count, count);
+	if (fflush(stdout) || ferror(stdout))
+		code = fb_exit_code(fb_error(FB_EIO, "standard output could not be written"));
 	fb_memory_end();
 	return code;
 }

@@ -10,7 +10,7 @@
 #include "scripts/tools/lib/gnuplot.h"
 #include "scripts/tools/lib/memory.h"
 #include "scripts/tools/lib/report.h"
-#include "scripts/tools/plot/plot.h"
+#include "scripts/tools/plot/panel.h"
 
 #include <math.h>
 #include <string.h>
@@ -121,9 +121,8 @@ static void put_ticks(FILE *out, const struct fb_cell *const *list, size_t n, si
 
 	fprintf(out, "VALUES = %zu\narray LABEL[%zu]\narray X[%zu]\n", n, n + 1, n + 1);
 	for (size_t i = 0; i < n; i++) {
-		fprintf(out, "LABEL[%zu] = ", i + 1);
-		fb_gnuplot_quote(out, value_of(list[i], key, buf));
-		fprintf(out, "\nX[%zu] = %.9g\n", i + 1, x[i]);
+		fb_plot_item(out, "LABEL", i + 1, value_of(list[i], key, buf));
+		fprintf(out, "X[%zu] = %.9g\n", i + 1, x[i]);
 	}
 }
 
@@ -149,26 +148,40 @@ static bool place_values(const struct fb_cell *const *list, size_t n, size_t key
 	return logarithmic;
 }
 
-/* The column of the second panel; -1: there is none with values. */
-static int panel_of(const struct fb_plot *plot, const struct fb_section *section)
+/* Whether all series are compared with the same values, so that one line shows them. */
+static bool is_one_line(const struct fb_panel *panel, const struct fb_section *section, size_t key)
 {
-	const char *const usual[] = {plot->columns, "exposed_us", "busbw_GBps"};
+	for (size_t i = 0; i < section->count && !panel->linear; i++)
+		for (size_t j = 0; j < i; j++) {
+			double a = fb_panel_reference(panel, &section->cell[i]);
+			double b = fb_panel_reference(panel, &section->cell[j]);
 
-	for (size_t u = 0; u < sizeof(usual) / sizeof(usual[0]); u++) {
-		int column = usual[u] ? fb_results_column(plot->results, usual[u]) : -1;
-
-		for (size_t i = 0; i < section->count && column >= 0; i++)
-			if (isfinite(fb_cell_number(&section->cell[i], (size_t)column)))
-				return column;
-	}
-	return -1;
+			if (!compare_at(&section->cell[i], &section->cell[j], key) &&
+			    fabs(a - b) > 1e-6 * fabs(a))
+				return false;
+		}
+	return !panel->linear;
 }
 
-/* A block of a series: x, us, low, high, the column of the second panel. */
+/* The rate that the cell would have if it grew with the key from the series' first cell on. */
+static double linear(const struct fb_panel *panel, const struct fb_cell *first,
+		     const struct fb_cell *cell, size_t key)
+{
+	char buf[VALUE_CHARS];
+	double from, to;
+
+	if (!fb_axis_number(value_of(first, key, buf), &from) ||
+	    !fb_axis_number(value_of(cell, key, buf), &to))
+		return (double)NAN;
+	return fb_cell_number(first, (size_t)panel->column) * to / from;
+}
+
+/* A block of a series: x, us, low, high, the second panel's column, the references of both. */
 static void put_series(FILE *out, const struct fb_section *section, size_t key,
 		       const struct fb_cell *series, const struct fb_cell *const *list,
-		       const double *x, size_t values, int panel)
+		       const double *x, size_t values, const struct fb_panel panel[2])
 {
+	const struct fb_cell *first = NULL;
 	size_t n;
 
 	for (size_t i = 0; i < section->count; i += n) {
@@ -178,12 +191,18 @@ static void put_series(FILE *out, const struct fb_section *section, size_t key,
 		cell = quickest(&section->cell[i], n, series);
 		if (!cell)
 			continue;
+		first = first ? first : cell;
 		fprintf(out, "%.9g", x[find_value(list, values, cell, key)]);
 		fb_gnuplot_number(out, cell->us);
 		fb_gnuplot_number(out, isfinite(cell->low_us) ? cell->low_us : cell->us);
 		fb_gnuplot_number(out, isfinite(cell->high_us) ? cell->high_us : cell->us);
-		fb_gnuplot_number(out,
-				  panel < 0 ? (double)NAN : fb_cell_number(cell, (size_t)panel));
+		fb_gnuplot_number(out, panel[1].column < 0
+					       ? (double)NAN
+					       : fb_cell_number(cell, (size_t)panel[1].column));
+		for (size_t p = 0; p < 2; p++)
+			fb_gnuplot_number(out, panel[p].linear
+						       ? linear(&panel[p], first, cell, key)
+						       : fb_panel_reference(&panel[p], cell));
 		fputc('\n', out);
 	}
 	fputs("\n\n", out);
@@ -196,7 +215,10 @@ static void put_curves(const struct fb_plot *plot, const struct fb_section *sect
 	const struct fb_cell *series[SERIES];
 	size_t values = values_of(section, key, list), count = 0;
 	char title[FB_TITLE_CHARS], name[FB_PLOT_NAME_CHARS];
-	int panel = panel_of(plot, section);
+	const struct fb_panel panel[] = {
+		fb_panel_of(plot, section, name_of(section, key), NULL),
+		fb_panel_second(plot, section, name_of(section, key)),
+	};
 	FILE *out = plot->out;
 
 	fb_plot_texts(plot, fb_section_title(section, title, sizeof(title)),
@@ -204,7 +226,13 @@ static void put_curves(const struct fb_plot *plot, const struct fb_section *sect
 		      "greatest of fewer than six launches");
 	fprintf(out, "LOGARITHM = %d\n", place_values(list, values, key, x));
 	fb_gnuplot_text(out, "AXIS", name_of(section, key));
-	fb_gnuplot_text(out, "PANEL", panel < 0 ? "" : fb_own_name(&names, (size_t)panel));
+	fb_gnuplot_text(out, "PANEL",
+			panel[1].column < 0 ? "" : fb_own_name(&names, (size_t)panel[1].column));
+	fputs("array DASHED[2]\narray ONE_LINE[2]\n", out);
+	for (size_t p = 0; p < 2; p++) {
+		fprintf(out, "ONE_LINE[%zu] = %d\n", p + 1, is_one_line(&panel[p], section, key));
+		fb_plot_item(out, "DASHED", p + 1, panel[p].name);
+	}
 	put_ticks(out, list, values, key, x);
 	for (size_t i = 0; i < section->count; i++) {
 		size_t s = 0;
@@ -216,9 +244,7 @@ static void put_curves(const struct fb_plot *plot, const struct fb_section *sect
 	}
 	fprintf(out, "SERIES = %zu\narray NAME[%zu]\n", count, count + 1);
 	for (size_t s = 0; s < count; s++) {
-		fprintf(out, "NAME[%zu] = ", s + 1);
-		fb_gnuplot_quote(out, fb_plot_algorithm(series[s], name));
-		fputc('\n', out);
+		fb_plot_item(out, "NAME", s + 1, fb_plot_algorithm(series[s], name));
 	}
 	fputs("$DATA << EOD\n", out);
 	for (size_t s = 0; s < count; s++)
@@ -243,22 +269,27 @@ static double tile_of(const struct fb_cell *cell, size_t n, int column)
  * The best time at each pair of values; of several at one, where a third key differs, the best. Of
  * a named column it is the greatest, as of slowdowns.
  */
-static void put_tiles(const struct fb_plot *plot, const struct fb_section *section,
+static void put_tiles(const struct fb_plot *plot, const struct fb_section *whole,
 		      const size_t key[2], const struct fb_cell **list, double *x)
 {
+	struct fb_section *section = &(struct fb_section){.axes = whole->axes};
 	size_t rows, columns = 0, n;
-	const struct fb_cell **column = list + section->count;
-	char title[FB_TITLE_CHARS], whole[FB_TITLE_CHARS + 64];
+	const struct fb_cell **column = list + whole->count;
+	char title[FB_TITLE_CHARS];
 	int shown = plot->columns ? fb_results_column(plot->results, plot->columns) : -1;
 	FILE *out = plot->out;
 
+	/* Rows and columns without any value would be white stripes. */
+	for (size_t i = 0; i < whole->count; i += n) {
+		n = fb_section_same_place(whole, i);
+		for (size_t k = i; k < i + n && !isnan(tile_of(&whole->cell[i], n, shown)); k++)
+			*FB_ADD(section->cell, section->count) = whole->cell[k];
+	}
 	rows = values_of(section, key[0], list);
 	columns = values_of(section, key[1], column);
-	snprintf(whole, sizeof(whole), "%s: %.40s",
-		 fb_section_title(section, title, sizeof(title)),
-		 shown < 0 ? "best time" : plot->columns);
-	fb_plot_texts(plot, whole, "the quickest of all engines and algorithms at each pair");
-	fb_gnuplot_text(out, "UNIT", shown < 0 ? "us" : "");
+	fb_plot_texts(plot, fb_section_title(whole, title, sizeof(title)),
+		      "the quickest of all engines and algorithms at each pair; white: no value");
+	fb_gnuplot_text(out, "UNIT", shown < 0 ? "best time in us" : plot->columns);
 	fb_gnuplot_text(out, "ROWNAME", name_of(section, key[0]));
 	fb_gnuplot_text(out, "COLUMNNAME", name_of(section, key[1]));
 	fprintf(out, "ROWS = %zu\nCOLUMNS = %zu\nMORE = 0\n", rows, columns);
@@ -267,9 +298,7 @@ static void put_tiles(const struct fb_plot *plot, const struct fb_section *secti
 	put_ticks(out, column, columns, key[1], x);
 	fprintf(out, "array ROWLABEL[%zu]\n", rows + 1);
 	for (size_t i = 0; i < rows; i++) {
-		fprintf(out, "ROWLABEL[%zu] = ", i + 1);
-		fb_gnuplot_quote(out, value_of(list[i], key[0], title));
-		fputc('\n', out);
+		fb_plot_item(out, "ROWLABEL", i + 1, value_of(list[i], key[0], title));
 	}
 	for (size_t i = 0; i < rows * columns; i++)
 		x[i] = (double)NAN;
@@ -279,8 +308,6 @@ static void put_tiles(const struct fb_plot *plot, const struct fb_section *secti
 
 		n = fb_section_same_place(section, i);
 		value = tile_of(&section->cell[i], n, shown);
-		if (isnan(value))
-			continue;
 		at = find_value(list, rows, &section->cell[i], key[0]) * columns +
 		     find_value(column, columns, &section->cell[i], key[1]);
 		x[at] = isnan(x[at]) ? value : shown < 0 ? fmin(x[at], value)
@@ -295,29 +322,39 @@ static void put_tiles(const struct fb_plot *plot, const struct fb_section *secti
 	fputs("EOD\n", out);
 }
 
-/* The figure of that many keys, one or two (of three keys the first two make it). */
+static bool has_one_key(const struct fb_plot *plot, const struct fb_section *section)
+{
+	size_t key[FB_AXES + 1];
+
+	(void)plot;
+	return keys_of(section, key) == 1;
+}
+
+/* Of three keys the first two make the figure. */
+static bool has_two_keys(const struct fb_plot *plot, const struct fb_section *section)
+{
+	size_t key[FB_AXES + 1];
+
+	(void)plot;
+	return keys_of(section, key) > 1;
+}
+
 static int plot_keys(const struct fb_plot *plot, bool heat)
 {
-	const struct fb_section *section = NULL;
+	size_t key[FB_AXES + 1];
 	const struct fb_cell **list;
-	size_t key[FB_AXES + 1], count = 0;
 	double *x;
+	int err;
+	const struct fb_section *section =
+		fb_plot_section(plot, heat ? has_two_keys : has_one_key, &err,
+				heat ? "no rows that differ in two keys; --axis KEY,KEY names them"
+				     : "no rows that differ in one key; --axis KEY names it");
 
-	for (size_t s = 0; s < plot->cells->nsections; s++) {
-		size_t keys = keys_of(&plot->cells->section[s], key);
-
-		if ((heat ? keys > 1 : keys == 1) && ++count == plot->figure)
-			section = &plot->cells->section[s];
-	}
-	if (plot->count) {
-		fprintf(plot->out, "%zu\n", count);
-		return FB_OK;
-	}
-	if (!fb_plot_has(plot, count,
-			 heat ? "no rows that differ in two keys; --axis KEY,KEY names them"
-			      : "no rows that differ in one key; --axis KEY names it") ||
-	    !section)
-		return FB_EINPUT;
+	if (!section)
+		return err;
+	if (plot->columns && fb_results_column(plot->results, plot->columns) < 0)
+		return fb_error(FB_EINPUT, "--columns '%s': no row has such a column",
+				plot->columns);
 	list = fb_new(2 * section->count, sizeof(const struct fb_cell *));
 	x = fb_new(section->count * section->count + 1, sizeof(*x));
 	keys_of(section, key);

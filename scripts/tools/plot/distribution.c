@@ -159,9 +159,8 @@ static void put_series(const struct fb_plot *plot, struct distribution *l, size_
 			continue;
 		snprintf(label, sizeof(label), "%s (%zu)", fb_cell_label(&l->first[i], name),
 			 l->samples[&l->first[i] - l->cells.cell].count);
-		fprintf(out, "NAME[%zu] = ", ++series);
-		fb_gnuplot_quote(out, label);
-		fprintf(out, "\nLIBRARY[%zu] = %d\n", series, fb_cell_is_library(&l->first[i]));
+		fb_plot_item(out, "NAME", ++series, label);
+		fprintf(out, "LIBRARY[%zu] = %d\n", series, fb_cell_is_library(&l->first[i]));
 	}
 	fputs("$DATA << EOD\n", out);
 	own = 0;
@@ -226,12 +225,7 @@ int fb_plot_distribution(const struct fb_plot *plot)
 	for (size_t s = 0; s < l.cells.nsections && !err; s++)
 		if (section_seen(&l, &l.cells.section[s]) && ++count == plot->figure)
 			section = &l.cells.section[s];
-	if (!err && plot->count)
-		fprintf(plot->out, "%zu\n", count);
-	else if (!err &&
-		 (!fb_plot_has(plot, count, "no samples of rows that are there") || !section))
-		err = FB_EINPUT;
-	else if (!err)
+	if (fb_plot_wanted(plot, &err, count, "no samples of rows that are there"))
 		err = put_figure(plot, &l, section);
 	return err;
 }

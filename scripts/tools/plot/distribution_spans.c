@@ -74,24 +74,21 @@ static void collect(struct names *names, const struct fb_sheet *s, const int *co
 
 static void put(const struct fb_plot *plot, const struct names *names, const char *title)
 {
-	char machine[FB_PLOT_TITLE_CHARS], label[FB_PLOT_NAME_CHARS], note[160];
+	char label[FB_PLOT_NAME_CHARS], note[160];
 	FILE *out = plot->out;
 
 	snprintf(note, sizeof(note), "marks: median, p95 from 100 spans on, p99 from 1000; in "
 		 "brackets: spans; of further names, not shown: %zu", names->hidden);
 	if (!names->hidden)
 		*strrchr(note, ';') = '\0';
-	fb_gnuplot_text(out, "TITLE", *title ? title : "How long spans take");
-	fb_gnuplot_text(out, "SUBTITLE", fb_plot_subtitle(plot->path[0], machine));
-	fb_gnuplot_text(out, "NOTE", note);
+	fb_plot_texts(plot, *title ? title : "How long spans take", note);
 	fprintf(out, "XLABEL = 'time that a span takes'\nYLABEL = 'spans that took no longer'\n"
 		"SERIES = %zu\narray NAME[%zu]\narray LIBRARY[%zu]\n", names->n, names->n + 1,
 		names->n + 1);
 	for (size_t n = 0; n < names->n; n++) {
 		snprintf(label, sizeof(label), "%.60s (%zu)", names->text[n], names->us[n].count);
-		fprintf(out, "NAME[%zu] = ", n + 1);
-		fb_gnuplot_quote(out, label);
-		fprintf(out, "\nLIBRARY[%zu] = 0\n", n + 1);
+		fb_plot_item(out, "NAME", n + 1, label);
+		fprintf(out, "LIBRARY[%zu] = 0\n", n + 1);
 	}
 	fputs("$DATA << EOD\n", out);
 	for (size_t n = 0; n < names->n; n++)
@@ -115,15 +112,11 @@ int fb_plot_distribution_spans(const struct fb_plot *plot)
 	row = err ? -1 : fb_sheet_column(&sheet, "row");
 	if (!err)
 		count = find_row(&sheet, row, plot->figure, &text);
-	if (!err && plot->count)
-		fprintf(plot->out, "%zu\n", count);
-	else if (!err && (!fb_plot_has(plot, count, "no spans") || !text))
-		err = FB_EINPUT;
-	else if (!err)
-		collect(&names, &sheet, column, row, text);
-	if (!err && !plot->count && !names.n)
-		err = fb_error(FB_EINPUT, "%s: no span takes time", plot->path[0]);
-	else if (!err && !plot->count)
-		put(plot, &names, text);
-	return err;
+	if (!fb_plot_wanted(plot, &err, count, "no spans"))
+		return err;
+	collect(&names, &sheet, column, row, text);
+	if (!names.n)
+		return fb_error(FB_EINPUT, "%s: no span takes time", plot->path[0]);
+	put(plot, &names, text);
+	return FB_OK;
 }

@@ -73,7 +73,7 @@ static void put_figure(const struct fb_plot *plot, const struct row *row, size_t
 		       bool effects)
 {
 	size_t shown = count < ROWS_MAX ? count : ROWS_MAX, many[VERDICTS + 1] = {0};
-	char machine[FB_PLOT_TITLE_CHARS], label[LABEL_CHARS + 8], note[200];
+	char label[LABEL_CHARS + 8], note[200];
 	FILE *out = plot->out;
 
 	for (size_t i = 0; i < count; i++)
@@ -87,12 +87,9 @@ static void put_figure(const struct fb_plot *plot, const struct row *row, size_t
 			 : "95% intervals over launches", count - shown);
 	if (count == shown)
 		*strrchr(note, ';') = '\0';
-	fb_gnuplot_text(out, "TITLE", effects ? "Time with a value by time of the same cell without"
-				      : "Time of the new result set by time of the base");
-	fprintf(out, "EFFECTS = %d\n", effects);
-	fb_gnuplot_text(out, "SUBTITLE", fb_plot_subtitle(plot->path[0], machine));
-	fb_gnuplot_text(out, "NOTE", note);
-	fprintf(out, "ROWS = %zu\n$DATA << EOD\n", shown);
+	fb_plot_texts(plot, effects ? "Time with a value by time of the same cell without"
+				    : "Time of the new result set by time of the base", note);
+	fprintf(out, "EFFECTS = %d\nROWS = %zu\n$DATA << EOD\n", effects, shown);
 	for (size_t i = 0; i < shown; i++) {
 		const struct row *r = &row[i];
 
@@ -117,11 +114,7 @@ int fb_plot_forest(const struct fb_plot *plot)
 
 	if (!err)
 		err = read_rows(&table, row, &count);
-	if (!err && plot->count) {
-		fprintf(plot->out, "%d\n", count > 0);
-	} else if (!err && !fb_plot_has(plot, count > 0, "no row with a ratio")) {
-		err = FB_EINPUT;
-	} else if (!err) {
+	if (fb_plot_wanted(plot, &err, count > 0, "no row with a ratio")) {
 		qsort(row, count, sizeof(*row), compare_rows);
 		put_figure(plot, row, count,
 			   !strcmp(fb_sheet_text(&table, 0, fb_sheet_column(&table, "bars")),

@@ -118,7 +118,7 @@ static void put_blocks(FILE *out, const struct point *p, size_t count, double *x
 
 static void put_figure(const struct fb_plot *plot, struct point *point, size_t count)
 {
-	char machine[FB_PLOT_TITLE_CHARS], title[FB_PLOT_TITLE_CHARS], note[160];
+	char title[FB_PLOT_TITLE_CHARS], note[160];
 	const char *path = plot->path[0], *slash = strrchr(path, '/');
 	double *x = fb_new(3 * count + 1, sizeof(*x));
 	size_t changes = 0;
@@ -133,9 +133,7 @@ static void put_figure(const struct fb_plot *plot, struct point *point, size_t c
 		 "%zu runs, %zu change points; bars are 95%% intervals, lines "
 		 "the median between change points",
 		 count, changes);
-	fb_gnuplot_text(plot->out, "TITLE", title);
-	fb_gnuplot_text(plot->out, "SUBTITLE", fb_plot_subtitle(path, machine));
-	fb_gnuplot_text(plot->out, "NOTE", note);
+	fb_plot_texts(plot, title, note);
 	fprintf(plot->out, "CHANGES = %zu\nPOINTS = %zu\n$DATA << EOD\n", changes, count);
 	put_blocks(plot->out, point, count, x);
 	fputs("EOD\n", plot->out);
@@ -150,11 +148,7 @@ int fb_plot_history(const struct fb_plot *plot)
 
 	if (!err)
 		err = read_points(&table, point, &count);
-	if (!err && plot->count)
-		fprintf(plot->out, "%d\n", count > 0);
-	else if (!err && !fb_plot_has(plot, count > 0, "no row with a value"))
-		err = FB_EINPUT;
-	else if (!err)
+	if (fb_plot_wanted(plot, &err, count > 0, "no row with a value"))
 		put_figure(plot, point, count);
 	return err;
 }

@@ -139,9 +139,7 @@ static void put_map(const struct fb_plot *plot, const struct map *map)
 	fprintf(out, "array NAME[%zu]\narray SIZE[%zu]\narray RANKS[%zu]\n", map->winners + 1,
 		map->columns + 1, map->rows + 1);
 	for (size_t w = 0; w < map->winners; w++) {
-		fprintf(out, "NAME[%zu] = ", w + 1);
-		fb_gnuplot_quote(out, fb_plot_algorithm(map->winner[w].first, text));
-		fputc('\n', out);
+		fb_plot_item(out, "NAME", w + 1, fb_plot_algorithm(map->winner[w].first, text));
 	}
 	for (size_t c = 0; c < map->columns; c++) {
 		fb_size_text(map->bytes[c], text);
@@ -169,14 +167,10 @@ int fb_plot_map(const struct fb_plot *plot)
 		.bytes = fb_new(cells->count + 1, sizeof(*map.bytes)),
 		.winner = fb_new(cells->count + 1, sizeof(*map.winner)),
 	};
-	size_t groups = fb_plot_groups(cells, loose, group);
+	int err = FB_OK;
 
-	if (plot->count) {
-		fprintf(plot->out, "%zu\n", groups);
-		return FB_OK;
-	}
-	if (!fb_plot_has(plot, groups, "no rows"))
-		return FB_EINPUT;
+	if (!fb_plot_wanted(plot, &err, fb_plot_groups(cells, loose, group), "no rows"))
+		return err;
 	for (size_t s = 0; s < cells->nsections; s++)
 		if (group[s] + 1 == plot->figure)
 			add_row(&map, &cells->section[s]);

@@ -229,16 +229,13 @@ static void put_figure(const struct fb_plot *plot, const struct fb_results *resu
 {
 	double *x = fb_new(2 * (m->rows * m->columns + m->rows + m->columns) + 2, sizeof(*x));
 	char note[FB_MATRIX_SLOW_CHARS + 320], slow[FB_MATRIX_SLOW_CHARS];
-	char machine[FB_PLOT_TITLE_CHARS];
+	struct fb_plot with = *plot;
 	FILE *out = plot->out;
 
 	fb_matrix_name_slow(m, results, slow, sizeof(slow));
 	describe(m, x, slow, note, sizeof(note));
-	fb_gnuplot_text(out, "TITLE", m->title);
-	fb_gnuplot_text(out, "SUBTITLE",
-			results->nfacts ? fb_results_machine(results, machine)
-					: fb_plot_subtitle(plot->path[0], machine));
-	fb_gnuplot_text(out, "NOTE", note);
+	with.results = results;
+	fb_plot_texts(&with, m->title, note);
 	fb_gnuplot_text(out, "UNIT", m->unit);
 	fb_gnuplot_text(out, "ROWNAME", m->row_name);
 	fb_gnuplot_text(out, "COLUMNNAME", m->column_name);
@@ -280,13 +277,8 @@ int fb_plot_matrix(const struct fb_plot *plot)
 	} else {
 		err = fb_matrix_read_text(&m, plot->path[0], figure, &count);
 	}
-	if (!err && plot->count)
-		fprintf(plot->out, "%zu\n", count);
-	else if (!err && !fb_plot_has(plot, count,
-				      "no matrix: neither rows whose variant has src "
-				      "and dst, nor one of nvbandwidth's"))
-		err = FB_EINPUT;
-	else if (!err)
+	if (fb_plot_wanted(plot, &err, count, "no matrix: neither rows whose variant has src "
+			   "and dst, nor one of nvbandwidth's"))
 		put_figure(plot, &results, &m);
 	return err;
 }

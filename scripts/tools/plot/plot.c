@@ -6,13 +6,11 @@
 
 #include <string.h>
 
-void fb_plot_texts(const struct fb_plot *plot, const char *title, const char *note)
+void fb_plot_item(FILE *out, const char *array, size_t i, const char *text)
 {
-	char machine[FB_MACHINE_CHARS];
-
-	fb_gnuplot_text(plot->out, "TITLE", title);
-	fb_gnuplot_text(plot->out, "SUBTITLE", fb_results_machine(plot->results, machine));
-	fb_gnuplot_text(plot->out, "NOTE", note);
+	fprintf(out, "%s[%zu] = ", array, i);
+	fb_gnuplot_quote(out, text);
+	fputc('\n', out);
 }
 
 /* The last two parts of a path: a result's folder says more than the file's name. */
@@ -26,15 +24,19 @@ static const char *last_parts(const char *path)
 	return path;
 }
 
-const char *fb_plot_subtitle(const char *path, char buf[FB_PLOT_TITLE_CHARS])
+void fb_plot_texts(const struct fb_plot *plot, const char *title, const char *note)
 {
 	char machine[FB_MACHINE_CHARS];
 	struct fb_results facts = {0};
+	const char *text = fb_results_machine(plot->results, machine);
 
-	snprintf(buf, FB_PLOT_TITLE_CHARS, "%s", last_parts(path));
-	if (!fb_results_read_facts(&facts, path) && *fb_results_machine(&facts, machine))
-		snprintf(buf, FB_PLOT_TITLE_CHARS, "%s", machine);
-	return buf;
+	if (!*text && !fb_results_read_facts(&facts, plot->path[0]))
+		text = fb_results_machine(&facts, machine);
+	if (!*text)
+		text = last_parts(plot->path[0]);
+	fb_gnuplot_text(plot->out, "TITLE", title);
+	fb_gnuplot_text(plot->out, "SUBTITLE", text);
+	fb_gnuplot_text(plot->out, "NOTE", note);
 }
 
 static bool is_loose(const char *column, const char *const *loose)
@@ -80,15 +82,16 @@ const char *fb_plot_algorithm(const struct fb_cell *cell, char name[FB_PLOT_NAME
 {
 	const char *engine = fb_cell_text(cell, "engine");
 	const char *transport = fb_cell_text(cell, "transport");
-	bool host = !strcmp(engine, "host"), shm = !strcmp(transport, "shm");
+	bool usual = !strcmp(engine, "host") || !strcmp(engine, "none");
+	bool no_transport = !strcmp(transport, "shm") || !strcmp(transport, "-");
 
 	if (fb_cell_is_library(cell))
 		snprintf(name, FB_PLOT_NAME_CHARS, "%s library",
 			 strcmp(engine, "mpi") ? engine : "MPI");
 	else
-		snprintf(name, FB_PLOT_NAME_CHARS, "%s%s%s%s%s", host ? "" : engine,
-			 host ? "" : " ", fb_cell_text(cell, "algorithm"), shm ? "" : " ",
-			 shm ? "" : transport);
+		snprintf(name, FB_PLOT_NAME_CHARS, "%s%s%s%s%s", usual ? "" : engine,
+			 usual ? "" : " ", fb_cell_text(cell, "algorithm"),
+			 no_transport ? "" : " ", no_transport ? "" : transport);
 	return name;
 }
 
@@ -116,12 +119,29 @@ const char *fb_plot_cut_ranks(const struct fb_section *section, char *buf, size_
 	return buf;
 }
 
-bool fb_plot_has(const struct fb_plot *plot, size_t count, const char *what)
+bool fb_plot_wanted(const struct fb_plot *plot, int *err, size_t count, const char *none)
 {
-	if (count == 0)
-		fb_error(FB_EINPUT, "%s: %s", plot->npaths ? plot->path[0] : "input", what);
+	if (*err)
+		return false;
+	if (plot->count)
+		fprintf(plot->out, "%zu\n", count);
+	else if (count == 0)
+		*err = fb_error(FB_EINPUT, "%s: %s", plot->npaths ? plot->path[0] : "input", none);
 	else if (plot->figure > count)
-		fb_error(FB_EINPUT, "--figure %llu: there are %zu figures of this kind",
-			 (unsigned long long)plot->figure, count);
-	return plot->figure <= count;
+		*err = fb_error(FB_EINPUT, "--figure %llu: there are %zu figures of this kind",
+				(unsigned long long)plot->figure, count);
+	return !plot->count && !*err;
+}
+
+const struct fb_section *fb_plot_section(const struct fb_plot *plot, fb_plot_shows shows,
+					 int *err, const char *none)
+{
+	const struct fb_section *section = NULL;
+	size_t count = 0;
+
+	*err = FB_OK;
+	for (size_t s = 0; s < plot->cells->nsections; s++)
+		if (shows(plot, &plot->cells->section[s]) && ++count == plot->figure)
+			section = &plot->cells->section[s];
+	return fb_plot_wanted(plot, err, count, none) ? section : NULL;
 }

@@ -30,6 +30,9 @@ struct fb_plot {
 	FILE *out;
 };
 
+/* Writes `array[i] = 'text'` as a line. */
+void fb_plot_item(FILE *out, const char *array, size_t i, const char *text);
+
 /*
  * Each writes one figure's data, or with plot->count the number of figures that the input has.
  * Returns 0 or FB_EINPUT (no such figure or nothing in the input that it could show; printed).
@@ -55,14 +58,11 @@ int fb_plot_history(const struct fb_plot *plot);
 void fb_distribution_curve(FILE *out, const struct fb_doubles *list);
 void fb_distribution_marks(FILE *out, const struct fb_doubles *list);
 
-/* TITLE and NOTE as given, SUBTITLE from the facts of the results. */
-void fb_plot_texts(const struct fb_plot *plot, const char *title, const char *note);
-
 /*
- * SUBTITLE for a table that is no result file: the machine of the environment.csv beside it
- * where there is one, else the file's name. Returns buf.
+ * TITLE and NOTE as given. SUBTITLE is the machine: by the facts of the results, or of the
+ * environment.csv beside the first file. Without such facts it is the name of that file.
  */
-const char *fb_plot_subtitle(const char *path, char buf[FB_PLOT_TITLE_CHARS]);
+void fb_plot_texts(const struct fb_plot *plot, const char *title, const char *note);
 
 /*
  * The group of each section when `loose` (a list of columns ended by NULL) may differ: group[s]
@@ -82,7 +82,19 @@ const char *fb_plot_cut_ranks(const struct fb_section *section, char *buf, size_
 /* Whether the section is of one pair: the variant has src and dst, or row and column. */
 bool fb_plot_is_pair(const struct fb_section *section);
 
-/* Refuses figure numbers beyond `count`; true if plot->figure is one of them. */
-bool fb_plot_has(const struct fb_plot *plot, size_t count, const char *what);
+/*
+ * Whether the figure is to be drawn, of `count` figures that the input holds. Otherwise the count
+ * was asked for and is printed; or there is no such figure, and *err becomes FB_EINPUT (printed;
+ * `none` says what is missing where count is 0). False, too, where *err is an error already.
+ */
+bool fb_plot_wanted(const struct fb_plot *plot, int *err, size_t count, const char *none);
+
+/*
+ * The section of the figure: the plot->figure-th that `shows` is true of; NULL: none is to be drawn
+ * (see fb_plot_wanted).
+ */
+typedef bool (*fb_plot_shows)(const struct fb_plot *plot, const struct fb_section *section);
+const struct fb_section *fb_plot_section(const struct fb_plot *plot, fb_plot_shows shows,
+					 int *err, const char *none);
 
 #endif

@@ -53,7 +53,7 @@ static void put_figure(const struct fb_plot *plot, struct ranks *r)
 {
 	size_t shown = r->times.group_row[plot->figure - 1], end;
 	const struct fb_sheet *t = &r->times.table;
-	char title[FB_PLOT_TITLE_CHARS], machine[FB_PLOT_TITLE_CHARS];
+	char title[FB_PLOT_TITLE_CHARS];
 
 	r->late = fb_new(r->times.ranks + 1, sizeof(*r->late));
 	r->took = fb_new(r->times.ranks + 1, sizeof(*r->took));
@@ -66,14 +66,12 @@ static void put_figure(const struct fb_plot *plot, struct ranks *r)
 		 fb_sheet_text(t, shown, fb_sheet_column(t, "program")),
 		 fb_sheet_text(t, shown, fb_sheet_column(t, "row")),
 		 fb_sheet_text(t, shown, fb_sheet_column(t, "launch_index")));
-	fb_gnuplot_text(plot->out, "TITLE", title);
-	fb_gnuplot_text(plot->out, "SUBTITLE", fb_plot_subtitle(plot->path[0], machine));
-	fb_gnuplot_text(plot->out, "NOTE",
-			r->times.late_known
-				? "mark: median, box: half of all repetitions, whiskers: p5 and "
-				  "p95; late: after the first rank of the same repetition"
-				: "mark: median, box: half of all repetitions, whiskers: p5 and "
-				  "p95; the ranks have no common clock to see who was late");
+	fb_plot_texts(plot, title,
+		      r->times.late_known
+			      ? "mark: median, box: half of all repetitions, whiskers: p5 and "
+				"p95; late: after the first rank of the same repetition"
+			      : "mark: median, box: half of all repetitions, whiskers: p5 and "
+				"p95; the ranks have no common clock to see who was late");
 	fprintf(plot->out, "RANKS = %zu\nLATE = %d\n$DATA << EOD\n", r->times.ranks,
 		r->times.late_known);
 	for (size_t k = 0; k < r->times.ranks; k++) {
@@ -90,11 +88,7 @@ int fb_plot_ranks(const struct fb_plot *plot)
 	struct ranks r = {.late = NULL};
 	int err = fb_rank_times_read(&r.times, plot->path[0]);
 
-	if (!err && plot->count)
-		fprintf(plot->out, "%zu\n", r.times.groups);
-	else if (!err && !fb_plot_has(plot, r.times.groups, "no lines"))
-		err = FB_EINPUT;
-	else if (!err)
+	if (fb_plot_wanted(plot, &err, r.times.groups, "no lines"))
 		put_figure(plot, &r);
 	return err;
 }

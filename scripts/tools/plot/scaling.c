@@ -133,11 +133,15 @@ static double efficiency(const struct scaling *s, const struct fb_cell *cell, do
 	return rate / *base;
 }
 
-/* ranks, us, low, high, efficiency; a block for each series, of the one size, then the other. */
-static void put_block(FILE *out, const struct scaling *s, uint64_t bytes,
+/*
+ * ranks, us, low, high, efficiency; a block for each series, of the one size, then the other.
+ * Returns how many efficiencies are known.
+ */
+static size_t put_block(FILE *out, const struct scaling *s, uint64_t bytes,
 		      const struct fb_cell *series)
 {
-	double base = 0;
+	double base = 0, share;
+	size_t known = 0;
 
 	for (size_t r = 0; r < s->rows; r++) {
 		const struct fb_cell *cell = quickest(s->row[r], bytes, series);
@@ -148,16 +152,19 @@ static void put_block(FILE *out, const struct scaling *s, uint64_t bytes,
 		fb_gnuplot_number(out, cell->us);
 		fb_gnuplot_number(out, isfinite(cell->low_us) ? cell->low_us : cell->us);
 		fb_gnuplot_number(out, isfinite(cell->high_us) ? cell->high_us : cell->us);
-		fb_gnuplot_number(out, efficiency(s, cell, &base));
+		share = efficiency(s, cell, &base);
+		known += isfinite(share) ? 1 : 0;
+		fb_gnuplot_number(out, share);
 		fputc('\n', out);
 	}
 	/* An empty block would not be counted. */
 	fputs("NaN NaN NaN NaN NaN\n\n\n", out);
+	return known;
 }
 
 static void put_scaling(const struct fb_plot *plot, const struct scaling *s)
 {
-	size_t shown = s->count < FB_PLOT_SERIES ? s->count : FB_PLOT_SERIES;
+	size_t shown = s->count < FB_PLOT_SERIES ? s->count : FB_PLOT_SERIES, known[2] = {0};
 	char title[FB_TITLE_CHARS], whole[FB_TITLE_CHARS + 16];
 	char name[FB_PLOT_NAME_CHARS], note[192];
 	FILE *out = plot->out;
@@ -176,9 +183,7 @@ static void put_scaling(const struct fb_plot *plot, const struct scaling *s)
 		s->sizes, shown, s->library, shown + 1);
 	fb_gnuplot_text(out, "LIBRARY_NAME", fb_section_library(s->row[0]));
 	for (size_t i = 0; i < shown; i++) {
-		fprintf(out, "NAME[%zu] = ", i + 1);
-		fb_gnuplot_quote(out, fb_plot_algorithm(s->series[i].first, name));
-		fputc('\n', out);
+		fb_plot_item(out, "NAME", i + 1, fb_plot_algorithm(s->series[i].first, name));
 	}
 	for (size_t p = 0; p < s->sizes; p++)
 		fprintf(out, "SIZE[%zu] = '%s'\n", p + 1, fb_size_text(s->bytes[p], name));
@@ -188,11 +193,11 @@ static void put_scaling(const struct fb_plot *plot, const struct scaling *s)
 	fprintf(out, "ROWS = %zu\n$DATA << EOD\n", s->rows);
 	for (size_t p = 0; p < s->sizes; p++) {
 		for (size_t i = 0; i < shown; i++)
-			put_block(out, s, s->bytes[p], s->series[i].first);
+			known[p] += put_block(out, s, s->bytes[p], s->series[i].first);
 		if (s->library)
-			put_block(out, s, s->bytes[p], NULL);
+			known[p] += put_block(out, s, s->bytes[p], NULL);
 	}
-	fputs("EOD\n", out);
+	fprintf(out, "EOD\narray EFFICIENCIES[2] = [%zu, %zu]\n", known[0], known[1]);
 }
 
 static int make(const struct fb_plot *plot, struct scaling *s, const size_t *group, size_t wanted)
@@ -243,11 +248,7 @@ int fb_plot_scaling(const struct fb_plot *plot)
 
 	picked = pick(group, cells->nsections, fb_plot_groups(cells, loose, group), plot->figure,
 		      &count);
-	if (plot->count)
-		fprintf(plot->out, "%zu\n", count);
-	else if (!fb_plot_has(plot, count, "one number of ranks only: nothing scales"))
-		err = FB_EINPUT;
-	else
+	if (fb_plot_wanted(plot, &err, count, "one number of ranks only: nothing scales"))
 		err = make(plot, &s, group, picked);
 	return err;
 }

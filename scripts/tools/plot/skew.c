@@ -11,8 +11,9 @@
 
 #include <math.h>
 
-static bool has_spread(const struct fb_section *section)
+static bool has_spread(const struct fb_plot *plot, const struct fb_section *section)
 {
+	(void)plot;
 	for (size_t i = 0; i < section->count; i++)
 		if (section->cell[i].bytes > 0 && fb_cell_has_time(&section->cell[i]) &&
 		    isfinite(fb_result_number(section->cell[i].row, "rank_min_us")))
@@ -46,19 +47,14 @@ static size_t put_block(FILE *out, const struct fb_section *section, bool librar
 
 int fb_plot_skew(const struct fb_plot *plot)
 {
-	const struct fb_section *section = NULL;
 	char title[FB_TITLE_CHARS], whole[FB_TITLE_CHARS + 32];
-	size_t count = 0, library;
+	size_t library;
+	int err;
+	const struct fb_section *section = fb_plot_section(
+		plot, has_spread, &err, "no rows with the times of single ranks");
 
-	for (size_t s = 0; s < plot->cells->nsections; s++)
-		if (has_spread(&plot->cells->section[s]) && ++count == plot->figure)
-			section = &plot->cells->section[s];
-	if (plot->count) {
-		fprintf(plot->out, "%zu\n", count);
-		return FB_OK;
-	}
-	if (!fb_plot_has(plot, count, "no rows with the times of single ranks") || !section)
-		return FB_EINPUT;
+	if (!section)
+		return err;
 	snprintf(whole, sizeof(whole), "%s: spread over ranks",
 		 fb_section_title(section, title, sizeof(title)));
 	fb_plot_texts(plot, whole,

@@ -79,24 +79,61 @@ static bool differ(const struct fb_section *section, const char *column)
 	return false;
 }
 
-/* "overlap, 25M, cuda": the values of the axes, and engine and size where these differ. */
-static void put_label(FILE *out, const struct fb_section *section, const struct fb_cell *cell)
+static bool axis_differs(const struct fb_section *section, size_t axis)
+{
+	for (size_t i = 1; i < section->count; i++)
+		if (strcmp(section->cell[i].place->text[axis], section->cell->place->text[axis]))
+			return true;
+	return false;
+}
+
+/* Whether bars of the same place have several sizes; else the size follows from the place. */
+static bool size_matters(const struct fb_section *section)
+{
+	for (size_t i = 1; i < section->count; i++) {
+		const struct fb_cell *cell = &section->cell[i];
+		bool same = cell[-1].bytes != cell->bytes;
+
+		for (size_t a = 0; section->axes && a < section->axes->count; a++)
+			same &= !strcmp(cell[-1].place->text[a], cell->place->text[a]);
+		if (same)
+			return true;
+	}
+	return false;
+}
+
+/* "overlap, 25M, cuda": the axes, the engine and the size, as far as bars differ in them. */
+static void put_label(FILE *out, size_t number, const struct fb_section *section, const struct fb_cell *cell)
 {
 	char label[LABEL_CHARS] = "", size[FB_SIZE_CHARS];
 	const char *part[FB_AXES + 2];
 	size_t n = 0, used = 0;
 
 	for (size_t a = 0; section->axes && a < section->axes->count; a++)
-		part[n++] = cell->place->text[a];
+		if (axis_differs(section, a))
+			part[n++] = cell->place->text[a];
 	if (differ(section, "engine"))
 		part[n++] = fb_cell_text(cell, "engine");
-	if (differ(section, "bytes"))
+	if (size_matters(section))
 		part[n++] = fb_size_text(cell->bytes, size);
 	for (size_t i = 0; i < n && used < sizeof(label) - 1; i++)
 		if (*part[i])
 			used += (size_t)snprintf(label + used, sizeof(label) - used, "%s%.40s",
 						 used ? ", " : "", part[i]);
-	fb_gnuplot_quote(out, label);
+	fb_plot_item(out, "NAME", number, label);
+}
+
+/* The axes that all bars have alike: ";layers=16"; into `text`. */
+static void name_common(const struct fb_section *section, char *text, size_t n)
+{
+	size_t used = 0;
+
+	*text = '\0';
+	for (size_t a = 0; section->axes && a < section->axes->count && used < n; a++)
+		if (!axis_differs(section, a) && *section->cell->place->text[a])
+			used += (size_t)snprintf(text + used, n - used, "%s%s=%s",
+						 used ? ";" : ", ", section->axes->name[a],
+						 section->cell->place->text[a]);
 }
 
 static double value_of(const struct fb_cell *cell, int column)
@@ -149,19 +186,13 @@ static void put_stack(const struct fb_plot *plot, const struct fb_section *secti
 		      const struct columns *c)
 {
 	size_t all = bars_of(section, c), shown = all < BARS ? all : BARS, n = 0;
-	char title[FB_TITLE_CHARS], whole[FB_TITLE_CHARS + 64], note[256];
-	const char *program = fb_cell_text(section->cell, "program"), *rest;
+	char title[FB_TITLE_CHARS], whole[FB_TITLE_CHARS + 160], note[256], common[128];
 	bool stages = has_stages(section->cell, c);
-	const char *what = stages ? "stages" : "steps";
 	FILE *out = plot->out;
 
-	fb_section_title(section, title, sizeof(title));
-	/* It begins with an operation, which bars may differ in. */
-	rest = strchr(title, ',');
-	if (section->axes && fb_axes_have(section->axes, "operation"))
-		snprintf(whole, sizeof(whole), "%s of %.40s%s", what, program, rest ? rest : "");
-	else
-		snprintf(whole, sizeof(whole), "%s of %s", what, title);
+	name_common(section, common, sizeof(common));
+	snprintf(whole, sizeof(whole), "%s of %s%s", stages ? "stages" : "steps",
+		 fb_section_title(section, title, sizeof(title)), common);
 	snprintf(note, sizeof(note), "%s; %zu more are not shown",
 		 stages ? "medians, until all receivers know that all pages are there; moves and "
 			  "messages are made before the first byte moves, or layer by layer"
@@ -174,9 +205,7 @@ static void put_stack(const struct fb_plot *plot, const struct fb_section *secti
 	for (size_t i = 0; i < section->count && n < shown; i++) {
 		if (!is_first(section, i, c))
 			continue;
-		fprintf(out, "NAME[%zu] = ", ++n);
-		put_label(out, section, &section->cell[i]);
-		fputc('\n', out);
+		put_label(out, ++n, section, &section->cell[i]);
 	}
 	fputs("$DATA << EOD\n", out);
 	n = 0;
@@ -186,22 +215,22 @@ static void put_stack(const struct fb_plot *plot, const struct fb_section *secti
 	fputs("EOD\n", out);
 }
 
+static bool has_bars(const struct fb_plot *plot, const struct fb_section *section)
+{
+	const struct columns c = columns_of(plot);
+
+	return bars_of(section, &c) > 1;
+}
+
 int fb_plot_stack(const struct fb_plot *plot)
 {
 	const struct columns c = columns_of(plot);
-	const struct fb_section *section = NULL;
-	size_t count = 0;
+	int err;
+	const struct fb_section *section = fb_plot_section(
+		plot, has_bars, &err, "no two steps with column compute_us, or stages with column "
+		"total_us; --axis KEY says what they differ in");
 
-	for (size_t s = 0; s < plot->cells->nsections; s++)
-		if (bars_of(&plot->cells->section[s], &c) > 1 && ++count == plot->figure)
-			section = &plot->cells->section[s];
-	if (plot->count) {
-		fprintf(plot->out, "%zu\n", count);
-		return FB_OK;
-	}
-	if (!fb_plot_has(plot, count, "no two steps with column compute_us, or stages with "
-			 "column total_us; --axis KEY says what they differ in") || !section)
-		return FB_EINPUT;
-	put_stack(plot, section, &c);
-	return FB_OK;
+	if (section)
+		put_stack(plot, section, &c);
+	return err;
 }

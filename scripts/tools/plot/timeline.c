@@ -249,9 +249,9 @@ static void put_panel(FILE *out, const struct timeline *t, size_t lane, size_t p
 		if (!strcmp(t->spans.span[i].row, row))
 			end = fmax(end, t->spans.span[i].end_us);
 	pick_words(t, row, t->rows == 1, text, sizeof(text));
-	fprintf(out, "PANEL_AT[%zu] = %zu\nPANEL[%zu] = ", panel, t->lane[lane].y - 1, panel);
-	fb_gnuplot_quote(out, text);
-	fprintf(out, "\nPANEL_END[%zu] = %.9g\nPANEL_RANK[%zu] = %d\n", panel, end - t->begin_us,
+	fb_plot_item(out, "PANEL", panel, text);
+	fprintf(out, "PANEL_AT[%zu] = %zu\nPANEL_END[%zu] = %.9g\nPANEL_RANK[%zu] = %d\n", panel,
+		t->lane[lane].y - 1, panel, end - t->begin_us,
 		panel, e.rank);
 	fprintf(out, "PANEL_SENT[%zu] = %.9g\nPANEL_EXPOSED[%zu] = %.9g\n", panel,
 		e.communication_us, panel, e.exposed_us);
@@ -265,10 +265,9 @@ static void put_lanes(FILE *out, const struct timeline *t, size_t lines)
 	for (size_t l = 0; l < t->lanes; l++) {
 		size_t next = l + 1 == t->lanes ? lines : t->lane[l + 1].y - begins_row(t, l + 1);
 
-		fprintf(out, "FIRST[%zu] = %zu\nLAST[%zu] = %zu\nLANE[%zu] = ", l + 1,
-			t->lane[l].y, l + 1, next - 1, l + 1);
-		fb_gnuplot_quote(out, t->lane[l].text);
-		fputc('\n', out);
+		fprintf(out, "FIRST[%zu] = %zu\nLAST[%zu] = %zu\n", l + 1, t->lane[l].y, l + 1,
+			next - 1);
+		fb_plot_item(out, "LANE", l + 1, t->lane[l].text);
 		if (begins_row(t, l))
 			put_panel(out, t, l, ++panel);
 	}
@@ -276,7 +275,7 @@ static void put_lanes(FILE *out, const struct timeline *t, size_t lines)
 
 static void put_figure(const struct fb_plot *plot, struct timeline *t)
 {
-	char machine[FB_PLOT_TITLE_CHARS], title[FB_PLOT_TITLE_CHARS], note[128] = "";
+	char title[FB_PLOT_TITLE_CHARS], note[128] = "";
 	char words[FB_PLOT_TITLE_CHARS - 16] = "";
 	char name[FB_PLOT_NAME_CHARS];
 	const char *slash = strrchr(plot->path[0], '/');
@@ -293,9 +292,7 @@ static void put_figure(const struct fb_plot *plot, struct timeline *t)
 	snprintf(note, sizeof(note), "%zu spans on %zu lanes; time from the first begin%s",
 		 t->spans.count - t->hidden, t->lanes,
 		 t->hidden ? "; further lanes are not shown" : "");
-	fb_gnuplot_text(out, "TITLE", title);
-	fb_gnuplot_text(out, "SUBTITLE", fb_plot_subtitle(plot->path[0], machine));
-	fb_gnuplot_text(out, "NOTE", note);
+	fb_plot_texts(plot, title, note);
 	fprintf(out, "ROWS = %zu\nLANES = %zu\nNAMES = %zu\nPANELS = %zu\nLENGTH = %.9g\n", rows,
 		t->lanes, t->names, t->rows, t->end_us - t->begin_us);
 	fprintf(out, "array NAME[%zu]\narray LANE[%zu]\narray FIRST[%zu]\narray LAST[%zu]\n",
@@ -305,10 +302,8 @@ static void put_figure(const struct fb_plot *plot, struct timeline *t)
 	fprintf(out, "array PANEL_SENT[%zu]\narray PANEL_EXPOSED[%zu]\narray PANEL_RANK[%zu]\n",
 		t->rows + 1, t->rows + 1, t->rows + 1);
 	for (size_t i = 0; i < t->names; i++) {
-		fprintf(out, "NAME[%zu] = ", i + 1);
 		snprintf(name, sizeof(name), "%.*s", stem(t->name[i].text), t->name[i].text);
-		fb_gnuplot_quote(out, name);
-		fputc('\n', out);
+		fb_plot_item(out, "NAME", i + 1, name);
 	}
 	put_lanes(out, t, rows);
 	put_spans(out, t);
@@ -320,11 +315,7 @@ int fb_plot_timeline(const struct fb_plot *plot)
 	int err = fb_spans_read(&t.spans, plot->path[0]);
 
 	t.name = fb_new(t.spans.count + 1, sizeof(*t.name));
-	if (!err && plot->count)
-		fprintf(plot->out, "%d\n", t.spans.count > 0);
-	else if (!err && !fb_plot_has(plot, t.spans.count > 0, "no spans"))
-		err = FB_EINPUT;
-	else if (!err)
+	if (fb_plot_wanted(plot, &err, t.spans.count > 0, "no spans"))
 		put_figure(plot, &t);
 	return err;
 }

@@ -8,6 +8,7 @@
 #include "scripts/tools/lib/estimate.h"
 #include "scripts/tools/lib/memory.h"
 #include "scripts/tools/lib/number.h"
+#include "scripts/tools/lib/text.h"
 #include "scripts/tools/lib/tool.h"
 #include "scripts/tools/overlap_of/profile.h"
 
@@ -64,7 +65,7 @@ static const struct column {
 	{"sync_us", offsetof(struct fb_step_times, sync_us)},
 };
 
-enum { COLUMNS = sizeof(columns) / sizeof(columns[0]), EXPOSED = 3, WIDTH = 16 };
+enum { COLUMNS = FB_COUNT_OF(columns), EXPOSED = 3, WIDTH = 16 };
 
 static double value_of(const struct fb_step_times *t, int column)
 {

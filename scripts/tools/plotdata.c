@@ -7,6 +7,7 @@
  */
 #include "common/base/error.h"
 #include "common/option/option.h"
+#include "scripts/tools/lib/text.h"
 #include "scripts/tools/lib/tool.h"
 #include "scripts/tools/plot/plot.h"
 
@@ -55,7 +56,7 @@ static const struct kind {
 	{"history", fb_plot_history, false},
 };
 
-enum { KINDS = sizeof(kinds) / sizeof(kinds[0]) };
+enum { KINDS = FB_COUNT_OF(kinds) };
 
 static const char description[] =
 	"plotdata KIND [option...] DIR|FILE...\n\n"

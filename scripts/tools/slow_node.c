@@ -12,6 +12,7 @@
 #include "scripts/tools/lib/blame.h"
 #include "scripts/tools/lib/memory.h"
 #include "scripts/tools/lib/node_sets.h"
+#include "scripts/tools/lib/text.h"
 #include "scripts/tools/lib/tool.h"
 
 #include <csv.h>
@@ -49,7 +50,7 @@ static const struct tier {
 	{"to 256K", "of 4K to 256K", 4097, 262144},
 	{"above", "above 256K", 262145, UINT64_MAX},
 };
-enum { TIERS = sizeof(tiers) / sizeof(tiers[0]) };
+enum { TIERS = FB_COUNT_OF(tiers) };
 
 /* What is known of one tier. */
 struct finding {

@@ -15,6 +15,7 @@
 #include "common/base/error.h"
 #include "common/base/version.h"
 #include "common/option/option.h"
+#include "scripts/tools/lib/text.h"
 #include "scripts/tools/lib/tool.h"
 #include "scripts/tools/tune/tune.h"
 
@@ -110,7 +111,7 @@ static void print_head(const struct fb_results *results, const char *what, size_
 	}
 	fprintf(out, "\n#\n# from %zu rows of %s to %s.\n", rows, first ? first : "",
 		last ? last : "");
-	for (size_t i = 0; i < sizeof(facts) / sizeof(facts[0]); i++)
+	for (size_t i = 0; i < FB_COUNT_OF(facts); i++)
 		if (fb_results_fact(results, facts[i]))
 			fprintf(out, "# %s: %s\n", facts[i], fb_results_fact(results, facts[i]));
 	fprintf(out, "#\n");

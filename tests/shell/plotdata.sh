@@ -133,7 +133,10 @@ expect "rates on an axis" "$(sed -n 's/^LABEL.*= //p' "$FB_TMP/out" | tr -d "'\"
 refuses 'differ in one key' axis "$ddp"
 refuses 'differ in two keys' heat --axis bucket "$ddp"
 refuses "'bukcet': no row has it; keys of these rows are bucket, layers" axis --axis bukcet "$ddp"
+sed '1s/$/,hidden_share/; 2,$s/$/,/' "$kv/kv_reshard.csv" >"$FB_TMP/no-value.csv"
 refuses "--columns 'nosuch': no row has such a column" axis --axis bucket --columns nosuch "$ddp"
+refuses 'no row of this figure has a value' heat --axis prefill,decode --columns hidden_share \
+	"$FB_TMP/no-value.csv"
 verdict plotdata_axis
 
 same timeline timeline spans.csv
@@ -165,5 +168,13 @@ refuses 'deep.json:1: not JSON' timeline "$FB_TMP/deep.json"
 refuses 'No such file' forest "$FB_TMP/missing.csv"
 refuses 'no column run: expected run,launch_index,program,row,' ranks forest.csv
 refuses 'samples.csv.*No such file' distribution "$rows/six"
+# What cannot be written is said, by all tools in the same way.
+for tool in "plotdata forest forest.csv" "summary $rows/one" \
+	"topology $FB_ROOT/results/reference/h200x4-doctor"; do
+	# shellcheck disable=SC2086 # words
+	"$FB_BUILD/bin/"$tool >/dev/full 2>"$FB_TMP/err"
+	expect "exit code of $tool to a full device" $? 5
+	holds "$FB_TMP/err" 'standard output could not be written'
+done
 verdict plotdata_bad_input
 exit "$bad"

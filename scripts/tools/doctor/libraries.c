@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "scripts/tools/doctor/doctor.h"
+#include "scripts/tools/lib/text.h"
 
 /* NCCL's own limit of sockets between two ranks. */
 static void judge_sockets(const struct fb_node_facts *facts, const struct fb_env_fact *fact,
@@ -35,7 +36,7 @@ static void judge_peer_memory(const struct fb_node_facts *facts, const struct fb
 		return;
 	if (strstr(driver, "Open Kernel Module"))
 		by = "open kernel modules";
-	for (size_t i = 0; i < sizeof(modules) / sizeof(modules[0]); i++)
+	for (size_t i = 0; i < FB_COUNT_OF(modules); i++)
 		if (fb_node_fact(facts, fact->host, modules[i]))
 			by = modules[i];
 	fb_findings_judge(findings, &check, fact->host, by, "%s",

@@ -9,6 +9,7 @@
 #include "scripts/tools/lib/links.h"
 #include "scripts/tools/lib/memory.h"
 #include "scripts/tools/lib/records.h"
+#include "scripts/tools/lib/text.h"
 
 enum { NAME_CHARS = 64, KIND_CHARS = 64 };
 enum column { OPERATION, ENGINE, TRANSPORT, VARIANT, BYTES, STATUS, BUSBW, PATH, COLUMNS };
@@ -33,14 +34,6 @@ struct pairs {
 	struct pair *item;
 	size_t count;
 };
-
-static bool is_one_way(const char *operation)
-{
-	for (size_t i = 0; i < sizeof(one_way) / sizeof(one_way[0]); i++)
-		if (!strcmp(operation, one_way[i]))
-			return true;
-	return false;
-}
 
 /* "rank 0 to 1", or the operation where the variant names no ranks. */
 static void name_pair(const char *operation, const char *variant, char name[NAME_CHARS])
@@ -84,7 +77,7 @@ static int add(void *arg, const struct fb_record *record)
 		return FB_OK;
 	}
 	rate = strtod(field[p->at[BUSBW]], NULL);
-	if (!(rate > 0) || !is_one_way(field[p->at[OPERATION]]) ||
+	if (!(rate > 0) || !FB_AMONG(field[p->at[OPERATION]], one_way) ||
 	    (strcmp(field[p->at[STATUS]], "ok") && strcmp(field[p->at[STATUS]], "few")) ||
 	    strtod(field[p->at[BYTES]], NULL) < large)
 		return FB_OK;

@@ -65,7 +65,8 @@ int fb_doctor_rates(const char *path, double least, struct fb_findings *findings
 
 	for (size_t i = 0; !err && i < r->count; i++) {
 		const struct fb_check check = {
-			FB_LEVEL_DOUBT, "rate of large messages", fb_new_text("%.2f or more", least),
+			FB_LEVEL_DOUBT, "rate of large messages",
+			fb_new_text("%.2f or more", least),
 			"so far below what link or memory allow, something is configured wrongly: "
 			"another path than meant (see column path), a link that negotiated less, "
 			"throttling, ranks bound to far processors, other load"};

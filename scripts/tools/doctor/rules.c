@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "scripts/tools/doctor/doctor.h"
+#include "scripts/tools/lib/text.h"
 
 enum want {
 	CONTAINS, /* the text */
@@ -214,10 +215,10 @@ static void judge_alike(const struct fb_node_facts *facts, const struct fb_env_f
 		"strange ways"};
 	const struct fb_env_fact *end = facts->env.fact + facts->env.count;
 	char text[FB_FINDING_CHARS] = "";
-	size_t used = 0, hosts = 0;
+	size_t hosts = 0;
 	bool listed = false, differ = false;
 
-	for (size_t i = 0; i < sizeof(alike) / sizeof(alike[0]); i++)
+	for (size_t i = 0; i < FB_COUNT_OF(alike); i++)
 		listed |= !fnmatch(alike[i], fact->key, 0);
 	if (!listed || !fb_fact_opens_key(facts, fact))
 		return;
@@ -226,9 +227,7 @@ static void judge_alike(const struct fb_node_facts *facts, const struct fb_env_f
 			continue;
 		hosts++;
 		differ |= strcmp(f->value, fact->value) != 0;
-		if (used < sizeof(text))
-			used += (size_t)snprintf(text + used, sizeof(text) - used,
-						 " %.24s %.40s;", f->host, f->value);
+		fb_append(text, sizeof(text), " %.24s %.40s;", f->host, f->value);
 	}
 	/* What one node alone has, as an interface of a random name, differs from nothing. */
 	if (hosts > 1 && (differ || fact->rank < 0))
@@ -261,10 +260,10 @@ void fb_doctor_rules(const struct fb_node_facts *facts, struct fb_findings *find
 
 		if (was_judged(facts, fact))
 			continue;
-		for (size_t r = 0; r < sizeof(rules) / sizeof(rules[0]); r++)
+		for (size_t r = 0; r < FB_COUNT_OF(rules); r++)
 			if (!fnmatch(rules[r].key, fact->key, 0))
 				judge(&rules[r], fact, findings);
-		for (size_t j = 0; j < sizeof(judges) / sizeof(judges[0]); j++)
+		for (size_t j = 0; j < FB_COUNT_OF(judges); j++)
 			for (const struct fb_judge *rule = judges[j]; rule->key; rule++)
 				if (!fnmatch(rule->key, fact->key, 0))
 					rule->judge(facts, fact, findings);

@@ -2,6 +2,7 @@
 /* The formats that import knows, and which of them a file is in; see import.h. */
 #include "common/base/error.h"
 #include "scripts/tools/import/import.h"
+#include "scripts/tools/lib/text.h"
 
 #include <string.h>
 
@@ -31,7 +32,7 @@ const struct fb_import_format fb_import_formats[] = {
 	 fb_dcgm_dmon_read},
 };
 
-const size_t fb_import_formats_count = sizeof(fb_import_formats) / sizeof(fb_import_formats[0]);
+const size_t fb_import_formats_count = FB_COUNT_OF(fb_import_formats);
 
 static bool is_json(const struct fb_text *text)
 {

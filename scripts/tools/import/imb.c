@@ -8,6 +8,7 @@
 #include "common/plan/collective.h"
 #include "scripts/tools/import/import.h"
 #include "scripts/tools/import/mpi_names.h"
+#include "scripts/tools/lib/text.h"
 
 #include <math.h>
 #include <string.h>
@@ -83,7 +84,7 @@ static void take_benchmark(struct state *s, size_t at, const char *name)
 	s->processes = s->groups = 0;
 	s->nonblocking = s->name[0] == 'I' && s->name[1] >= 'a' && s->name[1] <= 'z';
 	plain = s->name + (s->nonblocking ? 1 : 0);
-	for (size_t i = 0; i < sizeof(benchmarks) / sizeof(benchmarks[0]) && !s->benchmark; i++)
+	for (size_t i = 0; i < FB_COUNT_OF(benchmarks) && !s->benchmark; i++)
 		if (!strcasecmp(plain, benchmarks[i].name))
 			s->benchmark = &benchmarks[i];
 	if (!s->benchmark)
@@ -201,7 +202,7 @@ static int take_row(struct state *s, size_t at, const struct fb_words *row)
 		return add_skipped(s, at, row);
 	if (row->count < s->header.count)
 		return fb_text_fail(s->text, at, "the row is cut short");
-	for (size_t i = 0; i < sizeof(times) / sizeof(times[0]) && !isfinite(time); i++)
+	for (size_t i = 0; i < FB_COUNT_OF(times) && !isfinite(time); i++)
 		time = number_of(s, row, times[i]);
 	if (*cell_of(s, row, "#bytes") && !fb_word_u64(cell_of(s, row, "#bytes"), &size))
 		return fb_text_fail(s->text, at, "the size of this row is no whole number");

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* See mpi_names.h. */
 #include "scripts/tools/import/mpi_names.h"
+#include "scripts/tools/lib/text.h"
 
 #include <string.h>
 
@@ -16,7 +17,7 @@ static const struct {
 
 enum fb_datatype fb_mpi_datatype(const char *name)
 {
-	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
+	for (size_t i = 0; i < FB_COUNT_OF(types); i++)
 		if (!strncmp(types[i].name, name, strlen(types[i].name)) &&
 		    !strchr("_ABCDEFGHIJKLMNOPQRSTUVWXYZ", name[strlen(types[i].name)]))
 			return types[i].type;

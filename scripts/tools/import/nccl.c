@@ -6,6 +6,7 @@
 #include "common/base/error.h"
 #include "common/plan/collective.h"
 #include "scripts/tools/import/nccl.h"
+#include "scripts/tools/lib/text.h"
 
 #include <math.h>
 #include <string.h>
@@ -27,7 +28,7 @@ static const struct {
 	{"hypercube_perf", "hypercube", -1},
 };
 
-enum { PROGRAMS = sizeof(programs) / sizeof(programs[0]) };
+enum { PROGRAMS = FB_COUNT_OF(programs) };
 
 static const struct {
 	const char *name;
@@ -69,7 +70,7 @@ static size_t find_program(const char *name)
 
 bool fb_nccl_is_type(const char *text)
 {
-	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
+	for (size_t i = 0; i < FB_COUNT_OF(types); i++)
 		if (!strcmp(types[i].name, text))
 			return true;
 	return false;
@@ -97,7 +98,7 @@ static void take_options(struct fb_import *import, struct fb_nccl_run *run)
 	};
 	uint64_t registered = number_of(import, 'R', "local_register");
 
-	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
+	for (size_t i = 0; i < FB_COUNT_OF(others); i++) {
 		const char *word = fb_config_option(&import->config, others[i].letter,
 						    others[i].name);
 
@@ -197,7 +198,7 @@ struct fb_import_record *fb_nccl_add(struct fb_import *import, size_t line,
 				   : run->registered == 0 ? "none"
 				   : run->registered == 1 ? "registered"
 							  : "symmetric";
-	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
+	for (size_t i = 0; i < FB_COUNT_OF(types); i++)
 		if (!strcmp(types[i].name, cell->type))
 			record->key.datatype = types[i].type;
 	record->key.redop = fb_redop_parse(cell->redop);

@@ -8,6 +8,7 @@
 #include "scripts/tools/import/json.h"
 #include "scripts/tools/import/nccl.h"
 #include "scripts/tools/lib/memory.h"
+#include "scripts/tools/lib/text.h"
 
 #include <jansson.h>
 #include <math.h>
@@ -50,11 +51,10 @@ static void take_command(struct state *s, const json_t *document)
 	for (size_t i = 0; i < n; i++)
 		length += json_string_length(json_array_get(arguments, i)) + 1;
 	line = fb_new(length, 1);
-	for (size_t i = 0, used = 0; i < n; i++) {
+	for (size_t i = 0; i < n; i++) {
 		const char *word = json_string_value(json_array_get(arguments, i));
 
-		used += (size_t)snprintf(line + used, length - used, "%s%s", i ? " " : "",
-					 word ? word : "");
+		fb_append(line, length, "%s%s", i ? " " : "", word ? word : "");
 	}
 	fb_config_take(&s->import->config, line);
 }

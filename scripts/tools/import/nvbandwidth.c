@@ -6,6 +6,7 @@
  */
 #include "common/base/error.h"
 #include "scripts/tools/import/nvbandwidth.h"
+#include "scripts/tools/lib/text.h"
 
 #include <math.h>
 #include <string.h>
@@ -105,7 +106,7 @@ const char *fb_nvbandwidth_matrix(const char *description, char *buf, size_t n)
 	static const char *const names[] = {"Read1", "Read2", "Write1", "Write2", "Total"};
 
 	buf[0] = '\0';
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+	for (size_t i = 0; i < FB_COUNT_OF(names); i++)
 		if (strstr(description, names[i]))
 			snprintf(buf, n, "%s", names[i]);
 	return buf;

@@ -8,6 +8,7 @@
 #include "common/plan/collective.h"
 #include "scripts/tools/import/import.h"
 #include "scripts/tools/import/mpi_names.h"
+#include "scripts/tools/lib/text.h"
 
 #include <math.h>
 #include <string.h>
@@ -134,7 +135,7 @@ static const struct {
 /* Takes the mark of an accelerator out of a title, where it parts names: "MPI_Put-CUDA Latency". */
 static const char *take_accelerator(char *title)
 {
-	for (size_t i = 0; i < sizeof(accelerators) / sizeof(accelerators[0]); i++) {
+	for (size_t i = 0; i < FB_COUNT_OF(accelerators); i++) {
 		char *at = strstr(title, accelerators[i].mark);
 		size_t n = strlen(accelerators[i].mark);
 
@@ -162,7 +163,7 @@ static void take_title(struct state *s, size_t at)
 	s->memory = take_accelerator(line);
 	s->engine = strstr(line, "NCCL") ? "nccl" : strstr(line, "RCCL") ? "rccl" : "mpi";
 	xccl = strcmp(s->engine, "mpi") != 0;
-	for (size_t i = 0; i < sizeof(titles) / sizeof(titles[0]) && !s->title; i++)
+	for (size_t i = 0; i < FB_COUNT_OF(titles) && !s->title; i++)
 		if ((xccl || strstr(line, " MPI")) && strcasestr(line, titles[i].title) &&
 		    !strcasestr(line, "neighborhood"))
 			s->title = &titles[i];
@@ -196,7 +197,7 @@ static int take_columns(struct state *s, size_t at)
 	while (*(line += strspn(line, " ")) && s->ncolumns < TABLE_COLUMNS) {
 		size_t best = 0, which = 0;
 
-		for (size_t i = 0; i < sizeof(columns) / sizeof(columns[0]); i++) {
+		for (size_t i = 0; i < FB_COUNT_OF(columns); i++) {
 			size_t n = strlen(columns[i].name);
 
 			if (n > best && !strncmp(line, columns[i].name, n)) {

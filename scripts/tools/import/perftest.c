@@ -8,6 +8,7 @@
  */
 #include "common/base/error.h"
 #include "scripts/tools/import/perftest.h"
+#include "scripts/tools/lib/text.h"
 
 #include <math.h>
 #include <string.h>
@@ -66,7 +67,7 @@ static size_t find_verb(const struct fb_perftest_run *run)
 {
 	size_t i = 0;
 
-	while (i < sizeof(verbs) / sizeof(verbs[0]) &&
+	while (i < FB_COUNT_OF(verbs) &&
 	       strncmp(run->test, verbs[i].verb, strlen(verbs[i].verb)))
 		i++;
 	return i;
@@ -79,7 +80,7 @@ int fb_perftest_begin(struct fb_import *import, const struct fb_text *text, size
 	char program[64], mtu[24] = "";
 	int err;
 
-	if (verb == sizeof(verbs) / sizeof(verbs[0]))
+	if (verb == FB_COUNT_OF(verbs))
 		return fb_error(FB_EINPUT, "%s:%zu: a test that is not known: '%s'", text->path,
 				line, run->test);
 	snprintf(program, sizeof(program), "%s_%s",

@@ -5,6 +5,7 @@
  */
 #include "common/base/error.h"
 #include "scripts/tools/import/perftest.h"
+#include "scripts/tools/lib/text.h"
 
 #include <math.h>
 #include <string.h>
@@ -62,7 +63,7 @@ static void take_setting(struct state *s, const char *line)
 		{"Transport type :", s->run.transport, sizeof(s->run.transport)},
 	};
 
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+	for (size_t i = 0; i < FB_COUNT_OF(names); i++) {
 		const char *at = fb_text_find(line, names[i].name);
 
 		if (at)

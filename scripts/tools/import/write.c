@@ -7,6 +7,7 @@
 #include "scripts/tools/import/folder.h"
 #include "scripts/tools/import/import.h"
 #include "scripts/tools/lib/memory.h"
+#include "scripts/tools/lib/text.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -46,12 +47,11 @@ static int set_keys(const struct fb_import *import, struct fb_import_record *rec
 {
 	const struct fb_import_section *section = &import->section[record->section];
 	char keys[4 * FB_VARIANT_CHARS] = "";
-	size_t used = 0;
 	int err;
 
-	for (size_t i = 0; i < section->tags.count && used < sizeof(keys); i++)
-		used += (size_t)snprintf(keys + used, sizeof(keys) - used, "%s%s=%s", i ? ";" : "",
-					 section->tags.item[i].key, section->tags.item[i].value);
+	for (size_t i = 0; i < section->tags.count; i++)
+		fb_append(keys, sizeof(keys), "%s%s=%s", i ? ";" : "", section->tags.item[i].key,
+			  section->tags.item[i].value);
 	err = add_keys(section, record, keys);
 	if (!err && import->hints.tags)
 		err = add_keys(section, record, import->hints.tags);

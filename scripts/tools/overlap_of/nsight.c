@@ -6,6 +6,7 @@
 #include "common/base/error.h"
 #include "common/library/library.h"
 #include "scripts/tools/lib/memory.h"
+#include "scripts/tools/lib/text.h"
 #include "scripts/tools/overlap_of/profile.h"
 
 #include <stdio.h>
@@ -156,7 +157,7 @@ int fb_profile_read_nsight(struct fb_profile *profile, const char *path)
 	if (!s.handle)
 		return fb_error(FB_EUNSUPPORTED, "%s: an SQLite file needs libsqlite3: %s", path,
 				why);
-	missing = fb_library_functions(s.handle, symbols, sizeof(symbols) / sizeof(symbols[0]), &s);
+	missing = fb_library_functions(s.handle, symbols, FB_COUNT_OF(symbols), &s);
 	if (missing)
 		err = fb_error(FB_EUNSUPPORTED, "libsqlite3 lacks %s", missing);
 	else if (s.open(path, &s.file, SQLITE_READONLY_FLAG, NULL) != SQLITE_GOOD)

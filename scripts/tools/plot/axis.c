@@ -269,8 +269,8 @@ static double tile_of(const struct fb_cell *cell, size_t n, int column)
  * The best time at each pair of values; of several at one, where a third key differs, the best. Of
  * a named column it is the greatest, as of slowdowns.
  */
-static void put_tiles(const struct fb_plot *plot, const struct fb_section *whole,
-		      const size_t key[2], const struct fb_cell **list, double *x)
+static int put_tiles(const struct fb_plot *plot, const struct fb_section *whole,
+		     const size_t key[2], const struct fb_cell **list, double *x)
 {
 	struct fb_section *section = &(struct fb_section){.axes = whole->axes};
 	size_t rows, columns = 0, n;
@@ -285,6 +285,8 @@ static void put_tiles(const struct fb_plot *plot, const struct fb_section *whole
 		for (size_t k = i; k < i + n && !isnan(tile_of(&whole->cell[i], n, shown)); k++)
 			*FB_ADD(section->cell, section->count) = whole->cell[k];
 	}
+	if (!section->count)
+		return fb_error(FB_EINPUT, "no row of this figure has a value");
 	rows = values_of(section, key[0], list);
 	columns = values_of(section, key[1], column);
 	fb_plot_texts(plot, fb_section_title(whole, title, sizeof(title)),
@@ -320,6 +322,7 @@ static void put_tiles(const struct fb_plot *plot, const struct fb_section *whole
 		fputs(i % columns + 1 == columns ? "\n\n" : "\n", out);
 	}
 	fputs("EOD\n", out);
+	return FB_OK;
 }
 
 static bool has_one_key(const struct fb_plot *plot, const struct fb_section *section)
@@ -341,7 +344,7 @@ static bool has_two_keys(const struct fb_plot *plot, const struct fb_section *se
 
 static int plot_keys(const struct fb_plot *plot, bool heat)
 {
-	size_t key[FB_AXES + 1];
+	size_t key[FB_AXES + 1] = {0};
 	const struct fb_cell **list;
 	double *x;
 	int err;
@@ -359,9 +362,8 @@ static int plot_keys(const struct fb_plot *plot, bool heat)
 	x = fb_new(section->count * section->count + 1, sizeof(*x));
 	keys_of(section, key);
 	if (heat)
-		put_tiles(plot, section, key, list, x);
-	else
-		put_curves(plot, section, key[0], list, x);
+		return put_tiles(plot, section, key, list, x);
+	put_curves(plot, section, key[0], list, x);
 	return FB_OK;
 }
 

@@ -11,6 +11,7 @@
 #include "scripts/tools/lib/gnuplot.h"
 #include "scripts/tools/lib/memory.h"
 #include "scripts/tools/lib/report.h"
+#include "scripts/tools/lib/text.h"
 #include "scripts/tools/plot/plot.h"
 #include "scripts/tools/plot/samples.h"
 
@@ -131,7 +132,7 @@ void fb_distribution_marks(FILE *out, const struct fb_doubles *list)
 		size_t least;
 	} marks[] = {{0.5, 1}, {0.95, FB_MIN_SAMPLES_P95}, {0.99, FB_MIN_SAMPLES_P99}};
 
-	for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]); i++)
+	for (size_t i = 0; i < FB_COUNT_OF(marks); i++)
 		if (list->count >= marks[i].least)
 			fprintf(out, "%.6g %g\n",
 				fb_sorted_quantile(list->x, list->count, marks[i].q),
@@ -225,7 +226,7 @@ int fb_plot_distribution(const struct fb_plot *plot)
 	for (size_t s = 0; s < l.cells.nsections && !err; s++)
 		if (section_seen(&l, &l.cells.section[s]) && ++count == plot->figure)
 			section = &l.cells.section[s];
-	if (fb_plot_wanted(plot, &err, count, "no samples of rows that are there"))
+	if (fb_plot_wanted(plot, &err, count, "no samples of rows that are there") && section)
 		err = put_figure(plot, &l, section);
 	return err;
 }

@@ -112,7 +112,7 @@ int fb_plot_distribution_spans(const struct fb_plot *plot)
 	row = err ? -1 : fb_sheet_column(&sheet, "row");
 	if (!err)
 		count = find_row(&sheet, row, plot->figure, &text);
-	if (!fb_plot_wanted(plot, &err, count, "no spans"))
+	if (!fb_plot_wanted(plot, &err, count, "no spans") || !text)
 		return err;
 	collect(&names, &sheet, column, row, text);
 	if (!names.n)

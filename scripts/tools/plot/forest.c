@@ -8,6 +8,7 @@
 #include "common/base/error.h"
 #include "scripts/tools/lib/gnuplot.h"
 #include "scripts/tools/lib/memory.h"
+#include "scripts/tools/lib/text.h"
 #include "scripts/tools/plot/plot.h"
 
 #include <math.h>
@@ -19,7 +20,7 @@ enum { ROWS_MAX = 50, LABEL_CHARS = 60 };
 
 /* In the order in which they are drawn. What is none of them comes last. */
 static const char *const verdicts[] = {"REGRESSED", "IMPROVED", "UNSURE", "SAME"};
-enum { VERDICTS = sizeof(verdicts) / sizeof(verdicts[0]) };
+enum { VERDICTS = FB_COUNT_OF(verdicts) };
 
 struct row {
 	const char *label;
@@ -114,7 +115,7 @@ int fb_plot_forest(const struct fb_plot *plot)
 
 	if (!err)
 		err = read_rows(&table, row, &count);
-	if (fb_plot_wanted(plot, &err, count > 0, "no row with a ratio")) {
+	if (fb_plot_wanted(plot, &err, count > 0, "no row with a ratio") && row) {
 		qsort(row, count, sizeof(*row), compare_rows);
 		put_figure(plot, row, count,
 			   !strcmp(fb_sheet_text(&table, 0, fb_sheet_column(&table, "bars")),

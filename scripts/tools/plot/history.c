@@ -148,7 +148,7 @@ int fb_plot_history(const struct fb_plot *plot)
 
 	if (!err)
 		err = read_points(&table, point, &count);
-	if (fb_plot_wanted(plot, &err, count > 0, "no row with a value"))
+	if (fb_plot_wanted(plot, &err, count > 0, "no row with a value") && point)
 		put_figure(plot, point, count);
 	return err;
 }

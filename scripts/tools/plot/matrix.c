@@ -11,6 +11,7 @@
 #include "scripts/tools/lib/records.h"
 #include "scripts/tools/lib/report.h"
 #include "scripts/tools/lib/suspects.h"
+#include "scripts/tools/lib/text.h"
 #include "scripts/tools/plot/matrix.h"
 
 #include <math.h>
@@ -32,7 +33,7 @@ void fb_matrix_make(struct fb_matrix *matrix, size_t rows, size_t columns)
 
 /* The keys of the two axes: those of all_pairs, and those of imported matrices. */
 static const char *const axes[][2] = {{"src", "dst"}, {"row", "column"}};
-enum { AXES = sizeof(axes) / sizeof(axes[0]) };
+enum { AXES = FB_COUNT_OF(axes) };
 
 /* Whether the text is a rank or index that a matrix has room for. */
 static bool parse_index(const char *text, size_t *index)
@@ -103,10 +104,7 @@ static bool is_of_gpus(const char *memory)
 {
 	static const char *const kinds[] = {"device", "vmm", "fabric", "pinned"};
 
-	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
-		if (!strcmp(memory, kinds[i]))
-			return true;
-	return false;
+	return FB_AMONG(memory, kinds);
 }
 
 static void fill(struct fb_matrix *m, const struct fb_cells *cells, const struct fb_cell *first)

@@ -3,6 +3,7 @@
 #include "scripts/tools/lib/hosts.h"
 #include "scripts/tools/lib/memory.h"
 #include "scripts/tools/lib/suspects.h"
+#include "scripts/tools/lib/text.h"
 #include "scripts/tools/plot/matrix.h"
 
 #include <string.h>
@@ -41,7 +42,6 @@ void fb_matrix_name_slow(const struct fb_matrix *matrix, const struct fb_results
 	struct fb_suspects found;
 	struct fb_hosts hosts = {.count = 0};
 	char who[FB_SUSPECT_CHARS];
-	size_t used = 0;
 
 	text[0] = '\0';
 	if (!fb_matrix_is_of_ranks(matrix))
@@ -53,9 +53,9 @@ void fb_matrix_name_slow(const struct fb_matrix *matrix, const struct fb_results
 	for (size_t r = 0; results && found.count && r < matrix->rows; r++)
 		devices[r] = name_device(matrix, results, r,
 					 hosts.of ? hosts.name[hosts.of[r]] : NULL);
-	for (size_t i = 0; i < found.count && i < NAMED_MAX && used < n; i++)
-		used += (size_t)snprintf(text + used, n - used, "%s%s", i ? "; " : "",
-					 fb_suspect_text(&found.item[i], hosts.name, devices, who));
-	if (found.count > NAMED_MAX && used < n)
-		snprintf(text + used, n - used, "; and %zu more", found.count - NAMED_MAX);
+	for (size_t i = 0; i < found.count && i < NAMED_MAX; i++)
+		fb_append(text, n, "%s%s", i ? "; " : "",
+			  fb_suspect_text(&found.item[i], hosts.name, devices, who));
+	if (found.count > NAMED_MAX)
+		fb_append(text, n, "; and %zu more", found.count - NAMED_MAX);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* See panel.h. */
+#include "scripts/tools/lib/text.h"
 #include "scripts/tools/plot/panel.h"
 
 #include <math.h>
@@ -47,7 +48,7 @@ struct fb_panel fb_panel_of(const struct fb_plot *plot, const struct fb_section 
 		.name = "",
 	};
 
-	for (size_t i = 0; i < sizeof(references) / sizeof(references[0]); i++) {
+	for (size_t i = 0; i < FB_COUNT_OF(references); i++) {
 		const char *name = references[i].reference, *over = references[i].axis;
 		int reference = name ? fb_results_column(plot->results, name) : -1;
 
@@ -68,7 +69,7 @@ struct fb_panel fb_panel_second(const struct fb_plot *plot, const struct fb_sect
 	const char *const usual[] = {plot->columns, "bubble_share", "exposed_us", "saved_us",
 				     "busbw_GBps"};
 
-	for (size_t u = 0; u < sizeof(usual) / sizeof(usual[0]); u++)
+	for (size_t u = 0; u < FB_COUNT_OF(usual); u++)
 		if (usual[u] && has_values(section, fb_results_column(plot->results, usual[u])))
 			return fb_panel_of(plot, section, axis, usual[u]);
 	return (struct fb_panel){

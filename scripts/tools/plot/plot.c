@@ -2,6 +2,7 @@
 /* What the kinds of figures share; see plot.h. */
 #include "common/base/error.h"
 #include "scripts/tools/lib/gnuplot.h"
+#include "scripts/tools/lib/text.h"
 #include "scripts/tools/plot/plot.h"
 
 #include <string.h>
@@ -99,7 +100,7 @@ bool fb_plot_same_algorithm(const struct fb_cell *a, const struct fb_cell *b)
 {
 	static const char *const columns[] = {"engine", "algorithm", "transport"};
 
-	for (size_t i = 0; i < sizeof(columns) / sizeof(columns[0]); i++)
+	for (size_t i = 0; i < FB_COUNT_OF(columns); i++)
 		if (strcmp(fb_cell_text(a, columns[i]), fb_cell_text(b, columns[i])))
 			return false;
 	return true;

@@ -8,6 +8,7 @@
 #include "scripts/tools/lib/gnuplot.h"
 #include "scripts/tools/lib/memory.h"
 #include "scripts/tools/lib/rank_times.h"
+#include "scripts/tools/lib/text.h"
 #include "scripts/tools/plot/plot.h"
 #include "scripts/tools/plot/samples.h"
 
@@ -43,7 +44,7 @@ static void put_quantiles(FILE *out, struct fb_doubles *list)
 	static const double quantiles[] = {0.05, 0.25, 0.5, 0.75, 0.95};
 
 	fb_doubles_sort(list);
-	for (size_t i = 0; i < sizeof(quantiles) / sizeof(quantiles[0]); i++)
+	for (size_t i = 0; i < FB_COUNT_OF(quantiles); i++)
 		fb_gnuplot_number(
 			out, list->count ? fb_sorted_quantile(list->x, list->count, quantiles[i])
 					 : (double)NAN);

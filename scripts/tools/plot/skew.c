@@ -7,6 +7,7 @@
 #include "common/base/error.h"
 #include "scripts/tools/lib/gnuplot.h"
 #include "scripts/tools/lib/report.h"
+#include "scripts/tools/lib/text.h"
 #include "scripts/tools/plot/plot.h"
 
 #include <math.h>
@@ -36,7 +37,7 @@ static size_t put_block(FILE *out, const struct fb_section *section, bool librar
 		if (!best || best->bytes == 0)
 			continue;
 		fprintf(out, "%llu", (unsigned long long)best->bytes);
-		for (size_t c = 0; c < sizeof(columns) / sizeof(columns[0]); c++)
+		for (size_t c = 0; c < FB_COUNT_OF(columns); c++)
 			fb_gnuplot_number(out, fb_result_number(best->row, columns[c]));
 		fputc('\n', out);
 		lines++;

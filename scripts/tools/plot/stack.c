@@ -9,6 +9,7 @@
 #include "common/base/sizes.h"
 #include "scripts/tools/lib/gnuplot.h"
 #include "scripts/tools/lib/report.h"
+#include "scripts/tools/lib/text.h"
 #include "scripts/tools/plot/plot.h"
 
 #include <math.h>
@@ -103,11 +104,12 @@ static bool size_matters(const struct fb_section *section)
 }
 
 /* "overlap, 25M, cuda": the axes, the engine and the size, as far as bars differ in them. */
-static void put_label(FILE *out, size_t number, const struct fb_section *section, const struct fb_cell *cell)
+static void put_label(FILE *out, size_t number, const struct fb_section *section,
+		      const struct fb_cell *cell)
 {
 	char label[LABEL_CHARS] = "", size[FB_SIZE_CHARS];
 	const char *part[FB_AXES + 2];
-	size_t n = 0, used = 0;
+	size_t n = 0;
 
 	for (size_t a = 0; section->axes && a < section->axes->count; a++)
 		if (axis_differs(section, a))
@@ -116,24 +118,20 @@ static void put_label(FILE *out, size_t number, const struct fb_section *section
 		part[n++] = fb_cell_text(cell, "engine");
 	if (size_matters(section))
 		part[n++] = fb_size_text(cell->bytes, size);
-	for (size_t i = 0; i < n && used < sizeof(label) - 1; i++)
+	for (size_t i = 0; i < n; i++)
 		if (*part[i])
-			used += (size_t)snprintf(label + used, sizeof(label) - used, "%s%.40s",
-						 used ? ", " : "", part[i]);
+			fb_append(label, sizeof(label), "%s%.40s", *label ? ", " : "", part[i]);
 	fb_plot_item(out, "NAME", number, label);
 }
 
 /* The axes that all bars have alike: ";layers=16"; into `text`. */
 static void name_common(const struct fb_section *section, char *text, size_t n)
 {
-	size_t used = 0;
-
 	*text = '\0';
-	for (size_t a = 0; section->axes && a < section->axes->count && used < n; a++)
+	for (size_t a = 0; section->axes && a < section->axes->count; a++)
 		if (!axis_differs(section, a) && *section->cell->place->text[a])
-			used += (size_t)snprintf(text + used, n - used, "%s%s=%s",
-						 used ? ";" : ", ", section->axes->name[a],
-						 section->cell->place->text[a]);
+			fb_append(text, n, "%s%s=%s", *text ? ";" : ", ", section->axes->name[a],
+				  section->cell->place->text[a]);
 }
 
 static double value_of(const struct fb_cell *cell, int column)
@@ -155,7 +153,7 @@ static void put_stages(FILE *out, size_t number, const struct fb_cell *cell,
 	bar[5] = fmin(unpack, total - bar[3]);
 	bar[4] = fmax(0, total - bar[3] - bar[5]);
 	fprintf(out, "%zu", number);
-	for (size_t i = 0; i < sizeof(bar) / sizeof(bar[0]); i++)
+	for (size_t i = 0; i < FB_COUNT_OF(bar); i++)
 		fb_gnuplot_number(out, bar[i]);
 	fputc('\n', out);
 }

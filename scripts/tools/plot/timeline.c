@@ -8,6 +8,7 @@
 #include "common/base/error.h"
 #include "scripts/tools/lib/gnuplot.h"
 #include "scripts/tools/lib/memory.h"
+#include "scripts/tools/lib/text.h"
 #include "scripts/tools/plot/exposed.h"
 #include "scripts/tools/plot/plot.h"
 
@@ -228,13 +229,12 @@ static void pick_words(const struct timeline *t, const char *row, bool common, c
 		       size_t room)
 {
 	const char *word;
-	size_t chars, used = 0;
+	size_t chars;
 
 	*text = '\0';
 	for (size_t n = 0; word = find_word(row, n, &chars), chars; n++)
-		if (is_common(t, word, chars, n) == common && used < room)
-			used += (size_t)snprintf(text + used, room - used, "%s%.*s",
-						 used ? " " : "", (int)chars, word);
+		if (is_common(t, word, chars, n) == common)
+			fb_append(text, room, "%s%.*s", *text ? " " : "", (int)chars, word);
 }
 
 /* What the lanes below are of, when its last span ends, and its exposed communication. */

@@ -5,6 +5,7 @@
  */
 #include "common/base/error.h"
 #include "scripts/tools/lib/report.h"
+#include "scripts/tools/lib/text.h"
 #include "scripts/tools/report/page.h"
 
 #include <jansson.h>
@@ -14,7 +15,7 @@
 static const char *const columns[] = {"program", "algorithm", "protocol", "bytes",
 				      "ranks",	 "rest",      "base",	  "new",
 				      "ratio",	 "ratio_low", "ratio_high", "verdict", "reason"};
-enum { REST = 5, COLUMNS = sizeof(columns) / sizeof(columns[0]), PLAIN = COLUMNS - 2 };
+enum { REST = 5, COLUMNS = FB_COUNT_OF(columns), PLAIN = COLUMNS - 2 };
 
 /* What tells rows apart beyond the columns of their own, as "engine mpi, f32 sum, in place". */
 static json_t *rest_of(const char *(*field)(const void *row, const char *column), const void *row)
@@ -29,7 +30,7 @@ static json_t *rest_of(const char *(*field)(const void *row, const char *column)
 	};
 	char buf[512] = "";
 
-	for (size_t i = 0; i < sizeof(rest) / sizeof(rest[0]); i++) {
+	for (size_t i = 0; i < FB_COUNT_OF(rest); i++) {
 		const char *text = field(row, rest[i][0]);
 		size_t used = strlen(buf);
 
@@ -113,7 +114,7 @@ static void put_cell(json_t *rows, const struct fb_cell *cell, const struct fb_c
 	fb_json_add(row, fb_json_real((double)cell->bytes));
 	fb_json_add(row, fb_json_real(fb_result_number(cell->row, "ranks")));
 	fb_json_add(row, rest_of(cell_field, cell));
-	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+	for (size_t i = 0; i < FB_COUNT_OF(numbers); i++)
 		fb_json_add(row, fb_json_real(numbers[i]));
 }
 

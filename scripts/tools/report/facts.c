@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Facts of environment.csv, of the run and of the base: host, rank, key and value of each. */
+#include "scripts/tools/lib/text.h"
 #include "scripts/tools/report/page.h"
 
 #include <jansson.h>
@@ -12,7 +13,7 @@ static void put_facts(json_t *data, const char *name, const struct fb_sheet *tab
 	for (size_t i = 0; table->ncolumns && i < table->nrows; i++) {
 		json_t *fact = fb_json_array(list, NULL);
 
-		for (size_t c = 0; c < sizeof(names) / sizeof(names[0]); c++) {
+		for (size_t c = 0; c < FB_COUNT_OF(names); c++) {
 			int column = fb_sheet_column(table, names[c]);
 
 			fb_json_add(fact, fb_json_string(column < 0 ? ""

@@ -5,6 +5,7 @@
 #include "scripts/tools/lib/rank_times.h"
 #include "scripts/tools/lib/report.h"
 #include "scripts/tools/lib/symptoms.h"
+#include "scripts/tools/lib/text.h"
 #include "scripts/tools/report/page.h"
 
 #include <jansson.h>
@@ -33,7 +34,7 @@ static void put_symptoms(json_t *list)
 		const char *const texts[] = {s->flag, s->sign, s->causes, s->look, s->remedy};
 		json_t *symptom = s->flag ? fb_json_array(list, NULL) : NULL;
 
-		for (size_t t = 0; t < sizeof(texts) / sizeof(texts[0]) && symptom; t++)
+		for (size_t t = 0; t < FB_COUNT_OF(texts) && symptom; t++)
 			fb_json_add(symptom, fb_json_string(texts[t]));
 	}
 }

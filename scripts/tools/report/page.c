@@ -5,6 +5,7 @@
 #include "scripts/tools/lib/files.h"
 #include "scripts/tools/lib/doubts.h"
 #include "scripts/tools/lib/estimate.h"
+#include "scripts/tools/lib/text.h"
 #include "scripts/tools/report/assets.h"
 #include "scripts/tools/report/page.h"
 
@@ -51,7 +52,7 @@ static void put_machine(const struct fb_page *page, json_t *data)
 	};
 	json_t *machine = fb_json_array(data, "machine");
 
-	for (size_t i = 0; i < sizeof(facts) / sizeof(facts[0]); i++) {
+	for (size_t i = 0; i < FB_COUNT_OF(facts); i++) {
 		const char *value = fb_results_fact(&page->set->results, facts[i][1]);
 		json_t *fact = value && *value ? fb_json_array(machine, NULL) : NULL;
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Every row of the result files, in the columns that page.js knows how to show. */
+#include "scripts/tools/lib/text.h"
 #include "scripts/tools/report/page.h"
 
 #include <jansson.h>
@@ -16,7 +17,7 @@ void fb_page_rows(const struct fb_page *page, json_t *data)
 	json_t *made = fb_json_object(data, "rows"), *list = fb_json_array(made, "columns");
 	json_t *rows = fb_json_array(made, "rows");
 
-	for (size_t i = 0; i < sizeof(columns) / sizeof(columns[0]); i++) {
+	for (size_t i = 0; i < FB_COUNT_OF(columns); i++) {
 		const struct fb_column *column = &fb_columns[fb_column_find(columns[i])];
 		json_t *described = fb_json_object(list, NULL);
 
@@ -28,7 +29,7 @@ void fb_page_rows(const struct fb_page *page, json_t *data)
 	for (size_t r = 0; r < results->count; r++) {
 		json_t *row = fb_json_array(rows, NULL);
 
-		for (size_t i = 0; i < sizeof(columns) / sizeof(columns[0]); i++) {
+		for (size_t i = 0; i < FB_COUNT_OF(columns); i++) {
 			const struct fb_result *result = &results->row[r];
 			const char *name = columns[i];
 			bool text = fb_columns[fb_column_find(name)].type == FB_COLUMN_TEXT;

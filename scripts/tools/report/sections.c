@@ -7,6 +7,7 @@
 #include "scripts/tools/lib/memory.h"
 #include "scripts/tools/lib/report.h"
 #include "scripts/tools/lib/series.h"
+#include "scripts/tools/lib/text.h"
 #include "scripts/tools/plot/plot.h"
 #include "scripts/tools/report/page.h"
 
@@ -32,7 +33,7 @@ static json_t *cell_of(const struct fb_cell *cell, const struct fb_cell *library
 		return json_null();
 	made = json_object();
 	fb_json_set(made, "label", fb_json_string(fb_cell_label(cell, label)));
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+	for (size_t i = 0; i < FB_COUNT_OF(names); i++)
 		if (isfinite(numbers[i]))
 			fb_json_set(made, names[i], fb_json_real(numbers[i]));
 	return made;

@@ -4,6 +4,7 @@
  * "NCCL 2.28.9 ncclAllReduce: ring ll128 via P2P/CUMEM", and the column `channels`.
  */
 #include "scripts/tools/lib/memory.h"
+#include "scripts/tools/lib/text.h"
 #include "scripts/tools/summary/summary.h"
 
 #include <stdlib.h>
@@ -165,7 +166,7 @@ static enum outcome variable(const struct fb_result *row, const char *name, cons
 	unsigned long number = strtoul(value, NULL, 10);
 
 	*instead = ran->via;
-	for (size_t i = 0; i < sizeof(disables) / sizeof(disables[0]); i++)
+	for (size_t i = 0; i < FB_COUNT_OF(disables); i++)
 		if (!strcmp(name, disables[i].name))
 			return as(*ran->via, !number || !strstr(ran->via, disables[i].absent));
 	*instead = ran->network;

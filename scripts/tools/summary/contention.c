@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What communication takes from computing, by kinds of work that need one thing more each. */
 #include "common/base/sizes.h"
+#include "scripts/tools/lib/text.h"
 #include "scripts/tools/summary/summary.h"
 
 #include <math.h>
@@ -18,7 +19,7 @@ static bool alike(const struct fb_cell *a, const struct fb_cell *b)
 		"registration", "launch", "cadence", "datatype", "bytes", "ranks", "nodes",
 		"variant"};
 
-	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
+	for (size_t i = 0; i < FB_COUNT_OF(keys); i++)
 		if (strcmp(fb_cell_text(a, keys[i]), fb_cell_text(b, keys[i])) != 0)
 			return false;
 	return !strcmp(fb_cell_text(a, "program"), "contention");

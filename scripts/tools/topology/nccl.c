@@ -4,6 +4,7 @@
  * attributes in double quotes, no text and no entities, so a scanner of elements is enough.
  */
 #include "scripts/tools/lib/files.h"
+#include "scripts/tools/lib/text.h"
 #include "scripts/tools/topology/topology.h"
 
 #include <stdbool.h>
@@ -116,7 +117,7 @@ static void print_graph(const struct element *e)
 	size_t id = strtoul(get(e, "id"), NULL, 10);
 
 	printf("%s: %s channels, %s GB/s each within a node (%s), %s GB/s between nodes (%s)\n",
-	       id < sizeof(graphs) / sizeof(graphs[0]) ? graphs[id] : get(e, "id"),
+	       id < FB_COUNT_OF(graphs) ? graphs[id] : get(e, "id"),
 	       get(e, "nchannels"), get(e, "speedintra"), get(e, "typeintra"),
 	       get(e, "speedinter"), get(e, "typeinter"));
 }

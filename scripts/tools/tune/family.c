@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A family's rows as a block of points by context, size and candidate; see tune.h. */
 #include "scripts/tools/lib/memory.h"
+#include "scripts/tools/lib/text.h"
 #include "scripts/tools/tune/tune.h"
 
 #include <stdlib.h>
@@ -14,7 +15,7 @@ static const char *const context_columns[] = {
 
 static bool same_context(const struct fb_tune_sample *a, const struct fb_tune_sample *b)
 {
-	for (size_t i = 0; i < sizeof(context_columns) / sizeof(context_columns[0]); i++)
+	for (size_t i = 0; i < FB_COUNT_OF(context_columns); i++)
 		if (strcmp(fb_cell_text(a->cell, context_columns[i]),
 			   fb_cell_text(b->cell, context_columns[i])))
 			return false;

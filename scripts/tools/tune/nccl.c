@@ -5,6 +5,7 @@
  * best, or cannot be told apart from it, there is no line, and NCCL chooses.
  */
 #include "scripts/tools/lib/memory.h"
+#include "scripts/tools/lib/text.h"
 #include "scripts/tools/tune/tune.h"
 
 #include <inttypes.h>
@@ -23,7 +24,7 @@ static const char *const functions[][2] = {
 
 static const char *function_of(const char *operation)
 {
-	for (size_t i = 0; i < sizeof(functions) / sizeof(functions[0]); i++)
+	for (size_t i = 0; i < FB_COUNT_OF(functions); i++)
 		if (!strcmp(functions[i][0], operation))
 			return functions[i][1];
 	return NULL;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Choosing the cells that a table is made of; see tune.h. */
 #include "scripts/tools/lib/memory.h"
+#include "scripts/tools/lib/text.h"
 #include "scripts/tools/tune/tune.h"
 
 #include <stdlib.h>
@@ -18,7 +19,7 @@ static const struct {
 	{"cuda", FB_MACHINE_GPU}, {"copy", FB_MACHINE_GPU}, {"auto", FB_MACHINE_GPU},
 	{"nccl", FB_MACHINE_GPU}, {"host", FB_MACHINE_CPU}};
 
-enum { ENGINES = sizeof(engines) / sizeof(engines[0]), ITEM_CHARS = 128 };
+enum { ENGINES = FB_COUNT_OF(engines), ITEM_CHARS = 128 };
 
 /* Columns that are the same for all of a family. */
 static const char *const common_columns[] = {"ranks", "nodes", "transport"};
@@ -116,10 +117,7 @@ static bool is_shape(const char *key)
 {
 	static const char *const keys[] = {"channels", "copy_streams", "threads", "slot_bytes"};
 
-	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
-		if (!strcmp(key, keys[i]))
-			return true;
-	return false;
+	return FB_AMONG(key, keys);
 }
 
 /*
@@ -225,7 +223,7 @@ static int compare_families(const void *x, const void *y)
 	if (ea != eb)
 		return ea < eb ? -1 : 1;
 	order = strcmp(a->operation, b->operation);
-	for (size_t i = 0; !order && i < sizeof(common_columns) / sizeof(common_columns[0]); i++) {
+	for (size_t i = 0; !order && i < FB_COUNT_OF(common_columns); i++) {
 		const char *ta = fb_cell_text(a->cell, common_columns[i]);
 		const char *tb = fb_cell_text(b->cell, common_columns[i]);
 		size_t la = strlen(ta), lb = strlen(tb);

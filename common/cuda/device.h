@@ -20,6 +20,7 @@
 #include "common/base/float8.h"
 
 #define FB_DEVICE static __device__ __forceinline__
+#define FB_OUTLINE static __device__ __noinline__
 #define FB_ROLLED _Pragma("unroll 1")
 #define FB_UNROLL _Pragma("unroll")
 

@@ -25,6 +25,7 @@
 #include "tests/cuda/coroutine.h"
 
 #define FB_DEVICE static inline __attribute__((unused))
+#define FB_OUTLINE static __attribute__((noinline, unused))
 #define FB_ROLLED
 #define FB_UNROLL
 

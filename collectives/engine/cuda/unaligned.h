@@ -87,15 +87,15 @@ FB_DEVICE uint64_t NAME(load_half)(uint64_t address, uint64_t left)
 }
 
 /*
- * The first `bytes`, `most` of them at most, a constant of the caller's, 8 or 16: up to three bytes
- * in front of the first multiple of 4, words of 4 bytes, and up to three bytes behind them. Each
+ * Up to three bytes in front of the first multiple of 4, words of 4 bytes, and up to three bytes
+ * behind them: the first `left` of a pack, `most` at most, a constant of the caller's, 8 or 16. Each
  * store has a condition of its own and waits for no other. This is no loop over widths: one took a
  * small call half a microsecond for each block, as its every pass waited for the one before.
  */
-FB_DEVICE void NAME(store_bytes)(uint64_t address, const union NAME(pack) *from, uint64_t bytes,
-				 const uint32_t most)
+FB_DEVICE void NAME(store_rows)(uint64_t address, const union NAME(pack) *from, uint32_t left,
+				const uint32_t most)
 {
-	uint32_t left = bytes < most ? (uint32_t)bytes : most, front = (0 - (uint32_t)address) & 3;
+	uint32_t front = (0 - (uint32_t)address) & 3;
 	uint32_t one = sizeof(ELEMENT) < 2 && front & 1 && left >= 1;
 	uint32_t two = sizeof(ELEMENT) < 4 && front & 2 && left >= one + 2;
 	uint32_t w[5] = {0}, at, value;
@@ -126,6 +126,36 @@ FB_DEVICE void NAME(store_bytes)(uint64_t address, const union NAME(pack) *from,
 		fb_store2(address + (left & ~3u), (uint16_t)value);
 	if (sizeof(ELEMENT) < 2 && left & 1)
 		fb_store1(address + (left & ~1u), (uint8_t)(value >> 8 * (left & 2)));
+}
+
+/* Its code is there once for all blocks of a call, which the kernels of ll need to be small. */
+FB_OUTLINE void NAME(store_odd_half)(uint64_t address, uint64_t half, uint32_t left)
+{
+	union NAME(pack) from;
+
+	from.halves[0] = half;
+	NAME(store_rows)(address, &from, left, 8);
+}
+
+/*
+ * The first `bytes` of a pack, `most` of them at most, a constant of the caller's. Blocks of words
+ * of 4 bytes, which are frequent in ll, have a short way.
+ */
+FB_DEVICE void NAME(store_bytes)(uint64_t address, const union NAME(pack) *from, uint64_t bytes,
+				 const uint32_t most)
+{
+	uint32_t left = bytes < most ? (uint32_t)bytes : most;
+
+	if (most > 8) {
+		NAME(store_rows)(address, from, left, most);
+	} else if (sizeof(ELEMENT) < 4 && ((uint32_t)address | left) & 3) {
+		NAME(store_odd_half)(address, from->halves[0], left);
+	} else {
+		if (left)
+			fb_store4(address, from->words.w[0]);
+		if (left > 4)
+			fb_store4(address + 4, from->words.w[1]);
+	}
 }
 
 #else

@@ -163,6 +163,16 @@ static bool would_wait(const struct fb_drafts *d, const struct fb_op *op, const 
 	return false;
 }
 
+/* Whether a send can be a destination of draft t: it overtakes no message, and does not wait. */
+static bool may_join(const struct fb_drafts *d, const struct fb_op *op, const struct fb_draft *t,
+		     uint16_t link)
+{
+	bool direct = d->links[FB_LINK_OUT][link].mode == FB_LINK_DIRECT;
+
+	return d->last_on_link[link] <= (uint32_t)(t - d->drafts) &&
+	       !(direct && would_wait(d, op, t));
+}
+
 static int lower_send(struct fb_drafts *d, const struct fb_op *op)
 {
 	const struct fb_place *src = &d->ops->srcs[op->first_src];
@@ -175,16 +185,16 @@ static int lower_send(struct fb_drafts *d, const struct fb_op *op)
 	err = find_link(d, FB_LINK_OUT, op->dst.peer, op->lane, &end.link);
 	if (err)
 		return err;
-	t = producer(d, src, op->count);
-	if (t && (t->lane != op->lane ||
-		  (t->round != op->round && d->ops->options->slots == 1)))
-		t = NULL;
-	if (!t)
-		t = copier(d, op, src);
 	direct = d->links[FB_LINK_OUT][end.link].mode == FB_LINK_DIRECT;
-	if (t && (d->last_on_link[end.link] > (uint32_t)(t - d->drafts) ||
-		  (direct && would_wait(d, op, t))))
+	t = producer(d, src, op->count);
+	if (t && (t->lane != op->lane || (t->round != op->round && d->ops->options->slots == 1) ||
+		  !may_join(d, op, t, end.link)))
 		t = NULL;
+	if (!t) {
+		t = copier(d, op, src);
+		if (t && !may_join(d, op, t, end.link))
+			t = NULL;
+	}
 	if (!t) {
 		err = new_draft(d, op, &made);
 		if (!err)

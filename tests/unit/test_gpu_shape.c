@@ -50,27 +50,66 @@ static bool reach_each_other(int rank, int peer, const void *arg)
 	return true;
 }
 
+enum { RANKS = 4 };
+
+/* Rank 0's plan by `direct`, or NULL. */
+static struct fb_plan *build(const struct fb_algorithm *algorithm, int channels, bool in_place)
+{
+	const struct fb_shape asked = {.collective = FB_ALL_REDUCE, .nranks = RANKS,
+				       .nchannels = channels, .in_place = in_place};
+	const struct fb_build_options options = {.slots = 8, .direct_with = reach_each_other};
+	struct fb_plan *plan = NULL;
+
+	CHECK_INT(fb_plan_build(algorithm, &asked, 0, &options, &plan), FB_OK);
+	return plan;
+}
+
 /* The slices of an all_reduce of 16 MiB by `direct` on four ranks. */
 static uint64_t slices(const struct fb_algorithm *algorithm, int channels, uint32_t slot_bytes)
 {
-	enum { RANKS = 4 };
-	const struct fb_shape asked = {.collective = FB_ALL_REDUCE, .nranks = RANKS,
-				       .nchannels = channels};
-	const struct fb_build_options options = {.slots = 8, .direct_with = reach_each_other};
 	const struct fb_gpu_wishes wishes = {.slot_bytes = slot_bytes};
-	struct fb_plan *plan = NULL;
+	struct fb_plan *plan = build(algorithm, channels, false);
 	struct fb_gpu_facts facts = {0};
 	struct fb_gpu_shape shape = {
 		.protocol = FB_GPU_SIMPLE, .nranks = RANKS, .nchannels = channels,
 		.geometry = {.collective = FB_ALL_REDUCE, .nranks = RANKS, .split = RANKS,
 			     .count = 4 << 20, .element_bytes = 4}};
 
-	if (!CHECK_INT(fb_plan_build(algorithm, &asked, 0, &options, &plan), FB_OK))
+	if (!plan)
 		return 0;
 	fb_gpu_plan_facts(&plan, 1, &facts);
 	fb_plan_free(plan);
 	fb_gpu_choose_slices(&wishes, &facts, true, &shape);
 	return shape.slices;
+}
+
+/* The steps of two_shot that store into peers' memory. */
+static int pushing_steps(bool in_place)
+{
+	struct fb_plan *plan = build(&fb_all_reduce_two_shot, 1, in_place);
+	int n = 0;
+
+	for (uint32_t i = 0; plan && i < plan->lanes[0].nsteps; i++) {
+		const struct fb_step *s = &plan->lanes[0].steps[i];
+		bool pushes = false;
+
+		for (int k = s->nsrc; s->kind == FB_RUN && k < s->nsrc + s->ndst; k++)
+			pushes |= plan->ends[s->first_end + (uint32_t)k].kind == FB_PUSH;
+		n += pushes;
+	}
+	if (plan)
+		fb_plan_free(plan);
+	return n;
+}
+
+/*
+ * The sum goes to all peers at once: by the step that makes it, and in place by one step behind
+ * it, since peers give their memory free when it has been read.
+ */
+static void test_pushes(void)
+{
+	CHECK_INT(pushing_steps(false), 1);
+	CHECK_INT(pushing_steps(true), 1);
 }
 
 /*
@@ -87,6 +126,7 @@ static void test_slices(void)
 
 int main(void)
 {
+	test_pushes();
 	test_slices();
 	test_deep();
 	test_stripe();

@@ -30,6 +30,13 @@ bool fb_gpu_segment_can(const struct fb_gpu *gpu, enum fb_gpu_memory memory, cha
 	return false;
 }
 
+enum fb_gpu_memory fb_gpu_shared_memory(const struct fb_gpu *gpu)
+{
+	if (!fb_group_one_host(gpu->group))
+		return FB_GPU_FABRIC;
+	return gpu->posix ? FB_GPU_VMM : FB_GPU_DEVICE;
+}
+
 /* --- pinned host memory ---------------------------------------------------------------------- */
 
 static void pinned_close(struct fb_segment *s)

@@ -31,6 +31,9 @@ enum fb_gpu_memory {
 bool fb_gpu_segment_can(const struct fb_gpu *gpu, enum fb_gpu_memory memory, char *reason,
 			size_t n);
 
+/* Pure, equal on all ranks: the kind for flags and counters that all ranks' GPUs reach. */
+enum fb_gpu_memory fb_gpu_shared_memory(const struct fb_gpu *gpu);
+
 /*
  * Collective over the world: a zeroed part of at least `part_bytes` bytes (the largest any rank
  * asks for) per rank, begin aligned to 512 bytes at least. Returns the same on all ranks: FB_OK,

@@ -97,23 +97,12 @@ static bool copy_can(const struct fb_engine *engine, const struct fb_case *c,
 	return false;
 }
 
-/* Of the engine's own memory. */
-static enum fb_gpu_memory own_memory(const struct copy_engine *e)
-{
-	char ignored[FB_REASON_CHARS];
-
-	if (!fb_group_one_host(e->group))
-		return FB_GPU_FABRIC;
-	return fb_gpu_segment_can(&e->gpu, FB_GPU_VMM, ignored, sizeof(ignored)) ? FB_GPU_VMM
-										 : FB_GPU_DEVICE;
-}
-
 /* Collective, at the first request: parts are zeroed, and zero they are between calls. */
 static int open_flags(struct copy_engine *e)
 {
 	if (e->flags.ops)
 		return FB_OK;
-	return fb_gpu_segment_open(&e->flags, &e->gpu, own_memory(e), FLAGS_BYTES);
+	return fb_gpu_segment_open(&e->flags, &e->gpu, fb_gpu_shared_memory(&e->gpu), FLAGS_BYTES);
 }
 
 /* Collective: what sums need beside the buffers. */
@@ -129,7 +118,8 @@ static int open_sums(struct copy_request *r, const struct fb_copy_wishes *wishes
 	r->scratch_of = calloc((size_t)n, sizeof(*r->scratch_of));
 	err = fb_group_agree(e->group, r->scratch_of ? FB_OK : FB_ENOMEM);
 	if (!err && bytes)
-		err = fb_gpu_segment_open(&r->scratch, &e->gpu, own_memory(e), bytes);
+		err = fb_gpu_segment_open(&r->scratch, &e->gpu, fb_gpu_shared_memory(&e->gpu),
+					  bytes);
 	for (int i = 0; !err && bytes && i < n; i++)
 		r->scratch_of[i] = fb_segment_part(&r->scratch, i);
 	/* Loaded now: while a capture is under way it cannot be. */

@@ -86,3 +86,43 @@ double fb_p2p_events_us(const struct fb_p2p_events *events)
 	qsort(sorted, n, sizeof(sorted[0]), by_value);
 	return (double)sorted[n / 2];
 }
+
+int fb_p2p_timed_prepare(struct fb_p2p_timed_request *r, const struct fb_case *c,
+			 fb_gpu_enqueue_fn enqueue, int err)
+{
+	if (!err)
+		err = fb_p2p_events_open(&r->events, c, fb_p2p_device_messages(&r->base),
+					 r->base.job->bytes);
+	err = fb_group_agree(r->base.engine->world, err);
+	if (!err)
+		err = fb_p2p_device_prepare(&r->base, c, enqueue);
+	return err ? err : fb_p2p_device_capture(&r->base);
+}
+
+int fb_p2p_timed_run(struct fb_p2p_request *request, int calls)
+{
+	struct fb_p2p_timed_request *r = (struct fb_p2p_timed_request *)request;
+	int err;
+
+	fb_p2p_events_arm(&r->events, calls);
+	err = fb_p2p_device_run(request, calls);
+	return err ? err : fb_p2p_events_take(&r->events);
+}
+
+void fb_p2p_timed_columns(struct fb_p2p_request *request, double value[FB_P2P_GPU_COLUMNS])
+{
+	const struct fb_p2p_timed_request *r = (const struct fb_p2p_timed_request *)request;
+
+	fb_p2p_device_columns(request, value);
+	if (isnan(value[FB_P2P_EVENT_US]))
+		value[FB_P2P_EVENT_US] = fb_p2p_events_us(&r->events);
+}
+
+void fb_p2p_timed_release(struct fb_p2p_request *request)
+{
+	struct fb_p2p_timed_request *r = (struct fb_p2p_timed_request *)request;
+
+	fb_p2p_device_end(&r->base);
+	fb_p2p_events_close(&r->events);
+	free(r);
+}

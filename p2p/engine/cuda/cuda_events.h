@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "common/record/case.h"
+#include "p2p/engine/device.h"
 
 enum { FB_P2P_EVENT_SAMPLES = 512 }; /* the last so many count */
 
@@ -39,5 +39,24 @@ int fb_p2p_events_take(struct fb_p2p_events *events);
 
 /* Of a message, median over calls; NAN where none was timed. */
 double fb_p2p_events_us(const struct fb_p2p_events *events);
+
+/* Requests of device engines whose calls are timed so begin with this. */
+struct fb_p2p_timed_request {
+	struct fb_p2p_device_request base;
+	struct fb_p2p_events events;
+};
+
+/*
+ * Collective, at the end of setting up a request, for which this rank has `err` so far: events, the
+ * stream, and the graph. `enqueue` has the call between fb_p2p_events_begin() and _end(). The same
+ * value on all ranks.
+ */
+int fb_p2p_timed_prepare(struct fb_p2p_timed_request *r, const struct fb_case *c,
+			 fb_gpu_enqueue_fn enqueue, int err);
+
+/* fb_p2p_engine_ops.run, .columns and .release of such requests. */
+int fb_p2p_timed_run(struct fb_p2p_request *request, int calls);
+void fb_p2p_timed_columns(struct fb_p2p_request *request, double value[FB_P2P_GPU_COLUMNS]);
+void fb_p2p_timed_release(struct fb_p2p_request *request);
 
 #endif

@@ -3,8 +3,8 @@
  * Engine nccl: ncclSend and ncclRecv between GPUs, with the library that --nccl-library names,
  * loaded when the program starts. A window of all flows of a rank is one group; in ping_pong each
  * message is a call of its own, in stream order. Multicast is off (common/system/multicast.h).
- * It is not engine mover-nccl (p2p/engine/over.c), because the mover has one communicator without
- * registrations, and no graphs.
+ * It has loops of its own beside engine mover-nccl (p2p/engine/over.c), because the mover has one
+ * communicator without registrations, and no graphs. The mover has not been timed beside it.
  *
  * Buffers that are registered with a communicator, by a window too, peers on the host may map, so
  * that messages of NCCL's protocol `simple` are copied once; whether they are NCCL decides.

@@ -24,7 +24,7 @@ int fb_collectives_open(struct fb_collectives *c, const struct fb_session *sessi
 	if (!err)
 		err = fb_choosing_open(&c->choosing, session, group, c->has_gpu ? &c->gpu : NULL);
 	if (!err)
-		err = c->ops->open(&c->engine, session, group);
+		err = fb_engine_open(&c->engine, c->ops, session, group);
 	if (err)
 		fb_collectives_close(c);
 	return err;
@@ -33,7 +33,7 @@ int fb_collectives_open(struct fb_collectives *c, const struct fb_session *sessi
 void fb_collectives_close(struct fb_collectives *c)
 {
 	if (c->engine)
-		c->ops->close(c->engine);
+		fb_engine_close(c->engine);
 	fb_choosing_close(&c->choosing);
 	if (c->has_gpu)
 		fb_gpu_view_close(&c->gpu);
@@ -63,7 +63,7 @@ int fb_call_prepare(struct fb_collectives *c, const struct fb_case *key,
 	call->ops = c->ops;
 	call->op = *op;
 	if (fb_choose(&c->choosing, c->engine, key, &call->op, &call->chosen, reason))
-		err = c->ops->prepare(c->engine, &call->chosen.c, &call->op, &call->request);
+		err = fb_engine_prepare(c->engine, &call->chosen.c, &call->op, &call->request);
 	else
 		err = fb_error(FB_EUNSUPPORTED, "%s by engine %s: %s",
 			       fb_collective_info(op->collective)->name, c->ops->name, reason);
@@ -79,7 +79,7 @@ void fb_call_release(struct fb_call *call)
 {
 	if (!call)
 		return;
-	call->ops->release(call->request);
+	fb_request_release(call->request);
 	free(call);
 }
 

@@ -9,7 +9,7 @@
 #include "collectives/engine/nccl/team.h"
 #include "common/record/variant.h"
 
-/* Of GPU engines: the fastest that reaches all. Without a GPU the row says that. */
+/* What GPU engines take: the fastest that reaches all GPUs. Without a GPU the row says so. */
 static const char *usual_transport(const struct fb_collective_state *state)
 {
 	if (!state->has_gpu || state->gpu.all_reach)
@@ -37,7 +37,10 @@ void fb_members_key(const struct fb_settings *settings, struct fb_case *c)
 		fb_variant_put(c, key);
 }
 
-/* Of an engine with several GPUs in a process: its own launches, by one thread if none is named. */
+/*
+ * A case of an engine with several GPUs in a process. It has launches of its own: if the user names
+ * none, one thread launches for all GPUs.
+ */
 static bool members_case(const struct fb_collective_state *state, struct fb_case *c)
 {
 	/* It is one of "all" only where somebody said how many GPUs. */

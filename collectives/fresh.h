@@ -13,7 +13,7 @@
 bool fb_fresh_can(const struct fb_case *c, enum fb_producer producer, enum fb_collective collective,
 		  char reason[FB_REASON_CHARS]);
 
-/* Of an instance whose request is prepared: 0 or an error (printed). Sets instance->fresh. */
+/* Sets instance->fresh; the instance's request is prepared. 0 or an error (printed). */
 int fb_fresh_open(struct fb_collective_instance *instance);
 void fb_fresh_close(struct fb_collective_instance *instance);
 

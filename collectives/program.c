@@ -22,7 +22,7 @@ static void close_engines(struct fb_collective_state *state)
 {
 	for (size_t i = 0; state->engines && fb_engines[i]; i++)
 		if (state->engines[i])
-			fb_engines[i]->close(state->engines[i]);
+			fb_engine_close(state->engines[i]);
 	free(state->engines);
 }
 
@@ -51,8 +51,8 @@ static int open_engines(struct fb_collective_state *state)
 	for (size_t i = 0; i < n && !err; i++) {
 		if (!fb_option_names(state->engine_list, fb_engines[i]->name))
 			continue;
-		err = fb_engines[i]->open(&state->engines[i], state->session,
-					  state->world);
+		err = fb_engine_open(&state->engines[i], fb_engines[i], state->session,
+				     state->world);
 		err = fb_group_agree(state->world, err == FB_EUNSUPPORTED ? FB_OK : err);
 	}
 	return err;
@@ -175,15 +175,15 @@ static int set_up(void *state, const struct fb_case *c, void **result)
 		err = fb_cold_open(i);
 	if (err)
 		goto free_instance;
-	err = i->ops->prepare(s->engines[fb_engine_index(c->engine)], &i->chosen.c, &i->op,
-			      &i->request);
+	err = fb_engine_prepare(s->engines[fb_engine_index(c->engine)], &i->chosen.c, &i->op,
+				&i->request);
 	if (err)
 		goto free_instance;
 	if (s->producer != FB_PRODUCER_NONE)
 		err = fb_fresh_open(i);
 	if (err) {
 		fb_fresh_close(i);
-		i->ops->release(i->request);
+		fb_request_release(i->request);
 		goto free_instance;
 	}
 	fb_placed_where(&s->stores.places, i->place, true, pages_of(i), i->where);
@@ -203,7 +203,7 @@ static void tear_down(void *instance)
 	struct fb_collective_instance *i = instance;
 
 	fb_fresh_close(i);
-	i->ops->release(i->request);
+	fb_request_release(i->request);
 	(void)fb_place_leave(&i->state->stores.places, i->place);
 	fb_instance_free(i);
 	free(i);

@@ -20,7 +20,7 @@ struct fb_collective_settings {
 	struct fb_nccl_ctas_lists ctas;
 };
 
-/* Of all programs, and of all_to_all_v. (settings.c) */
+/* The options of all programs, and those of all_to_all_v. (settings.c) */
 extern const struct fb_option fb_collective_options[], fb_traffic_options[];
 extern const struct fb_default *const fb_collective_presets[FB_PRESETS];
 

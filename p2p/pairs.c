@@ -38,7 +38,7 @@ static int add_root(struct fb_pairs *pairs, int nranks)
 	return err;
 }
 
-/* Of two ranks the one back is the same link: 0-1 alone. */
+/* Two ranks have one pair, 0-1, because the way back is the same link. */
 static int add_neighbours(struct fb_pairs *pairs, int nranks)
 {
 	int err = FB_OK;

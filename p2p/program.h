@@ -155,7 +155,7 @@ void fb_p2p_rate(const struct fb_job *job, const double *us, size_t n, struct fb
 
 /* --- path.c: the column `path` ---------------------------------------------------------------- */
 
-/* Of one case, from its setup on. */
+/* What the path of one case is made of, from its setup on. */
 struct fb_p2p_path {
 	char carrier[FB_PATH_CHARS];	/* the engine's, of the first flow, on all ranks */
 	char where[FB_P2P_WHERE_CHARS]; /* the same */

@@ -15,7 +15,7 @@ static const struct fb_life *const lists[] = {fb_lives_mpi, fb_lives_own, fb_liv
 					      fb_lives_nccl_process};
 enum { LISTS = sizeof(lists) / sizeof(lists[0]), MOST_OPERATIONS = 40 };
 
-/* Of "none" or "2x1x4"; false: it is neither. */
+/* Reads "none" or "2x1x4"; false: the text is neither. */
 static bool parse_grid(const char *text, struct fb_life_grid *grid)
 {
 	char rest;

@@ -131,7 +131,7 @@ void fb_life_tear_down(void *arg)
 	struct instance *i = arg;
 	struct fb_life_context *c = &i->context;
 
-	/* Who has misused them cannot end them in order. */
+	/* Communicators that were misused on purpose cannot be ended in order. */
 	if (c->life->end && i->state->options->misuse == FB_MISUSE_NONE)
 		c->life->end(c);
 	MPI_Barrier(c->world->comm);

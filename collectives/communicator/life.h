@@ -44,7 +44,7 @@ struct fb_life_context {
 	char path[FB_PATH_CHARS];
 };
 
-/* Who of the ranks get communicators. */
+/* Which ranks get communicators. */
 enum fb_life_members {
 	FB_LIFE_ALL,    /* or the groups of the case's grid */
 	FB_LIFE_SHRUNK, /* all but the last rank: there have to be two */

@@ -59,29 +59,17 @@ static void auto_close(struct fb_engine *engine)
 
 	for (int i = 0; i < PARTS; i++)
 		if (e->part[i])
-			part_ops[i]->close(e->part[i]);
-	free(e);
+			fb_engine_close(e->part[i]);
 }
 
-static int auto_open(struct fb_engine **engine, const struct fb_session *session,
-		     const struct fb_group *group)
+static int auto_open(struct fb_engine *engine)
 {
-	struct auto_engine *e = calloc(1, sizeof(*e));
-	int err = fb_group_agree(group, e ? FB_OK : FB_ENOMEM);
+	struct auto_engine *e = (struct auto_engine *)engine;
+	int err = FB_OK;
 
-	if (err || !e) {
-		free(e);
-		return fb_error(err, "out of memory for engine auto");
-	}
-	e->engine = (struct fb_engine){&fb_engine_auto, session, group};
 	for (int i = 0; i < PARTS && !err; i++)
-		err = part_ops[i]->open(&e->part[i], session, group);
-	if (err) {
-		auto_close(&e->engine);
-		return err;
-	}
-	*engine = &e->engine;
-	return FB_OK;
+		err = fb_engine_open(&e->part[i], part_ops[i], engine->session, engine->group);
+	return err;
 }
 
 static bool auto_can(const struct fb_engine *engine, const struct fb_case *c,
@@ -94,31 +82,20 @@ static bool auto_can(const struct fb_engine *engine, const struct fb_case *c,
 	return part_ops[part]->can(e->part[part], &own, op, reason);
 }
 
-static int auto_prepare(struct fb_engine *engine, const struct fb_case *c,
-			const struct fb_operation *op, struct fb_request **request)
+static int auto_prepare(struct fb_request *request, const struct fb_case *c,
+			const struct fb_operation *op)
 {
-	const struct auto_engine *e = (const struct auto_engine *)engine;
-	struct auto_request *r = calloc(1, sizeof(*r));
-	int err = fb_group_agree(engine->group, r ? FB_OK : FB_ENOMEM);
-	enum part part;
+	const struct auto_engine *e = (const struct auto_engine *)request->engine;
+	struct auto_request *r = (struct auto_request *)request;
+	enum part part = part_of(c, &r->c);
 
-	if (!err && r) {
-		r->request.engine = engine;
-		part = part_of(c, &r->c);
-		err = part_ops[part]->prepare(e->part[part], &r->c, op, &r->chosen);
-	}
-	if (err) {
-		free(r);
-		return err;
-	}
-	*request = &r->request;
-	return FB_OK;
+	return fb_engine_prepare(e->part[part], &r->c, op, &r->chosen);
 }
 
 static void auto_release(struct fb_request *request)
 {
-	ops_of(request)->release(chosen_of(request));
-	free(request);
+	if (chosen_of(request))
+		fb_request_release(chosen_of(request));
 }
 
 static int auto_ready(struct fb_request *request, int calls)
@@ -161,6 +138,8 @@ const struct fb_engine_ops fb_engine_auto = {
 	.summary = "between GPUs: cuda or copy, as the tuning table says",
 	.device = true,
 	.usual = "cuda",
+	.bytes = sizeof(struct auto_engine),
+	.request_bytes = sizeof(struct auto_request),
 	.open = auto_open,
 	.close = auto_close,
 	.can = auto_can,

@@ -73,15 +73,17 @@ struct fb_engine_ops {
 	const char *usual;
 	const char *memory; /* the kind that `segment` gives; NULL: it has none */
 
+	size_t bytes;	      /* of the engine's structure */
+	size_t request_bytes; /* of a request's */
+
 	/*
-	 * Collective over the group; a device engine also opens the session's GPU, see
-	 * fb_gpu_view_open. Session and group must outlive the engine. What the machine lacks is no
-	 * error: then `can` has the reason. Returns the same on all ranks of the group: 0, or an
-	 * error (printed).
+	 * Collective, for fb_engine_open(): the structure is there, zeroed but for its beginning. A
+	 * device engine also opens the session's GPU, see fb_gpu_view_open. What the machine lacks
+	 * is no error: then `can` has the reason. Returns the same on all ranks of the group: 0, or
+	 * an error (printed), after which the engine is closed, too. NULL: nothing is opened.
 	 */
-	int (*open)(struct fb_engine **engine, const struct fb_session *session,
-		    const struct fb_group *group);
-	void (*close)(struct fb_engine *engine);
+	int (*open)(struct fb_engine *engine);
+	void (*close)(struct fb_engine *engine); /* the caller frees the structure; or NULL */
 
 	/* Pure and equal on all ranks: can it do the case? Writes the reason otherwise. */
 	bool (*can)(const struct fb_engine *engine, const struct fb_case *c,
@@ -93,9 +95,13 @@ struct fb_engine_ops {
 	 */
 	int (*segment)(struct fb_engine *engine, struct fb_segment *segment, size_t part_bytes);
 
-	/* Collective. op and what it points to must outlive the request. */
-	int (*prepare)(struct fb_engine *engine, const struct fb_case *c,
-		       const struct fb_operation *op, struct fb_request **request);
+	/*
+	 * Collective, for fb_engine_prepare(): the structure is there, zeroed but for its
+	 * beginning. op and what it points to must outlive the request. After an error the request
+	 * is released, too.
+	 */
+	int (*prepare)(struct fb_request *request, const struct fb_case *c,
+		       const struct fb_operation *op);
 
 	/* As fb_program.ready. NULL: nothing is to be made ready. */
 	int (*ready)(struct fb_request *request, int calls);
@@ -119,7 +125,7 @@ struct fb_engine_ops {
 	/* path, channels, flags and extra columns (enum fb_collective_column) of the row. */
 	void (*describe)(struct fb_request *request, struct fb_traits *traits);
 
-	/* Collective. */
+	/* Collective. The caller frees the structure. */
 	void (*release)(struct fb_request *request);
 
 	/* Proves the case's plan (--check-plan); NULL: the engine has no plans. */
@@ -137,6 +143,22 @@ struct fb_engine {
 struct fb_request {
 	struct fb_engine *engine;
 };
+
+/*
+ * Collective over the group. Session and group must outlive the engine. 0, or an error (printed),
+ * the same on all ranks of the group; *engine is NULL then.
+ */
+int fb_engine_open(struct fb_engine **engine, const struct fb_engine_ops *ops,
+		   const struct fb_session *session, const struct fb_group *group);
+void fb_engine_close(struct fb_engine *engine);
+
+/*
+ * Collective: a request for the case, which the engine can do. 0, or an error (printed unless
+ * FB_EUNSUPPORTED), the same on all ranks.
+ */
+int fb_engine_prepare(struct fb_engine *engine, const struct fb_case *c,
+		      const struct fb_operation *op, struct fb_request **request);
+void fb_request_release(struct fb_request *request);
 
 /* Ranks of the engine's operations: those of its group, or all GPUs of their processes. */
 int fb_engine_ranks(const struct fb_engine *engine);

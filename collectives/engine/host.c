@@ -38,45 +38,29 @@ static void host_close(struct fb_engine *engine)
 		e->tcp->ops->close(e->tcp);
 	if (e->rdma)
 		e->rdma->ops->close(e->rdma);
-	free(e);
 }
 
-static int host_open(struct fb_engine **engine, const struct fb_session *session,
-		     const struct fb_group *group)
+static int host_open(struct fb_engine *engine)
 {
-	struct host_engine *e = calloc(1, sizeof(*e));
-	int err = fb_group_agree(group, e ? FB_OK : FB_ENOMEM);
+	struct host_engine *e = (struct host_engine *)engine;
+	int err = FB_OK;
 
-	if (err || !e) {
-		free(e);
-		return err;
-	}
-	e->engine = (struct fb_engine){&fb_engine_host, session, group};
-	e->group = group;
-	e->settings = session->settings;
+	e->group = engine->group;
+	e->settings = engine->session->settings;
 	e->topology = (struct fb_topology){
 		.nranks = e->group->nranks, .nnodes = e->group->nnodes,
 		.node_of = e->group->node_of, .local_rank_of = e->group->local_rank_of,
 	};
 	/* What a machine refuses is found before anything is measured. */
-	if (fb_tcp_wants(&e->settings->tcp)) {
+	if (fb_tcp_wants(&e->settings->tcp))
 		err = fb_tcp_open(&e->tcp, e->group, &e->settings->tcp);
-		if (err) {
-			free(e);
-			return err;
-		}
-	}
-	if (asks_for_rdma(e->settings->transport, group)) {
+	if (!err && asks_for_rdma(e->settings->transport, e->group)) {
 		/* That there is none is no error: its rows say so. */
 		err = fb_rdma_open(&e->rdma, e->group, &e->settings->rdma, e->no_rdma,
 				   sizeof(e->no_rdma));
-		if (err && err != FB_EUNSUPPORTED) {
-			host_close(&e->engine);
-			return err;
-		}
+		err = err == FB_EUNSUPPORTED ? FB_OK : err;
 	}
-	*engine = &e->engine;
-	return FB_OK;
+	return err;
 }
 
 static const struct fb_algorithm *find_algorithm(const struct fb_operation *op,
@@ -148,29 +132,16 @@ static bool host_can(const struct fb_engine *engine, const struct fb_case *c,
 	return can_transport(e, c, reason);
 }
 
-static int host_prepare(struct fb_engine *engine, const struct fb_case *c,
-			const struct fb_operation *op, struct fb_request **request)
+static int host_prepare(struct fb_request *request, const struct fb_case *c,
+			const struct fb_operation *op)
 {
-	const struct fb_group *world = ((struct host_engine *)engine)->group;
-	struct host_request *r = calloc(1, sizeof(*r));
-	int err = fb_group_agree(world, r ? FB_OK : FB_ENOMEM);
+	struct host_request *r = (struct host_request *)request;
 
-	if (err || !r) {
-		free(r);
-		return err;
-	}
-	r->request.engine = engine;
-	r->engine = (struct host_engine *)engine;
+	r->engine = (struct host_engine *)request->engine;
 	r->op = op;
 	r->algorithm = find_algorithm(op, c, &r->stages);
 	r->nchannels = fb_host_channels(r->engine, op, r->algorithm);
-	err = fb_host_setup(r, c);
-	if (err) {
-		fb_host_teardown(r);
-		return err;
-	}
-	*request = &r->request;
-	return FB_OK;
+	return fb_host_setup(r, c);
 }
 
 static int host_start(struct fb_request *request)
@@ -235,11 +206,6 @@ static void host_describe(struct fb_request *request, struct fb_traits *traits)
 		 r->n_shm && r->n_far ? "+" : "", far);
 }
 
-static void host_release(struct fb_request *request)
-{
-	fb_host_teardown((struct host_request *)request);
-}
-
 static int host_check_plan(struct fb_engine *engine, const struct fb_case *c,
 			   const struct fb_operation *op, FILE *report)
 {
@@ -258,6 +224,8 @@ const struct fb_engine_ops fb_engine_host = {
 	.name = "host",
 	.summary = "the project's plans between processors, over shared memory, tcp and rdma",
 	.planned = true,
+	.bytes = sizeof(struct host_engine),
+	.request_bytes = sizeof(struct host_request),
 	.open = host_open,
 	.close = host_close,
 	.can = host_can,
@@ -266,6 +234,6 @@ const struct fb_engine_ops fb_engine_host = {
 	.test = host_test,
 	.wait = host_wait,
 	.describe = host_describe,
-	.release = host_release,
+	.release = fb_host_teardown,
 	.check_plan = host_check_plan,
 };

@@ -143,7 +143,7 @@ char *fb_host_base(const struct host_request *r, int rank, uint8_t buffer);
 
 /* Plans, ports and memory of a request (host_setup.c). Collective. */
 int fb_host_setup(struct host_request *r, const struct fb_case *c);
-void fb_host_teardown(struct host_request *r);
+void fb_host_teardown(struct fb_request *request);
 
 /* The shape a case asks the algorithm for; stages as in fb_shape. */
 struct fb_shape fb_host_shape(const struct host_engine *e, const struct fb_operation *op,

@@ -275,8 +275,10 @@ int fb_host_setup(struct host_request *r, const struct fb_case *c)
 	return err || !r->remote ? err : fb_host_remote_setup(r);
 }
 
-void fb_host_teardown(struct host_request *r)
+void fb_host_teardown(struct fb_request *request)
 {
+	struct host_request *r = (struct host_request *)request;
+
 	if (r->remote && r->far)
 		fb_host_remote_teardown(r);
 	fb_host_disconnect(r);
@@ -298,5 +300,4 @@ void fb_host_teardown(struct host_request *r)
 	fb_segment_close(&r->scratch);
 	free(r->move.block);
 	free(r->channels);
-	free(r);
 }

@@ -25,30 +25,19 @@ struct mpi_engine {
 	char no_gpu[FB_REASON_CHARS]; /* why the library gets no GPU memory; empty: it does */
 };
 
-static int mpi_open(struct fb_engine **engine, const struct fb_session *session,
-		     const struct fb_group *group)
+static int mpi_open(struct fb_engine *engine)
 {
-	struct mpi_engine *e = calloc(1, sizeof(*e));
-	int err = fb_group_agree(group, e ? FB_OK : FB_ENOMEM);
+	struct mpi_engine *e = (struct mpi_engine *)engine;
 
-	if (err || !e) {
-		free(e);
-		return fb_error(err, "out of memory for the MPI engine");
-	}
-	e->engine = (struct fb_engine){&fb_engine_mpi, session, group};
-	e->group = group;
+	e->group = engine->group;
 	MPI_Comm_dup(e->group->comm, &e->comm);
 	(void)fb_mpi_takes_gpu(e->group, e->no_gpu, FB_REASON_CHARS);
-	*engine = &e->engine;
 	return FB_OK;
 }
 
 static void mpi_close(struct fb_engine *engine)
 {
-	struct mpi_engine *e = (struct mpi_engine *)engine;
-
-	MPI_Comm_free(&e->comm);
-	free(e);
+	MPI_Comm_free(&((struct mpi_engine *)engine)->comm);
 }
 
 /*
@@ -228,22 +217,21 @@ static void set_buffers(struct fb_mpi_request *r, const struct fb_operation *op,
 	r->send = MPI_IN_PLACE;
 }
 
-static int mpi_prepare(struct fb_engine *engine, const struct fb_case *c,
-		       const struct fb_operation *op, struct fb_request **request)
+static int mpi_prepare(struct fb_request *request, const struct fb_case *c,
+		       const struct fb_operation *op)
 {
-	struct mpi_engine *e = (struct mpi_engine *)engine;
+	struct mpi_engine *e = (struct mpi_engine *)request->engine;
 	int rank = e->group->rank, n = e->group->nranks;
-	struct fb_mpi_request *r = calloc(1, sizeof(*r));
+	struct fb_mpi_request *r = (struct fb_mpi_request *)request;
 	char ignored[FB_REASON_CHARS];
 	const struct fb_mpi_calls *calls = fb_mpi_calls_for(op, ignored);
-	int err = r && calls ? FB_OK : FB_ENOMEM;
+	int err = calls ? FB_OK : FB_EUNSUPPORTED;
 
 	if (!err && op->counts)
 		err = set_vectors(r, op, rank, n);
 	err = fb_group_agree(e->group, err);
-	if (err || !r || !calls)
-		goto free_request;
-	r->request.engine = engine;
+	if (err || !calls)
+		return err;
 	r->count = (int)op->count;
 	r->type = type_of(op->datatype, fb_collective_info(op->collective)->reduces);
 	r->op = op_of(op->redop);
@@ -259,16 +247,7 @@ static int mpi_prepare(struct fb_engine *engine, const struct fb_case *c,
 	set_buffers(r, op, rank);
 	if (r->persistent && calls->init(r) != MPI_SUCCESS)
 		err = FB_EMPI;
-	err = fb_group_agree(e->group, err);
-	if (err)
-		goto free_request;
-	*request = &r->request;
-	return FB_OK;
-free_request:
-	if (r)
-		free(r->send_counts);
-	free(r);
-	return err;
+	return fb_group_agree(e->group, err);
 }
 
 static int mpi_start(struct fb_request *request)
@@ -346,13 +325,14 @@ static void mpi_release(struct fb_request *request)
 		if (r->pending[i] != MPI_REQUEST_NULL)
 			MPI_Request_free(&r->pending[i]);
 	free(r->send_counts);
-	free(r);
 }
 
 const struct fb_engine_ops fb_engine_mpi = {
 	.name = "mpi",
 	.summary = "the MPI library's own collectives",
 	.takes_device = true,
+	.bytes = sizeof(struct mpi_engine),
+	.request_bytes = sizeof(struct fb_mpi_request),
 	.open = mpi_open,
 	.close = mpi_close,
 	.can = mpi_can,

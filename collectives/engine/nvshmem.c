@@ -50,29 +50,16 @@ static struct nvshmem_engine *engine_of(const struct nvshmem_request *r)
 
 /* --- opening ---------------------------------------------------------------------------------- */
 
-static int nvshmem_open(struct fb_engine **engine, const struct fb_session *session,
-			const struct fb_group *group)
+static int nvshmem_open(struct fb_engine *engine)
 {
-	struct nvshmem_engine *e = calloc(1, sizeof(*e));
-	int err = fb_group_agree(group, e ? FB_OK : FB_ENOMEM);
+	struct nvshmem_engine *e = (struct nvshmem_engine *)engine;
+	int err = fb_gpu_view_open(&e->gpu, engine->session, engine->group, e->why);
 
-	if (err || !e) {
-		free(e);
-		return fb_error(err, "out of memory for the NVSHMEM engine");
-	}
-	e->engine = (struct fb_engine){&fb_engine_nvshmem, session, group};
-	err = fb_gpu_view_open(&e->gpu, session, group, e->why);
 	e->has_gpu = !err;
 	if (e->has_gpu)
-		err = fb_nvshmem_find(&e->nvshmem, session, group, e->gpu.shared, e->why);
-	if (err && err != FB_EUNSUPPORTED) {
-		if (e->has_gpu)
-			fb_gpu_view_close(&e->gpu);
-		free(e);
-		return err;
-	}
-	*engine = &e->engine;
-	return FB_OK;
+		err = fb_nvshmem_find(&e->nvshmem, engine->session, engine->group, e->gpu.shared,
+				      e->why);
+	return err == FB_EUNSUPPORTED ? FB_OK : err;
 }
 
 static void nvshmem_close(struct fb_engine *engine)
@@ -81,7 +68,6 @@ static void nvshmem_close(struct fb_engine *engine)
 
 	if (e->has_gpu)
 		fb_gpu_view_close(&e->gpu);
-	free(e);
 }
 
 static int nvshmem_segment(struct fb_engine *engine, struct fb_segment *segment, size_t part_bytes)
@@ -198,40 +184,25 @@ static int enqueue(void *request, void *stream)
 
 static void nvshmem_release(struct fb_request *request)
 {
-	struct nvshmem_request *r = (struct nvshmem_request *)request;
-
-	fb_gpu_stream_close(r->on.stream);
-	free(r);
+	fb_gpu_stream_close(((struct nvshmem_request *)request)->on.stream);
 }
 
-static int nvshmem_prepare(struct fb_engine *engine, const struct fb_case *c,
-			   const struct fb_operation *op, struct fb_request **request)
+static int nvshmem_prepare(struct fb_request *request, const struct fb_case *c,
+			   const struct fb_operation *op)
 {
-	struct nvshmem_engine *e = (struct nvshmem_engine *)engine;
-	struct nvshmem_request *r = calloc(1, sizeof(*r));
-	int err = fb_group_agree(engine->group, r ? FB_OK : FB_ENOMEM);
+	struct nvshmem_engine *e = (struct nvshmem_engine *)request->engine;
+	struct nvshmem_request *r = (struct nvshmem_request *)request;
+	int err;
 
-	if (err || !r) {
-		free(r);
-		return err;
-	}
-	r->on.request.engine = engine;
 	r->op = op;
 	(void)find(e->nvshmem, op, &r->function);
 	err = fb_gpu_stream_open(&r->on.stream, &e->gpu, !strcmp(c->launch, "graph"), enqueue, r,
-				 engine->session);
-	err = fb_group_agree(engine->group, err);
+				 e->engine.session);
+	err = fb_group_agree(e->engine.group, err);
 	/* One call outside of timing, which loads kernels. */
 	if (!err)
 		err = fb_gpu_stream_start(r->on.stream);
-	if (!err)
-		err = fb_gpu_stream_wait(r->on.stream);
-	if (err) {
-		nvshmem_release(&r->on.request);
-		return err;
-	}
-	*request = &r->on.request;
-	return FB_OK;
+	return err ? err : fb_gpu_stream_wait(r->on.stream);
 }
 
 static int nvshmem_enqueue(struct fb_request *request, void *stream)
@@ -256,6 +227,8 @@ const struct fb_engine_ops fb_engine_nvshmem = {
 	.summary = "NVIDIA's NVSHMEM, loaded when the program starts",
 	.device = true,
 	.memory = "symmetric",
+	.bytes = sizeof(struct nvshmem_engine),
+	.request_bytes = sizeof(struct nvshmem_request),
 	.open = nvshmem_open,
 	.close = nvshmem_close,
 	.can = nvshmem_can,

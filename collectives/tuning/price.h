@@ -15,7 +15,7 @@
  */
 enum { FB_PRICE_MOST_RANKS = 32, FB_PRICE_MODEL_RANKS = 64 };
 
-/* Of an algorithm, whatever the size: messages and blocks on the longest chain. */
+/* The messages and blocks on an algorithm's longest chain, which do not depend on the size. */
 struct fb_price {
 	double messages, blocks;         /* in one piece */
 	double cut_messages, cut_blocks; /* in pieces that follow each other along the chain */

@@ -101,7 +101,7 @@ int fb_p2p_device_prepare(struct fb_p2p_device_request *r, const struct fb_case 
 	if (acts)
 		err = fb_gpu_stream_open(&r->stream, &e->gpu, !strcmp(c->launch, "graph"),
 					 enqueue, r, e->engine.session);
-	/* Of load and job only one is one-sided, so that all requests can share the counter. */
+	/* A load and its job are not both one-sided, so all requests can share the counter. */
 	if (r->job->verb != FB_SEND)
 		atomic_store(counter_of(e, e->world->rank), 0);
 	return fb_group_agree(e->world, err);

@@ -48,7 +48,7 @@ bool fb_p2p_device_can(const struct fb_p2p_device *engine, const struct fb_case 
 /* Whether this rank carries the flow out, or in its part of `send` has something to enqueue. */
 bool fb_p2p_device_acts(const struct fb_p2p_device_request *r, const struct fb_flow *flow);
 
-/* Of a flow in a call, one after the other. */
+/* How many messages a flow has in a call, one after the other. */
 int fb_p2p_device_messages(const struct fb_p2p_device_request *r);
 
 /*

@@ -10,8 +10,8 @@
  * It has loops of its own beside engines mover-shm and mover-tcp (over.c). Movers have neither
  * slots nor protocols, which are measured here, and they take longer with small messages. On two
  * EPYC cores, half a round trip of 8 bytes over tcp takes 3.2 us here and 6.65 by the mover. A put
- * of 8 bytes in shared memory takes 6 ns here and 8 by the mover, a get 5 and 8; with 64 KiB there
- * is no difference. Each figure is the least of the medians of six starts, taken in turn.
+ * of 8 bytes in shared memory takes 6 ns here and 8 by the mover, a get 5 and 7; with 64 KiB there
+ * is no difference. Each figure is the least of the medians of 12 starts, taken in turn.
  */
 #include "p2p/engine/host.h"
 

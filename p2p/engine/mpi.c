@@ -6,7 +6,7 @@
  * with Open MPI 4.1.4, half a round trip of 8 bytes takes 0.110 us by MPI_Send and MPI_Recv, and
  * 0.145 by MPI_Isend, MPI_Irecv and MPI_Test, which a mover needs. A put of 8 bytes takes 1.24 us
  * in a window of 64 with one flush, and 1.41 by mover-mpi_window, which gives a notice with each;
- * a get 1.30 and 1.43. Each figure is the least of the medians of six starts, taken in turn.
+ * a get 1.30 and 1.43. Each figure is the least of the medians of 12 starts, taken in turn.
  *
  * One-sided: a window over the segment's part, locked for all from setup on. A put is complete
  * when MPI_Win_flush returns, a get likewise. Some libraries move bytes only while the target is

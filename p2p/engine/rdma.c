@@ -1,8 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The rdma engine: messages as raw verbs, each a work request or a few, straight from and into the
- * ranks' buffers. How it works inside is in rdma.h. It has loops of its own beside engine
- * mover-rdma (over.c), because it measures verbs as such: SEND, atomics, polling of memory.
+ * ranks' buffers. How it works inside is in rdma.h.
+ *
+ * It has loops of its own beside engine mover-rdma (over.c), because it measures verbs as such:
+ * SEND, atomics, polling of memory. The mover sends a notice behind each message. On soft-RoCE in a
+ * virtual machine, half a round trip of 8 bytes takes 10.3 us by WRITE here, and 16.7 us by the
+ * mover in its fastest form, chained. Each figure is the median of the medians of eight starts,
+ * taken in turn.
  */
 #include "p2p/engine/rdma.h"
 

@@ -76,7 +76,7 @@ static struct fb_raw_depth depth_for(const struct fb_raw_request *r)
 	if (goes_ahead(r))
 		window = FB_RAW_AHEAD;
 	depth.send = goes_ahead(r) ? 2 * window : window + FB_RAW_FLAGS;
-	/* Of a stream enough for some windows, so that few messages tell of receives. */
+	/* A stream posts receives for some windows, so that few messages tell of receives. */
 	depth.receive = r->job->verb != FB_SEND ? 1 : goes_ahead(r) ? 2 * window : 8 * window;
 	most = depth.send > depth.receive ? depth.send : depth.receive;
 	depth.completions = (2 * each * most + FB_RAW_BELLS) * (uint32_t)r->nends;

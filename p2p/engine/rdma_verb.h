@@ -52,7 +52,7 @@ struct fb_raw_deal {
 	uint32_t depth;	 /* most requests of a lane */
 };
 
-/* Of a flow's messages 0, 1, 2, ... a lane carries `first`, first + step, first + 2 step, ... */
+/* What a lane carries of a flow: messages `first`, first + step, first + 2 step and so on. */
 struct fb_raw_share {
 	int rail, queue;
 	uint64_t first, step;

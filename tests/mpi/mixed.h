@@ -77,7 +77,7 @@ static bool mixed_prepare(const struct mixed *m, int i, struct mixed_item *item)
 	if (!CHECK_INT(m->open(&item->segment, m->arg,
 			       fb_buffers_layout(&item->op, m->world->nranks)), FB_OK))
 		return false;
-	if (CHECK_INT(ops->prepare(m->engine, &item->key, &item->op, &item->request), FB_OK))
+	if (CHECK_INT(fb_engine_prepare(m->engine, &item->key, &item->op, &item->request), FB_OK))
 		return true;
 	fb_segment_close(&item->segment);
 	return false;
@@ -150,7 +150,7 @@ static void mixed_run(struct mixed *m)
 	}
 	CHECK_INT(err, FB_OK);
 	for (int i = 0; i < n; i++) {
-		m->engine->ops->release(items[i].request);
+		fb_request_release(items[i].request);
 		fb_segment_close(&items[i].segment);
 	}
 }

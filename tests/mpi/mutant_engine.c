@@ -258,23 +258,20 @@ static bool can(const struct fb_engine *engine, const struct fb_case *c,
 	return fb_engine_host.can(engine, c, op, reason);
 }
 
-static int prepare(struct fb_engine *engine, const struct fb_case *c,
-		   const struct fb_operation *op, struct fb_request **request)
+static int prepare(struct fb_request *request, const struct fb_case *c,
+		   const struct fb_operation *op)
 {
-	struct mutant_request *m = calloc(1, sizeof(*m));
+	struct mutant_request *m = mutant_of(request);
 	int err;
 
-	if (!m)
+	m->inner = calloc(1, fb_engine_host.request_bytes);
+	if (!m->inner)
 		return FB_ENOMEM;
-	m->request.engine = engine;
-	err = fb_engine_host.prepare(engine, c, op, &m->inner);
-	if (err) {
-		free(m);
-		return err;
-	}
-	change_ports(m, c);
-	*request = &m->request;
-	return FB_OK;
+	m->inner->engine = request->engine;
+	err = fb_engine_host.prepare(m->inner, c, op);
+	if (!err)
+		change_ports(m, c);
+	return err;
 }
 
 static void describe(struct fb_request *request, struct fb_traits *traits)
@@ -284,8 +281,11 @@ static void describe(struct fb_request *request, struct fb_traits *traits)
 
 static void release(struct fb_request *request)
 {
-	fb_engine_host.release(mutant_of(request)->inner);
-	free(request);
+	struct mutant_request *m = mutant_of(request);
+
+	if (m->inner)
+		fb_engine_host.release(m->inner);
+	free(m->inner);
 }
 
 static int test_right(struct fb_request *request, bool *done)
@@ -293,8 +293,10 @@ static int test_right(struct fb_request *request, bool *done)
 	return fb_engine_host.test(mutant_of(request)->inner, done);
 }
 
-static int open_host(struct fb_engine **engine, const struct fb_session *session,
-		     const struct fb_group *group);
+static int open_host(struct fb_engine *engine)
+{
+	return fb_engine_host.open(engine);
+}
 
 static void close_host(struct fb_engine *engine)
 {
@@ -303,7 +305,9 @@ static void close_host(struct fb_engine *engine)
 
 #define MUTANT(name_, summary_, start_, wait_)                                                     \
 	{                                                                                          \
-		.name = (name_), .summary = (summary_), .planned = true, .open = open_host,        \
+		.name = (name_), .summary = (summary_), .planned = true,                           \
+		.bytes = sizeof(struct host_engine),                                               \
+		.request_bytes = sizeof(struct mutant_request), .open = open_host,                 \
 		.close = close_host, .can = can, .prepare = prepare, .start = (start_),            \
 		.test = test_right, .wait = (wait_), .describe = describe, .release = release      \
 	}
@@ -319,17 +323,6 @@ static const struct fb_engine_ops mutants[] = {
 	MUTANT("tired", "sends no payload from the 13th message on", start_right, wait_right),
 	MUTANT("seldom", "flips a bit in every seventh call", start_right, wait_seldom),
 };
-
-/* The harness asks an opened engine for `can`, which is the same for all mutants. */
-static int open_host(struct fb_engine **engine, const struct fb_session *session,
-		     const struct fb_group *group)
-{
-	int err = fb_engine_host.open(engine, session, group);
-
-	if (!err)
-		(*engine)->ops = &mutants[0];
-	return err;
-}
 
 const struct fb_engine_ops *const fb_engines[] = {
 	&fb_engine_host, &mutants[0], &mutants[1], &mutants[2], &mutants[3],

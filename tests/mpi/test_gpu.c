@@ -38,10 +38,11 @@ int main(int argc, char **argv)
 		return err == FB_EUNSUPPORTED ? CHECK_SKIP : 1;
 	}
 	m.arg = &gpu;
-	if (CHECK_INT(fb_engine_cuda.open(&m.engine, &run.session, &run.world), FB_OK)) {
+	if (CHECK_INT(fb_engine_open(&m.engine, &fb_engine_cuda, &run.session, &run.world),
+		      FB_OK)) {
 		mixed_run(&m);
 		CHECK_INT(m.wrong, 0);
-		m.engine->ops->close(m.engine);
+		fb_engine_close(m.engine);
 	}
 	fb_gpu_view_close(&gpu);
 	failures = check_failures;

@@ -188,7 +188,7 @@ static void run_case(struct bench *b, const struct fb_case *c, const struct fb_o
 	struct fb_mismatch bad = {.errors = 0};
 	struct fb_request *request;
 	bool whole;
-	int err = fb_engine_host.prepare(b->engine, c, op, &request);
+	int err = fb_engine_prepare(b->engine, c, op, &request);
 
 	b->cases++;
 	if (!CHECK_INT(err, 0))
@@ -222,7 +222,7 @@ static void run_case(struct bench *b, const struct fb_case *c, const struct fb_o
 		check_blocks(op, w, &data, own(b, l.out), &bad);
 	CHECK_INT(bad.errors, 0);
 	MPI_Barrier(w->comm);
-	fb_engine_host.release(request);
+	fb_request_release(request);
 }
 
 static void fill_counts(struct bench *b, uint64_t count)
@@ -348,7 +348,8 @@ static void run_all(struct bench *b, int argc, char **argv)
 	b->walk = 0;
 	b->coverage = (struct coverage){.cases = 0};
 	if (!CHECK_INT(fb_run_open_session(&b->run), FB_OK) ||
-	    !CHECK_INT(fb_engine_host.open(&b->engine, &b->run.session, &b->run.world), FB_OK))
+	    !CHECK_INT(fb_engine_open(&b->engine, &fb_engine_host, &b->run.session, &b->run.world),
+		       FB_OK))
 		return;
 	for (int i = 0; i < fb_algorithm_count; i++)
 		for (int p = 0; p < 4; p++) {
@@ -369,7 +370,7 @@ static void run_all(struct bench *b, int argc, char **argv)
 				printf("%s %s %s %s %.1f ms\n", c.transport, c.operation,
 				       c.algorithm, c.protocol, (MPI_Wtime() - before) * 1e3);
 		}
-	fb_engine_host.close(b->engine);
+	fb_engine_close(b->engine);
 	fb_session_close(&b->run.session);
 	/* Nothing but a barrier was asked for, perhaps. */
 	CHECK(argc > 1 && !b->coverage.cases ? b->cases > 0 : coverage_good(&b->coverage));

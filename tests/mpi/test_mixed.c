@@ -31,7 +31,8 @@ int main(int argc, char **argv)
 	/* Ranks that share processors take turns by the scheduler's slices. */
 	m.calls = run.world.oversubscribed ? CALLS / 5 : CALLS;
 	if (CHECK_INT(fb_run_open_session(&run), FB_OK) &&
-	    CHECK_INT(fb_engine_host.open(&m.engine, &run.session, &run.world), FB_OK)) {
+	    CHECK_INT(fb_engine_open(&m.engine, &fb_engine_host, &run.session, &run.world),
+		      FB_OK)) {
 		mixed_run(&m);
 		CHECK_INT(m.wrong, 0);
 		m.skip = SKIP;
@@ -40,7 +41,7 @@ int main(int argc, char **argv)
 		MPI_Allreduce(&m.wrong, &least, 1, MPI_INT, MPI_MAX, run.world.comm);
 		CHECK(least > m.calls / SKIP / 2);
 		CHECK(least <= m.calls / SKIP);
-		m.engine->ops->close(m.engine);
+		fb_engine_close(m.engine);
 	}
 	failures = check_failures;
 	MPI_Allreduce(MPI_IN_PLACE, &failures, 1, MPI_INT, MPI_MAX, run.world.comm);

@@ -31,20 +31,14 @@ enum {
 	LAST_PART = 16,        /* of a share, where pieces get shorter */
 };
 
-static int copy_open(struct fb_engine **engine, const struct fb_session *session,
-		     const struct fb_group *group)
+static int copy_open(struct fb_engine *engine)
 {
-	struct copy_engine *e = calloc(1, sizeof(*e));
-	int err = fb_group_agree(group, e ? FB_OK : FB_ENOMEM);
+	struct copy_engine *e = (struct copy_engine *)engine;
+	int err;
 
-	if (err || !e) {
-		free(e);
-		return fb_error(err, "out of memory for engine copy");
-	}
-	e->engine = (struct fb_engine){&fb_engine_copy, session, group};
-	e->group = group;
-	e->settings = session->settings;
-	err = fb_gpu_view_open(&e->gpu, session, group, e->why);
+	e->group = engine->group;
+	e->settings = engine->session->settings;
+	err = fb_gpu_view_open(&e->gpu, engine->session, e->group, e->why);
 	e->has_gpu = !err;
 	if (!err && cudaDriverGetVersion(&e->driver_version) != cudaSuccess)
 		e->driver_version = 0;
@@ -54,12 +48,7 @@ static int copy_open(struct fb_engine **engine, const struct fb_session *session
 			snprintf(e->why, sizeof(e->why), "the driver has no stream memory "
 				 "operations");
 	}
-	if (err && err != FB_EUNSUPPORTED) {
-		free(e);
-		return err;
-	}
-	*engine = &e->engine;
-	return FB_OK;
+	return err == FB_EUNSUPPORTED ? FB_OK : err;
 }
 
 static void copy_close(struct fb_engine *engine)
@@ -70,7 +59,6 @@ static void copy_close(struct fb_engine *engine)
 		fb_segment_close(&e->flags);
 	if (e->has_gpu)
 		fb_gpu_view_close(&e->gpu);
-	free(e);
 }
 
 static bool copy_can(const struct fb_engine *engine, const struct fb_case *c,
@@ -209,7 +197,6 @@ static void copy_release(struct fb_request *request)
 	if (r->scratch.ops)
 		fb_segment_close(&r->scratch);
 	free(r->scratch_of);
-	free(r);
 }
 
 /* Behind the request's own memory. Collective; the same value on all ranks. */
@@ -239,27 +226,14 @@ static int set_up(struct copy_request *r, const struct fb_case *c)
 	return fb_group_agree(e->group, err);
 }
 
-static int copy_prepare(struct fb_engine *engine, const struct fb_case *c,
-			const struct fb_operation *op, struct fb_request **request)
+static int copy_prepare(struct fb_request *request, const struct fb_case *c,
+			const struct fb_operation *op)
 {
-	struct copy_engine *e = (struct copy_engine *)engine;
-	struct copy_request *r = calloc(1, sizeof(*r));
-	int err = fb_group_agree(e->group, r ? FB_OK : FB_ENOMEM);
+	struct copy_request *r = (struct copy_request *)request;
 
-	if (err || !r) {
-		free(r);
-		return err;
-	}
-	r->on.request.engine = engine;
-	r->engine = e;
+	r->engine = (struct copy_engine *)request->engine;
 	r->op = op;
-	err = set_up(r, c);
-	if (err) {
-		copy_release(&r->on.request);
-		return err;
-	}
-	*request = &r->on.request;
-	return FB_OK;
+	return set_up(r, c);
 }
 
 static int copy_enqueue(struct fb_request *request, void *stream)
@@ -284,6 +258,8 @@ const struct fb_engine_ops fb_engine_copy = {
 	.name = "copy",
 	.summary = "the copy engines of the GPUs, without their multiprocessors",
 	.device = true,
+	.bytes = sizeof(struct copy_engine),
+	.request_bytes = sizeof(struct copy_request),
 	.open = copy_open,
 	.close = copy_close,
 	.can = copy_can,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Who has what for whom; see parts.h. */
+/* Which rank has which part for which other rank; see parts.h. */
 #include "collectives/engine/copy/parts.h"
 
 #include "collectives/buffers.h"

@@ -45,7 +45,7 @@ static int at_once(const struct fb_copy_maker *m)
 	return m->nranks - 1 < MOST_AT_ONCE ? m->nranks - 1 : MOST_AT_ONCE;
 }
 
-/* Of all that goes to a peer, parts and results. */
+/* The stream of everything that goes to a peer, parts and results. */
 static int push_stream(const struct fb_copy_maker *m, int step)
 {
 	return 1 + (step - 1) % at_once(m);

@@ -252,8 +252,8 @@ static void note_messages(const struct fb_gpu_builder *b, const struct fb_step *
 }
 
 /*
- * Of two sources there is one combination, rounded as its sum would be; only an average has the
- * division behind it.
+ * Two sources are combined once, and the result is rounded as a wide sum would be. Only an average
+ * divides afterwards, so only then a wide sum of two differs.
  */
 static uint32_t step_flags(const struct fb_gpu_view *v, const struct fb_step *s)
 {

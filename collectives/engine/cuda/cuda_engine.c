@@ -11,39 +11,25 @@
 
 #include "common/base/error.h"
 
-static int cuda_open(struct fb_engine **engine, const struct fb_session *session,
-		     const struct fb_group *group)
+static int cuda_open(struct fb_engine *engine)
 {
-	struct cuda_engine *e = calloc(1, sizeof(*e));
-	int err = fb_group_agree(group, e ? FB_OK : FB_ENOMEM);
+	struct cuda_engine *e = (struct cuda_engine *)engine;
+	int err;
 
-	if (err || !e) {
-		free(e);
-		return err;
-	}
-	e->engine = (struct fb_engine){&fb_engine_cuda, session, group};
-	e->group = group;
-	e->settings = session->settings;
+	e->group = engine->group;
+	e->settings = engine->session->settings;
 	e->topology = (struct fb_topology){
 		.nranks = e->group->nranks, .nnodes = e->group->nnodes,
 		.node_of = e->group->node_of, .local_rank_of = e->group->local_rank_of,
 	};
-	err = fb_gpu_view_open(&e->gpu, session, group, e->why);
+	err = fb_gpu_view_open(&e->gpu, engine->session, e->group, e->why);
 	e->has_gpu = !err;
-	if (err && err != FB_EUNSUPPORTED) {
-		free(e);
-		return err;
-	}
-	err = e->has_gpu ? fb_cuda_network_open(e) : FB_OK;
-	if (err) {
-		fb_cuda_network_close(e);
-		fb_gpu_view_close(&e->gpu);
-		free(e);
-		return err;
-	}
-	e->nodes_reach = e->has_gpu && fb_cuda_nodes_reach(e->group, &e->gpu);
-	*engine = &e->engine;
-	return FB_OK;
+	if (err)
+		return err == FB_EUNSUPPORTED ? FB_OK : err;
+	err = fb_cuda_network_open(e);
+	if (!err)
+		e->nodes_reach = fb_cuda_nodes_reach(e->group, &e->gpu);
+	return err;
 }
 
 static void cuda_close(struct fb_engine *engine)
@@ -53,7 +39,6 @@ static void cuda_close(struct fb_engine *engine)
 	fb_cuda_network_close(e);
 	if (e->has_gpu)
 		fb_gpu_view_close(&e->gpu);
-	free(e);
 }
 
 struct fb_shape fb_cuda_shape(const struct cuda_engine *e, const struct fb_operation *op,
@@ -97,35 +82,25 @@ static bool cuda_can(const struct fb_engine *engine, const struct fb_case *c,
 	return fb_cuda_can_transport(e, c, reason);
 }
 
-static int cuda_prepare(struct fb_engine *engine, const struct fb_case *c,
-			const struct fb_operation *op, struct fb_request **request)
+static int cuda_prepare(struct fb_request *request, const struct fb_case *c,
+			const struct fb_operation *op)
 {
-	struct cuda_engine *e = (struct cuda_engine *)engine;
-	struct cuda_request *r = calloc(1, sizeof(*r));
-	int err = fb_group_agree(e->group, r ? FB_OK : FB_ENOMEM);
+	struct cuda_engine *e = (struct cuda_engine *)request->engine;
+	struct cuda_request *r = (struct cuda_request *)request;
+	int err;
 
-	if (err || !r) {
-		free(r);
-		return err;
-	}
-	r->on.request.engine = engine;
 	r->engine = e;
 	r->op = op;
 	err = fb_cuda_setup(r, c);
 	if (!err)
 		err = fb_gpu_stream_open(&r->on.stream, &e->gpu, !strcmp(c->launch, "graph"),
-					 fb_cuda_enqueue, r, engine->session);
+					 fb_cuda_enqueue, r, e->engine.session);
 	err = fb_group_agree(e->group, err);
 	if (!err)
 		fb_gpu_stream_commands(r->on.stream, 1);
 	if (!err)
 		fb_cuda_watch(r);
-	if (err) {
-		fb_cuda_teardown(r);
-		return err;
-	}
-	*request = &r->on.request;
-	return FB_OK;
+	return err;
 }
 
 static int cuda_run(struct fb_request *request, int calls)
@@ -172,16 +147,13 @@ static void cuda_describe(struct fb_request *request, struct fb_traits *traits)
 	traits->extra[FB_SLOT_BYTES] = r->table.longest;
 }
 
-static void cuda_release(struct fb_request *request)
-{
-	fb_cuda_teardown((struct cuda_request *)request);
-}
-
 const struct fb_engine_ops fb_engine_cuda = {
 	.name = "cuda",
 	.summary = "the project's plans between GPUs, over peer or pinned host memory",
 	.planned = true,
 	.device = true,
+	.bytes = sizeof(struct cuda_engine),
+	.request_bytes = sizeof(struct cuda_request),
 	.open = cuda_open,
 	.close = cuda_close,
 	.can = cuda_can,
@@ -193,6 +165,6 @@ const struct fb_engine_ops fb_engine_cuda = {
 	.wait = fb_on_stream_wait,
 	.enqueue = cuda_enqueue,
 	.describe = cuda_describe,
-	.release = cuda_release,
+	.release = fb_cuda_teardown,
 	.check_plan = fb_cuda_check_plan,
 };

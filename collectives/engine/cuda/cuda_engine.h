@@ -84,7 +84,7 @@ struct cuda_request {
 
 /* Plans, links, tables of a request (cuda_request.c). Collective; the same value on all ranks. */
 int fb_cuda_setup(struct cuda_request *r, const struct fb_case *c);
-void fb_cuda_teardown(struct cuda_request *r);
+void fb_cuda_teardown(struct fb_request *request);
 
 /* Local: proves the plans that the case's records would be made from, as fb_prove_plans. */
 int fb_cuda_check_plan(struct fb_engine *engine, const struct fb_case *c,

@@ -109,8 +109,8 @@ static void shape_exchange(struct cuda_request *r, uint64_t pieces, uint64_t eac
 }
 
 /*
- * Of ll128: four lines are a warp's. Few warps on each multiprocessor before there are more on any,
- * and all of them have as many, or nearly.
+ * The blocks and warps of an exchange by ll128, in which a warp has four lines. Blocks have few
+ * warps until each multiprocessor has a block. Then all blocks get more, as evenly as possible.
  */
 static void shape_lines(struct cuda_request *r)
 {
@@ -129,7 +129,7 @@ static void shape_lines(struct cuda_request *r)
 	r->threads = (unsigned)(warps * WARP);
 }
 
-/* Of ll: a line is a thread's. */
+/* The same for ll, in which a thread has one line. */
 static void shape_words(struct cuda_request *r)
 {
 	uint64_t lines = (r->exchange.bytes + 7) / 8, threads = FUSED_THREADS;

@@ -234,7 +234,7 @@ static uint64_t buffer_address(const void *arg, int rank, uint8_t buffer)
 	const struct cuda_request *r = arg;
 	size_t offset = buffer == FB_IN ? r->op->in_offset : r->op->out_offset;
 
-	/* Of no elements there is none. */
+	/* An operation of no elements has no scratch memory. */
 	if (buffer == FB_SCRATCH && !r->scratch.ops)
 		return 0;
 	if (buffer == FB_SCRATCH)
@@ -310,8 +310,10 @@ int fb_cuda_check_plan(struct fb_engine *engine, const struct fb_case *c,
 			      report);
 }
 
-void fb_cuda_teardown(struct cuda_request *r)
+void fb_cuda_teardown(struct fb_request *request)
 {
+	struct cuda_request *r = (struct cuda_request *)request;
+
 	fb_gpu_stream_close(r->on.stream);
 	fb_cuda_disconnect(r);
 	fb_cuda_close_slots(r);
@@ -328,5 +330,4 @@ void fb_cuda_teardown(struct cuda_request *r)
 		fb_plan_free(r->plans[i]);
 	free(r->plans);
 	free(r->via);
-	free(r);
 }

@@ -47,8 +47,8 @@ int fb_gpu_add(struct fb_gpu_builder *b, const struct fb_gpu_draft *d);
 int fb_gpu_flush(struct fb_gpu_builder *b);
 
 /*
- * Of a block's finished records, in a line protocol: which are done side by side, and before
- * which the threads meet (batch.c). 0 or FB_ENOMEM.
+ * Decides, for a block's finished records in a line protocol, which are done side by side, and
+ * before which the threads meet (batch.c). 0 or FB_ENOMEM.
  */
 int fb_gpu_batch(const struct fb_gpu_view *view, struct fb_gpu_table *table,
 		 const struct fb_gpu_block *block);

@@ -112,8 +112,8 @@ struct fb_gpu_launch {
 enum { FB_GPU_TIMES = 4096 }; /* entries of the ring, a power of two */
 
 /*
- * Of the fused exchange kernel: `to` and `in` need not be of the same peer as the rest. What one
- * launch needs lies close together, since it has to be fetched first.
+ * One peer of the fused exchange kernel; `to` and `in` may belong to another peer than the rest.
+ * What one launch needs lies close together, because it has to be fetched first.
  */
 struct fb_gpu_exchange_peer {
 	uint64_t to;   /* at the peer, this rank's slots */

@@ -20,13 +20,10 @@ struct fb_nccl_base {
 };
 
 /*
- * Collective: an engine of so many bytes, zeroed but for its base. A GPU or NCCL that is not there
- * is no error. 0, or an error (printed), the same on all ranks.
+ * Collective, within fb_engine_ops.open. A GPU or NCCL that is not there is no error. 0, or an error
+ * (printed), the same on all ranks.
  */
-int fb_nccl_base_open(struct fb_nccl_base **base, size_t bytes, const struct fb_engine_ops *ops,
-		      const struct fb_session *session, const struct fb_group *group);
-
-/* Closes what the base has, and frees the engine. */
+int fb_nccl_base_open(struct fb_nccl_base *base);
 void fb_nccl_base_close(struct fb_nccl_base *base);
 
 #endif

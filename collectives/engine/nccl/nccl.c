@@ -41,20 +41,13 @@ struct nccl_request {
 	double kept_us; /* the communicator and what it connected, of which other rows profit */
 };
 
-static int nccl_open(struct fb_engine **engine, const struct fb_session *session,
-		     const struct fb_group *group)
+static int nccl_open(struct fb_engine *engine)
 {
-	struct fb_nccl_base *base;
-	struct nccl_engine *e;
-	int err = fb_nccl_base_open(&base, sizeof(*e), &fb_engine_nccl, session, group);
+	struct nccl_engine *e = (struct nccl_engine *)engine;
 
-	if (err)
-		return err;
-	e = (struct nccl_engine *)base;
-	e->group = group;
-	e->settings = session->settings;
-	*engine = &base->engine;
-	return FB_OK;
+	e->group = engine->group;
+	e->settings = engine->session->settings;
+	return fb_nccl_base_open(&e->base);
 }
 
 static void nccl_close(struct fb_engine *engine)
@@ -65,7 +58,10 @@ static void nccl_close(struct fb_engine *engine)
 	fb_nccl_base_close(&e->base);
 }
 
-/* Elsewhere than in these NCCL runs what it runs with windows, and the row would be no other. */
+/*
+ * Only these collectives have copy-engine forms. For others NCCL would silently run its window
+ * kernels, and the row would repeat registration=window.
+ */
 static bool copies(const struct fb_case *c, const struct fb_operation *op, char *reason)
 {
 	enum fb_collective what = op->collective;
@@ -176,7 +172,6 @@ static void nccl_release(struct fb_request *request)
 
 	fb_gpu_stream_close(r->on.stream);
 	fb_nccl_call_close(&r->call);
-	free(r);
 }
 
 /* 0 where nobody measures. */
@@ -242,29 +237,16 @@ end_log:
 	return err;
 }
 
-static int nccl_prepare(struct fb_engine *engine, const struct fb_case *c,
-			const struct fb_operation *op, struct fb_request **request)
+static int nccl_prepare(struct fb_request *request, const struct fb_case *c,
+			const struct fb_operation *op)
 {
-	struct nccl_engine *e = (struct nccl_engine *)engine;
-	struct nccl_request *r = calloc(1, sizeof(*r));
-	int err = fb_group_agree(e->group, r ? FB_OK : FB_ENOMEM);
+	struct nccl_request *r = (struct nccl_request *)request;
 
-	if (err || !r) {
-		free(r);
-		return err;
-	}
-	r->on.request.engine = engine;
-	r->engine = e;
+	r->engine = (struct nccl_engine *)request->engine;
 	r->op = op;
 	r->model_us = NAN;
 	r->choice = fb_nccl_choice_named(c->algorithm, c->protocol);
-	err = set_up(r, c);
-	if (err) {
-		nccl_release(&r->on.request);
-		return err;
-	}
-	*request = &r->on.request;
-	return FB_OK;
+	return set_up(r, c);
 }
 
 static int nccl_enqueue(struct fb_request *request, void *stream)
@@ -316,6 +298,8 @@ const struct fb_engine_ops fb_engine_nccl = {
 	.summary = "NVIDIA's NCCL, loaded when the program starts",
 	.device = true,
 	.memory = "nccl",
+	.bytes = sizeof(struct nccl_engine),
+	.request_bytes = sizeof(struct nccl_request),
 	.open = nccl_open,
 	.close = nccl_close,
 	.can = nccl_can,

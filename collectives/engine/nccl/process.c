@@ -63,21 +63,16 @@ static void process_close(struct fb_engine *engine)
 	fb_nccl_base_close(&e->base);
 }
 
-static int process_open(struct fb_engine **engine, const struct fb_session *session,
-			const struct fb_group *group)
+static int process_open(struct fb_engine *engine)
 {
-	struct fb_nccl_base *base;
-	struct process_engine *e;
-	int err = fb_nccl_base_open(&base, sizeof(*e), &fb_engine_nccl_process, session, group);
+	struct process_engine *e = (struct process_engine *)engine;
+	int err = fb_nccl_base_open(&e->base);
 
-	if (err)
-		return err;
-	e = (struct process_engine *)base;
-	if (base->has_nccl)
-		e->gpus = fb_nccl_team_size(&base->gpu, group,
-					    (int)session->settings->gpus_per_process, base->why);
-	*engine = &base->engine;
-	return FB_OK;
+	if (e->base.has_nccl)
+		e->gpus = fb_nccl_team_size(&e->base.gpu, engine->group,
+					    (int)engine->session->settings->gpus_per_process,
+					    e->base.why);
+	return err;
 }
 
 static int process_members(const struct fb_engine *engine)
@@ -254,7 +249,6 @@ static void process_release(struct fb_request *request)
 		(void)fb_nccl_team_each(e->team, false, close_part, r);
 	free(r->calls.stream);
 	free(r->part);
-	free(r);
 }
 
 static int process_ready(struct fb_request *request, int calls)
@@ -313,34 +307,25 @@ static int set_up(struct process_request *r)
 	return err;
 }
 
-static int process_prepare(struct fb_engine *engine, const struct fb_case *c,
-			   const struct fb_operation *op, struct fb_request **request)
+static int process_prepare(struct fb_request *request, const struct fb_case *c,
+			   const struct fb_operation *op)
 {
-	struct process_engine *e = (struct process_engine *)engine;
-	struct process_request *r = calloc(1, sizeof(*r));
-	int err = FB_ENOMEM;
+	struct process_engine *e = (struct process_engine *)request->engine;
+	struct process_request *r = (struct process_request *)request;
+	int err;
 
-	if (r) {
-		r->request.engine = engine;
-		r->op = op;
-		r->registration = fb_nccl_registration_of(c->registration);
-		r->part = calloc((size_t)e->gpus, sizeof(*r->part));
-		r->calls = (struct fb_nccl_team_calls){
-			.team = e->team, .nccl = &e->base.nccl, .gpus = e->gpus,
-			.way = fb_nccl_way_of_launch(c->launch, &r->graph),
-			.stream = calloc((size_t)e->gpus, sizeof(struct fb_gpu_stream *))};
-		err = r->part && r->calls.stream ? FB_OK : FB_ENOMEM;
-	}
-	err = fb_group_agree(engine->group, err);
-	if (!err)
-		err = set_up(r);
-	if (err) {
-		if (r)
-			process_release(&r->request);
-		return err;
-	}
-	*request = &r->request;
-	return FB_OK;
+	r->op = op;
+	r->registration = fb_nccl_registration_of(c->registration);
+	r->part = calloc((size_t)e->gpus, sizeof(*r->part));
+	r->calls = (struct fb_nccl_team_calls){
+		.team = e->team,
+		.nccl = &e->base.nccl,
+		.gpus = e->gpus,
+		.way = fb_nccl_way_of_launch(c->launch, &r->graph),
+		.stream = calloc((size_t)e->gpus, sizeof(struct fb_gpu_stream *))};
+	err = fb_group_agree(request->engine->group,
+			     r->part && r->calls.stream ? FB_OK : FB_ENOMEM);
+	return err ? err : set_up(r);
 }
 
 static void process_describe(struct fb_request *request, struct fb_traits *traits)
@@ -368,6 +353,8 @@ const struct fb_engine_ops fb_engine_nccl_process = {
 	.memory = "nccl",
 	.members = process_members,
 	.enter = process_enter,
+	.bytes = sizeof(struct process_engine),
+	.request_bytes = sizeof(struct process_request),
 	.open = process_open,
 	.close = process_close,
 	.can = process_can,

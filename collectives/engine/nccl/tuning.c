@@ -176,7 +176,7 @@ void fb_nccl_log_begin(struct fb_nccl_log *log, const struct fb_nccl *nccl, int 
 
 	*log = (struct fb_nccl_log){.nccl = NULL};
 	if (level && file) {
-		/* Of several ranks that write into one file, the first one reads it. */
+		/* If several ranks write into one file, the first rank reads it. */
 		if (!rank || strstr(file, "%p"))
 			follow(log, file);
 		return;

@@ -71,7 +71,7 @@ static uint64_t links_of(const struct fb_p2p_view *view, int rank)
 	return number(fb_segment_part(view->links, rank));
 }
 
-/* Of flow f, at the rank that receives it. */
+/* The counters of flow f, at the rank that receives it. */
 static uint64_t counters_of(const struct fb_p2p_view *view, int f)
 {
 	return links_of(view, view->job->flows[f].dst) + FB_P2P_LINKS_COUNTERS +

@@ -17,7 +17,7 @@ int fb_p2p_events_open(struct fb_p2p_events *events, const struct fb_case *c, in
 	int err;
 
 	events->messages = messages;
-	/* Of events in a graph there would be one pair for all of its calls. */
+	/* A graph would have one pair of events for all of its calls. */
 	events->wanted = !strcmp(c->launch, "stream") && bytes * (uint64_t)messages >= least_bytes;
 	if (!events->wanted)
 		return FB_OK;

@@ -37,7 +37,7 @@ int fb_p2p_events_begin(struct fb_p2p_events *events, cudaStream_t stream);
 int fb_p2p_events_end(struct fb_p2p_events *events, cudaStream_t stream);
 int fb_p2p_events_take(struct fb_p2p_events *events);
 
-/* Of a message, median over calls; NAN where none was timed. */
+/* The time of a message, median over calls; NAN where none was timed. */
 double fb_p2p_events_us(const struct fb_p2p_events *events);
 
 /* Requests of device engines whose calls are timed so begin with this. */

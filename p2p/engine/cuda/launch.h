@@ -21,7 +21,7 @@ enum {
 	FB_P2P_NEAR_PAGES = 32,      /* of which a rank takes the nearest to wait at */
 };
 
-/* Who moves a message together. */
+/* Which threads move a message together. */
 enum fb_p2p_team {
 	FB_P2P_WARP,
 	FB_P2P_BLOCK,

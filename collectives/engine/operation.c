@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Finding, opening and using engines, and where an operation's buffers lie. The rule for operating in place is the
- * one that plans are built and proved with (fb_plan_canonical), taken with one unit per block.
+ * Finding, opening and using engines, and where an operation's buffers lie. The rule for operating
+ * in place is the one that plans are built and proved with (fb_plan_canonical), taken with one unit
+ * per block.
  */
 #include "collectives/engine/engine.h"
 #include "common/base/error.h"

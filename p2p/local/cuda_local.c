@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Copies between a processor and its GPU on streams; see local.h. No mover carries them out, because
- * movers are between ranks, and here one rank copies within its own memory.
+ * Copies between a processor and its GPU on streams; see local.h. No mover carries them out,
+ * because movers are between ranks, and here one rank copies within its own memory.
  *
  * Two copies at the same time are on two streams, the second forked off the first and joined
  * again, or in one launch of the kernel. Copies of pageable memory hold the processor up, so two

@@ -88,9 +88,9 @@ FB_DEVICE uint64_t NAME(load_half)(uint64_t address, uint64_t left)
 
 /*
  * Up to three bytes in front of the first multiple of 4, words of 4 bytes, and up to three bytes
- * behind them: the first `left` of a pack, `most` at most, a constant of the caller's, 8 or 16. Each
- * store has a condition of its own and waits for no other. This is no loop over widths: one took a
- * small call half a microsecond for each block, as its every pass waited for the one before.
+ * behind them: the first `left` of a pack, `most` at most, a constant of the caller's, 8 or 16.
+ * Each store has a condition of its own and waits for no other. This is no loop over widths: one
+ * took a small call half a microsecond for each block, as its every pass waited for the one before.
  */
 FB_DEVICE void NAME(store_rows)(uint64_t address, const union NAME(pack) *from, uint32_t left,
 				const uint32_t most)

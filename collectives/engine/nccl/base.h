@@ -20,8 +20,8 @@ struct fb_nccl_base {
 };
 
 /*
- * Collective, within fb_engine_ops.open. A GPU or NCCL that is not there is no error. 0, or an error
- * (printed), the same on all ranks.
+ * Collective, within fb_engine_ops.open. A GPU or NCCL that is not there is no error. 0, or an
+ * error (printed), the same on all ranks.
  */
 int fb_nccl_base_open(struct fb_nccl_base *base);
 void fb_nccl_base_close(struct fb_nccl_base *base);

@@ -5,11 +5,9 @@
 #ifndef FB_HAVE_CUDA
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "collectives/engine/copy/plan.h"
-#include "common/base/error.h"
 #include "common/cuda/gpu.h"
 
 /*

@@ -9,38 +9,44 @@
 #include "common/base/float16.h"
 #include "common/base/float8.h"
 
-static const struct {
-	const char *name;
-	size_t bytes;
-} types[FB_DATATYPES] = {
-	[FB_I8] = {"i8", 1},	    [FB_U8] = {"u8", 1},
-	[FB_I32] = {"i32", 4},	    [FB_U32] = {"u32", 4},
-	[FB_I64] = {"i64", 8},	    [FB_U64] = {"u64", 8},
-	[FB_F16] = {"f16", 2},	    [FB_BF16] = {"bf16", 2},
-	[FB_F32] = {"f32", 4},	    [FB_F64] = {"f64", 8},
-	[FB_F8E4M3] = {"f8e4m3", 1}, [FB_F8E5M2] = {"f8e5m2", 1},
+const char *const fb_datatype_names[] = {
+	[FB_I8] = "i8",	       [FB_U8] = "u8",	 [FB_I32] = "i32",	 [FB_U32] = "u32",
+	[FB_I64] = "i64",      [FB_U64] = "u64", [FB_F16] = "f16",	 [FB_BF16] = "bf16",
+	[FB_F32] = "f32",      [FB_F64] = "f64", [FB_F8E4M3] = "f8e4m3", [FB_F8E5M2] = "f8e5m2",
+	[FB_DATATYPES] = NULL,
 };
 
-static const char *const op_names[FB_REDOPS] = {
-	[FB_SUM] = "sum", [FB_PROD] = "prod", [FB_MIN] = "min", [FB_MAX] = "max", [FB_AVG] = "avg",
+static const size_t sizes[FB_DATATYPES] = {
+	[FB_I8] = 1,  [FB_U8] = 1,   [FB_I32] = 4, [FB_U32] = 4, [FB_I64] = 8,	  [FB_U64] = 8,
+	[FB_F16] = 2, [FB_BF16] = 2, [FB_F32] = 4, [FB_F64] = 8, [FB_F8E4M3] = 1, [FB_F8E5M2] = 1,
 };
+
+const char *const fb_redop_names[] = {
+	[FB_SUM] = "sum", [FB_PROD] = "prod", [FB_MIN] = "min",
+	[FB_MAX] = "max", [FB_AVG] = "avg",   [FB_REDOPS] = NULL,
+};
+
+static int find(const char *const *names, const char *name)
+{
+	for (int i = 0; names[i]; i++)
+		if (!strcmp(names[i], name))
+			return i;
+	return -1;
+}
 
 size_t fb_datatype_size(enum fb_datatype type)
 {
-	return types[type].bytes;
+	return sizes[type];
 }
 
 const char *fb_datatype_name(enum fb_datatype type)
 {
-	return types[type].name;
+	return fb_datatype_names[type];
 }
 
 int fb_datatype_parse(const char *name)
 {
-	for (int i = 0; i < FB_DATATYPES; i++)
-		if (!strcmp(types[i].name, name))
-			return i;
-	return -1;
+	return find(fb_datatype_names, name);
 }
 
 bool fb_is_narrow_float(enum fb_datatype type)
@@ -50,15 +56,12 @@ bool fb_is_narrow_float(enum fb_datatype type)
 
 const char *fb_redop_name(enum fb_redop op)
 {
-	return op_names[op];
+	return fb_redop_names[op];
 }
 
 int fb_redop_parse(const char *name)
 {
-	for (int i = 0; i < FB_REDOPS; i++)
-		if (!strcmp(op_names[i], name))
-			return i;
-	return -1;
+	return find(fb_redop_names, name);
 }
 
 bool fb_can_reduce(enum fb_datatype type, enum fb_redop op)

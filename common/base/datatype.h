@@ -30,10 +30,13 @@ enum fb_datatype {
 
 enum fb_redop { FB_SUM, FB_PROD, FB_MIN, FB_MAX, FB_AVG, FB_REDOPS };
 
+/* The names of both, in the order of the enumerators, ending in NULL. */
+extern const char *const fb_datatype_names[], *const fb_redop_names[];
+
 /* Bytes per element. */
 size_t fb_datatype_size(enum fb_datatype type);
 
-/* "i8", "u8", "i32", "u32", "i64", "u64", "f16", "bf16", "f32", "f64", "f8e4m3", "f8e5m2". */
+/* "i8", "u32", "bf16", "f8e4m3", ... */
 const char *fb_datatype_name(enum fb_datatype type);
 
 /* Parses a name; returns the type or -1. */

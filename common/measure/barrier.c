@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The dissemination barrier; see barrier.h. */
 #include "common/base/error.h"
+#include "common/base/spin.h"
 #include "common/measure/barrier.h"
 
 #include <sched.h>
@@ -43,15 +44,6 @@ int fb_barrier_open(struct fb_barrier *barrier, const struct fb_group *world, bo
 	return FB_OK;
 }
 
-static inline void pause_once(void)
-{
-#if defined(__x86_64__)
-	__builtin_ia32_pause();
-#elif defined(__aarch64__)
-	__asm__ volatile("yield" : : : "memory");
-#endif
-}
-
 /*
  * MPI libraries may leave work of a completed call for the next one (that a message was fetched
  * has yet to be told to its sender, say). A rank that waits here makes no next one, while those
@@ -83,7 +75,7 @@ static void wait_memory(struct fb_barrier *b)
 		atomic_store_explicit(&flags[to * b->rounds + round].epoch, epoch,
 				      memory_order_release);
 		while (atomic_load_explicit(&mine->epoch, memory_order_acquire) < epoch) {
-			pause_once();
+			fb_pause();
 			if (++spins >= SPINS_BEFORE_YIELD && b->yields)
 				sched_yield();
 			if (spins % SPINS_PER_PROGRESS == 0)

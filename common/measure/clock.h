@@ -70,6 +70,15 @@ static inline double fb_clock_now(const struct fb_clock *clock)
 	return fb_clock_seconds(clock, fb_clock_ticks(clock));
 }
 
+/* Seconds of CLOCK_MONOTONIC, which all processes of a host share; for what is not timed. */
+static inline double fb_monotonic_s(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
 /*
  * What reading the clock twice costs, in ns: median (of batches) and 99th percentile of `pairs`
  * pairs; and the clock's step, of which differences between readings on one processor are

@@ -1,21 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The progress line; see progress.h. */
+#include "common/measure/clock.h"
 #include "common/measure/progress.h"
 
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 static const double FIRST_LINE_S = 5;
-
-static double now_s(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
 
 const char *fb_duration_text(double seconds, char *buf, size_t n)
 {
@@ -37,7 +29,7 @@ void fb_progress_begin(struct fb_progress *progress, const char *name, size_t to
 		.terminal = isatty(STDERR_FILENO) == 1,
 		.name = name,
 		.total = total,
-		.start_s = now_s(),
+		.start_s = fb_monotonic_s(),
 		.next_s = FIRST_LINE_S,
 	};
 	if (progress->shown && progress->terminal)
@@ -52,7 +44,7 @@ void fb_progress_clear(const struct fb_progress *progress)
 
 void fb_progress_done(struct fb_progress *progress, const char *next)
 {
-	double used = now_s() - progress->start_s;
+	double used = fb_monotonic_s() - progress->start_s;
 	int tenth;
 	char left[32], line[160];
 

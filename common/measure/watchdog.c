@@ -4,6 +4,7 @@
  * report says is in watchdog_report.c.
  */
 #include "common/base/error.h"
+#include "common/measure/clock.h"
 #include "common/measure/watchdog_report.h"
 
 #include <math.h>
@@ -15,15 +16,6 @@
 
 /* Time for rank 0 to save its rows before another rank ends the job. */
 enum { GRACE_S = 2 };
-
-/* Seconds of CLOCK_MONOTONIC, which all processes of a host share. */
-static double now_s(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
 
 static struct timespec duration(double seconds)
 {
@@ -141,7 +133,7 @@ static void *watch(void *arg)
 {
 	struct fb_watchdog *w = arg;
 	double wait = fmin(fmax(w->config.timeout_s / 10, 0.01), 0.5);
-	double since = now_s(), last = since;
+	double since = fb_monotonic_s(), last = since;
 	struct timespec sleep = duration(wait);
 	uint64_t step = UINT64_MAX;
 	sigset_t set;
@@ -151,7 +143,7 @@ static void *watch(void *arg)
 	sigaddset(&set, SIGTERM);
 	for (;;) {
 		int signal = sigtimedwait(&set, NULL, &sleep);
-		double now = now_s();
+		double now = fb_monotonic_s();
 		uint64_t seen = atomic_load_explicit(&w->slot->step, memory_order_relaxed);
 
 		if (atomic_load(&w->closing))
@@ -185,7 +177,7 @@ static int start(struct fb_watchdog *w, const struct fb_group *world)
 	w->slot = &w->host->slot[w->local];
 	w->slot->rank = world->rank;
 	atomic_store(&w->slot->case_index, -1);
-	atomic_store(&w->slot->beat_ms, (uint64_t)(now_s() * 1e3));
+	atomic_store(&w->slot->beat_ms, (uint64_t)(fb_monotonic_s() * 1e3));
 	w->slot->pid_space = fb_watchdog_pid_space();
 	atomic_store(&w->slot->pid, (int)getpid());
 	err = pthread_create(&w->thread, NULL, watch, w);

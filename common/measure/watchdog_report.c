@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What the watchdog says about the ranks of its host; see watchdog_report.h. */
 #include "common/measure/watchdog_report.h"
+#include "common/system/launcher.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -54,8 +55,8 @@ char fb_watchdog_state(const struct fb_watchdog_slot *slot)
 {
 	int pid = atomic_load(&slot->pid);
 	char gone = atomic_load(&slot->phase) == FB_PHASE_FINALIZE ? '-' : 'Z';
-	char path[32], line[256] = "", *end;
-	FILE *file;
+	char name[FB_PROCESS_CHARS], state;
+	int parent;
 
 	if (pid == 0)
 		return '-';
@@ -63,20 +64,10 @@ char fb_watchdog_state(const struct fb_watchdog_slot *slot)
 		return 'R';
 	if (kill(pid, 0) && errno == ESRCH)
 		return gone;
-	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
-	file = fopen(path, "re");
-	if (!file)
-		return 'R';
-	if (!fgets(line, sizeof(line), file))
-		line[0] = '\0';
-	fclose(file);
-	/* "pid (name) S ...": the name may hold anything, so its last bracket counts. */
-	end = strrchr(line, ')');
-	if (!end || strlen(end) < 3)
-		return 'R';
-	if (end[2] == 'Z' || end[2] == 'X')
+	state = fb_process_state(pid, &parent, name);
+	if (state == 'Z' || state == 'X')
 		return gone;
-	return end[2] == 'T' || end[2] == 't' ? 'T' : 'R';
+	return state == 'T' || state == 't' ? 'T' : 'R';
 }
 
 void fb_watchdog_where(struct fb_watchdog *watchdog, const struct fb_watchdog_slot *slot,

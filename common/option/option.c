@@ -92,24 +92,11 @@ static int add_entry(struct parser *p, const struct fb_option *option, void *val
 	return FB_OK;
 }
 
-static size_t type_bytes(enum fb_option_type type)
-{
-	static const size_t bytes[] = {
-		[FB_OPT_FLAG] = sizeof(bool),	  [FB_OPT_INT] = sizeof(int),
-		[FB_OPT_U64] = sizeof(uint64_t),  [FB_OPT_DOUBLE] = sizeof(double),
-		[FB_OPT_RATIO] = sizeof(double),  [FB_OPT_TIME] = sizeof(double),
-		[FB_OPT_CHOICE] = sizeof(int),	  [FB_OPT_CHOICES] = sizeof(uint64_t),
-		[FB_OPT_STRING] = sizeof(char *), [FB_OPT_SIZES] = sizeof(struct fb_sizes),
-	};
-
-	return bytes[type];
-}
-
 static int set_default(const struct fb_option *option, void *values, FILE *errors)
 {
 	char why[PHRASE_CHARS], accepted[PHRASE_CHARS];
 
-	memset((char *)values + option->offset, 0, type_bytes(option->type));
+	fb_option_clear(option, values);
 	if (!option->fallback || !fb_option_set(option, option->fallback, values, why, sizeof(why)))
 		return FB_OK;
 	fb_option_accepted(option, accepted, sizeof(accepted));
@@ -342,4 +329,40 @@ void fb_option_list(const struct fb_option_chain *chain, fb_option_emit_fn emit,
 			if (is_option(o) && !o->unused_by)
 				emit(arg, o->name,
 				     fb_option_text(o, chain->values, text, sizeof(text)));
+}
+
+int fb_option_next_item(const char **cursor, char *item, size_t n)
+{
+	const char *start = *cursor;
+	size_t length;
+
+	if (!start)
+		return 0;
+	length = strcspn(start, ",");
+	if (length == 0 || length >= n)
+		return FB_EINPUT;
+	memcpy(item, start, length);
+	item[length] = '\0';
+	*cursor = start[length] ? start + length + 1 : NULL;
+	return 1;
+}
+
+bool fb_option_names(const char *list, const char *item)
+{
+	char next[64];
+
+	if (!strcmp(list, "all"))
+		return true;
+	while (fb_option_next_item(&list, next, sizeof(next)) > 0)
+		if (!strcmp(next, item))
+			return true;
+	return false;
+}
+
+void fb_option_join(const char *first, const char *const *names, char *buf, size_t n)
+{
+	size_t used = (size_t)snprintf(buf, n, "%s", first);
+
+	for (size_t i = 0; names[i] && used < n; i++)
+		used += (size_t)snprintf(buf + used, n - used, "%s%s", i ? ", " : "", names[i]);
 }

@@ -150,11 +150,17 @@ const char *fb_option_accepted(const struct fb_option *option, char *buf, size_t
 int fb_option_set(const struct fb_option *option, const char *text, void *values, char *why,
 		  size_t n);
 
+/* Zeroes the option's value. */
+void fb_option_clear(const struct fb_option *option, void *values);
+
 /*
  * Walks a comma-separated list: copies the next item to `item` and advances *cursor. Returns
  * 1, 0 at the end, or FB_EINPUT for an item that is empty or does not fit n characters.
  */
 int fb_option_next_item(const char **cursor, char *item, size_t n);
+
+/* Writes `first` and the names, which end in NULL, with ", " between them. */
+void fb_option_join(const char *first, const char *const *names, char *buf, size_t n);
 
 /* Whether a list has the item, or is "all"; what it names wrongly is found when cases are made. */
 bool fb_option_names(const char *list, const char *item);

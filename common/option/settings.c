@@ -49,26 +49,6 @@ static bool is_name(const char *item)
 	return *item != '\0';
 }
 
-/* Appends the names, with ", " between. */
-static void join(char *text, size_t n, const char *(*name_of)(int i), int count)
-{
-	for (int i = 0; i < count; i++) {
-		size_t used = strlen(text);
-
-		snprintf(text + used, n - used, "%s%s", i ? ", " : "", name_of(i));
-	}
-}
-
-static const char *type_name(int i)
-{
-	return fb_datatype_name((enum fb_datatype)i);
-}
-
-static const char *op_name(int i)
-{
-	return fb_redop_name((enum fb_redop)i);
-}
-
 static bool is_datatype(const char *item)
 {
 	return fb_datatype_parse(item) >= 0;
@@ -106,17 +86,17 @@ static int check_names(const char *value, char *accepted, size_t n)
 
 static int check_datatype(const char *value, char *accepted, size_t n)
 {
-	char what[160] = "all, or a list of: ";
+	char what[160];
 
-	join(what, sizeof(what), type_name, FB_DATATYPES);
+	fb_option_join("all, or a list of: ", fb_datatype_names, what, sizeof(what));
 	return check_list(value, is_datatype, what, accepted, n);
 }
 
 static int check_redop(const char *value, char *accepted, size_t n)
 {
-	char what[96] = "all, or a list of: ";
+	char what[96];
 
-	join(what, sizeof(what), op_name, FB_REDOPS);
+	fb_option_join("all, or a list of: ", fb_redop_names, what, sizeof(what));
 	return check_list(value, is_redop, what, accepted, n);
 }
 

@@ -45,13 +45,13 @@ enum fb_cache_states { FB_CACHE_HOT = 1, FB_CACHE_COLD = 2 };
 /* What a sum of several 8- or 16-bit floats within a step is kept in, until it is stored. */
 enum fb_accumulate { FB_ACCUMULATE_TYPE, FB_ACCUMULATE_F32 };
 
-/* Whether RDMA devices read and write GPU memory themselves, and how that is registered. */
 /* Whether a communicator holds what NCCL is forced to, or each call says it (2.31). */
 enum fb_nccl_force_by {
 	FB_NCCL_BY_COMMUNICATOR,
 	FB_NCCL_BY_CALL,
 };
 
+/* Whether RDMA devices read and write GPU memory themselves, and how that is registered. */
 enum fb_gpu_direct {
 	FB_GPU_DIRECT_AUTO, /* by dma-buf, else by peermem, else not */
 	FB_GPU_DIRECT_NO,

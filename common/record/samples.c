@@ -10,32 +10,27 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static int open_file(struct fb_samples *samples, const char *dir, const char *name,
-		     const char *header)
+static int open_file(struct fb_samples *samples, struct fb_samples opened, const char *dir,
+		     const char *name, const char *columns)
 {
-	struct fb_samples opened = *samples;
-	int ret = fb_append_open(&opened.file, dir, name, header, false);
+	int ret = fb_append_open(&opened.file, dir, name, columns, false);
 
-	if (!ret)
-		*samples = opened;
+	*samples = opened;
 	return ret;
 }
 
 int fb_samples_open(struct fb_samples *samples, const char *dir, const char *run,
 		    uint64_t launch_index, const char *program)
 {
-	*samples =
-		(struct fb_samples){.run = run, .program = program, .launch_index = launch_index};
-	return open_file(samples, dir, "samples.csv",
-			 "run,launch_index,program,row,repetition,time_us\n");
+	return open_file(samples, (struct fb_samples){{0}, run, program, launch_index}, dir,
+			 "samples.csv", "run,launch_index,program,row,repetition,time_us\n");
 }
 
 int fb_samples_open_ranks(struct fb_samples *samples, const char *dir, const char *run,
 			  uint64_t launch_index, const char *program)
 {
-	*samples =
-		(struct fb_samples){.run = run, .program = program, .launch_index = launch_index};
-	return open_file(samples, dir, "ranks.csv",
+	return open_file(samples, (struct fb_samples){{0}, run, program, launch_index}, dir,
+			 "ranks.csv",
 			 "run,launch_index,program,row,repetition,rank,begin_us,end_us\n");
 }
 

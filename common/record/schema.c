@@ -85,7 +85,7 @@ const struct fb_column fb_columns[] = {
 	VALUE("skew_us", TIME_US, "us", ROW_F64, ROW(skew_us),
 	      "how far apart ranks began: median over repetitions; several hosts: self test's"),
 	VALUE("outliers", U64, "", ROW_U64, ROW(outliers),
-	      "repetitions beyond 5 * 1.4826 * mad from the median; counted, never dropped"),
+	      "repetitions above the median by more than 5 * 1.4826 * mad; counted, never dropped"),
 	VALUE("algbw_GBps", F64, "GB/s", ROW_F64, ROW(algbw_GBps),
 	      "bytes that count (see below) / median, in 1e9 bytes per second"),
 	VALUE("busbw_GBps", F64, "GB/s", ROW_F64, ROW(busbw_GBps),
@@ -129,7 +129,7 @@ bool fb_schema_known(const char *text)
 
 static const char *const statuses[] = {"ok", "wrong", "skipped", "few", "fault"};
 static const char *const stops[] = {"", "ci", "nmax", "time"};
-static const char *const cadences[] = {"isolated", "streaming"};
+const char *const fb_cadence_names[] = {"isolated", "streaming", NULL};
 static const char *const types[] = {"text", "u64", "i64", "f64", "time_us"};
 
 static int parse_name(const char *const names[], int count, const char *name)
@@ -162,12 +162,12 @@ int fb_stop_parse(const char *name)
 
 const char *fb_cadence_name(enum fb_cadence cadence)
 {
-	return cadences[cadence];
+	return fb_cadence_names[cadence];
 }
 
 int fb_cadence_parse(const char *name)
 {
-	return parse_name(cadences, FB_CADENCES, name);
+	return parse_name(fb_cadence_names, FB_CADENCES, name);
 }
 
 const char *fb_column_type_name(enum fb_column_type type)
@@ -186,27 +186,10 @@ int fb_column_find(const char *name)
 struct fb_row fb_row_empty(const struct fb_case *key)
 {
 	const double none = (double)NAN;
+	struct fb_row row = {.key = key};
 
-	return (struct fb_row){
-		.key = key,
-		.setup_us = none,
-		.first_us = none,
-		.median_us = none,
-		.median_low_us = none,
-		.median_high_us = none,
-		.min_us = none,
-		.p05_us = none,
-		.p95_us = none,
-		.p99_us = none,
-		.max_us = none,
-		.mad_us = none,
-		.rank_mean_us = none,
-		.rank_min_us = none,
-		.skew_us = none,
-		.algbw_GBps = none,
-		.busbw_GBps = none,
-		.bound_us = none,
-		.efficiency = none,
-		.cpu_s = none,
-	};
+	for (size_t i = 0; i < fb_columns_count; i++)
+		if (fb_columns[i].field == FB_FIELD_ROW_F64)
+			memcpy((char *)&row + fb_columns[i].offset, &none, sizeof(none));
+	return row;
 }

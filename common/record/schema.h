@@ -95,7 +95,7 @@ enum fb_field {
 	FB_FIELD_ROW_TEXT,
 	FB_FIELD_ROW_U64,
 	FB_FIELD_ROW_F64,
-	FB_FIELD_CASE_TEXT,
+	FB_FIELD_CASE_TEXT, /* from here on in the row's case, not in the row */
 	FB_FIELD_CASE_CHARS,
 	FB_FIELD_CASE_INT,
 	FB_FIELD_CASE_U64,
@@ -132,7 +132,8 @@ bool fb_schema_known(const char *text);
 int fb_column_find(const char *name);
 
 const char *fb_column_type_name(enum fb_column_type type); /* "text", "u64", ... "time_us" */
-const char *fb_cadence_name(enum fb_cadence cadence);	   /* "isolated", "streaming" */
+extern const char *const fb_cadence_names[];		   /* "isolated", "streaming", NULL */
+const char *fb_cadence_name(enum fb_cadence cadence);
 int fb_cadence_parse(const char *name);			   /* the cadence, or -1 */
 
 /*

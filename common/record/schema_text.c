@@ -1,147 +1,84 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The text of a row's fields, one small function per place where a field can be; see schema.h. */
+/* The text of a row's fields; see schema.h. */
 #include "common/record/schema.h"
 
 #include <math.h>
 #include <stdio.h>
 
-/* `at` is the field's address: inside the row, its case, or its extra values. */
-typedef void (*text_fn)(const struct fb_column *column, const void *at, char *buf, size_t n);
-
-static void text_chars(const struct fb_column *column, const void *at, char *buf, size_t n)
+static void put_chars(const char *text, char *buf, size_t n)
 {
-	(void)column;
-	snprintf(buf, n, "%s", (const char *)at);
+	snprintf(buf, n, "%s", text ? text : "");
 	for (char *c = buf; *c; c++)
 		if ((unsigned char)*c < ' ' || *c == 0x7f)
 			*c = ' ';
 }
 
-static void text_pointer(const struct fb_column *column, const void *at, char *buf, size_t n)
-{
-	const char *const *text = at;
-
-	text_chars(column, *text ? *text : "", buf, n);
-}
-
-static void text_version(const struct fb_column *column, const void *at, char *buf, size_t n)
-{
-	(void)column, (void)at;
-	snprintf(buf, n, "%d", FB_SCHEMA_VERSION);
-}
-
-static void text_status(const struct fb_column *column, const void *at, char *buf, size_t n)
-{
-	const enum fb_status *status = at;
-
-	(void)column;
-	snprintf(buf, n, "%s", fb_status_name(*status));
-}
-
-static void text_stop(const struct fb_column *column, const void *at, char *buf, size_t n)
-{
-	const enum fb_stop *stop = at;
-
-	(void)column;
-	snprintf(buf, n, "%s", fb_stop_name(*stop));
-}
-
-static void text_u64(const struct fb_column *column, const void *at, char *buf, size_t n)
-{
-	const uint64_t *value = at;
-
-	(void)column;
-	snprintf(buf, n, "%llu", (unsigned long long)*value);
-}
-
-static void text_int(const struct fb_column *column, const void *at, char *buf, size_t n)
-{
-	const int *value = at;
-
-	(void)column;
-	snprintf(buf, n, "%d", *value);
-}
-
 /* Extra columns hold whole numbers in doubles too, hence the formats for them. */
-static void text_f64(const struct fb_column *column, const void *at, char *buf, size_t n)
+static void put_real(enum fb_column_type type, double value, char *buf, size_t n)
 {
-	const double *value = at;
-
-	if (!isfinite(*value))
+	if (!isfinite(value))
 		buf[0] = '\0';
-	else if (column->type == FB_COLUMN_TIME_US)
-		snprintf(buf, n, "%.4f", *value);
-	else if (column->type == FB_COLUMN_U64 || column->type == FB_COLUMN_I64)
-		snprintf(buf, n, "%.0f", *value);
+	else if (type == FB_COLUMN_TIME_US)
+		snprintf(buf, n, "%.4f", value);
+	else if (type == FB_COLUMN_U64 || type == FB_COLUMN_I64)
+		snprintf(buf, n, "%.0f", value);
 	else
-		snprintf(buf, n, "%.6g", *value);
+		snprintf(buf, n, "%.6g", value);
 }
 
-static void text_bool(const struct fb_column *column, const void *at, char *buf, size_t n)
+/* The name of an enumerator, or "-" for one that has none. */
+static const char *name_of(enum fb_field field, int value)
 {
-	const bool *value = at;
-
-	(void)column;
-	snprintf(buf, n, "%s", *value ? "yes" : "no");
+	switch (field) {
+	case FB_FIELD_STATUS:
+		return fb_status_name((enum fb_status)value);
+	case FB_FIELD_STOP:
+		return fb_stop_name((enum fb_stop)value);
+	case FB_FIELD_CASE_CADENCE:
+		return fb_cadence_name((enum fb_cadence)value);
+	case FB_FIELD_CASE_DATATYPE:
+		return value < FB_DATATYPES ? fb_datatype_name((enum fb_datatype)value) : "-";
+	default:
+		return value < 0 ? "-" : fb_redop_name((enum fb_redop)value);
+	}
 }
-
-static void text_cadence(const struct fb_column *column, const void *at, char *buf, size_t n)
-{
-	const enum fb_cadence *cadence = at;
-
-	(void)column;
-	snprintf(buf, n, "%s", fb_cadence_name(*cadence));
-}
-
-static void text_datatype(const struct fb_column *column, const void *at, char *buf, size_t n)
-{
-	const enum fb_datatype *type = at;
-
-	(void)column;
-	snprintf(buf, n, "%s", *type < FB_DATATYPES ? fb_datatype_name(*type) : "-");
-}
-
-static void text_redop(const struct fb_column *column, const void *at, char *buf, size_t n)
-{
-	const int *op = at;
-
-	(void)column;
-	snprintf(buf, n, "%s", *op < 0 ? "-" : fb_redop_name((enum fb_redop) * op));
-}
-
-static const struct {
-	text_fn text;
-	bool in_case; /* the offset is into the case, not the row */
-} fields[] = {
-	[FB_FIELD_EXTRA] = {text_f64, false},
-	[FB_FIELD_VERSION] = {text_version, false},
-	[FB_FIELD_UTC] = {text_pointer, false},
-	[FB_FIELD_STATUS] = {text_status, false},
-	[FB_FIELD_STOP] = {text_stop, false},
-	[FB_FIELD_ROW_TEXT] = {text_pointer, false},
-	[FB_FIELD_ROW_U64] = {text_u64, false},
-	[FB_FIELD_ROW_F64] = {text_f64, false},
-	[FB_FIELD_CASE_TEXT] = {text_pointer, true},
-	[FB_FIELD_CASE_CHARS] = {text_chars, true},
-	[FB_FIELD_CASE_INT] = {text_int, true},
-	[FB_FIELD_CASE_U64] = {text_u64, true},
-	[FB_FIELD_CASE_BOOL] = {text_bool, true},
-	[FB_FIELD_CASE_CADENCE] = {text_cadence, true},
-	[FB_FIELD_CASE_DATATYPE] = {text_datatype, true},
-	[FB_FIELD_CASE_REDOP] = {text_redop, true},
-};
 
 const char *fb_column_text(const struct fb_column *column, const struct fb_row *row, size_t extra,
 			   char *buf, size_t n)
 {
-	const char *base =
-		fields[column->field].in_case ? (const char *)row->key : (const char *)row;
+	bool in_case = column->field >= FB_FIELD_CASE_TEXT;
+	const void *at = (in_case ? (const char *)row->key : (const char *)row) + column->offset;
 
-	if (column->field != FB_FIELD_EXTRA)
-		fields[column->field].text(column, base + column->offset, buf, n);
-	else if (row->extra)
-		fields[FB_FIELD_EXTRA].text(column, &row->extra[extra], buf, n);
-	else
-		buf[0] = '\0';
+	switch (column->field) {
+	case FB_FIELD_EXTRA:
+		put_real(column->type, row->extra ? row->extra[extra] : (double)NAN, buf, n);
+		break;
+	case FB_FIELD_VERSION:
+		snprintf(buf, n, "%d", FB_SCHEMA_VERSION);
+		break;
+	case FB_FIELD_UTC:
+	case FB_FIELD_ROW_TEXT:
+	case FB_FIELD_CASE_TEXT:
+		put_chars(*(const char *const *)at, buf, n);
+		break;
+	case FB_FIELD_CASE_CHARS:
+		put_chars(at, buf, n);
+		break;
+	case FB_FIELD_ROW_U64:
+	case FB_FIELD_CASE_U64:
+		snprintf(buf, n, "%llu", (unsigned long long)*(const uint64_t *)at);
+		break;
+	case FB_FIELD_ROW_F64:
+		put_real(column->type, *(const double *)at, buf, n);
+		break;
+	case FB_FIELD_CASE_INT:
+		snprintf(buf, n, "%d", *(const int *)at);
+		break;
+	case FB_FIELD_CASE_BOOL:
+		snprintf(buf, n, "%s", *(const bool *)at ? "yes" : "no");
+		break;
+	default: /* enumerators, all of the size of an int */
+		snprintf(buf, n, "%s", name_of(column->field, *(const int *)at));
+	}
 	return buf;
 }

@@ -45,6 +45,14 @@ static FILE *open_file(const char *option, const char *folder, const char *name,
 	return f;
 }
 
+/* Closes what was written. Returns 0 or FB_EIO (printed). */
+static int close_file(FILE *f, const char *option, const char *folder)
+{
+	bool bad = ferror(f) != 0;
+
+	return fclose(f) || bad ? failed(option, folder) : FB_OK;
+}
+
 static bool has_columns(FILE *f)
 {
 	char line[sizeof(columns)] = "";
@@ -87,8 +95,8 @@ int fb_timeline_append(const char *option, const char *folder, const char *row,
 		fprintf(f, "%s,%s,%.3f,%.3f,%d,%s,%.3f,%s\n", spans[k].lane, spans[k].name,
 			spans[k].begin_us - zero_us, spans[k].end_us - zero_us, spans[k].rank, row,
 			clock_error_us, kinds[spans[k].kind]);
-	if (fclose(f))
-		return failed(option, folder);
+	if (close_file(f, option, folder))
+		return FB_EIO;
 	/* The array form of the format, which needs no closing bracket: rows can be appended. */
 	f = open_file(option, folder, "trace.json", &begun);
 	if (!f)
@@ -98,5 +106,5 @@ int fb_timeline_append(const char *option, const char *folder, const char *row,
 			"\"ts\":%.3f,\"dur\":%.3f}", begun || k ? ",\n" : "[\n", row,
 			spans[k].lane, spans[k].name, spans[k].begin_us - zero_us,
 			spans[k].end_us - spans[k].begin_us);
-	return fclose(f) ? failed(option, folder) : FB_OK;
+	return close_file(f, option, folder);
 }

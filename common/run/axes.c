@@ -45,16 +45,11 @@ static int add_value(struct fb_axis *axis, const char *value, int index)
 
 static int reject(const char *option, const char *value, const char *const *choices, FILE *errors)
 {
-	char accepted[1024] = "all, or a list of: ";
+	char accepted[1024] = "names separated by commas";
 
-	for (size_t i = 0; choices && choices[i]; i++) {
-		size_t used = strlen(accepted);
-
-		snprintf(accepted + used, sizeof(accepted) - used, "%s%s", i ? ", " : "",
-			 choices[i]);
-	}
-	return fb_option_reject(errors, option, value,
-				choices ? accepted : "names separated by commas");
+	if (choices)
+		fb_option_join("all, or a list of: ", choices, accepted, sizeof(accepted));
+	return fb_option_reject(errors, option, value, accepted);
 }
 
 static int find(const char *const *choices, const char *item)
@@ -207,59 +202,58 @@ static const char *usual_transport(const struct fb_settings *s,
 	return strchr(usual, '+') ? "shm+tcp" : "tcp";
 }
 
-/* Axes that are plain names: which option, which choices. */
+/* Axes that are plain names, in the order of enum axis. */
+enum { NAMED = LAUNCH + 1 };
+
+struct named {
+	const char *option, *list;
+	const char *const *choices; /* NULL: the program has no such axis */
+};
+
+static void list_named(struct named named[NAMED], const struct fb_settings *s,
+		       const struct fb_axes_choices *c)
+{
+	named[ENGINE] =
+		(struct named){"engine", c->engine_list ? c->engine_list : s->engine, c->engines};
+	named[ALGORITHM] = (struct named){"algorithm", s->algorithm, c->algorithms};
+	named[PROTOCOL] = (struct named){"protocol", s->protocol, c->protocols};
+	named[TRANSPORT] = (struct named){"transport", s->transport, c->transports};
+	named[MEMORY] = (struct named){"memory", s->memory, c->memories};
+	named[LAUNCH] = (struct named){"launch", s->launch, c->launches};
+}
+
 static int open_names(struct fb_axis axes[AXES], const struct fb_settings *s,
 		      const struct fb_axes_choices *choices, const struct fb_group *world,
 		      FILE *errors)
 {
-	const char *transport = usual_transport(s, choices, world);
-	const struct {
-		enum axis axis;
-		const char *option, *list;
-		const char *const *choices;
-	} table[] = {
-		{ENGINE, "engine", choices->engine_list ? choices->engine_list : s->engine,
-		 choices->engines},
-		{ALGORITHM, "algorithm", s->algorithm, choices->algorithms},
-		{PROTOCOL, "protocol", s->protocol, choices->protocols},
-		{TRANSPORT, "transport", transport, choices->transports},
-		{MEMORY, "memory", s->memory, choices->memories},
-		{LAUNCH, "launch", s->launch, choices->launches},
-	};
+	struct named named[NAMED];
+	int err = FB_OK;
 
-	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
-		bool none = !table[i].choices;
-		int err = fb_axis_open(&axes[table[i].axis], table[i].option,
-				       none ? "all" : table[i].list,
-				       none ? no_choice : table[i].choices, errors);
+	list_named(named, s, choices);
+	named[TRANSPORT].list = usual_transport(s, choices, world);
+	for (int i = 0; i < NAMED && !err; i++) {
+		bool none = !named[i].choices;
 
-		if (err)
-			return err;
+		err = fb_axis_open(&axes[i], named[i].option, none ? "all" : named[i].list,
+				   none ? no_choice : named[i].choices, errors);
 	}
-	return FB_OK;
+	return err;
 }
 
 /* Axes whose values are enumerators or numbers. */
 static int open_values(struct fb_axis axes[AXES], const struct fb_settings *s,
 		       const struct fb_axes_choices *choices, int nranks, FILE *errors)
 {
-	const char *types[FB_DATATYPES + 1] = {NULL}, *ops[FB_REDOPS + 1] = {NULL};
-	const char *cadences[FB_CADENCES + 1] = {NULL};
 	const char *in_place = strcmp(s->in_place, "both") ? s->in_place : "all";
 	int err;
 
-	for (int i = 0; i < FB_DATATYPES; i++)
-		types[i] = fb_datatype_name((enum fb_datatype)i);
-	for (int i = 0; i < FB_REDOPS; i++)
-		ops[i] = fb_redop_name((enum fb_redop)i);
-	for (int i = 0; i < FB_CADENCES; i++)
-		cadences[i] = fb_cadence_name((enum fb_cadence)i);
-	err = fb_axis_open(&axes[CADENCE], "cadence", s->cadence, cadences, errors);
+	err = fb_axis_open(&axes[CADENCE], "cadence", s->cadence, fb_cadence_names, errors);
 	if (!err)
-		err = fb_axis_open(&axes[DATATYPE], "datatype", s->datatype, types, errors);
+		err = fb_axis_open(&axes[DATATYPE], "datatype", s->datatype, fb_datatype_names,
+				   errors);
 	if (!err)
 		err = fb_axis_open(&axes[REDOP], "redop", choices->has_redop ? s->redop : "all",
-				   choices->has_redop ? ops : no_choice, errors);
+				   choices->has_redop ? fb_redop_names : no_choice, errors);
 	if (!err)
 		err = fb_axis_open(&axes[IN_PLACE], "in-place",
 				   choices->has_in_place ? in_place : "no", no_yes, errors);
@@ -296,27 +290,16 @@ static struct fb_case case_at(const struct fb_axis axes[AXES], const size_t at[A
 /* That no case is left, with the lists of the axes that the program has. */
 int fb_axes_none_left(const struct fb_run *run, const struct fb_axes_choices *choices)
 {
-	const struct fb_settings *s = fb_run_settings(run);
-	const struct {
-		const char *option, *list;
-		bool used;
-	} table[] = {
-		{"engine", choices->engine_list ? choices->engine_list : s->engine,
-		 choices->engines},
-		{"algorithm", s->algorithm, choices->algorithms},
-		{"protocol", s->protocol, choices->protocols},
-		{"transport", s->transport, choices->transports},
-		{"memory", s->memory, choices->memories},
-		{"launch", s->launch, choices->launches},
-	};
+	struct named named[NAMED];
 	char lists[512] = "";
 
-	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+	list_named(named, fb_run_settings(run), choices);
+	for (int i = 0; i < NAMED; i++) {
 		size_t used = strlen(lists);
 
-		if (table[i].used)
-			snprintf(lists + used, sizeof(lists) - used, " --%s %s", table[i].option,
-				 table[i].list);
+		if (named[i].choices)
+			snprintf(lists + used, sizeof(lists) - used, " --%s %s", named[i].option,
+				 named[i].list);
 	}
 	if (!fb_run_world(run)->rank)
 		fb_error(FB_EINPUT, "no case is left of%s: expected some that go together", lists);

@@ -138,7 +138,7 @@ static void judge(struct fb_run *run, const struct fb_case *c, struct fb_traits 
 
 static int run_valid(struct fb_run *run, const struct fb_case *c)
 {
-	struct fb_traits traits = {.extra = NULL};
+	struct fb_traits traits = {.extra = run->extra};
 	struct fb_measurement m;
 	void *instance = NULL;
 	double setup_us = 0;
@@ -156,9 +156,6 @@ static int run_valid(struct fb_run *run, const struct fb_case *c)
 	if (err)
 		return record_plain(run, c, FB_STATUS_FAULT, fb_strerror(err));
 	spent = fb_clock_ticks(&run->clock) - start;
-	traits.extra = malloc((run->program->ncolumns + 1) * sizeof(*traits.extra));
-	if (!traits.extra)
-		return fb_error(FB_ENOMEM, "out of memory for the columns of a row");
 	for (size_t i = 0; i < run->program->ncolumns; i++)
 		traits.extra[i] = (double)NAN;
 	fb_counters_begin(&run->counters);
@@ -179,7 +176,6 @@ static int run_valid(struct fb_run *run, const struct fb_case *c)
 		run->program->summarise(instance, run->meter.sampler.max_us, m.summary.n, &traits);
 	if (run->world.rank == 0)
 		err = record(run, c, &m, &traits, setup_us);
-	free(traits.extra);
 	fb_watchdog_step(run->watchdog, FB_PHASE_TEARDOWN);
 	start = fb_clock_ticks(&run->clock);
 	if (run->program->teardown)

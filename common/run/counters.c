@@ -189,38 +189,27 @@ static int flags_of(const struct entries *all)
 /* Collective: all ranks' entries to rank 0, which makes the texts. Returns what they amount to. */
 static int gather(struct fb_counters *c, bool uses, struct entries *own)
 {
-	const struct fb_group *world = c->world;
-	bool root = world->rank == 0;
-	int bytes = (int)(own->count * sizeof(*own->item)), flags = 0, total = 0;
-	int *count = root ? calloc(2 * (size_t)world->nranks, sizeof(*count)) : NULL;
-	int *at = count ? count + world->nranks : NULL;
 	struct entries all = {0};
-	struct entry *item = NULL;
+	int *begin = NULL, flags = 0;
+	char *bytes = NULL;
+	struct entry *item;
 
-	if (fb_group_agree(world, root && !count ? FB_ENOMEM : FB_OK))
-		goto out;
-	MPI_Gather(&bytes, 1, MPI_INT, count, 1, MPI_INT, 0, world->comm);
-	for (int r = 0; count && at && r < world->nranks; r++) {
-		at[r] = total;
-		total += count[r];
-	}
-	all.room = (size_t)total / sizeof(*item);
-	item = root ? malloc((size_t)total + sizeof(*item)) : NULL;
-	all.item = root ? malloc((size_t)total + sizeof(*item)) : NULL;
-	if (fb_group_agree(world, root && (!item || !all.item) ? FB_ENOMEM : FB_OK))
-		goto out;
-	MPI_Gatherv(own->item, bytes, MPI_BYTE, item, count, at, MPI_BYTE, 0, world->comm);
-	for (size_t i = 0; item && i < all.room; i++)
+	if (fb_group_gather(c->world, own->item, own->count * sizeof(*item), &bytes, &begin) ||
+	    !begin)
+		return 0;
+	item = (struct entry *)(void *)bytes;
+	all.room = (size_t)begin[c->world->nranks] / sizeof(*item);
+	all.item = calloc(all.room + 1, sizeof(*item));
+	for (size_t i = 0; i < all.room && all.item; i++)
 		add(&all, &item[i]);
 	if (all.count)
 		qsort(all.item, all.count, sizeof(*item), most_first);
 	flags = uses ? flags_of(&all) : 0;
 	write_text(c, &all, 0, c->traffic, sizeof(c->traffic));
 	write_text(c, &all, 1, c->events, sizeof(c->events));
-out:
-	free(count);
-	free(item);
 	free(all.item);
+	free(begin);
+	free(bytes);
 	return flags;
 }
 

@@ -116,13 +116,14 @@ static int make_cases(struct fb_run *run)
 	return fb_run_shuffle(run);
 }
 
-/* Clock, barrier, self test: what measuring needs and does not depend on a case. */
+/* Clock, barrier, self test, memory: what measuring needs and does not depend on a case. */
 static int open_tools(struct fb_run *run)
 {
 	int err;
 
 	fb_watchdog_step(run->watchdog, FB_PHASE_SELF_TEST);
-	err = fb_group_agree(&run->world, fb_clock_open(&run->clock));
+	run->extra = calloc(run->program->ncolumns + 1, sizeof(*run->extra));
+	err = fb_group_agree(&run->world, run->extra ? fb_clock_open(&run->clock) : FB_ENOMEM);
 	if (err)
 		return err;
 	fb_selftest_share_clock(&run->world, &run->clock);
@@ -257,9 +258,7 @@ static int do_what_is_asked(struct fb_run *run)
 		return fb_list_cases(run);
 	if (s->dry_run)
 		return fb_list_order(run);
-	if (s->check_plan)
-		return fb_check_plans(run);
-	return measure(run);
+	return s->check_plan ? fb_check_plans(run) : measure(run);
 }
 
 /* Everything between the start and the end of MPI; the same value on all ranks. */

@@ -90,12 +90,14 @@ int fb_recorder_open(struct fb_recorder *recorder, const struct fb_program *prog
 	*recorder = (struct fb_recorder){
 		.to_files = settings->csv != NULL,
 		.writes = world->rank == 0,
+		.csv = {.extra = program->columns, .nextra = program->ncolumns},
 		.raw = settings->raw,
 		.raw_ranks = settings->raw_ranks,
 		.table = settings->format == FB_FORMAT_TABLE ||
 			 (settings->format == FB_FORMAT_AUTO &&
 			  (settings->csv ? !settings->quiet : fb_screen_is_terminal())),
-		.screen = {.own = program->columns, .nown = program->ncolumns,
+		.screen = {.own = program->columns,
+			   .nown = program->ncolumns,
 			   .shown = program->shown},
 		.settings = settings,
 		.program = program,
@@ -139,20 +141,13 @@ void fb_recorder_begin(struct fb_recorder *recorder, const struct fb_case *c)
 /* The row as CSV on stdout. */
 static int print_csv(const struct fb_recorder *r, const struct fb_row *row)
 {
-	const struct fb_program *p = r->program;
-	char text[FB_FIELD_CHARS];
+	size_t bytes;
+	char *text = fb_csv_row_text(&r->csv, row, &bytes);
 
-	for (size_t i = 0; i < fb_columns_count + p->ncolumns; i++) {
-		bool own = i >= fb_columns_count;
-		const struct fb_column *column =
-			own ? &p->columns[i - fb_columns_count] : &fb_columns[i];
-
-		if (i)
-			putchar(',');
-		fb_csv_put_field(stdout, fb_column_text(column, row, own ? i - fb_columns_count : 0,
-							text, sizeof(text)));
-	}
-	putchar('\n');
+	if (!text)
+		return fb_error(FB_ENOMEM, "out of memory for a row");
+	fputs(text, stdout);
+	free(text);
 	return flush_output();
 }
 

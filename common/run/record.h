@@ -25,7 +25,7 @@ enum { FB_RUN_CHARS = 192 };
 struct fb_recorder {
 	_Atomic bool open;	      /* also read by the watchdog's thread */
 	bool writes;		      /* rank 0 */
-	struct fb_csv csv;	      /* unused without --csv */
+	struct fb_csv csv;	      /* without --csv only its columns */
 	struct fb_under_way under_way; /* the row of `current` */
 	struct fb_samples samples;    /* used with --raw */
 	struct fb_samples ranks_file; /* used with --raw-ranks */

@@ -302,6 +302,7 @@ void fb_run_free(struct fb_run *run)
 	free(run->cases);
 	free(run->hashes);
 	free(run->finished);
+	free(run->extra);
 	free(run->table);
 	free(run->own_table);
 	fb_facts_free(&run->facts);

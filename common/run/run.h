@@ -36,6 +36,7 @@ struct fb_run {
 	uint64_t *hashes;      /* [count], of cases, in the order of fb_run_add */
 	char **texts;	       /* [ntexts], the cases' texts */
 	bool *finished;	       /* [count], by --resume; NULL: none */
+	double *extra;	       /* [ncolumns], the program's own columns of the row under way */
 	uint64_t rows_before;  /* rank 0: rows of this launch that the file has */
 	size_t count, capacity, ntexts;
 

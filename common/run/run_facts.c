@@ -3,7 +3,6 @@
 #include "common/base/error.h"
 #include "common/run/run.h"
 
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -116,25 +115,23 @@ void fb_run_facts(struct fb_run *run)
 }
 
 /* Rank 0: splits the gathered bytes and writes the file. */
-static int write_file(const struct fb_run *run, const char *bytes, const int *length)
+static int write_file(const struct fb_run *run, const char *bytes, const int *begin)
 {
-	size_t n = (size_t)run->world.nranks, at = 0, chars = strlen(run->settings.csv) + 32;
+	size_t n = (size_t)run->world.nranks;
 	const char **packed = calloc(n, sizeof(*packed));
 	size_t *lengths = calloc(n, sizeof(*lengths));
-	char *path = malloc(chars);
-	char own[FB_FACT_KEY_CHARS];
+	char own[FB_FACT_KEY_CHARS], *path = NULL;
 	int err = FB_ENOMEM;
 
-	if (!packed || !lengths || !path) {
+	if (!packed || !lengths || asprintf(&path, "%s/environment.csv", run->settings.csv) < 0) {
 		fb_error(err, "out of memory for environment.csv");
+		path = NULL;
 		goto free_lists;
 	}
 	for (size_t r = 0; r < n; r++) {
-		packed[r] = bytes + at;
-		lengths[r] = (size_t)length[r];
-		at += lengths[r];
+		packed[r] = bytes + begin[r];
+		lengths[r] = (size_t)(begin[r + 1] - begin[r]);
 	}
-	snprintf(path, chars, "%s/environment.csv", run->settings.csv);
 	err = fb_environment_write(path, fb_session_prefix(&run->session, own), packed, lengths, n);
 free_lists:
 	free(path);
@@ -143,52 +140,20 @@ free_lists:
 	return err;
 }
 
-/* Rank 0: room for all, and where each rank's part starts. */
-static int place(const struct fb_group *world, const int *length, int *start, char **all)
-{
-	size_t total = 0;
-
-	for (int r = 0; r < world->nranks; r++) {
-		if (total > INT_MAX)
-			return fb_error(FB_ENOMEM, "the facts of %d ranks exceed 2 GiB",
-					world->nranks);
-		start[r] = (int)total;
-		total += (size_t)length[r];
-	}
-	*all = malloc(total ? total : 1);
-	return *all ? FB_OK : fb_error(FB_ENOMEM, "out of memory for %zu bytes of facts", total);
-}
-
 int fb_run_write_facts(struct fb_run *run)
 {
-	const struct fb_group *world = &run->world;
-	int *length = calloc(2 * (size_t)world->nranks, sizeof(*length));
 	char *mine = NULL, *all = NULL;
+	int *begin = NULL;
 	size_t bytes = 0;
-	int own, err = FB_ENOMEM;
+	int err = fb_group_agree(&run->world, fb_facts_pack(&run->facts, &mine, &bytes));
 
-	if (!length)
-		fb_error(err, "out of memory for the lengths of %d ranks' facts", world->nranks);
-	else
-		err = fb_facts_pack(&run->facts, &mine, &bytes);
-	err = fb_group_agree(world, err);
-	if (err || !length)
-		goto free_parts;
-	own = (int)bytes;
-	MPI_Gather(&own, 1, MPI_INT, length, 1, MPI_INT, 0, world->comm);
-	if (world->rank == 0)
-		err = place(world, length, length + world->nranks, &all);
-	err = fb_group_agree(world, err);
-	if (err)
-		goto free_parts;
-	MPI_Gatherv(mine, own, MPI_CHAR, all, length, length + world->nranks, MPI_CHAR, 0,
-		    world->comm);
-	if (world->rank == 0)
-		err = write_file(run, all, length);
-	err = fb_group_agree(world, err);
-free_parts:
+	if (!err)
+		err = fb_group_gather(&run->world, mine, bytes, &all, &begin);
+	if (!err && begin)
+		err = write_file(run, all, begin);
+	err = fb_group_agree(&run->world, err);
+	free(begin);
 	free(all);
 	free(mine);
-	free(length);
 	return err;
 }

@@ -5,34 +5,9 @@
 #include <unistd.h>
 
 #include "common/run/screen.h"
+#include "common/system/launcher.h"
 
 enum { MOST_ANCESTORS = 8, PATH_CHARS = 64 };
-
-/* The parent of a process, and its name; 0: none. */
-static long parent_of(long pid, char name[PATH_CHARS])
-{
-	char path[PATH_CHARS], line[256], *end;
-	long parent = 0;
-	FILE *file;
-
-	snprintf(path, sizeof(path), "/proc/%ld/stat", pid);
-	file = fopen(path, "r");
-	if (!file)
-		return 0;
-	name[0] = '\0';
-	if (fgets(line, sizeof(line), file)) {
-		/* "PID (NAME) STATE PPID ..."; a name may hold anything but its own end. */
-		char *begin = strchr(line, '(');
-
-		end = strrchr(line, ')');
-		if (begin && end && end > begin && strlen(end) > 4) {
-			snprintf(name, PATH_CHARS, "%.*s", (int)(end - begin - 1), begin + 1);
-			parent = strtol(end + 4, NULL, 10);
-		}
-	}
-	fclose(file);
-	return parent;
-}
 
 static bool is_launcher(const char *name)
 {
@@ -44,12 +19,12 @@ static bool is_launcher(const char *name)
 	return false;
 }
 
-static bool writes_to_terminal(long pid)
+static bool writes_to_terminal(int pid)
 {
 	char path[PATH_CHARS], target[PATH_CHARS];
 	ssize_t n;
 
-	snprintf(path, sizeof(path), "/proc/%ld/fd/1", pid);
+	snprintf(path, sizeof(path), "/proc/%d/fd/1", pid);
 	n = readlink(path, target, sizeof(target) - 1);
 	if (n < 0)
 		return false;
@@ -59,13 +34,13 @@ static bool writes_to_terminal(long pid)
 
 bool fb_screen_is_terminal(void)
 {
-	char name[PATH_CHARS];
-	long pid = getpid(), launcher = 0;
+	int pid = (int)getpid(), launcher = 0;
 
 	for (int i = 0; i < MOST_ANCESTORS && pid > 1; i++) {
-		long parent = parent_of(pid, name);
+		char name[FB_PROCESS_CHARS];
+		int parent = 0;
 
-		if (is_launcher(name))
+		if (fb_process_state(pid, &parent, name) != '-' && is_launcher(name))
 			launcher = pid;
 		pid = parent;
 	}

@@ -11,6 +11,7 @@
 
 #include "common/base/error.h"
 #include "common/system/environment_file.h"
+#include "common/system/numa.h"
 
 enum { LINE_BYTES = 64, MOST_LEVELS = 16 };
 
@@ -35,19 +36,10 @@ static size_t size_of(const char *text)
 /* Processors in "0-3,8". */
 static long count_list(const char *list)
 {
-	long n = 0;
-	char *end;
+	struct fb_cpus cpus;
 
-	for (const char *at = list; *at; at = *end == ',' ? end + 1 : end) {
-		long first = strtol(at, &end, 10), last = first;
-
-		if (end == at)
-			break;
-		if (*end == '-')
-			last = strtol(end + 1, &end, 10);
-		n += last >= first ? last - first + 1 : 0;
-	}
-	return n;
+	fb_cpus_parse(list, &cpus);
+	return fb_cpus_count(&cpus);
 }
 
 /* As the C library knows them, where the kernel has no files. */

@@ -9,10 +9,11 @@
  */
 #include "common/base/error.h"
 #include "common/system/group.h"
+#include "common/system/numa.h"
 #include "common/system/rdma_ports.h"
 
+#include <limits.h>
 #include <pthread.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -20,8 +21,6 @@
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
-
-enum { MAX_CPUS = 8192, MASK_WORDS = MAX_CPUS / 64 };
 
 /* Whole processors the control group's quota allows, or a huge number where there is none. */
 static int quota_cpus(void)
@@ -34,29 +33,21 @@ static int quota_cpus(void)
 
 		fclose(file);
 		if (n != 2 || quota <= 0 || period <= 0)
-			return MAX_CPUS;
+			return FB_NUMA_CPUS;
 		return quota / period < 1 ? 1 : (int)(quota / period + 0.5);
 	}
-	return MAX_CPUS;
+	return FB_NUMA_CPUS;
 }
 
 /* The processors that the ranks of node_comm may use, all together. */
 static int count_cpus(MPI_Comm node_comm)
 {
-	uint64_t mask[MASK_WORDS] = {0};
-	cpu_set_t *set = CPU_ALLOC(MAX_CPUS);
-	int count = 0, quota;
+	struct fb_cpus cpus;
+	int count, quota;
 
-	if (set && !sched_getaffinity(0, CPU_ALLOC_SIZE(MAX_CPUS), set)) {
-		for (size_t i = 0; i < MAX_CPUS; i++)
-			if (CPU_ISSET_S(i, CPU_ALLOC_SIZE(MAX_CPUS), set))
-				mask[i / 64] |= 1ull << (i % 64);
-	}
-	if (set)
-		CPU_FREE(set);
-	MPI_Allreduce(MPI_IN_PLACE, mask, MASK_WORDS, MPI_UINT64_T, MPI_BOR, node_comm);
-	for (int i = 0; i < MASK_WORDS; i++)
-		count += __builtin_popcountll(mask[i]);
+	(void)fb_cpus_get(&cpus);
+	MPI_Allreduce(MPI_IN_PLACE, cpus.word, FB_NUMA_WORDS, MPI_UINT64_T, MPI_BOR, node_comm);
+	count = fb_cpus_count(&cpus);
 	quota = quota_cpus();
 	count = count < quota ? count : quota;
 	return count > 0 ? count : 1;
@@ -336,6 +327,33 @@ int fb_group_agree_why(const struct fb_group *group, int err, char *why, size_t 
 	MPI_Bcast(text, sizeof(text), MPI_CHAR, who, group->comm);
 	snprintf(why, n, "%.*s", (int)n - 1, text);
 	return worst;
+}
+
+int fb_group_gather(const struct fb_group *group, const void *own, size_t bytes, char **all,
+		    int **begin)
+{
+	int length = (int)bytes, *lengths = NULL, n = group->rank ? 0 : group->nranks, err = FB_OK;
+	long long total = (long long)bytes;
+
+	MPI_Allreduce(MPI_IN_PLACE, &total, 1, MPI_LONG_LONG, MPI_SUM, group->comm);
+	*all = n && total <= INT_MAX ? malloc((size_t)total + 1) : NULL;
+	*begin = n ? calloc(2 * (size_t)n + 1, sizeof(**begin)) : NULL;
+	if (n && (!*all || !*begin))
+		err = fb_error(FB_ENOMEM, "out of memory for %lld bytes of %d ranks", total, n);
+	err = fb_group_agree(group, err);
+	if (err) {
+		free(*all);
+		free(*begin);
+		*all = NULL;
+		*begin = NULL;
+		return err;
+	}
+	lengths = n ? *begin + n + 1 : NULL;
+	MPI_Gather(&length, 1, MPI_INT, lengths, 1, MPI_INT, 0, group->comm);
+	for (int r = 0; r < n; r++)
+		(*begin)[r + 1] = (*begin)[r] + lengths[r];
+	MPI_Gatherv(own, length, MPI_BYTE, *all, lengths, *begin, MPI_BYTE, 0, group->comm);
+	return FB_OK;
 }
 
 bool fb_group_same(const struct fb_group *group, const char *text, size_t n)

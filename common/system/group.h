@@ -101,6 +101,14 @@ static inline int fb_group_agree(const struct fb_group *world, int err)
  */
 int fb_group_agree_why(const struct fb_group *group, int err, char *why, size_t n);
 
+/*
+ * Collective: the `bytes` bytes of each rank, one behind the other, to rank 0 as *all. Those of
+ * rank r begin at (*begin)[r], and (*begin)[nranks] is the end. Both are malloced; on the other
+ * ranks they are NULL. Returns the same on all ranks: 0, or FB_ENOMEM (printed) with both NULL.
+ */
+int fb_group_gather(const struct fb_group *group, const void *own, size_t bytes, char **all,
+		    int **begin);
+
 /* Collective: whether every rank of the group gives the same text, of n bytes with its NUL. */
 bool fb_group_same(const struct fb_group *group, const char *text, size_t n);
 

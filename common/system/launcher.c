@@ -16,7 +16,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { PATH_CHARS = 64, NAME_CHARS = 64, ENVIRONMENT_BYTES = 1 << 17, RANKS_MOST = 4096 };
+enum { PATH_CHARS = 64, ENVIRONMENT_BYTES = 1 << 17, RANKS_MOST = 4096 };
 enum { SHOWN_MOST = 4 };
 
 static const char *const rank_names[] = {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK",
@@ -32,7 +32,7 @@ static const char *const job_names[] = {"FABRICBENCH_LAUNCH", "PMIX_NAMESPACE"};
 struct seen {
 	int pid;
 	bool started, stopped;
-	char name[NAME_CHARS];
+	char name[FB_PROCESS_CHARS];
 };
 
 /* The value of a variable in a block of NAME=VALUE strings, or NULL. */
@@ -100,8 +100,7 @@ static size_t slurp(const char *path, char *buf, size_t n)
 	return used;
 }
 
-/* The state and the parent of a process, and its name; '-' where there is no such process. */
-static char state_of(int pid, int *parent, char name[NAME_CHARS])
+char fb_process_state(int pid, int *parent, char name[FB_PROCESS_CHARS])
 {
 	char path[PATH_CHARS], line[512], *open_, *close_;
 
@@ -111,15 +110,16 @@ static char state_of(int pid, int *parent, char name[NAME_CHARS])
 	close_ = strrchr(line, ')');
 	if (!open_ || !close_ || strlen(close_) < 4)
 		return '-';
+	/* A name may hold anything but its own end: the last bracket counts. */
 	*close_ = '\0';
-	snprintf(name, NAME_CHARS, "%.*s", NAME_CHARS - 1, open_ + 1);
+	snprintf(name, FB_PROCESS_CHARS, "%.*s", FB_PROCESS_CHARS - 1, open_ + 1);
 	*parent = (int)strtol(close_ + 4, NULL, 10);
 	return close_[2];
 }
 
 static bool has_started(int pid)
 {
-	char path[PATH_CHARS * 2], name[NAME_CHARS];
+	char path[PATH_CHARS * 2], name[FB_PROCESS_CHARS];
 	struct dirent *entry;
 	bool found = false;
 	DIR *dir;
@@ -159,12 +159,12 @@ static int look(struct seen *seen, int ranks)
 
 	while (dir && (entry = readdir(dir))) {
 		int pid = number(entry->d_name), parent = 0, rank;
-		char path[PATH_CHARS], name[NAME_CHARS], state;
+		char path[PATH_CHARS], name[FB_PROCESS_CHARS], state;
 		size_t bytes;
 
 		if (pid <= 0)
 			continue;
-		state = state_of(pid, &parent, name);
+		state = fb_process_state(pid, &parent, name);
 		snprintf(path, sizeof(path), "/proc/%d/environ", pid);
 		bytes = slurp(path, block, ENVIRONMENT_BYTES);
 		rank = first_number(block, bytes, rank_names, COUNT(rank_names), NULL);

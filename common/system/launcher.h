@@ -18,6 +18,13 @@ int fb_launcher_rank(void);
  */
 int fb_launcher_size(const char **variable);
 
+/*
+ * The state of a process of this host as /proc has it ('R', 'T', 'Z', ...), its parent and its
+ * name; '-' where there is no such process, or /proc does not show it.
+ */
+enum { FB_PROCESS_CHARS = 64 };
+char fb_process_state(int pid, int *parent, char name[FB_PROCESS_CHARS]);
+
 /* The name of the thread by which others see that a process has reached its main(). */
 #define FB_LAUNCHER_STARTED "fb-start"
 

@@ -33,6 +33,7 @@ is_table() {
 shown
 expect "CSV in a file" "$(head -n 1 "$FB_TMP/out" | cut -d, -f 1,2)" schema,run
 expect "rows in a file" "$(wc -l <"$FB_TMP/out")" 10
+"$bin/csvcheck" "$FB_TMP/out" >"$FB_TMP/check" || fail "$(cat "$FB_TMP/check")"
 shown --format table
 is_table "a table that was asked for"
 shown --csv "$FB_TMP/rows"

@@ -26,6 +26,7 @@ int fb_engine_open(struct fb_engine **engine, const struct fb_engine_ops *ops,
 	struct fb_engine *e = calloc(1, ops->bytes);
 	int err = fb_group_agree(group, e ? FB_OK : FB_ENOMEM);
 
+	*engine = NULL;
 	if (err || !e) {
 		free(e);
 		return fb_error(err, "out of memory for engine %s", ops->name);
@@ -52,6 +53,7 @@ int fb_engine_prepare(struct fb_engine *engine, const struct fb_case *c,
 	struct fb_request *r = calloc(1, engine->ops->request_bytes);
 	int err = fb_group_agree(engine->group, r ? FB_OK : FB_ENOMEM);
 
+	*request = NULL;
 	if (err || !r) {
 		free(r);
 		return fb_error(err, "out of memory for a request of engine %s", engine->ops->name);

@@ -23,12 +23,12 @@ int fb_gpu_busy_measure(const struct fb_gpu *gpu, const struct fb_group *world,
 	double spent_s = 0;
 
 	*shares = unknown;
-	MPI_Allreduce(MPI_IN_PLACE, &known, 1, MPI_INT, MPI_MAX, world->comm);
+	MPI_Allreduce(MPI_IN_PLACE, &known, 1, MPI_INT, MPI_MIN, world->comm);
 	/* The first one may be slower than the others. All ranks know the same of them. */
 	for (int calls = 1; known && !err && spent_s < wanted_s;) {
 		double took_s = -fb_clock_now(clock);
 
-		err = run(arg, calls);
+		err = fb_group_agree(world, run(arg, calls));
 		took_s += fb_clock_now(clock);
 		MPI_Allreduce(MPI_IN_PLACE, &took_s, 1, MPI_DOUBLE, MPI_MAX, world->comm);
 		spent_s += took_s;
@@ -37,7 +37,7 @@ int fb_gpu_busy_measure(const struct fb_gpu *gpu, const struct fb_group *world,
 	}
 	*call_s = spent_s / done;
 	fb_gpu_busy_end(busy, shares);
-	if (shares->sms < least_share)
+	if (!known || shares->sms < least_share)
 		*shares = unknown;
 	return err;
 }

@@ -31,8 +31,8 @@ void fb_gpu_busy_end(struct fb_gpu_busy *busy, struct fb_gpu_busy_shares *shares
 typedef int (*fb_gpu_busy_run_fn)(void *arg, int calls);
 
 /*
- * Collective, outside of all times: runs calls for three times FB_GPU_BUSY_LEAST_S, if some rank
- * has counters. *call_s is the mean time of a call, slowest rank; NAN where none ran. The shares
+ * Collective, outside of all times: runs calls for three times FB_GPU_BUSY_LEAST_S, if all ranks
+ * have counters. *call_s is the mean time of a call, slowest rank; NAN where none ran. The shares
  * are of this rank's GPU. 0 or the error of `run`.
  */
 int fb_gpu_busy_measure(const struct fb_gpu *gpu, const struct fb_group *world,

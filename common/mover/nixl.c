@@ -250,6 +250,17 @@ static void nixl_remove(struct fb_region *region)
 	free(r);
 }
 
+int fb_nixl_register_list(struct fb_nixl_mover *m, void **list)
+{
+	int status = m->api.register_mem(m->agent, *list, m->args);
+
+	if (status) {
+		m->api.destroy_reg_dlist(*list);
+		*list = NULL;
+	}
+	return status;
+}
+
 int fb_nixl_register(struct fb_nixl_mover *m, const struct fb_segment *s, void **list)
 {
 	uintptr_t at = (uintptr_t)fb_segment_part(s, m->mover.group->rank);
@@ -259,7 +270,7 @@ int fb_nixl_register(struct fb_nixl_mover *m, const struct fb_segment *s, void *
 		status = m->api.reg_dlist_add_desc(*list, at, s->part_bytes,
 						   m->device[m->mover.group->rank], NULL, 0);
 	if (!status)
-		status = m->api.register_mem(m->agent, *list, m->args);
+		status = fb_nixl_register_list(m, list);
 	return status ? fb_nixl_failed("register_mem", status) : FB_OK;
 }
 

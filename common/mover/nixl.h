@@ -149,6 +149,8 @@ static inline void fb_nixl_name(int rank, char name[FB_NIXL_NAME_CHARS])
 int fb_nixl_open(struct fb_mover **mover, const struct fb_mover_ops *ops, const char *plugin,
 		 const char *variable, const struct fb_session *session,
 		 const struct fb_group *group, char why[FB_REASON_CHARS]);
+/* Local: registers what the list has, or destroys it and sets it to NULL. NIXL's status. */
+int fb_nixl_register_list(struct fb_nixl_mover *m, void **list);
 /* Local: the rank's memory as the plugin knows it. 0 or FB_ESYS (printed). */
 int fb_nixl_register(struct fb_nixl_mover *m, const struct fb_segment *segment, void **list);
 /* NIXL's own figures of the requests since the last call: ": ...", or nothing. */

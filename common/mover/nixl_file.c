@@ -68,7 +68,7 @@ static int open_region(struct fb_nixl_mover *m, struct fb_nixl_region *r)
 		status = m->api.reg_dlist_add_desc(r->file_list, 0, s->part_bytes,
 						   (uint64_t)r->fd, NULL, 0);
 	if (!err && !status)
-		status = m->api.register_mem(m->agent, r->file_list, m->args);
+		status = fb_nixl_register_list(m, &r->file_list);
 	unlink(name);
 	return status ? fb_nixl_failed("register_mem of a file", status) : err;
 }

@@ -50,7 +50,8 @@ do for [p = 0 : (strlen(PANEL) ? 1 : 0)] {
 		stats [*:*] [*:*] $DATA using 3 name "L" nooutput
 		if (L_min > 0 && high > 100 * L_min) {
 			set logscale y 10
-			set yrange [L_min / 1.5 / unit : 1.5 * high / unit]
+			low = low > 0 && low < L_min ? low : L_min
+			set yrange [low / 1.5 / unit : 1.5 * high / unit]
 		}
 	}
 	picture = "plot for [i = 1 : SERIES] $DATA index i - 1 using ".curve." \

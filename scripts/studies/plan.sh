@@ -45,6 +45,7 @@ ask_rows() {
 	0) echo "$rows" ;;
 	3)
 		[ "$ranks" -eq "$2" ] || return 0
+		[ ! -t 2 ] || printf '\r\033[K' >&2
 		grep '^fabricbench' "$scratch/said" >&2 || cat "$scratch/said" >&2
 		return 3
 		;;

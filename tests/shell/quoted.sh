@@ -161,6 +161,7 @@ is_output() {
 
 	IFS=' ' read -ra words <<<"$1"
 	"${words[@]}" >"$FB_TMP/printed" 2>"$FB_TMP/err" || return
+	[ -s "$FB_TMP/printed" ] || { echo "it prints nothing"; return 1; }
 	awk 'NR == FNR { printed[++n] = $0; next }
 		/^ *\.\.\.$/ { next }
 		{ do at++; while (at <= n && index(printed[at], $0) != 1)

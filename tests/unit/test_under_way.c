@@ -44,6 +44,22 @@ static void find(struct meeting *meeting, const char *dir, int round, const char
 		atomic_fetch_add(&meeting->moved, 1);
 }
 
+/* Where no process can be started, none waits for it, and the round has a failure. */
+static void start(struct meeting *meeting, const char *dir, int round, const char *reason)
+{
+	switch (fork()) {
+	case -1:
+		atomic_fetch_add(&meeting->come, 1);
+		atomic_fetch_add(&meeting->failed, 1);
+		break;
+	case 0:
+		find(meeting, dir, round, reason);
+		_exit(0);
+	default:
+		break;
+	}
+}
+
 /* Leaves a row as a rank 0 does that dies. */
 static void leave(const char *dir, uint64_t bytes)
 {
@@ -74,10 +90,7 @@ static void test_found_by_many(const char *dir)
 
 		leave(dir, (uint64_t)round);
 		for (int i = 0; i < FINDERS; i++)
-			if (fork() == 0) {
-				find(meeting, dir, round, reason);
-				_exit(0);
-			}
+			start(meeting, dir, round, reason);
 		while (wait(NULL) > 0)
 			;
 		if (!CHECK_INT(meeting->failed, 0) || !CHECK_INT(meeting->moved, round + 1))

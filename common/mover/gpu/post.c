@@ -25,11 +25,22 @@ static int put_behind(cudaStream_t later, cudaStream_t earlier, cudaEvent_t orde
 /* Until now all moves with this peer had other peers, too. */
 static int open_peer_stream(struct fb_gpu_peer *peer, cudaStream_t of_several)
 {
-	int err = FB_CUDA(cudaStreamCreateWithFlags(&peer->stream, cudaStreamNonBlocking));
+	struct fb_gpu_peer opened = *peer;
+	int err = FB_CUDA(cudaStreamCreateWithFlags(&opened.stream, cudaStreamNonBlocking));
 
-	if (!err)
-		err = FB_CUDA(cudaEventCreateWithFlags(&peer->order, cudaEventDisableTiming));
-	return err ? err : put_behind(peer->stream, of_several, peer->order);
+	if (err)
+		return err;
+	err = FB_CUDA(cudaEventCreateWithFlags(&opened.order, cudaEventDisableTiming));
+	if (!err) {
+		err = put_behind(opened.stream, of_several, opened.order);
+		if (err)
+			(void)cudaEventDestroy(opened.order);
+	}
+	if (err)
+		(void)cudaStreamDestroy(opened.stream);
+	else
+		*peer = opened;
+	return err;
 }
 
 int fb_gpu_move_new(struct fb_mover *mover, const struct fb_move *given, size_t bytes,

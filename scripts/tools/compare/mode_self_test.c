@@ -174,8 +174,8 @@ static int print(const struct table *table, const struct fb_self_test *test, uin
 	printf("rows that can be gated, as 3 x noise is at most %.0f%%: %zu of %zu\n",
 	       100 * FB_LARGEST_NOISE_THETA, count_quiet(table), table->rows);
 	if (!test->enough)
-		printf("\n%zu launches are too few to prove it: make %d\n", test->launches,
-		       FB_SELF_TEST_LAUNCHES);
+		printf("\n%zu launches are too few to show that false alarms are rare: make %d\n",
+		       test->launches, FB_SELF_TEST_LAUNCHES);
 	printf("\n%s\n", test->good ? "good: false alarms are as rare as they should be"
 				    : "NOT GOOD: false alarms are too frequent");
 	return test->good ? FB_EXIT_OK : FB_EXIT_UNSURE;

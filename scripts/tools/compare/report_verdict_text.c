@@ -87,7 +87,7 @@ static void print_head(const struct fb_verdicts_report *report, FILE *out)
 		family->exhaustive ? "all " : "", (unsigned long long)family->assignments,
 		c->block ? "signs to blocks" : "launches");
 	if (family->incomplete)
-		fprintf(out, "; alone, lacking a launch: %zu", family->incomplete);
+		fprintf(out, "\ntested one by one, as they lack a launch: %zu", family->incomplete);
 	fputc('\n', out);
 	print_left_out(c, out);
 }

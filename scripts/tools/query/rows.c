@@ -127,8 +127,8 @@ static int check_list(const char *argument, const char *list, bool number)
 	char item[TEXT_CHARS];
 	double low, high;
 
-	while (fb_list_next(&list, item, sizeof(item))) {
-		if (strlen(item) + 1 == sizeof(item))
+	for (const char *text = list; fb_list_next(&list, item, sizeof(item)); text = list) {
+		if (strcspn(text, ",") >= sizeof(item))
 			return fb_error(FB_EINPUT, "'%.40s': a value is too long", argument);
 		if (number && *item && !strpbrk(item, "*?[") && !fb_query_number(item, &low) &&
 		    !as_range(item, &low, &high))

@@ -6,6 +6,7 @@
  * the device reads or writes memory for it.
  */
 #define _GNU_SOURCE
+#include <errno.h>
 #include <linux/aio_abi.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -51,10 +52,13 @@ ssize_t pwrite64(int fd, const void *buffer, size_t bytes, off64_t at)
 	return syscall(SYS_pwrite64, fd, next_bytes(bytes), bytes, at);
 }
 
-/* Of libaio, whose requests are the kernel's. */
+/* libaio's requests are the kernel's; it returns errors as negative numbers. */
 int io_submit(aio_context_t context, long n, struct iocb **request)
 {
+	long got;
+
 	for (long i = 0; i < n; i++)
 		request[i]->aio_buf = (uintptr_t)next_bytes(request[i]->aio_nbytes);
-	return (int)syscall(SYS_io_submit, context, n, request);
+	got = syscall(SYS_io_submit, context, n, request);
+	return got < 0 ? -errno : (int)got;
 }

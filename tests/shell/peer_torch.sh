@@ -116,7 +116,7 @@ peer moe_torch moe "overlap, 32 tokens, skew 100, step" 3.011 --schedule overlap
 	--skew 100 --hidden 256 --ffn 128 --topk 2
 peer tensor_torch tensor_parallel "all_reduce, 8 tokens, exposed" 1.366 \
 	--schedule all_reduce --tokens 8 --hidden 256 --ffn 512 --layers 2
-peer pipeline_torch pipeline "1f1b, 4 micro-batches, computing" 0.998 --schedule 1f1b \
+peer pipeline_torch pipeline "1f1b, 4 micro-batches, computing" 0.833 --schedule 1f1b \
 	--microbatches 4 --hidden 256 --layers 4 --tokens 32
 verdict peer_torch_scripts
 

@@ -7,15 +7,17 @@ runs once on our side, as a program of this suite, and once on PyTorch's side; e
 has the opposite order. PyTorch's processes are started anew for each turn, since a start is what
 varies most, or once with --keep, which is quicker.
 
-Both sides measure alike: a step and its computing alone behind each other, from a common begin, on
-the host's clock, and of ranks the longest counts. Exposed time is the median of the differences
-with its 95% interval.
+Both sides measure alike: a step and its computing alone follow each other, each from a common
+begin, on the host's clock, and of ranks the longest counts. Only ddp_torch's backward, a part of
+PyTorch's step, is on GPUs the time between two CUDA events. Exposed time is the median of the
+differences with its 95% interval.
 """
 import argparse
 import collections
 import csv
 import json
 import os
+import queue
 import shlex
 import signal
 import socket
@@ -32,7 +34,9 @@ FEWEST_TURNS = 6  # for an interval by ranks
 
 # label: of the rows. program, options: our side. modes: {algorithm: what a rank of PyTorch is asked
 # for}. measures: {label: (measure, part)}, measure one of MEASURES, part of PyTorch's answer.
-Case = collections.namedtuple("Case", "label program options modes measures")
+# kept: the part with the same work as our row, which --csv keeps.
+Case = collections.namedtuple("Case", "label program options modes measures kept",
+                              defaults=["step"])
 
 # Of our rows: the value, and the ends of its interval.
 MEASURES = {
@@ -112,22 +116,22 @@ def report(cases, turns):
               f"{over_turns(p[1] for p in pairs):11.3f} {quotient:>9}  {text(span)}")
 
 
-def keep(folder, row, algorithm, facts, answers):
+def keep(folder, row, algorithm, facts, answers, part):
     """
     Appends PyTorch's row to our program's file: a library's row with the same operation, size and
-    variant, so that tools show both sides in one table.
+    variant, so that tools show both sides in one table. Its times are those of `part`.
     """
     names = list(row)
     mine = dict.fromkeys(names, "")
     mine.update({name: row[name] for name in names[:names.index("status")]})
-    times = [1e3 * ms for ms in of_peer(answers, "step", "step")]
-    exposed = [1e3 * ms for ms in of_peer(answers, "exposed", "step")]
+    times = [1e3 * ms for ms in of_peer(answers, "step", part)]
+    exposed = [1e3 * ms for ms in of_peer(answers, "exposed", part)]
     median, exposed_median = middle(times), middle(exposed)
     put = {"engine": "torch", "algorithm": "library", "protocol": algorithm,
            "transport": "library", "status": "ok", "stop": "nmax", "samples": len(times),
            "min_us": min(times), "max_us": max(times), "outliers": 0, "errors": 0, "channels": 0,
            "path": f"PyTorch {facts['torch']}, NCCL {facts['nccl']}",
-           "compute_us": 1e3 * statistics.median(of_peer(answers, "computing", "step"))}
+           "compute_us": 1e3 * statistics.median(of_peer(answers, "computing", part))}
     put.update(zip(MEASURES["step"], median))
     put.update(zip(MEASURES["exposed"], exposed_median))
     mine.update({name: "" if value is None else f"{value:.4f}" if isinstance(value, float)
@@ -178,32 +182,56 @@ class Job:
             self.running = []
 
 
-def answer(job, process, name):
-    """A rank's next line; other libraries may print others to the same output."""
-    for line in process.stdout:
-        if line.startswith("{"):
-            said = json.loads(line)
-            if "skip" in said:
-                raise Failure(f"SKIP {name}: {said['skip']}", 77)
-            if "failed" in said:
-                raise Failure(f"{job.what}: {said['failed']}", 5)
-            return said
-    raise Failure(f"PyTorch's process ended while it was asked for {job.what}", 5)
+class Peers:
+    """PyTorch's ranks. `lines` has what they print, (rank, line), with None at a rank's end."""
 
+    def __init__(self, job, args, name):
+        self.job, self.name, self.lines = job, name, queue.SimpleQueue()
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            port = probe.getsockname()[1]
+        self.processes = []
+        for rank in range(args.ranks):
+            where = dict(os.environ, RANK=str(rank), WORLD_SIZE=str(args.ranks),
+                         LOCAL_RANK=str(rank), MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port),
+                         TORCH_SYMM_MEM_DISABLE_MULTICAST="1")
+            self.processes.append(job.start(
+                [args.python, os.path.abspath(sys.argv[0]), *sys.argv[1:], "--worker"],
+                stdin=subprocess.PIPE, env=where))
+            threading.Thread(target=self.read, args=(rank, self.processes[-1].stdout),
+                             daemon=True).start()
+        job.what = "its start"
+        self.facts = self.answers()[0]
 
-def start_peers(job, args, name):
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    peers = []
-    for rank in range(args.ranks):
-        where = dict(os.environ, RANK=str(rank), WORLD_SIZE=str(args.ranks), LOCAL_RANK=str(rank),
-                     MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port),
-                     TORCH_SYMM_MEM_DISABLE_MULTICAST="1")
-        peers.append(job.start([args.python, os.path.abspath(sys.argv[0]), *sys.argv[1:],
-                                "--worker"], stdin=subprocess.PIPE, env=where))
-    job.what = "its start"
-    return peers, [answer(job, peer, name) for peer in peers]
+    def read(self, rank, output):
+        for line in output:
+            self.lines.put((rank, line))
+        self.lines.put((rank, None))
+
+    def answers(self):
+        """An answer of each rank. The first that fails ends it, as the others may wait for it."""
+        said = {}
+        while len(said) < len(self.processes):
+            rank, line = self.lines.get()
+            if line is None:
+                raise Failure(f"PyTorch's process ended while it was asked for {self.job.what}", 5)
+            if line.startswith("{"):  # other libraries may print other lines
+                said[rank] = json.loads(line)
+                if "skip" in said[rank]:
+                    raise Failure(f"SKIP {self.name}: {said[rank]['skip']}", 77)
+                if "failed" in said[rank]:
+                    raise Failure(f"{self.job.what}: {said[rank]['failed']}", 5)
+        return [said[rank] for rank in sorted(said)]
+
+    def ask(self, mode):
+        self.job.what = f"PyTorch's {mode}"
+        for process in self.processes:
+            try:
+                print(mode, file=process.stdin, flush=True)
+            except OSError:
+                raise Failure(f"PyTorch's process ended before it was asked for {mode}",
+                              5) from None
+        return self.answers()
 
 
 def ours(job, args, case, number):
@@ -233,17 +261,7 @@ def ours(job, args, case, number):
     return rows[0]
 
 
-def theirs(job, peers, mode, name):
-    job.what = f"PyTorch's {mode}"
-    for peer in peers:
-        try:
-            print(mode, file=peer.stdin, flush=True)
-        except OSError:
-            raise Failure(f"PyTorch's process ended before it was asked for {mode}", 5) from None
-    return [answer(job, peer, name) for peer in peers]
-
-
-def turn(job, args, name, cases, number, peers, facts, found):
+def turn(job, args, cases, number, peers, found):
     """Adds {label of row: (ours, theirs)} of one turn to `found`."""
     for case in cases:
         answers, row = {}, None
@@ -251,10 +269,10 @@ def turn(job, args, name, cases, number, peers, facts, found):
             if algorithm is None:
                 row = ours(job, args, case, number)
             else:
-                answers[algorithm] = theirs(job, peers, case.modes[algorithm], name)
+                answers[algorithm] = peers.ask(case.modes[algorithm])
         for algorithm, said in answers.items():
             if args.csv:
-                keep(args.csv, row, algorithm, facts[0], said)
+                keep(args.csv, row, algorithm, peers.facts, said, case.kept)
             label = case.label if len(case.modes) == 1 else f"{case.label} ({algorithm})"
             for measure_label, (measure, part) in case.measures.items():
                 found[f"{label}, {measure_label}"] = (
@@ -267,13 +285,13 @@ def compare(job, args, name, cases, head):
     try:
         for number in range(args.turns):
             if not peers:
-                peers, facts = start_peers(job, args, name)
+                peers = Peers(job, args, name)
             if not number:
-                print(f"PyTorch {facts[0]['torch']}, NCCL {facts[0]['nccl']}, "
-                      f"{facts[0]['device']}, {args.ranks} ranks, {head(facts[0], args)}",
-                      flush=True)
+                facts = peers.facts
+                print(f"PyTorch {facts['torch']}, NCCL {facts['nccl']}, {facts['device']}, "
+                      f"{args.ranks} ranks, {head(facts, args)}", flush=True)
             turns.append({})
-            turn(job, args, name, cases, number, peers, facts, turns[-1])
+            turn(job, args, cases, number, peers, turns[-1])
             if not args.keep:
                 job.end(10)
                 peers = None

@@ -93,12 +93,12 @@ def say(**what):
 def serve(args, opened):
     """A rank: says what it is, then answers each line of its input."""
     try:
-        rank = Rank(args)
-    except ImportError as error:
-        return say(skip=f"no PyTorch: {error}")
-    except Failure as failure:
-        return say(skip=failure.args[0])
-    try:
+        try:
+            rank = Rank(args)
+        except ImportError as error:
+            return say(skip=f"no PyTorch: {error}")
+        except Failure as failure:
+            return say(skip=failure.args[0])
         measure = opened(rank, args)
         say(**rank.facts)
         for line in sys.stdin:

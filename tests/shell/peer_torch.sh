@@ -21,6 +21,11 @@ while read -r mode; do
 	case $MODE in
 	hang) exec sleep 1000 ;;
 	die) exit 1 ;;
+	alone) # the other rank waits for this one
+		[ "$RANK" = 0 ] && exec cat >/dev/null
+		echo '{"failed": "RuntimeError: of rank 1 alone"}'
+		exit
+		;;
 	esac
 	grep -F "\"mode\": \"$mode\"" "$said"
 done
@@ -118,6 +123,14 @@ peer tensor_torch tensor_parallel "all_reduce, 8 tokens, exposed" 1.366 \
 	--schedule all_reduce --tokens 8 --hidden 256 --ffn 512 --layers 2
 peer pipeline_torch pipeline "1f1b, 4 micro-batches, computing" 0.833 --schedule 1f1b \
 	--microbatches 4 --hidden 256 --layers 4 --tokens 32
+peer ddp_torch ddp "ddp, backward" 17.967 "${shape[@]:2:8}"
+# Our step of ddp has no forward: the part of PyTorch's that is kept has none either.
+expect "PyTorch's kept computing and exposed time" "$(awk -F, 'NR == 1 {
+		for (i = 1; i <= NF; i++) at[$i] = i - NF # a path has a comma
+	}
+	NR > 1 && /,torch,/ {
+		printf "%.1f %.0f\n", $(NF + at["compute_us"]), $(NF + at["exposed_us"])
+	}' "$FB_TMP/kept/ddp.csv")" "11074.0 17967"
 verdict peer_torch_scripts
 
 for script in ddp_torch moe_torch pipeline_torch tensor_torch; do
@@ -144,6 +157,8 @@ PARAMETERS=5 compare 5
 holds "$FB_TMP/err" "PyTorch's model has 5 parameters, ours 3407872"
 MODE=die compare 5 --options "$few"
 holds "$FB_TMP/err" "PyTorch's process ended while it was asked for PyTorch's ddp"
+MODE=alone compare 5 --options "$few"
+holds "$FB_TMP/err" "PyTorch's ddp: RuntimeError: of rank 1 alone"
 MODE=hang compare 5 --options "$few" --limit 5
 holds "$FB_TMP/err" 'took longer than --limit 5 s allows'
 compare 5 --options "--engine none"

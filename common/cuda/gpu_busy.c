@@ -8,13 +8,13 @@
 
 /*
  * GPM's counters are read now and then, so that the least time may be one in which the former calls
- * were counted. That no multiprocessor was busy while kernels ran is no answer either.
+ * were counted.
  */
-static const double longer = 3, least_share = 0.01;
+static const double longer = 3;
 
 int fb_gpu_busy_measure(const struct fb_gpu *gpu, const struct fb_group *world,
 			const struct fb_clock *clock, fb_gpu_busy_run_fn run, void *arg,
-			struct fb_gpu_busy_shares *shares, double *call_s)
+			double least_share, struct fb_gpu_busy_shares *shares, double *call_s)
 {
 	const double wanted_s = longer * FB_GPU_BUSY_LEAST_S;
 	const struct fb_gpu_busy_shares unknown = {(double)NAN, (double)NAN};

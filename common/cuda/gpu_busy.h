@@ -33,10 +33,12 @@ typedef int (*fb_gpu_busy_run_fn)(void *arg, int calls);
 /*
  * Collective, outside of all times: runs calls for three times FB_GPU_BUSY_LEAST_S, if all ranks
  * have counters. *call_s is the mean time of a call, slowest rank; NAN where none ran. The shares
- * are of this rank's GPU. 0 or the error of `run`.
+ * are of this rank's GPU, and not known where its multiprocessors were busy for less than
+ * `least_share` of the time: that none was busy while kernels ran is no answer. 0 or the error of
+ * `run`.
  */
 int fb_gpu_busy_measure(const struct fb_gpu *gpu, const struct fb_group *world,
 			const struct fb_clock *clock, fb_gpu_busy_run_fn run, void *arg,
-			struct fb_gpu_busy_shares *shares, double *call_s);
+			double least_share, struct fb_gpu_busy_shares *shares, double *call_s);
 
 #endif

@@ -186,16 +186,16 @@ static double cpu_seconds(void)
 	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-/* Puts back those messages of a link that are there: all with GET, so many with PUT. */
-static int unpack(const struct fb_handoff_instance *i, struct fb_handoff_link *link, uint64_t come,
+/* Puts back those messages of a link that have come, if this rank receives: all with GET. */
+static int unpack(const struct fb_handoff_instance *i, struct fb_handoff_link *link,
 		  struct fb_handoff_times *t)
 {
 	double began = fb_handoff_now(i);
 	int err = FB_OK;
 
-	if (!link->packing || link->unpacked >= come)
+	if (!link->packing || link->unpacked >= link->come)
 		return FB_OK;
-	while (link->unpacked < link->moves && link->unpacked < come && !err)
+	while (link->unpacked < link->moves && link->unpacked < link->come && !err)
 		err = fb_handoff_repack(i, link, link->unpacked++);
 	t->unpack = fb_handoff_now(i) - began + (isnan(t->unpack) ? 0 : t->unpack);
 	return err;
@@ -210,10 +210,47 @@ static void note_told(const struct fb_handoff_instance *i, struct fb_handoff_lin
 	link->told = call;
 }
 
-/* One look at everything that is under way; *open: how much is. */
+/* How far this rank's own moves of a link are; *open: one link more if some are under way. */
+static int look_at_moves(const struct fb_handoff_instance *i, struct fb_handoff_link *link,
+			 uint64_t call, struct fb_handoff_times *t, int *open)
+{
+	bool done = true;
+	int err = FB_OK;
+
+	while (link->open && done && !err) {
+		err = i->engine->ops->test(link->move[link->open - 1], &done);
+		link->open -= done;
+	}
+	*open += link->open > 0;
+	if (!link->open)
+		note_told(i, link, call, t);
+	if (i->receives && !link->open)
+		link->come = link->moves;
+	return err;
+}
+
+/* How many notices of a link have come; *open: one link more if some are missing. */
+static int look_at_notices(const struct fb_handoff_instance *i, struct fb_handoff_link *link,
+			   uint64_t call, struct fb_handoff_times *t, int *open)
+{
+	bool get = i->plan.get, told;
+	uint64_t moves = fb_handoff_pair_moves(i, link), count = 0;
+	uint64_t before = link->count_base + link->moves_before + (call - 1) * moves;
+	int err = i->engine->ops->arrived(i->engine->mover, get ? link->to : link->from,
+					  get ? FB_NOTE_GOT : FB_NOTE_PUT, &count);
+
+	told = count >= link->count_base + call * moves;
+	if (told)
+		note_told(i, link, call, t);
+	if (!get && count > before)
+		link->come = count - before;
+	*open += !told;
+	return err;
+}
+
+/* One look at everything that is under way, before messages are put back; *open: how much is. */
 static int look(struct fb_handoff_instance *i, uint64_t call, struct fb_handoff_times *t, int *open)
 {
-	bool get = i->plan.get;
 	int own = 0, others = 0, err = FB_OK;
 
 	if (i->watches && i->receives && isnan(t->visible) && fb_handoff_seen(i))
@@ -221,39 +258,17 @@ static int look(struct fb_handoff_instance *i, uint64_t call, struct fb_handoff_
 	for (int k = 0; k < i->links && !err; k++) {
 		struct fb_handoff_link *link = &i->link[k];
 
-		if (fb_handoff_posts(i, link)) {
-			bool done = true;
-
-			while (link->open && done && !err) {
-				err = i->engine->ops->test(link->move[link->open - 1], &done);
-				link->open -= done;
-			}
-			own += link->open > 0;
-			if (!link->open)
-				note_told(i, link, call, t);
-			if (i->receives && !link->open && !err)
-				err = unpack(i, link, link->moves, t);
-		}
-		if (fb_handoff_waits(i, link) && (link->packing || !link->follows) && !err) {
-			uint64_t moves = fb_handoff_pair_moves(i, link), count = 0;
-			uint64_t before = link->count_base + link->moves_before +
-					  (call - 1) * moves;
-			bool told;
-
-			err = i->engine->ops->arrived(i->engine->mover, get ? link->to : link->from,
-						      get ? FB_NOTE_GOT : FB_NOTE_PUT, &count);
-			told = count >= link->count_base + call * moves;
-			if (told)
-				note_told(i, link, call, t);
-			if (!get && !err && count > before)
-				err = unpack(i, link, count - before, t);
-			others += !told;
-		}
+		if (fb_handoff_posts(i, link))
+			err = look_at_moves(i, link, call, t, &own);
+		if (fb_handoff_waits(i, link) && (link->packing || !link->follows) && !err)
+			err = look_at_notices(i, link, call, t, &others);
 	}
+	for (int k = 0; k < i->links && !err; k++)
+		err = unpack(i, &i->link[k], t);
 	if (i->posts && !own)
 		stamp(i, i->receives ? &t->usable : &t->released);
 	if (i->waits && !others)
-		stamp(i, get ? &t->released : &t->usable);
+		stamp(i, i->plan.get ? &t->released : &t->usable);
 	*open = own + others;
 	return err;
 }
@@ -334,6 +349,7 @@ int fb_handoff_once(struct fb_handoff_instance *i, uint64_t call)
 	for (int k = 0; k < i->links; k++) {
 		i->link[k].told = 0;
 		i->link[k].unpacked = 0;
+		i->link[k].come = 0;
 		i->link[k].open = fb_handoff_posts(i, &i->link[k]) ? i->link[k].moves : 0;
 	}
 	while (!err && open) {

@@ -40,28 +40,36 @@ int fb_handoff_open(struct fb_run *run, void **result)
 	return err;
 }
 
-/* Of a pair: heads are cut out of tokens in nhd, else runs of pages are whole. */
-static double pieces_of(const struct fb_kv_shape *s)
+/* Of a pair, in a region: heads are cut out of tokens in nhd, else runs of pages are whole. */
+static double runs_of(const struct fb_kv_shape *s)
 {
 	uint32_t run = s->churn ? 1 : s->page_run ? s->page_run : UINT32_MAX;
 	uint32_t whole = fb_kv_blocks(s) / run + 1;
 
-	return (double)fb_kv_regions(s) *
-	       (s->layout == FB_KV_NHD && s->tp[0] != s->tp[1] ? s->tokens : whole);
+	return s->layout == FB_KV_NHD && s->tp[0] != s->tp[1] ? s->tokens : whole;
 }
 
-/* Moves of a pair, without runs that are merged. */
+static double pieces_of(const struct fb_kv_shape *s)
+{
+	return (double)fb_kv_regions(s) * runs_of(s);
+}
+
+/* Moves of a pair. A fan's requests are of one rank and for one. */
 static double moves_of(const struct fb_handoff_plan *p)
 {
+	const uint32_t *tp = p->shape.tp;
+	uint32_t ranks = p->operation == FB_HANDOFF_FAN ? 1 : tp[0] > tp[1] ? tp[0] : tp[1];
 	double moves = 0;
 
 	for (int l = 0; l < p->lists; l++) {
 		const struct fb_kv_shape *s = &p->list[l];
 		double blocks = fb_kv_blocks(s);
+		uint32_t heads = s->kv_heads > ranks ? s->kv_heads / ranks : 1;
 
 		moves += (p->by_layer ? s->layers : 1) *
 			 (p->cut == FB_KV_CUT_NONE    ? 1
-			  : p->cut == FB_KV_CUT_HEAD  ? blocks * s->kv_heads
+			  : p->cut == FB_KV_CUT_RUN   ? runs_of(s)
+			  : p->cut == FB_KV_CUT_HEAD  ? blocks * heads
 			  : p->cut == FB_KV_CUT_CHUNK ? ceil((double)s->tokens / p->chunk_tokens)
 						      : blocks);
 	}

@@ -165,6 +165,7 @@ enum fb_handoff_column {
 struct fb_handoff_state {
 	struct fb_kv_machine machine;
 	const struct fb_handoff_settings *own; /* of handoff; stream's begin with them */
+	uint64_t cases;			       /* that were set up */
 };
 
 /* What a case asks for; from its keys. */
@@ -212,6 +213,7 @@ struct fb_handoff_link {
 	uint32_t packings;
 	uint64_t moves_before;	       /* of the links before it, of the same two ranks */
 	uint32_t unpacked;	       /* moves of this call that are in the receiver's pages */
+	uint64_t come;		       /* receivers: messages of this call, by the last look */
 	uint64_t told;		       /* receivers: the last call that is known to have come */
 	const struct fb_kv_job *job;   /* of which this is a pair */
 	const struct fb_kv_pair *pair;
@@ -289,6 +291,8 @@ bool fb_handoff_lacks(const struct fb_handoff_state *state, const struct fb_kv_b
 /* --- instance.c: one case, from setup to teardown --------------------------------------------- */
 
 int fb_handoff_set_up(void *state, const struct fb_case *c, void **instance);
+/* And measures what needs requests of its own (watch.c), for programs that report it. */
+int fb_handoff_set_up_watched(void *state, const struct fb_case *c, void **instance);
 void fb_handoff_tear_down(void *instance);
 int fb_handoff_prime(void *instance);
 int fb_handoff_check(void *instance, int calls, struct fb_mismatch *bad);

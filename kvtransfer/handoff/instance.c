@@ -157,9 +157,7 @@ static int open_case(struct fb_handoff_instance *i)
 	}
 	if (!err && i->plan.staging)
 		err = fb_group_agree(i->state->machine.world, open_stage(i));
-	if (!err)
-		err = time_bulk(i);
-	return err ? err : fb_handoff_watch(i);
+	return err ? err : time_bulk(i);
 }
 
 int fb_handoff_set_up(void *arg, const struct fb_case *c, void **result)
@@ -173,6 +171,7 @@ int fb_handoff_set_up(void *arg, const struct fb_case *c, void **result)
 		return err;
 	}
 	i->state = state;
+	state->cases++;
 	i->key = c;
 	i->automatic = !strcmp(c->engine, "auto");
 	i->engine = fb_handoff_engine_of(state, c);
@@ -193,6 +192,21 @@ int fb_handoff_set_up(void *arg, const struct fb_case *c, void **result)
 	}
 	*result = i;
 	return FB_OK;
+}
+
+int fb_handoff_set_up_watched(void *state, const struct fb_case *c, void **result)
+{
+	struct fb_handoff_instance *i;
+	int err = fb_handoff_set_up(state, c, result);
+
+	if (err)
+		return err;
+	i = *result;
+	if (i->plan.operation != FB_HANDOFF_FIT && i->plan.operation != FB_HANDOFF_HANDOVER)
+		err = fb_handoff_watch(i);
+	if (err)
+		close_instance(i);
+	return err;
 }
 
 /* The last leaves, so that none comes when others are counted. */

@@ -149,9 +149,14 @@ static int open_list(struct fb_handoff_instance *i, struct fb_kv_shape one, uint
 int fb_handoff_jobs_open(struct fb_handoff_instance *i)
 {
 	const struct fb_handoff_plan *p = &i->plan;
-	uint64_t at = 0, pages = 0, seed = i->state->machine.settings->seed;
+	uint64_t at = 0, pages = 0, seed;
 	int err = FB_OK, lists = p->lists * p->flight;
 
+	/*
+	 * Cases share memory for messages: what a former one left there must not be what this one
+	 * moves. fb_handoff_prime() adds less than the distance.
+	 */
+	seed = i->state->machine.settings->seed + (i->state->cases << 32);
 	i->job = calloc((size_t)lists * p->shape.tp[0] * p->shape.tp[1], sizeof(*i->job));
 	if (!i->job)
 		return fb_error(FB_ENOMEM, "out of memory");

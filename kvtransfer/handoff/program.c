@@ -97,8 +97,8 @@ static const struct fb_column columns[FB_HANDOFF_COLUMNS] = {
 	TIME(FB_HANDOFF_NOTICE_US, "notice_us",
 	     "from then until the receivers have been told, in the same requests, median"),
 	TIME(FB_HANDOFF_NOTIFIED_US, "notified_us",
-	     "until all receivers have been told, or their gets are done, before they unpack, "
-	     "median"),
+	     "until all receivers have been told, or their gets are done, median; a receiver "
+	     "looks again only after it has unpacked what has come"),
 	TIME(FB_HANDOFF_UNPACK_US, "unpack_us", "the same: making pages of messages"),
 	TIME(FB_HANDOFF_WIRE_US, "wire_us", "total without build, median"),
 	TIME(FB_HANDOFF_TOTAL_US, "total_us",
@@ -201,7 +201,7 @@ int fb_handoff_main(const struct fb_handoff_name *as, int argc, char **argv)
 		.close = fb_kv_machine_close,
 		.expand = fb_handoff_expand,
 		.can = fb_handoff_can,
-		.setup = fb_handoff_set_up,
+		.setup = fb_handoff_set_up_watched,
 		.prime = fb_handoff_prime,
 		.run = fb_handoff_run,
 		.check = fb_handoff_check,

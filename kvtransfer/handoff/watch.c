@@ -10,9 +10,15 @@
 #include "common/base/error.h"
 #include "common/cuda/gpu_busy.h"
 #include "common/measure/stats.h"
+#include "common/measure/watchdog.h"
 #include "kvtransfer/handoff/handoff.h"
 
-enum { WATCHED = 15 };
+/* Watched requests; where they take long there are fewer, or none if one takes more than this. */
+enum { WATCHED = 15, LEAST_WATCHED = 3 };
+static const double most_s = 0.5;
+
+/* Counters are coarse, but movers with few blocks keep less than 1% of a GPU busy. */
+static const double least_share = 1e-4;
 
 /* The last byte of a run in this rank's pages. */
 static volatile unsigned char *last_byte(const struct fb_handoff_link *link, uint32_t region,
@@ -76,8 +82,20 @@ static int put_visible(struct fb_handoff_instance *i)
 	return FB_OK;
 }
 
+/* One request, for which the watchdog waits as long as for a timed one. */
+static int request(struct fb_handoff_instance *i)
+{
+	struct fb_watchdog *watchdog = i->state->machine.session->watchdog;
+
+	if (watchdog)
+		fb_watchdog_step(watchdog, FB_PHASE_SETUP);
+	return fb_handoff_once(i, ++i->handed);
+}
+
 static int watch_pages(struct fb_handoff_instance *i)
 {
+	const struct fb_group *w = i->state->machine.world;
+	double began, spent_s = 0;
 	int err = FB_OK;
 
 	for (int k = 0; k < i->links && i->receives && !err; k++) {
@@ -87,15 +105,19 @@ static int watch_pages(struct fb_handoff_instance *i)
 					      link->pair->runs, 1);
 		err = link->hidden ? FB_OK : FB_ENOMEM;
 	}
-	err = fb_group_agree(i->state->machine.world, err);
+	err = fb_group_agree(w, err);
 	i->watches = true;
-	/* Before the first one nothing is hidden. */
-	for (int k = 0; k <= WATCHED && !err; k++) {
-		err = fb_handoff_once(i, ++i->handed);
+	began = fb_handoff_now(i);
+	/* Before the first one nothing is hidden. All ranks agree on when to stop. */
+	for (int k = 0; k <= WATCHED && !err && (spent_s < most_s || (k > 1 && k <= LEAST_WATCHED));
+	     k++) {
+		err = fb_group_agree(w, request(i));
 		i->calls = k ? i->calls : 0;
+		spent_s = fb_handoff_now(i) - began;
+		MPI_Allreduce(MPI_IN_PLACE, &spent_s, 1, MPI_DOUBLE, MPI_MAX, w->comm);
 	}
 	i->watches = false;
-	return err ? err : put_visible(i);
+	return err || !i->calls ? err : put_visible(i);
 }
 
 /* fb_gpu_busy_run_fn */
@@ -105,7 +127,7 @@ static int run_requests(void *arg, int calls)
 	int err = FB_OK;
 
 	for (int k = 0; k < calls && !err; k++)
-		err = fb_handoff_once(i, ++i->handed);
+		err = request(i);
 	return err;
 }
 
@@ -119,7 +141,7 @@ int fb_handoff_watch(struct fb_handoff_instance *i)
 
 	if (i->engine->device) {
 		err = fb_gpu_busy_measure(&m->gpu, m->world, m->session->clock, run_requests, i,
-					  &shares, &call_s);
+					  least_share, &shares, &call_s);
 		/* The GPU of an end that does nothing looks as one without counters. */
 		i->sm_s = isnan(shares.sms) ? 0 : shares.sms * m->gpu.sms * call_s;
 	} else if (!p->get && !p->send && !p->wire && m->world->nnodes == 1) {

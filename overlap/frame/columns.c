@@ -15,7 +15,8 @@ const struct fb_column fb_step_columns[] = {
 	COLUMN("exposed_low_us", FB_COLUMN_F64, "us", "lower end of its 95% interval"),
 	COLUMN("exposed_high_us", FB_COLUMN_F64, "us", "upper end"),
 	COLUMN("hidden_share", FB_COLUMN_F64, "", "share of communication_us that is not exposed; "
-	       "empty where the interval of exposed_us is wider than communication_us"),
+	       "empty where the interval of exposed_us is wider than communication_us, and "
+	       "for pipelines, whose exposed_us contains the bubble"),
 	COLUMN("tail_us", FB_COLUMN_F64, "us", "from the end of computing to the end of the step"),
 	COLUMN("compute_slowdown", FB_COLUMN_F64, "",
 	       "time in tasks that compute: in the step over alone"),

@@ -53,9 +53,11 @@ static double median_ratio(const struct table *t, enum fb_step_measure a, enum f
 
 /*
  * Exposed time with its interval. The share that is hidden says something only where the interval
- * is narrower than the communication itself: on a loaded machine it is left out.
+ * is narrower than the communication itself: on a loaded machine it is left out. It is also left
+ * out for a pipeline, whose exposed time contains the bubble, which is no communication.
  */
-static void put_exposed(const struct table *t, double communication, struct fb_traits *traits)
+static void put_exposed(const struct table *t, double communication, bool bubble,
+			struct fb_traits *traits)
 {
 	struct fb_summary s;
 	size_t n = fill(t, t->step_us, 1, &t->samples->us[FB_MEASURE_COMPUTE], STRIDE, LESS);
@@ -71,6 +73,8 @@ static void put_exposed(const struct table *t, double communication, struct fb_t
 		fb_traits_flag(traits, "exposed-negative");
 	if (s.median_low > communication)
 		fb_traits_flag(traits, "overlap-loses");
+	if (bubble)
+		return;
 	if (s.median_high - s.median_low < communication)
 		traits->extra[FB_HIDDEN_SHARE] = 1 - s.median / communication;
 	else
@@ -133,7 +137,7 @@ static void put_row(const struct fb_step_instance *i, const struct table *t, dou
 		compute = i->parts & FB_PART_COMPUTE ? step_us : (double)NAN;
 		communication = i->parts & FB_PART_COMPUTE ? (double)NAN : step_us;
 	} else {
-		put_exposed(t, communication, traits);
+		put_exposed(t, communication, i->dag.ideal > 0, traits);
 		/* Nothing is faster than the longer of the two with the other hidden behind it. */
 		traits->bound_us = fmax(compute, communication);
 		extra[FB_OVER_BOUND] = step_us / traits->bound_us;

@@ -28,6 +28,12 @@ rows() {
 	tail -n +2 "$csv" | grep -cE -- "$1"
 }
 
+# values COLUMN: of all rows, a line each.
+values() {
+	awk -F, -v name="$1" 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
+		{ print $at[name] }' "$csv"
+}
+
 # cost: operation, median_us and cost_us of the good rows.
 cost() {
 	awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
@@ -66,6 +72,8 @@ for family in $FB_MPIS; do
 		"$(rows ',skipped,engines (host|mpi) and nccl have no common memory')" 2
 	go "$family" 4 pipeline --hidden 64 --tokens 16 --bytes 4K
 	expect "rows of pipeline" "$(rows ',(ok|few),')" 16
+	expect "hidden shares of pipelines" "$(values hidden_share | tr -d '\n')" ""
+	expect "shares of bubbles" "$(values bubble_theory | grep -c .)" 16
 	# Two ranks share each of two stages: neighbours, or every other one.
 	go "$family" 4 pipeline --hidden 64 --tokens 16 --bytes 4K --tensor-ranks 1,2,3 \
 		--placement inside,across --microbatches 4 --nodes-as 2

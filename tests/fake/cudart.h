@@ -40,7 +40,9 @@ void *fake_stream_open(void);
 void fake_stream_close(void *stream);
 bool fake_stream_idle(const void *stream);
 
-void *fake_event_open(void); /* to be freed */
+void *fake_event_open(void);
+/* What is in queues and needs the event still has it. */
+void fake_event_close(void *event);
 bool fake_event_over(const void *event);
 cudaError_t fake_record(void *event, cudaStream_t stream);
 cudaError_t fake_wait_event(void *event, cudaStream_t stream);

@@ -64,6 +64,8 @@ struct stream {
 struct event {
 	uint64_t recorded, complete;
 	uint64_t capture, number; /* of its last record, if that was captured: in which, as which */
+	int pending;              /* operations in queues that need it */
+	bool destroyed;           /* by the host, which need not wait for them */
 };
 
 static struct stream *streams[STREAMS];
@@ -114,6 +116,8 @@ static void drop_head(struct list *l)
 	l->head = o->next;
 	if (o->graph)
 		fake_graph_free(o->graph);
+	if (o->event && --o->event->pending == 0 && o->event->destroyed)
+		free(o->event);
 	fake_kernel_free(o->kernel);
 	free(o);
 }
@@ -185,7 +189,7 @@ static bool advance(struct operation *o)
 	case RECORD:
 		if (launched)
 			launched->over[o->number] = true;
-		else
+		else if (o->event->complete < o->number) /* streams may pass each other */
 			o->event->complete = o->number;
 		return true;
 	case WAIT_EVENT:
@@ -224,7 +228,13 @@ static cudaError_t enqueue(cudaStream_t stream, const struct operation *what)
 
 	if (!s) /* the default stream: at once */
 		return what->kind == COPY ? (copy(&what->box), cudaSuccess) : cudaErrorNotSupported;
-	append(s->capture ? &s->capture->lane[s->lane] : &s->list, what);
+	if (s->capture) { /* events there are the graph's own */
+		append(&s->capture->lane[s->lane], what)->event = NULL;
+		return cudaSuccess;
+	}
+	append(&s->list, what);
+	if (what->event)
+		what->event->pending++;
 	return cudaSuccess;
 }
 
@@ -261,6 +271,15 @@ bool fake_stream_idle(const void *stream)
 void *fake_event_open(void)
 {
 	return calloc(1, sizeof(struct event));
+}
+
+void fake_event_close(void *event)
+{
+	struct event *e = event;
+
+	e->destroyed = true;
+	if (!e->pending)
+		free(e);
 }
 
 bool fake_event_over(const void *event)
@@ -306,7 +325,7 @@ static struct graph *capture_of(uint64_t number)
 cudaError_t fake_wait_event(void *event, cudaStream_t stream)
 {
 	struct stream *s = (struct stream *)(void *)stream;
-	const struct event *e = event;
+	struct event *e = event;
 	struct graph *g = capture_of(e->capture);
 
 	if (g && s->capture != g) {
@@ -315,7 +334,7 @@ cudaError_t fake_wait_event(void *event, cudaStream_t stream)
 		if (s->lane == LANES)
 			abort();
 	}
-	return enqueue(stream, &(struct operation){.kind = WAIT_EVENT, .event = event,
+	return enqueue(stream, &(struct operation){.kind = WAIT_EVENT, .event = e,
 						   .number = g ? e->number : e->recorded});
 }
 

@@ -15,22 +15,6 @@
 
 static const char of_environment[] = "env.";
 
-bool fb_variant_next(const char **at, struct fb_span_text *name, struct fb_span_text *value)
-{
-	while (**at) {
-		const char *item = *at;
-		size_t n = strcspn(item, ";"), key = strcspn(item, "=;");
-
-		*at = item + n + (item[n] == ';');
-		if (key == 0 || item[key] != '=')
-			continue;
-		*name = (struct fb_span_text){item, key};
-		*value = (struct fb_span_text){item + key + 1, n - key - 1};
-		return true;
-	}
-	return false;
-}
-
 static bool is_name(const struct fb_span_text *name, const char *text)
 {
 	return strlen(text) == name->length && !strncmp(text, name->text, name->length);

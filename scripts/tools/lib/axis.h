@@ -9,6 +9,7 @@
 #define FB_SCRIPTS_TOOLS_LIB_AXIS_H
 
 #include "scripts/tools/lib/results.h"
+#include "scripts/tools/lib/text.h"
 
 #include <stdbool.h>
 
@@ -50,16 +51,6 @@ int fb_axis_compare(const char *a, const char *b);
  * gbit, as `tc` has them), with %, or with none.
  */
 bool fb_axis_number(const char *text, double *value);
-
-/*
- * The next k=v of a variant: sets name and value, which are not ended by NUL, and moves *at behind
- * it. False at the end.
- */
-struct fb_span_text {
-	const char *text;
-	size_t length;
-};
-bool fb_variant_next(const char **at, struct fb_span_text *name, struct fb_span_text *value);
 
 /* The value of a key of a variant, copied to buf; false where it is not there. Not decoded. */
 bool fb_variant_value(const char *variant, const char *key, char *buf, size_t n);

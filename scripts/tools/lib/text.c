@@ -45,6 +45,22 @@ bool fb_list_next(const char **list, char *item, size_t n)
 	return true;
 }
 
+bool fb_variant_next(const char **at, struct fb_span_text *name, struct fb_span_text *value)
+{
+	while (**at) {
+		const char *item = *at;
+		size_t n = strcspn(item, ";"), key = strcspn(item, "=;");
+
+		*at = item + n + (item[n] == ';');
+		if (key == 0 || item[key] != '=')
+			continue;
+		*name = (struct fb_span_text){item, key};
+		*value = (struct fb_span_text){item + key + 1, n - key - 1};
+		return true;
+	}
+	return false;
+}
+
 bool fb_has_flag(const char *flags, const char *name)
 {
 	return fb_list_has(flags, ";", name, strlen(name));

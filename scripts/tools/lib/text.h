@@ -25,6 +25,16 @@ bool fb_list_has(const char *list, const char *separators, const char *word, siz
  */
 bool fb_list_next(const char **list, char *item, size_t n);
 
+/*
+ * The next k=v of a variant: sets name and value, which are not ended by NUL, and moves *at behind
+ * it. False at the end.
+ */
+struct fb_span_text {
+	const char *text;
+	size_t length;
+};
+bool fb_variant_next(const char **at, struct fb_span_text *name, struct fb_span_text *value);
+
 /* Whether a list of flags joined by ';' has the name. */
 bool fb_has_flag(const char *flags, const char *name);
 

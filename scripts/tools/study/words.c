@@ -2,8 +2,8 @@
 /* Words of study files; see words.h. */
 #include "common/base/error.h"
 #include "common/option/users.h"
-#include "scripts/tools/lib/axis.h"
 #include "scripts/tools/lib/memory.h"
+#include "scripts/tools/lib/text.h"
 #include "scripts/tools/study/words.h"
 
 #include <ctype.h>

@@ -24,6 +24,15 @@
 
 #include "tests/fake/cudart.h"
 
+bool fake_works(void)
+{
+	static int works = -1;
+
+	if (works < 0)
+		works = getenv("FB_FAKE_GPU_WORKS") != NULL;
+	return works;
+}
+
 /* --- one device ------------------------------------------------------------------------------- */
 
 #define DOES_NOTHING(name, ...)            \

@@ -47,6 +47,7 @@ bool fake_event_over(const void *event);
 cudaError_t fake_record(void *event, cudaStream_t stream);
 cudaError_t fake_wait_event(void *event, cudaStream_t stream);
 
+cudaError_t fake_box_copy(const struct fake_box *box); /* at once */
 cudaError_t fake_copy(const struct fake_box *box, cudaStream_t stream);
 void fake_operate(cudaStream_t stream, unsigned n, const CUstreamBatchMemOpParams *ops);
 cudaError_t fake_launch(const char *name, void **args, unsigned blocks, unsigned threads,

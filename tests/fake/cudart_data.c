@@ -12,6 +12,15 @@
 #include "kvtransfer/wire_device.h"
 #include "tests/fake/cudart.h"
 
+cudaError_t fake_box_copy(const struct fake_box *b)
+{
+	for (size_t z = 0; z < b->depth; z++)
+		for (size_t y = 0; y < b->height; y++)
+			memcpy(b->to + z * b->to_slice + y * b->to_pitch,
+			       b->from + z * b->from_slice + y * b->from_pitch, b->width);
+	return cudaSuccess;
+}
+
 void fake_fresh_run(const struct fake_fresh *f)
 {
 	struct fb_fresh_state *state = f->state;

@@ -2,9 +2,8 @@
 /*
  * With FB_FAKE_GPU_WORKS in the environment the GPU that does nothing (cudart.c) does something:
  * streams are queues of copies, events, stream memory operations, and the kernels of the movers
- * (cudart_kernel.c). Queues go on, in
- * random order, whenever the host asks how far they are. Ranks share the memory of each other's
- * GPUs. Kernels that fill and check data are in cudart_data.c.
+ * (cudart_kernel.c). Queues go on, in random order, whenever the host asks how far they are. Ranks
+ * share the memory of each other's GPUs. Kernels that fill and check data are in cudart_data.c.
  *
  * Its value can be a mistake: "blind" waits for nothing, "dropped" leaves a chunk out, "early"
  * gives notices before the bytes, "unstored" and "unloaded" do not wait for bulk copies, "unwaited"
@@ -71,15 +70,6 @@ struct event {
 static struct stream *streams[STREAMS];
 static struct graph *launched; /* whose lanes go on */
 
-bool fake_works(void)
-{
-	static int works = -1;
-
-	if (works < 0)
-		works = getenv("FB_FAKE_GPU_WORKS") != NULL;
-	return works;
-}
-
 static struct operation *append(struct list *l, const struct operation *what)
 {
 	struct operation *o = malloc(sizeof(*o));
@@ -123,14 +113,6 @@ static void drop_head(struct list *l)
 }
 
 /* --- going on --------------------------------------------------------------------------------- */
-
-static void copy(const struct fake_box *b)
-{
-	for (size_t z = 0; z < b->depth; z++)
-		for (size_t y = 0; y < b->height; y++)
-			memcpy(b->to + z * b->to_slice + y * b->to_pitch,
-			       b->from + z * b->from_slice + y * b->from_pitch, b->width);
-}
 
 static bool advance(struct operation *o);
 
@@ -178,7 +160,7 @@ static bool advance(struct operation *o)
 		return false;
 	switch (o->kind) {
 	case COPY:
-		copy(&o->box);
+		fake_box_copy(&o->box);
 		return true;
 	case WAIT_VALUE:
 		return fake_is_wrong("blind") ||
@@ -225,16 +207,15 @@ void fake_go_on(void)
 static cudaError_t enqueue(cudaStream_t stream, const struct operation *what)
 {
 	struct stream *s = (struct stream *)(void *)stream;
+	struct operation *o;
 
 	if (!s) /* the default stream: at once */
-		return what->kind == COPY ? (copy(&what->box), cudaSuccess) : cudaErrorNotSupported;
-	if (s->capture) { /* events there are the graph's own */
-		append(&s->capture->lane[s->lane], what)->event = NULL;
-		return cudaSuccess;
-	}
-	append(&s->list, what);
-	if (what->event)
-		what->event->pending++;
+		return what->kind == COPY ? fake_box_copy(&what->box) : cudaErrorNotSupported;
+	o = append(s->capture ? &s->capture->lane[s->lane] : &s->list, what);
+	if (s->capture)
+		o->event = NULL; /* events there are the graph's own */
+	else if (o->event)
+		o->event->pending++;
 	return cudaSuccess;
 }
 
@@ -413,5 +394,7 @@ void *fake_graph_copy(const void *graph)
 
 void fake_graph_launch(const void *graph, cudaStream_t stream)
 {
+	if (!stream)
+		abort();
 	enqueue(stream, &(struct operation){.kind = GRAPH, .graph = fake_graph_copy(graph)});
 }

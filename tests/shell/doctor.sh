@@ -188,12 +188,12 @@ finds none "$same" '' "${roce[@]}" node,n1,,network.eth2.subnets,10.0.0.0/31 \
 	node,n2,,network.eth2.subnets,10.0.0.2/31
 finds none "$same" '' "${roce[@]}" node,n1,,network.eth0.subnets,10.0.0.0/16 \
 	node,n2,,network.eth0.subnets,10.1.0.0/16
-slow="NCCL's sockets take the fastest interface"
-finds doubt "$slow" 'NCCL_SOCKET_IFNAME=eth0: 10000 Mbit/s, the fastest has 400000' "${up[@]}" \
+fastest="NCCL's sockets take the fastest interface"
+finds doubt "$fastest" 'NCCL_SOCKET_IFNAME=eth0: 10000 Mbit/s, the fastest has 400000' "${up[@]}" \
 	"run,,,variable.NCCL_SOCKET_IFNAME,eth0"
-finds good "$slow" '' "${up[@]}" "run,,,variable.NCCL_SOCKET_IFNAME,=eth1"
-finds good "$slow" '' "${up[@]}" "run,,,variable.NCCL_SOCKET_IFNAME,\"^eth0,lo\""
-finds none "$slow" '' "${up[@]}" "${pair[@]}" "run,,,variable.NCCL_SOCKET_IFNAME,eth0"
+finds good "$fastest" '' "${up[@]}" "run,,,variable.NCCL_SOCKET_IFNAME,=eth1"
+finds good "$fastest" '' "${up[@]}" "run,,,variable.NCCL_SOCKET_IFNAME,\"^eth0,lo\""
+finds none "$fastest" '' "${up[@]}" "${pair[@]}" "run,,,variable.NCCL_SOCKET_IFNAME,eth0"
 finds bad "NCCL_SOCKET_IFNAME names an interface" '' "${up[@]}" \
 	"run,,,variable.NCCL_SOCKET_IFNAME,=eth"
 verdict doctor_networks

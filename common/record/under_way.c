@@ -160,7 +160,7 @@ int fb_under_way_move(const char *dir, const char *program, uint64_t launch,
 	*moved = false;
 	if (drop)
 		(void)unlink(path);
-	/* Whoever took it ended before or after writing it: a row twice is worse than none. */
+	/* Its taker may have written the row before it ended: no row is better than two. */
 	if (!reason && taken)
 		(void)unlink(taken);
 	if (!path || !taken || (moves && !text))

@@ -40,7 +40,10 @@ int fb_handoff_open(struct fb_run *run, void **result)
 	return err;
 }
 
-/* Of a pair, in a region: heads are cut out of tokens in nhd, else runs of pages are whole. */
+/*
+ * Runs of a pair in a region. With nhd and unlike degrees of parallelism each token is cut into
+ * heads; else runs of pages stay whole.
+ */
 static double runs_of(const struct fb_kv_shape *s)
 {
 	uint32_t run = s->churn ? 1 : s->page_run ? s->page_run : UINT32_MAX;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What is measured in requests of their own, as it would change the times of others: when bytes are
- * visible to a receiver, which puts another value in the last byte of each run before a request,
- * and looks at its pages while it waits for notices; and how long multiprocessors are busy.
+ * Two measurements that have requests of their own, because they would change the times of others.
+ * The first is when bytes become visible: before a request the receiver puts another value in the
+ * last byte of each run, and it looks at its pages while it waits for notices. The second is how
+ * long multiprocessors are busy.
  */
 #include <math.h>
 #include <stdlib.h>

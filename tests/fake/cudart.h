@@ -41,7 +41,7 @@ void fake_stream_close(void *stream);
 bool fake_stream_idle(const void *stream);
 
 void *fake_event_open(void);
-/* What is in queues and needs the event still has it. */
+/* The host gives the event up. Operations in queues keep it until they have run. */
 void fake_event_close(void *event);
 bool fake_event_over(const void *event);
 cudaError_t fake_record(void *event, cudaStream_t stream);

@@ -218,7 +218,7 @@ void *fake_memory_function(const char *symbol)
 
 /* --- plain memory -------------------------------------------------------------------------- */
 
-/* Of a GPU: FB_FAKE_GPU_MEMORY, or 8 GiB. */
+/* Bytes of a GPU's memory: FB_FAKE_GPU_MEMORY, or 8 GiB. */
 static size_t memory_bytes(void)
 {
 	const char *text = getenv("FB_FAKE_GPU_MEMORY");

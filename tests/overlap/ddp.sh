@@ -112,7 +112,7 @@ for family in $FB_MPIS; do
 	paste -d ' ' <(column variant) <(column collectives) |
 		sed -nE 's/.*bucket=(30|68)K;.* /\1 /p' | sort -n | xargs >"$FB_TMP/buckets"
 	expect "buckets of the first two sizes" "$(cat "$FB_TMP/buckets")" "30 4 68 3"
-	# What is there already is not measured again, and the search goes on from there.
+	# Sizes that have a row are not measured again, and the search goes on from them.
 	head -n 3 "$csv/ddp.csv" >"$FB_TMP/begun"
 	cp "$FB_TMP/begun" "$csv/ddp.csv"
 	scripts/launch 2 "build/$family/bin/ddp" --csv "$csv" --run t "${small[@]}" --tokens 3 \

@@ -38,7 +38,7 @@ FEWEST_TURNS = 6  # for an interval by ranks
 Case = collections.namedtuple("Case", "label program options modes measures kept",
                               defaults=["step"])
 
-# Of our rows: the value, and the ends of its interval.
+# Columns of our rows: the value, and the ends of its interval.
 MEASURES = {
     "step": ("median_us", "median_low_us", "median_high_us"),
     "exposed": ("exposed_us", "exposed_low_us", "exposed_high_us"),

@@ -28,7 +28,7 @@ colder() {
 	awk -v c="${cold:-0}" -v h="${hot:-0}" 'BEGIN { exit !(h > 0 && c > 1.5 * h) }'
 }
 
-# Whoever else runs here may keep the caches cold; not each time for as long as this.
+# Other processes may keep the caches cold, but not in each of these attempts.
 for ((i = 0; i < 10; i++)); do
 	colder || grep -q 'size is not known' "$FB_TMP/err" && break
 done

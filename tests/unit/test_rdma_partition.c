@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Two ends of a queue pair agree on an InfiniBand partition, whatever their ports' tables of keys
- * hold, and are refused where they have none in common. By a library that is made up here.
+ * hold, and are refused where they have none in common. The verbs are made up here.
  */
 #include "common/transport/rdma_queue.h"
 

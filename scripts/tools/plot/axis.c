@@ -333,7 +333,7 @@ static bool has_one_key(const struct fb_plot *plot, const struct fb_section *sec
 	return keys_of(section, key) == 1;
 }
 
-/* Of three keys the first two make the figure. */
+/* Where there are three keys, the first two make the figure. */
 static bool has_two_keys(const struct fb_plot *plot, const struct fb_section *section)
 {
 	size_t key[FB_AXES + 1];

@@ -114,6 +114,7 @@ static const struct fb_column columns[FB_STREAM_COLUMNS] = {
 	TIME(FB_STREAM_EXPOSED_LOW_US, "exposed_low_us", "95% interval of it"),
 	TIME(FB_STREAM_EXPOSED_HIGH_US, "exposed_high_us", "the same"),
 	TIME(FB_STREAM_MODEL_US, "exposed_model_us", "by the recursion, from both measured alone"),
+	NUMBER(FB_STREAM_OVER_MODEL, "exposed_over_model", "exposed_us / exposed_model_us"),
 	NUMBER(FB_STREAM_HIDDEN, "hidden_share", "1 - exposed_us / transfer_us"),
 	NUMBER(FB_STREAM_SLOWDOWN, "compute_slowdown", "computing beside transfers, by compute_us"),
 	TIME(FB_STREAM_AFTER_US, "after_us",

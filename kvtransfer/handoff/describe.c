@@ -10,7 +10,7 @@
 #include "common/record/timeline.h"
 #include "kvtransfer/handoff/handoff.h"
 
-enum { MIN_P999 = 10000 };
+enum { MIN_P90 = 50, MIN_P999 = 10000 };
 
 void fb_handoff_interval(const double *x, size_t n, double value[3])
 {
@@ -144,6 +144,7 @@ static void put_stages(struct fb_handoff_instance *i, double *all)
 	v[FB_HANDOFF_NOTIFIED_US] = quantile(notified, n, 0.5, 1);
 	v[FB_HANDOFF_WIRE_US] = quantile(wire, n, 0.5, 1);
 	v[FB_HANDOFF_TOTAL_US] = quantile(total, n, 0.5, 1);
+	v[FB_HANDOFF_P90_US] = quantile(total, n, 0.9, MIN_P90);
 	v[FB_HANDOFF_P95_US] = quantile(total, n, 0.95, FB_MIN_SAMPLES_P95);
 	v[FB_HANDOFF_P99_US] = quantile(total, n, 0.99, FB_MIN_SAMPLES_P99);
 	v[FB_HANDOFF_P999_US] = quantile(total, n, 0.999, MIN_P999);

@@ -103,6 +103,7 @@ static const struct fb_column columns[FB_HANDOFF_COLUMNS] = {
 	TIME(FB_HANDOFF_WIRE_US, "wire_us", "total without build, median"),
 	TIME(FB_HANDOFF_TOTAL_US, "total_us",
 	     "until all receivers know that all pages are there, median"),
+	TIME(FB_HANDOFF_P90_US, "total_p90_us", "90th percentile, of 50 at least"),
 	TIME(FB_HANDOFF_P95_US, "total_p95_us", "95th percentile, of 100 at least"),
 	TIME(FB_HANDOFF_P99_US, "total_p99_us", "99th percentile, of 1000 at least"),
 	TIME(FB_HANDOFF_P999_US, "total_p999_us", "99.9th percentile, of 10000 at least"),

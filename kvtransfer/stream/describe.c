@@ -10,11 +10,26 @@
 /* What the recursion exposes, in s. */
 static double model(const struct fb_stream *s)
 {
-	double done = 0, layer = s->compute_s / s->model->layers;
+	double done = 0;
 
 	for (uint32_t l = 0; l < s->model->layers; l++)
-		done = fmax(done, s->layerwise ? layer * (l + 1) : s->compute_s) + s->layer_s[l];
+		done = fmax(done, s->layerwise ? s->computed_s[l] : s->compute_s) + s->layer_s[l];
 	return done - s->compute_s;
+}
+
+/*
+ * Whether the exposed time is within 10% of the recursion: by its interval, which may lie within
+ * these limits, beyond them, or across one of them.
+ */
+static void judge_model(const double *value, struct fb_traits *traits)
+{
+	double least = value[FB_STREAM_MODEL_US] * 0.9, most = value[FB_STREAM_MODEL_US] * 1.1;
+	double low = value[FB_STREAM_EXPOSED_LOW_US], high = value[FB_STREAM_EXPOSED_HIGH_US];
+
+	if (low > most || high < least)
+		fb_traits_flag(traits, "off-recursion");
+	else if (!(low >= least && high <= most))
+		fb_traits_flag(traits, "undecided");
 }
 
 /* Exposed times of all calls, and the longest computing, over ranks. Collective. */
@@ -87,6 +102,9 @@ void fb_stream_describe(void *instance, struct fb_traits *traits)
 	v[FB_STREAM_MODEL_US] = model(s) * 1e6;
 	v[FB_STREAM_AFTER_US] = s->after_s * 1e6;
 	put_exposed(s, v);
+	v[FB_STREAM_OVER_MODEL] = v[FB_STREAM_EXPOSED_US] / v[FB_STREAM_MODEL_US];
+	if (!isnan(v[FB_STREAM_EXPOSED_US]))
+		judge_model(v, traits);
 	v[FB_STREAM_HIDDEN] = 1 - v[FB_STREAM_EXPOSED_US] / v[FB_STREAM_TRANSFER_US];
 	steps[0] = s->steps_s;
 	steps[1] = (double)s->steps;

@@ -163,21 +163,27 @@ int fb_stream_run(void *instance, int calls)
 static int time_compute(struct fb_stream *s)
 {
 	int rank = fb_stream_mover(s)->group->rank, err = FB_OK;
-	double spent[TRIES], scratch[2 * TRIES];
+	double *spent = calloc((size_t)TRIES * s->model->layers, sizeof(*spent));
+	double scratch[2 * TRIES];
 
+	err = spent ? FB_OK : fb_error(FB_ENOMEM, "out of memory for times");
 	for (int k = 0; k < TRIES && !err; k++) {
 		double began = now(s);
 
-		for (uint32_t l = 0; l < s->model->layers && !rank && !err; l++)
+		for (uint32_t l = 0; l < s->model->layers && !rank && !err; l++) {
 			err = compute_layer(s);
-		spent[k] = now(s) - began;
+			spent[l * TRIES + (uint32_t)k] = now(s) - began;
+		}
 		if (rank == 1 && s->others && !err)
 			err = serve_others(s);
 	}
-	if (!err)
-		s->compute_s = fb_median(spent, TRIES, scratch);
+	for (uint32_t l = 0; l < s->model->layers && !err; l++)
+		s->computed_s[l] = fb_median(&spent[l * TRIES], TRIES, scratch);
+	free(spent);
 	s->step_s = s->steps_s / TRIES;
-	MPI_Bcast(&s->compute_s, 1, MPI_DOUBLE, 0, fb_stream_mover(s)->group->comm);
+	MPI_Bcast(s->computed_s, (int)s->model->layers, MPI_DOUBLE, 0,
+		  fb_stream_mover(s)->group->comm);
+	s->compute_s = s->computed_s[s->model->layers - 1];
 	MPI_Bcast(&s->step_s, 1, MPI_DOUBLE, 1, fb_stream_mover(s)->group->comm);
 	return fb_group_agree(fb_stream_mover(s)->group, err);
 }
@@ -263,6 +269,7 @@ static void close_stream(struct fb_stream *s)
 {
 	fb_kv_compute_close(s->compute);
 	free(s->layer_s);
+	free(s->computed_s);
 	free(s->call);
 	free(s);
 }
@@ -274,8 +281,9 @@ static int open_stream(struct fb_stream *s)
 	int err = FB_OK;
 
 	s->layer_s = calloc(s->model->layers, sizeof(*s->layer_s));
+	s->computed_s = calloc(s->model->layers, sizeof(*s->computed_s));
 	s->call = calloc(MOST_CALLS, sizeof(*s->call));
-	if (!s->layer_s || !s->call)
+	if (!s->layer_s || !s->computed_s || !s->call)
 		err = fb_error(FB_ENOMEM, "out of memory for times");
 	if (!err && fb_stream_mover(s)->group->rank < 2)
 		err = fb_kv_compute_open(&s->compute, s->model, gpu, s->tokens + 1);

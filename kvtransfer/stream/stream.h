@@ -30,6 +30,7 @@ enum fb_stream_column {
 	FB_STREAM_EXPOSED_LOW_US,
 	FB_STREAM_EXPOSED_HIGH_US,
 	FB_STREAM_MODEL_US,
+	FB_STREAM_OVER_MODEL,
 	FB_STREAM_HIDDEN,
 	FB_STREAM_SLOWDOWN,
 	FB_STREAM_AFTER_US,
@@ -58,6 +59,7 @@ struct fb_stream {
 	uint32_t tokens, others; /* others: requests that rank 1 serves meanwhile */
 	bool layerwise, early;	 /* early: rank 1 begins with the first layer */
 	double *layer_s;	 /* [layers]: transfer of each alone, at rank 1 */
+	double *computed_s;	 /* [layers]: until it has been computed, alone, at rank 0 */
 	double compute_s, after_s, step_s; /* alone; step_s: of the other requests */
 	struct fb_kv_cost peak[2];	   /* ranks 0 and 1, a second */
 	double (*call)[3]; /* [calls]: computing's end, all there (in s), longest computing */

@@ -32,6 +32,20 @@ paste -d' ' <(column prefill_TFLOPS) <(column prefill_flop_share) <(column peak_
 	END { exit bad || n != 12 }' || fail "rates of computing"
 verdict stream_movers
 
+# The quotient, and the flag that the interval and the limits of 10% ask for.
+go 2 --engine shm,tcp --max-samples 12 --min-samples 12 --max-time 1s
+expect "rows beside the recursion" "$(rows ',(ok|few),')" 4
+paste -d' ' <(column exposed_us) <(column exposed_low_us) <(column exposed_high_us) \
+	<(column exposed_model_us) <(column exposed_over_model) <(column flags) | awk '
+	{
+		want = $2 > 1.1 * $4 || $3 < 0.9 * $4 ? "off-recursion" :
+			$2 < 0.9 * $4 || $3 > 1.1 * $4 ? "undecided" : ""
+		got = $6 ~ /off-recursion/ ? "off-recursion" : $6 ~ /undecided/ ? "undecided" : ""
+		bad += NF < 5 || $5 < $1 / $4 * 0.999 || $5 > $1 / $4 * 1.001 || got != want
+	}
+	END { exit bad || NR != 4 }' || fail "verdicts: $(column flags | tr '\n' ' ')"
+verdict stream_recursion
+
 go 2 --engine shm,tcp --wire packed,fp8
 expect "good rows of messages" "$(rows ',(ok|few),')" 8
 column quantise_error | awk '$1 != "" { n += $1 >= 0.0555 && $1 <= 0.0625 }

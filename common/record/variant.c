@@ -149,3 +149,18 @@ bool fb_variant_has(const char *variant, const char *name)
 {
 	return find(variant, name) != NULL;
 }
+
+int fb_variant_set(char variant[FB_VARIANT_CHARS], const char *name, const char *value)
+{
+	const char *old = find(variant, name);
+	size_t at = old ? (size_t)(old - variant) : 0, end = at, length = strlen(value);
+
+	if (!old)
+		return FB_EINPUT;
+	end += strcspn(old, ";");
+	if (at + length + strlen(variant + end) >= FB_VARIANT_CHARS)
+		return FB_EINPUT;
+	memmove(variant + at + length, variant + end, strlen(variant + end) + 1);
+	memcpy(variant + at, value, length);
+	return FB_OK;
+}

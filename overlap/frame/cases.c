@@ -92,6 +92,8 @@ static void put_shared(const struct fb_step_state *s, const struct fb_step_pass 
 		{"late-ranks", "late_ranks", own->late_ranks},
 		{"repeats", "repeats", own->repeats},
 	};
+	int background = fb_step_background_axis(s->program);
+	bool beside = background != FB_NONE && pass->value[background];
 	bool computes = !s->program->parts ||
 			s->program->parts[pass->schedule] & FB_PART_COMPUTE;
 	char ms[32];
@@ -113,11 +115,11 @@ static void put_shared(const struct fb_step_state *s, const struct fb_step_pass 
 		put_number(v, "tokens", own->tokens);
 	else if (computes)
 		put(v, "compute", ms);
-	if (own->background_engine && strstr(v, "background="))
+	if (beside && own->background_engine)
 		put(v, "background_engine", own->background_engine);
-	if (own->background_force && strstr(v, "background="))
+	if (beside && own->background_force)
 		put(v, "background_force", own->background_force);
-	if (own->background_operation && strstr(v, "background="))
+	if (beside && own->background_operation)
 		put(v, "background_operation",
 		    fb_background_operations[own->background_operation]);
 	if (computes && own->compute_type)

@@ -12,6 +12,7 @@
 #include "common/base/error.h"
 #include "common/measure/stats.h"
 #include "common/record/key.h"
+#include "common/record/variant.h"
 #include "common/run/run.h" /* fb_run.cases, to one of which the next size is put */
 #include "overlap/frame/frame.h"
 
@@ -63,18 +64,16 @@ int fb_step_find_open(struct fb_step_state *s)
 	return FB_OK;
 }
 
-/* Puts another size into the keys of a case. */
-static void put_size(struct fb_case *c, uint64_t bytes)
-{
-	char text[FB_SIZE_CHARS], old[FB_VARIANT_CHARS];
-	char *at = strstr(c->variant, "bucket="), *end;
+/* The axis that is --bucket is the first one of ddp. */
+enum { AXIS = 0 };
 
-	if (!at)
-		return;
-	end = at + strcspn(at, ";");
-	snprintf(old, sizeof(old), "%s", end);
-	snprintf(at, sizeof(c->variant) - (size_t)(at - c->variant), "bucket=%s%s",
-		 bytes ? fb_size_text(bytes, text) : "?", old);
+/* Gives a variant another size; 0: a sign for any. A key that grew beyond the room keeps its size. */
+static int put_size(const struct fb_step_state *s, char variant[FB_VARIANT_CHARS], uint64_t bytes)
+{
+	char text[FB_SIZE_CHARS];
+
+	return fb_variant_set(variant, s->program->axes[AXIS].key,
+			      bytes ? fb_size_text(bytes, text) : "?");
 }
 
 static struct fb_step_search *search_of(struct fb_step_state *s, const struct fb_case *c)
@@ -83,7 +82,7 @@ static struct fb_step_search *search_of(struct fb_step_state *s, const struct fb
 	struct fb_step_search *more;
 	char a[2 * FB_VARIANT_CHARS], b[2 * FB_VARIANT_CHARS];
 
-	put_size(&key, 0);
+	put_size(s, key.variant, 0);
 	snprintf(b, sizeof(b), "%s %s %s", key.operation, key.engine, key.variant);
 	for (size_t i = 0; i < s->nsearches; i++) {
 		const struct fb_case *k = &s->searches[i].key;
@@ -133,23 +132,27 @@ static void tell(const struct fb_step_state *s, const struct fb_step_search *sea
 			search->golden.npoints, search->key.variant);
 }
 
-/* Adds a pass that differs from another one by its size. Collective. */
-static int add_pass(struct fb_step_state *s, size_t like, uint64_t bytes)
+/* Adds the pass and the case of another size. Collective. */
+static int add_size(struct fb_run *run, struct fb_step_state *s, const struct fb_case *done,
+		    uint64_t bytes)
 {
-	struct fb_step_pass *more = realloc(s->passes, (s->npasses + 1) * sizeof(*more));
-	int err = fb_group_agree(s->session->world, more ? FB_OK : FB_ENOMEM);
-	struct fb_case keys = {.program = ""};
+	uint64_t like = *FB_OWN_CONST(uint64_t, done);
+	struct fb_case next = *done;
+	struct fb_step_pass *more;
+	int err;
 
+	more = realloc(s->passes, (s->npasses + 1) * sizeof(*more));
 	if (more)
 		s->passes = more;
+	err = fb_group_agree(s->session->world, more ? FB_OK : FB_ENOMEM);
 	if (!more || err)
 		return err;
-	memcpy(keys.variant, more[like].variant, sizeof(keys.variant));
-	put_size(&keys, bytes);
 	more[s->npasses] = more[like];
-	more[s->npasses].value[0] = bytes;
-	memcpy(more[s->npasses++].variant, keys.variant, sizeof(keys.variant));
-	return FB_OK;
+	more[s->npasses].value[AXIS] = bytes;
+	if (put_size(s, more[s->npasses].variant, bytes) || put_size(s, next.variant, bytes))
+		return fb_error(FB_EINPUT, "column `variant` has no room for another bucket");
+	*FB_OWN(uint64_t, &next) = s->npasses++;
+	return fb_run_add(run, &next);
 }
 
 /* What was measured at the case, now or, with --resume, before; median 0: nothing. Collective. */
@@ -174,11 +177,9 @@ int fb_step_more(struct fb_run *run, void *state, const struct fb_case *done)
 	const struct fb_step_pass *pass = fb_step_pass_of(s, done);
 	struct fb_step_search *search;
 	struct fb_golden_point found;
-	struct fb_case next = *done;
-	size_t like = pass ? (size_t)(pass - s->passes) : 0;
 	int err;
 
-	if (!s->own->find_bucket || !pass || !pass->value[0] || !strstr(pass->variant, "bucket="))
+	if (!s->own->find_bucket || !pass || !pass->value[AXIS])
 		return FB_OK;
 	search = search_of(s, done);
 	err = fb_group_agree(s->session->world, search ? FB_OK : FB_ENOMEM);
@@ -192,10 +193,5 @@ int fb_step_more(struct fb_run *run, void *state, const struct fb_case *done)
 		tell(s, search);
 		return FB_OK;
 	}
-	err = add_pass(s, like, bytes_of(search->asked));
-	if (err)
-		return err;
-	put_size(&next, bytes_of(search->asked));
-	*FB_OWN(uint64_t, &next) = s->npasses - 1;
-	return fb_run_add(run, &next);
+	return add_size(run, s, done, bytes_of(search->asked));
 }

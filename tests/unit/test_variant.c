@@ -63,6 +63,24 @@ static void test_refused(void)
 	CHECK(strstr(why, "characters") != NULL);
 }
 
+static void test_set(void)
+{
+	char variant[FB_VARIANT_CHARS] = "bucket=1M;first_bucket=2M", value[FB_VARIANT_CHARS];
+
+	CHECK_INT(fb_variant_set(variant, "bucket", "64K"), FB_OK);
+	CHECK_STR(variant, "bucket=64K;first_bucket=2M");
+	CHECK_INT(fb_variant_set(variant, "first_bucket", ""), FB_OK);
+	CHECK_STR(variant, "bucket=64K;first_bucket=");
+	CHECK_INT(fb_variant_set(variant, "first", "1"), FB_EINPUT);
+	/* The longest value that fits is one character shorter than this. */
+	memset(value, 'x', sizeof(value));
+	value[FB_VARIANT_CHARS - strlen("bucket=;first_bucket=")] = '\0';
+	CHECK_INT(fb_variant_set(variant, "bucket", value), FB_EINPUT);
+	CHECK_STR(variant, "bucket=64K;first_bucket=");
+	CHECK_INT(fb_variant_set(variant, "bucket", value + 1), FB_OK);
+	CHECK_INT(strlen(variant), FB_VARIANT_CHARS - 1);
+}
+
 /* Keys that do not fit are not lost: the case is no longer one that may be run. */
 static void test_overfull(void)
 {
@@ -86,5 +104,6 @@ int main(void)
 	test_good();
 	test_add();
 	test_refused();
+	test_set();
 	return check_done("variant");
 }

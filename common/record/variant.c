@@ -153,14 +153,15 @@ bool fb_variant_has(const char *variant, const char *name)
 int fb_variant_set(char variant[FB_VARIANT_CHARS], const char *name, const char *value)
 {
 	const char *old = find(variant, name);
-	size_t at = old ? (size_t)(old - variant) : 0, end = at, length = strlen(value);
+	char changed[FB_VARIANT_CHARS];
+	int length;
 
 	if (!old)
 		return FB_EINPUT;
-	end += strcspn(old, ";");
-	if (at + length + strlen(variant + end) >= FB_VARIANT_CHARS)
+	length = snprintf(changed, sizeof(changed), "%.*s%s%s", (int)(old - variant), variant,
+			  value, old + strcspn(old, ";"));
+	if (length < 0 || length >= FB_VARIANT_CHARS)
 		return FB_EINPUT;
-	memmove(variant + at + length, variant + end, strlen(variant + end) + 1);
-	memcpy(variant + at, value, length);
+	memcpy(variant, changed, sizeof(changed));
 	return FB_OK;
 }

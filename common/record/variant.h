@@ -34,8 +34,9 @@ int fb_variant_add(char variant[FB_VARIANT_CHARS], const char *tags, char *why, 
 void fb_variant_put(struct fb_case *c, const char *keys);
 
 /*
- * Gives a key that is there another value (fb_variant_good as "name=value"). Returns 0, or FB_EINPUT
- * with `variant` untouched where the key is not there or the whole does not fit. Prints nothing.
+ * Gives a key that is there another value, which fb_variant_good accepts behind "name=". Returns 0,
+ * or FB_EINPUT with `variant` untouched where the key is not there or the whole does not fit.
+ * Prints nothing.
  */
 int fb_variant_set(char variant[FB_VARIANT_CHARS], const char *name, const char *value);
 

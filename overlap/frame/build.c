@@ -46,7 +46,8 @@ int fb_step_prove(const struct fb_step_state *s, const struct fb_build *build)
 	for (b.rank = 0; b.rank < b.nranks && !err; b.rank++)
 		err = fb_step_make(s, &b, &dags[b.rank]);
 	if (!err) {
-		err = fb_dag_check(dags, b.nranks, 0, why);
+		err = fb_dag_check(dags, b.nranks, fb_schedule_budget(s->program, &b, &dags[0]),
+				   why);
 		if (err)
 			fb_error(err, "%s %s: %s", s->program->name,
 				 s->program->schedules[b.schedule], why);

@@ -67,7 +67,7 @@ int fb_step_find_open(struct fb_step_state *s)
 /* The axis that is --bucket is the first one of ddp. */
 enum { AXIS = 0 };
 
-/* Gives a variant another size; 0: a sign for any. A key that grew beyond the room keeps its size. */
+/* Gives a variant another size, or for 0 a sign that stands for any; see fb_variant_set. */
 static int put_size(const struct fb_step_state *s, char variant[FB_VARIANT_CHARS], uint64_t bytes)
 {
 	char text[FB_SIZE_CHARS];

@@ -34,6 +34,15 @@ static uint64_t bytes(const struct fb_build *b)
 	return (b->nn ? b->nn->kv : 2 * b->own->hidden) * b->tokens * b->element_bytes;
 }
 
+/* A rank's own blocks, and places for those that move; not the blocks of all ranks. */
+static uint64_t most(const struct fb_build *b)
+{
+	uint64_t layers = b->own->layers;
+
+	return (layers + PLACES) * bytes(b) / b->element_bytes +
+	       layers * (uint64_t)b->nranks * FB_WITNESS;
+}
+
 static void build(struct fb_dag *dag, const struct fb_build *b)
 {
 	uint64_t block = bytes(b) / b->element_bytes;
@@ -86,4 +95,5 @@ const struct fb_schedule_program fb_schedule_context_parallel = {
 	"BYTES is the size of a block, by --tokens and --hidden.",
 	.options = options, .defaults = defaults, .schedules = schedules,
 	.axes = {FB_BACKGROUND_AXIS(3)}, .attends = true, .bytes = bytes, .build = build,
+	.most = most,
 };

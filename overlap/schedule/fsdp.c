@@ -141,6 +141,29 @@ static bool can(const struct fb_build *b, char reason[FB_SCHEDULE_REASON])
 	return false;
 }
 
+/*
+ * A shard of all parameters and of their gradients; the gathered layers; of gradients one as it is
+ * found, and those on their way. Shards are rounded up.
+ */
+static uint64_t most(const struct fb_build *b)
+{
+	uint64_t ranks = ranks_of(b), layers = layers_of(b), all = 0, layer = 0;
+	uint64_t places = b->value[RESHARD] == KEEPS ? layers : b->value[PREFETCH] + 1;
+
+	for (size_t l = 0; b->nn && l < b->nn->nlayers; l++) {
+		uint64_t n = elements_of(b->nn, &b->nn->layers[l]);
+
+		all += n * b->nn->layers[l].count;
+		layer = n > layer ? n : layer;
+	}
+	if (!b->nn) {
+		all = b->elements;
+		layer = fb_ceil_div(all, layers);
+	}
+	return 2 * (all / ranks + layers * ALIGN) +
+	       (places + 1 + GRADIENT_PLACES) * (layer + ranks * ALIGN) + 3 * layers * FB_WITNESS;
+}
+
 static void make_buffers(struct plan *p)
 {
 	struct fb_dag *d = p->dag;
@@ -322,5 +345,5 @@ const struct fb_schedule_program fb_schedule_fsdp = {
 			    .offset = offsetof(struct fb_overlap_settings, shard),
 			    .schedules = 1, .silent = 1},
 		 [BACKGROUND] = FB_BACKGROUND_AXIS(1)},
-	.bytes = bytes, .can = can, .build = build,
+	.bytes = bytes, .can = can, .build = build, .most = most,
 };

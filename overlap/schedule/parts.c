@@ -51,3 +51,16 @@ void fb_dag_witness(struct fb_dag *dag, int task, int buffer, int number, struct
 	fb_dag_copy(dag, task, span, seen);
 	fb_dag_output(dag, seen, content);
 }
+
+uint64_t fb_schedule_budget(const struct fb_schedule_program *program,
+			    const struct fb_build *build, const struct fb_dag *dag)
+{
+	uint64_t most = program->most ? program->most(build) : 0;
+
+	if (!most)
+		return 0;
+	for (int t = 0; t < dag->ntasks; t++)
+		if (dag->lanes[dag->tasks[t].lane].background)
+			most += dag->tasks[t].in.count + dag->tasks[t].out.count;
+	return most + (uint64_t)dag->nbuffers * (FB_DAG_GAP + FB_DAG_ALIGN);
+}

@@ -75,6 +75,11 @@ struct fb_schedule_program {
 	bool (*can)(const struct fb_build *build, char reason[FB_SCHEDULE_REASON]);
 	/* Pure, and the same graph whenever it is called. The frame opens, links and closes. */
 	void (*build)(struct fb_dag *dag, const struct fb_build *build);
+	/*
+	 * Most elements that a rank holds by the theory of the schedule, found without its builder:
+	 * a step that holds more is refused. NULL: where memory is not what the schedule is for.
+	 */
+	uint64_t (*most)(const struct fb_build *build);
 	/* Column compression_error; negative: none. NULL: never. Pure. */
 	double (*error)(const struct fb_build *build, enum fb_datatype type);
 };
@@ -112,6 +117,13 @@ enum { FB_WITNESS = 64 };
  */
 void fb_dag_witness(struct fb_dag *dag, int task, int buffer, int number, struct fb_span span,
 		    struct fb_content content);
+
+/*
+ * The budget of fb_dag_check for a linked step: the schedule's most, other people's traffic, and
+ * the gaps between buffers. 0: any number of elements.
+ */
+uint64_t fb_schedule_budget(const struct fb_schedule_program *program,
+			    const struct fb_build *build, const struct fb_dag *dag);
 
 /* The quotient, rounded up. */
 static inline uint64_t fb_ceil_div(uint64_t n, uint64_t by)

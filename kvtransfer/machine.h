@@ -26,7 +26,7 @@ struct fb_kv_backend {
 	struct fb_mover *mover;		/* NULL: none, not asked for, or `why` */
 	bool measured; /* it was chosen last by a line `best` */
 	char why[FB_REASON_CHARS];
-	/* A pool's segment, or `own` where the mover has its own kind. NULL: not opened, or none. */
+	/* A pool's segment, or `own` if the mover has its own kind. NULL: not opened, or none. */
 	const struct fb_segment *memory, *tier; /* tier: of offload on GPUs, and of staged pages */
 	struct fb_segment own;
 	struct fb_region *region, *remote; /* remote: of the tier; NULL: the region itself */

@@ -115,9 +115,9 @@ int fb_nvshmem_enqueue_behind(struct fb_mover *mover, const struct fb_wait *wait
 			      struct fb_move *move, void *stream);
 
 /*
- * For moves that begin as gpu/device.h says: by enqueue_behind on a stream of the mover. A move with
- * one peer has that peer's stream, so that moves with several peers run at the same time. Moves
- * that have a peer in common run in the order of posting.
+ * For moves that begin as gpu/device.h says: by enqueue_behind on a stream of the mover. A move
+ * with one peer has that peer's stream, so that moves with several peers run at the same time.
+ * Moves that have a peer in common run in the order of posting.
  */
 int fb_gpu_move_post(struct fb_move *move);
 int fb_gpu_move_test(struct fb_move *move, bool *done);

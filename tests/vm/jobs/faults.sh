@@ -53,15 +53,16 @@ fault() {
 	echo "  $took s of $allowed"
 }
 
-# pair OPTIONS...: `program` between rank 0 on rxe0 and rank 1 on rxe1, across the cable.
-program=all_reduce
+# pair OPTIONS...: `program` between rank 0, or the `first` ranks, on rxe0 and the last on rxe1,
+# across the cable.
+program=all_reduce first=1
 pair() {
 	local n
 
 	fb_mpi_env openmpi
 	n=$(OMPI_MCA_mpi_yield_when_idle=1 timeout -k 5 150 mpirun.openmpi --oversubscribe \
 		--bind-to none \
-		-n 1 "$build/bin/$program" --rdma-device rxe0:1 "$@" : \
+		-n "$first" "$build/bin/$program" --rdma-device rxe0:1 "$@" : \
 		-n 1 "$build/bin/$program" --rdma-device rxe1:1 "$@" >&2
 		echo $?)
 	return "$(fb_exit_code "$n")"
@@ -126,13 +127,14 @@ many=(--bytes 1M --min-samples 1000000 --max-samples 1000000 --max-time 60s --ti
 	--verify no)
 long=("${common[@]}" --transport rdma "${many[@]}")
 
-# Waits until packets go across the cable.
+# Waits until more than `packets` go across the cable in a fifth of a second.
+packets=200
 under_way() {
 	local i before=0 now
 
 	for ((i = 0; i < 300; i++)); do
 		now=$(cat /sys/class/net/v1/statistics/rx_packets)
-		[ "$before" -gt 0 ] && [ $((now - before)) -gt 200 ] && return
+		[ "$before" -gt 0 ] && [ $((now - before)) -gt $packets ] && return
 		before=$now
 		sleep 0.2
 	done
@@ -171,6 +173,19 @@ during "second -KILL" killed 5 'rank 1 on vm0 .* has died' pair "${long[@]}"
 program=latency
 during "second -KILL" killed-ping-pong 5 "rank 1 on vm0 .* has died|the peer did not answer" \
 	pair --engine rdma --algorithm send --protocol write --quiet --rdma-timeout 17 "${many[@]}"
+# Programs of KV transfers, whose pages mover rdma carries; the first rank of serve has no pages.
+# Two of them compute most of the time.
+packets=20
+for program in handoff stream serve; do
+	case $program in
+	handoff) load=(--tokens 600) ;;
+	stream) load=(--tokens 64) ;;
+	serve) load=(--requests 4000 --rate 20 --scale 0.02 --algorithm disaggregated) first=2 ;;
+	esac
+	during "second -KILL" killed-$program 5 "rank $first on vm0 .* has died" \
+		pair --engine rdma --quiet --rdma-timeout 17 "${load[@]}" "${many[@]:2}"
+done
+first=1 packets=200
 program=all_reduce
 failed='(the peer did not answer|its port is down).*the own port is'
 during "ip link set v1 down" link-down 5 "$failed|own port rxe[01]:1 has been down" \
